@@ -1,0 +1,71 @@
+/*
+ * inputs.h - from tokens to what a network reads: vocabularies and
+ * normalisation, learned from the training rows and stored with the predictor.
+ */
+#ifndef PM_INPUTS_H
+#define PM_INPUTS_H
+
+#include "predictor.h"
+
+#define PM_CLAMP 5.0			/* normalised features are held to +-5 */
+
+typedef struct pm_scale
+{
+	pm_real		mean[PM_N_JOB];	/* as many as the longest list needs */
+	pm_real		factor[PM_N_JOB];	/* 1/sigma; 0 where the training rows do not vary */
+} pm_scale;
+
+/*
+ * Row 0 of each vocabulary stands for what was not seen in training.  Names,
+ * not numbers, are stored, so that a catalogue that grows does not shift them.
+ */
+typedef struct pm_codec
+{
+	int			n_types;		/* including row 0 */
+	int32_t    *type_row;		/* [pm_type_count()] */
+	int			n_frameworks;
+	const char **frameworks;	/* [n_frameworks], [0] is "" */
+	int			usual_framework;	/* the most frequent one: what NULL means */
+	int			n_gpus;
+	const char **gpus;			/* [n_gpus], [0] is "" */
+	pm_scale	slots;
+	pm_scale	loads;
+	pm_scale	job;
+} pm_codec;
+
+/* One sample, ready for a network. */
+typedef struct pm_input
+{
+	const pm_skeleton *skeleton;
+	int			n;				/* tokens */
+	int32_t    *type;			/* [n] vocabulary row */
+	int32_t    *op_class;		/* [n] */
+	pm_real    *config;			/* [n, 2 * PM_N_SLOTS] normalised values, then the mask */
+	pm_real    *load;			/* [n, PM_N_LOADS] normalised */
+	pm_real    *log_copies;		/* [n+1]; [0] is the job token's */
+	double	   *copies;			/* [n] */
+	double	   *roofline_us;	/* [n] one copy */
+	double	   *kernels;		/* [n] one copy */
+	char	   *bound;			/* [n] */
+	pm_real		job[PM_N_JOB];
+	int			dtype;
+	int			layout;
+	int			framework;		/* vocabulary row */
+	int			gpu;			/* vocabulary row */
+	double		total_roofline_us;	/* all copies */
+	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */
+} pm_input;
+
+/* tokens[i] belongs to d->samples[i]. */
+pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st);
+pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
+							pm_input *in, pm_status *st);
+void		pm_codec_save(const pm_codec *c, pm_buffer *b);
+pm_code		pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st);
+
+/* Tokens of all samples; skeletons are shared, tokens are not. */
+pm_code		pm_tokens_of(const pm_dataset *d, pm_arena *a, pm_tokens **tokens, pm_status *st);
+/* Bytes that tokens and inputs of d will take. */
+double		pm_inputs_memory(const pm_dataset *d);
+
+#endif

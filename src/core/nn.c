@@ -1,0 +1,315 @@
+/*
+ * nn.c - layers and their gradients.
+ *
+ * Products go to OpenBLAS; the loops between them are ours.  They are written
+ * so that the compiler vectorises them (no libm call inside, reductions marked
+ * with "omp simd") and compiled for several instruction sets.  No flag relaxes
+ * floating point for the whole program: NaN checks must work.
+ */
+#include "nn.h"
+
+#include <math.h>
+#include <string.h>
+
+/*
+ * exp(x) for the loops below.  Float: exact power of two times a polynomial of
+ * degree 6 on [-ln2/2, ln2/2] (Cephes' expf coefficients), relative error
+ * about 2e-7; saturates at the ends of the range instead of overflowing.
+ */
+static inline pm_real
+fast_exp(pm_real x)
+{
+#ifdef PM_DOUBLE
+	return exp(x);
+#else
+	union
+	{
+		float		f;
+		int32_t		i;
+	}			scale;
+	float		k,
+				r,
+				p;
+	int32_t		n;
+
+	x = x < -87.0f ? -87.0f : x;
+	x = x > 88.0f ? 88.0f : x;
+	k = x * 1.44269504f;
+	n = (int32_t) (k + (k < 0 ? -0.5f : 0.5f));
+	r = x - (float) n * 0.693359375f;
+	r = r + (float) n * 2.12194440e-4f;
+	p = 1.9875691500e-4f;
+	p = p * r + 1.3981999507e-3f;
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * r * r + r + 1.0f;
+	scale.i = (n + 127) << 23;
+	return p * scale.f;
+#endif
+}
+
+/* tanh through exp; exact limits on both sides because fast_exp saturates */
+static inline pm_real
+fast_tanh(pm_real x)
+{
+	return 1 - 2 / (fast_exp(2 * x) + 1);
+}
+
+PM_CLONES static void
+add_bias(pm_real *y, const pm_real *b, int r, int o)
+{
+	for (int i = 0; i < r; i++)
+		for (int j = 0; j < o; j++)
+			y[(size_t) i * o + j] = b[j];
+}
+
+void
+pm_linear(pm_real *y, const pm_real *x, const pm_real *w, const pm_real *b, int r, int i, int o)
+{
+	if (b != NULL)
+		add_bias(y, b, r, o);
+	pm_gemm(false, false, r, o, i, 1, x, i, w, o, b != NULL ? 1 : 0, y, o);
+}
+
+void
+pm_linear_back(pm_real *dx, pm_real *dw, pm_real *db, const pm_real *dy, const pm_real *x,
+			   const pm_real *w, int r, int i, int o, bool add)
+{
+	if (dx != NULL)
+		pm_gemm(false, true, r, i, o, 1, dy, o, w, o, add ? 1 : 0, dx, i);
+	pm_gemm(true, false, i, o, r, 1, x, i, dy, o, 1, dw, o);
+	if (db != NULL)
+		pm_column_sums(db, dy, r, o);
+}
+
+PM_CLONES void
+pm_column_sums(pm_real *out, const pm_real *x, int r, int c)
+{
+	for (int i = 0; i < r; i++)
+		for (int j = 0; j < c; j++)
+			out[j] += x[(size_t) i * c + j];
+}
+
+PM_CLONES void
+pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
+			  const pm_real *b, int r, int d)
+{
+	for (int i = 0; i < r; i++)
+	{
+		const pm_real *xi = x + (size_t) i * d;
+		pm_real    *hi = xhat + (size_t) i * d;
+		pm_real    *yi = y + (size_t) i * d;
+		pm_real		mean = 0;
+		pm_real		var = 0;
+		pm_real		rs;
+
+#pragma omp simd reduction(+:mean)
+		for (int j = 0; j < d; j++)
+			mean += xi[j];
+		mean /= d;
+#pragma omp simd reduction(+:var)
+		for (int j = 0; j < d; j++)
+			var += (xi[j] - mean) * (xi[j] - mean);
+		rs = 1 / (pm_real) sqrt(var / d + (pm_real) 1e-5);
+		rstd[i] = rs;
+		for (int j = 0; j < d; j++)
+		{
+			hi[j] = (xi[j] - mean) * rs;
+			yi[j] = hi[j] * g[j] + b[j];
+		}
+	}
+}
+
+PM_CLONES void
+pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
+				   const pm_real *rstd, const pm_real *g, int r, int d)
+{
+	for (int i = 0; i < r; i++)
+	{
+		const pm_real *dyi = dy + (size_t) i * d;
+		const pm_real *hi = xhat + (size_t) i * d;
+		pm_real    *dxi = dx + (size_t) i * d;
+		pm_real		s = 0;
+		pm_real		sh = 0;
+
+#pragma omp simd reduction(+:s, sh)
+		for (int j = 0; j < d; j++)
+		{
+			s += dyi[j] * g[j];
+			sh += dyi[j] * g[j] * hi[j];
+		}
+		s /= d;
+		sh /= d;
+		for (int j = 0; j < d; j++)
+		{
+			dg[j] += dyi[j] * hi[j];
+			db[j] += dyi[j];
+			dxi[j] += rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
+		}
+	}
+}
+
+#define GELU_A ((pm_real) 0.7978845608028654)	/* sqrt(2/pi) */
+#define GELU_B ((pm_real) 0.044715)
+
+PM_CLONES void
+pm_gelu(pm_real *y, const pm_real *x, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		pm_real		v = x[i];
+
+		y[i] = (pm_real) 0.5 * v * (1 + fast_tanh(GELU_A * (v + GELU_B * v * v * v)));
+	}
+}
+
+PM_CLONES void
+pm_gelu_back(pm_real *dx, const pm_real *dy, const pm_real *x, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		pm_real		v = x[i];
+		pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v));
+		pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
+
+		dx[i] = dy[i] * (pm_real) 0.5 * (1 + t + v * dt);
+	}
+}
+
+PM_CLONES void
+pm_softmax(pm_real *s, int r, int c)
+{
+	for (int i = 0; i < r; i++)
+	{
+		pm_real    *si = s + (size_t) i * c;
+		pm_real		top = si[0];
+		pm_real		sum = 0;
+
+#pragma omp simd reduction(max:top)
+		for (int j = 0; j < c; j++)
+			top = si[j] > top ? si[j] : top;
+#pragma omp simd reduction(+:sum)
+		for (int j = 0; j < c; j++)
+		{
+			si[j] = fast_exp(si[j] - top);
+			sum += si[j];
+		}
+		sum = 1 / sum;
+		for (int j = 0; j < c; j++)
+			si[j] *= sum;
+	}
+}
+
+PM_CLONES void
+pm_softmax_back(pm_real *da, const pm_real *a, int r, int c)
+{
+	for (int i = 0; i < r; i++)
+	{
+		pm_real    *di = da + (size_t) i * c;
+		const pm_real *ai = a + (size_t) i * c;
+		pm_real		dot = 0;
+
+#pragma omp simd reduction(+:dot)
+		for (int j = 0; j < c; j++)
+			dot += di[j] * ai[j];
+		for (int j = 0; j < c; j++)
+			di[j] = ai[j] * (di[j] - dot);
+	}
+}
+
+void
+pm_dropout(pm_real *x, pm_real *mask, int n, double p, pm_rng *rng)
+{
+	/* Four 16-bit draws from each 64-bit number: p is resolved to 1/65536. */
+	const unsigned cut = (unsigned) (p * 65536);
+	const pm_real keep = (pm_real) (1 / (1 - p));
+
+	for (int i = 0; i < n; i += 4)
+	{
+		uint64_t	bits = pm_rng_next(rng);
+
+		for (int j = i; j < n && j < i + 4; j++, bits >>= 16)
+			mask[j] = (bits & 0xffff) < cut ? 0 : keep;
+	}
+	pm_mul(x, mask, n);
+}
+
+PM_CLONES void
+pm_mul(pm_real *x, const pm_real *m, int n)
+{
+	for (int i = 0; i < n; i++)
+		x[i] *= m[i];
+}
+
+PM_CLONES void
+pm_add(pm_real *x, const pm_real *y, int n)
+{
+	for (int i = 0; i < n; i++)
+		x[i] += y[i];
+}
+
+double
+pm_sum_squares(const pm_real *x, size_t n)
+{
+	double		s = 0;
+
+#pragma omp simd reduction(+:s)
+	for (size_t i = 0; i < n; i++)
+		s += (double) x[i] * x[i];
+	return s;
+}
+
+bool
+pm_all_finite(const pm_real *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(x[i]))
+			return false;
+	return true;
+}
+
+void
+pm_init_xavier(pm_real *w, int fan_in, int fan_out, double gain, pm_rng *rng)
+{
+	double		limit = gain * sqrt(6.0 / (fan_in + fan_out));
+
+	for (size_t i = 0; i < (size_t) fan_in * fan_out; i++)
+		w[i] = (pm_real) ((2 * pm_rng_uniform(rng) - 1) * limit);
+}
+
+PM_CLONES void
+pm_adamw_step(pm_real *w, pm_real *m, pm_real *v, const pm_real *g, const uint8_t *decay, size_t n,
+			  const pm_adamw *o, int t, double grad_scale)
+{
+	const pm_real b1 = (pm_real) o->beta1;
+	const pm_real b2 = (pm_real) o->beta2;
+	const pm_real scale = (pm_real) grad_scale;
+	const pm_real rate = (pm_real) (o->rate / (1 - pow(o->beta1, t)));
+	const pm_real fix2 = (pm_real) (1 / (1 - pow(o->beta2, t)));
+	const pm_real shrink = (pm_real) (o->rate * o->weight_decay);
+	const pm_real eps = (pm_real) o->epsilon;
+
+	for (size_t i = 0; i < n; i++)
+	{
+		pm_real		gi = g[i] * scale;
+
+		m[i] = b1 * m[i] + (1 - b1) * gi;
+		v[i] = b2 * v[i] + (1 - b2) * gi * gi;
+#ifdef PM_DOUBLE
+		w[i] -= rate * m[i] / (sqrt(v[i] * fix2) + eps) + shrink * (pm_real) decay[i] * w[i];
+#else
+		w[i] -= rate * m[i] / (sqrtf(v[i] * fix2) + eps) + shrink * (pm_real) decay[i] * w[i];
+#endif
+	}
+}
+
+PM_CLONES void
+pm_ema(pm_real *ema, const pm_real *w, size_t n, double keep)
+{
+	const pm_real k = (pm_real) keep;
+
+	for (size_t i = 0; i < n; i++)
+		ema[i] = k * ema[i] + (1 - k) * w[i];
+}

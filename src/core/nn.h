@@ -1,0 +1,62 @@
+/*
+ * nn.h - layers: forward and backward, and AdamW.
+ *
+ * Each layer is two functions, outputs first, inputs after, dimensions last.
+ * Backward functions add to parameter gradients; gradients of activations are
+ * overwritten unless said otherwise.  Shapes stand behind the arguments,
+ * row-major.  No allocation here, no state.
+ */
+#ifndef PM_NN_H
+#define PM_NN_H
+
+#include "blas.h"
+
+/* y[r,o] = x[r,i] w[i,o] + b[o]; b may be NULL */
+void		pm_linear(pm_real *y, const pm_real *x, const pm_real *w, const pm_real *b, int r, int i, int o);
+/* dx[r,i] = dy w^T (dx may be NULL; add: dx += ); dw += x^T dy; db += column sums (db may be NULL) */
+void		pm_linear_back(pm_real *dx, pm_real *dw, pm_real *db, const pm_real *dy, const pm_real *x,
+						   const pm_real *w, int r, int i, int o, bool add);
+
+/* y = (x - mean) * rstd * g + b over the last dimension; xhat[r,d], rstd[r] kept for backward */
+void		pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
+						  const pm_real *b, int r, int d);
+/* dx[r,d] += ...; dg[d], db[d] += */
+void		pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
+							   const pm_real *rstd, const pm_real *g, int r, int d);
+
+/* tanh form; n elements */
+void		pm_gelu(pm_real *y, const pm_real *x, int n);
+/* dx = dy * gelu'(x); dx may be dy */
+void		pm_gelu_back(pm_real *dx, const pm_real *dy, const pm_real *x, int n);
+
+/* rows of s[r,c] become softmax(s) in place */
+void		pm_softmax(pm_real *s, int r, int c);
+/* ds = a * (da - rowsum(da * a)) in place on da[r,c] */
+void		pm_softmax_back(pm_real *da, const pm_real *a, int r, int c);
+
+/* inverted dropout in place: mask[n] gets 0 or 1/(1-p) */
+void		pm_dropout(pm_real *x, pm_real *mask, int n, double p, pm_rng *rng);
+void		pm_mul(pm_real *x, const pm_real *m, int n);	/* x *= m */
+void		pm_add(pm_real *x, const pm_real *y, int n);	/* x += y */
+void		pm_column_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[c] += */
+double		pm_sum_squares(const pm_real *x, size_t n);
+bool		pm_all_finite(const pm_real *x, size_t n);
+
+/* Xavier uniform */
+void		pm_init_xavier(pm_real *w, int fan_in, int fan_out, double gain, pm_rng *rng);
+
+/* One AdamW step; t counts from 1; decay[i] is 0 or 1 a parameter. */
+typedef struct pm_adamw
+{
+	double		rate,
+				beta1,
+				beta2,
+				epsilon,
+				weight_decay;
+} pm_adamw;
+void		pm_adamw_step(pm_real *w, pm_real *m, pm_real *v, const pm_real *g, const uint8_t *decay, size_t n,
+						  const pm_adamw *o, int t, double grad_scale);
+/* ema = keep * ema + (1 - keep) * w */
+void		pm_ema(pm_real *ema, const pm_real *w, size_t n, double keep);
+
+#endif

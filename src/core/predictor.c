@@ -1,0 +1,456 @@
+/*
+ * predictor.c - the list of kinds, their options, and the stored form.
+ *
+ * Stored form, little-endian: magic "PMPR", format version, kind, seedable
+ * options as name and value, the kind's payload, and a CRC-32C of all that.
+ * Options are stored by name, so that a kind may gain options later.
+ */
+#include "predictor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
+#define FORMAT_VERSION 1
+
+extern const pm_kind pm_kind_mdot;
+extern const pm_kind pm_kind_roofline;
+extern const pm_kind pm_kind_linear;
+
+static const pm_kind *const kinds[] = {&pm_kind_mdot, &pm_kind_roofline, &pm_kind_linear};
+
+#define N_KINDS ((int) (sizeof(kinds) / sizeof(kinds[0])))
+
+const pm_kind *
+pm_kind_at(int i)
+{
+	return i >= 0 && i < N_KINDS ? kinds[i] : NULL;
+}
+
+const pm_kind *
+pm_kind_find(const char *name)
+{
+	for (int i = 0; i < N_KINDS; i++)
+		if (strcmp(kinds[i]->name, name) == 0)
+			return kinds[i];
+	return NULL;
+}
+
+/* ---- options ---- */
+
+int
+pm_option_find(const pm_kind *kind, const char *name)
+{
+	for (int i = 0; i < kind->n_options; i++)
+		if (strcmp(kind->options[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+double
+pm_option_value(const pm_kind *kind, const pm_options *o, const char *name)
+{
+	int			i = pm_option_find(kind, name);
+
+	return i < 0 ? NAN : o->value[i];
+}
+
+/* Index of text in "a|b|c", or -1. */
+static int
+choice_index(const char *choices, const char *text)
+{
+	size_t		len = strlen(text);
+	int			index = 0;
+
+	for (const char *p = choices; p != NULL; index++)
+	{
+		const char *end = strchr(p, '|');
+		size_t		n = end ? (size_t) (end - p) : strlen(p);
+
+		if (n == len && strncmp(p, text, n) == 0)
+			return index;
+		p = end ? end + 1 : NULL;
+	}
+	return -1;
+}
+
+static void
+print_choice(const char *choices, int index, char *buf, size_t size)
+{
+	const char *p = choices;
+	const char *end;
+
+	while (index-- > 0 && (end = strchr(p, '|')) != NULL)
+		p = end + 1;
+	end = strchr(p, '|');
+	snprintf(buf, size, "%.*s", end ? (int) (end - p) : (int) strlen(p), p);
+}
+
+void
+pm_option_print(const pm_option *def, double value, char *buf, size_t size)
+{
+	if (def->type == PM_OPT_BOOL)
+		snprintf(buf, size, "%s", value != 0 ? "true" : "false");
+	else if (def->type == PM_OPT_CHOICE)
+		print_choice(def->choices, (int) value, buf, size);
+	else
+		snprintf(buf, size, "%.15g", value);
+}
+
+static pm_code
+unknown_option(const pm_kind *kind, const char *name, pm_status *st)
+{
+	size_t		at;
+
+	pm_fail(st, PM_ERR_OPTION, "unknown option \"%.64s\" for kind \"%s\"", name, kind->name);
+	if (st == NULL)
+		return PM_ERR_OPTION;
+	at = (size_t) snprintf(st->hint, sizeof(st->hint), "Options are");
+	for (int i = 0; i < kind->n_options && at < sizeof(st->hint); i++)
+		at += (size_t) snprintf(st->hint + at, sizeof(st->hint) - at, "%s %s", i ? "," : "", kind->options[i].name);
+	if (at < sizeof(st->hint))
+		snprintf(st->hint + at, sizeof(st->hint) - at, ".");
+	return PM_ERR_OPTION;
+}
+
+static pm_code
+bad_value(const pm_option *def, pm_status *st)
+{
+	switch (def->type)
+	{
+		case PM_OPT_BOOL:
+			return pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be true or false", def->name);
+		case PM_OPT_CHOICE:
+			return pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be one of %s", def->name, def->choices);
+		case PM_OPT_INT:
+			return pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be a whole number between %.15g and %.15g",
+						   def->name, def->min, def->max);
+		default:
+			return pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be a number between %g and %g",
+						   def->name, def->min, def->max);
+	}
+}
+
+static pm_code
+set_option(const pm_option *def, const pm_setting *s, double *value, pm_status *st)
+{
+	bool		is_number = s->text == NULL && !s->is_bool;
+
+	switch (def->type)
+	{
+		case PM_OPT_BOOL:
+			if (!s->is_bool)
+				return bad_value(def, st);
+			*value = s->number;
+			return PM_OK;
+		case PM_OPT_CHOICE:
+			*value = s->text ? choice_index(def->choices, s->text) : -1;
+			return *value < 0 ? bad_value(def, st) : PM_OK;
+		default:
+			if (!is_number || !(s->number >= def->min && s->number <= def->max) ||
+				(def->type == PM_OPT_INT && s->number != floor(s->number)))
+				return bad_value(def, st);
+			*value = s->number;
+			return PM_OK;
+	}
+}
+
+pm_code
+pm_options_set(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st)
+{
+	memset(o, 0, sizeof(*o));
+	for (int i = 0; i < kind->n_options; i++)
+		o->value[i] = kind->options[i].initial;
+	for (int s = 0; s < n; s++)
+	{
+		int			i = pm_option_find(kind, settings[s].name);
+		pm_code		rc;
+
+		if (i < 0)
+			return unknown_option(kind, settings[s].name, st);
+		if ((rc = set_option(&kind->options[i], &settings[s], &o->value[i], st)) != PM_OK)
+			return rc;
+	}
+	return kind->check ? kind->check(o, st) : PM_OK;
+}
+
+bool
+pm_predictor_merges(const pm_kind *kind, const pm_options *o)
+{
+	int			i = pm_option_find(kind, "merge");
+
+	return i < 0 || o->value[i] != 0;
+}
+
+/* ---- fit and predict ---- */
+
+static pm_code
+check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
+{
+	if (d->n < kind->min_samples)
+	{
+		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d profiles to learn from, and there are %d",
+				kind->name, kind->min_samples, d->n);
+		pm_hint(st, "Add rows to perfmodel.profile, or use kind \"roofline\".");
+		return PM_ERR_DATA;
+	}
+	for (int i = 0; i < d->n; i++)
+		if (!(d->samples[i].step_ms > 0) || !isfinite(d->samples[i].step_ms))
+			return pm_fail(st, PM_ERR_DATA, "profile %lld has a step_ms that is not positive and finite",
+						   (long long) d->samples[i].id);
+	return PM_OK;
+}
+
+pm_code
+pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+				 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	pm_code		rc = check_samples(p->kind, d, st);
+
+	memset(report, 0, sizeof(*report));
+	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;
+	if (rc != PM_OK)
+		return rc;
+	return p->kind->fit(p, d, seed, threads < 1 ? 1 : threads, hooks, a, report, st);
+}
+
+pm_code
+pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	pm_code		rc = p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
+
+	if (rc == PM_OK && !(isfinite(*step_ms) && *step_ms > 0))
+		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
+	return rc;
+}
+
+/* ---- byte buffers ---- */
+
+static void
+put_bytes(pm_buffer *b, const void *p, size_t n)
+{
+	if (b->failed)
+		return;
+	if (b->len + n > b->cap)
+	{
+		size_t		cap = b->cap * 2 > b->len + n ? b->cap * 2 : b->len + n + 4096;
+		uint8_t    *bigger = pm_alloc(b->arena, cap, 1);
+
+		if (!bigger)
+		{
+			b->failed = true;
+			return;
+		}
+		if (b->len > 0)
+			memcpy(bigger, b->data, b->len);
+		b->data = bigger;
+		b->cap = cap;
+	}
+	memcpy(b->data + b->len, p, n);
+	b->len += n;
+}
+
+void
+pm_put_u32(pm_buffer *b, uint32_t v)
+{
+	uint8_t		bytes[4] = {(uint8_t) v, (uint8_t) (v >> 8), (uint8_t) (v >> 16), (uint8_t) (v >> 24)};
+
+	put_bytes(b, bytes, 4);
+}
+
+void
+pm_put_f64(pm_buffer *b, double v)
+{
+	uint64_t	bits;
+
+	memcpy(&bits, &v, 8);
+	pm_put_u32(b, (uint32_t) bits);
+	pm_put_u32(b, (uint32_t) (bits >> 32));
+}
+
+void
+pm_put_text(pm_buffer *b, const char *s)
+{
+	pm_put_u32(b, (uint32_t) strlen(s));
+	put_bytes(b, s, strlen(s));
+}
+
+void
+pm_put_reals(pm_buffer *b, const pm_real *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		float		f = (float) v[i];
+		uint32_t	bits;
+
+		memcpy(&bits, &f, 4);
+		pm_put_u32(b, bits);
+	}
+}
+
+static const uint8_t *
+get_bytes(pm_reader *r, size_t n)
+{
+	const uint8_t *p = r->data + r->at;
+
+	if (r->failed || n > r->len - r->at)
+	{
+		r->failed = true;
+		return NULL;
+	}
+	r->at += n;
+	return p;
+}
+
+static uint32_t
+get_raw_u32(pm_reader *r)
+{
+	const uint8_t *p = get_bytes(r, 4);
+
+	return p ? (uint32_t) p[0] | (uint32_t) p[1] << 8 | (uint32_t) p[2] << 16 | (uint32_t) p[3] << 24 : 0;
+}
+
+uint32_t
+pm_get_u32(pm_reader *r, uint32_t max)
+{
+	uint32_t	v = get_raw_u32(r);
+
+	if (v > max)
+		r->failed = true;
+	return r->failed ? 0 : v;
+}
+
+double
+pm_get_f64(pm_reader *r)
+{
+	uint64_t	low = get_raw_u32(r);
+	uint64_t	bits = low | (uint64_t) get_raw_u32(r) << 32;
+	double		v;
+
+	memcpy(&v, &bits, 8);
+	if (!isfinite(v))
+		r->failed = true;
+	return r->failed ? 0 : v;
+}
+
+const char *
+pm_get_text(pm_reader *r, pm_arena *a)
+{
+	uint32_t	n = pm_get_u32(r, 4096);
+	const uint8_t *p = get_bytes(r, n);
+
+	return p ? pm_strdup(a, (const char *) p, n) : NULL;
+}
+
+void
+pm_get_reals(pm_reader *r, pm_real *v, size_t n)
+{
+	for (size_t i = 0; i < n && !r->failed; i++)
+	{
+		uint32_t	bits = get_raw_u32(r);
+		float		f;
+
+		memcpy(&f, &bits, 4);
+		if (!isfinite(f))
+			r->failed = true;
+		v[i] = f;
+	}
+}
+
+/* ---- the stored form ---- */
+
+pm_code
+pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st)
+{
+	pm_buffer	b = {.arena = a};
+	pm_code		rc;
+
+	pm_put_u32(&b, FORMAT_MAGIC);
+	pm_put_u32(&b, FORMAT_VERSION);
+	pm_put_text(&b, p->kind->name);
+	pm_put_u32(&b, p->kind->n_options);
+	for (int i = 0; i < p->kind->n_options; i++)
+	{
+		pm_put_text(&b, p->kind->options[i].name);
+		pm_put_f64(&b, p->options.value[i]);
+	}
+	if ((rc = p->kind->save(p, &b, st)) != PM_OK)
+		return rc;
+	pm_put_u32(&b, pm_crc32c(b.data, b.len));
+	if (b.failed)
+		return pm_no_memory(st, a);
+	*data = b.data;
+	*len = b.len;
+	return PM_OK;
+}
+
+static pm_code
+load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	uint32_t	n = pm_get_u32(r, PM_MAX_OPTIONS);
+	pm_code		rc = pm_options_set(p->kind, NULL, 0, &p->options, st);
+
+	if (rc != PM_OK)
+		return rc;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const char *name = pm_get_text(r, a);
+		double		value = pm_get_f64(r);
+		int			at = name ? pm_option_find(p->kind, name) : -1;
+
+		if (r->failed || at < 0 || value < p->kind->options[at].min || value > p->kind->options[at].max)
+			return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options");
+		p->options.value[at] = value;
+	}
+	return PM_OK;
+}
+
+/* Everything before the options: magic, version, checksum, kind. */
+static pm_code
+load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
+{
+	uint32_t	crc;
+	uint32_t	version;
+	const char *kind;
+
+	if (r->len < 16 || get_raw_u32(r) != FORMAT_MAGIC)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor does not start with its magic number");
+	version = get_raw_u32(r);
+	if (version != FORMAT_VERSION)
+	{
+		pm_fail(st, PM_ERR_FORMAT, "stored predictor has format version %u, and this library reads version %d",
+				(unsigned) version, FORMAT_VERSION);
+		pm_hint(st, "Install the library that wrote it, or train again.");
+		return PM_ERR_FORMAT;
+	}
+	r->len -= 4;
+	crc = (uint32_t) r->data[r->len] | (uint32_t) r->data[r->len + 1] << 8 |
+		(uint32_t) r->data[r->len + 2] << 16 | (uint32_t) r->data[r->len + 3] << 24;
+	if (crc != pm_crc32c(r->data, r->len))
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
+	kind = pm_get_text(r, a);
+	p->kind = kind ? pm_kind_find(kind) : NULL;
+	if (p->kind == NULL)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is of kind \"%.64s\", which this library does not know",
+					   kind ? kind : "");
+	return PM_OK;
+}
+
+pm_code
+pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st)
+{
+	pm_reader	r = {.data = data, .len = len};
+	pm_code		rc;
+
+	memset(p, 0, sizeof(*p));
+	if ((rc = load_header(&r, a, p, st)) != PM_OK ||
+		(rc = load_options(p, &r, a, st)) != PM_OK ||
+		(rc = p->kind->load(p, &r, a, st)) != PM_OK)
+		return rc;
+	if (r.failed || r.at != r.len)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");
+	return PM_OK;
+}

@@ -1,0 +1,187 @@
+/*
+ * predictor.h - the interface that every kind of predictor implements.
+ *
+ * A kind is one file with one pm_kind.  The glue knows kinds only through
+ * pm_kind_find(); a new kind is a new file and a row in predictor.c.
+ *
+ * A pm_predictor is immutable after fit or load, and predict() only reads it,
+ * so one predictor may serve many calls; scratch memory comes with the call.
+ */
+#ifndef PM_PREDICTOR_H
+#define PM_PREDICTOR_H
+
+#include "tokens.h"
+
+/* ---- rows to learn from ---- */
+
+typedef struct pm_sample
+{
+	pm_query	query;
+	const pm_skeleton *skeleton;
+	double		step_ms;		/* measured, > 0; 0 in a row to predict only */
+	double		forward_ms;		/* NaN: not measured */
+	double		backward_ms;
+	double		weight;			/* 1, or less for a noisy row */
+	int64_t		id;				/* profile_id, for messages */
+} pm_sample;
+
+typedef struct pm_dataset
+{
+	int			n;
+	pm_sample  *samples;
+} pm_dataset;
+
+/* ---- options ---- */
+
+typedef enum pm_option_type
+{
+	PM_OPT_INT, PM_OPT_REAL, PM_OPT_BOOL, PM_OPT_CHOICE
+} pm_option_type;
+
+typedef struct pm_option
+{
+	const char *name;
+	pm_option_type type;
+	double		initial;		/* default; for CHOICE an index */
+	double		min,
+				max;			/* inclusive */
+	const char *choices;		/* "log_huber|mse_raw|mae_raw", CHOICE only */
+	const char *help;
+} pm_option;
+
+/* One value given by the user. text is set for strings, else number (booleans 0/1). */
+typedef struct pm_setting
+{
+	const char *name;
+	const char *text;			/* NULL when it was a number or boolean */
+	double		number;
+	bool		is_bool;
+} pm_setting;
+
+#define PM_MAX_OPTIONS 48
+
+/* Values of all options of a kind, in the order of its table. */
+typedef struct pm_options
+{
+	double		value[PM_MAX_OPTIONS];
+} pm_options;
+
+typedef struct pm_kind pm_kind;
+
+/* Defaults, then settings; PM_ERR_OPTION names an unknown option and lists the known ones, or states the range. */
+pm_code		pm_options_set(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st);
+/* Index of an option in the kind's table, -1 when it has none of that name. */
+int			pm_option_find(const pm_kind *kind, const char *name);
+/* Its value; NaN when the kind has no such option. Every kind has "seed". */
+double		pm_option_value(const pm_kind *kind, const pm_options *o, const char *name);
+/* Text of a value as the user would write it ("0.001", "true", "log_huber"). */
+void		pm_option_print(const pm_option *def, double value, char *buf, size_t size);
+
+/* ---- results ---- */
+
+/* What a token contributes. All in ms; forward + backward + update = step_ms when split is known, else NaN. */
+typedef struct pm_part
+{
+	int			token;			/* index into the skeleton; -1: the rest of the step */
+	double		step_ms;		/* all copies together */
+	double		forward_ms,
+				backward_ms,
+				update_ms;
+	char		bound;			/* 'c'ompute, 'm'emory, 'l'aunch, '-' */
+} pm_part;
+
+typedef struct pm_fit_report
+{
+	double		valid_mape;		/* on the validation part, fraction; NaN: none */
+	double		valid_mae_ms;
+	double		valid_rmse_ms;
+	int			valid_n;
+	double		train_mape;		/* fraction; NaN: not computed */
+	int			epochs;			/* run */
+	int			best_epoch;
+	double		seconds;
+	int64_t		n_params;		/* trained numbers */
+	double		flops;			/* floating point operations of training, estimated */
+} pm_fit_report;
+
+typedef struct pm_predictor
+{
+	const pm_kind *kind;
+	pm_options	options;
+	void	   *impl;			/* the kind's own */
+} pm_predictor;
+
+/* Growing byte buffer and bounded reader for stored predictors; little-endian. */
+typedef struct pm_buffer
+{
+	pm_arena   *arena;
+	uint8_t    *data;
+	size_t		len,
+				cap;
+	bool		failed;			/* out of memory somewhere */
+} pm_buffer;
+
+typedef struct pm_reader
+{
+	const uint8_t *data;
+	size_t		len,
+				at;
+	bool		failed;			/* read past the end, or a value out of its range */
+} pm_reader;
+
+void		pm_put_u32(pm_buffer *b, uint32_t v);
+void		pm_put_f64(pm_buffer *b, double v);
+void		pm_put_text(pm_buffer *b, const char *s);
+void		pm_put_reals(pm_buffer *b, const pm_real *v, size_t n);	/* as float32 */
+uint32_t	pm_get_u32(pm_reader *r, uint32_t max);	/* fails when above max */
+double		pm_get_f64(pm_reader *r);	/* fails on NaN and infinity */
+const char *pm_get_text(pm_reader *r, pm_arena *a);
+void		pm_get_reals(pm_reader *r, pm_real *v, size_t n); /* fails on NaN and infinity */
+
+struct pm_kind
+{
+	const char *name;			/* 'mdot' */
+	const char *summary;		/* one sentence */
+	const pm_option *options;
+	int			n_options;
+	int			min_samples;	/* fewer rows: PM_ERR_DATA */
+
+	/* Conditions between options; may be NULL. */
+	pm_code		(*check) (const pm_options *o, pm_status *st);
+
+	/* Bytes that fit() will take, from what is known before anything is allocated. */
+	double		(*memory) (const pm_options *o, const pm_dataset *d, int threads);
+	/*
+	 * Learn from d. On PM_OK p->impl is set (in arena a). Everything taken is taken from a.
+	 * seed: same seed and same rows give the same bits whatever `threads` is.
+	 */
+	pm_code		(*fit) (pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+						const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+	/*
+	 * ms of one step. parts (may be NULL) gets up to skeleton->n + 1 rows that sum to *step_ms
+	 * within 1e-9 relative. scratch is an arena that the caller resets.
+	 */
+	pm_code		(*predict) (const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+							double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
+	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
+	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
+};
+
+/* NULL when unknown. */
+const pm_kind *pm_kind_find(const char *name);
+/* i-th kind, NULL past the end; for listing. */
+const pm_kind *pm_kind_at(int i);
+
+/* Whether skeletons for this predictor are merged (kind and its option "merge"). */
+bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
+
+/* Validate d against the kind, then kind->fit. */
+pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+pm_code		pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+								 double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
+/* The whole stored form: magic, format version, kind, options, payload, CRC-32C. */
+pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
+pm_code		pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st);
+
+#endif
