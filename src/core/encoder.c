@@ -231,7 +231,7 @@ feed_forward_backward(pm_real *dx, pm_real *grad, const pm_real *w, const pm_enc
 	if (dropped)
 		pm_mul(dy, acts->mask2, r * d);
 	pm_linear_back(tmp->wide, grad + p->w2, grad + p->b2, dy, acts->act, w + p->w2, r, s->ff, d, false);
-	pm_gelu_back(tmp->wide, tmp->wide, acts->pre, r * s->ff);
+	pm_mul(tmp->wide, acts->pre, r * s->ff);
 	pm_linear_back(dy, grad + p->w1, grad + p->b1, tmp->wide, acts->u2, w + p->w1, r, d, s->ff, false);
 	pm_layer_norm_back(dx, grad + p->ln2_g, grad + p->ln2_b, dy, acts->xhat2, acts->rstd2, w + p->ln2_g, r, d);
 }

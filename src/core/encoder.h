@@ -63,7 +63,7 @@ typedef struct pm_encoder_acts
 	pm_real    *mixed;			/* [r, d] attention output before Wo */
 	pm_real    *mask1, *mask2;	/* [r, d] dropout; NULL when none */
 	pm_real    *xhat2, *u2;		/* [r, d] */
-	pm_real    *pre, *act;		/* [r, ff] before and after GELU */
+	pm_real    *pre, *act;		/* [r, ff] derivative and value of GELU */
 } pm_encoder_acts;
 
 /* Scratch shared by all layers, of r rows at the most. */

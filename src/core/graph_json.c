@@ -206,6 +206,11 @@ scan_string(reader *r, const char **from, const char **to)
 		unsigned char c = (unsigned char) *r->p;
 		int			n;
 
+		if (c >= 0x20 && c < 0x80 && c != '\\')
+		{
+			r->p++;				/* nearly all of them */
+			continue;
+		}
 		if (c < 0x20)
 			return syntax(r, "control character in a string");
 		if (c == '\\')
@@ -263,6 +268,12 @@ decode(const char *from, const char *to, char *buf, size_t size)
 {
 	size_t		len = 0;
 
+	if ((size_t) (to - from) < size && memchr(from, '\\', (size_t) (to - from)) == NULL)
+	{
+		memcpy(buf, from, (size_t) (to - from));
+		buf[to - from] = '\0';
+		return (int) (to - from);
+	}
 	while (from < to)
 	{
 		int			c = (unsigned char) *from++;
@@ -430,26 +441,35 @@ next_element(reader *r, char close, int *n)
 	return 1;
 }
 
-/* Like next_element for an object; also takes the key, "" when it is too long to be one of ours. */
+/* Like next_element for an object; the key's raw contents are [*from, *to). */
 static int
-next_key(reader *r, int *n, char key[KEY_SIZE])
+next_member(reader *r, int *n, const char **from, const char **to)
 {
-	const char *from;
-	const char *to;
 	int			more = next_element(r, '}', n);
 
 	if (more <= 0)
 		return more;
-	if (!scan_string(r, &from, &to))
+	if (!scan_string(r, from, to))
 		return -1;
-	if (decode(from, to, key, KEY_SIZE) < 0)
-		key[0] = '\0';
 	if (!take(r, ':'))
 	{
 		syntax(r, "expected \":\"");
 		return -1;
 	}
 	return 1;
+}
+
+/* Like next_member; the key is decoded, "" when it is too long to be one of ours. */
+static int
+next_key(reader *r, int *n, char key[KEY_SIZE])
+{
+	const char *from;
+	const char *to;
+	int			more = next_member(r, n, &from, &to);
+
+	if (more > 0 && decode(from, to, key, KEY_SIZE) < 0)
+		key[0] = '\0';
+	return more;
 }
 
 static bool skip_value(reader *r, int depth);
@@ -459,7 +479,8 @@ static bool
 skip_container(reader *r, int depth, int *n)
 {
 	bool		object = *r->p == '{';
-	char		key[KEY_SIZE];
+	const char *from;
+	const char *to;
 	int			more;
 
 	if (depth >= MAX_DEPTH)
@@ -470,7 +491,7 @@ skip_container(reader *r, int depth, int *n)
 	}
 	*n = 0;
 	r->p++;
-	while ((more = object ? next_key(r, n, key) : next_element(r, ']', n)) > 0)
+	while ((more = object ? next_member(r, n, &from, &to) : next_element(r, ']', n)) > 0)
 		if (!skip_value(r, depth + 1))
 			return false;
 	return more == 0;

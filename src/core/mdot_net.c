@@ -505,7 +505,7 @@ dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, acts *t,
 	}
 	pm_gemm(true, false, k, k, t->ops, 1, act, k, dy, 3 * k, 1, grad + at[2], k);
 	pm_gemm(false, true, t->ops, k, k, 1, dy, 3 * k, w + at[2], k, 0, da, k);
-	pm_gelu_back(da, da, pre, t->ops * k);
+	pm_mul(da, pre, t->ops * k);
 	pm_linear_back(NULL, grad + at[0], grad + at[1], da, in, w + at[0], t->ops, width, k, false);
 }
 
@@ -597,7 +597,7 @@ assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_r
 		op += in->n;
 	}
 	pm_linear_back(da, grad + net->wj2, grad + net->bj2, dj, t->j_act, w + net->wj2, t->n, d, d, false);
-	pm_gelu_back(da, da, t->j_pre, t->n * d);
+	pm_mul(da, t->j_pre, t->n * d);
 	pm_linear_back(NULL, grad + net->wj1, grad + net->bj1, da, t->job, w + net->wj1, t->n, PM_N_JOB, d, false);
 }
 
@@ -758,7 +758,7 @@ pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 		}
 		grad[net->bz2] += g;
 	}
-	pm_gelu_back(dact, dact, t->p_pre, t->n * hidden);
+	pm_mul(dact, t->p_pre, t->n * hidden);
 	pm_linear_back(dpool, grad + net->wz1, grad + net->bz1, dact, t->pool, w + net->wz1, t->n, 3 * net->c.d,
 				   hidden, false);
 	pool_back(data, index, dpool, t);
@@ -803,7 +803,7 @@ rest_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, const double 
 		}
 		grad[net->bq2] += g;
 	}
-	pm_gelu_back(dact, dact, t->q_pre, t->n * hidden);
+	pm_mul(dact, t->q_pre, t->n * hidden);
 	pm_linear_back(dz0, grad + net->wq1, grad + net->bq1, dact, t->z0, w + net->wq1, t->n, d, hidden, false);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
@@ -864,7 +864,7 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] += ga;
 		}
 	}
-	pm_gelu_back(dh, dh, t->h_pre, t->rows * h2);
+	pm_mul(dh, t->h_pre, t->rows * h2);
 	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, h2, true);
 }
 

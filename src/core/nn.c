@@ -155,18 +155,7 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 #define GELU_B ((pm_real) 0.044715)
 
 PM_CLONES void
-pm_gelu(pm_real *y, const pm_real *x, int n)
-{
-	for (int i = 0; i < n; i++)
-	{
-		pm_real		v = x[i];
-
-		y[i] = (pm_real) 0.5 * v * (1 + fast_tanh(GELU_A * (v + GELU_B * v * v * v)));
-	}
-}
-
-PM_CLONES void
-pm_gelu_back(pm_real *dx, const pm_real *dy, const pm_real *x, int n)
+pm_gelu(pm_real *y, pm_real *x, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -174,12 +163,42 @@ pm_gelu_back(pm_real *dx, const pm_real *dy, const pm_real *x, int n)
 		pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v));
 		pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
 
-		dx[i] = dy[i] * (pm_real) 0.5 * (1 + t + v * dt);
+		y[i] = (pm_real) 0.5 * v * (1 + t);
+		x[i] = (pm_real) 0.5 * (1 + t + v * dt);
 	}
 }
 
-PM_CLONES void
-pm_softmax(pm_real *s, int r, int c)
+/* Rows too short to fill a vector: the exponentials of all of them in one loop. */
+PM_CLONES static void
+softmax_short(pm_real *s, int r, int c)
+{
+	for (int i = 0; i < r; i++)
+	{
+		pm_real    *si = s + (size_t) i * c;
+		pm_real		top = si[0];
+
+		for (int j = 1; j < c; j++)
+			top = si[j] > top ? si[j] : top;
+		for (int j = 0; j < c; j++)
+			si[j] -= top;
+	}
+	for (int i = 0; i < r * c; i++)
+		s[i] = fast_exp(s[i]);
+	for (int i = 0; i < r; i++)
+	{
+		pm_real    *si = s + (size_t) i * c;
+		pm_real		sum = 0;
+
+		for (int j = 0; j < c; j++)
+			sum += si[j];
+		sum = 1 / sum;
+		for (int j = 0; j < c; j++)
+			si[j] *= sum;
+	}
+}
+
+PM_CLONES static void
+softmax_long(pm_real *s, int r, int c)
 {
 	for (int i = 0; i < r; i++)
 	{
@@ -200,6 +219,15 @@ pm_softmax(pm_real *s, int r, int c)
 		for (int j = 0; j < c; j++)
 			si[j] *= sum;
 	}
+}
+
+void
+pm_softmax(pm_real *s, int r, int c)
+{
+	if (c < 8)
+		softmax_short(s, r, c);
+	else
+		softmax_long(s, r, c);
 }
 
 PM_CLONES void

@@ -24,10 +24,11 @@ void		pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, 
 void		pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
 							   const pm_real *rstd, const pm_real *g, int r, int d);
 
-/* tanh form; n elements */
-void		pm_gelu(pm_real *y, const pm_real *x, int n);
-/* dx = dy * gelu'(x); dx may be dy */
-void		pm_gelu_back(pm_real *dx, const pm_real *dy, const pm_real *x, int n);
+/*
+ * tanh form; n elements.  x is replaced by the derivative, which shares the
+ * costly part and is all that the backward pass needs: dx = pm_mul(dy, x).
+ */
+void		pm_gelu(pm_real *y, pm_real *x, int n);
 
 /* rows of s[r,c] become softmax(s) in place */
 void		pm_softmax(pm_real *s, int r, int c);

@@ -506,6 +506,12 @@ pm_op_name(int op)
 	return row_of(op)->name;
 }
 
+const char *
+pm_op_alias(int i)
+{
+	return i >= 0 && i < N_ALIASES ? aliases[i].name : NULL;
+}
+
 pm_class
 pm_op_class(int op)
 {

@@ -68,6 +68,7 @@ extern const char *const pm_conv_kind_name[PM_N_CONV_KINDS];
 int			pm_op_find(const char *name);	/* PM_OP_UNKNOWN when not known */
 int			pm_op_count(void);
 const char *pm_op_name(int op);
+const char *pm_op_alias(int i);			/* i-th other spelling, NULL behind the last */
 pm_class	pm_op_class(int op);
 /* Whether a gradient passes: not through comparisons, ArgMax, random numbers, ... */
 bool		pm_op_differentiable(int op);

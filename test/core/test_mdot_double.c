@@ -1,0 +1,161 @@
+/* build: double */
+/*
+ * test_mdot_double.c - the gradient of the whole MDOT network, tensor by
+ * tensor, against central differences in double, on graphs with a fork, a
+ * join, a long skip and repeated operators.
+ */
+#include <stdlib.h>
+
+#include "../../src/core/mdot_net.h"
+#include "check.h"
+#include "gradient_graphs.h"
+
+#define STEP		1e-5
+#define TOLERANCE	1e-5
+#define SAMPLES		3
+
+static pm_arena arena;
+static pm_gpu gpu = {.name = "test", .memory_gb = 24, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64,
+	.clock_ghz = 1.5, .fp32_tflops = 30, .fp16_tensor_tflops = 70, .l2_mb = 6};
+static pm_sample samples[SAMPLES];
+static pm_dataset dataset = {SAMPLES, samples};
+static pm_input inputs[SAMPLES];
+static double step_ms[SAMPLES] = {1.3, 40, 3};
+static double weight[SAMPLES] = {1, 0.5, 1};
+static pm_mdot_net net;
+static pm_mdot_data data = {.net = &net, .inputs = inputs, .step_ms = step_ms, .weight = weight};
+static double *w, *grad;
+static void *workspace;
+
+static void
+prepare_inputs(pm_codec *codec)
+{
+	const char *text[SAMPLES] = {GRAPH_FORK_JOIN_SKIP, GRAPH_REPEATED, GRAPH_FORK_JOIN_SKIP};
+	pm_status	st;
+	pm_tokens  *tokens;
+
+	for (int i = 0; i < SAMPLES; i++)
+	{
+		pm_graph   *g = gradient_graph(text[i], &arena);
+		pm_skeleton *s = PM_NEW(&arena, pm_skeleton, 1);
+
+		CHECK(pm_skeleton_build(g, true, &arena, s, &st) == PM_OK);
+		samples[i] = (pm_sample) {.skeleton = s, .step_ms = step_ms[i], .weight = 1,
+			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, i ? "b" : "a"}};
+	}
+	CHECK(pm_tokens_of(&dataset, &arena, &tokens, &st) == PM_OK);
+	CHECK(pm_codec_fit(codec, &dataset, tokens, &arena, &st) == PM_OK);
+	for (int i = 0; i < SAMPLES; i++)
+		CHECK(pm_codec_encode(codec, &tokens[i], &samples[i].query, &arena, &inputs[i], &st) == PM_OK);
+}
+
+static double
+loss(void)
+{
+	const int	index[SAMPLES] = {0, 1, 2};
+	double		predicted[SAMPLES];
+
+	return pm_mdot_pass(&data, w, NULL, index, SAMPLES, predicted, NULL, workspace);
+}
+
+/* Central differences of every parameter of one tensor. */
+static double
+tensor_error(const pm_mdot_tensor *t)
+{
+	double		most = 0;
+	double		scale = 1e-4;
+
+	for (size_t k = 0; k < (size_t) t->rows * t->cols; k++)
+	{
+		double	   *v = w + t->at + k;
+		double		keep = *v;
+		double		up;
+		double		down;
+
+		*v = keep + STEP;
+		up = loss();
+		*v = keep - STEP;
+		down = loss();
+		*v = keep;
+		most = fmax(most, fabs((up - down) / (2 * STEP) - grad[t->at + k]));
+		scale = fmax(scale, fabs(grad[t->at + k]));
+	}
+	return most / scale;
+}
+
+static void
+check_config(const char *what, pm_mdot_config c, const pm_codec *codec)
+{
+	const int	index[SAMPLES] = {0, 1, 2};
+	int			tokens[SAMPLES];
+	double		predicted[SAMPLES];
+	pm_rng		rng;
+
+	c.n_types = codec->n_types;
+	c.n_frameworks = codec->n_frameworks;
+	c.n_gpus = codec->n_gpus;
+	pm_mdot_net_init(&net, &c);
+	net.raw_scale = 10;
+	net.log_mean = 1;
+	net.log_sigma = 0.5;
+	w = PM_NEW(&arena, double, net.n_params);
+	grad = PM_NEW(&arena, double, net.n_params);
+	for (int i = 0; i < SAMPLES; i++)
+		tokens[i] = inputs[i].n;
+	workspace = pm_alloc(&arena, pm_mdot_workspace(&net, tokens, SAMPLES), 1);
+	pm_rng_seed(&rng, 3);
+	pm_mdot_net_weights(&net, w, &rng);
+	/* zero-initialised tensors get values too, so that gradients flow everywhere */
+	for (size_t i = 0; i < net.n_params; i++)
+		w[i] += 0.1 * (2 * pm_rng_uniform(&rng) - 1);
+	pm_mdot_pass(&data, w, grad, index, SAMPLES, predicted, NULL, workspace);
+	for (int i = 0; i < net.n_tensors; i++)
+	{
+		double		error = tensor_error(&net.tensor[i]);
+
+		if (error >= TOLERANCE)
+			fprintf(stderr, "%s: tensor %s is off by %g\n", what, net.tensor[i].name, error);
+		CHECK(error < TOLERANCE);
+	}
+}
+
+/* The order of the samples in a batch changes nothing beyond rounding. */
+static void
+check_order(void)
+{
+	const int	forth[SAMPLES] = {0, 1, 2};
+	const int	back[SAMPLES] = {2, 1, 0};
+	double		a[SAMPLES];
+	double		b[SAMPLES];
+
+	pm_mdot_pass(&data, w, NULL, forth, SAMPLES, a, NULL, workspace);
+	pm_mdot_pass(&data, w, NULL, back, SAMPLES, b, NULL, workspace);
+	for (int i = 0; i < SAMPLES; i++)
+		CHECK_NEAR(a[i] / b[SAMPLES - 1 - i], 1, 1e-12);
+}
+
+int
+main(void)
+{
+	pm_mdot_config c = {.d = 8, .heads = 2, .layers = 2, .d_op = 8, .op_heads = 4, .op_layers = 1, .hidden = 4,
+		.head = PM_HEAD_ADDITIVE, .loss = PM_LOSS_LOG_HUBER, .residual = true};
+	pm_codec	codec;
+
+	pm_arena_init_malloc(&arena);
+	prepare_inputs(&codec);
+	check_config("additive, log_huber", c, &codec);
+	check_order();
+	c.loss = PM_LOSS_MSE_RAW;
+	c.residual = false;
+	check_config("additive, mse_raw, no residual", c, &codec);
+	c.loss = PM_LOSS_MAPE;
+	c.layers = 0;
+	c.op_layers = 0;
+	check_config("no layers, mape", c, &codec);
+	c.head = PM_HEAD_POOLED;
+	c.loss = PM_LOSS_MAE_RAW;
+	c.layers = 1;
+	check_config("pooled, mae_raw", c, &codec);
+	pm_arena_release(&arena);
+	return check_done("mdot_double");
+}
