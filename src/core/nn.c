@@ -12,13 +12,28 @@
 #include <string.h>
 
 /*
+ * Where fast_exp saturates.  Volatile, because a compiler that knows the
+ * limits turns the clamps into branches, and loops with branches do not
+ * vectorise; each loop's function reads them once.
+ */
+typedef struct exp_range
+{
+	pm_real		low,
+				high;
+} exp_range;
+
+static const volatile exp_range exp_limits = {-87, 88};
+
+/*
  * exp(x) for the loops below.  Float: exact power of two times a polynomial of
  * degree 6 on [-ln2/2, ln2/2] (Cephes' expf coefficients), relative error
  * about 2e-7; saturates at the ends of the range instead of overflowing.
  */
 static inline pm_real
-fast_exp(pm_real x)
+fast_exp(pm_real x, exp_range range)
 {
+	x = x < range.low ? range.low : x;
+	x = x > range.high ? range.high : x;
 #ifdef PM_DOUBLE
 	return exp(x);
 #else
@@ -27,18 +42,11 @@ fast_exp(pm_real x)
 		float		f;
 		int32_t		i;
 	}			scale;
-	float		k,
-				r,
-				p;
-	int32_t		n;
+	int32_t		n = __builtin_irintf(x * 1.44269504f);
+	float		r = x - (float) n * 0.693359375f;
+	float		p = 1.9875691500e-4f;
 
-	x = x < -87.0f ? -87.0f : x;
-	x = x > 88.0f ? 88.0f : x;
-	k = x * 1.44269504f;
-	n = (int32_t) (k + (k < 0 ? -0.5f : 0.5f));
-	r = x - (float) n * 0.693359375f;
 	r = r + (float) n * 2.12194440e-4f;
-	p = 1.9875691500e-4f;
 	p = p * r + 1.3981999507e-3f;
 	p = p * r + 8.3334519073e-3f;
 	p = p * r + 4.1665795894e-2f;
@@ -52,9 +60,9 @@ fast_exp(pm_real x)
 
 /* tanh through exp; exact limits on both sides because fast_exp saturates */
 static inline pm_real
-fast_tanh(pm_real x)
+fast_tanh(pm_real x, exp_range range)
 {
-	return 1 - 2 / (fast_exp(2 * x) + 1);
+	return 1 - 2 / (fast_exp(2 * x, range) + 1);
 }
 
 PM_CLONES static void
@@ -155,12 +163,14 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 #define GELU_B ((pm_real) 0.044715)
 
 PM_CLONES void
-pm_gelu(pm_real *y, pm_real *x, int n)
+pm_gelu(pm_real *restrict y, pm_real *restrict x, int n)
 {
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
 	for (int i = 0; i < n; i++)
 	{
 		pm_real		v = x[i];
-		pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v));
+		pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v), range);
 		pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
 
 		y[i] = (pm_real) 0.5 * v * (1 + t);
@@ -172,6 +182,8 @@ pm_gelu(pm_real *y, pm_real *x, int n)
 PM_CLONES static void
 softmax_short(pm_real *s, int r, int c)
 {
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
 	for (int i = 0; i < r; i++)
 	{
 		pm_real    *si = s + (size_t) i * c;
@@ -183,7 +195,7 @@ softmax_short(pm_real *s, int r, int c)
 			si[j] -= top;
 	}
 	for (int i = 0; i < r * c; i++)
-		s[i] = fast_exp(s[i]);
+		s[i] = fast_exp(s[i], range);
 	for (int i = 0; i < r; i++)
 	{
 		pm_real    *si = s + (size_t) i * c;
@@ -200,6 +212,8 @@ softmax_short(pm_real *s, int r, int c)
 PM_CLONES static void
 softmax_long(pm_real *s, int r, int c)
 {
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
 	for (int i = 0; i < r; i++)
 	{
 		pm_real    *si = s + (size_t) i * c;
@@ -212,7 +226,7 @@ softmax_long(pm_real *s, int r, int c)
 #pragma omp simd reduction(+:sum)
 		for (int j = 0; j < c; j++)
 		{
-			si[j] = fast_exp(si[j] - top);
+			si[j] = fast_exp(si[j] - top, range);
 			sum += si[j];
 		}
 		sum = 1 / sum;
