@@ -190,9 +190,27 @@ triples_backward(pm_real *dqkv, const pm_real *dmixed, const pm_real *probs, con
 
 /* ---- the layer ---- */
 
+/* Draw a mask and apply it to the branch y[r, d]. */
+static void
+drop_branch(pm_real *y, pm_real *mask, const pm_segments *seg, int r, int d, const pm_encoder_drop *drop)
+{
+	const pm_real keep = (pm_real) (1 / (1 - drop->path));
+
+	pm_dropout_mask(mask, r * d, drop->unit, drop->rng);
+	for (int i = 0; i < seg->n && drop->path > 0; i++)
+	{
+		pm_real		factor = pm_rng_uniform(drop->rng) < drop->path ? 0 : keep;
+		pm_real    *m = mask + (size_t) seg->list[i].start * d;
+
+		for (int k = 0; k < seg->list[i].n * d; k++)
+			m[k] *= factor;
+	}
+	pm_mul(y, mask, r * d);
+}
+
 void
 pm_encoder_forward(pm_real *x, const pm_real *w, const pm_encoder_params *p, const pm_encoder_shape *s,
-				   const pm_segments *seg, int r, double drop, pm_rng *rng,
+				   const pm_segments *seg, int r, const pm_encoder_drop *drop,
 				   pm_encoder_acts *acts, pm_encoder_scratch *tmp)
 {
 	int			d = s->d;
@@ -206,16 +224,16 @@ pm_encoder_forward(pm_real *x, const pm_real *w, const pm_encoder_params *p, con
 			segment_forward(acts->mixed, acts->probs, acts->qkv, s->relations > 0 ? w + p->bias : NULL,
 							&seg->list[i], s);
 	pm_linear(tmp->narrow, acts->mixed, w + p->wo, w + p->bo, r, d, d);
-	if (drop > 0)
-		pm_dropout(tmp->narrow, acts->mask1, r * d, drop, rng);
+	if (drop != NULL)
+		drop_branch(tmp->narrow, acts->mask1, seg, r, d, drop);
 	pm_add(x, tmp->narrow, r * d);
 
 	pm_layer_norm(acts->u2, acts->xhat2, acts->rstd2, x, w + p->ln2_g, w + p->ln2_b, r, d);
 	pm_linear(acts->pre, acts->u2, w + p->w1, w + p->b1, r, d, s->ff);
 	pm_gelu(acts->act, acts->pre, r * s->ff);
 	pm_linear(tmp->narrow, acts->act, w + p->w2, w + p->b2, r, s->ff, d);
-	if (drop > 0)
-		pm_dropout(tmp->narrow, acts->mask2, r * d, drop, rng);
+	if (drop != NULL)
+		drop_branch(tmp->narrow, acts->mask2, seg, r, d, drop);
 	pm_add(x, tmp->narrow, r * d);
 }
 

@@ -77,9 +77,17 @@ typedef struct pm_encoder_scratch
 
 size_t		pm_encoder_count(const pm_encoder_shape *s);
 
-/* x[r, d] in place. drop = 0: no dropout (rng may be NULL). */
+/* What a training pass leaves out, and where it draws from. */
+typedef struct pm_encoder_drop
+{
+	double		unit;			/* probability of zeroing one number of a branch */
+	double		path;			/* probability of skipping a branch for a whole segment (stochastic depth) */
+	pm_rng	   *rng;
+} pm_encoder_drop;
+
+/* x[r, d] in place. drop == NULL: nothing is left out. */
 void		pm_encoder_forward(pm_real *x, const pm_real *w, const pm_encoder_params *p, const pm_encoder_shape *s,
-							   const pm_segments *seg, int r, double drop, pm_rng *rng,
+							   const pm_segments *seg, int r, const pm_encoder_drop *drop,
 							   pm_encoder_acts *acts, pm_encoder_scratch *tmp);
 /* dx[r, d] in place: from the gradient of the output to that of the input. */
 void		pm_encoder_backward(pm_real *dx, pm_real *grad, const pm_real *w, const pm_encoder_params *p,

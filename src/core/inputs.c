@@ -264,7 +264,7 @@ load_names(const char ***names, int *n, pm_reader *r, pm_arena *a, pm_status *st
 	(*names)[0] = "";
 	for (int i = 1; i < *n; i++)
 		if (((*names)[i] = pm_get_text(r, a)) == NULL)
-			return pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged vocabulary");
+			return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged vocabulary") : pm_no_memory(st, a);
 	return PM_OK;
 }
 

@@ -12,7 +12,7 @@
 enum
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
-	OPT_RESIDUAL, OPT_MERGE, OPT_DROPOUT, OPT_UNKNOWN, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE,
+	OPT_RESIDUAL, OPT_MERGE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE,
 	OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP, OPT_WEIGHT_DECAY, OPT_CLIP, OPT_EMA, OPT_VALID, OPT_SEED,
 	N_OPTIONS
 };
@@ -30,7 +30,10 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_LOSS] = {"loss", PM_OPT_CHOICE, PM_LOSS_LOG_HUBER, 0, 3, "log_huber|mape|mse_raw|mae_raw", "training loss"},
 	[OPT_RESIDUAL] = {"residual", PM_OPT_BOOL, 0, 0, 1, NULL, "additive head: let a pooled factor correct the sum"},
 	[OPT_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"},
-	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "in the sequence Transformer"},
+	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units in the sequence Transformer"},
+	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0, 0, 0.9, NULL,
+	"probability that a branch of the sequence Transformer is left out for a graph in training"},
+	[OPT_HEAD_DROPOUT] = {"head_dropout", PM_OPT_REAL, 0, 0, 0.9, NULL, "of units inside the operator head"},
 	[OPT_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL,
 	"probability of hiding an operator's type or the framework in training"},
 	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 120, 1, 100000, NULL, "passes over the training rows, at the most"},
@@ -75,7 +78,8 @@ configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus)
 		.d = (int) v[OPT_D_MODEL], .heads = (int) v[OPT_HEADS], .layers = (int) v[OPT_LAYERS],
 		.d_op = (int) v[OPT_D_OPERATOR], .op_heads = 4, .op_layers = (int) v[OPT_OPERATOR_LAYERS],
 		.hidden = (int) v[OPT_HIDDEN], .head = (pm_mdot_head) v[OPT_HEAD], .loss = (pm_mdot_loss) v[OPT_LOSS],
-		.residual = v[OPT_RESIDUAL] != 0, .dropout = v[OPT_DROPOUT], .unknown = v[OPT_UNKNOWN],
+		.residual = v[OPT_RESIDUAL] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
+		.head_dropout = v[OPT_HEAD_DROPOUT], .unknown = v[OPT_UNKNOWN],
 		.n_types = n_types, .n_frameworks = n_frameworks, .n_gpus = n_gpus
 	};
 }
@@ -219,14 +223,12 @@ prepare_rows(const pm_dataset *d, double valid_fraction, uint64_t seed, pm_arena
 	return pm_hold_out(d, valid_fraction, seed, a, r->train, &r->n_train, r->valid, &r->n_valid, st);
 }
 
-static pm_code
-init_net(mdot *m, const pm_options *o, pm_arena *a, pm_status *st)
+static void
+init_net(mdot *m, const pm_options *o)
 {
 	pm_mdot_config c = configure(o, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
 
 	pm_mdot_net_init(&m->net, &c);
-	m->w = PM_NEW(a, pm_real, m->net.n_params);
-	return m->w ? PM_OK : pm_no_memory(st, a);
 }
 
 static pm_code
@@ -246,10 +248,12 @@ mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	if (!m)
 		return pm_no_memory(st, a);
 	if ((rc = prepare_inputs(m, d, a, &inputs, st)) != PM_OK ||
-		(rc = prepare_rows(d, p->options.value[OPT_VALID], seed, a, &r, st)) != PM_OK ||
-		(rc = init_net(m, &p->options, a, st)) != PM_OK)
+		(rc = prepare_rows(d, p->options.value[OPT_VALID], seed, a, &r, st)) != PM_OK)
 		return rc;
-	if ((decay = PM_NEW(a, uint8_t, m->net.n_params)) == NULL)
+	init_net(m, &p->options);
+	m->w = PM_NEW(a, pm_real, m->net.n_params);
+	decay = PM_NEW(a, uint8_t, m->net.n_params);
+	if (!m->w || !decay)
 		return pm_no_memory(st, a);
 	pm_mdot_net_decay(&m->net, decay);
 	pm_rng_seed(&rng, seed);
@@ -344,13 +348,17 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	log_mean = pm_get_f64(r);
 	log_sigma = pm_get_f64(r);
 	raw_scale = pm_get_f64(r);
-	if ((rc = init_net(m, &p->options, a, st)) != PM_OK)
-		return rc;
+	init_net(m, &p->options);
 	m->net.log_mean = log_mean;
 	m->net.log_sigma = log_sigma;
 	m->net.raw_scale = raw_scale;
 	if (pm_get_u32(r, UINT32_MAX) != m->net.n_params)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of weights than its options say");
+	/* damaged options must not make it ask for memory that the weights do not fill */
+	if (r->failed || (r->len - r->at) / sizeof(float) < m->net.n_params)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights");
+	if ((m->w = PM_NEW(a, pm_real, m->net.n_params)) == NULL)
+		return pm_no_memory(st, a);
 	pm_get_reals(r, m->w, m->net.n_params);
 	p->impl = m;
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;

@@ -209,7 +209,7 @@ typedef struct acts
 	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
 
 	/* heads */
-	pm_real    *h_pre, *h_act;	/* [rows, 2 * hidden] */
+	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, 2 * hidden] */
 	pm_real    *z0;				/* [n, d] job tokens */
 	pm_real    *q_pre, *q_act;	/* [n, hidden] */
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
@@ -297,6 +297,7 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, acts *t)
 
 	t->h_pre = REALS(t->rows * 2 * h);
 	t->h_act = REALS(t->rows * 2 * h);
+	t->h_mask = REALS(t->rows * 2 * h);
 	t->z0 = REALS(t->n * d);
 	t->q_pre = REALS(t->n * h);
 	t->q_act = REALS(t->n * h);
@@ -521,7 +522,7 @@ operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, a
 	dimension(net, w, t, 1, t->config, 2 * PM_N_SLOTS, config, t->c_pre, t->c_act);
 	dimension(net, w, t, 2, t->load, PM_N_LOADS, load, t->l_pre, t->l_act);
 	for (int l = 0; l < net->c.op_layers; l++)
-		pm_encoder_forward(t->x3, w, &net->op[l], &net->op_shape, &t->triples, 3 * t->ops, 0, NULL,
+		pm_encoder_forward(t->x3, w, &net->op[l], &net->op_shape, &t->triples, 3 * t->ops, NULL,
 						   &t->op[l], &t->scratch);
 	pm_layer_norm(t->f, t->f_xhat, t->f_rstd, t->x3, w + net->lnf_g, w + net->lnf_b, 3 * t->ops, k);
 	pm_linear(t->o, t->f, w + net->wf, w + net->bf, t->ops, 3 * k, net->c.d);
@@ -810,7 +811,7 @@ rest_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, const double 
 }
 
 static void
-tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
+tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	int			h2 = 2 * net->c.hidden;
@@ -818,6 +819,13 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, act
 
 	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, h2);
 	pm_gelu(t->h_act, t->h_pre, t->rows * h2);
+	if (rng != NULL)
+	{
+		/* the mask goes into the derivative too, and so into the backward pass */
+		pm_dropout_mask(t->h_mask, t->rows * h2, net->c.head_dropout, rng);
+		pm_mul(t->h_act, t->h_mask, t->rows * h2);
+		pm_mul(t->h_pre, t->h_mask, t->rows * h2);
+	}
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
@@ -870,7 +878,7 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 
 /* predicted[n] in ms */
 static void
-heads_forward(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t, double *predicted)
+heads_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, acts *t, double *predicted)
 {
 	const pm_mdot_net *net = data->net;
 	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
@@ -883,7 +891,7 @@ heads_forward(const pm_mdot_data *data, const int *index, const pm_real *w, acts
 	if (additive)
 	{
 		rest_forward(net, w, t);
-		tokens_forward(data, index, w, t);
+		tokens_forward(data, index, w, rng, t);
 	}
 	for (int i = 0; i < t->n; i++)
 		predicted[i] = additive ? t->sum_us[i] * exp(t->c[i]) / 1000 : exp(t->c[i]);
@@ -951,7 +959,7 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 {
 	const pm_mdot_net *net = data->net;
 	int			tokens[256];
-	double		drop = rng != NULL ? net->c.dropout : 0;
+	pm_encoder_drop drop = {net->c.dropout, net->c.drop_path, rng};
 
 	for (int i = 0; i < n; i++)
 		tokens[i] = data->inputs[index[i]].n;
@@ -960,10 +968,10 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 	operator_encoder(data, index, w, t);
 	assemble(data, index, w, t);
 	for (int l = 0; l < net->c.layers; l++)
-		pm_encoder_forward(t->x, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, drop, rng,
+		pm_encoder_forward(t->x, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, rng ? &drop : NULL,
 						   &t->seq[l], &t->scratch);
 	pm_layer_norm(t->z, t->z_xhat, t->z_rstd, t->x, w + net->lnz_g, w + net->lnz_b, t->rows, net->c.d);
-	heads_forward(data, index, w, t, predicted);
+	heads_forward(data, index, w, rng, t, predicted);
 }
 
 static void
@@ -1001,7 +1009,7 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 		dms[i] *= weight;
 	}
 	if (grad != NULL)
-		backward(data, w, grad, index, predicted, dms, rng != NULL && data->net->c.dropout > 0, &t);
+		backward(data, w, grad, index, predicted, dms, rng != NULL, &t);
 	return loss;
 }
 

@@ -35,7 +35,9 @@ typedef struct pm_mdot_config
 	pm_mdot_head head;
 	pm_mdot_loss loss;
 	bool		residual;		/* additive head: the pooled factor exp(c) */
-	double		dropout;
+	double		dropout;		/* of units in the sequence Transformer's branches */
+	double		drop_path;		/* of whole branches */
+	double		head_dropout;	/* of units inside the heads */
 	double		unknown;		/* probability of hiding a type or framework in training */
 	int			n_types;		/* rows of the embedding tables */
 	int			n_frameworks;

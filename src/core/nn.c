@@ -262,7 +262,7 @@ pm_softmax_back(pm_real *da, const pm_real *a, int r, int c)
 }
 
 void
-pm_dropout(pm_real *x, pm_real *mask, int n, double p, pm_rng *rng)
+pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 {
 	/* Four 16-bit draws from each 64-bit number: p is resolved to 1/65536. */
 	const unsigned cut = (unsigned) (p * 65536);
@@ -275,7 +275,6 @@ pm_dropout(pm_real *x, pm_real *mask, int n, double p, pm_rng *rng)
 		for (int j = i; j < n && j < i + 4; j++, bits >>= 16)
 			mask[j] = (bits & 0xffff) < cut ? 0 : keep;
 	}
-	pm_mul(x, mask, n);
 }
 
 PM_CLONES void

@@ -35,8 +35,8 @@ void		pm_softmax(pm_real *s, int r, int c);
 /* ds = a * (da - rowsum(da * a)) in place on da[r,c] */
 void		pm_softmax_back(pm_real *da, const pm_real *a, int r, int c);
 
-/* inverted dropout in place: mask[n] gets 0 or 1/(1-p) */
-void		pm_dropout(pm_real *x, pm_real *mask, int n, double p, pm_rng *rng);
+/* inverted dropout: mask[n] gets 0 (with probability p) or 1/(1-p) */
+void		pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng);
 void		pm_mul(pm_real *x, const pm_real *m, int n);	/* x *= m */
 void		pm_add(pm_real *x, const pm_real *y, int n);	/* x += y */
 void		pm_column_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[c] += */

@@ -387,6 +387,13 @@ pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *le
 	return PM_OK;
 }
 
+/* A value that set_option() could have set; only numbers are stored. */
+static bool
+storable(const pm_option *def, double value)
+{
+	return value >= def->min && value <= def->max && (def->type == PM_OPT_REAL || value == floor(value));
+}
+
 static pm_code
 load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
@@ -399,13 +406,16 @@ load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	{
 		const char *name = pm_get_text(r, a);
 		double		value = pm_get_f64(r);
-		int			at = name ? pm_option_find(p->kind, name) : -1;
+		int			at;
 
-		if (r->failed || at < 0 || value < p->kind->options[at].min || value > p->kind->options[at].max)
+		if (!r->failed && name == NULL)
+			return pm_no_memory(st, a);
+		at = r->failed ? -1 : pm_option_find(p->kind, name);
+		if (at < 0 || !storable(&p->kind->options[at], value))
 			return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options");
 		p->options.value[at] = value;
 	}
-	return PM_OK;
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options") : PM_OK;
 }
 
 /* Everything before the options: magic, version, checksum, kind. */
@@ -432,6 +442,8 @@ load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
 	if (crc != pm_crc32c(r->data, r->len))
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
 	kind = pm_get_text(r, a);
+	if (kind == NULL && !r->failed)
+		return pm_no_memory(st, a);
 	p->kind = kind ? pm_kind_find(kind) : NULL;
 	if (p->kind == NULL)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is of kind \"%.64s\", which this library does not know",

@@ -329,14 +329,15 @@ build_relations(pm_skeleton *s, pm_arena *a, pm_status *st)
 	{
 		mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words);
 		mark_siblings(s, d->parent + d->parent_at[i], d->parent_at[i + 1] - d->parent_at[i], reach, words);
-		depth[s->token_of[i]] += d->depth[i] / s->copies[s->token_of[i]];
+		depth[s->token_of[i]] += d->depth[i];
 	}
 	for (int i = 0; i < s->n; i++)
 		for (int j = 0; j < s->n; j++)
 		{
 			uint8_t    *r = relation_of(s, i, j);
 
-			*r = closest(*r, i == j, depth[j] <= depth[i]);
+			/* mean depths, compared without a division that would round */
+			*r = closest(*r, i == j, depth[j] * s->copies[i] <= depth[i] * s->copies[j]);
 		}
 	for (int i = 0; i <= s->n; i++)
 		s->relation[i] = s->relation[(size_t) i * (s->n + 1)] = PM_REL_JOB;
@@ -435,8 +436,47 @@ compute_roofline(const pm_work *w, const pm_query *q, roofline *r)
 	}
 }
 
+/* log2 of the largest power of two that divides x, up to 64: what vector loads and matrix units like */
+static pm_real
+alignment(double x)
+{
+	int			log = 0;
+
+	while (log < 6 && x >= 1 && fmod(x, 2) == 0)
+	{
+		x /= 2;
+		log++;
+	}
+	return (pm_real) log;
+}
+
+/*
+ * How a matrix product (a convolution is one) fits the device: libraries cut
+ * the result into tiles, here taken as 128 x 64, and run as many tiles at a time as
+ * there are multiprocessors, so that a part of the last round idles.
+ */
+static pm_real *
+fill_fit(pm_real *v, const pm_geometry *g, const pm_query *q)
+{
+	double		tiles = g->gemm_batch * ceil(g->gemm_m / 128) * ceil(g->gemm_n / 64);
+	double		rounds = tiles / q->gpu->sm_count;
+
+	if (!(tiles > 0))
+	{
+		for (int i = 0; i < 5; i++)
+			*v++ = NAN;
+		return v;
+	}
+	*v++ = alignment(g->gemm_n);
+	*v++ = alignment(g->conv != PM_CONV_NONE ? g->ch_per_group : g->gemm_k);
+	*v++ = (pm_real) log2(g->gemm_n / (64 * ceil(g->gemm_n / 64)));
+	*v++ = (pm_real) log2(rounds);
+	*v++ = (pm_real) log2(rounds / ceil(rounds));
+	return v;
+}
+
 static void
-fill_loads(pm_real *v, const pm_work *w, const roofline *r, const pm_query *q)
+fill_loads(pm_real *v, const pm_work *w, const pm_geometry *g, const roofline *r, const pm_query *q)
 {
 	double		flops = w->flops_forward + w->flops_backward + w->flops_update;
 	double		bytes = w->bytes_forward + w->bytes_backward + w->bytes_update;
@@ -462,6 +502,7 @@ fill_loads(pm_real *v, const pm_work *w, const roofline *r, const pm_query *q)
 	*v++ = log2_1(w->kernels_forward + w->kernels_backward);
 	*v++ = w->tensor_core;
 	*v++ = (pm_real) log2((w->bytes_forward + 1) / (q->gpu->l2_mb * 1e6));
+	v = fill_fit(v, g, q);
 	if (v != start + PM_N_LOADS)
 		abort();				/* the list above and PM_N_LOADS have parted */
 }
@@ -538,7 +579,7 @@ fill_token(pm_tokens *t, int i, const pm_query *q)
 	t->type[i] = pm_type_id(g->nodes[node].op, geo.conv);
 	t->op_class[i] = (int32_t) pm_op_class(g->nodes[node].op);
 	fill_slots(t->slots + (size_t) i * PM_N_SLOTS, t->slot_mask + (size_t) i * PM_N_SLOTS, &geo, q);
-	fill_loads(t->loads + (size_t) i * PM_N_LOADS, &w, &r, q);
+	fill_loads(t->loads + (size_t) i * PM_N_LOADS, &w, &geo, &r, q);
 	for (int p = 0; p < 3; p++)
 		t->phase_us[3 * i + p] = r.phase[p];
 	t->roofline_us[i] = r.phase[0] + r.phase[1] + r.phase[2];

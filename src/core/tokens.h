@@ -89,7 +89,7 @@ pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skelet
 #define PM_MAX_BATCH 16777216
 
 #define PM_N_SLOTS	24			/* configuration */
-#define PM_N_LOADS	20			/* computational load */
+#define PM_N_LOADS	25			/* computational load, and how well it fits the device */
 #define PM_N_JOB	32			/* job token */
 
 typedef struct pm_tokens
@@ -100,7 +100,7 @@ typedef struct pm_tokens
 	int32_t    *op_class;		/* [n] pm_class */
 	pm_real    *slots;			/* [n, PM_N_SLOTS] raw: log2(1+x), flags as they are; order of PM_HAS_..., batch, bytes */
 	pm_real    *slot_mask;		/* [n, PM_N_SLOTS] 0 or 1 */
-	pm_real    *loads;			/* [n, PM_N_LOADS] raw, logs; NaN where the data sheet has a gap */
+	pm_real    *loads;			/* [n, PM_N_LOADS] raw, logs; NaN where something does not apply */
 	double	   *phase_us;		/* [n, 3] roofline time of forward, backward, update; one copy */
 	double	   *roofline_us;	/* [n] their sum */
 	double	   *kernels;		/* [n] estimated launches of one copy in a step, the update's not counted */

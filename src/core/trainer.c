@@ -40,10 +40,10 @@ typedef struct trainer
 	/* the current step */
 	const int  *batch;
 	int			n_batch;
-	int			step;			/* of all */
+	int64_t		step;			/* of all */
 	int			adam_step;		/* since the moments were zero */
-	int			steps;
-	double		rate_factor;	/* halved at each restart */
+	int64_t		steps;
+	double		rate_factor;	/* a quarter at each restart */
 	double		grad_scale;
 } trainer;
 
@@ -53,10 +53,17 @@ pm_shard_samples(int batch)
 	return (batch + PM_SHARDS - 1) / PM_SHARDS;
 }
 
+/* A thread without a shard would only cost its workspace. */
+static int
+useful_threads(int threads)
+{
+	return threads < 1 ? 1 : threads < PM_SHARDS ? threads : PM_SHARDS;
+}
+
 double
 pm_train_memory(size_t n_params, size_t workspace_bytes, int n_rows, int threads)
 {
-	return (double) n_params * sizeof(pm_real) * (4 + PM_SHARDS) + (double) workspace_bytes * threads +
+	return (double) n_params * sizeof(pm_real) * (4 + PM_SHARDS) + (double) workspace_bytes * useful_threads(threads) +
 		(double) n_rows * 32;
 }
 
@@ -76,7 +83,7 @@ run_shard(void *arg, int shard, int thread)
 	t->loss[shard] = 0;
 	if (n <= 0)
 		return;
-	pm_rng_seed(&rng, pm_mix(t->o->seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t) (t->step * PM_SHARDS + shard + 1)));
+	pm_rng_seed(&rng, pm_mix(t->o->seed + UINT64_C(0x9e3779b97f4a7c15) * ((uint64_t) t->step * PM_SHARDS + shard + 1)));
 	t->loss[shard] = t->net->pass(t->net->ctx, t->w, t->grad + shard * p, t->batch + from, n,
 								  t->predicted + from, &rng, t->workspace + thread * t->net->workspace_bytes);
 }
@@ -105,13 +112,20 @@ sum_block(void *arg, int block, int thread)
 	t->squares[block] = pm_sum_squares(t->grad + from, n);
 }
 
+/* Linear warm-up, then a cosine; progress is the share of all steps that is done. */
+static double
+learning_rate(const trainer *t, double progress)
+{
+	double		warm = t->o->warmup > 0 ? progress / t->o->warmup : 1;
+	double		wave = 0.5 * (1 + cos(M_PI * (progress - t->o->warmup) / (1 - t->o->warmup)));
+
+	return t->rate_factor * (warm < 1 ? t->o->rate * warm : t->o->rate_end + (t->o->rate - t->o->rate_end) * wave);
+}
+
 static void
 update_block(void *arg, int block, int thread)
 {
 	trainer    *t = arg;
-	double		progress = (double) t->step / t->steps;
-	double		warm = t->o->warmup > 0 ? progress / t->o->warmup : 1;
-	double		wave = 0.5 * (1 + cos(M_PI * (progress - t->o->warmup) / (1 - t->o->warmup)));
 	pm_adamw	adam = {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8, .weight_decay = t->o->weight_decay};
 	double		keep = (1.0 + t->step) / (10.0 + t->step);
 	size_t		from,
@@ -119,7 +133,7 @@ update_block(void *arg, int block, int thread)
 
 	(void) thread;
 	block_range(t, block, &from, &n);
-	adam.rate = t->rate_factor * (warm < 1 ? t->o->rate * warm : t->o->rate_end + (t->o->rate - t->o->rate_end) * wave);
+	adam.rate = learning_rate(t, (double) t->step / t->steps);
 	pm_adamw_step(t->w + from, t->m + from, t->v + from, t->grad + from, t->net->decay + from, n,
 				  &adam, t->adam_step, t->grad_scale);
 	if (t->o->ema > 0)
@@ -280,8 +294,7 @@ report_progress(const trainer *t, const pm_hooks *hooks, int epoch, double loss,
 		return;
 	p.elapsed_s = pm_now() - started;
 	p.left_s = p.elapsed_s / epoch * (t->o->epochs - epoch);
-	p.rate = t->rate_factor * (t->o->rate_end + (t->o->rate - t->o->rate_end) * 0.5 *
-							   (1 + cos(M_PI * epoch / t->o->epochs)));
+	p.rate = learning_rate(t, (double) epoch / t->o->epochs);
 	hooks->progress(hooks->ctx, &p);
 }
 
@@ -305,7 +318,8 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 			return rc;
 		report->epochs = epoch;
 		measure(t, judged, valid, n_valid, &now);
-		if (n_valid == 0 || report->best_epoch == 0 || now.valid_mape < report->valid_mape)
+		/* the first epochs may predict what is not a number: anything is better */
+		if (n_valid == 0 || isnan(report->valid_mape) || now.valid_mape < report->valid_mape)
 		{
 			report->valid_mape = now.valid_mape;
 			report->valid_mae_ms = now.valid_mae_ms;
@@ -335,7 +349,7 @@ prepare(trainer *t, const int *train, int n_train, int n_valid, pm_arena *a, pm_
 	t->ema = PM_NEW(a, pm_real, p);
 	t->best = PM_NEW(a, pm_real, p);
 	t->grad = PM_NEW(a, pm_real, p * PM_SHARDS);
-	t->workspace = pm_alloc(a, t->o->threads, t->net->workspace_bytes);
+	t->workspace = pm_alloc(a, useful_threads(t->o->threads), t->net->workspace_bytes);
 	t->predicted = PM_NEW(a, double, rows + t->o->batch);
 	t->order = PM_NEW(a, int, n_train);
 	if (!t->m || !t->v || !t->ema || !t->best || !t->grad || !t->workspace || !t->predicted || !t->order)
@@ -345,7 +359,7 @@ prepare(trainer *t, const int *train, int n_train, int n_valid, pm_arena *a, pm_
 	memcpy(t->order, train, n_train * sizeof(int));
 	pm_rng_seed(&t->rng, t->o->seed);
 	t->rate_factor = 1;
-	t->steps = t->o->epochs * ((n_train + t->o->batch - 1) / t->o->batch);
+	t->steps = (int64_t) t->o->epochs * ((n_train + t->o->batch - 1) / t->o->batch);
 	return PM_OK;
 }
 
@@ -360,7 +374,7 @@ pm_train(const pm_net *net, pm_real *w, const double *measured, const int *train
 
 	if (rc != PM_OK)
 		return rc;
-	pm_pool_start(&t.pool, o->threads < PM_SHARDS ? o->threads : PM_SHARDS);
+	pm_pool_start(&t.pool, useful_threads(o->threads));
 	rc = run_epochs(&t, n_train, valid, n_valid, hooks, report, st);
 	pm_pool_stop(&t.pool);
 	report->seconds = pm_now() - started;

@@ -210,7 +210,7 @@ encoder_value(const double *v)
 	int			n = rows * shape.d;
 
 	memcpy(y, v, n * sizeof(double));
-	pm_encoder_forward(y, v + n, &params, &shape, &segments, rows, 0, NULL, &acts, &scratch);
+	pm_encoder_forward(y, v + n, &params, &shape, &segments, rows, NULL, &acts, &scratch);
 	return weighted(y, c, n);
 }
 
@@ -303,9 +303,7 @@ test_dropout(void)
 {
 	double		kept = 0;
 
-	for (int i = 0; i < MAX_VALUES; i++)
-		x[i] = 1;
-	pm_dropout(x, y, MAX_VALUES, 0.25, &rng);
+	pm_dropout_mask(y, MAX_VALUES, 0.25, &rng);
 	for (int i = 0; i < MAX_VALUES; i++)
 	{
 		CHECK(y[i] == 0 || fabs(y[i] - 1 / 0.75) < 1e-12);
