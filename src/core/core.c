@@ -29,7 +29,7 @@ struct pm_block
  * vsnprintf that never cuts a UTF-8 character in two: the text goes to a server
  * that rejects broken encodings.
  */
-static void
+static void PM_PRINTF(3, 0)
 format_text(char *buf, size_t size, const char *fmt, va_list ap)
 {
 	int			len = vsnprintf(buf, size, fmt, ap);

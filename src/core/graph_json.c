@@ -624,7 +624,7 @@ read_shape(reader *r, const char *key, pm_shape *s)
 	r->p++;
 	while ((more = next_element(r, ']', &n)) > 0)
 	{
-		int64_t		dim;
+		int64_t		dim = 0;
 
 		if (n > PM_MAX_RANK)
 			return bad(r, PM_ERR_LIMIT, key, "has more than %d dimensions", PM_MAX_RANK);
@@ -837,7 +837,7 @@ read_attrs(reader *r, pm_node *node)
 static bool
 read_id(reader *r, pm_node *node)
 {
-	int64_t		id;
+	int64_t		id = 0;
 
 	(void) node;
 	if (!read_int(r, "id", &id))
@@ -870,7 +870,7 @@ read_op(reader *r, pm_node *node)
 static bool
 read_input(reader *r, int32_t *input)
 {
-	int64_t		id;
+	int64_t		id = 0;
 
 	if (!read_int(r, "inputs", &id))
 		return false;
@@ -912,7 +912,7 @@ read_inputs(reader *r, pm_node *node)
 static bool
 read_batch_dim(reader *r, pm_node *node)
 {
-	int64_t		dim;
+	int64_t		dim = 0;
 
 	node->batch_dim = -1;
 	if (peek(r) == 'n')
@@ -1113,7 +1113,7 @@ check_format(reader *r)
 static bool
 check_output(reader *r)
 {
-	int64_t		id;
+	int64_t		id = 0;
 
 	if (!read_int(r, "output", &id))
 		return false;

@@ -188,6 +188,9 @@ encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *cl
 	in->copies[i] = t->skeleton->copies[i];
 	in->log_copies[i + 1] = (pm_real) log(in->copies[i]);
 	in->roofline_us[i] = t->roofline_us[i];
+	in->compute_us[i] = t->compute_us[i];
+	in->memory_us[i] = t->memory_us[i];
+	in->total_device_us += in->copies[i] * (t->compute_us[i] + t->memory_us[i]);
 	in->kernels[i] = t->kernels[i];
 	in->bound[i] = t->bound[i];
 }
@@ -209,10 +212,12 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_are
 	in->log_copies = PM_NEW(a, pm_real, n + 1);
 	in->copies = PM_NEW(a, double, n);
 	in->roofline_us = PM_NEW(a, double, n);
+	in->compute_us = PM_NEW(a, double, n);
+	in->memory_us = PM_NEW(a, double, n);
 	in->kernels = PM_NEW(a, double, n);
 	in->bound = PM_NEW(a, char, n);
 	if (!in->type || !in->op_class || !in->config || !in->load || !in->log_copies ||
-		!in->copies || !in->roofline_us || !in->kernels || !in->bound)
+		!in->copies || !in->roofline_us || !in->compute_us || !in->memory_us || !in->kernels || !in->bound)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		encode_token(c, t, i, in, &clamps);

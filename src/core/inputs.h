@@ -45,6 +45,8 @@ typedef struct pm_input
 	pm_real    *log_copies;		/* [n+1]; [0] is the job token's */
 	double	   *copies;			/* [n] */
 	double	   *roofline_us;	/* [n] one copy */
+	double	   *compute_us;		/* [n] one copy */
+	double	   *memory_us;		/* [n] one copy */
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] */
 	pm_real		job[PM_N_JOB];
@@ -53,6 +55,7 @@ typedef struct pm_input
 	int			framework;		/* vocabulary row */
 	int			gpu;			/* vocabulary row */
 	double		total_roofline_us;	/* all copies */
+	double		total_device_us;	/* compute + memory, all copies */
 	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */
 } pm_input;
 

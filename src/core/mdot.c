@@ -167,13 +167,13 @@ calibrate(mdot *m, const pm_dataset *d, const pm_input *inputs, pm_arena *a, pm_
 		sum += d->samples[i].step_ms;
 		logs += l;
 		squares += l * l;
-		ratio[i] = log(d->samples[i].step_ms * 1000 / fmax(inputs[i].total_roofline_us, 1e-3));
+		ratio[i] = log(d->samples[i].step_ms * 1000 / fmax(inputs[i].total_device_us, 1e-3));
 	}
 	qsort(ratio, d->n, sizeof(double), by_ratio);
 	m->net.raw_scale = sum / d->n;
 	m->net.log_mean = logs / d->n;
 	m->net.log_sigma = fmax(sqrt(fmax(squares / d->n - m->net.log_mean * m->net.log_mean, 0)), 0.01);
-	m->w[m->net.ba] = (pm_real) fmax(-1, fmin(4, ratio[d->n / 2]));
+	m->w[m->net.ba] = m->w[m->net.bm] = (pm_real) fmax(-1, fmin(4, ratio[d->n / 2]));
 	m->w[m->net.bl] = -1;
 	return PM_OK;
 }

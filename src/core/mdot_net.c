@@ -100,10 +100,12 @@ add_heads(pm_mdot_net *net)
 	int			d = net->c.d;
 	int			h = net->c.hidden;
 
-	net->wh = add_tensor(net, "wh", -1, d, 2 * h, PM_INIT_XAVIER);
-	net->bh = add_tensor(net, "bh", -1, 1, 2 * h, PM_INIT_ZERO);
+	net->wh = add_tensor(net, "wh", -1, d, 3 * h, PM_INIT_XAVIER);
+	net->bh = add_tensor(net, "bh", -1, 1, 3 * h, PM_INIT_ZERO);
 	net->wa = add_tensor(net, "wa", -1, h, 1, PM_INIT_ZERO);
 	net->ba = add_tensor(net, "ba", -1, 1, 1, PM_INIT_ZERO);
+	net->wm = add_tensor(net, "wm", -1, h, 1, PM_INIT_ZERO);
+	net->bm = add_tensor(net, "bm", -1, 1, 1, PM_INIT_ZERO);
 	net->wl = add_tensor(net, "wl", -1, h, 1, PM_INIT_ZERO);
 	net->bl = add_tensor(net, "bl", -1, 1, 1, PM_INIT_ZERO);
 	net->wq1 = add_tensor(net, "wq1", -1, d, h, PM_INIT_XAVIER);
@@ -209,14 +211,14 @@ typedef struct acts
 	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
 
 	/* heads */
-	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, 2 * hidden] */
+	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, 3 * hidden] */
 	pm_real    *z0;				/* [n, d] job tokens */
 	pm_real    *q_pre, *q_act;	/* [n, hidden] */
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
 	int32_t    *top;			/* [n, d] row of the maximum */
 	pm_real    *p_pre, *p_act;	/* [n, hidden] */
 	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
-	double	   *da, *dl;		/* [ops] d t_us / d a_raw, d t_us / d l_raw */
+	double	   *da, *dm, *dl;	/* [ops] derivatives of t_us by the three outputs */
 	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */
 
 	/* backward */
@@ -224,7 +226,7 @@ typedef struct acts
 	pm_real    *dx;				/* [rows, d] */
 	pm_real    *d_ops;			/* [ops, d] */
 	pm_real    *dx3;			/* [ops, 3, d_op] */
-	pm_real    *wide;			/* [max(rows * max(3d, ff, 2 hidden), 3 ops * max(3 d_op, ff))] */
+	pm_real    *wide;			/* [max(rows * 3 * max(d, hidden), 9 * ops * d_op)] */
 	pm_real    *small;			/* [n * (4d + 2 hidden + d_op)] */
 	pm_encoder_scratch scratch;
 } acts;
@@ -295,9 +297,9 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, acts *t)
 	size_t		d = net->c.d;
 	size_t		h = net->c.hidden;
 
-	t->h_pre = REALS(t->rows * 2 * h);
-	t->h_act = REALS(t->rows * 2 * h);
-	t->h_mask = REALS(t->rows * 2 * h);
+	t->h_pre = REALS(t->rows * 3 * h);
+	t->h_act = REALS(t->rows * 3 * h);
+	t->h_mask = REALS(t->rows * 3 * h);
 	t->z0 = REALS(t->n * d);
 	t->q_pre = REALS(t->n * h);
 	t->q_act = REALS(t->n * h);
@@ -309,6 +311,7 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, acts *t)
 	t->l_us = DOUBLES(t->ops);
 	t->t_us = DOUBLES(t->ops);
 	t->da = DOUBLES(t->ops);
+	t->dm = DOUBLES(t->ops);
 	t->dl = DOUBLES(t->ops);
 	t->sum_us = DOUBLES(t->n);
 	t->rest_us = DOUBLES(t->n);
@@ -329,7 +332,7 @@ lay_out_backward(cursor *c, const pm_mdot_net *net, acts *t)
 	size_t		d = net->c.d;
 	size_t		k = net->c.d_op;
 	size_t		h = net->c.hidden;
-	size_t		wide = max_size(t->rows * max_size(3 * d, 2 * h), 3 * t->ops * 3 * k);
+	size_t		wide = max_size(t->rows * 3 * max_size(d, h), 3 * t->ops * 3 * k);
 	size_t		narrow = max_size(t->rows * d, 3 * t->ops * k);
 
 	t->dz = REALS(t->rows * d);
@@ -693,27 +696,37 @@ dot(const pm_real *a, const pm_real *b, int n)
 
 /*
  * t = (k^4 + l^4)^(1/4): the larger of device and launch time, smoothly.
- * k = roofline * exp(a), l = launches * softplus(l_raw).
+ * k = compute * exp(a) + memory * exp(m), l = launches * softplus(l_raw).
+ *
+ * The design's k = max(compute, memory) * exp(a) has one factor for both, so
+ * that an operator whose bytes set its roofline cannot grow with its FLOPs:
+ * depthwise convolutions of large kernels, run without matrix units, were
+ * predicted at half their time.
  */
 static void
 token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, acts *t, int op)
 {
 	int			hidden = net->c.hidden;
-	double		raw = dot(h, w + net->wa, hidden) + w[net->ba] +
-		w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
-	double		launch = dot(h + hidden, w + net->wl, hidden) + w[net->bl];
-	double		slope;
-	double		a = leaky_clamp(raw, EXPONENT_MIN, EXPONENT_MAX, &slope);
-	double		k = in->roofline_us[m] * exp(a);
-	double		lslope;
-	double		l = LAUNCH_US * in->kernels[m] * softplus(launch, &lslope);
+	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
+	double		a_slope,
+				m_slope,
+				l_slope;
+	double		a = leaky_clamp(dot(h, w + net->wa, hidden) + w[net->ba] + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope);
+	double		b = leaky_clamp(dot(h + hidden, w + net->wm, hidden) + w[net->bm] + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope);
+	double		launch = softplus(dot(h + 2 * hidden, w + net->wl, hidden) + w[net->bl], &l_slope);
+	double		compute = in->compute_us[m] * exp(a);
+	double		memory = in->memory_us[m] * exp(b);
+	double		k = compute + memory;
+	double		l = LAUNCH_US * in->kernels[m] * launch;
 	double		time = pow(k * k * k * k + l * l * l * l, 0.25);
+	double		dk = time > 0 ? pow(k / time, 3) : 0;
 
 	t->k_us[op] = k;
 	t->l_us[op] = l;
 	t->t_us[op] = time;
-	t->da[op] = time > 0 ? pow(k / time, 3) * k * slope : 0;
-	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * lslope : 0;
+	t->da[op] = dk * compute * a_slope;
+	t->dm[op] = dk * memory * m_slope;
+	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
 }
 
 static void
@@ -814,17 +827,17 @@ static void
 tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	int			h2 = 2 * net->c.hidden;
+	int			h3 = 3 * net->c.hidden;
 	int			op = 0;
 
-	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, h2);
-	pm_gelu(t->h_act, t->h_pre, t->rows * h2);
+	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, h3);
+	pm_gelu(t->h_act, t->h_pre, t->rows * h3);
 	if (rng != NULL)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */
-		pm_dropout_mask(t->h_mask, t->rows * h2, net->c.head_dropout, rng);
-		pm_mul(t->h_act, t->h_mask, t->rows * h2);
-		pm_mul(t->h_pre, t->h_mask, t->rows * h2);
+		pm_dropout_mask(t->h_mask, t->rows * h3, net->c.head_dropout, rng);
+		pm_mul(t->h_act, t->h_mask, t->rows * h3);
+		pm_mul(t->h_pre, t->h_mask, t->rows * h3);
 	}
 	for (int i = 0; i < t->n; i++)
 	{
@@ -833,7 +846,7 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 		t->sum_us[i] = t->rest_us[i];
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * h2, t, op);
+			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * h3, t, op);
 			t->sum_us[i] += in->copies[m] * t->t_us[op];
 		}
 	}
@@ -845,35 +858,39 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 {
 	const pm_mdot_net *net = data->net;
 	int			hidden = net->c.hidden;
-	int			h2 = 2 * hidden;
-	pm_real    *dh = t->wide;	/* [rows, 2 * hidden] */
+	int			h3 = 3 * hidden;
+	pm_real    *dh = t->wide;	/* [rows, 3 * hidden] */
 	int			op = 0;
 
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
 
-		memset(dh + (size_t) t->seg[i].start * h2, 0, h2 * sizeof(pm_real));
+		memset(dh + (size_t) t->seg[i].start * h3, 0, h3 * sizeof(pm_real));
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			size_t		row = (size_t) (t->seg[i].start + 1 + m) * h2;
+			size_t		row = (size_t) (t->seg[i].start + 1 + m) * h3;
 			pm_real		ga = (pm_real) (dsum[i] * in->copies[m] * t->da[op]);
+			pm_real		gm = (pm_real) (dsum[i] * in->copies[m] * t->dm[op]);
 			pm_real		gl = (pm_real) (dsum[i] * in->copies[m] * t->dl[op]);
 
 			for (int j = 0; j < hidden; j++)
 			{
 				grad[net->wa + j] += ga * t->h_act[row + j];
-				grad[net->wl + j] += gl * t->h_act[row + hidden + j];
+				grad[net->wm + j] += gm * t->h_act[row + hidden + j];
+				grad[net->wl + j] += gl * t->h_act[row + 2 * hidden + j];
 				dh[row + j] = ga * w[net->wa + j];
-				dh[row + hidden + j] = gl * w[net->wl + j];
+				dh[row + hidden + j] = gm * w[net->wm + j];
+				dh[row + 2 * hidden + j] = gl * w[net->wl + j];
 			}
 			grad[net->ba] += ga;
+			grad[net->bm] += gm;
 			grad[net->bl] += gl;
-			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] += ga;
+			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] += ga + gm;
 		}
 	}
-	pm_mul(dh, t->h_pre, t->rows * h2);
-	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, h2, true);
+	pm_mul(dh, t->h_pre, t->rows * h3);
+	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, h3, true);
 }
 
 /* predicted[n] in ms */

@@ -78,7 +78,7 @@ typedef struct pm_mdot_net
 	pm_encoder_shape seq_shape;
 	pm_encoder_params seq[PM_MDOT_MAX_LAYERS];
 	size_t		lnz_g, lnz_b;
-	size_t		wh, bh, wa, ba, wl, bl;
+	size_t		wh, bh, wa, ba, wm, bm, wl, bl;
 	size_t		wq1, bq1, wq2, bq2;
 	size_t		wz1, bz1, wz2, bz2;
 	size_t		adapter;

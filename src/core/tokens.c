@@ -583,6 +583,8 @@ fill_token(pm_tokens *t, int i, const pm_query *q)
 	for (int p = 0; p < 3; p++)
 		t->phase_us[3 * i + p] = r.phase[p];
 	t->roofline_us[i] = r.phase[0] + r.phase[1] + r.phase[2];
+	t->compute_us[i] = r.compute;
+	t->memory_us[i] = r.memory;
 	t->kernels[i] = w.kernels_forward + w.kernels_backward;
 	t->bound[i] = r.compute >= r.memory ? 'c' : 'm';
 	t->flops[i] = w.flops_forward + w.flops_backward + w.flops_update;
@@ -636,13 +638,15 @@ pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens 
 	t->loads = PM_NEW(a, pm_real, (size_t) t->n * PM_N_LOADS);
 	t->roofline_us = PM_NEW(a, double, t->n);
 	t->phase_us = PM_NEW(a, double, 3 * (size_t) t->n);
+	t->compute_us = PM_NEW(a, double, t->n);
+	t->memory_us = PM_NEW(a, double, t->n);
 	t->kernels = PM_NEW(a, double, t->n);
 	t->flops = PM_NEW(a, double, t->n);
 	t->bytes = PM_NEW(a, double, t->n);
 	t->bound = PM_NEW(a, char, t->n);
 	finish = PM_NEW(a, double, s->dag.n);
 	if (!t->type || !t->op_class || !t->slots || !t->slot_mask || !t->loads || !t->roofline_us ||
-		!t->phase_us || !t->kernels || !t->flops || !t->bytes || !t->bound || !finish)
+		!t->phase_us || !t->compute_us || !t->memory_us || !t->kernels || !t->flops || !t->bytes || !t->bound || !finish)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < t->n; i++)
 		fill_token(t, i, q);

@@ -103,6 +103,8 @@ typedef struct pm_tokens
 	pm_real    *loads;			/* [n, PM_N_LOADS] raw, logs; NaN where something does not apply */
 	double	   *phase_us;		/* [n, 3] roofline time of forward, backward, update; one copy */
 	double	   *roofline_us;	/* [n] their sum */
+	double	   *compute_us;		/* [n] arithmetic of all phases at peak rate, one copy */
+	double	   *memory_us;		/* [n] traffic of all phases at peak bandwidth, one copy */
 	double	   *kernels;		/* [n] estimated launches of one copy in a step, the update's not counted */
 	double	   *flops;			/* [n] of a step, one copy */
 	double	   *bytes;
