@@ -143,9 +143,13 @@ pm_arena_release(pm_arena *a)
 	a->used = 0;
 }
 
-/* Size of the next block: room for `need` bytes, growing with the arena, within the limit; 0 if too large. */
+/*
+ * Size of a block for a request of `need` bytes, headers included; 0 if too
+ * large.  Blocks grow with the arena, within the limit; a large request gets a
+ * block that it fills (*own), so that what is left of the newest stays in use.
+ */
 static size_t
-block_size(const pm_arena *a, size_t need)
+block_size(const pm_arena *a, size_t need, bool *own)
 {
 	size_t		size = a->used;
 	size_t		least;
@@ -157,7 +161,8 @@ block_size(const pm_arena *a, size_t need)
 		size = BLOCK_MIN;
 	if (size > BLOCK_MAX)
 		size = BLOCK_MAX;
-	if (size < least)
+	*own = least > size / 4;
+	if (*own)
 		size = least;
 	if (a->limit != 0)
 	{
@@ -171,45 +176,65 @@ block_size(const pm_arena *a, size_t need)
 	return size;
 }
 
-/* Get a block with at least `need` bytes of aligned space and make it the newest. */
-static bool
+/* Get a block for `need` bytes; returns its aligned space. The rest of it serves the next requests, unless it has none. */
+static char *
 add_block(pm_arena *a, size_t need)
 {
-	size_t		size = block_size(a, need);
+	bool		own;
+	size_t		size = block_size(a, need, &own);
 	pm_block   *b;
 	uintptr_t	start;
+	char	   *space;
 
 	if (size == 0)
-		return false;
+		return NULL;
 	b = a->get(a->ctx, size);
 	if (b == NULL)
-		return false;
-	b->older = a->blocks;
-	a->blocks = b;
+		return NULL;
 	a->used += size;
 	start = ((uintptr_t) b + sizeof(pm_block) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1);
-	a->next = (char *) b + (start - (uintptr_t) b);
-	a->left = size - (size_t) (a->next - (char *) b);
-	return true;
+	space = (char *) b + (start - (uintptr_t) b);
+	b->older = a->blocks;
+	a->blocks = b;
+	if (!own)
+	{
+		a->next = space + need;
+		a->left = size - (size_t) (a->next - (char *) b);
+	}
+	return space;
 }
 
 void *
 pm_alloc(pm_arena *a, size_t count, size_t size)
 {
 	size_t		bytes;
-	void	   *p;
+	char	   *p = a->next;
 
 	if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)
 		return NULL;
 	bytes = count * size;
 	/* whole lines, so that the next one is aligned too; never the same address twice */
 	bytes = bytes == 0 ? ALIGNMENT : (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-	if (bytes > a->left && !add_block(a, bytes))
+	if (bytes <= a->left)
+	{
+		a->next += bytes;
+		a->left -= bytes;
+	}
+	else if ((p = add_block(a, bytes)) == NULL)
 		return NULL;
-	p = a->next;
-	a->next += bytes;
-	a->left -= bytes;
 	return memset(p, 0, bytes);
+}
+
+/*
+ * Less than a quarter of a block stays behind when the next one comes, and the
+ * newest, as large as all before it up to BLOCK_MAX, may be empty.
+ */
+double
+pm_arena_memory(double requested)
+{
+	double		filled = BLOCK_MIN + requested * 4 / 3;
+
+	return filled + (filled < BLOCK_MAX ? filled : BLOCK_MAX);
 }
 
 /* A copy of len bytes of s with a NUL behind it, or NULL. */

@@ -78,7 +78,7 @@ typedef struct pm_arena
 	pm_block_put put;
 	void	   *ctx;
 	pm_block   *blocks;			/* newest first */
-	char	   *next;			/* free space of the newest block */
+	char	   *next;			/* free space of the newest block that is not filled by one request */
 	size_t		left;
 	size_t		used;			/* bytes obtained so far */
 	size_t		limit;			/* 0: none */
@@ -93,6 +93,9 @@ void	   *pm_alloc(pm_arena *a, size_t count, size_t size);
 char	   *pm_strdup(pm_arena *a, const char *s, size_t len);
 
 #define PM_NEW(a, type, count) ((type *) pm_alloc((a), (count), sizeof(type)))
+
+/* The most that an arena obtains to serve requests of so many bytes, for estimates. */
+double		pm_arena_memory(double requested);
 
 /* The sentence for a NULL from pm_alloc. */
 pm_code		pm_no_memory(pm_status *st, const pm_arena *a);

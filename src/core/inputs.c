@@ -360,6 +360,6 @@ pm_inputs_memory(const pm_dataset *d)
 	double		bytes = 0;
 
 	for (int i = 0; i < d->n; i++)
-		bytes += 4096 + per_token * d->samples[i].skeleton->n;
+		bytes += 4096 + per_token * d->samples[i].skeleton->n + sizeof(double) * d->samples[i].skeleton->dag.n;
 	return bytes;
 }

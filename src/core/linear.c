@@ -31,7 +31,7 @@ linear_memory(const pm_options *o, const pm_dataset *d, int threads)
 {
 	(void) o;
 	(void) threads;
-	return pm_inputs_memory(d);
+	return pm_arena_memory(pm_inputs_memory(d));
 }
 
 static void

@@ -31,7 +31,7 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_RESIDUAL] = {"residual", PM_OPT_BOOL, 0, 0, 1, NULL, "additive head: let a pooled factor correct the sum"},
 	[OPT_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"},
 	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units in the sequence Transformer"},
-	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0, 0, 0.9, NULL,
+	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0.5, 0, 0.9, NULL,
 	"probability that a branch of the sequence Transformer is left out for a graph in training"},
 	[OPT_HEAD_DROPOUT] = {"head_dropout", PM_OPT_REAL, 0, 0, 0.9, NULL, "of units inside the operator head"},
 	[OPT_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL,
@@ -134,8 +134,9 @@ mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 			}
 	}
 	pm_mdot_net_init(&net, &c);
-	return pm_inputs_memory(d) +
-		pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), d->n, threads);
+	return pm_arena_memory(pm_inputs_memory(d) + 64.0 * d->n +
+						   (double) net.n_params * (sizeof(pm_real) + 1) +	/* weights, and which of them decay */
+						   pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), d->n, threads));
 }
 
 /* ---- fit ---- */

@@ -42,8 +42,14 @@ add_tensor(pm_mdot_net *net, const char *name, int layer, int rows, int cols, pm
 	return t->at;
 }
 
+/*
+ * branch: how the outputs of the two branches start.  Those of the sequence
+ * start at zero: the network begins as a model of each operator alone, and
+ * context has to earn its place.
+ */
 static void
-add_encoder(pm_mdot_net *net, const char *prefix, int layer, const pm_encoder_shape *s, pm_encoder_params *p)
+add_encoder(pm_mdot_net *net, const char *prefix, int layer, const pm_encoder_shape *s, pm_mdot_init branch,
+			pm_encoder_params *p)
 {
 	char		name[16];
 
@@ -54,13 +60,13 @@ add_encoder(pm_mdot_net *net, const char *prefix, int layer, const pm_encoder_sh
 	ADD(ln1_b, 1, s->d, PM_INIT_ZERO);
 	ADD(wqkv, s->d, 3 * s->d, PM_INIT_XAVIER);
 	ADD(bqkv, 1, 3 * s->d, PM_INIT_ZERO);
-	ADD(wo, s->d, s->d, PM_INIT_RESIDUAL);
+	ADD(wo, s->d, s->d, branch);
 	ADD(bo, 1, s->d, PM_INIT_ZERO);
 	ADD(ln2_g, 1, s->d, PM_INIT_ONE);
 	ADD(ln2_b, 1, s->d, PM_INIT_ZERO);
 	ADD(w1, s->d, s->ff, PM_INIT_XAVIER);
 	ADD(b1, 1, s->ff, PM_INIT_ZERO);
-	ADD(w2, s->ff, s->d, PM_INIT_RESIDUAL);
+	ADD(w2, s->ff, s->d, branch);
 	ADD(b2, 1, s->d, PM_INIT_ZERO);
 	if (s->relations > 0)
 		ADD(bias, s->heads, s->relations, PM_INIT_ZERO);
@@ -87,7 +93,7 @@ add_operator_encoder(pm_mdot_net *net)
 	net->bl2 = add_tensor(net, "bl2", -1, 1, k, PM_INIT_ZERO);
 	net->op_shape = (pm_encoder_shape) {.d = k, .heads = net->c.op_heads, .ff = 2 * k};
 	for (int l = 0; l < net->c.op_layers; l++)
-		add_encoder(net, "op", l, &net->op_shape, &net->op[l]);
+		add_encoder(net, "op", l, &net->op_shape, PM_INIT_XAVIER, &net->op[l]);
 	net->lnf_g = add_tensor(net, "lnf_g", -1, 1, k, PM_INIT_ONE);
 	net->lnf_b = add_tensor(net, "lnf_b", -1, 1, k, PM_INIT_ZERO);
 	net->wf = add_tensor(net, "wf", -1, 3 * k, net->c.d, PM_INIT_XAVIER);
@@ -135,7 +141,7 @@ pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c)
 	net->bj2 = add_tensor(net, "bj2", -1, 1, d, PM_INIT_ZERO);
 	net->seq_shape = (pm_encoder_shape) {.d = d, .heads = c->heads, .ff = 2 * d, .relations = PM_N_RELATIONS};
 	for (int l = 0; l < c->layers; l++)
-		add_encoder(net, "seq", l, &net->seq_shape, &net->seq[l]);
+		add_encoder(net, "seq", l, &net->seq_shape, PM_INIT_ZERO, &net->seq[l]);
 	net->lnz_g = add_tensor(net, "lnz_g", -1, 1, d, PM_INIT_ONE);
 	net->lnz_b = add_tensor(net, "lnz_b", -1, 1, d, PM_INIT_ZERO);
 	add_heads(net);
@@ -144,8 +150,6 @@ pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c)
 void
 pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng)
 {
-	double		depth = net->c.layers > 0 ? net->c.layers : 1;
-
 	memset(w, 0, net->n_params * sizeof(pm_real));
 	for (int i = 0; i < net->n_tensors; i++)
 	{
@@ -154,8 +158,6 @@ pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng)
 
 		if (t->init == PM_INIT_XAVIER)
 			pm_init_xavier(w + t->at, t->rows, t->cols, 1, rng);
-		else if (t->init == PM_INIT_RESIDUAL)
-			pm_init_xavier(w + t->at, t->rows, t->cols, 1 / sqrt(2 * depth), rng);
 		for (size_t k = 0; k < n; k++)
 		{
 			if (t->init == PM_INIT_ONE)

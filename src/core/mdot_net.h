@@ -47,7 +47,7 @@ typedef struct pm_mdot_config
 /* How a tensor starts, and whether weight decay applies to it. */
 typedef enum pm_mdot_init
 {
-	PM_INIT_ZERO, PM_INIT_ONE, PM_INIT_TABLE, PM_INIT_XAVIER, PM_INIT_RESIDUAL
+	PM_INIT_ZERO, PM_INIT_ONE, PM_INIT_TABLE, PM_INIT_XAVIER
 } pm_mdot_init;
 
 typedef struct pm_mdot_tensor

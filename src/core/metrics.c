@@ -173,7 +173,7 @@ split_batch(const pm_dataset *d, pm_arena *a, int *fold_of, int *n_folds, pm_sta
 	for (int i = 0; i < d->n; i++)
 		batch[i] = (double) d->samples[i].query.batch;
 	qsort(batch, d->n, sizeof(double), by_value);
-	median = percentile(batch, d->n, 0.5);
+	median = d->n > 0 ? percentile(batch, d->n, 0.5) : 0;
 	for (int i = 0; i < d->n; i++)
 	{
 		bool		large = d->samples[i].query.batch > median;

@@ -53,7 +53,7 @@ fast_exp(pm_real x, exp_range range)
 	p = p * r + 1.6666665459e-1f;
 	p = p * r + 5.0000001201e-1f;
 	p = p * r * r + r + 1.0f;
-	scale.i = (n + 127) << 23;
+	scale.i = (int32_t) (((uint32_t) n + 127) << 23);	/* n is anything when x is NaN; p is NaN then */
 	return p * scale.f;
 #endif
 }

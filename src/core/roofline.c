@@ -41,7 +41,7 @@ roofline_memory(const pm_options *o, const pm_dataset *d, int threads)
 {
 	(void) o;
 	(void) threads;
-	return pm_inputs_memory(d) + (double) d->n * N_FACTORS * sizeof(double);
+	return pm_arena_memory(pm_inputs_memory(d) + (double) d->n * (N_FACTORS + 1) * sizeof(double));
 }
 
 static int
