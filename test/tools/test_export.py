@@ -1,0 +1,333 @@
+"""Tests of the graph exporter. Run: python3 -m unittest discover -s test/tools"""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stderr, redirect_stdout
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
+
+try:
+    import torch
+    from torch import nn
+except ImportError as err:
+    raise unittest.SkipTest(f"PyTorch is not installed: {err}")
+
+try:
+    import torchvision
+except ImportError:
+    torchvision = None
+
+from perfmodel_tools import export, models
+from perfmodel_tools.__main__ import main
+
+
+def ops_of(graph):
+    """Names of all operators, in order."""
+    return [node["op"] for node in graph["nodes"]]
+
+
+def only(graph, op):
+    """The one node of an operator."""
+    found = [node for node in graph["nodes"] if node["op"] == op]
+    assert len(found) == 1, f"{len(found)} nodes of {op} in {ops_of(graph)}"
+    return found[0]
+
+
+def canonical(node):
+    """What a node says about itself, apart from its place in the graph."""
+    said = {key: value for key, value in node.items() if key not in ("id", "inputs")}
+    return json.dumps(said, sort_keys=True, separators=(",", ":"))
+
+
+def digest(lines):
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def summary(graph):
+    """Count and forward operations of every operator."""
+    result = {}
+    for node in graph["nodes"]:
+        entry = result.setdefault(node["op"], [0, 0])
+        entry[0] += 1
+        entry[1] += node.get("flops", 0)
+    return result
+
+
+def run(*arguments):
+    """Exit status, stdout and stderr of the command line."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        status = main(list(arguments))
+    return status, out.getvalue(), err.getvalue()
+
+
+class Fork(nn.Module):
+    """A fork, a join, and a skip from the first layer to the last."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, padding=1)
+        self.left = nn.Conv2d(8, 8, 1)
+        self.right = nn.Conv2d(8, 8, 3, padding=1, groups=8)
+        self.last = nn.Conv2d(16, 8, 1)
+
+    def forward(self, x):
+        stem = torch.relu(self.stem(x))
+        both = torch.cat([self.left(stem), self.right(stem)], 1)
+        return (self.last(both) + stem).mean((2, 3))
+
+
+class Tokens(nn.Module):
+    """Embedding, LSTM, linear."""
+
+    def __init__(self, **options):
+        super().__init__()
+        self.table = nn.Embedding(100, 16)
+        self.lstm = nn.LSTM(16, 24, batch_first=True, **options)
+        self.head = nn.Linear(48 if options.get("bidirectional") else 24, 5)
+
+    def forward(self, tokens):
+        return self.head(self.lstm(self.table(tokens))[0][:, -1])
+
+
+@unittest.skipIf(torchvision is None, "torchvision is not installed")
+class AgainstTimm(unittest.TestCase):
+    """The same networks as in another library, whose graphs were traced by another program."""
+
+    @classmethod
+    def setUpClass(cls):
+        with open(os.path.join(HERE, "expected_graphs.json")) as file:
+            cls.expected = json.load(file)
+
+    def export(self, name):
+        model, _, image = name.partition("@")
+        return export.export_graph(models.resolve(model, int(image)))
+
+    def test_identical_networks(self):
+        for name, wanted in self.expected["identical"].items():
+            with self.subTest(name):
+                graph = self.export(name)
+                self.assertEqual(summary(graph), wanted["ops"])
+                self.assertEqual(graph["params"], wanted["params"])
+                self.assertEqual(graph["output"], wanted["output"])
+                self.assertEqual(digest(map(canonical, graph["nodes"])), wanted["nodes"])
+                edges = (json.dumps(node["inputs"], separators=(",", ":")) for node in graph["nodes"])
+                self.assertEqual(digest(edges), wanted["edges"])
+
+    def test_networks_written_differently(self):
+        for name, wanted in self.expected["same_work"].items():
+            with self.subTest(name):
+                graph = self.export(name)
+                self.assertEqual(graph["params"], wanted["params"])
+                products = [n for n in graph["nodes"] if n["op"] in ("Conv", "Gemm", "MatMul")]
+                self.assertEqual(sum(n["flops"] for n in products), wanted["product_flops"])
+                if "convs" in wanted:
+                    convs = sorted(canonical(n) for n in products if n["op"] == "Conv")
+                    self.assertEqual(digest(convs), wanted["convs"])
+                found = summary(graph)
+                self.assertEqual({op: found.get(op) for op in wanted["ops"]}, wanted["ops"])
+
+
+class Structure(unittest.TestCase):
+    """Edges, shapes and the batch dimension of small modules."""
+
+    def check_form(self, graph):
+        """What every reader relies on."""
+        self.assertEqual(graph["format"], "perfmodel-graph/1")
+        for index, node in enumerate(graph["nodes"]):
+            self.assertEqual(node["id"], index)
+            self.assertTrue(all(i < index for i in node["inputs"]))
+            if node["batch_dim"] is not None:
+                self.assertLess(node["batch_dim"], len(node["shape"]))
+            for shape in node.get("weights", []):
+                self.assertTrue(shape)
+        self.assertLess(graph["output"], len(graph["nodes"]))
+
+    def test_fork_join_and_long_skip(self):
+        graph = export.export_module(Fork(), torch.zeros(1, 3, 10, 10), "fork@10")
+        self.check_form(graph)
+        self.assertEqual(ops_of(graph), ["Input", "Conv", "Relu", "Conv", "Conv", "Concat", "Conv", "Add",
+                                         "GlobalAveragePool"])
+        self.assertEqual([node["inputs"] for node in graph["nodes"]],
+                         [[], [0], [1], [2], [2], [3, 4], [5], [6, 2], [7]])
+        depthwise = graph["nodes"][4]
+        self.assertEqual(depthwise["attrs"], {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1],
+                                              "dilations": [1, 1], "group": 8})
+        self.assertEqual(depthwise["weights"], [[8, 1, 3, 3], [8]])
+        self.assertEqual(depthwise["flops"], 2 * 8 * 100 * 9)
+        self.assertEqual(graph["nodes"][5]["shape"], [1, 16, 10, 10])
+        self.assertEqual(graph["params"], sum(p.numel() for p in Fork().parameters()))
+
+    def test_lstm(self):
+        graph = export.export_module(Tokens(bidirectional=True), torch.zeros(1, 7, dtype=torch.long), "lstm")
+        self.check_form(graph)
+        node = only(graph, "LSTM")
+        self.assertEqual(node["attrs"], {"hidden_size": 24, "num_layers": 1, "direction": "bidirectional"})
+        self.assertEqual(node["shape"], [1, 7, 48])
+        self.assertEqual(node["weights"], 2 * [[96, 16], [96, 24], [96], [96]])
+        self.assertEqual(node["flops"], 2 * 7 * 2 * 96 * (16 + 24))
+        self.assertEqual(len(node["inputs"]), 1, "the initial state of zeros is not an input")
+        self.assertEqual(only(graph, "Gather")["weights"], [[100, 16]])
+        self.assertNotIn("aten::zeros", ops_of(graph))
+
+    def test_gru(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gru = nn.GRU(8, 16, num_layers=2)
+
+            def forward(self, x):
+                return self.gru(x.transpose(0, 1))[0]
+
+        node = only(export.export_module(Net(), torch.zeros(1, 5, 8), "gru"), "GRU")
+        self.assertEqual((node["shape"], node["batch_dim"]), ([5, 1, 16], 1))
+        self.assertEqual(node["attrs"]["num_layers"], 2)
+        self.assertEqual(node["flops"], 2 * 5 * (48 * 8 + 48 * 16 * 3))
+
+    def test_transformer_encoder_layer(self):
+        layer = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.1, batch_first=True)
+        graph = export.export_module(layer, torch.zeros(1, 9, 32), "encoder")
+        self.check_form(graph)
+        ops = ops_of(graph)
+        self.assertEqual(ops.count("LayerNormalization"), 2)
+        self.assertIn("Dropout", ops)
+        self.assertEqual(graph["nodes"][graph["output"]]["shape"], [1, 9, 32])
+        if "Attention" not in ops:          # PyTorch 1.13 has no such function: the parts are seen
+            self.assertEqual(only(graph, "Softmax")["flops"], 5 * 4 * 9 * 9)
+        macs = 9 * (3 * 32 * 32 + 32 * 32 + 2 * 32 * 64) + 2 * 9 * 9 * 32
+        products = sum(n["flops"] for n in graph["nodes"] if n["op"] in ("Gemm", "MatMul", "Attention"))
+        self.assertIn(products, (2 * macs, 2 * macs + 5 * 4 * 9 * 9))
+
+    def test_attention_function(self):
+        """PyTorch 2 has a function for attention; here a stand-in, so that the test runs everywhere."""
+        functional = nn.functional
+        old = vars(functional).get("scaled_dot_product_attention")
+
+        def stand_in(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False):
+            return torch.softmax(query @ key.transpose(-1, -2), -1) @ value
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+
+        functional.scaled_dot_product_attention = stand_in
+        try:
+            graph = export.export_module(Net(), torch.zeros(1, 4, 9, 8), "attention")
+        finally:
+            if old is None:
+                del functional.scaled_dot_product_attention
+            else:
+                functional.scaled_dot_product_attention = old
+        node = only(graph, "Attention")
+        self.assertEqual(ops_of(graph), ["Input", "Attention"])
+        self.assertEqual((node["inputs"], node["attrs"]), ([0, 0, 0], {"is_causal": 1, "ratio": 0.0}))
+        self.assertEqual(node["flops"], 2 * 2 * 4 * 9 * 9 * 8 + 5 * 4 * 9 * 9)
+
+    def test_packed_sequence(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lstm = nn.LSTM(8, 16)
+
+            def forward(self, x):
+                # As pack_padded_sequence() would have it, for sequences of equal length.
+                sizes = torch.full((5,), len(x), dtype=torch.long, device="cpu")
+                packed = nn.utils.rnn.PackedSequence(x.transpose(0, 1).reshape(-1, 8), sizes)
+                return self.lstm(packed)[0].data
+
+        node = only(export.export_module(Net(), torch.zeros(1, 5, 8), "packed"), "LSTM")
+        self.assertEqual((node["shape"], node["flops"]), ([5, 16], 2 * 5 * 64 * (8 + 16)))
+
+    def test_computed_weight_does_not_follow_the_batch(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.kernel = nn.Parameter(torch.zeros(4, 3, 3, 3))
+
+            def forward(self, x):
+                return nn.functional.conv2d(x, self.kernel * 2.0)
+
+        graph = export.export_module(Net(), torch.zeros(1, 3, 8, 8), "computed")
+        scale, conv = only(graph, "Mul"), only(graph, "Conv")
+        self.assertEqual((scale["batch_dim"], scale["weights"]), (None, [[4, 3, 3, 3]]))
+        self.assertEqual((scale["flops"], scale["flops0"]), (108, 108))
+        self.assertEqual(conv["inputs"], [0, scale["id"]])
+        self.assertNotIn("flops0", conv)
+
+    def test_in_place_and_counters(self):
+        net = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(),
+                            nn.Dropout(0.25), nn.Linear(16, 2))
+        graph = export.export_module(net, torch.zeros(1, 3, 2, 2), "inplace")
+        self.assertEqual(ops_of(graph), ["Input", "Conv", "BatchNormalization", "Relu", "Reshape", "Dropout", "Gemm"])
+        self.assertNotIn("consts", graph["nodes"][2])
+        self.assertTrue(graph["nodes"][4]["view"])
+        self.assertEqual(graph["nodes"][5]["attrs"], {"ratio": 0.25})
+        self.assertEqual(graph["nodes"][6]["weights"], [[2, 16], [2]])
+
+    def test_transposed_convolution_and_pooling(self):
+        net = nn.Sequential(nn.ConvTranspose2d(3, 6, 2, stride=2), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1))
+        graph = export.export_module(net, torch.zeros(1, 3, 4, 4), "up")
+        self.assertEqual(ops_of(graph)[1:4], ["ConvTranspose", "MaxPool", "GlobalAveragePool"])
+        self.assertEqual(graph["nodes"][1]["flops"], 2 * 3 * 16 * 6 * 4)
+        self.assertEqual(graph["nodes"][2]["flops"], 6 * 16 * 4)
+        self.assertEqual(graph["nodes"][3]["flops"], 6 * 16)
+
+    def test_model_that_changes_with_the_batch_is_refused(self):
+        class Net(nn.Module):
+            def forward(self, x):
+                return x.relu() if len(x) == 2 else x.relu().sigmoid()
+
+        with self.assertRaisesRegex(export.ExportError, "batch 3"):
+            export.export_module(Net(), torch.zeros(1, 3), "odd")
+
+
+class CommandLine(unittest.TestCase):
+    """python3 -m perfmodel_tools export."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name, text=None):
+        path = os.path.join(self.folder.name, name)
+        if text is not None:
+            with open(path, "w") as file:
+                file.write(text)
+        return path
+
+    def test_function_in_a_file(self):
+        source = self.path("mine.py", "import torch\ndef tiny():\n"
+                                      "    return torch.nn.Linear(4, 2), torch.zeros(1, 4)\n")
+        status, out, _ = run("export", source + ":tiny", "--name", "tiny@4")
+        graph = json.loads(out)
+        self.assertEqual(status, 0)
+        self.assertEqual((graph["name"], ops_of(graph)), ("tiny@4", ["Input", "Gemm"]))
+        status, _, err = run("export", source + ":other")
+        self.assertNotEqual(status, 0)
+        self.assertIn("no function 'other'", err)
+
+    @unittest.skipIf(torchvision is None, "torchvision is not installed")
+    def test_several_sizes_to_a_compressed_file(self):
+        path = self.path("graphs.ndjson.gz")
+        status, _, _ = run("export", "torchvision:resnet18", "--image", "64", "96", "-o", path)
+        self.assertEqual(status, 0)
+        with gzip.open(path, "rt") as file:
+            self.assertEqual([json.loads(line)["name"] for line in file], ["resnet18@64", "resnet18@96"])
+
+    def test_unknown_names_are_explained(self):
+        for name, reason in (("nowhere:resnet50", "unknown model source"), ("missing.py:f", "no such file")):
+            status, out, err = run("export", name)
+            self.assertNotEqual(status, 0)
+            self.assertEqual(out, "")
+            self.assertIn(reason, err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+"""Export the operator graph of a model as perfmodel-graph/1 JSON, without weights and without computing."""
+
+import csv
+import gzip
+import json
+import sys
+
+from . import models, ops
+from .trace import TraceError, build_on_meta, trace
+
+FORMAT = "perfmodel-graph/1"
+
+
+class ExportError(Exception):
+    """The graph cannot be exported; the message says why."""
+
+
+def export_graph(spec: models.ModelSpec, name=None) -> dict:
+    """The graph of one model. Running it at batch 2 and 3 shows what follows the batch size."""
+    try:
+        module = build_on_meta(spec.build)
+    except Exception as err:                # a model's code may raise anything
+        raise ExportError(f"{spec.graph}: cannot be built: {err}") from err
+    try:
+        two, output = trace(module, spec.make_input(2, device="meta"))
+        three, _ = trace(module, spec.make_input(3, device="meta"))
+    except TraceError as err:
+        raise ExportError(f"{spec.graph}: {err}") from err
+    nodes = _combine(two, three, spec.graph)
+    nodes, output = _drop_unread_memory(nodes, output)
+    return {"format": FORMAT, "name": name or spec.graph, "model": spec.model, "source": spec.source,
+            "input": nodes[0]["shape"], "params": sum(p.numel() for p in module.parameters()),
+            "output": output, "nodes": nodes}
+
+
+def export_module(module, example_input, name: str, source: str = "pytorch") -> dict:
+    """The graph of any torch.nn.Module; dimension 0 of the example's tensors must be the batch."""
+    model, _, variant = name.partition("@")
+    spec = models.ModelSpec(model, variant, source, lambda: module,
+                            lambda batch, device="cpu": models.rebatch(example_input, batch, device))
+    return export_graph(spec, name)
+
+
+def _combine(two: list, three: list, graph: str) -> list:
+    """Nodes at batch 1 from the nodes at batch 2 and 3."""
+    if [(n["op"], n["inputs"]) for n in two] != [(n["op"], n["inputs"]) for n in three]:
+        raise ExportError(f"{graph}: the model executes other operators at batch 3 than at batch 2")
+    return [_at_one(a, b, graph) for a, b in zip(two, three)]
+
+
+def _at_one(a: dict, b: dict, graph: str) -> dict:
+    """One node at batch 1; every number in it is taken to be linear in the batch."""
+    node = {"id": a["id"], "op": a["op"], "inputs": a["inputs"], "shape": _extrapolate(a["shape"], b["shape"])}
+    node["batch_dim"] = _batch_dim(a, b, graph)
+    if "shapes" in a:
+        node["shapes"] = _extrapolate(a["shapes"], b["shapes"])
+    for key in ("attrs", "weights", "consts", "view"):
+        if a.get(key):
+            node[key] = _extrapolate(a[key], b[key])
+    slope = b.get("flops", 0) - a.get("flops", 0)
+    constant = a.get("flops", 0) - 2 * slope
+    if slope + constant:
+        node["flops"] = slope + constant
+    if constant:
+        node["flops0"] = constant
+    return node
+
+
+def _extrapolate(a, b):
+    """The value at batch 1 of something that is A at batch 2 and B at batch 3."""
+    if isinstance(a, dict):
+        return {key: _extrapolate(a[key], b[key]) for key in a}
+    if isinstance(a, list):
+        if len(a) != len(b):
+            raise ExportError("an operator has more outputs at batch 3 than at batch 2: "
+                              "the model splits or joins along the batch")
+        return [_extrapolate(x, y) for x, y in zip(a, b)]
+    if isinstance(a, bool) or not isinstance(a, int):
+        return a
+    return 2 * a - b
+
+
+def _batch_dim(a: dict, b: dict, graph: str):
+    """Index of the dimension that follows the batch, None if there is none."""
+    moving = [i for i, (x, y) in enumerate(zip(a["shape"], b["shape"])) if x != y]
+    if len(moving) > 1 or any(3 * a["shape"][i] != 2 * b["shape"][i] for i in moving):
+        print(f"{graph}: node {a['id']} ({a['op']}) has shape {a['shape']} at batch 2 and {b['shape']} "
+              "at batch 3, which is not proportional to the batch in one dimension", file=sys.stderr)
+    return moving[0] if moving else None
+
+
+def _drop_unread_memory(nodes: list, output: int) -> tuple:
+    """Leave out scratch memory that no operator reads, and number the nodes anew."""
+    scratch = {"aten::" + name for name in ops.ALLOCATIONS} | {"aten::zeros", "aten::new_zeros"}
+    read = {i for node in nodes for i in node["inputs"]} | {output}
+    kept = [node for node in nodes if node["id"] in read or node["op"] not in scratch]
+    number = {node["id"]: index for index, node in enumerate(kept)}
+    for node in kept:
+        node["id"] = number[node["id"]]
+        node["inputs"] = [number[i] for i in node["inputs"]]
+    if len(kept) < len(nodes):
+        return _drop_unread_memory(kept, number[output])
+    return kept, number[output]
+
+
+def to_line(graph: dict) -> str:
+    """The graph on one line."""
+    return json.dumps(graph, separators=(",", ":")) + "\n"
+
+
+def _write(path, lines: list) -> None:
+    """To a file, compressed if its name ends in .gz, or to stdout."""
+    text = "".join(lines)
+    if path is None:
+        sys.stdout.write(text)
+    elif path.endswith(".gz"):
+        # No file name and no time inside, so that the same graphs give the same bytes.
+        with open(path, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=0) as file:
+            file.write(text.encode())
+    else:
+        with open(path, "w") as file:
+            file.write(text)
+
+
+def _named_in(path: str) -> list:
+    """(model, image) of every graph that a profile table uses."""
+    with open(path, newline="") as file:
+        graphs = sorted({row["graph"] for row in csv.DictReader(file)})
+    pairs = [graph.rpartition("@")[::2] for graph in graphs]
+    return [(model, int(image)) for model, image in pairs]
+
+
+def main(args) -> int:
+    """Entry of `python3 -m perfmodel_tools export`."""
+    names = list(args.models) + (models.torchvision_names() if args.all else [])
+    wanted = [(name, image) for name in names for image in (args.image or [None])]
+    if args.profiles:
+        wanted += _named_in(args.profiles)
+    if args.name and len(wanted) != 1:
+        raise models.ModelError("--name needs exactly one model and one image size")
+    if not wanted:
+        raise models.ModelError("no model named; see --help")
+    graphs, failed = [], 0
+    for index, (name, image) in enumerate(wanted):
+        try:
+            graphs.append(export_graph(models.resolve(name, image, args.seq), args.name))
+            _report(args, index, len(wanted), graphs[-1]["name"])
+        except (ExportError, models.ModelError) as err:
+            failed += 1
+            print(f"perfmodel_tools: {err}", file=sys.stderr)
+    _write(args.output, [to_line(graph) for graph in sorted(graphs, key=lambda g: g["name"])])
+    return 1 if failed else 0
+
+
+def _report(args, index: int, total: int, name: str) -> None:
+    if not args.quiet and total > 1:
+        print(f"{index + 1}/{total} {name}", file=sys.stderr)
+
+
+def add_arguments(parser) -> None:
+    """Command line of the exporter."""
+    parser.add_argument("models", nargs="*", metavar="MODEL",
+                        help="torchvision:NAME (or just NAME), timm:NAME, transformers:TYPE, or "
+                             "path/to/file.py:function where function() returns (module, example_input)")
+    parser.add_argument("--all", action="store_true", help="all classification models of torchvision")
+    parser.add_argument("--profiles", metavar="FILE", help="all torchvision graphs that a profile CSV names")
+    parser.add_argument("--image", type=int, nargs="*", metavar="N",
+                        help="image sizes (default: the model's usual one)")
+    parser.add_argument("--seq", type=int, default=128, metavar="N",
+                        help="sequence length for transformers: models (default: %(default)s)")
+    parser.add_argument("--name", help="name of the graph (default: model@image)")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="NDJSON file, compressed if it ends in .gz (default: stdout)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")

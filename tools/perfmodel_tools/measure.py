@@ -1,0 +1,184 @@
+"""Measure the training step of one model at one batch size."""
+
+import contextlib
+import dataclasses
+import statistics
+
+import torch
+import torch.nn.functional as F
+
+from .models import call, first_tensor
+
+
+class Skip(Exception):
+    """This configuration is not measured; the message says why."""
+
+
+@dataclasses.dataclass
+class Limits:
+    """How long a measurement may take."""
+
+    warmup: int = 10
+    warmup_s: float = 0.3           # warm up at least this long: small models settle slowly
+    steps: int = 30                 # timed steps, at most
+    min_steps: int = 5
+    max_step_s: float = float("inf")
+    row_s: float = float("inf")     # time for the timed steps of one row
+
+
+@dataclasses.dataclass
+class Result:
+    """One measured configuration; times in milliseconds."""
+
+    step_ms: float
+    forward_ms: float
+    backward_ms: float
+    update_ms: float
+    peak_memory_mb: float
+    spread: float
+    steps: int
+    share: float = 1.0              # part of the time that the process had its core for itself
+
+
+def middle_median(values: list) -> float:
+    """Median of the middle half: what lies below the first and above the third quartile is dropped."""
+    values = sorted(values)
+    cut = len(values) // 4
+    return statistics.median(values[cut:len(values) - cut])
+
+
+def spread(values: list) -> float:
+    """Interquartile range over the median."""
+    values = sorted(values)
+    return (_quantile(values, 0.75) - _quantile(values, 0.25)) / _quantile(values, 0.5)
+
+
+def _quantile(ordered: list, q: float) -> float:
+    at = q * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
+
+
+class Trainer:
+    """A model with its optimizer, ready to take training steps."""
+
+    def __init__(self, module, device, dtype: str, layout: str):
+        self.device, self.dtype, self.layout = device, dtype, layout
+        _set_precision(device, dtype)
+        self.module = module.to(device.torch_device).train()
+        if dtype in ("bf16", "fp16"):
+            self.module = self.module.to(_torch_dtype(dtype))
+        if layout == "nhwc":
+            self.module = self.module.to(memory_format=torch.channels_last)
+        # The learning rate is small so that weights stay finite on random data; it costs the same.
+        self.optimizer = torch.optim.SGD(self.module.parameters(), lr=1e-3, momentum=0.9)
+        self.scaler = _grad_scaler() if dtype == "amp" and device.kind == "cuda" else None
+
+    def place(self, inputs):
+        """Inputs in the dtype and memory format of this trainer."""
+        if isinstance(inputs, dict):
+            return {key: self.place(value) for key, value in inputs.items()}
+        if isinstance(inputs, tuple):
+            return tuple(self.place(value) for value in inputs)
+        if not isinstance(inputs, torch.Tensor):
+            return inputs
+        if inputs.is_floating_point() and self.dtype in ("bf16", "fp16"):
+            inputs = inputs.to(_torch_dtype(self.dtype))
+        if self.layout == "nhwc" and inputs.dim() == 4:
+            inputs = inputs.contiguous(memory_format=torch.channels_last)
+        return inputs
+
+    def step(self, inputs, watch) -> None:
+        """One training step; marks begin, end of forward, end of backward, end."""
+        watch.mark()
+        self.optimizer.zero_grad(set_to_none=True)
+        with self._autocast():
+            loss = _loss(call(self.module, inputs))
+        watch.mark()
+        (self.scaler.scale(loss) if self.scaler else loss).backward()
+        watch.mark()
+        if self.scaler:
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        else:
+            self.optimizer.step()
+        watch.mark()
+
+    def _autocast(self):
+        if self.dtype != "amp":
+            return contextlib.nullcontext()
+        low = torch.float16 if self.device.kind == "cuda" else torch.bfloat16
+        return torch.autocast(self.device.kind, dtype=low)
+
+
+def _grad_scaler():
+    """PyTorch 2.3 moved the class."""
+    scaler = getattr(torch.amp, "GradScaler", None)
+    return scaler("cuda") if scaler else torch.cuda.amp.GradScaler()
+
+
+def _set_precision(device, dtype: str) -> None:
+    if device.kind == "cuda":
+        # 'fp32' means full precision; recent cards would use tf32 in convolutions without being asked.
+        torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+        torch.backends.cudnn.allow_tf32 = dtype in ("tf32", "amp")
+
+
+def _torch_dtype(dtype: str):
+    return {"bf16": torch.bfloat16, "fp16": torch.float16}[dtype]
+
+
+def _loss(output) -> torch.Tensor:
+    """Cross-entropy over the last dimension of the first output; a lone value is its own loss."""
+    logits = first_tensor(output)
+    if logits is None:
+        raise Skip("the model returns no tensor")
+    if logits.dim() == 0:
+        return logits
+    logits = logits.reshape(-1, logits.shape[-1])
+    # The labels do not change the time; class 0 exists in every model.
+    labels = torch.zeros(logits.shape[0], dtype=torch.long, device=logits.device)
+    return F.cross_entropy(logits, labels)
+
+
+def measure(trainer: Trainer, inputs, limits: Limits) -> Result:
+    """Warm up, take timed steps, and summarise them. Raises Skip when a step takes too long."""
+    device = trainer.device
+    inputs = trainer.place(inputs)
+    device.reset_peak()
+    one = _warm_up(trainer, inputs, limits)
+    count = limits.steps
+    if limits.row_s < float("inf"):
+        count = max(limits.min_steps, min(limits.steps, int(limits.row_s / max(one, 1e-6))))
+    watch = device.stopwatch()
+    meter = device.share_meter()
+    for _ in range(count):
+        trainer.step(inputs, watch)
+    result = _summary(watch.milliseconds(), device.peak_memory_mb())
+    result.share = meter()
+    return result
+
+
+def _warm_up(trainer: Trainer, inputs, limits: Limits) -> float:
+    """Run the warm-up steps; seconds of the last one."""
+    seconds = spent = 0.0
+    index = 0
+    while index < limits.warmup or spent < limits.warmup_s:
+        watch = trainer.device.stopwatch()
+        trainer.step(inputs, watch)
+        seconds = sum(watch.milliseconds()) / 1e3
+        # The first step also allocates memory and chooses kernels, hence the allowance.
+        if seconds > limits.max_step_s * (2 if index == 0 else 1):
+            raise Skip(f"a step takes {seconds:.1f} s, over the limit of {limits.max_step_s:g} s")
+        index, spent = index + 1, spent + seconds
+    return seconds
+
+
+def _summary(parts: list, peak_mb: float) -> Result:
+    """PARTS: forward, backward, update, pause, forward, ... in milliseconds."""
+    forward, backward, update = parts[0::4], parts[1::4], parts[2::4]
+    total = [sum(three) for three in zip(forward, backward, update)]
+    return Result(step_ms=middle_median(total), forward_ms=middle_median(forward),
+                  backward_ms=middle_median(backward), update_ms=middle_median(update),
+                  peak_memory_mb=peak_mb, spread=spread(total), steps=len(total))

@@ -1,0 +1,269 @@
+"""Run a model on PyTorch's meta device and write down every operator that is executed."""
+
+import contextlib
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import models, ops
+
+# Functions that PyTorch takes apart before a dispatch mode sees them. They are one operator in the
+# graph, as they are one call on a device.
+_RECURRENT = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
+_DROPOUTS = ("dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_")
+
+
+class TraceError(Exception):
+    """The model could not be run; the message says why."""
+
+
+class Recorder:
+    """Collects nodes. Every tensor is known by where it comes from: a node, a parameter, a constant."""
+
+    def __init__(self, module):
+        self.nodes = []
+        self._origin = {}           # id of a tensor -> ("node", id), ("weights", shape) or ("consts", shape)
+        self._alive = []            # keeps tensors alive, so that an id is not used twice
+        self._paused = 0
+        for tensor in module.parameters():
+            self._set(tensor, ("weights", list(tensor.shape)))
+        for tensor in module.buffers():
+            self._set(tensor, ("consts", list(tensor.shape)))
+
+    def _set(self, tensor, origin) -> None:
+        self._origin[id(tensor)] = origin
+        self._alive.append(tensor)
+
+    def origin(self, tensor) -> tuple:
+        """Where a tensor comes from; one that nobody announced is a constant of the model."""
+        if id(tensor) not in self._origin:
+            self._set(tensor, ("consts", list(tensor.shape)))
+        return self._origin[id(tensor)]
+
+    def add_input(self, tensor) -> None:
+        self._add({"op": "Input", "inputs": [], "shape": list(tensor.shape)}, [tensor])
+
+    def _add(self, node: dict, outputs: list) -> None:
+        node["id"] = len(self.nodes)
+        self.nodes.append(node)
+        for tensor in outputs:
+            self._set(tensor, ("node", node["id"]))
+
+    def record(self, call: ops.Call) -> None:
+        """Write down one ATen operator."""
+        if self._paused or not call.outputs:
+            return
+        operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.arguments.values())]
+        if call.name in ops.ALIASES and operands:
+            self._set(call.result, operands[0][1])
+            return
+        if _is_counter(call, operands):
+            return
+        if call.is_view and operands and operands[0][1][0] != "node":
+            for tensor in call.outputs:                 # a parameter seen in another shape stays that parameter
+                self._set(tensor, operands[0][1])
+            return
+        self._add(self._node(call, [origin for _, origin in operands]), call.outputs)
+
+    def _node(self, call: ops.Call, origins: list) -> dict:
+        op = ops.node_name(call)
+        if call.name == "baddbmm":
+            origins = origins[1:] + origins[:1]         # the two factors first
+        node = {"op": op, "inputs": [value for kind, value in origins if kind == "node"],
+                "shape": list(call.result.shape)}
+        if isinstance(call.out, (list, tuple)) and (op in ("Split", "TopK") or isinstance(call.out, list)):
+            node["shapes"] = [list(tensor.shape) for tensor in call.outputs]
+        node["attrs"] = ops.attributes(op, call)
+        node["weights"] = [value for kind, value in origins if kind == "weights"]
+        if op == "Gemm":
+            node["weights"].sort(key=len, reverse=True)  # the matrix before the bias
+        if op != "BatchNormalization":                  # whose constants are running statistics, written only
+            node["consts"] = [value for kind, value in origins if kind == "consts"]
+        node["view"] = call.is_view
+        node["flops"] = ops.flops(op, call)
+        return node
+
+    @contextlib.contextmanager
+    def paused(self):
+        """What runs inside is not written down."""
+        self._paused += 1
+        try:
+            yield
+        finally:
+            self._paused -= 1
+
+    def add_composite(self, op: str, operands: list, outputs: list, attrs: dict, flops: int) -> None:
+        """Write down a function that PyTorch would have taken apart."""
+        if self._paused:
+            return
+        origins = [self.origin(tensor) for tensor in operands]
+        node = {"op": op, "shape": list(outputs[0].shape), "attrs": attrs, "flops": flops,
+                "inputs": [value for kind, value in origins if kind == "node"],
+                "weights": [value for kind, value in origins if kind == "weights"],
+                "consts": [value for kind, value in origins if kind == "consts"]}
+        self._add(node, outputs)
+
+    def is_zeros(self, tensor) -> bool:
+        """Whether a tensor was made by zeros(): the initial state of a recurrent layer."""
+        kind, value = self.origin(tensor)
+        return kind == "node" and self.nodes[value]["op"] in ("aten::zeros", "aten::new_zeros", "Expand")
+
+
+def _is_counter(call: ops.Call, operands: list) -> bool:
+    """The update of a batch counter: an in-place operator on an integer buffer."""
+    return (call.in_place and bool(operands) and operands[0][1][0] == "consts"
+            and not operands[0][0].is_floating_point()
+            and all(origin[0] != "node" for _, origin in operands))
+
+
+def _tensors(values) -> list:
+    """All tensors among arguments, lists included, in order."""
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found.extend(_tensors(value))
+    return found
+
+
+class _Listener(TorchDispatchMode):
+    """Hands every ATen operator to the recorder."""
+
+    def __init__(self, recorder: Recorder):
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        self._recorder.record(ops.Call(func, args, kwargs, out))
+        return out
+
+
+class _OnMeta(TorchFunctionMode):
+    """Sends tensors that a model makes without naming a device to the meta device."""
+
+    def __init__(self, names):
+        super().__init__()
+        self._names = names
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if getattr(func, "__name__", "") in self._names and kwargs.get("device") is None:
+            kwargs["device"] = "meta"
+        return func(*args, **kwargs)
+
+
+def build_on_meta(build) -> torch.nn.Module:
+    """Build a module without memory for its weights where it allows that, and with it where not."""
+    try:
+        # Layers take the memory of their weights from empty(); everything else may need real values.
+        with _OnMeta({"empty"}):
+            module = build()
+    except Exception:
+        module = build()
+    return module.to("meta").train()
+
+
+@contextlib.contextmanager
+def _composites(recorder: Recorder):
+    """Replace the functions in question for the time of one run."""
+    undo = []
+
+    def replace(owner, name, make):
+        if hasattr(owner, name):
+            undo.append((owner, name, vars(owner).get(name)))
+            setattr(owner, name, make(getattr(owner, name), recorder))
+
+    for name in _DROPOUTS:
+        replace(torch._VF, name, _dropout)
+    for name in _RECURRENT:
+        replace(torch._VF, name, _recurrent)
+    replace(F, "scaled_dot_product_attention", _attention)
+    try:
+        yield
+    finally:
+        for owner, name, old in undo:
+            delattr(owner, name) if old is None else setattr(owner, name, old)
+
+
+def _dropout(function, recorder):
+    def run(input, p, train):
+        if not train or p == 0:
+            return input
+        with recorder.paused():
+            out = function(input, p, train)
+        recorder.add_composite("Dropout", [input], [out], {"ratio": float(f"{p:.6g}")}, 0)
+        return out
+    return run
+
+
+def _recurrent(function, recorder):
+    op = _RECURRENT[function.__name__]
+
+    def run(*args):
+        with recorder.paused():
+            out = function(*args)
+        # Two signatures: (input, states, weights, ...) and, for packed input, (data, sizes, states, ...).
+        packed = isinstance(args[1], torch.Tensor) and not isinstance(args[2], bool) \
+            and not isinstance(args[3], bool)
+        states, weights = (args[2], args[3]) if packed else (args[1], args[2])
+        layers = args[5] if packed else args[4]
+        # In both, 'bidirectional' is the second boolean after the dropout rate.
+        bidirectional = args[8] if packed else args[7]
+        states = [s for s in _tensors([states]) if not recorder.is_zeros(s)]
+        attrs = {"hidden_size": weights[1].shape[1], "num_layers": layers,
+                 "direction": "bidirectional" if bidirectional else "forward"}
+        steps = args[0].numel() // args[0].shape[-1]
+        macs = steps * sum(w.numel() for w in weights if w.dim() == 2)
+        recorder.add_composite(op, [args[0]] + states + list(weights), list(out), attrs, 2 * macs)
+        return out
+    return run
+
+
+def _attention(function, recorder):
+    def run(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **more):
+        with recorder.paused():
+            out = function(query, key, value, attn_mask, dropout_p, is_causal, **more)
+        scores = query.numel() // query.shape[-1] * key.shape[-2]
+        attrs = {"is_causal": int(is_causal), "ratio": dropout_p}
+        operands = [t for t in (query, key, value, attn_mask) if t is not None]
+        recorder.add_composite("Attention", operands, [out], attrs,
+                               2 * ops.attention_macs(query, key, value) + 5 * scores)
+        return out
+    return run
+
+
+_FACTORIES = {"zeros", "ones", "empty", "full", "arange", "eye", "tensor", "rand", "randn", "linspace"}
+
+
+def trace(module, inputs) -> tuple:
+    """Nodes of one forward pass, and the id of the node that made the first output."""
+    try:
+        return _run(module, inputs, contextlib.nullcontext())
+    except TraceError:
+        raise
+    except Exception as first:
+        try:                    # a model may make tensors on the default device in its forward pass
+            return _run(module, inputs, _OnMeta(_FACTORIES))
+        except Exception:
+            raise TraceError(f"the model cannot be run on the meta device: {first}") from first
+
+
+def _run(module, inputs, mode) -> tuple:
+    recorder = Recorder(module)
+    arguments = inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, tuple) else [inputs]
+    for tensor in _tensors(arguments):
+        recorder.add_input(tensor)
+    # Without autograd, which would add copies of its own ahead of operators executed in place.
+    with torch.no_grad(), _composites(recorder), mode, _Listener(recorder):
+        output = models.first_tensor(models.call(module, inputs))
+    if output is None:
+        raise TraceError("the model returns no tensor")
+    kind, node = recorder.origin(output)
+    if kind != "node":
+        raise TraceError("the model's output does not depend on its input")
+    return recorder.nodes, node
