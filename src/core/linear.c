@@ -83,6 +83,15 @@ linear_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	return PM_OK;
 }
 
+/* Share of token i in the roofline time; of the operators when none of them does anything. */
+static double
+share_of(const pm_tokens *t, int i)
+{
+	double		copies = t->skeleton->copies[i];
+
+	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
+}
+
 /* It knows the step alone; parts share it out by roofline time. */
 static pm_code
 linear_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
@@ -104,7 +113,7 @@ linear_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 		return PM_OK;
 	for (int i = 0; i < t.n; i++)
 		parts[i] = (pm_part) {.token = i, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN,
-			.step_ms = *step_ms * t.skeleton->copies[i] * t.roofline_us[i] / t.total_roofline_us, .bound = t.bound[i]};
+			.step_ms = *step_ms * share_of(&t, i), .bound = t.bound[i]};
 	*n_parts = t.n;
 	return PM_OK;
 }

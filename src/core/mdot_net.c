@@ -1042,13 +1042,13 @@ pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *works
 	acts		t;
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
-	/* A pooled head knows the step alone: share it out by roofline time. */
-	factor = additive ? exp(t.c[0]) / 1000 : ms / in->total_roofline_us;
+	/* A pooled head knows the step alone: share it out by roofline time, if there is any. */
+	factor = additive ? exp(t.c[0]) / 1000 : in->total_roofline_us > 0 ? ms / in->total_roofline_us : 0;
 	for (int m = 0; m < in->n; m++)
 	{
 		detail->token_ms[m] = in->copies[m] * factor * (additive ? t.t_us[m] : in->roofline_us[m]);
 		detail->launch_bound[m] = additive && t.l_us[m] > t.k_us[m];
 	}
-	detail->rest_ms = additive ? factor * t.rest_us[0] : 0;
+	detail->rest_ms = additive ? factor * t.rest_us[0] : factor > 0 ? 0 : ms;
 	return ms;
 }

@@ -1,0 +1,105 @@
+# perfmodel
+#
+# For people who have a server:      make && make install && make installcheck
+# With a throw-away server of its own, as root or not:
+#                                    make demo, make check, make bench
+#
+# OPTFLAGS is empty so that the binary runs on every CPU of its architecture;
+# the hot loops are compiled for several instruction sets and chosen at load.
+
+OWN_SERVER = demo check bench
+
+ifneq ($(filter $(OWN_SERVER),$(MAKECMDGOALS)),)
+
+# These bring what they need, server headers included, so they must not read
+# PGXS, which also has a "check" of its own that refuses to work.
+.PHONY: $(OWN_SERVER)
+demo:
+	@demo/demo.sh
+check:
+	@test/check.sh
+bench:
+	@bench/run.sh
+
+else
+
+EXTENSION = perfmodel
+MODULE_big = perfmodel
+EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
+PG_CONFIG ?= pg_config
+OPTFLAGS ?=
+
+CORE_OBJS := $(patsubst %.c,%.o,$(sort $(wildcard src/core/*.c)))
+PG_OBJS := $(patsubst %.c,%.o,$(sort $(wildcard src/pg/*.c)))
+OBJS = $(CORE_OBJS) $(PG_OBJS)
+
+# The install script, in the order in which its objects need each other.
+SQL_PARTS = $(patsubst %,sql/install/%.sql, \
+	tables_gpu tables_graph tables_profile tables_predictor triggers \
+	functions_graph functions_train functions_predict functions_evaluate functions_info \
+	dump privileges)
+DATA_built = sql/perfmodel--$(EXTVERSION).sql
+
+REGRESS = setup install gpu graph graph_errors profile options train predict explain \
+	evaluate predictor cancel privileges hostile_path numerics drop_extension
+REGRESS_OPTS = --encoding=UTF8 --no-locale
+ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_drop_and_predict iso_activate_and_predict
+ISOLATION_OPTS = --encoding=UTF8 --no-locale
+TAP_TESTS = 1
+EXTRA_CLEAN = output_iso tmp_check tmp_check_iso sql/perfmodel--*.sql
+
+# ---- what the build needs: one sentence when it is missing ----
+
+ifeq ($(shell command -v $(PG_CONFIG)),)
+$(error pg_config is not found: install the package postgresql-server-dev-all, or set PG_CONFIG)
+endif
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(wildcard $(PGXS) $(shell $(PG_CONFIG) --includedir-server)/postgres.h),)
+$(error The headers of the PostgreSQL server are missing: install the package postgresql-server-dev-$(shell $(PG_CONFIG) --version | sed 's/[^0-9]*\([0-9]*\).*/\1/'))
+endif
+
+ifeq ($(filter clean distclean,$(MAKECMDGOALS)),)
+ifneq ($(shell echo '\#include <cblas.h>' | cc -E - >/dev/null 2>&1 && echo yes),yes)
+$(error cblas.h is missing: install the package libopenblas-dev)
+endif
+
+# OpenBLAS goes in statically with its symbols hidden: it cannot be switched by
+# the system's alternatives, does not clash with another copy in the backend,
+# and its choice of kernels can be prepared before its constructor runs.
+OPENBLAS_A := $(shell cc -print-file-name=libopenblas.a)
+ifneq ($(filter /%,$(OPENBLAS_A)),)
+SHLIB_LINK = -l:libopenblas.a -Wl,--exclude-libs,ALL -lm -lpthread
+else
+$(warning libopenblas.a is not found, linking the shared OpenBLAS instead; the package libopenblas-dev has the static one)
+SHLIB_LINK = -lopenblas -lm -lpthread
+PG_CPPFLAGS += -DPM_BLAS_SHARED
+endif
+endif
+
+PG_CPPFLAGS += -Isrc/core -DPM_VERSION=\"$(EXTVERSION)\"
+
+# No bitcode: the functions are too long to gain from being inlined by the JIT
+# compiler, and it would make clang a requirement of the build.
+override with_llvm = no
+
+include $(PGXS)
+
+# The core is numerical code.  Its sums say themselves that they may be
+# vectorised (omp simd); no flag reassociates anything for the whole file.  NaN
+# and infinity keep their meaning (its checks need them), and nothing here may
+# set a floating point mode for the whole backend, as -Ofast would.
+src/core/%.o: CFLAGS += -std=gnu11 -O3 -fno-trapping-math \
+	-fno-math-errno -fopenmp-simd -Wno-declaration-after-statement $(OPTFLAGS)
+
+$(CORE_OBJS): $(wildcard src/core/*.h) Makefile
+$(PG_OBJS): $(wildcard src/core/*.h src/pg/*.h) Makefile perfmodel.control
+
+$(DATA_built): $(SQL_PARTS) data/gpu.csv sql/install/gpu_rows.awk Makefile perfmodel.control
+	@{ printf '%s\n' '-- Assembled from sql/install and data/gpu.csv by make.' \
+	   '\echo Use "CREATE EXTENSION perfmodel" to load this file. \quit'; \
+	   for part in $(SQL_PARTS); do \
+	       printf '\n'; cat $$part; \
+	       case $$part in */tables_gpu.sql) awk -f sql/install/gpu_rows.awk data/gpu.csv || exit 1;; esac; \
+	   done; } > $@.new && mv $@.new $@
+
+endif

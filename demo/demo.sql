@@ -1,0 +1,69 @@
+-- The main job from end to end, on the data that come with perfmodel.
+-- Run by demo.sh in the root of the tree; works in any database:
+--     psql -f demo/demo.sql
+\set QUIET on
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS perfmodel;
+SELECT format('perfmodel %s on PostgreSQL %s, %s kernels of OpenBLAS', library, current_setting('server_version'), kernel) AS line
+FROM perfmodel.version() v(library, catalog), perfmodel.blas_info() b(blas, kernel, threads, linked, cpu) \gset
+\echo :line
+
+\echo
+\echo '== loading operator graphs'
+CREATE TEMP TABLE doc (j jsonb);
+\copy doc from program 'gzip -dc data/graphs.ndjson.gz' with (format csv, quote e'\x01', delimiter e'\x02')
+SELECT count(perfmodel.load_graph(j)) AS graphs FROM doc;
+SELECT count(*) AS graphs, sum(nodes) AS operators, sum(unknown_ops) AS unknown_operators, count(DISTINCT family) AS families
+FROM perfmodel.graph;
+
+\echo '== loading measured training steps'
+CREATE TEMP TABLE measured (graph text, model text, gpu text, batch int, dtype text, layout text, framework text, mode text,
+    optimizer text, world_size int, nodes int, step_ms float8, forward_ms float8, backward_ms float8, update_ms float8,
+    peak_memory_mb float8, spread float8, steps int, measured_at timestamptz, source text);
+\copy measured from 'data/profiles.csv' with (format csv, header)
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, mode, optimizer, world_size, nodes, step_ms,
+    forward_ms, backward_ms, peak_memory_mb, spread, measured_at, source)
+SELECT g.graph_id, m.gpu, batch, dtype, layout, framework, mode, optimizer, world_size, m.nodes, step_ms, forward_ms,
+    backward_ms, peak_memory_mb, spread, measured_at, m.source
+FROM measured m JOIN perfmodel.graph g ON g.name = m.graph;
+SELECT gpu, dtype, count(*) AS measurements, count(DISTINCT graph_id) AS networks, min(batch) AS from_batch, max(batch) AS to_batch
+FROM perfmodel.profile GROUP BY gpu, dtype ORDER BY gpu, dtype;
+
+-- One structure in six is kept from training; the same network under another name goes with it.
+CREATE TEMP TABLE split AS
+SELECT graph_id, ('x' || left(md5('demo' || structure), 7))::bit(28)::int % 6 = 0 AS unseen FROM perfmodel.graph;
+-- Training sees at most 450 measurements, so that the demo stays short.
+CREATE TEMP TABLE seen AS
+SELECT profile_id FROM perfmodel.profile JOIN split USING (graph_id) WHERE NOT unseen ORDER BY md5(profile_id::text) LIMIT 450;
+SELECT (SELECT count(*) FROM seen) AS train_on, (SELECT count(DISTINCT graph_id) FROM split JOIN perfmodel.profile USING (graph_id) WHERE NOT unseen) AS networks_seen,
+       (SELECT count(DISTINCT graph_id) FROM split JOIN perfmodel.profile USING (graph_id) WHERE unseen) AS networks_unseen;
+
+\echo '== training MDOT inside the database'
+SET client_min_messages = notice;
+\set VERBOSITY terse
+SELECT perfmodel.train('demo', 'mdot', (SELECT array_agg(profile_id) FROM seen), '{"epochs": 80}') AS predictor_id;
+SET client_min_messages = warning;
+SELECT epochs, best_epoch, round(seconds::numeric, 1) AS seconds, threads, round((100 * valid_mape)::numeric, 1) AS validation_error_pct
+FROM perfmodel.training_run WHERE predictor = 'demo';
+
+CREATE TEMP TABLE result AS
+SELECT g.graph_id, g.name AS network, p.profile_id, p.gpu, p.dtype, p.batch, p.step_ms AS measured_ms,
+       perfmodel.predict_train_time(g.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, 'demo') AS predicted_ms
+FROM perfmodel.profile p JOIN perfmodel.graph g USING (graph_id) JOIN split s USING (graph_id) WHERE s.unseen;
+
+\echo '== networks that training has not seen: measured and predicted milliseconds per training step'
+SELECT network, gpu, dtype, batch, round(measured_ms::numeric, 1) AS measured_ms, round(predicted_ms::numeric, 1) AS predicted_ms,
+       round(100 * (predicted_ms / measured_ms - 1)::numeric, 1) AS error_pct
+FROM (SELECT *, row_number() OVER (PARTITION BY graph_id ORDER BY md5(profile_id::text)) AS nth FROM result) r
+WHERE nth = 1 ORDER BY network LIMIT 25;
+\echo '== all of them'
+SELECT grouped_by, group_name, n, round(mape_pct::numeric, 1) AS mape_pct, round(median_ape_pct::numeric, 1) AS median_ape_pct,
+       round(p90_ape_pct::numeric, 1) AS p90_ape_pct, round(mae_ms::numeric, 1) AS mae_ms, round(within_10_pct::numeric) AS within_10_pct
+FROM perfmodel.evaluate('demo', (SELECT array_agg(profile_id) FROM result)) WHERE grouped_by IN ('overall', 'gpu', 'dtype')
+ORDER BY grouped_by = 'overall' DESC, grouped_by, group_name;
+
+SELECT network, graph_id, gpu, dtype, batch FROM result ORDER BY network ~ '^resnet50@' DESC, network, batch DESC LIMIT 1 \gset
+\echo '== the five most expensive operators of' :network 'at batch' :batch 'on' :gpu
+SELECT op, class, shape, copies, round(step_ms::numeric, 2) AS step_ms, round(100 * share::numeric, 1) AS share_pct, bound
+FROM perfmodel.explain_train_time(:graph_id, :'gpu', :batch, :'dtype', predictor => 'demo')
+WHERE node_id IS NOT NULL ORDER BY step_ms DESC LIMIT 5;

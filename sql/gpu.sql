@@ -1,0 +1,40 @@
+-- Devices and their names.
+\pset format unaligned
+SELECT count(*) > 30 AS many, bool_and(builtin) AS all_builtin FROM perfmodel.gpu;
+-- what a roofline needs is there
+SELECT name FROM perfmodel.gpu WHERE mem_bw_gbs IS NULL OR fp32_tflops IS NULL OR sm_count IS NULL;
+-- peak rate = 2 * lanes * clock, to the rounding of the sheets
+SELECT name, fp32_tflops, round((2e-3 * sm_count * cores_per_sm * clock_ghz)::numeric, 1) AS from_clock FROM perfmodel.gpu
+WHERE abs(2e-3 * sm_count * cores_per_sm * clock_ghz / fp32_tflops - 1) > 0.02 ORDER BY name;
+
+-- names: exact, as people write, as drivers report, as files spell
+SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY[
+    'A100-SXM4-80GB', 'a100_sxm4_80gb', 'NVIDIA A100-SXM4-80GB', 'NVIDIA_A100_80GB_PCIe', 'RTX 3090', 'rtx3090',
+    'RTX_3090', 'NVIDIA GeForce RTX 3090', 'nvidia geforce rtx 3090', 'Tesla T4', 'T4', 'H200', 'NVIDIA H200',
+    'NVIDIA H100 80GB HBM3', 'Tesla_V100-SXM2-16GB', 'AMD_Instinct_MI210', 'mi250', 'Quadro_RTX_6000',
+    'TITAN_X_Pascal', 'AMD EPYC Zen4 (1 thread)']) AS given;
+SELECT perfmodel.gpu_name(NULL);
+-- every name and alias leads to its own row
+SELECT g.name, a AS wrong FROM perfmodel.gpu g, unnest(aliases || name) AS a WHERE perfmodel.gpu_name(a) <> g.name;
+
+-- unknown and ambiguous names
+SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(ARRAY['RTX 3091', 'A100', 'V100', 'xyzzy', '', '--']) AS g;
+
+-- own rows; at once visible, gone after a rollback
+BEGIN;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops, aliases) VALUES ('My Chip 9', 100, 8, 2, '{mc9}');
+SELECT perfmodel.gpu_name('MC-9'), perfmodel.gpu_name('mychip9');
+ROLLBACK;
+SELECT helper.error_of($$SELECT perfmodel.gpu_name('MC-9')$$);
+BEGIN;
+SAVEPOINT a;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops, aliases) VALUES ('My Chip 9', 100, 8, 2, '{T4-16GB}');
+SELECT helper.error_of($$SELECT perfmodel.gpu_name('t4_16gb')$$);
+ROLLBACK TO a;
+SELECT perfmodel.gpu_name('t4_16gb');
+COMMIT;
+
+-- bad rows
+SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, fp32_tflops) VALUES ('x', 'NaN')$$);
+SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('x', 0)$$);
+SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name) VALUES ('-')$$);

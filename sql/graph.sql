@@ -1,0 +1,72 @@
+-- Loading graphs.
+SELECT perfmodel.load_graph(helper.cnn('tiny@8', 4, 1, 8)) AS id \gset
+SELECT name, model, family, source, nodes, params, unknown_ops, length(structure) FROM perfmodel.graph WHERE graph_id = :id;
+SELECT node_id, op, class, inputs, shape, batch_dim, weights FROM perfmodel.graph_node WHERE graph_id = :id ORDER BY 1;
+SELECT attrs FROM perfmodel.graph_node WHERE graph_id = :id AND attrs IS NOT NULL;
+SELECT perfmodel.graph_id('tiny@8') = :id AS found;
+
+-- work, by hand: a 3x3 convolution from 3 to 4 channels on 8x8, a matrix product of 4 by 10
+SELECT op, flops_forward = 2 * 64 * 4 * 27 AS flops_forward, bytes_forward = 4 * (3 * 64 + 4 * 27 + 4 * 64) AS bytes_forward,
+       params FROM perfmodel.graph_node WHERE graph_id = :id AND op = 'Conv';
+SELECT op, abs(flops_forward - 2 * 4 * 10) <= 10 AS flops_forward, flops_backward >= flops_forward AS backward, params
+FROM perfmodel.graph_node WHERE graph_id = :id AND op = 'Gemm';
+-- a view does no work, and a sum over rows says what the graph says
+SELECT op, flops_forward, bytes_forward FROM perfmodel.graph_node WHERE graph_id = :id AND op = 'Flatten';
+SELECT sum(n.params) = g.params AS params FROM perfmodel.graph g JOIN perfmodel.graph_node n USING (graph_id)
+WHERE graph_id = :id GROUP BY g.params;
+
+-- the same again is the same; another content is not
+SELECT perfmodel.load_graph(helper.cnn('tiny@8', 4, 1, 8)) = :id AS same_id;
+SELECT helper.error_of($$SELECT perfmodel.load_graph(helper.cnn('tiny@8', 8, 1, 8))$$);
+SELECT count(*) FROM perfmodel.graph WHERE name = 'tiny@8';
+
+-- under another name it is another graph with the same structure
+SELECT perfmodel.load_graph(helper.cnn('tiny@8', 4, 1, 8), 'other') AS other \gset
+SELECT a.structure = b.structure AS same_structure, a.graph_id <> b.graph_id AS other_id, b.model
+FROM perfmodel.graph a, perfmodel.graph b WHERE a.graph_id = :id AND b.graph_id = :other;
+SELECT perfmodel.load_graph(helper.cnn('wide@8', 5, 1, 8)) AS wide \gset
+SELECT a.structure <> b.structure AS other_structure FROM perfmodel.graph a, perfmodel.graph b
+WHERE a.graph_id = :id AND b.graph_id = :wide;
+
+-- keys that are not known are kept and ignored
+SELECT perfmodel.load_graph(helper.cnn('commented', 4, 1, 8) || '{"comment":"kept"}') AS commented \gset
+SELECT doc->>'comment' AS comment FROM perfmodel.graph WHERE graph_id = :commented;
+
+-- an operator that is not known is a memory move, counted and not free
+SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1","name":"odd","nodes":[
+  {"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},
+  {"id":1,"op":"aten::frobnicate","inputs":[0],"shape":[1,8],"batch_dim":0}]}') AS odd \gset
+SELECT model, source, unknown_ops FROM perfmodel.graph WHERE graph_id = :odd;
+SELECT op, class, bytes_forward FROM perfmodel.graph_node WHERE graph_id = :odd AND node_id = 1;
+
+-- NULLs
+SELECT perfmodel.load_graph(NULL), perfmodel.load_graph(NULL, 'x'), perfmodel.graph_id(NULL);
+
+-- what is loaded does not change, but for its name and source
+SELECT helper.error_of(format('UPDATE perfmodel.graph SET doc = %L WHERE graph_id = %s', '{}', :id));
+SELECT helper.error_of(format('UPDATE perfmodel.graph SET structure = %L WHERE graph_id = %s', 'x', :id));
+UPDATE perfmodel.graph SET name = 'another' WHERE name = 'other';
+SELECT perfmodel.graph_id('another') = :other AS renamed;
+SELECT helper.error_of($$SELECT perfmodel.graph_id('tiny8')$$);
+
+-- deleting takes the nodes along; ids are not used again
+DELETE FROM perfmodel.graph WHERE graph_id = :other;
+SELECT count(*) FROM perfmodel.graph_node WHERE graph_id = :other;
+SELECT perfmodel.load_graph(helper.cnn('another', 4, 1, 8)) > :other AS new_id;
+
+-- a load that fails, or is rolled back, leaves nothing
+BEGIN;
+SELECT perfmodel.load_graph(helper.cnn('gone', 4, 2, 8)) > 0 AS loaded;
+ROLLBACK;
+SELECT count(*) FROM perfmodel.graph WHERE name = 'gone';
+SELECT count(*) FROM perfmodel.graph_node n WHERE NOT EXISTS (SELECT FROM perfmodel.graph g WHERE g.graph_id = n.graph_id);
+
+-- more rows than one batch of the writer, all of them there and in the index
+SELECT perfmodel.load_graph(helper.cnn('deep', 4, 400, 8)) AS deep \gset
+SELECT count(*) = 1204 AS all_rows, min(node_id), max(node_id) FROM perfmodel.graph_node WHERE graph_id = :deep;
+SET enable_seqscan = off;
+SELECT count(*) AS by_index FROM generate_series(0, 1203) AS i
+JOIN LATERAL (SELECT FROM perfmodel.graph_node WHERE graph_id = :deep AND node_id = i) n ON true;
+RESET enable_seqscan;
+SELECT perfmodel.load_graph(helper.cnn('deep', 4, 400, 8)) = :deep AS same_id;
+DELETE FROM perfmodel.graph WHERE name IN ('deep', 'odd', 'commented', 'another', 'wide@8');

@@ -1,0 +1,42 @@
+-- What is installed, and that it is described.
+SELECT library = catalog AS versions_agree FROM perfmodel.version();
+
+-- every object of the extension has a comment
+SELECT pg_describe_object(classid, objid, objsubid) AS without_comment
+FROM pg_depend d
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'perfmodel')
+  AND classid IN ('pg_class'::regclass, 'pg_proc'::regclass)
+  AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = objid AND classid = 'pg_class'::regclass AND relkind = 'S')
+  AND obj_description(objid, classid::regclass::name) IS NULL;
+-- every column too
+SELECT attrelid::regclass, attname AS without_comment
+FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
+WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+  AND col_description(attrelid, attnum) IS NULL;
+-- and every trigger that is not the server's own
+SELECT tgname AS without_comment FROM pg_trigger
+WHERE NOT tgisinternal AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'perfmodel'::regnamespace)
+  AND obj_description(oid, 'pg_trigger') IS NULL;
+
+-- how functions may be used
+SELECT proname, pronargs AS arguments, provolatile AS volatile, proparallel AS parallel,
+       proisstrict AS strict, prosecdef AS definer
+FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace ORDER BY proname;
+
+-- what pg_dump keeps
+SELECT c.relname, e.condition
+FROM pg_extension x, unnest(extconfig, extcondition) AS e(oid, condition) JOIN pg_class c ON c.oid = e.oid
+WHERE extname = 'perfmodel' ORDER BY relname;
+SELECT relname AS not_dumped FROM pg_class
+WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'S')
+  AND oid <> ALL ((SELECT extconfig FROM pg_extension WHERE extname = 'perfmodel')::oid[]);
+
+-- the right kernels: not the fallback for unknown CPUs where the CPU has AVX2
+SELECT library ~ 'OpenBLAS' AS openblas, threads, kernel <> 'Prescott' OR cpu = 'older' AS good_kernel,
+       linked IN ('static', 'shared') AS linked FROM perfmodel.blas_info();
+
+-- settings
+SELECT name, setting, unit, context, min_val, max_val FROM pg_settings WHERE name LIKE 'perfmodel.%' ORDER BY name;
+SET perfmodel.train_threads = 65;
+SET perfmodel.no_such_setting = 1;

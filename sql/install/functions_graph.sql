@@ -1,0 +1,15 @@
+-- Graphs and devices.
+
+CREATE FUNCTION perfmodel.load_graph(doc jsonb, name text DEFAULT NULL) RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 100000 AS 'MODULE_PATHNAME', 'pm_load_graph';
+COMMENT ON FUNCTION perfmodel.load_graph(jsonb, text) IS
+    'checks and stores a perfmodel-graph/1 document and returns its graph_id; name overrides the name in the document; the same name with the same content again returns the same id';
+
+CREATE FUNCTION perfmodel.graph_id(name text) RETURNS bigint
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_graph_id';
+COMMENT ON FUNCTION perfmodel.graph_id(text) IS 'id of the graph of that name; an error with candidates when there is none';
+
+CREATE FUNCTION perfmodel.gpu_name(gpu text) RETURNS text
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_gpu_name';
+COMMENT ON FUNCTION perfmodel.gpu_name(text) IS
+    'name of the device that goes by this name or alias, whatever the case, spaces, _ and -; an error with candidates when there is none';

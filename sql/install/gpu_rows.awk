@@ -1,0 +1,18 @@
+# data/gpu.csv -> INSERT statements of the install script.
+# The file has a header line, no quoted fields, and | between aliases.
+function text(s) { gsub(/'/, "''", s); return s == "" ? "NULL" : "'" s "'" }
+function num(s) { return s == "" ? "NULL" : s }
+BEGIN { FS = ","; bad = 0 }
+NR == 1 { n = NF; next }
+NF != n || /"/ { printf "gpu_rows.awk: line %d of %s has %d fields, not %d, or a quote\n", NR, FILENAME, NF, n > "/dev/stderr"; bad = 1; exit 1 }
+{
+    aliases = "'{}'"
+    if ($13 != "") {
+        k = split($13, a, "|"); aliases = "ARRAY["
+        for (i = 1; i <= k; i++) aliases = aliases (i > 1 ? ", " : "") text(a[i])
+        aliases = aliases "]"
+    }
+    printf "INSERT INTO perfmodel.gpu VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, true);\n",
+        text($1), text($2), num($3), num($4), num($5), num($6), num($7), num($8), num($9), num($10), text($11),
+        ($12 == "t" ? "true" : "false"), aliases, text($14)
+}

@@ -1,0 +1,11 @@
+-- Everybody may look at data sheets, resolve names and predict; what predict
+-- reads is still subject to the caller's rights on the tables. Whoever may
+-- store graphs or train is for the administrator to say.
+
+GRANT USAGE ON SCHEMA perfmodel TO PUBLIC;
+GRANT SELECT ON perfmodel.gpu TO PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.load_graph(jsonb, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.train(text, text, bigint[], jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.activate_predictor(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.drop_predictor(text) FROM PUBLIC;

@@ -1,0 +1,42 @@
+-- Data sheets of GPUs, and of CPUs, which are devices like any other.
+
+CREATE TABLE perfmodel.gpu (
+    name               text    CONSTRAINT gpu_pkey PRIMARY KEY
+                               CONSTRAINT gpu_name_not_empty CHECK (name ~ '[[:alnum:]]'),
+    vendor             text,
+    memory_gb          float8  CONSTRAINT gpu_memory_gb_positive CHECK (memory_gb > 0 AND memory_gb < 'Infinity'),
+    mem_bw_gbs         float8  CONSTRAINT gpu_mem_bw_gbs_positive CHECK (mem_bw_gbs > 0 AND mem_bw_gbs < 'Infinity'),
+    sm_count           integer CONSTRAINT gpu_sm_count_positive CHECK (sm_count > 0),
+    cores_per_sm       integer CONSTRAINT gpu_cores_per_sm_positive CHECK (cores_per_sm > 0),
+    clock_ghz          float8  CONSTRAINT gpu_clock_ghz_positive CHECK (clock_ghz > 0 AND clock_ghz < 'Infinity'),
+    fp32_tflops        float8  CONSTRAINT gpu_fp32_tflops_positive
+                               CHECK (fp32_tflops > 0 AND fp32_tflops < 'Infinity'),
+    fp16_tensor_tflops float8  CONSTRAINT gpu_fp16_tensor_tflops_positive
+                               CHECK (fp16_tensor_tflops > 0 AND fp16_tensor_tflops < 'Infinity'),
+    l2_mb              float8  CONSTRAINT gpu_l2_mb_positive CHECK (l2_mb > 0 AND l2_mb < 'Infinity'),
+    interconnect       text,
+    is_cpu             boolean NOT NULL DEFAULT false,
+    aliases            text[]  NOT NULL DEFAULT '{}',
+    note               text,
+    builtin            boolean NOT NULL DEFAULT false
+);
+
+COMMENT ON TABLE perfmodel.gpu IS 'data sheets of devices; add your own rows, rows with builtin = true come with the extension and are not dumped';
+COMMENT ON COLUMN perfmodel.gpu.name IS 'the name people say, such as A100-SXM4-80GB or RTX 3090';
+COMMENT ON COLUMN perfmodel.gpu.vendor IS 'maker of the device';
+COMMENT ON COLUMN perfmodel.gpu.memory_gb IS 'device memory in GB; NULL where it is not a property of the device';
+COMMENT ON COLUMN perfmodel.gpu.mem_bw_gbs IS 'peak memory bandwidth in GB/s';
+COMMENT ON COLUMN perfmodel.gpu.sm_count IS 'streaming multiprocessors, compute units, or CPU cores in use';
+COMMENT ON COLUMN perfmodel.gpu.cores_per_sm IS 'FP32 lanes per multiprocessor; each does a multiply-add per cycle';
+COMMENT ON COLUMN perfmodel.gpu.clock_ghz IS 'boost clock in GHz';
+COMMENT ON COLUMN perfmodel.gpu.fp32_tflops IS 'peak FP32 rate outside matrix units in TFLOP/s';
+COMMENT ON COLUMN perfmodel.gpu.fp16_tensor_tflops IS 'dense peak FP16 rate of the matrix units in TFLOP/s; NULL when there are none';
+COMMENT ON COLUMN perfmodel.gpu.l2_mb IS 'last on-chip cache in MB (a CPU: second level per core)';
+COMMENT ON COLUMN perfmodel.gpu.interconnect IS 'link to the host or to other devices';
+COMMENT ON COLUMN perfmodel.gpu.is_cpu IS 'whether the device is a CPU';
+COMMENT ON COLUMN perfmodel.gpu.aliases IS 'other names: what drivers report and other files write; compared without case, spaces, _ and -';
+COMMENT ON COLUMN perfmodel.gpu.note IS 'where a number needs explaining';
+COMMENT ON COLUMN perfmodel.gpu.builtin IS 'comes with the extension';
+COMMENT ON CONSTRAINT gpu_name_not_empty ON perfmodel.gpu IS 'a name has at least one letter or digit';
+
+-- The rows below are generated from data/gpu.csv.

@@ -1,0 +1,112 @@
+-- Trained predictors. A training is a new row; a row never changes but for
+-- its name and whether it is the active one.
+
+CREATE TABLE perfmodel.predictor (
+    predictor_id    bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT predictor_pkey PRIMARY KEY,
+    name            text        NOT NULL CONSTRAINT predictor_name_key UNIQUE
+                                CONSTRAINT predictor_name_not_empty CHECK (name <> ''),
+    kind            text        NOT NULL,
+    active          boolean     NOT NULL DEFAULT false,
+    options         jsonb       NOT NULL,
+    seed            bigint      NOT NULL,
+    n_profiles      integer     NOT NULL,
+    profiles_hash   text        NOT NULL,
+    profiles        bigint[]    NOT NULL,
+    gpus            text[]      NOT NULL,
+    frameworks      text[]      NOT NULL,
+    dtypes          text[]      NOT NULL,
+    layouts         text[]      NOT NULL,
+    valid_n         integer     NOT NULL,
+    valid_mape      float8,
+    valid_mae_ms    float8,
+    valid_rmse_ms   float8,
+    train_seconds   float8      NOT NULL,
+    epochs          integer     NOT NULL,
+    n_params        bigint      NOT NULL,
+    trained_at      timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    library_version text        NOT NULL
+);
+CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (active) WHERE active;
+
+COMMENT ON TABLE perfmodel.predictor IS 'trained predictors with what they were trained on; made by train, immutable but for name and active';
+COMMENT ON COLUMN perfmodel.predictor.predictor_id IS 'identifies the predictor; never used again for another one';
+COMMENT ON COLUMN perfmodel.predictor.name IS 'unique name, given to train';
+COMMENT ON COLUMN perfmodel.predictor.kind IS 'kind of predictor, see kinds()';
+COMMENT ON COLUMN perfmodel.predictor.active IS 'whether it answers when no predictor is named; at most one does';
+COMMENT ON COLUMN perfmodel.predictor.options IS 'all options it was trained with, defaults included';
+COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of its random numbers; the same seed and rows give the same predictor';
+COMMENT ON COLUMN perfmodel.predictor.n_profiles IS 'number of measurements it was trained on';
+COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of these measurements at that time';
+COMMENT ON COLUMN perfmodel.predictor.profiles IS 'profile_id of these measurements';
+COMMENT ON COLUMN perfmodel.predictor.gpus IS 'devices that it has seen';
+COMMENT ON COLUMN perfmodel.predictor.frameworks IS 'frameworks that it has seen';
+COMMENT ON COLUMN perfmodel.predictor.dtypes IS 'number formats that it has seen';
+COMMENT ON COLUMN perfmodel.predictor.layouts IS 'memory layouts that it has seen';
+COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that were held out of training to judge it';
+COMMENT ON COLUMN perfmodel.predictor.valid_mape IS 'mean absolute percentage error on them, as a fraction (0.05 is 5 %); NULL when there were none';
+COMMENT ON COLUMN perfmodel.predictor.valid_mae_ms IS 'mean absolute error on them in ms';
+COMMENT ON COLUMN perfmodel.predictor.valid_rmse_ms IS 'root of the mean squared error on them in ms';
+COMMENT ON COLUMN perfmodel.predictor.train_seconds IS 'seconds that training took';
+COMMENT ON COLUMN perfmodel.predictor.epochs IS 'passes over the measurements that training made';
+COMMENT ON COLUMN perfmodel.predictor.n_params IS 'trained numbers';
+COMMENT ON COLUMN perfmodel.predictor.trained_at IS 'when training ended';
+COMMENT ON COLUMN perfmodel.predictor.library_version IS 'version of the library that trained it';
+COMMENT ON CONSTRAINT predictor_name_not_empty ON perfmodel.predictor IS 'a predictor has a name';
+COMMENT ON INDEX perfmodel.predictor_one_active IS 'at most one predictor is active';
+
+CREATE TABLE perfmodel.predictor_weights (
+    predictor_id bigint  NOT NULL CONSTRAINT predictor_weights_predictor_exists
+                         REFERENCES perfmodel.predictor ON DELETE CASCADE,
+    part         integer NOT NULL,
+    data         bytea   NOT NULL,
+    CONSTRAINT predictor_weights_pkey PRIMARY KEY (predictor_id, part)
+);
+-- Floats do not compress; do not try.
+ALTER TABLE perfmodel.predictor_weights ALTER COLUMN data SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE perfmodel.predictor_weights IS 'stored form of predictors in parts of at most 64 MiB';
+COMMENT ON COLUMN perfmodel.predictor_weights.predictor_id IS 'predictor that the part belongs to';
+COMMENT ON COLUMN perfmodel.predictor_weights.part IS 'number of the part, from 0';
+COMMENT ON COLUMN perfmodel.predictor_weights.data IS 'bytes of the part: magic, format version, kind, options, numbers, checksum over all parts';
+
+CREATE TABLE perfmodel.training_run (
+    run_id       bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT training_run_pkey PRIMARY KEY,
+    predictor_id bigint      CONSTRAINT training_run_predictor_exists
+                             REFERENCES perfmodel.predictor ON DELETE SET NULL,
+    predictor    text        NOT NULL,
+    kind         text        NOT NULL,
+    status       text        NOT NULL CONSTRAINT training_run_status_known CHECK (status IN ('finished')),
+    n_profiles   integer     NOT NULL,
+    epochs       integer     NOT NULL,
+    best_epoch   integer     NOT NULL,
+    train_mape   float8,
+    valid_mape   float8,
+    threads      integer     NOT NULL,
+    seconds      float8      NOT NULL,
+    flops        float8,
+    memory_bytes bigint      NOT NULL,
+    started_at   timestamptz NOT NULL,
+    finished_at  timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    trained_by   text        NOT NULL DEFAULT CURRENT_USER
+);
+CREATE INDEX training_run_predictor_id_idx ON perfmodel.training_run (predictor_id);
+
+COMMENT ON TABLE perfmodel.training_run IS 'one row per training that finished, kept when its predictor is dropped; a training that fails leaves nothing';
+COMMENT ON COLUMN perfmodel.training_run.run_id IS 'identifies the run';
+COMMENT ON COLUMN perfmodel.training_run.predictor_id IS 'predictor that came of it; NULL once that is dropped';
+COMMENT ON COLUMN perfmodel.training_run.predictor IS 'name the predictor was given';
+COMMENT ON COLUMN perfmodel.training_run.kind IS 'kind of predictor';
+COMMENT ON COLUMN perfmodel.training_run.status IS 'finished: training runs inside the transaction of its caller, so no other state is ever visible';
+COMMENT ON COLUMN perfmodel.training_run.n_profiles IS 'number of measurements';
+COMMENT ON COLUMN perfmodel.training_run.epochs IS 'passes over the measurements';
+COMMENT ON COLUMN perfmodel.training_run.best_epoch IS 'pass whose weights were kept';
+COMMENT ON COLUMN perfmodel.training_run.train_mape IS 'mean absolute percentage error on the rows trained on, as a fraction';
+COMMENT ON COLUMN perfmodel.training_run.valid_mape IS 'mean absolute percentage error on the rows held out, as a fraction';
+COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it was allowed';
+COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds that it took';
+COMMENT ON COLUMN perfmodel.training_run.flops IS 'floating point operations, estimated';
+COMMENT ON COLUMN perfmodel.training_run.memory_bytes IS 'memory that it was estimated to take';
+COMMENT ON COLUMN perfmodel.training_run.started_at IS 'when it started';
+COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended';
+COMMENT ON COLUMN perfmodel.training_run.trained_by IS 'role that ran it';
+COMMENT ON INDEX perfmodel.training_run_predictor_id_idx IS 'runs of a predictor';

@@ -1,0 +1,59 @@
+-- Measurements. INSERT and COPY go straight to the table.
+
+CREATE TABLE perfmodel.profile (
+    profile_id     bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT profile_pkey PRIMARY KEY,
+    graph_id       bigint      NOT NULL CONSTRAINT profile_graph_loaded REFERENCES perfmodel.graph,
+    gpu            text        NOT NULL CONSTRAINT profile_gpu_known
+                               REFERENCES perfmodel.gpu (name) ON UPDATE CASCADE,
+    batch          integer     NOT NULL CONSTRAINT profile_batch_positive CHECK (batch > 0),
+    dtype          text        NOT NULL DEFAULT 'fp32'
+                               CONSTRAINT profile_dtype_known CHECK (dtype IN ('fp32', 'tf32', 'amp', 'bf16', 'fp16')),
+    layout         text        NOT NULL DEFAULT 'nchw'
+                               CONSTRAINT profile_layout_known CHECK (layout IN ('nchw', 'nhwc')),
+    framework      text,
+    mode           text        NOT NULL DEFAULT 'train'
+                               CONSTRAINT profile_mode_known CHECK (mode IN ('train', 'inference')),
+    optimizer      text        NOT NULL DEFAULT 'sgd_momentum'
+                               CONSTRAINT profile_optimizer_known
+                               CHECK (optimizer IN ('sgd', 'sgd_momentum', 'adam', 'adamw', 'other')),
+    world_size     integer     NOT NULL DEFAULT 1 CONSTRAINT profile_world_size_positive CHECK (world_size > 0),
+    nodes          integer     NOT NULL DEFAULT 1 CONSTRAINT profile_nodes_positive CHECK (nodes > 0),
+    step_ms        float8      NOT NULL
+                               CONSTRAINT profile_step_ms_positive_finite CHECK (step_ms > 0 AND step_ms < 'Infinity'),
+    forward_ms     float8      CONSTRAINT profile_forward_ms_not_negative_finite
+                               CHECK (forward_ms >= 0 AND forward_ms < 'Infinity'),
+    backward_ms    float8      CONSTRAINT profile_backward_ms_not_negative_finite
+                               CHECK (backward_ms >= 0 AND backward_ms < 'Infinity'),
+    peak_memory_mb float8      CONSTRAINT profile_peak_memory_mb_not_negative_finite
+                               CHECK (peak_memory_mb >= 0 AND peak_memory_mb < 'Infinity'),
+    spread         float8      CONSTRAINT profile_spread_not_negative_finite
+                               CHECK (spread >= 0 AND spread < 'Infinity'),
+    measured_at    timestamptz,
+    source         text
+);
+CREATE INDEX profile_graph_id_idx ON perfmodel.profile (graph_id);
+CREATE INDEX profile_gpu_idx ON perfmodel.profile (gpu);
+
+COMMENT ON TABLE perfmodel.profile IS 'measured step times; takes INSERT and COPY';
+COMMENT ON COLUMN perfmodel.profile.profile_id IS 'identifies the measurement';
+COMMENT ON COLUMN perfmodel.profile.graph_id IS 'graph that was run';
+COMMENT ON COLUMN perfmodel.profile.gpu IS 'device it ran on; an alias is turned into the name of the device';
+COMMENT ON COLUMN perfmodel.profile.batch IS 'samples per step and device';
+COMMENT ON COLUMN perfmodel.profile.dtype IS 'number format: fp32, tf32, amp (fp16 with fp32 where it matters), bf16, fp16';
+COMMENT ON COLUMN perfmodel.profile.layout IS 'memory layout of activations: nchw or nhwc';
+COMMENT ON COLUMN perfmodel.profile.framework IS 'framework and version, such as pytorch 2.1';
+COMMENT ON COLUMN perfmodel.profile.mode IS 'train (forward, backward, update) or inference';
+COMMENT ON COLUMN perfmodel.profile.optimizer IS 'optimizer of the update: sgd, sgd_momentum, adam, adamw, other';
+COMMENT ON COLUMN perfmodel.profile.world_size IS 'devices that trained together';
+COMMENT ON COLUMN perfmodel.profile.nodes IS 'machines that the devices were spread over';
+COMMENT ON COLUMN perfmodel.profile.step_ms IS 'milliseconds of one step';
+COMMENT ON COLUMN perfmodel.profile.forward_ms IS 'milliseconds of the forward pass, when measured';
+COMMENT ON COLUMN perfmodel.profile.backward_ms IS 'milliseconds of the backward pass, when measured';
+COMMENT ON COLUMN perfmodel.profile.peak_memory_mb IS 'peak device memory in MB, when measured';
+COMMENT ON COLUMN perfmodel.profile.spread IS 'width of the middle half of the timed steps over their median; above 0.10 a row counts half in training';
+COMMENT ON COLUMN perfmodel.profile.measured_at IS 'when it was measured';
+COMMENT ON COLUMN perfmodel.profile.source IS 'who or what measured it';
+COMMENT ON CONSTRAINT profile_graph_loaded ON perfmodel.profile IS 'the graph of a measurement is loaded, and stays while there are measurements of it';
+COMMENT ON CONSTRAINT profile_gpu_known ON perfmodel.profile IS 'the device has a data sheet in perfmodel.gpu';
+COMMENT ON INDEX perfmodel.profile_graph_id_idx IS 'measurements of a graph';
+COMMENT ON INDEX perfmodel.profile_gpu_idx IS 'measurements on a device';

@@ -1,0 +1,47 @@
+-- Triggers: aliases of devices in profile, rows that must not change, and word
+-- to every session that what it remembers of a table is out of date.
+
+CREATE FUNCTION perfmodel.profile_gpu_by_name() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_profile_gpu_by_name';
+COMMENT ON FUNCTION perfmodel.profile_gpu_by_name() IS 'trigger: turns an alias of a device into its name';
+
+CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';
+COMMENT ON FUNCTION perfmodel.refuse_update() IS 'trigger: refuses to change rows that are immutable';
+
+CREATE FUNCTION perfmodel.forget_cached() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_forget_cached';
+COMMENT ON FUNCTION perfmodel.forget_cached() IS 'trigger: tells all sessions to forget what they remember of a table';
+
+CREATE TRIGGER profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.profile
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
+COMMENT ON TRIGGER profile_gpu_by_name ON perfmodel.profile IS 'accepts aliases of devices';
+
+CREATE TRIGGER graph_immutable
+    BEFORE UPDATE OF graph_id, model, family, nodes, params, unknown_ops, structure, loaded_at, doc ON perfmodel.graph
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Delete the graph and load it again under a new id.');
+COMMENT ON TRIGGER graph_immutable ON perfmodel.graph IS 'only name and source may change';
+
+CREATE TRIGGER predictor_immutable
+    BEFORE UPDATE OF predictor_id, kind, options, seed, n_profiles, profiles_hash, profiles, gpus, frameworks, dtypes,
+        layouts, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, trained_at,
+        library_version ON perfmodel.predictor
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
+COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor IS 'only name and active may change';
+
+CREATE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel.predictor_weights
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
+COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights IS 'weights do not change';
+
+CREATE TRIGGER gpu_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.gpu
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER gpu_forget_cached ON perfmodel.gpu IS 'data sheets are cached by sessions';
+
+-- A new graph makes nothing out of date.
+CREATE TRIGGER graph_forget_cached AFTER UPDATE OR DELETE OR TRUNCATE ON perfmodel.graph
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER graph_forget_cached ON perfmodel.graph IS 'graphs are cached by sessions';
+
+CREATE TRIGGER predictor_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.predictor
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER predictor_forget_cached ON perfmodel.predictor IS 'predictors, and which is active, are cached by sessions';

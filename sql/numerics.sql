@@ -1,0 +1,9 @@
+-- Loading the library and computing with it leaves the backend's floating
+-- point mode alone: the smallest denormal number is not flushed to zero.
+SET client_min_messages = warning;
+LOAD '$libdir/perfmodel';
+SELECT '4.9406564584124654e-324'::float8 > 0 AS after_load, '4.9406564584124654e-324'::float8 * 2 AS doubled;
+SELECT count(*) > 0 AS predicted FROM perfmodel.explain_train_time(
+    perfmodel.graph_id('anet8@16'), 'T4', 8, predictor => 'small');
+SELECT '4.9406564584124654e-324'::float8 > 0 AS after_prediction,
+       '2.2250738585072014e-308'::float8 / 4 AS denormal_quotient;

@@ -1,0 +1,61 @@
+-- Kinds, options and what train refuses before it starts.
+\pset format unaligned
+SET client_min_messages = warning;
+SELECT helper.load_world() AS measurements;
+SELECT DISTINCT kind FROM perfmodel.kinds() ORDER BY kind;
+SELECT count(*) AS without_help FROM perfmodel.kinds() WHERE coalesce(help, '') = '' OR coalesce(summary, '') = '';
+SELECT kind, option FROM perfmodel.kinds() WHERE type IN ('integer', 'number') AND NOT (initial::float8 BETWEEN minimum AND maximum);
+SELECT kind, option FROM perfmodel.kinds() WHERE type = 'choice' AND initial <> ALL (choices);
+SELECT kind FROM perfmodel.kinds() WHERE option = 'seed' ORDER BY kind;
+
+SELECT helper.error_of(q) FROM unnest(ARRAY[
+    $$SELECT perfmodel.train(NULL)$$,
+    $$SELECT perfmodel.train('')$$,
+    $$SELECT perfmodel.train('x', NULL)$$,
+    $$SELECT perfmodel.train('x', 'magic')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '[]')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '3')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"rigde":1}')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":-1}')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":"much"}')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":null}')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":[1]}')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":true}')$$,
+    $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":1e400}')$$,
+    $$SELECT perfmodel.train('x', options => '{"epochs":0}')$$,
+    $$SELECT perfmodel.train('x', options => '{"epochs":1.5}')$$,
+    $$SELECT perfmodel.train('x', options => '{"loss":"guess"}')$$,
+    $$SELECT perfmodel.train('x', options => '{"loss":1}')$$,
+    $$SELECT perfmodel.train('x', options => '{"merge":"maybe"}')$$,
+    $$SELECT perfmodel.train('x', 'linear', profiles => '{}')$$,
+    $$SELECT perfmodel.train('x', 'linear', profiles => '{NULL}')$$,
+    $$SELECT perfmodel.train('x', 'linear', profiles => '{-1,-2,-3,-4,-5,-6,-7}')$$,
+    $$SELECT perfmodel.estimate_training('magic')$$,
+    $$SELECT perfmodel.cross_validate('linear', folds => 1)$$,
+    $$SELECT perfmodel.cross_validate('linear', folds => 10000)$$,
+    $$SELECT perfmodel.cross_validate('linear', split => 'luck')$$,
+    $$SELECT perfmodel.cross_validate(NULL)$$,
+    $$SELECT perfmodel.evaluate()$$,
+    $$SELECT perfmodel.evaluate('nobody')$$]) AS q;
+
+-- rows that are not training steps on one device
+WITH new AS (
+    INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, mode, world_size)
+    VALUES (perfmodel.graph_id('anet4@16'), 'T4', 1, 1, 'inference', 1), (perfmodel.graph_id('anet4@16'), 'T4', 1, 1, 'train', 4)
+    RETURNING profile_id)
+SELECT array_agg(profile_id) AS odd FROM new \gset
+SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.train(%L, %L, %L)', 'x', 'linear', :'odd')), 'rofile \d+', 'rofile N', 'g');
+-- by default they are left out
+SELECT n_profiles = (SELECT count(*) - 2 FROM perfmodel.profile) AS left_out FROM perfmodel.estimate_training('linear');
+DELETE FROM perfmodel.profile WHERE profile_id = ANY (:'odd');
+
+-- memory: estimated, and refused before anything is computed
+SELECT n_profiles, n_graphs, threads > 0 AS threads, memory_bytes > 0 AS memory, memory_limit_bytes = 2::bigint << 30 AS limit
+FROM perfmodel.estimate_training('mdot');
+SELECT (perfmodel.estimate_training('mdot', options => '{"d_model":256}')).memory_bytes
+     > (perfmodel.estimate_training('mdot', options => '{"d_model":32}')).memory_bytes AS grows;
+SET perfmodel.train_mem = '1MB';
+SELECT regexp_replace(helper.error_of($$SELECT perfmodel.train('x')$$), '\d+ (MB, more|threads)', 'N \1', 'g');
+SELECT helper.error_of($$SET perfmodel.train_mem = '1kB'$$);
+RESET perfmodel.train_mem;
+SELECT count(*) AS predictors, (SELECT count(*) FROM perfmodel.training_run) AS runs FROM perfmodel.predictor;

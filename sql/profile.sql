@@ -1,0 +1,47 @@
+-- Measurements by INSERT and COPY; bad ones are refused by name.
+\pset format unaligned
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (perfmodel.graph_id('tiny@8'), 'T4', 8, 1.5)
+RETURNING gpu, batch, dtype, layout, mode, optimizer, world_size, nodes, step_ms;
+-- an alias becomes the name
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (perfmodel.graph_id('tiny@8'), 'nvidia_geforce_rtx_3090', 8, 1)
+RETURNING gpu;
+SELECT perfmodel.graph_id('tiny@8') AS id \gset
+
+-- by COPY (the graph is the first one of this database)
+SELECT :id = 1 AS first;
+COPY perfmodel.profile (graph_id, gpu, batch, dtype, step_ms) FROM stdin WITH (FORMAT csv);
+1,Tesla_T4,16,amp,2.5
+1,NVIDIA H200,32,bf16,0.25
+\.
+COPY perfmodel.profile (graph_id, gpu, batch, dtype, step_ms) FROM stdin WITH (FORMAT csv);
+1,T4,16,amp,2.5
+1,T5,16,amp,2.5
+\.
+SELECT gpu, batch, dtype, step_ms FROM perfmodel.profile ORDER BY profile_id;
+UPDATE perfmodel.profile SET gpu = 'tesla p4' WHERE batch = 16 RETURNING gpu;
+
+CREATE FUNCTION helper.bad_profile(change text) RETURNS text LANGUAGE sql AS $$
+    SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, mode, optimizer,'
+        ' world_size, nodes, step_ms, forward_ms, backward_ms, peak_memory_mb, spread)'
+        ' SELECT graph_id, gpu, batch, dtype, layout, mode, optimizer, world_size, nodes, step_ms, forward_ms, backward_ms,'
+        ' peak_memory_mb, spread FROM json_populate_record(%L::perfmodel.profile, %L)',
+        (SELECT p FROM perfmodel.profile p ORDER BY profile_id LIMIT 1), change)) $$;
+SELECT regexp_replace(regexp_replace(helper.bad_profile(c), 'detail: Failing row[^\n]*', 'detail: (the row)'), ' +$', '')
+FROM unnest(ARRAY['{"gpu":"RTX 3091"}', '{"gpu":null}', '{"graph_id":-1}', '{"batch":0}', '{"batch":-4}', '{"step_ms":0}',
+    '{"step_ms":-1}', '{"step_ms":"NaN"}', '{"step_ms":"Infinity"}', '{"step_ms":null}', '{"dtype":"float32"}',
+    '{"layout":"NCHW"}', '{"mode":"eval"}', '{"optimizer":"lion"}', '{"world_size":0}', '{"nodes":0}',
+    '{"forward_ms":-1}', '{"backward_ms":"NaN"}', '{"peak_memory_mb":-1}', '{"spread":"NaN"}']) AS c;
+SELECT count(*) FROM perfmodel.profile;
+-- constraints and the library know the same words
+SELECT helper.bad_profile(format('{"dtype":"%s"}', d)) FROM unnest('{fp32,tf32,amp,bf16,fp16}'::text[]) AS d;
+SELECT helper.bad_profile(format('{"layout":"%s"}', l)) FROM unnest('{nchw,nhwc}'::text[]) AS l;
+SELECT helper.bad_profile(format('{"optimizer":"%s"}', o)) FROM unnest('{sgd,sgd_momentum,adam,adamw,other}'::text[]) AS o;
+
+-- a graph or a device stays while there are measurements of it; a device may be renamed
+SELECT regexp_replace(helper.error_of(format('DELETE FROM perfmodel.graph WHERE graph_id = %s', :id)), '\(\d+\)', '(id)');
+SELECT helper.error_of($$DELETE FROM perfmodel.gpu WHERE name = 'T4'$$);
+BEGIN;
+UPDATE perfmodel.gpu SET name = 'Turing T4' WHERE name = 'T4';
+SELECT count(*) > 0 AS renamed, count(*) FILTER (WHERE gpu = 'T4') AS left FROM perfmodel.profile WHERE gpu IN ('Turing T4', 'T4');
+ROLLBACK;
+DELETE FROM perfmodel.profile;

@@ -1,0 +1,62 @@
+-- Training each kind, and what is kept of it.
+SET client_min_messages = warning;
+SELECT helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8)$$);
+SELECT perfmodel.train('line', 'linear') > 0 AS trained;
+SELECT perfmodel.train('roof', 'roofline') > 0 AS trained;
+SELECT perfmodel.train('small', options => '{"epochs":8,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8,"seed":7}') > 0 AS trained;
+
+-- the first one is the active one
+SELECT name, kind, active, n_profiles, length(profiles_hash) AS hash, cardinality(profiles) AS profiles, gpus, frameworks,
+       dtypes, layouts, n_params > 0 AS has_params, train_seconds >= 0 AS seconds, library_version = (perfmodel.version()).library AS version
+FROM perfmodel.predictor ORDER BY predictor_id;
+SELECT name, seed, options->>'epochs' AS epochs, options->>'seed' AS seed_option, options->>'loss' AS loss,
+       valid_n > 0 AS validated, valid_mape BETWEEN 0 AND 1 AS mape, valid_rmse_ms >= valid_mae_ms AS rmse
+FROM perfmodel.predictor WHERE kind = 'mdot';
+SELECT count(DISTINCT profiles_hash) AS hashes FROM perfmodel.predictor;
+SELECT predictor, kind, status, n_profiles, epochs > 0 AS epochs, threads > 0 AS threads, finished_at >= started_at AS times,
+       trained_by = CURRENT_USER AS by FROM perfmodel.training_run ORDER BY run_id;
+SELECT p.name, part, length(data) > 0 AS bytes FROM perfmodel.predictor_weights w JOIN perfmodel.predictor p USING (predictor_id)
+ORDER BY p.predictor_id, part;
+
+-- every kind learns what these measurements follow
+SELECT name, mape_pct < 60 AS better_than_a_guess FROM perfmodel.predictor, perfmodel.evaluate(name) WHERE grouped_by = 'overall' ORDER BY name;
+
+-- a name is used once
+SELECT helper.error_of($$SELECT perfmodel.train('small', 'linear')$$);
+
+-- the same seed and rows give the same bytes, whatever the threads; another seed does not
+SET perfmodel.train_threads = 1;
+SELECT perfmodel.train('again', options => '{"epochs":8,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8,"seed":7}') > 0 AS trained;
+SET perfmodel.train_threads = 2;
+SELECT perfmodel.train('other seed', options => '{"epochs":8,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8,"seed":8}') > 0 AS trained;
+RESET perfmodel.train_threads;
+SELECT p.name, w.data = s.data AS same_bytes FROM perfmodel.predictor p JOIN perfmodel.predictor_weights w USING (predictor_id),
+     (SELECT data FROM perfmodel.predictor_weights JOIN perfmodel.predictor USING (predictor_id) WHERE name = 'small') s
+WHERE p.name IN ('again', 'other seed') ORDER BY 1;
+SELECT perfmodel.drop_predictor('again') > 0 AND perfmodel.drop_predictor('other seed') > 0 AS dropped;
+
+-- chosen rows only; the hash follows their contents
+SELECT array_agg(profile_id ORDER BY profile_id) AS t4 FROM perfmodel.profile WHERE gpu = 'T4' \gset
+SELECT perfmodel.train('t4', 'linear', :'t4') > 0 AS trained;
+SELECT gpus, profiles = :'t4'::bigint[] AS profiles FROM perfmodel.predictor WHERE name = 't4';
+UPDATE perfmodel.profile SET step_ms = step_ms + 1e-9 WHERE profile_id = (:'t4'::bigint[])[1];
+SELECT perfmodel.train('t4 changed', 'linear', :'t4') > 0 AS trained;
+SELECT count(DISTINCT profiles_hash) AS hashes FROM perfmodel.predictor WHERE name LIKE 't4%';
+SELECT perfmodel.drop_predictor('t4') > 0 AND perfmodel.drop_predictor('t4 changed') > 0 AS dropped;
+
+-- numbers that blow up are an error, and nothing is kept
+SELECT split_part(helper.error_of($$SELECT perfmodel.train('wild', options => '{"epochs":5,"learning_rate":1e7,"clip":0,"warmup":0}')$$), ':', 1) AS diverged;
+SELECT count(*) FROM perfmodel.predictor WHERE name = 'wild';
+
+-- a rollback leaves nothing
+BEGIN;
+SELECT perfmodel.train('gone', 'linear') > 0 AS trained;
+SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'gone') > 0 AS predicts;
+ROLLBACK;
+SELECT helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'gone')$$);
+SELECT count(*) FROM perfmodel.training_run WHERE predictor = 'gone';
+
+-- not in a read-only transaction
+BEGIN READ ONLY;
+SELECT perfmodel.train('x', 'linear');
+ROLLBACK;

@@ -1,0 +1,117 @@
+/*
+ * cache.c - graphs and predictors that this session has loaded.
+ *
+ * One hash table under (what, id) and one list in order of last use.  Every
+ * entry has a memory context of its own below "perfmodel cache", and is built
+ * in a context below the caller's, so that an error in between leaves nothing.
+ * The budget perfmodel.cache_mem is enforced between uses (pm_cache_trim at
+ * the entry of a function), so a pointer into the cache is good until then.
+ * Whether the row of an entry is still there is freshness.c's business.
+ */
+#include "postgres.h"
+
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "pm_pg.h"
+
+typedef struct slot
+{
+	pm_cached_key key;
+	pm_cached  *entry;
+} slot;
+
+static MemoryContext cache_cxt = NULL;
+static HTAB *table = NULL;
+static dlist_head by_use = DLIST_STATIC_INIT(by_use);	/* newest first */
+static bool grown = false;		/* since the budget was last looked at */
+
+static void
+cache_init(void)
+{
+	HASHCTL		ctl = {.keysize = sizeof(pm_cached_key),.entrysize = sizeof(slot)};
+
+	if (table != NULL)
+		return;
+	if (cache_cxt == NULL)
+		cache_cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel cache", ALLOCSET_SMALL_SIZES);
+	ctl.hcxt = cache_cxt;
+	table = hash_create("perfmodel cache", 128, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+pm_cached *
+pm_cache_find(pm_cached_what what, int64 id)
+{
+	pm_cached_key key = {id, what};
+	slot	   *s;
+
+	cache_init();
+	s = hash_search(table, &key, HASH_FIND, NULL);
+	if (s == NULL)
+		return NULL;
+	dlist_move_head(&by_use, &s->entry->lru);
+	return s->entry;
+}
+
+pm_cached *
+pm_cache_make(pm_cached_what what, int64 id)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel cache entry", ALLOCSET_SMALL_SIZES);
+	pm_cached  *e = MemoryContextAllocZero(cxt, sizeof(pm_cached));
+
+	e->key.id = id;
+	e->key.what = what;
+	e->cxt = cxt;
+	pm_context_arena(&e->arena, cxt, 0);
+	return e;
+}
+
+void
+pm_cache_keep(pm_cached *e)
+{
+	slot	   *s;
+	bool		found;
+
+	cache_init();
+	s = hash_search(table, &e->key, HASH_ENTER, &found);
+	Assert(!found);
+	s->entry = e;
+	e->checked = pm_generation;
+	MemoryContextSetParent(e->cxt, cache_cxt);
+	dlist_push_head(&by_use, &e->lru);
+	grown = true;
+}
+
+void
+pm_cache_grown(void)
+{
+	grown = true;
+}
+
+void
+pm_cache_drop(pm_cached *e)
+{
+	hash_search(table, &e->key, HASH_REMOVE, NULL);
+	dlist_delete(&e->lru);
+	MemoryContextDelete(e->cxt);
+}
+
+void
+pm_cache_trim(void)
+{
+	Size		budget = (Size) pm_cache_mem_kb * 1024;
+	Size		total;
+
+	if (!grown)
+		return;
+	grown = false;
+	total = MemoryContextMemAllocated(cache_cxt, true);
+	while (total > budget && !dlist_is_empty(&by_use))
+	{
+		pm_cached  *e = dlist_container(pm_cached, lru, dlist_tail_node(&by_use));
+		Size		bytes = MemoryContextMemAllocated(e->cxt, true);
+
+		pm_cache_drop(e);
+		total -= Min(total, bytes);
+	}
+}

@@ -1,0 +1,147 @@
+/*
+ * errors.c - the one place where statuses of the core become errors of the
+ * server, and where hints for mistyped names are made.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_collation.h"
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+#include "utils/formatting.h"
+#include "utils/varlena.h"
+
+#include "pm_pg.h"
+
+#define N_CANDIDATES	4
+#define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
+
+static int
+sqlstate_of(pm_code code)
+{
+	switch (code)
+	{
+		case PM_ERR_MEMORY:
+			return ERRCODE_OUT_OF_MEMORY;
+		case PM_ERR_LIMIT:
+			return ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+		case PM_ERR_INPUT:
+		case PM_ERR_OPTION:
+			return ERRCODE_INVALID_PARAMETER_VALUE;
+		case PM_ERR_FORMAT:
+			return ERRCODE_DATA_CORRUPTED;
+		case PM_ERR_DATA:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+		case PM_ERR_DIVERGED:
+			return ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+		case PM_CANCELLED:
+			return ERRCODE_QUERY_CANCELED;
+		case PM_OK:
+		case PM_ERR_INTERNAL:
+			break;
+	}
+	return ERRCODE_INTERNAL_ERROR;
+}
+
+void
+pm_raise(const pm_status *st)
+{
+	ereport(ERROR,
+			(errcode(sqlstate_of(st->code)),
+			 errmsg_internal("%s", st->message),
+			 st->detail[0] ? errdetail_internal("%s", st->detail) : 0,
+			 st->hint[0] ? errhint("%s", st->hint) : 0));
+}
+
+/* Letters and digits in lower case: what is left when people spell differently. */
+static char *
+essence(const char *s, int *len)
+{
+	char	   *lower = str_tolower(s, strlen(s), DEFAULT_COLLATION_OID);
+	char	   *to = lower;
+
+	for (const char *from = lower; *from; from++)
+		if (*from != ' ' && *from != '_' && *from != '-')
+			*to++ = *from;
+	*to = '\0';
+	*len = Min(to - lower, MAX_NAME_BYTES);
+	return lower;
+}
+
+/* Small for a name that the user may have meant. */
+static int
+unlikeness(const char *wanted, int wanted_len, const char *name)
+{
+	int			len;
+	char	   *have = essence(name, &len);
+	int			d;
+
+	if (wanted_len > 0 && strstr(have, wanted) != NULL)
+		d = 0;
+	else
+		d = varstr_levenshtein(wanted, wanted_len, have, len, 1, 1, 1, true);
+	pfree(have);
+	return d;
+}
+
+typedef struct candidate
+{
+	const char *name;
+	int			unlike;
+} candidate;
+
+/* Keep the N_CANDIDATES best in best[], in order of likeness. */
+static int
+keep_candidate(candidate *best, int n, const char *name, int unlike)
+{
+	int			at = n;
+
+	while (at > 0 && best[at - 1].unlike > unlike)
+		at--;
+	if (at == N_CANDIDATES)
+		return n;
+	n = Min(n + 1, N_CANDIDATES);
+	memmove(&best[at + 1], &best[at], (n - 1 - at) * sizeof(candidate));
+	best[at].name = name;
+	best[at].unlike = unlike;
+	return n;
+}
+
+char *
+pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query)
+{
+	candidate	best[N_CANDIDATES + 1];
+	int			n_best = 0;
+	int			len;
+	char	   *w = essence(wanted, &len);
+	StringInfoData s;
+
+	w[len] = '\0';
+	initStringInfo(&s);
+	for (int i = 0; i < n; i++)
+	{
+		int			d = unlikeness(w, len, names[i]);
+
+		if (len > 0 && d <= Max(2, len / 2))
+			n_best = keep_candidate(best, n_best, names[i], d);
+	}
+	for (int i = 0; i < n_best; i++)
+		appendStringInfo(&s, "%s\"%s\"", i == 0 ? "Did you mean " : i == n_best - 1 ? " or " : ", ", best[i].name);
+	if (n_best > 0)
+		appendStringInfoString(&s, "? ");
+	if (n == 0)
+		appendStringInfo(&s, "There are none yet.");
+	else
+		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
+	return s.data;
+}
+
+char *
+pm_quoted_list(const char *const *names, int n)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&s, "%s\"%s\"", i ? ", " : "", names[i]);
+	return s.data;
+}

@@ -1,0 +1,279 @@
+/*
+ * evaluate_sql.c - evaluate() and cross_validate(): errors as rows, overall
+ * and per group.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "pm_pg.h"
+
+PG_FUNCTION_INFO_V1(pm_evaluate);
+PG_FUNCTION_INFO_V1(pm_cross_validate);
+
+/* Predictions of rows; fold -1: not tested. */
+typedef struct outcome
+{
+	const pm_rows *rows;
+	double	   *predicted;		/* [n] */
+	int		   *fold;			/* [n] */
+} outcome;
+
+/* ---------- reports ---------- */
+
+static void
+add_metrics(pm_rows_out *out, const char *grouping, const char *name, const pm_metrics *m)
+{
+	Datum		values[10];
+	bool		nulls[10] = {false};
+
+	values[0] = CStringGetTextDatum(grouping);
+	values[1] = pm_text_or_null(name, &nulls[1]);
+	values[2] = Int32GetDatum(m->n);
+	values[3] = Float8GetDatum(100 * m->mape);
+	values[4] = Float8GetDatum(100 * m->median_ape);
+	values[5] = Float8GetDatum(100 * m->p90_ape);
+	values[6] = Float8GetDatum(m->mae_ms);
+	values[7] = Float8GetDatum(m->rmse_ms);
+	values[8] = Float8GetDatum(100 * m->within_10);
+	values[9] = Float8GetDatum(100 * m->bias);
+	pm_rows_add(out, values, nulls);
+}
+
+/* One row of the report: the tested rows whose word is name (NULL: all). */
+static void
+report_group(pm_rows_out *out, const outcome *o, const char *grouping, const char *const *words, const char *name)
+{
+	int			n = 0;
+	double	   *measured = palloc(sizeof(double) * o->rows->set.n);
+	double	   *predicted = palloc(sizeof(double) * o->rows->set.n);
+	double	   *scratch = palloc(sizeof(double) * o->rows->set.n);
+	pm_metrics	m;
+
+	for (int i = 0; i < o->rows->set.n; i++)
+	{
+		if (o->fold[i] < 0 || (name != NULL && strcmp(words[i], name) != 0))
+			continue;
+		measured[n] = o->rows->set.samples[i].step_ms;
+		predicted[n++] = o->predicted[i];
+	}
+	if (n > 0)
+	{
+		pm_metrics_compute(measured, predicted, n, scratch, &m);
+		add_metrics(out, grouping, name, &m);
+	}
+	pfree(measured);
+	pfree(predicted);
+	pfree(scratch);
+}
+
+static int
+compare_words(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static void
+report_grouping(pm_rows_out *out, const outcome *o, const char *grouping, const char *const *words)
+{
+	int			n = o->rows->set.n;
+	const char **sorted = palloc(sizeof(char *) * n);
+
+	memcpy(sorted, words, sizeof(char *) * n);
+	qsort(sorted, n, sizeof(char *), compare_words);
+	for (int i = 0; i < n; i++)
+		if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
+			report_group(out, o, grouping, words, sorted[i]);
+	pfree(sorted);
+}
+
+static void
+report(pm_rows_out *out, const outcome *o)
+{
+	const pm_rows *r = o->rows;
+
+	report_group(out, o, "overall", NULL, NULL);
+	report_grouping(out, o, "gpu", r->gpu);
+	report_grouping(out, o, "dtype", r->dtype);
+	report_grouping(out, o, "layout", r->layout);
+	report_grouping(out, o, "framework", r->framework);
+	report_grouping(out, o, "family", r->family);
+}
+
+static void
+report_folds(pm_rows_out *out, const outcome *o)
+{
+	const char **words = palloc(sizeof(char *) * o->rows->set.n);
+
+	for (int i = 0; i < o->rows->set.n; i++)
+		words[i] = psprintf("%d", o->fold[i] + 1);
+	report_grouping(out, o, "fold", words);
+}
+
+static outcome
+make_outcome(const pm_rows *rows)
+{
+	outcome		o;
+
+	if (rows->set.n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there are no measurements to compare with"),
+				 errhint("Measured training steps belong into perfmodel.profile.")));
+	o.rows = rows;
+	o.predicted = palloc0(sizeof(double) * rows->set.n);
+	o.fold = palloc0(sizeof(int) * rows->set.n);
+	return o;
+}
+
+/* Predict the rows of one fold. */
+static void
+predict_fold(const outcome *o, int fold, const pm_predictor *p)
+{
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel predict", ALLOCSET_DEFAULT_SIZES);
+	pm_status	st = {PM_OK};
+	pm_arena	scratch;
+
+	for (int i = 0; i < o->rows->set.n; i++)
+	{
+		if (o->fold[i] != fold)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		pm_context_arena(&scratch, work, 0);
+		if (pm_predictor_predict(p, &o->rows->set.samples[i], &scratch, &o->predicted[i], NULL, NULL, &st) != PM_OK)
+			pm_raise(&st);
+		MemoryContextReset(work);
+	}
+	MemoryContextDelete(work);
+}
+
+/* ---------- evaluate ---------- */
+
+Datum
+pm_evaluate(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_predictor_ref ref;
+	const pm_rows *rows;
+	outcome		o;
+
+	pm_rows_begin(fcinfo, &out);
+	pm_freshen();
+	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
+	rows = pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1),
+						pm_predictor_merges(ref.predictor->kind, &ref.predictor->options));
+	o = make_outcome(rows);
+	predict_fold(&o, 0, ref.predictor);
+	report(&out, &o);
+	return (Datum) 0;
+}
+
+/* ---------- cross_validate ---------- */
+
+typedef struct cv
+{
+	const pm_kind *kind;
+	pm_options	options;
+	outcome		o;
+	int			n_folds;
+	int			threads;
+} cv;
+
+static pm_dataset
+training_part(const cv *c, int fold)
+{
+	const pm_dataset *all = &c->o.rows->set;
+	pm_dataset	part = {0, palloc(sizeof(pm_sample) * all->n)};
+
+	for (int i = 0; i < all->n; i++)
+		if (c->o.fold[i] != fold)
+			part.samples[part.n++] = all->samples[i];
+	return part;
+}
+
+/* Train without the fold, predict it; everything taken is given back. */
+static void
+run_fold(const cv *c, int fold)
+{
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel train", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	pm_dataset	part = training_part(c, fold);
+	pm_predictor p = {.kind = c->kind,.options = c->options};
+	pm_fit_report rep = {0};
+	pm_status	st = {PM_OK};
+	pm_run_hooks hooks;
+	pm_arena	arena;
+	pm_code		code;
+
+	pm_check_memory(c->kind, &c->options, &part, c->threads);
+	pm_context_arena(&arena, work, (size_t) pm_train_mem_kb * 1024);
+	pm_hooks_init(&hooks, psprintf("fold %d of %d", fold + 1, c->n_folds));
+	code = pm_predictor_fit(&p, &part, pm_option_seed(c->kind, &c->options), c->threads, &hooks.hooks,
+							&arena, &rep, &st);
+	pm_hooks_finish(&hooks, code, &st);
+	predict_fold(&c->o, fold, &p);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+static int
+split_arg(const char *name)
+{
+	int			split = pm_split_parse(name);
+
+	if (split < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown split \"%s\"", name),
+				 errhint("Known are %s.", pm_quoted_list(pm_split_name, PM_N_SPLITS))));
+	return split;
+}
+
+static void
+assign_folds(cv *c, int split, int folds)
+{
+	pm_status	st = {PM_OK};
+	pm_arena	arena;
+
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	if (pm_split_assign(split, folds, pm_option_seed(c->kind, &c->options), &c->o.rows->set, &arena,
+						c->o.fold, &c->n_folds, &st) != PM_OK)
+		pm_raise(&st);
+	pm_arena_release(&arena);
+}
+
+Datum
+pm_cross_validate(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	cv			c;
+	int			split;
+
+	pm_rows_begin(fcinfo, &out);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("kind, folds and split must not be null")));
+	if (PG_GETARG_INT32(2) < 2)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("folds must be at least 2, not %d", PG_GETARG_INT32(2))));
+	c.kind = pm_kind_or_error(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	split = split_arg(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	pm_options_from_jsonb(c.kind, PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &c.options);
+	c.threads = pm_threads_allowed();
+	pm_freshen();
+	c.o = make_outcome(pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1),
+									pm_predictor_merges(c.kind, &c.options)));
+	assign_folds(&c, split, PG_GETARG_INT32(2));
+	for (int fold = 0; fold < c.n_folds; fold++)
+		run_fold(&c, fold);
+	report(&out, &c.o);
+	report_folds(&out, &c.o);
+	return (Datum) 0;
+}

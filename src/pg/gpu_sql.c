@@ -1,0 +1,286 @@
+/*
+ * gpu_sql.c - data sheets of devices, and their names.
+ *
+ * State: all rows of perfmodel.gpu, read together because there are a few
+ * dozen, in a context of their own that is thrown away with their generation.
+ *
+ * Names are compared without case, spaces, _, - and other punctuation, and
+ * without the words that some drivers put in front (NVIDIA, GeForce, Tesla,
+ * AMD), so that 'nvidia_geforce_rtx_3090' and 'RTX 3090' are one.  A name that
+ * is written exactly as in the table always means that row.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "pm_pg.h"
+
+PG_FUNCTION_INFO_V1(pm_gpu_name);
+PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
+
+#define LIST_QUERY "SELECT name FROM perfmodel.gpu"
+
+typedef struct device
+{
+	pm_gpu		sheet;
+	int			n_keys;
+	char	  **keys;			/* [n_keys] normalised: of the name, then of the aliases */
+} device;
+
+static MemoryContext devices_cxt = NULL;
+static device *devices = NULL;
+static int	n_devices = 0;
+static uint64 devices_generation = 0;
+
+/* ---------- normal form of a name ---------- */
+
+static bool
+strip_word(char **s, const char *word)
+{
+	size_t		len = strlen(word);
+
+	/* "Tesla" alone is a name */
+	if (strncmp(*s, word, len) != 0 || (*s)[len] == '\0')
+		return false;
+	*s += len;
+	return true;
+}
+
+static char *
+normal_form(const char *name)
+{
+	static const char *const words[] = {"nvidia", "geforce", "tesla", "amd"};
+	char	   *buf = palloc(strlen(name) + 1);
+	char	   *to = buf;
+	bool		again = true;
+
+	for (const char *from = name; *from; from++)
+	{
+		unsigned char c = *from;
+
+		if (IS_HIGHBIT_SET(c) || isalnum(c))
+			*to++ = pg_ascii_tolower(c);
+	}
+	*to = '\0';
+	while (again)
+	{
+		again = false;
+		for (int i = 0; i < lengthof(words); i++)
+			again |= strip_word(&buf, words[i]);
+	}
+	return buf;
+}
+
+/* ---------- reading the table ---------- */
+
+static void
+read_keys(device *d, uint64 row, int col)
+{
+	Datum	   *elems;
+	bool	   *nulls;
+	int			n;
+
+	deconstruct_array(DatumGetArrayTypeP(pm_value(row, col, NULL)), TEXTOID, -1, false, TYPALIGN_INT,
+					  &elems, &nulls, &n);
+	d->keys = palloc(sizeof(char *) * (n + 1));
+	d->keys[0] = normal_form(d->sheet.name);
+	d->n_keys = 1;
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			d->keys[d->n_keys++] = normal_form(TextDatumGetCString(elems[i]));
+}
+
+static void
+read_device(device *d, uint64 row)
+{
+	d->sheet.name = pm_value_text(row, 1, CurrentMemoryContext);
+	d->sheet.memory_gb = pm_value_float8(row, 2);
+	d->sheet.mem_bw_gbs = pm_value_float8(row, 3);
+	d->sheet.sm_count = pm_value_float8(row, 4);
+	d->sheet.cores_per_sm = pm_value_float8(row, 5);
+	d->sheet.clock_ghz = pm_value_float8(row, 6);
+	d->sheet.fp32_tflops = pm_value_float8(row, 7);
+	d->sheet.fp16_tensor_tflops = pm_value_float8(row, 8);
+	d->sheet.l2_mb = pm_value_float8(row, 9);
+	d->sheet.is_cpu = DatumGetBool(pm_value(row, 10, NULL));
+	read_keys(d, row, 11);
+}
+
+static void
+read_devices(void)
+{
+	static pm_plan query = {
+		"SELECT name, memory_gb, mem_bw_gbs, sm_count::pg_catalog.float8, cores_per_sm::pg_catalog.float8,"
+		" clock_ghz, fp32_tflops, fp16_tensor_tflops, l2_mb, is_cpu, aliases FROM perfmodel.gpu ORDER BY name"
+	};
+	MemoryContext old;
+
+	if (devices_cxt == NULL)
+		devices_cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel devices", ALLOCSET_DEFAULT_SIZES);
+	n_devices = 0;
+	MemoryContextReset(devices_cxt);
+	SPI_connect();
+	pm_run(&query, NULL, NULL, true);
+	old = MemoryContextSwitchTo(devices_cxt);
+	devices = palloc0(sizeof(device) * Max(SPI_processed, 1));
+	for (uint64 i = 0; i < SPI_processed; i++)
+		read_device(&devices[i], i);
+	MemoryContextSwitchTo(old);
+	n_devices = (int) SPI_processed;
+	devices_generation = pm_generation;
+	SPI_finish();
+}
+
+/* ---------- look-up ---------- */
+
+/* Whether key[first..] of d is wanted. */
+static bool
+has_key(const device *d, const char *wanted, int first, int end)
+{
+	for (int i = first; i < Min(end, d->n_keys); i++)
+		if (strcmp(d->keys[i], wanted) == 0)
+			return true;
+	return false;
+}
+
+static void
+ambiguous(const char *name, const device *a, const device *b)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_AMBIGUOUS_ALIAS),
+			 errmsg("GPU name \"%s\" is ambiguous", name),
+			 errdetail("It may mean \"%s\" or \"%s\".", a->sheet.name, b->sheet.name)));
+}
+
+/* The only device with wanted among its keys [first, end). */
+static const device *
+find_by_key(const char *name, const char *wanted, int first, int end)
+{
+	const device *found = NULL;
+
+	for (int i = 0; i < n_devices; i++)
+	{
+		if (!has_key(&devices[i], wanted, first, end))
+			continue;
+		if (found != NULL)
+			ambiguous(name, found, &devices[i]);
+		found = &devices[i];
+	}
+	return found;
+}
+
+static const device *
+find_device(const char *name)
+{
+	const device *d;
+	char	   *wanted;
+
+	for (int i = 0; i < n_devices; i++)
+		if (strcmp(devices[i].sheet.name, name) == 0)
+			return &devices[i];
+	wanted = normal_form(name);
+	if (*wanted == '\0')
+		return NULL;
+	d = find_by_key(name, wanted, 0, 1);
+	return d != NULL ? d : find_by_key(name, wanted, 1, INT_MAX);
+}
+
+static char *
+device_hint(const char *name)
+{
+	const char **names = palloc(sizeof(char *) * Max(n_devices, 1));
+
+	for (int i = 0; i < n_devices; i++)
+		names[i] = devices[i].sheet.name;
+	return pm_did_you_mean(name, names, n_devices, LIST_QUERY);
+}
+
+static const device *
+lookup(const char *name)
+{
+	if (devices_generation != pm_generation || devices_cxt == NULL)
+		read_devices();
+	return find_device(name);
+}
+
+const pm_gpu *
+pm_gpu_find(const char *name)
+{
+	const device *d = lookup(name);
+
+	if (d == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("unknown GPU \"%s\"", name),
+				 errhint("%s", device_hint(name))));
+	return &d->sheet;
+}
+
+Datum
+pm_gpu_name(PG_FUNCTION_ARGS)
+{
+	pm_freshen();
+	PG_RETURN_TEXT_P(cstring_to_text(pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)))->name));
+}
+
+/* ---------- trigger on profile ---------- */
+
+/* The name as the table writes it; like a violation of the foreign key when there is none. */
+static const char *
+name_for_profile(const char *given)
+{
+	const device *d = lookup(given);
+
+	if (d == NULL)
+	{
+		/* a change of gpu by this very statement, such as a new name that cascades */
+		read_devices();
+		d = find_device(given);
+	}
+	if (d == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+				 errmsg("unknown GPU \"%s\" violates foreign key constraint \"profile_gpu_known\"", given),
+				 errdetail("A measurement names a device of perfmodel.gpu, or an alias of one."),
+				 errhint("%s", device_hint(given)),
+				 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
+				 err_generic_string(PG_DIAG_TABLE_NAME, "profile"),
+				 err_generic_string(PG_DIAG_CONSTRAINT_NAME, "profile_gpu_known")));
+	return d->sheet.name;
+}
+
+Datum
+pm_profile_gpu_by_name(PG_FUNCTION_ARGS)
+{
+	TriggerData *t = (TriggerData *) fcinfo->context;
+	HeapTuple	row;
+	int			col;
+	bool		isnull;
+	Datum		value;
+	char	   *given;
+	const char *name;
+
+	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(t->tg_event) || !TRIGGER_FIRED_FOR_ROW(t->tg_event))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" must be called as a trigger before each row", "profile_gpu_by_name")));
+	row = TRIGGER_FIRED_BY_UPDATE(t->tg_event) ? t->tg_newtuple : t->tg_trigtuple;
+	col = SPI_fnumber(RelationGetDescr(t->tg_relation), "gpu");
+	value = heap_getattr(row, col, RelationGetDescr(t->tg_relation), &isnull);
+	if (isnull)
+		return PointerGetDatum(row);
+	given = TextDatumGetCString(value);
+	pm_freshen();
+	name = name_for_profile(given);
+	if (strcmp(name, given) == 0)
+		return PointerGetDatum(row);
+	value = CStringGetTextDatum(name);
+	isnull = false;
+	return PointerGetDatum(heap_modify_tuple_by_cols(row, RelationGetDescr(t->tg_relation), 1, &col, &value, &isnull));
+}

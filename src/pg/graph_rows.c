@@ -1,0 +1,216 @@
+/*
+ * graph_rows.c - the nodes of a graph as rows of perfmodel.graph_node.
+ *
+ * A graph has hundreds of nodes, and a collection hundreds of thousands, so
+ * they go in as COPY does it: multi-inserts into the table, then its indexes.
+ * No triggers fire.  The foreign key to graph holds by construction: the row
+ * it points to was inserted by this transaction, just before.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "pm_pg.h"
+
+#define BATCH 256
+
+/* Columns of perfmodel.graph_node, in order. */
+enum
+{
+	C_GRAPH_ID, C_NODE_ID, C_OP, C_CLASS, C_INPUTS, C_SHAPE, C_BATCH_DIM, C_ATTRS, C_WEIGHTS,
+	C_FLOPS_FORWARD, C_FLOPS_BACKWARD, C_BYTES_FORWARD, C_BYTES_BACKWARD, C_PARAMS, N_COLUMNS
+};
+
+typedef struct writer
+{
+	Relation	rel;
+	EState	   *estate;
+	ResultRelInfo *rri;
+	BulkInsertState bistate;
+	CommandId	cid;
+	TupleTableSlot *slots[BATCH];
+	int			n;
+	MemoryContext cxt;			/* datums of one batch */
+} writer;
+
+Datum
+pm_shape_array(const pm_shape *s, int batch_dim, int64 batch)
+{
+	int64		dim[PM_MAX_RANK];
+
+	for (int i = 0; i < s->rank; i++)
+		dim[i] = s->dim[i] * (i == batch_dim ? batch : 1);
+	return pm_int8_array(dim, s->rank);
+}
+
+/* [[64,3,7,7],[64]] */
+static Datum
+weights_text(const pm_node *n)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	for (int i = 0; i < n->n_weights; i++)
+	{
+		appendStringInfoString(&s, i == 0 ? "[[" : ",[");
+		for (int j = 0; j < n->weights[i].rank; j++)
+			appendStringInfo(&s, j ? ",%lld" : "%lld", (long long) n->weights[i].dim[j]);
+		appendStringInfoChar(&s, ']');
+	}
+	appendStringInfoChar(&s, ']');
+	return PointerGetDatum(cstring_to_text_with_len(s.data, s.len));
+}
+
+static Datum
+inputs_array(const pm_node *n)
+{
+	Datum	   *d = palloc(sizeof(Datum) * n->n_inputs);
+
+	for (int i = 0; i < n->n_inputs; i++)
+		d[i] = Int32GetDatum(n->inputs[i]);
+	return PointerGetDatum(construct_array(d, n->n_inputs, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+}
+
+static void
+put_float8(TupleTableSlot *slot, int col, double v, bool null)
+{
+	slot->tts_isnull[col] = null;
+	slot->tts_values[col] = null ? (Datum) 0 : Float8GetDatum(v);
+}
+
+static void
+put_work(TupleTableSlot *slot, const pm_graph *g, int i)
+{
+	pm_work		w;
+	bool		idle;
+
+	pm_node_work(g, i, 1, PM_FP32, PM_SGD_MOMENTUM, &w);
+	idle = w.flops_forward == 0 && w.bytes_forward == 0;
+	put_float8(slot, C_FLOPS_FORWARD, w.flops_forward, idle);
+	put_float8(slot, C_FLOPS_BACKWARD, w.flops_backward, idle);
+	put_float8(slot, C_BYTES_FORWARD, w.bytes_forward, idle);
+	put_float8(slot, C_BYTES_BACKWARD, w.bytes_backward, idle);
+	put_float8(slot, C_PARAMS, w.params, w.params == 0);
+}
+
+static void
+put_lists(TupleTableSlot *slot, const pm_node *n, const char *text)
+{
+	slot->tts_isnull[C_INPUTS] = n->n_inputs == 0;
+	if (n->n_inputs > 0)
+		slot->tts_values[C_INPUTS] = inputs_array(n);
+	slot->tts_isnull[C_SHAPE] = n->shape.rank == 0;
+	if (n->shape.rank > 0)
+		slot->tts_values[C_SHAPE] = pm_shape_array(&n->shape, -1, 1);
+	slot->tts_isnull[C_WEIGHTS] = n->n_weights == 0;
+	if (n->n_weights > 0)
+		slot->tts_values[C_WEIGHTS] = weights_text(n);
+	slot->tts_isnull[C_ATTRS] = n->attrs_len == 0;
+	if (n->attrs_len > 0)
+		slot->tts_values[C_ATTRS] =
+			DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(text + n->attrs_at, n->attrs_len)));
+}
+
+static void
+put_node(writer *w, int64 graph_id, const pm_graph *g, int i, const char *text)
+{
+	const pm_node *n = &g->nodes[i];
+	TupleTableSlot *slot = w->slots[w->n++];
+	MemoryContext old = MemoryContextSwitchTo(w->cxt);
+
+	ExecClearTuple(slot);
+	memset(slot->tts_isnull, false, sizeof(bool) * N_COLUMNS);
+	slot->tts_values[C_GRAPH_ID] = Int64GetDatum(graph_id);
+	slot->tts_values[C_NODE_ID] = Int32GetDatum(i);
+	slot->tts_values[C_OP] = CStringGetTextDatum(n->op_name);
+	slot->tts_values[C_CLASS] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
+	slot->tts_isnull[C_BATCH_DIM] = n->batch_dim < 0;
+	slot->tts_values[C_BATCH_DIM] = Int16GetDatum(n->batch_dim);
+	put_lists(slot, n, text);
+	put_work(slot, g, i);
+	ExecStoreVirtualTuple(slot);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+flush_batch(writer *w)
+{
+	if (w->n == 0)
+		return;
+	table_multi_insert(w->rel, w->slots, w->n, w->cid, 0, w->bistate);
+	for (int i = 0; i < w->n; i++)
+	{
+		list_free(pm_insert_index_tuples(w->rri, w->slots[i], w->estate));
+		ResetPerTupleExprContext(w->estate);
+		ExecClearTuple(w->slots[i]);
+	}
+	w->n = 0;
+	MemoryContextReset(w->cxt);
+}
+
+static void
+writer_open(writer *w)
+{
+	pm_require_privilege("graph_node", ACL_INSERT);
+	w->rel = table_open(pm_table("graph_node"), RowExclusiveLock);
+	if (RelationGetNumberOfAttributes(w->rel) != N_COLUMNS)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table perfmodel.graph_node does not have the columns that this library writes"),
+				 errhint("SELECT * FROM perfmodel.version() compares versions; ALTER EXTENSION perfmodel UPDATE brings the tables up to date.")));
+	w->estate = CreateExecutorState();
+	w->rri = makeNode(ResultRelInfo);
+	InitResultRelInfo(w->rri, w->rel, 1, NULL, 0);
+	ExecOpenIndices(w->rri, false);
+	w->bistate = GetBulkInsertState();
+	w->cid = GetCurrentCommandId(true);
+	w->n = 0;
+	w->cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel nodes", ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < BATCH; i++)
+		w->slots[i] = table_slot_create(w->rel, &w->estate->es_tupleTable);
+}
+
+static void
+writer_close(writer *w)
+{
+	flush_batch(w);
+	table_finish_bulk_insert(w->rel, 0);
+	FreeBulkInsertState(w->bistate);
+	ExecResetTupleTable(w->estate->es_tupleTable, false);
+	ExecCloseIndices(w->rri);
+	FreeExecutorState(w->estate);
+	table_close(w->rel, NoLock);
+	MemoryContextDelete(w->cxt);
+	CommandCounterIncrement();
+}
+
+void
+pm_store_nodes(int64 graph_id, const pm_graph *g, const char *text)
+{
+	writer	   *w = palloc0(sizeof(writer));
+
+	writer_open(w);
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		put_node(w, graph_id, g, i, text);
+		if (w->n == BATCH)
+		{
+			flush_batch(w);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	writer_close(w);
+	pfree(w);
+}

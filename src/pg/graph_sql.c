@@ -1,0 +1,177 @@
+/*
+ * graph_sql.c - storing graphs and finding them by name.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "pm_pg.h"
+
+PG_FUNCTION_INFO_V1(pm_load_graph);
+PG_FUNCTION_INFO_V1(pm_graph_id);
+
+
+void
+pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g, char **text)
+{
+	pm_status	st = {PM_OK};
+	int			len;
+
+	*text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
+	len = strlen(*text);
+	if (pm_graph_from_json(*text, len, a, g, &st) != PM_OK || pm_graph_finish(g, a, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+/* ---------- load_graph ---------- */
+
+/* graph_id of a graph of this name, 0 when there is none; an error when its content is another one. */
+static int64
+find_same(const char *name, Datum doc)
+{
+	static pm_plan query = {
+		"SELECT graph_id, doc OPERATOR(pg_catalog.=) $2 FROM perfmodel.graph WHERE name OPERATOR(pg_catalog.=) $1",
+		2, {TEXTOID, JSONBOID}
+	};
+	Datum		args[2];
+
+	args[0] = CStringGetTextDatum(name);
+	args[1] = doc;
+	if (pm_run(&query, args, NULL, false) == 0)
+		return 0;
+	if (!DatumGetBool(pm_value(0, 2, NULL)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("graph \"%s\" already exists with another content", name),
+				 errhint("Give the new graph a name of its own, or delete the old one from perfmodel.graph first.")));
+	return DatumGetInt64(pm_value(0, 1, NULL));
+}
+
+/* New row; 0 when another transaction was faster. */
+static int64
+insert_graph(const char *name, Datum doc, const pm_graph *g)
+{
+	static pm_plan insert = {
+		"INSERT INTO perfmodel.graph (name, model, family, source, nodes, params, unknown_ops, structure, doc)"
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) DO NOTHING RETURNING graph_id",
+		9, {TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, FLOAT8OID, INT4OID, TEXTOID, JSONBOID}
+	};
+	char	   *model = g->model[0] ? pstrdup(g->model) : pnstrdup(name, strcspn(name, "@"));
+	char		family[NAMEDATALEN];
+	Datum		args[9];
+
+	pm_family(model, family, sizeof(family));
+	args[0] = CStringGetTextDatum(name);
+	args[1] = CStringGetTextDatum(model);
+	args[2] = CStringGetTextDatum(family);
+	args[3] = CStringGetTextDatum(g->source);
+	args[4] = Int32GetDatum(g->n_nodes);
+	args[5] = Float8GetDatum(g->params);
+	args[6] = Int32GetDatum(g->n_unknown);
+	args[7] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) g->structure));
+	args[8] = doc;
+	return pm_run(&insert, args, NULL, false) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, NULL));
+}
+
+static const char *
+name_for(FunctionCallInfo fcinfo, const pm_graph *g)
+{
+	const char *name = PG_ARGISNULL(1) ? g->name : text_to_cstring(PG_GETARG_TEXT_PP(1));
+
+	if (name == NULL || name[0] == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("graph has no name"),
+				 errhint("Put \"name\" into the document, or give the name as second argument.")));
+	if (strlen(name) > PM_MAX_NAME_LEN)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("graph name is too long"),
+				 errdetail("It may have at most %d bytes.", PM_MAX_NAME_LEN)));
+	return name;
+}
+
+Datum
+pm_load_graph(PG_FUNCTION_ARGS)
+{
+	MemoryContext work;
+	MemoryContext old;
+	pm_arena	arena;
+	pm_graph	graph;
+	const char *name;
+	char	   *text;
+	int64		id;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PreventCommandIfReadOnly("perfmodel.load_graph()");
+	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel load", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(work);
+	pm_context_arena(&arena, work, 0);
+	pm_graph_from_doc(PG_GETARG_JSONB_P(0), &arena, &graph, &text);
+	name = name_for(fcinfo, &graph);
+
+	SPI_connect();
+	id = find_same(name, PG_GETARG_DATUM(0));
+	if (id == 0)
+	{
+		/* as it came, so that a compressed document stays compressed */
+		id = insert_graph(name, PG_GETARG_DATUM(0), &graph);
+		if (id != 0)
+			pm_store_nodes(id, &graph, text);
+		else
+			id = find_same(name, PG_GETARG_DATUM(0));
+	}
+	SPI_finish();
+	if (id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name)));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	PG_RETURN_INT64(id);
+}
+
+/* ---------- graph_id ---------- */
+
+static char *
+graph_hint(const char *name)
+{
+	static pm_plan query = {"SELECT name FROM perfmodel.graph ORDER BY name LIMIT 20000"};
+	const char **names;
+	uint64		n = pm_run(&query, NULL, NULL, true);
+
+	names = palloc(sizeof(char *) * Max(n, 1));
+	for (uint64 i = 0; i < n; i++)
+		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
+	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph");
+}
+
+Datum
+pm_graph_id(PG_FUNCTION_ARGS)
+{
+	static pm_plan query = {
+		"SELECT graph_id FROM perfmodel.graph WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
+	};
+	Datum		arg = PG_GETARG_DATUM(0);
+	int64		id;
+
+	SPI_connect();
+	if (pm_run(&query, &arg, NULL, true) == 0)
+	{
+		char	   *name = TextDatumGetCString(arg);
+
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("unknown graph \"%s\"", name),
+				 errhint("%s", graph_hint(name))));
+	}
+	id = DatumGetInt64(pm_value(0, 1, NULL));
+	SPI_finish();
+	PG_RETURN_INT64(id);
+}

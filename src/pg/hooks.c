@@ -1,0 +1,153 @@
+/*
+ * hooks.c - what a long computation of the core asks and tells on the way.
+ *
+ * The core is never left by a longjmp: whatever is raised in here is caught,
+ * kept, and raised again by pm_hooks_finish() when the core has returned.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "tcop/tcopprot.h"
+#include "utils/memutils.h"
+
+#include "pm_pg.h"
+
+#define NOTICES_PER_RUN		15
+#define NOTICE_SECONDS		30.0	/* at least one so often, at most one a tenth of it */
+#define ACTIVITY_SECONDS	1.0
+
+static void
+keep_error(pm_run_hooks *h)
+{
+	MemoryContextSwitchTo(h->cxt);
+	h->error = CopyErrorData();
+	FlushErrorState();
+}
+
+/*
+ * Cancel and termination are left to the caller's CHECK_FOR_INTERRUPTS.  Other
+ * interrupts (a barrier that DROP DATABASE waits for, a lost client) must be
+ * served during a training of an hour too.
+ */
+static bool
+hook_stop(void *ctx)
+{
+	pm_run_hooks *h = ctx;
+
+	if (h->error != NULL)
+		return true;
+	if (!InterruptPending)
+		return false;
+	if (QueryCancelPending || ProcDiePending)
+		return true;
+	PG_TRY();
+	{
+		CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		keep_error(h);
+	}
+	PG_END_TRY();
+	return h->error != NULL;
+}
+
+/* "12 s", "3 min", "2.5 h" */
+static const char *
+duration(double s)
+{
+	if (s < 100)
+		return psprintf("%.0f s", s);
+	if (s < 6000)
+		return psprintf("%.0f min", s / 60);
+	return psprintf("%.1f h", s / 3600);
+}
+
+static char *
+progress_text(const pm_progress *p)
+{
+	const char *valid = isnan(p->valid_mape) ? "" : psprintf(", validation error %.2f %%", 100 * p->valid_mape);
+
+	return psprintf("epoch %d of %d: loss %.4g%s, rate %.2g, %.2f s an epoch, %s left",
+					p->epoch, p->epochs, p->loss, valid, p->rate, p->elapsed_s / Max(p->epoch, 1),
+					duration(p->left_s));
+}
+
+static bool
+notice_due(pm_run_hooks *h, const pm_progress *p)
+{
+	int			every = Max(1, p->epochs / NOTICES_PER_RUN);
+	double		since = pm_now() - h->last_notice;
+
+	return p->epoch == 1 || p->epoch == p->epochs || since >= NOTICE_SECONDS || p->epoch % every == 0;
+}
+
+static void
+tell(pm_run_hooks *h, const pm_progress *p)
+{
+	char	   *text = progress_text(p);
+
+	if (notice_due(h, p))
+	{
+		h->last_notice = pm_now();
+		ereport(NOTICE, (errmsg_internal("%s: %s", h->label, text)));
+	}
+	if (pm_now() - h->last_activity >= ACTIVITY_SECONDS)
+	{
+		h->last_activity = pm_now();
+		pgstat_report_activity(STATE_RUNNING, psprintf("perfmodel %s: %s", h->label, text));
+	}
+}
+
+static void
+hook_progress(void *ctx, const pm_progress *p)
+{
+	pm_run_hooks *h = ctx;
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext work;
+
+	if (h->error != NULL)
+		return;
+	work = AllocSetContextCreate(old, "perfmodel progress", ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(work);
+	PG_TRY();
+	{
+		tell(h, p);
+	}
+	PG_CATCH();
+	{
+		keep_error(h);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+void
+pm_hooks_init(pm_run_hooks *h, const char *label)
+{
+	h->hooks.stop = hook_stop;
+	h->hooks.progress = hook_progress;
+	h->hooks.ctx = h;
+	h->cxt = CurrentMemoryContext;
+	h->error = NULL;
+	h->label = label;
+	h->last_notice = pm_now();
+	h->last_activity = 0;
+}
+
+void
+pm_hooks_finish(pm_run_hooks *h, pm_code code, const pm_status *st)
+{
+	if (h->last_activity > 0)
+		pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	if (h->error != NULL)
+		ReThrowError(h->error);
+	if (code == PM_CANCELLED)
+		CHECK_FOR_INTERRUPTS();
+	if (code != PM_OK)
+		pm_raise(st);
+}

@@ -1,0 +1,28 @@
+/*
+ * pm_compat.h - differences between server versions, all of them here.
+ * Built and tested against 15; 14 and 16 to 18 by reading.
+ */
+#ifndef PM_COMPAT_H
+#define PM_COMPAT_H
+
+#if PG_VERSION_NUM < 140000
+#error "perfmodel needs PostgreSQL 14 or later"
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+#if PG_VERSION_NUM >= 170000
+#define PM_MY_LXID (MyProc->vxid.lxid)
+#else
+#define PM_MY_LXID (MyProc->lxid)
+#endif
+
+#if PG_VERSION_NUM >= 160000
+#define pm_insert_index_tuples(rri, slot, estate) ExecInsertIndexTuples(rri, slot, estate, false, false, NULL, NIL, false)
+#else
+#define pm_insert_index_tuples(rri, slot, estate) ExecInsertIndexTuples(rri, slot, estate, false, false, NULL, NIL)
+#endif
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * predictor_sql.c - choosing and dropping predictors, and the trigger that
+ * keeps rows as they are.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "pm_pg.h"
+
+PG_FUNCTION_INFO_V1(pm_activate_predictor);
+PG_FUNCTION_INFO_V1(pm_drop_predictor);
+PG_FUNCTION_INFO_V1(pm_refuse_update);
+
+static const char *
+name_arg(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("predictor name must not be null")));
+	return text_to_cstring(PG_GETARG_TEXT_PP(0));
+}
+
+/* Run a statement that returns the predictor_id of the one row it is for. */
+static int64
+run_for(pm_plan *p, const char *name)
+{
+	Datum		arg = CStringGetTextDatum(name);
+
+	if (pm_run(p, &arg, NULL, false) == 0)
+		pm_no_such_predictor(name);
+	return DatumGetInt64(pm_value(0, 1, NULL));
+}
+
+Datum
+pm_activate_predictor(PG_FUNCTION_ARGS)
+{
+	static pm_plan find = {
+		"SELECT predictor_id FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
+	};
+	static pm_plan deactivate = {
+		"UPDATE perfmodel.predictor SET active = false WHERE active AND name OPERATOR(pg_catalog.<>) $1", 1, {TEXTOID}
+	};
+	static pm_plan activate = {
+		"UPDATE perfmodel.predictor SET active = true WHERE name OPERATOR(pg_catalog.=) $1 RETURNING predictor_id",
+		1, {TEXTOID}
+	};
+	const char *name = name_arg(fcinfo);
+	Datum		arg = CStringGetTextDatum(name);
+	int64		id;
+
+	PreventCommandIfReadOnly("perfmodel.activate_predictor()");
+	SPI_connect();
+	/* one at a time, so that there is never a moment with two */
+	pm_lock_name("perfmodel.predictor", "active");
+	run_for(&find, name);
+	pm_run(&deactivate, &arg, NULL, false);
+	id = run_for(&activate, name);
+	SPI_finish();
+	PG_RETURN_INT64(id);
+}
+
+Datum
+pm_drop_predictor(PG_FUNCTION_ARGS)
+{
+	static pm_plan drop = {
+		"DELETE FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1 RETURNING predictor_id", 1, {TEXTOID}
+	};
+	const char *name = name_arg(fcinfo);
+	int64		id;
+
+	PreventCommandIfReadOnly("perfmodel.drop_predictor()");
+	SPI_connect();
+	id = run_for(&drop, name);
+	SPI_finish();
+	PG_RETURN_INT64(id);
+}
+
+/* Trigger, before update of each row: no. Its argument is the hint. */
+Datum
+pm_refuse_update(PG_FUNCTION_ARGS)
+{
+	TriggerData *t = (TriggerData *) fcinfo->context;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" must be called as a trigger", "refuse_update")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("rows of perfmodel.%s are immutable", RelationGetRelationName(t->tg_relation)),
+			 t->tg_trigger->tgnargs > 0 ? errhint("%s", t->tg_trigger->tgargs[0]) : 0));
+}

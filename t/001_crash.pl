@@ -1,0 +1,62 @@
+# A training that is cancelled, terminated or hit by a crash leaves nothing
+# behind, and what was there before is there to the last bit.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PerfmodelTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $endless = q{SELECT perfmodel.train('endless', options => '{"epochs":100000}')};
+
+my $node = new_node('main');
+$node->start;
+fill($node);
+my $before = predictions($node);
+my $rows_query = q{SELECT (SELECT count(*) FROM perfmodel.predictor), (SELECT count(*) FROM perfmodel.predictor_weights),
+    (SELECT count(*) FROM perfmodel.training_run)};
+my $rows = $node->safe_psql('postgres', $rows_query);
+
+# Start the endless training; its process id once it has begun.
+sub start_training
+{
+    my ($out, $err) = @_;
+    my $h = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', $endless ], '>', $out, '2>', $err);
+    # progress shows in pg_stat_activity while the training is going on
+    ok($node->poll_query_until('postgres',
+            q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'perfmodel training "endless": epoch %'}),
+        'progress shows in pg_stat_activity');
+    return $h;
+}
+
+foreach my $how ('cancel', 'terminate')
+{
+    my ($out, $err) = ('', '');
+    my $h = start_training(\$out, \$err);
+    my $seconds = $node->safe_psql('postgres', qq{
+        CREATE TEMP TABLE t AS SELECT pid, clock_timestamp() AS at FROM pg_stat_activity WHERE query LIKE 'perfmodel training%' AND pid <> pg_backend_pid();
+        SELECT count(pg_${how}_backend(pid)) FROM t;
+        DO 'BEGIN WHILE EXISTS (SELECT FROM t JOIN pg_stat_get_activity(NULL) a USING (pid) WHERE a.state = ''active'') LOOP
+            PERFORM pg_sleep(0.02), pg_stat_clear_snapshot(); END LOOP; END';
+        SELECT extract(epoch FROM clock_timestamp() - at) FROM t});
+    $seconds =~ s/.*\n//s;
+    $h->finish;
+    cmp_ok($seconds, '<', 1.5, "$how stops a training soon");
+    like($err, $how eq 'cancel' ? qr/canceling statement due to user request/ : qr/terminating connection due to administrator command/, "$how is what the client is told");
+    like($err, qr/NOTICE: +training "endless": epoch 1 of 100000: loss [^,]+, validation error [0-9.]+ %, rate [^,]+, [0-9.]+ s an epoch, .* left/,
+        'a notice says how far it is');
+    is($node->safe_psql('postgres', $rows_query), $rows, "no rows after $how");
+}
+
+my ($out, $err) = ('', '');
+my $h = start_training(\$out, \$err);
+$node->stop('immediate');
+$h->finish;
+$node->start;
+is($node->safe_psql('postgres', $rows_query), $rows, 'no rows after a crash');
+is(predictions($node), $before, 'same predictions after a crash');
+is($node->safe_psql('postgres', qq{SET client_min_messages = warning; SELECT perfmodel.train('endless', options => '$small') > 0}),
+    't', 'the name can be used');
+$node->stop;
+done_testing();

@@ -1,0 +1,62 @@
+# A hot standby predicts the same bits, hears of changes, and refuses to train.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PerfmodelTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = new_node('primary', allows_streaming => 1);
+$primary->start;
+fill($primary);
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+
+sub catch_up { $primary->wait_for_catchup($standby); }
+
+catch_up();
+is(predictions($standby), predictions($primary), 'same predictions on the standby');
+
+my ($rc, $out, $err) = $standby->psql('postgres', q{SELECT perfmodel.train('x', 'linear')});
+isnt($rc, 0, 'training fails on a standby');
+like($err, qr/cannot execute perfmodel\.train\(\) in a read-only transaction/, 'and says why');
+($rc, $out, $err) = $standby->psql('postgres', q{SELECT perfmodel.activate_predictor('line')});
+like($err, qr/read-only transaction/, 'activating fails');
+is($standby->safe_psql('postgres', q{SELECT count(*) > 0 FROM perfmodel.evaluate('line')}), 't', 'evaluating works');
+is($standby->safe_psql('postgres', q{SELECT count(*) > 0 FROM perfmodel.explain_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8)}),
+    't', 'explaining works');
+
+# one session of the standby sees what the primary does
+my $session = $standby->background_psql('postgres');
+my $ask = q{SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8)};
+my %expected = map { $_ => $primary->safe_psql('postgres',
+        qq{SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4\@16'), 'T4', 8, predictor => '$_')}) } ('small', 'line');
+is($session->query_safe($ask), $expected{small}, 'a session of the standby predicts');
+$primary->safe_psql('postgres', q{SELECT perfmodel.activate_predictor('line')});
+catch_up();
+is($session->query_safe($ask), $expected{line}, 'and hears that another predictor is active');
+$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$session->query_safe('SELECT 1 FROM perfmodel.gpu LIMIT 1');
+$primary->safe_psql('postgres', q{SELECT perfmodel.activate_predictor('small')});
+catch_up();
+is($session->query_safe($ask), $expected{line}, 'but not within an older snapshot');
+$session->query_safe('COMMIT');
+is($session->query_safe($ask), $expected{small}, 'and right after it');
+$session->quit;
+
+# load, train, drop on the primary
+$primary->safe_psql('postgres', qq{SET client_min_messages = warning;
+    SELECT perfmodel.load_graph(helper.cnn('new', 16, 3));
+    SELECT perfmodel.train('new', options => '$small');
+    SELECT perfmodel.drop_predictor('line')});
+catch_up();
+is(predictions($standby), predictions($primary), 'same predictions after changes');
+like($standby->safe_psql('postgres', q{SELECT helper.error_of($$SELECT perfmodel.predict_train_time(1, 'T4', 8, predictor => 'line')$$)}),
+    qr/^42704/, 'a dropped predictor is gone');
+$standby->stop;
+$primary->stop;
+done_testing();

@@ -1,0 +1,44 @@
+# pg_dump | psql is all it takes to move: the same rows, sequences that go on,
+# own devices, and predictions equal to the last bit.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PerfmodelTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $old = new_node('old');
+$old->start;
+fill($old);
+$old->safe_psql('postgres', q{
+    CREATE ROLE dashboard;
+    GRANT SELECT ON perfmodel.graph, perfmodel.predictor, perfmodel.predictor_weights TO dashboard;
+    INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, cores_per_sm, fp32_tflops, aliases) VALUES ('Own Chip', 500, 32, 64, 6, '{oc}');
+    INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT graph_id, 'oc', 8, 5 FROM perfmodel.graph WHERE name = 'anet4@16'});
+
+my $new = new_node('new');
+$new->start;
+my $dump = $old->data_dir . '/../dump.sql';
+$old->command_ok([ 'pg_dumpall', '-f', $dump, '-d', $old->connstr('postgres') ], 'dump');
+my ($out, $err) = run_command([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=0', '-d', $new->connstr('postgres'), '-f', $dump ]);
+# the role that runs the test is there already
+my @errors = grep { /ERROR/ && !/role ".*" already exists/ } split(/\n/, $err);
+is(join("\n", @errors), '', 'restore without errors');
+
+is(predictions($new), predictions($old), 'same predictions');
+foreach my $table ('gpu', 'graph', 'graph_node', 'profile', 'predictor', 'predictor_weights', 'training_run')
+{
+    my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM perfmodel.$table t";
+    is($new->safe_psql('postgres', $digest), $old->safe_psql('postgres', $digest), "same rows in $table");
+}
+is($new->safe_psql('postgres', q{SELECT name FROM perfmodel.predictor WHERE active}), 'small', 'same active predictor');
+is($new->safe_psql('postgres', q{SET ROLE dashboard; SELECT perfmodel.predict_train_time(1, 'T4', 8) > 0}), 't', 'grants came along');
+is($new->safe_psql('postgres', q{
+        SET client_min_messages = warning;
+        SELECT perfmodel.load_graph(helper.cnn('after', 8, 2)) = (SELECT max(graph_id) FROM perfmodel.graph WHERE name <> 'after') + 1,
+               perfmodel.train('after', 'linear') = (SELECT max(predictor_id) FROM perfmodel.predictor WHERE name <> 'after') + 1}),
+    't|t', 'sequences go on');
+$old->stop;
+$new->stop;
+done_testing();

@@ -1,0 +1,50 @@
+# What the TAP tests of perfmodel share: a server that finds the extension, and
+# a small world of graphs, measurements and predictors in it.
+package PerfmodelTest;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(new_node fill predictions $small);
+
+# a network that trains in a moment
+our $small = '{"epochs":4,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}';
+
+# A server; Debian's servers can be told to look for extensions elsewhere.
+sub new_node
+{
+    my ($name, %init) = @_;
+    my $node = PostgreSQL::Test::Cluster->new($name);
+    $node->init(%init);
+    $node->append_conf('postgresql.conf', "extension_destdir = '$ENV{EXTDEST}'\n") if $ENV{EXTDEST};
+    return $node;
+}
+
+sub fill
+{
+    my ($node) = @_;
+    $node->safe_psql('postgres', slurp_file("$FindBin::RealBin/../sql/setup.sql"));
+    $node->safe_psql('postgres', qq{
+        SET client_min_messages = warning;
+        SELECT helper.load_world();
+        SELECT perfmodel.train('line', 'linear');
+        SELECT perfmodel.train('small', options => '$small');
+        SELECT perfmodel.activate_predictor('small');
+    });
+}
+
+# All predictions, to the last bit.
+sub predictions
+{
+    my ($node, $database) = @_;
+    return $node->safe_psql($database // 'postgres', q{
+        SELECT p.name, f.graph_id, f.gpu, f.batch,
+               encode(float8send(perfmodel.predict_train_time(f.graph_id, f.gpu, f.batch, predictor => p.name)), 'hex')
+        FROM perfmodel.predictor p, perfmodel.profile f ORDER BY 1, 2, 3, 4});
+}
+
+1;

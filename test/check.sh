@@ -1,0 +1,85 @@
+#!/bin/sh
+# make check: everything that is tested, from a clean checkout, as any user.
+#
+# Ends with "N passed, N failed", counting unit test programs, rules of the
+# tree, regression tests, isolation tests and assertions of the TAP tests.
+set -eu
+. "$(dirname "$0")/lib.sh"
+
+passed=0
+failed=0
+strict='-Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -DUSE_ASSERT_CHECKING'
+
+count() { # file, pattern of passed lines, pattern of failed lines
+    p=$(grep -cE "$2" "$1" || true)
+    f=$(grep -cE "$3" "$1" || true)
+    passed=$((passed + p))
+    failed=$((failed + f))
+}
+
+# One rule of the tree: a name and a command that holds when it exits with 0.
+rule() {
+    name=$1
+    shift
+    if as_user "$@" >"$work/rule.log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok - $name"
+    else
+        failed=$((failed + 1))
+        echo "not ok - $name"
+        sed 's/^/    /' "$work/rule.log"
+    fi
+}
+
+# A part of installcheck: its lines of outcome go to the terminal, and when
+# something fails so do the differences.
+server_tests() { # title, arguments for make
+    echo "== $1"
+    shift
+    log=$work/tests.log
+    status=0
+    with_server make installcheck "$@" >"$log" 2>&1 || status=$?
+    grep -E '^(test |ok |not ok |t/|# +Failed)' "$log" || true
+    before=$failed
+    count "$log" '^test .*[.][.][.] ok|^ok [0-9]+' '^test .*[.][.][.] FAILED|^not ok [0-9]+'
+    if [ $status != 0 ]; then
+        [ $failed != $before ] || { failed=$((failed + 1)); tail -60 "$log"; }
+        cat "$work"/src/regression.diffs "$work"/src/output_iso/regression.diffs 2>/dev/null | head -300 || true
+    fi
+    rm -f "$work/src/regression.diffs" "$work/src/output_iso/regression.diffs"
+}
+
+need_packages
+private_copy
+
+echo "== unit tests of src/core"
+as_user make -k -s -j2 -f test/core.mk run >"$work/unit.log" 2>&1 || true
+grep -vE '^make' "$work/unit.log" || true
+count "$work/unit.log" '^ok - ' '^not ok - |^make.*\*\*\*'
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ] || exit 1
+    exit 0
+}
+
+echo "== build with -Werror"
+if ! (build_and_stage PG_CFLAGS="$strict"); then
+    failed=$((failed + 1))
+    finish
+fi
+passed=$((passed + 1))
+
+echo "== rules of the tree"
+rule "core has no server symbol" test/rules.sh server_symbols
+rule "core includes no server header" test/rules.sh server_headers
+rule "versions agree" test/rules.sh versions
+rule "no instruction set but the portable one by default" test/rules.sh portable
+rule "no function over 120 lines" test/rules.sh lengths
+rule "scripts parse" test/rules.sh scripts
+
+server_tests "regression" ISOLATION= TAP_TESTS=
+server_tests "isolation" REGRESS= TAP_TESTS=
+server_tests "crash, replica, dump" REGRESS= ISOLATION= PROVE_FLAGS=-v
+
+finish

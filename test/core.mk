@@ -1,0 +1,53 @@
+# Unit tests of src/core: every test/core/test_*.c is a program of its own.
+#
+#   make -f test/core.mk run        builds and runs all of them
+#
+# Each is built with the address and undefined-behaviour sanitizers, and once
+# more as the library is built (optimised, dispatched hot loops).  A test with
+# the line  /* build: double */  is built in double precision only, with
+# /* build: both */  in double besides.  Tests run in the root of the tree.
+
+CC ?= cc
+B ?= build/core
+WARN = -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wmissing-prototypes
+STD = -std=gnu11 -fopenmp-simd -Isrc/core -Itest/core $(WARN)
+NUMERIC = -O3 -fno-trapping-math -fno-math-errno
+
+# clones are chosen by code that runs before the sanitizers are ready
+CFLAGS_checked = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DPM_NO_CLONES
+CFLAGS_release = -g $(NUMERIC)
+CFLAGS_double = -g -O2 -DPM_DOUBLE
+
+OPENBLAS_A := $(shell $(CC) -print-file-name=libopenblas.a)
+ifneq ($(filter /%,$(OPENBLAS_A)),)
+LIBS = -l:libopenblas.a -lm -lpthread
+else
+LIBS = -lopenblas -lm -lpthread
+STD += -DPM_BLAS_SHARED
+endif
+
+CORE := $(patsubst src/core/%.c,%,$(wildcard src/core/*.c))
+ALL := $(patsubst test/core/%.c,%,$(wildcard test/core/test_*.c))
+ONLY_DOUBLE := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: double \*/' test/core/test_*.c))
+BOTH := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: both \*/' test/core/test_*.c))
+FLOAT := $(filter-out $(ONLY_DOUBLE),$(ALL))
+PROGRAMS := $(FLOAT:%=$(B)/checked/%) $(FLOAT:%=$(B)/release/%) $(patsubst %,$(B)/double/%,$(ONLY_DOUBLE) $(BOTH))
+
+.PHONY: all run
+.SECONDARY:
+all: $(PROGRAMS)
+run: $(PROGRAMS:%=%.log)
+
+define mode
+$(B)/$(1)/core-%.o: src/core/%.c $$(wildcard src/core/*.h)
+	@mkdir -p $$(@D)
+	$(CC) $(STD) $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(B)/$(1)/test_%: test/core/test_%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o)
+	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(CORE:%=$(B)/$(1)/core-%.o) $(LIBS)
+endef
+$(foreach m,checked release double,$(eval $(call mode,$(m))))
+
+# one line of outcome a program; what it printed only when it failed
+%.log: %
+	@if timeout 600 $< >$@ 2>&1; then echo "ok - $(patsubst $(B)/%,%,$<)"; \
+	else echo "not ok - $(patsubst $(B)/%,%,$<)"; sed 's/^/    /' $@ | tail -40; fi

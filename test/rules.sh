@@ -1,0 +1,62 @@
+#!/bin/sh
+# Rules of the tree that no compiler checks; one argument: which one.
+# Runs in the root of a tree that has been built.
+set -eu
+
+server_symbols() {
+    # what the core needs from outside must come from libc, libm, pthread or OpenBLAS
+    nm -g --defined-only src/core/*.o | awk 'NF == 3 { print $3 }' | sort -u >build/defined
+    nm -u src/core/*.o | awk 'NF == 2 { print $2 }' | sort -u >build/wanted
+    comm -13 build/defined build/wanted |
+        grep -vE '^(cblas_|openblas_|gotoblas_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cpu_|pthread_|__.*_chk)' |
+        while read -r symbol; do
+            if "$(pg_config --bindir)/postgres" --version >/dev/null &&
+                nm -D --defined-only "$(pg_config --bindir)/postgres" | grep -qE " $symbol\$"; then
+                echo "src/core uses $symbol of the server"
+            fi
+        done | tee build/found
+    [ ! -s build/found ]
+}
+
+server_headers() {
+    headers=$(pg_config --includedir-server)
+    status=0
+    for name in $(grep -hE '^#include +["<]' src/core/*.[ch] | sed 's/.*["<]\(.*\)[">].*/\1/' | sort -u); do
+        [ ! -e "src/core/$name" ] || continue
+        if [ -e "$headers/$name" ]; then
+            echo "src/core includes $name of the server"
+            status=1
+        fi
+    done
+    return $status
+}
+
+versions() {
+    version=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
+    [ -n "$version" ] || { echo "no version in perfmodel.control"; return 1; }
+    others=$(sed -n 's/^ *"version": "\(.*\)".*/\1/p' META.json | grep -vxF -e "$version" -e 1.0.0 || true)
+    [ -z "$others" ] || { echo "META.json has version $others, perfmodel.control $version"; return 1; }
+    [ ! -e CHANGELOG.md ] || grep -qF "$version" CHANGELOG.md ||
+        { echo "CHANGELOG.md does not mention $version"; return 1; }
+}
+
+portable() {
+    ! grep -nE -e '-march=|-mtune=|-mavx|-Ofast|-ffast-math|-ffinite-math' Makefile test/core.mk | grep -v '#'
+}
+
+lengths() {
+    long=$(for f in src/*/*.c; do
+        # a table of data ends in "};" and may be as long as it is
+        awk -v f="$f" '/^\{/ { s = NR } /^\}$/ { if (s && NR - s > 120) print f ":" s ": " NR - s " lines"; s = 0 }' "$f"
+    done)
+    [ -z "$long" ] || { echo "$long"; return 1; }
+}
+
+scripts() {
+    for f in .ci/run demo/*.sh test/*.sh bench/*.sh; do
+        [ ! -e "$f" ] || sh -n "$f"
+    done
+}
+
+mkdir -p build
+"$1"
