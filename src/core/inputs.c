@@ -135,20 +135,34 @@ fit_names(pm_codec *c, const pm_dataset *d, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* Give a type the next row. */
+static bool
+learn_type(pm_codec *c, int type, pm_arena *a)
+{
+	char		buf[64];
+	const char *name = pm_type_name(type, buf);
+
+	c->types[c->n_types] = pm_strdup(a, name, strlen(name));
+	c->type_row[type] = c->n_types++;
+	return c->types[c->type_row[type]] != NULL;
+}
+
 static pm_code
 fit_types(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
 {
 	c->type_row = PM_NEW(a, int32_t, pm_type_count());
-	if (!c->type_row)
+	c->types = PM_NEW(a, const char *, pm_type_count() + 1);
+	if (!c->type_row || !c->types)
 		return pm_no_memory(st, a);
+	c->types[0] = "";
 	c->n_types = 1;
 	for (int s = 0; s < d->n; s++)
 		for (int i = 0; i < tokens[s].n; i++)
 		{
 			int			type = tokens[s].type[i];
 
-			if (c->type_row[type] == 0 && type != PM_OP_UNKNOWN)
-				c->type_row[type] = c->n_types++;
+			if (c->type_row[type] == 0 && type != PM_OP_UNKNOWN && !learn_type(c, type, a))
+				return pm_no_memory(st, a);
 		}
 	return PM_OK;
 }
@@ -273,25 +287,11 @@ load_names(const char ***names, int *n, pm_reader *r, pm_arena *a, pm_status *st
 	return PM_OK;
 }
 
-/* Names of the types in the order of their rows; entry 0 is unused. */
-static void
-save_types(const pm_codec *c, pm_buffer *b)
-{
-	char		buf[64];
-
-	pm_put_u32(b, c->n_types);
-	for (int row = 1; row < c->n_types; row++)
-		for (int type = 0; type < pm_type_count(); type++)
-			if (c->type_row[type] == row)
-				pm_put_text(b, pm_type_name(type, buf));
-}
-
-/* A type that this library no longer knows keeps its row; nothing maps to it. */
+/* A type that this library no longer knows keeps its row and its name; nothing maps to it. */
 static pm_code
 load_types(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	const char **names;
-	pm_code		rc = load_names(&names, &c->n_types, r, a, st);
+	pm_code		rc = load_names(&c->types, &c->n_types, r, a, st);
 
 	if (rc != PM_OK)
 		return rc;
@@ -300,7 +300,7 @@ load_types(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	for (int row = 1; row < c->n_types; row++)
 	{
-		int			type = pm_type_find(names[row]);
+		int			type = pm_type_find(c->types[row]);
 
 		if (type >= 0)
 			c->type_row[type] = row;
@@ -311,7 +311,7 @@ load_types(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st)
 void
 pm_codec_save(const pm_codec *c, pm_buffer *b)
 {
-	save_types(c, b);
+	save_names(c->types, c->n_types, b);
 	save_names(c->frameworks, c->n_frameworks, b);
 	pm_put_u32(b, c->usual_framework);
 	save_names(c->gpus, c->n_gpus, b);

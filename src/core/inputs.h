@@ -22,6 +22,7 @@ typedef struct pm_scale
 typedef struct pm_codec
 {
 	int			n_types;		/* including row 0 */
+	const char **types;			/* [n_types], [0] is "" */
 	int32_t    *type_row;		/* [pm_type_count()] */
 	int			n_frameworks;
 	const char **frameworks;	/* [n_frameworks], [0] is "" */

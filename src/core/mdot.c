@@ -20,7 +20,7 @@ enum
 static const pm_option options[N_OPTIONS] = {
 	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the sequence Transformer"},
 	[OPT_HEADS] = {"heads", PM_OPT_INT, 4, 1, 16, NULL, "attention heads; must divide d_model"},
-	[OPT_LAYERS] = {"layers", PM_OPT_INT, 2, 0, PM_MDOT_MAX_LAYERS, NULL, "layers of the sequence Transformer"},
+	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, PM_MDOT_MAX_LAYERS, NULL, "layers of the sequence Transformer"},
 	[OPT_D_OPERATOR] = {"d_operator", PM_OPT_INT, 32, 8, 256, NULL, "width of the operator encoder; a multiple of 4"},
 	[OPT_OPERATOR_LAYERS] = {"operator_layers", PM_OPT_INT, 1, 0, PM_MDOT_MAX_LAYERS, NULL,
 	"layers of the operator encoder; 0: dimensions are concatenated only"},
@@ -36,7 +36,7 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_HEAD_DROPOUT] = {"head_dropout", PM_OPT_REAL, 0, 0, 0.9, NULL, "of units inside the operator head"},
 	[OPT_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL,
 	"probability of hiding an operator's type or the framework in training"},
-	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 120, 1, 100000, NULL, "passes over the training rows, at the most"},
+	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
 	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
 	"stop after this many epochs without a better validation error; 0: never"},
 	[OPT_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, 1024, NULL, "training rows a step"},

@@ -158,10 +158,25 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 		s /= d;
 		sh /= d;
 		for (int j = 0; j < d; j++)
-		{
-			dg[j] += dyi[j] * hi[j];
-			db[j] += dyi[j];
 			dxi[j] += rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
+	}
+	/* gain and shift in columns, so that their sums stay in registers */
+	for (int from = 0; from < d; from += 16)
+	{
+		int			n = d - from < 16 ? d - from : 16;
+		pm_real		sum_g[16] = {0};
+		pm_real		sum_b[16] = {0};
+
+		for (int i = 0; i < r; i++)
+			for (int j = 0; j < n; j++)
+			{
+				sum_g[j] += dy[(size_t) i * d + from + j] * xhat[(size_t) i * d + from + j];
+				sum_b[j] += dy[(size_t) i * d + from + j];
+			}
+		for (int j = 0; j < n; j++)
+		{
+			dg[from + j] += sum_g[j];
+			db[from + j] += sum_b[j];
 		}
 	}
 }
