@@ -1,0 +1,257 @@
+/*
+ * test_metrics.c - measures of error by hand, families of models, folds.
+ */
+#include "check.h"
+#include "make_graph.h"
+
+#include "../../src/core/metrics.h"
+
+static pm_arena arena;
+
+static void
+test_measures(void)
+{
+	const double measured[] = {10, 20, 40, 100, 1};
+	const double predicted[] = {11, 18, 40, 150, 0.8};
+	double		scratch[5];
+	pm_metrics	m;
+
+	/* errors 1 -2 0 50 -0.2; relative 0.1 -0.1 0 0.5 -0.2 */
+	pm_metrics_compute(measured, predicted, 5, scratch, &m);
+	CHECK_EQ(m.n, 5);
+	CHECK_NEAR(m.mape, 0.18, 1e-12);
+	CHECK_NEAR(m.median_ape, 0.1, 1e-12);
+	/* percentile_cont(0.9) of 0 0.1 0.1 0.2 0.5: 0.2 + 0.6 * 0.3 */
+	CHECK_NEAR(m.p90_ape, 0.38, 1e-12);
+	CHECK_NEAR(m.mae_ms, 53.2 / 5, 1e-12);
+	CHECK_NEAR(m.rmse_ms, sqrt(2505.04 / 5), 1e-12);
+	CHECK_NEAR(m.within_10, 0.6, 1e-12);
+	CHECK_NEAR(m.bias, 0.06, 1e-12);
+	/* even number: the median lies between two; 0.9 * 3 = 2.7 */
+	pm_metrics_compute(measured, predicted, 4, scratch, &m);
+	CHECK_NEAR(m.median_ape, 0.1, 1e-12);
+	CHECK_NEAR(m.p90_ape, 0.1 + 0.7 * 0.4, 1e-12);
+	pm_metrics_compute(measured + 2, predicted + 2, 2, scratch, &m);
+	CHECK_NEAR(m.median_ape, 0.25, 1e-12);
+	CHECK_NEAR(m.p90_ape, 0.45, 1e-12);
+	pm_metrics_compute(measured + 4, predicted + 4, 1, scratch, &m);
+	CHECK_NEAR(m.median_ape, 0.2, 1e-12);
+	CHECK_NEAR(m.p90_ape, 0.2, 1e-12);
+	CHECK_NEAR(m.bias, -0.2, 1e-12);
+	CHECK_EQ(m.within_10, 0);
+	pm_metrics_compute(measured, measured, 5, scratch, &m);
+	CHECK(m.mape == 0 && m.p90_ape == 0 && m.mae_ms == 0 && m.rmse_ms == 0 && m.within_10 == 1 && m.bias == 0);
+}
+
+static void
+check_family(const char *model, const char *family)
+{
+	char		buf[64];
+
+	pm_family(model, buf, sizeof(buf));
+	check_report(strcmp(buf, family) == 0, __FILE__, __LINE__, model);
+}
+
+static void
+test_family(void)
+{
+	char		buf[4];
+	char		two[2];
+
+	check_family("resnet50", "resnet");
+	check_family("tf_efficientnet_b0", "efficientnet");
+	check_family("ens_adv_inception_resnet_v2", "inception");
+	check_family("regnetx_002", "regnetx");
+	check_family("vit_base_patch16_224", "vit");
+	check_family("gluon_resnet50_v1b", "resnet");
+	check_family("tv_densenet121", "densenet");
+	check_family("ssl_resnext50_32x4d", "resnext");
+	check_family("swsl_resnet18", "resnet");
+	check_family("ig_resnext101_32x8d", "resnext");
+	check_family("adv_inception_v3", "inception");
+	check_family("legacy_seresnet18", "seresnet");
+	check_family("tf_adv_gluon_x1", "x");
+	check_family("ResNet-50", "resnet");
+	check_family("igloo", "igloo");		/* a prefix ends in _ */
+	check_family("tf_", "");
+	check_family("", "");
+	check_family("50resnet", "");
+	pm_family("densenet", buf, sizeof(buf));
+	CHECK(strcmp(buf, "den") == 0);
+	pm_family("densenet", two, sizeof(two));
+	CHECK(strcmp(two, "d") == 0);
+}
+
+static void
+test_split_names(void)
+{
+	for (int i = 0; i < PM_N_SPLITS; i++)
+		CHECK_EQ(pm_split_parse(pm_split_name[i]), i);
+	CHECK_EQ(pm_split_parse("structure"), PM_SPLIT_STRUCTURE);
+	CHECK_EQ(pm_split_parse("random"), -1);
+	CHECK_EQ(pm_split_parse(""), -1);
+}
+
+/* ---------- folds ---------- */
+
+static double
+any_time(const pm_tokens *t)
+{
+	return t->total_roofline_us / 1000;
+}
+
+/* Rows of a data set, alternating between two gpus and a second copy of each graph under another name. */
+static pm_dataset
+rows(int networks, int batches)
+{
+	static pm_gpu second;
+	pm_dataset	d = make_dataset(networks, batches, true, any_time, &arena);
+
+	second = test_gpu;
+	second.name = "Second";
+	for (int i = 1; i < d.n; i += 2)
+		d.samples[i].query.gpu = &second;
+	for (int i = 0; i < d.n; i += 3)
+	{
+		pm_graph   *twin = PM_NEW(&arena, pm_graph, 1);
+
+		*twin = *d.samples[i].query.graph;
+		twin->name = twin->model = "twin";
+		d.samples[i].query.graph = twin;
+	}
+	return d;
+}
+
+static const char *
+group_name(pm_split split, const pm_sample *s, char *buf)
+{
+	if (split == PM_SPLIT_STRUCTURE)
+		snprintf(buf, 64, "%llx", (unsigned long long) s->query.graph->structure);
+	else if (split == PM_SPLIT_FAMILY)
+		pm_family(s->query.graph->model, buf, 64);
+	else
+		snprintf(buf, 64, "%s", s->query.gpu->name);
+	return buf;
+}
+
+/* Every row is in a fold, folds are not empty, no group lies in two. Returns the number of folds. */
+static int
+check_folds(pm_split split, int folds, uint64_t seed, const pm_dataset *d, int *fold_of)
+{
+	int			n_folds = -1;
+	int			torn = 0;
+
+	CHECK_EQ(pm_split_assign(split, folds, seed, d, &arena, fold_of, &n_folds, NULL), PM_OK);
+	for (int f = 0; f < n_folds; f++)
+	{
+		int			size = 0;
+
+		for (int i = 0; i < d->n; i++)
+			size += fold_of[i] == f;
+		CHECK(size > 0);
+	}
+	for (int i = 0; i < d->n; i++)
+	{
+		CHECK(fold_of[i] >= 0 && fold_of[i] < n_folds);
+		for (int j = 0; j < i; j++)
+		{
+			char		a[64], b[64];
+
+			torn += fold_of[i] != fold_of[j] &&
+				strcmp(group_name(split, &d->samples[i], a), group_name(split, &d->samples[j], b)) == 0;
+		}
+	}
+	CHECK_EQ(torn, 0);
+	return n_folds;
+}
+
+static void
+test_folds(void)
+{
+	pm_dataset	d = rows(20, 3);
+	int			fold[60];
+	int			again[60];
+	int			other[60];
+	int			size[5] = {0};
+
+	CHECK_EQ(check_folds(PM_SPLIT_STRUCTURE, 5, 1, &d, fold), 5);
+	for (int i = 0; i < d.n; i++)
+		size[fold[i]]++;
+	for (int f = 0; f < 5; f++)
+		CHECK_EQ(size[f], 12);	/* 20 structures of 3 rows */
+	check_folds(PM_SPLIT_STRUCTURE, 5, 1, &d, again);
+	check_folds(PM_SPLIT_STRUCTURE, 5, 2, &d, other);
+	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
+	CHECK(memcmp(fold, other, sizeof(fold)) != 0);
+	CHECK_EQ(check_folds(PM_SPLIT_STRUCTURE, 20, 1, &d, fold), 20);
+	CHECK_EQ(check_folds(PM_SPLIT_FAMILY, 4, 1, &d, fold), 4);
+	check_folds(PM_SPLIT_FAMILY, 4, 1, &d, again);
+	check_folds(PM_SPLIT_FAMILY, 4, 9, &d, other);
+	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
+	CHECK(memcmp(fold, other, sizeof(fold)) != 0);
+	CHECK_EQ(check_folds(PM_SPLIT_GPU, 0, 1, &d, fold), 2);
+	CHECK_EQ(check_folds(PM_SPLIT_GPU, 7, 1, &d, again), 2);
+	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
+	/* the order of the rows does not decide */
+	for (int i = 0; i < d.n / 2; i++)
+	{
+		pm_sample	s = d.samples[i];
+
+		d.samples[i] = d.samples[d.n - 1 - i];
+		d.samples[d.n - 1 - i] = s;
+	}
+	check_folds(PM_SPLIT_STRUCTURE, 5, 1, &d, fold);
+	check_folds(PM_SPLIT_STRUCTURE, 5, 1, &d, again);
+	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
+}
+
+static void
+test_batch_split(void)
+{
+	pm_dataset	d = rows(4, 5);		/* batches 2 4 8 16 32 */
+	int			fold[20];
+	int			n_folds = -1;
+
+	CHECK_EQ(pm_split_assign(PM_SPLIT_BATCH, 5, 1, &d, &arena, fold, &n_folds, NULL), PM_OK);
+	CHECK_EQ(n_folds, 1);
+	for (int i = 0; i < d.n; i++)
+		CHECK_EQ(fold[i], d.samples[i].query.batch > 8 ? 0 : -1);
+}
+
+static void
+test_too_few(void)
+{
+	pm_dataset	d = rows(3, 2);
+	pm_dataset	one = {.n = 1, .samples = d.samples};
+	pm_dataset	none = {.n = 0, .samples = d.samples};
+	int			fold[6];
+	int			n_folds;
+	pm_status	st;
+
+	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 4, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "split \"structure\" with 4 folds needs at least that many groups, and there are 3");
+	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 3, 1, &d, &arena, fold, &n_folds, &st), PM_OK);
+	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 1, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_OPTION);
+	CHECK_EQ(pm_split_assign(PM_SPLIT_FAMILY, 0, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_OPTION);
+	CHECK_EQ(pm_split_assign(PM_SPLIT_FAMILY, 2, 1, &one, &arena, fold, &n_folds, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "there is 1");
+	CHECK_EQ(pm_split_assign(PM_SPLIT_GPU, 0, 1, &one, &arena, fold, &n_folds, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_split_assign(PM_SPLIT_BATCH, 0, 1, &one, &arena, fold, &n_folds, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "different batch sizes");
+	for (int split = 0; split < PM_N_SPLITS; split++)
+		CHECK_EQ(pm_split_assign((pm_split) split, 2, 1, &none, &arena, fold, &n_folds, &st), PM_ERR_DATA);
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_measures();
+	test_family();
+	test_split_names();
+	test_folds();
+	test_batch_split();
+	test_too_few();
+	pm_arena_release(&arena);
+	return check_done("metrics");
+}

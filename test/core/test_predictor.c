@@ -1,0 +1,528 @@
+/*
+ * test_predictor.c - options, what fit() refuses, and the stored form: every
+ * kind comes back bit by bit, and nothing damaged gets in.
+ */
+#include "check.h"
+#include "make_graph.h"
+
+static pm_arena arena;
+
+static const char *const kind_names[] = {"mdot", "roofline", "linear"};
+
+#define N_KINDS 3
+
+/* ---------- options ---------- */
+
+static pm_code
+set(const char *kind, pm_setting s, pm_options *o, pm_status *st)
+{
+	memset(st, 0, sizeof(*st));
+	return pm_options_set(pm_kind_find(kind), &s, 1, o, st);
+}
+
+#define NUMBER(n, v) ((pm_setting) {.name = (n), .number = (v)})
+#define TEXT(n, v) ((pm_setting) {.name = (n), .text = (v)})
+#define BOOLEAN(n, v) ((pm_setting) {.name = (n), .number = (v), .is_bool = true})
+
+static void
+test_kinds_listed(void)
+{
+	for (int i = 0; i < N_KINDS; i++)
+	{
+		const pm_kind *k = pm_kind_find(kind_names[i]);
+
+		CHECK(k != NULL && strcmp(k->name, kind_names[i]) == 0);
+		CHECK(k == pm_kind_at(i));
+		CHECK(k->n_options <= PM_MAX_OPTIONS && k->min_samples >= 1 && pm_option_find(k, "seed") >= 0);
+	}
+	CHECK(pm_kind_find("oracle") == NULL && pm_kind_find("") == NULL);
+	CHECK(pm_kind_at(N_KINDS) == NULL && pm_kind_at(-1) == NULL);
+}
+
+/* Defaults lie in their own ranges, print and read back. */
+static void
+test_defaults(void)
+{
+	for (int i = 0; i < N_KINDS; i++)
+	{
+		const pm_kind *k = pm_kind_at(i);
+		pm_options	o;
+		pm_status	st;
+
+		CHECK_EQ(pm_options_set(k, NULL, 0, &o, &st), PM_OK);
+		for (int j = 0; j < k->n_options; j++)
+		{
+			const pm_option *def = &k->options[j];
+			pm_options	back;
+			char		text[64];
+
+			CHECK(def->initial >= def->min && def->initial <= def->max && def->help != NULL);
+			CHECK_EQ(o.value[j], def->initial);
+			CHECK_EQ(pm_option_find(k, def->name), j);
+			CHECK_EQ(pm_option_value(k, &o, def->name), def->initial);
+			pm_option_print(def, def->initial, text, sizeof(text));
+			if (def->type == PM_OPT_CHOICE)
+				CHECK_EQ(set(k->name, TEXT(def->name, text), &back, &st), PM_OK);
+			else if (def->type == PM_OPT_BOOL)
+				CHECK_EQ(set(k->name, BOOLEAN(def->name, strcmp(text, "true") == 0), &back, &st), PM_OK);
+			else
+				CHECK_EQ(set(k->name, NUMBER(def->name, atof(text)), &back, &st), PM_OK);
+			CHECK_EQ(back.value[j], def->initial);
+		}
+		CHECK(isnan(pm_option_value(k, &o, "no such option")));
+		CHECK_EQ(pm_option_find(k, "no such option"), -1);
+	}
+}
+
+static void
+test_options(void)
+{
+	const pm_kind *mdot = pm_kind_find("mdot");
+	pm_setting	several[] = {NUMBER("epochs", 7), TEXT("loss", "mse_raw"), BOOLEAN("merge", 0), NUMBER("dropout", 0.25)};
+	pm_options	o;
+	pm_status	st;
+	char		text[64];
+
+	CHECK_EQ(pm_options_set(mdot, several, 4, &o, &st), PM_OK);
+	CHECK_EQ(pm_option_value(mdot, &o, "epochs"), 7);
+	CHECK_EQ(pm_option_value(mdot, &o, "loss"), 2);
+	CHECK_EQ(pm_option_value(mdot, &o, "merge"), 0);
+	CHECK_EQ(pm_option_value(mdot, &o, "dropout"), 0.25);
+	CHECK(!pm_predictor_merges(mdot, &o));
+	pm_option_print(&mdot->options[pm_option_find(mdot, "loss")], 2, text, sizeof(text));
+	CHECK(strcmp(text, "mse_raw") == 0);
+	pm_option_print(&mdot->options[pm_option_find(mdot, "merge")], 0, text, sizeof(text));
+	CHECK(strcmp(text, "false") == 0);
+	pm_option_print(&mdot->options[pm_option_find(mdot, "dropout")], 0.25, text, sizeof(text));
+	CHECK(strcmp(text, "0.25") == 0);
+	CHECK_EQ(pm_options_set(pm_kind_find("linear"), NULL, 0, &o, &st), PM_OK);
+	CHECK(pm_predictor_merges(pm_kind_find("linear"), &o));
+}
+
+static void
+refuse(const char *kind, pm_setting s, const char *message)
+{
+	pm_options	o;
+	pm_status	st;
+
+	CHECK_EQ(set(kind, s, &o, &st), PM_ERR_OPTION);
+	CHECK_HAS(st.message, message);
+}
+
+static void
+test_refused_options(void)
+{
+	const pm_kind *mdot = pm_kind_find("mdot");
+	pm_options	o;
+	pm_status	st;
+	char		longer[1000];
+
+	CHECK_EQ(set("mdot", NUMBER("epoch", 7), &o, &st), PM_ERR_OPTION);
+	CHECK_HAS(st.message, "unknown option \"epoch\" for kind \"mdot\"");
+	for (int i = 0; i < mdot->n_options; i++)
+		CHECK_HAS(st.hint, mdot->options[i].name);
+	refuse("roofline", NUMBER("epochs", 7), "unknown option \"epochs\" for kind \"roofline\"");
+	memset(longer, 'x', sizeof(longer));
+	longer[999] = '\0';
+	refuse("mdot", NUMBER(longer, 7), "unknown option \"xxxx");
+	refuse("mdot", NUMBER("epochs", 0), "option \"epochs\" must be a whole number between 1 and 100000");
+	refuse("mdot", NUMBER("epochs", 100001), "\"epochs\" must be a whole number");
+	refuse("mdot", NUMBER("epochs", 1.5), "\"epochs\" must be a whole number");
+	refuse("mdot", NUMBER("epochs", NAN), "\"epochs\" must be a whole number");
+	refuse("mdot", NUMBER("epochs", INFINITY), "\"epochs\" must be a whole number");
+	refuse("mdot", TEXT("epochs", "7"), "\"epochs\" must be a whole number");
+	refuse("mdot", BOOLEAN("epochs", 1), "\"epochs\" must be a whole number");
+	refuse("mdot", NUMBER("dropout", -0.1), "option \"dropout\" must be a number between 0 and 0.9");
+	refuse("mdot", NUMBER("dropout", NAN), "\"dropout\" must be a number");
+	refuse("mdot", BOOLEAN("dropout", 0), "\"dropout\" must be a number");
+	refuse("mdot", NUMBER("merge", 1), "option \"merge\" must be true or false");
+	refuse("mdot", TEXT("merge", "true"), "\"merge\" must be true or false");
+	refuse("mdot", TEXT("loss", "mse"), "option \"loss\" must be one of log_huber|mape|mse_raw|mae_raw");
+	refuse("mdot", TEXT("loss", ""), "\"loss\" must be one of");
+	refuse("mdot", TEXT("loss", "mape|mse_raw"), "\"loss\" must be one of");
+	refuse("mdot", NUMBER("loss", 1), "\"loss\" must be one of");
+	refuse("mdot", NUMBER("heads", 5), "option \"heads\" must divide \"d_model\": 5 does not divide 64");
+	refuse("mdot", NUMBER("d_operator", 30), "\"d_operator\" must be a multiple of 4");
+	refuse("linear", NUMBER("ridge", 0), "\"ridge\" must be a number between 1e-09 and 1e+06");
+	CHECK_EQ(pm_options_set(mdot, &NUMBER("epochs", 0), 1, &o, NULL), PM_ERR_OPTION);
+	CHECK_EQ(pm_options_set(mdot, &NUMBER("epoch", 0), 1, &o, NULL), PM_ERR_OPTION);
+}
+
+/* ---------- what fit refuses ---------- */
+
+static double
+any_time(const pm_tokens *t)
+{
+	return 2 * t->total_roofline_us / 1000 + 1;
+}
+
+static void
+test_refused_rows(void)
+{
+	static const double bad[] = {0, -1, NAN, INFINITY, -INFINITY};
+	pm_dataset	d = make_dataset(4, 3, true, any_time, &arena);
+	pm_fit_report report;
+	pm_status	st;
+
+	for (int i = 0; i < N_KINDS; i++)
+	{
+		pm_predictor p = {.kind = pm_kind_at(i)};
+		pm_dataset	few = {.n = p.kind->min_samples - 1, .samples = d.samples};
+		char		counted[64];
+
+		CHECK(pm_options_set(p.kind, NULL, 0, &p.options, &st) == PM_OK);
+		CHECK_EQ(pm_predictor_fit(&p, &few, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
+		snprintf(counted, sizeof(counted), "at least %d profiles to learn from, and there are %d", few.n + 1, few.n);
+		CHECK_HAS(st.message, counted);
+		CHECK(isnan(report.valid_mape) && isnan(report.train_mape) && report.epochs == 0);
+		for (int b = 0; b < 5; b++)
+		{
+			double		good = d.samples[2].step_ms;
+
+			d.samples[2].step_ms = bad[b];
+			CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
+			CHECK_HAS(st.message, "profile 3 has a step_ms that is not positive and finite");
+			d.samples[2].step_ms = good;
+		}
+		d.samples[5].query.batch = 0;
+		CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_ERR_INPUT);
+		d.samples[5].query.batch = 16;
+	}
+}
+
+/* ---------- numbers in a byte buffer ---------- */
+
+static void
+test_buffer(void)
+{
+	const pm_real reals[] = {1.5, -2, 0};
+	pm_buffer	b = {.arena = &arena};
+	pm_reader	r;
+	pm_real		back[3];
+
+	pm_put_u32(&b, 0x01020304);
+	pm_put_f64(&b, -1.25e-300);
+	pm_put_text(&b, "text");
+	pm_put_reals(&b, reals, 3);
+	CHECK_EQ(b.len, 4 + 8 + 8 + 12);
+	CHECK(b.data[0] == 4 && b.data[1] == 3 && b.data[2] == 2 && b.data[3] == 1);
+	CHECK(b.data[20] == 0 && b.data[21] == 0 && b.data[22] == 0xc0 && b.data[23] == 0x3f);	/* 1.5f: 0x3fc00000 */
+	r = (pm_reader) {.data = b.data, .len = b.len};
+	CHECK_EQ(pm_get_u32(&r, UINT32_MAX), 0x01020304);
+	CHECK_EQ(pm_get_f64(&r), -1.25e-300);
+	CHECK(strcmp(pm_get_text(&r, &arena), "text") == 0);
+	pm_get_reals(&r, back, 3);
+	CHECK(!r.failed && r.at == b.len && back[0] == reals[0] && back[1] == reals[1] && back[2] == reals[2]);
+	CHECK_EQ(pm_get_u32(&r, 1), 0);
+	CHECK(r.failed);
+	r = (pm_reader) {.data = b.data, .len = b.len};
+	CHECK_EQ(pm_get_u32(&r, 0x01020303), 0);	/* above its maximum */
+	CHECK(r.failed);
+	CHECK_EQ(pm_get_f64(&r), 0);		/* and failed stays failed */
+	CHECK(pm_get_text(&r, &arena) == NULL);
+	r = (pm_reader) {.data = b.data + 12, .len = 7};
+	CHECK(pm_get_text(&r, &arena) == NULL && r.failed);
+}
+
+/* ---------- the stored form ---------- */
+
+/* A predictor of each kind, small enough to be damaged in every byte. */
+static pm_predictor
+small_predictor(const char *kind, const pm_dataset *d, bool pooled)
+{
+	pm_setting	tiny[] = {
+		NUMBER("d_model", 8), NUMBER("heads", 2), NUMBER("layers", 1), NUMBER("d_operator", 8), NUMBER("hidden", 4),
+		NUMBER("epochs", 2), TEXT("head", pooled ? "pooled" : "additive")
+	};
+
+	return make_predictor(kind, tiny, strcmp(kind, "mdot") == 0 ? 7 : 0, d, &arena);
+}
+
+static void
+recompute_crc(uint8_t *data, size_t len)
+{
+	uint32_t	crc = pm_crc32c(data, len - 4);
+
+	for (int i = 0; i < 4; i++)
+		data[len - 4 + i] = (uint8_t) (crc >> (8 * i));
+}
+
+/* What load says of len bytes; they stand in a buffer of their own so that a sanitizer sees a step too far. */
+static pm_code
+load_copy(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st)
+{
+	uint8_t    *copy = malloc(len > 0 ? len : 1);
+	pm_code		rc;
+
+	if (copy == NULL)
+		abort();
+	if (len > 0)
+		memcpy(copy, data, len);
+	rc = pm_predictor_load(copy, len, a, p, st);
+	free(copy);
+	return rc;
+}
+
+static pm_code
+load_only(const uint8_t *data, size_t len, pm_status *st)
+{
+	pm_arena	a;
+	pm_predictor p;
+	pm_code		rc;
+
+	memset(st, 0, sizeof(*st));
+	pm_arena_init_malloc(&a);
+	rc = load_copy(data, len, &a, &p, st);
+	pm_arena_release(&a);
+	return rc;
+}
+
+static void
+check_round_trip(const pm_predictor *p, const pm_dataset *d, const uint8_t *data, size_t len)
+{
+	pm_predictor q;
+	uint8_t    *again;
+	size_t		again_len;
+	pm_status	st;
+
+	CHECK_EQ(load_copy(data, len, &arena, &q, &st), PM_OK);
+	CHECK(q.kind == p->kind);
+	CHECK(memcmp(&q.options, &p->options, sizeof(q.options)) == 0);
+	for (int i = 0; i < d->n; i++)
+	{
+		double		a = predict_row(p, &d->samples[i]);
+		double		b = predict_row(&q, &d->samples[i]);
+
+		CHECK(a > 0 && memcmp(&a, &b, sizeof(a)) == 0);
+	}
+	CHECK_EQ(pm_predictor_save(&q, &arena, &again, &again_len, &st), PM_OK);
+	CHECK(again_len == len && memcmp(again, data, len) == 0);
+}
+
+static void
+check_truncated(const uint8_t *data, size_t len)
+{
+	uint8_t    *copy = malloc(len + 8);
+	int			wrong = 0;
+	pm_status	st;
+
+	for (size_t n = 0; n < len; n++)
+	{
+		wrong += load_only(data, n, &st) != PM_ERR_FORMAT;
+		if (n < 16 || (n > 600 && n % 13 != 0))
+			continue;
+		/* cut short by someone who knows the checksum */
+		memcpy(copy, data, n);
+		recompute_crc(copy, n);
+		wrong += load_only(copy, n, &st) != PM_ERR_FORMAT;
+	}
+	CHECK_EQ(wrong, 0);
+	memcpy(copy, data, len);
+	memset(copy + len - 4, 0, 12);
+	for (size_t more = 1; more <= 8; more++)
+	{
+		recompute_crc(copy, len + more);
+		CHECK_EQ(load_only(copy, len + more, &st), PM_ERR_FORMAT);
+		CHECK_HAS(st.message, "wrong length");
+	}
+	free(copy);
+}
+
+/* One byte changed: refused. With its checksum put right: refused, or a predictor that answers soundly. */
+static void
+check_flipped(uint8_t *data, size_t len, const pm_sample *row)
+{
+	static const uint8_t flips[] = {0x01, 0x80, 0xff};
+	int			wrong = 0;
+	pm_status	st;
+
+	for (size_t at = 0; at < len; at += at < 600 ? 1 : 7)
+	{
+		for (int f = 0; f < 3; f++)
+		{
+			pm_arena	a;
+			pm_predictor p;
+			pm_code		rc;
+
+			data[at] ^= flips[f];
+			wrong += load_only(data, len, &st) != PM_ERR_FORMAT;
+			if (at < len - 4 && (at < 600 || at % 3 == 0))
+			{
+				recompute_crc(data, len);
+				pm_arena_init_malloc(&a);
+				rc = load_copy(data, len, &a, &p, &st);
+				wrong += rc != PM_OK && rc != PM_ERR_FORMAT && rc != PM_ERR_OPTION;
+				if (rc == PM_OK)
+				{
+					double		ms = predict_row(&p, row);
+
+					wrong += !isnan(ms) && !(ms > 0 && isfinite(ms));
+				}
+				pm_arena_release(&a);
+			}
+			data[at] ^= flips[f];
+			recompute_crc(data, len);
+		}
+	}
+	CHECK_EQ(wrong, 0);
+}
+
+static void
+check_messages(uint8_t *data, size_t len)
+{
+	pm_status	st;
+	uint8_t		last = data[len - 1];
+
+	CHECK_EQ(load_only(data, 0, &st), PM_ERR_FORMAT);
+	CHECK_HAS(st.message, "does not start with its magic number");
+	data[len - 1] ^= 1;
+	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+	CHECK_HAS(st.message, "checksum does not match");
+	data[len - 1] = last;
+	data[0] ^= 1;
+	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+	CHECK_HAS(st.message, "magic number");
+	data[0] ^= 1;
+	data[4] = 2;
+	recompute_crc(data, len);
+	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+	CHECK_HAS(st.message, "has format version 2, and this library reads version 1");
+	CHECK_HAS(st.hint, "train again");
+	data[4] = 1;
+	data[12] ^= 0x20;			/* "Mdot" */
+	recompute_crc(data, len);
+	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+	CHECK_HAS(st.message, "which this library does not know");
+	data[12] ^= 0x20;
+	recompute_crc(data, len);
+	CHECK_EQ(load_only(data, len, &st), PM_OK);
+}
+
+/* Put a float or double that is not a number over the last weight. */
+static void
+check_nan_weights(const char *kind, uint8_t *data, size_t len)
+{
+	bool		single = strcmp(kind, "mdot") == 0;
+	size_t		width = single ? 4 : 8;
+	const float bad[] = {NAN, INFINITY, -INFINITY};
+	uint8_t		kept[8];
+	pm_status	st;
+
+	memcpy(kept, data + len - 4 - width, width);
+	for (int i = 0; i < 3; i++)
+	{
+		double		wide = bad[i];
+
+		if (single)
+			memcpy(data + len - 4 - width, &bad[i], width);
+		else
+			memcpy(data + len - 4 - width, &wide, width);
+		recompute_crc(data, len);
+		CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+		CHECK_HAS(st.message, "damaged");
+	}
+	memcpy(data + len - 4 - width, kept, width);
+	recompute_crc(data, len);
+}
+
+/* An arena that refuses: PM_ERR_MEMORY, whatever it was for. */
+static void
+check_no_memory(const uint8_t *data, size_t len)
+{
+	pm_code		rc = PM_ERR_MEMORY;
+
+	for (size_t limit = 256; rc == PM_ERR_MEMORY && limit < ((size_t) 1 << 30); limit += 256)
+	{
+		pm_arena	a;
+		pm_predictor p;
+		pm_status	st;
+
+		pm_arena_init_malloc(&a);
+		a.limit = limit;
+		rc = pm_predictor_load(data, len, &a, &p, &st);
+		pm_arena_release(&a);
+	}
+	CHECK_EQ(rc, PM_OK);
+}
+
+static void
+test_stored(void)
+{
+	pm_dataset	d = make_dataset(4, 3, true, any_time, &arena);
+
+	for (int i = 0; i <= N_KINDS; i++)
+	{
+		const char *kind = kind_names[i % N_KINDS];
+		pm_predictor p = small_predictor(kind, &d, i == N_KINDS);
+		uint8_t    *data;
+		size_t		len;
+		pm_status	st;
+
+		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
+		CHECK(memcmp(data, "PMPR\1\0\0\0", 8) == 0);
+		check_round_trip(&p, &d, data, len);
+		check_messages(data, len);
+		check_nan_weights(kind, data, len);
+		check_no_memory(data, len);
+		check_truncated(data, len);
+		check_flipped(data, len, &d.samples[4]);
+		check_round_trip(&p, &d, data, len);
+	}
+}
+
+/* A stored "linear" with these options; the rest is right. */
+static pm_code
+load_with_options(int n, const char *name, double value, pm_predictor *p)
+{
+	pm_buffer	b = {.arena = &arena};
+	pm_status	st;
+
+	pm_put_u32(&b, UINT32_C(0x52504d50));
+	pm_put_u32(&b, 1);
+	pm_put_text(&b, "linear");
+	pm_put_u32(&b, n);
+	if (n > 0)
+	{
+		pm_put_text(&b, name);
+		pm_put_f64(&b, value);
+	}
+	for (int j = 0; j < 5; j++)
+		pm_put_f64(&b, 0.5);
+	pm_put_u32(&b, pm_crc32c(b.data, b.len));
+	return pm_predictor_load(b.data, b.len, &arena, p, &st);
+}
+
+static void
+test_stored_options(void)
+{
+	pm_predictor p;
+
+	/* written before the kind had a second option */
+	CHECK_EQ(load_with_options(1, "ridge", 0.5, &p), PM_OK);
+	CHECK_EQ(pm_option_value(p.kind, &p.options, "ridge"), 0.5);
+	CHECK_EQ(pm_option_value(p.kind, &p.options, "seed"), 42);
+	CHECK_EQ(load_with_options(0, "", 0, &p), PM_OK);
+	CHECK_EQ(load_with_options(1, "seed", 7, &p), PM_OK);
+	CHECK_EQ(load_with_options(1, "seed", 7.5, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "seed", -1, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "ridge", 1e7, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "ridge", NAN, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "of tomorrow", 1, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(49, "ridge", 1, &p), PM_ERR_FORMAT);
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_kinds_listed();
+	test_defaults();
+	test_options();
+	test_refused_options();
+	test_refused_rows();
+	test_buffer();
+	test_stored();
+	test_stored_options();
+	pm_arena_release(&arena);
+	return check_done("predictor");
+}
