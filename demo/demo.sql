@@ -29,14 +29,16 @@ FROM measured m JOIN perfmodel.graph g ON g.name = m.graph;
 SELECT gpu, dtype, count(*) AS measurements, count(DISTINCT graph_id) AS networks, min(batch) AS from_batch, max(batch) AS to_batch
 FROM perfmodel.profile GROUP BY gpu, dtype ORDER BY gpu, dtype;
 
--- One structure in six is kept from training; the same network under another name goes with it.
+-- One network in six is kept from training, with all its image sizes, and with whatever else has the same structure.
 CREATE TEMP TABLE split AS
-SELECT graph_id, ('x' || left(md5('demo' || structure), 7))::bit(28)::int % 6 = 0 AS unseen FROM perfmodel.graph;
+SELECT graph_id, bool_or(('x' || left(md5('demo' || model), 7))::bit(28)::int % 6 = 0) OVER (PARTITION BY structure) AS unseen
+FROM perfmodel.graph;
 -- Training sees at most 450 measurements, so that the demo stays short.
 CREATE TEMP TABLE seen AS
 SELECT profile_id FROM perfmodel.profile JOIN split USING (graph_id) WHERE NOT unseen ORDER BY md5(profile_id::text) LIMIT 450;
-SELECT (SELECT count(*) FROM seen) AS train_on, (SELECT count(DISTINCT graph_id) FROM split JOIN perfmodel.profile USING (graph_id) WHERE NOT unseen) AS networks_seen,
-       (SELECT count(DISTINCT graph_id) FROM split JOIN perfmodel.profile USING (graph_id) WHERE unseen) AS networks_unseen;
+SELECT (SELECT count(*) FROM seen) AS train_on, count(DISTINCT model) FILTER (WHERE NOT unseen) AS networks_seen,
+       count(DISTINCT model) FILTER (WHERE unseen) AS networks_unseen, count(*) FILTER (WHERE unseen) AS test_on
+FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) JOIN split USING (graph_id);
 
 \echo '== training MDOT inside the database'
 SET client_min_messages = notice;

@@ -78,6 +78,15 @@ rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines" test/rules.sh lengths
 rule "scripts parse" test/rules.sh scripts
 
+echo "== tools"
+if command -v python3 >/dev/null; then
+    as_user python3 -m unittest discover -v -s test/tools >"$work/tools.log" 2>&1 || true
+    grep -E '[.][.][.] |^(Ran|OK|FAILED)' "$work/tools.log" || cat "$work/tools.log"
+    count "$work/tools.log" '[.][.][.] ok$' '[.][.][.] (FAIL|ERROR)$|^ImportError|^ModuleNotFoundError'
+else
+    echo "skipped: no python3"
+fi
+
 server_tests "regression" ISOLATION= TAP_TESTS=
 server_tests "isolation" REGRESS= TAP_TESTS=
 server_tests "crash, replica, dump" REGRESS= ISOLATION= PROVE_FLAGS=-v

@@ -19,6 +19,7 @@
 
 #define N_BLOCKS 16				/* of parameters */
 #define MAX_RESTARTS 3
+#define STRIDE 64				/* rows predicted between two questions whether to stop */
 
 typedef struct trainer
 {
@@ -214,14 +215,27 @@ pm_net_predict(const pm_net *net, const pm_real *w, const int *index, int n, dou
 
 /* ---- epochs ---- */
 
-static void
-measure(trainer *t, const pm_real *w, const int *rows, int n, pm_fit_report *r)
+static bool
+wants_stop(const pm_hooks *hooks)
+{
+	return hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx);
+}
+
+/* Errors of w on rows[n]; asks every STRIDE rows whether to stop, and returns false when so. */
+static bool
+measure(trainer *t, const pm_real *w, const int *rows, int n, const pm_hooks *hooks, pm_fit_report *r)
 {
 	double		ape = 0,
 				ae = 0,
 				se = 0;
 
-	predict_rows(&t->pool, t->net, w, rows, n, t->predicted, t->workspace);
+	for (int from = 0; from < n; from += STRIDE)
+	{
+		predict_rows(&t->pool, t->net, w, rows + from, n - from < STRIDE ? n - from : STRIDE,
+					 t->predicted + from, t->workspace);
+		if (wants_stop(hooks))
+			return false;
+	}
 	for (int i = 0; i < n; i++)
 	{
 		double		truth = t->measured[rows[i]];
@@ -235,6 +249,7 @@ measure(trainer *t, const pm_real *w, const int *rows, int n, pm_fit_report *r)
 	r->valid_mape = n > 0 ? ape / n : NAN;
 	r->valid_mae_ms = n > 0 ? ae / n : NAN;
 	r->valid_rmse_ms = n > 0 ? sqrt(se / n) : NAN;
+	return true;
 }
 
 /* Go back to the best weights, forget the moments, and be more careful. */
@@ -278,7 +293,7 @@ run_epoch(trainer *t, int n_train, const pm_hooks *hooks, int *restarts, double 
 			pm_hint(st, "Lower the option \"learning_rate\".");
 			return PM_ERR_DIVERGED;
 		}
-		if (hooks && hooks->stop && hooks->stop(hooks->ctx))
+		if (wants_stop(hooks))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 	}
 	*loss /= samples > 0 ? samples : 1;
@@ -317,7 +332,8 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 		if (rc != PM_OK)
 			return rc;
 		report->epochs = epoch;
-		measure(t, judged, valid, n_valid, &now);
+		if (!measure(t, judged, valid, n_valid, hooks, &now))
+			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		/* the first epochs may predict what is not a number: anything is better */
 		if (n_valid == 0 || isnan(report->valid_mape) || now.valid_mape < report->valid_mape)
 		{
