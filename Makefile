@@ -76,7 +76,8 @@ PG_CPPFLAGS += -DPM_BLAS_SHARED
 endif
 endif
 
-PG_CPPFLAGS += -Isrc/core -DPM_VERSION=\"$(EXTVERSION)\"
+# the library does not say where it was built
+PG_CPPFLAGS += -Isrc/core -DPM_VERSION=\"$(EXTVERSION)\" -ffile-prefix-map=$(CURDIR)=.
 
 # No bitcode: the functions are too long to gain from being inlined by the JIT
 # compiler, and it would make clang a requirement of the build.

@@ -407,6 +407,8 @@ static const struct op_alias
 	{"aten::new_zeros", "ConstantOfShape"},
 	{"aten::new_ones", "ConstantOfShape"},
 	{"aten::fill", "ConstantOfShape"},
+	{"aten::zero", "ConstantOfShape"},
+	{"aten::scalar_tensor", "ConstantOfShape"},
 	{"aten::empty_like", "aten::empty"},
 	{"aten::new_empty_strided", "aten::new_empty"},
 	{"aten::mean", "ReduceMean"},

@@ -1,0 +1,17 @@
+#!/bin/sh
+# make bench: what perfmodel costs inside a server of its own: loading graphs,
+# training, predictions cold, warm and repeated, memory of a session.
+#
+# Prints a table and, with CSV=file, the same as CSV. Beside the numbers stand
+# the CPU, the kernels and the threads.  (bench/train.sh compares training with
+# PyTorch and needs no server.)
+set -eu
+. "$(dirname "$0")/../test/lib.sh"
+
+need_packages
+private_copy
+build_and_stage
+with_server sh bench/server.sh >"$work/bench.csv"
+echo
+column -s, -t "$work/bench.csv" 2>/dev/null || cat "$work/bench.csv"
+[ -z "${CSV:-}" ] || cp "$work/bench.csv" "$CSV"
