@@ -9,229 +9,14 @@
  * activations live in one workspace, laid out by lay_out(); the same function,
  * given no memory, tells how much is needed.
  */
-#include "mdot_net.h"
+#include "mdot_acts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
-#define EXPONENT_MAX	6.0		/* ... (data in cache), or 400 times slower */
-#define RESIDUAL_MAX	0.7		/* c: the pooled factor stays within [1/2, 2] */
-#define LEAK			0.01	/* gradient outside these ranges, so that nothing gets stuck */
-#define LAUNCH_US		5.0		/* scale of the launch time of one kernel */
-#define REST_US			100.0	/* scale of what a step costs beside its operators */
 #define HUBER_DELTA		0.2
 
-/* ---- parameters ---- */
-
-static size_t
-add_tensor(pm_mdot_net *net, const char *name, int layer, int rows, int cols, pm_mdot_init init)
-{
-	pm_mdot_tensor *t = &net->tensor[net->n_tensors++];
-
-	if (layer >= 0)
-		snprintf(t->name, sizeof(t->name), "%.16s.%d", name, layer);
-	else
-		snprintf(t->name, sizeof(t->name), "%s", name);
-	t->at = net->n_params;
-	t->rows = rows;
-	t->cols = cols;
-	t->init = init;
-	net->n_params += (size_t) rows * cols;
-	return t->at;
-}
-
-/*
- * branch: how the outputs of the two branches start.  Those of the sequence
- * start at zero: the network begins as a model of each operator alone, and
- * context has to earn its place.
- */
-static void
-add_encoder(pm_mdot_net *net, const char *prefix, int layer, const pm_encoder_shape *s, pm_mdot_init branch,
-			pm_encoder_params *p)
-{
-	char		name[16];
-
-#define ADD(field, rows, cols, init) \
-	(snprintf(name, sizeof(name), "%s_%s", prefix, #field), \
-	 p->field = add_tensor(net, name, layer, rows, cols, init))
-	ADD(ln1_g, 1, s->d, PM_INIT_ONE);
-	ADD(ln1_b, 1, s->d, PM_INIT_ZERO);
-	ADD(wqkv, s->d, 3 * s->d, PM_INIT_XAVIER);
-	ADD(bqkv, 1, 3 * s->d, PM_INIT_ZERO);
-	ADD(wo, s->d, s->d, branch);
-	ADD(bo, 1, s->d, PM_INIT_ZERO);
-	ADD(ln2_g, 1, s->d, PM_INIT_ONE);
-	ADD(ln2_b, 1, s->d, PM_INIT_ZERO);
-	ADD(w1, s->d, s->ff, PM_INIT_XAVIER);
-	ADD(b1, 1, s->ff, PM_INIT_ZERO);
-	ADD(w2, s->ff, s->d, branch);
-	ADD(b2, 1, s->d, PM_INIT_ZERO);
-	if (s->relations > 0)
-		ADD(bias, s->heads, s->relations, PM_INIT_ZERO);
-#undef ADD
-}
-
-static void
-add_operator_encoder(pm_mdot_net *net)
-{
-	int			k = net->c.d_op;
-
-	net->type = add_tensor(net, "type", -1, net->c.n_types, k, PM_INIT_TABLE);
-	net->dtype = add_tensor(net, "dtype", -1, PM_N_DTYPES, k, PM_INIT_TABLE);
-	net->layout = add_tensor(net, "layout", -1, PM_N_LAYOUTS, k, PM_INIT_TABLE);
-	net->framework = add_tensor(net, "framework", -1, net->c.n_frameworks, k, PM_INIT_TABLE);
-	net->tag = add_tensor(net, "tag", -1, 3, k, PM_INIT_ZERO);
-	net->wc1 = add_tensor(net, "wc1", -1, 2 * PM_N_SLOTS, k, PM_INIT_XAVIER);
-	net->bc1 = add_tensor(net, "bc1", -1, 1, k, PM_INIT_ZERO);
-	net->wc2 = add_tensor(net, "wc2", -1, k, k, PM_INIT_XAVIER);
-	net->bc2 = add_tensor(net, "bc2", -1, 1, k, PM_INIT_ZERO);
-	net->wl1 = add_tensor(net, "wl1", -1, PM_N_LOADS, k, PM_INIT_XAVIER);
-	net->bl1 = add_tensor(net, "bl1", -1, 1, k, PM_INIT_ZERO);
-	net->wl2 = add_tensor(net, "wl2", -1, k, k, PM_INIT_XAVIER);
-	net->bl2 = add_tensor(net, "bl2", -1, 1, k, PM_INIT_ZERO);
-	net->op_shape = (pm_encoder_shape) {.d = k, .heads = net->c.op_heads, .ff = 2 * k};
-	for (int l = 0; l < net->c.op_layers; l++)
-		add_encoder(net, "op", l, &net->op_shape, PM_INIT_XAVIER, &net->op[l]);
-	net->lnf_g = add_tensor(net, "lnf_g", -1, 1, k, PM_INIT_ONE);
-	net->lnf_b = add_tensor(net, "lnf_b", -1, 1, k, PM_INIT_ZERO);
-	net->wf = add_tensor(net, "wf", -1, 3 * k, net->c.d, PM_INIT_XAVIER);
-	net->bf = add_tensor(net, "bf", -1, 1, net->c.d, PM_INIT_ZERO);
-}
-
-static void
-add_heads(pm_mdot_net *net)
-{
-	int			d = net->c.d;
-	int			h = net->c.hidden;
-
-	net->wh = add_tensor(net, "wh", -1, d, 3 * h, PM_INIT_XAVIER);
-	net->bh = add_tensor(net, "bh", -1, 1, 3 * h, PM_INIT_ZERO);
-	net->wa = add_tensor(net, "wa", -1, h, 1, PM_INIT_ZERO);
-	net->ba = add_tensor(net, "ba", -1, 1, 1, PM_INIT_ZERO);
-	net->wm = add_tensor(net, "wm", -1, h, 1, PM_INIT_ZERO);
-	net->bm = add_tensor(net, "bm", -1, 1, 1, PM_INIT_ZERO);
-	net->wl = add_tensor(net, "wl", -1, h, 1, PM_INIT_ZERO);
-	net->bl = add_tensor(net, "bl", -1, 1, 1, PM_INIT_ZERO);
-	net->wq1 = add_tensor(net, "wq1", -1, d, h, PM_INIT_XAVIER);
-	net->bq1 = add_tensor(net, "bq1", -1, 1, h, PM_INIT_ZERO);
-	net->wq2 = add_tensor(net, "wq2", -1, h, 1, PM_INIT_ZERO);
-	net->bq2 = add_tensor(net, "bq2", -1, 1, 1, PM_INIT_ZERO);
-	net->wz1 = add_tensor(net, "wz1", -1, 3 * d, h, PM_INIT_XAVIER);
-	net->bz1 = add_tensor(net, "bz1", -1, 1, h, PM_INIT_ZERO);
-	net->wz2 = add_tensor(net, "wz2", -1, h, 1, PM_INIT_ZERO);
-	net->bz2 = add_tensor(net, "bz2", -1, 1, 1, PM_INIT_ZERO);
-	net->adapter = add_tensor(net, "adapter", -1, net->c.n_gpus, PM_N_CLASSES, PM_INIT_ZERO);
-}
-
-void
-pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c)
-{
-	int			d = c->d;
-
-	memset(net, 0, sizeof(*net));
-	net->c = *c;
-	net->raw_scale = net->log_sigma = 1;
-	add_operator_encoder(net);
-	net->wpos = add_tensor(net, "wpos", -1, PM_POSITION_DIM, d, PM_INIT_ZERO);
-	net->wj1 = add_tensor(net, "wj1", -1, PM_N_JOB, d, PM_INIT_XAVIER);
-	net->bj1 = add_tensor(net, "bj1", -1, 1, d, PM_INIT_ZERO);
-	net->wj2 = add_tensor(net, "wj2", -1, d, d, PM_INIT_XAVIER);
-	net->bj2 = add_tensor(net, "bj2", -1, 1, d, PM_INIT_ZERO);
-	net->seq_shape = (pm_encoder_shape) {.d = d, .heads = c->heads, .ff = 2 * d, .relations = PM_N_RELATIONS};
-	for (int l = 0; l < c->layers; l++)
-		add_encoder(net, "seq", l, &net->seq_shape, PM_INIT_ZERO, &net->seq[l]);
-	net->lnz_g = add_tensor(net, "lnz_g", -1, 1, d, PM_INIT_ONE);
-	net->lnz_b = add_tensor(net, "lnz_b", -1, 1, d, PM_INIT_ZERO);
-	add_heads(net);
-}
-
-void
-pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng)
-{
-	memset(w, 0, net->n_params * sizeof(pm_real));
-	for (int i = 0; i < net->n_tensors; i++)
-	{
-		const pm_mdot_tensor *t = &net->tensor[i];
-		size_t		n = (size_t) t->rows * t->cols;
-
-		if (t->init == PM_INIT_XAVIER)
-			pm_init_xavier(w + t->at, t->rows, t->cols, 1, rng);
-		for (size_t k = 0; k < n; k++)
-		{
-			if (t->init == PM_INIT_ONE)
-				w[t->at + k] = 1;
-			else if (t->init == PM_INIT_TABLE)
-				w[t->at + k] = (pm_real) (0.5 * (2 * pm_rng_uniform(rng) - 1));
-		}
-	}
-}
-
-void
-pm_mdot_net_decay(const pm_mdot_net *net, uint8_t *decay)
-{
-	memset(decay, 0, net->n_params);
-	for (int i = 0; i < net->n_tensors; i++)
-	{
-		const pm_mdot_tensor *t = &net->tensor[i];
-
-		/* matrices; not tables, biases, layer norms */
-		if (t->rows > 3 && t->init != PM_INIT_TABLE && t->at != net->adapter)
-			memset(decay + t->at, 1, (size_t) t->rows * t->cols);
-	}
-}
-
 /* ---- workspace ---- */
-
-typedef struct acts
-{
-	int			n;				/* samples */
-	int			ops;			/* operators of all samples */
-	int			rows;			/* ops + n */
-	pm_segment *seg;			/* [n] */
-	pm_segments segs;
-	pm_segments triples;
-	int32_t    *type;			/* [ops] embedding row in use, after hiding */
-	int32_t    *framework;		/* [n] */
-
-	/* operator encoder */
-	pm_real    *config;			/* [ops, 2 * PM_N_SLOTS] */
-	pm_real    *load;			/* [ops, PM_N_LOADS] */
-	pm_real    *c_pre, *c_act;	/* [ops, d_op] */
-	pm_real    *l_pre, *l_act;	/* [ops, d_op] */
-	pm_real    *x3;				/* [ops, 3, d_op] residual stream */
-	pm_encoder_acts op[PM_MDOT_MAX_LAYERS];
-	pm_real    *f, *f_xhat, *f_rstd;	/* [ops * 3, d_op], [ops * 3] */
-	pm_real    *o;				/* [ops, d] */
-
-	/* job token and sequence */
-	pm_real    *job;			/* [n, PM_N_JOB] */
-	pm_real    *j_pre, *j_act, *j;	/* [n, d] */
-	pm_real    *x;				/* [rows, d] residual stream */
-	pm_encoder_acts seq[PM_MDOT_MAX_LAYERS];
-	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
-
-	/* heads */
-	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, 3 * hidden] */
-	pm_real    *z0;				/* [n, d] job tokens */
-	pm_real    *q_pre, *q_act;	/* [n, hidden] */
-	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
-	int32_t    *top;			/* [n, d] row of the maximum */
-	pm_real    *p_pre, *p_act;	/* [n, hidden] */
-	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
-	double	   *da, *dm, *dl;	/* [ops] derivatives of t_us by the three outputs */
-	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */
-
-	/* backward */
-	pm_real    *dz;				/* [rows, d] */
-	pm_real    *dx;				/* [rows, d] */
-	pm_real    *d_ops;			/* [ops, d] */
-	pm_real    *dx3;			/* [ops, 3, d_op] */
-	pm_real    *wide;			/* [max(rows * 3 * max(d, hidden), 9 * ops * d_op)] */
-	pm_real    *small;			/* [n * (4d + 2 hidden + d_op)] */
-	pm_encoder_scratch scratch;
-} acts;
 
 typedef struct cursor
 {
@@ -272,7 +57,7 @@ lay_out_encoder(cursor *c, const pm_encoder_shape *s, size_t rows, size_t n_prob
 }
 
 static void
-lay_out_operators(cursor *c, const pm_mdot_net *net, acts *t)
+lay_out_operators(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		u = t->ops;
 	size_t		k = net->c.d_op;
@@ -294,7 +79,7 @@ lay_out_operators(cursor *c, const pm_mdot_net *net, acts *t)
 }
 
 static void
-lay_out_heads(cursor *c, const pm_mdot_net *net, acts *t)
+lay_out_heads(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		d = net->c.d;
 	size_t		h = net->c.hidden;
@@ -329,7 +114,7 @@ max_size(size_t a, size_t b)
 }
 
 static void
-lay_out_backward(cursor *c, const pm_mdot_net *net, acts *t)
+lay_out_backward(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		d = net->c.d;
 	size_t		k = net->c.d_op;
@@ -350,7 +135,7 @@ lay_out_backward(cursor *c, const pm_mdot_net *net, acts *t)
 
 /* tokens[i]: operators of sample i */
 static size_t
-lay_out(const pm_mdot_net *net, const int *tokens, int n, char *base, acts *t)
+lay_out(const pm_mdot_net *net, const int *tokens, int n, char *base, pm_mdot_acts *t)
 {
 	cursor		cur = {base, 0};
 	cursor	   *c = &cur;
@@ -391,7 +176,7 @@ lay_out(const pm_mdot_net *net, const int *tokens, int n, char *base, acts *t)
 size_t
 pm_mdot_workspace(const pm_mdot_net *net, const int *tokens, int n)
 {
-	acts		t;
+	pm_mdot_acts		t;
 
 	return lay_out(net, tokens, n, NULL, &t);
 }
@@ -405,7 +190,7 @@ hide(int32_t row, double probability, pm_rng *rng)
 }
 
 static void
-gather(const pm_mdot_data *data, const int *index, acts *t, pm_rng *rng)
+gather(const pm_mdot_data *data, const int *index, pm_mdot_acts *t, pm_rng *rng)
 {
 	double		p = data->net->c.unknown;
 	int			op = 0;
@@ -430,7 +215,7 @@ gather(const pm_mdot_data *data, const int *index, acts *t, pm_rng *rng)
 
 /* First row of x3: what the operator is, and under which settings it runs. */
 static void
-embed(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
+embed(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	int			k = net->c.d_op;
@@ -455,7 +240,7 @@ embed(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
 }
 
 static void
-embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const acts *t)
+embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	int			k = net->c.d_op;
@@ -483,7 +268,7 @@ embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const acts
 
 /* Row `dim` of x3 = gelu(in W1 + b1) W2 + b2 + tag */
 static void
-dimension(const pm_mdot_net *net, const pm_real *w, acts *t, int dim, const pm_real *in, int width,
+dimension(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t, int dim, const pm_real *in, int width,
 		  const size_t at[4], pm_real *pre, pm_real *act)
 {
 	int			k = net->c.d_op;
@@ -497,7 +282,7 @@ dimension(const pm_mdot_net *net, const pm_real *w, acts *t, int dim, const pm_r
 }
 
 static void
-dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, acts *t, int dim, const pm_real *in,
+dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, pm_mdot_acts *t, int dim, const pm_real *in,
 			   int width, const size_t at[4], const pm_real *pre, const pm_real *act)
 {
 	int			k = net->c.d_op;
@@ -516,7 +301,7 @@ dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, acts *t,
 }
 
 static void
-operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
+operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	const size_t config[4] = {net->wc1, net->bc1, net->wc2, net->bc2};
@@ -535,7 +320,7 @@ operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, a
 
 /* t->d_ops[ops, d] is the gradient of its output. */
 static void
-operator_encoder_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, acts *t)
+operator_encoder_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	const size_t config[4] = {net->wc1, net->bc1, net->wc2, net->bc2};
@@ -559,7 +344,7 @@ operator_encoder_back(const pm_mdot_data *data, const int *index, const pm_real 
 
 /* Job token first, then operators plus their positions. */
 static void
-assemble(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
+assemble(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	int			d = net->c.d;
@@ -583,7 +368,7 @@ assemble(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
 
 /* From t->dx to t->d_ops and the job token's weights. */
 static void
-assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, acts *t)
+assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	int			d = net->c.d;
@@ -605,340 +390,6 @@ assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_r
 	pm_linear_back(da, grad + net->wj2, grad + net->bj2, dj, t->j_act, w + net->wj2, t->n, d, d, false);
 	pm_mul(da, t->j_pre, t->n * d);
 	pm_linear_back(NULL, grad + net->wj1, grad + net->bj1, da, t->job, w + net->wj1, t->n, PM_N_JOB, d, false);
-}
-
-/* ---- heads ---- */
-
-/* Multiplicity-weighted mean and plain maximum over the operators of each sample, beside its job token. */
-static void
-pool(const pm_mdot_data *data, const int *index, acts *t)
-{
-	int			d = data->net->c.d;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		const pm_input *in = &data->inputs[index[i]];
-		const pm_real *z = t->z + (size_t) t->seg[i].start * d;
-		pm_real    *out = t->pool + (size_t) i * 3 * d;
-		int32_t    *top = t->top + (size_t) i * d;
-
-		memcpy(out, z, d * sizeof(pm_real));
-		memset(out + d, 0, d * sizeof(pm_real));
-		for (int j = 0; j < d; j++)
-			top[j] = 1;
-		for (int m = 0; m < in->n; m++)
-		{
-			const pm_real *zm = z + (size_t) (m + 1) * d;
-			pm_real		share = (pm_real) (in->copies[m] / in->skeleton->dag.n);
-
-			for (int j = 0; j < d; j++)
-			{
-				out[d + j] += share * zm[j];
-				if (zm[j] > z[(size_t) top[j] * d + j])
-					top[j] = m + 1;
-			}
-		}
-		for (int j = 0; j < d; j++)
-			out[2 * d + j] = z[(size_t) top[j] * d + j];
-	}
-}
-
-/* dpool[n, 3d] is spread over t->dz. */
-static void
-pool_back(const pm_mdot_data *data, const int *index, const pm_real *dpool, acts *t)
-{
-	int			d = data->net->c.d;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		const pm_input *in = &data->inputs[index[i]];
-		const pm_real *dp = dpool + (size_t) i * 3 * d;
-		pm_real    *dz = t->dz + (size_t) t->seg[i].start * d;
-
-		pm_add(dz, dp, d);
-		for (int m = 0; m < in->n; m++)
-		{
-			pm_real		share = (pm_real) (in->copies[m] / in->skeleton->dag.n);
-
-			for (int j = 0; j < d; j++)
-				dz[(size_t) (m + 1) * d + j] += share * dp[d + j];
-		}
-		for (int j = 0; j < d; j++)
-			dz[(size_t) t->top[(size_t) i * d + j] * d + j] += dp[2 * d + j];
-	}
-}
-
-/* x held to [low, high] but for a leak; *slope is the derivative. */
-static double
-leaky_clamp(double x, double low, double high, double *slope)
-{
-	double		held = x < low ? low : (x > high ? high : x);
-
-	*slope = held == x ? 1 : LEAK;
-	return held + LEAK * (x - held);
-}
-
-/* ln(1 + e^x), and its derivative */
-static double
-softplus(double x, double *slope)
-{
-	*slope = 1 / (1 + exp(-x));
-	return x > 30 ? x : log1p(exp(x));
-}
-
-static double
-dot(const pm_real *a, const pm_real *b, int n)
-{
-	double		s = 0;
-
-	for (int i = 0; i < n; i++)
-		s += (double) a[i] * b[i];
-	return s;
-}
-
-/*
- * t = (k^4 + l^4)^(1/4): the larger of device and launch time, smoothly.
- * k = compute * exp(a) + memory * exp(m), l = launches * softplus(l_raw).
- *
- * The design's k = max(compute, memory) * exp(a) has one factor for both, so
- * that an operator whose bytes set its roofline cannot grow with its FLOPs:
- * depthwise convolutions of large kernels, run without matrix units, were
- * predicted at half their time.
- */
-static void
-token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, acts *t, int op)
-{
-	int			hidden = net->c.hidden;
-	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
-	double		a_slope,
-				m_slope,
-				l_slope;
-	double		a = leaky_clamp(dot(h, w + net->wa, hidden) + w[net->ba] + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope);
-	double		b = leaky_clamp(dot(h + hidden, w + net->wm, hidden) + w[net->bm] + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope);
-	double		launch = softplus(dot(h + 2 * hidden, w + net->wl, hidden) + w[net->bl], &l_slope);
-	double		compute = in->compute_us[m] * exp(a);
-	double		memory = in->memory_us[m] * exp(b);
-	double		k = compute + memory;
-	double		l = LAUNCH_US * in->kernels[m] * launch;
-	double		time = pow(k * k * k * k + l * l * l * l, 0.25);
-	double		dk = time > 0 ? pow(k / time, 3) : 0;
-
-	t->k_us[op] = k;
-	t->l_us[op] = l;
-	t->t_us[op] = time;
-	t->da[op] = dk * compute * a_slope;
-	t->dm[op] = dk * memory * m_slope;
-	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
-}
-
-static void
-pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, acts *t)
-{
-	const pm_mdot_net *net = data->net;
-	int			hidden = net->c.hidden;
-
-	pool(data, index, t);
-	pm_linear(t->p_pre, t->pool, w + net->wz1, w + net->bz1, t->n, 3 * net->c.d, hidden);
-	pm_gelu(t->p_act, t->p_pre, t->n * hidden);
-	for (int i = 0; i < t->n; i++)
-	{
-		double		raw = dot(t->p_act + (size_t) i * hidden, w + net->wz2, hidden) + w[net->bz2];
-
-		if (net->c.head == PM_HEAD_POOLED)
-		{
-			t->c[i] = net->log_mean + net->log_sigma * raw;
-			t->c_slope[i] = net->log_sigma;
-		}
-		else
-			t->c[i] = leaky_clamp(raw, -RESIDUAL_MAX, RESIDUAL_MAX, &t->c_slope[i]);
-	}
-}
-
-/* dc[n] are the gradients of t->c */
-static void
-pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dc, acts *t)
-{
-	const pm_mdot_net *net = data->net;
-	int			hidden = net->c.hidden;
-	pm_real    *dact = t->small;
-	pm_real    *dpool = t->small + (size_t) t->n * hidden;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		pm_real		g = (pm_real) (dc[i] * t->c_slope[i]);
-
-		for (int j = 0; j < hidden; j++)
-		{
-			grad[net->wz2 + j] += g * t->p_act[(size_t) i * hidden + j];
-			dact[(size_t) i * hidden + j] = g * w[net->wz2 + j];
-		}
-		grad[net->bz2] += g;
-	}
-	pm_mul(dact, t->p_pre, t->n * hidden);
-	pm_linear_back(dpool, grad + net->wz1, grad + net->bz1, dact, t->pool, w + net->wz1, t->n, 3 * net->c.d,
-				   hidden, false);
-	pool_back(data, index, dpool, t);
-}
-
-/* What a step costs beside its operators, from the job token. */
-static void
-rest_forward(const pm_mdot_net *net, const pm_real *w, acts *t)
-{
-	int			d = net->c.d;
-	int			hidden = net->c.hidden;
-
-	for (int i = 0; i < t->n; i++)
-		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
-	pm_linear(t->q_pre, t->z0, w + net->wq1, w + net->bq1, t->n, d, hidden);
-	pm_gelu(t->q_act, t->q_pre, t->n * hidden);
-	for (int i = 0; i < t->n; i++)
-	{
-		double		raw = dot(t->q_act + (size_t) i * hidden, w + net->wq2, hidden) + w[net->bq2];
-
-		t->rest_us[i] = REST_US * softplus(raw, &t->rest_slope[i]);
-		t->rest_slope[i] *= REST_US;
-	}
-}
-
-static void
-rest_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, const double *dsum, acts *t)
-{
-	int			d = net->c.d;
-	int			hidden = net->c.hidden;
-	pm_real    *dact = t->small;
-	pm_real    *dz0 = t->small + (size_t) t->n * hidden;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		pm_real		g = (pm_real) (dsum[i] * t->rest_slope[i]);
-
-		for (int j = 0; j < hidden; j++)
-		{
-			grad[net->wq2 + j] += g * t->q_act[(size_t) i * hidden + j];
-			dact[(size_t) i * hidden + j] = g * w[net->wq2 + j];
-		}
-		grad[net->bq2] += g;
-	}
-	pm_mul(dact, t->q_pre, t->n * hidden);
-	pm_linear_back(dz0, grad + net->wq1, grad + net->bq1, dact, t->z0, w + net->wq1, t->n, d, hidden, false);
-	for (int i = 0; i < t->n; i++)
-		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
-}
-
-static void
-tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, acts *t)
-{
-	const pm_mdot_net *net = data->net;
-	int			h3 = 3 * net->c.hidden;
-	int			op = 0;
-
-	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, h3);
-	pm_gelu(t->h_act, t->h_pre, t->rows * h3);
-	if (rng != NULL)
-	{
-		/* the mask goes into the derivative too, and so into the backward pass */
-		pm_dropout_mask(t->h_mask, t->rows * h3, net->c.head_dropout, rng);
-		pm_mul(t->h_act, t->h_mask, t->rows * h3);
-		pm_mul(t->h_pre, t->h_mask, t->rows * h3);
-	}
-	for (int i = 0; i < t->n; i++)
-	{
-		const pm_input *in = &data->inputs[index[i]];
-
-		t->sum_us[i] = t->rest_us[i];
-		for (int m = 0; m < in->n; m++, op++)
-		{
-			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * h3, t, op);
-			t->sum_us[i] += in->copies[m] * t->t_us[op];
-		}
-	}
-}
-
-/* dsum[n] are the gradients of t->sum_us */
-static void
-tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, acts *t)
-{
-	const pm_mdot_net *net = data->net;
-	int			hidden = net->c.hidden;
-	int			h3 = 3 * hidden;
-	pm_real    *dh = t->wide;	/* [rows, 3 * hidden] */
-	int			op = 0;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		const pm_input *in = &data->inputs[index[i]];
-
-		memset(dh + (size_t) t->seg[i].start * h3, 0, h3 * sizeof(pm_real));
-		for (int m = 0; m < in->n; m++, op++)
-		{
-			size_t		row = (size_t) (t->seg[i].start + 1 + m) * h3;
-			pm_real		ga = (pm_real) (dsum[i] * in->copies[m] * t->da[op]);
-			pm_real		gm = (pm_real) (dsum[i] * in->copies[m] * t->dm[op]);
-			pm_real		gl = (pm_real) (dsum[i] * in->copies[m] * t->dl[op]);
-
-			for (int j = 0; j < hidden; j++)
-			{
-				grad[net->wa + j] += ga * t->h_act[row + j];
-				grad[net->wm + j] += gm * t->h_act[row + hidden + j];
-				grad[net->wl + j] += gl * t->h_act[row + 2 * hidden + j];
-				dh[row + j] = ga * w[net->wa + j];
-				dh[row + hidden + j] = gm * w[net->wm + j];
-				dh[row + 2 * hidden + j] = gl * w[net->wl + j];
-			}
-			grad[net->ba] += ga;
-			grad[net->bm] += gm;
-			grad[net->bl] += gl;
-			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] += ga + gm;
-		}
-	}
-	pm_mul(dh, t->h_pre, t->rows * h3);
-	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, h3, true);
-}
-
-/* predicted[n] in ms */
-static void
-heads_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, acts *t, double *predicted)
-{
-	const pm_mdot_net *net = data->net;
-	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
-
-	if (!additive || net->c.residual)
-		pooled_forward(data, index, w, t);
-	else
-		for (int i = 0; i < t->n; i++)
-			t->c[i] = 0;
-	if (additive)
-	{
-		rest_forward(net, w, t);
-		tokens_forward(data, index, w, rng, t);
-	}
-	for (int i = 0; i < t->n; i++)
-		predicted[i] = additive ? t->sum_us[i] * exp(t->c[i]) / 1000 : exp(t->c[i]);
-}
-
-/* dms[n]: gradients of predicted; overwritten. Fills t->dz. */
-static void
-heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *predicted,
-		   double *dms, acts *t)
-{
-	const pm_mdot_net *net = data->net;
-	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
-	double	   *dc = t->rest_us;	/* both are done with */
-	double	   *dsum = dms;
-
-	memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
-	for (int i = 0; i < t->n; i++)
-	{
-		dc[i] = dms[i] * predicted[i];
-		dsum[i] = dms[i] * exp(t->c[i]) / 1000;
-	}
-	if (!additive || net->c.residual)
-		pooled_back(data, index, w, grad, dc, t);
-	if (additive)
-	{
-		rest_back(net, w, grad, dsum, t);
-		tokens_back(data, index, w, grad, dsum, t);
-	}
 }
 
 /* ---- loss ---- */
@@ -974,7 +425,7 @@ sample_loss(const pm_mdot_net *net, double predicted, double truth, double *slop
 
 static void
 forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, double *predicted, pm_rng *rng,
-		char *workspace, acts *t)
+		char *workspace, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	int			tokens[256];
@@ -990,16 +441,16 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 		pm_encoder_forward(t->x, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, rng ? &drop : NULL,
 						   &t->seq[l], &t->scratch);
 	pm_layer_norm(t->z, t->z_xhat, t->z_rstd, t->x, w + net->lnz_g, w + net->lnz_b, t->rows, net->c.d);
-	heads_forward(data, index, w, rng, t, predicted);
+	pm_mdot_heads(data, index, w, rng, t, predicted);
 }
 
 static void
 backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *index, const double *predicted,
-		 double *dms, bool dropped, acts *t)
+		 double *dms, bool dropped, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 
-	heads_back(data, index, w, grad, predicted, dms, t);
+	pm_mdot_heads_back(data, index, w, grad, predicted, dms, t);
 	memset(t->dx, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
 	pm_layer_norm_back(t->dx, grad + net->lnz_g, grad + net->lnz_b, t->dz, t->z_xhat, t->z_rstd,
 					   w + net->lnz_g, t->rows, net->c.d);
@@ -1017,7 +468,7 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 	const pm_mdot_data *data = ctx;
 	double		dms[256];
 	double		loss = 0;
-	acts		t;
+	pm_mdot_acts		t;
 
 	forward(data, w, index, n, predicted, rng, workspace, &t);
 	for (int i = 0; i < n; i++)
@@ -1039,7 +490,7 @@ pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *works
 	bool		additive = data->net->c.head == PM_HEAD_ADDITIVE;
 	double		ms;
 	double		factor;
-	acts		t;
+	pm_mdot_acts		t;
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
 	/* A pooled head knows the step alone: share it out by roofline time, if there is any. */

@@ -1,0 +1,350 @@
+/*
+ * mdot_heads.c - from the sequence's output to milliseconds, and back.
+ *
+ * The additive head gives every operator a time, anchored at its roofline, and
+ * the step a rest; the pooled head gives one number for the step, or a factor
+ * on the sum.  predictor.md section 6.
+ */
+#include "mdot_acts.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
+#define EXPONENT_MAX	6.0		/* ... (data in cache), or 400 times slower */
+#define RESIDUAL_MAX	0.7		/* c: the pooled factor stays within [1/2, 2] */
+#define LEAK			0.01	/* gradient outside these ranges, so that nothing gets stuck */
+#define LAUNCH_US		5.0		/* scale of the launch time of one kernel */
+#define REST_US			100.0	/* scale of what a step costs beside its operators */
+
+/* Multiplicity-weighted mean and plain maximum over the operators of each sample, beside its job token. */
+static void
+pool(const pm_mdot_data *data, const int *index, pm_mdot_acts *t)
+{
+	int			d = data->net->c.d;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+		const pm_real *z = t->z + (size_t) t->seg[i].start * d;
+		pm_real    *out = t->pool + (size_t) i * 3 * d;
+		int32_t    *top = t->top + (size_t) i * d;
+
+		memcpy(out, z, d * sizeof(pm_real));
+		memset(out + d, 0, d * sizeof(pm_real));
+		for (int j = 0; j < d; j++)
+			top[j] = 1;
+		for (int m = 0; m < in->n; m++)
+		{
+			const pm_real *zm = z + (size_t) (m + 1) * d;
+			pm_real		share = (pm_real) (in->copies[m] / in->skeleton->dag.n);
+
+			for (int j = 0; j < d; j++)
+			{
+				out[d + j] += share * zm[j];
+				if (zm[j] > z[(size_t) top[j] * d + j])
+					top[j] = m + 1;
+			}
+		}
+		for (int j = 0; j < d; j++)
+			out[2 * d + j] = z[(size_t) top[j] * d + j];
+	}
+}
+
+/* dpool[n, 3d] is spread over t->dz. */
+static void
+pool_back(const pm_mdot_data *data, const int *index, const pm_real *dpool, pm_mdot_acts *t)
+{
+	int			d = data->net->c.d;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+		const pm_real *dp = dpool + (size_t) i * 3 * d;
+		pm_real    *dz = t->dz + (size_t) t->seg[i].start * d;
+
+		pm_add(dz, dp, d);
+		for (int m = 0; m < in->n; m++)
+		{
+			pm_real		share = (pm_real) (in->copies[m] / in->skeleton->dag.n);
+
+			for (int j = 0; j < d; j++)
+				dz[(size_t) (m + 1) * d + j] += share * dp[d + j];
+		}
+		for (int j = 0; j < d; j++)
+			dz[(size_t) t->top[(size_t) i * d + j] * d + j] += dp[2 * d + j];
+	}
+}
+
+/* x held to [low, high] but for a leak; *slope is the derivative. */
+static double
+leaky_clamp(double x, double low, double high, double *slope)
+{
+	double		held = x < low ? low : (x > high ? high : x);
+
+	*slope = held == x ? 1 : LEAK;
+	return held + LEAK * (x - held);
+}
+
+/* ln(1 + e^x), and its derivative */
+static double
+softplus(double x, double *slope)
+{
+	*slope = 1 / (1 + exp(-x));
+	return x > 30 ? x : log1p(exp(x));
+}
+
+static double
+dot(const pm_real *a, const pm_real *b, int n)
+{
+	double		s = 0;
+
+	for (int i = 0; i < n; i++)
+		s += (double) a[i] * b[i];
+	return s;
+}
+
+/*
+ * t = (k^4 + l^4)^(1/4): the larger of device and launch time, smoothly.
+ * k = compute * exp(a) + memory * exp(m), l = launches * softplus(l_raw).
+ *
+ * The design's k = max(compute, memory) * exp(a) has one factor for both, so
+ * that an operator whose bytes set its roofline cannot grow with its FLOPs:
+ * depthwise convolutions of large kernels, run without matrix units, were
+ * predicted at half their time.
+ */
+static void
+token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+{
+	int			hidden = net->c.hidden;
+	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
+	double		a_slope,
+				m_slope,
+				l_slope;
+	double		a = leaky_clamp(dot(h, w + net->wa, hidden) + w[net->ba] + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope);
+	double		b = leaky_clamp(dot(h + hidden, w + net->wm, hidden) + w[net->bm] + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope);
+	double		launch = softplus(dot(h + 2 * hidden, w + net->wl, hidden) + w[net->bl], &l_slope);
+	double		compute = in->compute_us[m] * exp(a);
+	double		memory = in->memory_us[m] * exp(b);
+	double		k = compute + memory;
+	double		l = LAUNCH_US * in->kernels[m] * launch;
+	double		time = pow(k * k * k * k + l * l * l * l, 0.25);
+	double		dk = time > 0 ? pow(k / time, 3) : 0;
+
+	t->k_us[op] = k;
+	t->l_us[op] = l;
+	t->t_us[op] = time;
+	t->da[op] = dk * compute * a_slope;
+	t->dm[op] = dk * memory * m_slope;
+	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
+}
+
+static void
+pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			hidden = net->c.hidden;
+
+	pool(data, index, t);
+	pm_linear(t->p_pre, t->pool, w + net->wz1, w + net->bz1, t->n, 3 * net->c.d, hidden);
+	pm_gelu(t->p_act, t->p_pre, t->n * hidden);
+	for (int i = 0; i < t->n; i++)
+	{
+		double		raw = dot(t->p_act + (size_t) i * hidden, w + net->wz2, hidden) + w[net->bz2];
+
+		if (net->c.head == PM_HEAD_POOLED)
+		{
+			t->c[i] = net->log_mean + net->log_sigma * raw;
+			t->c_slope[i] = net->log_sigma;
+		}
+		else
+			t->c[i] = leaky_clamp(raw, -RESIDUAL_MAX, RESIDUAL_MAX, &t->c_slope[i]);
+	}
+}
+
+/* dc[n] are the gradients of t->c */
+static void
+pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dc, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			hidden = net->c.hidden;
+	pm_real    *dact = t->small;
+	pm_real    *dpool = t->small + (size_t) t->n * hidden;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		pm_real		g = (pm_real) (dc[i] * t->c_slope[i]);
+
+		for (int j = 0; j < hidden; j++)
+		{
+			grad[net->wz2 + j] += g * t->p_act[(size_t) i * hidden + j];
+			dact[(size_t) i * hidden + j] = g * w[net->wz2 + j];
+		}
+		grad[net->bz2] += g;
+	}
+	pm_mul(dact, t->p_pre, t->n * hidden);
+	pm_linear_back(dpool, grad + net->wz1, grad + net->bz1, dact, t->pool, w + net->wz1, t->n, 3 * net->c.d,
+				   hidden, false);
+	pool_back(data, index, dpool, t);
+}
+
+/* What a step costs beside its operators, from the job token. */
+static void
+rest_forward(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t)
+{
+	int			d = net->c.d;
+	int			hidden = net->c.hidden;
+
+	for (int i = 0; i < t->n; i++)
+		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
+	pm_linear(t->q_pre, t->z0, w + net->wq1, w + net->bq1, t->n, d, hidden);
+	pm_gelu(t->q_act, t->q_pre, t->n * hidden);
+	for (int i = 0; i < t->n; i++)
+	{
+		double		raw = dot(t->q_act + (size_t) i * hidden, w + net->wq2, hidden) + w[net->bq2];
+
+		t->rest_us[i] = REST_US * softplus(raw, &t->rest_slope[i]);
+		t->rest_slope[i] *= REST_US;
+	}
+}
+
+static void
+rest_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+{
+	int			d = net->c.d;
+	int			hidden = net->c.hidden;
+	pm_real    *dact = t->small;
+	pm_real    *dz0 = t->small + (size_t) t->n * hidden;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		pm_real		g = (pm_real) (dsum[i] * t->rest_slope[i]);
+
+		for (int j = 0; j < hidden; j++)
+		{
+			grad[net->wq2 + j] += g * t->q_act[(size_t) i * hidden + j];
+			dact[(size_t) i * hidden + j] = g * w[net->wq2 + j];
+		}
+		grad[net->bq2] += g;
+	}
+	pm_mul(dact, t->q_pre, t->n * hidden);
+	pm_linear_back(dz0, grad + net->wq1, grad + net->bq1, dact, t->z0, w + net->wq1, t->n, d, hidden, false);
+	for (int i = 0; i < t->n; i++)
+		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
+}
+
+static void
+tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			h3 = 3 * net->c.hidden;
+	int			op = 0;
+
+	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, h3);
+	pm_gelu(t->h_act, t->h_pre, t->rows * h3);
+	if (rng != NULL)
+	{
+		/* the mask goes into the derivative too, and so into the backward pass */
+		pm_dropout_mask(t->h_mask, t->rows * h3, net->c.head_dropout, rng);
+		pm_mul(t->h_act, t->h_mask, t->rows * h3);
+		pm_mul(t->h_pre, t->h_mask, t->rows * h3);
+	}
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+
+		t->sum_us[i] = t->rest_us[i];
+		for (int m = 0; m < in->n; m++, op++)
+		{
+			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * h3, t, op);
+			t->sum_us[i] += in->copies[m] * t->t_us[op];
+		}
+	}
+}
+
+/* dsum[n] are the gradients of t->sum_us */
+static void
+tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			hidden = net->c.hidden;
+	int			h3 = 3 * hidden;
+	pm_real    *dh = t->wide;	/* [rows, 3 * hidden] */
+	int			op = 0;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+
+		memset(dh + (size_t) t->seg[i].start * h3, 0, h3 * sizeof(pm_real));
+		for (int m = 0; m < in->n; m++, op++)
+		{
+			size_t		row = (size_t) (t->seg[i].start + 1 + m) * h3;
+			pm_real		ga = (pm_real) (dsum[i] * in->copies[m] * t->da[op]);
+			pm_real		gm = (pm_real) (dsum[i] * in->copies[m] * t->dm[op]);
+			pm_real		gl = (pm_real) (dsum[i] * in->copies[m] * t->dl[op]);
+
+			for (int j = 0; j < hidden; j++)
+			{
+				grad[net->wa + j] += ga * t->h_act[row + j];
+				grad[net->wm + j] += gm * t->h_act[row + hidden + j];
+				grad[net->wl + j] += gl * t->h_act[row + 2 * hidden + j];
+				dh[row + j] = ga * w[net->wa + j];
+				dh[row + hidden + j] = gm * w[net->wm + j];
+				dh[row + 2 * hidden + j] = gl * w[net->wl + j];
+			}
+			grad[net->ba] += ga;
+			grad[net->bm] += gm;
+			grad[net->bl] += gl;
+			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] += ga + gm;
+		}
+	}
+	pm_mul(dh, t->h_pre, t->rows * h3);
+	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, h3, true);
+}
+
+/* predicted[n] in ms */
+void
+pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t, double *predicted)
+{
+	const pm_mdot_net *net = data->net;
+	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
+
+	if (!additive || net->c.residual)
+		pooled_forward(data, index, w, t);
+	else
+		for (int i = 0; i < t->n; i++)
+			t->c[i] = 0;
+	if (additive)
+	{
+		rest_forward(net, w, t);
+		tokens_forward(data, index, w, rng, t);
+	}
+	for (int i = 0; i < t->n; i++)
+		predicted[i] = additive ? t->sum_us[i] * exp(t->c[i]) / 1000 : exp(t->c[i]);
+}
+
+/* dms[n]: gradients of predicted; overwritten. Fills t->dz. */
+void
+pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *predicted,
+		   double *dms, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
+	double	   *dc = t->rest_us;	/* both are done with */
+	double	   *dsum = dms;
+
+	memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
+	for (int i = 0; i < t->n; i++)
+	{
+		dc[i] = dms[i] * predicted[i];
+		dsum[i] = dms[i] * exp(t->c[i]) / 1000;
+	}
+	if (!additive || net->c.residual)
+		pooled_back(data, index, w, grad, dc, t);
+	if (additive)
+	{
+		rest_back(net, w, grad, dsum, t);
+		tokens_back(data, index, w, grad, dsum, t);
+	}
+}
