@@ -71,9 +71,8 @@ def rate_at(options, step, steps):
 
 
 def parameter_groups(net, weight_decay):
-    """Weight decay on matrices only."""
-    tables = ("type", "dtype", "layout", "framework", "adapter")
-    decayed = [p for name, p, _ in net.tensors() if p.dim() == 2 and p.numel() > max(p.shape) and name not in tables]
+    """Weight decay on the matrices of linear layers only."""
+    decayed = [p for _, p, is_linear in net.tensors() if is_linear]
     chosen = {id(p) for p in decayed}
     return [{"params": decayed, "weight_decay": weight_decay},
             {"params": [p for p in net.parameters() if id(p) not in chosen], "weight_decay": 0.0}]

@@ -139,18 +139,74 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
 }
 
+/*
+ * A perceptron of one hidden layer and one output a sample: gelu(in W1 + b1) w2 + b2.
+ * Both the rest of the step and the pooled factor are one.
+ */
+typedef struct perceptron
+{
+	size_t		w1, b1, w2, b2; /* offsets */
+	int			width;			/* of in */
+	const pm_real *in;			/* [n, width] */
+	pm_real    *pre, *act;		/* [n, hidden] */
+} perceptron;
+
+static void
+perceptron_hidden(const perceptron *p, const pm_real *w, int n, int hidden)
+{
+	pm_linear(p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
+	pm_gelu(p->act, p->pre, n * hidden);
+}
+
+static double
+perceptron_output(const perceptron *p, const pm_real *w, int i, int hidden)
+{
+	return dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
+}
+
+/* g[n] are the gradients of the outputs; din[n, width]; scratch: [n, hidden] */
+static void
+perceptron_back(pm_real *din, pm_real *grad, const perceptron *p, const pm_real *w, const double *g,
+				int n, int hidden, pm_real *scratch)
+{
+	for (int i = 0; i < n; i++)
+	{
+		pm_real		gi = (pm_real) g[i];
+
+		for (int j = 0; j < hidden; j++)
+		{
+			grad[p->w2 + j] += gi * p->act[(size_t) i * hidden + j];
+			scratch[(size_t) i * hidden + j] = gi * w[p->w2 + j];
+		}
+		grad[p->b2] += gi;
+	}
+	pm_mul(scratch, p->pre, n * hidden);
+	pm_linear_back(din, grad + p->w1, grad + p->b1, scratch, p->in, w + p->w1, n, p->width, hidden, false);
+}
+
+static perceptron
+pooled_perceptron(const pm_mdot_net *net, const pm_mdot_acts *t)
+{
+	return (perceptron) {net->wz1, net->bz1, net->wz2, net->bz2, 3 * net->c.d, t->pool, t->p_pre, t->p_act};
+}
+
+static perceptron
+rest_perceptron(const pm_mdot_net *net, const pm_mdot_acts *t)
+{
+	return (perceptron) {net->wq1, net->bq1, net->wq2, net->bq2, net->c.d, t->z0, t->q_pre, t->q_act};
+}
+
 static void
 pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	int			hidden = net->c.hidden;
+	perceptron	p = pooled_perceptron(net, t);
 
 	pool(data, index, t);
-	pm_linear(t->p_pre, t->pool, w + net->wz1, w + net->bz1, t->n, 3 * net->c.d, hidden);
-	pm_gelu(t->p_act, t->p_pre, t->n * hidden);
+	perceptron_hidden(&p, w, t->n, net->c.hidden);
 	for (int i = 0; i < t->n; i++)
 	{
-		double		raw = dot(t->p_act + (size_t) i * hidden, w + net->wz2, hidden) + w[net->bz2];
+		double		raw = perceptron_output(&p, w, i, net->c.hidden);
 
 		if (net->c.head == PM_HEAD_POOLED)
 		{
@@ -166,25 +222,13 @@ pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 static void
 pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dc, pm_mdot_acts *t)
 {
-	const pm_mdot_net *net = data->net;
-	int			hidden = net->c.hidden;
-	pm_real    *dact = t->small;
+	int			hidden = data->net->c.hidden;
+	perceptron	p = pooled_perceptron(data->net, t);
 	pm_real    *dpool = t->small + (size_t) t->n * hidden;
 
 	for (int i = 0; i < t->n; i++)
-	{
-		pm_real		g = (pm_real) (dc[i] * t->c_slope[i]);
-
-		for (int j = 0; j < hidden; j++)
-		{
-			grad[net->wz2 + j] += g * t->p_act[(size_t) i * hidden + j];
-			dact[(size_t) i * hidden + j] = g * w[net->wz2 + j];
-		}
-		grad[net->bz2] += g;
-	}
-	pm_mul(dact, t->p_pre, t->n * hidden);
-	pm_linear_back(dpool, grad + net->wz1, grad + net->bz1, dact, t->pool, w + net->wz1, t->n, 3 * net->c.d,
-				   hidden, false);
+		t->c_slope[i] *= dc[i];
+	perceptron_back(dpool, grad, &p, w, t->c_slope, t->n, hidden, t->small);
 	pool_back(data, index, dpool, t);
 }
 
@@ -193,17 +237,14 @@ static void
 rest_forward(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t)
 {
 	int			d = net->c.d;
-	int			hidden = net->c.hidden;
+	perceptron	p = rest_perceptron(net, t);
 
 	for (int i = 0; i < t->n; i++)
 		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
-	pm_linear(t->q_pre, t->z0, w + net->wq1, w + net->bq1, t->n, d, hidden);
-	pm_gelu(t->q_act, t->q_pre, t->n * hidden);
+	perceptron_hidden(&p, w, t->n, net->c.hidden);
 	for (int i = 0; i < t->n; i++)
 	{
-		double		raw = dot(t->q_act + (size_t) i * hidden, w + net->wq2, hidden) + w[net->bq2];
-
-		t->rest_us[i] = REST_US * softplus(raw, &t->rest_slope[i]);
+		t->rest_us[i] = REST_US * softplus(perceptron_output(&p, w, i, net->c.hidden), &t->rest_slope[i]);
 		t->rest_slope[i] *= REST_US;
 	}
 }
@@ -213,22 +254,12 @@ rest_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, const double 
 {
 	int			d = net->c.d;
 	int			hidden = net->c.hidden;
-	pm_real    *dact = t->small;
+	perceptron	p = rest_perceptron(net, t);
 	pm_real    *dz0 = t->small + (size_t) t->n * hidden;
 
 	for (int i = 0; i < t->n; i++)
-	{
-		pm_real		g = (pm_real) (dsum[i] * t->rest_slope[i]);
-
-		for (int j = 0; j < hidden; j++)
-		{
-			grad[net->wq2 + j] += g * t->q_act[(size_t) i * hidden + j];
-			dact[(size_t) i * hidden + j] = g * w[net->wq2 + j];
-		}
-		grad[net->bq2] += g;
-	}
-	pm_mul(dact, t->q_pre, t->n * hidden);
-	pm_linear_back(dz0, grad + net->wq1, grad + net->bq1, dact, t->z0, w + net->wq1, t->n, d, hidden, false);
+		t->rest_slope[i] *= dsum[i];
+	perceptron_back(dz0, grad, &p, w, t->rest_slope, t->n, hidden, t->small);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
 }
