@@ -39,7 +39,7 @@ esac
 openblas=-l:libopenblas.a
 [ -n "$(${CC:-cc} -print-file-name=libopenblas.a | grep / || true)" ] || openblas='-lopenblas -DPM_BLAS_SHARED'
 # shellcheck disable=SC2086
-${CC:-cc} -std=gnu11 -O3 -fassociative-math -fno-signed-zeros -fno-trapping-math -fno-math-errno -fopenmp-simd \
+${CC:-cc} -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd \
     -Wl,--wrap=pm_gemm -o "$work/mdot_epochs" "$root"/bench/mdot_epochs.c "$root"/src/core/*.c $openblas -lm -lpthread
 
 core() { # thread count, epochs, further options

@@ -44,10 +44,14 @@ typedef struct pm_mdot_config
 	int			n_gpus;
 } pm_mdot_config;
 
-/* How a tensor starts, and whether weight decay applies to it. */
+/*
+ * How a tensor starts.  A table holds one row for each value of something (an
+ * operator, a relation, a gpu); weight decay applies to matrices and not to
+ * tables, biases and layer norms.
+ */
 typedef enum pm_mdot_init
 {
-	PM_INIT_ZERO, PM_INIT_ONE, PM_INIT_TABLE, PM_INIT_XAVIER
+	PM_INIT_ZERO, PM_INIT_ONE, PM_INIT_TABLE, PM_INIT_ZERO_TABLE, PM_INIT_XAVIER
 } pm_mdot_init;
 
 typedef struct pm_mdot_tensor

@@ -51,7 +51,7 @@ add_encoder(pm_mdot_net *net, const char *prefix, int layer, const pm_encoder_sh
 	ADD(w2, s->ff, s->d, branch);
 	ADD(b2, 1, s->d, PM_INIT_ZERO);
 	if (s->relations > 0)
-		ADD(bias, s->heads, s->relations, PM_INIT_ZERO);
+		ADD(bias, s->heads, s->relations, PM_INIT_ZERO_TABLE);
 #undef ADD
 }
 
@@ -64,7 +64,7 @@ add_operator_encoder(pm_mdot_net *net)
 	net->dtype = add_tensor(net, "dtype", -1, PM_N_DTYPES, k, PM_INIT_TABLE);
 	net->layout = add_tensor(net, "layout", -1, PM_N_LAYOUTS, k, PM_INIT_TABLE);
 	net->framework = add_tensor(net, "framework", -1, net->c.n_frameworks, k, PM_INIT_TABLE);
-	net->tag = add_tensor(net, "tag", -1, 3, k, PM_INIT_ZERO);
+	net->tag = add_tensor(net, "tag", -1, 3, k, PM_INIT_ZERO_TABLE);
 	net->wc1 = add_tensor(net, "wc1", -1, 2 * PM_N_SLOTS, k, PM_INIT_XAVIER);
 	net->bc1 = add_tensor(net, "bc1", -1, 1, k, PM_INIT_ZERO);
 	net->wc2 = add_tensor(net, "wc2", -1, k, k, PM_INIT_XAVIER);
@@ -104,7 +104,7 @@ add_heads(pm_mdot_net *net)
 	net->bz1 = add_tensor(net, "bz1", -1, 1, h, PM_INIT_ZERO);
 	net->wz2 = add_tensor(net, "wz2", -1, h, 1, PM_INIT_ZERO);
 	net->bz2 = add_tensor(net, "bz2", -1, 1, 1, PM_INIT_ZERO);
-	net->adapter = add_tensor(net, "adapter", -1, net->c.n_gpus, PM_N_CLASSES, PM_INIT_ZERO);
+	net->adapter = add_tensor(net, "adapter", -1, net->c.n_gpus, PM_N_CLASSES, PM_INIT_ZERO_TABLE);
 }
 
 void
@@ -158,8 +158,7 @@ pm_mdot_net_decay(const pm_mdot_net *net, uint8_t *decay)
 	{
 		const pm_mdot_tensor *t = &net->tensor[i];
 
-		/* matrices; not tables, biases, layer norms */
-		if (t->rows > 3 && t->init != PM_INIT_TABLE && t->at != net->adapter)
+		if (t->rows > 1 && (t->init == PM_INIT_XAVIER || t->init == PM_INIT_ZERO))
 			memset(decay + t->at, 1, (size_t) t->rows * t->cols);
 	}
 }

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Make golden.txt again, after the network's inputs or architecture changed.
+# Needs gcc, libopenblas-dev and python3-torch.
+set -eu
+cd "$(dirname "$0")"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+${CC:-cc} -std=gnu11 -O2 -fopenmp-simd -DPM_DOUBLE -o "$work/dump_golden" dump_golden.c ../../src/core/*.c \
+    -l:libopenblas.a -lm -lpthread
+"$work/dump_golden" golden_graphs.ndjson >"$work/inputs.txt"
+PYTHONDONTWRITEBYTECODE=1 ${PYTHON:-/usr/bin/python3} make_golden.py "$work/inputs.txt" >"$work/golden.txt"
+mv "$work/golden.txt" golden.txt
+chmod 644 golden.txt
+ls -l golden.txt
