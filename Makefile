@@ -20,6 +20,7 @@ check:
 	@test/check.sh
 bench:
 	@bench/run.sh
+	@bench/train.sh
 
 else
 
