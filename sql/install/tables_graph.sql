@@ -23,7 +23,7 @@ COMMENT ON COLUMN perfmodel.graph.model IS 'model name as the document gives it,
 COMMENT ON COLUMN perfmodel.graph.family IS 'leading word of the model name, for grouping and for the split by family';
 COMMENT ON COLUMN perfmodel.graph.source IS 'where the document says it comes from';
 COMMENT ON COLUMN perfmodel.graph.nodes IS 'number of nodes';
-COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once';
+COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once: as the document says, else counted from the weights of the nodes';
 COMMENT ON COLUMN perfmodel.graph.unknown_ops IS 'nodes whose operator the catalogue does not know; they are treated as memory moves';
 COMMENT ON COLUMN perfmodel.graph.structure IS 'hash of operators, shapes, attributes and edges; the same for the same network under another name';
 COMMENT ON COLUMN perfmodel.graph.loaded_at IS 'start of the transaction that loaded it';

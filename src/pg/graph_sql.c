@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -71,7 +73,8 @@ insert_graph(const char *name, Datum doc, const pm_graph *g)
 	args[2] = CStringGetTextDatum(family);
 	args[3] = CStringGetTextDatum(g->source);
 	args[4] = Int32GetDatum(g->n_nodes);
-	args[5] = Float8GetDatum(g->params);
+	/* what the document says counts: weights read by several nodes are not always marked as tied */
+	args[5] = Float8GetDatum(isnan(g->declared_params) ? g->params : g->declared_params);
 	args[6] = Int32GetDatum(g->n_unknown);
 	args[7] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) g->structure));
 	args[8] = doc;
