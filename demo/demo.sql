@@ -43,7 +43,7 @@ FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) JOIN split USING (g
 \echo '== training MDOT inside the database'
 SET client_min_messages = notice;
 \set VERBOSITY terse
-SELECT perfmodel.train('demo', 'mdot', (SELECT array_agg(profile_id) FROM seen), '{"epochs": 80}') AS predictor_id;
+SELECT perfmodel.train('demo', profiles => (SELECT array_agg(profile_id) FROM seen)) AS predictor_id;
 SET client_min_messages = warning;
 SELECT epochs, best_epoch, round(seconds::numeric, 1) AS seconds, threads, round((100 * valid_mape)::numeric, 1) AS validation_error_pct
 FROM perfmodel.training_run WHERE predictor = 'demo';
