@@ -13,7 +13,8 @@ SELECT name, seed, options->>'epochs' AS epochs, options->>'seed' AS seed_option
        valid_n > 0 AS validated, valid_mape BETWEEN 0 AND 1 AS mape, valid_rmse_ms >= valid_mae_ms AS rmse
 FROM perfmodel.predictor WHERE kind = 'mdot';
 SELECT count(DISTINCT profiles_hash) AS hashes FROM perfmodel.predictor;
-SELECT predictor, kind, status, n_profiles, epochs > 0 AS epochs, threads > 0 AS threads, finished_at >= started_at AS times,
+SELECT predictor, kind, status, n_profiles, epochs > 0 AS epochs, threads > 0 AS threads, train_mape BETWEEN 0 AND 1 AS train_mape,
+       finished_at >= started_at AS times,
        trained_by = CURRENT_USER AS by FROM perfmodel.training_run ORDER BY run_id;
 SELECT p.name, part, length(data) > 0 AS bytes FROM perfmodel.predictor_weights w JOIN perfmodel.predictor p USING (predictor_id)
 ORDER BY p.predictor_id, part;

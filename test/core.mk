@@ -33,10 +33,18 @@ BOTH := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: both \*/' test/co
 FLOAT := $(filter-out $(ONLY_DOUBLE),$(ALL))
 PROGRAMS := $(FLOAT:%=$(B)/checked/%) $(FLOAT:%=$(B)/release/%) $(patsubst %,$(B)/double/%,$(ONLY_DOUBLE) $(BOTH))
 
+# FLOPs of every operator of the graphs that ship, against what the exporter counted
+$(B)/release/check_flops: test/core/check_flops.c $(CORE:%=$(B)/release/core-%.o)
+	$(CC) $(STD) $(CFLAGS_release) -o $@ $< $(CORE:%=$(B)/release/core-%.o) $(LIBS)
+.PHONY: flops
+flops: $(B)/release/check_flops
+	@if gzip -dc data/graphs.ndjson.gz | $< >$<.log 2>&1; then echo "ok - FLOPs of data/graphs.ndjson.gz"; \
+	else echo "not ok - FLOPs of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
+
 .PHONY: all run
 .SECONDARY:
 all: $(PROGRAMS)
-run: $(PROGRAMS:%=%.log)
+run: $(PROGRAMS:%=%.log) flops
 
 define mode
 $(B)/$(1)/core-%.o: src/core/%.c $$(wildcard src/core/*.h)

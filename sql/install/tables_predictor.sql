@@ -83,7 +83,6 @@ CREATE TABLE perfmodel.training_run (
     valid_mape   float8,
     threads      integer     NOT NULL,
     seconds      float8      NOT NULL,
-    flops        float8,
     memory_bytes bigint      NOT NULL,
     started_at   timestamptz NOT NULL,
     finished_at  timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
@@ -104,7 +103,6 @@ COMMENT ON COLUMN perfmodel.training_run.train_mape IS 'mean absolute percentage
 COMMENT ON COLUMN perfmodel.training_run.valid_mape IS 'mean absolute percentage error on the rows held out, as a fraction';
 COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it was allowed';
 COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds that it took';
-COMMENT ON COLUMN perfmodel.training_run.flops IS 'floating point operations, estimated';
 COMMENT ON COLUMN perfmodel.training_run.memory_bytes IS 'memory that it was estimated to take';
 COMMENT ON COLUMN perfmodel.training_run.started_at IS 'when it started';
 COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended';

@@ -203,6 +203,28 @@ check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
 	return PM_OK;
 }
 
+/* Mean absolute percentage error on the rows of d, for kinds that do not report it themselves. */
+static pm_code
+training_error(const pm_predictor *p, const pm_dataset *d, const pm_arena *a, double *mape, pm_status *st)
+{
+	double		sum = 0;
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+	{
+		pm_arena	scratch;
+		double		ms;
+
+		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		rc = pm_predictor_predict(p, &d->samples[i], &scratch, &ms, NULL, NULL, st);
+		if (rc == PM_OK)
+			sum += fabs(ms - d->samples[i].step_ms) / d->samples[i].step_ms;
+		pm_arena_release(&scratch);
+	}
+	*mape = sum / d->n;
+	return rc;
+}
+
 pm_code
 pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 				 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
@@ -213,7 +235,10 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;
 	if (rc != PM_OK)
 		return rc;
-	return p->kind->fit(p, d, seed, threads < 1 ? 1 : threads, hooks, a, report, st);
+	rc = p->kind->fit(p, d, seed, threads < 1 ? 1 : threads, hooks, a, report, st);
+	if (rc == PM_OK && isnan(report->train_mape))
+		rc = training_error(p, d, a, &report->train_mape, st);
+	return rc;
 }
 
 pm_code

@@ -96,12 +96,11 @@ typedef struct pm_fit_report
 	double		valid_mae_ms;
 	double		valid_rmse_ms;
 	int			valid_n;
-	double		train_mape;		/* fraction; NaN: not computed */
+	double		train_mape;		/* fraction, on the rows that were trained on */
 	int			epochs;			/* run */
 	int			best_epoch;
 	double		seconds;
 	int64_t		n_params;		/* trained numbers */
-	double		flops;			/* floating point operations of training, estimated */
 } pm_fit_report;
 
 typedef struct pm_predictor

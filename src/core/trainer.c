@@ -320,13 +320,13 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 	size_t		bytes = t->net->n_params * sizeof(pm_real);
 	const pm_real *judged = t->o->ema > 0 ? t->ema : t->w;
 	double		started = pm_now();
+	pm_fit_report now;
 	int			restarts = 0;
 
 	report->valid_mape = NAN;
 	for (int epoch = 1; epoch <= t->o->epochs; epoch++)
 	{
 		double		loss;
-		pm_fit_report now;
 		pm_code		rc = run_epoch(t, n_train, hooks, &restarts, &loss, st);
 
 		if (rc != PM_OK)
@@ -351,6 +351,9 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 	memcpy(t->w, t->best, bytes);
 	if (!pm_all_finite(t->w, t->net->n_params))
 		return pm_fail(st, PM_ERR_DIVERGED, "training diverged: weights are not finite");
+	if (!measure(t, t->w, t->order, n_train, hooks, &now))
+		return pm_fail(st, PM_CANCELLED, "training was cancelled");
+	report->train_mape = now.valid_mape;
 	return PM_OK;
 }
 

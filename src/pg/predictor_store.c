@@ -128,10 +128,10 @@ insert_run(int64 predictor_id, const pm_trained *t)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.training_run (predictor_id, predictor, kind, status, n_profiles, epochs, best_epoch,"
-		" train_mape, valid_mape, threads, seconds, flops, memory_bytes, started_at)"
-		" VALUES ($1, $2, $3, 'finished', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-		13, {INT8OID, TEXTOID, TEXTOID, INT4OID, INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, INT4OID, FLOAT8OID,
-		FLOAT8OID, INT8OID, TIMESTAMPTZOID}
+		" train_mape, valid_mape, threads, seconds, memory_bytes, started_at)"
+		" VALUES ($1, $2, $3, 'finished', $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+		12, {INT8OID, TEXTOID, TEXTOID, INT4OID, INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, INT4OID, FLOAT8OID,
+		INT8OID, TIMESTAMPTZOID}
 	};
 	const pm_fit_report *r = t->report;
 	args		a = {.n = 0};
@@ -146,7 +146,6 @@ insert_run(int64 predictor_id, const pm_trained *t)
 	add_float8(&a, r->valid_n > 0 ? r->valid_mape : NAN);
 	add(&a, Int32GetDatum(t->threads));
 	add_float8(&a, r->seconds);
-	add_float8(&a, r->flops);
 	add(&a, Int64GetDatum((int64) t->memory_bytes));
 	add(&a, TimestampTzGetDatum(t->started_at));
 	pm_run(&insert, a.v, a.nulls, false);

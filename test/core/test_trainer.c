@@ -333,7 +333,7 @@ test_progress(void)
 	CHECK_EQ(w.epochs, 20);
 	CHECK_EQ(w.wrong, 0);
 	CHECK_NEAR(w.peak, usual.rate, 1e-9);
-	CHECK_EQ(w.stops, 20 * (5 + 1));	/* after each step, and in validation */
+	CHECK_EQ(w.stops, 20 * (5 + 1) + 1);	/* after each step, in validation, and in the last look at the training rows */
 }
 
 /* ---------- losses that are not numbers ---------- */
