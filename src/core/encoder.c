@@ -1,7 +1,7 @@
 /*
  * encoder.c - one Transformer encoder layer.
  *
- * Backward pass: predictor.md section 8.  Queries, keys and values come from
+ * Gradients: docs/mdot.md.  Queries, keys and values come from
  * one product, and a head is a strided view of it, so that nothing is copied.
  */
 #include "encoder.h"

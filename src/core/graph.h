@@ -120,7 +120,7 @@ double		pm_node_count(const pm_node *n, int64_t batch);
 double		pm_node_count_all(const pm_node *n, int64_t batch);
 
 /*
- * Check what graph_format.md demands (ids dense by construction, producers
+ * Check what docs/graph_format.md demands (ids dense by construction, producers
  * first, ranks, dimensions, counts), look operators up, and fill the derived
  * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key.
  */

@@ -1,5 +1,5 @@
 /*
- * inputs.c - vocabularies and normalisation; predictor.md 2.4.
+ * inputs.c - vocabularies and normalisation (docs/mdot.md).
  *
  * A feature that does not vary over the training rows (all of them on one gpu,
  * say) is switched off instead of being divided by a tiny sigma: the network

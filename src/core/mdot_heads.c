@@ -3,7 +3,7 @@
  *
  * The additive head gives every operator a time, anchored at its roofline, and
  * the step a rest; the pooled head gives one number for the step, or a factor
- * on the sum.  predictor.md section 6.
+ * on the sum.  Formulas: docs/mdot.md.
  */
 #include "mdot_acts.h"
 

@@ -1,8 +1,8 @@
 /*
  * mdot_net.h - the MDOT network: parameters, forward and backward pass.
  *
- * An MDOT reconstruction with a roofline-anchored head; equations: predictor.md
- * sections 3 to 8.  mdot.c makes a predictor of it.
+ * An MDOT reconstruction with a roofline-anchored head; equations: docs/mdot.md.
+ * mdot.c makes a predictor of it.
  */
 #ifndef PM_MDOT_NET_H
 #define PM_MDOT_NET_H

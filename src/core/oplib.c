@@ -642,7 +642,7 @@ matrix_inputs(const pm_graph *g, const pm_node *n, int least, int most, tensor f
 }
 
 /*
- * Who is the kernel and who the data, in the order of graph_format.md: the
+ * Who is the kernel and who the data, in the order of docs/graph_format.md: the
  * node's own weights; else a producer that does not follow the batch; else the
  * second input (a kernel made per sample, or a product of two activations);
  * else a constant.  least, most: ranks a kernel can have.

@@ -3,7 +3,7 @@
  *
  * A new operator type is one row in oplib.c.  FLOPs count 2 per
  * multiply-accumulate.  Bytes are what has to move through memory at least
- * once.  Formulas: predictor.md 2.3.
+ * once.  Formulas: docs/mdot.md.
  */
 #ifndef PM_OPLIB_H
 #define PM_OPLIB_H

@@ -6,7 +6,7 @@
  * their work are the same, at batch 1 and at batch 2; since work is linear in
  * the batch, they are then alike at every batch.
  *
- * Features are those of predictor.md 2.2, 2.3 and 5, as logarithms.
+ * Features (docs/mdot.md) are logarithms.
  */
 #include "tokens.h"
 
@@ -206,7 +206,7 @@ degree_slot(int degree)
 	return degree < PM_N_DEGREES ? degree : PM_N_DEGREES - 1;
 }
 
-/* Add operator i's share of the position of its token; predictor.md 4.2. */
+/* Add operator i's share of the position of its token. */
 static void
 add_position(pm_skeleton *s, int i)
 {
