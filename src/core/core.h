@@ -23,8 +23,11 @@ typedef double pm_real;
 typedef float pm_real;
 #endif
 
-/* Own hot loops are compiled for several instruction sets and chosen at load. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(PM_NO_CLONES)
+/*
+ * Own hot loops are compiled for several instruction sets and chosen at load.
+ * GCC knows the levels of x86-64 as targets from version 12 on.
+ */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(PM_NO_CLONES) && __GNUC__ >= 12
 #define PM_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define PM_CLONES
