@@ -54,13 +54,6 @@ pm_shape_count(const pm_shape *s)
 	return count;
 }
 
-bool
-pm_shape_equal(const pm_shape *a, const pm_shape *b)
-{
-	return a->rank == b->rank &&
-		memcmp(a->dim, b->dim, sizeof(a->dim[0]) * (size_t) a->rank) == 0;
-}
-
 double
 pm_node_count(const pm_node *n, int64_t batch)
 {

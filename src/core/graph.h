@@ -112,7 +112,6 @@ void		pm_node_init(pm_node *n);
 
 /* Element count; 1 for a scalar. Never overflows: computed in double. */
 double		pm_shape_count(const pm_shape *s);
-bool		pm_shape_equal(const pm_shape *a, const pm_shape *b);
 
 /* Element count of the first output of a node at the given batch. */
 double		pm_node_count(const pm_node *n, int64_t batch);

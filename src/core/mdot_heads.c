@@ -108,10 +108,9 @@ dot(const pm_real *a, const pm_real *b, int n)
  * t = (k^4 + l^4)^(1/4): the larger of device and launch time, smoothly.
  * k = compute * exp(a) + memory * exp(m), l = launches * softplus(l_raw).
  *
- * The design's k = max(compute, memory) * exp(a) has one factor for both, so
- * that an operator whose bytes set its roofline cannot grow with its FLOPs:
- * depthwise convolutions of large kernels, run without matrix units, were
- * predicted at half their time.
+ * One factor on max(compute, memory) would keep an operator whose bytes set its
+ * roofline from growing with its FLOPs; depthwise convolutions of large
+ * kernels, which run without matrix units, do grow with them.
  */
 static void
 token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)

@@ -459,11 +459,6 @@ static const struct op_alias
 
 #define N_ALIASES ((int) (sizeof(aliases) / sizeof(aliases[0])))
 
-/* What importers of formats that do not mark views may take for one. */
-static const char *const reinterpreting[] = {
-	"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"
-};
-
 /* ---------- look-ups ---------- */
 
 static int
@@ -524,15 +519,6 @@ bool
 pm_op_differentiable(int op)
 {
 	return row_of(op)->back != G_NONE;
-}
-
-bool
-pm_op_reinterprets(int op)
-{
-	for (size_t i = 0; i < sizeof(reinterpreting) / sizeof(reinterpreting[0]); i++)
-		if (strcmp(row_of(op)->name, reinterpreting[i]) == 0)
-			return true;
-	return false;
 }
 
 static int
@@ -1310,10 +1296,4 @@ pm_node_geometry(const pm_graph *g, int i, int64_t batch, pm_geometry *geo)
 		attention_geometry(g, n, row, geo);
 	else
 		plain_geometry(g, n, geo);
-}
-
-double
-pm_node_flops_advisory(const pm_graph *g, int i)
-{
-	return g->nodes[i].flops;
 }

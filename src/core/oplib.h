@@ -72,8 +72,6 @@ const char *pm_op_alias(int i);			/* i-th other spelling, NULL behind the last *
 pm_class	pm_op_class(int op);
 /* Whether a gradient passes: not through comparisons, ArgMax, random numbers, ... */
 bool		pm_op_differentiable(int op);
-/* Whether exporters mean a view by it (Reshape, Squeeze ...); for importers of formats without such a mark. */
-bool		pm_op_reinterprets(int op);
 
 /* Work of one node, once. Doubles: exact to 2^53. All >= 0. */
 typedef struct pm_work
@@ -149,12 +147,5 @@ void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_o
 
 /* Canonical form of node i at the given batch; rows of M or gemm_batch grow with it. */
 void		pm_node_geometry(const pm_graph *g, int i, int64_t batch, pm_geometry *geo);
-
-/*
- * Forward FLOPs of node i at batch 1 as the document gives them, NaN when
- * absent.  Matrix products count 2 per multiply-accumulate there too; a bias
- * may or may not be counted.  For tests and checks.
- */
-double		pm_node_flops_advisory(const pm_graph *g, int i);
 
 #endif

@@ -630,7 +630,6 @@ pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens 
 	t->dtype = q->dtype;
 	t->layout = q->layout;
 	t->params = s->graph->params;
-	t->unknown_ops = s->graph->n_unknown > 0;
 	t->type = PM_NEW(a, int32_t, t->n);
 	t->op_class = PM_NEW(a, int32_t, t->n);
 	t->slots = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);

@@ -117,7 +117,6 @@ typedef struct pm_tokens
 	double		n_kernels;
 	pm_dtype	dtype;
 	pm_layout	layout;
-	bool		unknown_ops;
 } pm_tokens;
 
 /* Token type: the operator, and for a convolution also its kind. */

@@ -198,21 +198,6 @@ predict_rows(pm_pool *pool, const pm_net *net, const pm_real *w, const int *inde
 		pm_pool_run(pool, predict_chunk, &r, (n + net->max_samples - 1) / net->max_samples);
 }
 
-pm_code
-pm_net_predict(const pm_net *net, const pm_real *w, const int *index, int n, double *predicted,
-			   int threads, pm_arena *a, pm_status *st)
-{
-	char	   *workspace = pm_alloc(a, threads, net->workspace_bytes);
-	pm_pool		pool;
-
-	if (!workspace)
-		return pm_no_memory(st, a);
-	pm_pool_start(&pool, threads);
-	predict_rows(&pool, net, w, index, n, predicted, workspace);
-	pm_pool_stop(&pool);
-	return PM_OK;
-}
-
 /* ---- epochs ---- */
 
 static bool

@@ -61,10 +61,6 @@ pm_code		pm_train(const pm_net *net, pm_real *w, const double *measured, const i
 					 const int *valid, int n_valid, const pm_train_options *o, const pm_hooks *hooks,
 					 pm_arena *a, pm_fit_report *report, pm_status *st);
 
-/* Predictions of rows index[] into predicted[] (both of length n), in parallel. */
-pm_code		pm_net_predict(const pm_net *net, const pm_real *w, const int *index, int n, double *predicted,
-						   int threads, pm_arena *a, pm_status *st);
-
 /* Bytes that pm_train takes besides w. */
 double		pm_train_memory(size_t n_params, size_t workspace_bytes, int n_rows, int threads);
 

@@ -105,7 +105,7 @@ static bool
 check_node(const pm_graph *g, int i, tally *tallies)
 {
 	const char *op = pm_op_name(g->nodes[i].op);
-	double		advisory = pm_node_flops_advisory(g, i);
+	double		advisory = g->nodes[i].flops;
 	tally	   *t = &tallies[g->nodes[i].op];
 	pm_work		w;
 	double		ratio;

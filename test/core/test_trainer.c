@@ -236,26 +236,6 @@ test_decay(void)
 	CHECK_NEAR(w[N_PARAMS - 1], 10, 0.1);
 }
 
-static void
-test_predict(void)
-{
-	problem		p;
-	pm_net		net = {.n_params = N_PARAMS, .workspace_bytes = 64, .max_samples = 2, .pass = linear_pass,
-		.decay = no_decay, .ctx = &p};
-	const pm_real w[N_PARAMS] = {1, 2, 3, 4, 5, 10};
-	const int	index[] = {3, 1, 4, 39, 5};
-	double		predicted[5];
-
-	make_problem(&p);
-	for (int threads = 1; threads <= 4; threads++)
-	{
-		CHECK_EQ(pm_net_predict(&net, w, index, 5, predicted, threads, &arena, NULL), PM_OK);
-		for (int i = 0; i < 5; i++)
-			CHECK_NEAR(predicted[i], p.measured[index[i]], 1e-9);
-	}
-	CHECK_EQ(pm_net_predict(&net, w, index, 0, predicted, 2, &arena, NULL), PM_OK);
-}
-
 /* ---------- hooks ---------- */
 
 typedef struct watch
@@ -566,7 +546,6 @@ main(void)
 	test_options_matter();
 	test_same_bits();
 	test_decay();
-	test_predict();
 	test_stop();
 	test_progress();
 	test_diverges();
