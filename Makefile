@@ -2,12 +2,12 @@
 #
 # For people who have a server:      make && make install && make installcheck
 # With a throw-away server of its own, as root or not:
-#                                    make demo, make check, make bench
+#                                    make demo, make check, make bench, make bench-accuracy
 #
 # OPTFLAGS is empty so that the binary runs on every CPU of its architecture;
 # the hot loops are compiled for several instruction sets and chosen at load.
 
-OWN_SERVER = demo check bench
+OWN_SERVER = demo check bench bench-accuracy
 
 ifneq ($(filter $(OWN_SERVER),$(MAKECMDGOALS)),)
 
@@ -21,6 +21,9 @@ check:
 bench:
 	@bench/run.sh
 	@bench/train.sh
+# DATA: a folder with the measurements of timm and NeuSight; without, those in data/
+bench-accuracy:
+	@bench/accuracy/run.sh $(DATA)
 
 else
 
@@ -37,12 +40,12 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	tables_gpu tables_graph tables_profile tables_predictor triggers \
-	functions_graph functions_train functions_predict functions_evaluate functions_info \
+	functions_graph functions_train functions_predict functions_evaluate functions_info functions_leaderboard \
 	dump privileges)
 DATA_built = sql/perfmodel--$(EXTVERSION).sql
 
 REGRESS = setup install gpu graph graph_errors profile options train predict explain \
-	evaluate predictor cancel privileges hostile_path numerics drop_extension
+	evaluate leaderboard predictor cancel privileges hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_drop_and_predict iso_activate_and_predict
 ISOLATION_OPTS = --encoding=UTF8 --no-locale

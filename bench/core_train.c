@@ -8,7 +8,9 @@
  * precision), layout, framework and step_ms are read.  Options: kind, folds
  * (0: train on everything), fold (-1: all), split, threads, seed, layout,
  * framework (rows to keep), gpu_csv (data sheets), out (predictions as CSV),
- * and any option of the kind.
+ * trust (a level, such as 0.9: coverage and mean width of intervals, and errors
+ * in and out of the domain; with why=1 also the reasons), and any option of the
+ * kind.
  */
 #include <ctype.h>
 #include <math.h>
@@ -45,6 +47,13 @@ static int	folds = 5;
 static int	only_fold = -1;
 static int	threads = 1;
 static int	verbose = 0;
+static double trust_level;		/* 0: not asked for */
+static int	why = 0;
+
+/* Of each row. */
+static double low_ms[MAX_ROWS];
+static double high_ms[MAX_ROWS];
+static signed char domain[MAX_ROWS];
 
 static void
 die(const char *what, const pm_status *st)
@@ -241,6 +250,52 @@ print_metrics(const char *what, const pm_metrics *m)
 }
 
 static void
+judge(const pm_predictor *p, int i, double predicted)
+{
+	pm_verdict	v;
+	pm_arena	scratch;
+	pm_status	st;
+
+	pm_arena_init_malloc(&scratch);
+	if (pm_predictor_judge(p, &samples[i], predicted, trust_level, &scratch, &v, &st) != PM_OK)
+		die("judge", &st);
+	pm_arena_release(&scratch);
+	low_ms[i] = v.low_ms;
+	high_ms[i] = v.high_ms;
+	domain[i] = v.in_domain;
+	if (why && !v.in_domain)
+		printf("  %s, batch %lld, %+.1f %%: %s\n", samples[i].query.graph->name, (long long) samples[i].query.batch,
+			   100 * (predicted / samples[i].step_ms - 1), v.reason);
+}
+
+/* Rows of a fold, -1: all that were tested. */
+static void
+print_trust(const double *predicted, const int *fold_of, int fold)
+{
+	double	   *v = malloc(n_samples * sizeof(double) * 4);
+	signed char *d = malloc(n_samples);
+	pm_trust_metrics m;
+	int			n = 0;
+
+	for (int i = 0; i < n_samples; i++)
+	{
+		if (fold >= 0 ? fold_of[i] != fold : fold_of[i] < 0)
+			continue;
+		v[n] = samples[i].step_ms;
+		v[n_samples + n] = predicted[i];
+		v[2 * n_samples + n] = low_ms[i];
+		v[3 * n_samples + n] = high_ms[i];
+		d[n++] = domain[i];
+	}
+	pm_trust_metrics_compute(v, v + n_samples, v + 2 * n_samples, v + 3 * n_samples, d, n, &m);
+	printf("  trust at %g: %d intervals, coverage %5.1f %%, width %5.1f %%; in domain %5.1f %%, mape %6.2f %% in, %6.2f %% out\n",
+		   trust_level, m.n_intervals, 100 * m.coverage, 100 * m.width, 100 * m.in_domain, 100 * m.mape_in_domain,
+		   100 * m.mape_out_of_domain);
+	free(v);
+	free(d);
+}
+
+static void
 run_fold(const pm_kind *kind, const pm_options *o, const int *fold_of, int fold, double *predicted)
 {
 	pm_arena	a;
@@ -271,6 +326,8 @@ run_fold(const pm_kind *kind, const pm_options *o, const int *fold_of, int fold,
 			if (pm_predictor_predict(&p, &samples[i], &scratch, &predicted[i], NULL, NULL, &st) != PM_OK)
 				die("predict", &st);
 			pm_arena_release(&scratch);
+			if (trust_level > 0)
+				judge(&p, i, predicted[i]);
 			m[n] = samples[i].step_ms;
 			q[n++] = predicted[i];
 		}
@@ -279,6 +336,8 @@ run_fold(const pm_kind *kind, const pm_options *o, const int *fold_of, int fold,
 	printf("train %.1f s, %d epochs (best %d), valid %.2f %% n %d, %lld params, %.0f MB; ", report.seconds, report.epochs,
 		   report.best_epoch, 100 * report.valid_mape, report.valid_n, (long long) report.n_params, a.used / 1e6);
 	print_metrics(name, &metrics);
+	if (trust_level > 0 && folds > 0)
+		print_trust(predicted, fold_of, fold);
 	pm_arena_release(&a);
 	free(m);
 }
@@ -301,6 +360,8 @@ set(const char *arg)
 	else if (IS("gpu_csv")) gpu_csv = value;
 	else if (IS("out")) out_path = value;
 	else if (IS("verbose")) verbose = atoi(value);
+	else if (IS("trust")) trust_level = atof(value);
+	else if (IS("why")) why = atoi(value);
 	else
 	{
 		pm_setting *s = &settings[n_settings++];
@@ -319,11 +380,16 @@ write_predictions(const double *predicted, const int *fold_of)
 
 	if (!f)
 		die(out_path, NULL);
-	fprintf(f, "graph,gpu,batch,layout,framework,fold,step_ms,predicted_ms\n");
+	fprintf(f, "graph,gpu,batch,layout,framework,fold,step_ms,predicted_ms%s\n", trust_level > 0 ? ",low_ms,high_ms,in_domain" : "");
 	for (int i = 0; i < n_samples; i++)
-		fprintf(f, "%s,%s,%lld,%s,%s,%d,%.6g,%.6g\n", samples[i].query.graph->name, samples[i].query.gpu->name,
+	{
+		fprintf(f, "%s,%s,%lld,%s,%s,%d,%.6g,%.6g", samples[i].query.graph->name, samples[i].query.gpu->name,
 				(long long) samples[i].query.batch, pm_layout_name[samples[i].query.layout], samples[i].query.framework,
 				fold_of[i], samples[i].step_ms, predicted[i]);
+		if (trust_level > 0)
+			fprintf(f, ",%.6g,%.6g,%d", low_ms[i], high_ms[i], domain[i]);
+		fputc('\n', f);
+	}
 	fclose(f);
 }
 
@@ -383,6 +449,8 @@ main(int argc, char **argv)
 			}
 		pm_metrics_compute(m, m + n_samples, n, m + 2 * n_samples, &all);
 		print_metrics("all folds", &all);
+		if (trust_level > 0)
+			print_trust(predicted, fold_of, -1);
 		free(m);
 	}
 	if (out_path)

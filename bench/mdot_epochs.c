@@ -293,6 +293,8 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	EACH(double, in->n, in->copies);
 	EACH(double, in->n, in->compute_us);
 	EACH(double, in->n, in->memory_us);
+	EACH(double, in->n, in->compute_ref_us);
+	EACH(double, in->n, in->memory_ref_us);
 	EACH(double, in->n, in->kernels);
 	EACH(pm_real, PM_N_JOB, in->job);
 	EACH(pm_real, (size_t) in->n * 2 * PM_N_SLOTS, in->config);

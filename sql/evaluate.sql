@@ -15,6 +15,25 @@ LATERAL (SELECT count(*) AS n, 100 * avg(abs(predicted - measured) / measured) A
     100 * avg((predicted - measured) / measured) AS bias
     FROM p WHERE e.group_name IS NULL OR gpu = e.group_name) s
 WHERE grouped_by IN ('overall', 'gpu') ORDER BY grouped_by, group_name;
+-- intervals and domain, against the same figures from predict()
+CREATE TEMP TABLE t AS SELECT p.gpu, p.step_ms AS measured, q.* FROM perfmodel.profile p,
+    LATERAL perfmodel.predict(graph_id, gpu, batch, dtype, layout, framework, 'roof') AS q(predicted);
+SELECT e.group_name, helper.close(coverage_pct, s.coverage) AS coverage, helper.close(interval_width_pct, s.width) AS width,
+       helper.close(in_domain_pct, s.inside) AS inside, helper.close(mape_in_domain_pct, s.mape) AS mape, mape_out_of_domain_pct AS out
+FROM perfmodel.evaluate('roof') e,
+LATERAL (SELECT 100 * avg((measured BETWEEN step_ms_low AND step_ms_high)::int) AS coverage,
+    100 * avg((step_ms_high - step_ms_low) / predicted) AS width, 100 * avg(in_domain::int) AS inside,
+    100 * avg(abs(predicted - measured) / measured) AS mape
+    FROM t WHERE e.group_name IS NULL OR gpu = e.group_name) s
+WHERE grouped_by IN ('overall', 'gpu') ORDER BY grouped_by, group_name;
+WITH new AS (
+    INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, step_ms)
+    SELECT graph_id, gpu, batch, 'amp', step_ms / 2 FROM perfmodel.profile WHERE gpu = 'T4' AND batch = 8 RETURNING profile_id)
+SELECT array_agg(profile_id) AS amp FROM new \gset
+SELECT n > 0 AS rows, in_domain_pct, mape_in_domain_pct, mape_out_of_domain_pct = mape_pct AS out
+FROM perfmodel.evaluate('roof', :'amp') WHERE grouped_by = 'overall';
+DELETE FROM perfmodel.profile WHERE profile_id = ANY (:'amp');
+
 -- the active one by default; chosen rows
 SELECT (SELECT mape_pct FROM perfmodel.evaluate() WHERE grouped_by = 'overall')
      = (SELECT mape_pct FROM perfmodel.evaluate('line') WHERE grouped_by = 'overall') AS active;
@@ -28,6 +47,12 @@ SELECT split, sum(n) FILTER (WHERE grouped_by = 'overall') AS tested, count(*) F
        sum(n) FILTER (WHERE grouped_by = 'fold') AS in_folds,
        bool_and(mape_pct < 1000 AND rmse_ms >= mae_ms * (1 - 1e-9)) AS sane
 FROM r GROUP BY split ORDER BY split;
+SELECT split, coverage_pct BETWEEN CASE split WHEN 'structure' THEN 50 ELSE 0 END AND 100 AS coverage, interval_width_pct > 0 AS width, in_domain_pct, mape_in_domain_pct IS NOT NULL AS inside,
+       mape_out_of_domain_pct IS NOT NULL AS outside, train_s > 0 AS train, predict_us BETWEEN 0.1 AND 1e6 AS predict
+FROM r WHERE grouped_by = 'overall' ORDER BY split;
+SELECT count(*) AS costs_elsewhere FROM r WHERE grouped_by <> 'overall' AND (train_s IS NOT NULL OR predict_us IS NOT NULL);
+SELECT coverage_pct, interval_width_pct, in_domain_pct IS NOT NULL AS inside
+FROM perfmodel.cross_validate('linear', folds => 2, options => '{"calibration_folds": 1}') WHERE grouped_by = 'overall';
 SELECT mape_pct > 0 AS tested FROM perfmodel.cross_validate('mdot', folds => 2,
     options => '{"epochs":2,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}') WHERE grouped_by = 'overall';
 SELECT count(*) AS predictors FROM perfmodel.predictor;

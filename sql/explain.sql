@@ -5,6 +5,17 @@ SELECT p.name, helper.close(sum(e.step_ms), perfmodel.predict_train_time(:g, 'T4
        count(*) FILTER (WHERE e.node_id IS NULL) <= 1 AS at_most_one_rest
 FROM perfmodel.predictor p, perfmodel.explain_train_time(:g, 'T4', 16, predictor => p.name) e
 GROUP BY p.name, p.kind ORDER BY p.name;
+-- so it does to 1e-6 for every kind there is, and so do its phases where the kind knows them
+SET client_min_messages = warning;
+CREATE TEMP TABLE every AS SELECT DISTINCT kind FROM perfmodel.kinds();
+SELECT count(perfmodel.train('every ' || kind, kind, options => CASE WHEN kind IN (SELECT kind FROM perfmodel.kinds() WHERE option = 'epochs')
+       THEN '{"epochs": 2}' ELSE '{}' END::jsonb)) = count(*) AS trained FROM every;
+SELECT kind, abs(sum(step_ms) / perfmodel.predict_train_time(:g, 'T4', 16, predictor => 'every ' || kind) - 1) < 1e-6 AS sums_to_prediction,
+       count(*) = count(share) AS shares, count(node_id) = count(class) AND count(node_id) = count(copies) AS described,
+       bool_and(forward_ms IS NULL OR abs(forward_ms + backward_ms + update_ms - step_ms) <= 1e-6 * step_ms) AS phases_sum_to_step,
+       count(forward_ms) = count(backward_ms) AND count(forward_ms) = count(update_ms) AS all_or_none
+FROM every, perfmodel.explain_train_time(:g, 'T4', 16, predictor => 'every ' || kind) GROUP BY kind ORDER BY kind;
+SELECT count(perfmodel.drop_predictor('every ' || kind)) = count(*) AS dropped FROM every;
 -- operators that are alike are one row, with their shapes at this batch
 SELECT op, class, shape, copies, share BETWEEN 0 AND 1 AS share, bound IN ('compute', 'memory', 'launch') AS bound
 FROM perfmodel.explain_train_time(:g, 'T4', 16, predictor => 'small') WHERE node_id IS NOT NULL ORDER BY node_id;

@@ -27,6 +27,7 @@ SELECT perfmodel.load_graph(doc) > 0 AS again FROM helper.hostile;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (perfmodel.graph_id('hostile'), 'rtx_3090', 8, 1);
 SELECT perfmodel.train('hostile', 'linear') > 0 AS trained;
 SELECT perfmodel.predict_train_time(perfmodel.graph_id('hostile'), 'T4', 8, predictor => 'hostile') > 0 AS predicted;
+SELECT step_ms OPERATOR(pg_catalog.>) 0 AS predicted FROM perfmodel.predict(perfmodel.graph_id('hostile'), 'T4', 8, predictor => 'hostile');
 SELECT count(*) > 0 AS explained FROM perfmodel.explain_train_time(perfmodel.graph_id('hostile'), 'T4', 8);
 SELECT count(*) > 0 AS evaluated FROM perfmodel.evaluate('hostile');
 SELECT memory_bytes >= 0 AS estimated FROM perfmodel.estimate_training('linear');

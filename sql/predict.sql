@@ -20,9 +20,65 @@ FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', -
     'G, ''T4'', 8, ''float32''', 'G, ''T4'', 8, layout => ''chw''', 'G, ''T4'', 8, predictor => ''lime''',
     'G, ''T4'', 8, predictor => ''''']) AS a;
 
+-- the same number with its error: inside its interval, which grows with the level
+SELECT name, step_ms = perfmodel.predict_train_time(:g, 'T4', 8, predictor => name) AS same, step_ms_low > 0 AND step_ms_low <= step_ms AS low,
+       step_ms_high >= step_ms AND step_ms_high < 1e9 AS high, helper.close(samples_per_s, 8000 / step_ms) AS rate,
+       in_domain, p.predictor_id = q.predictor_id AS who, note
+FROM perfmodel.predictor q, perfmodel.predict(:g, 'T4', 8, predictor => name) p WHERE name IN ('line', 'roof') ORDER BY name;
+SELECT level, step_ms_high - step_ms_low > lag(step_ms_high - step_ms_low, 1, 0.0::float8) OVER (ORDER BY level) AS wider
+FROM unnest('{0.5,0.7,0.9,0.99,0.999}'::float8[]) AS level, perfmodel.predict(:g, 'T4', 8, level => level) ORDER BY level;
+-- asked again, with the level of before or another one, from the memo or not
+SELECT count(DISTINCT step_ms) AS times, count(DISTINCT step_ms_low) AS lows, count(DISTINCT step_ms_high) AS highs
+FROM unnest('{0.9,0.8,0.9,0.8}'::float8[]) AS level, perfmodel.predict(:g, 'T4', 8, level => level);
+SELECT count(DISTINCT p) AS answers FROM generate_series(1, 3), perfmodel.predict(:g, 'T4', 4096) p;
+-- out of the domain: the reason, and an interval twice as wide in the logarithm
+SELECT p.in_domain, p.note, helper.close(ln(p.step_ms_high / p.step_ms), 2 * ln(i.step_ms_high / i.step_ms)) AND
+       helper.close(ln(p.step_ms_low / p.step_ms), 2 * ln(i.step_ms_low / i.step_ms)) AS doubled
+FROM perfmodel.predict(:g, 'T4', 8) i,
+     LATERAL (SELECT * FROM perfmodel.predict(:g, 'T4', 8, 'amp') UNION ALL SELECT * FROM perfmodel.predict(:g, 'T4', 8, layout => 'nhwc')
+              UNION ALL SELECT * FROM perfmodel.predict(:g, 'T4', 129)) p;
+SELECT in_domain, note FROM perfmodel.predict(:g, 'A100-SXM4-40GB', 8);
+SELECT in_domain, note FROM perfmodel.predict(:g, 'T4', 3);
+SELECT in_domain, note FROM perfmodel.predict(:g, 'T4', 8, framework => 'pytorch 2.1');
+SELECT in_domain, note FROM perfmodel.predict(:g, 'T4', 8, framework => 'tensorflow 1.4');
+SELECT perfmodel.load_graph(jsonb_set(jsonb_set(helper.cnn('odd', 32, 4), '{nodes,6,op}', '"aten::roll"'), '{nodes,9,op}', '"Softmax"')) AS odd \gset
+SELECT in_domain, regexp_replace(note, '\d+ %', 'N %') AS note FROM perfmodel.predict(:odd, 'T4', 8);
+DELETE FROM perfmodel.graph WHERE graph_id = :odd;
+SELECT perfmodel.load_graph(helper.cnn('wide', 4096, 2)) AS wide \gset
+SELECT in_domain, regexp_replace(note, '\d+ %', 'N %') ~ '^operators of sizes not in training, such as \S+ \(N % of roofline time\)' AS note FROM perfmodel.predict(:wide, 'T4', 8);
+DELETE FROM perfmodel.graph WHERE graph_id = :wide;
+-- no calibration: no interval, and never one that was made up
+SELECT perfmodel.train('uncalibrated', 'linear', options => '{"calibration_folds": 0}') > 0 AS trained;
+SELECT step_ms > 0 AS time, step_ms_low, step_ms_high, in_domain, note FROM perfmodel.predict(:g, 'T4', 8, predictor => 'uncalibrated');
+SELECT note FROM perfmodel.predict(:g, 'T4', 8, 'bf16', predictor => 'uncalibrated');
+SELECT valid_n, valid_mape FROM perfmodel.predictor WHERE name = 'uncalibrated';
+SELECT valid_n = n_profiles AS all_rows, valid_mape > 0 AS mape, valid_mae_ms > 0 AS mae, valid_rmse_ms >= valid_mae_ms AS rmse FROM perfmodel.predictor WHERE name = 'line';
+SELECT perfmodel.drop_predictor('uncalibrated') > 0 AS dropped;
+-- one stored by a version that knew no intervals still answers
+WITH old AS (
+    INSERT INTO perfmodel.predictor (name, kind, options, seed, n_profiles, profiles_hash, profiles, gpus, frameworks, dtypes, layouts,
+        valid_n, train_seconds, epochs, n_params, library_version)
+    SELECT 'old', kind, options, seed, n_profiles, profiles_hash, profiles, gpus, frameworks, dtypes, layouts, 0, 0, 0, 5, '0.1.0'
+    FROM perfmodel.predictor WHERE name = 'line' RETURNING predictor_id)
+INSERT INTO perfmodel.predictor_weights
+SELECT predictor_id, 0, decode('504d505201000000060000006c696e65617200000000000000000000e03f7b14ae47e17a843f7b14ae47e17a843f7b14'
+    || 'ae47e17a843fcdccccccccccec3f1b4c604d', 'hex') FROM old;
+SELECT step_ms = perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'old') AS same, step_ms_low, step_ms_high, in_domain, note
+FROM perfmodel.predict(:g, 'T4', 8, predictor => 'old');
+SELECT coverage_pct, interval_width_pct, in_domain_pct, mape_in_domain_pct, mape_out_of_domain_pct FROM perfmodel.evaluate('old') WHERE grouped_by = 'overall';
+SELECT perfmodel.drop_predictor('old') > 0 AS dropped;
+-- NULLs and errors as above, and levels
+SELECT p IS NULL AS nothing FROM (VALUES (perfmodel.predict(NULL, 'T4', 8)), (perfmodel.predict(:g, NULL, 8)), (perfmodel.predict(:g, 'T4', NULL)),
+    (perfmodel.predict(:g, 'T4', 8, NULL)), (perfmodel.predict(:g, 'T4', 8, layout => NULL)), (perfmodel.predict(:g, 'T4', 8, level => NULL))) v(p);
+SELECT step_ms IS NULL AS nothing FROM perfmodel.predict(NULL, 'T4', 8);
+SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict(%s)', replace(a, 'G', :'g'))), 'graph_id \d+', 'graph_id N')
+FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', 8, ''float32''', 'G, ''T4'', 8, predictor => ''lime''',
+    'G, ''T4'', 8, level => 1', 'G, ''T4'', 8, level => 0.4999', 'G, ''T4'', 8, level => 90', 'G, ''T4'', 8, level => ''NaN''']) AS a;
+
 -- a device whose sheet lacks what is needed
 INSERT INTO perfmodel.gpu (name, aliases) VALUES ('Empty Sheet', '{}');
-SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, %L, 8, predictor => %L)', :g, 'Empty Sheet', 'roof'));
+SELECT helper.error_of(format('SELECT perfmodel.%s(%s, %L, 8, predictor => %L)', f, :g, 'Empty Sheet', 'roof'))
+FROM unnest('{predict_train_time,predict}'::text[]) AS f;
 DELETE FROM perfmodel.gpu WHERE name = 'Empty Sheet';
 
 -- what a session remembers follows the tables: data sheets ...
@@ -75,6 +131,7 @@ SET min_parallel_table_scan_size = 0;
 SET force_parallel_mode = on;
 EXPLAIN (COSTS OFF) SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'line')) FROM perfmodel.profile;
 SELECT helper.close(sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'small')), :all, 1e-12) AS same FROM perfmodel.profile;
+SELECT helper.close(sum((perfmodel.predict(graph_id, gpu, batch, predictor => 'small')).step_ms), :all, 1e-12) AS same FROM perfmodel.profile;
 RESET force_parallel_mode;
 
 -- a prepared statement does not hold on to an answer

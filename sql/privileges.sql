@@ -19,7 +19,7 @@ GRANT USAGE ON SCHEMA helper TO PUBLIC;
 SET ROLE pm_test_nobody;
 SELECT count(*) > 0 AS sheets, perfmodel.gpu_name('rtx_3090') FROM perfmodel.gpu;
 SELECT helper.error_of(format(q, :g)) FROM unnest(ARRAY[
-    'SELECT perfmodel.predict_train_time(%s, ''T4'', 8)', 'SELECT perfmodel.graph_id(''anet4@16'')',
+    'SELECT perfmodel.predict_train_time(%s, ''T4'', 8)', 'SELECT perfmodel.predict(%s, ''T4'', 8)', 'SELECT perfmodel.graph_id(''anet4@16'')',
     'SELECT perfmodel.evaluate()', 'SELECT perfmodel.train(''x'')', 'SELECT perfmodel.load_graph(''{}'')',
     'SELECT perfmodel.cross_validate()', 'SELECT perfmodel.estimate_training()',
     'SELECT perfmodel.activate_predictor(''line'')', 'SELECT perfmodel.drop_predictor(''line'')',
@@ -28,6 +28,7 @@ SELECT helper.error_of(format(q, :g)) FROM unnest(ARRAY[
 
 SET ROLE pm_test_reader;
 SELECT perfmodel.predict_train_time(:g, 'T4', 8) > 0 AS predicts;
+SELECT step_ms_low < step_ms_high AS predicts FROM perfmodel.predict(:g, 'T4', 8);
 SELECT count(*) > 0 AS explains FROM perfmodel.explain_train_time(:g, 'T4', 8);
 SELECT helper.error_of(format(q, :g)) FROM unnest(ARRAY['SELECT perfmodel.train(''x'')', 'SELECT perfmodel.evaluate()',
     'DELETE FROM perfmodel.predictor']) AS q;

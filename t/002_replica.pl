@@ -30,6 +30,10 @@ is($standby->safe_psql('postgres', q{SELECT count(*) > 0 FROM perfmodel.evaluate
 is($standby->safe_psql('postgres', q{SELECT count(*) > 0 FROM perfmodel.explain_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8)}),
     't', 'explaining works');
 
+my $trust = q{SELECT p.* FROM perfmodel.profile, perfmodel.predict(graph_id, gpu, batch, predictor => 'line') p ORDER BY profile_id};
+is($standby->safe_psql('postgres', $trust), $primary->safe_psql('postgres', $trust), 'predicting with intervals gives the same');
+isnt($standby->safe_psql('postgres', $trust), '', 'and it gives something');
+
 # one session of the standby sees what the primary does
 my $session = $standby->background_psql('postgres');
 my $ask = q{SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8)};

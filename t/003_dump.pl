@@ -27,6 +27,10 @@ my @errors = grep { /ERROR/ && !/role ".*" already exists/ } split(/\n/, $err);
 is(join("\n", @errors), '', 'restore without errors');
 
 is(predictions($new), predictions($old), 'same predictions');
+my $trust = q{SELECT string_agg(md5(p::text), '' ORDER BY profile_id) || bool_and(step_ms_low < step_ms_high)
+    FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
+is($new->safe_psql('postgres', $trust), $old->safe_psql('postgres', $trust), 'same intervals');
+like($new->safe_psql('postgres', $trust), qr/true$/, 'and there are intervals');
 foreach my $table ('gpu', 'graph', 'graph_node', 'profile', 'predictor', 'predictor_weights', 'training_run')
 {
     my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM perfmodel.$table t";

@@ -53,7 +53,7 @@ lengths() {
 }
 
 scripts() {
-    for f in .ci/run demo/*.sh test/*.sh bench/*.sh; do
+    for f in .ci/run demo/*.sh test/*.sh bench/*.sh bench/*/*.sh; do
         [ ! -e "$f" ] || sh -n "$f"
     done
 }

@@ -11,12 +11,23 @@ CREATE FUNCTION perfmodel.predict_train_time(graph_id bigint, gpu text, batch in
 COMMENT ON FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text) IS
     'predicted milliseconds of one training step; predictor NULL: the active one; framework NULL: not known; NULL when any other argument is';
 
+CREATE FUNCTION perfmodel.predict(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
+                                  layout text DEFAULT 'nchw', framework text DEFAULT NULL,
+                                  predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
+                                  OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
+                                  OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text)
+    RETURNS record
+    LANGUAGE c STABLE PARALLEL SAFE COST 5000 AS 'MODULE_PATHNAME', 'pm_predict';
+COMMENT ON FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, float8) IS
+    'the prediction of predict_train_time with an interval in ms that holds the measured step with probability level (0.5 to 0.999) for networks like those in training, samples per second, and whether the question is like what the predictor was trained on; note says why not; interval NULL: not calibrated; in_domain NULL: not known; NULL when an argument other than framework and predictor is';
+
 CREATE FUNCTION perfmodel.explain_train_time(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                              layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                              predictor text DEFAULT NULL,
                                              OUT node_id integer, OUT op text, OUT class text, OUT shape bigint[],
-                                             OUT copies integer, OUT step_ms float8, OUT share float8, OUT bound text)
+                                             OUT copies integer, OUT step_ms float8, OUT share float8, OUT bound text,
+                                             OUT forward_ms float8, OUT backward_ms float8, OUT update_ms float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2500 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
 COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text) IS
-    'where the predicted time goes: one row per group of identical operators (node_id is one of them, copies their number) and one for the rest of the step (node_id NULL); step_ms sums to the prediction';
+    'where the predicted time goes: one row per group of identical operators (node_id is one of them, copies their number) and one for the rest of the step (node_id NULL); step_ms sums to the prediction; its forward, backward and update part are NULL where the kind of predictor does not tell them apart';

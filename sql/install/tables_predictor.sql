@@ -42,7 +42,7 @@ COMMENT ON COLUMN perfmodel.predictor.gpus IS 'devices that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.frameworks IS 'frameworks that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.dtypes IS 'number formats that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.layouts IS 'memory layouts that it has seen';
-COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that were held out of training to judge it';
+COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that were held out of training to judge it, in turns where the kind calibrates intervals';
 COMMENT ON COLUMN perfmodel.predictor.valid_mape IS 'mean absolute percentage error on them, as a fraction (0.05 is 5 %); NULL when there were none';
 COMMENT ON COLUMN perfmodel.predictor.valid_mae_ms IS 'mean absolute error on them in ms';
 COMMENT ON COLUMN perfmodel.predictor.valid_rmse_ms IS 'root of the mean squared error on them in ms';
@@ -67,7 +67,7 @@ ALTER TABLE perfmodel.predictor_weights ALTER COLUMN data SET STORAGE EXTERNAL;
 COMMENT ON TABLE perfmodel.predictor_weights IS 'stored form of predictors in parts of at most 64 MiB';
 COMMENT ON COLUMN perfmodel.predictor_weights.predictor_id IS 'predictor that the part belongs to';
 COMMENT ON COLUMN perfmodel.predictor_weights.part IS 'number of the part, from 0';
-COMMENT ON COLUMN perfmodel.predictor_weights.data IS 'bytes of the part: magic, format version, kind, options, numbers, checksum over all parts';
+COMMENT ON COLUMN perfmodel.predictor_weights.data IS 'bytes of the part: magic, format version, kind, options, numbers, calibration and domain, checksum over all parts';
 
 CREATE TABLE perfmodel.training_run (
     run_id       bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT training_run_pkey PRIMARY KEY,

@@ -42,6 +42,7 @@ pm_node_init(pm_node *n)
 	n->attrs.axis = INT64_MIN;
 	n->attrs.num_layers = 1;
 	n->attrs.tied = -1;
+	n->attrs.alpha = NAN;
 }
 
 double
@@ -416,6 +417,8 @@ fold_attrs(uint64_t h, const pm_attrs *a)
 	h = fold(h, (uint64_t) a->hidden_size);
 	h = fold(h, (uint64_t) a->num_layers);
 	h = fold(h, (uint64_t) a->num_heads);
+	if (!isnan(a->alpha))
+		h = pm_hash(h, &a->alpha, sizeof(a->alpha));
 	return fold(h, (a->bidirectional ? 1u : 0u) | (a->tied >= 0 ? 2u : 0u));
 }
 

@@ -720,6 +720,32 @@ read_attr_int(reader *r, const char *key, int64_t *value)
 	return read_int(r, key, value);
 }
 
+/* alpha, or the first of a list of constants; whatever is not a finite number is the same as absent. */
+static bool
+read_alpha(reader *r, double *value)
+{
+	bool		list = peek(r) == '[';
+	int			n = 0;
+	int			more = 1;
+
+	if (list)
+		r->p++;
+	while (more > 0 && (!list || (more = next_element(r, ']', &n)) > 0))
+	{
+		char		c = peek(r);
+		number		num = {false, 0, 0};
+		bool		is_number = c == '-' || (c >= '0' && c <= '9');
+
+		if (is_number ? !read_number(r, &num) : !skip_value(r, 0))
+			return false;
+		if (is_number && isfinite(num.d) && n <= 1)
+			*value = num.d;
+		if (!list)
+			more = 0;
+	}
+	return more == 0;
+}
+
 static bool
 read_direction(reader *r, bool *bidirectional)
 {
@@ -753,6 +779,8 @@ read_attr(reader *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_int(r, "attrs.num_layers", &a->num_layers);
 	if (strcmp(key, "num_heads") == 0)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
+	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)
+		return read_alpha(r, &a->alpha);
 	if (strcmp(key, "tied") == 0)
 		return read_attr_int(r, "attrs.tied", &a->tied);
 	if (strcmp(key, "direction") == 0)

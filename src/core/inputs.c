@@ -202,8 +202,8 @@ encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *cl
 	in->copies[i] = t->skeleton->copies[i];
 	in->log_copies[i + 1] = (pm_real) log(in->copies[i]);
 	in->roofline_us[i] = t->roofline_us[i];
-	in->compute_us[i] = t->compute_us[i];
-	in->memory_us[i] = t->memory_us[i];
+	in->compute_us[i] = in->compute_ref_us[i] = t->compute_us[i];
+	in->memory_us[i] = in->memory_ref_us[i] = t->memory_us[i];
 	in->total_device_us += in->copies[i] * (t->compute_us[i] + t->memory_us[i]);
 	in->kernels[i] = t->kernels[i];
 	in->bound[i] = t->bound[i];
@@ -228,10 +228,13 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_are
 	in->roofline_us = PM_NEW(a, double, n);
 	in->compute_us = PM_NEW(a, double, n);
 	in->memory_us = PM_NEW(a, double, n);
+	in->compute_ref_us = PM_NEW(a, double, n);
+	in->memory_ref_us = PM_NEW(a, double, n);
 	in->kernels = PM_NEW(a, double, n);
 	in->bound = PM_NEW(a, char, n);
 	if (!in->type || !in->op_class || !in->config || !in->load || !in->log_copies ||
-		!in->copies || !in->roofline_us || !in->compute_us || !in->memory_us || !in->kernels || !in->bound)
+		!in->copies || !in->roofline_us || !in->compute_us || !in->memory_us || !in->compute_ref_us || !in->memory_ref_us ||
+		!in->kernels || !in->bound)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		encode_token(c, t, i, in, &clamps);
@@ -245,6 +248,54 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_are
 	in->total_roofline_us = t->total_roofline_us;
 	in->clamped = clamps / (double) (n * (PM_N_SLOTS + PM_N_LOADS) + PM_N_JOB);
 	return PM_OK;
+}
+
+void
+pm_input_rework(pm_input *in, const pm_tokens *work)
+{
+	in->total_roofline_us = work->total_roofline_us;
+	in->total_device_us = 0;
+	for (int i = 0; i < in->n; i++)
+	{
+		in->roofline_us[i] = work->roofline_us[i];
+		in->compute_us[i] = work->compute_us[i];
+		in->memory_us[i] = work->memory_us[i];
+		in->kernels[i] = work->kernels[i];
+		in->bound[i] = work->bound[i];
+		in->total_device_us += in->copies[i] * (work->compute_us[i] + work->memory_us[i]);
+	}
+}
+
+int
+pm_summary_width(const pm_codec *c)
+{
+	return c->n_types + 2 * PM_N_SLOTS + PM_N_LOADS + PM_N_JOB + c->n_frameworks + c->n_gpus;
+}
+
+void
+pm_input_summary(const pm_codec *c, const pm_input *in, pm_real *out)
+{
+	pm_real    *config = out + c->n_types;
+	pm_real    *load = config + 2 * PM_N_SLOTS;
+	pm_real    *job = load + PM_N_LOADS;
+	double		total = 0;
+
+	memset(out, 0, pm_summary_width(c) * sizeof(pm_real));
+	for (int i = 0; i < in->n; i++)
+		total += in->copies[i] * (in->compute_ref_us[i] + in->memory_ref_us[i]);
+	for (int i = 0; i < in->n; i++)
+	{
+		pm_real		share = total > 0 ? (pm_real) (in->copies[i] * (in->compute_ref_us[i] + in->memory_ref_us[i]) / total) : 0;
+
+		out[in->type[i]] += share;
+		for (int k = 0; k < 2 * PM_N_SLOTS; k++)
+			config[k] += share * in->config[(size_t) i * 2 * PM_N_SLOTS + k];
+		for (int k = 0; k < PM_N_LOADS; k++)
+			load[k] += share * in->load[(size_t) i * PM_N_LOADS + k];
+	}
+	memcpy(job, in->job, PM_N_JOB * sizeof(pm_real));
+	job[PM_N_JOB + in->framework] = 1;
+	job[PM_N_JOB + c->n_frameworks + in->gpu] = 1;
 }
 
 /* ---- storing ---- */

@@ -48,6 +48,8 @@ typedef struct pm_input
 	double	   *roofline_us;	/* [n] one copy */
 	double	   *compute_us;		/* [n] one copy */
 	double	   *memory_us;		/* [n] one copy */
+	double	   *compute_ref_us; /* [n] compute_us and memory_us at the batch that the features are of */
+	double	   *memory_ref_us;
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] */
 	pm_real		job[PM_N_JOB];
@@ -64,6 +66,22 @@ typedef struct pm_input
 pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st);
 pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
 							pm_input *in, pm_status *st);
+/*
+ * Let in, encoded from the tokens of one batch, stand for the work of another:
+ * features stay as they are, times at peak become those of work, and
+ * compute_ref_us and memory_ref_us keep those that belong to the features.
+ */
+void		pm_input_rework(pm_input *in, const pm_tokens *work);
+
+/*
+ * The whole graph in one row of numbers, independent of the batch: means over
+ * its operators of type, configuration and load, weighted by their time at
+ * peak, then the job features, framework and gpu.
+ */
+#define PM_SUMMARY_MAX 2048
+int			pm_summary_width(const pm_codec *c); /* at most PM_SUMMARY_MAX */
+void		pm_input_summary(const pm_codec *c, const pm_input *in, pm_real *out);
+
 void		pm_codec_save(const pm_codec *c, pm_buffer *b);
 pm_code		pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st);
 

@@ -13,11 +13,13 @@
 
 enum
 {
-	OPT_RIDGE, OPT_SEED, N_OPTIONS
+	OPT_RIDGE, OPT_CALIBRATION, OPT_SEED, N_OPTIONS
 };
 
 static const pm_option options[N_OPTIONS] = {
 	[OPT_RIDGE] = {"ridge", PM_OPT_REAL, 1e-3, 1e-9, 1e6, NULL, "penalty on the coefficients, a row"},
+	[OPT_CALIBRATION] = {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL,
+	"trainings on a part of the structures that calibrate intervals; below 2: none"},
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: the fit is in closed form"},
 };
 
@@ -83,15 +85,6 @@ linear_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	return PM_OK;
 }
 
-/* Share of token i in the roofline time; of the operators when none of them does anything. */
-static double
-share_of(const pm_tokens *t, int i)
-{
-	double		copies = t->skeleton->copies[i];
-
-	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
-}
-
 /* It knows the step alone; parts share it out by roofline time. */
 static pm_code
 linear_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
@@ -111,10 +104,7 @@ linear_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	*step_ms = exp(log_ms);
 	if (parts == NULL)
 		return PM_OK;
-	for (int i = 0; i < t.n; i++)
-		parts[i] = (pm_part) {.token = i, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN,
-			.step_ms = *step_ms * share_of(&t, i), .bound = t.bound[i]};
-	*n_parts = t.n;
+	pm_share_by_roofline(&t, *step_ms, parts, n_parts);
 	return PM_OK;
 }
 

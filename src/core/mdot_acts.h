@@ -36,14 +36,14 @@ typedef struct pm_mdot_acts
 	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
 
 	/* heads */
-	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, 3 * hidden] */
+	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
 	pm_real    *z0;				/* [n, d] job tokens */
 	pm_real    *q_pre, *q_act;	/* [n, hidden] */
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
 	int32_t    *top;			/* [n, d] row of the maximum */
 	pm_real    *p_pre, *p_act;	/* [n, hidden] */
 	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
-	double	   *da, *dm, *dl;	/* [ops] derivatives of t_us by the three outputs */
+	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
 	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */
 
 	/* backward */
@@ -51,7 +51,7 @@ typedef struct pm_mdot_acts
 	pm_real    *dx;				/* [rows, d] */
 	pm_real    *d_ops;			/* [ops, d] */
 	pm_real    *dx3;			/* [ops, 3, d_op] */
-	pm_real    *wide;			/* [max(rows * 3 * max(d, hidden), 9 * ops * d_op)] */
+	pm_real    *wide;			/* [max(rows * max(3 * d, PM_MDOT_OUTPUTS * hidden), 9 * ops * d_op)] */
 	pm_real    *small;			/* [n * (4d + 2 hidden + d_op)] */
 	pm_encoder_scratch scratch;
 } pm_mdot_acts;

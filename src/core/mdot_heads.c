@@ -12,6 +12,7 @@
 
 #define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
 #define EXPONENT_MAX	6.0		/* ... (data in cache), or 400 times slower */
+#define GROWTH_MAX		0.5		/* g: from half as steep to half as steep again as the work */
 #define RESIDUAL_MAX	0.7		/* c: the pooled factor stays within [1/2, 2] */
 #define LEAK			0.01	/* gradient outside these ranges, so that nothing gets stuck */
 #define LAUNCH_US		5.0		/* scale of the launch time of one kernel */
@@ -104,37 +105,64 @@ dot(const pm_real *a, const pm_real *b, int n)
 	return s;
 }
 
+/* Outputs of an operator, each a dot product of its own part of the hidden layer. */
+static double
+output(const pm_real *w, size_t weights, size_t bias, const pm_real *h, int which, int hidden)
+{
+	return dot(h + which * hidden, w + weights, hidden) + w[bias];
+}
+
 /*
- * t = (k^4 + l^4)^(1/4): the larger of device and launch time, smoothly.
- * k = compute * exp(a) + memory * exp(m), l = launches * softplus(l_raw).
+ * Device time k = s (s / s_ref)^g, s = compute * exp(a) + memory * exp(m), and
+ * s_ref the same at the batch that the features are of.
  *
  * One factor on max(compute, memory) would keep an operator whose bytes set its
  * roofline from growing with its FLOPs; depthwise convolutions of large
- * kernels, which run without matrix units, do grow with them.
+ * kernels, which run without matrix units, do grow with them.  The features,
+ * and so a, m and g, do not depend on the batch; s grows with it and g > -1:
+ * a larger batch never takes less time.
  */
-static void
-token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+static double
+device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
 {
 	int			hidden = net->c.hidden;
 	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
 	double		a_slope,
-				m_slope,
-				l_slope;
-	double		a = leaky_clamp(dot(h, w + net->wa, hidden) + w[net->ba] + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope);
-	double		b = leaky_clamp(dot(h + hidden, w + net->wm, hidden) + w[net->bm] + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope);
-	double		launch = softplus(dot(h + 2 * hidden, w + net->wl, hidden) + w[net->bl], &l_slope);
-	double		compute = in->compute_us[m] * exp(a);
-	double		memory = in->memory_us[m] * exp(b);
-	double		k = compute + memory;
-	double		l = LAUNCH_US * in->kernels[m] * launch;
+				m_slope;
+	double		a = exp(leaky_clamp(output(w, net->wa, net->ba, h, 0, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
+	double		b = exp(leaky_clamp(output(w, net->wm, net->bm, h, 1, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
+	double		bend = tanh(output(w, net->wg, net->bg, h, 3, hidden));
+	double		g = GROWTH_MAX * bend;
+	double		s = in->compute_us[m] * a + in->memory_us[m] * b;
+	double		ref = in->compute_ref_us[m] * a + in->memory_ref_us[m] * b;
+	double		growth = s > 0 && ref > 0 ? log(s / ref) : 0;
+	double		k = s * exp(g * growth);
+
+	t->da[op] = s > 0 ? k * a * a_slope * ((1 + g) * in->compute_us[m] / s - (ref > 0 ? g * in->compute_ref_us[m] / ref : 0)) : 0;
+	t->dm[op] = s > 0 ? k * b * m_slope * ((1 + g) * in->memory_us[m] / s - (ref > 0 ? g * in->memory_ref_us[m] / ref : 0)) : 0;
+	t->dg[op] = k * growth * GROWTH_MAX * (1 - bend * bend);
+	return k;
+}
+
+/*
+ * t = (k^4 + l^4)^(1/4): the larger of device time k and launch time
+ * l = launches * softplus(l_raw), smoothly.
+ */
+static void
+token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+{
+	double		l_slope;
+	double		k = device_time(net, w, in, m, h, t, op);
+	double		l = LAUNCH_US * in->kernels[m] * softplus(output(w, net->wl, net->bl, h, 2, net->c.hidden), &l_slope);
 	double		time = pow(k * k * k * k + l * l * l * l, 0.25);
 	double		dk = time > 0 ? pow(k / time, 3) : 0;
 
 	t->k_us[op] = k;
 	t->l_us[op] = l;
 	t->t_us[op] = time;
-	t->da[op] = dk * compute * a_slope;
-	t->dm[op] = dk * memory * m_slope;
+	t->da[op] *= dk;
+	t->dm[op] *= dk;
+	t->dg[op] *= dk;
 	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
 }
 
@@ -267,17 +295,17 @@ static void
 tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	int			h3 = 3 * net->c.hidden;
+	int			width = PM_MDOT_OUTPUTS * net->c.hidden;
 	int			op = 0;
 
-	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, h3);
-	pm_gelu(t->h_act, t->h_pre, t->rows * h3);
+	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
+	pm_gelu(t->h_act, t->h_pre, t->rows * width);
 	if (rng != NULL)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */
-		pm_dropout_mask(t->h_mask, t->rows * h3, net->c.head_dropout, rng);
-		pm_mul(t->h_act, t->h_mask, t->rows * h3);
-		pm_mul(t->h_pre, t->h_mask, t->rows * h3);
+		pm_dropout_mask(t->h_mask, t->rows * width, net->c.head_dropout, rng);
+		pm_mul(t->h_act, t->h_mask, t->rows * width);
+		pm_mul(t->h_pre, t->h_mask, t->rows * width);
 	}
 	for (int i = 0; i < t->n; i++)
 	{
@@ -286,7 +314,7 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 		t->sum_us[i] = t->rest_us[i];
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * h3, t, op);
+			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * width, t, op);
 			t->sum_us[i] += in->copies[m] * t->t_us[op];
 		}
 	}
@@ -298,39 +326,39 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 {
 	const pm_mdot_net *net = data->net;
 	int			hidden = net->c.hidden;
-	int			h3 = 3 * hidden;
-	pm_real    *dh = t->wide;	/* [rows, 3 * hidden] */
+	int			width = PM_MDOT_OUTPUTS * hidden;
+	pm_real    *dh = t->wide;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
 	int			op = 0;
 
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
 
-		memset(dh + (size_t) t->seg[i].start * h3, 0, h3 * sizeof(pm_real));
+		memset(dh + (size_t) t->seg[i].start * width, 0, width * sizeof(pm_real));
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			size_t		row = (size_t) (t->seg[i].start + 1 + m) * h3;
-			pm_real		ga = (pm_real) (dsum[i] * in->copies[m] * t->da[op]);
-			pm_real		gm = (pm_real) (dsum[i] * in->copies[m] * t->dm[op]);
-			pm_real		gl = (pm_real) (dsum[i] * in->copies[m] * t->dl[op]);
+			size_t		row = (size_t) (t->seg[i].start + 1 + m) * width;
+			const size_t weights[] = {net->wa, net->wm, net->wl, net->wg};
+			const size_t bias[] = {net->ba, net->bm, net->bl, net->bg};
+			const double slope[] = {t->da[op], t->dm[op], t->dl[op], t->dg[op]};
 
-			for (int j = 0; j < hidden; j++)
+			for (int k = 0; k < PM_MDOT_OUTPUTS; k++)
 			{
-				grad[net->wa + j] += ga * t->h_act[row + j];
-				grad[net->wm + j] += gm * t->h_act[row + hidden + j];
-				grad[net->wl + j] += gl * t->h_act[row + 2 * hidden + j];
-				dh[row + j] = ga * w[net->wa + j];
-				dh[row + hidden + j] = gm * w[net->wm + j];
-				dh[row + 2 * hidden + j] = gl * w[net->wl + j];
+				pm_real		gk = (pm_real) (dsum[i] * in->copies[m] * slope[k]);
+
+				for (int j = 0; j < hidden; j++)
+				{
+					grad[weights[k] + j] += gk * t->h_act[row + k * hidden + j];
+					dh[row + k * hidden + j] = gk * w[weights[k] + j];
+				}
+				grad[bias[k]] += gk;
 			}
-			grad[net->ba] += ga;
-			grad[net->bm] += gm;
-			grad[net->bl] += gl;
-			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] += ga + gm;
+			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] +=
+				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
 		}
 	}
-	pm_mul(dh, t->h_pre, t->rows * h3);
-	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, h3, true);
+	pm_mul(dh, t->h_pre, t->rows * width);
+	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, true);
 }
 
 /* predicted[n] in ms */

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define HUBER_DELTA		0.2
+#define CAUCHY_SCALE	0.3		/* errors far beyond it pull less and less: some times nothing in the graph explains */
 
 /* ---- workspace ---- */
 
@@ -84,9 +85,9 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	size_t		d = net->c.d;
 	size_t		h = net->c.hidden;
 
-	t->h_pre = REALS(t->rows * 3 * h);
-	t->h_act = REALS(t->rows * 3 * h);
-	t->h_mask = REALS(t->rows * 3 * h);
+	t->h_pre = REALS(t->rows * PM_MDOT_OUTPUTS * h);
+	t->h_act = REALS(t->rows * PM_MDOT_OUTPUTS * h);
+	t->h_mask = REALS(t->rows * PM_MDOT_OUTPUTS * h);
 	t->z0 = REALS(t->n * d);
 	t->q_pre = REALS(t->n * h);
 	t->q_act = REALS(t->n * h);
@@ -100,6 +101,7 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->da = DOUBLES(t->ops);
 	t->dm = DOUBLES(t->ops);
 	t->dl = DOUBLES(t->ops);
+	t->dg = DOUBLES(t->ops);
 	t->sum_us = DOUBLES(t->n);
 	t->rest_us = DOUBLES(t->n);
 	t->rest_slope = DOUBLES(t->n);
@@ -119,7 +121,7 @@ lay_out_backward(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	size_t		d = net->c.d;
 	size_t		k = net->c.d_op;
 	size_t		h = net->c.hidden;
-	size_t		wide = max_size(t->rows * 3 * max_size(d, h), 3 * t->ops * 3 * k);
+	size_t		wide = max_size(t->rows * max_size(3 * d, PM_MDOT_OUTPUTS * h), 3 * t->ops * 3 * k);
 	size_t		narrow = max_size(t->rows * d, 3 * t->ops * k);
 
 	t->dz = REALS(t->rows * d);
@@ -414,6 +416,10 @@ sample_loss(const pm_mdot_net *net, double predicted, double truth, double *slop
 			eps = (predicted - truth) / truth;
 			*slope = (eps > 0 ? 1 : -1) / truth;
 			return fabs(eps);
+		case PM_LOSS_LOG_CAUCHY:
+			eps = log(predicted / truth);
+			*slope = eps / (1 + eps * eps / (CAUCHY_SCALE * CAUCHY_SCALE)) / predicted;
+			return 0.5 * CAUCHY_SCALE * CAUCHY_SCALE * log1p(eps * eps / (CAUCHY_SCALE * CAUCHY_SCALE));
 		default:
 			eps = log(predicted / truth);
 			*slope = fmax(-HUBER_DELTA, fmin(HUBER_DELTA, eps)) / predicted;
@@ -498,7 +504,7 @@ pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *works
 	for (int m = 0; m < in->n; m++)
 	{
 		detail->token_ms[m] = in->copies[m] * factor * (additive ? t.t_us[m] : in->roofline_us[m]);
-		detail->launch_bound[m] = additive && t.l_us[m] > t.k_us[m];
+		detail->launch_share[m] = additive && t.l_us[m] > 0 ? t.l_us[m] / (t.l_us[m] + t.k_us[m]) : 0;
 	}
 	detail->rest_ms = additive ? factor * t.rest_us[0] : factor > 0 ? 0 : ms;
 	return ms;

@@ -10,6 +10,7 @@
 #include "encoder.h"
 #include "inputs.h"
 
+#define PM_MDOT_OUTPUTS		4	/* of an operator: compute, memory, launch, growth */
 #define PM_MDOT_MAX_LAYERS	6
 #define PM_MDOT_MAX_TENSORS	160
 
@@ -20,7 +21,7 @@ typedef enum pm_mdot_head
 
 typedef enum pm_mdot_loss
 {
-	PM_LOSS_LOG_HUBER, PM_LOSS_MAPE, PM_LOSS_MSE_RAW, PM_LOSS_MAE_RAW
+	PM_LOSS_LOG_HUBER, PM_LOSS_MAPE, PM_LOSS_MSE_RAW, PM_LOSS_MAE_RAW, PM_LOSS_LOG_CAUCHY
 } pm_mdot_loss;
 
 typedef struct pm_mdot_config
@@ -82,7 +83,7 @@ typedef struct pm_mdot_net
 	pm_encoder_shape seq_shape;
 	pm_encoder_params seq[PM_MDOT_MAX_LAYERS];
 	size_t		lnz_g, lnz_b;
-	size_t		wh, bh, wa, ba, wm, bm, wl, bl;
+	size_t		wh, bh, wa, ba, wm, bm, wl, bl, wg, bg;
 	size_t		wq1, bq1, wq2, bq2;
 	size_t		wz1, bz1, wz2, bz2;
 	size_t		adapter;
@@ -106,7 +107,7 @@ typedef struct pm_mdot_data
 typedef struct pm_mdot_detail
 {
 	double	   *token_ms;		/* [n] all copies together */
-	bool	   *launch_bound;	/* [n] */
+	double	   *launch_share;	/* [n] 0..1: of launch time in launch and device time */
 	double		rest_ms;
 } pm_mdot_detail;
 

@@ -88,14 +88,16 @@ add_heads(pm_mdot_net *net)
 	int			d = net->c.d;
 	int			h = net->c.hidden;
 
-	net->wh = add_tensor(net, "wh", -1, d, 3 * h, PM_INIT_XAVIER);
-	net->bh = add_tensor(net, "bh", -1, 1, 3 * h, PM_INIT_ZERO);
+	net->wh = add_tensor(net, "wh", -1, d, PM_MDOT_OUTPUTS * h, PM_INIT_XAVIER);
+	net->bh = add_tensor(net, "bh", -1, 1, PM_MDOT_OUTPUTS * h, PM_INIT_ZERO);
 	net->wa = add_tensor(net, "wa", -1, h, 1, PM_INIT_ZERO);
 	net->ba = add_tensor(net, "ba", -1, 1, 1, PM_INIT_ZERO);
 	net->wm = add_tensor(net, "wm", -1, h, 1, PM_INIT_ZERO);
 	net->bm = add_tensor(net, "bm", -1, 1, 1, PM_INIT_ZERO);
 	net->wl = add_tensor(net, "wl", -1, h, 1, PM_INIT_ZERO);
 	net->bl = add_tensor(net, "bl", -1, 1, 1, PM_INIT_ZERO);
+	net->wg = add_tensor(net, "wg", -1, h, 1, PM_INIT_ZERO);
+	net->bg = add_tensor(net, "bg", -1, 1, 1, PM_INIT_ZERO);
 	net->wq1 = add_tensor(net, "wq1", -1, d, h, PM_INIT_XAVIER);
 	net->bq1 = add_tensor(net, "bq1", -1, 1, h, PM_INIT_ZERO);
 	net->wq2 = add_tensor(net, "wq2", -1, h, 1, PM_INIT_ZERO);

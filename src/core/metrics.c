@@ -70,6 +70,37 @@ pm_metrics_compute(const double *measured, const double *predicted, int n, doubl
 	m->bias = bias / n;
 }
 
+void
+pm_trust_metrics_compute(const double *measured, const double *predicted, const double *low,
+						 const double *high, const signed char *domain, int n, pm_trust_metrics *m)
+{
+	double		ape[2] = {0};	/* out, in */
+	int			rows[2] = {0};
+	int			held = 0;
+	double		width = 0;
+
+	m->n_intervals = 0;
+	for (int i = 0; i < n; i++)
+	{
+		if (domain[i] >= 0)
+		{
+			ape[domain[i] != 0] += fabs(predicted[i] - measured[i]) / measured[i];
+			rows[domain[i] != 0]++;
+		}
+		if (isnan(low[i]))
+			continue;
+		m->n_intervals++;
+		held += measured[i] >= low[i] && measured[i] <= high[i];
+		width += (high[i] - low[i]) / predicted[i];
+	}
+	m->n_judged = rows[0] + rows[1];
+	m->coverage = m->n_intervals > 0 ? (double) held / m->n_intervals : NAN;
+	m->width = m->n_intervals > 0 ? width / m->n_intervals : NAN;
+	m->in_domain = m->n_judged > 0 ? (double) rows[1] / m->n_judged : NAN;
+	m->mape_in_domain = rows[1] > 0 ? ape[1] / rows[1] : NAN;
+	m->mape_out_of_domain = rows[0] > 0 ? ape[0] / rows[0] : NAN;
+}
+
 /* ---- families ---- */
 
 static const char *const provenance[] = {

@@ -21,6 +21,22 @@ typedef struct pm_metrics
 /* n >= 1; scratch: [n] doubles, overwritten. Percentiles interpolate linearly, as percentile_cont does. */
 void		pm_metrics_compute(const double *measured, const double *predicted, int n, double *scratch, pm_metrics *m);
 
+/* Intervals and domain of predictions, against what was measured. NaN: of no row. */
+typedef struct pm_trust_metrics
+{
+	int			n_intervals;
+	int			n_judged;		/* rows that are known to be in or out of the domain */
+	double		coverage;		/* share of the intervals that hold the measured value */
+	double		width;			/* mean of (high - low) / predicted */
+	double		in_domain;		/* share of the judged rows */
+	double		mape_in_domain; /* fractions */
+	double		mape_out_of_domain;
+} pm_trust_metrics;
+
+/* low, high: NaN where there is no interval. domain: 1 in, 0 out, -1 not known. n >= 0. */
+void		pm_trust_metrics_compute(const double *measured, const double *predicted, const double *low,
+									 const double *high, const signed char *domain, int n, pm_trust_metrics *m);
+
 typedef enum pm_split
 {
 	PM_SPLIT_STRUCTURE,			/* R: identical graphs stay on one side */

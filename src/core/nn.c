@@ -200,6 +200,24 @@ pm_gelu(pm_real *restrict y, pm_real *restrict x, int n)
 	}
 }
 
+PM_CLONES void
+pm_sigmoid(pm_real *x, int n)
+{
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
+	for (int i = 0; i < n; i++)
+		x[i] = 1 / (1 + fast_exp(-x[i], range));
+}
+
+PM_CLONES void
+pm_tanh(pm_real *x, int n)
+{
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
+	for (int i = 0; i < n; i++)
+		x[i] = fast_tanh(x[i], range);
+}
+
 /* Rows too short to fill a vector: the exponentials of all of them in one loop. */
 PM_CLONES static void
 softmax_short(pm_real *s, int r, int c)

@@ -30,6 +30,10 @@ void		pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *d
  */
 void		pm_gelu(pm_real *y, pm_real *x, int n);
 
+/* in place; n elements */
+void		pm_sigmoid(pm_real *x, int n);
+void		pm_tanh(pm_real *x, int n);
+
 /* rows of s[r,c] become softmax(s) in place */
 void		pm_softmax(pm_real *s, int r, int c);
 /* ds = a * (da - rowsum(da * a)) in place on da[r,c] */

@@ -13,6 +13,7 @@
  */
 #include "oplib.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const pm_dtype_name[PM_N_DTYPES] = {"fp32", "tf32", "amp", "bf16", "fp16"};
@@ -1191,6 +1192,31 @@ set_bias(const pm_node *n, const operands *o, pm_geometry *geo)
 }
 
 /*
+ * cuDNN runs grouped convolutions in channels-last on matrix units only when
+ * groups come in multiples of 32 and have as many input as output channels:
+ * 4, 8, 16 or 32.  All others fall back to a loop several times slower.
+ */
+static bool
+group_is_fast(double groups, double in, double out)
+{
+	return fmod(groups, 32) == 0 && in == out && (in == 4 || in == 8 || in == 16 || in == 32);
+}
+
+static void
+set_groups(pm_geometry *geo, double groups)
+{
+	double		out = geo->out_ch / groups;
+
+	if (geo->conv == PM_CONV_GROUPED)
+	{
+		set(geo, PM_HAS_OUT_PER_GROUP, &geo->out_per_group, out);
+		set(geo, PM_HAS_GROUP_ALIGNMENT, &geo->group_alignment, pm_alignment(groups));
+		set(geo, PM_HAS_GROUP_FAST, &geo->group_fast, group_is_fast(groups, geo->ch_per_group, out));
+	}
+	set(geo, PM_HAS_WIDE_WINDOW, &geo->wide_window, fmax(geo->k_h, geo->k_w) > 7);
+}
+
+/*
  * A convolution, also as the product it is: rows are output positions (input
  * positions when transposed), one product a group.
  */
@@ -1212,6 +1238,7 @@ conv_geometry(const pm_graph *g, const pm_node *n, const op_row *row, int64_t ba
 		groups *= (double) batch;
 	set(geo, PM_HAS_GROUPS, &geo->groups, groups);
 	set(geo, PM_HAS_CH_PER_GROUP, &geo->ch_per_group, geo->in_ch / (double) n->attrs.group);
+	set_groups(geo, (double) n->attrs.group);
 	positions = geo->in_ch * geo->out_ch == 0 || dim_at(rows, 1, batch) == 0 ? 0 :
 		count_at(rows, batch) / dim_at(rows, 1, batch);
 	if (row->flops == F_CONVT)
@@ -1277,6 +1304,21 @@ plain_geometry(const pm_graph *g, const pm_node *n, pm_geometry *geo)
 		set(geo, PM_HAS_SEQ_LEN, &geo->seq_len, dim_at(&out, 1, 1));
 	if (n->shape.rank == 3 || n->shape.rank == 2)
 		set(geo, PM_HAS_OUT_CH, &geo->out_ch, dim_at(&out, -1, 1));
+	if (strcmp(row_of(n->op)->name, "LeakyRelu") == 0)
+		set(geo, PM_HAS_ALPHA, &geo->alpha, isnan(n->attrs.alpha) ? 0.01 : fabs(n->attrs.alpha));
+}
+
+double
+pm_alignment(double x)
+{
+	int			log = 0;
+
+	while (log < 6 && x >= 1 && fmod(x, 2) == 0)
+	{
+		x /= 2;
+		log++;
+	}
+	return log;
 }
 
 void

@@ -121,6 +121,11 @@ typedef struct pm_geometry
 				gemm_batch;
 	double		heads,
 				seq_len;
+	double		out_per_group;	/* grouped convolutions: output channels of one group */
+	double		group_alignment;	/* and the largest power of two, up to 64, that divides the number of groups, as log2 */
+	double		group_fast;		/* 1: groups that vendors' matrix-unit kernels take, see group_is_fast() */
+	double		wide_window;	/* convolutions: 1 when a side of the kernel is over 7, for which there are no special kernels */
+	double		alpha;			/* LeakyRelu, Elu */
 	bool		has_bias;
 	unsigned	present;		/* bit set of pm_slot (tokens.h order) that apply */
 } pm_geometry;
@@ -131,7 +136,8 @@ enum
 	PM_HAS_IN_CH, PM_HAS_OUT_CH, PM_HAS_IN_H, PM_HAS_IN_W, PM_HAS_OUT_H, PM_HAS_OUT_W,
 	PM_HAS_K_H, PM_HAS_K_W, PM_HAS_S_H, PM_HAS_S_W, PM_HAS_PAD_H, PM_HAS_PAD_W, PM_HAS_DILATION,
 	PM_HAS_GROUPS, PM_HAS_CH_PER_GROUP, PM_HAS_GEMM_M, PM_HAS_GEMM_N, PM_HAS_GEMM_K, PM_HAS_GEMM_BATCH,
-	PM_HAS_HEADS, PM_HAS_SEQ_LEN, PM_HAS_BIAS
+	PM_HAS_HEADS, PM_HAS_SEQ_LEN, PM_HAS_OUT_PER_GROUP, PM_HAS_GROUP_ALIGNMENT, PM_HAS_GROUP_FAST, PM_HAS_WIDE_WINDOW,
+	PM_HAS_ALPHA, PM_HAS_BIAS
 };
 
 /*
@@ -144,6 +150,9 @@ enum
  * Views and inputs: all zero. Unknown operators: a memory move of inputs and outputs.
  */
 void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_optimizer opt, pm_work *w);
+
+/* log2 of the largest power of two that divides x, up to 64: what vector loads and matrix units like. */
+double		pm_alignment(double x);
 
 /* Canonical form of node i at the given batch; rows of M or gemm_batch grow with it. */
 void		pm_node_geometry(const pm_graph *g, int i, int64_t batch, pm_geometry *geo);

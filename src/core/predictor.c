@@ -1,9 +1,11 @@
 /*
- * predictor.c - the list of kinds, their options, and the stored form.
+ * predictor.c - the list of kinds, their options, cross predictions, and the
+ * stored form.
  *
  * Stored form, little-endian: magic "PMPR", format version, kind, seedable
- * options as name and value, the kind's payload, and a CRC-32C of all that.
- * Options are stored by name, so that a kind may gain options later.
+ * options as name and value, the kind's payload, what trust.c knows, and a
+ * CRC-32C of all that.  Options are stored by name, so that a kind may gain
+ * options later.  Version 1 had nothing of trust.c.
  */
 #include "predictor.h"
 
@@ -12,14 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics.h"
+
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 1
+#define FORMAT_VERSION 2
+#define OLDEST_VERSION 1
 
 extern const pm_kind pm_kind_mdot;
 extern const pm_kind pm_kind_roofline;
 extern const pm_kind pm_kind_linear;
+extern const pm_kind pm_kind_perfnet;
+extern const pm_kind pm_kind_gnn;
+extern const pm_kind pm_kind_ets;
+extern const pm_kind pm_kind_transformer;
+extern const pm_kind pm_kind_opclass;
+extern const pm_kind pm_kind_seer;
 
-static const pm_kind *const kinds[] = {&pm_kind_mdot, &pm_kind_roofline, &pm_kind_linear};
+static const pm_kind *const kinds[] = {&pm_kind_mdot, &pm_kind_roofline, &pm_kind_linear,
+	&pm_kind_perfnet, &pm_kind_gnn, &pm_kind_ets, &pm_kind_transformer,
+	&pm_kind_opclass, &pm_kind_seer};
 
 #define N_KINDS ((int) (sizeof(kinds) / sizeof(kinds[0])))
 
@@ -225,19 +238,153 @@ training_error(const pm_predictor *p, const pm_dataset *d, const pm_arena *a, do
 	return rc;
 }
 
+/* ---- cross predictions, for kinds that leave them to us ---- */
+
+/* Train without the structures of a fold and predict them; NaN where that fails. */
+static pm_code
+cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int fold, uint64_t seed, int threads,
+		   const pm_hooks *hooks, pm_arena *a, double *cross_ms, pm_status *st)
+{
+	pm_predictor q = {.kind = p->kind, .options = p->options};
+	pm_dataset	part = {.samples = PM_NEW(a, pm_sample, d->n)};
+	pm_fit_report report = {0};
+	pm_code		rc;
+
+	if (!part.samples)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < d->n; i++)
+		if (fold_of[i] != fold)
+			part.samples[part.n++] = d->samples[i];
+	if (part.n < p->kind->min_samples)
+		return pm_fail(st, PM_ERR_DATA, "too few profiles to calibrate on");
+	if ((rc = p->kind->fit(&q, &part, seed, threads, hooks, a, &report, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < d->n; i++)
+	{
+		pm_arena	scratch;
+
+		if (fold_of[i] != fold)
+			continue;
+		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		if (pm_predictor_predict(&q, &d->samples[i], &scratch, &cross_ms[i], NULL, NULL, NULL) != PM_OK)
+			cross_ms[i] = NAN;
+		pm_arena_release(&scratch);
+	}
+	return PM_OK;
+}
+
+static pm_code
+cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads,
+			const pm_hooks *hooks, pm_arena *a, double *cross_ms, pm_status *st)
+{
+	/* finished epochs of a fold are no progress of the training */
+	pm_hooks	quiet = {.stop = hooks ? hooks->stop : NULL, .ctx = hooks ? hooks->ctx : NULL};
+	int		   *fold_of = PM_NEW(a, int, d->n);
+	pm_code		rc;
+
+	if (!fold_of)
+		return pm_no_memory(st, a);
+	rc = pm_split_assign(PM_SPLIT_STRUCTURE, folds, seed, d, a, fold_of, &folds, st);
+	for (int fold = 0; fold < folds && rc == PM_OK; fold++)
+	{
+		pm_arena	work;
+
+		pm_arena_init(&work, a->get, a->put, a->ctx, a->limit > 0 ? a->limit - a->used : 0);
+		if (a->limit > 0 && a->used >= a->limit)
+			return pm_no_memory(st, a);
+		rc = cross_fold(p, d, fold_of, fold, seed, threads, &quiet, &work, cross_ms, st);
+		pm_arena_release(&work);
+	}
+	return rc;
+}
+
+/*
+ * *cross_ms stays NULL for a kind without the option, and where there are too
+ * few structures or rows: that costs the intervals, not the training.
+ */
+static pm_code
+cross_predict(const pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads, const pm_hooks *hooks,
+			  pm_arena *a, double **cross_ms, pm_status *st)
+{
+	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
+	double	   *ms;
+	pm_code		rc;
+
+	*cross_ms = NULL;
+	if (!(folds > 1))
+		return PM_OK;
+	if ((ms = PM_NEW(a, double, d->n)) == NULL)
+		return pm_no_memory(st, a);
+	rc = cross_folds(p, d, (int) folds, seed, threads, hooks, a, ms, st);
+	if (rc == PM_OK)
+		*cross_ms = ms;
+	return rc == PM_ERR_DATA || rc == PM_ERR_DIVERGED ? PM_OK : rc;
+}
+
+/* Errors of the cross predictions. */
+static pm_code
+cross_errors(const pm_dataset *d, const double *cross_ms, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	double	   *measured = PM_NEW(a, double, d->n);
+	double	   *predicted = PM_NEW(a, double, d->n);
+	double	   *scratch = PM_NEW(a, double, d->n);
+	pm_metrics	m;
+	int			n = 0;
+
+	if (!measured || !predicted || !scratch)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < d->n; i++)
+		if (isfinite(cross_ms[i]))
+		{
+			measured[n] = d->samples[i].step_ms;
+			predicted[n++] = cross_ms[i];
+		}
+	if (n == 0)
+		return PM_OK;
+	pm_metrics_compute(measured, predicted, n, scratch, &m);
+	report->valid_mape = m.mape;
+	report->valid_mae_ms = m.mae_ms;
+	report->valid_rmse_ms = m.rmse_ms;
+	report->valid_n = n;
+	return PM_OK;
+}
+
+/* What is the same for all kinds once the kind is fitted. */
+static pm_code
+complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
+			 pm_fit_report *report, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	if (isnan(report->train_mape))
+		rc = training_error(p, d, a, &report->train_mape, st);
+	if (rc == PM_OK && report->valid_n == 0 && report->cross_ms != NULL)
+		rc = cross_errors(d, report->cross_ms, a, report, st);
+	if (rc == PM_OK)
+		rc = pm_trust_fit(d, report->cross_ms, hooks, a, &p->trust, st);
+	return rc;
+}
+
 pm_code
 pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 				 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
+	double		started = pm_now();
+	double	   *cross_ms;
 	pm_code		rc = check_samples(p->kind, d, st);
 
 	memset(report, 0, sizeof(*report));
 	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;
-	if (rc != PM_OK)
+	threads = threads < 1 ? 1 : threads;
+	/* before the fit itself, so that what the folds take is free again */
+	if (rc != PM_OK || (rc = cross_predict(p, d, seed, threads, hooks, a, &cross_ms, st)) != PM_OK)
 		return rc;
-	rc = p->kind->fit(p, d, seed, threads < 1 ? 1 : threads, hooks, a, report, st);
-	if (rc == PM_OK && isnan(report->train_mape))
-		rc = training_error(p, d, a, &report->train_mape, st);
+	if ((rc = p->kind->fit(p, d, seed, threads, hooks, a, report, st)) != PM_OK)
+		return rc;
+	if (report->cross_ms == NULL)
+		report->cross_ms = cross_ms;
+	rc = complete_fit(p, d, hooks, a, report, st);
+	report->seconds = pm_now() - started;
 	return rc;
 }
 
@@ -250,6 +397,31 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 	if (rc == PM_OK && !(isfinite(*step_ms) && *step_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
 	return rc;
+}
+
+pm_code
+pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
+				   pm_arena *scratch, pm_verdict *v, pm_status *st)
+{
+	return pm_trust_judge(p->trust, s, step_ms, level, scratch, v, st);
+}
+
+/* Share of token i in the roofline time; of the operators when none of them does anything. */
+static double
+share_of(const pm_tokens *t, int i)
+{
+	double		copies = t->skeleton->copies[i];
+
+	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
+}
+
+void
+pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts)
+{
+	for (int i = 0; i < t->n; i++)
+		parts[i] = (pm_part) {.token = i, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN,
+			.step_ms = step_ms * share_of(t, i), .bound = t->bound[i]};
+	*n_parts = t->n;
 }
 
 /* ---- byte buffers ---- */
@@ -404,6 +576,9 @@ pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *le
 	}
 	if ((rc = p->kind->save(p, &b, st)) != PM_OK)
 		return rc;
+	pm_put_u32(&b, p->trust != NULL);
+	if (p->trust != NULL)
+		pm_trust_save(p->trust, &b);
 	pm_put_u32(&b, pm_crc32c(b.data, b.len));
 	if (b.failed)
 		return pm_no_memory(st, a);
@@ -445,19 +620,18 @@ load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 
 /* Everything before the options: magic, version, checksum, kind. */
 static pm_code
-load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
+load_header(pm_reader *r, pm_arena *a, pm_predictor *p, uint32_t *version, pm_status *st)
 {
 	uint32_t	crc;
-	uint32_t	version;
 	const char *kind;
 
 	if (r->len < 16 || get_raw_u32(r) != FORMAT_MAGIC)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor does not start with its magic number");
-	version = get_raw_u32(r);
-	if (version != FORMAT_VERSION)
+	*version = get_raw_u32(r);
+	if (*version < OLDEST_VERSION || *version > FORMAT_VERSION)
 	{
-		pm_fail(st, PM_ERR_FORMAT, "stored predictor has format version %u, and this library reads version %d",
-				(unsigned) version, FORMAT_VERSION);
+		pm_fail(st, PM_ERR_FORMAT, "stored predictor has format version %u, and this library reads versions %d to %d",
+				(unsigned) *version, OLDEST_VERSION, FORMAT_VERSION);
 		pm_hint(st, "Install the library that wrote it, or train again.");
 		return PM_ERR_FORMAT;
 	}
@@ -480,12 +654,15 @@ pm_code
 pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st)
 {
 	pm_reader	r = {.data = data, .len = len};
+	uint32_t	version = 0;
 	pm_code		rc;
 
 	memset(p, 0, sizeof(*p));
-	if ((rc = load_header(&r, a, p, st)) != PM_OK ||
+	if ((rc = load_header(&r, a, p, &version, st)) != PM_OK ||
 		(rc = load_options(p, &r, a, st)) != PM_OK ||
 		(rc = p->kind->load(p, &r, a, st)) != PM_OK)
+		return rc;
+	if (version > 1 && pm_get_u32(&r, 1) != 0 && (rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK)
 		return rc;
 	if (r.failed || r.at != r.len)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");

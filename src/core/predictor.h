@@ -11,6 +11,7 @@
 #define PM_PREDICTOR_H
 
 #include "tokens.h"
+#include "trust.h"
 
 /* ---- rows to learn from ---- */
 
@@ -101,6 +102,8 @@ typedef struct pm_fit_report
 	int			best_epoch;
 	double		seconds;
 	int64_t		n_params;		/* trained numbers */
+	double	   *cross_ms;		/* [n] of each training row, predicted by what had not seen its structure; in the
+								 * arena of fit; NULL: not known */
 } pm_fit_report;
 
 typedef struct pm_predictor
@@ -108,6 +111,7 @@ typedef struct pm_predictor
 	const pm_kind *kind;
 	pm_options	options;
 	void	   *impl;			/* the kind's own */
+	const pm_trust *trust;		/* NULL: stored before there was any */
 } pm_predictor;
 
 /* Growing byte buffer and bounded reader for stored predictors; little-endian. */
@@ -174,12 +178,25 @@ const pm_kind *pm_kind_at(int i);
 /* Whether skeletons for this predictor are merged (kind and its option "merge"). */
 bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
 
-/* Validate d against the kind, then kind->fit. */
+/*
+ * Validate d against the kind, kind->fit, and learn p->trust.  A kind with the
+ * option "calibration_folds" is first trained that often without a part of the
+ * structures, to predict that part, unless it fills report->cross_ms itself.
+ * report->valid_* are of the cross predictions where the kind leaves them open.
+ */
 pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
 pm_code		pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 								 double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
-/* The whole stored form: magic, format version, kind, options, payload, CRC-32C. */
+/*
+ * An interval for the prediction step_ms of s, and whether s is like what p was
+ * trained on; see pm_trust_judge(). p->trust must not be NULL.
+ */
+pm_code		pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
+							   pm_arena *scratch, pm_verdict *v, pm_status *st);
+/* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
+void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);
+/* The whole stored form: magic, format version, kind, options, payload, trust, CRC-32C. */
 pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
 pm_code		pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st);
 

@@ -23,11 +23,13 @@
 
 enum
 {
-	OPT_RIDGE, OPT_SEED, N_OPTIONS
+	OPT_RIDGE, OPT_CALIBRATION, OPT_SEED, N_OPTIONS
 };
 
 static const pm_option options[N_OPTIONS] = {
 	[OPT_RIDGE] = {"ridge", PM_OPT_REAL, 0.01, 1e-9, 1e6, NULL, "pull of each factor towards the common one"},
+	[OPT_CALIBRATION] = {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL,
+	"trainings on a part of the structures that calibrate intervals; below 2: none"},
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: the fit is in closed form"},
 };
 

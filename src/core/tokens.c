@@ -94,7 +94,7 @@ hash_geometry(uint64_t h, const pm_geometry *g)
 	const double v[] = {
 		g->conv, g->in_ch, g->out_ch, g->in_h, g->in_w, g->out_h, g->out_w, g->k_h, g->k_w, g->s_h,
 		g->s_w, g->pad_h, g->pad_w, g->dilation, g->groups, g->ch_per_group, g->gemm_m, g->gemm_n,
-		g->gemm_k, g->gemm_batch, g->heads, g->seq_len, g->has_bias, g->present
+		g->gemm_k, g->gemm_batch, g->heads, g->seq_len, g->out_per_group, g->alpha, g->has_bias, g->present
 	};
 
 	return pm_hash(h, v, sizeof(v));
@@ -392,7 +392,7 @@ fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_query *q)
 	const double raw[] = {
 		g->in_ch, g->out_ch, g->in_h, g->in_w, g->out_h, g->out_w, g->k_h, g->k_w, g->s_h, g->s_w,
 		g->pad_h, g->pad_w, g->dilation, g->groups, g->ch_per_group, g->gemm_m, g->gemm_n, g->gemm_k,
-		g->gemm_batch, g->heads, g->seq_len
+		g->gemm_batch, g->heads, g->seq_len, g->out_per_group, g->group_alignment, g->group_fast, g->wide_window, g->alpha
 	};
 	const int	n_raw = sizeof(raw) / sizeof(raw[0]);	/* the order of PM_HAS_... */
 
@@ -436,20 +436,6 @@ compute_roofline(const pm_work *w, const pm_query *q, roofline *r)
 	}
 }
 
-/* log2 of the largest power of two that divides x, up to 64: what vector loads and matrix units like */
-static pm_real
-alignment(double x)
-{
-	int			log = 0;
-
-	while (log < 6 && x >= 1 && fmod(x, 2) == 0)
-	{
-		x /= 2;
-		log++;
-	}
-	return (pm_real) log;
-}
-
 /*
  * How a matrix product (a convolution is one) fits the device: libraries cut
  * the result into tiles, here taken as 128 x 64, and run as many tiles at a time as
@@ -467,8 +453,8 @@ fill_fit(pm_real *v, const pm_geometry *g, const pm_query *q)
 			*v++ = NAN;
 		return v;
 	}
-	*v++ = alignment(g->gemm_n);
-	*v++ = alignment(g->conv != PM_CONV_NONE ? g->ch_per_group : g->gemm_k);
+	*v++ = (pm_real) pm_alignment(g->gemm_n);
+	*v++ = (pm_real) pm_alignment(g->conv != PM_CONV_NONE ? g->ch_per_group : g->gemm_k);
 	*v++ = (pm_real) log2(g->gemm_n / (64 * ceil(g->gemm_n / 64)));
 	*v++ = (pm_real) log2(rounds);
 	*v++ = (pm_real) log2(rounds / ceil(rounds));

@@ -88,7 +88,7 @@ pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skelet
 
 #define PM_MAX_BATCH 16777216
 
-#define PM_N_SLOTS	24			/* configuration */
+#define PM_N_SLOTS	29			/* configuration */
 #define PM_N_LOADS	25			/* computational load, and how well it fits the device */
 #define PM_N_JOB	32			/* job token */
 

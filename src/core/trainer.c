@@ -18,6 +18,7 @@
 #include "pool.h"
 
 #define N_BLOCKS 16				/* of parameters */
+#define GLANCE		10			/* epochs between two looks at the validation part when nothing depends on it */
 #define MAX_RESTARTS 3
 #define STRIDE 64				/* rows predicted between two questions whether to stop */
 
@@ -317,10 +318,12 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 		if (rc != PM_OK)
 			return rc;
 		report->epochs = epoch;
-		if (!measure(t, judged, valid, n_valid, hooks, &now))
-			return pm_fail(st, PM_CANCELLED, "training was cancelled");
+		/* what decides nothing need not be known of every epoch */
+		if (!t->o->keep_last || epoch % GLANCE == 1 || epoch == t->o->epochs)
+			if (!measure(t, judged, valid, n_valid, hooks, &now))
+				return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		/* the first epochs may predict what is not a number: anything is better */
-		if (n_valid == 0 || isnan(report->valid_mape) || now.valid_mape < report->valid_mape)
+		if (n_valid == 0 || t->o->keep_last || isnan(report->valid_mape) || now.valid_mape < report->valid_mape)
 		{
 			report->valid_mape = now.valid_mape;
 			report->valid_mae_ms = now.valid_mae_ms;
@@ -330,7 +333,7 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 			memcpy(t->best, judged, bytes);
 		}
 		report_progress(t, hooks, epoch, loss, now.valid_mape, started);
-		if (n_valid > 0 && t->o->patience > 0 && epoch - report->best_epoch >= t->o->patience)
+		if (n_valid > 0 && !t->o->keep_last && t->o->patience > 0 && epoch - report->best_epoch >= t->o->patience)
 			break;
 	}
 	memcpy(t->w, t->best, bytes);

@@ -40,6 +40,8 @@ typedef struct pm_train_options
 	double		weight_decay;
 	double		clip;			/* global gradient norm; 0: none */
 	double		ema;			/* moving average of the weights that is validated and kept; 0: none */
+	bool		keep_last;		/* keep the weights of the last epoch, not those of the best: a small
+								 * validation part chooses by chance */
 	int			threads;
 	uint64_t	seed;
 } pm_train_options;
@@ -52,7 +54,7 @@ int			pm_shard_samples(int batch);
 
 /*
  * Train w[n_params] in place on rows train[]; keep the weights with the best
- * validation MAPE, or the last when n_valid = 0.  measured[] is indexed like
+ * validation MAPE, or the last when n_valid = 0 or keep_last is set.  measured[] is indexed like
  * train[] and valid[] (by row of the data set).
  * PM_CANCELLED when the stop hook says so, PM_ERR_DIVERGED when losses stay
  * non-finite after three restarts from the best weights at a lower rate.

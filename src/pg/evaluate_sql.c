@@ -1,14 +1,17 @@
 /*
  * evaluate_sql.c - evaluate() and cross_validate(): errors as rows, overall
- * and per group.
+ * and per group, and what intervals and domain were worth.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/memutils.h"
 
 #include "pm_pg.h"
@@ -21,16 +24,37 @@ typedef struct outcome
 {
 	const pm_rows *rows;
 	double	   *predicted;		/* [n] */
+	double	   *low;			/* [n] of the interval at PM_LEVEL_USUAL; NaN: none */
+	double	   *high;			/* [n] */
+	signed char *domain;		/* [n] 1 in, 0 out, -1 not known */
 	int		   *fold;			/* [n] */
 } outcome;
 
+/* What the folds of a cross-validation took. */
+typedef struct costs
+{
+	double		train_s;		/* all trainings together */
+	double		predict_s;		/* all predictions together */
+	int			n_trained;
+	int			n_predicted;
+} costs;
+
 /* ---------- reports ---------- */
 
-static void
-add_metrics(pm_rows_out *out, const char *grouping, const char *name, const pm_metrics *m)
+#define N_COLUMNS	17			/* of cross_validate(); evaluate() returns all but the last two */
+
+static Datum
+percent_or_null(double share, bool *isnull)
 {
-	Datum		values[10];
-	bool		nulls[10] = {false};
+	return pm_float8_or_null(100 * share, isnull);
+}
+
+static void
+add_metrics(pm_rows_out *out, const char *grouping, const char *name, const pm_metrics *m,
+			const pm_trust_metrics *t, const costs *cost)
+{
+	Datum		values[N_COLUMNS];
+	bool		nulls[N_COLUMNS] = {false};
 
 	values[0] = CStringGetTextDatum(grouping);
 	values[1] = pm_text_or_null(name, &nulls[1]);
@@ -42,34 +66,62 @@ add_metrics(pm_rows_out *out, const char *grouping, const char *name, const pm_m
 	values[7] = Float8GetDatum(m->rmse_ms);
 	values[8] = Float8GetDatum(100 * m->within_10);
 	values[9] = Float8GetDatum(100 * m->bias);
+	values[10] = percent_or_null(t->coverage, &nulls[10]);
+	values[11] = percent_or_null(t->width, &nulls[11]);
+	values[12] = percent_or_null(t->in_domain, &nulls[12]);
+	values[13] = percent_or_null(t->mape_in_domain, &nulls[13]);
+	values[14] = percent_or_null(t->mape_out_of_domain, &nulls[14]);
+	values[15] = pm_float8_or_null(cost ? cost->train_s / cost->n_trained : NAN, &nulls[15]);
+	values[16] = pm_float8_or_null(cost ? 1e6 * cost->predict_s / cost->n_predicted : NAN, &nulls[16]);
 	pm_rows_add(out, values, nulls);
 }
 
-/* One row of the report: the tested rows whose word is name (NULL: all). */
-static void
-report_group(pm_rows_out *out, const outcome *o, const char *grouping, const char *const *words, const char *name)
+/* The tested rows whose word is name (NULL: all), one after the other. */
+static outcome
+select_rows(const outcome *o, const char *const *words, const char *name, double *measured, int *n)
 {
-	int			n = 0;
-	double	   *measured = palloc(sizeof(double) * o->rows->set.n);
-	double	   *predicted = palloc(sizeof(double) * o->rows->set.n);
-	double	   *scratch = palloc(sizeof(double) * o->rows->set.n);
-	pm_metrics	m;
+	int			all = o->rows->set.n;
+	outcome		part = {.predicted = palloc(sizeof(double) * all), .low = palloc(sizeof(double) * all),
+		.high = palloc(sizeof(double) * all), .domain = palloc(all)};
 
-	for (int i = 0; i < o->rows->set.n; i++)
+	*n = 0;
+	for (int i = 0; i < all; i++)
 	{
 		if (o->fold[i] < 0 || (name != NULL && strcmp(words[i], name) != 0))
 			continue;
-		measured[n] = o->rows->set.samples[i].step_ms;
-		predicted[n++] = o->predicted[i];
+		measured[*n] = o->rows->set.samples[i].step_ms;
+		part.predicted[*n] = o->predicted[i];
+		part.low[*n] = o->low[i];
+		part.high[*n] = o->high[i];
+		part.domain[(*n)++] = o->domain[i];
 	}
+	return part;
+}
+
+/* One row of the report. */
+static void
+report_group(pm_rows_out *out, const outcome *o, const char *grouping, const char *const *words, const char *name,
+			 const costs *cost)
+{
+	int			n;
+	double	   *measured = palloc(sizeof(double) * o->rows->set.n);
+	double	   *scratch = palloc(sizeof(double) * o->rows->set.n);
+	outcome		part = select_rows(o, words, name, measured, &n);
+	pm_metrics	m;
+	pm_trust_metrics t;
+
 	if (n > 0)
 	{
-		pm_metrics_compute(measured, predicted, n, scratch, &m);
-		add_metrics(out, grouping, name, &m);
+		pm_metrics_compute(measured, part.predicted, n, scratch, &m);
+		pm_trust_metrics_compute(measured, part.predicted, part.low, part.high, part.domain, n, &t);
+		add_metrics(out, grouping, name, &m, &t, cost);
 	}
 	pfree(measured);
-	pfree(predicted);
 	pfree(scratch);
+	pfree(part.predicted);
+	pfree(part.low);
+	pfree(part.high);
+	pfree(part.domain);
 }
 
 static int
@@ -88,16 +140,17 @@ report_grouping(pm_rows_out *out, const outcome *o, const char *grouping, const 
 	qsort(sorted, n, sizeof(char *), compare_words);
 	for (int i = 0; i < n; i++)
 		if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
-			report_group(out, o, grouping, words, sorted[i]);
+			report_group(out, o, grouping, words, sorted[i], NULL);
 	pfree(sorted);
 }
 
+/* cost (may be NULL) stands in the overall row. */
 static void
-report(pm_rows_out *out, const outcome *o)
+report(pm_rows_out *out, const outcome *o, const costs *cost)
 {
 	const pm_rows *r = o->rows;
 
-	report_group(out, o, "overall", NULL, NULL);
+	report_group(out, o, "overall", NULL, NULL, cost);
 	report_grouping(out, o, "gpu", r->gpu);
 	report_grouping(out, o, "dtype", r->dtype);
 	report_grouping(out, o, "layout", r->layout);
@@ -127,13 +180,33 @@ make_outcome(const pm_rows *rows)
 				 errhint("Measured training steps belong into perfmodel.profile.")));
 	o.rows = rows;
 	o.predicted = palloc0(sizeof(double) * rows->set.n);
+	o.low = palloc0(sizeof(double) * rows->set.n);
+	o.high = palloc0(sizeof(double) * rows->set.n);
+	o.domain = palloc0(rows->set.n);
 	o.fold = palloc0(sizeof(int) * rows->set.n);
 	return o;
 }
 
-/* Predict the rows of one fold. */
 static void
-predict_fold(const outcome *o, int fold, const pm_predictor *p)
+judge_row(const outcome *o, int i, const pm_predictor *p, pm_arena *scratch)
+{
+	pm_verdict	v;
+	pm_status	st = {PM_OK};
+
+	o->low[i] = o->high[i] = get_float8_nan();
+	o->domain[i] = -1;
+	if (p->trust == NULL)
+		return;
+	if (pm_predictor_judge(p, &o->rows->set.samples[i], o->predicted[i], PM_LEVEL_USUAL, scratch, &v, &st) != PM_OK)
+		pm_raise(&st);
+	o->low[i] = v.low_ms;
+	o->high[i] = v.high_ms;
+	o->domain[i] = v.in_domain;
+}
+
+/* Predict and judge the rows of one fold; the time that predictions take is added to cost. */
+static void
+predict_fold(const outcome *o, int fold, const pm_predictor *p, costs *cost)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel predict", ALLOCSET_DEFAULT_SIZES);
 	pm_status	st = {PM_OK};
@@ -141,12 +214,18 @@ predict_fold(const outcome *o, int fold, const pm_predictor *p)
 
 	for (int i = 0; i < o->rows->set.n; i++)
 	{
+		double		started;
+
 		if (o->fold[i] != fold)
 			continue;
 		CHECK_FOR_INTERRUPTS();
 		pm_context_arena(&scratch, work, 0);
+		started = pm_now();
 		if (pm_predictor_predict(p, &o->rows->set.samples[i], &scratch, &o->predicted[i], NULL, NULL, &st) != PM_OK)
 			pm_raise(&st);
+		cost->predict_s += pm_now() - started;
+		cost->n_predicted++;
+		judge_row(o, i, p, &scratch);
 		MemoryContextReset(work);
 	}
 	MemoryContextDelete(work);
@@ -161,6 +240,7 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	pm_predictor_ref ref;
 	const pm_rows *rows;
 	outcome		o;
+	costs		unused = {0};
 
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
@@ -168,8 +248,8 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	rows = pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1),
 						pm_predictor_merges(ref.predictor->kind, &ref.predictor->options));
 	o = make_outcome(rows);
-	predict_fold(&o, 0, ref.predictor);
-	report(&out, &o);
+	predict_fold(&o, 0, ref.predictor, &unused);
+	report(&out, &o, NULL);
 	return (Datum) 0;
 }
 
@@ -182,6 +262,7 @@ typedef struct cv
 	outcome		o;
 	int			n_folds;
 	int			threads;
+	costs		cost;
 } cv;
 
 static pm_dataset
@@ -198,7 +279,7 @@ training_part(const cv *c, int fold)
 
 /* Train without the fold, predict it; everything taken is given back. */
 static void
-run_fold(const cv *c, int fold)
+run_fold(cv *c, int fold)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel train", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
@@ -209,6 +290,7 @@ run_fold(const cv *c, int fold)
 	pm_run_hooks hooks;
 	pm_arena	arena;
 	pm_code		code;
+	double		started = pm_now();
 
 	pm_check_memory(c->kind, &c->options, &part, c->threads);
 	pm_context_arena(&arena, work, (size_t) pm_train_mem_kb * 1024);
@@ -216,7 +298,9 @@ run_fold(const cv *c, int fold)
 	code = pm_predictor_fit(&p, &part, pm_option_seed(c->kind, &c->options), c->threads, &hooks.hooks,
 							&arena, &rep, &st);
 	pm_hooks_finish(&hooks, code, &st);
-	predict_fold(&c->o, fold, &p);
+	c->cost.train_s += pm_now() - started;
+	c->cost.n_trained++;
+	predict_fold(&c->o, fold, &p, &c->cost);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 }
@@ -251,7 +335,7 @@ Datum
 pm_cross_validate(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	cv			c;
+	cv			c = {0};
 	int			split;
 
 	pm_rows_begin(fcinfo, &out);
@@ -273,7 +357,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	assign_folds(&c, split, PG_GETARG_INT32(2));
 	for (int fold = 0; fold < c.n_folds; fold++)
 		run_fold(&c, fold);
-	report(&out, &c.o);
+	report(&out, &c.o, &c.cost);
 	report_folds(&out, &c.o);
 	return (Datum) 0;
 }

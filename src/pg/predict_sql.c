@@ -1,5 +1,5 @@
 /*
- * predict_sql.c - predict_train_time() and explain_train_time().
+ * predict_sql.c - predict_train_time(), predict() and explain_train_time().
  *
  * State: the memo, a hash table from whole questions to answers, because
  * reports ask the same few thousand questions a million times.  It belongs to
@@ -20,6 +20,7 @@
 #include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_train_time);
+PG_FUNCTION_INFO_V1(pm_predict);
 PG_FUNCTION_INFO_V1(pm_explain_train_time);
 
 #define MEMO_MAX	20000
@@ -44,10 +45,22 @@ typedef struct memo_key
 	uint8		words[WORDS_SIZE];
 } memo_key;
 
+/* What is known about a question. */
+typedef struct answer
+{
+	double		step_ms;
+	int64		predictor_id;
+	double		level;			/* of what follows; NaN: not judged yet */
+	double		low_ms;			/* NaN: no interval */
+	double		high_ms;
+	int			in_domain;		/* -1: not known */
+	char	   *note;			/* or NULL */
+} answer;
+
 typedef struct memo_entry
 {
 	memo_key	key;
-	double		step_ms;
+	answer		answer;
 } memo_entry;
 
 static MemoryContext memo_cxt = NULL;
@@ -98,6 +111,20 @@ memo_ready(void)
 	memo_generation = pm_generation;
 }
 
+static void
+memo_put(const memo_key *key, const answer *a)
+{
+	/* first what may fail: an entry must not lack its note */
+	char	   *note = a->note ? MemoryContextStrdup(memo_cxt, a->note) : NULL;
+	bool		found;
+	memo_entry *e = hash_search(memo, key, HASH_ENTER, &found);
+
+	if (found && e->answer.note != NULL)
+		pfree(e->answer.note);
+	e->answer = *a;
+	e->answer.note = note;
+}
+
 /* ---------- question -> core ---------- */
 
 /* False when an argument is NULL whose NULL makes the answer NULL. */
@@ -132,11 +159,9 @@ parse_word(const text *word, int (*parse) (const char *), const char *what, cons
 	return v;
 }
 
-static const pm_predictor *
-build_sample(const question *q, pm_sample *s)
+static void
+build_sample(const question *q, pm_sample *s, pm_predictor_ref *ref)
 {
-	pm_predictor_ref ref;
-
 	memset(s, 0, sizeof(*s));
 	if (q->batch < 1)
 		ereport(ERROR,
@@ -148,60 +173,135 @@ build_sample(const question *q, pm_sample *s)
 	s->query.optimizer = PM_SGD_MOMENTUM;
 	s->query.framework = q->framework ? text_to_cstring(q->framework) : NULL;
 	s->query.gpu = pm_gpu_find(text_to_cstring(q->gpu));
-	pm_predictor_get(q->predictor ? text_to_cstring(q->predictor) : NULL, &ref);
-	s->skeleton = pm_skeleton_get(q->graph_id, pm_predictor_merges(ref.predictor->kind, &ref.predictor->options));
+	pm_predictor_get(q->predictor ? text_to_cstring(q->predictor) : NULL, ref);
+	s->skeleton = pm_skeleton_get(q->graph_id, pm_predictor_merges(ref->predictor->kind, &ref->predictor->options));
 	s->query.graph = s->skeleton->graph;
 	s->forward_ms = s->backward_ms = get_float8_nan();
 	s->weight = 1;
-	return ref.predictor;
 }
 
-static double
-answer(const question *q)
+/* Interval, domain and note of an answer that has its step_ms. The note is in the current context. */
+static void
+judge(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double level, answer *a)
+{
+	pm_verdict	v = {0};
+	pm_status	st = {PM_OK};
+	const char *missing = "no interval: the predictor was stored by a version that had none, train again";
+
+	a->level = level;
+	a->low_ms = a->high_ms = get_float8_nan();
+	a->in_domain = -1;
+	if (p->trust != NULL)
+	{
+		if (pm_predictor_judge(p, s, a->step_ms, level, scratch, &v, &st) != PM_OK)
+			pm_raise(&st);
+		a->low_ms = v.low_ms;
+		a->high_ms = v.high_ms;
+		a->in_domain = v.in_domain;
+		missing = pm_trust_calibrated(p->trust) ? NULL : "no interval: the predictor is not calibrated";
+	}
+	if (missing != NULL)
+		a->note = psprintf("%s%s%s", v.reason, v.reason[0] ? "; " : "", missing);
+	else if (v.reason[0])
+		a->note = pstrdup(v.reason);
+}
+
+/* Ask the core; level NaN: for the time alone. */
+static void
+compute(const question *q, double level, answer *a)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel predict", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
-	const pm_predictor *p;
+	pm_predictor_ref ref;
 	pm_sample	s;
 	pm_arena	scratch;
 	pm_status	st = {PM_OK};
-	double		step_ms;
 
-	p = build_sample(q, &s);
+	*a = (answer) {.level = get_float8_nan()};
+	build_sample(q, &s, &ref);
+	a->predictor_id = ref.id;
 	pm_context_arena(&scratch, work, 0);
-	if (pm_predictor_predict(p, &s, &scratch, &step_ms, NULL, NULL, &st) != PM_OK)
+	if (pm_predictor_predict(ref.predictor, &s, &scratch, &a->step_ms, NULL, NULL, &st) != PM_OK)
 		pm_raise(&st);
+	if (!isnan(level))
+		judge(ref.predictor, &s, &scratch, level, a);
 	MemoryContextSwitchTo(old);
+	if (a->note != NULL)
+		a->note = pstrdup(a->note);
 	MemoryContextDelete(work);
-	return step_ms;
+}
+
+/* From the memo, or computed and remembered. The note lives as long as the memo or the current context. */
+static void
+ask(const question *q, double level, answer *a)
+{
+	memo_key	key;
+	memo_entry *e;
+
+	pm_freshen();
+	if (!make_key(q, &key))
+	{
+		compute(q, level, a);
+		return;
+	}
+	memo_ready();
+	e = hash_search(memo, &key, HASH_FIND, NULL);
+	if (e != NULL && (isnan(level) || e->answer.level == level))
+	{
+		*a = e->answer;
+		return;
+	}
+	compute(q, level, a);
+	/* reading the tables may have ended the generation */
+	if (memo_generation == pm_generation)
+		memo_put(&key, a);
 }
 
 Datum
 pm_predict_train_time(PG_FUNCTION_ARGS)
 {
 	question	q;
-	memo_key	key;
-	memo_entry *e;
-	bool		found;
-	double		step_ms;
+	answer		a;
 
 	if (!read_question(fcinfo, &q))
 		PG_RETURN_NULL();
-	pm_freshen();
-	if (!make_key(&q, &key))
-		PG_RETURN_FLOAT8(answer(&q));
-	memo_ready();
-	e = hash_search(memo, &key, HASH_FIND, NULL);
-	if (e != NULL)
-		PG_RETURN_FLOAT8(e->step_ms);
-	step_ms = answer(&q);
-	/* reading the tables may have ended the generation */
-	if (memo_generation == pm_generation)
-	{
-		e = hash_search(memo, &key, HASH_ENTER, &found);
-		e->step_ms = step_ms;
-	}
-	PG_RETURN_FLOAT8(step_ms);
+	ask(&q, get_float8_nan(), &a);
+	PG_RETURN_FLOAT8(a.step_ms);
+}
+
+/* ---------- predict ---------- */
+
+static double
+level_arg(double level)
+{
+	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("level must be between %g and %g, not %g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
+				 errhint("Level 0.9 asks for an interval that holds 9 of 10 measurements.")));
+	return level;
+}
+
+Datum
+pm_predict(PG_FUNCTION_ARGS)
+{
+	question	q;
+	answer		a;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+
+	if (!read_question(fcinfo, &q) || PG_ARGISNULL(7))
+		PG_RETURN_NULL();
+	ask(&q, level_arg(PG_GETARG_FLOAT8(7)), &a);
+	values[0] = Float8GetDatum(a.step_ms);
+	values[1] = pm_float8_or_null(a.low_ms, &nulls[1]);
+	values[2] = pm_float8_or_null(a.high_ms, &nulls[2]);
+	values[3] = Float8GetDatum(1000 * q.batch / a.step_ms);
+	values[4] = BoolGetDatum(a.in_domain > 0);
+	nulls[4] = a.in_domain < 0;
+	values[5] = Int64GetDatum(a.predictor_id);
+	values[6] = pm_text_or_null(a.note, &nulls[6]);
+	return pm_record(fcinfo, values, nulls);
 }
 
 /* ---------- explain ---------- */
@@ -224,8 +324,8 @@ bound_name(char bound)
 static void
 add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, double step_ms)
 {
-	Datum		values[8];
-	bool		nulls[8] = {false};
+	Datum		values[11];
+	bool		nulls[11] = {false};
 
 	if (part->token < 0)
 		nulls[0] = nulls[1] = nulls[2] = nulls[3] = nulls[4] = true;
@@ -245,6 +345,9 @@ add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, double step_
 	values[5] = Float8GetDatum(part->step_ms);
 	values[6] = Float8GetDatum(step_ms > 0 ? part->step_ms / step_ms : 0);
 	values[7] = pm_text_or_null(bound_name(part->bound), &nulls[7]);
+	values[8] = pm_float8_or_null(part->forward_ms, &nulls[8]);
+	values[9] = pm_float8_or_null(part->backward_ms, &nulls[9]);
+	values[10] = pm_float8_or_null(part->update_ms, &nulls[10]);
 	pm_rows_add(out, values, nulls);
 }
 
@@ -253,7 +356,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
 	question	q;
-	const pm_predictor *p;
+	pm_predictor_ref ref;
 	pm_sample	s;
 	pm_arena	scratch;
 	pm_status	st = {PM_OK};
@@ -265,10 +368,10 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	if (!read_question(fcinfo, &q))
 		return (Datum) 0;
 	pm_freshen();
-	p = build_sample(&q, &s);
+	build_sample(&q, &s, &ref);
 	parts = palloc0(sizeof(pm_part) * (s.skeleton->n + 1));
 	pm_context_arena(&scratch, CurrentMemoryContext, 0);
-	if (pm_predictor_predict(p, &s, &scratch, &step_ms, parts, &n, &st) != PM_OK)
+	if (pm_predictor_predict(ref.predictor, &s, &scratch, &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
 	for (int i = 0; i < n; i++)
 		add_part(&out, &s, &parts[i], step_ms);

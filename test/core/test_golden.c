@@ -78,6 +78,8 @@ read_sample(int i)
 	in->copies = (double *) values("sample", i, "copies", n);
 	in->compute_us = (double *) values("sample", i, "compute_us", n);
 	in->memory_us = (double *) values("sample", i, "memory_us", n);
+	in->compute_ref_us = (double *) values("sample", i, "compute_ref_us", n);
+	in->memory_ref_us = (double *) values("sample", i, "memory_ref_us", n);
 	in->kernels = (double *) values("sample", i, "kernels", n);
 	in->config = (double *) values("sample", i, "config", n * 2 * PM_N_SLOTS);
 	in->load = (double *) values("sample", i, "load", n * PM_N_LOADS);

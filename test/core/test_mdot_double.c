@@ -46,7 +46,16 @@ prepare_inputs(pm_codec *codec)
 	CHECK(pm_tokens_of(&dataset, &arena, &tokens, &st) == PM_OK);
 	CHECK(pm_codec_fit(codec, &dataset, tokens, &arena, &st) == PM_OK);
 	for (int i = 0; i < SAMPLES; i++)
+	{
+		pm_query	larger = samples[i].query;
+		pm_tokens	work;
+
+		/* features of one batch, work of another: so that the growth of device time has a slope */
+		larger.batch *= 3;
 		CHECK(pm_codec_encode(codec, &tokens[i], &samples[i].query, &arena, &inputs[i], &st) == PM_OK);
+		CHECK(pm_tokens_build(samples[i].skeleton, &larger, &arena, &work, &st) == PM_OK);
+		pm_input_rework(&inputs[i], &work);
+	}
 }
 
 static double

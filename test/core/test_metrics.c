@@ -242,11 +242,37 @@ test_too_few(void)
 		CHECK_EQ(pm_split_assign((pm_split) split, 2, 1, &none, &arena, fold, &n_folds, &st), PM_ERR_DATA);
 }
 
+static void
+test_trust_measures(void)
+{
+	const double measured[] = {10, 20, 30, 40, 50};
+	const double predicted[] = {11, 20, 27, 50, 50};
+	const double low[] = {10, 21, NAN, 30, 40};
+	const double high[] = {12, 25, NAN, 60, 50};
+	const signed char domain[] = {1, 1, 0, 0, -1};
+	pm_trust_metrics m;
+
+	pm_trust_metrics_compute(measured, predicted, low, high, domain, 5, &m);
+	CHECK_EQ(m.n_intervals, 4);
+	CHECK_EQ(m.n_judged, 4);
+	CHECK_NEAR(m.coverage, 0.75, 1e-15);	/* ends belong to the interval */
+	CHECK_NEAR(m.width, (2 / 11.0 + 4 / 20.0 + 30 / 50.0 + 10 / 50.0) / 4, 1e-15);
+	CHECK_EQ(m.in_domain, 0.5);
+	CHECK_NEAR(m.mape_in_domain, 0.05, 1e-15);
+	CHECK_NEAR(m.mape_out_of_domain, (0.1 + 0.25) / 2, 1e-15);
+	pm_trust_metrics_compute(measured + 2, predicted + 2, low + 2, high + 2, domain + 4, 1, &m);
+	CHECK_EQ(m.n_intervals, 0);
+	CHECK_EQ(m.n_judged, 0);
+	CHECK(isnan(m.coverage) && isnan(m.width) && isnan(m.in_domain));
+	CHECK(isnan(m.mape_in_domain) && isnan(m.mape_out_of_domain));
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_measures();
+	test_trust_measures();
 	test_family();
 	test_split_names();
 	test_folds();

@@ -98,7 +98,8 @@ test_stem(void)
 	CHECK(geo.k_h == 7 && geo.s_w == 2 && geo.pad_h == 3 && geo.dilation == 1);
 	CHECK(geo.groups == 1 && geo.ch_per_group == 3);
 	CHECK(geo.gemm_m == 8 * 112 * 112 && geo.gemm_n == 64 && geo.gemm_k == 147 && geo.gemm_batch == 1);
-	CHECK(geo.present == (1u << (PM_HAS_GEMM_BATCH + 1)) - 1 + (1u << PM_HAS_BIAS));
+	CHECK(geo.present == (1u << (PM_HAS_GEMM_BATCH + 1)) - 1 + (1u << PM_HAS_WIDE_WINDOW) + (1u << PM_HAS_BIAS));
+	CHECK(geo.wide_window == 0);
 	CHECK(work(0, 8, PM_FP32, PM_SGD).bytes_forward == 0 && geometry(0, 8).present == 0);
 }
 
@@ -504,10 +505,71 @@ test_linear_in_batch(void)
 	}
 }
 
+/* A grouped convolution of that many groups and channels of one group in and out, kernel k x k. */
+static pm_geometry
+grouped(int groups, int in, int out, int k)
+{
+	char		nodes[1024];
+
+	snprintf(nodes, sizeof(nodes),
+			 "{'id':0,'op':'Input','inputs':[],'shape':[1,%d,16,16],'batch_dim':0},"
+			 "{'id':1,'op':'Conv','inputs':[0],'shape':[1,%d,16,16],'batch_dim':0,"
+			 "'attrs':{'kernel_shape':[%d,%d],'group':%d},'weights':[[%d,%d,%d,%d]]}",
+			 groups * in, groups * out, k, k, groups, groups * out, in, k, k);
+	load(nodes);
+	return geometry(1, 2);
+}
+
+/* What decides which kernels a library has for a convolution. */
+static void
+test_groups(void)
+{
+	const int	fast[][3] = {{32, 4, 4}, {32, 8, 8}, {64, 16, 16}, {96, 32, 32}};
+	const int	slow[][3] = {{4, 32, 32}, {32, 64, 64}, {32, 2, 2}, {64, 8, 16}, {50, 4, 4}, {32, 12, 12}};
+	pm_geometry geo;
+
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(grouped(fast[i][0], fast[i][1], fast[i][2], 3).group_fast, 1);
+	for (int i = 0; i < 6; i++)
+		CHECK_EQ(grouped(slow[i][0], slow[i][1], slow[i][2], 3).group_fast, 0);
+	geo = grouped(48, 2, 6, 9);
+	CHECK(geo.out_per_group == 6 && geo.group_alignment == 4 && geo.wide_window == 1);
+	CHECK(geo.present & (1u << PM_HAS_OUT_PER_GROUP) && geo.present & (1u << PM_HAS_GROUP_FAST));
+	geo = grouped(48, 1, 1, 7);
+	CHECK(geo.conv == PM_CONV_DEPTHWISE && geo.wide_window == 0 && !(geo.present & (1u << PM_HAS_GROUP_FAST)));
+}
+
+/* The slope of a LeakyRelu: as ONNX writes it, as the exporter does, and by default. */
+static void
+test_slope(void)
+{
+	const char *attrs[] = {"'alpha':0.2", "'values':[0.001,7]", "'axis':1", "'alpha':null", "'values':['x']", "'values':[]"};
+	const double alpha[] = {0.2, 0.001, 0.01, 0.01, 0.01, 0.01};
+	uint64_t	structure[6];
+
+	for (int i = 0; i < 6; i++)
+	{
+		char		nodes[512];
+
+		snprintf(nodes, sizeof(nodes),
+				 "{'id':0,'op':'Input','inputs':[],'shape':[1,4],'batch_dim':0},"
+				 "{'id':1,'op':'LeakyRelu','inputs':[0],'shape':[1,4],'batch_dim':0,'attrs':{%s}},"
+				 "{'id':2,'op':'Relu','inputs':[1],'shape':[1,4],'batch_dim':0,'attrs':{%s}}", attrs[i], attrs[i]);
+		load(nodes);
+		CHECK_EQ(geometry(1, 1).alpha, alpha[i]);
+		CHECK(geometry(1, 1).present & (1u << PM_HAS_ALPHA));
+		CHECK(!(geometry(2, 1).present & (1u << PM_HAS_ALPHA)));
+		structure[i] = graph.structure;
+	}
+	CHECK(structure[0] != structure[1] && structure[1] != structure[3] && structure[3] == structure[4]);
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	test_groups();
+	test_slope();
 	test_stem();
 	test_convolutions();
 	test_computed_kernel();

@@ -7,9 +7,11 @@
 
 static pm_arena arena;
 
-static const char *const kind_names[] = {"mdot", "roofline", "linear"};
+static const char *const kind_names[] = {"mdot", "roofline", "linear",
+	"perfnet", "gnn", "ets", "transformer",
+	"opclass", "seer"};
 
-#define N_KINDS 3
+#define N_KINDS ((int) (sizeof(kind_names) / sizeof(kind_names[0])))
 
 /* ---------- options ---------- */
 
@@ -226,6 +228,13 @@ test_buffer(void)
 
 /* ---------- the stored form ---------- */
 
+/* Kinds trained by gradient descent keep their weights as floats, others as doubles. */
+static bool
+is_network(const char *kind)
+{
+	return pm_option_find(pm_kind_find(kind), "weight_decay") >= 0;
+}
+
 /* A predictor of each kind, small enough to be damaged in every byte. */
 static pm_predictor
 small_predictor(const char *kind, const pm_dataset *d, bool pooled)
@@ -234,6 +243,19 @@ small_predictor(const char *kind, const pm_dataset *d, bool pooled)
 		NUMBER("d_model", 8), NUMBER("heads", 2), NUMBER("layers", 1), NUMBER("d_operator", 8), NUMBER("hidden", 4),
 		NUMBER("epochs", 2), TEXT("head", pooled ? "pooled" : "additive")
 	};
+	pm_setting	perfnet[] = {NUMBER("hidden", 4), NUMBER("channels1", 1), NUMBER("channels2", 1), NUMBER("epochs", 2)};
+	pm_setting	transformer[] = {NUMBER("hidden", 4), NUMBER("d_model", 8), NUMBER("layers", 1), NUMBER("epochs", 2)};
+	pm_setting	gnn[] = {NUMBER("hidden", 4), NUMBER("width", 4), NUMBER("rounds", 1), NUMBER("epochs", 2)};
+	pm_setting	ets[] = {NUMBER("hidden", 4), NUMBER("width", 4), NUMBER("window", 8), NUMBER("epochs", 2)};
+
+	if (strcmp(kind, "perfnet") == 0)
+		return make_predictor(kind, perfnet, 4, d, &arena);
+	if (strcmp(kind, "transformer") == 0)
+		return make_predictor(kind, transformer, 4, d, &arena);
+	if (strcmp(kind, "gnn") == 0)
+		return make_predictor(kind, gnn, 4, d, &arena);
+	if (strcmp(kind, "ets") == 0)
+		return make_predictor(kind, ets, 4, d, &arena);
 
 	return make_predictor(kind, tiny, strcmp(kind, "mdot") == 0 ? 7 : 0, d, &arena);
 }
@@ -328,6 +350,24 @@ check_truncated(const uint8_t *data, size_t len)
 	free(copy);
 }
 
+/* Prediction and verdict of an accepted predictor: errors, or sound numbers. */
+static bool
+answers_soundly(const pm_predictor *p, const pm_sample *row)
+{
+	double		ms = predict_row(p, row);
+	pm_verdict	v;
+	pm_arena	scratch;
+	bool		sound;
+
+	if (isnan(ms) || p->trust == NULL)
+		return isnan(ms) || (ms > 0 && isfinite(ms));
+	pm_arena_init_malloc(&scratch);
+	sound = pm_predictor_judge(p, row, ms, 0.9, &scratch, &v, NULL) == PM_OK && (v.in_domain || v.reason[0] != '\0') &&
+		(isnan(v.low_ms) ? isnan(v.high_ms) : v.low_ms > 0 && v.low_ms <= ms && ms <= v.high_ms && isfinite(v.high_ms));
+	pm_arena_release(&scratch);
+	return sound;
+}
+
 /* One byte changed: refused. With its checksum put right: refused, or a predictor that answers soundly. */
 static void
 check_flipped(uint8_t *data, size_t len, const pm_sample *row)
@@ -352,12 +392,7 @@ check_flipped(uint8_t *data, size_t len, const pm_sample *row)
 				pm_arena_init_malloc(&a);
 				rc = load_copy(data, len, &a, &p, &st);
 				wrong += rc != PM_OK && rc != PM_ERR_FORMAT && rc != PM_ERR_OPTION;
-				if (rc == PM_OK)
-				{
-					double		ms = predict_row(&p, row);
-
-					wrong += !isnan(ms) && !(ms > 0 && isfinite(ms));
-				}
+				wrong += rc == PM_OK && !answers_soundly(&p, row);
 				pm_arena_release(&a);
 			}
 			data[at] ^= flips[f];
@@ -383,12 +418,18 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 	CHECK_HAS(st.message, "magic number");
 	data[0] ^= 1;
+	for (int version = 0; version < 6; version += 3)
+	{
+		char		message[100];
+
+		data[4] = (uint8_t) version;
+		recompute_crc(data, len);
+		CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads versions 1 to 2", version);
+		CHECK_HAS(st.message, message);
+		CHECK_HAS(st.hint, "train again");
+	}
 	data[4] = 2;
-	recompute_crc(data, len);
-	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
-	CHECK_HAS(st.message, "has format version 2, and this library reads version 1");
-	CHECK_HAS(st.hint, "train again");
-	data[4] = 1;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
@@ -398,30 +439,30 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_OK);
 }
 
-/* Put a float or double that is not a number over the last weight. */
+/* Put a float or double that is not a number over the last weight, which the word for "no trust" follows. */
 static void
 check_nan_weights(const char *kind, uint8_t *data, size_t len)
 {
-	bool		single = strcmp(kind, "mdot") == 0;
+	bool		single = is_network(kind);
 	size_t		width = single ? 4 : 8;
 	const float bad[] = {NAN, INFINITY, -INFINITY};
 	uint8_t		kept[8];
 	pm_status	st;
 
-	memcpy(kept, data + len - 4 - width, width);
+	memcpy(kept, data + len - 8 - width, width);
 	for (int i = 0; i < 3; i++)
 	{
 		double		wide = bad[i];
 
 		if (single)
-			memcpy(data + len - 4 - width, &bad[i], width);
+			memcpy(data + len - 8 - width, &bad[i], width);
 		else
-			memcpy(data + len - 4 - width, &wide, width);
+			memcpy(data + len - 8 - width, &wide, width);
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 		CHECK_HAS(st.message, "damaged");
 	}
-	memcpy(data + len - 4 - width, kept, width);
+	memcpy(data + len - 8 - width, kept, width);
 	recompute_crc(data, len);
 }
 
@@ -458,8 +499,9 @@ test_stored(void)
 		size_t		len;
 		pm_status	st;
 
+		p.trust = NULL;
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\1\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\2\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
 		check_nan_weights(kind, data, len);
@@ -470,7 +512,77 @@ test_stored(void)
 	}
 }
 
-/* A stored "linear" with these options; the rest is right. */
+/* The verdict on every row is the same to the last bit. */
+static void
+check_same_verdicts(const pm_predictor *p, const pm_predictor *q, const pm_dataset *d)
+{
+	for (int i = 0; i < d->n; i++)
+	{
+		pm_sample	s = d->samples[i];
+		pm_verdict	a;
+		pm_verdict	b;
+
+		s.query.layout = i % 2 ? PM_NHWC : PM_NCHW;		/* in the domain, and out of it */
+		s.query.batch = 1 << (i % 5);					/* 1 to 8 of them are in it, by the slack */
+		CHECK_EQ(pm_predictor_judge(p, &s, 3, 0.9, &arena, &a, NULL), PM_OK);
+		CHECK_EQ(pm_predictor_judge(q, &s, 3, 0.9, &arena, &b, NULL), PM_OK);
+		CHECK(a.low_ms < 3 && a.high_ms > 3 && memcmp(&a, &b, sizeof(a)) == 0);
+	}
+}
+
+/* The last residual, which stands before the checksum with its weight, made what it cannot be. */
+static void
+check_damaged_residuals(uint8_t *data, size_t len)
+{
+	uint8_t    *last = data + len - 4 - 16;
+	const struct
+	{
+		int			at;			/* 0: the residual, 8: its weight */
+		double		value;
+	}			bad[] = {{0, -1e6}, {0, NAN}, {0, INFINITY}, {8, 0}, {8, -1}, {8, 2}, {8, NAN}};
+	uint8_t		kept[16];
+	pm_status	st;
+
+	memcpy(kept, last, 16);
+	for (int i = 0; i < 7; i++)
+	{
+		memcpy(last + bad[i].at, &bad[i].value, 8);
+		recompute_crc(data, len);
+		CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
+		CHECK_HAS(st.message, "damaged calibration");
+		memcpy(last, kept, 16);
+	}
+	recompute_crc(data, len);
+	CHECK_EQ(load_only(data, len, &st), PM_OK);
+}
+
+/* What trust.c knows is stored as well, and as well protected. */
+static void
+test_stored_trust(void)
+{
+	pm_dataset	d = make_dataset(12, 2, true, any_time, &arena);
+	pm_predictor p;
+	pm_predictor q;
+	uint8_t    *data;
+	size_t		len;
+	pm_status	st;
+
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].step_ms *= 1 + 0.05 * (i % 5);
+	p = make_predictor("linear", NULL, 0, &d, &arena);
+	CHECK(p.trust != NULL && pm_trust_calibrated(p.trust));
+	CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
+	CHECK_EQ(load_copy(data, len, &arena, &q, &st), PM_OK);
+	check_same_verdicts(&p, &q, &d);
+	check_damaged_residuals(data, len);
+	check_round_trip(&p, &d, data, len);
+	check_no_memory(data, len);
+	check_truncated(data, len);
+	check_flipped(data, len, &d.samples[4]);
+	check_round_trip(&p, &d, data, len);
+}
+
+/* A stored "linear" with these options, as version 1 wrote it; the rest is right. */
 static pm_code
 load_with_options(int n, const char *name, double value, pm_predictor *p)
 {
@@ -501,6 +613,7 @@ test_stored_options(void)
 	CHECK_EQ(load_with_options(1, "ridge", 0.5, &p), PM_OK);
 	CHECK_EQ(pm_option_value(p.kind, &p.options, "ridge"), 0.5);
 	CHECK_EQ(pm_option_value(p.kind, &p.options, "seed"), 42);
+	CHECK(p.trust == NULL);
 	CHECK_EQ(load_with_options(0, "", 0, &p), PM_OK);
 	CHECK_EQ(load_with_options(1, "seed", 7, &p), PM_OK);
 	CHECK_EQ(load_with_options(1, "seed", 7.5, &p), PM_ERR_FORMAT);
@@ -522,6 +635,7 @@ main(void)
 	test_refused_rows();
 	test_buffer();
 	test_stored();
+	test_stored_trust();
 	test_stored_options();
 	pm_arena_release(&arena);
 	return check_done("predictor");

@@ -44,6 +44,26 @@ question(void)
 	return &row;
 }
 
+/* A verdict is sound: the prediction lies inside, and who is out of the domain hears why. */
+static void
+check_verdict(const pm_predictor *p, double ms, pm_arena *a)
+{
+	static const double levels[] = {0.5, 0.9, 0.999};
+
+	for (int i = 0; i < 3 && p->trust != NULL; i++)
+	{
+		pm_verdict	v;
+		pm_code		rc = pm_predictor_judge(p, question(), ms, levels[i], a, &v, NULL);
+
+		must(rc == PM_OK || rc == PM_ERR_MEMORY);
+		if (rc != PM_OK)
+			return;
+		must(v.in_domain || v.reason[0] != '\0');
+		must(pm_trust_calibrated(p->trust) || isnan(v.low_ms));
+		must(isnan(v.low_ms) ? isnan(v.high_ms) : v.low_ms > 0 && v.low_ms <= ms && ms <= v.high_ms && isfinite(v.high_ms));
+	}
+}
+
 static void
 check_answers(const pm_predictor *p, pm_arena *a)
 {
@@ -55,6 +75,8 @@ check_answers(const pm_predictor *p, pm_arena *a)
 	pm_code		rc = pm_predictor_predict(p, row, a, &ms, NULL, NULL, &st);
 
 	must(rc == PM_ERR_INTERNAL || rc == PM_ERR_MEMORY || (rc == PM_OK && isfinite(ms) && ms > 0));
+	if (rc == PM_OK)
+		check_verdict(p, ms, a);
 	rc = pm_predictor_predict(p, row, a, &ms, parts, &n, &st);
 	must(rc == PM_ERR_INTERNAL || rc == PM_ERR_MEMORY || rc == PM_OK);
 	if (rc != PM_OK)
@@ -148,6 +170,9 @@ main(int argc, char **argv)
 
 	must(argc == 2);
 	pm_arena_init_malloc(&a);
+	d = make_dataset(12, 2, true, some_time, &a);
+	p = make_predictor("linear", NULL, 0, &d, &a);
+	write_seed(argv[1], "linear_calibrated", &p, &a);
 	d = make_dataset(4, 3, true, some_time, &a);
 	p = make_predictor("roofline", NULL, 0, &d, &a);
 	write_seed(argv[1], "roofline", &p, &a);

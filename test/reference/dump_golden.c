@@ -79,6 +79,8 @@ put_sample(int i, const pm_input *in)
 	put_field(i, "copies", in->copies, in->n);
 	put_field(i, "compute_us", in->compute_us, in->n);
 	put_field(i, "memory_us", in->memory_us, in->n);
+	put_field(i, "compute_ref_us", in->compute_ref_us, in->n);
+	put_field(i, "memory_ref_us", in->memory_ref_us, in->n);
 	put_field(i, "kernels", in->kernels, in->n);
 	put_field(i, "job", in->job, PM_N_JOB);
 	put_field(i, "config", in->config, in->n * 2 * PM_N_SLOTS);
@@ -199,10 +201,15 @@ main(int argc, char **argv)
 	put_one("net.n_relations", PM_N_RELATIONS);
 	for (int i = 0; i < GOLDEN_SAMPLES; i++)
 	{
+		pm_query	larger = samples[i].query;
+		pm_tokens	work;
 		pm_input	in;
 
-		if (pm_codec_encode(&codec, &tokens[i], &samples[i].query, &arena, &in, &st) != PM_OK)
+		larger.batch *= 3;
+		if (pm_codec_encode(&codec, &tokens[i], &samples[i].query, &arena, &in, &st) != PM_OK ||
+			pm_tokens_build(samples[i].skeleton, &larger, &arena, &work, &st) != PM_OK)
 			die("encode", &st);
+		pm_input_rework(&in, &work);
 		put_sample(i, &in);
 	}
 	put_parameters(&net);

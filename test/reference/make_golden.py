@@ -51,7 +51,8 @@ def sample_of(records, i):
     n, dtype, layout, framework, gpu, _ = map(int, records[f"sample{i}.facts"])
     return Sample(type=field("type", n, dtype=torch.long), op_class=field("op_class", n, dtype=torch.long),
                   config=field("config", n, -1), load=field("load", n, -1), copies=field("copies", n),
-                  compute_us=field("compute_us", n), memory_us=field("memory_us", n), kernels=field("kernels", n),
+                  compute_us=field("compute_us", n), memory_us=field("memory_us", n),
+                  compute_ref_us=field("compute_ref_us", n), memory_ref_us=field("memory_ref_us", n), kernels=field("kernels", n),
                   position=field("position", n, -1), relation=field("relation", n + 1, n + 1, dtype=torch.long),
                   job=field("job", -1), dtype=dtype, layout=layout, framework=framework, gpu=gpu, step_ms=1.0,
                   weight=WEIGHTS[i])

@@ -21,6 +21,7 @@ import torch.nn.functional as F
 
 EXPONENT_MIN, EXPONENT_MAX = -3.0, 6.0
 RESIDUAL_MAX = 0.7
+GROWTH_MAX = 0.5
 LEAK = 0.01
 LAUNCH_US = 5.0
 REST_US = 100.0
@@ -72,6 +73,8 @@ class Sample:
     copies: torch.Tensor        # [n]
     compute_us: torch.Tensor    # [n]
     memory_us: torch.Tensor     # [n]
+    compute_ref_us: torch.Tensor    # [n] at the batch that the features are of
+    memory_ref_us: torch.Tensor     # [n]
     kernels: torch.Tensor       # [n]
     position: torch.Tensor      # [n, position_dim]
     relation: torch.Tensor      # [n + 1, n + 1]
@@ -105,7 +108,8 @@ class Group:
 class Batch:
     """Samples stacked: job tokens are rows 0..n-1, operators come behind."""
 
-    PER_OPERATOR = ("type", "op_class", "config", "load", "copies", "compute_us", "memory_us", "kernels", "position")
+    PER_OPERATOR = ("type", "op_class", "config", "load", "copies", "compute_us", "memory_us",
+                    "compute_ref_us", "memory_ref_us", "kernels", "position")
 
     def __init__(self, samples, together=2):
         # predictions come in this order
@@ -220,8 +224,9 @@ class Twin(nn.Module):
         self.job1, self.job2 = nn.Linear(c.n_job, d), nn.Linear(d, d)
         self.seq = nn.ModuleList(EncoderLayer(d, c.heads, c.n_relations) for _ in range(c.layers))
         self.lnz = nn.LayerNorm(d)
-        self.head = nn.Linear(d, 3 * h)
-        self.compute, self.memory, self.launch = nn.Linear(h, 1), nn.Linear(h, 1), nn.Linear(h, 1)
+        self.head = nn.Linear(d, 4 * h)
+        self.compute, self.memory = nn.Linear(h, 1), nn.Linear(h, 1)
+        self.launch, self.growth = nn.Linear(h, 1), nn.Linear(h, 1)
         self.rest1, self.rest2 = nn.Linear(d, h), nn.Linear(h, 1)
         self.pool1, self.pool2 = nn.Linear(3 * d, h), nn.Linear(h, 1)
         self.adapter = nn.Parameter(torch.zeros(c.n_gpus, c.n_classes))
@@ -229,7 +234,7 @@ class Twin(nn.Module):
 
     def start(self):
         """Initial values as the core has them."""
-        zero = (self.position, self.compute, self.memory, self.launch, self.rest2, self.pool2,
+        zero = (self.position, self.compute, self.memory, self.launch, self.growth, self.rest2, self.pool2,
                 *(branch for layer in self.seq for branch in (layer.out, layer.down)))
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -293,11 +298,15 @@ class Twin(nn.Module):
         """[b] microseconds: the operators' times and the rest."""
         job, ops = z[:batch.n], z[batch.n:]
         h = F.dropout(gelu(self.head(ops)), self.c.head_dropout, self.training)
-        h_compute, h_memory, h_launch = h.chunk(3, 1)
+        h_compute, h_memory, h_launch, h_growth = h.chunk(4, 1)
         adapter = self.adapter[batch.gpu[batch.sample], batch.op_class]
         a = leaky_clamp(self.compute(h_compute).squeeze(1) + adapter, EXPONENT_MIN, EXPONENT_MAX)
         m = leaky_clamp(self.memory(h_memory).squeeze(1) + adapter, EXPONENT_MIN, EXPONENT_MAX)
-        device = batch.compute_us * torch.exp(a) + batch.memory_us * torch.exp(m)
+        work = batch.compute_us * torch.exp(a) + batch.memory_us * torch.exp(m)
+        reference = batch.compute_ref_us * torch.exp(a) + batch.memory_ref_us * torch.exp(m)
+        ones = torch.ones_like(work)
+        ratio = torch.where((work > 0) & (reference > 0), work, ones) / torch.where(reference > 0, reference, ones)
+        device = work * ratio ** (GROWTH_MAX * torch.tanh(self.growth(h_growth).squeeze(1)))
         launch = LAUNCH_US * batch.kernels * F.softplus(self.launch(h_launch).squeeze(1), threshold=30)
         # an operator without any cost would have an infinite slope; it counts as zero
         fourth = device ** 4 + launch ** 4
@@ -351,6 +360,7 @@ class Twin(nn.Module):
                 ("wl2", "bl2", self.load2), ("wf", "bf", self.fuse), ("wpos", None, self.position),
                 ("wj1", "bj1", self.job1), ("wj2", "bj2", self.job2), ("wh", "bh", self.head),
                 ("wa", "ba", self.compute), ("wm", "bm", self.memory), ("wl", "bl", self.launch),
+                ("wg", "bg", self.growth),
                 ("wq1", "bq1", self.rest1), ("wq2", "bq2", self.rest2), ("wz1", "bz1", self.pool1),
                 ("wz2", "bz2", self.pool2)):
             yield from linear(weight, bias, module)

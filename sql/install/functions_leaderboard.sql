@@ -1,0 +1,40 @@
+-- All kinds on all splits.
+
+-- Everything that can be wrong is found before the first kind is trained for
+-- long: estimate_training() judges kinds, options (of kinds that do not run,
+-- too) and rows before anything is sorted; the sort puts what
+-- cross_validate() will refuse first and then what costs least, so that a
+-- split which the rows do not allow fails within moments.
+CREATE FUNCTION perfmodel.leaderboard(kinds text[] DEFAULT NULL, splits text[] DEFAULT '{structure,family,batch}',
+                                      folds integer DEFAULT 5, profiles bigint[] DEFAULT NULL,
+                                      options jsonb DEFAULT '{}',
+                                      OUT kind text, OUT split text, OUT n integer, OUT mape_pct float8, OUT mae_ms float8,
+                                      OUT rmse_ms float8, OUT train_s float8, OUT predict_us float8)
+    RETURNS SETOF record
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000000 ROWS 30 SET jit = off
+BEGIN ATOMIC
+    WITH wanted AS (
+        SELECT DISTINCT u.name FROM unnest(coalesce(kinds, ARRAY(SELECT DISTINCT k.kind FROM perfmodel.kinds() AS k))) AS u(name)
+    ), checked AS MATERIALIZED (
+        SELECT w.name, w.name IN (SELECT wanted.name FROM wanted) OR w.name IS NULL AS runs,
+               options -> w.name AS options, e.memory_bytes, e.memory_bytes <= e.memory_limit_bytes AS fits
+        FROM (SELECT wanted.name FROM wanted
+              UNION SELECT o.name
+              FROM jsonb_object_keys(CASE jsonb_typeof(options) WHEN 'object' THEN options ELSE '{}' END) AS o(name)) AS w,
+             LATERAL perfmodel.estimate_training(w.name, profiles,
+                 CASE WHEN jsonb_typeof(options) <> 'object' THEN options ELSE coalesce(options -> w.name, '{}') END) AS e
+    ), cells AS (
+        SELECT c.name, s.name AS split, c.options
+        FROM checked AS c, (SELECT DISTINCT u.name FROM unnest(splits) AS u(name)) AS s
+        WHERE c.runs
+        ORDER BY coalesce(s.name IN ('structure', 'family', 'batch', 'gpu'), false), c.fits, c.memory_bytes, c.name, s.name
+        OFFSET 0
+    )
+    SELECT c.name, c.split, v.n, v.mape_pct, v.mae_ms, v.rmse_ms, v.train_s, v.predict_us
+    FROM cells AS c,
+         LATERAL perfmodel.cross_validate(c.name, profiles, folds, c.split, coalesce(c.options, '{}')) AS v
+    WHERE v.grouped_by = 'overall'
+    ORDER BY c.split, v.mape_pct, c.name;
+END;
+COMMENT ON FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb) IS
+    'cross_validate of several kinds (NULL: all) on several splits, best first: errors on measurements that training has not seen, seconds of a training, microseconds of a prediction; options is an object of kinds and their options; all kinds are judged on the same folds as long as they are given the same seed';
