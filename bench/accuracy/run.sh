@@ -1,0 +1,109 @@
+#!/bin/sh
+# The accuracy of every kind of predictor on networks, families and batches that training has not seen.
+#
+#     bench/accuracy/run.sh [DATA_DIR]        or  make bench-accuracy DATA=DATA_DIR
+#
+# DATA_DIR/timm has graphs.ndjson.gz and profiles.csv of the timm benchmark, DATA_DIR/neusight those of NeuSight with
+# operator times; without DATA_DIR only the measurements in data/ are used.  What is finished lies in the results
+# folder, a file for each fold and method, and is not run again.  In the environment:
+#   RESULTS   results folder; default build/accuracy/results
+#   REPORT    the table; default docs/leaderboard.md for a whole run, RESULTS/leaderboard.md for a part of it
+#   JOBS      processes side by side, one thread each; default: number of processors
+#   KINDS     methods; default: all that the library lists, and boosting, boosting_sum
+#   SETS      what to run, of: timm-nchw:structure timm-nchw:family10 timm-nhwc:structure timm-nhwc:family10
+#             data:structure data:family data:batch timm-all:structure single curve explain; default: all.  timm-all
+#             trains on all rows of timm; single is mdot with one network instead of several averaged
+#   FOLD      only this fold, for a quick look
+#   CURVE     percents of the training structures for the learning curve; default "25 50 75"
+#   CURVE_OF  the rows it is made on; default timm-nchw
+#   ALL       the method for timm-all; default mdot:members=1, which takes an hour less than mdot
+#   OPTIONS   of kinds, as "mdot:epochs=3 ets:epochs=3"; belongs into a results folder of its own
+#   SEED      of training; default 42.  A folder of its own, too.  Folds are always those of seed 1
+#   PYTHON    a Python with scikit-learn; default /usr/bin/python3
+# Needs gcc, libopenblas-dev, python3; python3-sklearn for boosting.
+set -eu
+cd "$(dirname "$0")/../.."
+[ $# -eq 0 ] || DATA=$(realpath "$1")
+DATA=${DATA:-}
+whole=docs/leaderboard.md
+[ -n "$DATA" ] && [ -z "${KINDS:-}${SETS:-}${FOLD:-}${OPTIONS:-}${SEED:-}" ] || whole=
+RESULTS=$(realpath -m "${RESULTS:-build/accuracy/results}")
+REPORT=${REPORT:-${whole:-$RESULTS/leaderboard.md}}
+all="timm-all:structure timm-nchw:structure timm-nhwc:structure timm-nchw:family10 timm-nhwc:family10"
+all="$all data:structure data:family data:batch single curve explain"
+SETS=${SETS:-$all}
+FOLD=${FOLD:-} OPTIONS=${OPTIONS:-} SEED=${SEED:-42} PYTHON=${PYTHON:-/usr/bin/python3}
+started=$(date +%s)
+
+make -s -f bench/accuracy/cell.mk
+mkdir -p "$RESULTS/input" "$RESULTS/log" "$RESULTS/done"
+# what runs does not change when the tree is built again meanwhile
+CELL=$RESULTS/cell
+cp build/accuracy/cell "$CELL.new" && mv "$CELL.new" "$CELL"
+SOURCE=$(cat src/core/*.[ch] bench/accuracy/*.[ch] bench/accuracy/boosting.py | sha256sum | cut -c1-12)
+gzip -dc data/graphs.ndjson.gz >"$RESULTS/input/data.ndjson"
+if [ -n "$DATA" ]; then gzip -dc "$DATA/timm/graphs.ndjson.gz" >"$RESULTS/input/timm.ndjson"; fi
+KINDS=$(echo ${KINDS:-$("$CELL" list=1) boosting boosting_sum})
+case $KINDS in
+*boosting*)
+    if ! "$PYTHON" -c 'import scipy, sklearn' 2>/dev/null; then
+        echo "gradient boosting is left out: install python3-sklearn, or set PYTHON"
+        KINDS=$(echo "$KINDS" | sed 's/boosting[_a-z]*//g')
+    fi ;;
+esac
+export DATA RESULTS CELL SOURCE FOLD OPTIONS SEED PYTHON
+
+cat >"$RESULTS/machine" <<EOF
+date=$(date -u +%Y-%m-%d)
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
+processors=$(nproc)
+kernel=$(uname -sr)
+fold=$FOLD
+EOF
+echo "$(sed -n 's/^cpu=//p' "$RESULTS/machine"), $(nproc) processors, $(uname -sr), seed $SEED, folds of seed 1, sources $SOURCE"
+if grep -hs '^# source=' "$RESULTS"/*.csv | grep -qv "=$SOURCE"; then
+    echo "some results in $RESULTS come from other sources and are kept; remove them to have them made again"
+fi
+
+has() { case " $KINDS " in *" $1 "*) return 0 ;; esac; return 1; }
+# methods that take longest first, so that no processor waits in the end
+ordered() {
+    ! has mdot || echo mdot
+    for kind in $KINDS; do
+        case $kind in mdot | boosting* | roofline | linear | opclass | seer) ;; *) echo "$kind" ;; esac
+    done
+    for kind in boosting boosting_sum seer opclass roofline linear; do
+        ! has $kind || echo $kind
+    done
+}
+lines_of() { # a word of SETS
+    case $1 in
+    curve)
+        for part in ${CURVE:-25 50 75}; do
+            for set in ${CURVE_OF:-timm-nchw}; do ! has mdot || echo "$set structure mdot@$part"; done
+        done ;;
+    single) ! has mdot || for set in timm-nchw timm-nhwc data; do echo "$set structure mdot:members=1"; done ;;
+    timm-all:*) ! has mdot || echo "timm-all ${1#*:} ${ALL:-mdot:members=1}" ;;
+    explain) ;;
+    *) ordered | sed "s/^/${1%%:*} ${1#*:} /" ;;
+    esac
+}
+jobs=$(for s in $SETS; do lines_of "$s"; done | if [ -n "$DATA" ]; then cat; else grep '^data'; fi)
+failed=0
+# slow methods of all sets before fast ones of any
+{
+    echo "$jobs" | grep '^timm-all' || true
+    echo "$jobs" | grep -v '^timm-all' | grep -E ' mdot' || true
+    echo "$jobs" | grep -vE ' mdot' | grep -vE ' (roofline|linear|opclass|seer)$' || true
+    echo "$jobs" | grep -E ' (roofline|linear|opclass|seer)$' || true
+} | xargs -r -L 1 -P "${JOBS:-$(nproc)}" bench/accuracy/job.sh || failed=1
+
+case " $SETS " in
+*" explain "*)
+    [ -z "$DATA" ] || "$PYTHON" bench/accuracy/explain_neusight.py "$DATA" "$RESULTS" "cell=$CELL" "jobs=${JOBS:-$(nproc)}" \
+        "seed=$SEED" "options=$OPTIONS" || failed=1 ;;
+esac
+"$PYTHON" bench/accuracy/report.py "$RESULTS" "$REPORT"
+sed -n '/^## Margins/,/^## /p' "$REPORT" | grep -v '^## ' || true
+echo "$(($(date +%s) - started)) s; the table is in $REPORT"
+[ $failed = 0 ] || { echo "some of it failed, see above" >&2; exit 1; }
