@@ -50,17 +50,21 @@ FROM perfmodel.training_run WHERE predictor = 'demo';
 
 CREATE TEMP TABLE result AS
 SELECT g.graph_id, g.name AS network, p.profile_id, p.gpu, p.dtype, p.batch, p.step_ms AS measured_ms,
-       perfmodel.predict_train_time(g.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, 'demo') AS predicted_ms
-FROM perfmodel.profile p JOIN perfmodel.graph g USING (graph_id) JOIN split s USING (graph_id) WHERE s.unseen;
+       r.step_ms AS predicted_ms, r.step_ms_low AS low_ms, r.step_ms_high AS high_ms, r.in_domain
+FROM perfmodel.profile p JOIN perfmodel.graph g USING (graph_id) JOIN split s USING (graph_id)
+     CROSS JOIN LATERAL perfmodel.predict(g.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, 'demo') r
+WHERE s.unseen;
 
-\echo '== networks that training has not seen: measured and predicted milliseconds per training step'
-SELECT network, gpu, dtype, batch, round(measured_ms::numeric, 1) AS measured_ms, round(predicted_ms::numeric, 1) AS predicted_ms,
+\echo '== networks that training has not seen: measured and predicted milliseconds per training step, 90 % intervals'
+SELECT network, batch, round(measured_ms::numeric, 1) AS measured_ms, round(predicted_ms::numeric, 1) AS predicted_ms,
+       round(low_ms::numeric, 1) AS low_ms, round(high_ms::numeric, 1) AS high_ms, in_domain,
        round(100 * (predicted_ms / measured_ms - 1)::numeric, 1) AS error_pct
 FROM (SELECT *, row_number() OVER (PARTITION BY graph_id ORDER BY md5(profile_id::text)) AS nth FROM result) r
 WHERE nth = 1 ORDER BY network LIMIT 25;
 \echo '== all of them'
 SELECT grouped_by, group_name, n, round(mape_pct::numeric, 1) AS mape_pct, round(median_ape_pct::numeric, 1) AS median_ape_pct,
-       round(p90_ape_pct::numeric, 1) AS p90_ape_pct, round(mae_ms::numeric, 1) AS mae_ms, round(within_10_pct::numeric) AS within_10_pct
+       round(p90_ape_pct::numeric, 1) AS p90_ape_pct, round(mae_ms::numeric, 1) AS mae_ms, round(within_10_pct::numeric) AS within_10_pct,
+       round(coverage_pct::numeric) AS coverage_pct, round(mape_in_domain_pct::numeric, 1) AS mape_in_domain_pct
 FROM perfmodel.evaluate('demo', (SELECT array_agg(profile_id) FROM result)) WHERE grouped_by IN ('overall', 'gpu', 'dtype')
 ORDER BY grouped_by = 'overall' DESC, grouped_by, group_name;
 
