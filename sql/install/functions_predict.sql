@@ -1,13 +1,13 @@
 -- Predictions. They read with the caller's rights, write nothing, and work on
 -- a hot standby. Not STRICT: a NULL framework or predictor has a meaning.
 -- COST: a C function that does nothing takes about 0.1 us at COST 1; a new
--- question about a graph that the session knows takes about 0.26 ms
+-- question about a graph that the session knows takes about 1.3 ms
 -- (make bench, ResNet-50).
 
 CREATE FUNCTION perfmodel.predict_train_time(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                              layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                              predictor text DEFAULT NULL) RETURNS float8
-    LANGUAGE c STABLE PARALLEL SAFE COST 2500 AS 'MODULE_PATHNAME', 'pm_predict_train_time';
+    LANGUAGE c STABLE PARALLEL SAFE COST 13000 AS 'MODULE_PATHNAME', 'pm_predict_train_time';
 COMMENT ON FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text) IS
     'predicted milliseconds of one training step; predictor NULL: the active one; framework NULL: not known; NULL when any other argument is';
 
@@ -28,6 +28,6 @@ CREATE FUNCTION perfmodel.explain_train_time(graph_id bigint, gpu text, batch in
                                              OUT copies integer, OUT step_ms float8, OUT share float8, OUT bound text,
                                              OUT forward_ms float8, OUT backward_ms float8, OUT update_ms float8)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 2500 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
+    LANGUAGE c STABLE PARALLEL SAFE COST 13000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
 COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text) IS
     'where the predicted time goes: one row per group of identical operators (node_id is one of them, copies their number) and one for the rest of the step (node_id NULL); step_ms sums to the prediction; its forward, backward and update part are NULL where the kind of predictor does not tell them apart';
