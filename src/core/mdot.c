@@ -33,6 +33,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"networks that are averaged; each leaves out one part of the structures, on which errors are measured"},
 	[OPT_KRIGING] = {"kriging", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"correct by the errors on networks that lie near; needs members"},
+	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
+	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
 	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
 	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
 	"one member: stop after this many epochs without a better validation error and keep the best; 0: keep the last"},
@@ -88,6 +90,13 @@ pm_mdot_feature_query(const pm_options *o, const pm_query *q)
 	if (pm_mdot_is_monotone(o))
 		f.batch = PM_MDOT_REFERENCE_BATCH;
 	return f;
+}
+
+pm_code
+pm_mdot_base_init(pm_predictor *base, pm_status *st)
+{
+	base->kind = pm_kind_find("opclass");
+	return pm_options_set(base->kind, NULL, 0, &base->options, st);
 }
 
 /* ---- predict ---- */
@@ -187,6 +196,23 @@ correction(const pm_mdot *m, const pm_input *in, pm_arena *scratch, double *fact
 	return PM_OK;
 }
 
+/* The members' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
+static pm_code
+mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *scratch, double *factor, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+	double		share = p->options.value[OPT_BASE_SHARE];
+	double		base_ms;
+	pm_code		rc;
+
+	if (m->base.kind == NULL)
+		return PM_OK;
+	if ((rc = pm_predictor_predict(&m->base, s, scratch, &base_ms, NULL, NULL, st)) != PM_OK)
+		return rc;
+	*factor *= pow(base_ms / (*factor * x->ms), share);
+	return PM_OK;
+}
+
 static pm_code
 mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 			 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
@@ -209,7 +235,8 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 		return pm_no_memory(st, scratch);
 	for (int i = 0; i < m->members && rc == PM_OK; i++)
 		rc = ask_member(m, i, workspace, scratch, &x, st);
-	if (rc != PM_OK || (rc = correction(m, &x.in, scratch, &factor, st)) != PM_OK)
+	if (rc != PM_OK || (rc = correction(m, &x.in, scratch, &factor, st)) != PM_OK ||
+		(rc = mix_base(p, s, &x, scratch, &factor, st)) != PM_OK)
 		return rc;
 	*step_ms = factor * x.ms;
 	if (parts != NULL)
@@ -224,7 +251,6 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
 
-	(void) st;
 	pm_codec_save(&m->codec, b);
 	pm_put_f64(b, m->net.log_mean);
 	pm_put_f64(b, m->net.log_sigma);
@@ -233,7 +259,8 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.n_params);
 	pm_kriging_save(&m->kriging, b);
-	return PM_OK;
+	pm_put_u32(b, m->base.kind != NULL);
+	return m->base.kind != NULL ? m->base.kind->save(&m->base, b, st) : PM_OK;
 }
 
 static pm_code
@@ -278,6 +305,9 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged vocabularies");
 	if ((rc = load_members(m, r, a, st)) != PM_OK ||
 		(rc = pm_kriging_load(&m->kriging, pm_summary_width(&m->codec), r, a, st)) != PM_OK)
+		return rc;
+	if (pm_get_u32(r, 1) == 1 && !r->failed &&
+		((rc = pm_mdot_base_init(&m->base, st)) != PM_OK || (rc = m->base.kind->load(&m->base, r, a, st)) != PM_OK))
 		return rc;
 	p->impl = m;
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;

@@ -16,7 +16,7 @@ typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
 	OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
-	OPT_KRIGING, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE, OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP,
+	OPT_KRIGING, OPT_BASE_SHARE, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE, OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP,
 	OPT_WEIGHT_DECAY, OPT_CLIP, OPT_EMA, OPT_VALID, OPT_SEED,
 	N_MDOT_OPTIONS
 } pm_mdot_option;
@@ -28,6 +28,7 @@ typedef struct pm_mdot
 	int			members;
 	pm_real    *w[PM_MDOT_MAX_MEMBERS]; /* [net.n_params] each */
 	pm_kriging	kriging;		/* of the members' errors on the rows that they were not trained on */
+	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 } pm_mdot;
 
 /* Whether features are of the reference batch, so that a larger batch never takes less time. */
@@ -35,6 +36,9 @@ bool		pm_mdot_is_monotone(const pm_options *o);
 pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
 /* The query that features are computed for. */
 pm_query	pm_mdot_feature_query(const pm_options *o, const pm_query *q);
+
+/* The kind of the base, with its defaults. */
+pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
 
 /* pm_kind.memory and pm_kind.fit */
 double		pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads);

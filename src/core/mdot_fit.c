@@ -51,7 +51,9 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	double		members = o->value[OPT_MEMBERS];
 	double		points = fmin(d->n, PM_KRIGING_MAX);
 	pm_mdot_net net;
+	pm_predictor base;
 
+	pm_mdot_base_init(&base, NULL);
 	/* the longest graphs, longest first, by insertion */
 	for (int i = 0; i < d->n; i++)
 	{
@@ -67,7 +69,7 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 			}
 	}
 	pm_mdot_net_init(&net, &c);
-	return pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * 300 * sizeof(pm_real)) * d->n +
+	return base.kind->memory(&base.options, d, threads) + pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * 300 * sizeof(pm_real)) * d->n +
 						   points * points * sizeof(double) +
 						   (double) net.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
 						   pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), d->n, threads));
@@ -372,6 +374,24 @@ fit_kriging(fit *f, pm_arena *a, pm_status *st)
 	return pm_kriging_fit(&f->m->kriging, summary, width, residual, key, n, a, st);
 }
 
+/* With too few rows for it there is none. */
+static pm_code
+fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
+{
+	pm_predictor *base = &f->m->base;
+	pm_fit_report unused = {0};
+	pm_code		rc;
+
+	if (f->options->value[OPT_BASE_SHARE] == 0)
+		return PM_OK;
+	if ((rc = pm_mdot_base_init(base, st)) != PM_OK)
+		return rc;
+	if (f->d->n >= base->kind->min_samples)
+		return base->kind->fit(base, f->d, seed, f->threads, f->hooks, a, &unused, st);
+	base->kind = NULL;
+	return PM_OK;
+}
+
 /* Every row has a prediction by a member that did not see it. */
 static bool
 all_crossed(const fit *f)
@@ -413,6 +433,8 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		return pm_no_memory(st, a);
 	if ((rc = prepare(&f, seed, a, st)) != PM_OK ||
 		(rc = train_members(&f, seed, a, report, st)) != PM_OK)
+		return rc;
+	if ((rc = fit_base(&f, seed, a, st)) != PM_OK)
 		return rc;
 	if (all_crossed(&f))
 	{

@@ -443,7 +443,8 @@ check_messages(uint8_t *data, size_t len)
 static void
 check_nan_weights(const char *kind, uint8_t *data, size_t len)
 {
-	bool		single = is_network(kind);
+	/* behind the weights of mdot stands its base, in doubles */
+	bool		single = is_network(kind) && strcmp(kind, "mdot") != 0;
 	size_t		width = single ? 4 : 8;
 	const float bad[] = {NAN, INFINITY, -INFINITY};
 	uint8_t		kept[8];
