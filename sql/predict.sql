@@ -54,19 +54,6 @@ SELECT note FROM perfmodel.predict(:g, 'T4', 8, 'bf16', predictor => 'uncalibrat
 SELECT valid_n, valid_mape FROM perfmodel.predictor WHERE name = 'uncalibrated';
 SELECT valid_n = n_profiles AS all_rows, valid_mape > 0 AS mape, valid_mae_ms > 0 AS mae, valid_rmse_ms >= valid_mae_ms AS rmse FROM perfmodel.predictor WHERE name = 'line';
 SELECT perfmodel.drop_predictor('uncalibrated') > 0 AS dropped;
--- one stored by a version that knew no intervals still answers
-WITH old AS (
-    INSERT INTO perfmodel.predictor (name, kind, options, seed, n_profiles, profiles_hash, profiles, gpus, frameworks, dtypes, layouts,
-        valid_n, train_seconds, epochs, n_params, library_version)
-    SELECT 'old', kind, options, seed, n_profiles, profiles_hash, profiles, gpus, frameworks, dtypes, layouts, 0, 0, 0, 5, '0.1.0'
-    FROM perfmodel.predictor WHERE name = 'line' RETURNING predictor_id)
-INSERT INTO perfmodel.predictor_weights
-SELECT predictor_id, 0, decode('504d505201000000060000006c696e65617200000000000000000000e03f7b14ae47e17a843f7b14ae47e17a843f7b14'
-    || 'ae47e17a843fcdccccccccccec3f1b4c604d', 'hex') FROM old;
-SELECT step_ms = perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'old') AS same, step_ms_low, step_ms_high, in_domain, note
-FROM perfmodel.predict(:g, 'T4', 8, predictor => 'old');
-SELECT coverage_pct, interval_width_pct, in_domain_pct, mape_in_domain_pct, mape_out_of_domain_pct FROM perfmodel.evaluate('old') WHERE grouped_by = 'overall';
-SELECT perfmodel.drop_predictor('old') > 0 AS dropped;
 -- NULLs and errors as above, and levels
 SELECT p IS NULL AS nothing FROM (VALUES (perfmodel.predict(NULL, 'T4', 8)), (perfmodel.predict(:g, NULL, 8)), (perfmodel.predict(:g, 'T4', NULL)),
     (perfmodel.predict(:g, 'T4', 8, NULL)), (perfmodel.predict(:g, 'T4', 8, layout => NULL)), (perfmodel.predict(:g, 'T4', 8, level => NULL))) v(p);

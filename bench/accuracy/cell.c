@@ -9,7 +9,7 @@
  * also_graphs, also_rows   rows that always train, all of them; may be repeated
  * layout, framework   rows of `rows` to keep
  * test_layout, test_framework   of those, rows to test; the others train
- * kind, option:NAME   the predictor and its options; seed is short for option:seed
+ * kind, option:NAME   the predictor and its options; seed is short for option:seed; calibration_folds is 0 unless given
  * split, folds, fold, split_seed   how rows are cut (folds.c); fold NAME or number: only this one
  * part                percent of the training structures to train on (100)
  * set, label          how results call the rows and the predictor
@@ -31,7 +31,6 @@
 #include "../../src/core/blas.h"
 
 #define MAX_ALSO	4
-#define N_GROUPS	(PM_N_CLASSES + PM_N_CONV_KINDS)
 
 typedef struct job
 {
@@ -99,6 +98,19 @@ add_setting(job *j, const char *name, size_t len, const char *value)
 	s->is_bool = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
 	s->number = s->is_bool ? value[0] == 't' : atof(value);
 	s->text = !s->is_bool && isalpha((unsigned char) value[0]) ? value : NULL;
+}
+
+/* Errors alone are of interest, and calibration would take five times as long as the rest; unless it is asked for. */
+static void
+skip_calibration(job *j)
+{
+	int			at = pm_option_find(j->kind, "calibration_folds");
+
+	for (int i = 0; i < j->n_settings; i++)
+		if (strcmp(j->settings[i].name, "calibration_folds") == 0)
+			return;
+	if (at >= 0)
+		j->options.value[at] = 0;
 }
 
 static const pm_kind *
@@ -180,6 +192,7 @@ parse(job *j, int argc, char **argv)
 		die("usage: cell graphs=FILE rows=FILE [option=value ...]", NULL);
 	if (pm_options_set(j->kind, j->settings, j->n_settings, &j->options, &st) != PM_OK)
 		die("options", &st);
+	skip_calibration(j);
 }
 
 /* ---- a fold ---- */
@@ -391,22 +404,13 @@ static const char *const totals[] = {
 static const char *const sums[] = {"flops", "bytes", "roofline_us", "launches", "operators"};
 #define N_SUMS ((int) (sizeof(sums) / sizeof(sums[0])))
 
-static int
-group_of(const pm_tokens *t, int token)
-{
-	/* a convolution's type tells its kind: types beyond the catalogue are kinds of convolutions */
-	if (t->type[token] >= pm_op_count())
-		return PM_N_CLASSES + t->type[token] - pm_op_count();
-	return t->op_class[token];
-}
-
 static void
 feature_names(FILE *f)
 {
 	fprintf(f, "graph,family,structure,gpu,batch,layout,framework,fold,drop_twins,step_ms");
 	for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++)
 		fprintf(f, ",%s", totals[i]);
-	for (int g = 0; g < N_GROUPS; g++)
+	for (int g = 0; g < PM_N_GROUPS; g++)
 		for (int i = 0; i < N_SUMS; i++)
 			if (g < PM_N_CLASSES)
 				fprintf(f, ",%s:%s", pm_class_name[g], sums[i]);
@@ -418,12 +422,12 @@ feature_names(FILE *f)
 static void
 write_sums(FILE *f, const pm_tokens *t)
 {
-	double		sum[N_GROUPS][N_SUMS] = {{0}};
+	double		sum[PM_N_GROUPS][N_SUMS] = {{0}};
 
 	for (int i = 0; i < t->n; i++)
 	{
 		double		copies = t->skeleton->copies[i];
-		double	   *to = sum[group_of(t, i)];
+		double	   *to = sum[pm_token_group(t, i)];
 
 		to[0] += copies * t->flops[i];
 		to[1] += copies * t->bytes[i];
@@ -431,7 +435,7 @@ write_sums(FILE *f, const pm_tokens *t)
 		to[3] += copies * t->kernels[i];
 		to[4] += copies;
 	}
-	for (int g = 0; g < N_GROUPS; g++)
+	for (int g = 0; g < PM_N_GROUPS; g++)
 		for (int i = 0; i < N_SUMS; i++)
 			fprintf(f, ",%.10g", sum[g][i]);
 	fprintf(f, "\n");

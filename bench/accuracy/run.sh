@@ -11,12 +11,12 @@
 #   JOBS      processes side by side, one thread each; default: number of processors
 #   KINDS     methods; default: all that the library lists, and boosting, boosting_sum
 #   SETS      what to run, of: timm-nchw:structure timm-nchw:family10 timm-nhwc:structure timm-nhwc:family10
-#             data:structure data:family data:batch timm-all:structure single curve explain; default: all.  timm-all
-#             trains on all rows of timm; single is mdot with one network instead of several averaged
+#             data:structure data:family data:batch timm-all:structure curve explain; default: all.  timm-all
+#             trains on all rows of timm
 #   FOLD      only this fold, for a quick look
 #   CURVE     percents of the training structures for the learning curve; default "25 50 75"
 #   CURVE_OF  the rows it is made on; default timm-nchw
-#   ALL       the method for timm-all; default mdot:members=1, which takes an hour less than mdot
+#   ALL       the method for timm-all; default mdot
 #   OPTIONS   of kinds, as "mdot:epochs=3 ets:epochs=3"; belongs into a results folder of its own
 #   SEED      of training; default 42.  A folder of its own, too.  Folds are always those of seed 1
 #   PYTHON    a Python with scikit-learn; default /usr/bin/python3
@@ -30,7 +30,7 @@ whole=docs/leaderboard.md
 RESULTS=$(realpath -m "${RESULTS:-build/accuracy/results}")
 REPORT=${REPORT:-${whole:-$RESULTS/leaderboard.md}}
 all="timm-all:structure timm-nchw:structure timm-nhwc:structure timm-nchw:family10 timm-nhwc:family10"
-all="$all data:structure data:family data:batch single curve explain"
+all="$all data:structure data:family data:batch curve explain"
 SETS=${SETS:-$all}
 FOLD=${FOLD:-} OPTIONS=${OPTIONS:-} SEED=${SEED:-42} PYTHON=${PYTHON:-/usr/bin/python3}
 started=$(date +%s)
@@ -82,8 +82,7 @@ lines_of() { # a word of SETS
         for part in ${CURVE:-25 50 75}; do
             for set in ${CURVE_OF:-timm-nchw}; do ! has mdot || echo "$set structure mdot@$part"; done
         done ;;
-    single) ! has mdot || for set in timm-nchw timm-nhwc data; do echo "$set structure mdot:members=1"; done ;;
-    timm-all:*) ! has mdot || echo "timm-all ${1#*:} ${ALL:-mdot:members=1}" ;;
+    timm-all:*) ! has mdot || echo "timm-all ${1#*:} ${ALL:-mdot}" ;;
     explain) ;;
     *) ordered | sed "s/^/${1%%:*} ${1#*:} /" ;;
     esac

@@ -114,6 +114,14 @@ pm_arena_init(pm_arena *a, pm_block_get get, pm_block_put put, void *ctx, size_t
 	a->limit = limit;
 }
 
+/* The message about a budget that is used up is to name the whole of it: so the limit stays, and what is taken counts. */
+void
+pm_arena_init_within(pm_arena *part, const pm_arena *a)
+{
+	pm_arena_init(part, a->get, a->put, a->ctx, a->limit);
+	part->outside = a->used + a->outside;
+}
+
 void
 pm_arena_init_malloc(pm_arena *a)
 {
@@ -166,7 +174,8 @@ block_size(const pm_arena *a, size_t need, bool *own)
 		size = least;
 	if (a->limit != 0)
 	{
-		size_t		room = a->limit > a->used ? a->limit - a->used : 0;
+		size_t		taken = a->used + a->outside;
+		size_t		room = a->limit > taken ? a->limit - taken : 0;
 
 		if (least > room)
 			return 0;

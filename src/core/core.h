@@ -84,11 +84,14 @@ typedef struct pm_arena
 	char	   *next;			/* free space of the newest block that is not filled by one request */
 	size_t		left;
 	size_t		used;			/* bytes obtained so far */
+	size_t		outside;		/* bytes taken by the arena that it is within */
 	size_t		limit;			/* 0: none */
 } pm_arena;
 
 void		pm_arena_init(pm_arena *a, pm_block_get get, pm_block_put put, void *ctx, size_t limit);
 void		pm_arena_init_malloc(pm_arena *a);	/* for tests and tools */
+/* An arena for passing use, from the same source and with what is left of the limit of a. */
+void		pm_arena_init_within(pm_arena *part, const pm_arena *a);
 void		pm_arena_release(pm_arena *a);
 
 /* count * size zeroed bytes, or NULL (out of memory, over the limit, overflow). */
@@ -106,13 +109,15 @@ pm_code		pm_no_memory(pm_status *st, const pm_arena *a);
 /* Progress of a training run, handed to pm_hooks.progress. */
 typedef struct pm_progress
 {
-	int			epoch;			/* finished epochs, 1-based */
+	int			fold;			/* training without this fold to calibrate on it, 1-based; 0: on all rows */
+	int			folds;			/* to calibrate on before the training on all rows; 0: none */
+	int			epoch;			/* finished epochs of this training, 1-based */
 	int			epochs;
 	double		loss;			/* mean training loss of the epoch */
 	double		valid_mape;		/* fraction; NaN when there is no validation part */
 	double		rate;			/* learning rate at the end of the epoch */
-	double		elapsed_s;
-	double		left_s;			/* estimate */
+	double		elapsed_s;		/* of this training */
+	double		left_s;			/* estimate, to the end of the last training */
 } pm_progress;
 
 /*

@@ -41,7 +41,7 @@ typedef struct pm_attrs
 	int64_t		num_layers;
 	bool		bidirectional;
 	int64_t		num_heads;		/* Attention; 0: absent */
-	double		alpha;			/* LeakyRelu, Elu: slope or scale of the negative side; NaN: absent */
+	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;
 								 * further weights are always its own */
 } pm_attrs;

@@ -673,6 +673,7 @@ typedef struct int_list
 	bool		odd;			/* there was something else in it */
 	int			n;
 	int64_t		v[LIST_MAX];
+	double		first;			/* whole or not; NaN: no number */
 } int_list;
 
 typedef struct attr_lists
@@ -680,7 +681,8 @@ typedef struct attr_lists
 	int_list	kernel,
 				stride,
 				pad,
-				dilation;
+				dilation,
+				alpha;
 } attr_lists;
 
 /* A list, or a bare number for a list of one. Other contents only make it odd: they may be none of ours. */
@@ -698,11 +700,13 @@ read_list(reader *r, int_list *l)
 	while ((more = bare ? l->n++ == 0 : next_element(r, ']', &l->n)) > 0)
 	{
 		char		c = peek(r);
-		number		num = {false, 0, 0};
+		number		num = {.exact = false, .i = 0, .d = NAN};
 
 		if (c == '-' || (c >= '0' && c <= '9') ? !read_number(r, &num) : !skip_value(r, 0))
 			return false;
 		l->odd |= !num.exact;
+		if (l->n == 1)
+			l->first = num.d;
 		if (l->n <= LIST_MAX)
 			l->v[l->n - 1] = num.i;
 	}
@@ -718,32 +722,6 @@ read_attr_int(reader *r, const char *key, int64_t *value)
 	if (peek(r) == 'n')
 		return read_literal(r, "null");
 	return read_int(r, key, value);
-}
-
-/* alpha, or the first of a list of constants; whatever is not a finite number is the same as absent. */
-static bool
-read_alpha(reader *r, double *value)
-{
-	bool		list = peek(r) == '[';
-	int			n = 0;
-	int			more = 1;
-
-	if (list)
-		r->p++;
-	while (more > 0 && (!list || (more = next_element(r, ']', &n)) > 0))
-	{
-		char		c = peek(r);
-		number		num = {false, 0, 0};
-		bool		is_number = c == '-' || (c >= '0' && c <= '9');
-
-		if (is_number ? !read_number(r, &num) : !skip_value(r, 0))
-			return false;
-		if (is_number && isfinite(num.d) && n <= 1)
-			*value = num.d;
-		if (!list)
-			more = 0;
-	}
-	return more == 0;
 }
 
 static bool
@@ -780,7 +758,7 @@ read_attr(reader *r, const char *key, pm_attrs *a, attr_lists *l)
 	if (strcmp(key, "num_heads") == 0)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
 	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)
-		return read_alpha(r, &a->alpha);
+		return read_list(r, &l->alpha);
 	if (strcmp(key, "tied") == 0)
 		return read_attr_int(r, "attrs.tied", &a->tied);
 	if (strcmp(key, "direction") == 0)
@@ -829,6 +807,8 @@ apply_lists(reader *r, pm_attrs *a, const attr_lists *l)
 {
 	int			spatial = l->kernel.n;
 
+	if (l->alpha.n > 0 && isfinite(l->alpha.first))
+		a->alpha = l->alpha.first;
 	if (spatial == 0)
 		return true;
 	if (spatial > PM_MAX_SPATIAL)

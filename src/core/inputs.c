@@ -266,38 +266,6 @@ pm_input_rework(pm_input *in, const pm_tokens *work)
 	}
 }
 
-int
-pm_summary_width(const pm_codec *c)
-{
-	return c->n_types + 2 * PM_N_SLOTS + PM_N_LOADS + PM_N_JOB + c->n_frameworks + c->n_gpus;
-}
-
-void
-pm_input_summary(const pm_codec *c, const pm_input *in, pm_real *out)
-{
-	pm_real    *config = out + c->n_types;
-	pm_real    *load = config + 2 * PM_N_SLOTS;
-	pm_real    *job = load + PM_N_LOADS;
-	double		total = 0;
-
-	memset(out, 0, pm_summary_width(c) * sizeof(pm_real));
-	for (int i = 0; i < in->n; i++)
-		total += in->copies[i] * (in->compute_ref_us[i] + in->memory_ref_us[i]);
-	for (int i = 0; i < in->n; i++)
-	{
-		pm_real		share = total > 0 ? (pm_real) (in->copies[i] * (in->compute_ref_us[i] + in->memory_ref_us[i]) / total) : 0;
-
-		out[in->type[i]] += share;
-		for (int k = 0; k < 2 * PM_N_SLOTS; k++)
-			config[k] += share * in->config[(size_t) i * 2 * PM_N_SLOTS + k];
-		for (int k = 0; k < PM_N_LOADS; k++)
-			load[k] += share * in->load[(size_t) i * PM_N_LOADS + k];
-	}
-	memcpy(job, in->job, PM_N_JOB * sizeof(pm_real));
-	job[PM_N_JOB + in->framework] = 1;
-	job[PM_N_JOB + c->n_frameworks + in->gpu] = 1;
-}
-
 /* ---- storing ---- */
 
 static void

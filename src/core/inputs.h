@@ -73,15 +73,6 @@ pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *
  */
 void		pm_input_rework(pm_input *in, const pm_tokens *work);
 
-/*
- * The whole graph in one row of numbers, independent of the batch: means over
- * its operators of type, configuration and load, weighted by their time at
- * peak, then the job features, framework and gpu.
- */
-#define PM_SUMMARY_MAX 2048
-int			pm_summary_width(const pm_codec *c); /* at most PM_SUMMARY_MAX */
-void		pm_input_summary(const pm_codec *c, const pm_input *in, pm_real *out);
-
 void		pm_codec_save(const pm_codec *c, pm_buffer *b);
 pm_code		pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st);
 

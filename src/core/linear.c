@@ -18,8 +18,7 @@ enum
 
 static const pm_option options[N_OPTIONS] = {
 	[OPT_RIDGE] = {"ridge", PM_OPT_REAL, 1e-3, 1e-9, 1e6, NULL, "penalty on the coefficients, a row"},
-	[OPT_CALIBRATION] = {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL,
-	"trainings on a part of the structures that calibrate intervals; below 2: none"},
+	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: the fit is in closed form"},
 };
 

@@ -29,15 +29,13 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_HEAD_DROPOUT] = {"head_dropout", PM_OPT_REAL, 0, 0, 0.9, NULL, "of units inside the operator head"},
 	[OPT_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL,
 	"probability of hiding an operator's type or the framework in training"},
-	[OPT_MEMBERS] = {"members", PM_OPT_INT, 5, 1, PM_MDOT_MAX_MEMBERS, NULL,
-	"networks that are averaged; each leaves out one part of the structures, on which errors are measured"},
-	[OPT_KRIGING] = {"kriging", PM_OPT_BOOL, 1, 0, 1, NULL,
-	"correct by the errors on networks that lie near; needs members"},
+	[OPT_MEMBERS] = {"members", PM_OPT_INT, 1, 1, PM_MDOT_MAX_MEMBERS, NULL,
+	"networks that are averaged; they differ in their random numbers"},
 	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
 	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
 	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
 	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
-	"one member: stop after this many epochs without a better validation error and keep the best; 0: keep the last"},
+	"stop after this many epochs without a better validation error and keep the best; 0: keep the last"},
 	[OPT_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, 1024, NULL, "training rows a step"},
 	[OPT_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, 2e-3, 1e-8, 1e7, NULL, "at the top of the schedule"},
 	[OPT_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "at the end of the cosine"},
@@ -45,7 +43,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_WEIGHT_DECAY] = {"weight_decay", PM_OPT_REAL, 0.01, 0, 10, NULL, "AdamW, on matrices only"},
 	[OPT_CLIP] = {"clip", PM_OPT_REAL, 1.0, 0, 1e6, NULL, "largest global norm of the gradient; 0: none"},
 	[OPT_EMA] = {"ema", PM_OPT_REAL, 0.99, 0, 0.99999, NULL, "moving average of the weights; 0: none"},
-	[OPT_VALID] = {"valid_fraction", PM_OPT_REAL, 0.1, 0, 0.5, NULL, "one member: rows held out, split by structure"},
+	[OPT_VALID] = {"valid_fraction", PM_OPT_REAL, 0, 0, 0.5, NULL, "rows held out of training, split by structure, for patience"},
+	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of weights, shuffles and dropout"},
 };
 
@@ -104,8 +103,8 @@ pm_mdot_base_init(pm_predictor *base, pm_status *st)
 typedef struct answer
 {
 	pm_input	in;
-	pm_mdot_detail detail;		/* sums over the members; arrays NULL when not asked for */
-	double		ms;				/* mean of the members */
+	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
+	double		ms;				/* mean of the networks */
 	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
 } answer;
 
@@ -127,7 +126,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	return PM_OK;
 }
 
-/* One member's answer, added to x. */
+/* One network's answer, added to x. */
 static pm_code
 ask_member(const pm_mdot *m, int member, void *workspace, pm_arena *scratch, answer *x, pm_status *st)
 {
@@ -181,22 +180,7 @@ fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
 	*n_parts = x->in.n + 1;
 }
 
-static pm_code
-correction(const pm_mdot *m, const pm_input *in, pm_arena *scratch, double *factor, pm_status *st)
-{
-	pm_real    *summary;
-
-	*factor = 1;
-	if (m->kriging.n == 0)
-		return PM_OK;
-	if ((summary = PM_NEW(scratch, pm_real, m->kriging.d)) == NULL)
-		return pm_no_memory(st, scratch);
-	pm_input_summary(&m->codec, in, summary);
-	*factor = exp(pm_kriging_correction(&m->kriging, summary, NULL));
-	return PM_OK;
-}
-
-/* The members' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
+/* The networks' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
 static pm_code
 mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *scratch, double *factor, pm_status *st)
 {
@@ -205,11 +189,12 @@ mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *s
 	double		base_ms;
 	pm_code		rc;
 
+	*factor = 1;
 	if (m->base.kind == NULL)
 		return PM_OK;
 	if ((rc = pm_predictor_predict(&m->base, s, scratch, &base_ms, NULL, NULL, st)) != PM_OK)
 		return rc;
-	*factor *= pow(base_ms / (*factor * x->ms), share);
+	*factor = pow(base_ms / x->ms, share);
 	return PM_OK;
 }
 
@@ -235,8 +220,7 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 		return pm_no_memory(st, scratch);
 	for (int i = 0; i < m->members && rc == PM_OK; i++)
 		rc = ask_member(m, i, workspace, scratch, &x, st);
-	if (rc != PM_OK || (rc = correction(m, &x.in, scratch, &factor, st)) != PM_OK ||
-		(rc = mix_base(p, s, &x, scratch, &factor, st)) != PM_OK)
+	if (rc != PM_OK || (rc = mix_base(p, s, &x, scratch, &factor, st)) != PM_OK)
 		return rc;
 	*step_ms = factor * x.ms;
 	if (parts != NULL)
@@ -258,7 +242,6 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_u32(b, (uint32_t) m->net.n_params);
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.n_params);
-	pm_kriging_save(&m->kriging, b);
 	pm_put_u32(b, m->base.kind != NULL);
 	return m->base.kind != NULL ? m->base.kind->save(&m->base, b, st) : PM_OK;
 }
@@ -301,10 +284,7 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->net.log_sigma = constant[1];
 	m->net.raw_scale = constant[2];
 	m->members = (int) p->options.value[OPT_MEMBERS];
-	if (pm_summary_width(&m->codec) > PM_SUMMARY_MAX)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged vocabularies");
-	if ((rc = load_members(m, r, a, st)) != PM_OK ||
-		(rc = pm_kriging_load(&m->kriging, pm_summary_width(&m->codec), r, a, st)) != PM_OK)
+	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
 	if (pm_get_u32(r, 1) == 1 && !r->failed &&
 		((rc = pm_mdot_base_init(&m->base, st)) != PM_OK || (rc = m->base.kind->load(&m->base, r, a, st)) != PM_OK))

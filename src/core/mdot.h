@@ -5,7 +5,6 @@
 #ifndef PM_MDOT_H
 #define PM_MDOT_H
 
-#include "kriging.h"
 #include "mdot_net.h"
 #include "trainer.h"
 
@@ -16,8 +15,8 @@ typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
 	OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
-	OPT_KRIGING, OPT_BASE_SHARE, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE, OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP,
-	OPT_WEIGHT_DECAY, OPT_CLIP, OPT_EMA, OPT_VALID, OPT_SEED,
+	OPT_BASE_SHARE, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE, OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP,
+	OPT_WEIGHT_DECAY, OPT_CLIP, OPT_EMA, OPT_VALID, OPT_CALIBRATION, OPT_SEED,
 	N_MDOT_OPTIONS
 } pm_mdot_option;
 
@@ -27,7 +26,6 @@ typedef struct pm_mdot
 	pm_codec	codec;
 	int			members;
 	pm_real    *w[PM_MDOT_MAX_MEMBERS]; /* [net.n_params] each */
-	pm_kriging	kriging;		/* of the members' errors on the rows that they were not trained on */
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 } pm_mdot;
 

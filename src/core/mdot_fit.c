@@ -1,10 +1,6 @@
 /*
- * mdot_fit.c - training of the kind "mdot".
- *
- * Structures are dealt into as many parts as there are members; each member
- * is trained without one part.  So every row has a prediction by a network
- * that has not seen its structure: those errors say how far the predictor is
- * to be trusted, and kriging learns from them what the networks share.
+ * mdot_fit.c - training of the kind "mdot": one network or several that differ
+ * in their random numbers, and the base beside them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +20,7 @@ schedule(const pm_options *o, uint64_t seed, int threads)
 		.epochs = (int) v[OPT_EPOCHS], .patience = (int) v[OPT_PATIENCE], .batch = (int) v[OPT_BATCH_SIZE],
 		.rate = v[OPT_LEARNING_RATE], .rate_end = fmin(v[OPT_FINAL_RATE], v[OPT_LEARNING_RATE]),
 		.warmup = v[OPT_WARMUP], .weight_decay = v[OPT_WEIGHT_DECAY], .clip = v[OPT_CLIP], .ema = v[OPT_EMA],
-		.keep_last = v[OPT_MEMBERS] > 1 || v[OPT_PATIENCE] == 0, .threads = threads, .seed = seed
+		.keep_last = v[OPT_PATIENCE] == 0, .threads = threads, .seed = seed
 	};
 }
 
@@ -49,7 +45,6 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
 	int			top[256] = {0};
 	double		members = o->value[OPT_MEMBERS];
-	double		points = fmin(d->n, PM_KRIGING_MAX);
 	pm_mdot_net net;
 	pm_predictor base;
 
@@ -69,13 +64,13 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 			}
 	}
 	pm_mdot_net_init(&net, &c);
-	return base.kind->memory(&base.options, d, threads) + pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * 300 * sizeof(pm_real)) * d->n +
-						   points * points * sizeof(double) +
-						   (double) net.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
-						   pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), d->n, threads));
+	return base.kind->memory(&base.options, d, threads) +
+		pm_arena_memory(2 * pm_inputs_memory(d) + 64.0 * d->n +
+						(double) net.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
+						pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), d->n, threads));
 }
 
-/* ---- what all members share ---- */
+/* ---- what all networks share ---- */
 
 typedef struct fit
 {
@@ -87,11 +82,13 @@ typedef struct fit
 	double	   *step_ms;		/* [d->n] */
 	double	   *weight;
 	int		   *tokens;			/* [d->n] longest first */
-	int		   *part;			/* [d->n] the member that is trained without this row; -1: none */
-	double	   *cross_ms;		/* [d->n] */
+	int		   *train;			/* [n_train] rows to learn from */
+	int		   *valid;			/* [n_valid] rows held out */
+	int			n_train;
+	int			n_valid;
 	double		start;			/* where the networks' factors start, logs */
 	uint8_t    *decay;
-	int			epochs_before;	/* of members that are done, for progress */
+	int			epochs_before;	/* of networks that are done, for progress */
 	const pm_hooks *hooks;
 } fit;
 
@@ -127,9 +124,6 @@ prepare_inputs(fit *f, pm_arena *a, pm_status *st)
 	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
 		(rc = pm_codec_fit(&f->m->codec, &at_features, tokens, a, st)) != PM_OK)
 		return rc;
-	if (pm_summary_width(&f->m->codec) > PM_SUMMARY_MAX)
-		return pm_fail(st, PM_ERR_LIMIT, "the training rows name too many operators, frameworks and gpus: %d of %d",
-					   pm_summary_width(&f->m->codec), PM_SUMMARY_MAX);
 	f->inputs = PM_NEW(a, pm_input, f->d->n);
 	if (!f->inputs)
 		return pm_no_memory(st, a);
@@ -178,16 +172,16 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 }
 
 static pm_code
-prepare_rows(fit *f, pm_arena *a, pm_status *st)
+prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
 	int			n = f->d->n;
 
 	f->step_ms = PM_NEW(a, double, n);
 	f->weight = PM_NEW(a, double, n);
 	f->tokens = PM_NEW(a, int, n);
-	f->part = PM_NEW(a, int, n);
-	f->cross_ms = PM_NEW(a, double, n);
-	if (!f->step_ms || !f->weight || !f->tokens || !f->part || !f->cross_ms)
+	f->train = PM_NEW(a, int, n);
+	f->valid = PM_NEW(a, int, n);
+	if (!f->step_ms || !f->weight || !f->tokens || !f->train || !f->valid)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 	{
@@ -196,38 +190,10 @@ prepare_rows(fit *f, pm_arena *a, pm_status *st)
 		f->tokens[i] = f->d->samples[i].skeleton->n;
 	}
 	qsort(f->tokens, n, sizeof(int), by_size);
-	return PM_OK;
+	return pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
 }
 
-/*
- * Which member leaves out which row.  One member, or too few structures for
- * each to leave some out: a part of the rows is held out from the only one.
- */
-static pm_code
-deal_parts(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
-{
-	int			n = f->d->n;
-	int			folds;
-	int		   *train = PM_NEW(a, int, n);
-	int		   *valid = PM_NEW(a, int, n);
-	int			n_train,
-				n_valid;
-	pm_code		rc;
-
-	if (!train || !valid)
-		return pm_no_memory(st, a);
-	if (f->m->members > 1 &&
-		pm_split_assign(PM_SPLIT_STRUCTURE, f->m->members, seed, f->d, a, f->part, &folds, NULL) == PM_OK)
-		return PM_OK;
-	rc = pm_hold_out(f->d, f->m->members > 1 ? 0 : f->options->value[OPT_VALID], seed, a, train, &n_train, valid, &n_valid, st);
-	for (int i = 0; i < n && rc == PM_OK; i++)
-		f->part[i] = -1;
-	for (int i = 0; i < n_valid && rc == PM_OK; i++)
-		f->part[valid[i]] = 0;
-	return rc;
-}
-
-/* ---- one member ---- */
+/* ---- one network ---- */
 
 static bool
 member_stop(void *ctx)
@@ -253,80 +219,50 @@ member_progress(void *ctx, const pm_progress *p)
 	f->hooks->progress(f->hooks->ctx, &whole);
 }
 
-/* Predictions of the member for the rows that it left out. */
-static void
-cross_predict(fit *f, int member, const pm_mdot_data *data, const int *valid, int n_valid, void *workspace)
-{
-	for (int i = 0; i < n_valid; i++)
-		pm_mdot_pass(data, f->m->w[member], NULL, &valid[i], 1, &f->cross_ms[valid[i]], NULL, workspace);
-}
-
 static pm_code
 train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	pm_mdot    *m = f->m;
-	int			n = f->d->n;
 	pm_train_options o = schedule(f->options, seed, f->threads);
 	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = f->step_ms, .weight = f->weight};
 	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
 		.decay = f->decay, .ctx = &data};
 	pm_hooks	hooks = {.ctx = f, .stop = member_stop, .progress = member_progress};
-	int		   *rows = PM_NEW(a, int, n);
-	int			n_train = 0,
-				n_valid = 0;
-	void	   *workspace;
 	pm_rng		rng;
 	pm_code		rc;
 
-	net.workspace_bytes = largest_workspace(&m->net, f->tokens, n, net.max_samples);
-	workspace = pm_alloc(a, net.workspace_bytes, 1);
-	if (!rows || !workspace)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < n; i++)
-		if (f->part[i] != member)
-			rows[n_train++] = i;
-		else
-			rows[n - ++n_valid] = i;
+	net.workspace_bytes = largest_workspace(&m->net, f->tokens, f->d->n, net.max_samples);
 	pm_rng_seed(&rng, seed);
 	pm_mdot_net_weights(&m->net, m->w[member], &rng);
 	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;
 	m->w[member][m->net.bl] = -1;
-	rc = pm_train(&net, m->w[member], f->step_ms, rows, n_train, rows + n_train, n_valid, &o, &hooks, a, report, st);
-	if (rc == PM_OK)
-		cross_predict(f, member, &data, rows + n_train, n_valid, workspace);
+	rc = pm_train(&net, m->w[member], f->step_ms, f->train, f->n_train, f->valid, f->n_valid, &o, &hooks, a, report, st);
 	f->epochs_before += report->epochs;
 	return rc;
 }
 
-/* Report of all members: errors weigh by rows. */
+/* Errors are means over the networks: each is of the same rows. */
 static void
 add_report(pm_fit_report *sum, const pm_fit_report *one, int members)
 {
-	double		n = sum->valid_n + one->valid_n;
-	double		share = n > 0 ? one->valid_n / n : 0;
-	double		squares;
-
-	if (one->valid_n > 0)
-	{
-		squares = sum->valid_n > 0 ? (1 - share) * sum->valid_rmse_ms * sum->valid_rmse_ms : 0;
-		sum->valid_mape = (sum->valid_n > 0 ? (1 - share) * sum->valid_mape : 0) + share * one->valid_mape;
-		sum->valid_mae_ms = (sum->valid_n > 0 ? (1 - share) * sum->valid_mae_ms : 0) + share * one->valid_mae_ms;
-		sum->valid_rmse_ms = sqrt(squares + share * one->valid_rmse_ms * one->valid_rmse_ms);
-		sum->valid_n += one->valid_n;
-	}
-	sum->train_mape = (isnan(sum->train_mape) ? 0 : sum->train_mape) + one->train_mape / members;
+	sum->train_mape += one->train_mape / members;
+	sum->valid_mape += one->valid_mape / members;
+	sum->valid_mae_ms += one->valid_mae_ms / members;
+	sum->valid_rmse_ms += one->valid_rmse_ms / members;
+	sum->valid_n = one->valid_n;
+	sum->best_epoch = sum->epochs + one->best_epoch;
 	sum->epochs += one->epochs;
-	sum->best_epoch = one->best_epoch;
 	sum->n_params += one->n_params;
 }
 
-/* ---- all members ---- */
+/* ---- all networks, and the base ---- */
 
 static pm_code
 train_members(fit *f, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	pm_code		rc = PM_OK;
 
+	report->train_mape = report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = 0;
 	for (int i = 0; i < f->m->members && rc == PM_OK; i++)
 	{
 		pm_fit_report one = {.valid_mape = NAN, .train_mape = NAN};
@@ -335,43 +271,12 @@ train_members(fit *f, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_stat
 		f->m->w[i] = PM_NEW(a, pm_real, f->m->net.n_params);
 		if (!f->m->w[i])
 			return pm_no_memory(st, a);
-		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		pm_arena_init_within(&scratch, a);
 		rc = train_member(f, i, seed + (uint64_t) i, &scratch, &one, st);
 		pm_arena_release(&scratch);
 		add_report(report, &one, f->m->members);
 	}
 	return rc;
-}
-
-/* Rows that differ in nothing but the batch lie on one point. */
-static uint64_t
-place(const pm_sample *s)
-{
-	uint64_t	h = pm_hash(s->query.graph->structure, s->query.gpu->name, strlen(s->query.gpu->name));
-
-	if (s->query.framework != NULL)
-		h = pm_hash(h, s->query.framework, strlen(s->query.framework));
-	return pm_mix(h ^ (uint64_t) ((int) s->query.layout + 16 * (int) s->query.dtype + 256 * (int) s->query.optimizer));
-}
-
-static pm_code
-fit_kriging(fit *f, pm_arena *a, pm_status *st)
-{
-	int			n = f->d->n;
-	int			width = pm_summary_width(&f->m->codec);
-	pm_real    *summary = PM_NEW(a, pm_real, (size_t) n * width);
-	double	   *residual = PM_NEW(a, double, n);
-	uint64_t   *key = PM_NEW(a, uint64_t, n);
-
-	if (!summary || !residual || !key)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < n; i++)
-	{
-		pm_input_summary(&f->m->codec, &f->inputs[i], summary + (size_t) i * width);
-		residual[i] = log(f->step_ms[i] / f->cross_ms[i]);
-		key[i] = place(&f->d->samples[i]);
-	}
-	return pm_kriging_fit(&f->m->kriging, summary, width, residual, key, n, a, st);
 }
 
 /* With too few rows for it there is none. */
@@ -392,16 +297,6 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-/* Every row has a prediction by a member that did not see it. */
-static bool
-all_crossed(const fit *f)
-{
-	for (int i = 0; i < f->d->n; i++)
-		if (f->part[i] < 0 || !(f->cross_ms[i] > 0))
-			return false;
-	return f->m->members > 1;
-}
-
 static pm_code
 prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
@@ -410,8 +305,7 @@ prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	pm_code		rc;
 
 	m->members = (int) f->options->value[OPT_MEMBERS];
-	if ((rc = prepare_inputs(f, a, st)) != PM_OK || (rc = prepare_rows(f, a, st)) != PM_OK ||
-		(rc = deal_parts(f, seed, a, st)) != PM_OK)
+	if ((rc = prepare_inputs(f, a, st)) != PM_OK || (rc = prepare_rows(f, seed, a, st)) != PM_OK)
 		return rc;
 	c = pm_mdot_configure(f->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
 	pm_mdot_net_init(&m->net, &c);
@@ -432,16 +326,9 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	if (!f.m)
 		return pm_no_memory(st, a);
 	if ((rc = prepare(&f, seed, a, st)) != PM_OK ||
-		(rc = train_members(&f, seed, a, report, st)) != PM_OK)
+		(rc = train_members(&f, seed, a, report, st)) != PM_OK ||
+		(rc = fit_base(&f, seed, a, st)) != PM_OK)
 		return rc;
-	if ((rc = fit_base(&f, seed, a, st)) != PM_OK)
-		return rc;
-	if (all_crossed(&f))
-	{
-		report->cross_ms = f.cross_ms;
-		if (p->options.value[OPT_KRIGING] != 0 && (rc = fit_kriging(&f, a, st)) != PM_OK)
-			return rc;
-	}
 	p->impl = f.m;
 	report->seconds = pm_now() - started;
 	return PM_OK;

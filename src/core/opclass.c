@@ -35,7 +35,7 @@ enum
 #define N_COEFS(groups)		(UPDATE(groups) + 2)
 
 /* The classes, the kinds of convolutions, and of each of these the special ones. */
-#define N_CLASSES	(PM_N_CLASSES + 2 * PM_N_CONV_KINDS)
+#define N_CLASSES	(PM_N_GROUPS + PM_N_CONV_KINDS)
 #define MAX_TYPES	1024
 #define SPECIAL		" special"	/* behind the name of its kind */
 
@@ -71,8 +71,7 @@ static const pm_option options[N_OPTIONS] = {
 	"coefficients for each type of operator seen; those of its class only where it was not"},
 	[OPT_BY_DEVICE] = {"by_device", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"coefficients also for each gpu and framework seen, pulled towards the common ones"},
-	[OPT_CALIBRATION] = {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL,
-	"trainings on a part of the structures that calibrate intervals; below 2: none"},
+	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
 
@@ -115,10 +114,9 @@ is_special(const pm_tokens *t, int token)
 static int
 class_of(const pm_tokens *t, int token)
 {
-	/* a convolution's type tells its kind: types beyond the catalogue are conv kinds */
-	if (t->type[token] >= pm_op_count())
-		return PM_N_CLASSES + t->type[token] - pm_op_count() + (is_special(t, token) ? PM_N_CONV_KINDS : 0);
-	return t->op_class[token];
+	int			group = pm_token_group(t, token);
+
+	return group + (group >= PM_N_CLASSES && is_special(t, token) ? PM_N_CONV_KINDS : 0);
 }
 
 /* Types of tokens, and behind them the special convolutions by kind. */
@@ -355,7 +353,7 @@ fit_coefs(problem *p, const stratum *s, const double *start, double *coef, const
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		if (round > 0)
 			reweight(p, coef);
-		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		pm_arena_init_within(&scratch, a);
 		rc = solve(p, start, coef, &scratch, st);
 		pm_arena_release(&scratch);
 	}

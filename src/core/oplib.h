@@ -125,7 +125,7 @@ typedef struct pm_geometry
 	double		group_alignment;	/* and the largest power of two, up to 64, that divides the number of groups, as log2 */
 	double		group_fast;		/* 1: groups that vendors' matrix-unit kernels take, see group_is_fast() */
 	double		wide_window;	/* convolutions: 1 when a side of the kernel is over 7, for which there are no special kernels */
-	double		alpha;			/* LeakyRelu, Elu */
+	double		alpha;			/* LeakyRelu */
 	bool		has_bias;
 	unsigned	present;		/* bit set of pm_slot (tokens.h order) that apply */
 } pm_geometry;

@@ -17,8 +17,7 @@
 #include "metrics.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 2
-#define OLDEST_VERSION 1
+#define FORMAT_VERSION 1
 
 extern const pm_kind pm_kind_mdot;
 extern const pm_kind pm_kind_roofline;
@@ -228,7 +227,7 @@ training_error(const pm_predictor *p, const pm_dataset *d, const pm_arena *a, do
 		pm_arena	scratch;
 		double		ms;
 
-		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		pm_arena_init_within(&scratch, a);
 		rc = pm_predictor_predict(p, &d->samples[i], &scratch, &ms, NULL, NULL, st);
 		if (rc == PM_OK)
 			sum += fabs(ms - d->samples[i].step_ms) / d->samples[i].step_ms;
@@ -238,7 +237,61 @@ training_error(const pm_predictor *p, const pm_dataset *d, const pm_arena *a, do
 	return rc;
 }
 
-/* ---- cross predictions, for kinds that leave them to us ---- */
+/* ---- cross predictions ---- */
+
+/* Hooks of one of several trainings, which tells where among them it stands. */
+typedef struct staged
+{
+	pm_hooks	hooks;			/* what the training gets; ctx is this struct */
+	const pm_hooks *outer;
+	int			fold;			/* as in pm_progress */
+	int			folds;
+} staged;
+
+static bool
+staged_stop(void *ctx)
+{
+	const pm_hooks *outer = ((staged *) ctx)->outer;
+
+	return outer->stop != NULL && outer->stop(outer->ctx);
+}
+
+static void
+staged_progress(void *ctx, const pm_progress *p)
+{
+	const staged *s = ctx;
+	pm_progress whole = *p;
+	int			later = s->fold > 0 ? s->folds - s->fold + 1 : 0;	/* trainings after this one */
+
+	if (s->outer->progress == NULL)
+		return;
+	whole.fold = s->fold;
+	whole.folds = s->folds;
+	whole.left_s += later * (p->elapsed_s + p->left_s);
+	s->outer->progress(s->outer->ctx, &whole);
+}
+
+/* NULL when there are no hooks. */
+static const pm_hooks *
+stage(staged *s, const pm_hooks *outer, int fold, int folds)
+{
+	*s = (staged) {.hooks = {.stop = staged_stop, .progress = staged_progress, .ctx = s}, .outer = outer, .fold = fold,
+		.folds = folds};
+	return outer != NULL ? &s->hooks : NULL;
+}
+
+/* The rows outside a fold. */
+static pm_code
+without_fold(const pm_dataset *d, const int *fold_of, int fold, int least, pm_arena *a, pm_dataset *part, pm_status *st)
+{
+	*part = (pm_dataset) {.samples = PM_NEW(a, pm_sample, d->n)};
+	if (!part->samples)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < d->n; i++)
+		if (fold_of[i] != fold)
+			part->samples[part->n++] = d->samples[i];
+	return part->n < least ? pm_fail(st, PM_ERR_DATA, "too few profiles to calibrate on") : PM_OK;
+}
 
 /* Train without the structures of a fold and predict them; NaN where that fails. */
 static pm_code
@@ -246,18 +299,12 @@ cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int f
 		   const pm_hooks *hooks, pm_arena *a, double *cross_ms, pm_status *st)
 {
 	pm_predictor q = {.kind = p->kind, .options = p->options};
-	pm_dataset	part = {.samples = PM_NEW(a, pm_sample, d->n)};
+	pm_dataset	part;
 	pm_fit_report report = {0};
 	pm_code		rc;
 
-	if (!part.samples)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < d->n; i++)
-		if (fold_of[i] != fold)
-			part.samples[part.n++] = d->samples[i];
-	if (part.n < p->kind->min_samples)
-		return pm_fail(st, PM_ERR_DATA, "too few profiles to calibrate on");
-	if ((rc = p->kind->fit(&q, &part, seed, threads, hooks, a, &report, st)) != PM_OK)
+	if ((rc = without_fold(d, fold_of, fold, p->kind->min_samples, a, &part, st)) != PM_OK ||
+		(rc = p->kind->fit(&q, &part, seed, threads, hooks, a, &report, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < d->n; i++)
 	{
@@ -265,7 +312,7 @@ cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int f
 
 		if (fold_of[i] != fold)
 			continue;
-		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		pm_arena_init_within(&scratch, a);
 		if (pm_predictor_predict(&q, &d->samples[i], &scratch, &cross_ms[i], NULL, NULL, NULL) != PM_OK)
 			cross_ms[i] = NAN;
 		pm_arena_release(&scratch);
@@ -277,8 +324,6 @@ static pm_code
 cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads,
 			const pm_hooks *hooks, pm_arena *a, double *cross_ms, pm_status *st)
 {
-	/* finished epochs of a fold are no progress of the training */
-	pm_hooks	quiet = {.stop = hooks ? hooks->stop : NULL, .ctx = hooks ? hooks->ctx : NULL};
 	int		   *fold_of = PM_NEW(a, int, d->n);
 	pm_code		rc;
 
@@ -288,11 +333,10 @@ cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed
 	for (int fold = 0; fold < folds && rc == PM_OK; fold++)
 	{
 		pm_arena	work;
+		staged		s;
 
-		pm_arena_init(&work, a->get, a->put, a->ctx, a->limit > 0 ? a->limit - a->used : 0);
-		if (a->limit > 0 && a->used >= a->limit)
-			return pm_no_memory(st, a);
-		rc = cross_fold(p, d, fold_of, fold, seed, threads, &quiet, &work, cross_ms, st);
+		pm_arena_init_within(&work, a);
+		rc = cross_fold(p, d, fold_of, fold, seed, threads, stage(&s, hooks, fold + 1, folds), &work, cross_ms, st);
 		pm_arena_release(&work);
 	}
 	return rc;
@@ -303,19 +347,18 @@ cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed
  * few structures or rows: that costs the intervals, not the training.
  */
 static pm_code
-cross_predict(const pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads, const pm_hooks *hooks,
+cross_predict(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads, const pm_hooks *hooks,
 			  pm_arena *a, double **cross_ms, pm_status *st)
 {
-	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
 	double	   *ms;
 	pm_code		rc;
 
 	*cross_ms = NULL;
-	if (!(folds > 1))
+	if (folds < 2)
 		return PM_OK;
 	if ((ms = PM_NEW(a, double, d->n)) == NULL)
 		return pm_no_memory(st, a);
-	rc = cross_folds(p, d, (int) folds, seed, threads, hooks, a, ms, st);
+	rc = cross_folds(p, d, folds, seed, threads, hooks, a, ms, st);
 	if (rc == PM_OK)
 		*cross_ms = ms;
 	return rc == PM_ERR_DATA || rc == PM_ERR_DIVERGED ? PM_OK : rc;
@@ -370,19 +413,20 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 				 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	double		started = pm_now();
+	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
 	double	   *cross_ms;
+	staged		s;
 	pm_code		rc = check_samples(p->kind, d, st);
 
 	memset(report, 0, sizeof(*report));
 	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;
 	threads = threads < 1 ? 1 : threads;
+	folds = folds >= 2 ? folds : 0;
 	/* before the fit itself, so that what the folds take is free again */
-	if (rc != PM_OK || (rc = cross_predict(p, d, seed, threads, hooks, a, &cross_ms, st)) != PM_OK)
+	if (rc != PM_OK || (rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross_ms, st)) != PM_OK ||
+		(rc = p->kind->fit(p, d, seed, threads, stage(&s, hooks, 0, (int) folds), a, report, st)) != PM_OK)
 		return rc;
-	if ((rc = p->kind->fit(p, d, seed, threads, hooks, a, report, st)) != PM_OK)
-		return rc;
-	if (report->cross_ms == NULL)
-		report->cross_ms = cross_ms;
+	report->cross_ms = cross_ms;
 	rc = complete_fit(p, d, hooks, a, report, st);
 	report->seconds = pm_now() - started;
 	return rc;
@@ -406,21 +450,12 @@ pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, do
 	return pm_trust_judge(p->trust, s, step_ms, level, scratch, v, st);
 }
 
-/* Share of token i in the roofline time; of the operators when none of them does anything. */
-static double
-share_of(const pm_tokens *t, int i)
-{
-	double		copies = t->skeleton->copies[i];
-
-	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
-}
-
 void
 pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts)
 {
 	for (int i = 0; i < t->n; i++)
 		parts[i] = (pm_part) {.token = i, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN,
-			.step_ms = step_ms * share_of(t, i), .bound = t->bound[i]};
+			.step_ms = step_ms * pm_roofline_share(t, i), .bound = t->bound[i]};
 	*n_parts = t->n;
 }
 
@@ -576,9 +611,7 @@ pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *le
 	}
 	if ((rc = p->kind->save(p, &b, st)) != PM_OK)
 		return rc;
-	pm_put_u32(&b, p->trust != NULL);
-	if (p->trust != NULL)
-		pm_trust_save(p->trust, &b);
+	pm_trust_save(p->trust, &b);
 	pm_put_u32(&b, pm_crc32c(b.data, b.len));
 	if (b.failed)
 		return pm_no_memory(st, a);
@@ -620,18 +653,19 @@ load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 
 /* Everything before the options: magic, version, checksum, kind. */
 static pm_code
-load_header(pm_reader *r, pm_arena *a, pm_predictor *p, uint32_t *version, pm_status *st)
+load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
 {
-	uint32_t	crc;
+	uint32_t	version,
+				crc;
 	const char *kind;
 
 	if (r->len < 16 || get_raw_u32(r) != FORMAT_MAGIC)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor does not start with its magic number");
-	*version = get_raw_u32(r);
-	if (*version < OLDEST_VERSION || *version > FORMAT_VERSION)
+	version = get_raw_u32(r);
+	if (version != FORMAT_VERSION)
 	{
-		pm_fail(st, PM_ERR_FORMAT, "stored predictor has format version %u, and this library reads versions %d to %d",
-				(unsigned) *version, OLDEST_VERSION, FORMAT_VERSION);
+		pm_fail(st, PM_ERR_FORMAT, "stored predictor has format version %u, and this library reads version %d",
+				(unsigned) version, FORMAT_VERSION);
 		pm_hint(st, "Install the library that wrote it, or train again.");
 		return PM_ERR_FORMAT;
 	}
@@ -654,15 +688,13 @@ pm_code
 pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st)
 {
 	pm_reader	r = {.data = data, .len = len};
-	uint32_t	version = 0;
 	pm_code		rc;
 
 	memset(p, 0, sizeof(*p));
-	if ((rc = load_header(&r, a, p, &version, st)) != PM_OK ||
+	if ((rc = load_header(&r, a, p, st)) != PM_OK ||
 		(rc = load_options(p, &r, a, st)) != PM_OK ||
-		(rc = p->kind->load(p, &r, a, st)) != PM_OK)
-		return rc;
-	if (version > 1 && pm_get_u32(&r, 1) != 0 && (rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK)
+		(rc = p->kind->load(p, &r, a, st)) != PM_OK ||
+		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK)
 		return rc;
 	if (r.failed || r.at != r.len)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");

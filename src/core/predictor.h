@@ -61,6 +61,10 @@ typedef struct pm_setting
 
 #define PM_MAX_OPTIONS 48
 
+/* The row in a kind's table that has pm_predictor_fit() calibrate intervals. */
+#define PM_OPTION_CALIBRATION {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL, \
+	"trainings on a part of the structures that calibrate intervals; below 2: none"}
+
 /* Values of all options of a kind, in the order of its table. */
 typedef struct pm_options
 {
@@ -102,8 +106,8 @@ typedef struct pm_fit_report
 	int			best_epoch;
 	double		seconds;
 	int64_t		n_params;		/* trained numbers */
-	double	   *cross_ms;		/* [n] of each training row, predicted by what had not seen its structure; in the
-								 * arena of fit; NULL: not known */
+	double	   *cross_ms;		/* [n] of each training row, predicted by what had not seen its structure, NaN where that
+								 * failed; in the arena of fit; NULL: not calibrated.  Not for kinds to fill */
 } pm_fit_report;
 
 typedef struct pm_predictor
@@ -111,7 +115,7 @@ typedef struct pm_predictor
 	const pm_kind *kind;
 	pm_options	options;
 	void	   *impl;			/* the kind's own */
-	const pm_trust *trust;		/* NULL: stored before there was any */
+	const pm_trust *trust;		/* set by pm_predictor_fit() and pm_predictor_load() */
 } pm_predictor;
 
 /* Growing byte buffer and bounded reader for stored predictors; little-endian. */
@@ -181,8 +185,8 @@ bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
 /*
  * Validate d against the kind, kind->fit, and learn p->trust.  A kind with the
  * option "calibration_folds" is first trained that often without a part of the
- * structures, to predict that part, unless it fills report->cross_ms itself.
- * report->valid_* are of the cross predictions where the kind leaves them open.
+ * structures, to predict that part.  report->valid_* are of those cross
+ * predictions where the kind holds nothing out itself.
  */
 pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
@@ -190,7 +194,7 @@ pm_code		pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_aren
 								 double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
 /*
  * An interval for the prediction step_ms of s, and whether s is like what p was
- * trained on; see pm_trust_judge(). p->trust must not be NULL.
+ * trained on; see pm_trust_judge().
  */
 pm_code		pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
 							   pm_arena *scratch, pm_verdict *v, pm_status *st);

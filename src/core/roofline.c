@@ -15,9 +15,8 @@
 
 #include "inputs.h"
 
-#define N_GROUPS	(PM_N_CLASSES + PM_N_CONV_KINDS)
-#define LAUNCH		N_GROUPS	/* the last coefficient: us for each launch */
-#define N_FACTORS	(N_GROUPS + 1)
+#define LAUNCH		PM_N_GROUPS	/* the last coefficient: us for each launch */
+#define N_FACTORS	(PM_N_GROUPS + 1)
 #define LAUNCH_US	5.0			/* where the launch price is pulled to */
 #define SWEEPS		500
 
@@ -28,8 +27,7 @@ enum
 
 static const pm_option options[N_OPTIONS] = {
 	[OPT_RIDGE] = {"ridge", PM_OPT_REAL, 0.01, 1e-9, 1e6, NULL, "pull of each factor towards the common one"},
-	[OPT_CALIBRATION] = {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL,
-	"trainings on a part of the structures that calibrate intervals; below 2: none"},
+	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: the fit is in closed form"},
 };
 
@@ -46,22 +44,13 @@ roofline_memory(const pm_options *o, const pm_dataset *d, int threads)
 	return pm_arena_memory(pm_inputs_memory(d) + (double) d->n * (N_FACTORS + 1) * sizeof(double));
 }
 
-static int
-group_of(const pm_tokens *t, int token)
-{
-	/* a convolution's type tells its kind: types beyond the catalogue are conv kinds */
-	if (t->type[token] >= pm_op_count())
-		return PM_N_CLASSES + t->type[token] - pm_op_count();
-	return t->op_class[token];
-}
-
 /* x[N_FACTORS] in ms: what each factor multiplies */
 static void
 aggregate(const pm_tokens *t, double *x)
 {
 	memset(x, 0, N_FACTORS * sizeof(double));
 	for (int i = 0; i < t->n; i++)
-		x[group_of(t, i)] += t->skeleton->copies[i] * t->roofline_us[i] / 1000;
+		x[pm_token_group(t, i)] += t->skeleton->copies[i] * t->roofline_us[i] / 1000;
 	x[LAUNCH] = t->n_kernels / 1000;
 }
 
@@ -158,7 +147,7 @@ roofline_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	*step_ms = 0;
 	for (int i = 0; i < t.n; i++)
 	{
-		double		device = m->factor[group_of(&t, i)] * t.roofline_us[i] / 1000;
+		double		device = m->factor[pm_token_group(&t, i)] * t.roofline_us[i] / 1000;
 		double		launch = m->factor[LAUNCH] * t.kernels[i] / 1000;
 		double		ms = t.skeleton->copies[i] * (device + launch);
 

@@ -70,8 +70,7 @@ static const pm_option options[N_OPTIONS] = {
 	"price of a constant's factor of e from where it is pulled, in squared logarithmic errors of one row"},
 	[OPT_MAX_ROWS] = {"max_rows", PM_OPT_INT, 2000, 10, 1000000, NULL,
 	"rows to fit to at most, taken evenly: a dozen constants do not need more"},
-	[OPT_CALIBRATION] = {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL,
-	"trainings on a part of the structures that calibrate intervals; below 2: none"},
+	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
 
@@ -393,7 +392,7 @@ make_row(const pm_sample *s, pm_arena *a, row *r, pm_status *st)
 	pm_tokens	t;
 	pm_code		rc;
 
-	pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+	pm_arena_init_within(&scratch, a);
 	rc = pm_tokens_build(s->skeleton, &s->query, &scratch, &t, st);
 	r->phases = PM_NEW(a, phase, 3 * (size_t) s->skeleton->n);
 	if (rc == PM_OK && !r->phases)

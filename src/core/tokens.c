@@ -638,3 +638,20 @@ pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens 
 	fill_job(t->job, s, t, q, critical_path(s, t, finish));
 	return PM_OK;
 }
+
+/* ---- what others ask of tokens ---- */
+
+int
+pm_token_group(const pm_tokens *t, int i)
+{
+	/* a convolution's type tells its kind: types beyond the catalogue are kinds of convolutions */
+	return t->type[i] >= pm_op_count() ? PM_N_CLASSES + t->type[i] - pm_op_count() : t->op_class[i];
+}
+
+double
+pm_roofline_share(const pm_tokens *t, int i)
+{
+	double		copies = t->skeleton->copies[i];
+
+	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
+}

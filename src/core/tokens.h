@@ -126,6 +126,12 @@ int			pm_type_count(void);
 const char *pm_type_name(int type, char *buf);
 int			pm_type_find(const char *name); /* -1 when not known */
 
+/* Groups that times and work are summed by: the classes, and the convolutions' kinds apart. */
+#define PM_N_GROUPS	(PM_N_CLASSES + PM_N_CONV_KINDS)
+int			pm_token_group(const pm_tokens *t, int i);
+/* Share of token i, all copies, in the roofline time; of the operators when none of them does anything. */
+double		pm_roofline_share(const pm_tokens *t, int i);
+
 /*
  * PM_ERR_INPUT when the data sheet lacks what a roofline needs, or batch < 1.
  */

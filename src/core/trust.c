@@ -575,7 +575,7 @@ pm_trust_fit(const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks,
 
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
-		pm_arena_init(&scratch, a->get, a->put, a->ctx, a->limit);
+		pm_arena_init_within(&scratch, a);
 		rc = learn_row(t, &d->samples[i], a, &scratch, st);
 		pm_arena_release(&scratch);
 	}
@@ -642,15 +642,6 @@ judge_words(const pm_trust *t, const pm_query *q, causes *c)
 		add_cause(c, "batch %lld is below %.0f, the smallest in training", (long long) q->batch, g->min_batch);
 }
 
-/* Share of token i in the roofline time; of the operators when none of them does anything. */
-static double
-share_of(const pm_tokens *t, int i)
-{
-	double		copies = t->skeleton->copies[i];
-
-	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
-}
-
 /* The part of the step that is not as in training, and the worst operator of it. */
 typedef struct part
 {
@@ -684,9 +675,9 @@ judge_operators(const pm_trust *t, const pm_tokens *tokens, double batch, causes
 
 		sizes_of(tokens, i, batch, v);
 		if (type == NULL)
-			add_share(&unseen, share_of(tokens, i), i);
+			add_share(&unseen, pm_roofline_share(tokens, i), i);
 		else if (!has_like(type, v, ALIKE))
-			add_share(&unlike, share_of(tokens, i), i);
+			add_share(&unlike, pm_roofline_share(tokens, i), i);
 	}
 	if (unseen.share > UNSEEN_SHARE)
 		add_cause(c, "operators not in training, such as %.64s (%.0f %% of roofline time)",

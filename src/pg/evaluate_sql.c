@@ -193,10 +193,6 @@ judge_row(const outcome *o, int i, const pm_predictor *p, pm_arena *scratch)
 	pm_verdict	v;
 	pm_status	st = {PM_OK};
 
-	o->low[i] = o->high[i] = get_float8_nan();
-	o->domain[i] = -1;
-	if (p->trust == NULL)
-		return;
 	if (pm_predictor_judge(p, &o->rows->set.samples[i], o->predicted[i], PM_LEVEL_USUAL, scratch, &v, &st) != PM_OK)
 		pm_raise(&st);
 	o->low[i] = v.low_ms;

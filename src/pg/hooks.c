@@ -70,19 +70,20 @@ static char *
 progress_text(const pm_progress *p)
 {
 	const char *valid = isnan(p->valid_mape) ? "" : psprintf(", validation error %.2f %%", 100 * p->valid_mape);
+	const char *fold = p->fold == 0 ? "" : psprintf("calibration %d of %d, ", p->fold, p->folds);
 
-	return psprintf("epoch %d of %d: loss %.4g%s, rate %.2g, %.2f s an epoch, %s left",
-					p->epoch, p->epochs, p->loss, valid, p->rate, p->elapsed_s / Max(p->epoch, 1),
+	return psprintf("%sepoch %d of %d: loss %.4g%s, rate %.2g, %.2f s an epoch, %s left",
+					fold, p->epoch, p->epochs, p->loss, valid, p->rate, p->elapsed_s / Max(p->epoch, 1),
 					duration(p->left_s));
 }
 
 static bool
 notice_due(pm_run_hooks *h, const pm_progress *p)
 {
-	int			every = Max(1, p->epochs / NOTICES_PER_RUN);
+	int			every = Max(1, (p->folds + 1) * p->epochs / NOTICES_PER_RUN);
 	double		since = pm_now() - h->last_notice;
 
-	return p->epoch == 1 || p->epoch == p->epochs || since >= NOTICE_SECONDS || p->epoch % every == 0;
+	return (p->fold == 0 && (p->epoch == 1 || p->epoch == p->epochs)) || since >= NOTICE_SECONDS || p->epoch % every == 0;
 }
 
 static void

@@ -53,7 +53,7 @@ typedef struct answer
 	double		level;			/* of what follows; NaN: not judged yet */
 	double		low_ms;			/* NaN: no interval */
 	double		high_ms;
-	int			in_domain;		/* -1: not known */
+	bool		in_domain;
 	char	   *note;			/* or NULL */
 } answer;
 
@@ -186,20 +186,14 @@ judge(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double level
 {
 	pm_verdict	v = {0};
 	pm_status	st = {PM_OK};
-	const char *missing = "no interval: the predictor was stored by a version that had none, train again";
+	const char *missing = pm_trust_calibrated(p->trust) ? NULL : "no interval: the predictor is not calibrated";
 
 	a->level = level;
-	a->low_ms = a->high_ms = get_float8_nan();
-	a->in_domain = -1;
-	if (p->trust != NULL)
-	{
-		if (pm_predictor_judge(p, s, a->step_ms, level, scratch, &v, &st) != PM_OK)
-			pm_raise(&st);
-		a->low_ms = v.low_ms;
-		a->high_ms = v.high_ms;
-		a->in_domain = v.in_domain;
-		missing = pm_trust_calibrated(p->trust) ? NULL : "no interval: the predictor is not calibrated";
-	}
+	if (pm_predictor_judge(p, s, a->step_ms, level, scratch, &v, &st) != PM_OK)
+		pm_raise(&st);
+	a->low_ms = v.low_ms;
+	a->high_ms = v.high_ms;
+	a->in_domain = v.in_domain;
 	if (missing != NULL)
 		a->note = psprintf("%s%s%s", v.reason, v.reason[0] ? "; " : "", missing);
 	else if (v.reason[0])
@@ -297,8 +291,7 @@ pm_predict(PG_FUNCTION_ARGS)
 	values[1] = pm_float8_or_null(a.low_ms, &nulls[1]);
 	values[2] = pm_float8_or_null(a.high_ms, &nulls[2]);
 	values[3] = Float8GetDatum(1000 * q.batch / a.step_ms);
-	values[4] = BoolGetDatum(a.in_domain > 0);
-	nulls[4] = a.in_domain < 0;
+	values[4] = BoolGetDatum(a.in_domain);
 	values[5] = Int64GetDatum(a.predictor_id);
 	values[6] = pm_text_or_null(a.note, &nulls[6]);
 	return pm_record(fcinfo, values, nulls);

@@ -495,7 +495,9 @@ static void
 test_budget(void)
 {
 	char	   *text = chain(20000);
-	pm_arena	a;
+	pm_arena	a,
+				part,
+				inner;
 	pm_graph	g;
 	pm_status	st;
 	int			left = 1000000;
@@ -503,6 +505,19 @@ test_budget(void)
 	pm_arena_init(&a, get_counted, put_counted, &left, 1024 * 1024);
 	CHECK(pm_graph_from_json(text, strlen(text), &a, &g, &st) == PM_ERR_MEMORY);
 	CHECK_HAS(st.message, "budget of 1024 kB");
+	pm_arena_release(&a);
+	/* what another arena took of the same budget counts */
+	pm_arena_init(&a, get_counted, put_counted, &left, 1024 * 1024);
+	CHECK(pm_alloc(&a, 900 * 1024, 1) != NULL);
+	pm_arena_init_within(&part, &a);
+	CHECK(pm_alloc(&part, 200 * 1024, 1) == NULL && pm_no_memory(&st, &part) == PM_ERR_MEMORY);
+	CHECK_HAS(st.message, "budget of 1024 kB");
+	CHECK(pm_alloc(&part, 50 * 1024, 1) != NULL);
+	pm_arena_init_within(&inner, &part);
+	CHECK(pm_alloc(&inner, 90 * 1024, 1) == NULL && pm_alloc(&inner, 30 * 1024, 1) != NULL);
+	pm_arena_release(&inner);
+	pm_arena_release(&part);
+	CHECK(pm_alloc(&a, 100 * 1024, 1) != NULL);
 	pm_arena_release(&a);
 	/* no budget, but an allocator that has no more */
 	left = 1;

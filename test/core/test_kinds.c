@@ -200,7 +200,7 @@ test_linear(void)
 static const pm_setting overfit[] = {
 	NUMBER("d_model", 32), NUMBER("d_operator", 16), NUMBER("hidden", 32), NUMBER("layers", 1), NUMBER("dropout", 0),
 	NUMBER("unknown", 0), NUMBER("valid_fraction", 0), NUMBER("batch_size", 8), NUMBER("epochs", 700),
-	NUMBER("learning_rate", 5e-3), NUMBER("weight_decay", 0), NUMBER("members", 1),
+	NUMBER("learning_rate", 5e-3), NUMBER("weight_decay", 0), NUMBER("calibration_folds", 0),
 	{.name = "merge", .number = 1, .is_bool = true}
 };
 
@@ -290,7 +290,7 @@ test_threads(void)
 
 		CHECK(pm_options_set(p.kind, quick, 3, &p.options, NULL) == PM_OK);
 		CHECK(pm_predictor_fit(&p, &d, 1, threads, NULL, &arena, &report, NULL) == PM_OK);
-		CHECK(report.epochs == 5 * 3 && report.n_params > 1000 && report.valid_n > 0 && report.valid_mape > 0);
+		CHECK(report.epochs == 3 && report.n_params > 1000 && report.valid_n > 0 && report.valid_mape > 0);
 		CHECK(pm_predictor_save(&p, &arena, &data, &len, NULL) == PM_OK);
 		if (threads == 1)
 		{
@@ -299,6 +299,48 @@ test_threads(void)
 		}
 		CHECK(len == first_len && memcmp(data, first, len) == 0);
 	}
+}
+
+/* Where each report of progress came from. */
+typedef struct steps
+{
+	int			n;
+	int			fold[16];
+	int			epoch[16];
+} steps;
+
+static void
+keep_step(void *ctx, const pm_progress *p)
+{
+	steps	   *s = ctx;
+
+	CHECK(p->folds == 2 && p->epochs == 2 && p->left_s >= 0 && isfinite(p->loss));
+	if (s->n < 16)
+	{
+		s->fold[s->n] = p->fold;
+		s->epoch[s->n] = p->epoch;
+	}
+	s->n++;
+}
+
+/* The trainings that calibrate, then the one that stays; each tells of all its epochs. */
+static void
+test_progress(void)
+{
+	const pm_setting quick[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("calibration_folds", 2)};
+	const int	fold[] = {1, 1, 2, 2, 0, 0};
+	pm_dataset	d = make_dataset(24, 1, true, entangled, &arena);
+	pm_predictor p = {.kind = pm_kind_find("mdot")};
+	steps		seen = {0};
+	pm_hooks	hooks = {.progress = keep_step, .ctx = &seen};
+	pm_fit_report report;
+
+	CHECK(pm_options_set(p.kind, quick, 4, &p.options, NULL) == PM_OK);
+	CHECK(pm_predictor_fit(&p, &d, 1, 1, &hooks, &arena, &report, NULL) == PM_OK);
+	CHECK_EQ(seen.n, 6);
+	for (int i = 0; i < 6; i++)
+		CHECK(seen.fold[i] == fold[i] && seen.epoch[i] == 1 + i % 2);
+	CHECK_EQ(report.valid_n, d.n);
 }
 
 /* ---------- all kinds ---------- */
@@ -867,6 +909,7 @@ test_sums_fit(void)
 			CHECK(p.kind->fit(&p, &d, 1 + k, 1 + 3 * k, NULL, &a, &report, NULL) == PM_OK);
 			CHECK(report.n_params > 10);
 			CHECK(a.used <= p.kind->memory(&p.options, &d, 1 + 3 * k));
+			CHECK(pm_trust_fit(&d, NULL, NULL, &a, &p.trust, NULL) == PM_OK);
 			CHECK(pm_predictor_save(&p, &arena, &data[k], &len[k], NULL) == PM_OK);
 			pm_arena_release(&a);
 		}
@@ -887,6 +930,7 @@ main(void)
 	test_overfit(false);
 	test_monotone();
 	test_threads();
+	test_progress();
 	test_all_kinds();
 	test_unseen();
 	test_merged_against_unmerged();

@@ -359,8 +359,8 @@ answers_soundly(const pm_predictor *p, const pm_sample *row)
 	pm_arena	scratch;
 	bool		sound;
 
-	if (isnan(ms) || p->trust == NULL)
-		return isnan(ms) || (ms > 0 && isfinite(ms));
+	if (isnan(ms))
+		return true;
 	pm_arena_init_malloc(&scratch);
 	sound = pm_predictor_judge(p, row, ms, 0.9, &scratch, &v, NULL) == PM_OK && (v.in_domain || v.reason[0] != '\0') &&
 		(isnan(v.low_ms) ? isnan(v.high_ms) : v.low_ms > 0 && v.low_ms <= ms && ms <= v.high_ms && isfinite(v.high_ms));
@@ -418,18 +418,18 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 	CHECK_HAS(st.message, "magic number");
 	data[0] ^= 1;
-	for (int version = 0; version < 6; version += 3)
+	for (int version = 0; version < 4; version += 2)
 	{
 		char		message[100];
 
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads versions 1 to 2", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 1", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train again");
 	}
-	data[4] = 2;
+	data[4] = 1;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
@@ -439,9 +439,19 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_OK);
 }
 
-/* Put a float or double that is not a number over the last weight, which the word for "no trust" follows. */
+/* Where the kind's own part ends in the stored form of p. */
+static size_t
+end_of_weights(const pm_predictor *p, size_t len)
+{
+	pm_buffer	b = {.arena = &arena};
+
+	pm_trust_save(p->trust, &b);
+	return len - 4 - b.len;
+}
+
+/* Put a float or double that is not a number over the last weight. */
 static void
-check_nan_weights(const char *kind, uint8_t *data, size_t len)
+check_nan_weights(const char *kind, uint8_t *data, size_t len, size_t end)
 {
 	/* behind the weights of mdot stands its base, in doubles */
 	bool		single = is_network(kind) && strcmp(kind, "mdot") != 0;
@@ -450,20 +460,20 @@ check_nan_weights(const char *kind, uint8_t *data, size_t len)
 	uint8_t		kept[8];
 	pm_status	st;
 
-	memcpy(kept, data + len - 8 - width, width);
+	memcpy(kept, data + end - width, width);
 	for (int i = 0; i < 3; i++)
 	{
 		double		wide = bad[i];
 
 		if (single)
-			memcpy(data + len - 8 - width, &bad[i], width);
+			memcpy(data + end - width, &bad[i], width);
 		else
-			memcpy(data + len - 8 - width, &wide, width);
+			memcpy(data + end - width, &wide, width);
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 		CHECK_HAS(st.message, "damaged");
 	}
-	memcpy(data + len - 8 - width, kept, width);
+	memcpy(data + end - width, kept, width);
 	recompute_crc(data, len);
 }
 
@@ -500,12 +510,11 @@ test_stored(void)
 		size_t		len;
 		pm_status	st;
 
-		p.trust = NULL;
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\2\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\1\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
-		check_nan_weights(kind, data, len);
+		check_nan_weights(kind, data, len, end_of_weights(&p, len));
 		check_no_memory(data, len);
 		check_truncated(data, len);
 		check_flipped(data, len, &d.samples[4]);
@@ -583,9 +592,9 @@ test_stored_trust(void)
 	check_round_trip(&p, &d, data, len);
 }
 
-/* A stored "linear" with these options, as version 1 wrote it; the rest is right. */
+/* A stored "linear" with these options; the rest is right. */
 static pm_code
-load_with_options(int n, const char *name, double value, pm_predictor *p)
+load_with_options(int n, const char *name, double value, const pm_trust *trust, pm_predictor *p)
 {
 	pm_buffer	b = {.arena = &arena};
 	pm_status	st;
@@ -601,6 +610,7 @@ load_with_options(int n, const char *name, double value, pm_predictor *p)
 	}
 	for (int j = 0; j < 5; j++)
 		pm_put_f64(&b, 0.5);
+	pm_trust_save(trust, &b);
 	pm_put_u32(&b, pm_crc32c(b.data, b.len));
 	return pm_predictor_load(b.data, b.len, &arena, p, &st);
 }
@@ -608,21 +618,22 @@ load_with_options(int n, const char *name, double value, pm_predictor *p)
 static void
 test_stored_options(void)
 {
+	pm_dataset	d = make_dataset(12, 2, true, any_time, &arena);
+	const pm_trust *trust = make_predictor("linear", NULL, 0, &d, &arena).trust;
 	pm_predictor p;
 
 	/* written before the kind had a second option */
-	CHECK_EQ(load_with_options(1, "ridge", 0.5, &p), PM_OK);
+	CHECK_EQ(load_with_options(1, "ridge", 0.5, trust, &p), PM_OK);
 	CHECK_EQ(pm_option_value(p.kind, &p.options, "ridge"), 0.5);
 	CHECK_EQ(pm_option_value(p.kind, &p.options, "seed"), 42);
-	CHECK(p.trust == NULL);
-	CHECK_EQ(load_with_options(0, "", 0, &p), PM_OK);
-	CHECK_EQ(load_with_options(1, "seed", 7, &p), PM_OK);
-	CHECK_EQ(load_with_options(1, "seed", 7.5, &p), PM_ERR_FORMAT);
-	CHECK_EQ(load_with_options(1, "seed", -1, &p), PM_ERR_FORMAT);
-	CHECK_EQ(load_with_options(1, "ridge", 1e7, &p), PM_ERR_FORMAT);
-	CHECK_EQ(load_with_options(1, "ridge", NAN, &p), PM_ERR_FORMAT);
-	CHECK_EQ(load_with_options(1, "of tomorrow", 1, &p), PM_ERR_FORMAT);
-	CHECK_EQ(load_with_options(49, "ridge", 1, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(0, "", 0, trust, &p), PM_OK);
+	CHECK_EQ(load_with_options(1, "seed", 7, trust, &p), PM_OK);
+	CHECK_EQ(load_with_options(1, "seed", 7.5, trust, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "seed", -1, trust, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "ridge", 1e7, trust, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "ridge", NAN, trust, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(1, "of tomorrow", 1, trust, &p), PM_ERR_FORMAT);
+	CHECK_EQ(load_with_options(49, "ridge", 1, trust, &p), PM_ERR_FORMAT);
 }
 
 int
