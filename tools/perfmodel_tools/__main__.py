@@ -1,28 +1,55 @@
-"""Command line: python3 -m perfmodel_tools export|profile ..."""
+"""Command line: python3 -m perfmodel_tools export|profile|profile-ops|import ..."""
 
 import argparse
+import importlib
 import sys
 import warnings
 
+from . import database
+
+# Modules are imported when their command is called: importing PyTorch takes seconds, and import needs none of it.
+_HELP = {
+    "export": "Export operator graphs of models, without weights and without computing.",
+    "profile": "Measure training steps of models.",
+    "profile-ops": "Measure single operators of random shapes.",
+    "import": "Load files of graphs and measurements into a database.",
+}
+_MODULES = {"export": "export", "profile": "profile", "profile-ops": "operators"}
+
+
+def _chosen(argv: list) -> str:
+    """The command among the arguments, '' when there is none."""
+    return argv[0] if argv and argv[0] in _HELP else ""
+
 
 def main(argv=None) -> int:
-    parser = argparse.ArgumentParser(prog="perfmodel_tools", description=__doc__)
+    argv = list(sys.argv[1:] if argv is None else argv)
+    parser = argparse.ArgumentParser(prog="perfmodel_tools", description="Graphs and measurements for perfmodel.")
     commands = parser.add_subparsers(dest="command", required=True)
-    try:
-        from . import export, profile
-    except ImportError as err:
-        print(f"perfmodel_tools: PyTorch cannot be imported: {err}", file=sys.stderr)
-        return 2
-    from .models import ModelError
-    export.add_arguments(commands.add_parser("export", help=export.__doc__, description=export.__doc__))
-    profile.add_arguments(commands.add_parser("profile", help=profile.__doc__, description=profile.__doc__))
+    parts = {name: commands.add_parser(name, help=text, description=text) for name, text in _HELP.items()}
+    database.add_import_arguments(parts["import"])
+    run, errors = database.main, (database.DatabaseError,)
+    if _chosen(argv) in _MODULES:
+        try:
+            module = importlib.import_module("." + _MODULES[argv[0]], __package__)
+            errors += (importlib.import_module(".models", __package__).ModelError, RuntimeError)
+        except ImportError as err:
+            print(f"perfmodel_tools: PyTorch cannot be imported: {err}", file=sys.stderr)
+            return 2
+        module.add_arguments(parts[argv[0]])
+        run = module.main
     args = parser.parse_args(argv)
     warnings.filterwarnings("ignore", category=UserWarning)
     try:
-        return {"export": export.main, "profile": profile.main}[args.command](args)
-    except (ModelError, RuntimeError) as err:
+        return run(args)
+    except errors as err:
         print(f"perfmodel_tools: {err}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print("\nperfmodel_tools: interrupted; what was written stays, the same command goes on from here", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@ import gzip
 import json
 import sys
 
-from . import models, ops
+from . import database, models, ops, zoo
 from .trace import TraceError, build_on_meta, trace
 
 FORMAT = "perfmodel-graph/1"
+
+MODEL_HELP = ("torchvision:NAME or zoo:NAME (or just NAME), timm:NAME, transformers:TYPE, or "
+              "path/to/file.py:function where function() returns (module, example_input)")
 
 
 class ExportError(Exception):
@@ -122,33 +125,47 @@ def _write(path, lines: list) -> None:
             file.write(text)
 
 
+def to_sql(graph: dict) -> str:
+    """A statement for psql that loads the graph."""
+    text, tag = to_line(graph).rstrip("\n"), "g"
+    while f"${tag}$" in text:
+        tag += "g"
+    return f"SELECT perfmodel.load_graph(${tag}${text}${tag}$);\n"
+
+
 def _named_in(path: str) -> list:
-    """(model, image) of every graph that a profile table uses."""
+    """(name, size) of every graph that a table of profiles, or a plan of them, uses."""
     with open(path, newline="") as file:
-        graphs = sorted({row["graph"] for row in csv.DictReader(file)})
-    pairs = [graph.rpartition("@")[::2] for graph in graphs]
-    return [(model, int(image)) for model, image in pairs]
+        rows = list(csv.DictReader(file))
+    return [models.of_graph(graph) for graph in sorted({row["graph"] for row in rows})]
 
 
 def main(args) -> int:
     """Entry of `python3 -m perfmodel_tools export`."""
-    names = list(args.models) + (models.torchvision_names() if args.all else [])
-    wanted = [(name, image) for name in names for image in (args.image or [None])]
-    if args.profiles:
-        wanted += _named_in(args.profiles)
+    names = list(args.models) + (models.torchvision_names() if args.all else []) + (list(zoo.NETWORKS) if args.zoo else [])
+    wanted = [(name, size) for name in names for size in models.sizes(name, args.image, args.seq)]
+    for path in args.profiles or []:
+        wanted += [pair for pair in _named_in(path) if pair not in wanted]
     if args.name and len(wanted) != 1:
-        raise models.ModelError("--name needs exactly one model and one image size")
+        raise models.ModelError("--name needs exactly one model and one size")
     if not wanted:
         raise models.ModelError("no model named; see --help")
     graphs, failed = [], 0
-    for index, (name, image) in enumerate(wanted):
+    for index, (name, size) in enumerate(wanted):
         try:
-            graphs.append(export_graph(models.resolve(name, image, args.seq), args.name))
+            graphs.append(export_graph(models.resolve(name, size), args.name))
             _report(args, index, len(wanted), graphs[-1]["name"])
         except (ExportError, models.ModelError) as err:
             failed += 1
             print(f"perfmodel_tools: {err}", file=sys.stderr)
-    _write(args.output, [to_line(graph) for graph in sorted(graphs, key=lambda g: g["name"])])
+    graphs.sort(key=lambda graph: graph["name"])
+    if args.import_:
+        with database.connect(args.db) as db:
+            for graph in graphs:
+                database.load_graph(db, to_line(graph))
+                db.commit()
+    if args.output or not args.import_:
+        _write(args.output, [to_sql(graph) if args.sql else to_line(graph) for graph in graphs])
     return 1 if failed else 0
 
 
@@ -159,16 +176,18 @@ def _report(args, index: int, total: int, name: str) -> None:
 
 def add_arguments(parser) -> None:
     """Command line of the exporter."""
-    parser.add_argument("models", nargs="*", metavar="MODEL",
-                        help="torchvision:NAME (or just NAME), timm:NAME, transformers:TYPE, or "
-                             "path/to/file.py:function where function() returns (module, example_input)")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=MODEL_HELP)
     parser.add_argument("--all", action="store_true", help="all classification models of torchvision")
-    parser.add_argument("--profiles", metavar="FILE", help="all torchvision graphs that a profile CSV names")
+    parser.add_argument("--zoo", action="store_true", help="all networks of the zoo")
+    parser.add_argument("--profiles", nargs="+", metavar="FILE",
+                        help="all graphs of torchvision and the zoo that profile CSV files or plans name")
     parser.add_argument("--image", type=int, nargs="*", metavar="N",
-                        help="image sizes (default: the model's usual one)")
-    parser.add_argument("--seq", type=int, default=128, metavar="N",
-                        help="sequence length for transformers: models (default: %(default)s)")
-    parser.add_argument("--name", help="name of the graph (default: model@image)")
+                        help="image sizes, for models of images (default: the model's usual one)")
+    parser.add_argument("--seq", type=int, nargs="*", metavar="N",
+                        help="lengths, for models of sequences (default: the model's usual one)")
+    parser.add_argument("--name", help="name of the graph (default: model@size)")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="NDJSON file, compressed if it ends in .gz (default: stdout)")
+    parser.add_argument("--sql", action="store_true", help="write statements for psql instead of NDJSON")
+    database.add_arguments(parser, "load the graphs into a database")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")

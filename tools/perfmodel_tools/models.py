@@ -11,6 +11,8 @@ from typing import Any, Callable, Optional
 
 import torch
 
+from . import zoo
+
 
 class ModelError(Exception):
     """The model cannot be found or built; the message says why."""
@@ -32,21 +34,50 @@ class ModelSpec:
         return f"{self.model}@{self.variant}" if self.variant else self.model
 
 
-def resolve(name: str, image: Optional[int] = None, seq: int = 128) -> ModelSpec:
-    """Find the model that NAME means; raise ModelError with a readable reason if there is none."""
-    if ":" not in name:
-        name = "torchvision:" + name
-    origin, _, what = name.rpartition(":")
-    if origin == "torchvision":
-        return _torchvision(what, image)
-    if origin == "timm":
-        return _timm(what, image)
+def resolve(name: str, size: Optional[int] = None) -> ModelSpec:
+    """Find the model that NAME means; raise ModelError with a readable reason if there is none.
+
+    SIZE: pixels a side for models of images, positions for models of sequences; None: the model's usual one.
+    """
+    origin, what = split_name(name)
+    return _SOURCES[origin](what, size) if origin in _SOURCES else _from_file(origin, what, size)
+
+
+def split_name(name: str) -> tuple:
+    """('torchvision', 'resnet50') of 'torchvision:resnet50' or 'resnet50'; ('my.py', 'build') of 'my.py:build'."""
+    origin, colon, what = name.rpartition(":")
+    if name.endswith(".py"):
+        raise ModelError(f"'{name}' names a file but no function: write {name}:function")
+    if not colon:
+        origin = "zoo" if what in zoo.NETWORKS else "torchvision"
+    if origin not in _SOURCES and not origin.endswith(".py"):
+        raise ModelError(f"unknown model source '{origin}' in '{name}': expected torchvision:NAME, zoo:NAME, "
+                         "timm:NAME, transformers:TYPE or path/to/file.py:function")
+    return origin, what
+
+
+def sizes(name: str, images, seqs) -> list:
+    """Those of the image sizes and sequence lengths that mean something to a model; [None]: its usual size."""
+    wanted = {"image": images, "seq": seqs}.get(kind(name))
+    return list(wanted) if wanted else [None]
+
+
+def kind(name: str) -> str:
+    """What the size of a model means: 'image' (pixels a side), 'seq' (positions), or '' where it has none."""
+    origin, what = split_name(name)
+    if origin == "zoo":
+        return _network(what).kind
     if origin == "transformers":
-        return _transformers(what, seq)
+        return "image" if _is_visual(_config(what)) else "seq"
     if origin.endswith(".py"):
-        return _from_file(origin, what)
-    raise ModelError(f"unknown model source '{origin}' in '{name}': expected torchvision:NAME, "
-                     "timm:NAME, transformers:TYPE or path/to/file.py:function")
+        return _file_kind(_load(origin, what))
+    return "image"
+
+
+def of_graph(graph: str) -> tuple:
+    """(name, size) that export and profile need to make a graph of this name again; for torchvision and the zoo."""
+    model, _, variant = graph.partition("@")
+    return model, int(variant.lstrip("s")) if variant else None
 
 
 def torchvision_names() -> list:
@@ -78,24 +109,64 @@ def _image_input(image: int):
     return make_input
 
 
-def _torchvision(name: str, image: Optional[int]) -> ModelSpec:
+# Torchvision's models of films, and how many frames they need.
+_FRAMES = {"r3d_18": 8, "mc3_18": 8, "r2plus1d_18": 8, "s3d": 16}
+
+
+def _torchvision(name: str, size: Optional[int]) -> ModelSpec:
     tv = _import("torchvision")
     builder = getattr(tv.models, name, None)
+    for part in ("segmentation", "video"):
+        if not inspect.isfunction(builder):
+            builder = getattr(getattr(tv.models, part), name, None)
     if not inspect.isfunction(builder):
         known = torchvision_names()
-        near = difflib.get_close_matches(name, known) or known
-        raise ModelError(f"torchvision {tv.__version__} has no model '{name}'; it has {', '.join(near)}")
-    image = image or (299 if name == "inception_v3" else 224)
-    kwargs = {}
+        near = difflib.get_close_matches(name, known + list(zoo.NETWORKS)) or known
+        raise ModelError(f"torchvision {tv.__version__} has no model '{name}'; there is {', '.join(near)}")
+    size = size or (299 if name == "inception_v3" else 112 if _FRAMES.get(name) == 8 else 224)
+    kwargs = _torchvision_options(name, builder, size)
+    inputs = _film_input(_FRAMES[name], size) if name in _FRAMES else _image_input(size)
+    return ModelSpec(name, str(size), "torchvision " + release("torchvision"), lambda: builder(**kwargs), inputs)
+
+
+def _torchvision_options(name: str, builder, size: int) -> dict:
+    """Keywords for a builder: never pretrained weights, and what depends on the image size."""
+    taken = inspect.signature(builder).parameters
+    kwargs = {"weights_backbone": None} if "weights_backbone" in taken else {}
+    if "pretrained_backbone" in taken:          # before 0.13
+        kwargs["pretrained_backbone"] = False
     if name.startswith("vit_"):
-        kwargs["image_size"] = image           # the position table depends on it
+        kwargs["image_size"] = size             # the position table depends on it
     if name.startswith("maxvit"):
-        kwargs["input_size"] = (image, image)
+        kwargs["input_size"] = (size, size)
     if name in ("googlenet", "inception_v3"):
         # Without the auxiliary heads, so that the loss is taken of one output as everywhere else.
         kwargs.update(aux_logits=False, init_weights=False)
-    return ModelSpec(name, str(image), "torchvision " + release("torchvision"),
-                     lambda: builder(**kwargs), _image_input(image))
+    return kwargs
+
+
+def _film_input(frames: int, size: int):
+    def make_input(batch, device="cpu"):
+        return torch.randn(batch, 3, frames, size, size, device=device)
+    return make_input
+
+
+def _network(name: str):
+    if name not in zoo.NETWORKS:
+        near = difflib.get_close_matches(name, zoo.NETWORKS) or zoo.NETWORKS
+        raise ModelError(f"the zoo has no network '{name}'; it has {', '.join(near)}")
+    return zoo.NETWORKS[name]
+
+
+def _zoo(name: str, size: Optional[int]) -> ModelSpec:
+    network = _network(name)
+    size = (size or network.size) if network.kind else None
+    variant = {"image": f"{size}", "seq": f"s{size}"}.get(network.kind, "")
+
+    def make_input(batch, device="cpu"):
+        return network.inputs(batch, size, device)
+
+    return ModelSpec(name, variant, "perfmodel_tools.zoo", lambda: network.build(size), make_input)
 
 
 def _timm(name: str, image: Optional[int]) -> ModelSpec:
@@ -127,24 +198,42 @@ def _accepts(build, key: str, value) -> bool:
         return False
 
 
-def _transformers(kind: str, seq: int) -> ModelSpec:
-    """A transformers model by its type ('bert', 'gpt2'), with that type's default configuration."""
+def _config(model_type: str):
+    """The default configuration of a model type of transformers."""
     tf = _import("transformers")
     try:
-        config = tf.AutoConfig.for_model(kind)
+        config = tf.AutoConfig.for_model(model_type)
     except (KeyError, ValueError) as err:
-        raise ModelError(f"transformers knows no model type '{kind}': {err}") from err
+        raise ModelError(f"transformers knows no model type '{model_type}': {err}") from err
     config.use_cache = False
+    return config
+
+
+def _is_visual(config) -> bool:
+    return hasattr(config, "image_size") and not hasattr(config, "vocab_size")
+
+
+def _transformers(model_type: str, size: Optional[int]) -> ModelSpec:
+    """A transformers model by its type ('bert', 'gpt2', 'vit'), with that type's default configuration."""
+    tf, config = _import("transformers"), _config(model_type)
+    visual = _is_visual(config)
+    if visual:
+        size = config.image_size = size or config.image_size
+    size = size or DEFAULT_SEQ
 
     def make_input(batch, device="cpu"):
+        if visual:
+            return {"pixel_values": torch.randn(batch, config.num_channels, size, size, device=device)}
         # Token values do not matter for time, only that they lie inside the vocabulary.
-        return {"input_ids": torch.ones(batch, seq, dtype=torch.long, device=device)}
+        ids = torch.ones(batch, size, dtype=torch.long, device=device)
+        return {"input_ids": ids, "decoder_input_ids": ids.clone()} if config.is_encoder_decoder else {"input_ids": ids}
 
-    return ModelSpec(kind, f"s{seq}", "transformers " + release("transformers"),
+    return ModelSpec(model_type, str(size) if visual else f"s{size}", "transformers " + release("transformers"),
                      lambda: tf.AutoModel.from_config(config), make_input)
 
 
-def _from_file(path: str, function: str) -> ModelSpec:
+def _load(path: str, function: str):
+    """A function in a file."""
     if not os.path.exists(path):
         raise ModelError(f"no such file: {path}")
     spec = importlib.util.spec_from_file_location("perfmodel_user_model", path)
@@ -152,16 +241,51 @@ def _from_file(path: str, function: str) -> ModelSpec:
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))    # the file may import its neighbours
     try:
         spec.loader.exec_module(module)
+    except Exception as err:                # a user's file may raise anything
+        raise ModelError(f"{path} cannot be loaded: {type(err).__name__}: {err}") from err
     finally:
         sys.path.pop(0)
     fn = getattr(module, function, None)
     if not callable(fn):
         raise ModelError(f"{path} has no function '{function}'")
+    return fn
+
+
+def _file_kind(fn) -> str:
+    taken = inspect.signature(fn).parameters
+    return next((kind for kind in ("image", "seq") if kind in taken), "")
+
+
+# Names of functions that say nothing about the model: the file's name serves better.
+_PLAIN = {"build", "build_model", "create", "create_model", "get_model", "main", "make", "make_model", "model"}
+
+
+def _from_file(path: str, function: str, size: Optional[int]) -> ModelSpec:
+    """A function that returns (module, example_input), and may take image= or seq= as its size."""
+    fn = _load(path, function)
+    kind = _file_kind(fn)
+    kwargs = {kind: size} if kind and size else {}
+    model = os.path.splitext(os.path.basename(path))[0] if function in _PLAIN else function
+    variant = "" if not kwargs else f"{size}" if kind == "image" else f"s{size}"
+    examples = []
+
+    def pair():
+        try:
+            module, example = fn(**kwargs)
+        except (TypeError, ValueError) as err:
+            raise ModelError(f"{path}:{function}() failed, it should return (module, example_input): {err}") from err
+        return module, example
 
     def make_input(batch, device="cpu"):
-        return rebatch(fn()[1], batch, device)
+        if not examples:                    # the module that comes with it may be large
+            examples.append(pair()[1])
+        return rebatch(examples[0], batch, device)
 
-    return ModelSpec(function, "", os.path.basename(path), lambda: fn()[0], make_input)
+    return ModelSpec(model, variant, os.path.basename(path), lambda: pair()[0], make_input)
+
+
+DEFAULT_SEQ = 128
+_SOURCES = {"torchvision": _torchvision, "zoo": _zoo, "timm": _timm, "transformers": _transformers}
 
 
 def rebatch(example: Any, batch: int, device="cpu") -> Any:

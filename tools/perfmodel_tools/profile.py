@@ -1,18 +1,23 @@
 """Measure training steps of many models and write them to a CSV file, one row at a time."""
 
+import collections
+import contextlib
 import csv
 import dataclasses
 import datetime
 import itertools
 import os
 import random
-import sys
+import statistics
 import time
+from typing import Optional
 
-from . import models
+from . import database, models, zoo
 from .cost import CostModel, count
 from .device import open_device
+from .export import MODEL_HELP, export_graph, to_line
 from .measure import Limits, Skip, Trainer, measure
+from .progress import Progress
 
 COLUMNS = ("graph,model,gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,"
            "forward_ms,backward_ms,update_ms,peak_memory_mb,spread,steps,measured_at,source").split(",")
@@ -25,7 +30,7 @@ class Task:
     """One configuration to measure."""
 
     name: str           # as models.resolve() takes it
-    image: int
+    size: Optional[int]
     batch: int
     dtype: str
     layout: str
@@ -33,7 +38,7 @@ class Task:
     @property
     def visit(self) -> tuple:
         """Tasks with the same visit share one built model."""
-        return (self.name, self.image, self.dtype, self.layout)
+        return (self.name, self.size, self.dtype, self.layout)
 
 
 class Table:
@@ -89,44 +94,67 @@ class Table:
         os.replace(self.path + ".new", self.path)
 
 
-class Progress:
-    """Progress on stderr: a bar on a terminal, one line a row in a log file."""
+class Passes:
+    """Every measurement of every pass, in a file beside the table, so that a second pass can be interrupted too."""
 
-    def __init__(self, total: int, quiet: bool = False):
-        self.total, self.done, self.quiet = max(1, total), 0, quiet
-        self._start = time.monotonic()
-        self._tty = sys.stderr.isatty()
+    def __init__(self, path: str):
+        self._table = Table(path)
+        self._count = collections.Counter(map(Table.key, self._table.rows))
 
-    def step(self, text: str, count: int = 1) -> None:
-        self.done += count
-        if self.quiet:
-            return
-        spent = time.monotonic() - self._start
-        left = spent / max(1, self.done) * max(0, self.total - self.done)
-        line = (f"{self._bar()} {self.done}/{self.total} "
-                f"eta {datetime.timedelta(seconds=int(left))}  {text}")
-        print("\r\x1b[K" + line if self._tty else line, end="" if self._tty else "\n",
-              file=sys.stderr, flush=True)
+    def done(self, key: tuple) -> int:
+        """Passes in which a row has been measured."""
+        return self._count[key]
 
-    def _bar(self, width: int = 20) -> str:
-        full = min(width, width * self.done // self.total)
-        return "[" + "#" * full + "." * (width - full) + "]"
+    def append(self, row: dict) -> None:
+        self._table.append(row)
+        self._count[Table.key(row)] += 1
 
-    def note(self, text: str) -> None:
-        """A line that stays."""
-        if not self.quiet:
-            print(("\r\x1b[K" if self._tty else "") + text, file=sys.stderr, flush=True)
+    def ratios(self) -> list:
+        """Second measurement over the first, for rows that have both."""
+        times = collections.defaultdict(list)
+        for row in self._table.rows:
+            times[Table.key(row)].append(float(row["step_ms"]))
+        return [later[1] / later[0] for later in times.values() if len(later) > 1]
+
+
+@dataclasses.dataclass
+class Quality:
+    """When a measurement counts as disturbed, and what happens to it."""
+
+    max_spread: float = 0.25        # 0: any
+    strict: bool = False            # leave out what stays disturbed
+
+    def reason(self, result) -> str:
+        """Why a result is not good enough, '' when it is."""
+        if result.share < MIN_SHARE:
+            return f"had the core {result.share:.0%} of the time"
+        if self.strict and 0 < self.max_spread < result.spread:
+            return f"spread {result.spread:.3f}"
+        return ""
 
 
 class Profiler:
     """Goes through the tasks, visit by visit."""
 
-    def __init__(self, device, table: Table, limits: Limits, framework: str, deadline: float, progress: Progress):
+    def __init__(self, device, table, limits: Limits, framework: str, deadline: float, progress: Progress,
+                 quality: Quality = Quality(), passes: Optional[Passes] = None, name: Optional[str] = None):
+        """TABLE is a Table or database.Profiles; NAME, when given, is that of the only graph."""
         self.device, self.table, self.limits = device, table, limits
         self.framework, self.deadline, self.progress = framework, deadline, progress
+        self.quality, self.passes, self.name = quality, passes, name
+        self.pass_number = 1
         self.cost = CostModel(device)
         self._counts = {}
-        self._disturbed = []        # tasks during which other processes took the core
+        self._tries = collections.Counter()     # tasks during which other processes took the core
+        self._last_round = False
+
+    def spec(self, task: Task):
+        """The model of a task, under the name that its graph is to have."""
+        found = models.resolve(task.name, task.size)
+        if self.name:
+            model, _, variant = self.name.partition("@")
+            found = dataclasses.replace(found, model=model, variant=variant)
+        return found
 
     def run(self, tasks: list) -> None:
         """Measure every task that is not in the table yet, until the deadline."""
@@ -141,10 +169,16 @@ class Profiler:
                 self.progress.step(f"skipped {group[0].name}: {err}", len(group))
         self.progress.note("done")
 
+    def _is_done(self, spec, task: Task, present: set) -> bool:
+        key = Table.key(self._row(spec, task, None))
+        if self.passes is None or (key in present and self.passes.done(key) == 0):
+            return key in present               # from an earlier campaign: not touched
+        return self.passes.done(key) >= self.pass_number
+
     def _visit(self, group: list, again: bool = False) -> None:
-        spec = models.resolve(group[0].name, group[0].image)
-        present = self.table.keys()
-        tasks = [t for t in group if again or Table.key(self._row(spec, t, None)) not in present]
+        spec = self.spec(group[0])
+        present = {Table.key(row) for row in self.table.rows}
+        tasks = [t for t in group if again or not self._is_done(spec, t, present)]
         if len(tasks) < len(group):
             self.progress.step(f"{spec.graph}: {len(group) - len(tasks)} rows present", len(group) - len(tasks))
         if tasks:
@@ -198,55 +232,96 @@ class Profiler:
 
     def _measure(self, spec, trainer: Trainer, task: Task, again: bool) -> None:
         label = f"{spec.graph} batch {task.batch} {task.dtype} {task.layout}"
-        try:
-            inputs = spec.make_input(task.batch, device=self.device.torch_device)
-            result = measure(trainer, inputs, self.limits)
-        except Skip as err:
-            self.progress.step(f"skipped {label}: {err}")
+        result = self._result(spec, trainer, task, label)
+        if result is None:
             return
-        except (RuntimeError, ValueError) as err:
-            why = "does not fit in memory" if self.device.is_out_of_memory(err) else _short(err)
-            self.progress.step(f"skipped {label}: {why}")
-            return
-        finally:
-            trainer.optimizer.zero_grad(set_to_none=True)
-        if result.share < MIN_SHARE and task not in self._disturbed:
-            self._disturbed.append(task)
-            self.progress.step(f"{label}: had the core {result.share:.0%} of the time, put off")
+        reason = self.quality.reason(result)
+        if reason and not self._accept(task):
+            self._tries[task] += 1
+            self.progress.step(f"{label}: {reason}, {'left out' if self._last_round else 'put off'}")
             return
         self.cost.learn(spec.model, self._count(spec), task.batch, result.step_ms / 1e3)
         row = self._row(spec, task, result)
-        if again:
-            self._keep_better(row)
-        else:
-            self.table.append(row)
+        if self.passes is not None and not again:
+            self.passes.append(row)
+        self._keep(row, again)
         self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}")
 
-    def _keep_better(self, row: dict) -> None:
-        key = Table.key(row)
-        for old in self.table.rows:
-            if Table.key(old) == key and float(old["spread"]) > float(row["spread"]):
-                self.table.replace(row)
-                return
+    def _result(self, spec, trainer: Trainer, task: Task, label: str):
+        """The measurement, None when it is not possible; says why."""
+        try:
+            inputs = spec.make_input(task.batch, device=self.device.torch_device)
+            return measure(trainer, inputs, self.limits)
+        except Skip as err:
+            self.progress.step(f"skipped {label}: {err}")
+        except (RuntimeError, ValueError) as err:
+            why = "does not fit in memory" if self.device.is_out_of_memory(err) else _short(err)
+            self.progress.step(f"skipped {label}: {why}")
+        finally:
+            trainer.optimizer.zero_grad(set_to_none=True)
+        return None
 
-    def run_disturbed(self) -> None:
-        """Give tasks that were put off a second and last chance."""
-        tasks = list(self._disturbed)
-        if tasks:
+    def _accept(self, task: Task) -> bool:
+        """Whether a disturbed result is stored all the same."""
+        return self._tries[task] > 0 and not self.quality.strict
+
+    def _keep(self, row: dict, again: bool) -> None:
+        """Add a row, or let it take the place of a worse one of the same configuration."""
+        key = Table.key(row)
+        old = next((old for old in self.table.rows if Table.key(old) == key), None)
+        if old is None:
+            self.table.append(row)
+            return
+        # Of two passes the faster counts, since other work only lengthens a step; of a repetition because of
+        # the spread, the quieter.
+        measure = "spread" if again else "step_ms"
+        if not old[measure] or float(old[measure]) > float(row[measure]):
+            self.table.replace(row)
+
+    def run_disturbed(self, rounds: int = 1) -> None:
+        """Give tasks that were put off another chance."""
+        for number in range(rounds):
+            tasks = [task for task, tries in self._tries.items() if tries == number + 1]
+            if not tasks:
+                return
+            self._last_round = number == rounds - 1
             self.progress.note(f"measuring {len(tasks)} configurations that were put off")
             self.progress = Progress(len(tasks), self.progress.quiet)
             self.run(tasks)
+        self._last_round = False
 
     def remeasure(self, tasks: list, threshold: float) -> None:
         """Measure rows whose spread is over the threshold once more and keep the quieter result."""
-        noisy = {Table.key(row) for row in self.table.rows if float(row["spread"]) > threshold}
-        again = [t for t in tasks
-                 if Table.key(self._row(models.resolve(t.name, t.image), t, None)) in noisy]
+        noisy = {Table.key(row) for row in self.table.rows if row["spread"] and float(row["spread"]) > threshold}
+        again = [t for t in tasks if Table.key(self._row(self.spec(t), t, None)) in noisy]
         if again:
             self.progress.note(f"measuring {len(again)} rows with a spread over {threshold:g} once more")
             self.progress = Progress(len(again), self.progress.quiet)
         for _, group in itertools.groupby(again, key=lambda task: task.visit):
+            if time.monotonic() > self.deadline:
+                self.progress.note("the time limit is reached: stopping here")
+                return
             self._visit(list(group), again=True)
+
+    def recheck(self, number: int, seed: int) -> None:
+        """Measure rows that are there once more and say how the times compare; nothing is stored."""
+        rows = [row for row in self.table.rows if row["gpu"] == self.device.name and row["framework"] == self.framework]
+        ratios = []
+        for row in random.Random(seed).sample(rows, min(number, len(rows))):
+            name, size = models.of_graph(row["graph"])
+            task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"])
+            spec = self.spec(task)
+            self.device.set_memory_base()
+            trainer = Trainer(spec.build(), self.device, task.dtype, task.layout)
+            result = self._result(spec, trainer, task, row["graph"])
+            if result is not None:
+                ratios.append(result.step_ms / float(row["step_ms"]))
+                self.progress.note(f"check: {row['graph']} batch {task.batch}: {float(row['step_ms']):.1f} ms in the table, "
+                                   f"{result.step_ms:.1f} now, {ratios[-1]:.3f} times, share {result.share:.2f}")
+        if ratios:
+            ratios.sort()
+            self.progress.note(f"check: {len(ratios)} rows measured again took {statistics.median(ratios):.3f} times as long "
+                               f"at the median, {ratios[0]:.3f} to {ratios[-1]:.3f}")
 
     def _row(self, spec, task: Task, result) -> dict:
         """A CSV row; with no result only its key columns."""
@@ -269,11 +344,16 @@ def _short(err: Exception) -> str:
     return (str(err).strip().splitlines() or [type(err).__name__])[0][:160]
 
 
-def plan(names: list, images: list, batches: list, dtypes: list, layouts: list, sample: float, seed: int) -> list:
+def plan(names: list, images, batches: list, dtypes: list, layouts: list, sample: float, seed: int, seqs=None) -> list:
     """All combinations, a random part of them, in a random order of visits, small batches first in each."""
     rng = random.Random(seed)
-    tasks = [Task(*combination) for combination in itertools.product(names, images, batches, dtypes, layouts)]
-    tasks = [task for task in tasks if rng.random() < sample]
+    tasks = [Task(name, size, *rest) for name in names for size in models.sizes(name, images, seqs)
+             for rest in itertools.product(batches, dtypes, layouts)]
+    return in_visits([task for task in tasks if rng.random() < sample], rng)
+
+
+def in_visits(tasks: list, rng: random.Random) -> list:
+    """Tasks in a random order of visits, so that a noisy minute does not fall on one model."""
     visits = {}
     for task in sorted(tasks, key=lambda t: t.batch):
         visits.setdefault(task.visit, []).append(task)
@@ -282,9 +362,62 @@ def plan(names: list, images: list, batches: list, dtypes: list, layouts: list, 
     return [task for group in groups for task in group]
 
 
+def read_plan(path: str, seed: int) -> list:
+    """Tasks of a CSV with the columns graph, batch and, where not fp32 and nchw, dtype and layout."""
+    try:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+        tasks = [Task(*models.of_graph(row["graph"]), int(row["batch"]), row.get("dtype") or "fp32", row.get("layout") or "nchw")
+                 for row in rows]
+    except (OSError, KeyError, ValueError) as err:
+        raise models.ModelError(f"{path} is no plan (a CSV with graph and batch): {err!r}") from err
+    return in_visits(tasks, random.Random(seed))
+
+
 def default_framework(device) -> str:
     """'pytorch 2.1.0 cu121', without the build's own suffix."""
     return f"pytorch {models.release('torch')} {device.backend}"
+
+
+def _tasks(args, device, progress: Progress) -> list:
+    """What the arguments ask for, as far as the device can."""
+    if args.plan:
+        return read_plan(args.plan, args.seed)
+    names = list(args.models) + (models.torchvision_names() if args.all else []) + (list(zoo.NETWORKS) if args.zoo else [])
+    names = [name for name in names if name.rpartition(":")[2] not in args.exclude]
+    if not names and not args.recheck:
+        raise models.ModelError("no model named; see --help")
+    for dtype in args.dtype:
+        if not device.has(dtype):
+            progress.note(f"skipped {dtype}: {device.name} has no such number format")
+    dtypes = [dtype for dtype in args.dtype if device.has(dtype)]
+    tasks = plan(names, args.image, args.batch, dtypes, args.layout, args.sample, args.seed, args.seq)
+    if args.name and len({(task.name, task.size) for task in tasks}) != 1:
+        raise models.ModelError("--name needs exactly one model and one size")
+    return tasks
+
+
+def _graph_line(profiler: Profiler, tasks: list):
+    """Gives the graph of a row as a line of JSON: what a database needs that does not have it yet."""
+    def line(row: dict) -> str:
+        task = next(task for task in tasks if profiler.spec(task).graph == row["graph"])
+        return to_line(export_graph(profiler.spec(task)))
+    return line
+
+
+@contextlib.contextmanager
+def _open_table(args, device, tasks: list, make):
+    """The profiler with its rows: in a file, or with --import in a database."""
+    if not args.import_:
+        yield make(Table(args.output or "profiles.csv"))
+        return
+    if args.output:
+        raise models.ModelError("--import and --output exclude each other; `import` loads a file later")
+    with database.connect(args.db) as db:
+        device.name = database.device_name(db, device.name)     # before hours are spent on a device that is not known
+        profiler = make(None)
+        profiler.table = database.Profiles(db, device.name, _graph_line(profiler, tasks))
+        yield profiler
 
 
 def main(args) -> int:
@@ -292,64 +425,92 @@ def main(args) -> int:
     device = open_device(args.device, args.threads)
     if args.device_name:
         device.name = args.device_name
-    names = list(args.models) + (models.torchvision_names() if args.all else [])
-    names = [name for name in names if name.rpartition(":")[2] not in args.exclude]
-    if not names:
-        raise models.ModelError("no model named; see --help")
-    dtypes = [dtype for dtype in args.dtype if device.has(dtype)]
-    tasks = plan(names, args.image or [None], args.batch, dtypes, args.layout, args.sample, args.seed)
-    deadline = time.monotonic() + (60 * args.time_limit if args.time_limit else float("inf"))
-    limits = Limits(warmup=args.warmup, steps=args.steps, min_steps=args.min_steps,
-                    max_step_s=args.max_step, row_s=args.row_budget)
-    progress = Progress(len(tasks), args.quiet)
-    profiler = Profiler(device, Table(args.output), limits, args.framework or default_framework(device),
-                        deadline, progress)
-    for dtype in set(args.dtype) - set(dtypes):
-        progress.note(f"skipped {dtype}: {device.name} has no such number format")
-    progress.note(f"{len(tasks)} configurations on {device.name}; {device.memory_note}")
-    profiler.run(tasks)
-    profiler.run_disturbed()
-    if args.max_spread:
-        profiler.remeasure(tasks, args.max_spread)
+    progress = Progress(1, args.quiet)
+    tasks = _tasks(args, device, progress)
+    if args.passes > 1 and args.import_:
+        raise models.ModelError("--passes needs a file, not --import")
+    limits = Limits(warmup=args.warmup, steps=args.steps, min_steps=args.min_steps, max_step_s=args.max_step,
+                    row_s=args.row_budget)
+    deadline = time.monotonic() + 60 * args.time_limit if args.time_limit else float("inf")
+
+    def make(table):
+        return Profiler(device, table, limits, args.framework or default_framework(device), deadline,
+                        Progress(len(tasks), args.quiet), Quality(args.max_spread, args.strict),
+                        Passes((args.output or "profiles.csv") + ".passes") if args.passes > 1 else None, args.name)
+
+    with _open_table(args, device, tasks, make) as profiler:
+        progress.note(f"{len(tasks)} configurations on {device.name}; {device.memory_note}")
+        if args.recheck:
+            profiler.recheck(args.recheck, args.seed)
+        for profiler.pass_number in range(1, args.passes + 1):
+            profiler.progress = Progress(len(tasks), args.quiet)
+            profiler.run(tasks)
+            profiler.run_disturbed(args.retries)
+            tasks = in_visits(tasks, random.Random(args.seed + profiler.pass_number))
+        if args.max_spread and not args.strict:
+            profiler.remeasure(tasks, args.max_spread)
+        ratios = profiler.passes.ratios() if profiler.passes else []
+        if ratios:
+            progress.note(f"{len(ratios)} rows were measured twice; the second took {statistics.median(ratios):.3f} times as long "
+                          "at the median; the faster of the two was kept")
     return 0
 
 
 def add_arguments(parser) -> None:
     """Command line of the profiler."""
-    parser.add_argument("models", nargs="*", metavar="MODEL",
-                        help="torchvision:NAME (or just NAME), timm:NAME, transformers:TYPE, path/to/file.py:function")
-    parser.add_argument("--all", action="store_true", help="all classification models of torchvision")
-    parser.add_argument("--exclude", nargs="*", default=[], metavar="NAME", help="model names to leave out")
-    parser.add_argument("-o", "--output", default="profiles.csv", metavar="FILE",
-                        help="CSV file; rows already in it are not measured again (default: %(default)s)")
-    parser.add_argument("--image", type=int, nargs="*", metavar="N",
-                        help="image sizes (default: the model's usual one)")
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="N",
-                        help="batch sizes (default: %(default)s)")
-    parser.add_argument("--dtype", nargs="+", default=["fp32"], choices=["fp32", "tf32", "amp", "bf16", "fp16"],
-                        help="number formats; amp is float16 on CUDA and bfloat16 on the CPU (default: fp32)")
-    parser.add_argument("--layout", nargs="+", default=["nchw"], choices=["nchw", "nhwc"],
-                        help="memory formats; nhwc is PyTorch's channels_last (default: nchw)")
+    what = parser.add_argument_group("what to measure")
+    what.add_argument("models", nargs="*", metavar="MODEL", help=MODEL_HELP)
+    what.add_argument("--all", action="store_true", help="all classification models of torchvision")
+    what.add_argument("--zoo", action="store_true", help="all networks of the zoo")
+    what.add_argument("--plan", metavar="FILE",
+                      help="instead of models and sizes: a CSV with the columns graph and batch (and dtype, layout)")
+    what.add_argument("--exclude", nargs="*", default=[], metavar="NAME", help="model names to leave out")
+    what.add_argument("--name", help="name of the graph, for one model (default: model@size)")
+    what.add_argument("--image", type=int, nargs="*", metavar="N",
+                      help="image sizes, for models of images (default: the model's usual one)")
+    what.add_argument("--seq", type=int, nargs="*", metavar="N",
+                      help="lengths, for models of sequences (default: the model's usual one)")
+    what.add_argument("--batch", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="N",
+                      help="batch sizes (default: %(default)s)")
+    what.add_argument("--dtype", nargs="+", default=["fp32"], choices=["fp32", "tf32", "amp", "bf16", "fp16"],
+                      help="number formats; amp is float16 on CUDA and bfloat16 on the CPU (default: fp32)")
+    what.add_argument("--layout", nargs="+", default=["nchw"], choices=["nchw", "nhwc"],
+                      help="memory formats; nhwc is PyTorch's channels_last (default: nchw)")
+    what.add_argument("--sample", type=float, default=1.0, metavar="P",
+                      help="measure a random part of the combinations (default: all)")
+    what.add_argument("--seed", type=int, default=1, metavar="N",
+                      help="order and sample of the configurations (default: %(default)s)")
+    what.add_argument("--recheck", type=int, default=0, metavar="N",
+                      help="first measure N rows that are there once more and say how the times compare")
+    add_place_arguments(parser.add_argument_group("where"), "profiles.csv", "put the rows, and graphs that are missing, into a database")
+    how = parser.add_argument_group("how long and how well")
+    how.add_argument("--warmup", type=int, default=10, metavar="N", help="warm-up steps (default: %(default)s)")
+    how.add_argument("--steps", type=int, default=30, metavar="N", help="timed steps, at most (default: %(default)s)")
+    how.add_argument("--min-steps", type=int, default=5, metavar="N",
+                     help="timed steps even when --row-budget is used up (default: %(default)s)")
+    how.add_argument("--row-budget", type=float, default=float("inf"), metavar="S",
+                     help="seconds for the timed steps of one row (default: no limit)")
+    how.add_argument("--max-step", type=float, default=float("inf"), metavar="S",
+                     help="skip configurations whose step takes longer than this many seconds")
+    how.add_argument("--max-spread", type=float, default=0.25, metavar="X",
+                     help="measure rows with a larger spread once more at the end; 0: never (default: %(default)s)")
+    how.add_argument("--passes", type=int, default=1, metavar="N",
+                     help="measure everything N times, each time in another order, and keep the fastest (default: %(default)s)")
+    how.add_argument("--retries", type=int, default=1, metavar="N",
+                     help="further chances for what was disturbed (default: %(default)s)")
+    how.add_argument("--strict", action="store_true", help="leave out what stays disturbed or over --max-spread")
+    how.add_argument("--time-limit", type=float, metavar="MIN", help="stop after this many minutes")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def add_place_arguments(parser, output: str, purpose: str) -> None:
+    """Where to run and where rows go: shared with the profiler of operators."""
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help=f"CSV file; rows already in it are not measured again (default: {output})")
+    database.add_arguments(parser, purpose)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
     parser.add_argument("--device-name", metavar="NAME",
                         help="what to write in the column gpu (default: as the device calls itself)")
     parser.add_argument("--framework", metavar="TEXT",
                         help="what to write in the column framework (default: 'pytorch VERSION BACKEND')")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="CPU threads (default: %(default)s)")
-    parser.add_argument("--warmup", type=int, default=10, metavar="N", help="warm-up steps (default: %(default)s)")
-    parser.add_argument("--steps", type=int, default=30, metavar="N",
-                        help="timed steps, at most (default: %(default)s)")
-    parser.add_argument("--min-steps", type=int, default=5, metavar="N",
-                        help="timed steps even when --row-budget is used up (default: %(default)s)")
-    parser.add_argument("--row-budget", type=float, default=float("inf"), metavar="S",
-                        help="seconds for the timed steps of one row (default: no limit)")
-    parser.add_argument("--max-step", type=float, default=float("inf"), metavar="S",
-                        help="skip configurations whose step takes longer than this many seconds")
-    parser.add_argument("--max-spread", type=float, default=0.25, metavar="X",
-                        help="measure rows with a larger spread once more at the end; 0: never (default: %(default)s)")
-    parser.add_argument("--time-limit", type=float, metavar="MIN", help="stop after this many minutes")
-    parser.add_argument("--sample", type=float, default=1.0, metavar="P",
-                        help="measure a random part of the combinations (default: all)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N",
-                        help="order and sample of the configurations (default: %(default)s)")
-    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")

@@ -1,0 +1,247 @@
+"""Graphs and measurements into a database that has perfmodel. Needs psycopg2 and nothing of PyTorch."""
+
+import csv
+import datetime
+import gzip
+import io
+import json
+import sys
+
+
+class DatabaseError(Exception):
+    """The database cannot be used or refuses what it is given; the message says why."""
+
+
+def add_arguments(parser, purpose: str) -> None:
+    """--import and --db."""
+    parser.add_argument("--import", dest="import_", action="store_true", help=f"{purpose} (see --db)")
+    parser.add_argument("--db", default="", metavar="CONNINFO",
+                        help="which database, such as 'host=h dbname=d' or a postgresql:// address "
+                             "(default: the PG* environment variables, as for psql)")
+
+
+def _psycopg2():
+    try:
+        import psycopg2
+        return psycopg2
+    except ImportError as err:
+        raise DatabaseError("psycopg2 cannot be imported; on Debian install the package python3-psycopg2, elsewhere "
+                            f"'pip install psycopg2-binary' ({err})") from err
+
+
+def readable(err: Exception) -> str:
+    """Message, detail and hint of a server's error."""
+    diag = getattr(err, "diag", None)
+    parts = [getattr(diag, name, None) for name in ("message_primary", "message_detail", "message_hint")]
+    return ". ".join(part.rstrip(".") for part in parts if part) or str(err).strip()
+
+
+class _Connection:
+    """A connection that turns every error of the driver into a DatabaseError, and closes itself."""
+
+    def __init__(self, conninfo: str):
+        self._driver = _psycopg2()
+        try:
+            self._db = self._driver.connect(conninfo)
+        except self._driver.Error as err:
+            raise DatabaseError(f"cannot connect: {str(err).strip()}") from err
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._db.close()
+
+    def run(self, sql: str, *values) -> list:
+        """Rows of one statement; [] when it returns none."""
+        try:
+            with self._db.cursor() as cursor:
+                cursor.execute(sql, values)
+                return cursor.fetchall() if cursor.description else []
+        except self._driver.Error as err:
+            self._db.rollback()
+            raise DatabaseError(readable(err)) from err
+
+    def copy(self, sql: str, file) -> None:
+        try:
+            with self._db.cursor() as cursor:
+                cursor.copy_expert(sql, file)
+        except self._driver.Error as err:
+            self._db.rollback()
+            raise DatabaseError(readable(err)) from err
+
+    def commit(self) -> None:
+        self._db.commit()
+
+
+def connect(conninfo: str) -> _Connection:
+    """Open the database and make sure that perfmodel is in it."""
+    db = _Connection(conninfo)
+    if not db.run("SELECT FROM pg_catalog.pg_extension WHERE extname = 'perfmodel'"):
+        raise DatabaseError("this database has no perfmodel: CREATE EXTENSION perfmodel")
+    return db
+
+
+# ---- graphs ----
+
+def load_graph(db, line: str) -> int:
+    """Load one graph; its graph_id, also when it was there already."""
+    return db.run("SELECT perfmodel.load_graph(%s::jsonb)", line)[0][0]
+
+
+def device_name(db, gpu: str) -> str:
+    """The name of a device by its alias; an error that names the candidates when there is no data sheet of it."""
+    return db.run("SELECT perfmodel.gpu_name(%s)", gpu)[0][0]
+
+
+# ---- rows of profile ----
+
+_PROFILE = ("gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,forward_ms,backward_ms,"
+            "peak_memory_mb,spread,measured_at,source").split(",")
+_KEY = "gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes".split(",")
+
+
+class Profiles:
+    """Rows of perfmodel.profile, seen as the profiler sees its CSV file: what is there, and how rows are added."""
+
+    def __init__(self, db, gpu: str, graph_line):
+        """GRAPH_LINE(row) gives the graph of a row as one line of JSON; it is asked for graphs that are not loaded."""
+        self._db, self._graph_line = db, graph_line
+        self.rows = self._read(device_name(db, gpu))
+
+    def _read(self, gpu: str) -> list:
+        rows = self._db.run("SELECT g.name, g.model, " + ", ".join(f"p.{name}" for name in _PROFILE) +
+                            " FROM perfmodel.profile p JOIN perfmodel.graph g USING (graph_id) WHERE p.gpu = %s", gpu)
+        self._db.commit()           # measuring takes long, and no snapshot should be held meanwhile
+        names = ["graph", "model", *_PROFILE]
+        return [{name: "" if value is None else str(value) for name, value in zip(names, row)} for row in rows]
+
+    def append(self, row: dict) -> None:
+        """Insert a row, with its graph, and commit."""
+        insert_profile(self._db, self._graph_id(row), row)
+        self._db.commit()
+        self.rows.append({name: str(value) for name, value in row.items()})
+
+    def replace(self, row: dict) -> None:
+        """Put a row in the place of the one with the same key."""
+        graph_id = self._graph_id(row)
+        self._db.run("DELETE FROM perfmodel.profile WHERE graph_id = %s AND " + " AND ".join(f"{name} = %s" for name in _KEY),
+                     graph_id, *(row[name] for name in _KEY))
+        insert_profile(self._db, graph_id, row)
+        self._db.commit()
+        same = ["graph", *_KEY]
+        self.rows = [dict(row) if all(str(old[n]) == str(row[n]) for n in same) else old for old in self.rows]
+
+    def _graph_id(self, row: dict) -> int:
+        found = self._db.run("SELECT graph_id FROM perfmodel.graph WHERE name = %s", row["graph"])
+        return found[0][0] if found else load_graph(self._db, self._graph_line(row))
+
+
+def insert_profile(db, graph_id: int, row: dict) -> None:
+    """One row of perfmodel.profile from one of a profile CSV; empty fields are NULL."""
+    values = [row.get(name) if row.get(name) != "" else None for name in _PROFILE]
+    db.run(f"INSERT INTO perfmodel.profile (graph_id, {', '.join(_PROFILE)}) VALUES (%s{', %s' * len(_PROFILE)})",
+           graph_id, *values)
+
+
+# ---- import: files into the database ----
+
+def _open(path: str):
+    try:
+        return gzip.open(path, "rt", newline="") if path.endswith(".gz") else open(path, newline="")
+    except OSError as err:
+        raise DatabaseError(f"{path}: {err.strerror}") from err
+
+
+def import_graphs(db, lines: list, progress) -> int:
+    """Load graphs; how many were new."""
+    before = db.run("SELECT count(*) FROM perfmodel.graph")[0][0]
+    for line in lines:
+        load_graph(db, line)
+        progress.step(json.loads(line).get("name", "graph"))
+    return db.run("SELECT count(*) FROM perfmodel.graph")[0][0] - before
+
+
+def import_profiles(db, rows: list, progress) -> int:
+    """Insert rows of a profile CSV; those already there, to the last digit, are left out. How many were new."""
+    ids = dict(db.run("SELECT name, graph_id FROM perfmodel.graph"))
+    missing = sorted({row["graph"] for row in rows} - set(ids))
+    if missing:
+        raise DatabaseError(f"{len(missing)} graphs are not loaded, the first is '{missing[0]}'; "
+                            "import the file with the graphs before, or in the same command")
+    new = 0
+    for row in rows:
+        if not _present(db, ids[row["graph"]], row):
+            insert_profile(db, ids[row["graph"]], row)
+            new += 1
+        progress.step(f"{row['graph']} batch {row['batch']}")
+    return new
+
+
+def _present(db, graph_id: int, row: dict) -> bool:
+    return bool(db.run("SELECT FROM perfmodel.profile WHERE graph_id = %s AND gpu = perfmodel.gpu_name(%s) AND batch = %s"
+                       " AND dtype = %s AND layout = %s AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz",
+                       graph_id, row["gpu"], row["batch"], row["dtype"], row["layout"], row["step_ms"],
+                       row.get("measured_at") or None))
+
+
+def import_operators(db, rows: list, progress) -> int:
+    """Insert rows of a CSV of single operators; those already there are left out. How many were new."""
+    columns = list(rows[0])
+    new = 0
+    for row in rows:
+        if not _operator_present(db, row):
+            db.run(f"INSERT INTO perfmodel.op_profile ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})",
+                   *(row[name] if row[name] != "" else None for name in columns))
+            new += 1
+        progress.step(f"row {progress.done + 1}")
+    return new
+
+
+def _operator_present(db, row: dict) -> bool:
+    return bool(db.run("SELECT FROM perfmodel.op_profile WHERE gpu = perfmodel.gpu_name(%s) AND measured_at = %s::timestamptz"
+                       " AND source = %s AND operator = %s::jsonb AND batch = %s AND dtype = %s AND layout = %s",
+                       *(row[name] for name in ("gpu", "measured_at", "source", "operator", "batch", "dtype", "layout"))))
+
+
+def _read_file(path: str) -> tuple:
+    """(what to do with it, its lines or rows); the first characters tell what it is."""
+    with _open(path) as file:
+        text = file.read()
+    if not text.strip():
+        raise DatabaseError(f"{path} is empty")
+    if text.lstrip().startswith("{"):
+        return import_graphs, [line for line in text.splitlines() if line.strip()]
+    rows = list(csv.DictReader(io.StringIO(text)))
+    names = set(rows[0]) if rows else set()
+    if {"graph", "step_ms", "batch", "gpu"} <= names:
+        return import_profiles, rows
+    if {"operator", "forward_ms", "batch", "gpu"} <= names:
+        return import_operators, rows
+    raise DatabaseError(f"{path} is neither graphs (one JSON object a line) nor a CSV of profiles or operators")
+
+
+def add_import_arguments(parser) -> None:
+    """Command line of import."""
+    parser.add_argument("files", nargs="+", metavar="FILE",
+                        help="graphs (NDJSON), profiles (CSV), operators (CSV); any of them with .gz")
+    parser.add_argument("--db", default="", metavar="CONNINFO",
+                        help="which database (default: the PG* environment variables, as for psql)")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+
+
+def main(args) -> int:
+    """Entry of `python3 -m perfmodel_tools import`: each file is one transaction, graphs before what refers to them."""
+    from .progress import Progress
+    found = [(path, *_read_file(path)) for path in args.files]
+    found.sort(key=lambda item: item[1] is not import_graphs)
+    with connect(args.db) as db:
+        for path, action, items in found:
+            progress = Progress(len(items), args.quiet)
+            try:
+                new = action(db, items, progress)
+            except DatabaseError as err:
+                raise DatabaseError(f"{path}, entry {progress.done + 1}: {err}; nothing of this file was stored") from err
+            db.commit()
+            progress.note(f"{path}: {new} new, {len(items) - new} there already")
+    return 0
