@@ -39,12 +39,12 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
-	tables_gpu tables_graph tables_profile tables_predictor triggers \
+	tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	functions_graph functions_train functions_predict functions_evaluate functions_info functions_leaderboard \
 	dump privileges)
 DATA_built = sql/perfmodel--$(EXTVERSION).sql
 
-REGRESS = setup install gpu graph graph_errors profile options train predict explain \
+REGRESS = setup install gpu graph graph_errors profile op_profile options train predict explain \
 	evaluate leaderboard predictor cancel privileges hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_drop_and_predict iso_activate_and_predict

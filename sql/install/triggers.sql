@@ -16,6 +16,9 @@ COMMENT ON FUNCTION perfmodel.forget_cached() IS 'trigger: tells all sessions to
 CREATE TRIGGER profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
 COMMENT ON TRIGGER profile_gpu_by_name ON perfmodel.profile IS 'accepts aliases of devices';
+CREATE TRIGGER op_profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.op_profile
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
+COMMENT ON TRIGGER op_profile_gpu_by_name ON perfmodel.op_profile IS 'accepts aliases of devices';
 
 CREATE TRIGGER graph_immutable
     BEFORE UPDATE OF graph_id, model, family, nodes, params, unknown_ops, structure, loaded_at, doc ON perfmodel.graph

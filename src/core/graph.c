@@ -326,6 +326,8 @@ own_params(const pm_node *n)
 static bool
 has_grad(const pm_graph *g, const pm_node *n)
 {
+	if (n->attrs.requires_grad && n->n_inputs == 0)
+		return true;
 	if (!n->view && !pm_op_differentiable(n->op))
 		return false;
 	if (n->n_weights > 0)
@@ -419,7 +421,7 @@ fold_attrs(uint64_t h, const pm_attrs *a)
 	h = fold(h, (uint64_t) a->num_heads);
 	if (!isnan(a->alpha))
 		h = pm_hash(h, &a->alpha, sizeof(a->alpha));
-	return fold(h, (a->bidirectional ? 1u : 0u) | (a->tied >= 0 ? 2u : 0u));
+	return fold(h, (a->bidirectional ? 1u : 0u) | (a->tied >= 0 ? 2u : 0u) | (a->requires_grad ? 4u : 0u));
 }
 
 /* What a node is, its inputs aside.  Aliases of an operator hash alike. */

@@ -765,6 +765,8 @@ read_attr(reader *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_direction(r, &a->bidirectional);
 	if (strcmp(key, "bidirectional") == 0)
 		return read_bool(r, "attrs.bidirectional", &a->bidirectional);
+	if (strcmp(key, "requires_grad") == 0)
+		return read_bool(r, "attrs.requires_grad", &a->requires_grad);
 	return skip_value(r, 0);
 }
 

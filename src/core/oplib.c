@@ -394,6 +394,7 @@ static const struct op_alias
 	{"aten::uniform", "RandomUniform"},
 	{"aten::rand", "RandomUniform"},
 	{"aten::rand_like", "RandomUniform"},
+	{"aten::randn_like", "RandomNormal"},
 	{"aten::normal_", "RandomNormal"},
 	{"aten::randn", "RandomNormal"},
 	{"aten::bernoulli", "Bernoulli"},

@@ -229,13 +229,14 @@ pm_gpu_name(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)))->name));
 }
 
-/* ---------- trigger on profile ---------- */
+/* ---------- trigger on profile and op_profile ---------- */
 
-/* The name as the table writes it; like a violation of the foreign key when there is none. */
+/* The name as `table` is to write it; like a violation of its foreign key when there is none. */
 static const char *
-name_for_profile(const char *given)
+name_for_profile(const char *given, const char *table)
 {
 	const device *d = lookup(given);
+	const char *constraint = psprintf("%s_gpu_known", table);
 
 	if (d == NULL)
 	{
@@ -246,12 +247,12 @@ name_for_profile(const char *given)
 	if (d == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-				 errmsg("unknown GPU \"%s\" violates foreign key constraint \"profile_gpu_known\"", given),
+				 errmsg("unknown GPU \"%s\" violates foreign key constraint \"%s\"", given, constraint),
 				 errdetail("A measurement names a device of perfmodel.gpu, or an alias of one."),
 				 errhint("%s", device_hint(given)),
 				 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
-				 err_generic_string(PG_DIAG_TABLE_NAME, "profile"),
-				 err_generic_string(PG_DIAG_CONSTRAINT_NAME, "profile_gpu_known")));
+				 err_generic_string(PG_DIAG_TABLE_NAME, table),
+				 err_generic_string(PG_DIAG_CONSTRAINT_NAME, constraint)));
 	return d->sheet.name;
 }
 
@@ -277,7 +278,7 @@ pm_profile_gpu_by_name(PG_FUNCTION_ARGS)
 		return PointerGetDatum(row);
 	given = TextDatumGetCString(value);
 	pm_freshen();
-	name = name_for_profile(given);
+	name = name_for_profile(given, RelationGetRelationName(t->tg_relation));
 	if (strcmp(name, given) == 0)
 		return PointerGetDatum(row);
 	value = CStringGetTextDatum(name);

@@ -270,6 +270,27 @@ test_all_keys(void)
 	pm_arena_release(&a);
 }
 
+/* An operator by itself has a gradient when its input asks for one; the structure tells both apart. */
+static void
+test_requires_grad(void)
+{
+	pm_arena	a,
+				b;
+	pm_graph	wanted,
+				not_wanted;
+	pm_status	st;
+
+	CHECK(parse(DOC("{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0,'attrs':{'requires_grad':true}},"
+					"{'id':1,'op':'Relu','inputs':[0],'shape':[1,8],'batch_dim':0}"), &a, &wanted, &st) == PM_OK);
+	CHECK(parse(DOC(IN0 ",{'id':1,'op':'Relu','inputs':[0],'shape':[1,8],'batch_dim':0}"), &b, &not_wanted, &st) == PM_OK);
+	CHECK(pm_graph_finish(&wanted, &a, &st) == PM_OK && pm_graph_finish(&not_wanted, &b, &st) == PM_OK);
+	CHECK(wanted.nodes[0].grad && wanted.nodes[1].grad);
+	CHECK(!not_wanted.nodes[0].grad && !not_wanted.nodes[1].grad);
+	CHECK(wanted.structure != not_wanted.structure);
+	pm_arena_release(&a);
+	pm_arena_release(&b);
+}
+
 /* Where the attributes of a node lie in the text, for storing them. */
 static void
 test_attrs_range(void)
@@ -977,6 +998,7 @@ main(void)
 	test_helpful_parts();
 	test_all_keys();
 	test_attrs_range();
+	test_requires_grad();
 	test_prefixes();
 	test_depth_limit();
 	test_big_chain();

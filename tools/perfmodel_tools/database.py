@@ -1,11 +1,9 @@
 """Graphs and measurements into a database that has perfmodel. Needs psycopg2 and nothing of PyTorch."""
 
 import csv
-import datetime
 import gzip
 import io
 import json
-import sys
 
 
 class DatabaseError(Exception):
@@ -58,14 +56,6 @@ class _Connection:
             with self._db.cursor() as cursor:
                 cursor.execute(sql, values)
                 return cursor.fetchall() if cursor.description else []
-        except self._driver.Error as err:
-            self._db.rollback()
-            raise DatabaseError(readable(err)) from err
-
-    def copy(self, sql: str, file) -> None:
-        try:
-            with self._db.cursor() as cursor:
-                cursor.copy_expert(sql, file)
         except self._driver.Error as err:
             self._db.rollback()
             raise DatabaseError(readable(err)) from err
@@ -137,6 +127,28 @@ class Profiles:
         return found[0][0] if found else load_graph(self._db, self._graph_line(row))
 
 
+class Operators:
+    """Rows of perfmodel.op_profile of one device, seen as the profiler of operators sees its CSV file."""
+
+    def __init__(self, db, gpu: str, columns: list):
+        self._db, self._columns = db, columns
+        self.rows = [{"source": source or ""} for source, in
+                     db.run("SELECT source FROM perfmodel.op_profile WHERE gpu = %s", gpu)]
+        db.commit()
+
+    def append(self, row: dict) -> None:
+        """Insert a row and commit."""
+        insert_operator(self._db, self._columns, row)
+        self._db.commit()
+        self.rows.append({name: str(value) for name, value in row.items()})
+
+
+def insert_operator(db, columns: list, row: dict) -> None:
+    """One row of perfmodel.op_profile; empty fields are NULL."""
+    db.run(f"INSERT INTO perfmodel.op_profile ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})",
+           *(row[name] if row[name] != "" else None for name in columns))
+
+
 def insert_profile(db, graph_id: int, row: dict) -> None:
     """One row of perfmodel.profile from one of a profile CSV; empty fields are NULL."""
     values = [row.get(name) if row.get(name) != "" else None for name in _PROFILE]
@@ -191,8 +203,7 @@ def import_operators(db, rows: list, progress) -> int:
     new = 0
     for row in rows:
         if not _operator_present(db, row):
-            db.run(f"INSERT INTO perfmodel.op_profile ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})",
-                   *(row[name] if row[name] != "" else None for name in columns))
+            insert_operator(db, columns, row)
             new += 1
         progress.step(f"row {progress.done + 1}")
     return new

@@ -65,10 +65,10 @@ class Trainer:
 
     def __init__(self, module, device, dtype: str, layout: str):
         self.device, self.dtype, self.layout = device, dtype, layout
-        _set_precision(device, dtype)
+        set_precision(device, dtype)
         self.module = module.to(device.torch_device).train()
         if dtype in ("bf16", "fp16"):
-            self.module = self.module.to(_torch_dtype(dtype))
+            self.module = self.module.to(torch_dtype(dtype))
         if layout == "nhwc":
             self.module = self.module.to(memory_format=torch.channels_last)
         # The learning rate is small so that weights stay finite on random data; it costs the same.
@@ -84,7 +84,7 @@ class Trainer:
         if not isinstance(inputs, torch.Tensor):
             return inputs
         if inputs.is_floating_point() and self.dtype in ("bf16", "fp16"):
-            inputs = inputs.to(_torch_dtype(self.dtype))
+            inputs = inputs.to(torch_dtype(self.dtype))
         if self.layout == "nhwc" and inputs.dim() == 4:
             inputs = inputs.contiguous(memory_format=torch.channels_last)
         return inputs
@@ -93,7 +93,7 @@ class Trainer:
         """One training step; marks begin, end of forward, end of backward, end."""
         watch.mark()
         self.optimizer.zero_grad(set_to_none=True)
-        with self._autocast():
+        with autocast(self.device, self.dtype):
             loss = _loss(call(self.module, inputs))
         watch.mark()
         (self.scaler.scale(loss) if self.scaler else loss).backward()
@@ -105,11 +105,13 @@ class Trainer:
             self.optimizer.step()
         watch.mark()
 
-    def _autocast(self):
-        if self.dtype != "amp":
-            return contextlib.nullcontext()
-        low = torch.float16 if self.device.kind == "cuda" else torch.bfloat16
-        return torch.autocast(self.device.kind, dtype=low)
+
+def autocast(device, dtype: str):
+    """Mixed precision where the number format asks for it."""
+    if dtype != "amp":
+        return contextlib.nullcontext()
+    low = torch.float16 if device.kind == "cuda" else torch.bfloat16
+    return torch.autocast(device.kind, dtype=low)
 
 
 def _grad_scaler():
@@ -118,14 +120,16 @@ def _grad_scaler():
     return scaler("cuda") if scaler else torch.cuda.amp.GradScaler()
 
 
-def _set_precision(device, dtype: str) -> None:
+def set_precision(device, dtype: str) -> None:
+    """Whether matrix products may round to TF32."""
     if device.kind == "cuda":
         # 'fp32' means full precision; recent cards would use tf32 in convolutions without being asked.
         torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
         torch.backends.cudnn.allow_tf32 = dtype in ("tf32", "amp")
 
 
-def _torch_dtype(dtype: str):
+def torch_dtype(dtype: str):
+    """The type of weights in a 16-bit number format."""
     return {"bf16": torch.bfloat16, "fp16": torch.float16}[dtype]
 
 

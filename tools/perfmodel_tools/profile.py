@@ -6,7 +6,6 @@ import csv
 import dataclasses
 import datetime
 import itertools
-import os
 import random
 import statistics
 import time
@@ -18,6 +17,7 @@ from .device import open_device
 from .export import MODEL_HELP, export_graph, to_line
 from .measure import Limits, Skip, Trainer, measure
 from .progress import Progress
+from .table import CsvTable
 
 COLUMNS = ("graph,model,gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,"
            "forward_ms,backward_ms,update_ms,peak_memory_mb,spread,steps,measured_at,source").split(",")
@@ -41,57 +41,20 @@ class Task:
         return (self.name, self.size, self.dtype, self.layout)
 
 
-class Table:
-    """The CSV file: what is in it already, and how rows are added."""
+class Table(CsvTable):
+    """The CSV file of profiles."""
 
     def __init__(self, path: str):
-        self.path = path
-        self.rows = []
-        if os.path.exists(path):
-            self._cut_half_line()
-            self._read()
-        if not os.path.exists(path) or os.path.getsize(path) == 0:
-            with open(path, "w", newline="") as file:
-                csv.writer(file, lineterminator="\n").writerow(COLUMNS)
-
-    def _cut_half_line(self) -> None:
-        """A run that was killed may have left part of a line: drop it, it will be measured again."""
-        with open(self.path, "rb+") as file:
-            data = file.read()
-            if data and not data.endswith(b"\n"):
-                file.truncate(data.rfind(b"\n") + 1)
-
-    def _read(self) -> None:
-        with open(self.path, newline="") as file:
-            reader = csv.DictReader(file)
-            if reader.fieldnames is not None and reader.fieldnames != COLUMNS:
-                raise SystemExit(f"{self.path} has other columns than this version writes")
-            self.rows = list(reader)
+        super().__init__(path, COLUMNS)
 
     @staticmethod
     def key(row: dict) -> tuple:
         return tuple(str(row[name]) for name in KEY)
 
-    def keys(self) -> set:
-        return {self.key(row) for row in self.rows}
-
-    def append(self, row: dict) -> None:
-        """Add a row and make sure that it is on disk before the next one is measured."""
-        with open(self.path, "a", newline="") as file:
-            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
-            file.flush()
-            os.fsync(file.fileno())
-        self.rows.append({name: str(value) for name, value in row.items()})
-
     def replace(self, row: dict) -> None:
-        """Put a row in the place of the one with the same key; the file is swapped in one move."""
+        """Put a row in the place of the one with the same key."""
         key = self.key(row)
-        self.rows = [row if self.key(old) == key else old for old in self.rows]
-        with open(self.path + ".new", "w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self.rows)
-        os.replace(self.path + ".new", self.path)
+        self.rewrite([row if self.key(old) == key else old for old in self.rows])
 
 
 class Passes:

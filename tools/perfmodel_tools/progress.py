@@ -14,6 +14,7 @@ class Progress:
         self._tty = sys.stderr.isatty()
 
     def step(self, text: str, count: int = 1) -> None:
+        """COUNT more entries are done; TEXT says what."""
         self.done += count
         if self.quiet:
             return

@@ -1,0 +1,50 @@
+-- Measurements of single operators. The operator is a document of its own, in
+-- the row: a perfmodel-graph/1 with one node besides the inputs. It says what a
+-- node of a network says (type, attributes, shapes, weights), and whatever
+-- reads graphs reads it. In perfmodel.graph such documents would bury the
+-- networks under thousands of names nobody asks for.
+
+CREATE FUNCTION perfmodel.operator_name(operator jsonb) RETURNS text
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
+    AS 'MODULE_PATHNAME', 'pm_operator_name';
+COMMENT ON FUNCTION perfmodel.operator_name(jsonb) IS 'type of the only operator of a perfmodel-graph/1 document; an error when the document is not valid, has not exactly one node besides Input, or the catalogue does not know its type';
+
+CREATE TABLE perfmodel.op_profile (
+    op_profile_id bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT op_profile_pkey PRIMARY KEY,
+    operator      jsonb       NOT NULL,
+    op            text        NOT NULL GENERATED ALWAYS AS (perfmodel.operator_name(operator)) STORED,
+    gpu           text        NOT NULL CONSTRAINT op_profile_gpu_known
+                              REFERENCES perfmodel.gpu (name) ON UPDATE CASCADE,
+    batch         integer     NOT NULL CONSTRAINT op_profile_batch_positive CHECK (batch > 0),
+    dtype         text        NOT NULL DEFAULT 'fp32'
+                              CONSTRAINT op_profile_dtype_known CHECK (dtype IN ('fp32', 'tf32', 'amp', 'bf16', 'fp16')),
+    layout        text        NOT NULL DEFAULT 'nchw'
+                              CONSTRAINT op_profile_layout_known CHECK (layout IN ('nchw', 'nhwc')),
+    framework     text,
+    forward_ms    float8      NOT NULL CONSTRAINT op_profile_forward_ms_positive_finite
+                              CHECK (forward_ms > 0 AND forward_ms < 'Infinity'),
+    backward_ms   float8      CONSTRAINT op_profile_backward_ms_positive_finite
+                              CHECK (backward_ms > 0 AND backward_ms < 'Infinity'),
+    spread        float8      CONSTRAINT op_profile_spread_not_negative_finite
+                              CHECK (spread >= 0 AND spread < 'Infinity'),
+    measured_at   timestamptz,
+    source        text
+);
+CREATE INDEX op_profile_gpu_op_idx ON perfmodel.op_profile (gpu, op);
+
+COMMENT ON TABLE perfmodel.op_profile IS 'measured times of single operators; takes INSERT and COPY';
+COMMENT ON COLUMN perfmodel.op_profile.op_profile_id IS 'identifies the measurement';
+COMMENT ON COLUMN perfmodel.op_profile.operator IS 'the operator: a perfmodel-graph/1 document with one node besides its inputs, shapes at batch 1';
+COMMENT ON COLUMN perfmodel.op_profile.op IS 'type of the operator as its document writes it';
+COMMENT ON COLUMN perfmodel.op_profile.gpu IS 'device it ran on; an alias is turned into the name of the device';
+COMMENT ON COLUMN perfmodel.op_profile.batch IS 'samples in the inputs';
+COMMENT ON COLUMN perfmodel.op_profile.dtype IS 'number format: fp32, tf32, amp (fp16 with fp32 where it matters), bf16, fp16';
+COMMENT ON COLUMN perfmodel.op_profile.layout IS 'memory layout of activations: nchw or nhwc';
+COMMENT ON COLUMN perfmodel.op_profile.framework IS 'framework and version, such as pytorch 2.1';
+COMMENT ON COLUMN perfmodel.op_profile.forward_ms IS 'milliseconds of one forward call';
+COMMENT ON COLUMN perfmodel.op_profile.backward_ms IS 'milliseconds of its backward pass: gradients of all inputs and weights that have one; NULL when it has none or was not measured';
+COMMENT ON COLUMN perfmodel.op_profile.spread IS 'width of the middle half of the timed calls, forward and backward together, over their median';
+COMMENT ON COLUMN perfmodel.op_profile.measured_at IS 'when it was measured';
+COMMENT ON COLUMN perfmodel.op_profile.source IS 'who or what measured it';
+COMMENT ON CONSTRAINT op_profile_gpu_known ON perfmodel.op_profile IS 'the device has a data sheet in perfmodel.gpu';
+COMMENT ON INDEX perfmodel.op_profile_gpu_op_idx IS 'measurements of a type of operator on a device';

@@ -1,0 +1,49 @@
+"""A CSV file that grows row by row and survives being interrupted."""
+
+import csv
+import os
+
+
+class CsvTable:
+    """What is in the file already, and how rows are added."""
+
+    def __init__(self, path: str, columns: list):
+        self.path, self.columns = path, columns
+        self.rows = []
+        if os.path.exists(path):
+            self._cut_half_line()
+            self._read()
+        if not os.path.exists(path) or os.path.getsize(path) == 0:
+            with open(path, "w", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerow(columns)
+
+    def _cut_half_line(self) -> None:
+        """A run that was killed may have left part of a line: drop it, it will be measured again."""
+        with open(self.path, "rb+") as file:
+            data = file.read()
+            if data and not data.endswith(b"\n"):
+                file.truncate(data.rfind(b"\n") + 1)
+
+    def _read(self) -> None:
+        with open(self.path, newline="") as file:
+            reader = csv.DictReader(file)
+            if reader.fieldnames is not None and reader.fieldnames != self.columns:
+                raise SystemExit(f"{self.path} has other columns than this version writes")
+            self.rows = list(reader)
+
+    def append(self, row: dict) -> None:
+        """Add a row and make sure that it is on disk before the next one is measured."""
+        with open(self.path, "a", newline="") as file:
+            csv.DictWriter(file, self.columns, lineterminator="\n").writerow(row)
+            file.flush()
+            os.fsync(file.fileno())
+        self.rows.append({name: str(value) for name, value in row.items()})
+
+    def rewrite(self, rows: list) -> None:
+        """Replace all rows; the file is swapped in one move."""
+        self.rows = [{name: str(value) for name, value in row.items()} for row in rows]
+        with open(self.path + ".new", "w", newline="") as file:
+            writer = csv.DictWriter(file, self.columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+        os.replace(self.path + ".new", self.path)
