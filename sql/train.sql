@@ -61,3 +61,22 @@ SELECT count(*) FROM perfmodel.training_run WHERE predictor = 'gone';
 BEGIN READ ONLY;
 SELECT perfmodel.train('x', 'linear');
 ROLLBACK;
+
+-- training takes the operators along that were measured alone on its devices, unless told not to
+INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms, backward_ms)
+SELECT helper.operator('Relu'), 'T4', b, 0.001 * b, 0.002 * b FROM generate_series(1, 64) AS b;
+INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) VALUES (helper.operator('Relu'), 'T4', 1, 0.01);
+\set quick_options '{"epochs":2,"d_model":16,"d_operator":8,"calibration_folds":0}'
+\set quick_without '{"epochs":2,"d_model":16,"d_operator":8,"calibration_folds":0,"operator_weight":0}'
+SELECT perfmodel.train('with', options => :'quick_options') > 0 AND perfmodel.train('without', options => :'quick_without') > 0 AS trained;
+-- not one whose backward pass has work and no time
+UPDATE perfmodel.op_profile SET forward_ms = 1 WHERE backward_ms IS NULL;
+SELECT perfmodel.train('same', options => :'quick_options') > 0 AS trained;
+UPDATE perfmodel.op_profile SET forward_ms = forward_ms * 2;
+SELECT perfmodel.train('other', options => :'quick_options') > 0 AND perfmodel.train('still without', options => :'quick_without') > 0 AS trained;
+SELECT p.name, p.profiles_hash = o.profiles_hash AS same_hash, w.data = v.data AS same_bytes
+FROM perfmodel.predictor p JOIN perfmodel.predictor_weights w USING (predictor_id),
+     perfmodel.predictor o JOIN perfmodel.predictor_weights v USING (predictor_id)
+WHERE (o.name, p.name) IN (('with', 'same'), ('with', 'other'), ('with', 'without'), ('without', 'still without')) ORDER BY p.name;
+SELECT count(perfmodel.drop_predictor(name)) FROM unnest('{with,without,same,other,still without}'::text[]) AS name;
+DELETE FROM perfmodel.op_profile;

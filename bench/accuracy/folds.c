@@ -33,7 +33,7 @@ numbered(pm_arena *a, int i)
 static void
 cut_by_library(int split, int n_folds, uint64_t seed, const rows *r, pm_arena *a, folds *f)
 {
-	pm_dataset	tested = {0, PM_NEW(a, pm_sample, r->set.n)};
+	pm_dataset	tested = {.samples = PM_NEW(a, pm_sample, r->set.n)};
 	int		   *fold = PM_NEW(a, int, r->set.n);
 	pm_status	st;
 	int			n = 0;

@@ -246,6 +246,7 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_are
 		name_row(c->frameworks, c->n_frameworks, q->framework);
 	in->gpu = name_row(c->gpus, c->n_gpus, q->gpu->name);
 	in->total_roofline_us = t->total_roofline_us;
+	in->alone = q->alone;
 	in->clamped = clamps / (double) (n * (PM_N_SLOTS + PM_N_LOADS) + PM_N_JOB);
 	return PM_OK;
 }
@@ -380,5 +381,7 @@ pm_inputs_memory(const pm_dataset *d)
 
 	for (int i = 0; i < d->n; i++)
 		bytes += 4096 + per_token * d->samples[i].skeleton->n + sizeof(double) * d->samples[i].skeleton->dag.n;
+	for (int i = 0; i < d->n_operators; i++)
+		bytes += 4096 + per_token * d->operators[i].skeleton->n;
 	return bytes;
 }

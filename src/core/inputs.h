@@ -59,6 +59,7 @@ typedef struct pm_input
 	int			gpu;			/* vocabulary row */
 	double		total_roofline_us;	/* all copies */
 	double		total_device_us;	/* compute + memory, all copies */
+	bool		alone;			/* as in pm_query */
 	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */
 } pm_input;
 

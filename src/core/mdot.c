@@ -33,6 +33,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"networks that are averaged; they differ in their random numbers"},
 	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
 	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
+	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
+	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
 	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
 	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
 	"stop after this many epochs without a better validation error and keep the best; 0: keep the last"},

@@ -24,6 +24,13 @@ schedule(const pm_options *o, uint64_t seed, int threads)
 	};
 }
 
+/* Single operators have a time of their own in the additive head only. */
+static int
+operators_used(const pm_options *o, const pm_dataset *d)
+{
+	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE && o->value[OPT_OPERATORS] > 0 ? d->n_operators : 0;
+}
+
 /* Workspace of the largest shard that a shuffle can produce: its longest graphs together. */
 static int
 by_size(const void *a, const void *b)
@@ -43,6 +50,7 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	/* Vocabularies are not known yet: these sizes are generous. */
 	pm_mdot_config c = pm_mdot_configure(o, 128, 16, 16);
 	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
+	int			rows = d->n + operators_used(o, d);
 	int			top[256] = {0};
 	double		members = o->value[OPT_MEMBERS];
 	pm_mdot_net net;
@@ -65,9 +73,9 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	}
 	pm_mdot_net_init(&net, &c);
 	return base.kind->memory(&base.options, d, threads) +
-		pm_arena_memory(2 * pm_inputs_memory(d) + 64.0 * d->n +
+		pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * sizeof(pm_sample)) * rows +
 						(double) net.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
-						pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), d->n, threads));
+						pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), rows, threads));
 }
 
 /* ---- what all networks share ---- */
@@ -75,13 +83,14 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 typedef struct fit
 {
 	pm_mdot    *m;
-	const pm_dataset *d;
+	const pm_dataset *d;		/* what fit was given */
+	pm_dataset	all;			/* its rows, and behind them the single operators that train along */
 	const pm_options *options;
 	int			threads;
-	pm_input   *inputs;			/* [d->n] */
-	double	   *step_ms;		/* [d->n] */
+	pm_input   *inputs;			/* [all.n] */
+	double	   *step_ms;		/* [all.n] */
 	double	   *weight;
-	int		   *tokens;			/* [d->n] longest first */
+	int		   *tokens;			/* [all.n] longest first */
 	int		   *train;			/* [n_train] rows to learn from */
 	int		   *valid;			/* [n_valid] rows held out */
 	int			n_train;
@@ -93,14 +102,51 @@ typedef struct fit
 } fit;
 
 static pm_code
+join_operators(fit *f, pm_arena *a, pm_status *st)
+{
+	const pm_dataset *d = f->d;
+	int			extra = operators_used(f->options, d);
+
+	f->all = (pm_dataset) {.n = d->n + extra, .samples = PM_NEW(a, pm_sample, d->n + extra)};
+	if (!f->all.samples)
+		return pm_no_memory(st, a);
+	memcpy(f->all.samples, d->samples, d->n * sizeof(pm_sample));
+	for (int i = 0; i < extra; i++)
+	{
+		f->all.samples[d->n + i] = d->operators[i];
+		f->all.samples[d->n + i].weight *= f->options->value[OPT_OPERATORS];
+	}
+	return PM_OK;
+}
+
+/*
+ * An operator alone gets the position of some operator in a step, or the
+ * network would tell the two apart by it and learn nothing of one from the other.
+ */
+static pm_code
+borrow_position(const fit *f, pm_input *in, pm_rng *rng, pm_arena *a, pm_status *st)
+{
+	const pm_skeleton *donor = f->d->samples[(int) (pm_rng_uniform(rng) * f->d->n)].skeleton;
+	pm_skeleton *borrowed = PM_NEW(a, pm_skeleton, 1);
+
+	if (!borrowed)
+		return pm_no_memory(st, a);
+	*borrowed = *in->skeleton;
+	borrowed->position = donor->position + (size_t) (pm_rng_uniform(rng) * donor->n) * PM_POSITION_DIM;
+	in->skeleton = borrowed;
+	return PM_OK;
+}
+
+static pm_code
 encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 {
-	pm_query	query = pm_mdot_feature_query(f->options, &f->d->samples[i].query);
+	const pm_sample *s = &f->all.samples[i];
+	pm_query	query = pm_mdot_feature_query(f->options, &s->query);
 	pm_tokens	work;
 	pm_code		rc;
 
 	if ((rc = pm_codec_encode(&f->m->codec, features, &query, a, &f->inputs[i], st)) != PM_OK ||
-		(rc = pm_tokens_build(f->d->samples[i].skeleton, &f->d->samples[i].query, a, &work, st)) != PM_OK)
+		(rc = pm_tokens_build(s->skeleton, &s->query, a, &work, st)) != PM_OK)
 		return rc;
 	pm_input_rework(&f->inputs[i], &work);
 	return PM_OK;
@@ -108,27 +154,31 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 
 /* Tokens at the feature batch, vocabularies and normalisation over all rows, inputs. */
 static pm_code
-prepare_inputs(fit *f, pm_arena *a, pm_status *st)
+prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
-	pm_dataset	at_features = {f->d->n, PM_NEW(a, pm_sample, f->d->n)};
+	int			n = f->all.n;
+	pm_dataset	at_features = {.n = n, .samples = PM_NEW(a, pm_sample, n)};
 	pm_tokens  *tokens;
+	pm_rng		rng;
 	pm_code		rc;
 
 	if (!at_features.samples)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < f->d->n; i++)
+	for (int i = 0; i < n; i++)
 	{
-		at_features.samples[i] = f->d->samples[i];
-		at_features.samples[i].query = pm_mdot_feature_query(f->options, &f->d->samples[i].query);
+		at_features.samples[i] = f->all.samples[i];
+		at_features.samples[i].query = pm_mdot_feature_query(f->options, &f->all.samples[i].query);
 	}
 	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
 		(rc = pm_codec_fit(&f->m->codec, &at_features, tokens, a, st)) != PM_OK)
 		return rc;
-	f->inputs = PM_NEW(a, pm_input, f->d->n);
+	f->inputs = PM_NEW(a, pm_input, n);
 	if (!f->inputs)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < f->d->n && rc == PM_OK; i++)
-		rc = encode_row(f, i, &tokens[i], a, st);
+	pm_rng_seed(&rng, seed);
+	for (int i = 0; i < n && rc == PM_OK; i++)
+		if ((rc = encode_row(f, i, &tokens[i], a, st)) == PM_OK && i >= f->d->n)
+			rc = borrow_position(f, &f->inputs[i], &rng, a, st);
 	return rc;
 }
 
@@ -174,7 +224,8 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 static pm_code
 prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
-	int			n = f->d->n;
+	int			n = f->all.n;
+	pm_code		rc;
 
 	f->step_ms = PM_NEW(a, double, n);
 	f->weight = PM_NEW(a, double, n);
@@ -185,12 +236,15 @@ prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 	{
-		f->step_ms[i] = f->d->samples[i].step_ms;
-		f->weight[i] = f->d->samples[i].weight;
-		f->tokens[i] = f->d->samples[i].skeleton->n;
+		f->step_ms[i] = f->all.samples[i].step_ms;
+		f->weight[i] = f->all.samples[i].weight;
+		f->tokens[i] = f->all.samples[i].skeleton->n;
 	}
 	qsort(f->tokens, n, sizeof(int), by_size);
-	return pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
+	rc = pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
+	for (int i = f->d->n; i < n; i++)
+		f->train[f->n_train++] = i;
+	return rc;
 }
 
 /* ---- one network ---- */
@@ -231,7 +285,7 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	pm_rng		rng;
 	pm_code		rc;
 
-	net.workspace_bytes = largest_workspace(&m->net, f->tokens, f->d->n, net.max_samples);
+	net.workspace_bytes = largest_workspace(&m->net, f->tokens, f->all.n, net.max_samples);
 	pm_rng_seed(&rng, seed);
 	pm_mdot_net_weights(&m->net, m->w[member], &rng);
 	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;
@@ -305,7 +359,8 @@ prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	pm_code		rc;
 
 	m->members = (int) f->options->value[OPT_MEMBERS];
-	if ((rc = prepare_inputs(f, a, st)) != PM_OK || (rc = prepare_rows(f, seed, a, st)) != PM_OK)
+	if ((rc = join_operators(f, a, st)) != PM_OK || (rc = prepare_inputs(f, seed, a, st)) != PM_OK ||
+		(rc = prepare_rows(f, seed, a, st)) != PM_OK)
 		return rc;
 	c = pm_mdot_configure(f->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
 	pm_mdot_net_init(&m->net, &c);
@@ -329,6 +384,8 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		(rc = train_members(&f, seed, a, report, st)) != PM_OK ||
 		(rc = fit_base(&f, seed, a, st)) != PM_OK)
 		return rc;
+	if (f.all.n > d->n)
+		report->train_mape = NAN;	/* it is of operators too */
 	p->impl = f.m;
 	report->seconds = pm_now() - started;
 	return PM_OK;

@@ -277,15 +277,16 @@ rest_forward(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t)
 }
 
 static void
-rest_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+rest_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
 {
+	const pm_mdot_net *net = data->net;
 	int			d = net->c.d;
 	int			hidden = net->c.hidden;
 	perceptron	p = rest_perceptron(net, t);
 	pm_real    *dz0 = t->small + (size_t) t->n * hidden;
 
 	for (int i = 0; i < t->n; i++)
-		t->rest_slope[i] *= dsum[i];
+		t->rest_slope[i] *= data->inputs[index[i]].alone ? 0 : dsum[i];
 	perceptron_back(dz0, grad, &p, w, t->rest_slope, t->n, hidden, t->small);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
@@ -311,7 +312,7 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	{
 		const pm_input *in = &data->inputs[index[i]];
 
-		t->sum_us[i] = t->rest_us[i];
+		t->sum_us[i] = in->alone ? 0 : t->rest_us[i];
 		for (int m = 0; m < in->n; m++, op++)
 		{
 			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * width, t, op);
@@ -402,7 +403,7 @@ pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w,
 		pooled_back(data, index, w, grad, dc, t);
 	if (additive)
 	{
-		rest_back(net, w, grad, dsum, t);
+		rest_back(data, index, w, grad, dsum, t);
 		tokens_back(data, index, w, grad, dsum, t);
 	}
 }

@@ -212,6 +212,10 @@ check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
 		if (!(d->samples[i].step_ms > 0) || !isfinite(d->samples[i].step_ms))
 			return pm_fail(st, PM_ERR_DATA, "profile %lld has a step_ms that is not positive and finite",
 						   (long long) d->samples[i].id);
+	for (int i = 0; i < d->n_operators; i++)
+		if (!(d->operators[i].step_ms > 0) || !isfinite(d->operators[i].step_ms))
+			return pm_fail(st, PM_ERR_DATA, "operator profile %lld has times that are not positive and finite",
+						   (long long) d->operators[i].id);
 	return PM_OK;
 }
 
@@ -284,7 +288,7 @@ stage(staged *s, const pm_hooks *outer, int fold, int folds)
 static pm_code
 without_fold(const pm_dataset *d, const int *fold_of, int fold, int least, pm_arena *a, pm_dataset *part, pm_status *st)
 {
-	*part = (pm_dataset) {.samples = PM_NEW(a, pm_sample, d->n)};
+	*part = (pm_dataset) {.samples = PM_NEW(a, pm_sample, d->n), .n_operators = d->n_operators, .operators = d->operators};
 	if (!part->samples)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n; i++)

@@ -30,6 +30,8 @@ typedef struct pm_dataset
 {
 	int			n;
 	pm_sample  *samples;
+	int			n_operators;	/* single operators, for kinds that can learn from them: graphs of one node, */
+	pm_sample  *operators;		/* query.alone, step_ms of forward and backward pass; never predicted or tested */
 } pm_dataset;
 
 /* ---- options ---- */

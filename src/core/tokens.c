@@ -560,6 +560,8 @@ fill_token(pm_tokens *t, int i, const pm_query *q)
 	roofline	r;
 
 	pm_node_work(g, node, q->batch, q->dtype, q->optimizer, &w);
+	if (q->alone)
+		w.flops_update = w.bytes_update = 0;
 	pm_node_geometry(g, node, q->batch, &geo);
 	compute_roofline(&w, q, &r);
 	t->type[i] = pm_type_id(g->nodes[node].op, geo.conv);

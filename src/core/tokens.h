@@ -38,6 +38,7 @@ typedef struct pm_query
 	pm_layout	layout;
 	pm_optimizer optimizer;
 	const char *framework;
+	bool		alone;			/* an operator measured by itself: forward and backward, no update and no step around it */
 } pm_query;
 
 /* Peak rate in FLOP/s that a matrix product (or anything else) of this dtype can reach. */

@@ -265,7 +265,8 @@ static pm_dataset
 training_part(const cv *c, int fold)
 {
 	const pm_dataset *all = &c->o.rows->set;
-	pm_dataset	part = {0, palloc(sizeof(pm_sample) * all->n)};
+	pm_dataset	part = {.samples = palloc(sizeof(pm_sample) * all->n), .n_operators = all->n_operators,
+		.operators = all->operators};
 
 	for (int i = 0; i < all->n; i++)
 		if (c->o.fold[i] != fold)
@@ -332,6 +333,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
 	cv			c = {0};
+	pm_rows    *rows;
 	int			split;
 
 	pm_rows_begin(fcinfo, &out);
@@ -348,8 +350,9 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	pm_options_from_jsonb(c.kind, PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &c.options);
 	c.threads = pm_threads_allowed();
 	pm_freshen();
-	c.o = make_outcome(pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1),
-									pm_predictor_merges(c.kind, &c.options)));
+	rows = pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), pm_predictor_merges(c.kind, &c.options));
+	pm_rows_add_operators(rows, c.kind, &c.options);
+	c.o = make_outcome(rows);
 	assign_folds(&c, split, PG_GETARG_INT32(2));
 	for (int fold = 0; fold < c.n_folds; fold++)
 		run_fold(&c, fold);

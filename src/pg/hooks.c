@@ -83,7 +83,7 @@ notice_due(pm_run_hooks *h, const pm_progress *p)
 	int			every = Max(1, (p->folds + 1) * p->epochs / NOTICES_PER_RUN);
 	double		since = pm_now() - h->last_notice;
 
-	return (p->fold == 0 && (p->epoch == 1 || p->epoch == p->epochs)) || since >= NOTICE_SECONDS || p->epoch % every == 0;
+	return (p->epoch == 1 && p->fold <= 1) || (p->epoch == p->epochs && p->fold == 0) || since >= NOTICE_SECONDS || p->epoch % every == 0;
 }
 
 static void

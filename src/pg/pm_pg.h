@@ -195,6 +195,15 @@ typedef struct pm_rows
  */
 extern pm_rows *pm_rows_load(ArrayType *ids, bool merged);
 
+/* ---- op_dataset.c ---- */
+
+/*
+ * Add the single operators measured on the devices of rows, into the current
+ * context, when the kind learns from them with these options.  Left out are
+ * operators whose backward pass has work and no time.
+ */
+extern void pm_rows_add_operators(pm_rows *rows, const pm_kind *kind, const pm_options *o);
+
 /* ---- hooks.c ---- */
 
 typedef struct pm_run_hooks

@@ -87,14 +87,15 @@ check_rights(void)
 }
 
 static pm_rows *
-load_rows(ArrayType *ids, bool merged, MemoryContext *cxt)
+load_rows(ArrayType *ids, const pm_kind *kind, const pm_options *o, MemoryContext *cxt)
 {
 	MemoryContext old;
 	pm_rows    *rows;
 
 	*cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel rows", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(*cxt);
-	rows = pm_rows_load(ids, merged);
+	rows = pm_rows_load(ids, pm_predictor_merges(kind, o));
+	pm_rows_add_operators(rows, kind, o);
 	MemoryContextSwitchTo(old);
 	return rows;
 }
@@ -162,7 +163,7 @@ pm_train_sql(PG_FUNCTION_ARGS)
 	pm_freshen();
 	t.threads = pm_threads_allowed();
 	t.seed = pm_option_seed(p.kind, &p.options);
-	t.rows = load_rows(array_arg(fcinfo, 2), pm_predictor_merges(p.kind, &p.options), &rows_cxt);
+	t.rows = load_rows(array_arg(fcinfo, 2), p.kind, &p.options, &rows_cxt);
 	t.memory_bytes = pm_check_memory(p.kind, &p.options, &t.rows->set, t.threads);
 	fit(&t, &p, &report);
 	t.predictor = &p;
@@ -186,7 +187,7 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 
 	pm_options_from_jsonb(kind, jsonb_arg(fcinfo, 2), &options);
 	pm_freshen();
-	rows = load_rows(array_arg(fcinfo, 1), pm_predictor_merges(kind, &options), &rows_cxt);
+	rows = load_rows(array_arg(fcinfo, 1), kind, &options, &rows_cxt);
 	values[0] = Int32GetDatum(rows->set.n);
 	values[1] = Int32GetDatum(rows->n_graphs);
 	values[2] = Int32GetDatum(threads);

@@ -343,6 +343,80 @@ test_progress(void)
 	CHECK_EQ(report.valid_n, d.n);
 }
 
+/* An operator by itself, that takes `factor` times what the roofline says. */
+static pm_sample
+operator_alone(const char *op, int channels, int side, int64_t batch, double factor)
+{
+	graph_text	t;
+	const pm_graph *g;
+	pm_tokens	tokens;
+	pm_sample	s;
+
+	text_start(&t, op, "operator");
+	text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d,%d,%d],'batch_dim':0,'attrs':{'requires_grad':true}", channels, side, side);
+	net_unary(&t, op, 0, channels, side);
+	g = text_finish(&t, &arena);
+	s = make_sample(g, make_skeleton(g, true, &arena), batch, 0);
+	s.query.alone = true;
+	CHECK(pm_tokens_build(s.skeleton, &s.query, &arena, &tokens, NULL) == PM_OK);
+	s.step_ms = factor * tokens.total_roofline_us / 1000;
+	return s;
+}
+
+/* How many times its roofline an operator takes in a network whose steps never had one. */
+static double
+price_of_stranger(const pm_predictor *p, const char *op)
+{
+	graph_text	t;
+	const pm_graph *g;
+	pm_sample	row;
+	pm_tokens	tokens;
+	pm_part    *parts;
+	double		ms;
+	int			n;
+	int			x;
+
+	text_start(&t, "stranger", "stranger");
+	x = net_conv(&t, net_input(&t, 16, 32), 16, 16, 32, 3, 1);
+	x = net_unary(&t, op, x, 16, 32);
+	net_classifier(&t, net_conv(&t, x, 16, 16, 32, 3, 1), 16, 100);
+	g = text_finish(&t, &arena);
+	row = make_sample(g, make_skeleton(g, true, &arena), 16, 0);
+	parts = PM_NEW(&arena, pm_part, row.skeleton->n + 1);
+	CHECK(pm_tokens_build(row.skeleton, &row.query, &arena, &tokens, NULL) == PM_OK);
+	CHECK(pm_predictor_predict(p, &row, &arena, &ms, parts, &n, NULL) == PM_OK);
+	for (int i = 0; i < tokens.n; i++)
+		if (strcmp(g->nodes[row.skeleton->node[i]].op_name, op) == 0)
+			return 1000 * parts[i].step_ms / tokens.roofline_us[i];
+	return NAN;
+}
+
+/* Operators measured alone teach what steps do not hold; they weigh nothing when told so, and are no steps. */
+static void
+test_operators(void)
+{
+	const pm_setting quick[] = {NUMBER("epochs", 150), NUMBER("d_model", 16), NUMBER("d_operator", 16), NUMBER("hidden", 16),
+		NUMBER("base_share", 0), NUMBER("calibration_folds", 0), NUMBER("learning_rate", 5e-3), NUMBER("operator_weight", 0)};
+	pm_dataset	d = make_dataset(12, 2, true, by_factors, &arena);
+	pm_predictor without = make_predictor("mdot", quick, 7, &d, &arena);
+	pm_predictor weightless;
+	pm_predictor with;
+
+	d.operators = PM_NEW(&arena, pm_sample, 24);
+	for (int i = 0; i < 24; i++)
+		d.operators[d.n_operators++] = operator_alone("Sigmoid", 16 << i % 3, 28 + 14 * (i % 4), 16 << i % 5, 10);
+	with = make_predictor("mdot", quick, 7, &d, &arena);
+	weightless = make_predictor("mdot", quick, 8, &d, &arena);
+	if (getenv("VERBOSE"))
+		printf("mdot operators: %g without, %g with\n", price_of_stranger(&without, "Sigmoid"), price_of_stranger(&with, "Sigmoid"));
+	CHECK(price_of_stranger(&without, "Sigmoid") < 5);
+	CHECK(fabs(log(price_of_stranger(&with, "Sigmoid") / 10)) < 0.3);
+	CHECK_EQ(predict_row(&weightless, &d.samples[3]), predict_row(&without, &d.samples[3]));
+	CHECK(mape_of(&with, &d) < 0.15);
+	d.operators[7].step_ms = 0;
+	CHECK_EQ(pm_predictor_fit(&with, &d, 1, 1, NULL, &arena, &(pm_fit_report) {0}, NULL), PM_ERR_DATA);
+}
+
 /* ---------- all kinds ---------- */
 
 /* A predictor of each kind, trained a little. */
@@ -931,6 +1005,7 @@ main(void)
 	test_monotone();
 	test_threads();
 	test_progress();
+	test_operators();
 	test_all_kinds();
 	test_unseen();
 	test_merged_against_unmerged();
