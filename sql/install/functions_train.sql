@@ -14,6 +14,43 @@ CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles b
 COMMENT ON FUNCTION perfmodel.estimate_training(text, bigint[], jsonb) IS
     'what train with the same arguments would take: rows, threads, memory, and the limit it is held against (perfmodel.train_mem)';
 
+CREATE FUNCTION perfmodel.train_async(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
+                                      options jsonb DEFAULT '{}') RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 AS 'MODULE_PATHNAME', 'pm_train_async';
+COMMENT ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb) IS
+    'as train, but returns a run_id at once and trains in a background worker, which begins when the transaction of this call is committed and sees what is committed then; training_status shows how far it is, cancel_training ends it';
+
+CREATE FUNCTION perfmodel.cancel_training(run_id bigint) RETURNS boolean
+    LANGUAGE c VOLATILE PARALLEL UNSAFE STRICT COST 10000 AS 'MODULE_PATHNAME', 'pm_cancel_training';
+COMMENT ON FUNCTION perfmodel.cancel_training(bigint) IS
+    'tells the worker of a training to stop, which it does soon, storing nothing; returns whether there was a worker to tell; allowed to members of the role that started the training and of pg_signal_backend';
+
+CREATE FUNCTION perfmodel.training_lost(run_id bigint) RETURNS boolean
+    LANGUAGE c VOLATILE PARALLEL UNSAFE STRICT COST 1000 AS 'MODULE_PATHNAME', 'pm_training_lost';
+COMMENT ON FUNCTION perfmodel.training_lost(bigint) IS
+    'whether a run of training_run says that it is running and has no worker (any more): the server crashed or was restarted, or the worker was terminated; NULL on a standby, where that is not known';
+
+-- The state of a run whose worker was lost is worked out, not written, so that
+-- every reader sees it, on a standby too.
+CREATE VIEW perfmodel.training_status AS
+SELECT r.run_id, r.predictor_id, r.predictor, r.kind, r.background,
+       CASE WHEN r.status <> 'running' THEN r.status
+            WHEN l.lost THEN 'failed'
+            WHEN l.lost IS NULL THEN 'running on the primary'
+            ELSE r.status END AS status,
+       r.phase, r.n_profiles, r.epoch, r.epochs, r.loss, r.learning_rate, r.valid_mape, r.threads, r.seconds,
+       CASE WHEN l.lost IS NOT TRUE THEN r.seconds_left END AS seconds_left,
+       r.started_at, r.heartbeat_at, r.finished_at,
+       CASE WHEN l.lost THEN 'its background worker is gone: the server crashed or was restarted, or the worker was terminated'
+            ELSE r.error_message || COALESCE(pg_catalog.chr(10) || r.error_detail, '')
+                                 || COALESCE(pg_catalog.chr(10) || r.error_hint, '') END AS message,
+       r.trained_by
+FROM perfmodel.training_run r,
+     LATERAL (SELECT CASE WHEN r.status = 'running' THEN perfmodel.training_lost(r.run_id) ELSE false END AS lost) l;
+COMMENT ON VIEW perfmodel.training_status IS 'trainings, and how far those are that run in the background';
+COMMENT ON COLUMN perfmodel.training_status.status IS 'running, finished, failed (also when its worker was lost), cancelled; on a standby: running on the primary';
+COMMENT ON COLUMN perfmodel.training_status.seconds_left IS 'estimate of the seconds that are left while it is running';
+COMMENT ON COLUMN perfmodel.training_status.message IS 'why it failed or was cancelled: message, detail and hint of the error';
 CREATE FUNCTION perfmodel.activate_predictor(name text) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_activate_predictor';
 COMMENT ON FUNCTION perfmodel.activate_predictor(text) IS

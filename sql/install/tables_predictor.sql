@@ -69,42 +69,78 @@ COMMENT ON COLUMN perfmodel.predictor_weights.predictor_id IS 'predictor that th
 COMMENT ON COLUMN perfmodel.predictor_weights.part IS 'number of the part, from 0';
 COMMENT ON COLUMN perfmodel.predictor_weights.data IS 'bytes of the part: magic, format version, kind, options, numbers, calibration and domain, checksum over all parts';
 
+-- A training in the foreground writes its row at the end, in its caller's
+-- transaction. One in the background has its row from the start, and its worker
+-- writes into it about once a second; so half of each page is left for updates
+-- in place.
 CREATE TABLE perfmodel.training_run (
-    run_id       bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT training_run_pkey PRIMARY KEY,
-    predictor_id bigint      CONSTRAINT training_run_predictor_exists
-                             REFERENCES perfmodel.predictor ON DELETE SET NULL,
-    predictor    text        NOT NULL,
-    kind         text        NOT NULL,
-    status       text        NOT NULL CONSTRAINT training_run_status_known CHECK (status IN ('finished')),
-    n_profiles   integer     NOT NULL,
-    epochs       integer     NOT NULL,
-    best_epoch   integer     NOT NULL,
-    train_mape   float8,
-    valid_mape   float8,
-    threads      integer     NOT NULL,
-    seconds      float8      NOT NULL,
-    memory_bytes bigint      NOT NULL,
-    started_at   timestamptz NOT NULL,
-    finished_at  timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-    trained_by   text        NOT NULL DEFAULT CURRENT_USER
-);
+    run_id        bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT training_run_pkey PRIMARY KEY,
+    predictor_id  bigint      CONSTRAINT training_run_predictor_exists
+                              REFERENCES perfmodel.predictor ON DELETE SET NULL,
+    predictor     text        NOT NULL,
+    kind          text        NOT NULL,
+    profiles      bigint[],
+    options       jsonb       NOT NULL DEFAULT '{}',
+    background    boolean     NOT NULL DEFAULT false,
+    status        text        NOT NULL CONSTRAINT training_run_status_known
+                              CHECK (status IN ('running', 'finished', 'failed', 'cancelled')),
+    phase         text        NOT NULL CONSTRAINT training_run_phase_known
+                              CHECK (phase IN ('starting', 'reading', 'training', 'storing', 'done')),
+    n_profiles    integer,
+    epoch         integer,
+    epochs        integer,
+    best_epoch    integer,
+    loss          float8,
+    learning_rate float8,
+    train_mape    float8,
+    valid_mape    float8,
+    threads       integer,
+    memory_bytes  bigint,
+    seconds       float8,
+    seconds_left  float8,
+    started_at    timestamptz NOT NULL,
+    heartbeat_at  timestamptz,
+    finished_at   timestamptz,
+    error_code    text,
+    error_message text,
+    error_detail  text,
+    error_hint    text,
+    trained_by    text        NOT NULL DEFAULT CURRENT_USER,
+    CONSTRAINT training_run_ends CHECK ((status = 'running') = (finished_at IS NULL)),
+    CONSTRAINT training_run_says_why CHECK ((status IN ('failed', 'cancelled')) = (error_code IS NOT NULL))
+) WITH (fillfactor = 50);
 CREATE INDEX training_run_predictor_id_idx ON perfmodel.training_run (predictor_id);
 
-COMMENT ON TABLE perfmodel.training_run IS 'one row per training that finished, kept when its predictor is dropped; a training that fails leaves nothing';
-COMMENT ON COLUMN perfmodel.training_run.run_id IS 'identifies the run';
-COMMENT ON COLUMN perfmodel.training_run.predictor_id IS 'predictor that came of it; NULL once that is dropped';
+COMMENT ON TABLE perfmodel.training_run IS 'one row per training: in the foreground once it is finished (one that fails leaves nothing), in the background from its start; kept when its predictor is dropped. training_status shows the same and knows which runs have lost their worker';
+COMMENT ON COLUMN perfmodel.training_run.run_id IS 'identifies the run; returned by train_async';
+COMMENT ON COLUMN perfmodel.training_run.predictor_id IS 'predictor that came of it; NULL before the end, and once that is dropped';
 COMMENT ON COLUMN perfmodel.training_run.predictor IS 'name the predictor was given';
 COMMENT ON COLUMN perfmodel.training_run.kind IS 'kind of predictor';
-COMMENT ON COLUMN perfmodel.training_run.status IS 'finished: training runs inside the transaction of its caller, so no other state is ever visible';
-COMMENT ON COLUMN perfmodel.training_run.n_profiles IS 'number of measurements';
-COMMENT ON COLUMN perfmodel.training_run.epochs IS 'passes over the measurements';
-COMMENT ON COLUMN perfmodel.training_run.best_epoch IS 'pass whose weights were kept';
-COMMENT ON COLUMN perfmodel.training_run.train_mape IS 'mean absolute percentage error on the rows trained on, as a fraction';
-COMMENT ON COLUMN perfmodel.training_run.valid_mape IS 'mean absolute percentage error on the rows held out, as a fraction';
-COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it was allowed';
-COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds that it took';
+COMMENT ON COLUMN perfmodel.training_run.profiles IS 'profile_id of the measurements asked for; NULL: all of training steps on one device';
+COMMENT ON COLUMN perfmodel.training_run.options IS 'options as they were given; the predictor has all of them';
+COMMENT ON COLUMN perfmodel.training_run.background IS 'whether a background worker runs it (train_async)';
+COMMENT ON COLUMN perfmodel.training_run.status IS 'running, finished, failed, or cancelled; still running when the worker was lost in a crash, see training_status';
+COMMENT ON COLUMN perfmodel.training_run.phase IS 'how far it has got: starting, reading (measurements and graphs), training, storing, done';
+COMMENT ON COLUMN perfmodel.training_run.n_profiles IS 'number of measurements; NULL before they are read';
+COMMENT ON COLUMN perfmodel.training_run.epoch IS 'passes over the measurements made so far; NULL before the first';
+COMMENT ON COLUMN perfmodel.training_run.epochs IS 'passes that it will make at most; once finished: that it made';
+COMMENT ON COLUMN perfmodel.training_run.best_epoch IS 'pass whose weights were kept; NULL before the end';
+COMMENT ON COLUMN perfmodel.training_run.loss IS 'mean loss of the last pass that was reported';
+COMMENT ON COLUMN perfmodel.training_run.learning_rate IS 'learning rate at the end of that pass';
+COMMENT ON COLUMN perfmodel.training_run.train_mape IS 'mean absolute percentage error on the rows trained on, as a fraction; NULL before the end';
+COMMENT ON COLUMN perfmodel.training_run.valid_mape IS 'mean absolute percentage error on the rows held out, as a fraction: of the last pass reported, once finished of the predictor';
+COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it is allowed';
 COMMENT ON COLUMN perfmodel.training_run.memory_bytes IS 'memory that it was estimated to take';
-COMMENT ON COLUMN perfmodel.training_run.started_at IS 'when it started';
-COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended';
-COMMENT ON COLUMN perfmodel.training_run.trained_by IS 'role that ran it';
+COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds that it has taken so far; once finished: that the training itself took';
+COMMENT ON COLUMN perfmodel.training_run.seconds_left IS 'estimate of the seconds that are left; NULL when there is none';
+COMMENT ON COLUMN perfmodel.training_run.started_at IS 'when it was started';
+COMMENT ON COLUMN perfmodel.training_run.heartbeat_at IS 'when its worker last wrote here; NULL for one in the foreground';
+COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended, however that was';
+COMMENT ON COLUMN perfmodel.training_run.error_code IS 'SQLSTATE of the error that it failed with or was cancelled by';
+COMMENT ON COLUMN perfmodel.training_run.error_message IS 'message of that error';
+COMMENT ON COLUMN perfmodel.training_run.error_detail IS 'detail of that error';
+COMMENT ON COLUMN perfmodel.training_run.error_hint IS 'hint of that error';
+COMMENT ON COLUMN perfmodel.training_run.trained_by IS 'role that ran it; its members may cancel it';
 COMMENT ON INDEX perfmodel.training_run_predictor_id_idx IS 'runs of a predictor';
+COMMENT ON CONSTRAINT training_run_ends ON perfmodel.training_run IS 'what is not running has ended';
+COMMENT ON CONSTRAINT training_run_says_why ON perfmodel.training_run IS 'a run without a predictor says why';

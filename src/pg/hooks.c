@@ -18,6 +18,7 @@
 #define NOTICES_PER_RUN		15
 #define NOTICE_SECONDS		30.0	/* at least one so often, at most one a tenth of it */
 #define ACTIVITY_SECONDS	1.0
+#define BEAT_SECONDS		1.0
 
 static void
 keep_error(pm_run_hooks *h)
@@ -25,6 +26,48 @@ keep_error(pm_run_hooks *h)
 	MemoryContextSwitchTo(h->cxt);
 	h->error = CopyErrorData();
 	FlushErrorState();
+}
+
+/* Run f where it may raise; what it raises is kept. */
+static void
+guarded(pm_run_hooks *h, void (*f) (pm_run_hooks *h))
+{
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext work = AllocSetContextCreate(h->cxt, "perfmodel progress", ALLOCSET_SMALL_SIZES);
+
+	MemoryContextSwitchTo(work);
+	PG_TRY();
+	{
+		f(h);
+	}
+	PG_CATCH();
+	{
+		keep_error(h);
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+}
+
+static void
+serve_interrupts(pm_run_hooks *h)
+{
+	(void) h;
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+beat(pm_run_hooks *h)
+{
+	h->last_beat = pm_now();
+	h->beat(h->beat_arg, h->last.epoch > 0 ? &h->last : NULL);
+}
+
+static void
+beat_if_due(pm_run_hooks *h)
+{
+	if (h->beat != NULL && h->error == NULL && pm_now() - h->last_beat >= BEAT_SECONDS)
+		guarded(h, beat);
 }
 
 /*
@@ -39,19 +82,13 @@ hook_stop(void *ctx)
 
 	if (h->error != NULL)
 		return true;
-	if (!InterruptPending)
-		return false;
-	if (QueryCancelPending || ProcDiePending)
-		return true;
-	PG_TRY();
+	if (InterruptPending)
 	{
-		CHECK_FOR_INTERRUPTS();
+		if (QueryCancelPending || ProcDiePending)
+			return true;
+		guarded(h, serve_interrupts);
 	}
-	PG_CATCH();
-	{
-		keep_error(h);
-	}
-	PG_END_TRY();
+	beat_if_due(h);
 	return h->error != NULL;
 }
 
@@ -87,11 +124,12 @@ notice_due(pm_run_hooks *h, const pm_progress *p)
 }
 
 static void
-tell(pm_run_hooks *h, const pm_progress *p)
+tell(pm_run_hooks *h)
 {
+	const pm_progress *p = &h->last;
 	char	   *text = progress_text(p);
 
-	if (notice_due(h, p))
+	if (h->beat == NULL && notice_due(h, p))
 	{
 		h->last_notice = pm_now();
 		ereport(NOTICE, (errmsg_internal("%s: %s", h->label, text)));
@@ -107,37 +145,24 @@ static void
 hook_progress(void *ctx, const pm_progress *p)
 {
 	pm_run_hooks *h = ctx;
-	MemoryContext old = CurrentMemoryContext;
-	MemoryContext work;
 
 	if (h->error != NULL)
 		return;
-	work = AllocSetContextCreate(old, "perfmodel progress", ALLOCSET_SMALL_SIZES);
-	MemoryContextSwitchTo(work);
-	PG_TRY();
-	{
-		tell(h, p);
-	}
-	PG_CATCH();
-	{
-		keep_error(h);
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
+	h->last = *p;
+	guarded(h, tell);
+	beat_if_due(h);
 }
 
 void
 pm_hooks_init(pm_run_hooks *h, const char *label)
 {
+	memset(h, 0, sizeof(*h));
 	h->hooks.stop = hook_stop;
 	h->hooks.progress = hook_progress;
 	h->hooks.ctx = h;
 	h->cxt = CurrentMemoryContext;
-	h->error = NULL;
 	h->label = label;
 	h->last_notice = pm_now();
-	h->last_activity = 0;
 }
 
 void

@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(pm_blas_info_sql);
 
 int			pm_train_mem_kb;
 int			pm_cache_mem_kb;
-static int	train_threads;
+int			pm_train_threads;
 
 void		_PG_init(void);
 
@@ -39,7 +39,7 @@ define_settings(void)
 							"Threads that a training may use.",
 							"From 0 to 64; 0 means one for each core that the server process may run on. "
 							"The result of a training does not depend on it.",
-							&train_threads, 0, 0, PM_MAX_THREADS, PGC_USERSET, 0, NULL, NULL, NULL);
+							&pm_train_threads, 0, 0, PM_MAX_THREADS, PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("perfmodel.train_mem",
 							"Memory that a training may take.",
 							"A training that would need more is refused before it starts.",
@@ -71,8 +71,8 @@ pm_threads_allowed(void)
 	cpu_set_t	set;
 	int			n;
 
-	if (train_threads > 0)
-		return train_threads;
+	if (pm_train_threads > 0)
+		return pm_train_threads;
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		n = CPU_COUNT(&set);
 	else

@@ -21,6 +21,7 @@
 
 #define PM_MAX_THREADS 64
 
+extern int	pm_train_threads;	/* 0: all cores */
 extern int	pm_train_mem_kb;
 extern int	pm_cache_mem_kb;
 
@@ -62,6 +63,18 @@ typedef struct pm_plan
  */
 extern uint64 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only);
 
+/* Arguments of an SPI plan, added one after the other. */
+typedef struct pm_args
+{
+	Datum		v[PM_MAX_ARGS];
+	char		nulls[PM_MAX_ARGS + 1];
+	int			n;
+} pm_args;
+extern void pm_arg(pm_args *a, Datum v);
+extern void pm_arg_null(pm_args *a);
+extern void pm_arg_float8(pm_args *a, double v);	/* NaN becomes null */
+extern void pm_arg_text(pm_args *a, const char *s);	/* NULL becomes null */
+
 /* Column `col` (from 1) of row `row` of SPI's result; *isnull may be NULL when it cannot be null. */
 extern Datum pm_value(uint64 row, int col, bool *isnull);
 extern double pm_value_float8(uint64 row, int col);	/* NaN for null */
@@ -80,6 +93,7 @@ extern void pm_rows_add(pm_rows_out *out, Datum *values, bool *nulls);
 extern Datum pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
 extern Datum pm_int8_array(const int64 *v, int n);
+extern Datum pm_text_array(const char *const *v, int n);
 extern Datum pm_text_or_null(const char *s, bool *isnull);
 extern Datum pm_float8_or_null(double v, bool *isnull);	/* NaN becomes null */
 
@@ -214,32 +228,33 @@ typedef struct pm_run_hooks
 	const char *label;			/* "training \"a\"", for the activity */
 	double		last_notice;
 	double		last_activity;
+
+	/*
+	 * Instead of notices: called about once a second, outside of any
+	 * transaction, with the last progress (NULL: none yet).  What it raises
+	 * ends the computation.
+	 */
+	void		(*beat) (void *arg, const pm_progress *p);
+	void	   *beat_arg;
+	double		last_beat;
+	pm_progress last;			/* epoch 0: none yet */
 } pm_run_hooks;
 
+/* label: "training \"a\"". Set beat afterwards. */
 extern void pm_hooks_init(pm_run_hooks *h, const char *label);
 /* After the core has returned: raise what a hook caught, a cancel, or st. */
 extern void pm_hooks_finish(pm_run_hooks *h, pm_code code, const pm_status *st);
 
-/* ---- train_sql.c ---- */
+/* ---- train_steps.c ---- */
 
 /* Refuse when the kind says that it needs more than perfmodel.train_mem; bytes it needs. */
 extern double pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads);
 
 /* ---- predictor_store.c ---- */
 
-typedef struct pm_trained
-{
-	const char *name;
-	const pm_predictor *predictor;
-	const pm_fit_report *report;
-	const pm_rows *rows;
-	uint64		seed;
-	int			threads;
-	double		memory_bytes;
-	TimestampTz started_at;
-} pm_trained;
+struct pm_training;
 
-/* Store predictor, weights and the run; returns predictor_id. Inside SPI_connect(). */
-extern int64 pm_predictor_store(const pm_trained *t);
+/* Store predictor and weights of a training; returns predictor_id. Inside SPI_connect(). */
+extern int64 pm_predictor_store(const struct pm_training *t);
 
 #endif

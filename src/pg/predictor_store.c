@@ -1,5 +1,5 @@
 /*
- * predictor_store.c - a trained predictor to its rows: predictor, weights, run.
+ * predictor_store.c - a trained predictor to its rows.
  */
 #include "postgres.h"
 
@@ -12,41 +12,20 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_pg.h"
+#include "pm_train.h"
 
 #define PART_BYTES	((Size) 64 * 1024 * 1024)
 
-/* Fill args[] and nulls[] of an SPI plan one after the other. */
-typedef struct args
-{
-	Datum		v[PM_MAX_ARGS];
-	char		nulls[PM_MAX_ARGS + 1];
-	int			n;
-} args;
-
-static void
-add(args *a, Datum v)
-{
-	a->v[a->n] = v;
-	a->nulls[a->n++] = ' ';
-}
-
-/* NaN becomes null. */
-static void
-add_float8(args *a, double v)
-{
-	bool		isnull;
-
-	a->v[a->n] = pm_float8_or_null(v, &isnull);
-	a->nulls[a->n++] = isnull ? 'n' : ' ';
-}
+#define DISTINCT_OF(words) \
+	" (SELECT COALESCE(pg_catalog.array_agg(DISTINCT w), '{}') FROM pg_catalog.unnest(" words ") w" \
+	" WHERE w OPERATOR(pg_catalog.<>) '')"
 
 /*
  * The first predictor of a database becomes the active one.  Two first
  * trainings at once must not both, so they take turns here.
  */
 static int64
-insert_predictor(const pm_trained *t)
+insert_predictor(const pm_training *t)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, profiles_hash, profiles,"
@@ -54,33 +33,36 @@ insert_predictor(const pm_trained *t)
 		" gpus, frameworks, dtypes, layouts)"
 		" SELECT $1, $2, NOT EXISTS (SELECT 1 FROM perfmodel.predictor WHERE active), $3, $4, $5, $6, $7,"
 		" $8, $9, $10, $11, $12, $13, $14, $15,"
-		" COALESCE(pg_catalog.array_agg(DISTINCT p.gpu), '{}'),"
-		" COALESCE(pg_catalog.array_agg(DISTINCT p.framework) FILTER (WHERE p.framework IS NOT NULL), '{}'),"
-		" COALESCE(pg_catalog.array_agg(DISTINCT p.dtype), '{}'),"
-		" COALESCE(pg_catalog.array_agg(DISTINCT p.layout), '{}')"
-		" FROM perfmodel.profile p WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($7) RETURNING predictor_id",
-		15, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
-		INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT8OID, TEXTOID}
+		DISTINCT_OF("$16") "," DISTINCT_OF("$17") "," DISTINCT_OF("$18") "," DISTINCT_OF("$19")
+		" RETURNING predictor_id",
+		19, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
+		INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT8OID, TEXTOID,
+		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID}
 	};
-	const pm_fit_report *r = t->report;
+	const pm_fit_report *r = &t->report;
 	bool		judged = r->valid_n > 0;
-	args		a = {.n = 0};
+	pm_args		a = {.n = 0};
 
-	add(&a, CStringGetTextDatum(t->name));
-	add(&a, CStringGetTextDatum(t->predictor->kind->name));
-	add(&a, JsonbPGetDatum(pm_options_to_jsonb(t->predictor->kind, &t->predictor->options)));
-	add(&a, Int64GetDatum((int64) t->seed));
-	add(&a, Int32GetDatum(t->rows->set.n));
-	add(&a, CStringGetTextDatum(psprintf("%016llx", (unsigned long long) t->rows->hash)));
-	add(&a, pm_int8_array(t->rows->ids, t->rows->set.n));
-	add(&a, Int32GetDatum(r->valid_n));
-	add_float8(&a, judged ? r->valid_mape : NAN);
-	add_float8(&a, judged ? r->valid_mae_ms : NAN);
-	add_float8(&a, judged ? r->valid_rmse_ms : NAN);
-	add_float8(&a, r->seconds);
-	add(&a, Int32GetDatum(r->epochs));
-	add(&a, Int64GetDatum(r->n_params));
-	add(&a, CStringGetTextDatum(PM_VERSION));
+	pm_arg(&a, CStringGetTextDatum(t->name));
+	pm_arg(&a, CStringGetTextDatum(t->predictor.kind->name));
+	pm_arg(&a, JsonbPGetDatum(pm_options_to_jsonb(t->predictor.kind, &t->predictor.options)));
+	pm_arg(&a, Int64GetDatum((int64) t->seed));
+	pm_arg(&a, Int32GetDatum(t->rows->set.n));
+	pm_arg(&a, CStringGetTextDatum(psprintf("%016llx", (unsigned long long) t->rows->hash)));
+	pm_arg(&a, pm_int8_array(t->rows->ids, t->rows->set.n));
+	pm_arg(&a, Int32GetDatum(r->valid_n));
+	pm_arg_float8(&a, judged ? r->valid_mape : NAN);
+	pm_arg_float8(&a, judged ? r->valid_mae_ms : NAN);
+	pm_arg_float8(&a, judged ? r->valid_rmse_ms : NAN);
+	pm_arg_float8(&a, r->seconds);
+	pm_arg(&a, Int32GetDatum(r->epochs));
+	pm_arg(&a, Int64GetDatum(r->n_params));
+	pm_arg(&a, CStringGetTextDatum(PM_VERSION));
+	/* the words as they were read: the rows may have changed or gone meanwhile */
+	pm_arg(&a, pm_text_array(t->rows->gpu, t->rows->set.n));
+	pm_arg(&a, pm_text_array(t->rows->framework, t->rows->set.n));
+	pm_arg(&a, pm_text_array(t->rows->dtype, t->rows->set.n));
+	pm_arg(&a, pm_text_array(t->rows->layout, t->rows->set.n));
 	pm_lock_name("perfmodel.predictor", "active");
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		elog(ERROR, "predictor was not inserted");
@@ -123,40 +105,11 @@ insert_weights(int64 predictor_id, const pm_predictor *p)
 	MemoryContextDelete(cxt);
 }
 
-static void
-insert_run(int64 predictor_id, const pm_trained *t)
-{
-	static pm_plan insert = {
-		"INSERT INTO perfmodel.training_run (predictor_id, predictor, kind, status, n_profiles, epochs, best_epoch,"
-		" train_mape, valid_mape, threads, seconds, memory_bytes, started_at)"
-		" VALUES ($1, $2, $3, 'finished', $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-		12, {INT8OID, TEXTOID, TEXTOID, INT4OID, INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, INT4OID, FLOAT8OID,
-		INT8OID, TIMESTAMPTZOID}
-	};
-	const pm_fit_report *r = t->report;
-	args		a = {.n = 0};
-
-	add(&a, Int64GetDatum(predictor_id));
-	add(&a, CStringGetTextDatum(t->name));
-	add(&a, CStringGetTextDatum(t->predictor->kind->name));
-	add(&a, Int32GetDatum(t->rows->set.n));
-	add(&a, Int32GetDatum(r->epochs));
-	add(&a, Int32GetDatum(r->best_epoch));
-	add_float8(&a, r->train_mape);
-	add_float8(&a, r->valid_n > 0 ? r->valid_mape : NAN);
-	add(&a, Int32GetDatum(t->threads));
-	add_float8(&a, r->seconds);
-	add(&a, Int64GetDatum((int64) t->memory_bytes));
-	add(&a, TimestampTzGetDatum(t->started_at));
-	pm_run(&insert, a.v, a.nulls, false);
-}
-
 int64
-pm_predictor_store(const pm_trained *t)
+pm_predictor_store(const pm_training *t)
 {
 	int64		id = insert_predictor(t);
 
-	insert_weights(id, t->predictor);
-	insert_run(id, t);
+	insert_weights(id, &t->predictor);
 	return id;
 }

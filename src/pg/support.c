@@ -64,6 +64,38 @@ pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
 	return SPI_processed;
 }
 
+void
+pm_arg(pm_args *a, Datum v)
+{
+	a->v[a->n] = v;
+	a->nulls[a->n++] = ' ';
+}
+
+void
+pm_arg_null(pm_args *a)
+{
+	a->v[a->n] = (Datum) 0;
+	a->nulls[a->n++] = 'n';
+}
+
+void
+pm_arg_float8(pm_args *a, double v)
+{
+	if (isnan(v))
+		pm_arg_null(a);
+	else
+		pm_arg(a, Float8GetDatum(v));
+}
+
+void
+pm_arg_text(pm_args *a, const char *s)
+{
+	if (s == NULL)
+		pm_arg_null(a);
+	else
+		pm_arg(a, CStringGetTextDatum(s));
+}
+
 Datum
 pm_value(uint64 row, int col, bool *isnull)
 {
@@ -147,6 +179,16 @@ pm_int8_array(const int64 *v, int n)
 	for (int i = 0; i < n; i++)
 		d[i] = Int64GetDatum(v[i]);
 	return PointerGetDatum(construct_array(d, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+Datum
+pm_text_array(const char *const *v, int n)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		d[i] = CStringGetTextDatum(v[i]);
+	return PointerGetDatum(construct_array(d, n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 Datum

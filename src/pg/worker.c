@@ -1,0 +1,305 @@
+/*
+ * worker.c - the background worker of one training.
+ *
+ * It does what train() does, in transactions of its own: one that reads the
+ * request and the measurements, short ones that write how far it is, one that
+ * stores the result.  Between those it holds no snapshot and no lock but that
+ * of its run, so a training of hours keeps neither VACUUM nor DROP from their
+ * work.  What fails in any of them is written into the row of the run.
+ *
+ * The worker works as the role that called train_async(), connected as the
+ * session's user.  Settings that were made for interactive sessions (timeouts,
+ * isolation level) do not apply to it.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/lmgr.h"
+#include "tcop/tcopprot.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "pm_train.h"
+
+typedef struct job
+{
+	pm_worker_task task;
+	MemoryContext cxt;			/* of everything that outlives a transaction */
+	pm_training training;
+	bool		cancelled;		/* before it began */
+} job;
+
+/* ---------- transactions ---------- */
+
+static void
+begin(const job *j)
+{
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (pm_table("training_run") != j->task.table)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the extension perfmodel was dropped and created again")));
+	SPI_connect();
+}
+
+static void
+commit(const job *j)
+{
+	SPI_finish();
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_stat(false);
+	MemoryContextSwitchTo(j->cxt);
+}
+
+/* After an error: what it was, in the job's memory, and no transaction. */
+static ErrorData *
+roll_back(const job *j)
+{
+	ErrorData  *e;
+
+	MemoryContextSwitchTo(j->cxt);
+	e = CopyErrorData();
+	FlushErrorState();
+	AbortOutOfAnyTransaction();
+	MemoryContextSwitchTo(j->cxt);
+	return e;
+}
+
+/* ---------- progress ---------- */
+
+static void
+write_progress(job *j, const char *phase, const pm_progress *p)
+{
+	begin(j);
+	/* nobody needs to wait until it is on disk */
+	(void) set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+	pm_run_progress(&j->training, phase, p);
+	commit(j);
+}
+
+/* Hook: once a second while training. A transaction that fails must not be left open for the core to return through. */
+static void
+beat(void *arg, const pm_progress *p)
+{
+	job		   *j = arg;
+	MemoryContext old = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		write_progress(j, "training", p);
+		MemoryContextSwitchTo(old);
+	}
+	PG_CATCH();
+	{
+		ReThrowError(roll_back(j));
+	}
+	PG_END_TRY();
+}
+
+/* ---------- from start to end ---------- */
+
+static void
+set(const char *name, const char *value, GucContext context)
+{
+	if (GetConfigOption(name, true, false) != NULL)
+		SetConfigOption(name, value, context, PGC_S_SESSION);
+}
+
+static void
+set_up_session(const job *j)
+{
+	set("default_transaction_isolation", "read committed", PGC_USERSET);
+	set("default_transaction_read_only", "off", PGC_USERSET);
+	set("default_transaction_deferrable", "off", PGC_USERSET);
+	set("statement_timeout", "0", PGC_USERSET);
+	set("lock_timeout", "0", PGC_USERSET);
+	set("transaction_timeout", "0", PGC_USERSET);
+	set("idle_in_transaction_session_timeout", "0", PGC_USERSET);
+	set("application_name", "perfmodel", PGC_USERSET);
+	set("perfmodel.train_threads", psprintf("%d", j->task.train_threads), PGC_USERSET);
+	set("perfmodel.train_mem", psprintf("%d", j->task.train_mem_kb), PGC_SUSET);
+	if (j->task.user != j->task.session_user)
+	{
+		StartTransactionCommand();
+		SetCurrentRoleId(j->task.user, superuser_arg(j->task.user));
+		CommitTransactionCommand();
+	}
+}
+
+/* Wait for the end of the caller's transaction. A cancel meanwhile is remembered: there is no row yet to write it into. */
+static void
+await_caller(job *j)
+{
+	volatile bool over = false;
+
+	while (!over)
+	{
+		PG_TRY();
+		{
+			SetCurrentStatementStartTimestamp();
+			StartTransactionCommand();
+			XactLockTableWait(j->task.caller, NULL, NULL, XLTW_None);
+			CommitTransactionCommand();
+			over = true;
+		}
+		PG_CATCH();
+		{
+			ErrorData  *e = roll_back(j);
+
+			if (e->sqlerrcode != ERRCODE_QUERY_CANCELED)
+				ReThrowError(e);
+			j->cancelled = true;
+		}
+		PG_END_TRY();
+	}
+	MemoryContextSwitchTo(j->cxt);
+}
+
+/* The request from its row; false when it was rolled back. */
+static bool
+read_request(job *j)
+{
+	static pm_plan query = {
+		"SELECT predictor, kind, profiles, options, started_at FROM perfmodel.training_run"
+		" WHERE run_id OPERATOR(pg_catalog.=) $1 AND status OPERATOR(pg_catalog.=) 'running'", 1, {INT8OID}
+	};
+	pm_training *t = &j->training;
+	Datum		arg = Int64GetDatum(j->task.run_id);
+	MemoryContext old;
+	Datum		profiles;
+	bool		all;
+
+	t->run_id = j->task.run_id;
+	if (pm_run(&query, &arg, NULL, true) != 1)
+		return false;
+	old = MemoryContextSwitchTo(j->cxt);
+	t->name = TextDatumGetCString(pm_value(0, 1, NULL));
+	profiles = pm_value(0, 3, &all);
+	t->profiles = all ? NULL : DatumGetArrayTypePCopy(profiles);
+	t->started_at = DatumGetTimestampTz(pm_value(0, 5, NULL));
+	pm_training_choose(t, TextDatumGetCString(pm_value(0, 2, NULL)), DatumGetJsonbPCopy(pm_value(0, 4, NULL)));
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+static void
+read_measurements(job *j)
+{
+	MemoryContext old;
+
+	begin(j);
+	old = MemoryContextSwitchTo(j->cxt);
+	pm_training_read(&j->training);
+	MemoryContextSwitchTo(old);
+	commit(j);
+}
+
+static void
+store(job *j)
+{
+	int64		id;
+
+	begin(j);
+	pm_training_check(&j->training);
+	id = pm_training_store(&j->training);
+	commit(j);
+	ereport(LOG,
+			(errmsg("perfmodel training \"%s\" (run %lld) is finished: predictor_id %lld",
+					j->training.name, (long long) j->task.run_id, (long long) id)));
+}
+
+static void
+activity(const job *j, const char *what)
+{
+	pgstat_report_activity(STATE_RUNNING, psprintf("perfmodel training \"%s\": %s", j->training.name, what));
+}
+
+static void
+train(job *j)
+{
+	pm_run_hooks hooks;
+
+	if (j->cancelled)
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("training was cancelled before it began")));
+	activity(j, "reading measurements");
+	write_progress(j, "reading", NULL);
+	read_measurements(j);
+	activity(j, "training");
+	write_progress(j, "training", NULL);
+	pm_hooks_init(&hooks, psprintf("training \"%s\"", j->training.name));
+	hooks.beat = beat;
+	hooks.beat_arg = j;
+	hooks.last_beat = pm_now();
+	pm_training_fit(&j->training, &hooks);
+	activity(j, "storing the predictor");
+	store(j);
+}
+
+/* Write down why the training ended. Cancelling it once more makes no difference. */
+static void
+fail(job *j, const ErrorData *e)
+{
+	ereport(LOG,
+			(errmsg("perfmodel training \"%s\" (run %lld) ended: %s", j->training.name, (long long) j->task.run_id,
+					e->message)));
+	HOLD_CANCEL_INTERRUPTS();
+	begin(j);
+	pm_run_fail(j->task.run_id, e);
+	commit(j);
+	RESUME_CANCEL_INTERRUPTS();
+}
+
+static void
+run(job *j)
+{
+	bool		found;
+
+	pgstat_report_activity(STATE_RUNNING, "perfmodel training: waiting for the transaction that started it");
+	await_caller(j);
+	begin(j);
+	found = read_request(j);
+	commit(j);
+	if (found)
+		train(j);
+}
+
+void
+pm_training_main(Datum arg)
+{
+	job		   *j = MemoryContextAllocZero(TopMemoryContext, sizeof(job));
+
+	memcpy(&j->task, MyBgworkerEntry->bgw_extra, sizeof(j->task));
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	if (strcmp(j->task.version, PM_VERSION) != 0)
+		ereport(ERROR,
+				(errmsg("perfmodel %.16s started a training, and the library is now %s", j->task.version, PM_VERSION),
+				 errhint("Reconnect.")));
+	BackgroundWorkerInitializeConnectionByOid(j->task.database, j->task.session_user, 0);
+	j->cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel worker", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(j->cxt);
+	j->training.name = "";
+	set_up_session(j);
+	pm_run_lock(j->task.table, j->task.run_id);
+	PG_TRY();
+	{
+		run(j);
+	}
+	PG_CATCH();
+	{
+		fail(j, roll_back(j));
+	}
+	PG_END_TRY();
+}
