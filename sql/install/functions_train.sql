@@ -51,6 +51,23 @@ COMMENT ON VIEW perfmodel.training_status IS 'trainings, and how far those are t
 COMMENT ON COLUMN perfmodel.training_status.status IS 'running, finished, failed (also when its worker was lost), cancelled; on a standby: running on the primary';
 COMMENT ON COLUMN perfmodel.training_status.seconds_left IS 'estimate of the seconds that are left while it is running';
 COMMENT ON COLUMN perfmodel.training_status.message IS 'why it failed or was cancelled: message, detail and hint of the error';
+CREATE FUNCTION perfmodel.recalibrate(predictor text DEFAULT NULL, profiles bigint[] DEFAULT NULL, name text DEFAULT NULL,
+                                      OUT predictor_id bigint, OUT new_name text, OUT n_profiles integer,
+                                      OUT n_trained_on integer, OUT n_networks integer,
+                                      OUT mape_before_pct float8, OUT mape_after_pct float8,
+                                      OUT mae_before_ms float8, OUT mae_after_ms float8, OUT seconds float8) RETURNS record
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 10000000 AS 'MODULE_PATHNAME', 'pm_recalibrate_sql';
+COMMENT ON FUNCTION perfmodel.recalibrate(text, bigint[], text) IS
+    'fits a predictor (NULL: the active one) to measurements (NULL: all that it was not trained on) by a few numbers per device, without training it again, and stores the result as a new predictor, which is not active; the errors are on these measurements, after: each predicted by numbers fitted without its network, NULL when there is only one network; n_trained_on of the measurements were trained on, and flatter';
+
+CREATE FUNCTION perfmodel.corrections(predictor text DEFAULT NULL,
+                                      OUT gpu text, OUT dtype text, OUT layout text, OUT n_profiles integer,
+                                      OUT n_networks integer, OUT factor float8, OUT at_ms float8, OUT exponent float8)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_corrections';
+COMMENT ON FUNCTION perfmodel.corrections(text) IS
+    'what recalibrate fitted: on this device and in this format and layout a prediction of at_ms is multiplied by factor, and one of r times that by factor times r to the power of (exponent - 1); n_networks are those measured on the device; no rows when the predictor was not recalibrated';
+
 CREATE FUNCTION perfmodel.activate_predictor(name text) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_activate_predictor';
 COMMENT ON FUNCTION perfmodel.activate_predictor(text) IS

@@ -12,6 +12,8 @@ CREATE TABLE perfmodel.predictor (
     n_profiles      integer     NOT NULL,
     profiles_hash   text        NOT NULL,
     profiles        bigint[]    NOT NULL,
+    base_predictor_id bigint,
+    recalibrated_on bigint[],
     gpus            text[]      NOT NULL,
     frameworks      text[]      NOT NULL,
     dtypes          text[]      NOT NULL,
@@ -28,7 +30,7 @@ CREATE TABLE perfmodel.predictor (
 );
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (active) WHERE active;
 
-COMMENT ON TABLE perfmodel.predictor IS 'trained predictors with what they were trained on; made by train, immutable but for name and active';
+COMMENT ON TABLE perfmodel.predictor IS 'trained predictors with what they were trained on; made by train and recalibrate, immutable but for name and active';
 COMMENT ON COLUMN perfmodel.predictor.predictor_id IS 'identifies the predictor; never used again for another one';
 COMMENT ON COLUMN perfmodel.predictor.name IS 'unique name, given to train';
 COMMENT ON COLUMN perfmodel.predictor.kind IS 'kind of predictor, see kinds()';
@@ -38,11 +40,13 @@ COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of its random numbers; the s
 COMMENT ON COLUMN perfmodel.predictor.n_profiles IS 'number of measurements it was trained on';
 COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of these measurements at that time';
 COMMENT ON COLUMN perfmodel.predictor.profiles IS 'profile_id of these measurements';
+COMMENT ON COLUMN perfmodel.predictor.base_predictor_id IS 'predictor that it was recalibrated from, which may have been dropped since; NULL: none';
+COMMENT ON COLUMN perfmodel.predictor.recalibrated_on IS 'profile_id of the measurements that recalibrate fitted it to; NULL: none';
 COMMENT ON COLUMN perfmodel.predictor.gpus IS 'devices that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.frameworks IS 'frameworks that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.dtypes IS 'number formats that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.layouts IS 'memory layouts that it has seen';
-COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that were held out of training to judge it, in turns where the kind calibrates intervals';
+COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that were held out of training to judge it, in turns where the kind calibrates intervals; of recalibrate: the new ones, each judged without its network';
 COMMENT ON COLUMN perfmodel.predictor.valid_mape IS 'mean absolute percentage error on them, as a fraction (0.05 is 5 %); NULL when there were none';
 COMMENT ON COLUMN perfmodel.predictor.valid_mae_ms IS 'mean absolute error on them in ms';
 COMMENT ON COLUMN perfmodel.predictor.valid_rmse_ms IS 'root of the mean squared error on them in ms';

@@ -3,8 +3,8 @@
  * stored form.
  *
  * Stored form, little-endian: magic "PMPR", format version, kind, seedable
- * options as name and value, the kind's payload, what trust.c knows, and a
- * CRC-32C of all that.  Options are stored by name, so that a kind may gain
+ * options as name and value, the kind's payload, what trust.c knows, a
+ * correction of recalibrate.c or none, and a CRC-32C of all that.  Options are stored by name, so that a kind may gain
  * options later.  Version 1 had nothing of trust.c.
  */
 #include "predictor.h"
@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "metrics.h"
+#include "recalibrate.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
 #define FORMAT_VERSION 1
@@ -436,6 +437,23 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	return rc;
 }
 
+/* Parts keep their shares. */
+static void
+correct(const pm_correction *c, const pm_sample *s, double *step_ms, pm_part *parts, int n_parts)
+{
+	double		ms = pm_correction_apply(c, &s->query, *step_ms);
+	double		factor = ms / *step_ms;
+
+	for (int i = 0; i < n_parts; i++)
+	{
+		parts[i].step_ms *= factor;
+		parts[i].forward_ms *= factor;
+		parts[i].backward_ms *= factor;
+		parts[i].update_ms *= factor;
+	}
+	*step_ms = ms;
+}
+
 pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
@@ -444,6 +462,8 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 
 	if (rc == PM_OK && !(isfinite(*step_ms) && *step_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
+	if (rc == PM_OK && p->correction != NULL)
+		correct(p->correction, s, step_ms, parts, parts != NULL ? *n_parts : 0);
 	return rc;
 }
 
@@ -616,6 +636,9 @@ pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *le
 	if ((rc = p->kind->save(p, &b, st)) != PM_OK)
 		return rc;
 	pm_trust_save(p->trust, &b);
+	pm_put_u32(&b, p->correction != NULL);
+	if (p->correction != NULL)
+		pm_correction_save(p->correction, &b);
 	pm_put_u32(&b, pm_crc32c(b.data, b.len));
 	if (b.failed)
 		return pm_no_memory(st, a);
@@ -698,7 +721,8 @@ pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p,
 	if ((rc = load_header(&r, a, p, st)) != PM_OK ||
 		(rc = load_options(p, &r, a, st)) != PM_OK ||
 		(rc = p->kind->load(p, &r, a, st)) != PM_OK ||
-		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK)
+		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK ||
+		(pm_get_u32(&r, 1) != 0 && (rc = pm_correction_load(&r, a, &p->correction, st)) != PM_OK))
 		return rc;
 	if (r.failed || r.at != r.len)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");

@@ -112,12 +112,15 @@ typedef struct pm_fit_report
 								 * failed; in the arena of fit; NULL: not calibrated.  Not for kinds to fill */
 } pm_fit_report;
 
+typedef struct pm_correction pm_correction;
+
 typedef struct pm_predictor
 {
 	const pm_kind *kind;
 	pm_options	options;
 	void	   *impl;			/* the kind's own */
 	const pm_trust *trust;		/* set by pm_predictor_fit() and pm_predictor_load() */
+	const pm_correction *correction;	/* of recalibrate.h, applied to what the kind predicts; NULL: none */
 } pm_predictor;
 
 /* Growing byte buffer and bounded reader for stored predictors; little-endian. */
@@ -202,7 +205,7 @@ pm_code		pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double st
 							   pm_arena *scratch, pm_verdict *v, pm_status *st);
 /* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
 void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);
-/* The whole stored form: magic, format version, kind, options, payload, trust, CRC-32C. */
+/* The whole stored form: magic, format version, kind, options, payload, trust, correction, CRC-32C. */
 pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
 pm_code		pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st);
 

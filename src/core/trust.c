@@ -120,6 +120,7 @@ typedef struct residual
 	uint64_t	structure;
 	double		u;
 	double		w;
+	bool		seen;			/* its structure was, by what predicted it */
 } residual;
 
 static int
@@ -210,6 +211,37 @@ in_group(const pm_sample *s, const char *gpu, int layout)
 	return (gpu == NULL || strcmp(s->query.gpu->name, gpu) == 0) && (layout == ANY || (int) s->query.layout == layout);
 }
 
+/* Residuals of the rows of a group; seen may be NULL. */
+static int
+residuals_of(const pm_dataset *d, const double *cross_ms, const bool *seen, const char *gpu, int layout, residual *r)
+{
+	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+	{
+		double		u = log(d->samples[i].step_ms / cross_ms[i]);
+
+		if (isfinite(u) && in_group(&d->samples[i], gpu, layout))
+			r[n++] = (residual) {.structure = d->samples[i].query.graph->structure, .u = u, .seen = seen != NULL && seen[i]};
+	}
+	return n;
+}
+
+/* Give g, whose structures are counted, these weighed residuals, which are sorted here. */
+static pm_code
+fill_group(group *g, residual *r, int n, pm_arena *a, pm_status *st)
+{
+	int			points = n < MAX_POINTS ? n : MAX_POINTS;
+
+	qsort(r, n, sizeof(residual), by_residual);
+	g->u = PM_NEW(a, double, points);
+	g->w = PM_NEW(a, double, points);
+	if (!g->u || !g->w)
+		return pm_no_memory(st, a);
+	compress(g, r, n);
+	return PM_OK;
+}
+
 /* Add the group of these rows when there are enough. */
 static pm_code
 add_group(pm_trust *t, int gpu, int layout, const pm_dataset *d, const double *cross_ms, residual *r,
@@ -217,28 +249,13 @@ add_group(pm_trust *t, int gpu, int layout, const pm_dataset *d, const double *c
 {
 	group	   *g = &t->groups[t->n_groups];
 	bool		widest = gpu == ANY && layout == ANY;
-	int			n = 0;
-	int			points;
+	int			n = residuals_of(d, cross_ms, NULL, gpu == ANY ? NULL : t->gpus[gpu].name, layout, r);
 
-	for (int i = 0; i < d->n; i++)
-	{
-		double		u = log(d->samples[i].step_ms / cross_ms[i]);
-
-		if (isfinite(u) && in_group(&d->samples[i], gpu == ANY ? NULL : t->gpus[gpu].name, layout))
-			r[n++] = (residual) {.structure = d->samples[i].query.graph->structure, .u = u};
-	}
 	*g = (group) {.gpu = gpu, .layout = layout, .structures = weigh(r, n)};
 	if (g->structures < (widest ? MIN_STRUCTURES : GROUP_STRUCTURES) || (!widest && n < GROUP_ROWS))
 		return PM_OK;
-	qsort(r, n, sizeof(residual), by_residual);
-	points = n < MAX_POINTS ? n : MAX_POINTS;
-	g->u = PM_NEW(a, double, points);
-	g->w = PM_NEW(a, double, points);
-	if (!g->u || !g->w)
-		return pm_no_memory(st, a);
-	compress(g, r, n);
 	t->n_groups++;
-	return PM_OK;
+	return fill_group(g, r, n, a, st);
 }
 
 static pm_code
@@ -583,6 +600,119 @@ pm_trust_fit(const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks,
 		rc = fit_groups(t, d, cross_ms, a, st);
 	*trust = t;
 	return rc;
+}
+
+/* ---- what is known, and new rows ---- */
+
+static const group *
+exact_group(const pm_trust *t, const char *gpu, int layout)
+{
+	for (int i = 0; i < t->n_groups; i++)
+	{
+		const group *g = &t->groups[i];
+
+		if (g->layout == layout && (gpu == NULL ? g->gpu == ANY : g->gpu != ANY && strcmp(t->gpus[g->gpu].name, gpu) == 0))
+			return g;
+	}
+	return NULL;
+}
+
+/* Structures among r[n], sorted by structure, that were not seen. */
+static int
+count_unseen(const residual *r, int n)
+{
+	int			count = 0;
+
+	for (int i = 0; i < n; i++)
+		count += !r[i].seen && (i == 0 || r[i].structure != r[i - 1].structure);
+	return count;
+}
+
+/* Room for all rows and a group's points in r. */
+static pm_code
+update_group(pm_trust *t, const pm_trust *old, int gpu, int layout, const pm_dataset *d, const double *cross_ms,
+			 const bool *seen, residual *r, pm_arena *a, pm_status *st)
+{
+	const char *name = gpu == ANY ? NULL : t->gpus[gpu].name;
+	const group *before = exact_group(old, name, layout);
+	group	   *g = &t->groups[t->n_groups];
+	int			n = residuals_of(d, cross_ms, seen, name, layout, r);
+	int			unseen;
+
+	*g = (group) {.gpu = gpu, .layout = layout, .structures = weigh(r, n)};
+	unseen = count_unseen(r, n);
+	/* of a device that is new, or had too few rows: what is known of all devices is the next best */
+	if (before == NULL && layout == ANY && n > 0)
+		before = exact_group(old, NULL, ANY);
+	if (name != NULL && unseen >= GROUP_STRUCTURES && n >= GROUP_ROWS)
+		before = NULL;
+	else if (before == NULL && (name != NULL || unseen < MIN_STRUCTURES))
+		return PM_OK;
+	for (int i = 0; before != NULL && i < before->n; i++)
+		r[n++] = (residual) {.u = before->u[i], .w = before->w[i]};
+	g->structures += before != NULL ? before->structures : 0;
+	t->n_groups++;
+	return fill_group(g, r, n, a, st);
+}
+
+static pm_code
+update_groups(pm_trust *t, const pm_trust *old, const pm_dataset *d, const double *cross_ms, const bool *seen,
+			  pm_arena *a, pm_status *st)
+{
+	residual   *r = PM_NEW(a, residual, d->n + MAX_POINTS);
+	pm_code		rc = PM_OK;
+
+	t->n_groups = 0;
+	t->groups = PM_NEW(a, group, t->n_gpus * (PM_N_LAYOUTS + 1) + 1);
+	if (!r || !t->groups)
+		return pm_no_memory(st, a);
+	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+		for (int layout = 0; layout < PM_N_LAYOUTS && rc == PM_OK; layout++)
+			rc = update_group(t, old, gpu, layout, d, cross_ms, seen, r, a, st);
+	for (int gpu = 0; gpu < t->n_gpus && rc == PM_OK; gpu++)
+		rc = update_group(t, old, gpu, ANY, d, cross_ms, seen, r, a, st);
+	return rc == PM_OK ? update_group(t, old, ANY, ANY, d, cross_ms, seen, r, a, st) : rc;
+}
+
+/* The old domain with room for the words of n more rows. */
+static pm_code
+extend(const pm_trust *old, int n, pm_arena *a, pm_trust **t, pm_status *st)
+{
+	*t = PM_NEW(a, pm_trust, 1);
+	if (*t == NULL)
+		return pm_no_memory(st, a);
+	**t = *old;
+	(*t)->gpus = PM_NEW(a, device, old->n_gpus + n);
+	(*t)->frameworks = PM_NEW(a, framework, old->n_frameworks + n);
+	if (!(*t)->gpus || !(*t)->frameworks)
+		return pm_no_memory(st, a);
+	memcpy((*t)->gpus, old->gpus, old->n_gpus * sizeof(device));
+	memcpy((*t)->frameworks, old->frameworks, old->n_frameworks * sizeof(framework));
+	return PM_OK;
+}
+
+pm_code
+pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross_ms, const bool *seen, bool retrained,
+				const pm_hooks *hooks, pm_arena *a, const pm_trust **trust, pm_status *st)
+{
+	pm_trust   *t;
+	pm_code		rc;
+
+	if (retrained)
+	{
+		if ((rc = pm_trust_fit(d, NULL, hooks, a, trust, st)) != PM_OK)
+			return rc;
+		t = (pm_trust *) *trust;
+	}
+	else
+	{
+		if ((rc = extend(old, d->n, a, &t, st)) != PM_OK)
+			return rc;
+		for (int i = 0; i < d->n && rc == PM_OK; i++)
+			rc = learn_words(t, &d->samples[i].query, a, st);
+		*trust = t;
+	}
+	return rc == PM_OK ? update_groups(t, old, d, cross_ms, seen, a, st) : rc;
 }
 
 /* ---- judging ---- */

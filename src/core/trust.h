@@ -40,6 +40,17 @@ typedef struct pm_verdict
 pm_code		pm_trust_fit(const struct pm_dataset *d, const double *cross_ms, const pm_hooks *hooks, pm_arena *a,
 						 const pm_trust **trust, pm_status *st);
 
+/*
+ * What is known, and new rows besides.  cross_ms[i] is the prediction of row i
+ * by what has not learned from its structure, NaN where there is none; where
+ * seen[i] (NULL: nowhere) that is only partly so.  The intervals of a device
+ * come from new rows alone where there are enough, else from those before and
+ * the new ones together.  retrained: the domain is that of d; else the devices
+ * of d are added to it, and operators are not, as nothing was learned of them.
+ */
+pm_code		pm_trust_update(const pm_trust *old, const struct pm_dataset *d, const double *cross_ms, const bool *seen,
+							bool retrained, const pm_hooks *hooks, pm_arena *a, const pm_trust **trust, pm_status *st);
+
 /* Whether intervals are calibrated. */
 bool		pm_trust_calibrated(const pm_trust *t);
 

@@ -60,6 +60,16 @@ extern void pm_training_fit(pm_training *t, pm_run_hooks *hooks);
 /* Predictor, weights, run; returns predictor_id. Inside SPI_connect(). */
 extern int64 pm_training_store(const pm_training *t);
 
+/* ---- predictor_store.c. Inside SPI_connect(). ---- */
+
+/* Its weights in parts. */
+extern void pm_weights_store(int64 predictor_id, const pm_predictor *p);
+
+/* SQL: the different words of an array of text, without the empty one. */
+#define PM_DISTINCT_OF(words) \
+	" (SELECT COALESCE(pg_catalog.array_agg(DISTINCT w), '{}') FROM pg_catalog.unnest(" words ") w" \
+	" WHERE w OPERATOR(pg_catalog.<>) '')"
+
 /* ---- train_run.c: rows of perfmodel.training_run, and whether their workers live. Inside SPI_connect(). ---- */
 
 /* A row for a training that is over (predictor_id) or that a worker is to run (0); returns run_id. */

@@ -16,10 +16,6 @@
 
 #define PART_BYTES	((Size) 64 * 1024 * 1024)
 
-#define DISTINCT_OF(words) \
-	" (SELECT COALESCE(pg_catalog.array_agg(DISTINCT w), '{}') FROM pg_catalog.unnest(" words ") w" \
-	" WHERE w OPERATOR(pg_catalog.<>) '')"
-
 /*
  * The first predictor of a database becomes the active one.  Two first
  * trainings at once must not both, so they take turns here.
@@ -33,7 +29,7 @@ insert_predictor(const pm_training *t)
 		" gpus, frameworks, dtypes, layouts)"
 		" SELECT $1, $2, NOT EXISTS (SELECT 1 FROM perfmodel.predictor WHERE active), $3, $4, $5, $6, $7,"
 		" $8, $9, $10, $11, $12, $13, $14, $15,"
-		DISTINCT_OF("$16") "," DISTINCT_OF("$17") "," DISTINCT_OF("$18") "," DISTINCT_OF("$19")
+		PM_DISTINCT_OF("$16") "," PM_DISTINCT_OF("$17") "," PM_DISTINCT_OF("$18") "," PM_DISTINCT_OF("$19")
 		" RETURNING predictor_id",
 		19, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
 		INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT8OID, TEXTOID,
@@ -69,8 +65,8 @@ insert_predictor(const pm_training *t)
 	return DatumGetInt64(pm_value(0, 1, NULL));
 }
 
-static void
-insert_weights(int64 predictor_id, const pm_predictor *p)
+void
+pm_weights_store(int64 predictor_id, const pm_predictor *p)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor_weights (predictor_id, part, data) VALUES ($1, $2, $3)",
@@ -110,6 +106,6 @@ pm_predictor_store(const pm_training *t)
 {
 	int64		id = insert_predictor(t);
 
-	insert_weights(id, &t->predictor);
+	pm_weights_store(id, &t->predictor);
 	return id;
 }

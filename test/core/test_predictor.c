@@ -446,7 +446,7 @@ end_of_weights(const pm_predictor *p, size_t len)
 	pm_buffer	b = {.arena = &arena};
 
 	pm_trust_save(p->trust, &b);
-	return len - 4 - b.len;
+	return len - 4 - 4 - b.len;
 }
 
 /* Put a float or double that is not a number over the last weight. */
@@ -544,7 +544,7 @@ check_same_verdicts(const pm_predictor *p, const pm_predictor *q, const pm_datas
 static void
 check_damaged_residuals(uint8_t *data, size_t len)
 {
-	uint8_t    *last = data + len - 4 - 16;
+	uint8_t    *last = data + len - 4 - 4 - 16;
 	const struct
 	{
 		int			at;			/* 0: the residual, 8: its weight */
@@ -611,6 +611,7 @@ load_with_options(int n, const char *name, double value, const pm_trust *trust, 
 	for (int j = 0; j < 5; j++)
 		pm_put_f64(&b, 0.5);
 	pm_trust_save(trust, &b);
+	pm_put_u32(&b, 0);
 	pm_put_u32(&b, pm_crc32c(b.data, b.len));
 	return pm_predictor_load(b.data, b.len, &arena, p, &st);
 }

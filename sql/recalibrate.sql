@@ -1,0 +1,70 @@
+-- A few numbers per device that fit a predictor to new measurements.
+\pset format unaligned
+SET client_min_messages = warning;
+-- a predictor of T4 alone; then a cluster whose T4 are slower, and RTX 3090 that it has never seen
+SELECT array_agg(profile_id ORDER BY profile_id) AS t4 FROM perfmodel.profile WHERE gpu = 'T4' AND dtype = 'fp32' AND layout = 'nchw' \gset
+SELECT perfmodel.train('cluster', 'opclass', :'t4') > 0 AS trained;
+BEGIN;
+DELETE FROM perfmodel.profile WHERE gpu <> 'T4' OR profile_id <> ALL (:'t4');
+-- there is nothing that it was not trained on
+SELECT helper.error_of($$SELECT perfmodel.recalibrate('cluster')$$);
+SELECT count(*) FROM perfmodel.corrections('cluster');
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, framework, step_ms)
+SELECT graph_id, 'T4', batch, dtype, framework, 1.3 * step_ms FROM perfmodel.profile WHERE gpu = 'T4' AND profile_id = ANY (:'t4');
+SELECT predictor_id > 0 AS id, new_name, n_profiles, n_trained_on, n_networks, mape_before_pct BETWEEN 15 AND 40 AS before,
+       mape_after_pct < mape_before_pct AS better, mae_after_ms < mae_before_ms AS better_ms, seconds < 5 AS seconds
+FROM perfmodel.recalibrate('cluster');
+SELECT gpu, dtype, layout, n_profiles, n_networks, factor BETWEEN 1.2 AND 1.4 AS factor, exponent BETWEEN 0.8 AND 1.2 AS exponent, at_ms > 0 AS at
+FROM perfmodel.corrections('cluster recalibrated');
+-- every prediction of the device follows, also in formats that were not measured, and none of another device
+SELECT gpu, dtype, batch, bool_and(r.ms / b.ms BETWEEN 1.15 AND 1.5) AS corrected, bool_and(r.ms = b.ms) AS the_same
+FROM (VALUES ('T4', 'fp32', 8), ('T4', 'fp32', 64), ('T4', 'amp', 8), ('RTX 3090', 'fp32', 8)) AS v(gpu, dtype, batch), perfmodel.graph g,
+     perfmodel.predict_train_time(g.graph_id, gpu, batch, dtype, predictor => 'cluster') b(ms),
+     perfmodel.predict_train_time(g.graph_id, gpu, batch, dtype, predictor => 'cluster recalibrated') r(ms)
+WHERE g.name LIKE '_net%' GROUP BY gpu, dtype, batch ORDER BY gpu, dtype, batch;
+SELECT helper.close(sum(e.step_ms), perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'cluster recalibrated')) AS explained
+FROM perfmodel.explain_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'cluster recalibrated') e;
+-- its row: what it comes from, what it was fitted to; it is not the active one
+SELECT r.kind, r.active, r.base_predictor_id = b.predictor_id AS base, r.profiles = b.profiles AS profiles, cardinality(r.recalibrated_on) AS recalibrated_on,
+       r.options = b.options AS options, r.n_params - b.n_params AS numbers, r.valid_n, r.valid_mape < 0.2 AS error, r.epochs, r.gpus, r.base_predictor_id IS NULL AS none
+FROM perfmodel.predictor r, perfmodel.predictor b WHERE r.name = 'cluster recalibrated' AND b.name = 'cluster';
+SELECT predictor, kind, background, status, phase, n_profiles, epoch, message FROM perfmodel.training_status WHERE predictor LIKE 'cluster r%';
+-- the base is as it was
+SELECT count(*) FROM perfmodel.corrections('cluster');
+-- a device that it has never seen, from a few measurements; what was known of the other one is kept
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, framework, step_ms)
+SELECT graph_id, 'RTX 3090', 8, 'amp', framework, 0.5 * step_ms FROM perfmodel.profile WHERE profile_id = ANY ((:'t4'::bigint[])[1:6]);
+SELECT in_domain, note FROM perfmodel.predict(perfmodel.graph_id('anet4@16'), 'RTX 3090', 8, 'amp', predictor => 'cluster');
+SELECT array_agg(profile_id) AS few FROM perfmodel.profile WHERE gpu = 'RTX 3090' AND dtype = 'amp' \gset
+SELECT new_name, n_profiles, n_networks, mape_after_pct < mape_before_pct AS better FROM perfmodel.recalibrate('cluster recalibrated', :'few', name => 'both');
+SELECT c.gpu, c.dtype, c.n_profiles, c.factor = o.factor AS kept FROM perfmodel.corrections('both') c
+LEFT JOIN perfmodel.corrections('cluster recalibrated') o USING (gpu, dtype, layout) ORDER BY 1;
+SELECT in_domain, note, step_ms_low < step_ms AND step_ms < step_ms_high AS interval
+FROM perfmodel.predict(perfmodel.graph_id('anet4@16'), 'RTX 3090', 8, 'amp', predictor => 'both');
+-- the active one, a second name, one network only
+SELECT perfmodel.activate_predictor('both') > 0 AS activated;
+SELECT new_name, n_networks, mape_after_pct, mae_after_ms FROM perfmodel.recalibrate(profiles => (:'few'::bigint[])[1:1]);
+SELECT new_name FROM perfmodel.recalibrate('both');
+SELECT n_profiles, n_trained_on FROM perfmodel.recalibrate('cluster', :'t4', 'flattered');
+-- what is refused
+SELECT helper.error_of(q) FROM unnest(ARRAY['SELECT perfmodel.recalibrate(''clutser'')', 'SELECT perfmodel.recalibrate(''cluster'', ''{}'')',
+    'SELECT perfmodel.recalibrate(''cluster'', ''{-1}'')', 'SELECT perfmodel.recalibrate(name => ''both'')', 'SELECT perfmodel.recalibrate(name => '''')',
+    'SELECT * FROM perfmodel.corrections(''bth'')', 'UPDATE perfmodel.predictor SET recalibrated_on = NULL']) AS q;
+ROLLBACK;
+BEGIN READ ONLY;
+SELECT perfmodel.recalibrate('cluster');
+ROLLBACK;
+CREATE ROLE pm_test_recalibrate;
+GRANT SELECT ON ALL TABLES IN SCHEMA perfmodel TO pm_test_recalibrate;
+GRANT USAGE ON SCHEMA helper TO PUBLIC;
+SET ROLE pm_test_recalibrate;
+SELECT helper.error_of('SELECT perfmodel.recalibrate(''cluster'')');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION perfmodel.recalibrate TO pm_test_recalibrate;
+SET ROLE pm_test_recalibrate;
+SELECT helper.error_of('SELECT perfmodel.recalibrate(''cluster'')');
+SELECT count(*) FROM perfmodel.corrections('cluster');
+RESET ROLE;
+DROP OWNED BY pm_test_recalibrate;
+DROP ROLE pm_test_recalibrate;
+SELECT perfmodel.drop_predictor('cluster') > 0 AS dropped;

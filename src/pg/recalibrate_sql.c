@@ -1,0 +1,299 @@
+/*
+ * recalibrate_sql.c - recalibrate() and corrections(): a predictor fitted to
+ * new measurements by a few numbers per device, as a new predictor.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "pm_train.h"
+#include "recalibrate.h"
+
+PG_FUNCTION_INFO_V1(pm_recalibrate_sql);
+PG_FUNCTION_INFO_V1(pm_corrections);
+
+typedef struct request
+{
+	pm_predictor_ref base;
+	char	   *base_name;
+	pm_training t;				/* of the new predictor */
+	bool	   *seen;			/* [rows] base was trained on a network of this structure */
+	int			n_trained_on;	/* rows that base was trained on */
+	pm_recalibration result;
+} request;
+
+/* ---------- what is asked for. Inside SPI_connect(). ---------- */
+
+static void
+find_name(request *q, MemoryContext cxt)
+{
+	static pm_plan query = {
+		"SELECT name FROM perfmodel.predictor WHERE predictor_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(q->base.id);
+
+	if (pm_run(&query, &arg, NULL, true) != 1)
+		elog(ERROR, "predictor %lld has no row", (long long) q->base.id);
+	q->base_name = pm_value_text(0, 1, cxt);
+}
+
+/* "x recalibrated", or "x recalibrated 2" when that exists, and so on. */
+static char *
+free_name(const char *base, MemoryContext cxt)
+{
+	static pm_plan query = {
+		"SELECT w FROM (SELECT 1 AS i, $1 AS w UNION ALL"
+		" SELECT i, pg_catalog.concat($1, ' ', i) FROM pg_catalog.generate_series(2, 100000) i) x"
+		" WHERE NOT EXISTS (SELECT 1 FROM perfmodel.predictor p WHERE p.name OPERATOR(pg_catalog.=) w) ORDER BY i LIMIT 1",
+		1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(psprintf("%s recalibrated", base));
+
+	if (pm_run(&query, &arg, NULL, true) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no free name for the new predictor"),
+				 errhint("Give it one: recalibrate(name => ...).")));
+	return pm_value_text(0, 1, cxt);
+}
+
+/* All that base was not trained on. */
+static ArrayType *
+new_profiles(const request *q, MemoryContext cxt)
+{
+	static pm_plan query = {
+		"SELECT pg_catalog.array_agg(p.profile_id) FROM perfmodel.profile p"
+		" WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1"
+		" AND NOT EXISTS (SELECT 1 FROM perfmodel.predictor b, pg_catalog.unnest(b.profiles) x"
+		" WHERE b.predictor_id OPERATOR(pg_catalog.=) $1 AND x OPERATOR(pg_catalog.=) p.profile_id)", 1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(q->base.id);
+	bool		isnull;
+	Datum		ids;
+	MemoryContext old;
+	ArrayType  *array;
+
+	pm_run(&query, &arg, NULL, true);
+	ids = pm_value(0, 1, &isnull);
+	if (isnull)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("there are no profiles that predictor \"%s\" was not trained on", q->base_name),
+				 errhint("Add rows to perfmodel.profile, or choose some by recalibrate(profiles => ...).")));
+	old = MemoryContextSwitchTo(cxt);
+	array = DatumGetArrayTypePCopy(ids);
+	MemoryContextSwitchTo(old);
+	return array;
+}
+
+/* Which of the rows, or at least their networks, base was trained on. */
+static void
+mark_seen(request *q)
+{
+	static pm_plan query = {
+		"WITH known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.predictor b, pg_catalog.unnest(b.profiles) x"
+		" JOIN perfmodel.profile p ON p.profile_id OPERATOR(pg_catalog.=) x WHERE b.predictor_id OPERATOR(pg_catalog.=) $1),"
+		" structures AS (SELECT DISTINCT g.structure FROM known k JOIN perfmodel.graph g"
+		" ON g.graph_id OPERATOR(pg_catalog.=) k.graph_id)"
+		" SELECT k.profile_id IS NOT NULL, s.structure IS NOT NULL FROM perfmodel.profile p"
+		" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id"
+		" LEFT JOIN known k ON k.profile_id OPERATOR(pg_catalog.=) p.profile_id"
+		" LEFT JOIN structures s ON s.structure OPERATOR(pg_catalog.=) g.structure"
+		" WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($2) ORDER BY p.profile_id", 2, {INT8OID, INT8ARRAYOID}
+	};
+	const pm_rows *rows = q->t.rows;
+	Datum		args[2];
+
+	args[0] = Int64GetDatum(q->base.id);
+	args[1] = pm_int8_array(rows->ids, rows->set.n);
+	if (pm_run(&query, args, NULL, true) != rows->set.n)
+		elog(ERROR, "profiles changed while they were read");
+	for (int i = 0; i < rows->set.n; i++)
+	{
+		q->n_trained_on += DatumGetBool(pm_value(i, 1, NULL));
+		q->seen[i] = DatumGetBool(pm_value(i, 2, NULL));
+	}
+}
+
+static void
+read_request(FunctionCallInfo fcinfo, request *q)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	MemoryContext rows_cxt;
+
+	pm_freshen();
+	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &q->base);
+	q->t.started_at = GetCurrentTimestamp();
+	q->t.predictor.kind = q->base.predictor->kind;
+	q->t.threads = 1;
+	q->t.name = PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2));
+	q->t.profiles = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	SPI_connect();
+	find_name(q, cxt);
+	if (q->t.name == NULL)
+		q->t.name = free_name(q->base_name, cxt);
+	pm_training_check(&q->t);
+	if (q->t.profiles == NULL)
+		q->t.profiles = new_profiles(q, cxt);
+	SPI_finish();
+	q->t.rows = pm_rows_load_apart(q->t.profiles, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
+								   &rows_cxt);
+	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
+	SPI_connect();
+	mark_seen(q);
+	SPI_finish();
+}
+
+/* ---------- fit ---------- */
+
+static void
+fit(request *q)
+{
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel train", ALLOCSET_DEFAULT_SIZES);
+	pm_fit_report *r = &q->t.report;
+	double		started = pm_now();
+	pm_run_hooks hooks;
+	pm_status	st = {PM_OK};
+	pm_arena	arena;
+	pm_code		code;
+
+	pm_context_arena(&arena, cxt, (size_t) pm_memory_limit());
+	pm_hooks_init(&hooks, psprintf("recalibrating \"%s\"", q->base_name));
+	code = pm_recalibrate(q->base.predictor, &q->t.rows->set, q->seen, &hooks.hooks, &arena, &q->t.predictor,
+						  &q->result, &st);
+	pm_hooks_finish(&hooks, code, &st);
+	r->seconds = pm_now() - started;
+	r->train_mape = NAN;
+	r->n_params = q->result.n_numbers;
+	r->valid_n = isnan(q->result.mape_after) ? 0 : q->t.rows->set.n;
+	r->valid_mape = q->result.mape_after;
+	r->valid_mae_ms = q->result.mae_after_ms;
+	r->valid_rmse_ms = q->result.rmse_after_ms;
+	q->t.memory_bytes = arena.used;
+}
+
+/* ---------- store. Inside SPI_connect(). ---------- */
+
+static int64
+insert_predictor(const request *q)
+{
+	static pm_plan insert = {
+		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, profiles_hash, profiles,"
+		" base_predictor_id, recalibrated_on, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs,"
+		" n_params, library_version, gpus, frameworks, dtypes, layouts)"
+		" SELECT $2, kind, false, options, seed, n_profiles, profiles_hash, profiles, predictor_id, $3, $4, $5, $6, $7, $8, 0,"
+		" n_params OPERATOR(pg_catalog.+) $9, $10,"
+		PM_DISTINCT_OF("gpus OPERATOR(pg_catalog.||) $11") ","
+		PM_DISTINCT_OF("frameworks OPERATOR(pg_catalog.||) $12") ","
+		PM_DISTINCT_OF("dtypes OPERATOR(pg_catalog.||) $13") ","
+		PM_DISTINCT_OF("layouts OPERATOR(pg_catalog.||) $14")
+		" FROM perfmodel.predictor WHERE predictor_id OPERATOR(pg_catalog.=) $1 RETURNING predictor_id",
+		14, {INT8OID, TEXTOID, INT8ARRAYOID, INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT8OID, TEXTOID,
+		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID}
+	};
+	const pm_rows *rows = q->t.rows;
+	const pm_fit_report *r = &q->t.report;
+	pm_args		a = {.n = 0};
+
+	pm_arg(&a, Int64GetDatum(q->base.id));
+	pm_arg_text(&a, q->t.name);
+	pm_arg(&a, pm_int8_array(rows->ids, rows->set.n));
+	pm_arg(&a, Int32GetDatum(r->valid_n));
+	pm_arg_float8(&a, r->valid_mape);
+	pm_arg_float8(&a, r->valid_mae_ms);
+	pm_arg_float8(&a, r->valid_rmse_ms);
+	pm_arg_float8(&a, r->seconds);
+	pm_arg(&a, Int64GetDatum(r->n_params));
+	pm_arg_text(&a, PM_VERSION);
+	pm_arg(&a, pm_text_array(rows->gpu, rows->set.n));
+	pm_arg(&a, pm_text_array(rows->framework, rows->set.n));
+	pm_arg(&a, pm_text_array(rows->dtype, rows->set.n));
+	pm_arg(&a, pm_text_array(rows->layout, rows->set.n));
+	if (pm_run(&insert, a.v, a.nulls, false) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("predictor \"%s\" was dropped meanwhile", q->base_name)));
+	return DatumGetInt64(pm_value(0, 1, NULL));
+}
+
+static int64
+store(const request *q)
+{
+	int64		id;
+
+	SPI_connect();
+	id = insert_predictor(q);
+	pm_weights_store(id, &q->t.predictor);
+	pm_run_insert(&q->t, id);
+	SPI_finish();
+	return id;
+}
+
+Datum
+pm_recalibrate_sql(PG_FUNCTION_ARGS)
+{
+	request		q = {0};
+	Datum		values[10];
+	bool		nulls[10] = {false};
+
+	PreventCommandIfReadOnly("perfmodel.recalibrate()");
+	read_request(fcinfo, &q);
+	fit(&q);
+	values[0] = Int64GetDatum(store(&q));
+	values[1] = CStringGetTextDatum(q.t.name);
+	values[2] = Int32GetDatum(q.t.rows->set.n);
+	values[3] = Int32GetDatum(q.n_trained_on);
+	values[4] = Int32GetDatum(q.result.structures);
+	values[5] = Float8GetDatum(100 * q.result.mape_before);
+	values[6] = pm_float8_or_null(100 * q.result.mape_after, &nulls[6]);
+	values[7] = Float8GetDatum(q.result.mae_before_ms);
+	values[8] = pm_float8_or_null(q.result.mae_after_ms, &nulls[8]);
+	values[9] = Float8GetDatum(q.t.report.seconds);
+	return pm_record(fcinfo, values, nulls);
+}
+
+/* ---------- corrections() ---------- */
+
+static void
+add_row(pm_rows_out *out, const pm_device_correction *g, int dtype, int layout)
+{
+	Datum		values[8];
+	bool		nulls[8] = {false};
+
+	values[0] = CStringGetTextDatum(g->gpu);
+	values[1] = CStringGetTextDatum(pm_dtype_name[dtype]);
+	values[2] = CStringGetTextDatum(pm_layout_name[layout]);
+	values[3] = Int32GetDatum(g->used[dtype][layout]);
+	values[4] = Int32GetDatum(g->structures);
+	values[5] = Float8GetDatum(exp(g->a + g->d[dtype][layout]));
+	values[6] = Float8GetDatum(exp(g->centre));
+	values[7] = Float8GetDatum(1 + g->b);
+	pm_rows_add(out, values, nulls);
+}
+
+Datum
+pm_corrections(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_predictor_ref ref;
+	const pm_correction *c;
+
+	pm_rows_begin(fcinfo, &out);
+	pm_freshen();
+	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
+	c = ref.predictor->correction;
+	for (int i = 0; c != NULL && i < c->n; i++)
+		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
+				if (c->device[i].used[dtype][layout] > 0)
+					add_row(&out, &c->device[i], dtype, layout);
+	return (Datum) 0;
+}

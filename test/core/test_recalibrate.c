@@ -1,0 +1,338 @@
+/*
+ * test_recalibrate.c - a few numbers per device: they are found where they are
+ * known, few or bad rows do not count for more than they are, the order of
+ * predictions stays, and nothing damaged is loaded.
+ */
+#include "check.h"
+#include "make_graph.h"
+#include "../../src/core/recalibrate.h"
+
+static pm_arena arena;
+static const pm_gpu other_gpu = {.name = "Other GPU", .mem_bw_gbs = 500, .fp32_tflops = 10, .sm_count = 40, .memory_gb = 16};
+
+static double
+some_time(const pm_tokens *t)
+{
+	return 2 * t->total_roofline_us / 1000 + 1;
+}
+
+static double
+predict(const pm_predictor *p, const pm_sample *s)
+{
+	pm_arena	scratch;
+	pm_status	st;
+	double		ms = NAN;
+
+	pm_arena_init_malloc(&scratch);
+	if (pm_predictor_predict(p, s, &scratch, &ms, NULL, NULL, &st) != PM_OK)
+		make_failed("prediction", &st);
+	pm_arena_release(&scratch);
+	return ms;
+}
+
+/* Rows of d[from..to) as base predicts them, times exp(a) * (ms / exp(centre)) ^ b. */
+static pm_dataset
+shifted(const pm_dataset *d, int from, int to, const pm_predictor *base, double a, double b, double centre)
+{
+	pm_dataset	s = {to - from, PM_NEW(&arena, pm_sample, to - from + 1)};
+
+	for (int i = 0; i < s.n; i++)
+	{
+		double		ms = predict(base, &d->samples[from + i]);
+
+		s.samples[i] = d->samples[from + i];
+		s.samples[i].step_ms = ms * exp(a + b * (log(ms) - centre));
+	}
+	return s;
+}
+
+static pm_predictor
+recalibrate(const pm_predictor *base, const pm_dataset *d, pm_recalibration *r)
+{
+	pm_predictor p = {0};
+	pm_status	st;
+
+	if (pm_recalibrate(base, d, NULL, NULL, &arena, &p, r, &st) != PM_OK)
+		make_failed("recalibration", &st);
+	return p;
+}
+
+/* ---------- the numbers ---------- */
+
+/* A factor and an exponent that are there are found, and with them the error goes away. */
+static void
+test_found(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_recalibration r = {0};
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0.4, 0.05, 1);
+	pm_predictor p = recalibrate(base, &rows, &r);
+	double		worst = 0;
+
+	CHECK_EQ(p.correction->n, 1);
+	CHECK_EQ(p.correction->device[0].rows, d->n);
+	CHECK_NEAR(p.correction->device[0].b, 0.05, 0.01);
+	CHECK(r.mape_before > 0.25 && r.mape_after < 0.02);
+	CHECK(r.mae_after_ms < r.mae_before_ms && r.rmse_after_ms < r.rmse_before_ms);
+	CHECK_EQ(r.n_numbers, 3);
+	for (int i = 0; i < rows.n; i++)
+		worst = fmax(worst, fabs(predict(&p, &rows.samples[i]) / rows.samples[i].step_ms - 1));
+	CHECK(worst < 0.03);
+	/* other devices are left alone, other formats of this one are not */
+	rows.samples[0].query.gpu = &other_gpu;
+	CHECK_EQ(predict(&p, &rows.samples[0]), predict(base, &rows.samples[0]));
+	rows.samples[1].query.dtype = PM_AMP;
+	CHECK(predict(&p, &rows.samples[1]) > 1.2 * predict(base, &rows.samples[1]));
+}
+
+/* The fewer networks, the nearer to 1; and many rows of one network are one network. */
+static void
+test_shrunk(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0.5, 0, 1);
+	pm_dataset	repeated = {200, PM_NEW(&arena, pm_sample, 200)};
+	pm_recalibration r;
+	double		factor[3];
+	int			n[3] = {1, 4, d->n};
+
+	for (int k = 0; k < 3; k++)
+	{
+		pm_dataset	some = {n[k], rows.samples};
+		pm_predictor p = recalibrate(base, &some, &r);
+
+		factor[k] = predict(&p, &rows.samples[0]) / predict(base, &rows.samples[0]);
+	}
+	CHECK(factor[0] > 1.3 && factor[0] < factor[2] && factor[2] < exp(0.5));
+	CHECK_NEAR(factor[2], exp(0.5), 0.02);
+	for (int i = 0; i < 200; i++)
+		repeated.samples[i] = rows.samples[0];
+	{
+		pm_predictor p = recalibrate(base, &repeated, &r);
+
+		CHECK_NEAR(predict(&p, &rows.samples[0]) / predict(base, &rows.samples[0]), factor[0], 1e-6);
+		CHECK_EQ(r.structures, 1);
+		CHECK(isnan(r.mape_after) && isfinite(r.mape_before));
+	}
+}
+
+/* A tenth of absurd measurements changes little. */
+static void
+test_robust(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0.3, 0, 1);
+	pm_recalibration r;
+	pm_predictor clean = recalibrate(base, &rows, &r);
+	pm_predictor p;
+
+	for (int i = 0; i < rows.n; i += 10)
+		rows.samples[i].step_ms *= 50;
+	p = recalibrate(base, &rows, &r);
+	for (int i = 0; i < rows.n; i++)
+		CHECK(fabs(log(predict(&p, &rows.samples[i]) / predict(&clean, &rows.samples[i]))) < 0.1);
+}
+
+/* However the rows lie, a longer prediction stays the longer one. */
+static void
+test_order(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0, -3, 1);
+	pm_recalibration r;
+	pm_predictor p = recalibrate(base, &rows, &r);
+
+	CHECK(p.correction->device[0].b < -0.05);
+	for (double ms = 1e-6; ms < 1e9; ms *= 1.5)
+	{
+		double		x = pm_correction_apply(p.correction, &d->samples[0].query, ms);
+
+		CHECK(x > 0 && isfinite(x) && pm_correction_apply(p.correction, &d->samples[0].query, ms * 1.01) > x);
+	}
+}
+
+/* ---------- one after the other ---------- */
+
+/* Devices without new rows keep what they had; those with new rows start afresh. */
+static void
+test_again(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0.4, 0, 1);
+	pm_dataset	others = shifted(d, 0, d->n, base, -0.3, 0, 1);
+	pm_recalibration r;
+	pm_predictor first,
+				second,
+				third;
+
+	for (int i = 0; i < others.n; i++)
+		others.samples[i].query.gpu = &other_gpu;
+	others = shifted(&others, 0, others.n, base, -0.3, 0, 1);
+	first = recalibrate(base, &rows, &r);
+	second = recalibrate(&first, &others, &r);
+	CHECK_EQ(second.correction->n, 2);
+	CHECK_EQ(predict(&second, &rows.samples[3]), predict(&first, &rows.samples[3]));
+	CHECK_NEAR(predict(&second, &others.samples[3]) / others.samples[3].step_ms, 1, 0.02);
+	third = recalibrate(&second, &rows, &r);
+	CHECK_EQ(predict(&third, &rows.samples[3]), predict(&first, &rows.samples[3]));
+	/* the error before is that of the predictor that was given, correction and all */
+	CHECK(r.mape_before < 0.01);
+	CHECK_EQ(first.correction->n, 1);
+}
+
+/* ---------- intervals and domain ---------- */
+
+static pm_verdict
+judge(const pm_predictor *p, const pm_sample *s)
+{
+	pm_arena	scratch;
+	pm_verdict	v;
+	pm_status	st;
+
+	pm_arena_init_malloc(&scratch);
+	if (pm_predictor_judge(p, s, predict(p, s), 0.9, &scratch, &v, &st) != PM_OK)
+		make_failed("verdict", &st);
+	pm_arena_release(&scratch);
+	return v;
+}
+
+static double
+normal(pm_rng *r)
+{
+	return sqrt(-2 * log(1 - pm_rng_uniform(r))) * cos(2 * M_PI * pm_rng_uniform(r));
+}
+
+static void
+test_trust(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = {d->n, PM_NEW(&arena, pm_sample, d->n)};
+	pm_recalibration r;
+	pm_predictor p;
+	pm_rng		rng;
+	int			inside = 0;
+
+	memcpy(rows.samples, d->samples, d->n * sizeof(pm_sample));
+	for (int i = 0; i < rows.n; i++)
+		rows.samples[i].query.gpu = &other_gpu;
+	CHECK(!judge(base, &rows.samples[0]).in_domain);
+	CHECK_HAS(judge(base, &rows.samples[0]).reason, "Other GPU");
+	/* twice as slow, with a spread that base never had */
+	rows = shifted(&rows, 0, rows.n, base, 0.7, 0, 1);
+	pm_rng_seed(&rng, 1);
+	for (int i = 0; i < rows.n; i++)
+		rows.samples[i].step_ms *= exp(0.1 * normal(&rng));
+	p = recalibrate(base, &rows, &r);
+	CHECK(judge(&p, &rows.samples[0]).in_domain);
+	for (int i = 0; i < rows.n; i++)
+	{
+		pm_verdict	v = judge(&p, &rows.samples[i]);
+
+		inside += v.low_ms <= rows.samples[i].step_ms && rows.samples[i].step_ms <= v.high_ms;
+	}
+{pm_verdict v = judge(&p, &rows.samples[0]); fprintf(stderr, "%d %d st %d low %g high %g reason %s\n", inside, rows.n, r.structures, v.low_ms/predict(&p,&rows.samples[0]), v.high_ms/predict(&p,&rows.samples[0]), v.reason);}	CHECK_NEAR((double) inside / rows.n, 0.9, 0.06);
+	/* the other device is as it was */
+	CHECK_NEAR(judge(&p, &d->samples[0]).low_ms, judge(base, &d->samples[0]).low_ms, 1e-9);
+}
+
+/* Where base has seen every network, new rows do not replace what is known of unseen ones. */
+static void
+test_seen(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0.4, 0, 1);
+	bool	   *seen = PM_NEW(&arena, bool, d->n);
+	pm_predictor fresh,
+				flattered;
+	pm_recalibration r;
+	pm_status	st;
+	pm_verdict	wide,
+				narrow;
+
+	for (int i = 0; i < d->n; i++)
+		seen[i] = true;
+	CHECK_EQ(pm_recalibrate(base, &rows, seen, NULL, &arena, &flattered, &r, &st), PM_OK);
+	fresh = recalibrate(base, &rows, &r);
+	wide = judge(&flattered, &rows.samples[0]);
+	narrow = judge(&fresh, &rows.samples[0]);
+	CHECK(log(wide.high_ms / wide.low_ms) > 1.5 * log(narrow.high_ms / narrow.low_ms));
+}
+
+/* ---------- storing ---------- */
+
+static void
+test_stored(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, d->n, base, 0.4, 0.1, 1);
+	pm_recalibration r;
+	pm_predictor p = recalibrate(base, &rows, &r);
+	pm_predictor back;
+	pm_status	st;
+	uint8_t    *data;
+	size_t		len;
+	pm_part    *parts = PM_NEW(&arena, pm_part, 1000);
+	int			n_parts;
+	double		ms,
+				sum = 0;
+
+	CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, &st), PM_OK);
+	for (int i = 0; i < d->n; i++)
+		CHECK_EQ(predict(&back, &d->samples[i]), predict(&p, &d->samples[i]));
+	CHECK_EQ(judge(&back, &d->samples[0]).high_ms, judge(&p, &d->samples[0]).high_ms);
+	/* the last bytes are the correction: with a valid checksum, numbers that cannot be are refused */
+	for (size_t at = len - 4 - 100; at < len - 4; at++)
+	{
+		uint8_t    *bad = PM_NEW(&arena, uint8_t, len);
+		uint32_t	crc;
+
+		memcpy(bad, data, len);
+		bad[at] = 0xff;
+		crc = pm_crc32c(bad, len - 4);
+		for (int k = 0; k < 4; k++)
+			bad[len - 4 + k] = (uint8_t) (crc >> 8 * k);
+		if (pm_predictor_load(bad, len, &arena, &back, &st) == PM_OK)
+			CHECK(isfinite(predict(&back, &d->samples[0])) && predict(&back, &d->samples[0]) > 0);
+		else
+			CHECK_EQ(st.code, PM_ERR_FORMAT);
+	}
+	CHECK_EQ(pm_predictor_predict(&p, &d->samples[0], &arena, &ms, parts, &n_parts, &st), PM_OK);
+	for (int i = 0; i < n_parts; i++)
+		sum += parts[i].step_ms;
+	CHECK_NEAR(sum / ms, 1, 1e-9);
+}
+
+static bool
+stop_now(void *ctx)
+{
+	return *(bool *) ctx;
+}
+
+static void
+test_refused(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	none = {0, d->samples};
+	pm_predictor p;
+	pm_recalibration r;
+	pm_status	st;
+	bool		yes = true;
+	pm_hooks	hooks = {.stop = stop_now, .ctx = &yes};
+
+	CHECK_EQ(pm_recalibrate(base, &none, NULL, NULL, &arena, &p, &r, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_recalibrate(base, d, NULL, &hooks, &arena, &p, &r, &st), PM_CANCELLED);
+}
+
+int
+main(void)
+{
+	pm_dataset	d;
+	pm_predictor base;
+
+	pm_arena_init_malloc(&arena);
+	d = make_dataset(40, 2, true, some_time, &arena);
+	base = make_predictor("linear", NULL, 0, &d, &arena);
+	test_found(&base, &d);
+	test_shrunk(&base, &d);
+	test_robust(&base, &d);
+	test_order(&base, &d);
+	test_again(&base, &d);
+	test_trust(&base, &d);
+	test_seen(&base, &d);
+	test_stored(&base, &d);
+	test_refused(&base, &d);
+	pm_arena_release(&arena);
+	return check_done("recalibrate");
+}
