@@ -38,7 +38,7 @@ SELECT r.run_id, r.predictor_id, r.predictor, r.kind, r.background,
             WHEN l.lost THEN 'failed'
             WHEN l.lost IS NULL THEN 'running on the primary'
             ELSE r.status END AS status,
-       r.phase, r.n_profiles, r.epoch, r.epochs, r.loss, r.learning_rate, r.valid_mape, r.threads, r.seconds,
+       r.phase, r.n_profiles, r.fold, r.folds, r.epoch, r.epochs, r.loss, r.learning_rate, r.valid_mape, r.threads, r.seconds,
        CASE WHEN l.lost IS NOT TRUE THEN r.seconds_left END AS seconds_left,
        r.started_at, r.heartbeat_at, r.finished_at,
        CASE WHEN l.lost THEN 'its background worker is gone: the server crashed or was restarted, or the worker was terminated'

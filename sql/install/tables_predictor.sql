@@ -89,8 +89,10 @@ CREATE TABLE perfmodel.training_run (
     status        text        NOT NULL CONSTRAINT training_run_status_known
                               CHECK (status IN ('running', 'finished', 'failed', 'cancelled')),
     phase         text        NOT NULL CONSTRAINT training_run_phase_known
-                              CHECK (phase IN ('starting', 'reading', 'training', 'storing', 'done')),
+                              CHECK (phase IN ('starting', 'reading', 'calibrating', 'training', 'storing', 'done')),
     n_profiles    integer,
+    fold          integer,
+    folds         integer,
     epoch         integer,
     epochs        integer,
     best_epoch    integer,
@@ -124,10 +126,12 @@ COMMENT ON COLUMN perfmodel.training_run.profiles IS 'profile_id of the measurem
 COMMENT ON COLUMN perfmodel.training_run.options IS 'options as they were given; the predictor has all of them';
 COMMENT ON COLUMN perfmodel.training_run.background IS 'whether a background worker runs it (train_async)';
 COMMENT ON COLUMN perfmodel.training_run.status IS 'running, finished, failed, or cancelled; still running when the worker was lost in a crash, see training_status';
-COMMENT ON COLUMN perfmodel.training_run.phase IS 'how far it has got: starting, reading (measurements and graphs), training, storing, done';
+COMMENT ON COLUMN perfmodel.training_run.phase IS 'how far it has got: starting, reading (measurements and graphs), calibrating (training without a part of the rows, to judge its errors on that), training (on all rows), storing, done';
 COMMENT ON COLUMN perfmodel.training_run.n_profiles IS 'number of measurements; NULL before they are read';
-COMMENT ON COLUMN perfmodel.training_run.epoch IS 'passes over the measurements made so far; NULL before the first';
-COMMENT ON COLUMN perfmodel.training_run.epochs IS 'passes that it will make at most; once finished: that it made';
+COMMENT ON COLUMN perfmodel.training_run.fold IS 'while calibrating: which of the trainings for that it is at; else NULL';
+COMMENT ON COLUMN perfmodel.training_run.folds IS 'trainings that calibrate intervals, before the one on all rows; NULL: none, or not known';
+COMMENT ON COLUMN perfmodel.training_run.epoch IS 'passes over the measurements made so far, of the training it is at; NULL before the first';
+COMMENT ON COLUMN perfmodel.training_run.epochs IS 'passes that this training will make at most; once finished: that the last one made';
 COMMENT ON COLUMN perfmodel.training_run.best_epoch IS 'pass whose weights were kept; NULL before the end';
 COMMENT ON COLUMN perfmodel.training_run.loss IS 'mean loss of the last pass that was reported';
 COMMENT ON COLUMN perfmodel.training_run.learning_rate IS 'learning rate at the end of that pass';
@@ -136,7 +140,7 @@ COMMENT ON COLUMN perfmodel.training_run.valid_mape IS 'mean absolute percentage
 COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it is allowed';
 COMMENT ON COLUMN perfmodel.training_run.memory_bytes IS 'memory that it was estimated to take';
 COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds that it has taken so far; once finished: that the training itself took';
-COMMENT ON COLUMN perfmodel.training_run.seconds_left IS 'estimate of the seconds that are left; NULL when there is none';
+COMMENT ON COLUMN perfmodel.training_run.seconds_left IS 'estimate of the seconds that are left, to the end of all; NULL when there is none';
 COMMENT ON COLUMN perfmodel.training_run.started_at IS 'when it was started';
 COMMENT ON COLUMN perfmodel.training_run.heartbeat_at IS 'when its worker last wrote here; NULL for one in the foreground';
 COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended, however that was';

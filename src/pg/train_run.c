@@ -211,7 +211,7 @@ void
 pm_run_finish(const pm_training *t, int64 predictor_id)
 {
 	static pm_plan update = {
-		"UPDATE perfmodel.training_run SET status = 'finished', phase = 'done', seconds_left = NULL,"
+		"UPDATE perfmodel.training_run SET status = 'finished', phase = 'done', seconds_left = NULL, fold = NULL,"
 		" finished_at = pg_catalog.clock_timestamp(), heartbeat_at = pg_catalog.clock_timestamp(),"
 		" predictor_id = $2, n_profiles = $3, epoch = $4, epochs = $4, best_epoch = $5, train_mape = $6, valid_mape = $7,"
 		" threads = $8, seconds = $9, memory_bytes = $10, loss = $11, learning_rate = $12"
@@ -227,47 +227,46 @@ pm_run_finish(const pm_training *t, int64 predictor_id)
 	expect_row(pm_run(&update, a.v, a.nulls, false), t->run_id);
 }
 
+/* 0 becomes null. */
+static void
+add_count(pm_args *a, int n)
+{
+	if (n > 0)
+		pm_arg(a, Int32GetDatum(n));
+	else
+		pm_arg_null(a);
+}
+
 void
 pm_run_progress(const pm_training *t, const char *phase, const pm_progress *p)
 {
 	static pm_plan update = {
 		"UPDATE perfmodel.training_run SET phase = $2, epoch = $3, epochs = $4, loss = $5, valid_mape = $6,"
-		" learning_rate = $7, seconds_left = $8, n_profiles = $9, threads = $10, memory_bytes = $11,"
+		" learning_rate = $7, seconds_left = $8, fold = $9, folds = $10, n_profiles = $11, threads = $12, memory_bytes = $13,"
 		" seconds = pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) started_at),"
 		" heartbeat_at = pg_catalog.clock_timestamp()"
 		" WHERE run_id OPERATOR(pg_catalog.=) $1 AND status OPERATOR(pg_catalog.=) 'running'",
-		11, {INT8OID, TEXTOID, INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT4OID, INT8OID}
+		13, {INT8OID, TEXTOID, INT4OID, INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT4OID, INT4OID,
+		INT4OID, INT8OID}
 	};
 	pm_args		a = {.n = 0};
 
 	pm_arg(&a, Int64GetDatum(t->run_id));
 	pm_arg_text(&a, phase);
-	if (p != NULL)
-	{
-		pm_arg(&a, Int32GetDatum(p->epoch));
-		pm_arg(&a, Int32GetDatum(p->epochs));
-	}
-	else
-	{
-		pm_arg_null(&a);
-		pm_arg_null(&a);
-	}
+	add_count(&a, p ? p->epoch : 0);
+	add_count(&a, p ? p->epochs : 0);
 	pm_arg_float8(&a, p ? p->loss : NAN);
 	pm_arg_float8(&a, p ? p->valid_mape : NAN);
 	pm_arg_float8(&a, p ? p->rate : NAN);
 	pm_arg_float8(&a, p ? p->left_s : NAN);
+	add_count(&a, p ? p->fold : 0);
+	add_count(&a, p ? p->folds : 0);
+	add_count(&a, t->rows ? t->rows->set.n : 0);
+	add_count(&a, t->threads);
 	if (t->rows != NULL)
-	{
-		pm_arg(&a, Int32GetDatum(t->rows->set.n));
-		pm_arg(&a, Int32GetDatum(t->threads));
 		pm_arg(&a, Int64GetDatum((int64) t->memory_bytes));
-	}
 	else
-	{
 		pm_arg_null(&a);
-		pm_arg_null(&a);
-		pm_arg_null(&a);
-	}
 	expect_row(pm_run(&update, a.v, a.nulls, false), t->run_id);
 }
 

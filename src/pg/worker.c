@@ -96,7 +96,7 @@ beat(void *arg, const pm_progress *p)
 
 	PG_TRY();
 	{
-		write_progress(j, "training", p);
+		write_progress(j, p != NULL && p->fold > 0 ? "calibrating" : "training", p);
 		MemoryContextSwitchTo(old);
 	}
 	PG_CATCH();
