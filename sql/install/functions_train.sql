@@ -1,10 +1,10 @@
 -- Training and what is kept of it.
 
 CREATE FUNCTION perfmodel.train(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
-                                options jsonb DEFAULT '{}') RETURNS bigint
+                                options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000000 AS 'MODULE_PATHNAME', 'pm_train_sql';
-COMMENT ON FUNCTION perfmodel.train(text, text, bigint[], jsonb) IS
-    'trains a predictor of the given kind on the given measurements (NULL: all of training steps on one device) and returns its predictor_id; kinds() lists kinds and options; the first predictor becomes the active one';
+COMMENT ON FUNCTION perfmodel.train(text, text, bigint[], jsonb, text) IS
+    'trains a predictor of the given kind on the given measurements (NULL: all of training steps on one device) and returns its predictor_id; kinds() lists kinds and options; the first predictor becomes the active one; warm_start: name of a predictor of kind mdot whose network the training goes on from, in fewer epochs';
 
 CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
                                             options jsonb DEFAULT '{}',
@@ -15,9 +15,9 @@ COMMENT ON FUNCTION perfmodel.estimate_training(text, bigint[], jsonb) IS
     'what train with the same arguments would take: rows, threads, memory, and the limit it is held against (perfmodel.train_mem)';
 
 CREATE FUNCTION perfmodel.train_async(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
-                                      options jsonb DEFAULT '{}') RETURNS bigint
+                                      options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 AS 'MODULE_PATHNAME', 'pm_train_async';
-COMMENT ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb) IS
+COMMENT ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb, text) IS
     'as train, but returns a run_id at once and trains in a background worker, which begins when the transaction of this call is committed and sees what is committed then; training_status shows how far it is, cancel_training ends it';
 
 CREATE FUNCTION perfmodel.cancel_training(run_id bigint) RETURNS boolean

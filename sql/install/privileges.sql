@@ -5,8 +5,8 @@
 GRANT USAGE ON SCHEMA perfmodel TO PUBLIC;
 GRANT SELECT ON perfmodel.gpu TO PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.load_graph(jsonb, text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION perfmodel.train(text, text, bigint[], jsonb) FROM PUBLIC;
-REVOKE ALL ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.train(text, text, bigint[], jsonb, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.cancel_training(bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.recalibrate(text, bigint[], text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb) FROM PUBLIC;

@@ -40,7 +40,7 @@ COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of its random numbers; the s
 COMMENT ON COLUMN perfmodel.predictor.n_profiles IS 'number of measurements it was trained on';
 COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of these measurements at that time';
 COMMENT ON COLUMN perfmodel.predictor.profiles IS 'profile_id of these measurements';
-COMMENT ON COLUMN perfmodel.predictor.base_predictor_id IS 'predictor that it was recalibrated from, which may have been dropped since; NULL: none';
+COMMENT ON COLUMN perfmodel.predictor.base_predictor_id IS 'predictor that it was recalibrated from, or whose network its training went on from, which may have been dropped since; NULL: none';
 COMMENT ON COLUMN perfmodel.predictor.recalibrated_on IS 'profile_id of the measurements that recalibrate fitted it to; NULL: none';
 COMMENT ON COLUMN perfmodel.predictor.gpus IS 'devices that it has seen';
 COMMENT ON COLUMN perfmodel.predictor.frameworks IS 'frameworks that it has seen';
@@ -85,6 +85,7 @@ CREATE TABLE perfmodel.training_run (
     kind          text        NOT NULL,
     profiles      bigint[],
     options       jsonb       NOT NULL DEFAULT '{}',
+    warm_start    text,
     background    boolean     NOT NULL DEFAULT false,
     status        text        NOT NULL CONSTRAINT training_run_status_known
                               CHECK (status IN ('running', 'finished', 'failed', 'cancelled')),
@@ -124,6 +125,7 @@ COMMENT ON COLUMN perfmodel.training_run.predictor IS 'name the predictor was gi
 COMMENT ON COLUMN perfmodel.training_run.kind IS 'kind of predictor';
 COMMENT ON COLUMN perfmodel.training_run.profiles IS 'profile_id of the measurements asked for; NULL: all of training steps on one device';
 COMMENT ON COLUMN perfmodel.training_run.options IS 'options as they were given; the predictor has all of them';
+COMMENT ON COLUMN perfmodel.training_run.warm_start IS 'name, then, of the predictor that it went on from; NULL: none';
 COMMENT ON COLUMN perfmodel.training_run.background IS 'whether a background worker runs it (train_async)';
 COMMENT ON COLUMN perfmodel.training_run.status IS 'running, finished, failed, or cancelled; still running when the worker was lost in a crash, see training_status';
 COMMENT ON COLUMN perfmodel.training_run.phase IS 'how far it has got: starting, reading (measurements and graphs), calibrating (training without a part of the rows, to judge its errors on that), training (on all rows), storing, done';

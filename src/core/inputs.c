@@ -112,17 +112,35 @@ learn_name(const char **names, int *n, const char *name)
 	return row;
 }
 
-static pm_code
-fit_names(pm_codec *c, const pm_dataset *d, pm_arena *a, pm_status *st)
+/* A list that starts as another one, with room for more names; n: its length. */
+static const char **
+start_list(const char *const *from, int n, int more, pm_arena *a)
 {
-	int		   *seen = PM_NEW(a, int, d->n + 1);
+	const char **list = PM_NEW(a, const char *, n + more);
 
-	c->frameworks = PM_NEW(a, const char *, d->n + 1);
-	c->gpus = PM_NEW(a, const char *, d->n + 1);
+	if (list != NULL)
+		memcpy(list, from, n * sizeof(char *));
+	return list;
+}
+
+/* Before anything is learned: the row for what is not known. */
+static const char *const nothing[] = {""};
+static const pm_codec empty_codec = {
+	.n_types = 1, .types = (const char **) nothing, .n_frameworks = 1, .frameworks = (const char **) nothing,
+	.n_gpus = 1, .gpus = (const char **) nothing
+};
+
+static pm_code
+fit_names(pm_codec *c, const pm_codec *from, const pm_dataset *d, pm_arena *a, pm_status *st)
+{
+	int		   *seen = PM_NEW(a, int, from->n_frameworks + d->n);
+
+	c->n_frameworks = from->n_frameworks;
+	c->n_gpus = from->n_gpus;
+	c->frameworks = start_list(from->frameworks, c->n_frameworks, d->n, a);
+	c->gpus = start_list(from->gpus, c->n_gpus, d->n, a);
 	if (!seen || !c->frameworks || !c->gpus)
 		return pm_no_memory(st, a);
-	c->frameworks[0] = c->gpus[0] = "";
-	c->n_frameworks = c->n_gpus = 1;
 	for (int s = 0; s < d->n; s++)
 	{
 		seen[learn_name(c->frameworks, &c->n_frameworks, d->samples[s].query.framework)]++;
@@ -148,14 +166,15 @@ learn_type(pm_codec *c, int type, pm_arena *a)
 }
 
 static pm_code
-fit_types(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
 {
+	c->n_types = from->n_types;
 	c->type_row = PM_NEW(a, int32_t, pm_type_count());
-	c->types = PM_NEW(a, const char *, pm_type_count() + 1);
+	c->types = start_list(from->types, c->n_types, pm_type_count() + 1, a);
 	if (!c->type_row || !c->types)
 		return pm_no_memory(st, a);
-	c->types[0] = "";
-	c->n_types = 1;
+	if (from->type_row != NULL)
+		memcpy(c->type_row, from->type_row, pm_type_count() * sizeof(int32_t));
 	for (int s = 0; s < d->n; s++)
 		for (int i = 0; i < tokens[s].n; i++)
 		{
@@ -173,10 +192,38 @@ pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena
 	pm_code		rc;
 
 	memset(c, 0, sizeof(*c));
-	if ((rc = fit_names(c, d, a, st)) != PM_OK ||
-		(rc = fit_types(c, d, tokens, a, st)) != PM_OK)
+	if ((rc = fit_names(c, &empty_codec, d, a, st)) != PM_OK ||
+		(rc = fit_types(c, &empty_codec, d, tokens, a, st)) != PM_OK)
 		return rc;
 	fit_scales(c, d, tokens);
+	return PM_OK;
+}
+
+/* What was switched off, as it did not vary, had no part in the training before. */
+static void
+keep_scale(pm_scale *s, const pm_scale *from, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (from->factor[i] != 0)
+		{
+			s->mean[i] = from->mean[i];
+			s->factor[i] = from->factor[i];
+		}
+}
+
+pm_code
+pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a,
+				pm_status *st)
+{
+	pm_code		rc;
+
+	memset(c, 0, sizeof(*c));
+	if ((rc = fit_names(c, from, d, a, st)) != PM_OK || (rc = fit_types(c, from, d, tokens, a, st)) != PM_OK)
+		return rc;
+	fit_scales(c, d, tokens);
+	keep_scale(&c->slots, &from->slots, PM_N_SLOTS);
+	keep_scale(&c->loads, &from->loads, PM_N_LOADS);
+	keep_scale(&c->job, &from->job, PM_N_JOB);
 	return PM_OK;
 }
 

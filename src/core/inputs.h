@@ -65,6 +65,13 @@ typedef struct pm_input
 
 /* tokens[i] belongs to d->samples[i]. */
 pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st);
+/*
+ * As pm_codec_fit(), for a network that starts from one that has codec `from`:
+ * rows of its vocabularies stay where they are, new names come after them, and
+ * features that were normalised stay as they were.  Names are shared with from.
+ */
+pm_code		pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens,
+							pm_arena *a, pm_status *st);
 pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
 							pm_input *in, pm_status *st);
 /*

@@ -77,6 +77,24 @@ pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus
 	};
 }
 
+/* What makes the shape of the network, and what it is fed with. */
+static pm_code
+mdot_check_start(const pm_options *o, const pm_predictor *from, pm_status *st)
+{
+	static const int same[] = {OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN,
+		OPT_HEAD, OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE};
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		if (o->value[same[i]] != from->options.value[same[i]])
+		{
+			pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be as in the predictor that training starts from",
+					options[same[i]].name);
+			pm_hint(st, "Leave the option out, or train without a start.");
+			return PM_ERR_OPTION;
+		}
+	return PM_OK;
+}
+
 bool
 pm_mdot_is_monotone(const pm_options *o)
 {
@@ -302,6 +320,7 @@ const pm_kind pm_kind_mdot = {
 	.n_options = N_MDOT_OPTIONS,
 	.min_samples = 8,
 	.check = mdot_check,
+	.check_start = mdot_check_start,
 	.memory = pm_mdot_memory,
 	.fit = pm_mdot_fit,
 	.predict = mdot_predict,

@@ -99,6 +99,7 @@ typedef struct fit
 	uint8_t    *decay;
 	int			epochs_before;	/* of networks that are done, for progress */
 	const pm_hooks *hooks;
+	const pm_mdot *from;		/* to start from; NULL: from random numbers */
 } fit;
 
 static pm_code
@@ -170,7 +171,8 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		at_features.samples[i].query = pm_mdot_feature_query(f->options, &f->all.samples[i].query);
 	}
 	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
-		(rc = pm_codec_fit(&f->m->codec, &at_features, tokens, a, st)) != PM_OK)
+		(rc = f->from != NULL ? pm_codec_extend(&f->m->codec, &f->from->codec, &at_features, tokens, a, st) :
+		 pm_codec_fit(&f->m->codec, &at_features, tokens, a, st)) != PM_OK)
 		return rc;
 	f->inputs = PM_NEW(a, pm_input, n);
 	if (!f->inputs)
@@ -218,6 +220,13 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 	net->log_mean = logs / n;
 	net->log_sigma = fmax(sqrt(fmax(squares / n - net->log_mean * net->log_mean, 0)), 0.01);
 	f->start = fmax(-1, fmin(4, ratio[n / 2]));
+	if (f->from != NULL)
+	{
+		/* what the weights to start from were trained with */
+		net->raw_scale = f->from->net.raw_scale;
+		net->log_mean = f->from->net.log_mean;
+		net->log_sigma = f->from->net.log_sigma;
+	}
 	return PM_OK;
 }
 
@@ -290,6 +299,8 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	pm_mdot_net_weights(&m->net, m->w[member], &rng);
 	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;
 	m->w[member][m->net.bl] = -1;
+	if (f->from != NULL)
+		pm_mdot_net_copy(&m->net, m->w[member], &f->from->net, f->from->w[member % f->from->members]);
 	rc = pm_train(&net, m->w[member], f->step_ms, f->train, f->n_train, f->valid, f->n_valid, &o, &hooks, a, report, st);
 	f->epochs_before += report->epochs;
 	return rc;
@@ -375,7 +386,8 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 			const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	double		started = pm_now();
-	fit			f = {.m = PM_NEW(a, pm_mdot, 1), .d = d, .options = &p->options, .threads = threads, .hooks = hooks};
+	fit			f = {.m = PM_NEW(a, pm_mdot, 1), .d = d, .options = &p->options, .threads = threads, .hooks = hooks,
+		.from = p->start != NULL ? p->start->predictor->impl : NULL};
 	pm_code		rc;
 
 	if (!f.m)

@@ -113,6 +113,8 @@ typedef struct pm_mdot_detail
 
 void		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c);
 void		pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng);
+/* Weights of another network of the same shape; its tables may have fewer rows, and the others are left alone. */
+void		pm_mdot_net_copy(const pm_mdot_net *net, pm_real *w, const pm_mdot_net *from, const pm_real *from_w);
 void		pm_mdot_net_decay(const pm_mdot_net *net, uint8_t *decay);
 
 /* Bytes of workspace for samples with these token counts (without job tokens). */

@@ -153,6 +153,17 @@ pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng)
 }
 
 void
+pm_mdot_net_copy(const pm_mdot_net *net, pm_real *w, const pm_mdot_net *from, const pm_real *from_w)
+{
+	for (int i = 0; i < from->n_tensors; i++)
+	{
+		const pm_mdot_tensor *t = &from->tensor[i];
+
+		memcpy(w + net->tensor[i].at, from_w + t->at, (size_t) t->rows * t->cols * sizeof(pm_real));
+	}
+}
+
+void
 pm_mdot_net_decay(const pm_mdot_net *net, uint8_t *decay)
 {
 	memset(decay, 0, net->n_params);

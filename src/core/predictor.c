@@ -176,6 +176,12 @@ pm_options_set(const pm_kind *kind, const pm_setting *settings, int n, pm_option
 	memset(o, 0, sizeof(*o));
 	for (int i = 0; i < kind->n_options; i++)
 		o->value[i] = kind->options[i].initial;
+	return pm_options_change(kind, settings, n, o, st);
+}
+
+pm_code
+pm_options_change(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st)
+{
 	for (int s = 0; s < n; s++)
 	{
 		int			i = pm_option_find(kind, settings[s].name);
@@ -397,6 +403,41 @@ cross_errors(const pm_dataset *d, const double *cross_ms, pm_arena *a, pm_fit_re
 	return PM_OK;
 }
 
+/* Predictions of the start for rows of structures that it has not seen; NaN for the others. */
+static pm_code
+predict_by_start(const pm_start *start, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, double *ms, pm_status *st)
+{
+	for (int i = 0; i < d->n; i++)
+	{
+		pm_arena	scratch;
+
+		ms[i] = NAN;
+		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
+			return pm_fail(st, PM_CANCELLED, "training was cancelled");
+		if (start->seen != NULL && start->seen[i])
+			continue;
+		pm_arena_init_within(&scratch, a);
+		if (pm_predictor_predict(start->predictor, &d->samples[i], &scratch, &ms[i], NULL, NULL, NULL) != PM_OK)
+			ms[i] = NAN;
+		pm_arena_release(&scratch);
+	}
+	return PM_OK;
+}
+
+static pm_code
+trust_after_start(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, pm_status *st)
+{
+	double	   *ms = PM_NEW(a, double, d->n);
+	pm_code		rc;
+
+	if (!ms)
+		return pm_no_memory(st, a);
+	rc = predict_by_start(p->start, d, hooks, a, ms, st);
+	if (rc == PM_OK)
+		rc = pm_trust_update(p->start->predictor->trust, d, ms, NULL, true, hooks, a, &p->trust, st);
+	return rc;
+}
+
 /* What is the same for all kinds once the kind is fitted. */
 static pm_code
 complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
@@ -409,7 +450,9 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_are
 	if (rc == PM_OK && report->valid_n == 0 && report->cross_ms != NULL)
 		rc = cross_errors(d, report->cross_ms, a, report, st);
 	if (rc == PM_OK)
-		rc = pm_trust_fit(d, report->cross_ms, hooks, a, &p->trust, st);
+		rc = p->start != NULL ? trust_after_start(p, d, hooks, a, st) :
+			pm_trust_fit(d, report->cross_ms, hooks, a, &p->trust, st);
+	p->start = NULL;
 	return rc;
 }
 
@@ -426,7 +469,9 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	memset(report, 0, sizeof(*report));
 	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;
 	threads = threads < 1 ? 1 : threads;
-	folds = folds >= 2 ? folds : 0;
+	folds = folds >= 2 && p->start == NULL ? folds : 0;
+	if (rc == PM_OK && p->start != NULL)
+		rc = p->kind->check_start(&p->options, p->start->predictor, st);
 	/* before the fit itself, so that what the folds take is free again */
 	if (rc != PM_OK || (rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross_ms, st)) != PM_OK ||
 		(rc = p->kind->fit(p, d, seed, threads, stage(&s, hooks, 0, (int) folds), a, report, st)) != PM_OK)

@@ -77,6 +77,8 @@ typedef struct pm_kind pm_kind;
 
 /* Defaults, then settings; PM_ERR_OPTION names an unknown option and lists the known ones, or states the range. */
 pm_code		pm_options_set(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st);
+/* Settings over what is in o already. */
+pm_code		pm_options_change(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st);
 /* Index of an option in the kind's table, -1 when it has none of that name. */
 int			pm_option_find(const pm_kind *kind, const char *name);
 /* Its value; NaN when the kind has no such option. Every kind has "seed". */
@@ -114,12 +116,20 @@ typedef struct pm_fit_report
 
 typedef struct pm_correction pm_correction;
 
+/* A predictor that training goes on from. */
+typedef struct pm_start
+{
+	const struct pm_predictor *predictor;	/* of the same kind, which has check_start */
+	const bool *seen;			/* [rows] it was trained on their structure; NULL: on none */
+} pm_start;
+
 typedef struct pm_predictor
 {
 	const pm_kind *kind;
 	pm_options	options;
 	void	   *impl;			/* the kind's own */
 	const pm_trust *trust;		/* set by pm_predictor_fit() and pm_predictor_load() */
+	const pm_start *start;		/* read by fit; NULL: train from random numbers */
 	const pm_correction *correction;	/* of recalibrate.h, applied to what the kind predicts; NULL: none */
 } pm_predictor;
 
@@ -161,6 +171,9 @@ struct pm_kind
 	/* Conditions between options; may be NULL. */
 	pm_code		(*check) (const pm_options *o, pm_status *st);
 
+	/* Whether a training with options o can start from `from`, of the same kind. NULL: the kind knows no start. */
+	pm_code		(*check_start) (const pm_options *o, const pm_predictor *from, pm_status *st);
+
 	/* Bytes that fit() will take, from what is known before anything is allocated. */
 	double		(*memory) (const pm_options *o, const pm_dataset *d, int threads);
 	/*
@@ -192,6 +205,10 @@ bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
  * option "calibration_folds" is first trained that often without a part of the
  * structures, to predict that part.  report->valid_* are of those cross
  * predictions where the kind holds nothing out itself.
+ *
+ * A training that goes on from p->start is not calibrated by folds, as the
+ * start has seen what they would hold out: its intervals are those of the start
+ * and the errors that this had on rows of other structures (pm_trust_update).
  */
 pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);

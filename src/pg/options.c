@@ -83,8 +83,9 @@ read_settings(Jsonb *options, pm_setting *settings)
 	return n;
 }
 
-void
-pm_options_from_jsonb(const pm_kind *kind, Jsonb *options, pm_options *o)
+/* The settings in options over what is in o. */
+static void
+change_options(const pm_kind *kind, Jsonb *options, pm_options *o)
 {
 	pm_setting *settings;
 	pm_status	st = {PM_OK};
@@ -97,8 +98,42 @@ pm_options_from_jsonb(const pm_kind *kind, Jsonb *options, pm_options *o)
 				 errhint("Such as '{\"epochs\": 100}'; perfmodel.kinds() lists all options.")));
 	settings = palloc(sizeof(pm_setting) * (options ? JB_ROOT_COUNT(options) + 1 : 1));
 	n = options ? read_settings(options, settings) : 0;
-	if (pm_options_set(kind, settings, n, o, &st) != PM_OK)
+	if (pm_options_change(kind, settings, n, o, &st) != PM_OK)
 		pm_raise(&st);
+}
+
+void
+pm_options_from_jsonb(const pm_kind *kind, Jsonb *options, pm_options *o)
+{
+	pm_status	st = {PM_OK};
+
+	if (pm_options_set(kind, NULL, 0, o, &st) != PM_OK)
+		pm_raise(&st);
+	change_options(kind, options, o);
+}
+
+/* A part of a default, as an option of its type. */
+static void
+set_part(const pm_kind *kind, const char *name, double part, pm_options *o)
+{
+	int			i = pm_option_find(kind, name);
+	double		v;
+
+	if (i < 0)
+		return;
+	v = kind->options[i].initial * part;
+	if (kind->options[i].type == PM_OPT_INT)
+		v = ceil(v);
+	o->value[i] = Max(v, kind->options[i].min);
+}
+
+void
+pm_options_after_start(const pm_kind *kind, const pm_predictor *start, Jsonb *options, pm_options *o)
+{
+	*o = start->options;
+	set_part(kind, "epochs", 1.0 / 3, o);
+	set_part(kind, "learning_rate", 1.0 / 4, o);
+	change_options(kind, options, o);
 }
 
 /* ---------- to jsonb ---------- */

@@ -184,6 +184,11 @@ extern void pm_no_such_predictor(const char *name) pg_attribute_noreturn();
 
 extern const pm_kind *pm_kind_or_error(const char *name);
 extern void pm_options_from_jsonb(const pm_kind *kind, Jsonb *options, pm_options *o);
+/*
+ * For a training that goes on from start: its options, but epochs a third and
+ * learning_rate a quarter of the kind's defaults; then the settings in options.
+ */
+extern void pm_options_after_start(const pm_kind *kind, const pm_predictor *start, Jsonb *options, pm_options *o);
 extern Jsonb *pm_options_to_jsonb(const pm_kind *kind, const pm_options *o);
 extern uint64 pm_option_seed(const pm_kind *kind, const pm_options *o);
 

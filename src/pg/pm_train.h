@@ -18,11 +18,14 @@ typedef struct pm_training
 	const char *name;
 	ArrayType  *profiles;		/* NULL: all */
 	Jsonb	   *settings;		/* options as they were given; NULL: none */
+	const char *warm_start;		/* name of the predictor to go on from; NULL: none */
 	TimestampTz started_at;
 	int64		run_id;			/* of a row that is there already (background); 0: none */
 
 	/* what came of it */
 	pm_predictor predictor;		/* kind and options from the start, the rest after the fit */
+	int64		start_id;		/* predictor_id of the one it goes on from; 0: none */
+	pm_start	start;
 	uint64		seed;
 	int			threads;
 	pm_rows    *rows;
@@ -33,7 +36,7 @@ typedef struct pm_training
 
 /* ---- train_sql.c ---- */
 
-/* name, kind, profiles, options: the arguments of train() and train_async(). */
+/* name, kind, profiles, options, warm_start: the arguments of train() and train_async(). */
 extern void pm_training_args(FunctionCallInfo fcinfo, pm_training *t);
 
 /* ---- train_steps.c ---- */
@@ -45,11 +48,21 @@ extern double pm_memory_limit(void);
 /* pm_rows_load() in a context of its own below the current one. */
 extern pm_rows *pm_rows_load_apart(ArrayType *ids, bool merged, MemoryContext *cxt);
 
-/* Kind and options by name; raises for those that do not exist. */
+/*
+ * Kind, options and t->warm_start by name; raises for those that do not exist
+ * or do not go together.  Needs an active snapshot.
+ */
 extern void pm_training_choose(pm_training *t, const char *kind, Jsonb *settings);
 
 /* Name and rights. Inside SPI_connect(); serialises trainings of that name to the end of the transaction. */
 extern void pm_training_check(const pm_training *t);
+
+/*
+ * seen[rows] becomes true where the predictor was trained on a network of the
+ * row's structure; returns on how many of the rows it was trained.  Inside
+ * SPI_connect(), under the snapshot that the rows were read under.
+ */
+extern int	pm_mark_seen(int64 predictor_id, const pm_rows *rows, bool *seen);
 
 /* Measurements and graphs, and whether memory suffices. Needs an active snapshot. */
 extern void pm_training_read(pm_training *t);

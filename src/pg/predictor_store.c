@@ -26,14 +26,14 @@ insert_predictor(const pm_training *t)
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, profiles_hash, profiles,"
 		" valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, library_version,"
-		" gpus, frameworks, dtypes, layouts)"
+		" base_predictor_id, gpus, frameworks, dtypes, layouts)"
 		" SELECT $1, $2, NOT EXISTS (SELECT 1 FROM perfmodel.predictor WHERE active), $3, $4, $5, $6, $7,"
-		" $8, $9, $10, $11, $12, $13, $14, $15,"
+		" $8, $9, $10, $11, $12, $13, $14, $15, $20,"
 		PM_DISTINCT_OF("$16") "," PM_DISTINCT_OF("$17") "," PM_DISTINCT_OF("$18") "," PM_DISTINCT_OF("$19")
 		" RETURNING predictor_id",
-		19, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
+		20, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
 		INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT8OID, TEXTOID,
-		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID}
+		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT8OID}
 	};
 	const pm_fit_report *r = &t->report;
 	bool		judged = r->valid_n > 0;
@@ -59,6 +59,10 @@ insert_predictor(const pm_training *t)
 	pm_arg(&a, pm_text_array(t->rows->framework, t->rows->set.n));
 	pm_arg(&a, pm_text_array(t->rows->dtype, t->rows->set.n));
 	pm_arg(&a, pm_text_array(t->rows->layout, t->rows->set.n));
+	if (t->start_id != 0)
+		pm_arg(&a, Int64GetDatum(t->start_id));
+	else
+		pm_arg_null(&a);
 	pm_lock_name("perfmodel.predictor", "active");
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		elog(ERROR, "predictor was not inserted");

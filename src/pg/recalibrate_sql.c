@@ -94,35 +94,6 @@ new_profiles(const request *q, MemoryContext cxt)
 	return array;
 }
 
-/* Which of the rows, or at least their networks, base was trained on. */
-static void
-mark_seen(request *q)
-{
-	static pm_plan query = {
-		"WITH known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.predictor b, pg_catalog.unnest(b.profiles) x"
-		" JOIN perfmodel.profile p ON p.profile_id OPERATOR(pg_catalog.=) x WHERE b.predictor_id OPERATOR(pg_catalog.=) $1),"
-		" structures AS (SELECT DISTINCT g.structure FROM known k JOIN perfmodel.graph g"
-		" ON g.graph_id OPERATOR(pg_catalog.=) k.graph_id)"
-		" SELECT k.profile_id IS NOT NULL, s.structure IS NOT NULL FROM perfmodel.profile p"
-		" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id"
-		" LEFT JOIN known k ON k.profile_id OPERATOR(pg_catalog.=) p.profile_id"
-		" LEFT JOIN structures s ON s.structure OPERATOR(pg_catalog.=) g.structure"
-		" WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($2) ORDER BY p.profile_id", 2, {INT8OID, INT8ARRAYOID}
-	};
-	const pm_rows *rows = q->t.rows;
-	Datum		args[2];
-
-	args[0] = Int64GetDatum(q->base.id);
-	args[1] = pm_int8_array(rows->ids, rows->set.n);
-	if (pm_run(&query, args, NULL, true) != rows->set.n)
-		elog(ERROR, "profiles changed while they were read");
-	for (int i = 0; i < rows->set.n; i++)
-	{
-		q->n_trained_on += DatumGetBool(pm_value(i, 1, NULL));
-		q->seen[i] = DatumGetBool(pm_value(i, 2, NULL));
-	}
-}
-
 static void
 read_request(FunctionCallInfo fcinfo, request *q)
 {
@@ -148,7 +119,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 								   &rows_cxt);
 	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
 	SPI_connect();
-	mark_seen(q);
+	q->n_trained_on = pm_mark_seen(q->base.id, q->t.rows, q->seen);
 	SPI_finish();
 }
 

@@ -163,16 +163,16 @@ int64
 pm_run_insert(const pm_training *t, int64 predictor_id)
 {
 	static pm_plan insert = {
-		"INSERT INTO perfmodel.training_run (background, status, phase, predictor_id, predictor, kind, profiles, options,"
+		"INSERT INTO perfmodel.training_run (background, status, phase, predictor_id, predictor, kind, profiles, options, warm_start,"
 		" started_at, finished_at, heartbeat_at,"
 		" n_profiles, epoch, epochs, best_epoch, train_mape, valid_mape, threads, seconds, memory_bytes,"
 		" loss, learning_rate)"
 		" SELECT b, CASE WHEN b THEN 'running' ELSE 'finished' END, CASE WHEN b THEN 'starting' ELSE 'done' END,"
-		" $1, $2, $3, $4, $5, $6, CASE WHEN b THEN NULL ELSE now END, CASE WHEN b THEN now END,"
+		" $1, $2, $3, $4, $5, $17, $6, CASE WHEN b THEN NULL ELSE now END, CASE WHEN b THEN now END,"
 		" $7, $8, $8, $9, $10, $11, $12, $13, $14, $15, $16"
 		" FROM (SELECT $1 IS NULL AS b, pg_catalog.clock_timestamp() AS now) x RETURNING run_id",
-		16, {INT8OID, TEXTOID, TEXTOID, INT8ARRAYOID, JSONBOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID,
-		FLOAT8OID, FLOAT8OID, INT4OID, FLOAT8OID, INT8OID, FLOAT8OID, FLOAT8OID}
+		17, {INT8OID, TEXTOID, TEXTOID, INT8ARRAYOID, JSONBOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID,
+		FLOAT8OID, FLOAT8OID, INT4OID, FLOAT8OID, INT8OID, FLOAT8OID, FLOAT8OID, TEXTOID}
 	};
 	pm_args		a = {.n = 0};
 
@@ -193,6 +193,7 @@ pm_run_insert(const pm_training *t, int64 predictor_id)
 		add_results(&a, t);
 	else
 		add_no_results(&a);
+	pm_arg_text(&a, t->warm_start);
 	pm_run(&insert, a.v, a.nulls, false);
 	return DatumGetInt64(pm_value(0, 1, NULL));
 }

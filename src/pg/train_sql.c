@@ -47,6 +47,7 @@ pm_training_args(FunctionCallInfo fcinfo, pm_training *t)
 	memset(t, 0, sizeof(*t));
 	t->name = text_arg(fcinfo, 0, "predictor name");
 	t->profiles = array_arg(fcinfo, 2);
+	t->warm_start = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
 	t->started_at = GetCurrentTimestamp();
 	pm_training_choose(t, text_arg(fcinfo, 1, "kind"), jsonb_arg(fcinfo, 3));
 }

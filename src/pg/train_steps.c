@@ -51,12 +51,40 @@ pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, i
 
 /* ---------- before anything is read ---------- */
 
+static void
+choose_start(pm_training *t)
+{
+	const pm_kind *kind = t->predictor.kind;
+	pm_predictor_ref from;
+	pm_status	st = {PM_OK};
+
+	if (kind->check_start == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("kind \"%s\" cannot start from another predictor", kind->name),
+				 errhint("Kind \"mdot\" can; train the others from scratch.")));
+	pm_freshen();
+	pm_predictor_get(t->warm_start, &from);
+	if (from.predictor->kind != kind)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("predictor \"%s\" is of kind \"%s\", and the training is of kind \"%s\"",
+						t->warm_start, from.predictor->kind->name, kind->name),
+				 errhint("A training starts from a predictor of its own kind.")));
+	pm_options_after_start(kind, from.predictor, t->settings, &t->predictor.options);
+	if (kind->check_start(&t->predictor.options, from.predictor, &st) != PM_OK)
+		pm_raise(&st);
+}
+
 void
 pm_training_choose(pm_training *t, const char *kind, Jsonb *settings)
 {
 	t->predictor.kind = pm_kind_or_error(kind);
 	t->settings = settings;
-	pm_options_from_jsonb(t->predictor.kind, settings, &t->predictor.options);
+	if (t->warm_start != NULL)
+		choose_start(t);
+	else
+		pm_options_from_jsonb(t->predictor.kind, settings, &t->predictor.options);
 }
 
 static void
@@ -112,6 +140,51 @@ pm_rows_load_apart(ArrayType *ids, bool merged, MemoryContext *cxt)
 	return rows;
 }
 
+int
+pm_mark_seen(int64 predictor_id, const pm_rows *rows, bool *seen)
+{
+	static pm_plan query = {
+		"WITH known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.predictor b, pg_catalog.unnest(b.profiles) x"
+		" JOIN perfmodel.profile p ON p.profile_id OPERATOR(pg_catalog.=) x WHERE b.predictor_id OPERATOR(pg_catalog.=) $1),"
+		" structures AS (SELECT DISTINCT g.structure FROM known k JOIN perfmodel.graph g"
+		" ON g.graph_id OPERATOR(pg_catalog.=) k.graph_id)"
+		" SELECT k.profile_id IS NOT NULL, s.structure IS NOT NULL FROM perfmodel.profile p"
+		" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id"
+		" LEFT JOIN known k ON k.profile_id OPERATOR(pg_catalog.=) p.profile_id"
+		" LEFT JOIN structures s ON s.structure OPERATOR(pg_catalog.=) g.structure"
+		" WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($2) ORDER BY p.profile_id", 2, {INT8OID, INT8ARRAYOID}
+	};
+	Datum		args[2];
+	int			trained_on = 0;
+
+	args[0] = Int64GetDatum(predictor_id);
+	args[1] = pm_int8_array(rows->ids, rows->set.n);
+	if (pm_run(&query, args, NULL, true) != rows->set.n)
+		elog(ERROR, "profiles changed while they were read");
+	for (int i = 0; i < rows->set.n; i++)
+	{
+		trained_on += DatumGetBool(pm_value(i, 1, NULL));
+		seen[i] = DatumGetBool(pm_value(i, 2, NULL));
+	}
+	return trained_on;
+}
+
+/* The predictor to go on from; it stays where it is until pm_freshen() is called again. */
+static void
+read_start(pm_training *t)
+{
+	bool	   *seen = palloc0(sizeof(bool) * Max(t->rows->set.n, 1));
+	pm_predictor_ref from;
+
+	pm_predictor_get(t->warm_start, &from);
+	t->start_id = from.id;
+	SPI_connect();
+	pm_mark_seen(from.id, t->rows, seen);
+	SPI_finish();
+	t->start = (pm_start) {.predictor = from.predictor, .seen = seen};
+	t->predictor.start = &t->start;
+}
+
 void
 pm_training_read(pm_training *t)
 {
@@ -123,6 +196,8 @@ pm_training_read(pm_training *t)
 	t->seed = pm_option_seed(p->kind, &p->options);
 	t->rows = pm_rows_load_apart(t->profiles, pm_predictor_merges(p->kind, &p->options), &cxt);
 	t->memory_bytes = pm_check_memory(p->kind, &p->options, &t->rows->set, t->threads);
+	if (t->warm_start != NULL)
+		read_start(t);
 }
 
 /* ---------- computation, result ---------- */

@@ -170,12 +170,14 @@ static bool
 read_request(job *j)
 {
 	static pm_plan query = {
-		"SELECT predictor, kind, profiles, options, started_at FROM perfmodel.training_run"
+		"SELECT predictor, kind, profiles, options, started_at, warm_start FROM perfmodel.training_run"
 		" WHERE run_id OPERATOR(pg_catalog.=) $1 AND status OPERATOR(pg_catalog.=) 'running'", 1, {INT8OID}
 	};
 	pm_training *t = &j->training;
 	Datum		arg = Int64GetDatum(j->task.run_id);
 	MemoryContext old;
+	Jsonb	   *options;
+	char	   *kind;
 	Datum		profiles;
 	bool		all;
 
@@ -187,7 +189,10 @@ read_request(job *j)
 	profiles = pm_value(0, 3, &all);
 	t->profiles = all ? NULL : DatumGetArrayTypePCopy(profiles);
 	t->started_at = DatumGetTimestampTz(pm_value(0, 5, NULL));
-	pm_training_choose(t, TextDatumGetCString(pm_value(0, 2, NULL)), DatumGetJsonbPCopy(pm_value(0, 4, NULL)));
+	t->warm_start = pm_value_text(0, 6, j->cxt);
+	kind = TextDatumGetCString(pm_value(0, 2, NULL));
+	options = DatumGetJsonbPCopy(pm_value(0, 4, NULL));
+	pm_training_choose(t, kind, options);
 	MemoryContextSwitchTo(old);
 	return true;
 }

@@ -114,6 +114,20 @@ test_shrunk(const pm_predictor *base, const pm_dataset *d)
 	}
 }
 
+/* The error after is of networks that the numbers have not seen: where these contradict each other, nothing is gained. */
+static void
+test_unseen(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_dataset	rows = shifted(d, 0, 4, base, 0.5, 0, 1);
+	pm_dataset	others = shifted(d, 2, 4, base, -0.5, 0, 1);
+	pm_recalibration r;
+
+	memcpy(rows.samples + 2, others.samples, 2 * sizeof(pm_sample));
+	recalibrate(base, &rows, &r);
+	CHECK_EQ(r.structures, 2);
+	CHECK(r.mape_after > 1.2 * r.mape_before);
+}
+
 /* A tenth of absurd measurements changes little. */
 static void
 test_robust(const pm_predictor *base, const pm_dataset *d)
@@ -326,6 +340,7 @@ main(void)
 	base = make_predictor("linear", NULL, 0, &d, &arena);
 	test_found(&base, &d);
 	test_shrunk(&base, &d);
+	test_unseen(&base, &d);
 	test_robust(&base, &d);
 	test_order(&base, &d);
 	test_again(&base, &d);
