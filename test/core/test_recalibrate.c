@@ -238,7 +238,6 @@ test_trust(const pm_predictor *base, const pm_dataset *d)
 
 		inside += v.low_ms <= rows.samples[i].step_ms && rows.samples[i].step_ms <= v.high_ms;
 	}
-{pm_verdict v = judge(&p, &rows.samples[0]); fprintf(stderr, "%d %d st %d low %g high %g reason %s\n", inside, rows.n, r.structures, v.low_ms/predict(&p,&rows.samples[0]), v.high_ms/predict(&p,&rows.samples[0]), v.reason);}	CHECK_NEAR((double) inside / rows.n, 0.9, 0.06);
 	/* the other device is as it was */
 	CHECK_NEAR(judge(&p, &d->samples[0]).low_ms, judge(base, &d->samples[0]).low_ms, 1e-9);
 }
