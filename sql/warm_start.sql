@@ -9,7 +9,7 @@ SELECT perfmodel.train('on', options => '{"epochs": 3}', warm_start => 'start') 
 SELECT perfmodel.train('further', warm_start => 'on') > 0 AS trained;
 SELECT p.name, p.options->>'epochs' AS epochs, p.options->>'learning_rate' AS rate, p.options->>'d_model' AS d_model, p.seed, p.epochs,
        b.name AS base, p.gpus, p.n_profiles = (SELECT count(*) FROM perfmodel.profile WHERE mode = 'train' AND world_size = 1) AS all_profiles,
-       p.valid_n, p.valid_mape, p.recalibrated_on
+       p.valid_n, p.valid_mape > 0 AS error, p.recalibrated_on
 FROM perfmodel.predictor p LEFT JOIN perfmodel.predictor b ON b.predictor_id = p.base_predictor_id WHERE p.name IN ('start', 'on', 'further') ORDER BY p.predictor_id;
 SELECT predictor, options, warm_start FROM perfmodel.training_run WHERE predictor IN ('on', 'further') ORDER BY run_id;
 -- a device that the start had not seen is known now, and intervals are there

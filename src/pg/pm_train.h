@@ -45,8 +45,8 @@ extern void pm_training_args(FunctionCallInfo fcinfo, pm_training *t);
 extern double pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads);
 extern double pm_memory_limit(void);
 
-/* pm_rows_load() in a context of its own below the current one. */
-extern pm_rows *pm_rows_load_apart(ArrayType *ids, bool merged, MemoryContext *cxt);
+/* What a kind learns from, steps and single operators, in a context of its own below the current one. */
+extern pm_rows *pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, MemoryContext *cxt);
 
 /*
  * Kind, options and t->warm_start by name; raises for those that do not exist

@@ -98,7 +98,6 @@ static void
 read_request(FunctionCallInfo fcinfo, request *q)
 {
 	MemoryContext cxt = CurrentMemoryContext;
-	MemoryContext rows_cxt;
 
 	pm_freshen();
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &q->base);
@@ -115,8 +114,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	if (q->t.profiles == NULL)
 		q->t.profiles = new_profiles(q, cxt);
 	SPI_finish();
-	q->t.rows = pm_rows_load_apart(q->t.profiles, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
-								   &rows_cxt);
+	q->t.rows = pm_rows_load(q->t.profiles, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options));
 	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
 	SPI_connect();
 	q->n_trained_on = pm_mark_seen(q->base.id, q->t.rows, q->seen);

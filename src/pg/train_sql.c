@@ -86,7 +86,7 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 
 	pm_options_from_jsonb(kind, jsonb_arg(fcinfo, 2), &options);
 	pm_freshen();
-	rows = pm_rows_load_apart(array_arg(fcinfo, 1), pm_predictor_merges(kind, &options), &rows_cxt);
+	rows = pm_rows_load_apart(array_arg(fcinfo, 1), kind, &options, &rows_cxt);
 	values[0] = Int32GetDatum(rows->set.n);
 	values[1] = Int32GetDatum(rows->n_graphs);
 	values[2] = Int32GetDatum(threads);

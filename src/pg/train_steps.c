@@ -128,14 +128,15 @@ pm_training_check(const pm_training *t)
 /* ---------- measurements ---------- */
 
 pm_rows *
-pm_rows_load_apart(ArrayType *ids, bool merged, MemoryContext *cxt)
+pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, MemoryContext *cxt)
 {
 	MemoryContext old;
 	pm_rows    *rows;
 
 	*cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel rows", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(*cxt);
-	rows = pm_rows_load(ids, merged);
+	rows = pm_rows_load(ids, pm_predictor_merges(kind, o));
+	pm_rows_add_operators(rows, kind, o);
 	MemoryContextSwitchTo(old);
 	return rows;
 }
@@ -194,7 +195,7 @@ pm_training_read(pm_training *t)
 	pm_freshen();
 	t->threads = pm_threads_allowed();
 	t->seed = pm_option_seed(p->kind, &p->options);
-	t->rows = pm_rows_load_apart(t->profiles, pm_predictor_merges(p->kind, &p->options), &cxt);
+	t->rows = pm_rows_load_apart(t->profiles, p->kind, &p->options, &cxt);
 	t->memory_bytes = pm_check_memory(p->kind, &p->options, &t->rows->set, t->threads);
 	if (t->warm_start != NULL)
 		read_start(t);

@@ -34,7 +34,7 @@ predict(const pm_predictor *p, const pm_sample *s)
 static pm_dataset
 shifted(const pm_dataset *d, int from, int to, const pm_predictor *base, double a, double b, double centre)
 {
-	pm_dataset	s = {to - from, PM_NEW(&arena, pm_sample, to - from + 1)};
+	pm_dataset	s = {.n = to - from, .samples = PM_NEW(&arena, pm_sample, to - from + 1)};
 
 	for (int i = 0; i < s.n; i++)
 	{
@@ -89,14 +89,14 @@ static void
 test_shrunk(const pm_predictor *base, const pm_dataset *d)
 {
 	pm_dataset	rows = shifted(d, 0, d->n, base, 0.5, 0, 1);
-	pm_dataset	repeated = {200, PM_NEW(&arena, pm_sample, 200)};
+	pm_dataset	repeated = {.n = 200, .samples = PM_NEW(&arena, pm_sample, 200)};
 	pm_recalibration r;
 	double		factor[3];
 	int			n[3] = {1, 4, d->n};
 
 	for (int k = 0; k < 3; k++)
 	{
-		pm_dataset	some = {n[k], rows.samples};
+		pm_dataset	some = {.n = n[k], .samples = rows.samples};
 		pm_predictor p = recalibrate(base, &some, &r);
 
 		factor[k] = predict(&p, &rows.samples[0]) / predict(base, &rows.samples[0]);
@@ -214,7 +214,7 @@ normal(pm_rng *r)
 static void
 test_trust(const pm_predictor *base, const pm_dataset *d)
 {
-	pm_dataset	rows = {d->n, PM_NEW(&arena, pm_sample, d->n)};
+	pm_dataset	rows = {.n = d->n, .samples = PM_NEW(&arena, pm_sample, d->n)};
 	pm_recalibration r;
 	pm_predictor p;
 	pm_rng		rng;
@@ -317,7 +317,7 @@ stop_now(void *ctx)
 static void
 test_refused(const pm_predictor *base, const pm_dataset *d)
 {
-	pm_dataset	none = {0, d->samples};
+	pm_dataset	none = {.n = 0, .samples = d->samples};
 	pm_predictor p;
 	pm_recalibration r;
 	pm_status	st;

@@ -45,7 +45,7 @@ go_on(const pm_predictor *start, const bool *seen, const pm_dataset *d, double r
 static pm_dataset
 elsewhere(const pm_dataset *d, double factor)
 {
-	pm_dataset	e = {d->n, PM_NEW(&arena, pm_sample, d->n)};
+	pm_dataset	e = {.n = d->n, .samples = PM_NEW(&arena, pm_sample, d->n)};
 
 	for (int i = 0; i < d->n; i++)
 	{
@@ -82,8 +82,8 @@ static void
 test_begins_there(const pm_predictor *start, const pm_dataset *d)
 {
 	pm_dataset	e = elsewhere(d, 1);
-	pm_dataset	half = {d->n / 2, d->samples};
-	pm_dataset	both = {2 * d->n, PM_NEW(&arena, pm_sample, 2 * d->n)};
+	pm_dataset	half = {.n = d->n / 2, .samples = d->samples};
+	pm_dataset	both = {.n = 2 * d->n, .samples = PM_NEW(&arena, pm_sample, 2 * d->n)};
 	pm_predictor p;
 	pm_status	st;
 
