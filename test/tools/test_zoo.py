@@ -4,7 +4,9 @@ import os
 import re
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
@@ -94,6 +96,72 @@ class Names(unittest.TestCase):
                              (self.own("1 / 0\n") + ":build", "ZeroDivisionError")):
             with self.assertRaisesRegex(models.ModelError, reason):
                 models.resolve(name)
+
+
+class Config:
+    """Stands in for a configuration of transformers."""
+
+    is_encoder_decoder = False
+
+    def __init__(self, **values):
+        vars(self).update(values)
+
+
+class Encoder(torch.nn.Module):
+    """Stands in for a model of transformers, which returns a dictionary."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config = config
+        self.word, self.patch = torch.nn.Embedding(50, 8), torch.nn.Conv2d(3, 8, 4, 4)
+
+    def forward(self, input_ids=None, decoder_input_ids=None, pixel_values=None):
+        if pixel_values is not None:
+            return {"last_hidden_state": self.patch(pixel_values)}
+        assert (decoder_input_ids is not None) == self.config.is_encoder_decoder
+        return {"last_hidden_state": self.word(input_ids) * 2.0}
+
+
+class OtherPackages(unittest.TestCase):
+    """transformers: and timm: names, with stand-ins for packages that need not be installed."""
+
+    def install(self, name, **values):
+        module = types.ModuleType(name)
+        module.__version__ = "9.9"
+        vars(module).update(values)
+        patch = unittest.mock.patch.dict(sys.modules, {name: module})
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_transformers(self):
+        configs = {"bert": Config(vocab_size=50), "t5": Config(vocab_size=50, is_encoder_decoder=True),
+                   "vit": Config(image_size=16, num_channels=3)}
+        auto = types.SimpleNamespace(for_model=lambda kind: configs[kind])
+        self.install("transformers", AutoConfig=auto, AutoModel=types.SimpleNamespace(from_config=Encoder))
+        for name, sizes, graph, shape in (("bert", [32], "bert@s32", [1, 32]), ("t5", [32], "t5@s32", [1, 32]),
+                                          ("vit", [64], "vit@64", [1, 3, 64, 64])):
+            self.assertEqual(models.sizes("transformers:" + name, [64], [32]), sizes)
+            exported = export.export_graph(models.resolve("transformers:" + name, sizes[0]))
+            self.assertEqual((exported["name"], exported["input"]), (graph, shape))
+            self.assertEqual(exported["source"], "transformers 9.9")
+        with self.assertRaisesRegex(models.ModelError, "no model type 'nope'"):
+            models.resolve("transformers:nope")
+
+    def test_timm(self):
+        def create_model(name, pretrained=False):
+            assert not pretrained
+            return torch.nn.Conv2d(3, 4, 1)
+        models_ = types.SimpleNamespace(get_pretrained_cfg=lambda name: types.SimpleNamespace(input_size=(3, 20, 20)))
+        self.install("timm", list_models=lambda: ["net"], create_model=create_model, models=models_)
+        self.assertEqual(models.resolve("timm:net").graph, "net@20")
+        self.assertEqual(export.export_graph(models.resolve("timm:net", 32))["input"], [1, 3, 32, 32])
+        with self.assertRaisesRegex(models.ModelError, "no model 'other'"):
+            models.resolve("timm:other")
+
+    def test_a_package_that_is_missing_is_named(self):
+        with unittest.mock.patch.dict(sys.modules, {"timm": None}):
+            with self.assertRaisesRegex(models.ModelError, "needs the Python package 'timm'"):
+                models.resolve("timm:resnet50d")
 
 
 if __name__ == "__main__":

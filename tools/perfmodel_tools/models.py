@@ -219,7 +219,8 @@ def _transformers(model_type: str, size: Optional[int]) -> ModelSpec:
     tf, config = _import("transformers"), _config(model_type)
     visual = _is_visual(config)
     if visual:
-        size = config.image_size = size or config.image_size
+        usual = config.image_size
+        size = config.image_size = size or (usual if isinstance(usual, int) else usual[0])
     size = size or DEFAULT_SEQ
 
     def make_input(batch, device="cpu"):
