@@ -4,7 +4,8 @@
 # batches that were not measured, with the error.
 #
 # Needs python3 with PyTorch and psycopg2 (Debian: python3-torch
-# python3-psycopg2) besides what make demo needs; PYTHON says which one.
+# python3-psycopg2) besides what make demo needs; PYTHON says which one,
+# KIND which kind of predictor is trained (mdot).
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
 
@@ -14,7 +15,7 @@ need_packages
 private_copy
 build_and_stage
 export PYTHONPATH=tools OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=auto \
-       MALLOC_TRIM_THRESHOLD_=8589934592 MALLOC_MMAP_THRESHOLD_=8589934592 PYTHON="$python"
+       MALLOC_TRIM_THRESHOLD_=8589934592 MALLOC_MMAP_THRESHOLD_=8589934592 PYTHON="$python" KIND="${KIND:-mdot}"
 with_server sh -eu -c '
 tool="$PYTHON -m perfmodel_tools"
 name=$($PYTHON -c "from perfmodel_tools.device import cpu_name; print(cpu_name(1))")
@@ -33,11 +34,11 @@ $tool export demo/own_model.py:build --image 96 --sql | psql -qXtA
 echo "== eight batches"
 $tool profile --import demo/own_model.py:build --image 96 --batch 1 2 3 4 6 8 12 16
 echo "== training on all rows"
-psql -qXt -v ON_ERROR_STOP=1 <<SQL
+psql -qXt -v ON_ERROR_STOP=1 -v kind="$KIND" <<SQL
 SET client_min_messages = warning;
-SELECT perfmodel.train('\''without'\'', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile
+SELECT perfmodel.train('\''without'\'', :'\''kind'\'', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile
     JOIN perfmodel.graph USING (graph_id) WHERE model <> '\''own_model'\''));
-SELECT perfmodel.train('\''with'\'');
+SELECT perfmodel.train('\''with'\'', :'\''kind'\'');
 SQL
 echo "== batches that were not measured, now measured to see the error"
 $tool profile --import --quiet demo/own_model.py:build --image 96 --batch 5 10 24 32
