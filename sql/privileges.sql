@@ -6,7 +6,7 @@ CREATE ROLE pm_test_reader;
 CREATE ROLE pm_test_trainer;
 GRANT SELECT ON perfmodel.graph, perfmodel.predictor, perfmodel.predictor_weights TO pm_test_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA perfmodel TO pm_test_trainer;
-GRANT INSERT ON perfmodel.graph, perfmodel.graph_node, perfmodel.profile, perfmodel.predictor, perfmodel.predictor_weights,
+GRANT INSERT ON perfmodel.graph, perfmodel.graph_node, perfmodel.profile, perfmodel.op_profile, perfmodel.predictor, perfmodel.predictor_weights,
     perfmodel.training_run TO pm_test_trainer;
 GRANT UPDATE (active), DELETE ON perfmodel.predictor TO pm_test_trainer;
 GRANT EXECUTE ON FUNCTION perfmodel.load_graph, perfmodel.train, perfmodel.cross_validate, perfmodel.activate_predictor,

@@ -15,7 +15,9 @@ $old->safe_psql('postgres', q{
     CREATE ROLE dashboard;
     GRANT SELECT ON perfmodel.graph, perfmodel.predictor, perfmodel.predictor_weights TO dashboard;
     INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, cores_per_sm, fp32_tflops, aliases) VALUES ('Own Chip', 500, 32, 64, 6, '{oc}');
-    INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT graph_id, 'oc', 8, 5 FROM perfmodel.graph WHERE name = 'anet4@16'});
+    INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT graph_id, 'oc', 8, 5 FROM perfmodel.graph WHERE name = 'anet4@16';
+    INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) VALUES ('{"format":"perfmodel-graph/1","nodes":[
+        {"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}, {"id":1,"op":"Relu","inputs":[0],"shape":[1,8],"batch_dim":0}]}', 'oc', 8, 1)});
 
 my $new = new_node('new');
 $new->start;
@@ -31,7 +33,7 @@ my $trust = q{SELECT string_agg(md5(p::text), '' ORDER BY profile_id) || bool_an
     FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
 is($new->safe_psql('postgres', $trust), $old->safe_psql('postgres', $trust), 'same intervals');
 like($new->safe_psql('postgres', $trust), qr/true$/, 'and there are intervals');
-foreach my $table ('gpu', 'graph', 'graph_node', 'profile', 'predictor', 'predictor_weights', 'training_run')
+foreach my $table ('gpu', 'graph', 'graph_node', 'profile', 'op_profile', 'predictor', 'predictor_weights', 'training_run')
 {
     my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM perfmodel.$table t";
     is($new->safe_psql('postgres', $digest), $old->safe_psql('postgres', $digest), "same rows in $table");

@@ -28,6 +28,8 @@ missing_packages() {
     [ -x "$(pg_config --bindir 2>/dev/null)/postgres" ] || echo postgresql
     command -v pg_virtualenv >/dev/null || echo postgresql-common
     perl -MIPC::Run -e 1 2>/dev/null || echo libipc-run-perl
+    # tools/ write to the database with it; their tests need it where there is a Python at all
+    [ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || echo python3-psycopg2
 }
 
 need_packages() {

@@ -139,6 +139,42 @@ class Runs(unittest.TestCase):
         self.assertIn("measuring 1 rows", log)
         self.assertEqual(len(self.rows()), 1)
 
+    def run_plan(self, *more):
+        plan = os.path.join(os.path.dirname(self.csv), "plan.csv")
+        with open(plan, "w") as file:
+            file.write("graph,batch,layout\nlenet@28,1,\nlenet@28,3,nhwc\nmlp_small@32,2,\n")
+        err = io.StringIO()
+        with redirect_stderr(err):
+            status = main(["profile", "--plan", plan, "-o", self.csv, "--warmup", "1", "--steps", "4", *more])
+        self.assertEqual(status, 0)
+        return err.getvalue()
+
+    def test_plan(self):
+        self.run_plan("--max-spread", "0")
+        self.assertEqual(sorted((row["graph"], row["batch"], row["layout"]) for row in self.rows()),
+                         [("lenet@28", "1", "nchw"), ("lenet@28", "3", "nhwc"), ("mlp_small@32", "2", "nchw")])
+        log = self.run_plan("--max-spread", "0", "--recheck", "2")
+        self.assertEqual(log.count("in the table"), 2)
+        self.assertEqual(len(self.rows()), 3)
+
+    def test_passes_keep_the_fastest_and_can_be_interrupted(self):
+        self.run_plan("--max-spread", "0", "--passes", "2")
+        with open(self.csv + ".passes", newline="") as file:
+            times = {}
+            for row in csv.DictReader(file):
+                times.setdefault(profile.Table.key(row), []).append(float(row["step_ms"]))
+        self.assertEqual([len(two) for two in times.values()], [2, 2, 2])
+        for row in self.rows():
+            self.assertEqual(float(row["step_ms"]), min(times[profile.Table.key(row)]))
+        before = self.rows()
+        self.assertIn("rows present", self.run_plan("--max-spread", "0", "--passes", "2"))
+        self.assertEqual(self.rows(), before)
+
+    def test_strict_leaves_out_what_stays_disturbed(self):
+        log = self.run_plan("--max-spread", "0.000000001", "--strict", "--retries", "1")
+        self.assertEqual(self.rows(), [])
+        self.assertIn("left out", log)
+
     def test_other_columns_are_refused(self):
         with open(self.csv, "w") as file:
             file.write("a,b\n1,2\n")

@@ -67,7 +67,7 @@ class _Connection:
 def connect(conninfo: str) -> _Connection:
     """Open the database and make sure that perfmodel is in it."""
     db = _Connection(conninfo)
-    if not db.run("SELECT FROM pg_catalog.pg_extension WHERE extname = 'perfmodel'"):
+    if not db.run("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'perfmodel'"):
         raise DatabaseError("this database has no perfmodel: CREATE EXTENSION perfmodel")
     return db
 
@@ -191,7 +191,7 @@ def import_profiles(db, rows: list, progress) -> int:
 
 
 def _present(db, graph_id: int, row: dict) -> bool:
-    return bool(db.run("SELECT FROM perfmodel.profile WHERE graph_id = %s AND gpu = perfmodel.gpu_name(%s) AND batch = %s"
+    return bool(db.run("SELECT 1 FROM perfmodel.profile WHERE graph_id = %s AND gpu = perfmodel.gpu_name(%s) AND batch = %s"
                        " AND dtype = %s AND layout = %s AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz",
                        graph_id, row["gpu"], row["batch"], row["dtype"], row["layout"], row["step_ms"],
                        row.get("measured_at") or None))
@@ -210,7 +210,7 @@ def import_operators(db, rows: list, progress) -> int:
 
 
 def _operator_present(db, row: dict) -> bool:
-    return bool(db.run("SELECT FROM perfmodel.op_profile WHERE gpu = perfmodel.gpu_name(%s) AND measured_at = %s::timestamptz"
+    return bool(db.run("SELECT 1 FROM perfmodel.op_profile WHERE gpu = perfmodel.gpu_name(%s) AND measured_at = %s::timestamptz"
                        " AND source = %s AND operator = %s::jsonb AND batch = %s AND dtype = %s AND layout = %s",
                        *(row[name] for name in ("gpu", "measured_at", "source", "operator", "batch", "dtype", "layout"))))
 

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import re
+import subprocess
 import sys
 from typing import Any, Callable, Optional
 
@@ -218,7 +219,8 @@ def _transformers(model_type: str, size: Optional[int]) -> ModelSpec:
     tf, config = _import("transformers"), _config(model_type)
     visual = _is_visual(config)
     if visual:
-        size = config.image_size = size or config.image_size
+        usual = config.image_size
+        size = config.image_size = size or (usual if isinstance(usual, int) else usual[0])
     size = size or DEFAULT_SEQ
 
     def make_input(batch, device="cpu"):
@@ -330,4 +332,15 @@ def release(package: str) -> str:
         text = version(package)
     except Exception:
         text = getattr(importlib.import_module(package), "__version__", "unknown")
-    return re.sub(r"(a0)?(\+.*)?$", "", text)     # builds from source append 'a0', others '+cu121'
+    if "a0" in text:                              # builds from source append it; Debian's call 1.13.1 '1.13.0a0'
+        text = _debian_version(f"python3-{package}") or text
+    return re.sub(r"(a0)?(\+.*)?$", "", text)     # others append '+cu121'
+
+
+def _debian_version(package: str) -> str:
+    """Upstream version of a Debian package, '' where there is none."""
+    try:
+        found = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return re.sub(r"^\d+:|[+~-].*$", "", found.stdout)

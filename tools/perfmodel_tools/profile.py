@@ -271,16 +271,22 @@ class Profiler:
         rows = [row for row in self.table.rows if row["gpu"] == self.device.name and row["framework"] == self.framework]
         ratios = []
         for row in random.Random(seed).sample(rows, min(number, len(rows))):
-            name, size = models.of_graph(row["graph"])
-            task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"])
-            spec = self.spec(task)
+            try:
+                name, size = models.of_graph(row["graph"])
+                task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"])
+                spec = self.spec(task)
+            except (models.ModelError, ValueError):
+                continue                        # a model of somebody's own, which its graph's name does not lead to
             self.device.set_memory_base()
             trainer = Trainer(spec.build(), self.device, task.dtype, task.layout)
             result = self._result(spec, trainer, task, row["graph"])
-            if result is not None:
-                ratios.append(result.step_ms / float(row["step_ms"]))
-                self.progress.note(f"check: {row['graph']} batch {task.batch}: {float(row['step_ms']):.1f} ms in the table, "
-                                   f"{result.step_ms:.1f} now, {ratios[-1]:.3f} times, share {result.share:.2f}")
+            if result is None:
+                continue
+            ratio, reason = result.step_ms / float(row["step_ms"]), self.quality.reason(result)
+            self.progress.note(f"check: {row['graph']} batch {task.batch}: {float(row['step_ms']):.1f} ms in the table, "
+                               f"{result.step_ms:.1f} now, {ratio:.3f} times" + (f", not counted: {reason}" if reason else ""))
+            if not reason:
+                ratios.append(ratio)
         if ratios:
             ratios.sort()
             self.progress.note(f"check: {len(ratios)} rows measured again took {statistics.median(ratios):.3f} times as long "

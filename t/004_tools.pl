@@ -1,0 +1,104 @@
+# The tools put graphs and measurements straight into a database.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PerfmodelTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+# Debian's psycopg2 and PyTorch belong to Debian's Python, which need not be the first in the path.
+my ($python) = grep { system(qq($_ -c "import psycopg2" 2>/dev/null)) == 0 } ('python3', '/usr/bin/python3');
+plan skip_all => 'no python3 with psycopg2' unless $python;
+my $has_torch = system(qq($python -c "import torch" 2>/dev/null)) == 0;
+
+my $node = new_node('tools');
+$node->start;
+$ENV{PYTHONPATH} = "$FindBin::RealBin/../tools";
+my $dir = PostgreSQL::Test::Utils::tempdir();
+
+# Exit status, stdout and stderr of the tools.
+sub tools
+{
+    my (@args) = @_;
+    my $out = '';
+    my $err = '';
+    IPC::Run::run([ $python, '-m', 'perfmodel_tools', @args ], '>', \$out, '2>', \$err);
+    return ($? >> 8, $out, $err);
+}
+
+my @db = ('--db', $node->connstr('postgres'));
+sub value { my ($sql) = @_; return $node->safe_psql('postgres', $sql); }
+
+# ---- import ----
+
+my $graph = '{"format":"perfmodel-graph/1","name":"%s","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},'
+    . '{"id":1,"op":"Gemm","inputs":[0],"shape":[1,4],"batch_dim":0,"weights":[[4,8],[4]]}]}' . "\n";
+my $head = "graph,model,gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,forward_ms,backward_ms,"
+    . "update_ms,peak_memory_mb,spread,steps,measured_at,source\n";
+my $row = "%s,one,%s,%d,fp32,nchw,pytorch 2.1,train,sgd_momentum,1,1,%s,1,2,,100,0.01,9,2026-01-01T00:00:00Z,me\n";
+append_to_file("$dir/graphs.ndjson", sprintf($graph, 'one') . sprintf($graph, 'two'));
+append_to_file("$dir/profiles.csv", $head . sprintf($row, 'one', 'tesla_t4', 8, '4.5') . sprintf($row, 'two', 'T4', 16, '6.5'));
+
+my ($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv");
+is($rc, 2, 'a database without perfmodel');
+like($err, qr/has no perfmodel: CREATE EXTENSION perfmodel/, 'says so');
+$node->safe_psql('postgres', 'CREATE EXTENSION perfmodel');
+
+($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv");
+is($rc, 2, 'profiles without their graphs');
+like($err, qr/2 graphs are not loaded, the first is 'one'.*nothing of this file was stored/, 'names the first');
+($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv", "$dir/graphs.ndjson");
+is($rc, 0, 'both at once, in any order') or diag($err);
+is(value(q{SELECT string_agg(format('%s %s %s %s', name, gpu, batch, step_ms), ', ' ORDER BY name)
+    FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)}), 'one T4 8 4.5, two T4 16 6.5', 'rows are there');
+like($err, qr/profiles.csv: 2 new, 0 there already/, 'says how many');
+($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv", "$dir/graphs.ndjson");
+like($err, qr/graphs.ndjson: 0 new, 2 there.*profiles.csv: 0 new, 2 there already/s, 'a second time adds nothing');
+
+append_to_file("$dir/bad.csv", $head . sprintf($row, 'one', 'T4', 4, '1.5') . sprintf($row, 'one', 'T5', 4, '1.5'));
+($rc, $out, $err) = tools('import', @db, "$dir/bad.csv");
+is($rc, 2, 'a device that is not known');
+like($err, qr/bad.csv, entry 2: unknown GPU "T5".*Did you mean/, 'says which row, and what there is');
+is(value('SELECT count(*) FROM perfmodel.profile'), 2, 'nothing of that file is stored');
+
+append_to_file("$dir/ops.csv", "operator,gpu,batch,dtype,layout,framework,forward_ms,backward_ms,spread,measured_at,source\n"
+    . '"' . (sprintf($graph, 'op') =~ s/"/""/gr =~ s/\n//r) . '",T4,4,fp32,nchw,pytorch 2.1,0.5,,0.01,2026-01-01T00:00:00Z,me' . "\n");
+tools('import', @db, "$dir/ops.csv") for 1 .. 2;
+is(value('SELECT op, forward_ms, backward_ms IS NULL FROM perfmodel.op_profile'), 'Gemm|0.5|t', 'operators, once');
+
+append_to_file("$dir/other.csv", "a,b\n1,2\n");
+like((tools('import', @db, "$dir/other.csv"))[2], qr/is neither graphs .* nor a CSV of profiles or operators/, 'another kind of file');
+like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot connect/, 'no server');
+
+# ---- measured straight into the database ----
+
+SKIP:
+{
+    skip 'no PyTorch', 8 unless $has_torch;
+    append_to_file("$dir/mine.py", "import torch\ndef build():\n"
+        . "    return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)), torch.zeros(1, 4)\n");
+    my @fast = ('--warmup', '1', '--steps', '3', '--max-spread', '0', '--device-name', 'tesla-t4');
+
+    ($rc, $out, $err) = tools('export', "$dir/mine.py:build", '--sql');
+    is($node->psql('postgres', $out), 0, 'export --sql | psql');
+    is(value(q{SELECT nodes FROM perfmodel.graph WHERE name = 'mine'}), 4, 'the graph is there');
+
+    ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--batch', '1', '2', '--device-name', 'T5');
+    like($err, qr/unknown GPU "T5"/, 'an unknown device is noticed before anything is measured');
+    ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--name', 'own@4', '--batch', '1', '2', @fast);
+    is($rc, 0, 'profile --import') or diag($err);
+    my $rows = q{SELECT string_agg(format('%s %s %s', name, gpu, batch), ', ' ORDER BY batch) FROM perfmodel.profile
+        JOIN perfmodel.graph USING (graph_id) WHERE model = 'own' AND step_ms > 0 AND forward_ms > 0 AND spread >= 0};
+    is(value($rows), 'own@4 T4 1, own@4 T4 2', 'rows and their graph are there');
+    ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--name', 'own@4', '--batch', '1', '2', '4', @fast);
+    like($err, qr/2 rows present/, 'what is there is not measured again');
+    is(value($rows), 'own@4 T4 1, own@4 T4 2, own@4 T4 4', 'what is not is');
+
+    ($rc, $out, $err) = tools('profile-ops', '--import', @db, '--count', '3', '--device-name', 'T4', '--max-gflop', '0.01',
+        '--max-mb', '1', '--row-budget', '0.002', '--max-spread', '1000');
+    is(value(q{SELECT count(*) FROM perfmodel.op_profile WHERE source LIKE '%draw 1:%'}), 3, 'profile-ops --import') or diag($err);
+}
+
+$node->stop;
+done_testing();
