@@ -20,6 +20,7 @@ check:
 	@test/check.sh
 bench:
 	@bench/run.sh
+	@bench/jobs.sh
 	@bench/train.sh
 # DATA: a folder with the measurements of timm and NeuSight; without, those in data/
 bench-accuracy:
