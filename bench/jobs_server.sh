@@ -28,10 +28,11 @@ SELECT perfmodel.graph_id(graph), gpu, batch, dtype, layout, framework, step_ms 
 SET client_min_messages = warning;
 SELECT perfmodel.train('bench', options => '{"epochs": 3}');
 CREATE TABLE job AS
-SELECT i AS job_id, 'team-' || i % 15 AS team, g.graph_id, (ARRAY['T4', 'RTX 3090', 'V100-SXM2-16GB', 'A100-SXM4-40GB'])[1 + q % 4] AS gpu,
-       8 + q / 4 / g.n AS batch, 'fp32' AS dtype, 60.0::float8 + i % 5000 AS duration_s
-FROM (SELECT i, (('x' || left(md5(i::text), 7))::bit(28)::int % :questions) AS q FROM generate_series(1, :jobs) AS i) AS r
-     JOIN (SELECT graph_id, row_number() OVER (ORDER BY graph_id) - 1 AS nth, count(*) OVER () AS n FROM perfmodel.graph) AS g ON g.nth = q / 4 % g.n;
+SELECT i AS job_id, 'team-' || i % 15 AS team, ids[1 + q / 4 % cardinality(ids)] AS graph_id,
+       (ARRAY['T4', 'RTX 3090', 'V100-SXM2-16GB', 'A100-SXM4-40GB'])[1 + q % 4] AS gpu,
+       8 + q / 4 / cardinality(ids) AS batch, 'fp32' AS dtype, 60.0::float8 + i % 5000 AS duration_s
+FROM (SELECT i, (('x' || left(md5(i::text), 7))::bit(28)::int % :questions) AS q FROM generate_series(1, :jobs) AS i) AS r,
+     (SELECT array_agg(graph_id ORDER BY graph_id) AS ids FROM perfmodel.graph) AS g;
 CREATE STATISTICS job_questions (ndistinct) ON graph_id, gpu, batch, dtype FROM job;
 VACUUM ANALYZE job;
 CREATE VIEW job_forecast AS SELECT j.*, perfmodel.predict_train_time(graph_id, gpu, batch, dtype) AS step_ms FROM job j;
