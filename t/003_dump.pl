@@ -27,6 +27,13 @@ my @errors = grep { /ERROR/ && !/role ".*" already exists/ } split(/\n/, $err);
 is(join("\n", @errors), '', 'restore without errors');
 
 is(predictions($new), predictions($old), 'same predictions');
+# one database alone, as text and as an archive
+$old->command_ok([ 'pg_dump', '-f', "$dump.one", '-d', $old->connstr('postgres') ], 'dump of a database');
+$old->command_ok([ 'pg_dump', '-Fc', '-f', "$dump.archive", '-d', $old->connstr('postgres') ], 'the same as an archive');
+$new->safe_psql('postgres', $_) for ('CREATE DATABASE one', 'CREATE DATABASE archive');
+$new->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $new->connstr('one'), '-f', "$dump.one" ], 'restore by psql');
+$new->command_ok([ 'pg_restore', '-e', '-d', $new->connstr('archive'), "$dump.archive" ], 'restore by pg_restore');
+is(predictions($new, $_), predictions($old), "same predictions in $_") for ('one', 'archive');
 my $trust = q{SELECT string_agg(md5(p::text), '' ORDER BY profile_id) || bool_and(step_ms_low < step_ms_high)
     FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
 is($new->safe_psql('postgres', $trust), $old->safe_psql('postgres', $trust), 'same intervals');
