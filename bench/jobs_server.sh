@@ -69,17 +69,32 @@ for form in scalar view memoized lateral; do
     row "$form: warm over scan" "$(ratio "$value" "$base")" ""
 done
 row "a known answer: scalar" "$(awk -v a="$scalar" -v b="$base" -v n="$JOBS" 'BEGIN { printf "%.2f", 1000 * (a - b) / n }')" "us"
+
+# a table of answers, joined: what parallel workers can share
+row "table of answers: filled" "$(one -c '\timing on' -c "CREATE TABLE forecast AS
+    SELECT q.*, (f.p).step_ms FROM (SELECT DISTINCT graph_id, gpu, batch, dtype FROM job) q
+    CROSS JOIN LATERAL (SELECT perfmodel.predict(q.graph_id, q.gpu, q.batch, q.dtype) AS p OFFSET 0) f" | elapsed | awk '{ printf "%.2f", $1 / 1000 }')" "s"
+one -c "VACUUM ANALYZE forecast"
 query="SELECT sum(duration_s * perfmodel.predict_train_time(graph_id, gpu, batch, dtype)) FROM job"
+join="SELECT sum(duration_s * step_ms) FROM job JOIN forecast USING (graph_id, gpu, batch, dtype)"
+table=$(session "$join" 0 | warm)
+row "table of answers, joined" "$(seconds "$table")" "s"
+
+# parallel workers: what they took on, and what came of it
+parallel() { # name, its time without, query, workers
+    value=$(session "$3" "$4" | warm)
+    row "$1; $4 parallel worker(s)" "$(seconds "$value")" "s"
+    row "$1; $4 parallel worker(s): speed-up" "$(ratio "$2" "$value")" ""
+    one -c "SET max_parallel_workers_per_gather = $4" -c "PREPARE q AS $3" -c "EXECUTE q" -c "EXECUTE q" \
+        -c "EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) EXECUTE q" >plan
+    row "$1; $4 parallel worker(s): launched" "$(sed -n 's/.*Workers Launched: //p' plan)" ""
+    row "$1; $4 parallel worker(s): share of rows they read" "$(awk -v n="$JOBS" '/Parallel Seq Scan/ { scan = 1 }
+        scan && /Worker [0-9]+: *actual/ { sub(/.*rows=/, ""); rows += $1 } END { printf "%.0f", 100 * rows / n }' plan)" "%"
+    { echo; echo "-- $1, $4 parallel worker(s)"; sed '/^[0-9.]*$/d' plan; } >&2
+}
 for workers in 1 2; do
-    value=$(session "$query" "$workers" | warm)
-    row "scalar; $workers parallel worker(s): warm" "$(seconds "$value")" "s"
-    row "scalar; $workers parallel worker(s): speed-up" "$(ratio "$scalar" "$value")" ""
-    one -c "SET max_parallel_workers_per_gather = $workers" -c "PREPARE q AS $query" -c "EXECUTE q" -c "EXECUTE q" \
-        -c "EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) EXECUTE q" >"plan$workers"
-    row "scalar; $workers parallel worker(s): launched" "$(sed -n 's/.*Workers Launched: //p' "plan$workers")" ""
-    row "scalar; $workers parallel worker(s): share of rows they read" "$(awk -v n="$JOBS" '/Parallel Seq Scan/ { scan = 1 }
-        scan && /Worker [0-9]+: *actual/ { sub(/.*rows=/, ""); rows += $1 } END { printf "%.0f", 100 * rows / n }' "plan$workers")" "%"
-    cat "plan$workers" >&2
+    parallel "scalar" "$scalar" "$query" "$workers"
+    parallel "table of answers, joined" "$table" "$join" "$workers"
 done
 
 # the same bits from refresh to refresh; memory that rows take
