@@ -38,7 +38,7 @@ my $trust = q{SELECT string_agg(md5(p::text), '' ORDER BY profile_id) || bool_an
     FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
 is($new->safe_psql('postgres', $trust), $old->safe_psql('postgres', $trust), 'same intervals');
 like($new->safe_psql('postgres', $trust), qr/true$/, 'and there are intervals');
-foreach my $table ('gpu', 'graph', 'graph_node', 'profile', 'predictor', 'predictor_weights', 'training_run')
+foreach my $table (split(/\n/, $old->safe_psql('postgres', q{SELECT relname FROM pg_class WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'r' ORDER BY 1})))
 {
     my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM perfmodel.$table t";
     is($new->safe_psql('postgres', $digest), $old->safe_psql('postgres', $digest), "same rows in $table");

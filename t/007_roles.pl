@@ -45,7 +45,7 @@ is(as('visitor', q{SELECT perfmodel.gpu_name('rtx_3090')}), 'RTX 3090', 'but dat
 # nothing else: whatever functions and tables there are
 my %may = (
     grafana => [ qw(graph predictor predictor_weights) ],
-    analyst => [ qw(graph graph_node predictor predictor_weights profile training_run) ]);
+    analyst => [ qw(graph graph_node op_profile predictor predictor_weights profile training_run) ]);
 foreach my $user (sort keys %may)
 {
     is($node->safe_psql('postgres', qq{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
