@@ -239,7 +239,7 @@ test_sequence(void)
 static pm_gpu gpu = {.name = "test", .memory_gb = 24, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64,
 	.clock_ghz = 1.5, .fp32_tflops = 30, .fp16_tensor_tflops = 70, .l2_mb = 6};
 static pm_sample samples[SAMPLES];
-static pm_dataset dataset = {SAMPLES, samples};
+static pm_dataset dataset = {.n = SAMPLES,.samples = samples};
 static pm_tokens *tokens;
 static pm_input inputs[SAMPLES];
 static pm_rival_plan *plans[SAMPLES];
