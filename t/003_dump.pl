@@ -29,11 +29,18 @@ my @errors = grep { /ERROR/ && !/role ".*" already exists/ } split(/\n/, $err);
 is(join("\n", @errors), '', 'restore without errors');
 
 is(predictions($new), predictions($old), 'same predictions');
+# one database alone, as text and as an archive
+$old->command_ok([ 'pg_dump', '-f', "$dump.one", '-d', $old->connstr('postgres') ], 'dump of a database');
+$old->command_ok([ 'pg_dump', '-Fc', '-f', "$dump.archive", '-d', $old->connstr('postgres') ], 'the same as an archive');
+$new->safe_psql('postgres', $_) for ('CREATE DATABASE one', 'CREATE DATABASE archive');
+$new->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $new->connstr('one'), '-f', "$dump.one" ], 'restore by psql');
+$new->command_ok([ 'pg_restore', '-e', '-d', $new->connstr('archive'), "$dump.archive" ], 'restore by pg_restore');
+is(predictions($new, $_), predictions($old), "same predictions in $_") for ('one', 'archive');
 my $trust = q{SELECT string_agg(md5(p::text), '' ORDER BY profile_id) || bool_and(step_ms_low < step_ms_high)
     FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
 is($new->safe_psql('postgres', $trust), $old->safe_psql('postgres', $trust), 'same intervals');
 like($new->safe_psql('postgres', $trust), qr/true$/, 'and there are intervals');
-foreach my $table ('gpu', 'graph', 'graph_node', 'profile', 'op_profile', 'predictor', 'predictor_weights', 'training_run')
+foreach my $table (split(/\n/, $old->safe_psql('postgres', q{SELECT relname FROM pg_class WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'r' ORDER BY 1})))
 {
     my $digest = "SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY md5(t::text))) FROM perfmodel.$table t";
     is($new->safe_psql('postgres', $digest), $old->safe_psql('postgres', $digest), "same rows in $table");

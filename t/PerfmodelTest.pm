@@ -9,10 +9,14 @@ use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_node fill predictions $small);
+our @EXPORT = qw(new_node fill predictions doc_sql $small $intervals);
 
 # a network that trains in a moment
 our $small = '{"epochs":4,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}';
+
+# All intervals, to the last bit, of a predictor that has some; as one word.
+our $intervals = q{SELECT count(*), bool_and(step_ms_low < step_ms_high), md5(string_agg(md5(p::text), '' ORDER BY profile_id))
+    FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
 
 # A server; Debian's servers can be told to look for extensions elsewhere.
 sub new_node
@@ -45,6 +49,17 @@ sub predictions
         SELECT p.name, f.graph_id, f.gpu, f.batch,
                encode(float8send(perfmodel.predict_train_time(f.graph_id, f.gpu, f.batch, predictor => p.name)), 'hex')
         FROM perfmodel.predictor p, perfmodel.profile f ORDER BY 1, 2, 3, 4});
+}
+
+# The blocks of SQL of a section of a document, as they stand in it.
+sub doc_sql
+{
+    my ($document, $section) = @_;
+    my $text = slurp_file("$FindBin::RealBin/../$document");
+    $text =~ /^#+ \Q$section\E\n(.*?)(?=^#|\z)/ms or die "$document has no section \"$section\"";
+    my @blocks = $1 =~ /^```sql\n(.*?)^```/msg;
+    die "section \"$section\" of $document has no SQL" unless @blocks;
+    return @blocks;
 }
 
 1;

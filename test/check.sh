@@ -89,6 +89,6 @@ fi
 
 server_tests "regression" ISOLATION= TAP_TESTS=
 server_tests "isolation" REGRESS= TAP_TESTS=
-server_tests "crash, replica, dump" REGRESS= ISOLATION= PROVE_FLAGS=-v
+server_tests "crash, replicas, dump, several servers, roles" REGRESS= ISOLATION= PROVE_FLAGS=-v
 
 finish

@@ -48,3 +48,28 @@ COMMENT ON TRIGGER graph_forget_cached ON perfmodel.graph IS 'graphs are cached 
 CREATE TRIGGER predictor_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.predictor
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER predictor_forget_cached ON perfmodel.predictor IS 'predictors, and which is active, are cached by sessions';
+
+-- Replicas. A hot standby gets the word with the commit. A subscriber of
+-- logical replication does not: its apply worker has session_replication_role
+-- "replica" and fires no statement triggers but for the initial copy and for
+-- TRUNCATE. So the triggers above fire always, and there are row triggers for
+-- what is applied.
+
+ALTER TABLE perfmodel.gpu ENABLE ALWAYS TRIGGER gpu_forget_cached;
+ALTER TABLE perfmodel.graph ENABLE ALWAYS TRIGGER graph_forget_cached;
+ALTER TABLE perfmodel.predictor ENABLE ALWAYS TRIGGER predictor_forget_cached;
+
+CREATE TRIGGER gpu_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.gpu
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.gpu ENABLE REPLICA TRIGGER gpu_forget_applied;
+COMMENT ON TRIGGER gpu_forget_applied ON perfmodel.gpu IS 'as gpu_forget_cached, for rows that logical replication applies';
+
+CREATE TRIGGER graph_forget_applied AFTER UPDATE OR DELETE ON perfmodel.graph
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.graph ENABLE REPLICA TRIGGER graph_forget_applied;
+COMMENT ON TRIGGER graph_forget_applied ON perfmodel.graph IS 'as graph_forget_cached, for rows that logical replication applies';
+
+CREATE TRIGGER predictor_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.predictor
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.predictor ENABLE REPLICA TRIGGER predictor_forget_applied;
+COMMENT ON TRIGGER predictor_forget_applied ON perfmodel.predictor IS 'as predictor_forget_cached, for rows that logical replication applies';

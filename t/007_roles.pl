@@ -1,0 +1,99 @@
+# The recipes of docs/roles.md as they stand there: a reader can predict and
+# nothing else, a trainer can do its work and no more.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PerfmodelTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main');
+$node->start;
+fill($node);
+$node->safe_psql('postgres', $_) for map { doc_sql('docs/roles.md', $_) } ('A dashboard reader', 'An analyst', 'A trainer');
+$node->safe_psql('postgres', q{
+    CREATE ROLE grafana LOGIN IN ROLE dashboard_reader;
+    CREATE ROLE analyst LOGIN IN ROLE perfmodel_analyst;
+    CREATE ROLE engineer LOGIN IN ROLE trainer;
+    CREATE ROLE visitor LOGIN;
+    CREATE TABLE job AS SELECT graph_id, gpu, batch FROM perfmodel.profile;
+    CREATE VIEW job_forecast AS SELECT j.*, perfmodel.predict_train_time(graph_id, gpu, batch) AS step_ms FROM job j;
+    GRANT SELECT ON job_forecast TO grafana, visitor;
+    GRANT USAGE ON SCHEMA helper TO PUBLIC});
+
+# Output of a query of a user, or the error.
+sub as
+{
+    my ($user, $query) = @_;
+    my ($rc, $out, $err) = $node->psql('postgres', $query, extra_params => [ '-U', $user ]);
+    return $rc == 0 ? $out : $err =~ /ERROR:  (.*)/ ? $1 : $err;
+}
+my $ask = q{perfmodel.graph_id('anet4@16'), 'T4', 8};
+my %reads = (
+    "a prediction" => "SELECT perfmodel.predict_train_time($ask) > 0",
+    "an interval" => "SELECT step_ms > 0 FROM perfmodel.predict($ask)",
+    "an explanation" => "SELECT count(*) > 0 FROM perfmodel.explain_train_time($ask)",
+    "a view with predictions" => "SELECT bool_and(step_ms > 0) FROM job_forecast",
+    "the predictors" => "SELECT count(*) > 0 FROM perfmodel.predictor");
+is(as('grafana', $reads{$_}), 't', "a reader gets $_") for sort keys %reads;
+is(as('grafana', "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET force_parallel_mode = on; $reads{'a view with predictions'}"),
+    't', 'and from parallel workers');
+like(as('visitor', $reads{$_}), qr/^permission denied for /, "others do not get $_") for sort keys %reads;
+is(as('visitor', q{SELECT perfmodel.gpu_name('rtx_3090')}), 'RTX 3090', 'but data sheets');
+
+# nothing else: whatever functions and tables there are
+my %may = (
+    grafana => [ qw(graph predictor predictor_weights) ],
+    analyst => [ qw(graph graph_node op_profile predictor predictor_weights profile training_run) ]);
+foreach my $user (sort keys %may)
+{
+    is($node->safe_psql('postgres', qq{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
+            WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'p', 'v', 'm') AND relname <> 'gpu'
+              AND has_table_privilege('$user', oid, 'SELECT')}), "@{$may{$user}}", "tables that $user may read");
+    is($node->safe_psql('postgres', qq{SELECT count(*) FROM pg_class
+            WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+              AND (has_table_privilege('$user', oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+                   OR has_any_column_privilege('$user', oid, 'INSERT, UPDATE, REFERENCES'))}), '0', "$user may change none");
+    is($node->safe_psql('postgres', qq{SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc
+            WHERE pronamespace = 'perfmodel'::regnamespace AND provolatile = 'v' AND prorettype <> 'trigger'::regtype
+              AND proname <> 'leaderboard' AND has_function_privilege('$user', oid, 'EXECUTE')}), '', "nor call what stores something");
+    is($node->safe_psql('postgres', qq{SELECT has_schema_privilege('$user', 'perfmodel', 'CREATE')}), 'f', 'nor create anything there');
+    is(as($user, $_), 'permission denied for function ' . ($_ =~ /perfmodel\.(\w+)/)[0], "$user: $_")
+        for (q{SELECT perfmodel.train('x', 'linear')}, q{SELECT perfmodel.activate_predictor('line')}, q{SELECT perfmodel.drop_predictor('line')},
+             q{SELECT perfmodel.load_graph('{}')}, q{SELECT perfmodel.cross_validate('linear')});
+    like(as($user, q{SELECT * FROM perfmodel.leaderboard('{linear}')}), qr/^permission denied/, 'leaderboard trains');
+    # a setting made before the library is loaded is judged when it is
+    is(as($user, q{SET perfmodel.train_mem = '7TB'; SELECT FROM perfmodel.version(); SHOW perfmodel.train_mem}), '2GB', "$user: a setting for superusers");
+}
+like(as('grafana', 'SELECT * FROM perfmodel.evaluate()'), qr/^permission denied for table profile/, 'a reader does not see measurements');
+is(as('analyst', q{SELECT n > 0 FROM perfmodel.evaluate('line') WHERE grouped_by = 'overall'}), 't', 'an analyst judges');
+is(as('analyst', q{SELECT n_profiles > 0 FROM perfmodel.estimate_training('linear')}), 't', 'and asks what a training would take');
+
+# a trainer does its work
+my $quiet = 'SET client_min_messages = warning;';
+is(as('engineer', $_), 't', "a trainer: $_") for (
+    q{SELECT perfmodel.load_graph(helper.cnn('mine', 8, 2)) > 0},
+    q{INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (perfmodel.graph_id('mine'), 'T4', 8, 1) RETURNING true},
+    "$quiet SELECT perfmodel.train('mine', 'linear') > 0",
+    "$quiet SELECT n > 0 FROM perfmodel.cross_validate('linear', folds => 2) WHERE grouped_by = 'overall'",
+    q{SELECT perfmodel.activate_predictor('mine') > 0},
+    "SELECT perfmodel.predict_train_time($ask) > 0",
+    q{SELECT perfmodel.activate_predictor('small') > 0},
+    q{SELECT perfmodel.drop_predictor('mine') > 0});
+is(as('engineer', q{SELECT trained_by FROM perfmodel.training_run WHERE predictor = 'mine'}), 'engineer', 'the run says who it was');
+like(as('engineer', $_), qr/^permission denied/, "not: $_") for (
+    q{INSERT INTO perfmodel.gpu (name) VALUES ('mine')}, q{UPDATE perfmodel.gpu SET fp32_tflops = 1}, q{UPDATE perfmodel.profile SET step_ms = 1},
+    q{DELETE FROM perfmodel.profile}, q{DELETE FROM perfmodel.graph}, q{TRUNCATE perfmodel.predictor_weights}, q{UPDATE perfmodel.predictor SET name = 'x'},
+    q{UPDATE perfmodel.training_run SET trained_by = 'somebody else'}, q{SELECT perfmodel.version(); SET perfmodel.train_mem = '1TB'}, q{CREATE TABLE perfmodel.mine ()});
+
+# what the README says is the same
+my ($readme) = slurp_file("$FindBin::RealBin/../README.md") =~ /^### Who may do what\n(.*?)^##/ms;
+my $grants = join(' ', map { doc_sql('docs/roles.md', $_) } ('A dashboard reader', 'A trainer'));
+foreach my $grant ($readme =~ /(GRANT .*?;)/gs)
+{
+    my ($wanted, $there) = map { s/\s+/ /gr } ($grant, $grants);
+    like($there, qr/\Q$wanted\E/, 'the README grants what the recipe does');
+}
+$node->stop;
+done_testing();
