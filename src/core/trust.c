@@ -35,6 +35,7 @@
 #define UNLIKE_SHARE		0.10	/* in operators that none of their type in training is like */
 #define ALIKE				0.75	/* log2: all sizes within a factor of 1.7 */
 #define COVER				0.25	/* log2: distance of the operators that are remembered */
+#define GPU_NETWORKS		5	/* structures that a device was measured with, at the least */
 #define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
 #define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
 
@@ -60,6 +61,7 @@ typedef struct device
 {
 	const char *name;
 	int			rows;
+	int			structures;		/* of these */
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
 	double		min_batch,
 				max_batch;
@@ -258,6 +260,46 @@ add_group(pm_trust *t, int gpu, int layout, const pm_dataset *d, const double *c
 	return fill_group(g, r, n, a, st);
 }
 
+static bool
+has_group(const pm_trust *t, int gpu)
+{
+	for (int i = 0; i < t->n_groups; i++)
+		if (t->groups[i].gpu == gpu)
+			return true;
+	return false;
+}
+
+/*
+ * Devices of few rows each have one group together: their errors are like each
+ * other's, and larger than those of a device with many, which would drown them
+ * in a group of all rows.
+ */
+static pm_code
+add_shared_group(pm_trust *t, const pm_dataset *d, const double *cross_ms, residual *r, pm_arena *a, pm_status *st)
+{
+	group		shared = {.layout = ANY};
+	int			n_groups = t->n_groups;
+	int			n = 0;
+	pm_code		rc;
+
+	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+		if (!has_group(t, gpu))
+			n += residuals_of(d, cross_ms, NULL, t->gpus[gpu].name, ANY, r + n);
+	shared.structures = weigh(r, n);
+	if (shared.structures < MIN_STRUCTURES)
+		return PM_OK;
+	if ((rc = fill_group(&shared, r, n, a, st)) != PM_OK)
+		return rc;
+	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+	{
+		shared.gpu = gpu;
+		if (!has_group(t, gpu))
+			t->groups[n_groups++] = shared;
+	}
+	t->n_groups = n_groups;
+	return PM_OK;
+}
+
 static pm_code
 fit_groups(pm_trust *t, const pm_dataset *d, const double *cross_ms, pm_arena *a, pm_status *st)
 {
@@ -272,6 +314,8 @@ fit_groups(pm_trust *t, const pm_dataset *d, const double *cross_ms, pm_arena *a
 			rc = add_group(t, gpu, layout, d, cross_ms, r, a, st);
 	for (int gpu = 0; gpu < t->n_gpus && rc == PM_OK; gpu++)
 		rc = add_group(t, gpu, ANY, d, cross_ms, r, a, st);
+	if (rc == PM_OK)
+		rc = add_shared_group(t, d, cross_ms, r, a, st);
 	return rc == PM_OK ? add_group(t, ANY, ANY, d, cross_ms, r, a, st) : rc;
 }
 
@@ -508,6 +552,37 @@ find_framework(const pm_trust *t, const char *name)
 	return -1;
 }
 
+static int
+by_number(const void *a, const void *b)
+{
+	uint64_t	x = *(const uint64_t *) a;
+	uint64_t	y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Add to each device the structures of its rows; seen (may be NULL) marks rows whose structure counts already. */
+static pm_code
+count_structures(pm_trust *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st)
+{
+	uint64_t   *found = PM_NEW(a, uint64_t, d->n);
+
+	if (!found)
+		return pm_no_memory(st, a);
+	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+	{
+		int			n = 0;
+
+		for (int i = 0; i < d->n; i++)
+			if (in_group(&d->samples[i], t->gpus[gpu].name, ANY) && !(seen != NULL && seen[i]))
+				found[n++] = d->samples[i].query.graph->structure;
+		qsort(found, n, sizeof(uint64_t), by_number);
+		for (int i = 0; i < n; i++)
+			t->gpus[gpu].structures += i == 0 || found[i] != found[i - 1];
+	}
+	return PM_OK;
+}
+
 /* The lists have room for every row. Names are copied, as they outlive the rows; those too long to be stored are not. */
 static pm_code
 learn_words(pm_trust *t, const pm_query *q, pm_arena *a, pm_status *st)
@@ -596,6 +671,8 @@ pm_trust_fit(const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks,
 		rc = learn_row(t, &d->samples[i], a, &scratch, st);
 		pm_arena_release(&scratch);
 	}
+	if (rc == PM_OK)
+		rc = count_structures(t, d, NULL, a, st);
 	if (rc == PM_OK && cross_ms != NULL)
 		rc = fit_groups(t, d, cross_ms, a, st);
 	*trust = t;
@@ -710,6 +787,8 @@ pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross_ms
 			return rc;
 		for (int i = 0; i < d->n && rc == PM_OK; i++)
 			rc = learn_words(t, &d->samples[i].query, a, st);
+		if (rc == PM_OK)
+			rc = count_structures(t, d, seen, a, st);
 		*trust = t;
 	}
 	return rc == PM_OK ? update_groups(t, old, d, cross_ms, seen, a, st) : rc;
@@ -761,6 +840,9 @@ judge_words(const pm_trust *t, const pm_query *q, causes *c)
 		add_cause(c, "gpu \"%.64s\" has no profiles", q->gpu->name);
 		return;
 	}
+	if (g->structures < GPU_NETWORKS)
+		add_cause(c, "gpu \"%.64s\" has profiles of no more than %d network%s", q->gpu->name, g->structures,
+				  g->structures == 1 ? "" : "s");
 	if (!layout_used(g, q->layout))
 		add_cause(c, "gpu \"%.64s\" has no profiles with layout %s", q->gpu->name, pm_layout_name[q->layout]);
 	else if (g->used[q->dtype][q->layout] == 0)
@@ -869,6 +951,7 @@ save_words(const pm_trust *t, pm_buffer *b)
 		pm_put_text(b, g->name);
 		pm_put_f64(b, g->min_batch);
 		pm_put_f64(b, g->max_batch);
+		pm_put_u32(b, (uint32_t) g->structures);
 		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 				pm_put_u32(b, (uint32_t) g->used[dtype][layout]);
@@ -938,6 +1021,7 @@ load_device(pm_reader *r, pm_arena *a, device *g)
 	g->name = pm_get_text(r, a);
 	g->min_batch = get_above(r, 1);
 	g->max_batch = get_above(r, g->min_batch);
+	g->structures = (int) pm_get_u32(r, INT32_MAX);
 	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 		for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 		{

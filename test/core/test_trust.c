@@ -277,6 +277,42 @@ test_groups(void)
 }
 
 /* Thousands of residuals are kept as a few hundred points: never narrower, and hardly wider. */
+/* Devices of few rows share a group of their own, whatever there is of others; fewer than five networks are no domain. */
+static void
+test_small_devices(void)
+{
+	pm_dataset	d = make_dataset(60, 4, true, some_time, &arena);
+	pm_gpu		small[3] = {test_gpu, test_gpu, test_gpu};
+	const char *names[] = {"Small A", "Small B", "Small C"};
+	double		u[240];
+	pm_sample	s = d.samples[0];
+	const pm_trust *t;
+	pm_verdict	v;
+
+	for (int k = 0; k < 3; k++)
+		small[k].name = names[k];
+	for (int i = 0; i < d.n; i++)
+	{
+		int			k = i / 4 < 18 ? i / 4 % 3 : -1;	/* six networks each, but for the last: four */
+
+		if (k == 2 && i / 4 > 12)
+			k = -1;
+		d.samples[i].query.gpu = k < 0 ? &test_gpu : &small[k];
+		u[i] = (k < 0 ? 0.01 : 0.5) * ((i / 4) % 2 ? 1 : -1);
+	}
+	t = fit(&d, crossed(&d, u));
+	for (int k = 0; k < 3; k++)
+	{
+		s.query.gpu = &small[k];
+		v = judge(t, &s, 0.8);
+		CHECK_NEAR(log(v.high_ms), k == 2 ? 1.0 : 0.5, 1e-9);
+		CHECK_EQ(v.in_domain, k != 2);
+	}
+	CHECK_HAS(v.reason, "gpu \"Small C\" has profiles of no more than 4 networks");
+	s.query.gpu = &test_gpu;
+	CHECK_NEAR(log(judge(t, &s, 0.8).high_ms), 0.01, 1e-9);
+}
+
 static void
 test_compression(void)
 {
@@ -561,6 +597,7 @@ main(void)
 	test_few();
 	test_one_sided();
 	test_groups();
+	test_small_devices();
 	test_compression();
 	test_levels();
 	test_words();
