@@ -66,7 +66,7 @@ single(const folder *f, const ox_node *n)
 	return n->n_out > 0 && n->out[0] >= 0 && f->m->values[n->out[0]].uses == 1 && !f->m->values[n->out[0]].is_output;
 }
 
-/* The only reader of n's first output, when it is this operator. */
+/* The only reader of n's first output, when it is this operator (NULL: any). */
 static ox_node *
 reader(const folder *f, const ox_node *n, const char *op)
 {
@@ -77,7 +77,7 @@ reader(const folder *f, const ox_node *n, const char *op)
 		ox_node    *r = &f->m->nodes[f->reader[i]];
 
 		if (!r->dead)
-			return is(r, op) ? r : NULL;
+			return op == NULL || is(r, op) ? r : NULL;
 	}
 	return NULL;
 }
@@ -389,7 +389,8 @@ gelu_tanh(folder *f, ox_node *n)
 			   *square,
 			   *one = reader(f, n, "Add"),
 			   *mul = one == NULL ? NULL : reader(f, one, "Mul"),
-			   *half;
+			   *half,
+			   *last;
 	int			sum,
 				x,
 				third,
@@ -400,9 +401,12 @@ gelu_tanh(folder *f, ox_node *n)
 		!with_number(f, kappa, 0.044715, &third) || !is_cube(f, third, x, &cube, &square))
 		return PM_OK;
 	other = mul->in[0] == one->out[0] ? mul->in[1] : mul->in[0];
-	half = producer(f, other);
-	if (!is(half, "Mul") || !single(f, half) || !with_number(f, half, 0.5, &other) || other != x)
+	half = other == x ? reader(f, mul, "Mul") : producer(f, other);
+	if (!is(half, "Mul") || !with_number(f, half, 0.5, &third))
 		return PM_OK;
+	if (other != x && (third != x || !single(f, half)))
+		return PM_OK;
+	last = other == x ? half : mul;
 	kill(f, square);
 	kill(f, cube);
 	kill(f, kappa);
@@ -410,8 +414,8 @@ gelu_tanh(folder *f, ox_node *n)
 	kill(f, outer);
 	kill(f, n);
 	kill(f, one);
-	kill(f, half);
-	return become(f, mul, "Gelu", 1, &x);
+	kill(f, last == half ? mul : half);
+	return become(f, last, "Gelu", 1, &x);
 }
 
 /* clip(x + 3, 0, 6) / 6: the node of the Div or of the Clip; *x is its x. */
@@ -427,6 +431,26 @@ clip_of_three(const folder *f, ox_node *clip, int *x, ox_node **add)
 	high = clip->n_in > 2 ? number(f, clip->in[2]) : ox_attr_float(clip, "max", NAN);
 	*add = made_by(f, clip, 0, "Add");
 	return low == 0 && high == 6 && *add != NULL && single(f, *add) && with_number(f, *add, 3, x);
+}
+
+/* One half of x times the sigmoid of the other. n: the Mul. */
+static pm_code
+glu(folder *f, ox_node *n)
+{
+	int			a = -1;
+	ox_node    *gate = either(f, n, "Sigmoid", &a);
+	ox_node    *split = producer(f, a);
+	int			x;
+
+	if (gate == NULL || !single(f, gate) || !is(split, "Split") || split->n_out != 2 || split->out[0] != a ||
+		split->out[1] != gate->in[0] || split->n_in > 1 || split->out[1] < 0 || f->m->values[a].uses != 1 ||
+		f->m->values[gate->in[0]].uses != 1 || f->m->values[a].is_output || f->m->values[gate->in[0]].is_output)
+		return PM_OK;
+	x = split->in[0];
+	n->folded.axis = (int) ox_attr_int(split, "axis", 0);
+	kill(f, gate);
+	kill(f, split);
+	return become(f, n, "Glu", 1, &x);
 }
 
 /* A Mul of x with a function of x alone. */
@@ -701,6 +725,34 @@ padded_pool(folder *f, ox_node *n)
 
 /* ---------- recurrent layers ---------- */
 
+/*
+ * Exporters put the weights of a recurrent layer into ONNX's order by cutting
+ * and joining them in the graph.  No framework does that at run time: marked,
+ * such a Concat of parameters is a parameter.
+ */
+static void
+mark_packing(folder *f, int value, int depth)
+{
+	ox_node    *n = producer(f, value);
+
+	if (depth > 8 || n == NULL || f->m->values[value].is_output)
+		return;
+	if (!is(n, "Concat") && !is(n, "Slice") && !is(n, "Unsqueeze") && !is(n, "Squeeze") && !is(n, "Transpose"))
+		return;
+	if (is(n, "Concat"))
+		n->folded.n = OX_PACKED;
+	for (int k = 0; k < (is(n, "Concat") ? n->n_in : 1) && k < 16; k++)
+		mark_packing(f, n->in[k], depth + 1);
+}
+
+static pm_code
+packing(folder *f, ox_node *n)
+{
+	for (int k = 1; k < 4 && k < n->n_in; k++)
+		mark_packing(f, n->in[k], 0);
+	return PM_OK;
+}
+
 /* From the data input of layer n back to the layer below: Squeeze of one direction, or Transpose and Reshape of two. */
 static ox_node *
 layer_below(const folder *f, const ox_node *n, ox_node **a, ox_node **b)
@@ -750,6 +802,44 @@ stack_layers(folder *f, ox_node *n)
 	return code;
 }
 
+/* ---------- constants among the parameters ---------- */
+
+static bool
+has_gradient(const ox_node *n)
+{
+	static const char *const none[] = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Sign",
+	"Shape", "Size", "Floor", "Ceil", "Round", NULL};
+	int64_t		to = is(n, "Cast") ? ox_attr_int(n, "to", 0) : OX_FLOAT;
+
+	for (int i = 0; none[i] != NULL; i++)
+		if (is(n, none[i]))
+			return false;
+	return to == OX_FLOAT || to == OX_FLOAT16 || to == OX_DOUBLE || to == OX_BFLOAT16;
+}
+
+/* What is only compared or rounded cannot be learned: masks that are stored as real numbers. */
+static void
+find_constants(folder *f)
+{
+	ox_model   *m = f->m;
+
+	for (int v = 0; v < m->n_values; v++)
+	{
+		bool		learned = m->values[v].uses == 0;
+
+		for (int i = f->reader_at[v]; m->values[v].is_init && i < f->reader_at[v + 1] && !learned; i++)
+		{
+			const ox_node *n = &m->nodes[f->reader[i]];
+
+			/* a part of a mask is a mask */
+			while (is(n, "Slice") && single(f, n) && reader(f, n, NULL) != NULL)
+				n = reader(f, n, NULL);
+			learned = has_gradient(n);
+		}
+		m->values[v].is_constant = !learned;
+	}
+}
+
 /* ---------- all patterns ---------- */
 
 typedef pm_code (*pattern) (folder *f, ox_node *n);
@@ -761,8 +851,9 @@ static const struct
 }			patterns[] =
 {
 	{"Div", layer_norm}, {"InstanceNormalization", group_norm}, {"Erf", gelu_erf}, {"Tanh", gelu_tanh},
-	{"Div", hard}, {"Mul", gated}, {"Log", log_sigmoid}, {"Div", rsqrt}, {"Reciprocal", rsqrt}, {"Add", linear},
-	{"MatMul", attention}, {"Concat", roll}, {"AveragePool", padded_pool}, {"LSTM", stack_layers}, {"GRU", stack_layers}, {"RNN", stack_layers}
+	{"Div", hard}, {"Mul", gated}, {"Mul", glu}, {"Log", log_sigmoid}, {"Div", rsqrt}, {"Reciprocal", rsqrt}, {"Add", linear},
+	{"MatMul", attention}, {"Concat", roll}, {"AveragePool", padded_pool}, {"LSTM", packing}, {"GRU", packing}, {"RNN", packing},
+	{"LSTM", stack_layers}, {"GRU", stack_layers}, {"RNN", stack_layers}
 };
 
 /* Who reads what, as it is before anything is folded. */
@@ -801,6 +892,7 @@ ox_fold(ox_model *m)
 
 	if (!index_readers(&f))
 		return pm_no_memory(m->st, m->arena);
+	find_constants(&f);
 	for (int i = 0; i < m->n_nodes; i++)
 		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
 			if (!m->nodes[i].dead && is(&m->nodes[i], patterns[p].op))

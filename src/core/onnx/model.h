@@ -23,6 +23,7 @@ enum
 #define OX_MAX_CONST	4096	/* elements of a constant whose values are kept */
 #define OX_BATCH_DIM	(-2)	/* declared dimension that is the batch */
 #define OX_ANY_DIM		(-1)	/* declared dimension that is not known */
+#define OX_PACKED		(-1)	/* ox_folded.n of a Concat that only rearranges parameters */
 
 struct ox_rule;
 
@@ -34,6 +35,7 @@ typedef struct ox_value
 	bool		is_input;		/* a real input, not a weight in its place */
 	bool		is_init;
 	bool		is_output;
+	bool		is_constant;	/* an initializer that nobody can learn */
 	int			uses;			/* by nodes that are alive */
 	int			dtype;			/* 0: not known */
 	bool		has_shape;

@@ -46,6 +46,14 @@ put_scalar(ox_run *r, const ox_node *n, const ox_t *const *in, ox_t *out)
 			ox_key_real(r, op, "scalar", ox_scalar(in[k]));
 }
 
+/* A number where a mask is set: what exporters make of masked_fill. */
+static bool
+is_masked_fill(const ox_node *n, const ox_t *const *in)
+{
+	return strcmp(n->op, "Where") == 0 && in[0] != NULL && in[1] != NULL && in[2] != NULL && !isnan(ox_scalar(in[1])) &&
+		in[1]->shape.rank == 0 && pm_shape_count(&in[2]->shape) > 1;
+}
+
 /* All inputs broadcast against each other. */
 static bool
 elementwise(ox_run *r, const ox_node *n)
@@ -65,7 +73,14 @@ elementwise(ox_run *r, const ox_node *n)
 	if (!ox_broadcast(r, count, present, &out->shape))
 		return false;
 	out->dtype = is_bool_result(n->op) ? OX_BOOL : present[strcmp(n->op, "Where") == 0 && count == 3 ? 1 : 0]->dtype;
-	if (!ox_emit(r, written_name(n), n->n_in, in, out, false))
+	if (is_masked_fill(n, in))
+	{
+		const ox_t *operands[2] = {in[2], in[0]};
+
+		if (!ox_emit(r, "aten::masked_fill", 2, operands, out, false))
+			return false;
+	}
+	else if (!ox_emit(r, written_name(n), n->n_in, in, out, false))
 		return false;
 	ox_elementwise_strides(count, present, out);
 	put_scalar(r, n, in, out);

@@ -431,6 +431,7 @@ concat(ox_run *r, const ox_node *n)
 	const ox_t *first = ox_in(r, n, 0);
 	const ox_t **in = PM_NEW(r->m->arena, const ox_t *, (size_t) n->n_in + 1);
 	ox_t	   *out = ox_out(r, n, 0);
+	bool		packed = n->folded.n == OX_PACKED;
 	int			axis;
 
 	if (in == NULL)
@@ -442,7 +443,19 @@ concat(ox_run *r, const ox_node *n)
 	if (!concat_shape(r, n, axis, &out->shape))
 		return false;
 	for (int k = 0; k < n->n_in; k++)
+	{
 		in[k] = ox_in(r, n, k);
+		packed = packed && in[k]->origin == OX_WEIGHT;
+	}
+	if (packed)
+	{
+		pm_shape	shape = out->shape;
+
+		*out = *first;
+		out->shape = out->stored = shape;
+		ox_contiguous(out);
+		return ox_check_shape(r, &shape);
+	}
 	if (!ox_emit(r, "Concat", n->n_in, in, out, false))
 		return false;
 	ox_key_int(r, ox_last(r, out), "axis", axis);

@@ -185,6 +185,22 @@ folded_unary(ox_run *r, const ox_node *n)
 	return norm(r, n->rule->as, 1, in, false, ox_out(r, n, 0));
 }
 
+/* Half of the channels times the sigmoid of the others. */
+static bool
+folded_glu(ox_run *r, const ox_node *n)
+{
+	const ox_t *in[1] = {ox_in(r, n, 0)};
+	ox_t	   *out = ox_out(r, n, 0);
+	int			axis;
+
+	if (!ox_axis(r, n->folded.axis, in[0]->shape.rank, &axis))
+		return false;
+	out->shape = in[0]->shape;
+	out->dtype = in[0]->dtype;
+	out->shape.dim[axis] /= 2;
+	return ox_emit(r, "aten::glu", 1, in, out, false);
+}
+
 /* in: x, weight [in, out], bias. */
 static bool
 folded_linear(ox_run *r, const ox_node *n)
@@ -242,6 +258,6 @@ const ox_rule ox_rules_fused[] =
 	{"LogSigmoid", folded_unary, 1, 1, "LogSigmoid"},
 	{"Rsqrt", folded_unary, 1, 1, "aten::rsqrt"}, {"ScaledDotProduct", ox_scaled_dot_product, 3, 4, "Attention"},
 	{"LSTM", ox_recurrent, 4, -1, "LSTM"}, {"GRU", ox_recurrent, 4, -1, "GRU"}, {"RNN", ox_recurrent, 4, -1, "RNN"},
-	{"Linear", folded_linear, 3, 3, "Gemm"}, {"Roll", folded_roll, 1, 1, "aten::roll"},
+	{"Linear", folded_linear, 3, 3, "Gemm"}, {"Glu", folded_glu, 1, 1, "aten::glu"}, {"Roll", folded_roll, 1, 1, "aten::roll"},
 	{NULL, NULL, 0, 0, NULL}
 };

@@ -276,7 +276,7 @@ pool(ox_run *r, const ox_node *n)
 	put_window(r, &w, max, out);
 	ox_key_int(r, ox_last(r, out), "ceil_mode", ceil_mode);
 	if (!max)
-		ox_key_int(r, ox_last(r, out), "count_include_pad", ox_attr_int(n, "count_include_pad", 0));
+		ox_key_int(r, ox_last(r, out), "count_include_pad", ox_attr_int(n, "count_include_pad", 0) != 0 || n->folded.n > 0);
 	if (channels_last(in))
 		set_channels_last(out);
 	if (n->n_out > 1 && n->out[1] >= 0 && n->out[0] >= 0)
@@ -400,6 +400,13 @@ vector_product(ox_run *r, const ox_t *a, const ox_t *b, ox_t *out)
 	return ox_reshape(r, &z, &shape, out);
 }
 
+/* A stack of matrices that are all transposed: PyTorch multiplies them one by one rather than copying them. */
+static bool
+transposed_stack(const ox_t *a)
+{
+	return a->shape.rank == 3 && a->stride[2] != 1 && a->stride[0] == a->shape.dim[1] * a->shape.dim[2];
+}
+
 bool
 ox_matmul(ox_run *r, const ox_t *a, const ox_t *b, ox_t *out)
 {
@@ -407,7 +414,7 @@ ox_matmul(ox_run *r, const ox_t *a, const ox_t *b, ox_t *out)
 		return vector_product(r, a, b, out);
 	if (a->shape.rank == 2 && b->shape.rank == 2)
 		return plain_product(r, a, b, out);
-	if (b->shape.rank == 2)
+	if (b->shape.rank == 2 && !transposed_stack(a))
 		return tall_product(r, a, b, out);
 	return stacked_product(r, a, b, out);
 }
@@ -766,7 +773,8 @@ ox_recurrent(ox_run *r, const ox_node *n)
 	const ox_t **in = PM_NEW(r->m->arena, const ox_t *, (size_t) count);
 	const ox_t *x = ox_in(r, n, 0);
 	ox_t		out = {0};
-	ox_t		turned;
+	ox_t		turned,
+				turned_back;
 	ox_op	   *op;
 	int64_t		dirs,
 				hidden,
@@ -787,6 +795,12 @@ ox_recurrent(ox_run *r, const ox_node *n)
 	batch = x->shape.dim[1];
 	/* data whose memory has the batch outside came from a layer with batch_first */
 	batch_first = x->stride[0] < x->stride[1];
+	if (batch_first)
+	{
+		if (!ox_permute(r, x, swap, &turned))
+			return false;
+		in[0] = &turned;
+	}
 	out.shape = ox_shape(3, (int64_t[]){batch_first ? batch : steps, batch_first ? steps : batch, dirs * hidden});
 	out.dtype = x->dtype;
 	if (!ox_emit(r, n->op, count, in, &out, false))
@@ -799,9 +813,12 @@ ox_recurrent(ox_run *r, const ox_node *n)
 	ox_key_text(r, op, "direction", dirs == 2 ? "bidirectional" : "forward");
 	if (batch_first)
 	{
-		if (!ox_permute(r, &out, swap, &turned))
+		/* made step by step: the steps lie outside in memory */
+		out.stride[0] = out.shape.dim[2];
+		out.stride[1] = out.shape.dim[0] * out.shape.dim[2];
+		if (!ox_permute(r, &out, swap, &turned_back))
 			return false;
-		out = turned;
+		out = turned_back;
 	}
 	return recurrent_outputs(r, n, &out, steps, dirs, batch, hidden);
 }

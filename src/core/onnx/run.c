@@ -131,7 +131,7 @@ set_initializer(ox_run *r, int k)
 	if (!ox_check_shape(r, &t->shape))
 		return false;
 	ox_contiguous(t);
-	t->origin = pm_shape_count(&t->shape) > 1 && is_float(v->dtype) ? OX_WEIGHT : OX_STATIC;
+	t->origin = pm_shape_count(&t->shape) > 1 && is_float(v->dtype) && !v->is_constant ? OX_WEIGHT : OX_STATIC;
 	/* a linear layer's matrix that the exporter has transposed is stored as the layer has it */
 	if (t->origin == OX_WEIGHT && t->shape.rank == 2 && strncmp(v->name, "onnx::MatMul", 12) == 0)
 		t->stored = ox_shape(2, (int64_t[]){t->shape.dim[1], t->shape.dim[0]});

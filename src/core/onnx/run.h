@@ -32,7 +32,7 @@ typedef struct ox_tensor_state
 	int64_t		stride[PM_MAX_RANK];	/* in elements; a broadcast dimension has 0 */
 	int			node;			/* OX_NODE */
 	int			weight;			/* OX_WEIGHT: value number of the initializer */
-	pm_shape	stored;			/* OX_WEIGHT: its shape as a parameter */
+	pm_shape	stored;			/* of a parameter or a constant of the file: its shape there; rank 0: none */
 	double	   *data;			/* OX_STATIC: values when they are known, else NULL */
 } ox_t;
 

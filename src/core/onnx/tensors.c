@@ -373,7 +373,7 @@ add_operands(ox_run *r, ox_op *op, int n, const ox_t *const *in)
 			op->weights[op->n_weights++] = in[k]->stored;
 		}
 		else if (pm_shape_count(&in[k]->shape) > 1)
-			op->consts[op->n_consts++] = in[k]->shape;
+			op->consts[op->n_consts++] = in[k]->stored.rank > 0 ? in[k]->stored : in[k]->shape;
 	}
 	return true;
 }
@@ -390,6 +390,7 @@ ox_emit(ox_run *r, const char *name, int n, const ox_t *const *in, ox_t *out, bo
 		is_static = is_static && (in[k] == NULL || in[k]->origin == OX_STATIC);
 	ox_contiguous(out);
 	out->data = NULL;
+	out->stored.rank = 0;
 	/* large constants that the model computes are computed on the device, every time */
 	if (is_static && pm_shape_count(&out->shape) <= OX_MAX_CONST)
 	{
@@ -549,9 +550,11 @@ static_view(ox_run *r, const ox_t *in, int64_t offset, const pm_shape *shape, co
 	int64_t		count = (int64_t) pm_shape_count(shape);
 	int			dtype = in->dtype;
 	const double *data = in->data;
+	pm_shape	stored = in->stored;
 
 	if (!ox_static(r, out, dtype, shape))
 		return false;
+	out->stored = stored;
 	if (data == NULL)
 		out->data = NULL;
 	for (int64_t i = 0; out->data != NULL && i < count; i++)
