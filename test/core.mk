@@ -58,7 +58,7 @@ $(B)/$(1)/core-onnx-%.o: src/core/onnx/%.c $$(wildcard src/core/*.h src/core/onn
 $(B)/$(1)/core-onnx-pb.o: $(B)/gen/onnx.pb-c.c
 	@mkdir -p $$(@D)
 	$(CC) $(STD) -I$(B)/gen $$(CFLAGS_$(1)) -c -o $$@ $$<
-$(B)/$(1)/test_onnx%: test/core/test_onnx%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o) $(ONNX:%=$(B)/$(1)/core-%.o)
+$(B)/$(1)/test_onnx $(B)/$(1)/check_onnx: $(B)/$(1)/%: test/core/%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o) $(ONNX:%=$(B)/$(1)/core-%.o)
 	$(CC) $(STD) -Isrc/core/onnx -I$(B)/gen $$(CFLAGS_$(1)) -o $$@ $$< $(ONNX:%=$(B)/$(1)/core-%.o) $(CORE:%=$(B)/$(1)/core-%.o) -lprotobuf-c $(LIBS)
 $(B)/$(1)/test_%: test/core/test_%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(CORE:%=$(B)/$(1)/core-%.o) $(LIBS)

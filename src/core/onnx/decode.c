@@ -51,7 +51,7 @@ ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...)
 	va_end(args);
 	if (n == NULL)
 		return pm_fail(m->st, PM_ERR_INPUT, "%s", what);
-	ox_shown(n->name[0] ? n->name : n->n_out > 0 && n->out[0] >= 0 ? m->values[n->out[0]].name : "", name);
+	ox_shown(n->name[0] ? n->name : n->out != NULL && n->n_out > 0 && n->out[0] >= 0 ? m->values[n->out[0]].name : "", name);
 	pm_fail(m->st, PM_ERR_INPUT, "node \"%s\" (%s): %s", name, ox_shown(n->op, op), what);
 	list_inputs(m, n, inputs, sizeof(inputs));
 	if (inputs[0] != '\0')

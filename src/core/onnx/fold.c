@@ -804,15 +804,20 @@ stack_layers(folder *f, ox_node *n)
 
 /* ---------- constants among the parameters ---------- */
 
+/* A gradient flows from n's result to the value it reads. */
 static bool
-has_gradient(const ox_node *n)
+has_gradient(const ox_node *n, int value)
 {
+	static const char *const settings[] = {"Resize", "Upsample", "Pad", "Clip", "QuantizeLinear", "DequantizeLinear", "OneHot", NULL};
 	static const char *const none[] = {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Not", "And", "Or", "Sign",
 	"Shape", "Size", "Floor", "Ceil", "Round", NULL};
 	int64_t		to = is(n, "Cast") ? ox_attr_int(n, "to", 0) : OX_FLOAT;
 
 	for (int i = 0; none[i] != NULL; i++)
 		if (is(n, none[i]))
+			return false;
+	for (int i = 0; settings[i] != NULL; i++)
+		if (is(n, settings[i]) && n->in[0] != value)
 			return false;
 	return to == OX_FLOAT || to == OX_FLOAT16 || to == OX_DOUBLE || to == OX_BFLOAT16;
 }
@@ -834,7 +839,7 @@ find_constants(folder *f)
 			/* a part of a mask is a mask */
 			while (is(n, "Slice") && single(f, n) && reader(f, n, NULL) != NULL)
 				n = reader(f, n, NULL);
-			learned = has_gradient(n);
+			learned = has_gradient(n, n == &m->nodes[f->reader[i]] ? v : n->in[0]);
 		}
 		m->values[v].is_constant = !learned;
 	}

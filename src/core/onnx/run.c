@@ -189,7 +189,9 @@ check_arity(ox_run *r, const ox_node *n)
 	{
 		bool		needed = k < 3 || strncmp(n->op, "QLinear", 7) == 0;
 
-		if (n->in[k] < 0 && needed && !(strcmp(n->op, "Resize") == 0 && k > 0))
+		/* regions and scales of Resize, segments of EmbedLayerNormalization */
+		needed = needed && !(k > 0 && (strcmp(n->op, "Resize") == 0 || strcmp(n->op, "EmbedLayerNormalization") == 0));
+		if (n->in[k] < 0 && needed)
 			return ox_error(r, "input %d is missing", k);
 	}
 	for (int k = 0; k < n->n_in; k++)
