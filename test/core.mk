@@ -43,10 +43,16 @@ flops: $(B)/release/check_flops
 	@if gzip -dc data/graphs.ndjson.gz | $< >$<.log 2>&1; then echo "ok - FLOPs of data/graphs.ndjson.gz"; \
 	else echo "not ok - FLOPs of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
 
+# networks exported as ONNX against the same ones by perfmodel's exporter
+.PHONY: onnx
+onnx: $(B)/release/check_onnx
+	@if gzip -dc test/onnx/models.gz | $< >$<.log 2>&1; then echo "ok - networks of test/onnx/models.gz"; \
+	else echo "not ok - networks of test/onnx/models.gz"; sed 's/^/    /' $<.log | tail -60; fi
+
 .PHONY: all run
 .SECONDARY:
 all: $(PROGRAMS)
-run: $(PROGRAMS:%=%.log) flops
+run: $(PROGRAMS:%=%.log) flops onnx
 
 define mode
 $(B)/$(1)/core-%.o: src/core/%.c $$(wildcard src/core/*.h)
