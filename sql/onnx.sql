@@ -12,7 +12,7 @@ SELECT name, model, source, nodes, params, unknown_ops FROM perfmodel.graph WHER
 SELECT node_id, op, class, inputs, shape, batch_dim, weights, flops_forward FROM perfmodel.graph_node WHERE graph_id = :id ORDER BY 1;
 SELECT doc->'nodes'->1->'attrs' AS attrs FROM perfmodel.graph WHERE graph_id = :id;
 
--- the same again is the same; another content under the same name is not
+-- the same again is the same; a dimension that is not the batch is noticed
 SELECT perfmodel.load_onnx('onnx_cnn@8', decode(:'cnn', 'hex')) = :id AS same_id;
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L), batch_dim => 2)', 'onnx_cnn@8', :'fixed', 'hex'));
 
