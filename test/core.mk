@@ -27,6 +27,8 @@ STD += -DPM_BLAS_SHARED
 endif
 
 CORE := $(patsubst src/core/%.c,%,$(wildcard src/core/*.c))
+# the ONNX importer, for the tests that are about it; what protoc-c makes goes with the objects
+ONNX := $(patsubst src/core/onnx/%.c,onnx-%,$(filter-out %.pb-c.c,$(wildcard src/core/onnx/*.c))) onnx-pb
 ALL := $(patsubst test/core/%.c,%,$(wildcard test/core/test_*.c))
 ONLY_DOUBLE := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: double \*/' test/core/test_*.c))
 BOTH := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: both \*/' test/core/test_*.c))
@@ -41,18 +43,35 @@ flops: $(B)/release/check_flops
 	@if gzip -dc data/graphs.ndjson.gz | $< >$<.log 2>&1; then echo "ok - FLOPs of data/graphs.ndjson.gz"; \
 	else echo "not ok - FLOPs of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
 
+# networks exported as ONNX against the same ones by perfmodel's exporter
+.PHONY: onnx
+onnx: $(B)/release/check_onnx
+	@if gzip -dc test/onnx/models.gz | $< >$<.log 2>&1; then echo "ok - networks of test/onnx/models.gz"; \
+	else echo "not ok - networks of test/onnx/models.gz"; sed 's/^/    /' $<.log | tail -60; fi
+
 .PHONY: all run
 .SECONDARY:
 all: $(PROGRAMS)
-run: $(PROGRAMS:%=%.log) flops
+run: $(PROGRAMS:%=%.log) flops onnx
 
 define mode
 $(B)/$(1)/core-%.o: src/core/%.c $$(wildcard src/core/*.h)
 	@mkdir -p $$(@D)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(B)/$(1)/core-onnx-%.o: src/core/onnx/%.c $$(wildcard src/core/*.h src/core/onnx/*.h) $(B)/gen/onnx.pb-c.c
+	@mkdir -p $$(@D)
+	$(CC) $(STD) -Isrc/core/onnx -I$(B)/gen $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(B)/$(1)/core-onnx-pb.o: $(B)/gen/onnx.pb-c.c
+	@mkdir -p $$(@D)
+	$(CC) $(STD) -I$(B)/gen $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(B)/$(1)/test_onnx $(B)/$(1)/check_onnx: $(B)/$(1)/%: test/core/%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o) $(ONNX:%=$(B)/$(1)/core-%.o)
+	$(CC) $(STD) -Isrc/core/onnx -I$(B)/gen $$(CFLAGS_$(1)) -o $$@ $$< $(ONNX:%=$(B)/$(1)/core-%.o) $(CORE:%=$(B)/$(1)/core-%.o) -lprotobuf-c $(LIBS)
 $(B)/$(1)/test_%: test/core/test_%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(CORE:%=$(B)/$(1)/core-%.o) $(LIBS)
 endef
+$(B)/gen/onnx.pb-c.c: src/core/onnx/onnx.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=src/core/onnx --c_out=$(B)/gen $<
 $(foreach m,checked release double,$(eval $(call mode,$(m))))
 
 # one line of outcome a program; what it printed only when it failed

@@ -24,6 +24,8 @@ missing_packages() {
     command -v cc >/dev/null || echo gcc
     c_finds '#include <stdio.h>' || echo libc6-dev
     c_finds '#include <cblas.h>' || echo libopenblas-dev
+    c_finds '#include <protobuf-c/protobuf-c.h>' || echo libprotobuf-c-dev
+    command -v protoc-c >/dev/null || echo protobuf-c-compiler
     [ -e "$(pg_config --includedir-server 2>/dev/null)/postgres.h" ] || echo postgresql-server-dev-all
     [ -x "$(pg_config --bindir 2>/dev/null)/postgres" ] || echo postgresql
     command -v pg_virtualenv >/dev/null || echo postgresql-common

@@ -4,11 +4,11 @@
 set -eu
 
 server_symbols() {
-    # what the core needs from outside must come from libc, libm, pthread or OpenBLAS
-    nm -g --defined-only src/core/*.o | awk 'NF == 3 { print $3 }' | sort -u >build/defined
-    nm -u src/core/*.o | awk 'NF == 2 { print $2 }' | sort -u >build/wanted
+    # what the core needs from outside must come from libc, libm, pthread, OpenBLAS or protobuf-c
+    nm -g --defined-only src/core/*.o src/core/onnx/*.o | awk 'NF == 3 { print $3 }' | sort -u >build/defined
+    nm -u src/core/*.o src/core/onnx/*.o | awk 'NF == 2 { print $2 }' | sort -u >build/wanted
     comm -13 build/defined build/wanted |
-        grep -vE '^(cblas_|openblas_|gotoblas_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cpu_|pthread_|__.*_chk)' |
+        grep -vE '^(protobuf_c_|cblas_|openblas_|gotoblas_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cpu_|pthread_|__.*_chk)' |
         while read -r symbol; do
             if "$(pg_config --bindir)/postgres" --version >/dev/null &&
                 nm -D --defined-only "$(pg_config --bindir)/postgres" | grep -qE " $symbol\$"; then
@@ -21,8 +21,8 @@ server_symbols() {
 server_headers() {
     headers=$(pg_config --includedir-server)
     status=0
-    for name in $(grep -hE '^#include +["<]' src/core/*.[ch] | sed 's/.*["<]\(.*\)[">].*/\1/' | sort -u); do
-        [ ! -e "src/core/$name" ] || continue
+    for name in $(grep -hE '^#include +["<]' src/core/*.[ch] src/core/onnx/*.[ch] | sed 's/.*["<]\(.*\)[">].*/\1/' | sort -u); do
+        [ ! -e "src/core/$name" ] && [ ! -e "src/core/onnx/$name" ] || continue
         if [ -e "$headers/$name" ]; then
             echo "src/core includes $name of the server"
             status=1
@@ -45,7 +45,7 @@ portable() {
 }
 
 lengths() {
-    long=$(for f in src/*/*.c; do
+    long=$(for f in src/*/*.c src/*/*/*.c; do
         # a table of data ends in "};" and may be as long as it is
         awk -v f="$f" '/^\{/ { s = NR } /^\}$/ { if (s && NR - s > 120) print f ":" s ": " NR - s " lines"; s = 0 }' "$f"
     done)

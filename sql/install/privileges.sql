@@ -5,6 +5,7 @@
 GRANT USAGE ON SCHEMA perfmodel TO PUBLIC;
 GRANT SELECT ON perfmodel.gpu TO PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.load_graph(jsonb, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.load_onnx(text, bytea, integer, jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.train(text, text, bigint[], jsonb, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.cancel_training(bigint) FROM PUBLIC;

@@ -82,15 +82,15 @@ insert_graph(const char *name, Datum doc, const pm_graph *g)
 }
 
 static const char *
-name_for(FunctionCallInfo fcinfo, const pm_graph *g)
+checked_name(const char *given, const pm_graph *g)
 {
-	const char *name = PG_ARGISNULL(1) ? g->name : text_to_cstring(PG_GETARG_TEXT_PP(1));
+	const char *name = given == NULL ? g->name : given;
 
 	if (name == NULL || name[0] == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("graph has no name"),
-				 errhint("Put \"name\" into the document, or give the name as second argument.")));
+				 errhint("Put \"name\" into the document, or give the name as an argument.")));
 	if (strlen(name) > PM_MAX_NAME_LEN)
 		ereport(ERROR,
 				(errcode(ERRCODE_NAME_TOO_LONG),
@@ -99,15 +99,64 @@ name_for(FunctionCallInfo fcinfo, const pm_graph *g)
 	return name;
 }
 
+/* Say so when a network is there under another name, however it came in. */
+static void
+notice_twins(int64 id, const pm_graph *g)
+{
+	static pm_plan query = {
+		"SELECT name FROM perfmodel.graph WHERE structure OPERATOR(pg_catalog.=) $1"
+		" AND graph_id OPERATOR(pg_catalog.<>) $2 ORDER BY graph_id LIMIT 1",
+		2, {TEXTOID, INT8OID}
+	};
+	Datum		args[2];
+
+	args[0] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) g->structure));
+	args[1] = Int64GetDatum(id);
+	if (pm_run(&query, args, NULL, false) == 0)
+		return;
+	ereport(NOTICE,
+			(errmsg("the same network is already there as \"%s\"", pm_value_text(0, 1, CurrentMemoryContext))));
+}
+
+int64
+pm_store_graph(Datum doc, const char *given)
+{
+	pm_arena	arena;
+	pm_graph	graph;
+	const char *name;
+	char	   *text;
+	int64		id;
+
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph, &text);
+	name = checked_name(given, &graph);
+	SPI_connect();
+	id = find_same(name, doc);
+	if (id == 0)
+	{
+		/* as it came, so that a compressed document stays compressed */
+		id = insert_graph(name, doc, &graph);
+		if (id != 0)
+		{
+			pm_store_nodes(id, &graph, text);
+			notice_twins(id, &graph);
+		}
+		else
+			id = find_same(name, doc);
+	}
+	SPI_finish();
+	if (id == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name)));
+	return id;
+}
+
 Datum
 pm_load_graph(PG_FUNCTION_ARGS)
 {
 	MemoryContext work;
 	MemoryContext old;
-	pm_arena	arena;
-	pm_graph	graph;
-	const char *name;
-	char	   *text;
 	int64		id;
 
 	if (PG_ARGISNULL(0))
@@ -115,26 +164,7 @@ pm_load_graph(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("perfmodel.load_graph()");
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel load", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
-	pm_context_arena(&arena, work, 0);
-	pm_graph_from_doc(PG_GETARG_JSONB_P(0), &arena, &graph, &text);
-	name = name_for(fcinfo, &graph);
-
-	SPI_connect();
-	id = find_same(name, PG_GETARG_DATUM(0));
-	if (id == 0)
-	{
-		/* as it came, so that a compressed document stays compressed */
-		id = insert_graph(name, PG_GETARG_DATUM(0), &graph);
-		if (id != 0)
-			pm_store_nodes(id, &graph, text);
-		else
-			id = find_same(name, PG_GETARG_DATUM(0));
-	}
-	SPI_finish();
-	if (id == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name)));
+	id = pm_store_graph(PG_GETARG_DATUM(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	PG_RETURN_INT64(id);

@@ -1,0 +1,153 @@
+/*
+ * onnx_sql.c - ONNX models as graphs.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+
+#include "onnx.h"
+#include "pm_pg.h"
+
+PG_FUNCTION_INFO_V1(pm_load_onnx);
+PG_FUNCTION_INFO_V1(pm_onnx_to_graph);
+
+/* What the importer may take beside the model itself; a network of 200,000 nodes needs a tenth. */
+#define IMPORT_LIMIT ((size_t) 1 << 30)
+
+/* Cheap: the core asks every 256 nodes. */
+static bool
+interrupted(void *ctx)
+{
+	return InterruptPending;
+}
+
+static int
+batch_dim_of(FunctionCallInfo fcinfo, int arg)
+{
+	int			d = PG_ARGISNULL(arg) ? -1 : PG_GETARG_INT32(arg);
+
+	if (!PG_ARGISNULL(arg) && (d < 0 || d >= PM_MAX_RANK))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("batch_dim is %d, but must lie between 0 and %d", d, PM_MAX_RANK - 1)));
+	return d;
+}
+
+static void
+bad_dims(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("dims must be an object of positive whole numbers"),
+			 errhint("For example '{\"sequence_length\": 128}'.")));
+}
+
+static int64_t
+dim_value(const JsonbValue *v)
+{
+	int64		n = -1;
+
+	if (v->type != jbvNumeric || numeric_is_nan(v->val.numeric) || numeric_is_inf(v->val.numeric))
+		bad_dims();
+	n = DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(v->val.numeric)));
+	if (n < 1 || n > PM_MAX_DIM)
+		bad_dims();
+	return n;
+}
+
+/* {"name": size, ...} into o. */
+static void
+read_dims(Jsonb *dims, pm_onnx_options *o)
+{
+	JsonbIterator *it;
+	JsonbIteratorToken token;
+	JsonbValue	v;
+	pm_onnx_dim *list;
+
+	if (!JB_ROOT_IS_OBJECT(dims))
+		bad_dims();
+	list = palloc0(sizeof(pm_onnx_dim) * Max(JB_ROOT_COUNT(dims), 1));
+	it = JsonbIteratorInit(&dims->root);
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		if (token == WJB_KEY)
+			list[o->n_dims].name = pnstrdup(v.val.string.val, v.val.string.len);
+		else if (token == WJB_VALUE)
+			list[o->n_dims++].value = dim_value(&v);
+	}
+	o->dims = list;
+}
+
+/* The document of a model; arguments from first on are batch_dim and dims. */
+static char *
+document(FunctionCallInfo fcinfo, int model, int first, const char *name)
+{
+	pm_onnx_options o = {.name = name, .batch_dim = batch_dim_of(fcinfo, first)};
+	pm_hooks	hooks = {.stop = interrupted};
+	pm_status	st = {PM_OK};
+	pm_arena	arena;
+	bytea	   *bytes;
+	char	   *text;
+	size_t		len;
+	pm_code		code;
+
+	if (!PG_ARGISNULL(first + 1))
+		read_dims(PG_GETARG_JSONB_P(first + 1), &o);
+	/* may be the only copy of half a gigabyte: read where it lies */
+	bytes = PG_GETARG_BYTEA_PP(model);
+	pm_context_arena(&arena, CurrentMemoryContext, IMPORT_LIMIT);
+	code = pm_onnx_document(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &o, &hooks, &arena, &text, &len, &st);
+	CHECK_FOR_INTERRUPTS();
+	if (code != PM_OK)
+		pm_raise(&st);
+	return text;
+}
+
+static Datum
+text_to_jsonb(char *text)
+{
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text));
+}
+
+Datum
+pm_load_onnx(PG_FUNCTION_ARGS)
+{
+	MemoryContext work;
+	MemoryContext old;
+	char	   *name;
+	int64		id;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	PreventCommandIfReadOnly("perfmodel.load_onnx()");
+	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel onnx", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(work);
+	name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	id = pm_store_graph(text_to_jsonb(document(fcinfo, 1, 2, name)), name);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	PG_RETURN_INT64(id);
+}
+
+Datum
+pm_onnx_to_graph(PG_FUNCTION_ARGS)
+{
+	MemoryContext work;
+	MemoryContext old;
+	Jsonb	   *doc;
+	Jsonb	   *result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel onnx", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(work);
+	doc = DatumGetJsonbP(text_to_jsonb(document(fcinfo, 0, 1, NULL)));
+	MemoryContextSwitchTo(old);
+	result = palloc(VARSIZE(doc));
+	memcpy(result, doc, VARSIZE(doc));
+	MemoryContextDelete(work);
+	PG_RETURN_JSONB_P(result);
+}

@@ -1,0 +1,124 @@
+/*
+ * fuzz_onnx.c - the ONNX importer and all that is computed from what it makes.
+ *
+ * libFuzzer:
+ *     mkdir -p build/gen && protoc-c --proto_path=src/core/onnx --c_out=build/gen src/core/onnx/onnx.proto
+ *     clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+ *         -Isrc/core -Isrc/core/onnx -Ibuild/gen test/fuzz/fuzz_onnx.c \
+ *         src/core/onnx/[!o]*.c src/core/onnx/onnx.c build/gen/onnx.pb-c.c \
+ *         src/core/core.c src/core/graph.c src/core/graph_json.c src/core/oplib.c -lprotobuf-c -lm
+ *     ./a.out -max_len=65536 new_inputs test/fuzz/corpus_onnx
+ * With -DREPLAY a main() runs the files named on the command line instead.
+ *
+ * Whatever the bytes, the importer returns with a sound code.  A document that
+ * it makes is one that the graph importer takes, and every node of it has
+ * finite work.  The first byte chooses between a dynamic batch and batch_dim.
+ */
+#include "graph.h"
+#include "onnx.h"
+#include "oplib.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUDGET ((size_t) 96 * 1024 * 1024)
+
+int			LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+must(bool ok)
+{
+	if (!ok)
+		abort();
+}
+
+static void *
+get(void *ctx, size_t size)
+{
+	(void) ctx;
+	return malloc(size);
+}
+
+static void
+put(void *ctx, void *block)
+{
+	(void) ctx;
+	free(block);
+}
+
+static void
+check_work(const pm_graph *g)
+{
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		pm_work		w;
+
+		pm_node_work(g, i, 64, PM_AMP, PM_ADAM, &w);
+		must(isfinite(w.flops_forward) && w.flops_forward >= 0 && isfinite(w.bytes_backward) && w.bytes_backward >= 0);
+	}
+}
+
+/* The document is one that load_graph would take, unless it is beyond a limit. */
+static void
+check_document(const char *text, size_t len, pm_arena *a)
+{
+	pm_graph	g;
+	pm_status	st = {PM_OK};
+	pm_code		code;
+
+	must(text[len] == '\0' && strlen(text) == len);
+	code = pm_graph_from_json(text, len, a, &g, &st);
+	if (code == PM_OK)
+		code = pm_graph_finish(&g, a, &st);
+	if (code != PM_OK && code != PM_ERR_LIMIT && code != PM_ERR_MEMORY)
+	{
+		fprintf(stderr, "%s\n%s\n", st.message, text);
+		abort();
+	}
+	if (code == PM_OK)
+		check_work(&g);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	pm_arena	a;
+	pm_status	st;
+	pm_onnx_options o = {.name = "fuzz", .batch_dim = -1};
+	char	   *text;
+	size_t		len;
+	pm_code		code;
+
+	if (size == 0)
+		return 0;
+	o.batch_dim = data[0] == '0' ? 0 : data[0] == '1' ? 1 : -1;
+	memset(&st, 0, sizeof(st));
+	pm_arena_init(&a, get, put, NULL, BUDGET);
+	code = pm_onnx_document(data + 1, size - 1, &o, NULL, &a, &text, &len, &st);
+	must(code == PM_OK || code == PM_ERR_INPUT || code == PM_ERR_LIMIT || code == PM_ERR_MEMORY);
+	must(code == PM_OK || (st.code == code && st.message[0] != '\0'));
+	if (code == PM_OK)
+		check_document(text, len, &a);
+	pm_arena_release(&a);
+	return 0;
+}
+
+#ifdef REPLAY
+int
+main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+	{
+		FILE	   *f = fopen(argv[i], "rb");
+		static uint8_t data[1 << 20];
+
+		if (f == NULL)
+			return 1;
+		LLVMFuzzerTestOneInput(data, fread(data, 1, sizeof(data), f));
+		fclose(f);
+	}
+	return 0;
+}
+#endif
