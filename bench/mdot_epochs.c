@@ -421,6 +421,7 @@ report(model *m, const pm_kind *kind, const pm_options *o)
 		list_shapes(operand);
 }
 
+#ifndef PM_EPOCHS_AS_PART		/* predict.c includes this file and has a main of its own */
 int
 main(int argc, char **argv)
 {
@@ -452,3 +453,4 @@ main(int argc, char **argv)
 		report(&m, kind, &o);
 	return 0;
 }
+#endif

@@ -16,6 +16,7 @@
 #define ALIGNMENT	((size_t) 64)
 #define BLOCK_MIN	((size_t) 64 * 1024)
 #define BLOCK_MAX	((size_t) 8 * 1024 * 1024)
+#define THRIFTY_MIN	((size_t) 4 * 1024)
 
 /* Header of a block obtained from pm_arena.get; the data follow, aligned. */
 struct pm_block
@@ -128,6 +129,15 @@ pm_arena_init_malloc(pm_arena *a)
 	pm_arena_init(a, get_malloc, put_malloc, NULL, 0);
 }
 
+/* What is behind the header of a block, aligned. */
+static char *
+first_space(pm_block *b)
+{
+	uintptr_t	start = ((uintptr_t) b + sizeof(pm_block) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1);
+
+	return (char *) b + (start - (uintptr_t) b);
+}
+
 /*
  * Give all blocks back; the arena can be used again.  Without a `put` the
  * blocks belong to whoever made `get` (a memory context, say).
@@ -151,6 +161,29 @@ pm_arena_release(pm_arena *a)
 	a->used = 0;
 }
 
+/* More than one block: the next use gets one of the size of all of them. */
+void
+pm_arena_reset(pm_arena *a, size_t keep)
+{
+	size_t		size = a->used;
+	pm_block   *only = a->blocks;
+
+	if (only == NULL)
+		return;
+	if (only->older != NULL || size > keep)
+	{
+		pm_arena_release(a);
+		only = size <= keep ? a->get(a->ctx, size) : NULL;
+		if (only == NULL)
+			return;
+		only->older = NULL;
+		a->blocks = only;
+		a->used = size;
+	}
+	a->next = first_space(only);
+	a->left = size - (size_t) (a->next - (char *) only);
+}
+
 /*
  * Size of a block for a request of `need` bytes, headers included; 0 if too
  * large.  Blocks grow with the arena, within the limit; a large request gets a
@@ -165,7 +198,9 @@ block_size(const pm_arena *a, size_t need, bool *own)
 	if (need > SIZE_MAX - sizeof(pm_block) - ALIGNMENT)
 		return 0;
 	least = need + sizeof(pm_block) + ALIGNMENT;
-	if (size < BLOCK_MIN)
+	if (a->thrifty)
+		size = size / 8 < THRIFTY_MIN ? THRIFTY_MIN : size / 8;
+	else if (size < BLOCK_MIN)
 		size = BLOCK_MIN;
 	if (size > BLOCK_MAX)
 		size = BLOCK_MAX;
@@ -192,7 +227,6 @@ add_block(pm_arena *a, size_t need)
 	bool		own;
 	size_t		size = block_size(a, need, &own);
 	pm_block   *b;
-	uintptr_t	start;
 	char	   *space;
 
 	if (size == 0)
@@ -201,8 +235,7 @@ add_block(pm_arena *a, size_t need)
 	if (b == NULL)
 		return NULL;
 	a->used += size;
-	start = ((uintptr_t) b + sizeof(pm_block) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1);
-	space = (char *) b + (start - (uintptr_t) b);
+	space = first_space(b);
 	b->older = a->blocks;
 	a->blocks = b;
 	if (!own)

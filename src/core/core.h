@@ -86,6 +86,7 @@ typedef struct pm_arena
 	size_t		used;			/* bytes obtained so far */
 	size_t		outside;		/* bytes taken by the arena that it is within */
 	size_t		limit;			/* 0: none */
+	bool		thrifty;		/* small blocks, so that little is left over in them: for what is kept for long */
 } pm_arena;
 
 void		pm_arena_init(pm_arena *a, pm_block_get get, pm_block_put put, void *ctx, size_t limit);
@@ -93,6 +94,11 @@ void		pm_arena_init_malloc(pm_arena *a);	/* for tests and tools */
 /* An arena for passing use, from the same source and with what is left of the limit of a. */
 void		pm_arena_init_within(pm_arena *part, const pm_arena *a);
 void		pm_arena_release(pm_arena *a);
+/*
+ * The same, but up to `keep` bytes that were in use stay with the arena as one
+ * block, so that the next use of the same size obtains nothing.
+ */
+void		pm_arena_reset(pm_arena *a, size_t keep);
 
 /* count * size zeroed bytes, or NULL (out of memory, over the limit, overflow). */
 void	   *pm_alloc(pm_arena *a, size_t count, size_t size);

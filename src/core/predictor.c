@@ -436,15 +436,77 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	return rc;
 }
 
+static pm_code
+check_step(double step_ms, pm_status *st)
+{
+	if (!(isfinite(step_ms) && step_ms > 0))
+		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
+	return PM_OK;
+}
+
 pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
 	pm_code		rc = p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
 
-	if (rc == PM_OK && !(isfinite(*step_ms) && *step_ms > 0))
-		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
+	return rc == PM_OK ? check_step(*step_ms, st) : rc;
+}
+
+pm_code
+pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+					 pm_prepared *x, pm_status *st)
+{
+	pm_tokens	features;
+	pm_code		rc;
+
+	memset(x, 0, sizeof(*x));
+	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, a, &x->work, st)) != PM_OK ||
+		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
+		return rc;
+	x->batch = s->query.batch;
+	if (p->kind->prepare == NULL)
+		return PM_OK;
+	rc = pm_tokens_build(s->skeleton, &s->query, scratch, &features, st);
+	return rc == PM_OK ? p->kind->prepare(p, s, &features, a, scratch, &x->state, st) : rc;
+}
+
+/* Let the work of x be that of the batch of s. */
+static pm_code
+set_batch(pm_prepared *x, const pm_sample *s, pm_status *st)
+{
+	pm_code		rc;
+
+	if (x->batch == s->query.batch)
+		return PM_OK;
+	x->batch = 0;
+	rc = pm_tokens_rework(&x->work, &s->query, st);
+	if (rc == PM_OK)
+		x->batch = s->query.batch;
 	return rc;
+}
+
+pm_code
+pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
+							  double *step_ms, pm_status *st)
+{
+	pm_code		rc;
+
+	if (x->state == NULL)
+		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
+	if ((rc = set_batch(x, s, st)) != PM_OK)
+		return rc;
+	*step_ms = p->kind->predict_prepared(p, x->state, &x->work);
+	return check_step(*step_ms, st);
+}
+
+pm_code
+pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
+							double level, pm_verdict *v, pm_status *st)
+{
+	pm_code		rc = set_batch(x, s, st);
+
+	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, x->novelty, &x->work, step_ms, level, v, st) : rc;
 }
 
 pm_code

@@ -137,5 +137,13 @@ double		pm_roofline_share(const pm_tokens *t, int i);
  * PM_ERR_INPUT when the data sheet lacks what a roofline needs, or batch < 1.
  */
 pm_code		pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st);
+/* The same without features: slots, slot_mask and loads are NULL, job is all 0. */
+pm_code		pm_tokens_build_work(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st);
+/*
+ * Give t the work at the batch of q, which must be the query of t in all but
+ * the batch: times, FLOPs, bytes, launches and their totals.  Features, if t
+ * has any, stay those of before.  Nothing is allocated.
+ */
+pm_code		pm_tokens_rework(pm_tokens *t, const pm_query *q, pm_status *st);
 
 #endif

@@ -50,6 +50,16 @@ bool		pm_trust_calibrated(const pm_trust *t);
 pm_code		pm_trust_judge(const pm_trust *t, const struct pm_sample *s, double step_ms, double level,
 						   pm_arena *scratch, pm_verdict *v, pm_status *st);
 
+/*
+ * The part of it that depends on the graph, device and formats alone: *novelty,
+ * one byte for each token, in arena a.  And the rest, given that and the work of
+ * s; pm_trust_judge() is the two after each other.
+ */
+pm_code		pm_trust_prepare(const pm_trust *t, const struct pm_sample *s, pm_arena *a, pm_arena *scratch,
+							 const uint8_t **novelty, pm_status *st);
+pm_code		pm_trust_judge_work(const pm_trust *t, const struct pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
+								double step_ms, double level, pm_verdict *v, pm_status *st);
+
 void		pm_trust_save(const pm_trust *t, struct pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */
 pm_code		pm_trust_load(struct pm_reader *r, pm_arena *a, const pm_trust **trust, pm_status *st);
