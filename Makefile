@@ -44,7 +44,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	dump privileges)
 DATA_built = sql/perfmodel--$(EXTVERSION).sql
 
-REGRESS = setup install gpu graph graph_errors profile op_profile options train predict explain \
+REGRESS = setup install gpu graph graph_errors profile op_profile options train predict predict_many explain \
 	evaluate leaderboard predictor cancel privileges hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_drop_and_predict iso_activate_and_predict

@@ -499,7 +499,7 @@ pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *works
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
 	memcpy(token, t.token, t.ops * sizeof(pm_mdot_token));
-	*rest_us = t.rest_us[0];
+	*rest_us = data->inputs[row].alone ? 0 : t.rest_us[0];
 	*factor = exp(t.c[0]);
 }
 

@@ -477,7 +477,7 @@ set_batch(pm_prepared *x, const pm_sample *s, pm_status *st)
 {
 	pm_code		rc;
 
-	if (x->batch == s->query.batch)
+	if (x->batch > 0 && x->batch == s->query.batch)
 		return PM_OK;
 	x->batch = 0;
 	rc = pm_tokens_rework(&x->work, &s->query, st);

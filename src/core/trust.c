@@ -113,6 +113,18 @@ pm_trust_calibrated(const pm_trust *t)
 	return t->n_groups > 0;
 }
 
+int
+pm_trust_gpu_count(const pm_trust *t)
+{
+	return t->n_gpus;
+}
+
+const char *
+pm_trust_gpu(const pm_trust *t, int i)
+{
+	return t->gpus[i].name;
+}
+
 /* ---- residuals of a group ---- */
 
 typedef struct residual

@@ -43,6 +43,10 @@ pm_code		pm_trust_fit(const struct pm_dataset *d, const double *cross_ms, const 
 /* Whether intervals are calibrated. */
 bool		pm_trust_calibrated(const pm_trust *t);
 
+/* Devices of the training rows, in the order in which they came. */
+int			pm_trust_gpu_count(const pm_trust *t);
+const char *pm_trust_gpu(const pm_trust *t, int i);
+
 /*
  * Judge the prediction step_ms of s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
  * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().

@@ -24,7 +24,7 @@ pm_no_such_graph(int64 graph_id)
 static pm_cached *
 parse(int64 graph_id)
 {
-	pm_cached  *e = pm_cache_make(PM_CACHED_GRAPH, graph_id);
+	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_GRAPH, graph_id});
 	char	   *text;
 
 	e->born = DatumGetTimestampTz(pm_value(0, 1, NULL));
@@ -67,9 +67,9 @@ still_there(const pm_cached *e)
 }
 
 const pm_skeleton *
-pm_skeleton_get(int64 graph_id, bool merged)
+pm_skeleton_get(int64 graph_id, bool merged, pm_cached **entry)
 {
-	pm_cached  *e = pm_cache_find(PM_CACHED_GRAPH, graph_id);
+	pm_cached  *e = pm_cache_find(&(pm_cached_key) {PM_CACHED_GRAPH, graph_id});
 	pm_status	st = {PM_OK};
 	pm_skeleton s;
 
@@ -90,7 +90,8 @@ pm_skeleton_get(int64 graph_id, bool merged)
 		if (pm_skeleton_build(&e->graph, merged, &e->arena, &s, &st) != PM_OK)
 			pm_raise(&st);
 		e->skeleton[merged] = s;
-		pm_cache_grown();
+		pm_cache_grown(e);
 	}
+	*entry = e;
 	return &e->skeleton[merged];
 }
