@@ -226,6 +226,45 @@ largest_graph(void)
 	return at;
 }
 
+/*
+ * The network alone, on rows encoded beforehand: what twin.py is timed at, too.
+ * Rows 0 and 1 are the two graphs, eight others are passed together.
+ */
+static void
+measure_network(const pm_options *o, const subject *subjects)
+{
+	const pm_kind *kind = pm_kind_find("mdot");
+	model		m;
+	pm_mdot_data data;
+	void	   *workspace;
+	double		ms[8];
+	double		us;
+	int			rows[10];
+
+	for (int i = 0; i < 10; i++)
+		rows[i] = i;
+	n_samples = n_samples < 10 ? n_samples : 10;
+	for (int i = 0; i < 2; i++)
+	{
+		samples[i] = subjects[i].s;
+		samples[i].step_ms = 100;
+	}
+	prepare_model(&m, kind, o, 8);
+	data = (pm_mdot_data) {.net = &m.net, .inputs = m.inputs, .step_ms = m.step_ms, .weight = m.weight};
+	workspace = pm_alloc(&arena, m.workspace_bytes, 1);
+	for (int i = 0; i < 2; i++)
+	{
+		TIME(us, pm_mdot_pass(&data, m.w, NULL, rows + i, 1, ms, NULL, workspace));
+		printf("%s.network %.1f\n", subjects[i].label, us);
+	}
+	TIME(us, pm_mdot_pass(&data, m.w, NULL, rows + 2, n_samples - 2, ms, NULL, workspace));
+	printf("several.network %.1f\n", us);
+	TIME(us, for (int i = 2; i < n_samples; i++) pm_mdot_pass(&data, m.w, NULL, rows + i, 1, ms, NULL, workspace));
+	printf("several.one_by_one %.1f\n", us);
+	if (export_path)
+		export_rows(&m, kind, o);
+}
+
 static void
 fit(pm_predictor *p)
 {
@@ -273,5 +312,6 @@ main(int argc, char **argv)
 	printf("kernel %s\npeak_gflops %.2f\n", blas.kernel, peak_rate(operand) / 1e9);
 	for (int i = 0; i < 2; i++)
 		measure(&p, &subjects[i]);
+	measure_network(&p.options, subjects);
 	return 0;
 }

@@ -11,7 +11,16 @@ set -eu
 need_packages
 private_copy
 build_and_stage
+LARGEST=
+if [ -n "${DATA:-}" ]; then # a folder with timm/graphs.ndjson.gz: its largest graph is asked about, too
+    LARGEST=$work/largest.ndjson
+    gzip -dc "$DATA/timm/graphs.ndjson.gz" | awk 'length > n { n = length; line = $0 } END { print line }' >"$LARGEST"
+    chmod 644 "$LARGEST"
+fi
+export LARGEST
 with_server sh bench/server.sh >"$work/bench.csv"
 echo
 column -s, -t "$work/bench.csv" 2>/dev/null || cat "$work/bench.csv"
+echo
+"$root/bench/predict.sh" ${DATA:+"$DATA/timm/graphs.ndjson.gz"}
 [ -z "${CSV:-}" ] || cp "$work/bench.csv" "$CSV"

@@ -16,6 +16,7 @@
 #define ALIGNMENT	((size_t) 64)
 #define BLOCK_MIN	((size_t) 64 * 1024)
 #define BLOCK_MAX	((size_t) 8 * 1024 * 1024)
+#define PACKED		((size_t) 2 * 1024)
 #define THRIFTY_MIN	((size_t) 4 * 1024)
 
 /* Header of a block obtained from pm_arena.get; the data follow, aligned. */
@@ -158,6 +159,7 @@ pm_arena_release(pm_arena *a)
 	a->blocks = NULL;
 	a->next = NULL;
 	a->left = 0;
+	a->packed_left = 0;
 	a->used = 0;
 }
 
@@ -180,6 +182,7 @@ pm_arena_reset(pm_arena *a, size_t keep)
 		a->blocks = only;
 		a->used = size;
 	}
+	a->packed_left = 0;
 	a->next = first_space(only);
 	a->left = size - (size_t) (a->next - (char *) only);
 }
@@ -265,6 +268,28 @@ pm_alloc(pm_arena *a, size_t count, size_t size)
 	else if ((p = add_block(a, bytes)) == NULL)
 		return NULL;
 	return memset(p, 0, bytes);
+}
+
+void *
+pm_alloc_packed(pm_arena *a, size_t count, size_t size)
+{
+	size_t		bytes;
+	char	   *p;
+
+	if (size != 0 && count > PACKED / 8 / size)
+		return pm_alloc(a, count, size);
+	bytes = count * size == 0 ? 8 : (count * size + 7) & ~(size_t) 7;
+	if (bytes > a->packed_left)
+	{
+		if ((p = pm_alloc(a, PACKED, 1)) == NULL)
+			return NULL;
+		a->packed_next = p;
+		a->packed_left = PACKED;
+	}
+	p = a->packed_next;
+	a->packed_next += bytes;
+	a->packed_left -= bytes;
+	return p;					/* zeroed when the whole was taken */
 }
 
 /*
