@@ -19,7 +19,7 @@ demo:
 check:
 	@test/check.sh
 bench:
-	@bench/run.sh
+	@bench/run.sh $(DATA)
 	@bench/train.sh
 # DATA: a folder with the measurements of timm and NeuSight; without, those in data/
 bench-accuracy:

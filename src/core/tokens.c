@@ -447,6 +447,117 @@ pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm
 	return rc;
 }
 
+/* ---- skeleton: slim ---- */
+
+/* Give a node a place in the slim graph. */
+static void
+keep_node(int32_t *place, int node, int *n)
+{
+	if (place[node] < 0)
+		place[node] = (*n)++;
+}
+
+/* place[g->n_nodes]: where each node goes, -1: it is left out. Returns how many stay. */
+static int
+choose_nodes(const pm_skeleton *s, int32_t *place)
+{
+	const pm_graph *g = s->graph;
+	int			n = 0;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		place[i] = -1;
+	/* tokens first, so that the others can be told apart */
+	for (int i = 0; i < s->n; i++)
+		keep_node(place, s->node[i], &n);
+	for (int i = 0; i < s->n; i++)
+	{
+		const pm_node *node = &g->nodes[s->node[i]];
+
+		keep_node(place, node->memory, &n);
+		for (int k = 0; k < node->n_inputs; k++)
+		{
+			keep_node(place, node->inputs[k], &n);
+			keep_node(place, g->nodes[node->inputs[k]].memory, &n);
+		}
+	}
+	return n;
+}
+
+static bool
+copy_shapes(pm_shape **to, const pm_shape *from, int n, pm_arena *a)
+{
+	*to = n > 0 ? PM_NEW_PACKED(a, pm_shape, n) : NULL;
+	if (n > 0 && *to != NULL)
+		memcpy(*to, from, n * sizeof(pm_shape));
+	return n == 0 || *to != NULL;
+}
+
+static const char *
+copy_name(const pm_node *from, pm_arena *a)
+{
+	const char *known = pm_op_name(from->op);
+
+	return strcmp(known, from->op_name) == 0 ? known : pm_strdup(a, from->op_name, strlen(from->op_name));
+}
+
+/* Inputs of a node that is not a token's are not looked at. */
+static bool
+copy_node(pm_node *to, const pm_node *from, const int32_t *place, bool token, pm_arena *a)
+{
+	*to = *from;
+	to->inputs = NULL;
+	to->n_inputs = token ? from->n_inputs : 0;
+	to->memory = place[from->memory] < 0 ? 0 : place[from->memory];
+	if (to->n_inputs > 0 && (to->inputs = PM_NEW_PACKED(a, int32_t, to->n_inputs)) == NULL)
+		return false;
+	for (int k = 0; k < to->n_inputs; k++)
+		to->inputs[k] = place[from->inputs[k]];
+	return (to->op_name = copy_name(from, a)) != NULL &&
+		copy_shapes(&to->shapes, from->shapes, from->n_shapes, a) &&
+		copy_shapes(&to->weights, from->weights, from->n_weights, a) &&
+		copy_shapes(&to->consts, from->consts, from->n_consts, a);
+}
+
+static pm_code
+copy_slim(const pm_skeleton *s, const int32_t *place, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st)
+{
+	g->nodes = PM_NEW(a, pm_node, g->n_nodes);
+	g->name = s->graph->name ? pm_strdup(a, s->graph->name, strlen(s->graph->name)) : NULL;
+	slim->node = PM_NEW(a, int32_t, s->n);
+	slim->copies = PM_NEW(a, double, s->n);
+	if (!g->nodes || (s->graph->name && !g->name) || !slim->node || !slim->copies)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < s->graph->n_nodes; i++)
+		if (place[i] >= 0 && !copy_node(&g->nodes[place[i]], &s->graph->nodes[i], place, place[i] < s->n, a))
+			return pm_no_memory(st, a);
+	for (int i = 0; i < s->n; i++)
+	{
+		slim->node[i] = place[s->node[i]];
+		slim->copies[i] = s->copies[i];
+	}
+	return PM_OK;
+}
+
+pm_code
+pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st)
+{
+	pm_arena	scratch;
+	int32_t    *place;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	place = PM_NEW(&scratch, int32_t, s->graph->n_nodes);
+	if (!place)
+		return pm_no_memory(st, &scratch);
+	*g = *s->graph;
+	g->model = g->source = "";
+	g->n_nodes = choose_nodes(s, place);
+	*slim = (pm_skeleton) {.graph = g, .n = s->n, .dag.n = s->dag.n};
+	rc = copy_slim(s, place, a, g, slim, st);
+	pm_arena_release(&scratch);
+	return rc;
+}
+
 /* ---- tokens ---- */
 
 static inline pm_real

@@ -85,6 +85,14 @@ typedef struct pm_skeleton
  */
 pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st);
 
+/*
+ * What is left of s when its tokens have been built: the work at another batch
+ * (pm_tokens_rework) and the names of operators.  *g has the nodes of the
+ * tokens and those that they read; *slim has n, node, copies, dag.n, and nothing
+ * else.  Independent of s and its graph.
+ */
+pm_code		pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st);
+
 /* ---- tokens ---- */
 
 #define PM_MAX_BATCH 16777216

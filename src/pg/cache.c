@@ -112,7 +112,7 @@ drop_prepared(pm_cached *e)
 void
 pm_cache_drop(pm_cached *e)
 {
-	bool		graph = e->key.what == PM_CACHED_GRAPH;
+	bool		graph = e->key.what == PM_CACHED_GRAPH; /* else a predictor; others have no dependents */
 
 	if (e->key.what == PM_CACHED_PREPARED)
 	{

@@ -104,10 +104,15 @@ extern void pm_freshen(void);
 
 /* ---- cache.c ---- */
 
-/* A graph with its skeletons, a loaded predictor, or a prepared question, which refers to one of each. */
+/*
+ * A graph that is known: what questions that are prepared need of it.  The
+ * parsed graph with its skeletons, for preparing more of them; several times
+ * as large.  A loaded predictor.  A prepared question, which refers to a known
+ * graph and a predictor.
+ */
 typedef enum pm_cached_what
 {
-	PM_CACHED_GRAPH, PM_CACHED_PREDICTOR, PM_CACHED_PREPARED
+	PM_CACHED_GRAPH, PM_CACHED_PARSED, PM_CACHED_PREDICTOR, PM_CACHED_PREPARED
 } pm_cached_what;
 
 typedef struct pm_cached_key
@@ -129,11 +134,13 @@ typedef struct pm_cached
 	dlist_node	by_predictor;
 	pm_arena	arena;
 
-	/* a graph or a predictor */
 	TimestampTz born;			/* loaded_at or trained_at of its row */
 	uint64		checked;		/* generation in which its row was last seen */
-	pm_graph	graph;
-	pm_skeleton skeleton[2];	/* exact, merged; graph NULL: not built */
+
+	/* a graph, known or parsed; [merged], skeleton.graph NULL: not built */
+	pm_graph	graph[2];		/* known: of each skeleton its own; parsed: the first */
+	pm_skeleton skeleton[2];	/* known: slim */
+
 	pm_predictor predictor;
 
 	/* a prepared question */
@@ -166,8 +173,10 @@ extern bool pm_gpu_exists(const char *name);
 extern void pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g, char **text);
 extern void pm_store_nodes(int64 graph_id, const pm_graph *g, const char *text);
 extern Datum pm_shape_array(const pm_shape *s, int batch_dim, int64 batch);
-/* The skeleton of a graph, and the entry of the cache that it is in. Valid until the next pm_freshen(). */
-extern const pm_skeleton *pm_skeleton_get(int64 graph_id, bool merged, pm_cached **entry);
+/* A known graph, and its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
+extern pm_cached *pm_graph_get(int64 graph_id);
+extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
+extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);
 extern void pm_no_such_graph(int64 graph_id) pg_attribute_noreturn();
 
 /* ---- predictor_cache.c ---- */
@@ -185,18 +194,26 @@ extern void pm_no_such_predictor(const char *name) pg_attribute_noreturn();
 
 /* ---- prepared_cache.c ---- */
 
-/* Everything of one question: the sample and who answers. Valid until the next pm_freshen(). */
+/* Everything of one question: the sample, without its graph, and who answers. Valid until the next pm_freshen(). */
 typedef struct pm_asked
 {
 	pm_sample	sample;
 	pm_predictor_ref ref;
 	pm_cached  *graph;
+	bool		merged;
 } pm_asked;
+
+/* Put the whole graph in, or the slim one. Raise. */
+extern void pm_ask_whole(pm_asked *q);
+extern void pm_ask_slim(pm_asked *q);
 
 /* An arena for what lives as long as one call of the core; emptied by the next call of this. */
 extern pm_arena *pm_workspace(void);
-/* The question prepared, from the cache or now. Raises. Valid until the next pm_freshen(). */
-extern pm_prepared *pm_prepared_get(const pm_asked *q);
+/*
+ * The question prepared, from the cache or now; puts the graph in that the
+ * answer needs.  Raises.  Valid until the next pm_freshen().
+ */
+extern pm_prepared *pm_prepared_get(pm_asked *q);
 
 /* ---- options.c ---- */
 

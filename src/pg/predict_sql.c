@@ -182,8 +182,8 @@ build_sample(const question *q, pm_asked *to)
 	s->query.framework = q->framework ? text_to_cstring(q->framework) : NULL;
 	s->query.gpu = pm_gpu_find(text_to_cstring(q->gpu));
 	pm_predictor_get(q->predictor ? text_to_cstring(q->predictor) : NULL, ref);
-	s->skeleton = pm_skeleton_get(q->graph_id, pm_predictor_merges(ref->predictor->kind, &ref->predictor->options), &to->graph);
-	s->query.graph = s->skeleton->graph;
+	to->merged = pm_predictor_merges(ref->predictor->kind, &ref->predictor->options);
+	to->graph = pm_graph_get(q->graph_id);
 	s->forward_ms = s->backward_ms = get_float8_nan();
 	s->weight = 1;
 }
@@ -616,6 +616,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	pm_freshen();
 	build_sample(&q, &asked);
+	pm_ask_whole(&asked);
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);

@@ -25,7 +25,6 @@ typedef struct words
 	int32		dtype;
 	int32		layout;
 	int32		optimizer;
-	int32		merged;
 	int32		has_framework;
 	char		names[FLEXIBLE_ARRAY_MEMBER];	/* gpu, framework, each with its 0 */
 } words;
@@ -72,8 +71,27 @@ spell(const pm_query *q, Size *len)
 	return w;
 }
 
+static void
+put_skeleton(pm_asked *q, const pm_skeleton *s)
+{
+	q->sample.skeleton = s;
+	q->sample.query.graph = s->graph;
+}
+
+void
+pm_ask_whole(pm_asked *q)
+{
+	put_skeleton(q, pm_skeleton_get(q->graph, q->merged));
+}
+
+void
+pm_ask_slim(pm_asked *q)
+{
+	put_skeleton(q, pm_skeleton_get_slim(q->graph, q->merged));
+}
+
 static pm_cached *
-prepare(const pm_asked *q, const pm_cached_key *key, const words *w, Size len)
+prepare(pm_asked *q, const pm_cached_key *key, const words *w, Size len)
 {
 	pm_cached  *e = pm_cache_make(key);
 	uint8	   *copy = MemoryContextAlloc(e->cxt, len);
@@ -83,8 +101,11 @@ prepare(const pm_asked *q, const pm_cached_key *key, const words *w, Size len)
 	e->words = copy;
 	e->n_words = len;
 	e->prepared = MemoryContextAllocZero(e->cxt, sizeof(pm_prepared));
+	pm_ask_whole(q);
 	if (pm_predictor_prepare(q->ref.predictor, &q->sample, &e->arena, pm_workspace(), e->prepared, &st) != PM_OK)
 		pm_raise(&st);
+	/* the whole graph may go; what stays refers to the slim one */
+	e->prepared->work.skeleton = pm_skeleton_get_slim(q->graph, q->merged);
 	pm_cache_keep(e);
 	dlist_push_head(&q->graph->dependents, &e->by_graph);
 	dlist_push_head(&q->ref.entry->dependents, &e->by_predictor);
@@ -92,14 +113,13 @@ prepare(const pm_asked *q, const pm_cached_key *key, const words *w, Size len)
 }
 
 pm_prepared *
-pm_prepared_get(const pm_asked *q)
+pm_prepared_get(pm_asked *q)
 {
 	Size		len;
 	words	   *w = spell(&q->sample.query, &len);
 	pm_cached_key key = {PM_CACHED_PREPARED, q->graph->key.id, q->ref.id};
 	pm_cached  *e;
 
-	w->merged = q->sample.skeleton == &q->graph->skeleton[true];
 	key.question = pm_mix(pm_hash(PM_HASH_INIT, w, len));
 	e = pm_cache_find(&key);
 	/* another question of the same hash makes room for this one */
@@ -111,5 +131,9 @@ pm_prepared_get(const pm_asked *q)
 	if (e == NULL)
 		e = prepare(q, &key, w, len);
 	pfree(w);
+	if (e->prepared->state == NULL)
+		pm_ask_whole(q);
+	else
+		pm_ask_slim(q);
 	return e->prepared;
 }

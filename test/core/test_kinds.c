@@ -472,6 +472,8 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 	pm_arena	kept;
 	pm_arena	scratch;
 	pm_prepared x;
+	pm_skeleton slim;
+	pm_graph	slim_graph;
 	pm_status	st;
 
 	pm_arena_init_malloc(&kept);
@@ -480,6 +482,10 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 	row.query.dtype = dtype;
 	CHECK_EQ(pm_predictor_prepare(p, &row, &kept, &scratch, &x, &st), PM_OK);
 	pm_arena_release(&scratch);
+	/* as a session keeps it: what is prepared has no use for the graph any more */
+	CHECK_EQ(pm_skeleton_slim(s, &kept, &slim_graph, &slim, &st), PM_OK);
+	CHECK(slim_graph.n_nodes <= g->n_nodes && slim.position == NULL && slim.relation == NULL);
+	x.work.skeleton = &slim;
 	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
 	{
 		double		plain;
