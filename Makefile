@@ -19,7 +19,7 @@ demo:
 check:
 	@test/check.sh
 bench:
-	@bench/run.sh
+	@bench/run.sh $(DATA)
 	@bench/jobs.sh
 	@bench/train.sh
 # DATA: a folder with the measurements of timm and NeuSight; without, those in data/
@@ -47,7 +47,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	dump privileges)
 DATA_built = sql/perfmodel--$(EXTVERSION).sql
 
-REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict explain \
+REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict predict_many explain \
 	evaluate leaderboard predictor train_async recalibrate warm_start dashboards cancel privileges hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict

@@ -380,6 +380,7 @@ peak_rate(pm_real *const operand[3])
 	return operations(&p) / best;
 }
 
+#ifndef PM_EPOCHS_AS_PART		/* predict.c includes this file and has a report and a main of its own */
 static void
 report(model *m, const pm_kind *kind, const pm_options *o)
 {
@@ -452,3 +453,4 @@ main(int argc, char **argv)
 		report(&m, kind, &o);
 	return 0;
 }
+#endif

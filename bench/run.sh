@@ -8,10 +8,21 @@
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
 
+data=${1:-}		# a folder with timm/graphs.ndjson.gz
+unset DATA		# which make hands on, and the build would take for its own
 need_packages
 private_copy
 build_and_stage
+LARGEST=
+if [ -n "$data" ]; then # its largest graph is asked about, too
+    LARGEST=$work/largest.ndjson
+    gzip -dc "$data/timm/graphs.ndjson.gz" | awk 'length > n { n = length; line = $0 } END { print line }' >"$LARGEST"
+    chmod 644 "$LARGEST"
+fi
+export LARGEST
 with_server sh bench/server.sh >"$work/bench.csv"
 echo
 column -s, -t "$work/bench.csv" 2>/dev/null || cat "$work/bench.csv"
+echo
+"$root/bench/predict.sh" ${data:+"$data/timm/graphs.ndjson.gz"}
 [ -z "${CSV:-}" ] || cp "$work/bench.csv" "$CSV"

@@ -39,21 +39,61 @@ row "training threads" "$(one -c "SELECT threads FROM perfmodel.training_run")" 
 row "training epoch" "$(one -c "SELECT round((1000 * seconds / epochs)::numeric) FROM perfmodel.training_run")" "ms"
 
 gpu=$(one -c "SELECT gpu FROM perfmodel.profile GROUP BY 1 ORDER BY count(*) DESC LIMIT 1")
+if [ -n "${LARGEST:-}" ]; then # one more graph to ask about, not to learn from
+    one -c "CREATE UNLOGGED TABLE more (j jsonb)" -c "\\copy more from '$LARGEST' with (format csv, quote e'\\x01', delimiter e'\\x02')" \
+        -c "SELECT 1 FROM (SELECT perfmodel.load_graph(j, 'largest of DATA') FROM more) l" >/dev/null
+fi
+# the nth time that psql printed, in ms
+nth() { sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | sed -n "$1p"; }
 largest=$(one -c "SELECT name FROM perfmodel.graph ORDER BY nodes DESC, name LIMIT 1")
+other=$(one -c "SELECT name FROM perfmodel.graph WHERE name NOT IN ('resnet50@224', '$largest') ORDER BY name LIMIT 1")
 for name in resnet50@224 "$largest"; do
     one -c "SELECT 1 FROM perfmodel.graph WHERE name = '$name'" | grep -q 1 || continue
     nodes=$(one -c "SELECT nodes FROM perfmodel.graph WHERE name = '$name'")
-    ask="SELECT perfmodel.predict_train_time(perfmodel.graph_id('$name'), '$gpu'"
+    id=$(one -c "SELECT perfmodel.graph_id('$name')")
+    ask="SELECT perfmodel.predict_train_time($id, '$gpu'"
     row "$name ($nodes nodes): first prediction of a session" "$(for _ in 1 2 3 4 5; do ms "$ask, 8)"; done | median)" "ms"
-    row "$name: next predictions (all loaded)" \
-        "$(one -c "SELECT 1 FROM perfmodel.graph LIMIT 1" -c "$ask, 100000)" -c '\timing on' \
-            -c "SELECT count(perfmodel.predict_train_time(g, '$gpu', b)) FROM perfmodel.graph_id('$name') g, generate_series(1, 200) b" |
-            sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | awk '{ print $1 / 200 }')" "ms"
+    row "$name: first prediction (only the predictor is loaded)" \
+        "$(for _ in 1 2 3 4 5; do
+            one -c "SELECT perfmodel.predict_train_time(perfmodel.graph_id('$other'), '$gpu', 8)" -c '\timing on' -c "$ask, 8)" | nth 1
+        done | median)" "ms"
+    row "$name: another batch" \
+        "$(one -c "$ask, 100000)" -c '\timing on' \
+            -c "SELECT count(perfmodel.predict_train_time($id, '$gpu', b)) FROM generate_series(1, 10000) b" | nth 1 | awk '{ print $1 / 10 }')" "us"
+    row "$name: another batch with interval and domain" \
+        "$(one -c "$ask, 100000)" -c '\timing on' \
+            -c "SELECT count(step_ms) FROM perfmodel.what_if($id, ARRAY['$gpu'], ARRAY(SELECT generate_series(1, 10000)))" | nth 1 | awk '{ print $1 / 10 }')" "us"
 done
 row "the same question again" \
     "$(one -c "SELECT perfmodel.predict_train_time(1, '$gpu', 8)" -c '\timing on' \
-        -c "SELECT count(perfmodel.predict_train_time(1, '$gpu', 8 + i - i)) FROM generate_series(1, 1000000) i" |
-        sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | awk '{ print $1 / 1000 }')" "us"
+        -c "SELECT count(perfmodel.predict_train_time(1, '$gpu', 8 + i - i)) FROM generate_series(1, 1000000) i" | nth 1 | awk '{ print $1 / 1000 }')" "us"
+row "an empty C function in its place" \
+    "$(one -c '\timing on' -c "SELECT count(int4pl(i, 1)) FROM generate_series(1, 1000000) i" | nth 1 | awk '{ print $1 / 1000 }')" "us"
+one <<SQL
+CREATE UNLOGGED TABLE job AS
+SELECT i AS job_id, graph_id, '$gpu'::text AS gpu, 1 << (i % 16) AS batch
+FROM (SELECT graph_id, row_number() OVER (ORDER BY graph_id) AS n, count(*) OVER () AS all FROM perfmodel.graph) g, generate_series(1, 1000000) i
+WHERE g.n = 1 + (i / 16) % least(g.all, 187);
+ANALYZE job;
+SQL
+sum="SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch)) FROM job"
+row "distinct questions of a million rows" "$(one -c "SELECT count(*) FROM (SELECT DISTINCT graph_id, gpu, batch FROM job) d")" ""
+row "a million rows: nothing cached" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "$sum" -c "$sum" | nth 1)" "ms"
+row "a million rows: once more" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "$sum" -c "$sum" | nth 2)" "ms"
+row "a million rows: the scan without predictions" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "SELECT sum(batch + length(gpu)) FROM job" | nth 1)" "ms"
+lateral="SELECT sum(step_ms) FROM job j, LATERAL perfmodel.predict(j.graph_id, j.gpu, j.batch) p"
+row "a million rows: LATERAL predict, once more" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "$lateral" -c "$lateral" | nth 2)" "ms"
+
+# many sessions at once, and what they wait for
+printf '\\set g random(1, 100)\n\\set b random(1, 1000)\nSELECT perfmodel.predict_train_time(:g, :%s, :b);\n' "'$gpu'" | sed "s/:'/'/" >"$HOME/ask.pgbench"
+(sleep 3 && for _ in $(seq 20); do
+    one -c "SELECT count(*) FILTER (WHERE wait_event_type IN ('Lock', 'LWLock', 'BufferPin')), count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT perfmodel.%'"
+    sleep 0.2
+done >"$HOME/waits") &
+tps=$(pgbench -n -c 90 -j 2 -T 9 -M prepared -f "$HOME/ask.pgbench" 2>/dev/null | sed -n 's/^tps = \([0-9.]*\).*/\1/p')
+wait
+row "90 sessions asking at once" "$tps" "1/s"
+row "of them waiting for a lock (seen / looked at)" "$(awk -F'|' '{ w += $1; n += $2 } END { print w " / " n }' "$HOME/waits")" ""
 
 # resident memory of a session: bare, with the library, after predictions of every graph
 rss() { # psql reads a script, so that variables work
@@ -65,3 +105,6 @@ row "memory with the library loaded" "$(rss "SELECT * FROM perfmodel.version()")
 row "memory after one prediction" "$(rss "SELECT perfmodel.predict_train_time(1, '$gpu', 8)")" "MB"
 row "memory after predictions of every graph" \
     "$(rss "SELECT count(perfmodel.predict_train_time(graph_id, '$gpu', 8)) FROM perfmodel.graph")" "MB"
+row "of it, cache / answers remembered / workspace" \
+    "$(one -c "SELECT count(perfmodel.predict_train_time(graph_id, '$gpu', 8)) FROM perfmodel.graph" \
+        -c "SELECT string_agg(round(mb, 1)::text, ' / ') FROM (SELECT sum(total_bytes) FILTER (WHERE name LIKE 'perfmodel cache%') / 1e6, sum(total_bytes) FILTER (WHERE name LIKE 'perfmodel memo%') / 1e6, sum(total_bytes) FILTER (WHERE name LIKE 'perfmodel workspace%') / 1e6 FROM pg_backend_memory_contexts) m(a, b, c), unnest(ARRAY[a, b, c]) mb" | tail -1)" "MB"

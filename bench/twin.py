@@ -2,6 +2,7 @@
 """Train the PyTorch twin of MDOT on rows that mdot_epochs exported; print its speed.
 
     twin.py rows.bin --threads 1 --epochs 5
+    twin.py rows.bin --predict              # the forward pass alone, on rows that bench/predict exported
 
 The rival of bench/train.sh: same rows, same minibatches, same architecture and
 options, float32.  Everything that does not depend on the epoch (tensors of
@@ -119,6 +120,28 @@ def train(options, samples, epochs, warm, together=2):
     return seconds[warm:], total / len(samples), sum(p.numel() for p in parameters)
 
 
+def median_us(call, rounds=31):
+    """Median processor time of a call."""
+    seconds = []
+    for _ in range(rounds):
+        started = time.thread_time()
+        call()
+        seconds.append(time.thread_time() - started)
+    return 1e6 * statistics.median(seconds)
+
+
+def predict(options, samples, together):
+    """Microseconds of the forward pass: of the first two rows, and of the others at once."""
+    net = Twin(Config(**options["config"], head=options["head"], loss=options["loss"],
+                      raw_scale=statistics.fmean(s.step_ms for s in samples)))
+    net.eval()
+    parts = {"usual": samples[:1], "largest": samples[1:2], "several": samples[2:]}
+    with torch.inference_mode():
+        for label, rows in parts.items():
+            batch = Batch(rows, together)
+            print(f"{label}.twin {median_us(lambda b=batch: net(b)):.1f}")
+
+
 def main():
     """Parse, train, print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -127,10 +150,14 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--warm", type=int, default=1, help="epochs that are run first and not counted")
     parser.add_argument("--together", type=int, default=2, help="samples whose attention is padded together")
+    parser.add_argument("--predict", action="store_true", help="time the forward pass instead of training")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
     options, samples = read_rows(args.rows)
+    if args.predict:
+        predict(options, samples, args.together)
+        return
     started = time.process_time()
     seconds, loss, n_parameters = train(options, samples, args.epochs + args.warm, args.warm, args.together)
     cpu = (time.process_time() - started) / (args.epochs + args.warm)

@@ -16,6 +16,8 @@
 #define ALIGNMENT	((size_t) 64)
 #define BLOCK_MIN	((size_t) 64 * 1024)
 #define BLOCK_MAX	((size_t) 8 * 1024 * 1024)
+#define PACKED		((size_t) 2 * 1024)
+#define THRIFTY_MIN	((size_t) 4 * 1024)
 
 /* Header of a block obtained from pm_arena.get; the data follow, aligned. */
 struct pm_block
@@ -128,6 +130,15 @@ pm_arena_init_malloc(pm_arena *a)
 	pm_arena_init(a, get_malloc, put_malloc, NULL, 0);
 }
 
+/* What is behind the header of a block, aligned. */
+static char *
+first_space(pm_block *b)
+{
+	uintptr_t	start = ((uintptr_t) b + sizeof(pm_block) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1);
+
+	return (char *) b + (start - (uintptr_t) b);
+}
+
 /*
  * Give all blocks back; the arena can be used again.  Without a `put` the
  * blocks belong to whoever made `get` (a memory context, say).
@@ -148,7 +159,32 @@ pm_arena_release(pm_arena *a)
 	a->blocks = NULL;
 	a->next = NULL;
 	a->left = 0;
+	a->packed_left = 0;
 	a->used = 0;
+}
+
+/* More than one block: the next use gets one of the size of all of them. */
+void
+pm_arena_reset(pm_arena *a, size_t keep)
+{
+	size_t		size = a->used;
+	pm_block   *only = a->blocks;
+
+	if (only == NULL)
+		return;
+	if (only->older != NULL || size > keep)
+	{
+		pm_arena_release(a);
+		only = size <= keep ? a->get(a->ctx, size) : NULL;
+		if (only == NULL)
+			return;
+		only->older = NULL;
+		a->blocks = only;
+		a->used = size;
+	}
+	a->packed_left = 0;
+	a->next = first_space(only);
+	a->left = size - (size_t) (a->next - (char *) only);
 }
 
 /*
@@ -165,7 +201,9 @@ block_size(const pm_arena *a, size_t need, bool *own)
 	if (need > SIZE_MAX - sizeof(pm_block) - ALIGNMENT)
 		return 0;
 	least = need + sizeof(pm_block) + ALIGNMENT;
-	if (size < BLOCK_MIN)
+	if (a->thrifty)
+		size = size / 8 < THRIFTY_MIN ? THRIFTY_MIN : size / 8;
+	else if (size < BLOCK_MIN)
 		size = BLOCK_MIN;
 	if (size > BLOCK_MAX)
 		size = BLOCK_MAX;
@@ -192,7 +230,6 @@ add_block(pm_arena *a, size_t need)
 	bool		own;
 	size_t		size = block_size(a, need, &own);
 	pm_block   *b;
-	uintptr_t	start;
 	char	   *space;
 
 	if (size == 0)
@@ -201,8 +238,7 @@ add_block(pm_arena *a, size_t need)
 	if (b == NULL)
 		return NULL;
 	a->used += size;
-	start = ((uintptr_t) b + sizeof(pm_block) + ALIGNMENT - 1) & ~(uintptr_t) (ALIGNMENT - 1);
-	space = (char *) b + (start - (uintptr_t) b);
+	space = first_space(b);
 	b->older = a->blocks;
 	a->blocks = b;
 	if (!own)
@@ -232,6 +268,28 @@ pm_alloc(pm_arena *a, size_t count, size_t size)
 	else if ((p = add_block(a, bytes)) == NULL)
 		return NULL;
 	return memset(p, 0, bytes);
+}
+
+void *
+pm_alloc_packed(pm_arena *a, size_t count, size_t size)
+{
+	size_t		bytes;
+	char	   *p;
+
+	if (size != 0 && count > PACKED / 8 / size)
+		return pm_alloc(a, count, size);
+	bytes = count * size == 0 ? 8 : (count * size + 7) & ~(size_t) 7;
+	if (bytes > a->packed_left)
+	{
+		if ((p = pm_alloc(a, PACKED, 1)) == NULL)
+			return NULL;
+		a->packed_next = p;
+		a->packed_left = PACKED;
+	}
+	p = a->packed_next;
+	a->packed_next += bytes;
+	a->packed_left -= bytes;
+	return p;					/* zeroed when the whole was taken */
 }
 
 /*

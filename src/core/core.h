@@ -83,9 +83,12 @@ typedef struct pm_arena
 	pm_block   *blocks;			/* newest first */
 	char	   *next;			/* free space of the newest block that is not filled by one request */
 	size_t		left;
+	char	   *packed_next;	/* the same for small pieces, within a piece of its own */
+	size_t		packed_left;
 	size_t		used;			/* bytes obtained so far */
 	size_t		outside;		/* bytes taken by the arena that it is within */
 	size_t		limit;			/* 0: none */
+	bool		thrifty;		/* small blocks, so that little is left over in them: for what is kept for long */
 } pm_arena;
 
 void		pm_arena_init(pm_arena *a, pm_block_get get, pm_block_put put, void *ctx, size_t limit);
@@ -93,12 +96,20 @@ void		pm_arena_init_malloc(pm_arena *a);	/* for tests and tools */
 /* An arena for passing use, from the same source and with what is left of the limit of a. */
 void		pm_arena_init_within(pm_arena *part, const pm_arena *a);
 void		pm_arena_release(pm_arena *a);
+/*
+ * The same, but up to `keep` bytes that were in use stay with the arena as one
+ * block, so that the next use of the same size obtains nothing.
+ */
+void		pm_arena_reset(pm_arena *a, size_t keep);
 
 /* count * size zeroed bytes, or NULL (out of memory, over the limit, overflow). */
 void	   *pm_alloc(pm_arena *a, size_t count, size_t size);
+/* The same aligned to 8 bytes only and side by side: for many small pieces. */
+void	   *pm_alloc_packed(pm_arena *a, size_t count, size_t size);
 char	   *pm_strdup(pm_arena *a, const char *s, size_t len);
 
 #define PM_NEW(a, type, count) ((type *) pm_alloc((a), (count), sizeof(type)))
+#define PM_NEW_PACKED(a, type, count) ((type *) pm_alloc_packed((a), (count), sizeof(type)))
 
 /* The most that an arena obtains to serve requests of so many bytes, for estimates. */
 double		pm_arena_memory(double requested);

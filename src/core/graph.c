@@ -725,15 +725,11 @@ allocate_dag(pm_dag *dag, pm_arena *a, int64_t edges)
 		dag->depth != NULL && dag->height != NULL;
 }
 
-/*
- * Views and nodes without work (inputs, constants) are dropped; who read them
- * reads what they read.  A finished graph only.  PM_ERR_LIMIT when views of
- * several inputs multiply the edges beyond reason; PM_ERR_MEMORY.
- */
-pm_code
-pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st)
+/* scratch: for what the dag does not keep. */
+static pm_code
+build_dag(const pm_graph *g, pm_arena *a, pm_arena *scratch, pm_dag *dag, pm_status *st)
 {
-	builder		b = {.g = g, .arena = a, .st = st};
+	builder		b = {.g = g, .arena = scratch, .st = st};
 	int64_t		edges;
 	int32_t    *cursor;
 	pm_code		code;
@@ -745,12 +741,29 @@ pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st)
 	code = resolve(&b, dag, &edges);
 	if (code != PM_OK)
 		return code;
-	cursor = PM_NEW(a, int32_t, (size_t) dag->n);
+	cursor = PM_NEW(scratch, int32_t, (size_t) dag->n);
 	if (cursor == NULL || !allocate_dag(dag, a, edges))
 		return pm_no_memory(st, a);
 	code = connect(&b, dag, cursor);
 	if (code == PM_OK)
 		measure(dag);
+	return code;
+}
+
+/*
+ * Views and nodes without work (inputs, constants) are dropped; who read them
+ * reads what they read.  A finished graph only.  PM_ERR_LIMIT when views of
+ * several inputs multiply the edges beyond reason; PM_ERR_MEMORY.
+ */
+pm_code
+pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st)
+{
+	pm_arena	scratch;
+	pm_code		code;
+
+	pm_arena_init_within(&scratch, a);
+	code = build_dag(g, a, &scratch, dag, st);
+	pm_arena_release(&scratch);
 	return code;
 }
 

@@ -652,7 +652,7 @@ read_shapes(reader *r, const char *key, int *n_shapes, pm_shape **shapes)
 	if (!count_elements(r, &count))
 		return false;
 	*n_shapes = count;
-	*shapes = count == 0 ? NULL : PM_NEW(r->arena, pm_shape, (size_t) count);
+	*shapes = count == 0 ? NULL : PM_NEW_PACKED(r->arena, pm_shape, (size_t) count);
 	if (count > 0 && *shapes == NULL)
 		return no_memory(r);
 	r->p++;
@@ -909,7 +909,7 @@ read_inputs(reader *r, pm_node *node)
 	if (r->n_edges > PM_MAX_EDGES)
 		return bad(r, PM_ERR_LIMIT, "inputs", "makes more than %d inputs in the whole graph", PM_MAX_EDGES);
 	if (node->n_inputs > 0)
-		node->inputs = PM_NEW(r->arena, int32_t, (size_t) node->n_inputs);
+		node->inputs = PM_NEW_PACKED(r->arena, int32_t, (size_t) node->n_inputs);
 	if (node->n_inputs > 0 && node->inputs == NULL)
 		return no_memory(r);
 	r->p++;

@@ -248,6 +248,93 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	return PM_OK;
 }
 
+/* ---- a question asked at many batches ---- */
+
+/* What one network says of a question, whatever the batch. */
+typedef struct member_outputs
+{
+	pm_mdot_token *token;		/* [n] */
+	double		rest_us;
+	double		factor;
+} member_outputs;
+
+typedef struct prepared
+{
+	member_outputs *member;		/* [members] */
+	void	   *base;
+} prepared;
+
+static pm_code
+prepare_members(const pm_mdot *m, const pm_input *in, pm_arena *a, pm_arena *scratch, prepared *x, pm_status *st)
+{
+	const double one = 1;
+	pm_mdot_data data = {.net = &m->net, .inputs = in, .step_ms = &one, .weight = &one};
+	void	   *workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &in->n, 1), 1);
+
+	x->member = PM_NEW(a, member_outputs, m->members);
+	if (!workspace || !x->member)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < m->members; i++)
+	{
+		member_outputs *o = &x->member[i];
+
+		if ((o->token = PM_NEW(a, pm_mdot_token, in->n)) == NULL)
+			return pm_no_memory(st, a);
+		pm_mdot_outputs(&data, m->w[i], 0, workspace, o->token, &o->rest_us, &o->factor);
+	}
+	return PM_OK;
+}
+
+/* Only where features are of the reference batch is the network's part the same for every batch. */
+static pm_code
+mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a, pm_arena *scratch,
+			 void **state, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+	prepared   *x;
+	answer		encoded = {0};
+	pm_code		rc;
+
+	if (!pm_mdot_is_monotone(&p->options))
+		return PM_OK;
+	if ((x = PM_NEW(a, prepared, 1)) == NULL)
+		return pm_no_memory(st, a);
+	if ((rc = encode(p, s, scratch, &encoded, st)) != PM_OK ||
+		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
+		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
+		return rc;
+	*state = x;
+	return PM_OK;
+}
+
+/* As the network's heads add it up. */
+static double
+member_ms(const member_outputs *o, const pm_tokens *work)
+{
+	double		sum_us = o->rest_us;
+	double		growth;
+
+	for (int i = 0; i < work->n; i++)
+		sum_us += work->skeleton->copies[i] *
+			pm_mdot_token_us(pm_mdot_device_us(&o->token[i], work->compute_us[i], work->memory_us[i], &growth),
+							 pm_mdot_launch_us(&o->token[i], work->kernels[i]));
+	return sum_us * o->factor / 1000;
+}
+
+static double
+mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
+{
+	const pm_mdot *m = p->impl;
+	const prepared *x = state;
+	double		ms = 0;
+
+	for (int i = 0; i < m->members; i++)
+		ms += member_ms(&x->member[i], work) / m->members;
+	if (m->base.kind == NULL)
+		return ms;
+	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, p->options.value[OPT_BASE_SHARE]) * ms;
+}
+
 /* ---- storing ---- */
 
 static pm_code
@@ -324,6 +411,8 @@ const pm_kind pm_kind_mdot = {
 	.memory = pm_mdot_memory,
 	.fit = pm_mdot_fit,
 	.predict = mdot_predict,
+	.prepare = mdot_prepare,
+	.predict_prepared = mdot_predict_prepared,
 	.save = mdot_save,
 	.load = mdot_load
 };

@@ -42,6 +42,7 @@ typedef struct pm_mdot_acts
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
 	int32_t    *top;			/* [n, d] row of the maximum */
 	pm_real    *p_pre, *p_act;	/* [n, hidden] */
+	pm_mdot_token *token;		/* [ops] */
 	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
 	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
 	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */

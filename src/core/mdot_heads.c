@@ -122,24 +122,55 @@ output(const pm_real *w, size_t weights, size_t bias, const pm_real *h, int whic
  * and so a, m and g, do not depend on the batch; s grows with it and g > -1:
  * a larger batch never takes less time.
  */
+double
+pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth)
+{
+	double		s = compute_us * o->a + memory_us * o->b;
+
+	*growth = s > 0 && o->ref_us > 0 ? log(s / o->ref_us) : 0;
+	return s * exp(o->g * *growth);
+}
+
+double
+pm_mdot_launch_us(const pm_mdot_token *o, double kernels)
+{
+	return LAUNCH_US * kernels * o->launch;
+}
+
+/* The larger of both, smoothly. */
+double
+pm_mdot_token_us(double device_us, double launch_us)
+{
+	double		k = device_us;
+	double		l = launch_us;
+
+	return pow(k * k * k * k + l * l * l * l, 0.25);
+}
+
+/* Device time k of an operator, and the derivatives of k by the three outputs that make it. */
 static double
 device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
 {
+	pm_mdot_token *o = &t->token[op];
 	int			hidden = net->c.hidden;
 	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
 	double		a_slope,
 				m_slope;
-	double		a = exp(leaky_clamp(output(w, net->wa, net->ba, h, 0, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
-	double		b = exp(leaky_clamp(output(w, net->wm, net->bm, h, 1, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
 	double		bend = tanh(output(w, net->wg, net->bg, h, 3, hidden));
-	double		g = GROWTH_MAX * bend;
-	double		s = in->compute_us[m] * a + in->memory_us[m] * b;
-	double		ref = in->compute_ref_us[m] * a + in->memory_ref_us[m] * b;
-	double		growth = s > 0 && ref > 0 ? log(s / ref) : 0;
-	double		k = s * exp(g * growth);
+	double		s,
+				k,
+				growth;
 
-	t->da[op] = s > 0 ? k * a * a_slope * ((1 + g) * in->compute_us[m] / s - (ref > 0 ? g * in->compute_ref_us[m] / ref : 0)) : 0;
-	t->dm[op] = s > 0 ? k * b * m_slope * ((1 + g) * in->memory_us[m] / s - (ref > 0 ? g * in->memory_ref_us[m] / ref : 0)) : 0;
+	o->a = exp(leaky_clamp(output(w, net->wa, net->ba, h, 0, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
+	o->b = exp(leaky_clamp(output(w, net->wm, net->bm, h, 1, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
+	o->g = GROWTH_MAX * bend;
+	o->ref_us = in->compute_ref_us[m] * o->a + in->memory_ref_us[m] * o->b;
+	k = pm_mdot_device_us(o, in->compute_us[m], in->memory_us[m], &growth);
+	s = in->compute_us[m] * o->a + in->memory_us[m] * o->b;
+	t->da[op] = s > 0 ? k * o->a * a_slope *
+		((1 + o->g) * in->compute_us[m] / s - (o->ref_us > 0 ? o->g * in->compute_ref_us[m] / o->ref_us : 0)) : 0;
+	t->dm[op] = s > 0 ? k * o->b * m_slope *
+		((1 + o->g) * in->memory_us[m] / s - (o->ref_us > 0 ? o->g * in->memory_ref_us[m] / o->ref_us : 0)) : 0;
 	t->dg[op] = k * growth * GROWTH_MAX * (1 - bend * bend);
 	return k;
 }
@@ -153,10 +184,15 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 {
 	double		l_slope;
 	double		k = device_time(net, w, in, m, h, t, op);
-	double		l = LAUNCH_US * in->kernels[m] * softplus(output(w, net->wl, net->bl, h, 2, net->c.hidden), &l_slope);
-	double		time = pow(k * k * k * k + l * l * l * l, 0.25);
-	double		dk = time > 0 ? pow(k / time, 3) : 0;
+	double		launch = softplus(output(w, net->wl, net->bl, h, 2, net->c.hidden), &l_slope);
+	double		l,
+				time,
+				dk;
 
+	t->token[op].launch = launch;
+	l = pm_mdot_launch_us(&t->token[op], in->kernels[m]);
+	time = pm_mdot_token_us(k, l);
+	dk = time > 0 ? pow(k / time, 3) : 0;
 	t->k_us[op] = k;
 	t->l_us[op] = l;
 	t->t_us[op] = time;

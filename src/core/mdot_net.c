@@ -95,6 +95,7 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->top = take(c, t->n * d, sizeof(int32_t));
 	t->p_pre = REALS(t->n * h);
 	t->p_act = REALS(t->n * h);
+	t->token = take(c, t->ops, sizeof(pm_mdot_token));
 	t->k_us = DOUBLES(t->ops);
 	t->l_us = DOUBLES(t->ops);
 	t->t_us = DOUBLES(t->ops);
@@ -487,6 +488,19 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 	if (grad != NULL)
 		backward(data, w, grad, index, predicted, dms, rng != NULL, &t);
 	return loss;
+}
+
+void
+pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace,
+				pm_mdot_token *token, double *rest_us, double *factor)
+{
+	double		ms;
+	pm_mdot_acts t;
+
+	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
+	memcpy(token, t.token, t.ops * sizeof(pm_mdot_token));
+	*rest_us = data->inputs[row].alone ? 0 : t.rest_us[0];
+	*factor = exp(t.c[0]);
 }
 
 double

@@ -111,6 +111,24 @@ typedef struct pm_mdot_detail
 	double		rest_ms;
 } pm_mdot_detail;
 
+/* What the additive head says of an operator for every batch. */
+typedef struct pm_mdot_token
+{
+	double		a,				/* factors on compute and memory time */
+				b;
+	double		g;				/* growth */
+	double		ref_us;			/* device time without growth, at the batch of the features */
+	double		launch;			/* of one launch, in units of the head */
+} pm_mdot_token;
+
+/*
+ * Device time and launch time of one copy, and the time that comes of both; us.
+ * *growth: logarithm of the device time, without growth, over that of the features.
+ */
+double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth);
+double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
+double		pm_mdot_token_us(double device_us, double launch_us);
+
 void		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c);
 void		pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng);
 /* Weights of another network of the same shape; its tables may have fewer rows, and the others are left alone. */
@@ -125,5 +143,13 @@ double		pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int
 						 double *predicted, pm_rng *rng, void *workspace);
 /* Forward of one sample with detail. */
 double		pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail);
+
+/*
+ * Forward of one sample, for what does not depend on its work: token[n], and of
+ * the step what it costs beside its operators and the factor on it all, 1
+ * without residual.  Additive head only.
+ */
+void		pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace,
+							pm_mdot_token *token, double *rest_us, double *factor);
 
 #endif

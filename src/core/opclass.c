@@ -602,14 +602,27 @@ part_of(const pm_tokens *t, int i, const double *coef, double update_factor)
 		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};
 }
 
+/* ms of a step beside its operators. */
+static double
+rest_of(const double *tail)
+{
+	return fmax(tail[1], LEAST_MS);
+}
+
+static const double *
+tail_of(const opclass *m, const stratum *in)
+{
+	return m->n_types > 0 ? in->by_type + UPDATE(m->n_types) : in->by_class + UPDATE(N_CLASSES);
+}
+
 static pm_code
 opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 				double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
 	const opclass *m = p->impl;
 	const stratum *in = closest(m, &s->query);
-	const double *tail = m->n_types > 0 ? in->by_type + UPDATE(m->n_types) : in->by_class + UPDATE(N_CLASSES);
-	double		rest = fmax(tail[1], LEAST_MS);
+	const double *tail = tail_of(m, in);
+	double		rest = rest_of(tail);
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
 
@@ -630,6 +643,43 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 		.update_ms = NAN, .bound = '-'};
 	*n_parts = t.n + 1;
 	return PM_OK;
+}
+
+/* Which coefficients the tokens of a question have, whatever the batch. */
+typedef struct prepared
+{
+	const double *tail;			/* of the stratum */
+	const double **coefs;		/* [n] of each token */
+} prepared;
+
+static pm_code
+opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a, pm_arena *scratch,
+				void **state, pm_status *st)
+{
+	const opclass *m = p->impl;
+	const stratum *in = closest(m, &s->query);
+	prepared   *x = PM_NEW(a, prepared, 1);
+
+	(void) scratch;
+	if (!x || !(x->coefs = PM_NEW(a, const double *, t->n)))
+		return pm_no_memory(st, a);
+	x->tail = tail_of(m, in);
+	for (int i = 0; i < t->n; i++)
+		x->coefs[i] = coefs_of(m, in, t, i);
+	*state = x;
+	return PM_OK;
+}
+
+static double
+opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
+{
+	const prepared *x = state;
+	double		ms = rest_of(x->tail);
+
+	(void) p;
+	for (int i = 0; i < work->n; i++)
+		ms += part_of(work, i, x->coefs[i], x->tail[0]).step_ms;
+	return ms;
 }
 
 /* ---- storing ---- */
@@ -757,6 +807,8 @@ const pm_kind pm_kind_opclass = {
 	.memory = opclass_memory,
 	.fit = opclass_fit,
 	.predict = opclass_predict,
+	.prepare = opclass_prepare,
+	.predict_prepared = opclass_predict_prepared,
 	.save = opclass_save,
 	.load = opclass_load
 };

@@ -499,17 +499,80 @@ correct(const pm_correction *c, const pm_sample *s, double *step_ms, pm_part *pa
 	*step_ms = ms;
 }
 
+/* What the kind says is checked, and corrected where the predictor was recalibrated. */
+static pm_code
+finish_step(const pm_predictor *p, const pm_sample *s, double *step_ms, pm_part *parts, int n_parts, pm_status *st)
+{
+	if (!(isfinite(*step_ms) && *step_ms > 0))
+		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
+	if (p->correction != NULL)
+		correct(p->correction, s, step_ms, parts, n_parts);
+	return PM_OK;
+}
+
 pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
 	pm_code		rc = p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
 
-	if (rc == PM_OK && !(isfinite(*step_ms) && *step_ms > 0))
-		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
-	if (rc == PM_OK && p->correction != NULL)
-		correct(p->correction, s, step_ms, parts, parts != NULL ? *n_parts : 0);
+	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
+}
+
+pm_code
+pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+					 pm_prepared *x, pm_status *st)
+{
+	pm_tokens	features;
+	pm_code		rc;
+
+	memset(x, 0, sizeof(*x));
+	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, a, &x->work, st)) != PM_OK ||
+		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
+		return rc;
+	x->batch = s->query.batch;
+	if (p->kind->prepare == NULL)
+		return PM_OK;
+	rc = pm_tokens_build(s->skeleton, &s->query, scratch, &features, st);
+	return rc == PM_OK ? p->kind->prepare(p, s, &features, a, scratch, &x->state, st) : rc;
+}
+
+/* Let the work of x be that of the batch of s. */
+static pm_code
+set_batch(pm_prepared *x, const pm_sample *s, pm_status *st)
+{
+	pm_code		rc;
+
+	if (x->batch > 0 && x->batch == s->query.batch)
+		return PM_OK;
+	x->batch = 0;
+	rc = pm_tokens_rework(&x->work, &s->query, st);
+	if (rc == PM_OK)
+		x->batch = s->query.batch;
 	return rc;
+}
+
+pm_code
+pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
+							  double *step_ms, pm_status *st)
+{
+	pm_code		rc;
+
+	if (x->state == NULL)
+		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
+	if ((rc = set_batch(x, s, st)) != PM_OK)
+		return rc;
+	*step_ms = p->kind->predict_prepared(p, x->state, &x->work);
+	return finish_step(p, s, step_ms, NULL, 0, st);
+}
+
+pm_code
+pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
+							double level, pm_verdict *v, pm_status *st)
+{
+	pm_code		rc = set_batch(x, s, st);
+
+	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, x->novelty, &x->work, step_ms, level, v, st) : rc;
 }
 
 pm_code

@@ -188,6 +188,15 @@ struct pm_kind
 	 */
 	pm_code		(*predict) (const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 							double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
+	/*
+	 * Optional, both or none: what of the answer to s does not depend on its batch, computed once.
+	 * t: tokens of s, with features.  *state (in arena a) is handed to predict_prepared; NULL: the
+	 * options of p make all of it depend on the batch.  predict_prepared is given the work at the
+	 * batch of s and answers as predict would, to the bit; it allocates nothing.
+	 */
+	pm_code		(*prepare) (const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a,
+							pm_arena *scratch, void **state, pm_status *st);
+	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
 	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
 	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 };
@@ -220,6 +229,36 @@ pm_code		pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_aren
  */
 pm_code		pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
 							   pm_arena *scratch, pm_verdict *v, pm_status *st);
+
+/* ---- a question asked at many batches ---- */
+
+/*
+ * What of a question (all of a query but its batch) is computed once: the
+ * graph, device and formats through the network, which operators are like those
+ * in training.  It refers to the predictor and the skeleton, which must stay.
+ * Not for several threads: each use puts its batch in.
+ */
+typedef struct pm_prepared
+{
+	int64_t		batch;			/* that work is of; 0: none yet */
+	pm_tokens	work;
+	void	   *state;			/* the kind's; NULL: it has to be asked anew for each batch */
+	const uint8_t *novelty;		/* pm_trust_prepare() */
+} pm_prepared;
+
+/* Everything kept is taken from a.  Errors as of pm_predictor_predict(). */
+pm_code		pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+								 pm_prepared *x, pm_status *st);
+/*
+ * pm_predictor_predict() and pm_predictor_judge() of s, which x was prepared
+ * for at any batch: the same bits, and nothing is allocated where the kind
+ * prepares.
+ */
+pm_code		pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
+										  double *step_ms, pm_status *st);
+pm_code		pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
+										double level, pm_verdict *v, pm_status *st);
+
 /* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
 void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);
 /* The whole stored form: magic, format version, kind, options, payload, trust, correction, CRC-32C. */

@@ -135,11 +135,11 @@ by_hash(const void *a, const void *b)
  * so that an unmerged skeleton keeps the order of the dag.
  */
 static pm_code
-assign_tokens(pm_skeleton *s, bool merge, pm_arena *a, pm_status *st)
+assign_tokens(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_status *st)
 {
 	int			n = s->dag.n;
-	likeness   *alike = PM_NEW(a, likeness, n);
-	int32_t    *first = PM_NEW(a, int32_t, n);
+	likeness   *alike = PM_NEW(scratch, likeness, n);
+	int32_t    *first = PM_NEW(scratch, int32_t, n);
 
 	s->token_of = PM_NEW(a, int32_t, n);
 	s->node = PM_NEW(a, int32_t, n);
@@ -175,17 +175,50 @@ assign_tokens(pm_skeleton *s, bool merge, pm_arena *a, pm_status *st)
 
 /* ---- skeleton: positions ---- */
 
-/* out[PM_SINUSOID] += scale * S(p) */
+/* Sinusoids of every depth, which is also every height, of a dag; and of every depth as a share of the largest. */
+typedef struct sinusoids
+{
+	double	   *of;				/* [max_depth + 1, PM_SINUSOID] */
+	double	   *relative;		/* [max_depth + 1, PM_SINUSOID] */
+} sinusoids;
+
 static void
-add_sinusoid(pm_real *out, double p, double scale)
+fill_sinusoid(double *out, double p)
 {
 	for (int k = 0; k < PM_SINUSOID; k += 2)
 	{
 		double		angle = p / pow(10000.0, (double) k / PM_SINUSOID);
 
-		out[k] += (pm_real) (scale * sin(angle));
-		out[k + 1] += (pm_real) (scale * cos(angle));
+		out[k] = sin(angle);
+		out[k + 1] = cos(angle);
 	}
+}
+
+static pm_code
+make_sinusoids(const pm_dag *d, pm_arena *scratch, sinusoids *s, pm_status *st)
+{
+	size_t		n = (size_t) d->max_depth + 1;
+
+	s->of = PM_NEW(scratch, double, n * PM_SINUSOID);
+	s->relative = PM_NEW(scratch, double, n * PM_SINUSOID);
+	if (!s->of || !s->relative)
+		return pm_no_memory(st, scratch);
+	for (size_t p = 0; p < n; p++)
+	{
+		fill_sinusoid(s->of + p * PM_SINUSOID, (double) p);
+		fill_sinusoid(s->relative + p * PM_SINUSOID, 64.0 * (double) p / (d->max_depth > 0 ? d->max_depth : 1));
+	}
+	return PM_OK;
+}
+
+/* out[PM_SINUSOID] += scale * S(p), S a row of `of` */
+static void
+add_sinusoid(pm_real *out, const double *of, int p, double scale)
+{
+	const double *s = of + (size_t) p * PM_SINUSOID;
+
+	for (int k = 0; k < PM_SINUSOID; k++)
+		out[k] += (pm_real) (scale * s[k]);
 }
 
 /*
@@ -194,10 +227,10 @@ add_sinusoid(pm_real *out, double p, double scale)
  * small depth all the same.
  */
 static void
-add_neighbours(pm_real *out, const pm_dag *d, const int32_t *list, int n, double scale)
+add_neighbours(pm_real *out, const double *of, const pm_dag *d, const int32_t *list, int n, double scale)
 {
 	for (int i = 0; i < n; i++)
-		add_sinusoid(out, d->depth[list[i]], scale / n);
+		add_sinusoid(out, of, d->depth[list[i]], scale / n);
 }
 
 static int
@@ -208,7 +241,7 @@ degree_slot(int degree)
 
 /* Add operator i's share of the position of its token. */
 static void
-add_position(pm_skeleton *s, int i)
+add_position(pm_skeleton *s, const sinusoids *sin_of, int i)
 {
 	const pm_dag *d = &s->dag;
 	int			token = s->token_of[i];
@@ -217,19 +250,33 @@ add_position(pm_skeleton *s, int i)
 	int			n_in = d->parent_at[i + 1] - d->parent_at[i];
 	int			n_out = d->child_at[i + 1] - d->child_at[i];
 
-	add_sinusoid(p, d->depth[i], share);
+	add_sinusoid(p, sin_of->of, d->depth[i], share);
 	p += PM_SINUSOID;
-	add_sinusoid(p, 64.0 * d->depth[i] / (d->max_depth > 0 ? d->max_depth : 1), share);
+	add_sinusoid(p, sin_of->relative, d->depth[i], share);
 	p += PM_SINUSOID;
-	add_sinusoid(p, d->height[i], share);
+	add_sinusoid(p, sin_of->of, d->height[i], share);
 	p += PM_SINUSOID;
-	add_neighbours(p, d, d->parent + d->parent_at[i], n_in, share);
+	add_neighbours(p, sin_of->of, d, d->parent + d->parent_at[i], n_in, share);
 	p += PM_SINUSOID;
-	add_neighbours(p, d, d->child + d->child_at[i], n_out, share);
+	add_neighbours(p, sin_of->of, d, d->child + d->child_at[i], n_out, share);
 	p += PM_SINUSOID;
 	p[degree_slot(n_in)] += (pm_real) share;
 	p += PM_N_DEGREES;
 	p[degree_slot(n_out)] += (pm_real) share;
+}
+
+static pm_code
+build_positions(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+{
+	sinusoids	sin_of;
+	pm_code		rc = make_sinusoids(&s->dag, scratch, &sin_of, st);
+
+	s->position = PM_NEW(a, pm_real, (size_t) s->n * PM_POSITION_DIM);
+	if (rc != PM_OK || !s->position)
+		return rc != PM_OK ? rc : pm_no_memory(st, a);
+	for (int i = 0; i < s->dag.n; i++)
+		add_position(s, &sin_of, i);
+	return PM_OK;
 }
 
 /* ---- skeleton: relations ---- */
@@ -254,27 +301,44 @@ is_ancestor(const uint64_t *reach, size_t words, int i, int j)
 	return (reach[(size_t) i * words + j / 64] >> (j % 64)) & 1;
 }
 
+/*
+ * What can be reached from any copy of a token: below[n, words].  Thousands of
+ * operators that are copies of a hundred tokens have their bits looked at once
+ * for each token and not for each operator.
+ */
 static void
-mark_kinship(pm_skeleton *s, const uint64_t *reach, size_t words)
+join_reach(const pm_skeleton *s, const uint64_t *reach, size_t words, uint64_t *below)
+{
+	for (int i = 0; i < s->dag.n; i++)
+	{
+		const uint64_t *from = reach + (size_t) i * words;
+		uint64_t   *to = below + (size_t) s->token_of[i] * words;
+
+		for (size_t w = 0; w < words; w++)
+			to[w] |= from[w];
+	}
+}
+
+static void
+mark_kinship(pm_skeleton *s, const uint64_t *below, size_t words)
 {
 	const pm_dag *d = &s->dag;
 
 	for (int i = 0; i < d->n; i++)
-	{
 		for (int e = d->parent_at[i]; e < d->parent_at[i + 1]; e++)
 		{
 			mark(s, i, d->parent[e], PM_REL_PARENT);
 			mark(s, d->parent[e], i, PM_REL_CHILD);
 		}
+	for (int token = 0; token < s->n; token++)
 		for (size_t w = 0; w < words; w++)
-			for (uint64_t bits = reach[(size_t) i * words + w]; bits != 0; bits &= bits - 1)
+			for (uint64_t bits = below[(size_t) token * words + w]; bits != 0; bits &= bits - 1)
 			{
-				int			j = (int) (w * 64) + __builtin_ctzll(bits);
+				int			other = s->token_of[w * 64 + (size_t) __builtin_ctzll(bits)];
 
-				mark(s, i, j, PM_REL_DESCENDANT);
-				mark(s, j, i, PM_REL_ANCESTOR);
+				*relation_of(s, token, other) |= 1 << PM_REL_DESCENDANT;
+				*relation_of(s, other, token) |= 1 << PM_REL_ANCESTOR;
 			}
-	}
 }
 
 /* Operators in list share a parent (or a child): siblings where neither reaches the other. */
@@ -313,18 +377,20 @@ closest(uint8_t marks, bool self, bool column_is_earlier)
 }
 
 static pm_code
-build_relations(pm_skeleton *s, pm_arena *a, pm_status *st)
+build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 {
 	const pm_dag *d = &s->dag;
 	size_t		words = pm_reach_words(d->n);
-	uint64_t   *reach = PM_NEW(a, uint64_t, words * d->n);
-	double	   *depth = PM_NEW(a, double, s->n);
+	uint64_t   *reach = PM_NEW(scratch, uint64_t, words * d->n);
+	uint64_t   *below = PM_NEW(scratch, uint64_t, words * s->n);
+	double	   *depth = PM_NEW(scratch, double, s->n);
 
 	s->relation = PM_NEW(a, uint8_t, (size_t) (s->n + 1) * (s->n + 1));
-	if (!reach || !depth || !s->relation)
+	if (!reach || !below || !depth || !s->relation)
 		return pm_no_memory(st, a);
 	pm_dag_reach(d, reach);
-	mark_kinship(s, reach, words);
+	join_reach(s, reach, words, below);
+	mark_kinship(s, below, words);
 	for (int i = 0; i < d->n; i++)
 	{
 		mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words);
@@ -344,31 +410,152 @@ build_relations(pm_skeleton *s, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* scratch: for what the skeleton does not keep. */
+static pm_code
+build_skeleton(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_status *st)
+{
+	const char *name = s->graph->name ? s->graph->name : "";
+	pm_code		rc;
+
+	if ((rc = pm_dag_build(s->graph, a, &s->dag, st)) != PM_OK)
+		return rc;
+	if (s->dag.n == 0)
+		return pm_fail(st, PM_ERR_INPUT, "graph \"%s\" has no operator that does any work", name);
+	if (s->dag.n > PM_MAX_OPS)
+		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d operators, and at most %d can be predicted",
+					   name, s->dag.n, PM_MAX_OPS);
+	if ((rc = assign_tokens(s, merge, a, scratch, st)) != PM_OK)
+		return rc;
+	if (s->n > PM_MAX_TOKENS)
+		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d distinct operators, and at most %d can be predicted",
+					   name, s->n, PM_MAX_TOKENS);
+	rc = build_positions(s, a, scratch, st);
+	return rc == PM_OK ? build_relations(s, a, scratch, st) : rc;
+}
+
 pm_code
 pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st)
 {
+	pm_arena	scratch;
 	pm_code		rc;
 
 	memset(s, 0, sizeof(*s));
 	s->graph = g;
-	if ((rc = pm_dag_build(g, a, &s->dag, st)) != PM_OK)
-		return rc;
-	if (s->dag.n == 0)
-		return pm_fail(st, PM_ERR_INPUT, "graph \"%s\" has no operator that does any work", g->name ? g->name : "");
-	if (s->dag.n > PM_MAX_OPS)
-		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d operators, and at most %d can be predicted",
-					   g->name ? g->name : "", s->dag.n, PM_MAX_OPS);
-	if ((rc = assign_tokens(s, merge, a, st)) != PM_OK)
-		return rc;
-	if (s->n > PM_MAX_TOKENS)
-		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d distinct operators, and at most %d can be predicted",
-					   g->name ? g->name : "", s->n, PM_MAX_TOKENS);
-	s->position = PM_NEW(a, pm_real, (size_t) s->n * PM_POSITION_DIM);
-	if (!s->position)
+	pm_arena_init_within(&scratch, a);
+	rc = build_skeleton(s, merge, a, &scratch, st);
+	pm_arena_release(&scratch);
+	return rc;
+}
+
+/* ---- skeleton: slim ---- */
+
+/* Give a node a place in the slim graph. */
+static void
+keep_node(int32_t *place, int node, int *n)
+{
+	if (place[node] < 0)
+		place[node] = (*n)++;
+}
+
+/* place[g->n_nodes]: where each node goes, -1: it is left out. Returns how many stay. */
+static int
+choose_nodes(const pm_skeleton *s, int32_t *place)
+{
+	const pm_graph *g = s->graph;
+	int			n = 0;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		place[i] = -1;
+	/* tokens first, so that the others can be told apart */
+	for (int i = 0; i < s->n; i++)
+		keep_node(place, s->node[i], &n);
+	for (int i = 0; i < s->n; i++)
+	{
+		const pm_node *node = &g->nodes[s->node[i]];
+
+		keep_node(place, node->memory, &n);
+		for (int k = 0; k < node->n_inputs; k++)
+		{
+			keep_node(place, node->inputs[k], &n);
+			keep_node(place, g->nodes[node->inputs[k]].memory, &n);
+		}
+	}
+	return n;
+}
+
+static bool
+copy_shapes(pm_shape **to, const pm_shape *from, int n, pm_arena *a)
+{
+	*to = n > 0 ? PM_NEW_PACKED(a, pm_shape, n) : NULL;
+	if (n > 0 && *to != NULL)
+		memcpy(*to, from, n * sizeof(pm_shape));
+	return n == 0 || *to != NULL;
+}
+
+static const char *
+copy_name(const pm_node *from, pm_arena *a)
+{
+	const char *known = pm_op_name(from->op);
+
+	return strcmp(known, from->op_name) == 0 ? known : pm_strdup(a, from->op_name, strlen(from->op_name));
+}
+
+/* Inputs of a node that is not a token's are not looked at. */
+static bool
+copy_node(pm_node *to, const pm_node *from, const int32_t *place, bool token, pm_arena *a)
+{
+	*to = *from;
+	to->inputs = NULL;
+	to->n_inputs = token ? from->n_inputs : 0;
+	to->memory = place[from->memory] < 0 ? 0 : place[from->memory];
+	if (to->n_inputs > 0 && (to->inputs = PM_NEW_PACKED(a, int32_t, to->n_inputs)) == NULL)
+		return false;
+	for (int k = 0; k < to->n_inputs; k++)
+		to->inputs[k] = place[from->inputs[k]];
+	return (to->op_name = copy_name(from, a)) != NULL &&
+		copy_shapes(&to->shapes, from->shapes, from->n_shapes, a) &&
+		copy_shapes(&to->weights, from->weights, from->n_weights, a) &&
+		copy_shapes(&to->consts, from->consts, from->n_consts, a);
+}
+
+static pm_code
+copy_slim(const pm_skeleton *s, const int32_t *place, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st)
+{
+	g->nodes = PM_NEW(a, pm_node, g->n_nodes);
+	g->name = s->graph->name ? pm_strdup(a, s->graph->name, strlen(s->graph->name)) : NULL;
+	slim->node = PM_NEW(a, int32_t, s->n);
+	slim->copies = PM_NEW(a, double, s->n);
+	if (!g->nodes || (s->graph->name && !g->name) || !slim->node || !slim->copies)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < s->dag.n; i++)
-		add_position(s, i);
-	return build_relations(s, a, st);
+	for (int i = 0; i < s->graph->n_nodes; i++)
+		if (place[i] >= 0 && !copy_node(&g->nodes[place[i]], &s->graph->nodes[i], place, place[i] < s->n, a))
+			return pm_no_memory(st, a);
+	for (int i = 0; i < s->n; i++)
+	{
+		slim->node[i] = place[s->node[i]];
+		slim->copies[i] = s->copies[i];
+	}
+	return PM_OK;
+}
+
+pm_code
+pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st)
+{
+	pm_arena	scratch;
+	int32_t    *place;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	place = PM_NEW(&scratch, int32_t, s->graph->n_nodes);
+	if (!place)
+		return pm_no_memory(st, &scratch);
+	*g = *s->graph;
+	g->model = g->source = "";
+	g->n_nodes = choose_nodes(s, place);
+	*slim = (pm_skeleton) {.graph = g, .n = s->n, .dag.n = s->dag.n};
+	rc = copy_slim(s, place, a, g, slim, st);
+	pm_arena_release(&scratch);
+	return rc;
 }
 
 /* ---- tokens ---- */
@@ -548,39 +735,49 @@ fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_query *q
 		abort();				/* the list above and PM_N_JOB have parted */
 }
 
-/* One token: its features, and its share of the totals. */
+/* The work of one token at q's batch, and its share of the totals. */
+static void
+fill_work(pm_tokens *t, int i, const pm_query *q, pm_work *w, roofline *r)
+{
+	double		copies = t->skeleton->copies[i];
+
+	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->optimizer, w);
+	if (q->alone)
+		w->flops_update = w->bytes_update = 0;
+	compute_roofline(w, q, r);
+	for (int p = 0; p < 3; p++)
+		t->phase_us[3 * i + p] = r->phase[p];
+	t->roofline_us[i] = r->phase[0] + r->phase[1] + r->phase[2];
+	t->compute_us[i] = r->compute;
+	t->memory_us[i] = r->memory;
+	t->kernels[i] = w->kernels_forward + w->kernels_backward;
+	t->bound[i] = r->compute >= r->memory ? 'c' : 'm';
+	t->flops[i] = w->flops_forward + w->flops_backward + w->flops_update;
+	t->bytes[i] = w->bytes_forward + w->bytes_backward + w->bytes_update;
+	t->total_flops += copies * t->flops[i];
+	t->total_bytes += copies * t->bytes[i];
+	t->total_roofline_us += copies * t->roofline_us[i];
+	t->n_kernels += copies * t->kernels[i];
+}
+
+/* One token: what it is and its work, and its features where there is room for them. */
 static void
 fill_token(pm_tokens *t, int i, const pm_query *q)
 {
 	const pm_graph *g = t->skeleton->graph;
 	int			node = t->skeleton->node[i];
-	double		copies = t->skeleton->copies[i];
 	pm_work		w;
 	pm_geometry geo;
 	roofline	r;
 
-	pm_node_work(g, node, q->batch, q->dtype, q->optimizer, &w);
-	if (q->alone)
-		w.flops_update = w.bytes_update = 0;
 	pm_node_geometry(g, node, q->batch, &geo);
-	compute_roofline(&w, q, &r);
+	fill_work(t, i, q, &w, &r);
 	t->type[i] = pm_type_id(g->nodes[node].op, geo.conv);
 	t->op_class[i] = (int32_t) pm_op_class(g->nodes[node].op);
+	if (t->slots == NULL)
+		return;
 	fill_slots(t->slots + (size_t) i * PM_N_SLOTS, t->slot_mask + (size_t) i * PM_N_SLOTS, &geo, q);
 	fill_loads(t->loads + (size_t) i * PM_N_LOADS, &w, &geo, &r, q);
-	for (int p = 0; p < 3; p++)
-		t->phase_us[3 * i + p] = r.phase[p];
-	t->roofline_us[i] = r.phase[0] + r.phase[1] + r.phase[2];
-	t->compute_us[i] = r.compute;
-	t->memory_us[i] = r.memory;
-	t->kernels[i] = w.kernels_forward + w.kernels_backward;
-	t->bound[i] = r.compute >= r.memory ? 'c' : 'm';
-	t->flops[i] = w.flops_forward + w.flops_backward + w.flops_update;
-	t->bytes[i] = w.bytes_forward + w.bytes_backward + w.bytes_update;
-	t->total_flops += copies * t->flops[i];
-	t->total_bytes += copies * t->bytes[i];
-	t->total_roofline_us += copies * t->roofline_us[i];
-	t->n_kernels += copies * t->kernels[i];
 }
 
 static pm_code
@@ -604,15 +801,15 @@ check_query(const pm_query *q, pm_status *st)
 	return PM_OK;
 }
 
-pm_code
-pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st)
+/* Room for all but the features. */
+static pm_code
+make_work(pm_tokens *t, const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_status *st)
 {
 	pm_code		rc = check_query(q, st);
-	double	   *finish;
 
+	memset(t, 0, sizeof(*t));
 	if (rc != PM_OK)
 		return rc;
-	memset(t, 0, sizeof(*t));
 	t->skeleton = s;
 	t->n = s->n;
 	t->dtype = q->dtype;
@@ -620,9 +817,6 @@ pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens 
 	t->params = s->graph->params;
 	t->type = PM_NEW(a, int32_t, t->n);
 	t->op_class = PM_NEW(a, int32_t, t->n);
-	t->slots = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);
-	t->slot_mask = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);
-	t->loads = PM_NEW(a, pm_real, (size_t) t->n * PM_N_LOADS);
 	t->roofline_us = PM_NEW(a, double, t->n);
 	t->phase_us = PM_NEW(a, double, 3 * (size_t) t->n);
 	t->compute_us = PM_NEW(a, double, t->n);
@@ -631,13 +825,54 @@ pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens 
 	t->flops = PM_NEW(a, double, t->n);
 	t->bytes = PM_NEW(a, double, t->n);
 	t->bound = PM_NEW(a, char, t->n);
+	if (!t->type || !t->op_class || !t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us ||
+		!t->kernels || !t->flops || !t->bytes || !t->bound)
+		return pm_no_memory(st, a);
+	return PM_OK;
+}
+
+pm_code
+pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st)
+{
+	pm_code		rc = make_work(t, s, q, a, st);
+	double	   *finish;
+
+	if (rc != PM_OK)
+		return rc;
+	t->slots = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);
+	t->slot_mask = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);
+	t->loads = PM_NEW(a, pm_real, (size_t) t->n * PM_N_LOADS);
 	finish = PM_NEW(a, double, s->dag.n);
-	if (!t->type || !t->op_class || !t->slots || !t->slot_mask || !t->loads || !t->roofline_us ||
-		!t->phase_us || !t->compute_us || !t->memory_us || !t->kernels || !t->flops || !t->bytes || !t->bound || !finish)
+	if (!t->slots || !t->slot_mask || !t->loads || !finish)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < t->n; i++)
 		fill_token(t, i, q);
 	fill_job(t->job, s, t, q, critical_path(s, t, finish));
+	return PM_OK;
+}
+
+pm_code
+pm_tokens_build_work(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st)
+{
+	pm_code		rc = make_work(t, s, q, a, st);
+
+	for (int i = 0; rc == PM_OK && i < t->n; i++)
+		fill_token(t, i, q);
+	return rc;
+}
+
+pm_code
+pm_tokens_rework(pm_tokens *t, const pm_query *q, pm_status *st)
+{
+	pm_code		rc = check_query(q, st);
+	pm_work		w;
+	roofline	r;
+
+	if (rc != PM_OK)
+		return rc;
+	t->total_flops = t->total_bytes = t->total_roofline_us = t->n_kernels = 0;
+	for (int i = 0; i < t->n; i++)
+		fill_work(t, i, q, &w, &r);
 	return PM_OK;
 }
 

@@ -85,6 +85,14 @@ typedef struct pm_skeleton
  */
 pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st);
 
+/*
+ * What is left of s when its tokens have been built: the work at another batch
+ * (pm_tokens_rework) and the names of operators.  *g has the nodes of the
+ * tokens and those that they read; *slim has n, node, copies, dag.n, and nothing
+ * else.  Independent of s and its graph.
+ */
+pm_code		pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st);
+
 /* ---- tokens ---- */
 
 #define PM_MAX_BATCH 16777216
@@ -137,5 +145,13 @@ double		pm_roofline_share(const pm_tokens *t, int i);
  * PM_ERR_INPUT when the data sheet lacks what a roofline needs, or batch < 1.
  */
 pm_code		pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st);
+/* The same without features: slots, slot_mask and loads are NULL, job is all 0. */
+pm_code		pm_tokens_build_work(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st);
+/*
+ * Give t the work at the batch of q, which must be the query of t in all but
+ * the batch: times, FLOPs, bytes, launches and their totals.  Features, if t
+ * has any, stay those of before.  Nothing is allocated.
+ */
+pm_code		pm_tokens_rework(pm_tokens *t, const pm_query *q, pm_status *st);
 
 #endif

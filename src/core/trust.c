@@ -115,6 +115,18 @@ pm_trust_calibrated(const pm_trust *t)
 	return t->n_groups > 0;
 }
 
+int
+pm_trust_gpu_count(const pm_trust *t)
+{
+	return t->n_gpus;
+}
+
+const char *
+pm_trust_gpu(const pm_trust *t, int i)
+{
+	return t->gpus[i].name;
+}
+
 /* ---- residuals of a group ---- */
 
 typedef struct residual
@@ -397,16 +409,9 @@ set_interval(const group *g, double step_ms, double level, pm_verdict *v)
 
 /* ---- sizes of operators ---- */
 
-/* From log2(1 + x) of a whole batch to that of one sample. */
-static pm_real
-per_sample(double log_x, double batch)
-{
-	return (pm_real) log2(1 + (exp2(log_x) - 1) / batch);
-}
-
-/* v[N_SIZES] */
+/* v[N_SIZES], from tokens of batch 1 */
 static void
-sizes_of(const pm_tokens *t, int token, double batch, pm_real *v)
+sizes_of(const pm_tokens *t, int token, pm_real *v)
 {
 	const pm_real *slots = t->slots + (size_t) token * PM_N_SLOTS;
 	const pm_real *mask = t->slot_mask + (size_t) token * PM_N_SLOTS;
@@ -416,8 +421,18 @@ sizes_of(const pm_tokens *t, int token, double batch, pm_real *v)
 	/* whether the batch makes more rows or more products is a matter of how the operator is written */
 	v[N_DIMS] = ABSENT;
 	if (mask[PM_HAS_GEMM_M] != 0 && mask[PM_HAS_GEMM_BATCH] != 0)
-		v[N_DIMS] = per_sample(log2(1 + (exp2(slots[PM_HAS_GEMM_M]) - 1) * (exp2(slots[PM_HAS_GEMM_BATCH]) - 1)), batch);
-	v[N_DIMS + 1] = per_sample(t->loads[(size_t) token * PM_N_LOADS + LOAD_OUT], batch);
+		v[N_DIMS] = (pm_real) log2(1 + (exp2(slots[PM_HAS_GEMM_M]) - 1) * (exp2(slots[PM_HAS_GEMM_BATCH]) - 1));
+	v[N_DIMS + 1] = t->loads[(size_t) token * PM_N_LOADS + LOAD_OUT];
+}
+
+/* Tokens of one sample of the batch. */
+static pm_code
+tokens_of_one(const pm_sample *s, pm_arena *a, pm_tokens *t, pm_status *st)
+{
+	pm_query	q = s->query;
+
+	q.batch = 1;
+	return pm_tokens_build(s->skeleton, &q, a, t, st);
 }
 
 /* Whether an operator that is remembered has all its sizes within `slack` of v. */
@@ -514,7 +529,7 @@ cover(op_type *type, const pm_real *v, pm_arena *a, pm_status *st)
 }
 
 static pm_code
-learn_operators(pm_trust *t, const pm_tokens *tokens, double batch, pm_arena *a, pm_status *st)
+learn_operators(pm_trust *t, const pm_tokens *tokens, pm_arena *a, pm_status *st)
 {
 	for (int i = 0; i < tokens->n; i++)
 	{
@@ -527,7 +542,7 @@ learn_operators(pm_trust *t, const pm_tokens *tokens, double batch, pm_arena *a,
 			continue;
 		if (type == NULL && (rc = add_type(t, tokens, i, a, &type, st)) != PM_OK)
 			return rc;
-		sizes_of(tokens, i, batch, v);
+		sizes_of(tokens, i, v);
 		if ((rc = cover(type, v, a, st)) != PM_OK)
 			return rc;
 	}
@@ -625,15 +640,17 @@ log_step(const pm_tokens *tokens)
 static pm_code
 learn_row(pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 {
-	pm_tokens	tokens;
+	pm_tokens	work;
+	pm_tokens	one;
 	pm_code		rc;
 
-	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &tokens, st)) != PM_OK ||
+	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
+		(rc = tokens_of_one(s, scratch, &one, st)) != PM_OK ||
 		(rc = learn_words(t, &s->query, a, st)) != PM_OK)
 		return rc;
-	t->min_step = fmin(t->min_step, log_step(&tokens));
-	t->max_step = fmax(t->max_step, log_step(&tokens));
-	return learn_operators(t, &tokens, (double) s->query.batch, a, st);
+	t->min_step = fmin(t->min_step, log_step(&work));
+	t->max_step = fmax(t->max_step, log_step(&work));
+	return learn_operators(t, &one, a, st);
 }
 
 static pm_code
@@ -873,30 +890,28 @@ add_share(part *p, double share, int token)
 	p->share += share;
 }
 
+/* What an operator is to the predictor. */
+enum
+{
+	SEEN, UNSEEN, UNLIKE
+};
+
 static void
-judge_operators(const pm_trust *t, const pm_tokens *tokens, double batch, causes *c)
+judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
 {
 	part		unseen = {0};
 	part		unlike = {0};
 	char		buf[64];
 
-	for (int i = 0; i < tokens->n; i++)
-	{
-		const op_type *type = find_type(t, tokens, i);
-		pm_real		v[N_SIZES];
-
-		sizes_of(tokens, i, batch, v);
-		if (type == NULL)
-			add_share(&unseen, pm_roofline_share(tokens, i), i);
-		else if (!has_like(type, v, ALIKE))
-			add_share(&unlike, pm_roofline_share(tokens, i), i);
-	}
+	for (int i = 0; i < work->n; i++)
+		if (novelty[i] != SEEN)
+			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
 	if (unseen.share > UNSEEN_SHARE)
 		add_cause(c, "operators not in training, such as %.64s (%.0f %% of roofline time)",
-				  type_name(tokens, unseen.token, buf), 100 * unseen.share);
+				  type_name(work, unseen.token, buf), 100 * unseen.share);
 	if (unlike.share > UNLIKE_SHARE)
 		add_cause(c, "operators of sizes not in training, such as %.64s (%.0f %% of roofline time)",
-				  type_name(tokens, unlike.token, buf), 100 * unlike.share);
+				  type_name(work, unlike.token, buf), 100 * unlike.share);
 }
 
 static void
@@ -911,13 +926,35 @@ judge_step(const pm_trust *t, const pm_tokens *tokens, causes *c)
 }
 
 pm_code
-pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, double level,
-			   pm_arena *scratch, pm_verdict *v, pm_status *st)
+pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+				 const uint8_t **novelty, pm_status *st)
+{
+	uint8_t    *of = PM_NEW(a, uint8_t, s->skeleton->n);
+	pm_tokens	one;
+	pm_code		rc;
+
+	if (!of)
+		return pm_no_memory(st, a);
+	if ((rc = tokens_of_one(s, scratch, &one, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < one.n; i++)
+	{
+		const op_type *type = find_type(t, &one, i);
+		pm_real		v[N_SIZES];
+
+		sizes_of(&one, i, v);
+		of[i] = type == NULL ? UNSEEN : has_like(type, v, ALIKE) ? SEEN : UNLIKE;
+	}
+	*novelty = of;
+	return PM_OK;
+}
+
+pm_code
+pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
+					double step_ms, double level, pm_verdict *v, pm_status *st)
 {
 	causes		c = {.text = v->reason};
 	const char *framework = s->query.framework;
-	pm_tokens	tokens;
-	pm_code		rc;
 
 	memset(v, 0, sizeof(*v));
 	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
@@ -926,16 +963,28 @@ pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, double lev
 		pm_hint(st, "0.9 asks for an interval that holds 9 of 10 measurements.");
 		return PM_ERR_OPTION;
 	}
-	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &tokens, st)) != PM_OK)
-		return rc;
 	judge_words(t, &s->query, &c);
-	judge_operators(t, &tokens, (double) s->query.batch, &c);
-	judge_step(t, &tokens, &c);
+	judge_operators(novelty, work, &c);
+	judge_step(t, work, &c);
 	v->in_domain = c.len == 0;
 	if (framework != NULL && framework[0] != '\0' && find_framework(t, framework) < 0)
 		add_cause(&c, "framework \"%.64s\" was not in training", framework);
 	set_interval(find_group(t, &s->query), step_ms, level, v);
 	return PM_OK;
+}
+
+pm_code
+pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, double level,
+			   pm_arena *scratch, pm_verdict *v, pm_status *st)
+{
+	const uint8_t *novelty;
+	pm_tokens	work;
+	pm_code		rc;
+
+	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
+		(rc = pm_trust_prepare(t, s, scratch, scratch, &novelty, st)) != PM_OK)
+		return rc;
+	return pm_trust_judge_work(t, s, novelty, &work, step_ms, level, v, st);
 }
 
 /* ---- storing ---- */

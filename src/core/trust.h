@@ -54,12 +54,26 @@ pm_code		pm_trust_update(const pm_trust *old, const struct pm_dataset *d, const 
 /* Whether intervals are calibrated. */
 bool		pm_trust_calibrated(const pm_trust *t);
 
+/* Devices of the training rows, in the order in which they came. */
+int			pm_trust_gpu_count(const pm_trust *t);
+const char *pm_trust_gpu(const pm_trust *t, int i);
+
 /*
  * Judge the prediction step_ms of s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
  * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().
  */
 pm_code		pm_trust_judge(const pm_trust *t, const struct pm_sample *s, double step_ms, double level,
 						   pm_arena *scratch, pm_verdict *v, pm_status *st);
+
+/*
+ * The part of it that depends on the graph, device and formats alone: *novelty,
+ * one byte for each token, in arena a.  And the rest, given that and the work of
+ * s; pm_trust_judge() is the two after each other.
+ */
+pm_code		pm_trust_prepare(const pm_trust *t, const struct pm_sample *s, pm_arena *a, pm_arena *scratch,
+							 const uint8_t **novelty, pm_status *st);
+pm_code		pm_trust_judge_work(const pm_trust *t, const struct pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
+								double step_ms, double level, pm_verdict *v, pm_status *st);
 
 void		pm_trust_save(const pm_trust *t, struct pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

@@ -1,7 +1,9 @@
 /*
- * cache.c - graphs and predictors that this session has loaded.
+ * cache.c - graphs and predictors that this session has loaded, and questions
+ * that it has prepared.
  *
- * One hash table under (what, id) and one list in order of last use.  Every
+ * One hash table and one list in order of last use.  A prepared question goes
+ * with the graph or the predictor that it refers to.  Every
  * entry has a memory context of its own below "perfmodel cache", and is built
  * in a context below the caller's, so that an error in between leaves nothing.
  * The budget perfmodel.cache_mem is enforced between uses (pm_cache_trim at
@@ -24,7 +26,7 @@ typedef struct slot
 static MemoryContext cache_cxt = NULL;
 static HTAB *table = NULL;
 static dlist_head by_use = DLIST_STATIC_INIT(by_use);	/* newest first */
-static bool grown = false;		/* since the budget was last looked at */
+static Size total = 0;			/* bytes of all entries */
 
 static void
 cache_init(void)
@@ -40,13 +42,12 @@ cache_init(void)
 }
 
 pm_cached *
-pm_cache_find(pm_cached_what what, int64 id)
+pm_cache_find(const pm_cached_key *key)
 {
-	pm_cached_key key = {id, what};
 	slot	   *s;
 
 	cache_init();
-	s = hash_search(table, &key, HASH_FIND, NULL);
+	s = hash_search(table, key, HASH_FIND, NULL);
 	if (s == NULL)
 		return NULL;
 	dlist_move_head(&by_use, &s->entry->lru);
@@ -54,15 +55,16 @@ pm_cache_find(pm_cached_what what, int64 id)
 }
 
 pm_cached *
-pm_cache_make(pm_cached_what what, int64 id)
+pm_cache_make(const pm_cached_key *key)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel cache entry", ALLOCSET_SMALL_SIZES);
 	pm_cached  *e = MemoryContextAllocZero(cxt, sizeof(pm_cached));
 
-	e->key.id = id;
-	e->key.what = what;
+	e->key = *key;
 	e->cxt = cxt;
+	dlist_init(&e->dependents);
 	pm_context_arena(&e->arena, cxt, 0);
+	e->arena.thrifty = true;
 	return e;
 }
 
@@ -79,39 +81,58 @@ pm_cache_keep(pm_cached *e)
 	e->checked = pm_generation;
 	MemoryContextSetParent(e->cxt, cache_cxt);
 	dlist_push_head(&by_use, &e->lru);
-	grown = true;
+	pm_cache_grown(e);
 }
 
 void
-pm_cache_grown(void)
+pm_cache_grown(pm_cached *e)
 {
-	grown = true;
+	total -= e->bytes;
+	e->bytes = MemoryContextMemAllocated(e->cxt, true);
+	total += e->bytes;
+}
+
+static void
+drop_one(pm_cached *e)
+{
+	hash_search(table, &e->key, HASH_REMOVE, NULL);
+	dlist_delete(&e->lru);
+	total -= e->bytes;
+	MemoryContextDelete(e->cxt);
+}
+
+static void
+drop_prepared(pm_cached *e)
+{
+	dlist_delete(&e->by_graph);
+	dlist_delete(&e->by_predictor);
+	drop_one(e);
 }
 
 void
 pm_cache_drop(pm_cached *e)
 {
-	hash_search(table, &e->key, HASH_REMOVE, NULL);
-	dlist_delete(&e->lru);
-	MemoryContextDelete(e->cxt);
+	bool		graph = e->key.what == PM_CACHED_GRAPH; /* else a predictor; others have no dependents */
+
+	if (e->key.what == PM_CACHED_PREPARED)
+	{
+		drop_prepared(e);
+		return;
+	}
+	while (!dlist_is_empty(&e->dependents))
+	{
+		dlist_node *first = dlist_head_node(&e->dependents);
+
+		drop_prepared(graph ? dlist_container(pm_cached, by_graph, first) : dlist_container(pm_cached, by_predictor, first));
+	}
+	drop_one(e);
 }
 
 void
 pm_cache_trim(void)
 {
 	Size		budget = (Size) pm_cache_mem_kb * 1024;
-	Size		total;
 
-	if (!grown)
-		return;
-	grown = false;
-	total = MemoryContextMemAllocated(cache_cxt, true);
 	while (total > budget && !dlist_is_empty(&by_use))
-	{
-		pm_cached  *e = dlist_container(pm_cached, lru, dlist_tail_node(&by_use));
-		Size		bytes = MemoryContextMemAllocated(e->cxt, true);
-
-		pm_cache_drop(e);
-		total -= Min(total, bytes);
-	}
+		pm_cache_drop(dlist_container(pm_cached, lru, dlist_tail_node(&by_use)));
 }

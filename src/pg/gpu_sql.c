@@ -222,6 +222,12 @@ pm_gpu_find(const char *name)
 	return &d->sheet;
 }
 
+bool
+pm_gpu_exists(const char *name)
+{
+	return lookup(name) != NULL;
+}
+
 Datum
 pm_gpu_name(PG_FUNCTION_ARGS)
 {

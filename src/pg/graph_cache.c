@@ -1,5 +1,8 @@
 /*
- * graph_cache.c - parsed graphs and their skeletons, by graph_id.
+ * graph_cache.c - known and parsed graphs, by graph_id.
+ *
+ * Of a known graph it is checked, once a generation, that its row is there
+ * still; a parsed one stands behind a known one and goes when that does.
  */
 #include "postgres.h"
 
@@ -24,11 +27,11 @@ pm_no_such_graph(int64 graph_id)
 static pm_cached *
 parse(int64 graph_id)
 {
-	pm_cached  *e = pm_cache_make(PM_CACHED_GRAPH, graph_id);
+	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_PARSED, graph_id});
 	char	   *text;
 
 	e->born = DatumGetTimestampTz(pm_value(0, 1, NULL));
-	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 2, NULL)), &e->arena, &e->graph, &text);
+	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 2, NULL)), &e->arena, &e->graph[0], &text);
 	pm_cache_keep(e);
 	return e;
 }
@@ -66,31 +69,70 @@ still_there(const pm_cached *e)
 	return same;
 }
 
-const pm_skeleton *
-pm_skeleton_get(int64 graph_id, bool merged)
+static void
+drop_if_there(pm_cached_what what, int64 graph_id)
 {
-	pm_cached  *e = pm_cache_find(PM_CACHED_GRAPH, graph_id);
+	pm_cached  *e = pm_cache_find(&(pm_cached_key) {what, graph_id});
+
+	if (e != NULL)
+		pm_cache_drop(e);
+}
+
+pm_cached *
+pm_graph_get(int64 graph_id)
+{
+	const pm_cached_key key = {PM_CACHED_GRAPH, graph_id};
+	pm_cached  *e = pm_cache_find(&key);
+	pm_cached  *parsed;
+
+	if (e != NULL && e->checked == pm_generation)
+		return e;
+	if (e != NULL && still_there(e))
+	{
+		e->checked = pm_generation;
+		return e;
+	}
+	/* a parsed one alone may be of any age */
+	drop_if_there(PM_CACHED_GRAPH, graph_id);
+	drop_if_there(PM_CACHED_PARSED, graph_id);
+	parsed = load(graph_id);
+	e = pm_cache_make(&key);
+	e->born = parsed->born;
+	pm_cache_keep(e);
+	return e;
+}
+
+const pm_skeleton *
+pm_skeleton_get(pm_cached *graph, bool merged)
+{
+	pm_cached  *e = pm_cache_find(&(pm_cached_key) {PM_CACHED_PARSED, graph->key.id});
 	pm_status	st = {PM_OK};
 	pm_skeleton s;
 
-	if (e != NULL && e->checked != pm_generation)
-	{
-		if (still_there(e))
-			e->checked = pm_generation;
-		else
-		{
-			pm_cache_drop(e);
-			e = NULL;
-		}
-	}
 	if (e == NULL)
-		e = load(graph_id);
+		e = load(graph->key.id);
 	if (e->skeleton[merged].graph == NULL)
 	{
-		if (pm_skeleton_build(&e->graph, merged, &e->arena, &s, &st) != PM_OK)
+		if (pm_skeleton_build(&e->graph[0], merged, &e->arena, &s, &st) != PM_OK)
 			pm_raise(&st);
 		e->skeleton[merged] = s;
-		pm_cache_grown();
+		pm_cache_grown(e);
 	}
 	return &e->skeleton[merged];
+}
+
+const pm_skeleton *
+pm_skeleton_get_slim(pm_cached *graph, bool merged)
+{
+	pm_skeleton s;
+	pm_status	st = {PM_OK};
+
+	if (graph->skeleton[merged].graph == NULL)
+	{
+		if (pm_skeleton_slim(pm_skeleton_get(graph, merged), &graph->arena, &graph->graph[merged], &s, &st) != PM_OK)
+			pm_raise(&st);
+		graph->skeleton[merged] = s;
+		pm_cache_grown(graph);
+	}
+	return &graph->skeleton[merged];
 }

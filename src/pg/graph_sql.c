@@ -26,7 +26,7 @@ pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g, char **text)
 
 	*text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
 	len = strlen(*text);
-	if (pm_graph_from_json(*text, len, a, g, &st) != PM_OK || pm_graph_finish(g, a, &st) != PM_OK)
+	if (pm_graph_from_json(*text, len, a, g, &st) != PM_OK)
 		pm_raise(&st);
 }
 

@@ -118,16 +118,23 @@ extern void pm_freshen(void);
 
 /* ---- cache.c ---- */
 
-/* A graph with its skeletons, or a loaded predictor. */
+/*
+ * A graph that is known: what questions that are prepared need of it.  The
+ * parsed graph with its skeletons, for preparing more of them; several times
+ * as large.  A loaded predictor.  A prepared question, which refers to a known
+ * graph and a predictor.
+ */
 typedef enum pm_cached_what
 {
-	PM_CACHED_GRAPH, PM_CACHED_PREDICTOR
+	PM_CACHED_GRAPH, PM_CACHED_PARSED, PM_CACHED_PREDICTOR, PM_CACHED_PREPARED
 } pm_cached_what;
 
 typedef struct pm_cached_key
 {
-	int64		id;
 	int64		what;
+	int64		id;				/* graph_id or predictor_id; of a prepared question the graph_id */
+	int64		predictor_id;	/* of a prepared question, and so below */
+	uint64		question;		/* hash of device and formats */
 } pm_cached_key;
 
 typedef struct pm_cached
@@ -135,29 +142,44 @@ typedef struct pm_cached
 	pm_cached_key key;
 	dlist_node	lru;
 	MemoryContext cxt;			/* everything of this entry */
+	Size		bytes;			/* of cxt, when it was last looked at */
+	dlist_head	dependents;		/* prepared questions that refer to this graph or predictor */
+	dlist_node	by_graph;		/* among the dependents of the graph and of the predictor */
+	dlist_node	by_predictor;
+	pm_arena	arena;
+
 	TimestampTz born;			/* loaded_at or trained_at of its row */
 	uint64		checked;		/* generation in which its row was last seen */
-	pm_arena	arena;
-	pm_graph	graph;
-	pm_skeleton skeleton[2];	/* exact, merged; graph NULL: not built */
+
+	/* a graph, known or parsed; [merged], skeleton.graph NULL: not built */
+	pm_graph	graph[2];		/* known: of each skeleton its own; parsed: the first */
+	pm_skeleton skeleton[2];	/* known: slim */
+
 	pm_predictor predictor;
+
+	/* a prepared question */
+	pm_prepared *prepared;
+	const uint8 *words;			/* what key.question is the hash of */
+	Size		n_words;
 } pm_cached;
 
-extern pm_cached *pm_cache_find(pm_cached_what what, int64 id);
+extern pm_cached *pm_cache_find(const pm_cached_key *key);
 /* Move a context that holds a complete entry into the cache. */
 extern void pm_cache_keep(pm_cached *e);
 extern void pm_cache_drop(pm_cached *e);
 /* An entry in the cache has taken more memory. */
-extern void pm_cache_grown(void);
+extern void pm_cache_grown(pm_cached *e);
 /* Drop what has not been used for longest until the budget holds; only between uses. */
 extern void pm_cache_trim(void);
 /* A new entry in a context below the current one, not in the cache yet. */
-extern pm_cached *pm_cache_make(pm_cached_what what, int64 id);
+extern pm_cached *pm_cache_make(const pm_cached_key *key);
 
 /* ---- gpu_sql.c ---- */
 
 /* The data sheet for a name or alias; an error with candidates when there is none. Valid until the next pm_freshen(). */
 extern const pm_gpu *pm_gpu_find(const char *name);
+/* Whether it would find one. */
+extern bool pm_gpu_exists(const char *name);
 
 /* ---- graph_sql.c, graph_rows.c, graph_cache.c ---- */
 
@@ -167,7 +189,10 @@ extern void pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g, char **text)
 extern int64 pm_store_graph(Datum doc, const char *name);
 extern void pm_store_nodes(int64 graph_id, const pm_graph *g, const char *text);
 extern Datum pm_shape_array(const pm_shape *s, int batch_dim, int64 batch);
-extern const pm_skeleton *pm_skeleton_get(int64 graph_id, bool merged);
+/* A known graph, and its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
+extern pm_cached *pm_graph_get(int64 graph_id);
+extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
+extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);
 extern void pm_no_such_graph(int64 graph_id) pg_attribute_noreturn();
 
 /* ---- predictor_cache.c ---- */
@@ -176,11 +201,35 @@ typedef struct pm_predictor_ref
 {
 	int64		id;
 	const pm_predictor *predictor;
+	pm_cached  *entry;			/* of the cache */
 } pm_predictor_ref;
 
 /* name NULL: the active one. Valid until the next pm_freshen(). */
 extern void pm_predictor_get(const char *name, pm_predictor_ref *ref);
 extern void pm_no_such_predictor(const char *name) pg_attribute_noreturn();
+
+/* ---- prepared_cache.c ---- */
+
+/* Everything of one question: the sample, without its graph, and who answers. Valid until the next pm_freshen(). */
+typedef struct pm_asked
+{
+	pm_sample	sample;
+	pm_predictor_ref ref;
+	pm_cached  *graph;
+	bool		merged;
+} pm_asked;
+
+/* Put the whole graph in, or the slim one. Raise. */
+extern void pm_ask_whole(pm_asked *q);
+extern void pm_ask_slim(pm_asked *q);
+
+/* An arena for what lives as long as one call of the core; emptied by the next call of this. */
+extern pm_arena *pm_workspace(void);
+/*
+ * The question prepared, from the cache or now; puts the graph in that the
+ * answer needs.  Raises.  Valid until the next pm_freshen().
+ */
+extern pm_prepared *pm_prepared_get(pm_asked *q);
 
 /* ---- options.c ---- */
 

@@ -153,7 +153,8 @@ void
 pm_predictor_get(const char *name, pm_predictor_ref *ref)
 {
 	known_name	k = resolve(name);
-	pm_cached  *e = pm_cache_find(PM_CACHED_PREDICTOR, k.id);
+	pm_cached_key key = {PM_CACHED_PREDICTOR, k.id};
+	pm_cached  *e = pm_cache_find(&key);
 
 	if (e != NULL && e->born != k.born)
 	{
@@ -163,7 +164,7 @@ pm_predictor_get(const char *name, pm_predictor_ref *ref)
 	if (e == NULL)
 	{
 		SPI_connect();
-		e = pm_cache_make(PM_CACHED_PREDICTOR, k.id);
+		e = pm_cache_make(&key);
 		e->born = k.born;
 		load_weights(e);
 		pm_cache_keep(e);
@@ -171,4 +172,5 @@ pm_predictor_get(const char *name, pm_predictor_ref *ref)
 	}
 	ref->id = k.id;
 	ref->predictor = &e->predictor;
+	ref->entry = e;
 }

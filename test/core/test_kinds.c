@@ -455,6 +455,65 @@ check_parts(const pm_predictor *p, const pm_sample *row)
 	CHECK_NEAR(plain, ms, 1e-6 * ms);
 }
 
+/* A verdict in words, so that two can be compared, NaN included. */
+static const char *
+verdict_text(const pm_verdict *v, char *buf)
+{
+	snprintf(buf, 400, "%a %a %d %s", v->low_ms, v->high_ms, v->in_domain, v->reason);
+	return buf;
+}
+
+/* Prepared at one batch and asked at others: the very same answers. */
+static void
+check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, pm_dtype dtype)
+{
+	static const int64_t batches[] = {7, 1, 32, 33, 7, 4096, 1024, 1024, 2};
+	pm_sample	row = make_sample(g, s, 7, 0);
+	pm_arena	kept;
+	pm_arena	scratch;
+	pm_prepared x;
+	pm_skeleton slim;
+	pm_graph	slim_graph;
+	pm_status	st;
+
+	pm_arena_init_malloc(&kept);
+	kept.thrifty = true;
+	pm_arena_init_malloc(&scratch);
+	row.query.dtype = dtype;
+	CHECK_EQ(pm_predictor_prepare(p, &row, &kept, &scratch, &x, &st), PM_OK);
+	pm_arena_release(&scratch);
+	/* as a session keeps it: what is prepared has no use for the graph any more */
+	CHECK_EQ(pm_skeleton_slim(s, &kept, &slim_graph, &slim, &st), PM_OK);
+	CHECK(slim_graph.n_nodes <= g->n_nodes && slim.position == NULL && slim.relation == NULL);
+	x.work.skeleton = &slim;
+	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
+	{
+		double		plain;
+		double		ms;
+		pm_verdict	v;
+		pm_verdict	w;
+		char		a[400];
+		char		b[400];
+
+		row.query.batch = batches[i];
+		plain = predict_row(p, &row);
+		CHECK_EQ(pm_predictor_predict_prepared(p, &x, &row, &scratch, &ms, &st), PM_OK);
+		CHECK_EQ(ms, plain);
+		CHECK(x.state == NULL || scratch.used == 0);
+		CHECK_EQ(pm_predictor_judge(p, &row, ms, 0.9, &scratch, &v, &st), PM_OK);
+		pm_arena_reset(&scratch, 0);
+		CHECK_EQ(pm_predictor_judge_prepared(p, &x, &row, ms, 0.9, &w, &st), PM_OK);
+		CHECK(strcmp(verdict_text(&v, a), verdict_text(&w, b)) == 0);
+	}
+	row.query.batch = 0;
+	CHECK_EQ(pm_predictor_predict_prepared(p, &x, &row, &scratch, &(double) {0}, &st), PM_ERR_INPUT);
+	CHECK_EQ(pm_predictor_judge_prepared(p, &x, &row, 1, 0.9, &(pm_verdict) {0}, &st), PM_ERR_INPUT);
+	row.query.batch = 3;
+	CHECK_EQ(pm_predictor_judge_prepared(p, &x, &row, 1, 2, &(pm_verdict) {0}, &st), PM_ERR_OPTION);
+	pm_arena_release(&scratch);
+	pm_arena_release(&kept);
+}
+
 static void
 check_batches(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s)
 {
@@ -472,6 +531,8 @@ check_batches(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s)
 		}
 		check_parts(p, &row);
 	}
+	check_prepared(p, g, s, PM_FP32);
+	check_prepared(p, g, s, PM_AMP);
 }
 
 /* Four branches of different length and operators, twice, and a skip over each: many topological orders. */
