@@ -181,8 +181,7 @@ typedef struct perceptron
 static void
 perceptron_hidden(const perceptron *p, const pm_real *w, int n, int hidden)
 {
-	pm_linear(p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
-	pm_gelu(p->act, p->pre, n * hidden);
+	pm_linear_gelu(p->act, p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
 }
 
 static double
@@ -299,8 +298,7 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	int			width = PM_MDOT_OUTPUTS * net->c.hidden;
 	int			op = 0;
 
-	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
-	pm_gelu(t->h_act, t->h_pre, t->rows * width);
+	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
 	if (rng != NULL)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */

@@ -108,6 +108,20 @@ pm_column_sums(pm_real *out, const pm_real *x, int r, int c)
 }
 
 PM_CLONES void
+pm_row_sums(pm_real *out, const pm_real *x, int r, int c)
+{
+	for (int i = 0; i < r; i++)
+	{
+		pm_real		s = 0;
+
+#pragma omp simd reduction(+:s)
+		for (int j = 0; j < c; j++)
+			s += x[(size_t) i * c + j];
+		out[i] += s;
+	}
+}
+
+PM_CLONES void
 pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
 			  const pm_real *b, int r, int d)
 {
@@ -184,20 +198,44 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 #define GELU_A ((pm_real) 0.7978845608028654)	/* sqrt(2/pi) */
 #define GELU_B ((pm_real) 0.044715)
 
+static inline pm_real
+gelu(pm_real v, pm_real *slope, exp_range range)
+{
+	pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v), range);
+	pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
+
+	*slope = (pm_real) 0.5 * (1 + t + v * dt);
+	return (pm_real) 0.5 * v * (1 + t);
+}
+
 PM_CLONES void
 pm_gelu(pm_real *restrict y, pm_real *restrict x, int n)
 {
 	const exp_range range = {exp_limits.low, exp_limits.high};
 
 	for (int i = 0; i < n; i++)
-	{
-		pm_real		v = x[i];
-		pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v), range);
-		pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
+		y[i] = gelu(x[i], &x[i], range);
+}
 
-		y[i] = (pm_real) 0.5 * v * (1 + t);
-		x[i] = (pm_real) 0.5 * (1 + t + v * dt);
-	}
+PM_CLONES static void
+gelu_of_sum(pm_real *restrict y, pm_real *restrict x, const pm_real *restrict b, int r, int o)
+{
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
+	for (int i = 0; i < r; i++)
+		for (int j = 0; j < o; j++)
+		{
+			size_t		at = (size_t) i * o + j;
+
+			y[at] = gelu(x[at] + b[j], &x[at], range);
+		}
+}
+
+void
+pm_linear_gelu(pm_real *act, pm_real *slope, const pm_real *x, const pm_real *w, const pm_real *b, int r, int i, int o)
+{
+	pm_gemm(false, false, r, o, i, 1, x, i, w, o, 0, slope, o);
+	gelu_of_sum(act, slope, b, r, o);
 }
 
 PM_CLONES void
@@ -285,6 +323,32 @@ pm_softmax(pm_real *s, int r, int c)
 }
 
 PM_CLONES void
+pm_softmax_triples(pm_real *s, int n)
+{
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
+	for (pm_real *a = s, *b = s + n, *c = s + 2 * n; a < s + 9 * n; a += 3 * n, b += 3 * n, c += 3 * n)
+#pragma omp simd
+		for (int t = 0; t < n; t++)
+		{
+			pm_real		top = a[t] > b[t] ? a[t] : b[t];
+			pm_real		ea,
+						eb,
+						ec,
+						part;
+
+			top = c[t] > top ? c[t] : top;
+			ea = fast_exp(a[t] - top, range);
+			eb = fast_exp(b[t] - top, range);
+			ec = fast_exp(c[t] - top, range);
+			part = 1 / (ea + eb + ec);
+			a[t] = ea * part;
+			b[t] = eb * part;
+			c[t] = ec * part;
+		}
+}
+
+PM_CLONES void
 pm_softmax_back(pm_real *da, const pm_real *a, int r, int c)
 {
 	for (int i = 0; i < r; i++)
@@ -312,8 +376,9 @@ pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 	{
 		uint64_t	bits = pm_rng_next(rng);
 
+		/* no branch: which way it would go cannot be foretold */
 		for (int j = i; j < n && j < i + 4; j++, bits >>= 16)
-			mask[j] = (bits & 0xffff) < cut ? 0 : keep;
+			mask[j] = keep * (pm_real) ((bits & 0xffff) >= cut);
 	}
 }
 
@@ -322,6 +387,13 @@ pm_mul(pm_real *x, const pm_real *m, int n)
 {
 	for (int i = 0; i < n; i++)
 		x[i] *= m[i];
+}
+
+PM_CLONES void
+pm_mul_by(pm_real *x, pm_real f, int n)
+{
+	for (int i = 0; i < n; i++)
+		x[i] *= f;
 }
 
 PM_CLONES void
