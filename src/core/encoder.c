@@ -345,7 +345,7 @@ norm_part_back(const pm_taking_part *part, pm_real *dx, pm_real *dg, pm_real *db
 		const pm_stretch *s = &part->list[i];
 
 		pm_layer_norm_back(dx + (size_t) s->from * d, dg, db, du + (size_t) s->at * d, xhat + (size_t) s->at * d,
-						   rstd + s->at, g, s->n, d);
+						   rstd + s->at, g, s->n, d, true);
 	}
 }
 

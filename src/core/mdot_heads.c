@@ -95,21 +95,11 @@ softplus(double x, double *slope)
 	return x > 30 ? x : log1p(exp(x));
 }
 
-static double
-dot(const pm_real *a, const pm_real *b, int n)
-{
-	double		s = 0;
-
-	for (int i = 0; i < n; i++)
-		s += (double) a[i] * b[i];
-	return s;
-}
-
 /* Outputs of an operator, each a dot product of its own part of the hidden layer. */
 static double
 output(const pm_real *w, size_t weights, size_t bias, const pm_real *h, int which, int hidden)
 {
-	return dot(h + which * hidden, w + weights, hidden) + w[bias];
+	return (double) pm_dot(h + which * hidden, w + weights, hidden) + w[bias];
 }
 
 /*
@@ -144,6 +134,12 @@ device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m,
 	return k;
 }
 
+static double
+cube(double x)
+{
+	return x * x * x;
+}
+
 /*
  * t = (k^4 + l^4)^(1/4): the larger of device time k and launch time
  * l = launches * softplus(l_raw), smoothly.
@@ -154,8 +150,8 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 	double		l_slope;
 	double		k = device_time(net, w, in, m, h, t, op);
 	double		l = LAUNCH_US * in->kernels[m] * softplus(output(w, net->wl, net->bl, h, 2, net->c.hidden), &l_slope);
-	double		time = pow(k * k * k * k + l * l * l * l, 0.25);
-	double		dk = time > 0 ? pow(k / time, 3) : 0;
+	double		time = sqrt(sqrt(k * k * k * k + l * l * l * l));
+	double		dk = time > 0 ? cube(k / time) : 0;
 
 	t->k_us[op] = k;
 	t->l_us[op] = l;
@@ -163,7 +159,7 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 	t->da[op] *= dk;
 	t->dm[op] *= dk;
 	t->dg[op] *= dk;
-	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
+	t->dl[op] = time > 0 ? cube(l / time) * LAUNCH_US * in->kernels[m] * l_slope : 0;
 }
 
 /*
@@ -187,7 +183,7 @@ perceptron_hidden(const perceptron *p, const pm_real *w, int n, int hidden)
 static double
 perceptron_output(const perceptron *p, const pm_real *w, int i, int hidden)
 {
-	return dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
+	return (double) pm_dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
 }
 
 /* g[n] are the gradients of the outputs; din[n, width]; scratch: [n, hidden] */
@@ -299,7 +295,7 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	int			op = 0;
 
 	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
-	if (rng != NULL)
+	if (rng != NULL && net->c.head_dropout > 0)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */
 		pm_dropout_mask(t->h_mask, t->rows * width, net->c.head_dropout, rng);
@@ -319,7 +315,19 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	}
 }
 
-/* dsum[n] are the gradients of t->sum_us */
+/* One output's part of an operator: gradients of its weights and of its hidden units before GELU. */
+PM_CLONES static void
+output_back(pm_real *restrict dw, pm_real *restrict dh, pm_real g, const pm_real *restrict w, const pm_real *restrict act,
+			const pm_real *restrict slope, int hidden)
+{
+	for (int j = 0; j < hidden; j++)
+	{
+		dw[j] += g * act[j];
+		dh[j] = g * w[j] * slope[j];
+	}
+}
+
+/* dsum[n] are the gradients of t->sum_us; t->dz is overwritten */
 static void
 tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
 {
@@ -345,19 +353,15 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 			{
 				pm_real		gk = (pm_real) (dsum[i] * in->copies[m] * slope[k]);
 
-				for (int j = 0; j < hidden; j++)
-				{
-					grad[weights[k] + j] += gk * t->h_act[row + k * hidden + j];
-					dh[row + k * hidden + j] = gk * w[weights[k] + j];
-				}
+				output_back(grad + weights[k], dh + row + k * hidden, gk, w + weights[k], t->h_act + row + k * hidden,
+							t->h_pre + row + k * hidden, hidden);
 				grad[bias[k]] += gk;
 			}
 			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] +=
 				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
 		}
 	}
-	pm_mul(dh, t->h_pre, t->rows * width);
-	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, true);
+	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, false);
 }
 
 /* predicted[n] in ms */
@@ -391,17 +395,18 @@ pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w,
 	double	   *dc = t->rest_us;	/* both are done with */
 	double	   *dsum = dms;
 
-	memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
 	for (int i = 0; i < t->n; i++)
 	{
 		dc[i] = dms[i] * predicted[i];
 		dsum[i] = dms[i] * exp(t->c[i]) / 1000;
 	}
-	if (!additive || net->c.residual)
-		pooled_back(data, index, w, grad, dc, t);
 	if (additive)
 	{
-		rest_back(data, index, w, grad, dsum, t);
 		tokens_back(data, index, w, grad, dsum, t);
+		rest_back(data, index, w, grad, dsum, t);
 	}
+	else
+		memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
+	if (!additive || net->c.residual)
+		pooled_back(data, index, w, grad, dc, t);
 }

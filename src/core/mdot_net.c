@@ -338,9 +338,8 @@ operator_encoder_back(const pm_mdot_data *data, const int *index, const pm_real 
 	for (int i = 0; i < 3; i++)
 		pm_linear_back(t->wide + (size_t) i * t->ops * k, grad + net->wf + (size_t) i * k * d, i == 0 ? grad + net->bf : NULL,
 					   t->d_ops, t->f + (size_t) i * t->ops * k, w + net->wf + (size_t) i * k * d, t->ops, k, d, false);
-	memset(t->dx3, 0, (size_t) t->ops * 3 * k * sizeof(pm_real));
 	pm_layer_norm_back(t->dx3, grad + net->lnf_g, grad + net->lnf_b, t->wide, t->f_xhat, t->f_rstd,
-					   w + net->lnf_g, 3 * t->ops, k);
+					   w + net->lnf_g, 3 * t->ops, k, false);
 	for (int l = net->c.op_layers - 1; l >= 0; l--)
 		pm_encoder_backward(t->dx3, grad, w, &net->op[l], &net->op_shape, &t->triples, false,
 							&t->op[l], &t->scratch);
@@ -463,9 +462,8 @@ backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *i
 	const pm_mdot_net *net = data->net;
 
 	pm_mdot_heads_back(data, index, w, grad, predicted, dms, t);
-	memset(t->dx, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
 	pm_layer_norm_back(t->dx, grad + net->lnz_g, grad + net->lnz_b, t->dz, t->z_xhat, t->z_rstd,
-					   w + net->lnz_g, t->rows, net->c.d);
+					   w + net->lnz_g, t->rows, net->c.d, false);
 	for (int l = net->c.layers - 1; l >= 0; l--)
 		pm_encoder_backward(t->dx, grad, w, &net->seq[l], &net->seq_shape, &t->segs, dropped,
 							&t->seq[l], &t->scratch);

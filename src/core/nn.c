@@ -100,11 +100,27 @@ pm_linear_back(pm_real *dx, pm_real *dw, pm_real *db, const pm_real *dy, const p
 }
 
 PM_CLONES void
-pm_column_sums(pm_real *out, const pm_real *x, int r, int c)
+pm_column_sums(pm_real *restrict out, const pm_real *restrict x, int r, int c)
 {
-	for (int i = 0; i < r; i++)
+	int			i = 0;
+
+	for (; i + 4 <= r; i += 4, x += (size_t) 4 * c)
 		for (int j = 0; j < c; j++)
-			out[j] += x[(size_t) i * c + j];
+			out[j] += (x[j] + x[c + j]) + (x[2 * c + j] + x[3 * c + j]);
+	for (; i < r; i++, x += c)
+		for (int j = 0; j < c; j++)
+			out[j] += x[j];
+}
+
+PM_CLONES pm_real
+pm_dot(const pm_real *a, const pm_real *b, int n)
+{
+	pm_real		s = 0;
+
+#pragma omp simd reduction(+:s)
+	for (int i = 0; i < n; i++)
+		s += a[i] * b[i];
+	return s;
 }
 
 PM_CLONES void
@@ -121,9 +137,22 @@ pm_row_sums(pm_real *out, const pm_real *x, int r, int c)
 	}
 }
 
-PM_CLONES void
-pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
-			  const pm_real *b, int r, int d)
+/*
+ * Layer norms come in the widths that networks have by default, which the
+ * compiler can unroll, and in any other.
+ */
+#define FOR_WIDTHS(call) \
+	do { \
+		if (d == 64) { enum { D = 64 }; call; } \
+		else if (d == 32) { enum { D = 32 }; call; } \
+		else { const int D = d; call; } \
+	} while (0)
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void
+norm_rows(pm_real *restrict y, pm_real *restrict xhat, pm_real *restrict rstd, const pm_real *restrict x,
+		  const pm_real *restrict g, const pm_real *restrict b, int r, int d)
 {
 	for (int i = 0; i < r; i++)
 	{
@@ -152,8 +181,15 @@ pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const 
 }
 
 PM_CLONES void
-pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
-				   const pm_real *rstd, const pm_real *g, int r, int d)
+pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
+			  const pm_real *b, int r, int d)
+{
+	FOR_WIDTHS(norm_rows(y, xhat, rstd, x, g, b, r, D));
+}
+
+INLINE void
+norm_rows_back(pm_real *restrict dx, const pm_real *restrict dy, const pm_real *restrict xhat, const pm_real *restrict rstd,
+			   const pm_real *restrict g, int r, int d, bool add)
 {
 	for (int i = 0; i < r; i++)
 	{
@@ -171,10 +207,19 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 		}
 		s /= d;
 		sh /= d;
-		for (int j = 0; j < d; j++)
-			dxi[j] += rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
+		if (add)
+			for (int j = 0; j < d; j++)
+				dxi[j] += rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
+		else
+			for (int j = 0; j < d; j++)
+				dxi[j] = rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
 	}
-	/* gain and shift in columns, so that their sums stay in registers */
+}
+
+/* Gain and shift, 16 columns at a time, so that their sums stay in registers. */
+INLINE void
+norm_columns_back(pm_real *restrict dg, pm_real *restrict db, const pm_real *restrict dy, const pm_real *restrict xhat, int r, int d)
+{
 	for (int from = 0; from < d; from += 16)
 	{
 		int			n = d - from < 16 ? d - from : 16;
@@ -193,6 +238,13 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 			db[from + j] += sum_b[j];
 		}
 	}
+}
+
+PM_CLONES void
+pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
+				   const pm_real *rstd, const pm_real *g, int r, int d, bool add)
+{
+	FOR_WIDTHS(norm_rows_back(dx, dy, xhat, rstd, g, r, D, add); norm_columns_back(dg, db, dy, xhat, r, D));
 }
 
 #define GELU_A ((pm_real) 0.7978845608028654)	/* sqrt(2/pi) */
@@ -365,6 +417,19 @@ pm_softmax_back(pm_real *da, const pm_real *a, int r, int c)
 	}
 }
 
+#define DRAWS 64				/* random numbers at a time */
+
+/* No branch: which way it would go cannot be foretold. */
+PM_CLONES static void
+mask_from_bits(pm_real *restrict mask, const uint64_t *restrict bits, int n, unsigned cut, pm_real keep)
+{
+	for (int i = 0; i < n / 4; i++)
+		for (int k = 0; k < 4; k++)
+			mask[4 * i + k] = keep * (pm_real) (int32_t) ((uint32_t) (bits[i] >> 16 * k & 0xffff) >= cut);
+	for (int i = n & ~3; i < n; i++)
+		mask[i] = keep * (pm_real) (int32_t) ((uint32_t) (bits[i / 4] >> 16 * (i & 3) & 0xffff) >= cut);
+}
+
 void
 pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 {
@@ -372,13 +437,14 @@ pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 	const unsigned cut = (unsigned) (p * 65536);
 	const pm_real keep = (pm_real) (1 / (1 - p));
 
-	for (int i = 0; i < n; i += 4)
-	{
-		uint64_t	bits = pm_rng_next(rng);
+	uint64_t	bits[DRAWS];
 
-		/* no branch: which way it would go cannot be foretold */
-		for (int j = i; j < n && j < i + 4; j++, bits >>= 16)
-			mask[j] = keep * (pm_real) ((bits & 0xffff) >= cut);
+	for (int from = 0; from < n; from += 4 * DRAWS)
+	{
+		int			left = n - from < 4 * DRAWS ? n - from : 4 * DRAWS;
+
+		pm_rng_fill(rng, bits, (left + 3) / 4);
+		mask_from_bits(mask + from, bits, left, cut, keep);
 	}
 }
 

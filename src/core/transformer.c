@@ -356,8 +356,8 @@ static void
 backward(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
 {
 	head_back(p, w, grad, b, t);
-	memset(t->x, 0, (size_t) t->rows * p->d * sizeof(pm_real));
-	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->z, t->xhat, t->rstd, w + p->ln_g, t->rows, p->d);
+	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->z, t->xhat, t->rstd, w + p->ln_g, t->rows, p->d,
+					   false);
 	for (int l = p->layers - 1; l >= 0; l--)
 		pm_encoder_backward(t->x, grad, w, &p->layer[l], &p->shape, &t->segs, b->rng != NULL,
 							&t->layer[l], &t->scratch);

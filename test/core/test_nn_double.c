@@ -107,7 +107,7 @@ test_layer_norm(void)
 	fill(c, 24);
 	memset(grad, 0, sizeof(grad));
 	norm_value(x);
-	pm_layer_norm_back(grad, grad + 24, grad + 30, c, xhat, rstd, x + 24, 4, 6);
+	pm_layer_norm_back(grad, grad + 24, grad + 30, c, xhat, rstd, x + 24, 4, 6, true);
 	CHECK(worst(norm_value, x, grad, 36) < TOLERANCE);
 }
 
