@@ -186,6 +186,7 @@ typedef struct model
 	double	   *step_ms,
 			   *weight;
 	int		   *rows;
+	int		   *tokens;
 	pm_real    *w;
 	uint8_t    *decay;
 	size_t		workspace_bytes;
@@ -235,9 +236,13 @@ prepare_model(model *m, const pm_options *o)
 	m->step_ms = PM_NEW(&arena, double, all.set.n);
 	m->weight = PM_NEW(&arena, double, all.set.n);
 	m->rows = PM_NEW(&arena, int, all.set.n);
+	m->tokens = PM_NEW(&arena, int, all.set.n);
 	encode_rows(m, o);
 	for (int i = 0; i < all.set.n; i++)
-		longest[0] = m->inputs[i].n > longest[0] ? m->inputs[i].n : longest[0];
+	{
+		m->tokens[i] = m->inputs[i].n;
+		longest[0] = m->tokens[i] > longest[0] ? m->tokens[i] : longest[0];
+	}
 	for (int i = 1; i < per_shard; i++)
 		longest[i] = longest[0];
 	c = pm_mdot_configure(o, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
@@ -361,7 +366,7 @@ train_epochs(model *m, const pm_options *o, int epochs, int n_threads, clock_of_
 		.keep_last = true, .threads = n_threads, .seed = 1
 	};
 	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
-		.decay = m->decay, .ctx = &data, .workspace_bytes = m->workspace_bytes};
+		.decay = m->decay, .tokens = m->tokens, .ctx = &data, .workspace_bytes = m->workspace_bytes};
 	pm_hooks	hooks = {.progress = note_epoch, .ctx = c};
 	pm_fit_report report = {0};
 	pm_arena	a;

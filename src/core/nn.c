@@ -216,28 +216,24 @@ norm_rows_back(pm_real *restrict dx, const pm_real *restrict dy, const pm_real *
 	}
 }
 
-/* Gain and shift, 16 columns at a time, so that their sums stay in registers. */
+/* Gain and shift: sums over columns, four rows at a time. */
 INLINE void
-norm_columns_back(pm_real *restrict dg, pm_real *restrict db, const pm_real *restrict dy, const pm_real *restrict xhat, int r, int d)
+norm_columns_back(pm_real *restrict dg, pm_real *restrict db, const pm_real *restrict dy, const pm_real *restrict h, int r, int d)
 {
-	for (int from = 0; from < d; from += 16)
-	{
-		int			n = d - from < 16 ? d - from : 16;
-		pm_real		sum_g[16] = {0};
-		pm_real		sum_b[16] = {0};
+	int			i = 0;
 
-		for (int i = 0; i < r; i++)
-			for (int j = 0; j < n; j++)
-			{
-				sum_g[j] += dy[(size_t) i * d + from + j] * xhat[(size_t) i * d + from + j];
-				sum_b[j] += dy[(size_t) i * d + from + j];
-			}
-		for (int j = 0; j < n; j++)
+	for (; i + 4 <= r; i += 4, dy += (size_t) 4 * d, h += (size_t) 4 * d)
+		for (int j = 0; j < d; j++)
 		{
-			dg[from + j] += sum_g[j];
-			db[from + j] += sum_b[j];
+			dg[j] += (dy[j] * h[j] + dy[d + j] * h[d + j]) + (dy[2 * d + j] * h[2 * d + j] + dy[3 * d + j] * h[3 * d + j]);
+			db[j] += (dy[j] + dy[d + j]) + (dy[2 * d + j] + dy[3 * d + j]);
 		}
-	}
+	for (; i < r; i++, dy += d, h += d)
+		for (int j = 0; j < d; j++)
+		{
+			dg[j] += dy[j] * h[j];
+			db[j] += dy[j];
+		}
 }
 
 PM_CLONES void
