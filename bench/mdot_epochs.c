@@ -197,7 +197,7 @@ static void
 encode_rows(model *m, const pm_options *o)
 {
 	int			n = all.set.n;
-	pm_dataset	at_features = {n, PM_NEW(&arena, pm_sample, n)};
+	pm_dataset	at_features = {.n = n, .samples = PM_NEW(&arena, pm_sample, n)};
 	pm_tokens  *tokens;
 	pm_tokens	work;
 	pm_status	st;
