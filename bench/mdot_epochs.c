@@ -4,8 +4,9 @@
  *
  *     mdot_epochs GRAPHS.ndjson PROFILES.csv [option=value ...]
  *
- * Options as for core_train (threads, only_layout, only_framework, gpu_csv and
- * those of the kind mdot), and:
+ * Options are those of the kind mdot, and:
+ *   layout, framework   rows to keep
+ *   gpu_csv=FILE, threads=N, verbose=1
  *   export=FILE   write the encoded rows for twin.py, and train nothing
  *   shapes=1      list the products that the time goes to
  *
@@ -14,15 +15,21 @@
  * down, which gives the operations of an epoch exactly and allows the products
  * to be repeated alone.
  */
-#define main core_train_main
-#include "core_train.c"
-#undef main
-
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "../src/core/mdot_net.h"
-#include "../src/core/trainer.h"
+#include "../src/core/mdot.h"
+#include "accuracy/rows.h"
 
+static pm_arena arena;
+static rows all;
+static filter keep;
+static const char *gpu_csv = "data/gpu.csv";
+static int	threads = 1;
+static bool verbose;
 static const char *export_path;
 static bool show_shapes;
 static int	head_width;
@@ -179,50 +186,66 @@ typedef struct model
 	double	   *step_ms,
 			   *weight;
 	int		   *rows;
+	int		   *tokens;
 	pm_real    *w;
 	uint8_t    *decay;
 	size_t		workspace_bytes;
 } model;
 
-/* What mdot.c does before it trains. */
+/* Features are of the reference batch where the network does not see the batch, times at peak of the row's own: as mdot_fit.c. */
 static void
-prepare_model(model *m, const pm_kind *kind, const pm_options *o, int per_shard)
+encode_rows(model *m, const pm_options *o)
 {
-#define OPTION(name) pm_option_value(kind, o, name)
-	pm_dataset	d = {n_samples, samples};
+	int			n = all.set.n;
+	pm_dataset	at_features = {.n = n, .samples = PM_NEW(&arena, pm_sample, n)};
 	pm_tokens  *tokens;
+	pm_tokens	work;
 	pm_status	st;
-	pm_rng		rng;
-	pm_mdot_config c = {
-		.d = (int) OPTION("d_model"), .heads = (int) OPTION("heads"), .layers = (int) OPTION("layers"),
-		.d_op = (int) OPTION("d_operator"), .op_heads = 4, .op_layers = (int) OPTION("operator_layers"),
-		.hidden = (int) OPTION("hidden"), .head = (pm_mdot_head) OPTION("head"),
-		.loss = (pm_mdot_loss) OPTION("loss"), .residual = OPTION("residual") != 0,
-		.dropout = OPTION("dropout"), .drop_path = OPTION("drop_path"),
-		.head_dropout = OPTION("head_dropout"), .unknown = OPTION("unknown")
-	};
-	int			longest[256] = {0};
 
-	if (pm_tokens_of(&d, &arena, &tokens, &st) != PM_OK || pm_codec_fit(&m->codec, &d, tokens, &arena, &st) != PM_OK)
-		die("tokens", &st);
-	m->inputs = PM_NEW(&arena, pm_input, n_samples);
-	m->step_ms = PM_NEW(&arena, double, n_samples);
-	m->weight = PM_NEW(&arena, double, n_samples);
-	m->rows = PM_NEW(&arena, int, n_samples);
-	for (int i = 0; i < n_samples; i++)
+	for (int i = 0; i < n; i++)
 	{
-		if (pm_codec_encode(&m->codec, &tokens[i], &samples[i].query, &arena, &m->inputs[i], &st) != PM_OK)
-			die("encode", &st);
-		m->step_ms[i] = samples[i].step_ms;
+		at_features.samples[i] = all.set.samples[i];
+		at_features.samples[i].query = pm_mdot_feature_query(o, &all.set.samples[i].query);
+	}
+	if (pm_tokens_of(&at_features, &arena, &tokens, &st) != PM_OK ||
+		pm_codec_fit(&m->codec, &at_features, tokens, &arena, &st) != PM_OK)
+		die("tokens", &st);
+	for (int i = 0; i < n; i++)
+	{
+		const pm_sample *s = &all.set.samples[i];
+
+		if (pm_codec_encode(&m->codec, &tokens[i], &at_features.samples[i].query, &arena, &m->inputs[i], &st) != PM_OK ||
+			pm_tokens_build(s->skeleton, &s->query, &arena, &work, &st) != PM_OK)
+			die(s->query.graph->name, &st);
+		pm_input_rework(&m->inputs[i], &work);
+		m->step_ms[i] = s->step_ms;
 		m->weight[i] = 1;
 		m->rows[i] = i;
-		longest[0] = m->inputs[i].n > longest[0] ? m->inputs[i].n : longest[0];
+	}
+}
+
+static void
+prepare_model(model *m, const pm_options *o)
+{
+	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
+	int			longest[256] = {0};
+	pm_mdot_config c;
+	pm_rng		rng;
+
+	m->inputs = PM_NEW(&arena, pm_input, all.set.n);
+	m->step_ms = PM_NEW(&arena, double, all.set.n);
+	m->weight = PM_NEW(&arena, double, all.set.n);
+	m->rows = PM_NEW(&arena, int, all.set.n);
+	m->tokens = PM_NEW(&arena, int, all.set.n);
+	encode_rows(m, o);
+	for (int i = 0; i < all.set.n; i++)
+	{
+		m->tokens[i] = m->inputs[i].n;
+		longest[0] = m->tokens[i] > longest[0] ? m->tokens[i] : longest[0];
 	}
 	for (int i = 1; i < per_shard; i++)
 		longest[i] = longest[0];
-	c.n_types = m->codec.n_types;
-	c.n_frameworks = m->codec.n_frameworks;
-	c.n_gpus = m->codec.n_gpus;
+	c = pm_mdot_configure(o, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
 	pm_mdot_net_init(&m->net, &c);
 	m->w = PM_NEW(&arena, pm_real, m->net.n_params);
 	m->decay = PM_NEW(&arena, uint8_t, m->net.n_params);
@@ -230,7 +253,6 @@ prepare_model(model *m, const pm_kind *kind, const pm_options *o, int per_shard)
 	pm_rng_seed(&rng, 1);
 	pm_mdot_net_weights(&m->net, m->w, &rng);
 	m->workspace_bytes = pm_mdot_workspace(&m->net, longest, per_shard);
-#undef OPTION
 }
 
 /* ---- export ---- */
@@ -244,7 +266,7 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 
 	if (!f)
 		die(export_path, NULL);
-	fprintf(f, "{\"rows\": %d, \"config\": {", n_samples);
+	fprintf(f, "{\"rows\": %d, \"config\": {", all.set.n);
 #define SIZE(name, value) fprintf(f, "\"%s\": %d, ", name, value)
 	SIZE("n_slots", PM_N_SLOTS);
 	SIZE("n_loads", PM_N_LOADS);
@@ -276,7 +298,7 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	}
 	fprintf(f, "}\n");
 #define EACH(type, count, expression) \
-	for (int i = 0; i < n_samples; i++) { \
+	for (int i = 0; i < all.set.n; i++) { \
 		const pm_input *in = &m->inputs[i]; \
 		const type *v = (expression); \
 		(void) in; \
@@ -311,6 +333,8 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 typedef struct clock_of_epochs
 {
 	double		last;
+	double		cpu_started;	/* processor time of all threads */
+	double		cpu;			/* of all epochs */
 	double		seconds[1024];
 	int			n;
 } clock_of_epochs;
@@ -324,23 +348,25 @@ note_epoch(void *ctx, const pm_progress *p)
 	if (c->n < 1024)
 		c->seconds[c->n++] = now - c->last;
 	c->last = now;
+	c->cpu = cpu_now(CLOCK_PROCESS_CPUTIME_ID) - c->cpu_started;
+	/* the pass over the training rows after the last epoch is no part of an epoch */
+	noting = false;
 	if (verbose)
 		fprintf(stderr, "  epoch %d loss %.5f  %.3f s\n", p->epoch, p->loss, c->seconds[c->n - 1]);
 }
 
 static void
-train_epochs(model *m, const pm_kind *kind, const pm_options *o, int epochs, int n_threads, clock_of_epochs *c)
+train_epochs(model *m, const pm_options *o, int epochs, int n_threads, clock_of_epochs *c)
 {
+	const double *v = o->value;
 	pm_mdot_data data = {.net = &m->net, .inputs = m->inputs, .step_ms = m->step_ms, .weight = m->weight};
-	int			batch = (int) pm_option_value(kind, o, "batch_size");
-	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(batch), .pass = pm_mdot_pass,
-		.decay = m->decay, .ctx = &data, .workspace_bytes = m->workspace_bytes};
 	pm_train_options t = {
-		.epochs = epochs, .batch = batch, .rate = pm_option_value(kind, o, "learning_rate"),
-		.rate_end = pm_option_value(kind, o, "final_rate"), .warmup = pm_option_value(kind, o, "warmup"),
-		.weight_decay = pm_option_value(kind, o, "weight_decay"), .clip = pm_option_value(kind, o, "clip"),
-		.ema = pm_option_value(kind, o, "ema"), .threads = n_threads, .seed = 1
+		.epochs = epochs, .batch = (int) v[OPT_BATCH_SIZE], .rate = v[OPT_LEARNING_RATE], .rate_end = v[OPT_FINAL_RATE],
+		.warmup = v[OPT_WARMUP], .weight_decay = v[OPT_WEIGHT_DECAY], .clip = v[OPT_CLIP], .ema = v[OPT_EMA],
+		.keep_last = true, .threads = n_threads, .seed = 1
 	};
+	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
+		.decay = m->decay, .tokens = m->tokens, .ctx = &data, .workspace_bytes = m->workspace_bytes};
 	pm_hooks	hooks = {.progress = note_epoch, .ctx = c};
 	pm_fit_report report = {0};
 	pm_arena	a;
@@ -349,7 +375,8 @@ train_epochs(model *m, const pm_kind *kind, const pm_options *o, int epochs, int
 	pm_arena_init_malloc(&a);
 	c->n = 0;
 	c->last = pm_now();
-	if (pm_train(&net, m->w, m->step_ms, m->rows, n_samples, NULL, 0, &t, &hooks, &a, &report, &st) != PM_OK)
+	c->cpu_started = cpu_now(CLOCK_PROCESS_CPUTIME_ID);
+	if (pm_train(&net, m->w, m->step_ms, m->rows, all.set.n, NULL, 0, &t, &hooks, &a, &report, &st) != PM_OK)
 		die("train", &st);
 	pm_arena_release(&a);
 }
@@ -382,39 +409,35 @@ peak_rate(pm_real *const operand[3])
 
 #ifndef PM_EPOCHS_AS_PART		/* predict.c includes this file and has a report and a main of its own */
 static void
-report(model *m, const pm_kind *kind, const pm_options *o)
+report(model *m, const pm_options *o)
 {
-	int			epochs = (int) pm_option_value(kind, o, "epochs");
+	int			epochs = (int) o->value[OPT_EPOCHS];
 	static clock_of_epochs c;
 	pm_blas_info blas;
 	pm_real    *operand[3];
 	double		flop = 0;
 	double		median;
-	double		cpu;
 	double		tokens = 0;
 	double		alone;
 
 	head_width = m->net.c.d / m->net.c.heads;
 	noting = true;
-	train_epochs(m, kind, o, 1, 1, &c);
-	noting = false;
+	train_epochs(m, o, 1, 1, &c);
 	for (int i = 0; i < 3; i++)
 		operand[i] = pm_alloc(&arena, largest_operand(), sizeof(pm_real));
 	for (size_t i = 0; i < n_products; i++)
 		flop += operations(&products[i]);
-	for (int i = 0; i < n_samples; i++)
+	for (int i = 0; i < all.set.n; i++)
 		tokens += m->inputs[i].n;
-	cpu = cpu_now(CLOCK_PROCESS_CPUTIME_ID);
-	train_epochs(m, kind, o, epochs, threads, &c);
-	cpu = (cpu_now(CLOCK_PROCESS_CPUTIME_ID) - cpu) / c.n;
+	train_epochs(m, o, epochs, threads, &c);
 	qsort(c.seconds, c.n, sizeof(double), ascending);
 	median = c.seconds[c.n / 2];
 	alone = time_products(products, n_products, operand);
 	pm_blas_describe(&blas);
-	printf("kernel %s\nthreads %d\nrows %d\ntokens %.0f\nparams %zu\n", blas.kernel, threads, n_samples, tokens,
+	printf("kernel %s\nthreads %d\nrows %d\ntokens %.0f\nparams %zu\n", blas.kernel, threads, all.set.n, tokens,
 		   m->net.n_params);
-	printf("epoch_s %.4f\nepoch_best_s %.4f\nepoch_cpu_s %.4f\nsamples_per_s %.1f\n", median, c.seconds[0], cpu,
-		   n_samples / median);
+	printf("epoch_s %.4f\nepoch_best_s %.4f\nepoch_cpu_s %.4f\nsamples_per_s %.1f\n", median, c.seconds[0], c.cpu / c.n,
+		   all.set.n / median);
 	printf("gflop_per_epoch %.3f\ngflops %.2f\n", flop / 1e9, flop / median / 1e9);
 	printf("peak_gflops %.2f\nown_shapes_gflops %.2f\nproducts_s %.4f\n", peak_rate(operand) / 1e9,
 		   flop / alone / 1e9, alone);
@@ -422,35 +445,68 @@ report(model *m, const pm_kind *kind, const pm_options *o)
 		list_shapes(operand);
 }
 
+/* Whether arg is NAME=value of this program; else it is an option of the kind. */
+static bool
+own_option(const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+	size_t		n = eq ? (size_t) (eq - arg) : 0;
+	const char *value = eq ? eq + 1 : "";
+
+#define IS(name) (n == strlen(name) && strncmp(arg, name, n) == 0)
+	if (IS("layout")) keep.layout = value;
+	else if (IS("framework")) keep.framework = value;
+	else if (IS("gpu_csv")) gpu_csv = value;
+	else if (IS("threads")) threads = atoi(value);
+	else if (IS("verbose")) verbose = atoi(value) != 0;
+	else if (IS("export")) export_path = value;
+	else if (IS("shapes")) show_shapes = atoi(value) != 0;
+	else
+		return false;
+#undef IS
+	return true;
+}
+
+static void
+parse(const pm_kind *kind, int argc, char **argv, pm_options *o)
+{
+	pm_setting	settings[PM_MAX_OPTIONS];
+	int			n = 0;
+	pm_status	st;
+
+	if (argc < 3)
+		die("usage: mdot_epochs GRAPHS.ndjson PROFILES.csv [option=value ...]", NULL);
+	for (int i = 3; i < argc; i++)
+	{
+		const char *eq = strchr(argv[i], '=');
+
+		if (own_option(argv[i]))
+			continue;
+		if (!eq || n == PM_MAX_OPTIONS)
+			die(argv[i], &(pm_status) {.message = "is not option=value, or one too many"});
+		read_setting(argv[i], eq - argv[i], eq + 1, &arena, &settings[n++]);
+	}
+	if (pm_options_set(kind, settings, n, o, &st) != PM_OK)
+		die("options", &st);
+}
+
 int
 main(int argc, char **argv)
 {
 	const pm_kind *kind = pm_kind_find("mdot");
 	pm_options	o;
-	pm_status	st;
 	model		m = {0};
 
 	pm_arena_init_malloc(&arena);
 	pm_blas_init();
-	if (argc < 3)
-		die("usage: mdot_epochs GRAPHS.ndjson PROFILES.csv [option=value ...]", NULL);
-	for (int i = 3; i < argc; i++)
-		if (strncmp(argv[i], "export=", 7) == 0)
-			export_path = argv[i] + 7;
-		else if (strncmp(argv[i], "shapes=", 7) == 0)
-			show_shapes = atoi(argv[i] + 7) != 0;
-		else
-			set(argv[i]);
-	if (pm_options_set(kind, settings, n_settings, &o, &st) != PM_OK)
-		die("options", &st);
-	read_gpus();
-	read_graphs(argv[1], pm_predictor_merges(kind, &o));
-	read_profiles(argv[2]);
-	prepare_model(&m, kind, &o, pm_shard_samples((int) pm_option_value(kind, &o, "batch_size")));
+	parse(kind, argc, argv, &o);
+	read_gpus(gpu_csv, &arena);
+	read_rows(argv[1], argv[2], &keep, NULL, pm_predictor_merges(kind, &o), &arena, &all);
+	prepare_model(&m, &o);
 	if (export_path)
 		export_rows(&m, kind, &o);
 	else
-		report(&m, kind, &o);
+		report(&m, &o);
 	return 0;
 }
 #endif

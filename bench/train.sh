@@ -4,8 +4,7 @@
 #     bench/train.sh [graphs.ndjson[.gz] profiles.csv [option=value ...]]
 #
 # Without arguments: the graphs and profiles in data/.  Options are those of
-# the kind mdot and those that choose rows (only_layout, only_framework,
-# gpu_csv).  In the environment:
+# the kind mdot and those that choose rows (layout, framework, gpu_csv).  In the environment:
 #   THREADS   thread counts to compare; default "1 2", as far as there are processors
 #   ROUNDS    turns that the core and the twin take; default 3
 #   EPOCHS    epochs of a turn, after one that is not counted; default 3
@@ -43,7 +42,7 @@ openblas=-l:libopenblas.a
 [ -n "$(${CC:-cc} -print-file-name=libopenblas.a | grep / || true)" ] || openblas='-lopenblas -DPM_BLAS_SHARED'
 # shellcheck disable=SC2086
 ${CC:-cc} -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd \
-    -Wl,--wrap=pm_gemm -o "$work/mdot_epochs" "$root"/bench/mdot_epochs.c "$root"/src/core/*.c $openblas -lm -lpthread
+    -Wl,--wrap=pm_gemm -o "$work/mdot_epochs" "$root"/bench/mdot_epochs.c "$root"/bench/accuracy/rows.c "$root"/src/core/*.c $openblas -lm -lpthread
 
 core() { # thread count, epochs, further options
     t=$1 e=$2

@@ -9,18 +9,21 @@
  * also_graphs, also_rows   rows that always train, all of them; may be repeated
  * layout, framework   rows of `rows` to keep
  * test_layout, test_framework   of those, rows to test; the others train
- * kind, option:NAME   the predictor and its options; seed is short for option:seed; calibration_folds is 0 unless given
+ * kind, option:NAME   the predictor and its options; seed is short for option:seed; calibration_folds is 0 unless
+ *                     it is given or trust is
+ * trust=LEVEL         intervals at that level, such as 0.9, and the domain: coverage, mean width, share in the domain,
+ *                     errors in and out of it, for each fold and over those that were run; columns of the results
  * split, folds, fold, split_seed   how rows are cut (folds.c); fold NAME or number: only this one
  * part                percent of the training structures to train on (100)
  * set, label          how results call the rows and the predictor
  * out                 folder of results, a file for each fold: SET__SPLIT__FOLD__LABEL.csv.  What is there is not run again
  * features=FILE       write what aggregate methods know of each row, and its fold; train nothing
  * parts=FILE          add the predicted time of each operator of each tested row
- * list=1              print the names of the kinds; threads=N, verbose=N, gpu_csv=FILE, source=TEXT (noted in results)
+ * list=1              print the names of the kinds; threads=N, gpu_csv=FILE, source=TEXT (noted in results)
+ * verbose=N           progress every N epochs, and with trust why rows are out of the domain
  */
 #include "rows.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,9 +61,19 @@ typedef struct job
 	const char *parts;
 	const char *gpu_csv;
 	const char *source;
+	double		trust;			/* level of intervals; 0: none */
 	int			threads;
 	int			verbose;
 } job;
+
+/* What was predicted, of all folds; [rows] each. */
+typedef struct answers
+{
+	double	   *step_ms;		/* 0: not predicted */
+	double	   *low_ms,
+			   *high_ms;
+	signed char *in_domain;
+} answers;
 
 /* What one fold gave. */
 typedef struct cell
@@ -71,7 +84,7 @@ typedef struct cell
 	int			twins;
 	double		train_s;		/* processor time, with one thread what the clock says on an idle machine */
 	double		predict_us;		/* the same, of one prediction */
-	double	   *predicted;		/* [rows] */
+	answers    *answers;
 } cell;
 
 static pm_arena arena;
@@ -89,15 +102,9 @@ list_kinds(void)
 static void
 add_setting(job *j, const char *name, size_t len, const char *value)
 {
-	pm_setting *s;
-
 	if (j->n_settings == PM_MAX_OPTIONS)
 		die("too many options", NULL);
-	s = &j->settings[j->n_settings++];
-	s->name = pm_strdup(&arena, name, len);
-	s->is_bool = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
-	s->number = s->is_bool ? value[0] == 't' : atof(value);
-	s->text = !s->is_bool && isalpha((unsigned char) value[0]) ? value : NULL;
+	read_setting(name, len, value, &arena, &j->settings[j->n_settings++]);
 }
 
 /* Errors alone are of interest, and calibration would take five times as long as the rest; unless it is asked for. */
@@ -106,6 +113,8 @@ skip_calibration(job *j)
 {
 	int			at = pm_option_find(j->kind, "calibration_folds");
 
+	if (j->trust > 0)
+		return;
 	for (int i = 0; i < j->n_settings; i++)
 		if (strcmp(j->settings[i].name, "calibration_folds") == 0)
 			return;
@@ -160,6 +169,7 @@ set(job *j, const char *arg)
 	else if (IS("parts")) j->parts = value;
 	else if (IS("gpu_csv")) j->gpu_csv = value;
 	else if (IS("source")) j->source = value;
+	else if (IS("trust")) j->trust = atof(value);
 	else if (IS("threads")) j->threads = atoi(value);
 	else if (IS("verbose")) j->verbose = atoi(value);
 	else if (IS("list")) list_kinds();
@@ -190,6 +200,8 @@ parse(job *j, int argc, char **argv)
 		j->label = j->kind->name;
 	if (!j->graphs || !j->rows || j->n_also_graphs != j->n_also_rows || j->part < 1 || j->part > 100 || j->threads < 1)
 		die("usage: cell graphs=FILE rows=FILE [option=value ...]", NULL);
+	if (j->trust != 0 && !(j->trust >= PM_LEVEL_MIN && j->trust <= PM_LEVEL_MAX))
+		die("trust", &(pm_status) {.message = "is a level from 0.5 to 0.999"});
 	if (pm_options_set(j->kind, j->settings, j->n_settings, &j->options, &st) != PM_OK)
 		die("options", &st);
 	skip_calibration(j);
@@ -217,9 +229,26 @@ cpu_now(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
+static void
+judge_row(const job *j, const rows *r, int i, const pm_predictor *p, answers *a, pm_arena *scratch)
+{
+	const pm_sample *s = &r->set.samples[i];
+	pm_verdict	v;
+	pm_status	st;
+
+	if (pm_predictor_judge(p, s, a->step_ms[i], j->trust, scratch, &v, &st) != PM_OK)
+		die(s->query.graph->name, &st);
+	a->low_ms[i] = v.low_ms;
+	a->high_ms[i] = v.high_ms;
+	a->in_domain[i] = v.in_domain;
+	if (j->verbose && !v.in_domain)
+		fprintf(stderr, "  %s, batch %lld, %+.1f %%: %s\n", s->query.graph->name, (long long) s->query.batch,
+				100 * (a->step_ms[i] / s->step_ms - 1), v.reason);
+}
+
 /* Predictions of a fold, one by one as the extension makes them, tokens included. */
 static void
-predict_fold(const rows *r, const folds *f, int fold, const pm_predictor *p, cell *c)
+predict_fold(const job *j, const rows *r, const folds *f, int fold, const pm_predictor *p, cell *c)
 {
 	pm_status	st;
 	double		seconds = 0;
@@ -233,11 +262,13 @@ predict_fold(const rows *r, const folds *f, int fold, const pm_predictor *p, cel
 		if (f->fold_of[i] != fold)
 			continue;
 		pm_arena_init_malloc(&scratch);
-		if (pm_predictor_predict(p, &r->set.samples[i], &scratch, &c->predicted[i], NULL, NULL, &st) != PM_OK)
+		if (pm_predictor_predict(p, &r->set.samples[i], &scratch, &c->answers->step_ms[i], NULL, NULL, &st) != PM_OK)
 			die(r->set.samples[i].query.graph->name, &st);
-		pm_arena_release(&scratch);
 		seconds += cpu_now() - started;
 		n++;
+		if (j->trust > 0)
+			judge_row(j, r, i, p, c->answers, &scratch);
+		pm_arena_release(&scratch);
 	}
 	c->predict_us = 1e6 * seconds / n;
 }
@@ -253,12 +284,11 @@ run_fold(const job *j, const rows *r, const folds *f, int fold, pm_predictor *p,
 
 	c->n_train = train.n;
 	c->n_structures = count_structures(&train);
-	c->predicted = PM_NEW(a, double, r->set.n);
 	*p = (pm_predictor) {.kind = j->kind, .options = j->options};
 	if (pm_predictor_fit(p, &train, seed, j->threads, &hooks, a, &c->report, &st) != PM_OK)
 		die(j->label, &st);
 	c->train_s = cpu_now() - started;
-	predict_fold(r, f, fold, p, c);
+	predict_fold(j, r, f, fold, p, c);
 }
 
 /* ---- results ---- */
@@ -284,6 +314,8 @@ write_facts(FILE *f, const job *j, const char *fold, const cell *c)
 	fprintf(f, "# epochs=%d\n# best_epoch=%d\n# valid_mape=%.5f\n# params=%lld\n", c->report.epochs, c->report.best_epoch,
 			c->report.valid_mape, (long long) c->report.n_params);
 	fprintf(f, "# blas=%s\n# source=%s\n", blas.kernel, j->source);
+	if (j->trust > 0)
+		fprintf(f, "# trust=%g\n", j->trust);
 	for (int i = 0; i < j->n_settings; i++)
 		fprintf(f, "# option:%s=%s%.10g\n", j->settings[i].name, j->settings[i].text ? j->settings[i].text : "",
 				j->settings[i].text ? 0 : j->settings[i].number);
@@ -296,6 +328,26 @@ write_key(FILE *f, const rows *r, int i)
 
 	fprintf(f, "%s,%s,%016llx,%s,%lld,%s,%s", q->graph->name, r->family[i], (unsigned long long) q->graph->structure,
 			q->gpu->name, (long long) q->batch, pm_layout_name[q->layout], q->framework ? q->framework : "");
+}
+
+/* No interval: empty. */
+static void
+write_trust(FILE *f, const answers *a, int i)
+{
+	if (isnan(a->low_ms[i]))
+		fprintf(f, ",,,%d", a->in_domain[i]);
+	else
+		fprintf(f, ",%.8g,%.8g,%d", a->low_ms[i], a->high_ms[i], a->in_domain[i]);
+}
+
+static void
+write_row(FILE *f, const job *j, const rows *r, int i, const answers *a)
+{
+	write_key(f, r, i);
+	fprintf(f, ",%.8g,%.8g", r->set.samples[i].step_ms, a->step_ms[i]);
+	if (j->trust > 0)
+		write_trust(f, a, i);
+	fprintf(f, "\n");
 }
 
 /* Complete or not there at all. */
@@ -312,36 +364,95 @@ write_result(const job *j, const rows *r, const folds *folds, int fold, const ce
 	if (!f)
 		die(unfinished, NULL);
 	write_facts(f, j, folds->name[fold], c);
-	fprintf(f, "graph,family,structure,gpu,batch,layout,framework,step_ms,predicted_ms\n");
+	fprintf(f, "graph,family,structure,gpu,batch,layout,framework,step_ms,predicted_ms%s\n",
+			j->trust > 0 ? ",low_ms,high_ms,in_domain" : "");
 	for (int i = 0; i < r->set.n; i++)
 		if (folds->fold_of[i] == fold)
-		{
-			write_key(f, r, i);
-			fprintf(f, ",%.8g,%.8g\n", r->set.samples[i].step_ms, c->predicted[i]);
-		}
+			write_row(f, j, r, i, c->answers);
 	if (fclose(f) != 0 || rename(unfinished, path) != 0)
 		die(path, NULL);
 }
 
-static void
-print_fold(const job *j, const rows *r, const folds *f, int fold, const cell *c)
-{
-	double	   *m = malloc(3 * r->set.n * sizeof(double));
-	pm_metrics	e;
-	int			n = 0;
+/* ---- figures ---- */
 
+/* Rows that were predicted, one after the other; fold -1: of all folds. */
+typedef struct tested
+{
+	int			n;
+	double	   *measured;
+	answers		a;
+	double	   *scratch;
+} tested;
+
+static void
+make_answers(answers *a, int n, pm_arena *arena)
+{
+	*a = (answers) {PM_NEW(arena, double, n), PM_NEW(arena, double, n), PM_NEW(arena, double, n),
+		PM_NEW(arena, signed char, n)};
+}
+
+static tested
+gather(const rows *r, const folds *f, int fold, const answers *all, pm_arena *a)
+{
+	tested		t = {0, PM_NEW(a, double, r->set.n), {0}, PM_NEW(a, double, r->set.n)};
+
+	make_answers(&t.a, r->set.n, a);
 	for (int i = 0; i < r->set.n; i++)
-		if (f->fold_of[i] == fold)
-		{
-			m[n] = r->set.samples[i].step_ms;
-			m[r->set.n + n++] = c->predicted[i];
-		}
-	pm_metrics_compute(m, m + r->set.n, n, m + 2 * r->set.n, &e);
-	printf("%-10s %-9s %-12s %-12s train %4d  test %4d  mape %6.2f %%  mae %8.2f ms  rmse %8.2f ms  %6.1f s  %6.0f us\n",
-		   j->set, j->split, f->name[fold], j->label, c->n_train, n, 100 * e.mape, e.mae_ms, e.rmse_ms, c->train_s,
-		   c->predict_us);
+	{
+		if (all->step_ms[i] == 0 || (fold >= 0 && f->fold_of[i] != fold))
+			continue;
+		t.measured[t.n] = r->set.samples[i].step_ms;
+		t.a.step_ms[t.n] = all->step_ms[i];
+		t.a.low_ms[t.n] = all->low_ms[i];
+		t.a.high_ms[t.n] = all->high_ms[i];
+		t.a.in_domain[t.n++] = all->in_domain[i];
+	}
+	return t;
+}
+
+static void
+print_trust(const job *j, const tested *t)
+{
+	pm_trust_metrics m;
+
+	pm_trust_metrics_compute(t->measured, t->a.step_ms, t->a.low_ms, t->a.high_ms, t->a.in_domain, t->n, &m);
+	printf("    trust at %g: %d intervals, coverage %.1f %%, width %.1f %%; in domain %.1f %%, mape %.2f %% in, %.2f %% out\n",
+		   j->trust, m.n_intervals, 100 * m.coverage, 100 * m.width, 100 * m.in_domain, 100 * m.mape_in_domain,
+		   100 * m.mape_out_of_domain);
+}
+
+static void
+print_figures(const job *j, const char *fold, const tested *t)
+{
+	pm_metrics	e;
+
+	pm_metrics_compute(t->measured, t->a.step_ms, t->n, t->scratch, &e);
+	printf("%-10s %-9s %-12s %-12s test %4d  mape %6.2f %%  mae %8.2f ms  rmse %8.2f ms", j->set, j->split, fold, j->label,
+		   t->n, 100 * e.mape, e.mae_ms, e.rmse_ms);
+}
+
+static void
+print_fold(const job *j, const rows *r, const folds *f, int fold, const cell *c, pm_arena *a)
+{
+	tested		t = gather(r, f, fold, c->answers, a);
+
+	print_figures(j, f->name[fold], &t);
+	printf("  train %4d  %6.1f s  %6.0f us\n", c->n_train, c->train_s, c->predict_us);
+	if (j->trust > 0)
+		print_trust(j, &t);
 	fflush(stdout);
-	free(m);
+}
+
+/* Over the folds of this run. */
+static void
+print_all(const job *j, const rows *r, const folds *f, const answers *all)
+{
+	tested		t = gather(r, f, -1, all, &arena);
+
+	print_figures(j, "all", &t);
+	printf("\n");
+	if (j->trust > 0)
+		print_trust(j, &t);
 }
 
 /* ---- times of operators ---- */
@@ -492,21 +603,38 @@ is_chosen(const job *j, const folds *f, int fold)
 }
 
 static void
-do_fold(const job *j, const rows *r, const folds *f, int fold, FILE *parts)
+do_fold(const job *j, const rows *r, const folds *f, int fold, answers *all, FILE *parts)
 {
 	pm_arena	a;
 	pm_predictor p;
-	cell		c = {0};
+	cell		c = {.answers = all};
 
 	pm_arena_init_malloc(&a);
 	run_fold(j, r, f, fold, &p, &a, &c);
-	print_fold(j, r, f, fold, &c);
+	print_fold(j, r, f, fold, &c, &a);
 	if (parts)
 		for (int i = 0; i < r->set.n; i++)
 			if (f->fold_of[i] == fold)
 				write_parts(parts, r, i, &p);
 	write_result(j, r, f, fold, &c);
 	pm_arena_release(&a);
+}
+
+static void
+run_folds(const job *j, const rows *r, const folds *f, FILE *parts)
+{
+	answers		all;
+	int			n = 0;
+
+	make_answers(&all, r->set.n, &arena);
+	for (int i = 0; i < f->n; i++)
+		if (is_chosen(j, f, i) && (parts || !is_done(j, f->name[i])))
+		{
+			do_fold(j, r, f, i, &all, parts);
+			n++;
+		}
+	if (n > 1)
+		print_all(j, r, f, &all);
 }
 
 int
@@ -533,9 +661,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	parts = open_parts(&j);
-	for (int i = 0; i < f.n; i++)
-		if (is_chosen(&j, &f, i) && (parts || !is_done(&j, f.name[i])))
-			do_fold(&j, &r, &f, i, parts);
+	run_folds(&j, &r, &f, parts);
 	if (parts && fclose(parts) != 0)
 		die(j.parts, NULL);
 	return 0;

@@ -3,6 +3,7 @@
  */
 #include "rows.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,15 @@ die(const char *what, const pm_status *st)
 {
 	fprintf(stderr, "%s%s%s %s %s\n", what, st ? ": " : "", st ? st->message : "", st ? st->detail : "", st ? st->hint : "");
 	exit(1);
+}
+
+void
+read_setting(const char *name, size_t len, const char *value, pm_arena *a, pm_setting *s)
+{
+	s->name = pm_strdup(a, name, len);
+	s->is_bool = strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+	s->number = s->is_bool ? value[0] == 't' : atof(value);
+	s->text = !s->is_bool && isalpha((unsigned char) value[0]) ? value : NULL;
 }
 
 /* ---- CSV ---- */

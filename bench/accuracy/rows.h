@@ -24,6 +24,9 @@ typedef struct rows
 /* Print what went wrong and exit with 1; st may be NULL. */
 void		die(const char *what, const pm_status *st) __attribute__((noreturn));
 
+/* The setting of an option of a kind: name[len] and its value as text, which must stay. */
+void		read_setting(const char *name, size_t len, const char *value, pm_arena *a, pm_setting *s);
+
 /* Data sheets, from CSV. Names and aliases ("a|b") are found later. */
 void		read_gpus(const char *path, pm_arena *a);
 /*

@@ -385,6 +385,16 @@ pm_rng_next(pm_rng *r)
 	return result;
 }
 
+void
+pm_rng_fill(pm_rng *r, uint64_t *v, int n)
+{
+	pm_rng		here = *r;		/* so that the state stays in registers */
+
+	for (int i = 0; i < n; i++)
+		v[i] = pm_rng_next(&here);
+	*r = here;
+}
+
 /* 53 random bits as a fraction: every value is exact, 1 never comes. */
 double
 pm_rng_uniform(pm_rng *r)

@@ -155,6 +155,7 @@ typedef struct pm_rng
 
 void		pm_rng_seed(pm_rng *r, uint64_t seed);
 uint64_t	pm_rng_next(pm_rng *r);
+void		pm_rng_fill(pm_rng *r, uint64_t *v, int n);	/* the next n numbers */
 double		pm_rng_uniform(pm_rng *r);	/* [0, 1) */
 void		pm_rng_shuffle(pm_rng *r, int32_t *v, int n);
 

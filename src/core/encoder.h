@@ -6,8 +6,12 @@
  *
  * Rows are cut into segments, and attention stays inside a segment.  Two
  * forms: segments of any length with a learned bias per head and relation and
- * a multiplicity per key (graphs), and segments of three rows without either
- * (the three dimensions of an operator).
+ * a multiplicity per key (graphs), and triples of rows without either (the
+ * three dimensions of an operator).
+ *
+ * A branch that training leaves out for a segment is not computed for it: what
+ * a branch keeps for the backward pass holds only the segments that take part,
+ * one after the other.
  */
 #ifndef PM_ENCODER_H
 #define PM_ENCODER_H
@@ -44,7 +48,7 @@ typedef struct pm_segment
 	size_t		probs_at;		/* offset of its [heads, n, n] in pm_encoder_acts.probs */
 } pm_segment;
 
-/* list == NULL: consecutive triples. */
+/* list == NULL: triples; of r rows, row i belongs together with rows r/3 + i and 2r/3 + i. */
 typedef struct pm_segments
 {
 	int			n;
@@ -53,14 +57,31 @@ typedef struct pm_segments
 	int			longest;		/* rows of the longest segment */
 } pm_segments;
 
+/* Rows of x that take part in a branch. */
+typedef struct pm_stretch
+{
+	int			from;			/* first row in x */
+	int			at;				/* first row in the branch */
+	int			n;				/* rows */
+	int			segment;		/* that they are; -1: all triples */
+} pm_stretch;
+
+typedef struct pm_taking_part
+{
+	int			n;				/* stretches */
+	int			rows;			/* of all of them */
+	pm_stretch *list;			/* room for every segment, at least one */
+} pm_taking_part;
+
 /* Activations kept for the backward pass, and scratch. */
 typedef struct pm_encoder_acts
 {
+	pm_taking_part part1, part2;	/* in attention; in the feed-forward branch */
 	pm_real    *xhat1, *u1;		/* [r, d] */
 	pm_real    *rstd1, *rstd2;	/* [r] */
-	pm_real    *qkv;			/* [r, 3d] */
-	pm_real    *probs;			/* [n_probs], or [r/3, heads, 3, 3] for triples */
-	pm_real    *mixed;			/* [r, d] attention output before Wo */
+	pm_real    *qkv;			/* [r, 3d]; for triples [3d, r] */
+	pm_real    *probs;			/* [n_probs], or [heads, 9, r/3] for triples */
+	pm_real    *mixed;			/* [r, d] attention output before Wo; for triples [d, r] */
 	pm_real    *mask1, *mask2;	/* [r, d] dropout; NULL when none */
 	pm_real    *xhat2, *u2;		/* [r, d] */
 	pm_real    *pre, *act;		/* [r, ff] derivative and value of GELU */
@@ -89,9 +110,9 @@ typedef struct pm_encoder_drop
 void		pm_encoder_forward(pm_real *x, const pm_real *w, const pm_encoder_params *p, const pm_encoder_shape *s,
 							   const pm_segments *seg, int r, const pm_encoder_drop *drop,
 							   pm_encoder_acts *acts, pm_encoder_scratch *tmp);
-/* dx[r, d] in place: from the gradient of the output to that of the input. */
+/* dx[r, d] in place: from the gradient of the output to that of the input.  dropped: forward was given what to leave out. */
 void		pm_encoder_backward(pm_real *dx, pm_real *grad, const pm_real *w, const pm_encoder_params *p,
-								const pm_encoder_shape *s, const pm_segments *seg, int r, bool dropped,
+								const pm_encoder_shape *s, const pm_segments *seg, bool dropped,
 								const pm_encoder_acts *acts, pm_encoder_scratch *tmp);
 
 #endif

@@ -397,7 +397,7 @@ round_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad, co
 		}
 	}
 	messages_back(p, g, w, grad, b, a, t);
-	pm_layer_norm_back(a->x, grad + g->ln_g, grad + g->ln_b, a->dz, t->xhat, t->rstd, w + g->ln_g, r, d);
+	pm_layer_norm_back(a->x, grad + g->ln_g, grad + g->ln_b, a->dz, t->xhat, t->rstd, w + g->ln_g, r, d, true);
 }
 
 /* ---- read-out ---- */
@@ -509,7 +509,7 @@ read_out_back(const gnn *p, const pm_real *w, pm_real *grad, const pm_rival_batc
 				  t->dz + (size_t) b->start[i] * d, t->share + (size_t) b->start[i] * d);
 	pm_linear_back(t->dz, grad + p->wsum, grad + p->bsum, t->share, t->z, w + p->wsum, r, d, d, true);
 	memset(t->x, 0, (size_t) r * d * sizeof(pm_real));
-	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->dz, t->xhat, t->rstd, w + p->ln_g, r, d);
+	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->dz, t->xhat, t->rstd, w + p->ln_g, r, d, true);
 }
 
 /* ---- the pass ---- */

@@ -23,9 +23,9 @@ typedef struct pm_mdot_acts
 	pm_real    *load;			/* [ops, PM_N_LOADS] */
 	pm_real    *c_pre, *c_act;	/* [ops, d_op] */
 	pm_real    *l_pre, *l_act;	/* [ops, d_op] */
-	pm_real    *x3;				/* [ops, 3, d_op] residual stream */
+	pm_real    *x3;				/* [3, ops, d_op] residual stream */
 	pm_encoder_acts op[PM_MDOT_MAX_LAYERS];
-	pm_real    *f, *f_xhat, *f_rstd;	/* [ops * 3, d_op], [ops * 3] */
+	pm_real    *f, *f_xhat, *f_rstd;	/* [3 * ops, d_op], [3 * ops] */
 	pm_real    *o;				/* [ops, d] */
 
 	/* job token and sequence */
@@ -51,7 +51,7 @@ typedef struct pm_mdot_acts
 	pm_real    *dz;				/* [rows, d] */
 	pm_real    *dx;				/* [rows, d] */
 	pm_real    *d_ops;			/* [ops, d] */
-	pm_real    *dx3;			/* [ops, 3, d_op] */
+	pm_real    *dx3;			/* [3, ops, d_op] */
 	pm_real    *wide;			/* [max(rows * max(3 * d, PM_MDOT_OUTPUTS * hidden), 9 * ops * d_op)] */
 	pm_real    *small;			/* [n * (4d + 2 hidden + d_op)] */
 	pm_encoder_scratch scratch;

@@ -90,7 +90,8 @@ typedef struct fit
 	pm_input   *inputs;			/* [all.n] */
 	double	   *step_ms;		/* [all.n] */
 	double	   *weight;
-	int		   *tokens;			/* [all.n] longest first */
+	int		   *tokens;			/* [all.n] of each row */
+	int		   *longest;		/* [all.n] the same, longest first */
 	int		   *train;			/* [n_train] rows to learn from */
 	int		   *valid;			/* [n_valid] rows held out */
 	int			n_train;
@@ -239,17 +240,18 @@ prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	f->step_ms = PM_NEW(a, double, n);
 	f->weight = PM_NEW(a, double, n);
 	f->tokens = PM_NEW(a, int, n);
+	f->longest = PM_NEW(a, int, n);
 	f->train = PM_NEW(a, int, n);
 	f->valid = PM_NEW(a, int, n);
-	if (!f->step_ms || !f->weight || !f->tokens || !f->train || !f->valid)
+	if (!f->step_ms || !f->weight || !f->tokens || !f->longest || !f->train || !f->valid)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 	{
 		f->step_ms[i] = f->all.samples[i].step_ms;
 		f->weight[i] = f->all.samples[i].weight;
-		f->tokens[i] = f->all.samples[i].skeleton->n;
+		f->tokens[i] = f->longest[i] = f->all.samples[i].skeleton->n;
 	}
-	qsort(f->tokens, n, sizeof(int), by_size);
+	qsort(f->longest, n, sizeof(int), by_size);
 	rc = pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
 	for (int i = f->d->n; i < n; i++)
 		f->train[f->n_train++] = i;
@@ -289,12 +291,12 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	pm_train_options o = schedule(f->options, seed, f->threads);
 	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = f->step_ms, .weight = f->weight};
 	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
-		.decay = f->decay, .ctx = &data};
+		.decay = f->decay, .tokens = f->tokens, .ctx = &data};
 	pm_hooks	hooks = {.ctx = f, .stop = member_stop, .progress = member_progress};
 	pm_rng		rng;
 	pm_code		rc;
 
-	net.workspace_bytes = largest_workspace(&m->net, f->tokens, f->all.n, net.max_samples);
+	net.workspace_bytes = largest_workspace(&m->net, f->longest, f->all.n, net.max_samples);
 	pm_rng_seed(&rng, seed);
 	pm_mdot_net_weights(&m->net, m->w[member], &rng);
 	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;

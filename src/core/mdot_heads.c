@@ -95,21 +95,11 @@ softplus(double x, double *slope)
 	return x > 30 ? x : log1p(exp(x));
 }
 
-static double
-dot(const pm_real *a, const pm_real *b, int n)
-{
-	double		s = 0;
-
-	for (int i = 0; i < n; i++)
-		s += (double) a[i] * b[i];
-	return s;
-}
-
 /* Outputs of an operator, each a dot product of its own part of the hidden layer. */
 static double
 output(const pm_real *w, size_t weights, size_t bias, const pm_real *h, int which, int hidden)
 {
-	return dot(h + which * hidden, w + weights, hidden) + w[bias];
+	return (double) pm_dot(h + which * hidden, w + weights, hidden) + w[bias];
 }
 
 /*
@@ -144,7 +134,7 @@ pm_mdot_token_us(double device_us, double launch_us)
 	double		k = device_us;
 	double		l = launch_us;
 
-	return pow(k * k * k * k + l * l * l * l, 0.25);
+	return sqrt(sqrt(k * k * k * k + l * l * l * l));
 }
 
 /* Device time k of an operator, and the derivatives of k by the three outputs that make it. */
@@ -175,6 +165,12 @@ device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m,
 	return k;
 }
 
+static double
+cube(double x)
+{
+	return x * x * x;
+}
+
 /*
  * t = (k^4 + l^4)^(1/4): the larger of device time k and launch time
  * l = launches * softplus(l_raw), smoothly.
@@ -192,14 +188,14 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 	t->token[op].launch = launch;
 	l = pm_mdot_launch_us(&t->token[op], in->kernels[m]);
 	time = pm_mdot_token_us(k, l);
-	dk = time > 0 ? pow(k / time, 3) : 0;
+	dk = time > 0 ? cube(k / time) : 0;
 	t->k_us[op] = k;
 	t->l_us[op] = l;
 	t->t_us[op] = time;
 	t->da[op] *= dk;
 	t->dm[op] *= dk;
 	t->dg[op] *= dk;
-	t->dl[op] = time > 0 ? pow(l / time, 3) * LAUNCH_US * in->kernels[m] * l_slope : 0;
+	t->dl[op] = time > 0 ? cube(l / time) * LAUNCH_US * in->kernels[m] * l_slope : 0;
 }
 
 /*
@@ -217,14 +213,13 @@ typedef struct perceptron
 static void
 perceptron_hidden(const perceptron *p, const pm_real *w, int n, int hidden)
 {
-	pm_linear(p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
-	pm_gelu(p->act, p->pre, n * hidden);
+	pm_linear_gelu(p->act, p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
 }
 
 static double
 perceptron_output(const perceptron *p, const pm_real *w, int i, int hidden)
 {
-	return dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
+	return (double) pm_dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
 }
 
 /* g[n] are the gradients of the outputs; din[n, width]; scratch: [n, hidden] */
@@ -335,9 +330,8 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	int			width = PM_MDOT_OUTPUTS * net->c.hidden;
 	int			op = 0;
 
-	pm_linear(t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
-	pm_gelu(t->h_act, t->h_pre, t->rows * width);
-	if (rng != NULL)
+	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
+	if (rng != NULL && net->c.head_dropout > 0)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */
 		pm_dropout_mask(t->h_mask, t->rows * width, net->c.head_dropout, rng);
@@ -357,7 +351,19 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	}
 }
 
-/* dsum[n] are the gradients of t->sum_us */
+/* One output's part of an operator: gradients of its weights and of its hidden units before GELU. */
+PM_CLONES static void
+output_back(pm_real *restrict dw, pm_real *restrict dh, pm_real g, const pm_real *restrict w, const pm_real *restrict act,
+			const pm_real *restrict slope, int hidden)
+{
+	for (int j = 0; j < hidden; j++)
+	{
+		dw[j] += g * act[j];
+		dh[j] = g * w[j] * slope[j];
+	}
+}
+
+/* dsum[n] are the gradients of t->sum_us; t->dz is overwritten */
 static void
 tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
 {
@@ -383,19 +389,15 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 			{
 				pm_real		gk = (pm_real) (dsum[i] * in->copies[m] * slope[k]);
 
-				for (int j = 0; j < hidden; j++)
-				{
-					grad[weights[k] + j] += gk * t->h_act[row + k * hidden + j];
-					dh[row + k * hidden + j] = gk * w[weights[k] + j];
-				}
+				output_back(grad + weights[k], dh + row + k * hidden, gk, w + weights[k], t->h_act + row + k * hidden,
+							t->h_pre + row + k * hidden, hidden);
 				grad[bias[k]] += gk;
 			}
 			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] +=
 				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
 		}
 	}
-	pm_mul(dh, t->h_pre, t->rows * width);
-	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, true);
+	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, false);
 }
 
 /* predicted[n] in ms */
@@ -429,17 +431,18 @@ pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w,
 	double	   *dc = t->rest_us;	/* both are done with */
 	double	   *dsum = dms;
 
-	memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
 	for (int i = 0; i < t->n; i++)
 	{
 		dc[i] = dms[i] * predicted[i];
 		dsum[i] = dms[i] * exp(t->c[i]) / 1000;
 	}
-	if (!additive || net->c.residual)
-		pooled_back(data, index, w, grad, dc, t);
 	if (additive)
 	{
-		rest_back(data, index, w, grad, dsum, t);
 		tokens_back(data, index, w, grad, dsum, t);
+		rest_back(data, index, w, grad, dsum, t);
 	}
+	else
+		memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
+	if (!additive || net->c.residual)
+		pooled_back(data, index, w, grad, dc, t);
 }

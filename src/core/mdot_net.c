@@ -2,8 +2,9 @@
  * mdot_net.c - forward and backward pass of MDOT over the samples of a shard.
  *
  * Rows of the sequence are the samples one after the other, each its job token
- * first and then its operators; "ops" counts the operators alone.  Products
- * run over all rows at once, attention sample by sample.
+ * first and then its operators; "ops" counts the operators alone.  The three
+ * dimensions of the operators stand in three blocks of ops rows.  Products run
+ * over all rows at once, attention sample by sample.
  *
  * Every function of the forward pass has its backward twin below it.  All
  * activations live in one workspace, laid out by lay_out(); the same function,
@@ -38,10 +39,12 @@ take(cursor *c, size_t count, size_t size)
 #define DOUBLES(count) take(c, (count), sizeof(double))
 
 static void
-lay_out_encoder(cursor *c, const pm_encoder_shape *s, size_t rows, size_t n_probs, bool dropout, pm_encoder_acts *e)
+lay_out_encoder(cursor *c, const pm_encoder_shape *s, size_t segments, size_t rows, size_t n_probs, bool dropout, pm_encoder_acts *e)
 {
 	size_t		d = s->d;
 
+	e->part1.list = take(c, segments, sizeof(pm_stretch));
+	e->part2.list = take(c, segments, sizeof(pm_stretch));
 	e->xhat1 = REALS(rows * d);
 	e->u1 = REALS(rows * d);
 	e->rstd1 = REALS(rows);
@@ -72,7 +75,7 @@ lay_out_operators(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->l_act = REALS(u * k);
 	t->x3 = REALS(3 * u * k);
 	for (int l = 0; l < net->c.op_layers; l++)
-		lay_out_encoder(c, &net->op_shape, 3 * u, 9 * u * net->c.op_heads, false, &t->op[l]);
+		lay_out_encoder(c, &net->op_shape, 1, 3 * u, 9 * u * net->c.op_heads, false, &t->op[l]);
 	t->f = REALS(3 * u * k);
 	t->f_xhat = REALS(3 * u * k);
 	t->f_rstd = REALS(3 * u);
@@ -167,7 +170,7 @@ lay_out(const pm_mdot_net *net, const int *tokens, int n, char *base, pm_mdot_ac
 	t->j = REALS(n * net->c.d);
 	t->x = REALS((size_t) t->rows * net->c.d);
 	for (int l = 0; l < net->c.layers; l++)
-		lay_out_encoder(c, &net->seq_shape, t->rows, t->segs.n_probs, true, &t->seq[l]);
+		lay_out_encoder(c, &net->seq_shape, n, t->rows, t->segs.n_probs, true, &t->seq[l]);
 	t->z = REALS((size_t) t->rows * net->c.d);
 	t->z_xhat = REALS((size_t) t->rows * net->c.d);
 	t->z_rstd = REALS(t->rows);
@@ -216,7 +219,7 @@ gather(const pm_mdot_data *data, const int *index, pm_mdot_acts *t, pm_rng *rng)
 
 /* ---- operator encoder ---- */
 
-/* First row of x3: what the operator is, and under which settings it runs. */
+/* First block of x3: what the operator is, and under which settings it runs. */
 static void
 embed(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
@@ -234,7 +237,7 @@ embed(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts
 		for (int m = 0; m < in->n; m++, op++)
 		{
 			const pm_real *type = w + net->type + (size_t) t->type[op] * k;
-			pm_real    *x = t->x3 + (size_t) op * 3 * k;
+			pm_real    *x = t->x3 + (size_t) op * k;
 
 			for (int j = 0; j < k; j++)
 				x[j] = type[j] + dtype[j] + layout[j] + framework[j] + w[net->tag + j];
@@ -257,7 +260,7 @@ embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const pm_m
 		memset(sum, 0, k * sizeof(pm_real));
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			const pm_real *dx = t->dx3 + (size_t) op * 3 * k;
+			const pm_real *dx = t->dx3 + (size_t) op * k;
 
 			pm_add(sum, dx, k);
 			pm_add(grad + net->type + (size_t) t->type[op] * k, dx, k);
@@ -269,19 +272,19 @@ embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const pm_m
 	}
 }
 
-/* Row `dim` of x3 = gelu(in W1 + b1) W2 + b2 + tag */
+/* Block `dim` of x3 = gelu(in W1 + b1) W2 + b2 + tag */
 static void
 dimension(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t, int dim, const pm_real *in, int width,
 		  const size_t at[4], pm_real *pre, pm_real *act)
 {
 	int			k = net->c.d_op;
 
-	pm_linear(pre, in, w + at[0], w + at[1], t->ops, width, k);
-	pm_gelu(act, pre, t->ops * k);
-	for (int op = 0; op < t->ops; op++)
-		for (int j = 0; j < k; j++)
-			t->x3[((size_t) op * 3 + dim) * k + j] = w[at[3] + j] + w[net->tag + dim * k + j];
-	pm_gemm(false, false, t->ops, k, k, 1, act, k, w + at[2], k, 1, t->x3 + dim * k, 3 * k);
+	pm_real    *bias = t->small;
+
+	for (int j = 0; j < k; j++)
+		bias[j] = w[at[3] + j] + w[net->tag + dim * k + j];
+	pm_linear_gelu(act, pre, in, w + at[0], w + at[1], t->ops, width, k);
+	pm_linear(t->x3 + (size_t) dim * t->ops * k, act, w + at[2], bias, t->ops, k, k);
 }
 
 static void
@@ -289,16 +292,14 @@ dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, pm_mdot_
 			   int width, const size_t at[4], const pm_real *pre, const pm_real *act)
 {
 	int			k = net->c.d_op;
-	const pm_real *dy = t->dx3 + dim * k;
+	const pm_real *dy = t->dx3 + (size_t) dim * t->ops * k;
 	pm_real    *da = t->wide;
+	pm_real    *dbias = t->small;
 
-	for (int op = 0; op < t->ops; op++)
-	{
-		pm_add(grad + at[3], dy + (size_t) op * 3 * k, k);
-		pm_add(grad + net->tag + dim * k, dy + (size_t) op * 3 * k, k);
-	}
-	pm_gemm(true, false, k, k, t->ops, 1, act, k, dy, 3 * k, 1, grad + at[2], k);
-	pm_gemm(false, true, t->ops, k, k, 1, dy, 3 * k, w + at[2], k, 0, da, k);
+	memset(dbias, 0, k * sizeof(pm_real));
+	pm_linear_back(da, grad + at[2], dbias, dy, act, w + at[2], t->ops, k, k, false);
+	pm_add(grad + at[3], dbias, k);
+	pm_add(grad + net->tag + dim * k, dbias, k);
 	pm_mul(da, pre, t->ops * k);
 	pm_linear_back(NULL, grad + at[0], grad + at[1], da, in, w + at[0], t->ops, width, k, false);
 }
@@ -310,6 +311,7 @@ operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, p
 	const size_t config[4] = {net->wc1, net->bc1, net->wc2, net->bc2};
 	const size_t load[4] = {net->wl1, net->bl1, net->wl2, net->bl2};
 	int			k = net->c.d_op;
+	int			d = net->c.d;
 
 	embed(data, index, w, t);
 	dimension(net, w, t, 1, t->config, 2 * PM_N_SLOTS, config, t->c_pre, t->c_act);
@@ -318,7 +320,10 @@ operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, p
 		pm_encoder_forward(t->x3, w, &net->op[l], &net->op_shape, &t->triples, 3 * t->ops, NULL,
 						   &t->op[l], &t->scratch);
 	pm_layer_norm(t->f, t->f_xhat, t->f_rstd, t->x3, w + net->lnf_g, w + net->lnf_b, 3 * t->ops, k);
-	pm_linear(t->o, t->f, w + net->wf, w + net->bf, t->ops, 3 * k, net->c.d);
+	/* the three dimensions side by side, times wf */
+	pm_linear(t->o, t->f, w + net->wf, w + net->bf, t->ops, k, d);
+	for (int i = 1; i < 3; i++)
+		pm_gemm(false, false, t->ops, d, k, 1, t->f + (size_t) i * t->ops * k, k, w + net->wf + (size_t) i * k * d, d, 1, t->o, d);
 }
 
 /* t->d_ops[ops, d] is the gradient of its output. */
@@ -329,14 +334,15 @@ operator_encoder_back(const pm_mdot_data *data, const int *index, const pm_real 
 	const size_t config[4] = {net->wc1, net->bc1, net->wc2, net->bc2};
 	const size_t load[4] = {net->wl1, net->bl1, net->wl2, net->bl2};
 	int			k = net->c.d_op;
+	int			d = net->c.d;
 
-	pm_linear_back(t->wide, grad + net->wf, grad + net->bf, t->d_ops, t->f, w + net->wf, t->ops, 3 * k,
-				   net->c.d, false);
-	memset(t->dx3, 0, (size_t) t->ops * 3 * k * sizeof(pm_real));
+	for (int i = 0; i < 3; i++)
+		pm_linear_back(t->wide + (size_t) i * t->ops * k, grad + net->wf + (size_t) i * k * d, i == 0 ? grad + net->bf : NULL,
+					   t->d_ops, t->f + (size_t) i * t->ops * k, w + net->wf + (size_t) i * k * d, t->ops, k, d, false);
 	pm_layer_norm_back(t->dx3, grad + net->lnf_g, grad + net->lnf_b, t->wide, t->f_xhat, t->f_rstd,
-					   w + net->lnf_g, 3 * t->ops, k);
+					   w + net->lnf_g, 3 * t->ops, k, false);
 	for (int l = net->c.op_layers - 1; l >= 0; l--)
-		pm_encoder_backward(t->dx3, grad, w, &net->op[l], &net->op_shape, &t->triples, 3 * t->ops, false,
+		pm_encoder_backward(t->dx3, grad, w, &net->op[l], &net->op_shape, &t->triples, false,
 							&t->op[l], &t->scratch);
 	dimension_back(net, w, grad, t, 2, t->load, PM_N_LOADS, load, t->l_pre, t->l_act);
 	dimension_back(net, w, grad, t, 1, t->config, 2 * PM_N_SLOTS, config, t->c_pre, t->c_act);
@@ -353,8 +359,7 @@ assemble(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_a
 	int			d = net->c.d;
 	int			op = 0;
 
-	pm_linear(t->j_pre, t->job, w + net->wj1, w + net->bj1, t->n, PM_N_JOB, d);
-	pm_gelu(t->j_act, t->j_pre, t->n * d);
+	pm_linear_gelu(t->j_act, t->j_pre, t->job, w + net->wj1, w + net->bj1, t->n, PM_N_JOB, d);
 	pm_linear(t->j, t->j_act, w + net->wj2, w + net->bj2, t->n, d, d);
 	for (int i = 0; i < t->n; i++)
 	{
@@ -458,11 +463,10 @@ backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *i
 	const pm_mdot_net *net = data->net;
 
 	pm_mdot_heads_back(data, index, w, grad, predicted, dms, t);
-	memset(t->dx, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
 	pm_layer_norm_back(t->dx, grad + net->lnz_g, grad + net->lnz_b, t->dz, t->z_xhat, t->z_rstd,
-					   w + net->lnz_g, t->rows, net->c.d);
+					   w + net->lnz_g, t->rows, net->c.d, false);
 	for (int l = net->c.layers - 1; l >= 0; l--)
-		pm_encoder_backward(t->dx, grad, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, dropped,
+		pm_encoder_backward(t->dx, grad, w, &net->seq[l], &net->seq_shape, &t->segs, dropped,
 							&t->seq[l], &t->scratch);
 	assemble_back(data, index, w, grad, t);
 	operator_encoder_back(data, index, w, grad, t);

@@ -100,16 +100,59 @@ pm_linear_back(pm_real *dx, pm_real *dw, pm_real *db, const pm_real *dy, const p
 }
 
 PM_CLONES void
-pm_column_sums(pm_real *out, const pm_real *x, int r, int c)
+pm_column_sums(pm_real *restrict out, const pm_real *restrict x, int r, int c)
 {
-	for (int i = 0; i < r; i++)
+	int			i = 0;
+
+	for (; i + 4 <= r; i += 4, x += (size_t) 4 * c)
 		for (int j = 0; j < c; j++)
-			out[j] += x[(size_t) i * c + j];
+			out[j] += (x[j] + x[c + j]) + (x[2 * c + j] + x[3 * c + j]);
+	for (; i < r; i++, x += c)
+		for (int j = 0; j < c; j++)
+			out[j] += x[j];
+}
+
+PM_CLONES pm_real
+pm_dot(const pm_real *a, const pm_real *b, int n)
+{
+	pm_real		s = 0;
+
+#pragma omp simd reduction(+:s)
+	for (int i = 0; i < n; i++)
+		s += a[i] * b[i];
+	return s;
 }
 
 PM_CLONES void
-pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
-			  const pm_real *b, int r, int d)
+pm_row_sums(pm_real *out, const pm_real *x, int r, int c)
+{
+	for (int i = 0; i < r; i++)
+	{
+		pm_real		s = 0;
+
+#pragma omp simd reduction(+:s)
+		for (int j = 0; j < c; j++)
+			s += x[(size_t) i * c + j];
+		out[i] += s;
+	}
+}
+
+/*
+ * Layer norms come in the widths that networks have by default, which the
+ * compiler can unroll, and in any other.
+ */
+#define FOR_WIDTHS(call) \
+	do { \
+		if (d == 64) { enum { D = 64 }; call; } \
+		else if (d == 32) { enum { D = 32 }; call; } \
+		else { const int D = d; call; } \
+	} while (0)
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void
+norm_rows(pm_real *restrict y, pm_real *restrict xhat, pm_real *restrict rstd, const pm_real *restrict x,
+		  const pm_real *restrict g, const pm_real *restrict b, int r, int d)
 {
 	for (int i = 0; i < r; i++)
 	{
@@ -138,8 +181,15 @@ pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const 
 }
 
 PM_CLONES void
-pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
-				   const pm_real *rstd, const pm_real *g, int r, int d)
+pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
+			  const pm_real *b, int r, int d)
+{
+	FOR_WIDTHS(norm_rows(y, xhat, rstd, x, g, b, r, D));
+}
+
+INLINE void
+norm_rows_back(pm_real *restrict dx, const pm_real *restrict dy, const pm_real *restrict xhat, const pm_real *restrict rstd,
+			   const pm_real *restrict g, int r, int d, bool add)
 {
 	for (int i = 0; i < r; i++)
 	{
@@ -157,32 +207,54 @@ pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, con
 		}
 		s /= d;
 		sh /= d;
-		for (int j = 0; j < d; j++)
-			dxi[j] += rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
+		if (add)
+			for (int j = 0; j < d; j++)
+				dxi[j] += rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
+		else
+			for (int j = 0; j < d; j++)
+				dxi[j] = rstd[i] * (dyi[j] * g[j] - s - hi[j] * sh);
 	}
-	/* gain and shift in columns, so that their sums stay in registers */
-	for (int from = 0; from < d; from += 16)
-	{
-		int			n = d - from < 16 ? d - from : 16;
-		pm_real		sum_g[16] = {0};
-		pm_real		sum_b[16] = {0};
+}
 
-		for (int i = 0; i < r; i++)
-			for (int j = 0; j < n; j++)
-			{
-				sum_g[j] += dy[(size_t) i * d + from + j] * xhat[(size_t) i * d + from + j];
-				sum_b[j] += dy[(size_t) i * d + from + j];
-			}
-		for (int j = 0; j < n; j++)
+/* Gain and shift: sums over columns, four rows at a time. */
+INLINE void
+norm_columns_back(pm_real *restrict dg, pm_real *restrict db, const pm_real *restrict dy, const pm_real *restrict h, int r, int d)
+{
+	int			i = 0;
+
+	for (; i + 4 <= r; i += 4, dy += (size_t) 4 * d, h += (size_t) 4 * d)
+		for (int j = 0; j < d; j++)
 		{
-			dg[from + j] += sum_g[j];
-			db[from + j] += sum_b[j];
+			dg[j] += (dy[j] * h[j] + dy[d + j] * h[d + j]) + (dy[2 * d + j] * h[2 * d + j] + dy[3 * d + j] * h[3 * d + j]);
+			db[j] += (dy[j] + dy[d + j]) + (dy[2 * d + j] + dy[3 * d + j]);
 		}
-	}
+	for (; i < r; i++, dy += d, h += d)
+		for (int j = 0; j < d; j++)
+		{
+			dg[j] += dy[j] * h[j];
+			db[j] += dy[j];
+		}
+}
+
+PM_CLONES void
+pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
+				   const pm_real *rstd, const pm_real *g, int r, int d, bool add)
+{
+	FOR_WIDTHS(norm_rows_back(dx, dy, xhat, rstd, g, r, D, add); norm_columns_back(dg, db, dy, xhat, r, D));
 }
 
 #define GELU_A ((pm_real) 0.7978845608028654)	/* sqrt(2/pi) */
 #define GELU_B ((pm_real) 0.044715)
+
+static inline pm_real
+gelu(pm_real v, pm_real *slope, exp_range range)
+{
+	pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v), range);
+	pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
+
+	*slope = (pm_real) 0.5 * (1 + t + v * dt);
+	return (pm_real) 0.5 * v * (1 + t);
+}
 
 PM_CLONES void
 pm_gelu(pm_real *restrict y, pm_real *restrict x, int n)
@@ -190,14 +262,28 @@ pm_gelu(pm_real *restrict y, pm_real *restrict x, int n)
 	const exp_range range = {exp_limits.low, exp_limits.high};
 
 	for (int i = 0; i < n; i++)
-	{
-		pm_real		v = x[i];
-		pm_real		t = fast_tanh(GELU_A * (v + GELU_B * v * v * v), range);
-		pm_real		dt = (1 - t * t) * GELU_A * (1 + 3 * GELU_B * v * v);
+		y[i] = gelu(x[i], &x[i], range);
+}
 
-		y[i] = (pm_real) 0.5 * v * (1 + t);
-		x[i] = (pm_real) 0.5 * (1 + t + v * dt);
-	}
+PM_CLONES static void
+gelu_of_sum(pm_real *restrict y, pm_real *restrict x, const pm_real *restrict b, int r, int o)
+{
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
+	for (int i = 0; i < r; i++)
+		for (int j = 0; j < o; j++)
+		{
+			size_t		at = (size_t) i * o + j;
+
+			y[at] = gelu(x[at] + b[j], &x[at], range);
+		}
+}
+
+void
+pm_linear_gelu(pm_real *act, pm_real *slope, const pm_real *x, const pm_real *w, const pm_real *b, int r, int i, int o)
+{
+	pm_gemm(false, false, r, o, i, 1, x, i, w, o, 0, slope, o);
+	gelu_of_sum(act, slope, b, r, o);
 }
 
 PM_CLONES void
@@ -285,6 +371,32 @@ pm_softmax(pm_real *s, int r, int c)
 }
 
 PM_CLONES void
+pm_softmax_triples(pm_real *s, int n)
+{
+	const exp_range range = {exp_limits.low, exp_limits.high};
+
+	for (pm_real *a = s, *b = s + n, *c = s + 2 * n; a < s + 9 * n; a += 3 * n, b += 3 * n, c += 3 * n)
+#pragma omp simd
+		for (int t = 0; t < n; t++)
+		{
+			pm_real		top = a[t] > b[t] ? a[t] : b[t];
+			pm_real		ea,
+						eb,
+						ec,
+						part;
+
+			top = c[t] > top ? c[t] : top;
+			ea = fast_exp(a[t] - top, range);
+			eb = fast_exp(b[t] - top, range);
+			ec = fast_exp(c[t] - top, range);
+			part = 1 / (ea + eb + ec);
+			a[t] = ea * part;
+			b[t] = eb * part;
+			c[t] = ec * part;
+		}
+}
+
+PM_CLONES void
 pm_softmax_back(pm_real *da, const pm_real *a, int r, int c)
 {
 	for (int i = 0; i < r; i++)
@@ -301,6 +413,19 @@ pm_softmax_back(pm_real *da, const pm_real *a, int r, int c)
 	}
 }
 
+#define DRAWS 64				/* random numbers at a time */
+
+/* No branch: which way it would go cannot be foretold. */
+PM_CLONES static void
+mask_from_bits(pm_real *restrict mask, const uint64_t *restrict bits, int n, unsigned cut, pm_real keep)
+{
+	for (int i = 0; i < n / 4; i++)
+		for (int k = 0; k < 4; k++)
+			mask[4 * i + k] = keep * (pm_real) (int32_t) ((uint32_t) (bits[i] >> 16 * k & 0xffff) >= cut);
+	for (int i = n & ~3; i < n; i++)
+		mask[i] = keep * (pm_real) (int32_t) ((uint32_t) (bits[i / 4] >> 16 * (i & 3) & 0xffff) >= cut);
+}
+
 void
 pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 {
@@ -308,12 +433,14 @@ pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 	const unsigned cut = (unsigned) (p * 65536);
 	const pm_real keep = (pm_real) (1 / (1 - p));
 
-	for (int i = 0; i < n; i += 4)
-	{
-		uint64_t	bits = pm_rng_next(rng);
+	uint64_t	bits[DRAWS];
 
-		for (int j = i; j < n && j < i + 4; j++, bits >>= 16)
-			mask[j] = (bits & 0xffff) < cut ? 0 : keep;
+	for (int from = 0; from < n; from += 4 * DRAWS)
+	{
+		int			left = n - from < 4 * DRAWS ? n - from : 4 * DRAWS;
+
+		pm_rng_fill(rng, bits, (left + 3) / 4);
+		mask_from_bits(mask + from, bits, left, cut, keep);
 	}
 }
 
@@ -322,6 +449,13 @@ pm_mul(pm_real *x, const pm_real *m, int n)
 {
 	for (int i = 0; i < n; i++)
 		x[i] *= m[i];
+}
+
+PM_CLONES void
+pm_mul_by(pm_real *x, pm_real f, int n)
+{
+	for (int i = 0; i < n; i++)
+		x[i] *= f;
 }
 
 PM_CLONES void

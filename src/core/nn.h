@@ -20,9 +20,12 @@ void		pm_linear_back(pm_real *dx, pm_real *dw, pm_real *db, const pm_real *dy, c
 /* y = (x - mean) * rstd * g + b over the last dimension; xhat[r,d], rstd[r] kept for backward */
 void		pm_layer_norm(pm_real *y, pm_real *xhat, pm_real *rstd, const pm_real *x, const pm_real *g,
 						  const pm_real *b, int r, int d);
-/* dx[r,d] += ...; dg[d], db[d] += */
+/* dx[r,d] (add: += ); dg[d], db[d] += */
 void		pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *dy, const pm_real *xhat,
-							   const pm_real *rstd, const pm_real *g, int r, int d);
+							   const pm_real *rstd, const pm_real *g, int r, int d, bool add);
+
+/* act[r,o] = gelu(x[r,i] w[i,o] + b[o]); slope[r,o] gets the derivative, as pm_gelu() leaves it */
+void		pm_linear_gelu(pm_real *act, pm_real *slope, const pm_real *x, const pm_real *w, const pm_real *b, int r, int i, int o);
 
 /*
  * tanh form; n elements.  x is replaced by the derivative, which shares the
@@ -36,6 +39,8 @@ void		pm_tanh(pm_real *x, int n);
 
 /* rows of s[r,c] become softmax(s) in place */
 void		pm_softmax(pm_real *s, int r, int c);
+/* s[9,n]: rows 0 to 2, 3 to 5 and 6 to 8 become softmax over these three, in each column; for triples */
+void		pm_softmax_triples(pm_real *s, int n);
 /* ds = a * (da - rowsum(da * a)) in place on da[r,c] */
 void		pm_softmax_back(pm_real *da, const pm_real *a, int r, int c);
 
@@ -43,7 +48,10 @@ void		pm_softmax_back(pm_real *da, const pm_real *a, int r, int c);
 void		pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng);
 void		pm_mul(pm_real *x, const pm_real *m, int n);	/* x *= m */
 void		pm_add(pm_real *x, const pm_real *y, int n);	/* x += y */
+void		pm_mul_by(pm_real *x, pm_real f, int n);	/* x *= f */
 void		pm_column_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[c] += */
+pm_real		pm_dot(const pm_real *a, const pm_real *b, int n);
+void		pm_row_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[r] += */
 double		pm_sum_squares(const pm_real *x, size_t n);
 bool		pm_all_finite(const pm_real *x, size_t n);
 

@@ -138,8 +138,7 @@ conv_forward(const conv *v, const pm_real *x, const pm_real *w, int r, conv_acts
 	int			rows = r * v->windows;
 
 	pm_unfold(t->cols, x, &v->shape, r);
-	pm_linear(t->pre, t->cols, w + v->w, w + v->b, rows, v->shape.kernel * v->shape.channels, v->out);
-	pm_gelu(t->act, t->pre, rows * v->out);
+	pm_linear_gelu(t->act, t->pre, t->cols, w + v->w, w + v->b, rows, v->shape.kernel * v->shape.channels, v->out);
 }
 
 /* From t->dact to dx. */
@@ -162,8 +161,7 @@ operators_forward(const perfnet *p, const pm_real *w, const pm_rival_batch *b, a
 	pm_features_forward(&p->net, w, b, &t->f);
 	conv_forward(&p->c1, t->f.x, w, r, &t->c1);
 	conv_forward(&p->c2, t->c1.act, w, r, &t->c2);
-	pm_linear(t->pre, t->c2.act, w + p->w1, w + p->b1, r, p->flat, p->hidden);
-	pm_gelu(t->act, t->pre, r * p->hidden);
+	pm_linear_gelu(t->act, t->pre, t->c2.act, w + p->w1, w + p->b1, r, p->flat, p->hidden);
 	if (b->rng != NULL)
 	{
 		/* into the derivative too, and so into the backward pass */

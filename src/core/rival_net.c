@@ -187,8 +187,7 @@ pm_mlp_take(const pm_mlp *m, size_t rows, pm_cursor *c, pm_mlp_acts *t)
 void
 pm_mlp_forward(pm_real *y, const pm_real *x, const pm_mlp *m, const pm_real *w, int r, pm_mlp_acts *t)
 {
-	pm_linear(t->pre, x, w + m->w1, w + m->b1, r, m->in, m->hidden);
-	pm_gelu(t->act, t->pre, r * m->hidden);
+	pm_linear_gelu(t->act, t->pre, x, w + m->w1, w + m->b1, r, m->in, m->hidden);
 	pm_linear(y, t->act, w + m->w2, w + m->b2, r, m->hidden, m->out);
 }
 

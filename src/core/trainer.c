@@ -42,6 +42,7 @@ typedef struct trainer
 	/* the current step */
 	const int  *batch;
 	int			n_batch;
+	int			turn[PM_SHARDS];	/* shards in the order in which they start */
 	int64_t		step;			/* of all */
 	int			adam_step;		/* since the moments were zero */
 	int64_t		steps;
@@ -71,10 +72,30 @@ pm_train_memory(size_t n_params, size_t workspace_bytes, int n_rows, int threads
 
 /* ---- one step ---- */
 
+/* The largest first: a thread that starts it last would keep the others waiting. */
 static void
-run_shard(void *arg, int shard, int thread)
+order_shards(trainer *t)
+{
+	int			per = pm_shard_samples(t->n_batch);
+	int64_t		work[PM_SHARDS] = {0};
+
+	for (int i = 0; i < t->n_batch && t->net->tokens != NULL; i++)
+		work[i / per] += t->net->tokens[t->batch[i]];
+	for (int s = 0; s < PM_SHARDS; s++)
+	{
+		int			at = s;
+
+		for (; at > 0 && work[t->turn[at - 1]] < work[s]; at--)
+			t->turn[at] = t->turn[at - 1];
+		t->turn[at] = s;
+	}
+}
+
+static void
+run_shard(void *arg, int turn, int thread)
 {
 	trainer    *t = arg;
+	int			shard = t->turn[turn];
 	size_t		p = t->net->n_params;
 	int			per = pm_shard_samples(t->n_batch);
 	int			from = shard * per;
@@ -151,6 +172,7 @@ train_step(trainer *t, const int *batch, int n)
 
 	t->batch = batch;
 	t->n_batch = n;
+	order_shards(t);
 	pm_pool_run(&t->pool, run_shard, t, PM_SHARDS);
 	pm_pool_run(&t->pool, sum_block, t, N_BLOCKS);
 	for (int s = 0; s < PM_SHARDS; s++)

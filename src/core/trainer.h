@@ -26,6 +26,8 @@ typedef struct pm_net
 	double		(*pass) (const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
 						 double *predicted, pm_rng *rng, void *workspace);
 	const uint8_t *decay;		/* [n_params] 1: weight decay applies */
+	const int  *tokens;			/* [rows] how much work a row is: the largest shard starts first.  NULL: all the same.
+								 * No result depends on it */
 	const void *ctx;
 } pm_net;
 

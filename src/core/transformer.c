@@ -162,10 +162,12 @@ plan_bound(const pm_options *o, const pm_skeleton *s, int *items, double *bytes)
 /* ---- workspace ---- */
 
 static void
-take_layer(const pm_encoder_shape *s, size_t rows, size_t n_probs, pm_cursor *c, pm_encoder_acts *e)
+take_layer(const pm_encoder_shape *s, size_t samples, size_t rows, size_t n_probs, pm_cursor *c, pm_encoder_acts *e)
 {
 	size_t		d = s->d;
 
+	e->part1.list = pm_take(c, samples, sizeof(pm_stretch));
+	e->part2.list = pm_take(c, samples, sizeof(pm_stretch));
 	e->xhat1 = PM_REALS(c, rows * d);
 	e->u1 = PM_REALS(c, rows * d);
 	e->rstd1 = PM_REALS(c, rows);
@@ -207,7 +209,7 @@ lay_out(const transformer *p, const pm_rival_size *size, pm_cursor *c, acts *t)
 	t->x = PM_REALS(c, rows * p->d);
 	t->seg = pm_take(c, n, sizeof(pm_segment));
 	for (int l = 0; l < p->layers; l++)
-		take_layer(&p->shape, rows, p->shape.heads * size->squares, c, &t->layer[l]);
+		take_layer(&p->shape, n, rows, p->shape.heads * size->squares, c, &t->layer[l]);
 	take_scratch(&p->shape, rows, size->longest + 1, c, &t->scratch);
 	t->z = PM_REALS(c, rows * p->d);
 	t->xhat = PM_REALS(c, rows * p->d);
@@ -354,10 +356,10 @@ static void
 backward(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
 {
 	head_back(p, w, grad, b, t);
-	memset(t->x, 0, (size_t) t->rows * p->d * sizeof(pm_real));
-	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->z, t->xhat, t->rstd, w + p->ln_g, t->rows, p->d);
+	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->z, t->xhat, t->rstd, w + p->ln_g, t->rows, p->d,
+					   false);
 	for (int l = p->layers - 1; l >= 0; l--)
-		pm_encoder_backward(t->x, grad, w, &p->layer[l], &p->shape, &t->segs, t->rows, b->rng != NULL,
+		pm_encoder_backward(t->x, grad, w, &p->layer[l], &p->shape, &t->segs, b->rng != NULL,
 							&t->layer[l], &t->scratch);
 	assemble_back(p, w, grad, b, t);
 }

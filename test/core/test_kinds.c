@@ -126,8 +126,23 @@ varied(time_rule rule)
 	return d;
 }
 
-/* ---------- roofline ---------- */
+/*
+ * The parts that p gives for a row, [*n]: a part for each token and one for the
+ * rest; t gets the tokens.  *worst is raised to the relative error of the step.
+ */
+static pm_part *
+parts_of(const pm_predictor *p, const pm_sample *s, pm_tokens *t, int *n, double *worst)
+{
+	pm_part    *parts = PM_NEW(&arena, pm_part, s->skeleton->n + 1);
+	double		ms;
 
+	CHECK(pm_tokens_build(s->skeleton, &s->query, &arena, t, NULL) == PM_OK);
+	CHECK(pm_predictor_predict(p, s, &arena, &ms, parts, n, NULL) == PM_OK);
+	*worst = fmax(*worst, fabs(ms / s->step_ms - 1));
+	return parts;
+}
+
+/* ---------- roofline ---------- */
 static void
 test_roofline(void)
 {
@@ -142,14 +157,10 @@ test_roofline(void)
 
 	for (int s = 0; s < d.n; s++)
 	{
-		pm_part    *parts = PM_NEW(&arena, pm_part, d.samples[s].skeleton->n + 1);
 		pm_tokens	t;
-		double		ms;
 		int			n;
+		const pm_part *parts = parts_of(&p, &d.samples[s], &t, &n, &worst);
 
-		CHECK(pm_tokens_build(d.samples[s].skeleton, &d.samples[s].query, &arena, &t, NULL) == PM_OK);
-		CHECK(pm_predictor_predict(&p, &d.samples[s], &arena, &ms, parts, &n, NULL) == PM_OK);
-		worst = fmax(worst, fabs(ms / d.samples[s].step_ms - 1));
 		/* each factor to 1 % where it is visible: an operator of at least 2 % of its step */
 		for (int i = 0; i < n; i++)
 			if (token_ms(&t, i) > 0.02 * d.samples[s].step_ms)
@@ -847,14 +858,10 @@ check_prices(bool by_type, bool squared)
 
 	for (int s = 0; s < d.n; s++)
 	{
-		pm_part    *parts = PM_NEW(&arena, pm_part, d.samples[s].skeleton->n + 1);
 		pm_tokens	t;
-		double		ms;
 		int			n;
+		const pm_part *parts = parts_of(&p, &d.samples[s], &t, &n, &worst);
 
-		CHECK(pm_tokens_build(d.samples[s].skeleton, &d.samples[s].query, &arena, &t, NULL) == PM_OK);
-		CHECK(pm_predictor_predict(&p, &d.samples[s], &arena, &ms, parts, &n, NULL) == PM_OK);
-		worst = fmax(worst, fabs(ms / d.samples[s].step_ms - 1));
 		for (int i = 0; i < t.n; i++)
 			if (priced_ms(&t, i) > 0.05 * d.samples[s].step_ms)
 				worst_part = fmax(worst_part, fabs(parts[i].step_ms / priced_ms(&t, i) - 1));
@@ -926,14 +933,10 @@ test_analytic(void)
 
 	for (int s = 0; s < d.n; s++)
 	{
-		pm_part    *parts = PM_NEW(&arena, pm_part, d.samples[s].skeleton->n + 1);
 		pm_tokens	t;
-		double		ms;
 		int			n;
+		const pm_part *parts = parts_of(&p, &d.samples[s], &t, &n, &worst);
 
-		CHECK(pm_tokens_build(d.samples[s].skeleton, &d.samples[s].query, &arena, &t, NULL) == PM_OK);
-		CHECK(pm_predictor_predict(&p, &d.samples[s], &arena, &ms, parts, &n, NULL) == PM_OK);
-		worst = fmax(worst, fabs(ms / d.samples[s].step_ms - 1));
 		for (int i = 0; i < t.n; i++, operators++)
 		{
 			char		bound;

@@ -107,7 +107,7 @@ test_layer_norm(void)
 	fill(c, 24);
 	memset(grad, 0, sizeof(grad));
 	norm_value(x);
-	pm_layer_norm_back(grad, grad + 24, grad + 30, c, xhat, rstd, x + 24, 4, 6);
+	pm_layer_norm_back(grad, grad + 24, grad + 30, c, xhat, rstd, x + 24, 4, 6, true);
 	CHECK(worst(norm_value, x, grad, 36) < TOLERANCE);
 }
 
@@ -167,6 +167,7 @@ static pm_encoder_scratch scratch;
 static pm_segments segments;
 static int	rows;
 static double store[65536];
+static pm_encoder_drop *leave_out;	/* NULL: nothing; draws the same every time */
 
 static void
 lay_out_params(void)
@@ -189,12 +190,14 @@ lay_out_params(void)
 static void
 lay_out_acts(void)
 {
+	static pm_stretch parts[2][16];
 	double	   *at = store;
 	size_t		d = shape.d;
 	size_t		n = rows;
 
 #define TAKE(count) (at += (count), at - (count))
 	acts = (pm_encoder_acts) {
+		.part1 = {.list = parts[0]}, .part2 = {.list = parts[1]},
 		.xhat1 = TAKE(n * d), .u1 = TAKE(n * d), .rstd1 = TAKE(n), .rstd2 = TAKE(n), .qkv = TAKE(3 * n * d),
 		.probs = TAKE(n * n * shape.heads), .mixed = TAKE(n * d), .mask1 = TAKE(n * d), .mask2 = TAKE(n * d),
 		.xhat2 = TAKE(n * d), .u2 = TAKE(n * d), .pre = TAKE(n * shape.ff), .act = TAKE(n * shape.ff)
@@ -210,7 +213,9 @@ encoder_value(const double *v)
 	int			n = rows * shape.d;
 
 	memcpy(y, v, n * sizeof(double));
-	pm_encoder_forward(y, v + n, &params, &shape, &segments, rows, NULL, &acts, &scratch);
+	if (leave_out != NULL)
+		pm_rng_seed(leave_out->rng, 5);
+	pm_encoder_forward(y, v + n, &params, &shape, &segments, rows, leave_out, &acts, &scratch);
 	return weighted(y, c, n);
 }
 
@@ -227,7 +232,7 @@ check_encoder(void)
 	memset(grad, 0, sizeof(grad));
 	encoder_value(x);
 	memcpy(grad, c, n * sizeof(double));
-	pm_encoder_backward(grad, grad + n, x + n, &params, &shape, &segments, rows, false, &acts, &scratch);
+	pm_encoder_backward(grad, grad + n, x + n, &params, &shape, &segments, leave_out != NULL, &acts, &scratch);
 	CHECK(worst(encoder_value, x, grad, total) < TOLERANCE);
 }
 
@@ -250,12 +255,70 @@ test_encoder_graphs(void)
 	check_encoder();
 }
 
+/* Whole branches and single numbers left out: six segments, of which each branch draws its own. */
+static void
+test_encoder_left_out(void)
+{
+	static uint8_t relation[9];
+	static pm_segment list[6];
+	pm_rng		draws;
+	pm_encoder_drop drop = {.unit = 0.3, .path = 0.5, .rng = &draws};
+	bool		differ = false;
+
+	for (int i = 0; i < 9; i++)
+		relation[i] = (uint8_t) (pm_rng_next(&rng) % 4);
+	rows = 0;
+	for (int i = 0; i < 6; i++)
+	{
+		list[i] = (pm_segment) {.start = rows, .n = 1 + i % 3, .relation = relation, .probs_at = (size_t) 18 * i};
+		rows += list[i].n;
+	}
+	shape = (pm_encoder_shape) {.d = 8, .heads = 2, .ff = 12, .relations = 4};
+	segments = (pm_segments) {.n = 6, .list = list, .n_probs = 108, .longest = 3};
+	leave_out = &drop;
+	check_encoder();
+	CHECK(acts.part1.n > 0 && acts.part1.n < 6 && acts.part2.n > 0 && acts.part2.n < 6);
+	for (int i = 0; i < acts.part1.n && i < acts.part2.n; i++)
+		differ |= acts.part1.list[i].segment != acts.part2.list[i].segment;
+	CHECK(differ || acts.part1.n != acts.part2.n);
+	drop.path = 0.999999;
+	check_encoder();
+	CHECK(acts.part1.n == 0 && acts.part2.n == 0 && memcmp(x, y, rows * shape.d * sizeof(double)) == 0);
+	leave_out = NULL;
+}
+
+/* On average over draws, what is left out makes no difference to a branch that is linear in its mask. */
+static void
+test_encoder_keeps_scale(void)
+{
+	pm_rng		draws;
+	pm_encoder_drop drop = {.unit = 0.25, .path = 0.5, .rng = &draws};
+	pm_segment	one = {.n = 4};
+	pm_taking_part *part = &acts.part1;
+	double		sum = 0;
+
+	pm_rng_seed(&draws, 7);
+	shape = (pm_encoder_shape) {.d = 8, .heads = 2, .ff = 12};
+	segments = (pm_segments) {.n = 1, .list = &one, .n_probs = 32, .longest = 4};
+	rows = 4;
+	lay_out_params();
+	lay_out_acts();
+	for (int i = 0; i < 2000; i++)
+	{
+		pm_encoder_forward(y, x + 32, &params, &shape, &segments, rows, &drop, &acts, &scratch);
+		for (int k = 0; k < part->rows * shape.d; k++)
+			sum += acts.mask1[k];
+		memcpy(y, x, 32 * sizeof(double));
+	}
+	CHECK_NEAR(sum / (2000 * 32), 1, 0.1);
+}
+
 static void
 test_encoder_triples(void)
 {
 	shape = (pm_encoder_shape) {.d = 8, .heads = 4, .ff = 16};
 	segments = (pm_segments) {0};
-	rows = 9;
+	rows = 33;					/* eleven triples: eight at a time, and a rest */
 	check_encoder();
 }
 
@@ -263,17 +326,23 @@ test_encoder_triples(void)
 static void
 test_triples_are_segments(void)
 {
-	static pm_segment list[3];
-	double		triples[72];
+	static pm_segment list[11];
+	double		triples[33 * 8];
+	double		in_order[33 * 8];
 
-	for (int i = 0; i < 3; i++)
-		list[i] = (pm_segment) {.start = 3 * i, .n = 3, .probs_at = (size_t) i * 36};
 	encoder_value(x);
 	memcpy(triples, y, sizeof(triples));
-	segments = (pm_segments) {.n = 3, .list = list, .n_probs = 108, .longest = 3};
+	memcpy(in_order, x, sizeof(in_order));
+	for (int i = 0; i < 33; i++)
+		memcpy(x + 8 * i, in_order + 8 * (i % 3 * 11 + i / 3), 8 * sizeof(double));
+	for (int i = 0; i < 11; i++)
+		list[i] = (pm_segment) {.start = 3 * i, .n = 3, .probs_at = (size_t) i * 36};
+	segments = (pm_segments) {.n = 11, .list = list, .n_probs = 396, .longest = 3};
+	lay_out_acts();
 	encoder_value(x);
-	for (int i = 0; i < 72; i++)
-		CHECK_NEAR(y[i], triples[i], 1e-12);
+	for (int i = 0; i < 33; i++)
+		for (int j = 0; j < 8; j++)
+			CHECK_NEAR(y[8 * i + j], triples[8 * (i % 3 * 11 + i / 3) + j], 1e-12);
 }
 
 /* ---- AdamW: two steps of one parameter by hand ---- */
@@ -321,6 +390,8 @@ main(void)
 	test_gelu();
 	test_softmax();
 	test_encoder_graphs();
+	test_encoder_left_out();
+	test_encoder_keeps_scale();
 	test_encoder_triples();
 	test_triples_are_segments();
 	test_adamw();
