@@ -261,6 +261,19 @@ class Structure(unittest.TestCase):
         self.assertEqual(conv["inputs"], [0, scale["id"]])
         self.assertNotIn("flops0", conv)
 
+    def test_a_part_of_a_parameter(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.both = nn.Parameter(torch.zeros(12, 4))
+
+            def forward(self, x):
+                one, two = self.both.split([4, 8])
+                return (x @ one.t()) @ two.t()
+
+        nodes = export.export_module(Net(), torch.zeros(1, 4), "parts")["nodes"]
+        self.assertEqual([node.get("weights") for node in nodes], [None, [[4, 4]], [[8, 4]]])
+
     def test_in_place_and_counters(self):
         net = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(),
                             nn.Dropout(0.25), nn.Linear(16, 2))

@@ -1,6 +1,7 @@
 """Run a model on PyTorch's meta device and write down every operator that is executed."""
 
 import contextlib
+import math
 
 import torch
 import torch.nn.functional as F
@@ -62,8 +63,8 @@ class Recorder:
         if _is_counter(call, operands):
             return
         if call.is_view and operands and operands[0][1][0] != "node":
-            for tensor in call.outputs:                 # a parameter seen in another shape stays that parameter
-                self._set(tensor, operands[0][1])
+            for tensor in call.outputs:
+                self._set(tensor, _seen_as(operands[0][1], tensor))
             return
         self._add(self._node(call, [origin for _, origin in operands]), call.outputs)
 
@@ -109,6 +110,12 @@ class Recorder:
         """Whether a tensor was made by zeros(): the initial state of a recurrent layer."""
         kind, value = self.origin(tensor)
         return kind == "node" and self.nodes[value]["op"] in ("aten::zeros", "aten::new_zeros", "Expand")
+
+
+def _seen_as(origin: tuple, view) -> tuple:
+    """A parameter in another shape stays that parameter; a part of one is a parameter of its own size."""
+    kind, shape = origin
+    return (kind, list(view.shape)) if view.numel() < math.prod(shape) else origin
 
 
 def _is_counter(call: ops.Call, operands: list) -> bool:
