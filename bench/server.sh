@@ -6,6 +6,7 @@ row() { printf '%s,%s,%s\n' "$1" "$2" "$3"; }
 # median of the lines of standard input
 median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
+# Times are of the processor.
 echo "what,value,unit"
 row "CPU" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" ""
 row "cores" "$(nproc)" ""
@@ -17,8 +18,15 @@ one <<'SQL'
 CREATE UNLOGGED TABLE doc (j jsonb);
 \copy doc from program 'gzip -dc data/graphs.ndjson.gz' with (format csv, quote e'\x01', delimiter e'\x02')
 SQL
-# milliseconds that a statement takes in a session of its own
-ms() { psql -qXAt -v ON_ERROR_STOP=1 -c '\timing on' -c "$1" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'; }
+# Milliseconds of the processor that the backend spends on each statement of a
+# session: other programs that share it do not count.
+stats='SET client_min_messages = log; SET log_statement_stats = on'
+cpu() { # statements, as arguments of psql
+    psql -qXAt -v ON_ERROR_STOP=1 "$@" 2>&1 >/dev/null |
+        sed -n 's/.*!\s*\([0-9.]*\) s user, \([0-9.]*\) s system, .*elapsed.*/\1 \2/p' | awk '{ print 1000 * ($1 + $2) }'
+}
+nth() { sed -n "$1p"; }
+ms() { cpu -c "$stats" -c "$1" | tail -1; }
 row "load graphs" "$(ms "SELECT count(perfmodel.load_graph(j)) FROM doc")" "ms"
 row "graphs" "$(one -c "SELECT count(*) FROM perfmodel.graph")" ""
 row "nodes" "$(one -c "SELECT sum(nodes) FROM perfmodel.graph")" ""
@@ -43,8 +51,6 @@ if [ -n "${LARGEST:-}" ]; then # one more graph to ask about, not to learn from
     one -c "CREATE UNLOGGED TABLE more (j jsonb)" -c "\\copy more from '$LARGEST' with (format csv, quote e'\\x01', delimiter e'\\x02')" \
         -c "SELECT 1 FROM (SELECT perfmodel.load_graph(j, 'largest of DATA') FROM more) l" >/dev/null
 fi
-# the nth time that psql printed, in ms
-nth() { sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | sed -n "$1p"; }
 largest=$(one -c "SELECT name FROM perfmodel.graph ORDER BY nodes DESC, name LIMIT 1")
 other=$(one -c "SELECT name FROM perfmodel.graph WHERE name NOT IN ('resnet50@224', '$largest') ORDER BY name LIMIT 1")
 for name in resnet50@224 "$largest"; do
@@ -55,20 +61,20 @@ for name in resnet50@224 "$largest"; do
     row "$name ($nodes nodes): first prediction of a session" "$(for _ in 1 2 3 4 5; do ms "$ask, 8)"; done | median)" "ms"
     row "$name: first prediction (only the predictor is loaded)" \
         "$(for _ in 1 2 3 4 5; do
-            one -c "SELECT perfmodel.predict_train_time(perfmodel.graph_id('$other'), '$gpu', 8)" -c '\timing on' -c "$ask, 8)" | nth 1
+            cpu -c "SELECT perfmodel.predict_train_time(perfmodel.graph_id('$other'), '$gpu', 8)" -c "$stats" -c "$ask, 8)" | nth 1
         done | median)" "ms"
     row "$name: another batch" \
-        "$(one -c "$ask, 100000)" -c '\timing on' \
+        "$(cpu -c "$ask, 100000)" -c "$stats" \
             -c "SELECT count(perfmodel.predict_train_time($id, '$gpu', b)) FROM generate_series(1, 10000) b" | nth 1 | awk '{ print $1 / 10 }')" "us"
     row "$name: another batch with interval and domain" \
-        "$(one -c "$ask, 100000)" -c '\timing on' \
+        "$(cpu -c "$ask, 100000)" -c "$stats" \
             -c "SELECT count(step_ms) FROM perfmodel.what_if($id, ARRAY['$gpu'], ARRAY(SELECT generate_series(1, 10000)))" | nth 1 | awk '{ print $1 / 10 }')" "us"
 done
 row "the same question again" \
-    "$(one -c "SELECT perfmodel.predict_train_time(1, '$gpu', 8)" -c '\timing on' \
+    "$(cpu -c "SELECT perfmodel.predict_train_time(1, '$gpu', 8)" -c "$stats" \
         -c "SELECT count(perfmodel.predict_train_time(1, '$gpu', 8 + i - i)) FROM generate_series(1, 1000000) i" | nth 1 | awk '{ print $1 / 1000 }')" "us"
 row "an empty C function in its place" \
-    "$(one -c '\timing on' -c "SELECT count(int4pl(i, 1)) FROM generate_series(1, 1000000) i" | nth 1 | awk '{ print $1 / 1000 }')" "us"
+    "$(cpu -c "$stats" -c "SELECT count(int4pl(i, 1)) FROM generate_series(1, 1000000) i" | nth 1 | awk '{ print $1 / 1000 }')" "us"
 one <<SQL
 CREATE UNLOGGED TABLE job AS
 SELECT i AS job_id, graph_id, '$gpu'::text AS gpu, 1 << (i % 16) AS batch
@@ -78,19 +84,23 @@ ANALYZE job;
 SQL
 sum="SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch)) FROM job"
 row "distinct questions of a million rows" "$(one -c "SELECT count(*) FROM (SELECT DISTINCT graph_id, gpu, batch FROM job) d")" ""
-row "a million rows: nothing cached" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "$sum" -c "$sum" | nth 1)" "ms"
-row "a million rows: once more" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "$sum" -c "$sum" | nth 2)" "ms"
-row "a million rows: the scan without predictions" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "SELECT sum(batch + length(gpu)) FROM job" | nth 1)" "ms"
+row "a million rows: nothing cached" "$(cpu -c 'SET max_parallel_workers_per_gather = 0' -c "$stats" -c "$sum" -c "$sum" | nth 1)" "ms"
+row "a million rows: once more" "$(cpu -c 'SET max_parallel_workers_per_gather = 0' -c "$stats" -c "$sum" -c "$sum" | nth 2)" "ms"
+row "a million rows: the scan without predictions" "$(cpu -c 'SET max_parallel_workers_per_gather = 0' -c "$stats" -c "SELECT sum(batch + length(gpu)) FROM job" | nth 1)" "ms"
 lateral="SELECT sum(step_ms) FROM job j, LATERAL perfmodel.predict(j.graph_id, j.gpu, j.batch) p"
-row "a million rows: LATERAL predict, once more" "$(one -c 'SET max_parallel_workers_per_gather = 0' -c '\timing on' -c "$lateral" -c "$lateral" | nth 2)" "ms"
+row "a million rows: LATERAL predict once more" "$(cpu -c 'SET max_parallel_workers_per_gather = 0' -c "$stats" -c "$lateral" -c "$lateral" | nth 2)" "ms"
 
 # many sessions at once, and what they wait for
-printf '\\set g random(1, 100)\n\\set b random(1, 1000)\nSELECT perfmodel.predict_train_time(:g, :%s, :b);\n' "'$gpu'" | sed "s/:'/'/" >"$HOME/ask.pgbench"
+cat >"$HOME/ask.pgbench" <<SQL
+\\set g random(1, 100)
+\\set b random(1, 1000)
+SELECT perfmodel.predict_train_time(:g, '$gpu', :b);
+SQL
 (sleep 3 && for _ in $(seq 20); do
-    one -c "SELECT count(*) FILTER (WHERE wait_event_type IN ('Lock', 'LWLock', 'BufferPin')), count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT perfmodel.%'"
+    one -c "SELECT count(*) FILTER (WHERE wait_event_type IN ('Lock', 'LWLock', 'BufferPin')), count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT perfmodel.%' AND pid <> pg_backend_pid()"
     sleep 0.2
 done >"$HOME/waits") &
-tps=$(pgbench -n -c 90 -j 2 -T 9 -M prepared -f "$HOME/ask.pgbench" 2>/dev/null | sed -n 's/^tps = \([0-9.]*\).*/\1/p')
+tps=$("$(pg_config --bindir)/pgbench" -n -c 90 -j 2 -T 9 -f "$HOME/ask.pgbench" 2>/dev/null | sed -n 's/^tps = \([0-9.]*\).*/\1/p')
 wait
 row "90 sessions asking at once" "$tps" "1/s"
 row "of them waiting for a lock (seen / looked at)" "$(awk -F'|' '{ w += $1; n += $2 } END { print w " / " n }' "$HOME/waits")" ""

@@ -2,8 +2,9 @@
  * cache.c - graphs and predictors that this session has loaded, and questions
  * that it has prepared.
  *
- * One hash table and one list in order of last use.  A prepared question goes
- * with the graph or the predictor that it refers to.  Every
+ * One hash table and two lists in order of last use: parsed graphs, which can
+ * do without, go first.  A prepared question goes with the graph or the
+ * predictor that it refers to.  Every
  * entry has a memory context of its own below "perfmodel cache", and is built
  * in a context below the caller's, so that an error in between leaves nothing.
  * The budget perfmodel.cache_mem is enforced between uses (pm_cache_trim at
@@ -25,7 +26,8 @@ typedef struct slot
 
 static MemoryContext cache_cxt = NULL;
 static HTAB *table = NULL;
-static dlist_head by_use = DLIST_STATIC_INIT(by_use);	/* newest first */
+static dlist_head parsed_by_use = DLIST_STATIC_INIT(parsed_by_use);	/* newest first */
+static dlist_head others_by_use = DLIST_STATIC_INIT(others_by_use);
 static Size total = 0;			/* bytes of all entries */
 
 static void
@@ -41,6 +43,12 @@ cache_init(void)
 	table = hash_create("perfmodel cache", 128, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
+static dlist_head *
+list_of(const pm_cached *e)
+{
+	return e->key.what == PM_CACHED_PARSED ? &parsed_by_use : &others_by_use;
+}
+
 pm_cached *
 pm_cache_find(const pm_cached_key *key)
 {
@@ -50,7 +58,7 @@ pm_cache_find(const pm_cached_key *key)
 	s = hash_search(table, key, HASH_FIND, NULL);
 	if (s == NULL)
 		return NULL;
-	dlist_move_head(&by_use, &s->entry->lru);
+	dlist_move_head(list_of(s->entry), &s->entry->lru);
 	return s->entry;
 }
 
@@ -80,7 +88,7 @@ pm_cache_keep(pm_cached *e)
 	s->entry = e;
 	e->checked = pm_generation;
 	MemoryContextSetParent(e->cxt, cache_cxt);
-	dlist_push_head(&by_use, &e->lru);
+	dlist_push_head(list_of(e), &e->lru);
 	pm_cache_grown(e);
 }
 
@@ -133,6 +141,8 @@ pm_cache_trim(void)
 {
 	Size		budget = (Size) pm_cache_mem_kb * 1024;
 
-	while (total > budget && !dlist_is_empty(&by_use))
-		pm_cache_drop(dlist_container(pm_cached, lru, dlist_tail_node(&by_use)));
+	while (total > budget && !dlist_is_empty(&parsed_by_use))
+		pm_cache_drop(dlist_container(pm_cached, lru, dlist_tail_node(&parsed_by_use)));
+	while (total > budget && !dlist_is_empty(&others_by_use))
+		pm_cache_drop(dlist_container(pm_cached, lru, dlist_tail_node(&others_by_use)));
 }
