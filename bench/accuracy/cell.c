@@ -6,6 +6,7 @@
  *
  * graphs, rows        files; the columns graph, gpu, batch, dtype (or precision), framework, step_ms, and if
  *                     there are: layout, optimizer, mode, world_size, options
+ * operators           measurements of single operators, in the columns of op_profile, for kinds that learn from them
  * also_graphs, also_rows   rows that always train, all of them; may be repeated
  * layout, framework   rows of `rows` to keep
  * test_layout, test_framework   of those, rows to test; the others train
@@ -41,6 +42,7 @@ typedef struct job
 	const char *rows;
 	const char *also_graphs[MAX_ALSO];
 	const char *also_rows[MAX_ALSO];
+	const char *operators;
 	int			n_also_graphs;
 	int			n_also_rows;
 	filter		keep;
@@ -151,6 +153,7 @@ set(job *j, const char *arg)
 	if (IS("graphs")) j->graphs = value;
 	else if (IS("rows")) j->rows = value;
 	else if (IS("also_graphs")) one_more_file(j->also_graphs, &j->n_also_graphs, value);
+	else if (IS("operators")) j->operators = value;
 	else if (IS("also_rows")) one_more_file(j->also_rows, &j->n_also_rows, value);
 	else if (IS("layout")) j->keep.layout = value;
 	else if (IS("framework")) j->keep.framework = value;
@@ -654,6 +657,8 @@ main(int argc, char **argv)
 	read_rows(j.graphs, j.rows, &j.keep, &j.test, merge, &arena, &r);
 	for (int i = 0; i < j.n_also_rows; i++)
 		read_rows(j.also_graphs[i], j.also_rows[i], &(filter) {0}, NULL, merge, &arena, &r);
+	if (j.operators)
+		read_operators(j.operators, merge, &arena, &r);
 	cut_folds(j.split, j.folds, j.split_seed, &r, &arena, &f);
 	if (j.features)
 	{

@@ -194,7 +194,8 @@ thin(pm_dataset *d, int part, uint64_t seed, pm_arena *a)
 pm_dataset
 training_rows(const rows *r, const folds *f, int fold, int part, uint64_t seed, pm_arena *a, int *twins)
 {
-	pm_dataset	d = {.samples = PM_NEW(a, pm_sample, r->set.n)};
+	pm_dataset	d = {.samples = PM_NEW(a, pm_sample, r->set.n), .n_operators = r->set.n_operators,
+		.operators = r->set.operators};
 	uint64_t   *tested = PM_NEW(a, uint64_t, r->set.n + 1);
 	int			n = 0;
 

@@ -55,6 +55,23 @@ read_setting(const char *name, size_t len, const char *value, pm_arena *a, pm_se
 
 /* ---- CSV ---- */
 
+/* End a quoted field in place, doubled quotes made single; what follows its last quote. */
+static char *
+unquote(char *field)
+{
+	char	   *to = field;
+	char	   *from = field;
+
+	while (*from && (*from != '"' || from[1] == '"'))
+	{
+		from += *from == '"';
+		*to++ = *from++;
+	}
+	from += *from == '"';
+	*to = '\0';
+	return from;
+}
+
 /* Split a line in place; quotes are honoured. */
 static int
 split_line(char *line, char **f)
@@ -64,16 +81,10 @@ split_line(char *line, char **f)
 	line[strcspn(line, "\r\n")] = '\0';
 	while (line && n < MAX_FIELDS)
 	{
-		bool		quoted = *line == '"';
 		char	   *end;
 
-		f[n++] = quoted ? ++line : line;
-		end = quoted ? strchr(line, '"') : strchr(line, ',');
-		if (quoted && end)
-		{
-			*end++ = '\0';
-			end = *end == ',' ? end : NULL;
-		}
+		f[n++] = *line == '"' ? line + 1 : line;
+		end = *line == '"' ? strchr(unquote(line + 1), ',') : strchr(line, ',');
 		if (end)
 			*end++ = '\0';
 		line = end;
@@ -376,4 +387,46 @@ read_rows(const char *graphs_path, const char *profiles, const filter *keep, con
 		r->family[r->set.n - 1] = pm_strdup(a, family, strlen(family));
 	}
 	free(g.name);
+}
+
+/* The document of an operator as a graph of its own. */
+static const pm_skeleton *
+operator_skeleton(const char *json, bool merge, pm_arena *a)
+{
+	pm_graph   *g = PM_NEW(a, pm_graph, 1);
+	pm_skeleton *k = PM_NEW(a, pm_skeleton, 1);
+	char	   *text = pm_strdup(a, json, strlen(json));
+	pm_status	st;
+
+	if (pm_graph_from_json(text, strlen(text), a, g, &st) != PM_OK || pm_skeleton_build(g, merge, a, k, &st) != PM_OK)
+		die("operator", &st);
+	return k;
+}
+
+void
+read_operators(const char *path, bool merge, pm_arena *a, rows *r)
+{
+	pm_dataset *d = &r->set;
+	table		t;
+
+	open_table(&t, path);
+	while (next_line(&t))
+	{
+		double		forward_ms = number_of(&t, "forward_ms");
+		const char *backward = text_of(&t, "backward_ms");
+		bool		timed = backward && backward[0];
+		const pm_skeleton *k = operator_skeleton(text_of(&t, "operator"), merge, a);
+		pm_sample  *s;
+
+		/* as in training: a backward pass with work and no time says too little */
+		if (k->n != 1 || (!timed && k->graph->nodes[k->graph->n_nodes - 1].grad))
+			continue;
+		if (d->n_operators % 1024 == 0)
+			d->operators = realloc(d->operators, (d->n_operators + 1024) * sizeof(pm_sample));
+		s = &d->operators[d->n_operators++];
+		*s = (pm_sample) {.id = d->n_operators};
+		read_row(&t, k, a, s);
+		s->query.alone = true;
+		s->step_ms = forward_ms + (timed ? atof(backward) : 0);
+	}
 }

@@ -36,6 +36,9 @@ void		read_gpus(const char *path, pm_arena *a);
 void		read_rows(const char *graphs, const char *profiles, const filter *keep, const filter *test,
 					  bool merge, pm_arena *a, rows *r);
 
+/* Add the single operators of a CSV file in the columns of op_profile to r. */
+void		read_operators(const char *path, bool merge, pm_arena *a, rows *r);
+
 /* ---- folds ---- */
 
 typedef struct folds

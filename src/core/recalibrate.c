@@ -392,7 +392,7 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 
 /* Each row corrected by numbers that were fitted without its structure; NaN when there is only one. */
 static pm_code
-cross_correct(const pm_predictor *base, const pm_dataset *d, const double *plain, int structures, point *p,
+cross_correct(const pm_dataset *d, const double *plain, int structures, point *p,
 			  pm_arena *a, double *cross_ms, pm_status *st)
 {
 	int			folds = structures < MAX_FOLDS ? structures : MAX_FOLDS;
@@ -467,7 +467,7 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		return pm_fail(st, PM_ERR_DATA, "there are no profiles to recalibrate on");
 	if ((rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
-		(rc = cross_correct(base, d, plain, r->structures, p, a, cross_ms, st)) != PM_OK ||
+		(rc = cross_correct(d, plain, r->structures, p, a, cross_ms, st)) != PM_OK ||
 		(rc = fit_points(p, make_points(d, plain, NULL, -1, p), a, &c, st)) != PM_OK)
 		return rc;
 	r->n_numbers = count_numbers(c);
