@@ -100,14 +100,14 @@ SQL
     one -c "SELECT count(*) FILTER (WHERE wait_event_type IN ('Lock', 'LWLock', 'BufferPin')), count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'SELECT perfmodel.%' AND pid <> pg_backend_pid()"
     sleep 0.2
 done >"$HOME/waits") &
-tps=$("$(pg_config --bindir)/pgbench" -n -c 90 -j 2 -T 9 -f "$HOME/ask.pgbench" 2>/dev/null | sed -n 's/^tps = \([0-9.]*\).*/\1/p')
+tps=$("$(pg_config --bindir)/pgbench" -n -c 90 -j 2 -T 9 -f "$HOME/ask.pgbench" | sed -n 's/^tps = \([0-9.]*\).*/\1/p')
 wait
 row "90 sessions asking at once" "$tps" "1/s"
 row "of them waiting for a lock (seen / looked at)" "$(awk -F'|' '{ w += $1; n += $2 } END { print w " / " n }' "$HOME/waits")" ""
 
-# resident memory of a session: bare, with the library, after predictions of every graph
+# memory of a session that is its own: bare, with the library, after predictions of every graph
 rss() { # psql reads a script, so that variables work
-    printf '%s;\nSELECT pg_backend_pid() AS pid \\gset\n\\setenv PID :pid\n\\! echo rss $(ps -o rss= -p $PID)\n' "$1" | one |
+    printf '%s;\nSELECT pg_backend_pid() AS pid \\gset\n\\setenv PID :pid\n\\! echo rss $(sed -n "s/^RssAnon:[^0-9]*\\([0-9]*\\).*/\\1/p" /proc/$PID/status)\n' "$1" | one |
         sed -n 's/^rss *//p' | awk '{ printf "%.1f", $1 / 1024 }'
 }
 row "memory of a bare session" "$(rss "SELECT 1")" "MB"

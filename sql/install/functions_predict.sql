@@ -1,13 +1,12 @@
 -- Predictions. They read with the caller's rights, write nothing, and work on
 -- a hot standby. Not STRICT: a NULL framework or predictor has a meaning.
 -- COST: a C function that does nothing takes about 0.1 us at COST 1; a new
--- question about a graph that the session knows takes about 1.3 ms
--- (make bench, ResNet-50).
+-- batch of a graph that the session knows takes about 10 us (docs/serving.md).
 
 CREATE FUNCTION perfmodel.predict_train_time(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                              layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                              predictor text DEFAULT NULL) RETURNS float8
-    LANGUAGE c STABLE PARALLEL SAFE COST 13000 AS 'MODULE_PATHNAME', 'pm_predict_train_time';
+    LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_predict_train_time';
 COMMENT ON FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text) IS
     'predicted milliseconds of one training step; predictor NULL: the active one; framework NULL: not known; NULL when any other argument is';
 
@@ -17,7 +16,7 @@ CREATE FUNCTION perfmodel.predict(graph_id bigint, gpu text, batch integer, dtyp
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text)
     RETURNS record
-    LANGUAGE c STABLE PARALLEL SAFE COST 5000 AS 'MODULE_PATHNAME', 'pm_predict';
+    LANGUAGE c STABLE PARALLEL SAFE COST 110 AS 'MODULE_PATHNAME', 'pm_predict';
 COMMENT ON FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, float8) IS
     'the prediction of predict_train_time with an interval in ms that holds the measured step with probability level (0.5 to 0.999) for networks like those in training, samples per second, and whether the question is like what the predictor was trained on; note says why not; interval NULL: not calibrated; in_domain NULL: not known; NULL when an argument other than framework and predictor is';
 
@@ -28,7 +27,7 @@ CREATE FUNCTION perfmodel.predict_many(graph_ids bigint[], gpus text[], batches 
                                        OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                        OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_predict_many';
+    LANGUAGE c STABLE PARALLEL SAFE COST 11000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_predict_many';
 COMMENT ON FUNCTION perfmodel.predict_many(bigint[], text[], integer[], text, text, text, text, float8) IS
     'predict for many questions: question i is made of element i of three arrays of the same length; one row for each, numbered from 1, with the question and the columns of predict, which are NULL where an element is; no rows when an argument other than framework and predictor is NULL';
 
@@ -39,7 +38,7 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 5000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
+    LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
 COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8) IS
     'predict for one graph on every device at every batch, devices and batches in the order given; gpus NULL: those that the predictor was trained on and that perfmodel.gpu still has; columns of predict are NULL where gpu or batch is; no rows when another argument than gpus, framework and predictor is NULL';
 
@@ -50,6 +49,6 @@ CREATE FUNCTION perfmodel.explain_train_time(graph_id bigint, gpu text, batch in
                                              OUT copies integer, OUT step_ms float8, OUT share float8, OUT bound text,
                                              OUT forward_ms float8, OUT backward_ms float8, OUT update_ms float8)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 13000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
+    LANGUAGE c STABLE PARALLEL SAFE COST 5000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
 COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text) IS
     'where the predicted time goes: one row per group of identical operators (node_id is one of them, copies their number) and one for the rest of the step (node_id NULL); step_ms sums to the prediction; its forward, backward and update part are NULL where the kind of predictor does not tell them apart';
