@@ -45,7 +45,7 @@ is(as('visitor', q{SELECT perfmodel.gpu_name('rtx_3090')}), 'RTX 3090', 'but dat
 # nothing else: whatever functions and tables there are
 my %may = (
     grafana => [ qw(graph predictor predictor_weights) ],
-    analyst => [ qw(graph graph_node op_profile predictor predictor_weights profile training_run) ]);
+    analyst => [ qw(graph graph_node op_profile predictor predictor_weights profile training_run training_status) ]);
 foreach my $user (sort keys %may)
 {
     is($node->safe_psql('postgres', qq{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
@@ -57,11 +57,12 @@ foreach my $user (sort keys %may)
                    OR has_any_column_privilege('$user', oid, 'INSERT, UPDATE, REFERENCES'))}), '0', "$user may change none");
     is($node->safe_psql('postgres', qq{SELECT string_agg(proname, ' ' ORDER BY proname) FROM pg_proc
             WHERE pronamespace = 'perfmodel'::regnamespace AND provolatile = 'v' AND prorettype <> 'trigger'::regtype
-              AND proname <> 'leaderboard' AND has_function_privilege('$user', oid, 'EXECUTE')}), '', "nor call what stores something");
+              AND proname NOT IN ('leaderboard', 'training_lost') AND has_function_privilege('$user', oid, 'EXECUTE')}), '', "nor call what stores something");
     is($node->safe_psql('postgres', qq{SELECT has_schema_privilege('$user', 'perfmodel', 'CREATE')}), 'f', 'nor create anything there');
     is(as($user, $_), 'permission denied for function ' . ($_ =~ /perfmodel\.(\w+)/)[0], "$user: $_")
         for (q{SELECT perfmodel.train('x', 'linear')}, q{SELECT perfmodel.activate_predictor('line')}, q{SELECT perfmodel.drop_predictor('line')},
-             q{SELECT perfmodel.load_graph('{}')}, q{SELECT perfmodel.cross_validate('linear')});
+             q{SELECT perfmodel.load_graph('{}')}, q{SELECT perfmodel.load_onnx('x', '')}, q{SELECT perfmodel.train_async('x')},
+             q{SELECT perfmodel.recalibrate()}, q{SELECT perfmodel.cancel_training(1)}, q{SELECT perfmodel.cross_validate('linear')});
     like(as($user, q{SELECT * FROM perfmodel.leaderboard('{linear}')}), qr/^permission denied/, 'leaderboard trains');
     # a setting made before the library is loaded is judged when it is
     is(as($user, q{SET perfmodel.train_mem = '7TB'; SELECT FROM perfmodel.version(); SHOW perfmodel.train_mem}), '2GB', "$user: a setting for superusers");
@@ -77,6 +78,8 @@ is(as('engineer', $_), 't', "a trainer: $_") for (
     q{INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (perfmodel.graph_id('mine'), 'T4', 8, 1) RETURNING true},
     "$quiet SELECT perfmodel.train('mine', 'linear') > 0",
     "$quiet SELECT n > 0 FROM perfmodel.cross_validate('linear', folds => 2) WHERE grouped_by = 'overall'",
+    q{SELECT bool_and(status = 'finished') FROM perfmodel.training_status},
+    q{SELECT perfmodel.train_async('unheard', 'linear') > 0},
     q{SELECT perfmodel.activate_predictor('mine') > 0},
     "SELECT perfmodel.predict_train_time($ask) > 0",
     q{SELECT perfmodel.activate_predictor('small') > 0},
@@ -85,7 +88,7 @@ is(as('engineer', q{SELECT trained_by FROM perfmodel.training_run WHERE predicto
 like(as('engineer', $_), qr/^permission denied/, "not: $_") for (
     q{INSERT INTO perfmodel.gpu (name) VALUES ('mine')}, q{UPDATE perfmodel.gpu SET fp32_tflops = 1}, q{UPDATE perfmodel.profile SET step_ms = 1},
     q{DELETE FROM perfmodel.profile}, q{DELETE FROM perfmodel.graph}, q{TRUNCATE perfmodel.predictor_weights}, q{UPDATE perfmodel.predictor SET name = 'x'},
-    q{UPDATE perfmodel.training_run SET trained_by = 'somebody else'}, q{SELECT perfmodel.version(); SET perfmodel.train_mem = '1TB'}, q{CREATE TABLE perfmodel.mine ()});
+    q{SELECT perfmodel.version(); SET perfmodel.train_mem = '1TB'}, q{CREATE TABLE perfmodel.mine ()});
 
 # what the README says is the same
 my ($readme) = slurp_file("$FindBin::RealBin/../README.md") =~ /^### Who may do what\n(.*?)^##/ms;
