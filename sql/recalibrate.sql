@@ -33,7 +33,7 @@ SELECT predictor, kind, background, status, phase, n_profiles, epoch, message FR
 SELECT count(*) FROM perfmodel.corrections('cluster');
 -- a device that it has never seen, from a few measurements; what was known of the other one is kept
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, framework, step_ms)
-SELECT graph_id, 'RTX 3090', 8, 'amp', framework, 0.5 * step_ms FROM perfmodel.profile WHERE profile_id = ANY ((:'t4'::bigint[])[1:6]);
+SELECT graph_id, 'RTX 3090', 8, 'amp', framework, 0.5 * step_ms FROM perfmodel.profile WHERE profile_id = ANY ((:'t4'::bigint[])[1:12]);
 SELECT in_domain, note FROM perfmodel.predict(perfmodel.graph_id('anet4@16'), 'RTX 3090', 8, 'amp', predictor => 'cluster');
 SELECT array_agg(profile_id) AS few FROM perfmodel.profile WHERE gpu = 'RTX 3090' AND dtype = 'amp' \gset
 SELECT new_name, n_profiles, n_networks, mape_after_pct < mape_before_pct AS better FROM perfmodel.recalibrate('cluster recalibrated', :'few', name => 'both');

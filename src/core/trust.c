@@ -576,7 +576,28 @@ by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Add to each device the structures of its rows; seen (may be NULL) marks rows whose structure counts already. */
+/* Of a device, among the rows that are not left out (may be NULL); found: [d->n] scratch. */
+static int
+different_structures(const pm_dataset *d, const char *gpu, const bool *left_out, uint64_t *found)
+{
+	int			n = 0;
+	int			different = 0;
+
+	for (int i = 0; i < d->n; i++)
+		if (in_group(&d->samples[i], gpu, ANY) && !(left_out != NULL && left_out[i]))
+			found[n++] = d->samples[i].query.graph->structure;
+	qsort(found, n, sizeof(uint64_t), by_number);
+	for (int i = 0; i < n; i++)
+		different += i == 0 || found[i] != found[i - 1];
+	return different;
+}
+
+/*
+ * Structures of each device: those it had and those of its rows.  seen (may be
+ * NULL) marks rows whose structure was trained on, on this device or another:
+ * as which of them the device had is not remembered, they count where there are
+ * more of them than it had.
+ */
 static pm_code
 count_structures(pm_trust *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st)
 {
@@ -586,14 +607,11 @@ count_structures(pm_trust *t, const pm_dataset *d, const bool *seen, pm_arena *a
 		return pm_no_memory(st, a);
 	for (int gpu = 0; gpu < t->n_gpus; gpu++)
 	{
-		int			n = 0;
+		device	   *g = &t->gpus[gpu];
+		int			all = different_structures(d, g->name, NULL, found);
+		int			fresh = different_structures(d, g->name, seen, found);
 
-		for (int i = 0; i < d->n; i++)
-			if (in_group(&d->samples[i], t->gpus[gpu].name, ANY) && !(seen != NULL && seen[i]))
-				found[n++] = d->samples[i].query.graph->structure;
-		qsort(found, n, sizeof(uint64_t), by_number);
-		for (int i = 0; i < n; i++)
-			t->gpus[gpu].structures += i == 0 || found[i] != found[i - 1];
+		g->structures = g->structures + fresh > all ? g->structures + fresh : all;
 	}
 	return PM_OK;
 }

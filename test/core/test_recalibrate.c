@@ -262,6 +262,11 @@ test_seen(const pm_predictor *base, const pm_dataset *d)
 	wide = judge(&flattered, &rows.samples[0]);
 	narrow = judge(&fresh, &rows.samples[0]);
 	CHECK(log(wide.high_ms / wide.low_ms) > 1.5 * log(narrow.high_ms / narrow.low_ms));
+	/* on a device that is new, networks count that were seen on another */
+	for (int i = 0; i < d->n; i++)
+		rows.samples[i].query.gpu = &other_gpu;
+	CHECK_EQ(pm_recalibrate(base, &rows, seen, NULL, &arena, &flattered, &r, &st), PM_OK);
+	CHECK(judge(&flattered, &rows.samples[0]).in_domain);
 }
 
 /* ---------- storing ---------- */
