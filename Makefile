@@ -2,12 +2,12 @@
 #
 # For people who have a server:      make && make install && make installcheck
 # With a throw-away server of its own, as root or not:
-#                                    make demo, make check, make bench, make bench-accuracy
+#                                    make demo, make check, make bench, make bench-accuracy, make pretrained
 #
 # OPTFLAGS is empty so that the binary runs on every CPU of its architecture;
 # the hot loops are compiled for several instruction sets and chosen at load.
 
-OWN_SERVER = demo check bench bench-accuracy
+OWN_SERVER = demo check bench bench-accuracy pretrained
 
 ifneq ($(filter $(OWN_SERVER),$(MAKECMDGOALS)),)
 
@@ -25,10 +25,13 @@ bench:
 # DATA: a folder with the measurements of timm and NeuSight; without, those in data/
 bench-accuracy:
 	@bench/accuracy/run.sh $(DATA)
+# DATA: the folder of measurements that data/README.md names
+pretrained:
+	@tools/pretrain.sh $(DATA)
 
 else
 
-EXTENSION = perfmodel
+EXTENSION = perfmodel perfmodel_pretrained
 MODULE_big = perfmodel
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
 PG_CONFIG ?= pg_config
@@ -45,15 +48,15 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard \
 	dump privileges)
-DATA_built = sql/perfmodel--$(EXTVERSION).sql
+DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel_pretrained--$(EXTVERSION).sql
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict predict_many explain \
-	evaluate leaderboard predictor train_async recalibrate warm_start dashboards cancel privileges hostile_path numerics drop_extension
+	evaluate leaderboard predictor pretrained train_async recalibrate warm_start dashboards cancel privileges hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict
 ISOLATION_OPTS = --encoding=UTF8 --no-locale
 TAP_TESTS = 1
-EXTRA_CLEAN = output_iso tmp_check tmp_check_iso sql/perfmodel--*.sql src/core/onnx/onnx.pb-c.*
+EXTRA_CLEAN = output_iso tmp_check tmp_check_iso sql/perfmodel--*.sql sql/perfmodel_pretrained--*.sql src/core/onnx/onnx.pb-c.*
 
 # ---- what the build needs: one sentence when it is missing ----
 
@@ -111,12 +114,17 @@ $(ONNX_PB): src/core/onnx/onnx.proto
 	protoc-c --c_out=. $<
 $(PG_OBJS): $(wildcard src/core/*.h src/core/onnx/*.h src/pg/*.h) Makefile perfmodel.control
 
-$(DATA_built): $(SQL_PARTS) data/gpu.csv sql/install/gpu_rows.awk Makefile perfmodel.control
+sql/perfmodel--$(EXTVERSION).sql: $(SQL_PARTS) data/gpu.csv sql/install/gpu_rows.awk Makefile perfmodel.control
 	@{ printf '%s\n' '-- Assembled from sql/install and data/gpu.csv by make.' \
 	   '\echo Use "CREATE EXTENSION perfmodel" to load this file. \quit'; \
 	   for part in $(SQL_PARTS); do \
 	       printf '\n'; cat $$part; \
 	       case $$part in */tables_gpu.sql) awk -f sql/install/gpu_rows.awk data/gpu.csv || exit 1;; esac; \
 	   done; } > $@.new && mv $@.new $@
+
+sql/perfmodel_pretrained--$(EXTVERSION).sql: sql/pretrained/tables.sql data/pretrained.sql Makefile perfmodel.control
+	@{ printf '%s\n' '-- Assembled from sql/pretrained and data by make.' \
+	   '\echo Use "CREATE EXTENSION perfmodel_pretrained" to load this file. \quit'; \
+	   cat sql/pretrained/tables.sql data/pretrained.sql; } > $@.new && mv $@.new $@
 
 endif

@@ -29,6 +29,9 @@ FROM measured m JOIN perfmodel.graph g ON g.name = m.graph;
 SELECT gpu, dtype, count(*) AS measurements, count(DISTINCT graph_id) AS networks, min(batch) AS from_batch, max(batch) AS to_batch
 FROM perfmodel.profile GROUP BY gpu, dtype ORDER BY gpu, dtype;
 
+\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) from program 'gzip -dc data/op_profiles.csv.gz' with (format csv, header)
+SELECT count(*) AS single_operators, count(DISTINCT op) AS types FROM perfmodel.op_profile;
+
 -- One network in six is kept from training, with all its image sizes, and with whatever else has the same structure.
 CREATE TEMP TABLE split AS
 SELECT graph_id, bool_or(('x' || left(md5('demo' || model), 7))::bit(28)::int % 6 = 0) OVER (PARTITION BY structure) AS unseen

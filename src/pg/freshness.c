@@ -54,7 +54,7 @@ typedef struct moment
 	LocalTransactionId lxid;	/* transaction of ours that curcid belongs to */
 } moment;
 
-static const char *const watched_name[] = {"gpu", "graph", "predictor", "predictor_weights"};
+static const char *const watched_name[] = {"gpu", "graph", "predictor", "predictor_weights", "predictor_pretrained"};
 
 static Oid	watched[lengthof(watched_name)];
 static bool forget_wanted = true;

@@ -68,7 +68,10 @@ ask(const char *name)
 		"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1",
 		1, {TEXTOID}
 	};
-	static pm_plan active = {"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE active"};
+	static pm_plan active = {
+		/* the last one: one that came trained stays active in a copy of a database in which another one was */
+		"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE active ORDER BY predictor_id DESC LIMIT 1"
+	};
 	known_name	k = {0};
 	Datum		arg = name ? CStringGetTextDatum(name) : (Datum) 0;
 

@@ -1,0 +1,36 @@
+-- The predictor that comes trained: there with its extension, gone with it, an ordinary predictor between.
+\pset format unaligned
+SET client_min_messages = warning;
+SELECT count(*) > 0 AS own_ones, name AS active_before FROM perfmodel.predictor WHERE active GROUP BY name;
+CREATE EXTENSION perfmodel_pretrained;
+SELECT name, kind, predictor_id < 0 AS not_trained_here, active, n_profiles > 1000 AS many_rows, valid_mape BETWEEN 0.001 AND 0.2 AS error_known,
+       gpus @> '{RTX 3090,AMD EPYC Zen4 (1 thread)}' AS devices, profiles FROM perfmodel.predictor WHERE name = 'pretrained';
+SELECT obj_description(c.oid, 'pg_class') IS NOT NULL AS described FROM pg_class c WHERE relname IN ('predictor_pretrained', 'predictor_weights_pretrained');
+
+-- it answers when named, and by itself once it is the active one
+SELECT perfmodel.graph_id('anet4@16') AS g \gset
+SELECT step_ms > 0 AS time, step_ms_low < step_ms AND step_ms < step_ms_high AS interval, predictor_id
+FROM perfmodel.predict(:g, 'RTX 3090', 32, 'amp', predictor => 'pretrained');
+SELECT name = 'pretrained' AS it_is FROM perfmodel.predictor WHERE predictor_id = (perfmodel.predict(:g, 'RTX 3090', 32, 'amp')).predictor_id;
+SELECT perfmodel.activate_predictor('pretrained') AS predictor_id;
+SELECT count(*) AS active FROM perfmodel.predictor WHERE active;
+SELECT predictor_id FROM perfmodel.predict(:g, 'RTX 3090', 32, 'amp');
+-- what it was never shown is not like a measurement: a device, a number format of a device, a batch
+SELECT in_domain, split_part(note, ';', 1) AS note FROM (VALUES ('T4', 32, 'amp'), ('RTX 3090', 32, 'fp16'), ('RTX 3090', 1000000, 'amp')) AS q(gpu, batch, dtype),
+     LATERAL perfmodel.predict(:g, gpu, batch, dtype);
+-- immutable like others
+SELECT helper.error_of($$UPDATE perfmodel.predictor SET kind = 'linear' WHERE name = 'pretrained'$$);
+SELECT helper.error_of($$UPDATE perfmodel.predictor_weights SET part = 7 WHERE predictor_id = -1$$);
+SELECT helper.error_of($$SELECT perfmodel.train('pretrained', 'linear')$$);
+
+-- gone with the extension, also for a session that has used it; the tables of perfmodel stay
+DROP EXTENSION perfmodel_pretrained;
+SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''RTX 3090'', 32)', :g)), E'\n', 1) AS error;
+SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''RTX 3090'', 32, predictor => ''pretrained'')', :g)), E'\n', 1) AS error;
+SELECT count(*) FROM perfmodel.predictor WHERE predictor_id < 0;
+-- a name that is taken
+BEGIN;
+UPDATE perfmodel.predictor SET name = 'pretrained' WHERE name = 'line';
+SELECT helper.error_of('CREATE EXTENSION perfmodel_pretrained');
+ROLLBACK;
+SELECT perfmodel.activate_predictor('line') > 0 AS as_before;

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Gather the measurements that the pretrained predictor learns from.
+
+    pretrain_rows.py DATA_DIR OUT_DIR
+
+DATA_DIR has timm/, neusight/ and cnn_benchmarks/ as data/README.md describes them; the measurements in data/ come along.
+Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source).
+
+Training steps on one device only. NeuSight and cnn-benchmarks timed forward and backward pass without the optimizer's
+step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median counts; its networks are those of
+torchvision with the same name where the definitions agree (ResNets, VGG), and left out where they do not.
+"""
+
+import csv
+import gzip
+import itertools
+import json
+import pathlib
+import statistics
+import sys
+
+COLUMNS = "graph,gpu,batch,dtype,layout,framework,optimizer,step_ms,source".split(",")
+HERE = pathlib.Path(__file__).resolve().parent.parent / "data"
+SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
+
+
+def read(path):
+    with open(path, newline="") as f:
+        yield from csv.DictReader(f)
+
+
+def ours():
+    for r in read(HERE / "profiles.csv"):
+        yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "data/"]
+
+
+def timm(data):
+    for r in read(data / "timm/profiles.csv"):
+        yield [r["graph"], r["gpu"], r["batch"], r["precision"], r["layout"], r["framework"], "sgd_momentum", r["step_ms"], "timm"]
+
+
+def neusight(data):
+    for r in read(data / "neusight/profiles.csv"):
+        if r["mode"] == "train" and r["world_size"] == "1" and not r["options"]:
+            yield [r["graph"], r["gpu"], r["batch"], r["precision"], "nchw", r["framework"], "other", r["step_ms"], "neusight"]
+
+
+def cnn_benchmarks(data):
+    rows = [r for r in read(data / "cnn_benchmarks/profiles.csv") if r["model"] in SAME_IN_TORCHVISION and r["options"] == "224x224"]
+    key = lambda r: (r["model"], r["gpu"], r["batch"], r["precision"], r["framework"])
+    for (model, gpu, batch, precision, framework), runs in itertools.groupby(sorted(rows, key=key), key):
+        step = statistics.median(float(r["step_ms"]) for r in runs)
+        yield [f"{model}@224", gpu, batch, precision, "nchw", framework, "other", step, "cnn_benchmarks"]
+
+
+def graphs(data):
+    """Lines of all graph files, each name once."""
+    seen = set()
+    for path in (HERE / "graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz"):
+        with gzip.open(path, "rt") as f:
+            for line in f:
+                name = json.loads(line)["name"]
+                if name not in seen:
+                    seen.add(name)
+                    yield name, line
+
+
+def main():
+    data, out = map(pathlib.Path, sys.argv[1:3])
+    known = set()
+    with open(out / "graphs.ndjson", "w") as f:
+        for name, line in graphs(data):
+            known.add(name)
+            f.write(line)
+    counts = {}
+    with open(out / "rows.csv", "w", newline="") as f:
+        write = csv.writer(f)
+        write.writerow(COLUMNS)
+        for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data)):
+            kept = row[0] in known
+            count = counts.setdefault(row[-1], [0, 0])
+            count[not kept] += 1
+            if kept:
+                write.writerow(row)
+    for source, (kept, left) in counts.items():
+        print(f"{source}: {kept} rows" + (f", {left} without a graph" if left else ""))
+
+
+if __name__ == "__main__":
+    main()
