@@ -34,7 +34,7 @@ $tool export demo/own_model.py:build --image 96 --sql | psql -qXtA
 echo "== eight batches"
 $tool profile --import demo/own_model.py:build --image 96 --batch 1 2 3 4 6 8 12 16
 echo "== training on all rows"
-psql -qXt -v ON_ERROR_STOP=1 -v kind="$KIND" <<SQL
+psql -qXt -o /dev/null -v ON_ERROR_STOP=1 -v kind="$KIND" <<SQL
 SET client_min_messages = warning;
 SELECT perfmodel.train('\''without'\'', :'\''kind'\'', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile
     JOIN perfmodel.graph USING (graph_id) WHERE model <> '\''own_model'\''));
@@ -43,11 +43,11 @@ SQL
 echo "== batches that were not measured, now measured to see the error"
 $tool profile --import --quiet demo/own_model.py:build --image 96 --batch 5 10 24 32
 psql -qX -P footer=off <<SQL
-SELECT p.batch, round(p.step_ms::numeric, 1) AS measured_ms, name AS predictor, round(r.step_ms::numeric, 1) AS predicted_ms,
+SELECT p.batch, round(p.step_ms::numeric, 1) AS measured_ms, k.name AS predictor, round(r.step_ms::numeric, 1) AS predicted_ms,
        round(r.step_ms_low::numeric, 1) AS low_ms, round(r.step_ms_high::numeric, 1) AS high_ms,
        round((100 * (r.step_ms / p.step_ms - 1))::numeric, 1) AS error_pct
 FROM perfmodel.profile p JOIN perfmodel.graph g USING (graph_id), (VALUES (1, '\''without'\''), (2, '\''with'\'')) AS k(n, name),
-     perfmodel.predict(graph_id, gpu, batch, predictor => name) r
+     perfmodel.predict(graph_id, gpu, p.batch, predictor => k.name) r
 WHERE g.model = '\''own_model'\'' AND p.batch IN (5, 10, 24, 32) ORDER BY n, batch;
 SELECT sum(unknown_ops) AS unknown_operators, count(*) AS graphs FROM perfmodel.graph;
 SQL
