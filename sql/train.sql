@@ -74,7 +74,7 @@ UPDATE perfmodel.op_profile SET forward_ms = 1 WHERE backward_ms IS NULL;
 SELECT perfmodel.train('same', options => :'quick_options') > 0 AS trained;
 UPDATE perfmodel.op_profile SET forward_ms = forward_ms * 2;
 SELECT perfmodel.train('other', options => :'quick_options') > 0 AND perfmodel.train('still without', options => :'quick_without') > 0 AS trained;
-SELECT p.name, p.profiles_hash = o.profiles_hash AS same_hash, w.data = v.data AS same_bytes
+SELECT p.name, p.n_operators, p.profiles_hash = o.profiles_hash AS same_hash, w.data = v.data AS same_bytes
 FROM perfmodel.predictor p JOIN perfmodel.predictor_weights w USING (predictor_id),
      perfmodel.predictor o JOIN perfmodel.predictor_weights v USING (predictor_id)
 WHERE (o.name, p.name) IN (('with', 'same'), ('with', 'other'), ('with', 'without'), ('without', 'still without')) ORDER BY p.name;

@@ -5,14 +5,17 @@
 #
 # SET     timm-nchw, timm-nhwc, timm-all (all rows train, those of the newest PyTorch are tested), data
 # SPLIT   structure, family, family10, batch (folds.c)
-# METHOD  KIND[:OPTION=VALUE,...][@PART], boosting or boosting_sum; PART percent of the training structures
+# METHOD  KIND[:OPTION=VALUE,...][@PART][~LEVEL], boosting or boosting_sum; PART percent of the training structures;
+#         LEVEL, such as 0.9: with intervals at that level, and the domain
 #
 # Takes $DATA, $RESULTS, $CELL, $SOURCE, $SEED, $FOLD, $OPTIONS, $PYTHON from run.sh.
 set -eu
 name=$1 split=$2 method=$3
-part=100
-case $method in *@*) part=${method#*@} ;; esac
-own=${method%@*}
+part=100 level=0
+case $method in *~*) level=${method#*~} ;; esac
+own=${method%~*}
+case $own in *@*) part=${own#*@} ;; esac
+own=${own%@*}
 kind=${own%%:*}
 own=${own#"$kind"}
 mark=$RESULTS/done/$name.$split.$method$FOLD
@@ -22,7 +25,7 @@ newest='pytorch 1.12 cu113'
 case $name in
 timm-all) set -- "rows=$DATA/timm/profiles.csv" "graphs=$RESULTS/input/timm.ndjson" "test_framework=$newest" ;;
 timm-*) set -- "rows=$DATA/timm/profiles.csv" "graphs=$RESULTS/input/timm.ndjson" "framework=$newest" "layout=${name#timm-}" ;;
-data) set -- "rows=data/profiles.csv" "graphs=$RESULTS/input/data.ndjson" ;;
+data) set -- "rows=data/profiles.csv" "graphs=$RESULTS/input/data.ndjson" "operators=$RESULTS/input/operators.csv" ;;
 *) echo "there is no set $name" >&2 && exit 1 ;;
 esac
 set -- "$@" "set=$name" "split=$split"
@@ -42,6 +45,6 @@ boosting*)
         [ "${option%%:*}" != "$kind" ] || set -- "$@" "option:${option#*:}"
     done
     for option in $(echo "${own#:}" | tr , ' '); do set -- "$@" "option:$option"; done
-    run "$CELL" "$@" "kind=$kind" "label=$method" "part=$part" "seed=$SEED" "source=$SOURCE" "out=$RESULTS" ;;
+    run "$CELL" "$@" "kind=$kind" "label=$method" "part=$part" "trust=$level" "seed=$SEED" "source=$SOURCE" "out=$RESULTS" ;;
 esac
 touch "$mark"

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """The leaderboard, from the results of run.sh.
 
-    report.py RESULTS [TABLE.md]        default: standard output
+    report.py RESULTS [TABLE.md [PROFILES.csv]]        default: standard output
+
+PROFILES.csv: the rows of timm, to tell what one of its measurements says of another.
 
 Needs only the standard library.
 """
+import csv
 import glob
 import math
 import os
 import random
+import statistics
 import sys
 from collections import defaultdict
 
@@ -16,6 +20,8 @@ OURS = "mdot"
 BOOSTING = ("boosting", "boosting_sum")
 ENOUGH = 5          # rows of a family
 RESAMPLES = 1000
+CLIFF = 15          # percent, of a family
+NEWEST, BEFORE = "pytorch 1.12 cu113", "pytorch 1.11 cu113"
 SETS = {
     "timm-nchw": "RTX 3090, AMP, nchw: timm benchmark, PyTorch 1.12",
     "timm-nhwc": "RTX 3090, AMP, nhwc: timm benchmark, PyTorch 1.12",
@@ -31,11 +37,14 @@ ORDER = [(s, p) for s in SETS for p in SPLITS]
 
 
 class Cell:
-    """One fold of one method: facts, and rows (family, structure, layout, measured, predicted)."""
+    """One fold of one method: facts, rows (family, structure, layout, measured, predicted), in the same order what was
+    asked (graph, gpu, batch), and of runs with intervals those (low, high, in the domain; None: none)."""
 
     def __init__(self, path):
         self.facts = {}
         self.rows = []
+        self.asked = []
+        self.trust = []
         header = None
         with open(path) as f:
             for line in f:
@@ -48,6 +57,10 @@ class Cell:
                 else:
                     r = dict(zip(header, line.split(",")))
                     self.rows.append((r["family"], r["structure"], r["layout"], float(r["step_ms"]), float(r["predicted_ms"])))
+                    self.asked.append((r["graph"], r["gpu"], r["batch"]))
+                    if "low_ms" in r:
+                        known = r["low_ms"] and r["high_ms"]
+                        self.trust.append((float(r["low_ms"]), float(r["high_ms"]), r["in_domain"] == "1") if known else None)
 
     def number(self, key):
         return float(self.facts.get(key, "nan"))
@@ -133,8 +146,13 @@ def margin(methods, rivals, metric):
     return best, figures[best], figures[OURS], below, low, high
 
 
+def plain(label):
+    """Neither a part of the training rows nor a run for its intervals."""
+    return "@" not in label and "~" not in label
+
+
 def is_rival(label):
-    return label.split(":")[0].split("@")[0] != OURS
+    return plain(label) and label.split(":")[0] != OURS
 
 
 def margin_rows(found):
@@ -170,8 +188,8 @@ def seconds(s):
 
 def board(methods):
     """Methods on one split of one set, best first."""
-    every = {f for folds in methods.values() for f in folds}
-    shown = {label: folds for label, folds in methods.items() if "@" not in label}
+    shown = {label: folds for label, folds in methods.items() if plain(label)}
+    every = {f for folds in shown.values() for f in folds}
     lines = []
     for label, folds in sorted(shown.items(), key=lambda x: (set(x[1]) != every, summary(x[1])["mape"])):
         s = summary(folds)
@@ -186,7 +204,7 @@ def board(methods):
 
 def overview(found):
     keys = [k for k in ORDER if k in found]
-    labels = {label for k in keys for label in found[k] if "@" not in label}
+    labels = {label for k in keys for label in found[k] if plain(label)}
     lines = []
     for label in labels:
         cells, first = [], []
@@ -257,6 +275,75 @@ def curve(found):
                  range(1, 8)) if lines else ""
 
 
+# ---- what an error is made of ----
+
+def cliffs(found):
+    """Families on which mdot errs by more than CLIFF percent."""
+    lines = []
+    for key in ORDER:
+        groups = defaultdict(list)
+        for r in pooled(found.get(key, {}).get(OURS, {})):
+            groups[r[0]].append(r)
+        large = {f: errors(rows)["mape"] for f, rows in groups.items() if len(rows) >= ENOUGH}
+        if large:
+            over = ", ".join(f"{f or '(none)'} {e:.1f} %" for f, e in sorted(large.items(), key=lambda x: -x[1]) if e > CLIFF)
+            lines.append([", ".join(key), str(len(large)), over or "none", f"{max(large.values()):.1f}"])
+    return table(["measurements, split", "families", f"above {CLIFF} %", "largest %"], lines, (1, 3)) if lines else ""
+
+
+def heaviest(found, count=5):
+    """The measurements that make most of mdot's squared error, by their share."""
+    lines = []
+    for key in ORDER:
+        cells = found.get(key, {}).get(OURS, {}).values() if key[1] == "structure" else ()
+        rows = [(r[-1] - r[-2], r, asked) for c in cells for r, asked in zip(c.rows, c.asked)]
+        total = sum(e * e for e, *_ in rows)
+        for e, r, asked in sorted(rows, key=lambda x: -x[0] ** 2)[:count]:
+            rest = [x[1] for x in rows if x[0] ** 2 < e * e]
+            lines.append([key[0], asked[0], asked[2], f"{r[-2]:.0f}", f"{r[-1]:.0f}", f"{100 * e * e / total:.0f}",
+                          f"{errors(rest)['rmse']:.1f}"])
+    header = ["measurements", "graph", "batch", "measured ms", "predicted ms", "% of the squared error", "RMSE without it and those above, ms"]
+    return table(header, lines, range(2, 7)) if lines else ""
+
+
+def remeasured(found, path):
+    """The rows of timm that the version before had measured too: that measurement times one factor, and mdot, on the same rows."""
+    before = {}
+    with open(path) as f:
+        for r in csv.DictReader(f):
+            if r["framework"] == BEFORE:
+                before[r["layout"], r["graph"], r["gpu"], r["batch"]] = float(r["step_ms"])
+    lines = []
+    for layout in ("nchw", "nhwc"):
+        cells = found.get((f"timm-{layout}", "structure"), {}).get(OURS, {}).values()
+        both = [(r, before[(layout,) + asked]) for c in cells for r, asked in zip(c.rows, c.asked) if (layout,) + asked in before]
+        if not both:
+            continue
+        factor = statistics.median(r[-2] / old for r, old in both)
+        for name, rows in ((f"its measurement under {BEFORE}, times {factor:.3f}", [(r[-2], factor * old) for r, old in both]),
+                           (f"{OURS}, which has not seen the network", [r for r, _ in both])):
+            e = errors(rows)
+            lines.append([layout, name, str(e["n"]), f"{e['mape']:.2f}", f"{e['mae']:.1f}", f"{e['rmse']:.1f}"])
+    return table(["layout", "predicted by", "n", "MAPE %", "MAE ms", "RMSE ms"], lines, range(2, 6)) if lines else ""
+
+
+def trust(found):
+    """Intervals and domain on folds that training has not seen."""
+    lines = []
+    for key in ORDER:
+        for label, folds in sorted(found.get(key, {}).items()):
+            rows = [(r, t) for c in folds.values() for r, t in zip(c.rows, c.trust) if t]
+            if "~" not in label or not rows:
+                continue
+            held = mean(low <= r[-2] <= high for r, (low, high, _) in rows)
+            width = mean((high - low) / r[-1] for r, (low, high, _) in rows)
+            groups = [[r for r, t in rows if t[2] == inside] for inside in (True, False)]
+            lines.append([key[0], label.split("~")[0], label.split("~")[1], str(len(rows)), f"{100 * held:.1f}", f"{100 * width:.0f}",
+                          f"{100 * len(groups[0]) / len(rows):.0f}"] + [f"{errors(g)['mape']:.1f}" if g else "" for g in groups])
+    header = ["measurements", "method", "level", "n", "hold %", "mean width %", "in domain %", "MAPE % in", "out"]
+    return table(header, lines, range(2, 9)) if lines else ""
+
+
 def machine(folder):
     try:
         with open(os.path.join(folder, "machine")) as f:
@@ -310,7 +397,7 @@ What is compared and how: bench/accuracy/explain_neusight.py.
 """
 
 
-def render(folder):
+def render(folder, profiles=None):
     found = load(folder)
     if not found:
         sys.exit(f"there are no results in {folder}")
@@ -322,6 +409,10 @@ def render(folder):
         if key in found:
             out += [f"## {SETS[key[0]]}; {SPLITS[key[1]]}\n", board(found[key])]
     for title, text in (("All layouts and versions of PyTorch trained together", together(found)),
+                        ("Intervals and domain, on networks that training has not seen", trust(found)),
+                        ("What a measurement of the same network is worth", remeasured(found, profiles) if profiles else ""),
+                        ("What the squared error is made of: mdot on unseen networks", heaviest(found)),
+                        (f"Families with at least {ENOUGH} rows on which mdot errs most", cliffs(found)),
                         ("Learning curve: mdot on a part of the training networks, the same test folds", curve(found))):
         if text:
             out += [f"## {title}\n", text]
@@ -337,9 +428,9 @@ def render(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) not in (2, 3, 4):
         sys.exit(__doc__)
-    text = render(sys.argv[1])
+    text = render(sys.argv[1], sys.argv[3] if len(sys.argv) == 4 else None)
     if len(sys.argv) == 2:
         print(text)
     else:

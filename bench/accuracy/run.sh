@@ -11,12 +11,14 @@
 #   JOBS      processes side by side, one thread each; default: number of processors
 #   KINDS     methods; default: all that the library lists, and boosting, boosting_sum
 #   SETS      what to run, of: timm-nchw:structure timm-nchw:family10 timm-nhwc:structure timm-nhwc:family10
-#             data:structure data:family data:batch timm-all:structure curve explain; default: all.  timm-all
-#             trains on all rows of timm
+#             data:structure data:family data:batch timm-all:structure curve explain trust; default: all.
+#             timm-all trains on all rows of timm; trust are intervals of 90 % and the domain
 #   FOLD      only this fold, for a quick look
 #   CURVE     percents of the training structures for the learning curve; default "25 50 75"
 #   CURVE_OF  the rows it is made on; default timm-nchw
-#   ALL       the method for timm-all; default mdot
+#   ALL       the methods for timm-all; default "mdot gnn opclass"
+#   TRUST     the methods for trust; default "mdot opclass seer roofline linear"
+#   TRUST_OF  the rows they are tested on, as in SETS; default "timm-nchw:structure timm-nhwc:structure"
 #   OPTIONS   of kinds, as "mdot:epochs=3 ets:epochs=3"; belongs into a results folder of its own
 #   SEED      of training; default 42.  A folder of its own, too.  Folds are always those of seed 1
 #   PYTHON    a Python with scikit-learn; default /usr/bin/python3
@@ -30,7 +32,7 @@ whole=docs/leaderboard.md
 RESULTS=$(realpath -m "${RESULTS:-build/accuracy/results}")
 REPORT=${REPORT:-${whole:-$RESULTS/leaderboard.md}}
 all="timm-all:structure timm-nchw:structure timm-nhwc:structure timm-nchw:family10 timm-nhwc:family10"
-all="$all data:structure data:family data:batch curve explain"
+all="$all data:structure data:family data:batch curve explain trust"
 SETS=${SETS:-$all}
 FOLD=${FOLD:-} OPTIONS=${OPTIONS:-} SEED=${SEED:-42} PYTHON=${PYTHON:-/usr/bin/python3}
 started=$(date +%s)
@@ -42,6 +44,7 @@ CELL=$RESULTS/cell
 cp build/accuracy/cell "$CELL.new" && mv "$CELL.new" "$CELL"
 SOURCE=$(cat src/core/*.[ch] bench/accuracy/*.[ch] bench/accuracy/boosting.py | sha256sum | cut -c1-12)
 gzip -dc data/graphs.ndjson.gz >"$RESULTS/input/data.ndjson"
+gzip -dc data/op_profiles.csv.gz >"$RESULTS/input/operators.csv"
 if [ -n "$DATA" ]; then gzip -dc "$DATA/timm/graphs.ndjson.gz" >"$RESULTS/input/timm.ndjson"; fi
 KINDS=$(echo ${KINDS:-$("$CELL" list=1) boosting boosting_sum})
 case $KINDS in
@@ -82,7 +85,11 @@ lines_of() { # a word of SETS
         for part in ${CURVE:-25 50 75}; do
             for set in ${CURVE_OF:-timm-nchw}; do ! has mdot || echo "$set structure mdot@$part"; done
         done ;;
-    timm-all:*) ! has mdot || echo "timm-all ${1#*:} ${ALL:-mdot}" ;;
+    timm-all:*) for kind in ${ALL:-mdot gnn opclass}; do ! has "$kind" || echo "timm-all ${1#*:} $kind"; done ;;
+    trust)
+        for set in ${TRUST_OF:-timm-nchw:structure timm-nhwc:structure}; do
+            for kind in ${TRUST:-mdot opclass seer roofline linear}; do ! has "$kind" || echo "${set%%:*} ${set#*:} $kind~0.9"; done
+        done ;;
     explain) ;;
     *) ordered | sed "s/^/${1%%:*} ${1#*:} /" ;;
     esac
@@ -90,11 +97,12 @@ lines_of() { # a word of SETS
 jobs=$(for s in $SETS; do lines_of "$s"; done | if [ -n "$DATA" ]; then cat; else grep '^data'; fi)
 failed=0
 # slow methods of all sets before fast ones of any
+quick=' (roofline|linear|opclass|seer)(~[0-9.]*)?$'
 {
     echo "$jobs" | grep '^timm-all' || true
     echo "$jobs" | grep -v '^timm-all' | grep -E ' mdot' || true
-    echo "$jobs" | grep -vE ' mdot' | grep -vE ' (roofline|linear|opclass|seer)$' || true
-    echo "$jobs" | grep -E ' (roofline|linear|opclass|seer)$' || true
+    echo "$jobs" | grep -vE '^timm-all| mdot' | grep -vE "$quick" || true
+    echo "$jobs" | grep -v '^timm-all' | grep -E "$quick" || true
 } | xargs -r -L 1 -P "${JOBS:-$(nproc)}" bench/accuracy/job.sh || failed=1
 
 case " $SETS " in
@@ -102,7 +110,7 @@ case " $SETS " in
     [ -z "$DATA" ] || "$PYTHON" bench/accuracy/explain_neusight.py "$DATA" "$RESULTS" "cell=$CELL" "jobs=${JOBS:-$(nproc)}" \
         "seed=$SEED" "options=$OPTIONS" || failed=1 ;;
 esac
-"$PYTHON" bench/accuracy/report.py "$RESULTS" "$REPORT"
+"$PYTHON" bench/accuracy/report.py "$RESULTS" "$REPORT" ${DATA:+"$DATA/timm/profiles.csv"}
 sed -n '/^## Margins/,/^## /p' "$REPORT" | grep -v '^## ' || true
 echo "$(($(date +%s) - started)) s; the table is in $REPORT"
 [ $failed = 0 ] || { echo "some of it failed, see above" >&2; exit 1; }

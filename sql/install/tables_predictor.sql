@@ -10,6 +10,7 @@ CREATE TABLE perfmodel.predictor (
     options         jsonb       NOT NULL,
     seed            bigint      NOT NULL,
     n_profiles      integer     NOT NULL,
+    n_operators     integer     NOT NULL,
     profiles_hash   text        NOT NULL,
     profiles        bigint[]    NOT NULL,
     base_predictor_id bigint,
@@ -38,7 +39,8 @@ COMMENT ON COLUMN perfmodel.predictor.active IS 'whether it answers when no pred
 COMMENT ON COLUMN perfmodel.predictor.options IS 'all options it was trained with, defaults included';
 COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of its random numbers; the same seed and rows give the same predictor';
 COMMENT ON COLUMN perfmodel.predictor.n_profiles IS 'number of measurements it was trained on';
-COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of these measurements at that time';
+COMMENT ON COLUMN perfmodel.predictor.n_operators IS 'number of measurements of single operators (op_profile) that it learned from as well';
+COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of all these measurements at that time';
 COMMENT ON COLUMN perfmodel.predictor.profiles IS 'profile_id of these measurements';
 COMMENT ON COLUMN perfmodel.predictor.base_predictor_id IS 'predictor that it was recalibrated from, or whose network its training went on from, which may have been dropped since; NULL: none';
 COMMENT ON COLUMN perfmodel.predictor.recalibrated_on IS 'profile_id of the measurements that recalibrate fitted it to; NULL: none';

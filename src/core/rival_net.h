@@ -38,7 +38,7 @@ enum
 	[PM_RIVAL_WEIGHT_DECAY] = {"weight_decay", PM_OPT_REAL, 0.01, 0, 10, NULL, "AdamW, on matrices only"}, \
 	[PM_RIVAL_CLIP] = {"clip", PM_OPT_REAL, 1.0, 0, 1e6, NULL, "largest global norm of the gradient; 0: none"}, \
 	[PM_RIVAL_EMA] = {"ema", PM_OPT_REAL, 0.99, 0, 0.99999, NULL, "moving average of the weights; 0: none"}, \
-	[PM_RIVAL_VALID] = {"valid_fraction", PM_OPT_REAL, 0.1, 0, 0.5, NULL, \
+	[PM_RIVAL_VALID] = {"valid_fraction", PM_OPT_REAL, 0, 0, 0.5, NULL, \
 	"rows held out to judge by, and with patience to stop by; split by structure"}, \
 	[PM_RIVAL_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL, \
 	"probability of hiding an operator's type or the framework in training"}, \

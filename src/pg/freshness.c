@@ -30,11 +30,13 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "commands/trigger.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -44,24 +46,14 @@
 
 PG_FUNCTION_INFO_V1(pm_forget_cached);
 
-/* What tells one snapshot from another, and orders them. */
-typedef struct moment
-{
-	TransactionId xmin;
-	TransactionId xmax;
-	uint32		running;		/* transactions that were running */
-	CommandId	curcid;
-	LocalTransactionId lxid;	/* transaction of ours that curcid belongs to */
-} moment;
-
 static const char *const watched_name[] = {"gpu", "graph", "predictor", "predictor_weights", "predictor_pretrained"};
 
 static Oid	watched[lengthof(watched_name)];
 static bool forget_wanted = true;
 static bool horizon_known = false;
-static moment horizon;
+static pm_moment horizon;
 static bool belongs_to_snapshot = false;
-static moment owner_snapshot;
+static pm_moment owner_snapshot;
 static Oid	owner_user = InvalidOid;
 
 uint64		pm_generation = 1;
@@ -103,10 +95,10 @@ pm_freshness_init(void)
 	RegisterSubXactCallback(on_subxact, NULL);
 }
 
-static moment
+static pm_moment
 moment_of(Snapshot s)
 {
-	moment		m;
+	pm_moment	m;
 
 	m.xmin = s->xmin;
 	m.xmax = s->xmax;
@@ -117,8 +109,20 @@ moment_of(Snapshot s)
 	return m;
 }
 
+/*
+ * Of a snapshot taken now.  Nothing is read under it, so that it may be taken
+ * while parallel workers are at it, when GetLatestSnapshot() refuses.
+ */
+static pm_moment
+latest_moment(void)
+{
+	static SnapshotData latest = {.snapshot_type = SNAPSHOT_MVCC};
+
+	return moment_of(GetSnapshotData(&latest));
+}
+
 static bool
-moment_older(const moment *a, const moment *b)
+moment_older(const pm_moment *a, const pm_moment *b)
 {
 	if (a->xmax != b->xmax)
 		return TransactionIdPrecedes(a->xmax, b->xmax);
@@ -126,10 +130,21 @@ moment_older(const moment *a, const moment *b)
 }
 
 static bool
-moment_equal(const moment *a, const moment *b)
+moment_equal(const pm_moment *a, const pm_moment *b)
 {
-	return a->xmin == b->xmin && a->xmax == b->xmax && a->running == b->running &&
-		a->curcid == b->curcid && a->lxid == b->lxid;
+	return pm_moment_sees_same(a, b) && a->lxid == b->lxid;
+}
+
+pm_moment
+pm_moment_now(void)
+{
+	return moment_of(GetActiveSnapshot());
+}
+
+bool
+pm_moment_sees_same(const pm_moment *a, const pm_moment *b)
+{
+	return a->xmin == b->xmin && a->xmax == b->xmax && a->running == b->running && a->curcid == b->curcid;
 }
 
 /* Start over: nothing remembered is true any more. */
@@ -150,16 +165,16 @@ forget(void)
 void
 pm_freshen(void)
 {
-	moment		now = moment_of(GetActiveSnapshot());
+	pm_moment	now = moment_of(GetActiveSnapshot());
 
 	pm_cache_trim();
 	/* looking up the tables may itself bring in invalidations */
 	while (forget_wanted || owner_user != GetUserId())
 		forget();
-	/* the server takes no further snapshots while workers are at it */
-	if (!horizon_known && !IsInParallelMode())
+	/* a worker lives for one snapshot */
+	if (!horizon_known && !IsParallelWorker())
 	{
-		horizon = moment_of(GetLatestSnapshot());
+		horizon = latest_moment();
 		horizon_known = true;
 	}
 	if (horizon_known && !moment_older(&now, &horizon))

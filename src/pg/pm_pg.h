@@ -116,6 +116,22 @@ extern void pm_freshness_init(void);
 /* At the entry of every function that uses something remembered. */
 extern void pm_freshen(void);
 
+/* What tells one snapshot from another, and orders them. */
+typedef struct pm_moment
+{
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		running;		/* transactions that were running */
+	CommandId	curcid;
+	LocalTransactionId lxid;	/* transaction of ours that curcid belongs to */
+} pm_moment;
+
+/* Of the active snapshot. */
+extern pm_moment pm_moment_now(void);
+
+/* Of processes that work on one query: whether they see the same rows. */
+extern bool pm_moment_sees_same(const pm_moment *a, const pm_moment *b);
+
 /* ---- cache.c ---- */
 
 /*

@@ -1,11 +1,6 @@
 /*
  * predict_sql.c - predict_train_time(), predict(), predict_many(), what_if()
  * and explain_train_time().
- *
- * State: the memo, a hash table from whole questions to answers, because
- * reports ask the same few thousand questions a million times.  It belongs to
- * a generation (freshness.c) and is emptied when that changes or when it is
- * full.  A question with very long names is answered without it.
  */
 #include "postgres.h"
 
@@ -16,9 +11,9 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "pm_answers.h"
 #include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_train_time);
@@ -27,114 +22,13 @@ PG_FUNCTION_INFO_V1(pm_predict_many);
 PG_FUNCTION_INFO_V1(pm_what_if);
 PG_FUNCTION_INFO_V1(pm_explain_train_time);
 
-#define MEMO_MAX	20000
-#define WORDS_SIZE	112
 #define N_ANSWER	7			/* columns of predict() */
-
-typedef struct question
-{
-	int64		graph_id;
-	int32		batch;
-	text	   *gpu;
-	text	   *dtype;
-	text	   *layout;
-	text	   *framework;		/* may be NULL */
-	text	   *predictor;		/* may be NULL */
-} question;
-
-/* A question as a block of bytes: every word after its length, 0xff for NULL. */
-typedef struct memo_key
-{
-	int64		graph_id;
-	int32		batch;
-	uint8		words[WORDS_SIZE];
-} memo_key;
-
-/* What is known about a question. */
-typedef struct answer
-{
-	double		step_ms;
-	int64		predictor_id;
-	double		level;			/* of what follows; NaN: not judged yet */
-	double		low_ms;			/* NaN: no interval */
-	double		high_ms;
-	bool		in_domain;
-	char	   *note;			/* or NULL */
-} answer;
-
-typedef struct memo_entry
-{
-	memo_key	key;
-	answer		answer;
-} memo_entry;
-
-static MemoryContext memo_cxt = NULL;
-static HTAB *memo = NULL;
-static uint64 memo_generation = 0;
-
-/* ---------- memo ---------- */
-
-static bool
-put_word(memo_key *key, int *at, const text *word)
-{
-	Size		len = word ? VARSIZE_ANY_EXHDR(word) : 0;
-
-	if (*at + 1 + len > WORDS_SIZE || len >= 0xff)
-		return false;
-	key->words[(*at)++] = word ? (uint8) len : 0xff;
-	if (word)
-		memcpy(key->words + *at, VARDATA_ANY(word), len);
-	*at += len;
-	return true;
-}
-
-static bool
-make_key(const question *q, memo_key *key)
-{
-	int			at = 0;
-
-	memset(key, 0, sizeof(*key));
-	key->graph_id = q->graph_id;
-	key->batch = q->batch;
-	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
-		put_word(key, &at, q->framework) && put_word(key, &at, q->predictor);
-}
-
-static void
-memo_ready(void)
-{
-	HASHCTL		ctl = {.keysize = sizeof(memo_key),.entrysize = sizeof(memo_entry)};
-
-	if (memo != NULL && memo_generation == pm_generation && hash_get_num_entries(memo) < MEMO_MAX)
-		return;
-	if (memo_cxt == NULL)
-		memo_cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel memo", ALLOCSET_DEFAULT_SIZES);
-	memo = NULL;
-	MemoryContextReset(memo_cxt);
-	ctl.hcxt = memo_cxt;
-	memo = hash_create("perfmodel memo", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	memo_generation = pm_generation;
-}
-
-static void
-memo_put(const memo_key *key, const answer *a)
-{
-	/* first what may fail: an entry must not lack its note */
-	char	   *note = a->note ? MemoryContextStrdup(memo_cxt, a->note) : NULL;
-	bool		found;
-	memo_entry *e = hash_search(memo, key, HASH_ENTER, &found);
-
-	if (found && e->answer.note != NULL)
-		pfree(e->answer.note);
-	e->answer = *a;
-	e->answer.note = note;
-}
 
 /* ---------- question -> core ---------- */
 
 /* False when an argument is NULL whose NULL makes the answer NULL. */
 static bool
-read_question(FunctionCallInfo fcinfo, question *q)
+read_question(FunctionCallInfo fcinfo, pm_question *q)
 {
 	for (int i = 0; i < 5; i++)
 		if (PG_ARGISNULL(i))
@@ -165,7 +59,7 @@ parse_word(const text *word, int (*parse) (const char *), const char *what, cons
 }
 
 static void
-build_sample(const question *q, pm_asked *to)
+build_sample(const pm_question *q, pm_asked *to)
 {
 	pm_sample  *s = &to->sample;
 	pm_predictor_ref *ref = &to->ref;
@@ -190,7 +84,7 @@ build_sample(const question *q, pm_asked *to)
 
 /* Interval, domain and note of an answer that has its step_ms. The note is in the current context. */
 static void
-judge(const pm_asked *q, pm_prepared *x, double level, answer *a)
+judge(const pm_asked *q, pm_prepared *x, double level, pm_answer *a)
 {
 	const pm_predictor *p = q->ref.predictor;
 	pm_verdict	v = {0};
@@ -211,7 +105,7 @@ judge(const pm_asked *q, pm_prepared *x, double level, answer *a)
 
 /* Ask the core; level NaN: for the time alone. */
 static void
-compute(const question *q, double level, answer *a)
+compute(const pm_question *q, double level, pm_answer *a)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel predict", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
@@ -219,7 +113,7 @@ compute(const question *q, double level, answer *a)
 	pm_prepared *x;
 	pm_status	st = {PM_OK};
 
-	*a = (answer) {.level = get_float8_nan()};
+	*a = (pm_answer) {.level = get_float8_nan()};
 	build_sample(q, &asked);
 	a->predictor_id = asked.ref.id;
 	x = pm_prepared_get(&asked);
@@ -233,37 +127,31 @@ compute(const question *q, double level, answer *a)
 	MemoryContextDelete(work);
 }
 
-/* From the memo, or computed and remembered. The note lives as long as the memo or the current context. */
+/* Remembered, or computed and remembered. The note lives as long as what is remembered, or the current context. */
 static void
-ask(const question *q, double level, answer *a)
+ask(const pm_question *q, double level, pm_answer *a)
 {
-	memo_key	key;
-	memo_entry *e;
+	pm_answer_key key;
 
 	pm_freshen();
-	if (!make_key(q, &key))
-	{
+	if (!pm_answer_key_make(q, &key))
 		compute(q, level, a);
-		return;
-	}
-	memo_ready();
-	e = hash_search(memo, &key, HASH_FIND, NULL);
-	if (e != NULL && (isnan(level) || e->answer.level == level))
+	else if (!pm_answer_find(&key, level, a))
 	{
-		*a = e->answer;
-		return;
+		uint64		generation = pm_generation;
+
+		compute(q, level, a);
+		/* reading the tables may have ended the generation */
+		if (generation == pm_generation)
+			pm_answer_keep(&key, a);
 	}
-	compute(q, level, a);
-	/* reading the tables may have ended the generation */
-	if (memo_generation == pm_generation)
-		memo_put(&key, a);
 }
 
 Datum
 pm_predict_train_time(PG_FUNCTION_ARGS)
 {
-	question	q;
-	answer		a;
+	pm_question q;
+	pm_answer	a;
 
 	if (!read_question(fcinfo, &q))
 		PG_RETURN_NULL();
@@ -286,7 +174,7 @@ level_arg(double level)
 
 /* The columns of predict(); nulls come in as false. */
 static void
-fill_answer(const answer *a, int32 batch, Datum *values, bool *nulls)
+fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls)
 {
 	values[0] = Float8GetDatum(a->step_ms);
 	values[1] = pm_float8_or_null(a->low_ms, &nulls[1]);
@@ -300,8 +188,8 @@ fill_answer(const answer *a, int32 batch, Datum *values, bool *nulls)
 Datum
 pm_predict(PG_FUNCTION_ARGS)
 {
-	question	q;
-	answer		a;
+	pm_question q;
+	pm_answer	a;
 	Datum		values[N_ANSWER];
 	bool		nulls[N_ANSWER] = {false};
 
@@ -368,7 +256,7 @@ same_length(const list *a, const list *b)
 
 /* Arguments 3 to 7 of both functions: dtype, layout, framework, predictor, level. False: the answer is no rows. */
 static bool
-read_rest(FunctionCallInfo fcinfo, question *q, double *level)
+read_rest(FunctionCallInfo fcinfo, pm_question *q, double *level)
 {
 	if (PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(7))
 		return false;
@@ -383,9 +271,9 @@ read_rest(FunctionCallInfo fcinfo, question *q, double *level)
 
 /* Answer q into the last columns of a row. */
 static void
-ask_for_row(const question *q, double level, Datum *values, bool *nulls)
+ask_for_row(const pm_question *q, double level, Datum *values, bool *nulls)
 {
-	answer		a;
+	pm_answer	a;
 
 	CHECK_FOR_INTERRUPTS();
 	ask(q, level, &a);
@@ -432,7 +320,7 @@ order_questions(const list *ids, const list *gpus, const list *batches, entry *o
 	return n;
 }
 
-#define N_MANY		(4 + N_ANSWER)	/* ordinality, graph_id, gpu, batch, answer */
+#define N_MANY		(4 + N_ANSWER)	/* ordinality, graph_id, gpu, batch, pm_answer */
 
 typedef struct many_row
 {
@@ -463,7 +351,7 @@ Datum
 pm_predict_many(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	question	q;
+	pm_question q;
 	double		level;
 	list		ids,
 				gpus,
@@ -502,7 +390,7 @@ pm_predict_many(PG_FUNCTION_ARGS)
 
 /* The devices that the predictor was trained on and that are still in the table, by name. */
 static list
-trained_gpus(const question *q)
+trained_gpus(const pm_question *q)
 {
 	list		l = {.name = "gpus"};
 	pm_predictor_ref ref;
@@ -521,7 +409,7 @@ Datum
 pm_what_if(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	question	q;
+	pm_question q;
 	double		level;
 	list		gpus,
 				batches;
@@ -603,7 +491,7 @@ Datum
 pm_explain_train_time(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	question	q;
+	pm_question q;
 	pm_asked	asked;
 	const pm_sample *s = &asked.sample;
 	pm_status	st = {PM_OK};

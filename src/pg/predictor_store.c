@@ -24,16 +24,16 @@ static int64
 insert_predictor(const pm_training *t)
 {
 	static pm_plan insert = {
-		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, profiles_hash, profiles,"
+		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, n_operators, profiles_hash, profiles,"
 		" valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, library_version,"
 		" base_predictor_id, gpus, frameworks, dtypes, layouts)"
-		" SELECT $1, $2, NOT EXISTS (SELECT 1 FROM perfmodel.predictor WHERE active), $3, $4, $5, $6, $7,"
+		" SELECT $1, $2, NOT EXISTS (SELECT 1 FROM perfmodel.predictor WHERE active), $3, $4, $5, $21, $6, $7,"
 		" $8, $9, $10, $11, $12, $13, $14, $15, $20,"
 		PM_DISTINCT_OF("$16") "," PM_DISTINCT_OF("$17") "," PM_DISTINCT_OF("$18") "," PM_DISTINCT_OF("$19")
 		" RETURNING predictor_id",
-		20, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
+		21, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
 		INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT8OID, TEXTOID,
-		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT8OID}
+		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT8OID, INT4OID}
 	};
 	const pm_fit_report *r = &t->report;
 	bool		judged = r->valid_n > 0;
@@ -63,6 +63,7 @@ insert_predictor(const pm_training *t)
 		pm_arg(&a, Int64GetDatum(t->start_id));
 	else
 		pm_arg_null(&a);
+	pm_arg(&a, Int32GetDatum(t->rows->set.n_operators));
 	pm_lock_name("perfmodel.predictor", "active");
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		elog(ERROR, "predictor was not inserted");

@@ -155,10 +155,10 @@ static int64
 insert_predictor(const request *q)
 {
 	static pm_plan insert = {
-		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, profiles_hash, profiles,"
+		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, n_operators, profiles_hash, profiles,"
 		" base_predictor_id, recalibrated_on, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs,"
 		" n_params, library_version, gpus, frameworks, dtypes, layouts)"
-		" SELECT $2, kind, false, options, seed, n_profiles, profiles_hash, profiles, predictor_id, $3, $4, $5, $6, $7, $8, 0,"
+		" SELECT $2, kind, false, options, seed, n_profiles, n_operators, profiles_hash, profiles, predictor_id, $3, $4, $5, $6, $7, $8, 0,"
 		" n_params OPERATOR(pg_catalog.+) $9, $10,"
 		PM_DISTINCT_OF("gpus OPERATOR(pg_catalog.||) $11") ","
 		PM_DISTINCT_OF("frameworks OPERATOR(pg_catalog.||) $12") ","

@@ -21,7 +21,7 @@ def write_cell(folder, label, fold, factor, split="structure", trust=False):
         f.write(HEAD.replace("\n", ",low_ms,high_ms,in_domain\n") if trust else HEAD)
         for i in range(5):
             f.write(f"net{fold}{i},net,{fold}{i},cpu,1,nchw,x,{100 + i},{(100 + i) * factor}")
-            f.write(f",{90 + i},,1\n" if trust else "\n")
+            f.write((f",{90 + i},{105 if i else 99},{int(i > 0)}\n" if i < 4 else ",,,1\n") if trust else "\n")
 
 
 class Report(unittest.TestCase):
@@ -39,6 +39,7 @@ class Report(unittest.TestCase):
                 write_cell(folder, "linear", fold, 1.1, trust=True)
                 write_cell(folder, "roofline", fold, 0.96)
                 write_cell(folder, "mdot@50", fold, 1.02)
+                write_cell(folder, "linear~0.9", fold, 1.1, trust=True)
             write_cell(folder, "ets", "0", 1.0)
             found = report.load(folder)
             text = report.render(folder)
@@ -52,6 +53,23 @@ class Report(unittest.TestCase):
         self.assertIn("| mdot | 10 | 1.0 | 1.0 | 1.0 | 1.0 / 1.0 / 1.0 | 100 | +1.0 | 2.00 | 10 |", text)
         self.assertIn("ets (1 of 2 folds)", text)
         self.assertIn("| data | 50 % | 4 | 8 | 10 | 2.00 |", text)
+        # 3 of 4 hold, the other is out of the domain; a row without an interval does not count
+        self.assertIn("| data | linear | 0.9 | 8 | 75.0 | 11 | 75 | 10.0 | 10.0 |", text)
+        self.assertIn("| data, structure | 1 | none | 1.0 |", text)
+        self.assertIn("| data | net04 | 1 | 104 | 105 | 10 | 1.0 |", text)
+
+    def test_remeasured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_cell(folder, "mdot", "0", 1.02)
+            path = os.path.join(folder, "profiles.csv")
+            with open(path, "w") as f:
+                f.write("graph,gpu,batch,layout,framework,step_ms\n")
+                f.writelines(f"net0{i},cpu,1,nchw,{report.BEFORE},{50 + i}\n" for i in range(3))
+                f.write(f"net03,cpu,1,nchw,{report.NEWEST},1\n")
+            found = {("timm-nchw", "structure"): report.load(folder)["data", "structure"]}
+            text = report.remeasured(found, path)
+        self.assertIn(f"| nchw | its measurement under {report.BEFORE}, times 1.980 | 3 | 0.65 | 0.7 | 0.8 |", text)
+        self.assertIn("| nchw | mdot, which has not seen the network | 3 | 2.00 | 2.0 | 2.0 |", text)
 
 
 class Explain(unittest.TestCase):
