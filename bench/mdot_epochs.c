@@ -445,6 +445,8 @@ report(model *m, const pm_options *o)
 		list_shapes(operand);
 }
 
+#endif
+
 /* Whether arg is NAME=value of this program; else it is an option of the kind. */
 static bool
 own_option(const char *arg)
@@ -490,6 +492,7 @@ parse(const pm_kind *kind, int argc, char **argv, pm_options *o)
 		die("options", &st);
 }
 
+#ifndef PM_EPOCHS_AS_PART
 int
 main(int argc, char **argv)
 {

@@ -3,12 +3,11 @@
  *
  *     predict GRAPHS.ndjson PROFILES.csv [option=value ...]
  *
- * Options as for core_train (only_layout, only_framework, gpu_csv and those of
- * the kind mdot), and:
- *   rows=N        rows to train on (default 200: what a prediction costs does not depend on it)
- *   export=FILE   write the encoded rows of the two graphs for twin.py, in the same run
+ * Options are those of the kind mdot and of mdot_epochs.c; export=FILE writes
+ * the encoded rows of the two graphs for twin.py, in the same run.  It trains on
+ * 200 rows: what a prediction costs does not depend on them.
  *
- * Two graphs: resnet50@224, or the first whose name starts with "resnet50", and
+ * Two graphs: the first of the file whose name starts with "resnet50@224", and
  * the one with the most nodes.  Prints "graph.what value" lines, microseconds of
  * the processor, the median of many rounds.  Linked with -Wl,--wrap=pm_gemm, so
  * that the operations of the products can be counted.
@@ -17,8 +16,7 @@
 #include "mdot_epochs.c"
 
 #define ROUNDS 31
-
-static int	max_rows = 200;
+#define TRAINED_ON 200
 
 /* One graph asked about, from its document to the answer. */
 typedef struct subject
@@ -174,56 +172,46 @@ measure(const pm_predictor *p, subject *x)
 	pm_arena_release(&scratch);
 }
 
-/* The line of the graph file whose graph is called so. */
+/* Whether g is a better choice than what x has: name NULL, one with more nodes; else the first whose name starts so. */
+static bool
+better(const subject *x, const pm_graph *g, const char *name)
+{
+	if (name)
+		return !x->text && strncmp(g->name, name, strlen(name)) == 0;
+	return !x->text || g->n_nodes > x->s.query.graph->n_nodes;
+}
+
+/* x asks about a graph of the file, on the device of the first row. */
 static void
-read_text(const char *path, subject *x)
+choose(subject *x, const char *name, bool merge, const char *path)
 {
 	FILE	   *f = fopen(path, "r");
 	char	   *line = NULL;
 	size_t		cap = 0;
 	ssize_t		len;
-	int			i = 0;
+	pm_skeleton *k = PM_NEW(&arena, pm_skeleton, 1);
+	pm_status	st;
 
-	while (f && (len = getline(&line, &cap, f)) > 0)
-		if (graphs[i++] == x->s.query.graph)
-		{
-			x->text = pm_strdup(&arena, line, (size_t) len);
-			x->len = (size_t) len;
-		}
+	if (!f)
+		die(path, NULL);
+	x->s = all.set.samples[0];
+	while ((len = getline(&line, &cap, f)) > 0)
+	{
+		pm_graph   *g = PM_NEW(&arena, pm_graph, 1);
+
+		check(pm_graph_from_json(line, (size_t) len, &arena, g, &st), "graph", &st);
+		if (!better(x, g, name))
+			continue;
+		x->s.query.graph = g;
+		x->text = pm_strdup(&arena, line, (size_t) len);
+		x->len = (size_t) len;
+	}
 	free(line);
-	if (f)
-		fclose(f);
-}
-
-static void
-choose(subject *x, int graph, const char *path)
-{
-	x->s = samples[0];
-	x->s.query.graph = graphs[graph];
-	x->s.skeleton = skeletons[graph];
-	read_text(path, x);
-}
-
-static int
-usual_graph(void)
-{
-	int			at = find_graph("resnet50@224");
-
-	for (int i = 0; at < 0 && i < n_graphs; i++)
-		if (strncmp(graphs[i]->name, "resnet50", 8) == 0)
-			at = i;
-	return at < 0 ? 0 : at;
-}
-
-static int
-largest_graph(void)
-{
-	int			at = 0;
-
-	for (int i = 0; i < n_graphs; i++)
-		if (graphs[i]->n_nodes > graphs[at]->n_nodes)
-			at = i;
-	return at;
+	fclose(f);
+	if (!x->text)
+		die(name ? name : path, &(pm_status) {.message = "is no graph of the file"});
+	check(pm_skeleton_build(x->s.query.graph, merge, &arena, k, &st), "skeleton", &st);
+	x->s.skeleton = k;
 }
 
 /*
@@ -233,8 +221,9 @@ largest_graph(void)
 static void
 measure_network(const pm_options *o, const subject *subjects)
 {
-	const pm_kind *kind = pm_kind_find("mdot");
-	model		m;
+	pm_options	wide = *o;
+	pm_sample  *samples = all.set.samples;
+	model		m = {0};
 	pm_mdot_data data;
 	void	   *workspace;
 	double		ms[8];
@@ -243,13 +232,14 @@ measure_network(const pm_options *o, const subject *subjects)
 
 	for (int i = 0; i < 10; i++)
 		rows[i] = i;
-	n_samples = n_samples < 10 ? n_samples : 10;
+	all.set.n = all.set.n < 10 ? all.set.n : 10;
 	for (int i = 0; i < 2; i++)
 	{
 		samples[i] = subjects[i].s;
 		samples[i].step_ms = 100;
 	}
-	prepare_model(&m, kind, o, 8);
+	wide.value[OPT_BATCH_SIZE] = 8 * PM_SHARDS; /* eight rows a pass */
+	prepare_model(&m, &wide);
 	data = (pm_mdot_data) {.net = &m.net, .inputs = m.inputs, .step_ms = m.step_ms, .weight = m.weight};
 	workspace = pm_alloc(&arena, m.workspace_bytes, 1);
 	for (int i = 0; i < 2; i++)
@@ -257,18 +247,18 @@ measure_network(const pm_options *o, const subject *subjects)
 		TIME(us, pm_mdot_pass(&data, m.w, NULL, rows + i, 1, ms, NULL, workspace));
 		printf("%s.network %.1f\n", subjects[i].label, us);
 	}
-	TIME(us, pm_mdot_pass(&data, m.w, NULL, rows + 2, n_samples - 2, ms, NULL, workspace));
+	TIME(us, pm_mdot_pass(&data, m.w, NULL, rows + 2, all.set.n - 2, ms, NULL, workspace));
 	printf("several.network %.1f\n", us);
-	TIME(us, for (int i = 2; i < n_samples; i++) pm_mdot_pass(&data, m.w, NULL, rows + i, 1, ms, NULL, workspace));
+	TIME(us, for (int i = 2; i < all.set.n; i++) pm_mdot_pass(&data, m.w, NULL, rows + i, 1, ms, NULL, workspace));
 	printf("several.one_by_one %.1f\n", us);
 	if (export_path)
-		export_rows(&m, kind, o);
+		export_rows(&m, pm_kind_find("mdot"), o);
 }
 
 static void
 fit(pm_predictor *p)
 {
-	pm_dataset	d = {n_samples < max_rows ? n_samples : max_rows, samples};
+	pm_dataset	d = {.n = all.set.n < TRAINED_ON ? all.set.n : TRAINED_ON, .samples = all.set.samples};
 	pm_fit_report report;
 	pm_status	st;
 
@@ -282,31 +272,18 @@ main(int argc, char **argv)
 	pm_predictor p = {.kind = pm_kind_find("mdot")};
 	pm_blas_info blas;
 	pm_real    *operand[3];
-	pm_status	st;
+	bool		merge;
 
 	pm_arena_init_malloc(&arena);
 	pm_blas_init();
 	pm_blas_describe(&blas);
-	if (argc < 3)
-		die("usage: predict GRAPHS.ndjson PROFILES.csv [option=value ...]", NULL);
-	set("epochs=2");
-	set("calibration_folds=0");
-	for (int i = 3; i < argc; i++)
-	{
-		if (strncmp(argv[i], "export=", 7) == 0)
-			export_path = argv[i] + 7;
-		else if (strncmp(argv[i], "rows=", 5) == 0)
-			max_rows = atoi(argv[i] + 5);
-		else
-			set(argv[i]);
-	}
-	check(pm_options_set(p.kind, settings, n_settings, &p.options, &st), "options", &st);
-	read_gpus();
-	read_graphs(argv[1], pm_predictor_merges(p.kind, &p.options));
-	read_profiles(argv[2]);
+	parse(p.kind, argc, argv, &p.options);
+	merge = pm_predictor_merges(p.kind, &p.options);
+	read_gpus(gpu_csv, &arena);
+	read_rows(argv[1], argv[2], &keep, NULL, merge, &arena, &all);
 	fit(&p);
-	choose(&subjects[0], usual_graph(), argv[1]);
-	choose(&subjects[1], largest_graph(), argv[1]);
+	choose(&subjects[0], "resnet50@224", merge, argv[1]);
+	choose(&subjects[1], NULL, merge, argv[1]);
 	for (int i = 0; i < 3; i++)
 		operand[i] = pm_alloc(&arena, 512 * 512, sizeof(pm_real));
 	printf("kernel %s\npeak_gflops %.2f\n", blas.kernel, peak_rate(operand) / 1e9);

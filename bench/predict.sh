@@ -21,12 +21,9 @@ esac
 # the largest graph of the argument beside those to learn from
 [ ! -e "$work/more.ndjson" ] || awk 'length > n { n = length; line = $0 } END { print line }' "$work/more.ndjson" >>"$work/graphs.ndjson"
 
-openblas=-l:libopenblas.a
-[ -n "$(${CC:-cc} -print-file-name=libopenblas.a | grep / || true)" ] || openblas='-lopenblas -DPM_BLAS_SHARED'
-# shellcheck disable=SC2086
-${CC:-cc} -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd -Wl,--wrap=pm_gemm \
-    -o "$work/predict" "$root"/bench/predict.c "$root"/src/core/*.c $openblas -lm -lpthread
-"$work/predict" "$work/graphs.ndjson" "$root/data/profiles.csv" "gpu_csv=$root/data/gpu.csv" export="$work/rows.bin" >"$work/out"
+"$root/bench/build.sh" "$root/bench/predict.c" "$work/predict"
+"$work/predict" "$work/graphs.ndjson" "$root/data/profiles.csv" "gpu_csv=$root/data/gpu.csv" epochs=2 calibration_folds=0 \
+    export="$work/rows.bin" >"$work/out"
 if "$python" -c 'import torch' 2>/dev/null; then
     OPENBLAS_CORETYPE=auto OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=8589934592 \
         MALLOC_MMAP_THRESHOLD_=8589934592 PYTHONDONTWRITEBYTECODE=1 \

@@ -37,12 +37,7 @@ case $graphs in
 *) ln -s "$(realpath "$graphs")" "$work/graphs.ndjson" ;;
 esac
 
-# as the extension is built (Makefile)
-openblas=-l:libopenblas.a
-[ -n "$(${CC:-cc} -print-file-name=libopenblas.a | grep / || true)" ] || openblas='-lopenblas -DPM_BLAS_SHARED'
-# shellcheck disable=SC2086
-${CC:-cc} -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd \
-    -Wl,--wrap=pm_gemm -o "$work/mdot_epochs" "$root"/bench/mdot_epochs.c "$root"/bench/accuracy/rows.c "$root"/src/core/*.c $openblas -lm -lpthread
+"$root/bench/build.sh" "$root/bench/mdot_epochs.c" "$work/mdot_epochs"
 
 core() { # thread count, epochs, further options
     t=$1 e=$2

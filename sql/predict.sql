@@ -101,6 +101,19 @@ SELECT perfmodel.predict_train_time(:passing, 'T4', 8) > 0 AS there;
 ROLLBACK;
 SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, %L, 8)', :passing, 'T4')) ~ '^42704' AS gone;
 
+-- large batches; a note ends with a whole character
+SELECT samples_per_s > 0 AS positive FROM perfmodel.predict(perfmodel.graph_id('anet4@16'), 'T4', 16777216);
+SELECT convert_from(convert_to(note, 'UTF8'), 'UTF8') = note AS whole, right(note, 60) AS note
+FROM perfmodel.predict(perfmodel.graph_id('anet4@16'), 'T4', 8, framework => 'a' || repeat('ж', 40));
+
+-- a tensor that very many operators read would take minutes
+SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'name', 'fan', 'nodes', jsonb_agg(n ORDER BY i))) AS fan
+FROM (SELECT i, jsonb_build_object('id', i, 'op', CASE i WHEN 0 THEN 'Input' WHEN 1 THEN 'Softmax' ELSE 'Relu' END,
+             'inputs', CASE i WHEN 0 THEN '[]' WHEN 1 THEN '[0]' ELSE '[1]' END::jsonb, 'shape', '[1,8]'::jsonb, 'batch_dim', 0) AS n
+      FROM generate_series(0, 16000) AS i) AS nodes \gset
+SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, %L, 8)', :fan, 'T4'));
+DELETE FROM perfmodel.graph WHERE graph_id = :fan;
+
 -- a budget of the cache that holds nothing changes nothing but speed
 SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'small')) AS all FROM perfmodel.profile \gset
 SET perfmodel.cache_mem = '1MB';

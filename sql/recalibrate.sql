@@ -68,3 +68,18 @@ RESET ROLE;
 DROP OWNED BY pm_test_recalibrate;
 DROP ROLE pm_test_recalibrate;
 SELECT perfmodel.drop_predictor('cluster') > 0 AS dropped;
+-- a trigger that predicts meanwhile, in a session whose cache holds nothing
+SELECT perfmodel.train('large', options => '{"epochs": 1, "d_model": 128, "members": 4, "calibration_folds": 0}') > 0 AS trained;
+CREATE FUNCTION helper.ask() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 9, predictor => 'line');
+    RETURN NULL;
+END $$;
+CREATE TRIGGER ask AFTER INSERT ON perfmodel.predictor FOR EACH ROW EXECUTE FUNCTION helper.ask();
+SET perfmodel.cache_mem = '1MB';
+SELECT n_profiles FROM perfmodel.recalibrate('large', (SELECT array_agg(profile_id) FROM perfmodel.profile), 'large, again');
+SELECT helper.close(a, b, 1.5) AS alike FROM perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 64, predictor => 'large') AS a,
+    perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 64, predictor => 'large, again') AS b;
+RESET perfmodel.cache_mem;
+DROP TRIGGER ask ON perfmodel.predictor;
+SELECT count(perfmodel.drop_predictor(n)) FROM unnest('{large,"large, again"}'::text[]) AS n;

@@ -79,4 +79,12 @@ FROM perfmodel.predictor p JOIN perfmodel.predictor_weights w USING (predictor_i
      perfmodel.predictor o JOIN perfmodel.predictor_weights v USING (predictor_id)
 WHERE (o.name, p.name) IN (('with', 'same'), ('with', 'other'), ('with', 'without'), ('without', 'still without')) ORDER BY p.name;
 SELECT count(perfmodel.drop_predictor(name)) FROM unnest('{with,without,same,other,still without}'::text[]) AS name;
+-- nor does a head that has no times of operators
+SELECT perfmodel.train('pooled', options => :'quick_options'::jsonb || '{"head":"pooled"}') > 0 AS trained;
+SELECT n_operators FROM perfmodel.predictor WHERE name = 'pooled';
+SELECT perfmodel.drop_predictor('pooled') > 0 AS dropped;
+-- a name too long to be stored
+UPDATE perfmodel.profile SET framework = repeat('x', 5000) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile);
+SELECT regexp_replace(helper.error_of(q), 'profile \d+', 'profile N') FROM unnest('{SELECT perfmodel.train(''wordy''),SELECT perfmodel.recalibrate(''line'')}'::text[]) AS q;
+UPDATE perfmodel.profile SET framework = 'pytorch 2.1' WHERE framework LIKE 'xxx%';
 DELETE FROM perfmodel.op_profile;

@@ -25,8 +25,13 @@ DO $$ BEGIN
 END $$;
 SELECT status, message FROM perfmodel.training_status WHERE run_id = :run;
 SELECT count(DISTINCT data) AS different FROM perfmodel.predictor JOIN perfmodel.predictor_weights USING (predictor_id) WHERE name IN ('on', 'on async');
+-- what the start was trained on has been seen, however short the way from there
+SELECT perfmodel.train('on few', options => '{"epochs": 1}', warm_start => 'start',
+    profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'RTX 3090')) > 0 AS trained;
+SELECT n_trained_on, (SELECT count(*) FROM perfmodel.profile WHERE gpu = 'T4') AS of_the_start
+FROM perfmodel.recalibrate('on few', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4'), 'on few, again');
 -- what is refused, at once
 SELECT helper.error_of(format(q, f)) FROM unnest('{train,train_async}'::text[]) AS f, unnest(ARRAY['SELECT perfmodel.%s(''x'', warm_start => ''strat'')',
     'SELECT perfmodel.%s(''x'', ''linear'', warm_start => ''line'')', 'SELECT perfmodel.%s(''x'', warm_start => ''line'')',
     'SELECT perfmodel.%s(''x'', options => ''{"layers": 2}'', warm_start => ''start'')']) AS q ORDER BY f, q;
-SELECT count(perfmodel.drop_predictor(n)) FROM unnest('{start,on,further,on async}'::text[]) AS n;
+SELECT count(perfmodel.drop_predictor(n)) FROM unnest('{start,on,further,on async,on few,"on few, again"}'::text[]) AS n;

@@ -56,6 +56,10 @@ my $changed = (session("$serial SELECT perfmodel.activate_predictor('line')", $a
 isnt($changed, $alone, 'another predictor has other answers');
 is_deeply([ grep { /^[0-9a-f]{32}$/ } session($parallel, 'BEGIN', $answers, q{SELECT perfmodel.activate_predictor('small')}, $answers, 'ROLLBACK', $answers) ],
     [ $changed, $alone, $changed ], 'workers see what the transaction has changed, and that it was undone');
+# to a savepoint, too, whatever else goes on: what was shared between two of them stood on what was undone
+is_deeply([ grep { /^[0-9a-f]{32}$/ } session($parallel, 'CREATE TEMP TABLE t (i int)', 'BEGIN', 'SAVEPOINT a', q{SELECT perfmodel.activate_predictor('small')},
+        'SAVEPOINT b', 'INSERT INTO t VALUES (1)', 'ROLLBACK TO b', $answers, 'ROLLBACK TO a', $answers, 'COMMIT') ],
+    [ $alone, $changed ], 'nor what was undone to a savepoint');
 my $open = $node->background_psql('postgres', on_error_stop => 1);
 $open->query($parallel);
 is($open->query($answers), $changed, 'a session with workers');

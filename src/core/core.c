@@ -318,17 +318,32 @@ pm_strdup(pm_arena *a, const char *s, size_t len)
 	return copy;
 }
 
+int
+pm_shown(const char *s)
+{
+	int			n = (int) strnlen(s, PM_SHOWN + 1);
+
+	if (n <= PM_SHOWN)
+		return n;
+	n = PM_SHOWN;
+	while (n > 0 && ((unsigned char) s[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
 pm_code
 pm_no_memory(pm_status *st, const pm_arena *a)
 {
+	size_t		in_use = a->used + a->outside;
+
 	if (a->limit == 0)
 	{
 		pm_fail(st, PM_ERR_MEMORY, "out of memory");
-		pm_detail(st, "%zu kB are in use.", a->used / 1024);
+		pm_detail(st, "%zu kB are in use.", in_use / 1024);
 		return PM_ERR_MEMORY;
 	}
 	pm_fail(st, PM_ERR_MEMORY, "out of memory within the budget of %zu kB", a->limit / 1024);
-	pm_detail(st, "%zu kB are in use.", a->used / 1024);
+	pm_detail(st, "%zu kB are in use.", in_use / 1024);
 	return PM_ERR_MEMORY;
 }
 

@@ -108,6 +108,10 @@ void	   *pm_alloc(pm_arena *a, size_t count, size_t size);
 void	   *pm_alloc_packed(pm_arena *a, size_t count, size_t size);
 char	   *pm_strdup(pm_arena *a, const char *s, size_t len);
 
+/* For "%.*s": bytes of s, at most PM_SHOWN of them, that end with a whole character (UTF-8). */
+#define PM_SHOWN 64
+int			pm_shown(const char *s);
+
 #define PM_NEW(a, type, count) ((type *) pm_alloc((a), (count), sizeof(type)))
 #define PM_NEW_PACKED(a, type, count) ((type *) pm_alloc_packed((a), (count), sizeof(type)))
 

@@ -408,6 +408,7 @@ const pm_kind pm_kind_mdot = {
 	.min_samples = 8,
 	.check = mdot_check,
 	.check_start = mdot_check_start,
+	.learns_operators = pm_mdot_learns_operators,
 	.memory = pm_mdot_memory,
 	.fit = pm_mdot_fit,
 	.predict = mdot_predict,

@@ -38,7 +38,8 @@ pm_query	pm_mdot_feature_query(const pm_options *o, const pm_query *q);
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
 
-/* pm_kind.memory and pm_kind.fit */
+/* pm_kind.learns_operators, pm_kind.memory and pm_kind.fit */
+bool		pm_mdot_learns_operators(const pm_options *o);
 double		pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads);
 pm_code		pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 						const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);

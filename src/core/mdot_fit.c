@@ -25,10 +25,16 @@ schedule(const pm_options *o, uint64_t seed, int threads)
 }
 
 /* Single operators have a time of their own in the additive head only. */
+bool
+pm_mdot_learns_operators(const pm_options *o)
+{
+	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE && o->value[OPT_OPERATORS] > 0;
+}
+
 static int
 operators_used(const pm_options *o, const pm_dataset *d)
 {
-	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE && o->value[OPT_OPERATORS] > 0 ? d->n_operators : 0;
+	return pm_mdot_learns_operators(o) ? d->n_operators : 0;
 }
 
 /* Workspace of the largest shard that a shuffle can produce: its longest graphs together. */

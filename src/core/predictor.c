@@ -4,8 +4,8 @@
  *
  * Stored form, little-endian: magic "PMPR", format version, kind, seedable
  * options as name and value, the kind's payload, what trust.c knows, a
- * correction of recalibrate.c or none, and a CRC-32C of all that.  Options are stored by name, so that a kind may gain
- * options later.  Version 1 had nothing of trust.c.
+ * correction of recalibrate.c or none, and a CRC-32C of all that.  Options are
+ * stored by name, so that a kind may gain options later.
  */
 #include "predictor.h"
 
@@ -117,7 +117,7 @@ unknown_option(const pm_kind *kind, const char *name, pm_status *st)
 {
 	size_t		at;
 
-	pm_fail(st, PM_ERR_OPTION, "unknown option \"%.64s\" for kind \"%s\"", name, kind->name);
+	pm_fail(st, PM_ERR_OPTION, "unknown option \"%.*s\" for kind \"%s\"", pm_shown(name), name, kind->name);
 	if (st == NULL)
 		return PM_ERR_OPTION;
 	at = (size_t) snprintf(st->hint, sizeof(st->hint), "Options are");
@@ -206,6 +206,31 @@ pm_predictor_merges(const pm_kind *kind, const pm_options *o)
 /* ---- fit and predict ---- */
 
 static pm_code
+check_sample(const pm_sample *s, const char *what, pm_status *st)
+{
+	const char *framework = s->query.framework;
+
+	if (!(s->step_ms > 0) || !isfinite(s->step_ms))
+		return pm_fail(st, PM_ERR_DATA, "%s %lld has a time that is not positive and finite", what, (long long) s->id);
+	if (strlen(s->query.gpu->name) > PM_MAX_NAME_LEN || (framework != NULL && strlen(framework) > PM_MAX_NAME_LEN))
+		return pm_fail(st, PM_ERR_DATA, "%s %lld has a gpu or framework whose name is longer than %d bytes", what,
+					   (long long) s->id, PM_MAX_NAME_LEN);
+	return PM_OK;
+}
+
+pm_code
+pm_check_profiles(const pm_dataset *d, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+		rc = check_sample(&d->samples[i], "profile", st);
+	for (int i = 0; i < d->n_operators && rc == PM_OK; i++)
+		rc = check_sample(&d->operators[i], "operator profile", st);
+	return rc;
+}
+
+static pm_code
 check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
 {
 	if (d->n < kind->min_samples)
@@ -215,20 +240,20 @@ check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
 		pm_hint(st, "Add rows to perfmodel.profile, or use kind \"roofline\".");
 		return PM_ERR_DATA;
 	}
-	for (int i = 0; i < d->n; i++)
-		if (!(d->samples[i].step_ms > 0) || !isfinite(d->samples[i].step_ms))
-			return pm_fail(st, PM_ERR_DATA, "profile %lld has a step_ms that is not positive and finite",
-						   (long long) d->samples[i].id);
-	for (int i = 0; i < d->n_operators; i++)
-		if (!(d->operators[i].step_ms > 0) || !isfinite(d->operators[i].step_ms))
-			return pm_fail(st, PM_ERR_DATA, "operator profile %lld has times that are not positive and finite",
-						   (long long) d->operators[i].id);
-	return PM_OK;
+	return pm_check_profiles(d, st);
+}
+
+static pm_code
+stop_if_asked(const pm_hooks *hooks, pm_status *st)
+{
+	return hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx) ?
+		pm_fail(st, PM_CANCELLED, "training was cancelled") : PM_OK;
 }
 
 /* Mean absolute percentage error on the rows of d, for kinds that do not report it themselves. */
 static pm_code
-training_error(const pm_predictor *p, const pm_dataset *d, const pm_arena *a, double *mape, pm_status *st)
+training_error(const pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, const pm_arena *a, double *mape,
+			   pm_status *st)
 {
 	double		sum = 0;
 	pm_code		rc = PM_OK;
@@ -238,6 +263,8 @@ training_error(const pm_predictor *p, const pm_dataset *d, const pm_arena *a, do
 		pm_arena	scratch;
 		double		ms;
 
+		if ((rc = stop_if_asked(hooks, st)) != PM_OK)
+			return rc;
 		pm_arena_init_within(&scratch, a);
 		rc = pm_predictor_predict(p, &d->samples[i], &scratch, &ms, NULL, NULL, st);
 		if (rc == PM_OK)
@@ -323,6 +350,8 @@ cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int f
 
 		if (fold_of[i] != fold)
 			continue;
+		if ((rc = stop_if_asked(hooks, st)) != PM_OK)
+			return rc;
 		pm_arena_init_within(&scratch, a);
 		if (pm_predictor_predict(&q, &d->samples[i], &scratch, &cross_ms[i], NULL, NULL, NULL) != PM_OK)
 			cross_ms[i] = NAN;
@@ -412,8 +441,8 @@ predict_by_start(const pm_start *start, const pm_dataset *d, const pm_hooks *hoo
 		pm_arena	scratch;
 
 		ms[i] = NAN;
-		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
-			return pm_fail(st, PM_CANCELLED, "training was cancelled");
+		if (stop_if_asked(hooks, st) != PM_OK)
+			return PM_CANCELLED;
 		if (start->seen != NULL && start->seen[i])
 			continue;
 		pm_arena_init_within(&scratch, a);
@@ -446,7 +475,7 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_are
 	pm_code		rc = PM_OK;
 
 	if (isnan(report->train_mape))
-		rc = training_error(p, d, a, &report->train_mape, st);
+		rc = training_error(p, d, hooks, a, &report->train_mape, st);
 	if (rc == PM_OK && report->valid_n == 0 && report->cross_ms != NULL)
 		rc = cross_errors(d, report->cross_ms, a, report, st);
 	if (rc == PM_OK)
@@ -814,8 +843,8 @@ load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
 		return pm_no_memory(st, a);
 	p->kind = kind ? pm_kind_find(kind) : NULL;
 	if (p->kind == NULL)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is of kind \"%.64s\", which this library does not know",
-					   kind ? kind : "");
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is of kind \"%.*s\", which this library does not know",
+					   pm_shown(kind ? kind : ""), kind ? kind : "");
 	return PM_OK;
 }
 

@@ -173,6 +173,8 @@ struct pm_kind
 
 	/* Whether a training with options o can start from `from`, of the same kind. NULL: the kind knows no start. */
 	pm_code		(*check_start) (const pm_options *o, const pm_predictor *from, pm_status *st);
+	/* whether it learns from single operators with these options; NULL: never */
+	bool		(*learns_operators) (const pm_options *o);
 
 	/* Bytes that fit() will take, from what is known before anything is allocated. */
 	double		(*memory) (const pm_options *o, const pm_dataset *d, int threads);
@@ -208,6 +210,9 @@ const pm_kind *pm_kind_at(int i);
 
 /* Whether skeletons for this predictor are merged (kind and its option "merge"). */
 bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
+
+/* Whether all measurements can be learned from: times, and names that can be stored. */
+pm_code		pm_check_profiles(const pm_dataset *d, pm_status *st);
 
 /*
  * Validate d against the kind, kind->fit, and learn p->trust.  A kind with the

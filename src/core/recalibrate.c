@@ -464,8 +464,13 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	if (!plain || !before || !cross_ms || !p)
 		return pm_no_memory(st, a);
 	if (d->n == 0)
-		return pm_fail(st, PM_ERR_DATA, "there are no profiles to recalibrate on");
-	if ((rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
+	{
+		pm_fail(st, PM_ERR_DATA, "there are no profiles to recalibrate on");
+		pm_hint(st, "Name some by recalibrate(profiles => ...), or leave that out for all that the predictor was not trained on.");
+		return PM_ERR_DATA;
+	}
+	if ((rc = pm_check_profiles(d, st)) != PM_OK ||
+		(rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
 		(rc = cross_correct(d, plain, r->structures, p, a, cross_ms, st)) != PM_OK ||
 		(rc = fit_points(p, make_points(d, plain, NULL, -1, p), a, &c, st)) != PM_OK)

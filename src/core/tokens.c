@@ -341,10 +341,19 @@ mark_kinship(pm_skeleton *s, const uint64_t *below, size_t words)
 			}
 }
 
-/* Operators in list share a parent (or a child): siblings where neither reaches the other. */
-static void
-mark_siblings(pm_skeleton *s, const int32_t *list, int n, const uint64_t *reach, size_t words)
+/* Pairs of siblings that are looked at; a graph of 200,000 nodes could ask for 10^10. */
+#define MAX_PAIRS	INT64_C(100000000)
+
+/*
+ * Operators in list share a parent (or a child): siblings where neither reaches
+ * the other.  *pairs: looked at so far.  False: too many.
+ */
+static bool
+mark_siblings(pm_skeleton *s, const int32_t *list, int n, const uint64_t *reach, size_t words, int64_t *pairs)
 {
+	*pairs += (int64_t) n * (n - 1) / 2;
+	if (*pairs > MAX_PAIRS)
+		return false;
 	for (int x = 0; x < n; x++)
 		for (int y = 0; y < x; y++)
 		{
@@ -356,6 +365,7 @@ mark_siblings(pm_skeleton *s, const int32_t *list, int n, const uint64_t *reach,
 			mark(s, i, j, PM_REL_SIBLING);
 			mark(s, j, i, PM_REL_SIBLING);
 		}
+	return true;
 }
 
 static uint8_t
@@ -384,6 +394,7 @@ build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 	uint64_t   *reach = PM_NEW(scratch, uint64_t, words * d->n);
 	uint64_t   *below = PM_NEW(scratch, uint64_t, words * s->n);
 	double	   *depth = PM_NEW(scratch, double, s->n);
+	int64_t		pairs = 0;
 
 	s->relation = PM_NEW(a, uint8_t, (size_t) (s->n + 1) * (s->n + 1));
 	if (!reach || !below || !depth || !s->relation)
@@ -393,8 +404,9 @@ build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 	mark_kinship(s, below, words);
 	for (int i = 0; i < d->n; i++)
 	{
-		mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words);
-		mark_siblings(s, d->parent + d->parent_at[i], d->parent_at[i + 1] - d->parent_at[i], reach, words);
+		if (!mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words, &pairs) ||
+			!mark_siblings(s, d->parent + d->parent_at[i], d->parent_at[i + 1] - d->parent_at[i], reach, words, &pairs))
+			return pm_fail(st, PM_ERR_LIMIT, "too many pairs of operators read the same tensor or write for the same operator");
 		depth[s->token_of[i]] += d->depth[i];
 	}
 	for (int i = 0; i < s->n; i++)

@@ -872,16 +872,16 @@ judge_words(const pm_trust *t, const pm_query *q, causes *c)
 
 	if (at < 0)
 	{
-		add_cause(c, "gpu \"%.64s\" has no profiles", q->gpu->name);
+		add_cause(c, "gpu \"%.*s\" has no profiles", pm_shown(q->gpu->name), q->gpu->name);
 		return;
 	}
 	if (g->structures < GPU_NETWORKS)
-		add_cause(c, "gpu \"%.64s\" has profiles of no more than %d network%s", q->gpu->name, g->structures,
-				  g->structures == 1 ? "" : "s");
+		add_cause(c, "gpu \"%.*s\" has profiles of no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
+				  g->structures, g->structures == 1 ? "" : "s");
 	if (!layout_used(g, q->layout))
-		add_cause(c, "gpu \"%.64s\" has no profiles with layout %s", q->gpu->name, pm_layout_name[q->layout]);
+		add_cause(c, "gpu \"%.*s\" has no profiles with layout %s", pm_shown(q->gpu->name), q->gpu->name, pm_layout_name[q->layout]);
 	else if (g->used[q->dtype][q->layout] == 0)
-		add_cause(c, "gpu \"%.64s\" has no profiles with dtype %s and layout %s", q->gpu->name,
+		add_cause(c, "gpu \"%.*s\" has no profiles with dtype %s and layout %s", pm_shown(q->gpu->name), q->gpu->name,
 				  pm_dtype_name[q->dtype], pm_layout_name[q->layout]);
 	if (q->batch > BATCH_SLACK * g->max_batch)
 		add_cause(c, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);
@@ -915,6 +915,12 @@ enum
 };
 
 static void
+add_operator(causes *c, const char *what, const char *type, double share)
+{
+	add_cause(c, "operators %s, such as %.*s (%.0f %% of roofline time)", what, pm_shown(type), type, 100 * share);
+}
+
+static void
 judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
 {
 	part		unseen = {0};
@@ -925,11 +931,9 @@ judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
 		if (novelty[i] != SEEN)
 			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
 	if (unseen.share > UNSEEN_SHARE)
-		add_cause(c, "operators not in training, such as %.64s (%.0f %% of roofline time)",
-				  type_name(work, unseen.token, buf), 100 * unseen.share);
+		add_operator(c, "not in training", type_name(work, unseen.token, buf), unseen.share);
 	if (unlike.share > UNLIKE_SHARE)
-		add_cause(c, "operators of sizes not in training, such as %.64s (%.0f %% of roofline time)",
-				  type_name(work, unlike.token, buf), 100 * unlike.share);
+		add_operator(c, "of sizes not in training", type_name(work, unlike.token, buf), unlike.share);
 }
 
 static void
@@ -986,7 +990,7 @@ pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelt
 	judge_step(t, work, &c);
 	v->in_domain = c.len == 0;
 	if (framework != NULL && framework[0] != '\0' && find_framework(t, framework) < 0)
-		add_cause(&c, "framework \"%.64s\" was not in training", framework);
+		add_cause(&c, "framework \"%.*s\" was not in training", pm_shown(framework), framework);
 	set_interval(find_group(t, &s->query), step_ms, level, v);
 	return PM_OK;
 }

@@ -167,6 +167,8 @@ pm_freshen(void)
 {
 	pm_moment	now = moment_of(GetActiveSnapshot());
 
+	/* inside a transaction that has its locks nothing else would */
+	AcceptInvalidationMessages();
 	pm_cache_trim();
 	/* looking up the tables may itself bring in invalidations */
 	while (forget_wanted || owner_user != GetUserId())

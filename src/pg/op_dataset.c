@@ -39,8 +39,9 @@ query_operators(const pm_rows *rows)
 	return pm_run(&query, &arg, NULL, true);
 }
 
+/* There is one: the query asks for devices of the rows alone. */
 static const pm_gpu *
-sheet_of(const pm_rows *rows, const char *name)
+sheet_of_rows(const pm_rows *rows, const char *name)
 {
 	for (int i = 0; i < rows->set.n; i++)
 		if (strcmp(rows->gpu[i], name) == 0)
@@ -50,18 +51,21 @@ sheet_of(const pm_rows *rows, const char *name)
 
 /* Graph and skeleton of a document of one operator. */
 static void
-read_operator(pm_sample *s, Jsonb *doc, bool merged, MemoryContext cxt)
+read_operator(pm_sample *s, Jsonb *doc, bool merged, pm_arena *arena)
 {
-	pm_graph   *graph = MemoryContextAllocZero(cxt, sizeof(pm_graph));
-	pm_skeleton *skeleton = MemoryContextAllocZero(cxt, sizeof(pm_skeleton));
+	pm_graph   *graph = PM_NEW(arena, pm_graph, 1);
+	pm_skeleton *skeleton = PM_NEW(arena, pm_skeleton, 1);
 	pm_status	st = {PM_OK};
-	pm_arena	arena;
 	char	   *text;
 
-	pm_context_arena(&arena, cxt, 0);
-	pm_graph_from_doc(doc, &arena, graph, &text);
+	if (graph == NULL || skeleton == NULL)
+	{
+		pm_no_memory(&st, arena);
+		pm_raise(&st);
+	}
+	pm_graph_from_doc(doc, arena, graph, &text);
 	pfree(text);
-	if (pm_skeleton_build(graph, merged, &arena, skeleton, &st) != PM_OK)
+	if (pm_skeleton_build(graph, merged, arena, skeleton, &st) != PM_OK)
 		pm_raise(&st);
 	s->query.graph = graph;
 	s->skeleton = skeleton;
@@ -69,16 +73,16 @@ read_operator(pm_sample *s, Jsonb *doc, bool merged, MemoryContext cxt)
 
 /* False for a row that says too little: the backward pass has work and no time. */
 static bool
-read_row(const pm_rows *rows, uint64 i, bool merged, MemoryContext cxt, pm_sample *s)
+read_row(const pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cxt, pm_sample *s)
 {
 	const pm_graph *g;
 
 	memset(s, 0, sizeof(*s));
-	read_operator(s, DatumGetJsonbP(pm_value(i, Q_OPERATOR, NULL)), merged, cxt);
+	read_operator(s, DatumGetJsonbP(pm_value(i, Q_OPERATOR, NULL)), merged, arena);
 	g = s->query.graph;
 	s->id = DatumGetInt64(pm_value(i, Q_ID, NULL));
 	s->query.alone = true;
-	s->query.gpu = sheet_of(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
+	s->query.gpu = sheet_of_rows(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
 	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
 	s->query.dtype = pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL)));
 	s->query.layout = pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL)));
@@ -113,15 +117,17 @@ add_operators(pm_rows *rows, bool merged)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	pm_dataset *set = &rows->set;
+	pm_arena	arena;
 	uint64		n;
 
+	pm_context_arena(&arena, cxt, 0);
 	SPI_connect();
 	n = query_operators(rows);
 	set->operators = MemoryContextAllocZero(cxt, sizeof(pm_sample) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (read_row(rows, i, merged, cxt, &set->operators[set->n_operators]))
+		if (read_row(rows, i, merged, &arena, cxt, &set->operators[set->n_operators]))
 			set->n_operators++;
 	}
 	SPI_finish();
@@ -131,7 +137,6 @@ add_operators(pm_rows *rows, bool merged)
 void
 pm_rows_add_operators(pm_rows *rows, const pm_kind *kind, const pm_options *o)
 {
-	/* NaN for a kind without the option */
-	if (pm_option_value(kind, o, "operator_weight") > 0)
+	if (kind->learns_operators != NULL && kind->learns_operators(o))
 		add_operators(rows, pm_predictor_merges(kind, o));
 }

@@ -217,11 +217,17 @@ typedef struct pm_predictor_ref
 {
 	int64		id;
 	const pm_predictor *predictor;
-	pm_cached  *entry;			/* of the cache */
+	pm_cached  *entry;			/* of the cache; NULL for a copy of one's own */
 } pm_predictor_ref;
 
 /* name NULL: the active one. Valid until the next pm_freshen(). */
 extern void pm_predictor_get(const char *name, pm_predictor_ref *ref);
+
+/*
+ * The same as a copy in the current context, for what goes on while triggers of
+ * others may run, or transactions end.
+ */
+extern void pm_predictor_get_own(const char *name, pm_predictor_ref *ref);
 extern void pm_no_such_predictor(const char *name) pg_attribute_noreturn();
 
 /* ---- prepared_cache.c ---- */
@@ -286,7 +292,8 @@ extern pm_rows *pm_rows_load(ArrayType *ids, bool merged);
 /*
  * Add the single operators measured on the devices of rows, into the current
  * context, when the kind learns from them with these options.  Left out are
- * operators whose backward pass has work and no time.
+ * operators whose backward pass has work and no time, and documents that do not
+ * come to one operator.
  */
 extern void pm_rows_add_operators(pm_rows *rows, const pm_kind *kind, const pm_options *o);
 

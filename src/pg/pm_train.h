@@ -58,11 +58,22 @@ extern void pm_training_choose(pm_training *t, const char *kind, Jsonb *settings
 extern void pm_training_check(const pm_training *t);
 
 /*
- * seen[rows] becomes true where the predictor was trained on a network of the
- * row's structure; returns on how many of the rows it was trained.  Inside
+ * For WITH RECURSIVE: the predictor of id $1, the one that its training went on
+ * from or that it was recalibrated from, and so on, as far as they are there.
+ */
+#define PM_PREDICTOR_CHAIN \
+	"chain AS (SELECT predictor_id, base_predictor_id, profiles, recalibrated_on FROM perfmodel.predictor" \
+	" WHERE predictor_id OPERATOR(pg_catalog.=) $1" \
+	" UNION SELECT b.predictor_id, b.base_predictor_id, b.profiles, b.recalibrated_on FROM chain c" \
+	" JOIN perfmodel.predictor b ON b.predictor_id OPERATOR(pg_catalog.=) c.base_predictor_id)"
+
+/*
+ * seen[rows] becomes true where the predictor, or one that it came from, was
+ * trained on a network of the row's structure; returns on how many of the rows.
+ * corrected: rows that it was recalibrated on count, too.  Inside
  * SPI_connect(), under the snapshot that the rows were read under.
  */
-extern int	pm_mark_seen(int64 predictor_id, const pm_rows *rows, bool *seen);
+extern int	pm_mark_seen(int64 predictor_id, bool corrected, const pm_rows *rows, bool *seen);
 
 /* Measurements and graphs, and whether memory suffices. Needs an active snapshot. */
 extern void pm_training_read(pm_training *t);

@@ -141,7 +141,7 @@ ask(const pm_question *q, double level, pm_answer *a)
 		uint64		generation = pm_generation;
 
 		compute(q, level, a);
-		/* reading the tables may have ended the generation */
+		/* a function of the user's that ran on the way, in a trigger or a policy, may have ended the generation */
 		if (generation == pm_generation)
 			pm_answer_keep(&key, a);
 	}
@@ -179,7 +179,7 @@ fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls)
 	values[0] = Float8GetDatum(a->step_ms);
 	values[1] = pm_float8_or_null(a->low_ms, &nulls[1]);
 	values[2] = pm_float8_or_null(a->high_ms, &nulls[2]);
-	values[3] = Float8GetDatum(1000 * batch / a->step_ms);
+	values[3] = Float8GetDatum(1000.0 * batch / a->step_ms);
 	values[4] = BoolGetDatum(a->in_domain);
 	values[5] = Int64GetDatum(a->predictor_id);
 	values[6] = pm_text_or_null(a->note, &nulls[6]);

@@ -131,13 +131,13 @@ join_parts(Size *len)
 }
 
 static void
-load_weights(pm_cached *e)
+load_weights(int64 id, pm_arena *a, pm_predictor *p)
 {
 	static pm_plan query = {
 		"SELECT data FROM perfmodel.predictor_weights WHERE predictor_id OPERATOR(pg_catalog.=) $1 ORDER BY part",
 		1, {INT8OID}
 	};
-	Datum		arg = Int64GetDatum(e->key.id);
+	Datum		arg = Int64GetDatum(id);
 	pm_status	st = {PM_OK};
 	uint8	   *data;
 	Size		len;
@@ -145,9 +145,9 @@ load_weights(pm_cached *e)
 	if (pm_run(&query, &arg, NULL, true) == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("predictor with predictor_id %lld has no weights", (long long) e->key.id)));
+				 errmsg("predictor with predictor_id %lld has no weights", (long long) id)));
 	data = join_parts(&len);
-	if (pm_predictor_load(data, len, &e->arena, &e->predictor, &st) != PM_OK)
+	if (pm_predictor_load(data, len, a, p, &st) != PM_OK)
 		pm_raise(&st);
 	pfree(data);
 }
@@ -169,11 +169,26 @@ pm_predictor_get(const char *name, pm_predictor_ref *ref)
 		SPI_connect();
 		e = pm_cache_make(&key);
 		e->born = k.born;
-		load_weights(e);
+		load_weights(k.id, &e->arena, &e->predictor);
 		pm_cache_keep(e);
 		SPI_finish();
 	}
 	ref->id = k.id;
 	ref->predictor = &e->predictor;
 	ref->entry = e;
+}
+
+void
+pm_predictor_get_own(const char *name, pm_predictor_ref *ref)
+{
+	pm_predictor *p = palloc0(sizeof(pm_predictor));
+	pm_arena	arena;
+
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	ref->id = resolve(name).id;
+	ref->predictor = p;
+	ref->entry = NULL;
+	SPI_connect();
+	load_weights(ref->id, &arena, p);
+	SPI_finish();
 }

@@ -70,10 +70,11 @@ static ArrayType *
 new_profiles(const request *q, MemoryContext cxt)
 {
 	static pm_plan query = {
-		"SELECT pg_catalog.array_agg(p.profile_id) FROM perfmodel.profile p"
+		"WITH RECURSIVE " PM_PREDICTOR_CHAIN
+		" SELECT pg_catalog.array_agg(p.profile_id) FROM perfmodel.profile p"
 		" WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1"
-		" AND NOT EXISTS (SELECT 1 FROM perfmodel.predictor b, pg_catalog.unnest(b.profiles) x"
-		" WHERE b.predictor_id OPERATOR(pg_catalog.=) $1 AND x OPERATOR(pg_catalog.=) p.profile_id)", 1, {INT8OID}
+		" AND NOT EXISTS (SELECT 1 FROM chain, pg_catalog.unnest(chain.profiles) x"
+		" WHERE x OPERATOR(pg_catalog.=) p.profile_id)", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(q->base.id);
 	bool		isnull;
@@ -100,7 +101,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	MemoryContext cxt = CurrentMemoryContext;
 
 	pm_freshen();
-	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &q->base);
+	pm_predictor_get_own(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &q->base);
 	q->t.started_at = GetCurrentTimestamp();
 	q->t.predictor.kind = q->base.predictor->kind;
 	q->t.threads = 1;
@@ -117,7 +118,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	q->t.rows = pm_rows_load(q->t.profiles, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options));
 	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
 	SPI_connect();
-	q->n_trained_on = pm_mark_seen(q->base.id, q->t.rows, q->seen);
+	q->n_trained_on = pm_mark_seen(q->base.id, false, q->t.rows, q->seen);
 	SPI_finish();
 }
 

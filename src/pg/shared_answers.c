@@ -16,8 +16,9 @@
  *
  * Workers find the segment in a small list in the server's shared memory, by
  * the process number of their leader, entered and removed with one atomic
- * operation each.  Everything here may fail to find room (list full, table
- * full): then nothing is shared and everybody computes by himself.
+ * operation each.  Where there is no room (list full, table full) nothing is
+ * shared and everybody computes by himself; only where the system has no shared
+ * memory left for a segment, the query fails, as any parallel query would.
  *
  * State: the segment that this process is attached to, until the transaction ends,
  * and what to know to find it.
@@ -41,6 +42,7 @@
 
 #define N_LEADERS		64		/* parallel queries that share at the same time */
 #define MIN_SLOTS		8192
+#define MAX_SLOTS		32768	/* 7 MB */
 #define NOTE_BYTES		32		/* of the room for notes, for each slot */
 
 typedef struct registry
@@ -162,6 +164,17 @@ on_xact(XactEvent event, void *arg)
 	}
 }
 
+/* What was shared may stand on what is undone now. */
+static void
+on_subxact(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+{
+	(void) mine;
+	(void) parent;
+	(void) arg;
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		let_go();
+}
+
 static void
 registry_ready(void)
 {
@@ -180,6 +193,7 @@ registry_ready(void)
 	LWLockRelease(AddinShmemInitLock);
 	LWLockRegisterTranche(leaders->tranche, "perfmodel_answers");
 	RegisterXactCallback(on_xact, NULL);
+	RegisterSubXactCallback(on_subxact, NULL);
 }
 
 /* ---------- the table: with its lock held ---------- */
@@ -237,7 +251,7 @@ publish(const pm_answer_key *key, const pm_answer *a)
 static void
 create(const pm_moment *now)
 {
-	uint32		n_slots = pg_nextpower2_32(Max(MIN_SLOTS, 2 * pm_answers_count()));
+	uint32		n_slots = Min(MAX_SLOTS, pg_nextpower2_32(Max(MIN_SLOTS, 2 * pm_answers_count())));
 	uint32		notes_size = n_slots * NOTE_BYTES;
 	Size		size = offsetof(shared_table, slots) + n_slots * sizeof(shared_answer) + notes_size;
 	shared_table *t;
@@ -282,7 +296,7 @@ shared(void)
 {
 	pm_moment	now;
 
-	/* lockGroupLeader: there are workers */
+	/* lockGroupLeader: there are workers, or were in an earlier query of the session */
 	if (!IsInParallelMode() || MyProc->lockGroupLeader == NULL)
 		return NULL;
 	registry_ready();

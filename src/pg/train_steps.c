@@ -142,24 +142,27 @@ pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, Mem
 }
 
 int
-pm_mark_seen(int64 predictor_id, const pm_rows *rows, bool *seen)
+pm_mark_seen(int64 predictor_id, bool corrected, const pm_rows *rows, bool *seen)
 {
 	static pm_plan query = {
-		"WITH known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.predictor b, pg_catalog.unnest(b.profiles) x"
-		" JOIN perfmodel.profile p ON p.profile_id OPERATOR(pg_catalog.=) x WHERE b.predictor_id OPERATOR(pg_catalog.=) $1),"
+		"WITH RECURSIVE " PM_PREDICTOR_CHAIN ","
+		" known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.profile p WHERE p.profile_id OPERATOR(pg_catalog.=) ANY"
+		" (SELECT pg_catalog.unnest(profiles OPERATOR(pg_catalog.||) CASE WHEN $3 THEN COALESCE(recalibrated_on, '{}') ELSE '{}' END)"
+		" FROM chain)),"
 		" structures AS (SELECT DISTINCT g.structure FROM known k JOIN perfmodel.graph g"
 		" ON g.graph_id OPERATOR(pg_catalog.=) k.graph_id)"
 		" SELECT k.profile_id IS NOT NULL, s.structure IS NOT NULL FROM perfmodel.profile p"
 		" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id"
 		" LEFT JOIN known k ON k.profile_id OPERATOR(pg_catalog.=) p.profile_id"
 		" LEFT JOIN structures s ON s.structure OPERATOR(pg_catalog.=) g.structure"
-		" WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($2) ORDER BY p.profile_id", 2, {INT8OID, INT8ARRAYOID}
+		" WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($2) ORDER BY p.profile_id", 3, {INT8OID, INT8ARRAYOID, BOOLOID}
 	};
-	Datum		args[2];
+	Datum		args[3];
 	int			trained_on = 0;
 
 	args[0] = Int64GetDatum(predictor_id);
 	args[1] = pm_int8_array(rows->ids, rows->set.n);
+	args[2] = BoolGetDatum(corrected);
 	if (pm_run(&query, args, NULL, true) != rows->set.n)
 		elog(ERROR, "profiles changed while they were read");
 	for (int i = 0; i < rows->set.n; i++)
@@ -170,17 +173,17 @@ pm_mark_seen(int64 predictor_id, const pm_rows *rows, bool *seen)
 	return trained_on;
 }
 
-/* The predictor to go on from; it stays where it is until pm_freshen() is called again. */
+/* The predictor to go on from. */
 static void
 read_start(pm_training *t)
 {
 	bool	   *seen = palloc0(sizeof(bool) * Max(t->rows->set.n, 1));
 	pm_predictor_ref from;
 
-	pm_predictor_get(t->warm_start, &from);
+	pm_predictor_get_own(t->warm_start, &from);
 	t->start_id = from.id;
 	SPI_connect();
-	pm_mark_seen(from.id, t->rows, seen);
+	pm_mark_seen(from.id, true, t->rows, seen);
 	SPI_finish();
 	t->start = (pm_start) {.predictor = from.predictor, .seen = seen};
 	t->predictor.start = &t->start;

@@ -290,7 +290,8 @@ pm_training_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	if (strcmp(j->task.version, PM_VERSION) != 0)
 		ereport(ERROR,
-				(errmsg("perfmodel %.16s started a training, and the library is now %s", j->task.version, PM_VERSION),
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("perfmodel %.16s started a training, and the library is now %s", j->task.version, PM_VERSION),
 				 errhint("Reconnect.")));
 	BackgroundWorkerInitializeConnectionByOid(j->task.database, j->task.session_user, 0);
 	j->cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel worker", ALLOCSET_DEFAULT_SIZES);

@@ -183,7 +183,7 @@ test_refused_rows(void)
 
 			d.samples[2].step_ms = bad[b];
 			CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
-			CHECK_HAS(st.message, "profile 3 has a step_ms that is not positive and finite");
+			CHECK_HAS(st.message, "profile 3 has a time that is not positive and finite");
 			d.samples[2].step_ms = good;
 		}
 		d.samples[5].query.batch = 0;
