@@ -67,6 +67,14 @@ append_to_file("$dir/ops.csv", "operator,gpu,batch,dtype,layout,framework,forwar
 tools('import', @db, "$dir/ops.csv") for 1 .. 2;
 is(value('SELECT op, forward_ms, backward_ms IS NULL FROM perfmodel.op_profile'), 'Gemm|0.5|t', 'operators, once');
 
+append_to_file("$dir/few.csv", "graph,gpu,batch,step_ms\none,T4,32,9.5\n");
+append_to_file("$dir/few_ops.csv", "operator,gpu,batch,forward_ms\n"
+    . '"' . (sprintf($graph, 'op') =~ s/"/""/gr =~ s/\n//r) . '",T4,32,0.7' . "\n");
+tools('import', @db, "$dir/few.csv", "$dir/few_ops.csv") for 1 .. 2;
+is(value('SELECT dtype, layout, mode, optimizer, world_size, step_ms FROM perfmodel.profile WHERE batch = 32'),
+    'fp32|nchw|train|sgd_momentum|1|9.5', 'what a file does not have is the default, and the row is there once');
+is(value('SELECT dtype, layout, forward_ms FROM perfmodel.op_profile WHERE batch = 32'), 'fp32|nchw|0.7', 'also of operators');
+
 append_to_file("$dir/other.csv", "a,b\n1,2\n");
 like((tools('import', @db, "$dir/other.csv"))[2], qr/is neither graphs .* nor a CSV of profiles or operators/, 'another kind of file');
 like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot connect/, 'no server');

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
@@ -340,6 +341,27 @@ class CommandLine(unittest.TestCase):
             self.assertNotEqual(status, 0)
             self.assertEqual(out, "")
             self.assertIn(reason, err)
+
+    def test_tables_that_do_not_serve(self):
+        tables = (("missing.csv", None, "No such file"), ("other.csv", "a,b\n1,2\n", "no table of profiles"),
+                  ("own.csv", "graph\nlenet@28\ndetector@v2\n", "'detector@v2' does not tell which model"))
+        for name, text, reason in tables:
+            status, out, err = run("export", "--profiles", self.path(name, text))
+            self.assertEqual((status, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(name + ":" if text is None else name, err)
+            self.assertIn(reason, err)
+        with open(self.path("latin.csv"), "wb") as file:
+            file.write("graph\ncafé\n".encode("latin-1"))
+        status, _, err = run("export", "--profiles", self.path("latin.csv"))
+        self.assertEqual((status, err.count("\n")), (2, 1))
+
+    def test_a_folder_that_is_not_there(self):
+        status, _, err = run("export", "zoo:lenet", "-o", "/nonexistent/x")
+        self.assertEqual((status, err), (2, "perfmodel_tools: /nonexistent/x: No such file or directory\n"))
+
+    def test_a_reader_that_goes_away_is_no_error(self):
+        with mock.patch.object(export, "_write", side_effect=BrokenPipeError()):
+            self.assertEqual(run("export", "zoo:lenet")[0::2], (1, ""))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from contextlib import redirect_stderr
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
@@ -115,6 +116,18 @@ class Runs(unittest.TestCase):
         with redirect_stderr(io.StringIO()) as err:
             self.assertEqual(main(["profile-ops", "--kinds", "conv", "prayer", "-o", self.csv]), 2)
         self.assertIn("unknown kind 'prayer': there is conv1x1, conv,", err.getvalue())
+
+    def test_a_folder_that_is_not_there(self):
+        with mock.patch("sys.stderr", io.StringIO()):
+            self.assertEqual(main(["profile-ops", "-o", "/nonexistent/x"]), 2)
+
+    def test_somebody_elses_file(self):
+        with open(self.csv, "w") as file:
+            file.write("a,b\n1,2")
+        with mock.patch("sys.stderr", io.StringIO()):
+            self.assertNotEqual(main(["profile-ops", "-o", self.csv]), 0)
+        with open(self.csv) as file:
+            self.assertEqual(file.read(), "a,b\n1,2")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 import csv
 import io
+import json
 import os
 import sys
 import tempfile
 import unittest
 from contextlib import redirect_stderr
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
@@ -16,7 +18,7 @@ try:
 except ImportError as err:
     raise unittest.SkipTest(f"PyTorch is not installed: {err}")
 
-from perfmodel_tools import device, measure, profile
+from perfmodel_tools import device, measure, models, profile
 from perfmodel_tools.__main__ import main
 
 TINY = """
@@ -45,6 +47,9 @@ class Device(unittest.TestCase):
     def test_unknown_device(self):
         with self.assertRaisesRegex(RuntimeError, "expected cpu"):
             device.open_device("abacus", 1)
+        for name in ("cuda:x", "cuda:", "cudax"):
+            with self.assertRaisesRegex(RuntimeError, f"unknown device '{name}': expected cpu"):
+                device.open_device(name, 1)
 
 
 class Plan(unittest.TestCase):
@@ -64,6 +69,82 @@ class Plan(unittest.TestCase):
 
     def test_sample(self):
         self.assertTrue(0 < len(self.plan(1, 0.5)) < 18)
+
+
+class FromPlan(unittest.TestCase):
+    """What a plan may ask for; nothing is measured."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def profile(self, plan, *more):
+        """Exit status and stderr."""
+        path = os.path.join(self.folder, "plan.csv")
+        with open(path, "w") as file:
+            file.write(plan)
+        err = io.StringIO()
+        with redirect_stderr(err):
+            status = main(["profile", "--plan", path, "-o", os.path.join(self.folder, "out.csv"), "--max-step", "0.000000001", *more])
+        return status, err.getvalue()
+
+    def test_formats_that_do_not_exist(self):
+        for column, value, reason in (("dtype", "fp64", "unknown number format 'fp64': there is fp32, tf32, amp, bf16, fp16"),
+                                      ("layout", "nchv", "unknown layout 'nchv': there is nchw, nhwc")):
+            status, err = self.profile(f"graph,batch,{column}\nlenet@28,1,\nlenet@28,2,{value}\n")
+            self.assertEqual(status, 2)
+            self.assertIn(reason, err)
+            self.assertEqual(os.listdir(self.folder), ["plan.csv"])
+
+    def test_formats_that_the_device_lacks(self):
+        status, err = self.profile("graph,batch,dtype\nlenet@28,1,\nlenet@28,2,tf32\nlenet@28,3,fp16\n")
+        self.assertEqual(status, 0)
+        self.assertEqual([line.split(":")[0] for line in err.splitlines() if "no such number format" in line],
+                         ["skipped fp16", "skipped tf32"])
+        self.assertIn("1 configurations", err)
+
+    def test_one_name_for_all(self):
+        status, err = self.profile("graph,batch\nlenet@28,1\nmlp_small@32,1\n", "--name", "mine@1")
+        self.assertEqual(status, 2)
+        self.assertIn("--name and --plan exclude each other", err)
+
+    def test_other_files(self):
+        for text in ("graph\nlenet@28\n", "graph,batch\nlenet@28\n", "graph,batch\ndetector@v2,1\n"):
+            status, err = self.profile(text)
+            self.assertEqual((status, err.count("\n")), (2, 1), err)
+            self.assertIn("plan.csv", err)
+
+
+class Tasks(unittest.TestCase):
+    """A misspelt model costs itself and nothing else."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        table = profile.Table(os.path.join(folder.name, "profiles.csv"))
+        self.profiler = profile.Profiler(device.CpuDevice(1), table, measure.Limits(), "pytorch test", float("inf"),
+                                         profile.Progress(1, quiet=True))
+        self.tasks = [profile.Task(name, 28, batch, "fp32", "nchw") for name in ("zoo:lenett", "zoo:lenet") for batch in (1, 2)]
+
+    def test_the_graph_of_a_row(self):
+        line = profile._graph_line(self.profiler, self.tasks)
+        self.assertEqual(json.loads(line({"graph": "lenet@28"}))["name"], "lenet@28")
+        with self.assertRaisesRegex(models.ModelError, "no model makes the graph 'lenett@28'"):
+            line({"graph": "lenett@28"})
+
+    def test_a_graph_that_cannot_be_exported(self):
+        with mock.patch.object(profile, "export_graph", side_effect=profile.ExportError("no way")):
+            with self.assertRaisesRegex(models.ModelError, "no way"):
+                profile._graph_line(self.profiler, self.tasks)({"graph": "lenet@28"})
+
+    def test_noisy_rows_are_measured_again(self):
+        spec, task = models.resolve("lenet", 28), self.tasks[3]
+        self.profiler.table.rows = [{**self.profiler._row(spec, task, None), "spread": "0.5"}]
+        seen = []
+        self.profiler._visit = lambda group, again: seen.append((group, again))
+        self.profiler.remeasure(self.tasks, 0.25)
+        self.assertEqual(seen, [([task], True)])
 
 
 class Runs(unittest.TestCase):
@@ -175,11 +256,29 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.rows(), [])
         self.assertIn("left out", log)
 
-    def test_other_columns_are_refused(self):
-        with open(self.csv, "w") as file:
-            file.write("a,b\n1,2\n")
-        with self.assertRaises(SystemExit):
-            self.run_profile("--batch", "1")
+    def test_other_columns_are_refused_and_left_alone(self):
+        for text in ("a,b\n1,2\n", "a,b\n1,2", "a text of one line", ",".join(profile.COLUMNS) + ",mine\n1,2", "graph,model\n1"):
+            with open(self.csv, "w") as file:
+                file.write(text)
+            with self.assertRaisesRegex(SystemExit, "has other columns than this version writes"):
+                profile.Table(self.csv)
+            with open(self.csv) as file:
+                self.assertEqual(file.read(), text)
+
+    def test_half_a_header_and_one_of_another_program(self):
+        header = ",".join(profile.COLUMNS)
+        for text, rows in (("", 0), (header[:30], 0), (header, 0), (header.replace(",", '","').join('""') + "\r\n" + 19 * "1," + "1\r\n", 1)):
+            with open(self.csv, "w", newline="") as file:
+                file.write(text)
+            table = profile.Table(self.csv)
+            self.assertEqual(len(table.rows), rows)
+            with open(self.csv, newline="") as file:
+                self.assertEqual(next(csv.reader(file)), profile.COLUMNS)
+
+    def test_a_folder_that_is_not_there(self):
+        with redirect_stderr(io.StringIO()) as err:
+            self.assertEqual(main(["profile", self.model + ":tiny", "-o", "/nonexistent/x"]), 2)
+        self.assertEqual(err.getvalue(), "perfmodel_tools: /nonexistent/x: No such file or directory\n")
 
 
 if __name__ == "__main__":

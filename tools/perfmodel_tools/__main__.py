@@ -6,6 +6,7 @@ import sys
 import warnings
 
 from . import database
+from .progress import one_line
 
 # Modules are imported when their command is called: importing PyTorch takes seconds, and import needs none of it.
 _HELP = {
@@ -45,8 +46,11 @@ def main(argv=None) -> int:
     except errors as err:
         print(f"perfmodel_tools: {err}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
+    except BrokenPipeError:             # whoever read the output has seen enough
         return 1
+    except OSError as err:
+        print(f"perfmodel_tools: {one_line(err)}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("\nperfmodel_tools: interrupted; what was written stays, the same command goes on from here", file=sys.stderr)
         return 130

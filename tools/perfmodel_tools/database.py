@@ -1,9 +1,11 @@
 """Graphs and measurements into a database that has perfmodel. Needs psycopg2 and nothing of PyTorch."""
 
+import contextlib
 import csv
 import gzip
 import io
 import json
+import zlib
 
 
 class DatabaseError(Exception):
@@ -31,7 +33,7 @@ def readable(err: Exception) -> str:
     """Message, detail and hint of a server's error."""
     diag = getattr(err, "diag", None)
     parts = [getattr(diag, name, None) for name in ("message_primary", "message_detail", "message_hint")]
-    return ". ".join(part.rstrip(".") for part in parts if part) or str(err).strip()
+    return ". ".join(part.rstrip(".") for part in parts if part) or " ".join(str(err).split())
 
 
 class _Connection:
@@ -42,7 +44,7 @@ class _Connection:
         try:
             self._db = self._driver.connect(conninfo)
         except self._driver.Error as err:
-            raise DatabaseError(f"cannot connect: {str(err).strip()}") from err
+            raise DatabaseError(f"cannot connect: {readable(err)}") from err
 
     def __enter__(self):
         return self
@@ -52,16 +54,24 @@ class _Connection:
 
     def run(self, sql: str, *values) -> list:
         """Rows of one statement; [] when it returns none."""
-        try:
-            with self._db.cursor() as cursor:
-                cursor.execute(sql, values)
-                return cursor.fetchall() if cursor.description else []
-        except self._driver.Error as err:
-            self._db.rollback()
-            raise DatabaseError(readable(err)) from err
+        with self._errors(), self._db.cursor() as cursor:
+            cursor.execute(sql, values)
+            return cursor.fetchall() if cursor.description else []
 
     def commit(self) -> None:
-        self._db.commit()
+        """What was run so far is to stay."""
+        with self._errors():
+            self._db.commit()
+
+    @contextlib.contextmanager
+    def _errors(self):
+        """Errors of the driver inside become a DatabaseError, and the transaction is over."""
+        try:
+            yield
+        except self._driver.Error as err:
+            with contextlib.suppress(self._driver.Error):       # the server may be gone, and the transaction with it
+                self._db.rollback()
+            raise DatabaseError(readable(err)) from err
 
 
 def connect(conninfo: str) -> _Connection:
@@ -127,42 +137,57 @@ class Profiles:
         return found[0][0] if found else load_graph(self._db, self._graph_line(row))
 
 
+OPERATOR = "operator,gpu,batch,dtype,layout,framework,forward_ms,backward_ms,spread,measured_at,source".split(",")
+
+
 class Operators:
     """Rows of perfmodel.op_profile of one device, seen as the profiler of operators sees its CSV file."""
 
-    def __init__(self, db, gpu: str, columns: list):
-        self._db, self._columns = db, columns
+    def __init__(self, db, gpu: str):
+        self._db = db
         self.rows = [{"source": source or ""} for source, in
                      db.run("SELECT source FROM perfmodel.op_profile WHERE gpu = %s", gpu)]
         db.commit()
 
     def append(self, row: dict) -> None:
         """Insert a row and commit."""
-        insert_operator(self._db, self._columns, row)
+        insert_operator(self._db, row)
         self._db.commit()
         self.rows.append({name: str(value) for name, value in row.items()})
 
 
-def insert_operator(db, columns: list, row: dict) -> None:
-    """One row of perfmodel.op_profile; empty fields are NULL."""
-    db.run(f"INSERT INTO perfmodel.op_profile ({', '.join(columns)}) VALUES ({', '.join(['%s'] * len(columns))})",
-           *(row[name] if row[name] != "" else None for name in columns))
+def insert_operator(db, row: dict) -> None:
+    """One row of perfmodel.op_profile."""
+    _insert(db, "op_profile", {name: row.get(name) for name in OPERATOR})
 
 
 def insert_profile(db, graph_id: int, row: dict) -> None:
-    """One row of perfmodel.profile from one of a profile CSV; empty fields are NULL."""
-    values = [row.get(name) if row.get(name) != "" else None for name in _PROFILE]
-    db.run(f"INSERT INTO perfmodel.profile (graph_id, {', '.join(_PROFILE)}) VALUES (%s{', %s' * len(_PROFILE)})",
-           graph_id, *values)
+    """One row of perfmodel.profile from one of a profile CSV."""
+    _insert(db, "profile", {"graph_id": graph_id, **{name: row.get(name) for name in _PROFILE}})
+
+
+def _insert(db, table: str, row: dict) -> None:
+    """One row; what is missing or empty is not named, so that the table's own defaults hold."""
+    given = {name: value for name, value in row.items() if value not in (None, "")}
+    db.run(f"INSERT INTO perfmodel.{table} ({', '.join(given)}) VALUES ({', '.join(['%s'] * len(given))})", *given.values())
 
 
 # ---- import: files into the database ----
 
-def _open(path: str):
+def _text(path: str) -> str:
+    """What is in a file, compressed if its name ends in .gz."""
     try:
-        return gzip.open(path, "rt", newline="") if path.endswith(".gz") else open(path, newline="")
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="", encoding="utf-8") as file:
+            text = file.read()
+    except UnicodeDecodeError as err:
+        raise DatabaseError(f"{path} is not UTF-8: {err.reason} at byte {err.start}") from err
+    except (EOFError, zlib.error) as err:
+        raise DatabaseError(f"{path} cannot be unpacked: {err}") from err
     except OSError as err:
-        raise DatabaseError(f"{path}: {err.strerror}") from err
+        raise DatabaseError(f"{path}: {err.strerror or err}") from err
+    if "\0" in text:
+        raise DatabaseError(f"{path} is not text: it has zero bytes")
+    return text
 
 
 def import_graphs(db, lines: list, progress) -> int:
@@ -193,43 +218,61 @@ def import_profiles(db, rows: list, progress) -> int:
 def _present(db, graph_id: int, row: dict) -> bool:
     return bool(db.run("SELECT 1 FROM perfmodel.profile WHERE graph_id = %s AND gpu = perfmodel.gpu_name(%s) AND batch = %s"
                        " AND dtype = %s AND layout = %s AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz",
-                       graph_id, row["gpu"], row["batch"], row["dtype"], row["layout"], row["step_ms"],
+                       graph_id, row["gpu"], row["batch"], row.get("dtype") or "fp32", row.get("layout") or "nchw", row["step_ms"],
                        row.get("measured_at") or None))
 
 
 def import_operators(db, rows: list, progress) -> int:
     """Insert rows of a CSV of single operators; those already there are left out. How many were new."""
-    columns = list(rows[0])
+    unknown = [name for name in rows[0] if name not in OPERATOR]
+    if unknown:
+        raise DatabaseError(f"perfmodel.op_profile takes no column '{unknown[0]}'")
     new = 0
     for row in rows:
         if not _operator_present(db, row):
-            insert_operator(db, columns, row)
+            insert_operator(db, row)
             new += 1
         progress.step(f"row {progress.done + 1}")
     return new
 
 
 def _operator_present(db, row: dict) -> bool:
-    return bool(db.run("SELECT 1 FROM perfmodel.op_profile WHERE gpu = perfmodel.gpu_name(%s) AND measured_at = %s::timestamptz"
-                       " AND source = %s AND operator = %s::jsonb AND batch = %s AND dtype = %s AND layout = %s",
-                       *(row[name] for name in ("gpu", "measured_at", "source", "operator", "batch", "dtype", "layout"))))
+    # Without time and source only the times themselves tell two measurements apart.
+    return bool(db.run("SELECT 1 FROM perfmodel.op_profile WHERE gpu = perfmodel.gpu_name(%s) AND operator = %s::jsonb AND batch = %s"
+                       " AND dtype = %s AND layout = %s AND forward_ms = %s::float8"
+                       " AND measured_at IS NOT DISTINCT FROM %s::timestamptz AND source IS NOT DISTINCT FROM %s",
+                       row["gpu"], row["operator"], row["batch"], row.get("dtype") or "fp32", row.get("layout") or "nchw",
+                       row["forward_ms"], row.get("measured_at") or None, row.get("source") or None))
 
 
 def _read_file(path: str) -> tuple:
     """(what to do with it, its lines or rows); the first characters tell what it is."""
-    with _open(path) as file:
-        text = file.read()
+    text = _text(path)
     if not text.strip():
         raise DatabaseError(f"{path} is empty")
     if text.lstrip().startswith("{"):
         return import_graphs, [line for line in text.splitlines() if line.strip()]
-    rows = list(csv.DictReader(io.StringIO(text)))
+    try:
+        rows = list(csv.DictReader(io.StringIO(text)))
+    except csv.Error as err:
+        raise DatabaseError(f"{path} is no CSV: {err}") from err
     names = set(rows[0]) if rows else set()
-    if {"graph", "step_ms", "batch", "gpu"} <= names:
-        return import_profiles, rows
-    if {"operator", "forward_ms", "batch", "gpu"} <= names:
-        return import_operators, rows
+    for action, needed in ((import_profiles, {"graph", "step_ms", "batch", "gpu"}),
+                           (import_operators, {"operator", "forward_ms", "batch", "gpu"})):
+        if needed <= names:
+            _check_complete(path, rows, needed)
+            return action, rows
     raise DatabaseError(f"{path} is neither graphs (one JSON object a line) nor a CSV of profiles or operators")
+
+
+def _check_complete(path: str, rows: list, needed: set) -> None:
+    """Every row has its fields, and no more than the header names."""
+    for number, row in enumerate(rows, 1):
+        if None in row:
+            raise DatabaseError(f"{path}, entry {number}: more fields than the header names")
+        empty = sorted(name for name in needed if not row[name])
+        if empty:
+            raise DatabaseError(f"{path}, entry {number}: no {empty[0]}")
 
 
 def add_import_arguments(parser) -> None:

@@ -220,7 +220,7 @@ def open_device(name: str, threads: int):
     """The device called 'cpu', 'cuda' or 'cuda:1'."""
     if name == "cpu":
         return CpuDevice(threads)
-    if name.startswith("cuda"):
+    if re.fullmatch(r"cuda(:[0-9]+)?", name):
         return CudaDevice(int(name.partition(":")[2] or 0))
     raise RuntimeError(f"unknown device '{name}': expected cpu, cuda or cuda:N")
 

@@ -135,9 +135,15 @@ def to_sql(graph: dict) -> str:
 
 def _named_in(path: str) -> list:
     """(name, size) of every graph that a table of profiles, or a plan of them, uses."""
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
-    return [models.of_graph(graph) for graph in sorted({row["graph"] for row in rows})]
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            graphs = sorted({row["graph"] or "" for row in csv.DictReader(file)})
+    except (KeyError, UnicodeDecodeError, csv.Error) as err:
+        raise models.ModelError(f"{path} is no table of profiles (a CSV with a column graph): {err!r}") from err
+    try:
+        return [models.of_graph(graph) for graph in graphs]
+    except models.ModelError as err:
+        raise models.ModelError(f"{path}: {err}") from err
 
 
 def main(args) -> int:

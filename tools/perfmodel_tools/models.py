@@ -78,6 +78,8 @@ def kind(name: str) -> str:
 def of_graph(graph: str) -> tuple:
     """(name, size) that export and profile need to make a graph of this name again; for torchvision and the zoo."""
     model, _, variant = graph.partition("@")
+    if variant and not re.fullmatch(r"s?[0-9]+", variant):
+        raise ModelError(f"the name of the graph '{graph}' does not tell which model and size make it")
     return model, int(variant.lstrip("s")) if variant else None
 
 

@@ -25,11 +25,11 @@ from . import database, models
 from .device import open_device
 from .export import ExportError, export_graph
 from .measure import Skip, autocast, middle_median, set_precision, spread, torch_dtype
-from .profile import MIN_SHARE, add_place_arguments, default_framework
-from .progress import Progress
+from .profile import DTYPES, LAYOUTS, MIN_SHARE, add_place_arguments, default_framework
+from .progress import Progress, one_line
 from .table import CsvTable
 
-COLUMNS = "operator,gpu,batch,dtype,layout,framework,forward_ms,backward_ms,spread,measured_at,source".split(",")
+COLUMNS = database.OPERATOR
 
 
 @dataclasses.dataclass
@@ -454,8 +454,8 @@ def main(args) -> int:
 def _child(args, crashed: set, current) -> None:
     try:
         sys.exit(_work(args, crashed, current))
-    except (models.ModelError, database.DatabaseError, RuntimeError) as err:
-        print(f"perfmodel_tools: {err}", file=sys.stderr)
+    except (models.ModelError, database.DatabaseError, RuntimeError, OSError) as err:
+        print(f"perfmodel_tools: {one_line(err)}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -474,7 +474,7 @@ def _work(args, crashed: set, current) -> int:
         return _run(device, CsvTable(args.output or "op_profiles.csv", COLUMNS), plan, args, crashed, current)
     with database.connect(args.db) as db:
         device.name = database.device_name(db, device.name)
-        return _run(device, database.Operators(db, device.name, COLUMNS), plan, args, crashed, current)
+        return _run(device, database.Operators(db, device.name), plan, args, crashed, current)
 
 
 def _run(device, table, plan: Plan, args, crashed: set, current) -> int:
@@ -494,9 +494,9 @@ def add_arguments(parser) -> None:
     what.add_argument("--count", type=int, default=500, metavar="N", help="rows wanted of this seed (default: %(default)s)")
     what.add_argument("--seed", type=int, default=1, metavar="N", help="which cases are drawn (default: %(default)s)")
     what.add_argument("--kinds", nargs="+", default=list(KINDS), metavar="KIND", help=f"of {', '.join(KINDS)} (default: all)")
-    what.add_argument("--dtype", nargs="+", default=["fp32"], choices=["fp32", "tf32", "amp", "bf16", "fp16"],
+    what.add_argument("--dtype", nargs="+", default=["fp32"], choices=DTYPES,
                       help="number formats; the first is used for half of the rows (default: fp32)")
-    what.add_argument("--layout", nargs="+", default=["nchw"], choices=["nchw", "nhwc"],
+    what.add_argument("--layout", nargs="+", default=["nchw"], choices=LAYOUTS,
                       help="memory formats; the first is used for half of the rows (default: nchw)")
     what.add_argument("--max-gflop", type=float, default=2.0, metavar="X",
                       help="forward operations of a case, at most, in units of 10^9 (default: %(default)s)")

@@ -14,7 +14,7 @@ from typing import Optional
 from . import database, models, zoo
 from .cost import CostModel, count
 from .device import open_device
-from .export import MODEL_HELP, export_graph, to_line
+from .export import MODEL_HELP, ExportError, export_graph, to_line
 from .measure import Limits, Skip, Trainer, measure
 from .progress import Progress
 from .table import CsvTable
@@ -22,6 +22,8 @@ from .table import CsvTable
 COLUMNS = ("graph,model,gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,"
            "forward_ms,backward_ms,update_ms,peak_memory_mb,spread,steps,measured_at,source").split(",")
 KEY = COLUMNS[:11]
+DTYPES = ("fp32", "tf32", "amp", "bf16", "fp16")
+LAYOUTS = ("nchw", "nhwc")
 MIN_SHARE = 0.97        # a process that had less of its core was disturbed, and its times are too long
 
 
@@ -119,18 +121,35 @@ class Profiler:
             found = dataclasses.replace(found, model=model, variant=variant)
         return found
 
+    def find(self, task: Task):
+        """As spec(), but None for a model that cannot be found: one misspelt name must not cost the other models."""
+        try:
+            return self.spec(task)
+        except models.ModelError:
+            return None
+
+    def _key_of(self, task: Task) -> Optional[tuple]:
+        """Key of a task's row, None for a model that cannot be found."""
+        spec = self.find(task)
+        return Table.key(self._row(spec, task, None)) if spec else None
+
     def run(self, tasks: list) -> None:
         """Measure every task that is not in the table yet, until the deadline."""
+        if self._visits(tasks):
+            self.progress.note("done")
+
+    def _visits(self, tasks: list, again: bool = False) -> bool:
+        """Visit after visit; False when the deadline came first. A model that fails is reported and passed over."""
         for _, group in itertools.groupby(tasks, key=lambda task: task.visit):
             if time.monotonic() > self.deadline:
                 self.progress.note("the time limit is reached: stopping here")
-                return
+                return False
             group = list(group)
             try:
-                self._visit(group)
+                self._visit(group, again)
             except models.ModelError as err:
                 self.progress.step(f"skipped {group[0].name}: {err}", len(group))
-        self.progress.note("done")
+        return True
 
     def _is_done(self, spec, task: Task, present: set) -> bool:
         key = Table.key(self._row(spec, task, None))
@@ -256,15 +275,11 @@ class Profiler:
     def remeasure(self, tasks: list, threshold: float) -> None:
         """Measure rows whose spread is over the threshold once more and keep the quieter result."""
         noisy = {Table.key(row) for row in self.table.rows if row["spread"] and float(row["spread"]) > threshold}
-        again = [t for t in tasks if Table.key(self._row(self.spec(t), t, None)) in noisy]
+        again = [t for t in tasks if self._key_of(t) in noisy]
         if again:
             self.progress.note(f"measuring {len(again)} rows with a spread over {threshold:g} once more")
             self.progress = Progress(len(again), self.progress.quiet)
-        for _, group in itertools.groupby(again, key=lambda task: task.visit):
-            if time.monotonic() > self.deadline:
-                self.progress.note("the time limit is reached: stopping here")
-                return
-            self._visit(list(group), again=True)
+            self._visits(again, again=True)
 
     def recheck(self, number: int, seed: int) -> None:
         """Measure rows that are there once more and say how the times compare; nothing is stored."""
@@ -334,13 +349,28 @@ def in_visits(tasks: list, rng: random.Random) -> list:
 def read_plan(path: str, seed: int) -> list:
     """Tasks of a CSV with the columns graph, batch and, where not fp32 and nchw, dtype and layout."""
     try:
-        with open(path, newline="") as file:
+        with open(path, newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        tasks = [Task(*models.of_graph(row["graph"]), int(row["batch"]), row.get("dtype") or "fp32", row.get("layout") or "nchw")
+        tasks = [Task(*models.of_graph(row["graph"] or ""), int(row["batch"] or ""), row.get("dtype") or "fp32", row.get("layout") or "nchw")
                  for row in rows]
-    except (OSError, KeyError, ValueError) as err:
+    except (OSError, KeyError, ValueError, csv.Error) as err:
         raise models.ModelError(f"{path} is no plan (a CSV with graph and batch): {err!r}") from err
+    except models.ModelError as err:
+        raise models.ModelError(f"{path}: {err}") from err
+    for what, known, used in (("number format", DTYPES, [task.dtype for task in tasks]),
+                              ("layout", LAYOUTS, [task.layout for task in tasks])):
+        unknown = sorted(set(used) - set(known))
+        if unknown:
+            raise models.ModelError(f"{path}: unknown {what} '{unknown[0]}': there is {', '.join(known)}")
     return in_visits(tasks, random.Random(seed))
+
+
+def _on_device(dtypes, device, progress: Progress) -> list:
+    """Those of the number formats that the device has; says which it lacks."""
+    for dtype in dtypes:
+        if not device.has(dtype):
+            progress.note(f"skipped {dtype}: {device.name} has no such number format")
+    return [dtype for dtype in dtypes if device.has(dtype)]
 
 
 def default_framework(device) -> str:
@@ -350,16 +380,17 @@ def default_framework(device) -> str:
 
 def _tasks(args, device, progress: Progress) -> list:
     """What the arguments ask for, as far as the device can."""
+    if args.plan and args.name:
+        raise models.ModelError("--name and --plan exclude each other: a plan names its graphs, and one name cannot serve all")
     if args.plan:
-        return read_plan(args.plan, args.seed)
+        tasks = read_plan(args.plan, args.seed)
+        dtypes = _on_device(sorted({task.dtype for task in tasks}), device, progress)
+        return [task for task in tasks if task.dtype in dtypes]
     names = list(args.models) + (models.torchvision_names() if args.all else []) + (list(zoo.NETWORKS) if args.zoo else [])
     names = [name for name in names if name.rpartition(":")[2] not in args.exclude]
     if not names and not args.recheck:
         raise models.ModelError("no model named; see --help")
-    for dtype in args.dtype:
-        if not device.has(dtype):
-            progress.note(f"skipped {dtype}: {device.name} has no such number format")
-    dtypes = [dtype for dtype in args.dtype if device.has(dtype)]
+    dtypes = _on_device(args.dtype, device, progress)
     tasks = plan(names, args.image, args.batch, dtypes, args.layout, args.sample, args.seed, args.seq)
     if args.name and len({(task.name, task.size) for task in tasks}) != 1:
         raise models.ModelError("--name needs exactly one model and one size")
@@ -369,8 +400,14 @@ def _tasks(args, device, progress: Progress) -> list:
 def _graph_line(profiler: Profiler, tasks: list):
     """Gives the graph of a row as a line of JSON: what a database needs that does not have it yet."""
     def line(row: dict) -> str:
-        task = next(task for task in tasks if profiler.spec(task).graph == row["graph"])
-        return to_line(export_graph(profiler.spec(task)))
+        specs = (profiler.find(task) for task in tasks)
+        spec = next((spec for spec in specs if spec and spec.graph == row["graph"]), None)
+        if spec is None:
+            raise models.ModelError(f"no model makes the graph '{row['graph']}'")
+        try:
+            return to_line(export_graph(spec))
+        except ExportError as err:              # what can be run cannot always be exported
+            raise models.ModelError(str(err)) from err
     return line
 
 
@@ -441,9 +478,9 @@ def add_arguments(parser) -> None:
                       help="lengths, for models of sequences (default: the model's usual one)")
     what.add_argument("--batch", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32], metavar="N",
                       help="batch sizes (default: %(default)s)")
-    what.add_argument("--dtype", nargs="+", default=["fp32"], choices=["fp32", "tf32", "amp", "bf16", "fp16"],
+    what.add_argument("--dtype", nargs="+", default=["fp32"], choices=DTYPES,
                       help="number formats; amp is float16 on CUDA and bfloat16 on the CPU (default: fp32)")
-    what.add_argument("--layout", nargs="+", default=["nchw"], choices=["nchw", "nhwc"],
+    what.add_argument("--layout", nargs="+", default=["nchw"], choices=LAYOUTS,
                       help="memory formats; nhwc is PyTorch's channels_last (default: nchw)")
     what.add_argument("--sample", type=float, default=1.0, metavar="P",
                       help="measure a random part of the combinations (default: all)")

@@ -5,6 +5,13 @@ import sys
 import time
 
 
+def one_line(err: Exception) -> str:
+    """What a user is told of an error; one of the system's begins with the file that it is about."""
+    if isinstance(err, OSError) and err.filename is not None:
+        return f"{err.filename}: {err.strerror}"
+    return str(err)
+
+
 class Progress:
     """Progress on stderr: a bar on a terminal, one line a row in a log file."""
 

@@ -11,11 +11,20 @@ class CsvTable:
         self.path, self.columns = path, columns
         self.rows = []
         if os.path.exists(path):
+            self._check_header()
             self._cut_half_line()
             self._read()
         if not os.path.exists(path) or os.path.getsize(path) == 0:
             with open(path, "w", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerow(columns)
+
+    def _check_header(self) -> None:
+        """Before anything is changed: the file may be somebody else's. Part of the header is what a killed run may leave."""
+        with open(self.path, "rb") as file:
+            line = file.readline()
+        text, header = line.decode(errors="replace").rstrip("\r\n").replace('"', ""), ",".join(self.columns)
+        if text != header and (line.endswith(b"\n") or not header.startswith(text)):
+            raise SystemExit(f"{self.path} has other columns than this version writes")
 
     def _cut_half_line(self) -> None:
         """A run that was killed may have left part of a line: drop it, it will be measured again."""
@@ -26,10 +35,7 @@ class CsvTable:
 
     def _read(self) -> None:
         with open(self.path, newline="") as file:
-            reader = csv.DictReader(file)
-            if reader.fieldnames is not None and reader.fieldnames != self.columns:
-                raise SystemExit(f"{self.path} has other columns than this version writes")
-            self.rows = list(reader)
+            self.rows = list(csv.DictReader(file))
 
     def append(self, row: dict) -> None:
         """Add a row and make sure that it is on disk before the next one is measured."""
