@@ -85,6 +85,7 @@ SELECT n_operators FROM perfmodel.predictor WHERE name = 'pooled';
 SELECT perfmodel.drop_predictor('pooled') > 0 AS dropped;
 -- a name too long to be stored
 UPDATE perfmodel.profile SET framework = repeat('x', 5000) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile);
-SELECT regexp_replace(helper.error_of(q), 'profile \d+', 'profile N') FROM unnest('{SELECT perfmodel.train(''wordy''),SELECT perfmodel.recalibrate(''line'')}'::text[]) AS q;
+SELECT regexp_replace(helper.error_of(q), 'profile \d+', 'profile N') FROM unnest(ARRAY['SELECT perfmodel.train(''wordy'')',
+    'SELECT perfmodel.recalibrate(''line'', (SELECT array_agg(profile_id) FROM perfmodel.profile))']) AS q;
 UPDATE perfmodel.profile SET framework = 'pytorch 2.1' WHERE framework LIKE 'xxx%';
 DELETE FROM perfmodel.op_profile;
