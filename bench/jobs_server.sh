@@ -1,7 +1,7 @@
 #!/bin/sh
 # The part of jobs.sh that runs beside the server; prints what,value,unit.
-# Warm: third time in one session, whose plans are kept; the median of three
-# such runs. Ratios are of one run of this script.
+# Warm: the median of the last three of five executions in one session, whose
+# plan is kept. Ratios are of one run of this script.
 set -eu
 one() { psql -qXAt -v ON_ERROR_STOP=1 "$@"; }
 row() { printf '%s,%s,%s\n' "$1" "$2" "$3"; }

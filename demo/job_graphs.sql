@@ -4,10 +4,10 @@
 -- that the active predictor was trained on, drawn by the job's id, so that the
 -- same job gets the same network every time. Reports on such a table show
 -- what a report looks like, not what the clusters did.
-SELECT NOT EXISTS (SELECT FROM perfmodel.predictor WHERE active) AS no_predictor,
+SELECT NOT EXISTS (SELECT FROM perfmodel.predictor WHERE active AND profiles <> '{}') AS no_predictor,
        to_regclass('job') IS NOT NULL AS job_exists \gset
 \if :no_predictor
-\echo 'No predictor is active: load graphs and measurements and train first, as demo/demo.sql does.'
+\echo 'No predictor that was trained in this database is active: load graphs and measurements, train and activate one first, as demo/demo.sql does.'
 \elif :job_exists
 \echo 'There is a table "job" already: it is left as it is.'
 \else

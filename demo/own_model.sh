@@ -23,8 +23,8 @@ echo "== this machine: $name"
 psql -qX -c "CREATE EXTENSION perfmodel"
 # a CPU without a data sheet borrows that of the one in data/, which is good enough beside rows measured on it
 psql -qX -v name="$name" <<SQL
-INSERT INTO perfmodel.gpu (name, vendor, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops)
-SELECT :'\''name'\'', vendor, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops FROM perfmodel.gpu
+INSERT INTO perfmodel.gpu (name, vendor, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops, l2_mb, is_cpu)
+SELECT :'\''name'\'', vendor, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops, l2_mb, is_cpu FROM perfmodel.gpu
 WHERE name LIKE '\''AMD EPYC Zen4 (1 thread)'\'' AND :'\''name'\'' NOT IN (SELECT name FROM perfmodel.gpu);
 SQL
 echo "== the rows of data/"

@@ -18,7 +18,7 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 -- every column too
 SELECT attrelid::regclass, attname AS without_comment
 FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid
-WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
+WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped
   AND col_description(attrelid, attnum) IS NULL;
 -- and every trigger that is not the server's own
 SELECT tgname AS without_comment FROM pg_trigger

@@ -77,6 +77,7 @@ rule "versions agree" test/rules.sh versions
 rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines" test/rules.sh lengths
 rule "scripts parse" test/rules.sh scripts
+rule "benchmarks build" test/rules.sh benchmarks
 
 echo "== tools"
 if command -v python3 >/dev/null; then

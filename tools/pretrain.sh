@@ -7,7 +7,7 @@
 # networks left out, by device.  In the environment:
 #   OPTIONS   of train(), jsonb; default '{}'
 #   OUT       default data/pretrained.sql
-#   FOLDS     folds of the errors that are printed; default 5; 0: none, which takes a fifth of the time
+#   FOLDS     folds of the errors that are printed; default 5; 0: none, which takes about half of the time
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
 data=$(realpath "${1:?usage: tools/pretrain.sh DATA_DIR}")

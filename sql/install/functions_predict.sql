@@ -8,7 +8,7 @@ CREATE FUNCTION perfmodel.predict_train_time(graph_id bigint, gpu text, batch in
                                              predictor text DEFAULT NULL) RETURNS float8
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_predict_train_time';
 COMMENT ON FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text) IS
-    'predicted milliseconds of one training step; predictor NULL: the active one; framework NULL: not known; NULL when any other argument is';
+    'predicted milliseconds of one training step; predictor NULL: the active one; framework NULL: the one that the predictor has seen most (kind opclass: all of them together); NULL when any other argument is';
 
 CREATE FUNCTION perfmodel.predict(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                   layout text DEFAULT 'nchw', framework text DEFAULT NULL,

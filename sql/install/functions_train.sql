@@ -51,6 +51,26 @@ COMMENT ON VIEW perfmodel.training_status IS 'trainings, and how far those are t
 COMMENT ON COLUMN perfmodel.training_status.status IS 'running, finished, failed (also when its worker was lost), cancelled; on a standby: running on the primary';
 COMMENT ON COLUMN perfmodel.training_status.seconds_left IS 'estimate of the seconds that are left while it is running';
 COMMENT ON COLUMN perfmodel.training_status.message IS 'why it failed or was cancelled: message, detail and hint of the error';
+COMMENT ON COLUMN perfmodel.training_status.run_id IS 'identifies the run; returned by train_async';
+COMMENT ON COLUMN perfmodel.training_status.predictor_id IS 'predictor that came of it; NULL before the end, and once that is dropped';
+COMMENT ON COLUMN perfmodel.training_status.predictor IS 'name the predictor was given';
+COMMENT ON COLUMN perfmodel.training_status.kind IS 'kind of predictor';
+COMMENT ON COLUMN perfmodel.training_status.background IS 'whether a background worker runs it (train_async)';
+COMMENT ON COLUMN perfmodel.training_status.phase IS 'how far it has got: starting, reading, calibrating, training, storing, done';
+COMMENT ON COLUMN perfmodel.training_status.n_profiles IS 'number of measurements; NULL before they are read';
+COMMENT ON COLUMN perfmodel.training_status.fold IS 'while calibrating: which of the trainings for that it is at; else NULL';
+COMMENT ON COLUMN perfmodel.training_status.folds IS 'trainings that calibrate intervals, before the one on all rows; NULL: none, or not known';
+COMMENT ON COLUMN perfmodel.training_status.epoch IS 'passes over the measurements made so far, of the training it is at; NULL before the first';
+COMMENT ON COLUMN perfmodel.training_status.epochs IS 'passes that this training will make at most; once finished: that the last one made';
+COMMENT ON COLUMN perfmodel.training_status.loss IS 'mean loss of the last pass that was reported';
+COMMENT ON COLUMN perfmodel.training_status.learning_rate IS 'learning rate at the end of that pass';
+COMMENT ON COLUMN perfmodel.training_status.valid_mape IS 'mean absolute percentage error on the rows held out, as a fraction: of the last pass reported, once finished of the predictor';
+COMMENT ON COLUMN perfmodel.training_status.threads IS 'threads that it is allowed';
+COMMENT ON COLUMN perfmodel.training_status.seconds IS 'seconds that it has taken so far; once finished: that the training itself took';
+COMMENT ON COLUMN perfmodel.training_status.started_at IS 'when it was started';
+COMMENT ON COLUMN perfmodel.training_status.heartbeat_at IS 'when its worker last wrote; NULL for one in the foreground';
+COMMENT ON COLUMN perfmodel.training_status.finished_at IS 'when it ended, however that was';
+COMMENT ON COLUMN perfmodel.training_status.trained_by IS 'role that ran it; its members may cancel it';
 CREATE FUNCTION perfmodel.recalibrate(predictor text DEFAULT NULL, profiles bigint[] DEFAULT NULL, name text DEFAULT NULL,
                                       OUT predictor_id bigint, OUT new_name text, OUT n_profiles integer,
                                       OUT n_trained_on integer, OUT n_networks integer,

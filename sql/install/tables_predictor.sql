@@ -120,7 +120,7 @@ CREATE TABLE perfmodel.training_run (
 ) WITH (fillfactor = 50);
 CREATE INDEX training_run_predictor_id_idx ON perfmodel.training_run (predictor_id);
 
-COMMENT ON TABLE perfmodel.training_run IS 'one row per training: in the foreground once it is finished (one that fails leaves nothing), in the background from its start; kept when its predictor is dropped. training_status shows the same and knows which runs have lost their worker';
+COMMENT ON TABLE perfmodel.training_run IS 'one row per training: in the foreground once it is finished (one that fails leaves nothing), in the background from its start; kept when its predictor is dropped. training_status shows most of it and knows which runs have lost their worker';
 COMMENT ON COLUMN perfmodel.training_run.run_id IS 'identifies the run; returned by train_async';
 COMMENT ON COLUMN perfmodel.training_run.predictor_id IS 'predictor that came of it; NULL before the end, and once that is dropped';
 COMMENT ON COLUMN perfmodel.training_run.predictor IS 'name the predictor was given';

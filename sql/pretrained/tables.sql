@@ -18,7 +18,7 @@ COMMENT ON TABLE perfmodel.predictor_weights_pretrained IS 'rows of perfmodel.pr
 COMMENT ON CONSTRAINT predictor_pretrained_id_negative ON perfmodel.predictor_pretrained IS 'told apart from predictors that were trained here';
 
 CREATE TRIGGER predictor_immutable
-    BEFORE UPDATE OF predictor_id, kind, options, seed, n_profiles, n_operators, profiles_hash, profiles, gpus, frameworks, dtypes,
+    BEFORE UPDATE OF predictor_id, kind, options, seed, n_profiles, n_operators, profiles_hash, profiles, base_predictor_id, recalibrated_on, gpus, frameworks, dtypes,
         layouts, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, trained_at,
         library_version ON perfmodel.predictor_pretrained
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');

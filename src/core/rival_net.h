@@ -4,7 +4,8 @@
  * perfnet.c, gnn.c, ets.c and transformer.c are one idea each: a list of
  * tensors, a forward pass and its backward twin.  Everything else is here, so
  * that they differ in the idea alone: the features of MDOT (tokens.h,
- * inputs.h), its loss, its training, its augmentation, its stored form.
+ * inputs.h), its training, its augmentation, its stored form.  The loss is
+ * Huber's.
  * Architectures and sources: docs/rivals.md.
  */
 #ifndef PM_RIVAL_NET_H
