@@ -383,6 +383,13 @@ test_batch(void)
 	check_batch("input x 1 6,1,8;ints s 6,8;node Reshape x,s -> y", 1, "Reshape 6,8 b0");
 	check_batch("input x 1 4,6,8;ints s 24,8;node Reshape x,s -> y", 0, "Reshape 6,8 b0");
 	check_batch("input x 1 1,6,8;init c 1 1,1,8;node Concat c,x -> y axis=1", 0, "Concat 1,7,8 b0");
+	/* a constant of the fixed batch, seen at a larger one, has values that nobody knows: nothing is read behind them */
+	check_batch("input x 1 2,3;ints c0 0,0,0,2,3,1;ints s 2,3;ints p -1;ints q 9;ints z 0;node Reshape c0,s -> c;node Shape x -> t;"
+				"node Expand c,t -> e;node Slice e,p,q,z -> f;node Squeeze f,z -> g;node Reshape x,g -> y", 0, "\"g\", must be a constant");
+	/* joined with one that is empty at another batch */
+	check_batch("input x 1 1,3;ints c 1,3,5,7;ints z 0;ints i 1;ints p 2;node Shape x -> t;node Slice t,z,i,z -> b;node Sub b,i -> s;"
+				"node Unsqueeze c,i -> d;node Slice d,s,i,i -> e;node Concat e,d -> j axis=0;node Slice j,z,p,z -> k;"
+				"node Squeeze k,i -> g;node Reshape x,g -> y", 0, "\"g\", must be a constant");
 	/* what does not scale with the batch is refused */
 	check_batch("input x 1 N,8;ints p 1,0,0,0;node Pad x,p -> y;output y", -1, "dimension 0 of its result is 3 at batch 2");
 	check_batch("input x 1 N,8;node Transpose x -> t;node MatMul x,t -> y;output y", -1, "both follow the batch");
@@ -428,6 +435,14 @@ test_errors(void)
 	check_error("input x 1 N,1,1,1,1,1,1,1,1;node Relu x -> y", PM_ERR_LIMIT, "9 dimensions");
 	check_error("input x 1 N,1099511627776,1099511627776;node Relu x -> y", PM_ERR_INPUT, "2^60");
 	check_error(FLAT "", PM_ERR_INPUT, "no nodes");
+	check_error(FLAT "ints n 4096;ints s 0,4000;ints e 1,4096;ints a 0,0;node ConstantOfShape n -> c;node Slice c,s,e,a -> y",
+				PM_ERR_INPUT, "axis 0 comes twice");
+	check_error(FLAT "ints s 0,1;ints e 1,2;ints a 1,-1;node Slice x,s,e,a -> y", PM_ERR_INPUT, "axis 1 comes twice");
+	check_error(FLAT "ints p 1,1,1,1;ints a 1,1;node Pad x,p,-,a -> y", PM_ERR_INPUT, "axis 1 comes twice");
+	check_error(IMAGE "ints s 4,4;node CenterCropPad x,s -> y axes=2,-2", PM_ERR_INPUT, "axis 2 comes twice");
+	check_error(FLAT "ints a 0,-4;node Unsqueeze x,a -> y", PM_ERR_INPUT, "axis 0 comes twice");
+	check_error(IDS "init d 7 0;floats v 0,1;node OneHot x,d,v -> y", PM_ERR_INPUT, "its depth must be one number");
+	check_error(FLAT "init k 7 0;node TopK x,k -> y", PM_ERR_INPUT, "its k must be one number");
 }
 
 static void
