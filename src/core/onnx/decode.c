@@ -271,7 +271,6 @@ typedef struct names
 	ox_model   *m;
 	int		   *slot;			/* open addressing, -1: free */
 	uint64_t	mask;
-	int			max_values;
 } names;
 
 static bool

@@ -99,7 +99,7 @@ void		ox_attr_text(const ox_node *n, const char *name, char *text, size_t size);
 const int64_t *ox_attr_ints(const ox_node *n, const char *name, int *count);
 /* Shape and, when small and whole, values of a tensor; data is of the arena. False: no memory. */
 bool		ox_tensor(ox_model *m, const PmOnnx__Tensor *t, int *dtype, pm_shape *shape, double **data);
-/* A copy for messages: printable ASCII, at most 63 bytes; one of a few buffers in turn belongs to buf. */
+/* A copy for messages: printable ASCII, at most 63 bytes, in buf, which is returned. */
 const char *ox_shown(const char *name, char buf[64]);
 /* An error about node n: "node "x" (Conv of "a", "b"): what". Returns PM_ERR_INPUT. */
 pm_code		ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...) PM_PRINTF(3, 4);
