@@ -20,6 +20,7 @@ enum
 };
 
 #define OX_MAX_IO		4096	/* inputs or outputs of one node; Concat may have many */
+#define OX_MAX_ATTR		256		/* attributes of one node, which are searched one by one */
 #define OX_MAX_CONST	4096	/* elements of a constant whose values are kept */
 #define OX_BATCH_DIM	(-2)	/* declared dimension that is the batch */
 #define OX_ANY_DIM		(-1)	/* declared dimension that is not known */
@@ -73,6 +74,7 @@ typedef struct ox_model
 	pm_status  *st;
 	const pm_onnx_options *options;
 	const pm_hooks *hooks;
+	unsigned	asked;			/* calls of ox_stopped() */
 	int			opset;
 	const char *producer;
 	const char *graph_name;
@@ -108,5 +110,13 @@ pm_code		ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...) PM_PR
 /* ---- fold.c ---- */
 
 pm_code		ox_fold(ox_model *m);
+
+/* ---- run.c ---- */
+
+/*
+ * To be asked at every step of a loop: true when the caller wants an end,
+ * which is then in m->st.  The caller's hook is asked every 256 times.
+ */
+bool		ox_stopped(ox_model *m);
 
 #endif
