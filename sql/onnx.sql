@@ -29,6 +29,10 @@ SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L), di
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L), dims => %L)', 'bad', :'cnn', 'hex', '[1]'));
 SELECT perfmodel.onnx_to_graph(decode(:'cnn', 'hex'), dims => '{"N": 5}', batch_dim => 0)->'input' AS input;
 
+-- somebody asks the session for something while it imports: that cancels nothing
+SELECT pg_log_backend_memory_contexts(pg_backend_pid()) AS asked, perfmodel.onnx_to_graph(m)->'input' AS input
+FROM (SELECT decode(:'cnn', 'hex') AS m OFFSET 0) s;
+
 -- NULL in, NULL out
 SELECT perfmodel.load_onnx(NULL, decode(:'cnn', 'hex')) IS NULL AS no_name, perfmodel.load_onnx('x', NULL) IS NULL AS no_model;
 

@@ -17,11 +17,15 @@ PG_FUNCTION_INFO_V1(pm_onnx_to_graph);
 /* What the importer may take beside the model itself; a network of 200,000 nodes needs a tenth. */
 #define IMPORT_LIMIT ((size_t) 1 << 30)
 
-/* Cheap: the core asks every 256 nodes. */
+/*
+ * Cheap: the core asks every 256 nodes.  Interrupts that end nothing (a
+ * barrier, a memory dump that somebody asked for) can wait for the end of an
+ * import, where CHECK_FOR_INTERRUPTS serves them.
+ */
 static bool
 interrupted(void *ctx)
 {
-	return InterruptPending;
+	return QueryCancelPending || ProcDiePending;
 }
 
 static int

@@ -9,6 +9,7 @@
 #include "onnx_builder.h"
 
 #include <stdbool.h>
+#include <time.h>
 
 static bytes file;
 
@@ -383,6 +384,13 @@ test_batch(void)
 	check_batch("input x 1 6,1,8;ints s 6,8;node Reshape x,s -> y", 1, "Reshape 6,8 b0");
 	check_batch("input x 1 4,6,8;ints s 24,8;node Reshape x,s -> y", 0, "Reshape 6,8 b0");
 	check_batch("input x 1 1,6,8;init c 1 1,1,8;node Concat c,x -> y axis=1", 0, "Concat 1,7,8 b0");
+	/* a constant of the fixed batch, seen at a larger one, has values that nobody knows: nothing is read behind them */
+	check_batch("input x 1 2,3;ints c0 0,0,0,2,3,1;ints s 2,3;ints p -1;ints q 9;ints z 0;node Reshape c0,s -> c;node Shape x -> t;"
+				"node Expand c,t -> e;node Slice e,p,q,z -> f;node Squeeze f,z -> g;node Reshape x,g -> y", 0, "\"g\", must be a constant");
+	/* joined with one that is empty at another batch */
+	check_batch("input x 1 1,3;ints c 1,3,5,7;ints z 0;ints i 1;ints p 2;node Shape x -> t;node Slice t,z,i,z -> b;node Sub b,i -> s;"
+				"node Unsqueeze c,i -> d;node Slice d,s,i,i -> e;node Concat e,d -> j axis=0;node Slice j,z,p,z -> k;"
+				"node Squeeze k,i -> g;node Reshape x,g -> y", 0, "\"g\", must be a constant");
 	/* what does not scale with the batch is refused */
 	check_batch("input x 1 N,8;ints p 1,0,0,0;node Pad x,p -> y;output y", -1, "dimension 0 of its result is 3 at batch 2");
 	check_batch("input x 1 N,8;node Transpose x -> t;node MatMul x,t -> y;output y", -1, "both follow the batch");
@@ -428,6 +436,14 @@ test_errors(void)
 	check_error("input x 1 N,1,1,1,1,1,1,1,1;node Relu x -> y", PM_ERR_LIMIT, "9 dimensions");
 	check_error("input x 1 N,1099511627776,1099511627776;node Relu x -> y", PM_ERR_INPUT, "2^60");
 	check_error(FLAT "", PM_ERR_INPUT, "no nodes");
+	check_error(FLAT "ints n 4096;ints s 0,4000;ints e 1,4096;ints a 0,0;node ConstantOfShape n -> c;node Slice c,s,e,a -> y",
+				PM_ERR_INPUT, "axis 0 comes twice");
+	check_error(FLAT "ints s 0,1;ints e 1,2;ints a 1,-1;node Slice x,s,e,a -> y", PM_ERR_INPUT, "axis 1 comes twice");
+	check_error(FLAT "ints p 1,1,1,1;ints a 1,1;node Pad x,p,-,a -> y", PM_ERR_INPUT, "axis 1 comes twice");
+	check_error(IMAGE "ints s 4,4;node CenterCropPad x,s -> y axes=2,-2", PM_ERR_INPUT, "axis 2 comes twice");
+	check_error(FLAT "ints a 0,-4;node Unsqueeze x,a -> y", PM_ERR_INPUT, "axis 0 comes twice");
+	check_error(IDS "init d 7 0;floats v 0,1;node OneHot x,d,v -> y", PM_ERR_INPUT, "its depth must be one number");
+	check_error(FLAT "init k 7 0;node TopK x,k -> y", PM_ERR_INPUT, "its k must be one number");
 }
 
 static void
@@ -529,6 +545,183 @@ test_large(void)
 	free(n);
 }
 
+/* ---------- what would take for ever ---------- */
+
+/* Concats that each read the one before 16 times: 16^9 ways from the layer to its parameter. */
+static void
+test_many_ways(void)
+{
+	char		model[4096] = "input x 1 5,N,8;init w0 1 1,1,8;init r 1 1,4,4;init b 1 1,32;";
+	imported	m;
+
+	for (int i = 0; i < 9; i++)
+	{
+		size_t		n = strlen(model);
+
+		n += (size_t) snprintf(model + n, sizeof(model) - n, "node Concat w%d", i);
+		for (int k = 1; k < 16; k++)
+			n += (size_t) snprintf(model + n, sizeof(model) - n, ",w%d", i);
+		snprintf(model + n, sizeof(model) - n, " -> w%d axis=1;", i + 1);
+	}
+	strcat(model, "node LSTM x,w9,r,b -> y hidden_size=4");
+	import(model, -1, &m);
+	CHECK_EQ(m.code, PM_ERR_INPUT);
+	CHECK_HAS(m.st.message, "do not fit data of width 8");
+	pm_arena_release(&m.arena);
+
+	/* first met at the end of a long way, which stops there, then on a short one */
+	check_folded("input x 1 5,N,8;init w 1 1,4,8;init r 1 1,32,8;init b 1 1,64;node Concat w,w -> d axis=1;node Concat d,d -> c axis=1;"
+				 "node Transpose c -> t1 perm=0,1,2;node Transpose t1 -> t2 perm=0,1,2;node Transpose t2 -> t3 perm=0,1,2;"
+				 "node Transpose t3 -> t4 perm=0,1,2;node Transpose t4 -> t5 perm=0,1,2;node Transpose t5 -> t6 perm=0,1,2;"
+				 "node Transpose t6 -> t7 perm=0,1,2;node Concat t7,c -> v axis=1;node LSTM x,v,r,b -> y hidden_size=8;output y", "LSTM");
+}
+
+typedef struct long_model
+{
+	uint8_t    *v;
+	size_t		n;
+} long_model;
+
+static void
+append(long_model *to, const bytes *part)
+{
+	memcpy(to->v + to->n, part->v, part->n);
+	to->n += part->n;
+}
+
+static void
+append_node(long_model *to, const char *fmt, int i)
+{
+	static bytes part;
+	char		line[100];
+
+	snprintf(line, sizeof(line), fmt, i, i + 1);
+	part.n = 0;
+	put_node(&part, line);
+	append(to, &part);
+}
+
+/* The graph built from `rest`, with nodes ahead of its own. */
+static void
+import_long(const long_model *nodes, const char *rest, imported *m)
+{
+	static bytes head;
+	long_model	all = {.v = malloc(nodes->n + sizeof(bytes))};
+	size_t		at = 0;
+	size_t		len = 0;
+
+	build_onnx(rest, &file);
+	while (file.v[at] != (7 << 3 | 2))
+		at++;
+	head.n = 0;
+	put_varint(&head, 7 << 3 | 2);
+	at++;
+	for (int shift = 0; shift == 0 || file.v[at - 1] >= 128; shift += 7)
+		len |= (size_t) (file.v[at++] & 127) << shift;
+	put_varint(&head, nodes->n + len);
+	append(&all, &head);
+	memcpy(all.v + all.n, nodes->v, nodes->n);
+	memcpy(all.v + all.n + nodes->n, file.v + at, file.n - at);
+	import_bytes(all.v, all.n + nodes->n + file.n - at, -1, m);
+	free(all.v);
+}
+
+/* Attributes are searched one by one, so there may not be any number of them. */
+static void
+test_many_attributes(void)
+{
+	char		model[4096] = FLAT "node Relu x -> y";
+
+	for (int i = 0; i < 256; i++)
+		strcat(model, " a=1");
+	check_error(model, PM_OK, "");
+	strcat(model, " a=1");
+	check_error(model, PM_ERR_LIMIT, "node 0 (Relu) has more than 256 attributes");
+}
+
+/* Long rows of nodes that pass something on, each read from everywhere: no deep stack, and no square of their number. */
+static void
+test_long_rows(void)
+{
+	enum
+	{
+		ROW = 60000
+	};
+	long_model	nodes = {.v = malloc((size_t) ROW * 200)};
+	imported	m;
+	clock_t		begin = clock();
+
+	for (int i = 0; i < ROW; i++)
+		append_node(&nodes, "Identity k%d -> k%d", i);
+	for (int i = 0; i < ROW; i++)
+		append_node(&nodes, "Div x,k60000 -> q%d", i);
+	import_long(&nodes, FLAT "scalar k0 6;node Relu x -> y;output y", &m);
+	CHECK_EQ(m.code, PM_OK);
+	pm_arena_release(&m.arena);
+	nodes.n = 0;
+	for (int i = 0; i < ROW; i++)
+		append_node(&nodes, "Slice a%d,s,e -> a%d", i);
+	import_long(&nodes, FLAT "init a0 1 8;ints s 0;ints e 8;node Equal a60000,x -> y;output y", &m);
+	CHECK_EQ(m.code, PM_OK);
+	pm_arena_release(&m.arena);
+	/* time of this process, which a busy machine does not lengthen much */
+	CHECK((double) (clock() - begin) / CLOCKS_PER_SEC < 10);
+	free(nodes.v);
+}
+
+typedef struct patience
+{
+	int			asked;
+	int			most;
+} patience;
+
+static bool
+impatient(void *ctx)
+{
+	patience   *p = ctx;
+
+	return ++p->asked > p->most;
+}
+
+static pm_code
+import_with(const uint8_t *v, size_t n, patience *p)
+{
+	pm_onnx_options o = {.name = "m", .batch_dim = -1};
+	pm_hooks	hooks = {.stop = impatient, .ctx = p};
+	pm_arena	arena;
+	pm_status	st = {PM_OK};
+	pm_code		code;
+	char	   *text;
+	size_t		len;
+
+	pm_arena_init_malloc(&arena);
+	code = pm_onnx_document(v, n, &o, &hooks, &arena, &text, &len, &st);
+	CHECK_EQ(st.code, code);
+	pm_arena_release(&arena);
+	return code;
+}
+
+/* The caller is asked all along, and each time the answer counts. */
+static void
+test_stop(void)
+{
+	static char model[1 << 15] = FLAT "node Relu x,x -> a0;";
+	patience	p = {.most = 1000000};
+
+	for (int i = 0; i < 1000; i++)
+		snprintf(model + strlen(model), 40, "node Relu a%d -> a%d;", i, i + 1);
+	build_onnx(model, &file);
+	/* the walk ends at its first node: who asks has decoded and folded 1000 of them */
+	CHECK_EQ(import_with(file.v, file.n, &p), PM_ERR_INPUT);
+	CHECK(p.asked >= 3 * 1000 / 256);
+	for (int most = 0; most < p.asked; most++)
+	{
+		patience	q = {.most = most};
+
+		CHECK_EQ(import_with(file.v, file.n, &q), PM_CANCELLED);
+	}
+}
+
 /* ---------- damage ---------- */
 
 /* Cut anywhere, and with any bit turned, the importer says yes or no and nothing worse. */
@@ -569,6 +762,10 @@ main(void)
 	test_unknown();
 	test_weights();
 	test_large();
+	test_many_ways();
+	test_many_attributes();
+	test_long_rows();
+	test_stop();
 	test_damage();
 	return check_done("onnx");
 }

@@ -146,7 +146,8 @@ elementwise(const ox_node *n, const ox_t *const *in, ox_t *out)
 
 /* ---------- others ---------- */
 
-static void
+/* False when an input is shorter than the result says: at another batch, other dimensions of it may have become 0. */
+static bool
 concat(const ox_node *n, const ox_t *const *in, ox_t *out, int axis)
 {
 	int64_t		at[PM_MAX_RANK] = {0};
@@ -162,8 +163,11 @@ concat(const ox_node *n, const ox_t *const *in, ox_t *out, int axis)
 			here -= in[k++]->shape.dim[axis];
 		for (int d = 0; d < out->shape.rank; d++)
 			from += wrap(d == axis ? here : at[d], in[k]->shape.dim[d]) * in[k]->stride[d];
+		if (from < 0 || (double) from >= pm_shape_count(&in[k]->shape))
+			return false;
 		out->data[i] = in[k]->data[from];
 	}
+	return true;
 }
 
 static bool
@@ -228,8 +232,7 @@ compute(const ox_node *n, const ox_t *const *in, ox_t *out)
 	if (strcmp(n->op, "Concat") == 0)
 	{
 		axis = ox_attr_int(n, "axis", 1);
-		concat(n, in, out, (int) (axis < 0 ? axis + out->shape.rank : axis));
-		return true;
+		return concat(n, in, out, (int) (axis < 0 ? axis + out->shape.rank : axis));
 	}
 	if (strcmp(n->op, "Gather") == 0)
 		return gather(in[0], in[1], out, (int) (axis < 0 ? axis + in[0]->shape.rank : axis));

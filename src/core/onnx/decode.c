@@ -271,7 +271,6 @@ typedef struct names
 	ox_model   *m;
 	int		   *slot;			/* open addressing, -1: free */
 	uint64_t	mask;
-	int			max_values;
 } names;
 
 static bool
@@ -400,7 +399,7 @@ read_infos(ox_model *m, size_t n, PmOnnx__ValueInfo **info, names *t)
 	for (size_t i = 0; i < n; i++)
 	{
 		int			k = lookup(t, info[i]->name == NULL ? "" : info[i]->name, false);
-		pm_code		code = k < 0 ? PM_OK : declare(m, &m->values[k], info[i]);
+		pm_code		code = ox_stopped(m) ? PM_CANCELLED : k < 0 ? PM_OK : declare(m, &m->values[k], info[i]);
 
 		if (code != PM_OK)
 			return code;
@@ -428,6 +427,9 @@ check_node(ox_model *m, const PmOnnx__Node *x, size_t i)
 	if (x->n_input > OX_MAX_IO || x->n_output > OX_MAX_IO)
 		return pm_fail(m->st, PM_ERR_LIMIT, "node %d (%s) has more than %d inputs or outputs", (int) i,
 					   ox_shown(x->op_type, buf), OX_MAX_IO);
+	if (x->n_attribute > OX_MAX_ATTR)
+		return pm_fail(m->st, PM_ERR_LIMIT, "node %d (%s) has more than %d attributes", (int) i,
+					   ox_shown(x->op_type, buf), OX_MAX_ATTR);
 	for (size_t k = 0; k < x->n_attribute; k++)
 		if (x->attribute[k]->t != NULL)
 		{
@@ -485,7 +487,7 @@ read_nodes(ox_model *m, const PmOnnx__Graph *g, names *t)
 	{
 		const PmOnnx__Node *x = g->node[i];
 		ox_node    *n = &m->nodes[i];
-		pm_code		code = check_node(m, x, i);
+		pm_code		code = ox_stopped(m) ? PM_CANCELLED : check_node(m, x, i);
 
 		if (code != PM_OK)
 			return code;

@@ -11,11 +11,15 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_CHAIN	16			/* nodes in a row that only pass on a number or a mask; exporters write one or two */
+#define MAX_PACKING	9			/* nodes in a row between a parameter and its recurrent layer */
+
 typedef struct folder
 {
 	ox_model   *m;
 	int		   *reader_at;		/* [n_values + 1] offsets into reader */
 	int		   *reader;			/* nodes that read a value, in order */
+	uint8_t    *packing;		/* [n_nodes] steps that mark_packing() had left here, 0: not been */
 } folder;
 
 /* ---------- looking around ---------- */
@@ -82,28 +86,41 @@ reader(const folder *f, const ox_node *n, const char *op)
 	return NULL;
 }
 
-/* The number that a value is, NaN when it is none or not known. */
+/* The number in a tensor, NaN when there are none or several: those are not decoded for every node that asks. */
 static double
-number(const folder *f, int value)
+tensor_number(const folder *f, const PmOnnx__Tensor *t)
 {
-	const ox_value *v = value < 0 ? NULL : &f->m->values[value];
-	const ox_node *n = producer(f, value);
-	const PmOnnx__Attribute *a;
 	int			dtype;
 	pm_shape	shape;
 	double	   *data;
 
-	if (v == NULL)
-		return NAN;
-	if (v->is_init)
+	for (size_t i = 0; i < t->n_dims; i++)
+		if (t->dims[i] != 1)
+			return NAN;
+	return ox_tensor(f->m, t, &dtype, &shape, &data) && data != NULL ? data[0] : NAN;
+}
+
+/* The number that a value is, NaN when it is none or not known. */
+static double
+number(const folder *f, int value)
+{
+	const ox_node *n = producer(f, value);
+	const PmOnnx__Attribute *a;
+
+	for (int i = 0; i < MAX_CHAIN && (is(n, "Identity") || is(n, "Cast")) && n->n_in == 1; i++)
+	{
+		value = n->in[0];
+		n = producer(f, value);
+	}
+	if (value >= 0 && f->m->values[value].is_init)
+	{
+		const ox_value *v = &f->m->values[value];
+
 		return v->data != NULL && pm_shape_count(&v->shape) == 1 ? v->data[0] : NAN;
-	if (is(n, "Identity") || is(n, "Cast"))
-		return n->n_in == 1 && n->in[0] != value ? number(f, n->in[0]) : NAN;
+	}
 	if (!is(n, "Constant") || (a = ox_attr(n, "value")) == NULL || a->t == NULL)
 		return NAN;
-	if (!ox_tensor(f->m, a->t, &dtype, &shape, &data) || data == NULL || pm_shape_count(&shape) != 1)
-		return NAN;
-	return data[0];
+	return tensor_number(f, a->t);
 }
 
 static bool
@@ -731,25 +748,29 @@ padded_pool(folder *f, ox_node *n)
  * such a Concat of parameters is a parameter.
  */
 static void
-mark_packing(folder *f, int value, int depth)
+mark_packing(folder *f, int value, int left)
 {
 	ox_node    *n = producer(f, value);
 
-	if (depth > 8 || n == NULL || f->m->values[value].is_output)
+	if (left == 0 || n == NULL || f->m->values[value].is_output)
 		return;
+	/* a second visit finds something new only when it can go further */
+	if (f->packing[n - f->m->nodes] >= left)
+		return;
+	f->packing[n - f->m->nodes] = (uint8_t) left;
 	if (!is(n, "Concat") && !is(n, "Slice") && !is(n, "Unsqueeze") && !is(n, "Squeeze") && !is(n, "Transpose"))
 		return;
 	if (is(n, "Concat"))
 		n->folded.n = OX_PACKED;
 	for (int k = 0; k < (is(n, "Concat") ? n->n_in : 1) && k < 16; k++)
-		mark_packing(f, n->in[k], depth + 1);
+		mark_packing(f, n->in[k], left - 1);
 }
 
 static pm_code
 packing(folder *f, ox_node *n)
 {
 	for (int k = 1; k < 4 && k < n->n_in; k++)
-		mark_packing(f, n->in[k], 0);
+		mark_packing(f, n->in[k], MAX_PACKING);
 	return PM_OK;
 }
 
@@ -823,7 +844,7 @@ has_gradient(const ox_node *n, int value)
 }
 
 /* What is only compared or rounded cannot be learned: masks that are stored as real numbers. */
-static void
+static pm_code
 find_constants(folder *f)
 {
 	ox_model   *m = f->m;
@@ -832,17 +853,22 @@ find_constants(folder *f)
 	{
 		bool		learned = m->values[v].uses == 0;
 
+		if (ox_stopped(m))
+			return PM_CANCELLED;
 		for (int i = f->reader_at[v]; m->values[v].is_init && i < f->reader_at[v + 1] && !learned; i++)
 		{
 			const ox_node *n = &m->nodes[f->reader[i]];
 
+			if (ox_stopped(m))
+				return PM_CANCELLED;
 			/* a part of a mask is a mask */
-			while (is(n, "Slice") && single(f, n) && reader(f, n, NULL) != NULL)
+			for (int k = 0; k < MAX_CHAIN && is(n, "Slice") && single(f, n) && reader(f, n, NULL) != NULL; k++)
 				n = reader(f, n, NULL);
 			learned = has_gradient(n, n == &m->nodes[f->reader[i]] ? v : n->in[0]);
 		}
 		m->values[v].is_constant = !learned;
 	}
+	return PM_OK;
 }
 
 /* ---------- all patterns ---------- */
@@ -879,7 +905,8 @@ index_readers(folder *f)
 				total++;
 			}
 	f->reader = PM_NEW(m->arena, int, (size_t) total + 1);
-	if (f->reader == NULL)
+	f->packing = PM_NEW(m->arena, uint8_t, (size_t) m->n_nodes + 1);
+	if (f->reader == NULL || f->packing == NULL)
 		return false;
 	for (int v = 0; v < m->n_values; v++)
 		f->reader_at[v + 2] += f->reader_at[v + 1];
@@ -897,8 +924,12 @@ ox_fold(ox_model *m)
 
 	if (!index_readers(&f))
 		return pm_no_memory(m->st, m->arena);
-	find_constants(&f);
+	if (find_constants(&f) != PM_OK)
+		return PM_CANCELLED;
 	for (int i = 0; i < m->n_nodes; i++)
+	{
+		if (ox_stopped(m))
+			return PM_CANCELLED;
 		for (size_t p = 0; p < sizeof(patterns) / sizeof(patterns[0]); p++)
 			if (!m->nodes[i].dead && is(&m->nodes[i], patterns[p].op))
 			{
@@ -907,5 +938,6 @@ ox_fold(ox_model *m)
 				if (code != PM_OK)
 					return code;
 			}
+	}
 	return PM_OK;
 }

@@ -20,6 +20,7 @@ enum
 };
 
 #define OX_MAX_IO		4096	/* inputs or outputs of one node; Concat may have many */
+#define OX_MAX_ATTR		256		/* attributes of one node, which are searched one by one */
 #define OX_MAX_CONST	4096	/* elements of a constant whose values are kept */
 #define OX_BATCH_DIM	(-2)	/* declared dimension that is the batch */
 #define OX_ANY_DIM		(-1)	/* declared dimension that is not known */
@@ -73,6 +74,7 @@ typedef struct ox_model
 	pm_status  *st;
 	const pm_onnx_options *options;
 	const pm_hooks *hooks;
+	unsigned	asked;			/* calls of ox_stopped() */
 	int			opset;
 	const char *producer;
 	const char *graph_name;
@@ -99,7 +101,7 @@ void		ox_attr_text(const ox_node *n, const char *name, char *text, size_t size);
 const int64_t *ox_attr_ints(const ox_node *n, const char *name, int *count);
 /* Shape and, when small and whole, values of a tensor; data is of the arena. False: no memory. */
 bool		ox_tensor(ox_model *m, const PmOnnx__Tensor *t, int *dtype, pm_shape *shape, double **data);
-/* A copy for messages: printable ASCII, at most 63 bytes; one of a few buffers in turn belongs to buf. */
+/* A copy for messages: printable ASCII, at most 63 bytes, in buf, which is returned. */
 const char *ox_shown(const char *name, char buf[64]);
 /* An error about node n: "node "x" (Conv of "a", "b"): what". Returns PM_ERR_INPUT. */
 pm_code		ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...) PM_PRINTF(3, 4);
@@ -108,5 +110,13 @@ pm_code		ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...) PM_PR
 /* ---- fold.c ---- */
 
 pm_code		ox_fold(ox_model *m);
+
+/* ---- run.c ---- */
+
+/*
+ * To be asked at every step of a loop: true when the caller wants an end,
+ * which is then in m->st.  The caller's hook is asked every 256 times.
+ */
+bool		ox_stopped(ox_model *m);
 
 #endif

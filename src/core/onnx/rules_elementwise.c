@@ -342,6 +342,8 @@ top_k(ox_run *r, const ox_node *n)
 
 	if (!ox_axis(r, ox_attr_int(n, "axis", -1), in->shape.rank, &axis) || !ox_ints(r, n, 1, &count, &k, 1))
 		return false;
+	if (count == 0)
+		return ox_error(r, "its k must be one number");
 	out->shape = in->shape;
 	out->shape.dim[axis] = k;
 	out->dtype = in->dtype;
@@ -393,7 +395,7 @@ random_like(ox_run *r, const ox_node *n)
 	return unary(r, n);
 }
 
-/* Random numbers cost time though they depend on nothing: written as operators without inputs. */
+/* Random numbers of a fixed shape follow from no input: nothing is written, they are a constant of unknown values. */
 static bool
 random_shape(ox_run *r, const ox_node *n)
 {
@@ -416,12 +418,15 @@ one_hot(ox_run *r, const ox_node *n)
 {
 	const ox_t *in[1] = {ox_in(r, n, 0)};
 	ox_t	   *out = ox_out(r, n, 0);
-	int64_t		depth;
+	int64_t		depth = 0;
 	int			count;
 	int			axis;
 
-	if (!ox_ints(r, n, 1, &count, &depth, 1) ||
-		!ox_axis(r, ox_attr_int(n, "axis", -1), in[0]->shape.rank + 1, &axis))
+	if (!ox_ints(r, n, 1, &count, &depth, 1))
+		return false;
+	if (count != 1)
+		return ox_error(r, "its depth must be one number");
+	if (!ox_axis(r, ox_attr_int(n, "axis", -1), in[0]->shape.rank + 1, &axis))
 		return false;
 	out->shape.rank = in[0]->shape.rank + 1;
 	if (out->shape.rank > PM_MAX_RANK)

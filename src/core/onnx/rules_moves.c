@@ -146,6 +146,16 @@ range(ox_run *r, const ox_node *n)
 
 /* ---------- another shape ---------- */
 
+/* What an operator does to an axis twice is not defined. */
+static bool
+mark_axis(ox_run *r, int axis, bool *seen)
+{
+	if (seen[axis])
+		return ox_error(r, "axis %d comes twice", axis);
+	seen[axis] = true;
+	return true;
+}
+
 /*
  * In a model with a fixed batch, constants hold that batch.  The result at the
  * fixed batch is known; this finds which of its dimensions follows the batch:
@@ -312,11 +322,8 @@ unsqueeze(ox_run *r, const ox_node *n)
 	{
 		int			axis;
 
-		if (!ox_axis(r, axes[i], shape.rank, &axis))
+		if (!ox_axis(r, axes[i], shape.rank, &axis) || !mark_axis(r, axis, fresh))
 			return false;
-		if (fresh[axis])
-			return ox_error(r, "axis %d comes twice", axis);
-		fresh[axis] = true;
 	}
 	for (int i = 0; i < shape.rank; i++)
 	{
@@ -598,6 +605,7 @@ read_cuts(ox_run *r, const ox_node *n, const pm_shape *shape, int *count, cut *c
 	int			n_end,
 				n_axes,
 				n_steps;
+	bool		cut_before[PM_MAX_RANK] = {false};
 
 	if (!ox_ints_or_attr(r, n, "starts", 1, count, start, PM_MAX_RANK) ||
 		!ox_ints_or_attr(r, n, "ends", 2, &n_end, end, PM_MAX_RANK) ||
@@ -610,7 +618,7 @@ read_cuts(ox_run *r, const ox_node *n, const pm_shape *shape, int *count, cut *c
 	{
 		int64_t		step = n_steps >= 0 ? steps[i] : 1;
 
-		if (!ox_axis(r, n_axes >= 0 ? axes[i] : i, shape->rank, &c[i].axis))
+		if (!ox_axis(r, n_axes >= 0 ? axes[i] : i, shape->rank, &c[i].axis) || !mark_axis(r, c[i].axis, cut_before))
 			return false;
 		if (step == 0 || step == INT64_MIN)
 			return ox_error(r, "its step is 0");
@@ -770,6 +778,7 @@ pad(ox_run *r, const ox_node *n)
 	ox_t	   *out = ox_out(r, n, 0);
 	int64_t		pads[2 * PM_MAX_RANK];
 	int64_t		axes[PM_MAX_RANK];
+	bool		padded[PM_MAX_RANK] = {false};
 	int			count,
 				n_axes;
 
@@ -785,7 +794,7 @@ pad(ox_run *r, const ox_node *n)
 	{
 		int			axis;
 
-		if (!ox_axis(r, axes[i], in->shape.rank, &axis))
+		if (!ox_axis(r, axes[i], in->shape.rank, &axis) || !mark_axis(r, axis, padded))
 			return false;
 		if (clamp(pads[i], -PM_MAX_DIM, PM_MAX_DIM) != pads[i] ||
 			clamp(pads[n_axes + i], -PM_MAX_DIM, PM_MAX_DIM) != pads[n_axes + i])
@@ -923,6 +932,7 @@ center_crop_pad(ox_run *r, const ox_node *n)
 	int			count,
 				n_axes;
 	const int64_t *axes = ox_attr_ints(n, "axes", &n_axes);
+	bool		sized[PM_MAX_RANK] = {false};
 
 	if (!ox_ints(r, n, 1, &count, size, PM_MAX_RANK))
 		return false;
@@ -933,7 +943,7 @@ center_crop_pad(ox_run *r, const ox_node *n)
 	{
 		int			axis;
 
-		if (!ox_axis(r, n_axes > 0 ? axes[i] : i, in->shape.rank, &axis))
+		if (!ox_axis(r, n_axes > 0 ? axes[i] : i, in->shape.rank, &axis) || !mark_axis(r, axis, sized))
 			return false;
 		out->shape.dim[axis] = size[i];
 	}

@@ -236,12 +236,14 @@ run_node(ox_run *r, const ox_node *n)
 	return !r->failed;
 }
 
-static bool
-stopped(ox_run *r)
+bool
+ox_stopped(ox_model *m)
 {
-	if (r->m->hooks == NULL || r->m->hooks->stop == NULL || !r->m->hooks->stop(r->m->hooks->ctx))
+	const pm_hooks *h = m->hooks;
+
+	if (m->asked++ % 256 != 0 || h == NULL || h->stop == NULL || !h->stop(h->ctx))
 		return false;
-	pm_fail(r->m->st, PM_CANCELLED, "cancelled");
+	pm_fail(m->st, PM_CANCELLED, "cancelled");
 	return true;
 }
 
@@ -266,7 +268,7 @@ ox_run_model(ox_run *r, ox_model *m, int64_t batch, const ox_t *base)
 			return m->st->code;
 	for (int i = 0; i < m->n_nodes; i++)
 	{
-		if (i % 256 == 0 && stopped(r))
+		if (ox_stopped(m))
 			return PM_CANCELLED;
 		if (!m->nodes[i].dead && !run_node(r, &m->nodes[i]))
 			return m->st->code;

@@ -542,12 +542,17 @@ ox_static(ox_run *r, ox_t *out, int dtype, const pm_shape *shape)
 	return out->data != NULL ? true : ox_no_memory(r);
 }
 
-/* Constants are always contiguous: a view of one is a copy of the values it sees. */
+/*
+ * Constants are always contiguous: a view of one is a copy of the values it
+ * sees.  A constant with a fixed batch baked in may be shorter than the view
+ * of it at another batch; the values of such a view are not known.
+ */
 static bool
 static_view(ox_run *r, const ox_t *in, int64_t offset, const pm_shape *shape, const int64_t *stride, ox_t *out)
 {
 	int64_t		at[PM_MAX_RANK] = {0};
 	int64_t		count = (int64_t) pm_shape_count(shape);
+	double		there = pm_shape_count(&in->shape);
 	int			dtype = in->dtype;
 	const double *data = in->data;
 	pm_shape	stored = in->stored;
@@ -563,6 +568,11 @@ static_view(ox_run *r, const ox_t *in, int64_t offset, const pm_shape *shape, co
 
 		for (int d = 0; d < shape->rank; d++)
 			from += at[d] * stride[d];
+		if (from < 0 || (double) from >= there)
+		{
+			out->data = NULL;
+			break;
+		}
 		out->data[i] = data[from];
 		for (int d = shape->rank - 1; d >= 0 && ++at[d] == shape->dim[d]; d--)
 			at[d] = 0;
