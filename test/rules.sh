@@ -60,5 +60,14 @@ scripts() {
     done
 }
 
+# Every program and helper of bench/; nobody runs them for weeks.
+benchmarks() {
+    for name in predict mdot_epochs; do
+        CFLAGS='-O0 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -Wno-unused-function -Wno-unused-variable' \
+            bench/build.sh "bench/$name.c" "build/$name"
+    done
+    make -s -f bench/accuracy/cell.mk build/accuracy/cell
+}
+
 mkdir -p build
 "$1"
