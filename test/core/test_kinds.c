@@ -800,12 +800,12 @@ test_rivals_threads(void)
 		for (int k = 0; k < 2; k++)
 		{
 			pm_predictor p = {.kind = pm_kind_find(rivals[i].kind)};
-			const pm_setting quick = NUMBER("epochs", 2);
+			const pm_setting quick[] = {NUMBER("epochs", 2), NUMBER("valid_fraction", 0.2)};
 			pm_fit_report report;
 			pm_arena	a;
 
 			pm_arena_init_malloc(&a);
-			CHECK(pm_options_set(p.kind, &quick, 1, &p.options, NULL) == PM_OK);
+			CHECK(pm_options_set(p.kind, quick, 2, &p.options, NULL) == PM_OK);
 			CHECK(pm_predictor_fit(&p, &d, 1, 1 + 3 * k, NULL, &a, &report, NULL) == PM_OK);
 			CHECK(report.epochs == 2 && report.n_params > 1000 && report.valid_n > 0 && report.valid_mape > 0);
 			CHECK(a.used <= p.kind->memory(&p.options, &d, 1 + 3 * k));
