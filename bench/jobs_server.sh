@@ -70,7 +70,7 @@ for form in scalar view memoized lateral; do
 done
 row "a known answer: scalar" "$(awk -v a="$scalar" -v b="$base" -v n="$JOBS" 'BEGIN { printf "%.2f", 1000 * (a - b) / n }')" "us"
 
-# a table of answers, joined: what parallel workers can share
+# a joined table of answers: what parallel workers can share
 row "table of answers: filled" "$(one -c '\timing on' -c "CREATE TABLE forecast AS
     SELECT q.*, (f.p).step_ms FROM (SELECT DISTINCT graph_id, gpu, batch, dtype FROM job) q
     CROSS JOIN LATERAL (SELECT perfmodel.predict(q.graph_id, q.gpu, q.batch, q.dtype) AS p OFFSET 0) f" | elapsed | awk '{ printf "%.2f", $1 / 1000 }')" "s"
@@ -78,7 +78,7 @@ one -c "VACUUM ANALYZE forecast"
 query="SELECT sum(duration_s * perfmodel.predict_train_time(graph_id, gpu, batch, dtype)) FROM job"
 join="SELECT sum(duration_s * step_ms) FROM job JOIN forecast USING (graph_id, gpu, batch, dtype)"
 table=$(session "$join" 0 | warm)
-row "table of answers, joined" "$(seconds "$table")" "s"
+row "joined table of answers" "$(seconds "$table")" "s"
 
 # parallel workers: what they took on, and what came of it
 parallel() { # name, its time without, query, workers
@@ -94,7 +94,7 @@ parallel() { # name, its time without, query, workers
 }
 for workers in 1 2; do
     parallel "scalar" "$scalar" "$query" "$workers"
-    parallel "table of answers, joined" "$table" "$join" "$workers"
+    parallel "joined table of answers" "$table" "$join" "$workers"
 done
 
 # the same bits from refresh to refresh; memory that rows take

@@ -9,7 +9,6 @@ set -eu
 . "$(dirname "$0")/../test/lib.sh"
 
 data=${1:-}		# a folder with timm/graphs.ndjson.gz
-unset DATA		# which make hands on, and the build would take for its own
 need_packages
 private_copy
 build_and_stage

@@ -115,6 +115,6 @@ row "memory with the library loaded" "$(rss "SELECT * FROM perfmodel.version()")
 row "memory after one prediction" "$(rss "SELECT perfmodel.predict_train_time(1, '$gpu', 8)")" "MB"
 row "memory after predictions of every graph" \
     "$(rss "SELECT count(perfmodel.predict_train_time(graph_id, '$gpu', 8)) FROM perfmodel.graph")" "MB"
-row "of it, cache / answers remembered / workspace" \
+row "of it: cache / answers remembered / workspace" \
     "$(one -c "SELECT count(perfmodel.predict_train_time(graph_id, '$gpu', 8)) FROM perfmodel.graph" \
         -c "SELECT string_agg(round(mb, 1)::text, ' / ') FROM (SELECT sum(total_bytes) FILTER (WHERE name LIKE 'perfmodel cache%') / 1e6, sum(total_bytes) FILTER (WHERE name LIKE 'perfmodel memo%') / 1e6, sum(total_bytes) FILTER (WHERE name LIKE 'perfmodel workspace%') / 1e6 FROM pg_backend_memory_contexts) m(a, b, c), unnest(ARRAY[a, b, c]) mb" | tail -1)" "MB"

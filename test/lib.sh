@@ -9,6 +9,8 @@
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES || true
 unset PGHOST PGHOSTADDR PGPORT PGUSER PGPASSWORD PGDATABASE PGSERVICE PGDATA PGOPTIONS PG_CONFIG || true
+# make hands on DATA=..., which the build would take for a variable of its own
+unset DATA
 export LC_ALL=C.UTF-8
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -13,10 +13,16 @@
  */
 #include "postgres.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 #include "pm_pg.h"
+
+#define GIVE_BACK	((Size) 4 * 1024 * 1024)	/* bytes dropped before memory is given back */
 
 typedef struct slot
 {
@@ -136,13 +142,35 @@ pm_cache_drop(pm_cached *e)
 	drop_one(e);
 }
 
+/*
+ * Graphs come and go in blocks of all sizes, and malloc keeps the holes: after
+ * hundreds of graphs a session would be twice as large as what it keeps.
+ */
+static void
+give_back(Size dropped)
+{
+#ifdef __GLIBC__
+	static Size since = 0;
+
+	since += dropped;
+	if (since < GIVE_BACK)
+		return;
+	since = 0;
+	malloc_trim(0);
+#endif
+}
+
 void
 pm_cache_trim(void)
 {
 	Size		budget = (Size) pm_cache_mem_kb * 1024;
+	Size		before = total;
 
+	if (total <= budget)
+		return;
 	while (total > budget && !dlist_is_empty(&parsed_by_use))
 		pm_cache_drop(dlist_container(pm_cached, lru, dlist_tail_node(&parsed_by_use)));
 	while (total > budget && !dlist_is_empty(&others_by_use))
 		pm_cache_drop(dlist_container(pm_cached, lru, dlist_tail_node(&others_by_use)));
+	give_back(before - total);
 }
