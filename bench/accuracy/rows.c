@@ -337,7 +337,8 @@ read_row(const table *t, const pm_skeleton *skeleton, pm_arena *a, pm_sample *s)
 	const char *dtype = text_of(t, "dtype");
 	const char *framework = text_of(t, "framework");
 
-	s->skeleton = skeleton;
+	/* out of realloc(): what is not named here must not be what lay there */
+	*s = (pm_sample) {.skeleton = skeleton};
 	s->query.graph = skeleton->graph;
 	s->query.gpu = find_gpu(text_of(t, "gpu"));
 	s->query.batch = atoll(text_of(t, "batch"));
@@ -424,8 +425,8 @@ read_operators(const char *path, bool merge, pm_arena *a, rows *r)
 		if (d->n_operators % 1024 == 0)
 			d->operators = realloc(d->operators, (d->n_operators + 1024) * sizeof(pm_sample));
 		s = &d->operators[d->n_operators++];
-		*s = (pm_sample) {.id = d->n_operators};
 		read_row(&t, k, a, s);
+		s->id = d->n_operators;
 		s->query.alone = true;
 		s->step_ms = forward_ms + (timed ? atof(backward) : 0);
 	}
