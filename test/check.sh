@@ -78,6 +78,7 @@ rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines" test/rules.sh lengths
 rule "scripts parse" test/rules.sh scripts
 rule "benchmarks build" test/rules.sh benchmarks
+rule "the accuracy benchmark reads its rows and no more" test/rules.sh benchmark_rows
 
 echo "== tools"
 if command -v python3 >/dev/null; then

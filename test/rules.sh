@@ -69,5 +69,19 @@ benchmarks() {
     make -s -f bench/accuracy/cell.mk build/accuracy/cell
 }
 
+# Whatever memory the rows of the accuracy benchmark are read into, they are the same.
+benchmark_rows() {
+    make -s -f bench/accuracy/cell.mk build/accuracy/cell
+    gzip -dc data/graphs.ndjson.gz >build/graphs.ndjson
+    for fill in 0 85; do
+        rm -rf "build/rows.$fill"
+        mkdir -p "build/rows.$fill"
+        MALLOC_PERTURB_=$fill build/accuracy/cell graphs=build/graphs.ndjson rows=data/profiles.csv kind=roofline label=roofline set=data split=structure \
+            fold=0 "out=build/rows.$fill" >/dev/null
+        grep -hv '^#' "build/rows.$fill"/*.csv >"build/rows.$fill.csv"
+    done
+    cmp build/rows.0.csv build/rows.85.csv
+}
+
 mkdir -p build
 "$1"

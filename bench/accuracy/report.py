@@ -21,7 +21,7 @@ BOOSTING = ("boosting", "boosting_sum")
 ENOUGH = 5          # rows of a family
 RESAMPLES = 1000
 CLIFF = 15          # percent, of a family
-NEWEST, BEFORE = "pytorch 1.12 cu113", "pytorch 1.11 cu113"
+BEFORE = "pytorch 1.11 cu113"
 SETS = {
     "timm-nchw": "RTX 3090, AMP, nchw: timm benchmark, PyTorch 1.12",
     "timm-nhwc": "RTX 3090, AMP, nhwc: timm benchmark, PyTorch 1.12",

@@ -65,7 +65,7 @@ class Report(unittest.TestCase):
             with open(path, "w") as f:
                 f.write("graph,gpu,batch,layout,framework,step_ms\n")
                 f.writelines(f"net0{i},cpu,1,nchw,{report.BEFORE},{50 + i}\n" for i in range(3))
-                f.write(f"net03,cpu,1,nchw,{report.NEWEST},1\n")
+                f.write("net03,cpu,1,nchw,pytorch 1.12 cu113,1\n")
             found = {("timm-nchw", "structure"): report.load(folder)["data", "structure"]}
             text = report.remeasured(found, path)
         self.assertIn(f"| nchw | its measurement under {report.BEFORE}, times 1.980 | 3 | 0.65 | 0.7 | 0.8 |", text)
