@@ -297,7 +297,7 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	pm_train_options o = schedule(f->options, seed, f->threads);
 	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = f->step_ms, .weight = f->weight};
 	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
-		.decay = f->decay, .tokens = f->tokens, .ctx = &data};
+		.decay = f->decay, .tokens = f->tokens, .begin_epoch = pm_mdot_begin_epoch, .ctx = &data};
 	pm_hooks	hooks = {.ctx = f, .stop = member_stop, .progress = member_progress};
 	pm_rng		rng;
 	pm_code		rc;

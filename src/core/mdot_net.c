@@ -16,7 +16,11 @@
 #include <string.h>
 
 #define HUBER_DELTA		0.2
-#define CAUCHY_SCALE	0.3		/* errors far beyond it pull less and less: some times nothing in the graph explains */
+
+/* Cauchy's loss: errors far beyond its scale pull less and less, since some times nothing in the graph explains. */
+#define CAUCHY_SCALE	0.3
+#define CAUCHY_START	1.0		/* the scale when training begins, ... */
+#define CAUCHY_FALL		0.7		/* ... and the share of the epochs in which it falls to CAUCHY_SCALE */
 
 /* ---- workspace ---- */
 
@@ -402,11 +406,36 @@ assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_r
 
 /* ---- loss ---- */
 
+/*
+ * Graduated non-convexity (Blake and Zisserman, "Visual Reconstruction", 1987):
+ * with the small scale from the start, a kind of network that is rare and slow
+ * is taken for an error of measurement before the weights could learn what
+ * sets it apart.
+ */
+void
+pm_mdot_begin_epoch(void *ctx, double progress)
+{
+	pm_mdot_data *data = ctx;
+
+	data->loss_scale = CAUCHY_START * pow(CAUCHY_SCALE / CAUCHY_START, fmin(1, progress / CAUCHY_FALL));
+}
+
+static double
+cauchy(double eps, double scale, double *slope)
+{
+	double		x = eps / scale;
+
+	*slope = eps / (1 + x * x);
+	return 0.5 * scale * scale * log1p(x * x);
+}
+
 /* Loss of one sample; *slope is its derivative by the prediction. */
 static double
-sample_loss(const pm_mdot_net *net, double predicted, double truth, double *slope)
+sample_loss(const pm_mdot_data *data, double predicted, double truth, double *slope)
 {
+	const pm_mdot_net *net = data->net;
 	double		eps;
+	double		loss;
 
 	switch (net->c.loss)
 	{
@@ -423,9 +452,9 @@ sample_loss(const pm_mdot_net *net, double predicted, double truth, double *slop
 			*slope = (eps > 0 ? 1 : -1) / truth;
 			return fabs(eps);
 		case PM_LOSS_LOG_CAUCHY:
-			eps = log(predicted / truth);
-			*slope = eps / (1 + eps * eps / (CAUCHY_SCALE * CAUCHY_SCALE)) / predicted;
-			return 0.5 * CAUCHY_SCALE * CAUCHY_SCALE * log1p(eps * eps / (CAUCHY_SCALE * CAUCHY_SCALE));
+			loss = cauchy(log(predicted / truth), data->loss_scale > 0 ? data->loss_scale : CAUCHY_SCALE, slope);
+			*slope /= predicted;
+			return loss;
 		default:
 			eps = log(predicted / truth);
 			*slope = fmax(-HUBER_DELTA, fmin(HUBER_DELTA, eps)) / predicted;
@@ -486,7 +515,7 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 	{
 		double		weight = data->weight[index[i]];
 
-		loss += weight * sample_loss(data->net, predicted[i], data->step_ms[index[i]], &dms[i]);
+		loss += weight * sample_loss(data, predicted[i], data->step_ms[index[i]], &dms[i]);
 		dms[i] *= weight;
 	}
 	if (grad != NULL)

@@ -101,6 +101,7 @@ typedef struct pm_mdot_data
 	const pm_input *inputs;		/* [rows] */
 	const double *step_ms;		/* [rows] */
 	const double *weight;		/* [rows] */
+	double		loss_scale;		/* of Cauchy's loss; 0: that of the end of training */
 } pm_mdot_data;
 
 /* What the additive head says of each token; for explain. Arrays may be NULL. */
@@ -141,6 +142,8 @@ size_t		pm_mdot_workspace(const pm_mdot_net *net, const int *tokens, int n);
 /* pm_net.pass; ctx is a pm_mdot_data. */
 double		pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
 						 double *predicted, pm_rng *rng, void *workspace);
+/* pm_net.begin_epoch; ctx is a pm_mdot_data.  Sets its loss_scale. */
+void		pm_mdot_begin_epoch(void *ctx, double progress);
 /* Forward of one sample with detail. */
 double		pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail);
 

@@ -335,8 +335,11 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 	for (int epoch = 1; epoch <= t->o->epochs; epoch++)
 	{
 		double		loss;
-		pm_code		rc = run_epoch(t, n_train, hooks, &restarts, &loss, st);
+		pm_code		rc;
 
+		if (t->net->begin_epoch != NULL)
+			t->net->begin_epoch(t->net->ctx, (epoch - 1.0) / t->o->epochs);
+		rc = run_epoch(t, n_train, hooks, &restarts, &loss, st);
 		if (rc != PM_OK)
 			return rc;
 		report->epochs = epoch;

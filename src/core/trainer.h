@@ -28,7 +28,9 @@ typedef struct pm_net
 	const uint8_t *decay;		/* [n_params] 1: weight decay applies */
 	const int  *tokens;			/* [rows] how much work a row is: the largest shard starts first.  NULL: all the same.
 								 * No result depends on it */
-	const void *ctx;
+	void		(*begin_epoch) (void *ctx, double progress);	/* before every epoch, on the caller's thread: share of
+															 * the epochs that is done.  NULL: nothing changes */
+	void	   *ctx;
 } pm_net;
 
 typedef struct pm_train_options

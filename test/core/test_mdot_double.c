@@ -143,6 +143,30 @@ check_order(void)
 		CHECK_NEAR(a[i] / b[SAMPLES - 1 - i], 1, 1e-12);
 }
 
+/* The scale of Cauchy's loss falls while training goes on, and an error of e costs s^2/2 ln(1 + (e/s)^2). */
+static void
+check_loss_scale(void)
+{
+	const int	first = 0;
+	double		predicted;
+	double		e;
+
+	for (int i = 0; i <= 10; i++)
+	{
+		double		before = data.loss_scale;
+		double		s;
+
+		pm_mdot_begin_epoch(&data, i / 10.0);
+		s = data.loss_scale;
+		CHECK_NEAR(s, pow(0.3, fmin(1, i / 7.0)), 1e-12);
+		CHECK(i == 0 || (i <= 7 ? s < before : s == before));
+		e = pm_mdot_pass(&data, w, NULL, &first, 1, &predicted, NULL, workspace);
+		CHECK_NEAR(e, s * s / 2 * log1p(pow(log(predicted / step_ms[0]) / s, 2)), 1e-12);
+	}
+	data.loss_scale = 0;
+	CHECK_NEAR(e, pm_mdot_pass(&data, w, NULL, &first, 1, &predicted, NULL, workspace), 1e-12);
+}
+
 int
 main(void)
 {
@@ -161,6 +185,11 @@ main(void)
 	c.layers = 0;
 	c.op_layers = 0;
 	check_config("no layers, mape", c, &codec);
+	c.loss = PM_LOSS_LOG_CAUCHY;
+	check_config("no layers, log_cauchy", c, &codec);
+	check_loss_scale();
+	pm_mdot_begin_epoch(&data, 0);
+	check_config("no layers, log_cauchy as training begins", c, &codec);
 	c.head = PM_HEAD_POOLED;
 	c.loss = PM_LOSS_MAE_RAW;
 	c.layers = 1;

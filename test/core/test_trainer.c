@@ -32,6 +32,9 @@ typedef struct problem
 	int			rounds;			/* passes without a gradient */
 	int			nan_rounds;		/* the first so many predict NaN */
 	int			too_many;		/* samples beyond max_samples in one pass */
+	int			begun;			/* epochs announced, ... */
+	double		done[32];		/* ... with these shares done, ... */
+	int			passes_before[32];	/* ... after these passes with a gradient */
 } problem;
 
 static void
@@ -103,12 +106,25 @@ typedef struct outcome
 	double		taken;			/* bytes of the arena */
 } outcome;
 
+static void
+note_epoch(void *ctx, double progress)
+{
+	problem    *p = ctx;
+
+	if (p->begun < 32)
+	{
+		p->done[p->begun] = progress;
+		p->passes_before[p->begun] = p->passes;
+	}
+	p->begun++;
+}
+
 /* Train on the rows before n_train, validate on those behind. */
 static outcome
 train(problem *p, int n_train, const pm_train_options *o, const pm_hooks *hooks)
 {
 	pm_net		net = {.n_params = N_PARAMS, .workspace_bytes = 1 << 16, .max_samples = pm_shard_samples(o->batch),
-		.pass = linear_pass, .decay = no_decay, .ctx = p};
+		.pass = linear_pass, .decay = no_decay, .begin_epoch = note_epoch, .ctx = p};
 	int			row[N_ROWS];
 	pm_arena	a;
 	outcome		out;
@@ -312,6 +328,12 @@ test_progress(void)
 	CHECK_EQ(train(&p, 35, &o, &hooks).rc, PM_OK);
 	CHECK_EQ(w.epochs, 20);
 	CHECK_EQ(w.wrong, 0);
+	CHECK_EQ(p.begun, 20);
+	for (int i = 0; i < 20; i++)
+	{
+		CHECK_NEAR(p.done[i], i / 20.0, 1e-12);
+		CHECK_EQ(p.passes_before[i], i * (4 * PM_SHARDS + 3));	/* 35 rows: four full steps, and one of three rows */
+	}
 	CHECK_NEAR(w.peak, usual.rate, 1e-9);
 	CHECK_EQ(w.stops, 20 * (5 + 1) + 1);	/* after each step, in validation, and in the last look at the training rows */
 }
