@@ -366,7 +366,7 @@ train_epochs(model *m, const pm_options *o, int epochs, int n_threads, clock_of_
 		.keep_last = true, .threads = n_threads, .seed = 1
 	};
 	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
-		.decay = m->decay, .tokens = m->tokens, .begin_epoch = pm_mdot_begin_epoch, .ctx = &data, .workspace_bytes = m->workspace_bytes};
+		.decay = m->decay, .tokens = m->tokens, .ctx = &data, .workspace_bytes = m->workspace_bytes};
 	pm_hooks	hooks = {.progress = note_epoch, .ctx = c};
 	pm_fit_report report = {0};
 	pm_arena	a;

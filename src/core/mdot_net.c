@@ -420,6 +420,7 @@ pm_mdot_begin_epoch(void *ctx, double progress)
 	data->loss_scale = CAUCHY_START * pow(CAUCHY_SCALE / CAUCHY_START, fmin(1, progress / CAUCHY_FALL));
 }
 
+/* Loss of an error; *slope is its derivative by the error. */
 static double
 cauchy(double eps, double scale, double *slope)
 {

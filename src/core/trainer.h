@@ -28,8 +28,8 @@ typedef struct pm_net
 	const uint8_t *decay;		/* [n_params] 1: weight decay applies */
 	const int  *tokens;			/* [rows] how much work a row is: the largest shard starts first.  NULL: all the same.
 								 * No result depends on it */
-	void		(*begin_epoch) (void *ctx, double progress);	/* before every epoch, on the caller's thread: share of
-															 * the epochs that is done.  NULL: nothing changes */
+	/* Before every epoch, on the caller's thread; progress is the share of the epochs that is done.  May be NULL. */
+	void		(*begin_epoch) (void *ctx, double progress);
 	void	   *ctx;
 } pm_net;
 

@@ -354,6 +354,50 @@ test_progress(void)
 	CHECK_EQ(report.valid_n, d.n);
 }
 
+#define EPOCHS	10
+
+static void
+keep_loss(void *ctx, const pm_progress *p)
+{
+	if (p->epoch <= EPOCHS)
+		((double *) ctx)[p->epoch - 1] = p->loss;
+}
+
+/* The losses of a training whose weights stand still, epoch by epoch. */
+static void
+losses_at_rest(const char *loss, const pm_dataset *d, double *losses)
+{
+	const pm_setting still[] = {
+		NUMBER("epochs", EPOCHS), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("learning_rate", 1e-8), NUMBER("dropout", 0),
+		NUMBER("drop_path", 0), NUMBER("unknown", 0), NUMBER("calibration_folds", 0), {.name = "loss", .text = loss}
+	};
+	pm_predictor p = {.kind = pm_kind_find("mdot")};
+	pm_hooks	hooks = {.progress = keep_loss, .ctx = losses};
+	pm_fit_report report;
+
+	CHECK(pm_options_set(p.kind, still, sizeof(still) / sizeof(still[0]), &p.options, NULL) == PM_OK);
+	CHECK(pm_predictor_fit(&p, d, 1, 1, &hooks, &arena, &report, NULL) == PM_OK);
+}
+
+/* Errors are judged on a scale that narrows for seven tenths of the epochs; by Cauchy's loss alone. */
+static void
+test_narrowing_loss(void)
+{
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	double		cauchy[EPOCHS] = {0};
+	double		huber[EPOCHS] = {0};
+
+	for (int i = 0; i < d.n; i += 2)
+		d.samples[i].step_ms *= 20;
+	losses_at_rest("log_cauchy", &d, cauchy);
+	losses_at_rest("log_huber", &d, huber);
+	for (int i = 1; i < EPOCHS; i++)
+	{
+		CHECK(i <= 7 ? cauchy[i] < 0.95 * cauchy[i - 1] : fabs(cauchy[i] / cauchy[i - 1] - 1) < 1e-3);
+		CHECK_NEAR(huber[i] / huber[0], 1, 1e-3);
+	}
+}
+
 /* An operator by itself, that takes `factor` times what the roofline says. */
 static pm_sample
 operator_alone(const char *op, int channels, int side, int64_t batch, double factor)
@@ -1069,6 +1113,7 @@ main(void)
 	test_monotone();
 	test_threads();
 	test_progress();
+	test_narrowing_loss();
 	test_operators();
 	test_all_kinds();
 	test_unseen();
