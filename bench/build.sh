@@ -10,6 +10,11 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cc=${CC:-cc}
 openblas=-l:libopenblas.a
 [ -n "$($cc -print-file-name=libopenblas.a | grep / || true)" ] || openblas='-lopenblas -DPM_BLAS_SHARED'
-# shellcheck disable=SC2086
-$cc -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd ${CFLAGS:-} -Wl,--wrap=pm_gemm \
-    -o "$2" "$1" "$root/bench/accuracy/rows.c" "$root"/src/core/*.c $openblas -lm -lpthread
+listed() { make -s -C "$root" -f src/sources.mk "print-$1"; }
+here=$PWD
+cd "$root"
+case $1 in /*) source=$1 ;; *) source=$here/$1 ;; esac
+case $2 in /*) program=$2 ;; *) program=$here/$2 ;; esac
+# shellcheck disable=SC2046,SC2086
+$cc $(listed CORE_CPPFLAGS) $(listed CORE_CFLAGS) ${CFLAGS:-} -Wl,--wrap=pm_gemm \
+    -o "$program" "$source" bench/accuracy/rows.c $(listed CORE_PLAIN_SOURCES) $openblas -lm -lpthread

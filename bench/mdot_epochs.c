@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/core/mdot.h"
+#include "kinds/mdot/mdot.h"
 #include "accuracy/rows.h"
 
 static pm_arena arena;

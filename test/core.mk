@@ -9,13 +9,14 @@
 
 CC ?= cc
 B ?= build/core
+PROTO_OUT = $(B)/gen
+include src/sources.mk
 WARN = -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wmissing-prototypes
-STD = -std=gnu11 -fopenmp-simd -Isrc/core -Itest/core $(WARN)
-NUMERIC = -O3 -fno-trapping-math -fno-math-errno
+STD = -std=gnu11 -fopenmp-simd $(CORE_CPPFLAGS) -Itest/core -I$(PROTO_OUT) $(WARN)
 
 # clones are chosen by code that runs before the sanitizers are ready
 CFLAGS_checked = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -DPM_NO_CLONES
-CFLAGS_release = -g $(NUMERIC)
+CFLAGS_release = -g $(CORE_CFLAGS)
 CFLAGS_double = -g -O2 -DPM_DOUBLE
 
 OPENBLAS_A := $(shell $(CC) -print-file-name=libopenblas.a)
@@ -26,9 +27,10 @@ LIBS = -lopenblas -lm -lpthread
 STD += -DPM_BLAS_SHARED
 endif
 
-CORE := $(patsubst src/core/%.c,%,$(wildcard src/core/*.c))
+CORE := $(CORE_PLAIN_SOURCES:src/core/%.c=%)
 # the ONNX importer, for the tests that are about it; what protoc-c makes goes with the objects
-ONNX := $(patsubst src/core/onnx/%.c,onnx-%,$(filter-out %.pb-c.c,$(wildcard src/core/onnx/*.c))) onnx-pb
+ONNX := $(patsubst src/core/%.c,%,$(filter src/core/import/onnx/%,$(CORE_SOURCES))) import/onnx/onnx.pb-c
+HEADERS := $(CORE_HEADERS) $(wildcard test/core/*.h)
 ALL := $(patsubst test/core/%.c,%,$(wildcard test/core/test_*.c))
 ONLY_DOUBLE := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: double \*/' test/core/test_*.c))
 BOTH := $(patsubst test/core/%.c,%,$(shell grep -l '/\* build: both \*/' test/core/test_*.c))
@@ -36,8 +38,8 @@ FLOAT := $(filter-out $(ONLY_DOUBLE),$(ALL))
 PROGRAMS := $(FLOAT:%=$(B)/checked/%) $(FLOAT:%=$(B)/release/%) $(patsubst %,$(B)/double/%,$(ONLY_DOUBLE) $(BOTH))
 
 # FLOPs of every operator of the graphs that ship, against what the exporter counted
-$(B)/release/check_flops: test/core/check_flops.c $(CORE:%=$(B)/release/core-%.o)
-	$(CC) $(STD) $(CFLAGS_release) -o $@ $< $(CORE:%=$(B)/release/core-%.o) $(LIBS)
+$(B)/release/check_flops: test/core/check_flops.c $(CORE:%=$(B)/release/obj/%.o)
+	$(CC) $(STD) $(CFLAGS_release) -o $@ $< $(CORE:%=$(B)/release/obj/%.o) $(LIBS)
 .PHONY: flops
 flops: $(B)/release/check_flops
 	@if gzip -dc data/graphs.ndjson.gz | $< >$<.log 2>&1; then echo "ok - FLOPs of data/graphs.ndjson.gz"; \
@@ -55,23 +57,20 @@ all: $(PROGRAMS)
 run: $(PROGRAMS:%=%.log) flops onnx
 
 define mode
-$(B)/$(1)/core-%.o: src/core/%.c $$(wildcard src/core/*.h)
+$(B)/$(1)/obj/%.o: src/core/%.c $(HEADERS) $(ONNX_PB)
 	@mkdir -p $$(@D)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -c -o $$@ $$<
-$(B)/$(1)/core-onnx-%.o: src/core/onnx/%.c $$(wildcard src/core/*.h src/core/onnx/*.h) $(B)/gen/onnx.pb-c.c
+$(B)/$(1)/obj/import/onnx/onnx.pb-c.o: $(ONNX_PB)
 	@mkdir -p $$(@D)
-	$(CC) $(STD) -Isrc/core/onnx -I$(B)/gen $$(CFLAGS_$(1)) -c -o $$@ $$<
-$(B)/$(1)/core-onnx-pb.o: $(B)/gen/onnx.pb-c.c
-	@mkdir -p $$(@D)
-	$(CC) $(STD) -I$(B)/gen $$(CFLAGS_$(1)) -c -o $$@ $$<
-$(B)/$(1)/test_onnx $(B)/$(1)/check_onnx: $(B)/$(1)/%: test/core/%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o) $(ONNX:%=$(B)/$(1)/core-%.o)
-	$(CC) $(STD) -Isrc/core/onnx -I$(B)/gen $$(CFLAGS_$(1)) -o $$@ $$< $(ONNX:%=$(B)/$(1)/core-%.o) $(CORE:%=$(B)/$(1)/core-%.o) -lprotobuf-c $(LIBS)
-$(B)/$(1)/test_%: test/core/test_%.c $$(wildcard test/core/*.h) $(CORE:%=$(B)/$(1)/core-%.o)
-	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(CORE:%=$(B)/$(1)/core-%.o) $(LIBS)
+	$(CC) $(STD) $$(CFLAGS_$(1)) -c -o $$@ $$<
+$(B)/$(1)/test_onnx $(B)/$(1)/check_onnx: $(B)/$(1)/%: test/core/%.c $(HEADERS) $(CORE:%=$(B)/$(1)/obj/%.o) $(ONNX:%=$(B)/$(1)/obj/%.o)
+	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(ONNX:%=$(B)/$(1)/obj/%.o) $(CORE:%=$(B)/$(1)/obj/%.o) -lprotobuf-c $(LIBS)
+$(B)/$(1)/test_%: test/core/test_%.c $(HEADERS) $(CORE:%=$(B)/$(1)/obj/%.o)
+	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(CORE:%=$(B)/$(1)/obj/%.o) $(LIBS)
 endef
-$(B)/gen/onnx.pb-c.c: src/core/onnx/onnx.proto
-	@mkdir -p $(@D)
-	protoc-c --proto_path=src/core/onnx --c_out=$(B)/gen $<
+$(ONNX_PB): $(ONNX_PROTO)
+	@mkdir -p $(PROTO_OUT)
+	$(PROTOC)
 $(foreach m,checked release double,$(eval $(call mode,$(m))))
 
 # one line of outcome a program; what it printed only when it failed

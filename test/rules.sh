@@ -3,10 +3,16 @@
 # Runs in the root of a tree that has been built.
 set -eu
 
+listed() { make -s -f src/sources.mk "print-$1"; }
+
 server_symbols() {
     # what the core needs from outside must come from libc, libm, pthread, OpenBLAS or protobuf-c
-    nm -g --defined-only src/core/*.o src/core/onnx/*.o | awk 'NF == 3 { print $3 }' | sort -u >build/defined
-    nm -u src/core/*.o src/core/onnx/*.o | awk 'NF == 2 { print $2 }' | sort -u >build/wanted
+    objects=$(listed CORE_SOURCES | sed 's/[.]c\>/.o/g')
+    for object in $objects; do [ -e "$object" ] || { echo "$object is not built"; return 1; }; done
+    # shellcheck disable=SC2086
+    nm -g --defined-only $objects src/core/import/onnx/onnx.pb-c.o | awk 'NF == 3 { print $3 }' | sort -u >build/defined
+    # shellcheck disable=SC2086
+    nm -u $objects | awk 'NF == 2 { print $2 }' | sort -u >build/wanted
     comm -13 build/defined build/wanted |
         grep -vE '^(protobuf_c_|cblas_|openblas_|gotoblas_|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__cpu_|pthread_|__.*_chk)' |
         while read -r symbol; do
@@ -18,17 +24,32 @@ server_symbols() {
     [ ! -s build/found ]
 }
 
+# "FILE HEADER" for every header of ours that a file of src/core includes.
+core_includes() {
+    grep -HE '^#include +"' $(listed CORE_SOURCES) $(listed CORE_HEADERS) | grep -v 'pb-c[.]h' |
+        sed 's|^src/core/||; s|:#include *"| |; s|".*||'
+}
+
 server_headers() {
-    headers=$(pg_config --includedir-server)
     status=0
-    for name in $(grep -hE '^#include +["<]' src/core/*.[ch] src/core/onnx/*.[ch] | sed 's/.*["<]\(.*\)[">].*/\1/' | sort -u); do
-        [ ! -e "src/core/$name" ] && [ ! -e "src/core/onnx/$name" ] || continue
-        if [ -e "$headers/$name" ]; then
-            echo "src/core includes $name of the server"
-            status=1
-        fi
+    core_includes >build/includes
+    while read -r file header; do
+        [ -e "src/core/$header" ] || { echo "src/core/$file includes $header, which is not of src/core"; status=1; }
+    done <build/includes
+    headers=$(pg_config --includedir-server)
+    for name in $(grep -hE '^#include +<' $(listed CORE_SOURCES) $(listed CORE_HEADERS) | sed 's/.*<\(.*\)>.*/\1/' | sort -u); do
+        [ ! -e "$headers/$name" ] || { echo "src/core includes $name of the server"; status=1; }
     done
     return $status
+}
+
+# The rooms of src/core are floors of a house: what a file includes is of its own room or of a lower one.
+floors() {
+    core_includes | awk -v rooms="$(listed CORE_ROOMS)" '
+        BEGIN { n = split(rooms, room, " "); for (i = 1; i <= n; i++) floor[room[i]] = i }
+        function place(path) { sub("/[^/]*$", "", path); return path }
+        floor[place($2)] == 0 || floor[place($2)] > floor[place($1)] { print "src/core/" $1 " includes " $2 " of a higher floor"; bad = 1 }
+        END { exit bad }'
 }
 
 versions() {
@@ -47,7 +68,7 @@ portable() {
 }
 
 lengths() {
-    long=$(for f in src/*/*.c src/*/*/*.c; do
+    long=$(for f in $(listed CORE_SOURCES) $(listed PG_SOURCES); do
         # a table of data ends in "};" and may be as long as it is
         awk -v f="$f" '/^\{/ { s = NR } /^\}$/ { if (s && NR - s > 120) print f ":" s ": " NR - s " lines"; s = 0 }' "$f"
     done)

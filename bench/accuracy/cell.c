@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/core/blas.h"
+#include "nn/blas.h"
 
 #define MAX_ALSO	4
 

@@ -4,7 +4,8 @@
 
 CC ?= cc
 OUT ?= build/accuracy
-CFLAGS_ALL = -std=gnu11 -O3 -g -fno-trapping-math -fno-math-errno -fopenmp-simd -Wall -Wextra -Wno-sign-compare
+include src/sources.mk
+CFLAGS_ALL = $(CORE_CPPFLAGS) $(CORE_CFLAGS) -g -Wall -Wextra -Wno-sign-compare
 
 OPENBLAS_A := $(shell $(CC) -print-file-name=libopenblas.a)
 ifneq ($(filter /%,$(OPENBLAS_A)),)
@@ -14,9 +15,9 @@ LIBS = -lopenblas -lm -lpthread
 CFLAGS_ALL += -DPM_BLAS_SHARED
 endif
 
-OBJS := $(patsubst src/core/%.c,$(OUT)/obj/%.o,$(wildcard src/core/*.c)) \
+OBJS := $(CORE_PLAIN_SOURCES:src/core/%.c=$(OUT)/obj/%.o) \
 	$(patsubst bench/accuracy/%.c,$(OUT)/obj/bench_%.o,$(wildcard bench/accuracy/*.c))
-HEADERS := $(wildcard src/core/*.h bench/accuracy/*.h) bench/accuracy/cell.mk
+HEADERS := $(CORE_HEADERS) $(wildcard bench/accuracy/*.h) src/sources.mk bench/accuracy/cell.mk
 
 $(OUT)/cell: $(OBJS)
 	$(CC) -o $@.new $(OBJS) $(LIBS) && mv $@.new $@

@@ -5,7 +5,7 @@
 #ifndef ACCURACY_ROWS_H
 #define ACCURACY_ROWS_H
 
-#include "../../src/core/metrics.h"
+#include "predictor/metrics.h"
 
 /* Which rows of a file are read; NULL: all. */
 typedef struct filter

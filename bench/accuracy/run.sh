@@ -42,7 +42,7 @@ mkdir -p "$RESULTS/input" "$RESULTS/log" "$RESULTS/done"
 # what runs does not change when the tree is built again meanwhile
 CELL=$RESULTS/cell
 cp build/accuracy/cell "$CELL.new" && mv "$CELL.new" "$CELL"
-SOURCE=$(cat src/core/*.[ch] bench/accuracy/*.[ch] bench/accuracy/boosting.py | sha256sum | cut -c1-12)
+SOURCE=$(cat $(make -s -f src/sources.mk print-CORE_PLAIN_SOURCES print-CORE_HEADERS) bench/accuracy/*.[ch] bench/accuracy/boosting.py | sha256sum | cut -c1-12)
 gzip -dc data/graphs.ndjson.gz >"$RESULTS/input/data.ndjson"
 gzip -dc data/op_profiles.csv.gz >"$RESULTS/input/operators.csv"
 if [ -n "$DATA" ]; then gzip -dc "$DATA/timm/graphs.ndjson.gz" >"$RESULTS/input/timm.ndjson"; fi

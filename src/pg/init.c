@@ -15,7 +15,7 @@
 #include "utils/guc.h"
 
 #include "pm_pg.h"
-#include "blas.h"
+#include "nn/blas.h"
 
 #ifdef PG_MODULE_MAGIC_EXT
 PG_MODULE_MAGIC_EXT(.name = "perfmodel",.version = PM_VERSION);

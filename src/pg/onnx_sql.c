@@ -8,7 +8,7 @@
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
-#include "onnx.h"
+#include "import/onnx/onnx.h"
 #include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_load_onnx);

@@ -14,8 +14,8 @@
 #include "utils/palloc.h"
 
 #include "pm_compat.h"
-#include "metrics.h"
-#include "predictor.h"
+#include "predictor/metrics.h"
+#include "predictor/predictor.h"
 
 /* ---- init.c: settings ---- */
 

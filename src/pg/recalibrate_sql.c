@@ -15,7 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "pm_train.h"
-#include "recalibrate.h"
+#include "predictor/recalibrate.h"
 
 PG_FUNCTION_INFO_V1(pm_recalibrate_sql);
 PG_FUNCTION_INFO_V1(pm_corrections);

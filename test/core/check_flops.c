@@ -12,7 +12,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "oplib.h"
+#include "graph/oplib.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
  * unknown, and where the archive was made with equal structures ("=") they must
  * stay equal.
  */
-#include "oplib.h"
-#include "onnx.h"
+#include "graph/oplib.h"
+#include "import/onnx/onnx.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../src/core/graph.h"
+#include "graph/graph.h"
 
 #define CONV(id, in, co, ci, k, h) \
 	"{\"id\":" #id ",\"op\":\"Conv\",\"inputs\":[" #in "],\"shape\":[1," #co "," #h "," #h "],\"batch_dim\":0," \

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/core/predictor.h"
+#include "predictor/predictor.h"
 
 typedef struct graph_text
 {

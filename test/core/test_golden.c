@@ -7,7 +7,7 @@
  * a long skip and merged operators; the additive head with its residual factor
  * and the pooled head.
  */
-#include "../../src/core/mdot_net.h"
+#include "kinds/mdot/net.h"
 #include "../reference/golden.h"
 #include "check.h"
 

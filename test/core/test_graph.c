@@ -4,8 +4,8 @@
  * JSON stands here with ' in place of ", for the reader's sake.
  */
 #include "check.h"
-#include "graph.h"
-#include "oplib.h"
+#include "graph/graph.h"
+#include "graph/oplib.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

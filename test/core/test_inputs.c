@@ -4,7 +4,7 @@
 #include "check.h"
 #include "make_graph.h"
 
-#include "../../src/core/inputs.h"
+#include "features/inputs.h"
 
 static pm_arena arena;
 

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "../../src/core/mdot_net.h"
+#include "kinds/mdot/net.h"
 #include "check.h"
 #include "gradient_graphs.h"
 

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "../../src/core/encoder.h"
+#include "nn/encoder.h"
 #include "check.h"
 
 #define STEP		1e-5

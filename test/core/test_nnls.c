@@ -5,7 +5,7 @@
  */
 #include "check.h"
 
-#include "../../src/core/nnls.h"
+#include "nn/nnls.h"
 
 #define MAX_ROWS	60
 #define MAX_N		30

@@ -3,9 +3,9 @@
  * the batch, errors, and damage.
  */
 #include "check.h"
-#include "graph.h"
-#include "oplib.h"
-#include "onnx.h"
+#include "graph/graph.h"
+#include "graph/oplib.h"
+#include "import/onnx/onnx.h"
 #include "onnx_builder.h"
 
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * written out factor by factor so that a reader can check them.
  */
 #include "check.h"
-#include "graph.h"
-#include "oplib.h"
+#include "graph/graph.h"
+#include "graph/oplib.h"
 
 #include <stdlib.h>
 

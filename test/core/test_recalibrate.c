@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "make_graph.h"
-#include "../../src/core/recalibrate.h"
+#include "predictor/recalibrate.h"
 
 static pm_arena arena;
 static const pm_gpu other_gpu = {.name = "Other GPU", .mem_bw_gbs = 500, .fp32_tflops = 10, .sm_count = 40, .memory_gb = 16};

@@ -6,10 +6,10 @@
  */
 #include <stdlib.h>
 
-#include "../../src/core/conv1d.h"
-#include "../../src/core/lstm.h"
-#include "../../src/core/rival_net.h"
-#include "../../src/core/sequence.h"
+#include "nn/conv1d.h"
+#include "nn/lstm.h"
+#include "kinds/net.h"
+#include "features/sequence.h"
 #include "check.h"
 #include "gradient_graphs.h"
 #include "make_graph.h"

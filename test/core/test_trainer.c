@@ -6,7 +6,7 @@
 #include "check.h"
 #include "make_graph.h"
 
-#include "../../src/core/trainer.h"
+#include "nn/trainer.h"
 
 #include <time.h>
 

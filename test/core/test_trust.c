@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "make_graph.h"
-#include "../../src/core/metrics.h"
+#include "predictor/metrics.h"
 
 static pm_arena arena;
 

@@ -9,8 +9,8 @@
  * Whatever the bytes, the importer returns with a sound code; an accepted graph
  * has finite, non-negative work, a dag in order, and survives a small budget.
  */
-#include "graph.h"
-#include "oplib.h"
+#include "graph/graph.h"
+#include "graph/oplib.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,9 +14,9 @@
  * it makes is one that the graph importer takes, and every node of it has
  * finite work.  The first byte chooses between a dynamic batch and batch_dim.
  */
-#include "graph.h"
-#include "onnx.h"
-#include "oplib.h"
+#include "graph/graph.h"
+#include "import/onnx/onnx.h"
+#include "graph/oplib.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/core/mdot_net.h"
+#include "kinds/mdot/net.h"
 #include "golden.h"
 
 #define N_ROWS	4				/* to learn vocabularies and scales from; the first two are kept */

@@ -1,4 +1,4 @@
-"""MDOT in PyTorch: the same network as src/core/mdot_*.c, written another way.
+"""MDOT in PyTorch: the same network as src/core/kinds/mdot, written another way.
 
 Two things use it: make_golden.py, which checks the core's outputs and
 gradients against those of autograd, and bench/twin.py, which trains it to

@@ -1,0 +1,434 @@
+/*
+ * inputs.c - vocabularies and normalisation (docs/mdot.md).
+ *
+ * A feature that does not vary over the training rows (all of them on one gpu,
+ * say) is switched off instead of being divided by a tiny sigma: the network
+ * has learned nothing about it, and a new value must not push it anywhere.
+ */
+#include "features/inputs.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- normalisation ---- */
+
+typedef struct moments
+{
+	double		n,
+				mean,
+				m2;				/* sum of squared deviations (Welford) */
+} moments;
+
+static void
+observe(moments *m, double x)
+{
+	double		delta = x - m->mean;
+
+	m->n++;
+	m->mean += delta / m->n;
+	m->m2 += delta * (x - m->mean);
+}
+
+static void
+set_scale(pm_scale *s, const moments *m, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		double		sigma = m[i].n > 1 ? sqrt(m[i].m2 / m[i].n) : 0;
+
+		s->mean[i] = (pm_real) m[i].mean;
+		s->factor[i] = sigma > 1e-4 ? (pm_real) (1 / sigma) : 0;
+	}
+}
+
+/* Normalised value; a gap (NaN) becomes the mean. Counts clamps. */
+static inline pm_real
+normalise(const pm_scale *s, int i, pm_real x, int *clamps)
+{
+	pm_real		z;
+
+	if (isnan(x))
+		return 0;
+	z = (x - s->mean[i]) * s->factor[i];
+	if (z > PM_CLAMP || z < -PM_CLAMP)
+	{
+		(*clamps)++;
+		return z > 0 ? PM_CLAMP : -PM_CLAMP;
+	}
+	return z;
+}
+
+static void
+fit_scales(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens)
+{
+	moments		slots[PM_N_SLOTS] = {{0}};
+	moments		loads[PM_N_LOADS] = {{0}};
+	moments		job[PM_N_JOB] = {{0}};
+
+	for (int s = 0; s < d->n; s++)
+	{
+		const pm_tokens *t = &tokens[s];
+
+		for (int i = 0; i < t->n; i++)
+		{
+			for (int k = 0; k < PM_N_SLOTS; k++)
+				if (t->slot_mask[i * PM_N_SLOTS + k] != 0)
+					observe(&slots[k], t->slots[i * PM_N_SLOTS + k]);
+			for (int k = 0; k < PM_N_LOADS; k++)
+				if (!isnan(t->loads[i * PM_N_LOADS + k]))
+					observe(&loads[k], t->loads[i * PM_N_LOADS + k]);
+		}
+		for (int k = 0; k < PM_N_JOB; k++)
+			if (!isnan(t->job[k]))
+				observe(&job[k], t->job[k]);
+	}
+	set_scale(&c->slots, slots, PM_N_SLOTS);
+	set_scale(&c->loads, loads, PM_N_LOADS);
+	set_scale(&c->job, job, PM_N_JOB);
+}
+
+/* ---- vocabularies ---- */
+
+static int
+name_row(const char *const *names, int n, const char *name)
+{
+	for (int i = 1; i < n && name != NULL; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return 0;
+}
+
+/* Append name if it is new; returns its row. The list has room for every sample. */
+static int
+learn_name(const char **names, int *n, const char *name)
+{
+	int			row = name_row(names, *n, name);
+
+	if (row == 0 && name != NULL && name[0] != '\0')
+	{
+		row = (*n)++;
+		names[row] = name;
+	}
+	return row;
+}
+
+/* A list that starts as another one, with room for more names; n: its length. */
+static const char **
+start_list(const char *const *from, int n, int more, pm_arena *a)
+{
+	const char **list = PM_NEW(a, const char *, n + more);
+
+	if (list != NULL)
+		memcpy(list, from, n * sizeof(char *));
+	return list;
+}
+
+/* Before anything is learned: the row for what is not known. */
+static const char *const nothing[] = {""};
+static const pm_codec empty_codec = {
+	.n_types = 1, .types = (const char **) nothing, .n_frameworks = 1, .frameworks = (const char **) nothing,
+	.n_gpus = 1, .gpus = (const char **) nothing
+};
+
+static pm_code
+fit_names(pm_codec *c, const pm_codec *from, const pm_dataset *d, pm_arena *a, pm_status *st)
+{
+	int		   *seen = PM_NEW(a, int, from->n_frameworks + d->n);
+
+	c->n_frameworks = from->n_frameworks;
+	c->n_gpus = from->n_gpus;
+	c->frameworks = start_list(from->frameworks, c->n_frameworks, d->n, a);
+	c->gpus = start_list(from->gpus, c->n_gpus, d->n, a);
+	if (!seen || !c->frameworks || !c->gpus)
+		return pm_no_memory(st, a);
+	for (int s = 0; s < d->n; s++)
+	{
+		seen[learn_name(c->frameworks, &c->n_frameworks, d->samples[s].query.framework)]++;
+		learn_name(c->gpus, &c->n_gpus, d->samples[s].query.gpu->name);
+	}
+	c->usual_framework = 0;
+	for (int i = 1; i < c->n_frameworks; i++)
+		if (c->usual_framework == 0 || seen[i] > seen[c->usual_framework])
+			c->usual_framework = i;
+	return PM_OK;
+}
+
+/* Give a type the next row. */
+static bool
+learn_type(pm_codec *c, int type, pm_arena *a)
+{
+	char		buf[64];
+	const char *name = pm_type_name(type, buf);
+
+	c->types[c->n_types] = pm_strdup(a, name, strlen(name));
+	c->type_row[type] = c->n_types++;
+	return c->types[c->type_row[type]] != NULL;
+}
+
+static pm_code
+fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+{
+	c->n_types = from->n_types;
+	c->type_row = PM_NEW(a, int32_t, pm_type_count());
+	c->types = start_list(from->types, c->n_types, pm_type_count() + 1, a);
+	if (!c->type_row || !c->types)
+		return pm_no_memory(st, a);
+	if (from->type_row != NULL)
+		memcpy(c->type_row, from->type_row, pm_type_count() * sizeof(int32_t));
+	for (int s = 0; s < d->n; s++)
+		for (int i = 0; i < tokens[s].n; i++)
+		{
+			int			type = tokens[s].type[i];
+
+			if (c->type_row[type] == 0 && type != PM_OP_UNKNOWN && !learn_type(c, type, a))
+				return pm_no_memory(st, a);
+		}
+	return PM_OK;
+}
+
+pm_code
+pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	memset(c, 0, sizeof(*c));
+	if ((rc = fit_names(c, &empty_codec, d, a, st)) != PM_OK ||
+		(rc = fit_types(c, &empty_codec, d, tokens, a, st)) != PM_OK)
+		return rc;
+	fit_scales(c, d, tokens);
+	return PM_OK;
+}
+
+/* What was switched off, as it did not vary, had no part in the training before. */
+static void
+keep_scale(pm_scale *s, const pm_scale *from, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (from->factor[i] != 0)
+		{
+			s->mean[i] = from->mean[i];
+			s->factor[i] = from->factor[i];
+		}
+}
+
+pm_code
+pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a,
+				pm_status *st)
+{
+	pm_code		rc;
+
+	memset(c, 0, sizeof(*c));
+	if ((rc = fit_names(c, from, d, a, st)) != PM_OK || (rc = fit_types(c, from, d, tokens, a, st)) != PM_OK)
+		return rc;
+	fit_scales(c, d, tokens);
+	keep_scale(&c->slots, &from->slots, PM_N_SLOTS);
+	keep_scale(&c->loads, &from->loads, PM_N_LOADS);
+	keep_scale(&c->job, &from->job, PM_N_JOB);
+	return PM_OK;
+}
+
+/* ---- encoding ---- */
+
+static void
+encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *clamps)
+{
+	pm_real    *config = in->config + (size_t) i * 2 * PM_N_SLOTS;
+	pm_real    *load = in->load + (size_t) i * PM_N_LOADS;
+
+	for (int k = 0; k < PM_N_SLOTS; k++)
+	{
+		pm_real		present = t->slot_mask[i * PM_N_SLOTS + k];
+
+		config[k] = present != 0 ? normalise(&c->slots, k, t->slots[i * PM_N_SLOTS + k], clamps) : 0;
+		config[PM_N_SLOTS + k] = present;
+	}
+	for (int k = 0; k < PM_N_LOADS; k++)
+		load[k] = normalise(&c->loads, k, t->loads[i * PM_N_LOADS + k], clamps);
+	in->type[i] = c->type_row[t->type[i]];
+	in->op_class[i] = t->op_class[i];
+	in->copies[i] = t->skeleton->copies[i];
+	in->log_copies[i + 1] = (pm_real) log(in->copies[i]);
+	in->roofline_us[i] = t->roofline_us[i];
+	in->compute_us[i] = in->compute_ref_us[i] = t->compute_us[i];
+	in->memory_us[i] = in->memory_ref_us[i] = t->memory_us[i];
+	in->total_device_us += in->copies[i] * (t->compute_us[i] + t->memory_us[i]);
+	in->kernels[i] = t->kernels[i];
+	in->bound[i] = t->bound[i];
+}
+
+pm_code
+pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
+				pm_input *in, pm_status *st)
+{
+	int			clamps = 0;
+	int			n = t->n;
+
+	memset(in, 0, sizeof(*in));
+	in->skeleton = t->skeleton;
+	in->n = n;
+	in->type = PM_NEW(a, int32_t, n);
+	in->op_class = PM_NEW(a, int32_t, n);
+	in->config = PM_NEW(a, pm_real, (size_t) n * 2 * PM_N_SLOTS);
+	in->load = PM_NEW(a, pm_real, (size_t) n * PM_N_LOADS);
+	in->log_copies = PM_NEW(a, pm_real, n + 1);
+	in->copies = PM_NEW(a, double, n);
+	in->roofline_us = PM_NEW(a, double, n);
+	in->compute_us = PM_NEW(a, double, n);
+	in->memory_us = PM_NEW(a, double, n);
+	in->compute_ref_us = PM_NEW(a, double, n);
+	in->memory_ref_us = PM_NEW(a, double, n);
+	in->kernels = PM_NEW(a, double, n);
+	in->bound = PM_NEW(a, char, n);
+	if (!in->type || !in->op_class || !in->config || !in->load || !in->log_copies ||
+		!in->copies || !in->roofline_us || !in->compute_us || !in->memory_us || !in->compute_ref_us || !in->memory_ref_us ||
+		!in->kernels || !in->bound)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		encode_token(c, t, i, in, &clamps);
+	for (int k = 0; k < PM_N_JOB; k++)
+		in->job[k] = normalise(&c->job, k, t->job[k], &clamps);
+	in->dtype = (int) q->dtype;
+	in->layout = (int) q->layout;
+	in->framework = q->framework == NULL || q->framework[0] == '\0' ? c->usual_framework :
+		name_row(c->frameworks, c->n_frameworks, q->framework);
+	in->gpu = name_row(c->gpus, c->n_gpus, q->gpu->name);
+	in->total_roofline_us = t->total_roofline_us;
+	in->alone = q->alone;
+	in->clamped = clamps / (double) (n * (PM_N_SLOTS + PM_N_LOADS) + PM_N_JOB);
+	return PM_OK;
+}
+
+void
+pm_input_rework(pm_input *in, const pm_tokens *work)
+{
+	in->total_roofline_us = work->total_roofline_us;
+	in->total_device_us = 0;
+	for (int i = 0; i < in->n; i++)
+	{
+		in->roofline_us[i] = work->roofline_us[i];
+		in->compute_us[i] = work->compute_us[i];
+		in->memory_us[i] = work->memory_us[i];
+		in->kernels[i] = work->kernels[i];
+		in->bound[i] = work->bound[i];
+		in->total_device_us += in->copies[i] * (work->compute_us[i] + work->memory_us[i]);
+	}
+}
+
+/* ---- storing ---- */
+
+static void
+save_scale(const pm_scale *s, int n, pm_buffer *b)
+{
+	pm_put_reals(b, s->mean, n);
+	pm_put_reals(b, s->factor, n);
+}
+
+static void
+load_scale(pm_scale *s, int n, pm_reader *r)
+{
+	pm_get_reals(r, s->mean, n);
+	pm_get_reals(r, s->factor, n);
+}
+
+static void
+save_names(const char *const *names, int n, pm_buffer *b)
+{
+	pm_put_u32(b, n);
+	for (int i = 1; i < n; i++)
+		pm_put_text(b, names[i]);
+}
+
+static pm_code
+load_names(const char ***names, int *n, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	*n = (int) pm_get_u32(r, 100000);
+	if (r->failed || *n < 1)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged vocabulary");
+	*names = PM_NEW(a, const char *, *n);
+	if (!*names)
+		return pm_no_memory(st, a);
+	(*names)[0] = "";
+	for (int i = 1; i < *n; i++)
+		if (((*names)[i] = pm_get_text(r, a)) == NULL)
+			return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged vocabulary") : pm_no_memory(st, a);
+	return PM_OK;
+}
+
+/* A type that this library no longer knows keeps its row and its name; nothing maps to it. */
+static pm_code
+load_types(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc = load_names(&c->types, &c->n_types, r, a, st);
+
+	if (rc != PM_OK)
+		return rc;
+	c->type_row = PM_NEW(a, int32_t, pm_type_count());
+	if (!c->type_row)
+		return pm_no_memory(st, a);
+	for (int row = 1; row < c->n_types; row++)
+	{
+		int			type = pm_type_find(c->types[row]);
+
+		if (type >= 0)
+			c->type_row[type] = row;
+	}
+	return PM_OK;
+}
+
+void
+pm_codec_save(const pm_codec *c, pm_buffer *b)
+{
+	save_names(c->types, c->n_types, b);
+	save_names(c->frameworks, c->n_frameworks, b);
+	pm_put_u32(b, c->usual_framework);
+	save_names(c->gpus, c->n_gpus, b);
+	save_scale(&c->slots, PM_N_SLOTS, b);
+	save_scale(&c->loads, PM_N_LOADS, b);
+	save_scale(&c->job, PM_N_JOB, b);
+}
+
+pm_code
+pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	memset(c, 0, sizeof(*c));
+	if ((rc = load_types(c, r, a, st)) != PM_OK ||
+		(rc = load_names(&c->frameworks, &c->n_frameworks, r, a, st)) != PM_OK)
+		return rc;
+	c->usual_framework = (int) pm_get_u32(r, c->n_frameworks - 1);
+	if ((rc = load_names(&c->gpus, &c->n_gpus, r, a, st)) != PM_OK)
+		return rc;
+	load_scale(&c->slots, PM_N_SLOTS, r);
+	load_scale(&c->loads, PM_N_LOADS, r);
+	load_scale(&c->job, PM_N_JOB, r);
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged normalisation statistics") : PM_OK;
+}
+
+/* ---- whole data sets ---- */
+
+pm_code
+pm_tokens_of(const pm_dataset *d, pm_arena *a, pm_tokens **tokens, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	*tokens = PM_NEW(a, pm_tokens, d->n);
+	if (!*tokens)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+		rc = pm_tokens_build(d->samples[i].skeleton, &d->samples[i].query, a, &(*tokens)[i], st);
+	return rc;
+}
+
+double
+pm_inputs_memory(const pm_dataset *d)
+{
+	const double per_token = (4 * PM_N_SLOTS + 2 * PM_N_LOADS) * sizeof(pm_real) + 128;
+	double		bytes = 0;
+
+	for (int i = 0; i < d->n; i++)
+		bytes += 4096 + per_token * d->samples[i].skeleton->n + sizeof(double) * d->samples[i].skeleton->dag.n;
+	for (int i = 0; i < d->n_operators; i++)
+		bytes += 4096 + per_token * d->operators[i].skeleton->n;
+	return bytes;
+}

@@ -1,0 +1,93 @@
+/*
+ * inputs.h - from tokens to what a network reads: vocabularies and
+ * normalisation, learned from the training rows and stored with the predictor.
+ */
+#ifndef PM_INPUTS_H
+#define PM_INPUTS_H
+
+#include "base/serial.h"
+#include "features/dataset.h"
+
+#define PM_CLAMP 5.0			/* normalised features are held to +-5 */
+
+typedef struct pm_scale
+{
+	pm_real		mean[PM_N_JOB];	/* as many as the longest list needs */
+	pm_real		factor[PM_N_JOB];	/* 1/sigma; 0 where the training rows do not vary */
+} pm_scale;
+
+/*
+ * Row 0 of each vocabulary stands for what was not seen in training.  Names,
+ * not numbers, are stored, so that a catalogue that grows does not shift them.
+ */
+typedef struct pm_codec
+{
+	int			n_types;		/* including row 0 */
+	const char **types;			/* [n_types], [0] is "" */
+	int32_t    *type_row;		/* [pm_type_count()] */
+	int			n_frameworks;
+	const char **frameworks;	/* [n_frameworks], [0] is "" */
+	int			usual_framework;	/* the most frequent one: what NULL means */
+	int			n_gpus;
+	const char **gpus;			/* [n_gpus], [0] is "" */
+	pm_scale	slots;
+	pm_scale	loads;
+	pm_scale	job;
+} pm_codec;
+
+/* One sample, ready for a network. */
+typedef struct pm_input
+{
+	const pm_skeleton *skeleton;
+	int			n;				/* tokens */
+	int32_t    *type;			/* [n] vocabulary row */
+	int32_t    *op_class;		/* [n] */
+	pm_real    *config;			/* [n, 2 * PM_N_SLOTS] normalised values, then the mask */
+	pm_real    *load;			/* [n, PM_N_LOADS] normalised */
+	pm_real    *log_copies;		/* [n+1]; [0] is the job token's */
+	double	   *copies;			/* [n] */
+	double	   *roofline_us;	/* [n] one copy */
+	double	   *compute_us;		/* [n] one copy */
+	double	   *memory_us;		/* [n] one copy */
+	double	   *compute_ref_us; /* [n] compute_us and memory_us at the batch that the features are of */
+	double	   *memory_ref_us;
+	double	   *kernels;		/* [n] one copy */
+	char	   *bound;			/* [n] */
+	pm_real		job[PM_N_JOB];
+	int			dtype;
+	int			layout;
+	int			framework;		/* vocabulary row */
+	int			gpu;			/* vocabulary row */
+	double		total_roofline_us;	/* all copies */
+	double		total_device_us;	/* compute + memory, all copies */
+	bool		alone;			/* as in pm_query */
+	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */
+} pm_input;
+
+/* tokens[i] belongs to d->samples[i]. */
+pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st);
+/*
+ * As pm_codec_fit(), for a network that starts from one that has codec `from`:
+ * rows of its vocabularies stay where they are, new names come after them, and
+ * features that were normalised stay as they were.  Names are shared with from.
+ */
+pm_code		pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens,
+							pm_arena *a, pm_status *st);
+pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
+							pm_input *in, pm_status *st);
+/*
+ * Let in, encoded from the tokens of one batch, stand for the work of another:
+ * features stay as they are, times at peak become those of work, and
+ * compute_ref_us and memory_ref_us keep those that belong to the features.
+ */
+void		pm_input_rework(pm_input *in, const pm_tokens *work);
+
+void		pm_codec_save(const pm_codec *c, pm_buffer *b);
+pm_code		pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st);
+
+/* Tokens of all samples; skeletons are shared, tokens are not. */
+pm_code		pm_tokens_of(const pm_dataset *d, pm_arena *a, pm_tokens **tokens, pm_status *st);
+/* Bytes that tokens and inputs of d will take. */
+double		pm_inputs_memory(const pm_dataset *d);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * sequence.h - the operators of a graph one after the other, for kinds that
+ * read a graph as a sequence.
+ */
+#ifndef PM_SEQUENCE_H
+#define PM_SEQUENCE_H
+
+#include "features/tokens.h"
+
+/*
+ * order[dag.n]: operators (indexes into the dag) in a topological order that
+ * finishes one branch before it begins the next, as frameworks run them.
+ * Nothing depends on how nodes are numbered: ties go to the longer way to a
+ * sink, then to a hash of the operator and of what it feeds and reads.
+ */
+pm_code		pm_sequence(const pm_skeleton *s, pm_arena *a, int32_t **order, pm_status *st);
+/* Bytes that it takes, order included. */
+double		pm_sequence_memory(const pm_skeleton *s);
+
+#endif

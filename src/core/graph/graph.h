@@ -1,0 +1,143 @@
+/*
+ * graph.h - the operator graph: nodes, edges, shapes with a batch dimension.
+ *
+ * A pm_graph is what an importer produces (graph_json.c reads
+ * perfmodel-graph/1) and what everything else reads.  It is immutable once
+ * pm_graph_finish() has accepted it.
+ */
+#ifndef PM_GRAPH_H
+#define PM_GRAPH_H
+
+#include "base/core.h"
+
+#define PM_MAX_NODES	200000
+#define PM_MAX_RANK		8
+#define PM_MAX_DIM		(INT64_C(1) << 40)
+#define PM_MAX_SPATIAL	3
+#define PM_MAX_NAME_LEN	512
+#define PM_MAX_EDGES	(20 * PM_MAX_NODES)	/* inputs over all nodes, and edges of a dag */
+
+/* rank 0 is a scalar. */
+typedef struct pm_shape
+{
+	int			rank;
+	int64_t		dim[PM_MAX_RANK];
+} pm_shape;
+
+/*
+ * Attributes that the operator catalogue uses; absent ones have the defaults
+ * of ONNX.  Others stay in the stored document.
+ */
+typedef struct pm_attrs
+{
+	int			spatial;		/* number of kernel dimensions, 0: no kernel */
+	int64_t		kernel[PM_MAX_SPATIAL];
+	int64_t		stride[PM_MAX_SPATIAL];
+	int64_t		pad[PM_MAX_SPATIAL];	/* one value a dimension, both sides alike */
+	int64_t		dilation[PM_MAX_SPATIAL];
+	int64_t		group;
+	int64_t		axis;			/* INT64_MIN: absent */
+	int64_t		hidden_size;	/* LSTM, GRU, RNN */
+	int64_t		num_layers;
+	bool		bidirectional;
+	int64_t		num_heads;		/* Attention; 0: absent */
+	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
+	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
+	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;
+								 * further weights are always its own */
+} pm_attrs;
+
+typedef struct pm_node
+{
+	const char *op_name;		/* as written */
+	int			op;				/* index into the operator catalogue; PM_OP_UNKNOWN */
+	int			n_inputs;
+	int32_t    *inputs;			/* [n_inputs] producers, in argument order */
+	pm_shape	shape;			/* first output at batch 1 */
+	int			n_shapes;		/* all outputs when there are several, else 0 */
+	pm_shape   *shapes;
+	int			batch_dim;		/* -1: does not depend on the batch */
+	bool		view;
+	pm_attrs	attrs;
+	int			n_weights;
+	pm_shape   *weights;
+	int			n_consts;
+	pm_shape   *consts;
+	double		flops;			/* advisory, NaN when absent */
+	double		flops0;
+	/* byte range of this node's "attrs" object in the source text, for storing */
+	size_t		attrs_at,
+				attrs_len;
+
+	/* filled by pm_graph_finish() */
+	bool		grad;			/* a gradient flows into its output: it or a producer has weights */
+	int32_t		memory;			/* node whose elements a reader touches: itself, or what a
+								 * broadcasting view (Expand) broadcasts */
+} pm_node;
+
+typedef struct pm_graph
+{
+	const char *name;			/* may be NULL when the document has none */
+	const char *model;			/* "" when absent */
+	const char *source;
+	int			n_nodes;
+	pm_node    *nodes;
+	pm_shape	input;			/* rank 0 when absent */
+	double		declared_params;	/* NaN when absent */
+
+	/* filled by pm_graph_finish() */
+	int			n_unknown;		/* nodes whose operator is not in the catalogue */
+	double		params;			/* trainable parameters, tied weights once */
+	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
+								 * the same whatever the names and the order of ids */
+} pm_graph;
+
+/*
+ * The graph without views and inputs that only pass data on: what runs.
+ * `node[i]` is an index into pm_graph.nodes, in topological order.
+ */
+typedef struct pm_dag
+{
+	int			n;
+	int32_t    *node;			/* [n] */
+	int32_t    *parent_at;		/* [n+1] offsets into parent */
+	int32_t    *parent;			/* distinct, ascending */
+	int32_t    *child_at;		/* [n+1] */
+	int32_t    *child;
+	int32_t    *depth;			/* [n] longest path from a source */
+	int32_t    *height;			/* [n] longest path to a sink */
+	int32_t		max_depth;
+} pm_dag;
+
+/* Set every field of a zeroed node to its default: ONNX attributes, no batch, no flops. */
+void		pm_node_init(pm_node *n);
+
+/* Element count; 1 for a scalar. Never overflows: computed in double. */
+double		pm_shape_count(const pm_shape *s);
+
+/* Element count of the first output of a node at the given batch. */
+double		pm_node_count(const pm_node *n, int64_t batch);
+/* Element count over all outputs (Split, TopK ...) at the given batch. */
+double		pm_node_count_all(const pm_node *n, int64_t batch);
+
+/*
+ * Check what docs/graph_format.md demands (ids dense by construction, producers
+ * first, ranks, dimensions, counts), look operators up, and fill the derived
+ * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key.
+ */
+pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
+
+/* Contract views; the arena owns the result. */
+pm_code		pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st);
+
+/*
+ * Reachability over a dag: bit j of row i is set when i is an ancestor of j.
+ * rows: n * pm_reach_words(n) words, zeroed by the caller's allocation.
+ */
+size_t		pm_reach_words(int n);
+void		pm_dag_reach(const pm_dag *dag, uint64_t *rows);
+
+/* Importer of perfmodel-graph/1 (graph_json.c): text need not end in NUL. */
+pm_code		pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_status *st);
+
+#endif

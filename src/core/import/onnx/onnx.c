@@ -1,0 +1,31 @@
+/*
+ * onnx.c - the importer as a whole.
+ */
+#include "import/onnx/onnx.h"
+#include "import/onnx/run.h"
+
+pm_code
+pm_onnx_document(const void *bytes, size_t len, const pm_onnx_options *options, const pm_hooks *hooks,
+				 pm_arena *a, char **text, size_t *text_len, pm_status *st)
+{
+	pm_status	own;
+	ox_model	m = {.arena = a, .st = st != NULL ? st : &own, .options = options, .hooks = hooks};
+	ox_run		base,
+				two,
+				three;
+	int64_t		unit = 1;
+	pm_code		code = ox_decode(bytes, len, &m);
+
+	if (code == PM_OK)
+		code = ox_fold(&m);
+	if (code == PM_OK && m.fixed)
+	{
+		code = ox_run_model(&base, &m, m.base_batch, NULL);
+		unit = m.base_batch;
+	}
+	if (code == PM_OK)
+		code = ox_run_model(&two, &m, 2 * unit, m.fixed ? base.values : NULL);
+	if (code == PM_OK)
+		code = ox_run_model(&three, &m, 3 * unit, m.fixed ? base.values : NULL);
+	return code == PM_OK ? ox_document(&m, &two, &three, text, text_len) : code;
+}

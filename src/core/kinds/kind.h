@@ -1,0 +1,104 @@
+/*
+ * kind.h - the interface that every kind of predictor implements.
+ *
+ * A kind is one file, or one folder, with one pm_kind.  The glue knows kinds
+ * only through pm_kind_find(); a new kind is a new file and a row in kind.c.
+ *
+ * A pm_predictor is immutable after fit or load, and predict() only reads it,
+ * so one predictor may serve many calls; scratch memory comes with the call.
+ */
+#ifndef PM_KIND_H
+#define PM_KIND_H
+
+#include "base/serial.h"
+#include "features/dataset.h"
+#include "kinds/options.h"
+#include "nn/fit_report.h"
+
+/* What a token contributes. All in ms; forward + backward + update = step_ms when split is known, else NaN. */
+typedef struct pm_part
+{
+	int			token;			/* index into the skeleton; -1: the rest of the step */
+	double		step_ms;		/* all copies together */
+	double		forward_ms,
+				backward_ms,
+				update_ms;
+	char		bound;			/* 'c'ompute, 'm'emory, 'l'aunch, '-' */
+} pm_part;
+
+/* Of predictor/trust.h and predictor/recalibrate.h; kinds do not look inside. */
+typedef struct pm_trust pm_trust;
+typedef struct pm_correction pm_correction;
+
+/* A predictor that training goes on from. */
+typedef struct pm_start
+{
+	const struct pm_predictor *predictor;	/* of the same kind, which has check_start */
+	const bool *seen;			/* [rows] it was trained on their structure; NULL: on none */
+} pm_start;
+
+typedef struct pm_predictor
+{
+	const pm_kind *kind;
+	pm_options	options;
+	void	   *impl;			/* the kind's own */
+	const pm_trust *trust;		/* set by pm_predictor_fit() and pm_predictor_load() */
+	const pm_start *start;		/* read by fit; NULL: train from random numbers */
+	const pm_correction *correction;	/* of recalibrate.h, applied to what the kind predicts; NULL: none */
+} pm_predictor;
+
+struct pm_kind
+{
+	const char *name;			/* 'mdot' */
+	const char *summary;		/* one sentence */
+	const pm_option *options;
+	int			n_options;
+	int			min_samples;	/* fewer rows: PM_ERR_DATA */
+
+	/* Conditions between options; may be NULL. */
+	pm_code		(*check) (const pm_options *o, pm_status *st);
+
+	/* Whether a training with options o can start from `from`, of the same kind. NULL: the kind knows no start. */
+	pm_code		(*check_start) (const pm_options *o, const pm_predictor *from, pm_status *st);
+	/* whether it learns from single operators with these options; NULL: never */
+	bool		(*learns_operators) (const pm_options *o);
+
+	/* Bytes that fit() will take, from what is known before anything is allocated. */
+	double		(*memory) (const pm_options *o, const pm_dataset *d, int threads);
+	/*
+	 * Learn from d. On PM_OK p->impl is set (in arena a). Everything taken is taken from a.
+	 * seed: same seed and same rows give the same bits whatever `threads` is.
+	 */
+	pm_code		(*fit) (pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+						const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+	/*
+	 * ms of one step. parts (may be NULL) gets up to skeleton->n + 1 rows that sum to *step_ms
+	 * within 1e-9 relative. scratch is an arena that the caller resets.
+	 */
+	pm_code		(*predict) (const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+							double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
+	/*
+	 * Optional, both or none: what of the answer to s does not depend on its batch, computed once.
+	 * t: tokens of s, with features.  *state (in arena a) is handed to predict_prepared; NULL: the
+	 * options of p make all of it depend on the batch.  predict_prepared is given the work at the
+	 * batch of s and answers as predict would, to the bit; it allocates nothing.
+	 */
+	pm_code		(*prepare) (const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a,
+							pm_arena *scratch, void **state, pm_status *st);
+	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
+	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
+	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
+};
+
+/* NULL when unknown. */
+const pm_kind *pm_kind_find(const char *name);
+/* i-th kind, NULL past the end; for listing. */
+const pm_kind *pm_kind_at(int i);
+
+/* Whether skeletons for this predictor are merged (kind and its option "merge"). */
+bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
+
+/* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
+void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);
+
+#endif

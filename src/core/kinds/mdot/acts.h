@@ -1,0 +1,67 @@
+/*
+ * mdot_acts.h - what the files of the MDOT network share: the activations of
+ * one pass over the samples of a shard, and the heads.
+ */
+#ifndef PM_MDOT_ACTS_H
+#define PM_MDOT_ACTS_H
+
+#include "kinds/mdot/net.h"
+
+typedef struct pm_mdot_acts
+{
+	int			n;				/* samples */
+	int			ops;			/* operators of all samples */
+	int			rows;			/* ops + n */
+	pm_segment *seg;			/* [n] */
+	pm_segments segs;
+	pm_segments triples;
+	int32_t    *type;			/* [ops] embedding row in use, after hiding */
+	int32_t    *framework;		/* [n] */
+
+	/* operator encoder */
+	pm_real    *config;			/* [ops, 2 * PM_N_SLOTS] */
+	pm_real    *load;			/* [ops, PM_N_LOADS] */
+	pm_real    *c_pre, *c_act;	/* [ops, d_op] */
+	pm_real    *l_pre, *l_act;	/* [ops, d_op] */
+	pm_real    *x3;				/* [3, ops, d_op] residual stream */
+	pm_encoder_acts op[PM_MDOT_MAX_LAYERS];
+	pm_real    *f, *f_xhat, *f_rstd;	/* [3 * ops, d_op], [3 * ops] */
+	pm_real    *o;				/* [ops, d] */
+
+	/* job token and sequence */
+	pm_real    *job;			/* [n, PM_N_JOB] */
+	pm_real    *j_pre, *j_act, *j;	/* [n, d] */
+	pm_real    *x;				/* [rows, d] residual stream */
+	pm_encoder_acts seq[PM_MDOT_MAX_LAYERS];
+	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
+
+	/* heads */
+	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
+	pm_real    *z0;				/* [n, d] job tokens */
+	pm_real    *q_pre, *q_act;	/* [n, hidden] */
+	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
+	int32_t    *top;			/* [n, d] row of the maximum */
+	pm_real    *p_pre, *p_act;	/* [n, hidden] */
+	pm_mdot_token *token;		/* [ops] */
+	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
+	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
+	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */
+
+	/* backward */
+	pm_real    *dz;				/* [rows, d] */
+	pm_real    *dx;				/* [rows, d] */
+	pm_real    *d_ops;			/* [ops, d] */
+	pm_real    *dx3;			/* [3, ops, d_op] */
+	pm_real    *wide;			/* [max(rows * max(3 * d, PM_MDOT_OUTPUTS * hidden), 9 * ops * d_op)] */
+	pm_real    *small;			/* [n * (4d + 2 hidden + d_op)] */
+	pm_encoder_scratch scratch;
+} pm_mdot_acts;
+
+/* From t->z to predicted[n] in ms. rng: dropout inside the heads; NULL: none. */
+void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng,
+						  pm_mdot_acts *t, double *predicted);
+/* dms[n]: gradients of predicted; overwritten. Adds to grad and fills t->dz. */
+void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad,
+							   const double *predicted, double *dms, pm_mdot_acts *t);
+
+#endif

@@ -1,0 +1,411 @@
+/*
+ * mdot_fit.c - training of the kind "mdot": one network or several that differ
+ * in their random numbers, and the base beside them.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kinds/mdot/mdot.h"
+
+/* ---- sizes ---- */
+
+static pm_train_options
+schedule(const pm_options *o, uint64_t seed, int threads)
+{
+	const double *v = o->value;
+
+	return (pm_train_options) {
+		.epochs = (int) v[OPT_EPOCHS], .patience = (int) v[OPT_PATIENCE], .batch = (int) v[OPT_BATCH_SIZE],
+		.rate = v[OPT_LEARNING_RATE], .rate_end = fmin(v[OPT_FINAL_RATE], v[OPT_LEARNING_RATE]),
+		.warmup = v[OPT_WARMUP], .weight_decay = v[OPT_WEIGHT_DECAY], .clip = v[OPT_CLIP], .ema = v[OPT_EMA],
+		.keep_last = v[OPT_PATIENCE] == 0, .threads = threads, .seed = seed
+	};
+}
+
+/* Single operators have a time of their own in the additive head only. */
+bool
+pm_mdot_learns_operators(const pm_options *o)
+{
+	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE && o->value[OPT_OPERATORS] > 0;
+}
+
+static int
+operators_used(const pm_options *o, const pm_dataset *d)
+{
+	return pm_mdot_learns_operators(o) ? d->n_operators : 0;
+}
+
+/* Workspace of the largest shard that a shuffle can produce: its longest graphs together. */
+static int
+by_size(const void *a, const void *b)
+{
+	return *(const int *) b - *(const int *) a;
+}
+
+static size_t
+largest_workspace(const pm_mdot_net *net, const int *sorted_tokens, int n, int per_shard)
+{
+	return pm_mdot_workspace(net, sorted_tokens, n < per_shard ? n : per_shard);
+}
+
+double
+pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
+{
+	/* Vocabularies are not known yet: these sizes are generous. */
+	pm_mdot_config c = pm_mdot_configure(o, 128, 16, 16);
+	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
+	int			rows = d->n + operators_used(o, d);
+	int			top[256] = {0};
+	double		members = o->value[OPT_MEMBERS];
+	pm_mdot_net net;
+	pm_predictor base;
+
+	pm_mdot_base_init(&base, NULL);
+	/* the longest graphs, longest first, by insertion */
+	for (int i = 0; i < d->n; i++)
+	{
+		int			n = d->samples[i].skeleton->n;
+
+		for (int k = 0; k < per_shard; k++)
+			if (n > top[k])
+			{
+				int			t = top[k];
+
+				top[k] = n;
+				n = t;
+			}
+	}
+	pm_mdot_net_init(&net, &c);
+	return base.kind->memory(&base.options, d, threads) +
+		pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * sizeof(pm_sample)) * rows +
+						(double) net.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
+						pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), rows, threads));
+}
+
+/* ---- what all networks share ---- */
+
+typedef struct fit
+{
+	pm_mdot    *m;
+	const pm_dataset *d;		/* what fit was given */
+	pm_dataset	all;			/* its rows, and behind them the single operators that train along */
+	const pm_options *options;
+	int			threads;
+	pm_input   *inputs;			/* [all.n] */
+	double	   *step_ms;		/* [all.n] */
+	double	   *weight;
+	int		   *tokens;			/* [all.n] of each row */
+	int		   *longest;		/* [all.n] the same, longest first */
+	int		   *train;			/* [n_train] rows to learn from */
+	int		   *valid;			/* [n_valid] rows held out */
+	int			n_train;
+	int			n_valid;
+	double		start;			/* where the networks' factors start, logs */
+	uint8_t    *decay;
+	int			epochs_before;	/* of networks that are done, for progress */
+	const pm_hooks *hooks;
+	const pm_mdot *from;		/* to start from; NULL: from random numbers */
+} fit;
+
+static pm_code
+join_operators(fit *f, pm_arena *a, pm_status *st)
+{
+	const pm_dataset *d = f->d;
+	int			extra = operators_used(f->options, d);
+
+	f->all = (pm_dataset) {.n = d->n + extra, .samples = PM_NEW(a, pm_sample, d->n + extra)};
+	if (!f->all.samples)
+		return pm_no_memory(st, a);
+	memcpy(f->all.samples, d->samples, d->n * sizeof(pm_sample));
+	for (int i = 0; i < extra; i++)
+	{
+		f->all.samples[d->n + i] = d->operators[i];
+		f->all.samples[d->n + i].weight *= f->options->value[OPT_OPERATORS];
+	}
+	return PM_OK;
+}
+
+/*
+ * An operator alone gets the position of some operator in a step, or the
+ * network would tell the two apart by it and learn nothing of one from the other.
+ */
+static pm_code
+borrow_position(const fit *f, pm_input *in, pm_rng *rng, pm_arena *a, pm_status *st)
+{
+	const pm_skeleton *donor = f->d->samples[(int) (pm_rng_uniform(rng) * f->d->n)].skeleton;
+	pm_skeleton *borrowed = PM_NEW(a, pm_skeleton, 1);
+
+	if (!borrowed)
+		return pm_no_memory(st, a);
+	*borrowed = *in->skeleton;
+	borrowed->position = donor->position + (size_t) (pm_rng_uniform(rng) * donor->n) * PM_POSITION_DIM;
+	in->skeleton = borrowed;
+	return PM_OK;
+}
+
+static pm_code
+encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
+{
+	const pm_sample *s = &f->all.samples[i];
+	pm_query	query = pm_mdot_feature_query(f->options, &s->query);
+	pm_tokens	work;
+	pm_code		rc;
+
+	if ((rc = pm_codec_encode(&f->m->codec, features, &query, a, &f->inputs[i], st)) != PM_OK ||
+		(rc = pm_tokens_build(s->skeleton, &s->query, a, &work, st)) != PM_OK)
+		return rc;
+	pm_input_rework(&f->inputs[i], &work);
+	return PM_OK;
+}
+
+/* Tokens at the feature batch, vocabularies and normalisation over all rows, inputs. */
+static pm_code
+prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
+{
+	int			n = f->all.n;
+	pm_dataset	at_features = {.n = n, .samples = PM_NEW(a, pm_sample, n)};
+	pm_tokens  *tokens;
+	pm_rng		rng;
+	pm_code		rc;
+
+	if (!at_features.samples)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+	{
+		at_features.samples[i] = f->all.samples[i];
+		at_features.samples[i].query = pm_mdot_feature_query(f->options, &f->all.samples[i].query);
+	}
+	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
+		(rc = f->from != NULL ? pm_codec_extend(&f->m->codec, &f->from->codec, &at_features, tokens, a, st) :
+		 pm_codec_fit(&f->m->codec, &at_features, tokens, a, st)) != PM_OK)
+		return rc;
+	f->inputs = PM_NEW(a, pm_input, n);
+	if (!f->inputs)
+		return pm_no_memory(st, a);
+	pm_rng_seed(&rng, seed);
+	for (int i = 0; i < n && rc == PM_OK; i++)
+		if ((rc = encode_row(f, i, &tokens[i], a, st)) == PM_OK && i >= f->d->n)
+			rc = borrow_position(f, &f->inputs[i], &rng, a, st);
+	return rc;
+}
+
+static int
+by_ratio(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Constants of the output, and a start that is right on average. */
+static pm_code
+calibrate(fit *f, pm_arena *a, pm_status *st)
+{
+	int			n = f->d->n;
+	pm_mdot_net *net = &f->m->net;
+	double	   *ratio = PM_NEW(a, double, n);
+	double		sum = 0,
+				logs = 0,
+				squares = 0;
+
+	if (!ratio)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+	{
+		double		l = log(f->step_ms[i]);
+
+		sum += f->step_ms[i];
+		logs += l;
+		squares += l * l;
+		ratio[i] = log(f->step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
+	}
+	qsort(ratio, n, sizeof(double), by_ratio);
+	net->raw_scale = sum / n;
+	net->log_mean = logs / n;
+	net->log_sigma = fmax(sqrt(fmax(squares / n - net->log_mean * net->log_mean, 0)), 0.01);
+	f->start = fmax(-1, fmin(4, ratio[n / 2]));
+	if (f->from != NULL)
+	{
+		/* what the weights to start from were trained with */
+		net->raw_scale = f->from->net.raw_scale;
+		net->log_mean = f->from->net.log_mean;
+		net->log_sigma = f->from->net.log_sigma;
+	}
+	return PM_OK;
+}
+
+static pm_code
+prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
+{
+	int			n = f->all.n;
+	pm_code		rc;
+
+	f->step_ms = PM_NEW(a, double, n);
+	f->weight = PM_NEW(a, double, n);
+	f->tokens = PM_NEW(a, int, n);
+	f->longest = PM_NEW(a, int, n);
+	f->train = PM_NEW(a, int, n);
+	f->valid = PM_NEW(a, int, n);
+	if (!f->step_ms || !f->weight || !f->tokens || !f->longest || !f->train || !f->valid)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+	{
+		f->step_ms[i] = f->all.samples[i].step_ms;
+		f->weight[i] = f->all.samples[i].weight;
+		f->tokens[i] = f->longest[i] = f->all.samples[i].skeleton->n;
+	}
+	qsort(f->longest, n, sizeof(int), by_size);
+	rc = pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
+	for (int i = f->d->n; i < n; i++)
+		f->train[f->n_train++] = i;
+	return rc;
+}
+
+/* ---- one network ---- */
+
+static bool
+member_stop(void *ctx)
+{
+	const pm_hooks *hooks = ((fit *) ctx)->hooks;
+
+	return hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx);
+}
+
+/* Progress of one member as progress of the whole. */
+static void
+member_progress(void *ctx, const pm_progress *p)
+{
+	const fit  *f = ctx;
+	pm_progress whole = *p;
+
+	if (f->hooks == NULL || f->hooks->progress == NULL)
+		return;
+	whole.epoch = f->epochs_before + p->epoch;
+	whole.epochs = f->m->members * p->epochs;
+	whole.elapsed_s = p->elapsed_s * whole.epoch / p->epoch;
+	whole.left_s = p->elapsed_s / p->epoch * (whole.epochs - whole.epoch);
+	f->hooks->progress(f->hooks->ctx, &whole);
+}
+
+static pm_code
+train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	pm_mdot    *m = f->m;
+	pm_train_options o = schedule(f->options, seed, f->threads);
+	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = f->step_ms, .weight = f->weight};
+	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
+		.decay = f->decay, .tokens = f->tokens, .begin_epoch = pm_mdot_begin_epoch, .ctx = &data};
+	pm_hooks	hooks = {.ctx = f, .stop = member_stop, .progress = member_progress};
+	pm_rng		rng;
+	pm_code		rc;
+
+	net.workspace_bytes = largest_workspace(&m->net, f->longest, f->all.n, net.max_samples);
+	pm_rng_seed(&rng, seed);
+	pm_mdot_net_weights(&m->net, m->w[member], &rng);
+	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;
+	m->w[member][m->net.bl] = -1;
+	if (f->from != NULL)
+		pm_mdot_net_copy(&m->net, m->w[member], &f->from->net, f->from->w[member % f->from->members]);
+	rc = pm_train(&net, m->w[member], f->step_ms, f->train, f->n_train, f->valid, f->n_valid, &o, &hooks, a, report, st);
+	f->epochs_before += report->epochs;
+	return rc;
+}
+
+/* Errors are means over the networks: each is of the same rows. */
+static void
+add_report(pm_fit_report *sum, const pm_fit_report *one, int members)
+{
+	sum->train_mape += one->train_mape / members;
+	sum->valid_mape += one->valid_mape / members;
+	sum->valid_mae_ms += one->valid_mae_ms / members;
+	sum->valid_rmse_ms += one->valid_rmse_ms / members;
+	sum->valid_n = one->valid_n;
+	sum->best_epoch = sum->epochs + one->best_epoch;
+	sum->epochs += one->epochs;
+	sum->n_params += one->n_params;
+}
+
+/* ---- all networks, and the base ---- */
+
+static pm_code
+train_members(fit *f, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	report->train_mape = report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = 0;
+	for (int i = 0; i < f->m->members && rc == PM_OK; i++)
+	{
+		pm_fit_report one = {.valid_mape = NAN, .train_mape = NAN};
+		pm_arena	scratch;
+
+		f->m->w[i] = PM_NEW(a, pm_real, f->m->net.n_params);
+		if (!f->m->w[i])
+			return pm_no_memory(st, a);
+		pm_arena_init_within(&scratch, a);
+		rc = train_member(f, i, seed + (uint64_t) i, &scratch, &one, st);
+		pm_arena_release(&scratch);
+		add_report(report, &one, f->m->members);
+	}
+	return rc;
+}
+
+/* With too few rows for it there is none. */
+static pm_code
+fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
+{
+	pm_predictor *base = &f->m->base;
+	pm_fit_report unused = {0};
+	pm_code		rc;
+
+	if (f->options->value[OPT_BASE_SHARE] == 0)
+		return PM_OK;
+	if ((rc = pm_mdot_base_init(base, st)) != PM_OK)
+		return rc;
+	if (f->d->n >= base->kind->min_samples)
+		return base->kind->fit(base, f->d, seed, f->threads, f->hooks, a, &unused, st);
+	base->kind = NULL;
+	return PM_OK;
+}
+
+static pm_code
+prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
+{
+	pm_mdot    *m = f->m;
+	pm_mdot_config c;
+	pm_code		rc;
+
+	m->members = (int) f->options->value[OPT_MEMBERS];
+	if ((rc = join_operators(f, a, st)) != PM_OK || (rc = prepare_inputs(f, seed, a, st)) != PM_OK ||
+		(rc = prepare_rows(f, seed, a, st)) != PM_OK)
+		return rc;
+	c = pm_mdot_configure(f->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
+	pm_mdot_net_init(&m->net, &c);
+	if ((f->decay = PM_NEW(a, uint8_t, m->net.n_params)) == NULL)
+		return pm_no_memory(st, a);
+	pm_mdot_net_decay(&m->net, f->decay);
+	return calibrate(f, a, st);
+}
+
+pm_code
+pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+			const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	double		started = pm_now();
+	fit			f = {.m = PM_NEW(a, pm_mdot, 1), .d = d, .options = &p->options, .threads = threads, .hooks = hooks,
+		.from = p->start != NULL ? p->start->predictor->impl : NULL};
+	pm_code		rc;
+
+	if (!f.m)
+		return pm_no_memory(st, a);
+	if ((rc = prepare(&f, seed, a, st)) != PM_OK ||
+		(rc = train_members(&f, seed, a, report, st)) != PM_OK ||
+		(rc = fit_base(&f, seed, a, st)) != PM_OK)
+		return rc;
+	if (f.all.n > d->n)
+		report->train_mape = NAN;	/* it is of operators too */
+	p->impl = f.m;
+	report->seconds = pm_now() - started;
+	return PM_OK;
+}

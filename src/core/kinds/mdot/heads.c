@@ -1,0 +1,448 @@
+/*
+ * mdot_heads.c - from the sequence's output to milliseconds, and back.
+ *
+ * The additive head gives every operator a time, anchored at its roofline, and
+ * the step a rest; the pooled head gives one number for the step, or a factor
+ * on the sum.  Formulas: docs/mdot.md.
+ */
+#include "kinds/mdot/acts.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
+#define EXPONENT_MAX	6.0		/* ... (data in cache), or 400 times slower */
+#define GROWTH_MAX		0.5		/* g: from half as steep to half as steep again as the work */
+#define RESIDUAL_MAX	0.7		/* c: the pooled factor stays within [1/2, 2] */
+#define LEAK			0.01	/* gradient outside these ranges, so that nothing gets stuck */
+#define LAUNCH_US		5.0		/* scale of the launch time of one kernel */
+#define REST_US			100.0	/* scale of what a step costs beside its operators */
+
+/* Multiplicity-weighted mean and plain maximum over the operators of each sample, beside its job token. */
+static void
+pool(const pm_mdot_data *data, const int *index, pm_mdot_acts *t)
+{
+	int			d = data->net->c.d;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+		const pm_real *z = t->z + (size_t) t->seg[i].start * d;
+		pm_real    *out = t->pool + (size_t) i * 3 * d;
+		int32_t    *top = t->top + (size_t) i * d;
+
+		memcpy(out, z, d * sizeof(pm_real));
+		memset(out + d, 0, d * sizeof(pm_real));
+		for (int j = 0; j < d; j++)
+			top[j] = 1;
+		for (int m = 0; m < in->n; m++)
+		{
+			const pm_real *zm = z + (size_t) (m + 1) * d;
+			pm_real		share = (pm_real) (in->copies[m] / in->skeleton->dag.n);
+
+			for (int j = 0; j < d; j++)
+			{
+				out[d + j] += share * zm[j];
+				if (zm[j] > z[(size_t) top[j] * d + j])
+					top[j] = m + 1;
+			}
+		}
+		for (int j = 0; j < d; j++)
+			out[2 * d + j] = z[(size_t) top[j] * d + j];
+	}
+}
+
+/* dpool[n, 3d] is spread over t->dz. */
+static void
+pool_back(const pm_mdot_data *data, const int *index, const pm_real *dpool, pm_mdot_acts *t)
+{
+	int			d = data->net->c.d;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+		const pm_real *dp = dpool + (size_t) i * 3 * d;
+		pm_real    *dz = t->dz + (size_t) t->seg[i].start * d;
+
+		pm_add(dz, dp, d);
+		for (int m = 0; m < in->n; m++)
+		{
+			pm_real		share = (pm_real) (in->copies[m] / in->skeleton->dag.n);
+
+			for (int j = 0; j < d; j++)
+				dz[(size_t) (m + 1) * d + j] += share * dp[d + j];
+		}
+		for (int j = 0; j < d; j++)
+			dz[(size_t) t->top[(size_t) i * d + j] * d + j] += dp[2 * d + j];
+	}
+}
+
+/* x held to [low, high] but for a leak; *slope is the derivative. */
+static double
+leaky_clamp(double x, double low, double high, double *slope)
+{
+	double		held = x < low ? low : (x > high ? high : x);
+
+	*slope = held == x ? 1 : LEAK;
+	return held + LEAK * (x - held);
+}
+
+/* ln(1 + e^x), and its derivative */
+static double
+softplus(double x, double *slope)
+{
+	*slope = 1 / (1 + exp(-x));
+	return x > 30 ? x : log1p(exp(x));
+}
+
+/* Outputs of an operator, each a dot product of its own part of the hidden layer. */
+static double
+output(const pm_real *w, size_t weights, size_t bias, const pm_real *h, int which, int hidden)
+{
+	return (double) pm_dot(h + which * hidden, w + weights, hidden) + w[bias];
+}
+
+/*
+ * Device time k = s (s / s_ref)^g, s = compute * exp(a) + memory * exp(m), and
+ * s_ref the same at the batch that the features are of.
+ *
+ * One factor on max(compute, memory) would keep an operator whose bytes set its
+ * roofline from growing with its FLOPs; depthwise convolutions of large
+ * kernels, which run without matrix units, do grow with them.  The features,
+ * and so a, m and g, do not depend on the batch; s grows with it and g > -1:
+ * a larger batch never takes less time.
+ */
+double
+pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth)
+{
+	double		s = compute_us * o->a + memory_us * o->b;
+
+	*growth = s > 0 && o->ref_us > 0 ? log(s / o->ref_us) : 0;
+	return s * exp(o->g * *growth);
+}
+
+double
+pm_mdot_launch_us(const pm_mdot_token *o, double kernels)
+{
+	return LAUNCH_US * kernels * o->launch;
+}
+
+/* The larger of both, smoothly. */
+double
+pm_mdot_token_us(double device_us, double launch_us)
+{
+	double		k = device_us;
+	double		l = launch_us;
+
+	return sqrt(sqrt(k * k * k * k + l * l * l * l));
+}
+
+/* Device time k of an operator, and the derivatives of k by the three outputs that make it. */
+static double
+device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+{
+	pm_mdot_token *o = &t->token[op];
+	int			hidden = net->c.hidden;
+	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
+	double		a_slope,
+				m_slope;
+	double		bend = tanh(output(w, net->wg, net->bg, h, 3, hidden));
+	double		s,
+				k,
+				growth;
+
+	o->a = exp(leaky_clamp(output(w, net->wa, net->ba, h, 0, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
+	o->b = exp(leaky_clamp(output(w, net->wm, net->bm, h, 1, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
+	o->g = GROWTH_MAX * bend;
+	o->ref_us = in->compute_ref_us[m] * o->a + in->memory_ref_us[m] * o->b;
+	k = pm_mdot_device_us(o, in->compute_us[m], in->memory_us[m], &growth);
+	s = in->compute_us[m] * o->a + in->memory_us[m] * o->b;
+	t->da[op] = s > 0 ? k * o->a * a_slope *
+		((1 + o->g) * in->compute_us[m] / s - (o->ref_us > 0 ? o->g * in->compute_ref_us[m] / o->ref_us : 0)) : 0;
+	t->dm[op] = s > 0 ? k * o->b * m_slope *
+		((1 + o->g) * in->memory_us[m] / s - (o->ref_us > 0 ? o->g * in->memory_ref_us[m] / o->ref_us : 0)) : 0;
+	t->dg[op] = k * growth * GROWTH_MAX * (1 - bend * bend);
+	return k;
+}
+
+static double
+cube(double x)
+{
+	return x * x * x;
+}
+
+/*
+ * t = (k^4 + l^4)^(1/4): the larger of device time k and launch time
+ * l = launches * softplus(l_raw), smoothly.
+ */
+static void
+token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+{
+	double		l_slope;
+	double		k = device_time(net, w, in, m, h, t, op);
+	double		launch = softplus(output(w, net->wl, net->bl, h, 2, net->c.hidden), &l_slope);
+	double		l,
+				time,
+				dk;
+
+	t->token[op].launch = launch;
+	l = pm_mdot_launch_us(&t->token[op], in->kernels[m]);
+	time = pm_mdot_token_us(k, l);
+	dk = time > 0 ? cube(k / time) : 0;
+	t->k_us[op] = k;
+	t->l_us[op] = l;
+	t->t_us[op] = time;
+	t->da[op] *= dk;
+	t->dm[op] *= dk;
+	t->dg[op] *= dk;
+	t->dl[op] = time > 0 ? cube(l / time) * LAUNCH_US * in->kernels[m] * l_slope : 0;
+}
+
+/*
+ * A perceptron of one hidden layer and one output a sample: gelu(in W1 + b1) w2 + b2.
+ * Both the rest of the step and the pooled factor are one.
+ */
+typedef struct perceptron
+{
+	size_t		w1, b1, w2, b2; /* offsets */
+	int			width;			/* of in */
+	const pm_real *in;			/* [n, width] */
+	pm_real    *pre, *act;		/* [n, hidden] */
+} perceptron;
+
+static void
+perceptron_hidden(const perceptron *p, const pm_real *w, int n, int hidden)
+{
+	pm_linear_gelu(p->act, p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
+}
+
+static double
+perceptron_output(const perceptron *p, const pm_real *w, int i, int hidden)
+{
+	return (double) pm_dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
+}
+
+/* g[n] are the gradients of the outputs; din[n, width]; scratch: [n, hidden] */
+static void
+perceptron_back(pm_real *din, pm_real *grad, const perceptron *p, const pm_real *w, const double *g,
+				int n, int hidden, pm_real *scratch)
+{
+	for (int i = 0; i < n; i++)
+	{
+		pm_real		gi = (pm_real) g[i];
+
+		for (int j = 0; j < hidden; j++)
+		{
+			grad[p->w2 + j] += gi * p->act[(size_t) i * hidden + j];
+			scratch[(size_t) i * hidden + j] = gi * w[p->w2 + j];
+		}
+		grad[p->b2] += gi;
+	}
+	pm_mul(scratch, p->pre, n * hidden);
+	pm_linear_back(din, grad + p->w1, grad + p->b1, scratch, p->in, w + p->w1, n, p->width, hidden, false);
+}
+
+static perceptron
+pooled_perceptron(const pm_mdot_net *net, const pm_mdot_acts *t)
+{
+	return (perceptron) {net->wz1, net->bz1, net->wz2, net->bz2, 3 * net->c.d, t->pool, t->p_pre, t->p_act};
+}
+
+static perceptron
+rest_perceptron(const pm_mdot_net *net, const pm_mdot_acts *t)
+{
+	return (perceptron) {net->wq1, net->bq1, net->wq2, net->bq2, net->c.d, t->z0, t->q_pre, t->q_act};
+}
+
+static void
+pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	perceptron	p = pooled_perceptron(net, t);
+
+	pool(data, index, t);
+	perceptron_hidden(&p, w, t->n, net->c.hidden);
+	for (int i = 0; i < t->n; i++)
+	{
+		double		raw = perceptron_output(&p, w, i, net->c.hidden);
+
+		if (net->c.head == PM_HEAD_POOLED)
+		{
+			t->c[i] = net->log_mean + net->log_sigma * raw;
+			t->c_slope[i] = net->log_sigma;
+		}
+		else
+			t->c[i] = leaky_clamp(raw, -RESIDUAL_MAX, RESIDUAL_MAX, &t->c_slope[i]);
+	}
+}
+
+/* dc[n] are the gradients of t->c */
+static void
+pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dc, pm_mdot_acts *t)
+{
+	int			hidden = data->net->c.hidden;
+	perceptron	p = pooled_perceptron(data->net, t);
+	pm_real    *dpool = t->small + (size_t) t->n * hidden;
+
+	for (int i = 0; i < t->n; i++)
+		t->c_slope[i] *= dc[i];
+	perceptron_back(dpool, grad, &p, w, t->c_slope, t->n, hidden, t->small);
+	pool_back(data, index, dpool, t);
+}
+
+/* What a step costs beside its operators, from the job token. */
+static void
+rest_forward(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t)
+{
+	int			d = net->c.d;
+	perceptron	p = rest_perceptron(net, t);
+
+	for (int i = 0; i < t->n; i++)
+		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
+	perceptron_hidden(&p, w, t->n, net->c.hidden);
+	for (int i = 0; i < t->n; i++)
+	{
+		t->rest_us[i] = REST_US * softplus(perceptron_output(&p, w, i, net->c.hidden), &t->rest_slope[i]);
+		t->rest_slope[i] *= REST_US;
+	}
+}
+
+static void
+rest_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			d = net->c.d;
+	int			hidden = net->c.hidden;
+	perceptron	p = rest_perceptron(net, t);
+	pm_real    *dz0 = t->small + (size_t) t->n * hidden;
+
+	for (int i = 0; i < t->n; i++)
+		t->rest_slope[i] *= data->inputs[index[i]].alone ? 0 : dsum[i];
+	perceptron_back(dz0, grad, &p, w, t->rest_slope, t->n, hidden, t->small);
+	for (int i = 0; i < t->n; i++)
+		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
+}
+
+static void
+tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			width = PM_MDOT_OUTPUTS * net->c.hidden;
+	int			op = 0;
+
+	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
+	if (rng != NULL && net->c.head_dropout > 0)
+	{
+		/* the mask goes into the derivative too, and so into the backward pass */
+		pm_dropout_mask(t->h_mask, t->rows * width, net->c.head_dropout, rng);
+		pm_mul(t->h_act, t->h_mask, t->rows * width);
+		pm_mul(t->h_pre, t->h_mask, t->rows * width);
+	}
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+
+		t->sum_us[i] = in->alone ? 0 : t->rest_us[i];
+		for (int m = 0; m < in->n; m++, op++)
+		{
+			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * width, t, op);
+			t->sum_us[i] += in->copies[m] * t->t_us[op];
+		}
+	}
+}
+
+/* One output's part of an operator: gradients of its weights and of its hidden units before GELU. */
+PM_CLONES static void
+output_back(pm_real *restrict dw, pm_real *restrict dh, pm_real g, const pm_real *restrict w, const pm_real *restrict act,
+			const pm_real *restrict slope, int hidden)
+{
+	for (int j = 0; j < hidden; j++)
+	{
+		dw[j] += g * act[j];
+		dh[j] = g * w[j] * slope[j];
+	}
+}
+
+/* dsum[n] are the gradients of t->sum_us; t->dz is overwritten */
+static void
+tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	int			hidden = net->c.hidden;
+	int			width = PM_MDOT_OUTPUTS * hidden;
+	pm_real    *dh = t->wide;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
+	int			op = 0;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+
+		memset(dh + (size_t) t->seg[i].start * width, 0, width * sizeof(pm_real));
+		for (int m = 0; m < in->n; m++, op++)
+		{
+			size_t		row = (size_t) (t->seg[i].start + 1 + m) * width;
+			const size_t weights[] = {net->wa, net->wm, net->wl, net->wg};
+			const size_t bias[] = {net->ba, net->bm, net->bl, net->bg};
+			const double slope[] = {t->da[op], t->dm[op], t->dl[op], t->dg[op]};
+
+			for (int k = 0; k < PM_MDOT_OUTPUTS; k++)
+			{
+				pm_real		gk = (pm_real) (dsum[i] * in->copies[m] * slope[k]);
+
+				output_back(grad + weights[k], dh + row + k * hidden, gk, w + weights[k], t->h_act + row + k * hidden,
+							t->h_pre + row + k * hidden, hidden);
+				grad[bias[k]] += gk;
+			}
+			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] +=
+				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
+		}
+	}
+	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, false);
+}
+
+/* predicted[n] in ms */
+void
+pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t, double *predicted)
+{
+	const pm_mdot_net *net = data->net;
+	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
+
+	if (!additive || net->c.residual)
+		pooled_forward(data, index, w, t);
+	else
+		for (int i = 0; i < t->n; i++)
+			t->c[i] = 0;
+	if (additive)
+	{
+		rest_forward(net, w, t);
+		tokens_forward(data, index, w, rng, t);
+	}
+	for (int i = 0; i < t->n; i++)
+		predicted[i] = additive ? t->sum_us[i] * exp(t->c[i]) / 1000 : exp(t->c[i]);
+}
+
+/* dms[n]: gradients of predicted; overwritten. Fills t->dz. */
+void
+pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *predicted,
+		   double *dms, pm_mdot_acts *t)
+{
+	const pm_mdot_net *net = data->net;
+	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
+	double	   *dc = t->rest_us;	/* both are done with */
+	double	   *dsum = dms;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		dc[i] = dms[i] * predicted[i];
+		dsum[i] = dms[i] * exp(t->c[i]) / 1000;
+	}
+	if (additive)
+	{
+		tokens_back(data, index, w, grad, dsum, t);
+		rest_back(data, index, w, grad, dsum, t);
+	}
+	else
+		memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
+	if (!additive || net->c.residual)
+		pooled_back(data, index, w, grad, dc, t);
+}

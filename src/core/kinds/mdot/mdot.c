@@ -1,0 +1,421 @@
+/*
+ * mdot.c - the predictor kind "mdot": its options, its answers and its stored
+ * form.  The network is in mdot_net.c, its training in mdot_fit.c.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kinds/mdot/mdot.h"
+
+static const pm_option options[N_MDOT_OPTIONS] = {
+	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the sequence Transformer"},
+	[OPT_HEADS] = {"heads", PM_OPT_INT, 4, 1, 16, NULL, "attention heads; must divide d_model"},
+	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, PM_MDOT_MAX_LAYERS, NULL, "layers of the sequence Transformer"},
+	[OPT_D_OPERATOR] = {"d_operator", PM_OPT_INT, 32, 8, 256, NULL, "width of the operator encoder; a multiple of 4"},
+	[OPT_OPERATOR_LAYERS] = {"operator_layers", PM_OPT_INT, 1, 0, PM_MDOT_MAX_LAYERS, NULL,
+	"layers of the operator encoder; 0: dimensions are concatenated only"},
+	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width inside the heads"},
+	[OPT_HEAD] = {"head", PM_OPT_CHOICE, PM_HEAD_ADDITIVE, 0, 1, "additive|pooled",
+	"additive: a time for each operator, anchored at its roofline; pooled: one time for the step"},
+	[OPT_LOSS] = {"loss", PM_OPT_CHOICE, PM_LOSS_LOG_CAUCHY, 0, 4, "log_huber|mape|mse_raw|mae_raw|log_cauchy", "training loss"},
+	[OPT_RESIDUAL] = {"residual", PM_OPT_BOOL, 0, 0, 1, NULL, "additive head: let a pooled factor correct the sum"},
+	[OPT_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"},
+	[OPT_MONOTONE] = {"monotone", PM_OPT_BOOL, 1, 0, 1, NULL,
+	"additive head: the network does not see the batch, so that a larger batch never takes less time"},
+	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units in the sequence Transformer"},
+	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0.5, 0, 0.9, NULL,
+	"probability that a branch of the sequence Transformer is left out for a graph in training"},
+	[OPT_HEAD_DROPOUT] = {"head_dropout", PM_OPT_REAL, 0, 0, 0.9, NULL, "of units inside the operator head"},
+	[OPT_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL,
+	"probability of hiding an operator's type or the framework in training"},
+	[OPT_MEMBERS] = {"members", PM_OPT_INT, 1, 1, PM_MDOT_MAX_MEMBERS, NULL,
+	"networks that are averaged; they differ in their random numbers"},
+	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
+	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
+	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
+	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
+	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
+	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
+	"stop after this many epochs without a better validation error and keep the best; 0: keep the last"},
+	[OPT_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, 1024, NULL, "training rows a step"},
+	[OPT_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, 2e-3, 1e-8, 1e7, NULL, "at the top of the schedule"},
+	[OPT_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "at the end of the cosine"},
+	[OPT_WARMUP] = {"warmup", PM_OPT_REAL, 0.05, 0, 0.9, NULL, "fraction of all steps"},
+	[OPT_WEIGHT_DECAY] = {"weight_decay", PM_OPT_REAL, 0.01, 0, 10, NULL, "AdamW, on matrices only"},
+	[OPT_CLIP] = {"clip", PM_OPT_REAL, 1.0, 0, 1e6, NULL, "largest global norm of the gradient; 0: none"},
+	[OPT_EMA] = {"ema", PM_OPT_REAL, 0.99, 0, 0.99999, NULL, "moving average of the weights; 0: none"},
+	[OPT_VALID] = {"valid_fraction", PM_OPT_REAL, 0, 0, 0.5, NULL, "rows held out of training, split by structure, for patience"},
+	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
+	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of weights, shuffles and dropout"},
+};
+
+static pm_code
+mdot_check(const pm_options *o, pm_status *st)
+{
+	if (fmod(o->value[OPT_D_MODEL], o->value[OPT_HEADS]) != 0)
+		return pm_fail(st, PM_ERR_OPTION, "option \"heads\" must divide \"d_model\": %g does not divide %g",
+					   o->value[OPT_HEADS], o->value[OPT_D_MODEL]);
+	if (fmod(o->value[OPT_D_OPERATOR], 4) != 0)
+		return pm_fail(st, PM_ERR_OPTION, "option \"d_operator\" must be a multiple of 4, not %g",
+					   o->value[OPT_D_OPERATOR]);
+	return PM_OK;
+}
+
+pm_mdot_config
+pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus)
+{
+	const double *v = o->value;
+
+	return (pm_mdot_config) {
+		.d = (int) v[OPT_D_MODEL], .heads = (int) v[OPT_HEADS], .layers = (int) v[OPT_LAYERS],
+		.d_op = (int) v[OPT_D_OPERATOR], .op_heads = 4, .op_layers = (int) v[OPT_OPERATOR_LAYERS],
+		.hidden = (int) v[OPT_HIDDEN], .head = (pm_mdot_head) v[OPT_HEAD], .loss = (pm_mdot_loss) v[OPT_LOSS],
+		.residual = v[OPT_RESIDUAL] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
+		.head_dropout = v[OPT_HEAD_DROPOUT], .unknown = v[OPT_UNKNOWN],
+		.n_types = n_types, .n_frameworks = n_frameworks, .n_gpus = n_gpus
+	};
+}
+
+/* What makes the shape of the network, and what it is fed with. */
+static pm_code
+mdot_check_start(const pm_options *o, const pm_predictor *from, pm_status *st)
+{
+	static const int same[] = {OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN,
+		OPT_HEAD, OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE};
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		if (o->value[same[i]] != from->options.value[same[i]])
+		{
+			pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be as in the predictor that training starts from",
+					options[same[i]].name);
+			pm_hint(st, "Leave the option out, or train without a start.");
+			return PM_ERR_OPTION;
+		}
+	return PM_OK;
+}
+
+bool
+pm_mdot_is_monotone(const pm_options *o)
+{
+	return o->value[OPT_MONOTONE] != 0 && o->value[OPT_HEAD] == PM_HEAD_ADDITIVE;
+}
+
+pm_query
+pm_mdot_feature_query(const pm_options *o, const pm_query *q)
+{
+	pm_query	f = *q;
+
+	if (pm_mdot_is_monotone(o))
+		f.batch = PM_MDOT_REFERENCE_BATCH;
+	return f;
+}
+
+pm_code
+pm_mdot_base_init(pm_predictor *base, pm_status *st)
+{
+	base->kind = pm_kind_find("opclass");
+	return pm_options_set(base->kind, NULL, 0, &base->options, st);
+}
+
+/* ---- predict ---- */
+
+typedef struct answer
+{
+	pm_input	in;
+	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
+	double		ms;				/* mean of the networks */
+	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
+} answer;
+
+static pm_code
+encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+	pm_query	query = pm_mdot_feature_query(&p->options, &s->query);
+	pm_tokens	features,
+				work;
+	pm_code		rc;
+
+	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
+		(rc = pm_tokens_build(s->skeleton, &query, scratch, &features, st)) != PM_OK ||
+		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK)
+		return rc;
+	pm_input_rework(&x->in, &work);
+	x->phase_us = work.phase_us;
+	return PM_OK;
+}
+
+/* One network's answer, added to x. */
+static pm_code
+ask_member(const pm_mdot *m, int member, void *workspace, pm_arena *scratch, answer *x, pm_status *st)
+{
+	const double one = 1;
+	const int	first = 0;
+	pm_mdot_data data = {.net = &m->net, .inputs = &x->in, .step_ms = &one, .weight = &one};
+	pm_mdot_detail detail = {0};
+	double		ms;
+
+	if (x->detail.token_ms == NULL)
+		pm_mdot_pass(&data, m->w[member], NULL, &first, 1, &ms, NULL, workspace);
+	else
+	{
+		detail.token_ms = PM_NEW(scratch, double, x->in.n);
+		detail.launch_share = PM_NEW(scratch, double, x->in.n);
+		if (!detail.token_ms || !detail.launch_share)
+			return pm_no_memory(st, scratch);
+		ms = pm_mdot_explain(&data, m->w[member], 0, workspace, &detail);
+		for (int i = 0; i < x->in.n; i++)
+		{
+			x->detail.token_ms[i] += detail.token_ms[i] / m->members;
+			x->detail.launch_share[i] += detail.launch_share[i] / m->members;
+		}
+		x->detail.rest_ms += detail.rest_ms / m->members;
+	}
+	x->ms += ms / m->members;
+	return PM_OK;
+}
+
+/* A token's time by phase, in proportion to the roofline; the head gives one time for all three. */
+static void
+fill_part(const answer *x, int i, double factor, pm_part *part)
+{
+	const double *us = x->phase_us + 3 * i;
+	double		total = us[0] + us[1] + us[2];
+	double		ms = factor * x->detail.token_ms[i];
+
+	*part = (pm_part) {.token = i, .step_ms = ms, .bound = x->detail.launch_share[i] > 0.5 ? 'l' : x->in.bound[i],
+		.forward_ms = total > 0 ? ms * us[0] / total : NAN,
+		.backward_ms = total > 0 ? ms * us[1] / total : NAN,
+		.update_ms = total > 0 ? ms * us[2] / total : NAN};
+}
+
+static void
+fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
+{
+	for (int i = 0; i < x->in.n; i++)
+		fill_part(x, i, factor, &parts[i]);
+	parts[x->in.n] = (pm_part) {.token = -1, .step_ms = factor * x->detail.rest_ms, .forward_ms = NAN, .backward_ms = NAN,
+		.update_ms = NAN, .bound = '-'};
+	*n_parts = x->in.n + 1;
+}
+
+/* The networks' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
+static pm_code
+mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *scratch, double *factor, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+	double		share = p->options.value[OPT_BASE_SHARE];
+	double		base_ms;
+	pm_code		rc;
+
+	*factor = 1;
+	if (m->base.kind == NULL)
+		return PM_OK;
+	if ((rc = m->base.kind->predict(&m->base, s, scratch, &base_ms, NULL, NULL, st)) != PM_OK)
+		return rc;
+	if (!(isfinite(base_ms) && base_ms > 0))
+		return pm_fail(st, PM_ERR_INTERNAL, "prediction of the base is not a positive finite number");
+	*factor = pow(base_ms / x->ms, share);
+	return PM_OK;
+}
+
+static pm_code
+mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+			 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+	answer		x = {0};
+	void	   *workspace;
+	double		factor;
+	pm_code		rc = encode(p, s, scratch, &x, st);
+
+	if (rc != PM_OK)
+		return rc;
+	workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &x.in.n, 1), 1);
+	if (parts != NULL)
+	{
+		x.detail.token_ms = PM_NEW(scratch, double, x.in.n);
+		x.detail.launch_share = PM_NEW(scratch, double, x.in.n);
+	}
+	if (!workspace || (parts != NULL && (!x.detail.token_ms || !x.detail.launch_share)))
+		return pm_no_memory(st, scratch);
+	for (int i = 0; i < m->members && rc == PM_OK; i++)
+		rc = ask_member(m, i, workspace, scratch, &x, st);
+	if (rc != PM_OK || (rc = mix_base(p, s, &x, scratch, &factor, st)) != PM_OK)
+		return rc;
+	*step_ms = factor * x.ms;
+	if (parts != NULL)
+		fill_parts(&x, factor, parts, n_parts);
+	return PM_OK;
+}
+
+/* ---- a question asked at many batches ---- */
+
+/* What one network says of a question, whatever the batch. */
+typedef struct member_outputs
+{
+	pm_mdot_token *token;		/* [n] */
+	double		rest_us;
+	double		factor;
+} member_outputs;
+
+typedef struct prepared
+{
+	member_outputs *member;		/* [members] */
+	void	   *base;
+} prepared;
+
+static pm_code
+prepare_members(const pm_mdot *m, const pm_input *in, pm_arena *a, pm_arena *scratch, prepared *x, pm_status *st)
+{
+	const double one = 1;
+	pm_mdot_data data = {.net = &m->net, .inputs = in, .step_ms = &one, .weight = &one};
+	void	   *workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &in->n, 1), 1);
+
+	x->member = PM_NEW(a, member_outputs, m->members);
+	if (!workspace || !x->member)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < m->members; i++)
+	{
+		member_outputs *o = &x->member[i];
+
+		if ((o->token = PM_NEW(a, pm_mdot_token, in->n)) == NULL)
+			return pm_no_memory(st, a);
+		pm_mdot_outputs(&data, m->w[i], 0, workspace, o->token, &o->rest_us, &o->factor);
+	}
+	return PM_OK;
+}
+
+/* Only where features are of the reference batch is the network's part the same for every batch. */
+static pm_code
+mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a, pm_arena *scratch,
+			 void **state, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+	prepared   *x;
+	answer		encoded = {0};
+	pm_code		rc;
+
+	if (!pm_mdot_is_monotone(&p->options))
+		return PM_OK;
+	if ((x = PM_NEW(a, prepared, 1)) == NULL)
+		return pm_no_memory(st, a);
+	if ((rc = encode(p, s, scratch, &encoded, st)) != PM_OK ||
+		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
+		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
+		return rc;
+	*state = x;
+	return PM_OK;
+}
+
+/* As the network's heads add it up. */
+static double
+member_ms(const member_outputs *o, const pm_tokens *work)
+{
+	double		sum_us = o->rest_us;
+	double		growth;
+
+	for (int i = 0; i < work->n; i++)
+		sum_us += work->skeleton->copies[i] *
+			pm_mdot_token_us(pm_mdot_device_us(&o->token[i], work->compute_us[i], work->memory_us[i], &growth),
+							 pm_mdot_launch_us(&o->token[i], work->kernels[i]));
+	return sum_us * o->factor / 1000;
+}
+
+static double
+mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
+{
+	const pm_mdot *m = p->impl;
+	const prepared *x = state;
+	double		ms = 0;
+
+	for (int i = 0; i < m->members; i++)
+		ms += member_ms(&x->member[i], work) / m->members;
+	if (m->base.kind == NULL)
+		return ms;
+	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, p->options.value[OPT_BASE_SHARE]) * ms;
+}
+
+/* ---- storing ---- */
+
+static pm_code
+mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
+{
+	const pm_mdot *m = p->impl;
+
+	pm_codec_save(&m->codec, b);
+	pm_put_f64(b, m->net.log_mean);
+	pm_put_f64(b, m->net.log_sigma);
+	pm_put_f64(b, m->net.raw_scale);
+	pm_put_u32(b, (uint32_t) m->net.n_params);
+	for (int i = 0; i < m->members; i++)
+		pm_put_reals(b, m->w[i], m->net.n_params);
+	pm_put_u32(b, m->base.kind != NULL);
+	return m->base.kind != NULL ? m->base.kind->save(&m->base, b, st) : PM_OK;
+}
+
+static pm_code
+load_members(pm_mdot *m, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	if (pm_get_u32(r, UINT32_MAX) != m->net.n_params)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of weights than its options say");
+	/* damaged options must not make it ask for memory that the weights do not fill */
+	if (r->failed || (r->len - r->at) / sizeof(float) / m->members < m->net.n_params)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights");
+	for (int i = 0; i < m->members; i++)
+	{
+		if ((m->w[i] = PM_NEW(a, pm_real, m->net.n_params)) == NULL)
+			return pm_no_memory(st, a);
+		pm_get_reals(r, m->w[i], m->net.n_params);
+	}
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;
+}
+
+static pm_code
+mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_mdot    *m = PM_NEW(a, pm_mdot, 1);
+	pm_mdot_config c;
+	double		constant[3];
+	pm_code		rc;
+
+	if (!m)
+		return pm_no_memory(st, a);
+	if ((rc = mdot_check(&p->options, st)) != PM_OK ||
+		(rc = pm_codec_load(&m->codec, r, a, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < 3; i++)
+		constant[i] = pm_get_f64(r);
+	c = pm_mdot_configure(&p->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
+	pm_mdot_net_init(&m->net, &c);
+	m->net.log_mean = constant[0];
+	m->net.log_sigma = constant[1];
+	m->net.raw_scale = constant[2];
+	m->members = (int) p->options.value[OPT_MEMBERS];
+	if ((rc = load_members(m, r, a, st)) != PM_OK)
+		return rc;
+	if (pm_get_u32(r, 1) == 1 && !r->failed &&
+		((rc = pm_mdot_base_init(&m->base, st)) != PM_OK || (rc = m->base.kind->load(&m->base, r, a, st)) != PM_OK))
+		return rc;
+	p->impl = m;
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;
+}
+
+const pm_kind pm_kind_mdot = {
+	.name = "mdot",
+	.summary = "Transformer over operators with graph position encoding and a roofline-anchored head",
+	.options = options,
+	.n_options = N_MDOT_OPTIONS,
+	.min_samples = 8,
+	.check = mdot_check,
+	.check_start = mdot_check_start,
+	.learns_operators = pm_mdot_learns_operators,
+	.memory = pm_mdot_memory,
+	.fit = pm_mdot_fit,
+	.predict = mdot_predict,
+	.prepare = mdot_prepare,
+	.predict_prepared = mdot_predict_prepared,
+	.save = mdot_save,
+	.load = mdot_load
+};

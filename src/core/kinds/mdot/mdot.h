@@ -1,0 +1,47 @@
+/*
+ * mdot.h - what the kind "mdot" keeps, shared by mdot.c (options, prediction,
+ * storing) and mdot_fit.c (training).
+ */
+#ifndef PM_MDOT_H
+#define PM_MDOT_H
+
+#include "kinds/mdot/net.h"
+#include "nn/trainer.h"
+
+#define PM_MDOT_MAX_MEMBERS 16
+#define PM_MDOT_REFERENCE_BATCH 32	/* the batch that features are of, when they do not follow the question's */
+
+typedef enum pm_mdot_option
+{
+	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
+	OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
+	OPT_BASE_SHARE, OPT_OPERATORS, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE, OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP,
+	OPT_WEIGHT_DECAY, OPT_CLIP, OPT_EMA, OPT_VALID, OPT_CALIBRATION, OPT_SEED,
+	N_MDOT_OPTIONS
+} pm_mdot_option;
+
+typedef struct pm_mdot
+{
+	pm_mdot_net net;
+	pm_codec	codec;
+	int			members;
+	pm_real    *w[PM_MDOT_MAX_MEMBERS]; /* [net.n_params] each */
+	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
+} pm_mdot;
+
+/* Whether features are of the reference batch, so that a larger batch never takes less time. */
+bool		pm_mdot_is_monotone(const pm_options *o);
+pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
+/* The query that features are computed for. */
+pm_query	pm_mdot_feature_query(const pm_options *o, const pm_query *q);
+
+/* The kind of the base, with its defaults. */
+pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
+
+/* pm_kind.learns_operators, pm_kind.memory and pm_kind.fit */
+bool		pm_mdot_learns_operators(const pm_options *o);
+double		pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads);
+pm_code		pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+						const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+
+#endif

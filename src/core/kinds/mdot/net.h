@@ -1,0 +1,159 @@
+/*
+ * mdot_net.h - the MDOT network: parameters, forward and backward pass.
+ *
+ * An MDOT reconstruction with a roofline-anchored head; equations: docs/mdot.md.
+ * mdot.c makes a predictor of it.
+ */
+#ifndef PM_MDOT_NET_H
+#define PM_MDOT_NET_H
+
+#include "nn/encoder.h"
+#include "features/inputs.h"
+#include "kinds/kind.h"
+
+#define PM_MDOT_OUTPUTS		4	/* of an operator: compute, memory, launch, growth */
+#define PM_MDOT_MAX_LAYERS	6
+#define PM_MDOT_MAX_TENSORS	160
+
+typedef enum pm_mdot_head
+{
+	PM_HEAD_ADDITIVE, PM_HEAD_POOLED
+} pm_mdot_head;
+
+typedef enum pm_mdot_loss
+{
+	PM_LOSS_LOG_HUBER, PM_LOSS_MAPE, PM_LOSS_MSE_RAW, PM_LOSS_MAE_RAW, PM_LOSS_LOG_CAUCHY
+} pm_mdot_loss;
+
+typedef struct pm_mdot_config
+{
+	int			d;				/* width of the sequence Transformer */
+	int			heads;
+	int			layers;
+	int			d_op;			/* width of the operator encoder */
+	int			op_heads;
+	int			op_layers;
+	int			hidden;			/* of the heads' perceptrons */
+	pm_mdot_head head;
+	pm_mdot_loss loss;
+	bool		residual;		/* additive head: the pooled factor exp(c) */
+	double		dropout;		/* of units in the sequence Transformer's branches */
+	double		drop_path;		/* of whole branches */
+	double		head_dropout;	/* of units inside the heads */
+	double		unknown;		/* probability of hiding a type or framework in training */
+	int			n_types;		/* rows of the embedding tables */
+	int			n_frameworks;
+	int			n_gpus;
+} pm_mdot_config;
+
+/*
+ * How a tensor starts.  A table holds one row for each value of something (an
+ * operator, a relation, a gpu); weight decay applies to matrices and not to
+ * tables, biases and layer norms.
+ */
+typedef enum pm_mdot_init
+{
+	PM_INIT_ZERO, PM_INIT_ONE, PM_INIT_TABLE, PM_INIT_ZERO_TABLE, PM_INIT_XAVIER
+} pm_mdot_init;
+
+typedef struct pm_mdot_tensor
+{
+	char		name[32];
+	size_t		at;				/* offset in the parameter vector */
+	int			rows,
+				cols;
+	pm_mdot_init init;
+} pm_mdot_tensor;
+
+typedef struct pm_mdot_net
+{
+	pm_mdot_config c;
+	int			n_tensors;
+	pm_mdot_tensor tensor[PM_MDOT_MAX_TENSORS];
+	size_t		n_params;
+
+	/* offsets, in the order of the data's way */
+	size_t		type, dtype, layout, framework, tag;
+	size_t		wc1, bc1, wc2, bc2;
+	size_t		wl1, bl1, wl2, bl2;
+	pm_encoder_shape op_shape;
+	pm_encoder_params op[PM_MDOT_MAX_LAYERS];
+	size_t		lnf_g, lnf_b, wf, bf;
+	size_t		wpos;
+	size_t		wj1, bj1, wj2, bj2;
+	pm_encoder_shape seq_shape;
+	pm_encoder_params seq[PM_MDOT_MAX_LAYERS];
+	size_t		lnz_g, lnz_b;
+	size_t		wh, bh, wa, ba, wm, bm, wl, bl, wg, bg;
+	size_t		wq1, bq1, wq2, bq2;
+	size_t		wz1, bz1, wz2, bz2;
+	size_t		adapter;
+
+	/* constants of the output, set from the training rows */
+	double		log_mean,		/* of ln(step_ms): pooled head */
+				log_sigma;
+	double		raw_scale;		/* mean step_ms: raw losses */
+} pm_mdot_net;
+
+/* The samples that a pass reads. */
+typedef struct pm_mdot_data
+{
+	const pm_mdot_net *net;
+	const pm_input *inputs;		/* [rows] */
+	const double *step_ms;		/* [rows] */
+	const double *weight;		/* [rows] */
+	double		loss_scale;		/* of Cauchy's loss; 0: that of the end of training */
+} pm_mdot_data;
+
+/* What the additive head says of each token; for explain. Arrays may be NULL. */
+typedef struct pm_mdot_detail
+{
+	double	   *token_ms;		/* [n] all copies together */
+	double	   *launch_share;	/* [n] 0..1: of launch time in launch and device time */
+	double		rest_ms;
+} pm_mdot_detail;
+
+/* What the additive head says of an operator for every batch. */
+typedef struct pm_mdot_token
+{
+	double		a,				/* factors on compute and memory time */
+				b;
+	double		g;				/* growth */
+	double		ref_us;			/* device time without growth, at the batch of the features */
+	double		launch;			/* of one launch, in units of the head */
+} pm_mdot_token;
+
+/*
+ * Device time and launch time of one copy, and the time that comes of both; us.
+ * *growth: logarithm of the device time, without growth, over that of the features.
+ */
+double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth);
+double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
+double		pm_mdot_token_us(double device_us, double launch_us);
+
+void		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c);
+void		pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng);
+/* Weights of another network of the same shape; its tables may have fewer rows, and the others are left alone. */
+void		pm_mdot_net_copy(const pm_mdot_net *net, pm_real *w, const pm_mdot_net *from, const pm_real *from_w);
+void		pm_mdot_net_decay(const pm_mdot_net *net, uint8_t *decay);
+
+/* Bytes of workspace for samples with these token counts (without job tokens). */
+size_t		pm_mdot_workspace(const pm_mdot_net *net, const int *tokens, int n);
+
+/* pm_net.pass; ctx is a pm_mdot_data. */
+double		pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
+						 double *predicted, pm_rng *rng, void *workspace);
+/* pm_net.begin_epoch; ctx is a pm_mdot_data.  Sets its loss_scale. */
+void		pm_mdot_begin_epoch(void *ctx, double progress);
+/* Forward of one sample with detail. */
+double		pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail);
+
+/*
+ * Forward of one sample, for what does not depend on its work: token[n], and of
+ * the step what it costs beside its operators and the factor on it all, 1
+ * without residual.  Additive head only.
+ */
+void		pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace,
+							pm_mdot_token *token, double *rest_us, double *factor);
+
+#endif

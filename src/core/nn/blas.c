@@ -1,0 +1,121 @@
+/*
+ * blas.c - the only file that names cblas.
+ *
+ * Debian's OpenBLAS 0.3.21 does not know CPUs newer than itself and falls back
+ * to SSE3 kernels ("Prescott"), five times slower than the right ones.  Any
+ * value of OPENBLAS_CORETYPE that it does not recognise makes it look at the
+ * CPU's features instead, which is right on every CPU.  The variable is read
+ * by the library's own constructor, so it has to be set before that: in a
+ * constructor of higher priority, which works because the library is linked
+ * into this module.  A user's own setting is never overridden.
+ *
+ * Where only the shared library is to be had (PM_BLAS_SHARED), its constructor
+ * has run before any code of ours; pm_blas_init() then makes it choose again,
+ * if it exports the means to.
+ */
+#include "nn/blas.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef PM_BLAS_SHARED
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+#endif
+
+__attribute__((constructor(101))) static void
+preset_environment(void)
+{
+	setenv("OPENBLAS_CORETYPE", "auto", 0);
+	setenv("OPENBLAS_NUM_THREADS", "1", 0);
+}
+
+static bool
+cpu_has_avx2(void)
+{
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx2");
+#else
+	return false;
+#endif
+}
+
+static bool
+cpu_has_avx512(void)
+{
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("avx512f");
+#else
+	return false;
+#endif
+}
+
+void
+pm_blas_init(void)
+{
+#ifdef PM_BLAS_SHARED
+	if (strcmp(openblas_get_corename(), "Prescott") == 0 && cpu_has_avx2() &&
+		gotoblas_dynamic_quit != NULL && gotoblas_dynamic_init != NULL)
+	{
+		setenv("OPENBLAS_CORETYPE", "auto", 0);
+		gotoblas_dynamic_quit();
+		gotoblas_dynamic_init();
+	}
+#endif
+	openblas_set_num_threads(1);
+}
+
+void
+pm_blas_describe(pm_blas_info *info)
+{
+	info->library = openblas_get_config();
+	info->kernel = openblas_get_corename();
+	info->threads = openblas_get_num_threads();
+#ifdef PM_BLAS_SHARED
+	info->linked_static = false;
+#else
+	info->linked_static = true;
+#endif
+	info->cpu_avx2 = cpu_has_avx2();
+	info->cpu_avx512 = cpu_has_avx512();
+}
+
+void
+pm_gemm(bool ta, bool tb, int m, int n, int k, pm_real alpha,
+		const pm_real *a, int lda, const pm_real *b, int ldb, pm_real beta, pm_real *c, int ldc)
+{
+	/* The library prints to stderr or worse when a dimension is 0. */
+	if (m <= 0 || n <= 0 || k <= 0)
+		return;
+#ifdef PM_DOUBLE
+	cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+				m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+#else
+	cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+				m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+#endif
+}
+
+pm_code
+pm_solve_spd(double *a, double *b, int n, pm_status *st)
+{
+	/* Cholesky by rows; n is a few dozen, so that LAPACK is not worth its size. */
+	for (int i = 0; i < n; i++)
+	{
+		for (int j = 0; j <= i; j++)
+		{
+			double		s = a[i * n + j] - cblas_ddot(j, a + i * n, 1, a + j * n, 1);
+
+			if (i == j && !(s > 0))
+				return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the coefficients");
+			a[i * n + j] = (i == j) ? sqrt(s) : s / a[j * n + j];
+		}
+	}
+	cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, b, 1);
+	cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, n, a, n, b, 1);
+	return PM_OK;
+}

@@ -1,0 +1,75 @@
+/*
+ * trust.h - what a prediction is worth: an interval calibrated on cross
+ * predictions, and whether the question is like what was trained on.
+ *
+ * Both are learned by pm_trust_fit() from the training rows, whatever the kind
+ * of predictor, and stored with it.  docs/trust.md says what is promised.
+ */
+#ifndef PM_TRUST_H
+#define PM_TRUST_H
+
+#include "kinds/kind.h"
+
+#define PM_LEVEL_MIN	0.5		/* levels that intervals are given for, inclusive */
+#define PM_LEVEL_MAX	0.999
+#define PM_LEVEL_USUAL	0.9		/* of reports */
+#define PM_REASON_SIZE	256
+
+/* What is said about one prediction. */
+typedef struct pm_verdict
+{
+	double		low_ms;			/* 0 < low <= prediction <= high < infinity; NaN: not calibrated */
+	double		high_ms;
+	bool		in_domain;
+	char		reason[PM_REASON_SIZE]; /* first causes of being out of the domain; or a remark; or empty */
+} pm_verdict;
+
+/*
+ * Learn from the rows of d.  cross_ms[i] is the prediction of row i by a model
+ * that has not seen its structure, NaN where there is none; NULL: no row has
+ * one, and there will be no intervals.  So it is, too, when cross predictions
+ * are of fewer than 10 structures.
+ */
+pm_code		pm_trust_fit(const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks, pm_arena *a,
+						 const pm_trust **trust, pm_status *st);
+
+/*
+ * What is known, and new rows besides.  cross_ms[i] is the prediction of row i
+ * by what has not learned from its structure, NaN where there is none; where
+ * seen[i] (NULL: nowhere) that is only partly so.  The intervals of a device
+ * come from new rows alone where there are enough, else from those before and
+ * the new ones together.  retrained: the domain is that of d; else the devices
+ * of d are added to it, and operators are not, as nothing was learned of them.
+ */
+pm_code		pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross_ms, const bool *seen,
+							bool retrained, const pm_hooks *hooks, pm_arena *a, const pm_trust **trust, pm_status *st);
+
+/* Whether intervals are calibrated. */
+bool		pm_trust_calibrated(const pm_trust *t);
+
+/* Devices of the training rows, in the order in which they came. */
+int			pm_trust_gpu_count(const pm_trust *t);
+const char *pm_trust_gpu(const pm_trust *t, int i);
+
+/*
+ * Judge the prediction step_ms of s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
+ * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().
+ */
+pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, double level,
+						   pm_arena *scratch, pm_verdict *v, pm_status *st);
+
+/*
+ * The part of it that depends on the graph, device and formats alone: *novelty,
+ * one byte for each token, in arena a.  And the rest, given that and the work of
+ * s; pm_trust_judge() is the two after each other.
+ */
+pm_code		pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+							 const uint8_t **novelty, pm_status *st);
+pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
+								double step_ms, double level, pm_verdict *v, pm_status *st);
+
+void		pm_trust_save(const pm_trust *t, pm_buffer *b);
+/* PM_ERR_FORMAT when damaged. */
+pm_code		pm_trust_load(pm_reader *r, pm_arena *a, const pm_trust **trust, pm_status *st);
+
+#endif
