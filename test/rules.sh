@@ -52,6 +52,15 @@ floors() {
         END { exit bad }'
 }
 
+# No two units include each other, straight or round about; a unit is a .c and its .h.
+circles() {
+    { core_includes
+      grep -HE '^#include +"' $(listed PG_SOURCES) $(listed PG_HEADERS) |
+          sed 's|^src/pg/||; s|:#include *"| |; s|".*||'; } |
+        sed 's|[.][ch]\>||g' | awk '$1 != $2' | sort -u >build/uses
+    tsort build/uses >/dev/null 2>build/circles || { sed 's/^tsort: //' build/circles; return 1; }
+}
+
 versions() {
     version=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
     [ -n "$version" ] || { echo "no version in perfmodel.control"; return 1; }

@@ -37,14 +37,6 @@ pm_kind_find(const char *name)
 	return NULL;
 }
 
-bool
-pm_predictor_merges(const pm_kind *kind, const pm_options *o)
-{
-	int			i = pm_option_find(kind, "merge");
-
-	return i < 0 || o->value[i] != 0;
-}
-
 void
 pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts)
 {

@@ -29,6 +29,7 @@ typedef struct pm_part
 /* Of predictor/trust.h and predictor/recalibrate.h; kinds do not look inside. */
 typedef struct pm_trust pm_trust;
 typedef struct pm_correction pm_correction;
+typedef struct pm_kind pm_kind;
 
 /* A predictor that training goes on from. */
 typedef struct pm_start
@@ -94,9 +95,6 @@ struct pm_kind
 const pm_kind *pm_kind_find(const char *name);
 /* i-th kind, NULL past the end; for listing. */
 const pm_kind *pm_kind_at(int i);
-
-/* Whether skeletons for this predictor are merged (kind and its option "merge"). */
-bool		pm_predictor_merges(const pm_kind *kind, const pm_options *o);
 
 /* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
 void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);

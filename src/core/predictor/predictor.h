@@ -5,7 +5,7 @@
 #ifndef PM_PREDICTOR_H
 #define PM_PREDICTOR_H
 
-#include "kinds/kind.h"
+#include "kinds/settings.h"
 #include "predictor/trust.h"
 
 /* Whether all measurements can be learned from: times, and names that can be stored. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kinds/settings.h"
+
 #include "kinds/mdot/mdot.h"
 
 static const pm_option options[N_MDOT_OPTIONS] = {

@@ -1,13 +1,11 @@
 /*
- * options.c - options of kinds: defaults, checked settings, printed values.
+ * settings.c - options of kinds: defaults, checked settings, printed values.
  */
-#include "kinds/options.h"
+#include "kinds/settings.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "kinds/kind.h"
 
 int
 pm_option_find(const pm_kind *kind, const char *name)
@@ -155,4 +153,12 @@ bool
 pm_option_allows(const pm_option *def, double value)
 {
 	return value >= def->min && value <= def->max && (def->type == PM_OPT_REAL || value == floor(value));
+}
+
+bool
+pm_predictor_merges(const pm_kind *kind, const pm_options *o)
+{
+	int			i = pm_option_find(kind, "merge");
+
+	return i < 0 || o->value[i] != 0;
 }
