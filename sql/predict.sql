@@ -17,7 +17,7 @@ SELECT perfmodel.predict_train_time(:g, 'T4', 8, framework => NULL, predictor =>
 -- errors name what exists
 SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict_train_time(%s)', replace(a, 'G', :'g'))), 'graph_id \d+', 'graph_id N')
 FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', -8', 'G, ''T4'', 2147483647',
-    'G, ''T4'', 8, ''float32''', 'G, ''T4'', 8, layout => ''chw''', 'G, ''T4'', 8, predictor => ''lime''',
+    'G, ''T4'', 8, ''float99''', 'G, ''T4'', 8, layout => ''chw''', 'G, ''T4'', 8, predictor => ''lime''',
     'G, ''T4'', 8, predictor => ''''']) AS a;
 
 -- the same number with its error: inside its interval, which grows with the level
@@ -59,7 +59,7 @@ SELECT p IS NULL AS nothing FROM (VALUES (perfmodel.predict(NULL, 'T4', 8)), (pe
     (perfmodel.predict(:g, 'T4', 8, NULL)), (perfmodel.predict(:g, 'T4', 8, layout => NULL)), (perfmodel.predict(:g, 'T4', 8, level => NULL))) v(p);
 SELECT step_ms IS NULL AS nothing FROM perfmodel.predict(NULL, 'T4', 8);
 SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict(%s)', replace(a, 'G', :'g'))), 'graph_id \d+', 'graph_id N')
-FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', 8, ''float32''', 'G, ''T4'', 8, predictor => ''lime''',
+FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', 8, ''float99''', 'G, ''T4'', 8, predictor => ''lime''',
     'G, ''T4'', 8, level => 1', 'G, ''T4'', 8, level => 0.4999', 'G, ''T4'', 8, level => 90', 'G, ''T4'', 8, level => ''NaN''']) AS a;
 
 -- a device whose sheet lacks what is needed

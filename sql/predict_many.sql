@@ -54,7 +54,7 @@ SELECT count(*) FROM perfmodel.what_if(NULL, '{T4}', '{16}');
 SELECT regexp_replace(helper.error_of('SELECT * FROM perfmodel.' || replace(a, 'G', :'g')), 'graph_id \d+', 'graph_id N')
 FROM unnest(ARRAY['predict_many(ARRAY[G,G], ''{T4}'', ''{8,8}'')', 'predict_many(ARRAY[G], ''{T4}'', ''{8,8}'')',
     'predict_many(ARRAY[[G],[G]], ''{T4,T4}'', ''{8,8}'')', 'predict_many(ARRAY[-1], ''{T4}'', ''{8}'')',
-    'predict_many(ARRAY[G], ''{T5}'', ''{8}'')', 'predict_many(ARRAY[G], ''{T4}'', ''{0}'')', 'predict_many(ARRAY[G], ''{T4}'', ''{8}'', ''float32'')',
+    'predict_many(ARRAY[G], ''{T5}'', ''{8}'')', 'predict_many(ARRAY[G], ''{T4}'', ''{0}'')', 'predict_many(ARRAY[G], ''{T4}'', ''{8}'', ''float99'')',
     'predict_many(ARRAY[G], ''{T4}'', ''{8}'', predictor => ''lime'')', 'predict_many(ARRAY[G], ''{T4}'', ''{8}'', level => 1)',
     'what_if(-1, ''{T4}'', ''{8}'')', 'what_if(G, ''{T5}'', ''{8}'')', 'what_if(G, NULL, ''{8}'', predictor => ''lime'')',
     'what_if(G, ''{T4}'', ''{-8}'')', 'what_if(G, ''{{T4},{T4}}'', ''{8}'')']) AS a;

@@ -327,7 +327,7 @@ write_facts(FILE *f, const job *j, const char *fold, const cell *c)
 static void
 write_key(FILE *f, const rows *r, int i)
 {
-	const pm_query *q = &r->set.samples[i].query;
+	const pm_question *q = &r->set.samples[i].query;
 
 	fprintf(f, "%s,%s,%016llx,%s,%lld,%s,%s", q->graph->name, r->family[i], (unsigned long long) q->graph->structure,
 			q->gpu->name, (long long) q->batch, pm_layout_name[q->layout], q->framework ? q->framework : "");

@@ -44,7 +44,7 @@ put_word(pm_answer_key *key, int *at, const text *word)
 }
 
 bool
-pm_answer_key_make(const pm_question *q, pm_answer_key *key)
+pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 {
 	int			at = 0;
 

@@ -7,7 +7,8 @@
 
 #include "pm_pg.h"
 
-typedef struct pm_question
+/* A question in the words of the caller; pm_question of the core is what they mean. */
+typedef struct pm_asked_words
 {
 	int64		graph_id;
 	int32		batch;
@@ -16,7 +17,7 @@ typedef struct pm_question
 	text	   *layout;
 	text	   *framework;		/* may be NULL */
 	text	   *predictor;		/* may be NULL */
-} pm_question;
+} pm_asked_words;
 
 /* What is known about a question. */
 typedef struct pm_answer
@@ -42,7 +43,7 @@ typedef struct pm_answer_key
 /* ---- answers.c ---- */
 
 /* False: the names are too long for a key, and the answer is not remembered. */
-extern bool pm_answer_key_make(const pm_question *q, pm_answer_key *key);
+extern bool pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key);
 
 /*
  * After pm_freshen(): the answer, judged at `level` unless that is NaN, if it

@@ -28,7 +28,7 @@ PG_FUNCTION_INFO_V1(pm_explain_train_time);
 
 /* False when an argument is NULL whose NULL makes the answer NULL. */
 static bool
-read_question(FunctionCallInfo fcinfo, pm_question *q)
+read_question(FunctionCallInfo fcinfo, pm_asked_words *q)
 {
 	for (int i = 0; i < 5; i++)
 		if (PG_ARGISNULL(i))
@@ -59,7 +59,7 @@ parse_word(const text *word, int (*parse) (const char *), const char *what, cons
 }
 
 static void
-build_sample(const pm_question *q, pm_asked *to)
+build_sample(const pm_asked_words *q, pm_asked *to)
 {
 	pm_sample  *s = &to->sample;
 	pm_predictor_ref *ref = &to->ref;
@@ -105,7 +105,7 @@ judge(const pm_asked *q, pm_prepared *x, double level, pm_answer *a)
 
 /* Ask the core; level NaN: for the time alone. */
 static void
-compute(const pm_question *q, double level, pm_answer *a)
+compute(const pm_asked_words *q, double level, pm_answer *a)
 {
 	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel predict", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(work);
@@ -129,7 +129,7 @@ compute(const pm_question *q, double level, pm_answer *a)
 
 /* Remembered, or computed and remembered. The note lives as long as what is remembered, or the current context. */
 static void
-ask(const pm_question *q, double level, pm_answer *a)
+ask(const pm_asked_words *q, double level, pm_answer *a)
 {
 	pm_answer_key key;
 
@@ -150,7 +150,7 @@ ask(const pm_question *q, double level, pm_answer *a)
 Datum
 pm_predict_train_time(PG_FUNCTION_ARGS)
 {
-	pm_question q;
+	pm_asked_words q;
 	pm_answer	a;
 
 	if (!read_question(fcinfo, &q))
@@ -188,7 +188,7 @@ fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls)
 Datum
 pm_predict(PG_FUNCTION_ARGS)
 {
-	pm_question q;
+	pm_asked_words q;
 	pm_answer	a;
 	Datum		values[N_ANSWER];
 	bool		nulls[N_ANSWER] = {false};
@@ -256,7 +256,7 @@ same_length(const list *a, const list *b)
 
 /* Arguments 3 to 7 of both functions: dtype, layout, framework, predictor, level. False: the answer is no rows. */
 static bool
-read_rest(FunctionCallInfo fcinfo, pm_question *q, double *level)
+read_rest(FunctionCallInfo fcinfo, pm_asked_words *q, double *level)
 {
 	if (PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(7))
 		return false;
@@ -271,7 +271,7 @@ read_rest(FunctionCallInfo fcinfo, pm_question *q, double *level)
 
 /* Answer q into the last columns of a row. */
 static void
-ask_for_row(const pm_question *q, double level, Datum *values, bool *nulls)
+ask_for_row(const pm_asked_words *q, double level, Datum *values, bool *nulls)
 {
 	pm_answer	a;
 
@@ -351,7 +351,7 @@ Datum
 pm_predict_many(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	pm_question q;
+	pm_asked_words q;
 	double		level;
 	list		ids,
 				gpus,
@@ -390,7 +390,7 @@ pm_predict_many(PG_FUNCTION_ARGS)
 
 /* The devices that the predictor was trained on and that are still in the table, by name. */
 static list
-trained_gpus(const pm_question *q)
+trained_gpus(const pm_asked_words *q)
 {
 	list		l = {.name = "gpus"};
 	pm_predictor_ref ref;
@@ -409,7 +409,7 @@ Datum
 pm_what_if(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	pm_question q;
+	pm_asked_words q;
 	double		level;
 	list		gpus,
 				batches;
@@ -491,7 +491,7 @@ Datum
 pm_explain_train_time(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	pm_question q;
+	pm_asked_words q;
 	pm_asked	asked;
 	const pm_sample *s = &asked.sample;
 	pm_status	st = {PM_OK};

@@ -46,7 +46,7 @@ pm_workspace(void)
 
 /* In the current context. */
 static words *
-spell(const pm_query *q, Size *len)
+spell(const pm_question *q, Size *len)
 {
 	const pm_gpu *g = q->gpu;
 	const double sheet[SHEET_NUMBERS] = {

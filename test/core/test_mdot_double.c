@@ -47,7 +47,7 @@ prepare_inputs(pm_codec *codec)
 	CHECK(pm_codec_fit(codec, &dataset, tokens, &arena, &st) == PM_OK);
 	for (int i = 0; i < SAMPLES; i++)
 	{
-		pm_query	larger = samples[i].query;
+		pm_question	larger = samples[i].query;
 		pm_tokens	work;
 
 		/* features of one batch, work of another: so that the growth of device time has a slope */

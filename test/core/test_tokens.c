@@ -345,7 +345,7 @@ check_renumbered(const pm_graph *g, bool merge, uint64_t seed)
 	pm_skeleton *s = make_skeleton(g, merge, &arena);
 	pm_skeleton *u = make_skeleton(r, merge, &arena);
 	int		   *twin = PM_NEW(&arena, int, s->n);
-	pm_query	q = make_sample(g, s, 4, 1).query;
+	pm_question	q = make_sample(g, s, 4, 1).query;
 	pm_tokens	a, b;
 	double		worst = 0;
 	int			wrong = 0;
@@ -419,7 +419,7 @@ test_peaks(void)
 
 /* Roofline of a node by its definition, us, all phases. */
 static double
-node_roofline(const pm_graph *g, int node, const pm_query *q, double *phase)
+node_roofline(const pm_graph *g, int node, const pm_question *q, double *phase)
 {
 	bool		matrix = g->nodes[node].n_weights > 0 && strcmp(g->nodes[node].op_name, "BatchNormalization") != 0;
 	double		fast = !matrix || q->dtype == PM_FP32 ? 10e12 : q->dtype == PM_TF32 ? 40e12 : 80e12;
@@ -434,7 +434,7 @@ node_roofline(const pm_graph *g, int node, const pm_query *q, double *phase)
 }
 
 static void
-check_roofline(const pm_graph *g, const pm_skeleton *s, const pm_query *q)
+check_roofline(const pm_graph *g, const pm_skeleton *s, const pm_question *q)
 {
 	pm_tokens	t;
 	double		total = 0;
@@ -475,7 +475,7 @@ test_roofline(void)
 	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 		for (int64_t batch = 1; batch <= 512; batch *= 8)
 		{
-			pm_query	q = make_sample(g, merged, batch, 1).query;
+			pm_question	q = make_sample(g, merged, batch, 1).query;
 
 			q.dtype = (pm_dtype) dtype;
 			q.optimizer = dtype % 2 ? PM_ADAM : PM_SGD;
@@ -492,7 +492,7 @@ test_job(void)
 {
 	pm_graph   *g = fork_join();
 	pm_skeleton *s = make_skeleton(g, false, &arena);
-	pm_query	q = make_sample(g, s, 16, 1).query;
+	pm_question	q = make_sample(g, s, 16, 1).query;
 	double		us[16];
 	double		phase[3];
 	double		left, right, path;
@@ -520,7 +520,7 @@ test_slots(void)
 {
 	pm_graph   *g = make_net(&arena, "net", 32, 1, 28, 4);
 	pm_skeleton *s = make_skeleton(g, false, &arena);
-	pm_query	q = make_sample(g, s, 8, 1).query;
+	pm_question	q = make_sample(g, s, 8, 1).query;
 	pm_tokens	t;
 	const pm_real *v, *m;
 
@@ -552,7 +552,7 @@ check_gap(const pm_gpu *gpu, unsigned loads, int job)
 {
 	pm_graph   *g = fork_join();
 	pm_skeleton *s = make_skeleton(g, true, &arena);
-	pm_query	q = make_sample(g, s, 4, 1).query;
+	pm_question	q = make_sample(g, s, 4, 1).query;
 	pm_tokens	full, t;
 
 	CHECK(pm_tokens_build(s, &q, &arena, &full, NULL) == PM_OK);
@@ -601,7 +601,7 @@ test_fit(void)
 	graph_text	text;
 	pm_graph   *g;
 	pm_skeleton *s;
-	pm_query	q;
+	pm_question	q;
 	pm_tokens	t;
 	const pm_real *fit;
 
@@ -638,7 +638,7 @@ test_refused(void)
 	static const int64_t no_batch[] = {0, -1, PM_MAX_BATCH + 1, INT64_MIN, INT64_MAX};
 	pm_graph   *g = fork_join();
 	pm_skeleton *s = make_skeleton(g, true, &arena);
-	pm_query	q = make_sample(g, s, 1, 1).query;
+	pm_question	q = make_sample(g, s, 1, 1).query;
 	pm_gpu		gpu = test_gpu;
 	pm_tokens	t;
 	pm_status	st;
@@ -731,7 +731,7 @@ test_memory(void)
 		rc = pm_skeleton_build(g, true, &small, &s, &st);
 		if (rc == PM_OK)
 		{
-			pm_query	q = make_sample(g, &s, 4, 1).query;
+			pm_question	q = make_sample(g, &s, 4, 1).query;
 
 			rc = pm_tokens_build(&s, &q, &small, &t, &st);
 		}

@@ -254,7 +254,7 @@ test_groups(void)
 	third.name = "Third";
 	for (int i = 0; i < d.n; i++)
 	{
-		pm_query   *q = &d.samples[i].query;
+		pm_question   *q = &d.samples[i].query;
 
 		/* nchw on one, both layouts on the other but little nhwc, nearly nothing on a third */
 		q->gpu = i % 4 < 2 ? &test_gpu : i % 4 == 2 ? &other : i < 40 ? &third : &other;

@@ -201,7 +201,7 @@ main(int argc, char **argv)
 	put_one("net.n_relations", PM_N_RELATIONS);
 	for (int i = 0; i < GOLDEN_SAMPLES; i++)
 	{
-		pm_query	larger = samples[i].query;
+		pm_question	larger = samples[i].query;
 		pm_tokens	work;
 		pm_input	in;
 

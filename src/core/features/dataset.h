@@ -9,7 +9,7 @@
 
 typedef struct pm_sample
 {
-	pm_query	query;
+	pm_question	query;
 	const pm_skeleton *skeleton;
 	double		step_ms;		/* measured, > 0; 0 in a row to predict only */
 	double		forward_ms;		/* NaN: not measured */

@@ -257,7 +257,7 @@ encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *cl
 }
 
 pm_code
-pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
+pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_arena *a,
 				pm_input *in, pm_status *st)
 {
 	int			clamps = 0;

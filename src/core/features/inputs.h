@@ -60,7 +60,7 @@ typedef struct pm_input
 	int			gpu;			/* vocabulary row */
 	double		total_roofline_us;	/* all copies */
 	double		total_device_us;	/* compute + memory, all copies */
-	bool		alone;			/* as in pm_query */
+	bool		alone;			/* as in pm_question */
 	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */
 } pm_input;
 
@@ -73,7 +73,7 @@ pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens,
  */
 pm_code		pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens,
 							pm_arena *a, pm_status *st);
-pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_query *q, pm_arena *a,
+pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_arena *a,
 							pm_input *in, pm_status *st);
 /*
  * Let in, encoded from the tokens of one batch, stand for the work of another:

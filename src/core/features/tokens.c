@@ -586,7 +586,7 @@ log2_us(double us)
 }
 
 static void
-fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_query *q)
+fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_question *q)
 {
 	const double raw[] = {
 		g->in_ch, g->out_ch, g->in_h, g->in_w, g->out_h, g->out_w, g->k_h, g->k_w, g->s_h, g->s_w,
@@ -618,7 +618,7 @@ typedef struct roofline
 } roofline;
 
 static void
-compute_roofline(const pm_work *w, const pm_query *q, roofline *r)
+compute_roofline(const pm_work *w, const pm_question *q, roofline *r)
 {
 	double		peak = pm_gpu_peak(q->gpu, q->dtype, w->tensor_core);
 	double		plain = pm_gpu_peak(q->gpu, q->dtype, false);
@@ -641,7 +641,7 @@ compute_roofline(const pm_work *w, const pm_query *q, roofline *r)
  * there are multiprocessors, so that a part of the last round idles.
  */
 static pm_real *
-fill_fit(pm_real *v, const pm_geometry *g, const pm_query *q)
+fill_fit(pm_real *v, const pm_geometry *g, const pm_question *q)
 {
 	double		tiles = g->gemm_batch * ceil(g->gemm_m / 128) * ceil(g->gemm_n / 64);
 	double		rounds = tiles / q->gpu->sm_count;
@@ -661,7 +661,7 @@ fill_fit(pm_real *v, const pm_geometry *g, const pm_query *q)
 }
 
 static void
-fill_loads(pm_real *v, const pm_work *w, const pm_geometry *g, const roofline *r, const pm_query *q)
+fill_loads(pm_real *v, const pm_work *w, const pm_geometry *g, const roofline *r, const pm_question *q)
 {
 	double		flops = w->flops_forward + w->flops_backward + w->flops_update;
 	double		bytes = w->bytes_forward + w->bytes_backward + w->bytes_update;
@@ -711,7 +711,7 @@ critical_path(const pm_skeleton *s, const pm_tokens *t, double *finish)
 }
 
 static void
-fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_query *q, double critical_us)
+fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_question *q, double critical_us)
 {
 	const pm_gpu *g = q->gpu;
 	double		peak = pm_gpu_peak(g, q->dtype, true);
@@ -728,7 +728,8 @@ fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_query *q
 	*v++ = log2_us(t->total_roofline_us);
 	*v++ = log2_us(critical_us);
 	*v++ = (pm_real) log2((t->total_roofline_us + 1) / (t->n_kernels + 1));
-	for (int i = 0; i < PM_N_OPTIMIZERS; i++)
+	/* none: all 0 */
+	for (int i = 0; i < PM_OPT_NONE; i++)
 		*v++ = (int) q->optimizer == i;
 	for (int i = 0; i < PM_N_DTYPES; i++)
 		*v++ = (int) q->dtype == i;
@@ -749,7 +750,7 @@ fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_query *q
 
 /* The work of one token at q's batch, and its share of the totals. */
 static void
-fill_work(pm_tokens *t, int i, const pm_query *q, pm_work *w, roofline *r)
+fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 {
 	double		copies = t->skeleton->copies[i];
 
@@ -774,7 +775,7 @@ fill_work(pm_tokens *t, int i, const pm_query *q, pm_work *w, roofline *r)
 
 /* One token: what it is and its work, and its features where there is room for them. */
 static void
-fill_token(pm_tokens *t, int i, const pm_query *q)
+fill_token(pm_tokens *t, int i, const pm_question *q)
 {
 	const pm_graph *g = t->skeleton->graph;
 	int			node = t->skeleton->node[i];
@@ -793,7 +794,7 @@ fill_token(pm_tokens *t, int i, const pm_query *q)
 }
 
 static pm_code
-check_query(const pm_query *q, pm_status *st)
+check_query(const pm_question *q, pm_status *st)
 {
 	const struct
 	{
@@ -815,7 +816,7 @@ check_query(const pm_query *q, pm_status *st)
 
 /* Room for all but the features. */
 static pm_code
-make_work(pm_tokens *t, const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_status *st)
+make_work(pm_tokens *t, const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_status *st)
 {
 	pm_code		rc = check_query(q, st);
 
@@ -844,7 +845,7 @@ make_work(pm_tokens *t, const pm_skeleton *s, const pm_query *q, pm_arena *a, pm
 }
 
 pm_code
-pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st)
+pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
 {
 	pm_code		rc = make_work(t, s, q, a, st);
 	double	   *finish;
@@ -864,7 +865,7 @@ pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens 
 }
 
 pm_code
-pm_tokens_build_work(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st)
+pm_tokens_build_work(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
 {
 	pm_code		rc = make_work(t, s, q, a, st);
 
@@ -874,7 +875,7 @@ pm_tokens_build_work(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_to
 }
 
 pm_code
-pm_tokens_rework(pm_tokens *t, const pm_query *q, pm_status *st)
+pm_tokens_rework(pm_tokens *t, const pm_question *q, pm_status *st)
 {
 	pm_code		rc = check_query(q, st);
 	pm_work		w;

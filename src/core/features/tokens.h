@@ -10,36 +10,7 @@
 #ifndef PM_TOKENS_H
 #define PM_TOKENS_H
 
-#include "graph/graph.h"
-#include "graph/oplib.h"
-
-/* A data sheet. NaN: not known. Rates are peaks. */
-typedef struct pm_gpu
-{
-	const char *name;
-	double		memory_gb;
-	double		mem_bw_gbs;
-	double		sm_count;		/* streaming multiprocessors, compute units, or CPU cores used */
-	double		cores_per_sm;
-	double		clock_ghz;
-	double		fp32_tflops;
-	double		fp16_tensor_tflops;
-	double		l2_mb;
-	bool		is_cpu;
-} pm_gpu;
-
-/* One question. framework may be NULL. */
-typedef struct pm_query
-{
-	const pm_graph *graph;
-	const pm_gpu *gpu;
-	int64_t		batch;
-	pm_dtype	dtype;
-	pm_layout	layout;
-	pm_optimizer optimizer;
-	const char *framework;
-	bool		alone;			/* an operator measured by itself: forward and backward, no update and no step around it */
-} pm_query;
+#include "features/question.h"
 
 /* Peak rate in FLOP/s that a matrix product (or anything else) of this dtype can reach. */
 double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
@@ -100,6 +71,7 @@ pm_code		pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_ske
 #define PM_N_SLOTS	29			/* configuration */
 #define PM_N_LOADS	25			/* computational load, and how well it fits the device */
 #define PM_N_JOB	32			/* job token */
+#define PM_JOB_OPTIMIZER 11		/* where in it one number for each optimizer begins; a step without an update has none of them set */
 
 typedef struct pm_tokens
 {
@@ -144,14 +116,14 @@ double		pm_roofline_share(const pm_tokens *t, int i);
 /*
  * PM_ERR_INPUT when the data sheet lacks what a roofline needs, or batch < 1.
  */
-pm_code		pm_tokens_build(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st);
+pm_code		pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st);
 /* The same without features: slots, slot_mask and loads are NULL, job is all 0. */
-pm_code		pm_tokens_build_work(const pm_skeleton *s, const pm_query *q, pm_arena *a, pm_tokens *t, pm_status *st);
+pm_code		pm_tokens_build_work(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st);
 /*
  * Give t the work at the batch of q, which must be the query of t in all but
  * the batch: times, FLOPs, bytes, launches and their totals.  Features, if t
  * has any, stay those of before.  Nothing is allocated.
  */
-pm_code		pm_tokens_rework(pm_tokens *t, const pm_query *q, pm_status *st);
+pm_code		pm_tokens_rework(pm_tokens *t, const pm_question *q, pm_status *st);
 
 #endif

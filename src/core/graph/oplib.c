@@ -16,9 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const pm_dtype_name[PM_N_DTYPES] = {"fp32", "tf32", "amp", "bf16", "fp16"};
-const char *const pm_layout_name[PM_N_LAYOUTS] = {"nchw", "nhwc"};
-const char *const pm_optimizer_name[PM_N_OPTIMIZERS] = {"sgd", "sgd_momentum", "adam", "adamw", "other"};
 const char *const pm_class_name[PM_N_CLASSES] = {
 	"conv", "gemm", "norm", "elementwise", "pool", "attention", "embedding", "move", "recurrent", "other"
 };
@@ -523,33 +520,6 @@ pm_op_differentiable(int op)
 	return row_of(op)->back != G_NONE;
 }
 
-static int
-parse_name(const char *s, const char *const *names, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (strcmp(s, names[i]) == 0)
-			return i;
-	return -1;
-}
-
-int
-pm_dtype_parse(const char *s)
-{
-	return parse_name(s, pm_dtype_name, PM_N_DTYPES);
-}
-
-int
-pm_layout_parse(const char *s)
-{
-	return parse_name(s, pm_layout_name, PM_N_LAYOUTS);
-}
-
-int
-pm_optimizer_parse(const char *s)
-{
-	return parse_name(s, pm_optimizer_name, PM_N_OPTIMIZERS);
-}
-
 /* ---------- operands ---------- */
 
 /* A tensor that takes part: a producer's output, a weight or a constant. */
@@ -1051,6 +1021,7 @@ static const struct update_cost
 	[PM_ADAM] = {12, 28},
 	[PM_ADAMW] = {12, 28},
 	[PM_OPT_OTHER] = {4, 20},
+	[PM_OPT_NONE] = {0, 0},
 };
 
 /* Mixed precision keeps a 2-byte copy next to it; a model held in 2 bytes moves half. */
@@ -1060,6 +1031,8 @@ update(pm_dtype dtype, pm_optimizer opt, pm_work *w)
 	const struct update_cost *c = &update_costs[opt];
 	double		bytes = c->bytes;
 
+	if (opt == PM_OPT_NONE)
+		return;
 	if (dtype == PM_AMP)
 		bytes += 2;
 	else if (dtype == PM_BF16 || dtype == PM_FP16)

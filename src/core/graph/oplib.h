@@ -51,16 +51,11 @@ typedef enum pm_layout
 
 typedef enum pm_optimizer
 {
-	PM_SGD, PM_SGD_MOMENTUM, PM_ADAM, PM_ADAMW, PM_OPT_OTHER, PM_N_OPTIMIZERS
+	PM_SGD, PM_SGD_MOMENTUM, PM_ADAM, PM_ADAMW, PM_OPT_OTHER,
+	PM_OPT_NONE,				/* a step that updates nothing */
+	PM_N_OPTIMIZERS
 } pm_optimizer;
 
-/* -1 when unknown. Names as in profile: 'fp32', 'nchw', 'sgd_momentum' ... */
-int			pm_dtype_parse(const char *s);
-int			pm_layout_parse(const char *s);
-int			pm_optimizer_parse(const char *s);
-extern const char *const pm_dtype_name[PM_N_DTYPES];
-extern const char *const pm_layout_name[PM_N_LAYOUTS];
-extern const char *const pm_optimizer_name[PM_N_OPTIMIZERS];
 extern const char *const pm_class_name[PM_N_CLASSES];
 extern const char *const pm_conv_kind_name[PM_N_CONV_KINDS];
 

@@ -167,7 +167,7 @@ cut_windows(const pm_skeleton *s, const pm_options *o, pm_arena *a, builder *x, 
 }
 
 static pm_code
-make_plan(const pm_options *o, const pm_tokens *t, const pm_query *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
+make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
 {
 	plan	   *p = PM_NEW(a, plan, 1);
 	builder		x = {0};

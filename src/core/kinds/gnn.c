@@ -142,7 +142,7 @@ by_ends(const void *a, const void *b)
 
 /* All edges of the dag, as edges between tokens. */
 static void
-list_edges(const pm_skeleton *s, const pm_query *q, edge *e)
+list_edges(const pm_skeleton *s, const pm_question *q, edge *e)
 {
 	const pm_dag *d = &s->dag;
 
@@ -184,7 +184,7 @@ merge_edges(const pm_skeleton *s, edge *e, int n)
 }
 
 static pm_code
-make_plan(const pm_options *o, const pm_tokens *t, const pm_query *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
+make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
 {
 	const pm_skeleton *s = t->skeleton;
 	int			n = s->dag.parent_at[s->dag.n];

@@ -393,7 +393,7 @@ new_net(rival_model *m, const pm_rival *rival, const pm_options *o, pm_arena *a,
 
 /* Input and plan of one sample. */
 static pm_code
-prepare_sample(const rival_model *m, const pm_rival *rival, const pm_options *o, const pm_tokens *t, const pm_query *q,
+prepare_sample(const rival_model *m, const pm_rival *rival, const pm_options *o, const pm_tokens *t, const pm_question *q,
 			   pm_arena *a, pm_input *in, pm_rival_plan **plan, pm_status *st)
 {
 	pm_code		rc = pm_codec_encode(&m->codec, t, q, a, in, st);

@@ -218,7 +218,7 @@ struct pm_rival
 	double		(*pass) (const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b, pm_cursor *c);
 
 	/* May be NULL, both of them. */
-	pm_code		(*plan) (const pm_options *o, const pm_tokens *t, const pm_query *q, pm_arena *a,
+	pm_code		(*plan) (const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a,
 						 pm_rival_plan **plan, pm_status *st);
 	/* The most items of a plan, and the bytes that making it takes. */
 	void		(*plan_bound) (const pm_options *o, const pm_skeleton *s, int *items, double *bytes);

@@ -200,7 +200,7 @@ same_text(const char *a, const char *b)
 }
 
 static bool
-covers(const stratum *s, const pm_query *q)
+covers(const stratum *s, const pm_question *q)
 {
 	return (s->layout == ANY || s->layout == (int) q->layout) && (s->dtype == ANY || s->dtype == (int) q->dtype) &&
 		(s->gpu == NULL || (same_text(s->gpu, q->gpu->name) && same_text(s->framework, q->framework)));
@@ -208,7 +208,7 @@ covers(const stratum *s, const pm_query *q)
 
 /* The narrowest that covers q: wider ones stand before narrower ones, and the first covers everything. */
 static const stratum *
-closest(const opclass *m, const pm_query *q)
+closest(const opclass *m, const pm_question *q)
 {
 	int			i = m->n - 1;
 
@@ -229,7 +229,7 @@ has_stratum(const opclass *m, const stratum *s)
 
 /* The one of level 0 (everything), 1 (layout and dtype) or 2 (gpu and framework, too) that q is in. */
 static stratum
-stratum_of(int level, const pm_query *q)
+stratum_of(int level, const pm_question *q)
 {
 	return (stratum) {
 		.layout = level > 0 ? (int) q->layout : ANY, .dtype = level > 0 ? (int) q->dtype : ANY,
@@ -456,7 +456,7 @@ rows_of(const pm_dataset *d, const stratum *s)
 
 /* Fit s, which q is in, and add it; one that has all the rows of its parent has its coefficients. */
 static pm_code
-fit_stratum(opclass *m, stratum s, const pm_query *q, fitting *f, pm_arena *a, pm_status *st)
+fit_stratum(opclass *m, stratum s, const pm_question *q, fitting *f, pm_arena *a, pm_status *st)
 {
 	const stratum *parent = m->n > 0 ? closest(m, q) : &f->usual;
 	pm_code		rc;
@@ -509,7 +509,7 @@ fit_strata(opclass *m, int levels, fitting *f, pm_arena *a, pm_status *st)
 	for (int level = 0; level < levels; level++)
 		for (int i = 0; rc == PM_OK && i < d->n && m->n < MAX_STRATA; i++)
 		{
-			const pm_query *q = &d->samples[i].query;
+			const pm_question *q = &d->samples[i].query;
 			stratum		s = stratum_of(level, q);
 
 			if (!has_stratum(m, &s))

@@ -169,7 +169,7 @@ share_of(int op_class)
 
 /* What the phases of an operator have in common. */
 static phase
-common_of(const pm_tokens *t, int i, const pm_query *q, const pm_work *w, const pm_geometry *g)
+common_of(const pm_tokens *t, int i, const pm_question *q, const pm_work *w, const pm_geometry *g)
 {
 	bool		known = q->gpu->sm_count > 0;	/* a gap is NaN */
 	double		tiles = g->gemm_batch * ceil(g->gemm_m / TILE_M) * ceil(g->gemm_n / TILE_N);
@@ -183,7 +183,7 @@ common_of(const pm_tokens *t, int i, const pm_query *q, const pm_work *w, const 
 
 /* The three phases of token i. */
 static void
-phases_of(const pm_tokens *t, int i, const pm_query *q, phase *p)
+phases_of(const pm_tokens *t, int i, const pm_question *q, phase *p)
 {
 	int			node = t->skeleton->node[i];
 	pm_work		w;
@@ -374,7 +374,7 @@ is_taken(int i, int n, int max)
 
 /* The phases of token i that do something: their number. */
 static int
-keep_work(const pm_tokens *t, int i, const pm_query *q, phase *kept)
+keep_work(const pm_tokens *t, int i, const pm_question *q, phase *kept)
 {
 	phase		p[3];
 	int			n = 0;
@@ -498,7 +498,7 @@ seer_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 
 /* All copies of token i; bound is that of most of its time. */
 static pm_part
-part_of(const pm_tokens *t, int i, const pm_query *q, const double *c)
+part_of(const pm_tokens *t, int i, const pm_question *q, const double *c)
 {
 	cost		sum = {0};
 	phase		p[3];

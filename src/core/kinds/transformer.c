@@ -129,7 +129,7 @@ add_sinusoid(pm_real *out, int d, double p, double scale)
 }
 
 static pm_code
-make_plan(const pm_options *o, const pm_tokens *t, const pm_query *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
+make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
 {
 	const pm_skeleton *s = t->skeleton;
 	int			d = (int) o->value[OPT_D_MODEL];

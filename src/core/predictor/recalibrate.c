@@ -311,7 +311,7 @@ find_device(const pm_correction *c, const char *gpu)
 }
 
 double
-pm_correction_apply(const pm_correction *c, const pm_query *q, double ms)
+pm_correction_apply(const pm_correction *c, const pm_question *q, double ms)
 {
 	const pm_device_correction *g = find_device(c, q->gpu->name);
 	double		x;

@@ -56,7 +56,7 @@ pm_code		pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const boo
 						   pm_arena *a, pm_predictor *out, pm_recalibration *report, pm_status *st);
 
 /* The corrected time of one step that was predicted to take ms. */
-double		pm_correction_apply(const pm_correction *c, const pm_query *q, double ms);
+double		pm_correction_apply(const pm_correction *c, const pm_question *q, double ms);
 
 void		pm_correction_save(const pm_correction *c, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

@@ -373,7 +373,7 @@ tail_quantile(const group *g, double tail, bool upper)
 }
 
 static const group *
-find_group(const pm_trust *t, const pm_query *q)
+find_group(const pm_trust *t, const pm_question *q)
 {
 	for (int i = 0; i < t->n_groups; i++)
 	{
@@ -428,7 +428,7 @@ sizes_of(const pm_tokens *t, int token, pm_real *v)
 static pm_code
 tokens_of_one(const pm_sample *s, pm_arena *a, pm_tokens *t, pm_status *st)
 {
-	pm_query	q = s->query;
+	pm_question	q = s->query;
 
 	q.batch = 1;
 	return pm_tokens_build(s->skeleton, &q, a, t, st);
@@ -617,7 +617,7 @@ count_structures(pm_trust *t, const pm_dataset *d, const bool *seen, pm_arena *a
 
 /* The lists have room for every row. Names are copied, as they outlive the rows; those too long to be stored are not. */
 static pm_code
-learn_words(pm_trust *t, const pm_query *q, pm_arena *a, pm_status *st)
+learn_words(pm_trust *t, const pm_question *q, pm_arena *a, pm_status *st)
 {
 	int			gpu = find_gpu(t, q->gpu->name);
 	int			framework = q->framework ? find_framework(t, q->framework) : -1;
@@ -864,7 +864,7 @@ layout_used(const device *g, int layout)
 }
 
 static void
-judge_words(const pm_trust *t, const pm_query *q, causes *c)
+judge_words(const pm_trust *t, const pm_question *q, causes *c)
 {
 	int			at = find_gpu(t, q->gpu->name);
 	const device *g = &t->gpus[at < 0 ? 0 : at];

@@ -148,7 +148,7 @@ static pm_code
 encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 {
 	const pm_sample *s = &f->all.samples[i];
-	pm_query	query = pm_mdot_feature_query(f->options, &s->query);
+	pm_question	query = pm_mdot_feature_query(f->options, &s->query);
 	pm_tokens	work;
 	pm_code		rc;
 

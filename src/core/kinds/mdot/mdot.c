@@ -103,10 +103,10 @@ pm_mdot_is_monotone(const pm_options *o)
 	return o->value[OPT_MONOTONE] != 0 && o->value[OPT_HEAD] == PM_HEAD_ADDITIVE;
 }
 
-pm_query
-pm_mdot_feature_query(const pm_options *o, const pm_query *q)
+pm_question
+pm_mdot_feature_query(const pm_options *o, const pm_question *q)
 {
-	pm_query	f = *q;
+	pm_question	f = *q;
 
 	if (pm_mdot_is_monotone(o))
 		f.batch = PM_MDOT_REFERENCE_BATCH;
@@ -134,7 +134,7 @@ static pm_code
 encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
-	pm_query	query = pm_mdot_feature_query(&p->options, &s->query);
+	pm_question	query = pm_mdot_feature_query(&p->options, &s->query);
 	pm_tokens	features,
 				work;
 	pm_code		rc;

@@ -33,7 +33,7 @@ typedef struct pm_mdot
 bool		pm_mdot_is_monotone(const pm_options *o);
 pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
 /* The query that features are computed for. */
-pm_query	pm_mdot_feature_query(const pm_options *o, const pm_query *q);
+pm_question	pm_mdot_feature_query(const pm_options *o, const pm_question *q);
 
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);

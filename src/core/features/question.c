@@ -1,0 +1,107 @@
+/*
+ * question.c - the words of a question, and the spellings that users give them.
+ */
+#include "features/question.h"
+
+#include <string.h>
+
+#define N_OF(list) ((int) (sizeof(list) / sizeof((list)[0])))
+
+const char *const pm_dtype_name[PM_N_DTYPES] = {
+	[PM_FP32] = "fp32", [PM_TF32] = "tf32", [PM_AMP] = "amp", [PM_BF16] = "bf16", [PM_FP16] = "fp16"
+};
+const char *const pm_layout_name[PM_N_LAYOUTS] = {[PM_NCHW] = "nchw", [PM_NHWC] = "nhwc"};
+const char *const pm_optimizer_name[PM_N_OPTIMIZERS] = {
+	[PM_SGD] = "sgd", [PM_SGD_MOMENTUM] = "sgd_momentum", [PM_ADAM] = "adam", [PM_ADAMW] = "adamw",
+	[PM_OPT_OTHER] = "other", [PM_OPT_NONE] = "none"
+};
+
+/* PyTorch's, TensorFlow's and Lightning's words; "mixed" is autocast, whichever 16-bit type it casts to. */
+static const pm_synonym dtype_synonyms[] = {
+	{"float32", PM_FP32}, {"float", PM_FP32}, {"single", PM_FP32}, {"f32", PM_FP32}, {"32", PM_FP32},
+	{"32true", PM_FP32}, {"torchfloat32", PM_FP32}, {"torchfloat", PM_FP32},
+	{"tensorfloat32", PM_TF32}, {"tensorfloat", PM_TF32},
+	{"mixed", PM_AMP}, {"mixedprecision", PM_AMP}, {"autocast", PM_AMP}, {"16mixed", PM_AMP}, {"bf16mixed", PM_AMP},
+	{"mixedfloat16", PM_AMP}, {"mixedbfloat16", PM_AMP},
+	{"bfloat16", PM_BF16}, {"bfloat", PM_BF16}, {"bf16true", PM_BF16}, {"torchbfloat16", PM_BF16},
+	{"float16", PM_FP16}, {"half", PM_FP16}, {"f16", PM_FP16}, {"16true", PM_FP16}, {"torchfloat16", PM_FP16},
+	{"torchhalf", PM_FP16},
+};
+
+static const pm_synonym layout_synonyms[] = {
+	{"contiguous", PM_NCHW}, {"contiguousformat", PM_NCHW}, {"channelsfirst", PM_NCHW},
+	{"channelslast", PM_NHWC},
+};
+
+static const pm_synonym optimizer_synonyms[] = {
+	{"momentum", PM_SGD_MOMENTUM}, {"sgdm", PM_SGD_MOMENTUM}, {"sgdwithmomentum", PM_SGD_MOMENTUM},
+	{"nesterov", PM_SGD_MOMENTUM}, {"sgdnesterov", PM_SGD_MOMENTUM},
+	{"no", PM_OPT_NONE}, {"nooptimizer", PM_OPT_NONE},
+};
+
+const pm_word_list pm_dtype_words = {
+	.what = "dtype", .n = PM_N_DTYPES, .names = pm_dtype_name,
+	.n_synonyms = N_OF(dtype_synonyms), .synonyms = dtype_synonyms
+};
+const pm_word_list pm_layout_words = {
+	.what = "layout", .n = PM_N_LAYOUTS, .names = pm_layout_name,
+	.n_synonyms = N_OF(layout_synonyms), .synonyms = layout_synonyms
+};
+const pm_word_list pm_optimizer_words = {
+	.what = "optimizer", .n = PM_N_OPTIMIZERS, .names = pm_optimizer_name,
+	.n_synonyms = N_OF(optimizer_synonyms), .synonyms = optimizer_synonyms
+};
+
+/* The next byte of *s that counts, as a small letter; '\0' at the end. */
+static char
+next_letter(const char **s)
+{
+	char		c;
+
+	while ((c = **s) == '-' || c == '_' || c == '.' || c == ' ')
+		(*s)++;
+	if (c != '\0')
+		(*s)++;
+	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+static bool
+same_word(const char *a, const char *b)
+{
+	char		c;
+
+	while ((c = next_letter(&a)) == next_letter(&b))
+		if (c == '\0')
+			return true;
+	return false;
+}
+
+int
+pm_word_find(const pm_word_list *list, const char *word)
+{
+	for (int i = 0; i < list->n; i++)
+		if (same_word(word, list->names[i]))
+			return i;
+	for (int i = 0; i < list->n_synonyms; i++)
+		if (same_word(word, list->synonyms[i].word))
+			return list->synonyms[i].value;
+	return -1;
+}
+
+int
+pm_dtype_parse(const char *s)
+{
+	return pm_word_find(&pm_dtype_words, s);
+}
+
+int
+pm_layout_parse(const char *s)
+{
+	return pm_word_find(&pm_layout_words, s);
+}
+
+int
+pm_optimizer_parse(const char *s)
+{
+	return pm_word_find(&pm_optimizer_words, s);
+}

@@ -1,0 +1,82 @@
+/*
+ * question.h - what is asked: how long does a step take of this graph, on this
+ * device, in this format?
+ *
+ * The question is handed down whole.  A new member is added here, to the
+ * features that it shows in (tokens.c), to the domain of a predictor when rows
+ * of training may lack it (predictor/domain.c), and to the SQL that sets it.
+ */
+#ifndef PM_QUESTION_H
+#define PM_QUESTION_H
+
+#include "graph/graph.h"
+#include "graph/oplib.h"
+
+/* A data sheet. NaN: not known. Rates are peaks. */
+typedef struct pm_gpu
+{
+	const char *name;
+	double		memory_gb;
+	double		mem_bw_gbs;
+	double		sm_count;		/* streaming multiprocessors, compute units, or CPU cores used */
+	double		cores_per_sm;
+	double		clock_ghz;
+	double		fp32_tflops;
+	double		fp16_tensor_tflops;
+	double		l2_mb;
+	bool		is_cpu;
+} pm_gpu;
+
+/* One question. framework may be NULL. */
+typedef struct pm_question
+{
+	const pm_graph *graph;
+	const pm_gpu *gpu;
+	int64_t		batch;
+	pm_dtype	dtype;
+	pm_layout	layout;
+	pm_optimizer optimizer;
+	const char *framework;
+	bool		alone;			/* an operator measured by itself: forward and backward, no update and no step around it */
+} pm_question;
+
+/*
+ * The words of a question that name one of a list: the names that are stored
+ * and printed, and other spellings of them.
+ */
+typedef struct pm_synonym
+{
+	const char *word;			/* as pm_word_find() compares: small letters and digits alone */
+	int			value;			/* index into names */
+} pm_synonym;
+
+typedef struct pm_word_list
+{
+	const char *what;			/* "dtype" */
+	int			n;
+	const char *const *names;	/* [n] */
+	int			n_synonyms;
+	const pm_synonym *synonyms;
+} pm_word_list;
+
+extern const pm_word_list pm_dtype_words;	/* values are pm_dtype */
+extern const pm_word_list pm_layout_words;	/* pm_layout */
+extern const pm_word_list pm_optimizer_words;	/* pm_optimizer */
+
+/*
+ * Index of the name that word is or stands for; -1 when it is neither.  Case
+ * does not matter, nor do '-', '_', '.' and spaces: "FP32", "float32",
+ * "torch.float32" and "32-true" are all fp32.  Compared byte by byte, so that
+ * no locale has a say.
+ */
+int			pm_word_find(const pm_word_list *list, const char *word);
+
+/* pm_word_find() in each of the lists. */
+int			pm_dtype_parse(const char *s);
+int			pm_layout_parse(const char *s);
+int			pm_optimizer_parse(const char *s);
+extern const char *const pm_dtype_name[PM_N_DTYPES];
+extern const char *const pm_layout_name[PM_N_LAYOUTS];
+extern const char *const pm_optimizer_name[PM_N_OPTIMIZERS];
+
+#endif
