@@ -47,7 +47,10 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard \
 	dump privileges)
+# Made by make: the install scripts of this version and nothing else.  Those of
+# released versions and the updates between them are files of the tree.
 DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel_pretrained--$(EXTVERSION).sql
+DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql sql/perfmodel_pretrained--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict predict_many explain \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start dashboards cancel privileges hostile_path numerics drop_extension
@@ -55,7 +58,7 @@ REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict
 ISOLATION_OPTS = --encoding=UTF8 --no-locale
 TAP_TESTS = 1
-EXTRA_CLEAN = output_iso tmp_check tmp_check_iso sql/perfmodel--*.sql sql/perfmodel_pretrained--*.sql src/core/import/onnx/onnx.pb-c.*
+EXTRA_CLEAN = output_iso tmp_check tmp_check_iso src/core/import/onnx/onnx.pb-c.*
 
 # ---- what the build needs: one sentence when it is missing ----
 
