@@ -1,19 +1,19 @@
 # perfmodel
 #
-# For people who have a server:      make && make install && make installcheck
-# With a throw-away server of its own, as root or not:
-#                                    make demo, make check, make bench, make bench-accuracy, make pretrained
+# make help lists what can be made.
 #
 # OPTFLAGS is empty so that the binary runs on every CPU of its architecture;
 # the hot loops are compiled for several instruction sets and chosen at load.
 
-OWN_SERVER = demo check bench bench-accuracy pretrained
+OWN_SERVER = help demo check bench bench-accuracy pretrained
 
 ifneq ($(filter $(OWN_SERVER),$(MAKECMDGOALS)),)
 
 # These bring what they need, server headers included, so they must not read
 # PGXS, which also has a "check" of its own that refuses to work.
 .PHONY: $(OWN_SERVER)
+help:
+	@sed -n 's/^#: \{0,1\}//p' Makefile
 demo:
 	@demo/demo.sh
 check:
@@ -30,6 +30,29 @@ pretrained:
 	@tools/pretrain.sh $(DATA)
 
 else
+
+#: perfmodel, an extension of PostgreSQL.
+#:
+#: With a server of its own, which is gone afterwards. Nothing of the system is
+#: changed, except that root installs the Debian packages that are missing:
+#:   make demo            from a checkout to predictions
+#:   make check           all tests
+#:   make bench           how long loading, training and predicting take
+#:   make bench-accuracy  how far predictions are off (DATA=folder: more measurements)
+#:   make pretrained      train the predictor that ships (DATA=folder of measurements)
+#:   test/private.sh      psql with perfmodel installed; or another command
+#:
+#: For a server that you have:
+#:   make                 build
+#:   make install         copy the extension to the server's folders (as root);
+#:                        then, in a database: CREATE EXTENSION perfmodel
+#:   make installcheck    tests on the running server, as a superuser of it
+#:   make uninstall       remove what install has copied; first, in every database
+#:                        that has it: DROP EXTENSION perfmodel; DROP SCHEMA perfmodel
+#:   make clean           remove what was built
+#:
+#: PG_CONFIG=/usr/lib/postgresql/15/bin/pg_config chooses among several versions
+#: of PostgreSQL, for all of these; without it the first pg_config of the path.
 
 EXTENSION = perfmodel perfmodel_pretrained
 MODULE_big = perfmodel
@@ -60,42 +83,26 @@ ISOLATION_OPTS = --encoding=UTF8 --no-locale
 TAP_TESTS = 1
 EXTRA_CLEAN = output_iso tmp_check tmp_check_iso src/core/import/onnx/onnx.pb-c.*
 
-# ---- what the build needs: one sentence when it is missing ----
+# ---- what the build needs: one sentence when something is missing ----
 
-ifeq ($(shell command -v $(PG_CONFIG)),)
-$(error pg_config is not found: install the package postgresql-server-dev-all, or set PG_CONFIG)
+ifeq ($(filter clean distclean uninstall,$(MAKECMDGOALS)),)
+MISSING := $(shell PG_CONFIG='$(PG_CONFIG)' PM_OPENBLAS='$(OPENBLAS)' sh src/needs.sh build | sed 's/\([^ ]*\) \(.*\)/\2 (package \1);/')
+ifneq ($(MISSING),)
+$(error Something is missing that the build needs: $(MISSING) install it, on Debian with apt-get; "make help" says how to choose a PostgreSQL)
 endif
-PGXS := $(shell $(PG_CONFIG) --pgxs)
-ifeq ($(wildcard $(PGXS) $(shell $(PG_CONFIG) --includedir-server)/postgres.h),)
-$(error The headers of the PostgreSQL server are missing: install the package postgresql-server-dev-$(shell $(PG_CONFIG) --version | sed 's/[^0-9]*\([0-9]*\).*/\1/'))
 endif
-
-ifeq ($(filter clean distclean,$(MAKECMDGOALS)),)
-ifneq ($(shell echo '\#include <cblas.h>' | cc -E - >/dev/null 2>&1 && echo yes),yes)
-$(error cblas.h is missing: install the package libopenblas-dev)
+ifeq ($(shell command -v '$(PG_CONFIG)'),)
+$(error $(PG_CONFIG) is not found: install the package postgresql-server-dev-all, or set PG_CONFIG)
 endif
-ifneq ($(shell echo '\#include <protobuf-c/protobuf-c.h>' | cc -E - >/dev/null 2>&1 && echo yes),yes)
-$(error protobuf-c.h is missing: install the package libprotobuf-c-dev)
-endif
-ifeq ($(shell command -v protoc-c),)
-$(error protoc-c is not found: install the package protobuf-c-compiler)
-endif
+PGXS := $(shell '$(PG_CONFIG)' --pgxs)
 
 # OpenBLAS goes in statically with its symbols hidden: it cannot be switched by
 # the system's alternatives, does not clash with another copy in the backend,
 # and its choice of kernels can be prepared before its constructor runs.
-OPENBLAS_A := $(shell cc -print-file-name=libopenblas.a)
-ifneq ($(filter /%,$(OPENBLAS_A)),)
-SHLIB_LINK = -l:libopenblas.a -Wl,--exclude-libs,ALL -lprotobuf-c -lm -lpthread
-else
-$(warning libopenblas.a is not found, linking the shared OpenBLAS instead; the package libopenblas-dev has the static one)
-SHLIB_LINK = -lopenblas -lprotobuf-c -lm -lpthread
-PG_CPPFLAGS += -DPM_BLAS_SHARED
-endif
-endif
+SHLIB_LINK = $(CORE_LIBS) -Wl,--exclude-libs,ALL -lprotobuf-c
 
 # the library does not say where it was built
-PG_CPPFLAGS += $(CORE_CPPFLAGS) -Isrc/pg -DPM_VERSION=\"$(EXTVERSION)\" -ffile-prefix-map=$(CURDIR)=.
+PG_CPPFLAGS += $(CORE_CPPFLAGS) -Isrc/pg -DPM_VERSION=\"$(EXTVERSION)\" '-ffile-prefix-map=$(CURDIR)=.'
 
 # No bitcode: the functions are too long to gain from being inlined by the JIT
 # compiler, and it would make clang a requirement of the build.

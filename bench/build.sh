@@ -8,8 +8,6 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cc=${CC:-cc}
-openblas=-l:libopenblas.a
-[ -n "$($cc -print-file-name=libopenblas.a | grep / || true)" ] || openblas='-lopenblas -DPM_BLAS_SHARED'
 listed() { make -s -C "$root" -f src/sources.mk "print-$1"; }
 here=$PWD
 cd "$root"
@@ -17,4 +15,4 @@ case $1 in /*) source=$1 ;; *) source=$here/$1 ;; esac
 case $2 in /*) program=$2 ;; *) program=$here/$2 ;; esac
 # shellcheck disable=SC2046,SC2086
 $cc $(listed CORE_CPPFLAGS) $(listed CORE_CFLAGS) ${CFLAGS:-} -Wl,--wrap=pm_gemm \
-    -o "$program" "$source" bench/accuracy/rows.c $(listed CORE_PLAIN_SOURCES) $openblas -lm -lpthread
+    -o "$program" "$source" bench/accuracy/rows.c $(listed CORE_PLAIN_SOURCES) $(listed CORE_LIBS)

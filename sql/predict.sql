@@ -128,11 +128,12 @@ SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'smal
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-SET force_parallel_mode = on;
+-- the name of the setting changed with PostgreSQL 16
+SELECT set_config(name, 'on', false) AS always_parallel FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 EXPLAIN (COSTS OFF) SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'line')) FROM perfmodel.profile;
 SELECT helper.close(sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'small')), :all, 1e-12) AS same FROM perfmodel.profile;
 SELECT helper.close(sum((perfmodel.predict(graph_id, gpu, batch, predictor => 'small')).step_ms), :all, 1e-12) AS same FROM perfmodel.profile;
-RESET force_parallel_mode;
+SELECT set_config(name, 'off', false) AS always_parallel FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 
 -- a prepared statement does not hold on to an answer
 PREPARE q AS SELECT perfmodel.predict_train_time(graph_id, 'T4', 8) FROM perfmodel.graph WHERE name = 'anet4@16';

@@ -28,8 +28,15 @@ PG_HEADERS := $(sort $(wildcard src/pg/*.h src/pg/*/*.h))
 # vectorised (omp simd); no flag reassociates anything for the whole file.  NaN
 # and infinity keep their meaning (its checks need them), and nothing here may
 # set a floating point mode for the whole backend, as -Ofast would.
-CORE_CPPFLAGS = -Isrc/core
+CORE_CPPFLAGS = -Isrc/core $(filter -I% -D%,$(OPENBLAS))
 CORE_CFLAGS = -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd
+
+# OpenBLAS, LAPACK included: headers and library are found together, by a program
+# that compiles and links with both (src/needs.sh). The static library is taken
+# where there is one: it cannot be switched by the system's alternatives. Asked
+# once, and only by who needs it.
+OPENBLAS = $(eval OPENBLAS := $(shell sh src/needs.sh openblas))$(OPENBLAS)
+CORE_LIBS = $(filter-out -I% -D%,$(OPENBLAS))
 
 print-%:
 	@echo $($*)

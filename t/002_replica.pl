@@ -47,7 +47,7 @@ foreach my $function (split(/\n/, $primary->safe_psql('postgres', q{SELECT DISTI
 my ($rc, $out, $err) = $standby->psql('postgres', q{SELECT perfmodel.train('x', 'linear')});
 isnt($rc, 0, 'training fails on a standby');
 like($err, qr/cannot execute perfmodel\.train\(\) in a read-only transaction/, 'and says why');
-is($standby->safe_psql('postgres', q{SET force_parallel_mode = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+is($standby->safe_psql('postgres', always_parallel($standby) . q{
     SELECT count(perfmodel.predict_train_time(graph_id, gpu, batch)) = count(*) FROM perfmodel.profile}), 't', 'parallel workers of a standby predict');
 
 my $trust = q{SELECT p.* FROM perfmodel.profile, perfmodel.predict(graph_id, gpu, batch, predictor => 'line') p ORDER BY profile_id};

@@ -37,7 +37,7 @@ my %reads = (
     "a view with predictions" => "SELECT bool_and(step_ms > 0) FROM job_forecast",
     "the predictors" => "SELECT count(*) > 0 FROM perfmodel.predictor");
 is(as('grafana', $reads{$_}), 't', "a reader gets $_") for sort keys %reads;
-is(as('grafana', "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET force_parallel_mode = on; $reads{'a view with predictions'}"),
+is(as('grafana', always_parallel($node) . " $reads{'a view with predictions'}"),
     't', 'and from parallel workers');
 like(as('visitor', $reads{$_}), qr/^permission denied for /, "others do not get $_") for sort keys %reads;
 is(as('visitor', q{SELECT perfmodel.gpu_name('rtx_3090')}), 'RTX 3090', 'but data sheets');

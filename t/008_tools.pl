@@ -9,7 +9,7 @@ use Test::More;
 
 # Debian's psycopg2 and PyTorch belong to Debian's Python, which need not be the first in the path.
 my ($python) = grep { system(qq($_ -c "import psycopg2" 2>/dev/null)) == 0 } ('python3', '/usr/bin/python3');
-plan skip_all => 'no python3 with psycopg2' unless $python;
+plan skip_all => 'no python3 with psycopg2; the package python3-psycopg2 has it' unless $python;
 my $has_torch = system(qq($python -c "import torch" 2>/dev/null)) == 0;
 
 my $node = new_node('tools');

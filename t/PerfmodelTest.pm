@@ -9,7 +9,7 @@ use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_node fill predictions doc_sql $small $intervals);
+our @EXPORT = qw(new_node fill predictions doc_sql always_parallel $small $intervals);
 
 # a network that trains in a moment
 our $small = '{"epochs":4,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}';
@@ -49,6 +49,14 @@ sub predictions
         SELECT p.name, f.graph_id, f.gpu, f.batch,
                encode(float8send(perfmodel.predict_train_time(f.graph_id, f.gpu, f.batch, predictor => p.name)), 'hex')
         FROM perfmodel.predictor p, perfmodel.profile f ORDER BY 1, 2, 3, 4});
+}
+
+# Statements after which even a small query runs in parallel workers.
+sub always_parallel
+{
+    my ($node) = @_;
+    my $setting = $node->pg_version >= 16 ? 'debug_parallel_query' : 'force_parallel_mode';
+    return "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET $setting = on;";
 }
 
 # The blocks of SQL of a section of a document, as they stand in it.

@@ -49,8 +49,12 @@ server_tests() { # title, arguments for make
     rm -f "$work/src/regression.diffs" "$work/src/output_iso/regression.diffs"
 }
 
-need_packages
+need_packages tests
 private_copy
+# the tests of tools/ want a Python with psycopg2; nothing else does
+if ! python_with_psycopg2 >/dev/null && can_install; then
+    install_packages python3 python3-psycopg2 || true
+fi
 
 echo "== unit tests of src/core"
 as_user make -k -s -j2 -f test/core.mk run >"$work/unit.log" 2>&1 || true
@@ -75,6 +79,7 @@ rule "core has no server symbol" test/rules.sh server_symbols
 rule "core includes no server header" test/rules.sh server_headers
 rule "no file of core includes a higher floor" test/rules.sh floors
 rule "versions agree" test/rules.sh versions
+rule "make clean and .gitignore leave the scripts of releases alone" test/rules.sh release_scripts
 rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines" test/rules.sh lengths
 rule "scripts parse" test/rules.sh scripts
@@ -82,12 +87,12 @@ rule "benchmarks build" test/rules.sh benchmarks
 rule "the accuracy benchmark reads its rows and no more" test/rules.sh benchmark_rows
 
 echo "== tools"
-if command -v python3 >/dev/null; then
-    as_user python3 -m unittest discover -v -s test/tools >"$work/tools.log" 2>&1 || true
+if python=$(python_with_psycopg2) || python=$(command -v python3); then
+    as_user "$python" -m unittest discover -v -s test/tools >"$work/tools.log" 2>&1 || true
     grep -E '[.][.][.] |^(Ran|OK|FAILED)' "$work/tools.log" || cat "$work/tools.log"
     count "$work/tools.log" '[.][.][.] ok$' '[.][.][.] (FAIL|ERROR)$|^ImportError|^ModuleNotFoundError'
 else
-    echo "skipped: no python3"
+    echo "skipped: there is no Python; the packages python3 and python3-psycopg2 have it"
 fi
 
 server_tests "regression" ISOLATION= TAP_TESTS=

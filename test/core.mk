@@ -19,13 +19,7 @@ CFLAGS_checked = -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fn
 CFLAGS_release = -g $(CORE_CFLAGS)
 CFLAGS_double = -g -O2 -DPM_DOUBLE
 
-OPENBLAS_A := $(shell $(CC) -print-file-name=libopenblas.a)
-ifneq ($(filter /%,$(OPENBLAS_A)),)
-LIBS = -l:libopenblas.a -lm -lpthread
-else
-LIBS = -lopenblas -lm -lpthread
-STD += -DPM_BLAS_SHARED
-endif
+LIBS = $(CORE_LIBS)
 
 CORE := $(CORE_PLAIN_SOURCES:src/core/%.c=%)
 # the ONNX importer, for the tests that are about it; what protoc-c makes goes with the objects

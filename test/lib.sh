@@ -8,7 +8,7 @@
 # into $work/stage and nothing of the system is changed.
 
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES || true
-unset PGHOST PGHOSTADDR PGPORT PGUSER PGPASSWORD PGDATABASE PGSERVICE PGDATA PGOPTIONS PG_CONFIG || true
+unset PGHOST PGHOSTADDR PGPORT PGUSER PGPASSWORD PGDATABASE PGSERVICE PGDATA PGOPTIONS || true
 # make hands on DATA=..., which the build would take for a variable of its own
 unset DATA
 export LC_ALL=C.UTF-8
@@ -16,39 +16,62 @@ export LC_ALL=C.UTF-8
 root=$(cd "$(dirname "$0")/.." && pwd)
 failed_to() { echo "$0: $*" >&2; exit 1; }
 
+# The PostgreSQL that was asked for is the first in the path, for all that runs.
+if [ -n "${PG_CONFIG:-}" ]; then
+    command -v "$PG_CONFIG" >/dev/null || failed_to "PG_CONFIG is $PG_CONFIG, which is not there"
+    PATH=$(dirname "$(command -v "$PG_CONFIG")"):$PATH
+    unset PG_CONFIG
+fi
+
 # ---- packages ----
 
-c_finds() { echo "$1" | cc -E - >/dev/null 2>&1; }
-
-# Debian packages whose contents are not there.
+# Debian packages whose contents are not there, a line each; src/needs.sh says how each is recognised.
 missing_packages() {
     command -v make >/dev/null || echo make
-    command -v cc >/dev/null || echo gcc
-    c_finds '#include <stdio.h>' || echo libc6-dev
-    c_finds '#include <cblas.h>' || echo libopenblas-dev
-    c_finds '#include <protobuf-c/protobuf-c.h>' || echo libprotobuf-c-dev
-    command -v protoc-c >/dev/null || echo protobuf-c-compiler
-    [ -e "$(pg_config --includedir-server 2>/dev/null)/postgres.h" ] || echo postgresql-server-dev-all
-    [ -x "$(pg_config --bindir 2>/dev/null)/postgres" ] || echo postgresql
-    command -v pg_virtualenv >/dev/null || echo postgresql-common
-    perl -MIPC::Run -e 1 2>/dev/null || echo libipc-run-perl
-    # tools/ write to the database with it; their tests need it where there is a Python at all
-    [ ! -x /usr/bin/python3 ] || /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || echo python3-psycopg2
+    for part in build server "$@"; do
+        sh "$root/src/needs.sh" "$part"
+    done | cut -d' ' -f1 | sort -u
 }
 
-need_packages() {
-    missing=$(missing_packages | sort -u | tr '\n' ' ')
-    [ -n "$missing" ] || return 0
-    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-        echo "Some packages are missing. On Debian: sudo apt-get install $missing" >&2
-        exit 1
+install_packages() {
+    echo "installing $*"
+    log=$(mktemp)
+    if { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } \
+        </dev/null >"$log" 2>&1; then
+        rm -f "$log"
+    else
+        tail -20 "$log" >&2
+        rm -f "$log"
+        return 1
     fi
-    echo "installing $missing"
-    # shellcheck disable=SC2086
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing; } \
-        </dev/null >/dev/null || failed_to "cannot install $missing"
-    missing=$(missing_packages | tr '\n' ' ')
-    [ -z "$missing" ] || failed_to "still missing after installation: $missing"
+}
+
+can_install() { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; }
+
+# Install what is missing, or say what it is; "tests" when the tests shall run, too. Once one thing is there the
+# lack of another can show, so this asks until nothing is missing or an installation has not helped.
+need_packages() {
+    before=
+    while :; do
+        missing=$(missing_packages "$@" | tr '\n' ' ')
+        [ -n "$missing" ] || return 0
+        can_install || failed_to "some packages are missing; on Debian: sudo apt-get install --no-install-recommends $missing"
+        [ "$missing" != "$before" ] || failed_to "installed, but not found or not usable: $missing"
+        before=$missing
+        # shellcheck disable=SC2086
+        install_packages $missing || failed_to "cannot install $missing"
+    done
+}
+
+# ---- Python, for tools/: never a condition ----
+
+# A Python with psycopg2, of the user that runs the tests. Debian's modules belong to Debian's Python, which need not
+# be the first in the path.
+python_with_psycopg2() {
+    for python in python3 /usr/bin/python3; do
+        ! as_user "$python" -c 'import psycopg2' >/dev/null 2>&1 || { echo "$python"; return; }
+    done
+    return 1
 }
 
 # ---- a copy of the tree ----
@@ -66,6 +89,7 @@ tree_files() {
 private_copy() {
     # a directory that both root and the user postgres can reach
     if [ "$(id -u)" = 0 ]; then unset TMPDIR; fi
+    case ${TMPDIR:-} in *[[:space:]]*) unset TMPDIR ;; esac # make takes a space for the end of a name
     work=$(mktemp -d "${TMPDIR:-/tmp}/perfmodel.XXXXXX")
     trap 'rm -rf "$work"' EXIT
     trap 'exit 130' INT TERM HUP
@@ -92,9 +116,26 @@ quietly() {
     fi
 }
 
+# The first error of a build, what it came from, and the packages that mend it.
+explain_build() {
+    first=$(grep -nEm1 ':[0-9]+: .*error|error:|undefined reference|cannot find -l|[*][*][*]|not found' "$1" | cut -d: -f1)
+    if [ -n "$first" ]; then
+        echo "the first error of the build:"
+        tail -n "+$first" "$1" | head -6 | sed 's/^/    /'
+    else
+        tail -20 "$1"
+    fi
+    missing=$(missing_packages | tr '\n' ' ')
+    [ -z "$missing" ] || echo "it lacks packages; on Debian: sudo apt-get install --no-install-recommends $missing"
+}
+
 # Build with any further arguments for make, and install into $work/stage.
 build_and_stage() {
-    quietly as_user make -s -j2 all "$@" || failed_to "the build failed"
+    log=$work/build.log
+    if ! as_user make -s -j"$(nproc)" all "$@" >"$log" 2>&1; then
+        explain_build "$log" >&2
+        failed_to "the build failed"
+    fi
     quietly as_user make -s install DESTDIR="$work/stage" || failed_to "the staged installation failed"
 }
 

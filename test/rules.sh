@@ -72,6 +72,18 @@ versions() {
         { echo "CHANGELOG.md does not mention $version"; return 1; }
 }
 
+# Scripts of releases are files of the tree: git sees them, make clean leaves them alone.
+release_scripts() {
+    version=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
+    made=$(printf '%s\n' "sql/perfmodel--$version.sql" "sql/perfmodel_pretrained--$version.sql")
+    [ "$(sed -n 's,^/\(sql/.*\),\1,p' .gitignore | sort)" = "$made" ] ||
+        { echo ".gitignore must name, of sql/, what make assembles for $version and nothing else:"; echo "$made"; return 1; }
+    touch sql/perfmodel--0.0.1.sql sql/perfmodel--0.0.1--0.0.2.sql
+    removed=$(make -n clean | tr ' ' '\n' | sed 's,^\./,,' | grep '^sql/' | sort -u)
+    rm sql/perfmodel--0.0.1.sql sql/perfmodel--0.0.1--0.0.2.sql
+    [ "$removed" = "$made" ] || { echo "make clean removes:"; echo "$removed"; return 1; }
+}
+
 portable() {
     ! grep -nE -e '-march=|-mtune=|-mavx|-Ofast|-ffast-math|-ffinite-math' Makefile test/core.mk | grep -v '#'
 }

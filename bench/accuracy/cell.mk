@@ -7,13 +7,7 @@ OUT ?= build/accuracy
 include src/sources.mk
 CFLAGS_ALL = $(CORE_CPPFLAGS) $(CORE_CFLAGS) -g -Wall -Wextra -Wno-sign-compare
 
-OPENBLAS_A := $(shell $(CC) -print-file-name=libopenblas.a)
-ifneq ($(filter /%,$(OPENBLAS_A)),)
-LIBS = -l:libopenblas.a -lm -lpthread
-else
-LIBS = -lopenblas -lm -lpthread
-CFLAGS_ALL += -DPM_BLAS_SHARED
-endif
+LIBS = $(CORE_LIBS)
 
 OBJS := $(CORE_PLAIN_SOURCES:src/core/%.c=$(OUT)/obj/%.o) \
 	$(patsubst bench/accuracy/%.c,$(OUT)/obj/bench_%.o,$(wildcard bench/accuracy/*.c))

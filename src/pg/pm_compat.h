@@ -1,6 +1,6 @@
 /*
  * pm_compat.h - differences between server versions, all of them here.
- * Built and tested against 15; 14 and 16 to 18 by reading.
+ * Built and tested against 15, 17 and 18; 14 and 16 by reading.
  */
 #ifndef PM_COMPAT_H
 #define PM_COMPAT_H
@@ -11,6 +11,11 @@
 
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
+#endif
+
+/* before the declaration, as 18 wants it */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
 #endif
 
 #if PG_VERSION_NUM >= 170000

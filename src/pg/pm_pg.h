@@ -31,7 +31,7 @@ extern int	pm_threads_allowed(void);
 /* ---- errors.c ---- */
 
 /* Raise the server's error for a status of the core that is not PM_OK. */
-extern void pm_raise(const pm_status *st) pg_attribute_noreturn();
+pg_noreturn extern void pm_raise(const pm_status *st);
 
 /*
  * A hint for a name that does not exist: the closest of names[n], how many
@@ -209,7 +209,7 @@ extern Datum pm_shape_array(const pm_shape *s, int batch_dim, int64 batch);
 extern pm_cached *pm_graph_get(int64 graph_id);
 extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
 extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);
-extern void pm_no_such_graph(int64 graph_id) pg_attribute_noreturn();
+pg_noreturn extern void pm_no_such_graph(int64 graph_id);
 
 /* ---- predictor_cache.c ---- */
 
@@ -228,7 +228,7 @@ extern void pm_predictor_get(const char *name, pm_predictor_ref *ref);
  * others may run, or transactions end.
  */
 extern void pm_predictor_get_own(const char *name, pm_predictor_ref *ref);
-extern void pm_no_such_predictor(const char *name) pg_attribute_noreturn();
+pg_noreturn extern void pm_no_such_predictor(const char *name);
 
 /* ---- prepared_cache.c ---- */
 

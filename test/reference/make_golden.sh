@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 listed() { make -s -C ../.. -f src/sources.mk "print-$1"; }
 # shellcheck disable=SC2046
 (cd ../.. && ${CC:-cc} -std=gnu11 -O2 -fopenmp-simd -DPM_DOUBLE $(listed CORE_CPPFLAGS) -o "$work/dump_golden" \
-    test/reference/dump_golden.c $(listed CORE_PLAIN_SOURCES) -l:libopenblas.a -lm -lpthread)
+    test/reference/dump_golden.c $(listed CORE_PLAIN_SOURCES) $(listed CORE_LIBS))
 "$work/dump_golden" golden_graphs.ndjson >"$work/inputs.txt"
 PYTHONDONTWRITEBYTECODE=1 ${PYTHON:-/usr/bin/python3} make_golden.py "$work/inputs.txt" >"$work/golden.txt"
 mv "$work/golden.txt" golden.txt

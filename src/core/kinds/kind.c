@@ -6,16 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-extern const pm_kind pm_kind_mdot;
-extern const pm_kind pm_kind_roofline;
-extern const pm_kind pm_kind_linear;
-extern const pm_kind pm_kind_perfnet;
-extern const pm_kind pm_kind_gnn;
-extern const pm_kind pm_kind_ets;
-extern const pm_kind pm_kind_transformer;
-extern const pm_kind pm_kind_opclass;
-extern const pm_kind pm_kind_seer;
-
 static const pm_kind *const kinds[] = {&pm_kind_mdot, &pm_kind_roofline, &pm_kind_linear,
 	&pm_kind_perfnet, &pm_kind_gnn, &pm_kind_ets, &pm_kind_transformer,
 	&pm_kind_opclass, &pm_kind_seer};

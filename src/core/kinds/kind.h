@@ -99,4 +99,15 @@ const pm_kind *pm_kind_at(int i);
 /* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
 void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);
 
+/* The kinds, each defined in its own file. */
+extern const pm_kind pm_kind_mdot;
+extern const pm_kind pm_kind_roofline;
+extern const pm_kind pm_kind_linear;
+extern const pm_kind pm_kind_perfnet;
+extern const pm_kind pm_kind_gnn;
+extern const pm_kind pm_kind_ets;
+extern const pm_kind pm_kind_transformer;
+extern const pm_kind pm_kind_opclass;
+extern const pm_kind pm_kind_seer;
+
 #endif
