@@ -228,7 +228,9 @@ static void
 prepare_model(model *m, const pm_options *o)
 {
 	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
-	int			longest[256] = {0};
+	int			longest = 0;
+	pm_pass_size size = {0};
+	pm_status	st;
 	pm_mdot_config c;
 	pm_rng		rng;
 
@@ -241,18 +243,19 @@ prepare_model(model *m, const pm_options *o)
 	for (int i = 0; i < all.set.n; i++)
 	{
 		m->tokens[i] = m->inputs[i].n;
-		longest[0] = m->tokens[i] > longest[0] ? m->tokens[i] : longest[0];
+		longest = m->tokens[i] > longest ? m->tokens[i] : longest;
 	}
-	for (int i = 1; i < per_shard; i++)
-		longest[i] = longest[0];
+	for (int i = 0; i < per_shard; i++)
+		pm_pass_add(&size, longest, 0);
 	c = pm_mdot_configure(o, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
-	pm_mdot_net_init(&m->net, &c);
-	m->w = PM_NEW(&arena, pm_real, m->net.n_params);
-	m->decay = PM_NEW(&arena, uint8_t, m->net.n_params);
-	pm_mdot_net_decay(&m->net, m->decay);
+	if (pm_mdot_net_init(&m->net, &c, &arena, &st) != PM_OK)
+		die("network", &st);
+	m->w = PM_NEW(&arena, pm_real, m->net.tensors.n_params);
+	m->decay = PM_NEW(&arena, uint8_t, m->net.tensors.n_params);
+	pm_tensors_decay(&m->net.tensors, m->decay);
 	pm_rng_seed(&rng, 1);
-	pm_mdot_net_weights(&m->net, m->w, &rng);
-	m->workspace_bytes = pm_mdot_workspace(&m->net, longest, per_shard);
+	pm_tensors_start(&m->net.tensors, m->w, &rng);
+	m->workspace_bytes = pm_mdot_workspace(&m->net, &size);
 }
 
 /* ---- export ---- */
@@ -365,7 +368,7 @@ train_epochs(model *m, const pm_options *o, int epochs, int n_threads, clock_of_
 		.warmup = v[OPT_WARMUP], .weight_decay = v[OPT_WEIGHT_DECAY], .clip = v[OPT_CLIP], .ema = v[OPT_EMA],
 		.keep_last = true, .threads = n_threads, .seed = 1
 	};
-	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
+	pm_net		net = {.n_params = m->net.tensors.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
 		.decay = m->decay, .tokens = m->tokens, .ctx = &data, .workspace_bytes = m->workspace_bytes};
 	pm_hooks	hooks = {.progress = note_epoch, .ctx = c};
 	pm_fit_report report = {0};
@@ -435,7 +438,7 @@ report(model *m, const pm_options *o)
 	alone = time_products(products, n_products, operand);
 	pm_blas_describe(&blas);
 	printf("kernel %s\nthreads %d\nrows %d\ntokens %.0f\nparams %zu\n", blas.kernel, threads, all.set.n, tokens,
-		   m->net.n_params);
+		   m->net.tensors.n_params);
 	printf("epoch_s %.4f\nepoch_best_s %.4f\nepoch_cpu_s %.4f\nsamples_per_s %.1f\n", median, c.seconds[0], c.cpu / c.n,
 		   all.set.n / median);
 	printf("gflop_per_epoch %.3f\ngflops %.2f\n", flop / 1e9, flop / median / 1e9);

@@ -54,6 +54,8 @@ SELECT n_profiles, n_graphs, threads > 0 AS threads, memory_bytes > 0 AS memory,
 FROM perfmodel.estimate_training('mdot');
 SELECT (perfmodel.estimate_training('mdot', options => '{"d_model":256}')).memory_bytes
      > (perfmodel.estimate_training('mdot', options => '{"d_model":32}')).memory_bytes AS grows;
+-- as many layers as the options allow
+SELECT (perfmodel.estimate_training('mdot', options => '{"layers":6,"operator_layers":6}')).memory_bytes > 0 AS layers;
 SET perfmodel.train_mem = '1MB';
 SELECT regexp_replace(helper.error_of($$SELECT perfmodel.train('x')$$), '\d+ (MB, more|threads)', 'N \1', 'g');
 SELECT helper.error_of($$SET perfmodel.train_mem = '1kB'$$);

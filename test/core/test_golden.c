@@ -109,14 +109,16 @@ read_config(int i)
 
 /* Largest difference of a tensor's gradient, relative to its largest value. */
 static double
-gradient_error(int i, const pm_mdot_tensor *t, const double *grad, bool *found)
+gradient_error(int i, const pm_tensor *t, const double *grad, bool *found)
 {
-	char		name[64];
+	char		name[96];
+	char		tensor[64];
 	int			n = t->rows * t->cols;
 	const golden_record *r;
 	double		most = 0;
 
-	snprintf(name, sizeof(name), "case%d.grad.%s", i, t->name);
+	pm_tensor_print(t, tensor, sizeof(tensor));
+	snprintf(name, sizeof(name), "case%d.grad.%s", i, tensor);
 	r = golden_find(&file, name);
 	*found = r != NULL;
 	if (r != NULL && r->n != n + 1)
@@ -135,7 +137,7 @@ check_case(int i)
 {
 	static pm_mdot_net net;
 	const int	index[GOLDEN_SAMPLES] = {0, 1};
-	const int	tokens[GOLDEN_SAMPLES] = {inputs[0].n, inputs[1].n};
+	pm_pass_size size = {0};
 	const double *predicted = values("case", i, "predicted", GOLDEN_SAMPLES);
 	pm_mdot_config c = read_config(i);
 	pm_mdot_data data = {.net = &net, .inputs = inputs, .step_ms = values("case", i, "step_ms", GOLDEN_SAMPLES),
@@ -148,42 +150,48 @@ check_case(int i)
 	double	   *w;
 	double	   *grad;
 
-	pm_mdot_net_init(&net, &c);
+	for (int k = 0; k < GOLDEN_SAMPLES; k++)
+		pm_pass_add(&size, inputs[k].n, 0);
+	CHECK(pm_mdot_net_init(&net, &c, &arena, NULL) == PM_OK);
 	net.raw_scale = value("raw_scale");
 	net.log_mean = value("log_mean");
 	net.log_sigma = value("log_sigma");
-	w = PM_NEW(&arena, double, net.n_params);
-	grad = PM_NEW(&arena, double, net.n_params);
-	for (int k = 0; k < net.n_tensors; k++)
+	w = PM_NEW(&arena, double, net.tensors.n_params);
+	grad = PM_NEW(&arena, double, net.tensors.n_params);
+	for (int k = 0; k < net.tensors.n; k++)
 	{
-		const pm_mdot_tensor *t = &net.tensor[k];
-		const double *v = values("param", -1, t->name, t->rows * t->cols);
+		const pm_tensor *t = &net.tensors.list[k];
+		char		name[64];
+		const double *v;
+
+		pm_tensor_print(t, name, sizeof(name));
+		v = values("param", -1, name, t->rows * t->cols);
 
 		for (int j = 0; j < t->rows * t->cols; j++)
 			w[t->at + j] = v[j] / GOLDEN_UNIT;
 	}
 	loss = pm_mdot_pass(&data, w, grad, index, GOLDEN_SAMPLES, got, NULL,
-						pm_alloc(&arena, pm_mdot_workspace(&net, tokens, GOLDEN_SAMPLES), 1));
+						pm_alloc(&arena, pm_mdot_workspace(&net, &size), 1));
 	for (int k = 0; k < GOLDEN_SAMPLES; k++)
 		CHECK_NEAR(got[k] / predicted[k], 1, 1e-12);
 	CHECK_NEAR(loss / values("case", i, "loss", 1)[0], 1, 1e-12);
-	for (int k = 0; k < net.n_tensors; k++)
+	for (int k = 0; k < net.tensors.n; k++)
 	{
 		bool		found;
-		double		error = gradient_error(i, &net.tensor[k], grad + net.tensor[k].at, &found);
+		double		error = gradient_error(i, &net.tensors.list[k], grad + net.tensors.list[k].at, &found);
 
 		flowing += found;
 		if (!(error <= TOLERANCE))
-			fprintf(stderr, "case %d: gradient of %s is off by %g\n", i, net.tensor[k].name, error);
+			fprintf(stderr, "case %d: gradient of %s is off by %g\n", i, net.tensors.list[k].name, error);
 		CHECK(error <= TOLERANCE);
 		if (found && !(error <= worst))
 		{
 			worst = error;
-			worst_name = net.tensor[k].name;
+			worst_name = net.tensors.list[k].name;
 		}
 	}
 	printf("case %d: prediction off by %.1e, %d of %d tensors have a gradient, off by %.1e at most (%s)\n", i,
-		   fabs(got[0] / predicted[0] - 1), flowing, net.n_tensors, worst, worst_name);
+		   fabs(got[0] / predicted[0] - 1), flowing, net.tensors.n, worst, worst_name);
 }
 
 int

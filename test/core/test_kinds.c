@@ -860,6 +860,24 @@ test_rivals_threads(void)
 	}
 }
 
+/* An estimate is asked for by anybody, of the largest network that the options allow. */
+static void
+test_largest(void)
+{
+	pm_dataset	d = make_dataset(2, 1, true, entangled, &arena);
+	const pm_kind *kind;
+
+	for (int i = 0; (kind = pm_kind_at(i)) != NULL; i++)
+	{
+		pm_options	o;
+
+		CHECK(pm_options_set(kind, NULL, 0, &o, NULL) == PM_OK);
+		for (int k = 0; k < kind->n_options; k++)
+			o.value[k] = kind->options[k].max;
+		CHECK(kind->memory(&o, &d, 64) > 0 && isfinite(kind->memory(&o, &d, 64)));
+	}
+}
+
 /* ---------- the rivals of mdot that are sums ---------- */
 
 static const char *const sums[] = {"opclass", "seer"};
@@ -1121,6 +1139,7 @@ main(void)
 	test_rivals();
 	test_rivals_overfit();
 	test_rivals_threads();
+	test_largest();
 	check_prices(false, false);
 	check_prices(true, false);
 	check_prices(true, true);

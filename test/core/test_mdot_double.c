@@ -69,7 +69,7 @@ loss(void)
 
 /* Central differences of every parameter of one tensor. */
 static double
-tensor_error(const pm_mdot_tensor *t)
+tensor_error(const pm_tensor *t)
 {
 	double		most = 0;
 	double		scale = 1e-4;
@@ -96,34 +96,39 @@ static void
 check_config(const char *what, pm_mdot_config c, const pm_codec *codec)
 {
 	const int	index[SAMPLES] = {0, 1, 2};
-	int			tokens[SAMPLES];
+	pm_pass_size size = {0};
 	double		predicted[SAMPLES];
 	pm_rng		rng;
 
 	c.n_types = codec->n_types;
 	c.n_frameworks = codec->n_frameworks;
 	c.n_gpus = codec->n_gpus;
-	pm_mdot_net_init(&net, &c);
+	CHECK(pm_mdot_net_init(&net, &c, &arena, NULL) == PM_OK);
 	net.raw_scale = 10;
 	net.log_mean = 1;
 	net.log_sigma = 0.5;
-	w = PM_NEW(&arena, double, net.n_params);
-	grad = PM_NEW(&arena, double, net.n_params);
+	w = PM_NEW(&arena, double, net.tensors.n_params);
+	grad = PM_NEW(&arena, double, net.tensors.n_params);
 	for (int i = 0; i < SAMPLES; i++)
-		tokens[i] = inputs[i].n;
-	workspace = pm_alloc(&arena, pm_mdot_workspace(&net, tokens, SAMPLES), 1);
+		pm_pass_add(&size, inputs[i].n, 0);
+	workspace = pm_alloc(&arena, pm_mdot_workspace(&net, &size), 1);
 	pm_rng_seed(&rng, 3);
-	pm_mdot_net_weights(&net, w, &rng);
+	pm_tensors_start(&net.tensors, w, &rng);
 	/* zero-initialised tensors get values too, so that gradients flow everywhere */
-	for (size_t i = 0; i < net.n_params; i++)
+	for (size_t i = 0; i < net.tensors.n_params; i++)
 		w[i] += 0.1 * (2 * pm_rng_uniform(&rng) - 1);
 	pm_mdot_pass(&data, w, grad, index, SAMPLES, predicted, NULL, workspace);
-	for (int i = 0; i < net.n_tensors; i++)
+	for (int i = 0; i < net.tensors.n; i++)
 	{
-		double		error = tensor_error(&net.tensor[i]);
+		double		error = tensor_error(&net.tensors.list[i]);
 
 		if (error >= TOLERANCE)
-			fprintf(stderr, "%s: tensor %s is off by %g\n", what, net.tensor[i].name, error);
+		{
+			char		name[64];
+
+			pm_tensor_print(&net.tensors.list[i], name, sizeof(name));
+			fprintf(stderr, "%s: tensor %s is off by %g\n", what, name, error);
+		}
 		CHECK(error < TOLERANCE);
 	}
 }

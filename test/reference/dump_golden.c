@@ -95,16 +95,18 @@ put_parameters(const pm_mdot_net *net)
 	pm_rng		rng;
 
 	pm_rng_seed(&rng, 7);
-	for (int i = 0; i < net->n_tensors; i++)
+	for (int i = 0; i < net->tensors.n; i++)
 	{
-		const pm_mdot_tensor *t = &net->tensor[i];
+		const pm_tensor *t = &net->tensors.list[i];
+		char		name[64];
 		double		width = 0.4;
-		double		centre = t->init == PM_INIT_ONE ? 1 : 0;
+		double		centre = t->start == PM_START_ONE ? 1 : 0;
 
 		/* wide enough to leave the range of the exponent now and then */
 		if (t->at == net->adapter)
 			width = 3;
-		printf("param.%s %d", t->name, t->rows * t->cols);
+		pm_tensor_print(t, name, sizeof(name));
+		printf("param.%s %d", name, t->rows * t->cols);
 		for (int k = 0; k < t->rows * t->cols; k++)
 			printf(" %.0f", rint(GOLDEN_UNIT * (centre + width * (2 * pm_rng_uniform(&rng) - 1))));
 		printf("\n");
@@ -178,7 +180,8 @@ main(int argc, char **argv)
 	c.n_types = codec.n_types;
 	c.n_frameworks = codec.n_frameworks;
 	c.n_gpus = codec.n_gpus;
-	pm_mdot_net_init(&net, &c);
+	if (pm_mdot_net_init(&net, &c, &arena, &st) != PM_OK)
+		die("network", &st);
 #define NET(field) put_one("net." #field, c.field)
 	NET(d);
 	NET(heads);

@@ -20,7 +20,7 @@
 /* ---- parameters ---- */
 
 size_t
-pm_rival_add(pm_rival_net *net, const char *name, int rows, int cols, pm_rival_start start)
+pm_rival_add(pm_rival_net *net, const char *name, int rows, int cols, pm_tensor_start start)
 {
 	pm_rival_tensor *t = &net->tensor[net->n_tensors++];
 
@@ -32,7 +32,7 @@ pm_rival_add(pm_rival_net *net, const char *name, int rows, int cols, pm_rival_s
 }
 
 pm_mlp
-pm_mlp_add(pm_rival_net *net, const char *name, int in, int hidden, int out, pm_rival_start last)
+pm_mlp_add(pm_rival_net *net, const char *name, int in, int hidden, int out, pm_tensor_start last)
 {
 	pm_mlp		m = {.in = in, .hidden = hidden, .out = out};
 
@@ -90,17 +90,6 @@ mark_decay(const pm_rival_net *net, uint8_t *decay)
 		if (t->rows > 1 && t->start != PM_START_TABLE)
 			memset(decay + t->at, 1, (size_t) t->rows * t->cols);
 	}
-}
-
-/* ---- workspace ---- */
-
-void *
-pm_take(pm_cursor *c, size_t count, size_t size)
-{
-	void	   *p = c->base ? c->base + c->at : NULL;
-
-	c->at += (count * size + 63) & ~(size_t) 63;
-	return p;
 }
 
 /* ---- features ---- */
@@ -301,7 +290,7 @@ pm_rival_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index
 
 /* Insert into top[n], largest first. */
 static void
-keep_largest(int64_t *top, int n, int64_t value)
+keep_most(int64_t *top, int n, int64_t value)
 {
 	for (int i = 0; i < n && value > 0; i++)
 		if (value > top[i])
@@ -361,8 +350,8 @@ pm_rival_memory(const pm_rival *rival, const pm_options *o, const pm_dataset *d,
 		if (rival->plan_bound != NULL)
 			rival->plan_bound(o, d->samples[i].skeleton, &items, &bytes);
 		plans += bytes;
-		keep_largest(l.tokens, l.per_shard, d->samples[i].skeleton->n);
-		keep_largest(l.items, l.per_shard, items);
+		keep_most(l.tokens, l.per_shard, d->samples[i].skeleton->n);
+		keep_most(l.items, l.per_shard, items);
 	}
 	/* Vocabularies are not known yet: these sizes are generous. */
 	pm_rival_init(net, rival, o, 128, 16);
@@ -467,8 +456,8 @@ prepare_rows(rival_model *m, const pm_rival *rival, const pm_options *o, const p
 		rc = prepare_sample(m, rival, o, &tokens[i], &s->query, a, &r->inputs[i], &r->plans[i], st);
 		r->step_ms[i] = s->step_ms;
 		r->weight[i] = s->weight;
-		keep_largest(r->largest.tokens, r->largest.per_shard, r->inputs[i].n);
-		keep_largest(r->largest.items, r->largest.per_shard, rc == PM_OK && r->plans[i] ? r->plans[i]->items : 0);
+		keep_most(r->largest.tokens, r->largest.per_shard, r->inputs[i].n);
+		keep_most(r->largest.items, r->largest.per_shard, rc == PM_OK && r->plans[i] ? r->plans[i]->items : 0);
 	}
 	return rc != PM_OK ? rc :
 		pm_hold_out(d, o->value[PM_RIVAL_VALID], seed, a, r->train, &r->n_train, r->valid, &r->n_valid, st);

@@ -14,9 +14,12 @@
 #include "features/inputs.h"
 #include "kinds/kind.h"
 #include "nn/nn.h"
+#include "nn/tensors.h"
+#include "nn/workspace.h"
+#include "nn/trainer.h"
 
 #define PM_RIVAL_MAX_TENSORS 96
-#define PM_RIVAL_MAX_SHARD	256	/* samples: PM_SHARDS of them make the largest batch_size */
+#define PM_RIVAL_MAX_SHARD	PM_MAX_SHARD
 
 typedef struct pm_rival pm_rival;
 
@@ -33,7 +36,7 @@ enum
 	[PM_RIVAL_EPOCHS] = {"epochs", PM_OPT_INT, (epochs), 1, 100000, NULL, "passes over the training rows, at the most"}, \
 	[PM_RIVAL_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL, \
 	"stop after this many epochs without a better validation error, and keep the best; 0: never, and keep the last"}, \
-	[PM_RIVAL_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, 1024, NULL, "training rows a step"}, \
+	[PM_RIVAL_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, PM_MAX_MINIBATCH, NULL, "training rows a step"}, \
 	[PM_RIVAL_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, (rate), 1e-8, 1e7, NULL, "at the top of the schedule"}, \
 	[PM_RIVAL_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "at the end of the cosine"}, \
 	[PM_RIVAL_WARMUP] = {"warmup", PM_OPT_REAL, 0.05, 0, 0.9, NULL, "fraction of all steps"}, \
@@ -49,22 +52,13 @@ enum
 
 /* ---- parameters ---- */
 
-/*
- * How a tensor starts.  A table has a row for each value of something.  Weight
- * decay applies to matrices and not to tables and vectors (one row).
- */
-typedef enum pm_rival_start
-{
-	PM_START_ZERO, PM_START_ONE, PM_START_TABLE, PM_START_XAVIER
-} pm_rival_start;
-
 typedef struct pm_rival_tensor
 {
 	const char *name;			/* static; layers of one kind share it */
 	size_t		at;				/* offset in the parameter vector */
 	int			rows,
 				cols;
-	pm_rival_start start;
+	pm_tensor_start start;
 } pm_rival_tensor;
 
 /* A kind's network begins with one of these; its own offsets follow. */
@@ -93,7 +87,7 @@ typedef union pm_rival_any
 	char		room[16384];
 } pm_rival_any;
 
-size_t		pm_rival_add(pm_rival_net *net, const char *name, int rows, int cols, pm_rival_start start);
+size_t		pm_rival_add(pm_rival_net *net, const char *name, int rows, int cols, pm_tensor_start start);
 
 /* A perceptron of one hidden layer: y = gelu(x W1 + b1) W2 + b2. */
 typedef struct pm_mlp
@@ -105,7 +99,7 @@ typedef struct pm_mlp
 } pm_mlp;
 
 /* last: how W2 starts */
-pm_mlp		pm_mlp_add(pm_rival_net *net, const char *name, int in, int hidden, int out, pm_rival_start last);
+pm_mlp		pm_mlp_add(pm_rival_net *net, const char *name, int in, int hidden, int out, pm_tensor_start last);
 
 /* ---- samples of a pass ---- */
 
@@ -147,18 +141,6 @@ typedef struct pm_rival_batch
 
 /* Huber loss (0.2) of ln(predicted / measured), as MDOT's; fills dlog. */
 double		pm_rival_loss(pm_rival_batch *b);
-
-/* ---- workspace ---- */
-
-typedef struct pm_cursor
-{
-	char	   *base;			/* NULL: only measure */
-	size_t		at;
-} pm_cursor;
-
-void	   *pm_take(pm_cursor *c, size_t count, size_t size);
-#define PM_REALS(c, count) ((pm_real *) pm_take((c), (count), sizeof(pm_real)))
-#define PM_DOUBLES(c, count) ((double *) pm_take((c), (count), sizeof(double)))
 
 /* ---- parts of networks ---- */
 

@@ -20,6 +20,59 @@ pm_encoder_count(const pm_encoder_shape *s)
 		(size_t) s->heads * s->relations;
 }
 
+void
+pm_encoder_add(pm_tensors *t, const char *part, int layer, const pm_encoder_shape *s, pm_tensor_start branch,
+			   pm_encoder_params *p)
+{
+	int			d = s->d;
+	pm_encoder_params counted;
+
+	if (p == NULL)
+		p = &counted;
+	pm_tensors_enter(t, part, layer);
+	p->ln1_g = pm_tensors_add(t, "ln1_g", 1, d, PM_START_ONE);
+	p->ln1_b = pm_tensors_add(t, "ln1_b", 1, d, PM_START_ZERO);
+	p->wqkv = pm_tensors_add(t, "wqkv", d, 3 * d, PM_START_XAVIER);
+	p->bqkv = pm_tensors_add(t, "bqkv", 1, 3 * d, PM_START_ZERO);
+	p->wo = pm_tensors_add(t, "wo", d, d, branch);
+	p->bo = pm_tensors_add(t, "bo", 1, d, PM_START_ZERO);
+	p->ln2_g = pm_tensors_add(t, "ln2_g", 1, d, PM_START_ONE);
+	p->ln2_b = pm_tensors_add(t, "ln2_b", 1, d, PM_START_ZERO);
+	p->w1 = pm_tensors_add(t, "w1", d, s->ff, PM_START_XAVIER);
+	p->b1 = pm_tensors_add(t, "b1", 1, s->ff, PM_START_ZERO);
+	p->w2 = pm_tensors_add(t, "w2", s->ff, d, branch);
+	p->b2 = pm_tensors_add(t, "b2", 1, d, PM_START_ZERO);
+	if (s->relations > 0)
+		p->bias = pm_tensors_add(t, "bias", s->heads, s->relations, PM_START_ZERO_TABLE);
+	pm_tensors_enter(t, NULL, -1);
+}
+
+void
+pm_encoder_take(pm_cursor *c, const pm_encoder_shape *s, size_t segments, size_t r, size_t n_probs, bool dropout,
+				pm_encoder_acts *e)
+{
+	size_t		d = s->d;
+	pm_encoder_acts measured;
+
+	if (e == NULL)
+		e = &measured;
+	e->part1.list = pm_take(c, segments, sizeof(pm_stretch));
+	e->part2.list = pm_take(c, segments, sizeof(pm_stretch));
+	e->xhat1 = PM_REALS(c, r * d);
+	e->u1 = PM_REALS(c, r * d);
+	e->rstd1 = PM_REALS(c, r);
+	e->rstd2 = PM_REALS(c, r);
+	e->qkv = PM_REALS(c, r * 3 * d);
+	e->probs = PM_REALS(c, n_probs);
+	e->mixed = PM_REALS(c, r * d);
+	e->mask1 = dropout ? PM_REALS(c, r * d) : NULL;
+	e->mask2 = dropout ? PM_REALS(c, r * d) : NULL;
+	e->xhat2 = PM_REALS(c, r * d);
+	e->u2 = PM_REALS(c, r * d);
+	e->pre = PM_REALS(c, r * s->ff);
+	e->act = PM_REALS(c, r * s->ff);
+}
+
 /* ---- attention inside segments ---- */
 
 /* s[n,n] += bias[relation] + log_copies of the key */

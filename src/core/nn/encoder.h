@@ -17,6 +17,8 @@
 #define PM_ENCODER_H
 
 #include "nn/nn.h"
+#include "nn/tensors.h"
+#include "nn/workspace.h"
 
 typedef struct pm_encoder_shape
 {
@@ -97,6 +99,19 @@ typedef struct pm_encoder_scratch
 } pm_encoder_scratch;
 
 size_t		pm_encoder_count(const pm_encoder_shape *s);
+
+/*
+ * Add the parameters of layer `layer` of a part of a network; *p gets their
+ * offsets; p NULL: they are only counted.  branch: how the last product of each of the two branches starts.
+ */
+void		pm_encoder_add(pm_tensors *t, const char *part, int layer, const pm_encoder_shape *s, pm_tensor_start branch,
+						   pm_encoder_params *p);
+/*
+ * Take what one layer keeps of r rows in so many segments (triples: 1).
+ * n_probs: as pm_segments.n_probs.  dropout: with masks.  e NULL: only measure.
+ */
+void		pm_encoder_take(pm_cursor *c, const pm_encoder_shape *s, size_t segments, size_t r, size_t n_probs, bool dropout,
+							pm_encoder_acts *e);
 
 /* What a training pass leaves out, and where it draws from. */
 typedef struct pm_encoder_drop

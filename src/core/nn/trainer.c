@@ -56,6 +56,45 @@ pm_shard_samples(int batch)
 	return (batch + PM_SHARDS - 1) / PM_SHARDS;
 }
 
+void
+pm_largest_shard_init(pm_largest_shard *l, int batch)
+{
+	memset(l, 0, sizeof(*l));
+	l->per_shard = pm_shard_samples(batch);
+}
+
+/* Insert into top[n], largest first. */
+static void
+keep_largest(int *top, int n, int value)
+{
+	for (int i = 0; i < n && value > 0; i++)
+		if (value > top[i])
+		{
+			int			t = top[i];
+
+			top[i] = value;
+			value = t;
+		}
+}
+
+void
+pm_largest_shard_add(pm_largest_shard *l, int tokens, int items)
+{
+	l->n += l->n < l->per_shard;
+	keep_largest(l->tokens, l->per_shard, tokens);
+	keep_largest(l->items, l->per_shard, items);
+}
+
+pm_pass_size
+pm_largest_shard_size(const pm_largest_shard *l)
+{
+	pm_pass_size size = {0};
+
+	for (int i = 0; i < l->n; i++)
+		pm_pass_add(&size, l->tokens[i], l->items[i]);
+	return size;
+}
+
 /* A thread without a shard would only cost its workspace. */
 static int
 useful_threads(int threads)

@@ -13,6 +13,7 @@
 #include "features/dataset.h"
 #include "nn/fit_report.h"
 #include "nn/nn.h"
+#include "nn/workspace.h"
 
 typedef struct pm_net
 {
@@ -54,8 +55,29 @@ typedef struct pm_train_options
 /* Samples of a minibatch are dealt to this many shards; also the most threads that are of use. */
 #define PM_SHARDS 4
 
+/* The largest minibatch that an option may ask for, and the samples of one of its shards. */
+#define PM_MAX_MINIBATCH 1024
+#define PM_MAX_SHARD ((PM_MAX_MINIBATCH + PM_SHARDS - 1) / PM_SHARDS)
+
 /* Samples of one shard for minibatches of this size. */
 int			pm_shard_samples(int batch);
+
+/*
+ * What no shard that a shuffle can produce exceeds: each total is taken from
+ * the rows where it is largest.
+ */
+typedef struct pm_largest_shard
+{
+	int			n;				/* samples: of a whole shard, or all rows when these are fewer */
+	int			per_shard;
+	int			tokens[PM_MAX_SHARD];	/* largest first */
+	int			items[PM_MAX_SHARD];
+} pm_largest_shard;
+
+void		pm_largest_shard_init(pm_largest_shard *l, int batch);
+/* One more row; tokens and items as in pm_pass_add(). */
+void		pm_largest_shard_add(pm_largest_shard *l, int tokens, int items);
+pm_pass_size pm_largest_shard_size(const pm_largest_shard *l);
 
 /*
  * Train w[n_params] in place on rows train[]; keep the weights with the best

@@ -24,7 +24,7 @@ typedef struct pm_mdot_acts
 	pm_real    *c_pre, *c_act;	/* [ops, d_op] */
 	pm_real    *l_pre, *l_act;	/* [ops, d_op] */
 	pm_real    *x3;				/* [3, ops, d_op] residual stream */
-	pm_encoder_acts op[PM_MDOT_MAX_LAYERS];
+	pm_encoder_acts *op;		/* [op_layers] */
 	pm_real    *f, *f_xhat, *f_rstd;	/* [3 * ops, d_op], [3 * ops] */
 	pm_real    *o;				/* [ops, d] */
 
@@ -32,7 +32,7 @@ typedef struct pm_mdot_acts
 	pm_real    *job;			/* [n, PM_N_JOB] */
 	pm_real    *j_pre, *j_act, *j;	/* [n, d] */
 	pm_real    *x;				/* [rows, d] residual stream */
-	pm_encoder_acts seq[PM_MDOT_MAX_LAYERS];
+	pm_encoder_acts *seq;		/* [layers] */
 	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
 
 	/* heads */
@@ -48,6 +48,7 @@ typedef struct pm_mdot_acts
 	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */
 
 	/* backward */
+	double	   *dms;			/* [n] */
 	pm_real    *dz;				/* [rows, d] */
 	pm_real    *dx;				/* [rows, d] */
 	pm_real    *d_ops;			/* [ops, d] */

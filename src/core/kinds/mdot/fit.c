@@ -36,51 +36,28 @@ operators_used(const pm_options *o, const pm_dataset *d)
 	return pm_mdot_learns_operators(o) ? d->n_operators : 0;
 }
 
-/* Workspace of the largest shard that a shuffle can produce: its longest graphs together. */
-static int
-by_size(const void *a, const void *b)
-{
-	return *(const int *) b - *(const int *) a;
-}
-
-static size_t
-largest_workspace(const pm_mdot_net *net, const int *sorted_tokens, int n, int per_shard)
-{
-	return pm_mdot_workspace(net, sorted_tokens, n < per_shard ? n : per_shard);
-}
-
 double
 pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 {
 	/* Vocabularies are not known yet: these sizes are generous. */
 	pm_mdot_config c = pm_mdot_configure(o, 128, 16, 16);
-	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
+	pm_largest_shard shard;
+	pm_pass_size size;
 	int			rows = d->n + operators_used(o, d);
-	int			top[256] = {0};
 	double		members = o->value[OPT_MEMBERS];
 	pm_mdot_net net;
 	pm_predictor base;
 
 	pm_mdot_base_init(&base, NULL);
-	/* the longest graphs, longest first, by insertion */
+	pm_largest_shard_init(&shard, (int) o->value[OPT_BATCH_SIZE]);
 	for (int i = 0; i < d->n; i++)
-	{
-		int			n = d->samples[i].skeleton->n;
-
-		for (int k = 0; k < per_shard; k++)
-			if (n > top[k])
-			{
-				int			t = top[k];
-
-				top[k] = n;
-				n = t;
-			}
-	}
-	pm_mdot_net_init(&net, &c);
+		pm_largest_shard_add(&shard, d->samples[i].skeleton->n, 0);
+	size = pm_largest_shard_size(&shard);
+	pm_mdot_net_init(&net, &c, NULL, NULL);
 	return base.kind->memory(&base.options, d, threads) +
-		pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * sizeof(pm_sample)) * rows +
-						(double) net.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
-						pm_train_memory(net.n_params, largest_workspace(&net, top, per_shard, per_shard), rows, threads));
+		pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * sizeof(pm_sample)) * rows + 65536 +	/* lists of parameters */
+						(double) net.tensors.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
+						pm_train_memory(net.tensors.n_params, pm_mdot_workspace(&net, &size), rows, threads));
 }
 
 /* ---- what all networks share ---- */
@@ -96,7 +73,7 @@ typedef struct fit
 	double	   *step_ms;		/* [all.n] */
 	double	   *weight;
 	int		   *tokens;			/* [all.n] of each row */
-	int		   *longest;		/* [all.n] the same, longest first */
+	pm_largest_shard shard;
 	int		   *train;			/* [n_train] rows to learn from */
 	int		   *valid;			/* [n_valid] rows held out */
 	int			n_train;
@@ -245,18 +222,18 @@ prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	f->step_ms = PM_NEW(a, double, n);
 	f->weight = PM_NEW(a, double, n);
 	f->tokens = PM_NEW(a, int, n);
-	f->longest = PM_NEW(a, int, n);
 	f->train = PM_NEW(a, int, n);
 	f->valid = PM_NEW(a, int, n);
-	if (!f->step_ms || !f->weight || !f->tokens || !f->longest || !f->train || !f->valid)
+	if (!f->step_ms || !f->weight || !f->tokens || !f->train || !f->valid)
 		return pm_no_memory(st, a);
+	pm_largest_shard_init(&f->shard, (int) f->options->value[OPT_BATCH_SIZE]);
 	for (int i = 0; i < n; i++)
 	{
 		f->step_ms[i] = f->all.samples[i].step_ms;
 		f->weight[i] = f->all.samples[i].weight;
-		f->tokens[i] = f->longest[i] = f->all.samples[i].skeleton->n;
+		f->tokens[i] = f->all.samples[i].skeleton->n;
+		pm_largest_shard_add(&f->shard, f->tokens[i], 0);
 	}
-	qsort(f->longest, n, sizeof(int), by_size);
 	rc = pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
 	for (int i = f->d->n; i < n; i++)
 		f->train[f->n_train++] = i;
@@ -295,19 +272,20 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	pm_mdot    *m = f->m;
 	pm_train_options o = schedule(f->options, seed, f->threads);
 	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = f->step_ms, .weight = f->weight};
-	pm_net		net = {.n_params = m->net.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
+	pm_net		net = {.n_params = m->net.tensors.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
 		.decay = f->decay, .tokens = f->tokens, .begin_epoch = pm_mdot_begin_epoch, .ctx = &data};
 	pm_hooks	hooks = {.ctx = f, .stop = member_stop, .progress = member_progress};
+	pm_pass_size size = pm_largest_shard_size(&f->shard);
 	pm_rng		rng;
 	pm_code		rc;
 
-	net.workspace_bytes = largest_workspace(&m->net, f->longest, f->all.n, net.max_samples);
+	net.workspace_bytes = pm_mdot_workspace(&m->net, &size);
 	pm_rng_seed(&rng, seed);
-	pm_mdot_net_weights(&m->net, m->w[member], &rng);
+	pm_tensors_start(&m->net.tensors, m->w[member], &rng);
 	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;
 	m->w[member][m->net.bl] = -1;
 	if (f->from != NULL)
-		pm_mdot_net_copy(&m->net, m->w[member], &f->from->net, f->from->w[member % f->from->members]);
+		pm_tensors_copy(&m->net.tensors, m->w[member], &f->from->net.tensors, f->from->w[member % f->from->members]);
 	rc = pm_train(&net, m->w[member], f->step_ms, f->train, f->n_train, f->valid, f->n_valid, &o, &hooks, a, report, st);
 	f->epochs_before += report->epochs;
 	return rc;
@@ -340,7 +318,7 @@ train_members(fit *f, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_stat
 		pm_fit_report one = {.valid_mape = NAN, .train_mape = NAN};
 		pm_arena	scratch;
 
-		f->m->w[i] = PM_NEW(a, pm_real, f->m->net.n_params);
+		f->m->w[i] = PM_NEW(a, pm_real, f->m->net.tensors.n_params);
 		if (!f->m->w[i])
 			return pm_no_memory(st, a);
 		pm_arena_init_within(&scratch, a);
@@ -377,14 +355,17 @@ prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	pm_code		rc;
 
 	m->members = (int) f->options->value[OPT_MEMBERS];
+	if ((m->w = PM_NEW(a, pm_real *, m->members)) == NULL)
+		return pm_no_memory(st, a);
 	if ((rc = join_operators(f, a, st)) != PM_OK || (rc = prepare_inputs(f, seed, a, st)) != PM_OK ||
 		(rc = prepare_rows(f, seed, a, st)) != PM_OK)
 		return rc;
 	c = pm_mdot_configure(f->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
-	pm_mdot_net_init(&m->net, &c);
-	if ((f->decay = PM_NEW(a, uint8_t, m->net.n_params)) == NULL)
+	if ((rc = pm_mdot_net_init(&m->net, &c, a, st)) != PM_OK)
+		return rc;
+	if ((f->decay = PM_NEW(a, uint8_t, m->net.tensors.n_params)) == NULL)
 		return pm_no_memory(st, a);
-	pm_mdot_net_decay(&m->net, f->decay);
+	pm_tensors_decay(&m->net.tensors, f->decay);
 	return calibrate(f, a, st);
 }
 

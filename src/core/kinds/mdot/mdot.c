@@ -13,9 +13,9 @@
 static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the sequence Transformer"},
 	[OPT_HEADS] = {"heads", PM_OPT_INT, 4, 1, 16, NULL, "attention heads; must divide d_model"},
-	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, PM_MDOT_MAX_LAYERS, NULL, "layers of the sequence Transformer"},
+	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, 6, NULL, "layers of the sequence Transformer"},
 	[OPT_D_OPERATOR] = {"d_operator", PM_OPT_INT, 32, 8, 256, NULL, "width of the operator encoder; a multiple of 4"},
-	[OPT_OPERATOR_LAYERS] = {"operator_layers", PM_OPT_INT, 1, 0, PM_MDOT_MAX_LAYERS, NULL,
+	[OPT_OPERATOR_LAYERS] = {"operator_layers", PM_OPT_INT, 1, 0, 6, NULL,
 	"layers of the operator encoder; 0: dimensions are concatenated only"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width inside the heads"},
 	[OPT_HEAD] = {"head", PM_OPT_CHOICE, PM_HEAD_ADDITIVE, 0, 1, "additive|pooled",
@@ -31,7 +31,7 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_HEAD_DROPOUT] = {"head_dropout", PM_OPT_REAL, 0, 0, 0.9, NULL, "of units inside the operator head"},
 	[OPT_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL,
 	"probability of hiding an operator's type or the framework in training"},
-	[OPT_MEMBERS] = {"members", PM_OPT_INT, 1, 1, PM_MDOT_MAX_MEMBERS, NULL,
+	[OPT_MEMBERS] = {"members", PM_OPT_INT, 1, 1, 16, NULL,
 	"networks that are averaged; they differ in their random numbers"},
 	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
 	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
@@ -40,7 +40,7 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
 	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
 	"stop after this many epochs without a better validation error and keep the best; 0: keep the last"},
-	[OPT_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, 1024, NULL, "training rows a step"},
+	[OPT_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, PM_MAX_MINIBATCH, NULL, "training rows a step"},
 	[OPT_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, 2e-3, 1e-8, 1e7, NULL, "at the top of the schedule"},
 	[OPT_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "at the end of the cosine"},
 	[OPT_WARMUP] = {"warmup", PM_OPT_REAL, 0.05, 0, 0.9, NULL, "fraction of all steps"},
@@ -228,13 +228,15 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 {
 	const pm_mdot *m = p->impl;
 	answer		x = {0};
+	pm_pass_size size = {0};
 	void	   *workspace;
 	double		factor;
 	pm_code		rc = encode(p, s, scratch, &x, st);
 
 	if (rc != PM_OK)
 		return rc;
-	workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &x.in.n, 1), 1);
+	pm_pass_add(&size, x.in.n, 0);
+	workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &size), 1);
 	if (parts != NULL)
 	{
 		x.detail.token_ms = PM_NEW(scratch, double, x.in.n);
@@ -273,8 +275,11 @@ prepare_members(const pm_mdot *m, const pm_input *in, pm_arena *a, pm_arena *scr
 {
 	const double one = 1;
 	pm_mdot_data data = {.net = &m->net, .inputs = in, .step_ms = &one, .weight = &one};
-	void	   *workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &in->n, 1), 1);
+	pm_pass_size size = {0};
+	void	   *workspace;
 
+	pm_pass_add(&size, in->n, 0);
+	workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &size), 1);
 	x->member = PM_NEW(a, member_outputs, m->members);
 	if (!workspace || !x->member)
 		return pm_no_memory(st, a);
@@ -350,9 +355,9 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_f64(b, m->net.log_mean);
 	pm_put_f64(b, m->net.log_sigma);
 	pm_put_f64(b, m->net.raw_scale);
-	pm_put_u32(b, (uint32_t) m->net.n_params);
+	pm_put_u32(b, (uint32_t) m->net.tensors.n_params);
 	for (int i = 0; i < m->members; i++)
-		pm_put_reals(b, m->w[i], m->net.n_params);
+		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
 	pm_put_u32(b, m->base.kind != NULL);
 	return m->base.kind != NULL ? m->base.kind->save(&m->base, b, st) : PM_OK;
 }
@@ -360,16 +365,20 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 static pm_code
 load_members(pm_mdot *m, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	if (pm_get_u32(r, UINT32_MAX) != m->net.n_params)
+	size_t		n = m->net.tensors.n_params;
+
+	if (pm_get_u32(r, UINT32_MAX) != n)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of weights than its options say");
 	/* damaged options must not make it ask for memory that the weights do not fill */
-	if (r->failed || (r->len - r->at) / sizeof(float) / m->members < m->net.n_params)
+	if (r->failed || (r->len - r->at) / sizeof(float) / m->members < n)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights");
+	if ((m->w = PM_NEW(a, pm_real *, m->members)) == NULL)
+		return pm_no_memory(st, a);
 	for (int i = 0; i < m->members; i++)
 	{
-		if ((m->w[i] = PM_NEW(a, pm_real, m->net.n_params)) == NULL)
+		if ((m->w[i] = PM_NEW(a, pm_real, n)) == NULL)
 			return pm_no_memory(st, a);
-		pm_get_reals(r, m->w[i], m->net.n_params);
+		pm_get_reals(r, m->w[i], n);
 	}
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;
 }
@@ -390,7 +399,8 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	for (int i = 0; i < 3; i++)
 		constant[i] = pm_get_f64(r);
 	c = pm_mdot_configure(&p->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
-	pm_mdot_net_init(&m->net, &c);
+	if ((rc = pm_mdot_net_init(&m->net, &c, a, st)) != PM_OK)
+		return rc;
 	m->net.log_mean = constant[0];
 	m->net.log_sigma = constant[1];
 	m->net.raw_scale = constant[2];

@@ -8,7 +8,6 @@
 #include "kinds/mdot/net.h"
 #include "nn/trainer.h"
 
-#define PM_MDOT_MAX_MEMBERS 16
 #define PM_MDOT_REFERENCE_BATCH 32	/* the batch that features are of, when they do not follow the question's */
 
 typedef enum pm_mdot_option
@@ -25,7 +24,7 @@ typedef struct pm_mdot
 	pm_mdot_net net;
 	pm_codec	codec;
 	int			members;
-	pm_real    *w[PM_MDOT_MAX_MEMBERS]; /* [net.n_params] each */
+	pm_real   **w;				/* [members], of net.tensors.n_params numbers each */
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 } pm_mdot;
 

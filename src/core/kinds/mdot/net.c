@@ -24,53 +24,16 @@
 
 /* ---- workspace ---- */
 
-typedef struct cursor
-{
-	char	   *base;			/* NULL: only measure */
-	size_t		at;
-} cursor;
-
-static void *
-take(cursor *c, size_t count, size_t size)
-{
-	void	   *p = c->base ? c->base + c->at : NULL;
-
-	c->at += (count * size + 63) & ~(size_t) 63;
-	return p;
-}
-
-#define REALS(count) take(c, (count), sizeof(pm_real))
-#define DOUBLES(count) take(c, (count), sizeof(double))
+#define REALS(count) PM_REALS(c, (count))
+#define DOUBLES(count) PM_DOUBLES(c, (count))
 
 static void
-lay_out_encoder(cursor *c, const pm_encoder_shape *s, size_t segments, size_t rows, size_t n_probs, bool dropout, pm_encoder_acts *e)
-{
-	size_t		d = s->d;
-
-	e->part1.list = take(c, segments, sizeof(pm_stretch));
-	e->part2.list = take(c, segments, sizeof(pm_stretch));
-	e->xhat1 = REALS(rows * d);
-	e->u1 = REALS(rows * d);
-	e->rstd1 = REALS(rows);
-	e->rstd2 = REALS(rows);
-	e->qkv = REALS(rows * 3 * d);
-	e->probs = REALS(n_probs);
-	e->mixed = REALS(rows * d);
-	e->mask1 = dropout ? REALS(rows * d) : NULL;
-	e->mask2 = dropout ? REALS(rows * d) : NULL;
-	e->xhat2 = REALS(rows * d);
-	e->u2 = REALS(rows * d);
-	e->pre = REALS(rows * s->ff);
-	e->act = REALS(rows * s->ff);
-}
-
-static void
-lay_out_operators(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
+lay_out_operators(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		u = t->ops;
 	size_t		k = net->c.d_op;
 
-	t->type = take(c, u, sizeof(int32_t));
+	t->type = pm_take(c, u, sizeof(int32_t));
 	t->config = REALS(u * 2 * PM_N_SLOTS);
 	t->load = REALS(u * PM_N_LOADS);
 	t->c_pre = REALS(u * k);
@@ -78,8 +41,9 @@ lay_out_operators(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->l_pre = REALS(u * k);
 	t->l_act = REALS(u * k);
 	t->x3 = REALS(3 * u * k);
+	t->op = pm_take(c, net->c.op_layers, sizeof(pm_encoder_acts));
 	for (int l = 0; l < net->c.op_layers; l++)
-		lay_out_encoder(c, &net->op_shape, 1, 3 * u, 9 * u * net->c.op_heads, false, &t->op[l]);
+		pm_encoder_take(c, &net->op_shape, 1, 3 * u, 9 * u * net->c.op_heads, false, t->op ? &t->op[l] : NULL);
 	t->f = REALS(3 * u * k);
 	t->f_xhat = REALS(3 * u * k);
 	t->f_rstd = REALS(3 * u);
@@ -87,7 +51,7 @@ lay_out_operators(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 }
 
 static void
-lay_out_heads(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
+lay_out_heads(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		d = net->c.d;
 	size_t		h = net->c.hidden;
@@ -99,10 +63,10 @@ lay_out_heads(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->q_pre = REALS(t->n * h);
 	t->q_act = REALS(t->n * h);
 	t->pool = REALS(t->n * 3 * d);
-	t->top = take(c, t->n * d, sizeof(int32_t));
+	t->top = pm_take(c, t->n * d, sizeof(int32_t));
 	t->p_pre = REALS(t->n * h);
 	t->p_act = REALS(t->n * h);
-	t->token = take(c, t->ops, sizeof(pm_mdot_token));
+	t->token = pm_take(c, t->ops, sizeof(pm_mdot_token));
 	t->k_us = DOUBLES(t->ops);
 	t->l_us = DOUBLES(t->ops);
 	t->t_us = DOUBLES(t->ops);
@@ -124,7 +88,7 @@ max_size(size_t a, size_t b)
 }
 
 static void
-lay_out_backward(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
+lay_out_backward(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		d = net->c.d;
 	size_t		k = net->c.d_op;
@@ -132,6 +96,7 @@ lay_out_backward(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	size_t		wide = max_size(t->rows * max_size(3 * d, PM_MDOT_OUTPUTS * h), 3 * t->ops * 3 * k);
 	size_t		narrow = max_size(t->rows * d, 3 * t->ops * k);
 
+	t->dms = DOUBLES(t->n);
 	t->dz = REALS(t->rows * d);
 	t->dx = REALS(t->rows * d);
 	t->d_ops = REALS(t->ops * d);
@@ -143,52 +108,44 @@ lay_out_backward(cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->small = REALS(t->n * (4 * d + 2 * h + k));
 }
 
-/* tokens[i]: operators of sample i */
-static size_t
-lay_out(const pm_mdot_net *net, const int *tokens, int n, char *base, pm_mdot_acts *t)
+static void
+lay_out(const pm_mdot_net *net, const pm_pass_size *size, pm_cursor *c, pm_mdot_acts *t)
 {
-	cursor		cur = {base, 0};
-	cursor	   *c = &cur;
+	size_t		n = size->samples;
+	size_t		d = net->c.d;
 
 	memset(t, 0, sizeof(*t));
-	t->n = n;
-	t->seg = take(c, n, sizeof(pm_segment));
-	t->framework = take(c, n, sizeof(int32_t));
-	for (int i = 0; i < n; i++)
-	{
-		int			len = tokens[i] + 1;
-
-		if (base)
-			t->seg[i] = (pm_segment) {.start = t->rows, .n = len, .probs_at = t->segs.n_probs};
-		t->rows += len;
-		t->ops += tokens[i];
-		t->segs.n_probs += (size_t) net->c.heads * len * len;
-		t->segs.longest = t->segs.longest > len ? t->segs.longest : len;
-	}
-	t->segs.n = n;
-	t->segs.list = t->seg;
+	t->n = size->samples;
+	t->ops = size->tokens;
+	t->rows = size->tokens + size->samples;
+	t->seg = pm_take(c, n, sizeof(pm_segment));
+	t->segs = (pm_segments) {.n = t->n, .list = t->seg, .n_probs = net->c.heads * size->squares,
+		.longest = size->longest + 1};
+	t->framework = pm_take(c, n, sizeof(int32_t));
 	lay_out_operators(c, net, t);
 	t->job = REALS(n * PM_N_JOB);
-	t->j_pre = REALS(n * net->c.d);
-	t->j_act = REALS(n * net->c.d);
-	t->j = REALS(n * net->c.d);
-	t->x = REALS((size_t) t->rows * net->c.d);
+	t->j_pre = REALS(n * d);
+	t->j_act = REALS(n * d);
+	t->j = REALS(n * d);
+	t->x = REALS(t->rows * d);
+	t->seq = pm_take(c, net->c.layers, sizeof(pm_encoder_acts));
 	for (int l = 0; l < net->c.layers; l++)
-		lay_out_encoder(c, &net->seq_shape, n, t->rows, t->segs.n_probs, true, &t->seq[l]);
-	t->z = REALS((size_t) t->rows * net->c.d);
-	t->z_xhat = REALS((size_t) t->rows * net->c.d);
+		pm_encoder_take(c, &net->seq_shape, n, t->rows, t->segs.n_probs, true, t->seq ? &t->seq[l] : NULL);
+	t->z = REALS(t->rows * d);
+	t->z_xhat = REALS(t->rows * d);
 	t->z_rstd = REALS(t->rows);
 	lay_out_heads(c, net, t);
 	lay_out_backward(c, net, t);
-	return cur.at;
 }
 
 size_t
-pm_mdot_workspace(const pm_mdot_net *net, const int *tokens, int n)
+pm_mdot_workspace(const pm_mdot_net *net, const pm_pass_size *size)
 {
-	pm_mdot_acts		t;
+	pm_cursor	c = {0};
+	pm_mdot_acts t;
 
-	return lay_out(net, tokens, n, NULL, &t);
+	lay_out(net, size, &c, &t);
+	return c.at;
 }
 
 /* ---- gathering the samples ---- */
@@ -203,14 +160,17 @@ static void
 gather(const pm_mdot_data *data, const int *index, pm_mdot_acts *t, pm_rng *rng)
 {
 	double		p = data->net->c.unknown;
+	size_t		probs_at = 0;
 	int			op = 0;
 
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
+		size_t		len = in->n + 1;
 
-		t->seg[i].relation = in->skeleton->relation;
-		t->seg[i].log_copies = in->log_copies;
+		t->seg[i] = (pm_segment) {.start = op + i, .n = (int) len, .relation = in->skeleton->relation,
+			.log_copies = in->log_copies, .probs_at = probs_at};
+		probs_at += data->net->c.heads * len * len;
 		t->framework[i] = hide(in->framework, p, rng);
 		memcpy(t->job + i * PM_N_JOB, in->job, sizeof(in->job));
 		memcpy(t->config + (size_t) op * 2 * PM_N_SLOTS, in->config, sizeof(pm_real) * in->n * 2 * PM_N_SLOTS);
@@ -470,12 +430,13 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 		char *workspace, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	int			tokens[256];
+	pm_cursor	c = {.base = workspace};
+	pm_pass_size size = {0};
 	pm_encoder_drop drop = {net->c.dropout, net->c.drop_path, rng};
 
 	for (int i = 0; i < n; i++)
-		tokens[i] = data->inputs[index[i]].n;
-	lay_out(net, tokens, n, workspace, t);
+		pm_pass_add(&size, data->inputs[index[i]].n, 0);
+	lay_out(net, &size, &c, t);
 	gather(data, index, t, rng);
 	operator_encoder(data, index, w, t);
 	assemble(data, index, w, t);
@@ -488,11 +449,11 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 
 static void
 backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *index, const double *predicted,
-		 double *dms, bool dropped, pm_mdot_acts *t)
+		 bool dropped, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 
-	pm_mdot_heads_back(data, index, w, grad, predicted, dms, t);
+	pm_mdot_heads_back(data, index, w, grad, predicted, t->dms, t);
 	pm_layer_norm_back(t->dx, grad + net->lnz_g, grad + net->lnz_b, t->dz, t->z_xhat, t->z_rstd,
 					   w + net->lnz_g, t->rows, net->c.d, false);
 	for (int l = net->c.layers - 1; l >= 0; l--)
@@ -507,20 +468,19 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 			 double *predicted, pm_rng *rng, void *workspace)
 {
 	const pm_mdot_data *data = ctx;
-	double		dms[256];
 	double		loss = 0;
-	pm_mdot_acts		t;
+	pm_mdot_acts t;
 
 	forward(data, w, index, n, predicted, rng, workspace, &t);
 	for (int i = 0; i < n; i++)
 	{
 		double		weight = data->weight[index[i]];
 
-		loss += weight * sample_loss(data, predicted[i], data->step_ms[index[i]], &dms[i]);
-		dms[i] *= weight;
+		loss += weight * sample_loss(data, predicted[i], data->step_ms[index[i]], &t.dms[i]);
+		t.dms[i] *= weight;
 	}
 	if (grad != NULL)
-		backward(data, w, grad, index, predicted, dms, rng != NULL, &t);
+		backward(data, w, grad, index, predicted, rng != NULL, &t);
 	return loss;
 }
 
@@ -544,7 +504,7 @@ pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *works
 	bool		additive = data->net->c.head == PM_HEAD_ADDITIVE;
 	double		ms;
 	double		factor;
-	pm_mdot_acts		t;
+	pm_mdot_acts t;
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
 	/* A pooled head knows the step alone: share it out by roofline time, if there is any. */

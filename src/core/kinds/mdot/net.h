@@ -12,8 +12,6 @@
 #include "kinds/kind.h"
 
 #define PM_MDOT_OUTPUTS		4	/* of an operator: compute, memory, launch, growth */
-#define PM_MDOT_MAX_LAYERS	6
-#define PM_MDOT_MAX_TENSORS	160
 
 typedef enum pm_mdot_head
 {
@@ -46,43 +44,22 @@ typedef struct pm_mdot_config
 	int			n_gpus;
 } pm_mdot_config;
 
-/*
- * How a tensor starts.  A table holds one row for each value of something (an
- * operator, a relation, a gpu); weight decay applies to matrices and not to
- * tables, biases and layer norms.
- */
-typedef enum pm_mdot_init
-{
-	PM_INIT_ZERO, PM_INIT_ONE, PM_INIT_TABLE, PM_INIT_ZERO_TABLE, PM_INIT_XAVIER
-} pm_mdot_init;
-
-typedef struct pm_mdot_tensor
-{
-	char		name[32];
-	size_t		at;				/* offset in the parameter vector */
-	int			rows,
-				cols;
-	pm_mdot_init init;
-} pm_mdot_tensor;
-
 typedef struct pm_mdot_net
 {
 	pm_mdot_config c;
-	int			n_tensors;
-	pm_mdot_tensor tensor[PM_MDOT_MAX_TENSORS];
-	size_t		n_params;
+	pm_tensors	tensors;
 
 	/* offsets, in the order of the data's way */
 	size_t		type, dtype, layout, framework, tag;
 	size_t		wc1, bc1, wc2, bc2;
 	size_t		wl1, bl1, wl2, bl2;
 	pm_encoder_shape op_shape;
-	pm_encoder_params op[PM_MDOT_MAX_LAYERS];
+	pm_encoder_params *op;		/* [c.op_layers] */
 	size_t		lnf_g, lnf_b, wf, bf;
 	size_t		wpos;
 	size_t		wj1, bj1, wj2, bj2;
 	pm_encoder_shape seq_shape;
-	pm_encoder_params seq[PM_MDOT_MAX_LAYERS];
+	pm_encoder_params *seq;		/* [c.layers] */
 	size_t		lnz_g, lnz_b;
 	size_t		wh, bh, wa, ba, wm, bm, wl, bl, wg, bg;
 	size_t		wq1, bq1, wq2, bq2;
@@ -131,14 +108,15 @@ double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memo
 double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
 double		pm_mdot_token_us(double device_us, double launch_us);
 
-void		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c);
-void		pm_mdot_net_weights(const pm_mdot_net *net, pm_real *w, pm_rng *rng);
-/* Weights of another network of the same shape; its tables may have fewer rows, and the others are left alone. */
-void		pm_mdot_net_copy(const pm_mdot_net *net, pm_real *w, const pm_mdot_net *from, const pm_real *from_w);
-void		pm_mdot_net_decay(const pm_mdot_net *net, uint8_t *decay);
+/*
+ * The parameters of a network of this configuration.  The lists grow in a; a
+ * NULL: parameters are counted (net->tensors.n_params), which is all that
+ * pm_mdot_workspace() needs, and nothing can fail.
+ */
+pm_code		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c, pm_arena *a, pm_status *st);
 
-/* Bytes of workspace for samples with these token counts (without job tokens). */
-size_t		pm_mdot_workspace(const pm_mdot_net *net, const int *tokens, int n);
+/* Bytes of workspace for a pass over samples of this size. */
+size_t		pm_mdot_workspace(const pm_mdot_net *net, const pm_pass_size *size);
 
 /* pm_net.pass; ctx is a pm_mdot_data. */
 double		pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
