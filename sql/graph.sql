@@ -70,3 +70,10 @@ JOIN LATERAL (SELECT FROM perfmodel.graph_node WHERE graph_id = :deep AND node_i
 RESET enable_seqscan;
 SELECT perfmodel.load_graph(helper.cnn('deep', 4, 400, 8)) = :deep AS same_id;
 DELETE FROM perfmodel.graph WHERE name IN ('deep', 'odd', 'commented', 'another', 'wide@8');
+
+-- kin by architecture are of one family, as the document says or as the name of the model does; a given name stands in for a missing model
+SELECT perfmodel.load_graph(d) > 0 AS loaded FROM unnest(ARRAY[helper.cnn('resnetv2_50@8', 4, 2, 8), helper.cnn('seresnext26@8', 4, 2, 8),
+    helper.cnn('ours@8', 4, 2, 8) || '{"family":"resnet"}']) AS d;
+SELECT perfmodel.load_graph(helper.cnn('nameless@8', 4, 2, 8) - 'model', 'wide_resnet50_2@8') > 0 AS loaded;
+SELECT name, family FROM perfmodel.graph WHERE name ~ 'resne|ours' ORDER BY name;
+DELETE FROM perfmodel.graph WHERE name ~ 'resne|ours';

@@ -375,7 +375,6 @@ read_rows(const char *graphs_path, const char *profiles, const filter *keep, con
 	open_table(&t, profiles);
 	while (next_line(&t))
 	{
-		char		family[64];
 		int			i = find_graph(&g, text_of(&t, "graph"));
 
 		if (i < 0 || !g.skeleton[i] || !passes(&t, keep) || !is_step(&t))
@@ -384,8 +383,7 @@ read_rows(const char *graphs_path, const char *profiles, const filter *keep, con
 		read_row(&t, g.skeleton[i], a, &r->set.samples[r->set.n - 1]);
 		r->set.samples[r->set.n - 1].id = r->set.n - 1;
 		r->may_test[r->set.n - 1] = test && passes(&t, test);
-		pm_family(g.skeleton[i]->graph->model, family, sizeof(family));
-		r->family[r->set.n - 1] = pm_strdup(a, family, strlen(family));
+		r->family[r->set.n - 1] = g.skeleton[i]->graph->family;
 	}
 	free(g.name);
 }

@@ -20,7 +20,7 @@ COMMENT ON TABLE perfmodel.graph IS 'operator graphs, loaded by load_graph; what
 COMMENT ON COLUMN perfmodel.graph.graph_id IS 'identifies the graph in functions and in profile; never used again for another graph';
 COMMENT ON COLUMN perfmodel.graph.name IS 'unique name, model@variant by convention';
 COMMENT ON COLUMN perfmodel.graph.model IS 'model name as the document gives it, else the name up to @';
-COMMENT ON COLUMN perfmodel.graph.family IS 'leading word of the model name, for grouping and for the split by family';
+COMMENT ON COLUMN perfmodel.graph.family IS 'networks that are kin, for grouping and for the split by family: as the document says, else derived from the model name (docs/graph_format.md)';
 COMMENT ON COLUMN perfmodel.graph.source IS 'where the document says it comes from';
 COMMENT ON COLUMN perfmodel.graph.nodes IS 'number of nodes';
 COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once: as the document says, else counted from the weights of the nodes';

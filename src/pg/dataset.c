@@ -145,7 +145,7 @@ static void
 load_graph(loader *l, graph_entry *e)
 {
 	static pm_plan query = {
-		"SELECT doc FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+		"SELECT doc, family FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(e->graph_id);
 	pm_status	st = {PM_OK};
@@ -159,6 +159,8 @@ load_graph(loader *l, graph_entry *e)
 	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph, &text);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
+	/* the stored one, which reports and queries show too, not what this library would derive */
+	e->graph.family = pm_value_text(0, 2, l->cxt);
 	SPI_freetuptable(SPI_tuptable);
 	if (pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, &st) != PM_OK)
 		pm_raise(&st);

@@ -64,13 +64,11 @@ insert_graph(const char *name, Datum doc, const pm_graph *g)
 		9, {TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, FLOAT8OID, INT4OID, TEXTOID, JSONBOID}
 	};
 	char	   *model = g->model[0] ? pstrdup(g->model) : pnstrdup(name, strcspn(name, "@"));
-	char		family[NAMEDATALEN];
 	Datum		args[9];
 
-	pm_family(model, family, sizeof(family));
 	args[0] = CStringGetTextDatum(name);
 	args[1] = CStringGetTextDatum(model);
-	args[2] = CStringGetTextDatum(family);
+	args[2] = CStringGetTextDatum(g->family);
 	args[3] = CStringGetTextDatum(g->source);
 	args[4] = Int32GetDatum(g->n_nodes);
 	/* what the document says counts: weights read by several nodes are not always marked as tied */
@@ -121,6 +119,7 @@ notice_twins(int64 id, const pm_graph *g)
 int64
 pm_store_graph(Datum doc, const char *given)
 {
+	pm_status	st = {PM_OK};
 	pm_arena	arena;
 	pm_graph	graph;
 	const char *name;
@@ -130,6 +129,8 @@ pm_store_graph(Datum doc, const char *given)
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph, &text);
 	name = checked_name(given, &graph);
+	if (given != NULL && pm_graph_rename(&graph, given, &arena, &st) != PM_OK)
+		pm_raise(&st);
 	SPI_connect();
 	id = find_same(name, doc);
 	if (id == 0)

@@ -44,45 +44,6 @@ test_measures(void)
 }
 
 static void
-check_family(const char *model, const char *family)
-{
-	char		buf[64];
-
-	pm_family(model, buf, sizeof(buf));
-	check_report(strcmp(buf, family) == 0, __FILE__, __LINE__, model);
-}
-
-static void
-test_family(void)
-{
-	char		buf[4];
-	char		two[2];
-
-	check_family("resnet50", "resnet");
-	check_family("tf_efficientnet_b0", "efficientnet");
-	check_family("ens_adv_inception_resnet_v2", "inception");
-	check_family("regnetx_002", "regnetx");
-	check_family("vit_base_patch16_224", "vit");
-	check_family("gluon_resnet50_v1b", "resnet");
-	check_family("tv_densenet121", "densenet");
-	check_family("ssl_resnext50_32x4d", "resnext");
-	check_family("swsl_resnet18", "resnet");
-	check_family("ig_resnext101_32x8d", "resnext");
-	check_family("adv_inception_v3", "inception");
-	check_family("legacy_seresnet18", "seresnet");
-	check_family("tf_adv_gluon_x1", "x");
-	check_family("ResNet-50", "resnet");
-	check_family("igloo", "igloo");		/* a prefix ends in _ */
-	check_family("tf_", "");
-	check_family("", "");
-	check_family("50resnet", "");
-	pm_family("densenet", buf, sizeof(buf));
-	CHECK(strcmp(buf, "den") == 0);
-	pm_family("densenet", two, sizeof(two));
-	CHECK(strcmp(two, "d") == 0);
-}
-
-static void
 test_split_names(void)
 {
 	for (int i = 0; i < PM_N_SPLITS; i++)
@@ -116,7 +77,7 @@ rows(int networks, int batches)
 		pm_graph   *twin = PM_NEW(&arena, pm_graph, 1);
 
 		*twin = *d.samples[i].query.graph;
-		twin->name = twin->model = "twin";
+		twin->name = twin->model = twin->family = "twin";
 		d.samples[i].query.graph = twin;
 	}
 	return d;
@@ -128,7 +89,7 @@ group_name(pm_split split, const pm_sample *s, char *buf)
 	if (split == PM_SPLIT_STRUCTURE)
 		snprintf(buf, 64, "%llx", (unsigned long long) s->query.graph->structure);
 	else if (split == PM_SPLIT_FAMILY)
-		pm_family(s->query.graph->model, buf, 64);
+		snprintf(buf, 64, "%s", s->query.graph->family);
 	else
 		snprintf(buf, 64, "%s", s->query.gpu->name);
 	return buf;
@@ -273,7 +234,6 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_measures();
 	test_trust_measures();
-	test_family();
 	test_split_names();
 	test_folds();
 	test_batch_split();

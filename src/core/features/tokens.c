@@ -562,7 +562,7 @@ pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *sl
 	if (!place)
 		return pm_no_memory(st, &scratch);
 	*g = *s->graph;
-	g->model = g->source = "";
+	g->model = g->family = g->source = "";
 	g->n_nodes = choose_nodes(s, place);
 	*slim = (pm_skeleton) {.graph = g, .n = s->n, .dag.n = s->dag.n};
 	rc = copy_slim(s, place, a, g, slim, st);

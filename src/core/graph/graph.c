@@ -13,6 +13,7 @@
  * exporters that only spell the same reinterpretation in other steps agree.
  */
 #include "graph/graph.h"
+#include "graph/family.h"
 #include "graph/oplib.h"
 
 #include <math.h>
@@ -511,11 +512,37 @@ hash_structure(pm_graph *g, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* The family by the name of the model, or by what stands before the "@" of the graph's name. */
+static pm_code
+derive_family(pm_graph *g, pm_arena *a, pm_status *st)
+{
+	char		family[PM_FAMILY_SIZE];
+	char		model[PM_MAX_NAME_LEN + 1] = "";
+
+	g->family_derived = true;
+	if (g->name != NULL)
+		snprintf(model, sizeof(model), "%.*s", (int) strcspn(g->name, "@"), g->name);
+	pm_family(g->model != NULL && g->model[0] != '\0' ? g->model : model, family, sizeof(family));
+	g->family = pm_strdup(a, family, strlen(family));
+	return g->family == NULL ? pm_no_memory(st, a) : PM_OK;
+}
+
+pm_code
+pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st)
+{
+	g->name = pm_strdup(a, name, strlen(name));
+	if (g->name == NULL)
+		return pm_no_memory(st, a);
+	return g->family_derived ? derive_family(g, a, st) : PM_OK;
+}
+
 pm_code
 pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 {
 	pm_code		code = check_graph(g, st);
 
+	if (code == PM_OK && (g->family == NULL || g->family[0] == '\0'))
+		code = derive_family(g, a, st);
 	if (code != PM_OK)
 		return code;
 	derive(g);

@@ -79,6 +79,7 @@ typedef struct pm_graph
 {
 	const char *name;			/* may be NULL when the document has none */
 	const char *model;			/* "" when absent */
+	const char *family;			/* NULL before pm_graph_finish() unless the document gives it */
 	const char *source;
 	int			n_nodes;
 	pm_node    *nodes;
@@ -86,6 +87,7 @@ typedef struct pm_graph
 	double		declared_params;	/* NaN when absent */
 
 	/* filled by pm_graph_finish() */
+	bool		family_derived;	/* from the model, or from the name when there is none */
 	int			n_unknown;		/* nodes whose operator is not in the catalogue */
 	double		params;			/* trainable parameters, tied weights once */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
@@ -126,6 +128,9 @@ double		pm_node_count_all(const pm_node *n, int64_t batch);
  * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key.
  */
 pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
+
+/* Give a finished graph another name. A family that came from the old name comes from the new one then. PM_ERR_MEMORY. */
+pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
 
 /* Contract views; the arena owns the result. */
 pm_code		pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st);

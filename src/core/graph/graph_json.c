@@ -1067,11 +1067,11 @@ read_nodes(reader *r, pm_graph *g)
 /* The top-level keys, in the order in which they are read. */
 enum
 {
-	KEY_FORMAT, KEY_NAME, KEY_MODEL, KEY_SOURCE, KEY_INPUT, KEY_PARAMS, KEY_NODES, KEY_OUTPUT, N_KEYS
+	KEY_FORMAT, KEY_NAME, KEY_MODEL, KEY_FAMILY, KEY_SOURCE, KEY_INPUT, KEY_PARAMS, KEY_NODES, KEY_OUTPUT, N_KEYS
 };
 
 static const char *const top_keys[N_KEYS] = {
-	"format", "name", "model", "source", "input", "params", "nodes", "output"
+	"format", "name", "model", "family", "source", "input", "params", "nodes", "output"
 };
 
 /* First pass: the whole text is JSON; at[k] is where the value of key k starts, or NULL. */
@@ -1143,6 +1143,8 @@ read_top(reader *r, pm_graph *g, int k)
 			return read_text(r, "name", &g->name);
 		case KEY_MODEL:
 			return read_text(r, "model", &g->model);
+		case KEY_FAMILY:
+			return read_text(r, "family", &g->family);
 		case KEY_SOURCE:
 			return read_text(r, "source", &g->source);
 		case KEY_INPUT:

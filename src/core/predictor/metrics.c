@@ -3,7 +3,6 @@
  */
 #include "predictor/metrics.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,31 +100,6 @@ pm_trust_metrics_compute(const double *measured, const double *predicted, const 
 	m->mape_out_of_domain = rows[0] > 0 ? ape[0] / rows[0] : NAN;
 }
 
-/* ---- families ---- */
-
-static const char *const provenance[] = {
-	"tf_", "gluon_", "tv_", "ssl_", "swsl_", "ig_", "adv_", "ens_", "legacy_"
-};
-
-void
-pm_family(const char *model, char *buf, size_t size)
-{
-	size_t		n = 0;
-
-	for (size_t i = 0; i < sizeof(provenance) / sizeof(provenance[0]); i++)
-		if (strncmp(model, provenance[i], strlen(provenance[i])) == 0)
-		{
-			model += strlen(provenance[i]);
-			i = (size_t) -1;	/* there may be another: ens_adv_ */
-		}
-	while (n + 1 < size && isalpha((unsigned char) model[n]))
-	{
-		buf[n] = (char) tolower((unsigned char) model[n]);
-		n++;
-	}
-	buf[n] = '\0';
-}
-
 /* ---- folds ---- */
 
 /* Rows with the same key stay together; order decides how keys are dealt. */
@@ -152,14 +126,11 @@ by_order(const void *a, const void *b)
 static uint64_t
 row_key(pm_split split, const pm_sample *s)
 {
-	char		family[64];
-
 	if (split == PM_SPLIT_STRUCTURE)
 		return s->query.graph->structure;
 	if (split == PM_SPLIT_GPU)
 		return pm_hash(PM_HASH_INIT, s->query.gpu->name, strlen(s->query.gpu->name));
-	pm_family(s->query.graph->model, family, sizeof(family));
-	return pm_hash(PM_HASH_INIT, family, strlen(family));
+	return pm_hash(PM_HASH_INIT, s->query.graph->family, strlen(s->query.graph->family));
 }
 
 /* Deal groups of rows round robin, in an order that the seed decides. */

@@ -57,10 +57,4 @@ extern const char *const pm_split_name[PM_N_SPLITS];
 pm_code		pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
 							pm_arena *a, int *fold_of, int *n_folds, pm_status *st);
 
-/*
- * Family of a model name: prefixes that tell only where weights come from (tf_, gluon_, tv_, ssl_, swsl_, ig_,
- * adv_, ens_, legacy_) dropped, then the leading run of letters. buf gets at most size bytes with NUL.
- */
-void		pm_family(const char *model, char *buf, size_t size);
-
 #endif
