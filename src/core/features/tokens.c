@@ -1,18 +1,14 @@
 /*
- * tokens.c - from an operator graph to what the predictors see.
+ * tokens.c - from a skeleton and a question to what the predictors see.
  *
- * The skeleton is the graph's part: it depends neither on the device nor on
- * the batch.  Two operators are alike when their type, their geometry and
- * their work are the same, at batch 1 and at batch 2; since work is linear in
- * the batch, they are then alike at every batch.
- *
- * Features (docs/mdot.md) are logarithms.
+ * Features (docs/mdot.md) are logarithms.  Each has a name, under which stored
+ * predictors list it; order and number are free to change.
  */
 #include "features/tokens.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- types ---- */
@@ -68,509 +64,7 @@ pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 	return matrix;
 }
 
-/* ---- skeleton: which operators are alike ---- */
-
-typedef struct likeness
-{
-	uint64_t	hash;
-	int32_t		op;				/* index into the dag */
-} likeness;
-
-static uint64_t
-hash_work(uint64_t h, const pm_work *w)
-{
-	const double v[] = {
-		w->flops_forward, w->flops_backward, w->flops_update, w->bytes_forward, w->bytes_backward,
-		w->bytes_update, w->params, w->in_elems, w->out_elems, w->weight_elems,
-		w->kernels_forward, w->kernels_backward, w->tensor_core
-	};
-
-	return pm_hash(h, v, sizeof(v));
-}
-
-static uint64_t
-hash_geometry(uint64_t h, const pm_geometry *g)
-{
-	const double v[] = {
-		g->conv, g->in_ch, g->out_ch, g->in_h, g->in_w, g->out_h, g->out_w, g->k_h, g->k_w, g->s_h,
-		g->s_w, g->pad_h, g->pad_w, g->dilation, g->groups, g->ch_per_group, g->gemm_m, g->gemm_n,
-		g->gemm_k, g->gemm_batch, g->heads, g->seq_len, g->out_per_group, g->alpha, g->has_bias, g->present
-	};
-
-	return pm_hash(h, v, sizeof(v));
-}
-
-static uint64_t
-operator_hash(const pm_graph *g, int node)
-{
-	pm_work		w;
-	pm_geometry geo;
-	uint64_t	h = PM_HASH_INIT;
-	int			op = g->nodes[node].op;
-
-	pm_node_geometry(g, node, 1, &geo);
-	h = pm_hash(h, &op, sizeof(op));
-	h = hash_geometry(h, &geo);
-	for (int batch = 1; batch <= 2; batch++)
-	{
-		pm_node_work(g, node, batch, PM_FP32, PM_SGD, &w);
-		h = hash_work(h, &w);
-	}
-	return pm_mix(h);
-}
-
-static int
-by_hash(const void *a, const void *b)
-{
-	const likeness *x = a;
-	const likeness *y = b;
-
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	return x->op - y->op;
-}
-
-/*
- * Give every operator a token.  Tokens are numbered by their first operator,
- * so that an unmerged skeleton keeps the order of the dag.
- */
-static pm_code
-assign_tokens(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_status *st)
-{
-	int			n = s->dag.n;
-	likeness   *alike = PM_NEW(scratch, likeness, n);
-	int32_t    *first = PM_NEW(scratch, int32_t, n);
-
-	s->token_of = PM_NEW(a, int32_t, n);
-	s->node = PM_NEW(a, int32_t, n);
-	s->copies = PM_NEW(a, double, n);
-	if (!alike || !first || !s->token_of || !s->node || !s->copies)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < n; i++)
-	{
-		alike[i].hash = merge ? operator_hash(s->graph, s->dag.node[i]) : (uint64_t) i;
-		alike[i].op = i;
-	}
-	qsort(alike, n, sizeof(likeness), by_hash);
-	for (int i = 0, start = 0; i < n; i++)
-	{
-		if (alike[i].hash != alike[start].hash)
-			start = i;
-		first[alike[i].op] = alike[start].op;
-	}
-	s->n = 0;
-	for (int i = 0; i < n; i++)
-	{
-		if (first[i] == i)
-		{
-			s->node[s->n] = s->dag.node[i];
-			s->token_of[i] = s->n++;
-		}
-		else
-			s->token_of[i] = s->token_of[first[i]];
-		s->copies[s->token_of[i]]++;
-	}
-	return PM_OK;
-}
-
-/* ---- skeleton: positions ---- */
-
-/* Sinusoids of every depth, which is also every height, of a dag; and of every depth as a share of the largest. */
-typedef struct sinusoids
-{
-	double	   *of;				/* [max_depth + 1, PM_SINUSOID] */
-	double	   *relative;		/* [max_depth + 1, PM_SINUSOID] */
-} sinusoids;
-
-static void
-fill_sinusoid(double *out, double p)
-{
-	for (int k = 0; k < PM_SINUSOID; k += 2)
-	{
-		double		angle = p / pow(10000.0, (double) k / PM_SINUSOID);
-
-		out[k] = sin(angle);
-		out[k + 1] = cos(angle);
-	}
-}
-
-static pm_code
-make_sinusoids(const pm_dag *d, pm_arena *scratch, sinusoids *s, pm_status *st)
-{
-	size_t		n = (size_t) d->max_depth + 1;
-
-	s->of = PM_NEW(scratch, double, n * PM_SINUSOID);
-	s->relative = PM_NEW(scratch, double, n * PM_SINUSOID);
-	if (!s->of || !s->relative)
-		return pm_no_memory(st, scratch);
-	for (size_t p = 0; p < n; p++)
-	{
-		fill_sinusoid(s->of + p * PM_SINUSOID, (double) p);
-		fill_sinusoid(s->relative + p * PM_SINUSOID, 64.0 * (double) p / (d->max_depth > 0 ? d->max_depth : 1));
-	}
-	return PM_OK;
-}
-
-/* out[PM_SINUSOID] += scale * S(p), S a row of `of` */
-static void
-add_sinusoid(pm_real *out, const double *of, int p, double scale)
-{
-	const double *s = of + (size_t) p * PM_SINUSOID;
-
-	for (int k = 0; k < PM_SINUSOID; k++)
-		out[k] += (pm_real) (scale * s[k]);
-}
-
-/*
- * Mean of S(depth) over the neighbours.  Depth and not the topological index,
- * which would depend on how ties are broken: a long skip shows as a parent of
- * small depth all the same.
- */
-static void
-add_neighbours(pm_real *out, const double *of, const pm_dag *d, const int32_t *list, int n, double scale)
-{
-	for (int i = 0; i < n; i++)
-		add_sinusoid(out, of, d->depth[list[i]], scale / n);
-}
-
-static int
-degree_slot(int degree)
-{
-	return degree < PM_N_DEGREES ? degree : PM_N_DEGREES - 1;
-}
-
-/* Add operator i's share of the position of its token. */
-static void
-add_position(pm_skeleton *s, const sinusoids *sin_of, int i)
-{
-	const pm_dag *d = &s->dag;
-	int			token = s->token_of[i];
-	double		share = 1 / s->copies[token];
-	pm_real    *p = s->position + (size_t) token * PM_POSITION_DIM;
-	int			n_in = d->parent_at[i + 1] - d->parent_at[i];
-	int			n_out = d->child_at[i + 1] - d->child_at[i];
-
-	add_sinusoid(p, sin_of->of, d->depth[i], share);
-	p += PM_SINUSOID;
-	add_sinusoid(p, sin_of->relative, d->depth[i], share);
-	p += PM_SINUSOID;
-	add_sinusoid(p, sin_of->of, d->height[i], share);
-	p += PM_SINUSOID;
-	add_neighbours(p, sin_of->of, d, d->parent + d->parent_at[i], n_in, share);
-	p += PM_SINUSOID;
-	add_neighbours(p, sin_of->of, d, d->child + d->child_at[i], n_out, share);
-	p += PM_SINUSOID;
-	p[degree_slot(n_in)] += (pm_real) share;
-	p += PM_N_DEGREES;
-	p[degree_slot(n_out)] += (pm_real) share;
-}
-
-static pm_code
-build_positions(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
-{
-	sinusoids	sin_of;
-	pm_code		rc = make_sinusoids(&s->dag, scratch, &sin_of, st);
-
-	s->position = PM_NEW(a, pm_real, (size_t) s->n * PM_POSITION_DIM);
-	if (rc != PM_OK || !s->position)
-		return rc != PM_OK ? rc : pm_no_memory(st, a);
-	for (int i = 0; i < s->dag.n; i++)
-		add_position(s, &sin_of, i);
-	return PM_OK;
-}
-
-/* ---- skeleton: relations ---- */
-
-/* The entry of a pair of tokens; row and column 0 of the table belong to the job token. */
-static inline uint8_t *
-relation_of(const pm_skeleton *s, int row, int column)
-{
-	return s->relation + (size_t) (row + 1) * (s->n + 1) + column + 1;
-}
-
-/* Note that operator `column` is `rel` to operator `row`. */
-static inline void
-mark(pm_skeleton *s, int row, int column, pm_relation rel)
-{
-	*relation_of(s, s->token_of[row], s->token_of[column]) |= (uint8_t) (1 << rel);
-}
-
-static inline bool
-is_ancestor(const uint64_t *reach, size_t words, int i, int j)
-{
-	return (reach[(size_t) i * words + j / 64] >> (j % 64)) & 1;
-}
-
-/*
- * What can be reached from any copy of a token: below[n, words].  Thousands of
- * operators that are copies of a hundred tokens have their bits looked at once
- * for each token and not for each operator.
- */
-static void
-join_reach(const pm_skeleton *s, const uint64_t *reach, size_t words, uint64_t *below)
-{
-	for (int i = 0; i < s->dag.n; i++)
-	{
-		const uint64_t *from = reach + (size_t) i * words;
-		uint64_t   *to = below + (size_t) s->token_of[i] * words;
-
-		for (size_t w = 0; w < words; w++)
-			to[w] |= from[w];
-	}
-}
-
-static void
-mark_kinship(pm_skeleton *s, const uint64_t *below, size_t words)
-{
-	const pm_dag *d = &s->dag;
-
-	for (int i = 0; i < d->n; i++)
-		for (int e = d->parent_at[i]; e < d->parent_at[i + 1]; e++)
-		{
-			mark(s, i, d->parent[e], PM_REL_PARENT);
-			mark(s, d->parent[e], i, PM_REL_CHILD);
-		}
-	for (int token = 0; token < s->n; token++)
-		for (size_t w = 0; w < words; w++)
-			for (uint64_t bits = below[(size_t) token * words + w]; bits != 0; bits &= bits - 1)
-			{
-				int			other = s->token_of[w * 64 + (size_t) __builtin_ctzll(bits)];
-
-				*relation_of(s, token, other) |= 1 << PM_REL_DESCENDANT;
-				*relation_of(s, other, token) |= 1 << PM_REL_ANCESTOR;
-			}
-}
-
-/* Pairs of siblings that are looked at; a graph of 200,000 nodes could ask for 10^10. */
-#define MAX_PAIRS	INT64_C(100000000)
-
-/*
- * Operators in list share a parent (or a child): siblings where neither reaches
- * the other.  *pairs: looked at so far.  False: too many.
- */
-static bool
-mark_siblings(pm_skeleton *s, const int32_t *list, int n, const uint64_t *reach, size_t words, int64_t *pairs)
-{
-	*pairs += (int64_t) n * (n - 1) / 2;
-	if (*pairs > MAX_PAIRS)
-		return false;
-	for (int x = 0; x < n; x++)
-		for (int y = 0; y < x; y++)
-		{
-			int			i = list[x];
-			int			j = list[y];
-
-			if (is_ancestor(reach, words, i, j) || is_ancestor(reach, words, j, i))
-				continue;
-			mark(s, i, j, PM_REL_SIBLING);
-			mark(s, j, i, PM_REL_SIBLING);
-		}
-	return true;
-}
-
-static uint8_t
-closest(uint8_t marks, bool self, bool column_is_earlier)
-{
-	static const pm_relation order[] = {PM_REL_PARENT, PM_REL_CHILD, PM_REL_SIBLING};
-	const uint8_t both = (1 << PM_REL_ANCESTOR) | (1 << PM_REL_DESCENDANT);
-
-	if (self)
-		return PM_REL_SELF;
-	for (int i = 0; i < 3; i++)
-		if (marks & (1 << order[i]))
-			return order[i];
-	if ((marks & both) == 0)
-		return PM_REL_UNRELATED;
-	if ((marks & both) == both)
-		return column_is_earlier ? PM_REL_ANCESTOR : PM_REL_DESCENDANT;
-	return (marks & (1 << PM_REL_ANCESTOR)) ? PM_REL_ANCESTOR : PM_REL_DESCENDANT;
-}
-
-static pm_code
-build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
-{
-	const pm_dag *d = &s->dag;
-	size_t		words = pm_reach_words(d->n);
-	uint64_t   *reach = PM_NEW(scratch, uint64_t, words * d->n);
-	uint64_t   *below = PM_NEW(scratch, uint64_t, words * s->n);
-	double	   *depth = PM_NEW(scratch, double, s->n);
-	int64_t		pairs = 0;
-
-	s->relation = PM_NEW(a, uint8_t, (size_t) (s->n + 1) * (s->n + 1));
-	if (!reach || !below || !depth || !s->relation)
-		return pm_no_memory(st, a);
-	pm_dag_reach(d, reach);
-	join_reach(s, reach, words, below);
-	mark_kinship(s, below, words);
-	for (int i = 0; i < d->n; i++)
-	{
-		if (!mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words, &pairs) ||
-			!mark_siblings(s, d->parent + d->parent_at[i], d->parent_at[i + 1] - d->parent_at[i], reach, words, &pairs))
-			return pm_fail(st, PM_ERR_LIMIT, "too many pairs of operators read the same tensor or write for the same operator");
-		depth[s->token_of[i]] += d->depth[i];
-	}
-	for (int i = 0; i < s->n; i++)
-		for (int j = 0; j < s->n; j++)
-		{
-			uint8_t    *r = relation_of(s, i, j);
-
-			/* mean depths, compared without a division that would round */
-			*r = closest(*r, i == j, depth[j] * s->copies[i] <= depth[i] * s->copies[j]);
-		}
-	for (int i = 0; i <= s->n; i++)
-		s->relation[i] = s->relation[(size_t) i * (s->n + 1)] = PM_REL_JOB;
-	return PM_OK;
-}
-
-/* scratch: for what the skeleton does not keep. */
-static pm_code
-build_skeleton(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_status *st)
-{
-	const char *name = s->graph->name ? s->graph->name : "";
-	pm_code		rc;
-
-	if ((rc = pm_dag_build(s->graph, a, &s->dag, st)) != PM_OK)
-		return rc;
-	if (s->dag.n == 0)
-		return pm_fail(st, PM_ERR_INPUT, "graph \"%s\" has no operator that does any work", name);
-	if (s->dag.n > PM_MAX_OPS)
-		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d operators, and at most %d can be predicted",
-					   name, s->dag.n, PM_MAX_OPS);
-	if ((rc = assign_tokens(s, merge, a, scratch, st)) != PM_OK)
-		return rc;
-	if (s->n > PM_MAX_TOKENS)
-		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d distinct operators, and at most %d can be predicted",
-					   name, s->n, PM_MAX_TOKENS);
-	rc = build_positions(s, a, scratch, st);
-	return rc == PM_OK ? build_relations(s, a, scratch, st) : rc;
-}
-
-pm_code
-pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st)
-{
-	pm_arena	scratch;
-	pm_code		rc;
-
-	memset(s, 0, sizeof(*s));
-	s->graph = g;
-	pm_arena_init_within(&scratch, a);
-	rc = build_skeleton(s, merge, a, &scratch, st);
-	pm_arena_release(&scratch);
-	return rc;
-}
-
-/* ---- skeleton: slim ---- */
-
-/* Give a node a place in the slim graph. */
-static void
-keep_node(int32_t *place, int node, int *n)
-{
-	if (place[node] < 0)
-		place[node] = (*n)++;
-}
-
-/* place[g->n_nodes]: where each node goes, -1: it is left out. Returns how many stay. */
-static int
-choose_nodes(const pm_skeleton *s, int32_t *place)
-{
-	const pm_graph *g = s->graph;
-	int			n = 0;
-
-	for (int i = 0; i < g->n_nodes; i++)
-		place[i] = -1;
-	/* tokens first, so that the others can be told apart */
-	for (int i = 0; i < s->n; i++)
-		keep_node(place, s->node[i], &n);
-	for (int i = 0; i < s->n; i++)
-	{
-		const pm_node *node = &g->nodes[s->node[i]];
-
-		keep_node(place, node->memory, &n);
-		for (int k = 0; k < node->n_inputs; k++)
-		{
-			keep_node(place, node->inputs[k], &n);
-			keep_node(place, g->nodes[node->inputs[k]].memory, &n);
-		}
-	}
-	return n;
-}
-
-static bool
-copy_shapes(pm_shape **to, const pm_shape *from, int n, pm_arena *a)
-{
-	*to = n > 0 ? PM_NEW_PACKED(a, pm_shape, n) : NULL;
-	if (n > 0 && *to != NULL)
-		memcpy(*to, from, n * sizeof(pm_shape));
-	return n == 0 || *to != NULL;
-}
-
-static const char *
-copy_name(const pm_node *from, pm_arena *a)
-{
-	const char *known = pm_op_name(from->op);
-
-	return strcmp(known, from->op_name) == 0 ? known : pm_strdup(a, from->op_name, strlen(from->op_name));
-}
-
-/* Inputs of a node that is not a token's are not looked at. */
-static bool
-copy_node(pm_node *to, const pm_node *from, const int32_t *place, bool token, pm_arena *a)
-{
-	*to = *from;
-	to->inputs = NULL;
-	to->n_inputs = token ? from->n_inputs : 0;
-	to->memory = place[from->memory] < 0 ? 0 : place[from->memory];
-	if (to->n_inputs > 0 && (to->inputs = PM_NEW_PACKED(a, int32_t, to->n_inputs)) == NULL)
-		return false;
-	for (int k = 0; k < to->n_inputs; k++)
-		to->inputs[k] = place[from->inputs[k]];
-	return (to->op_name = copy_name(from, a)) != NULL &&
-		copy_shapes(&to->shapes, from->shapes, from->n_shapes, a) &&
-		copy_shapes(&to->weights, from->weights, from->n_weights, a) &&
-		copy_shapes(&to->consts, from->consts, from->n_consts, a);
-}
-
-static pm_code
-copy_slim(const pm_skeleton *s, const int32_t *place, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st)
-{
-	g->nodes = PM_NEW(a, pm_node, g->n_nodes);
-	g->name = s->graph->name ? pm_strdup(a, s->graph->name, strlen(s->graph->name)) : NULL;
-	slim->node = PM_NEW(a, int32_t, s->n);
-	slim->copies = PM_NEW(a, double, s->n);
-	if (!g->nodes || (s->graph->name && !g->name) || !slim->node || !slim->copies)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < s->graph->n_nodes; i++)
-		if (place[i] >= 0 && !copy_node(&g->nodes[place[i]], &s->graph->nodes[i], place, place[i] < s->n, a))
-			return pm_no_memory(st, a);
-	for (int i = 0; i < s->n; i++)
-	{
-		slim->node[i] = place[s->node[i]];
-		slim->copies[i] = s->copies[i];
-	}
-	return PM_OK;
-}
-
-pm_code
-pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st)
-{
-	pm_arena	scratch;
-	int32_t    *place;
-	pm_code		rc;
-
-	pm_arena_init_within(&scratch, a);
-	place = PM_NEW(&scratch, int32_t, s->graph->n_nodes);
-	if (!place)
-		return pm_no_memory(st, &scratch);
-	*g = *s->graph;
-	g->model = g->family = g->source = "";
-	g->n_nodes = choose_nodes(s, place);
-	*slim = (pm_skeleton) {.graph = g, .n = s->n, .dag.n = s->dag.n};
-	rc = copy_slim(s, place, a, g, slim, st);
-	pm_arena_release(&scratch);
-	return rc;
-}
-
-/* ---- tokens ---- */
+/* ---- features ---- */
 
 static inline pm_real
 log2_1(double x)
@@ -593,20 +87,21 @@ fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_question *q
 		g->pad_h, g->pad_w, g->dilation, g->groups, g->ch_per_group, g->gemm_m, g->gemm_n, g->gemm_k,
 		g->gemm_batch, g->heads, g->seq_len, g->out_per_group, g->group_alignment, g->group_fast, g->wide_window, g->alpha
 	};
-	const int	n_raw = sizeof(raw) / sizeof(raw[0]);	/* the order of PM_HAS_... */
 
-	for (int i = 0; i < n_raw; i++)
+	/* in the order of PM_HAS_... */
+	static_assert(sizeof(raw) / sizeof(raw[0]) == PM_HAS_BIAS, "one value for each that may be present");
+	for (int i = 0; i < PM_HAS_BIAS; i++)
 		if (g->present & (1u << i))
 		{
 			v[i] = log2_1(raw[i]);
 			mask[i] = 1;
 		}
-	v[n_raw] = g->has_bias;
-	mask[n_raw] = (g->present >> PM_HAS_BIAS) & 1;
-	v[n_raw + 1] = log2_1((double) q->batch);
-	mask[n_raw + 1] = 1;
-	v[n_raw + 2] = (q->dtype == PM_FP32 || q->dtype == PM_TF32) ? 4 : 2;
-	mask[n_raw + 2] = 1;
+	v[PM_HAS_BIAS] = g->has_bias;
+	mask[PM_HAS_BIAS] = (g->present >> PM_HAS_BIAS) & 1;
+	v[PM_SLOT_BATCH] = log2_1((double) q->batch);
+	mask[PM_SLOT_BATCH] = 1;
+	v[PM_SLOT_ELEMENT_BYTES] = (q->dtype == PM_FP32 || q->dtype == PM_TF32) ? 4 : 2;
+	mask[PM_SLOT_ELEMENT_BYTES] = 1;
 }
 
 /* Roofline times of the three phases, us: the larger of arithmetic and memory time. */
@@ -640,7 +135,7 @@ compute_roofline(const pm_work *w, const pm_question *q, roofline *r)
  * the result into tiles, here taken as 128 x 64, and run as many tiles at a time as
  * there are multiprocessors, so that a part of the last round idles.
  */
-static pm_real *
+static void
 fill_fit(pm_real *v, const pm_geometry *g, const pm_question *q)
 {
 	double		tiles = g->gemm_batch * ceil(g->gemm_m / 128) * ceil(g->gemm_n / 64);
@@ -648,16 +143,14 @@ fill_fit(pm_real *v, const pm_geometry *g, const pm_question *q)
 
 	if (!(tiles > 0))
 	{
-		for (int i = 0; i < 5; i++)
-			*v++ = NAN;
-		return v;
+		v[PM_LOAD_ALIGN_N] = v[PM_LOAD_ALIGN_K] = v[PM_LOAD_TILE_FILL] = v[PM_LOAD_ROUNDS] = v[PM_LOAD_LAST_ROUND] = NAN;
+		return;
 	}
-	*v++ = (pm_real) pm_alignment(g->gemm_n);
-	*v++ = (pm_real) pm_alignment(g->conv != PM_CONV_NONE ? g->ch_per_group : g->gemm_k);
-	*v++ = (pm_real) log2(g->gemm_n / (64 * ceil(g->gemm_n / 64)));
-	*v++ = (pm_real) log2(rounds);
-	*v++ = (pm_real) log2(rounds / ceil(rounds));
-	return v;
+	v[PM_LOAD_ALIGN_N] = (pm_real) pm_alignment(g->gemm_n);
+	v[PM_LOAD_ALIGN_K] = (pm_real) pm_alignment(g->conv != PM_CONV_NONE ? g->ch_per_group : g->gemm_k);
+	v[PM_LOAD_TILE_FILL] = (pm_real) log2(g->gemm_n / (64 * ceil(g->gemm_n / 64)));
+	v[PM_LOAD_ROUNDS] = (pm_real) log2(rounds);
+	v[PM_LOAD_LAST_ROUND] = (pm_real) log2(rounds / ceil(rounds));
 }
 
 static void
@@ -666,30 +159,27 @@ fill_loads(pm_real *v, const pm_work *w, const pm_geometry *g, const roofline *r
 	double		flops = w->flops_forward + w->flops_backward + w->flops_update;
 	double		bytes = w->bytes_forward + w->bytes_backward + w->bytes_update;
 	double		ridge = pm_gpu_peak(q->gpu, q->dtype, w->tensor_core) / (q->gpu->mem_bw_gbs * 1e9);
-	pm_real    *start = v;
 
-	*v++ = log2_1(w->flops_forward);
-	*v++ = log2_1(w->flops_backward);
-	*v++ = log2_1(w->flops_update);
-	*v++ = log2_1(w->bytes_forward);
-	*v++ = log2_1(w->bytes_backward);
-	*v++ = log2_1(w->bytes_update);
-	*v++ = log2_1(w->weight_elems);
-	*v++ = log2_1(w->out_elems);
-	*v++ = log2_1(w->in_elems);
-	*v++ = (pm_real) log2((flops + 1) / (bytes + 1));
+	v[PM_LOAD_FLOPS_FORWARD] = log2_1(w->flops_forward);
+	v[PM_LOAD_FLOPS_BACKWARD] = log2_1(w->flops_backward);
+	v[PM_LOAD_FLOPS_UPDATE] = log2_1(w->flops_update);
+	v[PM_LOAD_BYTES_FORWARD] = log2_1(w->bytes_forward);
+	v[PM_LOAD_BYTES_BACKWARD] = log2_1(w->bytes_backward);
+	v[PM_LOAD_BYTES_UPDATE] = log2_1(w->bytes_update);
+	v[PM_LOAD_WEIGHT_ELEMS] = log2_1(w->weight_elems);
+	v[PM_LOAD_OUT_ELEMS] = log2_1(w->out_elems);
+	v[PM_LOAD_IN_ELEMS] = log2_1(w->in_elems);
+	v[PM_LOAD_INTENSITY] = (pm_real) log2((flops + 1) / (bytes + 1));
 	for (int p = 0; p < 3; p++)
-		*v++ = log2_us(r->phase[p]);
-	*v++ = log2_us(r->compute);
-	*v++ = log2_us(r->memory);
-	*v++ = (pm_real) log2((flops + 1) / (bytes + 1) / ridge);
-	*v++ = (pm_real) log2(1 + w->out_elems / (q->gpu->sm_count * 256));
-	*v++ = log2_1(w->kernels_forward + w->kernels_backward);
-	*v++ = w->tensor_core;
-	*v++ = (pm_real) log2((w->bytes_forward + 1) / (q->gpu->l2_mb * 1e6));
-	v = fill_fit(v, g, q);
-	if (v != start + PM_N_LOADS)
-		abort();				/* the list above and PM_N_LOADS have parted */
+		v[PM_LOAD_US_FORWARD + p] = log2_us(r->phase[p]);
+	v[PM_LOAD_COMPUTE_US] = log2_us(r->compute);
+	v[PM_LOAD_MEMORY_US] = log2_us(r->memory);
+	v[PM_LOAD_RIDGE] = (pm_real) log2((flops + 1) / (bytes + 1) / ridge);
+	v[PM_LOAD_OCCUPANCY] = (pm_real) log2(1 + w->out_elems / (q->gpu->sm_count * 256));
+	v[PM_LOAD_KERNELS] = log2_1(w->kernels_forward + w->kernels_backward);
+	v[PM_LOAD_TENSOR_CORE] = w->tensor_core;
+	v[PM_LOAD_CACHE] = (pm_real) log2((w->bytes_forward + 1) / (q->gpu->l2_mb * 1e6));
+	fill_fit(v, g, q);
 }
 
 /* Longest path through the graph in roofline time, us. */
@@ -715,37 +205,33 @@ fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_question
 {
 	const pm_gpu *g = q->gpu;
 	double		peak = pm_gpu_peak(g, q->dtype, true);
-	pm_real    *start = v;
 
-	*v++ = log2_1((double) q->batch);
-	*v++ = log2_1(pm_shape_count(&s->graph->input));
-	*v++ = log2_1(t->total_flops);
-	*v++ = log2_1(t->total_bytes);
-	*v++ = log2_1(t->params);
-	*v++ = log2_1(s->dag.n);
-	*v++ = log2_1(s->dag.max_depth);
-	*v++ = log2_1(t->n_kernels);
-	*v++ = log2_us(t->total_roofline_us);
-	*v++ = log2_us(critical_us);
-	*v++ = (pm_real) log2((t->total_roofline_us + 1) / (t->n_kernels + 1));
-	/* none: all 0 */
+	v[PM_JOB_BATCH] = log2_1((double) q->batch);
+	v[PM_JOB_INPUT_ELEMS] = log2_1(pm_shape_count(&s->graph->input));
+	v[PM_JOB_FLOPS] = log2_1(t->total_flops);
+	v[PM_JOB_BYTES] = log2_1(t->total_bytes);
+	v[PM_JOB_PARAMS] = log2_1(t->params);
+	v[PM_JOB_OPERATORS] = log2_1(s->dag.n);
+	v[PM_JOB_DEPTH] = log2_1(s->dag.max_depth);
+	v[PM_JOB_KERNELS] = log2_1(t->n_kernels);
+	v[PM_JOB_ROOFLINE_US] = log2_us(t->total_roofline_us);
+	v[PM_JOB_CRITICAL_US] = log2_us(critical_us);
+	v[PM_JOB_US_A_KERNEL] = (pm_real) log2((t->total_roofline_us + 1) / (t->n_kernels + 1));
 	for (int i = 0; i < PM_OPT_NONE; i++)
-		*v++ = (int) q->optimizer == i;
+		v[PM_JOB_OPTIMIZER + i] = (int) q->optimizer == i;
 	for (int i = 0; i < PM_N_DTYPES; i++)
-		*v++ = (int) q->dtype == i;
-	*v++ = (int) q->layout;
-	*v++ = (pm_real) log2(peak);
-	*v++ = (pm_real) log2(g->fp32_tflops * 1e12);
-	*v++ = (pm_real) log2(g->mem_bw_gbs * 1e9);
-	*v++ = (pm_real) log2(g->memory_gb);
-	*v++ = (pm_real) log2(g->l2_mb);
-	*v++ = (pm_real) log2(g->sm_count);
-	*v++ = (pm_real) log2(g->clock_ghz);
-	*v++ = (pm_real) log2(peak / (g->mem_bw_gbs * 1e9));
-	*v++ = g->is_cpu;
-	*v++ = log2_1((double) s->n);
-	if (v != start + PM_N_JOB)
-		abort();				/* the list above and PM_N_JOB have parted */
+		v[PM_JOB_DTYPE + i] = (int) q->dtype == i;
+	v[PM_JOB_LAYOUT] = (int) q->layout;
+	v[PM_JOB_PEAK] = (pm_real) log2(peak);
+	v[PM_JOB_PEAK_FP32] = (pm_real) log2(g->fp32_tflops * 1e12);
+	v[PM_JOB_BANDWIDTH] = (pm_real) log2(g->mem_bw_gbs * 1e9);
+	v[PM_JOB_MEMORY] = (pm_real) log2(g->memory_gb);
+	v[PM_JOB_CACHE] = (pm_real) log2(g->l2_mb);
+	v[PM_JOB_SMS] = (pm_real) log2(g->sm_count);
+	v[PM_JOB_CLOCK] = (pm_real) log2(g->clock_ghz);
+	v[PM_JOB_RIDGE] = (pm_real) log2(peak / (g->mem_bw_gbs * 1e9));
+	v[PM_JOB_IS_CPU] = g->is_cpu;
+	v[PM_JOB_TOKENS] = log2_1((double) s->n);
 }
 
 /* The work of one token at q's batch, and its share of the totals. */

@@ -1,0 +1,64 @@
+/*
+ * features.h - the names of what predictors see: configuration ("slots") and
+ * load of an operator, and the numbers of the job token.
+ *
+ * Stored predictors list features by these names.  A new feature is a new
+ * member and its name; one that goes takes its name with it; one whose
+ * formula changes raises PM_FEATURE_VERSION.
+ */
+#ifndef PM_FEATURES_H
+#define PM_FEATURES_H
+
+#include "features/question.h"
+#include "graph/oplib.h"
+
+/*
+ * Raised when the same graph and question give other features than before, new
+ * ones aside: predictors that were trained on the old ones cannot be asked any
+ * more, and say so.
+ */
+#define PM_FEATURE_VERSION	1
+
+/* Configuration: the fields of pm_geometry that may apply (PM_HAS_...), and two of the question. */
+enum
+{
+	PM_SLOT_BATCH = PM_HAS_BIAS + 1,
+	PM_SLOT_ELEMENT_BYTES,		/* of weights */
+	PM_N_SLOTS
+};
+
+/* Computational load of one copy of an operator, and how well it fits the device. */
+enum
+{
+	PM_LOAD_FLOPS_FORWARD, PM_LOAD_FLOPS_BACKWARD, PM_LOAD_FLOPS_UPDATE,
+	PM_LOAD_BYTES_FORWARD, PM_LOAD_BYTES_BACKWARD, PM_LOAD_BYTES_UPDATE,
+	PM_LOAD_WEIGHT_ELEMS, PM_LOAD_OUT_ELEMS, PM_LOAD_IN_ELEMS,
+	PM_LOAD_INTENSITY,			/* FLOPs a byte */
+	PM_LOAD_US_FORWARD, PM_LOAD_US_BACKWARD, PM_LOAD_US_UPDATE, /* roofline times */
+	PM_LOAD_COMPUTE_US, PM_LOAD_MEMORY_US,
+	PM_LOAD_RIDGE,				/* intensity over that of the device's ridge */
+	PM_LOAD_OCCUPANCY,			/* elements of the output a multiprocessor */
+	PM_LOAD_KERNELS, PM_LOAD_TENSOR_CORE,
+	PM_LOAD_CACHE,				/* bytes of the forward pass over the L2 cache */
+	PM_LOAD_ALIGN_N, PM_LOAD_ALIGN_K, PM_LOAD_TILE_FILL, PM_LOAD_ROUNDS, PM_LOAD_LAST_ROUND,	/* of a matrix product; NaN for others */
+	PM_N_LOADS
+};
+
+/* Job token.  A member for each optimizer; a step without an update has none of them set. */
+enum
+{
+	PM_JOB_BATCH, PM_JOB_INPUT_ELEMS, PM_JOB_FLOPS, PM_JOB_BYTES, PM_JOB_PARAMS, PM_JOB_OPERATORS, PM_JOB_DEPTH,
+	PM_JOB_KERNELS, PM_JOB_ROOFLINE_US, PM_JOB_CRITICAL_US, PM_JOB_US_A_KERNEL,
+	PM_JOB_OPTIMIZER,			/* the first of them */
+	PM_JOB_DTYPE = PM_JOB_OPTIMIZER + PM_OPT_NONE,	/* the first of them */
+	PM_JOB_LAYOUT = PM_JOB_DTYPE + PM_N_DTYPES,
+	PM_JOB_PEAK, PM_JOB_PEAK_FP32, PM_JOB_BANDWIDTH, PM_JOB_MEMORY, PM_JOB_CACHE, PM_JOB_SMS, PM_JOB_CLOCK,
+	PM_JOB_RIDGE, PM_JOB_IS_CPU, PM_JOB_TOKENS,
+	PM_N_JOB
+};
+
+extern const char *const pm_slot_name[PM_N_SLOTS];
+extern const char *const pm_load_name[PM_N_LOADS];
+extern const char *const pm_job_name[PM_N_JOB];
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * skeleton.h - the tokens of a graph: what of them depends neither on the
+ * device nor on the batch.
+ *
+ * Operators that are alike are merged into one token with a multiplicity; a
+ * skeleton has their positions in the graph and their relations.  It is worth
+ * keeping: every question about the graph is asked on it.
+ */
+#ifndef PM_SKELETON_H
+#define PM_SKELETON_H
+
+#include "graph/graph.h"
+#include "graph/oplib.h"
+
+#define PM_MAX_OPS		20000	/* operators of one graph that a skeleton can hold, before merging */
+#define PM_MAX_TOKENS	4096	/* and after: attention is quadratic */
+
+#define PM_N_RELATIONS 8
+typedef enum pm_relation
+{
+	PM_REL_SELF, PM_REL_PARENT, PM_REL_CHILD, PM_REL_ANCESTOR, PM_REL_DESCENDANT,
+	PM_REL_SIBLING, PM_REL_UNRELATED, PM_REL_JOB
+} pm_relation;
+
+#define PM_SINUSOID		32		/* width of one sinusoid */
+#define PM_N_DEGREES	9		/* 0..7, 8 and more */
+/* depth | relative depth | height | parents | children | indegree | outdegree */
+#define PM_POSITION_DIM	(5 * PM_SINUSOID + 2 * PM_N_DEGREES)
+
+typedef struct pm_skeleton
+{
+	const pm_graph *graph;
+	pm_dag		dag;			/* before merging */
+	int			n;				/* tokens, without the job token */
+	int32_t    *token_of;		/* [dag.n] token of each operator */
+	int32_t    *node;			/* [n] a representative node of the graph */
+	double	   *copies;			/* [n] multiplicity */
+	pm_real    *position;		/* [n, PM_POSITION_DIM] averaged over the copies */
+	uint8_t    *relation;		/* [n+1, n+1] what column is to row: pm_relation of the closest
+								 * pair of copies; row and column 0 are the job token */
+} pm_skeleton;
+
+/*
+ * Merged, operators with the same type, configuration and load become one
+ * token.  Positions are averaged over the copies; the relation of two tokens
+ * is the closest between any two of their copies (self, parent, child,
+ * sibling, then ancestor or descendant).  Unmerged, both are exact.
+ * Nothing depends on how nodes are numbered.
+ * PM_ERR_LIMIT beyond PM_MAX_OPS or PM_MAX_TOKENS; PM_ERR_INPUT for a graph
+ * without any operator.
+ */
+pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st);
+
+/*
+ * What is left of s when its tokens have been built: the work at another batch
+ * (pm_tokens_rework) and the names of operators.  *g has the nodes of the
+ * tokens and those that they read; *slim has n, node, copies, dag.n, and nothing
+ * else.  Independent of s and its graph.
+ */
+pm_code		pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st);
+
+#endif
