@@ -1,8 +1,12 @@
 -- An example job history, made up: the table "job" that the queries of
--- README.md ("Dashboards and reports") and docs/dashboards.md ask.
---     psql -f demo/jobs.sql                 20,000 jobs; -v jobs=N for N
--- Needs a trained predictor, since the jobs run what it was trained on.
+-- docs/dashboards.md ask.
+--     psql -d mydb -f demo/jobs.sql                20,000 jobs; -v jobs=N for N
+-- Needs graphs and an active predictor; the ones of demo/sample_graphs.sql will do.
 -- demo/philly.sql makes the same table from a public trace.
+\set was_quiet :QUIET
+\set QUIET on
+\ir job_check.sql
+\if :job_ready
 \if :{?jobs}
 \else
 \set jobs 20000
@@ -24,3 +28,5 @@ FROM generate_series(1, :jobs) AS i,
      LATERAL (SELECT max(v) FILTER (WHERE k = 1) AS team, max(v) FILTER (WHERE k = 2) AS size, max(v) FILTER (WHERE k = 3) AS duration
               FROM (SELECT k, ('x' || left(md5(k || '/' || i), 7))::bit(28)::integer / 268435456.0::float8 AS v FROM generate_series(1, 3) AS k) AS d) AS u;
 \ir job_graphs.sql
+\endif
+\set QUIET :was_quiet
