@@ -95,6 +95,12 @@ else
     echo "skipped: there is no Python; the packages python3 and python3-psycopg2 have it"
 fi
 
+echo "== examples of the documents"
+with_server test/docs.sh >"$work/docs.log" 2>&1 || true
+cat "$work/docs.log"
+grep -qE '^(ok|not ok) - docs/' "$work/docs.log" || failed=$((failed + 1))
+count "$work/docs.log" '^ok - ' '^not ok - '
+
 server_tests "regression" ISOLATION= TAP_TESTS=
 server_tests "isolation" REGRESS= TAP_TESTS=
 server_tests "crash, replicas, dump, several servers, roles" REGRESS= ISOLATION= PROVE_FLAGS=-v

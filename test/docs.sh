@@ -9,6 +9,9 @@
 # is its whole output, without command tags such as CREATE TABLE; blanks at the
 # end of a line do not count. Where the page prints no output, any will do
 # except an error. A block is left out after a line "<!-- not run: REASON -->".
+# With UPDATE=FOLDER, the pages are written into that folder with the outputs as
+# they are now.
+#
 # Runs in the root of the tree against the server of the PG* variables, and
 # prints one line for each page.
 set -u
@@ -18,7 +21,8 @@ trap 'rm -rf "$out"' EXIT
 export PSQLRC=/dev/null PGTZ=UTC PGDATABASE=postgres PGCLIENTENCODING=UTF8
 status=0
 
-trimmed() { sed 's/[ \t]*$//' "$1"; }
+# Without blanks at the ends of lines, nor empty lines at the end.
+trimmed() { sed 's/[ \t]*$//' "$1" | awk 'NF { while (held) { print ""; held-- } print; next } { held++ }'; }
 
 run_block() { # file
     case $1 in
@@ -33,9 +37,9 @@ check_example() { # page, path without its ending
     line=$(cat "$2.line")
     run_block "$file" >"$2.got" 2>&1
     rc=$?
+    trimmed "$2.got" >"$2.out"
     if [ -e "$2.expected" ]; then
         trimmed "$2.expected" >"$2.want"
-        trimmed "$2.got" | awk '{ lines[NR] = $0 } NF { last = NR } END { for (i = 1; i <= last; i++) print lines[i] }' >"$2.out"
         diff -u --label "$1:$line as printed" --label "$1:$line as it runs" "$2.want" "$2.out" && return 0
     elif [ $rc = 0 ] && ! grep -E '^(psql:.*)?(ERROR|FATAL):' "$2.got" >/dev/null; then
         return 0
@@ -50,12 +54,16 @@ check_page() { # page
     dir=$out/$(echo "$1" | tr / _)
     mkdir -p "$dir"
     counts=$(awk -v out="$dir" -f test/doc_examples.awk "$1") || { echo "not ok - $1: a block is not closed"; status=1; return; }
+    [ "$counts" != "0 0" ] || return 0
     psql -X -q -c 'DROP DATABASE IF EXISTS mydb' -c "CREATE DATABASE mydb ENCODING 'UTF8' TEMPLATE template0" >/dev/null 2>&1
     wrong=0
     for line in "$dir"/*.line; do
         [ ! -e "$line" ] || check_example "$1" "${line%.line}" || wrong=$((wrong + 1))
     done
     summary="${counts% *} examples run as printed, ${counts#* } are not run"
+    if [ -n "${UPDATE:-}" ]; then
+        mkdir -p "$UPDATE/$(dirname "$1")" && awk -v got="$dir" -f test/doc_update.awk "$1" >"$UPDATE/$1"
+    fi
     if [ $wrong = 0 ]; then
         echo "ok - $1: $summary"
     else
@@ -84,6 +92,14 @@ check_links() {
 if [ $# = 0 ]; then
     set -- README.md CONTRIBUTING.md docs/*.md
     links=$(check_links)
+    long=$(awk 'length > 110 { print "README.md:" NR ": over 110 characters" } END { if (NR > 250) print "README.md: over 250 lines" }' README.md)
+    if [ -z "$long" ]; then
+        echo "ok - README.md is short enough"
+    else
+        echo "$long"
+        echo "not ok - README.md is short enough"
+        status=1
+    fi
     if [ -z "$links" ]; then
         echo "ok - links between pages"
     else
