@@ -51,5 +51,38 @@ SELECT helper.error_of($$SELECT perfmodel.train('x', 'linear', '{-1}')$$);
 RESET ROLE;
 DELETE FROM perfmodel.graph WHERE name = 'loaded by trainer';
 SELECT perfmodel.activate_predictor('line') > 0 AS activated;
+
+-- a trigger function may be called for a table of anybody who may execute it: nobody may, and none trusts a column
+SELECT p.proname FROM pg_proc p, pg_depend d, pg_extension e
+WHERE p.prorettype = 'trigger'::regtype AND d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+    AND d.refobjid = e.oid AND e.extname LIKE 'perfmodel%' AND has_function_privilege('public', p.oid, 'EXECUTE');
+SET ROLE pm_test_nobody;
+CREATE TEMPORARY TABLE mine (gpu int);
+SELECT helper.error_of(format('CREATE TRIGGER t BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION perfmodel.%s()', f))
+FROM unnest('{profile_gpu_by_name,refuse_update,forget_cached}'::text[]) AS f;
+DROP TABLE mine;
+RESET ROLE;
+CREATE DOMAIN helper.words AS text;
+CREATE FUNCTION helper.with_trigger(columns text, value text, function text, "when" text, each text DEFAULT 'ROW') RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format('CREATE TEMPORARY TABLE strange (%s) ON COMMIT DROP', columns);
+    EXECUTE format('CREATE TRIGGER t %s ON strange FOR EACH %s EXECUTE FUNCTION perfmodel.%s()', "when", each, function);
+    RETURN helper.error_of(format('INSERT INTO strange VALUES (%s); UPDATE strange SET gpu = gpu; DELETE FROM strange', value));
+END $$;
+SELECT helper.with_trigger('gpu int', '2', 'profile_gpu_by_name', 'BEFORE INSERT');
+SELECT helper.with_trigger('gpu bigint', '140000000000000', 'profile_gpu_by_name', 'BEFORE INSERT');
+SELECT helper.with_trigger('gpu text[]', '''{T4}''', 'profile_gpu_by_name', 'BEFORE UPDATE');
+SELECT helper.with_trigger('gpu helper.words', '''T4''', 'profile_gpu_by_name', 'BEFORE INSERT');
+SELECT helper.with_trigger('device text', '''T4''', 'profile_gpu_by_name', 'BEFORE INSERT');
+SELECT helper.with_trigger('other int, gpu text', '1, ''t_4''', 'profile_gpu_by_name', 'BEFORE INSERT OR UPDATE');
+SELECT helper.with_trigger('gpu text', '''T4''', 'profile_gpu_by_name', 'AFTER INSERT');
+SELECT helper.with_trigger('gpu text', '''T4''', 'profile_gpu_by_name', 'BEFORE INSERT', 'STATEMENT');
+SELECT helper.with_trigger('gpu text', '''T4''', 'profile_gpu_by_name', 'BEFORE DELETE');
+SELECT helper.with_trigger('gpu int', '2', 'refuse_update', 'BEFORE UPDATE');
+SELECT helper.with_trigger('gpu int', '2', 'refuse_update', 'AFTER DELETE', 'STATEMENT');
+SELECT helper.with_trigger('gpu int', '2', 'forget_cached', 'BEFORE INSERT OR UPDATE OR DELETE');
+SELECT helper.with_trigger('gpu int', '2', 'forget_cached', 'AFTER INSERT OR UPDATE OR DELETE');
+SELECT helper.error_of(format('SELECT perfmodel.%s()', f)) FROM unnest('{profile_gpu_by_name,refuse_update,forget_cached}'::text[]) AS f;
+
 DROP OWNED BY pm_test_nobody, pm_test_reader, pm_test_trainer;
 DROP ROLE pm_test_nobody, pm_test_reader, pm_test_trainer;

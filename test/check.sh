@@ -82,6 +82,7 @@ rule "versions agree" test/rules.sh versions
 rule "make clean and .gitignore leave the scripts of releases alone" test/rules.sh release_scripts
 rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines" test/rules.sh lengths
+rule "rows of triggers are read in one place" test/rules.sh trigger_rows
 rule "scripts parse" test/rules.sh scripts
 rule "benchmarks build" test/rules.sh benchmarks
 rule "the accuracy benchmark reads its rows and no more" test/rules.sh benchmark_rows

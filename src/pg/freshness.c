@@ -33,7 +33,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
-#include "commands/trigger.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -43,6 +42,7 @@
 #include "utils/snapmgr.h"
 
 #include "pm_pg.h"
+#include "pm_trigger.h"
 
 PG_FUNCTION_INFO_V1(pm_forget_cached);
 
@@ -197,10 +197,6 @@ pm_freshen(void)
 Datum
 pm_forget_cached(PG_FUNCTION_ARGS)
 {
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" must be called as a trigger", "forget_cached")));
-	CacheInvalidateRelcache(((TriggerData *) fcinfo->context)->tg_relation);
+	CacheInvalidateRelcache(pm_trigger_call(fcinfo, "forget_cached")->tg_relation);
 	return PointerGetDatum(NULL);
 }

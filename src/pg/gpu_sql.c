@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -20,6 +19,7 @@
 #include "utils/rel.h"
 
 #include "pm_pg.h"
+#include "pm_trigger.h"
 
 PG_FUNCTION_INFO_V1(pm_gpu_name);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
@@ -265,29 +265,16 @@ name_for_profile(const char *given, const char *table)
 Datum
 pm_profile_gpu_by_name(PG_FUNCTION_ARGS)
 {
-	TriggerData *t = (TriggerData *) fcinfo->context;
-	HeapTuple	row;
-	int			col;
-	bool		isnull;
-	Datum		value;
-	char	   *given;
+	HeapTuple	row = pm_trigger_row(fcinfo, "profile_gpu_by_name");
+	Relation	table = ((TriggerData *) fcinfo->context)->tg_relation;
+	char	   *given = pm_trigger_text(table, row, "gpu");
 	const char *name;
 
-	if (!CALLED_AS_TRIGGER(fcinfo) || !TRIGGER_FIRED_BEFORE(t->tg_event) || !TRIGGER_FIRED_FOR_ROW(t->tg_event))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" must be called as a trigger before each row", "profile_gpu_by_name")));
-	row = TRIGGER_FIRED_BY_UPDATE(t->tg_event) ? t->tg_newtuple : t->tg_trigtuple;
-	col = SPI_fnumber(RelationGetDescr(t->tg_relation), "gpu");
-	value = heap_getattr(row, col, RelationGetDescr(t->tg_relation), &isnull);
-	if (isnull)
+	if (given == NULL)
 		return PointerGetDatum(row);
-	given = TextDatumGetCString(value);
 	pm_freshen();
-	name = name_for_profile(given, RelationGetRelationName(t->tg_relation));
+	name = name_for_profile(given, RelationGetRelationName(table));
 	if (strcmp(name, given) == 0)
 		return PointerGetDatum(row);
-	value = CStringGetTextDatum(name);
-	isnull = false;
-	return PointerGetDatum(heap_modify_tuple_by_cols(row, RelationGetDescr(t->tg_relation), 1, &col, &value, &isnull));
+	return PointerGetDatum(pm_trigger_set_text(table, row, "gpu", name));
 }

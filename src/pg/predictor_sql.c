@@ -5,13 +5,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
 #include "pm_pg.h"
+#include "pm_trigger.h"
 
 PG_FUNCTION_INFO_V1(pm_activate_predictor);
 PG_FUNCTION_INFO_V1(pm_drop_predictor);
@@ -86,12 +86,8 @@ pm_drop_predictor(PG_FUNCTION_ARGS)
 Datum
 pm_refuse_update(PG_FUNCTION_ARGS)
 {
-	TriggerData *t = (TriggerData *) fcinfo->context;
+	TriggerData *t = pm_trigger_call(fcinfo, "refuse_update");
 
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		ereport(ERROR,
-				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-				 errmsg("function \"%s\" must be called as a trigger", "refuse_update")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("rows of perfmodel.%s are immutable", RelationGetRelationName(t->tg_relation)),
