@@ -74,16 +74,15 @@ SELECT pg_temp.kept() AS kept \gset
 SELECT count(pg_temp.bits(query)) FROM form, generate_series(1, 2) WHERE name <> 'table';
 SELECT pg_temp.kept() - :kept < 4096 AS flat;
 
--- the same from a trace; psql reads it from where this script comes from
+-- the same from a trace, in a session of its own as the script says
 DROP TABLE job CASCADE;
 \set ECHO none
-\i demo/philly.sql
-job_id,submit_time,duration_s,num_gpus,gpu_seconds,vc
-philly-000001,2017-10-07 01:10:29,7200,1,7200,6214e9
-philly-000002,2017-10-07 23:59:59,3600,4,14400,7f04ca
-philly-000003,2017-10-08 00:00:00,86400,8,691200,6214e9
-philly-000004,2017-10-09 10:00:00,1,1,1,11cb48
-\.
+\setenv PGDATABASE :DBNAME
+\setenv PGOPTIONS '-c search_path=report'
+\setenv PGTZ UTC
+\! printf '%s\n' job_id,submit_time,duration_s,num_gpus,gpu_seconds,vc 'philly-000001,2017-10-07 01:10:29,7200,1,7200,6214e9' >results/philly_1.csv
+\! printf '%s\n' 'philly-000002,2017-10-07 23:59:59,3600,4,14400,7f04ca' 'philly-000003,2017-10-08 00:00:00,86400,8,691200,6214e9' 'philly-000004,2017-10-09 10:00:00,1,1,1,11cb48' | cat results/philly_1.csv - >results/philly_4.csv
+\! psql -qX -f demo/philly.sql <results/philly_4.csv
 \set ECHO all
 DROP TABLE forecast;
 \i results/dashboards_view.sql
@@ -91,7 +90,7 @@ DROP TABLE forecast;
 
 -- what is missing is said before anything is loaded, and a table that exists is left alone
 \set ECHO none
-\i demo/philly.sql
+\! psql -qX -f demo/philly.sql <results/philly_1.csv
 \i demo/jobs.sql
 \set ECHO all
 SELECT count(*) FROM job;

@@ -1,7 +1,7 @@
 -- Loading the library and computing with it leaves the backend's floating
 -- point mode alone: the smallest denormal number is not flushed to zero.
 SET client_min_messages = warning;
-LOAD '$libdir/perfmodel';
+SELECT count(*) AS loaded FROM perfmodel.version();
 SELECT '4.9406564584124654e-324'::float8 > 0 AS after_load, '4.9406564584124654e-324'::float8 * 2 AS doubled;
 SELECT count(*) > 0 AS predicted FROM perfmodel.explain_train_time(
     perfmodel.graph_id('anet8@16'), 'T4', 8, predictor => 'small');

@@ -18,13 +18,13 @@ our $small = '{"epochs":4,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidd
 our $intervals = q{SELECT count(*), bool_and(step_ms_low < step_ms_high), md5(string_agg(md5(p::text), '' ORDER BY profile_id))
     FROM perfmodel.profile, perfmodel.predictor, perfmodel.predict(graph_id, gpu, batch, predictor => name) p WHERE kind = 'linear'};
 
-# A server; Debian's servers can be told to look for extensions elsewhere.
+# A server. SERVER_SETTINGS are lines name=value that tell it where the extension is (test/lib.sh).
 sub new_node
 {
     my ($name, %init) = @_;
     my $node = PostgreSQL::Test::Cluster->new($name);
     $node->init(%init);
-    $node->append_conf('postgresql.conf', "extension_destdir = '$ENV{EXTDEST}'\n") if $ENV{EXTDEST};
+    $node->append_conf('postgresql.conf', "$1 = '$2'") while ($ENV{SERVER_SETTINGS} // '') =~ /^(\w+)=(.*)$/mg;
     return $node;
 }
 

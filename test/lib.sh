@@ -141,17 +141,29 @@ build_and_stage() {
 
 # ---- a server ----
 
+# What a server must be told to find what was installed into $work/stage; no spaces in it.
+server_settings() {
+    if [ "$version" -ge 18 ]; then
+        echo "extension_control_path=$work/stage$(pg_config --sharedir):\$system"
+        echo "dynamic_library_path=$work/stage$(pg_config --pkglibdir):\$libdir"
+    else # Debian's servers alone have it
+        echo "extension_destdir=$work/stage"
+    fi
+}
+
 # Run a command with a fresh server. The port is drawn, so that several copies
 # can run at once; when it is taken after all, the server does not start and
 # another one is drawn.
 with_server() {
     version=$(pg_config --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+    settings=$(server_settings)
     for _ in 1 2 3 4 5; do
         port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
         rm -f "$work/started"
         rc=0
-        { as_user env EXTDEST="$work/stage" PGPORT=$port pg_virtualenv -v "$version" \
-            -o "extension_destdir=$work/stage" sh -c 'touch "$0"; exec "$@" >&3 3>&-' "$work/started" "$@" \
+        # shellcheck disable=SC2046
+        { as_user env SERVER_SETTINGS="$settings" PGPORT=$port pg_virtualenv -v "$version" \
+            $(echo "$settings" | sed 's/^/-o /') sh -c 'touch "$0"; exec "$@" >&3 3>&-' "$work/started" "$@" \
             >"$work/server.out"; } 3>&1 || rc=$?
         [ ! -e "$work/started" ] || return $rc
     done

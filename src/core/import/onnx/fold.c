@@ -554,9 +554,9 @@ log_sigmoid(folder *f, ox_node *n)
 	return become(f, n, "LogSigmoid", 1, &x);
 }
 
-/* 1 / sqrt(x). */
+/* 1 / sqrt(x). Newer C libraries have an rsqrt of their own. */
 static pm_code
-rsqrt(folder *f, ox_node *n)
+reciprocal_root(folder *f, ox_node *n)
 {
 	bool		div = is(n, "Div");
 	ox_node    *p = made_by(f, n, div ? 1 : 0, "Sqrt");
@@ -882,7 +882,7 @@ static const struct
 }			patterns[] =
 {
 	{"Div", layer_norm}, {"InstanceNormalization", group_norm}, {"Erf", gelu_erf}, {"Tanh", gelu_tanh},
-	{"Div", hard}, {"Mul", gated}, {"Mul", glu}, {"Log", log_sigmoid}, {"Div", rsqrt}, {"Reciprocal", rsqrt}, {"Add", linear},
+	{"Div", hard}, {"Mul", gated}, {"Mul", glu}, {"Log", log_sigmoid}, {"Div", reciprocal_root}, {"Reciprocal", reciprocal_root}, {"Add", linear},
 	{"MatMul", attention}, {"Concat", roll}, {"AveragePool", padded_pool}, {"LSTM", packing}, {"GRU", packing}, {"RNN", packing},
 	{"LSTM", stack_layers}, {"GRU", stack_layers}, {"RNN", stack_layers}
 };
