@@ -238,6 +238,7 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	outcome		o;
 	costs		unused = {0};
 
+	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
@@ -336,6 +337,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	pm_rows    *rows;
 	int			split;
 
+	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		ereport(ERROR,

@@ -126,6 +126,7 @@ pm_store_graph(Datum doc, const char *given)
 	char	   *text;
 	int64		id;
 
+	pm_require_catalog();
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph, &text);
 	name = checked_name(given, &graph);

@@ -28,6 +28,13 @@ extern int	pm_cache_mem_kb;
 /* Threads that training may use: the setting, or all cores this process may run on. */
 extern int	pm_threads_allowed(void);
 
+/*
+ * Raise when the SQL objects are of another release than the library, before
+ * their update: they have other arguments and columns.  First thing in every
+ * function that reads arguments or rows.
+ */
+extern void pm_require_catalog(void);
+
 /* ---- errors.c ---- */
 
 /* Raise the server's error for a status of the core that is not PM_OK. */

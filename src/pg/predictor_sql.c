@@ -20,6 +20,7 @@ PG_FUNCTION_INFO_V1(pm_refuse_update);
 static const char *
 name_arg(FunctionCallInfo fcinfo)
 {
+	pm_require_catalog();
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),

@@ -100,6 +100,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 
+	pm_require_catalog();
 	pm_freshen();
 	pm_predictor_get_own(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &q->base);
 	q->t.started_at = GetCurrentTimestamp();
@@ -256,6 +257,7 @@ pm_corrections(PG_FUNCTION_ARGS)
 	pm_predictor_ref ref;
 	const pm_correction *c;
 
+	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);

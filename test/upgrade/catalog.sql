@@ -35,7 +35,7 @@ SELECT line FROM (
     SELECT relname::text, 'relation', concat_ws(' ', relkind, relpersistence, relrowsecurity, relforcerowsecurity, relreplident, reloptions)
     FROM member_table JOIN pg_class USING (oid, relname, relkind)
     UNION ALL
-    SELECT relname::text, 'rights', pg_temp.rights(relacl, CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END, relowner)
+    SELECT relname::text, 'rights', pg_temp.rights(relacl, (CASE c.relkind WHEN 'S' THEN 's' ELSE 'r' END)::"char", relowner)
     FROM member_table JOIN pg_class c USING (oid, relname, relkind) WHERE c.relkind <> 'c'
     UNION ALL
     SELECT relname::text, 'parents', (SELECT string_agg(inhparent::regclass::text, ', ' ORDER BY inhseqno) FROM pg_inherits WHERE inhrelid = oid)
@@ -43,7 +43,7 @@ SELECT line FROM (
     UNION ALL
     -- columns in their order; that of an update is that of a fresh table when new columns are its last ones
     SELECT relname::text, 'column ' || to_char(row_number() OVER (PARTITION BY relname ORDER BY attnum), '00') || ' ' || attname,
-           concat_ws(' ', format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN 'not null' END, attidentity, attgenerated, attstorage, attstattarget, attoptions,
+           concat_ws(' ', format_type(atttypid, atttypmod), CASE WHEN attnotnull THEN 'not null' END, attidentity, attgenerated, attstorage, attstattarget, (SELECT array_agg(o) FROM unnest(attoptions) AS o WHERE o ~ '^n_distinct'),
                      pg_get_expr(adbin, adrelid), attacl, 'inherited', attinhcount, attislocal, 'comment:', col_description(t.oid, attnum))
     FROM member_table t JOIN pg_attribute a ON attrelid = t.oid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
     WHERE attnum > 0 AND NOT attisdropped
@@ -72,7 +72,7 @@ SELECT line FROM (
     FROM pg_extension x, unnest(extconfig, extcondition) AS e(oid, condition) JOIN pg_class c ON c.oid = e.oid WHERE extname = :'extension'
     UNION ALL
     SELECT pg_describe_object(i.classoid, i.objoid, i.objsubid), 'rights at installation',
-           pg_temp.rights(initprivs, CASE WHEN i.classoid = 'pg_proc'::regclass THEN 'f' ELSE 'r' END, (SELECT extowner FROM pg_extension WHERE extname = :'extension'))
+           pg_temp.rights(initprivs, (CASE WHEN i.classoid = 'pg_proc'::regclass THEN 'f' ELSE 'r' END)::"char", (SELECT extowner FROM pg_extension WHERE extname = :'extension'))
     FROM pg_init_privs i JOIN member m ON m.classid = i.classoid AND m.objid = i.objoid
     UNION ALL
     SELECT 'extension', 'version and schema', concat_ws(' ', extversion, extnamespace::regnamespace, extrelocatable) FROM pg_extension WHERE extname = :'extension'

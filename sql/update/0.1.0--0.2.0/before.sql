@@ -5,7 +5,7 @@
 -- Rights that were granted on them are kept for after.sql.
 DO $$
 DECLARE
-    changed CONSTANT text[] := '{}';
+    changed CONSTANT text[] := '{predict_train_time,predict,predict_many,what_if,explain_train_time,estimate_training,evaluate,cross_validate,leaderboard}';
     dependent text;
 BEGIN
     SELECT string_agg(DISTINCT coalesce(pg_describe_object('pg_class'::regclass, r.ev_class, 0), pg_describe_object(d.classid, d.objid, d.objsubid)), ', ')
@@ -29,3 +29,12 @@ BEGIN
         FROM pg_proc AS p
         WHERE p.pronamespace = 'perfmodel'::regnamespace AND p.proname = ANY (changed) AND p.proacl IS NOT NULL), '[]'), true);
 END $$;
+DROP FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb);
+DROP FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb);
+DROP FUNCTION perfmodel.evaluate(text, bigint[]);
+DROP FUNCTION perfmodel.estimate_training(text, bigint[], jsonb);
+DROP FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text);
+DROP FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, double precision);
+DROP FUNCTION perfmodel.predict_many(bigint[], text[], integer[], text, text, text, text, double precision);
+DROP FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, double precision);
+DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text);
