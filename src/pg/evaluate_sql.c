@@ -14,7 +14,19 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "kind_options.h"
+#include "measurements.h"
+#include "op_measurements.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "settings.h"
+#include "training.h"
+#include "predictor/metrics.h"
 
 PG_FUNCTION_INFO_V1(pm_evaluate);
 PG_FUNCTION_INFO_V1(pm_cross_validate);

@@ -12,7 +12,11 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "graphs.h"
+#include "plans.h"
 
 PG_FUNCTION_INFO_V1(pm_load_graph);
 PG_FUNCTION_INFO_V1(pm_graph_id);

@@ -14,7 +14,11 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "pm_pg.h"
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "plans.h"
+#include "results.h"
+#include "settings.h"
 #include "nn/blas.h"
 
 #ifdef PG_MODULE_MAGIC_EXT

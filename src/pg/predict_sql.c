@@ -13,8 +13,17 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
-#include "pm_answers.h"
-#include "pm_pg.h"
+#include "cache/answer.h"
+#include "cache/answers.h"
+#include "cache/freshness.h"
+#include "cache/graph_cache.h"
+#include "cache/predictor_cache.h"
+#include "cache/prepared_cache.h"
+#include "catalog.h"
+#include "errors.h"
+#include "gpus.h"
+#include "graphs.h"
+#include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_train_time);
 PG_FUNCTION_INFO_V1(pm_predict);

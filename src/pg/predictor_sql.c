@@ -10,8 +10,11 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "pm_pg.h"
-#include "pm_trigger.h"
+#include "cache/predictor_cache.h"
+#include "catalog.h"
+#include "locks.h"
+#include "plans.h"
+#include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_activate_predictor);
 PG_FUNCTION_INFO_V1(pm_drop_predictor);

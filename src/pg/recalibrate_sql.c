@@ -14,7 +14,15 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_train.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "measurements.h"
+#include "plans.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "training.h"
 #include "predictor/recalibrate.h"
 
 PG_FUNCTION_INFO_V1(pm_recalibrate_sql);

@@ -14,7 +14,14 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_train.h"
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "kind_options.h"
+#include "measurements.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "settings.h"
+#include "training.h"
 
 PG_FUNCTION_INFO_V1(pm_train_sql);
 PG_FUNCTION_INFO_V1(pm_estimate_training);

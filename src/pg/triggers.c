@@ -1,5 +1,5 @@
 /*
- * trigger.c - the rows of triggers; pm_trigger.h says why nobody else reads them.
+ * triggers.c - the rows of triggers; triggers.h says why nobody else reads them.
  */
 #include "postgres.h"
 
@@ -9,8 +9,8 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "pm_compat.h"
-#include "pm_trigger.h"
+#include "compat.h"
+#include "triggers.h"
 
 pg_noreturn static void
 refuse_call(const char *function, const char *how)

@@ -1,5 +1,5 @@
 /*
- * dataset.c - measurements from perfmodel.profile to what the core learns from.
+ * measurements.c - measurements from perfmodel.profile to what the core learns from.
  *
  * One query reads the rows, in the order of their ids; each graph is read and
  * parsed once.  Everything lives in the context that is current on entry.
@@ -17,7 +17,14 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "cache/graph_cache.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "gpus.h"
+#include "graphs.h"
+#include "measurements.h"
+#include "plans.h"
+#include "results.h"
 
 #define NOISY_SPREAD	0.10	/* rows that vary more than this between steps count half */
 #define NOISY_WEIGHT	0.5

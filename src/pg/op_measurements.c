@@ -1,6 +1,6 @@
 /*
- * op_dataset.c - measurements of single operators from perfmodel.op_profile,
- * beside the steps that dataset.c reads.
+ * op_measurements.c - measurements of single operators from perfmodel.op_profile,
+ * beside the steps that measurements.c reads.
  */
 #include "postgres.h"
 
@@ -13,7 +13,12 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "graphs.h"
+#include "measurements.h"
+#include "op_measurements.h"
+#include "plans.h"
 
 enum
 {

@@ -12,7 +12,12 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_pg.h"
+#include "cache/cache.h"
+#include "cache/freshness.h"
+#include "cache/graph_cache.h"
+#include "errors.h"
+#include "graphs.h"
+#include "plans.h"
 
 void
 pm_no_such_graph(int64 graph_id)
@@ -98,6 +103,7 @@ pm_graph_get(int64 graph_id)
 	parsed = load(graph_id);
 	e = pm_cache_make(&key);
 	e->born = parsed->born;
+	e->checked = pm_generation;
 	pm_cache_keep(e);
 	return e;
 }

@@ -20,7 +20,9 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "cache/cache.h"
+#include "context_arena.h"
+#include "settings.h"
 
 #define GIVE_BACK	((Size) 4 * 1024 * 1024)	/* bytes dropped before memory is given back */
 
@@ -92,7 +94,6 @@ pm_cache_keep(pm_cached *e)
 	s = hash_search(table, &e->key, HASH_ENTER, &found);
 	Assert(!found);
 	s->entry = e;
-	e->checked = pm_generation;
 	MemoryContextSetParent(e->cxt, cache_cxt);
 	dlist_push_head(list_of(e), &e->lru);
 	pm_cache_grown(e);

@@ -1,12 +1,12 @@
 /*
- * pm_trigger.h - what trigger functions may know about the row they are given.
+ * triggers.h - what trigger functions may know about the row they are given.
  *
  * Whoever owns a table may put a trigger on it, so a trigger function knows
  * neither the columns nor their types until it has asked.  Rows of triggers are
  * read and changed by these functions only (test/rules.sh trigger_rows).
  */
-#ifndef PM_TRIGGER_H
-#define PM_TRIGGER_H
+#ifndef PM_PG_TRIGGERS_H
+#define PM_PG_TRIGGERS_H
 
 #include "commands/trigger.h"
 

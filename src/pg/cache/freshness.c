@@ -41,8 +41,10 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "pm_pg.h"
-#include "pm_trigger.h"
+#include "cache/cache.h"
+#include "cache/freshness.h"
+#include "compat.h"
+#include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_forget_cached);
 

@@ -15,7 +15,10 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
-#include "pm_answers.h"
+#include "cache/answer.h"
+#include "cache/answers.h"
+#include "cache/freshness.h"
+#include "cache/shared_answers.h"
 
 #define MEMO_MAX	20000
 
@@ -85,13 +88,25 @@ memo_put(const pm_answer_key *key, const pm_answer *a)
 	e->answer.note = note;
 }
 
+/* All that is remembered, for the workers of a parallel query. */
+static void
+visit_memo(pm_answer_visit visit)
+{
+	HASH_SEQ_STATUS seq;
+	memo_entry *e;
+
+	hash_seq_init(&seq, memo);
+	while ((e = hash_seq_search(&seq)) != NULL)
+		visit(&e->key, &e->answer);
+}
+
 bool
 pm_answer_find(const pm_answer_key *key, double level, pm_answer *a)
 {
 	memo_entry *e;
 
 	memo_ready();
-	pm_share_answers();
+	pm_share_answers((int) hash_get_num_entries(memo), visit_memo);
 	e = hash_search(memo, key, HASH_FIND, NULL);
 	if (e != NULL && pm_level_will_do(e->answer.level, level))
 	{
@@ -109,23 +124,4 @@ pm_answer_keep(const pm_answer_key *key, const pm_answer *a)
 {
 	memo_put(key, a);
 	pm_shared_answer_keep(key, a);
-}
-
-int
-pm_answers_count(void)
-{
-	return memo != NULL && memo_generation == pm_generation ? (int) hash_get_num_entries(memo) : 0;
-}
-
-void
-pm_answers_each(void (*visit) (const pm_answer_key *key, const pm_answer *a))
-{
-	HASH_SEQ_STATUS seq;
-	memo_entry *e;
-
-	if (pm_answers_count() == 0)
-		return;
-	hash_seq_init(&seq, memo);
-	while ((e = hash_seq_search(&seq)) != NULL)
-		visit(&e->key, &e->answer);
 }

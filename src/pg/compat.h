@@ -1,9 +1,9 @@
 /*
- * pm_compat.h - differences between server versions, all of them here.
+ * compat.h - differences between server versions, all of them here.
  * Built and tested against 15, 17 and 18; 14 and 16 by reading.
  */
-#ifndef PM_COMPAT_H
-#define PM_COMPAT_H
+#ifndef PM_PG_COMPAT_H
+#define PM_PG_COMPAT_H
 
 #if PG_VERSION_NUM < 140000
 #error "perfmodel needs PostgreSQL 14 or later"

@@ -31,6 +31,7 @@
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "port/atomics.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"
@@ -38,7 +39,9 @@
 #include "storage/proc.h"
 #include "storage/shmem.h"
 
-#include "pm_answers.h"
+#include "cache/answer.h"
+#include "cache/freshness.h"
+#include "cache/shared_answers.h"
 
 #define N_LEADERS		64		/* parallel queries that share at the same time */
 #define MIN_SLOTS		8192
@@ -249,9 +252,9 @@ publish(const pm_answer_key *key, const pm_answer *a)
 
 /* Of the leader: with all that it knows. */
 static void
-create(const pm_moment *now)
+create(const pm_moment *now, int n, void (*each) (pm_answer_visit visit))
 {
-	uint32		n_slots = Min(MAX_SLOTS, pg_nextpower2_32(Max(MIN_SLOTS, 2 * pm_answers_count())));
+	uint32		n_slots = Min(MAX_SLOTS, pg_nextpower2_32(Max(MIN_SLOTS, 2 * n)));
 	uint32		notes_size = n_slots * NOTE_BYTES;
 	Size		size = offsetof(shared_table, slots) + n_slots * sizeof(shared_answer) + notes_size;
 	shared_table *t;
@@ -270,7 +273,7 @@ create(const pm_moment *now)
 	t->notes_used = 1;
 	t->notes_size = notes_size;
 	/* nobody else knows of it yet */
-	pm_answers_each(publish);
+	each(publish);
 	no_room = !enter(entry_of(MyProcPid, dsm_segment_handle(segment)));
 	if (no_room)
 		let_go();
@@ -306,18 +309,23 @@ shared(void)
 		let_go();
 	if (segment == NULL && IsParallelWorker())
 		attach();
-	else if (segment == NULL && !no_room)
-		create(&now);
 	if (segment == NULL || table()->user != GetUserId() || !pm_moment_sees_same(&table()->moment, &now))
 		return NULL;
 	return table();
 }
 
 void
-pm_share_answers(void)
+pm_share_answers(int n, void (*each) (pm_answer_visit visit))
 {
-	if (IsInParallelMode() && !IsParallelWorker())
-		(void) shared();
+	pm_moment	now;
+
+	if (!IsInParallelMode() || IsParallelWorker() || MyProc->lockGroupLeader == NULL)
+		return;
+	(void) shared();
+	if (segment != NULL || no_room)
+		return;
+	now = pm_moment_now();
+	create(&now, n, each);
 }
 
 bool

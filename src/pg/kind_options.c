@@ -1,5 +1,5 @@
 /*
- * options.c - options of kinds: from jsonb, to jsonb, and as a list.
+ * kind_options.c - options of kinds: from jsonb, to jsonb, and as a list.
  */
 #include "postgres.h"
 
@@ -13,7 +13,11 @@
 #include "utils/json.h"
 #include "utils/numeric.h"
 
-#include "pm_pg.h"
+#include "errors.h"
+#include "kind_options.h"
+#include "results.h"
+#include "kinds/options.h"
+#include "kinds/settings.h"
 
 PG_FUNCTION_INFO_V1(pm_kinds);
 

@@ -12,7 +12,11 @@
 
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "cache/cache.h"
+#include "cache/graph_cache.h"
+#include "cache/prepared_cache.h"
+#include "context_arena.h"
+#include "errors.h"
 
 #define WORKSPACE_KEEP	((size_t) 2 * 1024 * 1024)	/* between calls */
 #define SHEET_NUMBERS	8

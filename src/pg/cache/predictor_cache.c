@@ -14,7 +14,12 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_pg.h"
+#include "cache/cache.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "plans.h"
 
 #define N_NAMES		8
 #define NAME_SIZE	128			/* longer names are looked up every time */

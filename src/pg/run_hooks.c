@@ -1,5 +1,5 @@
 /*
- * hooks.c - what a long computation of the core asks and tells on the way.
+ * run_hooks.c - what a long computation of the core asks and tells on the way.
  *
  * The core is never left by a longjmp: whatever is raised in here is caught,
  * kept, and raised again by pm_hooks_finish() when the core has returned.
@@ -13,7 +13,8 @@
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "errors.h"
+#include "run_hooks.h"
 
 #define NOTICES_PER_RUN		15
 #define NOTICE_SECONDS		30.0	/* at least one so often, at most one a tenth of it */

@@ -1,15 +1,21 @@
 /*
- * pm_train.h - what train(), train_async() and the background worker share.
+ * training.h - what train(), train_async() and the background worker share.
  *
  * A training is four steps: check what can be refused at once, read the
  * measurements, fit, store.  In the foreground all are in the transaction of
  * the caller; in the background each is a transaction of its own, and the fit,
  * which is what takes long, is outside of any (docs/training.md).
  */
-#ifndef PM_TRAIN_H
-#define PM_TRAIN_H
+#ifndef PM_PG_TRAINING_H
+#define PM_PG_TRAINING_H
 
-#include "pm_pg.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/jsonb.h"
+#include "utils/timestamp.h"
+
+#include "measurements.h"
+#include "run_hooks.h"
 
 /* Zeroed, then filled step by step. Everything lives at least as long as the context that pm_training_read() ran in. */
 typedef struct pm_training
@@ -40,6 +46,9 @@ typedef struct pm_training
 extern void pm_training_args(FunctionCallInfo fcinfo, pm_training *t);
 
 /* ---- train_steps.c ---- */
+
+/* Refuse when the kind says that it needs more than perfmodel.train_mem; bytes it needs. */
+extern double pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads);
 
 /* Bytes that the kind says it needs, and that perfmodel.train_mem allows. */
 extern double pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads);
@@ -85,6 +94,9 @@ extern void pm_training_fit(pm_training *t, pm_run_hooks *hooks);
 extern int64 pm_training_store(const pm_training *t);
 
 /* ---- predictor_store.c. Inside SPI_connect(). ---- */
+
+/* Store predictor and weights of a training; returns predictor_id. */
+extern int64 pm_predictor_store(const pm_training *t);
 
 /* Its weights in parts. */
 extern void pm_weights_store(int64 predictor_id, const pm_predictor *p);
