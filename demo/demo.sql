@@ -1,6 +1,6 @@
 -- The main job from end to end, on the data that come with perfmodel.
 -- Run by demo.sh in the root of the tree; works in any database:
---     psql -f demo/demo.sql
+--     psql -d mydb -f demo/demo.sql
 \set QUIET on
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS perfmodel;
@@ -9,28 +9,16 @@ FROM perfmodel.version() v(library, catalog), perfmodel.blas_info() b(blas, kern
 \echo :line
 
 \echo
-\echo '== loading operator graphs'
-CREATE TEMP TABLE doc (j jsonb);
-\copy doc from program 'gzip -dc data/graphs.ndjson.gz' with (format csv, quote e'\x01', delimiter e'\x02')
-SELECT count(perfmodel.load_graph(j)) AS graphs FROM doc;
-SELECT count(*) AS graphs, sum(nodes) AS operators, sum(unknown_ops) AS unknown_operators, count(DISTINCT family) AS families
+\echo '== loading operator graphs, and the predictor that comes trained'
+\i demo/sample_graphs.sql
+SELECT count(*) AS graphs, sum(nodes) AS operators, sum(unknown_ops) AS unknown_operators, count(DISTINCT family) AS families,
+       count(*) - count(DISTINCT structure) AS same_under_another_name
 FROM perfmodel.graph;
 
 \echo '== loading measured training steps'
-CREATE TEMP TABLE measured (graph text, model text, gpu text, batch int, dtype text, layout text, framework text, mode text,
-    optimizer text, world_size int, nodes int, step_ms float8, forward_ms float8, backward_ms float8, update_ms float8,
-    peak_memory_mb float8, spread float8, steps int, measured_at timestamptz, source text);
-\copy measured from 'data/profiles.csv' with (format csv, header)
-INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, mode, optimizer, world_size, nodes, step_ms,
-    forward_ms, backward_ms, peak_memory_mb, spread, measured_at, source)
-SELECT g.graph_id, m.gpu, batch, dtype, layout, framework, mode, optimizer, world_size, m.nodes, step_ms, forward_ms,
-    backward_ms, peak_memory_mb, spread, measured_at, m.source
-FROM measured m JOIN perfmodel.graph g ON g.name = m.graph;
+\i demo/sample_measurements.sql
 SELECT gpu, dtype, count(*) AS measurements, count(DISTINCT graph_id) AS networks, min(batch) AS from_batch, max(batch) AS to_batch
 FROM perfmodel.profile GROUP BY gpu, dtype ORDER BY gpu, dtype;
-
-\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) from program 'gzip -dc data/op_profiles.csv.gz' with (format csv, header)
-SELECT count(*) AS single_operators, count(DISTINCT op) AS types FROM perfmodel.op_profile;
 
 -- One network in six is kept from training, with all its image sizes, and with whatever else has the same structure.
 CREATE TEMP TABLE split AS
@@ -46,7 +34,7 @@ FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) JOIN split USING (g
 \echo '== training MDOT inside the database'
 SET client_min_messages = notice;
 \set VERBOSITY terse
-SELECT perfmodel.train('demo', profiles => (SELECT array_agg(profile_id) FROM seen)) AS predictor_id;
+SELECT perfmodel.train('demo', profiles => (SELECT array_agg(profile_id) FROM seen)) > 0 AS trained;
 SET client_min_messages = warning;
 SELECT epochs, best_epoch, round(seconds::numeric, 1) AS seconds, threads, round((100 * valid_mape)::numeric, 1) AS validation_error_pct
 FROM perfmodel.training_run WHERE predictor = 'demo';
@@ -58,20 +46,23 @@ FROM perfmodel.profile p JOIN perfmodel.graph g USING (graph_id) JOIN split s US
      CROSS JOIN LATERAL perfmodel.predict(g.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, 'demo') r
 WHERE s.unseen;
 
-\echo '== networks that training has not seen: measured and predicted milliseconds per training step, 90 % intervals'
+\echo '== networks that training has not seen: measured and predicted milliseconds per training step, with intervals of 90 %'
+\echo '   (the largest network of each family, at its largest batch; families with the longest steps first)'
 SELECT network, batch, round(measured_ms::numeric, 1) AS measured_ms, round(predicted_ms::numeric, 1) AS predicted_ms,
        round(low_ms::numeric, 1) AS low_ms, round(high_ms::numeric, 1) AS high_ms, in_domain,
        round(100 * (predicted_ms / measured_ms - 1)::numeric, 1) AS error_pct
-FROM (SELECT *, row_number() OVER (PARTITION BY graph_id ORDER BY md5(profile_id::text)) AS nth FROM result) r
-WHERE nth = 1 ORDER BY network LIMIT 25;
-\echo '== all of them'
-SELECT grouped_by, group_name, n, round(mape_pct::numeric, 1) AS mape_pct, round(median_ape_pct::numeric, 1) AS median_ape_pct,
+FROM (SELECT DISTINCT ON (g.family) r.*
+      FROM result r JOIN perfmodel.graph g USING (graph_id), LATERAL
+           (SELECT sum(n.flops_forward) AS flops FROM perfmodel.graph_node n WHERE n.graph_id = r.graph_id) f
+      ORDER BY g.family, f.flops DESC, r.batch DESC) largest
+ORDER BY measured_ms DESC, network LIMIT 15;
+\echo '== all measurements of such networks'
+SELECT n, round(mape_pct::numeric, 1) AS mape_pct, round(median_ape_pct::numeric, 1) AS median_ape_pct,
        round(p90_ape_pct::numeric, 1) AS p90_ape_pct, round(mae_ms::numeric, 1) AS mae_ms, round(within_10_pct::numeric) AS within_10_pct,
        round(coverage_pct::numeric) AS coverage_pct, round(mape_in_domain_pct::numeric, 1) AS mape_in_domain_pct
-FROM perfmodel.evaluate('demo', (SELECT array_agg(profile_id) FROM result)) WHERE grouped_by IN ('overall', 'gpu', 'dtype')
-ORDER BY grouped_by = 'overall' DESC, grouped_by, group_name;
+FROM perfmodel.evaluate('demo', (SELECT array_agg(profile_id) FROM result)) WHERE grouped_by = 'overall';
 
-SELECT network, graph_id, gpu, dtype, batch FROM result ORDER BY network ~ '^resnet50@' DESC, network, batch DESC LIMIT 1 \gset
+SELECT network, graph_id, gpu, dtype, batch FROM result ORDER BY measured_ms DESC LIMIT 1 \gset
 \echo '== the five most expensive operators of' :network 'at batch' :batch 'on' :gpu
 SELECT op, class, shape, copies, round(step_ms::numeric, 2) AS step_ms, round(100 * share::numeric, 1) AS share_pct, bound
 FROM perfmodel.explain_train_time(:graph_id, :'gpu', :batch, :'dtype', predictor => 'demo')

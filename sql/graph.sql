@@ -24,6 +24,10 @@ SELECT count(*) FROM perfmodel.graph WHERE name = 'tiny@8';
 SELECT perfmodel.load_graph(helper.cnn('tiny@8', 4, 1, 8), 'other') AS other \gset
 SELECT a.structure = b.structure AS same_structure, a.graph_id <> b.graph_id AS other_id, b.model
 FROM perfmodel.graph a, perfmodel.graph b WHERE a.graph_id = :id AND b.graph_id = :other;
+-- many of them in one statement are reported once
+BEGIN;
+SELECT count(perfmodel.load_graph(helper.cnn('tiny@8', 4, 1, 8), 'twin' || n)) AS twins FROM generate_series(1, 5) AS n;
+ROLLBACK;
 SELECT perfmodel.load_graph(helper.cnn('wide@8', 5, 1, 8)) AS wide \gset
 SELECT a.structure <> b.structure AS other_structure FROM perfmodel.graph a, perfmodel.graph b
 WHERE a.graph_id = :id AND b.graph_id = :wide;

@@ -42,17 +42,19 @@ append_to_file("$dir/profiles.csv", $head . sprintf($row, 'one', 'tesla_t4', 8, 
 
 my ($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv");
 is($rc, 2, 'a database without perfmodel');
-like($err, qr/has no perfmodel: CREATE EXTENSION perfmodel/, 'says so');
+like($err, qr/has no perfmodel; run CREATE EXTENSION perfmodel/, 'says so');
 $node->safe_psql('postgres', 'CREATE EXTENSION perfmodel');
 
 ($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv");
 is($rc, 2, 'profiles without their graphs');
-like($err, qr/2 graphs are not loaded, the first is 'one'.*nothing of this file was stored/, 'names the first');
+like($err, qr{profiles.csv, entry 1: 2 graphs are not loaded, among them .one..*nothing of this file was stored}, "names one");
 ($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv", "$dir/graphs.ndjson");
 is($rc, 0, 'both at once, in any order') or diag($err);
 is(value(q{SELECT string_agg(format('%s %s %s %s', name, gpu, batch, step_ms), ', ' ORDER BY name)
     FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)}), 'one T4 8 4.5, two T4 16 6.5', 'rows are there');
 like($err, qr/profiles.csv: 2 new, 0 there already/, 'says how many');
+like($err, qr/1 of the graphs.*the same network is there under another name/, 'networks that are there twice are counted once, at the end');
+unlike($err, qr/already there as/, 'and not named one by one');
 ($rc, $out, $err) = tools('import', @db, "$dir/profiles.csv", "$dir/graphs.ndjson");
 like($err, qr/graphs.ndjson: 0 new, 2 there.*profiles.csv: 0 new, 2 there already/s, 'a second time adds nothing');
 
@@ -61,6 +63,9 @@ append_to_file("$dir/bad.csv", $head . sprintf($row, 'one', 'T4', 4, '1.5') . sp
 is($rc, 2, 'a device that is not known');
 like($err, qr/bad.csv, entry 2: unknown GPU "T5".*Did you mean/, 'says which row, and what there is');
 is(value('SELECT count(*) FROM perfmodel.profile'), 2, 'nothing of that file is stored');
+append_to_file("$dir/gone.csv", $head . sprintf($row, 'one', 'T4', 4, '1.5') . sprintf($row, 'gone', 'T4', 4, '1.5'));
+($rc, $out, $err) = tools('import', @db, "$dir/gone.csv");
+like($err, qr/gone.csv, entry 2: the graph 'gone' is not loaded/, 'the row to blame is named, not the first');
 
 append_to_file("$dir/ops.csv", "operator,gpu,batch,dtype,layout,framework,forward_ms,backward_ms,spread,measured_at,source\n"
     . '"' . (sprintf($graph, 'op') =~ s/"/""/gr =~ s/\n//r) . '",T4,4,fp32,nchw,pytorch 2.1,0.5,,0.01,2026-01-01T00:00:00Z,me' . "\n");
@@ -83,7 +88,7 @@ like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot co
 
 SKIP:
 {
-    skip 'no PyTorch', 8 unless $has_torch;
+    skip 'no PyTorch', 11 unless $has_torch;
     append_to_file("$dir/mine.py", "import torch\ndef build():\n"
         . "    return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)), torch.zeros(1, 4)\n");
     my @fast = ('--warmup', '1', '--steps', '3', '--max-spread', '0', '--device-name', 'tesla-t4');
@@ -93,7 +98,14 @@ SKIP:
     is(value(q{SELECT nodes FROM perfmodel.graph WHERE name = 'mine'}), 4, 'the graph is there');
 
     ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--batch', '1', '2', '--device-name', 'T5');
-    like($err, qr/unknown GPU "T5"/, 'an unknown device is noticed before anything is measured');
+    like($err, qr/unknown GPU "T5".*--device-name NAME.*INSERT INTO perfmodel.gpu/s, 'an unknown device is noticed before anything is measured');
+    ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--batch', '1', '--device-name', q{Ann's CPU (4 threads)});
+    my ($insert) = $err =~ /^ +(INSERT INTO perfmodel.gpu.*?;)$/ms;
+    is($node->psql('postgres', $insert // 'none'), 0, 'for a CPU there is a statement that adds it') or diag($err);
+    is(value(q{SELECT count(*) FROM perfmodel.gpu WHERE name = 'Ann''s CPU (4 threads)' AND is_cpu AND fp32_tflops > 0}), 1, 'which does');
+
+    ($rc, $out, $err) = tools('export', "$dir/mine.py:build", 'lenet', 'dcgan_g', '--sql');
+    like($out, qr/^SET client_min_messages = warning;\n(SELECT perfmodel.load_graph.*\n){3}RESET client_min_messages;\nSELECT count/, 'many graphs load without a notice each');
     ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--name', 'own@4', '--batch', '1', '2', @fast);
     is($rc, 0, 'profile --import') or diag($err);
     my $rows = q{SELECT string_agg(format('%s %s %s', name, gpu, batch), ', ' ORDER BY batch) FROM perfmodel.profile

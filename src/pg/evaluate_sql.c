@@ -14,19 +14,7 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
-#include "cache/freshness.h"
-#include "cache/predictor_cache.h"
-#include "catalog.h"
-#include "context_arena.h"
-#include "errors.h"
-#include "kind_options.h"
-#include "measurements.h"
-#include "op_measurements.h"
-#include "results.h"
-#include "run_hooks.h"
-#include "settings.h"
-#include "training.h"
-#include "predictor/metrics.h"
+#include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_evaluate);
 PG_FUNCTION_INFO_V1(pm_cross_validate);
@@ -250,7 +238,6 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	outcome		o;
 	costs		unused = {0};
 
-	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
@@ -305,6 +292,7 @@ run_fold(cv *c, int fold)
 	pm_check_memory(c->kind, &c->options, &part, c->threads);
 	pm_context_arena(&arena, work, (size_t) pm_train_mem_kb * 1024);
 	pm_hooks_init(&hooks, psprintf("fold %d of %d", fold + 1, c->n_folds));
+	hooks.more = c->n_folds - fold - 1;
 	code = pm_predictor_fit(&p, &part, pm_option_seed(c->kind, &c->options), c->threads, &hooks.hooks,
 							&arena, &rep, &st);
 	pm_hooks_finish(&hooks, code, &st);
@@ -349,7 +337,6 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	pm_rows    *rows;
 	int			split;
 
-	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		ereport(ERROR,

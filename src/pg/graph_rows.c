@@ -22,11 +22,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "compat.h"
-#include "graphs.h"
-#include "results.h"
-#include "tables.h"
-#include "features/question.h"
+#include "pm_pg.h"
 
 #define BATCH 256
 

@@ -12,11 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "catalog.h"
-#include "context_arena.h"
-#include "errors.h"
-#include "graphs.h"
-#include "plans.h"
+#include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_load_graph);
 PG_FUNCTION_INFO_V1(pm_graph_id);
@@ -101,10 +97,29 @@ checked_name(const char *given, const pm_graph *g)
 	return name;
 }
 
+/*
+ * How many networks that are there under another name this statement has met,
+ * with this one. A statement that loads a thousand graphs says so twice and
+ * not a hundred times.
+ */
+static int
+twins_of_statement(void)
+{
+	static TimestampTz statement = 0;
+	static int	twins = 0;
+
+	if (statement != GetCurrentStatementStartTimestamp())
+		twins = 0;
+	statement = GetCurrentStatementStartTimestamp();
+	return ++twins;
+}
+
 /* Say so when a network is there under another name, however it came in. */
 static void
 notice_twins(int64 id, const pm_graph *g)
 {
+	int			nth;
+
 	static pm_plan query = {
 		"SELECT name FROM perfmodel.graph WHERE structure OPERATOR(pg_catalog.=) $1"
 		" AND graph_id OPERATOR(pg_catalog.<>) $2 ORDER BY graph_id LIMIT 1",
@@ -116,8 +131,14 @@ notice_twins(int64 id, const pm_graph *g)
 	args[1] = Int64GetDatum(id);
 	if (pm_run(&query, args, NULL, false) == 0)
 		return;
-	ereport(NOTICE,
-			(errmsg("the same network is already there as \"%s\"", pm_value_text(0, 1, CurrentMemoryContext))));
+	nth = twins_of_statement();
+	if (nth == 1)
+		ereport(NOTICE,
+				(errmsg("the same network is already there as \"%s\"", pm_value_text(0, 1, CurrentMemoryContext))));
+	else if (nth == 2)
+		ereport(NOTICE,
+				(errmsg("further networks that are already there are not reported in this statement"),
+				 errdetail("Graphs of the same network have the same value in perfmodel.graph.structure.")));
 }
 
 int64
@@ -130,7 +151,6 @@ pm_store_graph(Datum doc, const char *given)
 	char	   *text;
 	int64		id;
 
-	pm_require_catalog();
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph, &text);
 	name = checked_name(given, &graph);

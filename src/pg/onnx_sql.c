@@ -9,9 +9,7 @@
 #include "utils/numeric.h"
 
 #include "import/onnx/onnx.h"
-#include "context_arena.h"
-#include "errors.h"
-#include "graphs.h"
+#include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_load_onnx);
 PG_FUNCTION_INFO_V1(pm_onnx_to_graph);

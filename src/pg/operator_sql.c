@@ -6,9 +6,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "context_arena.h"
-#include "graphs.h"
-#include "graph/oplib.h"
+#include "pm_pg.h"
 
 PG_FUNCTION_INFO_V1(pm_operator_name);
 

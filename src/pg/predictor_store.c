@@ -12,13 +12,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "context_arena.h"
-#include "errors.h"
-#include "kind_options.h"
-#include "locks.h"
-#include "plans.h"
-#include "results.h"
-#include "training.h"
+#include "pm_train.h"
 
 #define PART_BYTES	((Size) 64 * 1024 * 1024)
 

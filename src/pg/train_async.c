@@ -23,10 +23,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "plans.h"
-#include "settings.h"
-#include "tables.h"
-#include "training.h"
+#include "pm_train.h"
 
 PG_FUNCTION_INFO_V1(pm_train_async);
 PG_FUNCTION_INFO_V1(pm_cancel_training);

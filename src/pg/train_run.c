@@ -21,9 +21,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "plans.h"
-#include "tables.h"
-#include "training.h"
+#include "pm_train.h"
 
 PG_FUNCTION_INFO_V1(pm_training_lost);
 

@@ -26,10 +26,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "plans.h"
-#include "run_hooks.h"
-#include "tables.h"
-#include "training.h"
+#include "pm_train.h"
 
 typedef struct job
 {

@@ -35,7 +35,8 @@ def main(argv=None) -> int:
             module = importlib.import_module("." + _MODULES[argv[0]], __package__)
             errors += (importlib.import_module(".models", __package__).ModelError, RuntimeError)
         except ImportError as err:
-            print(f"perfmodel_tools: PyTorch cannot be imported: {err}", file=sys.stderr)
+            print(f"perfmodel_tools: PyTorch cannot be imported by {sys.executable}: {err}. On Debian, install the packages python3-torch and "
+                  "python3-torchvision and use /usr/bin/python3; elsewhere: pip install torch torchvision", file=sys.stderr)
             return 2
         module.add_arguments(parts[argv[0]])
         run = module.main

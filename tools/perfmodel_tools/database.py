@@ -5,11 +5,15 @@ import csv
 import gzip
 import io
 import json
+import re
+import sys
 import zlib
 
 
 class DatabaseError(Exception):
     """The database cannot be used or refuses what it is given; the message says why."""
+
+    entry = None        # which entry of a file is to blame (from 1), where that is not the one being stored
 
 
 def add_arguments(parser, purpose: str) -> None:
@@ -25,8 +29,8 @@ def _psycopg2():
         import psycopg2
         return psycopg2
     except ImportError as err:
-        raise DatabaseError("psycopg2 cannot be imported; on Debian install the package python3-psycopg2, elsewhere "
-                            f"'pip install psycopg2-binary' ({err})") from err
+        raise DatabaseError(f"psycopg2 cannot be imported by {sys.executable}: {err}. On Debian, install the package python3-psycopg2 and use "
+                            "/usr/bin/python3; elsewhere: pip install psycopg2-binary") from err
 
 
 def readable(err: Exception) -> str:
@@ -78,7 +82,7 @@ def connect(conninfo: str) -> _Connection:
     """Open the database and make sure that perfmodel is in it."""
     db = _Connection(conninfo)
     if not db.run("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'perfmodel'"):
-        raise DatabaseError("this database has no perfmodel: CREATE EXTENSION perfmodel")
+        raise DatabaseError("this database has no perfmodel; run CREATE EXTENSION perfmodel in it")
     return db
 
 
@@ -90,8 +94,25 @@ def load_graph(db, line: str) -> int:
 
 
 def device_name(db, gpu: str) -> str:
-    """The name of a device by its alias; an error that names the candidates when there is no data sheet of it."""
-    return db.run("SELECT perfmodel.gpu_name(%s)", gpu)[0][0]
+    """The name of a device by its alias; without a data sheet of it, an error that says what to do."""
+    try:
+        return db.run("SELECT perfmodel.gpu_name(%s)", gpu)[0][0]
+    except DatabaseError as err:
+        raise DatabaseError(f"{err}\n{_sheet_advice(gpu)}") from err
+
+
+def _sheet_advice(gpu: str) -> str:
+    """How to go on with a device that has no data sheet."""
+    name = gpu.replace("'", "''")
+    given = "Give --device-name NAME if the device is listed under another name; otherwise insert its data sheet first"
+    if re.search(r"\([0-9]+ threads?\)$", gpu):
+        return (f"{given}. For a CPU, figures of the listed one will do to begin with, since training on your measurements corrects them:\n"
+                "    INSERT INTO perfmodel.gpu (name, vendor, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops, l2_mb, is_cpu)\n"
+                f"    SELECT '{name}', 'my vendor', mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops, l2_mb, true\n"
+                "    FROM perfmodel.gpu WHERE name = 'AMD EPYC Zen4 (1 thread)';")
+    return (f"{given} (\\d+ perfmodel.gpu describes the columns):\n"
+            "    INSERT INTO perfmodel.gpu (name, vendor, memory_gb, mem_bw_gbs, fp32_tflops, fp16_tensor_tflops)\n"
+            f"    VALUES ('{name}', 'vendor', memory in GB, bandwidth in GB/s, TFLOP/s in fp32, TFLOP/s of the tensor cores in fp16);")
 
 
 # ---- rows of profile ----
@@ -190,13 +211,20 @@ def _text(path: str) -> str:
     return text
 
 
+_COUNTS = "SELECT count(*), count(*) - count(DISTINCT structure) FROM perfmodel.graph"
+
+
 def import_graphs(db, lines: list, progress) -> int:
-    """Load graphs; how many were new."""
-    before = db.run("SELECT count(*) FROM perfmodel.graph")[0][0]
+    """Load graphs; how many were new. Says once how many of them were networks that were there under another name."""
+    before, twins_before = db.run(_COUNTS)[0]
     for line in lines:
         load_graph(db, line)
         progress.step(json.loads(line).get("name", "graph"))
-    return db.run("SELECT count(*) FROM perfmodel.graph")[0][0] - before
+    after, twins = db.run(_COUNTS)[0]
+    if twins > twins_before:
+        progress.note(f"{twins - twins_before} of the graphs: the same network is there under another name, with the same "
+                      "graph.structure and the same predictions")
+    return after - before
 
 
 def import_profiles(db, rows: list, progress) -> int:
@@ -204,8 +232,10 @@ def import_profiles(db, rows: list, progress) -> int:
     ids = dict(db.run("SELECT name, graph_id FROM perfmodel.graph"))
     missing = sorted({row["graph"] for row in rows} - set(ids))
     if missing:
-        raise DatabaseError(f"{len(missing)} graphs are not loaded, the first is '{missing[0]}'; "
-                            "import the file with the graphs before, or in the same command")
+        what = f"the graph '{missing[0]}' is not loaded" if len(missing) == 1 else f"{len(missing)} graphs are not loaded, among them '{missing[0]}'"
+        err = DatabaseError(f"{what}; import the file with the graphs before, or in the same command")
+        err.entry = 1 + next(index for index, row in enumerate(rows) if row["graph"] == missing[0])
+        raise err
     new = 0
     for row in rows:
         if not _present(db, ids[row["graph"]], row):
@@ -295,7 +325,8 @@ def main(args) -> int:
             try:
                 new = action(db, items, progress)
             except DatabaseError as err:
-                raise DatabaseError(f"{path}, entry {progress.done + 1}: {err}; nothing of this file was stored") from err
+                entry = err.entry or progress.done + 1
+                raise DatabaseError(f"{path}, entry {entry}: {err}; nothing of this file was stored") from err
             db.commit()
             progress.note(f"{path}: {new} new, {len(items) - new} there already")
     return 0

@@ -133,6 +133,15 @@ def to_sql(graph: dict) -> str:
     return f"SELECT perfmodel.load_graph(${tag}${text}${tag}$);\n"
 
 
+def sql_lines(graphs: list) -> list:
+    """Statements for psql that load the graphs; of many, those that are there under another name are counted once, at the end."""
+    lines = [to_sql(graph) for graph in graphs]
+    if len(graphs) <= 1:
+        return lines
+    return ["SET client_min_messages = warning;\n", *lines,
+            "RESET client_min_messages;\n", "SELECT count(*) AS graphs, count(DISTINCT structure) AS different_networks FROM perfmodel.graph;\n"]
+
+
 def _named_in(path: str) -> list:
     """(name, size) of every graph that a table of profiles, or a plan of them, uses."""
     try:
@@ -171,7 +180,7 @@ def main(args) -> int:
                 database.load_graph(db, to_line(graph))
                 db.commit()
     if args.output or not args.import_:
-        _write(args.output, [to_sql(graph) if args.sql else to_line(graph) for graph in graphs])
+        _write(args.output, sql_lines(graphs) if args.sql else [to_line(graph) for graph in graphs])
     return 1 if failed else 0
 
 
