@@ -363,11 +363,12 @@ test_levels(void)
 /* ---------- domain ---------- */
 
 static void
-check_outside(const pm_trust *t, const pm_sample *s, const char *reason)
+check_outside(const pm_trust *t, const pm_sample *s, pm_cause cause, const char *reason)
 {
 	pm_verdict	v = judge(t, s, 0.9);
 
 	CHECK(!v.in_domain);
+	CHECK(v.causes & 1u << cause);
 	CHECK_HAS(v.reason, reason);
 }
 
@@ -382,18 +383,18 @@ test_words(void)
 	CHECK(judge(t, &s, 0.9).in_domain);
 	other.name = "Other";
 	s.query.gpu = &other;
-	check_outside(t, &s, "gpu \"Other\" has no profiles");
+	check_outside(t, &s, PM_CAUSE_GPU_NOT_SEEN, "gpu \"Other\" has no profiles");
 	s = d.samples[9];
 	s.query.layout = PM_NHWC;
-	check_outside(t, &s, "gpu \"Test 1000\" has no profiles with layout nhwc");
+	check_outside(t, &s, PM_CAUSE_LAYOUT_NOT_SEEN, "gpu \"Test 1000\" has no profiles with layout nhwc");
 	s = d.samples[9];
 	s.query.dtype = PM_AMP;
-	check_outside(t, &s, "gpu \"Test 1000\" has no profiles with dtype amp and layout nchw");
+	check_outside(t, &s, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"Test 1000\" has no profiles with dtype amp and layout nchw");
 	s = d.samples[9];
 	s.query.batch = 32;
 	CHECK(judge(t, &s, 0.9).in_domain);
 	s.query.batch = 33;
-	check_outside(t, &s, "batch 33 is above 16, the largest in training");
+	check_outside(t, &s, PM_CAUSE_BATCH_ABOVE, "batch 33 is above 16, the largest in training");
 	s.query.batch = 1;
 	CHECK(judge(t, &s, 0.9).in_domain);
 	/* a framework is a remark and no more; none is not one */
@@ -401,8 +402,11 @@ test_words(void)
 	s.query.framework = "other 1";
 	CHECK(judge(t, &s, 0.9).in_domain);
 	CHECK_HAS(judge(t, &s, 0.9).reason, "framework \"other 1\" was not in training");
+	CHECK_EQ(judge(t, &s, 0.9).causes, 1u << PM_CAUSE_FRAMEWORK_NOT_SEEN);
 	s.query.framework = NULL;
-	CHECK(judge(t, &s, 0.9).in_domain && judge(t, &s, 0.9).reason[0] == '\0');
+	CHECK(judge(t, &s, 0.9).in_domain && judge(t, &s, 0.9).reason[0] == '\0' && judge(t, &s, 0.9).causes == 0);
+	for (int cause = 0; cause < PM_N_CAUSES; cause++)
+		CHECK(pm_cause_name[cause] != NULL);
 	for (int i = 0; i < d.n; i++)
 		d.samples[i].query.batch = 64;
 	t = fit(&d, NULL);
@@ -410,7 +414,7 @@ test_words(void)
 	s.query.batch = 32;
 	CHECK(judge(t, &s, 0.9).in_domain);
 	s.query.batch = 31;
-	check_outside(t, &s, "batch 31 is below 64, the smallest in training");
+	check_outside(t, &s, PM_CAUSE_BATCH_BELOW, "batch 31 is below 64, the smallest in training");
 }
 
 /* A chain of convolutions with an operator in between. */
@@ -444,16 +448,16 @@ test_operators(void)
 	s = odd_sample("Relu", 18, 3, 32);
 	CHECK(judge(t, &s, 0.9).in_domain);
 	s = odd_sample("aten::roll", 16, 3, 32);
-	check_outside(t, &s, "operators not in training, such as aten::roll (");
+	check_outside(t, &s, PM_CAUSE_OPERATORS_NOT_SEEN, "operators not in training, such as aten::roll (");
 	CHECK_HAS(judge(t, &s, 0.9).reason, "% of roofline time)");
 	s = odd_sample("Softmax", 16, 3, 32);
-	check_outside(t, &s, "such as Softmax (");
+	check_outside(t, &s, PM_CAUSE_OPERATORS_NOT_SEEN, "such as Softmax (");
 	s = odd_sample("Relu", 16, 11, 32);
-	check_outside(t, &s, "operators of sizes not in training, such as Conv/kxk (");
+	check_outside(t, &s, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "operators of sizes not in training, such as Conv/kxk (");
 	s = odd_sample("Relu", 128, 3, 32);
-	check_outside(t, &s, "operators of sizes not in training");
+	check_outside(t, &s, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "operators of sizes not in training");
 	s = odd_sample("Relu", 16, 3, 1000);
-	check_outside(t, &s, "times as much work as the largest in training");
+	check_outside(t, &s, PM_CAUSE_STEP_ABOVE, "times as much work as the largest in training");
 	/* an unknown operator that was in training is no stranger, another one is */
 	memcpy(more.samples, d.samples, d.n * sizeof(pm_sample));
 	more.samples[d.n] = odd_sample("aten::roll", 16, 3, 32);
@@ -461,7 +465,7 @@ test_operators(void)
 	s = odd_sample("aten::roll", 16, 3, 32);
 	CHECK(judge(t, &s, 0.9).in_domain);
 	s = odd_sample("aten::rot90", 16, 3, 32);
-	check_outside(t, &s, "such as aten::rot90 (");
+	check_outside(t, &s, PM_CAUSE_OPERATORS_NOT_SEEN, "such as aten::rot90 (");
 }
 
 /* Batches are no sizes of operators: a network known in one is known in others. */

@@ -830,20 +830,37 @@ pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross_ms
 
 /* ---- judging ---- */
 
-/* Causes, as they are found, into a text that may run out of room. */
+const char *const pm_cause_name[PM_N_CAUSES] = {
+	[PM_CAUSE_GPU_NOT_SEEN] = "gpu_not_seen",
+	[PM_CAUSE_GPU_SELDOM_SEEN] = "gpu_seldom_seen",
+	[PM_CAUSE_LAYOUT_NOT_SEEN] = "layout_not_seen",
+	[PM_CAUSE_DTYPE_NOT_SEEN] = "dtype_not_seen",
+	[PM_CAUSE_OPTIMIZER_NOT_SEEN] = "optimizer_not_seen",
+	[PM_CAUSE_BATCH_ABOVE] = "batch_above",
+	[PM_CAUSE_BATCH_BELOW] = "batch_below",
+	[PM_CAUSE_OPERATORS_NOT_SEEN] = "operators_not_seen",
+	[PM_CAUSE_OPERATOR_SIZES_NOT_SEEN] = "operator_sizes_not_seen",
+	[PM_CAUSE_STEP_ABOVE] = "step_above",
+	[PM_CAUSE_STEP_BELOW] = "step_below",
+	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
+};
+
+/* Causes, as they are found, and as text, which may run out of room. */
 typedef struct causes
 {
 	char	   *text;
 	size_t		len;
+	uint32_t	found;			/* a bit for each */
 } causes;
 
-static void PM_PRINTF(2, 3)
-add_cause(causes *c, const char *fmt,...)
+static void PM_PRINTF(3, 4)
+add_cause(causes *c, pm_cause cause, const char *fmt,...)
 {
 	char		one[200];
 	int			n;
 	va_list		ap;
 
+	c->found |= 1u << cause;
 	va_start(ap, fmt);
 	vsnprintf(one, sizeof(one), fmt, ap);
 	va_end(ap);
@@ -871,21 +888,21 @@ judge_words(const pm_trust *t, const pm_question *q, causes *c)
 
 	if (at < 0)
 	{
-		add_cause(c, "gpu \"%.*s\" has no profiles", pm_shown(q->gpu->name), q->gpu->name);
+		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" has no profiles", pm_shown(q->gpu->name), q->gpu->name);
 		return;
 	}
 	if (g->structures < GPU_NETWORKS)
-		add_cause(c, "gpu \"%.*s\" has profiles of no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" has profiles of no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
 				  g->structures, g->structures == 1 ? "" : "s");
 	if (!layout_used(g, q->layout))
-		add_cause(c, "gpu \"%.*s\" has no profiles with layout %s", pm_shown(q->gpu->name), q->gpu->name, pm_layout_name[q->layout]);
+		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "gpu \"%.*s\" has no profiles with layout %s", pm_shown(q->gpu->name), q->gpu->name, pm_layout_name[q->layout]);
 	else if (g->used[q->dtype][q->layout] == 0)
-		add_cause(c, "gpu \"%.*s\" has no profiles with dtype %s and layout %s", pm_shown(q->gpu->name), q->gpu->name,
+		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"%.*s\" has no profiles with dtype %s and layout %s", pm_shown(q->gpu->name), q->gpu->name,
 				  pm_dtype_name[q->dtype], pm_layout_name[q->layout]);
 	if (q->batch > BATCH_SLACK * g->max_batch)
-		add_cause(c, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);
+		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);
 	if (q->batch * BATCH_SLACK < g->min_batch)
-		add_cause(c, "batch %lld is below %.0f, the smallest in training", (long long) q->batch, g->min_batch);
+		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training", (long long) q->batch, g->min_batch);
 }
 
 /* The part of the step that is not as in training, and the worst operator of it. */
@@ -914,9 +931,9 @@ enum
 };
 
 static void
-add_operator(causes *c, const char *what, const char *type, double share)
+add_operator(causes *c, pm_cause cause, const char *what, const char *type, double share)
 {
-	add_cause(c, "operators %s, such as %.*s (%.0f %% of roofline time)", what, pm_shown(type), type, 100 * share);
+	add_cause(c, cause, "operators %s, such as %.*s (%.0f %% of roofline time)", what, pm_shown(type), type, 100 * share);
 }
 
 static void
@@ -930,9 +947,9 @@ judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
 		if (novelty[i] != SEEN)
 			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
 	if (unseen.share > UNSEEN_SHARE)
-		add_operator(c, "not in training", type_name(work, unseen.token, buf), unseen.share);
+		add_operator(c, PM_CAUSE_OPERATORS_NOT_SEEN, "not in training", type_name(work, unseen.token, buf), unseen.share);
 	if (unlike.share > UNLIKE_SHARE)
-		add_operator(c, "of sizes not in training", type_name(work, unlike.token, buf), unlike.share);
+		add_operator(c, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "of sizes not in training", type_name(work, unlike.token, buf), unlike.share);
 }
 
 static void
@@ -941,9 +958,9 @@ judge_step(const pm_trust *t, const pm_tokens *tokens, causes *c)
 	double		step = log_step(tokens);
 
 	if (step > t->max_step + STEP_SLACK)
-		add_cause(c, "the step is %.0f times as much work as the largest in training", exp2(step - t->max_step));
+		add_cause(c, PM_CAUSE_STEP_ABOVE, "the step is %.0f times as much work as the largest in training", exp2(step - t->max_step));
 	if (step < t->min_step - STEP_SLACK)
-		add_cause(c, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
+		add_cause(c, PM_CAUSE_STEP_BELOW, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
 }
 
 pm_code
@@ -989,7 +1006,8 @@ pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelt
 	judge_step(t, work, &c);
 	v->in_domain = c.len == 0;
 	if (framework != NULL && framework[0] != '\0' && find_framework(t, framework) < 0)
-		add_cause(&c, "framework \"%.*s\" was not in training", pm_shown(framework), framework);
+		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(framework), framework);
+	v->causes = c.found;
 	set_interval(find_group(t, &s->query), step_ms, level, v);
 	return PM_OK;
 }

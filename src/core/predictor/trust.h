@@ -15,6 +15,27 @@
 #define PM_LEVEL_USUAL	0.9		/* of reports */
 #define PM_REASON_SIZE	256
 
+/*
+ * Why a question is not like those in training, by codes that can be counted
+ * and compared; pm_cause_name[] has their names.  The last ones are remarks:
+ * they do not put a question out of the domain.
+ */
+typedef enum pm_cause
+{
+	PM_CAUSE_GPU_NOT_SEEN,		/* no measurements on the device */
+	PM_CAUSE_GPU_SELDOM_SEEN,	/* measurements of a few networks alone */
+	PM_CAUSE_LAYOUT_NOT_SEEN,	/* on this device */
+	PM_CAUSE_DTYPE_NOT_SEEN,	/* with this layout on this device */
+	PM_CAUSE_OPTIMIZER_NOT_SEEN,
+	PM_CAUSE_BATCH_ABOVE, PM_CAUSE_BATCH_BELOW,	/* all on this device */
+	PM_CAUSE_OPERATORS_NOT_SEEN,
+	PM_CAUSE_OPERATOR_SIZES_NOT_SEEN,
+	PM_CAUSE_STEP_ABOVE, PM_CAUSE_STEP_BELOW,	/* more work than any step in training, less */
+	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark */
+	PM_N_CAUSES
+} pm_cause;
+extern const char *const pm_cause_name[PM_N_CAUSES];
+
 /* What is said about one prediction. */
 typedef struct pm_verdict
 {
@@ -22,6 +43,7 @@ typedef struct pm_verdict
 	double		high_ms;
 	bool		in_domain;
 	char		reason[PM_REASON_SIZE]; /* first causes of being out of the domain; or a remark; or empty */
+	uint32_t	causes;			/* all of them: a bit 1 << pm_cause for each */
 } pm_verdict;
 
 /*
