@@ -67,12 +67,23 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
-	tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
+	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard \
 	dump privileges)
-# Made by make: the install scripts of this version and nothing else.  Those of
-# released versions and the updates between them are files of the tree.
-DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel_pretrained--$(EXTVERSION).sql
+
+# The update from the version before, of the same parts: its tables by hand in
+# before.sql, functions, views, triggers and comments as a fresh install has them.
+OLDVERSION = 0.1.0
+UPDATE = sql/update/$(OLDVERSION)--$(EXTVERSION)
+
+# Made by make: the scripts of this version and nothing else.  Those of released
+# versions are files of the tree; when this one is released, so are its own.
+#
+# perfmodel_pretrained has a version "empty", tables without a predictor.  To
+# install is empty, then empty--$(EXTVERSION), which has the 25,000 lines of the
+# predictor; to update is $(OLDVERSION)--empty, a few lines, and then the same.
+DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql sql/perfmodel_pretrained--empty.sql \
+	sql/perfmodel_pretrained--empty--$(EXTVERSION).sql sql/perfmodel_pretrained--$(OLDVERSION)--empty.sql
 DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql sql/perfmodel_pretrained--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict predict_many explain \
@@ -118,17 +129,37 @@ $(ONNX_PB): $(ONNX_PROTO)
 	$(PROTOC)
 $(PG_OBJS): $(CORE_HEADERS) $(PG_HEADERS) src/sources.mk Makefile perfmodel.control
 
+# a first line that keeps psql from reading the script, then the parts
+SCRIPT = printf '%s\n' '-- Assembled from sql and data by make.' '\echo Use "$(1)" to load this file. \quit';
+
 sql/perfmodel--$(EXTVERSION).sql: $(SQL_PARTS) data/gpu.csv sql/install/gpu_rows.awk Makefile perfmodel.control
-	@{ printf '%s\n' '-- Assembled from sql/install and data/gpu.csv by make.' \
-	   '\echo Use "CREATE EXTENSION perfmodel" to load this file. \quit'; \
+	@{ $(call SCRIPT,CREATE EXTENSION perfmodel) \
 	   for part in $(SQL_PARTS); do \
 	       printf '\n'; cat $$part; \
 	       case $$part in */tables_gpu.sql) awk -f sql/install/gpu_rows.awk data/gpu.csv || exit 1;; esac; \
 	   done; } > $@.new && mv $@.new $@
 
-sql/perfmodel_pretrained--$(EXTVERSION).sql: sql/pretrained/tables.sql data/pretrained.sql Makefile perfmodel.control
-	@{ printf '%s\n' '-- Assembled from sql/pretrained and data by make.' \
-	   '\echo Use "CREATE EXTENSION perfmodel_pretrained" to load this file. \quit'; \
-	   cat sql/pretrained/tables.sql data/pretrained.sql; } > $@.new && mv $@.new $@
+sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(UPDATE)/before.sql $(UPDATE)/after.sql sql/update/replace.awk data/gpu.csv \
+		sql/install/gpu_rows.awk Makefile perfmodel.control
+	@{ $(call SCRIPT,ALTER EXTENSION perfmodel UPDATE) \
+	   cat $(UPDATE)/before.sql; \
+	   for part in $(filter-out %/privileges.sql,$(SQL_PARTS)); do \
+	       printf '\n'; \
+	       case $$part in \
+	           */tables_*.sql) awk -v comments=1 -f sql/update/replace.awk $$part;; \
+	           *) awk -f sql/update/replace.awk $$part;; \
+	       esac || exit 1; \
+	   done; \
+	   printf '\n'; awk -v update=1 -f sql/install/gpu_rows.awk data/gpu.csv || exit 1; \
+	   printf '\n'; cat $(UPDATE)/after.sql; } > $@.new && mv $@.new $@
+
+PRETRAINED = sql/perfmodel_pretrained--
+$(PRETRAINED)empty.sql: sql/pretrained/tables.sql sql/pretrained/triggers.sql Makefile
+$(PRETRAINED)empty--$(EXTVERSION).sql: sql/pretrained/check_name.sql data/pretrained.sql Makefile perfmodel.control
+$(PRETRAINED)$(OLDVERSION)--empty.sql: sql/pretrained/take_out.sql sql/pretrained/triggers.sql Makefile
+$(PRETRAINED)empty.sql:
+	@{ $(call SCRIPT,CREATE EXTENSION perfmodel_pretrained) cat $(filter %.sql,$^); } > $@.new && mv $@.new $@
+$(PRETRAINED)empty--$(EXTVERSION).sql $(PRETRAINED)$(OLDVERSION)--empty.sql:
+	@{ $(call SCRIPT,ALTER EXTENSION perfmodel_pretrained UPDATE) cat $(filter %.sql,$^); } > $@.new && mv $@.new $@
 
 endif

@@ -227,7 +227,7 @@ encode_rows(model *m, const pm_options *o)
 static void
 prepare_model(model *m, const pm_options *o)
 {
-	int			per_shard = pm_shard_samples((int) o->value[OPT_BATCH_SIZE]);
+	int			per_shard = pm_shard_samples((int) o->value[OPT_TRAINING + PM_TRAIN_BATCH_SIZE]);
 	int			longest = 0;
 	pm_pass_size size = {0};
 	pm_status	st;
@@ -364,11 +364,11 @@ train_epochs(model *m, const pm_options *o, int epochs, int n_threads, clock_of_
 	const double *v = o->value;
 	pm_mdot_data data = {.net = &m->net, .inputs = m->inputs, .step_ms = m->step_ms, .weight = m->weight};
 	pm_train_options t = {
-		.epochs = epochs, .batch = (int) v[OPT_BATCH_SIZE], .rate = v[OPT_LEARNING_RATE], .rate_end = v[OPT_FINAL_RATE],
-		.warmup = v[OPT_WARMUP], .weight_decay = v[OPT_WEIGHT_DECAY], .clip = v[OPT_CLIP], .ema = v[OPT_EMA],
+		.epochs = epochs, .batch = (int) v[OPT_TRAINING + PM_TRAIN_BATCH_SIZE], .rate = v[OPT_TRAINING + PM_TRAIN_LEARNING_RATE], .rate_end = v[OPT_TRAINING + PM_TRAIN_FINAL_RATE],
+		.warmup = v[OPT_TRAINING + PM_TRAIN_WARMUP], .weight_decay = v[OPT_TRAINING + PM_TRAIN_WEIGHT_DECAY], .clip = v[OPT_TRAINING + PM_TRAIN_CLIP], .ema = v[OPT_TRAINING + PM_TRAIN_EMA],
 		.keep_last = true, .threads = n_threads, .seed = 1
 	};
-	pm_net		net = {.n_params = m->net.tensors.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
+	pm_objective		net = {.n_params = m->net.tensors.n_params, .max_samples = pm_shard_samples(t.batch), .pass = pm_mdot_pass,
 		.decay = m->decay, .tokens = m->tokens, .ctx = &data, .workspace_bytes = m->workspace_bytes};
 	pm_hooks	hooks = {.progress = note_epoch, .ctx = c};
 	pm_fit_report report = {0};
@@ -414,7 +414,7 @@ peak_rate(pm_real *const operand[3])
 static void
 report(model *m, const pm_options *o)
 {
-	int			epochs = (int) o->value[OPT_EPOCHS];
+	int			epochs = (int) o->value[OPT_TRAINING + PM_TRAIN_EPOCHS];
 	static clock_of_epochs c;
 	pm_blas_info blas;
 	pm_real    *operand[3];

@@ -238,7 +238,7 @@ measure_network(const pm_options *o, const subject *subjects)
 		samples[i] = subjects[i].s;
 		samples[i].step_ms = 100;
 	}
-	wide.value[OPT_BATCH_SIZE] = 8 * PM_SHARDS; /* eight rows a pass */
+	wide.value[OPT_TRAINING + PM_TRAIN_BATCH_SIZE] = 8 * PM_SHARDS; /* eight rows a pass */
 	prepare_model(&m, &wide);
 	data = (pm_mdot_data) {.net = &m.net, .inputs = m.inputs, .step_ms = m.step_ms, .weight = m.weight};
 	workspace = pm_alloc(&arena, m.workspace_bytes, 1);

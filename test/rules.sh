@@ -125,10 +125,10 @@ benchmark_rows() {
     cmp build/rows.0.csv build/rows.85.csv
 }
 
-# Anybody's table can have a trigger: only src/pg/trigger.c, which asks for the types of columns, reads the rows of one.
+# Anybody's table can have a trigger: only src/pg/triggers.c, which asks for the types of columns, reads the rows of one.
 trigger_rows() {
     ! grep -nE 'tg_trigtuple|tg_newtuple|tg_trigslot|tg_newslot|tg_oldtable|tg_newtable' $(listed PG_SOURCES) $(listed PG_HEADERS) |
-        grep -v '^src/pg/trigger[.]c:'
+        grep -v '^src/pg/triggers[.]c:'
 }
 
 mkdir -p build

@@ -1,8 +1,14 @@
-# data/gpu.csv -> INSERT statements of the install script.
+# data/gpu.csv -> INSERT statements of the install script; with -v update=1 of an update, which
+# brings the sheets that come with the extension up to date and leaves the users' alone.
 # The file has a header line, no quoted fields, and | between aliases.
 function text(s) { gsub(/'/, "''", s); return s == "" ? "NULL" : "'" s "'" }
 function num(s) { return s == "" ? "NULL" : s }
-BEGIN { FS = ","; bad = 0 }
+BEGIN {
+    FS = ","; bad = 0
+    n_columns = split("vendor memory_gb mem_bw_gbs sm_count cores_per_sm clock_ghz fp32_tflops fp16_tensor_tflops l2_mb interconnect is_cpu aliases note", column, " ")
+    for (i = 1; update && i <= n_columns; i++) set = set (i > 1 ? ", " : "\n    ON CONFLICT (name) DO UPDATE SET ") column[i] " = excluded." column[i]
+    if (update) set = set " WHERE gpu.builtin"
+}
 NR == 1 { n = NF; next }
 NF != n || /"/ { printf "gpu_rows.awk: line %d of %s has %d fields, not %d, or a quote\n", NR, FILENAME, NF, n > "/dev/stderr"; bad = 1; exit 1 }
 {
@@ -12,7 +18,7 @@ NF != n || /"/ { printf "gpu_rows.awk: line %d of %s has %d fields, not %d, or a
         for (i = 1; i <= k; i++) aliases = aliases (i > 1 ? ", " : "") text(a[i])
         aliases = aliases "]"
     }
-    printf "INSERT INTO perfmodel.gpu VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, true);\n",
+    printf "INSERT INTO perfmodel.gpu VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, true)%s;\n",
         text($1), text($2), num($3), num($4), num($5), num($6), num($7), num($8), num($9), num($10), text($11),
-        ($12 == "t" ? "true" : "false"), aliases, text($14)
+        ($12 == "t" ? "true" : "false"), aliases, text($14), set
 }

@@ -4,11 +4,6 @@
 -- reads graphs reads it. In perfmodel.graph such documents would bury the
 -- networks under thousands of names nobody asks for.
 
-CREATE FUNCTION perfmodel.operator_name(operator jsonb) RETURNS text
-    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
-    AS 'MODULE_PATHNAME', 'pm_operator_name';
-COMMENT ON FUNCTION perfmodel.operator_name(jsonb) IS 'type of the only operator of a perfmodel-graph/1 document; an error when the document is not valid, has not exactly one node besides Input, or the catalogue does not know its type';
-
 CREATE TABLE perfmodel.op_profile (
     op_profile_id bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT op_profile_pkey PRIMARY KEY,
     operator      jsonb       NOT NULL,

@@ -10,7 +10,7 @@
 #include "utils/formatting.h"
 #include "utils/varlena.h"
 
-#include "pm_pg.h"
+#include "errors.h"
 
 #define N_CANDIDATES	4
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */

@@ -14,7 +14,19 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "kind_options.h"
+#include "measurements.h"
+#include "op_measurements.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "settings.h"
+#include "training.h"
+#include "predictor/metrics.h"
 
 PG_FUNCTION_INFO_V1(pm_evaluate);
 PG_FUNCTION_INFO_V1(pm_cross_validate);
@@ -238,6 +250,7 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	outcome		o;
 	costs		unused = {0};
 
+	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
@@ -337,6 +350,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	pm_rows    *rows;
 	int			split;
 
+	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
 		ereport(ERROR,

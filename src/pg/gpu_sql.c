@@ -18,8 +18,11 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "pm_pg.h"
-#include "pm_trigger.h"
+#include "cache/freshness.h"
+#include "errors.h"
+#include "gpus.h"
+#include "plans.h"
+#include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_gpu_name);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);

@@ -22,7 +22,11 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "pm_pg.h"
+#include "compat.h"
+#include "graphs.h"
+#include "results.h"
+#include "tables.h"
+#include "features/question.h"
 
 #define BATCH 256
 

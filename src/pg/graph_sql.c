@@ -12,7 +12,11 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "graphs.h"
+#include "plans.h"
 
 PG_FUNCTION_INFO_V1(pm_load_graph);
 PG_FUNCTION_INFO_V1(pm_graph_id);
@@ -151,6 +155,7 @@ pm_store_graph(Datum doc, const char *given)
 	char	   *text;
 	int64		id;
 
+	pm_require_catalog();
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph, &text);
 	name = checked_name(given, &graph);

@@ -14,7 +14,11 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
-#include "pm_pg.h"
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "plans.h"
+#include "results.h"
+#include "settings.h"
 #include "nn/blas.h"
 
 #ifdef PG_MODULE_MAGIC_EXT
@@ -80,21 +84,61 @@ pm_threads_allowed(void)
 	return Min(Max(n, 1), PM_MAX_THREADS);
 }
 
-Datum
-pm_version(PG_FUNCTION_ARGS)
+/* Version of the SQL objects, in the current context; NULL: the extension is not there. */
+static char *
+catalog_version(void)
 {
 	static pm_plan query = {
 		"SELECT extversion FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'perfmodel'"
 	};
 	MemoryContext cxt = CurrentMemoryContext;
-	Datum		values[2];
-	bool		nulls[2] = {false, false};
-	char	   *catalog = NULL;
+	char	   *version = NULL;
 
 	SPI_connect();
 	if (pm_run(&query, NULL, NULL, true) == 1)
-		catalog = pm_value_text(0, 1, cxt);
+		version = pm_value_text(0, 1, cxt);
 	SPI_finish();
+	return version;
+}
+
+/* Length of "1.2" in "1.2.3": versions that differ only after that have the same SQL objects. */
+static size_t
+release_length(const char *version)
+{
+	const char *dot = strchr(version, '.');
+
+	dot = dot ? strchr(dot + 1, '.') : NULL;
+	return dot ? dot - version : strlen(version);
+}
+
+void
+pm_require_catalog(void)
+{
+	static bool fits = false;
+	char	   *catalog;
+	size_t		len;
+
+	if (fits)
+		return;
+	catalog = catalog_version();
+	if (catalog == NULL)
+		return;
+	len = release_length(catalog);
+	if (len != release_length(PM_VERSION) || strncmp(catalog, PM_VERSION, len) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the loaded library is perfmodel %s, the SQL objects are of version %s", PM_VERSION, catalog),
+				 errhint("Run ALTER EXTENSION perfmodel UPDATE; if the library is the older one, install the new one and reconnect.")));
+	fits = true;
+}
+
+Datum
+pm_version(PG_FUNCTION_ARGS)
+{
+	Datum		values[2];
+	bool		nulls[2] = {false, false};
+	char	   *catalog = catalog_version();
+
 	if (catalog != NULL && strcmp(catalog, PM_VERSION) != 0)
 		ereport(WARNING,
 				(errmsg("the loaded library is perfmodel %s, the SQL objects are of version %s", PM_VERSION, catalog),

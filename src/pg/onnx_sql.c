@@ -9,7 +9,9 @@
 #include "utils/numeric.h"
 
 #include "import/onnx/onnx.h"
-#include "pm_pg.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "graphs.h"
 
 PG_FUNCTION_INFO_V1(pm_load_onnx);
 PG_FUNCTION_INFO_V1(pm_onnx_to_graph);

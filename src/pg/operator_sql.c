@@ -6,7 +6,9 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "pm_pg.h"
+#include "context_arena.h"
+#include "graphs.h"
+#include "graph/oplib.h"
 
 PG_FUNCTION_INFO_V1(pm_operator_name);
 

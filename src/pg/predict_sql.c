@@ -13,8 +13,17 @@
 #include "utils/float.h"
 #include "utils/memutils.h"
 
-#include "pm_answers.h"
-#include "pm_pg.h"
+#include "cache/answer.h"
+#include "cache/answers.h"
+#include "cache/freshness.h"
+#include "cache/graph_cache.h"
+#include "cache/predictor_cache.h"
+#include "cache/prepared_cache.h"
+#include "catalog.h"
+#include "errors.h"
+#include "gpus.h"
+#include "graphs.h"
+#include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_train_time);
 PG_FUNCTION_INFO_V1(pm_predict);
@@ -30,6 +39,7 @@ PG_FUNCTION_INFO_V1(pm_explain_train_time);
 static bool
 read_question(FunctionCallInfo fcinfo, pm_asked_words *q)
 {
+	pm_require_catalog();
 	for (int i = 0; i < 5; i++)
 		if (PG_ARGISNULL(i))
 			return false;
@@ -258,6 +268,7 @@ same_length(const list *a, const list *b)
 static bool
 read_rest(FunctionCallInfo fcinfo, pm_asked_words *q, double *level)
 {
+	pm_require_catalog();
 	if (PG_ARGISNULL(3) || PG_ARGISNULL(4) || PG_ARGISNULL(7))
 		return false;
 	memset(q, 0, sizeof(*q));
@@ -361,7 +372,7 @@ pm_predict_many(PG_FUNCTION_ARGS)
 	int			n;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || !read_rest(fcinfo, &q, &level))
+	if (!read_rest(fcinfo, &q, &level) || PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	ids = read_ids(fcinfo, 0);
 	gpus = read_gpus(fcinfo, 1);
@@ -415,7 +426,7 @@ pm_what_if(PG_FUNCTION_ARGS)
 				batches;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(2) || !read_rest(fcinfo, &q, &level))
+	if (!read_rest(fcinfo, &q, &level) || PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	q.graph_id = PG_GETARG_INT64(0);
 	batches = read_batches(fcinfo, 2);

@@ -10,8 +10,11 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
-#include "pm_pg.h"
-#include "pm_trigger.h"
+#include "cache/predictor_cache.h"
+#include "catalog.h"
+#include "locks.h"
+#include "plans.h"
+#include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_activate_predictor);
 PG_FUNCTION_INFO_V1(pm_drop_predictor);
@@ -20,6 +23,7 @@ PG_FUNCTION_INFO_V1(pm_refuse_update);
 static const char *
 name_arg(FunctionCallInfo fcinfo)
 {
+	pm_require_catalog();
 	if (PG_ARGISNULL(0))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),

@@ -12,7 +12,13 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_train.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "kind_options.h"
+#include "locks.h"
+#include "plans.h"
+#include "results.h"
+#include "training.h"
 
 #define PART_BYTES	((Size) 64 * 1024 * 1024)
 

@@ -14,7 +14,15 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_train.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "measurements.h"
+#include "plans.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "training.h"
 #include "predictor/recalibrate.h"
 
 PG_FUNCTION_INFO_V1(pm_recalibrate_sql);
@@ -100,6 +108,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 
+	pm_require_catalog();
 	pm_freshen();
 	pm_predictor_get_own(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &q->base);
 	q->t.started_at = GetCurrentTimestamp();
@@ -256,6 +265,7 @@ pm_corrections(PG_FUNCTION_ARGS)
 	pm_predictor_ref ref;
 	const pm_correction *c;
 
+	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);

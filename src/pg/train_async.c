@@ -23,7 +23,10 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
-#include "pm_train.h"
+#include "plans.h"
+#include "settings.h"
+#include "tables.h"
+#include "training.h"
 
 PG_FUNCTION_INFO_V1(pm_train_async);
 PG_FUNCTION_INFO_V1(pm_cancel_training);

@@ -21,7 +21,9 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "pm_train.h"
+#include "plans.h"
+#include "tables.h"
+#include "training.h"
 
 PG_FUNCTION_INFO_V1(pm_training_lost);
 

@@ -14,7 +14,14 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "pm_train.h"
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "kind_options.h"
+#include "measurements.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "settings.h"
+#include "training.h"
 
 PG_FUNCTION_INFO_V1(pm_train_sql);
 PG_FUNCTION_INFO_V1(pm_estimate_training);
@@ -44,6 +51,7 @@ jsonb_arg(FunctionCallInfo fcinfo, int i)
 void
 pm_training_args(FunctionCallInfo fcinfo, pm_training *t)
 {
+	pm_require_catalog();
 	memset(t, 0, sizeof(*t));
 	t->name = text_arg(fcinfo, 0, "predictor name");
 	t->profiles = array_arg(fcinfo, 2);
@@ -76,7 +84,7 @@ pm_train_sql(PG_FUNCTION_ARGS)
 Datum
 pm_estimate_training(PG_FUNCTION_ARGS)
 {
-	const pm_kind *kind = pm_kind_or_error(text_arg(fcinfo, 0, "kind"));
+	const pm_kind *kind;
 	pm_options	options;
 	pm_rows    *rows;
 	MemoryContext rows_cxt;
@@ -84,6 +92,8 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 	bool		nulls[5] = {false};
 	int			threads = pm_threads_allowed();
 
+	pm_require_catalog();
+	kind = pm_kind_or_error(text_arg(fcinfo, 0, "kind"));
 	pm_options_from_jsonb(kind, jsonb_arg(fcinfo, 2), &options);
 	pm_freshen();
 	rows = pm_rows_load_apart(array_arg(fcinfo, 1), kind, &options, &rows_cxt);

@@ -19,7 +19,20 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "pm_train.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "kind_options.h"
+#include "locks.h"
+#include "measurements.h"
+#include "op_measurements.h"
+#include "plans.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "settings.h"
+#include "tables.h"
+#include "training.h"
 
 double
 pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads)

@@ -26,7 +26,10 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-#include "pm_train.h"
+#include "plans.h"
+#include "run_hooks.h"
+#include "tables.h"
+#include "training.h"
 
 typedef struct job
 {

@@ -145,7 +145,7 @@ check_case(int i)
 	double		got[GOLDEN_SAMPLES];
 	double		loss;
 	double		worst = 0;
-	const char *worst_name = "";
+	char		worst_name[64] = "";
 	int			flowing = 0;
 	double	   *w;
 	double	   *grad;
@@ -179,15 +179,17 @@ check_case(int i)
 	{
 		bool		found;
 		double		error = gradient_error(i, &net.tensors.list[k], grad + net.tensors.list[k].at, &found);
+		char		name[64];
 
+		pm_tensor_print(&net.tensors.list[k], name, sizeof(name));
 		flowing += found;
 		if (!(error <= TOLERANCE))
-			fprintf(stderr, "case %d: gradient of %s is off by %g\n", i, net.tensors.list[k].name, error);
+			fprintf(stderr, "case %d: gradient of %s is off by %g\n", i, name, error);
 		CHECK(error <= TOLERANCE);
 		if (found && !(error <= worst))
 		{
 			worst = error;
-			worst_name = net.tensors.list[k].name;
+			memcpy(worst_name, name, sizeof(name));
 		}
 	}
 	printf("case %d: prediction off by %.1e, %d of %d tensors have a gradient, off by %.1e at most (%s)\n", i,

@@ -242,12 +242,12 @@ static pm_sample samples[SAMPLES];
 static pm_dataset dataset = {.n = SAMPLES, .samples = samples};
 static pm_tokens *tokens;
 static pm_input inputs[SAMPLES];
-static pm_rival_plan *plans[SAMPLES];
+static pm_sample_plan *plans[SAMPLES];
 static double step_ms[SAMPLES] = {1.3, 40, 3};
 static double weight[SAMPLES] = {1, 0.5, 1};
 static pm_codec codec;
-static pm_rival_any any;
-static pm_rival_data data = {.net = &any.net, .inputs = inputs, .plans = plans, .step_ms = step_ms, .weight = weight};
+static pm_network *net;
+static pm_network_rows data = { .inputs = inputs, .plans = plans, .step_ms = step_ms, .weight = weight};
 static double *w, *grad;
 static void *workspace;
 static bool dropping;
@@ -277,7 +277,7 @@ run(double *to, const int *index, double *predicted)
 	pm_rng		same;
 
 	pm_rng_seed(&same, 9);
-	return pm_rival_pass(&data, w, to, index, SAMPLES, predicted, dropping ? &same : NULL, workspace);
+	return pm_network_pass(&data, w, to, index, SAMPLES, predicted, dropping ? &same : NULL, workspace);
 }
 
 static double
@@ -290,7 +290,7 @@ loss(void)
 }
 
 static void
-check_tensor(const char *what, const pm_rival_tensor *t)
+check_tensor(const char *what, const pm_tensor *t)
 {
 	double		most = 0;
 	double		scale = 1e-4;
@@ -301,8 +301,12 @@ check_tensor(const char *what, const pm_rival_tensor *t)
 		scale = fmax(scale, fabs(grad[k]));
 	}
 	if (most / scale >= TOLERANCE)
-		fprintf(stderr, "%s%s: tensor %s at %zu is off by %g\n", what, dropping ? ", dropping" : "", t->name, t->at,
-				most / scale);
+	{
+		char		name[64];
+
+		pm_tensor_print(t, name, sizeof(name));
+		fprintf(stderr, "%s%s: tensor %s is off by %g\n", what, dropping ? ", dropping" : "", name, most / scale);
+	}
 	CHECK(most / scale < TOLERANCE);
 }
 
@@ -312,12 +316,12 @@ check_gradients(const char *what)
 	const int	index[SAMPLES] = {0, 1, 2};
 	double		predicted[SAMPLES];
 
-	memset(grad, 0, any.net.n_params * sizeof(double));
+	memset(grad, 0, net->tensors.n_params * sizeof(double));
 	run(grad, index, predicted);
 	for (int i = 0; i < SAMPLES; i++)
 		CHECK(predicted[i] > 0 && isfinite(predicted[i]));
-	for (int i = 0; i < any.net.n_tensors; i++)
-		check_tensor(what, &any.net.tensor[i]);
+	for (int i = 0; i < net->tensors.n; i++)
+		check_tensor(what, &net->tensors.list[i]);
 }
 
 /* The order of the samples in a batch changes nothing beyond rounding. */
@@ -338,29 +342,30 @@ check_order(void)
 #define NUMBER(n, v) {.name = (n), .number = (v)}
 
 static void
-test_net(const pm_rival *rival, const char *name, const pm_setting *settings, int n)
+test_net(const pm_architecture *architecture, const char *name, const pm_setting *settings, int n)
 {
 	const int	index[SAMPLES] = {0, 1, 2};
 	pm_options	o;
 
 	CHECK(pm_options_set(pm_kind_find(name), settings, n, &o, NULL) == PM_OK);
-	CHECK(rival->net_bytes <= sizeof(any));
-	pm_rival_init(&any.net, rival, &o, codec.n_types, codec.n_frameworks);
-	any.net.log_mean = 1;
-	any.net.log_sigma = 0.5;
-	any.net.log_op_us = 6;
+	net = pm_alloc(&arena, 1, architecture->net_bytes);
+	CHECK(pm_network_init(net, architecture, &o, codec.n_types, codec.n_frameworks, &arena, NULL) == PM_OK);
+	data.net = net;
+	net->log_mean = 1;
+	net->log_sigma = 0.5;
+	net->log_op_us = 6;
 	for (int i = 0; i < SAMPLES; i++)
 	{
 		plans[i] = NULL;
-		if (rival->plan != NULL)
-			CHECK(rival->plan(&o, &tokens[i], &samples[i].query, &arena, &plans[i], NULL) == PM_OK);
+		if (architecture->plan != NULL)
+			CHECK(architecture->plan(&o, &tokens[i], &samples[i].query, &arena, &plans[i], NULL) == PM_OK);
 	}
-	w = PM_NEW(&arena, double, any.net.n_params);
-	grad = PM_NEW(&arena, double, any.net.n_params);
-	workspace = pm_alloc(&arena, pm_rival_workspace(&data, index, SAMPLES), 1);
-	pm_rival_weights(&any.net, w, &rng);
+	w = PM_NEW(&arena, double, net->tensors.n_params);
+	grad = PM_NEW(&arena, double, net->tensors.n_params);
+	workspace = pm_alloc(&arena, pm_network_workspace(&data, index, SAMPLES), 1);
+	pm_tensors_start(&net->tensors, w, &rng);
 	/* zero-initialised tensors get values too, so that gradients flow everywhere */
-	for (size_t i = 0; i < any.net.n_params; i++)
+	for (size_t i = 0; i < net->tensors.n_params; i++)
 		w[i] += 0.1 * (2 * pm_rng_uniform(&rng) - 1);
 	dropping = false;
 	check_gradients(name);
@@ -392,11 +397,11 @@ main(void)
 	test_lstm(true);
 	test_sequence();
 	prepare_inputs();
-	test_net(&pm_rival_perfnet, "perfnet", perfnet, 5);
-	test_net(&pm_rival_transformer, "transformer", transformer, 6);
-	test_net(&pm_rival_gnn, "gnn", gnn, 5);
-	test_net(&pm_rival_ets, "ets", ets, 4);
-	test_net(&pm_rival_ets, "ets", long_window, 4);
+	test_net(&pm_architecture_perfnet, "perfnet", perfnet, 5);
+	test_net(&pm_architecture_transformer, "transformer", transformer, 6);
+	test_net(&pm_architecture_gnn, "gnn", gnn, 5);
+	test_net(&pm_architecture_ets, "ets", ets, 4);
+	test_net(&pm_architecture_ets, "ets", long_window, 4);
 	pm_arena_release(&arena);
 	return check_done("rivals_double");
 }

@@ -123,7 +123,7 @@ note_epoch(void *ctx, double progress)
 static outcome
 train(problem *p, int n_train, const pm_train_options *o, const pm_hooks *hooks)
 {
-	pm_net		net = {.n_params = N_PARAMS, .workspace_bytes = 1 << 16, .max_samples = pm_shard_samples(o->batch),
+	pm_objective		net = {.n_params = N_PARAMS, .workspace_bytes = 1 << 16, .max_samples = pm_shard_samples(o->batch),
 		.pass = linear_pass, .decay = no_decay, .begin_epoch = note_epoch, .ctx = p};
 	int			row[N_ROWS];
 	pm_arena	a;
@@ -236,7 +236,7 @@ test_decay(void)
 {
 	static const uint8_t decay[N_PARAMS] = {1, 0, 0, 0, 0, 0};
 	problem		p;
-	pm_net		net = {.n_params = N_PARAMS, .workspace_bytes = 64, .max_samples = 2, .pass = linear_pass,
+	pm_objective		net = {.n_params = N_PARAMS, .workspace_bytes = 64, .max_samples = 2, .pass = linear_pass,
 		.decay = decay, .ctx = &p};
 	pm_train_options o = usual;
 	pm_real		w[N_PARAMS] = {0};
@@ -498,7 +498,7 @@ static void
 test_no_memory(void)
 {
 	problem		p;
-	pm_net		net = {.n_params = N_PARAMS, .workspace_bytes = 64, .max_samples = 2, .pass = linear_pass,
+	pm_objective		net = {.n_params = N_PARAMS, .workspace_bytes = 64, .max_samples = 2, .pass = linear_pass,
 		.decay = no_decay, .ctx = &p};
 	pm_real		w[N_PARAMS] = {0};
 	pm_train_options o = usual;

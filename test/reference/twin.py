@@ -340,7 +340,7 @@ class Twin(nn.Module):
     # ---- the core's names ----
 
     def tensors(self):
-        """(name in pm_mdot_net.tensor[], parameter, whether it is stored transposed)."""
+        """(name as pm_tensor_print() has it, parameter, whether it is stored transposed)."""
         def linear(weight, bias, module):
             yield weight, module.weight, True
             if module.bias is not None:
@@ -353,16 +353,16 @@ class Twin(nn.Module):
         for name in ("type", "dtype", "layout", "framework"):
             yield name, getattr(self, name + "_table").weight, False
         yield "tag", self.tag, False
-        yield from norm("lnf", self.lnf)
-        yield from norm("lnz", self.lnz)
+        yield from norm("fuse_ln", self.lnf)
+        yield from norm("seq_ln", self.lnz)
         for weight, bias, module in (
-                ("wc1", "bc1", self.config1), ("wc2", "bc2", self.config2), ("wl1", "bl1", self.load1),
-                ("wl2", "bl2", self.load2), ("wf", "bf", self.fuse), ("wpos", None, self.position),
-                ("wj1", "bj1", self.job1), ("wj2", "bj2", self.job2), ("wh", "bh", self.head),
-                ("wa", "ba", self.compute), ("wm", "bm", self.memory), ("wl", "bl", self.launch),
-                ("wg", "bg", self.growth),
-                ("wq1", "bq1", self.rest1), ("wq2", "bq2", self.rest2), ("wz1", "bz1", self.pool1),
-                ("wz2", "bz2", self.pool2)):
+                ("config_w1", "config_b1", self.config1), ("config_w2", "config_b2", self.config2), ("load_w1", "load_b1", self.load1),
+                ("load_w2", "load_b2", self.load2), ("fuse_w", "fuse_b", self.fuse), ("position", None, self.position),
+                ("job_w1", "job_b1", self.job1), ("job_w2", "job_b2", self.job2), ("hidden_w", "hidden_b", self.head),
+                ("compute_w", "compute_b", self.compute), ("memory_w", "memory_b", self.memory), ("launch_w", "launch_b", self.launch),
+                ("growth_w", "growth_b", self.growth),
+                ("rest_w1", "rest_b1", self.rest1), ("rest_w2", "rest_b2", self.rest2), ("pooled_w1", "pooled_b1", self.pool1),
+                ("pooled_w2", "pooled_b2", self.pool2)):
             yield from linear(weight, bias, module)
         yield "adapter", self.adapter, False
         for prefix, layers in (("op", self.op), ("seq", self.seq)):

@@ -17,11 +17,11 @@
 
 enum
 {
-	OPT_WINDOW = PM_RIVAL_OPTIONS, OPT_STRIDE, OPT_WIDTH, OPT_HIDDEN, N_OPTIONS
+	OPT_WINDOW = PM_N_NETWORK_OPTIONS, OPT_STRIDE, OPT_WIDTH, OPT_HIDDEN, N_OPTIONS
 };
 
 static const pm_option options[N_OPTIONS] = {
-	PM_RIVAL_SHARED_OPTIONS(40, 5e-3),
+	PM_NETWORK_OPTIONS(40, 5e-3),
 	[OPT_WINDOW] = {"window", PM_OPT_INT, 16, 1, 512, NULL, "operators of a window"},
 	[OPT_STRIDE] = {"stride", PM_OPT_INT, 8, 1, 512, NULL,
 	"operators from the start of a window to that of the next; at most window"},
@@ -31,7 +31,7 @@ static const pm_option options[N_OPTIONS] = {
 
 typedef struct ets
 {
-	pm_rival_net net;
+	pm_network net;
 	int			steps;			/* of a window */
 	int			h;
 	pm_mlp		embed;			/* features -> 8h: the gates of both directions without what recurs */
@@ -42,7 +42,7 @@ typedef struct ets
 /* Different windows of one graph. */
 typedef struct plan
 {
-	pm_rival_plan base;			/* items: windows */
+	pm_sample_plan base;			/* items: windows */
 	int32_t    *token;			/* [windows, steps]; -1 past the end of a short graph */
 	double	   *weight;			/* [windows, steps] operators that this place stands for, over the windows that cover each */
 } plan;
@@ -68,17 +68,18 @@ typedef struct acts
 } acts;
 
 static void
-build(pm_rival_net *net)
+build(pm_network *net)
 {
 	ets		   *p = (ets *) net;
 	const double *v = net->options.value;
+	pm_tensors *t = &net->tensors;
 
 	p->steps = (int) v[OPT_WINDOW];
 	p->h = (int) v[OPT_WIDTH];
-	p->embed = pm_mlp_add(net, "embed", net->n_features, (int) v[OPT_HIDDEN], 8 * p->h, PM_START_XAVIER);
-	p->wh[0] = pm_rival_add(net, "forward", p->h, 4 * p->h, PM_START_XAVIER);
-	p->wh[1] = pm_rival_add(net, "backward", p->h, 4 * p->h, PM_START_XAVIER);
-	p->head = pm_mlp_add(net, "head", 2 * p->h, (int) v[OPT_HIDDEN], 2, PM_START_ZERO);
+	p->embed = pm_mlp_add(t, "embed", -1, net->n_features, (int) v[OPT_HIDDEN], 8 * p->h, PM_START_XAVIER);
+	p->wh[0] = pm_tensors_add(t, "forward", p->h, 4 * p->h, PM_START_XAVIER);
+	p->wh[1] = pm_tensors_add(t, "backward", p->h, 4 * p->h, PM_START_XAVIER);
+	p->head = pm_mlp_add(t, "head", -1, 2 * p->h, (int) v[OPT_HIDDEN], 2, PM_START_ZERO);
 }
 
 static pm_code
@@ -167,7 +168,7 @@ cut_windows(const pm_skeleton *s, const pm_options *o, pm_arena *a, builder *x, 
 }
 
 static pm_code
-make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
+make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_sample_plan **result, pm_status *st)
 {
 	plan	   *p = PM_NEW(a, plan, 1);
 	builder		x = {0};
@@ -219,13 +220,13 @@ take_way(size_t rows, size_t windows, size_t h, pm_cursor *c, pm_lstm_acts *t)
 }
 
 static void
-lay_out(const ets *p, const pm_rival_size *size, pm_cursor *c, acts *t)
+lay_out(const ets *p, const pm_pass_size *size, pm_cursor *c, acts *t)
 {
 	size_t		rows = (size_t) size->items * p->steps;
 
 	pm_features_take(&p->net, size, c, &t->f);
-	pm_mlp_take(&p->embed, size->tokens, c, &t->embed);
-	pm_mlp_take(&p->head, rows, c, &t->head);
+	pm_mlp_take(p->embed.hidden, size->tokens, c, &t->embed);
+	pm_mlp_take(p->head.hidden, rows, c, &t->head);
 	t->windows = size->items;
 	t->rows = (int) rows;
 	t->token = pm_take(c, rows, sizeof(int32_t));
@@ -246,7 +247,7 @@ lay_out(const ets *p, const pm_rival_size *size, pm_cursor *c, acts *t)
 }
 
 static void
-measure(const pm_rival_net *net, const pm_rival_size *size, pm_cursor *c)
+measure(const pm_network *net, const pm_pass_size *size, pm_cursor *c)
 {
 	acts		t;
 
@@ -257,7 +258,7 @@ measure(const pm_rival_net *net, const pm_rival_size *size, pm_cursor *c)
 
 /* The windows of all samples side by side, step by step. */
 static void
-gather_windows(const ets *p, const pm_rival_batch *b, acts *t)
+gather_windows(const ets *p, const pm_minibatch *b, acts *t)
 {
 	int			window = 0;
 
@@ -333,7 +334,7 @@ read_windows_back(const ets *p, const pm_real *w, pm_real *grad, int tokens, act
 
 /* What an operator lasts by all places that stand for it, one copy. */
 static void
-explain(const pm_rival_batch *b, const acts *t)
+explain(const pm_minibatch *b, const acts *t)
 {
 	const pm_input *in = b->in[0];
 
@@ -346,7 +347,7 @@ explain(const pm_rival_batch *b, const acts *t)
 }
 
 static void
-sum_forward(const ets *p, pm_rival_batch *b, acts *t)
+sum_forward(const ets *p, pm_minibatch *b, acts *t)
 {
 	memset(t->sum_us, 0, b->size.samples * sizeof(double));
 	for (int row = 0; row < t->rows; row++)
@@ -354,7 +355,7 @@ sum_forward(const ets *p, pm_rival_batch *b, acts *t)
 		double	   *us = t->time_us + 2 * (size_t) row;
 
 		for (int k = 0; k < 2; k++)
-			us[k] = pm_rival_time(&p->net, t->raw[2 * row + k], &t->slope[2 * row + k]);
+			us[k] = pm_network_time_us(&p->net, t->raw[2 * row + k], &t->slope[2 * row + k]);
 		t->sum_us[t->sample[row % t->windows]] += t->weight[row] * (us[0] + us[1]);
 	}
 	for (int i = 0; i < b->size.samples; i++)
@@ -365,7 +366,7 @@ sum_forward(const ets *p, pm_rival_batch *b, acts *t)
 }
 
 static void
-sum_back(const pm_rival_batch *b, acts *t)
+sum_back(const pm_minibatch *b, acts *t)
 {
 	for (int row = 0; row < t->rows; row++)
 	{
@@ -377,7 +378,7 @@ sum_back(const pm_rival_batch *b, acts *t)
 }
 
 static double
-pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b, pm_cursor *c)
+pass(const pm_network *net, const pm_real *w, pm_real *grad, pm_minibatch *b, pm_cursor *c)
 {
 	const ets  *p = (const ets *) net;
 	int			tokens = b->size.tokens;
@@ -391,7 +392,7 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 	read_windows(p, w, &t);
 	pm_mlp_forward(t.raw, t.both, &p->head, w, t.rows, &t.head);
 	sum_forward(p, b, &t);
-	loss = pm_rival_loss(b);
+	loss = pm_network_loss(b);
 	if (grad == NULL)
 		return loss;
 	sum_back(b, &t);
@@ -402,9 +403,9 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 	return loss;
 }
 
-const pm_rival pm_rival_ets = {
+const pm_architecture pm_architecture_ets = {
 	.knows_operators = true, .net_bytes = sizeof(ets), .build = build, .measure = measure, .pass = pass,
 	.plan = make_plan, .plan_bound = plan_bound
 };
 
-PM_RIVAL_KIND(ets, "bidirectional LSTM over windows of the sequence of operators, summed (after ETS)", options, check);
+PM_NETWORK_KIND(ets, "bidirectional LSTM over windows of the sequence of operators, summed (after ETS)", options, check);

@@ -13,18 +13,17 @@
 
 #include "kinds/net.h"
 
-#define MAX_ROUNDS		6
 #define N_EDGE			2		/* features of an edge */
 
 enum
 {
-	OPT_WIDTH = PM_RIVAL_OPTIONS, OPT_ROUNDS, OPT_HIDDEN, OPT_DROPOUT, OPT_DROP_PATH, N_OPTIONS
+	OPT_WIDTH = PM_N_NETWORK_OPTIONS, OPT_ROUNDS, OPT_HIDDEN, OPT_DROPOUT, OPT_DROP_PATH, N_OPTIONS
 };
 
 static const pm_option options[N_OPTIONS] = {
-	PM_RIVAL_SHARED_OPTIONS(60, 2e-3),
+	PM_NETWORK_OPTIONS(60, 2e-3),
 	[OPT_WIDTH] = {"width", PM_OPT_INT, 64, 4, 512, NULL, "width of a node's state and of a message"},
-	[OPT_ROUNDS] = {"rounds", PM_OPT_INT, 2, 0, MAX_ROUNDS, NULL, "rounds of message passing"},
+	[OPT_ROUNDS] = {"rounds", PM_OPT_INT, 2, 0, 6, NULL, "rounds of message passing"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width inside the perceptrons"},
 	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units of what a round adds to a state"},
 	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0.1, 0, 0.9, NULL,
@@ -42,11 +41,11 @@ typedef struct gnn_round
 
 typedef struct gnn
 {
-	pm_rival_net net;
+	pm_network net;
 	int			d;
 	int			rounds;
 	pm_mlp		embed;			/* features -> d */
-	gnn_round	round[MAX_ROUNDS];
+	gnn_round  *round;			/* [rounds] */
 	size_t		ln_g, ln_b;		/* [d] */
 	size_t		wsum, bsum;		/* [d, d]: exponents of the sum */
 	pm_mlp		head;			/* sum, mean, max, job -> 1 */
@@ -65,7 +64,7 @@ typedef struct edge
 
 typedef struct plan
 {
-	pm_rival_plan base;			/* items: edges */
+	pm_sample_plan base;			/* items: edges */
 	edge	   *edges;
 } plan;
 
@@ -86,7 +85,7 @@ typedef struct acts
 	pm_real    *x;				/* [r, d] states, and later their gradient */
 	edge	   *edges;			/* [edges] of all samples */
 	pm_real    *feature;		/* [edges, N_EDGE + 1] */
-	round_acts	round[MAX_ROUNDS];
+	round_acts *round;			/* [rounds] */
 	pm_real    *z, *xhat, *rstd;	/* [r, d], [r, d], [r] */
 	pm_real    *share;			/* [r, d] exponents, and then each operator's share of the sum */
 	int32_t    *top;			/* [samples, d] row of the maximum */
@@ -102,31 +101,35 @@ read_width(const gnn *p)
 }
 
 static void
-build(pm_rival_net *net)
+build(pm_network *net)
 {
 	gnn		   *p = (gnn *) net;
 	const double *v = net->options.value;
+	pm_tensors *t = &net->tensors;
 	int			d = p->d = (int) v[OPT_WIDTH];
 	int			hidden = (int) v[OPT_HIDDEN];
 
 	p->rounds = (int) v[OPT_ROUNDS];
-	p->embed = pm_mlp_add(net, "embed", net->n_features, hidden, d, PM_START_XAVIER);
+	p->embed = pm_mlp_add(t, "embed", -1, net->n_features, hidden, d, PM_START_XAVIER);
+	p->round = pm_tensors_layers(t, p->rounds, sizeof(gnn_round));
 	for (int i = 0; i < p->rounds; i++)
 	{
-		gnn_round  *g = &p->round[i];
+		gnn_round	counted;
+		gnn_round  *g = p->round ? &p->round[i] : &counted;
 
-		g->ln_g = pm_rival_add(net, "round_ln_g", 1, d, PM_START_ONE);
-		g->ln_b = pm_rival_add(net, "round_ln_b", 1, d, PM_START_ZERO);
-		g->ends = pm_rival_add(net, "ends", d, 4 * d, PM_START_XAVIER);
-		g->edge = pm_rival_add(net, "edge", N_EDGE + 1, 2 * d, PM_START_TABLE);
-		g->update = pm_mlp_add(net, "update", 3 * d, d, d, PM_START_ZERO);
+		pm_tensors_enter(t, "round", i);
+		g->ln_g = pm_tensors_add(t, "ln_g", 1, d, PM_START_ONE);
+		g->ln_b = pm_tensors_add(t, "ln_b", 1, d, PM_START_ZERO);
+		g->ends = pm_tensors_add(t, "ends", d, 4 * d, PM_START_XAVIER);
+		g->edge = pm_tensors_add(t, "edge", N_EDGE + 1, 2 * d, PM_START_TABLE);
+		g->update = pm_mlp_add(t, "update", i, 3 * d, d, d, PM_START_ZERO);
 	}
-	p->ln_g = pm_rival_add(net, "ln_g", 1, d, PM_START_ONE);
-	p->ln_b = pm_rival_add(net, "ln_b", 1, d, PM_START_ZERO);
-	p->wsum = pm_rival_add(net, "sum", d, d, PM_START_XAVIER);
-	p->bsum = pm_rival_add(net, "sum", 1, d, PM_START_ZERO);
-	p->head = pm_mlp_add(net, "head", read_width(p), hidden, 1, PM_START_ZERO);
-	p->direct = pm_rival_add(net, "direct", read_width(p), 1, PM_START_ZERO);
+	p->ln_g = pm_tensors_add(t, "ln_g", 1, d, PM_START_ONE);
+	p->ln_b = pm_tensors_add(t, "ln_b", 1, d, PM_START_ZERO);
+	p->wsum = pm_tensors_add(t, "sum_w", d, d, PM_START_XAVIER);
+	p->bsum = pm_tensors_add(t, "sum_b", 1, d, PM_START_ZERO);
+	p->head = pm_mlp_add(t, "head", -1, read_width(p), hidden, 1, PM_START_ZERO);
+	p->direct = pm_tensors_add(t, "direct", read_width(p), 1, PM_START_ZERO);
 }
 
 /* ---- edges ---- */
@@ -184,7 +187,7 @@ merge_edges(const pm_skeleton *s, edge *e, int n)
 }
 
 static pm_code
-make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
+make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_sample_plan **result, pm_status *st)
 {
 	const pm_skeleton *s = t->skeleton;
 	int			n = s->dag.parent_at[s->dag.n];
@@ -211,7 +214,7 @@ plan_bound(const pm_options *o, const pm_skeleton *s, int *items, double *bytes)
 /* ---- workspace ---- */
 
 static void
-take_round(const gnn *p, const gnn_round *g, size_t r, size_t edges, pm_cursor *c, round_acts *t)
+take_round(const gnn *p, size_t r, size_t edges, pm_cursor *c, round_acts *t)
 {
 	t->u = PM_REALS(c, r * p->d);
 	t->xhat = PM_REALS(c, r * p->d);
@@ -220,25 +223,30 @@ take_round(const gnn *p, const gnn_round *g, size_t r, size_t edges, pm_cursor *
 	t->pre = PM_REALS(c, edges * 2 * p->d);
 	t->message = PM_REALS(c, edges * 2 * p->d);
 	t->in = PM_REALS(c, r * 3 * p->d);
-	pm_mlp_take(&g->update, r, c, &t->update);
+	pm_mlp_take(p->d, r, c, &t->update);
 	t->mask = PM_REALS(c, r * p->d);
 }
 
 static void
-lay_out(const gnn *p, const pm_rival_size *size, pm_cursor *c, acts *t)
+lay_out(const gnn *p, const pm_pass_size *size, pm_cursor *c, acts *t)
 {
 	size_t		r = size->tokens;
 	size_t		n = size->samples;
 	size_t		d = p->d;
 
 	pm_features_take(&p->net, size, c, &t->f);
-	pm_mlp_take(&p->embed, r, c, &t->embed);
-	pm_mlp_take(&p->head, n, c, &t->head);
+	pm_mlp_take(p->embed.hidden, r, c, &t->embed);
+	pm_mlp_take(p->head.hidden, n, c, &t->head);
 	t->x = PM_REALS(c, r * d);
 	t->edges = pm_take(c, size->items, sizeof(edge));
 	t->feature = PM_REALS(c, (size_t) size->items * (N_EDGE + 1));
+	t->round = pm_take(c, p->rounds, sizeof(round_acts));
 	for (int i = 0; i < p->rounds; i++)
-		take_round(p, &p->round[i], r, size->items, c, &t->round[i]);
+	{
+		round_acts	measured;
+
+		take_round(p, r, size->items, c, t->round ? &t->round[i] : &measured);
+	}
 	t->z = PM_REALS(c, r * d);
 	t->xhat = PM_REALS(c, r * d);
 	t->rstd = PM_REALS(c, r);
@@ -255,7 +263,7 @@ lay_out(const gnn *p, const pm_rival_size *size, pm_cursor *c, acts *t)
 }
 
 static void
-measure(const pm_rival_net *net, const pm_rival_size *size, pm_cursor *c)
+measure(const pm_network *net, const pm_pass_size *size, pm_cursor *c)
 {
 	acts		t;
 
@@ -274,7 +282,7 @@ axpy(pm_real *y, pm_real f, const pm_real *x, int n)
 
 /* The edges of all samples, their ends as rows of the batch. */
 static void
-gather_edges(const pm_rival_batch *b, acts *t)
+gather_edges(const pm_minibatch *b, acts *t)
 {
 	edge	   *to = t->edges;
 
@@ -295,14 +303,14 @@ gather_edges(const pm_rival_batch *b, acts *t)
 
 /* Both messages of every edge: [d] down to the consumer, [d] up to the producer. */
 static void
-messages_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_rival_batch *b, const acts *a, round_acts *t)
+messages_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_minibatch *b, const acts *a, round_acts *t)
 {
 	int			d = p->d;
-	int			edges = b->size.items;
+	size_t		edges = b->size.items;
 
 	pm_gemm(false, false, b->size.tokens, 4 * d, d, 1, t->u, d, w + g->ends, 4 * d, 0, t->ends, 4 * d);
 	pm_linear(t->pre, a->feature, w + g->edge, NULL, edges, N_EDGE + 1, 2 * d);
-	for (int k = 0; k < edges; k++)
+	for (size_t k = 0; k < edges; k++)
 	{
 		const pm_real *from = t->ends + (size_t) a->edges[k].from * 4 * d;
 		const pm_real *to = t->ends + (size_t) a->edges[k].to * 4 * d;
@@ -319,16 +327,16 @@ messages_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_ri
 
 /* From a->dmessage to the weights and a->dz, the gradient of t->u. */
 static void
-messages_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *a,
+messages_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *a,
 			  round_acts *t)
 {
 	int			d = p->d;
-	int			edges = b->size.items;
+	size_t		edges = b->size.items;
 
 	pm_mul(a->dmessage, t->pre, edges * 2 * d);
 	pm_linear_back(NULL, grad + g->edge, NULL, a->dmessage, a->feature, w + g->edge, edges, N_EDGE + 1, 2 * d, false);
 	memset(a->dends, 0, (size_t) b->size.tokens * 4 * d * sizeof(pm_real));
-	for (int k = 0; k < edges; k++)
+	for (size_t k = 0; k < edges; k++)
 	{
 		pm_real    *from = a->dends + (size_t) a->edges[k].from * 4 * d;
 		pm_real    *to = a->dends + (size_t) a->edges[k].to * 4 * d;
@@ -343,7 +351,7 @@ messages_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad,
 }
 
 static void
-round_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_rival_batch *b, acts *a, round_acts *t)
+round_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_minibatch *b, acts *a, round_acts *t)
 {
 	int			r = b->size.tokens;
 	int			d = p->d;
@@ -365,13 +373,13 @@ round_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_rival
 	}
 	pm_mlp_forward(a->step, t->in, &g->update, w, r, &t->update);
 	if (b->rng != NULL)
-		pm_rival_drop(a->step, t->mask, b, d, p->net.options.value[OPT_DROPOUT], p->net.options.value[OPT_DROP_PATH]);
+		pm_network_drop(a->step, t->mask, b, d, p->net.options.value[OPT_DROPOUT], p->net.options.value[OPT_DROP_PATH]);
 	pm_add(a->x, a->step, r * d);
 }
 
 /* a->x: gradient of the states after this round, then before it */
 static void
-round_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *a,
+round_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *a,
 		   round_acts *t)
 {
 	int			r = b->size.tokens;
@@ -452,7 +460,7 @@ read_mean_max(const pm_input *in, const pm_real *z, int d, pm_real *out, int32_t
 }
 
 static void
-read_out(const gnn *p, const pm_real *w, pm_rival_batch *b, acts *t)
+read_out(const gnn *p, const pm_real *w, pm_minibatch *b, acts *t)
 {
 	int			d = p->d;
 	int			width = read_width(p);
@@ -494,7 +502,7 @@ read_back(const pm_input *in, const pm_real *dread, int d, const int32_t *top, p
 
 /* Leaves the gradient of the states in t->x. */
 static void
-read_out_back(const gnn *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
+read_out_back(const gnn *p, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *t)
 {
 	int			d = p->d;
 	int			r = b->size.tokens;
@@ -515,7 +523,7 @@ read_out_back(const gnn *p, const pm_real *w, pm_real *grad, const pm_rival_batc
 /* ---- the pass ---- */
 
 static double
-pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b, pm_cursor *c)
+pass(const pm_network *net, const pm_real *w, pm_real *grad, pm_minibatch *b, pm_cursor *c)
 {
 	const gnn  *p = (const gnn *) net;
 	int			r = b->size.tokens;
@@ -529,7 +537,7 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 	for (int i = 0; i < p->rounds; i++)
 		round_forward(p, &p->round[i], w, b, &t, &t.round[i]);
 	read_out(p, w, b, &t);
-	loss = pm_rival_loss(b);
+	loss = pm_network_loss(b);
 	if (grad == NULL)
 		return loss;
 	read_out_back(p, w, grad, b, &t);
@@ -540,10 +548,10 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 	return loss;
 }
 
-const pm_rival pm_rival_gnn = {
+const pm_architecture pm_architecture_gnn = {
 	.net_bytes = sizeof(gnn), .build = build, .measure = measure, .pass = pass,
 	.plan = make_plan, .plan_bound = plan_bound
 };
 
-PM_RIVAL_KIND(gnn, "message passing over the operator graph with a pooled read-out (after DNNPerf and Driple)",
+PM_NETWORK_KIND(gnn, "message passing over the operator graph with a pooled read-out (after DNNPerf and Driple)",
 			  options, NULL);

@@ -91,6 +91,11 @@ struct pm_kind
 	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 };
 
+/* Rows of a kind's table of options, which must fit into pm_options. */
+#define PM_N_OPTIONS(table) \
+	((int) (sizeof(table) / sizeof((table)[0]) + \
+			0 * sizeof(struct {_Static_assert(sizeof(table) / sizeof((table)[0]) <= PM_MAX_OPTIONS, "raise PM_MAX_OPTIONS"); char c;})))
+
 /* NULL when unknown. */
 const pm_kind *pm_kind_find(const char *name);
 /* i-th kind, NULL past the end; for listing. */

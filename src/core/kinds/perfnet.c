@@ -14,11 +14,11 @@
 
 enum
 {
-	OPT_CHANNELS1 = PM_RIVAL_OPTIONS, OPT_CHANNELS2, OPT_HIDDEN, OPT_DROPOUT, N_OPTIONS
+	OPT_CHANNELS1 = PM_N_NETWORK_OPTIONS, OPT_CHANNELS2, OPT_HIDDEN, OPT_DROPOUT, N_OPTIONS
 };
 
 static const pm_option options[N_OPTIONS] = {
-	PM_RIVAL_SHARED_OPTIONS(40, 2e-3),
+	PM_NETWORK_OPTIONS(40, 2e-3),
 	[OPT_CHANNELS1] = {"channels1", PM_OPT_INT, 16, 1, 256, NULL, "channels of the first convolution"},
 	[OPT_CHANNELS2] = {"channels2", PM_OPT_INT, 32, 1, 256, NULL, "channels of the second convolution"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width of the two fully connected layers"},
@@ -36,7 +36,7 @@ typedef struct conv
 
 typedef struct perfnet
 {
-	pm_rival_net net;
+	pm_network net;
 	conv		c1, c2;
 	int			flat;			/* width of what the convolutions make of an operator */
 	int			hidden;
@@ -64,30 +64,33 @@ typedef struct acts
 } acts;
 
 static conv
-add_conv(pm_rival_net *net, const char *name, int length, int channels, int kernel, int stride, int out)
+add_conv(pm_tensors *t, const char *name, int length, int channels, int kernel, int stride, int out)
 {
 	conv		c = {.shape = {length, channels, kernel, stride}, .out = out};
 
 	c.windows = pm_conv1d_windows(&c.shape);
-	c.w = pm_rival_add(net, name, kernel * channels, out, PM_START_XAVIER);
-	c.b = pm_rival_add(net, name, 1, out, PM_START_ZERO);
+	pm_tensors_enter(t, name, -1);
+	c.w = pm_tensors_add(t, "w", kernel * channels, out, PM_START_XAVIER);
+	c.b = pm_tensors_add(t, "b", 1, out, PM_START_ZERO);
+	pm_tensors_enter(t, NULL, -1);
 	return c;
 }
 
 static void
-build(pm_rival_net *net)
+build(pm_network *net)
 {
 	perfnet    *p = (perfnet *) net;
 	const double *v = net->options.value;
+	pm_tensors *t = &net->tensors;
 
 	p->hidden = (int) v[OPT_HIDDEN];
-	p->c1 = add_conv(net, "conv1", net->n_features, 1, 5, 2, (int) v[OPT_CHANNELS1]);
-	p->c2 = add_conv(net, "conv2", p->c1.windows, p->c1.out, 3, 2, (int) v[OPT_CHANNELS2]);
+	p->c1 = add_conv(t, "conv1", net->n_features, 1, 5, 2, (int) v[OPT_CHANNELS1]);
+	p->c2 = add_conv(t, "conv2", p->c1.windows, p->c1.out, 3, 2, (int) v[OPT_CHANNELS2]);
 	p->flat = p->c2.windows * p->c2.out;
-	p->w1 = pm_rival_add(net, "flat", p->flat, p->hidden, PM_START_XAVIER);
-	p->b1 = pm_rival_add(net, "flat", 1, p->hidden, PM_START_ZERO);
-	p->head = pm_mlp_add(net, "head", p->hidden, p->hidden, 1, PM_START_ZERO);
-	p->rest = pm_rival_add(net, "rest", 1, 1, PM_START_ZERO);
+	p->w1 = pm_tensors_add(t, "flat_w", p->flat, p->hidden, PM_START_XAVIER);
+	p->b1 = pm_tensors_add(t, "flat_b", 1, p->hidden, PM_START_ZERO);
+	p->head = pm_mlp_add(t, "head", -1, p->hidden, p->hidden, 1, PM_START_ZERO);
+	p->rest = pm_tensors_add(t, "rest", 1, 1, PM_START_ZERO);
 }
 
 static void
@@ -103,7 +106,7 @@ take_conv(const conv *v, size_t rows, pm_cursor *c, conv_acts *t)
 }
 
 static void
-lay_out(const perfnet *p, const pm_rival_size *size, pm_cursor *c, acts *t)
+lay_out(const perfnet *p, const pm_pass_size *size, pm_cursor *c, acts *t)
 {
 	size_t		r = size->tokens;
 
@@ -114,7 +117,7 @@ lay_out(const perfnet *p, const pm_rival_size *size, pm_cursor *c, acts *t)
 	t->act = PM_REALS(c, r * p->hidden);
 	t->dact = PM_REALS(c, r * p->hidden);
 	t->mask = PM_REALS(c, r * p->hidden);
-	pm_mlp_take(&p->head, r, c, &t->head);
+	pm_mlp_take(p->head.hidden, r, c, &t->head);
 	t->raw = PM_REALS(c, r);
 	t->draw = PM_REALS(c, r);
 	t->time_us = PM_DOUBLES(c, r);
@@ -123,7 +126,7 @@ lay_out(const perfnet *p, const pm_rival_size *size, pm_cursor *c, acts *t)
 }
 
 static void
-measure(const pm_rival_net *net, const pm_rival_size *size, pm_cursor *c)
+measure(const pm_network *net, const pm_pass_size *size, pm_cursor *c)
 {
 	acts		t;
 
@@ -154,7 +157,7 @@ conv_back(pm_real *dx, pm_real *grad, const conv *v, const pm_real *w, int r, co
 }
 
 static void
-operators_forward(const perfnet *p, const pm_real *w, const pm_rival_batch *b, acts *t)
+operators_forward(const perfnet *p, const pm_real *w, const pm_minibatch *b, acts *t)
 {
 	int			r = b->size.tokens;
 
@@ -174,7 +177,7 @@ operators_forward(const perfnet *p, const pm_real *w, const pm_rival_batch *b, a
 
 /* From t->draw. */
 static void
-operators_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
+operators_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *t)
 {
 	int			r = b->size.tokens;
 
@@ -189,10 +192,10 @@ operators_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_rival
 /* ---- step ---- */
 
 static void
-sum_forward(const perfnet *p, const pm_real *w, pm_rival_batch *b, acts *t)
+sum_forward(const perfnet *p, const pm_real *w, pm_minibatch *b, acts *t)
 {
 	double		ignored;
-	double		rest_us = pm_rival_time(&p->net, w[p->rest], &ignored);
+	double		rest_us = pm_network_time_us(&p->net, w[p->rest], &ignored);
 	int			row = 0;
 
 	for (int i = 0; i < b->size.samples; i++)
@@ -200,7 +203,7 @@ sum_forward(const perfnet *p, const pm_real *w, pm_rival_batch *b, acts *t)
 		t->sum_us[i] = rest_us;
 		for (int m = 0; m < b->in[i]->n; m++, row++)
 		{
-			t->time_us[row] = pm_rival_time(&p->net, t->raw[row], &t->slope[row]);
+			t->time_us[row] = pm_network_time_us(&p->net, t->raw[row], &t->slope[row]);
 			t->sum_us[i] += b->in[i]->copies[m] * t->time_us[row];
 		}
 		b->log_ms[i] = log(t->sum_us[i] / 1000);
@@ -213,12 +216,12 @@ sum_forward(const perfnet *p, const pm_real *w, pm_rival_batch *b, acts *t)
 }
 
 static void
-sum_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
+sum_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *t)
 {
 	double		slope;
 	int			row = 0;
 
-	pm_rival_time(&p->net, w[p->rest], &slope);
+	pm_network_time_us(&p->net, w[p->rest], &slope);
 	for (int i = 0; i < b->size.samples; i++)
 	{
 		double		dsum = b->dlog[i] / t->sum_us[i];
@@ -230,7 +233,7 @@ sum_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_rival_batch
 }
 
 static double
-pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b, pm_cursor *c)
+pass(const pm_network *net, const pm_real *w, pm_real *grad, pm_minibatch *b, pm_cursor *c)
 {
 	const perfnet *p = (const perfnet *) net;
 	double		loss;
@@ -239,7 +242,7 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 	lay_out(p, &b->size, c, &t);
 	operators_forward(p, w, b, &t);
 	sum_forward(p, w, b, &t);
-	loss = pm_rival_loss(b);
+	loss = pm_network_loss(b);
 	if (grad != NULL)
 	{
 		sum_back(p, w, grad, b, &t);
@@ -248,9 +251,9 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 	return loss;
 }
 
-const pm_rival pm_rival_perfnet = {
+const pm_architecture pm_architecture_perfnet = {
 	.knows_operators = true, .net_bytes = sizeof(perfnet),
 	.build = build, .measure = measure, .pass = pass
 };
 
-PM_RIVAL_KIND(perfnet, "convolutions over the features of each operator by itself, summed (after PerfNet)", options, NULL);
+PM_NETWORK_KIND(perfnet, "convolutions over the features of each operator by itself, summed (after PerfNet)", options, NULL);

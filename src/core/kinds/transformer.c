@@ -13,18 +13,16 @@
 #include "kinds/net.h"
 #include "features/sequence.h"
 
-#define MAX_LAYERS 6
-
 enum
 {
-	OPT_D_MODEL = PM_RIVAL_OPTIONS, OPT_HEADS, OPT_LAYERS, OPT_HIDDEN, OPT_DROPOUT, OPT_DROP_PATH, N_OPTIONS
+	OPT_D_MODEL = PM_N_NETWORK_OPTIONS, OPT_HEADS, OPT_LAYERS, OPT_HIDDEN, OPT_DROPOUT, OPT_DROP_PATH, N_OPTIONS
 };
 
 static const pm_option options[N_OPTIONS] = {
-	PM_RIVAL_SHARED_OPTIONS(40, 2e-3),
+	PM_NETWORK_OPTIONS(40, 2e-3),
 	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the Transformer"},
 	[OPT_HEADS] = {"heads", PM_OPT_INT, 4, 1, 16, NULL, "attention heads; must divide d_model"},
-	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, MAX_LAYERS, NULL, "layers of the Transformer"},
+	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, 6, NULL, "layers of the Transformer"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width inside the perceptrons"},
 	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units in the Transformer"},
 	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0.1, 0, 0.9, NULL,
@@ -33,13 +31,13 @@ static const pm_option options[N_OPTIONS] = {
 
 typedef struct transformer
 {
-	pm_rival_net net;
+	pm_network net;
 	int			d;
 	int			layers;
 	pm_mlp		embed;			/* features -> d */
 	pm_mlp		job;			/* job features -> d */
 	pm_encoder_shape shape;
-	pm_encoder_params layer[MAX_LAYERS];
+	pm_encoder_params *layer;	/* [layers] */
 	size_t		ln_g, ln_b;		/* [d] */
 	pm_mlp		head;			/* job token and mean -> 1 */
 } transformer;
@@ -47,7 +45,7 @@ typedef struct transformer
 /* Where the operators of a graph stand. */
 typedef struct plan
 {
-	pm_rival_plan base;
+	pm_sample_plan base;
 	pm_real    *position;		/* [tokens, d] averaged over the copies */
 } plan;
 
@@ -62,7 +60,7 @@ typedef struct acts
 	pm_real    *x;				/* [rows, d] residual stream, and later its gradient */
 	pm_segment *seg;			/* [samples] */
 	pm_segments segs;
-	pm_encoder_acts layer[MAX_LAYERS];
+	pm_encoder_acts *layer;		/* [layers] */
 	pm_encoder_scratch scratch;
 	pm_real    *z, *xhat, *rstd;	/* [rows, d], [rows, d], [rows] */
 	pm_real    *pool, *dpool;	/* [samples, 2d] */
@@ -70,39 +68,24 @@ typedef struct acts
 } acts;
 
 static void
-add_layer(pm_rival_net *net, const pm_encoder_shape *s, pm_encoder_params *p)
-{
-	p->ln1_g = pm_rival_add(net, "ln1_g", 1, s->d, PM_START_ONE);
-	p->ln1_b = pm_rival_add(net, "ln1_b", 1, s->d, PM_START_ZERO);
-	p->wqkv = pm_rival_add(net, "wqkv", s->d, 3 * s->d, PM_START_XAVIER);
-	p->bqkv = pm_rival_add(net, "bqkv", 1, 3 * s->d, PM_START_ZERO);
-	p->wo = pm_rival_add(net, "wo", s->d, s->d, PM_START_ZERO);
-	p->bo = pm_rival_add(net, "bo", 1, s->d, PM_START_ZERO);
-	p->ln2_g = pm_rival_add(net, "ln2_g", 1, s->d, PM_START_ONE);
-	p->ln2_b = pm_rival_add(net, "ln2_b", 1, s->d, PM_START_ZERO);
-	p->w1 = pm_rival_add(net, "w1", s->d, s->ff, PM_START_XAVIER);
-	p->b1 = pm_rival_add(net, "b1", 1, s->ff, PM_START_ZERO);
-	p->w2 = pm_rival_add(net, "w2", s->ff, s->d, PM_START_ZERO);
-	p->b2 = pm_rival_add(net, "b2", 1, s->d, PM_START_ZERO);
-}
-
-static void
-build(pm_rival_net *net)
+build(pm_network *net)
 {
 	transformer *p = (transformer *) net;
 	const double *v = net->options.value;
+	pm_tensors *t = &net->tensors;
 	int			hidden = (int) v[OPT_HIDDEN];
 
 	p->d = (int) v[OPT_D_MODEL];
 	p->layers = (int) v[OPT_LAYERS];
-	p->embed = pm_mlp_add(net, "embed", net->n_features, hidden, p->d, PM_START_XAVIER);
-	p->job = pm_mlp_add(net, "job", PM_N_JOB, hidden, p->d, PM_START_XAVIER);
+	p->embed = pm_mlp_add(t, "embed", -1, net->n_features, hidden, p->d, PM_START_XAVIER);
+	p->job = pm_mlp_add(t, "job", -1, PM_N_JOB, hidden, p->d, PM_START_XAVIER);
 	p->shape = (pm_encoder_shape) {.d = p->d, .heads = (int) v[OPT_HEADS], .ff = 2 * p->d};
+	p->layer = pm_tensors_layers(t, p->layers, sizeof(pm_encoder_params));
 	for (int l = 0; l < p->layers; l++)
-		add_layer(net, &p->shape, &p->layer[l]);
-	p->ln_g = pm_rival_add(net, "ln_g", 1, p->d, PM_START_ONE);
-	p->ln_b = pm_rival_add(net, "ln_b", 1, p->d, PM_START_ZERO);
-	p->head = pm_mlp_add(net, "head", 2 * p->d, hidden, 1, PM_START_ZERO);
+		pm_encoder_add(t, "encoder", l, &p->shape, PM_START_ZERO, p->layer ? &p->layer[l] : NULL);
+	p->ln_g = pm_tensors_add(t, "ln_g", 1, p->d, PM_START_ONE);
+	p->ln_b = pm_tensors_add(t, "ln_b", 1, p->d, PM_START_ZERO);
+	p->head = pm_mlp_add(t, "head", -1, 2 * p->d, hidden, 1, PM_START_ZERO);
 }
 
 static pm_code
@@ -129,7 +112,7 @@ add_sinusoid(pm_real *out, int d, double p, double scale)
 }
 
 static pm_code
-make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_rival_plan **result, pm_status *st)
+make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_arena *a, pm_sample_plan **result, pm_status *st)
 {
 	const pm_skeleton *s = t->skeleton;
 	int			d = (int) o->value[OPT_D_MODEL];
@@ -162,28 +145,6 @@ plan_bound(const pm_options *o, const pm_skeleton *s, int *items, double *bytes)
 /* ---- workspace ---- */
 
 static void
-take_layer(const pm_encoder_shape *s, size_t samples, size_t rows, size_t n_probs, pm_cursor *c, pm_encoder_acts *e)
-{
-	size_t		d = s->d;
-
-	e->part1.list = pm_take(c, samples, sizeof(pm_stretch));
-	e->part2.list = pm_take(c, samples, sizeof(pm_stretch));
-	e->xhat1 = PM_REALS(c, rows * d);
-	e->u1 = PM_REALS(c, rows * d);
-	e->rstd1 = PM_REALS(c, rows);
-	e->rstd2 = PM_REALS(c, rows);
-	e->qkv = PM_REALS(c, rows * 3 * d);
-	e->probs = PM_REALS(c, n_probs);
-	e->mixed = PM_REALS(c, rows * d);
-	e->mask1 = PM_REALS(c, rows * d);
-	e->mask2 = PM_REALS(c, rows * d);
-	e->xhat2 = PM_REALS(c, rows * d);
-	e->u2 = PM_REALS(c, rows * d);
-	e->pre = PM_REALS(c, rows * s->ff);
-	e->act = PM_REALS(c, rows * s->ff);
-}
-
-static void
 take_scratch(const pm_encoder_shape *s, size_t rows, int longest, pm_cursor *c, pm_encoder_scratch *t)
 {
 	t->wide = PM_REALS(c, rows * 3 * s->d);	/* ff is 2d */
@@ -193,23 +154,24 @@ take_scratch(const pm_encoder_shape *s, size_t rows, int longest, pm_cursor *c, 
 }
 
 static void
-lay_out(const transformer *p, const pm_rival_size *size, pm_cursor *c, acts *t)
+lay_out(const transformer *p, const pm_pass_size *size, pm_cursor *c, acts *t)
 {
 	size_t		rows = (size_t) size->tokens + size->samples;
 	size_t		n = size->samples;
 
 	pm_features_take(&p->net, size, c, &t->f);
 	t->rows = (int) rows;
-	pm_mlp_take(&p->embed, size->tokens, c, &t->embed);
-	pm_mlp_take(&p->job, n, c, &t->job);
-	pm_mlp_take(&p->head, n, c, &t->head);
+	pm_mlp_take(p->embed.hidden, size->tokens, c, &t->embed);
+	pm_mlp_take(p->job.hidden, n, c, &t->job);
+	pm_mlp_take(p->head.hidden, n, c, &t->head);
 	t->o = PM_REALS(c, (size_t) size->tokens * p->d);
 	t->q = PM_REALS(c, n * PM_N_JOB);
 	t->j = PM_REALS(c, n * p->d);
 	t->x = PM_REALS(c, rows * p->d);
 	t->seg = pm_take(c, n, sizeof(pm_segment));
+	t->layer = pm_take(c, p->layers, sizeof(pm_encoder_acts));
 	for (int l = 0; l < p->layers; l++)
-		take_layer(&p->shape, n, rows, p->shape.heads * size->squares, c, &t->layer[l]);
+		pm_encoder_take(c, &p->shape, n, rows, p->shape.heads * size->squares, true, t->layer ? &t->layer[l] : NULL);
 	take_scratch(&p->shape, rows, size->longest + 1, c, &t->scratch);
 	t->z = PM_REALS(c, rows * p->d);
 	t->xhat = PM_REALS(c, rows * p->d);
@@ -220,7 +182,7 @@ lay_out(const transformer *p, const pm_rival_size *size, pm_cursor *c, acts *t)
 }
 
 static void
-measure(const pm_rival_net *net, const pm_rival_size *size, pm_cursor *c)
+measure(const pm_network *net, const pm_pass_size *size, pm_cursor *c)
 {
 	acts		t;
 
@@ -231,7 +193,7 @@ measure(const pm_rival_net *net, const pm_rival_size *size, pm_cursor *c)
 
 /* One stretch of rows for each sample: its job token, then its operators. */
 static void
-cut_segments(const transformer *p, const pm_rival_batch *b, acts *t)
+cut_segments(const transformer *p, const pm_minibatch *b, acts *t)
 {
 	size_t		probs_at = 0;
 
@@ -247,7 +209,7 @@ cut_segments(const transformer *p, const pm_rival_batch *b, acts *t)
 }
 
 static void
-assemble(const transformer *p, const pm_real *w, const pm_rival_batch *b, acts *t)
+assemble(const transformer *p, const pm_real *w, const pm_minibatch *b, acts *t)
 {
 	size_t		d = p->d;
 
@@ -263,13 +225,13 @@ assemble(const transformer *p, const pm_real *w, const pm_rival_batch *b, acts *
 
 		memcpy(x, t->j + i * d, d * sizeof(pm_real));
 		memcpy(x + d, t->o + b->start[i] * d, n * sizeof(pm_real));
-		pm_add(x + d, ((const plan *) b->plan[i])->position, (int) n);
+		pm_add(x + d, ((const plan *) b->plan[i])->position, n);
 	}
 }
 
 /* t->x holds the gradient of the sequence. */
 static void
-assemble_back(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
+assemble_back(const transformer *p, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *t)
 {
 	size_t		d = p->d;
 
@@ -295,7 +257,7 @@ share_of(const pm_input *in, int m)
 }
 
 static void
-head_forward(const transformer *p, const pm_real *w, pm_rival_batch *b, acts *t)
+head_forward(const transformer *p, const pm_real *w, pm_minibatch *b, acts *t)
 {
 	int			d = p->d;
 
@@ -317,7 +279,7 @@ head_forward(const transformer *p, const pm_real *w, pm_rival_batch *b, acts *t)
 
 /* Leaves the gradient of t->z in t->z. */
 static void
-head_back(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
+head_back(const transformer *p, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *t)
 {
 	int			d = p->d;
 
@@ -339,7 +301,7 @@ head_back(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_
 /* ---- the pass ---- */
 
 static void
-forward(const transformer *p, const pm_real *w, pm_rival_batch *b, acts *t)
+forward(const transformer *p, const pm_real *w, pm_minibatch *b, acts *t)
 {
 	const pm_encoder_drop drop = {p->net.options.value[OPT_DROPOUT], p->net.options.value[OPT_DROP_PATH], b->rng};
 
@@ -353,7 +315,7 @@ forward(const transformer *p, const pm_real *w, pm_rival_batch *b, acts *t)
 }
 
 static void
-backward(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_batch *b, acts *t)
+backward(const transformer *p, const pm_real *w, pm_real *grad, const pm_minibatch *b, acts *t)
 {
 	head_back(p, w, grad, b, t);
 	pm_layer_norm_back(t->x, grad + p->ln_g, grad + p->ln_b, t->z, t->xhat, t->rstd, w + p->ln_g, t->rows, p->d,
@@ -365,7 +327,7 @@ backward(const transformer *p, const pm_real *w, pm_real *grad, const pm_rival_b
 }
 
 static double
-pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b, pm_cursor *c)
+pass(const pm_network *net, const pm_real *w, pm_real *grad, pm_minibatch *b, pm_cursor *c)
 {
 	const transformer *p = (const transformer *) net;
 	double		loss;
@@ -373,15 +335,15 @@ pass(const pm_rival_net *net, const pm_real *w, pm_real *grad, pm_rival_batch *b
 
 	lay_out(p, &b->size, c, &t);
 	forward(p, w, b, &t);
-	loss = pm_rival_loss(b);
+	loss = pm_network_loss(b);
 	if (grad != NULL)
 		backward(p, w, grad, b, &t);
 	return loss;
 }
 
-const pm_rival pm_rival_transformer = {
+const pm_architecture pm_architecture_transformer = {
 	.net_bytes = sizeof(transformer), .build = build, .measure = measure, .pass = pass,
 	.plan = make_plan, .plan_bound = plan_bound
 };
 
-PM_RIVAL_KIND(transformer, "plain Transformer over the sequence of operators with a pooled head", options, check);
+PM_NETWORK_KIND(transformer, "plain Transformer over the sequence of operators with a pooled head", options, check);

@@ -257,11 +257,11 @@ gelu(pm_real v, pm_real *slope, exp_range range)
 }
 
 PM_CLONES void
-pm_gelu(pm_real *restrict y, pm_real *restrict x, int n)
+pm_gelu(pm_real *restrict y, pm_real *restrict x, size_t n)
 {
 	const exp_range range = {exp_limits.low, exp_limits.high};
 
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		y[i] = gelu(x[i], &x[i], range);
 }
 
@@ -287,20 +287,20 @@ pm_linear_gelu(pm_real *act, pm_real *slope, const pm_real *x, const pm_real *w,
 }
 
 PM_CLONES void
-pm_sigmoid(pm_real *x, int n)
+pm_sigmoid(pm_real *x, size_t n)
 {
 	const exp_range range = {exp_limits.low, exp_limits.high};
 
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		x[i] = 1 / (1 + fast_exp(-x[i], range));
 }
 
 PM_CLONES void
-pm_tanh(pm_real *x, int n)
+pm_tanh(pm_real *x, size_t n)
 {
 	const exp_range range = {exp_limits.low, exp_limits.high};
 
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		x[i] = fast_tanh(x[i], range);
 }
 
@@ -320,7 +320,7 @@ softmax_short(pm_real *s, int r, int c)
 		for (int j = 0; j < c; j++)
 			si[j] -= top;
 	}
-	for (int i = 0; i < r * c; i++)
+	for (size_t i = 0; i < (size_t) r * c; i++)
 		s[i] = fast_exp(s[i], range);
 	for (int i = 0; i < r; i++)
 	{
@@ -427,7 +427,7 @@ mask_from_bits(pm_real *restrict mask, const uint64_t *restrict bits, int n, uns
 }
 
 void
-pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
+pm_dropout_mask(pm_real *mask, size_t n, double p, pm_rng *rng)
 {
 	/* Four 16-bit draws from each 64-bit number: p is resolved to 1/65536. */
 	const unsigned cut = (unsigned) (p * 65536);
@@ -435,9 +435,9 @@ pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 
 	uint64_t	bits[DRAWS];
 
-	for (int from = 0; from < n; from += 4 * DRAWS)
+	for (size_t from = 0; from < n; from += 4 * DRAWS)
 	{
-		int			left = n - from < 4 * DRAWS ? n - from : 4 * DRAWS;
+		int			left = n - from < 4 * DRAWS ? (int) (n - from) : 4 * DRAWS;
 
 		pm_rng_fill(rng, bits, (left + 3) / 4);
 		mask_from_bits(mask + from, bits, left, cut, keep);
@@ -445,23 +445,23 @@ pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng)
 }
 
 PM_CLONES void
-pm_mul(pm_real *x, const pm_real *m, int n)
+pm_mul(pm_real *x, const pm_real *m, size_t n)
 {
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		x[i] *= m[i];
 }
 
 PM_CLONES void
-pm_mul_by(pm_real *x, pm_real f, int n)
+pm_mul_by(pm_real *x, pm_real f, size_t n)
 {
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		x[i] *= f;
 }
 
 PM_CLONES void
-pm_add(pm_real *x, const pm_real *y, int n)
+pm_add(pm_real *x, const pm_real *y, size_t n)
 {
-	for (int i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		x[i] += y[i];
 }
 

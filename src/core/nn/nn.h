@@ -31,11 +31,11 @@ void		pm_linear_gelu(pm_real *act, pm_real *slope, const pm_real *x, const pm_re
  * tanh form; n elements.  x is replaced by the derivative, which shares the
  * costly part and is all that the backward pass needs: dx = pm_mul(dy, x).
  */
-void		pm_gelu(pm_real *y, pm_real *x, int n);
+void		pm_gelu(pm_real *y, pm_real *x, size_t n);
 
 /* in place; n elements */
-void		pm_sigmoid(pm_real *x, int n);
-void		pm_tanh(pm_real *x, int n);
+void		pm_sigmoid(pm_real *x, size_t n);
+void		pm_tanh(pm_real *x, size_t n);
 
 /* rows of s[r,c] become softmax(s) in place */
 void		pm_softmax(pm_real *s, int r, int c);
@@ -45,10 +45,10 @@ void		pm_softmax_triples(pm_real *s, int n);
 void		pm_softmax_back(pm_real *da, const pm_real *a, int r, int c);
 
 /* inverted dropout: mask[n] gets 0 (with probability p) or 1/(1-p) */
-void		pm_dropout_mask(pm_real *mask, int n, double p, pm_rng *rng);
-void		pm_mul(pm_real *x, const pm_real *m, int n);	/* x *= m */
-void		pm_add(pm_real *x, const pm_real *y, int n);	/* x += y */
-void		pm_mul_by(pm_real *x, pm_real f, int n);	/* x *= f */
+void		pm_dropout_mask(pm_real *mask, size_t n, double p, pm_rng *rng);
+void		pm_mul(pm_real *x, const pm_real *m, size_t n);	/* x *= m */
+void		pm_add(pm_real *x, const pm_real *y, size_t n);	/* x += y */
+void		pm_mul_by(pm_real *x, pm_real f, size_t n);	/* x *= f */
 void		pm_column_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[c] += */
 pm_real		pm_dot(const pm_real *a, const pm_real *b, int n);
 void		pm_row_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[r] += */

@@ -53,11 +53,22 @@ pm_tensors_add(pm_tensors *t, const char *name, int rows, int cols, pm_tensor_st
 	return at;
 }
 
+void *
+pm_tensors_layers(pm_tensors *t, size_t count, size_t size)
+{
+	void	   *layers = t->arena != NULL ? pm_alloc(t->arena, count, size) : NULL;
+
+	t->failed = t->failed || (t->arena != NULL && layers == NULL);
+	return layers;
+}
+
 void
 pm_tensor_print(const pm_tensor *t, char *buf, size_t size)
 {
 	if (t->part == NULL)
 		snprintf(buf, size, "%s", t->name);
+	else if (t->layer < 0)
+		snprintf(buf, size, "%s_%s", t->part, t->name);
 	else
 		snprintf(buf, size, "%s_%s.%d", t->part, t->name, t->layer);
 }

@@ -46,7 +46,12 @@ void		pm_tensors_init(pm_tensors *t, pm_arena *a);
 void		pm_tensors_enter(pm_tensors *t, const char *part, int layer);
 /* Returns the offset of the new tensor.  Look at t->failed after the last one. */
 size_t		pm_tensors_add(pm_tensors *t, const char *name, int rows, int cols, pm_tensor_start start);
-/* "name" or "part_name.layer" */
+/*
+ * Zeroed room for what a network knows of each of its layers.  NULL when
+ * parameters are only counted, and when memory is out (t->failed).
+ */
+void	   *pm_tensors_layers(pm_tensors *t, size_t count, size_t size);
+/* "name", "part_name" or "part_name.layer" */
 void		pm_tensor_print(const pm_tensor *t, char *buf, size_t size);
 
 /* w[n_params] gets the numbers that training begins with. */

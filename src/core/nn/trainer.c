@@ -24,7 +24,7 @@
 
 typedef struct trainer
 {
-	const pm_net *net;
+	const pm_objective *net;
 	const pm_train_options *o;
 	const double *measured;
 	pm_pool		pool;
@@ -231,7 +231,7 @@ train_step(trainer *t, const int *batch, int n)
 
 typedef struct row_task
 {
-	const pm_net *net;
+	const pm_objective *net;
 	const pm_real *w;
 	const int  *index;
 	int			n;
@@ -251,7 +251,7 @@ predict_chunk(void *arg, int chunk, int thread)
 }
 
 static void
-predict_rows(pm_pool *pool, const pm_net *net, const pm_real *w, const int *index, int n,
+predict_rows(pm_pool *pool, const pm_objective *net, const pm_real *w, const int *index, int n,
 			 double *predicted, char *workspace)
 {
 	row_task	r = {net, w, index, n, predicted, workspace};
@@ -435,7 +435,7 @@ prepare(trainer *t, const int *train, int n_train, int n_valid, pm_arena *a, pm_
 }
 
 pm_code
-pm_train(const pm_net *net, pm_real *w, const double *measured, const int *train, int n_train,
+pm_train(const pm_objective *net, pm_real *w, const double *measured, const int *train, int n_train,
 		 const int *valid, int n_valid, const pm_train_options *o, const pm_hooks *hooks,
 		 pm_arena *a, pm_fit_report *report, pm_status *st)
 {

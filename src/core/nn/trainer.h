@@ -2,7 +2,7 @@
  * trainer.h - epochs, minibatches, data-parallel threads, validation, early
  * stop: for every kind that learns by gradient descent.
  *
- * A kind hands over a pm_net.  The trainer deals each minibatch to a fixed
+ * A kind hands over a pm_objective.  The trainer deals each minibatch to a fixed
  * number of shards; a shard is worked on by one thread and has a gradient of
  * its own; gradients are added up in the order of the shards.  So the result
  * does not depend on how many threads there are.
@@ -15,7 +15,7 @@
 #include "nn/nn.h"
 #include "nn/workspace.h"
 
-typedef struct pm_net
+typedef struct pm_objective
 {
 	size_t		n_params;
 	size_t		workspace_bytes;	/* for one call of pass with at most max_samples samples */
@@ -33,7 +33,7 @@ typedef struct pm_net
 	/* Before every epoch, on the caller's thread; progress is the share of the epochs that is done.  May be NULL. */
 	void		(*begin_epoch) (void *ctx, double progress);
 	void	   *ctx;
-} pm_net;
+} pm_objective;
 
 typedef struct pm_train_options
 {
@@ -86,7 +86,7 @@ pm_pass_size pm_largest_shard_size(const pm_largest_shard *l);
  * PM_CANCELLED when the stop hook says so, PM_ERR_DIVERGED when losses stay
  * non-finite after three restarts from the best weights at a lower rate.
  */
-pm_code		pm_train(const pm_net *net, pm_real *w, const double *measured, const int *train, int n_train,
+pm_code		pm_train(const pm_objective *net, pm_real *w, const double *measured, const int *train, int n_train,
 					 const int *valid, int n_valid, const pm_train_options *o, const pm_hooks *hooks,
 					 pm_arena *a, pm_fit_report *report, pm_status *st);
 

@@ -1,5 +1,5 @@
 /*
- * mdot_acts.h - what the files of the MDOT network share: the activations of
+ * acts.h - what the files of the MDOT network share: the activations of
  * one pass over the samples of a shard, and the heads.
  */
 #ifndef PM_MDOT_ACTS_H
@@ -21,8 +21,7 @@ typedef struct pm_mdot_acts
 	/* operator encoder */
 	pm_real    *config;			/* [ops, 2 * PM_N_SLOTS] */
 	pm_real    *load;			/* [ops, PM_N_LOADS] */
-	pm_real    *c_pre, *c_act;	/* [ops, d_op] */
-	pm_real    *l_pre, *l_act;	/* [ops, d_op] */
+	pm_mlp_acts config_mlp, load_mlp;
 	pm_real    *x3;				/* [3, ops, d_op] residual stream */
 	pm_encoder_acts *op;		/* [op_layers] */
 	pm_real    *f, *f_xhat, *f_rstd;	/* [3 * ops, d_op], [3 * ops] */
@@ -30,7 +29,8 @@ typedef struct pm_mdot_acts
 
 	/* job token and sequence */
 	pm_real    *job;			/* [n, PM_N_JOB] */
-	pm_real    *j_pre, *j_act, *j;	/* [n, d] */
+	pm_mlp_acts job_mlp;
+	pm_real    *j;				/* [n, d] job tokens */
 	pm_real    *x;				/* [rows, d] residual stream */
 	pm_encoder_acts *seq;		/* [layers] */
 	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
@@ -38,10 +38,10 @@ typedef struct pm_mdot_acts
 	/* heads */
 	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
 	pm_real    *z0;				/* [n, d] job tokens */
-	pm_real    *q_pre, *q_act;	/* [n, hidden] */
+	pm_mlp_acts rest;
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
 	int32_t    *top;			/* [n, d] row of the maximum */
-	pm_real    *p_pre, *p_act;	/* [n, hidden] */
+	pm_mlp_acts pooled;
 	pm_mdot_token *token;		/* [ops] */
 	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
 	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
@@ -54,7 +54,7 @@ typedef struct pm_mdot_acts
 	pm_real    *d_ops;			/* [ops, d] */
 	pm_real    *dx3;			/* [3, ops, d_op] */
 	pm_real    *wide;			/* [max(rows * max(3 * d, PM_MDOT_OUTPUTS * hidden), 9 * ops * d_op)] */
-	pm_real    *small;			/* [n * (4d + 2 hidden + d_op)] */
+	pm_real    *small;			/* [n * 4d + d_op] */
 	pm_encoder_scratch scratch;
 } pm_mdot_acts;
 

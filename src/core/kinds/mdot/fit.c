@@ -1,5 +1,5 @@
 /*
- * mdot_fit.c - training of the kind "mdot": one network or several that differ
+ * fit.c - training of the kind "mdot": one network or several that differ
  * in their random numbers, and the base beside them.
  */
 #include <math.h>
@@ -9,19 +9,6 @@
 #include "kinds/mdot/mdot.h"
 
 /* ---- sizes ---- */
-
-static pm_train_options
-schedule(const pm_options *o, uint64_t seed, int threads)
-{
-	const double *v = o->value;
-
-	return (pm_train_options) {
-		.epochs = (int) v[OPT_EPOCHS], .patience = (int) v[OPT_PATIENCE], .batch = (int) v[OPT_BATCH_SIZE],
-		.rate = v[OPT_LEARNING_RATE], .rate_end = fmin(v[OPT_FINAL_RATE], v[OPT_LEARNING_RATE]),
-		.warmup = v[OPT_WARMUP], .weight_decay = v[OPT_WEIGHT_DECAY], .clip = v[OPT_CLIP], .ema = v[OPT_EMA],
-		.keep_last = v[OPT_PATIENCE] == 0, .threads = threads, .seed = seed
-	};
-}
 
 /* Single operators have a time of their own in the additive head only. */
 bool
@@ -49,7 +36,7 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	pm_predictor base;
 
 	pm_mdot_base_init(&base, NULL);
-	pm_largest_shard_init(&shard, (int) o->value[OPT_BATCH_SIZE]);
+	pm_largest_shard_init(&shard, (int) o->value[OPT_TRAINING + PM_TRAIN_BATCH_SIZE]);
 	for (int i = 0; i < d->n; i++)
 		pm_largest_shard_add(&shard, d->samples[i].skeleton->n, 0);
 	size = pm_largest_shard_size(&shard);
@@ -70,14 +57,8 @@ typedef struct fit
 	const pm_options *options;
 	int			threads;
 	pm_input   *inputs;			/* [all.n] */
-	double	   *step_ms;		/* [all.n] */
-	double	   *weight;
-	int		   *tokens;			/* [all.n] of each row */
+	pm_training_rows rows;		/* of all */
 	pm_largest_shard shard;
-	int		   *train;			/* [n_train] rows to learn from */
-	int		   *valid;			/* [n_valid] rows held out */
-	int			n_train;
-	int			n_valid;
 	double		start;			/* where the networks' factors start, logs */
 	uint8_t    *decay;
 	int			epochs_before;	/* of networks that are done, for progress */
@@ -183,25 +164,18 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 	int			n = f->d->n;
 	pm_mdot_net *net = &f->m->net;
 	double	   *ratio = PM_NEW(a, double, n);
-	double		sum = 0,
-				logs = 0,
-				squares = 0;
+	double		sum = 0;
 
 	if (!ratio)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 	{
-		double		l = log(f->step_ms[i]);
-
-		sum += f->step_ms[i];
-		logs += l;
-		squares += l * l;
-		ratio[i] = log(f->step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
+		sum += f->rows.step_ms[i];
+		ratio[i] = log(f->rows.step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
 	}
 	qsort(ratio, n, sizeof(double), by_ratio);
 	net->raw_scale = sum / n;
-	net->log_mean = logs / n;
-	net->log_sigma = fmax(sqrt(fmax(squares / n - net->log_mean * net->log_mean, 0)), 0.01);
+	pm_log_moments(f->d->samples, n, &net->log_mean, &net->log_sigma);
 	f->start = fmax(-1, fmin(4, ratio[n / 2]));
 	if (f->from != NULL)
 	{
@@ -216,28 +190,12 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 static pm_code
 prepare_rows(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
-	int			n = f->all.n;
-	pm_code		rc;
+	const double *training = f->options->value + OPT_TRAINING;
 
-	f->step_ms = PM_NEW(a, double, n);
-	f->weight = PM_NEW(a, double, n);
-	f->tokens = PM_NEW(a, int, n);
-	f->train = PM_NEW(a, int, n);
-	f->valid = PM_NEW(a, int, n);
-	if (!f->step_ms || !f->weight || !f->tokens || !f->train || !f->valid)
-		return pm_no_memory(st, a);
-	pm_largest_shard_init(&f->shard, (int) f->options->value[OPT_BATCH_SIZE]);
-	for (int i = 0; i < n; i++)
-	{
-		f->step_ms[i] = f->all.samples[i].step_ms;
-		f->weight[i] = f->all.samples[i].weight;
-		f->tokens[i] = f->all.samples[i].skeleton->n;
-		pm_largest_shard_add(&f->shard, f->tokens[i], 0);
-	}
-	rc = pm_hold_out(f->d, f->options->value[OPT_VALID], seed, a, f->train, &f->n_train, f->valid, &f->n_valid, st);
-	for (int i = f->d->n; i < n; i++)
-		f->train[f->n_train++] = i;
-	return rc;
+	pm_largest_shard_init(&f->shard, (int) training[PM_TRAIN_BATCH_SIZE]);
+	for (int i = 0; i < f->all.n; i++)
+		pm_largest_shard_add(&f->shard, f->all.samples[i].skeleton->n, 0);
+	return pm_training_rows_take(&f->rows, &f->all, f->d->n, training, seed, a, st);
 }
 
 /* ---- one network ---- */
@@ -270,10 +228,11 @@ static pm_code
 train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	pm_mdot    *m = f->m;
-	pm_train_options o = schedule(f->options, seed, f->threads);
-	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = f->step_ms, .weight = f->weight};
-	pm_net		net = {.n_params = m->net.tensors.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
-		.decay = f->decay, .tokens = f->tokens, .begin_epoch = pm_mdot_begin_epoch, .ctx = &data};
+	const pm_training_rows *r = &f->rows;
+	pm_train_options o = pm_training_schedule(f->options->value + OPT_TRAINING, seed, f->threads);
+	pm_mdot_data data = {.net = &m->net, .inputs = f->inputs, .step_ms = r->step_ms, .weight = r->weight};
+	pm_objective		net = {.n_params = m->net.tensors.n_params, .max_samples = pm_shard_samples(o.batch), .pass = pm_mdot_pass,
+		.decay = f->decay, .tokens = r->tokens, .begin_epoch = pm_mdot_begin_epoch, .ctx = &data};
 	pm_hooks	hooks = {.ctx = f, .stop = member_stop, .progress = member_progress};
 	pm_pass_size size = pm_largest_shard_size(&f->shard);
 	pm_rng		rng;
@@ -282,11 +241,11 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	net.workspace_bytes = pm_mdot_workspace(&m->net, &size);
 	pm_rng_seed(&rng, seed);
 	pm_tensors_start(&m->net.tensors, m->w[member], &rng);
-	m->w[member][m->net.ba] = m->w[member][m->net.bm] = (pm_real) f->start;
-	m->w[member][m->net.bl] = -1;
+	m->w[member][m->net.output[PM_MDOT_COMPUTE].b] = m->w[member][m->net.output[PM_MDOT_MEMORY].b] = (pm_real) f->start;
+	m->w[member][m->net.output[PM_MDOT_LAUNCH].b] = -1;
 	if (f->from != NULL)
 		pm_tensors_copy(&m->net.tensors, m->w[member], &f->from->net.tensors, f->from->w[member % f->from->members]);
-	rc = pm_train(&net, m->w[member], f->step_ms, f->train, f->n_train, f->valid, f->n_valid, &o, &hooks, a, report, st);
+	rc = pm_train(&net, m->w[member], r->step_ms, r->train, r->n_train, r->valid, r->n_valid, &o, &hooks, a, report, st);
 	f->epochs_before += report->epochs;
 	return rc;
 }

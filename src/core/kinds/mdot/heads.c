@@ -1,5 +1,5 @@
 /*
- * mdot_heads.c - from the sequence's output to milliseconds, and back.
+ * heads.c - from the sequence's output to milliseconds, and back.
  *
  * The additive head gives every operator a time, anchored at its roofline, and
  * the step a rest; the pooled head gives one number for the step, or a factor
@@ -97,9 +97,11 @@ softplus(double x, double *slope)
 
 /* Outputs of an operator, each a dot product of its own part of the hidden layer. */
 static double
-output(const pm_real *w, size_t weights, size_t bias, const pm_real *h, int which, int hidden)
+output(const pm_mdot_net *net, const pm_real *w, const pm_real *h, int which)
 {
-	return (double) pm_dot(h + which * hidden, w + weights, hidden) + w[bias];
+	int			hidden = net->c.hidden;
+
+	return (double) pm_dot(h + which * hidden, w + net->output[which].w, hidden) + w[net->output[which].b];
 }
 
 /*
@@ -142,17 +144,16 @@ static double
 device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
 {
 	pm_mdot_token *o = &t->token[op];
-	int			hidden = net->c.hidden;
 	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
 	double		a_slope,
 				m_slope;
-	double		bend = tanh(output(w, net->wg, net->bg, h, 3, hidden));
+	double		bend = tanh(output(net, w, h, PM_MDOT_GROWTH));
 	double		s,
 				k,
 				growth;
 
-	o->a = exp(leaky_clamp(output(w, net->wa, net->ba, h, 0, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
-	o->b = exp(leaky_clamp(output(w, net->wm, net->bm, h, 1, hidden) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
+	o->a = exp(leaky_clamp(output(net, w, h, PM_MDOT_COMPUTE) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
+	o->b = exp(leaky_clamp(output(net, w, h, PM_MDOT_MEMORY) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
 	o->g = GROWTH_MAX * bend;
 	o->ref_us = in->compute_ref_us[m] * o->a + in->memory_ref_us[m] * o->b;
 	k = pm_mdot_device_us(o, in->compute_us[m], in->memory_us[m], &growth);
@@ -180,7 +181,7 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 {
 	double		l_slope;
 	double		k = device_time(net, w, in, m, h, t, op);
-	double		launch = softplus(output(w, net->wl, net->bl, h, 2, net->c.hidden), &l_slope);
+	double		launch = softplus(output(net, w, h, PM_MDOT_LAUNCH), &l_slope);
 	double		l,
 				time,
 				dk;
@@ -199,72 +200,48 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 }
 
 /*
- * A perceptron of one hidden layer and one output a sample: gelu(in W1 + b1) w2 + b2.
- * Both the rest of the step and the pooled factor are one.
+ * Both the rest of the step and the pooled factor are a perceptron with one
+ * output for each sample, which is summed in double.
  */
-typedef struct perceptron
-{
-	size_t		w1, b1, w2, b2; /* offsets */
-	int			width;			/* of in */
-	const pm_real *in;			/* [n, width] */
-	pm_real    *pre, *act;		/* [n, hidden] */
-} perceptron;
-
-static void
-perceptron_hidden(const perceptron *p, const pm_real *w, int n, int hidden)
-{
-	pm_linear_gelu(p->act, p->pre, p->in, w + p->w1, w + p->b1, n, p->width, hidden);
-}
-
 static double
-perceptron_output(const perceptron *p, const pm_real *w, int i, int hidden)
+perceptron_output(const pm_mlp *m, const pm_real *w, int i, const pm_mlp_acts *t)
 {
-	return (double) pm_dot(p->act + (size_t) i * hidden, w + p->w2, hidden) + w[p->b2];
+	return (double) pm_dot(t->act + (size_t) i * m->hidden, w + m->w2, m->hidden) + w[m->b2];
 }
 
-/* g[n] are the gradients of the outputs; din[n, width]; scratch: [n, hidden] */
+/* g[n] are the gradients of the outputs; din[n, m->in] from in[n, m->in] */
 static void
-perceptron_back(pm_real *din, pm_real *grad, const perceptron *p, const pm_real *w, const double *g,
-				int n, int hidden, pm_real *scratch)
+perceptron_back(pm_real *din, pm_real *grad, const pm_mlp *m, const pm_real *w, const double *g, const pm_real *in,
+				int n, const pm_mlp_acts *t)
 {
+	int			hidden = m->hidden;
+
 	for (int i = 0; i < n; i++)
 	{
 		pm_real		gi = (pm_real) g[i];
 
 		for (int j = 0; j < hidden; j++)
 		{
-			grad[p->w2 + j] += gi * p->act[(size_t) i * hidden + j];
-			scratch[(size_t) i * hidden + j] = gi * w[p->w2 + j];
+			grad[m->w2 + j] += gi * t->act[(size_t) i * hidden + j];
+			t->dact[(size_t) i * hidden + j] = gi * w[m->w2 + j];
 		}
-		grad[p->b2] += gi;
+		grad[m->b2] += gi;
 	}
-	pm_mul(scratch, p->pre, n * hidden);
-	pm_linear_back(din, grad + p->w1, grad + p->b1, scratch, p->in, w + p->w1, n, p->width, hidden, false);
-}
-
-static perceptron
-pooled_perceptron(const pm_mdot_net *net, const pm_mdot_acts *t)
-{
-	return (perceptron) {net->wz1, net->bz1, net->wz2, net->bz2, 3 * net->c.d, t->pool, t->p_pre, t->p_act};
-}
-
-static perceptron
-rest_perceptron(const pm_mdot_net *net, const pm_mdot_acts *t)
-{
-	return (perceptron) {net->wq1, net->bq1, net->wq2, net->bq2, net->c.d, t->z0, t->q_pre, t->q_act};
+	pm_mul(t->dact, t->pre, (size_t) n * hidden);
+	pm_linear_back(din, grad + m->w1, grad + m->b1, t->dact, in, w + m->w1, n, m->in, hidden, false);
 }
 
 static void
 pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	perceptron	p = pooled_perceptron(net, t);
+	const pm_mlp *m = &net->pooled;
 
 	pool(data, index, t);
-	perceptron_hidden(&p, w, t->n, net->c.hidden);
+	pm_linear_gelu(t->pooled.act, t->pooled.pre, t->pool, w + m->w1, w + m->b1, t->n, m->in, m->hidden);
 	for (int i = 0; i < t->n; i++)
 	{
-		double		raw = perceptron_output(&p, w, i, net->c.hidden);
+		double		raw = perceptron_output(m, w, i, &t->pooled);
 
 		if (net->c.head == PM_HEAD_POOLED)
 		{
@@ -280,13 +257,11 @@ pooled_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 static void
 pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dc, pm_mdot_acts *t)
 {
-	int			hidden = data->net->c.hidden;
-	perceptron	p = pooled_perceptron(data->net, t);
-	pm_real    *dpool = t->small + (size_t) t->n * hidden;
+	pm_real    *dpool = t->small;	/* [n, 3d] */
 
 	for (int i = 0; i < t->n; i++)
 		t->c_slope[i] *= dc[i];
-	perceptron_back(dpool, grad, &p, w, t->c_slope, t->n, hidden, t->small);
+	perceptron_back(dpool, grad, &data->net->pooled, w, t->c_slope, t->pool, t->n, &t->pooled);
 	pool_back(data, index, dpool, t);
 }
 
@@ -295,14 +270,14 @@ static void
 rest_forward(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t)
 {
 	int			d = net->c.d;
-	perceptron	p = rest_perceptron(net, t);
+	const pm_mlp *m = &net->rest;
 
 	for (int i = 0; i < t->n; i++)
 		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
-	perceptron_hidden(&p, w, t->n, net->c.hidden);
+	pm_linear_gelu(t->rest.act, t->rest.pre, t->z0, w + m->w1, w + m->b1, t->n, m->in, m->hidden);
 	for (int i = 0; i < t->n; i++)
 	{
-		t->rest_us[i] = REST_US * softplus(perceptron_output(&p, w, i, net->c.hidden), &t->rest_slope[i]);
+		t->rest_us[i] = REST_US * softplus(perceptron_output(m, w, i, &t->rest), &t->rest_slope[i]);
 		t->rest_slope[i] *= REST_US;
 	}
 }
@@ -312,13 +287,11 @@ rest_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real 
 {
 	const pm_mdot_net *net = data->net;
 	int			d = net->c.d;
-	int			hidden = net->c.hidden;
-	perceptron	p = rest_perceptron(net, t);
-	pm_real    *dz0 = t->small + (size_t) t->n * hidden;
+	pm_real    *dz0 = t->small;	/* [n, d] */
 
 	for (int i = 0; i < t->n; i++)
 		t->rest_slope[i] *= data->inputs[index[i]].alone ? 0 : dsum[i];
-	perceptron_back(dz0, grad, &p, w, t->rest_slope, t->n, hidden, t->small);
+	perceptron_back(dz0, grad, &net->rest, w, t->rest_slope, t->z0, t->n, &t->rest);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
 }
@@ -330,13 +303,13 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	int			width = PM_MDOT_OUTPUTS * net->c.hidden;
 	int			op = 0;
 
-	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->wh, w + net->bh, t->rows, net->c.d, width);
+	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->hidden_w, w + net->hidden_b, t->rows, net->c.d, width);
 	if (rng != NULL && net->c.head_dropout > 0)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */
-		pm_dropout_mask(t->h_mask, t->rows * width, net->c.head_dropout, rng);
-		pm_mul(t->h_act, t->h_mask, t->rows * width);
-		pm_mul(t->h_pre, t->h_mask, t->rows * width);
+		pm_dropout_mask(t->h_mask, (size_t) t->rows * width, net->c.head_dropout, rng);
+		pm_mul(t->h_act, t->h_mask, (size_t) t->rows * width);
+		pm_mul(t->h_pre, t->h_mask, (size_t) t->rows * width);
 	}
 	for (int i = 0; i < t->n; i++)
 	{
@@ -381,23 +354,24 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 		for (int m = 0; m < in->n; m++, op++)
 		{
 			size_t		row = (size_t) (t->seg[i].start + 1 + m) * width;
-			const size_t weights[] = {net->wa, net->wm, net->wl, net->wg};
-			const size_t bias[] = {net->ba, net->bm, net->bl, net->bg};
-			const double slope[] = {t->da[op], t->dm[op], t->dl[op], t->dg[op]};
+			const double slope[PM_MDOT_OUTPUTS] = {
+				[PM_MDOT_COMPUTE] = t->da[op], [PM_MDOT_MEMORY] = t->dm[op],
+				[PM_MDOT_LAUNCH] = t->dl[op], [PM_MDOT_GROWTH] = t->dg[op]
+			};
 
 			for (int k = 0; k < PM_MDOT_OUTPUTS; k++)
 			{
 				pm_real		gk = (pm_real) (dsum[i] * in->copies[m] * slope[k]);
 
-				output_back(grad + weights[k], dh + row + k * hidden, gk, w + weights[k], t->h_act + row + k * hidden,
-							t->h_pre + row + k * hidden, hidden);
-				grad[bias[k]] += gk;
+				output_back(grad + net->output[k].w, dh + row + k * hidden, gk, w + net->output[k].w,
+							t->h_act + row + k * hidden, t->h_pre + row + k * hidden, hidden);
+				grad[net->output[k].b] += gk;
 			}
 			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] +=
 				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
 		}
 	}
-	pm_linear_back(t->dz, grad + net->wh, grad + net->bh, dh, t->z, w + net->wh, t->rows, net->c.d, width, false);
+	pm_linear_back(t->dz, grad + net->hidden_w, grad + net->hidden_b, dh, t->z, w + net->hidden_w, t->rows, net->c.d, width, false);
 }
 
 /* predicted[n] in ms */

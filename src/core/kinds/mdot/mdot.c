@@ -1,6 +1,6 @@
 /*
  * mdot.c - the predictor kind "mdot": its options, its answers and its stored
- * form.  The network is in mdot_net.c, its training in mdot_fit.c.
+ * form.  The network is in net.c, its training in fit.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -37,17 +37,7 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
 	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
 	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
-	[OPT_EPOCHS] = {"epochs", PM_OPT_INT, 60, 1, 100000, NULL, "passes over the training rows, at the most"},
-	[OPT_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL,
-	"stop after this many epochs without a better validation error and keep the best; 0: keep the last"},
-	[OPT_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, PM_MAX_MINIBATCH, NULL, "training rows a step"},
-	[OPT_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, 2e-3, 1e-8, 1e7, NULL, "at the top of the schedule"},
-	[OPT_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "at the end of the cosine"},
-	[OPT_WARMUP] = {"warmup", PM_OPT_REAL, 0.05, 0, 0.9, NULL, "fraction of all steps"},
-	[OPT_WEIGHT_DECAY] = {"weight_decay", PM_OPT_REAL, 0.01, 0, 10, NULL, "AdamW, on matrices only"},
-	[OPT_CLIP] = {"clip", PM_OPT_REAL, 1.0, 0, 1e6, NULL, "largest global norm of the gradient; 0: none"},
-	[OPT_EMA] = {"ema", PM_OPT_REAL, 0.99, 0, 0.99999, NULL, "moving average of the weights; 0: none"},
-	[OPT_VALID] = {"valid_fraction", PM_OPT_REAL, 0, 0, 0.5, NULL, "rows held out of training, split by structure, for patience"},
+	PM_TRAINING_OPTIONS(OPT_TRAINING, 60, 2e-3),
 	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of weights, shuffles and dropout"},
 };
@@ -418,7 +408,7 @@ const pm_kind pm_kind_mdot = {
 	.name = "mdot",
 	.summary = "Transformer over operators with graph position encoding and a roofline-anchored head",
 	.options = options,
-	.n_options = N_MDOT_OPTIONS,
+	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 8,
 	.check = mdot_check,
 	.check_start = mdot_check_start,

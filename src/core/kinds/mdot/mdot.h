@@ -1,12 +1,12 @@
 /*
  * mdot.h - what the kind "mdot" keeps, shared by mdot.c (options, prediction,
- * storing) and mdot_fit.c (training).
+ * storing) and fit.c (training).
  */
 #ifndef PM_MDOT_H
 #define PM_MDOT_H
 
 #include "kinds/mdot/net.h"
-#include "nn/trainer.h"
+#include "kinds/training.h"
 
 #define PM_MDOT_REFERENCE_BATCH 32	/* the batch that features are of, when they do not follow the question's */
 
@@ -14,8 +14,7 @@ typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
 	OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
-	OPT_BASE_SHARE, OPT_OPERATORS, OPT_EPOCHS, OPT_PATIENCE, OPT_BATCH_SIZE, OPT_LEARNING_RATE, OPT_FINAL_RATE, OPT_WARMUP,
-	OPT_WEIGHT_DECAY, OPT_CLIP, OPT_EMA, OPT_VALID, OPT_CALIBRATION, OPT_SEED,
+	OPT_BASE_SHARE, OPT_OPERATORS, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS, OPT_SEED,
 	N_MDOT_OPTIONS
 } pm_mdot_option;
 

@@ -1,5 +1,5 @@
 /*
- * mdot_net.c - forward and backward pass of MDOT over the samples of a shard.
+ * net.c - forward and backward pass of MDOT over the samples of a shard.
  *
  * Rows of the sequence are the samples one after the other, each its job token
  * first and then its operators; "ops" counts the operators alone.  The three
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#define HUBER_DELTA		0.2
+#include "nn/loss.h"
 
 /* Cauchy's loss: errors far beyond its scale pull less and less, since some times nothing in the graph explains. */
 #define CAUCHY_SCALE	0.3
@@ -36,10 +36,8 @@ lay_out_operators(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->type = pm_take(c, u, sizeof(int32_t));
 	t->config = REALS(u * 2 * PM_N_SLOTS);
 	t->load = REALS(u * PM_N_LOADS);
-	t->c_pre = REALS(u * k);
-	t->c_act = REALS(u * k);
-	t->l_pre = REALS(u * k);
-	t->l_act = REALS(u * k);
+	pm_mlp_take(k, u, c, &t->config_mlp);
+	pm_mlp_take(k, u, c, &t->load_mlp);
 	t->x3 = REALS(3 * u * k);
 	t->op = pm_take(c, net->c.op_layers, sizeof(pm_encoder_acts));
 	for (int l = 0; l < net->c.op_layers; l++)
@@ -55,17 +53,16 @@ lay_out_heads(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		d = net->c.d;
 	size_t		h = net->c.hidden;
+	size_t		rows = t->rows;
 
-	t->h_pre = REALS(t->rows * PM_MDOT_OUTPUTS * h);
-	t->h_act = REALS(t->rows * PM_MDOT_OUTPUTS * h);
-	t->h_mask = REALS(t->rows * PM_MDOT_OUTPUTS * h);
+	t->h_pre = REALS(rows * PM_MDOT_OUTPUTS * h);
+	t->h_act = REALS(rows * PM_MDOT_OUTPUTS * h);
+	t->h_mask = REALS(rows * PM_MDOT_OUTPUTS * h);
 	t->z0 = REALS(t->n * d);
-	t->q_pre = REALS(t->n * h);
-	t->q_act = REALS(t->n * h);
+	pm_mlp_take(h, t->n, c, &t->rest);
 	t->pool = REALS(t->n * 3 * d);
 	t->top = pm_take(c, t->n * d, sizeof(int32_t));
-	t->p_pre = REALS(t->n * h);
-	t->p_act = REALS(t->n * h);
+	pm_mlp_take(h, t->n, c, &t->pooled);
 	t->token = pm_take(c, t->ops, sizeof(pm_mdot_token));
 	t->k_us = DOUBLES(t->ops);
 	t->l_us = DOUBLES(t->ops);
@@ -93,19 +90,20 @@ lay_out_backward(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	size_t		d = net->c.d;
 	size_t		k = net->c.d_op;
 	size_t		h = net->c.hidden;
-	size_t		wide = max_size(t->rows * max_size(3 * d, PM_MDOT_OUTPUTS * h), 3 * t->ops * 3 * k);
-	size_t		narrow = max_size(t->rows * d, 3 * t->ops * k);
+	size_t		ops = t->ops;
+	size_t		wide = max_size(t->rows * max_size(3 * d, PM_MDOT_OUTPUTS * h), 3 * ops * 3 * k);
+	size_t		narrow = max_size(t->rows * d, 3 * ops * k);
 
 	t->dms = DOUBLES(t->n);
 	t->dz = REALS(t->rows * d);
 	t->dx = REALS(t->rows * d);
-	t->d_ops = REALS(t->ops * d);
-	t->dx3 = REALS(3 * t->ops * k);
+	t->d_ops = REALS(ops * d);
+	t->dx3 = REALS(3 * ops * k);
 	t->wide = t->scratch.wide = REALS(wide);
 	t->scratch.narrow = REALS(narrow);
 	t->scratch.mixed = REALS(narrow);
 	t->scratch.scores = REALS((size_t) t->segs.longest * t->segs.longest);
-	t->small = REALS(t->n * (4 * d + 2 * h + k));
+	t->small = REALS(t->n * 4 * d + k);
 }
 
 static void
@@ -124,8 +122,7 @@ lay_out(const pm_mdot_net *net, const pm_pass_size *size, pm_cursor *c, pm_mdot_
 	t->framework = pm_take(c, n, sizeof(int32_t));
 	lay_out_operators(c, net, t);
 	t->job = REALS(n * PM_N_JOB);
-	t->j_pre = REALS(n * d);
-	t->j_act = REALS(n * d);
+	pm_mlp_take(d, n, c, &t->job_mlp);
 	t->j = REALS(n * d);
 	t->x = REALS(t->rows * d);
 	t->seq = pm_take(c, net->c.layers, sizeof(pm_encoder_acts));
@@ -238,56 +235,54 @@ embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const pm_m
 
 /* Block `dim` of x3 = gelu(in W1 + b1) W2 + b2 + tag */
 static void
-dimension(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t, int dim, const pm_real *in, int width,
-		  const size_t at[4], pm_real *pre, pm_real *act)
+dimension(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t, int dim, const pm_mlp *m, const pm_real *in,
+		  const pm_mlp_acts *acts)
 {
 	int			k = net->c.d_op;
 
 	pm_real    *bias = t->small;
 
 	for (int j = 0; j < k; j++)
-		bias[j] = w[at[3] + j] + w[net->tag + dim * k + j];
-	pm_linear_gelu(act, pre, in, w + at[0], w + at[1], t->ops, width, k);
-	pm_linear(t->x3 + (size_t) dim * t->ops * k, act, w + at[2], bias, t->ops, k, k);
+		bias[j] = w[m->b2 + j] + w[net->tag + dim * k + j];
+	pm_linear_gelu(acts->act, acts->pre, in, w + m->w1, w + m->b1, t->ops, m->in, k);
+	pm_linear(t->x3 + (size_t) dim * t->ops * k, acts->act, w + m->w2, bias, t->ops, k, k);
 }
 
 static void
-dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, pm_mdot_acts *t, int dim, const pm_real *in,
-			   int width, const size_t at[4], const pm_real *pre, const pm_real *act)
+dimension_back(const pm_mdot_net *net, const pm_real *w, pm_real *grad, pm_mdot_acts *t, int dim, const pm_mlp *m,
+			   const pm_real *in, const pm_mlp_acts *acts)
 {
 	int			k = net->c.d_op;
 	const pm_real *dy = t->dx3 + (size_t) dim * t->ops * k;
-	pm_real    *da = t->wide;
+	pm_real    *da = acts->dact;
 	pm_real    *dbias = t->small;
 
 	memset(dbias, 0, k * sizeof(pm_real));
-	pm_linear_back(da, grad + at[2], dbias, dy, act, w + at[2], t->ops, k, k, false);
-	pm_add(grad + at[3], dbias, k);
+	pm_linear_back(da, grad + m->w2, dbias, dy, acts->act, w + m->w2, t->ops, k, k, false);
+	pm_add(grad + m->b2, dbias, k);
 	pm_add(grad + net->tag + dim * k, dbias, k);
-	pm_mul(da, pre, t->ops * k);
-	pm_linear_back(NULL, grad + at[0], grad + at[1], da, in, w + at[0], t->ops, width, k, false);
+	pm_mul(da, acts->pre, (size_t) t->ops * k);
+	pm_linear_back(NULL, grad + m->w1, grad + m->b1, da, in, w + m->w1, t->ops, m->in, k, false);
 }
 
 static void
 operator_encoder(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	const size_t config[4] = {net->wc1, net->bc1, net->wc2, net->bc2};
-	const size_t load[4] = {net->wl1, net->bl1, net->wl2, net->bl2};
 	int			k = net->c.d_op;
 	int			d = net->c.d;
 
 	embed(data, index, w, t);
-	dimension(net, w, t, 1, t->config, 2 * PM_N_SLOTS, config, t->c_pre, t->c_act);
-	dimension(net, w, t, 2, t->load, PM_N_LOADS, load, t->l_pre, t->l_act);
+	dimension(net, w, t, 1, &net->config, t->config, &t->config_mlp);
+	dimension(net, w, t, 2, &net->load, t->load, &t->load_mlp);
 	for (int l = 0; l < net->c.op_layers; l++)
 		pm_encoder_forward(t->x3, w, &net->op[l], &net->op_shape, &t->triples, 3 * t->ops, NULL,
 						   &t->op[l], &t->scratch);
-	pm_layer_norm(t->f, t->f_xhat, t->f_rstd, t->x3, w + net->lnf_g, w + net->lnf_b, 3 * t->ops, k);
-	/* the three dimensions side by side, times wf */
-	pm_linear(t->o, t->f, w + net->wf, w + net->bf, t->ops, k, d);
+	pm_layer_norm(t->f, t->f_xhat, t->f_rstd, t->x3, w + net->fuse_ln_g, w + net->fuse_ln_b, 3 * t->ops, k);
+	/* the three dimensions side by side, times fuse_w */
+	pm_linear(t->o, t->f, w + net->fuse_w, w + net->fuse_b, t->ops, k, d);
 	for (int i = 1; i < 3; i++)
-		pm_gemm(false, false, t->ops, d, k, 1, t->f + (size_t) i * t->ops * k, k, w + net->wf + (size_t) i * k * d, d, 1, t->o, d);
+		pm_gemm(false, false, t->ops, d, k, 1, t->f + (size_t) i * t->ops * k, k, w + net->fuse_w + (size_t) i * k * d, d, 1, t->o, d);
 }
 
 /* t->d_ops[ops, d] is the gradient of its output. */
@@ -295,21 +290,19 @@ static void
 operator_encoder_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
-	const size_t config[4] = {net->wc1, net->bc1, net->wc2, net->bc2};
-	const size_t load[4] = {net->wl1, net->bl1, net->wl2, net->bl2};
 	int			k = net->c.d_op;
 	int			d = net->c.d;
 
 	for (int i = 0; i < 3; i++)
-		pm_linear_back(t->wide + (size_t) i * t->ops * k, grad + net->wf + (size_t) i * k * d, i == 0 ? grad + net->bf : NULL,
-					   t->d_ops, t->f + (size_t) i * t->ops * k, w + net->wf + (size_t) i * k * d, t->ops, k, d, false);
-	pm_layer_norm_back(t->dx3, grad + net->lnf_g, grad + net->lnf_b, t->wide, t->f_xhat, t->f_rstd,
-					   w + net->lnf_g, 3 * t->ops, k, false);
+		pm_linear_back(t->wide + (size_t) i * t->ops * k, grad + net->fuse_w + (size_t) i * k * d, i == 0 ? grad + net->fuse_b : NULL,
+					   t->d_ops, t->f + (size_t) i * t->ops * k, w + net->fuse_w + (size_t) i * k * d, t->ops, k, d, false);
+	pm_layer_norm_back(t->dx3, grad + net->fuse_ln_g, grad + net->fuse_ln_b, t->wide, t->f_xhat, t->f_rstd,
+					   w + net->fuse_ln_g, 3 * t->ops, k, false);
 	for (int l = net->c.op_layers - 1; l >= 0; l--)
 		pm_encoder_backward(t->dx3, grad, w, &net->op[l], &net->op_shape, &t->triples, false,
 							&t->op[l], &t->scratch);
-	dimension_back(net, w, grad, t, 2, t->load, PM_N_LOADS, load, t->l_pre, t->l_act);
-	dimension_back(net, w, grad, t, 1, t->config, 2 * PM_N_SLOTS, config, t->c_pre, t->c_act);
+	dimension_back(net, w, grad, t, 2, &net->load, t->load, &t->load_mlp);
+	dimension_back(net, w, grad, t, 1, &net->config, t->config, &t->config_mlp);
 	embed_back(data, index, grad, t);
 }
 
@@ -323,8 +316,7 @@ assemble(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_a
 	int			d = net->c.d;
 	int			op = 0;
 
-	pm_linear_gelu(t->j_act, t->j_pre, t->job, w + net->wj1, w + net->bj1, t->n, PM_N_JOB, d);
-	pm_linear(t->j, t->j_act, w + net->wj2, w + net->bj2, t->n, d, d);
+	pm_mlp_forward(t->j, t->job, &net->job, w, t->n, &t->job_mlp);
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
@@ -333,7 +325,7 @@ assemble(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_a
 		memcpy(x, t->j + (size_t) i * d, d * sizeof(pm_real));
 		memcpy(x + d, t->o + (size_t) op * d, (size_t) in->n * d * sizeof(pm_real));
 		pm_gemm(false, false, in->n, d, PM_POSITION_DIM, 1, in->skeleton->position, PM_POSITION_DIM,
-				w + net->wpos, d, 1, x + d, d);
+				w + net->position, d, 1, x + d, d);
 		op += in->n;
 	}
 }
@@ -346,7 +338,6 @@ assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_r
 	int			d = net->c.d;
 	int			op = 0;
 	pm_real    *dj = t->small;
-	pm_real    *da = t->small + (size_t) t->n * d;
 
 	for (int i = 0; i < t->n; i++)
 	{
@@ -356,12 +347,10 @@ assemble_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_r
 		memcpy(dj + (size_t) i * d, dx, d * sizeof(pm_real));
 		memcpy(t->d_ops + (size_t) op * d, dx + d, (size_t) in->n * d * sizeof(pm_real));
 		pm_gemm(true, false, PM_POSITION_DIM, d, in->n, 1, in->skeleton->position, PM_POSITION_DIM,
-				dx + d, d, 1, grad + net->wpos, d);
+				dx + d, d, 1, grad + net->position, d);
 		op += in->n;
 	}
-	pm_linear_back(da, grad + net->wj2, grad + net->bj2, dj, t->j_act, w + net->wj2, t->n, d, d, false);
-	pm_mul(da, t->j_pre, t->n * d);
-	pm_linear_back(NULL, grad + net->wj1, grad + net->bj1, da, t->job, w + net->wj1, t->n, PM_N_JOB, d, false);
+	pm_mlp_back(NULL, grad, dj, t->job, &net->job, w, t->n, &t->job_mlp);
 }
 
 /* ---- loss ---- */
@@ -378,16 +367,6 @@ pm_mdot_begin_epoch(void *ctx, double progress)
 	pm_mdot_data *data = ctx;
 
 	data->loss_scale = CAUCHY_START * pow(CAUCHY_SCALE / CAUCHY_START, fmin(1, progress / CAUCHY_FALL));
-}
-
-/* Loss of an error; *slope is its derivative by the error. */
-static double
-cauchy(double eps, double scale, double *slope)
-{
-	double		x = eps / scale;
-
-	*slope = eps / (1 + x * x);
-	return 0.5 * scale * scale * log1p(x * x);
 }
 
 /* Loss of one sample; *slope is its derivative by the prediction. */
@@ -413,13 +392,13 @@ sample_loss(const pm_mdot_data *data, double predicted, double truth, double *sl
 			*slope = (eps > 0 ? 1 : -1) / truth;
 			return fabs(eps);
 		case PM_LOSS_LOG_CAUCHY:
-			loss = cauchy(log(predicted / truth), data->loss_scale > 0 ? data->loss_scale : CAUCHY_SCALE, slope);
+			loss = pm_cauchy(log(predicted / truth), data->loss_scale > 0 ? data->loss_scale : CAUCHY_SCALE, slope);
 			*slope /= predicted;
 			return loss;
 		default:
-			eps = log(predicted / truth);
-			*slope = fmax(-HUBER_DELTA, fmin(HUBER_DELTA, eps)) / predicted;
-			return fabs(eps) <= HUBER_DELTA ? 0.5 * eps * eps : HUBER_DELTA * (fabs(eps) - 0.5 * HUBER_DELTA);
+			loss = pm_huber(log(predicted / truth), slope);
+			*slope /= predicted;
+			return loss;
 	}
 }
 
@@ -443,7 +422,7 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 	for (int l = 0; l < net->c.layers; l++)
 		pm_encoder_forward(t->x, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, rng ? &drop : NULL,
 						   &t->seq[l], &t->scratch);
-	pm_layer_norm(t->z, t->z_xhat, t->z_rstd, t->x, w + net->lnz_g, w + net->lnz_b, t->rows, net->c.d);
+	pm_layer_norm(t->z, t->z_xhat, t->z_rstd, t->x, w + net->seq_ln_g, w + net->seq_ln_b, t->rows, net->c.d);
 	pm_mdot_heads(data, index, w, rng, t, predicted);
 }
 
@@ -454,8 +433,8 @@ backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *i
 	const pm_mdot_net *net = data->net;
 
 	pm_mdot_heads_back(data, index, w, grad, predicted, t->dms, t);
-	pm_layer_norm_back(t->dx, grad + net->lnz_g, grad + net->lnz_b, t->dz, t->z_xhat, t->z_rstd,
-					   w + net->lnz_g, t->rows, net->c.d, false);
+	pm_layer_norm_back(t->dx, grad + net->seq_ln_g, grad + net->seq_ln_b, t->dz, t->z_xhat, t->z_rstd,
+					   w + net->seq_ln_g, t->rows, net->c.d, false);
 	for (int l = net->c.layers - 1; l >= 0; l--)
 		pm_encoder_backward(t->dx, grad, w, &net->seq[l], &net->seq_shape, &t->segs, dropped,
 							&t->seq[l], &t->scratch);

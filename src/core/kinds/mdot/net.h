@@ -1,5 +1,5 @@
 /*
- * mdot_net.h - the MDOT network: parameters, forward and backward pass.
+ * net.h - the MDOT network: parameters, forward and backward pass.
  *
  * An MDOT reconstruction with a roofline-anchored head; equations: docs/mdot.md.
  * mdot.c makes a predictor of it.
@@ -8,10 +8,16 @@
 #define PM_MDOT_NET_H
 
 #include "nn/encoder.h"
+#include "nn/mlp.h"
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
-#define PM_MDOT_OUTPUTS		4	/* of an operator: compute, memory, launch, growth */
+/* What the additive head says of an operator. */
+enum
+{
+	PM_MDOT_COMPUTE, PM_MDOT_MEMORY, PM_MDOT_LAUNCH, PM_MDOT_GROWTH, PM_MDOT_OUTPUTS
+};
+
 
 typedef enum pm_mdot_head
 {
@@ -50,21 +56,26 @@ typedef struct pm_mdot_net
 	pm_tensors	tensors;
 
 	/* offsets, in the order of the data's way */
-	size_t		type, dtype, layout, framework, tag;
-	size_t		wc1, bc1, wc2, bc2;
-	size_t		wl1, bl1, wl2, bl2;
+	size_t		type, dtype, layout, framework; /* tables */
+	size_t		tag;			/* [3, d_op] which dimension it is */
+	pm_mlp		config, load;	/* the other two dimensions of an operator */
 	pm_encoder_shape op_shape;
 	pm_encoder_params *op;		/* [c.op_layers] */
-	size_t		lnf_g, lnf_b, wf, bf;
-	size_t		wpos;
-	size_t		wj1, bj1, wj2, bj2;
+	size_t		fuse_ln_g, fuse_ln_b;	/* [d_op] */
+	size_t		fuse_w, fuse_b; /* [3 d_op, d], [d] the three dimensions of an operator become one vector */
+	size_t		position;		/* [PM_POSITION_DIM, d] */
+	pm_mlp		job;
 	pm_encoder_shape seq_shape;
 	pm_encoder_params *seq;		/* [c.layers] */
-	size_t		lnz_g, lnz_b;
-	size_t		wh, bh, wa, ba, wm, bm, wl, bl, wg, bg;
-	size_t		wq1, bq1, wq2, bq2;
-	size_t		wz1, bz1, wz2, bz2;
-	size_t		adapter;
+	size_t		seq_ln_g, seq_ln_b; /* [d] */
+	size_t		hidden_w, hidden_b; /* [d, PM_MDOT_OUTPUTS * hidden]: a hidden layer for each output */
+	struct
+	{
+		size_t		w, b;		/* [hidden], [1] */
+	}			output[PM_MDOT_OUTPUTS];
+	pm_mlp		rest;			/* what a step costs beside its operators, from the job token */
+	pm_mlp		pooled;			/* the step, or a factor on it, from job token, mean and maximum */
+	size_t		adapter;		/* [n_gpus, PM_N_CLASSES] */
 
 	/* constants of the output, set from the training rows */
 	double		log_mean,		/* of ln(step_ms): pooled head */
@@ -118,10 +129,10 @@ pm_code		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c, pm_arena *a
 /* Bytes of workspace for a pass over samples of this size. */
 size_t		pm_mdot_workspace(const pm_mdot_net *net, const pm_pass_size *size);
 
-/* pm_net.pass; ctx is a pm_mdot_data. */
+/* pm_objective.pass; ctx is a pm_mdot_data. */
 double		pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
 						 double *predicted, pm_rng *rng, void *workspace);
-/* pm_net.begin_epoch; ctx is a pm_mdot_data.  Sets its loss_scale. */
+/* pm_objective.begin_epoch; ctx is a pm_mdot_data.  Sets its loss_scale. */
 void		pm_mdot_begin_epoch(void *ctx, double progress);
 /* Forward of one sample with detail. */
 double		pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail);

@@ -1,0 +1,40 @@
+-- What has to be done before functions, views and triggers are made anew.
+
+-- Functions whose arguments or columns change are dropped. What others built
+-- on them would hold on to the old ones, so that is said first, as a list.
+-- Rights that were granted on them are kept for after.sql.
+DO $$
+DECLARE
+    changed CONSTANT text[] := '{predict_train_time,predict,predict_many,what_if,explain_train_time,estimate_training,evaluate,cross_validate,leaderboard}';
+    dependent text;
+BEGIN
+    SELECT string_agg(DISTINCT coalesce(pg_describe_object('pg_class'::regclass, r.ev_class, 0), pg_describe_object(d.classid, d.objid, d.objsubid)), ', ')
+    INTO dependent
+    FROM pg_proc AS p
+         JOIN pg_depend AS d ON d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid AND d.deptype IN ('n', 'a')
+         LEFT JOIN pg_rewrite AS r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+    WHERE p.pronamespace = 'perfmodel'::regnamespace AND p.proname = ANY (changed)
+      AND NOT EXISTS (SELECT FROM pg_depend AS m WHERE m.deptype = 'e' AND m.refclassid = 'pg_extension'::regclass
+                      AND m.classid = d.classid AND m.objid = d.objid);
+    IF dependent IS NOT NULL THEN
+        RAISE EXCEPTION 'functions of perfmodel that get new arguments are used by %', dependent
+            USING ERRCODE = 'dependent_objects_still_exist',
+                  HINT = 'Keep the definitions (pg_get_viewdef, pg_get_functiondef), drop these objects, update, and create them again.';
+    END IF;
+    PERFORM set_config('perfmodel_update.rights', coalesce((
+        SELECT json_agg(json_build_object('function', p.proname, 'grants',
+                   (SELECT coalesce(json_agg(json_build_object('to', CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, 'with',
+                            CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)), '[]')
+                    FROM aclexplode(p.proacl) AS g WHERE g.grantee <> p.proowner)))::text
+        FROM pg_proc AS p
+        WHERE p.pronamespace = 'perfmodel'::regnamespace AND p.proname = ANY (changed) AND p.proacl IS NOT NULL), '[]'), true);
+END $$;
+DROP FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb);
+DROP FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb);
+DROP FUNCTION perfmodel.evaluate(text, bigint[]);
+DROP FUNCTION perfmodel.estimate_training(text, bigint[], jsonb);
+DROP FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text);
+DROP FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, double precision);
+DROP FUNCTION perfmodel.predict_many(bigint[], text[], integer[], text, text, text, text, double precision);
+DROP FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, double precision);
+DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text);

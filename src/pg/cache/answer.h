@@ -1,0 +1,47 @@
+/*
+ * answer.h - a question as a key, and its answer.
+ */
+#ifndef PM_PG_CACHE_ANSWER_H
+#define PM_PG_CACHE_ANSWER_H
+
+/* A question in the words of the caller; pm_question of the core is what they mean. */
+typedef struct pm_asked_words
+{
+	int64		graph_id;
+	int32		batch;
+	text	   *gpu;
+	text	   *dtype;
+	text	   *layout;
+	text	   *framework;		/* may be NULL */
+	text	   *predictor;		/* may be NULL */
+} pm_asked_words;
+
+/* What is known about a question. */
+typedef struct pm_answer
+{
+	double		step_ms;
+	int64		predictor_id;
+	double		level;			/* of what follows; NaN: not judged yet */
+	double		low_ms;			/* NaN: no interval */
+	double		high_ms;
+	bool		in_domain;
+	char	   *note;			/* or NULL */
+} pm_answer;
+
+/* A question as a block of bytes: every word after its length, 0xff for NULL. */
+#define PM_WORDS_SIZE 112
+typedef struct pm_answer_key
+{
+	int64		graph_id;
+	int32		batch;
+	uint8		words[PM_WORDS_SIZE];
+} pm_answer_key;
+
+/* Whether an answer judged at `known` (NaN: not) will do for a question at `wanted`. */
+static inline bool
+pm_level_will_do(double known, double wanted)
+{
+	return isnan(wanted) || known == wanted;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * freshness.h - when what a session remembers is still true.
+ */
+#ifndef PM_PG_CACHE_FRESHNESS_H
+#define PM_PG_CACHE_FRESHNESS_H
+
+#include "access/transam.h"
+#include "storage/lock.h"
+
+/*
+ * Number of the state of the tables that remembered look-ups belong to.  What
+ * was looked up under another number has to be looked up again.
+ */
+extern uint64 pm_generation;
+extern void pm_freshness_init(void);
+
+/* At the entry of every function that uses something remembered. */
+extern void pm_freshen(void);
+
+/* What tells one snapshot from another, and orders them. */
+typedef struct pm_moment
+{
+	TransactionId xmin;
+	TransactionId xmax;
+	uint32		running;		/* transactions that were running */
+	CommandId	curcid;
+	LocalTransactionId lxid;	/* transaction of ours that curcid belongs to */
+} pm_moment;
+
+/* Of the active snapshot. */
+extern pm_moment pm_moment_now(void);
+
+/* Of processes that work on one query: whether they see the same rows. */
+extern bool pm_moment_sees_same(const pm_moment *a, const pm_moment *b);
+
+#endif

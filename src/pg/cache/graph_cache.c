@@ -1,0 +1,144 @@
+/*
+ * graph_cache.c - known and parsed graphs, by graph_id.
+ *
+ * Of a known graph it is checked, once a generation, that its row is there
+ * still; a parsed one stands behind a known one and goes when that does.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "cache/cache.h"
+#include "cache/freshness.h"
+#include "cache/graph_cache.h"
+#include "errors.h"
+#include "graphs.h"
+#include "plans.h"
+
+void
+pm_no_such_graph(int64 graph_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("graph with graph_id %lld does not exist", (long long) graph_id),
+			 errhint("perfmodel.graph_id(name) finds the id of a name; SELECT graph_id, name FROM perfmodel.graph lists them.")));
+}
+
+/* Parse the document of row 0 of SPI's result into a new entry. */
+static pm_cached *
+parse(int64 graph_id)
+{
+	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_PARSED, graph_id});
+	char	   *text;
+
+	e->born = DatumGetTimestampTz(pm_value(0, 1, NULL));
+	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 2, NULL)), &e->arena, &e->graph[0], &text);
+	pm_cache_keep(e);
+	return e;
+}
+
+static pm_cached *
+load(int64 graph_id)
+{
+	static pm_plan query = {
+		"SELECT loaded_at, doc FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(graph_id);
+	pm_cached  *e;
+
+	SPI_connect();
+	if (pm_run(&query, &arg, NULL, true) == 0)
+		pm_no_such_graph(graph_id);
+	e = parse(graph_id);
+	SPI_finish();
+	return e;
+}
+
+/* Whether the row that e was loaded from is there still. */
+static bool
+still_there(const pm_cached *e)
+{
+	static pm_plan query = {
+		"SELECT loaded_at FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(e->key.id);
+	bool		same;
+
+	SPI_connect();
+	same = pm_run(&query, &arg, NULL, true) == 1 && DatumGetTimestampTz(pm_value(0, 1, NULL)) == e->born;
+	SPI_finish();
+	return same;
+}
+
+static void
+drop_if_there(pm_cached_what what, int64 graph_id)
+{
+	pm_cached  *e = pm_cache_find(&(pm_cached_key) {what, graph_id});
+
+	if (e != NULL)
+		pm_cache_drop(e);
+}
+
+pm_cached *
+pm_graph_get(int64 graph_id)
+{
+	const pm_cached_key key = {PM_CACHED_GRAPH, graph_id};
+	pm_cached  *e = pm_cache_find(&key);
+	pm_cached  *parsed;
+
+	if (e != NULL && e->checked == pm_generation)
+		return e;
+	if (e != NULL && still_there(e))
+	{
+		e->checked = pm_generation;
+		return e;
+	}
+	/* a parsed one alone may be of any age */
+	drop_if_there(PM_CACHED_GRAPH, graph_id);
+	drop_if_there(PM_CACHED_PARSED, graph_id);
+	parsed = load(graph_id);
+	e = pm_cache_make(&key);
+	e->born = parsed->born;
+	e->checked = pm_generation;
+	pm_cache_keep(e);
+	return e;
+}
+
+const pm_skeleton *
+pm_skeleton_get(pm_cached *graph, bool merged)
+{
+	pm_cached  *e = pm_cache_find(&(pm_cached_key) {PM_CACHED_PARSED, graph->key.id});
+	pm_status	st = {PM_OK};
+	pm_skeleton s;
+
+	if (e == NULL)
+		e = load(graph->key.id);
+	if (e->skeleton[merged].graph == NULL)
+	{
+		if (pm_skeleton_build(&e->graph[0], merged, &e->arena, &s, &st) != PM_OK)
+			pm_raise(&st);
+		e->skeleton[merged] = s;
+		pm_cache_grown(e);
+	}
+	return &e->skeleton[merged];
+}
+
+const pm_skeleton *
+pm_skeleton_get_slim(pm_cached *graph, bool merged)
+{
+	pm_skeleton s;
+	pm_status	st = {PM_OK};
+
+	if (graph->skeleton[merged].graph == NULL)
+	{
+		if (pm_skeleton_slim(pm_skeleton_get(graph, merged), &graph->arena, &graph->graph[merged], &s, &st) != PM_OK)
+			pm_raise(&st);
+		graph->skeleton[merged] = s;
+		pm_cache_grown(graph);
+	}
+	return &graph->skeleton[merged];
+}

@@ -1,0 +1,16 @@
+/*
+ * graph_cache.h - graphs that the session knows.
+ */
+#ifndef PM_PG_CACHE_GRAPH_CACHE_H
+#define PM_PG_CACHE_GRAPH_CACHE_H
+
+#include "cache/cache.h"
+#include "compat.h"
+
+/* A known graph, and its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
+extern pm_cached *pm_graph_get(int64 graph_id);
+extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
+extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);
+pg_noreturn extern void pm_no_such_graph(int64 graph_id);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * predictor_cache.c - loaded predictors by id, and which id a name means.
+ *
+ * State: the last few look-ups "name -> id" (no name: the active one), each
+ * with the generation it belongs to.  The predictors themselves are in cache.c
+ * under their ids, whose contents never change.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "cache/cache.h"
+#include "cache/freshness.h"
+#include "cache/predictor_cache.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "plans.h"
+
+#define N_NAMES		8
+#define NAME_SIZE	128			/* longer names are looked up every time */
+
+typedef struct known_name
+{
+	uint64		generation;		/* 0: free */
+	bool		active;			/* asked for the active one, not by name */
+	char		name[NAME_SIZE];
+	int64		id;
+	TimestampTz born;
+} known_name;
+
+static known_name known[N_NAMES];
+static int	next_known = 0;
+
+/* ---------- name -> id ---------- */
+
+static char *
+predictor_hint(const char *name)
+{
+	static pm_plan query = {"SELECT name FROM perfmodel.predictor ORDER BY name LIMIT 20000"};
+	const char **names;
+	uint64		n = pm_run(&query, NULL, NULL, true);
+
+	names = palloc(sizeof(char *) * Max(n, 1));
+	for (uint64 i = 0; i < n; i++)
+		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
+	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.predictor");
+}
+
+/* Inside SPI_connect(). */
+void
+pm_no_such_predictor(const char *name)
+{
+	if (name == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no predictor is active"),
+				 errhint("SELECT perfmodel.train('name') trains one; SELECT perfmodel.activate_predictor('name') activates one that exists.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("unknown predictor \"%s\"", name),
+			 errhint("%s", predictor_hint(name))));
+}
+
+static known_name
+ask(const char *name)
+{
+	static pm_plan by_name = {
+		"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1",
+		1, {TEXTOID}
+	};
+	static pm_plan active = {
+		/* the last one: one that came trained stays active in a copy of a database in which another one was */
+		"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE active ORDER BY predictor_id DESC LIMIT 1"
+	};
+	known_name	k = {0};
+	Datum		arg = name ? CStringGetTextDatum(name) : (Datum) 0;
+
+	SPI_connect();
+	if (pm_run(name ? &by_name : &active, &arg, NULL, true) == 0)
+		pm_no_such_predictor(name);
+	k.generation = pm_generation;
+	k.active = name == NULL;
+	if (name != NULL)
+		strlcpy(k.name, name, NAME_SIZE);
+	k.id = DatumGetInt64(pm_value(0, 1, NULL));
+	k.born = DatumGetTimestampTz(pm_value(0, 2, NULL));
+	SPI_finish();
+	return k;
+}
+
+static known_name
+resolve(const char *name)
+{
+	known_name	k;
+
+	for (int i = 0; i < N_NAMES; i++)
+		if (known[i].generation == pm_generation && known[i].active == (name == NULL) &&
+			(name == NULL || strcmp(known[i].name, name) == 0))
+			return known[i];
+	k = ask(name);
+	if (name == NULL || strlen(name) < NAME_SIZE)
+	{
+		known[next_known] = k;
+		next_known = (next_known + 1) % N_NAMES;
+	}
+	return k;
+}
+
+/* ---------- id -> predictor ---------- */
+
+/* Rows of SPI's result, one part each, as one piece. */
+static uint8 *
+join_parts(Size *len)
+{
+	uint8	   *data;
+	Size		at = 0;
+
+	*len = 0;
+	for (uint64 i = 0; i < SPI_processed; i++)
+		*len += toast_raw_datum_size(pm_value(i, 1, NULL)) - VARHDRSZ;
+	data = MemoryContextAllocHuge(CurrentMemoryContext, Max(*len, 1));
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bytea	   *part = DatumGetByteaPP(pm_value(i, 1, NULL));
+
+		memcpy(data + at, VARDATA_ANY(part), VARSIZE_ANY_EXHDR(part));
+		at += VARSIZE_ANY_EXHDR(part);
+	}
+	Assert(at == *len);
+	return data;
+}
+
+static void
+load_weights(int64 id, pm_arena *a, pm_predictor *p)
+{
+	static pm_plan query = {
+		"SELECT data FROM perfmodel.predictor_weights WHERE predictor_id OPERATOR(pg_catalog.=) $1 ORDER BY part",
+		1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(id);
+	pm_status	st = {PM_OK};
+	uint8	   *data;
+	Size		len;
+
+	if (pm_run(&query, &arg, NULL, true) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("predictor with predictor_id %lld has no weights", (long long) id)));
+	data = join_parts(&len);
+	if (pm_predictor_load(data, len, a, p, &st) != PM_OK)
+		pm_raise(&st);
+	pfree(data);
+}
+
+void
+pm_predictor_get(const char *name, pm_predictor_ref *ref)
+{
+	known_name	k = resolve(name);
+	pm_cached_key key = {PM_CACHED_PREDICTOR, k.id};
+	pm_cached  *e = pm_cache_find(&key);
+
+	if (e != NULL && e->born != k.born)
+	{
+		pm_cache_drop(e);
+		e = NULL;
+	}
+	if (e == NULL)
+	{
+		SPI_connect();
+		e = pm_cache_make(&key);
+		e->born = k.born;
+		load_weights(k.id, &e->arena, &e->predictor);
+		pm_cache_keep(e);
+		SPI_finish();
+	}
+	ref->id = k.id;
+	ref->predictor = &e->predictor;
+	ref->entry = e;
+}
+
+void
+pm_predictor_get_own(const char *name, pm_predictor_ref *ref)
+{
+	pm_predictor *p = palloc0(sizeof(pm_predictor));
+	pm_arena	arena;
+
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	ref->id = resolve(name).id;
+	ref->predictor = p;
+	ref->entry = NULL;
+	SPI_connect();
+	load_weights(ref->id, &arena, p);
+	SPI_finish();
+}

@@ -1,0 +1,29 @@
+/*
+ * context_arena.c - memory for the core out of a memory context of the server.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "context_arena.h"
+
+static void *
+block_get(void *ctx, size_t size)
+{
+	if (!AllocHugeSizeIsValid(size))
+		return NULL;
+	return MemoryContextAllocExtended((MemoryContext) ctx, size, MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
+}
+
+static void
+block_put(void *ctx, void *block)
+{
+	(void) ctx;
+	pfree(block);
+}
+
+void
+pm_context_arena(pm_arena *a, MemoryContext cxt, size_t limit)
+{
+	pm_arena_init(a, block_get, block_put, cxt, limit);
+}

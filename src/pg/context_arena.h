@@ -1,0 +1,14 @@
+/*
+ * context_arena.h - memory for the core out of a memory context of the server.
+ */
+#ifndef PM_PG_CONTEXT_ARENA_H
+#define PM_PG_CONTEXT_ARENA_H
+
+#include "utils/palloc.h"
+
+#include "base/core.h"
+
+/* An arena that takes its blocks from cxt; limit 0: none. */
+extern void pm_context_arena(pm_arena *a, MemoryContext cxt, size_t limit);
+
+#endif

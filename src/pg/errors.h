@@ -1,0 +1,22 @@
+/*
+ * errors.h - statuses of the core as errors of the server, and hints for names that do not exist.
+ */
+#ifndef PM_PG_ERRORS_H
+#define PM_PG_ERRORS_H
+
+#include "compat.h"
+#include "base/core.h"
+
+/* Raise the server's error for a status of the core that is not PM_OK. */
+pg_noreturn extern void pm_raise(const pm_status *st);
+
+/*
+ * A hint for a name that does not exist: the closest of names[n], how many
+ * there are, and the query that lists them.
+ */
+extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query);
+
+/* "a, b, c" with quotes around each. */
+extern char *pm_quoted_list(const char *const *names, int n);
+
+#endif

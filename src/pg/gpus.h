@@ -1,0 +1,14 @@
+/*
+ * gpus.h - data sheets of devices by name.
+ */
+#ifndef PM_PG_GPUS_H
+#define PM_PG_GPUS_H
+
+#include "features/question.h"
+
+/* The data sheet for a name or alias; an error with candidates when there is none. Valid until the next pm_freshen(). */
+extern const pm_gpu *pm_gpu_find(const char *name);
+/* Whether it would find one. */
+extern bool pm_gpu_exists(const char *name);
+
+#endif

@@ -1,0 +1,369 @@
+/*
+ * measurements.c - measurements from perfmodel.profile to what the core learns from.
+ *
+ * One query reads the rows, in the order of their ids; each graph is read and
+ * parsed once.  Everything lives in the context that is current on entry.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "cache/graph_cache.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "gpus.h"
+#include "graphs.h"
+#include "measurements.h"
+#include "plans.h"
+#include "results.h"
+
+#define NOISY_SPREAD	0.10	/* rows that vary more than this between steps count half */
+#define NOISY_WEIGHT	0.5
+#define MAX_NAMED		5		/* bad rows that an error names */
+
+/* Columns of the query below. */
+enum
+{
+	Q_ID = 1, Q_GRAPH, Q_GPU, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_STEP, Q_FORWARD, Q_BACKWARD,
+	Q_SPREAD, Q_MODE, Q_WORLD, Q_FAMILY
+};
+
+#define ROW_QUERY \
+	"SELECT p.profile_id, p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.step_ms," \
+	" p.forward_ms, p.backward_ms, p.spread, p.mode, p.world_size, g.family" \
+	" FROM perfmodel.profile p JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id "
+
+typedef struct graph_entry
+{
+	int64		graph_id;
+	pm_graph	graph;
+	pm_skeleton skeleton;
+} graph_entry;
+
+typedef struct loader
+{
+	pm_rows    *rows;
+	MemoryContext cxt;
+	pm_arena	arena;
+	HTAB	   *graphs;
+	bool		merged;
+	int			n_bad;
+	StringInfoData bad;			/* the first few bad rows, in words */
+} loader;
+
+/* ---------- ids ---------- */
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sorted ids without duplicates. */
+static int64 *
+distinct_ids(ArrayType *array, int *n)
+{
+	Datum	   *elems;
+	bool	   *nulls;
+	int			count;
+	int64	   *ids;
+
+	deconstruct_array(array, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elems, &nulls, &count);
+	ids = palloc(sizeof(int64) * Max(count, 1));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("profiles must not contain nulls")));
+		ids[i] = DatumGetInt64(elems[i]);
+	}
+	qsort(ids, count, sizeof(int64), compare_ids);
+	*n = 0;
+	for (int i = 0; i < count; i++)
+		if (*n == 0 || ids[*n - 1] != ids[i])
+			ids[(*n)++] = ids[i];
+	return ids;
+}
+
+/* The rows found are sorted by id, as ids[] is; name what is missing. */
+static void
+check_all_found(const int64 *ids, int n_ids, uint64 n_found)
+{
+	uint64		at = 0;
+	int			missing = 0;
+	StringInfoData s;
+
+	if (n_found == n_ids)
+		return;
+	initStringInfo(&s);
+	for (int i = 0; i < n_ids; i++)
+	{
+		if (at < n_found && DatumGetInt64(pm_value(at, Q_ID, NULL)) == ids[i])
+			at++;
+		else if (missing++ < MAX_NAMED)
+			appendStringInfo(&s, "%s%lld", missing > 1 ? ", " : "", (long long) ids[i]);
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("%d of %d profiles do not exist", missing, n_ids),
+			 errdetail("Missing profile_id: %s%s.", s.data, missing > MAX_NAMED ? ", ..." : "")));
+}
+
+static void
+query_rows(ArrayType *array)
+{
+	static pm_plan by_id = {
+		ROW_QUERY "WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($1) ORDER BY p.profile_id", 1, {INT8ARRAYOID}
+	};
+	static pm_plan all = {
+		ROW_QUERY "WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1"
+		" ORDER BY p.profile_id"
+	};
+	Datum		arg;
+	int64	   *ids;
+	int			n;
+
+	if (array == NULL)
+	{
+		pm_run(&all, NULL, NULL, true);
+		return;
+	}
+	ids = distinct_ids(array, &n);
+	arg = pm_int8_array(ids, n);
+	check_all_found(ids, n, pm_run(&by_id, &arg, NULL, true));
+}
+
+/* ---------- graphs ---------- */
+
+static void
+load_graph(loader *l, graph_entry *e)
+{
+	static pm_plan query = {
+		"SELECT doc, family FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(e->graph_id);
+	pm_status	st = {PM_OK};
+	MemoryContext work = AllocSetContextCreate(l->cxt, "perfmodel document", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old;
+	char	   *text;
+
+	if (pm_run(&query, &arg, NULL, true) != 1)
+		pm_no_such_graph(e->graph_id);
+	old = MemoryContextSwitchTo(work);
+	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph, &text);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	/* the stored one, which reports and queries show too, not what this library would derive */
+	e->graph.family = pm_value_text(0, 2, l->cxt);
+	SPI_freetuptable(SPI_tuptable);
+	if (pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+static const graph_entry *
+graph_of(loader *l, int64 graph_id)
+{
+	bool		found;
+	graph_entry *e = hash_search(l->graphs, &graph_id, HASH_ENTER, &found);
+
+	if (!found)
+	{
+		CHECK_FOR_INTERRUPTS();
+		load_graph(l, e);
+		l->rows->n_graphs++;
+	}
+	return e;
+}
+
+/* ---------- rows ---------- */
+
+/* A sheet in the rows' own memory: the one of gpu_sql.c may be thrown away meanwhile. */
+static const pm_gpu *
+sheet_of(loader *l, int row, const char *name)
+{
+	pm_gpu	   *copy;
+
+	for (int i = row - 1; i >= 0; i--)
+		if (strcmp(l->rows->gpu[i], name) == 0)
+			return l->rows->set.samples[i].query.gpu;
+	copy = MemoryContextAlloc(l->cxt, sizeof(pm_gpu));
+	*copy = *pm_gpu_find(name);
+	copy->name = MemoryContextStrdup(l->cxt, copy->name);
+	return copy;
+}
+
+static void
+note_bad(loader *l, int64 id, const char *what, const char *value)
+{
+	if (l->n_bad++ < MAX_NAMED)
+		appendStringInfo(&l->bad, "%sprofile %lld has %s %s", l->n_bad > 1 ? ", " : "", (long long) id, what, value);
+}
+
+static void
+check_row(loader *l, uint64 i, int64 id)
+{
+	char	   *mode = TextDatumGetCString(pm_value(i, Q_MODE, NULL));
+	int			world = DatumGetInt32(pm_value(i, Q_WORLD, NULL));
+
+	if (strcmp(mode, "train") != 0)
+		note_bad(l, id, "mode", mode);
+	else if (world != 1)
+		note_bad(l, id, "world_size", psprintf("%d", world));
+}
+
+/* Words of row i that reports group by and that the query is parsed from. */
+static void
+read_words(loader *l, uint64 i)
+{
+	pm_rows    *r = l->rows;
+	char	   *framework = pm_value_text(i, Q_FRAMEWORK, l->cxt);
+
+	r->gpu[i] = pm_value_text(i, Q_GPU, l->cxt);
+	r->dtype[i] = pm_value_text(i, Q_DTYPE, l->cxt);
+	r->layout[i] = pm_value_text(i, Q_LAYOUT, l->cxt);
+	r->framework[i] = framework ? framework : "";
+	r->family[i] = pm_value_text(i, Q_FAMILY, l->cxt);
+}
+
+static void
+read_sample(loader *l, uint64 i)
+{
+	pm_rows    *r = l->rows;
+	pm_sample  *s = &r->set.samples[i];
+	double		spread = pm_value_float8(i, Q_SPREAD);
+
+	read_words(l, i);
+	r->ids[i] = s->id = DatumGetInt64(pm_value(i, Q_ID, NULL));
+	check_row(l, i, s->id);
+	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
+	s->query.dtype = pm_dtype_parse(r->dtype[i]);
+	s->query.layout = pm_layout_parse(r->layout[i]);
+	s->query.optimizer = pm_optimizer_parse(TextDatumGetCString(pm_value(i, Q_OPTIMIZER, NULL)));
+	s->query.framework = r->framework[i][0] ? r->framework[i] : NULL;
+	s->step_ms = pm_value_float8(i, Q_STEP);
+	s->forward_ms = pm_value_float8(i, Q_FORWARD);
+	s->backward_ms = pm_value_float8(i, Q_BACKWARD);
+	s->weight = spread > NOISY_SPREAD ? NOISY_WEIGHT : 1;
+}
+
+/* Graphs and sheets, which take queries of their own. */
+static void
+complete_sample(loader *l, int i, int64 graph_id)
+{
+	pm_sample  *s = &l->rows->set.samples[i];
+	const graph_entry *e = graph_of(l, graph_id);
+
+	s->query.graph = &e->graph;
+	s->skeleton = &e->skeleton;
+	s->query.gpu = sheet_of(l, i, l->rows->gpu[i]);
+}
+
+static uint64
+hash_text(uint64 h, const char *s)
+{
+	return pm_hash(h, s, strlen(s) + 1);
+}
+
+static uint64
+hash_rows(const pm_rows *r)
+{
+	uint64		h = PM_HASH_INIT;
+
+	for (int i = 0; i < r->set.n; i++)
+	{
+		const pm_sample *s = &r->set.samples[i];
+		double		numbers[] = {s->query.batch, s->query.optimizer, s->step_ms, s->forward_ms, s->backward_ms, s->weight};
+
+		/* one bit pattern for "not measured" */
+		for (int k = 0; k < lengthof(numbers); k++)
+			if (isnan(numbers[k]))
+				numbers[k] = -1;
+		h = pm_hash(h, &s->query.graph->structure, sizeof(uint64));
+		h = pm_hash(h, numbers, sizeof(numbers));
+		h = hash_text(h, r->gpu[i]);
+		h = hash_text(h, r->dtype[i]);
+		h = hash_text(h, r->layout[i]);
+		h = hash_text(h, r->framework[i]);
+	}
+	return h;
+}
+
+static void
+loader_init(loader *l, bool merged)
+{
+	HASHCTL		ctl = {.keysize = sizeof(int64),.entrysize = sizeof(graph_entry),.hcxt = CurrentMemoryContext};
+
+	memset(l, 0, sizeof(*l));
+	l->cxt = CurrentMemoryContext;
+	l->rows = palloc0(sizeof(pm_rows));
+	l->merged = merged;
+	l->graphs = hash_create("perfmodel graphs of profiles", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	pm_context_arena(&l->arena, l->cxt, 0);
+	initStringInfo(&l->bad);
+}
+
+static void
+allocate_rows(loader *l, int n)
+{
+	pm_rows    *r = l->rows;
+	MemoryContext old = MemoryContextSwitchTo(l->cxt);
+
+	r->set.n = n;
+	r->set.samples = palloc0(sizeof(pm_sample) * Max(n, 1));
+	r->ids = palloc(sizeof(int64) * Max(n, 1));
+	r->gpu = palloc(sizeof(char *) * Max(n, 1));
+	r->dtype = palloc(sizeof(char *) * Max(n, 1));
+	r->layout = palloc(sizeof(char *) * Max(n, 1));
+	r->framework = palloc(sizeof(char *) * Max(n, 1));
+	r->family = palloc(sizeof(char *) * Max(n, 1));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+refuse_bad(const loader *l)
+{
+	if (l->n_bad > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%d of %d profiles are not training steps on one device", l->n_bad, l->rows->set.n),
+				 errdetail("%c%s%s.", pg_toupper((unsigned char) l->bad.data[0]), l->bad.data + 1,
+						   l->n_bad > MAX_NAMED ? ", ..." : ""),
+				 errhint("Leave them out: WHERE mode = 'train' AND world_size = 1.")));
+}
+
+pm_rows *
+pm_rows_load(ArrayType *ids, bool merged)
+{
+	loader		l;
+	int64	   *graph_ids;
+
+	loader_init(&l, merged);
+	SPI_connect();
+	query_rows(ids);
+	allocate_rows(&l, (int) SPI_processed);
+	graph_ids = palloc(sizeof(int64) * Max(l.rows->set.n, 1));
+	for (int i = 0; i < l.rows->set.n; i++)
+	{
+		read_sample(&l, i);
+		graph_ids[i] = DatumGetInt64(pm_value(i, Q_GRAPH, NULL));
+	}
+	refuse_bad(&l);
+	for (int i = 0; i < l.rows->set.n; i++)
+		complete_sample(&l, i, graph_ids[i]);
+	SPI_finish();
+	l.rows->hash = hash_rows(l.rows);
+	return l.rows;
+}

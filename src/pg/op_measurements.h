@@ -1,0 +1,17 @@
+/*
+ * op_measurements.h - rows of perfmodel.op_profile as the core learns from them.
+ */
+#ifndef PM_PG_OP_MEASUREMENTS_H
+#define PM_PG_OP_MEASUREMENTS_H
+
+#include "measurements.h"
+
+/*
+ * Add the single operators measured on the devices of rows, into the current
+ * context, when the kind learns from them with these options.  Left out are
+ * operators whose backward pass has work and no time, and documents that do not
+ * come to one operator.
+ */
+extern void pm_rows_add_operators(pm_rows *rows, const pm_kind *kind, const pm_options *o);
+
+#endif

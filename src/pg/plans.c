@@ -1,0 +1,104 @@
+/*
+ * plans.c - statements that a session keeps the plans of, their arguments and their rows.
+ *
+ * State: the plans of pm_plan, prepared on first use and kept by the session;
+ * the server revalidates them when tables change.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/builtins.h"
+#include "utils/float.h"
+
+#include "plans.h"
+
+uint64
+pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
+{
+	int			rc;
+
+	if (p->plan == NULL)
+	{
+		SPIPlanPtr	plan = SPI_prepare(p->sql, p->nargs, p->args);
+
+		if (plan == NULL)
+			elog(ERROR, "SPI_prepare failed for \"%s\": %s", p->sql, SPI_result_code_string(SPI_result));
+		SPI_keepplan(plan);
+		p->plan = plan;
+	}
+	rc = SPI_execute_plan(p->plan, values, nulls, read_only, 0);
+	if (rc < 0)
+		elog(ERROR, "SPI_execute_plan failed for \"%s\": %s", p->sql, SPI_result_code_string(rc));
+	return SPI_processed;
+}
+
+void
+pm_arg(pm_args *a, Datum v)
+{
+	a->v[a->n] = v;
+	a->nulls[a->n++] = ' ';
+}
+
+void
+pm_arg_null(pm_args *a)
+{
+	a->v[a->n] = (Datum) 0;
+	a->nulls[a->n++] = 'n';
+}
+
+void
+pm_arg_float8(pm_args *a, double v)
+{
+	if (isnan(v))
+		pm_arg_null(a);
+	else
+		pm_arg(a, Float8GetDatum(v));
+}
+
+void
+pm_arg_text(pm_args *a, const char *s)
+{
+	if (s == NULL)
+		pm_arg_null(a);
+	else
+		pm_arg(a, CStringGetTextDatum(s));
+}
+
+Datum
+pm_value(uint64 row, int col, bool *isnull)
+{
+	bool		null;
+	Datum		v = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col, &null);
+
+	if (isnull != NULL)
+		*isnull = null;
+	else if (null)
+		elog(ERROR, "unexpected null in column %d", col);
+	return v;
+}
+
+double
+pm_value_float8(uint64 row, int col)
+{
+	bool		isnull;
+	Datum		v = pm_value(row, col, &isnull);
+
+	return isnull ? get_float8_nan() : DatumGetFloat8(v);
+}
+
+char *
+pm_value_text(uint64 row, int col, MemoryContext cxt)
+{
+	bool		isnull;
+	Datum		v = pm_value(row, col, &isnull);
+	MemoryContext old;
+	char	   *s;
+
+	if (isnull)
+		return NULL;
+	old = MemoryContextSwitchTo(cxt);
+	s = TextDatumGetCString(v);
+	MemoryContextSwitchTo(old);
+	return s;
+}

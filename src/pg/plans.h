@@ -1,0 +1,42 @@
+/*
+ * plans.h - statements that a session keeps the plans of, their arguments and their rows.
+ */
+#ifndef PM_PG_PLANS_H
+#define PM_PG_PLANS_H
+
+#include "executor/spi.h"
+
+/* A query whose plan is kept for the session. */
+#define PM_MAX_ARGS 24
+typedef struct pm_plan
+{
+	const char *sql;
+	int			nargs;
+	Oid			args[PM_MAX_ARGS];
+	SPIPlanPtr	plan;
+} pm_plan;
+
+/*
+ * Run p inside SPI_connect() and return the number of rows.  read_only: under
+ * the caller's snapshot.  nulls: as for SPI_execute_plan.
+ */
+extern uint64 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only);
+
+/* Arguments of an SPI plan, added one after the other. */
+typedef struct pm_args
+{
+	Datum		v[PM_MAX_ARGS];
+	char		nulls[PM_MAX_ARGS + 1];
+	int			n;
+} pm_args;
+extern void pm_arg(pm_args *a, Datum v);
+extern void pm_arg_null(pm_args *a);
+extern void pm_arg_float8(pm_args *a, double v);	/* NaN becomes null */
+extern void pm_arg_text(pm_args *a, const char *s);	/* NULL becomes null */
+
+/* Column `col` (from 1) of row `row` of SPI's result; *isnull may be NULL when it cannot be null. */
+extern Datum pm_value(uint64 row, int col, bool *isnull);
+extern double pm_value_float8(uint64 row, int col);	/* NaN for null */
+extern char *pm_value_text(uint64 row, int col, MemoryContext cxt);	/* NULL for null */
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * results.h - values, records and sets that a function returns.
+ */
+#ifndef PM_PG_RESULTS_H
+#define PM_PG_RESULTS_H
+
+#include "fmgr.h"
+#include "utils/tuplestore.h"
+
+/* A result set that is built before it is returned. */
+typedef struct pm_rows_out
+{
+	Tuplestorestate *store;
+	TupleDesc	desc;
+} pm_rows_out;
+extern void pm_rows_begin(FunctionCallInfo fcinfo, pm_rows_out *out);
+extern void pm_rows_add(pm_rows_out *out, Datum *values, bool *nulls);
+
+/* The composite result of a function with OUT arguments. */
+extern Datum pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+
+extern Datum pm_int8_array(const int64 *v, int n);
+extern Datum pm_text_array(const char *const *v, int n);
+extern Datum pm_text_or_null(const char *s, bool *isnull);
+extern Datum pm_float8_or_null(double v, bool *isnull);	/* NaN becomes null */
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * run_hooks.h - what a long computation asks and tells on the way.
+ */
+#ifndef PM_PG_RUN_HOOKS_H
+#define PM_PG_RUN_HOOKS_H
+
+#include "utils/palloc.h"
+
+#include "base/core.h"
+
+typedef struct pm_run_hooks
+{
+	pm_hooks	hooks;
+	MemoryContext cxt;			/* of the caller, for a caught error */
+	ErrorData  *error;			/* raised inside a hook, for after the core has returned */
+	const char *label;			/* "training \"a\"", for the activity */
+	int			more;			/* computations like this one that follow in the same statement, for the time left */
+	double		started;		/* pm_now() at pm_hooks_init */
+	double		last_notice;
+	double		last_activity;
+
+	/*
+	 * Instead of notices: called about once a second, outside of any
+	 * transaction, with the last progress (NULL: none yet).  What it raises
+	 * ends the computation.
+	 */
+	void		(*beat) (void *arg, const pm_progress *p);
+	void	   *beat_arg;
+	double		last_beat;
+	pm_progress last;			/* epoch 0: none yet */
+} pm_run_hooks;
+
+/* label: "training \"a\"". Set more and beat afterwards. */
+extern void pm_hooks_init(pm_run_hooks *h, const char *label);
+/* After the core has returned: raise what a hook caught, a cancel, or st. */
+extern void pm_hooks_finish(pm_run_hooks *h, pm_code code, const pm_status *st);
+
+#endif

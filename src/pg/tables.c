@@ -1,0 +1,33 @@
+/*
+ * tables.c - the tables of the extension, and rights on them.
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+
+#include "tables.h"
+
+Oid
+pm_table(const char *name)
+{
+	Oid			schema = get_namespace_oid("perfmodel", true);
+	Oid			table = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+
+	if (!OidIsValid(table))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table perfmodel.%s does not exist", name),
+				 errhint("The extension must be created in this database: CREATE EXTENSION perfmodel.")));
+	return table;
+}
+
+void
+pm_require_privilege(const char *table, AclMode mode)
+{
+	AclResult	rc = pg_class_aclcheck(pm_table(table), GetUserId(), mode);
+
+	if (rc != ACLCHECK_OK)
+		aclcheck_error(rc, OBJECT_TABLE, table);
+}

@@ -1,0 +1,13 @@
+/*
+ * tables.h - the tables of the extension, and rights on them.
+ */
+#ifndef PM_PG_TABLES_H
+#define PM_PG_TABLES_H
+
+#include "utils/acl.h"
+
+/* Relation of the extension by name; an error when the extension is not installed. */
+extern Oid	pm_table(const char *name);
+extern void pm_require_privilege(const char *table, AclMode mode);
+
+#endif

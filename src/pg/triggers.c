@@ -1,0 +1,79 @@
+/*
+ * triggers.c - the rows of triggers; triggers.h says why nobody else reads them.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+#include "compat.h"
+#include "triggers.h"
+
+pg_noreturn static void
+refuse_call(const char *function, const char *how)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+			 errmsg("function \"%s\" must be called as a trigger%s", function, how)));
+}
+
+TriggerData *
+pm_trigger_call(FunctionCallInfo fcinfo, const char *function)
+{
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		refuse_call(function, "");
+	return (TriggerData *) fcinfo->context;
+}
+
+HeapTuple
+pm_trigger_row(FunctionCallInfo fcinfo, const char *function)
+{
+	TriggerData *t = pm_trigger_call(fcinfo, function);
+	bool		update = TRIGGER_FIRED_BY_UPDATE(t->tg_event);
+
+	if (!TRIGGER_FIRED_BEFORE(t->tg_event) || !TRIGGER_FIRED_FOR_ROW(t->tg_event) ||
+		!(update || TRIGGER_FIRED_BY_INSERT(t->tg_event)))
+		refuse_call(function, " before insert or update, for each row");
+	return update ? t->tg_newtuple : t->tg_trigtuple;
+}
+
+/* Number of the column, which is of type text. */
+static int
+text_column(Relation table, const char *column)
+{
+	int			col = SPI_fnumber(RelationGetDescr(table), column);
+
+	if (col <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no column \"%s\"", RelationGetRelationName(table), column),
+				 errdetail("The trigger function is for tables with a column \"%s\" of type text.", column)));
+	if (SPI_gettypeid(RelationGetDescr(table), col) != TEXTOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of table \"%s\" is not of type text", column, RelationGetRelationName(table)),
+				 errdetail("The trigger function is for tables with a column \"%s\" of type text.", column)));
+	return col;
+}
+
+char *
+pm_trigger_text(Relation table, HeapTuple row, const char *column)
+{
+	bool		isnull;
+	Datum		value = heap_getattr(row, text_column(table, column), RelationGetDescr(table), &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(value);
+}
+
+HeapTuple
+pm_trigger_set_text(Relation table, HeapTuple row, const char *column, const char *value)
+{
+	int			col = text_column(table, column);
+	Datum		v = CStringGetTextDatum(value);
+	bool		isnull = false;
+
+	return heap_modify_tuple_by_cols(row, RelationGetDescr(table), 1, &col, &v, &isnull);
+}

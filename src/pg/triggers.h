@@ -1,0 +1,28 @@
+/*
+ * triggers.h - what trigger functions may know about the row they are given.
+ *
+ * Whoever owns a table may put a trigger on it, so a trigger function knows
+ * neither the columns nor their types until it has asked.  Rows of triggers are
+ * read and changed by these functions only (test/rules.sh trigger_rows).
+ */
+#ifndef PM_PG_TRIGGERS_H
+#define PM_PG_TRIGGERS_H
+
+#include "commands/trigger.h"
+
+/* Raise unless the function is called as a trigger. */
+extern TriggerData *pm_trigger_call(FunctionCallInfo fcinfo, const char *function);
+
+/* The new row of a trigger before insert or update of each row; raises when it is called otherwise. */
+extern HeapTuple pm_trigger_row(FunctionCallInfo fcinfo, const char *function);
+
+/*
+ * The value of a column of type text in the current context, NULL for null.
+ * Raises when the table has no such column, or one of another type.
+ */
+extern char *pm_trigger_text(Relation table, HeapTuple row, const char *column);
+
+/* A copy of row with another value in that column. Raises like pm_trigger_text(). */
+extern HeapTuple pm_trigger_set_text(Relation table, HeapTuple row, const char *column, const char *value);
+
+#endif
