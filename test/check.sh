@@ -2,12 +2,13 @@
 # make check: everything that is tested, from a clean checkout, as any user.
 #
 # Ends with "N passed, N failed", counting unit test programs, rules of the
-# tree, regression tests, isolation tests and assertions of the TAP tests.
+# tree, regression tests, isolation tests and assertions of the TAP tests, and
+# what was counted before: PASSED and FAILED in the environment.
 set -eu
 . "$(dirname "$0")/lib.sh"
 
-passed=0
-failed=0
+passed=${PASSED:-0}
+failed=${FAILED:-0}
 strict='-Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers -DUSE_ASSERT_CHECKING'
 
 count() { # file, pattern of passed lines, pattern of failed lines

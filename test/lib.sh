@@ -55,7 +55,7 @@ need_packages() {
     while :; do
         missing=$(missing_packages "$@" | tr '\n' ' ')
         [ -n "$missing" ] || return 0
-        can_install || failed_to "some packages are missing; on Debian: sudo apt-get install --no-install-recommends $missing"
+        can_install || failed_to "some packages are missing; on Debian: sudo apt-get install $missing"
         [ "$missing" != "$before" ] || failed_to "installed, but not found or not usable: $missing"
         before=$missing
         # shellcheck disable=SC2086
@@ -126,7 +126,7 @@ explain_build() {
         tail -20 "$1"
     fi
     missing=$(missing_packages | tr '\n' ' ')
-    [ -z "$missing" ] || echo "it lacks packages; on Debian: sudo apt-get install --no-install-recommends $missing"
+    [ -z "$missing" ] || echo "it lacks packages; on Debian: sudo apt-get install $missing"
 }
 
 # Build with any further arguments for make, and install into $work/stage.
