@@ -14,6 +14,7 @@
  */
 #define PM_EPOCHS_AS_PART
 #include "mdot_epochs.c"
+#include "graph/graph_json.h"
 
 #define ROUNDS 31
 #define TRAINED_ON 200

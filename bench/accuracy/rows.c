@@ -2,6 +2,7 @@
  * rows.c - measurements and their graphs from files.
  */
 #include "rows.h"
+#include "graph/graph_json.h"
 
 #include <ctype.h>
 #include <math.h>

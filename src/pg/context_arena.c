@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "context_arena.h"
@@ -22,8 +23,19 @@ block_put(void *ctx, void *block)
 	pfree(block);
 }
 
+/* Cancel and termination end what the core computes; the error is raised when it has returned. */
+static bool
+cancelled(void *ctx)
+{
+	(void) ctx;
+	return InterruptPending && (QueryCancelPending || ProcDiePending);
+}
+
+static const pm_hooks wait_hooks = {.stop = cancelled};
+
 void
 pm_context_arena(pm_arena *a, MemoryContext cxt, size_t limit)
 {
 	pm_arena_init(a, block_get, block_put, cxt, limit);
+	a->hooks = &wait_hooks;
 }

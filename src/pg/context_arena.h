@@ -8,7 +8,7 @@
 
 #include "base/core.h"
 
-/* An arena that takes its blocks from cxt; limit 0: none. */
+/* An arena that takes its blocks from cxt; limit 0: none. What is computed with it ends when the statement is cancelled. */
 extern void pm_context_arena(pm_arena *a, MemoryContext cxt, size_t limit);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "catalog/pg_collation.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 #include "utils/varlena.h"
@@ -45,6 +46,8 @@ sqlstate_of(pm_code code)
 void
 pm_raise(const pm_status *st)
 {
+	if (st->code == PM_CANCELLED)
+		CHECK_FOR_INTERRUPTS(); /* says who has cancelled */
 	ereport(ERROR,
 			(errcode(sqlstate_of(st->code)),
 			 errmsg_internal("%s", st->message),

@@ -27,6 +27,7 @@
 #include "results.h"
 #include "tables.h"
 #include "features/question.h"
+#include "graph/op_catalogue.h"
 
 #define BATCH 256
 

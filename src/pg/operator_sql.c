@@ -7,8 +7,8 @@
 #include "utils/memutils.h"
 
 #include "context_arena.h"
+#include "graph/op_catalogue.h"
 #include "graphs.h"
-#include "graph/oplib.h"
 
 PG_FUNCTION_INFO_V1(pm_operator_name);
 

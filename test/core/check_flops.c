@@ -12,7 +12,9 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "graph/oplib.h"
+#include "graph/op_catalogue.h"
+#include "graph/op_work.h"
+#include "graph/graph_json.h"
 
 #include <math.h>
 #include <stdio.h>

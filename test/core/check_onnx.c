@@ -12,7 +12,8 @@
  * unknown, and where the archive was made with equal structures ("=") they must
  * stay equal.
  */
-#include "graph/oplib.h"
+#include "graph/op_work.h"
+#include "graph/graph_json.h"
 #include "import/onnx/onnx.h"
 
 #include <math.h>

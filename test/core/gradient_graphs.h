@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
+#include "graph/graph_json.h"
 
 #define CONV(id, in, co, ci, k, h) \
 	"{\"id\":" #id ",\"op\":\"Conv\",\"inputs\":[" #in "],\"shape\":[1," #co "," #h "," #h "],\"batch_dim\":0," \

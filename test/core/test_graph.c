@@ -5,7 +5,9 @@
  */
 #include "check.h"
 #include "graph/graph.h"
-#include "graph/oplib.h"
+#include "graph/op_catalogue.h"
+#include "graph/dag.h"
+#include "graph/graph_json.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -510,6 +512,62 @@ test_no_memory(void)
 	free(text);
 }
 
+/* Stops what asks for the *left-th time. */
+static bool
+stop_counted(void *ctx)
+{
+	int		   *left = ctx;
+
+	return (*left)-- <= 0;
+}
+
+/* The importer, the dag and its reachability, with hooks that let `asks` questions pass. */
+static pm_code
+until_stopped(const char *text, int *asks, pm_status *st)
+{
+	const pm_hooks hooks = {.stop = stop_counted,.ctx = asks};
+	pm_arena	a;
+	pm_graph	g;
+	pm_dag		dag;
+	uint64_t   *rows;
+	pm_code		code;
+
+	pm_arena_init_malloc(&a);
+	a.hooks = &hooks;
+	code = pm_graph_from_json(text, strlen(text), &a, &g, st);
+	if (code == PM_OK)
+		code = pm_dag_build(&g, &a, &dag, st);
+	if (code == PM_OK)
+	{
+		rows = PM_NEW(&a, uint64_t, pm_reach_words(dag.n) * (size_t) dag.n);
+		code = rows == NULL ? pm_no_memory(st, &a) : pm_dag_reach(&dag, &a, rows, st);
+	}
+	pm_arena_release(&a);
+	return code;
+}
+
+/* Whoever waits is asked in every pass, often, and a stop at any of these points ends the work. */
+static void
+test_stop(void)
+{
+	char	   *text = chain(5000);
+	int			asks = 1000000;
+	int			asked;
+	pm_status	st;
+
+	CHECK(until_stopped(text, &asks, &st) == PM_OK);
+	asked = 1000000 - asks;
+	CHECK(asked > 5000 / 16 + 6 * 5000 / PM_POLL_EVERY);
+	for (int i = 0; i < asked; i++)
+	{
+		int			left = i;
+
+		if (until_stopped(text, &left, &st) != PM_CANCELLED || strcmp(st.message, "cancelled") != 0)
+			check_report(0, __FILE__, __LINE__, "a stop has no effect");
+	}
+	free(text);
+}
+
 static void
 test_budget(void)
 {
@@ -649,7 +707,7 @@ test_fork(void)
 	CHECK_EQ(dag.n, 5);
 	CHECK_EQ(dag.max_depth, 3);
 	CHECK_EQ(pm_reach_words(dag.n), 1);
-	pm_dag_reach(&dag, rows);
+	CHECK(pm_dag_reach(&dag, &a, rows, &st) == PM_OK);
 	for (int i = 0; i < 5; i++)
 	{
 		CHECK_EQ(dag.node[i], node[i]);
@@ -743,7 +801,7 @@ test_reach_random(void)
 	words = pm_reach_words(dag.n);
 	CHECK_EQ(words, 3);
 	rows = PM_NEW(&a, uint64_t, words * (size_t) dag.n);
-	pm_dag_reach(&dag, rows);
+	CHECK(pm_dag_reach(&dag, &a, rows, &st) == PM_OK);
 	for (int i = 0; i < N; i++)
 		for (int j = 0; j < N; j++)
 			CHECK((rows[(size_t) i * words + (size_t) j / 64] >> (j % 64) & 1) == closure[i][j]);
@@ -1003,6 +1061,7 @@ main(void)
 	test_view_blowup();
 	test_name_limit();
 	test_no_memory();
+	test_stop();
 	test_budget();
 	test_finish_by_hand();
 	test_fork();

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "graph/graph.h"
-#include "graph/oplib.h"
+#include "graph/graph_json.h"
 #include "import/onnx/onnx.h"
 #include "onnx_builder.h"
 

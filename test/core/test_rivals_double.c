@@ -9,7 +9,7 @@
 #include "nn/conv1d.h"
 #include "nn/lstm.h"
 #include "kinds/net.h"
-#include "features/sequence.h"
+#include "graph/sequence.h"
 #include "check.h"
 #include "gradient_graphs.h"
 #include "make_graph.h"
@@ -216,7 +216,7 @@ test_sequence(void)
 			uint64_t	hash = PM_HASH_INIT;
 			int32_t    *order;
 
-			CHECK(pm_sequence(s, &arena, &order, NULL) == PM_OK);
+			CHECK(pm_sequence(s->graph, &s->dag, &arena, &order, NULL) == PM_OK);
 			check_topological(s, order);
 			for (int i = 0; i < s->dag.n; i++)
 			{

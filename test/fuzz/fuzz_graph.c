@@ -3,14 +3,17 @@
  *
  * libFuzzer:
  *     clang -g -O1 -fsanitize=fuzzer,address,undefined -Isrc/core test/fuzz/fuzz_graph.c \
- *         src/core/core.c src/core/graph.c src/core/graph_json.c src/core/oplib.c -lm
+ *         src/core/base/core.c src/core/graph/*.c -lm
  * With -DREPLAY a main() runs the files named on the command line instead.
  *
  * Whatever the bytes, the importer returns with a sound code; an accepted graph
  * has finite, non-negative work, a dag in order, and survives a small budget.
  */
 #include "graph/graph.h"
-#include "graph/oplib.h"
+#include "graph/op_work.h"
+#include "graph/op_geometry.h"
+#include "graph/dag.h"
+#include "graph/graph_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,7 +96,7 @@ check_dag(const pm_graph *g, pm_arena *a)
 		uint64_t   *rows = PM_NEW(a, uint64_t, pm_reach_words(dag.n) * (size_t) dag.n);
 
 		if (rows != NULL)
-			pm_dag_reach(&dag, rows);
+			must(pm_dag_reach(&dag, a, rows, &st) == PM_OK);
 	}
 }
 

@@ -16,7 +16,8 @@
  */
 #include "graph/graph.h"
 #include "import/onnx/onnx.h"
-#include "graph/oplib.h"
+#include "graph/op_work.h"
+#include "graph/graph_json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
 
 #include "kinds/mdot/net.h"
 #include "golden.h"
+#include "graph/graph_json.h"
 
 #define N_ROWS	4				/* to learn vocabularies and scales from; the first two are kept */
 

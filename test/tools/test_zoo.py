@@ -1,6 +1,5 @@
 """Tests of the zoo and of model names. Run: python3 -m unittest discover -s test/tools"""
 
-import glob
 import os
 import re
 import sys
@@ -23,11 +22,8 @@ from perfmodel_tools.device import CpuDevice
 
 def catalogue():
     """Names of all operators that the extension knows."""
-    names = set()
-    for path in glob.glob(os.path.join(HERE, "..", "..", "src", "core", "graph", "*.c")):
-        with open(path) as file:
-            names.update(re.findall(r'^\t\{"([^"]+)"', file.read(), re.M))
-    return names
+    with open(os.path.join(HERE, "..", "..", "src", "core", "graph", "op_catalogue.c")) as file:
+        return set(re.findall(r'^\t\{"([^"]+)"', file.read(), re.M))
 
 
 class Zoo(unittest.TestCase):

@@ -122,6 +122,18 @@ pm_arena_init_within(pm_arena *part, const pm_arena *a)
 {
 	pm_arena_init(part, a->get, a->put, a->ctx, a->limit);
 	part->outside = a->used + a->outside;
+	part->hooks = a->hooks;
+}
+
+bool
+pm_stopped(const pm_arena *a, pm_status *st)
+{
+	const pm_hooks *h = a->hooks;
+
+	if (h == NULL || h->stop == NULL || !h->stop(h->ctx))
+		return false;
+	pm_fail(st, PM_CANCELLED, "cancelled");
+	return true;
 }
 
 void

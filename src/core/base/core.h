@@ -74,6 +74,7 @@ void		pm_hint(pm_status *st, const char *fmt,...) PM_PRINTF(2, 3);
 typedef void *(*pm_block_get) (void *ctx, size_t size); /* NULL when out of memory */
 typedef void (*pm_block_put) (void *ctx, void *block);	/* may be NULL */
 
+typedef struct pm_hooks pm_hooks;
 typedef struct pm_block pm_block;
 typedef struct pm_arena
 {
@@ -88,6 +89,7 @@ typedef struct pm_arena
 	size_t		used;			/* bytes obtained so far */
 	size_t		outside;		/* bytes taken by the arena that it is within */
 	size_t		limit;			/* 0: none */
+	const pm_hooks *hooks;		/* of whoever waits for what is computed with this memory; may be NULL */
 	bool		thrifty;		/* small blocks, so that little is left over in them: for what is kept for long */
 } pm_arena;
 
@@ -139,12 +141,19 @@ typedef struct pm_progress
  * Hooks are called on the thread that called the core, never while helper
  * threads run core code that could outlive a longjmp; they must return.
  */
-typedef struct pm_hooks
+struct pm_hooks
 {
 	bool		(*stop) (void *ctx);	/* true: unwind with PM_CANCELLED */
 	void		(*progress) (void *ctx, const pm_progress *p);
 	void	   *ctx;
-} pm_hooks;
+};
+
+/*
+ * Whether who waits for what is computed with arena a wants it to end; sets
+ * PM_CANCELLED then.  Loops over nodes and edges ask every PM_POLL_EVERY steps.
+ */
+#define PM_POLL_EVERY 256
+bool		pm_stopped(const pm_arena *a, pm_status *st);
 
 /* Monotonic seconds, for rates and estimates only. */
 double		pm_now(void);

@@ -10,7 +10,8 @@
 #define PM_FEATURES_H
 
 #include "features/question.h"
-#include "graph/oplib.h"
+#include "graph/op_work.h"
+#include "graph/op_geometry.h"
 
 /*
  * Raised when the same graph and question give other features than before, new

@@ -10,7 +10,7 @@
 #define PM_QUESTION_H
 
 #include "graph/graph.h"
-#include "graph/oplib.h"
+#include "graph/op_work.h"
 
 /* A data sheet. NaN: not known. Rates are peaks. */
 typedef struct pm_gpu

@@ -6,6 +6,9 @@
  * are then alike at every batch.
  */
 #include "features/skeleton.h"
+#include "graph/op_catalogue.h"
+#include "graph/op_work.h"
+#include "graph/op_geometry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -342,7 +345,8 @@ build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 	s->relation = PM_NEW(a, uint8_t, (size_t) (s->n + 1) * (s->n + 1));
 	if (!reach || !below || !depth || !s->relation)
 		return pm_no_memory(st, a);
-	pm_dag_reach(d, reach);
+	if (pm_dag_reach(d, scratch, reach, st) != PM_OK)
+		return PM_CANCELLED;
 	join_reach(s, reach, words, below);
 	mark_kinship(s, below, words);
 	for (int i = 0; i < d->n; i++)

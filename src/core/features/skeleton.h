@@ -10,7 +10,7 @@
 #define PM_SKELETON_H
 
 #include "graph/graph.h"
-#include "graph/oplib.h"
+#include "graph/dag.h"
 
 #define PM_MAX_OPS		20000	/* operators of one graph that a skeleton can hold, before merging */
 #define PM_MAX_TOKENS	4096	/* and after: attention is quadratic */

@@ -94,23 +94,6 @@ typedef struct pm_graph
 								 * the same whatever the names and the order of ids */
 } pm_graph;
 
-/*
- * The graph without views and inputs that only pass data on: what runs.
- * `node[i]` is an index into pm_graph.nodes, in topological order.
- */
-typedef struct pm_dag
-{
-	int			n;
-	int32_t    *node;			/* [n] */
-	int32_t    *parent_at;		/* [n+1] offsets into parent */
-	int32_t    *parent;			/* distinct, ascending */
-	int32_t    *child_at;		/* [n+1] */
-	int32_t    *child;
-	int32_t    *depth;			/* [n] longest path from a source */
-	int32_t    *height;			/* [n] longest path to a sink */
-	int32_t		max_depth;
-} pm_dag;
-
 /* Set every field of a zeroed node to its default: ONNX attributes, no batch, no flops. */
 void		pm_node_init(pm_node *n);
 
@@ -125,24 +108,12 @@ double		pm_node_count_all(const pm_node *n, int64_t batch);
 /*
  * Check what docs/graph_format.md demands (ids dense by construction, producers
  * first, ranks, dimensions, counts), look operators up, and fill the derived
- * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key.
+ * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key; PM_ERR_MEMORY;
+ * PM_CANCELLED.
  */
 pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
 
 /* Give a finished graph another name. A family that came from the old name comes from the new one then. PM_ERR_MEMORY. */
 pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
-
-/* Contract views; the arena owns the result. */
-pm_code		pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st);
-
-/*
- * Reachability over a dag: bit j of row i is set when i is an ancestor of j.
- * rows: n * pm_reach_words(n) words, zeroed by the caller's allocation.
- */
-size_t		pm_reach_words(int n);
-void		pm_dag_reach(const pm_dag *dag, uint64_t *rows);
-
-/* Importer of perfmodel-graph/1 (graph_json.c): text need not end in NUL. */
-pm_code		pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_status *st);
 
 #endif

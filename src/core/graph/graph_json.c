@@ -10,7 +10,7 @@
  * Time is linear in the length of the text and the stack does not grow with
  * it.  Everything kept is in the caller's arena; strings are copied.
  */
-#include "graph/graph.h"
+#include "graph/graph_json.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -21,6 +21,7 @@
 #define MAX_DEPTH		64
 #define KEY_SIZE		32		/* longer keys are none of ours */
 #define NAME_CACHE		64
+#define POLL_ELEMENTS	4096	/* of all arrays and objects together: far less than a millisecond */
 #define LIST_MAX		(2 * PM_MAX_SPATIAL)
 
 /* State of one import. Functions return false once code is set. */
@@ -32,6 +33,7 @@ typedef struct reader
 	pm_arena   *arena;
 	pm_status  *st;
 	pm_code		code;
+	unsigned	asked;			/* elements since who waits was asked */
 	int			node;			/* node being read, -1: the graph itself */
 	int			n_nodes;
 	int64_t		n_edges;		/* inputs read so far */
@@ -421,6 +423,11 @@ read_literal(reader *r, const char *word)
 static int
 next_element(reader *r, char close, int *n)
 {
+	if (r->asked++ % POLL_ELEMENTS == 0 && pm_stopped(r->arena, r->st))
+	{
+		r->code = PM_CANCELLED;
+		return -1;
+	}
 	if (take(r, close))
 		return 0;
 	if (*n > 0)
@@ -645,6 +652,7 @@ read_shapes(reader *r, const char *key, int *n_shapes, pm_shape **shapes)
 {
 	char		name[KEY_SIZE + 16];
 	int			count;
+	int			more;
 	int			n = 0;
 
 	if (peek(r) != '[')
@@ -656,13 +664,13 @@ read_shapes(reader *r, const char *key, int *n_shapes, pm_shape **shapes)
 	if (count > 0 && *shapes == NULL)
 		return no_memory(r);
 	r->p++;
-	while (next_element(r, ']', &n) > 0)
+	while ((more = next_element(r, ']', &n)) > 0)
 	{
 		snprintf(name, sizeof(name), "%s[%d]", key, n - 1);
 		if (!read_shape(r, name, &(*shapes)[n - 1]))
 			return false;
 	}
-	return true;
+	return more == 0;
 }
 
 /* ---------- attributes ---------- */
@@ -899,6 +907,7 @@ read_input(reader *r, int32_t *input)
 static bool
 read_inputs(reader *r, pm_node *node)
 {
+	int			more;
 	int			n = 0;
 
 	if (peek(r) != '[')
@@ -913,10 +922,10 @@ read_inputs(reader *r, pm_node *node)
 	if (node->n_inputs > 0 && node->inputs == NULL)
 		return no_memory(r);
 	r->p++;
-	while (next_element(r, ']', &n) > 0)
+	while ((more = next_element(r, ']', &n)) > 0)
 		if (!read_input(r, &node->inputs[n - 1]))
 			return false;
-	return true;
+	return more == 0;
 }
 
 static bool
@@ -1037,6 +1046,7 @@ read_node(reader *r, pm_node *node)
 static bool
 read_nodes(reader *r, pm_graph *g)
 {
+	int			more;
 	int			n = 0;
 
 	if (peek(r) != '[')
@@ -1052,14 +1062,14 @@ read_nodes(reader *r, pm_graph *g)
 	if (g->nodes == NULL)
 		return no_memory(r);
 	r->p++;
-	while (next_element(r, ']', &n) > 0)
+	while ((more = next_element(r, ']', &n)) > 0)
 	{
 		r->node = n - 1;
 		if (!read_node(r, &g->nodes[n - 1]))
 			return false;
 	}
 	r->node = -1;
-	return true;
+	return more == 0;
 }
 
 /* ---------- the document ---------- */
@@ -1158,11 +1168,6 @@ read_top(reader *r, pm_graph *g, int k)
 	}
 }
 
-/*
- * Read perfmodel-graph/1 text of len bytes into *g, finished.  Memory comes
- * from a.  PM_ERR_INPUT, PM_ERR_LIMIT (both name the node and the key) or
- * PM_ERR_MEMORY; *g is of no use then.
- */
 pm_code
 pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_status *st)
 {

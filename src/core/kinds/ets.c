@@ -13,7 +13,7 @@
 
 #include "nn/lstm.h"
 #include "kinds/net.h"
-#include "features/sequence.h"
+#include "graph/sequence.h"
 
 enum
 {
@@ -151,7 +151,7 @@ cut_windows(const pm_skeleton *s, const pm_options *o, pm_arena *a, builder *x, 
 	x->window = PM_NEW(a, window, x->windows);
 	if (!x->sequence || !x->covered || !x->window)
 		return pm_no_memory(st, a);
-	if ((rc = pm_sequence(s, a, &order, st)) != PM_OK)
+	if ((rc = pm_sequence(s->graph, &s->dag, a, &order, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < n || i < steps; i++)
 		x->sequence[i] = i < n ? s->token_of[order[i]] : -1;
@@ -203,7 +203,7 @@ plan_bound(const pm_options *o, const pm_skeleton *s, int *items, double *bytes)
 	double		steps = o->value[OPT_WINDOW];
 
 	*items = count_windows(s->dag.n, (int) steps, (int) o->value[OPT_STRIDE]);
-	*bytes = 1024 + pm_sequence_memory(s) + 4 * (s->dag.n + steps) + 4.0 * s->dag.n +
+	*bytes = 1024 + pm_sequence_memory(&s->dag) + 4 * (s->dag.n + steps) + 4.0 * s->dag.n +
 		*items * (sizeof(window) + steps * (sizeof(int32_t) + sizeof(double)));
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "kinds/net.h"
+#include "graph/dag.h"
 
 #define N_EDGE			2		/* features of an edge */
 

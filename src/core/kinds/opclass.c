@@ -102,7 +102,7 @@ typedef struct opclass
 /*
  * Whether vendors' libraries have other kernels for this convolution than for
  * most of its kind: grouped ones that run on matrix units, others of a wide
- * window (oplib.h).
+ * window (op_geometry.h).
  */
 static bool
 is_special(const pm_tokens *t, int token)

@@ -11,7 +11,7 @@
 
 #include "nn/encoder.h"
 #include "kinds/net.h"
-#include "features/sequence.h"
+#include "graph/sequence.h"
 
 enum
 {
@@ -123,7 +123,7 @@ make_plan(const pm_options *o, const pm_tokens *t, const pm_question *q, pm_aren
 	(void) q;
 	if (!p || (p->position = PM_NEW(a, pm_real, (size_t) t->n * d)) == NULL)
 		return pm_no_memory(st, a);
-	if ((rc = pm_sequence(s, a, &order, st)) != PM_OK)
+	if ((rc = pm_sequence(s->graph, &s->dag, a, &order, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < s->dag.n; i++)
 	{
@@ -139,7 +139,7 @@ static void
 plan_bound(const pm_options *o, const pm_skeleton *s, int *items, double *bytes)
 {
 	*items = 0;
-	*bytes = 512 + pm_sequence_memory(s) + (double) s->n * o->value[OPT_D_MODEL] * sizeof(pm_real);
+	*bytes = 512 + pm_sequence_memory(&s->dag) + (double) s->n * o->value[OPT_D_MODEL] * sizeof(pm_real);
 }
 
 /* ---- workspace ---- */

@@ -16,6 +16,7 @@
 #define PM_ONNX_H
 
 #include "base/core.h"
+#include "graph/graph_json.h"
 
 #define PM_ONNX_MIN_OPSET	9
 #define PM_ONNX_MAX_OPSET	21

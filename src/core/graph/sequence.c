@@ -4,10 +4,12 @@
  * Kahn's algorithm with a stack: what an operator makes ready runs next, so
  * that a branch runs to its join before another begins.
  */
-#include "features/sequence.h"
+#include "graph/sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "graph/op_geometry.h"
 
 typedef struct ready
 {
@@ -49,14 +51,14 @@ operator_hash(const pm_graph *g, int node)
 }
 
 /* hash[i]: the operator, everything below it and everything above it; sums, so that order does not matter. */
-static void
-hash_operators(const pm_skeleton *s, uint64_t *hash, uint64_t *below)
+static pm_code
+hash_operators(const pm_graph *g, const pm_dag *d, const pm_arena *a, uint64_t *hash, uint64_t *below, pm_status *st)
 {
-	const pm_dag *d = &s->dag;
-
 	for (int i = d->n - 1; i >= 0; i--)
 	{
-		below[i] = operator_hash(s->graph, d->node[i]);
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
+		below[i] = operator_hash(g, d->node[i]);
 		for (int e = d->child_at[i]; e < d->child_at[i + 1]; e++)
 			below[i] += pm_mix(below[d->child[e]] + 1);
 	}
@@ -66,28 +68,31 @@ hash_operators(const pm_skeleton *s, uint64_t *hash, uint64_t *below)
 		for (int e = d->parent_at[i]; e < d->parent_at[i + 1]; e++)
 			hash[i] += pm_mix(hash[d->parent[e]] + 2);
 	}
+	return PM_OK;
 }
 
 double
-pm_sequence_memory(const pm_skeleton *s)
+pm_sequence_memory(const pm_dag *d)
 {
-	return (double) s->dag.n * (2 * sizeof(uint64_t) + sizeof(ready) + 2 * sizeof(int32_t));
+	return (double) d->n * (2 * sizeof(uint64_t) + sizeof(ready) + 2 * sizeof(int32_t));
 }
 
 pm_code
-pm_sequence(const pm_skeleton *s, pm_arena *a, int32_t **order, pm_status *st)
+pm_sequence(const pm_graph *g, const pm_dag *d, pm_arena *a, int32_t **order, pm_status *st)
 {
-	const pm_dag *d = &s->dag;
 	uint64_t   *hash = PM_NEW(a, uint64_t, d->n);
 	uint64_t   *below = PM_NEW(a, uint64_t, d->n);
 	ready	   *stack = PM_NEW(a, ready, d->n);
 	int32_t    *waits = PM_NEW(a, int32_t, d->n);
 	int			top = 0;
+	pm_code		code;
 
 	*order = PM_NEW(a, int32_t, d->n);
 	if (!hash || !below || !stack || !waits || !*order)
 		return pm_no_memory(st, a);
-	hash_operators(s, hash, below);
+	code = hash_operators(g, d, a, hash, below, st);
+	if (code != PM_OK)
+		return code;
 	for (int i = 0; i < d->n; i++)
 		if ((waits[i] = d->parent_at[i + 1] - d->parent_at[i]) == 0)
 			stack[top++] = (ready) {d->height[i], i, hash[i]};

@@ -1,12 +1,15 @@
 /*
- * test_oplib.c - the operator catalogue against numbers worked out by hand.
+ * test_op_work.c - the operator catalogue against numbers worked out by hand.
  *
  * JSON stands here with ' in place of ", for the reader's sake.  Products are
  * written out factor by factor so that a reader can check them.
  */
 #include "check.h"
 #include "graph/graph.h"
-#include "graph/oplib.h"
+#include "graph/op_catalogue.h"
+#include "graph/op_work.h"
+#include "graph/op_geometry.h"
+#include "graph/graph_json.h"
 
 #include <stdlib.h>
 
@@ -580,5 +583,5 @@ main(void)
 	test_names();
 	test_linear_in_batch();
 	pm_arena_release(&arena);
-	return check_done("test_oplib");
+	return check_done("test_op_work");
 }

@@ -1,0 +1,489 @@
+/*
+ * op_catalogue.c - the tables of operators.
+ *
+ * A new operator is one row of `catalogue`, another spelling of a known one is
+ * one row of `aliases`.  What the rules mean is in op_work.c, which knows no
+ * operator by name.
+ *
+ * Where a number is a choice and not a fact, the choice is: count what the
+ * device does at least.  Special functions (exp, tanh, erf ...) count as 8
+ * operations, a normalisation as 8 an element (statistics, then scaling), a
+ * comparison or an addition as 1.
+ */
+#include "graph/op_catalogue.h"
+
+#include <string.h>
+
+const char *const pm_class_name[PM_N_CLASSES] = {
+	"conv", "gemm", "norm", "elementwise", "pool", "attention", "embedding", "move", "recurrent", "other"
+};
+const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
+	"none", "1x1", "kxk", "grouped", "depthwise", "transpose"
+};
+
+/* ---------- the catalogue ---------- */
+
+/* Short names keep a row on a line. */
+#define F_NONE	PM_FLOPS_NONE
+#define F_OUT	PM_FLOPS_OUT
+#define F_IN	PM_FLOPS_IN
+#define F_WINDOW	PM_FLOPS_WINDOW
+#define F_CONVT	PM_FLOPS_CONV_TRANSPOSE
+#define F_CONV	PM_FLOPS_CONV
+#define F_GEMM	PM_FLOPS_GEMM
+#define F_RNN	PM_FLOPS_RNN
+#define F_ATTN	PM_FLOPS_ATTENTION
+#define B_NONE	PM_BYTES_NONE
+#define B_IO	PM_BYTES_IO
+#define B_WRITE	PM_BYTES_WRITE
+#define B_NORM	PM_BYTES_NORM
+#define B_GATHER	PM_BYTES_GATHER
+#define B_RNN	PM_BYTES_RNN
+#define G_NONE	PM_BACK_NONE
+#define G_HALF	PM_BACK_HALF
+#define G_PROD	PM_BACK_PRODUCTS
+#define CONV	PM_CLASS_CONV
+#define GEMM	PM_CLASS_GEMM
+#define NORM	PM_CLASS_NORM
+#define ELEM	PM_CLASS_ELEMENTWISE
+#define POOL	PM_CLASS_POOL
+#define ATTN	PM_CLASS_ATTENTION
+#define EMBED	PM_CLASS_EMBEDDING
+#define MOVE	PM_CLASS_MOVE
+#define RECUR	PM_CLASS_RECURRENT
+#define OTHER	PM_CLASS_OTHER
+#define N	0
+#define W	PM_OP_WIDE
+#define S	PM_OP_SLOPE
+
+static const pm_op_row catalogue[] =
+{
+	/* name, class, flops, factor, bytes, backward, traits, kernels forward, backward */
+	{"(unknown)", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},	/* PM_OP_UNKNOWN */
+
+	/* no work */
+	{"Input", OTHER, F_NONE, 0, B_NONE, G_NONE, N, 0, 0},
+	{"Constant", OTHER, F_NONE, 0, B_NONE, G_NONE, N, 0, 0},
+	{"Shape", OTHER, F_NONE, 0, B_NONE, G_NONE, N, 0, 0},
+	{"Size", OTHER, F_NONE, 0, B_NONE, G_NONE, N, 0, 0},
+	{"aten::empty", OTHER, F_NONE, 0, B_NONE, G_NONE, N, 0, 0},
+	{"aten::new_empty", OTHER, F_NONE, 0, B_NONE, G_NONE, N, 0, 0},
+
+	/* matrix products */
+	{"Conv", CONV, F_CONV, 2, B_IO, G_PROD, N, 1, 0},
+	{"ConvTranspose", CONV, F_CONVT, 2, B_IO, G_PROD, N, 1, 0},
+	{"DeformConv", CONV, F_CONV, 2, B_IO, G_PROD, W, 2, 1},
+	{"Gemm", GEMM, F_GEMM, 2, B_IO, G_PROD, N, 1, 0},
+	{"MatMul", GEMM, F_GEMM, 2, B_IO, G_PROD, N, 1, 0},
+	{"Attention", ATTN, F_ATTN, 4, B_IO, G_PROD, N, 1, 0},
+	{"LSTM", RECUR, F_RNN, 4, B_RNN, G_PROD, N, 1, 0},
+	{"GRU", RECUR, F_RNN, 3, B_RNN, G_PROD, N, 1, 0},
+	{"RNN", RECUR, F_RNN, 1, B_RNN, G_PROD, N, 1, 0},
+
+	/* normalisations */
+	{"BatchNormalization", NORM, F_OUT, 8, B_NORM, G_HALF, N, 1, 1},
+	{"LayerNormalization", NORM, F_OUT, 8, B_NORM, G_HALF, W, 1, 2},
+	{"GroupNormalization", NORM, F_OUT, 8, B_NORM, G_HALF, W, 3, 4},
+	{"InstanceNormalization", NORM, F_OUT, 8, B_NORM, G_HALF, N, 1, 1},
+	{"RMSNormalization", NORM, F_OUT, 4, B_NORM, G_HALF, W, 1, 2},
+	{"SkipLayerNormalization", NORM, F_OUT, 9, B_NORM, G_HALF, W, 1, 2},
+	{"LpNormalization", NORM, F_OUT, 4, B_NORM, G_HALF, W, 3, 4},
+	{"MeanVarianceNormalization", NORM, F_OUT, 8, B_NORM, G_HALF, W, 3, 4},
+	{"LRN", NORM, F_OUT, 8, B_NORM, G_HALF, N, 4, 6},
+	{"aten::_weight_norm", NORM, F_OUT, 4, B_NORM, G_HALF, N, 1, 1},
+
+	/* activations */
+	{"Relu", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"LeakyRelu", ELEM, F_OUT, 1, B_IO, G_HALF, S, 1, 1},
+	{"PRelu", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"ThresholdedRelu", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Clip", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Elu", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Selu", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Celu", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Gelu", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Silu", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Sigmoid", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"LogSigmoid", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Tanh", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Mish", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"Softplus", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 1},
+	{"Softsign", ELEM, F_OUT, 3, B_IO, G_HALF, N, 3, 4},
+	{"Shrink", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"HardSigmoid", ELEM, F_OUT, 3, B_IO, G_HALF, N, 1, 1},
+	{"HardSwish", ELEM, F_OUT, 4, B_IO, G_HALF, N, 1, 1},
+	{"HardTanh", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"aten::glu", ELEM, F_OUT, 9, B_IO, G_HALF, N, 1, 1},
+	{"Dropout", ELEM, F_OUT, 2, B_IO, G_HALF, N, 1, 1},
+
+	/* arithmetic */
+	{"Add", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Sub", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Mul", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Div", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Mod", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Neg", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Abs", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Max", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Min", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Sum", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Mean", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Where", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Sqrt", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 2},
+	{"Reciprocal", ELEM, F_OUT, 1, B_IO, G_HALF, W, 1, 2},
+	{"aten::rsqrt", ELEM, F_OUT, 1, B_IO, G_HALF, W, 1, 2},
+	{"aten::addcmul", ELEM, F_OUT, 2, B_IO, G_HALF, N, 1, 3},
+	{"aten::addcdiv", ELEM, F_OUT, 2, B_IO, G_HALF, N, 1, 4},
+	{"aten::lerp", ELEM, F_OUT, 3, B_IO, G_HALF, N, 1, 2},
+	{"aten::masked_fill", ELEM, F_OUT, 1, B_IO, G_HALF, N, 1, 1},
+	{"Pow", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 2},
+	{"Exp", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 1},
+	{"Log", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 1},
+	{"aten::log1p", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 1},
+	{"aten::expm1", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 1},
+	{"Erf", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"Sin", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"Cos", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"Tan", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 2},
+	{"Asin", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 2},
+	{"Acos", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 2},
+	{"Atan", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"Sinh", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 2},
+	{"Cosh", ELEM, F_OUT, 8, B_IO, G_HALF, W, 1, 2},
+	{"Asinh", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"Acosh", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"Atanh", ELEM, F_OUT, 8, B_IO, G_HALF, N, 1, 2},
+	{"CumSum", ELEM, F_OUT, 1, B_IO, G_HALF, W, 1, 3},
+	{"aten::cumprod", ELEM, F_OUT, 1, B_IO, G_HALF, W, 1, 4},
+
+	/* comparisons, logic, rounding: no gradient */
+	{"Equal", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"aten::ne", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Less", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"LessOrEqual", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Greater", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"GreaterOrEqual", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"And", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Or", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Xor", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Not", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"BitShift", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"IsNaN", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"IsInf", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Sign", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Round", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Floor", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"Ceil", ELEM, F_OUT, 1, B_IO, G_NONE, N, 1, 0},
+	{"aten::bucketize", ELEM, F_OUT, 8, B_IO, G_NONE, N, 1, 0},
+
+	/* random numbers and generated tensors: written, not read */
+	{"Bernoulli", ELEM, F_OUT, 1, B_WRITE, G_NONE, N, 1, 0},
+	{"RandomUniform", ELEM, F_OUT, 1, B_WRITE, G_NONE, N, 1, 0},
+	{"RandomNormal", ELEM, F_OUT, 8, B_WRITE, G_NONE, N, 1, 0},
+	{"ConstantOfShape", MOVE, F_NONE, 0, B_WRITE, G_NONE, N, 1, 0},
+	{"Range", MOVE, F_NONE, 0, B_WRITE, G_NONE, N, 1, 0},
+	{"EyeLike", MOVE, F_NONE, 0, B_WRITE, G_NONE, N, 2, 0},
+	{"OneHot", MOVE, F_OUT, 1, B_IO, G_NONE, N, 2, 0},
+
+	/* pooling and reductions */
+	{"MaxPool", POOL, F_WINDOW, 1, B_IO, G_HALF, N, 1, 1},
+	{"AveragePool", POOL, F_WINDOW, 1, B_IO, G_HALF, N, 1, 1},
+	{"LpPool", POOL, F_WINDOW, 2, B_IO, G_HALF, N, 2, 2},
+	{"GlobalAveragePool", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"GlobalMaxPool", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"aten::adaptive_avg_pool2d", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"aten::adaptive_max_pool2d", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"ReduceSum", POOL, F_IN, 1, B_IO, G_HALF, W, 1, 1},
+	{"ReduceMean", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"ReduceMax", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"ReduceMin", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"ReduceProd", POOL, F_IN, 1, B_IO, G_HALF, W, 1, 2},
+	{"ReduceL1", POOL, F_IN, 2, B_IO, G_HALF, W, 1, 1},
+	{"ReduceL2", POOL, F_IN, 2, B_IO, G_HALF, W, 1, 2},
+	{"ReduceSumSquare", POOL, F_IN, 2, B_IO, G_HALF, W, 1, 1},
+	{"ReduceLogSum", POOL, F_IN, 1, B_IO, G_HALF, W, 2, 2},
+	{"ReduceLogSumExp", POOL, F_IN, 8, B_IO, G_HALF, W, 1, 2},
+	{"aten::max", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"aten::min", POOL, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"aten::var", POOL, F_IN, 3, B_IO, G_HALF, N, 1, 2},
+	{"aten::var_mean", POOL, F_IN, 3, B_IO, G_HALF, N, 1, 2},
+	{"aten::std", POOL, F_IN, 3, B_IO, G_HALF, N, 1, 3},
+	{"ArgMax", POOL, F_IN, 1, B_IO, G_NONE, N, 1, 0},
+	{"ArgMin", POOL, F_IN, 1, B_IO, G_NONE, N, 1, 0},
+	{"aten::any", POOL, F_IN, 1, B_IO, G_NONE, N, 1, 0},
+	{"aten::all", POOL, F_IN, 1, B_IO, G_NONE, N, 1, 0},
+	{"aten::count_nonzero", POOL, F_IN, 1, B_IO, G_NONE, N, 1, 0},
+	{"NonZero", POOL, F_IN, 1, B_IO, G_NONE, N, 4, 0},
+	{"Unique", POOL, F_IN, 8, B_IO, G_NONE, N, 8, 0},
+	{"TopK", POOL, F_IN, 8, B_IO, G_HALF, N, 2, 2},
+	{"aten::sort", POOL, F_IN, 16, B_IO, G_HALF, N, 4, 2},
+	{"NonMaxSuppression", POOL, F_IN, 8, B_IO, G_NONE, N, 4, 0},
+	{"CrossEntropyLoss", POOL, F_IN, 6, B_IO, G_HALF, W, 2, 2},
+	{"NllLoss", POOL, F_IN, 1, B_IO, G_HALF, W, 1, 1},
+	{"aten::mse_loss", POOL, F_IN, 3, B_IO, G_HALF, W, 1, 1},
+	{"aten::binary_cross_entropy_with_logits", POOL, F_IN, 16, B_IO, G_HALF, W, 2, 2},
+
+	/* softmax */
+	{"Softmax", ATTN, F_OUT, 5, B_IO, G_HALF, W, 1, 1},
+	{"LogSoftmax", ATTN, F_OUT, 5, B_IO, G_HALF, W, 1, 1},
+
+	/* look-ups */
+	{"Gather", EMBED, F_NONE, 0, B_GATHER, G_HALF, N, 1, 3},
+	{"GatherElements", EMBED, F_NONE, 0, B_GATHER, G_HALF, N, 1, 2},
+	{"GatherND", EMBED, F_NONE, 0, B_GATHER, G_HALF, N, 1, 3},
+	{"aten::index", EMBED, F_NONE, 0, B_GATHER, G_HALF, N, 1, 3},
+	{"aten::embedding_bag", EMBED, F_OUT, 1, B_GATHER, G_HALF, N, 1, 3},
+	{"ScatterElements", EMBED, F_NONE, 0, B_IO, G_HALF, N, 2, 2},
+	{"ScatterND", EMBED, F_NONE, 0, B_IO, G_HALF, N, 2, 2},
+	{"aten::scatter_add", EMBED, F_OUT, 1, B_IO, G_HALF, N, 2, 1},
+
+	/* moves */
+	{"Cast", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Concat", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Pad", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Tile", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Expand", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Transpose", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Slice", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Split", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Reshape", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Flatten", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Squeeze", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Unsqueeze", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Identity", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"DepthToSpace", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"SpaceToDepth", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"ReverseSequence", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Trilu", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"Compress", MOVE, F_NONE, 0, B_IO, G_HALF, N, 4, 2},
+	{"Resize", MOVE, F_OUT, 4, B_IO, G_HALF, N, 1, 1},
+	{"GridSample", MOVE, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"RoiAlign", MOVE, F_OUT, 8, B_IO, G_HALF, N, 1, 1},
+	{"aten::clone", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"aten::roll", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"aten::flip", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"aten::unfold", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"aten::im2col", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+	{"aten::col2im", MOVE, F_IN, 1, B_IO, G_HALF, N, 1, 1},
+	{"fx::setitem", MOVE, F_NONE, 0, B_IO, G_HALF, N, 1, 1},
+};
+
+#define N_OPS ((int) (sizeof(catalogue) / sizeof(catalogue[0])))
+
+/* Other spellings, each of a name above. */
+static const struct op_alias
+{
+	const char *name;
+	const char *of;
+}			aliases[] =
+{
+	{"Linear", "Gemm"},
+	{"FusedMatMul", "MatMul"},
+	{"BatchMatMul", "MatMul"},
+	{"Swish", "Silu"},
+	{"QuickGelu", "Gelu"},
+	{"FastGelu", "Gelu"},
+	{"BiasGelu", "Gelu"},
+	{"Upsample", "Resize"},
+	{"Embedding", "Gather"},
+	{"Copy", "aten::clone"},
+	{"Repeat", "Tile"},
+	{"GlobalLpPool", "ReduceL2"},
+	{"SoftmaxCrossEntropyLoss", "CrossEntropyLoss"},
+	{"NegativeLogLikelihoodLoss", "NllLoss"},
+	{"SyncBatchNormalization", "BatchNormalization"},
+	{"SimplifiedLayerNormalization", "RMSNormalization"},
+	{"MultiHeadAttention", "Attention"},
+	{"RandomUniformLike", "RandomUniform"},
+	{"RandomNormalLike", "RandomNormal"},
+	{"MaxUnpool", "ScatterElements"},
+	{"Scatter", "ScatterElements"},
+	{"CenterCropPad", "Pad"},
+	{"Einsum", "MatMul"},
+	{"BitwiseAnd", "And"},
+	{"BitwiseOr", "Or"},
+	{"BitwiseXor", "Xor"},
+	{"BitwiseNot", "Not"},
+	{"aten::convolution", "Conv"},
+	{"aten::conv2d", "Conv"},
+	{"aten::addmm", "Gemm"},
+	{"aten::linear", "Gemm"},
+	{"aten::mm", "MatMul"},
+	{"aten::bmm", "MatMul"},
+	{"aten::matmul", "MatMul"},
+	{"aten::baddbmm", "MatMul"},
+	{"aten::scaled_dot_product_attention", "Attention"},
+	{"aten::_scaled_dot_product_flash_attention", "Attention"},
+	{"aten::_scaled_dot_product_efficient_attention", "Attention"},
+	{"aten::_flash_attention_forward", "Attention"},
+	{"aten::lstm", "LSTM"},
+	{"aten::gru", "GRU"},
+	{"aten::native_batch_norm", "BatchNormalization"},
+	{"aten::_native_batch_norm_legit", "BatchNormalization"},
+	{"aten::cudnn_batch_norm", "BatchNormalization"},
+	{"aten::native_layer_norm", "LayerNormalization"},
+	{"aten::native_group_norm", "GroupNormalization"},
+	{"aten::_weight_norm_interface", "aten::_weight_norm"},
+	{"aten::relu", "Relu"},
+	{"aten::relu6", "Clip"},
+	{"aten::hardtanh", "HardTanh"},
+	{"aten::gelu", "Gelu"},
+	{"aten::silu", "Silu"},
+	{"aten::mish", "Mish"},
+	{"aten::sigmoid", "Sigmoid"},
+	{"aten::tanh", "Tanh"},
+	{"aten::native_dropout", "Dropout"},
+	{"aten::add", "Add"},
+	{"aten::sub", "Sub"},
+	{"aten::rsub", "Sub"},
+	{"aten::mul", "Mul"},
+	{"aten::div", "Div"},
+	{"aten::floor_divide", "Div"},
+	{"aten::remainder", "Mod"},
+	{"aten::square", "Mul"},
+	{"aten::maximum", "Max"},
+	{"aten::minimum", "Min"},
+	{"aten::where", "Where"},
+	{"aten::exp2", "Exp"},
+	{"aten::log2", "Log"},
+	{"aten::log10", "Log"},
+	{"aten::atan2", "Atan"},
+	{"aten::cumsum", "CumSum"},
+	{"aten::trunc", "Round"},
+	{"aten::bitwise_not", "Not"},
+	{"aten::bitwise_and", "And"},
+	{"aten::bitwise_or", "Or"},
+	{"aten::bitwise_xor", "Xor"},
+	{"aten::logical_not", "Not"},
+	{"aten::uniform_", "RandomUniform"},
+	{"aten::uniform", "RandomUniform"},
+	{"aten::rand", "RandomUniform"},
+	{"aten::rand_like", "RandomUniform"},
+	{"aten::randn_like", "RandomNormal"},
+	{"aten::normal_", "RandomNormal"},
+	{"aten::randn", "RandomNormal"},
+	{"aten::bernoulli", "Bernoulli"},
+	{"aten::arange", "Range"},
+	{"aten::linspace", "Range"},
+	{"aten::eye", "EyeLike"},
+	{"aten::full", "ConstantOfShape"},
+	{"aten::zeros", "ConstantOfShape"},
+	{"aten::ones", "ConstantOfShape"},
+	{"aten::zeros_like", "ConstantOfShape"},
+	{"aten::ones_like", "ConstantOfShape"},
+	{"aten::new_zeros", "ConstantOfShape"},
+	{"aten::new_ones", "ConstantOfShape"},
+	{"aten::fill", "ConstantOfShape"},
+	{"aten::zero", "ConstantOfShape"},
+	{"aten::scalar_tensor", "ConstantOfShape"},
+	{"aten::empty_like", "aten::empty"},
+	{"aten::new_empty_strided", "aten::new_empty"},
+	{"aten::mean", "ReduceMean"},
+	{"aten::sum", "ReduceSum"},
+	{"aten::amax", "ReduceMax"},
+	{"aten::amin", "ReduceMin"},
+	{"aten::logsumexp", "ReduceLogSumExp"},
+	{"aten::linalg_vector_norm", "ReduceL2"},
+	{"aten::norm", "ReduceL2"},
+	{"aten::argmax", "ArgMax"},
+	{"aten::topk", "TopK"},
+	{"aten::argsort", "aten::sort"},
+	{"aten::nonzero", "NonZero"},
+	{"aten::_adaptive_avg_pool2d", "aten::adaptive_avg_pool2d"},
+	{"aten::_softmax", "Softmax"},
+	{"aten::_log_softmax", "LogSoftmax"},
+	{"aten::embedding", "Gather"},
+	{"aten::index_select", "Gather"},
+	{"aten::gather", "GatherElements"},
+	{"aten::take_along_dim", "GatherElements"},
+	{"aten::index_put", "ScatterND"},
+	{"aten::scatter", "ScatterElements"},
+	{"aten::index_add", "aten::scatter_add"},
+	{"aten::cat", "Concat"},
+	{"aten::stack", "Concat"},
+	{"aten::repeat", "Tile"},
+	{"aten::tile", "Tile"},
+	{"aten::repeat_interleave", "Tile"},
+	{"aten::constant_pad_nd", "Pad"},
+	{"aten::reflection_pad2d", "Pad"},
+	{"aten::replication_pad2d", "Pad"},
+	{"aten::copy", "aten::clone"},
+	{"aten::contiguous", "aten::clone"},
+	{"aten::_to_copy", "Cast"},
+	{"aten::to", "Cast"},
+	{"aten::tril", "Trilu"},
+	{"aten::triu", "Trilu"},
+	{"aten::pixel_shuffle", "DepthToSpace"},
+	{"aten::pixel_unshuffle", "SpaceToDepth"},
+	{"aten::grid_sampler_2d", "GridSample"},
+	{"aten::upsample_nearest2d", "Resize"},
+	{"aten::upsample_bilinear2d", "Resize"},
+	{"aten::upsample_bicubic2d", "Resize"},
+	{"torchvision::deform_conv2d", "DeformConv"},
+	{"torchvision::roi_align", "RoiAlign"},
+	{"torchvision::nms", "NonMaxSuppression"},
+};
+
+#define N_ALIASES ((int) (sizeof(aliases) / sizeof(aliases[0])))
+
+/* ---------- look-ups ---------- */
+
+static int
+find_row(const char *name)
+{
+	for (int i = 1; i < N_OPS; i++)
+		if (catalogue[i].name[0] == name[0] && strcmp(catalogue[i].name, name) == 0)
+			return i;
+	return PM_OP_UNKNOWN;
+}
+
+/*
+ * Row of an operator name or of what it is an alias of.  A line-by-line
+ * search: callers with many nodes keep the answers (graph.c does).
+ */
+int
+pm_op_find(const char *name)
+{
+	int			op = find_row(name);
+
+	for (int i = 0; op == PM_OP_UNKNOWN && i < N_ALIASES; i++)
+		if (strcmp(aliases[i].name, name) == 0)
+			op = find_row(aliases[i].of);
+	return op;
+}
+
+int
+pm_op_count(void)
+{
+	return N_OPS;
+}
+
+const pm_op_row *
+pm_op_row_of(int op)
+{
+	return &catalogue[op > 0 && op < N_OPS ? op : PM_OP_UNKNOWN];
+}
+
+const char *
+pm_op_name(int op)
+{
+	return pm_op_row_of(op)->name;
+}
+
+const char *
+pm_op_alias(int i)
+{
+	return i >= 0 && i < N_ALIASES ? aliases[i].name : NULL;
+}
+
+pm_class
+pm_op_class(int op)
+{
+	return (pm_class) pm_op_row_of(op)->class;
+}
+
+bool
+pm_op_differentiable(int op)
+{
+	return pm_op_row_of(op)->back != PM_BACK_NONE;
+}

@@ -1,0 +1,242 @@
+/*
+ * op_geometry.c - the sizes of one operator: channels, planes, windows, and the
+ * matrix product that it is.
+ */
+#include "graph/op_geometry.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/op_operands.h"
+
+static void
+set(pm_geometry *geo, int bit, double *field, double value)
+{
+	*field = value;
+	geo->present |= 1u << bit;
+}
+
+/* Height and width of t behind the channel; one dimension is a width, of three the first two fold into the height. */
+static void
+plane(const pm_operand *t, double *h, double *w)
+{
+	*h = 1;
+	*w = 1;
+	for (int i = 2; t->shape != NULL && i < t->shape->rank; i++)
+	{
+		if (i == t->shape->rank - 1)
+			*w = pm_dim_at(t, i, 1);
+		else
+			*h *= pm_dim_at(t, i, 1);
+	}
+}
+
+/* The attributes of the last two kernel dimensions; of three the first is folded into the kernel's height. */
+static void
+set_window(const pm_attrs *a, pm_geometry *geo)
+{
+	int			w = a->spatial - 1;
+	int			h = a->spatial - 2;
+
+	if (a->spatial == 0)
+		return;
+	set(geo, PM_HAS_K_H, &geo->k_h, (h >= 0 ? (double) a->kernel[h] : 1) * (h > 0 ? (double) a->kernel[0] : 1));
+	set(geo, PM_HAS_K_W, &geo->k_w, (double) a->kernel[w]);
+	set(geo, PM_HAS_S_H, &geo->s_h, h >= 0 ? (double) a->stride[h] : 1);
+	set(geo, PM_HAS_S_W, &geo->s_w, (double) a->stride[w]);
+	set(geo, PM_HAS_PAD_H, &geo->pad_h, h >= 0 ? (double) a->pad[h] : 0);
+	set(geo, PM_HAS_PAD_W, &geo->pad_w, (double) a->pad[w]);
+	set(geo, PM_HAS_DILATION, &geo->dilation, (double) a->dilation[w]);
+}
+
+static void
+set_in_plane(const pm_operand *t, pm_geometry *geo)
+{
+	double		h,
+				w;
+
+	plane(t, &h, &w);
+	set(geo, PM_HAS_IN_CH, &geo->in_ch, pm_dim_at(t, 1, 1));
+	set(geo, PM_HAS_IN_H, &geo->in_h, h);
+	set(geo, PM_HAS_IN_W, &geo->in_w, w);
+}
+
+static void
+set_out_plane(const pm_operand *t, pm_geometry *geo)
+{
+	double		h,
+				w;
+
+	plane(t, &h, &w);
+	set(geo, PM_HAS_OUT_CH, &geo->out_ch, pm_dim_at(t, 1, 1));
+	set(geo, PM_HAS_OUT_H, &geo->out_h, h);
+	set(geo, PM_HAS_OUT_W, &geo->out_w, w);
+}
+
+static void
+set_gemm(pm_geometry *geo, double m, double n, double k, double count)
+{
+	set(geo, PM_HAS_GEMM_M, &geo->gemm_m, m);
+	set(geo, PM_HAS_GEMM_N, &geo->gemm_n, n);
+	set(geo, PM_HAS_GEMM_K, &geo->gemm_k, k);
+	set(geo, PM_HAS_GEMM_BATCH, &geo->gemm_batch, count);
+}
+
+static void
+set_bias(const pm_node *n, const pm_operands *o, pm_geometry *geo)
+{
+	int			taken = (o->data.input >= 0 ? 1 : 0) + (o->kernel.input >= 0 ? 1 : 0);
+	int			own = o->kernel.shape != NULL && o->kernel.input < 0 && o->kernel.grad ? 1 : 0;
+
+	geo->has_bias = n->n_weights > own || n->n_inputs > taken;
+	geo->present |= 1u << PM_HAS_BIAS;
+}
+
+/*
+ * cuDNN runs grouped convolutions in channels-last on matrix units only when
+ * groups come in multiples of 32 and have as many input as output channels:
+ * 4, 8, 16 or 32.  All others fall back to a loop several times slower.
+ */
+static bool
+group_is_fast(double groups, double in, double out)
+{
+	return fmod(groups, 32) == 0 && in == out && (in == 4 || in == 8 || in == 16 || in == 32);
+}
+
+static void
+set_groups(pm_geometry *geo, double groups)
+{
+	double		out = geo->out_ch / groups;
+
+	if (geo->conv == PM_CONV_GROUPED)
+	{
+		set(geo, PM_HAS_OUT_PER_GROUP, &geo->out_per_group, out);
+		set(geo, PM_HAS_GROUP_ALIGNMENT, &geo->group_alignment, pm_alignment(groups));
+		set(geo, PM_HAS_GROUP_FAST, &geo->group_fast, group_is_fast(groups, geo->ch_per_group, out));
+	}
+	set(geo, PM_HAS_WIDE_WINDOW, &geo->wide_window, fmax(geo->k_h, geo->k_w) > 7);
+}
+
+/*
+ * A convolution, also as the product it is: rows are output positions (input
+ * positions when transposed), one product a group.
+ */
+static void
+conv_geometry(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_geometry *geo)
+{
+	pm_operands	o = pm_conv_operands(g, n);
+	pm_operand		out = pm_output_operand(n);
+	double		depth = pm_kernel_depth(n, &o);
+	double		groups = (double) n->attrs.group;
+	const pm_operand *rows = row->flops == PM_FLOPS_CONV_TRANSPOSE ? &o.data : &out;
+	double		positions;
+
+	geo->conv = pm_conv_kind_of(n, row, &o);
+	set_in_plane(&o.data, geo);
+	set_out_plane(&out, geo);
+	set_window(&n->attrs, geo);
+	if (o.data.batch_dim == 1)
+		groups *= (double) batch;
+	set(geo, PM_HAS_GROUPS, &geo->groups, groups);
+	set(geo, PM_HAS_CH_PER_GROUP, &geo->ch_per_group, geo->in_ch / (double) n->attrs.group);
+	set_groups(geo, (double) n->attrs.group);
+	positions = geo->in_ch * geo->out_ch == 0 || pm_dim_at(rows, 1, batch) == 0 ? 0 :
+		pm_count_at(rows, batch) / pm_dim_at(rows, 1, batch);
+	if (row->flops == PM_FLOPS_CONV_TRANSPOSE)
+		set_gemm(geo, positions, depth, geo->ch_per_group, groups);
+	else
+		set_gemm(geo, positions, geo->out_ch / (double) n->attrs.group, depth, groups);
+	set_bias(n, &o, geo);
+}
+
+static void
+gemm_geometry(const pm_graph *g, const pm_node *n, int64_t batch, pm_geometry *geo)
+{
+	pm_operands	o = pm_gemm_operands(g, n);
+	pm_operand		out = pm_output_operand(n);
+	double		cols = pm_dim_at(&out, -1, batch);
+	double		rows = cols > 0 ? pm_count_at(&out, batch) / cols : 0;
+	double		count = 1;
+
+	/* a product of two stacks is one product for each matrix; a stack times one matrix is one tall product */
+	if (o.kernel.input >= 0 && o.kernel.shape->rank >= 3 && n->shape.rank >= 3)
+	{
+		rows = pm_dim_at(&out, -2, batch);
+		for (int i = 0; i < n->shape.rank - 2; i++)
+			count *= pm_dim_at(&out, i, batch);
+		if (n->shape.rank == 4)
+			set(geo, PM_HAS_HEADS, &geo->heads, pm_dim_at(&out, 1, 1));
+	}
+	set_gemm(geo, rows, cols, pm_inner_dim(n, &o, batch), count);
+	if (n->shape.rank == 3 && n->batch_dim == 0)
+		set(geo, PM_HAS_SEQ_LEN, &geo->seq_len, pm_dim_at(&out, 1, 1));
+	set_bias(n, &o, geo);
+}
+
+/* Softmax and fused attention: heads and the length of the key sequence. */
+static void
+attention_geometry(const pm_graph *g, const pm_node *n, const pm_op_row *row, pm_geometry *geo)
+{
+	pm_operand		out = pm_output_operand(n);
+
+	if (n->attrs.num_heads > 0)
+		set(geo, PM_HAS_HEADS, &geo->heads, (double) n->attrs.num_heads);
+	else if (n->shape.rank == 4)
+		set(geo, PM_HAS_HEADS, &geo->heads, pm_dim_at(&out, 1, 1));
+	set(geo, PM_HAS_SEQ_LEN, &geo->seq_len,
+		row->flops == PM_FLOPS_ATTENTION ? pm_attention_keys(g, n, 1) : pm_dim_at(&out, -1, 1));
+}
+
+/* Everything else: channels and plane of rank 4, sequence and width of rank 3, width of rank 2. */
+static void
+plain_geometry(const pm_graph *g, const pm_node *n, pm_geometry *geo)
+{
+	pm_operand		out = pm_output_operand(n);
+	pm_operand		in = {NULL, -1, -1, false};
+
+	if (n->n_inputs > 0)
+		in = pm_input_operand(g, n, 0);
+	set_window(&n->attrs, geo);
+	if (in.shape != NULL && in.shape->rank == 4)
+		set_in_plane(&in, geo);
+	if (n->shape.rank == 4)
+		set_out_plane(&out, geo);
+	else if (n->shape.rank == 3)
+		set(geo, PM_HAS_SEQ_LEN, &geo->seq_len, pm_dim_at(&out, 1, 1));
+	if (n->shape.rank == 3 || n->shape.rank == 2)
+		set(geo, PM_HAS_OUT_CH, &geo->out_ch, pm_dim_at(&out, -1, 1));
+	if (pm_op_row_of(n->op)->traits & PM_OP_SLOPE)
+		set(geo, PM_HAS_ALPHA, &geo->alpha, isnan(n->attrs.alpha) ? 0.01 : fabs(n->attrs.alpha));
+}
+
+double
+pm_alignment(double x)
+{
+	int			log = 0;
+
+	while (log < 6 && x >= 1 && fmod(x, 2) == 0)
+	{
+		x /= 2;
+		log++;
+	}
+	return log;
+}
+
+void
+pm_node_geometry(const pm_graph *g, int i, int64_t batch, pm_geometry *geo)
+{
+	const pm_node *n = &g->nodes[i];
+	const pm_op_row *row = pm_op_row_of(n->op);
+
+	memset(geo, 0, sizeof(*geo));
+	if (n->view || row->class == PM_CLASS_OTHER)
+		return;
+	if (row->flops == PM_FLOPS_CONV || row->flops == PM_FLOPS_CONV_TRANSPOSE)
+		conv_geometry(g, n, row, batch, geo);
+	else if (row->flops == PM_FLOPS_GEMM)
+		gemm_geometry(g, n, batch, geo);
+	else if (row->class == PM_CLASS_ATTENTION)
+		attention_geometry(g, n, row, geo);
+	else
+		plain_geometry(g, n, geo);
+}

@@ -1,0 +1,55 @@
+/*
+ * op_work.h - operations and bytes of one operator.
+ */
+#ifndef PM_OP_WORK_H
+#define PM_OP_WORK_H
+
+#include "graph/graph.h"
+
+typedef enum pm_dtype
+{
+	PM_FP32, PM_TF32, PM_AMP, PM_BF16, PM_FP16, PM_N_DTYPES
+} pm_dtype;
+
+typedef enum pm_layout
+{
+	PM_NCHW, PM_NHWC, PM_N_LAYOUTS
+} pm_layout;
+
+typedef enum pm_optimizer
+{
+	PM_SGD, PM_SGD_MOMENTUM, PM_ADAM, PM_ADAMW, PM_OPT_OTHER,
+	PM_OPT_NONE,				/* a step that updates nothing */
+	PM_N_OPTIMIZERS
+} pm_optimizer;
+
+/* Work of one node, once. Doubles: exact to 2^53. All >= 0. */
+typedef struct pm_work
+{
+	double		flops_forward,
+				flops_backward,
+				flops_update;	/* optimizer */
+	double		bytes_forward,
+				bytes_backward,
+				bytes_update;
+	double		params;			/* trainable parameters owned by this node */
+	double		in_elems;		/* elements of all data inputs */
+	double		out_elems;		/* elements of all outputs */
+	double		weight_elems;	/* elements of weights, computed weights included */
+	double		kernels_forward;	/* estimated kernel launches; 0 for views and inputs */
+	double		kernels_backward;
+	bool		tensor_core;	/* matrix product that the device's matrix units can take */
+} pm_work;
+
+/*
+ * Work of node i of a finished g at the given batch, element types and optimizer.
+ * PM_AMP: 2 bytes an element, but 4 for what autocast runs in FP32 (softmax,
+ * layer and group norm, sums, exp, pow, losses); optimizer states in 4.
+ * PM_BF16, PM_FP16: the whole model in 2 bytes, optimizer states included.
+ * The backward pass covers only what needs a gradient: a product of an input
+ * and a weight has one gradient product, not two.
+ * Views and inputs: all zero. Unknown operators: a memory move of inputs and outputs.
+ */
+void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_optimizer opt, pm_work *w);
+
+#endif
