@@ -2,11 +2,10 @@
  * fuzz_onnx.c - the ONNX importer and all that is computed from what it makes.
  *
  * libFuzzer:
- *     mkdir -p build/gen && protoc-c --proto_path=src/core/onnx --c_out=build/gen src/core/onnx/onnx.proto
+ *     mkdir -p build/gen && make -s -f src/sources.mk PROTO_OUT=build/gen print-PROTOC | sh
  *     clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
- *         -Isrc/core -Isrc/core/onnx -Ibuild/gen test/fuzz/fuzz_onnx.c \
- *         src/core/onnx/[!o]*.c src/core/onnx/onnx.c build/gen/onnx.pb-c.c \
- *         src/core/core.c src/core/graph.c src/core/graph_json.c src/core/oplib.c -lprotobuf-c -lm
+ *         -Isrc/core -Ibuild/gen test/fuzz/fuzz_onnx.c src/core/base/core.c src/core/graph/*.c \
+ *         src/core/import/onnx/[!o]*.c src/core/import/onnx/onnx.c build/gen/import/onnx/onnx.pb-c.c -lprotobuf-c -lm
  *     ./a.out -max_len=65536 new_inputs test/fuzz/corpus_onnx
  * With -DREPLAY a main() runs the files named on the command line instead.
  *

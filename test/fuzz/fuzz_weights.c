@@ -2,8 +2,8 @@
  * fuzz_weights.c - stored predictors, and predictions with what is accepted.
  *
  * libFuzzer:
- *     clang -g -O1 -DPM_NO_CLONES -fsanitize=fuzzer,address,undefined test/fuzz/fuzz_weights.c \
- *         <every .c of src/core> -l:libopenblas.a -lm -lpthread
+ *     clang -g -O1 -DPM_NO_CLONES -fsanitize=fuzzer,address,undefined -Isrc/core -Itest/core test/fuzz/fuzz_weights.c \
+ *         $(make -s -f src/sources.mk print-CORE_PLAIN_SOURCES) -l:libopenblas.a -lm -lpthread
  * With -DREPLAY a main() runs the files named on the command line instead;
  * with -DSEEDS a main() writes stored predictors of all kinds into the
  * directory named on the command line, to start from.
