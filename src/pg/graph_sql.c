@@ -15,6 +15,7 @@
 #include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
+#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 #include "graphs.h"
 #include "plans.h"

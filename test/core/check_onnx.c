@@ -13,6 +13,7 @@
  * stay equal.
  */
 #include "graph/op_work.h"
+#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 #include "import/onnx/onnx.h"
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "predictor/predictor.h"
+#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 
 typedef struct graph_text

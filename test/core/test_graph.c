@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "graph/graph.h"
+#include "graph/graph_finish.h"
 #include "graph/op_catalogue.h"
 #include "graph/dag.h"
 #include "graph/graph_json.h"

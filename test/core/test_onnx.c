@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "graph/graph.h"
+#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 #include "import/onnx/onnx.h"
 #include "onnx_builder.h"

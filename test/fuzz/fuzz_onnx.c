@@ -14,6 +14,7 @@
  * finite work.  The first byte chooses between a dynamic batch and batch_dim.
  */
 #include "graph/graph.h"
+#include "graph/graph_finish.h"
 #include "import/onnx/onnx.h"
 #include "graph/op_work.h"
 #include "graph/graph_json.h"

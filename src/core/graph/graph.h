@@ -105,15 +105,4 @@ double		pm_node_count(const pm_node *n, int64_t batch);
 /* Element count over all outputs (Split, TopK ...) at the given batch. */
 double		pm_node_count_all(const pm_node *n, int64_t batch);
 
-/*
- * Check what docs/graph_format.md demands (ids dense by construction, producers
- * first, ranks, dimensions, counts), look operators up, and fill the derived
- * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key; PM_ERR_MEMORY;
- * PM_CANCELLED.
- */
-pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
-
-/* Give a finished graph another name. A family that came from the old name comes from the new one then. PM_ERR_MEMORY. */
-pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
-
 #endif

@@ -10,6 +10,7 @@
  * Time is linear in the length of the text and the stack does not grow with
  * it.  Everything kept is in the caller's arena; strings are copied.
  */
+#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 
 #include <math.h>

@@ -1,0 +1,20 @@
+/*
+ * graph_finish.h - what every importer ends in.
+ */
+#ifndef PM_GRAPH_FINISH_H
+#define PM_GRAPH_FINISH_H
+
+#include "graph/graph.h"
+
+/*
+ * Check what docs/graph_format.md demands (ids dense by construction, producers
+ * first, ranks, dimensions, counts), look operators up, and fill the derived
+ * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key; PM_ERR_MEMORY;
+ * PM_CANCELLED.
+ */
+pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
+
+/* Give a finished graph another name. A family that came from the old name comes from the new one then. PM_ERR_MEMORY. */
+pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
+
+#endif
