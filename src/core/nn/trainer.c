@@ -316,6 +316,24 @@ restart(trainer *t, int *restarts)
 	return true;
 }
 
+static pm_code
+diverged(const char *what, pm_status *st)
+{
+	pm_fail(st, PM_ERR_DIVERGED, "training diverged: %s", what);
+	pm_hint(st, "Lower the option \"learning_rate\".");
+	return PM_ERR_DIVERGED;
+}
+
+/* Weights that are numbers may still predict what is none. */
+static bool
+all_answered(const double *predicted, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!(predicted[i] > 0 && isfinite(predicted[i])))
+			return false;
+	return true;
+}
+
 /* One epoch of steps; *loss is the mean per sample. */
 static pm_code
 run_epoch(trainer *t, int n_train, const pm_hooks *hooks, int *restarts, double *loss, pm_status *st)
@@ -335,11 +353,7 @@ run_epoch(trainer *t, int n_train, const pm_hooks *hooks, int *restarts, double 
 			samples += n;
 		}
 		else if (!restart(t, restarts))
-		{
-			pm_fail(st, PM_ERR_DIVERGED, "training diverged: the loss is not finite");
-			pm_hint(st, "Lower the option \"learning_rate\".");
-			return PM_ERR_DIVERGED;
-		}
+			return diverged("the loss is not finite", st);
 		if (wants_stop(hooks))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 	}
@@ -402,9 +416,11 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 	}
 	memcpy(t->w, t->best, bytes);
 	if (!pm_all_finite(t->w, t->net->n_params))
-		return pm_fail(st, PM_ERR_DIVERGED, "training diverged: weights are not finite");
+		return diverged("weights are not finite", st);
 	if (!measure(t, t->w, t->order, n_train, hooks, &now))
 		return pm_fail(st, PM_CANCELLED, "training was cancelled");
+	if (!all_answered(t->predicted, n_train))
+		return diverged("what it predicts for its own rows is not positive and finite", st);
 	report->train_mape = now.valid_mape;
 	return PM_OK;
 }

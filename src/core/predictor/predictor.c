@@ -148,6 +148,23 @@ without_fold(const pm_dataset *d, const int *fold_of, int fold, int least, pm_ar
 	return part->n < least ? pm_fail(st, PM_ERR_DATA, "too few profiles to calibrate on") : PM_OK;
 }
 
+/* A question that a predictor does not answer has NaN in place of a time; only want of memory ends the training. */
+static pm_code
+predict_or_nan(const pm_predictor *p, const pm_sample *s, const pm_arena *a, double *ms, pm_status *st)
+{
+	pm_arena	scratch;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	rc = pm_predictor_predict(p, s, &scratch, ms, NULL, NULL, st);
+	pm_arena_release(&scratch);
+	if (rc == PM_ERR_MEMORY)
+		return rc;
+	if (rc != PM_OK)
+		*ms = NAN;
+	return PM_OK;
+}
+
 /* Train without the structures of a fold and predict them; NaN where that fails. */
 static pm_code
 cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int fold, uint64_t seed, int threads,
@@ -162,18 +179,10 @@ cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int f
 		(rc = p->kind->fit(&q, &part, seed, threads, hooks, a, &report, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < d->n; i++)
-	{
-		pm_arena	scratch;
-
-		if (fold_of[i] != fold)
-			continue;
-		if ((rc = stop_if_asked(hooks, st)) != PM_OK)
+		if (fold_of[i] == fold &&
+			((rc = stop_if_asked(hooks, st)) != PM_OK ||
+			 (rc = predict_or_nan(&q, &d->samples[i], a, &cross_ms[i], st)) != PM_OK))
 			return rc;
-		pm_arena_init_within(&scratch, a);
-		if (pm_predictor_predict(&q, &d->samples[i], &scratch, &cross_ms[i], NULL, NULL, NULL) != PM_OK)
-			cross_ms[i] = NAN;
-		pm_arena_release(&scratch);
-	}
 	return PM_OK;
 }
 
@@ -253,21 +262,15 @@ cross_errors(const pm_dataset *d, const double *cross_ms, pm_arena *a, pm_fit_re
 static pm_code
 predict_by_start(const pm_start *start, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, double *ms, pm_status *st)
 {
-	for (int i = 0; i < d->n; i++)
-	{
-		pm_arena	scratch;
+	pm_code		rc = PM_OK;
 
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+	{
 		ms[i] = NAN;
-		if (stop_if_asked(hooks, st) != PM_OK)
-			return PM_CANCELLED;
-		if (start->seen != NULL && start->seen[i])
-			continue;
-		pm_arena_init_within(&scratch, a);
-		if (pm_predictor_predict(start->predictor, &d->samples[i], &scratch, &ms[i], NULL, NULL, NULL) != PM_OK)
-			ms[i] = NAN;
-		pm_arena_release(&scratch);
+		if ((rc = stop_if_asked(hooks, st)) == PM_OK && !(start->seen != NULL && start->seen[i]))
+			rc = predict_or_nan(start->predictor, &d->samples[i], a, &ms[i], st);
 	}
-	return PM_OK;
+	return rc;
 }
 
 static pm_code
