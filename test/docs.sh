@@ -55,7 +55,7 @@ check_page() { # page
     mkdir -p "$dir"
     counts=$(awk -v out="$dir" -f test/doc_examples.awk "$1") || { echo "not ok - $1: a block is not closed"; status=1; return; }
     [ "$counts" != "0 0" ] || return 0
-    psql -X -q -c 'DROP DATABASE IF EXISTS mydb' -c "CREATE DATABASE mydb ENCODING 'UTF8' TEMPLATE template0" >/dev/null 2>&1
+    psql -X -q -c 'DROP DATABASE IF EXISTS mydb WITH (FORCE)' -c "CREATE DATABASE mydb ENCODING 'UTF8' TEMPLATE template0" >/dev/null 2>&1
     wrong=0
     for line in "$dir"/*.line; do
         [ ! -e "$line" ] || check_example "$1" "${line%.line}" || wrong=$((wrong + 1))
@@ -111,5 +111,5 @@ fi
 for page; do
     check_page "$page"
 done
-psql -X -q -c 'DROP DATABASE IF EXISTS mydb' >/dev/null 2>&1
+psql -X -q -c 'DROP DATABASE IF EXISTS mydb WITH (FORCE)' >/dev/null 2>&1
 exit $status
