@@ -342,6 +342,16 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(out, "")
             self.assertIn(reason, err)
 
+    @unittest.skipIf(torchvision is None, "torchvision is not installed")
+    def test_detection_networks_are_refused_with_a_way_out(self):
+        with redirect_stderr(io.StringIO()) as err:
+            self.assertNotEqual(main(["export", "fasterrcnn_resnet50_fpn", "-o", os.devnull]), 0)
+        self.assertIn("demo/detection.py", err.getvalue())
+        path = os.path.join(HERE, "..", "..", "demo", "detection.py")
+        whole, backbone = (export.export_graph(models.resolve(f"{path}:{part}", 320)) for part in ("build", "backbone"))
+        self.assertEqual((whole["params"], backbone["params"]), (41808406, 26852416))
+        self.assertEqual(ops_of(whole).count("aten::grid_sampler_2d"), 4)
+
     def test_tables_that_do_not_serve(self):
         tables = (("missing.csv", None, "No such file"), ("other.csv", "a,b\n1,2\n", "no table of profiles"),
                   ("own.csv", "graph\nlenet@28\ndetector@v2\n", "'detector@v2' does not tell which model"))

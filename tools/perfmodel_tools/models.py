@@ -122,6 +122,9 @@ def _torchvision(name: str, size: Optional[int]) -> ModelSpec:
     for part in ("segmentation", "video"):
         if not inspect.isfunction(builder):
             builder = getattr(getattr(tv.models, part), name, None)
+    if not inspect.isfunction(builder) and inspect.isfunction(getattr(tv.models.detection, name, None)):
+        raise ModelError(f"'{name}' is a detection network: its shapes depend on the image, so it has no graph that holds for all images. "
+                         "Export its backbone, or the network with a fixed number of boxes: demo/detection.py does both")
     if not inspect.isfunction(builder):
         known = torchvision_names()
         near = difflib.get_close_matches(name, known + list(zoo.NETWORKS)) or known
