@@ -58,6 +58,11 @@ EXTENSION = perfmodel perfmodel_pretrained
 MODULE_big = perfmodel
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
 PG_CONFIG ?= pg_config
+ifneq ($(filter command environment,$(origin PG_CONFIG)),)
+ifeq ($(shell command -v '$(PG_CONFIG)'),)
+$(error PG_CONFIG is $(PG_CONFIG), which is not there)
+endif
+endif
 OPTFLAGS ?=
 
 include src/sources.mk
@@ -97,9 +102,9 @@ EXTRA_CLEAN = output_iso tmp_check tmp_check_iso src/core/import/onnx/onnx.pb-c.
 # ---- what the build needs: one sentence when something is missing ----
 
 ifeq ($(filter clean distclean uninstall,$(MAKECMDGOALS)),)
-MISSING := $(shell PG_CONFIG='$(PG_CONFIG)' PM_OPENBLAS='$(OPENBLAS)' sh src/needs.sh build | sed 's/\([^ ]*\) \(.*\)/\2 (package \1);/')
+MISSING := $(shell PG_CONFIG='$(PG_CONFIG)' PM_OPENBLAS='$(OPENBLAS)' sh src/needs.sh sentence)
 ifneq ($(MISSING),)
-$(error Something is missing that the build needs: $(MISSING) install it, on Debian with apt-get; "make help" says how to choose a PostgreSQL)
+$(error The build needs $(MISSING))
 endif
 endif
 ifeq ($(shell command -v '$(PG_CONFIG)'),)

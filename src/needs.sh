@@ -5,6 +5,7 @@
 #
 #   src/needs.sh build      what building lacks: lines "PACKAGE what it is for",
 #                           PACKAGE as Debian calls it; nothing when all is there
+#   src/needs.sh sentence   the same in one sentence, with the command that installs it
 #   src/needs.sh server     what a private server lacks besides (make demo)
 #   src/needs.sh tests      what the tests lack besides (make check)
 #   src/needs.sh openblas   the flags that compile and link with OpenBLAS;
@@ -70,7 +71,7 @@ version=$(pg --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
 build() {
     command -v "$compiler" >/dev/null || lacks gcc "the compiler $compiler"
     links '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' || lacks libc6-dev "the headers of the C library"
-    [ -n "${PM_OPENBLAS-$(openblas)}" ] || lacks libopenblas-dev "OpenBLAS and its cblas.h (another BLAS does not do)"
+    [ -n "${PM_OPENBLAS-$(openblas)}" ] || lacks libopenblas-dev "OpenBLAS with its own cblas.h"
     links '#include <protobuf-c/protobuf-c.h>\nint main(void) { return protobuf_c_version() == 0; }\n' -lprotobuf-c ||
         lacks libprotobuf-c-dev "protobuf-c.h and libprotobuf-c"
     protoc-c --version >/dev/null 2>&1 || lacks protobuf-c-compiler "protoc-c"
@@ -78,6 +79,11 @@ build() {
         # of the version that is there, and of the newest where there is none
         lacks "postgresql-server-dev-${version:-all}" "the headers of the PostgreSQL server"
     fi
+}
+
+sentence() {
+    build | awk '{ packages = packages " " $1; package = $1; sub(/^[^ ]* /, ""); what = what (NR > 1 ? ", " : "") $0 " (package " package ")" }
+        END { if (NR) print what ". On Debian: sudo apt-get install" packages }'
 }
 
 server() {
@@ -93,6 +99,6 @@ tests() {
 }
 
 case ${1:-} in
-build | server | tests | openblas) "$1" ;;
-*) echo "usage: $0 build|server|tests|openblas" >&2; exit 2 ;;
+build | sentence | server | tests | openblas) "$1" ;;
+*) echo "usage: $0 build|sentence|server|tests|openblas" >&2; exit 2 ;;
 esac
