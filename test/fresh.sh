@@ -31,7 +31,7 @@
 set -eu
 . "$(dirname "$0")/lib.sh"
 
-usage() { sed -n 's/^# \{0,1\}//; 2,/^$/p' "$0" >&2; exit 2; }
+usage() { sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -gt 0 ] || usage
 suite=$1
 shift
