@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/blas.h"
+#include "nn/solve.h"
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
@@ -77,8 +77,8 @@ linear_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	}
 	for (int j = 0; j < N_TERMS; j++)
 		xx[j * N_TERMS + j] += p->options.value[OPT_RIDGE] * d->n;
-	if ((rc = pm_solve_spd(xx, m->beta, N_TERMS, st)) != PM_OK)
-		return rc;
+	if (!pm_solve_spd(xx, m->beta, N_TERMS))
+		return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the coefficients");
 	p->impl = m;
 	report->seconds = pm_now() - started;
 	report->n_params = N_TERMS;

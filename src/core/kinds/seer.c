@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/blas.h"
+#include "nn/solve.h"
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
@@ -318,14 +318,13 @@ improve(problem *p, double *theta, double *damping, double *gain, pm_status *st)
 	{
 		double		damped[N_CONSTANTS * N_CONSTANTS];
 		double		next[N_CONSTANTS];
-		pm_code		rc;
 
 		memcpy(damped, a, sizeof(a));
 		memcpy(next, b, sizeof(b));
 		for (int j = 0; j < N_CONSTANTS; j++)
 			damped[j * N_CONSTANTS + j] *= 1 + *damping;
-		if ((rc = pm_solve_spd(damped, next, N_CONSTANTS, st)) != PM_OK)
-			return rc;
+		if (!pm_solve_spd(damped, next, N_CONSTANTS))
+			return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the constants");
 		for (int j = 0; j < N_CONSTANTS; j++)
 			next[j] = theta[j] + fmin(fmax(next[j], -MAX_STEP), MAX_STEP);
 		errors(p, next, p->moved, NULL);

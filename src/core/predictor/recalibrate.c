@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/solve.h"
 #include "predictor/metrics.h"
 
 #define PRIOR_A			0.5		/* standard deviations of the numbers, in logarithms: a new device ... */
@@ -86,33 +87,6 @@ weighted_median(double (*pairs)[2], int n)
 	return pairs[i][0];
 }
 
-/* Solve m x = y for a symmetric positive definite m[k][k], in place: y becomes x. */
-static void
-solve(double m[MAX_NUMBERS][MAX_NUMBERS], double *y, int k)
-{
-	for (int i = 0; i < k; i++)
-		for (int j = 0; j <= i; j++)
-		{
-			double		s = m[i][j];
-
-			for (int l = 0; l < j; l++)
-				s -= m[i][l] * m[j][l];
-			m[i][j] = i == j ? sqrt(fmax(s, DBL_MIN)) : s / m[j][j];
-		}
-	for (int i = 0; i < k; i++)
-	{
-		for (int l = 0; l < i; l++)
-			y[i] -= m[i][l] * y[l];
-		y[i] /= m[i][i];
-	}
-	for (int i = k - 1; i >= 0; i--)
-	{
-		for (int l = i + 1; l < k; l++)
-			y[i] -= m[l][i] * y[l];
-		y[i] /= m[i][i];
-	}
-}
-
 /* One regression: numbers v = (a, b, d of each cell). */
 typedef struct regression
 {
@@ -157,8 +131,9 @@ reweighted_step(regression *r)
 
 		m[k][k] += 1 / (prior * prior);
 	}
-	solve(m, y, MAX_NUMBERS);
-	memcpy(r->v, y, sizeof(y));
+	/* the priors make m positive definite; where rounding does not leave it so, v stays as it is */
+	if (pm_solve_spd(&m[0][0], y, MAX_NUMBERS))
+		memcpy(r->v, y, sizeof(y));
 	r->v[1] = fmin(fmax(r->v[1], -MAX_B), MAX_B);
 }
 
