@@ -13,12 +13,16 @@ SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY[
     'RTX_3090', 'NVIDIA GeForce RTX 3090', 'nvidia geforce rtx 3090', 'Tesla T4', 'T4', 'H200', 'NVIDIA H200',
     'NVIDIA H100 80GB HBM3', 'Tesla_V100-SXM2-16GB', 'AMD_Instinct_MI210', 'mi250', 'Quadro_RTX_6000',
     'TITAN_X_Pascal', 'AMD EPYC Zen4 (1 thread)']) AS given;
+-- short names are the usual part; a scheduler may add the memory
+SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['A100', 'A100-80GB', 'H100', 'V100', 'V100-32GB', 'P100', 'NVIDIA A10G', 'nvidia-tesla-v100', 'nvidia-a100-80gb',
+    'RTX3090-24GB', 'L4-24G', 'A40 48GB']) AS given;
+SELECT perfmodel.find_gpu('RTX3090-48GB') AS other_memory, perfmodel.find_gpu('24GB') AS memory_alone, perfmodel.find_gpu('g') AS nothing;
 SELECT perfmodel.gpu_name(NULL);
 -- every name and alias leads to its own row
 SELECT g.name, a AS wrong FROM perfmodel.gpu g, unnest(aliases || name) AS a WHERE perfmodel.gpu_name(a) <> g.name;
 
 -- unknown and ambiguous names
-SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(ARRAY['RTX 3091', 'A100', 'V100', 'xyzzy', '', '--']) AS g;
+SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(ARRAY['RTX 3091', 'A200', 'xyzzy', '', '--']) AS g;
 
 -- own rows; at once visible, gone after a rollback
 BEGIN;
@@ -30,6 +34,7 @@ BEGIN;
 SAVEPOINT a;
 INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops, aliases) VALUES ('My Chip 9', 100, 8, 2, '{T4-16GB}');
 SELECT helper.error_of($$SELECT perfmodel.gpu_name('t4_16gb')$$);
+SELECT perfmodel.find_gpu('t4_16gb') AS either;
 ROLLBACK TO a;
 SELECT perfmodel.gpu_name('t4_16gb');
 COMMIT;

@@ -12,6 +12,7 @@
 #include "utils/varlena.h"
 
 #include "errors.h"
+#include "problem.h"
 
 #define N_CANDIDATES	4
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
@@ -30,7 +31,6 @@ sqlstate_of(pm_code code)
 			return ERRCODE_INVALID_PARAMETER_VALUE;
 		case PM_ERR_FORMAT:
 			return ERRCODE_DATA_CORRUPTED;
-		case PM_ERR_OUTDATED:
 		case PM_ERR_DATA:
 			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 		case PM_ERR_DIVERGED:
@@ -54,6 +54,16 @@ pm_raise(const pm_status *st)
 			 errmsg_internal("%s", st->message),
 			 st->detail[0] ? errdetail_internal("%s", st->detail) : 0,
 			 st->hint[0] ? errhint("%s", st->hint) : 0));
+}
+
+void
+pm_problem_raise(const pm_problem *p)
+{
+	ereport(ERROR,
+			(errcode(p->sqlstate),
+			 errmsg_internal("%s", p->message),
+			 p->detail ? errdetail_internal("%s", p->detail) : 0,
+			 p->hint ? errhint("%s", p->hint) : 0));
 }
 
 /* Letters and digits in lower case: what is left when people spell differently. */

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "utils/array.h"
@@ -25,9 +27,11 @@
 #include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_gpu_name);
+PG_FUNCTION_INFO_V1(pm_find_gpu);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.gpu"
+#define SHOWN_NAME 200			/* bytes of a name that an error shows */
 
 typedef struct device
 {
@@ -152,46 +156,71 @@ has_key(const device *d, const char *wanted, int first, int end)
 	return false;
 }
 
-static void
-ambiguous(const char *name, const device *a, const device *b)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_AMBIGUOUS_ALIAS),
-			 errmsg("GPU name \"%s\" is ambiguous", name),
-			 errdetail("It may mean \"%s\" or \"%s\".", a->sheet.name, b->sheet.name)));
-}
-
-/* The only device with wanted among its keys [first, end). */
+/* The devices with wanted among their keys [first, end): the first, and how many. */
 static const device *
-find_by_key(const char *name, const char *wanted, int first, int end)
+find_by_key(const char *wanted, int first, int end, int *n)
 {
 	const device *found = NULL;
 
+	*n = 0;
 	for (int i = 0; i < n_devices; i++)
-	{
-		if (!has_key(&devices[i], wanted, first, end))
-			continue;
-		if (found != NULL)
-			ambiguous(name, found, &devices[i]);
-		found = &devices[i];
-	}
+		if (has_key(&devices[i], wanted, first, end) && (*n)++ == 0)
+			found = &devices[i];
 	return found;
 }
 
+/*
+ * "rtx309024gb", "l424gb": a name with the memory behind it, as schedulers
+ * write them. The device of the rest of the name, if that is what it has.
+ */
 static const device *
-find_device(const char *name)
+find_by_name_and_memory(const char *wanted, int *n)
+{
+	size_t		len = strlen(wanted);
+	const device *d = NULL;
+
+	*n = 0;
+	if (len > 2 && strcmp(wanted + len - 2, "gb") == 0)
+		len -= 2;
+	else if (len > 1 && wanted[len - 1] == 'g')
+		len--;
+	else
+		return NULL;
+	/* where the name ends and the memory begins is not marked: "l4" "24", not "l" "424" */
+	for (size_t digits = 1; digits <= 3 && digits < len && isdigit((unsigned char) wanted[len - digits]); digits++)
+	{
+		double		gb = atof(pnstrdup(wanted + len - digits, digits));
+		char	   *name = pnstrdup(wanted, len - digits);
+
+		d = find_by_key(name, 0, INT_MAX, n);
+		if (*n == 1 && fabs(gb - d->sheet.memory_gb) <= 0.05 * gb)
+			return d;
+	}
+	*n = 0;
+	return NULL;
+}
+
+/* The device of that name; NULL with *n the number of devices that the name may mean. */
+static const device *
+find_device(const char *name, int *n)
 {
 	const device *d;
 	char	   *wanted;
 
+	*n = 1;
 	for (int i = 0; i < n_devices; i++)
 		if (strcmp(devices[i].sheet.name, name) == 0)
 			return &devices[i];
 	wanted = normal_form(name);
+	*n = 0;
 	if (*wanted == '\0')
 		return NULL;
-	d = find_by_key(name, wanted, 0, 1);
-	return d != NULL ? d : find_by_key(name, wanted, 1, INT_MAX);
+	d = find_by_key(wanted, 0, 1, n);
+	if (*n == 0)
+		d = find_by_key(wanted, 1, INT_MAX, n);
+	if (*n == 0)
+		d = find_by_name_and_memory(wanted, n);
+	return *n == 1 ? d : NULL;
 }
 
 static char *
@@ -204,31 +233,65 @@ device_hint(const char *name)
 	return pm_did_you_mean(name, names, n_devices, LIST_QUERY);
 }
 
+/* "a" or "b": the devices that have the name among their aliases. */
+static char *
+devices_of(const char *name)
+{
+	char	   *wanted = normal_form(name);
+	StringInfoData s;
+
+	initStringInfo(&s);
+	for (int i = 0; i < n_devices; i++)
+		if (has_key(&devices[i], wanted, 0, INT_MAX))
+			appendStringInfo(&s, "%s\"%s\"", s.len > 0 ? " or " : "", devices[i].sheet.name);
+	return s.data;
+}
+
 static const device *
-lookup(const char *name)
+lookup(const char *name, int *n)
 {
 	if (devices_generation != pm_generation || devices_cxt == NULL)
 		read_devices();
-	return find_device(name);
+	return find_device(name, n);
+}
+
+const pm_gpu *
+pm_gpu_look_up(const char *name, pm_problem *p)
+{
+	int			n;
+	const device *d = lookup(name, &n);
+
+	if (d != NULL)
+		return &d->sheet;
+	if (n > 1)
+		*p = (pm_problem) {
+			"ambiguous_gpu", ERRCODE_AMBIGUOUS_ALIAS, psprintf("GPU name \"%s\" is ambiguous", name),
+			psprintf("It may mean %s.", devices_of(name))
+		};
+	else
+		*p = (pm_problem) {
+			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%.*s\"", SHOWN_NAME, name), NULL, device_hint(name)
+		};
+	return NULL;
 }
 
 const pm_gpu *
 pm_gpu_find(const char *name)
 {
-	const device *d = lookup(name);
+	pm_problem	p;
+	const pm_gpu *sheet = pm_gpu_look_up(name, &p);
 
-	if (d == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("unknown GPU \"%s\"", name),
-				 errhint("%s", device_hint(name))));
-	return &d->sheet;
+	if (sheet == NULL)
+		pm_problem_raise(&p);
+	return sheet;
 }
 
 bool
 pm_gpu_exists(const char *name)
 {
-	return lookup(name) != NULL;
+	int			n;
+
+	return lookup(name, &n) != NULL;
 }
 
 Datum
@@ -238,20 +301,34 @@ pm_gpu_name(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)))->name));
 }
 
+Datum
+pm_find_gpu(PG_FUNCTION_ARGS)
+{
+	const device *d;
+	int			n;
+
+	pm_freshen();
+	d = lookup(text_to_cstring(PG_GETARG_TEXT_PP(0)), &n);
+	if (d == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(d->sheet.name));
+}
+
 /* ---------- trigger on profile and op_profile ---------- */
 
 /* The name as `table` is to write it; like a violation of its foreign key when there is none. */
 static const char *
 name_for_profile(const char *given, const char *table)
 {
-	const device *d = lookup(given);
+	int			n;
+	const device *d = lookup(given, &n);
 	const char *constraint = psprintf("%s_gpu_known", table);
 
 	if (d == NULL)
 	{
 		/* a change of gpu by this very statement, such as a new name that cascades */
 		read_devices();
-		d = find_device(given);
+		d = find_device(given, &n);
 	}
 	if (d == NULL)
 		ereport(ERROR,

@@ -22,6 +22,9 @@
 
 PG_FUNCTION_INFO_V1(pm_load_graph);
 PG_FUNCTION_INFO_V1(pm_graph_id);
+PG_FUNCTION_INFO_V1(pm_find_graph);
+
+#define SHOWN_NAME 200			/* bytes of a name that an error shows */
 
 
 void
@@ -218,26 +221,58 @@ graph_hint(const char *name)
 	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph");
 }
 
-Datum
-pm_graph_id(PG_FUNCTION_ARGS)
+/* 0: there is none. Inside SPI_connect(). */
+static int64
+id_of(Datum name)
 {
 	static pm_plan query = {
 		"SELECT graph_id FROM perfmodel.graph WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
 	};
-	Datum		arg = PG_GETARG_DATUM(0);
+
+	return pm_run(&query, &name, NULL, true) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, NULL));
+}
+
+int64
+pm_graph_named(const char *name, pm_problem *p)
+{
+	MemoryContext cxt = CurrentMemoryContext;
 	int64		id;
 
 	SPI_connect();
-	if (pm_run(&query, &arg, NULL, true) == 0)
+	id = id_of(CStringGetTextDatum(name));
+	if (id == 0)
 	{
-		char	   *name = TextDatumGetCString(arg);
+		char	   *hint = graph_hint(name);
 
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("unknown graph \"%s\"", name),
-				 errhint("%s", graph_hint(name))));
+		*p = (pm_problem) {
+			"unknown_graph", ERRCODE_UNDEFINED_OBJECT, MemoryContextStrdup(cxt, psprintf("unknown graph \"%.*s\"", SHOWN_NAME, name)),
+			NULL, MemoryContextStrdup(cxt, hint)
+		};
 	}
-	id = DatumGetInt64(pm_value(0, 1, NULL));
 	SPI_finish();
+	return id;
+}
+
+Datum
+pm_graph_id(PG_FUNCTION_ARGS)
+{
+	pm_problem	p;
+	int64		id = pm_graph_named(text_to_cstring(PG_GETARG_TEXT_PP(0)), &p);
+
+	if (id == 0)
+		pm_problem_raise(&p);
+	PG_RETURN_INT64(id);
+}
+
+Datum
+pm_find_graph(PG_FUNCTION_ARGS)
+{
+	int64		id;
+
+	SPI_connect();
+	id = id_of(PG_GETARG_DATUM(0));
+	SPI_finish();
+	if (id == 0)
+		PG_RETURN_NULL();
 	PG_RETURN_INT64(id);
 }

@@ -12,6 +12,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "call_site.h"
 #include "results.h"
 
 void
@@ -44,20 +45,20 @@ pm_rows_add(pm_rows_out *out, Datum *values, bool *nulls)
 Datum
 pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
-	TupleDesc	desc = fcinfo->flinfo->fn_extra;
+	pm_call_site *site = pm_call_site_of(fcinfo);
+	TupleDesc	desc;
 
-	/* looked up once for each call site: it takes longer than most answers */
-	if (desc == NULL)
+	/* it takes longer than most answers */
+	if (site->result == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 
 		if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 			elog(ERROR, "return type must be a row type");
-		desc = BlessTupleDesc(CreateTupleDescCopy(desc));
+		site->result = BlessTupleDesc(CreateTupleDescCopy(desc));
 		MemoryContextSwitchTo(old);
-		fcinfo->flinfo->fn_extra = desc;
 	}
-	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+	return HeapTupleGetDatum(heap_form_tuple(site->result, values, nulls));
 }
 
 Datum

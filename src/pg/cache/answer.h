@@ -4,17 +4,22 @@
 #ifndef PM_PG_CACHE_ANSWER_H
 #define PM_PG_CACHE_ANSWER_H
 
+#include <math.h>
+
 /* A question in the words of the caller; pm_question of the core is what they mean. */
 typedef struct pm_asked_words
 {
 	int64		graph_id;
 	int32		batch;
 	text	   *gpu;
-	text	   *dtype;
+	text	   *dtype;			/* NULL, here and below: the usual one */
 	text	   *layout;
+	text	   *optimizer;
 	text	   *framework;		/* may be NULL */
 	text	   *predictor;		/* may be NULL */
 } pm_asked_words;
+
+#define PM_REASON_NO_INTERVAL 31	/* the predictor is not calibrated */
 
 /* What is known about a question. */
 typedef struct pm_answer
@@ -25,6 +30,7 @@ typedef struct pm_answer
 	double		low_ms;			/* NaN: no interval */
 	double		high_ms;
 	bool		in_domain;
+	uint32		reasons;		/* bits: pm_cause, and PM_REASON_NO_INTERVAL */
 	char	   *note;			/* or NULL */
 } pm_answer;
 

@@ -55,6 +55,7 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	key->graph_id = q->graph_id;
 	key->batch = q->batch;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
+		put_word(key, &at, q->optimizer) &&
 		put_word(key, &at, q->framework) && put_word(key, &at, q->predictor);
 }
 

@@ -19,13 +19,21 @@
 #include "graphs.h"
 #include "plans.h"
 
+static pm_problem
+no_such_graph(int64 graph_id)
+{
+	return (pm_problem) {
+		"unknown_graph", ERRCODE_UNDEFINED_OBJECT, psprintf("graph with graph_id %lld does not exist", (long long) graph_id), NULL,
+		"perfmodel.graph_id(name) finds the id of a name; SELECT graph_id, name FROM perfmodel.graph lists them."
+	};
+}
+
 void
 pm_no_such_graph(int64 graph_id)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("graph with graph_id %lld does not exist", (long long) graph_id),
-			 errhint("perfmodel.graph_id(name) finds the id of a name; SELECT graph_id, name FROM perfmodel.graph lists them.")));
+	pm_problem	p = no_such_graph(graph_id);
+
+	pm_problem_raise(&p);
 }
 
 /* Parse the document of row 0 of SPI's result into a new entry. */
@@ -41,6 +49,7 @@ parse(int64 graph_id)
 	return e;
 }
 
+/* NULL: there is no such row. */
 static pm_cached *
 load(int64 graph_id)
 {
@@ -48,12 +57,11 @@ load(int64 graph_id)
 		"SELECT loaded_at, doc FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(graph_id);
-	pm_cached  *e;
+	pm_cached  *e = NULL;
 
 	SPI_connect();
-	if (pm_run(&query, &arg, NULL, true) == 0)
-		pm_no_such_graph(graph_id);
-	e = parse(graph_id);
+	if (pm_run(&query, &arg, NULL, true) > 0)
+		e = parse(graph_id);
 	SPI_finish();
 	return e;
 }
@@ -84,7 +92,7 @@ drop_if_there(pm_cached_what what, int64 graph_id)
 }
 
 pm_cached *
-pm_graph_get(int64 graph_id)
+pm_graph_look_up(int64 graph_id, pm_problem *p)
 {
 	const pm_cached_key key = {PM_CACHED_GRAPH, graph_id};
 	pm_cached  *e = pm_cache_find(&key);
@@ -101,6 +109,11 @@ pm_graph_get(int64 graph_id)
 	drop_if_there(PM_CACHED_GRAPH, graph_id);
 	drop_if_there(PM_CACHED_PARSED, graph_id);
 	parsed = load(graph_id);
+	if (parsed == NULL)
+	{
+		*p = no_such_graph(graph_id);
+		return NULL;
+	}
 	e = pm_cache_make(&key);
 	e->born = parsed->born;
 	e->checked = pm_generation;
@@ -117,6 +130,8 @@ pm_skeleton_get(pm_cached *graph, bool merged)
 
 	if (e == NULL)
 		e = load(graph->key.id);
+	if (e == NULL)
+		pm_no_such_graph(graph->key.id);
 	if (e->skeleton[merged].graph == NULL)
 	{
 		if (pm_skeleton_build(&e->graph[0], merged, &e->arena, &s, &st) != PM_OK)

@@ -6,9 +6,11 @@
 
 #include "cache/cache.h"
 #include "compat.h"
+#include "problem.h"
 
-/* A known graph, and its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
-extern pm_cached *pm_graph_get(int64 graph_id);
+/* A known graph; NULL, with *p filled, when there is none of that id. Valid until the next pm_freshen(). */
+extern pm_cached *pm_graph_look_up(int64 graph_id, pm_problem *p);
+/* Its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
 extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
 extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);
 pg_noreturn extern void pm_no_such_graph(int64 graph_id);

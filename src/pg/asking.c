@@ -1,0 +1,167 @@
+/*
+ * asking.c - from a question to its answer: the memo, the core, and the
+ * columns that functions return.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+
+#include "asking.h"
+#include "cache/answers.h"
+#include "cache/freshness.h"
+#include "errors.h"
+#include "results.h"
+
+#define NO_INTERVAL_CODE "no_interval"
+
+/* ---------- asking the core ---------- */
+
+/* Interval, domain and note of an answer that has its step_ms. The note is in the current context. */
+static void
+judge(const pm_asked *q, pm_prepared *x, double level, pm_answer *a)
+{
+	const pm_predictor *p = q->ref.predictor;
+	pm_verdict	v = {0};
+	pm_status	st = {PM_OK};
+	const char *missing = pm_trust_calibrated(p->trust) ? NULL : "no interval: the predictor is not calibrated";
+
+	StaticAssertStmt(PM_N_CAUSES <= PM_REASON_NO_INTERVAL, "each reason needs a bit of its own");
+	a->level = level;
+	if (pm_predictor_judge_prepared(p, x, &q->sample, a->step_ms, level, &v, &st) != PM_OK)
+		pm_raise(&st);
+	a->low_ms = v.low_ms;
+	a->high_ms = v.high_ms;
+	a->in_domain = v.in_domain;
+	a->reasons = v.causes | (missing ? 1u << PM_REASON_NO_INTERVAL : 0);
+	if (missing != NULL)
+		a->note = psprintf("%s%s%s", v.reason, v.reason[0] ? "; " : "", missing);
+	else if (v.reason[0])
+		a->note = pstrdup(v.reason);
+}
+
+/* False: *p says why the question has no answer, in the current context. */
+static bool
+compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
+{
+	pm_asked	asked;
+	pm_prepared *x;
+	pm_status	st = {PM_OK};
+
+	*a = (pm_answer) {.level = get_float8_nan()};
+	if (!pm_question_resolve(q, &asked, p))
+		return false;
+	a->predictor_id = asked.ref.id;
+	x = pm_prepared_get(&asked);
+	if (pm_predictor_predict_prepared(asked.ref.predictor, x, &asked.sample, pm_workspace(), &a->step_ms, &st) != PM_OK)
+		pm_raise(&st);
+	if (!isnan(level))
+		judge(&asked, x, level, a);
+	return true;
+}
+
+/* The same, leaving nothing behind in the current context but note and problem. */
+static bool
+compute_apart(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
+{
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel predict", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	bool		answered = compute(q, level, a, p);
+
+	MemoryContextSwitchTo(old);
+	if (!answered)
+		/* rare, and texts in it: its memory goes with the query */
+		return false;
+	if (a->note != NULL)
+		a->note = pstrdup(a->note);
+	MemoryContextDelete(work);
+	return true;
+}
+
+static bool
+find_or_compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
+{
+	pm_answer_key key;
+	uint64		generation;
+
+	pm_freshen();
+	if (!pm_answer_key_make(q, &key))
+		return compute_apart(q, level, a, p);
+	if (pm_answer_find(&key, level, a))
+		return true;
+	generation = pm_generation;
+	if (!compute_apart(q, level, a, p))
+		return false;
+	/* a function of the user's that ran on the way, in a trigger or a policy, may have ended the generation */
+	if (generation == pm_generation)
+		pm_answer_keep(&key, a);
+	return true;
+}
+
+/* In a report with thousands of rows, which of them it was. */
+static void
+say_question(void *arg)
+{
+	const pm_asked_words *q = arg;
+
+	errcontext("prediction for graph_id %lld on gpu \"%.*s\" at batch %d", (long long) q->graph_id,
+			   (int) Min(VARSIZE_ANY_EXHDR(q->gpu), 64), VARDATA_ANY(q->gpu), q->batch);
+}
+
+bool
+pm_ask(const pm_asked_words *q, const pm_manner *how, pm_answer *a, pm_problem *p)
+{
+	ErrorContextCallback frame = {.previous = error_context_stack,.callback = say_question,.arg = unconstify(pm_asked_words *, q)};
+	bool		answered;
+
+	error_context_stack = &frame;
+	answered = find_or_compute(q, how->level, a, p);
+	if (!answered && !how->problem_is_null)
+		pm_problem_raise(p);
+	error_context_stack = frame.previous;
+	return answered;
+}
+
+/* ---------- columns ---------- */
+
+static Datum
+reasons_or_null(uint32 reasons, bool *isnull)
+{
+	const char *names[PM_N_CAUSES + 1];
+	int			n = 0;
+
+	for (int cause = 0; cause < PM_N_CAUSES; cause++)
+		if (reasons & 1u << cause)
+			names[n++] = pm_cause_name[cause];
+	if (reasons & 1u << PM_REASON_NO_INTERVAL)
+		names[n++] = NO_INTERVAL_CODE;
+	*isnull = n == 0;
+	return n == 0 ? (Datum) 0 : pm_text_array(names, n);
+}
+
+void
+pm_fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls)
+{
+	values[0] = Float8GetDatum(a->step_ms);
+	values[1] = pm_float8_or_null(a->low_ms, &nulls[1]);
+	values[2] = pm_float8_or_null(a->high_ms, &nulls[2]);
+	values[3] = Float8GetDatum(1000.0 * batch / a->step_ms);
+	values[4] = BoolGetDatum(a->in_domain);
+	values[5] = Int64GetDatum(a->predictor_id);
+	values[6] = pm_text_or_null(a->note, &nulls[6]);
+	values[7] = reasons_or_null(a->reasons, &nulls[7]);
+}
+
+void
+pm_fill_problem(const pm_problem *p, Datum *values, bool *nulls)
+{
+	const char *reason = p->reason;
+
+	memset(nulls, true, sizeof(bool) * PM_N_ANSWER);
+	values[6] = CStringGetTextDatum(p->message);
+	values[7] = pm_text_array(&reason, 1);
+	nulls[6] = nulls[7] = false;
+}

@@ -1,0 +1,24 @@
+/*
+ * asking.h - questions and their answers, as columns.
+ */
+#ifndef PM_PG_ASKING_H
+#define PM_PG_ASKING_H
+
+#include "question.h"
+
+/*
+ * The answer, remembered or computed; judged unless how->level is NaN.  Its
+ * note lives as long as what is remembered, or the current context.  False: the
+ * question has a problem and how says that this is no error. Raises otherwise,
+ * with the question in the error's context.
+ */
+extern bool pm_ask(const pm_asked_words *q, const pm_manner *how, pm_answer *a, pm_problem *p);
+
+/* Columns of predict(): step_ms, step_ms_low, step_ms_high, samples_per_s, in_domain, predictor_id, note, reasons. */
+#define PM_N_ANSWER 8
+
+/* Nulls come in as false, values go out in the current context. */
+extern void pm_fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls);
+extern void pm_fill_problem(const pm_problem *p, Datum *values, bool *nulls);
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * question.c - questions as SQL asks them.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_proc.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/numeric.h"
+#include "utils/syscache.h"
+
+#include "cache/graph_cache.h"
+#include "call_site.h"
+#include "catalog.h"
+#include "errors.h"
+#include "features/tokens.h"
+#include "gpus.h"
+#include "graphs.h"
+#include "question.h"
+
+/* ---------- arguments ---------- */
+
+/* Names of arguments, and what NULL means. */
+typedef enum member
+{
+	GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, FRAMEWORK, PREDICTOR, LEVEL, ON_ERROR, N_MEMBERS
+} member;
+
+static const struct
+{
+	const char *name;
+	bool		may_be_null;	/* NULL has a meaning of its own */
+} members[N_MEMBERS] = {
+	[GRAPH_ID] = {"graph_id"},
+	[GPU] = {"gpu"},
+	[BATCH] = {"batch"},
+	[DTYPE] = {"dtype"},
+	[LAYOUT] = {"layout"},
+	[OPTIMIZER] = {"optimizer"},
+	[FRAMEWORK] = {"framework", true},
+	[PREDICTOR] = {"predictor", true},
+	[LEVEL] = {"level"},
+	[ON_ERROR] = {"on_error"},
+};
+
+/* at[N_MEMBERS]: where the arguments of a function stand; -1: it has no such argument. */
+static void
+find_arguments(Oid function, int8 *at)
+{
+	HeapTuple	row = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Datum		names;
+	Datum		modes;
+	char	  **name;
+	bool		no_names;
+	bool		no_modes;
+	int			n;
+
+	if (!HeapTupleIsValid(row))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	names = SysCacheGetAttr(PROCOID, row, Anum_pg_proc_proargnames, &no_names);
+	modes = SysCacheGetAttr(PROCOID, row, Anum_pg_proc_proargmodes, &no_modes);
+	n = no_names ? 0 : get_func_input_arg_names(names, no_modes ? PointerGetDatum(NULL) : modes, &name);
+	memset(at, -1, N_MEMBERS);
+	for (int i = 0; i < n; i++)
+		for (int m = 0; m < N_MEMBERS; m++)
+			if (strcmp(name[i], members[m].name) == 0)
+				at[m] = (int8) i;
+	ReleaseSysCache(row);
+}
+
+static const int8 *
+arguments_of(FunctionCallInfo fcinfo)
+{
+	pm_call_site *site = pm_call_site_of(fcinfo);
+
+	if (site->argument == NULL)
+	{
+		int8	   *at = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, N_MEMBERS);
+
+		find_arguments(fcinfo->flinfo->fn_oid, at);
+		site->argument = at;
+	}
+	return site->argument;
+}
+
+static text *
+word_arg(FunctionCallInfo fcinfo, const int8 *at, member m)
+{
+	return at[m] < 0 || PG_ARGISNULL(at[m]) ? NULL : PG_GETARG_TEXT_PP(at[m]);
+}
+
+static double
+checked_level(double level)
+{
+	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("level must be between %g and %g, not %g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
+				 errhint("Level 0.9 asks for an interval that holds 9 of 10 measurements.")));
+	return level;
+}
+
+static bool
+wants_null(const text *on_error)
+{
+	char	   *s = on_error ? text_to_cstring(on_error) : NULL;
+
+	if (s == NULL || strcmp(s, "error") == 0)
+		return false;
+	if (strcmp(s, "null") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("on_error must be \"error\" or \"null\", not \"%.*s\"", 64, s)));
+	return true;
+}
+
+bool
+pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how)
+{
+	const int8 *at;
+
+	pm_require_catalog();
+	at = arguments_of(fcinfo);
+	for (int m = 0; m < N_MEMBERS; m++)
+		if (at[m] >= 0 && PG_ARGISNULL(at[m]) && !members[m].may_be_null)
+			return false;
+	memset(q, 0, sizeof(*q));
+	if (at[GRAPH_ID] >= 0)
+		q->graph_id = PG_GETARG_INT64(at[GRAPH_ID]);
+	if (at[BATCH] >= 0)
+		q->batch = PG_GETARG_INT32(at[BATCH]);
+	q->gpu = word_arg(fcinfo, at, GPU);
+	q->dtype = word_arg(fcinfo, at, DTYPE);
+	q->layout = word_arg(fcinfo, at, LAYOUT);
+	q->optimizer = word_arg(fcinfo, at, OPTIMIZER);
+	q->framework = word_arg(fcinfo, at, FRAMEWORK);
+	q->predictor = word_arg(fcinfo, at, PREDICTOR);
+	how->level = at[LEVEL] >= 0 ? checked_level(PG_GETARG_FLOAT8(at[LEVEL])) : get_float8_nan();
+	how->problem_is_null = wants_null(word_arg(fcinfo, at, ON_ERROR));
+	return true;
+}
+
+/* ---------- members of an object ---------- */
+
+static void
+refuse_member(const char *name, const char *should_be)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("member \"%s\" of a question must be %s", name, should_be)));
+}
+
+static text *
+text_member(const char *name, const JsonbValue *v)
+{
+	if (v->type != jbvString)
+		refuse_member(name, "a string");
+	return cstring_to_text_with_len(v->val.string.val, v->val.string.len);
+}
+
+/* A whole number; NUMERIC's own conversion raises for what does not fit and rounds the rest. */
+static int64
+integer_member(const char *name, const JsonbValue *v)
+{
+	Datum		n;
+
+	if (v->type != jbvNumeric)
+		refuse_member(name, "an integer");
+	n = NumericGetDatum(v->val.numeric);
+	if (!DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall2(numeric_trunc, n, Int32GetDatum(0)), n)))
+		refuse_member(name, "an integer");
+	return DatumGetInt64(DirectFunctionCall1(numeric_int8, n));
+}
+
+static void
+set_member(pm_asked_words *q, const char *name, const JsonbValue *v, pm_problem *p)
+{
+	if (strcmp(name, "graph_id") == 0)
+		q->graph_id = integer_member(name, v);
+	else if (strcmp(name, "graph") == 0)
+		q->graph_id = pm_graph_named(text_to_cstring(text_member(name, v)), p);
+	else if (strcmp(name, "gpu") == 0)
+		q->gpu = text_member(name, v);
+	else if (strcmp(name, "batch") == 0)
+		q->batch = (int32) Max(Min(integer_member(name, v), PG_INT32_MAX), PG_INT32_MIN);
+	else if (strcmp(name, "dtype") == 0)
+		q->dtype = text_member(name, v);
+	else if (strcmp(name, "layout") == 0)
+		q->layout = text_member(name, v);
+	else if (strcmp(name, "optimizer") == 0)
+		q->optimizer = text_member(name, v);
+	else if (strcmp(name, "framework") == 0)
+		q->framework = text_member(name, v);
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a question has no member \"%.*s\"", 64, name),
+				 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\".")));
+}
+
+bool
+pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
+{
+	text	   *predictor = q->predictor;
+	bool		has_graph = false;
+	bool		has_batch = false;
+	bool		has_null = false;
+	JsonbIterator *it = JsonbIteratorInit(&question->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+
+	if (!JB_ROOT_IS_OBJECT(question))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a question must be an object"),
+				 errhint("Such as {\"graph\": \"resnet50@224\", \"gpu\": \"T4\", \"batch\": 64}.")));
+	*q = (pm_asked_words) {.predictor = predictor};
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		char	   *name;
+
+		if (token != WJB_KEY)
+			continue;
+		name = pnstrdup(v.val.string.val, v.val.string.len);
+		JsonbIteratorNext(&it, &v, true);
+		has_null |= v.type == jbvNull && strcmp(name, "framework") != 0;
+		has_graph |= strncmp(name, "graph", 5) == 0;
+		has_batch |= strcmp(name, "batch") == 0;
+		if (v.type != jbvNull)
+			set_member(q, name, &v, p);
+	}
+	return has_graph && has_batch && q->gpu != NULL && !has_null;
+}
+
+/* ---------- what the words mean ---------- */
+
+/* Index of a word in a list, NULL being `usual`; -1 with *p filled. */
+static int
+resolve_word(const text *word, const pm_word_list *list, int usual, const char *reason, pm_problem *p)
+{
+	char	   *s;
+	int			v;
+
+	if (word == NULL)
+		return usual;
+	s = text_to_cstring(word);
+	v = pm_word_find(list, s);
+	if (v < 0)
+		*p = (pm_problem) {
+			reason, ERRCODE_INVALID_PARAMETER_VALUE, psprintf("unknown %s \"%.*s\"", list->what, 64, s),
+			NULL, psprintf("Known are %s.", pm_quoted_list(list->names, list->n))
+		};
+	pfree(s);
+	return v;
+}
+
+static bool
+resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
+{
+	int			dtype = resolve_word(q->dtype, &pm_dtype_words, PM_FP32, "unknown_dtype", p);
+	int			layout = dtype < 0 ? -1 : resolve_word(q->layout, &pm_layout_words, PM_NCHW, "unknown_layout", p);
+	int			optimizer = layout < 0 ? -1 :
+		resolve_word(q->optimizer, &pm_optimizer_words, PM_SGD_MOMENTUM, "unknown_optimizer", p);
+
+	if (optimizer < 0)
+		return false;
+	to->dtype = (pm_dtype) dtype;
+	to->layout = (pm_layout) layout;
+	to->optimizer = (pm_optimizer) optimizer;
+	to->framework = q->framework ? text_to_cstring(q->framework) : NULL;
+	return true;
+}
+
+static bool
+resolve_batch(const pm_asked_words *q, pm_question *to, pm_problem *p)
+{
+	to->batch = q->batch;
+	if (q->batch >= 1 && q->batch <= PM_MAX_BATCH)
+		return true;
+	*p = (pm_problem) {
+		"bad_batch", ERRCODE_INVALID_PARAMETER_VALUE, psprintf("batch must be between 1 and %d, not %d", PM_MAX_BATCH, q->batch)
+	};
+	return false;
+}
+
+void
+pm_question_predictor(const pm_asked_words *q, pm_predictor_ref *ref)
+{
+	pm_predictor_get(q->predictor ? text_to_cstring(q->predictor) : NULL, ref);
+}
+
+bool
+pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
+{
+	pm_sample  *s = &to->sample;
+
+	memset(s, 0, sizeof(*s));
+	s->forward_ms = s->backward_ms = get_float8_nan();
+	s->weight = 1;
+	if (!resolve_batch(q, &s->query, p) || !resolve_words(q, &s->query, p) ||
+		(s->query.gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL)
+		return false;
+	pm_question_predictor(q, &to->ref);
+	to->merged = pm_predictor_merges(to->ref.predictor->kind, &to->ref.predictor->options);
+	return (to->graph = pm_graph_look_up(q->graph_id, p)) != NULL;
+}
