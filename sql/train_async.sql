@@ -181,6 +181,9 @@ RESET ROLE;
 SELECT perfmodel.train_async('of superuser', options => :'long') AS run \gset
 SET ROLE pm_test_async;
 SELECT helper.error_of(format('SELECT perfmodel.cancel_training(%s)', :run));
+-- what the row says of the role does not count
+UPDATE perfmodel.training_run SET trained_by = 'pm_test_async' WHERE run_id = :run;
+SELECT helper.error_of(format('SELECT perfmodel.cancel_training(%s)', :run));
 BEGIN;
 SELECT perfmodel.train_async('revoked', 'linear') AS revoked \gset
 RESET ROLE;

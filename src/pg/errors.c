@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
+#include "utils/memutils.h"
 #include "utils/varlena.h"
 
 #include "errors.h"
@@ -64,6 +65,48 @@ pm_problem_raise(const pm_problem *p)
 			 errmsg_internal("%s", p->message),
 			 p->detail ? errdetail_internal("%s", p->detail) : 0,
 			 p->hint ? errhint("%s", p->hint) : 0));
+}
+
+/* For want of memory to copy the error that says so. */
+static ErrorData *
+out_of_memory(void)
+{
+	static char message[] = "out of memory";
+	static ErrorData e;
+
+	e = (ErrorData) {.elevel = ERROR,.output_to_server = true,.output_to_client = true,
+		.sqlerrcode = ERRCODE_OUT_OF_MEMORY,.message = message,.assoc_context = ErrorContext};
+	return &e;
+}
+
+/* NULL: no memory. */
+static ErrorData *
+try_copy(void)
+{
+	ErrorData  *volatile e = NULL;
+
+	PG_TRY();
+	{
+		e = CopyErrorData();
+	}
+	PG_CATCH();
+	{
+		/* the other one, too, is flushed by the caller */
+	}
+	PG_END_TRY();
+	return e;
+}
+
+ErrorData *
+pm_error_copy(MemoryContext cxt)
+{
+	ErrorData  *e;
+
+	MemoryContextSwitchTo(cxt);
+	e = try_copy();
+	FlushErrorState();
+	MemoryContextSwitchTo(cxt);
+	return e != NULL ? e : out_of_memory();
 }
 
 /* Letters and digits in lower case: what is left when people spell differently. */

@@ -11,6 +11,13 @@
 pg_noreturn extern void pm_raise(const pm_status *st);
 
 /*
+ * In PG_CATCH: the error, copied into cxt, which becomes the current context;
+ * there is none in flight any more.  Does not raise: where there is no memory
+ * for the copy, it is a static "out of memory".
+ */
+extern ErrorData *pm_error_copy(MemoryContext cxt);
+
+/*
  * A hint for a name that does not exist: the closest of names[n], how many
  * there are, and the query that lists them.
  */

@@ -1,24 +1,25 @@
 /*
  * locks.c - locks on names.
+ *
+ * They are locks on objects of the extension's own table perfmodel.predictor,
+ * so that no advisory lock of an application, and no lock of another
+ * extension, can ever be the same.
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
-#include "executor/spi.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
 
 #include "locks.h"
-#include "plans.h"
+#include "tables.h"
 #include "base/core.h"
 
 void
 pm_lock_name(const char *what, const char *name)
 {
-	static pm_plan lock = {
-		"SELECT pg_catalog.pg_advisory_xact_lock($1, $2)", 2, {INT4OID, INT4OID}
-	};
-	Datum		args[2];
+	uint64		h = pm_mix(pm_hash(pm_hash(PM_HASH_INIT, what, strlen(what) + 1), name, strlen(name)));
+	LOCKTAG		tag;
 
-	args[0] = Int32GetDatum((int32) pm_hash(PM_HASH_INIT, what, strlen(what)));
-	args[1] = Int32GetDatum((int32) pm_hash(PM_HASH_INIT, name, strlen(name)));
-	pm_run(&lock, args, NULL, false);
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, pm_table("predictor"), (uint32) h, (uint16) (h >> 32));
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 }

@@ -4,7 +4,11 @@
 #ifndef PM_PG_LOCKS_H
 #define PM_PG_LOCKS_H
 
-/* Serialise transactions that do `what` to `name`, until the end of this one. Inside SPI_connect(). */
+/*
+ * Let transactions that do something to `name` take turns: the lock is held to
+ * the end of this one.  what: a word for the set of names, such as "predictor".
+ * Two names may share a lock, which costs a wait and nothing else.
+ */
 extern void pm_lock_name(const char *what, const char *name);
 
 #endif

@@ -62,7 +62,7 @@ pm_activate_predictor(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("perfmodel.activate_predictor()");
 	SPI_connect();
 	/* one at a time, so that there is never a moment with two */
-	pm_lock_name("perfmodel.predictor", "active");
+	pm_lock_name("active predictor", "");
 	run_for(&find, name);
 	pm_run(&deactivate, &arg, NULL, false);
 	id = run_for(&activate, name);

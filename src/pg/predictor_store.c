@@ -70,7 +70,7 @@ insert_predictor(const pm_training *t)
 	else
 		pm_arg_null(&a);
 	pm_arg(&a, Int32GetDatum(t->rows->set.n_operators));
-	pm_lock_name("perfmodel.predictor", "active");
+	pm_lock_name("active predictor", "");
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		elog(ERROR, "predictor was not inserted");
 	return DatumGetInt64(pm_value(0, 1, NULL));

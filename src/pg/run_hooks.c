@@ -10,6 +10,7 @@
 
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/pmsignal.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
 
@@ -21,33 +22,24 @@
 #define ACTIVITY_SECONDS	1.0
 #define BEAT_SECONDS		1.0
 
-static void
-keep_error(pm_run_hooks *h)
-{
-	MemoryContextSwitchTo(h->cxt);
-	h->error = CopyErrorData();
-	FlushErrorState();
-}
-
 /* Run f where it may raise; what it raises is kept. */
 static void
 guarded(pm_run_hooks *h, void (*f) (pm_run_hooks *h))
 {
 	MemoryContext old = CurrentMemoryContext;
-	MemoryContext work = AllocSetContextCreate(h->cxt, "perfmodel progress", ALLOCSET_SMALL_SIZES);
 
-	MemoryContextSwitchTo(work);
 	PG_TRY();
 	{
+		MemoryContextSwitchTo(h->work);
 		f(h);
 	}
 	PG_CATCH();
 	{
-		keep_error(h);
+		h->error = pm_error_copy(h->cxt);
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
+	MemoryContextReset(h->work);
 }
 
 static void
@@ -81,7 +73,8 @@ hook_stop(void *ctx)
 {
 	pm_run_hooks *h = ctx;
 
-	if (h->error != NULL)
+	h->orphaned |= !PostmasterIsAlive();
+	if (h->error != NULL || h->orphaned)
 		return true;
 	if (InterruptPending)
 	{
@@ -170,6 +163,7 @@ pm_hooks_init(pm_run_hooks *h, const char *label)
 	h->hooks.progress = hook_progress;
 	h->hooks.ctx = h;
 	h->cxt = CurrentMemoryContext;
+	h->work = AllocSetContextCreate(h->cxt, "perfmodel progress", ALLOCSET_SMALL_SIZES);
 	h->label = label;
 	h->started = pm_now();
 	h->last_notice = h->started;
@@ -178,6 +172,12 @@ pm_hooks_init(pm_run_hooks *h, const char *label)
 void
 pm_hooks_finish(pm_run_hooks *h, pm_code code, const pm_status *st)
 {
+	/* a server cannot start while a process of the one before it goes on */
+	if (h->orphaned || !PostmasterIsAlive())
+		ereport(FATAL,
+				(errcode(ERRCODE_ADMIN_SHUTDOWN),
+				 errmsg("terminating %s because the postmaster is gone", h->label)));
+	MemoryContextDelete(h->work);
 	if (h->last_activity > 0)
 		pgstat_report_activity(STATE_RUNNING, debug_query_string);
 	if (h->error != NULL)

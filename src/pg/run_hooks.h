@@ -12,6 +12,8 @@ typedef struct pm_run_hooks
 {
 	pm_hooks	hooks;
 	MemoryContext cxt;			/* of the caller, for a caught error */
+	MemoryContext work;			/* of one call of a hook; made before the core is entered */
+	bool		orphaned;		/* the postmaster is gone */
 	ErrorData  *error;			/* raised inside a hook, for after the core has returned */
 	const char *label;			/* "training \"a\"", for the activity */
 	int			more;			/* computations like this one that follow in the same statement, for the time left */
@@ -30,9 +32,16 @@ typedef struct pm_run_hooks
 	pm_progress last;			/* epoch 0: none yet */
 } pm_run_hooks;
 
-/* label: "training \"a\"". Set more and beat afterwards. */
+/*
+ * label: "training \"a\"".  Set more and beat afterwards.  The hooks never raise while
+ * the core runs, not even for want of memory: the frames that a longjmp would
+ * leave behind hold helper threads.
+ */
 extern void pm_hooks_init(pm_run_hooks *h, const char *label);
-/* After the core has returned: raise what a hook caught, a cancel, or st. */
+/*
+ * After the core has returned: raise what a hook caught, a cancel, or st; end
+ * the process when the postmaster is gone.
+ */
 extern void pm_hooks_finish(pm_run_hooks *h, pm_code code, const pm_status *st);
 
 #endif

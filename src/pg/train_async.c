@@ -129,11 +129,11 @@ pm_train_async(PG_FUNCTION_ARGS)
 
 /* ---------- cancelling ---------- */
 
-static Oid
-owner_of(int64 run_id)
+static void
+require_run(int64 run_id)
 {
 	static pm_plan query = {
-		"SELECT trained_by FROM perfmodel.training_run WHERE run_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+		"SELECT 1 FROM perfmodel.training_run WHERE run_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(run_id);
 
@@ -142,7 +142,6 @@ owner_of(int64 run_id)
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("unknown run %lld", (long long) run_id),
 				 errhint("SELECT run_id, predictor, status FROM perfmodel.training_status lists them.")));
-	return get_role_oid(pm_value_text(0, 1, CurrentMemoryContext), true);
 }
 
 /* As for pg_cancel_backend. */
@@ -162,28 +161,11 @@ require_membership(Oid owner)
 				 errhint("The column trained_by of perfmodel.training_run names the role; trainings of superusers are cancelled by superusers.")));
 }
 
-/* Process that holds the lock of a run, 0: none. */
-static int
-worker_of(int64 run_id)
-{
-	static pm_plan query = {
-		"SELECT pid FROM pg_catalog.pg_locks WHERE locktype OPERATOR(pg_catalog.=) 'advisory'"
-		" AND database OPERATOR(pg_catalog.=) $1 AND classid OPERATOR(pg_catalog.=) $2"
-		" AND objid OPERATOR(pg_catalog.=) $3 AND objsubid OPERATOR(pg_catalog.=) 3"
-		" AND mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND granted", 3, {OIDOID, OIDOID, OIDOID}
-	};
-	Datum		args[3];
-
-	args[0] = ObjectIdGetDatum(MyDatabaseId);
-	args[1] = ObjectIdGetDatum(pm_table("training_run"));
-	args[2] = ObjectIdGetDatum((Oid) run_id);
-	return pm_run(&query, args, NULL, true) > 0 ? DatumGetInt32(pm_value(0, 1, NULL)) : 0;
-}
-
 Datum
 pm_cancel_training(PG_FUNCTION_ARGS)
 {
 	int64		run_id = PG_GETARG_INT64(0);
+	Oid			role;
 	int			pid;
 
 	if (RecoveryInProgress())
@@ -192,8 +174,10 @@ pm_cancel_training(PG_FUNCTION_ARGS)
 				 errmsg("cannot cancel a training from a standby"),
 				 errhint("Its worker runs on the primary: call perfmodel.cancel_training there.")));
 	SPI_connect();
-	require_membership(owner_of(run_id));
-	pid = worker_of(run_id);
+	require_run(run_id);
+	pid = pm_run_worker(run_id, &role);
+	if (pid != 0)
+		require_membership(role);
 	SPI_finish();
 	PG_RETURN_BOOL(pid != 0 && kill(pid, SIGINT) == 0);
 }

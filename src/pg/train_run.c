@@ -7,6 +7,10 @@
  * "running" whose lock is free has lost its worker.  The lock is an advisory
  * one, because those outlive the end of a transaction by error, with a last
  * field that the SQL functions for advisory locks cannot set.
+ *
+ * A second lock of the same sort says as which role the worker works.  The
+ * column trained_by says so too, but whoever may update the table may write
+ * there what he likes; nobody can take these locks but a worker.
  */
 #include "postgres.h"
 
@@ -27,7 +31,9 @@
 
 PG_FUNCTION_INFO_V1(pm_training_lost);
 
-#define LOCK_FIELD4		3		/* SQL's advisory locks have 1 and 2 */
+/* last field of the locks; SQL's advisory locks have 1 and 2 */
+#define LOCK_OF_RUN		3
+#define LOCK_OF_ROLE	4
 
 /* ---------- the lock of a run ---------- */
 
@@ -36,17 +42,45 @@ run_tag(Oid table, int64 run_id)
 {
 	LOCKTAG		tag;
 
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, table, (uint32) run_id, LOCK_FIELD4);
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, table, (uint32) run_id, LOCK_OF_RUN);
 	return tag;
 }
 
 void
-pm_run_lock(Oid table, int64 run_id)
+pm_run_lock(Oid table, int64 run_id, Oid role)
 {
 	LOCKTAG		tag = run_tag(table, run_id);
+	LOCKTAG		role_tag;
 
+	/* several workers of one role may have run numbers with the same last 32 bits, in tables that are gone */
+	SET_LOCKTAG_ADVISORY(role_tag, MyDatabaseId, (uint32) run_id, role, LOCK_OF_ROLE);
+	(void) LockAcquire(&role_tag, ShareLock, true, false);
 	/* waits only for those who are just looking whether it is free */
 	(void) LockAcquire(&tag, ExclusiveLock, true, false);
+}
+
+int
+pm_run_worker(int64 run_id, Oid *role)
+{
+	static pm_plan query = {
+		"SELECT run.pid, role.objid FROM pg_catalog.pg_locks run JOIN pg_catalog.pg_locks role"
+		" ON role.pid OPERATOR(pg_catalog.=) run.pid"
+		" WHERE run.locktype OPERATOR(pg_catalog.=) 'advisory' AND run.database OPERATOR(pg_catalog.=) $1"
+		" AND run.classid OPERATOR(pg_catalog.=) $2 AND run.objid OPERATOR(pg_catalog.=) $3"
+		" AND run.objsubid OPERATOR(pg_catalog.=) 3 AND run.mode OPERATOR(pg_catalog.=) 'ExclusiveLock' AND run.granted"
+		" AND role.locktype OPERATOR(pg_catalog.=) 'advisory' AND role.database OPERATOR(pg_catalog.=) $1"
+		" AND role.classid OPERATOR(pg_catalog.=) $3 AND role.objsubid OPERATOR(pg_catalog.=) 4 AND role.granted",
+		3, {OIDOID, OIDOID, OIDOID}
+	};
+	Datum		args[3];
+
+	args[0] = ObjectIdGetDatum(MyDatabaseId);
+	args[1] = ObjectIdGetDatum(pm_table("training_run"));
+	args[2] = ObjectIdGetDatum((Oid) run_id);
+	if (pm_run(&query, args, NULL, true) == 0)
+		return 0;
+	*role = DatumGetObjectId(pm_value(0, 2, NULL));
+	return DatumGetInt32(pm_value(0, 1, NULL));
 }
 
 bool

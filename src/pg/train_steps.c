@@ -120,7 +120,7 @@ check_name(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("predictor name must not be empty")));
-	pm_lock_name("perfmodel.predictor", name);
+	pm_lock_name("predictor", name);
 	if (pm_run(&query, &arg, NULL, false) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),

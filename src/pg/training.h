@@ -126,9 +126,12 @@ extern void pm_run_bury_lost(void);
 /* Raise when a worker is training a predictor of this name. */
 extern void pm_run_refuse_twin(const char *name);
 
-/* The lock that a worker holds as long as it lives. table: oid of training_run. No SPI needed. */
-extern void pm_run_lock(Oid table, int64 run_id);
+/* The locks that a worker holds as long as it lives. table: oid of training_run; role: that it works as. No SPI needed. */
+extern void pm_run_lock(Oid table, int64 run_id, Oid role);
 extern bool pm_run_locked(Oid table, int64 run_id);
+
+/* Process number of the worker of a run and the role that it works as, both from its locks; 0: it has none. */
+extern int	pm_run_worker(int64 run_id, Oid *role);
 
 /* ---- train_async.c, worker.c ---- */
 

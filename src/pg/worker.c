@@ -26,10 +26,15 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "errors.h"
 #include "plans.h"
 #include "run_hooks.h"
 #include "tables.h"
 #include "training.h"
+
+/* how long a worker waits for a lock on the row of its run, and how often when it writes how it ended */
+#define LOCK_WAIT		"100ms"
+#define LAST_WRITES		30
 
 typedef struct job
 {
@@ -68,45 +73,57 @@ commit(const job *j)
 static ErrorData *
 roll_back(const job *j)
 {
-	ErrorData  *e;
+	ErrorData  *e = pm_error_copy(j->cxt);
 
-	MemoryContextSwitchTo(j->cxt);
-	e = CopyErrorData();
-	FlushErrorState();
 	AbortOutOfAnyTransaction();
 	MemoryContextSwitchTo(j->cxt);
 	return e;
 }
 
+static void
+set_local(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
+}
+
 /* ---------- progress ---------- */
 
+/*
+ * Where the training is.  When somebody has locked the row or the table it is
+ * not written this time: a training waits for nobody.  After any error there is
+ * no transaction: the core must not return through one that is open.
+ */
 static void
 write_progress(job *j, const char *phase, const pm_progress *p)
 {
-	begin(j);
-	/* nobody needs to wait until it is on disk */
-	(void) set_config_option("synchronous_commit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_LOCAL, true, 0, false);
-	pm_run_progress(&j->training, phase, p);
-	commit(j);
-}
-
-/* Hook: once a second while training. A transaction that fails must not be left open for the core to return through. */
-static void
-beat(void *arg, const pm_progress *p)
-{
-	job		   *j = arg;
 	MemoryContext old = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		write_progress(j, p != NULL && p->fold > 0 ? "calibrating" : "training", p);
-		MemoryContextSwitchTo(old);
+		begin(j);
+		set_local("lock_timeout", LOCK_WAIT);
+		/* nobody needs to wait until it is on disk */
+		set_local("synchronous_commit", "off");
+		pm_run_progress(&j->training, phase, p);
+		commit(j);
 	}
 	PG_CATCH();
 	{
-		ReThrowError(roll_back(j));
+		ErrorData  *e = roll_back(j);
+
+		if (e->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+			ReThrowError(e);
+		FreeErrorData(e);
 	}
 	PG_END_TRY();
+	MemoryContextSwitchTo(old);
+}
+
+/* Hook: once a second while training. */
+static void
+beat(void *arg, const pm_progress *p)
+{
+	write_progress(arg, p != NULL && p->fold > 0 ? "calibrating" : "training", p);
 }
 
 /* ---------- from start to end ---------- */
@@ -255,18 +272,48 @@ train(job *j)
 	store(j);
 }
 
-/* Write down why the training ended. Cancelling it once more makes no difference. */
+/* False: a lock, or another cancel, was in the way. */
+static bool
+write_failure(job *j, const ErrorData *why)
+{
+	volatile bool written = false;
+
+	PG_TRY();
+	{
+		begin(j);
+		set_local("lock_timeout", LOCK_WAIT);
+		pm_run_fail(j->task.run_id, why);
+		commit(j);
+		written = true;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *e = roll_back(j);
+
+		if (e->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE && e->sqlerrcode != ERRCODE_QUERY_CANCELED)
+			ReThrowError(e);
+		FreeErrorData(e);
+	}
+	PG_END_TRY();
+	return written;
+}
+
+/*
+ * Write down why the training ended.  When somebody keeps the row locked, the
+ * worker goes nevertheless: the run then counts as one that has lost its worker.
+ */
 static void
 fail(job *j, const ErrorData *e)
 {
 	ereport(LOG,
 			(errmsg("perfmodel training \"%s\" (run %lld) ended: %s", j->training.name, (long long) j->task.run_id,
 					e->message)));
-	HOLD_CANCEL_INTERRUPTS();
-	begin(j);
-	pm_run_fail(j->task.run_id, e);
-	commit(j);
-	RESUME_CANCEL_INTERRUPTS();
+	for (int i = 0; i < LAST_WRITES; i++)
+		if (write_failure(j, e))
+			return;
+	ereport(LOG,
+			(errmsg("run %lld of perfmodel.training_run is locked: why it ended is not written there",
+					(long long) j->task.run_id)));
 }
 
 static void
@@ -301,7 +348,7 @@ pm_training_main(Datum arg)
 	MemoryContextSwitchTo(j->cxt);
 	j->training.name = "";
 	set_up_session(j);
-	pm_run_lock(j->task.table, j->task.run_id);
+	pm_run_lock(j->task.table, j->task.run_id, j->task.user);
 	PG_TRY();
 	{
 		run(j);

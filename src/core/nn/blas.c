@@ -19,11 +19,19 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #ifdef PM_BLAS_SHARED
 extern void gotoblas_dynamic_quit(void) __attribute__((weak));
 extern void gotoblas_dynamic_init(void) __attribute__((weak));
 #endif
+
+/* of OpenBLAS; a buffer that is freed stays with the library for the next product */
+extern void *blas_memory_alloc(int unused) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
+
+#define BUFFER_BYTES	((size_t) 129 << 20)	/* its largest, and what it adds */
+#define MAX_BUFFERS		64
 
 __attribute__((constructor(101))) static void
 preset_environment(void)
@@ -82,6 +90,31 @@ pm_blas_describe(pm_blas_info *info)
 #endif
 	info->cpu_avx2 = cpu_has_avx2();
 	info->cpu_avx512 = cpu_has_avx512();
+}
+
+pm_code
+pm_blas_reserve(int threads, pm_status *st)
+{
+	static int	reserved = 0;	/* the library's state, which is that of the process, seen from here */
+	void	   *buffer[MAX_BUFFERS];
+	size_t		size;
+	void	   *room;
+
+	threads = threads > MAX_BUFFERS ? MAX_BUFFERS : threads;
+	if (threads <= reserved || blas_memory_alloc == NULL || blas_memory_free == NULL)
+		return PM_OK;
+	size = (threads - reserved) * BUFFER_BYTES;
+	room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		return pm_fail(st, PM_ERR_MEMORY, "out of memory: OpenBLAS takes %zu MB of address space for each of %d threads",
+					   BUFFER_BYTES >> 20, threads);
+	munmap(room, size);
+	for (int i = 0; i < threads; i++)
+		buffer[i] = blas_memory_alloc(0);
+	for (int i = 0; i < threads; i++)
+		blas_memory_free(buffer[i]);
+	reserved = threads;
+	return PM_OK;
 }
 
 void

@@ -9,6 +9,7 @@
  * All memory is taken before the first thread starts.  The caller's hooks run
  * between steps, when the threads sleep.
  */
+#include "nn/blas.h"
 #include "nn/trainer.h"
 
 #include <math.h>
@@ -460,6 +461,8 @@ pm_train(const pm_objective *net, pm_real *w, const double *measured, const int 
 	double		started = pm_now();
 
 	if (rc != PM_OK)
+		return rc;
+	if ((rc = pm_blas_reserve(useful_threads(o->threads), st)) != PM_OK)
 		return rc;
 	pm_pool_start(&t.pool, useful_threads(o->threads));
 	rc = run_epochs(&t, n_train, valid, n_valid, hooks, report, st);

@@ -7,6 +7,7 @@
  * correction of recalibrate.c or none, and a CRC-32C of all that.  Options are
  * stored by name, so that a kind may gain options later.
  */
+#include "nn/blas.h"
 #include "predictor/predictor.h"
 
 #include <math.h>
@@ -322,7 +323,8 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	if (rc == PM_OK && p->start != NULL)
 		rc = p->kind->check_start(&p->options, p->start->predictor, st);
 	/* before the fit itself, so that what the folds take is free again */
-	if (rc != PM_OK || (rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross_ms, st)) != PM_OK ||
+	if (rc != PM_OK || (rc = pm_blas_reserve(1, st)) != PM_OK ||
+		(rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross_ms, st)) != PM_OK ||
 		(rc = p->kind->fit(p, d, seed, threads, stage(&s, hooks, 0, (int) folds), a, report, st)) != PM_OK)
 		return rc;
 	report->cross_ms = cross_ms;
@@ -526,7 +528,8 @@ pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p,
 	pm_code		rc;
 
 	memset(p, 0, sizeof(*p));
-	if ((rc = load_header(&r, a, p, st)) != PM_OK ||
+	if ((rc = pm_blas_reserve(1, st)) != PM_OK ||
+		(rc = load_header(&r, a, p, st)) != PM_OK ||
 		(rc = load_options(p, &r, a, st)) != PM_OK ||
 		(rc = p->kind->load(p, &r, a, st)) != PM_OK ||
 		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK ||
