@@ -30,7 +30,7 @@ trap 'exit 130' INT TERM HUP
 # Whether a program of these lines compiles and links with these flags.
 links() { # lines, flags
     [ -n "$probe" ] || probe=$(mktemp -d)
-    printf "$1" >"$probe/probe.c"
+    printf '%b' "$1" >"$probe/probe.c"
     shift
     "$compiler" -Werror=implicit-function-declaration -o "$probe/probe" "$probe/probe.c" "$@" >/dev/null 2>&1
 }

@@ -80,6 +80,7 @@ rule "core has no server symbol" test/rules.sh server_symbols
 rule "core includes no server header" test/rules.sh server_headers
 rule "no file of core includes a higher floor" test/rules.sh floors
 rule "versions agree" test/rules.sh versions
+rule "the set-up sees what is missing" test/rules.sh needs
 rule "make clean and .gitignore leave the scripts of releases alone" test/rules.sh release_scripts
 rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines" test/rules.sh lengths

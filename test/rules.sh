@@ -72,6 +72,28 @@ versions() {
         { echo "CHANGELOG.md does not mention $version"; return 1; }
 }
 
+# The set-up knows OpenBLAS from another BLAS, and names all that is missing at once.
+needs() {
+    found=build/needs
+    mkdir -p $found
+    echo 'void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);' >$found/cblas.h
+    CPATH=$found sh src/needs.sh openblas >/dev/null || { echo "cblas.h of another BLAS hides OpenBLAS"; return 1; }
+    # a machine where that cblas.h is the only one, and the reference BLAS the only library
+    cat >$found/cc <<'SH'
+#!/bin/sh
+for word; do
+    case $word in -print-*) exit 0 ;; *openblas*) exit 1 ;; esac
+done
+exec cc "$@"
+SH
+    chmod +x $found/cc
+    [ "$(CC=$found/cc CPATH=$found sh src/needs.sh build | cut -d' ' -f1)" = libopenblas-dev ] ||
+        { echo "cblas.h of another BLAS is taken for OpenBLAS's"; return 1; }
+    for package in gcc libc6-dev libopenblas-dev libprotobuf-c-dev; do
+        CC=$found/nothing sh src/needs.sh build | grep -q "^$package " || { echo "without a compiler $package is not asked for"; return 1; }
+    done
+}
+
 # Scripts of releases are files of the tree: git sees them, make clean leaves them alone.
 release_scripts() {
     version=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
@@ -97,7 +119,7 @@ lengths() {
 }
 
 scripts() {
-    for f in .ci/run demo/*.sh test/*.sh bench/*.sh bench/*/*.sh; do
+    for f in .ci/run src/*.sh demo/*.sh test/*.sh tools/*.sh bench/*.sh bench/*/*.sh; do
         [ ! -e "$f" ] || sh -n "$f"
     done
 }

@@ -32,6 +32,7 @@ sqlstate_of(pm_code code)
 			return ERRCODE_INVALID_PARAMETER_VALUE;
 		case PM_ERR_FORMAT:
 			return ERRCODE_DATA_CORRUPTED;
+		case PM_ERR_OUTDATED:
 		case PM_ERR_DATA:
 			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
 		case PM_ERR_DIVERGED:

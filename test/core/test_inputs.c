@@ -34,7 +34,7 @@ static void
 train(trained *t)
 {
 	CHECK(pm_tokens_of(&t->d, &arena, &t->tokens, NULL) == PM_OK);
-	CHECK(pm_codec_fit(&t->codec, &t->d, t->tokens, &arena, NULL) == PM_OK);
+	CHECK(pm_codec_fit(&t->codec, &pm_schema_here, &t->d, t->tokens, &arena, NULL) == PM_OK);
 	encode_all(t);
 }
 
@@ -368,7 +368,7 @@ test_stored(void)
 	CHECK(!b.failed);
 	u = t;
 	r = (pm_reader) {.data = b.data, .len = b.len};
-	CHECK_EQ(pm_codec_load(&u.codec, &r, &arena, &st), PM_OK);
+	CHECK_EQ(pm_codec_load(&u.codec, &pm_schema_here, &r, &arena, &st), PM_OK);
 	CHECK_EQ(r.at, b.len);
 	encode_all(&u);
 	for (int i = 0; i < t.d.n; i++)
@@ -382,7 +382,7 @@ test_stored(void)
 		memcpy(cut, b.data, len);
 		r = (pm_reader) {.data = cut, .len = len};
 		pm_arena_init_malloc(&a);
-		CHECK_EQ(pm_codec_load(&u.codec, &r, &a, &st), PM_ERR_FORMAT);
+		CHECK_EQ(pm_codec_load(&u.codec, &pm_schema_here, &r, &a, &st), PM_ERR_FORMAT);
 		pm_arena_release(&a);
 		free(cut);
 	}
@@ -409,7 +409,7 @@ load_crafted(uint32_t n_types, const char *type, uint32_t usual, double mean, pm
 		pm_put_reals(&b, &v, 1);
 	}
 	r = (pm_reader) {.data = b.data, .len = b.len};
-	return pm_codec_load(c, &r, &arena, NULL);
+	return pm_codec_load(c, &pm_schema_here, &r, &arena, NULL);
 }
 
 static void
@@ -448,7 +448,7 @@ test_memory(void)
 
 	pm_arena_init_malloc(&a);
 	CHECK(pm_tokens_of(&t.d, &a, &tokens, NULL) == PM_OK);
-	CHECK(pm_codec_fit(&c, &t.d, tokens, &a, NULL) == PM_OK);
+	CHECK(pm_codec_fit(&c, &pm_schema_here, &t.d, tokens, &a, NULL) == PM_OK);
 	for (int i = 0; i < t.d.n; i++)
 		CHECK(pm_codec_encode(&c, &tokens[i], &t.d.samples[i].query, &a, &in, NULL) == PM_OK);
 	taken = a.used - a.left;

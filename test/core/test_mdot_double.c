@@ -44,7 +44,7 @@ prepare_inputs(pm_codec *codec)
 			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, i ? "b" : "a"}};
 	}
 	CHECK(pm_tokens_of(&dataset, &arena, &tokens, &st) == PM_OK);
-	CHECK(pm_codec_fit(codec, &dataset, tokens, &arena, &st) == PM_OK);
+	CHECK(pm_codec_fit(codec, &pm_schema_here, &dataset, tokens, &arena, &st) == PM_OK);
 	for (int i = 0; i < SAMPLES; i++)
 	{
 		pm_question	larger = samples[i].query;

@@ -265,7 +265,7 @@ prepare_inputs(void)
 			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, i ? "b" : "a"}};
 	}
 	CHECK(pm_tokens_of(&dataset, &arena, &tokens, NULL) == PM_OK);
-	CHECK(pm_codec_fit(&codec, &dataset, tokens, &arena, NULL) == PM_OK);
+	CHECK(pm_codec_fit(&codec, &pm_schema_here, &dataset, tokens, &arena, NULL) == PM_OK);
 	for (int i = 0; i < SAMPLES; i++)
 		CHECK(pm_codec_encode(&codec, &tokens[i], &samples[i].query, &arena, &inputs[i], NULL) == PM_OK);
 }
@@ -349,7 +349,7 @@ test_net(const pm_architecture *architecture, const char *name, const pm_setting
 
 	CHECK(pm_options_set(pm_kind_find(name), settings, n, &o, NULL) == PM_OK);
 	net = pm_alloc(&arena, 1, architecture->net_bytes);
-	CHECK(pm_network_init(net, architecture, &o, codec.n_types, codec.n_frameworks, &arena, NULL) == PM_OK);
+	CHECK(pm_network_init(net, architecture, &o, codec.schema, codec.n_types, codec.n_frameworks, &arena, NULL) == PM_OK);
 	data.net = net;
 	net->log_mean = 1;
 	net->log_sigma = 0.5;

@@ -124,7 +124,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	pm_arena_init_malloc(&a);
 	a.limit = BUDGET;
 	rc = pm_predictor_load(copy, size, &a, &p, &st);
-	must(rc == PM_OK || rc == PM_ERR_FORMAT || rc == PM_ERR_OPTION || rc == PM_ERR_MEMORY);
+	must(rc == PM_OK || rc == PM_ERR_FORMAT || rc == PM_ERR_OUTDATED || rc == PM_ERR_OPTION || rc == PM_ERR_MEMORY);
 	if (rc == PM_OK)
 	{
 		check_answers(&p, &a);

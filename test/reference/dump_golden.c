@@ -176,7 +176,7 @@ main(int argc, char **argv)
 	if (argc != 2)
 		die("usage: dump_golden GRAPHS.ndjson", NULL);
 	read_samples(argv[1], samples);
-	if (pm_tokens_of(&d, &arena, &tokens, &st) != PM_OK || pm_codec_fit(&codec, &d, tokens, &arena, &st) != PM_OK)
+	if (pm_tokens_of(&d, &arena, &tokens, &st) != PM_OK || pm_codec_fit(&codec, &pm_schema_here, &d, tokens, &arena, &st) != PM_OK)
 		die("tokens", &st);
 	c.n_types = codec.n_types;
 	c.n_frameworks = codec.n_frameworks;

@@ -46,7 +46,8 @@ typedef enum pm_code
 	PM_ERR_LIMIT,			/* input is beyond a documented limit */
 	PM_ERR_INPUT,			/* malformed or contradictory input (graph, row) */
 	PM_ERR_OPTION,			/* unknown option or value out of range */
-	PM_ERR_FORMAT,			/* stored weights are damaged or of another format */
+	PM_ERR_FORMAT,			/* stored weights are damaged, or no stored weights at all */
+	PM_ERR_OUTDATED,		/* stored weights of another release, which this one cannot use */
 	PM_ERR_DATA,			/* too little or unusable training data */
 	PM_ERR_DIVERGED,		/* training produced non-finite numbers */
 	PM_CANCELLED,			/* the stop hook said so */

@@ -29,16 +29,39 @@ observe(moments *m, double x)
 	m->m2 += delta * (x - m->mean);
 }
 
-static void
-set_scale(pm_scale *s, const moments *m, int n)
+static pm_code
+make_scale(pm_scale *s, int n, pm_arena *a, pm_status *st)
 {
-	for (int i = 0; i < n; i++)
-	{
-		double		sigma = m[i].n > 1 ? sqrt(m[i].m2 / m[i].n) : 0;
+	s->n = n;
+	s->mean = PM_NEW(a, pm_real, n);
+	s->factor = PM_NEW(a, pm_real, n);
+	return s->mean != NULL && s->factor != NULL ? PM_OK : pm_no_memory(st, a);
+}
 
-		s->mean[i] = (pm_real) m[i].mean;
+/* m: of all features of the list in this library */
+static void
+set_scale(pm_scale *s, const moments *m, const pm_schema *schema, pm_list_id list)
+{
+	for (int i = 0; i < s->n; i++)
+	{
+		const moments *of = &m[pm_here(schema, list, i)];
+		double		sigma = of->n > 1 ? sqrt(of->m2 / of->n) : 0;
+
+		s->mean[i] = (pm_real) of->mean;
 		s->factor[i] = sigma > 1e-4 ? (pm_real) (1 / sigma) : 0;
 	}
+}
+
+static pm_code
+make_scales(pm_codec *c, const pm_schema *schema, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	c->schema = schema;
+	if ((rc = make_scale(&c->slots, schema->list[PM_LIST_SLOT].n, a, st)) == PM_OK &&
+		(rc = make_scale(&c->loads, schema->list[PM_LIST_LOAD].n, a, st)) == PM_OK)
+		rc = make_scale(&c->job, schema->list[PM_LIST_JOB].n, a, st);
+	return rc;
 }
 
 /* Normalised value; a gap (NaN) becomes the mean. Counts clamps. */
@@ -82,9 +105,9 @@ fit_scales(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens)
 			if (!isnan(t->job[k]))
 				observe(&job[k], t->job[k]);
 	}
-	set_scale(&c->slots, slots, PM_N_SLOTS);
-	set_scale(&c->loads, loads, PM_N_LOADS);
-	set_scale(&c->job, job, PM_N_JOB);
+	set_scale(&c->slots, slots, c->schema, PM_LIST_SLOT);
+	set_scale(&c->loads, loads, c->schema, PM_LIST_LOAD);
+	set_scale(&c->job, job, c->schema, PM_LIST_JOB);
 }
 
 /* ---- vocabularies ---- */
@@ -187,12 +210,13 @@ fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_token
 }
 
 pm_code
-pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+pm_codec_fit(pm_codec *c, const pm_schema *schema, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st)
 {
 	pm_code		rc;
 
 	memset(c, 0, sizeof(*c));
-	if ((rc = fit_names(c, &empty_codec, d, a, st)) != PM_OK ||
+	if ((rc = make_scales(c, schema, a, st)) != PM_OK ||
+		(rc = fit_names(c, &empty_codec, d, a, st)) != PM_OK ||
 		(rc = fit_types(c, &empty_codec, d, tokens, a, st)) != PM_OK)
 		return rc;
 	fit_scales(c, d, tokens);
@@ -201,9 +225,9 @@ pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena
 
 /* What was switched off, as it did not vary, had no part in the training before. */
 static void
-keep_scale(pm_scale *s, const pm_scale *from, int n)
+keep_scale(pm_scale *s, const pm_scale *from)
 {
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < s->n; i++)
 		if (from->factor[i] != 0)
 		{
 			s->mean[i] = from->mean[i];
@@ -218,34 +242,61 @@ pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm
 	pm_code		rc;
 
 	memset(c, 0, sizeof(*c));
-	if ((rc = fit_names(c, from, d, a, st)) != PM_OK || (rc = fit_types(c, from, d, tokens, a, st)) != PM_OK)
+	if ((rc = make_scales(c, from->schema, a, st)) != PM_OK ||
+		(rc = fit_names(c, from, d, a, st)) != PM_OK || (rc = fit_types(c, from, d, tokens, a, st)) != PM_OK)
 		return rc;
 	fit_scales(c, d, tokens);
-	keep_scale(&c->slots, &from->slots, PM_N_SLOTS);
-	keep_scale(&c->loads, &from->loads, PM_N_LOADS);
-	keep_scale(&c->job, &from->job, PM_N_JOB);
+	keep_scale(&c->slots, &from->slots);
+	keep_scale(&c->loads, &from->loads);
+	keep_scale(&c->job, &from->job);
 	return PM_OK;
 }
 
 /* ---- encoding ---- */
 
+/* A class that the predictor does not know is taken for what operators that are not known are. */
+static int
+class_of(const pm_schema *s, int op_class)
+{
+	int			known = pm_there(s, PM_LIST_CLASS, op_class);
+
+	return known >= 0 ? known : pm_there(s, PM_LIST_CLASS, PM_CLASS_MOVE);
+}
+
+/* Dtype and layout of the question, as the predictor numbers them. */
+static pm_code
+encode_words(const pm_codec *c, const pm_question *q, pm_input *in, pm_status *st)
+{
+	in->dtype = pm_there(c->schema, PM_LIST_DTYPE, (int) q->dtype);
+	in->layout = pm_there(c->schema, PM_LIST_LAYOUT, (int) q->layout);
+	if (in->dtype >= 0 && in->layout >= 0)
+		return PM_OK;
+	pm_fail(st, PM_ERR_INPUT, "the predictor was trained before %s \"%s\" was known", in->dtype < 0 ? "dtype" : "layout",
+			in->dtype < 0 ? pm_dtype_name[q->dtype] : pm_layout_name[q->layout]);
+	pm_hint(st, "train() makes one that knows it.");
+	return PM_ERR_INPUT;
+}
+
 static void
 encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *clamps)
 {
-	pm_real    *config = in->config + (size_t) i * 2 * PM_N_SLOTS;
-	pm_real    *load = in->load + (size_t) i * PM_N_LOADS;
+	const pm_real *slots = t->slots + (size_t) i * PM_N_SLOTS;
+	const pm_real *mask = t->slot_mask + (size_t) i * PM_N_SLOTS;
+	const pm_real *loads = t->loads + (size_t) i * PM_N_LOADS;
+	pm_real    *config = in->config + (size_t) i * 2 * c->slots.n;
+	pm_real    *load = in->load + (size_t) i * c->loads.n;
 
-	for (int k = 0; k < PM_N_SLOTS; k++)
+	for (int k = 0; k < c->slots.n; k++)
 	{
-		pm_real		present = t->slot_mask[i * PM_N_SLOTS + k];
+		int			at = pm_here(c->schema, PM_LIST_SLOT, k);
 
-		config[k] = present != 0 ? normalise(&c->slots, k, t->slots[i * PM_N_SLOTS + k], clamps) : 0;
-		config[PM_N_SLOTS + k] = present;
+		config[k] = mask[at] != 0 ? normalise(&c->slots, k, slots[at], clamps) : 0;
+		config[c->slots.n + k] = mask[at];
 	}
-	for (int k = 0; k < PM_N_LOADS; k++)
-		load[k] = normalise(&c->loads, k, t->loads[i * PM_N_LOADS + k], clamps);
+	for (int k = 0; k < c->loads.n; k++)
+		load[k] = normalise(&c->loads, k, loads[pm_here(c->schema, PM_LIST_LOAD, k)], clamps);
 	in->type[i] = c->type_row[t->type[i]];
-	in->op_class[i] = t->op_class[i];
+	in->op_class[i] = class_of(c->schema, t->op_class[i]);
 	in->copies[i] = t->skeleton->copies[i];
 	in->log_copies[i + 1] = (pm_real) log(in->copies[i]);
 	in->roofline_us[i] = t->roofline_us[i];
@@ -264,12 +315,14 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 	int			n = t->n;
 
 	memset(in, 0, sizeof(*in));
+	if (encode_words(c, q, in, st) != PM_OK)
+		return PM_ERR_INPUT;
 	in->skeleton = t->skeleton;
 	in->n = n;
 	in->type = PM_NEW(a, int32_t, n);
 	in->op_class = PM_NEW(a, int32_t, n);
-	in->config = PM_NEW(a, pm_real, (size_t) n * 2 * PM_N_SLOTS);
-	in->load = PM_NEW(a, pm_real, (size_t) n * PM_N_LOADS);
+	in->config = PM_NEW(a, pm_real, (size_t) n * 2 * c->slots.n);
+	in->load = PM_NEW(a, pm_real, (size_t) n * c->loads.n);
 	in->log_copies = PM_NEW(a, pm_real, n + 1);
 	in->copies = PM_NEW(a, double, n);
 	in->roofline_us = PM_NEW(a, double, n);
@@ -285,16 +338,14 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		encode_token(c, t, i, in, &clamps);
-	for (int k = 0; k < PM_N_JOB; k++)
-		in->job[k] = normalise(&c->job, k, t->job[k], &clamps);
-	in->dtype = (int) q->dtype;
-	in->layout = (int) q->layout;
+	for (int k = 0; k < c->job.n; k++)
+		in->job[k] = normalise(&c->job, k, t->job[pm_here(c->schema, PM_LIST_JOB, k)], &clamps);
 	in->framework = q->framework == NULL || q->framework[0] == '\0' ? c->usual_framework :
 		name_row(c->frameworks, c->n_frameworks, q->framework);
 	in->gpu = name_row(c->gpus, c->n_gpus, q->gpu->name);
 	in->total_roofline_us = t->total_roofline_us;
 	in->alone = q->alone;
-	in->clamped = clamps / (double) (n * (PM_N_SLOTS + PM_N_LOADS) + PM_N_JOB);
+	in->clamped = clamps / ((double) n * (c->slots.n + c->loads.n) + c->job.n);
 	return PM_OK;
 }
 
@@ -317,17 +368,17 @@ pm_input_rework(pm_input *in, const pm_tokens *work)
 /* ---- storing ---- */
 
 static void
-save_scale(const pm_scale *s, int n, pm_buffer *b)
+save_scale(const pm_scale *s, pm_buffer *b)
 {
-	pm_put_reals(b, s->mean, n);
-	pm_put_reals(b, s->factor, n);
+	pm_put_reals(b, s->mean, s->n);
+	pm_put_reals(b, s->factor, s->n);
 }
 
 static void
-load_scale(pm_scale *s, int n, pm_reader *r)
+load_scale(pm_scale *s, pm_reader *r)
 {
-	pm_get_reals(r, s->mean, n);
-	pm_get_reals(r, s->factor, n);
+	pm_get_reals(r, s->mean, s->n);
+	pm_get_reals(r, s->factor, s->n);
 }
 
 static void
@@ -382,26 +433,29 @@ pm_codec_save(const pm_codec *c, pm_buffer *b)
 	save_names(c->frameworks, c->n_frameworks, b);
 	pm_put_u32(b, c->usual_framework);
 	save_names(c->gpus, c->n_gpus, b);
-	save_scale(&c->slots, PM_N_SLOTS, b);
-	save_scale(&c->loads, PM_N_LOADS, b);
-	save_scale(&c->job, PM_N_JOB, b);
+	save_scale(&c->slots, b);
+	save_scale(&c->loads, b);
+	save_scale(&c->job, b);
 }
 
 pm_code
-pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st)
+pm_codec_load(pm_codec *c, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	pm_code		rc;
 
 	memset(c, 0, sizeof(*c));
-	if ((rc = load_types(c, r, a, st)) != PM_OK ||
+	if (schema->list[PM_LIST_POSITION].here != NULL || schema->list[PM_LIST_RELATION].here != NULL)
+		return pm_outdated(st, "stored predictor was trained with other positions and relations of operators than this library has");
+	if ((rc = make_scales(c, schema, a, st)) != PM_OK ||
+		(rc = load_types(c, r, a, st)) != PM_OK ||
 		(rc = load_names(&c->frameworks, &c->n_frameworks, r, a, st)) != PM_OK)
 		return rc;
 	c->usual_framework = (int) pm_get_u32(r, c->n_frameworks - 1);
 	if ((rc = load_names(&c->gpus, &c->n_gpus, r, a, st)) != PM_OK)
 		return rc;
-	load_scale(&c->slots, PM_N_SLOTS, r);
-	load_scale(&c->loads, PM_N_LOADS, r);
-	load_scale(&c->job, PM_N_JOB, r);
+	load_scale(&c->slots, r);
+	load_scale(&c->loads, r);
+	load_scale(&c->job, r);
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged normalisation statistics") : PM_OK;
 }
 

@@ -5,15 +5,17 @@
 #ifndef PM_INPUTS_H
 #define PM_INPUTS_H
 
-#include "base/serial.h"
 #include "features/dataset.h"
+#include "features/schema.h"
 
 #define PM_CLAMP 5.0			/* normalised features are held to +-5 */
 
+/* Of a list of features, in the numbering of the predictor. */
 typedef struct pm_scale
 {
-	pm_real		mean[PM_N_JOB];	/* as many as the longest list needs */
-	pm_real		factor[PM_N_JOB];	/* 1/sigma; 0 where the training rows do not vary */
+	int			n;
+	pm_real    *mean;			/* [n] */
+	pm_real    *factor;			/* [n] 1/sigma; 0 where the training rows do not vary */
 } pm_scale;
 
 /*
@@ -22,6 +24,7 @@ typedef struct pm_scale
  */
 typedef struct pm_codec
 {
+	const pm_schema *schema;	/* lists that the network was trained with */
 	int			n_types;		/* including row 0 */
 	const char **types;			/* [n_types], [0] is "" */
 	int32_t    *type_row;		/* [pm_type_count()] */
@@ -35,15 +38,15 @@ typedef struct pm_codec
 	pm_scale	job;
 } pm_codec;
 
-/* One sample, ready for a network. */
+/* One sample, ready for a network; features and words in the numbering of its codec. */
 typedef struct pm_input
 {
 	const pm_skeleton *skeleton;
 	int			n;				/* tokens */
 	int32_t    *type;			/* [n] vocabulary row */
 	int32_t    *op_class;		/* [n] */
-	pm_real    *config;			/* [n, 2 * PM_N_SLOTS] normalised values, then the mask */
-	pm_real    *load;			/* [n, PM_N_LOADS] normalised */
+	pm_real    *config;			/* [n, 2 * slots.n] normalised values, then the mask */
+	pm_real    *load;			/* [n, loads.n] normalised */
 	pm_real    *log_copies;		/* [n+1]; [0] is the job token's */
 	double	   *copies;			/* [n] */
 	double	   *roofline_us;	/* [n] one copy */
@@ -53,7 +56,7 @@ typedef struct pm_input
 	double	   *memory_ref_us;
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] */
-	pm_real		job[PM_N_JOB];
+	pm_real		job[PM_N_JOB];	/* the first job.n */
 	int			dtype;
 	int			layout;
 	int			framework;		/* vocabulary row */
@@ -65,7 +68,8 @@ typedef struct pm_input
 } pm_input;
 
 /* tokens[i] belongs to d->samples[i]. */
-pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, pm_arena *a, pm_status *st);
+pm_code		pm_codec_fit(pm_codec *c, const pm_schema *schema, const pm_dataset *d, const pm_tokens *tokens,
+						 pm_arena *a, pm_status *st);
 /*
  * As pm_codec_fit(), for a network that starts from one that has codec `from`:
  * rows of its vocabularies stay where they are, new names come after them, and
@@ -73,6 +77,7 @@ pm_code		pm_codec_fit(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens,
  */
 pm_code		pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens,
 							pm_arena *a, pm_status *st);
+/* PM_ERR_INPUT for a dtype or layout that the predictor was trained before. */
 pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_arena *a,
 							pm_input *in, pm_status *st);
 /*
@@ -83,7 +88,8 @@ pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_questio
 void		pm_input_rework(pm_input *in, const pm_tokens *work);
 
 void		pm_codec_save(const pm_codec *c, pm_buffer *b);
-pm_code		pm_codec_load(pm_codec *c, pm_reader *r, pm_arena *a, pm_status *st);
+/* schema: that of the predictor.  PM_ERR_OUTDATED when skeletons have other positions or relations. */
+pm_code		pm_codec_load(pm_codec *c, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st);
 
 /* Tokens of all samples; skeletons are shared, tokens are not. */
 pm_code		pm_tokens_of(const pm_dataset *d, pm_arena *a, pm_tokens **tokens, pm_status *st);

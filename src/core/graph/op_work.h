@@ -42,6 +42,13 @@ typedef struct pm_work
 } pm_work;
 
 /*
+ * Raised when the same graph has other work or another geometry than before:
+ * predictors that were trained on the old rules cannot be asked any more, and
+ * say so.
+ */
+#define PM_WORK_VERSION	1
+
+/*
  * Work of node i of a finished g at the given batch, element types and optimizer.
  * PM_AMP: 2 bytes an element, but 4 for what autocast runs in FP32 (softmax,
  * layer and group norm, sums, exp, pow, losses); optimizer states in 4.

@@ -50,7 +50,7 @@ typedef struct gnn
 	size_t		ln_g, ln_b;		/* [d] */
 	size_t		wsum, bsum;		/* [d, d]: exponents of the sum */
 	pm_mlp		head;			/* sum, mean, max, job -> 1 */
-	size_t		direct;			/* [3d + PM_N_JOB, 1] past the perceptron */
+	size_t		direct;			/* [3d + job features, 1] past the perceptron */
 } gnn;
 
 /* Edges between tokens; equal ones of copies are one edge. */
@@ -90,7 +90,7 @@ typedef struct acts
 	pm_real    *z, *xhat, *rstd;	/* [r, d], [r, d], [r] */
 	pm_real    *share;			/* [r, d] exponents, and then each operator's share of the sum */
 	int32_t    *top;			/* [samples, d] row of the maximum */
-	pm_real    *read, *dread;	/* [samples, 3d + PM_N_JOB] */
+	pm_real    *read, *dread;	/* [samples, 3d + job features] */
 	pm_real    *out;			/* [samples] */
 	pm_real    *step, *dz, *dends, *din, *dmessage; /* scratch: [r, d], [r, d], [r, 4d], [r, 3d], [edges, 2d] */
 } acts;
@@ -98,7 +98,7 @@ typedef struct acts
 static int
 read_width(const gnn *p)
 {
-	return 3 * p->d + PM_N_JOB;
+	return 3 * p->d + p->net.width.job;
 }
 
 static void
@@ -475,7 +475,7 @@ read_out(const gnn *p, const pm_real *w, pm_minibatch *b, acts *t)
 
 		read_sum(b->in[i], t->share + at, d, read);
 		read_mean_max(b->in[i], t->z + at, d, read + d, t->top + (size_t) i * d);
-		memcpy(read + 3 * d, b->in[i]->job, sizeof(b->in[i]->job));
+		memcpy(read + 3 * d, b->in[i]->job, p->net.width.job * sizeof(pm_real));
 	}
 	pm_mlp_forward(t->out, t->read, &p->head, w, b->size.samples, &t->head);
 	pm_gemm(false, false, b->size.samples, 1, width, 1, t->read, width, w + p->direct, 1, 1, t->out, 1);

@@ -12,6 +12,8 @@
 
 #include "base/serial.h"
 #include "features/dataset.h"
+#include "features/quantity.h"
+#include "features/schema.h"
 #include "kinds/options.h"
 #include "nn/fit_report.h"
 
@@ -42,6 +44,8 @@ typedef struct pm_predictor
 {
 	const pm_kind *kind;
 	pm_options	options;
+	const pm_quantity *quantity;	/* what it predicts; NULL: step_ms */
+	const pm_schema *schema;	/* lists that it was trained with; NULL: those of this library */
 	void	   *impl;			/* the kind's own */
 	const pm_trust *trust;		/* set by pm_predictor_fit() and pm_predictor_load() */
 	const pm_start *start;		/* read by fit; NULL: train from random numbers */
@@ -55,6 +59,7 @@ struct pm_kind
 	const pm_option *options;
 	int			n_options;
 	int			min_samples;	/* fewer rows: PM_ERR_DATA */
+	unsigned	quantities;		/* what it can learn, of PM_LEARNS(...) */
 
 	/* Conditions between options; may be NULL. */
 	pm_code		(*check) (const pm_options *o, pm_status *st);
@@ -87,6 +92,10 @@ struct pm_kind
 	pm_code		(*prepare) (const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a,
 							pm_arena *scratch, void **state, pm_status *st);
 	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
+	/*
+	 * What the kind knows, in the numbering of p->schema, which load() finds set; so are the options.
+	 * The reader's `format` is that of the whole stored form.
+	 */
 	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
 	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 };
@@ -95,6 +104,19 @@ struct pm_kind
 #define PM_N_OPTIONS(table) \
 	((int) (sizeof(table) / sizeof((table)[0]) + \
 			0 * sizeof(struct {_Static_assert(sizeof(table) / sizeof((table)[0]) <= PM_MAX_OPTIONS, "raise PM_MAX_OPTIONS"); char c;})))
+
+/* Lists of p and what it predicts, as they are when it does not say. */
+static inline const pm_schema *
+pm_predictor_schema(const pm_predictor *p)
+{
+	return p->schema != NULL ? p->schema : &pm_schema_here;
+}
+
+static inline const pm_quantity *
+pm_predictor_quantity(const pm_predictor *p)
+{
+	return p->quantity != NULL ? p->quantity : &pm_quantities[PM_STEP_MS];
+}
 
 /* NULL when unknown. */
 const pm_kind *pm_kind_find(const char *name);

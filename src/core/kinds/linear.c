@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/blas.h"
+#include "nn/solve.h"
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
@@ -22,6 +22,9 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: the fit is in closed form"},
 };
+
+static const char *const names[N_TERMS] = {"constant", "flops", "bytes", "params", "batch"};
+static const pm_names term_names = {"coefficient", N_TERMS, names};
 
 typedef struct linear
 {
@@ -77,8 +80,8 @@ linear_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	}
 	for (int j = 0; j < N_TERMS; j++)
 		xx[j * N_TERMS + j] += p->options.value[OPT_RIDGE] * d->n;
-	if ((rc = pm_solve_spd(xx, m->beta, N_TERMS, st)) != PM_OK)
-		return rc;
+	if (!pm_solve_spd(xx, m->beta, N_TERMS))
+		return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the coefficients");
 	p->impl = m;
 	report->seconds = pm_now() - started;
 	report->n_params = N_TERMS;
@@ -114,8 +117,7 @@ linear_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	const linear *m = p->impl;
 
 	(void) st;
-	for (int j = 0; j < N_TERMS; j++)
-		pm_put_f64(b, m->beta[j]);
+	pm_named_save(&term_names, m->beta, b);
 	return PM_OK;
 }
 
@@ -126,9 +128,11 @@ linear_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 
 	if (!m)
 		return pm_no_memory(st, a);
-	for (int j = 0; j < N_TERMS; j++)
-		m->beta[j] = pm_get_f64(r);
 	p->impl = m;
+	for (int j = 0; j < N_TERMS; j++)
+		m->beta[j] = r->format == 1 ? pm_get_f64(r) : NAN;
+	if (r->format != 1)
+		return pm_named_load(&term_names, m->beta, r, a, st);
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients") : PM_OK;
 }
 
@@ -138,6 +142,7 @@ const pm_kind pm_kind_linear = {
 	.options = options,
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = N_TERMS + 1,
+	.quantities = PM_LEARNS(PM_STEP_MS),
 	.memory = linear_memory,
 	.fit = linear_fit,
 	.predict = linear_predict,

@@ -18,23 +18,24 @@
 /* ---- parameters ---- */
 
 pm_code
-pm_network_init(pm_network *net, const pm_architecture *architecture, const pm_options *o, int n_types, int n_frameworks,
-				pm_arena *a, pm_status *st)
+pm_network_init(pm_network *net, const pm_architecture *architecture, const pm_options *o, const pm_schema *schema, int n_types,
+				int n_frameworks, pm_arena *a, pm_status *st)
 {
 	pm_tensors *t = &net->tensors;
 
 	memset(net, 0, architecture->net_bytes);
 	net->architecture = architecture;
 	net->options = *o;
+	net->width = pm_widths_of(schema);
 	net->n_types = n_types;
 	net->n_frameworks = n_frameworks;
 	net->log_sigma = 1;
 	pm_tensors_init(t, a);
 	net->type = pm_tensors_add(t, "type", n_types, TYPE_DIM, PM_START_TABLE);
-	net->dtype = pm_tensors_add(t, "dtype", PM_N_DTYPES, SETTING_DIM, PM_START_TABLE);
-	net->layout = pm_tensors_add(t, "layout", PM_N_LAYOUTS, SETTING_DIM, PM_START_TABLE);
+	net->dtype = pm_tensors_add(t, "dtype", net->width.dtypes, SETTING_DIM, PM_START_TABLE);
+	net->layout = pm_tensors_add(t, "layout", net->width.layouts, SETTING_DIM, PM_START_TABLE);
 	net->framework = pm_tensors_add(t, "framework", n_frameworks, SETTING_DIM, PM_START_TABLE);
-	net->n_features = TYPE_DIM + SETTING_DIM + 2 * PM_N_SLOTS + PM_N_LOADS;
+	net->n_features = TYPE_DIM + SETTING_DIM + 2 * net->width.slots + net->width.loads;
 	architecture->build(net);
 	return t->failed ? pm_no_memory(st, a) : PM_OK;
 }
@@ -81,8 +82,8 @@ pm_features_forward(const pm_network *net, const pm_real *w, const pm_minibatch 
 			memcpy(x, w + net->type + (size_t) f->type[row] * TYPE_DIM, TYPE_DIM * sizeof(pm_real));
 			for (int j = 0; j < SETTING_DIM; j++)
 				setting[j] = dtype[j] + layout[j] + framework[j];
-			memcpy(config, in->config + (size_t) m * 2 * PM_N_SLOTS, 2 * PM_N_SLOTS * sizeof(pm_real));
-			memcpy(config + 2 * PM_N_SLOTS, in->load + (size_t) m * PM_N_LOADS, PM_N_LOADS * sizeof(pm_real));
+			memcpy(config, in->config + (size_t) m * 2 * net->width.slots, 2 * net->width.slots * sizeof(pm_real));
+			memcpy(config + 2 * net->width.slots, in->load + (size_t) m * net->width.loads, net->width.loads * sizeof(pm_real));
 		}
 	}
 }
@@ -246,7 +247,7 @@ pm_network_memory(pm_network *net, const pm_architecture *architecture, const pm
 	}
 	size = pm_largest_shard_size(&shard);
 	/* Vocabularies are not known yet: these sizes are generous. */
-	pm_network_init(net, architecture, o, 128, 16, NULL, NULL);
+	pm_network_init(net, architecture, o, NULL, 128, 16, NULL, NULL);
 	return pm_arena_memory(pm_inputs_memory(d) + plans + 128.0 * d->n + 65536 +	/* lists of parameters */
 						   (double) net->tensors.n_params * (sizeof(pm_real) + 1) +	/* weights, and which of them decay */
 						   pm_train_memory(net->tensors.n_params, workspace_of(net, &size), d->n, threads));
@@ -267,7 +268,7 @@ new_network(model *m, const pm_architecture *architecture, const pm_options *o, 
 	m->net = pm_alloc(a, 1, architecture->net_bytes);
 	if (!m->net)
 		return pm_no_memory(st, a);
-	return pm_network_init(m->net, architecture, o, m->codec.n_types, m->codec.n_frameworks, a, st);
+	return pm_network_init(m->net, architecture, o, m->codec.schema, m->codec.n_types, m->codec.n_frameworks, a, st);
 }
 
 /* Input and plan of one sample. */
@@ -305,9 +306,10 @@ typedef struct rows
 } rows;
 
 static pm_code
-prepare_rows(model *m, const pm_architecture *architecture, const pm_options *o, const pm_dataset *d, uint64_t seed,
+prepare_rows(model *m, const pm_architecture *architecture, const pm_predictor *p, const pm_dataset *d, uint64_t seed,
 			 pm_arena *a, rows *r, pm_status *st)
 {
+	const pm_options *o = &p->options;
 	pm_tokens  *tokens;
 	pm_code		rc;
 
@@ -316,7 +318,7 @@ prepare_rows(model *m, const pm_architecture *architecture, const pm_options *o,
 	if (!r->inputs || !r->plans)
 		return pm_no_memory(st, a);
 	if ((rc = pm_tokens_of(d, a, &tokens, st)) != PM_OK ||
-		(rc = pm_codec_fit(&m->codec, d, tokens, a, st)) != PM_OK)
+		(rc = pm_codec_fit(&m->codec, pm_predictor_schema(p), d, tokens, a, st)) != PM_OK)
 		return rc;
 	pm_largest_shard_init(&r->shard, (int) o->value[PM_TRAIN_BATCH_SIZE]);
 	for (int i = 0; i < d->n; i++)
@@ -365,7 +367,7 @@ pm_network_fit(const pm_architecture *architecture, pm_predictor *p, const pm_da
 
 	if (!m)
 		return pm_no_memory(st, a);
-	if ((rc = prepare_rows(m, architecture, &p->options, d, seed, a, &r, st)) != PM_OK ||
+	if ((rc = prepare_rows(m, architecture, p, d, seed, a, &r, st)) != PM_OK ||
 		(rc = new_network(m, architecture, &p->options, a, st)) != PM_OK)
 		return rc;
 	calibrate(m->net, d);
@@ -462,7 +464,7 @@ pm_network_load(const pm_architecture *architecture, pm_predictor *p, pm_reader 
 	if (!m)
 		return pm_no_memory(st, a);
 	if ((p->kind->check != NULL && (rc = p->kind->check(&p->options, st)) != PM_OK) ||
-		(rc = pm_codec_load(&m->codec, r, a, st)) != PM_OK ||
+		(rc = pm_codec_load(&m->codec, pm_predictor_schema(p), r, a, st)) != PM_OK ||
 		(rc = new_network(m, architecture, &p->options, a, st)) != PM_OK)
 		return rc;
 	m->net->log_mean = pm_get_f64(r);

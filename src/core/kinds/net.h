@@ -44,6 +44,7 @@ typedef struct pm_network
 	int			n_types;		/* rows of the embedding tables */
 	int			n_frameworks;
 	pm_tensors	tensors;
+	pm_widths	width;			/* of the inputs */
 	int			n_features;		/* width of an operator's vector */
 	size_t		type, dtype, layout, framework; /* tables */
 
@@ -149,8 +150,8 @@ extern const pm_architecture pm_architecture_ets;
  * of vocabularies.  a: where its lists grow; NULL: parameters are only counted,
  * for estimates of memory, and nothing can fail.
  */
-pm_code		pm_network_init(pm_network *net, const pm_architecture *architecture, const pm_options *o, int n_types,
-							int n_frameworks, pm_arena *a, pm_status *st);
+pm_code		pm_network_init(pm_network *net, const pm_architecture *architecture, const pm_options *o, const pm_schema *schema,
+								int n_types, int n_frameworks, pm_arena *a, pm_status *st);
 
 /* The samples that a pass reads. */
 typedef struct pm_network_rows
@@ -199,6 +200,7 @@ pm_code		pm_network_load(const pm_architecture *architecture, pm_predictor *p, p
 	const pm_kind pm_kind_##id = { \
 		.name = #id, .summary = about, .options = own_options, \
 		.n_options = PM_N_OPTIONS(own_options), .min_samples = 8, .check = check_options, \
+		.quantities = PM_LEARNS(PM_STEP_MS), \
 		.memory = id##_memory, .fit = id##_fit, .predict = pm_network_predict, .save = pm_network_save, .load = id##_load \
 	}
 

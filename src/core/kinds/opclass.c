@@ -692,29 +692,60 @@ put_coefs(pm_buffer *b, const double *coef, int n)
 		pm_put_f64(b, coef[j]);
 }
 
+/* Groups of the predictor's lists: classes, kinds of convolutions, and the special ones of each kind. */
+static int
+count_classes(const pm_schema *s)
+{
+	return s->list[PM_LIST_CLASS].n + 2 * s->list[PM_LIST_CONV_KIND].n;
+}
+
+/* Place here of the i-th of them. */
+static int
+class_here(const pm_schema *s, int i)
+{
+	int			kinds = s->list[PM_LIST_CONV_KIND].n;
+	int			k = i - s->list[PM_LIST_CLASS].n;
+
+	if (k < 0)
+		return pm_here(s, PM_LIST_CLASS, i);
+	return PM_N_CLASSES + (k >= kinds ? PM_N_CONV_KINDS : 0) + pm_here(s, PM_LIST_CONV_KIND, k % kinds);
+}
+
+/* Coefficients of the classes, in the order of the predictor's lists. */
+static void
+put_class_coefs(pm_buffer *b, const pm_schema *s, const double *coef)
+{
+	for (int i = 0; i < count_classes(s); i++)
+		put_coefs(b, coef + N_TERMS * class_here(s, i), N_TERMS);
+	put_coefs(b, coef + UPDATE(N_CLASSES), N_COEFS(N_CLASSES) - UPDATE(N_CLASSES));
+}
+
+static void
+save_stratum(const opclass *m, const stratum *s, const pm_schema *schema, pm_buffer *b)
+{
+	/* 0 stands for any, and so does an empty name */
+	pm_put_u32(b, s->layout == ANY ? 0 : (uint32_t) pm_there(schema, PM_LIST_LAYOUT, s->layout) + 1);
+	pm_put_u32(b, s->dtype == ANY ? 0 : (uint32_t) pm_there(schema, PM_LIST_DTYPE, s->dtype) + 1);
+	pm_put_text(b, s->gpu ? s->gpu : "");
+	pm_put_text(b, s->framework ? s->framework : "");
+	put_class_coefs(b, schema, s->by_class);
+	put_coefs(b, s->by_type, N_COEFS(m->n_types));
+}
+
 static pm_code
 opclass_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
+	const pm_schema *s = pm_predictor_schema(p);
 	const opclass *m = p->impl;
 
 	(void) st;
-	pm_put_u32(b, N_CLASSES);
+	pm_put_u32(b, (uint32_t) count_classes(s));
 	pm_put_u32(b, (uint32_t) m->n_types);
 	for (int i = 0; i < m->n_types; i++)
 		pm_put_text(b, m->types[i]);
 	pm_put_u32(b, (uint32_t) m->n);
 	for (int i = 0; i < m->n; i++)
-	{
-		const stratum *s = &m->strata[i];
-
-		pm_put_u32(b, (uint32_t) (s->layout - ANY));
-		pm_put_u32(b, (uint32_t) (s->dtype - ANY));
-		/* an empty name stands for any */
-		pm_put_text(b, s->gpu ? s->gpu : "");
-		pm_put_text(b, s->framework ? s->framework : "");
-		put_coefs(b, s->by_class, N_COEFS(N_CLASSES));
-		put_coefs(b, s->by_type, N_COEFS(m->n_types));
-	}
+		save_stratum(m, &m->strata[i], s, b);
 	return PM_OK;
 }
 
@@ -730,11 +761,37 @@ get_coefs(pm_reader *r, double *coef, int n)
 	}
 }
 
-static pm_code
-load_stratum(const opclass *m, stratum *s, pm_reader *r, pm_arena *a, pm_status *st)
+/* Classes that the predictor was trained before are as operators that are not known. */
+static void
+get_class_coefs(pm_reader *r, const pm_schema *s, double *coef)
 {
-	s->layout = (int) pm_get_u32(r, PM_N_LAYOUTS) + ANY;
-	s->dtype = (int) pm_get_u32(r, PM_N_DTYPES) + ANY;
+	bool		known[N_CLASSES] = {false};
+
+	for (int i = 0; i < count_classes(s); i++)
+	{
+		get_coefs(r, coef + N_TERMS * class_here(s, i), N_TERMS);
+		known[class_here(s, i)] = true;
+	}
+	get_coefs(r, coef + UPDATE(N_CLASSES), N_COEFS(N_CLASSES) - UPDATE(N_CLASSES));
+	for (int i = 0; i < N_CLASSES; i++)
+		if (!known[i])
+			memcpy(coef + N_TERMS * i, coef + N_TERMS * PM_CLASS_MOVE, N_TERMS * sizeof(double));
+}
+
+/* ANY, or the place here of a name that is stored by its place in a list, plus 1. */
+static int
+get_place(pm_reader *r, const pm_schema *s, pm_list_id list)
+{
+	int			stored = (int) pm_get_u32(r, (uint32_t) s->list[list].n);
+
+	return stored == 0 ? ANY : pm_here(s, list, stored - 1);
+}
+
+static pm_code
+load_stratum(const opclass *m, const pm_schema *schema, stratum *s, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	s->layout = get_place(r, schema, PM_LIST_LAYOUT);
+	s->dtype = get_place(r, schema, PM_LIST_DTYPE);
 	s->gpu = pm_get_text(r, a);
 	s->framework = pm_get_text(r, a);
 	s->by_class = PM_NEW(a, double, N_COEFS(N_CLASSES));
@@ -745,7 +802,7 @@ load_stratum(const opclass *m, stratum *s, pm_reader *r, pm_arena *a, pm_status 
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients");
 	s->gpu = *s->gpu ? s->gpu : NULL;
 	s->framework = *s->framework ? s->framework : NULL;
-	get_coefs(r, s->by_class, N_COEFS(N_CLASSES));
+	get_class_coefs(r, schema, s->by_class);
 	get_coefs(r, s->by_type, N_COEFS(m->n_types));
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients") : PM_OK;
 }
@@ -779,13 +836,14 @@ load_types(opclass *m, pm_reader *r, pm_arena *a, pm_status *st)
 static pm_code
 opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
+	const pm_schema *s = pm_predictor_schema(p);
 	opclass    *m = PM_NEW(a, opclass, 1);
 	pm_code		rc;
 
 	if (!m)
 		return pm_no_memory(st, a);
-	if (pm_get_u32(r, N_CLASSES) != N_CLASSES)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of classes than this library");
+	if (pm_get_u32(r, INT32_MAX) != (uint32_t) count_classes(s))
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients");
 	if ((rc = load_types(m, r, a, st)) != PM_OK)
 		return rc;
 	m->n = (int) pm_get_u32(r, MAX_STRATA);
@@ -794,7 +852,7 @@ opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	if (!(m->strata = PM_NEW(a, stratum, m->n)))
 		return pm_no_memory(st, a);
 	for (int i = 0; i < m->n && rc == PM_OK; i++)
-		rc = load_stratum(m, &m->strata[i], r, a, st);
+		rc = load_stratum(m, s, &m->strata[i], r, a, st);
 	p->impl = m;
 	return rc;
 }
@@ -805,6 +863,7 @@ const pm_kind pm_kind_opclass = {
 	.options = options,
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 10,
+	.quantities = PM_LEARNS(PM_STEP_MS),
 	.memory = opclass_memory,
 	.fit = opclass_fit,
 	.predict = opclass_predict,

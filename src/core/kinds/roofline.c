@@ -162,29 +162,54 @@ roofline_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	return PM_OK;
 }
 
+/* Place among the factors of the i-th group of the predictor's lists: classes, then kinds of convolutions. */
+static int
+group_here(const pm_schema *s, int i)
+{
+	int			classes = s->list[PM_LIST_CLASS].n;
+
+	return i < classes ? pm_here(s, PM_LIST_CLASS, i) : PM_N_CLASSES + pm_here(s, PM_LIST_CONV_KIND, i - classes);
+}
+
+static int
+count_groups(const pm_schema *s)
+{
+	return s->list[PM_LIST_CLASS].n + s->list[PM_LIST_CONV_KIND].n;
+}
+
 static pm_code
 roofline_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
+	const pm_schema *s = pm_predictor_schema(p);
 	const roofline *m = p->impl;
 
 	(void) st;
-	pm_put_u32(b, N_FACTORS);
-	for (int j = 0; j < N_FACTORS; j++)
-		pm_put_f64(b, m->factor[j]);
+	pm_put_u32(b, (uint32_t) count_groups(s) + 1);
+	for (int i = 0; i < count_groups(s); i++)
+		pm_put_f64(b, m->factor[group_here(s, i)]);
+	pm_put_f64(b, m->factor[LAUNCH]);
 	return PM_OK;
 }
 
 static pm_code
 roofline_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
+	const pm_schema *s = pm_predictor_schema(p);
 	roofline   *m = PM_NEW(a, roofline, 1);
 
 	if (!m)
 		return pm_no_memory(st, a);
-	if (pm_get_u32(r, N_FACTORS) != N_FACTORS)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of factors than this library");
-	for (int j = 0; j < N_FACTORS; j++)
-		m->factor[j] = pm_get_f64(r);
+	for (int j = 0; j < PM_N_GROUPS; j++)
+		m->factor[j] = NAN;
+	if (pm_get_u32(r, INT32_MAX) != (uint32_t) count_groups(s) + 1)
+		r->failed = true;
+	for (int i = 0; i < count_groups(s); i++)
+		m->factor[group_here(s, i)] = pm_get_f64(r);
+	m->factor[LAUNCH] = pm_get_f64(r);
+	/* groups that it was trained before are as operators that are not known */
+	for (int j = 0; j < PM_N_GROUPS; j++)
+		if (isnan(m->factor[j]))
+			m->factor[j] = m->factor[PM_CLASS_MOVE];
 	p->impl = m;
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged factors") : PM_OK;
 }
@@ -195,6 +220,7 @@ const pm_kind pm_kind_roofline = {
 	.options = options,
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 1,
+	.quantities = PM_LEARNS(PM_STEP_MS),
 	.memory = roofline_memory,
 	.fit = roofline_fit,
 	.predict = roofline_predict,

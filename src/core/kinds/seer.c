@@ -21,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "nn/blas.h"
+#include "nn/solve.h"
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
@@ -74,6 +74,13 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
+
+static const char *const names[N_CONSTANTS] = {
+	[RATE_MATRIX] = "rate_matrix", [RATE_CONV] = "rate_conv", [RATE_PLAIN] = "rate_plain", [RATE_GROUPED] = "rate_grouped",
+	[RATE_DEPTHWISE] = "rate_depthwise", [SHARE_STREAM] = "share_stream", [SHARE_NORM] = "share_norm",
+	[SHARE_PRODUCT] = "share_product", [DEPTH] = "depth", [FILL] = "fill", [LAUNCH] = "launch", [CONSTANT] = "constant"
+};
+static const pm_names constant_names = {"constant", N_CONSTANTS, names};
 
 typedef struct seer
 {
@@ -318,14 +325,13 @@ improve(problem *p, double *theta, double *damping, double *gain, pm_status *st)
 	{
 		double		damped[N_CONSTANTS * N_CONSTANTS];
 		double		next[N_CONSTANTS];
-		pm_code		rc;
 
 		memcpy(damped, a, sizeof(a));
 		memcpy(next, b, sizeof(b));
 		for (int j = 0; j < N_CONSTANTS; j++)
 			damped[j * N_CONSTANTS + j] *= 1 + *damping;
-		if ((rc = pm_solve_spd(damped, next, N_CONSTANTS, st)) != PM_OK)
-			return rc;
+		if (!pm_solve_spd(damped, next, N_CONSTANTS))
+			return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the constants");
 		for (int j = 0; j < N_CONSTANTS; j++)
 			next[j] = theta[j] + fmin(fmax(next[j], -MAX_STEP), MAX_STEP);
 		errors(p, next, p->moved, NULL);
@@ -553,33 +559,51 @@ seer_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 static pm_code
 seer_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
+	const pm_schema *s = pm_predictor_schema(p);
 	const seer *m = p->impl;
 
 	(void) st;
-	pm_put_u32(b, N_CONSTANTS);
-	for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
-		for (int j = 0; j < N_CONSTANTS; j++)
-			pm_put_f64(b, m->layout[layout][j]);
+	for (int i = 0; i < s->list[PM_LIST_LAYOUT].n; i++)
+		pm_named_save(&constant_names, m->layout[pm_here(s, PM_LIST_LAYOUT, i)], b);
 	return PM_OK;
+}
+
+/* Constants of one layout. Format 1 has their number once, before all of them. */
+static pm_code
+load_constants(double *c, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	for (int j = 0; j < N_CONSTANTS; j++)
+		c[j] = r->format == 1 ? pm_get_f64(r) : NAN;
+	if (r->format != 1)
+		rc = pm_named_load(&constant_names, c, r, a, st);
+	for (int j = 0; j < N_CONSTANTS; j++)
+		if (!(c[j] > 0))		/* they are divided by */
+			r->failed = true;
+	return rc;
 }
 
 static pm_code
 seer_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
+	const pm_schema *s = pm_predictor_schema(p);
 	seer	   *m = PM_NEW(a, seer, 1);
+	pm_code		rc = PM_OK;
 
 	if (!m)
 		return pm_no_memory(st, a);
-	if (pm_get_u32(r, N_CONSTANTS) != N_CONSTANTS)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of constants than this library");
+	if (r->format == 1 && pm_get_u32(r, INT32_MAX) != N_CONSTANTS)
+		r->failed = true;
+	for (int i = 0; i < s->list[PM_LIST_LAYOUT].n && rc == PM_OK && !r->failed; i++)
+		rc = load_constants(m->layout[pm_here(s, PM_LIST_LAYOUT, i)], r, a, st);
+	/* a layout that it was trained before is as the first */
 	for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
-		for (int j = 0; j < N_CONSTANTS; j++)
-		{
-			m->layout[layout][j] = pm_get_f64(r);
-			if (!(m->layout[layout][j] > 0))	/* they are divided by */
-				r->failed = true;
-		}
+		if (pm_there(s, PM_LIST_LAYOUT, layout) < 0)
+			memcpy(m->layout[layout], m->layout[pm_here(s, PM_LIST_LAYOUT, 0)], sizeof(m->layout[layout]));
 	p->impl = m;
+	if (rc != PM_OK)
+		return rc;
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged constants") : PM_OK;
 }
 
@@ -589,6 +613,7 @@ const pm_kind pm_kind_seer = {
 	.options = options,
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 10,
+	.quantities = PM_LEARNS(PM_STEP_MS),
 	.memory = seer_memory,
 	.fit = seer_fit,
 	.predict = seer_predict,

@@ -24,9 +24,8 @@ pm_option_value(const pm_kind *kind, const pm_options *o, const char *name)
 	return i < 0 ? NAN : o->value[i];
 }
 
-/* Index of text in "a|b|c", or -1. */
-static int
-choice_index(const char *choices, const char *text)
+int
+pm_choice_find(const char *choices, const char *text)
 {
 	size_t		len = strlen(text);
 	int			index = 0;
@@ -113,7 +112,7 @@ set_option(const pm_option *def, const pm_setting *s, double *value, pm_status *
 			*value = s->number;
 			return PM_OK;
 		case PM_OPT_CHOICE:
-			*value = s->text ? choice_index(def->choices, s->text) : -1;
+			*value = s->text ? pm_choice_find(def->choices, s->text) : -1;
 			return *value < 0 ? bad_value(def, st) : PM_OK;
 		default:
 			if (!is_number || !(s->number >= def->min && s->number <= def->max) ||

@@ -15,6 +15,8 @@ pm_code		pm_options_change(const pm_kind *kind, const pm_setting *settings, int 
 int			pm_option_find(const pm_kind *kind, const char *name);
 /* Its value; NaN when the kind has no such option. Every kind has "seed". */
 double		pm_option_value(const pm_kind *kind, const pm_options *o, const char *name);
+/* Index of text in "a|b|c", -1 when it is not in there. */
+int			pm_choice_find(const char *choices, const char *text);
 /* Text of a value as the user would write it ("0.001", "true", "log_huber"). */
 void		pm_option_print(const pm_option *def, double value, char *buf, size_t size);
 

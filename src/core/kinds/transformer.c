@@ -55,7 +55,7 @@ typedef struct acts
 	int			rows;			/* tokens and a job token for each sample */
 	pm_mlp_acts embed, job, head;
 	pm_real    *o;				/* [tokens, d] operators, and later their gradient */
-	pm_real    *q;				/* [samples, PM_N_JOB] */
+	pm_real    *q;				/* [samples, job features] */
 	pm_real    *j;				/* [samples, d] job tokens, and later their gradient */
 	pm_real    *x;				/* [rows, d] residual stream, and later its gradient */
 	pm_segment *seg;			/* [samples] */
@@ -78,7 +78,7 @@ build(pm_network *net)
 	p->d = (int) v[OPT_D_MODEL];
 	p->layers = (int) v[OPT_LAYERS];
 	p->embed = pm_mlp_add(t, "embed", -1, net->n_features, hidden, p->d, PM_START_XAVIER);
-	p->job = pm_mlp_add(t, "job", -1, PM_N_JOB, hidden, p->d, PM_START_XAVIER);
+	p->job = pm_mlp_add(t, "job", -1, p->net.width.job, hidden, p->d, PM_START_XAVIER);
 	p->shape = (pm_encoder_shape) {.d = p->d, .heads = (int) v[OPT_HEADS], .ff = 2 * p->d};
 	p->layer = pm_tensors_layers(t, p->layers, sizeof(pm_encoder_params));
 	for (int l = 0; l < p->layers; l++)
@@ -165,7 +165,7 @@ lay_out(const transformer *p, const pm_pass_size *size, pm_cursor *c, acts *t)
 	pm_mlp_take(p->job.hidden, n, c, &t->job);
 	pm_mlp_take(p->head.hidden, n, c, &t->head);
 	t->o = PM_REALS(c, (size_t) size->tokens * p->d);
-	t->q = PM_REALS(c, n * PM_N_JOB);
+	t->q = PM_REALS(c, n * p->net.width.job);
 	t->j = PM_REALS(c, n * p->d);
 	t->x = PM_REALS(c, rows * p->d);
 	t->seg = pm_take(c, n, sizeof(pm_segment));
@@ -216,7 +216,7 @@ assemble(const transformer *p, const pm_real *w, const pm_minibatch *b, acts *t)
 	pm_features_forward(&p->net, w, b, &t->f);
 	pm_mlp_forward(t->o, t->f.x, &p->embed, w, b->size.tokens, &t->embed);
 	for (int i = 0; i < b->size.samples; i++)
-		memcpy(t->q + (size_t) i * PM_N_JOB, b->in[i]->job, sizeof(b->in[i]->job));
+		memcpy(t->q + (size_t) i * p->net.width.job, b->in[i]->job, p->net.width.job * sizeof(pm_real));
 	pm_mlp_forward(t->j, t->q, &p->job, w, b->size.samples, &t->job);
 	for (int i = 0; i < b->size.samples; i++)
 	{

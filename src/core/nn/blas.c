@@ -1,5 +1,5 @@
 /*
- * blas.c - the only file that names cblas.
+ * blas.c - matrix products by cblas, and which kernels OpenBLAS runs.
  *
  * Debian's OpenBLAS 0.3.21 does not know CPUs newer than itself and falls back
  * to SSE3 kernels ("Prescott"), five times slower than the right ones.  Any
@@ -16,7 +16,6 @@
 #include "nn/blas.h"
 
 #include <cblas.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -131,24 +130,4 @@ pm_gemm(bool ta, bool tb, int m, int n, int k, pm_real alpha,
 	cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
 				m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 #endif
-}
-
-pm_code
-pm_solve_spd(double *a, double *b, int n, pm_status *st)
-{
-	/* Cholesky by rows; n is a few dozen, so that LAPACK is not worth its size. */
-	for (int i = 0; i < n; i++)
-	{
-		for (int j = 0; j <= i; j++)
-		{
-			double		s = a[i * n + j] - cblas_ddot(j, a + i * n, 1, a + j * n, 1);
-
-			if (i == j && !(s > 0))
-				return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the coefficients");
-			a[i * n + j] = (i == j) ? sqrt(s) : s / a[j * n + j];
-		}
-	}
-	cblas_dtrsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, a, n, b, 1);
-	cblas_dtrsv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, n, a, n, b, 1);
-	return PM_OK;
 }

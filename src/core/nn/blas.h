@@ -1,8 +1,8 @@
 /*
  * blas.h - every matrix product of the core goes through here, to OpenBLAS.
  *
- * Row-major.  blas.c is the only file that names cblas and the only one that
- * knows how the library is told to use the right kernels and one thread.
+ * Row-major.  Only blas.c and solve.c name the library, and only blas.c knows
+ * how it is told to use the right kernels and one thread.
  */
 #ifndef PM_BLAS_H
 #define PM_BLAS_H
@@ -35,8 +35,5 @@ pm_code		pm_blas_reserve(int threads, pm_status *st);
 /* C[m,n] = alpha op(A)[m,k] op(B)[k,n] + beta C.  ta/tb: the stored matrix is the transpose.  ld*: row strides. */
 void		pm_gemm(bool ta, bool tb, int m, int n, int k, pm_real alpha,
 					const pm_real *a, int lda, const pm_real *b, int ldb, pm_real beta, pm_real *c, int ldc);
-
-/* Solve the symmetric positive definite system A x = b in place (Cholesky, double). A: [n,n] row-major. */
-pm_code		pm_solve_spd(double *a, double *b, int n, pm_status *st);
 
 #endif

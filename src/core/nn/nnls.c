@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "nn/nnls.h"
+#include "nn/solve.h"
 
 #define GRADIENT_EPS	1e-12	/* of the largest element of h: what rounding leaves of a zero */
 #define PIVOT_EPS		1e-11	/* of a column's squared length: what others leave of it when they express it */
@@ -80,17 +81,8 @@ factor_row(nnls *s, int i)
 	double	   *row = s->factor + (size_t) i * s->n;
 
 	for (int j = 0; j <= i; j++)
-	{
-		const double *other = s->factor + (size_t) j * s->n;
-		double		v = scaled_g(s, s->index[i], s->index[j]);
-
-		for (int k = 0; k < j; k++)
-			v -= row[k] * other[k];
-		if (i == j && v < PIVOT_EPS)
-			return false;
-		row[j] = i == j ? sqrt(v) : v / other[j];
-	}
-	return true;
+		row[j] = scaled_g(s, s->index[i], s->index[j]);
+	return pm_cholesky_row(s->factor, s->n, i, PIVOT_EPS);
 }
 
 /* z: the optimum over the free coefficients without their sign; false when the last one depends on the others. */
@@ -101,18 +93,8 @@ solve_free(nnls *s)
 		if (!factor_row(s, s->n_factored))
 			return false;
 	for (int i = 0; i < s->n_free; i++)
-	{
 		s->z[i] = s->h[s->index[i]] * s->scale[s->index[i]];
-		for (int k = 0; k < i; k++)
-			s->z[i] -= s->factor[(size_t) i * s->n + k] * s->z[k];
-		s->z[i] /= s->factor[(size_t) i * s->n + i];
-	}
-	for (int i = s->n_free - 1; i >= 0; i--)
-	{
-		for (int k = i + 1; k < s->n_free; k++)
-			s->z[i] -= s->factor[(size_t) k * s->n + i] * s->z[k];
-		s->z[i] /= s->factor[(size_t) i * s->n + i];
-	}
+	pm_cholesky_solve(s->factor, s->n, s->n_free, s->z);
 	return true;
 }
 

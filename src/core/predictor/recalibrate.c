@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/solve.h"
 #include "predictor/metrics.h"
 
 #define PRIOR_A			0.5		/* standard deviations of the numbers, in logarithms: a new device ... */
@@ -86,33 +87,6 @@ weighted_median(double (*pairs)[2], int n)
 	return pairs[i][0];
 }
 
-/* Solve m x = y for a symmetric positive definite m[k][k], in place: y becomes x. */
-static void
-solve(double m[MAX_NUMBERS][MAX_NUMBERS], double *y, int k)
-{
-	for (int i = 0; i < k; i++)
-		for (int j = 0; j <= i; j++)
-		{
-			double		s = m[i][j];
-
-			for (int l = 0; l < j; l++)
-				s -= m[i][l] * m[j][l];
-			m[i][j] = i == j ? sqrt(fmax(s, DBL_MIN)) : s / m[j][j];
-		}
-	for (int i = 0; i < k; i++)
-	{
-		for (int l = 0; l < i; l++)
-			y[i] -= m[i][l] * y[l];
-		y[i] /= m[i][i];
-	}
-	for (int i = k - 1; i >= 0; i--)
-	{
-		for (int l = i + 1; l < k; l++)
-			y[i] -= m[l][i] * y[l];
-		y[i] /= m[i][i];
-	}
-}
-
 /* One regression: numbers v = (a, b, d of each cell). */
 typedef struct regression
 {
@@ -157,8 +131,9 @@ reweighted_step(regression *r)
 
 		m[k][k] += 1 / (prior * prior);
 	}
-	solve(m, y, MAX_NUMBERS);
-	memcpy(r->v, y, sizeof(y));
+	/* the priors make m positive definite; where rounding does not leave it so, v stays as it is */
+	if (pm_solve_spd(&m[0][0], y, MAX_NUMBERS))
+		memcpy(r->v, y, sizeof(y));
 	r->v[1] = fmin(fmax(r->v[1], -MAX_B), MAX_B);
 }
 
@@ -490,6 +465,8 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 void
 pm_correction_save(const pm_correction *c, pm_buffer *b)
 {
+	pm_names_save(pm_list_here(PM_LIST_DTYPE), b);
+	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
 	pm_put_u32(b, (uint32_t) c->n);
 	for (int i = 0; i < c->n; i++)
 	{
@@ -519,8 +496,26 @@ get_log(pm_reader *r)
 	return r->failed ? 0 : v;
 }
 
+/* Lists that the cells are of. */
 static pm_code
-load_device(pm_reader *r, pm_arena *a, pm_device_correction *g, pm_status *st)
+load_lists(pm_translation *dtypes, pm_translation *layouts, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	const pm_names *dtypes_here = pm_list_here(PM_LIST_DTYPE);
+	const pm_names *layouts_here = pm_list_here(PM_LIST_LAYOUT);
+	bool		listed = r->format != 1;
+	pm_code		rc;
+
+	rc = listed ? pm_names_load(dtypes_here, r, a, dtypes, st) :
+		pm_names_match(dtypes_here, pm_list_format1(PM_LIST_DTYPE), a, dtypes, st);
+	if (rc != PM_OK)
+		return rc;
+	return listed ? pm_names_load(layouts_here, r, a, layouts, st) :
+		pm_names_match(layouts_here, pm_list_format1(PM_LIST_LAYOUT), a, layouts, st);
+}
+
+static pm_code
+load_device(const pm_translation *dtypes, const pm_translation *layouts, pm_reader *r, pm_arena *a, pm_device_correction *g,
+			pm_status *st)
 {
 	g->gpu = pm_get_text(r, a);
 	if (g->gpu == NULL)
@@ -533,14 +528,16 @@ load_device(pm_reader *r, pm_arena *a, pm_device_correction *g, pm_status *st)
 	g->high = get_log(r);
 	if (!(g->low <= g->high) || fabs(g->b) > MAX_B)
 		r->failed = true;
-	for (int k = 0; k < N_CELLS; k++)
-	{
-		int			used = (int) pm_get_u32(r, INT32_MAX / N_CELLS);
+	for (int i = 0; i < dtypes->n; i++)
+		for (int k = 0; k < layouts->n; k++)
+		{
+			int			dtype = dtypes->here != NULL ? dtypes->here[i] : i;
+			int			layout = layouts->here != NULL ? layouts->here[k] : k;
 
-		g->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = used;
-		g->rows += used;
-		g->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = get_log(r);
-	}
+			g->used[dtype][layout] = (int) pm_get_u32(r, INT32_MAX / N_CELLS);
+			g->rows += g->used[dtype][layout];
+			g->d[dtype][layout] = get_log(r);
+		}
 	return PM_OK;
 }
 
@@ -548,15 +545,19 @@ pm_code
 pm_correction_load(pm_reader *r, pm_arena *a, const pm_correction **c, pm_status *st)
 {
 	pm_correction *x = PM_NEW(a, pm_correction, 1);
-	pm_code		rc = PM_OK;
+	pm_translation dtypes;
+	pm_translation layouts;
+	pm_code		rc;
 
 	if (!x)
 		return pm_no_memory(st, a);
+	if ((rc = load_lists(&dtypes, &layouts, r, a, st)) != PM_OK)
+		return rc;
 	x->n = (int) pm_get_u32(r, MAX_DEVICES);
 	if ((x->device = PM_NEW(a, pm_device_correction, x->n + 1)) == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < x->n && rc == PM_OK && !r->failed; i++)
-		rc = load_device(r, a, &x->device[i], st);
+		rc = load_device(&dtypes, &layouts, r, a, &x->device[i], st);
 	*c = x;
 	if (rc != PM_OK)
 		return rc;

@@ -14,6 +14,7 @@
  */
 #include "predictor/trust.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -53,8 +54,14 @@ static const int dims[] = {
 
 #define N_DIMS		((int) (sizeof(dims) / sizeof(dims[0])))
 #define N_SIZES		(N_DIMS + 2)
-#define LOAD_OUT	7			/* place of the output's elements among the loads of a token */
 #define ABSENT		(-100)		/* a size that the operator does not have: far from all that do */
+
+static const char *const size_names[] = {
+	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
+	"rows", "out_elems"
+};
+static_assert(sizeof(size_names) / sizeof(size_names[0]) == N_SIZES, "each size has a name");
+static const pm_names sizes = {"size", N_SIZES, size_names};
 
 typedef struct device
 {
@@ -79,7 +86,7 @@ typedef struct op_type
 	int			id;				/* pm_type_id; -1: the catalogue does not know it */
 	int			n;				/* operators remembered */
 	int			room;
-	pm_real    *sizes;			/* [n, N_SIZES] log2(1 + size) */
+	pm_real    *sizes;			/* [n, sizes.n of the domain] log2(1 + size) */
 } op_type;
 
 /* Residuals of a part of the rows, sorted, the weight of a structure being 1. */
@@ -99,6 +106,9 @@ struct pm_trust
 	device	   *gpus;
 	int			n_frameworks;
 	framework  *frameworks;
+	bool		knows_optimizers;	/* false: learned by 0.1.0, which did not ask */
+	double		optimizers[PM_N_OPTIMIZERS];	/* rows of each */
+	pm_translation sizes;		/* that operators are remembered by */
 	int			n_types;
 	op_type    *types;
 	int32_t    *type_at;		/* [pm_type_count()] index into types, -1: not seen */
@@ -408,9 +418,9 @@ set_interval(const group *g, double step_ms, double level, pm_verdict *v)
 
 /* ---- sizes of operators ---- */
 
-/* v[N_SIZES], from tokens of batch 1 */
+/* All sizes: v[N_SIZES], from tokens of batch 1. */
 static void
-sizes_of(const pm_tokens *t, int token, pm_real *v)
+all_sizes(const pm_tokens *t, int token, pm_real *v)
 {
 	const pm_real *slots = t->slots + (size_t) token * PM_N_SLOTS;
 	const pm_real *mask = t->slot_mask + (size_t) token * PM_N_SLOTS;
@@ -421,7 +431,18 @@ sizes_of(const pm_tokens *t, int token, pm_real *v)
 	v[N_DIMS] = ABSENT;
 	if (mask[PM_HAS_GEMM_M] != 0 && mask[PM_HAS_GEMM_BATCH] != 0)
 		v[N_DIMS] = (pm_real) log2(1 + (exp2(slots[PM_HAS_GEMM_M]) - 1) * (exp2(slots[PM_HAS_GEMM_BATCH]) - 1));
-	v[N_DIMS + 1] = t->loads[(size_t) token * PM_N_LOADS + LOAD_OUT];
+	v[N_DIMS + 1] = t->loads[(size_t) token * PM_N_LOADS + PM_LOAD_OUT_ELEMS];
+}
+
+/* Those that the domain remembers: v[t->sizes.n]. */
+static void
+sizes_of(const pm_trust *t, const pm_tokens *tokens, int token, pm_real *v)
+{
+	pm_real		all[N_SIZES];
+
+	all_sizes(tokens, token, all);
+	for (int k = 0; k < t->sizes.n; k++)
+		v[k] = all[t->sizes.here != NULL ? t->sizes.here[k] : k];
 }
 
 /* Tokens of one sample of the batch. */
@@ -436,16 +457,16 @@ tokens_of_one(const pm_sample *s, pm_arena *a, pm_tokens *t, pm_status *st)
 
 /* Whether an operator that is remembered has all its sizes within `slack` of v. */
 static bool
-has_like(const op_type *type, const pm_real *v, double slack)
+has_like(const op_type *type, const pm_real *v, int n_sizes, double slack)
 {
 	for (int i = 0; i < type->n; i++)
 	{
-		const pm_real *have = type->sizes + (size_t) i * N_SIZES;
+		const pm_real *have = type->sizes + (size_t) i * n_sizes;
 		int			k = 0;
 
-		while (k < N_SIZES && fabs(have[k] - v[k]) <= slack)
+		while (k < n_sizes && fabs(have[k] - v[k]) <= slack)
 			k++;
-		if (k == N_SIZES)
+		if (k == n_sizes)
 			return true;
 	}
 	return false;
@@ -509,7 +530,7 @@ add_type(pm_trust *t, const pm_tokens *tokens, int token, pm_arena *a, op_type *
 static pm_code
 cover(op_type *type, const pm_real *v, pm_arena *a, pm_status *st)
 {
-	if (has_like(type, v, COVER) || type->n == MAX_COVER)
+	if (has_like(type, v, N_SIZES, COVER) || type->n == MAX_COVER)
 		return PM_OK;
 	if (type->n == type->room)
 	{
@@ -541,7 +562,7 @@ learn_operators(pm_trust *t, const pm_tokens *tokens, pm_arena *a, pm_status *st
 			continue;
 		if (type == NULL && (rc = add_type(t, tokens, i, a, &type, st)) != PM_OK)
 			return rc;
-		sizes_of(tokens, i, v);
+		all_sizes(tokens, i, v);
 		if ((rc = cover(type, v, a, st)) != PM_OK)
 			return rc;
 	}
@@ -638,6 +659,7 @@ learn_words(pm_trust *t, const pm_question *q, pm_arena *a, pm_status *st)
 	}
 	if (framework >= 0)
 		t->frameworks[framework].rows++;
+	t->optimizers[q->optimizer]++;
 	if (gpu < 0)
 		return PM_OK;
 	g = &t->gpus[gpu];
@@ -683,6 +705,8 @@ make_trust(pm_trust **t, int rows, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < pm_type_count(); i++)
 		(*t)->type_at[i] = -1;
+	(*t)->knows_optimizers = true;
+	(*t)->sizes.n = N_SIZES;
 	(*t)->min_step = DBL_MAX;
 	(*t)->max_step = -DBL_MAX;
 	return PM_OK;
@@ -899,6 +923,8 @@ judge_words(const pm_trust *t, const pm_question *q, causes *c)
 	else if (g->used[q->dtype][q->layout] == 0)
 		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"%.*s\" has no profiles with dtype %s and layout %s", pm_shown(q->gpu->name), q->gpu->name,
 				  pm_dtype_name[q->dtype], pm_layout_name[q->layout]);
+	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
+		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
 	if (q->batch > BATCH_SLACK * g->max_batch)
 		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);
 	if (q->batch * BATCH_SLACK < g->min_batch)
@@ -980,8 +1006,8 @@ pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *s
 		const op_type *type = find_type(t, &one, i);
 		pm_real		v[N_SIZES];
 
-		sizes_of(&one, i, v);
-		of[i] = type == NULL ? UNSEEN : has_like(type, v, ALIKE) ? SEEN : UNLIKE;
+		sizes_of(t, &one, i, v);
+		of[i] = type == NULL ? UNSEEN : has_like(type, v, t->sizes.n, ALIKE) ? SEEN : UNLIKE;
 	}
 	*novelty = of;
 	return PM_OK;
@@ -1028,6 +1054,20 @@ pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, double lev
 
 /* ---- storing ---- */
 
+static const pm_names optimizers = {"optimizer", PM_N_OPTIMIZERS, pm_optimizer_name};
+
+static void
+save_lists(const pm_trust *t, pm_buffer *b)
+{
+	pm_names_save(pm_list_here(PM_LIST_DTYPE), b);
+	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
+	pm_put_u32(b, (uint32_t) t->sizes.n);
+	for (int k = 0; k < t->sizes.n; k++)
+		pm_put_text(b, size_names[t->sizes.here != NULL ? t->sizes.here[k] : k]);
+	pm_put_u32(b, t->knows_optimizers);
+	pm_named_save(&optimizers, t->optimizers, b);
+}
+
 static void
 save_words(const pm_trust *t, pm_buffer *b)
 {
@@ -1063,14 +1103,14 @@ save_types(const pm_trust *t, pm_buffer *b)
 		pm_put_u32(b, type->id >= 0);
 		pm_put_text(b, type->name);
 		pm_put_u32(b, (uint32_t) type->n);
-		pm_put_reals(b, type->sizes, (size_t) type->n * N_SIZES);
+		pm_put_reals(b, type->sizes, (size_t) type->n * t->sizes.n);
 	}
 }
 
 void
 pm_trust_save(const pm_trust *t, pm_buffer *b)
 {
-	pm_put_u32(b, N_SIZES);
+	save_lists(t, b);
 	save_words(t, b);
 	save_types(t, b);
 	pm_put_f64(b, t->min_step);
@@ -1103,23 +1143,68 @@ get_above(pm_reader *r, double least)
 	return r->failed ? least : v;
 }
 
+/* Lists that the numbers below are of. */
+typedef struct loaded
+{
+	pm_translation dtypes;
+	pm_translation layouts;
+} loaded;
+
+static int
+here(const pm_translation *t, int i)
+{
+	return t->here != NULL ? t->here[i] : i;
+}
+
+static const pm_names sizes_1 = {"size", N_SIZES, size_names};	/* as 0.1.0 had them */
+
+static pm_code
+load_lists_1(pm_trust *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	if (pm_get_u32(r, INT32_MAX) != (uint32_t) sizes_1.n)
+		r->failed = true;
+	if ((rc = pm_names_match(&sizes, &sizes_1, a, &t->sizes, st)) == PM_OK &&
+		(rc = pm_names_match(pm_list_here(PM_LIST_DTYPE), pm_list_format1(PM_LIST_DTYPE), a, &l->dtypes, st)) == PM_OK)
+		rc = pm_names_match(pm_list_here(PM_LIST_LAYOUT), pm_list_format1(PM_LIST_LAYOUT), a, &l->layouts, st);
+	return rc;
+}
+
+static pm_code
+load_lists(pm_trust *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	if (r->format == 1)
+		return load_lists_1(t, l, r, a, st);
+	if ((rc = pm_names_load(pm_list_here(PM_LIST_DTYPE), r, a, &l->dtypes, st)) != PM_OK ||
+		(rc = pm_names_load(pm_list_here(PM_LIST_LAYOUT), r, a, &l->layouts, st)) != PM_OK ||
+		(rc = pm_names_load(&sizes, r, a, &t->sizes, st)) != PM_OK)
+		return rc;
+	t->knows_optimizers = pm_get_u32(r, 1);
+	return pm_named_load(&optimizers, t->optimizers, r, a, st);
+}
+
 static void
-load_device(pm_reader *r, pm_arena *a, device *g)
+load_device(pm_reader *r, const loaded *l, pm_arena *a, device *g)
 {
 	g->name = pm_get_text(r, a);
 	g->min_batch = get_above(r, 1);
 	g->max_batch = get_above(r, g->min_batch);
 	g->structures = (int) pm_get_u32(r, INT32_MAX);
-	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
-		for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
+	for (int dtype = 0; dtype < l->dtypes.n; dtype++)
+		for (int layout = 0; layout < l->layouts.n; layout++)
 		{
-			g->used[dtype][layout] = (int) pm_get_u32(r, INT32_MAX / (PM_N_DTYPES * PM_N_LAYOUTS));
-			g->rows += g->used[dtype][layout];
+			int			rows = (int) pm_get_u32(r, INT32_MAX / (PM_N_DTYPES * PM_N_LAYOUTS));
+
+			g->used[here(&l->dtypes, dtype)][here(&l->layouts, layout)] = rows;
+			g->rows += rows;
 		}
 }
 
 static pm_code
-load_words(pm_trust *t, pm_reader *r, pm_arena *a, pm_status *st)
+load_words(pm_trust *t, const loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	bool		memory = true;
 
@@ -1127,7 +1212,7 @@ load_words(pm_trust *t, pm_reader *r, pm_arena *a, pm_status *st)
 	t->gpus = PM_NEW(a, device, t->n_gpus);
 	for (int i = 0; i < t->n_gpus && t->gpus && memory && !r->failed; i++)
 	{
-		load_device(r, a, &t->gpus[i]);
+		load_device(r, l, a, &t->gpus[i]);
 		memory = t->gpus[i].name != NULL || r->failed;
 	}
 	t->n_frameworks = (int) pm_get_u32(r, MAX_NAMES);
@@ -1164,21 +1249,23 @@ load_types(pm_trust *t, pm_reader *r, pm_arena *a, pm_status *st)
 		if (type->id >= 0)
 			t->type_at[type->id] = i;
 		type->n = (int) pm_get_u32(r, MAX_COVER);
-		if ((type->sizes = PM_NEW(a, pm_real, (size_t) type->n * N_SIZES)) == NULL)
+		if ((type->sizes = PM_NEW(a, pm_real, (size_t) type->n * t->sizes.n)) == NULL)
 			return pm_no_memory(st, a);
-		pm_get_reals(r, type->sizes, (size_t) type->n * N_SIZES);
+		pm_get_reals(r, type->sizes, (size_t) type->n * t->sizes.n);
 	}
 	return PM_OK;
 }
 
 static pm_code
-load_group(const pm_trust *t, group *g, pm_reader *r, pm_arena *a, pm_status *st)
+load_group(const pm_trust *t, const loaded *l, group *g, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	double		least = -DBL_MAX;
 	double		sum = 0;
 
 	g->gpu = (int) pm_get_u32(r, (uint32_t) t->n_gpus) - 1;
-	g->layout = (int) pm_get_u32(r, PM_N_LAYOUTS) - 1;
+	g->layout = (int) pm_get_u32(r, (uint32_t) l->layouts.n) - 1;
+	if (g->layout != ANY)
+		g->layout = here(&l->layouts, g->layout);
 	g->structures = (int) pm_get_u32(r, INT32_MAX);
 	g->n = (int) pm_get_u32(r, MAX_POINTS);
 	g->u = PM_NEW(a, double, g->n);
@@ -1199,13 +1286,13 @@ pm_code
 pm_trust_load(pm_reader *r, pm_arena *a, const pm_trust **trust, pm_status *st)
 {
 	pm_trust   *t = PM_NEW(a, pm_trust, 1);
+	loaded		l;
 	pm_code		rc;
 
 	if (!t)
 		return pm_no_memory(st, a);
-	if (pm_get_u32(r, N_SIZES) != N_SIZES)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another calibration than this library");
-	if ((rc = load_words(t, r, a, st)) != PM_OK || (rc = load_types(t, r, a, st)) != PM_OK)
+	if ((rc = load_lists(t, &l, r, a, st)) != PM_OK ||
+		(rc = load_words(t, &l, r, a, st)) != PM_OK || (rc = load_types(t, r, a, st)) != PM_OK)
 		return rc;
 	t->min_step = pm_get_f64(r);
 	t->max_step = get_above(r, t->min_step);
@@ -1214,7 +1301,7 @@ pm_trust_load(pm_reader *r, pm_arena *a, const pm_trust **trust, pm_status *st)
 	if (!t->groups)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < t->n_groups && rc == PM_OK && !r->failed; i++)
-		rc = load_group(t, &t->groups[i], r, a, st);
+		rc = load_group(t, &l, &t->groups[i], r, a, st);
 	*trust = t;
 	if (rc != PM_OK)
 		return rc;

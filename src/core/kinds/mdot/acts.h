@@ -19,8 +19,8 @@ typedef struct pm_mdot_acts
 	int32_t    *framework;		/* [n] */
 
 	/* operator encoder */
-	pm_real    *config;			/* [ops, 2 * PM_N_SLOTS] */
-	pm_real    *load;			/* [ops, PM_N_LOADS] */
+	pm_real    *config;			/* [ops, 2 * slots] */
+	pm_real    *load;			/* [ops, loads] */
 	pm_mlp_acts config_mlp, load_mlp;
 	pm_real    *x3;				/* [3, ops, d_op] residual stream */
 	pm_encoder_acts *op;		/* [op_layers] */
@@ -28,7 +28,7 @@ typedef struct pm_mdot_acts
 	pm_real    *o;				/* [ops, d] */
 
 	/* job token and sequence */
-	pm_real    *job;			/* [n, PM_N_JOB] */
+	pm_real    *job;			/* [n, job features] */
 	pm_mlp_acts job_mlp;
 	pm_real    *j;				/* [n, d] job tokens */
 	pm_real    *x;				/* [rows, d] residual stream */

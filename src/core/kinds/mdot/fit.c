@@ -55,6 +55,7 @@ typedef struct fit
 	const pm_dataset *d;		/* what fit was given */
 	pm_dataset	all;			/* its rows, and behind them the single operators that train along */
 	const pm_options *options;
+	const pm_schema *schema;	/* lists to train with */
 	int			threads;
 	pm_input   *inputs;			/* [all.n] */
 	pm_training_rows rows;		/* of all */
@@ -136,7 +137,7 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	}
 	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
 		(rc = f->from != NULL ? pm_codec_extend(&f->m->codec, &f->from->codec, &at_features, tokens, a, st) :
-		 pm_codec_fit(&f->m->codec, &at_features, tokens, a, st)) != PM_OK)
+		 pm_codec_fit(&f->m->codec, f->schema, &at_features, tokens, a, st)) != PM_OK)
 		return rc;
 	f->inputs = PM_NEW(a, pm_input, n);
 	if (!f->inputs)
@@ -300,6 +301,7 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		return PM_OK;
 	if ((rc = pm_mdot_base_init(base, st)) != PM_OK)
 		return rc;
+	base->schema = f->schema;
 	if (f->d->n >= base->kind->min_samples)
 		return base->kind->fit(base, f->d, seed, f->threads, f->hooks, a, &unused, st);
 	base->kind = NULL;
@@ -320,6 +322,7 @@ prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		(rc = prepare_rows(f, seed, a, st)) != PM_OK)
 		return rc;
 	c = pm_mdot_configure(f->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
+	c.schema = m->codec.schema;
 	if ((rc = pm_mdot_net_init(&m->net, &c, a, st)) != PM_OK)
 		return rc;
 	if ((f->decay = PM_NEW(a, uint8_t, m->net.tensors.n_params)) == NULL)
@@ -333,8 +336,8 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 			const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	double		started = pm_now();
-	fit			f = {.m = PM_NEW(a, pm_mdot, 1), .d = d, .options = &p->options, .threads = threads, .hooks = hooks,
-		.from = p->start != NULL ? p->start->predictor->impl : NULL};
+	fit			f = {.m = PM_NEW(a, pm_mdot, 1), .d = d, .options = &p->options, .schema = pm_predictor_schema(p), .threads = threads,
+		.hooks = hooks, .from = p->start != NULL ? p->start->predictor->impl : NULL};
 	pm_code		rc;
 
 	if (!f.m)

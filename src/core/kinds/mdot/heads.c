@@ -144,7 +144,7 @@ static double
 device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
 {
 	pm_mdot_token *o = &t->token[op];
-	double		adapter = w[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]];
+	double		adapter = w[net->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]];
 	double		a_slope,
 				m_slope;
 	double		bend = tanh(output(net, w, h, PM_MDOT_GROWTH));
@@ -367,7 +367,7 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 							t->h_act + row + k * hidden, t->h_pre + row + k * hidden, hidden);
 				grad[net->output[k].b] += gk;
 			}
-			grad[net->adapter + (size_t) in->gpu * PM_N_CLASSES + in->op_class[m]] +=
+			grad[net->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]] +=
 				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
 		}
 	}

@@ -384,11 +384,12 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	if (!m)
 		return pm_no_memory(st, a);
 	if ((rc = mdot_check(&p->options, st)) != PM_OK ||
-		(rc = pm_codec_load(&m->codec, r, a, st)) != PM_OK)
+		(rc = pm_codec_load(&m->codec, pm_predictor_schema(p), r, a, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < 3; i++)
 		constant[i] = pm_get_f64(r);
 	c = pm_mdot_configure(&p->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
+	c.schema = m->codec.schema;
 	if ((rc = pm_mdot_net_init(&m->net, &c, a, st)) != PM_OK)
 		return rc;
 	m->net.log_mean = constant[0];
@@ -397,6 +398,7 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->members = (int) p->options.value[OPT_MEMBERS];
 	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
+	m->base.schema = p->schema;
 	if (pm_get_u32(r, 1) == 1 && !r->failed &&
 		((rc = pm_mdot_base_init(&m->base, st)) != PM_OK || (rc = m->base.kind->load(&m->base, r, a, st)) != PM_OK))
 		return rc;
@@ -410,6 +412,7 @@ const pm_kind pm_kind_mdot = {
 	.options = options,
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 8,
+	.quantities = PM_LEARNS(PM_STEP_MS),
 	.check = mdot_check,
 	.check_start = mdot_check_start,
 	.learns_operators = pm_mdot_learns_operators,

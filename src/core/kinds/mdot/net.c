@@ -34,8 +34,8 @@ lay_out_operators(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	size_t		k = net->c.d_op;
 
 	t->type = pm_take(c, u, sizeof(int32_t));
-	t->config = REALS(u * 2 * PM_N_SLOTS);
-	t->load = REALS(u * PM_N_LOADS);
+	t->config = REALS(u * 2 * net->width.slots);
+	t->load = REALS(u * net->width.loads);
 	pm_mlp_take(k, u, c, &t->config_mlp);
 	pm_mlp_take(k, u, c, &t->load_mlp);
 	t->x3 = REALS(3 * u * k);
@@ -121,7 +121,7 @@ lay_out(const pm_mdot_net *net, const pm_pass_size *size, pm_cursor *c, pm_mdot_
 		.longest = size->longest + 1};
 	t->framework = pm_take(c, n, sizeof(int32_t));
 	lay_out_operators(c, net, t);
-	t->job = REALS(n * PM_N_JOB);
+	t->job = REALS(n * net->width.job);
 	pm_mlp_take(d, n, c, &t->job_mlp);
 	t->j = REALS(n * d);
 	t->x = REALS(t->rows * d);
@@ -156,6 +156,7 @@ hide(int32_t row, double probability, pm_rng *rng)
 static void
 gather(const pm_mdot_data *data, const int *index, pm_mdot_acts *t, pm_rng *rng)
 {
+	const pm_widths *width = &data->net->width;
 	double		p = data->net->c.unknown;
 	size_t		probs_at = 0;
 	int			op = 0;
@@ -169,9 +170,9 @@ gather(const pm_mdot_data *data, const int *index, pm_mdot_acts *t, pm_rng *rng)
 			.log_copies = in->log_copies, .probs_at = probs_at};
 		probs_at += data->net->c.heads * len * len;
 		t->framework[i] = hide(in->framework, p, rng);
-		memcpy(t->job + i * PM_N_JOB, in->job, sizeof(in->job));
-		memcpy(t->config + (size_t) op * 2 * PM_N_SLOTS, in->config, sizeof(pm_real) * in->n * 2 * PM_N_SLOTS);
-		memcpy(t->load + (size_t) op * PM_N_LOADS, in->load, sizeof(pm_real) * in->n * PM_N_LOADS);
+		memcpy(t->job + i * width->job, in->job, width->job * sizeof(pm_real));
+		memcpy(t->config + (size_t) op * 2 * width->slots, in->config, sizeof(pm_real) * in->n * 2 * width->slots);
+		memcpy(t->load + (size_t) op * width->loads, in->load, sizeof(pm_real) * in->n * width->loads);
 		for (int k = 0; k < in->n; k++)
 			t->type[op + k] = hide(in->type[k], p, rng);
 		op += in->n;

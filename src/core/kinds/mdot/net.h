@@ -48,11 +48,13 @@ typedef struct pm_mdot_config
 	int			n_types;		/* rows of the embedding tables */
 	int			n_frameworks;
 	int			n_gpus;
+	const pm_schema *schema;	/* lists that the inputs have; NULL: this library's */
 } pm_mdot_config;
 
 typedef struct pm_mdot_net
 {
 	pm_mdot_config c;
+	pm_widths	width;			/* of the inputs */
 	pm_tensors	tensors;
 
 	/* offsets, in the order of the data's way */
@@ -75,7 +77,7 @@ typedef struct pm_mdot_net
 	}			output[PM_MDOT_OUTPUTS];
 	pm_mlp		rest;			/* what a step costs beside its operators, from the job token */
 	pm_mlp		pooled;			/* the step, or a factor on it, from job token, mean and maximum */
-	size_t		adapter;		/* [n_gpus, PM_N_CLASSES] */
+	size_t		adapter;		/* [n_gpus, classes] */
 
 	/* constants of the output, set from the training rows */
 	double		log_mean,		/* of ln(step_ms): pooled head */

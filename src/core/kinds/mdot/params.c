@@ -15,12 +15,12 @@ add_operator_encoder(pm_mdot_net *net, pm_tensors *t)
 	int			k = net->c.d_op;
 
 	net->type = pm_tensors_add(t, "type", net->c.n_types, k, PM_START_TABLE);
-	net->dtype = pm_tensors_add(t, "dtype", PM_N_DTYPES, k, PM_START_TABLE);
-	net->layout = pm_tensors_add(t, "layout", PM_N_LAYOUTS, k, PM_START_TABLE);
+	net->dtype = pm_tensors_add(t, "dtype", net->width.dtypes, k, PM_START_TABLE);
+	net->layout = pm_tensors_add(t, "layout", net->width.layouts, k, PM_START_TABLE);
 	net->framework = pm_tensors_add(t, "framework", net->c.n_frameworks, k, PM_START_TABLE);
 	net->tag = pm_tensors_add(t, "tag", 3, k, PM_START_ZERO_TABLE);
-	net->config = pm_mlp_add(t, "config", -1, 2 * PM_N_SLOTS, k, k, PM_START_XAVIER);
-	net->load = pm_mlp_add(t, "load", -1, PM_N_LOADS, k, k, PM_START_XAVIER);
+	net->config = pm_mlp_add(t, "config", -1, 2 * net->width.slots, k, k, PM_START_XAVIER);
+	net->load = pm_mlp_add(t, "load", -1, net->width.loads, k, k, PM_START_XAVIER);
 	net->op_shape = (pm_encoder_shape) {.d = k, .heads = net->c.op_heads, .ff = 2 * k};
 	net->op = pm_tensors_layers(t, net->c.op_layers, sizeof(pm_encoder_params));
 	for (int l = 0; l < net->c.op_layers; l++)
@@ -37,7 +37,7 @@ add_sequence(pm_mdot_net *net, pm_tensors *t)
 	int			d = net->c.d;
 
 	net->position = pm_tensors_add(t, "position", PM_POSITION_DIM, d, PM_START_ZERO);
-	net->job = pm_mlp_add(t, "job", -1, PM_N_JOB, d, d, PM_START_XAVIER);
+	net->job = pm_mlp_add(t, "job", -1, net->width.job, d, d, PM_START_XAVIER);
 	net->seq_shape = (pm_encoder_shape) {.d = d, .heads = net->c.heads, .ff = 2 * d, .relations = PM_N_RELATIONS};
 	net->seq = pm_tensors_layers(t, net->c.layers, sizeof(pm_encoder_params));
 	for (int l = 0; l < net->c.layers; l++)
@@ -64,7 +64,7 @@ add_heads(pm_mdot_net *net, pm_tensors *t)
 	}
 	net->rest = pm_mlp_add(t, "rest", -1, d, h, 1, PM_START_ZERO);
 	net->pooled = pm_mlp_add(t, "pooled", -1, 3 * d, h, 1, PM_START_ZERO);
-	net->adapter = pm_tensors_add(t, "adapter", net->c.n_gpus, PM_N_CLASSES, PM_START_ZERO_TABLE);
+	net->adapter = pm_tensors_add(t, "adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
 }
 
 pm_code
@@ -74,6 +74,7 @@ pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c, pm_arena *a, pm_stat
 
 	memset(net, 0, sizeof(*net));
 	net->c = *c;
+	net->width = pm_widths_of(c->schema);
 	net->raw_scale = net->log_sigma = 1;
 	pm_tensors_init(t, a);
 	add_operator_encoder(net, t);

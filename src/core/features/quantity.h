@@ -1,0 +1,30 @@
+/*
+ * quantity.h - what is measured and predicted: a positive number with a unit.
+ */
+#ifndef PM_QUANTITY_H
+#define PM_QUANTITY_H
+
+/* Numbers of the table below. */
+typedef enum pm_quantity_id
+{
+	PM_STEP_MS, PM_N_QUANTITIES
+} pm_quantity_id;
+
+typedef struct pm_quantity
+{
+	pm_quantity_id id;
+	const char *name;			/* of its column, unit included: "step_ms" */
+	const char *unit;			/* "ms" */
+	double		min,			/* what a measurement of it may say, inclusive */
+				max;
+} pm_quantity;
+
+extern const pm_quantity pm_quantities[PM_N_QUANTITIES];
+
+/* NULL when there is none of that name. */
+const pm_quantity *pm_quantity_find(const char *name);
+
+/* Of kinds: a set of quantities. */
+#define PM_LEARNS(id)	(1u << (id))
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * schema.h - the lists of names that a predictor was trained with, and where
+ * each of them is in this library.
+ *
+ * A predictor keeps the numbering of the library that trained it: rows of its
+ * tables, columns of its matrices.  A question is translated into it.  A newer
+ * library may have more names than a stored list, in any order; what the
+ * predictor uses is the same, and so are its answers, to the bit.
+ */
+#ifndef PM_SCHEMA_H
+#define PM_SCHEMA_H
+
+#include "base/serial.h"
+#include "features/tokens.h"
+
+typedef enum pm_list_id
+{
+	PM_LIST_SLOT, PM_LIST_LOAD, PM_LIST_JOB,	/* features: features.h */
+	PM_LIST_CLASS, PM_LIST_CONV_KIND,	/* of operators */
+	PM_LIST_DTYPE, PM_LIST_LAYOUT,	/* of questions */
+	PM_LIST_RELATION, PM_LIST_POSITION, /* of skeletons */
+	PM_N_LISTS
+} pm_list_id;
+
+/* A list of names and what it is a list of, for messages: "dtype". */
+typedef struct pm_names
+{
+	const char *what;
+	int			n;
+	const char *const *names;	/* [n] */
+} pm_names;
+
+/* Between a stored list and one of this library. Pointers are NULL where both are the same. */
+typedef struct pm_translation
+{
+	int			n;				/* names in the stored list */
+	const int32_t *here;		/* [n] their places in this library */
+	const int32_t *there;		/* [names in this library] their places in the stored list; -1: not in it */
+} pm_translation;
+
+typedef struct pm_schema
+{
+	pm_translation list[PM_N_LISTS];
+} pm_schema;
+
+/* How many of each a network is built for. */
+typedef struct pm_widths
+{
+	int			slots;
+	int			loads;
+	int			job;
+	int			classes;
+	int			dtypes;
+	int			layouts;
+} pm_widths;
+
+/* What is trained now has the lists of this library. */
+extern const pm_schema pm_schema_here;
+
+/* Place in this library of the i-th name of a stored list. */
+static inline int
+pm_here(const pm_schema *s, pm_list_id list, int i)
+{
+	return s->list[list].here != NULL ? s->list[list].here[i] : i;
+}
+
+/* Place in the stored list of the i-th name of this library; -1: the predictor does not know it. */
+static inline int
+pm_there(const pm_schema *s, pm_list_id list, int i)
+{
+	return s->list[list].there != NULL ? s->list[list].there[i] : i;
+}
+
+/* s may be NULL: this library's. */
+pm_widths	pm_widths_of(const pm_schema *s);
+
+/* Whether the lists are those of this library. */
+bool		pm_schema_is_here(const pm_schema *s);
+
+void		pm_schema_save(const pm_schema *s, pm_buffer *b);
+/*
+ * format 1, of perfmodel 0.1.0, has no lists: they are what that release had.
+ * PM_ERR_OUTDATED when the rules of work or of features have changed since, or
+ * when it has a name that this library lacks; PM_ERR_FORMAT when damaged.
+ */
+pm_code		pm_schema_load(int format, pm_reader *r, pm_arena *a, const pm_schema **s, pm_status *st);
+
+/* One list by itself, for what else is stored by names: PM_ERR_... as above. */
+void		pm_names_save(const pm_names *list, pm_buffer *b);
+pm_code		pm_names_load(const pm_names *list, pm_reader *r, pm_arena *a, pm_translation *t, pm_status *st);
+/* As if `stored` had been read. */
+pm_code		pm_names_match(const pm_names *list, const pm_names *stored, pm_arena *a, pm_translation *t, pm_status *st);
+
+/* A list of this library, and that of 0.1.0. */
+const pm_names *pm_list_here(pm_list_id list);
+const pm_names *pm_list_format1(pm_list_id list);
+
+/* Numbers with their names: v[n]. */
+void		pm_named_save(const pm_names *list, const double *v, pm_buffer *b);
+/* v[n] gets those that are stored; others keep what they are, but NaN is PM_ERR_OUTDATED. */
+pm_code		pm_named_load(const pm_names *list, double *v, pm_reader *r, pm_arena *a, pm_status *st);
+
+/* PM_ERR_OUTDATED with the hint that training again helps. */
+pm_code		pm_outdated(pm_status *st, const char *fmt,...) PM_PRINTF(2, 3);
+
+#endif
