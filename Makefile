@@ -89,7 +89,7 @@ UPDATE = sql/update/$(OLDVERSION)--$(EXTVERSION)
 # predictor; to update is $(OLDVERSION)--empty, a few lines, and then the same.
 DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql sql/perfmodel_pretrained--empty.sql \
 	sql/perfmodel_pretrained--empty--$(EXTVERSION).sql sql/perfmodel_pretrained--$(OLDVERSION)--empty.sql
-DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql sql/perfmodel_pretrained--*.sql))
+DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start dashboards cancel privileges hostile_path numerics drop_extension

@@ -162,7 +162,7 @@ with_server() {
         rm -f "$work/started"
         rc=0
         # shellcheck disable=SC2046
-        { as_user env SERVER_SETTINGS="$settings" PGPORT=$port pg_virtualenv -v "$version" \
+        { as_user env SERVER_SETTINGS="$settings" EXTDEST="$work/stage" PGPORT=$port pg_virtualenv -v "$version" \
             $(echo "$settings" | sed 's/^/-o /') sh -c 'touch "$0"; exec "$@" >&3 3>&-' "$work/started" "$@" \
             >"$work/server.out"; } 3>&1 || rc=$?
         [ ! -e "$work/started" ] || return $rc
