@@ -2,7 +2,8 @@
  * plans.c - statements that a session keeps the plans of, their arguments and their rows.
  *
  * State: the plans of pm_plan, prepared on first use and kept by the session;
- * the server revalidates them when tables change.
+ * the server revalidates them when tables change.  How many statements that
+ * only read are being run, also after an error in one.
  */
 #include "postgres.h"
 
@@ -12,6 +13,34 @@
 #include "utils/float.h"
 
 #include "plans.h"
+
+static int	reads = 0;			/* that are being run, one inside another */
+
+bool
+pm_reading(void)
+{
+	return reads > 0;
+}
+
+static int
+execute(pm_plan *p, Datum *values, const char *nulls, bool read_only)
+{
+	volatile int rc = 0;
+
+	if (!read_only)
+		return SPI_execute_plan(p->plan, values, nulls, false, 0);
+	reads++;
+	PG_TRY();
+	{
+		rc = SPI_execute_plan(p->plan, values, nulls, true, 0);
+	}
+	PG_FINALLY();
+	{
+		reads--;
+	}
+	PG_END_TRY();
+	return rc;
+}
 
 uint64
 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
@@ -27,7 +56,7 @@ pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
 		SPI_keepplan(plan);
 		p->plan = plan;
 	}
-	rc = SPI_execute_plan(p->plan, values, nulls, read_only, 0);
+	rc = execute(p, values, nulls, read_only);
 	if (rc < 0)
 		elog(ERROR, "SPI_execute_plan failed for \"%s\": %s", p->sql, SPI_result_code_string(rc));
 	return SPI_processed;

@@ -18,9 +18,14 @@ typedef struct pm_plan
 
 /*
  * Run p inside SPI_connect() and return the number of rows.  read_only: under
- * the caller's snapshot.  nulls: as for SPI_execute_plan.
+ * the caller's snapshot; such a statement may be run while something of the
+ * caches is in use, and functions of ours that it calls are refused
+ * (pm_reading).  nulls: as for SPI_execute_plan.
  */
 extern uint64 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only);
+
+/* Whether a statement of ours that only reads is being run. */
+extern bool pm_reading(void);
 
 /* Arguments of an SPI plan, added one after the other. */
 typedef struct pm_args

@@ -36,6 +36,7 @@ static MemoryContext cache_cxt = NULL;
 static HTAB *table = NULL;
 static dlist_head parsed_by_use = DLIST_STATIC_INIT(parsed_by_use);	/* newest first */
 static dlist_head others_by_use = DLIST_STATIC_INIT(others_by_use);
+static uint64 period = 1;
 static Size total = 0;			/* bytes of all entries */
 
 static void
@@ -67,6 +68,7 @@ pm_cache_find(const pm_cached_key *key)
 	if (s == NULL)
 		return NULL;
 	dlist_move_head(list_of(s->entry), &s->entry->lru);
+	s->entry->period = period;
 	return s->entry;
 }
 
@@ -94,14 +96,22 @@ pm_cache_keep(pm_cached *e)
 	s = hash_search(table, &e->key, HASH_ENTER, &found);
 	Assert(!found);
 	s->entry = e;
+	e->period = period;
 	MemoryContextSetParent(e->cxt, cache_cxt);
 	dlist_push_head(list_of(e), &e->lru);
 	pm_cache_grown(e);
 }
 
+bool
+pm_cache_good(const pm_cached *e)
+{
+	return e->period == period;
+}
+
 void
 pm_cache_grown(pm_cached *e)
 {
+	Assert(pm_cache_good(e));
 	total -= e->bytes;
 	e->bytes = MemoryContextMemAllocated(e->cxt, true);
 	total += e->bytes;
@@ -167,6 +177,7 @@ pm_cache_trim(void)
 	Size		budget = (Size) pm_cache_mem_kb * 1024;
 	Size		before = total;
 
+	period++;
 	if (total <= budget)
 		return;
 	while (total > budget && !dlist_is_empty(&parsed_by_use))

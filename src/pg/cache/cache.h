@@ -1,5 +1,17 @@
 /*
  * cache.h - the entries of the cache of a session, and their memory.
+ *
+ * The lifetime of all that src/pg/cache hands out, be it an entry, a graph, a
+ * predictor, a prepared question or a data sheet: until the next pm_freshen()
+ * of the session, and no longer.  pm_freshen() is what throws away, and every
+ * SQL function calls it once, at its entry.  So that no other call of ours can
+ * come in between, pm_freshen() refuses to run inside a statement that only
+ * reads (plans.h): a policy of row security, say, that calls a function of
+ * ours.  What must outlive statements that may fire triggers of others, or
+ * transactions, is copied (pm_predictor_get_own).
+ *
+ * Entries know in which period between two pm_freshen() they were handed out;
+ * whoever is given one asserts that it is still the same (pm_cache_good).
  */
 #ifndef PM_PG_CACHE_CACHE_H
 #define PM_PG_CACHE_CACHE_H
@@ -40,6 +52,8 @@ typedef struct pm_cached
 	dlist_node	by_predictor;
 	pm_arena	arena;
 
+	uint64		period;			/* in which it was handed out last */
+
 	TimestampTz born;			/* loaded_at or trained_at of its row */
 	uint64		checked;		/* generation in which its row was last seen */
 
@@ -48,6 +62,7 @@ typedef struct pm_cached
 	pm_skeleton skeleton[2];	/* known: slim */
 
 	pm_predictor predictor;
+	int64		parts;			/* rows of predictor_weights */
 
 	/* a prepared question */
 	pm_prepared *prepared;
@@ -55,13 +70,16 @@ typedef struct pm_cached
 	Size		n_words;
 } pm_cached;
 
+/* Whether e, which was handed out before, may still be used. For assertions. */
+extern bool pm_cache_good(const pm_cached *e);
+
 extern pm_cached *pm_cache_find(const pm_cached_key *key);
 /* Move a context that holds a complete entry into the cache. */
 extern void pm_cache_keep(pm_cached *e);
 extern void pm_cache_drop(pm_cached *e);
 /* An entry in the cache has taken more memory. */
 extern void pm_cache_grown(pm_cached *e);
-/* Drop what has not been used for longest until the budget holds; only between uses. */
+/* A new period begins: drop what has not been used for longest until the budget holds. Of pm_freshen() only. */
 extern void pm_cache_trim(void);
 /* A new entry in a context below the current one, not in the cache yet. */
 extern pm_cached *pm_cache_make(const pm_cached_key *key);

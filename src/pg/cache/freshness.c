@@ -25,25 +25,34 @@
  * or the same xmax and fewer transactions still running; within a transaction
  * curcid grows with its own changes.
  *
- * Rights count too: a generation belongs to one user, and GRANT and REVOKE
- * change pg_class, which sends invalidations for the table.
+ * Rights count too: a generation belongs to one user; GRANT and REVOKE change
+ * pg_class, which sends invalidations for the table, and what changes roles or
+ * their members sends its own.  Where row security applies to the user, what
+ * rows there are may depend on anything, a setting or another table: then each
+ * call has a generation of its own, and so asks for everything again.
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/htup_details.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
+#include "utils/acl.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "cache/cache.h"
 #include "cache/freshness.h"
 #include "compat.h"
+#include "plans.h"
 #include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_forget_cached);
@@ -58,7 +67,10 @@ static bool belongs_to_snapshot = false;
 static pm_moment owner_snapshot;
 static Oid	owner_user = InvalidOid;
 
+static bool some_row_security = false;	/* on a watched table, for anybody */
+
 uint64		pm_generation = 1;
+bool		pm_row_security = false;
 
 static void
 on_relcache_invalidation(Datum arg, Oid relid)
@@ -69,6 +81,15 @@ on_relcache_invalidation(Datum arg, Oid relid)
 	for (int i = 0; i < lengthof(watched); i++)
 		if (relid == watched[i])
 			forget_wanted = true;
+}
+
+static void
+on_role_change(Datum arg, int cacheid, uint32 hashvalue)
+{
+	(void) arg;
+	(void) cacheid;
+	(void) hashvalue;
+	forget_wanted = true;
 }
 
 static void
@@ -93,6 +114,8 @@ void
 pm_freshness_init(void)
 {
 	CacheRegisterRelcacheCallback(on_relcache_invalidation, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHOID, on_role_change, (Datum) 0);
+	CacheRegisterSyscacheCallback(AUTHMEMROLEMEM, on_role_change, (Datum) 0);
 	RegisterXactCallback(on_xact, NULL);
 	RegisterSubXactCallback(on_subxact, NULL);
 }
@@ -149,15 +172,39 @@ pm_moment_sees_same(const pm_moment *a, const pm_moment *b)
 	return a->xmin == b->xmin && a->xmax == b->xmax && a->running == b->running && a->curcid == b->curcid;
 }
 
+static bool
+has_row_security(Oid table)
+{
+	HeapTuple	t = OidIsValid(table) ? SearchSysCache1(RELOID, ObjectIdGetDatum(table)) : NULL;
+	bool		has = HeapTupleIsValid(t) && ((Form_pg_class) GETSTRUCT(t))->relrowsecurity;
+
+	if (HeapTupleIsValid(t))
+		ReleaseSysCache(t);
+	return has;
+}
+
+/* Whether this user sees only some of the rows of a table. */
+static bool
+row_security_applies(void)
+{
+	for (int i = 0; some_row_security && i < lengthof(watched); i++)
+		if (OidIsValid(watched[i]) && check_enable_rls(watched[i], InvalidOid, true) == RLS_ENABLED)
+			return true;
+	return false;
+}
+
 /* Start over: nothing remembered is true any more. */
 static void
 forget(void)
 {
 	Oid			schema = get_namespace_oid("perfmodel", true);
 
-	forget_wanted = false;
+	forget_wanted = some_row_security = false;
 	for (int i = 0; i < lengthof(watched); i++)
+	{
 		watched[i] = OidIsValid(schema) ? get_relname_relid(watched_name[i], schema) : InvalidOid;
+		some_row_security |= has_row_security(watched[i]);
+	}
 	pm_generation++;
 	horizon_known = false;
 	belongs_to_snapshot = false;
@@ -169,12 +216,20 @@ pm_freshen(void)
 {
 	pm_moment	now = moment_of(GetActiveSnapshot());
 
+	if (pm_reading())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("functions of perfmodel cannot be called while perfmodel reads its tables"),
+				 errhint("A policy of row security, or a view, on a table of perfmodel calls one.")));
 	/* inside a transaction that has its locks nothing else would */
 	AcceptInvalidationMessages();
 	pm_cache_trim();
 	/* looking up the tables may itself bring in invalidations */
 	while (forget_wanted || owner_user != GetUserId())
 		forget();
+	pm_row_security = row_security_applies();
+	if (pm_row_security)
+		pm_generation++;
 	/* a worker lives for one snapshot */
 	if (!horizon_known && !IsParallelWorker())
 	{

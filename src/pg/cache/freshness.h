@@ -12,6 +12,9 @@
  * was looked up under another number has to be looked up again.
  */
 extern uint64 pm_generation;
+/* Since the last pm_freshen(): row security applies to the user, so that what is found out holds for this call only. */
+extern bool pm_row_security;
+
 extern void pm_freshness_init(void);
 
 /* At the entry of every function that uses something remembered. */

@@ -71,7 +71,8 @@ static bool
 still_there(const pm_cached *e)
 {
 	static pm_plan query = {
-		"SELECT loaded_at FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+		/* the document for the right to read it */
+		"SELECT loaded_at FROM perfmodel.graph WHERE doc IS NOT NULL AND graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(e->key.id);
 	bool		same;
@@ -128,6 +129,7 @@ pm_skeleton_get(pm_cached *graph, bool merged)
 	pm_status	st = {PM_OK};
 	pm_skeleton s;
 
+	Assert(pm_cache_good(graph));
 	if (e == NULL)
 		e = load(graph->key.id);
 	if (e == NULL)
@@ -148,6 +150,7 @@ pm_skeleton_get_slim(pm_cached *graph, bool merged)
 	pm_skeleton s;
 	pm_status	st = {PM_OK};
 
+	Assert(pm_cache_good(graph));
 	if (graph->skeleton[merged].graph == NULL)
 	{
 		if (pm_skeleton_slim(pm_skeleton_get(graph, merged), &graph->arena, &graph->graph[merged], &s, &st) != PM_OK)

@@ -135,7 +135,8 @@ join_parts(Size *len)
 	return data;
 }
 
-static void
+/* Returns the number of their parts. */
+static int64
 load_weights(int64 id, pm_arena *a, pm_predictor *p)
 {
 	static pm_plan query = {
@@ -144,10 +145,11 @@ load_weights(int64 id, pm_arena *a, pm_predictor *p)
 	};
 	Datum		arg = Int64GetDatum(id);
 	pm_status	st = {PM_OK};
+	int64		parts = (int64) pm_run(&query, &arg, NULL, true);
 	uint8	   *data;
 	Size		len;
 
-	if (pm_run(&query, &arg, NULL, true) == 0)
+	if (parts == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("predictor with predictor_id %lld has no weights", (long long) id)));
@@ -155,6 +157,25 @@ load_weights(int64 id, pm_arena *a, pm_predictor *p)
 	if (pm_predictor_load(data, len, a, p, &st) != PM_OK)
 		pm_raise(&st);
 	pfree(data);
+	return parts;
+}
+
+/* Whether the rows of the weights of e are there still, for this user. */
+static bool
+weights_still_there(const pm_cached *e)
+{
+	static pm_plan query = {
+		/* the data for the right to read them */
+		"SELECT pg_catalog.count(data) FROM perfmodel.predictor_weights WHERE predictor_id OPERATOR(pg_catalog.=) $1",
+		1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(e->key.id);
+	bool		all;
+
+	SPI_connect();
+	all = pm_run(&query, &arg, NULL, true) == 1 && DatumGetInt64(pm_value(0, 1, NULL)) == e->parts;
+	SPI_finish();
+	return all;
 }
 
 void
@@ -164,7 +185,7 @@ pm_predictor_get(const char *name, pm_predictor_ref *ref)
 	pm_cached_key key = {PM_CACHED_PREDICTOR, k.id};
 	pm_cached  *e = pm_cache_find(&key);
 
-	if (e != NULL && e->born != k.born)
+	if (e != NULL && (e->born != k.born || (e->checked != pm_generation && !weights_still_there(e))))
 	{
 		pm_cache_drop(e);
 		e = NULL;
@@ -174,10 +195,11 @@ pm_predictor_get(const char *name, pm_predictor_ref *ref)
 		SPI_connect();
 		e = pm_cache_make(&key);
 		e->born = k.born;
-		load_weights(k.id, &e->arena, &e->predictor);
+		e->parts = load_weights(k.id, &e->arena, &e->predictor);
 		pm_cache_keep(e);
 		SPI_finish();
 	}
+	e->checked = pm_generation;
 	ref->id = k.id;
 	ref->predictor = &e->predictor;
 	ref->entry = e;

@@ -124,6 +124,7 @@ pm_prepared_get(pm_asked *q)
 	pm_cached_key key = {PM_CACHED_PREPARED, q->graph->key.id, q->ref.id};
 	pm_cached  *e;
 
+	Assert(pm_cache_good(q->graph) && pm_cache_good(q->ref.entry));
 	key.question = pm_mix(pm_hash(PM_HASH_INIT, w, len));
 	e = pm_cache_find(&key);
 	/* another question of the same hash makes room for this one */

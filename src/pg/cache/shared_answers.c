@@ -300,7 +300,7 @@ shared(void)
 	pm_moment	now;
 
 	/* lockGroupLeader: there are workers, or were in an earlier query of the session */
-	if (!IsInParallelMode() || MyProc->lockGroupLeader == NULL)
+	if (!IsInParallelMode() || MyProc->lockGroupLeader == NULL || pm_row_security)
 		return NULL;
 	registry_ready();
 	now = pm_moment_now();
@@ -319,7 +319,7 @@ pm_share_answers(int n, void (*each) (pm_answer_visit visit))
 {
 	pm_moment	now;
 
-	if (!IsInParallelMode() || IsParallelWorker() || MyProc->lockGroupLeader == NULL)
+	if (!IsInParallelMode() || IsParallelWorker() || MyProc->lockGroupLeader == NULL || pm_row_security)
 		return;
 	(void) shared();
 	if (segment != NULL || no_room)
