@@ -25,6 +25,13 @@ SELECT tgname AS without_comment FROM pg_trigger
 WHERE NOT tgisinternal AND tgrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'perfmodel'::regnamespace)
   AND obj_description(oid, 'pg_trigger') IS NULL;
 
+-- what psql shows of it stays narrow; docs/reference.md has the details
+SELECT coalesce(pg_describe_object(classoid, objoid, objsubid), '') AS long_comment, length(description) AS length
+FROM pg_description
+WHERE length(description) > 115 AND (classoid, objoid) IN (
+    SELECT classid, objid FROM pg_depend
+    WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'perfmodel'));
+
 -- how functions may be used
 SELECT proname, pronargs AS arguments, provolatile AS volatile, proparallel AS parallel,
        proisstrict AS strict, prosecdef AS definer

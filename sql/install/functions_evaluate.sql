@@ -9,7 +9,7 @@ CREATE FUNCTION perfmodel.evaluate(predictor text DEFAULT NULL, profiles bigint[
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_evaluate';
 COMMENT ON FUNCTION perfmodel.evaluate(text, bigint[]) IS
-    'errors of a predictor (NULL: the active one) on measurements (NULL: all of training steps on one device), overall and per gpu, dtype, layout, framework and family; rows it was trained on are not left out; coverage_pct and interval_width_pct (of the prediction) are of intervals at level 0.9, in_domain_pct the share of rows like those in training, with the errors of these and of the others; NULL where there are none';
+    'errors of a predictor on measurements: overall and by gpu, dtype, layout, framework and family';
 
 CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
                                          folds integer DEFAULT 5, split text DEFAULT 'structure',
@@ -23,4 +23,4 @@ CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigi
     RETURNS SETOF record
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_cross_validate';
 COMMENT ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb) IS
-    'errors on measurements that training has not seen: trains once per fold and predicts the fold; split is structure, family, batch or gpu; stores nothing; columns as of evaluate, and in the overall row train_s (seconds of a training, mean over the folds) and predict_us (mean microseconds of a prediction, its features included, the graph being loaded)';
+    'errors on measurements that training has not seen: trains once for each fold and predicts the fold';

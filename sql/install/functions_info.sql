@@ -2,17 +2,15 @@
 
 CREATE FUNCTION perfmodel.version(OUT library text, OUT catalog text) RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_version';
-COMMENT ON FUNCTION perfmodel.version() IS
-    'version of the loaded library and of the SQL objects; a warning when they differ';
+COMMENT ON FUNCTION perfmodel.version() IS 'versions of the loaded library and of the SQL objects; a warning when they differ';
 
 CREATE FUNCTION perfmodel.blas_info(OUT library text, OUT kernel text, OUT threads integer, OUT linked text,
                                     OUT cpu text) RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_blas_info_sql';
-COMMENT ON FUNCTION perfmodel.blas_info() IS
-    'the matrix library, the kernels it chose for this CPU, threads of one call, how it is linked (static, shared), and what the CPU could do (avx512, avx2, older)';
+COMMENT ON FUNCTION perfmodel.blas_info() IS 'matrix library, kernels chosen for this CPU, threads, static or shared, and what the CPU can do';
 
 CREATE FUNCTION perfmodel.kinds(OUT kind text, OUT summary text, OUT option text, OUT type text, OUT initial text,
                                 OUT minimum float8, OUT maximum float8, OUT choices text[], OUT help text)
     RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 50 AS 'MODULE_PATHNAME', 'pm_kinds';
-COMMENT ON FUNCTION perfmodel.kinds() IS 'kinds of predictors and their options with defaults and ranges';
+COMMENT ON FUNCTION perfmodel.kinds() IS 'kinds of predictor and their options, with defaults, ranges and help';

@@ -40,4 +40,4 @@ BEGIN ATOMIC
     ORDER BY c.split, v.mape_pct, c.name;
 END;
 COMMENT ON FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb) IS
-    'cross_validate of several kinds (NULL: all) on several splits, best first: errors on measurements that training has not seen, seconds of a training (without calibration of intervals, unless options ask for it), microseconds of a prediction; options is an object of kinds and their options; all kinds are judged on the same folds as long as they are given the same seed';
+    'cross_validate for several kinds (NULL: all) and several splits, best first';

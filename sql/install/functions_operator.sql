@@ -3,4 +3,5 @@
 CREATE FUNCTION perfmodel.operator_name(operator jsonb) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100
     AS 'MODULE_PATHNAME', 'pm_operator_name';
-COMMENT ON FUNCTION perfmodel.operator_name(jsonb) IS 'type of the only operator of a perfmodel-graph/1 document; an error when the document is not valid, has not exactly one node besides Input, or the catalogue does not know its type';
+COMMENT ON FUNCTION perfmodel.operator_name(jsonb) IS
+    'type of the operator in a document of op_profile; an error unless there is exactly one known operator';

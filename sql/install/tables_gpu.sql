@@ -21,22 +21,22 @@ CREATE TABLE perfmodel.gpu (
     builtin            boolean NOT NULL DEFAULT false
 );
 
-COMMENT ON TABLE perfmodel.gpu IS 'data sheets of devices; add your own rows, rows with builtin = true come with the extension and are not dumped';
-COMMENT ON COLUMN perfmodel.gpu.name IS 'the name people say, such as A100-SXM4-80GB or RTX 3090';
-COMMENT ON COLUMN perfmodel.gpu.vendor IS 'maker of the device';
-COMMENT ON COLUMN perfmodel.gpu.memory_gb IS 'device memory in GB; NULL where it is not a property of the device';
+COMMENT ON TABLE perfmodel.gpu IS 'data sheets of devices; rows with builtin = true come with the extension and are not dumped';
+COMMENT ON COLUMN perfmodel.gpu.name IS 'usual name, such as A100-SXM4-80GB or RTX 3090';
+COMMENT ON COLUMN perfmodel.gpu.vendor IS 'manufacturer of the device';
+COMMENT ON COLUMN perfmodel.gpu.memory_gb IS 'device memory in GB; NULL for a CPU';
 COMMENT ON COLUMN perfmodel.gpu.mem_bw_gbs IS 'peak memory bandwidth in GB/s';
 COMMENT ON COLUMN perfmodel.gpu.sm_count IS 'streaming multiprocessors, compute units, or CPU cores in use';
 COMMENT ON COLUMN perfmodel.gpu.cores_per_sm IS 'FP32 lanes per multiprocessor; each does a multiply-add per cycle';
 COMMENT ON COLUMN perfmodel.gpu.clock_ghz IS 'boost clock in GHz';
-COMMENT ON COLUMN perfmodel.gpu.fp32_tflops IS 'peak FP32 rate outside matrix units in TFLOP/s';
+COMMENT ON COLUMN perfmodel.gpu.fp32_tflops IS 'peak FP32 rate without matrix units, in TFLOP/s';
 COMMENT ON COLUMN perfmodel.gpu.fp16_tensor_tflops IS 'dense peak FP16 rate of the matrix units in TFLOP/s; NULL when there are none';
-COMMENT ON COLUMN perfmodel.gpu.l2_mb IS 'last on-chip cache in MB (a CPU: second level per core)';
+COMMENT ON COLUMN perfmodel.gpu.l2_mb IS 'last on-chip cache in MB; for a CPU the second-level cache of a core';
 COMMENT ON COLUMN perfmodel.gpu.interconnect IS 'link to the host or to other devices';
 COMMENT ON COLUMN perfmodel.gpu.is_cpu IS 'whether the device is a CPU';
-COMMENT ON COLUMN perfmodel.gpu.aliases IS 'other names: what drivers report and other files write; compared without case, spaces, _ and -';
-COMMENT ON COLUMN perfmodel.gpu.note IS 'where a number needs explaining';
-COMMENT ON COLUMN perfmodel.gpu.builtin IS 'comes with the extension';
+COMMENT ON COLUMN perfmodel.gpu.aliases IS 'other names, such as those of drivers; compared without case, spaces, _ and -';
+COMMENT ON COLUMN perfmodel.gpu.note IS 'explanation of figures that need one';
+COMMENT ON COLUMN perfmodel.gpu.builtin IS 'whether the row comes with the extension';
 COMMENT ON CONSTRAINT gpu_name_not_empty ON perfmodel.gpu IS 'a name has at least one letter or digit';
 
 -- The rows below are generated from data/gpu.csv.

@@ -16,18 +16,18 @@ CREATE TABLE perfmodel.graph (
 );
 CREATE INDEX graph_structure_idx ON perfmodel.graph (structure);
 
-COMMENT ON TABLE perfmodel.graph IS 'operator graphs, loaded by load_graph; what was loaded does not change, delete and load again instead';
-COMMENT ON COLUMN perfmodel.graph.graph_id IS 'identifies the graph in functions and in profile; never used again for another graph';
+COMMENT ON TABLE perfmodel.graph IS 'operator graphs, stored by load_graph; a stored graph never changes';
+COMMENT ON COLUMN perfmodel.graph.graph_id IS 'identifies the graph; never used again for another graph';
 COMMENT ON COLUMN perfmodel.graph.name IS 'unique name, model@variant by convention';
-COMMENT ON COLUMN perfmodel.graph.model IS 'model name as the document gives it, else the name up to @';
-COMMENT ON COLUMN perfmodel.graph.family IS 'networks that are kin, for grouping and for the split by family: as the document says, else derived from the model name (docs/graph_format.md)';
-COMMENT ON COLUMN perfmodel.graph.source IS 'where the document says it comes from';
+COMMENT ON COLUMN perfmodel.graph.model IS 'name of the model: from the document, else the name of the graph up to @';
+COMMENT ON COLUMN perfmodel.graph.family IS 'group of networks that are built alike: from the document, else derived from the model name';
+COMMENT ON COLUMN perfmodel.graph.source IS 'where the graph comes from, according to the document';
 COMMENT ON COLUMN perfmodel.graph.nodes IS 'number of nodes';
-COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once: as the document says, else counted from the weights of the nodes';
-COMMENT ON COLUMN perfmodel.graph.unknown_ops IS 'nodes whose operator the catalogue does not know; they are treated as memory moves';
-COMMENT ON COLUMN perfmodel.graph.structure IS 'hash of operators, shapes, attributes and edges; the same for the same network under another name';
+COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once: from the document, else counted from the nodes';
+COMMENT ON COLUMN perfmodel.graph.unknown_ops IS 'nodes whose operator the catalogue does not know; they count as memory moves';
+COMMENT ON COLUMN perfmodel.graph.structure IS 'hash of operators, shapes, attributes and edges; equal for the same network under another name';
 COMMENT ON COLUMN perfmodel.graph.loaded_at IS 'start of the transaction that loaded it';
-COMMENT ON COLUMN perfmodel.graph.doc IS 'the document as loaded';
+COMMENT ON COLUMN perfmodel.graph.doc IS 'the document as it was loaded';
 COMMENT ON CONSTRAINT graph_name_not_empty ON perfmodel.graph IS 'a graph has a name';
 COMMENT ON INDEX perfmodel.graph_structure_idx IS 'finds the same network under other names';
 
@@ -50,18 +50,19 @@ CREATE TABLE perfmodel.graph_node (
     CONSTRAINT graph_node_pkey PRIMARY KEY (graph_id, node_id)
 );
 
-COMMENT ON TABLE perfmodel.graph_node IS 'nodes of graphs with their work at batch 1 in fp32; filled by load_graph';
+COMMENT ON TABLE perfmodel.graph_node IS 'operators of graphs with their work at batch 1 in fp32; filled by load_graph';
 COMMENT ON COLUMN perfmodel.graph_node.graph_id IS 'graph that the node belongs to';
 COMMENT ON COLUMN perfmodel.graph_node.node_id IS 'id of the node in the document, from 0';
-COMMENT ON COLUMN perfmodel.graph_node.op IS 'operator as the document writes it';
-COMMENT ON COLUMN perfmodel.graph_node.class IS 'class of the operator: conv, gemm, norm, elementwise, pool, attention, embedding, move, recurrent, other';
-COMMENT ON COLUMN perfmodel.graph_node.inputs IS 'producers in argument order; NULL when there are none';
+COMMENT ON COLUMN perfmodel.graph_node.op IS 'operator, as the document names it';
+COMMENT ON COLUMN perfmodel.graph_node.class IS 'conv, gemm, norm, elementwise, pool, attention, embedding, move, recurrent or other';
+COMMENT ON COLUMN perfmodel.graph_node.inputs IS 'node_ids of the inputs in argument order; NULL when there are none';
 COMMENT ON COLUMN perfmodel.graph_node.shape IS 'shape of the first output at batch 1; NULL for a scalar';
-COMMENT ON COLUMN perfmodel.graph_node.batch_dim IS 'index (from 0) in shape of the dimension that grows with the batch; NULL when none does';
-COMMENT ON COLUMN perfmodel.graph_node.attrs IS 'attributes as the document gives them';
+COMMENT ON COLUMN perfmodel.graph_node.batch_dim IS 'index (from 0) of the dimension in shape that is proportional to the batch; NULL when none is';
+COMMENT ON COLUMN perfmodel.graph_node.attrs IS 'attributes, as the document gives them';
 COMMENT ON COLUMN perfmodel.graph_node.weights IS 'shapes of the parameters that the node reads, as JSON text: [[64,3,7,7],[64]]';
-COMMENT ON COLUMN perfmodel.graph_node.flops_forward IS 'floating point operations of the forward pass, 2 per multiply-accumulate; NULL when it does no work, as a view';
-COMMENT ON COLUMN perfmodel.graph_node.flops_backward IS 'floating point operations of the backward pass';
-COMMENT ON COLUMN perfmodel.graph_node.bytes_forward IS 'bytes that the forward pass moves at least';
-COMMENT ON COLUMN perfmodel.graph_node.bytes_backward IS 'bytes that the backward pass moves at least';
-COMMENT ON COLUMN perfmodel.graph_node.params IS 'trainable parameters that the node owns; NULL when it owns none';
+COMMENT ON COLUMN perfmodel.graph_node.flops_forward IS
+    'floating-point operations of the forward pass, 2 per multiply-add; NULL when it does no work';
+COMMENT ON COLUMN perfmodel.graph_node.flops_backward IS 'floating-point operations of the backward pass';
+COMMENT ON COLUMN perfmodel.graph_node.bytes_forward IS 'bytes that the forward pass has to move at least';
+COMMENT ON COLUMN perfmodel.graph_node.bytes_backward IS 'bytes that the backward pass has to move at least';
+COMMENT ON COLUMN perfmodel.graph_node.params IS 'trainable parameters of the node; NULL when it has none, or shares those of another';

@@ -27,19 +27,20 @@ CREATE TABLE perfmodel.op_profile (
 );
 CREATE INDEX op_profile_gpu_op_idx ON perfmodel.op_profile (gpu, op);
 
-COMMENT ON TABLE perfmodel.op_profile IS 'measured times of single operators; takes INSERT and COPY';
+COMMENT ON TABLE perfmodel.op_profile IS 'measured times of single operators; fill it with INSERT or COPY';
 COMMENT ON COLUMN perfmodel.op_profile.op_profile_id IS 'identifies the measurement';
-COMMENT ON COLUMN perfmodel.op_profile.operator IS 'the operator: a perfmodel-graph/1 document with one node besides its inputs, shapes at batch 1';
-COMMENT ON COLUMN perfmodel.op_profile.op IS 'type of the operator as its document writes it';
-COMMENT ON COLUMN perfmodel.op_profile.gpu IS 'device it ran on; an alias is turned into the name of the device';
+COMMENT ON COLUMN perfmodel.op_profile.operator IS 'perfmodel-graph/1 document with one node besides its inputs, shapes at batch 1';
+COMMENT ON COLUMN perfmodel.op_profile.op IS 'type of the operator, taken from its document';
+COMMENT ON COLUMN perfmodel.op_profile.gpu IS 'device that was measured; an alias is replaced by the name of the device';
 COMMENT ON COLUMN perfmodel.op_profile.batch IS 'samples in the inputs';
-COMMENT ON COLUMN perfmodel.op_profile.dtype IS 'number format: fp32, tf32, amp (fp16 with fp32 where it matters), bf16, fp16';
+COMMENT ON COLUMN perfmodel.op_profile.dtype IS 'number format: fp32, tf32, amp (automatic mixed precision), bf16, fp16';
 COMMENT ON COLUMN perfmodel.op_profile.layout IS 'memory layout of activations: nchw or nhwc';
 COMMENT ON COLUMN perfmodel.op_profile.framework IS 'framework and version, such as pytorch 2.1';
-COMMENT ON COLUMN perfmodel.op_profile.forward_ms IS 'milliseconds of one forward call';
-COMMENT ON COLUMN perfmodel.op_profile.backward_ms IS 'milliseconds of its backward pass: gradients of all inputs and weights that have one; NULL when it has none or was not measured';
-COMMENT ON COLUMN perfmodel.op_profile.spread IS 'width of the middle half of the timed calls, forward and backward together, over their median';
+COMMENT ON COLUMN perfmodel.op_profile.forward_ms IS 'milliseconds of one forward pass';
+COMMENT ON COLUMN perfmodel.op_profile.backward_ms IS
+    'milliseconds of the backward pass for inputs and weights; NULL when there is none or it was not measured';
+COMMENT ON COLUMN perfmodel.op_profile.spread IS 'interquartile range of the times of forward and backward pass together, over their median';
 COMMENT ON COLUMN perfmodel.op_profile.measured_at IS 'when it was measured';
-COMMENT ON COLUMN perfmodel.op_profile.source IS 'who or what measured it';
+COMMENT ON COLUMN perfmodel.op_profile.source IS 'who or what measured it, and how';
 COMMENT ON CONSTRAINT op_profile_gpu_known ON perfmodel.op_profile IS 'the device has a data sheet in perfmodel.gpu';
-COMMENT ON INDEX perfmodel.op_profile_gpu_op_idx IS 'measurements of a type of operator on a device';
+COMMENT ON INDEX perfmodel.op_profile_gpu_op_idx IS 'measurements by device and type of operator';

@@ -31,31 +31,32 @@ CREATE TABLE perfmodel.predictor (
 );
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (active) WHERE active;
 
-COMMENT ON TABLE perfmodel.predictor IS 'trained predictors with what they were trained on; made by train and recalibrate, immutable but for name and active';
+COMMENT ON TABLE perfmodel.predictor IS 'trained predictors and what they were trained on; only name and active can change';
 COMMENT ON COLUMN perfmodel.predictor.predictor_id IS 'identifies the predictor; never used again for another one';
-COMMENT ON COLUMN perfmodel.predictor.name IS 'unique name, given to train';
-COMMENT ON COLUMN perfmodel.predictor.kind IS 'kind of predictor, see kinds()';
-COMMENT ON COLUMN perfmodel.predictor.active IS 'whether it answers when no predictor is named; at most one does';
-COMMENT ON COLUMN perfmodel.predictor.options IS 'all options it was trained with, defaults included';
-COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of its random numbers; the same seed and rows give the same predictor';
+COMMENT ON COLUMN perfmodel.predictor.name IS 'unique name, as given to train';
+COMMENT ON COLUMN perfmodel.predictor.kind IS 'kind of predictor; kinds() lists them';
+COMMENT ON COLUMN perfmodel.predictor.active IS 'whether it answers when a call names no predictor; at most one does';
+COMMENT ON COLUMN perfmodel.predictor.options IS 'all options of its training, defaults included';
+COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of the random numbers; the same seed, rows and options give the same predictor';
 COMMENT ON COLUMN perfmodel.predictor.n_profiles IS 'number of measurements it was trained on';
-COMMENT ON COLUMN perfmodel.predictor.n_operators IS 'number of measurements of single operators (op_profile) that it learned from as well';
-COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of all these measurements at that time';
+COMMENT ON COLUMN perfmodel.predictor.n_operators IS 'number of measured operators (op_profile) that it was trained on, too';
+COMMENT ON COLUMN perfmodel.predictor.profiles_hash IS 'hash of the contents of all these measurements at the time of the training';
 COMMENT ON COLUMN perfmodel.predictor.profiles IS 'profile_id of these measurements';
-COMMENT ON COLUMN perfmodel.predictor.base_predictor_id IS 'predictor that it was recalibrated from, or whose network its training went on from, which may have been dropped since; NULL: none';
-COMMENT ON COLUMN perfmodel.predictor.recalibrated_on IS 'profile_id of the measurements that recalibrate fitted it to; NULL: none';
-COMMENT ON COLUMN perfmodel.predictor.gpus IS 'devices that it has seen';
-COMMENT ON COLUMN perfmodel.predictor.frameworks IS 'frameworks that it has seen';
-COMMENT ON COLUMN perfmodel.predictor.dtypes IS 'number formats that it has seen';
-COMMENT ON COLUMN perfmodel.predictor.layouts IS 'memory layouts that it has seen';
-COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that were held out of training to judge it, in turns where the kind calibrates intervals; of recalibrate: the new ones, each judged without its network';
-COMMENT ON COLUMN perfmodel.predictor.valid_mape IS 'mean absolute percentage error on them, as a fraction (0.05 is 5 %); NULL when there were none';
-COMMENT ON COLUMN perfmodel.predictor.valid_mae_ms IS 'mean absolute error on them in ms';
-COMMENT ON COLUMN perfmodel.predictor.valid_rmse_ms IS 'root of the mean squared error on them in ms';
-COMMENT ON COLUMN perfmodel.predictor.train_seconds IS 'seconds that training took';
-COMMENT ON COLUMN perfmodel.predictor.epochs IS 'passes over the measurements that training made';
-COMMENT ON COLUMN perfmodel.predictor.n_params IS 'trained numbers';
-COMMENT ON COLUMN perfmodel.predictor.trained_at IS 'when training ended';
+COMMENT ON COLUMN perfmodel.predictor.base_predictor_id IS
+    'predictor that it was recalibrated or warm started from, perhaps dropped since; NULL: none';
+COMMENT ON COLUMN perfmodel.predictor.recalibrated_on IS 'profile_id of the measurements that recalibrate used; NULL: not recalibrated';
+COMMENT ON COLUMN perfmodel.predictor.gpus IS 'devices of the measurements that it was trained on';
+COMMENT ON COLUMN perfmodel.predictor.frameworks IS 'frameworks of these measurements';
+COMMENT ON COLUMN perfmodel.predictor.dtypes IS 'number formats of these measurements';
+COMMENT ON COLUMN perfmodel.predictor.layouts IS 'memory layouts of these measurements';
+COMMENT ON COLUMN perfmodel.predictor.valid_n IS 'measurements that it was judged on while they were held out of training';
+COMMENT ON COLUMN perfmodel.predictor.valid_mape IS 'mean absolute percentage error on these, as a fraction (0.05 is 5 %); NULL when there are none';
+COMMENT ON COLUMN perfmodel.predictor.valid_mae_ms IS 'mean absolute error on these, in ms';
+COMMENT ON COLUMN perfmodel.predictor.valid_rmse_ms IS 'root mean square error on these, in ms';
+COMMENT ON COLUMN perfmodel.predictor.train_seconds IS 'seconds that the training took';
+COMMENT ON COLUMN perfmodel.predictor.epochs IS 'epochs of the training';
+COMMENT ON COLUMN perfmodel.predictor.n_params IS 'number of trained parameters';
+COMMENT ON COLUMN perfmodel.predictor.trained_at IS 'when the training ended';
 COMMENT ON COLUMN perfmodel.predictor.library_version IS 'version of the library that trained it';
 COMMENT ON CONSTRAINT predictor_name_not_empty ON perfmodel.predictor IS 'a predictor has a name';
 COMMENT ON INDEX perfmodel.predictor_one_active IS 'at most one predictor is active';
@@ -70,10 +71,11 @@ CREATE TABLE perfmodel.predictor_weights (
 -- Floats do not compress; do not try.
 ALTER TABLE perfmodel.predictor_weights ALTER COLUMN data SET STORAGE EXTERNAL;
 
-COMMENT ON TABLE perfmodel.predictor_weights IS 'stored form of predictors in parts of at most 64 MiB';
+COMMENT ON TABLE perfmodel.predictor_weights IS 'weights of predictors, in parts of at most 64 MiB';
 COMMENT ON COLUMN perfmodel.predictor_weights.predictor_id IS 'predictor that the part belongs to';
 COMMENT ON COLUMN perfmodel.predictor_weights.part IS 'number of the part, from 0';
-COMMENT ON COLUMN perfmodel.predictor_weights.data IS 'bytes of the part: magic, format version, kind, options, numbers, calibration and domain, checksum over all parts';
+COMMENT ON COLUMN perfmodel.predictor_weights.data IS
+    'bytes of the part: header, kind, options, weights, calibration and domain, checksum over all parts';
 
 -- A training in the foreground writes its row at the end, in its caller's
 -- transaction. One in the background has its row from the start, and its worker
@@ -120,39 +122,40 @@ CREATE TABLE perfmodel.training_run (
 ) WITH (fillfactor = 50);
 CREATE INDEX training_run_predictor_id_idx ON perfmodel.training_run (predictor_id);
 
-COMMENT ON TABLE perfmodel.training_run IS 'one row per training: in the foreground once it is finished (one that fails leaves nothing), in the background from its start; kept when its predictor is dropped. training_status shows most of it and knows which runs have lost their worker';
+COMMENT ON TABLE perfmodel.training_run IS 'one row for each training; those in the foreground appear when they have succeeded; see training_status';
 COMMENT ON COLUMN perfmodel.training_run.run_id IS 'identifies the run; returned by train_async';
-COMMENT ON COLUMN perfmodel.training_run.predictor_id IS 'predictor that came of it; NULL before the end, and once that is dropped';
-COMMENT ON COLUMN perfmodel.training_run.predictor IS 'name the predictor was given';
+COMMENT ON COLUMN perfmodel.training_run.predictor_id IS 'the predictor that it made; NULL before the end, and after that predictor was dropped';
+COMMENT ON COLUMN perfmodel.training_run.predictor IS 'name of the predictor';
 COMMENT ON COLUMN perfmodel.training_run.kind IS 'kind of predictor';
-COMMENT ON COLUMN perfmodel.training_run.profiles IS 'profile_id of the measurements asked for; NULL: all of training steps on one device';
-COMMENT ON COLUMN perfmodel.training_run.options IS 'options as they were given; the predictor has all of them';
-COMMENT ON COLUMN perfmodel.training_run.warm_start IS 'name, then, of the predictor that it went on from; NULL: none';
+COMMENT ON COLUMN perfmodel.training_run.profiles IS 'profile_id of the measurements asked for; NULL: all training steps on one device';
+COMMENT ON COLUMN perfmodel.training_run.options IS 'options as they were given; predictor.options has all';
+COMMENT ON COLUMN perfmodel.training_run.warm_start IS 'name of the predictor that it started from, at that time; NULL: none';
 COMMENT ON COLUMN perfmodel.training_run.background IS 'whether a background worker runs it (train_async)';
-COMMENT ON COLUMN perfmodel.training_run.status IS 'running, finished, failed, or cancelled; still running when the worker was lost in a crash, see training_status';
-COMMENT ON COLUMN perfmodel.training_run.phase IS 'how far it has got: starting, reading (measurements and graphs), calibrating (training without a part of the rows, to judge its errors on that), training (on all rows), storing, done';
+COMMENT ON COLUMN perfmodel.training_run.status IS 'running, finished, failed, cancelled; stays running if the worker was lost, see training_status';
+COMMENT ON COLUMN perfmodel.training_run.phase IS 'starting, reading, calibrating (trainings on parts of the rows), training (on all), storing, done';
 COMMENT ON COLUMN perfmodel.training_run.n_profiles IS 'number of measurements; NULL before they are read';
-COMMENT ON COLUMN perfmodel.training_run.fold IS 'while calibrating: which of the trainings for that it is at; else NULL';
-COMMENT ON COLUMN perfmodel.training_run.folds IS 'trainings that calibrate intervals, before the one on all rows; NULL: none, or not known';
-COMMENT ON COLUMN perfmodel.training_run.epoch IS 'passes over the measurements made so far, of the training it is at; NULL before the first';
-COMMENT ON COLUMN perfmodel.training_run.epochs IS 'passes that this training will make at most; once finished: that the last one made';
-COMMENT ON COLUMN perfmodel.training_run.best_epoch IS 'pass whose weights were kept; NULL before the end';
-COMMENT ON COLUMN perfmodel.training_run.loss IS 'mean loss of the last pass that was reported';
-COMMENT ON COLUMN perfmodel.training_run.learning_rate IS 'learning rate at the end of that pass';
+COMMENT ON COLUMN perfmodel.training_run.fold IS 'number of the calibration training that is running; else NULL';
+COMMENT ON COLUMN perfmodel.training_run.folds IS 'calibration trainings before the one on all rows; NULL: none, or not known yet';
+COMMENT ON COLUMN perfmodel.training_run.epoch IS 'finished epochs of the training that is running; NULL before the first';
+COMMENT ON COLUMN perfmodel.training_run.epochs IS 'largest number of epochs of that training; after the end: epochs that the last one made';
+COMMENT ON COLUMN perfmodel.training_run.best_epoch IS 'epoch whose weights were kept; NULL before the end';
+COMMENT ON COLUMN perfmodel.training_run.loss IS 'mean loss of the last reported epoch';
+COMMENT ON COLUMN perfmodel.training_run.learning_rate IS 'learning rate at the end of that epoch';
 COMMENT ON COLUMN perfmodel.training_run.train_mape IS 'mean absolute percentage error on the rows trained on, as a fraction; NULL before the end';
-COMMENT ON COLUMN perfmodel.training_run.valid_mape IS 'mean absolute percentage error on the rows held out, as a fraction: of the last pass reported, once finished of the predictor';
-COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it is allowed';
-COMMENT ON COLUMN perfmodel.training_run.memory_bytes IS 'memory that it was estimated to take';
-COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds that it has taken so far; once finished: that the training itself took';
-COMMENT ON COLUMN perfmodel.training_run.seconds_left IS 'estimate of the seconds that are left, to the end of all; NULL when there is none';
+COMMENT ON COLUMN perfmodel.training_run.valid_mape IS
+    'mean absolute percentage error on held-out rows, as a fraction; after the end: of the predictor';
+COMMENT ON COLUMN perfmodel.training_run.threads IS 'threads that it may use';
+COMMENT ON COLUMN perfmodel.training_run.memory_bytes IS 'estimate of the memory that it takes, in bytes';
+COMMENT ON COLUMN perfmodel.training_run.seconds IS 'seconds since it was started; after the end: seconds of the training itself';
+COMMENT ON COLUMN perfmodel.training_run.seconds_left IS 'estimate of the seconds to the end of the whole run; NULL when there is none';
 COMMENT ON COLUMN perfmodel.training_run.started_at IS 'when it was started';
-COMMENT ON COLUMN perfmodel.training_run.heartbeat_at IS 'when its worker last wrote here; NULL for one in the foreground';
-COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended, however that was';
-COMMENT ON COLUMN perfmodel.training_run.error_code IS 'SQLSTATE of the error that it failed with or was cancelled by';
+COMMENT ON COLUMN perfmodel.training_run.heartbeat_at IS 'when its worker last wrote; NULL for a run in the foreground';
+COMMENT ON COLUMN perfmodel.training_run.finished_at IS 'when it ended, successfully or not';
+COMMENT ON COLUMN perfmodel.training_run.error_code IS 'SQLSTATE of the error that ended it';
 COMMENT ON COLUMN perfmodel.training_run.error_message IS 'message of that error';
 COMMENT ON COLUMN perfmodel.training_run.error_detail IS 'detail of that error';
 COMMENT ON COLUMN perfmodel.training_run.error_hint IS 'hint of that error';
-COMMENT ON COLUMN perfmodel.training_run.trained_by IS 'role that ran it; its members may cancel it';
+COMMENT ON COLUMN perfmodel.training_run.trained_by IS 'role that started it; members of this role may cancel it';
 COMMENT ON INDEX perfmodel.training_run_predictor_id_idx IS 'runs of a predictor';
-COMMENT ON CONSTRAINT training_run_ends ON perfmodel.training_run IS 'what is not running has ended';
-COMMENT ON CONSTRAINT training_run_says_why ON perfmodel.training_run IS 'a run without a predictor says why';
+COMMENT ON CONSTRAINT training_run_ends ON perfmodel.training_run IS 'a run has finished_at exactly when it is no longer running';
+COMMENT ON CONSTRAINT training_run_says_why ON perfmodel.training_run IS 'a run has an error code exactly when it failed or was cancelled';

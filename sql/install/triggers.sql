@@ -3,22 +3,22 @@
 
 CREATE FUNCTION perfmodel.profile_gpu_by_name() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_profile_gpu_by_name';
-COMMENT ON FUNCTION perfmodel.profile_gpu_by_name() IS 'trigger: turns an alias of a device into its name';
+COMMENT ON FUNCTION perfmodel.profile_gpu_by_name() IS 'trigger: replaces an alias of a device by its name';
 
 CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';
-COMMENT ON FUNCTION perfmodel.refuse_update() IS 'trigger: refuses to change rows that are immutable';
+COMMENT ON FUNCTION perfmodel.refuse_update() IS 'trigger: refuses changes of rows that never change';
 
 CREATE FUNCTION perfmodel.forget_cached() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_forget_cached';
-COMMENT ON FUNCTION perfmodel.forget_cached() IS 'trigger: tells all sessions to forget what they remember of a table';
+COMMENT ON FUNCTION perfmodel.forget_cached() IS 'trigger: makes all sessions drop what they have cached of a table';
 
 CREATE TRIGGER profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
-COMMENT ON TRIGGER profile_gpu_by_name ON perfmodel.profile IS 'accepts aliases of devices';
+COMMENT ON TRIGGER profile_gpu_by_name ON perfmodel.profile IS 'replaces an alias of a device by its name';
 CREATE TRIGGER op_profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.op_profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
-COMMENT ON TRIGGER op_profile_gpu_by_name ON perfmodel.op_profile IS 'accepts aliases of devices';
+COMMENT ON TRIGGER op_profile_gpu_by_name ON perfmodel.op_profile IS 'replaces an alias of a device by its name';
 
 CREATE TRIGGER graph_immutable
     BEFORE UPDATE OF graph_id, model, family, nodes, params, unknown_ops, structure, loaded_at, doc ON perfmodel.graph
@@ -34,20 +34,20 @@ COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor IS 'only name and 
 
 CREATE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel.predictor_weights
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
-COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights IS 'weights do not change';
+COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights IS 'weights never change';
 
 CREATE TRIGGER gpu_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.gpu
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
-COMMENT ON TRIGGER gpu_forget_cached ON perfmodel.gpu IS 'data sheets are cached by sessions';
+COMMENT ON TRIGGER gpu_forget_cached ON perfmodel.gpu IS 'makes sessions drop cached data sheets';
 
 -- A new graph makes nothing out of date.
 CREATE TRIGGER graph_forget_cached AFTER UPDATE OR DELETE OR TRUNCATE ON perfmodel.graph
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
-COMMENT ON TRIGGER graph_forget_cached ON perfmodel.graph IS 'graphs are cached by sessions';
+COMMENT ON TRIGGER graph_forget_cached ON perfmodel.graph IS 'makes sessions drop cached graphs';
 
 CREATE TRIGGER predictor_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.predictor
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
-COMMENT ON TRIGGER predictor_forget_cached ON perfmodel.predictor IS 'predictors, and which is active, are cached by sessions';
+COMMENT ON TRIGGER predictor_forget_cached ON perfmodel.predictor IS 'makes sessions drop cached predictors, and which one is active';
 
 -- Replicas. A hot standby gets the word with the commit. A subscriber of
 -- logical replication does not: its apply worker has session_replication_role
@@ -62,14 +62,14 @@ ALTER TABLE perfmodel.predictor ENABLE ALWAYS TRIGGER predictor_forget_cached;
 CREATE TRIGGER gpu_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.gpu
     FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
 ALTER TABLE perfmodel.gpu ENABLE REPLICA TRIGGER gpu_forget_applied;
-COMMENT ON TRIGGER gpu_forget_applied ON perfmodel.gpu IS 'as gpu_forget_cached, for rows that logical replication applies';
+COMMENT ON TRIGGER gpu_forget_applied ON perfmodel.gpu IS 'like gpu_forget_cached, for rows that logical replication applies';
 
 CREATE TRIGGER graph_forget_applied AFTER UPDATE OR DELETE ON perfmodel.graph
     FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
 ALTER TABLE perfmodel.graph ENABLE REPLICA TRIGGER graph_forget_applied;
-COMMENT ON TRIGGER graph_forget_applied ON perfmodel.graph IS 'as graph_forget_cached, for rows that logical replication applies';
+COMMENT ON TRIGGER graph_forget_applied ON perfmodel.graph IS 'like graph_forget_cached, for rows that logical replication applies';
 
 CREATE TRIGGER predictor_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.predictor
     FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
 ALTER TABLE perfmodel.predictor ENABLE REPLICA TRIGGER predictor_forget_applied;
-COMMENT ON TRIGGER predictor_forget_applied ON perfmodel.predictor IS 'as predictor_forget_cached, for rows that logical replication applies';
+COMMENT ON TRIGGER predictor_forget_applied ON perfmodel.predictor IS 'like predictor_forget_cached, for rows that logical replication applies';

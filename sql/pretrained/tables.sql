@@ -15,4 +15,5 @@ ALTER TABLE perfmodel.predictor_weights_pretrained ALTER COLUMN data SET STORAGE
 
 COMMENT ON TABLE perfmodel.predictor_pretrained IS 'rows of perfmodel.predictor that come with the extension perfmodel_pretrained';
 COMMENT ON TABLE perfmodel.predictor_weights_pretrained IS 'rows of perfmodel.predictor_weights that come with the extension perfmodel_pretrained';
-COMMENT ON CONSTRAINT predictor_pretrained_id_negative ON perfmodel.predictor_pretrained IS 'told apart from predictors that were trained here';
+COMMENT ON CONSTRAINT predictor_pretrained_id_negative ON perfmodel.predictor_pretrained IS
+    'negative, so that it cannot be the id of a predictor trained in this database';

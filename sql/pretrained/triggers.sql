@@ -8,4 +8,4 @@ CREATE OR REPLACE TRIGGER predictor_immutable
 COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor_pretrained IS 'only name and active may change';
 CREATE OR REPLACE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel.predictor_weights_pretrained
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
-COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights_pretrained IS 'weights do not change';
+COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights_pretrained IS 'weights never change';
