@@ -13,7 +13,7 @@ function finish() { if (file) close(file); file = "" }
     file = last "." substr($0, 4)
     next
 }
-/^```text$/ { inside = 1; if (last) file = last ".expected"; last = 0; next }
+/^```text$/ { inside = 1; if (last) { file = last ".expected"; printf "" > file }; last = 0; next }
 /^```/ { inside = 1; last = 0; next }
 inside { if (file) print > file; next }
 /^<!-- not run: .* -->$/ { skip = 1; next }
