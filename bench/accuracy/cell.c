@@ -431,7 +431,7 @@ print_figures(const job *j, const char *fold, const tested *t)
 
 	pm_metrics_compute(t->measured, t->a.step_ms, t->n, t->scratch, &e);
 	printf("%-10s %-9s %-12s %-12s test %4d  mape %6.2f %%  mae %8.2f ms  rmse %8.2f ms", j->set, j->split, fold, j->label,
-		   t->n, 100 * e.mape, e.mae_ms, e.rmse_ms);
+		   t->n, 100 * e.mape, e.mae, e.rmse);
 }
 
 static void

@@ -5,7 +5,9 @@
 #ifndef ACCURACY_ROWS_H
 #define ACCURACY_ROWS_H
 
-#include "predictor/metrics.h"
+#include "base/metrics.h"
+#include "features/split.h"
+#include "predictor/predictor.h"
 
 /* Which rows of a file are read; NULL: all. */
 typedef struct filter

@@ -26,7 +26,8 @@
 #include "run_hooks.h"
 #include "settings.h"
 #include "training.h"
-#include "predictor/metrics.h"
+#include "base/metrics.h"
+#include "features/split.h"
 
 PG_FUNCTION_INFO_V1(pm_evaluate);
 PG_FUNCTION_INFO_V1(pm_cross_validate);
@@ -74,8 +75,8 @@ add_metrics(pm_rows_out *out, const char *grouping, const char *name, const pm_m
 	values[3] = Float8GetDatum(100 * m->mape);
 	values[4] = Float8GetDatum(100 * m->median_ape);
 	values[5] = Float8GetDatum(100 * m->p90_ape);
-	values[6] = Float8GetDatum(m->mae_ms);
-	values[7] = Float8GetDatum(m->rmse_ms);
+	values[6] = Float8GetDatum(m->mae);
+	values[7] = Float8GetDatum(m->rmse);
 	values[8] = Float8GetDatum(100 * m->within_10);
 	values[9] = Float8GetDatum(100 * m->bias);
 	values[10] = percent_or_null(t->coverage, &nulls[10]);

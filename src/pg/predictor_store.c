@@ -17,6 +17,7 @@
 #include "kind_options.h"
 #include "locks.h"
 #include "plans.h"
+#include "predictor/stored.h"
 #include "results.h"
 #include "training.h"
 

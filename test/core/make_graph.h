@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "predictor/predictor.h"
+#include "predictor/stored.h"
 #include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "make_graph.h"
-#include "predictor/metrics.h"
+#include "features/split.h"
 
 static pm_arena arena;
 

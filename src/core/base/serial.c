@@ -113,6 +113,16 @@ pm_get_f64(pm_reader *r)
 	return r->failed ? 0 : v;
 }
 
+double
+pm_get_above(pm_reader *r, double least)
+{
+	double		v = pm_get_f64(r);
+
+	if (!(v >= least))
+		r->failed = true;
+	return r->failed ? least : v;
+}
+
 const char *
 pm_get_text(pm_reader *r, pm_arena *a)
 {

@@ -35,6 +35,7 @@ void		pm_put_reals(pm_buffer *b, const pm_real *v, size_t n);	/* as float32 */
 uint32_t	pm_get_raw_u32(pm_reader *r);	/* any value */
 uint32_t	pm_get_u32(pm_reader *r, uint32_t max);	/* fails when above max */
 double		pm_get_f64(pm_reader *r);	/* fails on NaN and infinity */
+double		pm_get_above(pm_reader *r, double least);	/* fails when below that too */
 const char *pm_get_text(pm_reader *r, pm_arena *a);
 void		pm_get_reals(pm_reader *r, pm_real *v, size_t n); /* fails on NaN and infinity */
 

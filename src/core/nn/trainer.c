@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/metrics.h"
 #include "base/pool.h"
 
 #define N_BLOCKS 16				/* of parameters */
@@ -273,9 +274,7 @@ wants_stop(const pm_hooks *hooks)
 static bool
 measure(trainer *t, const pm_real *w, const int *rows, int n, const pm_hooks *hooks, pm_fit_report *r)
 {
-	double		ape = 0,
-				ae = 0,
-				se = 0;
+	pm_errors	sum = {0};
 
 	for (int from = 0; from < n; from += STRIDE)
 	{
@@ -285,18 +284,11 @@ measure(trainer *t, const pm_real *w, const int *rows, int n, const pm_hooks *ho
 			return false;
 	}
 	for (int i = 0; i < n; i++)
-	{
-		double		truth = t->measured[rows[i]];
-		double		e = fabs(t->predicted[i] - truth);
-
-		ape += e / truth;
-		ae += e;
-		se += e * e;
-	}
+		pm_errors_add(&sum, t->measured[rows[i]], t->predicted[i]);
 	r->valid_n = n;
-	r->valid_mape = n > 0 ? ape / n : NAN;
-	r->valid_mae_ms = n > 0 ? ae / n : NAN;
-	r->valid_rmse_ms = n > 0 ? sqrt(se / n) : NAN;
+	r->valid_mape = pm_errors_mape(&sum);
+	r->valid_mae_ms = pm_errors_mae(&sum);
+	r->valid_rmse_ms = pm_errors_rmse(&sum);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 /*
  * predictor.h - what every kind of predictor gets for nothing: checked
- * training, calibrated intervals, prepared questions, the stored form.
+ * training, calibrated intervals, prepared questions.  stored.h stores it.
  */
 #ifndef PM_PREDICTOR_H
 #define PM_PREDICTOR_H
@@ -60,9 +60,5 @@ pm_code		pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, co
 										  double *step_ms, pm_status *st);
 pm_code		pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 										double level, pm_verdict *v, pm_status *st);
-
-/* The whole stored form: magic, format version, kind, options, payload, trust, correction, CRC-32C. */
-pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
-pm_code		pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st);
 
 #endif

@@ -18,18 +18,17 @@
 #include <string.h>
 
 #include "nn/solve.h"
-#include "predictor/metrics.h"
+#include "base/metrics.h"
+#include "features/split.h"
 
 #define PRIOR_A			0.5		/* standard deviations of the numbers, in logarithms: a new device ... */
 #define PRIOR_B			0.1
 #define PRIOR_D			0.2		/* ... and a format or layout on it */
-#define MAX_B			0.3
 #define SIGMA			0.1		/* noise of a structure ... */
 #define SIGMA_ROWS		5		/* ... as if so many structures had shown it */
 #define HUBER			1.5
 #define ROUNDS			25
 #define MAX_FOLDS		10
-#define MAX_DEVICES		4096
 
 #define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
 #define MAX_NUMBERS		(2 + N_CELLS)
@@ -134,7 +133,7 @@ reweighted_step(regression *r)
 	/* the priors make m positive definite; where rounding does not leave it so, v stays as it is */
 	if (pm_solve_spd(&m[0][0], y, MAX_NUMBERS))
 		memcpy(r->v, y, sizeof(y));
-	r->v[1] = fmin(fmax(r->v[1], -MAX_B), MAX_B);
+	r->v[1] = fmin(fmax(r->v[1], -PM_CORRECTION_MAX_B), PM_CORRECTION_MAX_B);
 }
 
 /* Noise that the residuals show, towards SIGMA while structures are few. */
@@ -276,27 +275,6 @@ fit_points(point *p, int n, pm_arena *a, pm_correction **c, pm_status *st)
 	return PM_OK;
 }
 
-static const pm_device_correction *
-find_device(const pm_correction *c, const char *gpu)
-{
-	for (int i = 0; c != NULL && i < c->n; i++)
-		if (strcmp(c->device[i].gpu, gpu) == 0)
-			return &c->device[i];
-	return NULL;
-}
-
-double
-pm_correction_apply(const pm_correction *c, const pm_question *q, double ms)
-{
-	const pm_device_correction *g = find_device(c, q->gpu->name);
-	double		x;
-
-	if (g == NULL)
-		return ms;
-	x = fmin(fmax(log(ms), g->low), g->high) - g->centre;
-	return fmin(fmax(ms * exp(g->a + g->b * x + g->d[q->dtype][q->layout]), DBL_MIN), DBL_MAX);
-}
-
 /* Fresh corrections, and those of base for the devices that have none. */
 static pm_code
 keep_others(pm_correction *c, const pm_correction *before, pm_arena *a, pm_status *st)
@@ -310,7 +288,7 @@ keep_others(pm_correction *c, const pm_correction *before, pm_arena *a, pm_statu
 	memcpy(all, c->device, c->n * sizeof(*all));
 	c->device = all;
 	for (int i = 0; i < before->n; i++)
-		if (find_device(c, before->device[i].gpu) == NULL)
+		if (pm_correction_find(c, before->device[i].gpu) == NULL)
 			all[c->n++] = before->device[i];
 	return PM_OK;
 }
@@ -340,15 +318,6 @@ predict_all(const pm_predictor *base, const pm_dataset *d, const pm_hooks *hooks
 	return rc;
 }
 
-static int
-compare_hashes(const void *a, const void *b)
-{
-	uint64_t	x = *(const uint64_t *) a;
-	uint64_t	y = *(const uint64_t *) b;
-
-	return (x > y) - (x < y);
-}
-
 static pm_code
 count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 {
@@ -356,12 +325,7 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 
 	if (!hash)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < d->n; i++)
-		hash[i] = d->samples[i].query.graph->structure;
-	qsort(hash, d->n, sizeof(hash[0]), compare_hashes);
-	*count = 1;
-	for (int i = 1; i < d->n; i++)
-		*count += hash[i] != hash[i - 1];
+	*count = pm_count_structures(d, hash);
 	return PM_OK;
 }
 
@@ -397,18 +361,15 @@ cross_correct(const pm_dataset *d, const double *plain, int structures, point *p
 }
 
 static void
-errors(const pm_dataset *d, const double *ms, double *mape, double *mae, double *rmse)
+errors(const pm_dataset *d, const double *predicted, double *mape, double *mae, double *rmse)
 {
-	*mape = *mae = *rmse = 0;
-	for (int i = 0; i < d->n; i++)
-	{
-		double		e = fabs(ms[i] - d->samples[i].step_ms);
+	pm_errors	sum = {0};
 
-		*mape += e / d->samples[i].step_ms / d->n;
-		*mae += e / d->n;
-		*rmse += e * e / d->n;
-	}
-	*rmse = sqrt(*rmse);
+	for (int i = 0; i < d->n; i++)
+		pm_errors_add(&sum, d->samples[i].step_ms, predicted[i]);
+	*mape = pm_errors_mape(&sum);
+	*mae = pm_errors_mae(&sum);
+	*rmse = pm_errors_rmse(&sum);
 }
 
 static int
@@ -458,108 +419,4 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	*out = *base;
 	out->correction = c;
 	return pm_trust_update(base->trust, d, cross_ms, seen, false, hooks, a, &out->trust, st);
-}
-
-/* ---- storing ---- */
-
-void
-pm_correction_save(const pm_correction *c, pm_buffer *b)
-{
-	pm_names_save(pm_list_here(PM_LIST_DTYPE), b);
-	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
-	pm_put_u32(b, (uint32_t) c->n);
-	for (int i = 0; i < c->n; i++)
-	{
-		const pm_device_correction *g = &c->device[i];
-		double		number[] = {g->a, g->b, g->centre, g->low, g->high};
-
-		pm_put_text(b, g->gpu);
-		pm_put_u32(b, (uint32_t) g->structures);
-		for (int k = 0; k < 5; k++)
-			pm_put_f64(b, number[k]);
-		for (int k = 0; k < N_CELLS; k++)
-		{
-			pm_put_u32(b, (uint32_t) g->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
-			pm_put_f64(b, g->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
-		}
-	}
-}
-
-/* A logarithm of a factor or a time that is not absurd. */
-static double
-get_log(pm_reader *r)
-{
-	double		v = pm_get_f64(r);
-
-	if (fabs(v) > 1000)
-		r->failed = true;
-	return r->failed ? 0 : v;
-}
-
-/* Lists that the cells are of. */
-static pm_code
-load_lists(pm_translation *dtypes, pm_translation *layouts, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	const pm_names *dtypes_here = pm_list_here(PM_LIST_DTYPE);
-	const pm_names *layouts_here = pm_list_here(PM_LIST_LAYOUT);
-	bool		listed = r->format != 1;
-	pm_code		rc;
-
-	rc = listed ? pm_names_load(dtypes_here, r, a, dtypes, st) :
-		pm_names_match(dtypes_here, pm_list_format1(PM_LIST_DTYPE), a, dtypes, st);
-	if (rc != PM_OK)
-		return rc;
-	return listed ? pm_names_load(layouts_here, r, a, layouts, st) :
-		pm_names_match(layouts_here, pm_list_format1(PM_LIST_LAYOUT), a, layouts, st);
-}
-
-static pm_code
-load_device(const pm_translation *dtypes, const pm_translation *layouts, pm_reader *r, pm_arena *a, pm_device_correction *g,
-			pm_status *st)
-{
-	g->gpu = pm_get_text(r, a);
-	if (g->gpu == NULL)
-		return r->failed ? PM_OK : pm_no_memory(st, a);
-	g->structures = (int) pm_get_u32(r, INT32_MAX);
-	g->a = get_log(r);
-	g->b = get_log(r);
-	g->centre = get_log(r);
-	g->low = get_log(r);
-	g->high = get_log(r);
-	if (!(g->low <= g->high) || fabs(g->b) > MAX_B)
-		r->failed = true;
-	for (int i = 0; i < dtypes->n; i++)
-		for (int k = 0; k < layouts->n; k++)
-		{
-			int			dtype = dtypes->here != NULL ? dtypes->here[i] : i;
-			int			layout = layouts->here != NULL ? layouts->here[k] : k;
-
-			g->used[dtype][layout] = (int) pm_get_u32(r, INT32_MAX / N_CELLS);
-			g->rows += g->used[dtype][layout];
-			g->d[dtype][layout] = get_log(r);
-		}
-	return PM_OK;
-}
-
-pm_code
-pm_correction_load(pm_reader *r, pm_arena *a, const pm_correction **c, pm_status *st)
-{
-	pm_correction *x = PM_NEW(a, pm_correction, 1);
-	pm_translation dtypes;
-	pm_translation layouts;
-	pm_code		rc;
-
-	if (!x)
-		return pm_no_memory(st, a);
-	if ((rc = load_lists(&dtypes, &layouts, r, a, st)) != PM_OK)
-		return rc;
-	x->n = (int) pm_get_u32(r, MAX_DEVICES);
-	if ((x->device = PM_NEW(a, pm_device_correction, x->n + 1)) == NULL)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < x->n && rc == PM_OK && !r->failed; i++)
-		rc = load_device(&dtypes, &layouts, r, a, &x->device[i], st);
-	*c = x;
-	if (rc != PM_OK)
-		return rc;
-	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged correction") : PM_OK;
 }

@@ -1,36 +1,12 @@
 /*
- * recalibrate.h - a few numbers per device that fit a trained predictor to new
- * measurements, without training it again.  docs/training.md gives reasons.
- *
- * ln(time) = ln(predicted) + a + b * (ln(predicted) - centre) + d, for each
- * device, where d belongs to a number format and layout on it.  b > -1 and the
- * same for all questions about a device, so that the order of predictions
- * stays: a larger batch still never takes less time.
+ * recalibrate.h - fits the numbers of correction.h to new measurements, without
+ * training the predictor again.  docs/training.md gives reasons.
  */
 #ifndef PM_RECALIBRATE_H
 #define PM_RECALIBRATE_H
 
+#include "predictor/correction.h"
 #include "predictor/predictor.h"
-
-typedef struct pm_device_correction
-{
-	const char *gpu;
-	int			rows;
-	int			structures;		/* different networks among them */
-	double		a;
-	double		b;
-	double		centre;			/* mean of ln(predicted ms) */
-	double		low;			/* range of ln(predicted ms) in the rows; b counts inside it only */
-	double		high;
-	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
-	double		d[PM_N_DTYPES][PM_N_LAYOUTS];	/* 0 where there were no rows */
-} pm_device_correction;
-
-struct pm_correction
-{
-	int			n;
-	pm_device_correction *device;	/* [n] */
-};
 
 /* What it was worth: on the new rows, as fractions and ms. */
 typedef struct pm_recalibration
@@ -54,12 +30,5 @@ typedef struct pm_recalibration
  */
 pm_code		pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, const pm_hooks *hooks,
 						   pm_arena *a, pm_predictor *out, pm_recalibration *report, pm_status *st);
-
-/* The corrected time of one step that was predicted to take ms. */
-double		pm_correction_apply(const pm_correction *c, const pm_question *q, double ms);
-
-void		pm_correction_save(const pm_correction *c, pm_buffer *b);
-/* PM_ERR_FORMAT when damaged. */
-pm_code		pm_correction_load(pm_reader *r, pm_arena *a, const pm_correction **c, pm_status *st);
 
 #endif

@@ -9,61 +9,31 @@
 #define PM_TRUST_H
 
 #include "kinds/kind.h"
+#include "predictor/domain.h"
+#include "predictor/interval.h"
 
 #define PM_LEVEL_MIN	0.5		/* levels that intervals are given for, inclusive */
 #define PM_LEVEL_MAX	0.999
 #define PM_LEVEL_USUAL	0.9		/* of reports */
-#define PM_REASON_SIZE	256
 
 /*
- * Why a question is not like those in training, by codes that can be counted
- * and compared; pm_cause_name[] has their names.  The last ones are remarks:
- * they do not put a question out of the domain.
- */
-typedef enum pm_cause
-{
-	PM_CAUSE_GPU_NOT_SEEN,		/* no measurements on the device */
-	PM_CAUSE_GPU_SELDOM_SEEN,	/* measurements of a few networks alone */
-	PM_CAUSE_LAYOUT_NOT_SEEN,	/* on this device */
-	PM_CAUSE_DTYPE_NOT_SEEN,	/* with this layout on this device */
-	PM_CAUSE_OPTIMIZER_NOT_SEEN,
-	PM_CAUSE_BATCH_ABOVE, PM_CAUSE_BATCH_BELOW,	/* all on this device */
-	PM_CAUSE_OPERATORS_NOT_SEEN,
-	PM_CAUSE_OPERATOR_SIZES_NOT_SEEN,
-	PM_CAUSE_STEP_ABOVE, PM_CAUSE_STEP_BELOW,	/* more work than any step in training, less */
-	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark */
-	PM_N_CAUSES
-} pm_cause;
-extern const char *const pm_cause_name[PM_N_CAUSES];
-
-/* What is said about one prediction. */
-typedef struct pm_verdict
-{
-	double		low_ms;			/* 0 < low <= prediction <= high < infinity; NaN: not calibrated */
-	double		high_ms;
-	bool		in_domain;
-	char		reason[PM_REASON_SIZE]; /* first causes of being out of the domain; or a remark; or empty */
-	uint32_t	causes;			/* all of them: a bit 1 << pm_cause for each */
-} pm_verdict;
-
-/*
- * Learn from the rows of d.  cross_ms[i] is the prediction of row i by a model
+ * Learn from the rows of d.  cross[i] is the prediction of row i by a model
  * that has not seen its structure, NaN where there is none; NULL: no row has
  * one, and there will be no intervals.  So it is, too, when cross predictions
  * are of fewer than 10 structures.
  */
-pm_code		pm_trust_fit(const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks, pm_arena *a,
+pm_code		pm_trust_fit(const pm_dataset *d, const double *cross, const pm_hooks *hooks, pm_arena *a,
 						 const pm_trust **trust, pm_status *st);
 
 /*
- * What is known, and new rows besides.  cross_ms[i] is the prediction of row i
+ * What is known, and new rows besides.  cross[i] is the prediction of row i
  * by what has not learned from its structure, NaN where there is none; where
  * seen[i] (NULL: nowhere) that is only partly so.  The intervals of a device
  * come from new rows alone where there are enough, else from those before and
  * the new ones together.  retrained: the domain is that of d; else the devices
  * of d are added to it, and operators are not, as nothing was learned of them.
  */
-pm_code		pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross_ms, const bool *seen,
+pm_code		pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross, const bool *seen,
 							bool retrained, const pm_hooks *hooks, pm_arena *a, const pm_trust **trust, pm_status *st);
 
 /* Whether intervals are calibrated. */
@@ -74,10 +44,10 @@ int			pm_trust_gpu_count(const pm_trust *t);
 const char *pm_trust_gpu(const pm_trust *t, int i);
 
 /*
- * Judge the prediction step_ms of s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
+ * Judge what was predicted for s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
  * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().
  */
-pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, double level,
+pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level,
 						   pm_arena *scratch, pm_verdict *v, pm_status *st);
 
 /*
@@ -88,7 +58,7 @@ pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double step_ms, d
 pm_code		pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 							 const uint8_t **novelty, pm_status *st);
 pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
-								double step_ms, double level, pm_verdict *v, pm_status *st);
+								double predicted, double level, pm_verdict *v, pm_status *st);
 
 void		pm_trust_save(const pm_trust *t, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

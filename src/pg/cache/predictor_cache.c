@@ -20,6 +20,7 @@
 #include "context_arena.h"
 #include "errors.h"
 #include "plans.h"
+#include "predictor/stored.h"
 
 #define N_NAMES		8
 #define NAME_SIZE	128			/* longer names are looked up every time */

@@ -1,11 +1,40 @@
 /*
- * metrics.c - errors of predictions, and splits of rows into folds.
+ * split.c - structures that are counted, and rows that are dealt to folds.
  */
-#include "predictor/metrics.h"
+#include "features/split.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/metrics.h"
+
+static int
+by_number(const void *a, const void *b)
+{
+	uint64_t	x = *(const uint64_t *) a;
+	uint64_t	y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+int
+pm_count_different(uint64_t *v, int n)
+{
+	int			different = 0;
+
+	qsort(v, n, sizeof(uint64_t), by_number);
+	for (int i = 0; i < n; i++)
+		different += i == 0 || v[i] != v[i - 1];
+	return different;
+}
+
+int
+pm_count_structures(const pm_dataset *d, uint64_t *found)
+{
+	for (int i = 0; i < d->n; i++)
+		found[i] = d->samples[i].query.graph->structure;
+	return pm_count_different(found, d->n);
+}
 
 const char *const pm_split_name[PM_N_SPLITS] = {"structure", "family", "batch", "gpu"};
 
@@ -16,88 +45,6 @@ pm_split_parse(const char *s)
 		if (strcmp(s, pm_split_name[i]) == 0)
 			return i;
 	return -1;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
-/* sorted[n]; as percentile_cont */
-static double
-percentile(const double *sorted, int n, double q)
-{
-	double		at = q * (n - 1);
-	int			low = (int) floor(at);
-	int			high = (int) ceil(at);
-
-	return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
-}
-
-void
-pm_metrics_compute(const double *measured, const double *predicted, int n, double *scratch, pm_metrics *m)
-{
-	double		ape = 0,
-				ae = 0,
-				se = 0,
-				bias = 0;
-	int			within = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		double		e = predicted[i] - measured[i];
-
-		scratch[i] = fabs(e) / measured[i];
-		ape += scratch[i];
-		ae += fabs(e);
-		se += e * e;
-		bias += e / measured[i];
-		within += scratch[i] <= 0.10;
-	}
-	qsort(scratch, n, sizeof(double), by_value);
-	m->n = n;
-	m->mape = ape / n;
-	m->median_ape = percentile(scratch, n, 0.5);
-	m->p90_ape = percentile(scratch, n, 0.9);
-	m->mae_ms = ae / n;
-	m->rmse_ms = sqrt(se / n);
-	m->within_10 = (double) within / n;
-	m->bias = bias / n;
-}
-
-void
-pm_trust_metrics_compute(const double *measured, const double *predicted, const double *low,
-						 const double *high, const signed char *domain, int n, pm_trust_metrics *m)
-{
-	double		ape[2] = {0};	/* out, in */
-	int			rows[2] = {0};
-	int			held = 0;
-	double		width = 0;
-
-	m->n_intervals = 0;
-	for (int i = 0; i < n; i++)
-	{
-		if (domain[i] >= 0)
-		{
-			ape[domain[i] != 0] += fabs(predicted[i] - measured[i]) / measured[i];
-			rows[domain[i] != 0]++;
-		}
-		if (isnan(low[i]))
-			continue;
-		m->n_intervals++;
-		held += measured[i] >= low[i] && measured[i] <= high[i];
-		width += (high[i] - low[i]) / predicted[i];
-	}
-	m->n_judged = rows[0] + rows[1];
-	m->coverage = m->n_intervals > 0 ? (double) held / m->n_intervals : NAN;
-	m->width = m->n_intervals > 0 ? width / m->n_intervals : NAN;
-	m->in_domain = m->n_judged > 0 ? (double) rows[1] / m->n_judged : NAN;
-	m->mape_in_domain = rows[1] > 0 ? ape[1] / rows[1] : NAN;
-	m->mape_out_of_domain = rows[0] > 0 ? ape[0] / rows[0] : NAN;
 }
 
 /* ---- folds ---- */
@@ -174,8 +121,8 @@ split_batch(const pm_dataset *d, pm_arena *a, int *fold_of, int *n_folds, pm_sta
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n; i++)
 		batch[i] = (double) d->samples[i].query.batch;
-	qsort(batch, d->n, sizeof(double), by_value);
-	median = d->n > 0 ? percentile(batch, d->n, 0.5) : 0;
+	pm_sort(batch, d->n);
+	median = d->n > 0 ? pm_percentile(batch, d->n, 0.5) : 0;
 	for (int i = 0; i < d->n; i++)
 	{
 		bool		large = d->samples[i].query.batch > median;

@@ -1,10 +1,35 @@
 /*
- * metrics.h - errors of predictions, and splits of rows into folds.
+ * metrics.h - errors of predictions.  The only place that computes them, so
+ * that every report means the same by them.
+ *
+ * What is measured is positive, and in whatever unit.
  */
 #ifndef PM_METRICS_H
 #define PM_METRICS_H
 
-#include "predictor/predictor.h"
+#include "base/core.h"
+
+/* Errors of rows that come one after the other; start with {0}. */
+typedef struct pm_errors
+{
+	int			n;
+	double		ape,			/* sums: of absolute errors over what was measured, */
+				ae,				/* of absolute errors, */
+				se;				/* of squared errors */
+} pm_errors;
+
+void		pm_errors_add(pm_errors *e, double measured, double predicted);
+/* Means; NaN of no rows. mape is a fraction. */
+double		pm_errors_mape(const pm_errors *e);
+double		pm_errors_mae(const pm_errors *e);
+double		pm_errors_rmse(const pm_errors *e);
+/* Of rows that are all there; those whose prediction is NaN are left out. */
+pm_errors	pm_errors_of(const double *measured, const double *predicted, int n);
+
+/* Ascending. */
+void		pm_sort(double *v, int n);
+/* The q-th part of the way through sorted[n], n >= 1, interpolated linearly as percentile_cont does. */
+double		pm_percentile(const double *sorted, int n, double q);
 
 typedef struct pm_metrics
 {
@@ -12,13 +37,13 @@ typedef struct pm_metrics
 	double		mape;			/* fractions, not percent */
 	double		median_ape;
 	double		p90_ape;
-	double		mae_ms;
-	double		rmse_ms;
+	double		mae;				/* in the unit of what is measured */
+	double		rmse;
 	double		within_10;		/* share of rows with an absolute percentage error of at most 10 % */
 	double		bias;			/* mean of (predicted - measured) / measured */
 } pm_metrics;
 
-/* n >= 1; scratch: [n] doubles, overwritten. Percentiles interpolate linearly, as percentile_cont does. */
+/* n >= 1; scratch: [n] doubles, overwritten. */
 void		pm_metrics_compute(const double *measured, const double *predicted, int n, double *scratch, pm_metrics *m);
 
 /* Intervals and domain of predictions, against what was measured. NaN: of no row. */
@@ -36,25 +61,5 @@ typedef struct pm_trust_metrics
 /* low, high: NaN where there is no interval. domain: 1 in, 0 out, -1 not known. n >= 0. */
 void		pm_trust_metrics_compute(const double *measured, const double *predicted, const double *low,
 									 const double *high, const signed char *domain, int n, pm_trust_metrics *m);
-
-typedef enum pm_split
-{
-	PM_SPLIT_STRUCTURE,			/* R: identical graphs stay on one side */
-	PM_SPLIT_FAMILY,			/* F: families dealt to folds */
-	PM_SPLIT_BATCH,				/* B: one fold; rows up to the median batch train, larger ones test */
-	PM_SPLIT_GPU,				/* G: one fold a GPU */
-	PM_N_SPLITS
-} pm_split;
-
-int			pm_split_parse(const char *s);	/* -1 unknown */
-extern const char *const pm_split_name[PM_N_SPLITS];
-
-/*
- * fold_of[i] gets 0..*n_folds-1: the fold in which row i is tested; -1: always in training (batch split).
- * folds is ignored by 'batch' (1) and 'gpu' (number of GPUs).
- * PM_ERR_DATA when there are fewer groups than folds.
- */
-pm_code		pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
-							pm_arena *a, int *fold_of, int *n_folds, pm_status *st);
 
 #endif

@@ -1,0 +1,136 @@
+/*
+ * correction.c - applying and storing corrections.
+ */
+#include "predictor/correction.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define MAX_DEVICES		4096
+#define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
+
+const pm_device_correction *
+pm_correction_find(const pm_correction *c, const char *gpu)
+{
+	for (int i = 0; c != NULL && i < c->n; i++)
+		if (strcmp(c->device[i].gpu, gpu) == 0)
+			return &c->device[i];
+	return NULL;
+}
+
+double
+pm_correction_apply(const pm_correction *c, const pm_question *q, double predicted)
+{
+	const pm_device_correction *g = pm_correction_find(c, q->gpu->name);
+	double		x;
+
+	if (g == NULL)
+		return predicted;
+	x = fmin(fmax(log(predicted), g->low), g->high) - g->centre;
+	return fmin(fmax(predicted * exp(g->a + g->b * x + g->d[q->dtype][q->layout]), DBL_MIN), DBL_MAX);
+}
+
+/* ---- storing ---- */
+
+void
+pm_correction_save(const pm_correction *c, pm_buffer *b)
+{
+	pm_names_save(pm_list_here(PM_LIST_DTYPE), b);
+	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
+	pm_put_u32(b, (uint32_t) c->n);
+	for (int i = 0; i < c->n; i++)
+	{
+		const pm_device_correction *g = &c->device[i];
+		double		number[] = {g->a, g->b, g->centre, g->low, g->high};
+
+		pm_put_text(b, g->gpu);
+		pm_put_u32(b, (uint32_t) g->structures);
+		for (int k = 0; k < 5; k++)
+			pm_put_f64(b, number[k]);
+		for (int k = 0; k < N_CELLS; k++)
+		{
+			pm_put_u32(b, (uint32_t) g->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
+			pm_put_f64(b, g->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
+		}
+	}
+}
+
+/* A logarithm of a factor or a time that is not absurd. */
+static double
+get_log(pm_reader *r)
+{
+	double		v = pm_get_f64(r);
+
+	if (fabs(v) > 1000)
+		r->failed = true;
+	return r->failed ? 0 : v;
+}
+
+/* Lists that the cells are of. */
+static pm_code
+load_lists(pm_translation *dtypes, pm_translation *layouts, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	const pm_names *dtypes_here = pm_list_here(PM_LIST_DTYPE);
+	const pm_names *layouts_here = pm_list_here(PM_LIST_LAYOUT);
+	bool		listed = r->format != 1;
+	pm_code		rc;
+
+	rc = listed ? pm_names_load(dtypes_here, r, a, dtypes, st) :
+		pm_names_match(dtypes_here, pm_list_format1(PM_LIST_DTYPE), a, dtypes, st);
+	if (rc != PM_OK)
+		return rc;
+	return listed ? pm_names_load(layouts_here, r, a, layouts, st) :
+		pm_names_match(layouts_here, pm_list_format1(PM_LIST_LAYOUT), a, layouts, st);
+}
+
+static pm_code
+load_device(const pm_translation *dtypes, const pm_translation *layouts, pm_reader *r, pm_arena *a, pm_device_correction *g,
+			pm_status *st)
+{
+	g->gpu = pm_get_text(r, a);
+	if (g->gpu == NULL)
+		return r->failed ? PM_OK : pm_no_memory(st, a);
+	g->structures = (int) pm_get_u32(r, INT32_MAX);
+	g->a = get_log(r);
+	g->b = get_log(r);
+	g->centre = get_log(r);
+	g->low = get_log(r);
+	g->high = get_log(r);
+	if (!(g->low <= g->high) || fabs(g->b) > PM_CORRECTION_MAX_B)
+		r->failed = true;
+	for (int i = 0; i < dtypes->n; i++)
+		for (int k = 0; k < layouts->n; k++)
+		{
+			int			dtype = dtypes->here != NULL ? dtypes->here[i] : i;
+			int			layout = layouts->here != NULL ? layouts->here[k] : k;
+
+			g->used[dtype][layout] = (int) pm_get_u32(r, INT32_MAX / N_CELLS);
+			g->rows += g->used[dtype][layout];
+			g->d[dtype][layout] = get_log(r);
+		}
+	return PM_OK;
+}
+
+pm_code
+pm_correction_load(pm_reader *r, pm_arena *a, const pm_correction **c, pm_status *st)
+{
+	pm_correction *x = PM_NEW(a, pm_correction, 1);
+	pm_translation dtypes;
+	pm_translation layouts;
+	pm_code		rc;
+
+	if (!x)
+		return pm_no_memory(st, a);
+	if ((rc = load_lists(&dtypes, &layouts, r, a, st)) != PM_OK)
+		return rc;
+	x->n = (int) pm_get_u32(r, MAX_DEVICES);
+	if ((x->device = PM_NEW(a, pm_device_correction, x->n + 1)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < x->n && rc == PM_OK && !r->failed; i++)
+		rc = load_device(&dtypes, &layouts, r, a, &x->device[i], st);
+	*c = x;
+	if (rc != PM_OK)
+		return rc;
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged correction") : PM_OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * correction.h - a few numbers per device that fit a trained predictor to new
+ * measurements; recalibrate.c fits them.
+ *
+ * ln(value) = ln(predicted) + a + b * (ln(predicted) - centre) + d, for each
+ * device, where d belongs to a dtype and layout on it.  b > -1 and the same for
+ * all questions about a device, so that the order of predictions stays: a
+ * larger batch still never takes less time.
+ */
+#ifndef PM_CORRECTION_H
+#define PM_CORRECTION_H
+
+#include "kinds/kind.h"
+
+#define PM_CORRECTION_MAX_B	0.3	/* of |b| */
+
+typedef struct pm_device_correction
+{
+	const char *gpu;
+	int			rows;
+	int			structures;		/* different networks among them */
+	double		a;
+	double		b;
+	double		centre;			/* mean of ln(predicted) */
+	double		low;			/* range of ln(predicted) in the rows; b counts inside it only */
+	double		high;
+	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
+	double		d[PM_N_DTYPES][PM_N_LAYOUTS];	/* 0 where there were no rows */
+} pm_device_correction;
+
+struct pm_correction
+{
+	int			n;
+	pm_device_correction *device;	/* [n] */
+};
+
+/* Of a device, NULL when there is none. c may be NULL. */
+const pm_device_correction *pm_correction_find(const pm_correction *c, const char *gpu);
+
+/* The corrected value of what was predicted. */
+double		pm_correction_apply(const pm_correction *c, const pm_question *q, double predicted);
+
+void		pm_correction_save(const pm_correction *c, pm_buffer *b);
+/* PM_ERR_FORMAT when damaged. */
+pm_code		pm_correction_load(pm_reader *r, pm_arena *a, const pm_correction **c, pm_status *st);
+
+#endif

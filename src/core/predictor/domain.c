@@ -1,0 +1,579 @@
+/*
+ * domain.c - the domain of a predictor (docs/trust.md).
+ *
+ * The domain is what the training rows span: devices with the formats and
+ * batches they were used with, optimizers, and for each type of operator the
+ * sizes it had.  Sizes are remembered as a cover: enough of the operators that
+ * every other one is close to one of them.
+ */
+#include "predictor/domain.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "features/split.h"
+#include "predictor/domain_parts.h"
+
+/* ---- constants that docs/trust.md gives reasons for ---- */
+
+#define UNSEEN_SHARE		0.02	/* of the roofline time in types of operators that were not seen */
+#define UNLIKE_SHARE		0.10	/* in operators that none of their type in training is like */
+#define ALIKE				0.75	/* log2: all sizes within a factor of 1.7 */
+#define COVER				0.25	/* log2: distance of the operators that are remembered */
+#define GPU_NETWORKS		5	/* structures that a device was measured with, at the least */
+#define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
+#define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
+
+/*
+ * Sizes of an operator for one sample of the batch: these slots of its token,
+ * then rows of its matrix product, then elements of its output.
+ */
+static const int dims[] = {
+	PM_HAS_IN_CH, PM_HAS_OUT_CH, PM_HAS_IN_H, PM_HAS_IN_W, PM_HAS_K_H, PM_HAS_K_W, PM_HAS_S_H, PM_HAS_GROUPS,
+	PM_HAS_CH_PER_GROUP, PM_HAS_GEMM_N, PM_HAS_GEMM_K, PM_HAS_HEADS, PM_HAS_SEQ_LEN
+};
+
+#define N_DIMS		((int) (sizeof(dims) / sizeof(dims[0])))
+#define ABSENT		(-100)		/* a size that the operator does not have: far from all that do */
+
+static_assert(sizeof(dims) / sizeof(dims[0]) + 2 == N_SIZES, "each size has a name");
+
+/* ---- sizes of operators ---- */
+
+/* All sizes: v[N_SIZES], from tokens of batch 1. */
+static void
+all_sizes(const pm_tokens *t, int token, pm_real *v)
+{
+	const pm_real *slots = t->slots + (size_t) token * PM_N_SLOTS;
+	const pm_real *mask = t->slot_mask + (size_t) token * PM_N_SLOTS;
+
+	for (int k = 0; k < N_DIMS; k++)
+		v[k] = mask[dims[k]] != 0 ? slots[dims[k]] : ABSENT;
+	/* whether the batch makes more rows or more products is a matter of how the operator is written */
+	v[N_DIMS] = ABSENT;
+	if (mask[PM_HAS_GEMM_M] != 0 && mask[PM_HAS_GEMM_BATCH] != 0)
+		v[N_DIMS] = (pm_real) log2(1 + (exp2(slots[PM_HAS_GEMM_M]) - 1) * (exp2(slots[PM_HAS_GEMM_BATCH]) - 1));
+	v[N_DIMS + 1] = t->loads[(size_t) token * PM_N_LOADS + PM_LOAD_OUT_ELEMS];
+}
+
+/* Those that the domain remembers: v[t->sizes.n]. */
+static void
+sizes_of(const pm_domain *t, const pm_tokens *tokens, int token, pm_real *v)
+{
+	pm_real		all[N_SIZES];
+
+	all_sizes(tokens, token, all);
+	for (int k = 0; k < t->sizes.n; k++)
+		v[k] = all[t->sizes.here != NULL ? t->sizes.here[k] : k];
+}
+
+/* Tokens of one sample of the batch. */
+static pm_code
+tokens_of_one(const pm_sample *s, pm_arena *a, pm_tokens *t, pm_status *st)
+{
+	pm_question	q = s->query;
+
+	q.batch = 1;
+	return pm_tokens_build(s->skeleton, &q, a, t, st);
+}
+
+/* Whether an operator that is remembered has all its sizes within `slack` of v. */
+static bool
+has_like(const op_type *type, const pm_real *v, int n_sizes, double slack)
+{
+	for (int i = 0; i < type->n; i++)
+	{
+		const pm_real *have = type->sizes + (size_t) i * n_sizes;
+		int			k = 0;
+
+		while (k < n_sizes && fabs(have[k] - v[k]) <= slack)
+			k++;
+		if (k == n_sizes)
+			return true;
+	}
+	return false;
+}
+
+/* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */
+static const char *
+type_name(const pm_tokens *t, int token, char *buf)
+{
+	const pm_node *node = &t->skeleton->graph->nodes[t->skeleton->node[token]];
+
+	return node->op == PM_OP_UNKNOWN ? node->op_name : pm_type_name(t->type[token], buf);
+}
+
+static op_type *
+find_type(const pm_domain *t, const pm_tokens *tokens, int token)
+{
+	const pm_node *node = &tokens->skeleton->graph->nodes[tokens->skeleton->node[token]];
+	int			at = tokens->type[token];
+
+	if (node->op != PM_OP_UNKNOWN)
+		return t->type_at[at] < 0 ? NULL : &t->types[t->type_at[at]];
+	for (int i = 0; i < t->n_types; i++)
+		if (t->types[i].id < 0 && strcmp(t->types[i].name, node->op_name) == 0)
+			return &t->types[i];
+	return NULL;
+}
+
+/* ---- learning the domain ---- */
+
+pm_code
+pm_domain_list_gpus(pm_domain *t, pm_arena *a, pm_status *st)
+{
+	const char **names = PM_NEW(a, const char *, t->n_gpus + 1);
+
+	if (!names)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < t->n_gpus; i++)
+		names[i] = t->gpus[i].name;
+	t->gpu_names = names;
+	return PM_OK;
+}
+
+static pm_code
+add_type(pm_domain *t, const pm_tokens *tokens, int token, pm_arena *a, op_type **type, pm_status *st)
+{
+	const pm_node *node = &tokens->skeleton->graph->nodes[tokens->skeleton->node[token]];
+	char		buf[64];
+	const char *name = type_name(tokens, token, buf);
+
+	/* room is made in powers of two; a list that outgrows it moves on */
+	if (t->n_types == 0 || (t->n_types >= 64 && (t->n_types & (t->n_types - 1)) == 0))
+	{
+		op_type    *longer = PM_NEW(a, op_type, t->n_types == 0 ? 64 : 2 * (size_t) t->n_types);
+
+		if (!longer)
+			return pm_no_memory(st, a);
+		if (t->n_types > 0)
+			memcpy(longer, t->types, t->n_types * sizeof(op_type));
+		t->types = longer;
+	}
+	*type = &t->types[t->n_types];
+	(*type)->name = pm_strdup(a, name, strlen(name));
+	if ((*type)->name == NULL)
+		return pm_no_memory(st, a);
+	(*type)->id = node->op == PM_OP_UNKNOWN ? -1 : tokens->type[token];
+	if ((*type)->id >= 0)
+		t->type_at[(*type)->id] = t->n_types;
+	t->n_types++;
+	return PM_OK;
+}
+
+/* Remember an operator of these sizes unless one like it is. */
+static pm_code
+cover(op_type *type, const pm_real *v, pm_arena *a, pm_status *st)
+{
+	if (has_like(type, v, N_SIZES, COVER) || type->n == MAX_COVER)
+		return PM_OK;
+	if (type->n == type->room)
+	{
+		int			room = type->room == 0 ? 16 : 2 * type->room;
+		pm_real    *longer = PM_NEW(a, pm_real, (size_t) room * N_SIZES);
+
+		if (!longer)
+			return pm_no_memory(st, a);
+		if (type->n > 0)
+			memcpy(longer, type->sizes, (size_t) type->n * N_SIZES * sizeof(pm_real));
+		type->sizes = longer;
+		type->room = room;
+	}
+	memcpy(type->sizes + (size_t) type->n++ * N_SIZES, v, N_SIZES * sizeof(pm_real));
+	return PM_OK;
+}
+
+static pm_code
+learn_operators(pm_domain *t, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+{
+	for (int i = 0; i < tokens->n; i++)
+	{
+		op_type    *type = find_type(t, tokens, i);
+		pm_real		v[N_SIZES];
+		pm_code		rc;
+
+		/* a graph of thousands of unknown names is none to learn from */
+		if (type == NULL && t->n_types >= MAX_NAMES)
+			continue;
+		if (type == NULL && (rc = add_type(t, tokens, i, a, &type, st)) != PM_OK)
+			return rc;
+		all_sizes(tokens, i, v);
+		if ((rc = cover(type, v, a, st)) != PM_OK)
+			return rc;
+	}
+	return PM_OK;
+}
+
+static int
+find_gpu(const pm_domain *t, const char *name)
+{
+	for (int i = 0; i < t->n_gpus; i++)
+		if (strcmp(t->gpus[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static int
+find_framework(const pm_domain *t, const char *name)
+{
+	for (int i = 0; i < t->n_frameworks; i++)
+		if (strcmp(t->frameworks[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+/* Of a device, among the rows that are not left out (may be NULL); found: [d->n] scratch. */
+static int
+different_structures(const pm_dataset *d, const char *gpu, const bool *left_out, uint64_t *found)
+{
+	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+		if (strcmp(d->samples[i].query.gpu->name, gpu) == 0 && !(left_out != NULL && left_out[i]))
+			found[n++] = d->samples[i].query.graph->structure;
+	return pm_count_different(found, n);
+}
+
+/*
+ * Structures of each device: those it had and those of its rows.  seen (may be
+ * NULL) marks rows whose structure was trained on, on this device or another:
+ * as which of them the device had is not remembered, they count where there are
+ * more of them than it had.
+ */
+static pm_code
+count_structures(pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st)
+{
+	uint64_t   *found = PM_NEW(a, uint64_t, d->n);
+
+	if (!found)
+		return pm_no_memory(st, a);
+	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+	{
+		device	   *g = &t->gpus[gpu];
+		int			all = different_structures(d, g->name, NULL, found);
+		int			fresh = different_structures(d, g->name, seen, found);
+
+		g->structures = g->structures + fresh > all ? g->structures + fresh : all;
+	}
+	return PM_OK;
+}
+
+/* The lists have room for every row. Names are copied, as they outlive the rows; those too long to be stored are not. */
+static pm_code
+learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
+{
+	int			gpu = find_gpu(t, q->gpu->name);
+	int			framework = q->framework ? find_framework(t, q->framework) : -1;
+	device	   *g;
+
+	if (gpu < 0 && t->n_gpus < MAX_NAMES && strlen(q->gpu->name) <= PM_MAX_NAME_LEN)
+	{
+		gpu = t->n_gpus++;
+		t->gpus[gpu].min_batch = t->gpus[gpu].max_batch = (double) q->batch;
+		if ((t->gpus[gpu].name = pm_strdup(a, q->gpu->name, strlen(q->gpu->name))) == NULL)
+			return pm_no_memory(st, a);
+	}
+	if (framework < 0 && q->framework && t->n_frameworks < MAX_NAMES && strlen(q->framework) <= PM_MAX_NAME_LEN)
+	{
+		framework = t->n_frameworks++;
+		if ((t->frameworks[framework].name = pm_strdup(a, q->framework, strlen(q->framework))) == NULL)
+			return pm_no_memory(st, a);
+	}
+	if (framework >= 0)
+		t->frameworks[framework].rows++;
+	t->optimizers[q->optimizer]++;
+	if (gpu < 0)
+		return PM_OK;
+	g = &t->gpus[gpu];
+	g->rows++;
+	g->used[q->dtype][q->layout]++;
+	g->min_batch = fmin(g->min_batch, (double) q->batch);
+	g->max_batch = fmax(g->max_batch, (double) q->batch);
+	return PM_OK;
+}
+
+static double
+log_step(const pm_tokens *tokens)
+{
+	return log2(tokens->total_roofline_us + 1e-3);
+}
+
+static pm_code
+learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+{
+	pm_tokens	work;
+	pm_tokens	one;
+	pm_code		rc;
+
+	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
+		(rc = tokens_of_one(s, scratch, &one, st)) != PM_OK ||
+		(rc = learn_words(t, &s->query, a, st)) != PM_OK)
+		return rc;
+	t->min_step = fmin(t->min_step, log_step(&work));
+	t->max_step = fmax(t->max_step, log_step(&work));
+	return learn_operators(t, &one, a, st);
+}
+
+static pm_code
+make_domain(pm_domain **t, int rows, pm_arena *a, pm_status *st)
+{
+	*t = PM_NEW(a, pm_domain, 1);
+	if (*t == NULL)
+		return pm_no_memory(st, a);
+	(*t)->gpus = PM_NEW(a, device, rows);
+	(*t)->frameworks = PM_NEW(a, framework, rows);
+	(*t)->type_at = PM_NEW(a, int32_t, pm_type_count());
+	if (!(*t)->gpus || !(*t)->frameworks || !(*t)->type_at)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < pm_type_count(); i++)
+		(*t)->type_at[i] = -1;
+	(*t)->knows_optimizers = true;
+	(*t)->sizes.n = N_SIZES;
+	(*t)->min_step = DBL_MAX;
+	(*t)->max_step = -DBL_MAX;
+	return PM_OK;
+}
+
+pm_code
+pm_domain_fit(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
+{
+	pm_domain  *t;
+	pm_code		rc = make_domain(&t, d->n, a, st);
+
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+	{
+		pm_arena	scratch;
+
+		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
+			return pm_fail(st, PM_CANCELLED, "training was cancelled");
+		pm_arena_init_within(&scratch, a);
+		rc = learn_row(t, &d->samples[i], a, &scratch, st);
+		pm_arena_release(&scratch);
+	}
+	if (rc == PM_OK)
+		rc = count_structures(t, d, NULL, a, st);
+	*domain = t;
+	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
+}
+
+/* The old domain with room for the words of n more rows. */
+static pm_code
+extend(const pm_domain *old, int n, pm_arena *a, pm_domain **t, pm_status *st)
+{
+	*t = PM_NEW(a, pm_domain, 1);
+	if (*t == NULL)
+		return pm_no_memory(st, a);
+	**t = *old;
+	(*t)->gpus = PM_NEW(a, device, old->n_gpus + n);
+	(*t)->frameworks = PM_NEW(a, framework, old->n_frameworks + n);
+	if (!(*t)->gpus || !(*t)->frameworks)
+		return pm_no_memory(st, a);
+	memcpy((*t)->gpus, old->gpus, old->n_gpus * sizeof(device));
+	memcpy((*t)->frameworks, old->frameworks, old->n_frameworks * sizeof(framework));
+	return PM_OK;
+}
+
+pm_code
+pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm_arena *a, const pm_domain **domain, pm_status *st)
+{
+	pm_domain  *t;
+	pm_code		rc = extend(old, d->n, a, &t, st);
+
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+		rc = learn_words(t, &d->samples[i].query, a, st);
+	if (rc == PM_OK)
+		rc = count_structures(t, d, seen, a, st);
+	*domain = t;
+	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
+}
+
+/* ---- judging ---- */
+
+const char *const pm_cause_name[PM_N_CAUSES] = {
+	[PM_CAUSE_GPU_NOT_SEEN] = "gpu_not_seen",
+	[PM_CAUSE_GPU_SELDOM_SEEN] = "gpu_seldom_seen",
+	[PM_CAUSE_LAYOUT_NOT_SEEN] = "layout_not_seen",
+	[PM_CAUSE_DTYPE_NOT_SEEN] = "dtype_not_seen",
+	[PM_CAUSE_OPTIMIZER_NOT_SEEN] = "optimizer_not_seen",
+	[PM_CAUSE_BATCH_ABOVE] = "batch_above",
+	[PM_CAUSE_BATCH_BELOW] = "batch_below",
+	[PM_CAUSE_OPERATORS_NOT_SEEN] = "operators_not_seen",
+	[PM_CAUSE_OPERATOR_SIZES_NOT_SEEN] = "operator_sizes_not_seen",
+	[PM_CAUSE_STEP_ABOVE] = "step_above",
+	[PM_CAUSE_STEP_BELOW] = "step_below",
+	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
+};
+
+/* Causes, as they are found, and as text, which may run out of room. */
+typedef struct causes
+{
+	char	   *text;
+	size_t		len;
+	uint32_t	found;			/* a bit for each */
+} causes;
+
+static void PM_PRINTF(3, 4)
+add_cause(causes *c, pm_cause cause, const char *fmt,...)
+{
+	char		one[200];
+	int			n;
+	va_list		ap;
+
+	c->found |= 1u << cause;
+	va_start(ap, fmt);
+	vsnprintf(one, sizeof(one), fmt, ap);
+	va_end(ap);
+	n = (int) strlen(one);
+	if (c->len + 2 + n >= PM_REASON_SIZE)
+		return;
+	c->len += (size_t) snprintf(c->text + c->len, PM_REASON_SIZE - c->len, "%s%s", c->len > 0 ? "; " : "", one);
+}
+
+static bool
+layout_used(const device *g, int layout)
+{
+	int			rows = 0;
+
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		rows += g->used[dtype][layout];
+	return rows > 0;
+}
+
+static void
+judge_words(const pm_domain *t, const pm_question *q, causes *c)
+{
+	int			at = find_gpu(t, q->gpu->name);
+	const device *g = &t->gpus[at < 0 ? 0 : at];
+
+	if (at < 0)
+	{
+		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" has no profiles", pm_shown(q->gpu->name), q->gpu->name);
+		return;
+	}
+	if (g->structures < GPU_NETWORKS)
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" has profiles of no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
+				  g->structures, g->structures == 1 ? "" : "s");
+	if (!layout_used(g, q->layout))
+		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "gpu \"%.*s\" has no profiles with layout %s", pm_shown(q->gpu->name), q->gpu->name, pm_layout_name[q->layout]);
+	else if (g->used[q->dtype][q->layout] == 0)
+		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"%.*s\" has no profiles with dtype %s and layout %s", pm_shown(q->gpu->name), q->gpu->name,
+				  pm_dtype_name[q->dtype], pm_layout_name[q->layout]);
+	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
+		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
+	if (q->batch > BATCH_SLACK * g->max_batch)
+		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);
+	if (q->batch * BATCH_SLACK < g->min_batch)
+		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training", (long long) q->batch, g->min_batch);
+}
+
+/* The part of the step that is not as in training, and the worst operator of it. */
+typedef struct part
+{
+	double		share;
+	double		worst;			/* share of the worst token */
+	int			token;
+} part;
+
+static void
+add_share(part *p, double share, int token)
+{
+	if (p->share == 0 || share > p->worst)
+	{
+		p->worst = share;
+		p->token = token;
+	}
+	p->share += share;
+}
+
+/* What an operator is to the predictor. */
+enum
+{
+	SEEN, UNSEEN, UNLIKE
+};
+
+static void
+add_operator(causes *c, pm_cause cause, const char *what, const char *type, double share)
+{
+	add_cause(c, cause, "operators %s, such as %.*s (%.0f %% of roofline time)", what, pm_shown(type), type, 100 * share);
+}
+
+static void
+judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
+{
+	part		unseen = {0};
+	part		unlike = {0};
+	char		buf[64];
+
+	for (int i = 0; i < work->n; i++)
+		if (novelty[i] != SEEN)
+			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
+	if (unseen.share > UNSEEN_SHARE)
+		add_operator(c, PM_CAUSE_OPERATORS_NOT_SEEN, "not in training", type_name(work, unseen.token, buf), unseen.share);
+	if (unlike.share > UNLIKE_SHARE)
+		add_operator(c, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "of sizes not in training", type_name(work, unlike.token, buf), unlike.share);
+}
+
+static void
+judge_step(const pm_domain *t, const pm_tokens *tokens, causes *c)
+{
+	double		step = log_step(tokens);
+
+	if (step > t->max_step + STEP_SLACK)
+		add_cause(c, PM_CAUSE_STEP_ABOVE, "the step is %.0f times as much work as the largest in training", exp2(step - t->max_step));
+	if (step < t->min_step - STEP_SLACK)
+		add_cause(c, PM_CAUSE_STEP_BELOW, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
+}
+
+pm_code
+pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+				 const uint8_t **novelty, pm_status *st)
+{
+	uint8_t    *of = PM_NEW(a, uint8_t, s->skeleton->n);
+	pm_tokens	one;
+	pm_code		rc;
+
+	if (!of)
+		return pm_no_memory(st, a);
+	if ((rc = tokens_of_one(s, scratch, &one, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < one.n; i++)
+	{
+		const op_type *type = find_type(t, &one, i);
+		pm_real		v[N_SIZES];
+
+		sizes_of(t, &one, i, v);
+		of[i] = type == NULL ? UNSEEN : has_like(type, v, t->sizes.n, ALIKE) ? SEEN : UNLIKE;
+	}
+	*novelty = of;
+	return PM_OK;
+}
+
+void
+pm_domain_judge(const pm_domain *t, const pm_question *q, const uint8_t *novelty, const pm_tokens *work, pm_verdict *v)
+{
+	causes		c = {.text = v->reason};
+
+	judge_words(t, q, &c);
+	judge_operators(novelty, work, &c);
+	judge_step(t, work, &c);
+	v->in_domain = c.len == 0;
+	if (q->framework != NULL && q->framework[0] != '\0' && find_framework(t, q->framework) < 0)
+		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);
+	v->causes = c.found;
+}
+
+int
+pm_domain_gpu_count(const pm_domain *t)
+{
+	return t->n_gpus;
+}
+
+const char *const *
+pm_domain_gpus(const pm_domain *t)
+{
+	return t->gpu_names;
+}

@@ -1,0 +1,74 @@
+/*
+ * domain.h - whether a question is like what a predictor was trained on.
+ */
+#ifndef PM_DOMAIN_H
+#define PM_DOMAIN_H
+
+#include "base/serial.h"
+#include "features/dataset.h"
+#include "features/schema.h"
+
+#define PM_REASON_SIZE	256
+
+/*
+ * Why a question is not like those in training, by codes that can be counted
+ * and compared; pm_cause_name[] has their names.  The last ones are remarks:
+ * they do not put a question out of the domain.
+ */
+typedef enum pm_cause
+{
+	PM_CAUSE_GPU_NOT_SEEN,		/* no measurements on the device */
+	PM_CAUSE_GPU_SELDOM_SEEN,	/* measurements of a few networks alone */
+	PM_CAUSE_LAYOUT_NOT_SEEN,	/* on this device */
+	PM_CAUSE_DTYPE_NOT_SEEN,	/* with this layout on this device */
+	PM_CAUSE_OPTIMIZER_NOT_SEEN,
+	PM_CAUSE_BATCH_ABOVE, PM_CAUSE_BATCH_BELOW,	/* all on this device */
+	PM_CAUSE_OPERATORS_NOT_SEEN,
+	PM_CAUSE_OPERATOR_SIZES_NOT_SEEN,
+	PM_CAUSE_STEP_ABOVE, PM_CAUSE_STEP_BELOW,	/* more work than any step in training, less */
+	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark */
+	PM_N_CAUSES
+} pm_cause;
+extern const char *const pm_cause_name[PM_N_CAUSES];
+
+/* What is said about one prediction. */
+typedef struct pm_verdict
+{
+	double		low_ms;			/* 0 < low <= prediction <= high < infinity; NaN: not calibrated */
+	double		high_ms;
+	bool		in_domain;
+	char		reason[PM_REASON_SIZE]; /* first causes of being out of the domain; or a remark; or empty */
+	uint32_t	causes;			/* all of them: a bit 1 << pm_cause for each */
+} pm_verdict;
+
+typedef struct pm_domain pm_domain;
+
+/* Learn from the rows of d. */
+pm_code		pm_domain_fit(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st);
+/*
+ * What is known, and the devices, formats and optimizers of d besides; not its
+ * operators, as nothing was learned of them.  seen (may be NULL) marks rows
+ * whose structure was trained on.
+ */
+pm_code		pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm_arena *a,
+							 const pm_domain **domain, pm_status *st);
+
+/* Devices of the training rows, in the order in which they came. */
+int			pm_domain_gpu_count(const pm_domain *t);
+const char *const *pm_domain_gpus(const pm_domain *t);
+
+/*
+ * What of a judgement depends on graph, device and formats alone: *novelty, one
+ * byte for each token, in arena a.
+ */
+pm_code		pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+							  const uint8_t **novelty, pm_status *st);
+/* And the rest, given that and the work of the question: in_domain, reason and causes of *v, which is all 0. */
+void		pm_domain_judge(const pm_domain *t, const pm_question *q, const uint8_t *novelty, const pm_tokens *work,
+							pm_verdict *v);
+
+void		pm_domain_save(const pm_domain *t, pm_buffer *b);
+/* Damage shows in r->failed. */
+pm_code		pm_domain_load(pm_reader *r, pm_arena *a, const pm_domain **domain, pm_status *st);
+
+#endif

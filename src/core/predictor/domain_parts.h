@@ -1,0 +1,61 @@
+/*
+ * domain_parts.h - what a domain is made of, for domain.c, which learns and
+ * judges, and domain_stored.c.
+ */
+#ifndef PM_DOMAIN_PARTS_H
+#define PM_DOMAIN_PARTS_H
+
+#include "base/core.h"
+#include "features/schema.h"
+
+#define MAX_NAMES			4096	/* gpus, frameworks, types in a stored form */
+#define MAX_COVER			4096	/* operators remembered of a type; what is beyond counts as unlike */
+#define N_SIZES				15		/* of an operator: domain_stored.c has their names, domain.c knows where they come from */
+
+typedef struct device
+{
+	const char *name;
+	int			rows;
+	int			structures;		/* of these */
+	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
+	double		min_batch,
+				max_batch;
+} device;
+
+typedef struct framework
+{
+	const char *name;
+	int			rows;
+} framework;
+
+/* A type of operator. Those that the catalogue does not know are told apart by name. */
+typedef struct op_type
+{
+	const char *name;
+	int			id;				/* pm_type_id; -1: the catalogue does not know it */
+	int			n;				/* operators remembered */
+	int			room;
+	pm_real    *sizes;			/* [n, sizes.n of the domain] log2(1 + size) */
+} op_type;
+
+struct pm_domain
+{
+	int			n_gpus;
+	device	   *gpus;
+	const char *const *gpu_names;	/* [n_gpus] */
+	int			n_frameworks;
+	framework  *frameworks;
+	bool		knows_optimizers;	/* false: learned by 0.1.0, which did not ask */
+	double		optimizers[PM_N_OPTIMIZERS];	/* rows of each */
+	pm_translation sizes;		/* that operators are remembered by */
+	int			n_types;
+	op_type    *types;
+	int32_t    *type_at;		/* [pm_type_count()] index into types, -1: not seen */
+	double		min_step,
+				max_step;		/* log2 of the roofline time of the step, us */
+};
+
+/* The names of the devices by themselves. */
+pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * domain_stored.c - the stored form of a domain.
+ */
+#include <string.h>
+
+#include "predictor/domain.h"
+#include "predictor/domain_parts.h"
+
+static const char *const size_names[N_SIZES] = {
+	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
+	"rows", "out_elems"
+};
+static const pm_names sizes = {"size", N_SIZES, size_names};
+
+/* Those of 0.1.0, which never change. */
+static const char *const size_names_1[] = {
+	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
+	"rows", "out_elems"
+};
+static const pm_names sizes_1 = {"size", 15, size_names_1};
+
+static const pm_names optimizers = {"optimizer", PM_N_OPTIMIZERS, pm_optimizer_name};
+
+static void
+save_lists(const pm_domain *t, pm_buffer *b)
+{
+	pm_names_save(pm_list_here(PM_LIST_DTYPE), b);
+	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
+	pm_put_u32(b, (uint32_t) t->sizes.n);
+	for (int k = 0; k < t->sizes.n; k++)
+		pm_put_text(b, size_names[t->sizes.here != NULL ? t->sizes.here[k] : k]);
+	pm_put_u32(b, t->knows_optimizers);
+	pm_named_save(&optimizers, t->optimizers, b);
+}
+
+static void
+save_words(const pm_domain *t, pm_buffer *b)
+{
+	pm_put_u32(b, (uint32_t) t->n_gpus);
+	for (int i = 0; i < t->n_gpus; i++)
+	{
+		const device *g = &t->gpus[i];
+
+		pm_put_text(b, g->name);
+		pm_put_f64(b, g->min_batch);
+		pm_put_f64(b, g->max_batch);
+		pm_put_u32(b, (uint32_t) g->structures);
+		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
+				pm_put_u32(b, (uint32_t) g->used[dtype][layout]);
+	}
+	pm_put_u32(b, (uint32_t) t->n_frameworks);
+	for (int i = 0; i < t->n_frameworks; i++)
+	{
+		pm_put_text(b, t->frameworks[i].name);
+		pm_put_u32(b, (uint32_t) t->frameworks[i].rows);
+	}
+}
+
+static void
+save_types(const pm_domain *t, pm_buffer *b)
+{
+	pm_put_u32(b, (uint32_t) t->n_types);
+	for (int i = 0; i < t->n_types; i++)
+	{
+		const op_type *type = &t->types[i];
+
+		pm_put_u32(b, type->id >= 0);
+		pm_put_text(b, type->name);
+		pm_put_u32(b, (uint32_t) type->n);
+		pm_put_reals(b, type->sizes, (size_t) type->n * t->sizes.n);
+	}
+}
+
+void
+pm_domain_save(const pm_domain *t, pm_buffer *b)
+{
+	save_lists(t, b);
+	save_words(t, b);
+	save_types(t, b);
+	pm_put_f64(b, t->min_step);
+	pm_put_f64(b, t->max_step);
+}
+
+/* Lists that the numbers below are of. */
+typedef struct loaded
+{
+	pm_translation dtypes;
+	pm_translation layouts;
+} loaded;
+
+static int
+here(const pm_translation *t, int i)
+{
+	return t->here != NULL ? t->here[i] : i;
+}
+
+
+static pm_code
+load_lists_1(pm_domain *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	if (pm_get_u32(r, INT32_MAX) != (uint32_t) sizes_1.n)
+		r->failed = true;
+	if ((rc = pm_names_match(&sizes, &sizes_1, a, &t->sizes, st)) == PM_OK &&
+		(rc = pm_names_match(pm_list_here(PM_LIST_DTYPE), pm_list_format1(PM_LIST_DTYPE), a, &l->dtypes, st)) == PM_OK)
+		rc = pm_names_match(pm_list_here(PM_LIST_LAYOUT), pm_list_format1(PM_LIST_LAYOUT), a, &l->layouts, st);
+	return rc;
+}
+
+static pm_code
+load_lists(pm_domain *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	if (r->format == 1)
+		return load_lists_1(t, l, r, a, st);
+	if ((rc = pm_names_load(pm_list_here(PM_LIST_DTYPE), r, a, &l->dtypes, st)) != PM_OK ||
+		(rc = pm_names_load(pm_list_here(PM_LIST_LAYOUT), r, a, &l->layouts, st)) != PM_OK ||
+		(rc = pm_names_load(&sizes, r, a, &t->sizes, st)) != PM_OK)
+		return rc;
+	t->knows_optimizers = pm_get_u32(r, 1);
+	return pm_named_load(&optimizers, t->optimizers, r, a, st);
+}
+
+static void
+load_device(pm_reader *r, const loaded *l, pm_arena *a, device *g)
+{
+	g->name = pm_get_text(r, a);
+	g->min_batch = pm_get_above(r, 1);
+	g->max_batch = pm_get_above(r, g->min_batch);
+	g->structures = (int) pm_get_u32(r, INT32_MAX);
+	for (int dtype = 0; dtype < l->dtypes.n; dtype++)
+		for (int layout = 0; layout < l->layouts.n; layout++)
+		{
+			int			rows = (int) pm_get_u32(r, INT32_MAX / (PM_N_DTYPES * PM_N_LAYOUTS));
+
+			g->used[here(&l->dtypes, dtype)][here(&l->layouts, layout)] = rows;
+			g->rows += rows;
+		}
+}
+
+static pm_code
+load_words(pm_domain *t, const loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	bool		memory = true;
+
+	t->n_gpus = (int) pm_get_u32(r, MAX_NAMES);
+	t->gpus = PM_NEW(a, device, t->n_gpus);
+	for (int i = 0; i < t->n_gpus && t->gpus && memory && !r->failed; i++)
+	{
+		load_device(r, l, a, &t->gpus[i]);
+		memory = t->gpus[i].name != NULL || r->failed;
+	}
+	t->n_frameworks = (int) pm_get_u32(r, MAX_NAMES);
+	t->frameworks = PM_NEW(a, framework, t->n_frameworks);
+	for (int i = 0; i < t->n_frameworks && t->frameworks && memory && !r->failed; i++)
+	{
+		t->frameworks[i].name = pm_get_text(r, a);
+		t->frameworks[i].rows = (int) pm_get_u32(r, INT32_MAX);
+		memory = t->frameworks[i].name != NULL || r->failed;
+	}
+	return !memory || !t->gpus || !t->frameworks ? pm_no_memory(st, a) : PM_OK;
+}
+
+/* Types are found by name, so that a catalogue that grows does not shift them; one that it lost is never asked for. */
+static pm_code
+load_types(pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	t->n_types = (int) pm_get_u32(r, MAX_NAMES);
+	t->types = PM_NEW(a, op_type, t->n_types);
+	t->type_at = PM_NEW(a, int32_t, pm_type_count());
+	if (!t->types || !t->type_at)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < pm_type_count(); i++)
+		t->type_at[i] = -1;
+	for (int i = 0; i < t->n_types && !r->failed; i++)
+	{
+		op_type    *type = &t->types[i];
+		bool		known = pm_get_u32(r, 1) != 0;
+
+		type->name = pm_get_text(r, a);
+		if (type->name == NULL)
+			return r->failed ? PM_OK : pm_no_memory(st, a);
+		type->id = known ? pm_type_find(type->name) : -1;
+		if (type->id >= 0)
+			t->type_at[type->id] = i;
+		type->n = (int) pm_get_u32(r, MAX_COVER);
+		if ((type->sizes = PM_NEW(a, pm_real, (size_t) type->n * t->sizes.n)) == NULL)
+			return pm_no_memory(st, a);
+		pm_get_reals(r, type->sizes, (size_t) type->n * t->sizes.n);
+	}
+	return PM_OK;
+}
+
+pm_code
+pm_domain_load(pm_reader *r, pm_arena *a, const pm_domain **domain, pm_status *st)
+{
+	pm_domain  *t = PM_NEW(a, pm_domain, 1);
+	loaded		l;
+	pm_code		rc;
+
+	if (!t)
+		return pm_no_memory(st, a);
+	*domain = t;
+	if ((rc = load_lists(t, &l, r, a, st)) != PM_OK ||
+		(rc = load_words(t, &l, r, a, st)) != PM_OK ||
+		(rc = load_types(t, r, a, st)) != PM_OK)
+		return rc;
+	t->min_step = pm_get_f64(r);
+	t->max_step = pm_get_above(r, t->min_step);
+	return pm_domain_list_gpus(t, a, st);
+}

@@ -1,0 +1,221 @@
+/*
+ * stored.c - the stored form of predictors.
+ *
+ * Little-endian: magic "PMPR", format version, kind, quantity, the schema
+ * (lists of names and versions of rules), options as name and value, what the
+ * kind knows, interval and domain, a correction or none, and a CRC-32C of all
+ * that.  A value of an option is a number, or the text of a choice.  Format 1,
+ * of perfmodel 0.1.0, has neither quantity nor schema, and choices by their
+ * numbers.
+ */
+#include "predictor/stored.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/blas.h"
+#include "predictor/correction.h"
+
+#define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
+#define FORMAT_VERSION 2
+
+static void
+save_options(const pm_predictor *p, pm_buffer *b)
+{
+	pm_put_u32(b, (uint32_t) p->kind->n_options);
+	for (int i = 0; i < p->kind->n_options; i++)
+	{
+		const pm_option *def = &p->kind->options[i];
+		bool		is_choice = def->type == PM_OPT_CHOICE;
+		char		text[64];
+
+		pm_put_text(b, def->name);
+		pm_put_u32(b, is_choice);
+		pm_option_print(def, p->options.value[i], text, sizeof(text));
+		if (is_choice)
+			pm_put_text(b, text);
+		else
+			pm_put_f64(b, p->options.value[i]);
+	}
+}
+
+pm_code
+pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st)
+{
+	pm_buffer	b = {.arena = a};
+	pm_code		rc;
+
+	pm_put_u32(&b, FORMAT_MAGIC);
+	pm_put_u32(&b, FORMAT_VERSION);
+	pm_put_text(&b, p->kind->name);
+	pm_put_text(&b, pm_predictor_quantity(p)->name);
+	pm_schema_save(pm_predictor_schema(p), &b);
+	save_options(p, &b);
+	if ((rc = p->kind->save(p, &b, st)) != PM_OK)
+		return rc;
+	pm_trust_save(p->trust, &b);
+	pm_put_u32(&b, p->correction != NULL);
+	if (p->correction != NULL)
+		pm_correction_save(p->correction, &b);
+	pm_put_u32(&b, pm_crc32c(b.data, b.len));
+	if (b.failed)
+		return pm_no_memory(st, a);
+	*data = b.data;
+	*len = b.len;
+	return PM_OK;
+}
+
+/* The choices of 0.1.0, which format 1 has by their numbers. */
+static const struct
+{
+	const char *kind;
+	const char *option;
+	const char *choices;
+}			choices_1[] = {
+	{"mdot", "head", "additive|pooled"},
+	{"mdot", "loss", "log_huber|mape|mse_raw|mae_raw|log_cauchy"},
+	{"opclass", "loss", "absolute|squared"},
+};
+
+/* The text of a choice that is stored by its number; false: there is none. */
+static bool
+choice_of_1(const pm_kind *kind, const pm_option *def, double number, char *text, size_t size)
+{
+	for (size_t i = 0; i < sizeof(choices_1) / sizeof(choices_1[0]); i++)
+	{
+		pm_option	then = {.type = PM_OPT_CHOICE, .choices = choices_1[i].choices};
+
+		if (strcmp(choices_1[i].kind, kind->name) != 0 || strcmp(choices_1[i].option, def->name) != 0)
+			continue;
+		for (const char *c = then.choices; (c = strchr(c, '|')) != NULL; c++)
+			then.max++;
+		if (!pm_option_allows(&then, number))
+			return false;
+		pm_option_print(&then, number, text, size);
+		return true;
+	}
+	return false;
+}
+
+static pm_code
+load_choice(const pm_kind *kind, const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_status *st)
+{
+	char		buf[64] = "";
+	const char *text = buf;
+
+	if (r->format != 1)
+		text = pm_get_text(r, a);
+	else if (!choice_of_1(kind, def, pm_get_f64(r), buf, sizeof(buf)))
+		r->failed = true;
+	if (r->failed || text == NULL)
+		return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options") : pm_no_memory(st, a);
+	*value = pm_choice_find(def->choices, text);
+	return *value >= 0 ? PM_OK :
+		pm_outdated(st, "stored predictor has \"%.*s\" for the option \"%s\", which this library does not know", pm_shown(text), text,
+					def->name);
+}
+
+static pm_code
+load_option(const pm_kind *kind, const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_status *st)
+{
+	bool		is_choice = r->format == 1 ? def->type == PM_OPT_CHOICE : pm_get_u32(r, 1);
+
+	if (is_choice && def->type == PM_OPT_CHOICE)
+		return load_choice(kind, def, r, a, value, st);
+	*value = pm_get_f64(r);
+	if (r->failed || is_choice != (def->type == PM_OPT_CHOICE) || !pm_option_allows(def, *value))
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options");
+	return PM_OK;
+}
+
+/* Options that the kind has gained since are as they are when nobody sets them. */
+static pm_code
+load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	uint32_t	n = pm_get_u32(r, PM_MAX_OPTIONS);
+	pm_code		rc = pm_options_set(p->kind, NULL, 0, &p->options, st);
+
+	if (rc != PM_OK)
+		return rc;
+	for (uint32_t i = 0; i < n; i++)
+	{
+		const char *name = pm_get_text(r, a);
+		int			at;
+
+		if (name == NULL)
+			return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options") : pm_no_memory(st, a);
+		if ((at = pm_option_find(p->kind, name)) < 0)
+			return pm_outdated(st, "stored predictor has the option \"%.*s\", which kind \"%s\" of this library does not have",
+							   pm_shown(name), name, p->kind->name);
+		rc = load_option(p->kind, &p->kind->options[at], r, a, &p->options.value[at], st);
+		if (rc != PM_OK)
+			return rc;
+	}
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options") : PM_OK;
+}
+
+/* Magic, version and checksum. */
+static pm_code
+load_frame(pm_reader *r, pm_status *st)
+{
+	uint32_t	version,
+				crc;
+
+	if (r->len < 16 || pm_get_raw_u32(r) != FORMAT_MAGIC)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor does not start with its magic number");
+	version = pm_get_raw_u32(r);
+	if (version < 1 || version > FORMAT_VERSION)
+	{
+		pm_fail(st, PM_ERR_OUTDATED, "stored predictor has format version %u, and this library reads versions 1 to %d",
+				(unsigned) version, FORMAT_VERSION);
+		pm_hint(st, "Install the version of perfmodel that wrote it; or train() makes a new one from the same profiles.");
+		return PM_ERR_OUTDATED;
+	}
+	r->format = (int) version;
+	r->len -= 4;
+	crc = (uint32_t) r->data[r->len] | (uint32_t) r->data[r->len + 1] << 8 |
+		(uint32_t) r->data[r->len + 2] << 16 | (uint32_t) r->data[r->len + 3] << 24;
+	if (crc != pm_crc32c(r->data, r->len))
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
+	return PM_OK;
+}
+
+/* Kind and quantity. */
+static pm_code
+load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
+{
+	const char *kind = pm_get_text(r, a);
+	const char *quantity = r->format == 1 ? pm_quantities[PM_STEP_MS].name : pm_get_text(r, a);
+
+	if (kind == NULL || quantity == NULL)
+		return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged header") : pm_no_memory(st, a);
+	p->kind = pm_kind_find(kind);
+	p->quantity = pm_quantity_find(quantity);
+	if (p->kind == NULL)
+		return pm_outdated(st, "stored predictor is of kind \"%.*s\", which this library does not know", pm_shown(kind), kind);
+	if (p->quantity == NULL || !(p->kind->quantities & PM_LEARNS(p->quantity->id)))
+		return pm_outdated(st, "stored predictor predicts \"%.*s\", which kind \"%s\" of this library does not",
+						   pm_shown(quantity), quantity, p->kind->name);
+	return PM_OK;
+}
+
+pm_code
+pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st)
+{
+	pm_reader	r = {.data = data, .len = len};
+	pm_code		rc;
+
+	memset(p, 0, sizeof(*p));
+	if ((rc = pm_blas_reserve(1, st)) != PM_OK ||
+		(rc = load_frame(&r, st)) != PM_OK ||
+		(rc = load_header(&r, a, p, st)) != PM_OK ||
+		(rc = pm_schema_load(r.format, &r, a, &p->schema, st)) != PM_OK ||
+		(rc = load_options(p, &r, a, st)) != PM_OK ||
+		(rc = p->kind->load(p, &r, a, st)) != PM_OK ||
+		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK ||
+		(pm_get_u32(&r, 1) != 0 && (rc = pm_correction_load(&r, a, &p->correction, st)) != PM_OK))
+		return rc;
+	if (r.failed || r.at != r.len)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");
+	return PM_OK;
+}

@@ -1,0 +1,20 @@
+/*
+ * stored.h - predictors as bytes.
+ */
+#ifndef PM_STORED_H
+#define PM_STORED_H
+
+#include "predictor/predictor.h"
+
+/*
+ * The whole stored form: magic, format version, kind, quantity, schema, options, what the kind knows, trust, correction,
+ * CRC-32C.
+ */
+pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
+/*
+ * PM_ERR_FORMAT: damaged.  PM_ERR_OUTDATED: of another release, which this one
+ * cannot use; the message says what differs.
+ */
+pm_code		pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st);
+
+#endif
