@@ -1,5 +1,5 @@
 /*
- * init.c - loading of the library, its settings, and what it says of itself.
+ * init.c - loading of the library, its settings, version() and blas_info().
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* sched_getaffinity */

@@ -1,9 +1,9 @@
 /*
  * problem.h - why a question has no answer, before it becomes an error.
  *
- * A dashboard of 100,000 rows is not to fail for one of them: on request
- * (on_error => 'null') a problem of the question itself becomes a row without
- * an answer.  Whatever else goes wrong is an error always.
+ * So that a dashboard of 100,000 rows does not fail because of one of them,
+ * on_error => 'null' turns a problem of the question itself into a row without
+ * an answer.  Everything else that goes wrong is always an error.
  */
 #ifndef PM_PG_PROBLEM_H
 #define PM_PG_PROBLEM_H

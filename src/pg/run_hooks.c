@@ -1,5 +1,6 @@
 /*
- * run_hooks.c - what a long computation of the core asks and tells on the way.
+ * run_hooks.c - hooks of long computations of the core: whether to stop, and
+ * progress.
  *
  * The core is never left by a longjmp: whatever is raised in here is caught,
  * kept, and raised again by pm_hooks_finish() when the core has returned.

@@ -1,5 +1,5 @@
 /*
- * run_hooks.h - what a long computation asks and tells on the way.
+ * run_hooks.h - hooks of long computations: whether to stop, and progress.
  */
 #ifndef PM_PG_RUN_HOOKS_H
 #define PM_PG_RUN_HOOKS_H

@@ -3,8 +3,8 @@
  * load of an operator, and the numbers of the job token.
  *
  * Stored predictors list features by these names.  A new feature is a new
- * member and its name; one that goes takes its name with it; one whose
- * formula changes raises PM_FEATURE_VERSION.
+ * member and its name; the name of a feature that is removed is removed, too;
+ * when a formula changes, raise PM_FEATURE_VERSION.
  */
 #ifndef PM_FEATURES_H
 #define PM_FEATURES_H

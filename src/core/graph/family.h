@@ -1,5 +1,5 @@
 /*
- * family.h - which networks are kin.
+ * family.h - the family of a network, from its name.
  *
  * A family is what "families left out" leaves out together: a network that is
  * tested must not have a near relative in training.  The rule is documented in

@@ -5,8 +5,8 @@
  * one row of `aliases`.  What the rules mean is in op_work.c, which knows no
  * operator by name.
  *
- * Where a number is a choice and not a fact, the choice is: count what the
- * device does at least.  Special functions (exp, tanh, erf ...) count as 8
+ * Where a count is not given by the definition of an operator, it is the least
+ * that a device has to do.  Special functions (exp, tanh, erf ...) count as 8
  * operations, a normalisation as 8 an element (statistics, then scaling), a
  * comparison or an addition as 1.
  */

@@ -1,5 +1,6 @@
 /*
- * structure.h - one number for what a network is, whatever it is called.
+ * structure.h - the hash of a network's operators, shapes and edges, which is
+ * the same under every name.
  */
 #ifndef PM_STRUCTURE_H
 #define PM_STRUCTURE_H

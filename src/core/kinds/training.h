@@ -1,6 +1,6 @@
 /*
- * training.h - what all networks share of a training: its options, and the
- * rows that it learns from.
+ * training.h - what the trainings of all networks share: options, and the
+ * choice of rows.
  */
 #ifndef PM_TRAINING_H
 #define PM_TRAINING_H

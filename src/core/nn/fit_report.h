@@ -1,5 +1,5 @@
 /*
- * fit_report.h - what a training tells about itself.
+ * fit_report.h - what a training reports: epochs, errors, and how it ended.
  */
 #ifndef PM_FIT_REPORT_H
 #define PM_FIT_REPORT_H

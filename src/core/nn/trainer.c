@@ -1,5 +1,5 @@
 /*
- * trainer.c - gradient descent for every kind that wants it.
+ * trainer.c - gradient descent, for every kind that uses it.
  *
  * One step: the shards run forward and backward on the pool's threads; then
  * blocks of parameters sum the shards' gradients and their squares; then the

@@ -1,8 +1,8 @@
 /*
  * document.c - two walks over a model become one perfmodel-graph/1 document.
  *
- * Whatever differs between two batch sizes follows the batch; at batch 1 it is
- * what the line through both says.
+ * A dimension that differs between the two batch sizes is proportional to the
+ * batch; its value at batch 1 lies on the line through both.
  */
 #include "import/onnx/run.h"
 

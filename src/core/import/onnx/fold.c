@@ -1,8 +1,8 @@
 /*
  * fold.c - what exporters have taken apart is put together again.
  *
- * A pattern is a handful of nodes whose results nobody else reads.  Its last
- * node becomes the operator that the framework had; the others die.  What a
+ * A pattern is a handful of nodes whose results no other node reads.  Its last
+ * node becomes the operator that the framework had; the others are removed.  What a
  * framework runs in pieces stays in pieces: RMS normalisation written out in
  * Python, or the Gelu of GPT-2 with its Pow, are several kernels there too.
  */

@@ -1,9 +1,9 @@
 /*
  * params.c - the list of MDOT's parameters.
  *
- * The outputs of the sequence's branches start at zero: the network begins as
- * a model of each operator alone, and context has to earn its place.  So do
- * the outputs of the heads.
+ * The outputs of the sequence's branches start at zero: so the network begins as
+ * a model of each operator alone, and learns from the context only what lowers
+ * the error.  The outputs of the heads start at zero, too.
  */
 #include <string.h>
 
