@@ -1114,7 +1114,7 @@ test_sums_fit(void)
 			pm_arena_release(&a);
 		}
 		CHECK(len[0] == len[1] && memcmp(data[0], data[1], len[0]) == 0);
-		CHECK_EQ(p.kind->fit(&p, &d, 1, 1, &hooks, &arena, &report, &st), PM_CANCELLED);
+		CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, &hooks, &arena, &report, &st), PM_CANCELLED);
 		CHECK(asked == 1);
 	}
 }

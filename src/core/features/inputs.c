@@ -81,8 +81,8 @@ normalise(const pm_scale *s, int i, pm_real x, int *clamps)
 	return z;
 }
 
-static void
-fit_scales(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens)
+static pm_code
+fit_scales(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens, const pm_arena *a, pm_status *st)
 {
 	moments		slots[PM_N_SLOTS] = {{0}};
 	moments		loads[PM_N_LOADS] = {{0}};
@@ -92,6 +92,8 @@ fit_scales(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens)
 	{
 		const pm_tokens *t = &tokens[s];
 
+		if (pm_stopped(a, st))
+			return PM_CANCELLED;
 		for (int i = 0; i < t->n; i++)
 		{
 			for (int k = 0; k < PM_N_SLOTS; k++)
@@ -108,6 +110,7 @@ fit_scales(pm_codec *c, const pm_dataset *d, const pm_tokens *tokens)
 	set_scale(&c->slots, slots, c->schema, PM_LIST_SLOT);
 	set_scale(&c->loads, loads, c->schema, PM_LIST_LOAD);
 	set_scale(&c->job, job, c->schema, PM_LIST_JOB);
+	return PM_OK;
 }
 
 /* ---- vocabularies ---- */
@@ -219,8 +222,7 @@ pm_codec_fit(pm_codec *c, const pm_schema *schema, const pm_dataset *d, const pm
 		(rc = fit_names(c, &empty_codec, d, a, st)) != PM_OK ||
 		(rc = fit_types(c, &empty_codec, d, tokens, a, st)) != PM_OK)
 		return rc;
-	fit_scales(c, d, tokens);
-	return PM_OK;
+	return fit_scales(c, d, tokens, a, st);
 }
 
 /* What was switched off, as it did not vary, had no part in the training before. */
@@ -245,7 +247,8 @@ pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm
 	if ((rc = make_scales(c, from->schema, a, st)) != PM_OK ||
 		(rc = fit_names(c, from, d, a, st)) != PM_OK || (rc = fit_types(c, from, d, tokens, a, st)) != PM_OK)
 		return rc;
-	fit_scales(c, d, tokens);
+	if ((rc = fit_scales(c, d, tokens, a, st)) != PM_OK)
+		return rc;
 	keep_scale(&c->slots, &from->slots);
 	keep_scale(&c->loads, &from->loads);
 	keep_scale(&c->job, &from->job);
@@ -470,7 +473,8 @@ pm_tokens_of(const pm_dataset *d, pm_arena *a, pm_tokens **tokens, pm_status *st
 	if (!*tokens)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
-		rc = pm_tokens_build(d->samples[i].skeleton, &d->samples[i].query, a, &(*tokens)[i], st);
+		rc = pm_stopped(a, st) ? PM_CANCELLED :
+			pm_tokens_build(d->samples[i].skeleton, &d->samples[i].query, a, &(*tokens)[i], st);
 	return rc;
 }
 

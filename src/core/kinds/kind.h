@@ -73,6 +73,7 @@ struct pm_kind
 	double		(*memory) (const pm_options *o, const pm_dataset *d, int threads);
 	/*
 	 * Learn from d. On PM_OK p->impl is set (in arena a). Everything taken is taken from a.
+	 * hooks: those of a, which loops over rows ask, but for the progress of several trainings.
 	 * seed: same seed and same rows give the same bits whatever `threads` is.
 	 */
 	pm_code		(*fit) (pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,

@@ -323,6 +323,8 @@ prepare_rows(model *m, const pm_architecture *architecture, const pm_predictor *
 	pm_largest_shard_init(&r->shard, (int) o->value[PM_TRAIN_BATCH_SIZE]);
 	for (int i = 0; i < d->n; i++)
 	{
+		if (pm_stopped(a, st))
+			return PM_CANCELLED;
 		if ((rc = prepare_sample(m, architecture, o, &tokens[i], &d->samples[i].query, a,
 								 &r->inputs[i], &r->plans[i], st)) != PM_OK)
 			return rc;

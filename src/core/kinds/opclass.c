@@ -255,7 +255,6 @@ typedef struct problem
 	double	   *weight;			/* [d->n] in this round; 0: not in the stratum */
 	double		pull;
 	bool		absolute;		/* errors, not their squares */
-	const pm_hooks *hooks;
 } problem;
 
 /* How far a coefficient may go for the price of one pull. */
@@ -291,8 +290,12 @@ solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm
 	if (!g || !h)
 		return pm_no_memory(st, scratch);
 	for (int i = 0; i < p->d->n; i++)
+	{
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(scratch, st))
+			return PM_CANCELLED;
 		if (p->weight[i] > 0)
 			add_row(g, h, n, &p->rows[i], p->weight[i]);
+	}
 	for (int j = 0; j < n; j++)
 	{
 		double		spread = spread_of(p->groups, j);
@@ -350,8 +353,6 @@ fit_coefs(problem *p, const stratum *s, const double *start, double *coef, const
 	{
 		pm_arena	scratch;
 
-		if (p->hooks != NULL && p->hooks->stop != NULL && p->hooks->stop(p->hooks->ctx))
-			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		if (round > 0)
 			reweight(p, coef);
 		pm_arena_init_within(&scratch, a);
@@ -393,6 +394,8 @@ make_problem(problem *p, const opclass *m, bool by_type, const pm_tokens *tokens
 		return pm_no_memory(st, a);
 	for (int i = 0; i < p->d->n; i++)
 	{
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		aggregate(m, by_type, &tokens[i], x);
 		if (!make_sparse(x, n, 1 / p->d->samples[i].step_ms, a, &rows[i]))
 			return pm_no_memory(st, a);
@@ -512,7 +515,9 @@ fit_strata(opclass *m, int levels, fitting *f, pm_arena *a, pm_status *st)
 			const pm_question *q = &d->samples[i].query;
 			stratum		s = stratum_of(level, q);
 
-			if (!has_stratum(m, &s))
+			if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+				rc = PM_CANCELLED;
+			else if (!has_stratum(m, &s))
 				rc = fit_stratum(m, s, q, f, a, st);
 		}
 	return rc;
@@ -549,7 +554,7 @@ opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 {
 	opclass    *m = PM_NEW(a, opclass, 1);
 	problem		common = {.d = d, .weight = PM_NEW(a, double, d->n), .pull = p->options.value[OPT_PULL],
-		.absolute = p->options.value[OPT_LOSS] == LOSS_ABSOLUTE, .hooks = hooks};
+		.absolute = p->options.value[OPT_LOSS] == LOSS_ABSOLUTE};
 	fitting		f = {.by_class = common, .by_type = common};
 	double		started = pm_now();
 	pm_tokens  *tokens;
@@ -557,6 +562,7 @@ opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 
 	(void) seed;
 	(void) threads;
+	(void) hooks;
 	if (!m || !common.weight || !(m->strata = PM_NEW(a, stratum, MAX_STRATA)))
 		return pm_no_memory(st, a);
 	if ((rc = pm_tokens_of(d, a, &tokens, st)) != PM_OK ||

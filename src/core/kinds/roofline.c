@@ -69,14 +69,17 @@ by_value(const void *a, const void *b)
  * coordinate descent; the problem is convex.  x: [n, N_FACTORS] divided by the measured time.
  * The ridge is relative to each column's own size, so that units do not matter.
  */
-static void
-descend(const double *x, int n, const double *prior, double ridge, double *f, double *residual)
+static pm_code
+descend(const double *x, int n, const double *prior, double ridge, double *f, double *residual, const pm_arena *a,
+		pm_status *st)
 {
 	for (int i = 0; i < n; i++)
 	{
+		const double *row = x + (size_t) i * N_FACTORS;
+
 		residual[i] = 1;
 		for (int j = 0; j < N_FACTORS; j++)
-			residual[i] -= x[i * N_FACTORS + j] * f[j];
+			residual[i] -= row[j] * f[j];
 	}
 	for (int sweep = 0; sweep < SWEEPS; sweep++)
 		for (int j = 0; j < N_FACTORS; j++)
@@ -86,16 +89,21 @@ descend(const double *x, int n, const double *prior, double ridge, double *f, do
 			double		xr = weight * (prior[j] - f[j]);
 			double		step;
 
+			if (pm_stopped(a, st))
+				return PM_CANCELLED;
 			for (int i = 0; i < n; i++)
 			{
-				xx += x[i * N_FACTORS + j] * x[i * N_FACTORS + j];
-				xr += x[i * N_FACTORS + j] * residual[i];
+				double		v = x[(size_t) i * N_FACTORS + j];
+
+				xx += v * v;
+				xr += v * residual[i];
 			}
 			step = fmax(f[j] + xr / xx, 0) - f[j];
 			f[j] += step;
 			for (int i = 0; i < n; i++)
-				residual[i] -= step * x[i * N_FACTORS + j];
+				residual[i] -= step * x[(size_t) i * N_FACTORS + j];
 		}
+	return PM_OK;
 }
 
 static pm_code
@@ -119,6 +127,8 @@ roofline_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		return rc;
 	for (int i = 0; i < d->n; i++)
 	{
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		aggregate(&tokens[i], x + (size_t) i * N_FACTORS);
 		for (int j = 0; j < N_FACTORS; j++)
 			x[(size_t) i * N_FACTORS + j] /= d->samples[i].step_ms;
@@ -128,7 +138,8 @@ roofline_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	for (int j = 0; j < N_FACTORS; j++)
 		prior[j] = j == LAUNCH ? LAUNCH_US : ratio[d->n / 2];
 	memcpy(m->factor, prior, sizeof(prior));
-	descend(x, d->n, prior, p->options.value[OPT_RIDGE], m->factor, ratio);
+	if ((rc = descend(x, d->n, prior, p->options.value[OPT_RIDGE], m->factor, ratio, a, st)) != PM_OK)
+		return rc;
 	p->impl = m;
 	report->seconds = pm_now() - started;
 	report->n_params = N_FACTORS;

@@ -237,7 +237,7 @@ typedef struct problem
 	double	   *error;			/* [n] ln(predicted/measured) */
 	double	   *slope;			/* [n, N_CONSTANTS] */
 	double	   *moved;			/* [n] */
-	const pm_hooks *hooks;
+	const pm_arena *arena;		/* whose hooks are asked whether to stop */
 } problem;
 
 /* Of all rows; slope may be NULL. */
@@ -326,6 +326,8 @@ improve(problem *p, double *theta, double *damping, double *gain, pm_status *st)
 		double		damped[N_CONSTANTS * N_CONSTANTS];
 		double		next[N_CONSTANTS];
 
+		if (pm_stopped(p->arena, st))
+			return PM_CANCELLED;
 		memcpy(damped, a, sizeof(a));
 		memcpy(next, b, sizeof(b));
 		for (int j = 0; j < N_CONSTANTS; j++)
@@ -362,8 +364,6 @@ fit_constants(problem *p, const double *start, double *c, pm_status *st)
 	errors(p, theta, p->error, NULL);
 	for (int i = 0; rc == PM_OK && i < ITERATIONS && gain > LEAST_GAIN; i++)
 	{
-		if (p->hooks != NULL && p->hooks->stop != NULL && p->hooks->stop(p->hooks->ctx))
-			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		rc = improve(p, theta, &damping, &gain, st);
 	}
 	for (int j = 0; j < N_CONSTANTS; j++)
@@ -426,7 +426,9 @@ make_problem(problem *p, const pm_dataset *d, int max, pm_arena *a, pm_status *s
 	if (!p->rows || !p->error || !p->moved || !p->slope)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
-		if (is_taken(i, d->n, max))
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			rc = PM_CANCELLED;
+		else if (is_taken(i, d->n, max))
 			rc = make_row(&d->samples[i], a, &p->rows[p->n++], st);
 	return rc;
 }
@@ -483,12 +485,13 @@ seer_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	seer	   *m = PM_NEW(a, seer, 1);
-	problem		all = {.pull = p->options.value[OPT_PULL], .hooks = hooks};
+	problem		all = {.pull = p->options.value[OPT_PULL], .arena = a};
 	double		started = pm_now();
 	pm_code		rc;
 
 	(void) seed;
 	(void) threads;
+	(void) hooks;
 	if (!m)
 		return pm_no_memory(st, a);
 	if ((rc = make_problem(&all, d, (int) p->options.value[OPT_MAX_ROWS], a, st)) != PM_OK ||

@@ -22,7 +22,8 @@
 #define N_BLOCKS 16				/* of parameters */
 #define GLANCE		10			/* epochs between two looks at the validation part when nothing depends on it */
 #define MAX_RESTARTS 3
-#define STRIDE 64				/* rows predicted between two questions whether to stop */
+#define STRIDE 64				/* rows predicted between two questions whether to stop, ... */
+#define STRIDE_TOKENS 16384		/* ... and operators, about */
 
 typedef struct trainer
 {
@@ -270,16 +271,28 @@ wants_stop(const pm_hooks *hooks)
 	return hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx);
 }
 
-/* Errors of w on rows[n]; asks every STRIDE rows whether to stop, and returns false when so. */
+/* How many of rows[n] to predict before asking whether to stop. */
+static int
+some_rows(const pm_objective *net, const int *rows, int n)
+{
+	int64_t		tokens = 0;
+	int			i = 0;
+
+	for (; i < n && i < STRIDE && tokens < STRIDE_TOKENS; i++)
+		tokens += net->tokens != NULL ? net->tokens[rows[i]] : 0;
+	return i;
+}
+
+/* Errors of w on rows[n]; asks every few rows whether to stop, and returns false when so. */
 static bool
 measure(trainer *t, const pm_real *w, const int *rows, int n, const pm_hooks *hooks, pm_fit_report *r)
 {
 	pm_errors	sum = {0};
 
-	for (int from = 0; from < n; from += STRIDE)
+	for (int from = 0, some; from < n; from += some)
 	{
-		predict_rows(&t->pool, t->net, w, rows + from, n - from < STRIDE ? n - from : STRIDE,
-					 t->predicted + from, t->workspace);
+		some = some_rows(t->net, rows + from, n - from);
+		predict_rows(&t->pool, t->net, w, rows + from, some, t->predicted + from, t->workspace);
 		if (wants_stop(hooks))
 			return false;
 	}

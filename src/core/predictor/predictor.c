@@ -285,9 +285,10 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_are
 	return rc;
 }
 
-pm_code
-pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
-				 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
+/* a->hooks are hooks. */
+static pm_code
+fit_and_calibrate(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+				  const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
 {
 	double		started = pm_now();
 	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
@@ -312,6 +313,20 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	report->cross_ms = cross_ms;
 	rc = complete_fit(p, d, hooks, a, report, st);
 	report->seconds = pm_now() - started;
+	return rc;
+}
+
+/* Loops that know the arena alone ask its hooks. */
+pm_code
+pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+				 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	const pm_hooks *before = a->hooks;
+	pm_code		rc;
+
+	a->hooks = hooks;
+	rc = fit_and_calibrate(p, d, seed, threads, hooks, a, report, st);
+	a->hooks = before;
 	return rc;
 }
 

@@ -144,7 +144,9 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	pm_rng_seed(&rng, seed);
 	for (int i = 0; i < n && rc == PM_OK; i++)
-		if ((rc = encode_row(f, i, &tokens[i], a, st)) == PM_OK && i >= f->d->n)
+		if (pm_stopped(a, st))
+			rc = PM_CANCELLED;
+		else if ((rc = encode_row(f, i, &tokens[i], a, st)) == PM_OK && i >= f->d->n)
 			rc = borrow_position(f, &f->inputs[i], &rng, a, st);
 	return rc;
 }
