@@ -72,7 +72,7 @@ check_page() { # page
     fi
 }
 
-# Files and sections that pages refer to are there.
+# Files and sections that pages refer to are there, and the files that they name.
 check_links() {
     for page in *.md docs/*.md tools/*.md data/*.md bench/*.md; do
         grep -oE '\]\([^)]+\)' "$page" | sed 's/^](//; s/)$//' | grep -vE '^https?:' | sort -u |
@@ -85,6 +85,11 @@ check_links() {
                     *\#*) grep -E '^#+ ' "$target" | sed 's/^#* //' | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-' |
                         grep -qxF -e "${link#*#}" || echo "$page: there is no section $link" ;;
                 esac
+            done
+        # files of the tree that are named in the text
+        grep -oE '(^|[^A-Za-z0-9_./-])(src|test|t|bench|demo|tools|data|sql)/[A-Za-z0-9_./-]+[.](c|h|sql|sh|py|pl|csv|gz|awk|md|mk|txt)' "$page" |
+            sed 's/^[^a-z]//' | sort -u | while read -r file; do
+                [ -e "$file" ] || echo "$page: there is no $file"
             done
     done
 }
