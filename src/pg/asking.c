@@ -13,6 +13,7 @@
 #include "asking.h"
 #include "cache/answers.h"
 #include "cache/freshness.h"
+#include "compat.h"
 #include "errors.h"
 #include "results.h"
 

@@ -9,6 +9,7 @@
 #include "utils/numeric.h"
 
 #include "import/onnx/onnx.h"
+#include "compat.h"
 #include "context_arena.h"
 #include "errors.h"
 #include "graphs.h"

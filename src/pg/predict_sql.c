@@ -11,6 +11,7 @@
 
 #include "asking.h"
 #include "cache/freshness.h"
+#include "compat.h"
 #include "gpus.h"
 #include "results.h"
 

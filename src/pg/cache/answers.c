@@ -19,6 +19,7 @@
 #include "cache/answers.h"
 #include "cache/freshness.h"
 #include "cache/shared_answers.h"
+#include "compat.h"
 
 #define MEMO_MAX	20000
 

@@ -17,6 +17,7 @@
 #include "cache/cache.h"
 #include "cache/freshness.h"
 #include "cache/predictor_cache.h"
+#include "compat.h"
 #include "context_arena.h"
 #include "errors.h"
 #include "plans.h"
