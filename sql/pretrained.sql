@@ -23,6 +23,23 @@ SELECT helper.error_of($$UPDATE perfmodel.predictor SET kind = 'linear' WHERE na
 SELECT helper.error_of($$UPDATE perfmodel.predictor_weights SET part = 7 WHERE predictor_id = -1$$);
 SELECT helper.error_of($$SELECT perfmodel.train('pretrained', 'linear')$$);
 
+-- it goes with the extension only
+SELECT helper.error_of(q) FROM unnest(ARRAY[$$SELECT perfmodel.drop_predictor('pretrained')$$, $$DELETE FROM perfmodel.predictor WHERE predictor_id < 0$$,
+    $$DELETE FROM perfmodel.predictor_weights WHERE predictor_id < 0$$, $$TRUNCATE perfmodel.predictor CASCADE$$]) AS q;
+-- a name is used once and one is active, whatever the table
+SELECT helper.error_of($$UPDATE perfmodel.predictor SET name = 'pretrained' WHERE name = 'line'$$);
+SELECT helper.error_of($$UPDATE perfmodel.predictor SET name = 'line' WHERE name = 'pretrained'$$);
+SELECT helper.error_of($$UPDATE perfmodel.predictor SET active = true WHERE name = 'line'$$);
+SELECT name, active FROM perfmodel.predictor WHERE active OR predictor_id < 0;
+-- one that is inserted as the active one, as by pg_restore, takes over
+BEGIN;
+CREATE TEMPORARY TABLE kept AS SELECT * FROM ONLY perfmodel.predictor WHERE name = 'line';
+DELETE FROM perfmodel.predictor WHERE name = 'line';
+UPDATE kept SET active = true;
+INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept;
+SELECT name FROM perfmodel.predictor WHERE active;
+ROLLBACK;
+
 -- gone with the extension, also for a session that has used it; the tables of perfmodel stay
 DROP EXTENSION perfmodel_pretrained;
 SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''RTX 3090'', 32)', :g)), E'\n', 1) AS error;

@@ -22,7 +22,10 @@ ORDER BY p.predictor_id, part;
 -- every kind learns what these measurements follow
 SELECT name, mape_pct < 60 AS better_than_a_guess FROM perfmodel.predictor, perfmodel.evaluate(name) WHERE grouped_by = 'overall' ORDER BY name;
 
--- a name is used once
+-- a name is used once, and is not too long, before anything is read
+SELECT helper.error_of(format('SELECT perfmodel.%s(%L, ''linear'', ''{-1}'')', f, repeat('x', 256))) FROM unnest('{train,train_async}'::text[]) AS f;
+SELECT helper.error_of(format('SELECT perfmodel.recalibrate(%L)', repeat('x', 256)));
+SELECT helper.error_of(format('UPDATE perfmodel.predictor SET name = %L WHERE name = ''line''', repeat('x', 256)));
 SELECT helper.error_of($$SELECT perfmodel.train('small', 'linear')$$);
 
 -- the same seed and rows give the same bytes, whatever the threads; another seed does not

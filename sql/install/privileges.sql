@@ -17,3 +17,5 @@ REVOKE ALL ON FUNCTION perfmodel.drop_predictor(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.profile_gpu_by_name() FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.refuse_update() FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.forget_cached() FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.guard_predictor() FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.refuse_delete() FROM PUBLIC;

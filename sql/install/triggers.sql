@@ -9,6 +9,14 @@ CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';
 COMMENT ON FUNCTION perfmodel.refuse_update() IS 'trigger: refuses changes of rows that never change';
 
+CREATE FUNCTION perfmodel.guard_predictor() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_guard_predictor';
+COMMENT ON FUNCTION perfmodel.guard_predictor() IS 'Trigger: each name once and at most one active, also among tables that inherit.';
+
+CREATE FUNCTION perfmodel.refuse_delete() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_delete';
+COMMENT ON FUNCTION perfmodel.refuse_delete() IS 'Trigger: refuses to delete rows that came with an extension.';
+
 CREATE FUNCTION perfmodel.forget_cached() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_forget_cached';
 COMMENT ON FUNCTION perfmodel.forget_cached() IS 'trigger: makes all sessions drop what they have cached of a table';
@@ -31,6 +39,10 @@ CREATE TRIGGER predictor_immutable
         library_version ON perfmodel.predictor
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
 COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor IS 'only name and active may change';
+
+CREATE TRIGGER predictor_guard BEFORE INSERT OR UPDATE OF name, active ON perfmodel.predictor
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.guard_predictor();
+COMMENT ON TRIGGER predictor_guard ON perfmodel.predictor IS 'Each name once and at most one active, with the pretrained one.';
 
 CREATE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel.predictor_weights
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');

@@ -9,3 +9,17 @@ COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor_pretrained IS 'onl
 CREATE OR REPLACE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel.predictor_weights_pretrained
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
 COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights_pretrained IS 'weights never change';
+CREATE OR REPLACE TRIGGER predictor_guard BEFORE INSERT OR UPDATE OF name, active ON perfmodel.predictor_pretrained
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.guard_predictor();
+COMMENT ON TRIGGER predictor_guard ON perfmodel.predictor_pretrained IS 'Each name once and at most one active, with the predictors trained here.';
+
+-- CREATE EXTENSION would not bring back a row that was deleted.
+CREATE OR REPLACE TRIGGER predictor_not_deleted BEFORE DELETE ON perfmodel.predictor_pretrained
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_delete('DROP EXTENSION perfmodel_pretrained removes it; perfmodel.activate_predictor makes another one answer.');
+COMMENT ON TRIGGER predictor_not_deleted ON perfmodel.predictor_pretrained IS 'The row goes with the extension.';
+CREATE OR REPLACE TRIGGER predictor_weights_not_deleted BEFORE DELETE ON perfmodel.predictor_weights_pretrained
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_delete('DROP EXTENSION perfmodel_pretrained removes them.');
+COMMENT ON TRIGGER predictor_weights_not_deleted ON perfmodel.predictor_weights_pretrained IS 'The weights go with the extension.';
+CREATE OR REPLACE TRIGGER predictor_not_truncated BEFORE TRUNCATE ON perfmodel.predictor_pretrained
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.refuse_delete('DROP EXTENSION perfmodel_pretrained removes it.');
+COMMENT ON TRIGGER predictor_not_truncated ON perfmodel.predictor_pretrained IS 'The row goes with the extension.';

@@ -28,6 +28,7 @@
 #include "measurements.h"
 #include "op_measurements.h"
 #include "plans.h"
+#include "predictor_name.h"
 #include "results.h"
 #include "run_hooks.h"
 #include "settings.h"
@@ -116,10 +117,7 @@ check_name(const char *name)
 	};
 	Datum		arg = CStringGetTextDatum(name);
 
-	if (name[0] == '\0')
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("predictor name must not be empty")));
+	pm_predictor_name_check(name);
 	pm_lock_name("predictor", name);
 	if (pm_run(&query, &arg, NULL, false) > 0)
 		ereport(ERROR,

@@ -40,9 +40,18 @@ pm_trigger_row(FunctionCallInfo fcinfo, const char *function)
 	return update ? t->tg_newtuple : t->tg_trigtuple;
 }
 
-/* Number of the column, which is of type text. */
+HeapTuple
+pm_trigger_old_row(const TriggerData *t)
+{
+	bool		has = TRIGGER_FIRED_FOR_ROW(t->tg_event) &&
+		(TRIGGER_FIRED_BY_UPDATE(t->tg_event) || TRIGGER_FIRED_BY_DELETE(t->tg_event));
+
+	return has ? t->tg_trigtuple : NULL;
+}
+
+/* Number of the column, which is of this type. */
 static int
-text_column(Relation table, const char *column)
+column_of_type(Relation table, const char *column, Oid type)
 {
 	int			col = SPI_fnumber(RelationGetDescr(table), column);
 
@@ -50,12 +59,12 @@ text_column(Relation table, const char *column)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table \"%s\" has no column \"%s\"", RelationGetRelationName(table), column),
-				 errdetail("The trigger function is for tables with a column \"%s\" of type text.", column)));
-	if (SPI_gettypeid(RelationGetDescr(table), col) != TEXTOID)
+				 errdetail("The trigger function is for tables with a column \"%s\" of type %s.", column, format_type_be(type))));
+	if (SPI_gettypeid(RelationGetDescr(table), col) != type)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of table \"%s\" is not of type text", column, RelationGetRelationName(table)),
-				 errdetail("The trigger function is for tables with a column \"%s\" of type text.", column)));
+				 errmsg("column \"%s\" of table \"%s\" is not of type %s", column, RelationGetRelationName(table), format_type_be(type)),
+				 errdetail("The trigger function is for tables with a column \"%s\" of type %s.", column, format_type_be(type))));
 	return col;
 }
 
@@ -63,15 +72,24 @@ char *
 pm_trigger_text(Relation table, HeapTuple row, const char *column)
 {
 	bool		isnull;
-	Datum		value = heap_getattr(row, text_column(table, column), RelationGetDescr(table), &isnull);
+	Datum		value = heap_getattr(row, column_of_type(table, column, TEXTOID), RelationGetDescr(table), &isnull);
 
 	return isnull ? NULL : TextDatumGetCString(value);
+}
+
+bool
+pm_trigger_bool(Relation table, HeapTuple row, const char *column)
+{
+	bool		isnull;
+	Datum		value = heap_getattr(row, column_of_type(table, column, BOOLOID), RelationGetDescr(table), &isnull);
+
+	return !isnull && DatumGetBool(value);
 }
 
 HeapTuple
 pm_trigger_set_text(Relation table, HeapTuple row, const char *column, const char *value)
 {
-	int			col = text_column(table, column);
+	int			col = column_of_type(table, column, TEXTOID);
 	Datum		v = CStringGetTextDatum(value);
 	bool		isnull = false;
 

@@ -22,6 +22,12 @@ extern HeapTuple pm_trigger_row(FunctionCallInfo fcinfo, const char *function);
  */
 extern char *pm_trigger_text(Relation table, HeapTuple row, const char *column);
 
+/* The same of a column of type boolean; false for null. */
+extern bool pm_trigger_bool(Relation table, HeapTuple row, const char *column);
+
+/* The row as it was before an update, or that is to be deleted; NULL of another trigger. */
+extern HeapTuple pm_trigger_old_row(const TriggerData *t);
+
 /* A copy of row with another value in that column. Raises like pm_trigger_text(). */
 extern HeapTuple pm_trigger_set_text(Relation table, HeapTuple row, const char *column, const char *value);
 
