@@ -28,6 +28,7 @@ foreach my $active ('small', 'pretrained')
     is($err, '', 'restore without errors');
     is($old->safe_psql($database, $answer), $old->safe_psql('postgres', $answer), "same answers, $active active");
     is($old->safe_psql($database, 'SELECT count(*) FROM perfmodel.predictor WHERE predictor_id < 0'), '1', 'there once');
+    is($old->safe_psql($database, 'SELECT name FROM perfmodel.predictor WHERE active'), $active, 'one is active');
 }
 unlike($old->safe_psql('postgres', "SELECT pg_read_file('$dump')"), qr/COPY perfmodel\.predictor_pretrained/, 'its weights are not in the dump');
 

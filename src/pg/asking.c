@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
@@ -109,7 +110,7 @@ say_question(void *arg)
 	const pm_asked_words *q = arg;
 
 	errcontext("prediction for graph_id %lld on gpu \"%.*s\" at batch %d", (long long) q->graph_id,
-			   (int) Min(VARSIZE_ANY_EXHDR(q->gpu), 64), VARDATA_ANY(q->gpu), q->batch);
+			   pg_mbcliplen(VARDATA_ANY(q->gpu), VARSIZE_ANY_EXHDR(q->gpu), 64), VARDATA_ANY(q->gpu), q->batch);
 }
 
 bool

@@ -6,6 +6,7 @@
 
 #include "catalog/pg_collation.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/formatting.h"
@@ -16,6 +17,7 @@
 #include "problem.h"
 
 #define N_CANDIDATES	4
+#define SHOWN_BYTES		80		/* of a name in an error */
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
 
 static int
@@ -108,6 +110,16 @@ pm_error_copy(MemoryContext cxt)
 	FlushErrorState();
 	MemoryContextSwitchTo(cxt);
 	return e != NULL ? e : out_of_memory();
+}
+
+const char *
+pm_shown_name(const char *name)
+{
+	size_t		len = strnlen(name, SHOWN_BYTES + 1);
+
+	if (len <= SHOWN_BYTES)
+		return name;
+	return psprintf("%.*s...", pg_mbcliplen(name, SHOWN_BYTES + 1, SHOWN_BYTES - 3), name);
 }
 
 /* Letters and digits in lower case: what is left when people spell differently. */

@@ -18,6 +18,12 @@ pg_noreturn extern void pm_raise(const pm_status *st);
 extern ErrorData *pm_error_copy(MemoryContext cxt);
 
 /*
+ * A name as errors show it: whole when it is short, else its beginning and
+ * "...", in the current context.  What a statement was given may be megabytes.
+ */
+extern const char *pm_shown_name(const char *name);
+
+/*
  * A hint for a name that does not exist: the closest of names[n], how many
  * there are, and the query that lists them.
  */

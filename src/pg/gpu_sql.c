@@ -31,7 +31,6 @@ PG_FUNCTION_INFO_V1(pm_find_gpu);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.gpu"
-#define SHOWN_NAME 200			/* bytes of a name that an error shows */
 
 typedef struct device
 {
@@ -265,12 +264,12 @@ pm_gpu_look_up(const char *name, pm_problem *p)
 		return &d->sheet;
 	if (n > 1)
 		*p = (pm_problem) {
-			"ambiguous_gpu", ERRCODE_AMBIGUOUS_ALIAS, psprintf("GPU name \"%s\" is ambiguous", name),
+			"ambiguous_gpu", ERRCODE_AMBIGUOUS_ALIAS, psprintf("GPU name \"%s\" is ambiguous", pm_shown_name(name)),
 			psprintf("It may mean %s.", devices_of(name))
 		};
 	else
 		*p = (pm_problem) {
-			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%.*s\"", SHOWN_NAME, name), NULL, device_hint(name)
+			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%s\"", pm_shown_name(name)), NULL, device_hint(name)
 		};
 	return NULL;
 }
@@ -333,7 +332,7 @@ name_for_profile(const char *given, const char *table)
 	if (d == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-				 errmsg("unknown GPU \"%s\" violates foreign key constraint \"%s\"", given, constraint),
+				 errmsg("unknown GPU \"%s\" violates foreign key constraint \"%s\"", pm_shown_name(given), constraint),
 				 errdetail("A measurement names a device of perfmodel.gpu, or an alias of one."),
 				 errhint("%s", device_hint(given)),
 				 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),

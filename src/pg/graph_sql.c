@@ -24,7 +24,6 @@ PG_FUNCTION_INFO_V1(pm_load_graph);
 PG_FUNCTION_INFO_V1(pm_graph_id);
 PG_FUNCTION_INFO_V1(pm_find_graph);
 
-#define SHOWN_NAME 200			/* bytes of a name that an error shows */
 
 
 void
@@ -245,7 +244,7 @@ pm_graph_named(const char *name, pm_problem *p)
 		char	   *hint = graph_hint(name);
 
 		*p = (pm_problem) {
-			"unknown_graph", ERRCODE_UNDEFINED_OBJECT, MemoryContextStrdup(cxt, psprintf("unknown graph \"%.*s\"", SHOWN_NAME, name)),
+			"unknown_graph", ERRCODE_UNDEFINED_OBJECT, MemoryContextStrdup(cxt, psprintf("unknown graph \"%s\"", pm_shown_name(name))),
 			NULL, MemoryContextStrdup(cxt, hint)
 		};
 	}

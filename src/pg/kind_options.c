@@ -34,7 +34,7 @@ pm_kind_or_error(const char *name)
 		names[n] = pm_kind_at(n)->name;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown kind of predictor \"%s\"", name),
+			 errmsg("unknown kind of predictor \"%s\"", pm_shown_name(name)),
 			 errhint("Kinds are %s; perfmodel.kinds() describes them.", pm_quoted_list(names, n))));
 }
 
@@ -62,7 +62,7 @@ read_setting(const char *name, const JsonbValue *v, pm_setting *s)
 		default:
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" must be a number, a string or a boolean", name)));
+					 errmsg("option \"%s\" must be a number, a string or a boolean", pm_shown_name(name))));
 	}
 }
 

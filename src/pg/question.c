@@ -114,7 +114,7 @@ wants_null(const text *on_error)
 	if (strcmp(s, "null") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("on_error must be \"error\" or \"null\", not \"%.*s\"", 64, s)));
+				 errmsg("on_error must be \"error\" or \"null\", not \"%s\"", pm_shown_name(s))));
 	return true;
 }
 
@@ -198,7 +198,7 @@ set_member(pm_asked_words *q, const char *name, const JsonbValue *v, pm_problem 
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a question has no member \"%.*s\"", 64, name),
+				 errmsg("a question has no member \"%s\"", pm_shown_name(name)),
 				 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\".")));
 }
 
@@ -251,7 +251,7 @@ resolve_word(const text *word, const pm_word_list *list, int usual, const char *
 	v = pm_word_find(list, s);
 	if (v < 0)
 		*p = (pm_problem) {
-			reason, ERRCODE_INVALID_PARAMETER_VALUE, psprintf("unknown %s \"%.*s\"", list->what, 64, s),
+			reason, ERRCODE_INVALID_PARAMETER_VALUE, psprintf("unknown %s \"%s\"", list->what, pm_shown_name(s)),
 			NULL, psprintf("Known are %s.", pm_quoted_list(list->names, list->n))
 		};
 	pfree(s);

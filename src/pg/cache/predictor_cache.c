@@ -64,7 +64,7 @@ pm_no_such_predictor(const char *name)
 				 errhint("SELECT perfmodel.train('name') trains one; SELECT perfmodel.activate_predictor('name') activates one that exists.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("unknown predictor \"%s\"", name),
+			 errmsg("unknown predictor \"%s\"", pm_shown_name(name)),
 			 errhint("%s", predictor_hint(name))));
 }
 
