@@ -81,3 +81,13 @@ SELECT perfmodel.load_graph(d) > 0 AS loaded FROM unnest(ARRAY[helper.cnn('resne
 SELECT perfmodel.load_graph(helper.cnn('nameless@8', 4, 2, 8) - 'model', 'wide_resnet50_2@8') > 0 AS loaded;
 SELECT name, family FROM perfmodel.graph WHERE name ~ 'resne|ours' ORDER BY name;
 DELETE FROM perfmodel.graph WHERE name ~ 'resne|ours';
+
+-- the path of the module that runs an operator is kept; it is no part of the structure, so the same network without it is the same graph
+SELECT perfmodel.load_graph(jsonb_set(helper.cnn('named@8', 4, 1, 8), '{nodes,1,module}', '"layer1.0.conv1"')) AS named \gset
+SELECT node_id, op, module FROM perfmodel.graph_node WHERE graph_id = :named AND module IS NOT NULL;
+SELECT perfmodel.load_graph(helper.cnn('named@8', 4, 1, 8) || '{"source":"another exporter"}') = :named AS same_id;
+SELECT helper.error_of($$SELECT perfmodel.load_graph(helper.cnn('named@8', 5, 1, 8))$$);
+SELECT helper.error_of($$SELECT perfmodel.load_graph(jsonb_set(helper.cnn('x', 4, 1, 8), '{nodes,1,module}', to_jsonb(repeat('m', 513))))$$);
+-- a long name is not echoed as a whole
+SELECT length(helper.error_of($$SELECT perfmodel.graph_id(repeat('x', 1000000))$$)) < 500 AS short;
+DELETE FROM perfmodel.graph WHERE graph_id = :named;

@@ -21,6 +21,11 @@ SELECT perfmodel.load_graph(perfmodel.onnx_to_graph(decode(:'cnn', 'hex')), 'onn
 SELECT a.structure = b.structure AS same_structure, a.doc - 'name' = b.doc - 'name' AS same_document
 FROM perfmodel.graph a, perfmodel.graph b WHERE a.graph_id = :id AND b.graph_id = :again;
 
+-- the same network of another exporter under the same name is the same graph, either way round
+SELECT perfmodel.load_graph(perfmodel.onnx_to_graph(decode(:'cnn', 'hex')) || '{"source":"another exporter"}', 'onnx_cnn@8') = :id AS same_id,
+       perfmodel.load_onnx('onnx_cnn_again@8', decode(:'cnn', 'hex')) = :again AS same_again;
+SELECT helper.error_of(format('SELECT perfmodel.load_onnx(repeat(%L, 600), %L)', 'x', '\x00'));
+
 -- a fixed batch has to be named; then it is the same network too
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L))', 'onnx_fixed@8', :'fixed', 'hex'));
 SELECT perfmodel.load_onnx('onnx_fixed@8', decode(:'fixed', 'hex'), batch_dim => 0) > 0 AS loaded;

@@ -47,6 +47,7 @@ CREATE TABLE perfmodel.graph_node (
     bytes_forward  float8,
     bytes_backward float8,
     params         float8,
+    module         text,
     CONSTRAINT graph_node_pkey PRIMARY KEY (graph_id, node_id)
 );
 
@@ -66,3 +67,4 @@ COMMENT ON COLUMN perfmodel.graph_node.flops_backward IS 'floating-point operati
 COMMENT ON COLUMN perfmodel.graph_node.bytes_forward IS 'bytes that the forward pass has to move at least';
 COMMENT ON COLUMN perfmodel.graph_node.bytes_backward IS 'bytes that the backward pass has to move at least';
 COMMENT ON COLUMN perfmodel.graph_node.params IS 'trainable parameters of the node; NULL when it has none, or shares those of another';
+COMMENT ON COLUMN perfmodel.graph_node.module IS 'path of the module that runs the operator, as layer1.0.conv1; NULL when the document does not say';

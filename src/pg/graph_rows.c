@@ -35,7 +35,7 @@
 enum
 {
 	C_GRAPH_ID, C_NODE_ID, C_OP, C_CLASS, C_INPUTS, C_SHAPE, C_BATCH_DIM, C_ATTRS, C_WEIGHTS,
-	C_FLOPS_FORWARD, C_FLOPS_BACKWARD, C_BYTES_FORWARD, C_BYTES_BACKWARD, C_PARAMS, N_COLUMNS
+	C_FLOPS_FORWARD, C_FLOPS_BACKWARD, C_BYTES_FORWARD, C_BYTES_BACKWARD, C_PARAMS, C_MODULE, N_COLUMNS
 };
 
 typedef struct writer
@@ -111,7 +111,7 @@ put_work(TupleTableSlot *slot, const pm_graph *g, int i)
 }
 
 static void
-put_lists(TupleTableSlot *slot, const pm_node *n, const char *text)
+put_lists(TupleTableSlot *slot, const pm_graph *g, const pm_node *n)
 {
 	slot->tts_isnull[C_INPUTS] = n->n_inputs == 0;
 	if (n->n_inputs > 0)
@@ -125,11 +125,11 @@ put_lists(TupleTableSlot *slot, const pm_node *n, const char *text)
 	slot->tts_isnull[C_ATTRS] = n->attrs_len == 0;
 	if (n->attrs_len > 0)
 		slot->tts_values[C_ATTRS] =
-			DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(text + n->attrs_at, n->attrs_len)));
+			DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(g->text + n->attrs_at, n->attrs_len)));
 }
 
 static void
-put_node(writer *w, int64 graph_id, const pm_graph *g, int i, const char *text)
+put_node(writer *w, int64 graph_id, const pm_graph *g, int i)
 {
 	const pm_node *n = &g->nodes[i];
 	TupleTableSlot *slot = w->slots[w->n++];
@@ -143,7 +143,10 @@ put_node(writer *w, int64 graph_id, const pm_graph *g, int i, const char *text)
 	slot->tts_values[C_CLASS] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
 	slot->tts_isnull[C_BATCH_DIM] = n->batch_dim < 0;
 	slot->tts_values[C_BATCH_DIM] = Int16GetDatum(n->batch_dim);
-	put_lists(slot, n, text);
+	slot->tts_isnull[C_MODULE] = n->module == NULL;
+	if (n->module != NULL)
+		slot->tts_values[C_MODULE] = CStringGetTextDatum(n->module);
+	put_lists(slot, g, n);
 	put_work(slot, g, i);
 	ExecStoreVirtualTuple(slot);
 	MemoryContextSwitchTo(old);
@@ -202,14 +205,14 @@ writer_close(writer *w)
 }
 
 void
-pm_store_nodes(int64 graph_id, const pm_graph *g, const char *text)
+pm_store_nodes(int64 graph_id, const pm_graph *g)
 {
 	writer	   *w = palloc0(sizeof(writer));
 
 	writer_open(w);
 	for (int i = 0; i < g->n_nodes; i++)
 	{
-		put_node(w, graph_id, g, i, text);
+		put_node(w, graph_id, g, i);
 		if (w->n == BATCH)
 		{
 			flush_batch(w);

@@ -27,31 +27,35 @@ PG_FUNCTION_INFO_V1(pm_find_graph);
 
 
 void
-pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g, char **text)
+pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g)
 {
 	pm_status	st = {PM_OK};
-	int			len;
+	char	   *text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
 
-	*text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
-	len = strlen(*text);
-	if (pm_graph_from_json(*text, len, a, g, &st) != PM_OK)
+	if (pm_graph_from_json(text, strlen(text), a, g, &st) != PM_OK)
 		pm_raise(&st);
 }
 
 /* ---------- load_graph ---------- */
 
-/* graph_id of a graph of this name, 0 when there is none; an error when its content is another one. */
+/*
+ * graph_id of a graph of this name, 0 when there is none.  The same document,
+ * or another document of the same network (of another exporter, say), is the
+ * same graph; any other is an error.
+ */
 static int64
-find_same(const char *name, Datum doc)
+find_same(const char *name, Datum doc, const char *structure)
 {
 	static pm_plan query = {
-		"SELECT graph_id, doc OPERATOR(pg_catalog.=) $2 FROM perfmodel.graph WHERE name OPERATOR(pg_catalog.=) $1",
-		2, {TEXTOID, JSONBOID}
+		"SELECT graph_id, structure OPERATOR(pg_catalog.=) $3 OR doc OPERATOR(pg_catalog.=) $2"
+		" FROM perfmodel.graph WHERE name OPERATOR(pg_catalog.=) $1",
+		3, {TEXTOID, JSONBOID, TEXTOID}
 	};
-	Datum		args[2];
+	Datum		args[3];
 
 	args[0] = CStringGetTextDatum(name);
 	args[1] = doc;
+	args[2] = CStringGetTextDatum(structure);
 	if (pm_run(&query, args, NULL, false) == 0)
 		return 0;
 	if (!DatumGetBool(pm_value(0, 2, NULL)))
@@ -64,17 +68,17 @@ find_same(const char *name, Datum doc)
 
 /* New row; 0 when another transaction was faster. */
 static int64
-insert_graph(const char *name, Datum doc, const pm_graph *g)
+insert_graph(Datum doc, const pm_graph *g, const char *structure)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.graph (name, model, family, source, nodes, params, unknown_ops, structure, doc)"
 		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) DO NOTHING RETURNING graph_id",
 		9, {TEXTOID, TEXTOID, TEXTOID, TEXTOID, INT4OID, FLOAT8OID, INT4OID, TEXTOID, JSONBOID}
 	};
-	char	   *model = g->model[0] ? pstrdup(g->model) : pnstrdup(name, strcspn(name, "@"));
+	char	   *model = g->model[0] ? pstrdup(g->model) : pnstrdup(g->name, strcspn(g->name, "@"));
 	Datum		args[9];
 
-	args[0] = CStringGetTextDatum(name);
+	args[0] = CStringGetTextDatum(g->name);
 	args[1] = CStringGetTextDatum(model);
 	args[2] = CStringGetTextDatum(g->family);
 	args[3] = CStringGetTextDatum(g->source);
@@ -82,16 +86,14 @@ insert_graph(const char *name, Datum doc, const pm_graph *g)
 	/* what the document says counts: weights read by several nodes are not always marked as tied */
 	args[5] = Float8GetDatum(isnan(g->declared_params) ? g->params : g->declared_params);
 	args[6] = Int32GetDatum(g->n_unknown);
-	args[7] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) g->structure));
+	args[7] = CStringGetTextDatum(structure);
 	args[8] = doc;
 	return pm_run(&insert, args, NULL, false) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, NULL));
 }
 
-static const char *
-checked_name(const char *given, const pm_graph *g)
+void
+pm_check_graph_name(const char *name)
 {
-	const char *name = given == NULL ? g->name : given;
-
 	if (name == NULL || name[0] == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -101,8 +103,7 @@ checked_name(const char *given, const pm_graph *g)
 		ereport(ERROR,
 				(errcode(ERRCODE_NAME_TOO_LONG),
 				 errmsg("graph name is too long"),
-				 errdetail("It may have at most %d bytes.", PM_MAX_NAME_LEN)));
-	return name;
+				 errdetail("It has %zu bytes, and may have at most %d.", strlen(name), PM_MAX_NAME_LEN)));
 }
 
 /*
@@ -124,7 +125,7 @@ twins_of_statement(void)
 
 /* Say so when a network is there under another name, however it came in. */
 static void
-notice_twins(int64 id, const pm_graph *g)
+notice_twins(int64 id, const char *structure)
 {
 	int			nth;
 
@@ -135,7 +136,7 @@ notice_twins(int64 id, const pm_graph *g)
 	};
 	Datum		args[2];
 
-	args[0] = CStringGetTextDatum(psprintf("%016llx", (unsigned long long) g->structure));
+	args[0] = CStringGetTextDatum(structure);
 	args[1] = Int64GetDatum(id);
 	if (pm_run(&query, args, NULL, false) == 0)
 		return;
@@ -150,41 +151,51 @@ notice_twins(int64 id, const pm_graph *g)
 }
 
 int64
-pm_store_graph(Datum doc, const char *given)
+pm_store_graph(Datum doc, const pm_graph *g)
 {
-	pm_status	st = {PM_OK};
-	pm_arena	arena;
-	pm_graph	graph;
-	const char *name;
-	char	   *text;
+	const char *structure = psprintf("%016llx", (unsigned long long) g->structure);
 	int64		id;
 
 	pm_require_catalog();
-	pm_context_arena(&arena, CurrentMemoryContext, 0);
-	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph, &text);
-	name = checked_name(given, &graph);
-	if (given != NULL && pm_graph_rename(&graph, given, &arena, &st) != PM_OK)
-		pm_raise(&st);
 	SPI_connect();
-	id = find_same(name, doc);
+	id = find_same(g->name, doc, structure);
 	if (id == 0)
 	{
 		/* as it came, so that a compressed document stays compressed */
-		id = insert_graph(name, doc, &graph);
+		id = insert_graph(doc, g, structure);
 		if (id != 0)
 		{
-			pm_store_nodes(id, &graph, text);
-			notice_twins(id, &graph);
+			pm_store_nodes(id, g);
+			notice_twins(id, structure);
 		}
 		else
-			id = find_same(name, doc);
+			id = find_same(g->name, doc, structure);
 	}
 	SPI_finish();
 	if (id == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name)));
+				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", g->name)));
 	return id;
+}
+
+/* given: the name to store it under, NULL: its own. */
+static int64
+load_document(Datum doc, const char *given)
+{
+	pm_status	st = {PM_OK};
+	pm_arena	arena;
+	pm_graph	graph;
+
+	if (given != NULL)
+		pm_check_graph_name(given);
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph);
+	if (given == NULL)
+		pm_check_graph_name(graph.name);
+	else if (pm_graph_rename(&graph, given, &arena, &st) != PM_OK)
+		pm_raise(&st);
+	return pm_store_graph(doc, &graph);
 }
 
 Datum
@@ -199,7 +210,7 @@ pm_load_graph(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("perfmodel.load_graph()");
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel load", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
-	id = pm_store_graph(PG_GETARG_DATUM(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	id = load_document(PG_GETARG_DATUM(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	PG_RETURN_INT64(id);

@@ -158,12 +158,11 @@ load_graph(loader *l, graph_entry *e)
 	pm_status	st = {PM_OK};
 	MemoryContext work = AllocSetContextCreate(l->cxt, "perfmodel document", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old;
-	char	   *text;
 
 	if (pm_run(&query, &arg, NULL, true) != 1)
 		pm_no_such_graph(e->graph_id);
 	old = MemoryContextSwitchTo(work);
-	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph, &text);
+	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	/* the stored one, which reports and queries show too, not what this library would derive */

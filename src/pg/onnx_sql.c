@@ -8,28 +8,19 @@
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
-#include "import/onnx/onnx.h"
 #include "compat.h"
 #include "context_arena.h"
 #include "errors.h"
+#include "graph/graph_finish.h"
+#include "graph/graph_write.h"
 #include "graphs.h"
+#include "import/onnx/onnx.h"
 
 PG_FUNCTION_INFO_V1(pm_load_onnx);
 PG_FUNCTION_INFO_V1(pm_onnx_to_graph);
 
 /* What the importer may take beside the model itself; a network of 200,000 nodes needs a tenth. */
 #define IMPORT_LIMIT ((size_t) 1 << 30)
-
-/*
- * Cheap: the core asks every 256 nodes.  Interrupts that end nothing (a
- * barrier, a memory dump that somebody asked for) can wait for the end of an
- * import, where CHECK_FOR_INTERRUPTS serves them.
- */
-static bool
-interrupted(void *ctx)
-{
-	return QueryCancelPending || ProcDiePending;
-}
 
 static int
 batch_dim_of(FunctionCallInfo fcinfo, int arg)
@@ -88,35 +79,31 @@ read_dims(Jsonb *dims, pm_onnx_options *o)
 	o->dims = list;
 }
 
-/* The document of a model; arguments from first on are batch_dim and dims. */
-static char *
-document(FunctionCallInfo fcinfo, int model, int first, const char *name)
+/* Import a model; arguments from first on are batch_dim and dims. The document goes into *doc. */
+static void
+import_model(FunctionCallInfo fcinfo, int model, int first, const char *name, pm_arena *arena, pm_graph *g, Datum *doc)
 {
 	pm_onnx_options o = {.name = name, .batch_dim = batch_dim_of(fcinfo, first)};
-	pm_hooks	hooks = {.stop = interrupted};
+	pm_text		text = {.arena = arena};
 	pm_status	st = {PM_OK};
-	pm_arena	arena;
 	bytea	   *bytes;
-	char	   *text;
-	size_t		len;
 	pm_code		code;
 
 	if (!PG_ARGISNULL(first + 1))
 		read_dims(PG_GETARG_JSONB_P(first + 1), &o);
 	/* may be the only copy of half a gigabyte: read where it lies */
 	bytes = PG_GETARG_BYTEA_PP(model);
-	pm_context_arena(&arena, CurrentMemoryContext, IMPORT_LIMIT);
-	code = pm_onnx_document(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &o, &hooks, &arena, &text, &len, &st);
+	pm_context_arena(arena, CurrentMemoryContext, IMPORT_LIMIT);
+	code = pm_onnx_import(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), &o, arena, g, &st);
+	if (code == PM_OK)
+		code = pm_graph_write(g, &text, &st);
+	if (code == PM_OK && name != NULL)
+		code = pm_graph_rename(g, name, arena, &st);
+	/* also interrupts that end nothing (a barrier, a memory dump that somebody asked for), which have waited */
 	CHECK_FOR_INTERRUPTS();
 	if (code != PM_OK)
 		pm_raise(&st);
-	return text;
-}
-
-static Datum
-text_to_jsonb(char *text)
-{
-	return DirectFunctionCall1(jsonb_in, CStringGetDatum(text));
+	*doc = DirectFunctionCall1(jsonb_in, CStringGetDatum(text.s));
 }
 
 Datum
@@ -124,7 +111,10 @@ pm_load_onnx(PG_FUNCTION_ARGS)
 {
 	MemoryContext work;
 	MemoryContext old;
+	pm_arena	arena;
+	pm_graph	graph;
 	char	   *name;
+	Datum		doc;
 	int64		id;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -133,7 +123,9 @@ pm_load_onnx(PG_FUNCTION_ARGS)
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel onnx", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	id = pm_store_graph(text_to_jsonb(document(fcinfo, 1, 2, name)), name);
+	pm_check_graph_name(name);
+	import_model(fcinfo, 1, 2, name, &arena, &graph, &doc);
+	id = pm_store_graph(doc, &graph);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	PG_RETURN_INT64(id);
@@ -144,17 +136,18 @@ pm_onnx_to_graph(PG_FUNCTION_ARGS)
 {
 	MemoryContext work;
 	MemoryContext old;
-	Jsonb	   *doc;
+	pm_arena	arena;
+	pm_graph	graph;
+	Datum		doc;
 	Jsonb	   *result;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel onnx", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
-	doc = DatumGetJsonbP(text_to_jsonb(document(fcinfo, 0, 1, NULL)));
+	import_model(fcinfo, 0, 1, NULL, &arena, &graph, &doc);
 	MemoryContextSwitchTo(old);
-	result = palloc(VARSIZE(doc));
-	memcpy(result, doc, VARSIZE(doc));
+	result = (Jsonb *) PG_DETOAST_DATUM_COPY(doc);
 	MemoryContextDelete(work);
 	PG_RETURN_JSONB_P(result);
 }

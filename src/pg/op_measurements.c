@@ -61,15 +61,15 @@ read_operator(pm_sample *s, Jsonb *doc, bool merged, pm_arena *arena)
 	pm_graph   *graph = PM_NEW(arena, pm_graph, 1);
 	pm_skeleton *skeleton = PM_NEW(arena, pm_skeleton, 1);
 	pm_status	st = {PM_OK};
-	char	   *text;
 
 	if (graph == NULL || skeleton == NULL)
 	{
 		pm_no_memory(&st, arena);
 		pm_raise(&st);
 	}
-	pm_graph_from_doc(doc, arena, graph, &text);
-	pfree(text);
+	pm_graph_from_doc(doc, arena, graph);
+	pfree(unconstify(char *, graph->text));
+	graph->text = NULL;
 	if (pm_skeleton_build(graph, merged, arena, skeleton, &st) != PM_OK)
 		pm_raise(&st);
 	s->query.graph = graph;

@@ -42,11 +42,10 @@ pm_operator_name(PG_FUNCTION_ARGS)
 	const pm_node *node;
 	pm_arena	arena;
 	pm_graph	graph;
-	char	   *json;
 	text	   *name;
 
 	pm_context_arena(&arena, work, 0);
-	pm_graph_from_doc(PG_GETARG_JSONB_P(0), &arena, &graph, &json);
+	pm_graph_from_doc(PG_GETARG_JSONB_P(0), &arena, &graph);
 	node = only_operator(&graph);
 	if (node->op == PM_OP_UNKNOWN)
 		ereport(ERROR,

@@ -13,8 +13,8 @@
  * stay equal.
  */
 #include "graph/op_work.h"
-#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
+#include "graph/graph_write.h"
 #include "import/onnx/onnx.h"
 
 #include <math.h>
@@ -39,29 +39,21 @@ typedef struct totals
 } totals;
 
 static void
-measure(const char *text, size_t len, pm_arena *a, totals *t)
+measure(const pm_graph *g, totals *t)
 {
-	pm_graph	g;
-	pm_status	st = {PM_OK};
-
-	if (pm_graph_from_json(text, len, a, &g, &st) != PM_OK || pm_graph_finish(&g, a, &st) != PM_OK)
-	{
-		snprintf(t->error, sizeof(t->error), "%s", st.message);
-		return;
-	}
-	for (int i = 0; i < g.n_nodes; i++)
+	for (int i = 0; i < g->n_nodes; i++)
 	{
 		pm_work		w;
 
-		pm_node_work(&g, i, BATCH, PM_FP32, PM_SGD_MOMENTUM, &w);
+		pm_node_work(g, i, BATCH, PM_FP32, PM_SGD_MOMENTUM, &w);
 		t->flops += w.flops_forward + w.flops_backward;
 		t->bytes += w.bytes_forward + w.bytes_backward + w.bytes_update;
 		t->kernels += w.kernels_forward + w.kernels_backward;
-		t->nodes += !g.nodes[i].view;
+		t->nodes += !g->nodes[i].view;
 	}
-	t->params = g.params;
-	t->unknown = g.n_unknown;
-	t->structure = g.structure;
+	t->params = g->params;
+	t->unknown = g->n_unknown;
+	t->structure = g->structure;
 	t->ok = true;
 }
 
@@ -72,14 +64,18 @@ of_onnx(const char *bytes, size_t n)
 	pm_arena	a;
 	pm_status	st = {PM_OK};
 	totals		t = {false};
-	char	   *text;
-	size_t		len;
+	pm_graph	g,
+				again;
+	pm_text		text = {.arena = &a};
 
 	pm_arena_init_malloc(&a);
-	if (pm_onnx_document(bytes, n, &o, NULL, &a, &text, &len, &st) == PM_OK)
-		measure(text, len, &a, &t);
+	if (pm_onnx_import(bytes, n, &o, &a, &g, &st) == PM_OK && pm_graph_write(&g, &text, &st) == PM_OK &&
+		pm_graph_from_json(text.s, text.len, &a, &again, &st) == PM_OK)
+		measure(&again, &t);
 	else
 		snprintf(t.error, sizeof(t.error), "%s %s", st.message, st.detail);
+	/* what is imported, and what is read of the document that is written of it */
+	t.ok = t.ok && again.structure == g.structure && again.params == g.params;
 	pm_arena_release(&a);
 	return t;
 }
@@ -88,10 +84,15 @@ static totals
 of_json(const char *text, size_t len)
 {
 	pm_arena	a;
+	pm_status	st = {PM_OK};
+	pm_graph	g;
 	totals		t = {false};
 
 	pm_arena_init_malloc(&a);
-	measure(text, len, &a, &t);
+	if (pm_graph_from_json(text, len, &a, &g, &st) == PM_OK)
+		measure(&g, &t);
+	else
+		snprintf(t.error, sizeof(t.error), "%s", st.message);
 	pm_arena_release(&a);
 	return t;
 }

@@ -202,6 +202,8 @@ put_node(bytes *graph, char *rest)
 	for (char *a; (a = next_part(&rest, " ")) != NULL;)
 		if (strncmp(a, "domain=", 7) == 0)
 			put_string(&n, 7, a + 7);
+		else if (strncmp(a, "called=", 7) == 0)
+			put_string(&n, 3, a + 7);
 		else
 			put_attribute(&n, a);
 	put_block(graph, 1, n.v, n.n);

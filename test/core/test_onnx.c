@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 #include "graph/graph_finish.h"
 #include "graph/graph_json.h"
+#include "graph/graph_write.h"
 #include "import/onnx/onnx.h"
 #include "onnx_builder.h"
 
@@ -20,23 +21,34 @@ typedef struct imported
 	pm_graph	g;
 	pm_status	st;
 	pm_code		code;
-	char	   *text;
 } imported;
+
+/* The document that is written says the same graph. */
+static void
+check_document(imported *m)
+{
+	pm_text		text = {.arena = &m->arena};
+	pm_graph	again;
+	pm_status	st = {PM_OK};
+
+	if (pm_graph_write(&m->g, &text, &st) != PM_OK || pm_graph_from_json(text.s, text.len, &m->arena, &again, &st) != PM_OK)
+		check_report(0, __FILE__, __LINE__, st.message);
+	else
+		CHECK(strlen(text.s) == text.len && again.structure == m->g.structure && again.n_nodes == m->g.n_nodes &&
+			  again.params == m->g.params && again.output == m->g.output && strcmp(again.source, m->g.source) == 0);
+}
 
 static void
 import_bytes(const uint8_t *v, size_t n, int batch_dim, imported *m)
 {
 	pm_onnx_dim dims[1] = {{"S", 16}};
 	pm_onnx_options o = {.name = "m", .batch_dim = batch_dim, .n_dims = 1, .dims = dims};
-	size_t		len;
 
 	memset(m, 0, sizeof(*m));
 	pm_arena_init_malloc(&m->arena);
-	m->code = pm_onnx_document(v, n, &o, NULL, &m->arena, &m->text, &len, &m->st);
+	m->code = pm_onnx_import(v, n, &o, &m->arena, &m->g, &m->st);
 	if (m->code == PM_OK)
-		m->code = pm_graph_from_json(m->text, len, &m->arena, &m->g, &m->st);
-	if (m->code == PM_OK)
-		m->code = pm_graph_finish(&m->g, &m->arena, &m->st);
+		check_document(m);
 }
 
 static void
@@ -691,15 +703,49 @@ import_with(const uint8_t *v, size_t n, patience *p)
 	pm_hooks	hooks = {.stop = impatient, .ctx = p};
 	pm_arena	arena;
 	pm_status	st = {PM_OK};
+	pm_graph	g;
 	pm_code		code;
-	char	   *text;
-	size_t		len;
 
 	pm_arena_init_malloc(&arena);
-	code = pm_onnx_document(v, n, &o, &hooks, &arena, &text, &len, &st);
+	arena.hooks = &hooks;
+	code = pm_onnx_import(v, n, &o, &arena, &g, &st);
 	CHECK_EQ(st.code, code);
 	pm_arena_release(&arena);
 	return code;
+}
+
+/* The name of a node tells the module that runs it, as PyTorch's exporter writes names. */
+static void
+check_module(const char *called, const char *module)
+{
+	char		model[2000];
+	imported	m;
+	const char *got;
+
+	snprintf(model, sizeof(model), FLAT "node Relu x -> y called=%s; output y;", called);
+	import(model, -1, &m);
+	got = m.code == PM_OK && last(&m)->module != NULL ? last(&m)->module : "";
+	check_report(m.code == PM_OK && strcmp(got, module) == 0, __FILE__, __LINE__, got);
+	pm_arena_release(&m.arena);
+}
+
+static void
+test_modules(void)
+{
+	char		deep[700] = "";
+
+	check_module("/layer1/layer1.0/conv1/Conv", "layer1.0.conv1");
+	check_module("/encoder/layers/encoder_layer_0/mlp/mlp.0/Gemm", "encoder.layers.encoder_layer_0.mlp.0");
+	check_module("/a/a/a.1/Relu", "a.a.1");
+	check_module("/layer1/layer10.0/Relu", "layer1.layer10.0");
+	check_module("model/conv1/Conv2D", "model.conv1");
+	check_module("/Relu", "");
+	check_module("Relu_12", "");
+	check_module("//x//Relu", "x");
+	check_module("/quo\"te\\/Relu", "quo\"te\\");
+	memset(deep, 'd', 600);
+	strcpy(deep + 600, "/Relu");
+	check_module(deep, "");		/* too long to be a path */
 }
 
 /* The caller is asked all along, and each time the answer counts. */
@@ -766,6 +812,7 @@ main(void)
 	test_many_ways();
 	test_many_attributes();
 	test_long_rows();
+	test_modules();
 	test_stop();
 	test_damage();
 	return check_done("onnx");

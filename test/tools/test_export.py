@@ -42,8 +42,8 @@ def only(graph, op):
 
 
 def canonical(node):
-    """What a node says about itself, apart from its place in the graph."""
-    said = {key: value for key, value in node.items() if key not in ("id", "inputs")}
+    """What a node says about itself, apart from its place in the graph and the names of modules."""
+    said = {key: value for key, value in node.items() if key not in ("id", "inputs", "module")}
     return json.dumps(said, sort_keys=True, separators=(",", ":"))
 
 
@@ -274,6 +274,33 @@ class Structure(unittest.TestCase):
 
         nodes = export.export_module(Net(), torch.zeros(1, 4), "parts")["nodes"]
         self.assertEqual([node.get("weights") for node in nodes], [None, [[4, 4]], [[8, 4]]])
+
+    def test_modules(self):
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 3, 3, padding=1)
+                self.bn = nn.BatchNorm2d(3)
+
+            def forward(self, x):
+                return torch.relu(self.bn(self.conv(x))) + x
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.Sequential(Block(), Block())
+
+            def forward(self, x):
+                return self.layers(x).mean((2, 3))
+
+        net = Net()
+        graph = export.export_module(net, torch.zeros(1, 3, 8, 8), "net")
+        self.assertEqual([(node["op"], node.get("module")) for node in graph["nodes"]],
+                         [("Input", None)] +
+                         [pair for i in "01" for pair in (("Conv", f"layers.{i}.conv"), ("BatchNormalization", f"layers.{i}.bn"),
+                                                          ("Relu", f"layers.{i}"), ("Add", f"layers.{i}"))] +
+                         [("GlobalAveragePool", None)])
+        self.assertFalse(any(part._forward_hooks or part._forward_pre_hooks for part in net.modules()))
 
     def test_in_place_and_counters(self):
         net = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(),

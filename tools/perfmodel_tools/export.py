@@ -55,6 +55,8 @@ def _at_one(a: dict, b: dict, graph: str) -> dict:
     """One node at batch 1; every number in it is taken to be linear in the batch."""
     node = {"id": a["id"], "op": a["op"], "inputs": a["inputs"], "shape": _extrapolate(a["shape"], b["shape"])}
     node["batch_dim"] = _batch_dim(a, b, graph)
+    if "module" in a:
+        node["module"] = a["module"]
     if "shapes" in a:
         node["shapes"] = _extrapolate(a["shapes"], b["shapes"])
     for key in ("attrs", "weights", "consts", "view"):

@@ -28,6 +28,7 @@ class Recorder:
         self._origin = {}           # id of a tensor -> ("node", id), ("weights", shape) or ("consts", shape)
         self._alive = []            # keeps tensors alive, so that an id is not used twice
         self._paused = 0
+        self._modules = []          # paths of the modules that are running, the innermost last
         for tensor in module.parameters():
             self._set(tensor, ("weights", list(tensor.shape)))
         for tensor in module.buffers():
@@ -46,8 +47,19 @@ class Recorder:
     def add_input(self, tensor) -> None:
         self._add({"op": "Input", "inputs": [], "shape": list(tensor.shape)}, [tensor])
 
+    def enter(self, module: str) -> None:
+        """What is recorded from now on is run by the module with this path."""
+        self._modules.append(module)
+
+    def leave(self, module: str) -> None:
+        """The module is done; so are those inside it that an exception ended."""
+        while self._modules and self._modules.pop() != module:
+            pass
+
     def _add(self, node: dict, outputs: list) -> None:
         node["id"] = len(self.nodes)
+        if self._modules and node["op"] != "Input":
+            node["module"] = self._modules[-1]
         self.nodes.append(node)
         for tensor in outputs:
             self._set(tensor, ("node", node["id"]))
@@ -244,6 +256,21 @@ def _attention(function, recorder):
     return run
 
 
+@contextlib.contextmanager
+def _modules(module, recorder):
+    """Tell the recorder which part of the module runs, for the time of one run."""
+    handles = []
+    for path, part in module.named_modules():
+        if path and not isinstance(part, torch.jit.ScriptModule):
+            handles.append(part.register_forward_pre_hook(lambda part, args, path=path: recorder.enter(path)))
+            handles.append(part.register_forward_hook(lambda part, args, out, path=path: recorder.leave(path)))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
 _FACTORIES = {"zeros", "ones", "empty", "full", "arange", "eye", "tensor", "rand", "randn", "linspace"}
 
 
@@ -266,7 +293,7 @@ def _run(module, inputs, mode) -> tuple:
     for tensor in _tensors(arguments):
         recorder.add_input(tensor)
     # Without autograd, which would add copies of its own ahead of operators executed in place.
-    with torch.no_grad(), _composites(recorder), mode, _Listener(recorder):
+    with torch.no_grad(), _composites(recorder), _modules(module, recorder), mode, _Listener(recorder):
         output = models.first_tensor(models.call(module, inputs))
     if output is None:
         raise TraceError("the model returns no tensor")

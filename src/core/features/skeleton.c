@@ -464,6 +464,7 @@ static bool
 copy_node(pm_node *to, const pm_node *from, const int32_t *place, bool token, pm_arena *a)
 {
 	*to = *from;
+	to->module = NULL;
 	to->inputs = NULL;
 	to->n_inputs = token ? from->n_inputs : 0;
 	to->memory = place[from->memory] < 0 ? 0 : place[from->memory];
@@ -510,6 +511,7 @@ pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *sl
 		return pm_no_memory(st, &scratch);
 	*g = *s->graph;
 	g->model = g->family = g->source = "";
+	g->text = NULL;
 	g->n_nodes = choose_nodes(s, place);
 	*slim = (pm_skeleton) {.graph = g, .n = s->n, .dag.n = s->dag.n};
 	rc = copy_slim(s, place, a, g, slim, st);

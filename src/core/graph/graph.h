@@ -50,6 +50,7 @@ typedef struct pm_attrs
 typedef struct pm_node
 {
 	const char *op_name;		/* as written */
+	const char *module;			/* path of the module that runs it ("layer1.0.conv1"), NULL: not known */
 	int			op;				/* index into the operator catalogue; PM_OP_UNKNOWN */
 	int			n_inputs;
 	int32_t    *inputs;			/* [n_inputs] producers, in argument order */
@@ -65,7 +66,7 @@ typedef struct pm_node
 	pm_shape   *consts;
 	double		flops;			/* advisory, NaN when absent */
 	double		flops0;
-	/* byte range of this node's "attrs" object in the source text, for storing */
+	/* byte range of this node's "attrs" object in pm_graph.text, for storing */
 	size_t		attrs_at,
 				attrs_len;
 
@@ -81,8 +82,10 @@ typedef struct pm_graph
 	const char *model;			/* "" when absent */
 	const char *family;			/* NULL before pm_graph_finish() unless the document gives it */
 	const char *source;
+	const char *text;			/* that attrs_at refers to, the caller's own: of no use once that is gone */
 	int			n_nodes;
 	pm_node    *nodes;
+	int			output;			/* node that the loss is taken of, -1: not said */
 	pm_shape	input;			/* rank 0 when absent */
 	double		declared_params;	/* NaN when absent */
 

@@ -161,6 +161,14 @@ check_op_name(const check *c, const pm_node *n)
 }
 
 static pm_code
+check_module(const check *c, const pm_node *n)
+{
+	if (n->module != NULL && strlen(n->module) > PM_MAX_NAME_LEN)
+		return pm_fail(c->st, PM_ERR_LIMIT, "node %d: \"module\" is longer than %d bytes", c->node, PM_MAX_NAME_LEN);
+	return PM_OK;
+}
+
+static pm_code
 check_batch_dim(const check *c, const pm_node *n)
 {
 	if (n->batch_dim < -1 || n->batch_dim >= n->shape.rank)
@@ -188,6 +196,8 @@ check_node(const check *c, const pm_node *n)
 	pm_code		code = check_op_name(c, n);
 
 	if (code == PM_OK)
+		code = check_module(c, n);
+	if (code == PM_OK)
 		code = check_inputs(c, n);
 	if (code == PM_OK)
 		code = check_shape(c, "shape", -1, &n->shape);
@@ -208,11 +218,26 @@ check_node(const check *c, const pm_node *n)
 	return code;
 }
 
+/* The texts about the graph as a whole; "" and NULL are absent ones. */
+static pm_code
+check_names(const pm_graph *g, pm_status *st)
+{
+	const char *const names[] = {"name", "model", "family", "source"};
+	const char *const texts[] = {g->name, g->model, g->family, g->source};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i] != NULL && strlen(texts[i]) > PM_MAX_NAME_LEN)
+			return pm_fail(st, PM_ERR_LIMIT, "\"%s\" is longer than %d bytes", names[i], PM_MAX_NAME_LEN);
+	return PM_OK;
+}
+
 static pm_code
 check_graph(const pm_graph *g, const pm_arena *a, pm_status *st)
 {
 	int64_t		edges = 0;
 
+	if (check_names(g, st) != PM_OK)
+		return PM_ERR_LIMIT;
 	if (g->n_nodes <= 0 || g->nodes == NULL)
 		return pm_fail(st, PM_ERR_INPUT, "\"nodes\" is empty");
 	if (g->n_nodes > PM_MAX_NODES)

@@ -1,645 +1,57 @@
 /*
- * graph_json.c - importer of perfmodel-graph/1, with its own JSON reader.
+ * graph_json.c - reader of perfmodel-graph/1.
  *
  * The text is read twice.  The first pass checks that the whole of it is JSON
- * (RFC 8259, valid UTF-8, at most MAX_DEPTH levels) and notes where the values
- * of the top-level keys lie, because their order is not ours to choose: a
- * document that went through jsonb has "nodes" ahead of "format".  The second
- * pass reads the known values; unknown keys are stepped over.
- *
- * Time is linear in the length of the text and the stack does not grow with
- * it.  Everything kept is in the caller's arena; strings are copied.
+ * and notes where the values of the top-level keys lie, because their order is
+ * not ours to choose: a document that went through jsonb has "nodes" ahead of
+ * "format".  The second pass reads the known values; unknown keys are stepped
+ * over.  Everything kept is in the caller's arena; strings are copied.
  */
-#include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 
+#include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/graph_finish.h"
+#include "graph/json_reader.h"
+
 #define FORMAT			"perfmodel-graph/1"
-#define MAX_DEPTH		64
-#define KEY_SIZE		32		/* longer keys are none of ours */
 #define NAME_CACHE		64
-#define POLL_ELEMENTS	4096	/* of all arrays and objects together: far less than a millisecond */
 #define LIST_MAX		(2 * PM_MAX_SPATIAL)
 
-/* State of one import. Functions return false once code is set. */
+static_assert(PM_JSON_MAX_STRING == PM_MAX_NAME_LEN, "names are as long as strings may be");
+
+/* State of one import. */
 typedef struct reader
 {
-	const char *text;
-	const char *p;				/* next byte */
-	const char *end;
-	pm_arena   *arena;
-	pm_status  *st;
-	pm_code		code;
-	unsigned	asked;			/* elements since who waits was asked */
-	int			node;			/* node being read, -1: the graph itself */
+	pm_json		json;
 	int			n_nodes;
 	int64_t		n_edges;		/* inputs read so far */
-	const char *names[NAME_CACHE];	/* recent operator names, by hash */
+	const char *names[NAME_CACHE];	/* recent names of operators and modules, by hash */
 } reader;
-
-typedef struct number
-{
-	bool		exact;			/* i holds the value */
-	int64_t		i;
-	double		d;
-} number;
-
-/* ---------- errors ---------- */
-
-static bool
-syntax(reader *r, const char *what)
-{
-	r->code = pm_fail(r->st, PM_ERR_INPUT, "graph is not valid JSON at byte %zu: %s",
-					  (size_t) (r->p - r->text), what);
-	return false;
-}
-
-static bool
-no_memory(reader *r)
-{
-	r->code = pm_no_memory(r->st, r->arena);
-	return false;
-}
-
-/* An error that names the node (if any) and the key. */
-static bool PM_PRINTF(4, 5)
-bad(reader *r, pm_code code, const char *key, const char *fmt,...)
-{
-	char		what[200];
-	va_list		ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	if (r->node >= 0)
-		r->code = pm_fail(r->st, code, "node %d: \"%s\" %s", r->node, key, what);
-	else
-		r->code = pm_fail(r->st, code, "\"%s\" %s", key, what);
-	return false;
-}
-
-/* ---------- JSON: tokens ---------- */
-
-static void
-skip_space(reader *r)
-{
-	while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\r' || *r->p == '\t'))
-		r->p++;
-}
-
-/* The next byte that is not white space, without taking it; 0 at the end. */
-static char
-peek(reader *r)
-{
-	skip_space(r);
-	return r->p < r->end ? *r->p : '\0';
-}
-
-static bool
-take(reader *r, char c)
-{
-	if (peek(r) != c || r->p >= r->end)
-		return false;
-	r->p++;
-	return true;
-}
-
-static bool
-is_digit(const reader *r)
-{
-	return r->p < r->end && *r->p >= '0' && *r->p <= '9';
-}
-
-/* Length of the valid UTF-8 sequence at p, 0 when there is none. */
-static int
-utf8_length(const unsigned char *p, const unsigned char *end)
-{
-	unsigned	least;
-	unsigned	code;
-	int			n;
-
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (end - p < n)
-		return 0;
-	code = p[0] & (0x7fu >> n);
-	for (int i = 1; i < n; i++)
-	{
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	least = n == 2 ? 0x80 : n == 3 ? 0x800 : 0x10000;
-	if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-		return 0;
-	return n;
-}
-
-/* Four hex digits at p, or -1. */
-static int
-hex4(const char *p, const char *end)
-{
-	int			v = 0;
-
-	if (end - p < 4)
-		return -1;
-	for (int i = 0; i < 4; i++)
-	{
-		char		c = p[i];
-
-		if (c >= '0' && c <= '9')
-			v = v * 16 + (c - '0');
-		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-			v = v * 16 + ((c | 32) - 'a' + 10);
-		else
-			return -1;
-	}
-	return v;
-}
-
-/*
- * The character of an escape; p is behind the backslash and moves past it.
- * Surrogates must come in pairs.  -1: not an escape.
- */
-static int
-escape(const char **p, const char *end)
-{
-	static const char from[] = "\"\\/bfnrt";
-	static const char to[] = "\"\\/\b\f\n\r\t";
-	const char *at;
-	int			high,
-				low;
-
-	if (*p >= end || **p == '\0')
-		return -1;
-	if (**p != 'u')
-	{
-		at = strchr(from, *(*p)++);
-		return at == NULL ? -1 : to[at - from];
-	}
-	high = hex4(*p + 1, end);
-	*p += high < 0 ? 0 : 5;
-	if (high < 0xd800 || high > 0xdfff)
-		return high;
-	if (high > 0xdbff || end - *p < 6 || (*p)[0] != '\\' || (*p)[1] != 'u')
-		return -1;
-	low = hex4(*p + 2, end);
-	if (low < 0xdc00 || low > 0xdfff)
-		return -1;
-	*p += 6;
-	return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-}
-
-/* Take a string; its raw contents, quotes excluded, are [*from, *to). */
-static bool
-scan_string(reader *r, const char **from, const char **to)
-{
-	if (!take(r, '"'))
-		return syntax(r, "expected a string");
-	*from = r->p;
-	while (r->p < r->end && *r->p != '"')
-	{
-		unsigned char c = (unsigned char) *r->p;
-		int			n;
-
-		if (c >= 0x20 && c < 0x80 && c != '\\')
-		{
-			r->p++;				/* nearly all of them */
-			continue;
-		}
-		if (c < 0x20)
-			return syntax(r, "control character in a string");
-		if (c == '\\')
-		{
-			const char *p = r->p + 1;
-
-			if (escape(&p, r->end) < 0)
-				return syntax(r, "wrong escape in a string");
-			r->p = p;
-			continue;
-		}
-		n = utf8_length((const unsigned char *) r->p, (const unsigned char *) r->end);
-		if (n == 0)
-			return syntax(r, "string is not UTF-8");
-		r->p += n;
-	}
-	if (r->p >= r->end)
-		return syntax(r, "string does not end");
-	*to = r->p++;
-	return true;
-}
-
-/* Append a code point to buf at len as UTF-8; the new length. */
-static size_t
-put_utf8(char *buf, size_t len, int c)
-{
-	if (c < 0x80)
-		buf[len++] = (char) c;
-	else if (c < 0x800)
-	{
-		buf[len++] = (char) (0xc0 | c >> 6);
-		buf[len++] = (char) (0x80 | (c & 0x3f));
-	}
-	else
-	{
-		if (c < 0x10000)
-			buf[len++] = (char) (0xe0 | c >> 12);
-		else
-		{
-			buf[len++] = (char) (0xf0 | c >> 18);
-			buf[len++] = (char) (0x80 | (c >> 12 & 0x3f));
-		}
-		buf[len++] = (char) (0x80 | (c >> 6 & 0x3f));
-		buf[len++] = (char) (0x80 | (c & 0x3f));
-	}
-	return len;
-}
-
-/*
- * Decode raw string contents into buf, NUL-terminated; the length, or -1 when
- * size is too small or the string holds a NUL.
- */
-static int
-decode(const char *from, const char *to, char *buf, size_t size)
-{
-	size_t		len = 0;
-
-	if ((size_t) (to - from) < size && memchr(from, '\\', (size_t) (to - from)) == NULL)
-	{
-		memcpy(buf, from, (size_t) (to - from));
-		buf[to - from] = '\0';
-		return (int) (to - from);
-	}
-	while (from < to)
-	{
-		int			c = (unsigned char) *from++;
-
-		if (len + 5 > size)		/* room for a character and the NUL */
-			return -1;
-		if (c != '\\')
-		{
-			buf[len++] = (char) c;
-			continue;
-		}
-		c = escape(&from, to);
-		if (c <= 0)
-			return -1;
-		len = put_utf8(buf, len, c);
-	}
-	buf[len] = '\0';
-	return (int) len;
-}
-
-/* value * 10^e without the C library, whose results depend on the locale. */
-static double
-scale10(double value, int e)
-{
-	if (value == 0 || e < -400)
-		return 0;
-	if (e > 400)
-		return INFINITY;
-	for (; e >= 22; e -= 22)
-		value *= 1e22;
-	for (; e <= -22; e += 22)
-		value /= 1e22;
-	for (; e > 0; e--)
-		value *= 10;
-	for (; e < 0; e++)
-		value /= 10;
-	return value;
-}
-
-/* Digits of a number read so far: 19 of them exactly, the rest as a power of ten. */
-typedef struct digits
-{
-	uint64_t	value;
-	int			kept;			/* significant digits in value */
-	int			shift;			/* power of ten to apply */
-} digits;
-
-static void
-take_digits(reader *r, digits *d, bool fraction)
-{
-	for (; is_digit(r); r->p++)
-	{
-		bool		keep = d->kept < 19;
-
-		if (keep)
-			d->value = d->value * 10 + (uint64_t) (*r->p - '0');
-		if (keep && d->value != 0)
-			d->kept++;
-		if (keep == fraction && d->shift > -100000 && d->shift < 100000)
-			d->shift += fraction ? -1 : 1;
-	}
-}
-
-/* The exponent part of a number, if there is one, clamped to +-100000. */
-static bool
-take_exponent(reader *r, int *e)
-{
-	bool		minus;
-
-	*e = 0;
-	if (r->p >= r->end || (*r->p | 32) != 'e')
-		return true;
-	r->p++;
-	minus = r->p < r->end && *r->p == '-';
-	if (r->p < r->end && (*r->p == '-' || *r->p == '+'))
-		r->p++;
-	if (!is_digit(r))
-		return syntax(r, "expected a digit");
-	for (; is_digit(r); r->p++)
-		if (*e < 100000)
-			*e = *e * 10 + (*r->p - '0');
-	if (minus)
-		*e = -*e;
-	return true;
-}
-
-/*
- * Take a number.  Exact when it is whole and fits into int64; the double is
- * good to a few units in the last place, which is all that advisory counts need.
- */
-static bool
-read_number(reader *r, number *n)
-{
-	digits		d = {0, 0, 0};
-	bool		minus;
-	bool		whole = true;
-	int			e;
-
-	minus = take(r, '-');
-	if (!is_digit(r))
-		return syntax(r, "expected a value");
-	if (*r->p == '0' && r->end - r->p > 1 && r->p[1] >= '0' && r->p[1] <= '9')
-		return syntax(r, "number with a leading zero");
-	take_digits(r, &d, false);
-	if (r->p < r->end && *r->p == '.')
-	{
-		r->p++;
-		whole = false;
-		if (!is_digit(r))
-			return syntax(r, "expected a digit");
-		take_digits(r, &d, true);
-	}
-	if (r->p < r->end && (*r->p | 32) == 'e')
-		whole = false;
-	if (!take_exponent(r, &e))
-		return false;
-	n->d = scale10((double) d.value, d.shift + e);
-	if (minus)
-		n->d = -n->d;
-	/* 64.0 and 1e3 are whole numbers too; beyond 2^53 a double cannot tell */
-	n->exact = whole ? d.shift == 0 && d.value <= (uint64_t) INT64_MAX :
-		fabs(n->d) <= 0x1p53 && floor(n->d) == n->d;
-	n->i = !n->exact ? 0 : whole ? (minus ? -(int64_t) d.value : (int64_t) d.value) : (int64_t) n->d;
-	return true;
-}
-
-static bool
-read_literal(reader *r, const char *word)
-{
-	size_t		len = strlen(word);
-
-	if ((size_t) (r->end - r->p) < len || memcmp(r->p, word, len) != 0)
-		return syntax(r, "expected a value");
-	r->p += len;
-	return true;
-}
-
-/* ---------- JSON: structure ---------- */
-
-/*
- * Step to the next element of an array or object whose opening bracket has
- * been taken: 1 there is one, 0 the closing bracket was taken, -1 error.
- * *n counts the elements.
- */
-static int
-next_element(reader *r, char close, int *n)
-{
-	if (r->asked++ % POLL_ELEMENTS == 0 && pm_stopped(r->arena, r->st))
-	{
-		r->code = PM_CANCELLED;
-		return -1;
-	}
-	if (take(r, close))
-		return 0;
-	if (*n > 0)
-	{
-		if (!take(r, ','))
-		{
-			syntax(r, close == ']' ? "expected \",\" or \"]\"" : "expected \",\" or \"}\"");
-			return -1;
-		}
-		if (peek(r) == close)
-		{
-			syntax(r, "expected a value behind the comma");
-			return -1;
-		}
-	}
-	if (*n < INT32_MAX)
-		(*n)++;
-	return 1;
-}
-
-/* Like next_element for an object; the key's raw contents are [*from, *to). */
-static int
-next_member(reader *r, int *n, const char **from, const char **to)
-{
-	int			more = next_element(r, '}', n);
-
-	if (more <= 0)
-		return more;
-	if (!scan_string(r, from, to))
-		return -1;
-	if (!take(r, ':'))
-	{
-		syntax(r, "expected \":\"");
-		return -1;
-	}
-	return 1;
-}
-
-/* Like next_member; the key is decoded, "" when it is too long to be one of ours. */
-static int
-next_key(reader *r, int *n, char key[KEY_SIZE])
-{
-	const char *from;
-	const char *to;
-	int			more = next_member(r, n, &from, &to);
-
-	if (more > 0 && decode(from, to, key, KEY_SIZE) < 0)
-		key[0] = '\0';
-	return more;
-}
-
-static bool skip_value(reader *r, int depth);
-
-/* Step over an array or object; n gets the number of its elements. */
-static bool
-skip_container(reader *r, int depth, int *n)
-{
-	bool		object = *r->p == '{';
-	const char *from;
-	const char *to;
-	int			more;
-
-	if (depth >= MAX_DEPTH)
-	{
-		r->code = pm_fail(r->st, PM_ERR_LIMIT, "graph is nested more than %d levels deep at byte %zu",
-						  MAX_DEPTH, (size_t) (r->p - r->text));
-		return false;
-	}
-	*n = 0;
-	r->p++;
-	while ((more = object ? next_member(r, n, &from, &to) : next_element(r, ']', n)) > 0)
-		if (!skip_value(r, depth + 1))
-			return false;
-	return more == 0;
-}
-
-/* Step over a value of any kind, checking that it is JSON. */
-static bool
-skip_value(reader *r, int depth)
-{
-	const char *from;
-	const char *to;
-	number		num;
-	int			n;
-
-	switch (peek(r))
-	{
-		case '{':
-		case '[':
-			return skip_container(r, depth, &n);
-		case '"':
-			return scan_string(r, &from, &to);
-		case 't':
-			return read_literal(r, "true");
-		case 'f':
-			return read_literal(r, "false");
-		case 'n':
-			return read_literal(r, "null");
-		default:
-			return read_number(r, &num);
-	}
-}
-
-/* Number of elements of the array or object ahead, without taking it. */
-static bool
-count_elements(reader *r, int *n)
-{
-	const char *at = r->p;
-	bool		ok = skip_container(r, 0, n);
-
-	r->p = at;
-	return ok;
-}
-
-/* ---------- values of given types ---------- */
-
-static bool
-read_int(reader *r, const char *key, int64_t *value)
-{
-	number		n;
-	char		c = peek(r);
-
-	if (c != '-' && (c < '0' || c > '9'))
-		return bad(r, PM_ERR_INPUT, key, "is not a number");
-	if (!read_number(r, &n))
-		return false;
-	if (!n.exact)
-		return bad(r, PM_ERR_INPUT, key, "is %.17g, which is not a whole number in range", n.d);
-	*value = n.i;
-	return true;
-}
-
-/* A finite number that is not negative. */
-static bool
-read_count(reader *r, const char *key, double *value)
-{
-	number		n;
-	char		c = peek(r);
-
-	if (c != '-' && (c < '0' || c > '9'))
-		return bad(r, PM_ERR_INPUT, key, "is not a number");
-	if (!read_number(r, &n))
-		return false;
-	if (!(n.d >= 0 && n.d <= 1e300))
-		return bad(r, PM_ERR_INPUT, key, "is %g, but must be finite and not negative", n.d);
-	*value = n.d;
-	return true;
-}
-
-static bool
-read_bool(reader *r, const char *key, bool *value)
-{
-	char		c = peek(r);
-
-	if (c != 't' && c != 'f')
-		return bad(r, PM_ERR_INPUT, key, "is not true or false");
-	*value = c == 't';
-	return read_literal(r, c == 't' ? "true" : "false");
-}
-
-/* A string of at most PM_MAX_NAME_LEN bytes into buf. */
-static bool
-read_string(reader *r, const char *key, char buf[PM_MAX_NAME_LEN + 8])
-{
-	const char *from;
-	const char *to;
-	int			len;
-
-	if (peek(r) != '"')
-		return bad(r, PM_ERR_INPUT, key, "is not a string");
-	if (!scan_string(r, &from, &to))
-		return false;
-	len = decode(from, to, buf, PM_MAX_NAME_LEN + 8);
-	if (len > PM_MAX_NAME_LEN || (len < 0 && to - from > PM_MAX_NAME_LEN))
-		return bad(r, PM_ERR_LIMIT, key, "is longer than %d bytes", PM_MAX_NAME_LEN);
-	if (len < 0)
-		return bad(r, PM_ERR_INPUT, key, "has a NUL character in it");
-	return true;
-}
-
-static bool
-read_text(reader *r, const char *key, const char **value)
-{
-	char		buf[PM_MAX_NAME_LEN + 8];
-
-	if (!read_string(r, key, buf))
-		return false;
-	*value = pm_strdup(r->arena, buf, strlen(buf));
-	return *value != NULL || no_memory(r);
-}
 
 /* A shape: an array of at most PM_MAX_RANK whole numbers in [0, PM_MAX_DIM]. */
 static bool
-read_shape(reader *r, const char *key, pm_shape *s)
+read_shape(pm_json *r, const char *key, pm_shape *s)
 {
 	int			n = 0;
 	int			more;
 
-	if (peek(r) != '[')
-		return bad(r, PM_ERR_INPUT, key, peek(r) == 'n' ? "has no shape" : "is not an array of dimensions");
+	if (pm_json_peek(r) != '[')
+		return pm_json_bad(r, PM_ERR_INPUT, key, pm_json_peek(r) == 'n' ? "has no shape" : "is not an array of dimensions");
 	r->p++;
-	while ((more = next_element(r, ']', &n)) > 0)
+	while ((more = pm_json_next_element(r, ']', &n)) > 0)
 	{
 		int64_t		dim = 0;
 
 		if (n > PM_MAX_RANK)
-			return bad(r, PM_ERR_LIMIT, key, "has more than %d dimensions", PM_MAX_RANK);
-		if (!read_int(r, key, &dim))
+			return pm_json_bad(r, PM_ERR_LIMIT, key, "has more than %d dimensions", PM_MAX_RANK);
+		if (!pm_json_int(r, key, &dim))
 			return false;
 		if (dim < 0 || dim > PM_MAX_DIM)
-			return bad(r, PM_ERR_LIMIT, key, "has dimension %lld, but dimensions lie between 0 and 2^40",
+			return pm_json_bad(r, PM_ERR_LIMIT, key, "has dimension %lld, but dimensions lie between 0 and 2^40",
 					   (long long) dim);
 		s->dim[n - 1] = dim;
 	}
@@ -649,23 +61,23 @@ read_shape(reader *r, const char *key, pm_shape *s)
 
 /* An array of shapes; errors name the element. */
 static bool
-read_shapes(reader *r, const char *key, int *n_shapes, pm_shape **shapes)
+read_shapes(pm_json *r, const char *key, int *n_shapes, pm_shape **shapes)
 {
-	char		name[KEY_SIZE + 16];
+	char		name[PM_JSON_KEY_SIZE + 16];
 	int			count;
 	int			more;
 	int			n = 0;
 
-	if (peek(r) != '[')
-		return bad(r, PM_ERR_INPUT, key, "is not an array of shapes");
-	if (!count_elements(r, &count))
+	if (pm_json_peek(r) != '[')
+		return pm_json_bad(r, PM_ERR_INPUT, key, "is not an array of shapes");
+	if (!pm_json_count(r, &count))
 		return false;
 	*n_shapes = count;
 	*shapes = count == 0 ? NULL : PM_NEW_PACKED(r->arena, pm_shape, (size_t) count);
 	if (count > 0 && *shapes == NULL)
-		return no_memory(r);
+		return pm_json_no_memory(r);
 	r->p++;
-	while ((more = next_element(r, ']', &n)) > 0)
+	while ((more = pm_json_next_element(r, ']', &n)) > 0)
 	{
 		snprintf(name, sizeof(name), "%s[%d]", key, n - 1);
 		if (!read_shape(r, name, &(*shapes)[n - 1]))
@@ -696,22 +108,22 @@ typedef struct attr_lists
 
 /* A list, or a bare number for a list of one. Other contents only make it odd: they may be none of ours. */
 static bool
-read_list(reader *r, int_list *l)
+read_list(pm_json *r, int_list *l)
 {
 	int			more;
-	bool		bare = peek(r) != '[';
+	bool		bare = pm_json_peek(r) != '[';
 
 	l->n = 0;
-	if (peek(r) == 'n')
-		return read_literal(r, "null");
+	if (pm_json_peek(r) == 'n')
+		return pm_json_literal(r, "null");
 	if (!bare)
 		r->p++;
-	while ((more = bare ? l->n++ == 0 : next_element(r, ']', &l->n)) > 0)
+	while ((more = bare ? l->n++ == 0 : pm_json_next_element(r, ']', &l->n)) > 0)
 	{
-		char		c = peek(r);
-		number		num = {.exact = false, .i = 0, .d = NAN};
+		char		c = pm_json_peek(r);
+		pm_json_number		num = {.exact = false, .i = 0, .d = NAN};
 
-		if (c == '-' || (c >= '0' && c <= '9') ? !read_number(r, &num) : !skip_value(r, 0))
+		if (c == '-' || (c >= '0' && c <= '9') ? !pm_json_number_at(r, &num) : !pm_json_skip(r, 0))
 			return false;
 		l->odd |= !num.exact;
 		if (l->n == 1)
@@ -726,19 +138,19 @@ read_list(reader *r, int_list *l)
 
 /* An integer attribute; null is the same as absent. */
 static bool
-read_attr_int(reader *r, const char *key, int64_t *value)
+read_attr_int(pm_json *r, const char *key, int64_t *value)
 {
-	if (peek(r) == 'n')
-		return read_literal(r, "null");
-	return read_int(r, key, value);
+	if (pm_json_peek(r) == 'n')
+		return pm_json_literal(r, "null");
+	return pm_json_int(r, key, value);
 }
 
 static bool
-read_direction(reader *r, bool *bidirectional)
+read_direction(pm_json *r, bool *bidirectional)
 {
 	char		buf[PM_MAX_NAME_LEN + 8];
 
-	if (!read_string(r, "attrs.direction", buf))
+	if (!pm_json_string(r, "attrs.direction", buf))
 		return false;
 	*bidirectional = strcmp(buf, "bidirectional") == 0;
 	return true;
@@ -746,7 +158,7 @@ read_direction(reader *r, bool *bidirectional)
 
 /* One attribute. Those that the catalogue does not use are stepped over. */
 static bool
-read_attr(reader *r, const char *key, pm_attrs *a, attr_lists *l)
+read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 {
 	if (strcmp(key, "kernel_shape") == 0)
 		return read_list(r, &l->kernel);
@@ -773,10 +185,10 @@ read_attr(reader *r, const char *key, pm_attrs *a, attr_lists *l)
 	if (strcmp(key, "direction") == 0)
 		return read_direction(r, &a->bidirectional);
 	if (strcmp(key, "bidirectional") == 0)
-		return read_bool(r, "attrs.bidirectional", &a->bidirectional);
+		return pm_json_bool(r, "attrs.bidirectional", &a->bidirectional);
 	if (strcmp(key, "requires_grad") == 0)
-		return read_bool(r, "attrs.requires_grad", &a->requires_grad);
-	return skip_value(r, 0);
+		return pm_json_bool(r, "attrs.requires_grad", &a->requires_grad);
+	return pm_json_skip(r, 0);
 }
 
 /*
@@ -784,26 +196,26 @@ read_attr(reader *r, const char *key, pm_attrs *a, attr_lists *l)
  * (pads) two each, begins first, of which the mean is kept.
  */
 static bool
-spread(reader *r, const char *key, const int_list *l, int spatial, int64_t *out)
+spread(pm_json *r, const char *key, const int_list *l, int spatial, int64_t *out)
 {
 	if (l->n == 0)
 		return true;			/* the default stays */
 	if (l->odd)
-		return bad(r, PM_ERR_INPUT, key, "is not a list of whole numbers");
+		return pm_json_bad(r, PM_ERR_INPUT, key, "is not a list of whole numbers");
 	if (l->n != 1 && l->n != spatial && !(l->n == 2 * spatial && strcmp(key, "attrs.pads") == 0))
-		return bad(r, PM_ERR_INPUT, key, "has %d values for %d kernel dimensions", l->n, spatial);
+		return pm_json_bad(r, PM_ERR_INPUT, key, "has %d values for %d kernel dimensions", l->n, spatial);
 	for (int i = 0; i < spatial; i++)
 	{
 		int64_t		v = l->v[l->n == 1 ? 0 : i];
 
 		if (v < 0 || v > PM_MAX_DIM)
-			return bad(r, PM_ERR_LIMIT, key, "has value %lld, but values lie between 0 and 2^40", (long long) v);
+			return pm_json_bad(r, PM_ERR_LIMIT, key, "has value %lld, but values lie between 0 and 2^40", (long long) v);
 		if (l->n == 2 * spatial && l->n > 1 && strcmp(key, "attrs.pads") == 0)
 		{
 			int64_t		last = l->v[spatial + i];
 
 			if (last < 0 || last > PM_MAX_DIM)
-				return bad(r, PM_ERR_LIMIT, key, "has value %lld, but values lie between 0 and 2^40",
+				return pm_json_bad(r, PM_ERR_LIMIT, key, "has value %lld, but values lie between 0 and 2^40",
 						   (long long) last);
 			v = (v + last + 1) / 2;
 		}
@@ -814,7 +226,7 @@ spread(reader *r, const char *key, const int_list *l, int spatial, int64_t *out)
 
 /* Strides and the like mean something only next to a kernel; Pad's pads are another thing. */
 static bool
-apply_lists(reader *r, pm_attrs *a, const attr_lists *l)
+apply_lists(pm_json *r, pm_attrs *a, const attr_lists *l)
 {
 	int			spatial = l->kernel.n;
 
@@ -823,7 +235,7 @@ apply_lists(reader *r, pm_attrs *a, const attr_lists *l)
 	if (spatial == 0)
 		return true;
 	if (spatial > PM_MAX_SPATIAL)
-		return bad(r, PM_ERR_LIMIT, "attrs.kernel_shape", "has more than %d dimensions", PM_MAX_SPATIAL);
+		return pm_json_bad(r, PM_ERR_LIMIT, "attrs.kernel_shape", "has more than %d dimensions", PM_MAX_SPATIAL);
 	a->spatial = spatial;
 	return spread(r, "attrs.kernel_shape", &l->kernel, spatial, a->kernel) &&
 		spread(r, "attrs.strides", &l->stride, spatial, a->stride) &&
@@ -832,19 +244,20 @@ apply_lists(reader *r, pm_attrs *a, const attr_lists *l)
 }
 
 static bool
-read_attrs(reader *r, pm_node *node)
+read_attrs(reader *d, pm_node *node)
 {
+	pm_json    *r = &d->json;
 	attr_lists	lists;
-	char		key[KEY_SIZE];
+	char		key[PM_JSON_KEY_SIZE];
 	int			n = 0;
 	int			more;
 
-	if (peek(r) != '{')
-		return bad(r, PM_ERR_INPUT, "attrs", "is not an object");
+	if (pm_json_peek(r) != '{')
+		return pm_json_bad(r, PM_ERR_INPUT, "attrs", "is not an object");
 	memset(&lists, 0, sizeof(lists));
 	node->attrs_at = (size_t) (r->p - r->text);
 	r->p++;
-	while ((more = next_key(r, &n, key)) > 0)
+	while ((more = pm_json_next_key(r, &n, key)) > 0)
 		if (!read_attr(r, key, &node->attrs, &lists))
 			return false;
 	node->attrs_len = (size_t) (r->p - r->text) - node->attrs_at;
@@ -854,145 +267,161 @@ read_attrs(reader *r, pm_node *node)
 /* ---------- nodes ---------- */
 
 static bool
-read_id(reader *r, pm_node *node)
+read_id(reader *d, pm_node *node)
 {
+	pm_json    *r = &d->json;
 	int64_t		id = 0;
 
 	(void) node;
-	if (!read_int(r, "id", &id))
+	if (!pm_json_int(r, "id", &id))
 		return false;
 	if (id == r->node)
 		return true;
-	bad(r, PM_ERR_INPUT, "id", "is %lld, but ids must be dense from 0, in order", (long long) id);
+	pm_json_bad(r, PM_ERR_INPUT, "id", "is %lld, but ids must be dense from 0, in order", (long long) id);
 	pm_detail(r->st, "The entry at position %d of \"nodes\" must have the id %d.", r->node, r->node);
 	return false;
 }
 
-/* Operator names repeat; a small cache by hash keeps most copies out of the arena. */
+/* Names of operators and modules repeat; a small cache by hash keeps most copies out of the arena. */
 static bool
-read_op(reader *r, pm_node *node)
+read_name(reader *d, const char *key, const char **name)
 {
-	char		buf[PM_MAX_NAME_LEN + 8];
+	char		buf[PM_JSON_MAX_STRING + 8];
 	size_t		len;
 	const char **slot;
 
-	if (!read_string(r, "op", buf))
+	if (!pm_json_string(&d->json, key, buf))
 		return false;
 	len = strlen(buf);
-	slot = &r->names[pm_mix(pm_hash(PM_HASH_INIT, buf, len)) % NAME_CACHE];
+	slot = &d->names[pm_mix(pm_hash(PM_HASH_INIT, buf, len)) % NAME_CACHE];
 	if (*slot == NULL || strcmp(*slot, buf) != 0)
-		*slot = pm_strdup(r->arena, buf, len);
-	node->op_name = *slot;
-	return *slot != NULL || no_memory(r);
+		*slot = pm_strdup(d->json.arena, buf, len);
+	*name = *slot;
+	return *slot != NULL || pm_json_no_memory(&d->json);
 }
 
 static bool
-read_input(reader *r, int32_t *input)
+read_op(reader *d, pm_node *node)
 {
+	return read_name(d, "op", &node->op_name);
+}
+
+static bool
+read_module(reader *d, pm_node *node)
+{
+	return read_name(d, "module", &node->module);
+}
+
+static bool
+read_input(reader *d, int32_t *input)
+{
+	pm_json    *r = &d->json;
 	int64_t		id = 0;
 
-	if (!read_int(r, "inputs", &id))
+	if (!pm_json_int(r, "inputs", &id))
 		return false;
 	if (id >= 0 && id < r->node)
 	{
 		*input = (int32_t) id;
 		return true;
 	}
-	if (id < 0 || id >= r->n_nodes)
-		return bad(r, PM_ERR_INPUT, "inputs", "names node %lld, which does not exist", (long long) id);
-	bad(r, PM_ERR_INPUT, "inputs", "names node %lld, which does not come before it", (long long) id);
+	if (id < 0 || id >= d->n_nodes)
+		return pm_json_bad(r, PM_ERR_INPUT, "inputs", "names node %lld, which does not exist", (long long) id);
+	pm_json_bad(r, PM_ERR_INPUT, "inputs", "names node %lld, which does not come before it", (long long) id);
 	pm_hint(r->st, "Give the nodes in an order in which producers come before consumers; a graph with a cycle has none.");
 	return false;
 }
 
 static bool
-read_inputs(reader *r, pm_node *node)
+read_inputs(reader *d, pm_node *node)
 {
+	pm_json    *r = &d->json;
 	int			more;
 	int			n = 0;
 
-	if (peek(r) != '[')
-		return bad(r, PM_ERR_INPUT, "inputs", "is not an array of node ids");
-	if (!count_elements(r, &node->n_inputs))
+	if (pm_json_peek(r) != '[')
+		return pm_json_bad(r, PM_ERR_INPUT, "inputs", "is not an array of node ids");
+	if (!pm_json_count(r, &node->n_inputs))
 		return false;
-	r->n_edges += node->n_inputs;
-	if (r->n_edges > PM_MAX_EDGES)
-		return bad(r, PM_ERR_LIMIT, "inputs", "makes more than %d inputs in the whole graph", PM_MAX_EDGES);
+	d->n_edges += node->n_inputs;
+	if (d->n_edges > PM_MAX_EDGES)
+		return pm_json_bad(r, PM_ERR_LIMIT, "inputs", "makes more than %d inputs in the whole graph", PM_MAX_EDGES);
 	if (node->n_inputs > 0)
 		node->inputs = PM_NEW_PACKED(r->arena, int32_t, (size_t) node->n_inputs);
 	if (node->n_inputs > 0 && node->inputs == NULL)
-		return no_memory(r);
+		return pm_json_no_memory(r);
 	r->p++;
-	while ((more = next_element(r, ']', &n)) > 0)
-		if (!read_input(r, &node->inputs[n - 1]))
+	while ((more = pm_json_next_element(r, ']', &n)) > 0)
+		if (!read_input(d, &node->inputs[n - 1]))
 			return false;
 	return more == 0;
 }
 
 static bool
-read_batch_dim(reader *r, pm_node *node)
+read_batch_dim(reader *d, pm_node *node)
 {
+	pm_json    *r = &d->json;
 	int64_t		dim = 0;
 
 	node->batch_dim = -1;
-	if (peek(r) == 'n')
-		return read_literal(r, "null");
-	if (!read_int(r, "batch_dim", &dim))
+	if (pm_json_peek(r) == 'n')
+		return pm_json_literal(r, "null");
+	if (!pm_json_int(r, "batch_dim", &dim))
 		return false;
 	if (dim < 0 || dim >= PM_MAX_RANK)
-		return bad(r, PM_ERR_INPUT, "batch_dim", "is %lld, but must be null or an index in \"shape\"",
+		return pm_json_bad(r, PM_ERR_INPUT, "batch_dim", "is %lld, but must be null or an index in \"shape\"",
 				   (long long) dim);
 	node->batch_dim = (int) dim;
 	return true;
 }
 
 static bool
-read_node_shape(reader *r, pm_node *n)
+read_node_shape(reader *d, pm_node *n)
 {
-	return read_shape(r, "shape", &n->shape);
+	return read_shape(&d->json, "shape", &n->shape);
 }
 
 static bool
-read_node_shapes(reader *r, pm_node *n)
+read_node_shapes(reader *d, pm_node *n)
 {
-	return read_shapes(r, "shapes", &n->n_shapes, &n->shapes);
+	return read_shapes(&d->json, "shapes", &n->n_shapes, &n->shapes);
 }
 
 static bool
-read_weights(reader *r, pm_node *n)
+read_weights(reader *d, pm_node *n)
 {
-	return read_shapes(r, "weights", &n->n_weights, &n->weights);
+	return read_shapes(&d->json, "weights", &n->n_weights, &n->weights);
 }
 
 static bool
-read_consts(reader *r, pm_node *n)
+read_consts(reader *d, pm_node *n)
 {
-	return read_shapes(r, "consts", &n->n_consts, &n->consts);
+	return read_shapes(&d->json, "consts", &n->n_consts, &n->consts);
 }
 
 static bool
-read_view(reader *r, pm_node *n)
+read_view(reader *d, pm_node *n)
 {
-	return read_bool(r, "view", &n->view);
+	return pm_json_bool(&d->json, "view", &n->view);
 }
 
 static bool
-read_flops(reader *r, pm_node *n)
+read_flops(reader *d, pm_node *n)
 {
-	return read_count(r, "flops", &n->flops);
+	return pm_json_not_negative(&d->json, "flops", &n->flops);
 }
 
 static bool
-read_flops0(reader *r, pm_node *n)
+read_flops0(reader *d, pm_node *n)
 {
-	return read_count(r, "flops0", &n->flops0);
+	return pm_json_not_negative(&d->json, "flops0", &n->flops0);
 }
 
 static const struct node_key
 {
 	const char *key;
 	bool		required;
-	bool		(*read) (reader *r, pm_node *n);
+	bool		(*read) (reader *d, pm_node *n);
 }			node_keys[] =
 {
 	{"id", true, read_id},
@@ -1007,66 +436,69 @@ static const struct node_key
 	{"flops", false, read_flops},
 	{"flops0", false, read_flops0},
 	{"shapes", false, read_node_shapes},
+	{"module", false, read_module},
 };
 
 #define N_NODE_KEYS ((int) (sizeof(node_keys) / sizeof(node_keys[0])))
 
 static bool
-read_node(reader *r, pm_node *node)
+read_node(reader *d, pm_node *node)
 {
-	char		key[KEY_SIZE];
+	pm_json    *r = &d->json;
+	char		key[PM_JSON_KEY_SIZE];
 	unsigned	seen = 0;
 	int			n = 0;
 	int			k;
 	int			more;
 
-	if (peek(r) != '{')
+	if (pm_json_peek(r) != '{')
 	{
 		r->code = pm_fail(r->st, PM_ERR_INPUT, "node %d is not an object", r->node);
 		return false;
 	}
 	pm_node_init(node);
 	r->p++;
-	while ((more = next_key(r, &n, key)) > 0)
+	while ((more = pm_json_next_key(r, &n, key)) > 0)
 	{
 		for (k = 0; k < N_NODE_KEYS && strcmp(node_keys[k].key, key) != 0; k++)
 			;
 		if (k < N_NODE_KEYS && (seen & 1u << k) != 0)
-			return bad(r, PM_ERR_INPUT, key, "is given twice");
-		if (k < N_NODE_KEYS ? !node_keys[k].read(r, node) : !skip_value(r, 0))
+			return pm_json_bad(r, PM_ERR_INPUT, key, "is given twice");
+		if (k < N_NODE_KEYS ? !node_keys[k].read(d, node) : !pm_json_skip(r, 0))
 			return false;
 		if (k < N_NODE_KEYS)
 			seen |= 1u << k;
 	}
 	for (k = 0; more == 0 && k < N_NODE_KEYS; k++)
 		if (node_keys[k].required && (seen & 1u << k) == 0)
-			return bad(r, PM_ERR_INPUT, node_keys[k].key, "is missing");
+			return pm_json_bad(r, PM_ERR_INPUT, node_keys[k].key, "is missing");
 	return more == 0;
 }
 
 static bool
-read_nodes(reader *r, pm_graph *g)
+read_nodes(reader *d, pm_graph *g)
 {
+	pm_json    *r = &d->json;
 	int			more;
 	int			n = 0;
 
-	if (peek(r) != '[')
-		return bad(r, PM_ERR_INPUT, "nodes", "is not an array");
-	if (!count_elements(r, &r->n_nodes))
+	if (pm_json_peek(r) != '[')
+		return pm_json_bad(r, PM_ERR_INPUT, "nodes", "is not an array");
+	if (!pm_json_count(r, &d->n_nodes))
 		return false;
-	if (r->n_nodes == 0)
-		return bad(r, PM_ERR_INPUT, "nodes", "is empty");
-	if (r->n_nodes > PM_MAX_NODES)
-		return bad(r, PM_ERR_LIMIT, "nodes", "has %d nodes, but %d are the limit", r->n_nodes, PM_MAX_NODES);
-	g->n_nodes = r->n_nodes;
-	g->nodes = PM_NEW(r->arena, pm_node, (size_t) r->n_nodes);
+	if (d->n_nodes == 0)
+		return pm_json_bad(r, PM_ERR_INPUT, "nodes", "is empty");
+	if (d->n_nodes > PM_MAX_NODES)
+		return pm_json_bad(r, PM_ERR_LIMIT, "nodes", "has %d nodes, but %d are the limit", d->n_nodes, PM_MAX_NODES);
+	g->n_nodes = d->n_nodes;
+	g->nodes = PM_NEW(r->arena, pm_node, (size_t) d->n_nodes);
 	if (g->nodes == NULL)
-		return no_memory(r);
+		return pm_json_no_memory(r);
 	r->p++;
-	while ((more = next_element(r, ']', &n)) > 0)
+	while ((more = pm_json_next_element(r, ']', &n)) > 0)
 	{
 		r->node = n - 1;
-		if (!read_node(r, &g->nodes[n - 1]))
+		if (!read_node(d, &g->nodes[n - 1]))
 			return false;
 	}
 	r->node = -1;
@@ -1087,42 +519,44 @@ static const char *const top_keys[N_KEYS] = {
 
 /* First pass: the whole text is JSON; at[k] is where the value of key k starts, or NULL. */
 static bool
-scan_document(reader *r, const char *at[N_KEYS])
+scan_document(reader *d, const char *at[N_KEYS])
 {
-	char		key[KEY_SIZE];
+	pm_json    *r = &d->json;
+	char		key[PM_JSON_KEY_SIZE];
 	int			n = 0;
 	int			k;
 	int			more;
 
-	if (peek(r) != '{')
+	if (pm_json_peek(r) != '{')
 	{
-		if (skip_value(r, 0))
+		if (pm_json_skip(r, 0))
 			r->code = pm_fail(r->st, PM_ERR_INPUT, "graph is not a JSON object");
 		return false;
 	}
 	r->p++;
-	while ((more = next_key(r, &n, key)) > 0)
+	while ((more = pm_json_next_key(r, &n, key)) > 0)
 	{
 		for (k = 0; k < N_KEYS && strcmp(top_keys[k], key) != 0; k++)
 			;
 		if (k < N_KEYS && at[k] != NULL)
-			return bad(r, PM_ERR_INPUT, key, "is given twice");
+			return pm_json_bad(r, PM_ERR_INPUT, key, "is given twice");
 		if (k < N_KEYS)
 			at[k] = r->p;
-		if (!skip_value(r, 1))
+		if (!pm_json_skip(r, 1))
 			return false;
 	}
-	if (more == 0 && peek(r) != '\0')
-		return syntax(r, "something follows the graph");
-	return more == 0 && (r->p == r->end || syntax(r, "something follows the graph"));
+	if (more == 0 && pm_json_peek(r) != '\0')
+		return pm_json_syntax(r, "something follows the graph");
+	return more == 0 && (r->p == r->end || pm_json_syntax(r, "something follows the graph"));
 }
 
 static bool
-check_format(reader *r)
+check_format(reader *d)
 {
+	pm_json    *r = &d->json;
 	const char *format;
 
-	if (!read_text(r, "format", &format))
+	if (!pm_json_text(r, "format", &format))
 		return false;
 	if (strcmp(format, FORMAT) == 0)
 		return true;
@@ -1132,65 +566,80 @@ check_format(reader *r)
 }
 
 static bool
-check_output(reader *r)
+read_output(reader *d, pm_graph *g)
 {
+	pm_json    *r = &d->json;
 	int64_t		id = 0;
 
-	if (!read_int(r, "output", &id))
+	if (!pm_json_int(r, "output", &id))
 		return false;
-	if (id < 0 || id >= r->n_nodes)
-		return bad(r, PM_ERR_INPUT, "output", "names node %lld, which does not exist", (long long) id);
+	if (id < 0 || id >= d->n_nodes)
+		return pm_json_bad(r, PM_ERR_INPUT, "output", "names node %lld, which does not exist", (long long) id);
+	g->output = (int) id;
 	return true;
 }
 
 static bool
-read_top(reader *r, pm_graph *g, int k)
+read_top(reader *d, pm_graph *g, int k)
 {
+	pm_json    *r = &d->json;
 	switch (k)
 	{
 		case KEY_FORMAT:
-			return check_format(r);
+			return check_format(d);
 		case KEY_NAME:
-			return read_text(r, "name", &g->name);
+			return pm_json_text(r, "name", &g->name);
 		case KEY_MODEL:
-			return read_text(r, "model", &g->model);
+			return pm_json_text(r, "model", &g->model);
 		case KEY_FAMILY:
-			return read_text(r, "family", &g->family);
+			return pm_json_text(r, "family", &g->family);
 		case KEY_SOURCE:
-			return read_text(r, "source", &g->source);
+			return pm_json_text(r, "source", &g->source);
 		case KEY_INPUT:
 			return read_shape(r, "input", &g->input);
 		case KEY_PARAMS:
-			return read_count(r, "params", &g->declared_params);
+			return pm_json_not_negative(r, "params", &g->declared_params);
 		case KEY_NODES:
-			return read_nodes(r, g);
+			return read_nodes(d, g);
 		default:
-			return check_output(r);
+			return read_output(d, g);
 	}
 }
 
 pm_code
 pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_status *st)
 {
-	reader		r = {.text = text, .p = text, .end = text + len, .arena = a, .st = st, .node = -1};
+	reader		d = {.json = {.text = text,.p = text,.end = text + len,.arena = a,.st = st,.node = -1}};
 	const char *at[N_KEYS] = {NULL};
 
 	memset(g, 0, sizeof(*g));
 	g->model = "";
 	g->source = "";
+	g->text = text;
+	g->output = -1;
 	g->declared_params = NAN;
-	if (!scan_document(&r, at))
-		return r.code;
+	if (!scan_document(&d, at))
+		return d.json.code;
 	for (int k = 0; k < N_KEYS; k++)
 	{
 		if (at[k] == NULL && (k == KEY_FORMAT || k == KEY_NODES))
 		{
-			bad(&r, PM_ERR_INPUT, top_keys[k], "is missing");
-			return r.code;
+			pm_json_bad(&d.json, PM_ERR_INPUT, top_keys[k], "is missing");
+			return d.json.code;
 		}
-		r.p = at[k];
-		if (at[k] != NULL && !read_top(&r, g, k))
-			return r.code;
+		d.json.p = at[k];
+		if (at[k] != NULL && !read_top(&d, g, k))
+			return d.json.code;
 	}
 	return pm_graph_finish(g, a, st);
+}
+
+pm_code
+pm_attrs_from_json(pm_graph *g, int node, pm_arena *a, pm_status *st)
+{
+	pm_node    *n = &g->nodes[node];
+	const char *text = g->text + n->attrs_at;
+	reader		d = {.json = {.text = g->text,.p = text,.end = text + n->attrs_len,.arena = a,.st = st,.node = node}};
+
+	return read_attrs(&d, n) ? PM_OK : d.json.code;
 }

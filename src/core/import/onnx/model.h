@@ -73,7 +73,6 @@ typedef struct ox_model
 	pm_arena   *arena;
 	pm_status  *st;
 	const pm_onnx_options *options;
-	const pm_hooks *hooks;
 	unsigned	asked;			/* calls of ox_stopped() */
 	int			opset;
 	const char *producer;
@@ -115,7 +114,7 @@ pm_code		ox_fold(ox_model *m);
 
 /*
  * To be asked at every step of a loop: true when the caller wants an end,
- * which is then in m->st.  The caller's hook is asked every 256 times.
+ * which is then in m->st.  The hooks of the arena are asked every PM_POLL_EVERY times.
  */
 bool		ox_stopped(ox_model *m);
 

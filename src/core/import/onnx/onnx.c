@@ -2,14 +2,13 @@
  * onnx.c - the importer as a whole.
  */
 #include "import/onnx/onnx.h"
-#include "import/onnx/run.h"
+#include "import/onnx/to_graph.h"
 
 pm_code
-pm_onnx_document(const void *bytes, size_t len, const pm_onnx_options *options, const pm_hooks *hooks,
-				 pm_arena *a, char **text, size_t *text_len, pm_status *st)
+pm_onnx_import(const void *bytes, size_t len, const pm_onnx_options *options, pm_arena *a, pm_graph *g, pm_status *st)
 {
 	pm_status	own;
-	ox_model	m = {.arena = a, .st = st != NULL ? st : &own, .options = options, .hooks = hooks};
+	ox_model	m = {.arena = a, .st = st != NULL ? st : &own, .options = options};
 	ox_run		base,
 				two,
 				three;
@@ -27,5 +26,5 @@ pm_onnx_document(const void *bytes, size_t len, const pm_onnx_options *options, 
 		code = ox_run_model(&two, &m, 2 * unit, m.fixed ? base.values : NULL);
 	if (code == PM_OK)
 		code = ox_run_model(&three, &m, 3 * unit, m.fixed ? base.values : NULL);
-	return code == PM_OK ? ox_document(&m, &two, &three, text, text_len) : code;
+	return code == PM_OK ? ox_to_graph(&m, &two, &three, g) : code;
 }

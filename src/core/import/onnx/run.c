@@ -239,12 +239,7 @@ run_node(ox_run *r, const ox_node *n)
 bool
 ox_stopped(ox_model *m)
 {
-	const pm_hooks *h = m->hooks;
-
-	if (m->asked++ % 256 != 0 || h == NULL || h->stop == NULL || !h->stop(h->ctx))
-		return false;
-	pm_fail(m->st, PM_CANCELLED, "cancelled");
-	return true;
+	return m->asked++ % PM_POLL_EVERY == 0 && pm_stopped(m->arena, m->st);
 }
 
 /* ---------- the walk ---------- */

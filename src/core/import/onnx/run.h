@@ -157,11 +157,6 @@ bool		ox_static(ox_run *r, ox_t *out, int dtype, const pm_shape *shape);
 /* Compute the outputs of n where all inputs are constants with known values. */
 void		ox_fold_constants(ox_run *r, const ox_node *n);
 
-/* ---- document.c ---- */
-
-/* Compare the walks a and b and write the document. */
-pm_code		ox_document(ox_model *m, const ox_run *a, const ox_run *b, char **text, size_t *text_len);
-
 /* ---- rule tables ---- */
 
 extern const ox_rule ox_rules_elementwise[];
