@@ -60,10 +60,10 @@ cat >"$RESULTS/machine" <<EOF
 date=$(date -u +%Y-%m-%d)
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 processors=$(nproc)
-kernel=$(uname -sr)
+kernel=$(uname -sr | cut -d- -f1)
 fold=$FOLD
 EOF
-echo "$(sed -n 's/^cpu=//p' "$RESULTS/machine"), $(nproc) processors, $(uname -sr), seed $SEED, folds of seed 1, sources $SOURCE"
+echo "$(sed -n 's/^cpu=//p' "$RESULTS/machine"), $(nproc) processors, $(uname -sr | cut -d- -f1), seed $SEED, folds of seed 1, sources $SOURCE"
 if grep -hs '^# source=' "$RESULTS"/*.csv | grep -qv "=$SOURCE"; then
     echo "some results in $RESULTS come from other sources and are kept; remove them to have them made again"
 fi
