@@ -19,3 +19,33 @@ SELECT split_part(helper.long_name(replace(q, ':g', :'g')), E'\n', 1) FROM unnes
     'INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (:g, ?, 8, 1)',
     'UPDATE perfmodel.predictor SET name = ? WHERE name = ''line''']) AS q;
 DROP FUNCTION helper.long_name;
+
+-- a grid has a limit; who may read nothing is refused before the work, in both forms of many questions
+SELECT helper.error_of(format('SELECT perfmodel.what_if(%s, array_fill(NULL::text, ARRAY[12000]), array_fill(NULL::int, ARRAY[12000]))', :g));
+SELECT count(*), count(step_ms) FROM perfmodel.what_if(:g, array_fill(NULL::text, ARRAY[1000]), array_fill(8, ARRAY[1000]));
+CREATE ROLE pm_test_nobody;
+GRANT USAGE ON SCHEMA helper TO PUBLIC;
+SET ROLE pm_test_nobody;
+SELECT helper.error_of('SELECT perfmodel.what_if(1, ARRAY[NULL::text], ARRAY[NULL::int])');
+SELECT helper.error_of('SELECT perfmodel.predict_many(ARRAY[NULL::bigint], ARRAY[NULL::text], ARRAY[NULL::int])');
+RESET ROLE;
+DROP ROLE pm_test_nobody;
+-- a long grid of answers hears a cancel
+SET statement_timeout = '300ms';
+SELECT clock_timestamp() AS t0 \gset
+\set VERBOSITY terse
+SELECT count(*) FROM perfmodel.what_if(:g, array_fill('T4'::text, ARRAY[1000]), (SELECT array_agg(b) FROM generate_series(1, 1000) b));
+\set VERBOSITY default
+RESET statement_timeout;
+SELECT clock_timestamp() - :'t0' < '2.5 s' AS soon;
+-- questions are answered in blocks of work_mem, in the order of the arrays, whatever the size of the blocks
+CREATE VIEW helper.many AS SELECT row_number() OVER () AS place, m.* FROM (
+    SELECT array_agg(graph_id ORDER BY i, profile_id) AS ids, array_agg(gpu ORDER BY i, profile_id) AS gpus,
+           array_agg(CASE WHEN profile_id % 7 > 0 THEN batch END ORDER BY i, profile_id) AS batches
+    FROM perfmodel.profile, generate_series(1, 20) AS i) AS a, perfmodel.predict_many(ids, gpus, batches) AS m;
+SET work_mem = '64kB';
+CREATE TEMPORARY TABLE small_blocks AS TABLE helper.many;
+RESET work_mem;
+SELECT count(*) > 1000 AS many, count(step_ms) < count(*) AS some_null, bool_and(place = ordinality) AS in_order FROM small_blocks;
+SELECT count(*) AS different FROM (TABLE small_blocks EXCEPT TABLE helper.many) AS x;
+DROP VIEW helper.many;

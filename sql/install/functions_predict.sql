@@ -49,7 +49,7 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
 COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8, text, text) IS
-    'predict for one graph on every device at every batch; gpus NULL: the devices of the training';
+    'predict for one graph on every device at every batch, at most 1000000 rows; gpus NULL: devices of the training';
 
 CREATE FUNCTION perfmodel.ask(question jsonb, predictor text DEFAULT NULL, level float8 DEFAULT 0.9, on_error text DEFAULT 'error',
                               OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,

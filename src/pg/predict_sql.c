@@ -14,51 +14,31 @@
 #include "compat.h"
 #include "gpus.h"
 #include "results.h"
+#include "tables.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_many);
 PG_FUNCTION_INFO_V1(pm_what_if);
 
 /* ---------- many at once ---------- */
 
-/* One of three arrays of the same length, taken apart. */
+/* An array argument that is read from its first element to its last. */
 typedef struct list
 {
 	const char *name;
 	int			n;
-	Datum	   *values;
-	bool	   *nulls;
+	ArrayIterator next;
 } list;
 
 static list
-read_list(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int len, bool by_value, char align)
+list_of(const char *name, ArrayType *array)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
-	list		l = {.name = name};
-
 	if (ARR_NDIM(array) > 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must be an array of one dimension, not of %d", name, ARR_NDIM(array))));
-	deconstruct_array(array, type, len, by_value, align, &l.values, &l.nulls, &l.n);
-	return l;
-}
-
-static list
-read_ids(FunctionCallInfo fcinfo, int arg)
-{
-	return read_list(fcinfo, arg, "graph_ids", INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-}
-
-static list
-read_gpus(FunctionCallInfo fcinfo, int arg)
-{
-	return read_list(fcinfo, arg, "gpus", TEXTOID, -1, false, TYPALIGN_INT);
-}
-
-static list
-read_batches(FunctionCallInfo fcinfo, int arg)
-{
-	return read_list(fcinfo, arg, "batches", INT4OID, 4, true, TYPALIGN_INT);
+	return (list) {
+		name, ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)), array_create_iterator(array, 0, NULL)
+	};
 }
 
 static void
@@ -70,6 +50,15 @@ same_length(const list *a, const list *b)
 				 errmsg("%s and %s must have the same length, not %d and %d", a->name, b->name, a->n, b->n),
 				 errdetail("Question i is made of element i of each array."),
 				 errhint("perfmodel.what_if() asks about every combination of devices and batches.")));
+}
+
+/* Rights come before the work, which may be long without a single answer. */
+static void
+require_rights(void)
+{
+	pm_require_some_select("graph");
+	pm_require_some_select("predictor");
+	pm_require_some_select("predictor_weights");
 }
 
 /* Answer q into the last columns of a row. */
@@ -87,13 +76,33 @@ ask_for_row(const pm_asked_words *q, const pm_manner *how, Datum *values, bool *
 		pm_fill_problem(&p, values, nulls);
 }
 
-/* A row of predict_many(): where it stands in the arrays, and in which order it is worked on. */
+#define N_MANY		(4 + PM_N_ANSWER)	/* ordinality, graph_id, gpu, batch, pm_answer */
+
+typedef struct many_row
+{
+	Datum		values[N_MANY];
+	bool		nulls[N_MANY];
+} many_row;
+
+/* A question: of which row of its block it is, and in which order it is worked on. */
 typedef struct entry
 {
 	int64		graph_id;
 	uint64		gpu;			/* hash */
 	int			at;
 } entry;
+
+/*
+ * So many questions are answered together as work_mem has room for: those about
+ * one graph on one device after each other, so that a graph is looked for once.
+ */
+typedef struct block
+{
+	int			room;
+	int			n;
+	many_row   *rows;
+	entry	   *order;
+} block;
 
 static int
 by_graph(const void *a, const void *b)
@@ -108,49 +117,72 @@ by_graph(const void *a, const void *b)
 	return x->at - y->at;
 }
 
-/* The questions without NULL, those about one graph on one device after each other. */
+static void
+make_block(block *b, int n)
+{
+	b->room = Max(1, Min(n, (int) ((Size) work_mem * 1024 / (sizeof(many_row) + sizeof(entry)))));
+	b->rows = MemoryContextAllocHuge(CurrentMemoryContext, b->room * sizeof(many_row));
+	b->order = MemoryContextAllocHuge(CurrentMemoryContext, b->room * sizeof(entry));
+}
+
+/* The next questions, with everything but their answers; first: their number in the arrays. */
+static void
+read_block(block *b, int first, list *lists[3])
+{
+	int			end = Min(first + b->room, lists[0]->n);
+
+	b->n = end - first;
+	memset(b->rows, 0, b->n * sizeof(many_row));
+	for (int i = 0; i < b->n; i++)
+	{
+		many_row   *r = &b->rows[i];
+
+		r->values[0] = Int64GetDatum(first + i + 1);
+		for (int k = 0; k < 3; k++)
+			array_iterate(lists[k]->next, &r->values[k + 1], &r->nulls[k + 1]);
+		for (int k = 4; k < N_MANY; k++)
+			r->nulls[k] = true;
+	}
+}
+
+/* The questions without NULL in the order of work; returns how many. */
 static int
-order_questions(const list *ids, const list *gpus, const list *batches, entry *order)
+order_block(block *b)
 {
 	int			n = 0;
 
-	for (int i = 0; i < ids->n; i++)
-		if (!ids->nulls[i] && !gpus->nulls[i] && !batches->nulls[i])
-		{
-			text	   *gpu = DatumGetTextPP(gpus->values[i]);
+	for (int i = 0; i < b->n; i++)
+	{
+		const many_row *r = &b->rows[i];
+		text	   *gpu;
 
-			order[n++] = (entry) {DatumGetInt64(ids->values[i]),
-				pm_hash(PM_HASH_INIT, VARDATA_ANY(gpu), VARSIZE_ANY_EXHDR(gpu)), i};
-		}
-	qsort(order, n, sizeof(entry), by_graph);
+		if (r->nulls[1] || r->nulls[2] || r->nulls[3])
+			continue;
+		gpu = DatumGetTextPP(r->values[2]);
+		b->order[n++] = (entry) {DatumGetInt64(r->values[1]),
+			pm_hash(PM_HASH_INIT, VARDATA_ANY(gpu), VARSIZE_ANY_EXHDR(gpu)), i};
+	}
+	qsort(b->order, n, sizeof(entry), by_graph);
 	return n;
 }
 
-#define N_MANY		(4 + PM_N_ANSWER)	/* ordinality, graph_id, gpu, batch, pm_answer */
-
-typedef struct many_row
-{
-	Datum		values[N_MANY];
-	bool		nulls[N_MANY];
-} many_row;
-
-/* Everything but the answers. */
 static void
-start_rows(many_row *rows, const list *ids, const list *gpus, const list *batches)
+answer_block(block *b, pm_asked_words *q, const pm_manner *how, pm_rows_out *out)
 {
-	const list *lists[] = {ids, gpus, batches};
+	int			n = order_block(b);
 
-	for (int i = 0; i < ids->n; i++)
+	for (int i = 0; i < n; i++)
 	{
-		rows[i].values[0] = Int64GetDatum(i + 1);
-		for (int k = 0; k < 3; k++)
-		{
-			rows[i].values[k + 1] = lists[k]->values[i];
-			rows[i].nulls[k + 1] = lists[k]->nulls[i];
-		}
-		for (int k = 4; k < N_MANY; k++)
-			rows[i].nulls[k] = true;
+		many_row   *r = &b->rows[b->order[i].at];
+
+		q->graph_id = b->order[i].graph_id;
+		q->gpu = DatumGetTextPP(r->values[2]);
+		q->batch = DatumGetInt32(r->values[3]);
+		memset(r->nulls + 4, 0, PM_N_ANSWER * sizeof(bool));
+		ask_for_row(q, how, r->values + 4, r->nulls + 4);
 	}
+	for (int i = 0; i < b->n; i++)
+		pm_rows_add(out, b->rows[i].values, b->rows[i].nulls);
 }
 
 Datum
@@ -162,53 +194,77 @@ pm_predict_many(PG_FUNCTION_ARGS)
 	list		ids,
 				gpus,
 				batches;
-	many_row   *rows;
-	entry	   *order;
-	int			n;
+	list	   *lists[3] = {&ids, &gpus, &batches};
+	MemoryContext notes;
+	MemoryContext old;
+	block		b;
 
 	pm_rows_begin(fcinfo, &out);
 	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
-	ids = read_ids(fcinfo, 0);
-	gpus = read_gpus(fcinfo, 1);
-	batches = read_batches(fcinfo, 2);
+	require_rights();
+	ids = list_of("graph_ids", PG_GETARG_ARRAYTYPE_P(0));
+	gpus = list_of("gpus", PG_GETARG_ARRAYTYPE_P(1));
+	batches = list_of("batches", PG_GETARG_ARRAYTYPE_P(2));
 	same_length(&ids, &gpus);
 	same_length(&ids, &batches);
-	rows = MemoryContextAllocHuge(CurrentMemoryContext, Max(ids.n, 1) * sizeof(many_row));
-	memset(rows, 0, ids.n * sizeof(many_row));
-	order = MemoryContextAllocHuge(CurrentMemoryContext, Max(ids.n, 1) * sizeof(entry));
-	start_rows(rows, &ids, &gpus, &batches);
-	n = order_questions(&ids, &gpus, &batches, order);
-	for (int i = 0; i < n; i++)
+	make_block(&b, ids.n);
+	/* with what else the answers of a block point to */
+	notes = AllocSetContextCreate(CurrentMemoryContext, "perfmodel answers", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(notes);
+	for (int first = 0; first < ids.n; first += b.n)
 	{
-		int			at = order[i].at;
-
-		q.graph_id = order[i].graph_id;
-		q.gpu = DatumGetTextPP(gpus.values[at]);
-		q.batch = DatumGetInt32(batches.values[at]);
-		memset(rows[at].nulls + 4, 0, PM_N_ANSWER * sizeof(bool));
-		ask_for_row(&q, &how, rows[at].values + 4, rows[at].nulls + 4);
+		CHECK_FOR_INTERRUPTS();
+		read_block(&b, first, lists);
+		answer_block(&b, &q, &how, &out);
+		MemoryContextReset(notes);
 	}
-	for (int i = 0; i < ids.n; i++)
-		pm_rows_add(&out, rows[i].values, rows[i].nulls);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(notes);
 	return (Datum) 0;
 }
 
 /* The devices that the predictor was trained on and that are still in the table, by name. */
-static list
+static ArrayType *
 trained_gpus(const pm_asked_words *q)
 {
-	list		l = {.name = "gpus"};
 	pm_predictor_ref ref;
-	const char *name;
+	const char **names;
+	int			n = 0;
 
 	pm_question_predictor(q, &ref);
-	l.values = palloc0(sizeof(Datum) * Max(pm_trust_gpu_count(ref.predictor->trust), 1));
-	l.nulls = palloc0(sizeof(bool) * Max(pm_trust_gpu_count(ref.predictor->trust), 1));
+	names = palloc(sizeof(char *) * Max(pm_trust_gpu_count(ref.predictor->trust), 1));
 	for (int i = 0; i < pm_trust_gpu_count(ref.predictor->trust); i++)
-		if (pm_gpu_exists(name = pm_trust_gpu(ref.predictor->trust, i)))
-			l.values[l.n++] = CStringGetTextDatum(name);
-	return l;
+		if (pm_gpu_exists(pm_trust_gpu(ref.predictor->trust, i)))
+			names[n++] = pm_trust_gpu(ref.predictor->trust, i);
+	return DatumGetArrayTypeP(pm_text_array(names, n));
+}
+
+#define MAX_GRID	1000000		/* combinations in one call of what_if */
+
+static void
+check_grid(const list *gpus, const list *batches)
+{
+	if ((int64) gpus->n * batches->n > MAX_GRID)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%d devices and %d batches make more than %d combinations", gpus->n, batches->n, MAX_GRID),
+				 errhint("Ask about a part of them in each call.")));
+}
+
+/* One row: a device at a batch. */
+static void
+answer_cell(pm_asked_words *q, const pm_manner *how, pm_rows_out *out, Datum *values, bool *nulls)
+{
+	if (nulls[0] || nulls[1])
+		memset(nulls + 2, true, PM_N_ANSWER * sizeof(bool));
+	else
+	{
+		q->gpu = DatumGetTextPP(values[0]);
+		q->batch = DatumGetInt32(values[1]);
+		ask_for_row(q, how, values + 2, nulls + 2);
+	}
+	pm_rows_add(out, values, nulls);
 }
 
 Datum
@@ -219,29 +275,40 @@ pm_what_if(PG_FUNCTION_ARGS)
 	pm_manner	how;
 	list		gpus,
 				batches;
+	ArrayType  *batch_array;
+	MemoryContext work;
+	MemoryContext old;
+	Datum		values[2 + PM_N_ANSWER];
+	bool		nulls[2 + PM_N_ANSWER];
+	Datum		gpu;
+	bool		no_gpu;
 
 	pm_rows_begin(fcinfo, &out);
 	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
+	require_rights();
 	q.graph_id = PG_GETARG_INT64(0);
-	batches = read_batches(fcinfo, 2);
+	batch_array = PG_GETARG_ARRAYTYPE_P(2);
+	batches = list_of("batches", batch_array);
 	pm_freshen();
-	gpus = PG_ARGISNULL(1) ? trained_gpus(&q) : read_gpus(fcinfo, 1);
-	for (int g = 0; g < gpus.n; g++)
-		for (int b = 0; b < batches.n; b++)
+	gpus = list_of("gpus", PG_ARGISNULL(1) ? trained_gpus(&q) : PG_GETARG_ARRAYTYPE_P(1));
+	check_grid(&gpus, &batches);
+	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel answers", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(work);
+	while (array_iterate(gpus.next, &gpu, &no_gpu))
+	{
+		CHECK_FOR_INTERRUPTS();
+		batches = list_of("batches", batch_array);
+		while (array_iterate(batches.next, &values[1], &nulls[1]))
 		{
-			Datum		values[2 + PM_N_ANSWER] = {gpus.values[g], batches.values[b]};
-			bool		nulls[2 + PM_N_ANSWER] = {gpus.nulls[g], batches.nulls[b]};
-
-			if (nulls[0] || nulls[1])
-				memset(nulls + 2, true, PM_N_ANSWER * sizeof(bool));
-			else
-			{
-				q.gpu = DatumGetTextPP(values[0]);
-				q.batch = DatumGetInt32(values[1]);
-				ask_for_row(&q, &how, values + 2, nulls + 2);
-			}
-			pm_rows_add(&out, values, nulls);
+			memset(nulls + 2, false, PM_N_ANSWER * sizeof(bool));
+			values[0] = gpu;
+			nulls[0] = no_gpu;
+			answer_cell(&q, &how, &out, values, nulls);
 		}
+		MemoryContextReset(work);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
 	return (Datum) 0;
 }

@@ -31,3 +31,13 @@ pm_require_privilege(const char *table, AclMode mode)
 	if (rc != ACLCHECK_OK)
 		aclcheck_error(rc, OBJECT_TABLE, table);
 }
+
+void
+pm_require_some_select(const char *table)
+{
+	Oid			id = pm_table(table);
+
+	if (pg_class_aclcheck(id, GetUserId(), ACL_SELECT) != ACLCHECK_OK &&
+		pg_attribute_aclcheck_all(id, GetUserId(), ACL_SELECT, ACLMASK_ANY) != ACLCHECK_OK)
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, table);
+}

@@ -8,6 +8,8 @@
 
 /* Relation of the extension by name; an error when the extension is not installed. */
 extern Oid	pm_table(const char *name);
+/* Raise unless the user may SELECT from the table, or at least from some of its columns. */
+extern void pm_require_some_select(const char *table);
 extern void pm_require_privilege(const char *table, AclMode mode);
 
 #endif
