@@ -1045,6 +1045,13 @@ test_core(void)
 	/* a message that is too long is not cut within a character */
 	CHECK(pm_fail(&st, PM_ERR_INPUT, "%0254d\xc3\xa9", 0) == PM_ERR_INPUT);
 	CHECK_EQ(strlen(st.message), 254);
+	/* and bytes that are no UTF-8 do not get into one */
+	pm_fail(&st, PM_ERR_INPUT, "a%sz", "\xff\xc0\x80\xe2\x82\xed\xa0\x80");
+	CHECK(strcmp(st.message, "a????????z") == 0);
+	pm_fail(&st, PM_ERR_INPUT, "%s", "Gr\xc3\xb6\xc3\x9f""e \xe2\x82\xac \xf0\x9f\x98\x80");
+	CHECK(strcmp(st.message, "Gr\xc3\xb6\xc3\x9f""e \xe2\x82\xac \xf0\x9f\x98\x80") == 0);
+	pm_fail(&st, PM_ERR_INPUT, "\xe2\x82");
+	CHECK(strcmp(st.message, "??") == 0);
 }
 
 int

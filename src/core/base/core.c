@@ -27,23 +27,42 @@ struct pm_block
 
 /* ---------- status ---------- */
 
+/* Bytes of the UTF-8 character that s begins with; 0: none does.  Overlong forms and surrogates are none. */
+static int
+character_length(const unsigned char *s)
+{
+	int			n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	for (int i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+		(s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
 /*
- * vsnprintf that never cuts a UTF-8 character in two: the text goes to a server
- * that rejects broken encodings.
+ * vsnprintf whose result is UTF-8, whatever the arguments hold and wherever it
+ * is cut: the text goes to a server that rejects anything else.  A byte that
+ * is of no character becomes '?'.
  */
 static void PM_PRINTF(3, 0)
 format_text(char *buf, size_t size, const char *fmt, va_list ap)
 {
-	int			len = vsnprintf(buf, size, fmt, ap);
-	size_t		at;
+	bool		cut = vsnprintf(buf, size, fmt, ap) >= (int) size;
 
-	if (len < 0 || (size_t) len < size)
-		return;
-	at = size - 1;
-	while (at > 0 && ((unsigned char) buf[at - 1] & 0xc0) == 0x80)
-		at--;
-	if (at > 0 && (unsigned char) buf[at - 1] >= 0xc0)
-		buf[at - 1] = '\0';
+	for (size_t at = 0; buf[at] != '\0';)
+	{
+		int			n = character_length((unsigned char *) buf + at);
+
+		if (n == 0 && cut && at + 4 >= size)
+			buf[at] = '\0';		/* the first part of the last character */
+		else if (n == 0)
+			buf[at++] = '?';
+		else
+			at += (size_t) n;
+	}
 }
 
 pm_code
