@@ -160,11 +160,11 @@ sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(UPDATE)/before.s
 
 PRETRAINED = sql/perfmodel_pretrained--
 $(PRETRAINED)empty.sql: sql/pretrained/tables.sql sql/pretrained/triggers.sql Makefile
-$(PRETRAINED)empty--$(EXTVERSION).sql: sql/pretrained/check_name.sql data/pretrained.sql Makefile perfmodel.control
-$(PRETRAINED)$(OLDVERSION)--empty.sql: sql/pretrained/take_out.sql sql/pretrained/triggers.sql Makefile
-$(PRETRAINED)empty.sql:
 	@{ $(call SCRIPT,CREATE EXTENSION perfmodel_pretrained) cat $(filter %.sql,$^); } > $@.new && mv $@.new $@
-$(PRETRAINED)empty--$(EXTVERSION).sql $(PRETRAINED)$(OLDVERSION)--empty.sql:
+$(PRETRAINED)empty--$(EXTVERSION).sql: sql/pretrained/check_name.sql data/pretrained.sql Makefile perfmodel.control
 	@{ $(call SCRIPT,ALTER EXTENSION perfmodel_pretrained UPDATE) cat $(filter %.sql,$^); } > $@.new && mv $@.new $@
+$(PRETRAINED)$(OLDVERSION)--empty.sql: sql/pretrained/take_out.sql sql/pretrained/tables.sql sql/pretrained/triggers.sql sql/update/replace.awk Makefile
+	@{ $(call SCRIPT,ALTER EXTENSION perfmodel_pretrained UPDATE) cat sql/pretrained/take_out.sql; \
+	   awk -v comments=1 -f sql/update/replace.awk sql/pretrained/tables.sql; cat sql/pretrained/triggers.sql; } > $@.new && mv $@.new $@
 
 endif

@@ -38,7 +38,6 @@ DELETE FROM perfmodel.profile WHERE profile_id = ANY (:'amp');
 SELECT (SELECT mape_pct FROM perfmodel.evaluate() WHERE grouped_by = 'overall')
      = (SELECT mape_pct FROM perfmodel.evaluate('line') WHERE grouped_by = 'overall') AS active;
 SELECT n FROM perfmodel.evaluate('line', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4')) WHERE grouped_by = 'overall';
-SELECT helper.error_of($$SELECT * FROM perfmodel.evaluate('line', '{}')$$);
 
 -- cross-validation: every row is tested once, folds are not empty, nothing is stored
 CREATE TEMP TABLE r AS SELECT split, c.* FROM (VALUES ('structure'), ('family'), ('batch'), ('gpu')) AS s(split),
@@ -56,3 +55,17 @@ FROM perfmodel.cross_validate('linear', folds => 2, options => '{"calibration_fo
 SELECT mape_pct > 0 AS tested FROM perfmodel.cross_validate('mdot', folds => 2,
     options => '{"epochs":2,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}') WHERE grouped_by = 'overall';
 SELECT count(*) AS predictors FROM perfmodel.predictor;
+
+-- no measurements are not all measurements
+SELECT count(*) AS rows FROM perfmodel.evaluate('roof', NULL);
+SELECT count(*) AS rows FROM perfmodel.evaluate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE false));
+SELECT count(*) AS rows FROM perfmodel.evaluate('roof', '{}');
+SELECT a.n = b.n AS all_of_them FROM perfmodel.evaluate('roof') AS a, perfmodel.evaluate('roof', perfmodel.all_profiles()) AS b
+WHERE a.grouped_by = 'overall' AND b.grouped_by = 'overall';
+SELECT f, none, helper.error_of(format('SELECT * FROM perfmodel.%s(%s profiles => %s)', f, args, none)) AS error
+FROM (VALUES ('train', '''nothing'','), ('train_async', '''nothing'','), ('cross_validate', ''), ('leaderboard', ''), ('estimate_training', ''), ('recalibrate', '''roof'',')) AS c(f, args),
+     unnest('{"(SELECT array_agg(profile_id) FROM perfmodel.profile WHERE false)","''{}''"}'::text[]) AS none;
+-- quantities
+SELECT count(*) > 0 AS answered FROM perfmodel.evaluate('roof', quantity => 'step_ms');
+SELECT f, helper.error_of(format('SELECT * FROM perfmodel.%s(quantity => ''peak_memory_mb'')', f)) AS error FROM unnest('{evaluate,cross_validate,leaderboard}'::text[]) AS f;
+SELECT DISTINCT quantity FROM perfmodel.predictor;

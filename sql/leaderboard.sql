@@ -7,7 +7,7 @@ FROM board GROUP BY split ORDER BY split;
 SELECT bool_and(place = wanted) AS ordered
 FROM (SELECT place, row_number() OVER (ORDER BY split, mape_pct, kind) AS wanted FROM board) AS b;
 SELECT b.split, b.kind, b.n = c.n AS n, b.mape_pct = c.mape_pct AS mape, b.mae_ms = c.mae_ms AS mae, b.rmse_ms = c.rmse_ms AS rmse
-FROM board AS b, LATERAL perfmodel.cross_validate(b.kind, NULL, 4, b.split) AS c
+FROM board AS b, LATERAL perfmodel.cross_validate(b.kind, perfmodel.all_profiles(), 4, b.split) AS c
 WHERE c.grouped_by = 'overall' ORDER BY b.split, b.kind;
 -- options go to their kind; every kind is tested on the same rows
 SELECT kind, split, n, mape_pct > 0 AS tested

@@ -1,6 +1,7 @@
 -- Accuracy.
 
-CREATE FUNCTION perfmodel.evaluate(predictor text DEFAULT NULL, profiles bigint[] DEFAULT NULL,
+CREATE FUNCTION perfmodel.evaluate(predictor text DEFAULT NULL, profiles bigint[] DEFAULT perfmodel.all_profiles(),
+                                   quantity text DEFAULT 'step_ms',
                                    OUT grouped_by text, OUT group_name text, OUT n integer, OUT mape_pct float8,
                                    OUT median_ape_pct float8, OUT p90_ape_pct float8, OUT mae_ms float8,
                                    OUT rmse_ms float8, OUT within_10_pct float8, OUT bias_pct float8,
@@ -8,12 +9,12 @@ CREATE FUNCTION perfmodel.evaluate(predictor text DEFAULT NULL, profiles bigint[
                                    OUT mape_in_domain_pct float8, OUT mape_out_of_domain_pct float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_evaluate';
-COMMENT ON FUNCTION perfmodel.evaluate(text, bigint[]) IS
+COMMENT ON FUNCTION perfmodel.evaluate(text, bigint[], text) IS
     'errors of a predictor on measurements: overall and by gpu, dtype, layout, framework and family';
 
-CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
+CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                          folds integer DEFAULT 5, split text DEFAULT 'structure',
-                                         options jsonb DEFAULT '{}',
+                                         options jsonb DEFAULT '{}', quantity text DEFAULT 'step_ms',
                                          OUT grouped_by text, OUT group_name text, OUT n integer, OUT mape_pct float8,
                                          OUT median_ape_pct float8, OUT p90_ape_pct float8, OUT mae_ms float8,
                                          OUT rmse_ms float8, OUT within_10_pct float8, OUT bias_pct float8,
@@ -22,5 +23,5 @@ CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigi
                                          OUT train_s float8, OUT predict_us float8)
     RETURNS SETOF record
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_cross_validate';
-COMMENT ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb) IS
+COMMENT ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb, text) IS
     'errors on measurements that training has not seen: trains once for each fold and predicts the fold';

@@ -6,8 +6,8 @@
 -- cross_validate() will refuse first and then what costs least, so that a
 -- split which the rows do not allow fails within moments.
 CREATE FUNCTION perfmodel.leaderboard(kinds text[] DEFAULT NULL, splits text[] DEFAULT '{structure,family,batch}',
-                                      folds integer DEFAULT 5, profiles bigint[] DEFAULT NULL,
-                                      options jsonb DEFAULT '{}',
+                                      folds integer DEFAULT 5, profiles bigint[] DEFAULT perfmodel.all_profiles(),
+                                      options jsonb DEFAULT '{}', quantity text DEFAULT 'step_ms',
                                       OUT kind text, OUT split text, OUT n integer, OUT mape_pct float8, OUT mae_ms float8,
                                       OUT rmse_ms float8, OUT train_s float8, OUT predict_us float8)
     RETURNS SETOF record
@@ -35,9 +35,9 @@ BEGIN ATOMIC
          -- intervals are not shown, so what they take is not spent, unless asked for
          LATERAL perfmodel.cross_validate(c.name, profiles, folds, c.split,
              (SELECT coalesce(jsonb_object_agg(k.option, 0), '{}') FROM perfmodel.kinds() AS k
-              WHERE k.kind = c.name AND k.option = 'calibration_folds') || coalesce(c.options, '{}')) AS v
+              WHERE k.kind = c.name AND k.option = 'calibration_folds') || coalesce(c.options, '{}'), quantity) AS v
     WHERE v.grouped_by = 'overall'
     ORDER BY c.split, v.mape_pct, c.name;
 END;
-COMMENT ON FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb) IS
+COMMENT ON FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb, text) IS
     'cross_validate for several kinds (NULL: all) and several splits, best first';

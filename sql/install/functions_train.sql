@@ -1,12 +1,19 @@
 -- Training and what is kept of it.
 
-CREATE FUNCTION perfmodel.train(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
+-- "All" is the default of arguments that choose measurements, and not NULL,
+-- which is what array_agg() makes of a query that finds nothing.
+CREATE FUNCTION perfmodel.all_profiles() RETURNS bigint[]
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1 AS 'MODULE_PATHNAME', 'pm_all_profiles';
+COMMENT ON FUNCTION perfmodel.all_profiles() IS
+    'for an argument profiles: all training steps on one device; NULL and an empty array are none';
+
+CREATE FUNCTION perfmodel.train(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                 options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000000 AS 'MODULE_PATHNAME', 'pm_train_sql';
 COMMENT ON FUNCTION perfmodel.train(text, text, bigint[], jsonb, text) IS
-    'trains a predictor and returns its predictor_id; profiles NULL: all training steps on one device';
+    'trains a predictor and returns its predictor_id; by default on all training steps on one device';
 
-CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
+CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                             options jsonb DEFAULT '{}',
                                             OUT n_profiles integer, OUT n_graphs integer, OUT threads integer,
                                             OUT memory_bytes bigint, OUT memory_limit_bytes bigint) RETURNS record
@@ -14,7 +21,7 @@ CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles b
 COMMENT ON FUNCTION perfmodel.estimate_training(text, bigint[], jsonb) IS
     'what a training would take: measurements, threads, memory and the limit on memory';
 
-CREATE FUNCTION perfmodel.train_async(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT NULL,
+CREATE FUNCTION perfmodel.train_async(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                       options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 AS 'MODULE_PATHNAME', 'pm_train_async';
 COMMENT ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb, text) IS
@@ -71,7 +78,7 @@ COMMENT ON COLUMN perfmodel.training_status.started_at IS 'when it was started';
 COMMENT ON COLUMN perfmodel.training_status.heartbeat_at IS 'when its worker last wrote; NULL for a run in the foreground';
 COMMENT ON COLUMN perfmodel.training_status.finished_at IS 'when it ended, successfully or not';
 COMMENT ON COLUMN perfmodel.training_status.trained_by IS 'role that started it; members of this role may cancel it';
-CREATE FUNCTION perfmodel.recalibrate(predictor text DEFAULT NULL, profiles bigint[] DEFAULT NULL, name text DEFAULT NULL,
+CREATE FUNCTION perfmodel.recalibrate(predictor text DEFAULT NULL, profiles bigint[] DEFAULT perfmodel.all_profiles(), name text DEFAULT NULL,
                                       OUT predictor_id bigint, OUT new_name text, OUT n_profiles integer,
                                       OUT n_trained_on integer, OUT n_networks integer,
                                       OUT mape_before_pct float8, OUT mape_after_pct float8,

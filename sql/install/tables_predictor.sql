@@ -27,15 +27,16 @@ CREATE TABLE perfmodel.predictor (
     epochs          integer     NOT NULL,
     n_params        bigint      NOT NULL,
     trained_at      timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
-    library_version text        NOT NULL
+    library_version text        NOT NULL,
+    quantity        text        NOT NULL DEFAULT 'step_ms'
 );
-CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (active) WHERE active;
+CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
 
 COMMENT ON TABLE perfmodel.predictor IS 'trained predictors and what they were trained on; only name and active can change';
-COMMENT ON COLUMN perfmodel.predictor.predictor_id IS 'identifies the predictor; never used again for another one';
+COMMENT ON COLUMN perfmodel.predictor.predictor_id IS 'identifies the predictor, never used again; negative: it came with perfmodel_pretrained';
 COMMENT ON COLUMN perfmodel.predictor.name IS 'unique name, as given to train';
 COMMENT ON COLUMN perfmodel.predictor.kind IS 'kind of predictor; kinds() lists them';
-COMMENT ON COLUMN perfmodel.predictor.active IS 'whether it answers when a call names no predictor; at most one does';
+COMMENT ON COLUMN perfmodel.predictor.active IS 'whether it answers when a call names no predictor; one for each quantity at most';
 COMMENT ON COLUMN perfmodel.predictor.options IS 'all options of its training, defaults included';
 COMMENT ON COLUMN perfmodel.predictor.seed IS 'seed of the random numbers; the same seed, rows and options give the same predictor';
 COMMENT ON COLUMN perfmodel.predictor.n_profiles IS 'number of measurements it was trained on';
@@ -58,8 +59,9 @@ COMMENT ON COLUMN perfmodel.predictor.epochs IS 'epochs of the training';
 COMMENT ON COLUMN perfmodel.predictor.n_params IS 'number of trained parameters';
 COMMENT ON COLUMN perfmodel.predictor.trained_at IS 'when the training ended';
 COMMENT ON COLUMN perfmodel.predictor.library_version IS 'version of the library that trained it';
+COMMENT ON COLUMN perfmodel.predictor.quantity IS 'what it predicts, with its unit: step_ms';
 COMMENT ON CONSTRAINT predictor_name_not_empty ON perfmodel.predictor IS 'a predictor has a name';
-COMMENT ON INDEX perfmodel.predictor_one_active IS 'at most one predictor is active';
+COMMENT ON INDEX perfmodel.predictor_one_active IS 'of each quantity at most one predictor is active';
 
 CREATE TABLE perfmodel.predictor_weights (
     predictor_id bigint  NOT NULL CONSTRAINT predictor_weights_predictor_exists

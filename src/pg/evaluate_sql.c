@@ -242,21 +242,37 @@ predict_fold(const outcome *o, int fold, const pm_predictor *p, costs *cost)
 
 /* ---------- evaluate ---------- */
 
+static void
+check_quantity(const pm_predictor *p, const pm_quantity *wanted)
+{
+	if (pm_predictor_quantity(p) != wanted)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the predictor predicts \"%s\", not \"%s\"", pm_predictor_quantity(p)->name, wanted->name)));
+}
+
 Datum
 pm_evaluate(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
 	pm_predictor_ref ref;
 	const pm_rows *rows;
+	const pm_quantity *quantity;
+	ArrayType  *profiles;
+	bool		none;
 	outcome		o;
 	costs		unused = {0};
 
 	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
 	pm_freshen();
+	quantity = pm_quantity_arg(fcinfo, 2);
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
-	rows = pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1),
-						pm_predictor_merges(ref.predictor->kind, &ref.predictor->options));
+	check_quantity(ref.predictor, quantity);
+	profiles = pm_profiles_arg(fcinfo, 1, &none);
+	if (none)
+		return (Datum) 0;
+	rows = pm_rows_load(profiles, pm_predictor_merges(ref.predictor->kind, &ref.predictor->options));
 	o = make_outcome(rows);
 	predict_fold(&o, 0, ref.predictor, &unused);
 	report(&out, &o, NULL);
@@ -348,6 +364,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
 	cv			c = {0};
+	ArrayType  *profiles;
 	pm_rows    *rows;
 	int			split;
 
@@ -365,8 +382,10 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	split = split_arg(text_to_cstring(PG_GETARG_TEXT_PP(3)));
 	pm_options_from_jsonb(c.kind, PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &c.options);
 	c.threads = pm_threads_allowed();
+	(void) pm_quantity_arg(fcinfo, 5);
+	profiles = pm_some_profiles_arg(fcinfo, 1);
 	pm_freshen();
-	rows = pm_rows_load(PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1), pm_predictor_merges(c.kind, &c.options));
+	rows = pm_rows_load(profiles, pm_predictor_merges(c.kind, &c.options));
 	pm_rows_add_operators(rows, c.kind, &c.options);
 	c.o = make_outcome(rows);
 	assign_folds(&c, split, PG_GETARG_INT32(2));

@@ -26,8 +26,11 @@
 #include "plans.h"
 #include "results.h"
 
+PG_FUNCTION_INFO_V1(pm_all_profiles);
+
 #define NOISY_SPREAD	0.10	/* rows that vary more than this between steps count half */
 #define NOISY_WEIGHT	0.5
+#define ALL_PROFILES	PG_INT64_MIN	/* no profile_id: what perfmodel.all_profiles() returns */
 #define MAX_NAMED		5		/* bad rows that an error names */
 
 /* Columns of the query below. */
@@ -96,6 +99,58 @@ distinct_ids(ArrayType *array, int *n)
 		if (*n == 0 || ids[*n - 1] != ids[i])
 			ids[(*n)++] = ids[i];
 	return ids;
+}
+
+Datum
+pm_all_profiles(PG_FUNCTION_ARGS)
+{
+	int64		all = ALL_PROFILES;
+
+	PG_RETURN_DATUM(pm_int8_array(&all, 1));
+}
+
+ArrayType *
+pm_profiles_arg(FunctionCallInfo fcinfo, int i, bool *none)
+{
+	ArrayType  *array = PG_ARGISNULL(i) ? NULL : PG_GETARG_ARRAYTYPE_P(i);
+	int			n = array ? ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) : 0;
+
+	*none = n == 0;
+	if (n == 1 && !ARR_HASNULL(array) && *(int64 *) ARR_DATA_PTR(array) == ALL_PROFILES)
+		return NULL;
+	return array;
+}
+
+ArrayType *
+pm_some_profiles_arg(FunctionCallInfo fcinfo, int i)
+{
+	bool		none;
+	ArrayType  *array = pm_profiles_arg(fcinfo, i, &none);
+
+	if (none)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("profiles names no measurements"),
+				 errdetail("It is %s, as a query that finds no rows passes it.", array ? "an empty array" : "null"),
+				 errhint("Leave the argument out for all measurements; perfmodel.all_profiles() says the same.")));
+	return array;
+}
+
+const pm_quantity *
+pm_quantity_arg(FunctionCallInfo fcinfo, int i)
+{
+	const char *names[PM_N_QUANTITIES];
+	const char *name = PG_ARGISNULL(i) ? pm_quantities[PM_STEP_MS].name : text_to_cstring(PG_GETARG_TEXT_PP(i));
+	const pm_quantity *q = pm_quantity_find(name);
+
+	for (int k = 0; k < PM_N_QUANTITIES; k++)
+		names[k] = pm_quantities[k].name;
+	if (q == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown quantity \"%.*s\"", 64, name),
+				 errhint("Known are %s.", pm_quoted_list(names, PM_N_QUANTITIES))));
+	return q;
 }
 
 /* The rows found are sorted by id, as ids[] is; name what is missing. */

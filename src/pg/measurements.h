@@ -4,6 +4,7 @@
 #ifndef PM_PG_MEASUREMENTS_H
 #define PM_PG_MEASUREMENTS_H
 
+#include "fmgr.h"
 #include "utils/array.h"
 
 #include "predictor/predictor.h"
@@ -21,6 +22,18 @@ typedef struct pm_rows
 	const char **framework;		/* "" when not known */
 	const char **family;
 } pm_rows;
+
+/*
+ * Which measurements argument i names.  "All" is said by leaving the argument
+ * out: its default is perfmodel.all_profiles(), for which NULL is returned.  A
+ * query that found nothing passes NULL or an empty array, and that is none.
+ */
+extern ArrayType *pm_profiles_arg(FunctionCallInfo fcinfo, int i, bool *none);
+/* The same; none is an error. */
+extern ArrayType *pm_some_profiles_arg(FunctionCallInfo fcinfo, int i);
+
+/* The quantity that argument i names, "step_ms" by default; an unknown one is an error that lists the known. */
+extern const pm_quantity *pm_quantity_arg(FunctionCallInfo fcinfo, int i);
 
 /*
  * Load measurements into the current context.  ids NULL: all training steps on

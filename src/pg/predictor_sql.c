@@ -49,7 +49,9 @@ pm_activate_predictor(PG_FUNCTION_ARGS)
 		"SELECT predictor_id FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
 	};
 	static pm_plan deactivate = {
-		"UPDATE perfmodel.predictor SET active = false WHERE active AND name OPERATOR(pg_catalog.<>) $1", 1, {TEXTOID}
+		"UPDATE perfmodel.predictor SET active = false WHERE active AND name OPERATOR(pg_catalog.<>) $1"
+		" AND quantity OPERATOR(pg_catalog.=) (SELECT quantity FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1)",
+		1, {TEXTOID}
 	};
 	static pm_plan activate = {
 		"UPDATE perfmodel.predictor SET active = true WHERE name OPERATOR(pg_catalog.=) $1 RETURNING predictor_id",

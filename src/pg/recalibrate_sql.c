@@ -115,7 +115,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	q->t.predictor.kind = q->base.predictor->kind;
 	q->t.threads = 1;
 	q->t.name = PG_ARGISNULL(2) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(2));
-	q->t.profiles = PG_ARGISNULL(1) ? NULL : PG_GETARG_ARRAYTYPE_P(1);
+	q->t.profiles = pm_some_profiles_arg(fcinfo, 1);
 	SPI_connect();
 	find_name(q, cxt);
 	if (q->t.name == NULL)
@@ -167,9 +167,9 @@ insert_predictor(const request *q)
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, n_operators, profiles_hash, profiles,"
 		" base_predictor_id, recalibrated_on, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs,"
-		" n_params, library_version, gpus, frameworks, dtypes, layouts)"
+		" n_params, library_version, quantity, gpus, frameworks, dtypes, layouts)"
 		" SELECT $2, kind, false, options, seed, n_profiles, n_operators, profiles_hash, profiles, predictor_id, $3, $4, $5, $6, $7, $8, 0,"
-		" n_params OPERATOR(pg_catalog.+) $9, $10,"
+		" n_params OPERATOR(pg_catalog.+) $9, $10, quantity,"
 		PM_DISTINCT_OF("gpus OPERATOR(pg_catalog.||) $11") ","
 		PM_DISTINCT_OF("frameworks OPERATOR(pg_catalog.||) $12") ","
 		PM_DISTINCT_OF("dtypes OPERATOR(pg_catalog.||) $13") ","

@@ -36,12 +36,6 @@ text_arg(FunctionCallInfo fcinfo, int i, const char *what)
 	return text_to_cstring(PG_GETARG_TEXT_PP(i));
 }
 
-static ArrayType *
-array_arg(FunctionCallInfo fcinfo, int i)
-{
-	return PG_ARGISNULL(i) ? NULL : PG_GETARG_ARRAYTYPE_P(i);
-}
-
 static Jsonb *
 jsonb_arg(FunctionCallInfo fcinfo, int i)
 {
@@ -54,7 +48,7 @@ pm_training_args(FunctionCallInfo fcinfo, pm_training *t)
 	pm_require_catalog();
 	memset(t, 0, sizeof(*t));
 	t->name = text_arg(fcinfo, 0, "predictor name");
-	t->profiles = array_arg(fcinfo, 2);
+	t->profiles = pm_some_profiles_arg(fcinfo, 2);
 	t->warm_start = PG_ARGISNULL(4) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(4));
 	t->started_at = GetCurrentTimestamp();
 	pm_training_choose(t, text_arg(fcinfo, 1, "kind"), jsonb_arg(fcinfo, 3));
@@ -96,7 +90,7 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 	kind = pm_kind_or_error(text_arg(fcinfo, 0, "kind"));
 	pm_options_from_jsonb(kind, jsonb_arg(fcinfo, 2), &options);
 	pm_freshen();
-	rows = pm_rows_load_apart(array_arg(fcinfo, 1), kind, &options, &rows_cxt);
+	rows = pm_rows_load_apart(pm_some_profiles_arg(fcinfo, 1), kind, &options, &rows_cxt);
 	values[0] = Int32GetDatum(rows->set.n);
 	values[1] = Int32GetDatum(rows->n_graphs);
 	values[2] = Int32GetDatum(threads);

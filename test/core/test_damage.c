@@ -177,8 +177,8 @@ try_bytes(const uint8_t *data, size_t len)
 	pm_arena_init_malloc(&a);
 	a.limit = MAX_BYTES;
 	rc = pm_predictor_load(exact, len, &a, &p, &st);
-	CHECK(rc == PM_OK || rc == PM_ERR_FORMAT || rc == PM_ERR_OPTION);
-	if (rc != PM_OK && rc != PM_ERR_FORMAT && rc != PM_ERR_OPTION)
+	CHECK(rc == PM_OK || rc == PM_ERR_FORMAT || rc == PM_ERR_OUTDATED || rc == PM_ERR_OPTION);
+	if (rc != PM_OK && rc != PM_ERR_FORMAT && rc != PM_ERR_OUTDATED && rc != PM_ERR_OPTION)
 		fprintf(stderr, "    %d: %s\n", rc, st.message);
 	CHECK(rc == PM_OK || st.message[0] != '\0');
 	if (rc == PM_OK)

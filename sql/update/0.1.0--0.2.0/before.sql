@@ -38,3 +38,9 @@ DROP FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, tex
 DROP FUNCTION perfmodel.predict_many(bigint[], text[], integer[], text, text, text, text, double precision);
 DROP FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, double precision);
 DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text);
+
+-- tables
+
+ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
+DROP INDEX perfmodel.predictor_one_active;
+CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;

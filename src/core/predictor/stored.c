@@ -163,6 +163,12 @@ load_frame(pm_reader *r, pm_status *st)
 
 	if (r->len < 16 || pm_get_raw_u32(r) != FORMAT_MAGIC)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor does not start with its magic number");
+	/* the checksum first: what is damaged is not of another version */
+	r->len -= 4;
+	crc = (uint32_t) r->data[r->len] | (uint32_t) r->data[r->len + 1] << 8 |
+		(uint32_t) r->data[r->len + 2] << 16 | (uint32_t) r->data[r->len + 3] << 24;
+	if (crc != pm_crc32c(r->data, r->len))
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
 	version = pm_get_raw_u32(r);
 	if (version < 1 || version > FORMAT_VERSION)
 	{
@@ -172,11 +178,6 @@ load_frame(pm_reader *r, pm_status *st)
 		return PM_ERR_OUTDATED;
 	}
 	r->format = (int) version;
-	r->len -= 4;
-	crc = (uint32_t) r->data[r->len] | (uint32_t) r->data[r->len + 1] << 8 |
-		(uint32_t) r->data[r->len + 2] << 16 | (uint32_t) r->data[r->len + 3] << 24;
-	if (crc != pm_crc32c(r->data, r->len))
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
 	return PM_OK;
 }
 

@@ -77,7 +77,8 @@ ask(const char *name)
 	};
 	static pm_plan active = {
 		/* the last one: one that came trained stays active in a copy of a database in which another one was */
-		"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE active ORDER BY predictor_id DESC LIMIT 1"
+		"SELECT predictor_id, trained_at FROM perfmodel.predictor WHERE active AND quantity OPERATOR(pg_catalog.=) 'step_ms'"
+		" ORDER BY predictor_id DESC LIMIT 1"
 	};
 	known_name	k = {0};
 	Datum		arg = name ? CStringGetTextDatum(name) : (Datum) 0;
