@@ -1,11 +1,31 @@
 /*
- * acts.h - what the files of the MDOT network share: the activations of
- * one pass over the samples of a shard, and the heads.
+ * acts.h - the activations of one pass of the MDOT network over the samples of
+ * a shard.
  */
 #ifndef PM_MDOT_ACTS_H
 #define PM_MDOT_ACTS_H
 
-#include "kinds/mdot/net.h"
+#include "kinds/mdot/params.h"
+
+/* The samples that a pass reads. */
+typedef struct pm_mdot_data
+{
+	const pm_mdot_net *net;
+	const pm_input *inputs;		/* [rows] */
+	const double *step_ms;		/* [rows] */
+	const double *weight;		/* [rows] */
+	double		loss_scale;		/* of Cauchy's loss; 0: that of the end of training */
+} pm_mdot_data;
+
+/* What the additive head says of an operator for every batch. */
+typedef struct pm_mdot_token
+{
+	double		a,				/* factors on compute and memory time */
+				b;
+	double		g;				/* growth */
+	double		ref_us;			/* device time without growth, at the batch of the features */
+	double		launch;			/* of one launch, in units of the head */
+} pm_mdot_token;
 
 typedef struct pm_mdot_acts
 {
@@ -57,12 +77,5 @@ typedef struct pm_mdot_acts
 	pm_real    *small;			/* [n * 4d + d_op] */
 	pm_encoder_scratch scratch;
 } pm_mdot_acts;
-
-/* From t->z to predicted[n] in ms. rng: dropout inside the heads; NULL: none. */
-void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng,
-						  pm_mdot_acts *t, double *predicted);
-/* dms[n]: gradients of predicted; overwritten. Adds to grad and fills t->dz. */
-void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad,
-							   const double *predicted, double *dms, pm_mdot_acts *t);
 
 #endif

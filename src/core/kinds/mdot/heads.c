@@ -5,7 +5,7 @@
  * the step a rest; the pooled head gives one number for the step, or a factor
  * on the sum.  Formulas: docs/mdot.md.
  */
-#include "kinds/mdot/acts.h"
+#include "kinds/mdot/heads.h"
 
 #include <math.h>
 #include <string.h>

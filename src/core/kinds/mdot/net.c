@@ -10,7 +10,7 @@
  * activations live in one workspace, laid out by lay_out(); the same function,
  * given no memory, tells how much is needed.
  */
-#include "kinds/mdot/acts.h"
+#include "kinds/mdot/net.h"
 
 #include <math.h>
 #include <string.h>

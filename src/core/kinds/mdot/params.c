@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "kinds/mdot/net.h"
+#include "kinds/mdot/params.h"
 
 static void
 add_operator_encoder(pm_mdot_net *net, pm_tensors *t)

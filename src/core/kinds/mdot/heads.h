@@ -1,0 +1,24 @@
+/*
+ * heads.h - from the sequence's output to milliseconds, and back.
+ */
+#ifndef PM_MDOT_HEADS_H
+#define PM_MDOT_HEADS_H
+
+#include "kinds/mdot/acts.h"
+
+/* From t->z to predicted[n] in ms. rng: dropout inside the heads; NULL: none. */
+void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng,
+						  pm_mdot_acts *t, double *predicted);
+/* dms[n]: gradients of predicted; overwritten. Adds to grad and fills t->dz. */
+void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad,
+							   const double *predicted, double *dms, pm_mdot_acts *t);
+
+/*
+ * Device time and launch time of one copy, and the time that comes of both; us.
+ * *growth: logarithm of the device time, without growth, over that of the features.
+ */
+double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth);
+double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
+double		pm_mdot_token_us(double device_us, double launch_us);
+
+#endif

@@ -1,0 +1,403 @@
+/*
+ * fit.c - training of the kind "opclass": strata of the rows, and for each of
+ * them non-negative least squares.
+ */
+#include "kinds/opclass/opclass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/nnls.h"
+
+/* Where nothing is known: half of the peak rate, two thirds of the bandwidth, a usual launch. */
+static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
+
+#define USUAL_UPDATE	1.5
+#define USUAL_CONSTANT	1.0		/* ms; how far it may go: it is pulled to 0 */
+#define REWEIGHTINGS	12
+#define SMALL_ERROR		0.02	/* relative; below, the absolute error is smoothed */
+
+/* ---- strata ---- */
+
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool
+covers(const pm_stratum *s, const pm_question *q)
+{
+	return (s->layout == PM_ANY || s->layout == (int) q->layout) && (s->dtype == PM_ANY || s->dtype == (int) q->dtype) &&
+		(s->gpu == NULL || (same_text(s->gpu, q->gpu->name) && same_text(s->framework, q->framework)));
+}
+
+/* The narrowest that covers q: wider ones stand before narrower ones, and the first covers everything. */
+const pm_stratum *
+pm_opclass_closest(const pm_opclass *m, const pm_question *q)
+{
+	int			i = m->n - 1;
+
+	while (i > 0 && !covers(&m->strata[i], q))
+		i--;
+	return &m->strata[i];
+}
+
+static bool
+has_stratum(const pm_opclass *m, const pm_stratum *s)
+{
+	for (int i = 0; i < m->n; i++)
+		if (m->strata[i].layout == s->layout && m->strata[i].dtype == s->dtype &&
+			same_text(m->strata[i].gpu, s->gpu) && same_text(m->strata[i].framework, s->framework))
+			return true;
+	return false;
+}
+
+/* The one of level 0 (everything), 1 (layout and dtype) or 2 (gpu and framework, too) that q is in. */
+static pm_stratum
+stratum_of(int level, const pm_question *q)
+{
+	return (pm_stratum) {
+		.layout = level > 0 ? (int) q->layout : PM_ANY, .dtype = level > 0 ? (int) q->dtype : PM_ANY,
+		.gpu = level > 1 ? q->gpu->name : NULL, .framework = level > 1 ? q->framework : NULL
+	};
+}
+
+/* ---- the least squares problem ---- */
+
+/* A row without its zeros: loads divided by the measured step. */
+typedef struct sparse
+{
+	int			n;
+	int32_t    *column;
+	double	   *value;
+} sparse;
+
+typedef struct problem
+{
+	const pm_dataset *d;
+	int			groups;
+	const sparse *rows;			/* [d->n] */
+	double	   *weight;			/* [d->n] in this round; 0: not in the stratum */
+	double		pull;
+	bool		absolute;		/* errors, not their squares */
+} problem;
+
+/* How far a coefficient may go for the price of one pull. */
+static double
+spread_of(int groups, int j)
+{
+	return j == PM_TERM_CONSTANT(groups) ? USUAL_CONSTANT : j == PM_TERM_UPDATE(groups) ? USUAL_UPDATE : usual[j % PM_N_TERMS];
+}
+
+/* Columns come in rising order, so that this fills the upper triangle. */
+static void
+add_row(double *g, double *h, int n, const sparse *x, double w)
+{
+	for (int j = 0; j < x->n; j++)
+	{
+		double	   *row = g + (size_t) x->column[j] * n;
+		double		v = w * x->value[j];
+
+		h[x->column[j]] += v;
+		for (int k = j; k < x->n; k++)
+			row[x->column[k]] += v * x->value[k];
+	}
+}
+
+/* Coefficients for the present weights, pulled towards start. */
+static pm_code
+solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm_status *st)
+{
+	int			n = PM_N_COEFS(p->groups);
+	double	   *g = PM_NEW(scratch, double, (size_t) n * n);
+	double	   *h = PM_NEW(scratch, double, n);
+
+	if (!g || !h)
+		return pm_no_memory(st, scratch);
+	for (int i = 0; i < p->d->n; i++)
+	{
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(scratch, st))
+			return PM_CANCELLED;
+		if (p->weight[i] > 0)
+			add_row(g, h, n, &p->rows[i], p->weight[i]);
+	}
+	for (int j = 0; j < n; j++)
+	{
+		double		spread = spread_of(p->groups, j);
+		double		stiffness = p->pull / (spread * spread);
+
+		g[(size_t) j * n + j] += stiffness;
+		h[j] += stiffness * start[j];
+		for (int k = 0; k < j; k++)
+			g[(size_t) j * n + k] = g[(size_t) k * n + j];
+	}
+	return pm_nnls(g, h, n, coef, scratch, st);
+}
+
+static double
+relative_error(const sparse *x, const double *coef)
+{
+	double		sum = -1;
+
+	for (int j = 0; j < x->n; j++)
+		sum += x->value[j] * coef[x->column[j]];
+	return fabs(sum);
+}
+
+/*
+ * Weights with which squares count as absolute values where the error now is
+ * (iteratively reweighted least squares), scaled to keep their sum, so that
+ * the pull stays worth what it was.
+ */
+static void
+reweight(problem *p, const double *coef)
+{
+	double		before = 0;
+	double		after = 0;
+
+	for (int i = 0; i < p->d->n; i++)
+		if (p->weight[i] > 0)
+		{
+			before += p->d->samples[i].weight;
+			p->weight[i] = p->d->samples[i].weight / fmax(relative_error(&p->rows[i], coef), SMALL_ERROR);
+			after += p->weight[i];
+		}
+	for (int i = 0; i < p->d->n; i++)
+		p->weight[i] *= after > 0 ? before / after : 1;
+}
+
+/* Coefficients for the rows that s covers, pulled towards start. */
+static pm_code
+fit_coefs(problem *p, const pm_stratum *s, const double *start, double *coef, const pm_arena *a, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < p->d->n; i++)
+		p->weight[i] = covers(s, &p->d->samples[i].query) ? p->d->samples[i].weight : 0;
+	for (int round = 0; rc == PM_OK && round < (p->absolute ? REWEIGHTINGS : 1); round++)
+	{
+		pm_arena	scratch;
+
+		if (round > 0)
+			reweight(p, coef);
+		pm_arena_init_within(&scratch, a);
+		rc = solve(p, start, coef, &scratch, st);
+		pm_arena_release(&scratch);
+	}
+	return rc;
+}
+
+static bool
+make_sparse(const double *x, int n, double scale, pm_arena *a, sparse *s)
+{
+	for (int j = 0; j < n; j++)
+		s->n += x[j] != 0;
+	s->column = PM_NEW(a, int32_t, s->n);
+	s->value = PM_NEW(a, double, s->n);
+	if (!s->column || !s->value)
+		return false;
+	for (int j = 0, k = 0; j < n; j++)
+		if (x[j] != 0)
+		{
+			s->column[k] = j;
+			s->value[k++] = x[j] * scale;
+		}
+	return true;
+}
+
+/* The rows of d, by class or by type. */
+static pm_code
+make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+{
+	int			n = PM_N_COEFS(by_type ? m->n_types : PM_N_OPCLASSES);
+	double	   *x = PM_NEW(a, double, n);
+	sparse	   *rows = PM_NEW(a, sparse, p->d->n);
+
+	p->groups = by_type ? m->n_types : PM_N_OPCLASSES;
+	p->rows = rows;
+	if (!x || !rows)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < p->d->n; i++)
+	{
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
+		pm_opclass_aggregate(m, by_type, &tokens[i], x);
+		if (!make_sparse(x, n, 1 / p->d->samples[i].step_ms, a, &rows[i]))
+			return pm_no_memory(st, a);
+	}
+	return PM_OK;
+}
+
+/* ---- fitting ---- */
+
+/* Types of the training rows, in the order of the catalogue. */
+static pm_code
+choose_types(pm_opclass *m, const pm_dataset *d, const pm_tokens *tokens, bool by_type, pm_arena *a, pm_status *st)
+{
+	int			count = pm_opclass_type_count();
+	char		buf[64];
+
+	m->slot = PM_NEW(a, int32_t, count);
+	m->types = PM_NEW(a, const char *, count);
+	if (!m->slot || !m->types)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < d->n && by_type; i++)
+		for (int k = 0; k < tokens[i].n; k++)
+			m->slot[pm_opclass_type(&tokens[i], k)] = 1;
+	for (int i = 0; i < count; i++)
+	{
+		const char *name = pm_opclass_type_name(i, buf);
+		bool		seen = m->slot[i] != 0;
+
+		m->slot[i] = seen ? m->n_types : -1;
+		if (seen && !(m->types[m->n_types++] = pm_strdup(a, name, strlen(name))))
+			return pm_no_memory(st, a);
+	}
+	return PM_OK;
+}
+
+/* What fitting one stratum after the other needs. */
+typedef struct fitting
+{
+	problem		by_class;
+	problem		by_type;
+	pm_stratum		usual;			/* stands above the first */
+} fitting;
+
+/* Usual coefficients, for the first stratum to be pulled to. */
+static void
+usual_coefs(int groups, double *coef)
+{
+	for (int j = 0; j < PM_N_COEFS(groups); j++)
+		coef[j] = j == PM_TERM_CONSTANT(groups) ? 0 : spread_of(groups, j);
+}
+
+static int
+rows_of(const pm_dataset *d, const pm_stratum *s)
+{
+	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+		n += covers(s, &d->samples[i].query);
+	return n;
+}
+
+/* Fit s, which q is in, and add it; one that has all the rows of its parent has its coefficients. */
+static pm_code
+fit_stratum(pm_opclass *m, pm_stratum s, const pm_question *q, fitting *f, pm_arena *a, pm_status *st)
+{
+	const pm_stratum *parent = m->n > 0 ? pm_opclass_closest(m, q) : &f->usual;
+	pm_code		rc;
+
+	s.rows = rows_of(f->by_class.d, &s);
+	s.gpu = s.gpu ? pm_strdup(a, s.gpu, strlen(s.gpu)) : NULL;
+	s.framework = s.framework ? pm_strdup(a, s.framework, strlen(s.framework)) : NULL;
+	s.by_class = PM_NEW(a, double, PM_N_COEFS(PM_N_OPCLASSES));
+	s.by_type = PM_NEW(a, double, PM_N_COEFS(m->n_types));
+	if (!s.by_class || !s.by_type)
+		return pm_no_memory(st, a);
+	if (parent->rows == s.rows)
+	{
+		memcpy(s.by_class, parent->by_class, PM_N_COEFS(PM_N_OPCLASSES) * sizeof(double));
+		memcpy(s.by_type, parent->by_type, PM_N_COEFS(m->n_types) * sizeof(double));
+		m->strata[m->n++] = s;
+		return PM_OK;
+	}
+	rc = fit_coefs(&f->by_class, &s, parent->by_class, s.by_class, a, st);
+	if (rc == PM_OK && m->n_types > 0)
+		rc = fit_coefs(&f->by_type, &s, parent->by_type, s.by_type, a, st);
+	m->strata[m->n++] = s;
+	return rc;
+}
+
+static pm_code
+make_fitting(fitting *f, const pm_opclass *m, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+{
+	pm_code		rc = make_problem(&f->by_class, m, false, tokens, a, st);
+
+	if (rc == PM_OK && m->n_types > 0)
+		rc = make_problem(&f->by_type, m, true, tokens, a, st);
+	if (rc != PM_OK)
+		return rc;
+	f->usual.by_class = PM_NEW(a, double, PM_N_COEFS(PM_N_OPCLASSES));
+	f->usual.by_type = PM_NEW(a, double, PM_N_COEFS(m->n_types));
+	if (!f->usual.by_class || !f->usual.by_type)
+		return pm_no_memory(st, a);
+	usual_coefs(PM_N_OPCLASSES, f->usual.by_class);
+	usual_coefs(m->n_types, f->usual.by_type);
+	return PM_OK;
+}
+
+static pm_code
+fit_strata(pm_opclass *m, int levels, fitting *f, pm_arena *a, pm_status *st)
+{
+	const pm_dataset *d = f->by_class.d;
+	pm_code		rc = PM_OK;
+
+	for (int level = 0; level < levels; level++)
+		for (int i = 0; rc == PM_OK && i < d->n && m->n < PM_MAX_STRATA; i++)
+		{
+			const pm_question *q = &d->samples[i].query;
+			pm_stratum		s = stratum_of(level, q);
+
+			if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+				rc = PM_CANCELLED;
+			else if (!has_stratum(m, &s))
+				rc = fit_stratum(m, s, q, f, a, st);
+		}
+	return rc;
+}
+
+/* Strata that d will have at most: their coefficients are what grows with it. */
+static double
+strata_memory(const pm_dataset *d)
+{
+	double		n = fmin(1 + 2.0 * d->n, PM_MAX_STRATA);
+
+	return n * sizeof(double) * (PM_N_COEFS(PM_N_OPCLASSES) + PM_N_COEFS(pm_opclass_type_count()));
+}
+
+double
+pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads)
+{
+	double		n = PM_N_COEFS(pm_opclass_type_count());
+	double		rows = 0;
+
+	(void) o;
+	(void) threads;
+	/* by class and by type: a number and its column for each term of each token at the most, and 128 bytes of rounding up */
+	for (int i = 0; i < d->n; i++)
+		rows += 2 * (sizeof(sparse) + 256 + 12.0 * fmin(PM_N_COEFS(d->samples[i].skeleton->n), n));
+	return pm_arena_memory(pm_inputs_memory(d) + rows + d->n * sizeof(double) + strata_memory(d) +
+						   PM_MAX_STRATA * (double) sizeof(pm_stratum)) +
+		pm_arena_memory(2 * n * n * sizeof(double));
+}
+
+pm_code
+pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
+			const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
+{
+	pm_opclass    *m = PM_NEW(a, pm_opclass, 1);
+	problem		common = {.d = d, .weight = PM_NEW(a, double, d->n), .pull = p->options.value[PM_OPCLASS_PULL],
+		.absolute = p->options.value[PM_OPCLASS_LOSS] == PM_OPCLASS_ABSOLUTE};
+	fitting		f = {.by_class = common, .by_type = common};
+	double		started = pm_now();
+	pm_tokens  *tokens;
+	pm_code		rc;
+
+	(void) seed;
+	(void) threads;
+	(void) hooks;
+	if (!m || !common.weight || !(m->strata = PM_NEW(a, pm_stratum, PM_MAX_STRATA)))
+		return pm_no_memory(st, a);
+	if ((rc = pm_tokens_of(d, a, &tokens, st)) != PM_OK ||
+		(rc = choose_types(m, d, tokens, p->options.value[PM_OPCLASS_BY_TYPE] != 0, a, st)) != PM_OK ||
+		(rc = make_fitting(&f, m, tokens, a, st)) != PM_OK ||
+		(rc = fit_strata(m, p->options.value[PM_OPCLASS_BY_DEVICE] != 0 ? 3 : 2, &f, a, st)) != PM_OK)
+		return rc;
+	p->impl = m;
+	report->seconds = pm_now() - started;
+	report->n_params = (int64_t) m->n * (PM_N_COEFS(PM_N_OPCLASSES) + (m->n_types > 0 ? PM_N_COEFS(m->n_types) : 0));
+	return PM_OK;
+}

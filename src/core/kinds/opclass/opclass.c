@@ -1,0 +1,166 @@
+/*
+ * opclass.c - the predictor kind "opclass": the step as a sum over classes of
+ * operators (convolutions by kind), each linear in what its operators load:
+ *
+ *     step = sum over classes c of  a_c compute_c + b_c memory_c + l_c launches_c
+ *            + u update + k                                      all coefficients >= 0
+ *
+ * and then the same with the types of operators that the training rows have in
+ * place of the classes; the classes serve types that these rows do not have.
+ *
+ * compute and memory are times at the device's peaks (tokens.h), so that a and
+ * b are the inverse of the share of the peak that is reached, and carry over
+ * to other devices.  docs/rivals.md tells where the idea comes from.
+ *
+ * Rows are divided by their step: the error is relative.  Coefficients are
+ * fitted for all rows, pulled towards usual ones, then for each layout and
+ * dtype, then for each device and framework of these, each pulled towards the
+ * one above it; a prediction takes the closest that there is.
+ */
+#include "kinds/opclass/opclass.h"
+
+#include <math.h>
+
+#define LEAST_MS		1e-3	/* a step is at least a launch */
+
+static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
+	[PM_OPCLASS_PULL] = {"pull", PM_OPT_REAL, 1e-4, 1e-9, 1e6, NULL,
+	"price of a coefficient's distance from where it is pulled, in squared relative errors of one row"},
+	[PM_OPCLASS_LOSS] = {"loss", PM_OPT_CHOICE, PM_OPCLASS_ABSOLUTE, 0, 1, "absolute|squared",
+	"relative error to minimise: its absolute value, or its square"},
+	[PM_OPCLASS_BY_TYPE] = {"by_type", PM_OPT_BOOL, 1, 0, 1, NULL,
+	"coefficients for each type of operator seen; those of its class only where it was not"},
+	[PM_OPCLASS_BY_DEVICE] = {"by_device", PM_OPT_BOOL, 1, 0, 1, NULL,
+	"coefficients also for each gpu and framework seen, pulled towards the common ones"},
+	[PM_OPCLASS_CALIBRATION] = PM_OPTION_CALIBRATION,
+	[PM_OPCLASS_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
+};
+
+/* ---- predicting ---- */
+
+/* The three coefficients of a token. */
+static const double *
+coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i)
+{
+	int			slot = m->slot[pm_opclass_type(t, i)];
+
+	return slot >= 0 ? s->by_type + PM_N_TERMS * slot : s->by_class + PM_N_TERMS * pm_opclass_class(t, i);
+}
+
+/* Time of all copies of a token, and which of its terms is the largest. */
+static pm_part
+part_of(const pm_tokens *t, int i, const double *coef, double update_factor)
+{
+	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
+	double		v[PM_N_TERMS];
+	double		update;
+	double		ms;
+	int			largest = 0;
+
+	pm_opclass_load_of(t, i, v, &update);
+	for (int k = 0; k < PM_N_TERMS; k++)
+	{
+		v[k] *= coef[k];
+		if (v[k] > v[largest])
+			largest = k;
+	}
+	ms = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] + v[PM_TERM_LAUNCH] + update_factor * update;
+	return (pm_part) {.token = i, .step_ms = t->skeleton->copies[i] * ms, .forward_ms = NAN, .backward_ms = NAN,
+		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};
+}
+
+/* ms of a step beside its operators. */
+static double
+rest_of(const double *tail)
+{
+	return fmax(tail[1], LEAST_MS);
+}
+
+static const double *
+tail_of(const pm_opclass *m, const pm_stratum *in)
+{
+	return m->n_types > 0 ? in->by_type + PM_TERM_UPDATE(m->n_types) : in->by_class + PM_TERM_UPDATE(PM_N_OPCLASSES);
+}
+
+static pm_code
+opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+				double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	const pm_opclass *m = p->impl;
+	const pm_stratum *in = pm_opclass_closest(m, &s->query);
+	const double *tail = tail_of(m, in);
+	double		rest = rest_of(tail);
+	pm_tokens	t;
+	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
+
+	if (rc != PM_OK)
+		return rc;
+	*step_ms = rest;
+	for (int i = 0; i < t.n; i++)
+	{
+		pm_part		part = part_of(&t, i, coefs_of(m, in, &t, i), tail[0]);
+
+		*step_ms += part.step_ms;
+		if (parts != NULL)
+			parts[i] = part;
+	}
+	if (parts == NULL)
+		return PM_OK;
+	parts[t.n] = (pm_part) {.token = -1, .step_ms = rest, .forward_ms = NAN, .backward_ms = NAN,
+		.update_ms = NAN, .bound = '-'};
+	*n_parts = t.n + 1;
+	return PM_OK;
+}
+
+/* Which coefficients the tokens of a question have, whatever the batch. */
+typedef struct prepared
+{
+	const double *tail;			/* of the stratum */
+	const double **coefs;		/* [n] of each token */
+} prepared;
+
+static pm_code
+opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a, pm_arena *scratch,
+				void **state, pm_status *st)
+{
+	const pm_opclass *m = p->impl;
+	const pm_stratum *in = pm_opclass_closest(m, &s->query);
+	prepared   *x = PM_NEW(a, prepared, 1);
+
+	(void) scratch;
+	if (!x || !(x->coefs = PM_NEW(a, const double *, t->n)))
+		return pm_no_memory(st, a);
+	x->tail = tail_of(m, in);
+	for (int i = 0; i < t->n; i++)
+		x->coefs[i] = coefs_of(m, in, t, i);
+	*state = x;
+	return PM_OK;
+}
+
+static double
+opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
+{
+	const prepared *x = state;
+	double		ms = rest_of(x->tail);
+
+	(void) p;
+	for (int i = 0; i < work->n; i++)
+		ms += part_of(work, i, x->coefs[i], x->tail[0]).step_ms;
+	return ms;
+}
+
+const pm_kind pm_kind_opclass = {
+	.name = "opclass",
+	.summary = "non-negative sum of arithmetic, traffic and launches of each class and type of operators",
+	.options = options,
+	.n_options = PM_N_OPTIONS(options),
+	.min_samples = 10,
+	.quantities = PM_LEARNS(PM_STEP_MS),
+	.memory = pm_opclass_memory,
+	.fit = pm_opclass_fit,
+	.predict = opclass_predict,
+	.prepare = opclass_prepare,
+	.predict_prepared = opclass_predict_prepared,
+	.save = pm_opclass_save,
+	.load = pm_opclass_load
+};
