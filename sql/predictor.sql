@@ -26,7 +26,7 @@ SELECT helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id(
 ROLLBACK;
 SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8) > 0 AS back;
 
--- damaged weights are found out, whichever byte it is
+-- damaged weights are found out, whichever byte it is; in the version of their format they are those of another library (55000)
 BEGIN;
 ALTER TABLE perfmodel.predictor_weights DISABLE TRIGGER predictor_weights_immutable;
 ALTER TABLE perfmodel.predictor DISABLE TRIGGER predictor_immutable;
@@ -47,7 +47,7 @@ SELECT pg_temp.damage('data') AS whole;
 SELECT pg_temp.damage('''''') AS empty;
 SELECT pg_temp.damage('substring(data FROM 1 FOR length(data) - 1)') AS short;
 SELECT pg_temp.damage('data || ''\x00''') AS long;
-SELECT count(*) > 100 AS tried, count(*) FILTER (WHERE outcome <> 'XX001') AS not_found_out
+SELECT count(*) > 100 AS tried, count(*) FILTER (WHERE outcome NOT IN ('XX001', '55000')) AS not_found_out
 FROM (SELECT pg_temp.damage(format('set_byte(data, %s, 255 - get_byte(data, %s))', i, i)) AS outcome
       FROM generate_series(0, (SELECT length(data) - 1 FROM perfmodel.predictor_weights JOIN perfmodel.predictor USING (predictor_id)
                                WHERE name = 'roof')) AS i) d;
