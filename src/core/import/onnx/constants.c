@@ -6,10 +6,15 @@
  * 2^40.  What is not computed here simply stays unknown, and whoever needs the
  * values says so.
  */
-#include "import/onnx/run.h"
+#include "import/onnx/constants.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "import/onnx/attributes.h"
+#include "import/onnx/fold.h"
+#include "import/onnx/operands.h"
+#include "import/onnx/shapes.h"
 
 static bool
 is_whole(int dtype)

@@ -9,7 +9,7 @@
 #define PM_ONNX_MODEL_H
 
 #include "graph/graph.h"
-#include "import/onnx/onnx.h"
+#include "import/onnx/options.h"
 #include "import/onnx/onnx.pb-c.h"
 
 /* Element types, as ONNX numbers them. */
@@ -88,29 +88,10 @@ typedef struct ox_model
 	const char *batch_name;		/* dim_param of the batch, "" when it has none */
 } ox_model;
 
-/* ---- decode.c ---- */
-
-pm_code		ox_decode(const void *bytes, size_t len, ox_model *m);
-const PmOnnx__Attribute *ox_attr(const ox_node *n, const char *name);
-int64_t		ox_attr_int(const ox_node *n, const char *name, int64_t otherwise);
-double		ox_attr_float(const ox_node *n, const char *name, double otherwise);
-/* Text of at most size - 1 bytes; "" when absent. */
-void		ox_attr_text(const ox_node *n, const char *name, char *text, size_t size);
-/* Numbers of a list attribute, NULL and *n = 0 when absent. */
-const int64_t *ox_attr_ints(const ox_node *n, const char *name, int *count);
-/* Shape and, when small and whole, values of a tensor; data is of the arena. False: no memory. */
-bool		ox_tensor(ox_model *m, const PmOnnx__Tensor *t, int *dtype, pm_shape *shape, double **data);
 /* A copy for messages: printable ASCII, at most 63 bytes, in buf, which is returned. */
 const char *ox_shown(const char *name, char buf[64]);
 /* An error about node n: "node "x" (Conv of "a", "b"): what". Returns PM_ERR_INPUT. */
 pm_code		ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...) PM_PRINTF(3, 4);
-
-
-/* ---- fold.c ---- */
-
-pm_code		ox_fold(ox_model *m);
-
-/* ---- run.c ---- */
 
 /*
  * To be asked at every step of a loop: true when the caller wants an end,

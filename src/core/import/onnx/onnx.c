@@ -2,6 +2,11 @@
  * onnx.c - the importer as a whole.
  */
 #include "import/onnx/onnx.h"
+
+#include "import/onnx/decode.h"
+#include "import/onnx/fold.h"
+#include "import/onnx/rules.h"
+#include "import/onnx/run.h"
 #include "import/onnx/to_graph.h"
 
 pm_code
@@ -27,4 +32,10 @@ pm_onnx_import(const void *bytes, size_t len, const pm_onnx_options *options, pm
 	if (code == PM_OK)
 		code = ox_run_model(&three, &m, 3 * unit, m.fixed ? base.values : NULL);
 	return code == PM_OK ? ox_to_graph(&m, &two, &three, g) : code;
+}
+
+const char *
+pm_onnx_operator(int i)
+{
+	return ox_rule_name(i);
 }

@@ -2,10 +2,16 @@
  * rules_elementwise.c - operators that work element by element, reductions,
  * softmax, and what makes numbers.
  */
-#include "import/onnx/run.h"
+#include "import/onnx/rules.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "import/onnx/attributes.h"
+#include "import/onnx/emit.h"
+#include "import/onnx/operands.h"
+#include "import/onnx/shapes.h"
+#include "import/onnx/views.h"
 
 #define MANY 64					/* operands of Sum, Max ... taken together */
 

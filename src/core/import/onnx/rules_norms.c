@@ -2,10 +2,17 @@
  * rules_norms.c - normalisations, and the operators that fold.c puts in place
  * of what exporters have taken apart.
  */
-#include "import/onnx/run.h"
+#include "import/onnx/rules.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "import/onnx/attributes.h"
+#include "import/onnx/emit.h"
+#include "import/onnx/operands.h"
+#include "import/onnx/rules_layers.h"
+#include "import/onnx/rules_products.h"
+#include "import/onnx/shapes.h"
+#include "import/onnx/views.h"
 
 /* The data, then parameters; the result is laid out like the data or densely. */
 static bool

@@ -6,7 +6,6 @@
  */
 #include "import/onnx/to_graph.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,12 @@
+/*
+ * decode.h - from bytes to a model. Private to the importer.
+ */
+#ifndef PM_ONNX_DECODE_H
+#define PM_ONNX_DECODE_H
+
+#include "import/onnx/model.h"
+
+/* Fill *m, whose arena, st and options are set, from bytes[len]. PM_ERR_INPUT, PM_ERR_LIMIT, PM_ERR_MEMORY, PM_CANCELLED. */
+pm_code		ox_decode(const void *bytes, size_t len, ox_model *m);
+
+#endif
