@@ -69,7 +69,7 @@ free_name(const char *base, MemoryContext cxt)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no free name for the new predictor"),
-				 errhint("Give it one: recalibrate(name => ...).")));
+				 errhint("Choose a name: recalibrate(name => ...).")));
 	return pm_value_text(0, 1, cxt);
 }
 

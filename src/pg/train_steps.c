@@ -84,7 +84,7 @@ choose_start(pm_training *t)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("predictor \"%s\" is of kind \"%s\", and the training is of kind \"%s\"",
 						t->warm_start, from.predictor->kind->name, kind->name),
-				 errhint("A training starts from a predictor of its own kind.")));
+				 errhint("A warm start needs a predictor of the same kind.")));
 	pm_options_after_start(kind, from.predictor, t->settings, &t->predictor.options);
 	if (kind->check_start(&t->predictor.options, from.predictor, &st) != PM_OK)
 		pm_raise(&st);

@@ -385,7 +385,7 @@ test_batch(void)
 	check_batch("input x 1 ?,8;node Relu x -> y", -1, "Relu 1,8 b0");
 	check_batch("input x 1 -1,8;node Relu x -> y", -1, "Relu 1,8 b0");
 	check_batch("input x 1 5,batch;node Relu x -> y", -1, "Relu 5,1 b1");
-	check_batch("input x 1 T,batch;node Relu x -> y", -1, "dynamic dimension 0, \"T\", beside the batch / Say what it is");
+	check_batch("input x 1 T,batch;node Relu x -> y", -1, "dynamic dimension 0, \"T\", beside the batch / Give its size");
 	check_batch("input x 1 batch,S;node Relu x -> y", -1, "Relu 1,16 b0");
 	check_batch("input x 1 3,8;node Relu x -> y", -1, "batch_dim => 0");
 	check_batch("input x 1 3,8;node Relu x -> y", 0, "Relu 1,8 b0");

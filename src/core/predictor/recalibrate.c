@@ -402,7 +402,7 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	if (d->n == 0)
 	{
 		pm_fail(st, PM_ERR_DATA, "there are no profiles to recalibrate on");
-		pm_hint(st, "Name some by recalibrate(profiles => ...), or leave that out for all that the predictor was not trained on.");
+		pm_hint(st, "Give their profile_ids by profiles => ..., or leave the argument out to use all measurements that the predictor was not trained on.");
 		return PM_ERR_DATA;
 	}
 	if ((rc = pm_check_profiles(d, st)) != PM_OK ||

@@ -474,7 +474,7 @@ still_dynamic(ox_model *m, const char *input, size_t index, const char *name)
 	pm_fail(m->st, PM_ERR_INPUT, "input \"%s\" has a dynamic dimension %d, \"%s\", beside the batch", ox_shown(input, a),
 			(int) index, ox_shown(name, b));
 	if (name[0] != '\0')
-		pm_hint(m->st, "Say what it is, as in dims => '{\"%s\": 128}', or export the model with that dimension fixed.", b);
+		pm_hint(m->st, "Give its size, as in dims => '{\"%s\": 128}', or export the model with that dimension fixed.", b);
 	else
 		pm_hint(m->st, "Export the model with that dimension fixed, or with a name for it.");
 	return PM_ERR_INPUT;

@@ -79,9 +79,9 @@ mdot_check_start(const pm_options *o, const pm_predictor *from, pm_status *st)
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		if (o->value[same[i]] != from->options.value[same[i]])
 		{
-			pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be as in the predictor that training starts from",
+			pm_fail(st, PM_ERR_OPTION, "option \"%s\" must be the same as in the predictor of the warm start",
 					options[same[i]].name);
-			pm_hint(st, "Leave the option out, or train without a start.");
+			pm_hint(st, "Leave the option out, or train without warm_start.");
 			return PM_ERR_OPTION;
 		}
 	return PM_OK;
