@@ -6,6 +6,7 @@
 #include "check.h"
 
 #include "nn/nnls.h"
+#include "nn/solve.h"
 
 #define MAX_ROWS	60
 #define MAX_N		30
@@ -341,6 +342,36 @@ test_nothing(void)
 	pm_arena_release(&tight);
 }
 
+/* A system with a known solution, one without, and a factor that grows row by row. */
+static void
+test_solve(void)
+{
+	const double a[9] = {4, 0, 0, 2, 5, 0, 1, 3, 6};	/* the lower triangle */
+	const double x[3] = {1, -2, 3};
+	double		b[3] = {4 * 1 + 2 * -2 + 1 * 3, 2 * 1 + 5 * -2 + 3 * 3, 1 * 1 + 3 * -2 + 6 * 3};
+	double		rows[3] = {b[0], b[1], b[2]};
+	double		m[9];
+
+	memcpy(m, a, sizeof(a));
+	CHECK(pm_solve_spd(m, b, 3));
+	for (int i = 0; i < 3; i++)
+		CHECK_NEAR(b[i], x[i], 1e-13);
+	memcpy(m, a, sizeof(a));
+	for (int i = 0; i < 3; i++)
+		CHECK(pm_cholesky_row(m, 3, i, 1e-9));
+	pm_cholesky_solve(m, 3, 3, rows);
+	for (int i = 0; i < 3; i++)
+		CHECK_NEAR(rows[i], x[i], 1e-13);
+	/* the second row is half of the first */
+	memcpy(m, (double[]) {4, 0, 2, 1}, 4 * sizeof(double));
+	CHECK(pm_cholesky_row(m, 2, 0, 1e-9));
+	CHECK(!pm_cholesky_row(m, 2, 1, 1e-9));
+	memcpy(m, (double[]) {1, 0, 2, 1}, 4 * sizeof(double));
+	CHECK(!pm_solve_spd(m, b, 2));
+	memcpy(m, (double[]) {NAN, 0, 2, 1}, 4 * sizeof(double));
+	CHECK(!pm_solve_spd(m, b, 2));
+}
+
 int
 main(void)
 {
@@ -353,5 +384,6 @@ main(void)
 	test_nearly_dependent();
 	test_nothing();
 	pm_arena_release(&arena);
+	test_solve();
 	return check_done("nnls");
 }

@@ -375,7 +375,7 @@ round_forward(const gnn *p, const gnn_round *g, const pm_real *w, const pm_minib
 	pm_mlp_forward(a->step, t->in, &g->update, w, r, &t->update);
 	if (b->rng != NULL)
 		pm_network_drop(a->step, t->mask, b, d, p->net.options.value[OPT_DROPOUT], p->net.options.value[OPT_DROP_PATH]);
-	pm_add(a->x, a->step, r * d);
+	pm_add(a->x, a->step, (size_t) r * d);
 }
 
 /* a->x: gradient of the states after this round, then before it */
@@ -388,7 +388,7 @@ round_back(const gnn *p, const gnn_round *g, const pm_real *w, pm_real *grad, co
 
 	memcpy(a->step, a->x, (size_t) r * d * sizeof(pm_real));
 	if (b->rng != NULL)
-		pm_mul(a->step, t->mask, r * d);
+		pm_mul(a->step, t->mask, (size_t) r * d);
 	pm_mlp_back(a->din, grad, a->step, t->in, &g->update, w, r, &t->update);
 	for (int i = 0; i < r; i++)
 		memcpy(a->dz + (size_t) i * d, a->din + (size_t) i * 3 * d, d * sizeof(pm_real));

@@ -150,7 +150,7 @@ conv_back(pm_real *dx, pm_real *grad, const conv *v, const pm_real *w, int r, co
 {
 	int			rows = r * v->windows;
 
-	pm_mul(t->dact, t->pre, rows * v->out);
+	pm_mul(t->dact, t->pre, (size_t) rows * v->out);
 	pm_linear_back(t->dcols, grad + v->w, grad + v->b, t->dact, t->cols, w + v->w, rows,
 				   v->shape.kernel * v->shape.channels, v->out, false);
 	pm_unfold_back(dx, t->dcols, &v->shape, r);
@@ -168,9 +168,9 @@ operators_forward(const perfnet *p, const pm_real *w, const pm_minibatch *b, act
 	if (b->rng != NULL)
 	{
 		/* into the derivative too, and so into the backward pass */
-		pm_dropout_mask(t->mask, r * p->hidden, p->net.options.value[OPT_DROPOUT], b->rng);
-		pm_mul(t->act, t->mask, r * p->hidden);
-		pm_mul(t->pre, t->mask, r * p->hidden);
+		pm_dropout_mask(t->mask, (size_t) r * p->hidden, p->net.options.value[OPT_DROPOUT], b->rng);
+		pm_mul(t->act, t->mask, (size_t) r * p->hidden);
+		pm_mul(t->pre, t->mask, (size_t) r * p->hidden);
 	}
 	pm_mlp_forward(t->raw, t->act, &p->head, w, r, &t->head);
 }
@@ -182,7 +182,7 @@ operators_back(const perfnet *p, const pm_real *w, pm_real *grad, const pm_minib
 	int			r = b->size.tokens;
 
 	pm_mlp_back(t->dact, grad, t->draw, t->act, &p->head, w, r, &t->head);
-	pm_mul(t->dact, t->pre, r * p->hidden);
+	pm_mul(t->dact, t->pre, (size_t) r * p->hidden);
 	pm_linear_back(t->c2.dact, grad + p->w1, grad + p->b1, t->dact, t->c2.act, w + p->w1, r, p->flat, p->hidden, false);
 	conv_back(t->c1.dact, grad, &p->c2, w, r, &t->c2);
 	conv_back(t->f.dx, grad, &p->c1, w, r, &t->c1);

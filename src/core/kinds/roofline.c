@@ -10,9 +10,9 @@
  * profile on, and groups that no profile exercises get the common factor.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/metrics.h"
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
@@ -53,15 +53,6 @@ aggregate(const pm_tokens *t, double *x)
 	for (int i = 0; i < t->n; i++)
 		x[pm_token_group(t, i)] += t->skeleton->copies[i] * t->roofline_us[i] / 1000;
 	x[LAUNCH] = t->n_kernels / 1000;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
 }
 
 /*
@@ -134,7 +125,7 @@ roofline_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 			x[(size_t) i * N_FACTORS + j] /= d->samples[i].step_ms;
 		ratio[i] = 1000 * d->samples[i].step_ms / fmax(tokens[i].total_roofline_us, 1e-6);
 	}
-	qsort(ratio, d->n, sizeof(double), by_value);
+	pm_sort(ratio, d->n);
 	for (int j = 0; j < N_FACTORS; j++)
 		prior[j] = j == LAUNCH ? LAUNCH_US : ratio[d->n / 2];
 	memcpy(m->factor, prior, sizeof(prior));

@@ -357,7 +357,7 @@ everyone(pm_taking_part *part, const pm_segments *seg, int r)
 static void
 draw_part(pm_taking_part *part, pm_real *mask, const pm_segments *seg, int r, int d, const pm_encoder_drop *drop)
 {
-	pm_dropout_mask(mask, r * d, drop->unit, drop->rng);
+	pm_dropout_mask(mask, (size_t) r * d, drop->unit, drop->rng);
 	if (drop->path <= 0 || seg->list == NULL)
 	{
 		everyone(part, seg, r);
@@ -374,7 +374,7 @@ draw_part(pm_taking_part *part, pm_real *mask, const pm_segments *seg, int r, in
 		memmove(mask + (size_t) part->rows * d, mask + (size_t) g->start * d, (size_t) g->n * d * sizeof(pm_real));
 		part->rows += g->n;
 	}
-	pm_mul_by(mask, (pm_real) (1 / (1 - drop->path)), part->rows * d);
+	pm_mul_by(mask, (pm_real) (1 / (1 - drop->path)), (size_t) part->rows * d);
 }
 
 static void
@@ -438,7 +438,7 @@ gather_part(const pm_taking_part *part, pm_real *dy, const pm_real *dx, const pm
 		memcpy(dy + (size_t) s->at * d, dx + (size_t) s->from * d, (size_t) s->n * d * sizeof(pm_real));
 	}
 	if (mask != NULL)
-		pm_mul(dy, mask, part->rows * d);
+		pm_mul(dy, mask, (size_t) part->rows * d);
 }
 
 /* ---- attention ---- */
@@ -550,7 +550,7 @@ feed_forward_backward(pm_real *dx, pm_real *grad, const pm_real *w, const pm_enc
 
 	gather_part(&acts->part2, dy, dx, dropped ? acts->mask2 : NULL, d);
 	pm_linear_back(tmp->wide, grad + p->w2, grad + p->b2, dy, acts->act, w + p->w2, r, s->ff, d, false);
-	pm_mul(tmp->wide, acts->pre, r * s->ff);
+	pm_mul(tmp->wide, acts->pre, (size_t) r * s->ff);
 	pm_linear_back(dy, grad + p->w1, grad + p->b1, tmp->wide, acts->u2, w + p->w1, r, d, s->ff, false);
 	norm_part_back(&acts->part2, dx, grad + p->ln2_g, grad + p->ln2_b, dy, acts->xhat2, acts->rstd2, w + p->ln2_g, d);
 }

@@ -37,7 +37,7 @@ cells_forward(const pm_real *gates, const pm_real *c_before, const pm_real *mask
 			cs[j] = mask[s] * (i[j] * i[3 * h + j] + (c_before ? i[h + j] * c_before[(size_t) s * h + j] : 0));
 	}
 	memcpy(tanh_c, c, (size_t) r * h * sizeof(pm_real));
-	pm_tanh(tanh_c, r * h);
+	pm_tanh(tanh_c, (size_t) r * h);
 	for (int s = 0; s < r; s++)
 		for (int j = 0; j < h; j++)
 			out[(size_t) s * h + j] = mask[s] * gates[(size_t) s * 4 * h + 2 * h + j] * tanh_c[(size_t) s * h + j];

@@ -3,9 +3,9 @@
  * in their random numbers, and the base beside them.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/metrics.h"
 #include "kinds/mdot/mdot.h"
 
 /* ---- sizes ---- */
@@ -151,15 +151,6 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return rc;
 }
 
-static int
-by_ratio(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 /* Constants of the output, and a start that is right on average. */
 static pm_code
 calibrate(fit *f, pm_arena *a, pm_status *st)
@@ -176,7 +167,7 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 		sum += f->rows.step_ms[i];
 		ratio[i] = log(f->rows.step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
 	}
-	qsort(ratio, n, sizeof(double), by_ratio);
+	pm_sort(ratio, n);
 	net->raw_scale = sum / n;
 	pm_log_moments(f->d->samples, n, &net->log_mean, &net->log_sigma);
 	f->start = fmax(-1, fmin(4, ratio[n / 2]));
