@@ -58,6 +58,8 @@ SELECT (perfmodel.estimate_training('mdot', options => '{"d_model":256}')).memor
 SELECT (perfmodel.estimate_training('mdot', options => '{"layers":6,"operator_layers":6}')).memory_bytes > 0 AS layers;
 SET perfmodel.train_mem = '1MB';
 SELECT regexp_replace(helper.error_of($$SELECT perfmodel.train('x')$$), '\d+ (MB, more|threads)', 'N \1', 'g');
+-- rows and graphs count, too: the kind itself needs next to nothing
+SELECT regexp_replace(helper.error_of($$SELECT perfmodel.train('x', 'roofline', (SELECT array_agg(profile_id) FROM perfmodel.profile))$$), '\d+ (MB|measurements|graphs|threads)', 'N \1', 'g');
 -- 17 and later say the unit of the limits as well
 SELECT regexp_replace(helper.error_of($$SET perfmodel.train_mem = '1kB'$$), '\(1024( kB)? [.][.] 2147483647( kB)?\)', '(limits)') AS error_of;
 RESET perfmodel.train_mem;

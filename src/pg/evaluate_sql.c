@@ -272,7 +272,7 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	profiles = pm_profiles_arg(fcinfo, 1, &none);
 	if (none)
 		return (Datum) 0;
-	rows = pm_rows_load(profiles, pm_predictor_merges(ref.predictor->kind, &ref.predictor->options));
+	rows = pm_rows_load(profiles, pm_predictor_merges(ref.predictor->kind, &ref.predictor->options), 0);
 	o = make_outcome(rows);
 	predict_fold(&o, 0, ref.predictor, &unused);
 	report(&out, &o, NULL);
@@ -319,8 +319,8 @@ run_fold(cv *c, int fold)
 	pm_code		code;
 	double		started = pm_now();
 
-	pm_check_memory(c->kind, &c->options, &part, c->threads);
-	pm_context_arena(&arena, work, (size_t) pm_train_mem_kb * 1024);
+	pm_check_memory(c->kind, &c->options, &part, c->o.rows, c->threads);
+	pm_context_arena(&arena, work, (size_t) (pm_memory_limit() - pm_rows_bytes(c->o.rows)));
 	pm_hooks_init(&hooks, psprintf("fold %d of %d", fold + 1, c->n_folds));
 	hooks.more = c->n_folds - fold - 1;
 	code = pm_predictor_fit(&p, &part, pm_option_seed(c->kind, &c->options), c->threads, &hooks.hooks,
@@ -385,7 +385,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	(void) pm_quantity_arg(fcinfo, 5);
 	profiles = pm_some_profiles_arg(fcinfo, 1);
 	pm_freshen();
-	rows = pm_rows_load(profiles, pm_predictor_merges(c.kind, &c.options));
+	rows = pm_rows_load(profiles, pm_predictor_merges(c.kind, &c.options), (Size) pm_memory_limit());
 	pm_rows_add_operators(rows, c.kind, &c.options);
 	c.o = make_outcome(rows);
 	assign_folds(&c, split, PG_GETARG_INT32(2));

@@ -238,25 +238,81 @@ graph_of(loader *l, int64 graph_id)
 		CHECK_FOR_INTERRUPTS();
 		load_graph(l, e);
 		l->rows->n_graphs++;
+		pm_rows_check_limit(l->rows);
 	}
 	return e;
 }
 
 /* ---------- rows ---------- */
 
-/* A sheet in the rows' own memory: the one of gpu_sql.c may be thrown away meanwhile. */
-static const pm_gpu *
-sheet_of(loader *l, int row, const char *name)
+typedef struct sheet_entry
 {
-	pm_gpu	   *copy;
+	uint64		hash;			/* of the name */
+	const pm_gpu *sheet;
+} sheet_entry;
 
-	for (int i = row - 1; i >= 0; i--)
-		if (strcmp(l->rows->gpu[i], name) == 0)
-			return l->rows->set.samples[i].query.gpu;
-	copy = MemoryContextAlloc(l->cxt, sizeof(pm_gpu));
-	*copy = *pm_gpu_find(name);
-	copy->name = MemoryContextStrdup(l->cxt, copy->name);
+/* In the rows' own memory: the one of gpu_sql.c may be thrown away meanwhile. */
+static const pm_gpu *
+copy_sheet(MemoryContext cxt, const char *name)
+{
+	const pm_gpu *found = pm_gpu_find(name);
+	pm_gpu	   *copy = MemoryContextAlloc(cxt, sizeof(pm_gpu));
+
+	*copy = *found;
+	copy->name = MemoryContextStrdup(cxt, name);
 	return copy;
+}
+
+const pm_gpu *
+pm_rows_sheet(pm_rows *r, const char *name)
+{
+	uint64		hash = pm_hash(PM_HASH_INIT, name, strlen(name));
+	sheet_entry *e = hash_search(r->sheets, &hash, HASH_FIND, NULL);
+	const pm_gpu *sheet;
+
+	if (e != NULL && strcmp(e->sheet->name, name) == 0)
+		return e->sheet;
+	sheet = copy_sheet(r->cxt, name);
+	if (e == NULL)
+	{
+		e = hash_search(r->sheets, &hash, HASH_ENTER, NULL);
+		e->sheet = sheet;
+	}
+	return sheet;
+}
+
+const char **
+pm_rows_devices(const pm_rows *r, int *n)
+{
+	const char **names = palloc(sizeof(char *) * Max(hash_get_num_entries(r->sheets), 1));
+	HASH_SEQ_STATUS seq;
+	sheet_entry *e;
+
+	*n = 0;
+	hash_seq_init(&seq, r->sheets);
+	while ((e = hash_seq_search(&seq)) != NULL)
+		names[(*n)++] = e->sheet->name;
+	return names;
+}
+
+/* ---------- memory ---------- */
+
+Size
+pm_rows_bytes(const pm_rows *r)
+{
+	return MemoryContextMemAllocated(r->cxt, true);
+}
+
+void
+pm_rows_check_limit(const pm_rows *r)
+{
+	if (r->limit > 0 && pm_rows_bytes(r) > r->limit)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("measurements and graphs need more memory than perfmodel.train_mem allows"),
+				 errdetail("%.0f MB are allowed; there are %d measurements, and %d graphs have been read.",
+						   r->limit / (1024.0 * 1024), r->set.n, r->n_graphs),
+				 errhint("Raise perfmodel.train_mem, or train on fewer measurements.")));
 }
 
 static void
@@ -322,7 +378,7 @@ complete_sample(loader *l, int i, int64 graph_id)
 
 	s->query.graph = &e->graph;
 	s->skeleton = &e->skeleton;
-	s->query.gpu = sheet_of(l, i, l->rows->gpu[i]);
+	s->query.gpu = pm_rows_sheet(l->rows, l->rows->gpu[i]);
 }
 
 static uint64
@@ -356,13 +412,17 @@ hash_rows(const pm_rows *r)
 }
 
 static void
-loader_init(loader *l, bool merged)
+loader_init(loader *l, bool merged, Size limit)
 {
 	HASHCTL		ctl = {.keysize = sizeof(int64),.entrysize = sizeof(graph_entry),.hcxt = CurrentMemoryContext};
+	HASHCTL		sheets = {.keysize = sizeof(uint64),.entrysize = sizeof(sheet_entry),.hcxt = CurrentMemoryContext};
 
 	memset(l, 0, sizeof(*l));
 	l->cxt = CurrentMemoryContext;
 	l->rows = palloc0(sizeof(pm_rows));
+	l->rows->cxt = l->cxt;
+	l->rows->limit = limit;
+	l->rows->sheets = hash_create("perfmodel devices of profiles", 64, &sheets, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	l->merged = merged;
 	l->graphs = hash_create("perfmodel graphs of profiles", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	pm_context_arena(&l->arena, l->cxt, 0);
@@ -399,24 +459,29 @@ refuse_bad(const loader *l)
 }
 
 pm_rows *
-pm_rows_load(ArrayType *ids, bool merged)
+pm_rows_load(ArrayType *ids, bool merged, Size limit)
 {
 	loader		l;
 	int64	   *graph_ids;
 
-	loader_init(&l, merged);
+	loader_init(&l, merged, limit);
 	SPI_connect();
 	query_rows(ids);
 	allocate_rows(&l, (int) SPI_processed);
 	graph_ids = palloc(sizeof(int64) * Max(l.rows->set.n, 1));
 	for (int i = 0; i < l.rows->set.n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		read_sample(&l, i);
 		graph_ids[i] = DatumGetInt64(pm_value(i, Q_GRAPH, NULL));
 	}
 	refuse_bad(&l);
+	pm_rows_check_limit(l.rows);
 	for (int i = 0; i < l.rows->set.n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		complete_sample(&l, i, graph_ids[i]);
+	}
 	SPI_finish();
 	l.rows->hash = hash_rows(l.rows);
 	return l.rows;

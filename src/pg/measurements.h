@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 #include "utils/array.h"
+#include "utils/hsearch.h"
 
 #include "predictor/predictor.h"
 
@@ -21,6 +22,9 @@ typedef struct pm_rows
 	const char **layout;
 	const char **framework;		/* "" when not known */
 	const char **family;
+	MemoryContext cxt;			/* of all of it */
+	HTAB	   *sheets;			/* data sheets by hash of the name */
+	Size		limit;			/* bytes that cxt may take; 0: any */
 } pm_rows;
 
 /*
@@ -37,8 +41,21 @@ extern const pm_quantity *pm_quantity_arg(FunctionCallInfo fcinfo, int i);
 
 /*
  * Load measurements into the current context.  ids NULL: all training steps on
- * one device.  Raises for ids that do not exist and rows that cannot be used.
+ * one device.  limit: bytes that the context may take then, 0: any.  Raises for
+ * ids that do not exist, rows that cannot be used, and when the limit is passed.
  */
-extern pm_rows *pm_rows_load(ArrayType *ids, bool merged);
+extern pm_rows *pm_rows_load(ArrayType *ids, bool merged, Size limit);
+
+/* Bytes of rows and graphs, with what else is in their context. */
+extern Size pm_rows_bytes(const pm_rows *r);
+
+/* Raise when they are more than allowed. */
+extern void pm_rows_check_limit(const pm_rows *r);
+
+/* The sheet of a device of the rows by its exact name, in their memory; made of the table's when it is new. */
+extern const pm_gpu *pm_rows_sheet(pm_rows *r, const char *name);
+
+/* The names of these devices, in the current context. */
+extern const char **pm_rows_devices(const pm_rows *r, int *n);
 
 #endif

@@ -19,6 +19,7 @@
 #include "measurements.h"
 #include "op_measurements.h"
 #include "plans.h"
+#include "results.h"
 
 enum
 {
@@ -33,25 +34,11 @@ query_operators(const pm_rows *rows)
 		"SELECT op_profile_id, operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms"
 		" FROM perfmodel.op_profile WHERE gpu OPERATOR(pg_catalog.=) ANY ($1) ORDER BY op_profile_id", 1, {TEXTARRAYOID}
 	};
-	Datum	   *names = palloc(sizeof(Datum) * Max(rows->set.n, 1));
-	int			n = 0;
-	Datum		arg;
+	int			n;
+	const char **devices = pm_rows_devices(rows, &n);
+	Datum		arg = pm_text_array(devices, n);
 
-	for (int i = 0; i < rows->set.n; i++)
-		if (i == 0 || strcmp(rows->gpu[i], rows->gpu[i - 1]) != 0)
-			names[n++] = CStringGetTextDatum(rows->gpu[i]);
-	arg = PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
 	return pm_run(&query, &arg, NULL, true);
-}
-
-/* There is one: the query asks for devices of the rows alone. */
-static const pm_gpu *
-sheet_of_rows(const pm_rows *rows, const char *name)
-{
-	for (int i = 0; i < rows->set.n; i++)
-		if (strcmp(rows->gpu[i], name) == 0)
-			return rows->set.samples[i].query.gpu;
-	elog(ERROR, "operator of a device without steps");
 }
 
 /* Graph and skeleton of a document of one operator. */
@@ -78,7 +65,7 @@ read_operator(pm_sample *s, Jsonb *doc, bool merged, pm_arena *arena)
 
 /* False for a row that says too little: the backward pass has work and no time. */
 static bool
-read_row(const pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cxt, pm_sample *s)
+read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cxt, pm_sample *s)
 {
 	const pm_graph *g;
 
@@ -87,7 +74,7 @@ read_row(const pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryCont
 	g = s->query.graph;
 	s->id = DatumGetInt64(pm_value(i, Q_ID, NULL));
 	s->query.alone = true;
-	s->query.gpu = sheet_of_rows(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
+	s->query.gpu = pm_rows_sheet(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
 	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
 	s->query.dtype = pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL)));
 	s->query.layout = pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL)));
@@ -134,6 +121,8 @@ add_operators(pm_rows *rows, bool merged)
 		CHECK_FOR_INTERRUPTS();
 		if (read_row(rows, i, merged, &arena, cxt, &set->operators[set->n_operators]))
 			set->n_operators++;
+		if (i % 256 == 0)
+			pm_rows_check_limit(rows);
 	}
 	SPI_finish();
 	rows->hash = hash_operators(rows->hash, set);

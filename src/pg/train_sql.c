@@ -90,11 +90,11 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 	kind = pm_kind_or_error(text_arg(fcinfo, 0, "kind"));
 	pm_options_from_jsonb(kind, jsonb_arg(fcinfo, 2), &options);
 	pm_freshen();
-	rows = pm_rows_load_apart(pm_some_profiles_arg(fcinfo, 1), kind, &options, &rows_cxt);
+	rows = pm_rows_load_apart(pm_some_profiles_arg(fcinfo, 1), kind, &options, 0, &rows_cxt);
 	values[0] = Int32GetDatum(rows->set.n);
 	values[1] = Int32GetDatum(rows->n_graphs);
 	values[2] = Int32GetDatum(threads);
-	values[3] = Int64GetDatum((int64) ceil(pm_memory_needed(kind, &options, &rows->set, threads)));
+	values[3] = Int64GetDatum((int64) ceil(pm_memory_needed(kind, &options, &rows->set, rows, threads)));
 	values[4] = Int64GetDatum((int64) pm_memory_limit());
 	MemoryContextDelete(rows_cxt);
 	return pm_record(fcinfo, values, nulls);

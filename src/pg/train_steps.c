@@ -36,9 +36,9 @@
 #include "training.h"
 
 double
-pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads)
+pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, const pm_rows *rows, int threads)
 {
-	return kind->memory != NULL ? kind->memory(o, d, threads) : 0;
+	return (kind->memory != NULL ? kind->memory(o, d, threads) : 0) + pm_rows_bytes(rows);
 }
 
 double
@@ -48,9 +48,9 @@ pm_memory_limit(void)
 }
 
 double
-pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads)
+pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, const pm_rows *rows, int threads)
 {
-	double		needed = pm_memory_needed(kind, o, d, threads);
+	double		needed = pm_memory_needed(kind, o, d, rows, threads);
 
 	if (needed > pm_memory_limit())
 		ereport(ERROR,
@@ -139,14 +139,14 @@ pm_training_check(const pm_training *t)
 /* ---------- measurements ---------- */
 
 pm_rows *
-pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, MemoryContext *cxt)
+pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, Size limit, MemoryContext *cxt)
 {
 	MemoryContext old;
 	pm_rows    *rows;
 
 	*cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel rows", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(*cxt);
-	rows = pm_rows_load(ids, pm_predictor_merges(kind, o));
+	rows = pm_rows_load(ids, pm_predictor_merges(kind, o), limit);
 	pm_rows_add_operators(rows, kind, o);
 	MemoryContextSwitchTo(old);
 	return rows;
@@ -209,8 +209,8 @@ pm_training_read(pm_training *t)
 	pm_freshen();
 	t->threads = pm_threads_allowed();
 	t->seed = pm_option_seed(p->kind, &p->options);
-	t->rows = pm_rows_load_apart(t->profiles, p->kind, &p->options, &cxt);
-	t->memory_bytes = pm_check_memory(p->kind, &p->options, &t->rows->set, t->threads);
+	t->rows = pm_rows_load_apart(t->profiles, p->kind, &p->options, (Size) pm_memory_limit(), &cxt);
+	t->memory_bytes = pm_check_memory(p->kind, &p->options, &t->rows->set, t->rows, t->threads);
 	if (t->warm_start != NULL)
 		read_start(t);
 }
@@ -225,7 +225,7 @@ pm_training_fit(pm_training *t, pm_run_hooks *hooks)
 	pm_status	st = {PM_OK};
 	pm_code		code;
 
-	pm_context_arena(&arena, cxt, (size_t) pm_memory_limit());
+	pm_context_arena(&arena, cxt, (size_t) (pm_memory_limit() - pm_rows_bytes(t->rows)));
 	code = pm_predictor_fit(&t->predictor, &t->rows->set, t->seed, t->threads, &hooks->hooks, &arena, &t->report, &st);
 	pm_hooks_finish(hooks, code, &st);
 	t->last = hooks->last;

@@ -48,14 +48,14 @@ extern void pm_training_args(FunctionCallInfo fcinfo, pm_training *t);
 /* ---- train_steps.c ---- */
 
 /* Refuse when the kind says that it needs more than perfmodel.train_mem; bytes it needs. */
-extern double pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads);
+extern double pm_check_memory(const pm_kind *kind, const pm_options *o, const pm_dataset *d, const pm_rows *rows, int threads);
 
 /* Bytes that the kind says it needs, and that perfmodel.train_mem allows. */
-extern double pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads);
+extern double pm_memory_needed(const pm_kind *kind, const pm_options *o, const pm_dataset *d, const pm_rows *rows, int threads);
 extern double pm_memory_limit(void);
 
 /* What a kind learns from, steps and single operators, in a context of its own below the current one. */
-extern pm_rows *pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, MemoryContext *cxt);
+extern pm_rows *pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, Size limit, MemoryContext *cxt);
 
 /*
  * Kind, options and t->warm_start by name; raises for those that do not exist
