@@ -91,3 +91,4 @@ SELECT helper.error_of($$SELECT perfmodel.load_graph(jsonb_set(helper.cnn('x', 4
 -- a long name is not echoed as a whole
 SELECT length(helper.error_of($$SELECT perfmodel.graph_id(repeat('x', 1000000))$$)) < 500 AS short;
 DELETE FROM perfmodel.graph WHERE graph_id = :named;
+SELECT perfmodel.family_of('wide_resnet50_2'), perfmodel.family_of('somenetv3_large'), perfmodel.family_of(NULL), perfmodel.family_of('') = '' AS none;

@@ -8,6 +8,10 @@ CREATE FUNCTION perfmodel.graph_id(name text) RETURNS bigint
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_graph_id';
 COMMENT ON FUNCTION perfmodel.graph_id(text) IS 'graph_id of a graph by its name; an unknown name is an error that lists similar names';
 
+CREATE FUNCTION perfmodel.family_of(model text) RETURNS text
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_family_of';
+COMMENT ON FUNCTION perfmodel.family_of(text) IS 'family that load_graph derives from the name of a model, such as resnet from wide_resnet50_2';
+
 CREATE FUNCTION perfmodel.gpu_name(gpu text) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_gpu_name';
 COMMENT ON FUNCTION perfmodel.gpu_name(text) IS 'name of a device by its name or an alias; an unknown one is an error that lists similar names';

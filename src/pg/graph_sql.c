@@ -15,12 +15,14 @@
 #include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
+#include "graph/family.h"
 #include "graph/graph_finish.h"
 #include "graph/graph_json.h"
 #include "graphs.h"
 #include "plans.h"
 
 PG_FUNCTION_INFO_V1(pm_load_graph);
+PG_FUNCTION_INFO_V1(pm_family_of);
 PG_FUNCTION_INFO_V1(pm_graph_id);
 PG_FUNCTION_INFO_V1(pm_find_graph);
 
@@ -156,7 +158,6 @@ pm_store_graph(Datum doc, const pm_graph *g)
 	const char *structure = psprintf("%016llx", (unsigned long long) g->structure);
 	int64		id;
 
-	pm_require_catalog();
 	SPI_connect();
 	id = find_same(g->name, doc, structure);
 	if (id == 0)
@@ -208,12 +209,24 @@ pm_load_graph(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	PreventCommandIfReadOnly("perfmodel.load_graph()");
+	pm_require_catalog();
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel load", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
 	id = load_document(PG_GETARG_DATUM(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	PG_RETURN_INT64(id);
+}
+
+/* ---------- families ---------- */
+
+Datum
+pm_family_of(PG_FUNCTION_ARGS)
+{
+	char		family[PM_FAMILY_SIZE];
+
+	pm_family(text_to_cstring(PG_GETARG_TEXT_PP(0)), family, sizeof(family));
+	PG_RETURN_TEXT_P(cstring_to_text(family));
 }
 
 /* ---------- graph_id ---------- */

@@ -9,6 +9,7 @@
 #include "utils/numeric.h"
 
 #include "compat.h"
+#include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
 #include "graph/graph_finish.h"
@@ -120,6 +121,7 @@ pm_load_onnx(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	PreventCommandIfReadOnly("perfmodel.load_onnx()");
+	pm_require_catalog();
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel onnx", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(0));

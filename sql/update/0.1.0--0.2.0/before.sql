@@ -41,6 +41,7 @@ DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, te
 
 -- tables
 
+ALTER TABLE perfmodel.graph_node ADD COLUMN module text;
 ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;

@@ -7,7 +7,7 @@
  * copied (a Reshape of transposed data), which is work.
  *
  * A rule (rules_*.c) does this for one operator.  It reads inputs by ox_in(),
- * fills outputs by the ox_give_*() functions, and returns false after
+ * fills outputs by what emit.h and views.h offer, and returns false after
  * ox_error().
  */
 #ifndef PM_ONNX_WALK_H
