@@ -79,11 +79,12 @@ echo "== rules of the tree"
 rule "core has no server symbol" test/rules.sh server_symbols
 rule "core includes no server header" test/rules.sh server_headers
 rule "no file of core includes a higher floor" test/rules.sh floors
+rule "no two units include each other" test/rules.sh circles
 rule "versions agree" test/rules.sh versions
 rule "the set-up sees what is missing" test/rules.sh needs
 rule "make clean and .gitignore leave the scripts of releases alone" test/rules.sh release_scripts
 rule "no instruction set but the portable one by default" test/rules.sh portable
-rule "no function over 120 lines" test/rules.sh lengths
+rule "no function over 120 lines, no file over 700" test/rules.sh lengths
 rule "rows of triggers are read in one place" test/rules.sh trigger_rows
 rule "scripts parse" test/rules.sh scripts
 rule "benchmarks build" test/rules.sh benchmarks

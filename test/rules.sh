@@ -116,7 +116,10 @@ lengths() {
         # a table of data ends in "};" and may be as long as it is
         awk -v f="$f" '/^\{/ { s = NR } /^\}$/ { if (s && NR - s > 120) print f ":" s ": " NR - s " lines"; s = 0 }' "$f"
     done)
-    [ -z "$long" ] || { echo "$long"; return 1; }
+    # shellcheck disable=SC2046
+    files=$(wc -l $(listed CORE_SOURCES) $(listed CORE_HEADERS) $(listed PG_SOURCES) $(listed PG_HEADERS) |
+        awk '$2 != "total" && $1 > 700 { print $2 ": " $1 " lines" }')
+    [ -z "$long$files" ] || { echo "$long$files"; return 1; }
 }
 
 scripts() {
