@@ -79,7 +79,7 @@ insert_predictor(const pm_training *t)
 }
 
 void
-pm_weights_store(int64 predictor_id, const pm_predictor *p)
+pm_weights_store(int64 predictor_id, const pm_predictor *p, const pm_dataset *rows)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor_weights (predictor_id, part, data) VALUES ($1, $2, $3)",
@@ -95,7 +95,7 @@ pm_weights_store(int64 predictor_id, const pm_predictor *p)
 	int			part = 0;
 
 	pm_context_arena(&arena, cxt, 0);
-	if (pm_predictor_save(p, &arena, &data, &len, &st) != PM_OK)
+	if (pm_predictor_save_proven(p, rows, &arena, &data, &len, &st) != PM_OK)
 		pm_raise(&st);
 	for (size_t at = 0; at < len; at += PART_BYTES)
 	{
@@ -119,6 +119,6 @@ pm_predictor_store(const pm_training *t)
 {
 	int64		id = insert_predictor(t);
 
-	pm_weights_store(id, &t->predictor);
+	pm_weights_store(id, &t->predictor, &t->rows->set);
 	return id;
 }

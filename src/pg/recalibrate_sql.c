@@ -211,7 +211,7 @@ store(const request *q)
 
 	SPI_connect();
 	id = insert_predictor(q);
-	pm_weights_store(id, &q->t.predictor);
+	pm_weights_store(id, &q->t.predictor, &q->t.rows->set);
 	pm_run_insert(&q->t, id);
 	SPI_finish();
 	return id;

@@ -98,8 +98,8 @@ extern int64 pm_training_store(const pm_training *t);
 /* Store predictor and weights of a training; returns predictor_id. */
 extern int64 pm_predictor_store(const pm_training *t);
 
-/* Its weights in parts. */
-extern void pm_weights_store(int64 predictor_id, const pm_predictor *p);
+/* Its weights in parts, when it can be read back and answers the rows that it was trained on; else an error. */
+extern void pm_weights_store(int64 predictor_id, const pm_predictor *p, const pm_dataset *rows);
 
 /* SQL: the different words of an array of text, without the empty one. */
 #define PM_DISTINCT_OF(words) \

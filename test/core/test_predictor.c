@@ -653,6 +653,92 @@ test_stored_options(void)
 	CHECK_EQ(load_with_options(49, "ridge", NULL, 1, trust, &p), PM_ERR_FORMAT);
 }
 
+/* ---------- what is worth keeping ---------- */
+
+/* Rows that say what no step can take are refused before anything is trained. */
+static void
+test_measurements_out_of_bounds(void)
+{
+	static const double bad[] = {1e-300, 1e-7, 1e10, 1e308};
+	pm_dataset	d = make_dataset(4, 3, true, any_time, &arena);
+
+	for (int i = 0; i < N_KINDS; i++)
+		for (int k = 0; k < 4; k++)
+		{
+			pm_predictor p = {.kind = pm_kind_at(i)};
+			pm_fit_report report;
+			double		kept = d.samples[5].step_ms;
+			pm_status	st;
+
+			CHECK_EQ(pm_options_set(p.kind, NULL, 0, &p.options, &st), PM_OK);
+			d.samples[5].step_ms = bad[k];
+			CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
+			CHECK_HAS(st.message, "profile 6 says");
+			CHECK_HAS(st.message, "which is not between 1e-06 and 1e+09 ms");
+			d.samples[5].step_ms = kept;
+			d.samples[5].forward_ms = 1e300;
+			CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
+			d.samples[5].forward_ms = NAN;
+		}
+}
+
+/* Steps at both ends of the bounds train, and what is trained answers, or the training says that it failed. */
+static void
+test_extreme_measurements(void)
+{
+	for (int i = 0; i < N_KINDS; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			pm_dataset	d = make_dataset(12, 2, true, any_time, &arena);
+			pm_predictor p = {.kind = pm_kind_at(i)};
+			pm_fit_report report;
+			uint8_t    *data;
+			size_t		len;
+			pm_status	st = {PM_OK};
+			pm_code		rc;
+
+			for (int row = 0; row < d.n; row++)
+				if (k < 2 || row % 2)
+					d.samples[row].step_ms = k == 0 ? 1e-6 : 1e9;
+			CHECK_EQ(pm_options_set(p.kind, NULL, 0, &p.options, &st), PM_OK);
+			if (pm_option_find(p.kind, "epochs") >= 0)
+				p.options.value[pm_option_find(p.kind, "epochs")] = 2;
+			rc = pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st);
+			CHECK(rc == PM_OK || rc == PM_ERR_DIVERGED);
+			if (rc == PM_OK)
+			{
+				CHECK(!isinf(report.valid_mape) && !isinf(report.train_mape) && !isinf(report.valid_rmse_ms));
+				rc = pm_predictor_save_proven(&p, &d, &arena, &data, &len, &st);
+				CHECK(rc == PM_OK || rc == PM_ERR_DIVERGED);
+			}
+			if (rc != PM_OK)
+				CHECK_HAS(st.hint, "wrong by orders of magnitude");
+		}
+}
+
+/* A predictor that cannot answer is not stored. */
+static void
+test_proof(void)
+{
+	pm_dataset	d = make_dataset(12, 2, true, any_time, &arena);
+	pm_predictor p = make_predictor("linear", NULL, 0, &d, &arena);
+	double	   *beta = p.impl;
+	uint8_t    *data;
+	size_t		len;
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_predictor_save_proven(&p, &d, &arena, &data, &len, &st), PM_OK);
+	beta[0] += 1e4;
+	CHECK_EQ(pm_predictor_save_proven(&p, &d, &arena, &data, &len, &st), PM_ERR_DIVERGED);
+	CHECK_HAS(st.message, "cannot be used: prediction is not a positive finite number");
+	beta[0] = NAN;
+	CHECK_EQ(pm_predictor_save_proven(&p, &d, &arena, &data, &len, &st), PM_ERR_DIVERGED);
+	CHECK_HAS(st.message, "damaged");
+	p.kind = pm_kind_find("linear");
+	CHECK_EQ(pm_quantity_find("step_ms")->id, PM_STEP_MS);
+	CHECK(pm_quantity_find("peak_memory_gb_of_tomorrow") == NULL);
+}
+
 int
 main(void)
 {
@@ -666,6 +752,9 @@ main(void)
 	test_stored();
 	test_stored_trust();
 	test_stored_options();
+	test_measurements_out_of_bounds();
+	test_extreme_measurements();
+	test_proof();
 	pm_arena_release(&arena);
 	return check_done("predictor");
 }

@@ -81,6 +81,44 @@ test_no_update(void)
 	}
 }
 
+/* What a sheet may say: its bounds, and nothing beyond them. */
+static void
+test_sheet(void)
+{
+	pm_graph   *g = make_net(&arena, "net", 16, 2, 28, 4);
+	pm_skeleton *s = make_skeleton(g, true, &arena);
+	pm_question q = make_sample(g, s, 8, 1).query;
+	pm_gpu		gpu;
+	pm_tokens	t;
+	pm_status	st;
+
+	q.gpu = &gpu;
+	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
+	{
+		const pm_gpu_figure *f = &pm_gpu_figures[i];
+		const double good[] = {f->min, f->max};
+		const double bad[] = {f->min / 2, f->max * 2, 0, -1, 1e300, INFINITY};
+
+		for (int k = 0; k < 2; k++)
+		{
+			gpu = test_gpu;
+			*(double *) ((char *) &gpu + f->offset) = good[k];
+			CHECK_EQ(pm_tokens_build(s, &q, &arena, &t, &st), PM_OK);
+		}
+		for (int k = 0; k < 6; k++)
+		{
+			gpu = test_gpu;
+			*(double *) ((char *) &gpu + f->offset) = bad[k];
+			CHECK_EQ(pm_tokens_build(s, &q, &arena, &t, &st), PM_ERR_INPUT);
+			CHECK_HAS(st.message, f->column);
+			CHECK_HAS(st.hint, f->column);
+		}
+		gpu = test_gpu;
+		*(double *) ((char *) &gpu + f->offset) = NAN;
+		CHECK_EQ(pm_tokens_build(s, &q, &arena, &t, &st), f->needed ? PM_ERR_INPUT : PM_OK);
+	}
+}
+
 int
 main(void)
 {
@@ -90,6 +128,7 @@ main(void)
 	test_names(&pm_optimizer_words);
 	test_spellings();
 	test_no_update();
+	test_sheet();
 	pm_arena_release(&arena);
 	return check_done("question");
 }

@@ -8,7 +8,8 @@
 #include "predictor/recalibrate.h"
 
 static pm_arena arena;
-static const pm_gpu other_gpu = {.name = "Other GPU", .mem_bw_gbs = 500, .fp32_tflops = 10, .sm_count = 40, .memory_gb = 16};
+static const pm_gpu other_gpu = {.name = "Other GPU", .mem_bw_gbs = 500, .fp32_tflops = 10, .sm_count = 40, .memory_gb = 16,
+	.cores_per_sm = NAN, .clock_ghz = NAN, .fp16_tensor_tflops = NAN, .l2_mb = NAN};
 
 static double
 some_time(const pm_tokens *t)

@@ -3,6 +3,8 @@
  */
 #include "features/question.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #define N_OF(list) ((int) (sizeof(list) / sizeof((list)[0])))
@@ -15,6 +17,39 @@ const char *const pm_optimizer_name[PM_N_OPTIMIZERS] = {
 	[PM_SGD] = "sgd", [PM_SGD_MOMENTUM] = "sgd_momentum", [PM_ADAM] = "adam", [PM_ADAMW] = "adamw",
 	[PM_OPT_OTHER] = "other", [PM_OPT_NONE] = "none"
 };
+
+/* Ten times what the largest machine has, and a tenth of what the smallest has, or wider. */
+const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES] = {
+	{"fp32_tflops", offsetof(pm_gpu, fp32_tflops), 1e-6, 1e6, true},
+	{"mem_bw_gbs", offsetof(pm_gpu, mem_bw_gbs), 1e-3, 1e8, true},
+	{"fp16_tensor_tflops", offsetof(pm_gpu, fp16_tensor_tflops), 1e-6, 1e7, false},
+	{"memory_gb", offsetof(pm_gpu, memory_gb), 1e-3, 1e6, false},
+	{"sm_count", offsetof(pm_gpu, sm_count), 1, 1e6, false},
+	{"cores_per_sm", offsetof(pm_gpu, cores_per_sm), 1, 1e6, false},
+	{"clock_ghz", offsetof(pm_gpu, clock_ghz), 1e-3, 1e3, false},
+	{"l2_mb", offsetof(pm_gpu, l2_mb), 1e-3, 1e6, false},
+};
+
+pm_code
+pm_gpu_check(const pm_gpu *gpu, pm_status *st)
+{
+	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
+	{
+		const pm_gpu_figure *f = &pm_gpu_figures[i];
+		double		v = *(const double *) ((const char *) gpu + f->offset);
+
+		if ((v >= f->min && v <= f->max) || (isnan(v) && !f->needed))
+			continue;
+		if (isnan(v) || isinf(v) || v <= 0)
+			pm_fail(st, PM_ERR_INPUT, "the data sheet of gpu \"%.*s\" has no %s", pm_shown(gpu->name), gpu->name, f->column);
+		else
+			pm_fail(st, PM_ERR_INPUT, "the data sheet of gpu \"%.*s\" says %s %g, which is not between %g and %g",
+					pm_shown(gpu->name), gpu->name, f->column, v, f->min, f->max);
+		pm_hint(st, "UPDATE perfmodel.gpu SET %s = ... WHERE name = '%.*s';", f->column, pm_shown(gpu->name), gpu->name);
+		return PM_ERR_INPUT;
+	}
+	return PM_OK;
+}
 
 /* PyTorch's, TensorFlow's and Lightning's words; "mixed" is autocast, whichever 16-bit type it casts to. */
 static const pm_synonym dtype_synonyms[] = {

@@ -27,6 +27,22 @@ typedef struct pm_gpu
 	bool		is_cpu;
 } pm_gpu;
 
+/* What a data sheet may say of one of its figures, inclusive; a figure that is not known is NaN. */
+typedef struct pm_gpu_figure
+{
+	const char *column;			/* of perfmodel.gpu: "mem_bw_gbs" */
+	size_t		offset;			/* of a double in pm_gpu */
+	double		min,
+				max;
+	bool		needed;			/* no question can be answered without it */
+} pm_gpu_figure;
+
+#define PM_N_GPU_FIGURES	8
+extern const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES];
+
+/* PM_ERR_INPUT names the first figure that is missing or out of its bounds. */
+pm_code		pm_gpu_check(const pm_gpu *gpu, pm_status *st);
+
 /* One question. framework may be NULL. */
 typedef struct pm_question
 {

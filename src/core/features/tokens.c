@@ -282,22 +282,9 @@ fill_token(pm_tokens *t, int i, const pm_question *q)
 static pm_code
 check_query(const pm_question *q, pm_status *st)
 {
-	const struct
-	{
-		const char *column;
-		double		value;
-	}			needed[] = {{"fp32_tflops", q->gpu->fp32_tflops}, {"mem_bw_gbs", q->gpu->mem_bw_gbs}};
-
 	if (q->batch < 1 || q->batch > PM_MAX_BATCH)
 		return pm_fail(st, PM_ERR_INPUT, "batch must be between 1 and %d, not %lld", PM_MAX_BATCH, (long long) q->batch);
-	for (int i = 0; i < 2; i++)
-		if (!(needed[i].value > 0) || !isfinite(needed[i].value))
-		{
-			pm_fail(st, PM_ERR_INPUT, "the data sheet of gpu \"%s\" has no %s", q->gpu->name, needed[i].column);
-			pm_hint(st, "UPDATE perfmodel.gpu SET %s = ... WHERE name = '%s';", needed[i].column, q->gpu->name);
-			return PM_ERR_INPUT;
-		}
-	return PM_OK;
+	return pm_gpu_check(q->gpu, st);
 }
 
 /* Room for all but the features. */

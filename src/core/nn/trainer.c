@@ -370,7 +370,8 @@ run_epoch(trainer *t, int n_train, const pm_hooks *hooks, int *restarts, double 
 static void
 report_progress(const trainer *t, const pm_hooks *hooks, int epoch, double loss, double valid, double started)
 {
-	pm_progress p = {.epoch = epoch, .epochs = t->o->epochs, .loss = loss, .valid_mape = valid};
+	pm_progress p = {.epoch = epoch, .epochs = t->o->epochs, .loss = loss,
+	.valid_mape = isfinite(valid) ? valid : NAN};
 
 	if (hooks == NULL || hooks->progress == NULL)
 		return;

@@ -15,13 +15,36 @@
 
 /* ---- fit and predict ---- */
 
+pm_code
+pm_diverged(pm_status *st, const char *why)
+{
+	pm_fail(st, PM_ERR_DIVERGED, "training ended with a predictor that cannot be used: %s", why);
+	pm_hint(st, "Look for measurements or data sheets that are wrong by orders of magnitude; for networks, lower learning_rate.");
+	return PM_ERR_DIVERGED;
+}
+
+/* What a measurement may say; only what was measured in part may be missing. */
+static bool
+in_bounds(const pm_quantity *q, double value)
+{
+	return value >= q->min && value <= q->max;
+}
+
 static pm_code
-check_sample(const pm_sample *s, const char *what, pm_status *st)
+check_sample(const pm_sample *s, const pm_quantity *q, const char *what, pm_status *st)
 {
 	const char *framework = s->query.framework;
+	double		parts[] = {s->forward_ms, s->backward_ms};
 
 	if (!(s->step_ms > 0) || !isfinite(s->step_ms))
 		return pm_fail(st, PM_ERR_DATA, "%s %lld has a time that is not positive and finite", what, (long long) s->id);
+	if (!in_bounds(q, s->step_ms))
+		return pm_fail(st, PM_ERR_DATA, "%s %lld says %g %s, which is not between %g and %g %s", what, (long long) s->id, s->step_ms,
+					   q->unit, q->min, q->max, q->unit);
+	for (int i = 0; i < 2; i++)
+		if (!isnan(parts[i]) && !(parts[i] >= 0 && parts[i] <= q->max))
+			return pm_fail(st, PM_ERR_DATA, "%s %lld says %g %s for a part of the step, which is not between 0 and %g %s", what,
+						   (long long) s->id, parts[i], q->unit, q->max, q->unit);
 	if (strlen(s->query.gpu->name) > PM_MAX_NAME_LEN || (framework != NULL && strlen(framework) > PM_MAX_NAME_LEN))
 		return pm_fail(st, PM_ERR_DATA, "%s %lld has a gpu or framework whose name is longer than %d bytes", what,
 					   (long long) s->id, PM_MAX_NAME_LEN);
@@ -29,20 +52,22 @@ check_sample(const pm_sample *s, const char *what, pm_status *st)
 }
 
 pm_code
-pm_check_profiles(const pm_dataset *d, pm_status *st)
+pm_check_profiles(const pm_dataset *d, const pm_quantity *q, pm_status *st)
 {
 	pm_code		rc = PM_OK;
 
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
-		rc = check_sample(&d->samples[i], "profile", st);
+		rc = check_sample(&d->samples[i], q, "profile", st);
 	for (int i = 0; i < d->n_operators && rc == PM_OK; i++)
-		rc = check_sample(&d->operators[i], "operator profile", st);
+		rc = check_sample(&d->operators[i], q, "operator profile", st);
 	return rc;
 }
 
 static pm_code
-check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
+check_samples(const pm_kind *kind, const pm_quantity *q, const pm_dataset *d, pm_status *st)
 {
+	if (!(kind->quantities & PM_LEARNS(q->id)))
+		return pm_fail(st, PM_ERR_OPTION, "kind \"%s\" cannot learn %s", kind->name, q->name);
 	if (d->n < kind->min_samples)
 	{
 		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d profiles to learn from, and there are %d",
@@ -50,7 +75,7 @@ check_samples(const pm_kind *kind, const pm_dataset *d, pm_status *st)
 		pm_hint(st, "Add rows to perfmodel.profile, or use kind \"roofline\".");
 		return PM_ERR_DATA;
 	}
-	return pm_check_profiles(d, st);
+	return pm_check_profiles(d, q, st);
 }
 
 static pm_code
@@ -267,6 +292,18 @@ trust_after_start(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, p
 	return rc;
 }
 
+/* A training may end in numbers that are no use: that shows in its errors. */
+static pm_code
+check_errors(const pm_fit_report *report, pm_status *st)
+{
+	double		errors[] = {report->train_mape, report->valid_mape, report->valid_mae_ms, report->valid_rmse_ms};
+
+	for (int i = 0; i < 4; i++)
+		if (isinf(errors[i]))
+			return pm_diverged(st, "its predictions are too far off for an error to be given");
+	return PM_OK;
+}
+
 /* What is the same for all kinds once the kind is fitted. */
 static pm_code
 complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
@@ -276,8 +313,13 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_are
 
 	if (isnan(report->train_mape))
 		rc = training_error(p, d, hooks, a, &report->train_mape, st);
+	/* a kind that learned nothing sound says so when it is asked */
+	if (rc == PM_ERR_INTERNAL)
+		return pm_diverged(st, "its predictions are not positive finite numbers");
 	if (rc == PM_OK && report->valid_n == 0 && report->cross_ms != NULL)
 		cross_errors(d, report->cross_ms, report);
+	if (rc == PM_OK)
+		rc = check_errors(report, st);
 	if (rc == PM_OK)
 		rc = p->start != NULL ? trust_after_start(p, d, hooks, a, st) :
 			pm_trust_fit(d, report->cross_ms, hooks, a, &p->trust, st);
@@ -294,7 +336,7 @@ fit_and_calibrate(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threa
 	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
 	double	   *cross_ms;
 	staged		s;
-	pm_code		rc = check_samples(p->kind, d, st);
+	pm_code		rc = check_samples(p->kind, pm_predictor_quantity(p), d, st);
 
 	memset(report, 0, sizeof(*report));
 	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;

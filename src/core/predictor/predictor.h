@@ -8,8 +8,11 @@
 #include "kinds/settings.h"
 #include "predictor/trust.h"
 
-/* Whether all measurements can be learned from: times, and names that can be stored. */
-pm_code		pm_check_profiles(const pm_dataset *d, pm_status *st);
+/* Whether all measurements can be learned from: values within the bounds of q, and names that can be stored. */
+pm_code		pm_check_profiles(const pm_dataset *d, const pm_quantity *q, pm_status *st);
+
+/* PM_ERR_DIVERGED: the training is no use, and why. */
+pm_code		pm_diverged(pm_status *st, const char *why);
 
 /*
  * Validate d against the kind, kind->fit, and learn p->trust.  A kind with the
@@ -20,6 +23,9 @@ pm_code		pm_check_profiles(const pm_dataset *d, pm_status *st);
  * A training that goes on from p->start is not calibrated by folds, as the
  * start has seen what they would hold out: its intervals are those of the start
  * and the errors that this had on rows of other structures (pm_trust_update).
+ *
+ * PM_ERR_DATA: rows that cannot be learned from; PM_ERR_OPTION: a quantity that
+ * the kind cannot learn; PM_ERR_DIVERGED: the predictor answers nothing sound.
  */
 pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);

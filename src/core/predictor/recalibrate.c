@@ -405,7 +405,7 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		pm_hint(st, "Give their profile_ids by profiles => ..., or leave the argument out to use all measurements that the predictor was not trained on.");
 		return PM_ERR_DATA;
 	}
-	if ((rc = pm_check_profiles(d, st)) != PM_OK ||
+	if ((rc = pm_check_profiles(d, pm_predictor_quantity(base), st)) != PM_OK ||
 		(rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
 		(rc = cross_correct(d, plain, r->structures, p, a, cross_ms, st)) != PM_OK ||
@@ -416,6 +416,8 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		return rc;
 	errors(d, before, &r->mape_before, &r->mae_before_ms, &r->rmse_before_ms);
 	errors(d, cross_ms, &r->mape_after, &r->mae_after_ms, &r->rmse_after_ms);
+	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before_ms) || isinf(r->rmse_after_ms))
+		return pm_diverged(st, "its predictions are too far off for an error to be given");
 	*out = *base;
 	out->correction = c;
 	return pm_trust_update(base->trust, d, cross_ms, seen, false, hooks, a, &out->trust, st);

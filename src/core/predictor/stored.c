@@ -220,3 +220,62 @@ pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p,
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");
 	return PM_OK;
 }
+
+/* ---- proof ---- */
+
+#define PROVEN_ROWS	8			/* of the training, that a predictor is asked before it is kept */
+
+/* Whether the predictor that was read back answers row s as p does, and soundly. */
+static pm_code
+prove_row(const pm_predictor *p, const pm_predictor *back, const pm_sample *s, pm_arena *scratch, pm_status *st)
+{
+	double		value;
+	double		again;
+	pm_verdict	v;
+	pm_code		rc;
+
+	if ((rc = pm_predictor_predict(p, s, scratch, &value, NULL, NULL, st)) != PM_OK ||
+		(rc = pm_predictor_predict(back, s, scratch, &again, NULL, NULL, st)) != PM_OK ||
+		(rc = pm_predictor_judge(back, s, again, PM_LEVEL_USUAL, scratch, &v, st)) != PM_OK)
+		return rc;
+	if (memcmp(&value, &again, sizeof(value)) != 0)
+		return pm_diverged(st, "it answers otherwise when it has been stored");
+	if (!isnan(v.low_ms) && !(v.low_ms > 0 && v.low_ms <= value && value <= v.high_ms && isfinite(v.high_ms)))
+		return pm_diverged(st, "its intervals do not hold its predictions");
+	return PM_OK;
+}
+
+static pm_code
+prove(const pm_predictor *p, const pm_dataset *d, const uint8_t *data, size_t len, const pm_arena *a, pm_status *st)
+{
+	int			rows = d->n < PROVEN_ROWS ? d->n : PROVEN_ROWS;
+	pm_status	why = {PM_OK};
+	pm_predictor back;
+	pm_arena	room;
+	pm_code		rc;
+
+	pm_arena_init_within(&room, a);
+	rc = pm_predictor_load(data, len, &room, &back, &why);
+	for (int i = 0; i < rows && rc == PM_OK; i++)
+	{
+		pm_arena	scratch;
+
+		pm_arena_init_within(&scratch, &room);
+		rc = prove_row(p, &back, &d->samples[(size_t) i * d->n / rows], &scratch, &why);
+		pm_arena_release(&scratch);
+	}
+	pm_arena_release(&room);
+	if (rc != PM_OK && rc != PM_ERR_MEMORY && rc != PM_ERR_DIVERGED)
+		return pm_diverged(st, why.message);
+	if (st != NULL && rc != PM_OK)
+		*st = why;
+	return rc;
+}
+
+pm_code
+pm_predictor_save_proven(const pm_predictor *p, const pm_dataset *d, pm_arena *a, uint8_t **data, size_t *len, pm_status *st)
+{
+	pm_code		rc = pm_predictor_save(p, a, data, len, st);
+
+	return rc == PM_OK ? prove(p, d, *data, *len, a, st) : rc;
+}

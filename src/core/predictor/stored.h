@@ -12,6 +12,13 @@
  */
 pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
 /*
+ * The same of a predictor that was just trained on d, which is then read back
+ * and asked some of the rows: it must answer with the same bits, and soundly.
+ * PM_ERR_DIVERGED: it does not, and is not worth keeping.
+ */
+pm_code		pm_predictor_save_proven(const pm_predictor *p, const pm_dataset *d, pm_arena *a, uint8_t **data, size_t *len,
+									 pm_status *st);
+/*
  * PM_ERR_FORMAT: damaged.  PM_ERR_OUTDATED: of another release, which this one
  * cannot use; the message says what differs.
  */
