@@ -758,6 +758,77 @@ test_types(void)
 	CHECK_EQ(pm_type_find(""), -1);
 }
 
+/* ---- cancelled ---- */
+
+static int	polls_left;
+static int	polls;
+
+static bool
+stop_later(void *ctx)
+{
+	(void) ctx;
+	polls++;
+	return polls_left-- <= 0;
+}
+
+/* A chain of n operators, all of them different. */
+static pm_graph *
+make_chain(int n)
+{
+	graph_text	t;
+	int			x;
+
+	text_start(&t, "chain", "chain");
+	x = net_input(&t, 3, 8);
+	x = net_conv(&t, x, 3, 8, 8, 1, 1);
+	for (int i = 0; i < n; i++)
+		x = text_node(&t, "'op':'Mul','inputs':[%d],'shape':[1,8,8,8],'batch_dim':0,'weights':[[%d]]", x, i + 1);
+	return text_finish(&t, &arena);
+}
+
+/* Skeleton and tokens of g with a hook that says stop when it is asked after `asks` times. */
+static pm_code
+build_until(const pm_graph *g, int asks)
+{
+	const pm_hooks hooks = {.stop = stop_later};
+	pm_skeleton s;
+	pm_tokens	t;
+	pm_arena	a;
+	pm_status	st = {PM_OK};
+	pm_code		rc;
+
+	polls = 0;
+	polls_left = asks;
+	pm_arena_init_malloc(&a);
+	a.hooks = &hooks;
+	rc = pm_skeleton_build(g, true, &a, &s, &st);
+	if (rc == PM_OK)
+	{
+		pm_question q = make_sample(g, &s, 4, 1).query;
+
+		rc = pm_tokens_build(&s, &q, &a, &t, &st);
+	}
+	CHECK_EQ(st.code, rc);
+	pm_arena_release(&a);
+	return rc;
+}
+
+/* They ask often, and end with PM_CANCELLED wherever they are stopped. */
+static void
+test_cancel(void)
+{
+	pm_graph   *g = make_chain(3000);
+	int			asked;
+
+	CHECK_EQ(build_until(g, 1 << 30), PM_OK);
+	asked = polls;
+	CHECK(asked > 100);
+	for (int i = 0; i < asked; i += 1 + asked / 40)
+		CHECK_EQ(build_until(g, i), PM_CANCELLED);
+	CHECK_EQ(build_until(g, asked - 1), PM_CANCELLED);
+	CHECK_EQ(build_until(g, asked), PM_OK);
+}
+
 int
 main(void)
 {
@@ -777,6 +848,7 @@ main(void)
 	test_limits();
 	test_memory();
 	test_types();
+	test_cancel();
 	pm_arena_release(&arena);
 	return check_done("tokens");
 }

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define POLL_ROWS	64			/* between two looks at whether to stop */
+
 /* ---- normalisation ---- */
 
 typedef struct moments
@@ -169,6 +171,8 @@ fit_names(pm_codec *c, const pm_codec *from, const pm_dataset *d, pm_arena *a, p
 		return pm_no_memory(st, a);
 	for (int s = 0; s < d->n; s++)
 	{
+		if (s % POLL_ROWS == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		seen[learn_name(c->frameworks, &c->n_frameworks, d->samples[s].query.framework)]++;
 		learn_name(c->gpus, &c->n_gpus, d->samples[s].query.gpu->name);
 	}
@@ -202,6 +206,9 @@ fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_token
 	if (from->type_row != NULL)
 		memcpy(c->type_row, from->type_row, pm_type_count() * sizeof(int32_t));
 	for (int s = 0; s < d->n; s++)
+	{
+		if (s % POLL_ROWS == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		for (int i = 0; i < tokens[s].n; i++)
 		{
 			int			type = tokens[s].type[i];
@@ -209,6 +216,7 @@ fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_token
 			if (c->type_row[type] == 0 && type != PM_OP_UNKNOWN && !learn_type(c, type, a))
 				return pm_no_memory(st, a);
 		}
+	}
 	return PM_OK;
 }
 

@@ -14,6 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Work between two looks at whether to stop: some 10 ms of it. */
+#define POLL_OPERATORS	256
+#define POLL_ROWS		64
+
 /* ---- which operators are alike ---- */
 
 typedef struct likeness
@@ -94,6 +98,8 @@ assign_tokens(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_sta
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 	{
+		if (i % POLL_OPERATORS == 0 && pm_stopped(scratch, st))
+			return PM_CANCELLED;
 		alike[i].hash = merge ? operator_hash(s->graph, s->dag.node[i]) : (uint64_t) i;
 		alike[i].op = i;
 	}
@@ -221,7 +227,11 @@ build_positions(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 	if (rc != PM_OK || !s->position)
 		return rc != PM_OK ? rc : pm_no_memory(st, a);
 	for (int i = 0; i < s->dag.n; i++)
+	{
+		if (i % POLL_OPERATORS == 0 && pm_stopped(scratch, st))
+			return PM_CANCELLED;
 		add_position(s, &sin_of, i);
+	}
 	return PM_OK;
 }
 
@@ -248,25 +258,42 @@ is_ancestor(const uint64_t *reach, size_t words, int i, int j)
 }
 
 /*
- * What can be reached from any copy of a token: below[n, words].  Thousands of
- * operators that are copies of a hundred tokens have their bits looked at once
- * for each token and not for each operator.
+ * Bit t of row k of joined[s->n, words] is set when some copy of token t is
+ * below (or above) some copy of token k.  Tokens and not operators, which are
+ * many times as many, make up a row.  rows[dag.n, words]: scratch, zeroed.
  */
-static void
-join_reach(const pm_skeleton *s, const uint64_t *reach, size_t words, uint64_t *below)
+static pm_code
+join_reach(const pm_skeleton *s, bool below, size_t words, uint64_t *rows, uint64_t *joined, const pm_arena *a, pm_status *st)
 {
-	for (int i = 0; i < s->dag.n; i++)
-	{
-		const uint64_t *from = reach + (size_t) i * words;
-		uint64_t   *to = below + (size_t) s->token_of[i] * words;
+	const pm_dag *d = &s->dag;
+	const int32_t *at = below ? d->child_at : d->parent_at;
+	const int32_t *next = below ? d->child : d->parent;
 
+	for (int k = 0; k < d->n; k++)
+	{
+		int			i = below ? d->n - 1 - k : k;
+		uint64_t   *row = rows + (size_t) i * words;
+		uint64_t   *to = joined + (size_t) s->token_of[i] * words;
+
+		if (k % POLL_OPERATORS == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
+		for (int e = at[i]; e < at[i + 1]; e++)
+		{
+			const uint64_t *from = rows + (size_t) next[e] * words;
+			int			token = s->token_of[next[e]];
+
+			row[token / 64] |= UINT64_C(1) << (token % 64);
+			for (size_t w = 0; w < words; w++)
+				row[w] |= from[w];
+		}
 		for (size_t w = 0; w < words; w++)
-			to[w] |= from[w];
+			to[w] |= row[w];
 	}
+	return PM_OK;
 }
 
 static void
-mark_kinship(pm_skeleton *s, const uint64_t *below, size_t words)
+mark_kinship(pm_skeleton *s)
 {
 	const pm_dag *d = &s->dag;
 
@@ -276,15 +303,6 @@ mark_kinship(pm_skeleton *s, const uint64_t *below, size_t words)
 			mark(s, i, d->parent[e], PM_REL_PARENT);
 			mark(s, d->parent[e], i, PM_REL_CHILD);
 		}
-	for (int token = 0; token < s->n; token++)
-		for (size_t w = 0; w < words; w++)
-			for (uint64_t bits = below[(size_t) token * words + w]; bits != 0; bits &= bits - 1)
-			{
-				int			other = s->token_of[w * 64 + (size_t) __builtin_ctzll(bits)];
-
-				*relation_of(s, token, other) |= 1 << PM_REL_DESCENDANT;
-				*relation_of(s, other, token) |= 1 << PM_REL_ANCESTOR;
-			}
 }
 
 /* Pairs of siblings that are looked at; a graph of 200,000 nodes could ask for 10^10. */
@@ -332,41 +350,86 @@ closest(uint8_t marks, bool self, bool column_is_earlier)
 	return (marks & (1 << PM_REL_ANCESTOR)) ? PM_REL_ANCESTOR : PM_REL_DESCENDANT;
 }
 
+static bool
+has_bit(const uint64_t *bits, int i)
+{
+	return (bits[i / 64] >> (i % 64)) & 1;
+}
+
+/* Siblings, and the mean depths of tokens times their copies. */
 static pm_code
-build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+mark_neighbours(pm_skeleton *s, double *depth, pm_arena *scratch, pm_status *st)
 {
 	const pm_dag *d = &s->dag;
 	size_t		words = pm_reach_words(d->n);
 	uint64_t   *reach = PM_NEW(scratch, uint64_t, words * d->n);
-	uint64_t   *below = PM_NEW(scratch, uint64_t, words * s->n);
-	double	   *depth = PM_NEW(scratch, double, s->n);
 	int64_t		pairs = 0;
+	pm_code		rc;
 
-	s->relation = PM_NEW(a, uint8_t, (size_t) (s->n + 1) * (s->n + 1));
-	if (!reach || !below || !depth || !s->relation)
-		return pm_no_memory(st, a);
-	if (pm_dag_reach(d, scratch, reach, st) != PM_OK)
-		return PM_CANCELLED;
-	join_reach(s, reach, words, below);
-	mark_kinship(s, below, words);
+	if (!reach)
+		return pm_no_memory(st, scratch);
+	if ((rc = pm_dag_reach(d, scratch, reach, st)) != PM_OK)
+		return rc;
 	for (int i = 0; i < d->n; i++)
 	{
+		/* a list of siblings may be long */
+		if (pm_stopped(scratch, st))
+			return PM_CANCELLED;
 		if (!mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words, &pairs) ||
 			!mark_siblings(s, d->parent + d->parent_at[i], d->parent_at[i + 1] - d->parent_at[i], reach, words, &pairs))
 			return pm_fail(st, PM_ERR_LIMIT, "too many pairs of operators read the same tensor or write for the same operator");
 		depth[s->token_of[i]] += d->depth[i];
 	}
+	return PM_OK;
+}
+
+/* What was marked, and what is above and below, becomes one relation a pair. */
+static pm_code
+settle_relations(pm_skeleton *s, const uint64_t *above, const uint64_t *below, size_t words, const double *depth,
+				 const pm_arena *a, pm_status *st)
+{
 	for (int i = 0; i < s->n; i++)
+	{
+		const uint64_t *over = above + (size_t) i * words;
+		const uint64_t *under = below + (size_t) i * words;
+
+		if (i % POLL_ROWS == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		for (int j = 0; j < s->n; j++)
 		{
 			uint8_t    *r = relation_of(s, i, j);
+			uint8_t		marks = (uint8_t) (*r | has_bit(over, j) << PM_REL_ANCESTOR | has_bit(under, j) << PM_REL_DESCENDANT);
 
 			/* mean depths, compared without a division that would round */
-			*r = closest(*r, i == j, depth[j] * s->copies[i] <= depth[i] * s->copies[j]);
+			*r = closest(marks, i == j, depth[j] * s->copies[i] <= depth[i] * s->copies[j]);
 		}
+	}
 	for (int i = 0; i <= s->n; i++)
 		s->relation[i] = s->relation[(size_t) i * (s->n + 1)] = PM_REL_JOB;
 	return PM_OK;
+}
+
+static pm_code
+build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+{
+	size_t		words = ((size_t) s->n + 63) / 64;
+	uint64_t   *rows = PM_NEW(scratch, uint64_t, words * s->dag.n);
+	uint64_t   *below = PM_NEW(scratch, uint64_t, words * s->n);
+	uint64_t   *above = PM_NEW(scratch, uint64_t, words * s->n);
+	double	   *depth = PM_NEW(scratch, double, s->n);
+	pm_code		rc;
+
+	s->relation = PM_NEW(a, uint8_t, (size_t) (s->n + 1) * (s->n + 1));
+	if (!rows || !below || !above || !depth || !s->relation)
+		return pm_no_memory(st, a);
+	if ((rc = join_reach(s, true, words, rows, below, scratch, st)) != PM_OK)
+		return rc;
+	memset(rows, 0, words * s->dag.n * sizeof(uint64_t));
+	mark_kinship(s);
+	if ((rc = join_reach(s, false, words, rows, above, scratch, st)) != PM_OK ||
+		(rc = mark_neighbours(s, depth, scratch, st)) != PM_OK)
+		return rc;
+	return settle_relations(s, above, below, words, depth, scratch, st);
 }
 
 /* scratch: for what the skeleton does not keep. */

@@ -47,7 +47,7 @@ typedef struct pm_skeleton
  * sibling, then ancestor or descendant).  Unmerged, both are exact.
  * Nothing depends on how nodes are numbered.
  * PM_ERR_LIMIT beyond PM_MAX_OPS or PM_MAX_TOKENS; PM_ERR_INPUT for a graph
- * without any operator.
+ * without any operator; PM_CANCELLED when the hooks of a say so.
  */
 pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st);
 

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define POLL_TOKENS	512			/* between two looks at whether to stop */
+
 /* ---- types ---- */
 
 int
@@ -332,7 +334,11 @@ pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_toke
 	if (!t->slots || !t->slot_mask || !t->loads || !finish)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < t->n; i++)
+	{
+		if (i % POLL_TOKENS == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		fill_token(t, i, q);
+	}
 	fill_job(t->job, s, t, q, critical_path(s, t, finish));
 	return PM_OK;
 }
@@ -343,7 +349,11 @@ pm_tokens_build_work(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm
 	pm_code		rc = make_work(t, s, q, a, st);
 
 	for (int i = 0; rc == PM_OK && i < t->n; i++)
+	{
+		if (i % POLL_TOKENS == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		fill_token(t, i, q);
+	}
 	return rc;
 }
 

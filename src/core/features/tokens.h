@@ -55,7 +55,8 @@ int			pm_token_group(const pm_tokens *t, int i);
 double		pm_roofline_share(const pm_tokens *t, int i);
 
 /*
- * PM_ERR_INPUT when the data sheet lacks what a roofline needs, or batch < 1.
+ * PM_ERR_INPUT when the data sheet lacks what a roofline needs or is out of its
+ * bounds, or batch < 1; PM_CANCELLED when the hooks of a say so.
  */
 pm_code		pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st);
 /* The same without features: slots, slot_mask and loads are NULL, job is all 0. */
