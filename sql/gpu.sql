@@ -42,4 +42,5 @@ COMMIT;
 -- bad rows
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, fp32_tflops) VALUES ('x', 'NaN')$$);
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('x', 0)$$);
+SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('x', 1e300)$$);
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name) VALUES ('-')$$);

@@ -28,14 +28,14 @@ CREATE FUNCTION helper.bad_profile(change text) RETURNS text LANGUAGE sql AS $$
         (SELECT p FROM perfmodel.profile p ORDER BY profile_id LIMIT 1), change)) $$;
 SELECT regexp_replace(regexp_replace(helper.bad_profile(c), 'detail: Failing row[^\n]*', 'detail: (the row)'), ' +$', '')
 FROM unnest(ARRAY['{"gpu":"RTX 3091"}', '{"gpu":null}', '{"graph_id":-1}', '{"batch":0}', '{"batch":-4}', '{"step_ms":0}',
-    '{"step_ms":-1}', '{"step_ms":"NaN"}', '{"step_ms":"Infinity"}', '{"step_ms":null}', '{"dtype":"float32"}',
-    '{"layout":"NCHW"}', '{"mode":"eval"}', '{"optimizer":"lion"}', '{"world_size":0}', '{"nodes":0}',
+    '{"step_ms":-1}', '{"step_ms":"NaN"}', '{"step_ms":"Infinity"}', '{"step_ms":null}', '{"step_ms":1e-300}', '{"step_ms":1e308}', '{"forward_ms":1e300}', '{"dtype":"fp8"}',
+    '{"layout":"chw"}', '{"mode":"eval"}', '{"optimizer":"lion"}', '{"world_size":0}', '{"nodes":0}',
     '{"forward_ms":-1}', '{"backward_ms":"NaN"}', '{"peak_memory_mb":-1}', '{"spread":"NaN"}']) AS c;
 SELECT count(*) FROM perfmodel.profile;
 -- constraints and the library know the same words
 SELECT helper.bad_profile(format('{"dtype":"%s"}', d)) FROM unnest('{fp32,tf32,amp,bf16,fp16}'::text[]) AS d;
 SELECT helper.bad_profile(format('{"layout":"%s"}', l)) FROM unnest('{nchw,nhwc}'::text[]) AS l;
-SELECT helper.bad_profile(format('{"optimizer":"%s"}', o)) FROM unnest('{sgd,sgd_momentum,adam,adamw,other}'::text[]) AS o;
+SELECT helper.bad_profile(format('{"optimizer":"%s"}', o)) FROM unnest('{sgd,sgd_momentum,adam,adamw,none,other}'::text[]) AS o;
 
 -- a graph or a device stays while there are measurements of it; a device may be renamed
 SELECT regexp_replace(helper.error_of(format('DELETE FROM perfmodel.graph WHERE graph_id = %s', :id)), '\(\d+\)', '(id)');
@@ -45,3 +45,18 @@ UPDATE perfmodel.gpu SET name = 'Turing T4' WHERE name = 'T4';
 SELECT count(*) > 0 AS renamed, count(*) FILTER (WHERE gpu = 'T4') AS left FROM perfmodel.profile WHERE gpu IN ('Turing T4', 'T4');
 ROLLBACK;
 DELETE FROM perfmodel.profile;
+
+-- words of other programs are stored as perfmodel writes them
+BEGIN;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, optimizer, step_ms)
+SELECT graph_id, 'T4', 8, dtype, layout, optimizer, 1 FROM (SELECT min(graph_id) AS graph_id FROM perfmodel.graph) AS g,
+     (VALUES ('float16', 'channels_last', 'AdamW'), ('FP32', 'NCHW', 'SGD'), ('bfloat16', 'nhwc', 'none')) AS w(dtype, layout, optimizer)
+RETURNING dtype, layout, optimizer;
+UPDATE perfmodel.profile SET dtype = 'HALF' WHERE profile_id = (SELECT max(profile_id) FROM perfmodel.profile) RETURNING dtype, optimizer;
+ROLLBACK;
+-- the trigger function is for columns of type text
+BEGIN;
+CREATE TEMP TABLE y (dtype int);
+CREATE TRIGGER t BEFORE INSERT ON y FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('dtype', 'nothing');
+SELECT helper.error_of('INSERT INTO y VALUES (2)');
+ROLLBACK;

@@ -16,12 +16,9 @@ CREATE TABLE perfmodel.op_profile (
     layout        text        NOT NULL DEFAULT 'nchw'
                               CONSTRAINT op_profile_layout_known CHECK (layout IN ('nchw', 'nhwc')),
     framework     text,
-    forward_ms    float8      NOT NULL CONSTRAINT op_profile_forward_ms_positive_finite
-                              CHECK (forward_ms > 0 AND forward_ms < 'Infinity'),
-    backward_ms   float8      CONSTRAINT op_profile_backward_ms_positive_finite
-                              CHECK (backward_ms > 0 AND backward_ms < 'Infinity'),
-    spread        float8      CONSTRAINT op_profile_spread_not_negative_finite
-                              CHECK (spread >= 0 AND spread < 'Infinity'),
+    forward_ms    float8      NOT NULL CONSTRAINT op_profile_forward_ms_in_range CHECK (forward_ms BETWEEN 1e-6 AND 1e9),
+    backward_ms   float8      CONSTRAINT op_profile_backward_ms_in_range CHECK (backward_ms BETWEEN 1e-6 AND 1e9),
+    spread        float8      CONSTRAINT op_profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6),
     measured_at   timestamptz,
     source        text
 );

@@ -15,19 +15,15 @@ CREATE TABLE perfmodel.profile (
                                CONSTRAINT profile_mode_known CHECK (mode IN ('train', 'inference')),
     optimizer      text        NOT NULL DEFAULT 'sgd_momentum'
                                CONSTRAINT profile_optimizer_known
-                               CHECK (optimizer IN ('sgd', 'sgd_momentum', 'adam', 'adamw', 'other')),
+                               CHECK (optimizer IN ('sgd', 'sgd_momentum', 'adam', 'adamw', 'none', 'other')),
     world_size     integer     NOT NULL DEFAULT 1 CONSTRAINT profile_world_size_positive CHECK (world_size > 0),
     nodes          integer     NOT NULL DEFAULT 1 CONSTRAINT profile_nodes_positive CHECK (nodes > 0),
     step_ms        float8      NOT NULL
-                               CONSTRAINT profile_step_ms_positive_finite CHECK (step_ms > 0 AND step_ms < 'Infinity'),
-    forward_ms     float8      CONSTRAINT profile_forward_ms_not_negative_finite
-                               CHECK (forward_ms >= 0 AND forward_ms < 'Infinity'),
-    backward_ms    float8      CONSTRAINT profile_backward_ms_not_negative_finite
-                               CHECK (backward_ms >= 0 AND backward_ms < 'Infinity'),
-    peak_memory_mb float8      CONSTRAINT profile_peak_memory_mb_not_negative_finite
-                               CHECK (peak_memory_mb >= 0 AND peak_memory_mb < 'Infinity'),
-    spread         float8      CONSTRAINT profile_spread_not_negative_finite
-                               CHECK (spread >= 0 AND spread < 'Infinity'),
+                               CONSTRAINT profile_step_ms_in_range CHECK (step_ms BETWEEN 1e-6 AND 1e9),
+    forward_ms     float8      CONSTRAINT profile_forward_ms_in_range CHECK (forward_ms BETWEEN 0 AND 1e9),
+    backward_ms    float8      CONSTRAINT profile_backward_ms_in_range CHECK (backward_ms BETWEEN 0 AND 1e9),
+    peak_memory_mb float8      CONSTRAINT profile_peak_memory_mb_in_range CHECK (peak_memory_mb BETWEEN 0 AND 1e9),
+    spread         float8      CONSTRAINT profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6),
     measured_at    timestamptz,
     source         text
 );
@@ -43,7 +39,7 @@ COMMENT ON COLUMN perfmodel.profile.dtype IS 'number format: fp32, tf32, amp (au
 COMMENT ON COLUMN perfmodel.profile.layout IS 'memory layout of activations: nchw or nhwc';
 COMMENT ON COLUMN perfmodel.profile.framework IS 'framework and version, such as pytorch 2.1';
 COMMENT ON COLUMN perfmodel.profile.mode IS 'train (forward, backward, update) or inference';
-COMMENT ON COLUMN perfmodel.profile.optimizer IS 'optimizer of the update: sgd, sgd_momentum, adam, adamw, other';
+COMMENT ON COLUMN perfmodel.profile.optimizer IS 'optimizer of the update: sgd, sgd_momentum, adam, adamw, none, other';
 COMMENT ON COLUMN perfmodel.profile.world_size IS 'number of devices that trained together';
 COMMENT ON COLUMN perfmodel.profile.nodes IS 'number of machines with these devices';
 COMMENT ON COLUMN perfmodel.profile.step_ms IS 'milliseconds of one step';

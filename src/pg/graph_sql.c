@@ -206,6 +206,7 @@ pm_load_graph(PG_FUNCTION_ARGS)
 	MemoryContext old;
 	int64		id;
 
+	pm_require_catalog();
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	PreventCommandIfReadOnly("perfmodel.load_graph()");

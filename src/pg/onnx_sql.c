@@ -118,6 +118,7 @@ pm_load_onnx(PG_FUNCTION_ARGS)
 	Datum		doc;
 	int64		id;
 
+	pm_require_catalog();
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		PG_RETURN_NULL();
 	PreventCommandIfReadOnly("perfmodel.load_onnx()");

@@ -45,3 +45,24 @@ ALTER TABLE perfmodel.graph_node ADD COLUMN module text;
 ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
+
+-- What a sheet or a measurement may say has bounds. A row outside of them, which no predictor could have
+-- learned from, stops the update: correct or delete it first.
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_memory_gb_positive, ADD CONSTRAINT gpu_memory_gb_in_range CHECK (memory_gb BETWEEN 1e-3 AND 1e6);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_mem_bw_gbs_positive, ADD CONSTRAINT gpu_mem_bw_gbs_in_range CHECK (mem_bw_gbs BETWEEN 1e-3 AND 1e7);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_clock_ghz_positive, ADD CONSTRAINT gpu_clock_ghz_in_range CHECK (clock_ghz BETWEEN 1e-3 AND 1e3);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_fp32_tflops_positive, ADD CONSTRAINT gpu_fp32_tflops_in_range CHECK (fp32_tflops BETWEEN 1e-6 AND 1e7);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_fp16_tensor_tflops_positive, ADD CONSTRAINT gpu_fp16_tensor_tflops_in_range CHECK (fp16_tensor_tflops BETWEEN 1e-6 AND 1e7);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_l2_mb_positive, ADD CONSTRAINT gpu_l2_mb_in_range CHECK (l2_mb BETWEEN 1e-4 AND 1e6);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_sm_count_positive, ADD CONSTRAINT gpu_sm_count_in_range CHECK (sm_count BETWEEN 1 AND 1000000);
+ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_cores_per_sm_positive, ADD CONSTRAINT gpu_cores_per_sm_in_range CHECK (cores_per_sm BETWEEN 1 AND 1000000);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_step_ms_positive_finite, ADD CONSTRAINT profile_step_ms_in_range CHECK (step_ms BETWEEN 1e-6 AND 1e9);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_forward_ms_not_negative_finite, ADD CONSTRAINT profile_forward_ms_in_range CHECK (forward_ms BETWEEN 0 AND 1e9);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_backward_ms_not_negative_finite, ADD CONSTRAINT profile_backward_ms_in_range CHECK (backward_ms BETWEEN 0 AND 1e9);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_peak_memory_mb_not_negative_finite, ADD CONSTRAINT profile_peak_memory_mb_in_range CHECK (peak_memory_mb BETWEEN 0 AND 1e9);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_spread_not_negative_finite, ADD CONSTRAINT profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6);
+ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_forward_ms_positive_finite, ADD CONSTRAINT op_profile_forward_ms_in_range CHECK (forward_ms BETWEEN 1e-6 AND 1e9);
+ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_backward_ms_positive_finite, ADD CONSTRAINT op_profile_backward_ms_in_range CHECK (backward_ms BETWEEN 1e-6 AND 1e9);
+ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_spread_not_negative_finite, ADD CONSTRAINT op_profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_optimizer_known,
+    ADD CONSTRAINT profile_optimizer_known CHECK (optimizer IN ('sgd', 'sgd_momentum', 'adam', 'adamw', 'none', 'other'));
