@@ -293,7 +293,7 @@ int
 main(void)
 {
 	pm_dataset	d;
-	static const char *const formats[] = {"format1"};
+	static const char *const formats[] = {"format1", "format2"};
 
 	pm_arena_init_malloc(&arena);
 	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)

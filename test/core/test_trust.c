@@ -390,6 +390,19 @@ test_words(void)
 	s = d.samples[9];
 	s.query.dtype = PM_AMP;
 	check_outside(t, &s, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"Test 1000\" has no profiles with dtype amp and layout nchw");
+	/* of the optimizers, the one that all rows have */
+	for (int optimizer = 0; optimizer < PM_N_OPTIMIZERS; optimizer++)
+	{
+		char		reason[64];
+
+		s = d.samples[9];
+		s.query.optimizer = (pm_optimizer) optimizer;
+		snprintf(reason, sizeof(reason), "optimizer \"%s\" was not in training", pm_optimizer_name[optimizer]);
+		if (optimizer == PM_SGD)
+			CHECK(judge(t, &s, 0.9).in_domain);
+		else
+			check_outside(t, &s, PM_CAUSE_OPTIMIZER_NOT_SEEN, reason);
+	}
 	s = d.samples[9];
 	s.query.batch = 32;
 	CHECK(judge(t, &s, 0.9).in_domain);
