@@ -26,7 +26,8 @@
 # its output, and "N passed, N failed" in the end. Needs root, and a machine
 # that lets it make namespaces, mount and chroot; where it does not, one line
 # says so and nothing has failed. CACHE (/var/cache/perfmodel-fresh) keeps the
-# bare root of a suite for a week, and packages. The mirror is the one that apt
+# bare root of a suite for a week, and packages; SECONDS_EACH (3600) is what a
+# command may take. The mirror is the one that apt
 # has here.
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -70,7 +71,7 @@ if ! command -v mmdebstrap >/dev/null; then
 fi
 mkdir -p "$cache/$suite"
 exec 9>"$cache/$suite/lock"
-flock 9 || true
+flock -w 3600 9 || true
 
 # Where apt gets Debian from here, security updates aside.
 mirror() {
@@ -81,7 +82,7 @@ mirror() {
 # The bare root as an archive. A mirror may stand still: its date does not matter.
 tarball=$cache/$suite/root.tar
 if [ -z "$(find "$tarball" -mtime -7 2>/dev/null)" ]; then
-    mmdebstrap --quiet --format=tar --mode=root --variant=minbase --include=make --aptopt='Acquire::Check-Valid-Until "false"' \
+    timeout 900 mmdebstrap --quiet --format=tar --mode=root --variant=minbase --include=make --aptopt='Acquire::Check-Valid-Until "false"' \
         "$suite" "$tarball.new" "$(mirror)" >"$log" 2>&1 9>&- || skip "mmdebstrap makes no root: $(grep -m1 -E '^E:|error' "$log" || tail -1 "$log")"
     mv "$tarball.new" "$tarball"
 fi
@@ -106,7 +107,7 @@ new_root() { # user, folder, packages
 
 # Run a command in the root as a user, in a folder; all that it has started ends with it.
 enter() { # user, folder, command
-    timeout -k 10 3600 unshare --mount --pid --fork --kill-child --propagation private sh -c '
+    timeout -k 10 "${SECONDS_EACH:-3600}" unshare --mount --pid --fork --kill-child --propagation private sh -c '
         fresh=$1 archives=$2 user=$3 folder=$4
         shift 4
         mount --rbind /dev "$fresh/dev"
