@@ -27,8 +27,7 @@
 # that lets it make namespaces, mount and chroot; where it does not, one line
 # says so and nothing has failed. CACHE (/var/cache/perfmodel-fresh) keeps the
 # bare root of a suite for a week, and packages; SECONDS_EACH (3600) is what a
-# command may take. The mirror is the one that apt
-# has here.
+# command may take. The mirror is the one that apt has here.
 set -eu
 . "$(dirname "$0")/lib.sh"
 
