@@ -25,3 +25,12 @@ SELECT helper.error_of($$SELECT * FROM perfmodel.explain_train_time(-1, 'T4', 16
 -- composes
 SELECT count(DISTINCT graph_id) FROM perfmodel.graph, LATERAL perfmodel.explain_train_time(graph_id, 'T4', 16, predictor => 'roof')
 WHERE family ~ 'net';
+-- a row for each operator: the same in sum, each operator once, with its module where the document says it
+SELECT p.name, helper.close(sum(n.step_ms), perfmodel.predict_train_time(:g, 'T4', 16, predictor => p.name)) AS sums_to_prediction,
+       count(n.node_id) = count(DISTINCT n.node_id) AS once, max(n.copies) AS copies,
+       count(n.node_id) = (SELECT sum(copies) FROM perfmodel.explain_train_time(:g, 'T4', 16, predictor => p.name)) AS as_many
+FROM perfmodel.predictor AS p, perfmodel.explain_train_time(:g, 'T4', 16, predictor => p.name, per => 'node') AS n GROUP BY p.name ORDER BY p.name;
+SELECT perfmodel.load_graph(jsonb_set(jsonb_set(helper.cnn('modules', 16, 2), '{nodes,1,module}', '"stem.conv"'), '{nodes,4,module}', '"body.conv"')) AS m \gset
+SELECT part, op, module FROM perfmodel.explain_train_time(:m, 'T4', 16, predictor => 'small', per => 'node') WHERE module IS NOT NULL OR node_id IS NULL ORDER BY node_id;
+DELETE FROM perfmodel.graph WHERE graph_id = :m;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.explain_train_time(%s, ''T4'', 16, per => ''layer'')', :g));

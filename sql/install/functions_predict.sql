@@ -72,10 +72,12 @@ COMMENT ON FUNCTION perfmodel.ask_many(jsonb[], text, float8, text) IS 'ask for 
 CREATE FUNCTION perfmodel.explain_train_time(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                              layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                              predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
+                                             per text DEFAULT 'group',
                                              OUT node_id integer, OUT op text, OUT class text, OUT shape bigint[],
                                              OUT copies integer, OUT step_ms float8, OUT share float8, OUT bound text,
-                                             OUT forward_ms float8, OUT backward_ms float8, OUT update_ms float8)
+                                             OUT forward_ms float8, OUT backward_ms float8, OUT update_ms float8,
+                                             OUT module text, OUT part text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 5000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
-COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text, text) IS
+COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text, text, text) IS
     'predicted time by group of identical operators; node_id NULL: the rest of the step';

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "cache/freshness.h"
@@ -14,6 +15,8 @@
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_explain_train_time);
+
+#define PER 8					/* argument "per" */
 
 static const char *
 bound_name(char bound)
@@ -30,34 +33,91 @@ bound_name(char bound)
 	return NULL;
 }
 
+#define N_COLUMNS 13
+
+/* What is said of a node: columns 0 to 4 and 11. */
 static void
-add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, double step_ms)
+fill_node(const pm_sample *s, int node, int copies, Datum *values, bool *nulls)
 {
-	Datum		values[11];
-	bool		nulls[11] = {false};
+	const pm_node *n = &s->query.graph->nodes[node];
 
-	if (part->token < 0)
-		nulls[0] = nulls[1] = nulls[2] = nulls[3] = nulls[4] = true;
+	values[0] = Int32GetDatum(node);
+	values[1] = CStringGetTextDatum(n->op_name);
+	values[2] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
+	nulls[3] = n->shape.rank == 0;
+	if (!nulls[3])
+		values[3] = pm_shape_array(&n->shape, n->batch_dim, s->query.batch);
+	values[4] = Int32GetDatum(copies);
+	values[11] = pm_text_or_null(n->module, &nulls[11]);
+}
+
+/* A row for a share of a part of the step; node -1: of what belongs to no operator. */
+static void
+add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, int node, int copies, double share, double step_ms)
+{
+	Datum		values[N_COLUMNS];
+	bool		nulls[N_COLUMNS] = {false};
+
+	if (node < 0)
+		nulls[0] = nulls[1] = nulls[2] = nulls[3] = nulls[4] = nulls[11] = true;
 	else
-	{
-		int			node = s->skeleton->node[part->token];
-		const pm_node *n = &s->query.graph->nodes[node];
-
-		values[0] = Int32GetDatum(node);
-		values[1] = CStringGetTextDatum(n->op_name);
-		values[2] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
-		nulls[3] = n->shape.rank == 0;
-		if (!nulls[3])
-			values[3] = pm_shape_array(&n->shape, n->batch_dim, s->query.batch);
-		values[4] = Int32GetDatum((int32) rint(s->skeleton->copies[part->token]));
-	}
-	values[5] = Float8GetDatum(part->step_ms);
-	values[6] = Float8GetDatum(step_ms > 0 ? part->step_ms / step_ms : 0);
+		fill_node(s, node, copies, values, nulls);
+	values[5] = Float8GetDatum(share * part->step_ms);
+	values[6] = Float8GetDatum(step_ms > 0 ? share * part->step_ms / step_ms : 0);
 	values[7] = pm_text_or_null(bound_name(part->bound), &nulls[7]);
-	values[8] = pm_float8_or_null(part->forward_ms, &nulls[8]);
-	values[9] = pm_float8_or_null(part->backward_ms, &nulls[9]);
-	values[10] = pm_float8_or_null(part->update_ms, &nulls[10]);
+	values[8] = pm_float8_or_null(share * part->forward_ms, &nulls[8]);
+	values[9] = pm_float8_or_null(share * part->backward_ms, &nulls[9]);
+	values[10] = pm_float8_or_null(share * part->update_ms, &nulls[10]);
+	values[12] = CStringGetTextDatum(node < 0 ? "framework" : "operator");
 	pm_rows_add(out, values, nulls);
+}
+
+/* One row for each group of identical operators. */
+static void
+add_group(pm_rows_out *out, const pm_sample *s, const pm_part *part, double step_ms)
+{
+	int			token = part->token;
+
+	if (token < 0)
+		add_part(out, s, part, -1, 0, 1, step_ms);
+	else
+		add_part(out, s, part, s->skeleton->node[token], (int) rint(s->skeleton->copies[token]), 1, step_ms);
+}
+
+/* One row for each operator: those of a group have the same time. */
+static void
+add_nodes(pm_rows_out *out, const pm_sample *s, const pm_part *parts, int n, double step_ms)
+{
+	const pm_skeleton *k = s->skeleton;
+	const pm_part **part_of = palloc0(sizeof(pm_part *) * k->n);
+
+	for (int i = 0; i < n; i++)
+		if (parts[i].token >= 0)
+			part_of[parts[i].token] = &parts[i];
+		else
+			add_group(out, s, &parts[i], step_ms);
+	for (int i = 0; i < k->dag.n; i++)
+	{
+		int			token = k->token_of[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (part_of[token] != NULL)
+			add_part(out, s, part_of[token], k->dag.node[i], 1, 1 / k->copies[token], step_ms);
+	}
+}
+
+/* Whether the argument after those of the question asks for a row for each node. */
+static bool
+wants_nodes(FunctionCallInfo fcinfo, int arg)
+{
+	char	   *per = text_to_cstring(PG_GETARG_TEXT_PP(arg));
+
+	if (strcmp(per, "group") != 0 && strcmp(per, "node") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("per must be \"group\" or \"node\", not \"%s\"", pm_shown_name(per)),
+				 errhint("Operators that are identical are one group.")));
+	return strcmp(per, "node") == 0;
 }
 
 Datum
@@ -73,10 +133,12 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	pm_part    *parts;
 	double		step_ms;
 	int			n = 0;
+	bool		nodes;
 
 	pm_rows_begin(fcinfo, &out);
-	if (!pm_question_read(fcinfo, &q, &how))
+	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(PER))
 		return (Datum) 0;
+	nodes = wants_nodes(fcinfo, PER);
 	pm_freshen();
 	if (!pm_question_resolve(&q, &asked, &problem))
 		pm_problem_raise(&problem);
@@ -84,7 +146,10 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
-	for (int i = 0; i < n; i++)
-		add_part(&out, s, &parts[i], step_ms);
+	if (nodes)
+		add_nodes(&out, s, parts, n, step_ms);
+	else
+		for (int i = 0; i < n; i++)
+			add_group(&out, s, &parts[i], step_ms);
 	return (Datum) 0;
 }
