@@ -15,7 +15,7 @@ COMMENT ON FUNCTION perfmodel.refuse_update() IS 'trigger: refuses changes of ro
 
 CREATE FUNCTION perfmodel.guard_predictor() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_guard_predictor';
-COMMENT ON FUNCTION perfmodel.guard_predictor() IS 'Trigger: each name once and at most one active, also among tables that inherit.';
+COMMENT ON FUNCTION perfmodel.guard_predictor() IS 'trigger: refuses a name that is taken and a second active predictor, inherited tables included';
 
 CREATE FUNCTION perfmodel.refuse_delete() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_delete';
@@ -52,7 +52,7 @@ COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor IS 'only name and 
 
 CREATE TRIGGER predictor_guard BEFORE INSERT OR UPDATE OF name, active ON perfmodel.predictor
     FOR EACH ROW EXECUTE FUNCTION perfmodel.guard_predictor();
-COMMENT ON TRIGGER predictor_guard ON perfmodel.predictor IS 'Each name once and at most one active, with the pretrained one.';
+COMMENT ON TRIGGER predictor_guard ON perfmodel.predictor IS 'refuses a name that is taken and a second active predictor, the pretrained one included';
 
 CREATE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel.predictor_weights
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
