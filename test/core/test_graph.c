@@ -9,6 +9,7 @@
 #include "graph/op_catalogue.h"
 #include "graph/dag.h"
 #include "graph/graph_json.h"
+#include "graph/graph_write.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -606,6 +607,64 @@ test_budget(void)
 	free(text);
 }
 
+/* ---------- the writer ---------- */
+
+/* What is written is read as the same graph, whatever is in its names. */
+static void
+test_write(void)
+{
+	static const char text[] =
+		"{\"format\":\"perfmodel-graph/1\",\"name\":\"a \\\"quoted\\\" \\\\ name\\n\\u0001\",\"model\":\"m\",\"family\":\"kin\",\"source\":\"s\","
+		"\"input\":[1,3,8,8],\"params\":123456789,\"output\":2,\"nodes\":["
+		"{\"id\":0,\"op\":\"Input\",\"inputs\":[],\"shape\":[1,3,8,8],\"batch_dim\":0},"
+		"{\"id\":1,\"op\":\"Conv\",\"module\":\"layer1.0.conv1\",\"inputs\":[0],\"shape\":[1,4,8,8],\"batch_dim\":0,"
+		"\"attrs\":{\"kernel_shape\":[3,3],\"note\":[{\"any\":\"thing\"}]},\"weights\":[[4,3,3,3],[4]],\"consts\":[[1]],\"flops\":1e3,\"flops0\":0.125},"
+		"{\"id\":2,\"op\":\"Split\",\"inputs\":[1,1],\"shape\":[1,2,8,8],\"shapes\":[[1,2,8,8],[1,2,8,8]],\"batch_dim\":null,\"view\":true}]}";
+	pm_arena	a;
+	pm_graph	g,
+				h;
+	pm_status	st;
+	pm_text		first,
+				again;
+
+	pm_arena_init_malloc(&a);
+	first = again = (pm_text) {.arena = &a};
+	CHECK(pm_graph_from_json(text, sizeof(text) - 1, &a, &g, &st) == PM_OK);
+	CHECK(strcmp(g.nodes[1].module, "layer1.0.conv1") == 0 && g.nodes[2].module == NULL && g.output == 2);
+	CHECK(strcmp(g.family, "kin") == 0 && !g.family_derived);
+	CHECK(pm_graph_write(&g, &first, &st) == PM_OK);
+	CHECK(pm_graph_from_json(first.s, first.len, &a, &h, &st) == PM_OK);
+	CHECK(h.structure == g.structure && h.params == g.params && h.declared_params == g.declared_params);
+	CHECK(strcmp(h.name, "a \"quoted\" \\ name\n\001") == 0);
+	CHECK(pm_graph_write(&h, &again, &st) == PM_OK);
+	CHECK(first.len == again.len && strcmp(first.s, again.s) == 0);
+	CHECK_HAS(first.s, "\"attrs\":{\"kernel_shape\":[3,3],\"note\":[{\"any\":\"thing\"}]}");
+	CHECK_HAS(first.s, "\"flops\":1000,\"flops0\":0.125}");
+	pm_arena_release(&a);
+}
+
+/* A module is no part of the structure; a family that is derived follows the name. */
+static void
+test_module_and_family(void)
+{
+	pm_arena	a,
+				b;
+	pm_graph	g,
+				h;
+	pm_status	st;
+
+	CHECK(parse(DOC("{'id':0,'op':'Relu','inputs':[],'shape':[1],'batch_dim':0,'module':'x.y'}"), &a, &g, &st) == PM_OK);
+	CHECK(parse(DOC("{'id':0,'op':'Relu','inputs':[],'shape':[1],'batch_dim':0}"), &b, &h, &st) == PM_OK);
+	CHECK(g.structure == h.structure);
+	CHECK(pm_graph_rename(&g, "wide_resnet50_2@224", &a, &st) == PM_OK);
+	CHECK(strcmp(g.name, "wide_resnet50_2@224") == 0 && (g.model[0] != '\0' || strcmp(g.family, "resnet") == 0));
+	pm_arena_release(&a);
+	pm_arena_release(&b);
+	CHECK(parse(DOC("{'id':0,'op':'Relu','inputs':[],'shape':[1],'batch_dim':0,'module':7}"), &a, &g, &st) == PM_ERR_INPUT);
+	CHECK_HAS(st.message, "node 0: \"module\" is not a string");
+	pm_arena_release(&a);
+}
+
 /* ---------- graphs that no importer made ---------- */
 
 static void
@@ -1071,6 +1130,8 @@ main(void)
 	test_no_memory();
 	test_stop();
 	test_budget();
+	test_write();
+	test_module_and_family();
 	test_finish_by_hand();
 	test_fork();
 	test_wide_view();

@@ -441,6 +441,8 @@ static const struct node_key
 
 #define N_NODE_KEYS ((int) (sizeof(node_keys) / sizeof(node_keys[0])))
 
+static_assert(sizeof(node_keys) / sizeof(node_keys[0]) <= 32, "read_node has a bit for each key");
+
 static bool
 read_node(reader *d, pm_node *node)
 {

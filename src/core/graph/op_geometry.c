@@ -4,10 +4,13 @@
  */
 #include "graph/op_geometry.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "graph/op_operands.h"
+
+static_assert(PM_N_HAS <= 32, "pm_geometry.present has a bit for each");
 
 static void
 set(pm_geometry *geo, int bit, double *field, double value)
