@@ -3,7 +3,8 @@
  * each alone, then all of them drawn at random from least, usual and most, so
  * that pairs of extremes meet.  Two epochs on a handful of small graphs; what
  * was trained is stored, read back and gives the same bits.  A training may
- * diverge; it may not succeed and then not answer.
+ * diverge; it may not succeed and then not answer, nor take more memory than
+ * the kind said before.
  *
  * Draws that would take long are capped by the memory that they need; what was
  * capped is printed.
@@ -141,6 +142,9 @@ try_options(const pm_kind *kind, pm_options o, int threads)
 	if (rc != PM_OK && rc != PM_ERR_DIVERGED)
 		complain(kind, &p.options, "is not trained", &st);
 	CHECK(rc == PM_OK || rc == PM_ERR_DIVERGED);
+	if (a.used > kind->memory(&p.options, &dataset, threads))
+		complain(kind, &p.options, "takes more memory than it says", &st);
+	CHECK(a.used <= kind->memory(&p.options, &dataset, threads));
 	if (rc == PM_OK)
 		check_answers(&p, &a);
 	pm_arena_release(&a);

@@ -98,6 +98,8 @@ pm_largest_shard_size(const pm_largest_shard *l)
 	return size;
 }
 
+_Static_assert(PM_SHARDS <= PM_MAX_THREADS, "a thread for each shard");
+
 /* A thread without a shard would only cost its workspace. */
 static int
 useful_threads(int threads)
