@@ -55,8 +55,8 @@ insert_predictor(const pm_training *t)
 	pm_arg(&a, pm_int8_array(t->rows->ids, t->rows->set.n));
 	pm_arg(&a, Int32GetDatum(r->valid_n));
 	pm_arg_float8(&a, judged ? r->valid_mape : NAN);
-	pm_arg_float8(&a, judged ? r->valid_mae_ms : NAN);
-	pm_arg_float8(&a, judged ? r->valid_rmse_ms : NAN);
+	pm_arg_float8(&a, judged ? r->valid_mae : NAN);
+	pm_arg_float8(&a, judged ? r->valid_rmse : NAN);
 	pm_arg_float8(&a, r->seconds);
 	pm_arg(&a, Int32GetDatum(r->epochs));
 	pm_arg(&a, Int64GetDatum(r->n_params));

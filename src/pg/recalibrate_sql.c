@@ -155,8 +155,8 @@ fit(request *q)
 	r->n_params = q->result.n_numbers;
 	r->valid_n = isnan(q->result.mape_after) ? 0 : q->t.rows->set.n;
 	r->valid_mape = q->result.mape_after;
-	r->valid_mae_ms = q->result.mae_after_ms;
-	r->valid_rmse_ms = q->result.rmse_after_ms;
+	r->valid_mae = q->result.mae_after;
+	r->valid_rmse = q->result.rmse_after;
 	q->t.memory_bytes = arena.used;
 }
 
@@ -188,8 +188,8 @@ insert_predictor(const request *q)
 	pm_arg(&a, pm_int8_array(rows->ids, rows->set.n));
 	pm_arg(&a, Int32GetDatum(r->valid_n));
 	pm_arg_float8(&a, r->valid_mape);
-	pm_arg_float8(&a, r->valid_mae_ms);
-	pm_arg_float8(&a, r->valid_rmse_ms);
+	pm_arg_float8(&a, r->valid_mae);
+	pm_arg_float8(&a, r->valid_rmse);
 	pm_arg_float8(&a, r->seconds);
 	pm_arg(&a, Int64GetDatum(r->n_params));
 	pm_arg_text(&a, PM_VERSION);
@@ -234,8 +234,8 @@ pm_recalibrate_sql(PG_FUNCTION_ARGS)
 	values[4] = Int32GetDatum(q.result.structures);
 	values[5] = Float8GetDatum(100 * q.result.mape_before);
 	values[6] = pm_float8_or_null(100 * q.result.mape_after, &nulls[6]);
-	values[7] = Float8GetDatum(q.result.mae_before_ms);
-	values[8] = pm_float8_or_null(q.result.mae_after_ms, &nulls[8]);
+	values[7] = Float8GetDatum(q.result.mae_before);
+	values[8] = pm_float8_or_null(q.result.mae_after, &nulls[8]);
 	values[9] = Float8GetDatum(q.t.report.seconds);
 	return pm_record(fcinfo, values, nulls);
 }

@@ -707,7 +707,7 @@ test_extreme_measurements(void)
 			CHECK(rc == PM_OK || rc == PM_ERR_DIVERGED);
 			if (rc == PM_OK)
 			{
-				CHECK(!isinf(report.valid_mape) && !isinf(report.train_mape) && !isinf(report.valid_rmse_ms));
+				CHECK(!isinf(report.valid_mape) && !isinf(report.train_mape) && !isinf(report.valid_rmse));
 				rc = pm_predictor_save_proven(&p, &d, &arena, &data, &len, &st);
 				CHECK(rc == PM_OK || rc == PM_ERR_DIVERGED);
 			}

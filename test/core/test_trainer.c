@@ -168,7 +168,7 @@ test_converges(void)
 	CHECK_EQ(out.rc, PM_OK);
 	CHECK_NEAR(out.w[2], 3, 0.02);
 	CHECK_EQ(out.report.valid_n, 5);
-	CHECK(out.report.valid_mape < 1e-3 && out.report.valid_mae_ms < 0.01 && out.report.valid_rmse_ms < 0.01);
+	CHECK(out.report.valid_mape < 1e-3 && out.report.valid_mae < 0.01 && out.report.valid_rmse < 0.01);
 	make_problem(&p);
 	out = train(&p, 2, &usual, NULL);
 	CHECK_EQ(out.rc, PM_OK);

@@ -26,12 +26,12 @@ crossed(const pm_dataset *d, const double *u)
 }
 
 static const pm_trust *
-fit(const pm_dataset *d, const double *cross_ms)
+fit(const pm_dataset *d, const double *cross)
 {
 	const pm_trust *t;
 	pm_status	st;
 
-	if (pm_trust_fit(d, cross_ms, NULL, &arena, &t, &st) != PM_OK)
+	if (pm_trust_fit(d, cross, NULL, &arena, &t, &st) != PM_OK)
 		make_failed("trust", &st);
 	return t;
 }
@@ -552,19 +552,19 @@ test_cross_fit(const char *kind)
 	for (int i = 0; i < d.n; i++)	/* what the kind cannot explain */
 		d.samples[i].step_ms *= 1 + 0.02 * (i / 3 % 7);
 	p = fitted(kind, 4, &d, &report);
-	CHECK(report.cross_ms != NULL && pm_trust_calibrated(p.trust));
+	CHECK(report.cross != NULL && pm_trust_calibrated(p.trust));
 	CHECK_EQ(report.valid_n, d.n);
 	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 4, 1, &d, &arena, fold, &n_folds, NULL), PM_OK);
 	for (int i = 0; i < d.n; i++)
 		if (fold[i] != 2)
 			part.samples[part.n++] = d.samples[i];
 	without = fitted(kind, 0, &part, &unused);
-	CHECK(unused.cross_ms == NULL && unused.valid_n == 0 && !pm_trust_calibrated(without.trust));
+	CHECK(unused.cross == NULL && unused.valid_n == 0 && !pm_trust_calibrated(without.trust));
 	for (int i = 0; i < d.n; i++)
 	{
-		sum += fabs(report.cross_ms[i] - d.samples[i].step_ms) / d.samples[i].step_ms;
+		sum += fabs(report.cross[i] - d.samples[i].step_ms) / d.samples[i].step_ms;
 		if (fold[i] == 2)
-			CHECK_EQ(report.cross_ms[i], predict_row(&without, &d.samples[i]));
+			CHECK_EQ(report.cross[i], predict_row(&without, &d.samples[i]));
 	}
 	CHECK_NEAR(report.valid_mape, sum / d.n, 1e-12);
 	/* the same rows make the same predictor, whether or not it is calibrated */
@@ -590,7 +590,7 @@ test_no_calibration(void)
 	pm_status	st;
 
 	/* fewer structures than folds: a predictor without intervals, not an error */
-	CHECK(p.trust != NULL && !pm_trust_calibrated(p.trust) && report.cross_ms == NULL);
+	CHECK(p.trust != NULL && !pm_trust_calibrated(p.trust) && report.cross == NULL);
 	CHECK(isnan(report.valid_mape) && report.valid_n == 0);
 	/* too few rows for a fold to learn from */
 	many.n = 6;

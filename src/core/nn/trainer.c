@@ -302,8 +302,8 @@ measure(trainer *t, const pm_real *w, const int *rows, int n, const pm_hooks *ho
 		pm_errors_add(&sum, t->measured[rows[i]], t->predicted[i]);
 	r->valid_n = n;
 	r->valid_mape = pm_errors_mape(&sum);
-	r->valid_mae_ms = pm_errors_mae(&sum);
-	r->valid_rmse_ms = pm_errors_rmse(&sum);
+	r->valid_mae = pm_errors_mae(&sum);
+	r->valid_rmse = pm_errors_rmse(&sum);
 	return true;
 }
 
@@ -413,8 +413,8 @@ run_epochs(trainer *t, int n_train, const int *valid, int n_valid, const pm_hook
 		if (n_valid == 0 || t->o->keep_last || isnan(report->valid_mape) || now.valid_mape < report->valid_mape)
 		{
 			report->valid_mape = now.valid_mape;
-			report->valid_mae_ms = now.valid_mae_ms;
-			report->valid_rmse_ms = now.valid_rmse_ms;
+			report->valid_mae = now.valid_mae;
+			report->valid_rmse = now.valid_rmse;
 			report->valid_n = now.valid_n;
 			report->best_epoch = epoch;
 			memcpy(t->best, judged, bytes);

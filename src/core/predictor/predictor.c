@@ -186,7 +186,7 @@ predict_or_nan(const pm_predictor *p, const pm_sample *s, const pm_arena *a, dou
 /* Train without the structures of a fold and predict them; NaN where that fails. */
 static pm_code
 cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int fold, uint64_t seed, int threads,
-		   const pm_hooks *hooks, pm_arena *a, double *cross_ms, pm_status *st)
+		   const pm_hooks *hooks, pm_arena *a, double *cross, pm_status *st)
 {
 	pm_predictor q = {.kind = p->kind, .options = p->options, .quantity = p->quantity, .schema = p->schema};
 	pm_dataset	part;
@@ -199,14 +199,14 @@ cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int f
 	for (int i = 0; i < d->n; i++)
 		if (fold_of[i] == fold &&
 			((rc = stop_if_asked(hooks, st)) != PM_OK ||
-			 (rc = predict_or_nan(&q, &d->samples[i], a, &cross_ms[i], st)) != PM_OK))
+			 (rc = predict_or_nan(&q, &d->samples[i], a, &cross[i], st)) != PM_OK))
 			return rc;
 	return PM_OK;
 }
 
 static pm_code
 cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads,
-			const pm_hooks *hooks, pm_arena *a, double *cross_ms, pm_status *st)
+			const pm_hooks *hooks, pm_arena *a, double *cross, pm_status *st)
 {
 	int		   *fold_of = PM_NEW(a, int, d->n);
 	pm_code		rc;
@@ -220,31 +220,31 @@ cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed
 		staged		s;
 
 		pm_arena_init_within(&work, a);
-		rc = cross_fold(p, d, fold_of, fold, seed, threads, stage(&s, hooks, fold + 1, folds), &work, cross_ms, st);
+		rc = cross_fold(p, d, fold_of, fold, seed, threads, stage(&s, hooks, fold + 1, folds), &work, cross, st);
 		pm_arena_release(&work);
 	}
 	return rc;
 }
 
 /*
- * *cross_ms stays NULL for a kind without the option, and where there are too
+ * *cross stays NULL for a kind without the option, and where there are too
  * few structures or rows: that costs the intervals, not the training.
  */
 static pm_code
 cross_predict(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads, const pm_hooks *hooks,
-			  pm_arena *a, double **cross_ms, pm_status *st)
+			  pm_arena *a, double **cross, pm_status *st)
 {
 	double	   *ms;
 	pm_code		rc;
 
-	*cross_ms = NULL;
+	*cross = NULL;
 	if (folds < 2)
 		return PM_OK;
 	if ((ms = PM_NEW(a, double, d->n)) == NULL)
 		return pm_no_memory(st, a);
 	rc = cross_folds(p, d, folds, seed, threads, hooks, a, ms, st);
 	if (rc == PM_OK)
-		*cross_ms = ms;
+		*cross = ms;
 	return rc == PM_ERR_DATA || rc == PM_ERR_DIVERGED ? PM_OK : rc;
 }
 
@@ -258,8 +258,8 @@ cross_errors(const pm_dataset *d, const double *cross, pm_fit_report *report)
 		if (isfinite(cross[i]))
 			pm_errors_add(&sum, d->samples[i].step_ms, cross[i]);
 	report->valid_mape = pm_errors_mape(&sum);
-	report->valid_mae_ms = pm_errors_mae(&sum);
-	report->valid_rmse_ms = pm_errors_rmse(&sum);
+	report->valid_mae = pm_errors_mae(&sum);
+	report->valid_rmse = pm_errors_rmse(&sum);
 	report->valid_n = sum.n;
 }
 
@@ -296,7 +296,7 @@ trust_after_start(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, p
 static pm_code
 check_errors(const pm_fit_report *report, pm_status *st)
 {
-	double		errors[] = {report->train_mape, report->valid_mape, report->valid_mae_ms, report->valid_rmse_ms};
+	double		errors[] = {report->train_mape, report->valid_mape, report->valid_mae, report->valid_rmse};
 
 	for (int i = 0; i < 4; i++)
 		if (isinf(errors[i]))
@@ -316,13 +316,13 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_are
 	/* a kind that learned nothing sound says so when it is asked */
 	if (rc == PM_ERR_INTERNAL)
 		return pm_diverged(st, "its predictions are not positive finite numbers");
-	if (rc == PM_OK && report->valid_n == 0 && report->cross_ms != NULL)
-		cross_errors(d, report->cross_ms, report);
+	if (rc == PM_OK && report->valid_n == 0 && report->cross != NULL)
+		cross_errors(d, report->cross, report);
 	if (rc == PM_OK)
 		rc = check_errors(report, st);
 	if (rc == PM_OK)
 		rc = p->start != NULL ? trust_after_start(p, d, hooks, a, st) :
-			pm_trust_fit(d, report->cross_ms, hooks, a, &p->trust, st);
+			pm_trust_fit(d, report->cross, hooks, a, &p->trust, st);
 	p->start = NULL;
 	return rc;
 }
@@ -334,12 +334,12 @@ fit_and_calibrate(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threa
 {
 	double		started = pm_now();
 	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
-	double	   *cross_ms;
+	double	   *cross;
 	staged		s;
 	pm_code		rc = check_samples(p->kind, pm_predictor_quantity(p), d, st);
 
 	memset(report, 0, sizeof(*report));
-	report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = report->train_mape = NAN;
+	report->valid_mape = report->valid_mae = report->valid_rmse = report->train_mape = NAN;
 	threads = threads < 1 ? 1 : threads;
 	folds = folds >= 2 && p->start == NULL ? folds : 0;
 	/* it goes on with the lists that its weights are for */
@@ -349,10 +349,10 @@ fit_and_calibrate(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threa
 		rc = p->kind->check_start(&p->options, p->start->predictor, st);
 	/* before the fit itself, so that what the folds take is free again */
 	if (rc != PM_OK || (rc = pm_blas_reserve(1, st)) != PM_OK ||
-		(rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross_ms, st)) != PM_OK ||
+		(rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross, st)) != PM_OK ||
 		(rc = p->kind->fit(p, d, seed, threads, stage(&s, hooks, 0, (int) folds), a, report, st)) != PM_OK)
 		return rc;
-	report->cross_ms = cross_ms;
+	report->cross = cross;
 	rc = complete_fit(p, d, hooks, a, report, st);
 	report->seconds = pm_now() - started;
 	return rc;

@@ -332,7 +332,7 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 /* Each row corrected by numbers that were fitted without its structure; NaN when there is only one. */
 static pm_code
 cross_correct(const pm_dataset *d, const double *plain, int structures, point *p,
-			  pm_arena *a, double *cross_ms, pm_status *st)
+			  pm_arena *a, double *cross, pm_status *st)
 {
 	int			folds = structures < MAX_FOLDS ? structures : MAX_FOLDS;
 	int		   *fold_of = PM_NEW(a, int, d->n);
@@ -341,7 +341,7 @@ cross_correct(const pm_dataset *d, const double *plain, int structures, point *p
 	if (!fold_of)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n; i++)
-		cross_ms[i] = NAN;
+		cross[i] = NAN;
 	if (structures < 2)
 		return PM_OK;
 	rc = pm_split_assign(PM_SPLIT_STRUCTURE, folds, 0, d, a, fold_of, &folds, st);
@@ -354,7 +354,7 @@ cross_correct(const pm_dataset *d, const double *plain, int structures, point *p
 		rc = fit_points(p, make_points(d, plain, fold_of, fold, p), &scratch, &c, st);
 		for (int i = 0; i < d->n && rc == PM_OK; i++)
 			if (fold_of[i] == fold)
-				cross_ms[i] = pm_correction_apply(c, &d->samples[i].query, plain[i]);
+				cross[i] = pm_correction_apply(c, &d->samples[i].query, plain[i]);
 		pm_arena_release(&scratch);
 	}
 	return rc;
@@ -392,12 +392,12 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 {
 	double	   *plain = PM_NEW(a, double, d->n + 1);
 	double	   *before = PM_NEW(a, double, d->n + 1);
-	double	   *cross_ms = PM_NEW(a, double, d->n + 1);
+	double	   *cross = PM_NEW(a, double, d->n + 1);
 	point	   *p = PM_NEW(a, point, d->n + 1);
 	pm_correction *c;
 	pm_code		rc;
 
-	if (!plain || !before || !cross_ms || !p)
+	if (!plain || !before || !cross || !p)
 		return pm_no_memory(st, a);
 	if (d->n == 0)
 	{
@@ -408,17 +408,17 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	if ((rc = pm_check_profiles(d, pm_predictor_quantity(base), st)) != PM_OK ||
 		(rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
-		(rc = cross_correct(d, plain, r->structures, p, a, cross_ms, st)) != PM_OK ||
+		(rc = cross_correct(d, plain, r->structures, p, a, cross, st)) != PM_OK ||
 		(rc = fit_points(p, make_points(d, plain, NULL, -1, p), a, &c, st)) != PM_OK)
 		return rc;
 	r->n_numbers = count_numbers(c);
 	if ((rc = keep_others(c, base->correction, a, st)) != PM_OK)
 		return rc;
-	errors(d, before, &r->mape_before, &r->mae_before_ms, &r->rmse_before_ms);
-	errors(d, cross_ms, &r->mape_after, &r->mae_after_ms, &r->rmse_after_ms);
-	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before_ms) || isinf(r->rmse_after_ms))
+	errors(d, before, &r->mape_before, &r->mae_before, &r->rmse_before);
+	errors(d, cross, &r->mape_after, &r->mae_after, &r->rmse_after);
+	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before) || isinf(r->rmse_after))
 		return pm_diverged(st, "its predictions are too far off for an error to be given");
 	*out = *base;
 	out->correction = c;
-	return pm_trust_update(base->trust, d, cross_ms, seen, false, hooks, a, &out->trust, st);
+	return pm_trust_update(base->trust, d, cross, seen, false, hooks, a, &out->trust, st);
 }

@@ -8,15 +8,15 @@
 #include "predictor/correction.h"
 #include "predictor/predictor.h"
 
-/* What it was worth: on the new rows, as fractions and ms. */
+/* What it was worth: on the new rows, as fractions and in the unit of what is predicted. */
 typedef struct pm_recalibration
 {
 	double		mape_before,
-				mae_before_ms,
-				rmse_before_ms;
+				mae_before,
+				rmse_before;
 	double		mape_after,		/* each row by numbers that had not seen its structure; NaN: a single structure */
-				mae_after_ms,
-				rmse_after_ms;
+				mae_after,
+				rmse_after;
 	int			structures;
 	int			n_numbers;		/* fitted */
 } pm_recalibration;

@@ -250,8 +250,8 @@ add_report(pm_fit_report *sum, const pm_fit_report *one, int members)
 {
 	sum->train_mape += one->train_mape / members;
 	sum->valid_mape += one->valid_mape / members;
-	sum->valid_mae_ms += one->valid_mae_ms / members;
-	sum->valid_rmse_ms += one->valid_rmse_ms / members;
+	sum->valid_mae += one->valid_mae / members;
+	sum->valid_rmse += one->valid_rmse / members;
 	sum->valid_n = one->valid_n;
 	sum->best_epoch = sum->epochs + one->best_epoch;
 	sum->epochs += one->epochs;
@@ -265,7 +265,7 @@ train_members(fit *f, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_stat
 {
 	pm_code		rc = PM_OK;
 
-	report->train_mape = report->valid_mape = report->valid_mae_ms = report->valid_rmse_ms = 0;
+	report->train_mape = report->valid_mape = report->valid_mae = report->valid_rmse = 0;
 	for (int i = 0; i < f->m->members && rc == PM_OK; i++)
 	{
 		pm_fit_report one = {.valid_mape = NAN, .train_mape = NAN};
