@@ -15,6 +15,7 @@
 #include "cache/answers.h"
 #include "cache/freshness.h"
 #include "compat.h"
+#include "encoding.h"
 #include "errors.h"
 #include "results.h"
 
@@ -40,9 +41,9 @@ judge(const pm_asked *q, pm_prepared *x, double level, pm_answer *a)
 	a->in_domain = v.in_domain;
 	a->reasons = v.causes | (missing ? 1u << PM_REASON_NO_INTERVAL : 0);
 	if (missing != NULL)
-		a->note = psprintf("%s%s%s", v.reason, v.reason[0] ? "; " : "", missing);
+		a->note = psprintf("%s%s%s", pm_message_from_core(v.reason), v.reason[0] ? "; " : "", missing);
 	else if (v.reason[0])
-		a->note = pstrdup(v.reason);
+		a->note = pstrdup(pm_message_from_core(v.reason));
 }
 
 /* False: *p says why the question has no answer, in the current context. */

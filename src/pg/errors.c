@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
+#include "encoding.h"
 #include "errors.h"
 #include "problem.h"
 
@@ -55,9 +56,9 @@ pm_raise(const pm_status *st)
 		CHECK_FOR_INTERRUPTS(); /* says who has cancelled */
 	ereport(ERROR,
 			(errcode(sqlstate_of(st->code)),
-			 errmsg_internal("%s", st->message),
-			 st->detail[0] ? errdetail_internal("%s", st->detail) : 0,
-			 st->hint[0] ? errhint("%s", st->hint) : 0));
+			 errmsg_internal("%s", pm_message_from_core(st->message)),
+			 st->detail[0] ? errdetail_internal("%s", pm_message_from_core(st->detail)) : 0,
+			 st->hint[0] ? errhint("%s", pm_message_from_core(st->hint)) : 0));
 }
 
 void

@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 
 #include "cache/freshness.h"
+#include "encoding.h"
 #include "errors.h"
 #include "graphs.h"
 #include "question.h"
@@ -42,13 +43,13 @@ fill_node(const pm_sample *s, int node, int copies, Datum *values, bool *nulls)
 	const pm_node *n = &s->query.graph->nodes[node];
 
 	values[0] = Int32GetDatum(node);
-	values[1] = CStringGetTextDatum(n->op_name);
+	values[1] = CStringGetTextDatum(pm_from_core(n->op_name));
 	values[2] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
 	nulls[3] = n->shape.rank == 0;
 	if (!nulls[3])
 		values[3] = pm_shape_array(&n->shape, n->batch_dim, s->query.batch);
 	values[4] = Int32GetDatum(copies);
-	values[11] = pm_text_or_null(n->module, &nulls[11]);
+	values[11] = pm_text_or_null(n->module ? pm_from_core(n->module) : NULL, &nulls[11]);
 }
 
 /* A row for a share of a part of the step; node -1: of what belongs to no operator. */

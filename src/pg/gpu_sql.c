@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "cache/freshness.h"
+#include "encoding.h"
 #include "errors.h"
 #include "gpus.h"
 #include "plans.h"
@@ -99,13 +100,13 @@ read_keys(device *d, uint64 row, int col)
 	d->n_keys = 1;
 	for (int i = 0; i < n; i++)
 		if (!nulls[i])
-			d->keys[d->n_keys++] = normal_form(TextDatumGetCString(elems[i]));
+			d->keys[d->n_keys++] = normal_form(pm_to_core(TextDatumGetCString(elems[i])));
 }
 
 static void
 read_device(device *d, uint64 row)
 {
-	d->sheet.name = pm_value_text(row, 1, CurrentMemoryContext);
+	d->sheet.name = pm_to_core(pm_value_text(row, 1, CurrentMemoryContext));
 	d->sheet.memory_gb = pm_value_float8(row, 2);
 	d->sheet.mem_bw_gbs = pm_value_float8(row, 3);
 	d->sheet.sm_count = pm_value_float8(row, 4);
@@ -206,6 +207,7 @@ find_device(const char *name, int *n)
 	const device *d;
 	char	   *wanted;
 
+	name = pm_to_core(name);
 	*n = 1;
 	for (int i = 0; i < n_devices; i++)
 		if (strcmp(devices[i].sheet.name, name) == 0)
@@ -228,7 +230,7 @@ device_hint(const char *name)
 	const char **names = palloc(sizeof(char *) * Max(n_devices, 1));
 
 	for (int i = 0; i < n_devices; i++)
-		names[i] = devices[i].sheet.name;
+		names[i] = pm_message_from_core(devices[i].sheet.name);
 	return pm_did_you_mean(name, names, n_devices, LIST_QUERY);
 }
 
@@ -236,13 +238,13 @@ device_hint(const char *name)
 static char *
 devices_of(const char *name)
 {
-	char	   *wanted = normal_form(name);
+	char	   *wanted = normal_form(pm_to_core(name));
 	StringInfoData s;
 
 	initStringInfo(&s);
 	for (int i = 0; i < n_devices; i++)
 		if (has_key(&devices[i], wanted, 0, INT_MAX))
-			appendStringInfo(&s, "%s\"%s\"", s.len > 0 ? " or " : "", devices[i].sheet.name);
+			appendStringInfo(&s, "%s\"%s\"", s.len > 0 ? " or " : "", pm_message_from_core(devices[i].sheet.name));
 	return s.data;
 }
 
@@ -297,7 +299,7 @@ Datum
 pm_gpu_name(PG_FUNCTION_ARGS)
 {
 	pm_freshen();
-	PG_RETURN_TEXT_P(cstring_to_text(pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)))->name));
+	PG_RETURN_TEXT_P(cstring_to_text(pm_from_core(pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)))->name)));
 }
 
 Datum
@@ -310,7 +312,7 @@ pm_find_gpu(PG_FUNCTION_ARGS)
 	d = lookup(text_to_cstring(PG_GETARG_TEXT_PP(0)), &n);
 	if (d == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(d->sheet.name));
+	PG_RETURN_TEXT_P(cstring_to_text(pm_from_core(d->sheet.name)));
 }
 
 /* ---------- trigger on profile and op_profile ---------- */
@@ -338,7 +340,7 @@ name_for_profile(const char *given, const char *table)
 				 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
 				 err_generic_string(PG_DIAG_TABLE_NAME, table),
 				 err_generic_string(PG_DIAG_CONSTRAINT_NAME, constraint)));
-	return d->sheet.name;
+	return pm_from_core(d->sheet.name);
 }
 
 Datum

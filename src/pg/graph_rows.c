@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 
 #include "compat.h"
+#include "encoding.h"
 #include "graphs.h"
 #include "results.h"
 #include "tables.h"
@@ -125,7 +126,7 @@ put_lists(TupleTableSlot *slot, const pm_graph *g, const pm_node *n)
 	slot->tts_isnull[C_ATTRS] = n->attrs_len == 0;
 	if (n->attrs_len > 0)
 		slot->tts_values[C_ATTRS] =
-			DirectFunctionCall1(jsonb_in, CStringGetDatum(pnstrdup(g->text + n->attrs_at, n->attrs_len)));
+			DirectFunctionCall1(jsonb_in, CStringGetDatum(pm_from_core(pnstrdup(g->text + n->attrs_at, n->attrs_len))));
 }
 
 static void
@@ -139,13 +140,13 @@ put_node(writer *w, int64 graph_id, const pm_graph *g, int i)
 	memset(slot->tts_isnull, false, sizeof(bool) * N_COLUMNS);
 	slot->tts_values[C_GRAPH_ID] = Int64GetDatum(graph_id);
 	slot->tts_values[C_NODE_ID] = Int32GetDatum(i);
-	slot->tts_values[C_OP] = CStringGetTextDatum(n->op_name);
+	slot->tts_values[C_OP] = CStringGetTextDatum(pm_from_core(n->op_name));
 	slot->tts_values[C_CLASS] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
 	slot->tts_isnull[C_BATCH_DIM] = n->batch_dim < 0;
 	slot->tts_values[C_BATCH_DIM] = Int16GetDatum(n->batch_dim);
 	slot->tts_isnull[C_MODULE] = n->module == NULL;
 	if (n->module != NULL)
-		slot->tts_values[C_MODULE] = CStringGetTextDatum(n->module);
+		slot->tts_values[C_MODULE] = CStringGetTextDatum(pm_from_core(n->module));
 	put_lists(slot, g, n);
 	put_work(slot, g, i);
 	ExecStoreVirtualTuple(slot);

@@ -14,6 +14,7 @@
 
 #include "catalog.h"
 #include "context_arena.h"
+#include "encoding.h"
 #include "errors.h"
 #include "graph/family.h"
 #include "graph/graph_finish.h"
@@ -32,8 +33,11 @@ void
 pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g)
 {
 	pm_status	st = {PM_OK};
-	char	   *text = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
+	char	   *written = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
+	char	   *text = pm_to_core(written);
 
+	if (text != written)
+		pfree(written);
 	if (pm_graph_from_json(text, strlen(text), a, g, &st) != PM_OK)
 		pm_raise(&st);
 }
@@ -80,10 +84,10 @@ insert_graph(Datum doc, const pm_graph *g, const char *structure)
 	char	   *model = g->model[0] ? pstrdup(g->model) : pnstrdup(g->name, strcspn(g->name, "@"));
 	Datum		args[9];
 
-	args[0] = CStringGetTextDatum(g->name);
-	args[1] = CStringGetTextDatum(model);
-	args[2] = CStringGetTextDatum(g->family);
-	args[3] = CStringGetTextDatum(g->source);
+	args[0] = CStringGetTextDatum(pm_from_core(g->name));
+	args[1] = CStringGetTextDatum(pm_from_core(model));
+	args[2] = CStringGetTextDatum(pm_from_core(g->family));
+	args[3] = CStringGetTextDatum(pm_from_core(g->source));
 	args[4] = Int32GetDatum(g->n_nodes);
 	/* what the document says counts: weights read by several nodes are not always marked as tied */
 	args[5] = Float8GetDatum(isnan(g->declared_params) ? g->params : g->declared_params);
@@ -156,10 +160,11 @@ int64
 pm_store_graph(Datum doc, const pm_graph *g)
 {
 	const char *structure = psprintf("%016llx", (unsigned long long) g->structure);
+	const char *name = pm_from_core(g->name);
 	int64		id;
 
 	SPI_connect();
-	id = find_same(g->name, doc, structure);
+	id = find_same(name, doc, structure);
 	if (id == 0)
 	{
 		/* as it came, so that a compressed document stays compressed */
@@ -170,13 +175,13 @@ pm_store_graph(Datum doc, const pm_graph *g)
 			notice_twins(id, structure);
 		}
 		else
-			id = find_same(g->name, doc, structure);
+			id = find_same(name, doc, structure);
 	}
 	SPI_finish();
 	if (id == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", g->name)));
+				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name)));
 	return id;
 }
 
@@ -194,7 +199,7 @@ load_document(Datum doc, const char *given)
 	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph);
 	if (given == NULL)
 		pm_check_graph_name(graph.name);
-	else if (pm_graph_rename(&graph, given, &arena, &st) != PM_OK)
+	else if (pm_graph_rename(&graph, pm_to_core(given), &arena, &st) != PM_OK)
 		pm_raise(&st);
 	return pm_store_graph(doc, &graph);
 }
@@ -226,8 +231,8 @@ pm_family_of(PG_FUNCTION_ARGS)
 {
 	char		family[PM_FAMILY_SIZE];
 
-	pm_family(text_to_cstring(PG_GETARG_TEXT_PP(0)), family, sizeof(family));
-	PG_RETURN_TEXT_P(cstring_to_text(family));
+	pm_family(pm_to_core(text_to_cstring(PG_GETARG_TEXT_PP(0))), family, sizeof(family));
+	PG_RETURN_TEXT_P(cstring_to_text(pm_from_core(family)));
 }
 
 /* ---------- graph_id ---------- */

@@ -13,6 +13,7 @@
 #include "utils/json.h"
 #include "utils/numeric.h"
 
+#include "encoding.h"
 #include "errors.h"
 #include "kind_options.h"
 #include "results.h"
@@ -43,14 +44,14 @@ pm_kind_or_error(const char *name)
 static void
 read_setting(const char *name, const JsonbValue *v, pm_setting *s)
 {
-	s->name = name;
+	s->name = pm_to_core(name);
 	s->text = NULL;
 	s->is_bool = false;
 	s->number = 0;
 	switch (v->type)
 	{
 		case jbvString:
-			s->text = pnstrdup(v->val.string.val, v->val.string.len);
+			s->text = pm_to_core(pnstrdup(v->val.string.val, v->val.string.len));
 			break;
 		case jbvNumeric:
 			s->number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));

@@ -19,6 +19,7 @@
 
 #include "cache/graph_cache.h"
 #include "context_arena.h"
+#include "encoding.h"
 #include "errors.h"
 #include "gpus.h"
 #include "graphs.h"
@@ -253,26 +254,27 @@ typedef struct sheet_entry
 
 /* In the rows' own memory: the one of gpu_sql.c may be thrown away meanwhile. */
 static const pm_gpu *
-copy_sheet(MemoryContext cxt, const char *name)
+copy_sheet(MemoryContext cxt, const char *name, const char *core_name)
 {
 	const pm_gpu *found = pm_gpu_find(name);
 	pm_gpu	   *copy = MemoryContextAlloc(cxt, sizeof(pm_gpu));
 
 	*copy = *found;
-	copy->name = MemoryContextStrdup(cxt, name);
+	copy->name = MemoryContextStrdup(cxt, core_name);
 	return copy;
 }
 
 const pm_gpu *
 pm_rows_sheet(pm_rows *r, const char *name)
 {
-	uint64		hash = pm_hash(PM_HASH_INIT, name, strlen(name));
+	const char *core_name = pm_to_core(name);
+	uint64		hash = pm_hash(PM_HASH_INIT, core_name, strlen(core_name));
 	sheet_entry *e = hash_search(r->sheets, &hash, HASH_FIND, NULL);
 	const pm_gpu *sheet;
 
-	if (e != NULL && strcmp(e->sheet->name, name) == 0)
+	if (e != NULL && strcmp(e->sheet->name, core_name) == 0)
 		return e->sheet;
-	sheet = copy_sheet(r->cxt, name);
+	sheet = copy_sheet(r->cxt, name, core_name);
 	if (e == NULL)
 	{
 		e = hash_search(r->sheets, &hash, HASH_ENTER, NULL);
@@ -291,7 +293,7 @@ pm_rows_devices(const pm_rows *r, int *n)
 	*n = 0;
 	hash_seq_init(&seq, r->sheets);
 	while ((e = hash_seq_search(&seq)) != NULL)
-		names[(*n)++] = e->sheet->name;
+		names[(*n)++] = pm_from_core(e->sheet->name);
 	return names;
 }
 
@@ -334,6 +336,14 @@ check_row(loader *l, uint64 i, int64 id)
 		note_bad(l, id, "world_size", psprintf("%d", world));
 }
 
+static const char *
+core_text(loader *l, const char *s)
+{
+	const char *text = pm_to_core(s);
+
+	return text == s ? s : MemoryContextStrdup(l->cxt, text);
+}
+
 /* Words of row i that reports group by and that the query is parsed from. */
 static void
 read_words(loader *l, uint64 i)
@@ -362,7 +372,7 @@ read_sample(loader *l, uint64 i)
 	s->query.dtype = pm_dtype_parse(r->dtype[i]);
 	s->query.layout = pm_layout_parse(r->layout[i]);
 	s->query.optimizer = pm_optimizer_parse(TextDatumGetCString(pm_value(i, Q_OPTIMIZER, NULL)));
-	s->query.framework = r->framework[i][0] ? r->framework[i] : NULL;
+	s->query.framework = r->framework[i][0] ? core_text(l, r->framework[i]) : NULL;
 	s->step_ms = pm_value_float8(i, Q_STEP);
 	s->forward_ms = pm_value_float8(i, Q_FORWARD);
 	s->backward_ms = pm_value_float8(i, Q_BACKWARD);

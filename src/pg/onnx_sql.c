@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "catalog.h"
 #include "context_arena.h"
+#include "encoding.h"
 #include "errors.h"
 #include "graph/graph_finish.h"
 #include "graph/graph_write.h"
@@ -73,7 +74,7 @@ read_dims(Jsonb *dims, pm_onnx_options *o)
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		if (token == WJB_KEY)
-			list[o->n_dims].name = pnstrdup(v.val.string.val, v.val.string.len);
+			list[o->n_dims].name = pm_to_core(pnstrdup(v.val.string.val, v.val.string.len));
 		else if (token == WJB_VALUE)
 			list[o->n_dims++].value = dim_value(&v);
 	}
@@ -104,7 +105,7 @@ import_model(FunctionCallInfo fcinfo, int model, int first, const char *name, pm
 	CHECK_FOR_INTERRUPTS();
 	if (code != PM_OK)
 		pm_raise(&st);
-	*doc = DirectFunctionCall1(jsonb_in, CStringGetDatum(text.s));
+	*doc = DirectFunctionCall1(jsonb_in, CStringGetDatum(pm_from_core(text.s)));
 }
 
 Datum
@@ -127,7 +128,7 @@ pm_load_onnx(PG_FUNCTION_ARGS)
 	old = MemoryContextSwitchTo(work);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	pm_check_graph_name(name);
-	import_model(fcinfo, 1, 2, name, &arena, &graph, &doc);
+	import_model(fcinfo, 1, 2, pm_to_core(name), &arena, &graph, &doc);
 	id = pm_store_graph(doc, &graph);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);

@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "context_arena.h"
+#include "encoding.h"
 #include "errors.h"
 #include "graphs.h"
 #include "measurements.h"
@@ -68,6 +69,7 @@ static bool
 read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cxt, pm_sample *s)
 {
 	const pm_graph *g;
+	const char *framework;
 
 	memset(s, 0, sizeof(*s));
 	read_operator(s, DatumGetJsonbP(pm_value(i, Q_OPERATOR, NULL)), merged, arena);
@@ -78,7 +80,8 @@ read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cx
 	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
 	s->query.dtype = pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL)));
 	s->query.layout = pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL)));
-	s->query.framework = pm_value_text(i, Q_FRAMEWORK, cxt);
+	framework = pm_value_text(i, Q_FRAMEWORK, cxt);
+	s->query.framework = framework ? MemoryContextStrdup(cxt, pm_to_core(framework)) : NULL;
 	s->query.optimizer = PM_SGD;
 	s->forward_ms = pm_value_float8(i, Q_FORWARD);
 	s->backward_ms = pm_value_float8(i, Q_BACKWARD);

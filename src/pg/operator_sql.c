@@ -8,6 +8,7 @@
 
 #include "context_arena.h"
 #include "graph/op_catalogue.h"
+#include "encoding.h"
 #include "graphs.h"
 
 PG_FUNCTION_INFO_V1(pm_operator_name);
@@ -53,7 +54,7 @@ pm_operator_name(PG_FUNCTION_ARGS)
 				 errmsg("unknown operator \"%s\"", node->op_name),
 				 errdetail("Times of an operator that the catalogue does not know could not be learned from.")));
 	MemoryContextSwitchTo(old);
-	name = cstring_to_text(node->op_name);
+	name = cstring_to_text(pm_from_core(node->op_name));
 	MemoryContextDelete(work);
 	PG_RETURN_TEXT_P(name);
 }

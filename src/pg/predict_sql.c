@@ -12,6 +12,7 @@
 #include "asking.h"
 #include "cache/freshness.h"
 #include "compat.h"
+#include "encoding.h"
 #include "gpus.h"
 #include "results.h"
 #include "tables.h"
@@ -235,8 +236,10 @@ trained_gpus(const pm_asked_words *q)
 	pm_question_predictor(q, &ref);
 	names = palloc(sizeof(char *) * Max(pm_trust_gpu_count(ref.predictor->trust), 1));
 	for (int i = 0; i < pm_trust_gpu_count(ref.predictor->trust); i++)
-		if (pm_gpu_exists(pm_trust_gpu(ref.predictor->trust, i)))
-			names[n++] = pm_trust_gpu(ref.predictor->trust, i);
+	{
+		names[n] = pm_message_from_core(pm_trust_gpu(ref.predictor->trust, i));
+		n += pm_gpu_exists(names[n]);
+	}
 	return DatumGetArrayTypeP(pm_text_array(names, n));
 }
 

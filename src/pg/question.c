@@ -16,6 +16,7 @@
 #include "cache/graph_cache.h"
 #include "call_site.h"
 #include "catalog.h"
+#include "encoding.h"
 #include "errors.h"
 #include "features/tokens.h"
 #include "gpus.h"
@@ -271,7 +272,7 @@ resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
 	to->dtype = (pm_dtype) dtype;
 	to->layout = (pm_layout) layout;
 	to->optimizer = (pm_optimizer) optimizer;
-	to->framework = q->framework ? text_to_cstring(q->framework) : NULL;
+	to->framework = q->framework ? pm_to_core(text_to_cstring(q->framework)) : NULL;
 	return true;
 }
 

@@ -18,6 +18,7 @@
 #include "cache/predictor_cache.h"
 #include "catalog.h"
 #include "context_arena.h"
+#include "encoding.h"
 #include "measurements.h"
 #include "plans.h"
 #include "results.h"
@@ -248,7 +249,7 @@ add_row(pm_rows_out *out, const pm_device_correction *g, int dtype, int layout)
 	Datum		values[8];
 	bool		nulls[8] = {false};
 
-	values[0] = CStringGetTextDatum(g->gpu);
+	values[0] = CStringGetTextDatum(pm_message_from_core(g->gpu));
 	values[1] = CStringGetTextDatum(pm_dtype_name[dtype]);
 	values[2] = CStringGetTextDatum(pm_layout_name[layout]);
 	values[3] = Int32GetDatum(g->used[dtype][layout]);

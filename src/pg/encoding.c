@@ -1,0 +1,61 @@
+/*
+ * encoding.c - UTF-8 of the core from and to the encoding of the database.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "mb/pg_wchar.h"
+
+#include "encoding.h"
+
+char *
+pm_to_core(const char *s)
+{
+	return pg_server_to_any(s, strlen(s), PG_UTF8);
+}
+
+char *
+pm_from_core(const char *s)
+{
+	return pg_any_to_server(s, strlen(s), PG_UTF8);
+}
+
+/* Length of the whole UTF-8 letter that s begins with, 0: it begins with none. */
+static int
+letter_length(const char *s)
+{
+	int			len = pg_utf_mblen((const unsigned char *) s);
+
+	return strnlen(s, len) == len && pg_utf8_islegal((const unsigned char *) s, len) ? len : 0;
+}
+
+char *
+pm_message_from_core(const char *s)
+{
+	int			server = GetDatabaseEncoding();
+	Oid			proc;
+	char	   *result;
+	char	   *to;
+
+	if (server == PG_UTF8 || server == PG_SQL_ASCII || !IsTransactionState())
+		return unconstify(char *, s);
+	proc = FindDefaultConversionProc(PG_UTF8, server);
+	result = to = palloc(strlen(s) * MAX_CONVERSION_GROWTH + 1);
+	while (*s)
+	{
+		int			len = letter_length(s);
+
+		to[0] = *s;
+		to[1] = '\0';
+		if (IS_HIGHBIT_SET(*s) &&
+			(len == 0 || !OidIsValid(proc) ||
+			 pg_do_encoding_conversion_buf(proc, PG_UTF8, server, (unsigned char *) unconstify(char *, s), len,
+										   (unsigned char *) to, MAX_CONVERSION_GROWTH * len + 1, true) != len))
+			strcpy(to, "?");
+		to += strlen(to);
+		s += Max(len, 1);
+	}
+	*to = '\0';
+	return result;
+}
