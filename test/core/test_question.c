@@ -119,6 +119,39 @@ test_sheet(void)
 	}
 }
 
+/* The CHECK of a column in the script that makes its table says the same bounds. */
+static void
+check_script(const char *path, const char *column, double min, double max)
+{
+	static char text[65536];
+	char		words[128];
+	const char *at;
+	double		low = NAN,
+				high = NAN;
+	FILE	   *f = fopen(path, "r");
+
+	CHECK(f != NULL);
+	if (f == NULL)
+		return;
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	snprintf(words, sizeof(words), "(%s BETWEEN ", column);
+	at = strstr(text, words);
+	CHECK(at != NULL && sscanf(at + strlen(words), "%lf AND %lf", &low, &high) == 2);
+	CHECK_EQ(low, min);
+	CHECK_EQ(high, max);
+}
+
+static void
+test_scripts(void)
+{
+	const pm_quantity *q = &pm_quantities[PM_STEP_MS];
+
+	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
+		check_script("sql/install/tables_gpu.sql", pm_gpu_figures[i].column, pm_gpu_figures[i].min, pm_gpu_figures[i].max);
+	check_script("sql/install/tables_profile.sql", q->name, q->min, q->max);
+}
+
 int
 main(void)
 {
@@ -129,6 +162,7 @@ main(void)
 	test_spellings();
 	test_no_update();
 	test_sheet();
+	test_scripts();
 	pm_arena_release(&arena);
 	return check_done("question");
 }
