@@ -64,3 +64,7 @@ SELECT regexp_replace(helper.error_of($$SELECT perfmodel.train('x', 'roofline', 
 SELECT regexp_replace(helper.error_of($$SET perfmodel.train_mem = '1kB'$$), '\(1024( kB)? [.][.] 2147483647( kB)?\)', '(limits)') AS error_of;
 RESET perfmodel.train_mem;
 SELECT count(*) AS predictors, (SELECT count(*) FROM perfmodel.training_run) AS runs FROM perfmodel.predictor;
+-- how long: tried out, unless one does not want that
+SELECT kind, seconds > 0 AS tried FROM (VALUES ('linear', '{}'), ('roofline', '{}'), ('mdot', '{"epochs":4,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}')) AS k(kind, options),
+     LATERAL perfmodel.estimate_training(kind, options => options::jsonb) ORDER BY kind;
+SELECT seconds FROM perfmodel.estimate_training('mdot', try_out => false);

@@ -22,7 +22,7 @@ BEGIN ATOMIC
               UNION SELECT o.name
               FROM jsonb_object_keys(CASE jsonb_typeof(options) WHEN 'object' THEN options ELSE '{}' END) AS o(name)) AS w,
              LATERAL perfmodel.estimate_training(w.name, profiles,
-                 CASE WHEN jsonb_typeof(options) <> 'object' THEN options ELSE coalesce(options -> w.name, '{}') END) AS e
+                 CASE WHEN jsonb_typeof(options) <> 'object' THEN options ELSE coalesce(options -> w.name, '{}') END, false) AS e
     ), cells AS (
         SELECT c.name, s.name AS split, c.options
         FROM checked AS c, (SELECT DISTINCT u.name FROM unnest(splits) AS u(name)) AS s

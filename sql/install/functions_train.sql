@@ -14,12 +14,12 @@ COMMENT ON FUNCTION perfmodel.train(text, text, bigint[], jsonb, text) IS
     'trains a predictor and returns its predictor_id; by default on all training steps on one device';
 
 CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
-                                            options jsonb DEFAULT '{}',
+                                            options jsonb DEFAULT '{}', try_out boolean DEFAULT true,
                                             OUT n_profiles integer, OUT n_graphs integer, OUT threads integer,
-                                            OUT memory_bytes bigint, OUT memory_limit_bytes bigint) RETURNS record
-    LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 AS 'MODULE_PATHNAME', 'pm_estimate_training';
-COMMENT ON FUNCTION perfmodel.estimate_training(text, bigint[], jsonb) IS
-    'what a training would take: measurements, threads, memory and the limit on memory';
+                                            OUT memory_bytes bigint, OUT memory_limit_bytes bigint, OUT seconds float8) RETURNS record
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000000 AS 'MODULE_PATHNAME', 'pm_estimate_training';
+COMMENT ON FUNCTION perfmodel.estimate_training(text, bigint[], jsonb, boolean) IS
+    'what a training would take: measurements, threads, memory, and seconds, unless try_out is false';
 
 CREATE FUNCTION perfmodel.train_async(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                       options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint

@@ -1,5 +1,5 @@
 /*
- * train_sql.c - train() and estimate_training().
+ * train_sql.c - train().
  *
  * train() runs in the foreground, in the transaction of its caller: it is
  * cancelled like any query and rolls back clean.
@@ -24,7 +24,6 @@
 #include "training.h"
 
 PG_FUNCTION_INFO_V1(pm_train_sql);
-PG_FUNCTION_INFO_V1(pm_estimate_training);
 
 static const char *
 text_arg(FunctionCallInfo fcinfo, int i, const char *what)
@@ -73,29 +72,4 @@ pm_train_sql(PG_FUNCTION_ARGS)
 	id = pm_training_store(&t);
 	SPI_finish();
 	PG_RETURN_INT64(id);
-}
-
-Datum
-pm_estimate_training(PG_FUNCTION_ARGS)
-{
-	const pm_kind *kind;
-	pm_options	options;
-	pm_rows    *rows;
-	MemoryContext rows_cxt;
-	Datum		values[5];
-	bool		nulls[5] = {false};
-	int			threads = pm_threads_allowed();
-
-	pm_require_catalog();
-	kind = pm_kind_or_error(text_arg(fcinfo, 0, "kind"));
-	pm_options_from_jsonb(kind, jsonb_arg(fcinfo, 2), &options);
-	pm_freshen();
-	rows = pm_rows_load_apart(pm_some_profiles_arg(fcinfo, 1), kind, &options, 0, &rows_cxt);
-	values[0] = Int32GetDatum(rows->set.n);
-	values[1] = Int32GetDatum(rows->n_graphs);
-	values[2] = Int32GetDatum(threads);
-	values[3] = Int64GetDatum((int64) ceil(pm_memory_needed(kind, &options, &rows->set, rows, threads)));
-	values[4] = Int64GetDatum((int64) pm_memory_limit());
-	MemoryContextDelete(rows_cxt);
-	return pm_record(fcinfo, values, nulls);
 }

@@ -1,0 +1,173 @@
+/*
+ * estimate_sql.c - estimate_training(): what a training would take.
+ *
+ * Memory is what the kind says.  Time is tried out: a few of the measurements
+ * are trained on for one epoch and for some, and the difference is what an epoch
+ * takes; the rest follows by numbers of rows, epochs and folds.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "kind_options.h"
+#include "kinds/settings.h"
+#include "measurements.h"
+#include "results.h"
+#include "run_hooks.h"
+#include "settings.h"
+#include "training.h"
+
+PG_FUNCTION_INFO_V1(pm_estimate_training);
+
+#define TRIED_ROWS	24
+#define LONG_TRIAL	1.0			/* seconds after which one trial is enough */
+#define TRIED_EPOCHS	9
+
+typedef struct trial
+{
+	const pm_kind *kind;
+	pm_options	options;		/* without calibration and rows held out */
+	pm_dataset	some;			/* measurements to try it on */
+	int			threads;
+} trial;
+
+/* A trial has nothing to say. */
+static void
+no_beat(void *arg, const pm_progress *p)
+{
+	(void) arg;
+	(void) p;
+}
+
+static void
+set_option(const pm_kind *kind, pm_options *o, const char *name, double value)
+{
+	int			at = pm_option_find(kind, name);
+
+	if (at >= 0)
+		o->value[at] = value;
+}
+
+static double
+option_or(const pm_kind *kind, const pm_options *o, const char *name, double otherwise)
+{
+	int			at = pm_option_find(kind, name);
+
+	return at >= 0 ? o->value[at] : otherwise;
+}
+
+/* Up to TRIED_ROWS measurements from all over d, and as large a share of its operators. */
+static pm_dataset
+some_of(const pm_dataset *d)
+{
+	int			n = Min(d->n, TRIED_ROWS);
+	pm_dataset	some = *d;
+
+	some.samples = palloc(sizeof(pm_sample) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+		some.samples[i] = d->samples[(int64) i * d->n / n];
+	some.n = n;
+	some.n_operators = d->n > 0 ? (int) ((int64) d->n_operators * n / d->n) : 0;
+	return some;
+}
+
+/* Seconds of a training of so many epochs; NaN: these measurements cannot be trained on. */
+static double
+try_epochs(const trial *t, int epochs)
+{
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel train", ALLOCSET_DEFAULT_SIZES);
+	pm_predictor p = {.kind = t->kind,.options = t->options};
+	pm_fit_report report = {0};
+	pm_status	st = {PM_OK};
+	pm_run_hooks hooks;
+	pm_arena	arena;
+	pm_code		code;
+	double		started = pm_now();
+
+	set_option(t->kind, &p.options, "epochs", epochs);
+	pm_context_arena(&arena, work, (size_t) pm_memory_limit());
+	pm_hooks_init(&hooks, "estimating a training");
+	hooks.beat = no_beat;
+	code = pm_predictor_fit(&p, &t->some, 1, t->threads, &hooks.hooks, &arena, &report, &st);
+	if (code == PM_OK || code == PM_CANCELLED || hooks.error != NULL)
+		pm_hooks_finish(&hooks, code, &st);
+	MemoryContextDelete(work);
+	return code == PM_OK ? pm_now() - started : NAN;
+}
+
+/* Seconds of a training on d with options o; NaN: not known. */
+static double
+estimate_seconds(const pm_kind *kind, const pm_options *o, const pm_dataset *d, int threads)
+{
+	double		epochs = option_or(kind, o, "epochs", 1);
+	double		folds = option_or(kind, o, "calibration_folds", 0);
+	trial		t = {.kind = kind,.options = *o,.some = some_of(d),.threads = threads};
+	double		one,
+				again,
+				many,
+				epoch = 0;
+
+	if (d->n == 0)
+		return NAN;
+	set_option(kind, &t.options, "calibration_folds", 0);
+	set_option(kind, &t.options, "valid_fraction", 0);
+	/* the first training of a session also warms up what later ones find warm */
+	one = try_epochs(&t, 1);
+	if (epochs > 1 && one < LONG_TRIAL)
+	{
+		again = try_epochs(&t, 1);
+		many = try_epochs(&t, TRIED_EPOCHS);
+		one = Min(one, again);
+		epoch = Max(many - one, 0) / (TRIED_EPOCHS - 1);
+	}
+	else if (epochs > 1)
+		epoch = one;
+	/* a calibration trains on all but one fold, as often as there are folds */
+	return (one + (epochs - 1) * epoch) * d->n / t.some.n * Max(folds, 1);
+}
+
+static const char *
+kind_arg(FunctionCallInfo fcinfo)
+{
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("kind must not be null")));
+	return text_to_cstring(PG_GETARG_TEXT_PP(0));
+}
+
+Datum
+pm_estimate_training(PG_FUNCTION_ARGS)
+{
+	const pm_kind *kind;
+	pm_options	options;
+	pm_rows    *rows;
+	MemoryContext rows_cxt;
+	Datum		values[6];
+	bool		nulls[6] = {false};
+	int			threads = pm_threads_allowed();
+	double		needed;
+	bool		fits;
+
+	pm_require_catalog();
+	kind = pm_kind_or_error(kind_arg(fcinfo));
+	pm_options_from_jsonb(kind, PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2), &options);
+	pm_freshen();
+	rows = pm_rows_load_apart(pm_some_profiles_arg(fcinfo, 1), kind, &options, 0, &rows_cxt);
+	needed = pm_memory_needed(kind, &options, &rows->set, rows, threads);
+	fits = needed <= pm_memory_limit() && !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	values[0] = Int32GetDatum(rows->set.n);
+	values[1] = Int32GetDatum(rows->n_graphs);
+	values[2] = Int32GetDatum(threads);
+	values[3] = Int64GetDatum((int64) ceil(needed));
+	values[4] = Int64GetDatum((int64) pm_memory_limit());
+	values[5] = pm_float8_or_null(fits ? estimate_seconds(kind, &options, &rows->set, threads) : NAN, &nulls[5]);
+	MemoryContextDelete(rows_cxt);
+	return pm_record(fcinfo, values, nulls);
+}
