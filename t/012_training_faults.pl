@@ -55,6 +55,18 @@ $node->safe_psql('postgres', "SELECT perfmodel.cancel_training($run)");
 ok($node->poll_query_until('postgres', "SELECT status = 'cancelled' FROM perfmodel.training_status WHERE run_id = $run"), 'cancelled after the lock');
 $locker->quit;
 
+# a limit that the administrator has given a role holds for its trainings, too
+$node->safe_psql('postgres', q{
+    CREATE ROLE limited LOGIN;
+    GRANT SELECT ON ALL TABLES IN SCHEMA perfmodel TO limited;
+    GRANT INSERT ON perfmodel.predictor, perfmodel.predictor_weights, perfmodel.training_run TO limited;
+    GRANT UPDATE ON perfmodel.training_run TO limited;
+    GRANT EXECUTE ON FUNCTION perfmodel.train_async TO limited;
+    ALTER ROLE limited SET statement_timeout = '3s'});
+$run = $node->safe_psql('postgres', q{SELECT perfmodel.train_async('limited', options => '{"epochs":100000}')}, extra_params => [ '-U', 'limited' ]);
+ok($node->poll_query_until('postgres', "SELECT status = 'cancelled' FROM perfmodel.training_status WHERE run_id = $run"), 'a training ends at the time limit of its role');
+like($node->safe_psql('postgres', "SELECT message FROM perfmodel.training_status WHERE run_id = $run"), qr/statement timeout/, 'and says so');
+
 # No memory: a session that may take a few bytes more than it has.  Wherever the
 # allocation fails (in the core, in what it calls, while an error is made), the
 # statement ends with "out of memory" or succeeds, and the session lives.

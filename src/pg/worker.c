@@ -9,7 +9,9 @@
  *
  * The worker works as the role that called train_async(), connected as the
  * session's user.  Settings that were made for interactive sessions (timeouts,
- * isolation level) do not apply to it.
+ * isolation level) do not apply to it, except for a statement_timeout that the
+ * administrator has given the role or the database: that is a limit on what it
+ * may use, and holds for the whole training.
  */
 #include "postgres.h"
 
@@ -25,6 +27,7 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timeout.h"
 
 #include "errors.h"
 #include "plans.h"
@@ -141,7 +144,6 @@ set_up_session(const job *j)
 	set("default_transaction_isolation", "read committed", PGC_USERSET);
 	set("default_transaction_read_only", "off", PGC_USERSET);
 	set("default_transaction_deferrable", "off", PGC_USERSET);
-	set("statement_timeout", "0", PGC_USERSET);
 	set("lock_timeout", "0", PGC_USERSET);
 	set("transaction_timeout", "0", PGC_USERSET);
 	set("idle_in_transaction_session_timeout", "0", PGC_USERSET);
@@ -308,6 +310,7 @@ fail(job *j, const ErrorData *e)
 	ereport(LOG,
 			(errmsg("perfmodel training \"%s\" (run %lld) ended: %s", j->training.name, (long long) j->task.run_id,
 					e->message)));
+	disable_timeout(STATEMENT_TIMEOUT, false);
 	for (int i = 0; i < LAST_WRITES; i++)
 		if (write_failure(j, e))
 			return;
@@ -316,16 +319,32 @@ fail(job *j, const ErrorData *e)
 					(long long) j->task.run_id)));
 }
 
+/* The role's or the database's own limit in ms, 0: none. Inside SPI_connect(). */
+static int
+time_limit(void)
+{
+	static pm_plan query = {
+		"SELECT setting::pg_catalog.int4 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'statement_timeout'"
+		" AND source OPERATOR(pg_catalog.=) ANY ('{database,user,database user}')"
+	};
+
+	return pm_run(&query, NULL, NULL, true) > 0 ? DatumGetInt32(pm_value(0, 1, NULL)) : 0;
+}
+
 static void
 run(job *j)
 {
 	bool		found;
+	int			limit;
 
 	pgstat_report_activity(STATE_RUNNING, "perfmodel training: waiting for the transaction that started it");
 	await_caller(j);
 	begin(j);
 	found = read_request(j);
+	limit = time_limit();
 	commit(j);
+	if (found && limit > 0)
+		enable_timeout_after(STATEMENT_TIMEOUT, limit);
 	if (found)
 		train(j);
 }
