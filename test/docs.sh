@@ -31,6 +31,10 @@ run_block() { # file
     esac
 }
 
+fresh_database() {
+    psql -X -q -c 'DROP DATABASE IF EXISTS mydb WITH (FORCE)' -c "CREATE DATABASE mydb ENCODING 'UTF8' TEMPLATE template0" >/dev/null 2>&1
+}
+
 # One example; says what is wrong with it.
 check_example() { # page, path without its ending
     file=$(ls "$2.sql" "$2.sh" 2>/dev/null)
@@ -55,7 +59,7 @@ check_page() { # page
     mkdir -p "$dir"
     counts=$(awk -v out="$dir" -f test/doc_examples.awk "$1") || { echo "not ok - $1: a block is not closed"; status=1; return; }
     [ "$counts" != "0 0" ] || return 0
-    psql -X -q -c 'DROP DATABASE IF EXISTS mydb WITH (FORCE)' -c "CREATE DATABASE mydb ENCODING 'UTF8' TEMPLATE template0" >/dev/null 2>&1
+    fresh_database
     wrong=0
     for line in "$dir"/*.line; do
         [ ! -e "$line" ] || check_example "$1" "${line%.line}" || wrong=$((wrong + 1))
@@ -94,24 +98,34 @@ check_links() {
     done
 }
 
+# Functions, tables, settings and kinds that docs/reference.md does not name.
+check_reference() {
+    fresh_database
+    psql -X -q -At -d mydb -c 'CREATE EXTENSION perfmodel' -c "SELECT proname FROM pg_proc
+        WHERE pronamespace = 'perfmodel'::regnamespace AND prorettype <> 'trigger'::regtype
+        UNION SELECT relname FROM pg_class WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'v')
+        UNION SELECT name FROM pg_settings WHERE name LIKE 'perfmodel.%'
+        UNION SELECT kind FROM perfmodel.kinds()" | while read -r name; do
+        grep -q "[\`.]$name[\`(]" docs/reference.md || echo "docs/reference.md does not name $name"
+    done
+}
+
+report() { # what holds, what was found against it
+    if [ -z "$2" ]; then
+        echo "ok - $1"
+    else
+        echo "$2"
+        echo "not ok - $1"
+        status=1
+    fi
+}
+
 if [ $# = 0 ]; then
     set -- README.md CONTRIBUTING.md docs/*.md
-    links=$(check_links)
-    long=$(awk 'length > 110 { print "README.md:" NR ": over 110 characters" } END { if (NR > 250) print "README.md: over 250 lines" }' README.md)
-    if [ -z "$long" ]; then
-        echo "ok - README.md is short enough"
-    else
-        echo "$long"
-        echo "not ok - README.md is short enough"
-        status=1
-    fi
-    if [ -z "$links" ]; then
-        echo "ok - links between pages"
-    else
-        echo "$links"
-        echo "not ok - links between pages"
-        status=1
-    fi
+    report "README.md is short enough" "$(awk 'length > 110 { print "README.md:" NR ": over 110 characters" }
+        END { if (NR > 250) print "README.md: over 250 lines" }' README.md)"
+    report "links between pages" "$(check_links)"
+    report "the reference is complete" "$(check_reference)"
 fi
 for page; do
     check_page "$page"
