@@ -73,7 +73,7 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
-	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard \
+	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard views \
 	dump privileges)
 
 # The update from the version before, of the same parts: its tables by hand in

@@ -69,3 +69,7 @@ FROM (VALUES ('train', '''nothing'','), ('train_async', '''nothing'','), ('cross
 SELECT count(*) > 0 AS answered FROM perfmodel.evaluate('roof', quantity => 'step_ms');
 SELECT f, helper.error_of(format('SELECT * FROM perfmodel.%s(quantity => ''peak_memory_mb'')', f)) AS error FROM unnest('{evaluate,cross_validate,leaderboard}'::text[]) AS f;
 SELECT DISTINCT quantity FROM perfmodel.predictor;
+-- for people: rounded
+SELECT name, kind, active, measurements > 0 AS measurements, gpus, error_pct = round(error_pct, 1) AS rounded, origin FROM perfmodel.predictors WHERE name IN ('line', 'roof', 'small') ORDER BY name;
+SELECT a.measurements = e.n AS n, a.error_pct = round(e.mape_pct::numeric, 1) AS error, a.within_10_pct BETWEEN 0 AND 100 AS share
+FROM perfmodel.active_errors AS a JOIN perfmodel.evaluate() AS e USING (grouped_by) WHERE grouped_by = 'overall';
