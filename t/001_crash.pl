@@ -51,9 +51,9 @@ foreach my $how ('cancel', 'terminate')
 
 # the time left is that of all folds: at the end of the first of two, as long again
 my (undef, undef, $notices) = $node->psql('postgres',
-    q{SELECT count(*) FROM perfmodel.cross_validate(folds => 2, options => '{"epochs":150,"calibration_folds":0}')});
-like($notices, qr/fold 1 of 2: epoch 150 of 150: .*, (?!0 s)[0-9.]+ (s|min) left in all/, 'after a fold there is time left');
-like($notices, qr/fold 2 of 2: epoch 150 of 150: .*, 0 s left in all/, 'after the last there is none');
+    q{SELECT count(*) FROM perfmodel.cross_validate(folds => 2, options => '{"epochs":900,"calibration_folds":0}')});
+like($notices, qr/fold 1 of 2: epoch 900 of 900: .*, (?!0 s)[0-9.]+ (s|min) left in all/, 'after a fold there is time left');
+like($notices, qr/fold 2 of 2: epoch 900 of 900: .*, 0 s left in all/, 'after the last there is none');
 
 my ($out, $err) = ('', '');
 my $h = start_training(\$out, \$err);
