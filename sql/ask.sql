@@ -51,4 +51,4 @@ SELECT reasons FROM perfmodel.predict(:g, 'T4', 8, framework => 'abacus 1');
 
 -- names that may not be there
 SELECT perfmodel.find_graph('anet4@16') = :g AS graph, perfmodel.find_graph('nobody') AS no_graph, perfmodel.find_gpu('tesla_t4') AS gpu, perfmodel.find_gpu('T5') AS no_gpu,
-       perfmodel.find_dtype('torch.bfloat16') AS dtype, perfmodel.find_dtype('fp8') AS no_dtype, perfmodel.find_optimizer('AdamW') AS optimizer, perfmodel.find_optimizer('lion') AS no_optimizer;
+       perfmodel.find_dtype('torch.bfloat16') AS dtype, perfmodel.find_dtype('fp8') AS no_dtype, perfmodel.find_layout('channels_last') AS layout, perfmodel.find_layout('chw') AS no_layout, perfmodel.find_optimizer('AdamW') AS optimizer, perfmodel.find_optimizer('lion') AS no_optimizer;

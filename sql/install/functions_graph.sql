@@ -30,6 +30,10 @@ CREATE FUNCTION perfmodel.find_dtype(dtype text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_dtype';
 COMMENT ON FUNCTION perfmodel.find_dtype(text) IS 'number format that a word means, such as float16, half or mixed; NULL when it means none';
 
+CREATE FUNCTION perfmodel.find_layout(layout text) RETURNS text
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_layout';
+COMMENT ON FUNCTION perfmodel.find_layout(text) IS 'layout (nchw, nhwc) that goes by this word, such as channels_last; NULL when it is none';
+
 CREATE FUNCTION perfmodel.find_optimizer(optimizer text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_optimizer';
 COMMENT ON FUNCTION perfmodel.find_optimizer(text) IS 'optimizer that a word means, such as AdamW; NULL when it means none';

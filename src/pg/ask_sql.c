@@ -19,6 +19,7 @@ PG_FUNCTION_INFO_V1(pm_predict);
 PG_FUNCTION_INFO_V1(pm_ask_sql);
 PG_FUNCTION_INFO_V1(pm_ask_many);
 PG_FUNCTION_INFO_V1(pm_find_dtype);
+PG_FUNCTION_INFO_V1(pm_find_layout);
 PG_FUNCTION_INFO_V1(pm_find_optimizer);
 
 Datum
@@ -158,6 +159,12 @@ Datum
 pm_find_dtype(PG_FUNCTION_ARGS)
 {
 	return find_word(fcinfo, &pm_dtype_words);
+}
+
+Datum
+pm_find_layout(PG_FUNCTION_ARGS)
+{
+	return find_word(fcinfo, &pm_layout_words);
 }
 
 Datum

@@ -247,7 +247,7 @@ def import_profiles(db, rows: list, progress) -> int:
 
 def _present(db, graph_id: int, row: dict) -> bool:
     return bool(db.run("SELECT 1 FROM perfmodel.profile WHERE graph_id = %s AND gpu = perfmodel.gpu_name(%s) AND batch = %s"
-                       " AND dtype = %s AND layout = %s AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz",
+                       " AND dtype = perfmodel.find_dtype(%s) AND layout = perfmodel.find_layout(%s) AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz",
                        graph_id, row["gpu"], row["batch"], row.get("dtype") or "fp32", row.get("layout") or "nchw", row["step_ms"],
                        row.get("measured_at") or None))
 
@@ -269,7 +269,7 @@ def import_operators(db, rows: list, progress) -> int:
 def _operator_present(db, row: dict) -> bool:
     # Without time and source only the times themselves tell two measurements apart.
     return bool(db.run("SELECT 1 FROM perfmodel.op_profile WHERE gpu = perfmodel.gpu_name(%s) AND operator = %s::jsonb AND batch = %s"
-                       " AND dtype = %s AND layout = %s AND forward_ms = %s::float8"
+                       " AND dtype = perfmodel.find_dtype(%s) AND layout = perfmodel.find_layout(%s) AND forward_ms = %s::float8"
                        " AND measured_at IS NOT DISTINCT FROM %s::timestamptz AND source IS NOT DISTINCT FROM %s",
                        row["gpu"], row["operator"], row["batch"], row.get("dtype") or "fp32", row.get("layout") or "nchw",
                        row["forward_ms"], row.get("measured_at") or None, row.get("source") or None))
