@@ -161,7 +161,7 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 	pm_freshen();
 	rows = pm_rows_load_apart(pm_some_profiles_arg(fcinfo, 1), kind, &options, 0, &rows_cxt);
 	needed = pm_memory_needed(kind, &options, &rows->set, rows, threads);
-	fits = needed <= pm_memory_limit() && !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
+	fits = needed <= pm_memory_limit() && PG_NARGS() > 3 && !PG_ARGISNULL(3) && PG_GETARG_BOOL(3);
 	values[0] = Int32GetDatum(rows->set.n);
 	values[1] = Int32GetDatum(rows->n_graphs);
 	values[2] = Int32GetDatum(threads);

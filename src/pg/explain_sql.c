@@ -137,7 +137,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	bool		nodes;
 
 	pm_rows_begin(fcinfo, &out);
-	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(PER))
+	if (!pm_question_read(fcinfo, &q, &how) || PG_NARGS() <= PER || PG_ARGISNULL(PER))
 		return (Datum) 0;
 	nodes = wants_nodes(fcinfo, PER);
 	pm_freshen();

@@ -141,7 +141,7 @@ const pm_quantity *
 pm_quantity_arg(FunctionCallInfo fcinfo, int i)
 {
 	const char *names[PM_N_QUANTITIES];
-	const char *name = PG_ARGISNULL(i) ? pm_quantities[PM_STEP_MS].name : text_to_cstring(PG_GETARG_TEXT_PP(i));
+	const char *name = i >= PG_NARGS() || PG_ARGISNULL(i) ? pm_quantities[PM_STEP_MS].name : text_to_cstring(PG_GETARG_TEXT_PP(i));
 	const pm_quantity *q = pm_quantity_find(name);
 
 	for (int k = 0; k < PM_N_QUANTITIES; k++)
