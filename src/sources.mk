@@ -36,7 +36,10 @@ CORE_CFLAGS = -std=gnu11 -O3 -fno-trapping-math -fno-math-errno -fopenmp-simd
 # where there is one: it cannot be switched by the system's alternatives. Asked
 # once, and only by who needs it.
 OPENBLAS = $(eval OPENBLAS := $(shell sh src/needs.sh openblas))$(OPENBLAS)
-CORE_LIBS = $(filter-out -I% -D%,$(OPENBLAS))
+CORE_LIBS = $(filter-out -I% -D%,$(OPENBLAS)) $(CORE_WRAP)
+
+# src/core/nn/blas.c helps out where OpenBLAS does not check what malloc gave it.
+CORE_WRAP = -Wl,--wrap=malloc -Wl,--wrap=free
 
 print-%:
 	@echo $($*)

@@ -110,8 +110,11 @@ pm_hint(pm_status *st, const char *fmt,...)
 static void *
 get_malloc(void *ctx, size_t size)
 {
+	void	   *block;
+
 	(void) ctx;
-	return malloc(size);
+	/* not malloc, which may answer with the room for small products (nn/blas.c) */
+	return posix_memalign(&block, 64, size) == 0 ? block : NULL;
 }
 
 static void

@@ -13,9 +13,13 @@
  * has run before any code of ours; pm_blas_init() then makes it choose again,
  * if it exports the means to.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE				/* for a mutex that knows its owner */
+#endif
 #include "nn/blas.h"
 
 #include <cblas.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,6 +35,46 @@ extern void blas_memory_free(void *buffer) __attribute__((weak));
 
 #define BUFFER_BYTES	((size_t) 129 << 20)	/* its largest, and what it adds */
 #define MAX_BUFFERS		64
+
+/*
+ * OpenBLAS has kernels of their own for small products on CPUs with AVX-512.
+ * They take scratch memory from malloc, at most the product's m * n * k numbers,
+ * and write to it without a look whether they got any: when memory runs out, the
+ * backend would die of a segmentation fault.  So the linker hands the calls of
+ * malloc and free in this module and in the library to the two functions below
+ * (--wrap, src/sources.mk).  Where malloc has nothing, a kernel gets this room,
+ * one product at a time; as long as nobody needs it, it costs address space
+ * alone.  A shared library calls its own malloc, which this does not reach.
+ */
+#define SMALL_PRODUCT	1000000 /* m * n * k up to which the library takes those kernels */
+
+static pm_real spare[SMALL_PRODUCT] __attribute__((aligned(64)));
+static pthread_mutex_t spare_lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+void	   *__real_malloc(size_t size);
+void		__real_free(void *block);
+void	   *__wrap_malloc(size_t size) __attribute__((visibility("hidden")));
+void		__wrap_free(void *block) __attribute__((visibility("hidden")));
+
+/* NULL: no memory, and more is wanted than a small product can need, or this thread has the spare room already. */
+void *
+__wrap_malloc(size_t size)
+{
+	void	   *block = __real_malloc(size);
+
+	if (block == NULL && size <= sizeof(spare) && pthread_mutex_lock(&spare_lock) == 0)
+		block = spare;
+	return block;
+}
+
+void
+__wrap_free(void *block)
+{
+	if (block == spare)
+		pthread_mutex_unlock(&spare_lock);
+	else
+		__real_free(block);
+}
 
 __attribute__((constructor(101))) static void
 preset_environment(void)
