@@ -35,8 +35,8 @@ my %reads = (
         {"id": 0, "op": "Input", "inputs": [], "shape": [1, 8], "batch_dim": 0}, {"id": 1, "op": "Relu", "inputs": [0], "shape": [1, 8], "batch_dim": 0}]}'},
     predict_many => "ARRAY[$g], '{T4}', '{8}'", what_if => "$g, '{T4}', '{8}'", onnx_to_graph => $onnx, corrections => q{'line'}, training_lost => 1,
     ask => q{'{"graph": "anet4@16", "gpu": "T4", "batch": 8}'}, ask_many => q{ARRAY['{"graph": "anet4@16", "gpu": "T4", "batch": 8}'::jsonb]},
-    all_profiles => '', family_of => q{'resnet50'}, find_graph => q{'anet4@16'}, find_gpu => q{'T4'}, find_dtype => q{'half'}, find_optimizer => q{'AdamW'},
-    graph_id => q{'anet4@16'}, gpu_name => q{'rtx_3090'}, kinds => '', blas_info => '', version => '');
+    all_profiles => '', family_of => q{'resnet50'}, find_graph => q{'anet4@16'}, find_gpu => q{'T4'}, find_dtype => q{'half'}, find_layout => q{'channels_last'},
+    find_optimizer => q{'AdamW'}, graph_id => q{'anet4@16'}, gpu_name => q{'rtx_3090'}, kinds => '', blas_info => '', version => '');
 foreach my $function (split(/\n/, $primary->safe_psql('postgres', q{SELECT DISTINCT proname FROM pg_proc
         WHERE pronamespace = 'perfmodel'::regnamespace AND prorettype <> 'trigger'::regtype ORDER BY 1})))
 {
