@@ -25,7 +25,7 @@ FROM perfmodel.predict(:g, 'T4', 8, 'amp', framework => 'pytorch 2.1', predictor
 -- NULL where something is missing
 SELECT q, perfmodel.ask(q) IS NULL AS no_answer FROM unnest('{NULL,"{}","{\"graph\":\"anet4@16\",\"gpu\":\"T4\"}","{\"graph\":null,\"gpu\":\"T4\",\"batch\":8}","{\"graph\":\"anet4@16\",\"gpu\":\"T4\",\"batch\":8,\"framework\":null}"}'::jsonb[]) AS q;
 SELECT helper.error_of(format('SELECT perfmodel.ask(%L)', q)) FROM unnest(ARRAY['[]', '7', '{"grahp":"a"}', '{"graph":7}', '{"batch":"8"}', '{"batch":1.5}',
-    '{"graph_id":1e30}', '{"graph":"anet4@16","gpu":"T4","batch":1e12}', '{"graph":"anet5@16","gpu":"T4","batch":8}']) AS q;
+    '{"grahp":null}', '{"graph":"anet4@16","graph_id":1,"gpu":"T4","batch":8}', '{"graph_id":1e30}', '{"graph":"anet4@16","gpu":"T4","batch":1e12}', '{"graph":"anet5@16","gpu":"T4","batch":8}']) AS q;
 SELECT ordinality, step_ms > 0 AS answered, reasons FROM perfmodel.ask_many(ARRAY['{"graph":"anet4@16","gpu":"T4","batch":8}', NULL,
     '{"graph":"anet4@16","gpu":"T4","batch":8,"dtype":"half"}', '{"gpu":"T4","batch":8}']::jsonb[]);
 SELECT count(*) FROM perfmodel.ask_many(NULL);
@@ -43,6 +43,13 @@ SELECT perfmodel.predict_train_time(:g, 'T5', 8, on_error => 'null') AS none,
 SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, on_error => ''ignore'')', :g));
 -- what is wrong with the predictor is an error all the same
 SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, predictor => ''lime'', on_error => ''null'')', :g));
+
+-- names are cut between letters, those that are asked for and those that are there
+SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', repeat('ü', 200))), (SELECT reasons FROM perfmodel.predict(:g, repeat('ü', 200), 8, on_error => 'null'));
+BEGIN;
+UPDATE perfmodel.graph SET name = repeat('ü', 200) WHERE graph_id = :g;
+SELECT reasons FROM perfmodel.ask('{"graph":"anet5@16","gpu":"T4","batch":8}', on_error => 'null');
+ROLLBACK;
 
 -- codes of the causes beside the words
 SELECT p.in_domain, p.reasons FROM (VALUES ('T4', 8, 'fp32'), ('A100', 8, 'fp32'), ('T4', 4096, 'amp'), ('T4', 1, 'fp32')) AS q(gpu, batch, dtype),

@@ -39,6 +39,19 @@ UPDATE kept SET active = true;
 INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept;
 SELECT name FROM perfmodel.predictor WHERE active;
 ROLLBACK;
+-- but not from one of another quantity
+BEGIN;
+SELECT perfmodel.activate_predictor('pretrained') AS predictor_id;
+CREATE TEMPORARY TABLE kept AS SELECT * FROM ONLY perfmodel.predictor WHERE name = 'line';
+DELETE FROM perfmodel.predictor WHERE name = 'line';
+UPDATE kept SET active = true, quantity = 'energy_j';
+INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept;
+SELECT name, quantity FROM perfmodel.predictor WHERE active ORDER BY name;
+-- its number is not to be had: weights of that number would be joined with its own
+SELECT split_part(helper.error_of($$INSERT INTO perfmodel.predictor_weights VALUES (-1, 1000, '')$$), E'\n', 1) AS error;
+UPDATE kept SET predictor_id = -1, name = 'other', active = false;
+SELECT split_part(helper.error_of('INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept'), E'\n', 1) AS error;
+ROLLBACK;
 
 -- gone with the extension, also for a session that has used it; the tables of perfmodel stay
 DROP EXTENSION perfmodel_pretrained;

@@ -29,6 +29,30 @@ SELECT r.kind, r.active, r.base_predictor_id = b.predictor_id AS base, r.profile
        r.options = b.options AS options, r.n_params - b.n_params AS numbers, r.valid_n, r.valid_mape < 0.2 AS error, r.epochs, r.gpus, r.base_predictor_id IS NULL AS none
 FROM perfmodel.predictor r, perfmodel.predictor b WHERE r.name = 'cluster recalibrated' AND b.name = 'cluster';
 SELECT predictor, kind, background, status, phase, n_profiles, epoch, message FROM perfmodel.training_status WHERE predictor LIKE 'cluster r%';
+-- a name of a device that is no UTF-8, in a stored predictor that somebody has made up
+SAVEPOINT made_up;
+CREATE FUNCTION helper.crc32c(b bytea) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    c bigint := 4294967295;
+    t bigint[] := ARRAY(WITH RECURSIVE s(i, n, x) AS (SELECT i, 0, i::bigint FROM generate_series(0, 255) AS i
+                        UNION ALL SELECT i, n + 1, CASE x & 1 WHEN 1 THEN x >> 1 # 2197175160 ELSE x >> 1 END FROM s WHERE n < 8)
+                        SELECT x FROM s WHERE n = 8 ORDER BY i);
+BEGIN
+    FOR i IN 0 .. length(b) - 1 LOOP
+        c := t[((c # get_byte(b, i)) & 255) + 1] # (c >> 8);
+    END LOOP;
+    RETURN c # 4294967295;
+END $$;
+CREATE TEMPORARY TABLE made_up AS SELECT * FROM perfmodel.predictor WHERE name = 'cluster recalibrated';
+UPDATE made_up SET predictor_id = predictor_id + 1000, name = 'made up';
+INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM made_up;
+INSERT INTO perfmodel.predictor_weights
+    SELECT m.predictor_id, 0, d.data || decode(regexp_replace(lpad(to_hex(helper.crc32c(d.data)), 8, '0'), '(..)(..)(..)(..)', '\4\3\2\1'), 'hex')
+    FROM made_up AS m JOIN perfmodel.predictor_weights AS w ON w.predictor_id = m.predictor_id - 1000,
+         LATERAL (SELECT decode(replace(encode(substr(w.data, 1, length(w.data) - 4), 'hex'), '020000005434', '02000000ff34'), 'hex') AS data) AS d;
+SELECT DISTINCT gpu, gpu::bytea FROM perfmodel.corrections('made up');
+SELECT DISTINCT gpu FROM perfmodel.what_if(perfmodel.graph_id('anet4@16'), NULL, '{8}', predictor => 'made up');
+ROLLBACK TO made_up;
 -- the base is as it was
 SELECT count(*) FROM perfmodel.corrections('cluster');
 -- a device that it has never seen, from a few measurements; what was known of the other one is kept

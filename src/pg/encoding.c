@@ -38,9 +38,9 @@ pm_message_from_core(const char *s)
 	char	   *result;
 	char	   *to;
 
-	if (server == PG_UTF8 || server == PG_SQL_ASCII || !IsTransactionState())
+	if (server == PG_SQL_ASCII || !IsTransactionState() || (server == PG_UTF8 && pg_verify_mbstr(PG_UTF8, s, strlen(s), true)))
 		return unconstify(char *, s);
-	proc = FindDefaultConversionProc(PG_UTF8, server);
+	proc = server == PG_UTF8 ? InvalidOid : FindDefaultConversionProc(PG_UTF8, server);
 	result = to = palloc(strlen(s) * MAX_CONVERSION_GROWTH + 1);
 	while (*s)
 	{
@@ -48,7 +48,12 @@ pm_message_from_core(const char *s)
 
 		to[0] = *s;
 		to[1] = '\0';
-		if (IS_HIGHBIT_SET(*s) &&
+		if (server == PG_UTF8 && len > 0)
+		{
+			memcpy(to, s, len);
+			to[len] = '\0';
+		}
+		else if (IS_HIGHBIT_SET(*s) &&
 			(len == 0 || !OidIsValid(proc) ||
 			 pg_do_encoding_conversion_buf(proc, PG_UTF8, server, (unsigned char *) unconstify(char *, s), len,
 										   (unsigned char *) to, MAX_CONVERSION_GROWTH * len + 1, true) != len))

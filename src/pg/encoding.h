@@ -2,7 +2,7 @@
  * encoding.h - the border between the encoding of the database and the core's,
  * which is UTF-8: in documents, names, stored predictors and messages.
  *
- * Where both are the same, and for SQL_ASCII, nothing is copied.
+ * Where both are the same, and for SQL_ASCII, nothing is copied, unless a message holds bytes that are no UTF-8.
  */
 #ifndef PM_PG_ENCODING_H
 #define PM_PG_ENCODING_H
@@ -13,7 +13,7 @@ extern char *pm_to_core(const char *s);
 /* Raises for letters that the database's encoding lacks. */
 extern char *pm_from_core(const char *s);
 
-/* The same for messages and notes: does not raise, but puts a question mark for such letters. */
+/* The same for messages and notes: does not raise, but puts a question mark for such letters and for bytes that are no UTF-8. */
 extern char *pm_message_from_core(const char *s);
 
 #endif

@@ -123,7 +123,7 @@ pm_shown_name(const char *name)
 	return psprintf("%.*s...", pg_mbcliplen(name, SHOWN_BYTES + 1, SHOWN_BYTES - 3), name);
 }
 
-/* Letters and digits in lower case: what is left when people spell differently. */
+/* Letters and digits in lower case: what is left when people spell differently. *len is that of its first whole letters. */
 static char *
 essence(const char *s, int *len)
 {
@@ -134,7 +134,7 @@ essence(const char *s, int *len)
 		if (*from != ' ' && *from != '_' && *from != '-')
 			*to++ = *from;
 	*to = '\0';
-	*len = Min(to - lower, MAX_NAME_BYTES);
+	*len = pg_mbcliplen(lower, to - lower, MAX_NAME_BYTES);
 	return lower;
 }
 
@@ -183,16 +183,19 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	candidate	best[N_CANDIDATES + 1];
 	int			n_best = 0;
 	int			len;
+	int			letters;
 	char	   *w = essence(wanted, &len);
 	StringInfoData s;
 
 	w[len] = '\0';
+	letters = pg_mbstrlen_with_len(w, len);
 	initStringInfo(&s);
 	for (int i = 0; i < n; i++)
 	{
 		int			d = unlikeness(w, len, names[i]);
 
-		if (len > 0 && d <= Max(2, len / 2))
+		CHECK_FOR_INTERRUPTS();
+		if (len > 0 && d <= Max(2, letters / 2))
 			n_best = keep_candidate(best, n_best, names[i], d);
 	}
 	for (int i = 0; i < n_best; i++)

@@ -3,8 +3,8 @@
  *
  * The predictor of the extension perfmodel_pretrained stands in a table that
  * inherits from perfmodel.predictor.  No constraint of the server spans the two,
- * so triggers on both see to it that a name is used once, that one predictor at
- * most is active, and that what came with an extension goes with it only.
+ * so triggers on both see to it that a name is used once, that of a quantity one
+ * predictor at most is active, and that what came with an extension goes with it only.
  */
 #include "postgres.h"
 
@@ -23,11 +23,11 @@
 PG_FUNCTION_INFO_V1(pm_guard_predictor);
 PG_FUNCTION_INFO_V1(pm_refuse_delete);
 
-/* Name of a predictor in a table but this one, in the current context; NULL: there is none. Inside SPI_connect(). */
+/* Name of a predictor in a table but this one with a word, in the current context; NULL: there is none. Inside SPI_connect(). */
 static char *
-in_other_table(pm_plan *query, Oid table, const char *name)
+in_other_table(pm_plan *query, Oid table, const char *word)
 {
-	Datum		args[2] = {ObjectIdGetDatum(table), CStringGetTextDatum(name)};
+	Datum		args[2] = {ObjectIdGetDatum(table), CStringGetTextDatum(word)};
 
 	return pm_run(query, args, NULL, false) > 0 ? pm_value_text(0, 1, CurrentMemoryContext) : NULL;
 }
@@ -50,24 +50,25 @@ guard_name(Oid table, const char *name)
 }
 
 /*
- * A predictor that is inserted as the active one, as by pg_restore, takes over
+ * Of a quantity. A predictor that is inserted as the active one, as by pg_restore, takes over
  * from one that came with an extension and is active because it was the first.
  */
 static void
-guard_active(Oid table, bool inserted)
+guard_active(Oid table, const char *quantity, bool inserted)
 {
 	static pm_plan active = {
 		"SELECT name FROM perfmodel.predictor WHERE active AND tableoid OPERATOR(pg_catalog.<>) $1"
-		" AND $2 IS NOT NULL", 2, {OIDOID, TEXTOID}
+		" AND quantity OPERATOR(pg_catalog.=) $2", 2, {OIDOID, TEXTOID}
 	};
 	static pm_plan deactivate = {
-		"UPDATE perfmodel.predictor SET active = false WHERE active AND tableoid OPERATOR(pg_catalog.<>) $1", 1, {OIDOID}
+		"UPDATE perfmodel.predictor SET active = false WHERE active AND tableoid OPERATOR(pg_catalog.<>) $1"
+		" AND quantity OPERATOR(pg_catalog.=) $2", 2, {OIDOID, TEXTOID}
 	};
-	Datum		arg = ObjectIdGetDatum(table);
+	Datum		args[2] = {ObjectIdGetDatum(table), CStringGetTextDatum(quantity)};
 	char	   *other;
 
 	pm_lock_name("active predictor", "");
-	other = in_other_table(&active, table, "");
+	other = in_other_table(&active, table, quantity);
 	if (other == NULL)
 		return;
 	if (!inserted || table != pm_table("predictor"))
@@ -75,7 +76,7 @@ guard_active(Oid table, bool inserted)
 				(errcode(ERRCODE_UNIQUE_VIOLATION),
 				 errmsg("predictor \"%s\" is active, and one at most may be", other),
 				 errhint("perfmodel.activate_predictor makes another one the active one.")));
-	pm_run(&deactivate, &arg, NULL, false);
+	pm_run(&deactivate, args, NULL, false);
 }
 
 /* Trigger, before insert or update of each row of a table of predictors. */
@@ -87,14 +88,15 @@ pm_guard_predictor(PG_FUNCTION_ARGS)
 	HeapTuple	old = pm_trigger_old_row(t);
 	char	   *name = pm_trigger_text(t->tg_relation, row, "name");
 	char	   *old_name = old ? pm_trigger_text(t->tg_relation, old, "name") : NULL;
+	char	   *quantity = pm_trigger_text(t->tg_relation, row, "quantity");
 	bool		active = pm_trigger_bool(t->tg_relation, row, "active");
 	bool		was_active = old && pm_trigger_bool(t->tg_relation, old, "active");
 
 	SPI_connect();
 	if (name != NULL && (old_name == NULL || strcmp(name, old_name) != 0))
 		guard_name(RelationGetRelid(t->tg_relation), name);
-	if (active && !was_active)
-		guard_active(RelationGetRelid(t->tg_relation), old == NULL);
+	if (active && !was_active && quantity != NULL)
+		guard_active(RelationGetRelid(t->tg_relation), quantity, old == NULL);
 	SPI_finish();
 	return PointerGetDatum(row);
 }

@@ -25,10 +25,10 @@
 
 /* ---------- arguments ---------- */
 
-/* Names of arguments, and what NULL means. */
+/* Names of arguments, and what NULL means. Those before PREDICTOR are members of a question as an object, too; GRAPH is only that. */
 typedef enum member
 {
-	GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, FRAMEWORK, PREDICTOR, LEVEL, ON_ERROR, N_MEMBERS
+	GRAPH, GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, FRAMEWORK, PREDICTOR, LEVEL, ON_ERROR, N_MEMBERS
 } member;
 
 static const struct
@@ -36,6 +36,7 @@ static const struct
 	const char *name;
 	bool		may_be_null;	/* NULL has a meaning of its own */
 } members[N_MEMBERS] = {
+	[GRAPH] = {"graph"},
 	[GRAPH_ID] = {"graph_id"},
 	[GPU] = {"gpu"},
 	[BATCH] = {"batch"},
@@ -177,38 +178,47 @@ integer_member(const char *name, const JsonbValue *v)
 	return DatumGetInt64(DirectFunctionCall1(numeric_int8, n));
 }
 
-static void
-set_member(pm_asked_words *q, const char *name, const JsonbValue *v, pm_problem *p)
+static member
+member_named(const char *name)
 {
-	if (strcmp(name, "graph_id") == 0)
+	for (int m = 0; m < PREDICTOR; m++)
+		if (strcmp(name, members[m].name) == 0)
+			return (member) m;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("a question has no member \"%s\"", pm_shown_name(name)),
+			 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\".")));
+}
+
+/* Of a member that is not null. */
+static void
+set_member(pm_asked_words *q, member m, const JsonbValue *v, pm_problem *p)
+{
+	const char *name = members[m].name;
+
+	if (m == GRAPH_ID)
 		q->graph_id = integer_member(name, v);
-	else if (strcmp(name, "graph") == 0)
+	else if (m == GRAPH)
 		q->graph_id = pm_graph_named(text_to_cstring(text_member(name, v)), p);
-	else if (strcmp(name, "gpu") == 0)
+	else if (m == GPU)
 		q->gpu = text_member(name, v);
-	else if (strcmp(name, "batch") == 0)
+	else if (m == BATCH)
 		q->batch = (int32) Max(Min(integer_member(name, v), PG_INT32_MAX), PG_INT32_MIN);
-	else if (strcmp(name, "dtype") == 0)
+	else if (m == DTYPE)
 		q->dtype = text_member(name, v);
-	else if (strcmp(name, "layout") == 0)
+	else if (m == LAYOUT)
 		q->layout = text_member(name, v);
-	else if (strcmp(name, "optimizer") == 0)
+	else if (m == OPTIMIZER)
 		q->optimizer = text_member(name, v);
-	else if (strcmp(name, "framework") == 0)
-		q->framework = text_member(name, v);
 	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a question has no member \"%s\"", pm_shown_name(name)),
-				 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\".")));
+		q->framework = text_member(name, v);
 }
 
 bool
 pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 {
 	text	   *predictor = q->predictor;
-	bool		has_graph = false;
-	bool		has_batch = false;
+	bool		has[N_MEMBERS] = {false};
 	bool		has_null = false;
 	JsonbIterator *it = JsonbIteratorInit(&question->root);
 	JsonbIteratorToken token;
@@ -222,19 +232,22 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 	*q = (pm_asked_words) {.predictor = predictor};
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
-		char	   *name;
+		member		m;
 
 		if (token != WJB_KEY)
 			continue;
-		name = pnstrdup(v.val.string.val, v.val.string.len);
+		m = member_named(pnstrdup(v.val.string.val, v.val.string.len));
 		JsonbIteratorNext(&it, &v, true);
-		has_null |= v.type == jbvNull && strcmp(name, "framework") != 0;
-		has_graph |= strncmp(name, "graph", 5) == 0;
-		has_batch |= strcmp(name, "batch") == 0;
+		has[m] = true;
+		has_null |= v.type == jbvNull && !members[m].may_be_null;
 		if (v.type != jbvNull)
-			set_member(q, name, &v, p);
+			set_member(q, m, &v, p);
 	}
-	return has_graph && has_batch && q->gpu != NULL && !has_null;
+	if (has[GRAPH] && has[GRAPH_ID])
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a question has either the member \"graph\" or \"graph_id\", not both")));
+	return (has[GRAPH] || has[GRAPH_ID]) && has[BATCH] && has[GPU] && !has_null;
 }
 
 /* ---------- what the words mean ---------- */

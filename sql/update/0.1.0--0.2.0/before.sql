@@ -43,6 +43,7 @@ DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, te
 
 ALTER TABLE perfmodel.graph_node ADD COLUMN module text;
 ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
+ALTER TABLE perfmodel.predictor ADD CONSTRAINT predictor_id_positive CHECK (predictor_id > 0) NO INHERIT;
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
 
