@@ -41,6 +41,9 @@ SELECT perfmodel.predict_train_time(:g, 'T5', 8, on_error => 'null') AS none,
        (SELECT array_agg(reasons[1] ORDER BY ordinality) FROM perfmodel.predict_many(ARRAY[:g, :g]::bigint[], '{T4,T5}', '{8,8}', optimizer => 'lion', on_error => 'null')) AS many,
        (SELECT reasons FROM perfmodel.ask('{"graph":"anet5@16","gpu":"T4","batch":8}', on_error => 'null')) AS ask;
 SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, on_error => ''ignore'')', :g));
+-- NULL is the word without its quotes, and would make every prediction NULL.
+SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, on_error => NULL)', :g));
+SELECT helper.error_of(format('SELECT * FROM perfmodel.what_if(%s, ''{T4}'', ''{8}'', on_error => NULL)', :g));
 -- what is wrong with the predictor is an error all the same
 SELECT helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, predictor => ''lime'', on_error => ''null'')', :g));
 

@@ -37,7 +37,7 @@ SELECT b.profiles = f.profiles AS profiles, b.profiles_hash = f.profiles_hash AS
 FROM perfmodel.predictor b, perfmodel.predictor f WHERE b.name = 'background' AND f.name = 'foreground';
 -- and a row of the same kind
 SELECT s.predictor, s.predictor_id = p.predictor_id AS id, background, s.status, phase, s.n_profiles, epoch = s.epochs AS all_epochs,
-       loss > 0 AS loss, learning_rate > 0 AS rate, s.valid_mape = p.valid_mape AS error, threads > 0 AS threads, seconds > 0 AS seconds,
+       loss > 0 AS loss, learning_rate > 0 AS rate, s.valid_mape = round(p.valid_mape::numeric, 4) AS error, threads > 0 AS threads, seconds > 0 AS seconds,
        seconds_left, heartbeat_at IS NOT NULL AS heartbeat, finished_at >= started_at AS finished, message, trained_by = CURRENT_USER AS by
 FROM perfmodel.training_status s JOIN perfmodel.predictor p ON p.name = s.predictor WHERE s.predictor LIKE '%ground' ORDER BY run_id;
 SELECT options = :'small'::jsonb AS options, profiles FROM perfmodel.training_run WHERE run_id = :run;

@@ -43,8 +43,10 @@ SELECT r.run_id, r.predictor_id, r.predictor, r.kind, r.background,
             WHEN l.lost THEN 'failed'
             WHEN l.lost IS NULL THEN 'running on the primary'
             ELSE r.status END AS status,
-       r.phase, r.n_profiles, r.fold, r.folds, r.epoch, r.epochs, r.loss, r.learning_rate, r.valid_mape, r.threads, r.seconds,
-       CASE WHEN l.lost IS NOT TRUE THEN r.seconds_left END AS seconds_left,
+       r.phase, r.n_profiles, r.fold, r.folds, r.epoch, r.epochs,
+       pg_catalog.round(r.loss::numeric, 8)::float8 AS loss, pg_catalog.round(r.learning_rate::numeric, 8)::float8 AS learning_rate,
+       pg_catalog.round(r.valid_mape::numeric, 4)::float8 AS valid_mape, r.threads, pg_catalog.round(r.seconds::numeric, 3)::float8 AS seconds,
+       CASE WHEN l.lost IS NOT TRUE THEN pg_catalog.round(r.seconds_left::numeric, 1)::float8 END AS seconds_left,
        r.started_at, r.heartbeat_at, r.finished_at,
        CASE WHEN l.lost THEN 'its background worker is gone: the server crashed or was restarted, or the worker was terminated'
             ELSE r.error_message || COALESCE(pg_catalog.chr(10) || r.error_detail, '')
@@ -52,7 +54,7 @@ SELECT r.run_id, r.predictor_id, r.predictor, r.kind, r.background,
        r.trained_by
 FROM perfmodel.training_run r,
      LATERAL (SELECT CASE WHEN r.status = 'running' THEN perfmodel.training_lost(r.run_id) ELSE false END AS lost) l;
-COMMENT ON VIEW perfmodel.training_status IS 'trainings, with the progress of those that run in the background';
+COMMENT ON VIEW perfmodel.training_status IS 'trainings, with the progress of those that run in the background; numbers are rounded';
 COMMENT ON COLUMN perfmodel.training_status.status IS
     'running, finished, cancelled, failed (also: worker lost); on a standby: running on the primary';
 COMMENT ON COLUMN perfmodel.training_status.seconds_left IS 'estimate of the seconds to the end of the whole run, while it is running';

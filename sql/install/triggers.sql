@@ -19,7 +19,7 @@ COMMENT ON FUNCTION perfmodel.guard_predictor() IS 'trigger: refuses a name that
 
 CREATE FUNCTION perfmodel.refuse_delete() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_delete';
-COMMENT ON FUNCTION perfmodel.refuse_delete() IS 'Trigger: refuses to delete rows that came with an extension.';
+COMMENT ON FUNCTION perfmodel.refuse_delete() IS 'trigger: refuses to delete rows that came with an extension';
 
 CREATE FUNCTION perfmodel.forget_cached() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_forget_cached';

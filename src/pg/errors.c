@@ -178,7 +178,7 @@ keep_candidate(candidate *best, int n, const char *name, int unlike)
 }
 
 char *
-pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query)
+pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first)
 {
 	candidate	best[N_CANDIDATES + 1];
 	int			n_best = 0;
@@ -203,7 +203,7 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	if (n_best > 0)
 		appendStringInfoString(&s, "? ");
 	if (n == 0)
-		appendStringInfo(&s, "There are none yet.");
+		appendStringInfo(&s, "There are none yet: %s.", first);
 	else
 		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
 	return s.data;

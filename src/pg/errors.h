@@ -25,9 +25,10 @@ extern const char *pm_shown_name(const char *name);
 
 /*
  * A hint for a name that does not exist: the closest of names[n], how many
- * there are, and the query that lists them.
+ * there are, and the query that lists them; or first, what to do when there
+ * are none.
  */
-extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query);
+extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first);
 
 /* "a, b, c" with quotes around each. */
 extern char *pm_quoted_list(const char *const *names, int n);

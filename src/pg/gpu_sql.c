@@ -231,7 +231,7 @@ device_hint(const char *name)
 
 	for (int i = 0; i < n_devices; i++)
 		names[i] = pm_message_from_core(devices[i].sheet.name);
-	return pm_did_you_mean(name, names, n_devices, LIST_QUERY);
+	return pm_did_you_mean(name, names, n_devices, LIST_QUERY, "INSERT data sheets into perfmodel.gpu");
 }
 
 /* "a" or "b": the devices that have the name among their aliases. */

@@ -247,7 +247,8 @@ graph_hint(const char *name)
 	names = palloc(sizeof(char *) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
-	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph");
+	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph",
+						   "perfmodel.load_graph() and perfmodel.load_onnx() load graphs");
 }
 
 /* 0: there is none. Inside SPI_connect(). */

@@ -46,7 +46,7 @@ static const struct
 	[FRAMEWORK] = {"framework", true},
 	[PREDICTOR] = {"predictor", true},
 	[LEVEL] = {"level"},
-	[ON_ERROR] = {"on_error"},
+	[ON_ERROR] = {"on_error", true},	/* and is refused: 'null' without its quotes */
 };
 
 /* at[N_MEMBERS]: where the arguments of a function stand; -1: it has no such argument. */
@@ -107,17 +107,23 @@ checked_level(double level)
 }
 
 static bool
-wants_null(const text *on_error)
+wants_null(FunctionCallInfo fcinfo, int at)
 {
-	char	   *s = on_error ? text_to_cstring(on_error) : NULL;
+	char	   *s;
 
-	if (s == NULL || strcmp(s, "error") == 0)
+	if (at < 0)
 		return false;
-	if (strcmp(s, "null") != 0)
+	if (PG_ARGISNULL(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("on_error must be \"error\" or \"null\", not NULL"),
+				 errhint("Write the word in quotes: on_error => 'null'.")));
+	s = text_to_cstring(PG_GETARG_TEXT_PP(at));
+	if (pg_strcasecmp(s, "error") != 0 && pg_strcasecmp(s, "null") != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("on_error must be \"error\" or \"null\", not \"%s\"", pm_shown_name(s))));
-	return true;
+	return pg_strcasecmp(s, "null") == 0;
 }
 
 bool
@@ -142,7 +148,7 @@ pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how)
 	q->framework = word_arg(fcinfo, at, FRAMEWORK);
 	q->predictor = word_arg(fcinfo, at, PREDICTOR);
 	how->level = at[LEVEL] >= 0 ? checked_level(PG_GETARG_FLOAT8(at[LEVEL])) : get_float8_nan();
-	how->problem_is_null = wants_null(word_arg(fcinfo, at, ON_ERROR));
+	how->problem_is_null = wants_null(fcinfo, at[ON_ERROR]);
 	return true;
 }
 

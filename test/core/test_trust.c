@@ -308,7 +308,7 @@ test_small_devices(void)
 		CHECK_NEAR(log(v.high_ms), k == 2 ? 1.0 : 0.5, 1e-9);
 		CHECK_EQ(v.in_domain, k != 2);
 	}
-	CHECK_HAS(v.reason, "gpu \"Small C\" has profiles of no more than 4 networks");
+	CHECK_HAS(v.reason, "gpu \"Small C\" was in training with no more than 4 networks");
 	s.query.gpu = &test_gpu;
 	CHECK_NEAR(log(judge(t, &s, 0.8).high_ms), 0.01, 1e-9);
 }
@@ -383,13 +383,13 @@ test_words(void)
 	CHECK(judge(t, &s, 0.9).in_domain);
 	other.name = "Other";
 	s.query.gpu = &other;
-	check_outside(t, &s, PM_CAUSE_GPU_NOT_SEEN, "gpu \"Other\" has no profiles");
+	check_outside(t, &s, PM_CAUSE_GPU_NOT_SEEN, "gpu \"Other\" was not in training");
 	s = d.samples[9];
 	s.query.layout = PM_NHWC;
-	check_outside(t, &s, PM_CAUSE_LAYOUT_NOT_SEEN, "gpu \"Test 1000\" has no profiles with layout nhwc");
+	check_outside(t, &s, PM_CAUSE_LAYOUT_NOT_SEEN, "layout nhwc was not in training on gpu \"Test 1000\"");
 	s = d.samples[9];
 	s.query.dtype = PM_AMP;
-	check_outside(t, &s, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"Test 1000\" has no profiles with dtype amp and layout nchw");
+	check_outside(t, &s, PM_CAUSE_DTYPE_NOT_SEEN, "dtype amp with layout nchw was not in training on gpu \"Test 1000\"");
 	/* of the optimizers, the one that all rows have */
 	for (int optimizer = 0; optimizer < PM_N_OPTIMIZERS; optimizer++)
 	{

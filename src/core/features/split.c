@@ -103,9 +103,11 @@ deal(pm_split split, int folds, uint64_t seed, const pm_dataset *d, pm_arena *a,
 		fold_of[cards[i].row] = folds > 0 ? (groups - 1) % folds : groups - 1;
 	}
 	*n_folds = folds > 0 ? folds : groups;
+	if (folds <= 0 && groups < 2)
+		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs measurements of at least 2 devices, and there are those of %d", pm_split_name[split], groups);
 	if (groups < 2 || groups < *n_folds)
 		return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many groups, and there %s %d",
-					   pm_split_name[split], folds > 0 ? folds : 2, groups == 1 ? "is" : "are", groups);
+					   pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
 	return PM_OK;
 }
 

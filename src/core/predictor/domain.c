@@ -451,17 +451,17 @@ judge_words(const pm_domain *t, const pm_question *q, causes *c)
 
 	if (at < 0)
 	{
-		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" has no profiles", pm_shown(q->gpu->name), q->gpu->name);
+		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
 		return;
 	}
 	if (g->structures < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" has profiles of no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
 				  g->structures, g->structures == 1 ? "" : "s");
 	if (!layout_used(g, q->layout))
-		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "gpu \"%.*s\" has no profiles with layout %s", pm_shown(q->gpu->name), q->gpu->name, pm_layout_name[q->layout]);
+		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training on gpu \"%.*s\"", pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
 	else if (g->used[q->dtype][q->layout] == 0)
-		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "gpu \"%.*s\" has no profiles with dtype %s and layout %s", pm_shown(q->gpu->name), q->gpu->name,
-				  pm_dtype_name[q->dtype], pm_layout_name[q->layout]);
+		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
+				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
 	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
 	if (q->batch > BATCH_SLACK * g->max_batch)

@@ -50,7 +50,7 @@ predictor_hint(const char *name)
 	names = palloc(sizeof(char *) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
-	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.predictor");
+	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.predictor", "perfmodel.train() makes one");
 }
 
 /* Inside SPI_connect(). */
@@ -61,7 +61,8 @@ pm_no_such_predictor(const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("no predictor is active"),
-				 errhint("SELECT perfmodel.train('name') trains one; SELECT perfmodel.activate_predictor('name') activates one that exists.")));
+				 errhint("CREATE EXTENSION perfmodel_pretrained adds a trained one; perfmodel.train('name') trains one; "
+						 "perfmodel.activate_predictor('name') activates one that exists.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("unknown predictor \"%s\"", pm_shown_name(name)),
