@@ -94,13 +94,13 @@ ask(const pm_predictor *p, const pm_sample *s, pm_arena *scratch)
 }
 
 static size_t
-prepare_once(const pm_predictor *p, const pm_sample *s, pm_arena *kept, pm_arena *scratch, pm_prepared *x)
+prepare_once(const pm_predictor *p, const pm_sample *s, pm_arena *kept, pm_arena *scratch, pm_workbench *bench, pm_prepared *x)
 {
 	pm_status	st;
 
 	pm_arena_release(kept);
 	kept->thrifty = true;
-	check(pm_predictor_prepare(p, s, kept, scratch, x, &st), "prepare", &st);
+	check(pm_predictor_prepare(p, s, kept, scratch, bench, x, &st), "prepare", &st);
 	pm_arena_reset(scratch, 8 << 20);
 	return kept->used;
 }
@@ -142,10 +142,12 @@ measure(const pm_predictor *p, subject *x)
 	double		flop = 0;
 	pm_arena	kept;
 	pm_prepared	prepared;
+	pm_workbench bench = {0};
 	size_t		kept_bytes = 0;
 
 	pm_arena_init_malloc(&scratch);
 	pm_arena_init_malloc(&kept);
+	pm_arena_init_malloc(&bench.arena);
 	printf("%s.name %s\n%s.nodes %d\n%s.tokens %d\n", x->label, x->s.query.graph->name, x->label,
 		   x->s.query.graph->n_nodes, x->label, x->s.skeleton->n);
 	TIME(us, parse_once(x));
@@ -163,7 +165,7 @@ measure(const pm_predictor *p, subject *x)
 	printf("%s.predict %.1f\n%s.gflops %.2f\n", x->label, us, x->label, flop / us / 1e3);
 	TIME(us, judge_once(p, &x->s, &scratch));
 	printf("%s.judge %.1f\n", x->label, us);
-	TIME(us, kept_bytes = prepare_once(p, &x->s, &kept, &scratch, &prepared));
+	TIME(us, kept_bytes = prepare_once(p, &x->s, &kept, &scratch, &bench, &prepared));
 	printf("%s.prepare %.1f\n%s.prepared_bytes %zu\n", x->label, us, x->label, kept_bytes);
 	TIME(us, for (int i = 0; i < 100; i++) {x->s.query.batch = 8 + (round + i) % 100; ask_prepared(p, &prepared, &x->s, &scratch);});
 	printf("%s.another_batch %.2f\n", x->label, us / 100);

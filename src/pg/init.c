@@ -52,7 +52,7 @@ define_settings(void)
 	DefineCustomIntVariable("perfmodel.cache_mem",
 							"Memory in which a session keeps loaded predictors, graphs and what it has computed of them.",
 							"What is in use at the moment is kept even when it is larger.",
-							&pm_cache_mem_kb, 24 * 1024, 1024, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
+							&pm_cache_mem_kb, 256 * 1024, 1024, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							NULL, NULL, NULL);
 #if PG_VERSION_NUM >= 150000
 	MarkGUCPrefixReserved("perfmodel");

@@ -157,7 +157,7 @@ check_answers(const pm_predictor *p, pm_arena *a)
 		return;
 	answered++;
 	CHECK(pm_predictor_judge(p, s, ms, 0.9, a, &v, NULL) == PM_OK);
-	rc = pm_predictor_prepare(p, s, a, a, &x, NULL);
+	rc = pm_predictor_prepare(p, s, a, a, NULL, &x, NULL);
 	CHECK(rc == PM_OK || is_sound(rc, ms));
 	if (rc == PM_OK)
 		CHECK(is_sound(pm_predictor_predict_prepared(p, &x, s, a, &ms, NULL), ms));

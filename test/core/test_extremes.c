@@ -91,7 +91,7 @@ predict_prepared(const pm_predictor *p, const pm_sample *s, pm_arena *a)
 	double		ms;
 
 	other.query.batch *= 2;
-	if (pm_predictor_prepare(p, &other, a, a, &x, NULL) != PM_OK ||
+	if (pm_predictor_prepare(p, &other, a, a, NULL, &x, NULL) != PM_OK ||
 		pm_predictor_predict_prepared(p, &x, s, a, &ms, NULL) != PM_OK)
 		return NAN;
 	return ms;

@@ -527,6 +527,8 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 	pm_arena	kept;
 	pm_arena	scratch;
 	pm_prepared x;
+	pm_prepared twin;			/* puts its work on the bench between two questions of x */
+	pm_workbench bench = {0};
 	pm_skeleton slim;
 	pm_graph	slim_graph;
 	pm_status	st;
@@ -534,13 +536,15 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 	pm_arena_init_malloc(&kept);
 	kept.thrifty = true;
 	pm_arena_init_malloc(&scratch);
+	pm_arena_init_malloc(&bench.arena);
 	row.query.dtype = dtype;
-	CHECK_EQ(pm_predictor_prepare(p, &row, &kept, &scratch, &x, &st), PM_OK);
+	CHECK_EQ(pm_predictor_prepare(p, &row, &kept, &scratch, &bench, &x, &st), PM_OK);
+	CHECK_EQ(pm_predictor_prepare(p, &row, &kept, &scratch, &bench, &twin, &st), PM_OK);
 	pm_arena_release(&scratch);
 	/* as a session keeps it: what is prepared has no use for the graph any more */
 	CHECK_EQ(pm_skeleton_slim(s, &kept, &slim_graph, &slim, &st), PM_OK);
 	CHECK(slim_graph.n_nodes <= g->n_nodes && slim.position == NULL && slim.relation == NULL);
-	x.work.skeleton = &slim;
+	x.skeleton = twin.skeleton = &slim;
 	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
 	{
 		double		plain;
@@ -555,6 +559,12 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 		CHECK_EQ(pm_predictor_predict_prepared(p, &x, &row, &scratch, &ms, &st), PM_OK);
 		CHECK_EQ(ms, plain);
 		CHECK(x.state == NULL || scratch.used == 0);
+		if (i % 2 == 0)
+		{
+			row.query.batch = 5;
+			CHECK_EQ(pm_predictor_judge_prepared(p, &twin, &row, ms, 0.9, &w, &st), PM_OK);
+			row.query.batch = batches[i];
+		}
 		CHECK_EQ(pm_predictor_judge(p, &row, ms, 0.9, &scratch, &v, &st), PM_OK);
 		pm_arena_reset(&scratch, 0);
 		CHECK_EQ(pm_predictor_judge_prepared(p, &x, &row, ms, 0.9, &w, &st), PM_OK);
@@ -566,6 +576,7 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 	row.query.batch = 3;
 	CHECK_EQ(pm_predictor_judge_prepared(p, &x, &row, 1, 2, &(pm_verdict) {0}, &st), PM_ERR_OPTION);
 	pm_arena_release(&scratch);
+	pm_arena_release(&bench.arena);
 	pm_arena_release(&kept);
 }
 

@@ -182,7 +182,7 @@ prepare(pm_arena *a, pm_status *st)
 	pm_code		rc;
 
 	pm_arena_init_within(&scratch, a);
-	rc = pm_predictor_prepare(&trained, s, a, &scratch, &x, st);
+	rc = pm_predictor_prepare(&trained, s, a, &scratch, NULL, &x, st);
 	if (rc == PM_OK)
 		rc = pm_predictor_predict_prepared(&trained, &x, s, &scratch, &ms, st);
 	pm_arena_release(&scratch);

@@ -289,6 +289,35 @@ check_query(const pm_question *q, pm_status *st)
 	return pm_gpu_check(q->gpu, st);
 }
 
+pm_code
+pm_tokens_make_room(pm_tokens *t, int n, pm_arena *a, pm_status *st)
+{
+	t->roofline_us = PM_NEW(a, double, n);
+	t->phase_us = PM_NEW(a, double, 3 * (size_t) n);
+	t->compute_us = PM_NEW(a, double, n);
+	t->memory_us = PM_NEW(a, double, n);
+	t->kernels = PM_NEW(a, double, n);
+	t->flops = PM_NEW(a, double, n);
+	t->bytes = PM_NEW(a, double, n);
+	t->bound = PM_NEW(a, char, n);
+	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->kernels || !t->flops || !t->bytes ||
+		!t->bound)
+		return pm_no_memory(st, a);
+	return PM_OK;
+}
+
+void
+pm_tokens_begin(pm_tokens *t, const pm_skeleton *s, const pm_question *q, int32_t *type, int32_t *op_class)
+{
+	t->skeleton = s;
+	t->n = s->n;
+	t->dtype = q->dtype;
+	t->layout = q->layout;
+	t->params = s->graph->params;
+	t->type = type;
+	t->op_class = op_class;
+}
+
 /* Room for all but the features. */
 static pm_code
 make_work(pm_tokens *t, const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_status *st)
@@ -298,25 +327,10 @@ make_work(pm_tokens *t, const pm_skeleton *s, const pm_question *q, pm_arena *a,
 	memset(t, 0, sizeof(*t));
 	if (rc != PM_OK)
 		return rc;
-	t->skeleton = s;
-	t->n = s->n;
-	t->dtype = q->dtype;
-	t->layout = q->layout;
-	t->params = s->graph->params;
-	t->type = PM_NEW(a, int32_t, t->n);
-	t->op_class = PM_NEW(a, int32_t, t->n);
-	t->roofline_us = PM_NEW(a, double, t->n);
-	t->phase_us = PM_NEW(a, double, 3 * (size_t) t->n);
-	t->compute_us = PM_NEW(a, double, t->n);
-	t->memory_us = PM_NEW(a, double, t->n);
-	t->kernels = PM_NEW(a, double, t->n);
-	t->flops = PM_NEW(a, double, t->n);
-	t->bytes = PM_NEW(a, double, t->n);
-	t->bound = PM_NEW(a, char, t->n);
-	if (!t->type || !t->op_class || !t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us ||
-		!t->kernels || !t->flops || !t->bytes || !t->bound)
+	pm_tokens_begin(t, s, q, PM_NEW(a, int32_t, s->n), PM_NEW(a, int32_t, s->n));
+	if (!t->type || !t->op_class)
 		return pm_no_memory(st, a);
-	return PM_OK;
+	return pm_tokens_make_room(t, t->n, a, st);
 }
 
 pm_code

@@ -67,5 +67,12 @@ pm_code		pm_tokens_build_work(const pm_skeleton *s, const pm_question *q, pm_are
  * has any, stay those of before.  Nothing is allocated.
  */
 pm_code		pm_tokens_rework(pm_tokens *t, const pm_question *q, pm_status *st);
+/*
+ * For questions that share the arrays of one t: room for the work of n tokens,
+ * and the beginning of a question, with the types that pm_tokens_build() found
+ * for its skeleton.  pm_tokens_rework() does the rest.
+ */
+pm_code		pm_tokens_make_room(pm_tokens *t, int n, pm_arena *a, pm_status *st);
+void		pm_tokens_begin(pm_tokens *t, const pm_skeleton *s, const pm_question *q, int32_t *type, int32_t *op_class);
 
 #endif

@@ -409,36 +409,83 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
 }
 
-pm_code
-pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-					 pm_prepared *x, pm_status *st)
+/* What does not depend on the batch, of the tokens of a question. */
+static pm_code
+keep_types(const pm_tokens *t, pm_arena *a, pm_prepared *x, pm_status *st)
 {
-	pm_tokens	features;
-	pm_code		rc;
-
-	memset(x, 0, sizeof(*x));
-	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, a, &x->work, st)) != PM_OK ||
-		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
-		return rc;
-	x->batch = s->query.batch;
-	if (p->kind->prepare == NULL)
-		return PM_OK;
-	rc = pm_tokens_build(s->skeleton, &s->query, scratch, &features, st);
-	return rc == PM_OK ? p->kind->prepare(p, s, &features, a, scratch, &x->state, st) : rc;
+	x->type = PM_NEW_PACKED(a, int32_t, t->n);
+	x->op_class = PM_NEW_PACKED(a, int32_t, t->n);
+	if (!x->type || !x->op_class)
+		return pm_no_memory(st, a);
+	memcpy(x->type, t->type, t->n * sizeof(int32_t));
+	memcpy(x->op_class, t->op_class, t->n * sizeof(int32_t));
+	return PM_OK;
 }
 
-/* Let the work of x be that of the batch of s. */
 static pm_code
-set_batch(pm_prepared *x, const pm_sample *s, pm_status *st)
+choose_bench(pm_workbench *bench, pm_arena *a, pm_prepared *x, pm_status *st)
+{
+	x->bench = bench;
+	if (bench == NULL)
+	{
+		if ((x->bench = PM_NEW(a, pm_workbench, 1)) == NULL)
+			return pm_no_memory(st, a);
+		x->bench->room = x->skeleton->n;
+		if (pm_tokens_make_room(&x->bench->work, x->bench->room, a, st) != PM_OK)
+			return PM_ERR_MEMORY;
+	}
+	x->number = ++x->bench->numbers;
+	return PM_OK;
+}
+
+pm_code
+pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+					 pm_workbench *bench, pm_prepared *x, pm_status *st)
+{
+	pm_tokens	t;
+	pm_code		rc;
+
+	*x = (pm_prepared) {.skeleton = s->skeleton};
+	if ((rc = choose_bench(bench, a, x, st)) != PM_OK ||
+		(rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st)) != PM_OK ||
+		(rc = keep_types(&t, a, x, st)) != PM_OK ||
+		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
+		return rc;
+	return p->kind->prepare != NULL ? p->kind->prepare(p, s, &t, a, scratch, &x->state, st) : PM_OK;
+}
+
+static pm_code
+make_room(pm_workbench *b, int tokens, pm_status *st)
 {
 	pm_code		rc;
 
-	if (x->batch > 0 && x->batch == s->query.batch)
+	if (b->room >= tokens)
 		return PM_OK;
-	x->batch = 0;
-	rc = pm_tokens_rework(&x->work, &s->query, st);
-	if (rc == PM_OK)
-		x->batch = s->query.batch;
+	b->room = 0;
+	pm_arena_release(&b->arena);
+	if ((rc = pm_tokens_make_room(&b->work, tokens, &b->arena, st)) == PM_OK)
+		b->room = tokens;
+	return rc;
+}
+
+/* Let the work on the bench be that of x at the batch of s. */
+static pm_code
+put_on_bench(const pm_prepared *x, const pm_sample *s, pm_status *st)
+{
+	pm_workbench *b = x->bench;
+	pm_code		rc;
+
+	if (b->batch > 0 && b->batch == s->query.batch && b->of == x->number)
+		return PM_OK;
+	b->batch = 0;
+	if ((rc = make_room(b, x->skeleton->n, st)) != PM_OK)
+		return rc;
+	pm_tokens_begin(&b->work, x->skeleton, &s->query, x->type, x->op_class);
+	if ((rc = pm_tokens_rework(&b->work, &s->query, st)) == PM_OK)
+	{
+		b->batch = s->query.batch;
+		b->of = x->number;
+	}
 	return rc;
 }
 
@@ -450,9 +497,9 @@ pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sa
 
 	if (x->state == NULL)
 		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
-	if ((rc = set_batch(x, s, st)) != PM_OK)
+	if ((rc = put_on_bench(x, s, st)) != PM_OK)
 		return rc;
-	*step_ms = p->kind->predict_prepared(p, x->state, &x->work);
+	*step_ms = p->kind->predict_prepared(p, x->state, &x->bench->work);
 	return finish_step(p, s, step_ms, NULL, 0, st);
 }
 
@@ -460,9 +507,9 @@ pm_code
 pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 							double level, pm_verdict *v, pm_status *st)
 {
-	pm_code		rc = set_batch(x, s, st);
+	pm_code		rc = put_on_bench(x, s, st);
 
-	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, x->novelty, &x->work, step_ms, level, v, st) : rc;
+	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, x->novelty, &x->bench->work, step_ms, level, v, st) : rc;
 }
 
 pm_code

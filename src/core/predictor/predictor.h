@@ -41,26 +41,47 @@ pm_code		pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double st
 /* ---- a question asked at many batches ---- */
 
 /*
- * What of a question (all of a query but its batch) is computed once: the
- * graph, device and formats through the network, which operators are like those
- * in training.  It refers to the predictor and the skeleton, which must stay.
- * Not for several threads: each use puts its batch in.
+ * Room for the work of one prepared question at one batch.  Questions that are
+ * asked one after the other share it: kept with each of them, it would be two
+ * thirds of what they take.
+ */
+typedef struct pm_workbench
+{
+	pm_tokens	work;			/* of the question that was put on it last */
+	int			room;			/* tokens that its arrays have room for */
+	int64_t		batch;			/* that work is of; 0: of none */
+	uint64_t	of;				/* number of the question */
+	uint64_t	numbers;		/* given to questions so far */
+	pm_arena	arena;			/* that the arrays are taken from when they grow; its owner initialises it */
+} pm_workbench;
+
+/*
+ * What of a question (all of it but its batch) is computed once: the graph,
+ * device and formats through the network, which operators are like those in
+ * training.  It refers to the predictor, the skeleton and the workbench, which
+ * must stay.  Not for several threads: each use puts its work on the bench.
  */
 typedef struct pm_prepared
 {
-	int64_t		batch;			/* that work is of; 0: none yet */
-	pm_tokens	work;
+	const pm_skeleton *skeleton;
+	int32_t    *type;			/* [skeleton->n] as in pm_tokens */
+	int32_t    *op_class;		/* [skeleton->n] */
 	void	   *state;			/* the kind's; NULL: it has to be asked anew for each batch */
 	const uint8_t *novelty;		/* pm_trust_prepare() */
+	pm_workbench *bench;
+	uint64_t	number;			/* tells it from all others of its bench */
 } pm_prepared;
 
-/* Everything kept is taken from a.  Errors as of pm_predictor_predict(). */
+/*
+ * Everything kept is taken from a.  bench NULL: one of its own, in a.  Errors as
+ * of pm_predictor_predict().
+ */
 pm_code		pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-								 pm_prepared *x, pm_status *st);
+								 pm_workbench *bench, pm_prepared *x, pm_status *st);
 /*
  * pm_predictor_predict() and pm_predictor_judge() of s, which x was prepared
- * for at any batch: the same bits, and nothing is allocated where the kind
- * prepares.
+ * for at any batch: the same bits.  Where the kind prepares, nothing is
+ * allocated but room on a bench that is too small for the graph.
  */
 pm_code		pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
 										  double *step_ms, pm_status *st);

@@ -6,7 +6,8 @@
  * own is needed: graph and predictor have been asked for, and thereby checked,
  * before.  A data sheet that has changed makes another key.
  *
- * State: the workspace, the memory of one call of the core, kept for the next.
+ * State: the workspace, the memory of one call of the core, kept for the next,
+ * and the workbench, which all prepared questions share.
  */
 #include "postgres.h"
 
@@ -46,6 +47,18 @@ pm_workspace(void)
 	}
 	pm_arena_reset(&arena, WORKSPACE_KEEP);
 	return &arena;
+}
+
+/* Where the core puts the work of the question that is asked; all of them share it. */
+static pm_workbench *
+workbench(void)
+{
+	static pm_workbench bench;
+
+	if (bench.arena.get == NULL)
+		pm_context_arena(&bench.arena, AllocSetContextCreate(TopMemoryContext, "perfmodel workbench",
+															 ALLOCSET_SMALL_SIZES), 0);
+	return &bench;
 }
 
 /* In the current context. */
@@ -106,10 +119,11 @@ prepare(pm_asked *q, const pm_cached_key *key, const words *w, Size len)
 	e->n_words = len;
 	e->prepared = MemoryContextAllocZero(e->cxt, sizeof(pm_prepared));
 	pm_ask_whole(q);
-	if (pm_predictor_prepare(q->ref.predictor, &q->sample, &e->arena, pm_workspace(), e->prepared, &st) != PM_OK)
+	if (pm_predictor_prepare(q->ref.predictor, &q->sample, &e->arena, pm_workspace(), workbench(), e->prepared,
+							 &st) != PM_OK)
 		pm_raise(&st);
 	/* the whole graph may go; what stays refers to the slim one */
-	e->prepared->work.skeleton = pm_skeleton_get_slim(q->graph, q->merged);
+	e->prepared->skeleton = pm_skeleton_get_slim(q->graph, q->merged);
 	pm_cache_keep(e);
 	dlist_push_head(&q->graph->dependents, &e->by_graph);
 	dlist_push_head(&q->ref.entry->dependents, &e->by_predictor);
