@@ -73,3 +73,9 @@ SELECT perfmodel.load_graph(helper.cnn('passing', 8, 2)) AS passing \gset
 SELECT count(step_ms) FROM perfmodel.what_if(:passing, '{T4}', '{8,16}', predictor => 'small');
 DELETE FROM perfmodel.graph WHERE graph_id = :passing;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.what_if(%s, %L, %L, predictor => %L)', :passing, '{T4}', '{32}', 'small')) ~ '^42704' AS gone;
+
+-- questions without an answer leave nothing behind until the last of them; where the system says what the session has used (Linux)
+\c -
+\pset format unaligned
+SELECT count(note) FROM perfmodel.predict_many(array_fill(1::bigint, '{30000}'), array_fill('T5'::text, '{30000}'), array_fill(8, '{30000}'), on_error => 'null');
+SELECT coalesce((regexp_match(pg_read_file('/proc/self/status', 0, 10000, true), 'VmHWM:\s+(\d+) kB'))[1]::int < 100000, true) AS little;

@@ -55,3 +55,11 @@ DELETE FROM perfmodel.predictor_weights WHERE predictor_id = (SELECT predictor_i
 SELECT regexp_replace(pg_temp.damage('data'), 'id \d+', 'id N') AS none;
 ROLLBACK;
 SELECT perfmodel.activate_predictor('line') > 0 AS activated;
+-- parts that somebody has compressed are not unpacked without end
+BEGIN;
+CREATE TEMPORARY TABLE packed (data bytea);
+INSERT INTO packed VALUES (convert_to(repeat('x', 50000000), 'UTF8'));
+DELETE FROM perfmodel.predictor_weights USING perfmodel.predictor AS p WHERE p.predictor_id = predictor_weights.predictor_id AND p.name = 'roof';
+INSERT INTO perfmodel.predictor_weights SELECT predictor_id, part, data FROM perfmodel.predictor, packed, generate_series(0, 42) AS part WHERE name = 'roof';
+SELECT helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'roof')$$);
+ROLLBACK;

@@ -66,6 +66,12 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	return true;
 }
 
+static char *
+copy(const char *s)
+{
+	return s != NULL ? pstrdup(s) : NULL;
+}
+
 /* The same, leaving nothing behind in the current context but note and problem. */
 static bool
 compute_apart(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
@@ -76,12 +82,12 @@ compute_apart(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p
 
 	MemoryContextSwitchTo(old);
 	if (!answered)
-		/* rare, and texts in it: its memory goes with the query */
-		return false;
-	if (a->note != NULL)
+		/* a call may have as many problems as questions */
+		*p = (pm_problem) {p->reason, p->sqlstate, copy(p->message), copy(p->detail), copy(p->hint)};
+	else if (a->note != NULL)
 		a->note = pstrdup(a->note);
 	MemoryContextDelete(work);
-	return true;
+	return answered;
 }
 
 static bool

@@ -97,6 +97,10 @@ pm_weights_store(int64 predictor_id, const pm_predictor *p, const pm_dataset *ro
 	pm_context_arena(&arena, cxt, 0);
 	if (pm_predictor_save_proven(p, rows, &arena, &data, &len, &st) != PM_OK)
 		pm_raise(&st);
+	if (len > PM_MAX_STORED_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the predictor has %zu bytes, more than %zu", len, PM_MAX_STORED_BYTES)));
 	for (size_t at = 0; at < len; at += PART_BYTES)
 	{
 		Size		n = Min(len - at, PART_BYTES);

@@ -6,6 +6,9 @@
 
 #include "predictor/predictor.h"
 
+/* Whoever keeps predictors neither stores nor reads larger ones: some 500 million weights, far more than any kind has. */
+#define PM_MAX_STORED_BYTES ((size_t) 2 * 1024 * 1024 * 1024)
+
 /*
  * The whole stored form: magic, format version, kind, quantity, schema, options, what the kind knows, trust, correction,
  * CRC-32C.

@@ -127,13 +127,21 @@ join_parts(Size *len)
 	*len = 0;
 	for (uint64 i = 0; i < SPI_processed; i++)
 		*len += toast_raw_datum_size(pm_value(i, 1, NULL)) - VARHDRSZ;
+	/* parts that somebody has compressed may be a thousand times as large as what they take on disk */
+	if (*len > PM_MAX_STORED_BYTES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("stored predictor has %zu bytes, more than %zu", *len, PM_MAX_STORED_BYTES)));
 	data = MemoryContextAllocHuge(CurrentMemoryContext, Max(*len, 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		bytea	   *part = DatumGetByteaPP(pm_value(i, 1, NULL));
+		Datum		stored = pm_value(i, 1, NULL);
+		bytea	   *part = DatumGetByteaPP(stored);
 
 		memcpy(data + at, VARDATA_ANY(part), VARSIZE_ANY_EXHDR(part));
 		at += VARSIZE_ANY_EXHDR(part);
+		if (PointerGetDatum(part) != stored)
+			pfree(part);
 	}
 	Assert(at == *len);
 	return data;
