@@ -24,7 +24,7 @@ SELECT regexp_replace(helper.error_of('INSERT INTO perfmodel.op_profile (operato
     || ' SELECT operator, gpu, batch, dtype, layout, forward_ms, backward_ms, spread FROM json_populate_record('
     || quote_literal((SELECT p FROM perfmodel.op_profile p ORDER BY op_profile_id LIMIT 1)) || '::perfmodel.op_profile, '
     || quote_literal(change) || ')'), 'detail: Failing row[^\n]*', 'detail: (the row)')
-FROM unnest(ARRAY['{"operator":{}}', '{"operator":null}', '{"gpu":"T5"}', '{"gpu":null}', '{"batch":0}', '{"dtype":"fp8"}',
+FROM unnest(ARRAY['{"operator":{}}', '{"operator":null}', '{"gpu":"T5"}', '{"gpu":null}', '{"batch":0}', '{"batch":16777217}', '{"dtype":"fp8"}',
     '{"layout":"chw"}', '{"forward_ms":0}', '{"forward_ms":"NaN"}', '{"forward_ms":"Infinity"}', '{"forward_ms":null}',
     '{"backward_ms":0}', '{"backward_ms":"NaN"}', '{"spread":-1}']) AS change;
 SELECT count(*) FROM perfmodel.op_profile;

@@ -143,3 +143,14 @@ SELECT perfmodel.activate_predictor('roof') > 0 AS activated;
 EXECUTE q \gset second_
 SELECT :first_predict_train_time <> :second_predict_train_time AS changed;
 SELECT perfmodel.activate_predictor('line') > 0 AS activated;
+
+-- a document that did not come by load_graph: the error says which graph, to who trains on it, too
+BEGIN;
+INSERT INTO perfmodel.graph (graph_id, name, model, family, source, nodes, params, unknown_ops, structure, doc) OVERRIDING SYSTEM VALUE
+VALUES (-77, 'not loaded', 'm', 'f', 's', 1, 1, 0, '0', '{}');
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (-77, 'T4', 8, 1);
+SAVEPOINT asked;
+SELECT perfmodel.predict_train_time(-77, 'T4', 8);
+ROLLBACK TO asked;
+SELECT perfmodel.estimate_training('linear');
+ROLLBACK;

@@ -10,7 +10,7 @@ CREATE TABLE perfmodel.op_profile (
     op            text        NOT NULL GENERATED ALWAYS AS (perfmodel.operator_name(operator)) STORED,
     gpu           text        NOT NULL CONSTRAINT op_profile_gpu_known
                               REFERENCES perfmodel.gpu (name) ON UPDATE CASCADE,
-    batch         integer     NOT NULL CONSTRAINT op_profile_batch_positive CHECK (batch > 0),
+    batch         integer     NOT NULL CONSTRAINT op_profile_batch_in_range CHECK (batch BETWEEN 1 AND 16777216),
     dtype         text        NOT NULL DEFAULT 'fp32'
                               CONSTRAINT op_profile_dtype_known CHECK (dtype IN ('fp32', 'tf32', 'amp', 'bf16', 'fp16')),
     layout        text        NOT NULL DEFAULT 'nchw'

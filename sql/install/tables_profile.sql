@@ -5,7 +5,7 @@ CREATE TABLE perfmodel.profile (
     graph_id       bigint      NOT NULL CONSTRAINT profile_graph_loaded REFERENCES perfmodel.graph,
     gpu            text        NOT NULL CONSTRAINT profile_gpu_known
                                REFERENCES perfmodel.gpu (name) ON UPDATE CASCADE,
-    batch          integer     NOT NULL CONSTRAINT profile_batch_positive CHECK (batch > 0),
+    batch          integer     NOT NULL CONSTRAINT profile_batch_in_range CHECK (batch BETWEEN 1 AND 16777216),
     dtype          text        NOT NULL DEFAULT 'fp32'
                                CONSTRAINT profile_dtype_known CHECK (dtype IN ('fp32', 'tf32', 'amp', 'bf16', 'fp16')),
     layout         text        NOT NULL DEFAULT 'nchw'

@@ -42,6 +42,22 @@ pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g)
 		pm_raise(&st);
 }
 
+static void
+say_graph(void *arg)
+{
+	errcontext("stored graph with graph_id %lld", (long long) *(int64 *) arg);
+}
+
+void
+pm_graph_from_row(int64 graph_id, Jsonb *doc, pm_arena *a, pm_graph *g)
+{
+	ErrorContextCallback frame = {.previous = error_context_stack,.callback = say_graph,.arg = &graph_id};
+
+	error_context_stack = &frame;
+	pm_graph_from_doc(doc, a, g);
+	error_context_stack = frame.previous;
+}
+
 /* ---------- load_graph ---------- */
 
 /*

@@ -218,7 +218,7 @@ load_graph(loader *l, graph_entry *e)
 	if (pm_run(&query, &arg, NULL, true) != 1)
 		pm_no_such_graph(e->graph_id);
 	old = MemoryContextSwitchTo(work);
-	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph);
+	pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	/* the stored one, which reports and queries show too, not what this library would derive */

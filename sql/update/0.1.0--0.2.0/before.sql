@@ -57,6 +57,8 @@ ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_fp16_tensor_tflops_positive, ADD C
 ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_l2_mb_positive, ADD CONSTRAINT gpu_l2_mb_in_range CHECK (l2_mb BETWEEN 1e-4 AND 1e6);
 ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_sm_count_positive, ADD CONSTRAINT gpu_sm_count_in_range CHECK (sm_count BETWEEN 1 AND 1000000);
 ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_cores_per_sm_positive, ADD CONSTRAINT gpu_cores_per_sm_in_range CHECK (cores_per_sm BETWEEN 1 AND 1000000);
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_batch_positive, ADD CONSTRAINT profile_batch_in_range CHECK (batch BETWEEN 1 AND 16777216);
+ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_batch_positive, ADD CONSTRAINT op_profile_batch_in_range CHECK (batch BETWEEN 1 AND 16777216);
 ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_step_ms_positive_finite, ADD CONSTRAINT profile_step_ms_in_range CHECK (step_ms BETWEEN 1e-6 AND 1e9);
 ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_forward_ms_not_negative_finite, ADD CONSTRAINT profile_forward_ms_in_range CHECK (forward_ms BETWEEN 0 AND 1e9);
 ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_backward_ms_not_negative_finite, ADD CONSTRAINT profile_backward_ms_in_range CHECK (backward_ms BETWEEN 0 AND 1e9);

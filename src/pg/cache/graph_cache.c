@@ -43,7 +43,7 @@ parse(int64 graph_id)
 	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_PARSED, graph_id});
 
 	e->born = DatumGetTimestampTz(pm_value(0, 1, NULL));
-	pm_graph_from_doc(DatumGetJsonbP(pm_value(0, 2, NULL)), &e->arena, &e->graph[0]);
+	pm_graph_from_row(graph_id, DatumGetJsonbP(pm_value(0, 2, NULL)), &e->arena, &e->graph[0]);
 	pm_cache_keep(e);
 	return e;
 }
