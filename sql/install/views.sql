@@ -30,7 +30,7 @@ SELECT e.grouped_by, e.group_name, e.n AS measurements, pg_catalog.round(e.mape_
        pg_catalog.round(e.within_10_pct::numeric, 0) AS within_10_pct, pg_catalog.round(e.coverage_pct::numeric, 0) AS coverage_pct,
        pg_catalog.round(e.in_domain_pct::numeric, 0) AS in_domain_pct
 FROM perfmodel.evaluate() AS e;
-COMMENT ON VIEW perfmodel.active_errors IS 'evaluate() of the active predictor on all measurements, rounded';
+COMMENT ON VIEW perfmodel.active_errors IS 'errors of the active predictor on all measurements, rounded; too small on those that it was trained on';
 COMMENT ON COLUMN perfmodel.active_errors.grouped_by IS 'overall, gpu, dtype, layout, framework or family';
 COMMENT ON COLUMN perfmodel.active_errors.group_name IS 'which of them; NULL: all';
 COMMENT ON COLUMN perfmodel.active_errors.measurements IS 'number of measurements';

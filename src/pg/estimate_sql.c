@@ -167,7 +167,7 @@ pm_estimate_training(PG_FUNCTION_ARGS)
 	values[2] = Int32GetDatum(threads);
 	values[3] = Int64GetDatum((int64) ceil(needed));
 	values[4] = Int64GetDatum((int64) pm_memory_limit());
-	values[5] = pm_float8_or_null(fits ? estimate_seconds(kind, &options, &rows->set, threads) : NAN, &nulls[5]);
+	values[5] = pm_float8_or_null(fits ? ceil(1000 * estimate_seconds(kind, &options, &rows->set, threads)) / 1000 : NAN, &nulls[5]);
 	MemoryContextDelete(rows_cxt);
 	return pm_record(fcinfo, values, nulls);
 }

@@ -237,7 +237,7 @@ pm_recalibrate_sql(PG_FUNCTION_ARGS)
 	values[6] = pm_float8_or_null(100 * q.result.mape_after, &nulls[6]);
 	values[7] = Float8GetDatum(q.result.mae_before);
 	values[8] = pm_float8_or_null(q.result.mae_after, &nulls[8]);
-	values[9] = Float8GetDatum(q.t.report.seconds);
+	values[9] = Float8GetDatum(ceil(1000 * q.t.report.seconds) / 1000);
 	return pm_record(fcinfo, values, nulls);
 }
 
