@@ -55,6 +55,15 @@ SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict_train_tim
 RESET ROLE;
 DROP POLICY tenant ON perfmodel.predictor_weights;
 ALTER TABLE perfmodel.predictor_weights DISABLE ROW LEVEL SECURITY;
+-- the view for people shows what the table shows
+GRANT SELECT ON perfmodel.predictors TO pm_test_tenant;
+ALTER TABLE perfmodel.predictor ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON perfmodel.predictor USING (name = 'line');
+SET ROLE pm_test_tenant;
+SELECT (SELECT array_agg(name) FROM perfmodel.predictor) AS in_table, (SELECT array_agg(name) FROM perfmodel.predictors) AS in_view;
+RESET ROLE;
+DROP POLICY tenant ON perfmodel.predictor;
+ALTER TABLE perfmodel.predictor DISABLE ROW LEVEL SECURITY;
 -- a policy that would call back into the caches that are in use
 ALTER TABLE perfmodel.graph ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON perfmodel.graph USING (perfmodel.gpu_name('t_4') = 'T4');

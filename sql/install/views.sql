@@ -12,6 +12,13 @@ SELECT p.name, p.kind, p.quantity, p.active, p.n_profiles AS measurements, pg_ca
        pg_catalog.date_trunc('second', p.trained_at) AS trained_at
 FROM perfmodel.predictor AS p
 ORDER BY p.active DESC, p.trained_at DESC, p.name;
+-- With the rights and policies of who asks, as functions have. PostgreSQL 14 knows no such views.
+DO $$
+BEGIN
+    IF pg_catalog.current_setting('server_version_num')::integer >= 150000 THEN
+        ALTER VIEW perfmodel.predictors SET (security_invoker = true);
+    END IF;
+END $$;
 COMMENT ON VIEW perfmodel.predictors IS 'predictors at a glance, rounded; the active ones first';
 COMMENT ON COLUMN perfmodel.predictors.name IS 'name of the predictor';
 COMMENT ON COLUMN perfmodel.predictors.kind IS 'kind of predictor';
