@@ -113,9 +113,11 @@ enter() { # user, folder, command
         mount -t proc proc "$fresh/proc"
         mount --bind "$archives" "$fresh/var/cache/apt/archives"
         home=/root; [ "$user" = root ] || home=/home/$user
-        exec chroot "$fresh" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8 \
+        # this shell stays the first process, which takes leave of those whose parents have ended
+        chroot "$fresh" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=$home LANG=C.UTF-8 \
             ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} \
-            runuser -u "$user" -- sh -c "cd \"\$0\" && exec \"\$@\"" "$folder" "$@"' \
+            runuser -u "$user" -- sh -c "cd \"\$0\" && exec \"\$@\"" "$folder" "$@"
+        exit $?' \
         sh "$fresh" "$cache/$suite/archives" "$@" </dev/null 9>&-
 }
 
