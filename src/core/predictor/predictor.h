@@ -42,8 +42,8 @@ pm_code		pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double st
 
 /*
  * Room for the work of one prepared question at one batch.  Questions that are
- * asked one after the other share it: kept with each of them, it would be two
- * thirds of what they take.
+ * asked one after the other share it: kept with each of them, it was a quarter
+ * to a half of what is kept (bench/predict.c prints the bytes).
  */
 typedef struct pm_workbench
 {
