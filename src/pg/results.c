@@ -43,6 +43,15 @@ pm_rows_add(pm_rows_out *out, Datum *values, bool *nulls)
 }
 
 Datum
+pm_no_rows(FunctionCallInfo fcinfo)
+{
+	pm_rows_out out;
+
+	pm_rows_begin(fcinfo, &out);
+	return (Datum) 0;
+}
+
+Datum
 pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	pm_call_site *site = pm_call_site_of(fcinfo);

@@ -15,6 +15,8 @@ typedef struct pm_rows_out
 } pm_rows_out;
 extern void pm_rows_begin(FunctionCallInfo fcinfo, pm_rows_out *out);
 extern void pm_rows_add(pm_rows_out *out, Datum *values, bool *nulls);
+/* What a function returns that has no rows to return. */
+extern Datum pm_no_rows(FunctionCallInfo fcinfo);
 
 /* The composite result of a function with OUT arguments. */
 extern Datum pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls);

@@ -1,0 +1,45 @@
+-- What the names in a history of jobs mean.
+\pset format unaligned
+SET client_min_messages = warning;
+BEGIN;
+SELECT count(perfmodel.load_graph(helper.cnn(name, 8 + length(name), 2)))
+FROM unnest('{names_resnet50@224,names_resnet50@96,names_vgg16@224,names_regnet_x_16gf@224,names_vgg19@224}'::text[]) AS name;
+
+-- exact, another way to write it, several, similar, none, missing
+SELECT what, given, jobs_with_it AS jobs, match, resolved, graph_id = perfmodel.find_graph(resolved) AS id, score, candidates, note
+FROM perfmodel.resolve_job_names(graphs => ARRAY['names_resnet50@224', 'Names-ResNet-50@224', 'names vgg16', 'names-resnet-50', 'names_vgg17', 'names_regnet_x_1_6gf',
+        'names_vgg16@224', 'names_vgg16@224', 'whatever', '', NULL],
+    gpus => ARRAY['Tesla V100-SXM2-16GB', 'A100-SXM4-40GB', 'a100', 'V100-SXM3-32GB', 'RTX 3090 Ti', 'abacus', NULL], dtypes => '{fp32,float16,TF32 (default),fp64}');
+-- similar is never resolved, whatever score is asked for
+SELECT count(*) AS guesses FROM perfmodel.resolve_job_names(graphs => '{names_vgg17,names_regnet_x_1_6gf}', gpus => '{V100-SXM3-32GB}', dtypes => NULL, min_score => 0)
+WHERE resolved IS NOT NULL OR graph_id IS NOT NULL;
+SELECT match, candidates FROM perfmodel.resolve_job_names(graphs => '{names_vgg17}', gpus => NULL, dtypes => NULL, min_score => 1);
+
+-- a table, with names of columns that need quotes
+CREATE SCHEMA "Job ""logs""";
+CREATE TABLE "Job ""logs"""."my jobs" ("net""work" text, gpu text, "Precision" varchar(20), batch int, layout text, "drop table x; --" text);
+INSERT INTO "Job ""logs"""."my jobs" VALUES ('names_vgg16@224', 'T4', 'FP16', 8, 'channels_last', 'adam'), ('names_vgg16@224', 'T4', 'fp16', NULL, 'nchw', 'lion'),
+    (NULL, 'T4', 'fp16', 0, 'nchw', NULL);
+SELECT what, given, jobs_with_it AS jobs, match, resolved, note FROM perfmodel.resolve_job_names('"Job ""logs"""."my jobs"',
+    '{"graph": "net\"work", "dtype": "Precision", "optimizer": "drop table x; --"}');
+-- a column that has the usual name and shall not be read
+SELECT DISTINCT what FROM perfmodel.resolve_job_names('"Job ""logs"""."my jobs"', '{"gpu": null, "batch": null}');
+CREATE VIEW one_column AS SELECT 'T4'::text AS device;
+SELECT what, match FROM perfmodel.resolve_job_names('one_column', '{"gpu": "device"}');
+-- a name for itself
+SELECT j.given, r.resolved FROM (VALUES ('T4'), ('Tesla T4')) AS j(given) JOIN perfmodel.resolve_job_names(graphs => NULL, gpus => '{T4,Tesla T4}', dtypes => NULL) AS r USING (given) ORDER BY 1;
+SELECT count(*) FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{}', dtypes => NULL);
+SELECT count(*) FROM perfmodel.resolve_job_names(NULL::regclass);
+
+SELECT helper.error_of(format('SELECT * FROM perfmodel.resolve_job_names(%s)', a)) FROM unnest(ARRAY[
+    '''one_column''', '''one_column'', ''{"grahp": "device"}''', '''one_column'', ''{"gpu": "devise"}''', '''one_column'', ''{"gpu": 7}''', '''one_column'', ''[]''',
+    '''one_column'', ''{"gpu": "ctid"}''', '''perfmodel.graph_graph_id_seq''', '987654321::oid::regclass', '''one_column'', ''{"gpu": "device; DROP TABLE x"}''',
+    '''one_column'', ''{"gpu": "device"}'', 1.5', '''one_column'', ''{"gpu": "device"}'', ''NaN''::float8']) AS a;
+-- with the caller's rights
+CREATE ROLE pm_test_names;
+GRANT USAGE ON SCHEMA helper TO pm_test_names;
+SET ROLE pm_test_names;
+SELECT helper.error_of('SELECT * FROM perfmodel.resolve_job_names(''public.one_column'', ''{"gpu": "device"}'')');
+SELECT helper.error_of('SELECT * FROM perfmodel.resolve_job_names(graphs => ''{x}'', gpus => NULL, dtypes => NULL)');
+RESET ROLE;
+ROLLBACK;

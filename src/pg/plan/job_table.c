@@ -1,0 +1,168 @@
+/*
+ * job_table.c - the user's own table of jobs, and which of its columns mean what.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "errors.h"
+#include "plan/job_table.h"
+
+static const char *const names[PM_N_COLUMNS] = {
+	[PM_COLUMN_ID] = "job_id",
+	[PM_COLUMN_TEAM] = "team",
+	[PM_COLUMN_GRAPH] = "graph",
+	[PM_COLUMN_GRAPH_ID] = "graph_id",
+	[PM_COLUMN_GPU] = "gpu",
+	[PM_COLUMN_GPU_COUNT] = "gpu_count",
+	[PM_COLUMN_BATCH] = "batch",
+	[PM_COLUMN_DTYPE] = "dtype",
+	[PM_COLUMN_LAYOUT] = "layout",
+	[PM_COLUMN_FRAMEWORK] = "framework",
+	[PM_COLUMN_OPTIMIZER] = "optimizer",
+	[PM_COLUMN_STEPS] = "steps",
+	[PM_COLUMN_DONE_STEPS] = "done_steps",
+	[PM_COLUMN_DURATION_S] = "duration_s",
+	[PM_COLUMN_DURATION_P90_S] = "duration_p90_s",
+	[PM_COLUMN_SUBMITTED_AT] = "submitted_at",
+	[PM_COLUMN_STARTED_AT] = "started_at",
+	[PM_COLUMN_DEADLINE] = "deadline",
+};
+
+const char *
+pm_job_column_name(pm_job_column what)
+{
+	return names[what];
+}
+
+static void
+check_kind(Oid relid)
+{
+	char		kind = get_rel_relkind(relid);
+
+	if (kind == '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("there is no table with OID %u", relid)));
+	if (kind != RELKIND_RELATION && kind != RELKIND_VIEW && kind != RELKIND_MATVIEW &&
+		kind != RELKIND_FOREIGN_TABLE && kind != RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table or view", get_rel_name(relid)),
+				 errhint("The argument \"jobs\" is a table, a view or a foreign table with a row for each job.")));
+}
+
+static pm_job_column
+column_named(const char *name)
+{
+	for (int i = 0; i < PM_N_COLUMNS; i++)
+		if (strcmp(name, names[i]) == 0)
+			return (pm_job_column) i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("columns of jobs have no meaning \"%s\"", pm_shown_name(name)),
+			 errdetail("The object \"columns\" has what a column means as the key, and the name of the column as the value."),
+			 errhint("Known are %s.", pm_quoted_list(names, PM_N_COLUMNS))));
+}
+
+/* The names of the table's columns, for a hint. */
+static char *
+columns_hint(Oid relid, const char *wanted)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+	const char **columns = palloc(sizeof(char *) * Max(desc->natts, 1));
+	int			n = 0;
+	char	   *hint;
+
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			columns[n++] = pstrdup(NameStr(TupleDescAttr(desc, i)->attname));
+	hint = pm_did_you_mean(wanted, columns, n, psprintf("\\d %s", RelationGetRelationName(rel)), "the table has no columns");
+	relation_close(rel, AccessShareLock);
+	return hint;
+}
+
+static void
+set_column(pm_job_table *t, pm_job_column what, const JsonbValue *v)
+{
+	char	   *column;
+
+	if (v->type == jbvNull)
+	{
+		t->column[what] = NULL;
+		return;
+	}
+	if (v->type != jbvString)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("member \"%s\" of columns must be the name of a column", names[what]),
+				 errhint("Write {\"%s\": \"my_column\"}; for what has to be computed, make a view.", names[what])));
+	column = pnstrdup(v->val.string.val, v->val.string.len);
+	if (get_attnum(t->relid, column) <= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), pm_shown_name(column)),
+				 errdetail("The argument \"columns\" names it as \"%s\".", names[what]),
+				 errhint("%s", columns_hint(t->relid, column))));
+	t->column[what] = pstrdup(quote_identifier(column));
+}
+
+static void
+read_mapping(pm_job_table *t, Jsonb *mapping)
+{
+	JsonbIterator *it = JsonbIteratorInit(&mapping->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+
+	if (!JB_ROOT_IS_OBJECT(mapping))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("columns must be an object"),
+				 errhint("Such as {\"graph\": \"network\", \"gpu\": \"device\"}: what it means, and the name of the column.")));
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		pm_job_column what;
+
+		if (token != WJB_KEY)
+			continue;
+		what = column_named(pnstrdup(v.val.string.val, v.val.string.len));
+		JsonbIteratorNext(&it, &v, true);
+		set_column(t, what, &v);
+	}
+}
+
+void
+pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t)
+{
+	check_kind(relid);
+	*t = (pm_job_table) {.relid = relid};
+	t->relation = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
+	for (int i = 0; i < PM_N_COLUMNS; i++)
+		if (get_attnum(relid, names[i]) > 0)
+			t->column[i] = pstrdup(quote_identifier(names[i]));
+	if (mapping != NULL)
+		read_mapping(t, mapping);
+}
+
+void
+pm_job_table_need(const pm_job_table *t, pm_job_column what)
+{
+	if (t->column[what] == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), names[what]),
+				 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", names[what])));
+}
+
+char *
+pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
+{
+	return psprintf("%s::%s", t->column[what] ? t->column[what] : "NULL", type);
+}

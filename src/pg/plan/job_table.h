@@ -1,0 +1,60 @@
+/*
+ * job_table.h - the user's own table of jobs, and which of its columns mean what.
+ *
+ * The table is given as a regclass and a jsonb object {"what": "column"}. What
+ * the object does not name is the column called so, where the table has one.
+ * Everything is read by a query of the caller: rights, views and row security
+ * are the caller's.
+ */
+#ifndef PM_PG_PLAN_JOB_TABLE_H
+#define PM_PG_PLAN_JOB_TABLE_H
+
+#include "utils/jsonb.h"
+
+/* What columns can mean; their names are in job_table.c. */
+typedef enum pm_job_column
+{
+	PM_COLUMN_ID,					/* anything that can be written as text */
+	PM_COLUMN_TEAM,
+	PM_COLUMN_GRAPH,				/* name of a graph */
+	PM_COLUMN_GRAPH_ID,
+	PM_COLUMN_GPU,
+	PM_COLUMN_GPU_COUNT,
+	PM_COLUMN_BATCH,
+	PM_COLUMN_DTYPE,
+	PM_COLUMN_LAYOUT,
+	PM_COLUMN_FRAMEWORK,
+	PM_COLUMN_OPTIMIZER,
+	PM_COLUMN_STEPS,				/* of the whole job */
+	PM_COLUMN_DONE_STEPS,			/* of them done */
+	PM_COLUMN_DURATION_S,			/* the user's own forecast of the whole job, in place of steps */
+	PM_COLUMN_DURATION_P90_S,
+	PM_COLUMN_SUBMITTED_AT,
+	PM_COLUMN_STARTED_AT,			/* not null: it runs */
+	PM_COLUMN_DEADLINE,
+	PM_N_COLUMNS
+} pm_job_column;
+
+typedef struct pm_job_table
+{
+	Oid			relid;
+	char	   *relation;		/* schema and name, quoted */
+	char	   *column[PM_N_COLUMNS];	/* quoted; NULL: the table has none */
+} pm_job_table;
+
+/*
+ * Find the columns. Raises for members of mapping that mean nothing, and for
+ * columns that are not there. mapping may be NULL.
+ */
+extern void pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t);
+
+/* Raise unless the table has that column; `why` ends the sentence "... needs it for". */
+extern void pm_job_table_need(const pm_job_table *t, pm_job_column what);
+
+/* "column"::type for the select list, or NULL::type where the table has none. type is written with its schema. */
+extern char *pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type);
+
+/* The name of what a column can mean, such as "gpu_count". */
+extern const char *pm_job_column_name(pm_job_column what);
+
+#endif

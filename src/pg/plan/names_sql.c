@@ -1,0 +1,390 @@
+/*
+ * names_sql.c - resolve_job_names(): what the names in a history of jobs mean.
+ *
+ * Each different name is looked up once. What is merely similar is told as a
+ * candidate and never as what is meant.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "context_arena.h"
+#include "encoding.h"
+#include "errors.h"
+#include "features/question.h"
+#include "features/tokens.h"
+#include "gpus.h"
+#include "plan/job_table.h"
+#include "plan/names.h"
+#include "plans.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_resolve_job_names);
+PG_FUNCTION_INFO_V1(pm_resolve_job_table);
+
+/* Columns of the result. */
+enum
+{
+	WHAT, GIVEN, JOBS, MATCH, RESOLVED, GRAPH_ID, SCORE, CANDIDATES, NOTE, N_COLUMNS
+};
+
+/* A name as it stands in the jobs; NULL: no name. */
+typedef struct given_name
+{
+	char	   *name;
+	int64		jobs;
+} given_name;
+
+/* What names can mean: for graphs and devices a list of all that there are. */
+typedef struct known
+{
+	pm_name_list list;
+	char	  **label;			/* [things] the usual name */
+	int64	   *graph_id;
+} known;
+
+typedef struct resolving
+{
+	pm_rows_out out;
+	pm_arena	arena;
+	double		min_score;
+	known		graphs;
+	known		gpus;
+	bool		has_graphs;		/* whether they were read */
+	bool		has_gpus;
+} resolving;
+
+/* ---------- what there is ---------- */
+
+static void
+add_name(known *k, const char *name, int32 thing, pm_name_rank rank)
+{
+	pm_status	st = {PM_OK};
+
+	if (pm_names_add(&k->list, pm_to_core(name), thing, rank, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+static void
+begin_list(resolving *r, known *k, uint64 things, uint64 names)
+{
+	pm_status	st = {PM_OK};
+
+	if (names > PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are too many names")));
+	k->label = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(char *) * Max(things, 1));
+	k->graph_id = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * Max(things, 1));
+	if (pm_names_init(&k->list, (int) names, &r->arena, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+/* Names of graphs, and of models where no graph is called so. */
+static void
+read_graphs(resolving *r)
+{
+	static pm_plan query = {"SELECT name, model, graph_id FROM perfmodel.graph ORDER BY name"};
+	MemoryContext cxt = CurrentMemoryContext;
+
+	SPI_connect();
+	pm_run(&query, NULL, NULL, true);
+	MemoryContextSwitchTo(cxt);
+	begin_list(r, &r->graphs, SPI_processed, 2 * SPI_processed);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		r->graphs.label[i] = pm_value_text(i, 1, cxt);
+		r->graphs.graph_id[i] = DatumGetInt64(pm_value(i, 3, NULL));
+		add_name(&r->graphs, r->graphs.label[i], (int32) i, PM_NAME_OWN);
+		add_name(&r->graphs, pm_value_text(i, 2, cxt), (int32) i, PM_NAME_OTHER);
+	}
+	pm_names_sort(&r->graphs.list);
+	SPI_finish();
+	r->has_graphs = true;
+}
+
+/* Names of devices, in a row for each name: for candidates; what is meant is for the data sheets to say. */
+static void
+read_gpus(resolving *r)
+{
+	static pm_plan query = {
+		"SELECT g.name, a.name, pg_catalog.dense_rank() OVER (ORDER BY g.name) - 1 FROM perfmodel.gpu g,"
+		" LATERAL pg_catalog.unnest(g.name OPERATOR(pg_catalog.||) g.aliases) a(name) WHERE a.name IS NOT NULL ORDER BY 1"
+	};
+	MemoryContext cxt = CurrentMemoryContext;
+
+	SPI_connect();
+	pm_run(&query, NULL, NULL, true);
+	MemoryContextSwitchTo(cxt);
+	begin_list(r, &r->gpus, SPI_processed, SPI_processed);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		int32		thing = (int32) DatumGetInt64(pm_value(i, 3, NULL));
+
+		r->gpus.label[thing] = pm_value_text(i, 1, cxt);
+		add_name(&r->gpus, pm_value_text(i, 2, cxt), thing, PM_NAME_OTHER);
+	}
+	pm_names_sort(&r->gpus.list);
+	SPI_finish();
+	r->has_gpus = true;
+}
+
+/* ---------- one name ---------- */
+
+static void
+set_text(Datum *values, bool *nulls, int column, const char *s)
+{
+	values[column] = pm_text_or_null(s, &nulls[column]);
+}
+
+static void
+set_match(Datum *values, bool *nulls, pm_match match, const char *resolved, const char *note)
+{
+	set_text(values, nulls, MATCH, pm_match_name[match]);
+	set_text(values, nulls, RESOLVED, resolved);
+	set_text(values, nulls, NOTE, note);
+	if (match == PM_MATCH_EXACT || match == PM_MATCH_ALIAS)
+	{
+		values[SCORE] = Float8GetDatum(1);
+		nulls[SCORE] = false;
+	}
+}
+
+static void
+set_candidates(Datum *values, bool *nulls, const known *k, const pm_name_found *f)
+{
+	const char *names[PM_NAME_CANDIDATES];
+
+	if (f->n_candidates == 0)
+		return;
+	for (int i = 0; i < f->n_candidates; i++)
+		names[i] = k->label[f->candidates[i]];
+	values[CANDIDATES] = pm_text_array(names, f->n_candidates);
+	nulls[CANDIDATES] = false;
+	if (f->match == PM_MATCH_FUZZY)
+	{
+		values[SCORE] = Float8GetDatum(rint(f->score * 100) / 100);
+		nulls[SCORE] = false;
+	}
+}
+
+static pm_name_found
+find_name(resolving *r, const known *k, const char *name)
+{
+	pm_name_found f;
+	pm_status	st = {PM_OK};
+
+	if (pm_names_find(&k->list, pm_to_core(name), r->min_score, &f, &st) != PM_OK)
+		pm_raise(&st);
+	return f;
+}
+
+static void
+resolve_graph(resolving *r, const char *name, Datum *values, bool *nulls)
+{
+	pm_name_found f;
+	const char *note = NULL;
+
+	if (!r->has_graphs)
+		read_graphs(r);
+	f = find_name(r, &r->graphs, name);
+	if (f.match == PM_MATCH_AMBIGUOUS)
+		note = psprintf("%d graphs go by this name; write which one", f.n_meant);
+	else if (f.match == PM_MATCH_FUZZY)
+		note = "similar names are not taken for this one";
+	else if (f.match == PM_MATCH_UNKNOWN)
+		note = "no graph goes by this name: load it";
+	set_match(values, nulls, f.match, f.thing >= 0 ? r->graphs.label[f.thing] : NULL, note);
+	set_candidates(values, nulls, &r->graphs, &f);
+	if (f.thing >= 0)
+	{
+		values[GRAPH_ID] = Int64GetDatum(r->graphs.graph_id[f.thing]);
+		nulls[GRAPH_ID] = false;
+	}
+}
+
+static void
+resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
+{
+	pm_problem	p;
+	const pm_gpu *sheet;
+	const char *found;
+	pm_name_found f;
+
+	pm_freshen();
+	sheet = pm_gpu_look_up(name, &p);
+	if (sheet != NULL)
+	{
+		found = pm_from_core(sheet->name);
+		set_match(values, nulls, strcmp(found, name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, found, NULL);
+		return;
+	}
+	if (!r->has_gpus)
+		read_gpus(r);
+	f = find_name(r, &r->gpus, name);
+	if (strcmp(p.reason, "ambiguous_gpu") == 0)
+	{
+		f.match = PM_MATCH_AMBIGUOUS;
+		set_match(values, nulls, f.match, NULL, p.detail);
+	}
+	else
+	{
+		/* what the data sheets do not take for a name of theirs is none, however like */
+		f.match = f.n_candidates > 0 ? PM_MATCH_FUZZY : PM_MATCH_UNKNOWN;
+		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? "similar names are not taken for this one" :
+				  "no device goes by this name: insert its data sheet into perfmodel.gpu");
+	}
+	set_candidates(values, nulls, &r->gpus, &f);
+}
+
+static void
+resolve_word(const pm_word_list *list, const char *name, Datum *values, bool *nulls)
+{
+	int			at = pm_word_find(list, name);
+
+	if (at < 0)
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("known are %s", pm_quoted_list(list->names, list->n)));
+	else
+		set_match(values, nulls, strcmp(list->names[at], name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, list->names[at], NULL);
+}
+
+static void
+resolve_batch(const char *name, Datum *values, bool *nulls)
+{
+	char	   *end;
+	double		v = strtod(name, &end);
+
+	if (end != name && *end == '\0' && v >= 1 && v <= PM_MAX_BATCH && v == floor(v))
+		set_match(values, nulls, PM_MATCH_EXACT, psprintf("%.0f", v), NULL);
+	else
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("a batch is an integer from 1 to %d", PM_MAX_BATCH));
+}
+
+static void
+add_row(resolving *r, pm_job_column what, const given_name *g)
+{
+	Datum		values[N_COLUMNS] = {0};
+	bool		nulls[N_COLUMNS];
+
+	CHECK_FOR_INTERRUPTS();
+	memset(nulls, true, sizeof(nulls));
+	set_text(values, nulls, WHAT, pm_job_column_name(what));
+	set_text(values, nulls, GIVEN, g->name);
+	values[JOBS] = Int64GetDatum(g->jobs);
+	nulls[JOBS] = false;
+	if (g->name == NULL)
+		set_match(values, nulls, PM_MATCH_MISSING, NULL, "NULL in these jobs");
+	else if (what == PM_COLUMN_GRAPH)
+		resolve_graph(r, g->name, values, nulls);
+	else if (what == PM_COLUMN_GPU)
+		resolve_gpu(r, g->name, values, nulls);
+	else if (what == PM_COLUMN_DTYPE)
+		resolve_word(&pm_dtype_words, g->name, values, nulls);
+	else if (what == PM_COLUMN_LAYOUT)
+		resolve_word(&pm_layout_words, g->name, values, nulls);
+	else if (what == PM_COLUMN_OPTIMIZER)
+		resolve_word(&pm_optimizer_words, g->name, values, nulls);
+	else
+		resolve_batch(g->name, values, nulls);
+	pm_rows_add(&r->out, values, nulls);
+}
+
+/* ---------- from where the names come ---------- */
+
+static void
+begin(FunctionCallInfo fcinfo, resolving *r, double min_score)
+{
+	pm_require_catalog();
+	if (!(min_score >= 0 && min_score <= 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("min_score must be between 0 and 1, not %g", min_score)));
+	*r = (resolving) {.min_score = min_score};
+	pm_context_arena(&r->arena, CurrentMemoryContext, 0);
+	pm_rows_begin(fcinfo, &r->out);
+}
+
+/* The different names that a query has, with their counts: in this context, since looking one up runs queries too. */
+static given_name *
+names_of(const char *sql, int nargs, Oid *types, Datum *args, uint64 *n)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	given_name *g;
+
+	SPI_connect();
+	if (SPI_execute_with_args(sql, nargs, types, args, NULL, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "cannot read the names of the jobs");
+	MemoryContextSwitchTo(cxt);
+	*n = SPI_processed;
+	g = MemoryContextAllocHuge(cxt, sizeof(given_name) * Max(*n, 1));
+	for (uint64 i = 0; i < *n; i++)
+		g[i] = (given_name) {pm_value_text(i, 1, cxt), DatumGetInt64(pm_value(i, 2, NULL))};
+	SPI_finish();
+	return g;
+}
+
+#define COUNTED " GROUP BY 1 ORDER BY 2 DESC, 1"
+
+static void
+add_names(resolving *r, pm_job_column what, const char *from, int nargs, Oid *types, Datum *args)
+{
+	uint64		n;
+	given_name *g = names_of(psprintf("SELECT n, pg_catalog.count(*) FROM (%s) AS j(n)" COUNTED, from), nargs, types, args, &n);
+
+	for (uint64 i = 0; i < n; i++)
+		add_row(r, what, &g[i]);
+}
+
+Datum
+pm_resolve_job_names(PG_FUNCTION_ARGS)
+{
+	static const pm_job_column what[] = {PM_COLUMN_GRAPH, PM_COLUMN_GPU, PM_COLUMN_DTYPE};
+	Oid			type = TEXTARRAYOID;
+	resolving	r;
+
+	if (PG_ARGISNULL(3))
+		return pm_no_rows(fcinfo);
+	begin(fcinfo, &r, PG_GETARG_FLOAT8(3));
+	for (int i = 0; i < lengthof(what); i++)
+	{
+		Datum		names;
+
+		if (PG_ARGISNULL(i))
+			continue;
+		names = PG_GETARG_DATUM(i);
+		add_names(&r, what[i], "SELECT pg_catalog.unnest($1)", 1, &type, &names);
+	}
+	return (Datum) 0;
+}
+
+Datum
+pm_resolve_job_table(PG_FUNCTION_ARGS)
+{
+	static const pm_job_column what[] = {PM_COLUMN_GRAPH, PM_COLUMN_GPU, PM_COLUMN_DTYPE, PM_COLUMN_LAYOUT, PM_COLUMN_OPTIMIZER, PM_COLUMN_BATCH};
+	pm_job_table t;
+	resolving	r;
+	bool		any = false;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
+		return pm_no_rows(fcinfo);
+	begin(fcinfo, &r, PG_GETARG_FLOAT8(2));
+	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1), &t);
+	for (int i = 0; i < lengthof(what); i++)
+	{
+		if (t.column[what[i]] == NULL)
+			continue;
+		any = true;
+		add_names(&r, what[i], psprintf("SELECT %s FROM %s", pm_job_table_value(&t, what[i], "pg_catalog.text"), t.relation), 0, NULL, NULL);
+	}
+	if (!any)
+		pm_job_table_need(&t, PM_COLUMN_GRAPH);
+	return (Datum) 0;
+}
