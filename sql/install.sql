@@ -32,6 +32,11 @@ WHERE length(description) > 115 AND (classoid, objoid) IN (
     SELECT classid, objid FROM pg_depend
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'perfmodel'));
 
+-- views read with the rights and policies of who asks
+SELECT c.oid::regclass AS reads_as_its_owner FROM pg_class AS c
+WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'v' AND current_setting('server_version_num')::int >= 150000
+  AND NOT coalesce('security_invoker=true' = ANY (reloptions), false);
+
 -- how functions may be used
 SELECT proname, pronargs AS arguments, provolatile AS volatile, proparallel AS parallel,
        proisstrict AS strict, prosecdef AS definer

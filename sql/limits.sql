@@ -38,6 +38,22 @@ SELECT count(*) FROM perfmodel.what_if(:g, array_fill('T4'::text, ARRAY[1000]), 
 \set VERBOSITY default
 RESET statement_timeout;
 SELECT clock_timestamp() - :'t0' < '2.5 s' AS soon;
+-- and so does a list of ten million measurements: of which most do not exist, and not in order
+\set VERBOSITY terse
+CREATE TABLE helper.many_ids (ids bigint[]);
+ALTER TABLE helper.many_ids ALTER COLUMN ids SET STORAGE EXTERNAL;
+INSERT INTO helper.many_ids SELECT array_agg(-(i * 7919::bigint) % 10000019) FROM generate_series(1, 10000000) AS i;
+SET statement_timeout = '300ms';
+SELECT clock_timestamp() AS t0 \gset
+SELECT count(*) FROM helper.many_ids, perfmodel.evaluate('line', ids);
+RESET statement_timeout;
+SELECT clock_timestamp() - :'t0' < '2.5 s' AS soon;
+\set VERBOSITY default
+DROP TABLE helper.many_ids;
+-- ids in any order and twice are those ids
+SELECT n, n = (SELECT count(*) FROM perfmodel.profile WHERE mode = 'train' AND world_size = 1) AS each_once
+FROM (SELECT array_agg(profile_id ORDER BY i, step_ms DESC) AS ids FROM perfmodel.profile, generate_series(1, 11000) AS i
+      WHERE mode = 'train' AND world_size = 1) AS p, perfmodel.evaluate('line', ids) WHERE grouped_by = 'overall';
 -- questions are answered in blocks of work_mem, in the order of the arrays, whatever the size of the blocks
 CREATE VIEW helper.many AS SELECT row_number() OVER () AS place, m.* FROM (
     SELECT array_agg(graph_id ORDER BY i, profile_id) AS ids, array_agg(gpu ORDER BY i, profile_id) AS gpus,

@@ -8,7 +8,7 @@ SELECT kind, option FROM perfmodel.kinds() WHERE type IN ('integer', 'number') A
 SELECT kind, option FROM perfmodel.kinds() WHERE type = 'choice' AND initial <> ALL (choices);
 SELECT kind FROM perfmodel.kinds() WHERE option = 'seed' ORDER BY kind;
 
-SELECT helper.error_of(q) FROM unnest(ARRAY[
+SELECT regexp_replace(helper.error_of(q), '\d+; SELECT option', 'N; SELECT option') AS error_of FROM unnest(ARRAY[
     $$SELECT perfmodel.train(NULL)$$,
     $$SELECT perfmodel.train('')$$,
     $$SELECT perfmodel.train('x', NULL)$$,
@@ -24,6 +24,8 @@ SELECT helper.error_of(q) FROM unnest(ARRAY[
     $$SELECT perfmodel.train('x', 'linear', options => '{"ridge":1e400}')$$,
     $$SELECT perfmodel.train('x', options => '{"epochs":0}')$$,
     $$SELECT perfmodel.train('x', options => '{"epochs":1.5}')$$,
+    $$SELECT perfmodel.train('x', options => '{"epochs":1,"learing_rate":1}')$$,
+    $$SELECT perfmodel.train('x', options => '{"layer":1}')$$,
     $$SELECT perfmodel.train('x', options => '{"loss":"guess"}')$$,
     $$SELECT perfmodel.train('x', options => '{"loss":1}')$$,
     $$SELECT perfmodel.train('x', options => '{"merge":"maybe"}')$$,

@@ -24,7 +24,8 @@ SELECT helper.error_of($$UPDATE perfmodel.predictor_weights SET part = 7 WHERE p
 SELECT helper.error_of($$SELECT perfmodel.train('pretrained', 'linear')$$);
 
 -- it goes with the extension only
-SELECT helper.error_of(q) FROM unnest(ARRAY[$$SELECT perfmodel.drop_predictor('pretrained')$$, $$DELETE FROM perfmodel.predictor WHERE predictor_id < 0$$,
+SELECT perfmodel.drop_predictor('pretrained');
+SELECT helper.error_of(q) FROM unnest(ARRAY[$$DELETE FROM perfmodel.predictor WHERE predictor_id < 0$$,
     $$DELETE FROM perfmodel.predictor_weights WHERE predictor_id < 0$$, $$TRUNCATE perfmodel.predictor CASCADE$$]) AS q;
 -- a name is used once and one is active, whatever the table
 SELECT helper.error_of($$UPDATE perfmodel.predictor SET name = 'pretrained' WHERE name = 'line'$$);

@@ -55,7 +55,7 @@ SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict_train_tim
 RESET ROLE;
 DROP POLICY tenant ON perfmodel.predictor_weights;
 ALTER TABLE perfmodel.predictor_weights DISABLE ROW LEVEL SECURITY;
--- the view for people shows what the table shows
+-- the views for people show what the tables show
 GRANT SELECT ON perfmodel.predictors TO pm_test_tenant;
 ALTER TABLE perfmodel.predictor ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON perfmodel.predictor USING (name = 'line');
@@ -64,6 +64,14 @@ SELECT (SELECT array_agg(name) FROM perfmodel.predictor) AS in_table, (SELECT ar
 RESET ROLE;
 DROP POLICY tenant ON perfmodel.predictor;
 ALTER TABLE perfmodel.predictor DISABLE ROW LEVEL SECURITY;
+GRANT SELECT ON perfmodel.training_run, perfmodel.training_status TO pm_test_tenant;
+ALTER TABLE perfmodel.training_run ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON perfmodel.training_run USING (predictor = 'line');
+SET ROLE pm_test_tenant;
+SELECT (SELECT array_agg(DISTINCT predictor) FROM perfmodel.training_run) AS in_table, (SELECT array_agg(DISTINCT predictor) FROM perfmodel.training_status) AS in_view;
+RESET ROLE;
+DROP POLICY tenant ON perfmodel.training_run;
+ALTER TABLE perfmodel.training_run DISABLE ROW LEVEL SECURITY;
 -- a policy that would call back into the caches that are in use
 ALTER TABLE perfmodel.graph ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON perfmodel.graph USING (perfmodel.gpu_name('t_4') = 'T4');

@@ -12,13 +12,6 @@ SELECT p.name, p.kind, p.quantity, p.active, p.n_profiles AS measurements, pg_ca
        pg_catalog.date_trunc('second', p.trained_at) AS trained_at
 FROM perfmodel.predictor AS p
 ORDER BY p.active DESC, p.trained_at DESC, p.name;
--- With the rights and policies of who asks, as functions have. PostgreSQL 14 knows no such views.
-DO $$
-BEGIN
-    IF pg_catalog.current_setting('server_version_num')::integer >= 150000 THEN
-        ALTER VIEW perfmodel.predictors SET (security_invoker = true);
-    END IF;
-END $$;
 COMMENT ON VIEW perfmodel.predictors IS 'predictors at a glance, rounded; the active ones first';
 COMMENT ON COLUMN perfmodel.predictors.name IS 'name of the predictor';
 COMMENT ON COLUMN perfmodel.predictors.kind IS 'kind of predictor';
@@ -47,3 +40,20 @@ COMMENT ON COLUMN perfmodel.active_errors.error_ms IS 'mean absolute error in ms
 COMMENT ON COLUMN perfmodel.active_errors.within_10_pct IS 'percentage of predictions that are within 10 % of the measurement';
 COMMENT ON COLUMN perfmodel.active_errors.coverage_pct IS 'percentage of measurements inside of their interval of level 0.9';
 COMMENT ON COLUMN perfmodel.active_errors.in_domain_pct IS 'percentage of measurements that are in the domain';
+
+-- Views read with the rights and policies of who asks, as functions do: all views of the schema, which the scripts of
+-- an extension alone create here. PostgreSQL 14 knows no such views.
+DO $$
+DECLARE
+    v record;
+BEGIN
+    IF pg_catalog.current_setting('server_version_num')::integer >= 150000 THEN
+        FOR v IN SELECT d.objid::regclass AS name
+                 FROM pg_depend AS d JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid AND c.relkind = 'v'
+                 WHERE d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e'
+                   AND d.refobjid = (SELECT e.oid FROM pg_extension AS e WHERE e.extname = 'perfmodel')
+        LOOP
+            EXECUTE pg_catalog.format('ALTER VIEW %s SET (security_invoker = true)', v.name);
+        END LOOP;
+    END IF;
+END $$;

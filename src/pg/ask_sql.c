@@ -63,25 +63,24 @@ pm_predict(PG_FUNCTION_ARGS)
 
 /* ---------- jsonb ---------- */
 
-/* The columns of predict(); false: all are null. */
-static bool
+/*
+ * The columns of predict().  A question that lacks something has no answer, as
+ * NULL arguments have none, and its note says what it lacks.
+ */
+static void
 fill_from_jsonb(Jsonb *question, pm_asked_words *q, const pm_manner *how, Datum *values, bool *nulls)
 {
 	pm_problem	p = {0};
 
-	if (!pm_question_from_jsonb(question, q, &p))
-	{
-		memset(nulls, true, sizeof(bool) * PM_N_ANSWER);
-		return false;
-	}
+	bool		complete = pm_question_from_jsonb(question, q, &p);
+
 	memset(nulls, false, sizeof(bool) * PM_N_ANSWER);
 	if (p.reason == NULL)
 		fill(q, how, values, nulls);
-	else if (how->problem_is_null)
+	else if (!complete || how->problem_is_null)
 		pm_fill_problem(&p, values, nulls);
 	else
 		pm_problem_raise(&p);
-	return true;
 }
 
 Datum
@@ -92,9 +91,9 @@ pm_ask_sql(PG_FUNCTION_ARGS)
 	Datum		values[PM_N_ANSWER];
 	bool		nulls[PM_N_ANSWER];
 
-	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(0) ||
-		!fill_from_jsonb(PG_GETARG_JSONB_P(0), &q, &how, values, nulls))
+	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(0))
 		PG_RETURN_NULL();
+	fill_from_jsonb(PG_GETARG_JSONB_P(0), &q, &how, values, nulls);
 	return pm_record(fcinfo, values, nulls);
 }
 
@@ -134,7 +133,7 @@ pm_ask_many(PG_FUNCTION_ARGS)
 		if (isnull)
 			memset(nulls + 1, true, sizeof(bool) * PM_N_ANSWER);
 		else
-			(void) fill_from_jsonb(DatumGetJsonbP(question), &q, &how, values + 1, nulls + 1);
+			fill_from_jsonb(DatumGetJsonbP(question), &q, &how, values + 1, nulls + 1);
 		pm_rows_add(&out, values, nulls);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(row);

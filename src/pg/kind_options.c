@@ -88,6 +88,24 @@ read_settings(Jsonb *options, pm_setting *settings)
 	return n;
 }
 
+/* Of a kind with dozens of options, those that may have been meant come first. */
+static void
+refuse_unknown(const pm_kind *kind, const pm_setting *settings, int n)
+{
+	const char **names = palloc(sizeof(char *) * Max(kind->n_options, 1));
+
+	for (int i = 0; i < kind->n_options; i++)
+		names[i] = kind->options[i].name;
+	for (int i = 0; i < n; i++)
+		if (pm_option_find(kind, settings[i].name) < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("unknown option \"%s\" for kind \"%s\"", pm_shown_name(pm_message_from_core(settings[i].name)), kind->name),
+					 errhint("%s", pm_did_you_mean(pm_message_from_core(settings[i].name), names, kind->n_options,
+												   psprintf("SELECT option FROM perfmodel.kinds() WHERE kind = '%s'", kind->name), ""))));
+	pfree(names);
+}
+
 /* The settings in options over what is in o. */
 static void
 change_options(const pm_kind *kind, Jsonb *options, pm_options *o)
@@ -103,6 +121,7 @@ change_options(const pm_kind *kind, Jsonb *options, pm_options *o)
 				 errhint("Such as '{\"epochs\": 100}'; perfmodel.kinds() lists all options.")));
 	settings = palloc(sizeof(pm_setting) * (options ? JB_ROOT_COUNT(options) + 1 : 1));
 	n = options ? read_settings(options, settings) : 0;
+	refuse_unknown(kind, settings, n);
 	if (pm_options_change(kind, settings, n, o, &st) != PM_OK)
 		pm_raise(&st);
 }

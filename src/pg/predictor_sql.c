@@ -72,6 +72,22 @@ pm_activate_predictor(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(id);
 }
 
+/* Said before the trigger on its table would, whose words stand in the context of statements that the user has not written. */
+static void
+refuse_of_extension(const char *name)
+{
+	static pm_plan find = {
+		"SELECT FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1 AND predictor_id OPERATOR(pg_catalog.<) 0", 1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(name);
+
+	if (pm_run(&find, &arg, NULL, false) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("predictor \"%s\" came with an extension and goes with it", name),
+				 errhint("DROP EXTENSION perfmodel_pretrained removes it; perfmodel.activate_predictor makes another one answer.")));
+}
+
 Datum
 pm_drop_predictor(PG_FUNCTION_ARGS)
 {
@@ -83,6 +99,7 @@ pm_drop_predictor(PG_FUNCTION_ARGS)
 
 	PreventCommandIfReadOnly("perfmodel.drop_predictor()");
 	SPI_connect();
+	refuse_of_extension(name);
 	id = run_for(&drop, name);
 	SPI_finish();
 	PG_RETURN_INT64(id);

@@ -220,12 +220,42 @@ set_member(pm_asked_words *q, member m, const JsonbValue *v, pm_problem *p)
 		q->framework = text_member(name, v);
 }
 
+/* Whether an object has a member, and not only null. */
+typedef enum presence
+{
+	NOT_THERE, NULL_VALUE, GIVEN
+} presence;
+
+static void
+say_absent(StringInfo s, const char *name, presence as)
+{
+	appendStringInfo(s, "%s%s %s", s->len > 0 ? ", " : "", name, as == NOT_THERE ? "is missing" : "is null");
+}
+
+/* False, with *p filled, when a member without which there is no answer is not there or null. */
+static bool
+check_complete(const presence *has, pm_problem *p)
+{
+	presence	graph = Max(has[GRAPH], has[GRAPH_ID]);
+	StringInfoData s;
+
+	initStringInfo(&s);
+	if (graph != GIVEN)
+		say_absent(&s, graph == NOT_THERE || has[GRAPH] ? "graph" : "graph_id", graph);
+	for (int m = GPU; m < PREDICTOR; m++)
+		if (has[m] == NULL_VALUE ? !members[m].may_be_null : has[m] == NOT_THERE && (m == GPU || m == BATCH))
+			say_absent(&s, members[m].name, has[m]);
+	if (s.len == 0)
+		return true;
+	*p = (pm_problem) {"incomplete", ERRCODE_NULL_VALUE_NOT_ALLOWED, psprintf("no answer: %s", s.data)};
+	return false;
+}
+
 bool
 pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 {
 	text	   *predictor = q->predictor;
-	bool		has[N_MEMBERS] = {false};
-	bool		has_null = false;
+	presence	has[N_MEMBERS] = {NOT_THERE};
 	JsonbIterator *it = JsonbIteratorInit(&question->root);
 	JsonbIteratorToken token;
 	JsonbValue	v;
@@ -244,8 +274,7 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 			continue;
 		m = member_named(pnstrdup(v.val.string.val, v.val.string.len));
 		JsonbIteratorNext(&it, &v, true);
-		has[m] = true;
-		has_null |= v.type == jbvNull && !members[m].may_be_null;
+		has[m] = v.type == jbvNull ? NULL_VALUE : GIVEN;
 		if (v.type != jbvNull)
 			set_member(q, m, &v, p);
 	}
@@ -253,7 +282,7 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a question has either the member \"graph\" or \"graph_id\", not both")));
-	return (has[GRAPH] || has[GRAPH_ID]) && has[BATCH] && has[GPU] && !has_null;
+	return check_complete(has, p);
 }
 
 /* ---------- what the words mean ---------- */

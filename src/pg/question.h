@@ -35,9 +35,9 @@ extern bool pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_mann
 /*
  * Read the members of an object: those above up to optimizer, and "graph", the
  * name of a graph in place of its id. predictor of *q is left alone.  False
- * when a member that the answer needs is missing or null.  Raises for members
- * that are not known or not of the right type.  A graph whose name is not known
- * is graph_id 0 with *p filled.
+ * when a member that the answer needs is missing or null; *p says which.  Raises
+ * for members that are not known or not of the right type.  A graph whose name is
+ * not known is graph_id 0 with *p filled.
  */
 extern bool pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p);
 

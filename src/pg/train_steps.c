@@ -166,7 +166,8 @@ pm_mark_seen(int64 predictor_id, bool corrected, const pm_rows *rows, bool *seen
 		" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id"
 		" LEFT JOIN known k ON k.profile_id OPERATOR(pg_catalog.=) p.profile_id"
 		" LEFT JOIN structures s ON s.structure OPERATOR(pg_catalog.=) g.structure"
-		" WHERE p.profile_id OPERATOR(pg_catalog.=) ANY ($2) ORDER BY p.profile_id", 3, {INT8OID, INT8ARRAYOID, BOOLOID}
+		" JOIN pg_catalog.unnest($2) AS wanted(id) ON wanted.id OPERATOR(pg_catalog.=) p.profile_id"
+		" ORDER BY p.profile_id", 3, {INT8OID, INT8ARRAYOID, BOOLOID}
 	};
 	Datum		args[3];
 	int			trained_on = 0;

@@ -66,22 +66,6 @@ pm_option_print(const pm_option *def, double value, char *buf, size_t size)
 }
 
 static pm_code
-unknown_option(const pm_kind *kind, const char *name, pm_status *st)
-{
-	size_t		at;
-
-	pm_fail(st, PM_ERR_OPTION, "unknown option \"%.*s\" for kind \"%s\"", pm_shown(name), name, kind->name);
-	if (st == NULL)
-		return PM_ERR_OPTION;
-	at = (size_t) snprintf(st->hint, sizeof(st->hint), "Options are");
-	for (int i = 0; i < kind->n_options && at < sizeof(st->hint); i++)
-		at += (size_t) snprintf(st->hint + at, sizeof(st->hint) - at, "%s %s", i ? "," : "", kind->options[i].name);
-	if (at < sizeof(st->hint))
-		snprintf(st->hint + at, sizeof(st->hint) - at, ".");
-	return PM_ERR_OPTION;
-}
-
-static pm_code
 bad_value(const pm_option *def, pm_status *st)
 {
 	switch (def->type)
@@ -141,7 +125,8 @@ pm_options_change(const pm_kind *kind, const pm_setting *settings, int n, pm_opt
 		pm_code		rc;
 
 		if (i < 0)
-			return unknown_option(kind, settings[s].name, st);
+			return pm_fail(st, PM_ERR_OPTION, "unknown option \"%.*s\" for kind \"%s\"", pm_shown(settings[s].name), settings[s].name,
+						   kind->name);
 		if ((rc = set_option(&kind->options[i], &settings[s], &o->value[i], st)) != PM_OK)
 			return rc;
 	}

@@ -7,7 +7,7 @@
 
 #include "kinds/kind.h"
 
-/* Defaults, then settings; PM_ERR_OPTION names an unknown option and lists the known ones, or states the range. */
+/* Defaults, then settings; PM_ERR_OPTION names an unknown option, or states the range. */
 pm_code		pm_options_set(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st);
 /* Settings over what is in o already. */
 pm_code		pm_options_change(const pm_kind *kind, const pm_setting *settings, int n, pm_options *o, pm_status *st);
