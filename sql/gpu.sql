@@ -13,6 +13,11 @@ SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY[
     'RTX_3090', 'NVIDIA GeForce RTX 3090', 'nvidia geforce rtx 3090', 'Tesla T4', 'T4', 'H200', 'NVIDIA H200',
     'NVIDIA H100 80GB HBM3', 'Tesla_V100-SXM2-16GB', 'AMD_Instinct_MI210', 'mi250', 'Quadro_RTX_6000',
     'TITAN_X_Pascal', 'AMD EPYC Zen4 (1 thread)']) AS given;
+-- cards as benchmarks name them; what decides sustained speed is there, with its source
+SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['GeForce RTX 2060 MaxQ', 'GeForce RTX 4060 TI 16GB', 'AMD Radeon RX 6800', 'AMD Radeon 780M',
+    'TITAN Xp', 'RTX 2080Ti', 'RTX 8000', 'RTX6000', 'RTX 2080 SUPER MAX-Q']) AS given;
+SELECT name FROM perfmodel.gpu WHERE NOT is_cpu AND (tdp_w IS NULL OR memory_type IS NULL OR l1_kb IS NULL OR register_kb IS NULL OR (vendor = 'NVIDIA') <> (compute_capability IS NOT NULL));
+SELECT name FROM perfmodel.gpu WHERE source IS NULL OR base_clock_ghz > clock_ghz;
 -- short names are the usual part; a scheduler may add the memory
 SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['A100', 'A100-80GB', 'H100', 'V100', 'V100-32GB', 'P100', 'NVIDIA A10G', 'nvidia-tesla-v100', 'nvidia-a100-80gb',
     'RTX3090-24GB', 'L4-24G', 'A40 48GB']) AS given;
@@ -43,4 +48,5 @@ COMMIT;
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, fp32_tflops) VALUES ('x', 'NaN')$$);
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('x', 0)$$);
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('x', 1e300)$$);
+SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, tdp_w) VALUES ('x', -70)$$);
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name) VALUES ('-')$$);

@@ -161,6 +161,12 @@ read_gpus(const char *path, pm_arena *a)
 		g->fp32_tflops = number_of(&t, "fp32_tflops");
 		g->fp16_tensor_tflops = number_of(&t, "fp16_tensor_tflops");
 		g->l2_mb = number_of(&t, "l2_mb");
+		g->tdp_w = number_of(&t, "tdp_w");
+		g->base_clock_ghz = number_of(&t, "base_clock_ghz");
+		g->compute_capability = number_of(&t, "compute_capability");
+		g->l1_kb = number_of(&t, "l1_kb");
+		g->register_kb = number_of(&t, "register_kb");
+		g->fp16_tflops = number_of(&t, "fp16_tflops");
 		g->is_cpu = cpu && (*cpu == 't' || *cpu == '1');
 	}
 }

@@ -5,7 +5,7 @@ function text(s) { gsub(/'/, "''", s); return s == "" ? "NULL" : "'" s "'" }
 function num(s) { return s == "" ? "NULL" : s }
 BEGIN {
     FS = ","; bad = 0
-    n_columns = split("vendor memory_gb mem_bw_gbs sm_count cores_per_sm clock_ghz fp32_tflops fp16_tensor_tflops l2_mb interconnect is_cpu aliases note", column, " ")
+    n_columns = split("vendor memory_gb mem_bw_gbs sm_count cores_per_sm clock_ghz fp32_tflops fp16_tensor_tflops l2_mb interconnect is_cpu aliases note tdp_w base_clock_ghz memory_type compute_capability l1_kb register_kb fp16_tflops source", column, " ")
     for (i = 1; update && i <= n_columns; i++) set = set (i > 1 ? ", " : "\n    ON CONFLICT (name) DO UPDATE SET ") column[i] " = excluded." column[i]
     if (update) set = set " WHERE gpu.builtin"
 }
@@ -18,7 +18,8 @@ NF != n || /"/ { printf "gpu_rows.awk: line %d of %s has %d fields, not %d, or a
         for (i = 1; i <= k; i++) aliases = aliases (i > 1 ? ", " : "") text(a[i])
         aliases = aliases "]"
     }
-    printf "INSERT INTO perfmodel.gpu VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, true)%s;\n",
+    printf "INSERT INTO perfmodel.gpu VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, true, %s, %s, %s, %s, %s, %s, %s, %s)%s;\n",
         text($1), text($2), num($3), num($4), num($5), num($6), num($7), num($8), num($9), num($10), text($11),
-        ($12 == "t" ? "true" : "false"), aliases, text($14), set
+        ($12 == "t" ? "true" : "false"), aliases, text($14),
+        num($15), num($16), text($17), num($18), num($19), num($20), num($21), text($22), set
 }

@@ -16,7 +16,15 @@ CREATE TABLE perfmodel.gpu (
     is_cpu             boolean NOT NULL DEFAULT false,
     aliases            text[]  NOT NULL DEFAULT '{}',
     note               text,
-    builtin            boolean NOT NULL DEFAULT false
+    builtin            boolean NOT NULL DEFAULT false,
+    tdp_w              float8  CONSTRAINT gpu_tdp_w_in_range CHECK (tdp_w BETWEEN 1e-2 AND 1e6),
+    base_clock_ghz     float8  CONSTRAINT gpu_base_clock_ghz_in_range CHECK (base_clock_ghz BETWEEN 1e-3 AND 1e3),
+    memory_type        text,
+    compute_capability float8  CONSTRAINT gpu_compute_capability_in_range CHECK (compute_capability BETWEEN 1 AND 1e3),
+    l1_kb              float8  CONSTRAINT gpu_l1_kb_in_range CHECK (l1_kb BETWEEN 1e-2 AND 1e6),
+    register_kb        float8  CONSTRAINT gpu_register_kb_in_range CHECK (register_kb BETWEEN 1e-2 AND 1e6),
+    fp16_tflops        float8  CONSTRAINT gpu_fp16_tflops_in_range CHECK (fp16_tflops BETWEEN 1e-6 AND 1e7),
+    source             text
 );
 
 COMMENT ON TABLE perfmodel.gpu IS 'data sheets of devices; rows with builtin = true come with the extension and are not dumped';
@@ -35,6 +43,14 @@ COMMENT ON COLUMN perfmodel.gpu.is_cpu IS 'whether the device is a CPU';
 COMMENT ON COLUMN perfmodel.gpu.aliases IS 'other names, such as those of drivers; compared without case, spaces, _ and -';
 COMMENT ON COLUMN perfmodel.gpu.note IS 'explanation of figures that need one';
 COMMENT ON COLUMN perfmodel.gpu.builtin IS 'whether the row comes with the extension';
+COMMENT ON COLUMN perfmodel.gpu.tdp_w IS 'power in W that the board may draw; NULL when not known';
+COMMENT ON COLUMN perfmodel.gpu.base_clock_ghz IS 'clock in GHz that the maker promises at that power; clock_ghz is the boost clock';
+COMMENT ON COLUMN perfmodel.gpu.memory_type IS 'kind of memory, such as HBM2e or GDDR6X';
+COMMENT ON COLUMN perfmodel.gpu.compute_capability IS 'compute capability of an NVIDIA GPU, such as 8.6; NULL for others';
+COMMENT ON COLUMN perfmodel.gpu.l1_kb IS 'L1 cache and shared memory of a multiprocessor in KB';
+COMMENT ON COLUMN perfmodel.gpu.register_kb IS 'registers of a multiprocessor in KB';
+COMMENT ON COLUMN perfmodel.gpu.fp16_tflops IS 'peak FP16 rate without matrix units in TFLOP/s; NULL when not known';
+COMMENT ON COLUMN perfmodel.gpu.source IS 'document that the figures are from';
 COMMENT ON CONSTRAINT gpu_name_not_empty ON perfmodel.gpu IS 'a name has at least one letter or digit';
 
 -- The rows below are generated from data/gpu.csv.

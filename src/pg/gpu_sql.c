@@ -116,7 +116,13 @@ read_device(device *d, uint64 row)
 	d->sheet.fp16_tensor_tflops = pm_value_float8(row, 8);
 	d->sheet.l2_mb = pm_value_float8(row, 9);
 	d->sheet.is_cpu = DatumGetBool(pm_value(row, 10, NULL));
-	read_keys(d, row, 11);
+	d->sheet.tdp_w = pm_value_float8(row, 11);
+	d->sheet.base_clock_ghz = pm_value_float8(row, 12);
+	d->sheet.compute_capability = pm_value_float8(row, 13);
+	d->sheet.l1_kb = pm_value_float8(row, 14);
+	d->sheet.register_kb = pm_value_float8(row, 15);
+	d->sheet.fp16_tflops = pm_value_float8(row, 16);
+	read_keys(d, row, 17);
 }
 
 static void
@@ -124,7 +130,8 @@ read_devices(void)
 {
 	static pm_plan query = {
 		"SELECT name, memory_gb, mem_bw_gbs, sm_count::pg_catalog.float8, cores_per_sm::pg_catalog.float8,"
-		" clock_ghz, fp32_tflops, fp16_tensor_tflops, l2_mb, is_cpu, aliases FROM perfmodel.gpu ORDER BY name"
+		" clock_ghz, fp32_tflops, fp16_tensor_tflops, l2_mb, is_cpu,"
+		" tdp_w, base_clock_ghz, compute_capability, l1_kb, register_kb, fp16_tflops, aliases FROM perfmodel.gpu ORDER BY name"
 	};
 	MemoryContext old;
 

@@ -241,7 +241,8 @@ make_skeleton(const pm_graph *g, bool merge, pm_arena *a)
 /* A data sheet with every field known; not a real device. */
 static const pm_gpu test_gpu = {
 	.name = "Test 1000", .memory_gb = 16, .mem_bw_gbs = 500, .sm_count = 40, .cores_per_sm = 64,
-	.clock_ghz = 1.5, .fp32_tflops = 10, .fp16_tensor_tflops = 80, .l2_mb = 4
+	.clock_ghz = 1.5, .fp32_tflops = 10, .fp16_tensor_tflops = 80, .l2_mb = 4,
+	.tdp_w = 150, .base_clock_ghz = 1, .compute_capability = 8, .l1_kb = 128, .register_kb = 256, .fp16_tflops = 20
 };
 
 static inline pm_sample

@@ -18,12 +18,12 @@ static const char *const stored_kinds[] = {
 
 static const pm_gpu stored_gpu = {
 	.name = "Test 2000", .memory_gb = 40, .mem_bw_gbs = 1500, .sm_count = 100, .cores_per_sm = 64,
-	.clock_ghz = 1.4, .fp32_tflops = 20, .fp16_tensor_tflops = 300, .l2_mb = 40
+	.clock_ghz = 1.4, .fp32_tflops = 20, .fp16_tensor_tflops = 300, .l2_mb = 40, PM_GPU_REST_UNKNOWN
 };
 
 static const pm_gpu stored_other_gpu = {
 	.name = "Test 3000", .memory_gb = NAN, .mem_bw_gbs = 900, .sm_count = NAN, .cores_per_sm = NAN,
-	.clock_ghz = NAN, .fp32_tflops = 14, .fp16_tensor_tflops = NAN, .l2_mb = NAN
+	.clock_ghz = NAN, .fp32_tflops = 14, .fp16_tensor_tflops = NAN, .l2_mb = NAN, PM_GPU_REST_UNKNOWN
 };
 
 static inline double

@@ -16,7 +16,7 @@
 
 static pm_arena arena;
 static pm_gpu gpu = {.name = "test", .memory_gb = 24, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64,
-	.clock_ghz = 1.5, .fp32_tflops = 30, .fp16_tensor_tflops = 70, .l2_mb = 6};
+	.clock_ghz = 1.5, .fp32_tflops = 30, .fp16_tensor_tflops = 70, .l2_mb = 6, PM_GPU_REST_UNKNOWN};
 static pm_sample samples[SAMPLES];
 static pm_dataset dataset = {.n = SAMPLES, .samples = samples};
 static pm_input inputs[SAMPLES];

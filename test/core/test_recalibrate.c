@@ -9,7 +9,7 @@
 
 static pm_arena arena;
 static const pm_gpu other_gpu = {.name = "Other GPU", .mem_bw_gbs = 500, .fp32_tflops = 10, .sm_count = 40, .memory_gb = 16,
-	.cores_per_sm = NAN, .clock_ghz = NAN, .fp16_tensor_tflops = NAN, .l2_mb = NAN};
+	.cores_per_sm = NAN, .clock_ghz = NAN, .fp16_tensor_tflops = NAN, .l2_mb = NAN, PM_GPU_REST_UNKNOWN};
 
 static double
 some_time(const pm_tokens *t)

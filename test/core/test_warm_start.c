@@ -7,7 +7,7 @@
 
 static pm_arena arena;
 static const pm_gpu other_gpu = {.name = "Other 2000", .memory_gb = 32, .mem_bw_gbs = 900, .sm_count = 60,
-	.cores_per_sm = 64, .clock_ghz = 1.6, .fp32_tflops = 20, .fp16_tensor_tflops = 150, .l2_mb = 6};
+	.cores_per_sm = 64, .clock_ghz = 1.6, .fp32_tflops = 20, .fp16_tensor_tflops = 150, .l2_mb = 6, PM_GPU_REST_UNKNOWN};
 
 static double
 some_time(const pm_tokens *t)

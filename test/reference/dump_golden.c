@@ -118,9 +118,9 @@ put_parameters(const pm_mdot_net *net)
 
 static const pm_gpu gpus[2] = {
 	{.name = "one", .memory_gb = 24, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64, .clock_ghz = 1.5,
-	.fp32_tflops = 15, .fp16_tensor_tflops = 60, .l2_mb = 6},
+	.fp32_tflops = 15, .fp16_tensor_tflops = 60, .l2_mb = 6, PM_GPU_REST_UNKNOWN},
 	{.name = "two", .memory_gb = 80, .mem_bw_gbs = 2000, .sm_count = 108, .cores_per_sm = 64, .clock_ghz = 1.4,
-	.fp32_tflops = 20, .fp16_tensor_tflops = 300, .l2_mb = 40}
+	.fp32_tflops = 20, .fp16_tensor_tflops = 300, .l2_mb = 40, PM_GPU_REST_UNKNOWN}
 };
 
 static void

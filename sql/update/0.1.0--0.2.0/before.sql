@@ -44,6 +44,15 @@ DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, te
 ALTER TABLE perfmodel.graph_node ADD COLUMN module text;
 ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
 ALTER TABLE perfmodel.predictor ADD CONSTRAINT predictor_id_positive CHECK (predictor_id > 0) NO INHERIT;
+ALTER TABLE perfmodel.gpu
+    ADD COLUMN tdp_w float8 CONSTRAINT gpu_tdp_w_in_range CHECK (tdp_w BETWEEN 1e-2 AND 1e6),
+    ADD COLUMN base_clock_ghz float8 CONSTRAINT gpu_base_clock_ghz_in_range CHECK (base_clock_ghz BETWEEN 1e-3 AND 1e3),
+    ADD COLUMN memory_type text,
+    ADD COLUMN compute_capability float8 CONSTRAINT gpu_compute_capability_in_range CHECK (compute_capability BETWEEN 1 AND 1e3),
+    ADD COLUMN l1_kb float8 CONSTRAINT gpu_l1_kb_in_range CHECK (l1_kb BETWEEN 1e-2 AND 1e6),
+    ADD COLUMN register_kb float8 CONSTRAINT gpu_register_kb_in_range CHECK (register_kb BETWEEN 1e-2 AND 1e6),
+    ADD COLUMN fp16_tflops float8 CONSTRAINT gpu_fp16_tflops_in_range CHECK (fp16_tflops BETWEEN 1e-6 AND 1e7),
+    ADD COLUMN source text;
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
 

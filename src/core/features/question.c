@@ -28,6 +28,12 @@ const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES] = {
 	{"cores_per_sm", offsetof(pm_gpu, cores_per_sm), 1, 1e6, false},
 	{"clock_ghz", offsetof(pm_gpu, clock_ghz), 1e-3, 1e3, false},
 	{"l2_mb", offsetof(pm_gpu, l2_mb), 1e-4, 1e6, false},
+	{"tdp_w", offsetof(pm_gpu, tdp_w), 1e-2, 1e6, false},
+	{"base_clock_ghz", offsetof(pm_gpu, base_clock_ghz), 1e-3, 1e3, false},
+	{"compute_capability", offsetof(pm_gpu, compute_capability), 1, 1e3, false},
+	{"l1_kb", offsetof(pm_gpu, l1_kb), 1e-2, 1e6, false},
+	{"register_kb", offsetof(pm_gpu, register_kb), 1e-2, 1e6, false},
+	{"fp16_tflops", offsetof(pm_gpu, fp16_tflops), 1e-6, 1e7, false},
 };
 
 pm_code

@@ -24,8 +24,18 @@ typedef struct pm_gpu
 	double		fp32_tflops;
 	double		fp16_tensor_tflops;
 	double		l2_mb;
+	double		tdp_w;			/* power that the board may draw */
+	double		base_clock_ghz; /* clock that it keeps at that power; clock_ghz is the boost clock */
+	double		compute_capability; /* NVIDIA's, such as 8.6 */
+	double		l1_kb;			/* L1 cache and shared memory of a multiprocessor */
+	double		register_kb;	/* registers of a multiprocessor */
+	double		fp16_tflops;	/* without matrix units */
 	bool		is_cpu;
 } pm_gpu;
+
+/* For the end of an initialiser: figures that predictions can do without. */
+#define PM_GPU_REST_UNKNOWN \
+	.tdp_w = NAN, .base_clock_ghz = NAN, .compute_capability = NAN, .l1_kb = NAN, .register_kb = NAN, .fp16_tflops = NAN
 
 /* What a data sheet may say of one of its figures, inclusive; a figure that is not known is NaN. */
 typedef struct pm_gpu_figure
@@ -37,7 +47,7 @@ typedef struct pm_gpu_figure
 	bool		needed;			/* no question can be answered without it */
 } pm_gpu_figure;
 
-#define PM_N_GPU_FIGURES	8
+#define PM_N_GPU_FIGURES	14
 extern const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES];
 
 /* PM_ERR_INPUT names the first figure that is missing or out of its bounds. */

@@ -20,7 +20,7 @@
 #include "errors.h"
 
 #define WORKSPACE_KEEP	((size_t) 2 * 1024 * 1024)	/* between calls */
-#define SHEET_NUMBERS	8
+#define SHEET_NUMBERS	PM_N_GPU_FIGURES
 
 /* All that makes the prepared form of a question on a graph by a predictor, as bytes. */
 typedef struct words
@@ -68,7 +68,8 @@ spell(const pm_question *q, Size *len)
 	const pm_gpu *g = q->gpu;
 	const double sheet[SHEET_NUMBERS] = {
 		g->memory_gb, g->mem_bw_gbs, g->sm_count, g->cores_per_sm, g->clock_ghz, g->fp32_tflops,
-		g->fp16_tensor_tflops, g->l2_mb
+		g->fp16_tensor_tflops, g->l2_mb, g->tdp_w, g->base_clock_ghz, g->compute_capability, g->l1_kb, g->register_kb,
+		g->fp16_tflops
 	};
 	const char *framework = q->framework ? q->framework : "";
 	Size		n_gpu = strlen(g->name) + 1;
