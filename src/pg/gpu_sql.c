@@ -33,6 +33,9 @@ PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.gpu"
 
+/* A column that the table of 0.1.0 lacks, where measurements are stored with this library before the update. */
+#define SINCE_2(column) " (j OPERATOR(pg_catalog.->>) '" column "')::pg_catalog.float8,"
+
 typedef struct device
 {
 	pm_gpu		sheet;
@@ -129,9 +132,10 @@ static void
 read_devices(void)
 {
 	static pm_plan query = {
-		"SELECT name, memory_gb, mem_bw_gbs, sm_count::pg_catalog.float8, cores_per_sm::pg_catalog.float8,"
-		" clock_ghz, fp32_tflops, fp16_tensor_tflops, l2_mb, is_cpu,"
-		" tdp_w, base_clock_ghz, compute_capability, l1_kb, register_kb, fp16_tflops, aliases FROM perfmodel.gpu ORDER BY name"
+		"SELECT g.name, g.memory_gb, g.mem_bw_gbs, g.sm_count::pg_catalog.float8, g.cores_per_sm::pg_catalog.float8,"
+		" g.clock_ghz, g.fp32_tflops, g.fp16_tensor_tflops, g.l2_mb, g.is_cpu," SINCE_2("tdp_w") SINCE_2("base_clock_ghz")
+		SINCE_2("compute_capability") SINCE_2("l1_kb") SINCE_2("register_kb") SINCE_2("fp16_tflops")
+		" g.aliases FROM perfmodel.gpu g, LATERAL pg_catalog.to_jsonb(g) j ORDER BY g.name"
 	};
 	MemoryContext old;
 
