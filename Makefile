@@ -73,7 +73,9 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
-	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue views \
+	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
+	functions_drift \
+	views \
 	dump privileges)
 
 # The update from the version before, of the same parts: its tables by hand in
@@ -92,7 +94,8 @@ DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EX
 DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
-	evaluate leaderboard predictor pretrained train_async recalibrate warm_start dashboards job_names cancel privileges row_security limits hostile_path numerics drop_extension
+	evaluate leaderboard predictor pretrained train_async recalibrate warm_start drift \
+	dashboards job_names cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict
 ISOLATION_OPTS = --encoding=UTF8 --no-locale

@@ -1,0 +1,86 @@
+-- Whether a predictor still holds: silent on measurements like those of its
+-- training, loud when one card becomes slower; and what is not a question.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+BEGIN;
+DELETE FROM perfmodel.profile;
+-- 60 networks on two cards, with errors of some percent that belong to the network
+SELECT count(perfmodel.load_graph(helper.cnn(format('drift%s@%s', depth, width), width, depth)))
+FROM generate_series(3, 12) AS depth, unnest('{24,40,56,72,88,104}'::int[]) AS width;
+CREATE FUNCTION pg_temp.noise(key text) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    $$SELECT sum(('x' || left(md5(key || i), 7))::bit(28)::integer / 268435456.0::float8) - 2 FROM generate_series(1, 4) AS i$$;
+CREATE FUNCTION pg_temp.measure(of boolean, t4 float8) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, measured_at)
+    SELECT g.graph_id, d.gpu, batch, 'pytorch 2.1',
+           (0.05 * g.nodes + 3 * batch * f.flops / (d.tflops * 1e9)) * exp(0.05 * pg_temp.noise(g.name) + 0.01 * pg_temp.noise(g.name || d.gpu || batch)) * d.slow,
+           '2026-03-01'::timestamptz + interval '1 hour' * row_number() OVER (ORDER BY g.graph_id, d.gpu, batch)
+    FROM perfmodel.graph AS g, LATERAL (SELECT sum(flops_forward) AS flops FROM perfmodel.graph_node AS n WHERE n.graph_id = g.graph_id) AS f,
+         (VALUES ('T4', 8.1 * 0.4, t4), ('RTX 3090', 35.6 * 0.5, 1)) AS d(gpu, tflops, slow), unnest('{8,64}'::int[]) AS batch
+    WHERE g.name LIKE 'drift%' AND (('x' || left(md5(g.name), 7))::bit(28)::integer % 3 = 0) = of
+    ORDER BY g.graph_id, d.gpu, batch
+$$;
+SELECT pg_temp.measure(false, 1);
+SELECT perfmodel.train('judged', 'opclass') > 0 AS trained;
+-- of other names, so that the test reads well
+CREATE FUNCTION pg_temp.judge(name text) RETURNS TABLE (grouped_by text, group_name text, n int, networks int, bias numeric, error numeric, expected numeric,
+    cover numeric, cover_low numeric, cover_high numeric, outside numeric, unknown numeric, evidence text, alarm_at float8, verdict text, advice text) LANGUAGE sql AS $$
+    SELECT grouped_by, group_name, n, n_networks, round(bias_pct::numeric), round(mape_pct::numeric), round(expected_mape_pct::numeric),
+           round(coverage_pct::numeric), round(coverage_low_pct::numeric), round(coverage_high_pct::numeric), round(out_of_domain_pct::numeric),
+           round(unknown_operators_pct::numeric), CASE WHEN e_value >= alarm_at THEN 'alarm' ELSE 'none' END, alarm_at, verdict, advice
+    FROM perfmodel.drift(name, by => '{gpu}')
+$$;
+
+-- nothing new: no rows
+SELECT count(*) FROM perfmodel.drift('judged');
+
+-- quiet, then one card slower by 15 %
+SAVEPOINT quiet;
+SELECT pg_temp.measure(true, 1);
+SELECT * FROM pg_temp.judge('judged');
+-- in windows: all evidence up to their ends
+SELECT window_start, grouped_by, group_name, n, n_networks, verdict, e_value >= 1 AS evidence
+FROM perfmodel.drift('judged', by => '{}', since => '2026-03-01', slice => '1 day');
+SELECT count(*), count(DISTINCT network), bool_and(rank_low < rank_high AND rank_low >= 0 AND rank_high <= 1),
+       bool_and(low_ms < predicted_ms AND predicted_ms < high_ms), bool_and(expected_error BETWEEN 0.005 AND 0.2) FROM perfmodel.residuals('judged');
+SELECT count(*) FROM perfmodel.residuals('judged', since => '2026-03-02');
+-- the view asks the active predictor
+SELECT perfmodel.activate_predictor('judged') > 0 AS activated;
+SELECT grouped_by, group_name, measurements, networks, verdict FROM perfmodel.active_drift;
+ROLLBACK TO quiet;
+SELECT pg_temp.measure(true, 1.15);
+SELECT * FROM pg_temp.judge('judged');
+-- the advice helps: fitted to some of the new networks, it holds on the others
+SELECT new_name FROM perfmodel.recalibrate('judged', (SELECT array_agg(profile_id) FROM perfmodel.residuals('judged') WHERE gpu = 'T4' AND network % 2 = 0));
+SELECT grouped_by, group_name, verdict FROM pg_temp.judge('judged recalibrated');
+-- late rows, of networks that are known: one bet each
+SELECT n_networks, e_value >= e_value_now AS largest FROM perfmodel.drift_evidence('{1,2,1,2,1,3}', '{0.9,0.9,0.9,0.9,0.9,0.9}', '{1,1,1,1,1,1}');
+ROLLBACK TO quiet;
+
+-- networks that are unlike those of the training
+SELECT count(perfmodel.load_graph(helper.cnn(format('driftwide%s@%s', depth, width), width, depth, 256)))
+FROM generate_series(3, 5) AS depth, unnest('{512,768}'::int[]) AS width;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms) SELECT graph_id, 'T4', 64, 'pytorch 2.1', 1000 FROM perfmodel.graph WHERE name LIKE 'driftwide%';
+SELECT grouped_by, n, outside, verdict, advice FROM pg_temp.judge('judged');
+-- a predictor without intervals has nothing to be held to
+SELECT perfmodel.train('without', 'opclass', options => '{"calibration_folds": 0}', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 64 AND step_ms <> 1000)) > 0 AS trained;
+SELECT grouped_by, group_name, cover, evidence, verdict, advice FROM pg_temp.judge('without') WHERE grouped_by = 'overall';
+ROLLBACK TO quiet;
+
+-- bounds: known ones, and fractions
+SELECT round(low::numeric, 4) AS low, round(high::numeric, 4) AS high FROM perfmodel.proportion_bounds(9, 10);
+SELECT round(low::numeric, 4) AS low, round(high::numeric, 4) AS high FROM perfmodel.proportion_bounds(10, 10, 0.95);
+SELECT round(low::numeric, 4) AS low, round(high::numeric, 4) AS high FROM perfmodel.proportion_bounds(8.5, 10);
+SELECT perfmodel.proportion_bounds(NULL, 10) IS NULL AS nothing;
+SELECT * FROM perfmodel.drift_evidence('{}', '{}', '{}');
+SELECT kind, e_value > 1000 AS strong FROM perfmodel.drift_evidence((SELECT array_agg(i) FROM generate_series(1, 20) AS i), array_fill(0.975::float8, '{20}'), array_fill(1::float8, '{20}'));
+
+-- what is not a question
+SELECT helper.error_of(statement) FROM (VALUES
+    ($$SELECT perfmodel.drift('judged', by => '{gpu,colour}')$$), ($$SELECT perfmodel.drift('judged', by => NULL)$$),
+    ($$SELECT perfmodel.drift('judged', by => '{NULL}')$$), ($$SELECT perfmodel.drift('judged', slice => '0')$$), ($$SELECT perfmodel.drift('judged', slice => '1 month')$$),
+    ($$SELECT perfmodel.drift('no such')$$), ($$SELECT perfmodel.drift_evidence('{1}', '{0.5}', '{0.5,0.6}')$$),
+    ($$SELECT perfmodel.drift_evidence('{1,NULL}', '{0.5,0.5}', '{0.5,0.6}')$$), ($$SELECT perfmodel.drift_evidence('{1}', '{0.7}', '{0.6}')$$),
+    ($$SELECT perfmodel.drift_evidence('{1}', '{NaN}', '{0.6}')$$), ($$SELECT perfmodel.proportion_bounds(2, 1)$$),
+    ($$SELECT perfmodel.proportion_bounds(0, 0)$$), ($$SELECT perfmodel.proportion_bounds('NaN', 1)$$), ($$SELECT perfmodel.proportion_bounds(1, 1, 1)$$)) AS v(statement);
+ROLLBACK;

@@ -1,0 +1,195 @@
+-- Whether a predictor still holds: its errors on measurements that it was not
+-- trained on, and what they prove. docs/drift.md gives reasons.
+
+-- Raises from within a query whose arguments are wrong.
+CREATE FUNCTION perfmodel.require(condition boolean, message text, hint text) RETURNS boolean
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF condition IS NOT TRUE THEN
+        RAISE EXCEPTION '%', message USING ERRCODE = 'invalid_parameter_value', HINT = hint;
+    END IF;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION perfmodel.require(boolean, text, text) IS 'true, or an error with this message and hint where the condition does not hold';
+
+CREATE FUNCTION perfmodel.drift_evidence(networks bigint[], rank_low float8[], rank_high float8[],
+                                         OUT n_networks integer, OUT e_value float8, OUT e_value_now float8, OUT kind text)
+    RETURNS record
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'pm_drift_evidence';
+COMMENT ON FUNCTION perfmodel.drift_evidence(bigint[], float8[], float8[]) IS
+    'evidence that ranks among calibration residuals are not uniform; the largest e-value so far, 20 is an alarm';
+
+CREATE FUNCTION perfmodel.proportion_bounds(successes float8, trials float8, level float8 DEFAULT 0.9,
+                                            OUT low float8, OUT high float8) RETURNS record
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_proportion_bounds_sql';
+COMMENT ON FUNCTION perfmodel.proportion_bounds(float8, float8, float8) IS
+    'bounds of a probability (0 to 1) by Clopper and Pearson from successes and trials';
+
+-- Intervals of eight levels tell where among the calibration residuals a
+-- measurement lies: between 1 - (1 - level) / 2 of the highest level that it is
+-- beyond, and that of the next.
+CREATE FUNCTION perfmodel.residuals(predictor text DEFAULT NULL, since timestamptz DEFAULT NULL,
+                                    OUT profile_id bigint, OUT graph_id bigint, OUT network bigint, OUT family text, OUT gpu text,
+                                    OUT dtype text, OUT layout text, OUT framework text, OUT batch integer, OUT measured_at timestamptz,
+                                    OUT measured_ms float8, OUT predicted_ms float8, OUT low_ms float8, OUT high_ms float8,
+                                    OUT in_domain boolean, OUT reasons text[], OUT rank_low float8, OUT rank_high float8,
+                                    OUT expected_error float8)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 1000
+BEGIN ATOMIC
+    WITH RECURSIVE chosen AS (
+        SELECT p.* FROM perfmodel.predictor AS p
+        WHERE CASE WHEN residuals.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = residuals.predictor END
+        -- raises where there is no such predictor
+        AND (SELECT count(*) FROM perfmodel.corrections(residuals.predictor)) IS NOT NULL
+    ), chain AS (
+        SELECT c.predictor_id, c.base_predictor_id, c.profiles, c.recalibrated_on FROM chosen AS c
+        UNION SELECT b.predictor_id, b.base_predictor_id, b.profiles, b.recalibrated_on
+        FROM chain JOIN perfmodel.predictor AS b ON b.predictor_id = chain.base_predictor_id
+    ), learned AS (
+        SELECT unnest(chain.profiles || chain.recalibrated_on) AS profile_id FROM chain
+    ), measured AS (
+        SELECT m.*, g.family, hashtextextended(g.structure, 0) AS network, c.name AS predictor
+        FROM chosen AS c, perfmodel.profile AS m JOIN perfmodel.graph AS g ON g.graph_id = m.graph_id
+        WHERE m.mode = 'train' AND m.world_size = 1
+          AND m.profile_id NOT IN (SELECT l.profile_id FROM learned AS l WHERE l.profile_id IS NOT NULL)
+          -- what a predictor that came trained has learned from is not listed
+          AND (cardinality(c.profiles) > 0 OR m.measured_at > c.trained_at)
+          AND (residuals.since IS NULL OR m.measured_at >= residuals.since)
+    )
+    SELECT m.profile_id, m.graph_id, m.network, m.family, m.gpu, m.dtype, m.layout, m.framework, m.batch, m.measured_at,
+           m.step_ms, f.step_ms, f.low_ms, f.high_ms, f.in_domain, f.reasons,
+           CASE WHEN f.low_ms IS NULL THEN NULL WHEN f.above > 0 THEN f.edges[f.above]
+                WHEN f.below > 0 THEN 1 - f.edges[f.below + 1] ELSE 0.25 END,
+           CASE WHEN f.low_ms IS NULL THEN NULL WHEN f.above > 0 THEN f.edges[f.above + 1]
+                WHEN f.below > 0 THEN 1 - f.edges[f.below] ELSE 0.75 END,
+           f.expected_error
+    FROM measured AS m CROSS JOIN LATERAL
+         (SELECT max(p.step_ms) AS step_ms, max(p.step_ms_low) FILTER (WHERE l.level = 0.9) AS low_ms,
+                 max(p.step_ms_high) FILTER (WHERE l.level = 0.9) AS high_ms, bool_and(p.in_domain) AS in_domain, max(p.reasons) AS reasons,
+                 count(*) FILTER (WHERE m.step_ms > p.step_ms_high) AS above, count(*) FILTER (WHERE m.step_ms < p.step_ms_low) AS below,
+                 '{0.75,0.8,0.85,0.9,0.95,0.975,0.99,0.995,1}'::float8[] AS edges,
+                 -- half of the width at a level is that quantile of the error; their mean over levels by the trapezoidal rule
+                 sum(l.share * (p.step_ms_high - p.step_ms_low) / (2 * p.step_ms)) AS expected_error
+          FROM (VALUES (0.5::float8, 0.3::float8), (0.6, 0.1), (0.7, 0.1), (0.8, 0.1), (0.9, 0.075), (0.95, 0.04), (0.98, 0.02),
+                       (0.99, 0.015)) AS l(level, share),
+               LATERAL perfmodel.predict(m.graph_id, m.gpu, m.batch, m.dtype, m.layout, m.framework, m.predictor, l.level,
+                                         CASE m.optimizer WHEN 'other' THEN 'sgd_momentum' ELSE m.optimizer END, 'null') AS p) AS f
+    WHERE f.step_ms IS NOT NULL;
+END;
+COMMENT ON FUNCTION perfmodel.residuals(text, timestamptz) IS
+    'measurements that a predictor was not trained on, with its predictions and where they lie in its calibration';
+
+CREATE FUNCTION perfmodel.drift(predictor text DEFAULT NULL, by text[] DEFAULT '{gpu}', since timestamptz DEFAULT NULL,
+                                slice interval DEFAULT NULL,
+                                OUT window_start timestamptz, OUT grouped_by text, OUT group_name text, OUT n integer,
+                                OUT n_networks integer, OUT bias_pct float8, OUT mape_pct float8, OUT expected_mape_pct float8,
+                                OUT coverage_pct float8, OUT coverage_low_pct float8, OUT coverage_high_pct float8,
+                                OUT out_of_domain_pct float8, OUT unknown_operators_pct float8, OUT e_value float8,
+                                OUT alarm_at float8, OUT verdict text, OUT advice text)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 2000000 ROWS 20
+BEGIN ATOMIC
+    WITH argument AS MATERIALIZED (
+        SELECT perfmodel.require(drift.by <@ '{gpu,dtype,layout,framework,family}' AND array_position(drift.by, NULL) IS NULL,
+                                 'unknown grouping in ' || coalesce(quote_literal(left(drift.by::text, 64)), 'null'),
+                                 'Known are gpu, dtype, layout, framework, family.')
+           AND perfmodel.require(slice IS NULL OR (slice > interval '0' AND extract(month FROM slice) = 0 AND extract(year FROM slice) = 0),
+                                 'slice must be a time above 0 without months and years', 'For example: slice => ''7 days''.') AS good
+    ), residual AS MATERIALIZED (
+        SELECT r.*, ln(r.measured_ms / r.predicted_ms) AS u, r.measured_ms BETWEEN r.low_ms AND r.high_ms AS covered,
+               CASE WHEN slice IS NULL THEN min(r.measured_at) OVER ()
+                    ELSE date_bin(slice, r.measured_at, coalesce(drift.since, date_trunc('day', min(r.measured_at) OVER ()))) END AS starts
+        FROM argument AS a, LATERAL perfmodel.residuals(drift.predictor, drift.since) AS r
+        WHERE a.good AND (slice IS NULL OR r.measured_at IS NOT NULL)
+    ), grouped AS (
+        SELECT r.*, k.grouping_name, k.place,
+               CASE k.grouping_name WHEN 'gpu' THEN r.gpu WHEN 'dtype' THEN r.dtype WHEN 'layout' THEN r.layout
+                                    WHEN 'framework' THEN r.framework WHEN 'family' THEN r.family END AS member
+        FROM residual AS r, unnest(array_prepend('overall', drift.by)) WITH ORDINALITY AS k(grouping_name, place)
+    ), per_network AS (
+        SELECT g.starts, g.place, g.grouping_name, g.member, g.network, count(*) AS n,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY g.u) AS u, sum(abs(1 - g.predicted_ms / g.measured_ms)) AS ape,
+               sum(g.expected_error) AS expected, avg(g.covered::integer) FILTER (WHERE g.in_domain) AS covered,
+               avg((NOT g.in_domain)::integer) AS outside, coalesce(bool_or('operators_not_seen' = ANY (g.reasons)), false)::integer AS unknown
+        FROM grouped AS g GROUP BY 1, 2, 3, 4, 5
+    ), per_group AS (
+        SELECT p.starts, p.place, p.grouping_name, p.member, sum(p.n) AS n, count(*) AS networks,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY p.u) AS u, sum(p.ape) / sum(p.n) AS mape, sum(p.expected) / sum(p.n) AS expected,
+               sum(p.covered) AS covered, count(p.covered) AS judged, avg(p.outside) AS outside, sum(p.outside) AS n_outside,
+               avg(p.unknown) AS unknown
+        FROM per_network AS p GROUP BY 1, 2, 3, 4
+    ), evidence AS (
+        -- all that is known at the end of each window
+        SELECT p.starts, p.place, p.member, e.e_value, e.kind
+        FROM per_group AS p,
+             LATERAL (SELECT array_agg(g.network ORDER BY g.profile_id) AS networks, array_agg(g.rank_low ORDER BY g.profile_id) AS low,
+                             array_agg(g.rank_high ORDER BY g.profile_id) AS high
+                      FROM grouped AS g
+                      WHERE g.place = p.place AND g.member IS NOT DISTINCT FROM p.member AND g.in_domain AND g.rank_low IS NOT NULL
+                        AND (slice IS NULL OR g.starts <= p.starts)) AS a,
+             LATERAL perfmodel.drift_evidence(a.networks, a.low, a.high) AS e
+    ), corrected AS (
+        -- what would be left of the error if the bias of each device were taken away, as recalibrate() does
+        SELECT g.starts, g.place, g.member, avg(abs(1 - g.predicted_ms * exp(d.u) / g.measured_ms)) AS mape
+        FROM grouped AS g JOIN (SELECT q.starts, q.place, q.member, q.gpu, percentile_cont(0.5) WITHIN GROUP (ORDER BY q.u) AS u
+                                FROM grouped AS q GROUP BY 1, 2, 3, 4) AS d
+             ON d.place = g.place AND d.gpu = g.gpu AND d.member IS NOT DISTINCT FROM g.member AND d.starts IS NOT DISTINCT FROM g.starts
+        GROUP BY 1, 2, 3
+    ), judged AS (
+        SELECT p.*, b.low AS cover_low, b.high AS cover_high, o.low AS outside_low, e.e_value, 20.0::float8 * groups.n AS alarm_at, e.kind,
+               p.mape - c.mape >= 0.5 * (p.mape - p.expected) AS by_bias
+        FROM per_group AS p JOIN corrected AS c ON c.place = p.place AND c.member IS NOT DISTINCT FROM p.member
+                                                AND c.starts IS NOT DISTINCT FROM p.starts
+             LEFT JOIN evidence AS e ON e.place = p.place AND e.member IS NOT DISTINCT FROM p.member
+                                     AND e.starts IS NOT DISTINCT FROM p.starts
+             LEFT JOIN LATERAL perfmodel.proportion_bounds(p.covered::float8, nullif(p.judged, 0)::float8) AS b ON true
+             LEFT JOIN LATERAL perfmodel.proportion_bounds(p.n_outside::float8, p.networks::float8) AS o ON true,
+             (SELECT count(*) AS n FROM (SELECT DISTINCT q.place, q.member FROM per_group AS q) AS q) AS groups
+    ), said AS (
+        SELECT j.*,
+               CASE WHEN j.e_value >= j.alarm_at AND j.kind IN ('slower', 'faster') THEN 'biased'
+                    WHEN j.e_value >= j.alarm_at THEN 'wider'
+                    WHEN j.outside_low > 0.2 THEN 'new_inputs'
+                    WHEN j.e_value IS NULL OR j.judged < 5 THEN 'too_few'
+                    ELSE 'ok' END AS verdict
+        FROM judged AS j
+    )
+    SELECT s.starts, s.grouping_name, s.member, s.n::integer, s.networks::integer, 100 * (exp(-s.u) - 1), 100 * s.mape, 100 * s.expected,
+           (100 * s.covered / nullif(s.judged, 0))::float8, 100 * s.cover_low, 100 * s.cover_high, (100 * s.outside)::float8,
+           (100 * s.unknown)::float8, s.e_value, s.alarm_at, s.verdict,
+           CASE WHEN s.verdict IN ('biased', 'wider') THEN
+                    CASE WHEN s.by_bias AND s.verdict = 'biased' THEN 'recalibrate: steps' ELSE 'retrain: steps' END
+                    || coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, '')
+                    || CASE WHEN s.verdict = 'wider' THEN ' are off by more than promised to both sides'
+                            ELSE format(' take %s %% %s than predicted', round(abs(100 * (exp(s.u) - 1))::numeric),
+                                        CASE WHEN s.u > 0 THEN 'longer' ELSE 'less' END) END
+                WHEN s.verdict = 'new_inputs' THEN format('retrain: %s of %s networks are unlike those of its training',
+                                                          round(s.n_outside), s.networks)
+                WHEN s.verdict = 'too_few' AND s.expected IS NULL THEN 'train a kind of predictor that has intervals'
+                WHEN s.verdict = 'too_few' THEN format('collect: %s more %s%s', 5 - s.judged, CASE s.judged WHEN 4 THEN 'network' ELSE 'networks' END,
+                                                       coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, ''))
+           END
+    FROM said AS s ORDER BY s.starts, s.place, s.member;
+END;
+COMMENT ON FUNCTION perfmodel.drift(text, text[], timestamptz, interval) IS
+    'errors on measurements newer than a predictor, what they prove (alarms at e_value >= alarm_at), and what to do';
+
+CREATE VIEW perfmodel.active_drift AS
+SELECT d.grouped_by, d.group_name, d.n AS measurements, d.n_networks AS networks, pg_catalog.round(d.bias_pct::numeric, 1) AS bias_pct,
+       pg_catalog.round(d.mape_pct::numeric, 1) AS error_pct, pg_catalog.round(d.expected_mape_pct::numeric, 1) AS expected_error_pct,
+       pg_catalog.round(d.coverage_pct::numeric, 0) AS coverage_pct, pg_catalog.round(d.out_of_domain_pct::numeric, 0) AS out_of_domain_pct,
+       d.verdict, d.advice
+FROM perfmodel.drift(by => '{gpu,framework}') AS d;
+COMMENT ON VIEW perfmodel.active_drift IS 'whether the active predictor still holds, by GPU and framework, rounded; see drift()';
+COMMENT ON COLUMN perfmodel.active_drift.grouped_by IS 'overall, gpu or framework';
+COMMENT ON COLUMN perfmodel.active_drift.group_name IS 'which of them; NULL: all, or not known';
+COMMENT ON COLUMN perfmodel.active_drift.measurements IS 'number of measurements that it was not trained on';
+COMMENT ON COLUMN perfmodel.active_drift.networks IS 'number of networks among them';
+COMMENT ON COLUMN perfmodel.active_drift.bias_pct IS 'how much predictions are too long, in percent of the measured time: median over networks';
+COMMENT ON COLUMN perfmodel.active_drift.error_pct IS 'mean absolute error in percent of the measured time';
+COMMENT ON COLUMN perfmodel.active_drift.expected_error_pct IS 'error that the intervals of the predictor promise for these measurements';
+COMMENT ON COLUMN perfmodel.active_drift.coverage_pct IS 'share of measurements in the domain that are inside of their interval of level 0.9';
+COMMENT ON COLUMN perfmodel.active_drift.out_of_domain_pct IS 'share of networks out of the domain';
+COMMENT ON COLUMN perfmodel.active_drift.verdict IS 'ok, biased, wider, new_inputs or too_few';
+COMMENT ON COLUMN perfmodel.active_drift.advice IS 'recalibrate, retrain or collect, and why; NULL: nothing to do';
