@@ -42,7 +42,7 @@ fill(const pm_asked_words *q, const pm_manner *how, Datum *values, bool *nulls)
 	pm_problem	p;
 
 	if (pm_ask(q, how, &a, &p))
-		pm_fill_answer(&a, q->batch, values, nulls);
+		pm_fill_answer(&a, q, values, nulls);
 	else
 		pm_fill_problem(&p, values, nulls);
 }

@@ -18,8 +18,10 @@
 #include "encoding.h"
 #include "errors.h"
 #include "results.h"
+#include "scaling.h"
 
 #define NO_INTERVAL_CODE "no_interval"
+#define UNFITTED_CLUSTER_CODE "unfitted_cluster"
 
 /* ---------- asking the core ---------- */
 
@@ -32,7 +34,7 @@ judge(const pm_asked *q, pm_prepared *x, double level, pm_answer *a)
 	pm_status	st = {PM_OK};
 	const char *missing = pm_trust_calibrated(p->trust) ? NULL : "no interval: the predictor is not calibrated";
 
-	StaticAssertStmt(PM_N_CAUSES <= PM_REASON_NO_INTERVAL, "each reason needs a bit of its own");
+	StaticAssertStmt(PM_N_CAUSES <= PM_REASON_UNFITTED_CLUSTER, "each reason needs a bit of its own");
 	a->level = level;
 	if (pm_predictor_judge_prepared(p, x, &q->sample, a->step_ms, level, &v, &st) != PM_OK)
 		pm_raise(&st);
@@ -63,6 +65,8 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 		pm_raise(&st);
 	if (!isnan(level))
 		judge(&asked, x, level, a);
+	if (asked.fabric != NULL)
+		pm_scale_answer(&asked, x, a);
 	return true;
 }
 
@@ -139,25 +143,33 @@ pm_ask(const pm_asked_words *q, const pm_manner *how, pm_answer *a, pm_problem *
 static Datum
 reasons_or_null(uint32 reasons, bool *isnull)
 {
-	const char *names[PM_N_CAUSES + 1];
+	const char *names[PM_N_CAUSES + 2];
 	int			n = 0;
 
 	for (int cause = 0; cause < PM_N_CAUSES; cause++)
 		if (reasons & 1u << cause)
 			names[n++] = pm_cause_name[cause];
+	if (reasons & 1u << PM_REASON_UNFITTED_CLUSTER)
+		names[n++] = UNFITTED_CLUSTER_CODE;
 	if (reasons & 1u << PM_REASON_NO_INTERVAL)
 		names[n++] = NO_INTERVAL_CODE;
 	*isnull = n == 0;
 	return n == 0 ? (Datum) 0 : pm_text_array(names, n);
 }
 
+double
+pm_samples_of(const pm_asked_words *q)
+{
+	return (double) q->batch * q->parallel.accumulation * q->parallel.world_size;
+}
+
 void
-pm_fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls)
+pm_fill_answer(const pm_answer *a, const pm_asked_words *q, Datum *values, bool *nulls)
 {
 	values[0] = Float8GetDatum(a->step_ms);
 	values[1] = pm_float8_or_null(a->low_ms, &nulls[1]);
 	values[2] = pm_float8_or_null(a->high_ms, &nulls[2]);
-	values[3] = Float8GetDatum(1000.0 * batch / a->step_ms);
+	values[3] = Float8GetDatum(1000.0 * pm_samples_of(q) / a->step_ms);
 	values[4] = BoolGetDatum(a->in_domain);
 	values[5] = Int64GetDatum(a->predictor_id);
 	values[6] = pm_text_or_null(a->note, &nulls[6]);

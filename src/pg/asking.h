@@ -18,7 +18,10 @@ extern bool pm_ask(const pm_asked_words *q, const pm_manner *how, pm_answer *a, 
 #define PM_N_ANSWER 8
 
 /* Nulls come in as false, values go out in the current context. */
-extern void pm_fill_answer(const pm_answer *a, int32 batch, Datum *values, bool *nulls);
+extern void pm_fill_answer(const pm_answer *a, const pm_asked_words *q, Datum *values, bool *nulls);
 extern void pm_fill_problem(const pm_problem *p, Datum *values, bool *nulls);
+
+/* Samples that a step of q takes, on all GPUs together. */
+extern double pm_samples_of(const pm_asked_words *q);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 
 #include "cache/freshness.h"
 #include "encoding.h"
@@ -14,6 +15,7 @@
 #include "graphs.h"
 #include "question.h"
 #include "results.h"
+#include "scaling.h"
 
 PG_FUNCTION_INFO_V1(pm_explain_train_time);
 
@@ -52,7 +54,11 @@ fill_node(const pm_sample *s, int node, int copies, Datum *values, bool *nulls)
 	values[11] = pm_text_or_null(n->module ? pm_from_core(n->module) : NULL, &nulls[11]);
 }
 
-/* A row for a share of a part of the step; node -1: of what belongs to no operator. */
+/* Of a part that belongs to no operator. */
+#define FRAMEWORK		-1
+#define COMMUNICATION	-2
+
+/* A row for a share of a part of the step; node: also one of the above. */
 static void
 add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, int node, int copies, double share, double step_ms)
 {
@@ -69,7 +75,7 @@ add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, int node, in
 	values[8] = pm_float8_or_null(share * part->forward_ms, &nulls[8]);
 	values[9] = pm_float8_or_null(share * part->backward_ms, &nulls[9]);
 	values[10] = pm_float8_or_null(share * part->update_ms, &nulls[10]);
-	values[12] = CStringGetTextDatum(node < 0 ? "framework" : "operator");
+	values[12] = CStringGetTextDatum(node == FRAMEWORK ? "framework" : node == COMMUNICATION ? "communication" : "operator");
 	pm_rows_add(out, values, nulls);
 }
 
@@ -80,7 +86,7 @@ add_group(pm_rows_out *out, const pm_sample *s, const pm_part *part, double step
 	int			token = part->token;
 
 	if (token < 0)
-		add_part(out, s, part, -1, 0, 1, step_ms);
+		add_part(out, s, part, FRAMEWORK, 0, 1, step_ms);
 	else
 		add_part(out, s, part, s->skeleton->node[token], (int) rint(s->skeleton->copies[token]), 1, step_ms);
 }
@@ -105,6 +111,30 @@ add_nodes(pm_rows_out *out, const pm_sample *s, const pm_part *parts, int n, dou
 		if (part_of[token] != NULL)
 			add_part(out, s, part_of[token], k->dag.node[i], 1, 1 / k->copies[token], step_ms);
 	}
+}
+
+/*
+ * On several GPUs: the parts become those of the slowest of them, all batches of
+ * the step together.  The step, and how much of it no GPU computes.
+ */
+static double
+scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double *exposed_ms)
+{
+	pm_asked	slim = *asked;	/* the whole graph stays in asked */
+	pm_scaled	scaled;
+
+	pm_scale_step(&slim, step_ms, &scaled);
+	for (int i = 0; i < n; i++)
+	{
+		double		factor = scaled.compute_ms / step_ms;
+
+		parts[i].step_ms *= factor;
+		parts[i].forward_ms *= factor;
+		parts[i].backward_ms *= factor;
+		parts[i].update_ms *= factor;
+	}
+	*exposed_ms = scaled.step_ms - scaled.compute_ms;
+	return scaled.step_ms;
 }
 
 /* Whether the argument after those of the question asks for a row for each node. */
@@ -132,6 +162,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	const pm_sample *s = &asked.sample;
 	pm_status	st = {PM_OK};
 	pm_part    *parts;
+	pm_part		exposed = {-1, 0, get_float8_nan(), get_float8_nan(), get_float8_nan(), '-'};
 	double		step_ms;
 	int			n = 0;
 	bool		nodes;
@@ -147,10 +178,14 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
+	if (asked.fabric != NULL)
+		step_ms = scale_parts(&asked, parts, n, step_ms, &exposed.step_ms);
 	if (nodes)
 		add_nodes(&out, s, parts, n, step_ms);
 	else
 		for (int i = 0; i < n; i++)
 			add_group(&out, s, &parts[i], step_ms);
+	if (asked.parallel.world_size > 1)
+		add_part(&out, s, &exposed, COMMUNICATION, 0, 1, step_ms);
 	return (Datum) 0;
 }

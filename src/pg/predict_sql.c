@@ -72,7 +72,7 @@ ask_for_row(const pm_asked_words *q, const pm_manner *how, Datum *values, bool *
 	CHECK_FOR_INTERRUPTS();
 	if (pm_ask(q, how, &a, &p))
 		/* this copies the note, which the next question may drop from the memo */
-		pm_fill_answer(&a, q->batch, values, nulls);
+		pm_fill_answer(&a, q, values, nulls);
 	else
 		pm_fill_problem(&p, values, nulls);
 }

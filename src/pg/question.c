@@ -16,11 +16,13 @@
 #include "cache/graph_cache.h"
 #include "call_site.h"
 #include "catalog.h"
+#include "clusters.h"
 #include "encoding.h"
 #include "errors.h"
 #include "features/tokens.h"
 #include "gpus.h"
 #include "graphs.h"
+#include "parallel.h"
 #include "question.h"
 
 /* ---------- arguments ---------- */
@@ -28,7 +30,8 @@
 /* Names of arguments, and what NULL means. Those before PREDICTOR are members of a question as an object, too; GRAPH is only that. */
 typedef enum member
 {
-	GRAPH, GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, FRAMEWORK, PREDICTOR, LEVEL, ON_ERROR, N_MEMBERS
+	GRAPH, GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, FRAMEWORK, WORLD_SIZE, NODES, CLUSTER, PARALLEL,
+	PREDICTOR, LEVEL, ON_ERROR, N_MEMBERS
 } member;
 
 static const struct
@@ -44,6 +47,10 @@ static const struct
 	[LAYOUT] = {"layout"},
 	[OPTIMIZER] = {"optimizer"},
 	[FRAMEWORK] = {"framework", true},
+	[WORLD_SIZE] = {"world_size"},
+	[NODES] = {"nodes", true},
+	[CLUSTER] = {"cluster", true},
+	[PARALLEL] = {"parallel", true},
 	[PREDICTOR] = {"predictor", true},
 	[LEVEL] = {"level"},
 	[ON_ERROR] = {"on_error", true},	/* and is refused: 'null' without its quotes */
@@ -106,6 +113,18 @@ checked_level(double level)
 	return level;
 }
 
+/* 0 has a meaning of its own in the core: as few as have room. */
+static int
+checked_nodes(int nodes)
+{
+	if (nodes < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("nodes must be at least 1, not %d", nodes),
+				 errhint("NULL stands for as few as have room for the GPUs.")));
+	return nodes;
+}
+
 static bool
 wants_null(FunctionCallInfo fcinfo, int at)
 {
@@ -124,6 +143,20 @@ wants_null(FunctionCallInfo fcinfo, int at)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("on_error must be \"error\" or \"null\", not \"%s\"", pm_shown_name(s))));
 	return pg_strcasecmp(s, "null") == 0;
+}
+
+/* How many GPUs, and how they share the work. */
+static void
+read_parallel(FunctionCallInfo fcinfo, const int8 *at, pm_asked_words *q)
+{
+	q->parallel = (pm_parallel) PM_PARALLEL_NONE;
+	if (at[WORLD_SIZE] >= 0)
+		q->parallel.world_size = PG_GETARG_INT32(at[WORLD_SIZE]);
+	if (at[NODES] >= 0 && !PG_ARGISNULL(at[NODES]))
+		q->parallel.nodes = checked_nodes(PG_GETARG_INT32(at[NODES]));
+	if (at[PARALLEL] >= 0 && !PG_ARGISNULL(at[PARALLEL]))
+		pm_parallel_from_jsonb(PG_GETARG_JSONB_P(at[PARALLEL]), &q->parallel);
+	q->cluster = word_arg(fcinfo, at, CLUSTER);
 }
 
 bool
@@ -147,6 +180,7 @@ pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how)
 	q->optimizer = word_arg(fcinfo, at, OPTIMIZER);
 	q->framework = word_arg(fcinfo, at, FRAMEWORK);
 	q->predictor = word_arg(fcinfo, at, PREDICTOR);
+	read_parallel(fcinfo, at, q);
 	how->level = at[LEVEL] >= 0 ? checked_level(PG_GETARG_FLOAT8(at[LEVEL])) : get_float8_nan();
 	how->problem_is_null = wants_null(fcinfo, at[ON_ERROR]);
 	return true;
@@ -193,12 +227,37 @@ member_named(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("a question has no member \"%s\"", pm_shown_name(name)),
-			 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\".")));
+			 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\", "
+					 "\"world_size\", \"nodes\", \"cluster\", \"parallel\".")));
+}
+
+static int32
+int32_member(const char *name, const JsonbValue *v)
+{
+	return (int32) Max(Min(integer_member(name, v), PG_INT32_MAX), PG_INT32_MIN);
+}
+
+/* Of a member that is not null and says how many GPUs there are, or how they work. */
+static void
+set_parallel_member(pm_asked_words *q, member m, JsonbValue *v)
+{
+	const char *name = members[m].name;
+
+	if (m == WORLD_SIZE)
+		q->parallel.world_size = int32_member(name, v);
+	else if (m == NODES)
+		q->parallel.nodes = checked_nodes(int32_member(name, v));
+	else if (m == CLUSTER)
+		q->cluster = text_member(name, v);
+	else if (v->type != jbvBinary)
+		refuse_member(name, "an object");
+	else
+		pm_parallel_from_jsonb(JsonbValueToJsonb(v), &q->parallel);
 }
 
 /* Of a member that is not null. */
 static void
-set_member(pm_asked_words *q, member m, const JsonbValue *v, pm_problem *p)
+set_member(pm_asked_words *q, member m, JsonbValue *v, pm_problem *p)
 {
 	const char *name = members[m].name;
 
@@ -209,13 +268,15 @@ set_member(pm_asked_words *q, member m, const JsonbValue *v, pm_problem *p)
 	else if (m == GPU)
 		q->gpu = text_member(name, v);
 	else if (m == BATCH)
-		q->batch = (int32) Max(Min(integer_member(name, v), PG_INT32_MAX), PG_INT32_MIN);
+		q->batch = int32_member(name, v);
 	else if (m == DTYPE)
 		q->dtype = text_member(name, v);
 	else if (m == LAYOUT)
 		q->layout = text_member(name, v);
 	else if (m == OPTIMIZER)
 		q->optimizer = text_member(name, v);
+	else if (m >= WORLD_SIZE)
+		set_parallel_member(q, m, v);
 	else
 		q->framework = text_member(name, v);
 }
@@ -265,7 +326,7 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a question must be an object"),
 				 errhint("Such as {\"graph\": \"resnet50@224\", \"gpu\": \"T4\", \"batch\": 64}.")));
-	*q = (pm_asked_words) {.predictor = predictor};
+	*q = (pm_asked_words) {.predictor = predictor,.parallel = PM_PARALLEL_NONE};
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		member		m;
@@ -342,6 +403,28 @@ pm_question_predictor(const pm_asked_words *q, pm_predictor_ref *ref)
 	pm_predictor_get(q->predictor ? text_to_cstring(q->predictor) : NULL, ref);
 }
 
+/* What several GPUs need to be known of; nothing is looked up for one. */
+static bool
+resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
+{
+	pm_status	st = {PM_OK};
+
+	to->parallel = q->parallel;
+	to->fabric = NULL;
+	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1)
+		return true;
+	to->fabric = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, to->sample.query.gpu->name, p);
+	if (to->fabric == NULL)
+		return false;
+	if (pm_parallel_check(&to->parallel, to->fabric, &st) == PM_OK)
+		return true;
+	*p = (pm_problem) {
+		"bad_parallel", ERRCODE_INVALID_PARAMETER_VALUE, pm_message_from_core(st.message),
+		st.detail[0] ? pm_message_from_core(st.detail) : NULL, st.hint[0] ? pm_message_from_core(st.hint) : NULL
+	};
+	return false;
+}
+
 bool
 pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 {
@@ -351,7 +434,7 @@ pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	s->forward_ms = s->backward_ms = get_float8_nan();
 	s->weight = 1;
 	if (!resolve_batch(q, &s->query, p) || !resolve_words(q, &s->query, p) ||
-		(s->query.gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL)
+		(s->query.gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL || !resolve_parallel(q, to, p))
 		return false;
 	pm_question_predictor(q, &to->ref);
 	to->merged = pm_predictor_merges(to->ref.predictor->kind, &to->ref.predictor->options);

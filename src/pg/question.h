@@ -26,14 +26,14 @@ typedef struct pm_manner
 
 /*
  * Read the arguments that the function has of graph_id, gpu, batch, dtype,
- * layout, framework, optimizer, predictor, level, on_error. What it has not is
+ * layout, framework, optimizer, world_size, nodes, cluster, parallel, predictor, level, on_error. What it has not is
  * NULL or 0 in *q, which stands for the default.  False when an argument is
- * NULL whose NULL makes the answer NULL: all but framework and predictor.
+ * NULL whose NULL makes the answer NULL: all but framework, predictor, nodes, cluster and parallel.
  */
 extern bool pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how);
 
 /*
- * Read the members of an object: those above up to optimizer, and "graph", the
+ * Read the members of an object: those above up to parallel, and "graph", the
  * name of a graph in place of its id. predictor of *q is left alone.  False
  * when a member that the answer needs is missing or null; *p says which.  Raises
  * for members that are not known or not of the right type.  A graph whose name is

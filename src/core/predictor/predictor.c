@@ -513,6 +513,13 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 }
 
 pm_code
+pm_predictor_work(pm_prepared *x, const pm_sample *s, const pm_tokens **work, pm_status *st)
+{
+	*work = &x->bench->work;
+	return put_on_bench(x, s, st);
+}
+
+pm_code
 pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
 				   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {

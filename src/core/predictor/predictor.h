@@ -87,5 +87,7 @@ pm_code		pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, co
 										  double *step_ms, pm_status *st);
 pm_code		pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 										double level, pm_verdict *v, pm_status *st);
+/* The work of s, which x was prepared for at any batch. *work is on the bench, until that is used for another question. */
+pm_code		pm_predictor_work(pm_prepared *x, const pm_sample *s, const pm_tokens **work, pm_status *st);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "scaling/step.h"
+
 /* A question in the words of the caller; pm_question of the core is what they mean. */
 typedef struct pm_asked_words
 {
@@ -17,14 +19,19 @@ typedef struct pm_asked_words
 	text	   *optimizer;
 	text	   *framework;		/* may be NULL */
 	text	   *predictor;		/* may be NULL */
+	pm_parallel parallel;		/* how many GPUs, and how they share the work */
+	text	   *cluster;		/* NULL: the usual one of the device */
 } pm_asked_words;
 
 #define PM_REASON_NO_INTERVAL 31	/* the predictor is not calibrated */
+#define PM_REASON_UNFITTED_CLUSTER 30	/* communication is not measured but taken from constants of the links */
 
 /* What is known about a question. */
 typedef struct pm_answer
 {
 	double		step_ms;
+	double		comm_ms;		/* of it collectives, and of these while no GPU computes; 0 on one GPU */
+	double		exposed_ms;
 	int64		predictor_id;
 	double		level;			/* of what follows; NaN: not judged yet */
 	double		low_ms;			/* NaN: no interval */
@@ -40,6 +47,8 @@ typedef struct pm_answer_key
 {
 	int64		graph_id;
 	int32		batch;
+	int32		parallel[4];	/* world_size, nodes, accumulation, and the others together */
+	float		bucket_mb;
 	uint8		words[PM_WORDS_SIZE];
 } pm_answer_key;
 

@@ -55,9 +55,15 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	memset(key, 0, sizeof(*key));
 	key->graph_id = q->graph_id;
 	key->batch = q->batch;
+	key->parallel[0] = q->parallel.world_size;
+	key->parallel[1] = q->parallel.nodes;
+	key->parallel[2] = q->parallel.accumulation;
+	key->parallel[3] = 2 * q->parallel.zero + q->parallel.compress;
+	key->bucket_mb = (float) q->parallel.bucket_mb;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
 		put_word(key, &at, q->optimizer) &&
-		put_word(key, &at, q->framework) && put_word(key, &at, q->predictor);
+		put_word(key, &at, q->framework) && put_word(key, &at, q->predictor) &&
+		put_word(key, &at, q->cluster);
 }
 
 static void

@@ -21,6 +21,7 @@
 #include "utils/timestamp.h"
 
 #include "predictor/predictor.h"
+#include "scaling/buckets.h"
 
 /*
  * A graph that is known: what questions that are prepared need of it.  The
@@ -68,6 +69,7 @@ typedef struct pm_cached
 	pm_prepared *prepared;
 	const uint8 *words;			/* what key.question is the hash of */
 	Size		n_words;
+	pm_buckets *buckets;		/* of gradients; NULL: nobody has asked about several GPUs */
 } pm_cached;
 
 /* Whether e, which was handed out before, may still be used. For assertions. */

@@ -151,9 +151,38 @@ pm_prepared_get(pm_asked *q)
 	if (e == NULL)
 		e = prepare(q, &key, w, len);
 	pfree(w);
+	q->prepared = e;
 	if (e->prepared->state == NULL)
 		pm_ask_whole(q);
 	else
 		pm_ask_slim(q);
 	return e->prepared;
+}
+
+const pm_buckets *
+pm_buckets_get(pm_asked *q, double bucket_mb)
+{
+	pm_cached  *e = q->prepared;
+	/* sizes that users try out are not kept: there is no end to them */
+	bool		keep = bucket_mb == PM_BUCKET_MB_USUAL;
+	pm_arena   *a = keep ? &e->arena : pm_workspace();
+	const pm_skeleton *whole;
+	pm_buckets *b;
+	pm_status	st = {PM_OK};
+
+	Assert(pm_cache_good(e));
+	if (keep && e->buckets != NULL)
+		return e->buckets;
+	whole = pm_skeleton_get(q->graph, q->merged);
+	b = PM_NEW_PACKED(a, pm_buckets, 1);
+	if (b == NULL)
+		pm_no_memory(&st, a);
+	if (b == NULL || pm_buckets_build(whole, q->sample.query.dtype, bucket_mb, a, b, &st) != PM_OK)
+		pm_raise(&st);
+	if (keep)
+	{
+		e->buckets = b;
+		pm_cache_grown(e);
+	}
+	return b;
 }

@@ -5,6 +5,7 @@
 #define PM_PG_CACHE_PREPARED_CACHE_H
 
 #include "cache/predictor_cache.h"
+#include "scaling/step.h"
 
 /* Everything of one question: the sample, without its graph, and who answers. Valid until the next pm_freshen(). */
 typedef struct pm_asked
@@ -13,6 +14,9 @@ typedef struct pm_asked
 	pm_predictor_ref ref;
 	pm_cached  *graph;
 	bool		merged;
+	pm_parallel parallel;
+	const pm_fabric *fabric;	/* NULL: one GPU, and nothing to be scaled */
+	pm_cached  *prepared;		/* set by pm_prepared_get() */
 } pm_asked;
 
 /* Put the whole graph in, or the slim one. Raise. */
@@ -26,5 +30,7 @@ extern pm_arena *pm_workspace(void);
  * answer needs.  Raises.  Valid until the next pm_freshen().
  */
 extern pm_prepared *pm_prepared_get(pm_asked *q);
+/* After pm_prepared_get(): its gradients in buckets of so many MiB. Raises. Valid until the next pm_workspace(). */
+extern const pm_buckets *pm_buckets_get(pm_asked *q, double bucket_mb);
 
 #endif

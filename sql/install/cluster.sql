@@ -1,0 +1,125 @@
+-- Clusters: which machines, and how their GPUs are connected.
+-- The tables are new in 0.2.0, so that an update makes them from this file.
+
+CREATE TABLE perfmodel.interconnect (
+    name       text    NOT NULL CONSTRAINT interconnect_name_not_empty CHECK (name ~ '[[:alnum:]]'),
+    kind       text    NOT NULL
+                       CONSTRAINT interconnect_kind_known CHECK (kind IN ('nvlink', 'nvswitch', 'pcie', 'ethernet', 'infiniband')),
+    gpus       integer NOT NULL DEFAULT 0 CONSTRAINT interconnect_gpus_in_range CHECK (gpus BETWEEN 0 AND 65536),
+    busbw_gbs  float8  NOT NULL CONSTRAINT interconnect_busbw_gbs_in_range CHECK (busbw_gbs BETWEEN 1e-6 AND 1e6),
+    latency_us float8  CONSTRAINT interconnect_latency_us_in_range CHECK (latency_us BETWEEN 0 AND 1e7),
+    source     text,
+    builtin    boolean NOT NULL DEFAULT false,
+    CONSTRAINT interconnect_pkey PRIMARY KEY (name, gpus)
+);
+COMMENT ON TABLE perfmodel.interconnect IS 'links between GPUs and between machines; rows with builtin = true come with the extension';
+COMMENT ON COLUMN perfmodel.interconnect.name IS 'name of the link, which clusters refer to';
+COMMENT ON COLUMN perfmodel.interconnect.kind IS 'nvlink (no switch), nvswitch, pcie, ethernet or infiniband';
+COMMENT ON COLUMN perfmodel.interconnect.gpus IS 'number of GPUs (between machines: of machines) that the row is of; 0: any that has no row';
+COMMENT ON COLUMN perfmodel.interconnect.busbw_gbs IS 'bus bandwidth of a large all-reduce in GB/s, as nccl-tests print it; of one adapter';
+COMMENT ON COLUMN perfmodel.interconnect.latency_us IS 'fixed time of an all-reduce in microseconds; NULL: by the constants of NCCL';
+COMMENT ON COLUMN perfmodel.interconnect.source IS 'where the figures are from';
+COMMENT ON COLUMN perfmodel.interconnect.builtin IS 'whether the row comes with the extension';
+
+CREATE TABLE perfmodel.cluster (
+    name           text    CONSTRAINT cluster_pkey PRIMARY KEY CONSTRAINT cluster_name_not_empty CHECK (name ~ '[[:alnum:]]'),
+    gpu            text    CONSTRAINT cluster_gpu_known REFERENCES perfmodel.gpu (name) ON UPDATE CASCADE,
+    gpus_per_node  integer NOT NULL CONSTRAINT cluster_gpus_per_node_in_range CHECK (gpus_per_node BETWEEN 1 AND 1024),
+    intra          text    NOT NULL,
+    inter          text,
+    adapters       integer NOT NULL DEFAULT 1 CONSTRAINT cluster_adapters_in_range CHECK (adapters BETWEEN 1 AND 1024),
+    nodes          integer CONSTRAINT cluster_nodes_in_range CHECK (nodes BETWEEN 1 AND 65536),
+    intra_factor   float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_intra_factor_in_range CHECK (intra_factor BETWEEN 1e-3 AND 1e3),
+    inter_factor   float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_inter_factor_in_range CHECK (inter_factor BETWEEN 1e-3 AND 1e3),
+    latency_factor float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_latency_factor_in_range CHECK (latency_factor BETWEEN 0 AND 1e3),
+    steal          float8  NOT NULL DEFAULT 0.05 CONSTRAINT cluster_steal_in_range CHECK (steal BETWEEN 0 AND 10),
+    straggler      float8  NOT NULL DEFAULT 0.01 CONSTRAINT cluster_straggler_in_range CHECK (straggler BETWEEN 0 AND 10),
+    comm_error     float8  NOT NULL DEFAULT 0.3 CONSTRAINT cluster_comm_error_in_range CHECK (comm_error BETWEEN 0 AND 3),
+    fitted_rows    integer NOT NULL DEFAULT 0 CONSTRAINT cluster_fitted_rows_not_negative CHECK (fitted_rows >= 0),
+    source         text,
+    builtin        boolean NOT NULL DEFAULT false
+);
+COMMENT ON TABLE perfmodel.cluster IS 'machines of one kind and their network; rows with builtin = true come with the extension';
+COMMENT ON COLUMN perfmodel.cluster.name IS 'name of the cluster';
+COMMENT ON COLUMN perfmodel.cluster.gpu IS 'device of its machines; NULL: any; an alias is replaced by the name of the device';
+COMMENT ON COLUMN perfmodel.cluster.gpus_per_node IS 'GPUs of a machine';
+COMMENT ON COLUMN perfmodel.cluster.intra IS 'link between the GPUs of a machine: a name in perfmodel.interconnect';
+COMMENT ON COLUMN perfmodel.cluster.inter IS 'link of one network adapter of a machine, likewise; NULL: machines are not connected';
+COMMENT ON COLUMN perfmodel.cluster.adapters IS 'network adapters of a machine';
+COMMENT ON COLUMN perfmodel.cluster.nodes IS 'machines there are; NULL: not known';
+COMMENT ON COLUMN perfmodel.cluster.intra_factor IS 'factor on the bandwidth of intra, fitted to measurements';
+COMMENT ON COLUMN perfmodel.cluster.inter_factor IS 'factor on the bandwidth of inter, fitted to measurements';
+COMMENT ON COLUMN perfmodel.cluster.latency_factor IS 'factor on every fixed time, fitted to measurements';
+COMMENT ON COLUMN perfmodel.cluster.steal IS 'share by which computing is slower while gradients travel';
+COMMENT ON COLUMN perfmodel.cluster.straggler IS 'standard deviation between the steps of different GPUs, as a share of the step';
+COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
+COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
+COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';
+COMMENT ON COLUMN perfmodel.cluster.builtin IS 'whether the row comes with the extension';
+
+CREATE TRIGGER cluster_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.cluster
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
+COMMENT ON TRIGGER cluster_gpu_by_name ON perfmodel.cluster IS 'replaces an alias of a device by its name';
+CREATE TRIGGER cluster_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.cluster
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER cluster_forget_cached ON perfmodel.cluster IS 'makes sessions drop cached clusters';
+CREATE TRIGGER interconnect_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.interconnect
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER interconnect_forget_cached ON perfmodel.interconnect IS 'makes sessions drop cached links';
+ALTER TABLE perfmodel.cluster ENABLE ALWAYS TRIGGER cluster_forget_cached;
+ALTER TABLE perfmodel.interconnect ENABLE ALWAYS TRIGGER interconnect_forget_cached;
+-- as on the other tables: for rows that logical replication applies
+CREATE TRIGGER cluster_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.cluster
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.cluster ENABLE REPLICA TRIGGER cluster_forget_applied;
+COMMENT ON TRIGGER cluster_forget_applied ON perfmodel.cluster IS 'like cluster_forget_cached, for rows that logical replication applies';
+CREATE TRIGGER interconnect_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.interconnect
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.interconnect ENABLE REPLICA TRIGGER interconnect_forget_applied;
+COMMENT ON TRIGGER interconnect_forget_applied ON perfmodel.interconnect IS 'like interconnect_forget_cached, for rows that logical replication applies';
+
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.interconnect', 'WHERE NOT builtin');
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.cluster', 'WHERE NOT builtin');
+GRANT SELECT ON perfmodel.interconnect, perfmodel.cluster TO PUBLIC;
+
+-- Measured: a line (fixed time, bandwidth) through 1,024 all-reduces of 1 to
+-- 1,024 MiB on each number of GPUs, least squares of relative errors. The rows
+-- are of VIA-Research/vTrain (MIT licence), folder trace.
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, latency_us, source, builtin)
+SELECT name, kind, gpus, busbw, latency, 'fit to the all-reduces of github VIA-Research/vTrain, folder trace', true
+FROM (VALUES ('nvswitch-a100', 'nvswitch', 2, 192.9, 46.0), ('nvswitch-a100', 'nvswitch', 3, 209.7, 55.7), ('nvswitch-a100', 'nvswitch', 4, 218.4, 54.0),
+             ('nvswitch-a100', 'nvswitch', 5, 222.2, 59.0), ('nvswitch-a100', 'nvswitch', 6, 224.5, 67.3), ('nvswitch-a100', 'nvswitch', 7, 226.2, 70.7),
+             ('nvswitch-a100', 'nvswitch', 8, 227.3, 78.6),
+             ('nvlink-v100', 'nvlink', 2, 22.6, 23.8), ('nvlink-v100', 'nvlink', 3, 45.2, 32.0), ('nvlink-v100', 'nvlink', 4, 85.8, 45.0),
+             ('nvlink-v100', 'nvlink', 5, 37.1, 41.6), ('nvlink-v100', 'nvlink', 6, 45.9, 49.8), ('nvlink-v100', 'nvlink', 7, 87.6, 63.5),
+             ('nvlink-v100', 'nvlink', 8, 136.1, 75.9)) AS v (name, kind, gpus, busbw, latency);
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin) VALUES
+    ('nvswitch-v100', 'nvswitch', 0, 120, 'NCCL: 6 links of 20 GB/s', true),
+    ('nvswitch-h100', 'nvswitch', 0, 480, 'github NVIDIA/nccl-tests issue 212: 8 GPUs with NVLS (ring: 370)', true),
+    ('nvswitch-h200', 'nvswitch', 0, 475, 'github NVIDIA/nccl-tests issue 272: 8 GPUs', true),
+    ('nvswitch-b200', 'nvswitch', 0, 722, 'NCCL: 18 links of 40.1 GB/s', true),
+    ('nvlink-bridge-h100', 'nvlink', 0, 116, 'github NVIDIA/nccl-tests issue 194: a pair of H100 PCIe', true),
+    ('nvlink-bridge-rtx-3090', 'nvlink', 0, 48, 'NCCL: 4 links of 12 GB/s', true),
+    ('pcie3', 'pcie', 0, 12, 'NCCL: PCIe 3.0 x16', true),
+    ('pcie4', 'pcie', 0, 24, 'NCCL: PCIe 4.0 x16', true),
+    ('pcie5', 'pcie', 0, 48, 'NCCL: PCIe 5.0 x16', true);
+-- 85 % of the line rate: two and three nodes of 8 A100 with 4 x 200 Gbit/s reached 85 to 86 of 100 GB/s
+-- (github NVIDIA/nccl-tests issues 175 and 119).
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin)
+SELECT pg_catalog.format('%s-%sg', kind, gbit), kind, 0, 0.85 * gbit / 8, '85 % of the line rate, as in issues 119 and 175 of github NVIDIA/nccl-tests', true
+FROM (VALUES ('ethernet', 10), ('ethernet', 25), ('ethernet', 50), ('ethernet', 100), ('ethernet', 200), ('ethernet', 400),
+             ('infiniband', 56), ('infiniband', 100), ('infiniband', 200), ('infiniband', 400)) AS v (kind, gbit);
+
+INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters, source, builtin) VALUES
+    ('dgx-1-v100-16gb', 'V100-SXM2-16GB', 8, 'nvlink-v100', 'infiniband-100g', 4, 'NVIDIA DGX-1 data sheet', true),
+    ('dgx-1-v100-32gb', 'V100-SXM2-32GB', 8, 'nvlink-v100', 'infiniband-100g', 4, 'NVIDIA DGX-1 data sheet', true),
+    ('dgx-2', 'V100-SXM2-32GB', 16, 'nvswitch-v100', 'infiniband-100g', 8, 'NVIDIA DGX-2 data sheet', true),
+    ('dgx-a100-40gb', 'A100-SXM4-40GB', 8, 'nvswitch-a100', 'infiniband-200g', 8, 'NVIDIA DGX A100 data sheet', true),
+    ('dgx-a100-80gb', 'A100-SXM4-80GB', 8, 'nvswitch-a100', 'infiniband-200g', 8, 'NVIDIA DGX A100 data sheet', true),
+    ('dgx-h100', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'infiniband-400g', 8, 'NVIDIA DGX H100 data sheet', true),
+    ('dgx-h200', 'H200', 8, 'nvswitch-h200', 'infiniband-400g', 8, 'NVIDIA DGX H200 data sheet', true),
+    ('dgx-b200', 'B200', 8, 'nvswitch-b200', 'infiniband-400g', 8, 'NVIDIA DGX B200 data sheet', true),
+    ('aws-g4dn-12xlarge', 'T4', 4, 'pcie3', 'ethernet-50g', 1, 'AWS, instance types: g4dn', true),
+    ('pcie3-servers', NULL, 8, 'pcie3', 'ethernet-25g', 1, 'usual servers with 8 cards on PCIe 3.0', true),
+    ('pcie5-servers', NULL, 8, 'pcie5', 'ethernet-100g', 1, 'usual servers with 8 cards on PCIe 5.0', true),
+    ('any', NULL, 8, 'pcie4', 'ethernet-100g', 1, 'usual servers with 8 cards on PCIe 4.0; answers for devices without a cluster', true);

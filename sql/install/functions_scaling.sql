@@ -1,0 +1,19 @@
+-- Several GPUs. world_size, nodes, cluster and parallel are arguments of the predicting functions, too.
+
+CREATE FUNCTION perfmodel.collective_ms(kind text, bytes float8, world_size integer, nodes integer DEFAULT NULL,
+                                        cluster text DEFAULT 'any') RETURNS float8
+    LANGUAGE c STABLE PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'pm_collective_ms';
+COMMENT ON FUNCTION perfmodel.collective_ms(text, float8, integer, integer, text) IS
+    'milliseconds of a collective, such as all_reduce, on so many bytes among the GPUs of a cluster';
+
+CREATE FUNCTION perfmodel.scaling_curve(graph_id bigint, gpu text, batch integer, cluster text DEFAULT NULL,
+                                        max_gpus integer DEFAULT 64, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
+                                        framework text DEFAULT NULL, predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
+                                        optimizer text DEFAULT 'sgd_momentum', parallel jsonb DEFAULT NULL,
+                                        OUT world_size integer, OUT nodes integer, OUT step_ms float8, OUT step_ms_low float8,
+                                        OUT step_ms_high float8, OUT samples_per_s float8, OUT efficiency float8,
+                                        OUT comm_ms float8, OUT exposed_ms float8)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 2000 ROWS 7 AS 'MODULE_PATHNAME', 'pm_scaling_curve';
+COMMENT ON FUNCTION perfmodel.scaling_curve(bigint, text, integer, text, integer, text, text, text, text, float8, text, jsonb) IS
+    'the step on 1, 2, 4 ... max_gpus GPUs, each with a batch of its own: throughput, efficiency, communication';

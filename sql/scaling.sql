@@ -1,0 +1,81 @@
+-- Several GPUs: collectives, steps, curves, explained; what is not there.
+\pset format unaligned
+SET client_min_messages = warning;
+SELECT perfmodel.graph_id('anet4@16') AS g \gset
+
+-- collectives: measured links as their rows say, others by NCCL's constants
+SELECT helper.close(perfmodel.collective_ms('all_reduce', 100e6, 8, 1, 'dgx-a100-80gb'), (78.6 + 1.75 * 100e6 / 227.3e3) / 1000) AS measured,
+       helper.close(perfmodel.collective_ms('all_reduce', 1e9, 8, cluster => 'any'), (8.4 + 14 * 5.7 + 1.75 * 1e9 / 24e3) / 1000) AS constants,
+       perfmodel.collective_ms('all_reduce', 1e9, 1) AS one_gpu, perfmodel.collective_ms('all_gather', NULL, 8) AS nothing,
+       perfmodel.collective_ms('all_reduce', 1e9, 16) > perfmodel.collective_ms('all_reduce', 1e9, 8) AS network_is_slower;
+SELECT k, perfmodel.collective_ms(k, 1e8, 16, 2, 'dgx-h100') > 0 AS positive
+FROM unnest('{all_reduce,all_gather,reduce_scatter,broadcast,all_to_all,send_recv}'::text[]) AS k;
+SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduse', 1, 2)$$);
+SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 'NaN', 2)$$);
+SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, 3)$$);
+SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, cluster => 'dgx-a100-80')$$);
+
+-- one GPU is what it was; a step on several has communication, however the question is asked
+SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 1, nodes => 1, cluster => 'any') =
+       perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof') AS one_gpu;
+SELECT n, p.step_ms > s.step_ms AS slower, p.samples_per_s < n * s.samples_per_s AS less, p.step_ms_low <= p.step_ms AND p.step_ms <= p.step_ms_high AS around,
+       perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => n) = p.step_ms AS predict_train_time,
+       (SELECT step_ms FROM perfmodel.predict_many(ARRAY[:g]::bigint[], '{T4}', '{8}', predictor => 'roof', world_size => n)) = p.step_ms AS predict_many,
+       (SELECT step_ms FROM perfmodel.what_if(:g, '{T4}', '{8}', predictor => 'roof', world_size => n)) = p.step_ms AS what_if,
+       (SELECT step_ms FROM perfmodel.ask(jsonb_build_object('graph_id', :g, 'gpu', 'T4', 'batch', 8, 'world_size', n), 'roof')) = p.step_ms AS ask,
+       helper.close((SELECT sum(step_ms) FROM perfmodel.explain_train_time(:g, 'T4', 8, predictor => 'roof', world_size => n)), p.step_ms) AS explain
+FROM unnest('{2,4,16}'::int[]) AS n, perfmodel.predict(:g, 'T4', 8, predictor => 'roof') AS s, perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => n) AS p;
+SELECT note, reasons FROM perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 8);
+SELECT part, count(*) > 0 AS rows, bool_and(share > 0) AS share, count(forward_ms) = count(*) AS phases
+FROM perfmodel.explain_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 8) GROUP BY part ORDER BY part;
+
+-- the curve says the same, and efficiency falls
+SELECT c.world_size, c.nodes, c.step_ms = p.step_ms AS step, c.step_ms_low = p.step_ms_low AND c.step_ms_high = p.step_ms_high AS interval,
+       helper.close(c.samples_per_s, p.samples_per_s) AS samples, c.efficiency <= lag(c.efficiency) OVER (ORDER BY c.world_size) AS falls,
+       c.comm_ms > 0 AS comm, c.exposed_ms <= c.comm_ms AS exposed
+FROM perfmodel.scaling_curve(:g, 'T4', 8, max_gpus => 20, predictor => 'roof') AS c,
+     LATERAL perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => c.world_size, nodes => c.nodes) AS p ORDER BY 1;
+SELECT array_agg(world_size || '/' || nodes ORDER BY world_size) FROM perfmodel.scaling_curve(:g, 'A100', 8, max_gpus => 64, predictor => 'roof');
+SELECT count(*) FROM perfmodel.scaling_curve(:g, NULL, 8);
+
+-- how the work is shared: batches that are added up, divided states and weights, 16 bits
+SELECT p, step_ms > single AS slower, comm_ms > plain_comm AS more_comm
+FROM (VALUES ('{"accumulation": 4}'), ('{"zero": 1}'), ('{"zero": "fsdp"}'), ('{"compression": "fp16"}'), ('{"bucket_mb": 1}'), ('{}')) AS v (p),
+     LATERAL (SELECT step_ms, comm_ms, (SELECT step_ms FROM perfmodel.predict(:g, 'T4', 8, predictor => 'roof')) AS single,
+                     (SELECT comm_ms FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof') WHERE world_size = 8) AS plain_comm
+              FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof', parallel => p::jsonb) WHERE world_size = 8) AS c;
+SELECT helper.close(samples_per_s, 1000 * 8 * 8 * 4 / step_ms) AS samples
+FROM perfmodel.ask(jsonb_build_object('graph', 'anet4@16', 'gpu', 'T4', 'batch', 8, 'world_size', 8, 'parallel', '{"accumulation": 4}'::jsonb), 'roof');
+
+-- what cannot be
+SELECT q, helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, predictor => ''roof'', %s)', :g, q))
+FROM unnest('{"world_size => 0","world_size => 16, nodes => 1","world_size => 4, nodes => 0","world_size => 2, nodes => 3","world_size => 2, cluster => ''dgx''","world_size => 8, parallel => ''[]''",
+"world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zero\": 1.5}''","world_size => 8, parallel => ''{\"pp\": {}}''","world_size => 8, parallel => ''{\"compression\": \"int8\"}''","parallel => ''{\"bucket_mb\": 0}'', world_size => 2"}'::text[]) AS q;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.scaling_curve(%s, ''T4'', 8, max_gpus => 0)', :g));
+SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'T4', 8, world_size => 16, nodes => 1, on_error => 'null');
+SELECT perfmodel.predict_train_time(:g, 'T4', 8, world_size => NULL) AS no_world_size;
+
+-- clusters of one's own: found by device, changes are seen at once, an alias becomes the name
+BEGIN;
+INSERT INTO perfmodel.interconnect (name, kind, busbw_gbs) VALUES ('our nvlink', 'nvlink', 50);
+INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours', 'tesla_t4', 4, 'our nvlink') RETURNING gpu;
+SELECT array_agg(world_size ORDER BY world_size), bool_and(exposed_ms <= comm_ms) AS exposed FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof');
+SELECT comm_ms AS before FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof') WHERE world_size = 4 \gset
+UPDATE perfmodel.interconnect SET busbw_gbs = 1 WHERE name = 'our nvlink';
+SELECT comm_ms > :before AS narrower FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof') WHERE world_size = 4;
+UPDATE perfmodel.cluster SET fitted_rows = 5;
+SELECT note FROM perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 2);
+SAVEPOINT s;
+SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 5);
+ROLLBACK TO s;
+INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours too', 'T4', 4, 'our nvlink');
+SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
+ROLLBACK TO s;
+DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink';
+SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
+ROLLBACK;
+SELECT helper.error_of($$INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours', 'T5', 4, 'pcie3')$$) ~ '^23503: unknown GPU "T5"' AS unknown_gpu;
+-- every link that a cluster names is there, and every figure has a source
+SELECT count(*) FROM perfmodel.cluster AS c WHERE NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.intra)
+    OR (c.inter IS NOT NULL AND NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.inter)) OR c.source IS NULL;
+SELECT count(*) FROM perfmodel.interconnect WHERE source IS NULL;

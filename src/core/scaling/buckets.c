@@ -1,0 +1,92 @@
+/*
+ * buckets.c - portions of gradients, and when each of them is ready.
+ */
+#include "scaling/buckets.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MIB			1048576.0
+#define FIRST_MB	1.0			/* PyTorch: kDefaultFirstBucketBytes */
+
+static double
+element_bytes(pm_dtype dtype)
+{
+	return dtype == PM_BF16 || dtype == PM_FP16 ? 2 : 4;
+}
+
+/* Bytes of the gradients of operator i of the dag. */
+static double
+gradient_bytes(const pm_skeleton *s, int i, pm_dtype dtype)
+{
+	pm_work		w;
+
+	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_SGD, &w);
+	return w.params * element_bytes(dtype);
+}
+
+/* The bucket that is being filled gets operator i; returns whether it is full. */
+static bool
+add_operator(pm_buckets *b, const pm_skeleton *s, int i, double bytes, double limit)
+{
+	b->bytes[b->n] += bytes;
+	b->done[(size_t) b->n * b->tokens + s->token_of[i]]++;
+	return b->bytes[b->n] >= limit;
+}
+
+pm_code
+pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st)
+{
+	double		total = s->graph->params * element_bytes(dtype);
+	double		limit = fmax(bucket_mb * MIB, total / (PM_MAX_BUCKETS - 2));
+	double		first = fmin(FIRST_MB * MIB, bucket_mb * MIB);
+	/* every full bucket but the first has at least `limit` */
+	int			room = 3 + (int) fmin(total / limit, PM_MAX_BUCKETS - 2);
+
+	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB};
+	b->bytes = PM_NEW_PACKED(a, double, room);
+	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
+	if (b->bytes == NULL || b->done == NULL)
+		return pm_no_memory(st, a);
+	for (int i = s->dag.n - 1; i >= 0; i--)
+	{
+		double		bytes = gradient_bytes(s, i, dtype);
+
+		if ((s->dag.n - i) % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
+		if (add_operator(b, s, i, bytes, b->n == 0 ? first : limit) && b->n < room - 1)
+			b->n++;
+	}
+	/* what is left: the last bucket, or operators before the first one with weights */
+	if (b->bytes[b->n] > 0)
+		b->n++;
+	return PM_OK;
+}
+
+pm_phases
+pm_phases_of(const pm_tokens *work, double step_ms)
+{
+	const double *copies = work->skeleton->copies;
+	double		us[3] = {0};
+	double		ms;
+
+	for (int i = 0; i < work->n; i++)
+		for (int k = 0; k < 3; k++)
+			us[k] += work->phase_us[3 * i + k] * copies[i];
+	ms = us[0] + us[1] + us[2] > 0 ? step_ms / (us[0] + us[1] + us[2]) : 0;
+	/* a graph that does nothing at all: a third forward, the rest backward */
+	if (ms == 0)
+		return (pm_phases) {step_ms / 3, step_ms * 2 / 3, 0, 0};
+	return (pm_phases) {us[0] * ms, us[1] * ms, us[2] * ms, ms};
+}
+
+double
+pm_bucket_ms(const pm_buckets *b, int k, const pm_tokens *work, const pm_phases *p)
+{
+	const float *done = b->done + (size_t) k * b->tokens;
+	double		us = 0;
+
+	for (int i = 0; i < b->tokens; i++)
+		us += done[i] * work->phase_us[3 * i + 1];
+	return us * p->backward_us_ms;
+}

@@ -1,0 +1,48 @@
+/*
+ * buckets.h - the gradients of a network in the order and the portions in
+ * which data parallel training sends them.
+ */
+#ifndef PM_BUCKETS_H
+#define PM_BUCKETS_H
+
+#include "features/tokens.h"
+
+#define PM_BUCKET_MB_USUAL	25.0	/* PyTorch DDP: bucket_cap_mb */
+#define PM_BUCKET_MB_MIN	0.001
+#define PM_BUCKET_MB_MAX	1e6
+#define PM_MAX_BUCKETS		64	/* more are described as so many that are sent as several messages each */
+
+/* Independent of the batch. All of it is in the arena that it was built in. */
+typedef struct pm_buckets
+{
+	int			n;
+	int			tokens;
+	double		bucket_mb;		/* that it was built for */
+	double	   *bytes;			/* [n] of gradients, in the order in which they are sent */
+	float	   *done;			/* [n, tokens] copies of a token whose backward pass ends between bucket k - 1 and k */
+	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */
+} pm_buckets;
+
+/*
+ * Portions of the gradients of a whole skeleton (with dag and token_of):
+ * operators in the reverse of their order, 1 MiB first, then bucket_mb MiB, an
+ * operator never divided (torch/csrc/distributed/c10d/reducer.hpp).  A
+ * gradient takes 2 bytes an element where the whole model is in 16 bits, else 4.
+ */
+pm_code		pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st);
+
+/* Forward, backward and update as the work says it, scaled so that they are step_ms together. */
+typedef struct pm_phases
+{
+	double		forward_ms,
+				backward_ms,
+				update_ms;
+	double		backward_us_ms; /* ms of the backward pass for a roofline microsecond of it */
+} pm_phases;
+
+pm_phases	pm_phases_of(const pm_tokens *work, double step_ms);
+
+/* ms of the backward pass from bucket k - 1 to bucket k. */
+double		pm_bucket_ms(const pm_buckets *b, int k, const pm_tokens *work, const pm_phases *p);
+
+#endif

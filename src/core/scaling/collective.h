@@ -1,0 +1,80 @@
+/*
+ * collective.h - how long a collective operation takes among n GPUs.
+ *
+ * The model is NCCL's own (src/graph/tuning.cc of NVIDIA/nccl): a fixed time
+ * that grows with the steps of the algorithm, and bytes over a bandwidth; the
+ * smallest over its algorithms and protocols.  A link that has been measured
+ * with so many GPUs has a fixed time of its own, and then nothing is guessed.
+ */
+#ifndef PM_COLLECTIVE_H
+#define PM_COLLECTIVE_H
+
+#include "base/core.h"
+
+#define PM_MAX_WORLD	65536	/* GPUs that train together */
+
+typedef enum pm_collective
+{
+	PM_ALL_REDUCE, PM_ALL_GATHER, PM_REDUCE_SCATTER, PM_BROADCAST, PM_ALL_TO_ALL, PM_SEND_RECV, PM_N_COLLECTIVES
+} pm_collective;
+
+extern const char *const pm_collective_name[PM_N_COLLECTIVES];	/* "all_reduce" */
+
+typedef enum pm_link_kind
+{
+	PM_LINK_NVLINK,				/* without a switch: bandwidth depends on which GPUs take part */
+	PM_LINK_NVSWITCH, PM_LINK_PCIE, PM_LINK_ETHERNET, PM_LINK_INFINIBAND, PM_N_LINK_KINDS
+} pm_link_kind;
+
+extern const char *const pm_link_kind_name[PM_N_LINK_KINDS];	/* "nvlink", also in perfmodel.interconnect */
+
+/* What is known of a link with so many GPUs. */
+typedef struct pm_link_row
+{
+	int			gpus;			/* 0: any number that has no row of its own */
+	double		busbw_gbs;		/* bus bandwidth of a large all-reduce, as nccl-tests print it */
+	double		latency_us;		/* fixed time of an all-reduce; NaN: NCCL's constants */
+} pm_link_row;
+
+typedef struct pm_link
+{
+	const char *name;
+	pm_link_kind kind;
+	int			n_rows;			/* at least 1 */
+	const pm_link_row *rows;	/* ascending gpus, all different */
+} pm_link;
+
+/* A cluster of equal machines. The factors are 1 until they are fitted to measurements. */
+typedef struct pm_fabric
+{
+	const char *name;
+	pm_link		intra;			/* between the GPUs of a machine */
+	pm_link		inter;			/* one network adapter of a machine; n_rows 0: the machines are not connected */
+	int			gpus_per_node;
+	int			adapters;		/* network adapters of a machine */
+	int			max_nodes;		/* 0: not known */
+	double		intra_factor,	/* on the bandwidth of the two links */
+				inter_factor,
+				latency_factor; /* on every fixed time */
+	double		steal;			/* share by which computing is slower while gradients travel */
+	double		straggler;		/* standard deviation between the steps of different GPUs, as a share */
+	double		comm_error;		/* standard deviation of ln(measured / predicted communication) */
+	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
+} pm_fabric;
+
+/* The row of a link for n GPUs: its own, else that of any number, else between its neighbours. */
+pm_link_row pm_link_for(const pm_link *link, int gpus);
+
+/*
+ * Microseconds of `op` on `bytes` by n GPUs on that many nodes, as even as n
+ * and nodes allow; 0 for n = 1 and for no bytes.  bytes is what nccl-tests
+ * call the size: the whole buffer of an all-reduce, what all GPUs together have
+ * after an all-gather or before a reduce-scatter, what one GPU sends to all in
+ * an all-to-all.  1 <= nodes <= n.
+ */
+double		pm_collective_us(pm_collective op, double bytes, int n, int nodes, const pm_fabric *f);
+
+/* Factor from size over time to bus bandwidth: 2(n-1)/n of an all-reduce (nccl-tests, doc/PERFORMANCE.md). */
+double		pm_bus_factor(pm_collective op, int n);
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * step.c - the timeline of a data parallel step.
+ *
+ * Two resources, the GPU and the link, each do one thing at a time.  A bucket
+ * of gradients is sent as soon as its last gradient exists and the link is
+ * free; the step ends when the backward pass and the last bucket have, and the
+ * update has been made.
+ */
+#include "scaling/step.h"
+
+#include <math.h>
+
+typedef struct timeline
+{
+	const pm_buckets *b;
+	const pm_parallel *p;
+	const pm_fabric *f;
+	double		comm_factor;
+	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
+	double		comm_ms;		/* so far */
+	double		backward_ms[PM_MAX_BUCKETS + 1];	/* from a bucket to the next */
+} timeline;
+
+/* ms of a collective on all bytes of bucket k, divided into messages. */
+static double
+bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
+{
+	double		messages = fmax(1, rint(t->b->bytes[k] / fmax(t->b->message_bytes, 1)));
+	double		bytes = t->b->bytes[k] * share / messages;
+	double		us = pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f);
+	double		ms = messages * us * t->comm_factor / 1000;
+
+	t->comm_ms += ms;
+	return ms;
+}
+
+/* Backward pass and gradients; returns when both are over, from the start of the backward pass. */
+static double
+replicated_backward(timeline *t, double backward_ms, double share)
+{
+	double		computed = 0;
+	double		link = 0;
+	/* with gradients divided among the GPUs, each of them needs only the sum of its part */
+	pm_collective op = t->p->zero >= 1 ? PM_REDUCE_SCATTER : PM_ALL_REDUCE;
+
+	for (int k = 0; k < t->b->n; k++)
+	{
+		computed += t->backward_ms[k] * t->stretch;
+		link = fmax(link, computed) + bucket_collective_ms(t, op, k, share);
+	}
+	return fmax(backward_ms * t->stretch, link);
+}
+
+/*
+ * Weights that are divided, too (FSDP): those of a bucket are gathered while
+ * the one before is computed, and in the backward pass once more, besides the
+ * sums of gradients.
+ */
+static double
+sharded_forward(timeline *t, double forward_ms)
+{
+	double		link = 0;
+	double		computed = 0;
+	double		total = 0;
+
+	for (int k = 0; k < t->b->n; k++)
+		total += t->backward_ms[k];
+	for (int k = t->b->n - 1; k >= 0; k--)
+	{
+		double		share = total > 0 ? t->backward_ms[k] / total : 1.0 / t->b->n;
+
+		link += bucket_collective_ms(t, PM_ALL_GATHER, k, 1);
+		computed = fmax(computed, link) + forward_ms * share * t->stretch;
+	}
+	return fmax(computed, forward_ms * t->stretch);
+}
+
+static double
+sharded_backward(timeline *t, double backward_ms, double share)
+{
+	double		link = t->b->n > 0 ? bucket_collective_ms(t, PM_ALL_GATHER, 0, 1) : 0;
+	double		gathered = link;
+	double		computed = 0;
+
+	for (int k = 0; k < t->b->n; k++)
+	{
+		computed = fmax(computed, gathered) + t->backward_ms[k] * t->stretch;
+		if (k + 1 < t->b->n)
+			gathered = link += bucket_collective_ms(t, PM_ALL_GATHER, k + 1, 1);
+		link = fmax(link, computed) + bucket_collective_ms(t, PM_REDUCE_SCATTER, k, share);
+	}
+	return fmax(fmax(computed, backward_ms * t->stretch), link);
+}
+
+/* Divided states: each GPU updates its part, and sends the new weights to the others. */
+static double
+sharded_update(timeline *t, double update_ms)
+{
+	double		ms = update_ms / t->p->world_size;
+
+	if (t->p->zero <= 2)
+		for (int k = 0; k < t->b->n; k++)
+			ms += bucket_collective_ms(t, PM_ALL_GATHER, k, 1);
+	return ms;
+}
+
+/* Of the work on one GPU: how much slower the slowest of n is, and what sending takes from computing. */
+static double
+compute_stretch(const timeline *t, double backward_ms)
+{
+	timeline	dry = *t;
+	double		slowest = 1 + t->f->straggler * sqrt(2 * log(t->p->world_size));
+	double		link = 0;
+
+	if (t->f->steal <= 0)
+		return slowest;
+	for (int k = 0; k < t->b->n; k++)
+		link += bucket_collective_ms(&dry, PM_ALL_REDUCE, k, t->p->compress ? 0.5 : 1);
+	return slowest * (1 + t->f->steal * (backward_ms > 0 ? fmin(link, backward_ms) / backward_ms : 0));
+}
+
+static double
+one_step(timeline *t, const pm_phases *ms)
+{
+	double		share = t->p->compress ? 0.5 : 1;
+	int			before = t->p->accumulation - 1;	/* batches that send nothing */
+	double		compute = before * (ms->forward_ms + ms->backward_ms) * t->stretch;
+
+	if (t->p->zero == 3)
+	{
+		/* every batch needs the weights; without them none can be computed */
+		double		batch = sharded_forward(t, ms->forward_ms) + sharded_backward(t, ms->backward_ms, share);
+
+		t->comm_ms *= t->p->accumulation;
+		return t->p->accumulation * batch + sharded_update(t, ms->update_ms);
+	}
+	compute += ms->forward_ms * t->stretch + replicated_backward(t, ms->backward_ms, share);
+	return compute + (t->p->zero == 0 ? ms->update_ms : sharded_update(t, ms->update_ms));
+}
+
+void
+pm_scaled_step(const pm_buckets *b, const pm_tokens *work, double step_ms, const pm_parallel *p,
+			   const pm_fabric *f, double comm_factor, pm_scaled *to)
+{
+	pm_phases	ms = pm_phases_of(work, step_ms);
+	timeline	t = {.b = b, .p = p, .f = f, .comm_factor = comm_factor, .stretch = 1};
+	double		update;
+
+	if (p->world_size == 1)
+	{
+		to->compute_ms = to->step_ms = p->accumulation == 1 ? step_ms : p->accumulation * (ms.forward_ms + ms.backward_ms) + ms.update_ms;
+		to->comm_ms = to->exposed_ms = 0;
+		return;
+	}
+	for (int k = 0; k < b->n; k++)
+		t.backward_ms[k] = pm_bucket_ms(b, k, work, &ms);
+	t.stretch = compute_stretch(&t, ms.backward_ms);
+	update = p->zero == 0 ? ms.update_ms : ms.update_ms / p->world_size;
+	to->step_ms = one_step(&t, &ms);
+	to->comm_ms = t.comm_ms;
+	to->compute_ms = p->accumulation * (ms.forward_ms + ms.backward_ms) * t.stretch + update;
+	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
+}
+
+/* ---- what can be asked for ---- */
+
+static pm_code
+check_numbers(const pm_parallel *p, pm_status *st)
+{
+	if (p->world_size < 1 || p->world_size > PM_MAX_WORLD)
+		return pm_fail(st, PM_ERR_OPTION, "world_size must be between 1 and %d, not %d", PM_MAX_WORLD, p->world_size);
+	if (p->nodes < 0 || p->nodes > p->world_size)
+		return pm_fail(st, PM_ERR_OPTION, "nodes must be between 1 and world_size (%d), not %d", p->world_size, p->nodes);
+	if (p->accumulation < 1 || p->accumulation > PM_MAX_ACCUMULATION)
+		return pm_fail(st, PM_ERR_OPTION, "accumulation must be between 1 and %d, not %d", PM_MAX_ACCUMULATION, p->accumulation);
+	if (p->zero < 0 || p->zero > 3)
+		return pm_fail(st, PM_ERR_OPTION, "zero must be between 0 and 3, not %d", p->zero);
+	if (!(p->bucket_mb >= PM_BUCKET_MB_MIN && p->bucket_mb <= PM_BUCKET_MB_MAX))
+		return pm_fail(st, PM_ERR_OPTION, "bucket_mb must be between %g and %g, not %g", PM_BUCKET_MB_MIN, PM_BUCKET_MB_MAX, p->bucket_mb);
+	return PM_OK;
+}
+
+pm_code
+pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st)
+{
+	pm_code		rc = check_numbers(p, st);
+	int			needed;
+
+	if (rc != PM_OK)
+		return rc;
+	needed = (p->world_size + f->gpus_per_node - 1) / f->gpus_per_node;
+	if (p->nodes == 0)
+		p->nodes = needed;
+	if (p->nodes < needed)
+		pm_fail(st, PM_ERR_OPTION, "%d GPUs do not fit on %d node%s of cluster \"%.*s\"", p->world_size, p->nodes,
+				p->nodes == 1 ? "" : "s", pm_shown(f->name), f->name);
+	else if (f->max_nodes > 0 && p->nodes > f->max_nodes)
+		pm_fail(st, PM_ERR_OPTION, "cluster \"%.*s\" has %d nodes, not %d", pm_shown(f->name), f->name, f->max_nodes, p->nodes);
+	else if (p->nodes > 1 && f->inter.n_rows == 0)
+		pm_fail(st, PM_ERR_OPTION, "the nodes of cluster \"%.*s\" are not connected", pm_shown(f->name), f->name);
+	else
+		return PM_OK;
+	pm_detail(st, "A node of it has %d GPUs.", f->gpus_per_node);
+	pm_hint(st, "Look at perfmodel.cluster, or insert a row that describes your machines.");
+	return PM_ERR_OPTION;
+}

@@ -1,0 +1,46 @@
+/*
+ * step.h - a training step on several GPUs, from the step on one.
+ */
+#ifndef PM_SCALING_STEP_H
+#define PM_SCALING_STEP_H
+
+#include "scaling/buckets.h"
+#include "scaling/collective.h"
+
+/* How the GPUs share the work. Every GPU has a batch of its own. */
+typedef struct pm_parallel
+{
+	int			world_size;		/* GPUs; 1: none of what follows matters but accumulation */
+	int			nodes;			/* machines; 0: as few as have room */
+	int			accumulation;	/* batches a GPU adds up before an update */
+	int			zero;			/* what is divided among the GPUs: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP) */
+	bool		compress;		/* gradients travel in 16 bits */
+	double		bucket_mb;		/* of gradients in one message */
+} pm_parallel;
+
+#define PM_MAX_ACCUMULATION 65536
+#define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL}
+
+typedef struct pm_scaled
+{
+	double		step_ms;
+	double		comm_ms;		/* all collectives of a step, one after the other */
+	double		exposed_ms;		/* of it, while no GPU computes */
+	double		compute_ms;		/* forward, backward and update, slower GPUs and contention included */
+} pm_scaled;
+
+/*
+ * Whether p can be run on f: PM_ERR_OPTION says why not.  Fills in nodes where
+ * it is 0.
+ */
+pm_code		pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st);
+
+/*
+ * The step of p (checked) whose work on one GPU takes step_ms; work: at the
+ * batch of one GPU, with the skeleton that b is of.  comm_factor: on the time
+ * of every collective, 1 for the best guess.
+ */
+void		pm_scaled_step(const pm_buckets *b, const pm_tokens *work, double step_ms, const pm_parallel *p,
+						   const pm_fabric *f, double comm_factor, pm_scaled *to);
+
+#endif

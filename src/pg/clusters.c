@@ -1,0 +1,253 @@
+/*
+ * clusters.c - the rows of perfmodel.interconnect and perfmodel.cluster.
+ *
+ * State: all rows of both tables, read together because there are a few dozen,
+ * in a context of their own that is thrown away with their generation.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "cache/freshness.h"
+#include "clusters.h"
+#include "encoding.h"
+#include "errors.h"
+#include "plans.h"
+
+#define LIST_QUERY "SELECT name FROM perfmodel.cluster"
+
+typedef struct cluster
+{
+	pm_fabric	fabric;
+	const char *gpu;			/* NULL: any device */
+	const char *intra;
+	const char *inter;			/* NULL: not connected */
+	bool		builtin;
+} cluster;
+
+static MemoryContext cxt = NULL;
+static pm_link *links = NULL;
+static int	n_links = 0;
+static cluster *clusters = NULL;
+static int	n_clusters = 0;
+static uint64 generation = 0;
+
+/* ---------- reading the tables ---------- */
+
+static pm_link_kind
+kind_named(const char *name)
+{
+	for (int k = 0; k < PM_N_LINK_KINDS; k++)
+		if (strcmp(name, pm_link_kind_name[k]) == 0)
+			return (pm_link_kind) k;
+	elog(ERROR, "unknown kind of interconnect \"%s\"", name);
+}
+
+static void
+read_links(void)
+{
+	static pm_plan query = {
+		"SELECT name, kind, gpus::pg_catalog.float8, busbw_gbs, latency_us FROM perfmodel.interconnect ORDER BY name, gpus"
+	};
+	MemoryContext old;
+	pm_link_row *rows;
+
+	pm_run(&query, NULL, NULL, true);
+	old = MemoryContextSwitchTo(cxt);
+	links = palloc0(sizeof(pm_link) * Max(SPI_processed, 1));
+	rows = palloc0(sizeof(pm_link_row) * Max(SPI_processed, 1));
+	n_links = 0;
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		const char *name = pm_to_core(pm_value_text(i, 1, cxt));
+
+		if (n_links == 0 || strcmp(links[n_links - 1].name, name) != 0)
+			links[n_links++] = (pm_link) {
+				.name = name, .kind = kind_named(pm_value_text(i, 2, cxt)), .rows = &rows[i]
+			};
+		links[n_links - 1].n_rows++;
+		rows[i] = (pm_link_row) {(int) pm_value_float8(i, 3), pm_value_float8(i, 4), pm_value_float8(i, 5)};
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static int
+count_or_0(uint64 row, int col)
+{
+	double		v = pm_value_float8(row, col);
+
+	return isnan(v) ? 0 : (int) v;
+}
+
+static char *
+core_text(uint64 row, int col)
+{
+	char	   *s = pm_value_text(row, col, cxt);
+
+	return s != NULL ? pm_to_core(s) : NULL;
+}
+
+static void
+read_cluster(cluster *c, uint64 row)
+{
+	pm_fabric  *f = &c->fabric;
+
+	f->name = core_text(row, 1);
+	c->gpu = core_text(row, 2);
+	f->gpus_per_node = count_or_0(row, 3);
+	c->intra = core_text(row, 4);
+	c->inter = core_text(row, 5);
+	f->adapters = count_or_0(row, 6);
+	f->max_nodes = count_or_0(row, 7);
+	f->intra_factor = pm_value_float8(row, 8);
+	f->inter_factor = pm_value_float8(row, 9);
+	f->latency_factor = pm_value_float8(row, 10);
+	f->steal = pm_value_float8(row, 11);
+	f->straggler = pm_value_float8(row, 12);
+	f->comm_error = pm_value_float8(row, 13);
+	f->fitted_rows = count_or_0(row, 14);
+	c->builtin = DatumGetBool(pm_value(row, 15, NULL));
+}
+
+static void
+read_clusters(void)
+{
+	static pm_plan query = {
+		"SELECT name, gpu, gpus_per_node::pg_catalog.float8, intra, inter, adapters::pg_catalog.float8, nodes::pg_catalog.float8,"
+		" intra_factor, inter_factor, latency_factor, steal, straggler, comm_error, fitted_rows::pg_catalog.float8, builtin"
+		" FROM perfmodel.cluster ORDER BY name"
+	};
+	MemoryContext old;
+
+	pm_run(&query, NULL, NULL, true);
+	old = MemoryContextSwitchTo(cxt);
+	clusters = palloc0(sizeof(cluster) * Max(SPI_processed, 1));
+	n_clusters = (int) SPI_processed;
+	for (int i = 0; i < n_clusters; i++)
+		read_cluster(&clusters[i], i);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+read_all(void)
+{
+	if (cxt == NULL)
+		cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel clusters", ALLOCSET_SMALL_SIZES);
+	n_links = n_clusters = 0;
+	generation = 0;
+	MemoryContextReset(cxt);
+	SPI_connect();
+	read_links();
+	read_clusters();
+	SPI_finish();
+	generation = pm_generation;
+}
+
+/* ---------- look-up ---------- */
+
+static cluster *
+cluster_named(const char *name)
+{
+	for (int i = 0; i < n_clusters; i++)
+		if (strcmp(clusters[i].fabric.name, name) == 0)
+			return &clusters[i];
+	return NULL;
+}
+
+/* Clusters of a device, NULL: of any: the first, and how many. */
+static cluster *
+cluster_of(const char *gpu, bool builtin, int *n)
+{
+	cluster    *found = NULL;
+
+	*n = 0;
+	for (int i = 0; i < n_clusters; i++)
+	{
+		cluster    *c = &clusters[i];
+
+		if (c->builtin == builtin && (gpu != NULL ? c->gpu != NULL && strcmp(c->gpu, gpu) == 0 : c->gpu == NULL) &&
+			(*n)++ == 0)
+			found = c;
+	}
+	return found;
+}
+
+static const char **
+cluster_names(void)
+{
+	const char **names = palloc(sizeof(char *) * Max(n_clusters, 1));
+
+	for (int i = 0; i < n_clusters; i++)
+		names[i] = pm_message_from_core(clusters[i].fabric.name);
+	return names;
+}
+
+static cluster *
+usual_cluster(const char *gpu, pm_problem *p)
+{
+	int			n;
+	cluster    *c = cluster_of(gpu, false, &n);
+
+	if (n > 1)
+	{
+		*p = (pm_problem) {
+			"ambiguous_cluster", ERRCODE_AMBIGUOUS_PARAMETER,
+			psprintf("perfmodel.cluster describes %d clusters with gpu \"%s\"", n, pm_message_from_core(gpu)), NULL,
+			psprintf("Name one of them, such as cluster => '%s'.", pm_message_from_core(c->fabric.name))
+		};
+		return NULL;
+	}
+	if (n == 0)
+		c = cluster_of(gpu, true, &n);
+	if (n == 0)
+		c = cluster_of(NULL, true, &n);
+	if (n == 0)
+		*p = (pm_problem) {
+			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT,
+			psprintf("perfmodel.cluster has no cluster with gpu \"%s\"", pm_message_from_core(gpu)), NULL,
+			pstrdup("INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ...")
+		};
+	return c;
+}
+
+/* Put the links of c in; *p is filled where the table of links lacks one. */
+static bool
+find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
+{
+	for (int i = 0; i < n_links; i++)
+		if (strcmp(links[i].name, name) == 0)
+		{
+			*link = links[i];
+			return true;
+		}
+	*p = (pm_problem) {
+		"unknown_interconnect", ERRCODE_UNDEFINED_OBJECT,
+		psprintf("cluster \"%s\" has the interconnect \"%s\", which is not in perfmodel.interconnect",
+				 pm_message_from_core(c->fabric.name), pm_message_from_core(name)), NULL,
+		pstrdup("INSERT INTO perfmodel.interconnect (name, kind, busbw_gbs) VALUES ...")
+	};
+	return false;
+}
+
+const pm_fabric *
+pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
+{
+	cluster    *c;
+
+	if (generation != pm_generation)
+		read_all();
+	c = name != NULL ? cluster_named(pm_to_core(name)) : usual_cluster(gpu, p);
+	if (c == NULL && name != NULL)
+		*p = (pm_problem) {
+			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown cluster \"%s\"", pm_shown_name(name)), NULL,
+			pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster")
+		};
+	if (c == NULL || !find_link(c, c->intra, &c->fabric.intra, p) ||
+		(c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)))
+		return NULL;
+	return &c->fabric;
+}

@@ -1,0 +1,19 @@
+/*
+ * clusters.h - clusters and their links by name.
+ */
+#ifndef PM_PG_CLUSTERS_H
+#define PM_PG_CLUSTERS_H
+
+#include "problem.h"
+#include "scaling/step.h"
+
+/*
+ * The cluster of that name.  NULL: the one that the user has described for the
+ * device, if there is just one; else the one that came with the extension for
+ * it; else the one for all devices.  NULL, with *p filled, when there is none.
+ * gpu is a name as in perfmodel.gpu, or NULL: a name is needed then.  Valid
+ * until the next pm_freshen().
+ */
+extern const pm_fabric *pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * parallel.c - how several GPUs share the work, as jsonb.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "utils/builtins.h"
+#include "utils/numeric.h"
+
+#include "errors.h"
+#include "parallel.h"
+
+static void
+refuse(const char *name, const char *should_be)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("member \"%s\" of parallel must be %s", name, should_be)));
+}
+
+static double
+number(const char *name, const JsonbValue *v)
+{
+	if (v->type != jbvNumeric)
+		refuse(name, "a number");
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(v->val.numeric)));
+}
+
+static int
+whole_number(const char *name, const JsonbValue *v)
+{
+	double		n = number(name, v);
+
+	if (n != floor(n) || fabs(n) > PG_INT32_MAX)
+		refuse(name, "an integer");
+	return (int) n;
+}
+
+static bool
+is_word(const JsonbValue *v, const char *word)
+{
+	return v->type == jbvString && v->val.string.len == (int) strlen(word) &&
+		pg_strncasecmp(v->val.string.val, word, v->val.string.len) == 0;
+}
+
+static void
+set_member(const char *name, const JsonbValue *v, pm_parallel *p)
+{
+	if (strcmp(name, "zero") == 0)
+		p->zero = is_word(v, "fsdp") ? 3 : whole_number(name, v);
+	else if (strcmp(name, "accumulation") == 0)
+		p->accumulation = whole_number(name, v);
+	else if (strcmp(name, "bucket_mb") == 0)
+		p->bucket_mb = number(name, v);
+	else if (strcmp(name, "compression") == 0)
+	{
+		if (!is_word(v, "fp16") && !is_word(v, "bf16") && !is_word(v, "none"))
+			refuse(name, "\"fp16\", \"bf16\" or \"none\"");
+		p->compress = !is_word(v, "none");
+	}
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel has no member \"%s\"", pm_shown_name(name)),
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\".")));
+}
+
+void
+pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
+{
+	JsonbIterator *it = JsonbIteratorInit(&doc->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+
+	if (!JB_ROOT_IS_OBJECT(doc))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("parallel must be an object"),
+				 errhint("Such as {\"zero\": 3, \"accumulation\": 4}.")));
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		char	   *name;
+
+		if (token != WJB_KEY)
+			continue;
+		name = pnstrdup(v.val.string.val, v.val.string.len);
+		JsonbIteratorNext(&it, &v, true);
+		if (v.type != jbvNull)
+			set_member(name, &v, p);
+	}
+}

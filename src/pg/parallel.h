@@ -1,0 +1,18 @@
+/*
+ * parallel.h - the jsonb that says how several GPUs share the work.
+ */
+#ifndef PM_PG_PARALLEL_H
+#define PM_PG_PARALLEL_H
+
+#include "utils/jsonb.h"
+
+#include "scaling/step.h"
+
+/*
+ * Read the members zero (0 to 3, or true for FSDP), accumulation, compression
+ * ("fp16" or null) and bucket_mb into *p, and leave the rest of it alone.
+ * Raises for members that are not known or not of the right type.
+ */
+extern void pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * scaling.c - answers for several GPUs.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "encoding.h"
+#include "errors.h"
+#include "scaling.h"
+
+/*
+ * Standard deviations on either side of the middle that hold a share `level`
+ * of a normal distribution: the inverse of its distribution function by
+ * Abramowitz and Stegun 26.2.23, error below 4.5e-4.
+ */
+static double
+deviations(double level)
+{
+	double		t = sqrt(-2 * log((1 - level) / 2));
+
+	return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+}
+
+/* What the answer rests on, behind what the note says already. */
+static void
+add_note(const pm_fabric *f, pm_answer *a)
+{
+	char	   *said;
+
+	if (f->fitted_rows > 0)
+		return;
+	said = psprintf("%s%scommunication on cluster \"%s\" is not measured", a->note ? a->note : "", a->note ? "; " : "",
+					pm_message_from_core(f->name));
+	a->note = said;
+	a->reasons |= 1u << PM_REASON_UNFITTED_CLUSTER;
+}
+
+/* The work of q on one GPU. */
+static const pm_tokens *
+work_of(pm_asked *q, pm_prepared *x)
+{
+	const pm_tokens *work;
+	pm_status	st = {PM_OK};
+
+	if (pm_predictor_work(x, &q->sample, &work, &st) != PM_OK)
+		pm_raise(&st);
+	return work;
+}
+
+void
+pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
+{
+	pm_prepared *x = pm_prepared_get(q);
+	const pm_tokens *work = work_of(q, x);
+
+	pm_scaled_step(pm_buckets_get(q, q->parallel.bucket_mb), work, step_ms, &q->parallel, q->fabric, 1, s);
+}
+
+void
+pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
+{
+	const pm_tokens *work = work_of(q, x);
+	const pm_buckets *b = pm_buckets_get(q, q->parallel.bucket_mb);
+	pm_scaled	s;
+
+	if (!isnan(a->low_ms) && !isnan(a->high_ms) && !isnan(a->level))
+	{
+		/* computing and communication at their ends together: the errors of the two may have one cause */
+		double		factor = exp(deviations(a->level) * q->fabric->comm_error);
+
+		pm_scaled_step(b, work, a->low_ms, &q->parallel, q->fabric, 1 / factor, &s);
+		a->low_ms = s.step_ms;
+		pm_scaled_step(b, work, a->high_ms, &q->parallel, q->fabric, factor, &s);
+		a->high_ms = s.step_ms;
+	}
+	pm_scaled_step(b, work, a->step_ms, &q->parallel, q->fabric, 1, &s);
+	a->step_ms = s.step_ms;
+	a->comm_ms = s.comm_ms;
+	a->exposed_ms = s.exposed_ms;
+	if (q->parallel.world_size > 1 && !isnan(a->level))
+		add_note(q->fabric, a);
+}

@@ -1,0 +1,19 @@
+/*
+ * scaling.h - an answer for one GPU becomes one for several.
+ */
+#ifndef PM_PG_SCALING_H
+#define PM_PG_SCALING_H
+
+#include "cache/answer.h"
+#include "cache/prepared_cache.h"
+
+/*
+ * a: the answer to q on one GPU, judged or not, which x was prepared for.
+ * Times become those of q->parallel on q->fabric, and the note says what they
+ * rest on.  Raises.
+ */
+extern void pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a);
+/* The step of q, which takes step_ms on one GPU. Puts the slim graph into q. Raises. */
+extern void pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s);
+
+#endif

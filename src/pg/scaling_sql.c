@@ -1,0 +1,159 @@
+/*
+ * scaling_sql.c - collective_ms(), and scaling_curve(): one question for more and more GPUs.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "asking.h"
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "clusters.h"
+#include "encoding.h"
+#include "errors.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_collective_ms);
+PG_FUNCTION_INFO_V1(pm_scaling_curve);
+
+/* ---------- a collective ---------- */
+
+static pm_collective
+collective_named(const char *name)
+{
+	for (int op = 0; op < PM_N_COLLECTIVES; op++)
+		if (pg_strcasecmp(name, pm_collective_name[op]) == 0)
+			return (pm_collective) op;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown collective \"%s\"", pm_shown_name(name)),
+			 errhint("Known are %s.", pm_quoted_list(pm_collective_name, PM_N_COLLECTIVES))));
+}
+
+static const pm_fabric *
+cluster_or_error(const char *name)
+{
+	pm_problem	p;
+	const pm_fabric *f = pm_cluster_look_up(name, NULL, &p);
+
+	if (f == NULL)
+		pm_problem_raise(&p);
+	return f;
+}
+
+/* collective_ms(kind, bytes, world_size, nodes, cluster): NULL nodes are as few as have room. */
+Datum
+pm_collective_ms(PG_FUNCTION_ARGS)
+{
+	pm_parallel how = PM_PARALLEL_NONE;
+	pm_status	st = {PM_OK};
+	pm_collective op;
+	double		bytes;
+	const pm_fabric *f;
+
+	for (int i = 0; i < 5; i++)
+		if (PG_ARGISNULL(i) && i != 3)
+			PG_RETURN_NULL();
+	pm_require_catalog();
+	op = collective_named(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	bytes = PG_GETARG_FLOAT8(1);
+	if (!(bytes >= 0 && bytes <= 1e18))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bytes must be between 0 and 1e18, not %g", bytes)));
+	how.world_size = PG_GETARG_INT32(2);
+	how.nodes = PG_ARGISNULL(3) ? 0 : Max(PG_GETARG_INT32(3), -1);
+	pm_freshen();
+	f = cluster_or_error(text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	if (pm_parallel_check(&how, f, &st) != PM_OK)
+		pm_raise(&st);
+	PG_RETURN_FLOAT8(pm_collective_us(op, bytes, how.world_size, how.nodes, f) / 1000);
+}
+
+/* ---------- more and more GPUs ---------- */
+
+#define N_COLUMNS 9
+#define MAX_GPUS_ARG 4
+
+/* One row: the question as it stands in q. single_ms: the step on one GPU. */
+static void
+add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nodes, double *single_ms)
+{
+	Datum		values[N_COLUMNS];
+	bool		nulls[N_COLUMNS] = {false};
+	pm_answer	a;
+	pm_problem	p;
+
+	(void) pm_ask(q, how, &a, &p);
+	if (q->parallel.world_size == 1)
+		*single_ms = a.step_ms;
+	values[0] = Int32GetDatum(q->parallel.world_size);
+	values[1] = Int32GetDatum(nodes);
+	values[2] = Float8GetDatum(a.step_ms);
+	values[3] = pm_float8_or_null(a.low_ms, &nulls[3]);
+	values[4] = pm_float8_or_null(a.high_ms, &nulls[4]);
+	values[5] = Float8GetDatum(1000 * pm_samples_of(q) / a.step_ms);
+	values[6] = Float8GetDatum(*single_ms / a.step_ms);
+	values[7] = Float8GetDatum(a.comm_ms);
+	values[8] = Float8GetDatum(a.exposed_ms);
+	pm_rows_add(out, values, nulls);
+}
+
+static int
+checked_max_gpus(int n)
+{
+	if (n < 1 || n > PM_MAX_WORLD)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_gpus must be between 1 and %d, not %d", PM_MAX_WORLD, n)));
+	return n;
+}
+
+/* The cluster that answers, so that the numbers of GPUs can follow its machines. */
+static const pm_fabric *
+cluster_of_question(const pm_asked_words *q)
+{
+	pm_asked	asked;
+	pm_problem	p;
+	const pm_fabric *f;
+
+	if (!pm_question_resolve(q, &asked, &p) ||
+		(f = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, asked.sample.query.gpu->name, &p)) == NULL)
+		pm_problem_raise(&p);
+	return f;
+}
+
+/* scaling_curve(graph_id, gpu, batch, cluster, max_gpus, ...) */
+Datum
+pm_scaling_curve(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_asked_words q;
+	pm_manner	how;
+	const pm_fabric *f;
+	int			per_node;
+	int			room;
+	int			max;
+	double		single_ms = 0;
+
+	pm_rows_begin(fcinfo, &out);
+	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(MAX_GPUS_ARG))
+		return (Datum) 0;
+	max = checked_max_gpus(PG_GETARG_INT32(MAX_GPUS_ARG));
+	pm_freshen();
+	f = cluster_of_question(&q);
+	per_node = f->gpus_per_node;
+	room = f->max_nodes > 0 ? f->max_nodes * per_node : f->inter.n_rows > 0 ? PM_MAX_WORLD : per_node;
+	/* powers of two up to a machine, then whole machines, doubled */
+	for (int n = 1; n <= Min(max, room); n = n < per_node ? Min(2 * n, per_node) : 2 * n)
+	{
+		CHECK_FOR_INTERRUPTS();
+		q.parallel.world_size = n;
+		q.parallel.nodes = (n + per_node - 1) / per_node;
+		add_row(&out, &q, &how, q.parallel.nodes, &single_ms);
+	}
+	return (Datum) 0;
+}

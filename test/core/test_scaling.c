@@ -1,0 +1,303 @@
+/*
+ * test_scaling.c - collectives by hand, buckets of gradients, and the timeline
+ * of a step on several GPUs.
+ */
+#include "check.h"
+#include "make_graph.h"
+
+#include "scaling/step.h"
+
+static pm_arena arena;
+
+static const pm_link_row switch_rows[] = {{2, 200, 50}, {4, 220, 60}, {8, 230, 80}};
+static const pm_link_row any_row[] = {{0, 12, NAN}};
+static const pm_link_row net_row[] = {{0, 10, NAN}};
+
+static pm_fabric
+fabric_of(pm_link_kind kind, int n_rows, const pm_link_row *rows, int per_node)
+{
+	return (pm_fabric) {
+		.name = "test", .intra = {"intra", kind, n_rows, rows}, .inter = {"inter", PM_LINK_INFINIBAND, 1, net_row},
+		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .comm_error = 0.3
+	};
+}
+
+static void
+test_link_rows(void)
+{
+	pm_link		measured = {"m", PM_LINK_NVSWITCH, 3, switch_rows};
+	pm_link		any = {"a", PM_LINK_PCIE, 1, any_row};
+
+	CHECK_EQ(pm_link_for(&measured, 4).busbw_gbs, 220);
+	CHECK_NEAR(pm_link_for(&measured, 3).busbw_gbs, 210, 1e-9);
+	CHECK_NEAR(pm_link_for(&measured, 6).latency_us, 70, 1e-9);
+	CHECK_EQ(pm_link_for(&measured, 16).busbw_gbs, 230);
+	CHECK_EQ(pm_link_for(&any, 3).busbw_gbs, 12);
+	CHECK_EQ(pm_link_for(&any, 3).gpus, 3);
+}
+
+static void
+test_measured_link(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	double		bytes = 100e6;
+
+	/* alpha + S * 2(n-1)/(n busbw) */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 4, 1, &f), 60 + 1.5 * bytes / 220e3, 1e-9);
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 4, 1, &f), (60 + 8.4) / 2 + 0.75 * bytes / 220e3, 1e-9);
+	CHECK_EQ(pm_collective_us(PM_ALL_REDUCE, bytes, 1, 1, &f), 0);
+	CHECK_EQ(pm_collective_us(PM_ALL_REDUCE, 0, 4, 1, &f), 0);
+	f.intra_factor = 0.5;
+	f.latency_factor = 2;
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 4, 1, &f), 120 + 1.5 * bytes / 110e3, 1e-9);
+}
+
+static void
+test_nccl_constants(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	double		us;
+
+	/* large: ring with the simple protocol; 8.4 + 2 (n - 1) 5.7 us before the first byte */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 1, &f), 8.4 + 6 * 5.7 + 1.5 * 1e9 / 12e3, 1e-6);
+	/* small: the LL protocol, 6.6 + 6 * 1.0 by ring, 6.8 + 2 * 3 * 1.0 by tree */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 64, 4, 1, &f), 6.6 + 6 * 1.0 + 1.5 * 64 / 6e3, 1e-6);
+	/* two nodes of 4: the network of 10 GB/s is narrower than the link inside */
+	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f);
+	CHECK(us > 1.75 * 1e9 / 10e3 && us < 1.76 * 1e9 / 10e3);
+	/* a second adapter, and PCIe is the narrower one */
+	f.adapters = 2;
+	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f);
+	CHECK(us > 1.75 * 1e9 / 12e3 && us < 1.76 * 1e9 / 12e3);
+	/* one GPU a node uses one adapter */
+	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 2, 2, &f);
+	CHECK(us > 1e9 / 10e3 && us < 1.01 * 1e9 / 10e3);
+}
+
+/* More bytes never take less, whatever the collective and the cluster. */
+static void
+test_monotone(void)
+{
+	pm_fabric	f[2] = {fabric_of(PM_LINK_PCIE, 1, any_row, 4), fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8)};
+
+	for (int i = 0; i < 2; i++)
+		for (int op = 0; op < PM_N_COLLECTIVES; op++)
+			for (int n = 2; n <= 64; n *= 2)
+			{
+				int			nodes = (n + f[i].gpus_per_node - 1) / f[i].gpus_per_node;
+				double		before = 0;
+
+				for (double bytes = 1; bytes < 1e11; bytes *= 1.7)
+				{
+					double		us = pm_collective_us((pm_collective) op, bytes, n, nodes, &f[i]);
+
+					/* trees have steps where their share of the bandwidth changes; NCCL has them, too */
+					CHECK(isfinite(us) && us > 0 && us >= 0.7 * before);
+					before = us;
+				}
+			}
+}
+
+/* ---- steps ---- */
+
+typedef struct job
+{
+	pm_graph   *graph;
+	pm_skeleton skeleton;
+	pm_tokens	work;
+	pm_buckets	buckets;
+} job;
+
+static const pm_gpu gpu = {"X", 16, 900, 80, 64, 1.5, 15, 120, 6, false};
+
+static void
+make_job(job *j, int width, int depth, double bucket_mb)
+{
+	pm_question q = {.gpu = &gpu,.batch = 32,.dtype = PM_FP32,.optimizer = PM_SGD_MOMENTUM};
+	pm_status	st = {PM_OK};
+
+	memset(j, 0, sizeof(*j));
+	q.graph = j->graph = make_net(&arena, "net", width, depth, 28, 4);
+	CHECK_EQ(pm_skeleton_build(j->graph, true, &arena, &j->skeleton, &st), PM_OK);
+	CHECK_EQ(pm_tokens_build_work(&j->skeleton, &q, &arena, &j->work, &st), PM_OK);
+	CHECK_EQ(pm_buckets_build(&j->skeleton, PM_FP32, bucket_mb, &arena, &j->buckets, &st), PM_OK);
+}
+
+static void
+test_buckets(void)
+{
+	job			j;
+	double		bytes = 0;
+	double		ms = 0;
+	pm_phases	p;
+	double		copies = 0;
+	double		all = 0;
+
+	make_job(&j, 64, 8, 0.1);
+	CHECK(j.buckets.n > 2 && j.buckets.n <= PM_MAX_BUCKETS + 1);
+	p = pm_phases_of(&j.work, 100);
+	CHECK_NEAR(p.forward_ms + p.backward_ms + p.update_ms, 100, 1e-9);
+	for (int k = 0; k < j.buckets.n; k++)
+	{
+		bytes += j.buckets.bytes[k];
+		ms += pm_bucket_ms(&j.buckets, k, &j.work, &p);
+		/* all but the last are full */
+		CHECK(k == j.buckets.n - 1 || j.buckets.bytes[k] >= 0.1 * 1048576);
+		for (int t = 0; t < j.buckets.tokens; t++)
+			copies += j.buckets.done[k * j.buckets.tokens + t];
+	}
+	CHECK_NEAR(bytes, 4 * j.graph->params, 0.5);
+	CHECK(ms <= p.backward_ms * (1 + 1e-6) && ms > 0.9 * p.backward_ms);
+	for (int t = 0; t < j.skeleton.n; t++)
+		all += j.skeleton.copies[t];
+	CHECK(copies <= all);
+	/* at most so many, whatever is asked for */
+	make_job(&j, 64, 70, 0.001);
+	CHECK(j.buckets.n <= PM_MAX_BUCKETS + 1);
+	/* one message for all: the first of 1 MiB, if there is so much */
+	make_job(&j, 8, 2, 25);
+	CHECK_EQ(j.buckets.n, 1);
+	CHECK_NEAR(j.buckets.bytes[0], 4 * j.graph->params, 0.5);
+}
+
+static pm_scaled
+scaled(const job *j, pm_fabric *f, pm_parallel p)
+{
+	pm_status	st = {PM_OK};
+	pm_scaled	s;
+
+	CHECK_EQ(pm_parallel_check(&p, f, &st), PM_OK);
+	pm_scaled_step(&j->buckets, &j->work, 100, &p, f, 1, &s);
+	return s;
+}
+
+static void
+test_steps(void)
+{
+	job			j;
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_parallel one = PM_PARALLEL_NONE;
+	pm_parallel p = PM_PARALLEL_NONE;
+	pm_phases	ms;
+	pm_scaled	s;
+	pm_scaled	slow;
+
+	make_job(&j, 64, 8, 0.1);
+	ms = pm_phases_of(&j.work, 100);
+	CHECK_NEAR(scaled(&j, &f, one).step_ms, 100, 1e-9);
+	one.accumulation = 3;
+	CHECK_NEAR(scaled(&j, &f, one).step_ms, 300 - 2 * ms.update_ms, 1e-9);
+
+	p.world_size = 4;
+	s = scaled(&j, &f, p);
+	CHECK_NEAR(s.step_ms, s.compute_ms + s.exposed_ms, 1e-9);
+	/* nothing hides the last bucket */
+	CHECK(s.exposed_ms > 0 && s.exposed_ms < s.comm_ms);
+	CHECK_NEAR(s.compute_ms, 100, 1e-9);
+
+	/* a link a thousand times as narrow hides nothing: the sum of all, after the first bucket is ready */
+	f.intra_factor = 1e-3;
+	slow = scaled(&j, &f, p);
+	CHECK_NEAR(slow.step_ms, ms.forward_ms + ms.update_ms + pm_bucket_ms(&j.buckets, 0, &j.work, &ms) + slow.comm_ms, 1e-6);
+	p.compress = true;
+	CHECK(scaled(&j, &f, p).comm_ms < 0.51 * slow.comm_ms);
+	p.compress = false;
+	/* gradients are sent once, however many batches there are */
+	p.accumulation = 5;
+	CHECK_NEAR(scaled(&j, &f, p).step_ms, slow.step_ms + 4 * (ms.forward_ms + ms.backward_ms), 1e-6);
+	p.accumulation = 1;
+	f.intra_factor = 1;
+
+	/* stragglers and contention */
+	f.straggler = 0.1;
+	CHECK_NEAR(scaled(&j, &f, p).compute_ms, (100 - ms.update_ms) * (1 + 0.1 * sqrt(2 * log(4))) + ms.update_ms, 1e-6);
+	f.straggler = 0;
+	f.steal = 0.2;
+	CHECK(scaled(&j, &f, p).compute_ms > 100);
+	f.steal = 0;
+
+	/* divided states: a fourth of the update each, and all weights once more on the way */
+	p.zero = 1;
+	CHECK(scaled(&j, &f, p).comm_ms > 0.9 * s.comm_ms);
+	CHECK_NEAR(scaled(&j, &f, p).compute_ms, 100 - 0.75 * ms.update_ms, 1e-6);
+	/* weights twice, gradients once: 3/2 of the bytes of an all-reduce */
+	p.zero = 3;
+	f.intra_factor = 1e-3;
+	CHECK_NEAR(scaled(&j, &f, p).comm_ms, 1.5 * slow.comm_ms, 0.01 * slow.comm_ms);
+	CHECK(scaled(&j, &f, p).step_ms >= scaled(&j, &f, p).comm_ms);
+}
+
+/* More GPUs never make a step of equal batches shorter; a wider link never longer. */
+static void
+test_order(void)
+{
+	job			j;
+
+	make_job(&j, 32, 6, 0.05);
+	for (int zero = 0; zero <= 3; zero += 3)
+	{
+		double		before = 0;
+
+		for (int n = 1; n <= 256; n *= 2)
+		{
+			pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+			pm_parallel p = {.world_size = n,.accumulation = 1,.zero = zero,.bucket_mb = 0.05};
+			pm_scaled	s = scaled(&j, &f, p);
+			pm_scaled	wider;
+
+			CHECK(zero == 3 || s.step_ms >= before * 0.999);
+			before = s.step_ms;
+			f.intra_factor = f.inter_factor = 3;
+			wider = scaled(&j, &f, p);
+			CHECK(wider.step_ms <= s.step_ms * (1 + 1e-12));
+		}
+	}
+}
+
+static void
+refused(pm_parallel p, pm_fabric f, const char *part)
+{
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_ERR_OPTION);
+	CHECK_HAS(st.message, part);
+}
+
+static void
+test_refused(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_fabric	alone = f;
+	pm_fabric	small = f;
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25};
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
+	CHECK_EQ(p.nodes, 2);
+	refused((pm_parallel) {.world_size = 8,.nodes = 1,.accumulation = 1,.bucket_mb = 25}, f, "do not fit");
+	refused((pm_parallel) {.world_size = 0,.accumulation = 1,.bucket_mb = 25}, f, "world_size");
+	refused((pm_parallel) {.world_size = 4,.nodes = 5,.accumulation = 1,.bucket_mb = 25}, f, "nodes");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 0,.bucket_mb = 25}, f, "accumulation");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.zero = 4,.bucket_mb = 25}, f, "zero");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.bucket_mb = NAN}, f, "bucket_mb");
+	alone.inter.n_rows = 0;
+	refused((pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25}, alone, "not connected");
+	small.max_nodes = 2;
+	refused((pm_parallel) {.world_size = 16,.accumulation = 1,.bucket_mb = 25}, small, "has 2 nodes");
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_link_rows();
+	test_measured_link();
+	test_nccl_constants();
+	test_monotone();
+	test_buckets();
+	test_steps();
+	test_order();
+	test_refused();
+	pm_arena_release(&arena);
+	return check_done("scaling");
+}
