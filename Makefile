@@ -98,7 +98,7 @@ DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
 	scaling \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start drift \
-	dashboards job_names cancel privileges row_security limits hostile_path numerics drop_extension
+	dashboards job_names queue cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict
 ISOLATION_OPTS = --encoding=UTF8 --no-locale

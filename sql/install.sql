@@ -38,9 +38,11 @@ WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'v' AND current_set
   AND NOT coalesce('security_invoker=true' = ANY (reloptions), false);
 
 -- how functions may be used
+\pset format unaligned
 SELECT proname, pronargs AS arguments, provolatile AS volatile, proparallel AS parallel,
        proisstrict AS strict, prosecdef AS definer
 FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace ORDER BY proname;
+\pset format aligned
 
 -- what pg_dump keeps
 SELECT c.relname, e.condition

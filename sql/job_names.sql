@@ -9,7 +9,7 @@ FROM unnest('{names_resnet50@224,names_resnet50@96,names_vgg16@224,names_regnet_
 SELECT what, given, jobs_with_it AS jobs, match, resolved, graph_id = perfmodel.find_graph(resolved) AS id, score, candidates, note
 FROM perfmodel.resolve_job_names(graphs => ARRAY['names_resnet50@224', 'Names-ResNet-50@224', 'names vgg16', 'names-resnet-50', 'names_vgg17', 'names_regnet_x_1_6gf',
         'names_vgg16@224', 'names_vgg16@224', 'whatever', '', NULL],
-    gpus => ARRAY['Tesla V100-SXM2-16GB', 'A100-SXM4-40GB', 'a100', 'V100-SXM3-32GB', 'RTX 3090 Ti', 'abacus', NULL], dtypes => '{fp32,float16,TF32 (default),fp64}');
+    gpus => ARRAY['Tesla V100-SXM2-16GB', 'A100-SXM4-40GB', 'a100', 'V100-SXM3-32GB', 'RTX 3097', 'abacus', NULL], dtypes => '{fp32,float16,TF32 (default),fp64}');
 -- similar is never resolved, whatever score is asked for
 SELECT count(*) AS guesses FROM perfmodel.resolve_job_names(graphs => '{names_vgg17,names_regnet_x_1_6gf}', gpus => '{V100-SXM3-32GB}', dtypes => NULL, min_score => 0)
 WHERE resolved IS NOT NULL OR graph_id IS NOT NULL;

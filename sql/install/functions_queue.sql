@@ -16,3 +16,73 @@ CREATE FUNCTION perfmodel.resolve_job_names(graphs text[], gpus text[], dtypes t
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_resolve_job_names';
 COMMENT ON FUNCTION perfmodel.resolve_job_names(text[], text[], text[], float8) IS
     'the same for names that are given as arrays, any of which may be NULL';
+
+CREATE FUNCTION perfmodel.forecast_jobs(jobs regclass, columns jsonb DEFAULT '{}', predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),
+                                        OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT running boolean,
+                                        OUT submitted_at timestamptz, OUT started_at timestamptz, OUT deadline timestamptz,
+                                        OUT p50_s float8, OUT p90_s float8, OUT step_ms float8, OUT in_domain boolean, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_forecast_jobs';
+COMMENT ON FUNCTION perfmodel.forecast_jobs(regclass, jsonb, text, timestamptz) IS
+    'how long each job of a table runs, in seconds: median and 90 % quantile, from the predictor or the table';
+
+CREATE FUNCTION perfmodel.queue_order(jobs regclass, columns jsonb DEFAULT '{}', policy text DEFAULT 'srsf', predictor text DEFAULT NULL,
+                                      at timestamptz DEFAULT pg_catalog.now(),
+                                      OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT submitted_at timestamptz,
+                                      OUT deadline timestamptz, OUT p50_s float8, OUT p90_s float8, OUT gpu_s float8, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_order_table';
+COMMENT ON FUNCTION perfmodel.queue_order(regclass, jsonb, text, text, timestamptz) IS
+    'waiting jobs of a table in the order of a policy: fifo, sjf, srtf, srsf or edf';
+
+CREATE FUNCTION perfmodel.queue_order_arrays(job_ids text[], gpus text[], gpu_counts integer[], durations_p50_s float8[], durations_p90_s float8[] DEFAULT NULL,
+                                      submitted timestamptz[] DEFAULT NULL, started timestamptz[] DEFAULT NULL, deadlines timestamptz[] DEFAULT NULL,
+                                      policy text DEFAULT 'srsf', at timestamptz DEFAULT pg_catalog.now(),
+                                      OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT submitted_at timestamptz,
+                                      OUT deadline timestamptz, OUT p50_s float8, OUT p90_s float8, OUT gpu_s float8, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_order_arrays';
+COMMENT ON FUNCTION perfmodel.queue_order_arrays(text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, timestamptz) IS
+    'the same for jobs whose durations are given in arrays';
+
+CREATE FUNCTION perfmodel.queue_eta(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+                                    predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                    OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT p50_s float8, OUT p90_s float8,
+                                    OUT start_p50 timestamptz, OUT start_p90 timestamptz, OUT finish_p50 timestamptz, OUT finish_p90 timestamptz,
+                                    OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_table';
+COMMENT ON FUNCTION perfmodel.queue_eta(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint) IS
+    'when jobs of a table start and end: median and 90 % quantile of a simulated queue; free: {"gpu": devices}';
+
+CREATE FUNCTION perfmodel.queue_eta_arrays(free jsonb, job_ids text[], gpus text[], gpu_counts integer[], durations_p50_s float8[],
+                                    durations_p90_s float8[] DEFAULT NULL, submitted timestamptz[] DEFAULT NULL, started timestamptz[] DEFAULT NULL,
+                                    deadlines timestamptz[] DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+                                    at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                    OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT p50_s float8, OUT p90_s float8,
+                                    OUT start_p50 timestamptz, OUT start_p90 timestamptz, OUT finish_p50 timestamptz, OUT finish_p90 timestamptz,
+                                    OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_arrays';
+COMMENT ON FUNCTION perfmodel.queue_eta_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, boolean,
+                                        timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
+
+CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+                                    predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                    OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT deadline timestamptz, OUT probability float8,
+                                    OUT finish_p50 timestamptz, OUT finish_p90 timestamptz, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_table';
+COMMENT ON FUNCTION perfmodel.deadline_probability(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint) IS
+    'probability of each job with a deadline to end in time, from the same simulation as queue_eta';
+
+CREATE FUNCTION perfmodel.deadline_probability_arrays(free jsonb, job_ids text[], gpus text[], gpu_counts integer[], durations_p50_s float8[],
+                                    durations_p90_s float8[] DEFAULT NULL, submitted timestamptz[] DEFAULT NULL, started timestamptz[] DEFAULT NULL,
+                                    deadlines timestamptz[] DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+                                    at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                    OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT deadline timestamptz, OUT probability float8,
+                                    OUT finish_p50 timestamptz, OUT finish_p90 timestamptz, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_arrays';
+COMMENT ON FUNCTION perfmodel.deadline_probability_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text,
+                                        boolean, timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';

@@ -6,6 +6,7 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -26,12 +27,14 @@ static const char *const names[PM_N_COLUMNS] = {
 	[PM_COLUMN_LAYOUT] = "layout",
 	[PM_COLUMN_FRAMEWORK] = "framework",
 	[PM_COLUMN_OPTIMIZER] = "optimizer",
+	[PM_COLUMN_CLUSTER] = "cluster",
 	[PM_COLUMN_STEPS] = "steps",
 	[PM_COLUMN_DONE_STEPS] = "done_steps",
 	[PM_COLUMN_DURATION_S] = "duration_s",
 	[PM_COLUMN_DURATION_P90_S] = "duration_p90_s",
 	[PM_COLUMN_SUBMITTED_AT] = "submitted_at",
 	[PM_COLUMN_STARTED_AT] = "started_at",
+	[PM_COLUMN_FINISHED_AT] = "finished_at",
 	[PM_COLUMN_DEADLINE] = "deadline",
 };
 
@@ -111,7 +114,7 @@ set_column(pm_job_table *t, pm_job_column what, const JsonbValue *v)
 				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), pm_shown_name(column)),
 				 errdetail("The argument \"columns\" names it as \"%s\".", names[what]),
 				 errhint("%s", columns_hint(t->relid, column))));
-	t->column[what] = pstrdup(quote_identifier(column));
+	t->column[what] = psprintf("j.%s", quote_identifier(column));
 }
 
 static void
@@ -143,18 +146,71 @@ pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t)
 {
 	check_kind(relid);
 	*t = (pm_job_table) {.relid = relid};
-	t->relation = quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid));
+	t->relation = psprintf("%s AS j", quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)));
 	for (int i = 0; i < PM_N_COLUMNS; i++)
 		if (get_attnum(relid, names[i]) > 0)
-			t->column[i] = pstrdup(quote_identifier(names[i]));
+			t->column[i] = psprintf("j.%s", quote_identifier(names[i]));
 	if (mapping != NULL)
 		read_mapping(t, mapping);
 }
 
 void
+pm_job_arrays_begin(pm_job_table *t)
+{
+	*t = (pm_job_table) {0};
+}
+
+void
+pm_job_arrays_add(pm_job_table *t, pm_job_column what, Oid type, Datum array)
+{
+	ArrayType  *a = DatumGetArrayTypeP(array);
+	int			n = ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
+
+	if (t->nargs > 0)
+	{
+		ArrayType  *first = DatumGetArrayTypeP(t->args[0]);
+		int			expected = ArrayGetNItems(ARR_NDIM(first), ARR_DIMS(first));
+
+		if (n != expected)
+			ereport(ERROR,
+					(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+					 errmsg("the arrays of jobs have %d and %d elements", expected, n),
+					 errhint("Each array that is given has an element for each job.")));
+	}
+	t->column[what] = psprintf("j.c%d", t->nargs + 1);
+	t->types[t->nargs] = type;
+	t->args[t->nargs++] = PointerGetDatum(a);
+}
+
+void
+pm_job_arrays_end(pm_job_table *t)
+{
+	StringInfoData args;
+	StringInfoData columns;
+
+	initStringInfo(&args);
+	initStringInfo(&columns);
+	for (int i = 1; i <= t->nargs; i++)
+	{
+		appendStringInfo(&args, "%spg_catalog.unnest($%d)", i > 1 ? ", " : "", i);
+		appendStringInfo(&columns, "%sc%d", i > 1 ? ", " : "", i);
+	}
+	if (t->nargs > 0)
+		t->relation = psprintf("ROWS FROM (%s) AS j(%s)", args.data, columns.data);
+	else
+		t->relation = "(SELECT WHERE false) AS j";
+}
+
+void
 pm_job_table_need(const pm_job_table *t, pm_job_column what)
 {
-	if (t->column[what] == NULL)
+	if (t->column[what] != NULL)
+		return;
+	if (!OidIsValid(t->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the array of \"%s\" must not be NULL", names[what])));
+	else
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), names[what]),

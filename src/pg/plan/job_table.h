@@ -20,26 +20,31 @@ typedef enum pm_job_column
 	PM_COLUMN_GRAPH_ID,
 	PM_COLUMN_GPU,
 	PM_COLUMN_GPU_COUNT,
-	PM_COLUMN_BATCH,
+	PM_COLUMN_BATCH,			/* of each GPU */
 	PM_COLUMN_DTYPE,
 	PM_COLUMN_LAYOUT,
 	PM_COLUMN_FRAMEWORK,
 	PM_COLUMN_OPTIMIZER,
+	PM_COLUMN_CLUSTER,			/* where jobs on several GPUs run */
 	PM_COLUMN_STEPS,				/* of the whole job */
 	PM_COLUMN_DONE_STEPS,			/* of them done */
 	PM_COLUMN_DURATION_S,			/* the user's own forecast of the whole job, in place of steps */
 	PM_COLUMN_DURATION_P90_S,
 	PM_COLUMN_SUBMITTED_AT,
 	PM_COLUMN_STARTED_AT,			/* not null: it runs */
+	PM_COLUMN_FINISHED_AT,		/* not null: it is over, and is left out */
 	PM_COLUMN_DEADLINE,
 	PM_N_COLUMNS
 } pm_job_column;
 
 typedef struct pm_job_table
 {
-	Oid			relid;
-	char	   *relation;		/* schema and name, quoted */
-	char	   *column[PM_N_COLUMNS];	/* quoted; NULL: the table has none */
+	Oid			relid;			/* InvalidOid: arrays in place of a table */
+	char	   *relation;		/* for FROM, with the alias j */
+	char	   *column[PM_N_COLUMNS];	/* j.column, quoted; NULL: the table has none */
+	int			nargs;			/* what relation has as $1, $2, ... */
+	Oid			types[PM_N_COLUMNS];
+	Datum		args[PM_N_COLUMNS];
 } pm_job_table;
 
 /*
@@ -48,7 +53,15 @@ typedef struct pm_job_table
  */
 extern void pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t);
 
-/* Raise unless the table has that column; `why` ends the sentence "... needs it for". */
+/*
+ * Jobs as arrays of the same length, one for each column: start with none, add
+ * those that are not NULL, then make the relation. type is an array's.
+ */
+extern void pm_job_arrays_begin(pm_job_table *t);
+extern void pm_job_arrays_add(pm_job_table *t, pm_job_column what, Oid type, Datum array);
+extern void pm_job_arrays_end(pm_job_table *t);
+
+/* Raise unless the table has that column. */
 extern void pm_job_table_need(const pm_job_table *t, pm_job_column what);
 
 /* "column"::type for the select list, or NULL::type where the table has none. type is written with its schema. */

@@ -1,0 +1,84 @@
+-- Order, start and end of the jobs of a queue.
+\pset format unaligned
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+BEGIN;
+-- ---- jobs in arrays: 4 T4s, two of them taken
+CREATE TABLE ask AS SELECT '2026-01-01 12:00+00'::timestamptz AS at, '{running,big,short,huge,late,other}'::text[] AS ids,
+    '{T4,Tesla T4,t4,T4,T4,partition_7}'::text[] AS gpus, '{2,4,2,8,1,1}'::int[] AS counts, '{7200,3600,600,60,NULL,30}'::float8[] AS p50,
+    '{7200,3600,600,60,NULL,30}'::float8[] AS p90,
+    ARRAY['2026-01-01 11:00+00', '2026-01-01 11:10+00', '2026-01-01 11:20+00', '2026-01-01 11:30+00', '2026-01-01 11:40+00', NULL]::timestamptz[] AS submitted,
+    ARRAY['2026-01-01 11:30+00', NULL, NULL, NULL, NULL, NULL]::timestamptz[] AS started,
+    ARRAY['2026-01-01 14:00+00', '2026-01-01 14:00+00', '2026-01-01 15:00+00', NULL, '2026-01-01 18:00+00', 'infinity']::timestamptz[] AS deadlines;
+SELECT policy, string_agg(job_id, ' ' ORDER BY "position") FROM ask, unnest('{fifo,SJF,srtf,srsf,edf}'::text[]) WITH ORDINALITY AS p(policy, nr),
+    perfmodel.queue_order_arrays(ids, gpus, counts, p50, p90, submitted, started, deadlines, policy, at) GROUP BY policy, nr ORDER BY nr;
+SELECT o.* FROM ask, perfmodel.queue_order_arrays(ids, gpus, counts, p50, p90, submitted, started, deadlines, at => at) AS o ORDER BY 1;
+SELECT e.* FROM ask, perfmodel.queue_eta_arrays('{"Tesla T4": 2, "partition_7": 1, "A100": 8}', ids, gpus, counts, p50, p90, submitted, started, deadlines, at => at) AS e;
+SELECT job_id, start_p50, note FROM ask, perfmodel.queue_eta_arrays('{"T4": 2}', ids, gpus, counts, p50, p90, submitted, started, deadlines, backfill => true, at => at) AS e;
+SELECT d.* FROM ask, perfmodel.deadline_probability_arrays('{"T4": 2}', ids, gpus, counts, p50, p90, submitted, started, deadlines, at => at) AS d;
+-- with spread: half of the jobs start by p50, and the draws are the same each time
+CREATE TABLE eta AS SELECT e.* FROM ask, perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b,c}', gpus => '{T4,T4,T4}', gpu_counts => '{1,1,1}', durations_p50_s => '{1000,1000,1000}', durations_p90_s => '{1500,1500,1500}', at => at) AS e;
+SELECT job_id, start_p50 <= start_p90 AS start, finish_p50 < finish_p90 AS finish, date_trunc('minute', start_p50) AS start_p50 FROM eta ORDER BY "position";
+SELECT count(*) AS same FROM (SELECT e.* FROM ask, perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b,c}', gpus => '{T4,T4,T4}', gpu_counts => '{1,1,1}', durations_p50_s => '{1000,1000,1000}', durations_p90_s => '{1500,1500,1500}', at => at) AS e
+    INTERSECT SELECT * FROM eta) AS s;
+SELECT count(*) AS same_with_another_seed FROM (SELECT e.* FROM ask,
+    perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b,c}', gpus => '{T4,T4,T4}', gpu_counts => '{1,1,1}', durations_p50_s => '{1000,1000,1000}', durations_p90_s => '{1500,1500,1500}', at => at, seed => 2) AS e INTERSECT SELECT * FROM eta) AS s;
+SELECT count(*) FROM perfmodel.queue_order_arrays(job_ids => '{}', gpus => '{}', gpu_counts => '{}', durations_p50_s => '{}');
+SELECT count(*) FROM perfmodel.queue_eta_arrays(free => NULL, job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}');
+SELECT count(*) FROM perfmodel.queue_eta_arrays(free => '{}', job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}', draws => NULL);
+
+-- ---- a table, and the predictor
+SELECT helper.load_world() > 0 AS loaded;
+SELECT perfmodel.train('queue', 'linear') > 0 AS trained;
+CREATE TABLE "my ""queue""" (id int, "the net" text, device text, "#" int, batch int, iterations bigint, done bigint, sent timestamptz, began timestamptz, ended timestamptz,
+    "due; DROP TABLE ask" timestamptz);
+INSERT INTO "my ""queue""" VALUES
+    (1, 'anet4@16', 'T4', 1, 8, 100000, NULL, '2026-01-01 10:00+00', '2026-01-01 11:59+00', NULL, NULL),
+    (2, 'bnet5@32', 'Tesla T4', 1, 64, 100000, NULL, '2026-01-01 10:01+00', NULL, NULL, '2026-01-01 12:30+00'),
+    (3, 'bnet5@32', 'T4', 4, 64, 1000, 900, '2026-01-01 10:02+00', NULL, NULL, '2027-01-01 00:00+00'),
+    (4, 'no such net', 'T4', 1, 64, 1000, 900, '2026-01-01 10:03+00', NULL, NULL, NULL),
+    (5, 'bnet5@32', 'no such GPU', 1, 64, 1000, 0, '2026-01-01 10:04+00', NULL, NULL, NULL),
+    (6, 'bnet5@32', 'T4', 0, 64, 1000, 0, '2026-01-01 10:05+00', NULL, NULL, NULL),
+    (7, 'bnet5@32', 'T4', 1, NULL, 1000, 0, '2026-01-01 10:06+00', NULL, NULL, NULL),
+    (8, 'bnet5@32', 'T4', 1, 64, -1, 0, '2026-01-01 10:07+00', NULL, NULL, NULL),
+    (9, 'bnet5@32', NULL, 1, 64, 1000, 2000, NULL, NULL, NULL, NULL),
+    (10, 'bnet5@32', 'T4', 1, 0, 1000, 2000, NULL, NULL, NULL, NULL),
+    (11, 'bnet5@32', 'T4', 1, 64, 1000, 2000, NULL, NULL, NULL, NULL),
+    (12, 'bnet5@32', 'T4', 1, 64, 1000, 0, '2026-01-01 10:08+00', '2026-01-01 10:09+00', '2026-01-01 11:09+00', NULL);
+\set columns '''{"job_id": "id", "graph": "the net", "gpu": "device", "gpu_count": "#", "steps": "iterations", "done_steps": "done", "submitted_at": "sent", "started_at": "began", "finished_at": "ended", "deadline": "due; DROP TABLE ask"}'''
+SELECT job_id, gpu, gpu_count, running, round(p50_s::numeric, 6) = round((steps * p.step_ms / 1000)::numeric, 6) AS p50, round(p90_s::numeric, 6) = round((steps * p.step_ms_high / 1000)::numeric, 6) AS p90,
+    f.in_domain = p.in_domain AS in_domain, f.note
+FROM perfmodel.forecast_jobs('"my ""queue"""', :columns, 'queue', '2026-01-01 12:00+00') AS f
+    LEFT JOIN LATERAL (SELECT iterations - coalesce(done, 0) AS steps, p.* FROM "my ""queue""" AS q,
+        perfmodel.predict(perfmodel.find_graph("the net"), device, batch, predictor => 'queue', level => 0.8, on_error => 'null', world_size => greatest("#", 1)) AS p WHERE q.id::text = job_id) AS p ON f.p50_s IS NOT NULL
+ORDER BY job_id::int;
+SELECT "position", job_id, note FROM perfmodel.queue_order('"my ""queue"""', :columns, 'srsf', 'queue', '2026-01-01 12:00+00');
+SELECT "position", job_id, start_p50 < finish_p50 AS runs, finish_p50 < finish_p90 AS spread, note
+FROM perfmodel.queue_eta('"my ""queue"""', '{"T4": 0}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
+SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', '{"T4": 7}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
+
+-- ---- what is wrong is said
+SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY[
+    'queue_order_arrays(job_ids => ''{a,b}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => NULL::float8[])', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', policy => ''shortest'')',
+    'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', at => ''infinity'')',
+    'queue_eta_arrays(free => ''[]'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": -1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": 1.5}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')',
+    'queue_eta_arrays(free => ''{"T4": "2"}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": 1e400}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')',
+    'queue_eta_arrays(free => ''{"T4": 1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => 3)', 'queue_eta_arrays(free => ''{"T4": 1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => 2000000000)',
+    'forecast_jobs(''"my ""queue"""'', ''{"job_id": "id", "graph": "the net", "gpu": "device", "steps": "iterations"}'', ''no such'')', 'forecast_jobs(''ask'', ''{"steps": "ids"}'')']) AS a;
+-- numbers of any kind in a table are notes, not errors, and no NaN comes out
+SELECT job_id, gpu_count, p50_s, p90_s, note FROM perfmodel.queue_order_arrays(job_ids => '{a,b,c,d,e,f,g}', gpus => '{T4,T4,T4,T4,T4,T4,T4}', gpu_counts => '{1,2147483647,-5,1,1,1,NULL}', durations_p50_s => '{NaN,1,1,Infinity,0,5,7}', durations_p90_s => '{1,1,1,1,1,4,Infinity}');
+SELECT job_id, start_p50, finish_p90, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b}', gpus => '{T4,T4}', gpu_counts => '{1,1}', durations_p50_s => '{1e12,1e12}', submitted => '{-infinity,"4000-01-01"}', at => '290000-01-01');
+
+-- ---- with the caller's rights
+CREATE ROLE pm_test_queue;
+GRANT USAGE ON SCHEMA helper TO pm_test_queue;
+SET ROLE pm_test_queue;
+SELECT count(*) FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}');
+SELECT helper.error_of('SELECT * FROM perfmodel.queue_order(''public.ask'')');
+RESET ROLE;
+GRANT SELECT ON ask TO pm_test_queue;
+SET ROLE pm_test_queue;
+SELECT note FROM perfmodel.queue_order('public.ask');
+RESET ROLE;
+ROLLBACK;

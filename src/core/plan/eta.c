@@ -1,0 +1,185 @@
+/*
+ * eta.c - when jobs of a queue start and end, as quantiles over draws.
+ */
+#include "plan/eta.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct drawing
+{
+	const pm_queue_job *jobs;
+	int			n;
+	int			n_questions;
+	int			draws;
+	double	   *least;			/* [n_questions] what running jobs say: the error is above */
+	double	   *z;				/* [n_questions] of this draw */
+	double	   *duration_s;		/* [n] of this draw */
+	double	   *start_s;
+	double	   *finish_s;
+	float	   *starts;			/* [n * draws] */
+	float	   *finishes;
+} drawing;
+
+static pm_code
+make_room(drawing *d, pm_arena *a, pm_status *st)
+{
+	d->least = PM_NEW(a, double, d->n_questions + 1);
+	d->z = PM_NEW(a, double, d->n_questions + 1);
+	d->duration_s = PM_NEW(a, double, d->n + 1);
+	d->start_s = PM_NEW(a, double, d->n + 1);
+	d->finish_s = PM_NEW(a, double, d->n + 1);
+	d->starts = PM_NEW(a, float, (size_t) d->n * d->draws + 1);
+	d->finishes = PM_NEW(a, float, (size_t) d->n * d->draws + 1);
+	if (d->least == NULL || d->z == NULL || d->duration_s == NULL || d->start_s == NULL || d->finish_s == NULL ||
+		d->starts == NULL || d->finishes == NULL)
+		return pm_no_memory(st, a);
+	return PM_OK;
+}
+
+/* The longest that jobs of a question have run says from where on its error lies. */
+static void
+learn_from_running(drawing *d)
+{
+	for (int q = 0; q < d->n_questions; q++)
+		d->least[q] = -INFINITY;
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_queue_job *j = &d->jobs[i];
+		double		z;
+
+		if (j->elapsed_s < 0 || isnan(j->work.p50_s))
+			continue;
+		z = pm_duration_z(&j->work, j->elapsed_s);
+		if (z > d->least[j->question])
+			d->least[j->question] = z;
+	}
+}
+
+/*
+ * How far out an error is believed to lie. A job that hangs has run far longer
+ * than any error explains: it is taken to go on for a tenth of that again, and
+ * says no more about the waiting jobs of its question than the interval allows.
+ */
+#define FARTHEST_RUNNING 8
+#define FARTHEST_WAITING 3
+#define OVERDUE 0.1
+
+static double
+rest_of(const pm_queue_job *j, double z)
+{
+	double		left = pm_duration_at(&j->work, fmin(z, FARTHEST_RUNNING)) - j->elapsed_s;
+
+	return left > 0 ? left : OVERDUE * j->elapsed_s;
+}
+
+static void
+draw_durations(drawing *d, pm_rng *rng)
+{
+	for (int q = 0; q < d->n_questions; q++)
+	{
+		/* between the two ends, which have no normal number */
+		double		u = (pm_rng_uniform(rng) * 0x1p53 + 0.5) / (0x1p53 + 1);
+
+		d->z[q] = pm_normal_above(d->least[q], u);
+	}
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_queue_job *j = &d->jobs[i];
+		double		z = d->z[j->question];
+
+		if (isnan(j->work.p50_s))
+			d->duration_s[i] = NAN;
+		else if (j->elapsed_s < 0)
+			d->duration_s[i] = pm_duration_at(&j->work, fmin(z, FARTHEST_WAITING));
+		else
+			d->duration_s[i] = rest_of(j, z);
+	}
+}
+
+static int
+compare_float(const void *a, const void *b)
+{
+	float		x = *(const float *) a;
+	float		y = *(const float *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* The quantile of sorted numbers, as percentile_cont of SQL. */
+static double
+quantile(const float *v, int n, double p)
+{
+	double		at = p * (n - 1);
+	int			below = (int) at;
+
+	if (at == below || v[below] == v[below + 1])
+		return v[below];
+	return v[below] + (at - below) * ((double) v[below + 1] - v[below]);
+}
+
+static void
+summarise(drawing *d, int job, pm_eta *e)
+{
+	float	   *starts = d->starts + (size_t) job * d->draws;
+	float	   *finishes = d->finishes + (size_t) job * d->draws;
+	double		deadline = d->jobs[job].deadline_s;
+	int			in_time = 0;
+
+	for (int k = 0; k < d->draws; k++)
+		in_time += finishes[k] <= deadline;
+	qsort(starts, d->draws, sizeof(float), compare_float);
+	qsort(finishes, d->draws, sizeof(float), compare_float);
+	e->start_p50_s = quantile(starts, d->draws, 0.5);
+	e->start_p90_s = quantile(starts, d->draws, 0.9);
+	e->finish_p50_s = quantile(finishes, d->draws, 0.5);
+	e->finish_p90_s = quantile(finishes, d->draws, 0.9);
+	e->in_time = deadline == INFINITY ? NAN : (double) in_time / d->draws;
+}
+
+static pm_code
+check_options(int n, const pm_eta_options *o, pm_status *st)
+{
+	if (o->draws < PM_ETA_DRAWS_MIN || o->draws > PM_ETA_DRAWS_MAX)
+		return pm_fail(st, PM_ERR_OPTION, "draws must be between %d and %d, not %d", PM_ETA_DRAWS_MIN, PM_ETA_DRAWS_MAX, o->draws);
+	if ((int64_t) n * o->draws > PM_ETA_KEPT_MAX)
+	{
+		pm_fail(st, PM_ERR_LIMIT, "%d jobs with %d draws are too many", n, o->draws);
+		pm_hint(st, "Jobs times draws is at most %lld: ask with fewer draws, or for one kind of GPU at a time.", (long long) PM_ETA_KEPT_MAX);
+		return st->code;
+	}
+	return PM_OK;
+}
+
+pm_code
+pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *order, const pm_pool *pools, int n_pools,
+			 const pm_eta_options *options, pm_eta *eta, pm_arena *a, pm_status *st)
+{
+	drawing		d = {.jobs = jobs,.n = n,.n_questions = n_questions,.draws = options->draws};
+	pm_simulator *s;
+	pm_rng		rng;
+
+	if (check_options(n, options, st) != PM_OK || make_room(&d, a, st) != PM_OK ||
+		pm_simulator_init(&s, jobs, n, order, pools, n_pools, options->backfill, a, st) != PM_OK)
+		return st->code;
+	pm_rng_seed(&rng, options->seed);
+	learn_from_running(&d);
+	for (int k = 0; k < d.draws; k++)
+	{
+		draw_durations(&d, &rng);
+		if (pm_simulate(s, d.duration_s, d.start_s, d.finish_s, st) != PM_OK)
+			return st->code;
+		for (int i = 0; i < n; i++)
+		{
+			d.starts[(size_t) i * d.draws + k] = (float) d.start_s[i];
+			d.finishes[(size_t) i * d.draws + k] = (float) d.finish_s[i];
+		}
+	}
+	for (int i = 0; i < n; i++)
+	{
+		eta[i] = (pm_eta) {NAN, NAN, NAN, NAN, NAN, pm_simulator_fits(s, i)};
+		if (!isnan(jobs[i].work.p50_s))
+			summarise(&d, i, &eta[i]);
+	}
+	return PM_OK;
+}

@@ -1,0 +1,41 @@
+/*
+ * eta.h - when jobs of a queue start and end, as quantiles over many draws of how long they run.
+ *
+ * In each draw every question is off by one factor of its own, the same for all
+ * its jobs: what is wrong about a prediction is wrong for all jobs that ask it.
+ * A job that runs has run for a while, so its draws are from what is longer.
+ * What is not known stays out: jobs that are still to be submitted.
+ */
+#ifndef PM_CORE_PLAN_ETA_H
+#define PM_CORE_PLAN_ETA_H
+
+#include "plan/simulate.h"
+
+#define PM_ETA_DRAWS_MIN 10
+#define PM_ETA_DRAWS_MAX 10000
+/* Most numbers that are kept: jobs times draws. */
+#define PM_ETA_KEPT_MAX INT64_C(50000000)
+
+/* Seconds from now; NaN where the job has no forecast, INFINITY where it never starts. */
+typedef struct pm_eta
+{
+	double		start_p50_s;
+	double		start_p90_s;
+	double		finish_p50_s;
+	double		finish_p90_s;
+	double		in_time;		/* share of draws that end by the deadline; NaN: no deadline or no forecast */
+	bool		fits;			/* false: the pool has fewer devices than the job needs */
+} pm_eta;
+
+typedef struct pm_eta_options
+{
+	int			draws;
+	uint64_t	seed;
+	bool		backfill;
+} pm_eta_options;
+
+/* Fill eta[n]. n_questions: one more than the largest question of a job. The same input gives the same bits. */
+pm_code		pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *order, const pm_pool *pools, int n_pools,
+						 const pm_eta_options *options, pm_eta *eta, pm_arena *a, pm_status *st);
+
+#endif

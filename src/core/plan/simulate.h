@@ -1,0 +1,41 @@
+/*
+ * simulate.h - a queue in front of pools of devices, played through once.
+ *
+ * A job holds its devices from start to end, all at once and without being
+ * interrupted. Whenever jobs arrive or end, waiting jobs start in the order of
+ * the queue while their devices are free. Without backfilling, the first that
+ * does not fit holds up all behind it; with it, later ones that fit start.
+ */
+#ifndef PM_CORE_PLAN_SIMULATE_H
+#define PM_CORE_PLAN_SIMULATE_H
+
+#include "plan/order.h"
+
+/* What a pool has: jobs that run give their devices back when they end. */
+typedef struct pm_pool
+{
+	int64_t		free;			/* devices that nobody holds now */
+} pm_pool;
+
+typedef struct pm_simulator pm_simulator;
+
+/*
+ * Prepare for jobs[n] in front of pools[n_pools]; order[n] as of
+ * pm_queue_order() over all jobs. Jobs, pools and order must stay as they are.
+ * Jobs that need more devices than their pool has in all never start.
+ */
+pm_code		pm_simulator_init(pm_simulator **s, const pm_queue_job *jobs, int n, const int32_t *order,
+							  const pm_pool *pools, int n_pools, bool backfill, pm_arena *a, pm_status *st);
+
+/* Whether the job can ever have the devices that it needs. */
+bool		pm_simulator_fits(const pm_simulator *s, int job);
+
+/*
+ * Play it through with duration_s[n]: of a job that waits, how long it will run;
+ * of one that runs, how long it still will. NaN: the job is left out. Fills
+ * start_s[n] and finish_s[n], in seconds from now: 0 and the rest of a job that
+ * runs; INFINITY for those that never start.
+ */
+pm_code		pm_simulate(pm_simulator *s, const double *duration_s, double *start_s, double *finish_s, pm_status *st);
+
+#endif

@@ -1,0 +1,379 @@
+/*
+ * job_rows.c - jobs of a table as the planner has them, with the forecast of how long each runs.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "asking.h"
+#include "cache/freshness.h"
+#include "encoding.h"
+#include "errors.h"
+#include "gpus.h"
+#include "plan/job_rows.h"
+#include "plans.h"
+
+/* The interval whose ends are the quantiles of 10 and 90 %. */
+#define LEVEL 0.8
+
+/* More than that in one plan is a mistake, and would not fit into one array. */
+#define MAX_JOBS 5000000
+
+/* ---------- the query ---------- */
+
+/* Columns of the query, in its order. */
+enum
+{
+	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_STEPS, Q_DONE, Q_DURATION,
+	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE
+};
+
+static const struct
+{
+	pm_job_column what;
+	const char *type;
+} query_columns[] = {
+	{PM_COLUMN_ID, "pg_catalog.text"}, {PM_COLUMN_TEAM, "pg_catalog.text"}, {PM_COLUMN_GRAPH, "pg_catalog.text"},
+	{PM_COLUMN_GRAPH_ID, "pg_catalog.int8"}, {PM_COLUMN_GPU, "pg_catalog.text"}, {PM_COLUMN_GPU_COUNT, "pg_catalog.int4"},
+	{PM_COLUMN_BATCH, "pg_catalog.int4"}, {PM_COLUMN_DTYPE, "pg_catalog.text"}, {PM_COLUMN_LAYOUT, "pg_catalog.text"},
+	{PM_COLUMN_FRAMEWORK, "pg_catalog.text"}, {PM_COLUMN_OPTIMIZER, "pg_catalog.text"},
+	{PM_COLUMN_CLUSTER, "pg_catalog.text"}, {PM_COLUMN_STEPS, "pg_catalog.float8"},
+	{PM_COLUMN_DONE_STEPS, "pg_catalog.float8"}, {PM_COLUMN_DURATION_S, "pg_catalog.float8"}, {PM_COLUMN_DURATION_P90_S, "pg_catalog.float8"},
+	{PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_STARTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_DEADLINE, "pg_catalog.timestamptz"}
+};
+
+/* A name of a graph becomes its id in the query, so that each is looked up by the server's own join. */
+static char *
+make_query(const pm_job_table *t)
+{
+	bool		by_name = t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL;
+	StringInfoData s;
+
+	initStringInfo(&s);
+	appendStringInfoString(&s, "SELECT ");
+	for (int i = 0; i < lengthof(query_columns); i++)
+		appendStringInfo(&s, "%s%s", i > 0 ? ", " : "",
+						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "g.graph_id" :
+						 pm_job_table_value(t, query_columns[i].what, query_columns[i].type));
+	appendStringInfo(&s, " FROM %s", t->relation);
+	if (by_name)
+		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text", t->column[PM_COLUMN_GRAPH]);
+	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
+		appendStringInfo(&s, " WHERE %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
+	appendStringInfo(&s, " ORDER BY %s, %s COLLATE pg_catalog.\"C\"", pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"),
+					 pm_job_table_value(t, PM_COLUMN_ID, "pg_catalog.text"));
+	return s.data;
+}
+
+/* ---------- one job ---------- */
+
+/* What the row says beside what pm_job_row shows. */
+typedef struct question_of_job
+{
+	pm_asked_words words;
+	bool		has_batch;
+	bool		has_graph_id;
+	char	   *graph;			/* name, or NULL */
+	int32		gpu_count;
+	double		steps;			/* NaN: none */
+	double		done;
+	double		duration_s;
+	double		duration_p90_s;
+} question_of_job;
+
+static text *
+text_or_null(uint64 row, int col, MemoryContext cxt)
+{
+	char	   *s = pm_value_text(row, col, cxt);
+
+	return s != NULL ? cstring_to_text(s) : NULL;
+}
+
+static TimestampTz
+time_or_none(uint64 row, int col)
+{
+	bool		isnull;
+	Datum		d = pm_value(row, col, &isnull);
+
+	return isnull ? DT_NOBEGIN : DatumGetTimestampTz(d);
+}
+
+static void
+read_row(uint64 row, MemoryContext cxt, pm_job_row *r, question_of_job *q)
+{
+	bool		isnull;
+
+	*r = (pm_job_row) {
+		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
+		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),
+		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
+		.step_ms = get_float8_nan(),.step_p90_ms = get_float8_nan(),.steps_left = get_float8_nan()
+	};
+	*q = (question_of_job) {
+		.graph = pm_value_text(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
+		.duration_s = pm_value_float8(row, Q_DURATION),.duration_p90_s = pm_value_float8(row, Q_P90)
+	};
+	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, &isnull));
+	q->has_graph_id = !isnull;
+	q->words.batch = DatumGetInt32(pm_value(row, Q_BATCH, &isnull));
+	q->has_batch = !isnull;
+	q->gpu_count = DatumGetInt32(pm_value(row, Q_GPU_COUNT, &isnull));
+	if (isnull)
+		q->gpu_count = 1;
+	q->words.dtype = text_or_null(row, Q_DTYPE, cxt);
+	q->words.layout = text_or_null(row, Q_LAYOUT, cxt);
+	q->words.framework = text_or_null(row, Q_FRAMEWORK, cxt);
+	q->words.optimizer = text_or_null(row, Q_OPTIMIZER, cxt);
+	q->words.cluster = text_or_null(row, Q_CLUSTER, cxt);
+	q->words.parallel = (pm_parallel) PM_PARALLEL_NONE;
+	q->words.parallel.world_size = q->gpu_count;
+}
+
+void
+pm_job_note(pm_job_row *row, const char *what)
+{
+	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
+}
+
+char *
+pm_job_gpu(const char *name)
+{
+	pm_problem	p;
+	const pm_gpu *sheet;
+
+	pm_freshen();
+	sheet = pm_gpu_look_up(name, &p);
+	return sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : pstrdup(name);
+}
+
+/* ---------- how long it runs ---------- */
+
+/* In seconds that can be planned with; a table may hold anything. */
+static bool
+is_duration(double s)
+{
+	return s > 0 && s <= 1e12;
+}
+
+/* The table's own forecast. */
+static void
+take_duration(pm_job_row *r, const question_of_job *q)
+{
+	if (!is_duration(q->duration_s))
+	{
+		pm_job_note(r, psprintf("duration_s is %g: it must be above 0 and at most 1e12", q->duration_s));
+		return;
+	}
+	r->p50_s = q->duration_s;
+	if (isnan(q->duration_p90_s))
+		pm_job_note(r, "no p90 of the duration: taken as exact");
+	else if (q->duration_p90_s >= q->duration_s && is_duration(q->duration_p90_s))
+	{
+		r->p90_s = q->duration_p90_s;
+		r->p10_s = r->p50_s * (r->p50_s / r->p90_s);
+	}
+	else
+		pm_job_note(r, psprintf("duration_p90_s is %g: it must be at least duration_s and at most 1e12", q->duration_p90_s));
+}
+
+/* What the predictor cannot be asked without; NULL: nothing. */
+static char *
+missing_for_question(const pm_job_row *r, const question_of_job *q)
+{
+	if (!q->has_graph_id)
+		return q->graph != NULL ? psprintf("unknown graph \"%s\"", pm_shown_name(q->graph)) : "neither duration_s nor a graph";
+	if (r->gpu == NULL)
+		return "no gpu";
+	if (!q->has_batch)
+		return "no batch";
+	if (isnan(q->steps))
+		return "neither steps nor duration_s";
+	if (!(q->steps > 0 && q->steps <= 1e15))
+		return psprintf("steps is %g: it must be above 0 and at most 1e15", q->steps);
+	if (q->done < 0 || q->done > q->steps)
+		return psprintf("done_steps is %g of %g", q->done, q->steps);
+	return NULL;
+}
+
+/* Time of the steps that this run has to do; a job that runs and says what is done has that as its whole run from now. */
+static void
+ask_duration(pm_job_row *r, question_of_job *q)
+{
+	const pm_manner how = {.level = LEVEL,.problem_is_null = true};
+	pm_answer	a;
+	pm_problem	p;
+	char	   *missing = missing_for_question(r, q);
+	double		factor;
+
+	if (missing != NULL)
+	{
+		pm_job_note(r, missing);
+		return;
+	}
+	q->words.gpu = cstring_to_text(r->gpu);
+	if (!pm_ask(&q->words, &how, &a, &p))
+	{
+		pm_job_note(r, p.message);
+		return;
+	}
+	r->steps_left = q->steps - (isnan(q->done) ? 0 : q->done);
+	factor = Max(r->steps_left, 0.001) / 1000;
+	r->step_ms = a.step_ms;
+	r->step_p90_ms = a.high_ms;
+	r->p50_s = a.step_ms * factor;
+	r->p10_s = a.low_ms * factor;
+	r->p90_s = a.high_ms * factor;
+	r->in_domain = a.in_domain;
+	r->domain_known = true;
+	if (a.note != NULL)
+		pm_job_note(r, a.note);
+}
+
+/* ---------- numbers of pools and questions ---------- */
+
+typedef struct numbered
+{
+	char		key[NAMEDATALEN * 2];
+	int			number;
+} numbered;
+
+static HTAB *
+numbers(const char *name)
+{
+	HASHCTL		c = {.keysize = NAMEDATALEN * 2,.entrysize = sizeof(numbered),.hcxt = CurrentMemoryContext};
+
+	return hash_create(name, 256, &c, HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+}
+
+/* A number for each different text; *n counts them. Long texts by their beginning and hash. */
+static int
+number_of(HTAB *h, const char *text, int *n)
+{
+	char		key[NAMEDATALEN * 2];
+	size_t		len = strlen(text);
+	bool		found;
+	numbered   *e;
+
+	if (len < sizeof(key))
+		strlcpy(key, text, sizeof(key));
+	else
+		snprintf(key, sizeof(key), "%.*s %016llx", NAMEDATALEN, text,
+				 (unsigned long long) hash_bytes_extended((const unsigned char *) text, (int) len, 0));
+	e = hash_search(h, key, HASH_ENTER, &found);
+	if (!found)
+		e->number = (*n)++;
+	return e->number;
+}
+
+/* ---------- all of them ---------- */
+
+static double
+seconds_from(TimestampTz at, TimestampTz t)
+{
+	/* the difference of two times need not fit into an integer */
+	return ((double) t - (double) at) / USECS_PER_SEC;
+}
+
+/* Jobs of a graph on a device are off by the same factor, those with durations of their own each by its own. */
+static int
+question_number(HTAB *h, const pm_job_row *r, const question_of_job *q, int i, int *n)
+{
+	if (isnan(r->step_ms))
+		return number_of(h, psprintf("job %d", i), n);
+	return number_of(h, psprintf(INT64_FORMAT " %s", q->words.graph_id, r->gpu), n);
+}
+
+static void
+fill_queue_job(pm_queue_job *j, const pm_job_row *r, const question_of_job *q, TimestampTz at)
+{
+	*j = (pm_queue_job) {
+		.submit_s = TIMESTAMP_NOT_FINITE(r->submitted_at) ? 0 : seconds_from(at, r->submitted_at),
+			.deadline_s = TIMESTAMP_NOT_FINITE(r->deadline) ? INFINITY : seconds_from(at, r->deadline),
+			.elapsed_s = -1,.work = pm_duration_of(r->p10_s, r->p50_s, r->p90_s),.gpus = q->gpu_count
+	};
+	if (TIMESTAMP_NOT_FINITE(r->started_at))
+		return;
+	/* what is done has been taken off already */
+	j->elapsed_s = isnan(r->step_ms) || isnan(q->done) ? Max(seconds_from(at, r->started_at), 0) : 0;
+}
+
+static void
+forecast(pm_job_row *r, question_of_job *q)
+{
+	if (r->gpu != NULL)
+		r->gpu = pm_job_gpu(r->gpu);
+	if (q->gpu_count < 1 || q->gpu_count > 1000000)
+	{
+		pm_job_note(r, psprintf("gpu_count is %d", q->gpu_count));
+		q->gpu_count = 1;
+		return;
+	}
+	if (!isnan(q->duration_s))
+		take_duration(r, q);
+	else
+		ask_duration(r, q);
+}
+
+void
+pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	question_of_job *q;
+	HTAB	   *pools = numbers("perfmodel pools");
+	HTAB	   *questions = numbers("perfmodel questions");
+	char	   *sql = make_query(t);
+
+	*jobs = (pm_jobs) {0};
+	SPI_connect();
+	if (SPI_execute_with_args(sql, t->nargs, (Oid *) t->types, (Datum *) t->args, NULL, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "cannot read the jobs");
+	if (SPI_processed > MAX_JOBS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are more than %d jobs", MAX_JOBS),
+				 errhint("Make a view of the jobs that wait or run.")));
+	MemoryContextSwitchTo(cxt);
+	jobs->n = (int) SPI_processed;
+	jobs->rows = MemoryContextAllocHuge(cxt, sizeof(pm_job_row) * Max(jobs->n, 1));
+	jobs->queue = MemoryContextAllocHuge(cxt, sizeof(pm_queue_job) * Max(jobs->n, 1));
+	q = MemoryContextAllocHuge(cxt, sizeof(question_of_job) * Max(jobs->n, 1));
+	for (int i = 0; i < jobs->n; i++)
+	{
+		read_row(i, cxt, &jobs->rows[i], &q[i]);
+		q[i].words.predictor = predictor;
+	}
+	SPI_finish();
+	jobs->pools = palloc(sizeof(char *) * (jobs->n + 1));
+	for (int i = 0; i < jobs->n; i++)
+	{
+		pm_job_row *r = &jobs->rows[i];
+		int			before = jobs->n_pools;
+
+		CHECK_FOR_INTERRUPTS();
+		forecast(r, &q[i]);
+		fill_queue_job(&jobs->queue[i], r, &q[i], at);
+		jobs->queue[i].pool = number_of(pools, r->gpu != NULL ? r->gpu : "", &jobs->n_pools);
+		if (jobs->n_pools > before)
+			jobs->pools[before] = r->gpu != NULL ? r->gpu : "";
+		jobs->queue[i].question = question_number(questions, r, &q[i], i, &jobs->n_questions);
+	}
+}
+
+int
+pm_jobs_pool(const pm_jobs *jobs, const char *gpu)
+{
+	for (int i = 0; i < jobs->n_pools; i++)
+		if (strcmp(jobs->pools[i], gpu) == 0)
+			return i;
+	return -1;
+}

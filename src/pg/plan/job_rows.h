@@ -1,0 +1,58 @@
+/*
+ * job_rows.h - jobs of a table as the planner has them, with the forecast of how long each runs.
+ */
+#ifndef PM_PG_PLAN_JOB_ROWS_H
+#define PM_PG_PLAN_JOB_ROWS_H
+
+#include "datatype/timestamp.h"
+
+#include "plan/job_table.h"
+#include "plan/order.h"
+
+/* What a function shows of a job beside the plan. Times that are not there are DT_NOBEGIN. */
+typedef struct pm_job_row
+{
+	char	   *id;				/* or NULL */
+	char	   *team;			/* or NULL */
+	char	   *gpu;			/* usual name where it is one of a device, else as it stands there; NULL: none */
+	TimestampTz submitted_at;
+	TimestampTz started_at;
+	TimestampTz deadline;
+	double		p10_s;			/* of the whole run from its start; NaN: no forecast, or no interval */
+	double		p50_s;
+	double		p90_s;
+	double		step_ms;		/* NaN: not asked for */
+	double		step_p90_ms;
+	double		steps_left;		/* NaN: not known */
+	bool		in_domain;
+	bool		domain_known;
+	char	   *note;			/* or NULL */
+} pm_job_row;
+
+typedef struct pm_jobs
+{
+	int			n;
+	pm_job_row *rows;			/* [n] */
+	pm_queue_job *queue;		/* [n] the same for the core; times from `at` */
+	char	  **pools;			/* [n_pools] gpu of each; "" for jobs without one */
+	int			n_pools;
+	int			n_questions;
+} pm_jobs;
+
+/*
+ * Read the jobs that are not over, by the time of submission, and ask the
+ * predictor (NULL: the active one) where the table has no duration of its own.
+ * In the current context.  What a job lacks for a forecast is said in its note.
+ */
+extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs);
+
+/* Put a further sentence into the note of a row. */
+extern void pm_job_note(pm_job_row *row, const char *what);
+
+/* The pool of a device by its name; -1: no job asks for one. */
+extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);
+
+/* The usual name of a device, or the same name when it is none. */
+extern char *pm_job_gpu(const char *name);
+
+#endif

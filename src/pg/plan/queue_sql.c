@@ -1,0 +1,528 @@
+/*
+ * queue_sql.c - forecast_jobs(), queue_order(), queue_eta(), deadline_probability().
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "catalog.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "plan/eta.h"
+#include "plan/job_rows.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_forecast_jobs);
+PG_FUNCTION_INFO_V1(pm_queue_order_table);
+PG_FUNCTION_INFO_V1(pm_queue_order_arrays);
+PG_FUNCTION_INFO_V1(pm_queue_eta_table);
+PG_FUNCTION_INFO_V1(pm_queue_eta_arrays);
+PG_FUNCTION_INFO_V1(pm_deadline_table);
+PG_FUNCTION_INFO_V1(pm_deadline_arrays);
+
+/* ---------- arguments ---------- */
+
+static void
+open_table(FunctionCallInfo fcinfo, int jobs, int columns, pm_job_table *t)
+{
+	pm_require_catalog();
+	pm_job_table_open(PG_GETARG_OID(jobs), PG_ARGISNULL(columns) ? NULL : PG_GETARG_JSONB_P(columns), t);
+}
+
+/* Arrays in the arguments from `first` on; those that are NULL are columns that there are not. */
+typedef struct array_argument
+{
+	pm_job_column what;
+	Oid			type;
+} array_argument;
+
+static const array_argument job_arrays[] = {
+	{PM_COLUMN_ID, TEXTARRAYOID}, {PM_COLUMN_GPU, TEXTARRAYOID}, {PM_COLUMN_GPU_COUNT, INT4ARRAYOID},
+	{PM_COLUMN_DURATION_S, FLOAT8ARRAYOID}, {PM_COLUMN_DURATION_P90_S, FLOAT8ARRAYOID}, {PM_COLUMN_SUBMITTED_AT, TIMESTAMPTZARRAYOID},
+	{PM_COLUMN_STARTED_AT, TIMESTAMPTZARRAYOID}, {PM_COLUMN_DEADLINE, TIMESTAMPTZARRAYOID}
+};
+
+static void
+open_arrays(FunctionCallInfo fcinfo, int first, pm_job_table *t)
+{
+	pm_require_catalog();
+	pm_job_arrays_begin(t);
+	for (int i = 0; i < lengthof(job_arrays); i++)
+		if (!PG_ARGISNULL(first + i))
+			pm_job_arrays_add(t, job_arrays[i].what, job_arrays[i].type, PG_GETARG_DATUM(first + i));
+	pm_job_table_need(t, PM_COLUMN_DURATION_S);
+	pm_job_arrays_end(t);
+}
+
+static pm_policy
+policy_argument(FunctionCallInfo fcinfo, int arg)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(arg));
+	int			policy = pm_policy_find(name);
+
+	if (policy < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown policy \"%s\"", pm_shown_name(name)),
+				 errhint("Known are %s.", pm_quoted_list(pm_policy_name, PM_N_POLICIES))));
+	return (pm_policy) policy;
+}
+
+static TimestampTz
+at_argument(FunctionCallInfo fcinfo, int arg)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(arg);
+
+	if (TIMESTAMP_NOT_FINITE(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"at\" must be a finite time")));
+	return at;
+}
+
+static bool
+any_null(FunctionCallInfo fcinfo, const int *args, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (PG_ARGISNULL(args[i]))
+			return true;
+	return false;
+}
+
+static text *
+predictor_argument(FunctionCallInfo fcinfo, int arg)
+{
+	return arg < 0 || PG_ARGISNULL(arg) ? NULL : PG_GETARG_TEXT_PP(arg);
+}
+
+/* ---------- columns ---------- */
+
+typedef struct out_row
+{
+	Datum		values[20];
+	bool		nulls[20];
+	int			n;
+} out_row;
+
+static void
+put_text(out_row *o, const char *s)
+{
+	o->values[o->n] = pm_text_or_null(s, &o->nulls[o->n]);
+	o->n++;
+}
+
+static void
+put_time(out_row *o, TimestampTz t)
+{
+	o->nulls[o->n] = t == DT_NOBEGIN;
+	o->values[o->n++] = TimestampTzGetDatum(t);
+}
+
+static void
+put_float8(out_row *o, double v)
+{
+	o->values[o->n] = pm_float8_or_null(isinf(v) ? NAN : v, &o->nulls[o->n]);
+	o->n++;
+}
+
+static void
+put_int4(out_row *o, int32 v)
+{
+	o->nulls[o->n] = false;
+	o->values[o->n++] = Int32GetDatum(v);
+}
+
+static void
+put_int8_or_null(out_row *o, int64 v, bool isnull)
+{
+	o->nulls[o->n] = isnull;
+	o->values[o->n++] = Int64GetDatum(v);
+}
+
+static void
+put_bool_or_null(out_row *o, bool v, bool isnull)
+{
+	o->nulls[o->n] = isnull;
+	o->values[o->n++] = BoolGetDatum(v);
+}
+
+/* A time so many seconds from another; null where it is not known, never comes, or is beyond the calendar. */
+static void
+put_seconds_from(out_row *o, TimestampTz at, double s)
+{
+	double		t = (double) at + s * USECS_PER_SEC;
+
+	put_time(o, isfinite(t) && t < 9.2e18 && IS_VALID_TIMESTAMP((TimestampTz) t) ? (TimestampTz) t : DT_NOBEGIN);
+}
+
+/* ---------- forecast_jobs ---------- */
+
+Datum
+pm_forecast_jobs(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_job_table t;
+	pm_jobs		jobs;
+
+	pm_rows_begin(fcinfo, &out);
+	if (any_null(fcinfo, (int[]) {0, 3}, 2))
+		return (Datum) 0;
+	open_table(fcinfo, 0, 1, &t);
+	pm_jobs_read(&t, predictor_argument(fcinfo, 2), at_argument(fcinfo, 3), &jobs);
+	for (int i = 0; i < jobs.n; i++)
+	{
+		const pm_job_row *r = &jobs.rows[i];
+		out_row		o = {.n = 0};
+
+		put_text(&o, r->id);
+		put_text(&o, r->team);
+		put_text(&o, r->gpu);
+		put_int4(&o, jobs.queue[i].gpus);
+		put_bool_or_null(&o, jobs.queue[i].elapsed_s >= 0, false);
+		put_time(&o, r->submitted_at);
+		put_time(&o, r->started_at);
+		put_time(&o, r->deadline);
+		put_float8(&o, r->p50_s);
+		put_float8(&o, r->p90_s);
+		put_float8(&o, r->step_ms);
+		put_bool_or_null(&o, r->in_domain, !r->domain_known);
+		put_text(&o, r->note);
+		pm_rows_add(&out, o.values, o.nulls);
+	}
+	return (Datum) 0;
+}
+
+/* ---------- queue_order ---------- */
+
+static void
+order_jobs(const pm_jobs *jobs, pm_policy policy, int32 *order, pm_arena *a)
+{
+	pm_status	st = {PM_OK};
+
+	if (pm_queue_order(jobs->queue, jobs->n, policy, order, a, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+static const char *
+why_last(pm_policy policy, const pm_queue_job *j)
+{
+	if (pm_policy_key(policy, j) != INFINITY)
+		return NULL;
+	return policy == PM_EDF ? "no deadline: last" : "no forecast: last";
+}
+
+static void
+add_ordered(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, pm_policy policy)
+{
+	pm_job_row *r = &jobs->rows[i];
+	const pm_queue_job *j = &jobs->queue[i];
+	const char *last = why_last(policy, j);
+	out_row		o = {.n = 0};
+
+	if (last != NULL)
+		pm_job_note(r, last);
+	put_int8_or_null(&o, position, false);
+	put_text(&o, r->id);
+	put_text(&o, r->team);
+	put_text(&o, r->gpu);
+	put_int4(&o, j->gpus);
+	put_time(&o, r->submitted_at);
+	put_time(&o, r->deadline);
+	put_float8(&o, r->p50_s);
+	put_float8(&o, r->p90_s);
+	put_float8(&o, r->p50_s * j->gpus);
+	put_text(&o, r->note);
+	pm_rows_add(out, o.values, o.nulls);
+}
+
+static void
+queue_order(FunctionCallInfo fcinfo, const pm_job_table *t, pm_rows_out *out, pm_policy policy, text *predictor, TimestampTz at)
+{
+	pm_arena	a;
+	pm_jobs		jobs;
+	int32	   *order;
+	int64		position = 0;
+
+	pm_jobs_read(t, predictor, at, &jobs);
+	order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
+	pm_context_arena(&a, CurrentMemoryContext, 0);
+	order_jobs(&jobs, policy, order, &a);
+	for (int k = 0; k < jobs.n; k++)
+		if (jobs.queue[order[k]].elapsed_s < 0)
+			add_ordered(out, &jobs, order[k], ++position, policy);
+}
+
+Datum
+pm_queue_order_table(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_job_table t;
+
+	pm_rows_begin(fcinfo, &out);
+	if (any_null(fcinfo, (int[]) {0, 2, 4}, 3))
+		return (Datum) 0;
+	open_table(fcinfo, 0, 1, &t);
+	queue_order(fcinfo, &t, &out, policy_argument(fcinfo, 2), predictor_argument(fcinfo, 3), at_argument(fcinfo, 4));
+	return (Datum) 0;
+}
+
+Datum
+pm_queue_order_arrays(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_job_table t;
+
+	pm_rows_begin(fcinfo, &out);
+	if (any_null(fcinfo, (int[]) {8, 9}, 2))
+		return (Datum) 0;
+	open_arrays(fcinfo, 0, &t);
+	queue_order(fcinfo, &t, &out, policy_argument(fcinfo, 8), NULL, at_argument(fcinfo, 9));
+	return (Datum) 0;
+}
+
+/* ---------- queue_eta, deadline_probability ---------- */
+
+typedef struct eta_call
+{
+	pm_rows_out out;
+	pm_arena	arena;
+	pm_jobs		jobs;
+	pm_policy	policy;
+	pm_eta_options options;
+	TimestampTz at;
+	bool	   *named;			/* [n_pools] whether "free" has it */
+	pm_pool    *pools;
+	int32	   *order;
+	pm_eta	   *eta;
+} eta_call;
+
+static int64
+free_count(const char *gpu, const JsonbValue *v)
+{
+	int64		n = -1;
+
+	if (v->type == jbvNumeric && !numeric_is_nan(v->val.numeric) && !numeric_is_inf(v->val.numeric))
+	{
+		double		d = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+
+		if (d >= 0 && d <= 1e9 && d == floor(d))
+			n = (int64) d;
+	}
+	if (n < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("member \"%s\" of free must be a number of devices", pm_shown_name(gpu)),
+				 errhint("Such as {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
+	return n;
+}
+
+static void
+read_free(Jsonb *object, eta_call *c)
+{
+	JsonbIterator *it = JsonbIteratorInit(&object->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+
+	if (!JB_ROOT_IS_OBJECT(object))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("free must be an object"),
+				 errhint("Such as {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		char	   *name;
+		int64		n;
+		int			pool;
+
+		if (token != WJB_KEY)
+			continue;
+		name = pnstrdup(v.val.string.val, v.val.string.len);
+		JsonbIteratorNext(&it, &v, true);
+		n = free_count(name, &v);
+		pool = pm_jobs_pool(&c->jobs, pm_job_gpu(name));
+		if (pool < 0)
+			continue;
+		c->pools[pool].free += n;
+		c->named[pool] = true;
+	}
+}
+
+static void
+compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
+{
+	pm_status	st = {PM_OK};
+
+	pm_jobs_read(t, predictor, c->at, &c->jobs);
+	pm_context_arena(&c->arena, CurrentMemoryContext, 0);
+	c->pools = palloc0(sizeof(pm_pool) * (c->jobs.n_pools + 1));
+	c->named = palloc0(sizeof(bool) * (c->jobs.n_pools + 1));
+	c->order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(c->jobs.n, 1));
+	c->eta = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_eta) * Max(c->jobs.n, 1));
+	read_free(free, c);
+	order_jobs(&c->jobs, c->policy, c->order, &c->arena);
+	if (pm_queue_eta(c->jobs.queue, c->jobs.n, c->jobs.n_questions, c->order, c->pools, c->jobs.n_pools, &c->options, c->eta, &c->arena, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+/* What keeps a job from having an answer. */
+static void
+note_eta(eta_call *c, int i)
+{
+	pm_job_row *r = &c->jobs.rows[i];
+	const pm_queue_job *j = &c->jobs.queue[i];
+
+	if (j->elapsed_s >= 0)
+		return;
+	if (!c->named[j->pool] && r->gpu != NULL)
+		pm_job_note(r, psprintf("free does not name %s", r->gpu));
+	if (!c->eta[i].fits)
+		pm_job_note(r, psprintf("never starts: it needs %d of these devices, and there are fewer", j->gpus));
+	else if (isinf(c->eta[i].start_p50_s))
+		pm_job_note(r, "never starts: it waits for devices of jobs without a forecast");
+}
+
+/* Waiting jobs in their order behind the running ones; the caller's function makes a row. */
+static void
+for_each_job(eta_call *c, void (*add) (eta_call *c, int i, int64 position))
+{
+	int64		position = 0;
+
+	for (int running = 1; running >= 0; running--)
+		for (int k = 0; k < c->jobs.n; k++)
+		{
+			int			i = c->order[k];
+
+			if ((c->jobs.queue[i].elapsed_s >= 0) != running)
+				continue;
+			note_eta(c, i);
+			add(c, i, running ? 0 : ++position);
+		}
+}
+
+static void
+add_eta(eta_call *c, int i, int64 position)
+{
+	const pm_job_row *r = &c->jobs.rows[i];
+	const pm_queue_job *j = &c->jobs.queue[i];
+	const pm_eta *e = &c->eta[i];
+	out_row		o = {.n = 0};
+
+	put_int8_or_null(&o, position, position == 0);
+	put_text(&o, r->id);
+	put_text(&o, r->team);
+	put_text(&o, r->gpu);
+	put_int4(&o, j->gpus);
+	put_float8(&o, r->p50_s);
+	put_float8(&o, r->p90_s);
+	if (position == 0)
+	{
+		put_time(&o, r->started_at);
+		put_time(&o, r->started_at);
+	}
+	else
+	{
+		put_seconds_from(&o, c->at, e->start_p50_s);
+		put_seconds_from(&o, c->at, e->start_p90_s);
+	}
+	put_seconds_from(&o, c->at, e->finish_p50_s);
+	put_seconds_from(&o, c->at, e->finish_p90_s);
+	put_text(&o, r->note);
+	pm_rows_add(&c->out, o.values, o.nulls);
+}
+
+static void
+add_deadline(eta_call *c, int i, int64 position)
+{
+	pm_job_row *r = &c->jobs.rows[i];
+	const pm_eta *e = &c->eta[i];
+	out_row		o = {.n = 0};
+
+	if (TIMESTAMP_NOT_FINITE(r->deadline))
+		return;
+	put_text(&o, r->id);
+	put_text(&o, r->team);
+	put_text(&o, r->gpu);
+	put_int4(&o, c->jobs.queue[i].gpus);
+	put_time(&o, r->deadline);
+	put_float8(&o, e->in_time);
+	put_seconds_from(&o, c->at, e->finish_p50_s);
+	put_seconds_from(&o, c->at, e->finish_p90_s);
+	put_text(&o, r->note);
+	pm_rows_add(&c->out, o.values, o.nulls);
+}
+
+/* Arguments from `first` on: policy, backfill, predictor (of tables only), at, draws, seed. */
+static bool
+eta_arguments(FunctionCallInfo fcinfo, int first, bool has_predictor, eta_call *c)
+{
+	int			at = first + (has_predictor ? 3 : 2);
+	int			args[] = {first, first + 1, at, at + 1, at + 2};
+
+	if (any_null(fcinfo, args, lengthof(args)))
+		return false;
+	c->policy = policy_argument(fcinfo, first);
+	c->at = at_argument(fcinfo, at);
+	c->options = (pm_eta_options) {
+		.draws = PG_GETARG_INT32(at + 1),.seed = (uint64) PG_GETARG_INT64(at + 2),.backfill = PG_GETARG_BOOL(first + 1)
+	};
+	return true;
+}
+
+static Datum
+eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 position))
+{
+	eta_call	c = {{0}};
+	pm_job_table t;
+
+	pm_rows_begin(fcinfo, &c.out);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !eta_arguments(fcinfo, 3, true, &c))
+		return (Datum) 0;
+	open_table(fcinfo, 0, 2, &t);
+	compute_eta(&c, &t, predictor_argument(fcinfo, 5), PG_GETARG_JSONB_P(1));
+	for_each_job(&c, add);
+	return (Datum) 0;
+}
+
+static Datum
+eta_of_arrays(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 position))
+{
+	eta_call	c = {{0}};
+	pm_job_table t;
+
+	pm_rows_begin(fcinfo, &c.out);
+	if (PG_ARGISNULL(0) || !eta_arguments(fcinfo, 9, false, &c))
+		return (Datum) 0;
+	open_arrays(fcinfo, 1, &t);
+	compute_eta(&c, &t, NULL, PG_GETARG_JSONB_P(0));
+	for_each_job(&c, add);
+	return (Datum) 0;
+}
+
+Datum
+pm_queue_eta_table(PG_FUNCTION_ARGS)
+{
+	return eta_of_table(fcinfo, add_eta);
+}
+
+Datum
+pm_queue_eta_arrays(PG_FUNCTION_ARGS)
+{
+	return eta_of_arrays(fcinfo, add_eta);
+}
+
+Datum
+pm_deadline_table(PG_FUNCTION_ARGS)
+{
+	return eta_of_table(fcinfo, add_deadline);
+}
+
+Datum
+pm_deadline_arrays(PG_FUNCTION_ARGS)
+{
+	return eta_of_arrays(fcinfo, add_deadline);
+}

@@ -1,0 +1,379 @@
+/*
+ * test_queue.c - durations, orders, the simulated queue against a plain one, and quantiles of starts and ends.
+ */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "plan/eta.h"
+
+static pm_arena arena;
+
+/* A job that waits, one that runs. */
+static pm_queue_job
+waiting(double submit_s, double p50_s, int gpus)
+{
+	return (pm_queue_job) {.submit_s = submit_s,.deadline_s = INFINITY,.elapsed_s = -1,.work = pm_duration_of(NAN, p50_s, NAN),.gpus = gpus};
+}
+
+static pm_queue_job
+running(double elapsed_s, double p50_s, int gpus)
+{
+	pm_queue_job j = waiting(-elapsed_s, p50_s, gpus);
+
+	j.elapsed_s = elapsed_s;
+	return j;
+}
+
+static void
+test_normal(void)
+{
+	static const double p[] = {1e-12, 1e-5, 0.01, 0.02425, 0.3, 0.5, 0.9, 0.97575, 0.999, 1 - 1e-9};
+
+	CHECK_NEAR(pm_normal_z(0.9), 1.2815515655446004, 1e-12);
+	CHECK_NEAR(pm_normal_z(0.975), 1.959963984540054, 1e-12);
+	for (int i = 0; i < 10; i++)
+		CHECK_NEAR(pm_normal_p(pm_normal_z(p[i])) / p[i], 1, 1e-9);
+	/* above 1: the median of the rest is at 1 - (1 - Phi(1)) / 2 */
+	CHECK_NEAR(pm_normal_above(1, 0.5), pm_normal_z(1 - (1 - pm_normal_p(1)) / 2), 1e-9);
+	CHECK_NEAR(pm_normal_above(-INFINITY, 0.25), pm_normal_z(0.25), 0);
+	for (double least = -40; least < 60; least += 1.7)
+		for (double u = 1e-9; u < 1; u += 0.0999)
+			CHECK(pm_normal_above(least, u) >= least - 1e-9 && isfinite(pm_normal_above(least, u)));
+	CHECK(isfinite(pm_normal_above(INFINITY, 0.5)));
+}
+
+static void
+test_duration(void)
+{
+	pm_duration d = pm_duration_of(50, 100, 300);
+
+	CHECK_NEAR(pm_duration_at(&d, 0), 100, 0);
+	CHECK_NEAR(pm_duration_at(&d, 1.2815515655446004), 300, 1e-9);
+	CHECK_NEAR(pm_duration_at(&d, -1.2815515655446004), 50, 1e-9);
+	CHECK_NEAR(pm_duration_z(&d, 300), 1.2815515655446004, 1e-12);
+	CHECK(pm_duration_z(&d, 0) == -INFINITY);
+	d = pm_duration_of(NAN, 100, 200);
+	CHECK_NEAR(pm_duration_at(&d, -1.2815515655446004), 50, 1e-9);
+	d = pm_duration_of(NAN, 100, NAN);
+	CHECK(d.below == 0 && d.above == 0 && pm_duration_at(&d, 3) == 100);
+	CHECK(pm_duration_z(&d, 101) == INFINITY && pm_duration_z(&d, 99) == -INFINITY);
+	/* quantiles in the wrong order have no spread on that side */
+	d = pm_duration_of(120, 100, 90);
+	CHECK(d.below == 0 && d.above == 0);
+}
+
+/* ---------- order ---------- */
+
+static void
+order_is(const pm_queue_job *jobs, int n, pm_policy policy, const char *want)
+{
+	int32_t		order[8];
+	char		got[9] = "";
+	pm_status	st;
+
+	CHECK_EQ(pm_queue_order(jobs, n, policy, order, &arena, &st), PM_OK);
+	for (int i = 0; i < n; i++)
+		got[i] = (char) ('a' + order[i]);
+	CHECK(strcmp(got, want) == 0);
+	if (strcmp(got, want) != 0)
+		fprintf(stderr, "  %s: %s, should be %s\n", pm_policy_name[policy], got, want);
+}
+
+static void
+test_order(void)
+{
+	pm_queue_job j[5] = {waiting(-10, 500, 1), waiting(-30, 100, 8), waiting(-20, 300, 2), running(400, 450, 4), waiting(-20, NAN, 1)};
+
+	j[0].deadline_s = 50;
+	j[2].deadline_s = 40;
+	j[3].submit_s = -1000;
+	order_is(j, 5, PM_FIFO, "dbcea");
+	order_is(j, 5, PM_SJF, "bcdae");
+	order_is(j, 5, PM_SRTF, "dbcae");
+	/* 500, 800, 600, 200 */
+	order_is(j, 5, PM_SRSF, "dacbe");
+	order_is(j, 5, PM_EDF, "cadbe");
+	j[3].elapsed_s = 460;
+	CHECK_EQ(pm_policy_key(PM_SRTF, &j[3]), 0);
+	CHECK_EQ(pm_policy_find("SRSF"), PM_SRSF);
+	CHECK_EQ(pm_policy_find("shortest"), -1);
+}
+
+/* ---------- the simulated queue ---------- */
+
+static void
+simulate(const pm_queue_job *jobs, int n, const pm_pool *pools, int n_pools, pm_policy policy, bool backfill,
+		 const double *duration_s, double *start_s, double *finish_s)
+{
+	int32_t    *order = PM_NEW(&arena, int32_t, n + 1);
+	pm_simulator *s;
+	pm_status	st;
+
+	CHECK_EQ(pm_queue_order(jobs, n, policy, order, &arena, &st), PM_OK);
+	CHECK_EQ(pm_simulator_init(&s, jobs, n, order, pools, n_pools, backfill, &arena, &st), PM_OK);
+	/* twice: nothing of the first time is left */
+	for (int k = 0; k < 2; k++)
+		CHECK_EQ(pm_simulate(s, duration_s, start_s, finish_s, &st), PM_OK);
+}
+
+static void
+test_by_hand(void)
+{
+	/* 4 devices, of which 2 are taken for 50 s more; then a job of 4, one of 2, one of 8 */
+	pm_queue_job j[5] = {running(10, 60, 2), waiting(-5, 100, 4), waiting(-4, 30, 2), waiting(-3, 10, 8), waiting(70, 20, 1)};
+	pm_pool		pool = {2};
+	double		d[5] = {50, 100, 30, 10, 20};
+	double		start[5];
+	double		finish[5];
+
+	simulate(j, 5, &pool, 1, PM_FIFO, false, d, start, finish);
+	CHECK(start[0] == 0 && finish[0] == 50 && start[1] == 50 && start[2] == 150 && finish[2] == 180);
+	CHECK(start[3] == INFINITY && finish[3] == INFINITY);
+	CHECK(start[4] == 150);
+	simulate(j, 5, &pool, 1, PM_FIFO, true, d, start, finish);
+	CHECK(start[2] == 0 && start[1] == 50 && start[4] == 150 && start[3] == INFINITY);
+	/* the running job never ends: its devices do not come back */
+	d[0] = NAN;
+	simulate(j, 5, &pool, 1, PM_FIFO, true, d, start, finish);
+	CHECK(start[1] == INFINITY && start[2] == 0 && start[4] == 70);
+	/* a job without a forecast is left out */
+	d[0] = 50;
+	d[1] = NAN;
+	simulate(j, 5, &pool, 1, PM_FIFO, false, d, start, finish);
+	CHECK(start[1] == INFINITY && start[2] == 0);
+}
+
+/* A plain queue: at every time at which something happens, look through all jobs in order. */
+static void
+plain_queue(const pm_queue_job *jobs, int n, const pm_pool *pools, int n_pools, const int32_t *order, bool backfill,
+			const double *duration_s, double *start_s, double *finish_s)
+{
+	for (int p = 0; p < n_pools; p++)
+	{
+		int64_t		total = pools[p].free;
+		double		now = 0;
+
+		for (int i = 0; i < n; i++)
+			if (jobs[i].pool == p && jobs[i].elapsed_s >= 0)
+				total += jobs[i].gpus;
+		for (int i = 0; i < n; i++)
+			if (jobs[i].pool == p)
+			{
+				bool		runs = jobs[i].elapsed_s >= 0;
+
+				start_s[i] = runs ? 0 : INFINITY;
+				finish_s[i] = runs ? duration_s[i] : INFINITY;
+			}
+		while (now < INFINITY)
+		{
+			int64_t		free = total;
+			double		next = INFINITY;
+
+			for (int i = 0; i < n; i++)
+				if (jobs[i].pool == p && start_s[i] <= now && finish_s[i] > now)
+					free -= jobs[i].gpus;
+			for (int k = 0; k < n; k++)
+			{
+				int			i = order[k];
+
+				if (jobs[i].pool != p || start_s[i] < INFINITY || jobs[i].submit_s > now || jobs[i].gpus > total)
+					continue;
+				if (jobs[i].gpus <= free)
+				{
+					start_s[i] = now;
+					finish_s[i] = now + duration_s[i];
+					free -= jobs[i].gpus;
+				}
+				else if (!backfill)
+					break;
+			}
+			for (int i = 0; i < n; i++)
+			{
+				if (jobs[i].pool != p)
+					continue;
+				if (jobs[i].submit_s > now && jobs[i].submit_s < next)
+					next = jobs[i].submit_s;
+				if (start_s[i] < INFINITY && finish_s[i] > now && finish_s[i] < next)
+					next = finish_s[i];
+			}
+			now = next;
+		}
+	}
+}
+
+static void
+test_against_plain(void)
+{
+	pm_rng		rng;
+	pm_status	st;
+
+	pm_rng_seed(&rng, 3);
+	for (int round = 0; round < 400; round++)
+	{
+		int			n = (int) (pm_rng_uniform(&rng) * 40);
+		int			n_pools = 1 + round % 3;
+		pm_queue_job j[40];
+		pm_pool		pools[3];
+		double		d[40], start[40], finish[40], plain_start[40], plain_finish[40];
+		int32_t		order[40];
+
+		for (int p = 0; p < n_pools; p++)
+			pools[p].free = (int) (pm_rng_uniform(&rng) * 9);
+		for (int i = 0; i < n; i++)
+		{
+			/* whole numbers, so that things happen at the same time */
+			double		p50 = 1 + floor(pm_rng_uniform(&rng) * 20);
+			int			gpus = 1 + (int) (pm_rng_uniform(&rng) * 6);
+
+			j[i] = i % 4 == 0 ? running(5, p50, gpus) : waiting(floor(pm_rng_uniform(&rng) * 60) - 30, p50, gpus);
+			j[i].pool = (int) (pm_rng_uniform(&rng) * n_pools);
+			d[i] = 1 + floor(pm_rng_uniform(&rng) * 20);
+		}
+		CHECK_EQ(pm_queue_order(j, n, round % PM_N_POLICIES, order, &arena, &st), PM_OK);
+		simulate(j, n, pools, n_pools, round % PM_N_POLICIES, round % 2, d, start, finish);
+		plain_queue(j, n, pools, n_pools, order, round % 2, d, plain_start, plain_finish);
+		for (int i = 0; i < n; i++)
+			CHECK(start[i] == plain_start[i] && finish[i] == plain_finish[i]);
+	}
+}
+
+/* ---------- quantiles ---------- */
+
+static void
+test_eta(void)
+{
+	/* one device: a job that has run 100 s of about 200, then two of one question, then one that is too large */
+	pm_queue_job j[4] = {running(100, 200, 1), waiting(-50, 100, 1), waiting(-40, 100, 1), waiting(-30, 10, 2)};
+	pm_pool		pool = {0};
+	int32_t		order[4];
+	pm_eta		eta[4], again[4];
+	pm_eta_options o = {.draws = 4000,.seed = 1};
+	pm_status	st;
+	double		z;
+
+	j[0].work = pm_duration_of(150, 200, 300);
+	j[1].work = j[2].work = pm_duration_of(80, 100, 150);
+	j[0].question = 0;
+	j[1].question = j[2].question = 1;
+	j[3].question = 2;
+	j[1].deadline_s = 210;
+	j[2].deadline_s = 1e9;
+	pm_queue_order(j, 4, PM_FIFO, order, &arena, &st);
+	CHECK_EQ(pm_queue_eta(j, 4, 3, order, &pool, 1, &o, eta, &arena, &st), PM_OK);
+	CHECK_EQ(pm_queue_eta(j, 4, 3, order, &pool, 1, &o, again, &arena, &st), PM_OK);
+	for (int i = 0; i < 4; i++)
+		CHECK(memcmp(&eta[i].start_p50_s, &again[i].start_p50_s, 5 * sizeof(double)) == 0);
+	/* the running one, given that it is longer than 100 s */
+	z = pm_duration_z(&j[0].work, 100);
+	CHECK_NEAR(eta[0].finish_p50_s, pm_duration_at(&j[0].work, pm_normal_above(z, 0.5)) - 100, 3);
+	CHECK_NEAR(eta[0].finish_p90_s, pm_duration_at(&j[0].work, pm_normal_above(z, 0.9)) - 100, 10);
+	CHECK(eta[1].start_p50_s == eta[0].finish_p50_s && eta[1].start_p90_s == eta[0].finish_p90_s);
+	CHECK_NEAR(eta[2].finish_p50_s, 315, 10);
+	/* jobs of one question are off together: 2 x 150 and not less is 90 % of both; with errors apart it would be less */
+	CHECK(eta[2].finish_p90_s - eta[2].finish_p50_s > 110);
+	CHECK(eta[1].in_time > 0.3 && eta[1].in_time < 0.7 && eta[2].in_time == 1 && isnan(eta[3].in_time));
+	CHECK(!eta[3].fits && eta[3].start_p50_s == INFINITY && eta[0].fits);
+
+	/* a job that hangs goes on for a while, and the next of its question is not put off without end */
+	j[0].elapsed_s = 1e6;
+	j[1].question = 0;
+	CHECK_EQ(pm_queue_eta(j, 4, 3, order, &pool, 1, &o, eta, &arena, &st), PM_OK);
+	CHECK_NEAR(eta[0].finish_p50_s, 1e5, 1);
+	CHECK(eta[1].finish_p90_s - eta[1].start_p90_s < 300);
+
+	/* nothing is known of a job */
+	j[1].work.p50_s = NAN;
+	CHECK_EQ(pm_queue_eta(j, 4, 3, order, &pool, 1, &o, eta, &arena, &st), PM_OK);
+	CHECK(isnan(eta[1].start_p50_s) && isnan(eta[1].finish_p90_s));
+	o.draws = 9;
+	CHECK_EQ(pm_queue_eta(j, 4, 3, order, &pool, 1, &o, eta, &arena, &st), PM_ERR_OPTION);
+	o.draws = 10000;
+	CHECK_EQ(pm_queue_eta(j, 5001, 3, order, &pool, 1, &o, eta, &arena, &st), PM_ERR_LIMIT);
+}
+
+/* Of jobs whose durations are drawn as is forecast, 90 % start before p90 and half before p50. */
+static void
+test_coverage(void)
+{
+	pm_rng		rng;
+	pm_status	st;
+	int			below50 = 0, below90 = 0, total = 0;
+
+	pm_rng_seed(&rng, 11);
+	for (int round = 0; round < 150; round++)
+	{
+		pm_queue_job j[30];
+		pm_pool		pool = {0};
+		int32_t		order[30];
+		double		z[30], d[30], start[30], finish[30];
+		pm_eta		eta[30];
+		pm_eta_options o = {.draws = 200,.seed = round + 1};
+
+		for (int i = 0; i < 30; i++)
+		{
+			double		p50 = 50 + 500 * pm_rng_uniform(&rng);
+
+			j[i] = waiting(i - 30, p50, 1 + i % 3);
+			j[i].work = pm_duration_of(p50 * 0.7, p50, p50 * 1.6);
+			j[i].question = i % 10;
+			if (i < 5)
+			{
+				/* it runs, and what it will have run in all is longer */
+				j[i].elapsed_s = p50 * 1.2 * pm_rng_uniform(&rng);
+				j[i].gpus = 2;
+			}
+			z[i] = i < 10 ? pm_normal_above(pm_duration_z(&j[i].work, j[i].elapsed_s), pm_rng_uniform(&rng) * 0.9999 + 0.00005) : z[i - 10];
+			d[i] = pm_duration_at(&j[i].work, z[i]) - fmax(j[i].elapsed_s, 0);
+		}
+		pm_queue_order(j, 30, PM_FIFO, order, &arena, &st);
+		pm_queue_eta(j, 30, 10, order, &pool, 1, &o, eta, &arena, &st);
+		simulate(j, 30, &pool, 1, PM_FIFO, false, d, start, finish);
+		for (int i = 10; i < 30; i++, total++)
+		{
+			below50 += finish[i] <= eta[i].finish_p50_s;
+			below90 += finish[i] <= eta[i].finish_p90_s;
+		}
+	}
+	printf("coverage p50 %.3f p90 %.3f\n", (double) below50 / total, (double) below90 / total);
+	CHECK(below50 > 0.4 * total && below50 < 0.6 * total);
+	CHECK(below90 > 0.86 * total && below90 < 0.96 * total);
+}
+
+static bool
+stop_now(void *ctx)
+{
+	return true;
+}
+
+static void
+test_stop(void)
+{
+	const pm_hooks hooks = {.stop = stop_now};
+	pm_queue_job j = waiting(-1, 10, 1);
+	pm_pool		pool = {1};
+	int32_t		order = 0;
+	pm_eta		eta;
+	pm_eta_options o = {.draws = 10,.seed = 1};
+	pm_status	st;
+
+	arena.hooks = &hooks;
+	CHECK_EQ(pm_queue_eta(&j, 1, 1, &order, &pool, 1, &o, &eta, &arena, &st), PM_CANCELLED);
+	arena.hooks = NULL;
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_normal();
+	test_duration();
+	test_order();
+	test_by_hand();
+	test_against_plain();
+	test_eta();
+	test_coverage();
+	test_stop();
+	pm_arena_release(&arena);
+	return check_done("queue");
+}
