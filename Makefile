@@ -77,7 +77,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_drift \
 	functions_scaling \
-	views \
+	views text_limits \
 	dump privileges)
 
 # The update from the version before, of the same parts: its tables by hand in

@@ -37,11 +37,19 @@ SELECT c.oid::regclass AS reads_as_its_owner FROM pg_class AS c
 WHERE relnamespace = 'perfmodel'::regnamespace AND relkind = 'v' AND current_setting('server_version_num')::int >= 150000
   AND NOT coalesce('security_invoker=true' = ANY (reloptions), false);
 
+-- texts that people write have a limit, or name a row of another table, or are one of a few words; the rest is written by functions
+SELECT c.relname, a.attname AS without_limit
+FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+WHERE c.relnamespace = 'perfmodel'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+  AND a.atttypid IN ('text'::regtype, 'text[]'::regtype) AND c.relname NOT IN ('graph_node', 'predictor', 'training_run') AND (c.relname, a.attname) <> ('graph', 'structure')
+  AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = c.oid AND a.attnum = ANY (k.conkey) AND (k.contype = 'f' OR pg_get_constraintdef(k.oid) ~ 'octet_length|ANY'))
+ORDER BY c.relname, a.attnum;
+
 -- how functions may be used
 \pset format unaligned
 SELECT proname, pronargs AS arguments, provolatile AS volatile, proparallel AS parallel,
        proisstrict AS strict, prosecdef AS definer
-FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace ORDER BY proname;
+FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace ORDER BY proname, pronargs;
 \pset format aligned
 
 -- what pg_dump keeps

@@ -65,3 +65,16 @@ RESET work_mem;
 SELECT count(*) > 1000 AS many, count(step_ms) < count(*) AS some_null, bool_and(place = ordinality) AS in_order FROM small_blocks;
 SELECT count(*) AS different FROM (TABLE small_blocks EXCEPT TABLE helper.many) AS x;
 DROP VIEW helper.many;
+-- texts in tables have a limit, and the name of the constraint says which
+SELECT regexp_replace(helper.error_of(q), 'detail: Failing row[^\n]*', 'detail: (the row)') FROM unnest(ARRAY[
+    $$INSERT INTO perfmodel.gpu (name) VALUES (repeat('x', 513))$$, $$INSERT INTO perfmodel.gpu (name, aliases) VALUES ('x', ARRAY[repeat('y', 5000), repeat('z', 5000)])$$,
+    $$UPDATE perfmodel.gpu SET note = repeat('x', 10001) WHERE name = 'T4'$$, $$UPDATE perfmodel.graph SET name = repeat('x', 513) WHERE name = 'anet4@16'$$,
+    $$UPDATE perfmodel.graph SET source = repeat('x', 1000000) WHERE name = 'anet4@16'$$,
+    $$UPDATE perfmodel.profile SET framework = repeat('x', 513)$$, $$UPDATE perfmodel.profile SET source = repeat('x', 10001)$$,
+    $$INSERT INTO perfmodel.op_profile (operator, gpu, batch, framework, forward_ms) VALUES ('{"format":"perfmodel-graph/1","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},{"id":1,"op":"Relu","inputs":[0],"shape":[1,8],"batch_dim":0}]}', 'T4', 8, repeat('x', 513), 1)$$,
+    $$SELECT perfmodel.load_graph(helper.cnn('long', 8, 2) || jsonb_build_object('source', repeat('x', 10001)))$$,
+    $$SELECT perfmodel.load_graph(helper.cnn('long', 8, 2) || jsonb_build_object('model', repeat('x', 513)))$$]) AS q;
+BEGIN;
+UPDATE perfmodel.graph SET name = repeat('x', 512), source = repeat('x', 512) WHERE name = 'anet4@16';
+UPDATE perfmodel.profile SET framework = repeat('x', 512);
+ROLLBACK;

@@ -86,9 +86,11 @@ SELECT count(perfmodel.drop_predictor(name)) FROM unnest('{with,without,same,oth
 SELECT perfmodel.train('pooled', options => :'quick_options'::jsonb || '{"head":"pooled"}') > 0 AS trained;
 SELECT n_operators FROM perfmodel.predictor WHERE name = 'pooled';
 SELECT perfmodel.drop_predictor('pooled') > 0 AS dropped;
--- a name too long to be stored
+-- a name too long to be stored, as older versions let in
+BEGIN;
+ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_framework_at_most_512_bytes;
 UPDATE perfmodel.profile SET framework = repeat('x', 5000) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile);
 SELECT regexp_replace(helper.error_of(q), 'profile \d+', 'profile N') FROM unnest(ARRAY['SELECT perfmodel.train(''wordy'')',
     'SELECT perfmodel.recalibrate(''line'', (SELECT array_agg(profile_id) FROM perfmodel.profile))']) AS q;
-UPDATE perfmodel.profile SET framework = 'pytorch 2.1' WHERE framework LIKE 'xxx%';
+ROLLBACK;
 DELETE FROM perfmodel.op_profile;

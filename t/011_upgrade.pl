@@ -11,7 +11,7 @@ use Test::More;
 my $dir = "$FindBin::RealBin/../test/upgrade";
 my $node = new_node('upgrade');
 $node->start;
-$node->safe_psql('postgres', "CREATE DATABASE $_") for ('fresh', 'old', 'guarded');
+$node->safe_psql('postgres', "CREATE DATABASE $_") for ('fresh', 'old', 'guarded', 'long');
 
 sub catalog
 {
@@ -47,6 +47,9 @@ $node->safe_psql('old', q{
     GRANT EXECUTE ON FUNCTION perfmodel.cross_validate, perfmodel.train TO trainer;
     UPDATE perfmodel.gpu SET memory_gb = 1 WHERE name = 'T4'});
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('old'), '-f', "$dir/0.1.0.sql" ], 'rows of 0.1.0');
+$node->safe_psql('long', q{CREATE EXTENSION perfmodel VERSION '0.1.0'});
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('long'), '-f', "$dir/0.1.0.sql" ], 'rows of 0.1.0 once more');
+$node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = repeat('x', 600) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile)});
 my %kept = map { $_ => $node->safe_psql('old', "SELECT count(*) FROM perfmodel.$_") }
     qw(graph graph_node profile op_profile predictor predictor_weights training_run);
 
@@ -69,6 +72,14 @@ is(differences(catalog('fresh', 'perfmodel'), catalog('guarded', 'perfmodel')), 
 
 $node->safe_psql('old', 'ALTER EXTENSION perfmodel UPDATE');
 is($node->safe_psql('old', 'SELECT library = catalog FROM perfmodel.version()'), 't', 'library and catalogue agree');
+
+# a text longer than is allowed now stays, and the update says so
+($rc, $out, $err) = $node->psql('long', 'ALTER EXTENSION perfmodel UPDATE');
+is($rc, 0, 'an update with long texts');
+like($err, qr/WARNING:.*rows of perfmodel\.profile have more than 512 bytes in the column framework\nHINT:.*Shorten them/, 'says which they are');
+is($node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = 'short'; ALTER TABLE perfmodel.profile VALIDATE CONSTRAINT profile_framework_at_most_512_bytes;
+    SELECT conname FROM pg_constraint WHERE NOT convalidated}), '', 'and they can be shortened');
+is(differences(catalog('fresh', 'perfmodel'), catalog('long', 'perfmodel')), '', 'then all is as in a fresh installation');
 
 # rights that an administrator gave stay, and are in a dump; the rest is as in a fresh installation
 is($node->safe_psql('old', q{SELECT has_function_privilege('dashboard', oid, 'EXECUTE WITH GRANT OPTION'), has_function_privilege('trainer', oid, 'EXECUTE')

@@ -62,6 +62,23 @@ like($err, qr/has no equivalent in encoding "LATIN1"/, 'a letter that LATIN1 lac
 ($rc, $out, $err) = $node->psql('ascii', qq{SET client_encoding = 'SQL_ASCII'; SELECT perfmodel.load_graph(helper.cnn(E'r\\351s', 8, 2))});
 like($err, qr/invalid byte sequence for encoding "UTF8"/, 'SQL_ASCII that holds something else');
 
+# a row that holds such bytes spoils nothing for the others: what is asked about them is answered as before
+is($node->safe_psql('ascii', q{SET client_encoding = 'SQL_ASCII'; SET client_min_messages = error;
+    INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, cores_per_sm, fp32_tflops, aliases)
+        VALUES (E'Karte \\351', 500, 32, 64, 6, '{}');
+    UPDATE perfmodel.gpu SET aliases = aliases || ARRAY[E'\\351\\351', 'simple'] WHERE name = 'T4';
+    UPDATE perfmodel.profile SET framework = E'fram\\351' WHERE profile_id = 1;
+    UPDATE perfmodel.graph SET name = E'gr\\351' WHERE name = 'cnet2@16';
+    SELECT perfmodel.find_gpu('simple'), perfmodel.find_gpu(E'Karte \\351') IS NULL, perfmodel.find_gpu(E'\\351\\351') IS NULL;
+    SELECT perfmodel.find_graph(E'gr\\352') IS NULL, perfmodel.find_dtype(E'\\351') IS NULL, perfmodel.find_layout(E'\\351') IS NULL;
+    SELECT step_ms IS NULL, reasons FROM perfmodel.predict(perfmodel.find_graph('anet4@16'), E'\\351', 8, on_error => 'null');
+    SELECT step_ms > 0, reasons FROM perfmodel.predict(perfmodel.find_graph('anet4@16'), 'T4', 8, framework => E'\\351');
+    SELECT perfmodel.train('after', 'linear') > 0;
+    SELECT n FROM perfmodel.evaluate('after') WHERE grouped_by = 'overall';
+    SELECT match FROM perfmodel.resolve_job_names(ARRAY['anet4@16', E'gr\\351'], NULL, NULL) WHERE what = 'graph'}),
+    "T4|t|t\nt|t|t\nt|{unknown_gpu}\nt|{framework_not_seen}\nt\n144\nexact\nexact", 'rows with bytes that are not UTF-8');
+is(story('ascii'), $story, 'the story is the same beside them');
+
 # the stored predictor and its names are the same in a database of UTF-8
 my $dump = $node->data_dir . '/../latin1.dump';
 $node->command_ok([ 'pg_dump', '-Fc', '-f', $dump, '-d', $node->connstr('latin1') ], 'dump of LATIN1');

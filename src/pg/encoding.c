@@ -16,6 +16,41 @@ pm_to_core(const char *s)
 }
 
 char *
+pm_to_core_or_null(const char *s)
+{
+	int			server = GetDatabaseEncoding();
+	int			len = strlen(s);
+	int			size = len * MAX_CONVERSION_GROWTH + 1;
+	Oid			proc;
+	char	   *result;
+
+	if (server == PG_UTF8)
+		return unconstify(char *, s);
+	if (server == PG_SQL_ASCII)
+		return pg_verify_mbstr(PG_UTF8, s, len, true) ? unconstify(char *, s) : NULL;
+	proc = FindDefaultConversionProc(server, PG_UTF8);
+	if (!OidIsValid(proc))
+		return NULL;
+	result = palloc(size);
+	return pg_do_encoding_conversion_buf(proc, server, PG_UTF8, (unsigned char *) unconstify(char *, s), len,
+										 (unsigned char *) result, size, true) == len ? result : NULL;
+}
+
+char *
+pm_to_core_lossy(const char *s)
+{
+	char	   *result = pm_to_core_or_null(s);
+
+	if (result != NULL)
+		return result;
+	result = pstrdup(s);
+	for (char *c = result; *c; c++)
+		if (IS_HIGHBIT_SET(*c))
+			*c = '?';
+	return result;
+}
+
+char *
 pm_from_core(const char *s)
 {
 	return pg_any_to_server(s, strlen(s), PG_UTF8);

@@ -10,6 +10,13 @@
 /* Raises for bytes that are not of the database's encoding; those of SQL_ASCII must be UTF-8. */
 extern char *pm_to_core(const char *s);
 
+/*
+ * The same for what is in tables, where one bad row must not spoil the others, and for words of a question: NULL, or
+ * a question mark for each byte beyond ASCII, where bytes cannot be converted.
+ */
+extern char *pm_to_core_or_null(const char *s);
+extern char *pm_to_core_lossy(const char *s);
+
 /* Raises for letters that the database's encoding lacks. */
 extern char *pm_from_core(const char *s);
 

@@ -102,14 +102,21 @@ read_keys(device *d, uint64 row, int col)
 	d->keys[0] = normal_form(d->sheet.name);
 	d->n_keys = 1;
 	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			d->keys[d->n_keys++] = normal_form(pm_to_core(TextDatumGetCString(elems[i])));
+	{
+		char	   *alias = nulls[i] ? NULL : pm_to_core_or_null(TextDatumGetCString(elems[i]));
+
+		if (alias != NULL)
+			d->keys[d->n_keys++] = normal_form(alias);
+	}
 }
 
-static void
+/* False for a row whose name is no text, as SQL_ASCII allows: nobody can ask for it, and the others are there as ever. */
+static bool
 read_device(device *d, uint64 row)
 {
-	d->sheet.name = pm_to_core(pm_value_text(row, 1, CurrentMemoryContext));
+	d->sheet.name = pm_to_core_or_null(pm_value_text(row, 1, CurrentMemoryContext));
+	if (d->sheet.name == NULL)
+		return false;
 	d->sheet.memory_gb = pm_value_float8(row, 2);
 	d->sheet.mem_bw_gbs = pm_value_float8(row, 3);
 	d->sheet.sm_count = pm_value_float8(row, 4);
@@ -126,6 +133,7 @@ read_device(device *d, uint64 row)
 	d->sheet.register_kb = pm_value_float8(row, 15);
 	d->sheet.fp16_tflops = pm_value_float8(row, 16);
 	read_keys(d, row, 17);
+	return true;
 }
 
 static void
@@ -148,9 +156,8 @@ read_devices(void)
 	old = MemoryContextSwitchTo(devices_cxt);
 	devices = palloc0(sizeof(device) * Max(SPI_processed, 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
-		read_device(&devices[i], i);
+		n_devices += read_device(&devices[n_devices], i);
 	MemoryContextSwitchTo(old);
-	n_devices = (int) SPI_processed;
 	devices_generation = pm_generation;
 	SPI_finish();
 }
@@ -218,7 +225,10 @@ find_device(const char *name, int *n)
 	const device *d;
 	char	   *wanted;
 
-	name = pm_to_core(name);
+	*n = 0;
+	name = pm_to_core_or_null(name);
+	if (name == NULL)
+		return NULL;
 	*n = 1;
 	for (int i = 0; i < n_devices; i++)
 		if (strcmp(devices[i].sheet.name, name) == 0)

@@ -379,7 +379,7 @@ check_row(loader *l, uint64 i, int64 id)
 static const char *
 core_text(loader *l, const char *s)
 {
-	const char *text = pm_to_core(s);
+	const char *text = pm_to_core_lossy(s);
 
 	return text == s ? s : MemoryContextStrdup(l->cxt, text);
 }

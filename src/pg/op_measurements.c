@@ -81,7 +81,7 @@ read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cx
 	s->query.dtype = pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL)));
 	s->query.layout = pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL)));
 	framework = pm_value_text(i, Q_FRAMEWORK, cxt);
-	s->query.framework = framework ? MemoryContextStrdup(cxt, pm_to_core(framework)) : NULL;
+	s->query.framework = framework ? MemoryContextStrdup(cxt, pm_to_core_lossy(framework)) : NULL;
 	s->query.optimizer = PM_SGD;
 	s->forward_ms = pm_value_float8(i, Q_FORWARD);
 	s->backward_ms = pm_value_float8(i, Q_BACKWARD);

@@ -381,7 +381,7 @@ resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
 	to->dtype = (pm_dtype) dtype;
 	to->layout = (pm_layout) layout;
 	to->optimizer = (pm_optimizer) optimizer;
-	to->framework = q->framework ? pm_to_core(text_to_cstring(q->framework)) : NULL;
+	to->framework = q->framework ? pm_to_core_lossy(text_to_cstring(q->framework)) : NULL;
 	return true;
 }
 

@@ -69,7 +69,7 @@ add_name(known *k, const char *name, int32 thing, pm_name_rank rank)
 {
 	pm_status	st = {PM_OK};
 
-	if (pm_names_add(&k->list, pm_to_core(name), thing, rank, &st) != PM_OK)
+	if (pm_names_add(&k->list, pm_to_core_lossy(name), thing, rank, &st) != PM_OK)
 		pm_raise(&st);
 }
 
@@ -182,7 +182,7 @@ find_name(resolving *r, const known *k, const char *name)
 	pm_name_found f;
 	pm_status	st = {PM_OK};
 
-	if (pm_names_find(&k->list, pm_to_core(name), r->min_score, &f, &st) != PM_OK)
+	if (pm_names_find(&k->list, pm_to_core_lossy(name), r->min_score, &f, &st) != PM_OK)
 		pm_raise(&st);
 	return f;
 }
