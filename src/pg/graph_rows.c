@@ -102,7 +102,7 @@ put_work(TupleTableSlot *slot, const pm_graph *g, int i)
 	pm_work		w;
 	bool		idle;
 
-	pm_node_work(g, i, 1, PM_FP32, PM_SGD_MOMENTUM, &w);
+	pm_node_work(g, i, 1, PM_FP32, PM_NCHW, PM_SGD_MOMENTUM, &w);
 	idle = w.flops_forward == 0 && w.bytes_forward == 0;
 	put_float8(slot, C_FLOPS_FORWARD, w.flops_forward, idle);
 	put_float8(slot, C_FLOPS_BACKWARD, w.flops_backward, idle);

@@ -98,7 +98,7 @@ agrees_at_batch(const pm_graph *g, int i)
 	double		fixed = isnan(n->flops0) ? (n->batch_dim < 0 ? n->flops : 0) : n->flops0;
 	pm_work		w;
 
-	pm_node_work(g, i, OTHER_BATCH, PM_FP32, PM_SGD, &w);
+	pm_node_work(g, i, OTHER_BATCH, PM_FP32, PM_NCHW, PM_SGD, &w);
 	return near(w.flops_forward, fixed + OTHER_BATCH * (n->flops - fixed));
 }
 
@@ -115,7 +115,7 @@ check_node(const pm_graph *g, int i, tally *tallies)
 
 	if (!(advisory > 0))
 		return true;			/* absent or a mere move */
-	pm_node_work(g, i, 1, PM_FP32, PM_SGD, &w);
+	pm_node_work(g, i, 1, PM_FP32, PM_NCHW, PM_SGD, &w);
 	ratio = w.flops_forward / advisory;
 	t->least = t->n == 0 ? ratio : fmin(t->least, ratio);
 	t->most = t->n == 0 ? ratio : fmax(t->most, ratio);

@@ -45,7 +45,7 @@ measure(const pm_graph *g, totals *t)
 	{
 		pm_work		w;
 
-		pm_node_work(g, i, BATCH, PM_FP32, PM_SGD_MOMENTUM, &w);
+		pm_node_work(g, i, BATCH, PM_FP32, PM_NCHW, PM_SGD_MOMENTUM, &w);
 		t->flops += w.flops_forward + w.flops_backward;
 		t->bytes += w.bytes_forward + w.bytes_backward + w.bytes_update;
 		t->kernels += w.kernels_forward + w.kernels_backward;

@@ -58,7 +58,7 @@ check_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype)
 	pm_work		w;
 	pm_geometry geo;
 
-	pm_node_work(g, i, batch, dtype, PM_ADAM, &w);
+	pm_node_work(g, i, batch, dtype, (pm_layout) (i % PM_N_LAYOUTS), PM_ADAM, &w);
 	must(sound(w.flops_forward) && sound(w.flops_backward) && sound(w.flops_update));
 	must(sound(w.bytes_forward) && sound(w.bytes_backward) && sound(w.bytes_update));
 	must(sound(w.params) && sound(w.in_elems) && sound(w.out_elems) && sound(w.weight_elems));

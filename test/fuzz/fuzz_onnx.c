@@ -55,7 +55,7 @@ check_work(const pm_graph *g)
 	{
 		pm_work		w;
 
-		pm_node_work(g, i, 64, PM_AMP, PM_ADAM, &w);
+		pm_node_work(g, i, 64, PM_AMP, PM_NCHW, PM_ADAM, &w);
 		must(isfinite(w.flops_forward) && w.flops_forward >= 0 && isfinite(w.bytes_backward) && w.bytes_backward >= 0);
 	}
 }

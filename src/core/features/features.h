@@ -20,11 +20,12 @@
  */
 #define PM_FEATURE_VERSION	1
 
-/* Configuration: the fields of pm_geometry that may apply (PM_HAS_...), and two of the question. */
+/* Configuration: the fields of pm_geometry that may apply (PM_HAS_...), and what the question makes of it. */
 enum
 {
 	PM_SLOT_BATCH = PM_HAS_BIAS + 1,
-	PM_SLOT_ELEMENT_BYTES,		/* of weights */
+	PM_SLOT_ELEMENT_BYTES,		/* of its output */
+	PM_SLOT_CHANNELS_LAST,		/* 1: it runs on channels-last tensors, and has other kernels for them */
 	PM_N_SLOTS
 };
 

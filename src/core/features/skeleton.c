@@ -61,9 +61,11 @@ operator_hash(const pm_graph *g, int node)
 	pm_node_geometry(g, node, 1, &geo);
 	h = pm_hash(h, &op, sizeof(op));
 	h = hash_geometry(h, &geo);
-	for (int batch = 1; batch <= 2; batch++)
+	h = pm_hash(h, g->nodes[node].flow.runs, sizeof(g->nodes[node].flow.runs));
+	/* mixed precision tells apart what each tensor is as well */
+	for (int i = 0; i < 2 * PM_N_LAYOUTS; i++)
 	{
-		pm_node_work(g, node, batch, PM_FP32, PM_SGD, &w);
+		pm_node_work(g, node, 1 + i / PM_N_LAYOUTS, PM_AMP, (pm_layout) (i % PM_N_LAYOUTS), PM_SGD, &w);
 		h = hash_work(h, &w);
 	}
 	return pm_mix(h);

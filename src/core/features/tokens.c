@@ -82,12 +82,12 @@ log2_us(double us)
 }
 
 static void
-fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_question *q)
+fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_flow *flow, const pm_question *q)
 {
 	const double raw[] = {
 		g->in_ch, g->out_ch, g->in_h, g->in_w, g->out_h, g->out_w, g->k_h, g->k_w, g->s_h, g->s_w,
 		g->pad_h, g->pad_w, g->dilation, g->groups, g->ch_per_group, g->gemm_m, g->gemm_n, g->gemm_k,
-		g->gemm_batch, g->heads, g->seq_len, g->out_per_group, g->group_alignment, g->group_fast, g->wide_window, g->alpha
+		g->gemm_batch, g->heads, g->seq_len, g->out_per_group, g->group_alignment, g->width_alignment, g->group_narrow, g->wide_window, g->alpha
 	};
 
 	/* in the order of PM_HAS_... */
@@ -102,8 +102,10 @@ fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_question *q
 	mask[PM_HAS_BIAS] = (g->present >> PM_HAS_BIAS) & 1;
 	v[PM_SLOT_BATCH] = log2_1((double) q->batch);
 	mask[PM_SLOT_BATCH] = 1;
-	v[PM_SLOT_ELEMENT_BYTES] = (q->dtype == PM_FP32 || q->dtype == PM_TF32) ? 4 : 2;
+	v[PM_SLOT_ELEMENT_BYTES] = q->dtype == PM_FP32 || q->dtype == PM_TF32 || (q->dtype == PM_AMP && flow->wide) ? 4 : 2;
 	mask[PM_SLOT_ELEMENT_BYTES] = 1;
+	v[PM_SLOT_CHANNELS_LAST] = flow->runs[q->layout] == PM_NHWC;
+	mask[PM_SLOT_CHANNELS_LAST] = 1;
 }
 
 /* Roofline times of the three phases, us: the larger of arithmetic and memory time. */
@@ -242,7 +244,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 {
 	double		copies = t->skeleton->copies[i];
 
-	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->optimizer, w);
+	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->layout, q->optimizer, w);
 	if (q->alone)
 		w->flops_update = w->bytes_update = 0;
 	compute_roofline(w, q, r);
@@ -277,7 +279,8 @@ fill_token(pm_tokens *t, int i, const pm_question *q)
 	t->op_class[i] = (int32_t) pm_op_class(g->nodes[node].op);
 	if (t->slots == NULL)
 		return;
-	fill_slots(t->slots + (size_t) i * PM_N_SLOTS, t->slot_mask + (size_t) i * PM_N_SLOTS, &geo, q);
+	fill_slots(t->slots + (size_t) i * PM_N_SLOTS, t->slot_mask + (size_t) i * PM_N_SLOTS, &geo,
+			   &g->nodes[node].flow, q);
 	fill_loads(t->loads + (size_t) i * PM_N_LOADS, &w, &geo, &r, q);
 }
 

@@ -45,7 +45,31 @@ typedef struct pm_attrs
 	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;
 								 * further weights are always its own */
+	int			n_perm;			/* Transpose: dimension d of the output is perm[d] of the input; 0: absent */
+	uint8_t		perm[PM_MAX_RANK];
 } pm_attrs;
+
+typedef enum pm_layout
+{
+	PM_NCHW, PM_NHWC, PM_N_LAYOUTS
+} pm_layout;
+
+/* Work that a node has because of its place in the graph: elements read and written, once and for each sample. */
+typedef struct pm_extra
+{
+	double		fixed;
+	double		each;
+	int			launches;
+} pm_extra;
+
+/* What a node's place in the graph makes of it (flow.h); arrays by the layout that is asked for. */
+typedef struct pm_flow
+{
+	bool		wide;			/* autocast: its output has 4 bytes an element, not 2 */
+	uint8_t		runs[PM_N_LAYOUTS]; /* pm_layout of the tensors that it works on */
+	pm_extra	copied[PM_N_LAYOUTS];	/* forward: copies of tensors that do not lie as they are wanted */
+	pm_extra	merged[PM_N_LAYOUTS];	/* backward: gradients of several readers added, views reversed, copies */
+} pm_flow;
 
 typedef struct pm_node
 {
@@ -74,6 +98,7 @@ typedef struct pm_node
 	bool		grad;			/* a gradient flows into its output: it or a producer has weights */
 	int32_t		memory;			/* node whose elements a reader touches: itself, or what a
 								 * broadcasting view (Expand) broadcasts */
+	pm_flow		flow;
 } pm_node;
 
 typedef struct pm_graph

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "graph/family.h"
+#include "graph/flow.h"
 #include "graph/op_catalogue.h"
 #include "graph/structure.h"
 
@@ -129,6 +130,19 @@ check_tied(const check *c, const pm_node *n)
 	return PM_OK;
 }
 
+/* Each dimension once. */
+static pm_code
+check_perm(const check *c, const pm_attrs *a)
+{
+	unsigned	seen = 0;
+
+	for (int i = 0; i < a->n_perm; i++)
+		seen |= 1u << (a->perm[i] % 32);
+	if (a->n_perm >= 0 && a->n_perm <= PM_MAX_RANK && seen == (1u << a->n_perm) - 1)
+		return PM_OK;
+	return pm_fail(c->st, PM_ERR_INPUT, "node %d: \"attrs.perm\" does not name each dimension once", c->node);
+}
+
 static pm_code
 check_attrs(const check *c, const pm_node *n)
 {
@@ -145,6 +159,8 @@ check_attrs(const check *c, const pm_node *n)
 		code = check_attr(c, "num_layers", a->num_layers, 1, PM_MAX_NODES);
 	if (code == PM_OK)
 		code = check_attr(c, "num_heads", a->num_heads, 0, PM_MAX_DIM);
+	if (code == PM_OK)
+		code = check_perm(c, a);
 	if (code == PM_OK)
 		code = check_tied(c, n);
 	return code;
@@ -371,6 +387,18 @@ pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st)
 	return g->family_derived ? derive_family(g, a, st) : PM_OK;
 }
 
+static pm_code
+derive_flow(pm_graph *g, const pm_arena *a, pm_status *st)
+{
+	pm_arena	scratch;
+	pm_code		code;
+
+	pm_arena_init_within(&scratch, a);
+	code = pm_flow_derive(g, &scratch, st);
+	pm_arena_release(&scratch);
+	return code;
+}
+
 pm_code
 pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 {
@@ -380,5 +408,7 @@ pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 		code = derive_family(g, a, st);
 	if (code == PM_OK)
 		code = derive(g, a, st);
+	if (code == PM_OK)
+		code = derive_flow(g, a, st);
 	return code == PM_OK ? pm_structure_hash(g, a, &g->structure, st) : code;
 }

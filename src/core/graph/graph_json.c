@@ -19,7 +19,7 @@
 
 #define FORMAT			"perfmodel-graph/1"
 #define NAME_CACHE		64
-#define LIST_MAX		(2 * PM_MAX_SPATIAL)
+#define LIST_MAX		PM_MAX_RANK /* of which pads take 2 * PM_MAX_SPATIAL */
 
 static_assert(PM_JSON_MAX_STRING == PM_MAX_NAME_LEN, "names are as long as strings may be");
 
@@ -103,7 +103,8 @@ typedef struct attr_lists
 				stride,
 				pad,
 				dilation,
-				alpha;
+				alpha,
+				perm;
 } attr_lists;
 
 /* A list, or a bare number for a list of one. Other contents only make it odd: they may be none of ours. */
@@ -180,6 +181,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
 	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)
 		return read_list(r, &l->alpha);
+	if (strcmp(key, "perm") == 0)
+		return read_list(r, &l->perm);
 	if (strcmp(key, "tied") == 0)
 		return read_attr_int(r, "attrs.tied", &a->tied);
 	if (strcmp(key, "direction") == 0)
@@ -224,6 +227,25 @@ spread(pm_json *r, const char *key, const int_list *l, int spatial, int64_t *out
 	return true;
 }
 
+/* A list that is no permutation is none of ours, and how the tensor lies is then not known. */
+static void
+apply_perm(pm_attrs *a, const int_list *l)
+{
+	unsigned	seen = 0;
+
+	if (l->odd || l->n > PM_MAX_RANK)
+		return;
+	for (int i = 0; i < l->n; i++)
+	{
+		if (l->v[i] < 0 || l->v[i] >= l->n)
+			return;
+		seen |= 1u << l->v[i];
+		a->perm[i] = (uint8_t) l->v[i];
+	}
+	if (seen == (1u << l->n) - 1)
+		a->n_perm = l->n;
+}
+
 /* Strides and the like mean something only next to a kernel; Pad's pads are another thing. */
 static bool
 apply_lists(pm_json *r, pm_attrs *a, const attr_lists *l)
@@ -232,6 +254,7 @@ apply_lists(pm_json *r, pm_attrs *a, const attr_lists *l)
 
 	if (l->alpha.n > 0 && isfinite(l->alpha.first))
 		a->alpha = l->alpha.first;
+	apply_perm(a, &l->perm);
 	if (spatial == 0)
 		return true;
 	if (spatial > PM_MAX_SPATIAL)

@@ -68,26 +68,73 @@ typedef enum pm_flop_rule
 /* Forward elements moved. */
 typedef enum pm_byte_rule
 {
-	PM_BYTES_NONE,				/* nothing runs */
-	PM_BYTES_IO,				/* inputs, weights and constants once, outputs once */
-	PM_BYTES_WRITE,				/* outputs only */
-	PM_BYTES_NORM,				/* input twice, output once */
-	PM_BYTES_GATHER,			/* rows in and out, 8 bytes of index a row */
-	PM_BYTES_RNN				/* as PM_BYTES_IO, and the gates kept for the backward pass */
+	PM_BYTES_NONE,						/* nothing runs */
+	PM_BYTES_IO,						/* inputs, weights and constants once, outputs once */
+	PM_BYTES_WRITE,					/* outputs only */
+	PM_BYTES_NORM,						/* input twice (statistics, then scaling), output once */
+	PM_BYTES_INDEX,					/* as PM_BYTES_IO, and 8 bytes of index for each element of the output */
+	PM_BYTES_MASK,						/* as PM_BYTES_IO, and 1 byte of mask for each element of the output */
+	PM_BYTES_GATHER,					/* rows in and out, 8 bytes of index a row */
+	PM_BYTES_RNN						/* as PM_BYTES_IO, and the gates kept for the backward pass */
 } pm_byte_rule;
 
+/*
+ * What autograd runs for it (tools/autograd/derivatives.yaml), in passes over
+ * tensors.  Where an operand was broadcast its gradient is summed up, one
+ * launch more; sums of gradients where a tensor has several readers, and what
+ * reverses a view, are in pm_node.flow.
+ */
 typedef enum pm_back_rule
 {
-	PM_BACK_NONE,				/* no gradient passes */
-	PM_BACK_HALF,				/* 1.5 times the forward pass */
-	PM_BACK_PRODUCTS			/* once the forward pass for each operand that needs a gradient */
+	PM_BACK_NONE,						/* no gradient passes */
+	PM_BACK_PRODUCTS,						/* a product for each operand that needs a gradient; a sum for the bias */
+	PM_BACK_PASS,						/* the gradient itself or a view of it: add, clone, cat (narrow), sum (expand) */
+	PM_BACK_GRAD,						/* each launch reads the gradient and writes one: neg, masked_fill, cumsum */
+	PM_BACK_SAVED,					/* each launch reads also what was kept: threshold_backward, gelu_backward, _softmax_backward_data ... */
+	PM_BACK_MUL,						/* for each operand grad * other */
+	PM_BACK_DIV,						/* grad / other, and for a divisor -grad * ((self / other) / other) */
+	PM_BACK_STAT,						/* gradient and input twice, one written: native_batch_norm_backward, native_layer_norm_backward */
+	PM_BACK_ABN,						/* output and gradient read and both written, read again, one written: inplace_abn's backward_reduce and backward */
+	PM_BACK_SPREAD,					/* reads the gradient of the output, writes that of the input: mean, avg_pool2d */
+	PM_BACK_INDEX,					/* the same, with 8 bytes of index: max_pool2d_with_indices_backward */
+	PM_BACK_MASK,						/* as PM_BACK_SAVED with a mask of 1 byte: native_dropout_backward */
+	PM_BACK_MOVE,						/* moves what was moved back: constant_pad_nd, roll, upsample, split (cat) */
+	PM_BACK_ZEROS,					/* zeros of the size of the input, then PM_BACK_MOVE: slice_backward, select_backward */
+	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
 } pm_back_rule;
+
+/* How an operator lays its output, and what it asks of its input. */
+typedef enum pm_lay
+{
+	PM_LAY_PLAIN,				/* contiguous, whatever it reads */
+	PM_LAY_PLAIN_COPY,			/* contiguous, and an input that is not is copied first */
+	PM_LAY_LIKE,				/* in the order of its first input of full size (TensorIterator) */
+	PM_LAY_FORMAT,				/* channels-last when its first input is, else contiguous; other inputs are copied */
+	PM_LAY_CONCAT,				/* channels-last when all inputs are, else contiguous */
+	PM_LAY_CONV,				/* channels-last when its input or its kernel is; an input that is not is copied */
+	/* as views; as copies they are PLAIN */
+	PM_LAY_RESHAPE,
+	PM_LAY_TRANSPOSE,
+	PM_LAY_EXPAND,
+	PM_LAY_SLICE,
+	PM_LAY_SPLIT
+} pm_lay;
+
+/* What autocast makes of an operator (torch/csrc: at::autocast's lists). */
+typedef enum pm_cast
+{
+	PM_CAST_FIRST,				/* not on a list: as wide as its first input */
+	PM_CAST_WIDEST,				/* not on a list: as wide as its widest operand, converted while reading */
+	PM_CAST_HALF,				/* lower_precision_fp: operands are cast to 2 bytes first */
+	PM_CAST_FLOAT,				/* fp32: operands are cast to 4 bytes first */
+	PM_CAST_FLOAT_FUSED,		/* fp32_set_opt_dtype: reads what there is, writes 4 bytes */
+	PM_CAST_PROMOTE				/* promote: narrower operands are cast to the widest first */
+} pm_cast;
 
 /* What else sets an operator apart. */
 typedef enum pm_op_trait
 {
-	PM_OP_WIDE = 1,				/* in mixed precision it runs in 4 bytes, as autocast says */
-	PM_OP_SLOPE = 2				/* the attribute alpha is the slope of its negative side, 0.01 when absent */
+	PM_OP_SLOPE = 1				/* the attribute alpha is the slope of its negative side, 0.01 when absent */
 } pm_op_trait;
 
 typedef struct pm_op_row
@@ -98,6 +145,8 @@ typedef struct pm_op_row
 	uint8_t		factor;
 	uint8_t		bytes;			/* pm_byte_rule */
 	uint8_t		back;			/* pm_back_rule */
+	uint8_t		cast;			/* pm_cast */
+	uint8_t		lay;			/* pm_lay */
 	uint8_t		traits;			/* bits of pm_op_trait */
 	uint8_t		kernels;		/* launches forward */
 	uint8_t		kernels_back;

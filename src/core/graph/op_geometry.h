@@ -39,7 +39,8 @@ typedef struct pm_geometry
 				seq_len;
 	double		out_per_group;	/* grouped convolutions: output channels of one group */
 	double		group_alignment;	/* and the largest power of two, up to 64, that divides the number of groups, as log2 */
-	double		group_fast;		/* 1: groups that vendors' matrix-unit kernels take, see group_is_fast() */
+	double		width_alignment;	/* the same of the input channels of one group */
+	double		group_narrow;	/* and 1 for groups that are narrow, see group_is_narrow() */
 	double		wide_window;	/* convolutions: 1 when a side of the kernel is over 7, for which there are no special kernels */
 	double		alpha;			/* LeakyRelu */
 	bool		has_bias;
@@ -52,7 +53,7 @@ enum
 	PM_HAS_IN_CH, PM_HAS_OUT_CH, PM_HAS_IN_H, PM_HAS_IN_W, PM_HAS_OUT_H, PM_HAS_OUT_W,
 	PM_HAS_K_H, PM_HAS_K_W, PM_HAS_S_H, PM_HAS_S_W, PM_HAS_PAD_H, PM_HAS_PAD_W, PM_HAS_DILATION,
 	PM_HAS_GROUPS, PM_HAS_CH_PER_GROUP, PM_HAS_GEMM_M, PM_HAS_GEMM_N, PM_HAS_GEMM_K, PM_HAS_GEMM_BATCH,
-	PM_HAS_HEADS, PM_HAS_SEQ_LEN, PM_HAS_OUT_PER_GROUP, PM_HAS_GROUP_ALIGNMENT, PM_HAS_GROUP_FAST, PM_HAS_WIDE_WINDOW,
+	PM_HAS_HEADS, PM_HAS_SEQ_LEN, PM_HAS_OUT_PER_GROUP, PM_HAS_GROUP_ALIGNMENT, PM_HAS_WIDTH_ALIGNMENT, PM_HAS_GROUP_NARROW, PM_HAS_WIDE_WINDOW,
 	PM_HAS_ALPHA, PM_HAS_BIAS, PM_N_HAS
 };
 

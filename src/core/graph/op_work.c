@@ -4,6 +4,7 @@
  */
 #include "graph/op_work.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/op_catalogue.h"
@@ -171,40 +172,116 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 	return 0;
 }
 
+/* Bytes of an element of the output, and of a parameter or constant that the operator reads. */
+typedef struct widths
+{
+	double		out;
+	double		stored;
+} widths;
+
 static double
-element_bytes(const pm_op_row *row, pm_dtype dtype)
+width(bool wide, pm_dtype dtype)
 {
 	if (dtype == PM_FP32 || dtype == PM_TF32)
 		return 4;
-	return dtype == PM_AMP && (row->traits & PM_OP_WIDE) != 0 ? 4 : 2;
+	return dtype == PM_AMP && wide ? 4 : 2;
+}
+
+static widths
+widths_of(const pm_node *n, const pm_op_row *row, pm_dtype dtype)
+{
+	return (widths) {.out = width(n->flow.wide, dtype), .stored = width(row->cast != PM_CAST_HALF, dtype)};
+}
+
+/* Whether mixed precision casts input k in a kernel of its own before the operator runs. */
+static bool
+is_cast(const pm_graph *g, const pm_node *n, const pm_op_row *row, int k)
+{
+	bool		wide = g->nodes[n->inputs[k]].flow.wide;
+
+	switch ((pm_cast) row->cast)
+	{
+		case PM_CAST_HALF:
+			return wide;
+		case PM_CAST_FLOAT:
+			return !wide;
+		case PM_CAST_PROMOTE:
+			return n->flow.wide && !wide;
+		default:
+			return false;
+	}
+}
+
+/* Bytes an element of input k as the operator reads it. */
+static double
+read_width(const pm_graph *g, const pm_node *n, const pm_op_row *row, int k, pm_dtype dtype)
+{
+	return width(g->nodes[n->inputs[k]].flow.wide != is_cast(g, n, row, k), dtype);
+}
+
+/* Elements of input k; 0 for one that repeats an earlier one. */
+static double
+input_count(const pm_graph *g, const pm_node *n, int k, int64_t batch)
+{
+	return repeats(g, n, k) ? 0 : touched_count(g, n, &g->nodes[n->inputs[k]], batch);
 }
 
 static double
-forward_bytes(const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t batch, double e)
+input_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_dtype dtype)
+{
+	double		bytes = 0;
+
+	for (int k = 0; k < n->n_inputs; k++)
+		bytes += input_count(g, n, k, batch) * read_width(g, n, row, k, dtype);
+	return bytes;
+}
+
+static double
+stored_count(const pm_node *n)
+{
+	double		count = 0;
+
+	for (int i = 0; i < n->n_weights; i++)
+		count += pm_shape_count(&n->weights[i]);
+	for (int i = 0; i < n->n_consts; i++)
+		count += pm_shape_count(&n->consts[i]);
+	return count;
+}
+
+static double
+forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t batch, pm_dtype dtype,
+			  const widths *e)
 {
 	pm_operand		out = pm_output_operand(n);
-	double		width;
+	double		columns = pm_dim_at(&out, -1, 1);
+	double		read = input_bytes(g, n, row, batch, dtype) + e->stored * stored_count(n);
+	double		all = read + e->out * w->out_elems;
 
 	switch ((pm_byte_rule) row->bytes)
 	{
 		case PM_BYTES_NONE:
 			return 0;
 		case PM_BYTES_IO:
-			return e * (w->in_elems + w->weight_elems + w->out_elems);
+			/* a convolution's bias is added to its output by a kernel of its own, a matrix product's on the way */
+			return all + (row->class == PM_CLASS_CONV && n->n_weights > 1 ? 2 * e->out * w->out_elems : 0);
 		case PM_BYTES_WRITE:
-			return e * w->out_elems;
+			return e->out * w->out_elems;
 		case PM_BYTES_NORM:
-			return e * 3 * w->out_elems;
+			return all + input_bytes(g, n, row, batch, dtype);
+		case PM_BYTES_INDEX:
+			return all + 8 * w->out_elems;
+		case PM_BYTES_MASK:
+			return all + w->out_elems;
 		case PM_BYTES_GATHER:
-			width = pm_dim_at(&out, -1, 1);
-			return e * 2 * w->out_elems + (width > 0 ? 8 * w->out_elems / width : 0);
+			return e->out * 2 * w->out_elems + (columns > 0 ? 8 * w->out_elems / columns : 0);
 		case PM_BYTES_RNN:
-			return e * (w->in_elems + w->weight_elems + w->out_elems +
-						rnn_tokens(n, batch) * row->factor * rnn_hidden(n) * rnn_directions(n) *
-						(double) n->attrs.num_layers);
+			return all + e->out * rnn_tokens(n, batch) * row->factor * rnn_hidden(n) * rnn_directions(n) *
+				(double) n->attrs.num_layers;
 	}
 	return 0;
 }
+
+/* ---------- backward ---------- */
 
 static bool
 input_grad(const pm_graph *g, const pm_node *n)
@@ -226,30 +303,210 @@ gradients(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_op
 	return (input_grad(g, n) ? 1 : 0) + (n->n_weights > 0 ? 1 : 0);
 }
 
+/* Launches that each read `read` bytes and write `written`, with one operation for each of `count` elements. */
 static void
-backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, double e, pm_work *w)
+add_launches(pm_work *w, double launches, double read, double written, double count)
 {
-	double		times;
+	w->bytes_backward += launches * (read + written);
+	w->flops_backward += launches * count;
+	w->kernels_backward += launches;
+}
 
-	if (!n->grad || row->back == PM_BACK_NONE)
-		return;
-	if (row->back == PM_BACK_HALF)
+static void
+product_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, double bytes, const widths *e,
+			 pm_work *w)
+{
+	double		times = gradients(g, n, row, o);
+	double		own = o->kernel.shape != NULL && o->kernel.input < 0 && o->kernel.grad ? 1 : 0;
+
+	w->flops_backward += times * w->flops_forward;
+	w->bytes_backward += times * bytes;
+	w->kernels_backward += row->kernels_back + times * (row->flops == PM_FLOPS_RNN ? w->kernels_forward : row->kernels);
+	if (pm_is_product(row) && n->n_weights > own)
+		add_launches(w, 1, e->out * w->out_elems, 0, w->out_elems);
+}
+
+/* An operand of an elementwise operator: what its gradient takes. */
+typedef struct factor
+{
+	double		count;			/* elements */
+	double		bytes;			/* to read it */
+	double		e;				/* bytes of an element of its gradient */
+	bool		grad;
+} factor;
+
+#define MAX_OPERANDS	8		/* that are looked at one by one */
+
+static int
+elementwise_operands(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_dtype dtype, const widths *e,
+					 factor *v)
+{
+	int			count = 0;
+
+	for (int k = 0; k < n->n_inputs && count < MAX_OPERANDS; k++)
 	{
-		w->flops_backward = 1.5 * w->flops_forward;
-		w->bytes_backward = 1.5 * w->bytes_forward;
-		/* the gradient of a table is as large as the table, however few rows were read */
-		if (row->bytes == PM_BYTES_GATHER)
-			for (int i = 0; i < n->n_weights; i++)
-				w->bytes_backward += e * pm_shape_count(&n->weights[i]);
-		w->kernels_backward = row->kernels_back;
-		return;
+		const pm_node *p = &g->nodes[n->inputs[k]];
+		double		elements = touched_count(g, n, p, batch);
+
+		v[count++] = (factor) {elements, elements * read_width(g, n, row, k, dtype), width(p->flow.wide, dtype), p->grad};
 	}
-	times = gradients(g, n, row, o);
-	w->flops_backward = times * w->flops_forward;
-	w->bytes_backward = times * w->bytes_forward;
-	if (!pm_is_product(row) || o->kernel.grad)
-		w->bytes_backward += e * w->weight_elems;
-	w->kernels_backward = row->kernels_back + times * w->kernels_forward;
+	for (int i = 0; i < n->n_weights && count < MAX_OPERANDS; i++)
+		v[count++] = (factor) {pm_shape_count(&n->weights[i]), pm_shape_count(&n->weights[i]) * e->stored, e->stored, true};
+	for (int i = 0; i < n->n_consts && count < MAX_OPERANDS; i++)
+		v[count++] = (factor) {pm_shape_count(&n->consts[i]), pm_shape_count(&n->consts[i]) * e->stored, e->stored, false};
+	return count;
+}
+
+/* The gradient of a broadcast operand is a sum. */
+static void
+sum_back(const factor *v, const widths *e, pm_work *w)
+{
+	if (v->count < w->out_elems)
+		add_launches(w, 1, e->out * w->out_elems, v->count * v->e, w->out_elems);
+}
+
+/* Operators of several operands: PM_BACK_PASS, PM_BACK_MUL, PM_BACK_DIV. */
+static void
+elementwise_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_dtype dtype, const widths *e,
+				 pm_work *w)
+{
+	factor		v[MAX_OPERANDS];
+	int			count = elementwise_operands(g, n, row, batch, dtype, e, v);
+	double		all = 0;
+	double		out = e->out * w->out_elems;
+	bool		elementwise = row->class == PM_CLASS_ELEMENTWISE;
+
+	for (int i = 0; i < count; i++)
+		all += v[i].bytes;
+	for (int i = 0; i < count; i++)
+	{
+		if (!v[i].grad)
+			continue;
+		if (row->back == PM_BACK_MUL || (row->back == PM_BACK_DIV && i == 0))
+			add_launches(w, row->back == PM_BACK_MUL ? row->kernels_back : 1, out + (count > 1 ? all - v[i].bytes : 0), out, w->out_elems);
+		else if (row->back == PM_BACK_DIV)
+			add_launches(w, 4, 2 * out, out, w->out_elems);
+		if (elementwise)
+			sum_back(&v[i], e, w);
+	}
+	/* a parameter that is concatenated was broadcast to all samples first */
+	if (row->lay == PM_LAY_CONCAT && n->n_weights > 0 && n->batch_dim >= 0)
+		for (int i = 0; i < n->n_weights; i++)
+			add_launches(w, 1, e->out * (double) batch * pm_shape_count(&n->weights[i]),
+						 e->stored * pm_shape_count(&n->weights[i]), pm_shape_count(&n->weights[i]));
+}
+
+/* Everything else, by its passes over the tensors: `in` of the inputs, `out` of the outputs, bytes. */
+static void
+passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, pm_work *w)
+{
+	double		out = e->out * w->out_elems;
+	double		launches = row->kernels_back;
+
+	switch ((pm_back_rule) row->back)
+	{
+		case PM_BACK_GRAD:
+			add_launches(w, launches, out, out, w->out_elems);
+			break;
+		case PM_BACK_SAVED:
+			add_launches(w, launches, out + in, in, fmax(w->flops_forward, w->in_elems));
+			break;
+		case PM_BACK_STAT:
+			add_launches(w, launches, 5 * fmax(in, out) / launches, 0, 1.5 * w->flops_forward / launches);
+			break;
+		case PM_BACK_ABN:
+			add_launches(w, launches, 7 * out / launches, 0, 2 * w->flops_forward / launches);
+			break;
+		case PM_BACK_SPREAD:
+			add_launches(w, launches, out, in, w->in_elems);
+			break;
+		case PM_BACK_INDEX:
+			add_launches(w, launches, out + 8 * w->out_elems, in, w->out_elems);
+			break;
+		case PM_BACK_MASK:
+			add_launches(w, launches, out + w->out_elems, out, w->out_elems);
+			break;
+		case PM_BACK_MOVE:
+			add_launches(w, launches, out / launches, in / launches, 0);
+			break;
+		case PM_BACK_ZEROS:
+			add_launches(w, launches, (out + in) / launches, out / launches, 0);
+			break;
+		case PM_BACK_TABLE:
+			add_launches(w, launches, 3 * out / launches, 0, w->out_elems);
+			/* the gradient of a table is as large as the table, however few rows were read */
+			w->bytes_backward += n->n_weights > 0 ? e->stored * stored_count(n) : in;
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch, pm_dtype dtype,
+		 const widths *e, pm_work *w)
+{
+	double		in;
+
+	/* the gradient of a weight that another node owns is added to that node's */
+	if (n->attrs.tied >= 0 && row->back != PM_BACK_NONE)
+		add_launches(w, 1, 2 * e->stored * pm_shape_count(&n->weights[0]), e->stored * pm_shape_count(&n->weights[0]),
+					 pm_shape_count(&n->weights[0]));
+	switch ((pm_back_rule) row->back)
+	{
+		case PM_BACK_NONE:
+			return;
+		case PM_BACK_PRODUCTS:
+			/* each product reads two of the three tensors and writes the third */
+			product_back(g, n, row, o, input_bytes(g, n, row, batch, dtype) + e->stored * stored_count(n) + e->out * w->out_elems, e, w);
+			return;
+		case PM_BACK_PASS:
+		case PM_BACK_MUL:
+		case PM_BACK_DIV:
+			elementwise_back(g, n, row, batch, dtype, e, w);
+			return;
+		default:
+			in = input_bytes(g, n, row, batch, dtype);
+			if (n->n_inputs == 0 || row->back == PM_BACK_STAT)
+				in = e->out * w->out_elems;
+			passes_back(n, row, in, e, w);
+	}
+}
+
+/* ---------- casts ---------- */
+
+/* Autocast's copies in another width, 6 bytes an element each: of operands forward, of their gradients backward. */
+static void
+add_casts(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_work *w)
+{
+	for (int k = 0; k < n->n_inputs; k++)
+	{
+		const pm_node *p = &g->nodes[n->inputs[k]];
+		double		count = input_count(g, n, k, batch);
+		bool		cast = is_cast(g, n, row, k);
+
+		if (cast)
+		{
+			w->bytes_forward += 6 * count;
+			w->kernels_forward += 1;
+		}
+		/* an operator that widens while it reads leaves a gradient wider than its operand */
+		if (n->grad && p->grad && (cast || (row->cast == PM_CAST_WIDEST && n->flow.wide && !p->flow.wide)))
+		{
+			w->bytes_backward += 6 * count;
+			w->kernels_backward += 1;
+		}
+	}
+	if (row->cast != PM_CAST_HALF)
+		return;
+	w->bytes_forward += 6 * stored_count(n);
+	w->kernels_forward += n->n_weights + n->n_consts;
+	if (n->grad)
+	{
+		for (int i = 0; i < n->n_weights; i++)
+			w->bytes_backward += 6 * pm_shape_count(&n->weights[i]);
+		w->kernels_backward += n->n_weights;
+	}
 }
 
 /* Sequence length of a recurrent node: of rank-3 outputs the dimension that is neither batch nor width. */
@@ -261,22 +518,16 @@ rnn_steps(const pm_node *n)
 	return out.shape->rank < 3 ? pm_dim_at(&out, 0, 1) : pm_dim_at(&out, n->batch_dim == 0 ? 1 : 0, 1);
 }
 
-/*
- * Launches forward: a recurrent node steps through its sequence, a
- * convolution adds its bias apart, mixed precision casts each weight once.
- */
+/* Launches forward: a recurrent node steps through its sequence, a convolution adds its bias apart. */
 static double
-forward_kernels(const pm_node *n, const pm_op_row *row, pm_dtype dtype)
+forward_kernels(const pm_node *n, const pm_op_row *row)
 {
-	double		kernels = row->kernels;
-
 	if (row->flops == PM_FLOPS_RNN)
-		kernels = rnn_steps(n) * rnn_directions(n) * (double) n->attrs.num_layers;
-	if (row->class == PM_CLASS_CONV && n->n_weights > 1)
-		kernels += 1;
-	if (dtype == PM_AMP && row->back == PM_BACK_PRODUCTS)
-		kernels += n->n_weights;
-	return kernels;
+		return rnn_steps(n) * rnn_directions(n) * (double) n->attrs.num_layers;
+	/* samples folded into the channels: an InstanceNorm, which does not count batches as a BatchNorm does */
+	if (row->class == PM_CLASS_NORM && n->batch_dim == 1 && row->kernels > 1 && row->lay == PM_LAY_FORMAT)
+		return row->kernels - 1;
+	return row->kernels + (row->class == PM_CLASS_CONV && n->n_weights > 1 ? 1 : 0);
 }
 
 /* Optimizer work a parameter: operations and bytes, states in 4 bytes. */
@@ -311,13 +562,26 @@ update(pm_dtype dtype, pm_optimizer opt, pm_work *w)
 	w->bytes_update = bytes * w->params;
 }
 
+/* What the node's place in the graph adds: flow.h. */
+static void
+add_flow(const pm_node *n, int64_t batch, pm_layout layout, double e, pm_work *w)
+{
+	const pm_extra *copied = &n->flow.copied[layout];
+	const pm_extra *merged = &n->flow.merged[layout];
+
+	w->bytes_forward += e * (copied->fixed + copied->each * (double) batch);
+	w->kernels_forward += copied->launches;
+	w->bytes_backward += e * (merged->fixed + merged->each * (double) batch);
+	w->kernels_backward += merged->launches;
+}
+
 void
-pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_optimizer opt, pm_work *w)
+pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt, pm_work *w)
 {
 	const pm_node *n = &g->nodes[i];
 	const pm_op_row *row = pm_op_row_of(n->op);
 	pm_operands	o = {{NULL, -1, -1, false}, {NULL, -1, -1, false}};
-	double		e = element_bytes(row, dtype);
+	widths		e = widths_of(n, row, dtype);
 
 	memset(w, 0, sizeof(*w));
 	if (n->view || row->class == PM_CLASS_OTHER)
@@ -326,9 +590,13 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_optimiz
 		o = pm_product_operands(g, n, row);
 	count_elements(g, n, row, &o, batch, w);
 	w->flops_forward = forward_flops(g, n, row, &o, batch);
-	w->bytes_forward = forward_bytes(n, row, w, batch, e);
-	w->kernels_forward = forward_kernels(n, row, dtype);
+	w->bytes_forward = forward_bytes(g, n, row, w, batch, dtype, &e);
+	w->kernels_forward = forward_kernels(n, row);
 	w->tensor_core = row->back == PM_BACK_PRODUCTS && dtype != PM_FP32 && pm_conv_kind_of(n, row, &o) != PM_CONV_DEPTHWISE;
-	backward(g, n, row, &o, e, w);
+	if (n->grad)
+		backward(g, n, row, &o, batch, dtype, &e, w);
+	if (dtype == PM_AMP)
+		add_casts(g, n, row, batch, w);
+	add_flow(n, batch, layout, e.out, w);
 	update(dtype, opt, w);
 }

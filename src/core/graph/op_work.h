@@ -11,11 +11,6 @@ typedef enum pm_dtype
 	PM_FP32, PM_TF32, PM_AMP, PM_BF16, PM_FP16, PM_N_DTYPES
 } pm_dtype;
 
-typedef enum pm_layout
-{
-	PM_NCHW, PM_NHWC, PM_N_LAYOUTS
-} pm_layout;
-
 typedef enum pm_optimizer
 {
 	PM_SGD, PM_SGD_MOMENTUM, PM_ADAM, PM_ADAMW, PM_OPT_OTHER,
@@ -46,17 +41,19 @@ typedef struct pm_work
  * predictors that were trained on the old rules cannot be asked any more, and
  * say so.
  */
-#define PM_WORK_VERSION	1
+#define PM_WORK_VERSION	2
 
 /*
- * Work of node i of a finished g at the given batch, element types and optimizer.
- * PM_AMP: 2 bytes an element, but 4 for what autocast runs in FP32 (softmax,
- * layer and group norm, sums, exp, pow, losses); optimizer states in 4.
+ * Work of node i of a finished g at the given batch, element types, layout that is asked for, and optimizer.
+ * PM_AMP: 2 or 4 bytes an element, by what autocast makes of each tensor, and
+ * its casts; optimizer states in 4.
  * PM_BF16, PM_FP16: the whole model in 2 bytes, optimizer states included.
  * The backward pass covers only what needs a gradient: a product of an input
- * and a weight has one gradient product, not two.
+ * and a weight has one gradient product, not two.  What the node's place in the
+ * graph adds (pm_node.flow) is included: gradients of several readers, views reversed, copies.
  * Views and inputs: all zero. Unknown operators: a memory move of inputs and outputs.
  */
-void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_optimizer opt, pm_work *w);
+void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt,
+						 pm_work *w);
 
 #endif

@@ -10,7 +10,7 @@
 #include "nn/loss.h"
 
 #define TYPE_DIM		16		/* width of a type's embedding */
-#define SETTING_DIM		8		/* of dtype, layout and framework together */
+#define SETTING_DIM		8		/* of dtype and framework together */
 #define LOG_US_MIN		(-12.0) /* a time within [6e-6 us, 66 s] ... */
 #define LOG_US_MAX		18.0
 #define LEAK			0.01	/* ... but for a leak, so that nothing gets stuck */
@@ -33,7 +33,6 @@ pm_network_init(pm_network *net, const pm_architecture *architecture, const pm_o
 	pm_tensors_init(t, a);
 	net->type = pm_tensors_add(t, "type", n_types, TYPE_DIM, PM_START_TABLE);
 	net->dtype = pm_tensors_add(t, "dtype", net->width.dtypes, SETTING_DIM, PM_START_TABLE);
-	net->layout = pm_tensors_add(t, "layout", net->width.layouts, SETTING_DIM, PM_START_TABLE);
 	net->framework = pm_tensors_add(t, "framework", n_frameworks, SETTING_DIM, PM_START_TABLE);
 	net->n_features = TYPE_DIM + SETTING_DIM + 2 * net->width.slots + net->width.loads;
 	architecture->build(net);
@@ -68,7 +67,6 @@ pm_features_forward(const pm_network *net, const pm_real *w, const pm_minibatch 
 	{
 		const pm_input *in = b->in[i];
 		const pm_real *dtype = w + net->dtype + (size_t) in->dtype * SETTING_DIM;
-		const pm_real *layout = w + net->layout + (size_t) in->layout * SETTING_DIM;
 		const pm_real *framework;
 
 		f->framework[i] = hide(in->framework, unknown, b->rng);
@@ -81,7 +79,7 @@ pm_features_forward(const pm_network *net, const pm_real *w, const pm_minibatch 
 			f->type[row] = hide(in->type[m], unknown, b->rng);
 			memcpy(x, w + net->type + (size_t) f->type[row] * TYPE_DIM, TYPE_DIM * sizeof(pm_real));
 			for (int j = 0; j < SETTING_DIM; j++)
-				setting[j] = dtype[j] + layout[j] + framework[j];
+				setting[j] = dtype[j] + framework[j];
 			memcpy(config, in->config + (size_t) m * 2 * net->width.slots, 2 * net->width.slots * sizeof(pm_real));
 			memcpy(config + 2 * net->width.slots, in->load + (size_t) m * net->width.loads, net->width.loads * sizeof(pm_real));
 		}
@@ -106,7 +104,6 @@ pm_features_back(const pm_network *net, pm_real *grad, const pm_minibatch *b, co
 				sum[j] += dx[TYPE_DIM + j];
 		}
 		pm_add(grad + net->dtype + (size_t) in->dtype * SETTING_DIM, sum, SETTING_DIM);
-		pm_add(grad + net->layout + (size_t) in->layout * SETTING_DIM, sum, SETTING_DIM);
 		pm_add(grad + net->framework + (size_t) f->framework[i] * SETTING_DIM, sum, SETTING_DIM);
 	}
 }

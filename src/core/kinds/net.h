@@ -46,7 +46,7 @@ typedef struct pm_network
 	pm_tensors	tensors;
 	pm_widths	width;			/* of the inputs */
 	int			n_features;		/* width of an operator's vector */
-	size_t		type, dtype, layout, framework; /* tables */
+	size_t		type, dtype, framework; /* tables */
 
 	/* constants of the output, set from the training rows */
 	double		log_mean,		/* of ln(step_ms) */

@@ -151,7 +151,7 @@ rate_of(const pm_work *w, const pm_geometry *g)
 {
 	if (g->conv == PM_CONV_DEPTHWISE)
 		return RATE_DEPTHWISE;
-	if (g->conv == PM_CONV_GROUPED && !(g->group_fast > 0))
+	if (g->conv == PM_CONV_GROUPED && !(g->group_narrow > 0))
 		return RATE_GROUPED;
 	if (!w->tensor_core)
 		return RATE_PLAIN;
@@ -199,7 +199,7 @@ phases_of(const pm_tokens *t, int i, const pm_question *q, phase *p)
 	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
 	double		pad = 1;
 
-	pm_node_work(q->graph, node, q->batch, q->dtype, q->optimizer, &w);
+	pm_node_work(q->graph, node, q->batch, q->dtype, q->layout, q->optimizer, &w);
 	pm_node_geometry(q->graph, node, q->batch, &g);
 	peak = pm_gpu_peak(q->gpu, q->dtype, w.tensor_core);
 	if (w.tensor_core && g.gemm_m > 0)

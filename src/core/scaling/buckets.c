@@ -21,7 +21,7 @@ gradient_bytes(const pm_skeleton *s, int i, pm_dtype dtype)
 {
 	pm_work		w;
 
-	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_SGD, &w);
+	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_NCHW, PM_SGD, &w);
 	return w.params * element_bytes(dtype);
 }
 

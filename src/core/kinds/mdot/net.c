@@ -193,7 +193,6 @@ embed(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts
 	{
 		const pm_input *in = &data->inputs[index[i]];
 		const pm_real *dtype = w + net->dtype + (size_t) in->dtype * k;
-		const pm_real *layout = w + net->layout + (size_t) in->layout * k;
 		const pm_real *framework = w + net->framework + (size_t) t->framework[i] * k;
 
 		for (int m = 0; m < in->n; m++, op++)
@@ -202,7 +201,7 @@ embed(const pm_mdot_data *data, const int *index, const pm_real *w, pm_mdot_acts
 			pm_real    *x = t->x3 + (size_t) op * k;
 
 			for (int j = 0; j < k; j++)
-				x[j] = type[j] + dtype[j] + layout[j] + framework[j] + w[net->tag + j];
+				x[j] = type[j] + dtype[j] + framework[j] + w[net->tag + j];
 		}
 	}
 }
@@ -228,7 +227,6 @@ embed_back(const pm_mdot_data *data, const int *index, pm_real *grad, const pm_m
 			pm_add(grad + net->type + (size_t) t->type[op] * k, dx, k);
 		}
 		pm_add(grad + net->dtype + (size_t) in->dtype * k, sum, k);
-		pm_add(grad + net->layout + (size_t) in->layout * k, sum, k);
 		pm_add(grad + net->framework + (size_t) t->framework[i] * k, sum, k);
 		pm_add(grad + net->tag, sum, k);
 	}

@@ -16,7 +16,6 @@ add_operator_encoder(pm_mdot_net *net, pm_tensors *t)
 
 	net->type = pm_tensors_add(t, "type", net->c.n_types, k, PM_START_TABLE);
 	net->dtype = pm_tensors_add(t, "dtype", net->width.dtypes, k, PM_START_TABLE);
-	net->layout = pm_tensors_add(t, "layout", net->width.layouts, k, PM_START_TABLE);
 	net->framework = pm_tensors_add(t, "framework", net->c.n_frameworks, k, PM_START_TABLE);
 	net->tag = pm_tensors_add(t, "tag", 3, k, PM_START_ZERO_TABLE);
 	net->config = pm_mlp_add(t, "config", -1, 2 * net->width.slots, k, k, PM_START_XAVIER);

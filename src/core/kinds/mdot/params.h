@@ -55,7 +55,7 @@ typedef struct pm_mdot_net
 	pm_tensors	tensors;
 
 	/* offsets, in the order of the data's way */
-	size_t		type, dtype, layout, framework; /* tables */
+	size_t		type, dtype, framework; /* tables */
 	size_t		tag;			/* [3, d_op] which dimension it is */
 	pm_mlp		config, load;	/* the other two dimensions of an operator */
 	pm_encoder_shape op_shape;

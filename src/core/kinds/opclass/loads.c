@@ -20,7 +20,10 @@ is_special(const pm_tokens *t, int token)
 {
 	bool		grouped = t->type[token] == pm_type_id(PM_OP_UNKNOWN, PM_CONV_GROUPED);
 
-	return t->slots[(size_t) token * PM_N_SLOTS + (grouped ? PM_HAS_GROUP_FAST : PM_HAS_WIDE_WINDOW)] != 0;
+	const pm_real *slots = t->slots + (size_t) token * PM_N_SLOTS;
+
+	/* those whose groups come in multiples of 32 are faster still; slots are log2(1 + x) */
+	return grouped ? slots[PM_HAS_GROUP_NARROW] > 0 && slots[PM_HAS_GROUP_ALIGNMENT] > 2.5 : slots[PM_HAS_WIDE_WINDOW] != 0;
 }
 
 int

@@ -1,0 +1,138 @@
+/*
+ * test_flow.c - how tensors lie, how wide they are, and where gradients meet.
+ */
+#include "check.h"
+#include "graph/flow.h"
+#include "graph/graph_json.h"
+#include "graph/op_catalogue.h"
+#include "graph/op_work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static pm_arena arena;
+static pm_graph graph;
+
+#define INPUT "{'id':0,'op':'Input','inputs':[],'shape':[1,8,16,16],'batch_dim':0}"
+#define CONV(id, of) "{'id':" #id ",'op':'Conv','inputs':[" #of "],'shape':[1,8,16,16],'batch_dim':0," \
+	"'attrs':{'kernel_shape':[3,3],'pads':[1,1]},'weights':[[8,8,3,3]]}"
+
+/* nodes with ' for " */
+static void
+load(const char *nodes)
+{
+	char		text[8192];
+	pm_status	st;
+
+	snprintf(text, sizeof(text), "{\"format\":\"perfmodel-graph/1\",\"name\":\"t\",\"nodes\":[%s]}", nodes);
+	for (char *c = text; *c != '\0'; c++)
+		if (*c == '\'')
+			*c = '"';
+	pm_arena_release(&arena);
+	pm_arena_init_malloc(&arena);
+	CHECK_EQ(pm_graph_from_json(text, strlen(text), &arena, &graph, &st), PM_OK);
+}
+
+static const pm_flow *
+flow(int node)
+{
+	return &graph.nodes[node].flow;
+}
+
+/* A block of ConvNeXt: after its permute back the tensor lies channels-last, whatever was asked for. */
+static void
+test_permuted(void)
+{
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'Transpose','inputs':[1],'shape':[1,16,16,8],'batch_dim':0,'view':true,'attrs':{'perm':[0,2,3,1]}},"
+		 "{'id':3,'op':'LayerNormalization','inputs':[2],'shape':[1,16,16,8],'batch_dim':0,'weights':[[8],[8]]},"
+		 "{'id':4,'op':'Transpose','inputs':[3],'shape':[1,8,16,16],'batch_dim':0,'view':true,'attrs':{'perm':[0,3,1,2]}},"
+		 CONV(5, 4) "," CONV(6, 5));
+	CHECK(flow(1)->runs[PM_NCHW] == PM_NCHW && flow(1)->runs[PM_NHWC] == PM_NHWC);
+	CHECK(flow(5)->runs[PM_NCHW] == PM_NHWC && flow(6)->runs[PM_NCHW] == PM_NHWC && flow(6)->runs[PM_NHWC] == PM_NHWC);
+	/* layer norm copies what does not lie plainly: after a plain convolution, not after a channels-last one */
+	CHECK(flow(3)->copied[PM_NCHW].launches == 1 && flow(3)->copied[PM_NHWC].launches == 0);
+	CHECK_EQ(flow(3)->copied[PM_NCHW].each, 2 * 8 * 16 * 16);
+}
+
+/* A channel shuffle lays its tensor plainly, and the convolution after it copies it back. */
+static void
+test_shuffled(void)
+{
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'Reshape','inputs':[1],'shape':[1,2,4,16,16],'batch_dim':0,'view':true},"
+		 "{'id':3,'op':'Transpose','inputs':[2],'shape':[1,4,2,16,16],'batch_dim':0,'view':true,'attrs':{'perm':[0,2,1,3,4]}},"
+		 "{'id':4,'op':'aten::clone','inputs':[3],'shape':[1,4,2,16,16],'batch_dim':0},"
+		 "{'id':5,'op':'Reshape','inputs':[4],'shape':[1,8,16,16],'batch_dim':0,'view':true}," CONV(6, 5));
+	CHECK(flow(6)->runs[PM_NHWC] == PM_NHWC && flow(6)->copied[PM_NHWC].launches == 1);
+	CHECK(flow(6)->runs[PM_NCHW] == PM_NCHW && flow(6)->copied[PM_NCHW].launches == 0);
+}
+
+/* k readers that hand back a gradient: k - 1 additions; a view that nobody reads is none. */
+static void
+test_forks(void)
+{
+	load(INPUT "," CONV(1, 0) "," CONV(2, 1) "," CONV(3, 1) ","
+		 "{'id':4,'op':'Reshape','inputs':[1],'shape':[1,2048],'batch_dim':0,'view':true},"
+		 "{'id':5,'op':'Add','inputs':[2,3],'shape':[1,8,16,16],'batch_dim':0},"
+		 "{'id':6,'op':'Add','inputs':[5,1],'shape':[1,8,16,16],'batch_dim':0}");
+	CHECK_EQ(flow(1)->merged[PM_NCHW].launches, 2);
+	CHECK_EQ(flow(1)->merged[PM_NCHW].each, 2 * 3 * 2048);
+	CHECK(flow(2)->merged[PM_NCHW].launches == 0 && flow(5)->merged[PM_NCHW].launches == 0);
+	/* outputs of a Split are put together once */
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'Split','inputs':[1],'shape':[1,4,16,16],'shapes':[[1,4,16,16],[1,4,16,16]],'batch_dim':0,'view':true,"
+		 "'attrs':{'axis':1}},"
+		 "{'id':3,'op':'Relu','inputs':[2],'shape':[1,4,16,16],'batch_dim':0},"
+		 "{'id':4,'op':'Sigmoid','inputs':[2],'shape':[1,4,16,16],'batch_dim':0},"
+		 "{'id':5,'op':'Mul','inputs':[3,4],'shape':[1,4,16,16],'batch_dim':0}");
+	CHECK(flow(1)->merged[PM_NCHW].launches == 1 && flow(1)->merged[PM_NCHW].each == 2 * 2048);
+}
+
+/* Autocast: a product has 2 bytes, a parameter of 4 widens what it is added to, and an addition keeps that. */
+static void
+test_widths(void)
+{
+	pm_work		w;
+
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'Mul','inputs':[1],'shape':[1,8,16,16],'batch_dim':0,'weights':[[8,1,1]]},"
+		 "{'id':3,'op':'Add','inputs':[1,2],'shape':[1,8,16,16],'batch_dim':0}," CONV(4, 3));
+	CHECK(graph.nodes[0].flow.wide && !flow(1)->wide && flow(2)->wide && flow(3)->wide && !flow(4)->wide);
+	pm_node_work(&graph, 3, 1, PM_AMP, PM_NCHW, PM_SGD, &w);
+	CHECK_EQ(w.bytes_forward, 2048 * (2 + 4 + 4));
+	CHECK_EQ(w.bytes_backward, 2048 * 6);	/* the gradient of the narrow operand is cast, the other passes */
+	CHECK(w.kernels_forward == 1 && w.kernels_backward == 1);
+	pm_node_work(&graph, 3, 1, PM_FP32, PM_NCHW, PM_SGD, &w);
+	CHECK(w.bytes_backward == 0 && w.kernels_backward == 0);
+}
+
+/* What is no permutation does no harm. */
+static void
+test_bad_permutations(void)
+{
+	static const char *const perms[] = {"[0,0,1,2]", "[0,1,2,9]", "[0,1]", "[0,3,1,2,4]", "'x'", "[0.5,1,2,3]"};
+	char		nodes[2048];
+
+	for (size_t i = 0; i < sizeof(perms) / sizeof(perms[0]); i++)
+	{
+		snprintf(nodes, sizeof(nodes), INPUT "," CONV(1, 0) ","
+				 "{'id':2,'op':'Transpose','inputs':[1],'shape':[1,16,16,8],'batch_dim':0,'view':true,'attrs':{'perm':%s}},"
+				 "{'id':3,'op':'Relu','inputs':[2],'shape':[1,16,16,8],'batch_dim':0}", perms[i]);
+		load(nodes);
+		CHECK_EQ(flow(3)->copied[PM_NHWC].launches, 0);
+	}
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_permuted();
+	test_shuffled();
+	test_forks();
+	test_widths();
+	test_bad_permutations();
+	pm_arena_release(&arena);
+	return check_done("test_flow");
+}
