@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import types
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
@@ -311,6 +312,27 @@ class Structure(unittest.TestCase):
         self.assertTrue(graph["nodes"][4]["view"])
         self.assertEqual(graph["nodes"][5]["attrs"], {"ratio": 0.25})
         self.assertEqual(graph["nodes"][6]["weights"], [[2, 16], [2]])
+
+    def test_inplace_abn(self):
+        package = types.ModuleType("inplace_abn_of_a_test")
+        exec("__name__ = 'inplace_abn.functions'\ndef inplace_abn(*args): raise RuntimeError('no kernel for meta')", vars(package))
+
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = nn.Conv2d(3, 4, 3)
+                self.norm = nn.BatchNorm2d(4)
+
+            def forward(self, x):
+                n = self.norm
+                return package.inplace_abn(self.conv(x), n.weight, n.bias, n.running_mean, n.running_var, True, 0.1, 1e-5,
+                                           "leaky_relu", 0.01)
+
+        with mock.patch.dict(sys.modules, {"inplace_abn_of_a_test": package}):
+            graph = export.export_module(Layer(), torch.zeros(2, 3, 8, 8), "abn")
+        node = only(graph, "InPlaceABN")
+        self.assertEqual(node["attrs"], {"activation": "leaky_relu", "alpha": 0.01})
+        self.assertEqual((node["shape"], node["weights"]), ([1, 4, 6, 6], [[4], [4]]))
 
     def test_transposed_convolution_and_pooling(self):
         net = nn.Sequential(nn.ConvTranspose2d(3, 6, 2, stride=2), nn.MaxPool2d(2), nn.AdaptiveAvgPool2d(1))

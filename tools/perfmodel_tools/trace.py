@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import sys
 
 import torch
 import torch.nn.functional as F
@@ -202,6 +203,8 @@ def _composites(recorder: Recorder):
     for name in _RECURRENT:
         replace(torch._VF, name, _recurrent)
     replace(F, "scaled_dot_product_attention", _attention)
+    for module in _users_of("inplace_abn"):
+        replace(module, "inplace_abn", _inplace_abn)
     try:
         yield
     finally:
@@ -269,6 +272,27 @@ def _modules(module, recorder):
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _users_of(function: str) -> list:
+    """Modules that have imported this function of the package inplace_abn by its name."""
+    return [module for module in list(sys.modules.values())
+            if callable(getattr(module, function, None))
+            and (getattr(getattr(module, function), "__module__", None) or "").startswith("inplace_abn")]
+
+
+def _inplace_abn(function, recorder):
+    """Batch normalisation and activation in one kernel of its own, which exists for real devices only."""
+    def run(x, weight, bias, running_mean, running_var, training=True, momentum=0.1, eps=1e-05,
+            activation="leaky_relu", activation_param=0.01):
+        with recorder.paused():
+            out = torch.empty_like(x)
+        attrs = {"activation": activation}
+        if activation == "leaky_relu":
+            attrs["alpha"] = float(f"{activation_param:.6g}")
+        recorder.add_composite("InPlaceABN", [x, weight, bias], [out], attrs, 5 * x.numel())
+        return out
+    return run
 
 
 _FACTORIES = {"zeros", "ones", "empty", "full", "arange", "eye", "tensor", "rand", "randn", "linspace"}
