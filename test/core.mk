@@ -39,6 +39,14 @@ flops: $(B)/release/check_flops
 	@if gzip -dc data/graphs.ndjson.gz | $< >$<.log 2>&1; then echo "ok - FLOPs of data/graphs.ndjson.gz"; \
 	else echo "not ok - FLOPs of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
 
+# bytes, launches and layouts of networks, against what PyTorch was seen to do
+$(B)/release/check_work: test/core/check_work.c $(CORE:%=$(B)/release/obj/%.o)
+	$(CC) $(STD) $(CFLAGS_release) -o $@ $< $(CORE:%=$(B)/release/obj/%.o) $(LIBS)
+.PHONY: work
+work: $(B)/release/check_work
+	@if gzip -dc data/graphs.ndjson.gz | $< test/work/truth.csv >$<.log 2>&1; then echo "ok - work of data/graphs.ndjson.gz"; \
+	else echo "not ok - work of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
+
 # networks exported as ONNX against the same ones by perfmodel's exporter
 .PHONY: onnx
 onnx: $(B)/release/check_onnx
@@ -48,7 +56,7 @@ onnx: $(B)/release/check_onnx
 .PHONY: all run
 .SECONDARY:
 all: $(PROGRAMS)
-run: $(PROGRAMS:%=%.log) flops onnx
+run: $(PROGRAMS:%=%.log) flops work onnx
 
 define mode
 $(B)/$(1)/obj/%.o: src/core/%.c $(HEADERS) $(ONNX_PB)
