@@ -196,7 +196,6 @@ main(int argc, char **argv)
 	NET(n_gpus);
 #undef NET
 	put_one("net.n_dtypes", PM_N_DTYPES);
-	put_one("net.n_layouts", PM_N_LAYOUTS);
 	put_one("net.n_classes", PM_N_CLASSES);
 	put_one("net.n_slots", PM_N_SLOTS);
 	put_one("net.n_loads", PM_N_LOADS);

@@ -5,7 +5,8 @@ set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-listed() { make -s -C ../.. -f src/sources.mk "print-$1"; }
+root=$(cd ../.. && pwd)
+listed() { make -s -C "$root" -f src/sources.mk "print-$1"; }
 # shellcheck disable=SC2046
 (cd ../.. && ${CC:-cc} -std=gnu11 -O2 -fopenmp-simd -DPM_DOUBLE $(listed CORE_CPPFLAGS) -o "$work/dump_golden" \
     test/reference/dump_golden.c $(listed CORE_PLAIN_SOURCES) $(listed CORE_LIBS))

@@ -41,7 +41,6 @@ class Config:
     hidden: int
     n_types: int
     n_dtypes: int
-    n_layouts: int
     n_frameworks: int
     n_gpus: int
     n_classes: int
@@ -212,7 +211,6 @@ class Twin(nn.Module):
         self.c = c
         self.type_table = nn.Embedding(c.n_types, k)
         self.dtype_table = nn.Embedding(c.n_dtypes, k)
-        self.layout_table = nn.Embedding(c.n_layouts, k)
         self.framework_table = nn.Embedding(c.n_frameworks, k)
         self.tag = nn.Parameter(torch.zeros(3, k))
         self.config1, self.config2 = nn.Linear(2 * c.n_slots, k), nn.Linear(k, k)
@@ -256,7 +254,7 @@ class Twin(nn.Module):
 
     def operators(self, batch):
         """[ops, d]: type, configuration and load, fused by a small Transformer."""
-        setting = (self.dtype_table(batch.dtype) + self.layout_table(batch.layout) +
+        setting = (self.dtype_table(batch.dtype) +
                    self.framework_table(self.hide(batch.framework)))
         x = torch.stack((self.type_table(self.hide(batch.type)) + setting[batch.sample],
                          self.config2(gelu(self.config1(batch.config))),
@@ -350,7 +348,7 @@ class Twin(nn.Module):
             yield name + "_g", module.weight, False
             yield name + "_b", module.bias, False
 
-        for name in ("type", "dtype", "layout", "framework"):
+        for name in ("type", "dtype", "framework"):
             yield name, getattr(self, name + "_table").weight, False
         yield "tag", self.tag, False
         yield from norm("fuse_ln", self.lnf)
