@@ -68,6 +68,23 @@ test_shuffled(void)
 	CHECK(flow(6)->runs[PM_NCHW] == PM_NCHW && flow(6)->copied[PM_NCHW].launches == 0);
 }
 
+/* A kernel that was computed lies plainly whatever was asked for; then the data decides (weight standardisation). */
+static void
+test_computed_kernel(void)
+{
+#define NORMED_KERNEL "{'id':2,'op':'BatchNormalization','inputs':[],'shape':[1,8,72],'batch_dim':null,'weights':[[8,8,3,3]]}," \
+	"{'id':3,'op':'Reshape','inputs':[2],'shape':[8,8,3,3],'batch_dim':null,'view':true},"
+#define CONV_WITH(id, of, kernel) "{'id':" #id ",'op':'Conv','inputs':[" #of "," #kernel "],'shape':[1,8,16,16],'batch_dim':0," \
+	"'attrs':{'kernel_shape':[3,3],'pads':[1,1]}}"
+	load(INPUT "," CONV(1, 0) "," NORMED_KERNEL CONV_WITH(4, 1, 3));
+	CHECK(flow(4)->runs[PM_NHWC] == PM_NHWC && flow(4)->copied[PM_NHWC].launches == 1);	/* of the kernel */
+	CHECK(flow(4)->runs[PM_NCHW] == PM_NCHW && flow(4)->copied[PM_NCHW].launches == 0);
+	load(INPUT "," CONV(1, 0) "," NORMED_KERNEL
+		 "{'id':4,'op':'GroupNormalization','inputs':[1],'shape':[1,8,16,16],'batch_dim':0,'weights':[[8],[8]]},"
+		 CONV_WITH(5, 4, 3));
+	CHECK(flow(5)->runs[PM_NHWC] == PM_NCHW && flow(5)->copied[PM_NHWC].launches == 0);
+}
+
 /* k readers that hand back a gradient: k - 1 additions; a view that nobody reads is none. */
 static void
 test_forks(void)
@@ -130,6 +147,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_permuted();
 	test_shuffled();
+	test_computed_kernel();
 	test_forks();
 	test_widths();
 	test_bad_permutations();

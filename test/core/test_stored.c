@@ -1,6 +1,7 @@
 /*
- * test_stored.c - predictors that earlier releases stored: one of every kind,
- * read by this library, answers as it did when it was stored.
+ * test_stored.c - stored predictors, one of every kind.  Those of this version's
+ * rules answer as they did when they were stored; those of 0.1.0, whose rules
+ * of work were others, are refused with a word about training.
  *
  * Weights and coefficients come back bit by bit.  Answers of networks are the
  * same bits where the matrix products run on the same kernels, which differ
@@ -12,6 +13,7 @@
 #include "predictor/recalibrate.h"
 
 #define FOLDER "test/core/stored"
+#define FORMAT "format2"
 
 static pm_arena arena;
 
@@ -262,19 +264,24 @@ find_bytes(uint8_t *data, size_t len, const char *word)
 static void
 test_outdated(void)
 {
-	pm_predictor p = load("format1", "gnn");
+	pm_predictor p = load(FORMAT, "gnn");
 	uint8_t    *data;
 	uint8_t    *at;
+	char		message[128];
 	size_t		len;
 
 	CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, NULL), PM_OK);
 	/* magic, format, kind and quantity with their lengths */
 	at = data + 8 + 4 + strlen("gnn") + 4 + strlen("step_ms");
 	at[0]++;
-	check_outdated(data, len, "was trained on version 2 of the rules of work, and this library has version 1");
+	snprintf(message, sizeof(message), "was trained on version %d of the rules of work, and this library has version %d",
+			 PM_WORK_VERSION + 1, PM_WORK_VERSION);
+	check_outdated(data, len, message);
 	at[0]--;
 	at[4]++;
-	check_outdated(data, len, "was trained on version 2 of the features, and this library has version 1");
+	snprintf(message, sizeof(message), "was trained on version %d of the features, and this library has version %d",
+			 PM_FEATURE_VERSION + 1, PM_FEATURE_VERSION);
+	check_outdated(data, len, message);
 	at[4]--;
 	at = find_bytes(data, len, "out_per_group");
 	at[0] = 'O';
@@ -289,20 +296,30 @@ test_outdated(void)
 	check_outdated(data, len, "which this library does not know");
 }
 
+/* Predictors of 0.1.0 know other work of the same operators: they are refused, none of them answers. */
+static void
+test_old_rules(void)
+{
+	for (int i = 0; i <= N_STORED_KINDS; i++)
+	{
+		size_t		len;
+		uint8_t    *data = read_stored("format1", i < N_STORED_KINDS ? stored_kinds[i] : "recalibrated", &len);
+
+		check_outdated(data, len, "was trained on version 1 of the rules of work");
+	}
+}
+
 int
 main(void)
 {
 	pm_dataset	d;
-	static const char *const formats[] = {"format1", "format2"};
 
 	pm_arena_init_malloc(&arena);
-	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++)
-	{
-		test_answers(formats[f]);
-		for (int i = 0; i < N_STORED_KINDS; i++)
-			test_again(formats[f], stored_kinds[i]);
-		test_again(formats[f], "recalibrated");
-	}
+	test_answers(FORMAT);
+	for (int i = 0; i < N_STORED_KINDS; i++)
+		test_again(FORMAT, stored_kinds[i]);
+	test_again(FORMAT, "recalibrated");
+	test_old_rules();
 	d = stored_dataset(&arena);
 	for (int i = 0; i < N_STORED_KINDS; i++)
 		test_more_names(stored_kinds[i], &d);

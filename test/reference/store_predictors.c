@@ -4,12 +4,9 @@
  *
  *   store_predictors FOLDER     writes FOLDER/<kind>.bin and FOLDER/answers
  *
- * A release is kept by a folder that is named for its stored format; it is
- * made once, with the library of that release, and never again:
- *
- *   cc -Isrc/core -Itest/core test/reference/store_predictors.c <objects of src/core> -lopenblas -lm -lpthread
- *
- * For 0.1.0, whose header of questions had another name: -Dpm_question=pm_query.
+ * test/reference/store_predictors.sh makes the folder of the stored format again.
+ * A release's folder is made once, with the library of that release, and never
+ * again.  For 0.1.0, whose header of questions had another name: -Dpm_question=pm_query.
  */
 #include "stored_predictors.h"
 #ifdef pm_question

@@ -18,7 +18,7 @@
  * ones aside: predictors that were trained on the old ones cannot be asked any
  * more, and say so.
  */
-#define PM_FEATURE_VERSION	1
+#define PM_FEATURE_VERSION	2
 
 /* Configuration: the fields of pm_geometry that may apply (PM_HAS_...), and what the question makes of it. */
 enum

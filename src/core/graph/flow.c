@@ -21,6 +21,7 @@
  */
 #include "graph/flow.h"
 #include "graph/op_catalogue.h"
+#include "graph/op_operands.h"
 
 #include <string.h>
 
@@ -310,14 +311,40 @@ all_suggest(const pass *p, const pm_node *n)
 	return n->n_inputs > 0;
 }
 
-/* An operator that wants its first input in a format copies one that has it not. */
+/* An operator that wants its input k in a format copies one that has it not; k < 0: it has no such input. */
 static void
-want_format(pass *p, int i, bool channels_last)
+want_format(pass *p, int i, int k, bool channels_last)
 {
 	const pm_node *n = &p->g->nodes[i];
 
-	if (n->n_inputs > 0 && !has_format(&p->lies[n->inputs[0]], channels_last && p->lies[n->inputs[0]].rank == 4))
-		add_forward(p, i, &p->g->nodes[n->inputs[0]], 2);
+	if (k >= 0 && k < n->n_inputs && !has_format(&p->lies[n->inputs[k]], channels_last && p->lies[n->inputs[k]].rank == 4))
+		add_forward(p, i, &p->g->nodes[n->inputs[k]], 2);
+}
+
+/*
+ * Whether convolution i runs channels-last: its data or its kernel lies so.  A
+ * parameter lies as the network was asked to; a kernel that was computed, as in weight
+ * standardisation, lies as the operator left it, mostly plainly.  Operands are copied where they lie otherwise.
+ */
+static bool
+lay_convolution(pass *p, int i)
+{
+	const pm_node *n = &p->g->nodes[i];
+	pm_operands	o = pm_conv_operands(p->g, n);
+	bool		last = p->layout == PM_NHWC;
+
+	if (n->shape.rank != 4)
+		last = false;
+	else
+	{
+		if (o.kernel.input >= 0)
+			last = suggests_channels_last(&p->lies[n->inputs[o.kernel.input]]);
+		if (o.data.input >= 0)
+			last = last || suggests_channels_last(&p->lies[n->inputs[o.data.input]]);
+	}
+	want_format(p, i, o.data.input, last);
+	want_format(p, i, o.kernel.input, last);
+	return last;
 }
 
 /*
@@ -342,20 +369,19 @@ lay_operator(pass *p, int i, strided *t)
 				lay_plain(t);
 			return false;
 		case PM_LAY_CONV:
-			last = t->rank == 4 && (p->layout == PM_NHWC || (n->n_inputs > 0 && suggests_channels_last(&p->lies[n->inputs[0]])));
-			want_format(p, i, last);
+			last = lay_convolution(p, i);
 			lay_format(t, last);
 			return last;
 		case PM_LAY_FORMAT:
 			last = n->n_inputs > 0 && suggests_channels_last(&p->lies[n->inputs[0]]);
-			want_format(p, i, last);
+			want_format(p, i, 0, last);
 			lay_format(t, last);
 			return last && t->rank == 4;
 		case PM_LAY_CONCAT:
 			lay_format(t, all_suggest(p, n));
 			return last;
 		case PM_LAY_PLAIN_COPY:
-			want_format(p, i, false);
+			want_format(p, i, 0, false);
 			/* FALLTHROUGH */
 		default:
 			lay_plain(t);
