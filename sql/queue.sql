@@ -58,6 +58,20 @@ SELECT "position", job_id, start_p50 < finish_p50 AS runs, finish_p50 < finish_p
 FROM perfmodel.queue_eta('"my ""queue"""', '{"T4": 0}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
 SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', '{"T4": 7}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
 
+-- ---- idle windows: 100 s and 1000 s, steps of 2 s and 0.5 s, 90 s to start and to store
+CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, NULL::int), ('fast', 'T4', 1, 3000, 1500, 2250, 1000), ('wide', 'T4', 2, 10, 1000, NULL, NULL),
+    ('elsewhere', 'L4', 1, 10, 10, NULL, NULL), ('no steps', 'T4', 1, NULL, 10, NULL, NULL), ('done', 'T4', 1, 5, 10, NULL, 5)) AS v(job_id, gpu, gpu_count, steps, duration_s, duration_p90_s, done_steps);
+SELECT * FROM perfmodel.fill_windows('{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', '{Tesla T4,t4}', 'idle');
+-- half of the runs need no more than the median
+SELECT "window", job_id, steps, round(step_ms) AS step_ms, steps_s FROM perfmodel.fill_windows('{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', '{T4,T4}', 'idle',
+    gpu_counts => '{1,2}', level => 0.5, startup_s => 0, checkpoint_s => 0);
+SELECT count(*) FROM perfmodel.fill_windows('{}', '{}', 'idle');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FROM unnest(ARRAY[
+    '''{empty}'', ''{T4}'', ''idle''', '''{"[2026-01-01,)"}'', ''{T4}'', ''idle''', '''{"[2026-01-01,infinity)"}'', ''{T4}'', ''idle''', '''{"[2026-01-01,2026-01-02)"}'', ''{NULL}'', ''idle''',
+    '''{"[2026-01-01,2026-01-02)"}'', ''{}'', ''idle''', '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', ''{0}''', '''{"[2026-01-01,2026-01-02)"}'', ''{T4,T4}'', ''idle''',
+    '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', level => 1', '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', startup_s => -1',
+    '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', checkpoint_s => ''NaN''']) AS a;
+
 -- ---- what is wrong is said
 SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY[
     'queue_order_arrays(job_ids => ''{a,b}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => NULL::float8[])', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', policy => ''shortest'')',

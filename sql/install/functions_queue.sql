@@ -86,3 +86,12 @@ CREATE FUNCTION perfmodel.deadline_probability_arrays(free jsonb, job_ids text[]
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_arrays';
 COMMENT ON FUNCTION perfmodel.deadline_probability_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text,
                                         boolean, timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
+
+CREATE FUNCTION perfmodel.fill_windows(windows tstzrange[], gpus text[], jobs regclass, gpu_counts integer[] DEFAULT NULL, columns jsonb DEFAULT '{}',
+                                       level float8 DEFAULT 0.9, startup_s float8 DEFAULT 60, checkpoint_s float8 DEFAULT 30, predictor text DEFAULT NULL,
+                                       OUT "window" integer, OUT job_id text, OUT team text, OUT gpu text, OUT steps bigint,
+                                       OUT starts_at timestamptz, OUT ends_at timestamptz, OUT step_ms float8, OUT steps_s float8, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
+COMMENT ON FUNCTION perfmodel.fill_windows(tstzrange[], text[], regclass, integer[], jsonb, float8, float8, float8, text) IS
+    'which waiting jobs to run for how many steps while devices are idle, start-up and checkpoint paid';

@@ -117,7 +117,7 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, question_of_job *q)
 		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
 		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),
 		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
-		.step_ms = get_float8_nan(),.step_p90_ms = get_float8_nan(),.steps_left = get_float8_nan()
+		.step_ms = get_float8_nan(),.steps_left = get_float8_nan()
 	};
 	*q = (question_of_job) {
 		.graph = pm_value_text(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
@@ -165,21 +165,42 @@ is_duration(double s)
 	return s > 0 && s <= 1e12;
 }
 
-/* The table's own forecast. */
+/* What of the work is left; false: the numbers of steps say nothing. */
+static bool
+share_left(const question_of_job *q, double *share)
+{
+	double		done = isnan(q->done) ? 0 : q->done;
+
+	*share = 1;
+	if (!(q->steps > 0 && q->steps <= 1e15 && done >= 0 && done <= q->steps))
+		return false;
+	/* the last step may be under way */
+	*share = Max(1 - done / q->steps, 1e-6);
+	return true;
+}
+
+/* The table's own forecast, of the whole job. */
 static void
 take_duration(pm_job_row *r, const question_of_job *q)
 {
+	double		share;
+
 	if (!is_duration(q->duration_s))
 	{
 		pm_job_note(r, psprintf("duration_s is %g: it must be above 0 and at most 1e12", q->duration_s));
 		return;
 	}
-	r->p50_s = q->duration_s;
+	if (share_left(q, &share))
+	{
+		r->step_ms = 1000 * q->duration_s / q->steps;
+		r->steps_left = q->steps - (isnan(q->done) ? 0 : q->done);
+	}
+	r->p50_s = q->duration_s * share;
 	if (isnan(q->duration_p90_s))
 		pm_job_note(r, "no p90 of the duration: taken as exact");
 	else if (q->duration_p90_s >= q->duration_s && is_duration(q->duration_p90_s))
 	{
-		r->p90_s = q->duration_p90_s;
+		r->p90_s = q->duration_p90_s * share;
 		r->p10_s = r->p50_s * (r->p50_s / r->p90_s);
 	}
 	else
@@ -229,7 +250,7 @@ ask_duration(pm_job_row *r, question_of_job *q)
 	r->steps_left = q->steps - (isnan(q->done) ? 0 : q->done);
 	factor = Max(r->steps_left, 0.001) / 1000;
 	r->step_ms = a.step_ms;
-	r->step_p90_ms = a.high_ms;
+	r->asked = true;
 	r->p50_s = a.step_ms * factor;
 	r->p10_s = a.low_ms * factor;
 	r->p90_s = a.high_ms * factor;
@@ -288,7 +309,7 @@ seconds_from(TimestampTz at, TimestampTz t)
 static int
 question_number(HTAB *h, const pm_job_row *r, const question_of_job *q, int i, int *n)
 {
-	if (isnan(r->step_ms))
+	if (!r->asked)
 		return number_of(h, psprintf("job %d", i), n);
 	return number_of(h, psprintf(INT64_FORMAT " %s", q->words.graph_id, r->gpu), n);
 }
@@ -304,7 +325,7 @@ fill_queue_job(pm_queue_job *j, const pm_job_row *r, const question_of_job *q, T
 	if (TIMESTAMP_NOT_FINITE(r->started_at))
 		return;
 	/* what is done has been taken off already */
-	j->elapsed_s = isnan(r->step_ms) || isnan(q->done) ? Max(seconds_from(at, r->started_at), 0) : 0;
+	j->elapsed_s = isnan(r->steps_left) || isnan(q->done) ? Max(seconds_from(at, r->started_at), 0) : 0;
 }
 
 static void

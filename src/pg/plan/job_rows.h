@@ -21,9 +21,9 @@ typedef struct pm_job_row
 	double		p10_s;			/* of the whole run from its start; NaN: no forecast, or no interval */
 	double		p50_s;
 	double		p90_s;
-	double		step_ms;		/* NaN: not asked for */
-	double		step_p90_ms;
+	double		step_ms;		/* NaN: not known */
 	double		steps_left;		/* NaN: not known */
+	bool		asked;			/* the predictor was */
 	bool		in_domain;
 	bool		domain_known;
 	char	   *note;			/* or NULL */

@@ -1,0 +1,225 @@
+/*
+ * windows_sql.c - fill_windows(): training that fits into windows of time in which devices are idle.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "catalog.h"
+#include "context_arena.h"
+#include "errors.h"
+#include "plan/job_rows.h"
+#include "plan/windows.h"
+#include "plans.h"
+#include "predictor/trust.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_fill_windows);
+
+typedef struct window_row
+{
+	TimestampTz opens;
+	TimestampTz closes;
+	char	   *gpu;
+	int32		gpus;
+} window_row;
+
+typedef struct windows_read
+{
+	int			n;
+	window_row *rows;
+	pm_window  *windows;
+} windows_read;
+
+static void
+refuse_window(uint64 i, const char *why)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("window %llu %s", (unsigned long long) i + 1, why),
+			 errhint("A window is a range of timestamptz with two ends, a gpu, and a number of devices (1 where gpu_counts is NULL).")));
+}
+
+static TimestampTz
+end_of_window(uint64 row, int col)
+{
+	bool		isnull;
+	Datum		d = pm_value(row, col, &isnull);
+
+	if (isnull || TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(d)))
+		refuse_window(row, "is empty or has no end");
+	return DatumGetTimestampTz(d);
+}
+
+/* Arguments 0 to 2: ranges, devices, how many. */
+static void
+read_windows(FunctionCallInfo fcinfo, windows_read *w)
+{
+	Oid			types[] = {get_fn_expr_argtype(fcinfo->flinfo, 0), TEXTARRAYOID, INT4ARRAYOID};
+	Datum		args[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), PG_ARGISNULL(3) ? (Datum) 0 : PG_GETARG_DATUM(3)};
+	const char	nulls[] = {' ', ' ', PG_ARGISNULL(3) ? 'n' : ' '};
+	MemoryContext cxt = CurrentMemoryContext;
+
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT pg_catalog.lower(w), pg_catalog.upper(w), g, n FROM ROWS FROM"
+							  " (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) AS t(w, g, n)",
+							  3, types, args, nulls, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "cannot read the windows");
+	if (SPI_processed > 100000)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are more than 100000 windows")));
+	MemoryContextSwitchTo(cxt);
+	w->n = (int) SPI_processed;
+	w->rows = palloc(sizeof(window_row) * Max(w->n, 1));
+	for (int i = 0; i < w->n; i++)
+	{
+		bool		isnull;
+		Datum		n = pm_value(i, 4, &isnull);
+
+		w->rows[i] = (window_row) {
+			.opens = end_of_window(i, 1),.closes = end_of_window(i, 2),.gpu = pm_value_text(i, 3, cxt),
+				.gpus = isnull && PG_ARGISNULL(3) ? 1 : isnull ? 0 : DatumGetInt32(n)
+		};
+		if (w->rows[i].gpu == NULL || w->rows[i].gpus < 1)
+			refuse_window(i, "has no gpu");
+	}
+	SPI_finish();
+	for (int i = 0; i < w->n; i++)
+		w->rows[i].gpu = pm_job_gpu(w->rows[i].gpu);
+}
+
+static double
+checked_seconds(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	double		s = PG_GETARG_FLOAT8(arg);
+
+	if (!(s >= 0 && s <= 1e9))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between 0 and 1e9, not %g", name, s)));
+	return s;
+}
+
+/* The step at the level, from the distribution of the whole job. */
+static double
+step_at(const pm_jobs *jobs, int i, double level)
+{
+	const pm_duration *d = &jobs->queue[i].work;
+
+	return jobs->rows[i].step_ms / 1000 * pm_duration_at(d, pm_normal_z(level)) / d->p50_s;
+}
+
+/* Jobs that can run in windows; of[] says which they are. */
+static pm_filler *
+make_fillers(const pm_jobs *jobs, double level, int32 *of, int *n)
+{
+	pm_filler  *f = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_filler) * Max(jobs->n, 1));
+
+	*n = 0;
+	for (int i = 0; i < jobs->n; i++)
+	{
+		const pm_queue_job *j = &jobs->queue[i];
+		double		left = floor(jobs->rows[i].steps_left);
+
+		if (j->elapsed_s >= 0 || isnan(jobs->rows[i].step_ms) || isnan(j->work.p50_s) || !(left >= 1))
+			continue;
+		f[*n] = (pm_filler) {
+			.step_s = step_at(jobs, i, level),.gain = jobs->rows[i].step_ms / 1000 * j->gpus,.steps = left,.pool = j->pool,.gpus = j->gpus
+		};
+		of[(*n)++] = i;
+	}
+	return f;
+}
+
+/* Times are from the first window on, so that seconds keep their digits. */
+static TimestampTz
+place_windows(windows_read *w, const pm_jobs *jobs)
+{
+	TimestampTz first = w->n > 0 ? w->rows[0].opens : 0;
+
+	w->windows = palloc(sizeof(pm_window) * Max(w->n, 1));
+	for (int i = 1; i < w->n; i++)
+		first = Min(first, w->rows[i].opens);
+	for (int i = 0; i < w->n; i++)
+		w->windows[i] = (pm_window) {
+			.opens_s = ((double) w->rows[i].opens - (double) first) / USECS_PER_SEC,
+				.closes_s = ((double) w->rows[i].closes - (double) first) / USECS_PER_SEC,
+				.pool = pm_jobs_pool(jobs, w->rows[i].gpu),.gpus = w->rows[i].gpus
+		};
+	return first;
+}
+
+static void
+add_filling(pm_rows_out *out, const pm_jobs *jobs, const windows_read *w, const pm_filling *x, int job, double step_s, TimestampTz first)
+{
+	const pm_job_row *r = &jobs->rows[job];
+	double		steps_s = x->steps * r->step_ms / 1000;
+	bool		nulls[10] = {false};
+	Datum		values[10] = {
+		Int32GetDatum(x->window + 1),
+		pm_text_or_null(r->id, &nulls[1]),
+		pm_text_or_null(r->team, &nulls[2]),
+		CStringGetTextDatum(w->rows[x->window].gpu),
+		Int64GetDatum((int64) x->steps),
+		TimestampTzGetDatum(first + (int64) (x->starts_s * USECS_PER_SEC)),
+		TimestampTzGetDatum(first + (int64) (x->ends_s * USECS_PER_SEC)),
+		Float8GetDatum(1000 * step_s),
+		Float8GetDatum(steps_s),
+		pm_text_or_null(r->note, &nulls[9])
+	};
+
+	pm_rows_add(out, values, nulls);
+}
+
+static double
+checked_level(double level)
+{
+	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("level must be between %g and %g, not %g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
+				 errhint("Level 0.9 counts with steps so long that 9 of 10 are shorter.")));
+	return level;
+}
+
+/* windows, gpus, jobs, gpu_counts, columns, level, startup_s, checkpoint_s, predictor */
+Datum
+pm_fill_windows(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_job_table t;
+	pm_jobs		jobs;
+	windows_read w;
+	pm_fillings fillings;
+	pm_arena	a;
+	pm_status	st = {PM_OK};
+	pm_filler  *f;
+	int32	   *of;
+	int			n;
+	TimestampTz first;
+
+	pm_rows_begin(fcinfo, &out);
+	for (int i = 0; i < 8; i++)
+		if (i != 3 && i != 4 && PG_ARGISNULL(i))
+			return (Datum) 0;
+	pm_require_catalog();
+	pm_job_table_open(PG_GETARG_OID(2), PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &t);
+	read_windows(fcinfo, &w);
+	pm_jobs_read(&t, PG_ARGISNULL(8) ? NULL : PG_GETARG_TEXT_PP(8), GetCurrentTransactionStartTimestamp(), &jobs);
+	of = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
+	f = make_fillers(&jobs, checked_level(PG_GETARG_FLOAT8(5)), of, &n);
+	first = place_windows(&w, &jobs);
+	pm_context_arena(&a, CurrentMemoryContext, 0);
+	if (pm_windows_fill(w.windows, w.n, f, n, checked_seconds(fcinfo, 6, "startup_s"), checked_seconds(fcinfo, 7, "checkpoint_s"),
+						&fillings, &a, &st) != PM_OK)
+		pm_raise(&st);
+	for (int i = 0; i < fillings.n; i++)
+		add_filling(&out, &jobs, &w, &fillings.v[i], of[fillings.v[i].job], f[fillings.v[i].job].step_s, first);
+	return (Datum) 0;
+}
