@@ -16,7 +16,9 @@ BEGIN
             ('profile', 'framework', 512), ('profile', 'source', 10000),
             ('op_profile', 'framework', 512), ('op_profile', 'source', 10000),
             ('interconnect', 'name', 512), ('interconnect', 'source', 10000),
-            ('cluster', 'name', 512), ('cluster', 'intra', 512), ('cluster', 'inter', 512), ('cluster', 'source', 10000)) AS v(tab, col, bytes)
+            ('cluster', 'name', 512), ('cluster', 'intra', 512), ('cluster', 'inter', 512), ('cluster', 'source', 10000),
+            ('price', 'provider', 512), ('price', 'region', 512), ('price', 'source', 10000),
+            ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000)) AS v(tab, col, bytes)
     LOOP
         name := format('%s_%s_at_most_%s_bytes', l.tab, l.col, l.bytes);
         EXECUTE format('ALTER TABLE perfmodel.%I ADD CONSTRAINT %I CHECK (octet_length(%s) <= %s) NOT VALID', l.tab, name,

@@ -64,7 +64,10 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	if (pm_predictor_predict_prepared(asked.ref.predictor, x, &asked.sample, pm_workspace(), &a->step_ms, &st) != PM_OK)
 		pm_raise(&st);
 	if (!isnan(level))
+	{
 		judge(&asked, x, level, a);
+		pm_note_work(&asked, x, a);
+	}
 	if (asked.fabric != NULL)
 		pm_scale_answer(&asked, x, a);
 	return true;

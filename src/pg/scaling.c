@@ -49,6 +49,15 @@ work_of(pm_asked *q, pm_prepared *x)
 }
 
 void
+pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
+{
+	const pm_tokens *work = work_of(q, x);
+
+	a->forward_ms = pm_phases_of(work, a->step_ms).forward_ms;
+	a->roofline_ms = work->total_roofline_us / 1000;
+}
+
+void
 pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
 {
 	pm_prepared *x = pm_prepared_get(q);

@@ -32,6 +32,8 @@ typedef struct pm_answer
 	double		step_ms;
 	double		comm_ms;		/* of it collectives, and of these while no GPU computes; 0 on one GPU */
 	double		exposed_ms;
+	double		forward_ms;		/* of one batch on one GPU, as its work says; as the next, only of what is judged */
+	double		roofline_ms;	/* of one batch on one GPU, forward, backward and update at the peaks of the data sheet */
 	int64		predictor_id;
 	double		level;			/* of what follows; NaN: not judged yet */
 	double		low_ms;			/* NaN: no interval */

@@ -57,7 +57,9 @@
 
 PG_FUNCTION_INFO_V1(pm_forget_cached);
 
-static const char *const watched_name[] = {"gpu", "graph", "predictor", "predictor_weights", "predictor_pretrained", "interconnect", "cluster"};
+static const char *const watched_name[] = {"gpu", "graph", "predictor", "predictor_weights", "predictor_pretrained", "interconnect", "cluster", "price",
+	"carbon_intensity"
+};
 
 static Oid	watched[lengthof(watched_name)];
 static bool forget_wanted = true;

@@ -1,0 +1,25 @@
+#!/bin/sh
+# The figures of docs/jobs.md:
+#
+#   bench/scaling/run.sh DATA
+#
+# DATA is the folder of measurements; what is missing there is left out.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+data=$(cd "${1:?the folder of measurements}" && pwd)
+cd "$root"
+mkdir -p build/scaling
+
+figure() { # NAME FILE...: build the program and run it where the files are there
+    name=$1
+    shift
+    for file; do
+        [ -e "$file" ] || { echo "$name: $file is not there"; return 0; }
+    done
+    echo "== $name"
+    bench/scaling/build.sh "$name" "build/scaling/$name"
+    "build/scaling/$name" "$@"
+}
+
+gzip -dc data/graphs.ndjson.gz >build/scaling/graphs.ndjson
+figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv"

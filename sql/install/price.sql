@@ -1,0 +1,72 @@
+-- What an hour of a GPU costs, and what a kilowatt-hour emits.
+-- The tables are new in 0.2.0, so that an update makes them from this file.
+
+CREATE TABLE perfmodel.price (
+    price_id     bigint    GENERATED ALWAYS AS IDENTITY CONSTRAINT price_pkey PRIMARY KEY,
+    gpu          text      NOT NULL CONSTRAINT price_gpu_known REFERENCES perfmodel.gpu (name) ON UPDATE CASCADE,
+    provider     text      NOT NULL DEFAULT '',
+    region       text      NOT NULL DEFAULT '',
+    kind         text      NOT NULL DEFAULT 'on_demand' CONSTRAINT price_kind_known CHECK (kind IN ('on_demand', 'spot', 'own')),
+    usd_per_hour float8    NOT NULL CONSTRAINT price_usd_per_hour_in_range CHECK (usd_per_hour BETWEEN 0 AND 1e6),
+    valid        tstzrange NOT NULL DEFAULT '(,)' CONSTRAINT price_valid_not_empty CHECK (NOT isempty(valid)),
+    source       text,
+    -- One price at a time. GiST compares text only with the extension btree_gist, which not every server has; a range
+    -- that holds nothing but a hash of the text does as well, and two texts have the same one once in 2^64.
+    CONSTRAINT price_one_at_a_time EXCLUDE USING gist (
+        pg_catalog.int8range(pg_catalog.hashtextextended(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind, 0),
+                             pg_catalog.hashtextextended(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind, 0), '[]') WITH =,
+        valid WITH &&)
+);
+COMMENT ON TABLE perfmodel.price IS 'prices of an hour of one GPU; fill it with INSERT, COPY or tools/import_prices.sh';
+COMMENT ON COLUMN perfmodel.price.price_id IS 'identifies the price';
+COMMENT ON COLUMN perfmodel.price.gpu IS 'device; an alias is replaced by the name of the device';
+COMMENT ON COLUMN perfmodel.price.provider IS 'who rents it out; empty: oneself';
+COMMENT ON COLUMN perfmodel.price.region IS 'where; empty: anywhere';
+COMMENT ON COLUMN perfmodel.price.kind IS 'on_demand, spot, or own';
+COMMENT ON COLUMN perfmodel.price.usd_per_hour IS 'US dollars for an hour of one GPU, its share of the machine included';
+COMMENT ON COLUMN perfmodel.price.valid IS 'from when to when; two prices of the same thing cannot overlap';
+COMMENT ON COLUMN perfmodel.price.source IS 'where the price is from';
+COMMENT ON INDEX perfmodel.price_one_at_a_time IS 'one price of a device, provider, region and kind at a time';
+
+CREATE TABLE perfmodel.carbon_intensity (
+    region    text    CONSTRAINT carbon_intensity_pkey PRIMARY KEY,
+    g_per_kwh float8  NOT NULL CONSTRAINT carbon_intensity_g_per_kwh_in_range CHECK (g_per_kwh BETWEEN 0 AND 1e5),
+    source    text,
+    builtin   boolean NOT NULL DEFAULT false
+);
+COMMENT ON TABLE perfmodel.carbon_intensity IS 'emissions of electricity by region; rows with builtin = true come with the extension';
+COMMENT ON COLUMN perfmodel.carbon_intensity.region IS 'country (ISO 3166 alpha-3), or a region of your own, such as that of a provider';
+COMMENT ON COLUMN perfmodel.carbon_intensity.g_per_kwh IS 'grams of CO2 equivalent for a kWh';
+COMMENT ON COLUMN perfmodel.carbon_intensity.source IS 'where the figure is from';
+COMMENT ON COLUMN perfmodel.carbon_intensity.builtin IS 'whether the row comes with the extension';
+
+INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, source, builtin)
+SELECT region, g_per_kwh, 'Our World in Data, mean of 2021, as in github mlco2/codecarbon global_energy_mix.json', true
+FROM (VALUES ('AUS', 531), ('AUT', 148), ('BEL', 157), ('BRA', 159), ('CHL', 417), ('CHN', 544), ('CZE', 406), ('DEU', 365), ('DNK', 221), ('ESP', 194),
+             ('FRA', 67), ('GBR', 268), ('HKG', 684), ('IDN', 623), ('IND', 637), ('IRL', 364), ('ISL', 29), ('ISR', 548), ('ITA', 341), ('JPN', 479),
+             ('KOR', 458), ('NLD', 389), ('NOR', 28), ('NZL', 132), ('POL', 660), ('PRT', 219), ('TWN', 573), ('USA', 379), ('ZAF', 716)) AS v (region, g_per_kwh);
+
+CREATE TRIGGER price_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.price
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
+COMMENT ON TRIGGER price_gpu_by_name ON perfmodel.price IS 'replaces an alias of a device by its name';
+CREATE TRIGGER price_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.price
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER price_forget_cached ON perfmodel.price IS 'makes sessions drop cached prices';
+CREATE TRIGGER carbon_intensity_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.carbon_intensity
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+COMMENT ON TRIGGER carbon_intensity_forget_cached ON perfmodel.carbon_intensity IS 'makes sessions drop cached intensities';
+ALTER TABLE perfmodel.price ENABLE ALWAYS TRIGGER price_forget_cached;
+ALTER TABLE perfmodel.carbon_intensity ENABLE ALWAYS TRIGGER carbon_intensity_forget_cached;
+CREATE TRIGGER price_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.price
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.price ENABLE REPLICA TRIGGER price_forget_applied;
+COMMENT ON TRIGGER price_forget_applied ON perfmodel.price IS 'like price_forget_cached, for rows that logical replication applies';
+CREATE TRIGGER carbon_intensity_forget_applied AFTER INSERT OR UPDATE OR DELETE ON perfmodel.carbon_intensity
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.carbon_intensity ENABLE REPLICA TRIGGER carbon_intensity_forget_applied;
+COMMENT ON TRIGGER carbon_intensity_forget_applied ON perfmodel.carbon_intensity IS 'like carbon_intensity_forget_cached, for rows that logical replication applies';
+
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.price', '');
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.price_price_id_seq', '');
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.carbon_intensity', 'WHERE NOT builtin');
+GRANT SELECT ON perfmodel.price, perfmodel.carbon_intensity TO PUBLIC;

@@ -1,0 +1,71 @@
+/*
+ * job.c - totals of a training.
+ */
+#include "jobs/job.h"
+
+#include <math.h>
+
+/*
+ * Draw over power limit: at rest, at full work, and the share of the roofline
+ * from where on it is full.  Least squares over ResNet-50 and ShuffleNet V2 of
+ * ml-energy/zeus (Apache 2.0) on P100, V100 and Quadro RTX 6000 at their highest
+ * limit: bench/scaling/energy.c.
+ */
+#define IDLE_SHARE	0.20
+#define FULL_SHARE	0.84
+#define FULL_AT		0.49
+
+static bool
+allowed(double v)
+{
+	return v >= 0 && v <= PM_JOB_MAX;
+}
+
+pm_code
+pm_job_check(const pm_job *job, pm_status *st)
+{
+	const struct
+	{
+		const char *name;
+		double		value;
+	}			numbers[] = {
+		{"steps", job->steps}, {"warmup_s", job->warmup_s}, {"checkpoint_every", job->checkpoint_every},
+		{"checkpoint_s", job->checkpoint_s}, {"eval_every", job->eval_every}, {"eval_samples", job->eval_samples}
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!allowed(numbers[i].value))
+			return pm_fail(st, PM_ERR_OPTION, "%s must be between 0 and %g, not %g", numbers[i].name, PM_JOB_MAX, numbers[i].value);
+	if (job->steps == 0)
+		return pm_fail(st, PM_ERR_OPTION, "a job needs at least one step");
+	return PM_OK;
+}
+
+/* How often something happens that is done after every `every` steps; 0: never. */
+static double
+times(double steps, double every)
+{
+	return every > 0 ? floor(steps / every) : 0;
+}
+
+void
+pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to)
+{
+	double		waits = job->warmup_s + times(job->steps, job->checkpoint_every) * job->checkpoint_s;
+	double		eval_batches = times(job->steps, job->eval_every) * ceil(job->eval_samples / step->batch_samples);
+	double		train_s = job->steps * step->step_ms / 1000;
+	double		eval_s = eval_batches * step->forward_ms / 1000;
+
+	to->busy_s = train_s + eval_s;
+	to->seconds = waits + to->busy_s;
+	to->low_s = waits + to->busy_s * step->low_ms / step->step_ms;
+	to->high_s = waits + to->busy_s * step->high_ms / step->step_ms;
+}
+
+double
+pm_draw_w(double limit_w, double roofline_share)
+{
+	double		work = fmin(1, fmax(0, roofline_share / FULL_AT));
+
+	return limit_w * (IDLE_SHARE + (FULL_SHARE - IDLE_SHARE) * work);
+}

@@ -1,0 +1,78 @@
+/*
+ * test_job.c - totals of a training, and the power that a GPU draws.
+ */
+#include "check.h"
+
+#include "jobs/job.h"
+
+static void
+test_total(void)
+{
+	pm_job		job = {.steps = 1000,.warmup_s = 60,.checkpoint_every = 300,.checkpoint_s = 5,.eval_every = 500,.eval_samples = 1000};
+	pm_job_step step = {.step_ms = 200,.low_ms = 150,.high_ms = 300,.forward_ms = 50,.samples = 64,.batch_samples = 64};
+	pm_job_time t;
+
+	pm_job_total(&job, &step, &t);
+	/* 200 s of steps, 3 checkpoints, 2 evaluations of 16 batches */
+	CHECK_NEAR(t.busy_s, 200 + 2 * 16 * 0.05, 1e-9);
+	CHECK_NEAR(t.seconds, 60 + 15 + t.busy_s, 1e-9);
+	CHECK_NEAR(t.low_s, 75 + 0.75 * t.busy_s, 1e-9);
+	CHECK_NEAR(t.high_s, 75 + 1.5 * t.busy_s, 1e-9);
+	/* twice the steps have the same relative interval: nothing averages out */
+	job = (pm_job) {.steps = 2000};
+	pm_job_total(&job, &step, &t);
+	CHECK_NEAR(t.high_s / t.seconds, 1.5, 1e-12);
+	/* no interval */
+	step.low_ms = step.high_ms = NAN;
+	pm_job_total(&job, &step, &t);
+	CHECK(isnan(t.low_s) && isnan(t.high_s) && t.seconds == 400);
+	/* an evaluation that is never due */
+	job.eval_every = 2001;
+	job.eval_samples = 1e9;
+	pm_job_total(&job, &step, &t);
+	CHECK_NEAR(t.seconds, 400, 1e-9);
+}
+
+static void
+test_check(void)
+{
+	pm_job		job = {.steps = 1};
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_job_check(&job, &st), PM_OK);
+	job.steps = 0;
+	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
+	job = (pm_job) {.steps = NAN};
+	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
+	CHECK_HAS(st.message, "steps");
+	job = (pm_job) {.steps = 1,.warmup_s = -1};
+	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
+	CHECK_HAS(st.message, "warmup_s");
+	job = (pm_job) {.steps = 1,.eval_samples = 1e16};
+	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
+}
+
+static void
+test_draw(void)
+{
+	double		before = 0;
+
+	for (double share = 0; share < 2; share += 0.01)
+	{
+		double		w = pm_draw_w(300, share);
+
+		CHECK(w >= before && w > 0 && w < 300);
+		before = w;
+	}
+	CHECK(isnan(pm_draw_w(NAN, 0.5)));
+	CHECK_EQ(pm_draw_w(300, -1), pm_draw_w(300, 0));
+}
+
+int
+main(void)
+{
+	test_total();
+	test_check();
+	test_draw();
+	return check_done("job");
+}
