@@ -75,7 +75,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	cluster price \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
-	functions_drift \
+	functions_drift functions_memory \
 	functions_scaling functions_job \
 	views text_limits \
 	dump privileges)
@@ -97,6 +97,7 @@ DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
 	scaling job \
+	memory \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start drift \
 	dashboards job_names queue cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale

@@ -46,6 +46,13 @@ $(B)/release/check_work: test/core/check_work.c $(CORE:%=$(B)/release/obj/%.o)
 work: $(B)/release/check_work
 	@if gzip -dc data/graphs.ndjson.gz | $< test/work/truth.csv >$<.log 2>&1; then echo "ok - work of data/graphs.ndjson.gz"; \
 	else echo "not ok - work of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
+# what the backward pass keeps of the networks that ship, against what PyTorch says
+$(B)/release/check_saved: test/core/check_saved.c $(CORE:%=$(B)/release/obj/%.o)
+	$(CC) $(STD) $(CFLAGS_release) -o $@ $< $(CORE:%=$(B)/release/obj/%.o) $(LIBS)
+.PHONY: saved
+saved: $(B)/release/check_saved
+	@if gzip -dc data/graphs.ndjson.gz | $< test/core/saved_bytes.txt >$<.log 2>&1; then echo "ok - kept bytes of data/graphs.ndjson.gz"; \
+	else echo "not ok - kept bytes of data/graphs.ndjson.gz"; sed 's/^/    /' $<.log | tail -60; fi
 
 # networks exported as ONNX against the same ones by perfmodel's exporter
 .PHONY: onnx
@@ -56,7 +63,7 @@ onnx: $(B)/release/check_onnx
 .PHONY: all run
 .SECONDARY:
 all: $(PROGRAMS)
-run: $(PROGRAMS:%=%.log) flops work onnx
+run: $(PROGRAMS:%=%.log) flops saved work onnx
 
 define mode
 $(B)/$(1)/obj/%.o: src/core/%.c $(HEADERS) $(ONNX_PB)

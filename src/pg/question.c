@@ -425,6 +425,20 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	return false;
 }
 
+/* Batch, words and device. */
+static bool
+resolve_device(const pm_asked_words *q, pm_question *to, pm_problem *p)
+{
+	return resolve_batch(q, to, p) && resolve_words(q, to, p) && (to->gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) != NULL;
+}
+
+bool
+pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p)
+{
+	memset(to, 0, sizeof(*to));
+	return resolve_device(q, to, p) && (*graph = pm_graph_look_up(q->graph_id, p)) != NULL;
+}
+
 bool
 pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 {
@@ -433,8 +447,7 @@ pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	memset(s, 0, sizeof(*s));
 	s->forward_ms = s->backward_ms = get_float8_nan();
 	s->weight = 1;
-	if (!resolve_batch(q, &s->query, p) || !resolve_words(q, &s->query, p) ||
-		(s->query.gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL || !resolve_parallel(q, to, p))
+	if (!resolve_device(q, &s->query, p) || !resolve_parallel(q, to, p))
 		return false;
 	pm_question_predictor(q, &to->ref);
 	to->merged = pm_predictor_merges(to->ref.predictor->kind, &to->ref.predictor->options);

@@ -44,6 +44,9 @@ extern bool pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_proble
 /* What the words mean. False: *p says why they mean nothing. Raises for what is not the question's fault. */
 extern bool pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p);
 
+/* The same without a predictor, and without its graph, which *graph is: for what needs none. */
+extern bool pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p);
+
 /* What the predictor alone needs of the words; raises. */
 extern void pm_question_predictor(const pm_asked_words *q, pm_predictor_ref *ref);
 

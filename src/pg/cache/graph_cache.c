@@ -121,18 +121,33 @@ pm_graph_look_up(int64 graph_id, pm_problem *p)
 	return e;
 }
 
-const pm_skeleton *
-pm_skeleton_get(pm_cached *graph, bool merged)
+/* The parsed graph behind a known one. Raises. */
+static pm_cached *
+parsed_of(pm_cached *graph)
 {
 	pm_cached  *e = pm_cache_find(&(pm_cached_key) {PM_CACHED_PARSED, graph->key.id});
-	pm_status	st = {PM_OK};
-	pm_skeleton s;
 
 	Assert(pm_cache_good(graph));
 	if (e == NULL)
 		e = load(graph->key.id);
 	if (e == NULL)
 		pm_no_such_graph(graph->key.id);
+	return e;
+}
+
+const pm_graph *
+pm_graph_whole(pm_cached *graph)
+{
+	return &parsed_of(graph)->graph[0];
+}
+
+const pm_skeleton *
+pm_skeleton_get(pm_cached *graph, bool merged)
+{
+	pm_cached  *e = parsed_of(graph);
+	pm_status	st = {PM_OK};
+	pm_skeleton s;
+
 	if (e->skeleton[merged].graph == NULL)
 	{
 		if (pm_skeleton_build(&e->graph[0], merged, &e->arena, &s, &st) != PM_OK)

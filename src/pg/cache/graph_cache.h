@@ -10,6 +10,8 @@
 
 /* A known graph; NULL, with *p filled, when there is none of that id. Valid until the next pm_freshen(). */
 extern pm_cached *pm_graph_look_up(int64 graph_id, pm_problem *p);
+/* All of it, as it was parsed. Raises. Valid until the next pm_freshen(). */
+extern const pm_graph *pm_graph_whole(pm_cached *graph);
 /* Its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
 extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
 extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);

@@ -1,0 +1,48 @@
+-- Device memory of a training step.
+SELECT perfmodel.load_graph(helper.cnn('memory@32', 64, 7)) AS g \gset
+-- its parts are the whole
+SELECT helper.close(context_mb + weights_mb + gradients_mb + optimizer_mb + activations_mb + workspace_mb, peak_mb) AS parts,
+       low < peak_mb AND peak_mb < high AS inside, fits, p_fits > 0.95 AS sure, in_domain, note
+FROM perfmodel.predict_memory(:g, 'RTX 3090', 64, framework => 'pytorch 1.12');
+-- what is known of a network: 4 bytes a parameter, momentum once, Adam twice, a model in 2 bytes half of it
+SELECT dtype, optimizer, round(weights_mb::numeric, 4) AS weights, round(gradients_mb::numeric, 4) AS gradients, round(optimizer_mb::numeric, 4) AS optimizer
+FROM unnest('{fp32,amp,bf16}'::text[]) AS dtype, unnest('{none,sgd,sgd_momentum,adam}'::text[]) AS optimizer,
+     perfmodel.predict_memory(:g, 'RTX 3090', 64, dtype, optimizer => optimizer);
+-- mixed precision takes less than fp32, checkpointing less than none
+SELECT (perfmodel.predict_memory(:g, 'V100', 4096, 'amp')).peak_mb < (perfmodel.predict_memory(:g, 'V100', 4096, 'fp32')).peak_mb AS amp,
+       (perfmodel.predict_memory(:g, 'V100', 4096, checkpointing => true)).peak_mb < (perfmodel.predict_memory(:g, 'V100', 4096)).peak_mb AS checkpointing;
+-- more samples never take less, and fit never better
+SELECT count(*), bool_and(peak_mb >= before AND p_fits <= p_before) AS monotone
+FROM (SELECT peak_mb, p_fits, lag(peak_mb, 1, 0) OVER w AS before, lag(p_fits, 1, 1) OVER w AS p_before
+      FROM (SELECT b, (perfmodel.predict_memory(:g, 'RTX 3090', (1.3 ^ b)::int, 'amp')).* FROM generate_series(1, 60) AS b) AS x WINDOW w AS (ORDER BY b)) AS y;
+-- the largest batch is the last that fits
+SELECT m > 1000 AS many, (perfmodel.predict_memory(:g, 'RTX 3090', m)).fits, (perfmodel.predict_memory(:g, 'RTX 3090', m + 1)).fits AS one_more,
+       m < perfmodel.max_batch(:g, 'RTX 3090', p => 0.5) AS bolder
+FROM perfmodel.max_batch(:g, 'RTX 3090') AS m;
+-- one sample too large, a device whose memory is not known
+SELECT perfmodel.load_graph(helper.cnn('huge@4096', 256, 8, 4096)) AS huge \gset
+SELECT perfmodel.max_batch(:huge, 'RTX 3090'), (perfmodel.predict_memory(:huge, 'RTX 3090', 1)).fits;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, fp32_tflops) VALUES ('no memory', 100, 1);
+SELECT peak_mb > 0 AS peak, fits, p_fits, in_domain, note FROM perfmodel.predict_memory(:g, 'no memory', 8);
+SELECT helper.error_of(format('SELECT perfmodel.max_batch(%s, ''no memory'')', :g));
+-- questions that are unlike what was measured say so, and have wider intervals
+SELECT note, in_domain, (high - low) / peak_mb > (SELECT (high - low) / peak_mb FROM perfmodel.predict_memory(:g, 'RTX 3090', 64)) AS wider
+FROM (VALUES ('T4', NULL, 'fp32'), ('V100', 'pytorch 2.1', 'fp32'), ('V100', 'tensorflow 2.4', 'fp32')) AS q(gpu, framework, dtype),
+     perfmodel.predict_memory(:g, q.gpu, 64, q.dtype, framework => q.framework);
+-- NULL in, NULL out; problems are errors, or notes
+SELECT perfmodel.predict_memory(NULL, 'V100', 1) IS NULL AS graph, perfmodel.predict_memory(:g, 'V100', NULL) IS NULL AS batch,
+       perfmodel.predict_memory(:g, 'V100', 1, checkpointing => NULL) IS NULL AS checkpointing, perfmodel.max_batch(:g, NULL) IS NULL AS gpu;
+SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 0)', :g));
+SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 1, ''fp12'')', :g));
+SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 1, level => 1)', :g));
+SELECT helper.error_of(format('SELECT perfmodel.max_batch(%s, ''V100'', p => 1)', :g));
+SELECT helper.error_of('SELECT perfmodel.predict_memory(-1, ''V100'', 1)');
+SELECT peak_mb, fits, note FROM perfmodel.predict_memory(:g, 'V1000', 1, on_error => 'null');
+-- a graph that is changed is simulated anew
+SELECT perfmodel.load_graph(helper.cnn('change@32', 16, 2)) AS change \gset
+CREATE TEMP TABLE was AS SELECT weights_mb FROM perfmodel.predict_memory(:change, 'V100', 1);
+DELETE FROM perfmodel.graph WHERE graph_id = :change;
+SELECT perfmodel.load_graph(helper.cnn('change@32', 32, 2)) AS change \gset
+SELECT n.weights_mb > 2 * was.weights_mb AS anew FROM was, perfmodel.predict_memory(:change, 'V100', 1) AS n;
+DELETE FROM perfmodel.graph WHERE graph_id IN (:g, :change, :huge);
+DELETE FROM perfmodel.gpu WHERE name = 'no memory';

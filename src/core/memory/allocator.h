@@ -1,0 +1,22 @@
+/*
+ * allocator.h - PyTorch's caching allocator of device memory.
+ *
+ * Source: c10/cuda/CUDACachingAllocator.cpp with its default settings. Sizes
+ * are rounded to 512 bytes; up to 1 MiB comes from segments of 2 MiB, up to
+ * 10 MiB from segments of 20 MiB, more from a segment of its own, a multiple of
+ * 2 MiB.  The free block that fits best is taken and split when enough is
+ * left; neighbours that are free are merged; segments stay reserved.
+ */
+#ifndef PM_ALLOCATOR_H
+#define PM_ALLOCATOR_H
+
+#include "memory/step.h"
+
+/*
+ * Replay the events of a step at the given batch.  *reserved: bytes of all
+ * segments at the end, which is their peak; *allocated: the peak of what
+ * tensors hold, rounded as the allocator does. PM_ERR_MEMORY, PM_CANCELLED.
+ */
+pm_code		pm_allocator_replay(const pm_step *s, int64_t batch, pm_arena *a, double *reserved, double *allocated, pm_status *st);
+
+#endif

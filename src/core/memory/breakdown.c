@@ -1,0 +1,79 @@
+/*
+ * breakdown.c - the events of a step at one batch.
+ */
+#include "memory/breakdown.h"
+
+#include <string.h>
+
+double
+pm_tensor_bytes(const pm_tensor *t, int64_t batch)
+{
+	return t->fixed + t->per * (double) batch;
+}
+
+/* Bytes that event e adds; negative when it gives back. */
+static double
+change(const pm_step *s, int e, int64_t batch)
+{
+	return s->events[e] >= 0 ? pm_tensor_bytes(&s->tensors[s->events[e]], batch) :
+		-pm_tensor_bytes(&s->tensors[~s->events[e]], batch);
+}
+
+int
+pm_memory_peak_event(const pm_step *s, int64_t batch)
+{
+	double		now = 0;
+	double		most = -1;
+	int			peak = 0;
+
+	for (int e = 0; e < s->n_events; e++)
+	{
+		now += change(s, e, batch);
+		if (now > most)
+		{
+			most = now;
+			peak = e;
+		}
+	}
+	return peak;
+}
+
+void
+pm_memory_held_after(const pm_step *s, int event, bool *held)
+{
+	memset(held, 0, sizeof(bool) * (size_t) s->n_tensors);
+	for (int e = 0; e <= event; e++)
+		held[s->events[e] >= 0 ? s->events[e] : ~s->events[e]] = s->events[e] >= 0;
+}
+
+static pm_step_phase
+phase_of(const pm_step *s, int event)
+{
+	int			phase = PM_N_PHASES - 1;
+
+	while (phase > 0 && s->phase_at[phase] > event)
+		phase--;
+	return (pm_step_phase) phase;
+}
+
+int
+pm_memory_timeline(const pm_step *s, int64_t batch, int n, pm_memory_point *points)
+{
+	double		now = 0;
+	int			stretches = s->n_events < n ? s->n_events : n;
+	int			e = 0;
+
+	for (int i = 0; i < stretches; i++)
+	{
+		int			end = (int) ((int64_t) (i + 1) * s->n_events / stretches);
+		pm_memory_point *p = &points[i];
+
+		for (p->bytes = -1; e < end; e++)
+		{
+			now += change(s, e, batch);
+			if (now > p->bytes)
+				*p = (pm_memory_point) {e, phase_of(s, e), s->at[e], now};
+		}
+	}
+	return stretches;
+}

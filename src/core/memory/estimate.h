@@ -1,0 +1,58 @@
+/*
+ * estimate.h - device memory of a training step: the simulation, and what
+ * drivers and libraries take besides.  All figures in MB of 2^20 bytes.
+ */
+#ifndef PM_ESTIMATE_H
+#define PM_ESTIMATE_H
+
+#include "features/question.h"
+#include "memory/peak.h"
+
+/* What the simulation does not know of a device and its software. */
+typedef struct pm_memory_factors
+{
+	double		context_mb;		/* driver's context and libraries */
+	double		factor;			/* by which a measured peak exceeds the simulated one */
+	double		workspace;		/* scratch memory of convolutions: times what the largest reads and writes */
+	double		need_factor;	/* by which the least that a step runs with exceeds the simulated */
+	double		spread;			/* standard deviation of measured over predicted, as a part */
+	double		context_spread_mb;
+	double		fit_spread;		/* the same of the least that a step runs with; scale of a logistic distribution */
+	bool		measured;		/* from measurements on this device */
+} pm_memory_factors;
+
+/* How the step of a question is run. framework: NULL is PyTorch of today. */
+void		pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options *o);
+
+/* The factors that ship with the library; docs/memory.md says where they are from. */
+void		pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f);
+
+/* Usable memory of a device; NaN when its data sheet has none. */
+double		pm_memory_capacity_mb(const pm_gpu *gpu);
+
+typedef struct pm_memory_estimate
+{
+	double		peak_mb;		/* as nvidia-smi shows it: context and what the allocator reserves */
+	double		low_mb,			/* interval at the level asked for */
+				high_mb;
+	double		weights_mb;
+	double		gradients_mb;
+	double		optimizer_mb;
+	double		activations_mb; /* what is left: activations, gradients on their way, cached segments */
+	double		workspace_mb;
+	double		context_mb;
+	double		need_mb;		/* the least that the step runs with: cached segments can be given up */
+	double		p_fits;			/* NaN: the device's memory is not known */
+} pm_memory_estimate;
+
+/* level in (0, 1). Every member but the shares grows with the batch; p_fits falls. */
+void		pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double level,
+								  pm_memory_estimate *e);
+
+/* The largest batch, up to `most`, whose p_fits is p or more; 0: not even 1. */
+int64_t		pm_memory_max_batch(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double p, int64_t most);
+
+/* Why an estimate is less certain than others, "" when it is not; ASCII, at most size bytes. */
+void		pm_memory_note(const pm_question *q, const pm_memory_factors *f, char *note, size_t size);
+
+#endif

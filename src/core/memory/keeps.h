@@ -1,0 +1,47 @@
+/*
+ * keeps.h - what the backward pass needs of an operator, and how its gradient
+ * flows: PyTorch's rules, operator by operator.
+ *
+ * Source: derivatives.yaml of PyTorch 1.10 to 2.x; test/core/test_memory_step.c
+ * compares the sums with what PyTorch 1.13 says that it saved.
+ */
+#ifndef PM_KEEPS_H
+#define PM_KEEPS_H
+
+#include "graph/op_catalogue.h"
+
+/* Tensors that autograd saves of an operator: bits. */
+typedef enum pm_keep
+{
+	PM_KEEP_INPUT = 1,			/* the first input */
+	PM_KEEP_OUTPUT = 2,
+	PM_KEEP_FACTORS = 4,		/* each operand of a product whose partner needs a gradient */
+	PM_KEEP_INDEX = 8,			/* 8 bytes an element of the output */
+	PM_KEEP_MASK = 16,			/* 1 byte an element of the output; on a CPU an element of the type of the input */
+	PM_KEEP_STATISTICS = 32,	/* mean and inverse deviation, 4 bytes each: a channel's or a row's */
+	PM_KEEP_ALL = 64,			/* every input */
+	PM_KEEP_SHAPE = 256,		/* the first input for its shape alone: PyTorch 1 kept all of it */
+	PM_KEEP_DIVISOR = 128		/* of a quotient: the divisor, and the dividend when the divisor needs a gradient */
+} pm_keep;
+
+/* How the gradient of the output becomes those of the inputs. */
+typedef enum pm_pass
+{
+	PM_PASS_NEW,				/* a new tensor for each input that needs one */
+	PM_PASS_SAME,				/* the same tensor, or a part of it: no memory */
+	PM_PASS_ADD					/* the same tensor for inputs of the shape of the output, a new one for others */
+} pm_pass;
+
+typedef struct pm_keeps
+{
+	uint16_t	keep;			/* bits of pm_keep */
+	uint8_t		pass;			/* pm_pass */
+} pm_keeps;
+
+/*
+ * The rules of all operators, by pm_node.op; rows[pm_op_count()].  An operator
+ * that the table does not have keeps its inputs, which is never too little.
+ */
+void		pm_keeps_of_all(pm_keeps *rows);
+
+#endif

@@ -1,0 +1,203 @@
+/*
+ * peak.c - the peak of a step over the batch.
+ *
+ * At every event, what tensors hold is a straight line over the batch; the peak
+ * is the highest of these lines, which a few of them make up.  What the
+ * allocator reserves on top is replayed at six batches and interpolated: 1.1 %
+ * off at the mean (bench/memory).
+ */
+#include "memory/peak.h"
+
+#include <string.h>
+
+#include "graph/op_operands.h"
+#include "memory/allocator.h"
+
+static const double anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024};
+
+typedef struct line
+{
+	double		fixed;
+	double		per;
+} line;
+
+/* ---------- the highest line ---------- */
+
+/* The line that is highest at a batch. */
+static line
+highest(const pm_step *s, double batch)
+{
+	line		now = {0, 0};
+	line		best = {0, 0};
+	double		most = -1;
+
+	for (int e = 0; e < s->n_events; e++)
+	{
+		bool		taken = s->events[e] >= 0;
+		const pm_tensor *t = &s->tensors[taken ? s->events[e] : ~s->events[e]];
+
+		now.fixed += taken ? t->fixed : -t->fixed;
+		now.per += taken ? t->per : -t->per;
+		if (taken && now.fixed + now.per * batch > most)
+		{
+			most = now.fixed + now.per * batch;
+			best = now;
+		}
+	}
+	return best;
+}
+
+static void
+add_line(pm_memory_plan *plan, line l)
+{
+	for (int i = 0; i < plan->n_lines; i++)
+		if (plan->lines[i].fixed == l.fixed && plan->lines[i].per == l.per)
+			return;
+	if (plan->n_lines < PM_MAX_MEMORY_LINES)
+	{
+		plan->lines[plan->n_lines].fixed = l.fixed;
+		plan->lines[plan->n_lines++].per = l.per;
+	}
+}
+
+/* Lines between two that are highest at a small and at a large batch: where these cross, a third may be higher. */
+static void
+lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, int depth)
+{
+	double		cross;
+	line		mid;
+
+	add_line(plan, small);
+	if (depth > 0 && large.per > small.per)
+	{
+		cross = (small.fixed - large.fixed) / (large.per - small.per);
+		mid = cross >= 1 ? highest(s, cross) : large;
+		if (mid.fixed + mid.per * cross > (small.fixed + small.per * cross) * (1 + 1e-9) + 1)
+		{
+			lines_between(s, plan, small, mid, depth - 1);
+			lines_between(s, plan, mid, large, depth - 1);
+		}
+	}
+	add_line(plan, large);
+}
+
+double
+pm_memory_live(const pm_memory_plan *plan, int64_t batch)
+{
+	double		most = 0;
+
+	for (int i = 0; i < plan->n_lines; i++)
+	{
+		double		v = plan->lines[i].fixed + plan->lines[i].per * (double) batch;
+
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+/* ---------- the allocator ---------- */
+
+static pm_code
+replay(const pm_step *s, pm_arena *a, pm_memory_plan *plan, pm_status *st)
+{
+	pm_code		code = PM_OK;
+
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS && code == PM_OK; i++)
+	{
+		pm_arena	part;
+		double		allocated;
+
+		pm_arena_init_within(&part, a);
+		code = pm_allocator_replay(s, (int64_t) anchors[i], &part, &plan->reserved[i], &allocated, st);
+		pm_arena_release(&part);
+		if (code == PM_OK && i > 0 && plan->reserved[i] < plan->reserved[i - 1])
+			plan->reserved[i] = plan->reserved[i - 1];
+	}
+	return code;
+}
+
+double
+pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
+{
+	double		b = (double) batch;
+	double		live = pm_memory_live(plan, batch);
+	double		reserved = plan->reserved[PM_N_MEMORY_ANCHORS - 1];
+	int			i = 0;
+
+	while (i < PM_N_MEMORY_ANCHORS - 2 && b > anchors[i + 1])
+		i++;
+	if (b <= anchors[PM_N_MEMORY_ANCHORS - 1])
+		reserved = plan->reserved[i] +
+			(plan->reserved[i + 1] - plan->reserved[i]) * (b - anchors[i]) / (anchors[i + 1] - anchors[i]);
+	else
+		reserved *= live / pm_memory_live(plan, (int64_t) anchors[PM_N_MEMORY_ANCHORS - 1]);
+	return reserved > live ? reserved : live;
+}
+
+/* ---------- convolutions ---------- */
+
+/* Bytes that the kernel of a dense convolution reads and writes, as a line; zero for other operators. */
+static line
+conv_bytes(const pm_graph *g, const pm_node *n, double element)
+{
+	const pm_op_row *row = pm_op_row_of(n->op);
+	line		l = {0, 0};
+	pm_operands o;
+	pm_conv_kind kind;
+	double		at1;
+
+	if (n->view || row->class != PM_CLASS_CONV)
+		return l;
+	o = pm_conv_operands(g, n);
+	kind = pm_conv_kind_of(n, row, &o);
+	if (kind == PM_CONV_GROUPED || kind == PM_CONV_DEPTHWISE)
+		return l;
+	at1 = pm_count_at(&o.data, 1) + pm_node_count(n, 1);
+	l.per = (pm_count_at(&o.data, 2) + pm_node_count(n, 2) - at1) * element;
+	l.fixed = at1 * element - l.per;
+	return l;
+}
+
+double
+pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch)
+{
+	return plan->conv_fixed + plan->conv_per * (double) batch;
+}
+
+/* ---------- the plan ---------- */
+
+static void
+sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm_memory_plan *plan)
+{
+	double	   *of[] = {&plan->weights, &plan->gradients, &plan->optimizer};
+	double		size = o->dtype == PM_BF16 || o->dtype == PM_FP16 ? 2 : 4;
+
+	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
+		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
+	plan->gradients = g->params * size;
+}
+
+pm_code
+pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st)
+{
+	pm_step		s;
+	double		element = o->dtype == PM_FP32 || o->dtype == PM_TF32 ? 4 : 2;
+	pm_code		code = pm_step_simulate(g, o, a, &s, st);
+
+	memset(plan, 0, sizeof(*plan));
+	if (code != PM_OK)
+		return code;
+	sum_persistent(&s, g, o, plan);
+	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		line		l = conv_bytes(g, &g->nodes[i], element);
+
+		if (l.fixed + l.per * 64 > plan->conv_fixed + plan->conv_per * 64)
+		{
+			plan->conv_fixed = l.fixed;
+			plan->conv_per = l.per;
+		}
+	}
+	return replay(&s, a, plan, st);
+}

@@ -1,0 +1,38 @@
+/*
+ * peak.h - the peak of a simulated step as a function of the batch, small
+ * enough to be kept for every graph that is asked about.
+ */
+#ifndef PM_PEAK_H
+#define PM_PEAK_H
+
+#include "memory/step.h"
+
+#define PM_N_MEMORY_ANCHORS	6
+#define PM_MAX_MEMORY_LINES	12
+
+/* All figures are bytes. */
+typedef struct pm_memory_plan
+{
+	double		weights;
+	double		gradients;		/* of the weights, at the peak of batch 1 at the least */
+	double		optimizer;
+	int			n_lines;		/* what tensors hold at most: the highest of lines over the batch */
+	struct
+	{
+		double		fixed;
+		double		per;
+	}			lines[PM_MAX_MEMORY_LINES];
+	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, at batches 1, 4, 16, 64, 256, 1024 */
+	double		conv_fixed,		/* the largest convolution: what its kernel reads and writes */
+				conv_per;
+} pm_memory_plan;
+
+/* Simulate, and sum up. The plan has no pointers. PM_ERR_MEMORY, PM_CANCELLED. */
+pm_code		pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st);
+
+/* Bytes at a batch >= 1; each grows with the batch. */
+double		pm_memory_live(const pm_memory_plan *plan, int64_t batch);	/* that tensors hold at the peak */
+double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator holds; >= live */
+double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);
+
+#endif

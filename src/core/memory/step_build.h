@@ -1,0 +1,95 @@
+/*
+ * step_build.h - a step while it is simulated: what the files of this room share.
+ */
+#ifndef PM_STEP_BUILD_H
+#define PM_STEP_BUILD_H
+
+#include "memory/keeps.h"
+#include "memory/events.h"
+
+#define PM_NO_TENSOR	(-1)
+
+/* Nodes of MatMul, scale, Softmax, Dropout, MatMul when one kernel does them all. */
+#define PM_FUSED_INSIDE	1		/* its output is never in memory */
+#define PM_FUSED_END	2		/* the last MatMul */
+
+/* A list of tensors that a node holds; links are into pm_step_build.links. */
+typedef struct pm_link
+{
+	int32_t		tensor;
+	int32_t		next;			/* -1: the last */
+} pm_link;
+
+typedef struct pm_step_build
+{
+	const pm_graph *g;
+	const pm_step_options *o;
+	pm_arena   *arena;
+	pm_status  *st;
+	pm_step    *s;
+	pm_keeps   *keeps;			/* [pm_op_count()] */
+	int			tensor_room,
+				event_room,
+				link_room,
+				n_links;
+	int32_t    *refs;			/* [tensor_room] */
+	pm_link    *links;
+	bool		failed;			/* out of memory */
+	int32_t		now;			/* node that runs */
+	int			input_op;		/* the operator "Input" */
+
+	/* by node */
+	int32_t    *storage;		/* tensor that holds its output */
+	uint8_t    *size;			/* bytes of an element of it */
+	uint8_t    *fused;			/* PM_FUSED_...: part of an attention that is one kernel */
+	int32_t    *last_use;		/* node after which the forward pass does not need it */
+	int32_t    *expiring;		/* first node whose last_use this is, then next_expiring */
+	int32_t    *next_expiring;
+	int32_t    *saved;			/* links: what autograd keeps */
+	int32_t    *flow;			/* links: gradients of its output that have arrived */
+	int32_t    *cast;			/* links: its weights in 2 bytes */
+} pm_step_build;
+
+/* A new tensor with one holder. Sizes are bytes. */
+int32_t		pm_step_new(pm_step_build *b, pm_memory_role role, double fixed, double per);
+/* The same for `count` elements a sample when by_batch, else in all. */
+int32_t		pm_step_new_count(pm_step_build *b, pm_memory_role role, double count, bool by_batch, int size);
+/* The same for as many elements as the output of a node; none when it is inside a fused kernel. */
+int32_t		pm_step_new_like(pm_step_build *b, pm_memory_role role, int node, int size);
+void		pm_step_hold(pm_step_build *b, int32_t t);
+void		pm_step_drop(pm_step_build *b, int32_t t);
+/* Put t into the list that starts at *head; the list takes the caller's hold over. */
+void		pm_step_link(pm_step_build *b, int32_t *head, int32_t t);
+/* Drop every tensor of a list and empty it. */
+void		pm_step_drop_list(pm_step_build *b, int32_t *head);
+
+/* Bytes of an element of a parameter, and of what autocast runs in half. */
+int			pm_step_param_size(const pm_step_build *b);
+int			pm_step_half_size(const pm_step_build *b);
+/* Bytes of an element that operator n computes in; for what autocast leaves alone, of its output. */
+int			pm_step_compute_size(const pm_step_build *b, int node);
+bool		pm_step_is_product(const pm_node *n);
+/* Whether the node only passes its input on. */
+bool		pm_step_is_view(const pm_node *n);
+
+/* Scratch memory of a product's kernel: forward, or one of its gradients. PM_NO_TENSOR: none. */
+int32_t		pm_step_workspace(pm_step_build *b, int node);
+
+/* Nodes [from, to) run forward; keeping: autograd saves what it needs. */
+void		pm_step_forward(pm_step_build *b, int from, int to, bool keeping);
+/* Nodes [from, to) in reverse. */
+void		pm_step_backward(pm_step_build *b, int from, int to);
+/* A gradient of p's output arrives; takes the caller's hold of t over. */
+void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
+
+/* Mark the attentions that scaled_dot_product_attention() takes. */
+void		pm_step_find_attention(pm_step_build *b);
+
+/*
+ * Where the graph can be cut in two with one tensor between: cut[i] nodes
+ * [.., cut[i]) and [cut[i], ..), ascending, from 0 to n_nodes. Returns how
+ * many; *cuts of the arena, NULL when there is no memory.
+ */
+int			pm_step_segments(const pm_step_build *b, int32_t **cuts);
+
+#endif

@@ -1,0 +1,321 @@
+/*
+ * step_forward.c - outputs, casts, scratch memory, and what autograd saves.
+ */
+#include "memory/step_build.h"
+
+#include <string.h>
+
+#include "graph/op_operands.h"
+
+bool
+pm_step_is_product(const pm_node *n)
+{
+	return pm_is_product(pm_op_row_of(n->op));
+}
+
+bool
+pm_step_is_view(const pm_node *n)
+{
+	return n->view;
+}
+
+/*
+ * Kernels of convolutions turn their operands into the layout and tiles that
+ * they work in: about as much again as they read and write (docs/memory.md).
+ */
+int32_t
+pm_step_workspace(pm_step_build *b, int node)
+{
+	return PM_NO_TENSOR;
+}
+
+/* ---------- types ---------- */
+
+static bool
+has_dimension(int n, const pm_shape *shapes)
+{
+	for (int i = 0; i < n; i++)
+		if (shapes[i].rank > 0)
+			return true;
+	return false;
+}
+
+/* Bytes of an element of the output of an operator that autocast leaves alone. */
+static int
+widest_size(const pm_step_build *b, const pm_node *n)
+{
+	int			size = 0;
+
+	if (n->n_inputs == 0)
+		return n->n_weights > 0 || n->op == PM_OP_UNKNOWN ? pm_step_param_size(b) : pm_step_half_size(b);
+	if (pm_op_row_of(n->op)->class == PM_CLASS_EMBEDDING && n->n_weights > 0)
+		return pm_step_param_size(b);
+	if (pm_op_row_of(n->op)->cast == PM_CAST_FIRST)
+		return b->size[n->inputs[0]];
+	for (int i = 0; i < n->n_inputs; i++)
+		size = b->size[n->inputs[i]] > size ? b->size[n->inputs[i]] : size;
+	if (has_dimension(n->n_weights, n->weights) || has_dimension(n->n_consts, n->consts))
+		size = pm_step_param_size(b);
+	return size;
+}
+
+static int
+output_size(const pm_step_build *b, const pm_node *n)
+{
+	int			cast = pm_op_row_of(n->op)->cast;
+
+	if (n->op == b->input_op)
+		return pm_step_param_size(b);
+	if (cast == PM_CAST_HALF)
+		return pm_step_half_size(b);
+	if (cast == PM_CAST_FLOAT || cast == PM_CAST_FLOAT_FUSED)
+		return pm_step_param_size(b);
+	return widest_size(b, n);
+}
+
+/* ---------- what is saved ---------- */
+
+typedef struct operand
+{
+	int32_t		tensor;			/* PM_NO_TENSOR: a parameter or a constant */
+	bool		grad;
+} operand;
+
+static void
+save(pm_step_build *b, int i, int32_t t)
+{
+	if (t < 0)
+		return;
+	pm_step_hold(b, t);
+	pm_step_link(b, &b->saved[i], t);
+}
+
+/* Whether an operand other than number k needs a gradient. */
+static bool
+partner_needs(const pm_graph *g, const pm_node *n, int k)
+{
+	if (n->n_weights > 0)
+		return true;
+	for (int j = 0; j < n->n_inputs; j++)
+		if (j != k && g->nodes[n->inputs[j]].grad)
+			return true;
+	return false;
+}
+
+/* Each factor whose partner needs a gradient. in: the inputs as they are computed with. */
+static void
+save_factors(pm_step_build *b, int i, const int32_t *in)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (n->n_inputs + n->n_weights + n->n_consts < 2)
+		return;					/* the other factor is a number */
+	for (int k = 0; k < n->n_inputs; k++)
+		if (partner_needs(b->g, n, k))
+			save(b, i, in[k]);
+	/* a parameter in 2 bytes: the gradient of the data needs it */
+	for (int32_t l = b->cast[i]; l >= 0; l = b->links[l].next)
+		for (int k = 0; k < n->n_inputs; k++)
+			if (b->g->nodes[n->inputs[k]].grad)
+			{
+				save(b, i, b->links[l].tensor);
+				break;
+			}
+}
+
+static void
+save_quotient(pm_step_build *b, int i, const int32_t *in)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (n->n_inputs < 2)
+		return;
+	if (b->g->nodes[n->inputs[0]].grad)
+		save(b, i, in[1]);
+	if (b->g->nodes[n->inputs[1]].grad)
+		save(b, i, in[0]);
+}
+
+/* Mean and deviation: of a channel over the batch, or of each row that is normalised. */
+static void
+save_statistics(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+	double		count = pm_shape_count(&n->shape);
+	double		width = n->n_weights > 0 ? pm_shape_count(&n->weights[0]) : 1;
+	const char *op = pm_op_name(n->op);
+	double		rows;
+
+	if (strcmp(op, "BatchNormalization") == 0)
+	{
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, 2 * width, false, 4));
+		return;
+	}
+	rows = strcmp(op, "GroupNormalization") == 0 ? 32 : count / (width > 0 ? width : 1);
+	pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, 2 * rows, n->batch_dim >= 0, 4));
+}
+
+/* Elements that a recurrent kernel keeps: gates, cell and hidden states of every step, layer and direction. */
+static double
+recurrent_reserve(const pm_node *n)
+{
+	const pm_op_row *row = pm_op_row_of(n->op);
+	double		directions = n->attrs.bidirectional ? 2 : 1;
+	double		hidden = n->attrs.hidden_size > 0 ? (double) n->attrs.hidden_size : 1;
+
+	return pm_shape_count(&n->shape) / (hidden * directions) * (row->factor + 2) * hidden * directions *
+		(double) (n->attrs.num_layers > 0 ? n->attrs.num_layers : 1);
+}
+
+/* A fused kernel keeps a number a row of its scores; without one, scores before and after dropout are tensors. */
+static void
+save_attention(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+	double		keys = pm_attention_keys(b->g, n, 1);
+	double		width = n->shape.rank > 0 ? (double) n->shape.dim[n->shape.rank - 1] : 1;
+	double		rows = pm_shape_count(&n->shape) / (width > 0 ? width : 1);
+	double		heads = n->shape.rank < 4 && n->attrs.num_heads > 0 ? (double) n->attrs.num_heads : 1;
+	double		per_score = b->o->fused_attention ? 0 : keys * (pm_step_param_size(b) == pm_step_half_size(b) ? 1 : 3);
+
+	if (per_score > 0)
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, rows * heads * per_score,
+														n->batch_dim >= 0, pm_step_half_size(b)));
+	else
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, rows * heads, n->batch_dim >= 0, 4));
+}
+
+static void
+save_extras(pm_step_build *b, int i, int keep)
+{
+	const pm_node *n = &b->g->nodes[i];
+	double		count = pm_node_count(n, 1);
+	pm_class	class = pm_op_class(n->op);
+
+	if ((keep & PM_KEEP_INDEX) != 0)
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, count, n->batch_dim >= 0, 8));
+	if ((keep & PM_KEEP_MASK) != 0 && b->fused[i] == 0)
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, count, n->batch_dim >= 0,
+														b->o->on_cpu && strcmp(pm_op_name(n->op), "Dropout") == 0 ? b->size[i] : 1));
+	if ((keep & PM_KEEP_STATISTICS) != 0)
+		save_statistics(b, i);
+	if (class == PM_CLASS_RECURRENT)
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, recurrent_reserve(n), n->batch_dim >= 0,
+														pm_step_half_size(b)));
+	if (pm_op_row_of(n->op)->flops == PM_FLOPS_ATTENTION)
+		save_attention(b, i);
+}
+
+static void
+save_all(pm_step_build *b, int i, const int32_t *in)
+{
+	const pm_node *n = &b->g->nodes[i];
+	int			keep = b->keeps[n->op].keep;
+
+	if (!n->grad)
+		return;
+	if (b->fused[i] == PM_FUSED_END)
+		save(b, i, b->storage[i]);
+	if ((keep & PM_KEEP_FACTORS) != 0)
+		save_factors(b, i, in);
+	if ((keep & PM_KEEP_DIVISOR) != 0)
+		save_quotient(b, i, in);
+	if (((keep & PM_KEEP_INPUT) != 0 || ((keep & PM_KEEP_SHAPE) != 0 && b->o->gradients_stay)) && n->n_inputs > 0)
+		save(b, i, in[0]);
+	if ((keep & PM_KEEP_ALL) != 0)
+		for (int k = 0; k < n->n_inputs; k++)
+			save(b, i, in[k]);
+	if ((keep & PM_KEEP_OUTPUT) != 0)
+		save(b, i, b->storage[i]);
+	save_extras(b, i, keep);
+}
+
+/* ---------- one node ---------- */
+
+#define MAX_CAST 64				/* inputs of one node that may have a copy of another type */
+
+/* The inputs in the type that the operator computes in; returns how many of in[] are copies, which come last in made[]. */
+static int
+cast_inputs(pm_step_build *b, int i, int size, int32_t *in, int32_t *made)
+{
+	const pm_node *n = &b->g->nodes[i];
+	int			cast = pm_op_row_of(n->op)->cast;
+	bool		casts = b->o->dtype == PM_AMP && (cast == PM_CAST_HALF || cast == PM_CAST_FLOAT);
+	int			n_made = 0;
+
+	for (int k = 0; k < n->n_inputs && k < MAX_CAST; k++)
+	{
+		int			p = n->inputs[k];
+
+		in[k] = b->storage[p];
+		if (!casts || b->size[p] == size || (b->size[p] != 2 && b->size[p] != 4))
+			continue;
+		in[k] = made[n_made++] = pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, p, size);
+	}
+	return n_made;
+}
+
+/* Autocast keeps the 2-byte copy of a parameter until it ends. */
+static void
+cast_weights(pm_step_build *b, int i, int size)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (b->o->dtype != PM_AMP || pm_op_row_of(n->op)->cast != PM_CAST_HALF || size == pm_step_param_size(b))
+		return;
+	for (int k = 0; k < n->n_weights; k++)
+		pm_step_link(b, &b->cast[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_shape_count(&n->weights[k]), false, size));
+}
+
+static void
+run_operator(pm_step_build *b, int i, bool keeping)
+{
+	const pm_node *n = &b->g->nodes[i];
+	int32_t		in[MAX_CAST];
+	int32_t		made[MAX_CAST];
+	int			n_made;
+	int			size;
+	int32_t		scratch;
+
+	b->size[i] = (uint8_t) output_size(b, n);
+	size = pm_step_compute_size(b, i);
+	n_made = cast_inputs(b, i, size, in, made);
+	cast_weights(b, i, size);
+	b->storage[i] = n->n_shapes > 1 ?
+		pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
+		pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
+	scratch = pm_step_workspace(b, i);
+	if (keeping && n->n_inputs <= MAX_CAST)
+		save_all(b, i, in);
+	pm_step_drop(b, scratch);
+	for (int k = 0; k < n_made; k++)
+		pm_step_drop(b, made[k]);
+}
+
+static void
+run_view(pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	b->size[i] = n->n_inputs > 0 ? b->size[n->inputs[0]] : (uint8_t) pm_step_param_size(b);
+	b->storage[i] = n->n_inputs > 0 ? b->storage[n->inputs[0]] : PM_NO_TENSOR;
+	pm_step_hold(b, b->storage[i]);
+}
+
+void
+pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
+{
+	for (int i = from; i < to && !b->failed; i++)
+	{
+		b->now = i;
+		if (b->g->nodes[i].op == b->input_op && b->storage[i] >= 0)
+			continue;
+		if (pm_step_is_view(&b->g->nodes[i]))
+			run_view(b, i);
+		else
+			run_operator(b, i, keeping);
+		for (int e = b->expiring[i]; e >= 0; e = b->next_expiring[e])
+			if (b->g->nodes[e].op != b->input_op)	/* the caller keeps its batch */
+				pm_step_drop(b, b->storage[e]);
+	}
+}

@@ -1,0 +1,13 @@
+/*
+ * memory_cache.h - what was found out about the memory of known graphs.
+ */
+#ifndef PM_PG_CACHE_MEMORY_CACHE_H
+#define PM_PG_CACHE_MEMORY_CACHE_H
+
+#include "cache/cache.h"
+#include "memory/peak.h"
+
+/* The plan of a graph for steps that are run so, from the cache or now. Raises. Valid until the next pm_freshen(). */
+extern const pm_memory_plan *pm_memory_plan_get(pm_cached *graph, const pm_step_options *o);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * memory_sql.c - predict_memory() and max_batch().
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+
+#include "cache/freshness.h"
+#include "encoding.h"
+#include "features/tokens.h"
+#include "memory_asking.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_predict_memory);
+PG_FUNCTION_INFO_V1(pm_max_batch);
+
+#define SURE	0.95			/* "fits" is said of that probability */
+#define CHECKPOINTING	7		/* argument */
+#define N_COLUMNS	13
+#define FITS	9				/* columns that have answers of other types than figures */
+#define P_FITS	10
+#define IN_DOMAIN	11
+#define NOTE	12
+
+bool
+pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_question *m, pm_problem *p)
+{
+	pm_freshen();
+	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p))
+		return false;
+	pm_memory_step_options(&m->question, checkpointing, &m->options);
+	m->plan = pm_memory_plan_get(m->graph, &m->options);
+	pm_memory_shipped_factors(&m->question, &m->factors);
+	return true;
+}
+
+bool
+pm_memory_read(FunctionCallInfo fcinfo, int checkpointing_arg, pm_asked_words *words, pm_manner *how, bool *checkpointing)
+{
+	if (PG_NARGS() <= checkpointing_arg || !pm_question_read(fcinfo, words, how) || PG_ARGISNULL(checkpointing_arg))
+		return false;
+	*checkpointing = PG_GETARG_BOOL(checkpointing_arg);
+	return true;
+}
+
+static void
+fill(const pm_memory_question *m, const pm_memory_estimate *e, Datum *values, bool *nulls)
+{
+	const double figures[] = {
+		e->peak_mb, e->low_mb, e->high_mb, e->weights_mb, e->gradients_mb, e->optimizer_mb, e->activations_mb, e->workspace_mb,
+		e->context_mb
+	};
+	char		note[256];
+
+	for (int i = 0; i < FITS; i++)
+		values[i] = pm_float8_or_null(figures[i], &nulls[i]);
+	nulls[FITS] = isnan(e->p_fits);
+	values[FITS] = BoolGetDatum(e->p_fits >= SURE);
+	values[P_FITS] = pm_float8_or_null(e->p_fits, &nulls[P_FITS]);
+	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
+	values[IN_DOMAIN] = BoolGetDatum(note[0] == '\0');
+	values[NOTE] = pm_text_or_null(note[0] ? pm_message_from_core(note) : NULL, &nulls[NOTE]);
+}
+
+Datum
+pm_predict_memory(PG_FUNCTION_ARGS)
+{
+	pm_asked_words words;
+	pm_manner	how;
+	pm_memory_question m;
+	pm_memory_estimate e;
+	pm_problem	p;
+	bool		checkpointing;
+	Datum		values[N_COLUMNS];
+	bool		nulls[N_COLUMNS] = {false};
+
+	if (!pm_memory_read(fcinfo, CHECKPOINTING, &words, &how, &checkpointing))
+		PG_RETURN_NULL();
+	if (pm_memory_ask(&words, checkpointing, &m, &p))
+	{
+		pm_memory_estimate_at(m.plan, &m.question, &m.factors, how.level, &e);
+		fill(&m, &e, values, nulls);
+	}
+	else if (how.problem_is_null)
+	{
+		memset(nulls, true, sizeof(nulls));
+		values[NOTE] = pm_text_or_null(p.message, &nulls[NOTE]);
+	}
+	else
+		pm_problem_raise(&p);
+	return pm_record(fcinfo, values, nulls);
+}
+
+#define MAX_BATCH_CHECKPOINTING	6	/* arguments of max_batch */
+#define P	7
+
+Datum
+pm_max_batch(PG_FUNCTION_ARGS)
+{
+	pm_asked_words words;
+	pm_manner	how;
+	pm_memory_question m;
+	pm_problem	problem;
+	bool		checkpointing;
+	double		p;
+
+	if (!pm_memory_read(fcinfo, MAX_BATCH_CHECKPOINTING, &words, &how, &checkpointing) || PG_ARGISNULL(P))
+		PG_RETURN_NULL();
+	p = PG_GETARG_FLOAT8(P);
+	if (!(p > 0 && p < 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("p must be above 0 and below 1, not %g", p),
+				 errhint("0.95 asks for a batch that fits in 19 of 20 cases.")));
+	words.batch = 1;
+	if (!pm_memory_ask(&words, checkpointing, &m, &problem))
+		pm_problem_raise(&problem);
+	if (isnan(pm_memory_capacity_mb(m.question.gpu)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the memory of gpu \"%s\" is not known", pm_shown_name(pm_message_from_core(m.question.gpu->name))),
+				 errhint("Set memory_gb of its row in perfmodel.gpu.")));
+	PG_RETURN_INT32((int32) pm_memory_max_batch(m.plan, &m.question, &m.factors, p, PM_MAX_BATCH));
+}

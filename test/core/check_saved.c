@@ -1,0 +1,152 @@
+/*
+ * check_saved.c - what the simulation says that autograd keeps, against what
+ * PyTorch says (saved_bytes.txt, made by test/reference/saved_bytes.py).
+ *
+ *   gzip -dc data/graphs.ndjson.gz | check_saved test/core/saved_bytes.txt
+ *
+ * Compared are the bytes of all tensors that live when the forward pass of a
+ * step at batch 2 ends: what is saved, the inputs, the outputs.
+ */
+#include "graph/graph_json.h"
+#include "graph/op_catalogue.h"
+#include "memory/breakdown.h"
+
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_OFF	0.025		/* of a network */
+#define MAX_NAMES	1000
+
+/* Networks that are off by more, and why. */
+static const struct
+{
+	const char *name;			/* what their names begin with */
+	const char *why;
+}			explained[] =
+{
+	{"darknet", "LeakyReLU not in place: it keeps its input, too"},
+	{"patchgan", "LeakyReLU not in place: it keeps its input, too"},
+	{"cyclegan", "padding by reflection keeps its input, zeros do not"}
+};
+
+static struct
+{
+	char		name[128];
+	double		bytes;
+}			golden[MAX_NAMES];
+static int	n_golden;
+
+static void
+read_golden(const char *path)
+{
+	FILE	   *f = fopen(path, "r");
+	char		line[256];
+
+	if (f == NULL)
+	{
+		perror(path);
+		exit(2);
+	}
+	while (n_golden < MAX_NAMES && fgets(line, sizeof(line), f) != NULL)
+		if (line[0] != '#' && sscanf(line, "%127s 2 %lf", golden[n_golden].name, &golden[n_golden].bytes) == 2)
+			n_golden++;
+	fclose(f);
+}
+
+/* Activations that are held when the forward pass is over, before the loss. */
+static double
+kept(const pm_graph *g, pm_arena *a)
+{
+	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_SGD_MOMENTUM, .gradients_stay = true, .on_cpu = true};
+	pm_step		s;
+	pm_status	st;
+	bool	   *held;
+	double		bytes = 0;
+	int			loss;
+
+	if (pm_step_simulate(g, &o, a, &s, &st) != PM_OK)
+	{
+		fprintf(stderr, "%s: %s\n", g->name, st.message);
+		exit(2);
+	}
+	loss = s.events[s.phase_at[PM_PHASE_BACKWARD] - 1];
+	held = PM_NEW(a, bool, s.n_tensors);
+	pm_memory_held_after(&s, s.phase_at[PM_PHASE_BACKWARD] - 1, held);
+	for (int t = 0; t < s.n_tensors; t++)
+		if (held[t] && t != loss && s.tensors[t].role == PM_MEMORY_ACTIVATIONS)
+			bytes += pm_tensor_bytes(&s.tensors[t], 2);
+	return bytes;
+}
+
+/* On a CPU, PyTorch makes recurrent networks of single operators and keeps every gate; on GPUs it is one kernel. */
+static bool
+is_recurrent(const pm_graph *g)
+{
+	for (int i = 0; i < g->n_nodes; i++)
+		if (pm_op_class(g->nodes[i].op) == PM_CLASS_RECURRENT)
+			return true;
+	return false;
+}
+
+static bool
+is_explained(const pm_graph *g)
+{
+	for (size_t i = 0; i < sizeof(explained) / sizeof(explained[0]); i++)
+		if (strncmp(g->name, explained[i].name, strlen(explained[i].name)) == 0)
+			return true;
+	return is_recurrent(g);
+}
+
+/* Whether the network of this document is as PyTorch has it, or not in the file. */
+static bool
+compare(const char *line, size_t len, int *n, double *sum)
+{
+	pm_arena	a;
+	pm_graph	g;
+	pm_status	st;
+	bool		good = true;
+
+	pm_arena_init_malloc(&a);
+	if (pm_graph_from_json(line, len, &a, &g, &st) != PM_OK)
+	{
+		fprintf(stderr, "%s\n", st.message);
+		exit(2);
+	}
+	for (int i = 0; i < n_golden; i++)
+		if (strcmp(golden[i].name, g.name) == 0 && !is_explained(&g))
+		{
+			double		bytes = kept(&g, &a);
+			double		off = bytes / golden[i].bytes - 1;
+
+			good = fabs(off) <= MOST_OFF;
+			(*n)++;
+			*sum += fabs(off);
+			if (!good)
+				printf("%s: %.0f bytes are kept, PyTorch keeps %.0f (%+.1f %%)\n", g.name, bytes, golden[i].bytes, 100 * off);
+		}
+	pm_arena_release(&a);
+	return good;
+}
+
+int
+main(int argc, char **argv)
+{
+	char	   *line = NULL;
+	size_t		room = 0;
+	ssize_t		len;
+	int			n = 0;
+	int			bad = 0;
+	double		sum = 0;
+
+	if (argc != 2)
+		return 2;
+	read_golden(argv[1]);
+	while ((len = getline(&line, &room, stdin)) > 0)
+		bad += !compare(line, (size_t) len, &n, &sum);
+	free(line);
+	printf("%d networks, %.2f %% off at the mean, %d more than %.0f %%\n", n, n > 0 ? 100 * sum / n : 0, bad, 100 * MOST_OFF);
+	return n < 200 || bad > 0;
+}

@@ -1,0 +1,362 @@
+/*
+ * test_memory_step.c - the simulated step against sums worked out by hand, the
+ * allocator against the rules of PyTorch's, and estimates over the batch.
+ */
+#include "check.h"
+#include "graph/graph_json.h"
+#include "memory/allocator.h"
+#include "memory/breakdown.h"
+#include "memory/estimate.h"
+
+#include <stdlib.h>
+
+static pm_arena arena;
+static pm_graph graph;
+static char text[65536];
+
+/* Read the nodes given, with ' in place of ", into `graph`. */
+static void
+load(const char *nodes)
+{
+	static char doc[sizeof(text) + 64];
+	pm_status	st;
+	int			len = snprintf(doc, sizeof(doc), "{'format':'perfmodel-graph/1','nodes':[%s]}", nodes);
+
+	for (int i = 0; i < len; i++)
+		if (doc[i] == '\'')
+			doc[i] = '"';
+	pm_arena_release(&arena);
+	if (pm_graph_from_json(doc, (size_t) len, &arena, &graph, &st) != PM_OK)
+	{
+		fprintf(stderr, "%s\n%s\n", st.message, doc);
+		exit(1);
+	}
+}
+
+static pm_step
+simulate(pm_step_options o)
+{
+	pm_step		s;
+	pm_status	st;
+
+	if (pm_step_simulate(&graph, &o, &arena, &s, &st) != PM_OK)
+	{
+		fprintf(stderr, "%s\n", st.message);
+		exit(1);
+	}
+	return s;
+}
+
+/* Bytes of a role that are held when the phase begins. */
+static double
+held_before(const pm_step *s, pm_step_phase phase, pm_memory_role role, int64_t batch)
+{
+	bool	   *held = PM_NEW(&arena, bool, s->n_tensors);
+	double		bytes = 0;
+
+	pm_memory_held_after(s, s->phase_at[phase] - 1, held);
+	for (int t = 0; t < s->n_tensors; t++)
+		if (held[t] && s->tensors[t].role == role)
+			bytes += pm_tensor_bytes(&s->tensors[t], batch);
+	return bytes;
+}
+
+/* ---------- a convolution, a normalisation, an activation, a classifier ---------- */
+
+#define SMALL_NET \
+	"{'id':0,'op':'Input','inputs':[],'shape':[1,3,8,8],'batch_dim':0}," \
+	"{'id':1,'op':'Conv','inputs':[0],'shape':[1,16,8,8],'batch_dim':0," \
+	"'attrs':{'kernel_shape':[3,3],'strides':[1,1],'pads':[1,1],'group':1},'weights':[[16,3,3,3]]}," \
+	"{'id':2,'op':'BatchNormalization','inputs':[1],'shape':[1,16,8,8],'batch_dim':0,'weights':[[16],[16]]}," \
+	"{'id':3,'op':'Relu','inputs':[2],'shape':[1,16,8,8],'batch_dim':0}," \
+	"{'id':4,'op':'GlobalAveragePool','inputs':[3],'shape':[1,16,1,1],'batch_dim':0}," \
+	"{'id':5,'op':'Reshape','inputs':[4],'shape':[1,16],'batch_dim':0,'view':true}," \
+	"{'id':6,'op':'Gemm','inputs':[5],'shape':[1,10],'batch_dim':0,'weights':[[10,16],[10]]}"
+
+static void
+test_small_net(void)
+{
+	const double params = 16 * 3 * 9 + 16 + 16 + 10 * 16 + 10;
+	const double map = 16 * 8 * 8;
+	pm_step		s;
+
+	load(SMALL_NET);
+	s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_ADAM, .gradients_stay = true});
+	CHECK_EQ(held_before(&s, PM_PHASE_FORWARD, PM_MEMORY_WEIGHTS, 4), 4 * params);
+	CHECK_EQ(held_before(&s, PM_PHASE_FORWARD, PM_MEMORY_GRADIENTS, 4), 4 * params);
+	CHECK_EQ(held_before(&s, PM_PHASE_FORWARD, PM_MEMORY_OPTIMIZER, 4), 8 * params);
+	/* the image; input and statistics of the normalisation; output of the activation; what the pool gave; logits, log-softmax */
+	CHECK_EQ(held_before(&s, PM_PHASE_BACKWARD, PM_MEMORY_ACTIVATIONS, 4), 4 * 4 * (3 * 64 + map + map + 16 + 10 + 10) + 2 * 16 * 4);
+	/* nothing of the pass is left, the batch is */
+	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_ACTIVATIONS, 4), 4 * 4 * 3 * 64);
+	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_FLOW, 4), 0);
+	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_GRADIENTS, 4), 4 * params);
+	s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_SGD});
+	CHECK_EQ(held_before(&s, PM_PHASE_BACKWARD, PM_MEMORY_GRADIENTS, 4), 0);
+	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_GRADIENTS, 4), 4 * params);
+	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_OPTIMIZER, 4), 0);
+}
+
+/* Autocast: products in 2 bytes, their weights copied; the normalisation follows its input; the loss is in 4 bytes. */
+static void
+test_autocast(void)
+{
+	const double map = 16 * 8 * 8;
+	const double classifier = 2 * (10 * 16 + 10);
+	pm_step		s;
+
+	load(SMALL_NET);
+	s = simulate((pm_step_options) {.dtype = PM_AMP, .optimizer = PM_SGD, .gradients_stay = true});
+	CHECK_EQ(held_before(&s, PM_PHASE_BACKWARD, PM_MEMORY_ACTIVATIONS, 1),
+			 4 * 3 * 64 + 2 * 3 * 64 + 2 * map + 2 * map + 2 * 16 + 2 * 10 + 4 * 10 + 2 * 16 * 4 + classifier);
+}
+
+/* ---------- a layer of a Transformer: Korthikanti et al., arXiv 2205.05198 ---------- */
+
+#define SEQ		32
+#define HIDDEN	64
+#define HEADS	4
+
+static int
+add(char *at, size_t room, const char *op, int id, const char *inputs, const char *shape, const char *more)
+{
+	return snprintf(at, room, "%s{'id':%d,'op':'%s','inputs':[%s],'shape':%s,'batch_dim':0%s}", id > 0 ? "," : "", id, op, inputs,
+					shape, more);
+}
+
+/* Nodes of one layer that reads node `in`; returns the number of the next node. */
+static int
+layer(char **at, int id, int in)
+{
+	char		inputs[32];
+	char		x[32],
+				wide[32],
+				heads[40],
+				scores[40],
+				norm[64],
+				gemm[64],
+				up[64],
+				down[64];
+	int			start = id;
+
+	snprintf(x, sizeof(x), "[1,%d,%d]", SEQ, HIDDEN);
+	snprintf(wide, sizeof(wide), "[1,%d,%d]", SEQ, 4 * HIDDEN);
+	snprintf(heads, sizeof(heads), "[1,%d,%d,%d]", HEADS, SEQ, HIDDEN / HEADS);
+	snprintf(scores, sizeof(scores), "[1,%d,%d,%d]", HEADS, SEQ, SEQ);
+	snprintf(norm, sizeof(norm), ",'weights':[[%d],[%d]]", HIDDEN, HIDDEN);
+	snprintf(gemm, sizeof(gemm), ",'weights':[[%d,%d]]", HIDDEN, HIDDEN);
+	snprintf(up, sizeof(up), ",'weights':[[%d,%d]]", 4 * HIDDEN, HIDDEN);
+	snprintf(down, sizeof(down), ",'weights':[[%d,%d]]", HIDDEN, 4 * HIDDEN);
+#define ADD(op, shape, more, ...) \
+	do { \
+		snprintf(inputs, sizeof(inputs), __VA_ARGS__); \
+		*at += add(*at, 512, op, id++, inputs, shape, more); \
+	} while (0)
+	ADD("LayerNormalization", x, norm, "%d", in);
+	for (int i = 1; i <= 3; i++)
+		ADD("Gemm", x, gemm, "%d", start);
+	for (int i = 1; i <= 3; i++)
+		ADD("Reshape", heads, ",'view':true", "%d", start + i);
+	ADD("MatMul", scores, "", "%d,%d", start + 4, start + 5);
+	ADD("Mul", scores, "", "%d", start + 7);
+	ADD("Softmax", scores, "", "%d", start + 8);
+	ADD("Dropout", scores, "", "%d", start + 9);
+	ADD("MatMul", heads, "", "%d,%d", start + 10, start + 6);
+	ADD("Reshape", x, ",'view':true", "%d", start + 11);
+	ADD("Gemm", x, gemm, "%d", start + 12);
+	ADD("Dropout", x, "", "%d", start + 13);
+	ADD("Add", x, "", "%d,%d", in, start + 14);
+	ADD("LayerNormalization", x, norm, "%d", start + 15);
+	ADD("Gemm", wide, up, "%d", start + 16);
+	ADD("Gelu", wide, "", "%d", start + 17);
+	ADD("Gemm", x, down, "%d", start + 18);
+	ADD("Dropout", x, "", "%d", start + 19);
+	ADD("Add", x, "", "%d,%d", start + 15, start + 20);
+#undef ADD
+	return id;
+}
+
+static void
+load_transformer(int layers)
+{
+	char	   *at = text;
+	int			id = 2;
+
+	at += snprintf(at, 512, "{'id':0,'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0},"
+				   "{'id':1,'op':'Gather','inputs':[0],'shape':[1,%d,%d],'batch_dim':0,'weights':[[100,%d]]}", SEQ, SEQ, HIDDEN, HIDDEN);
+	for (int i = 0; i < layers; i++)
+		id = layer(&at, id, id - 1);
+	load(text);
+}
+
+/* Bytes that one more layer keeps of a batch of b samples. */
+static double
+of_a_layer(pm_step_options o, int64_t b)
+{
+	double		bytes[2];
+
+	for (int i = 0; i < 2; i++)
+	{
+		pm_step		s;
+
+		load_transformer(3 + i);
+		s = simulate(o);
+		bytes[i] = held_before(&s, PM_PHASE_BACKWARD, PM_MEMORY_ACTIVATIONS, b);
+	}
+	return bytes[1] - bytes[0];
+}
+
+static void
+test_transformer(void)
+{
+	const double s = SEQ;
+	const double h = HIDDEN;
+	const double a = HEADS;
+	const double b = 8;
+	const double statistics = 2 * 2 * 4 * s * b;	/* mean and deviation of two normalisations, which the paper leaves out */
+	pm_step_options o = {.dtype = PM_FP16, .optimizer = PM_ADAM};
+
+	CHECK_EQ(of_a_layer(o, 8), s * b * h * (34 + 5 * a * s / h) + statistics);
+	/* a fused kernel keeps its output, which the next product needs anyway, and a number a row and head */
+	o.fused_attention = true;
+	CHECK_NEAR(of_a_layer(o, 8), s * b * h * 34 + statistics, 4 * a * s * b);
+	/* recomputation keeps the input of a layer, or of each half of it */
+	o = (pm_step_options) {.dtype = PM_FP16, .optimizer = PM_ADAM, .checkpointing = true};
+	CHECK(of_a_layer(o, 8) >= 0);
+	CHECK(of_a_layer(o, 8) <= 2 * 2 * s * b * h);
+}
+
+/* ---------- the allocator ---------- */
+
+/* Reserved bytes of tensors of these sizes, in MiB, taken one after the other; a negative one is given back. */
+static double
+reserved(const double *mib, int n)
+{
+	pm_tensor	tensors[16];
+	int32_t		events[16];
+	int32_t		at[16] = {0};
+	pm_step		s = {.tensors = tensors, .events = events, .at = at, .n_events = n};
+	double		bytes;
+	double		allocated;
+	pm_status	st;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (mib[i] < 0)
+		{
+			events[i] = ~((int32_t) -mib[i] - 1);	/* -k: tensor number k, from 1 */
+			continue;
+		}
+		tensors[s.n_tensors] = (pm_tensor) {mib[i] * 1048576, 0, -1, 0};
+		events[i] = s.n_tensors++;
+	}
+	CHECK(pm_allocator_replay(&s, 1, &arena, &bytes, &allocated, &st) == PM_OK);
+	CHECK(bytes >= allocated);
+	return bytes / 1048576;
+}
+
+#define RESERVED(...) reserved((const double[]) {__VA_ARGS__}, (int) (sizeof((const double[]) {__VA_ARGS__}) / sizeof(double)))
+
+static void
+test_allocator(void)
+{
+	CHECK_EQ(RESERVED(0.001), 2);	/* small: a segment of 2 MiB */
+	CHECK_EQ(RESERVED(1, 1), 2);
+	CHECK_EQ(RESERVED(1, 1, 0.1), 4);
+	CHECK_EQ(RESERVED(1.5), 20);	/* middle: 20 MiB */
+	CHECK_EQ(RESERVED(1.5, 9, 9), 20);
+	CHECK_EQ(RESERVED(9, 9, 9), 40);
+	CHECK_EQ(RESERVED(10), 10);	/* large: rounded to 2 MiB */
+	CHECK_EQ(RESERVED(11), 12);
+	CHECK_EQ(RESERVED(30, -1, 30), 30);	/* used again */
+	CHECK_EQ(RESERVED(30, -1, 31), 62);	/* too small, and stays */
+	CHECK_EQ(RESERVED(30, -1, 10, 20), 30);	/* split */
+	CHECK_EQ(RESERVED(30, -1, 10, 20, -2, -3, 30), 30);	/* and merged */
+	CHECK_EQ(RESERVED(30, -1, 29.5, 2), 50);	/* a rest up to 1 MiB is not split off */
+	CHECK_EQ(RESERVED(40, 20, -1, -2, 19, 39), 60);	/* the best fit */
+}
+
+/* ---------- estimates ---------- */
+
+static const pm_gpu card = {.name = "RTX 3090", .memory_gb = 24, .mem_bw_gbs = 936, .fp32_tflops = 35.6};
+
+static void
+test_estimates(void)
+{
+	pm_question q = {.graph = &graph, .gpu = &card, .batch = 1, .dtype = PM_AMP, .framework = "pytorch 1.12 cu113"};
+	pm_step_options o;
+	pm_memory_plan plan;
+	pm_memory_factors f;
+	pm_memory_estimate last = {0};
+	pm_status	st;
+	int64_t		most;
+
+	load_transformer(6);
+	pm_memory_step_options(&q, false, &o);
+	CHECK(o.gradients_stay && !o.fused_attention);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	pm_memory_shipped_factors(&q, &f);
+	CHECK(f.measured);
+	last.p_fits = 1;
+	for (q.batch = 1; q.batch < 10000000; q.batch += 1 + q.batch / 7)
+	{
+		pm_memory_estimate e;
+
+		pm_memory_estimate_at(&plan, &q, &f, 0.9, &e);
+		CHECK(e.peak_mb >= last.peak_mb && e.need_mb >= last.need_mb && e.p_fits <= last.p_fits);
+		CHECK(e.low_mb < e.peak_mb && e.peak_mb < e.high_mb);
+		CHECK(pm_memory_live(&plan, q.batch) <= pm_memory_reserved(&plan, q.batch));
+		last = e;
+	}
+	most = pm_memory_max_batch(&plan, &q, &f, 0.95, 16777216);
+	q.batch = most;
+	pm_memory_estimate_at(&plan, &q, &f, 0.9, &last);
+	CHECK(most > 100 && last.p_fits >= 0.95);
+	q.batch = most + 1;
+	pm_memory_estimate_at(&plan, &q, &f, 0.9, &last);
+	CHECK(last.p_fits < 0.95);
+}
+
+static void
+test_words(void)
+{
+	const struct
+	{
+		const char *framework;
+		bool		stay,
+					fused,
+					measured;
+	}			cases[] = {
+		{NULL, false, true, true}, {"pytorch", false, true, true}, {"pytorch 1.13.1 cpu", true, false, true},
+		{"PyTorch 2.1", false, true, false}, {"torch 2.10", false, true, false}, {"tensorflow 2.4", false, true, false}
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		pm_question q = {.gpu = &card, .framework = cases[i].framework};
+		pm_step_options o;
+		pm_memory_factors f;
+		char		note[256];
+
+		pm_memory_step_options(&q, false, &o);
+		pm_memory_shipped_factors(&q, &f);
+		pm_memory_note(&q, &f, note, sizeof(note));
+		CHECK(o.gradients_stay == cases[i].stay && o.fused_attention == cases[i].fused);
+		CHECK(f.measured == cases[i].measured);
+		CHECK((note[0] == '\0') == cases[i].measured);
+	}
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_small_net();
+	test_autocast();
+	test_transformer();
+	test_allocator();
+	test_estimates();
+	test_words();
+	pm_arena_release(&arena);
+	return check_done("memory_step");
+}
