@@ -49,11 +49,17 @@ foreach my $how ('cancel', 'terminate')
     is($node->safe_psql('postgres', $rows_query), $rows, "no rows after $how");
 }
 
-# the time left is that of all folds: at the end of the first of two, as long again
+# the time left is that of all folds; a statement says so at its first epoch and at the end, and now and then between
 my (undef, undef, $notices) = $node->psql('postgres',
     q{SELECT count(*) FROM perfmodel.cross_validate(folds => 2, options => '{"epochs":900,"calibration_folds":0}')});
-like($notices, qr/fold 1 of 2: epoch 900 of 900: .*, (?!0 s)[0-9.]+ (s|min) left in all/, 'after a fold there is time left');
-like($notices, qr/fold 2 of 2: epoch 900 of 900: .*, 0 s left in all/, 'after the last there is none');
+like($notices, qr/mdot by structure, fold 1 of 2: epoch 1 of 900: .*, (?!0 s)[0-9.]+ (s|min) left in all/, 'at the beginning there is time left');
+like($notices, qr/mdot by structure, fold 2 of 2: epoch 900 of 900: (?!.*left)/, 'after the last there is none');
+(undef, undef, $notices) = $node->psql('postgres', qq{SELECT count(*) FROM perfmodel.leaderboard('{ets,gnn,mdot}', '{structure,batch}', 3,
+    options => '{"ets":{"epochs":20},"gnn":{"epochs":20},"mdot":{"epochs":20}}')});
+my @notices = $notices =~ /NOTICE:.*/g;
+my %cells = map { /NOTICE: +(\w+ by \w+), fold (\d) of \2: epoch 20 of 20:/ ? ($1 => 1) : () } @notices;
+is(scalar(keys %cells), 6, 'a leaderboard says when each of its cross-validations is done');
+cmp_ok(scalar(grep { !/fold (\d) of \1: epoch 20 of 20/ } @notices), '<', 20, 'and not much else');
 
 my ($out, $err) = ('', '');
 my $h = start_training(\$out, \$err);

@@ -286,6 +286,7 @@ typedef struct cv
 	const pm_kind *kind;
 	pm_options	options;
 	outcome		o;
+	int			split;
 	int			n_folds;
 	int			threads;
 	costs		cost;
@@ -321,7 +322,7 @@ run_fold(cv *c, int fold)
 
 	pm_check_memory(c->kind, &c->options, &part, c->o.rows, c->threads);
 	pm_context_arena(&arena, work, (size_t) (pm_memory_limit() - pm_rows_bytes(c->o.rows)));
-	pm_hooks_init(&hooks, psprintf("fold %d of %d", fold + 1, c->n_folds));
+	pm_hooks_init(&hooks, psprintf("%s by %s, fold %d of %d", c->kind->name, pm_split_name[c->split], fold + 1, c->n_folds));
 	hooks.more = c->n_folds - fold - 1;
 	code = pm_predictor_fit(&p, &part, pm_option_seed(c->kind, &c->options), c->threads, &hooks.hooks,
 							&arena, &rep, &st);
@@ -347,13 +348,13 @@ split_arg(const char *name)
 }
 
 static void
-assign_folds(cv *c, int split, int folds)
+assign_folds(cv *c, int folds)
 {
 	pm_status	st = {PM_OK};
 	pm_arena	arena;
 
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
-	if (pm_split_assign(split, folds, pm_option_seed(c->kind, &c->options), &c->o.rows->set, &arena,
+	if (pm_split_assign(c->split, folds, pm_option_seed(c->kind, &c->options), &c->o.rows->set, &arena,
 						c->o.fold, &c->n_folds, &st) != PM_OK)
 		pm_raise(&st);
 	pm_arena_release(&arena);
@@ -366,7 +367,6 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	cv			c = {0};
 	ArrayType  *profiles;
 	pm_rows    *rows;
-	int			split;
 
 	pm_require_catalog();
 	pm_rows_begin(fcinfo, &out);
@@ -379,7 +379,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("folds must be at least 2, not %d", PG_GETARG_INT32(2))));
 	c.kind = pm_kind_or_error(text_to_cstring(PG_GETARG_TEXT_PP(0)));
-	split = split_arg(text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	c.split = split_arg(text_to_cstring(PG_GETARG_TEXT_PP(3)));
 	pm_options_from_jsonb(c.kind, PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &c.options);
 	c.threads = pm_threads_allowed();
 	(void) pm_quantity_arg(fcinfo, 5);
@@ -388,7 +388,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	rows = pm_rows_load(profiles, pm_predictor_merges(c.kind, &c.options), (Size) pm_memory_limit());
 	pm_rows_add_operators(rows, c.kind, &c.options);
 	c.o = make_outcome(rows);
-	assign_folds(&c, split, PG_GETARG_INT32(2));
+	assign_folds(&c, PG_GETARG_INT32(2));
 	for (int fold = 0; fold < c.n_folds; fold++)
 		run_fold(&c, fold);
 	report(&out, &c.o, &c.cost);

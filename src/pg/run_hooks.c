@@ -2,6 +2,8 @@
  * run_hooks.c - hooks of long computations of the core: whether to stop, and
  * progress.
  *
+ * State: when the last notice was, for the statement that is running.
+ *
  * The core is never left by a longjmp: whatever is raised in here is caught,
  * kept, and raised again by pm_hooks_finish() when the core has returned.
  */
@@ -9,17 +11,20 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/pmsignal.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "errors.h"
 #include "run_hooks.h"
 
-#define NOTICES_PER_RUN		15
-#define NOTICE_SECONDS		30.0	/* at least one so often, at most one a tenth of it */
+#define NOTICE_SECONDS		3.0		/* between two notices, */
+#define NOTICE_SHARE		0.2		/* or this share of what the statement has taken, */
+#define NOTICE_SECONDS_MAX	300.0	/* but at most so long */
 #define ACTIVITY_SECONDS	1.0
 #define BEAT_SECONDS		1.0
 
@@ -105,6 +110,13 @@ left_in_all(const pm_run_hooks *h)
 	return h->last.left_s + h->more * (pm_now() - h->started + h->last.left_s);
 }
 
+/* Whether this is the last report of a training or of a cross-validation, after which others may follow in the statement. */
+static bool
+at_end(const pm_run_hooks *h)
+{
+	return h->more == 0 && h->last.fold == 0 && h->last.epoch == h->last.epochs;
+}
+
 static char *
 progress_text(const pm_run_hooks *h)
 {
@@ -112,31 +124,39 @@ progress_text(const pm_run_hooks *h)
 	const char *valid = isnan(p->valid_mape) ? "" : psprintf(", validation error %.2f %%", 100 * p->valid_mape);
 	const char *fold = p->fold == 0 ? "" : psprintf("calibration %d of %d, ", p->fold, p->folds);
 
-	return psprintf("%sepoch %d of %d: loss %.4g%s, rate %.2g, %.2f s an epoch, %s left in all",
+	return psprintf("%sepoch %d of %d: loss %.4g%s, rate %.2g, %.2f s an epoch%s",
 					fold, p->epoch, p->epochs, p->loss, valid, p->rate, p->elapsed_s / Max(p->epoch, 1),
-					duration(left_in_all(h)));
+					at_end(h) ? "" : psprintf(", %s left in all", duration(left_in_all(h))));
 }
 
+/*
+ * The first report of a statement, the last one of a training and of a
+ * cross-validation, and ever fewer between: leaderboard() makes hundreds of
+ * trainings in one statement.
+ */
 static bool
-notice_due(pm_run_hooks *h, const pm_progress *p)
+notice_due(const pm_run_hooks *h)
 {
-	int			every = Max(1, (p->folds + 1) * p->epochs / NOTICES_PER_RUN);
-	double		since = pm_now() - h->last_notice;
+	static TimestampTz statement = 0;
+	static double last;
+	TimestampTz begun = GetCurrentStatementStartTimestamp();
+	double		elapsed_s = (GetCurrentTimestamp() - begun) / 1e6;
+	double		pause_s = Min(Max(NOTICE_SHARE * elapsed_s, NOTICE_SECONDS), NOTICE_SECONDS_MAX);
 
-	return (p->epoch == 1 && p->fold <= 1) || (p->epoch == p->epochs && p->fold == 0) || since >= NOTICE_SECONDS || p->epoch % every == 0;
+	if (statement == begun && !at_end(h) && pm_now() - last < pause_s)
+		return false;
+	statement = begun;
+	last = pm_now();
+	return true;
 }
 
 static void
 tell(pm_run_hooks *h)
 {
-	const pm_progress *p = &h->last;
 	char	   *text = progress_text(h);
 
-	if (h->beat == NULL && notice_due(h, p))
-	{
-		h->last_notice = pm_now();
+	if (h->beat == NULL && notice_due(h))
 		ereport(NOTICE, (errmsg_internal("%s: %s", h->label, text)));
-	}
 	if (pm_now() - h->last_activity >= ACTIVITY_SECONDS)
 	{
 		h->last_activity = pm_now();
@@ -167,7 +187,6 @@ pm_hooks_init(pm_run_hooks *h, const char *label)
 	h->work = AllocSetContextCreate(h->cxt, "perfmodel progress", ALLOCSET_SMALL_SIZES);
 	h->label = label;
 	h->started = pm_now();
-	h->last_notice = h->started;
 }
 
 void

@@ -16,9 +16,8 @@ typedef struct pm_run_hooks
 	bool		orphaned;		/* the postmaster is gone */
 	ErrorData  *error;			/* raised inside a hook, for after the core has returned */
 	const char *label;			/* "training \"a\"", for the activity */
-	int			more;			/* computations like this one that follow in the same statement, for the time left */
+	int			more;			/* folds like this one that follow, for the time left */
 	double		started;		/* pm_now() at pm_hooks_init */
-	double		last_notice;
 	double		last_activity;
 
 	/*
