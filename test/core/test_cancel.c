@@ -7,6 +7,7 @@
  * and no thread is left.
  */
 #include <dirent.h>
+#include <time.h>
 
 #include "check.h"
 #include "small_kinds.h"
@@ -108,12 +109,28 @@ test_kind(const pm_kind *kind)
 	}
 }
 
+/* What a thread waits counts on one clock, what it computes on both. */
+static void
+test_clocks(void)
+{
+	double		now = pm_now();
+	double		cpu_s = pm_thread_cpu_s();
+	volatile double sum = 0;
+
+	nanosleep(&(struct timespec) {.tv_nsec = 200000000}, NULL);
+	CHECK(pm_now() - now >= 0.2);
+	CHECK(pm_thread_cpu_s() - cpu_s < 0.1);
+	while (pm_thread_cpu_s() - cpu_s < 0.1)
+		sum += 1;
+}
+
 int
 main(void)
 {
 	const pm_kind *kind;
 
 	pm_arena_init_malloc(&arena);
+	test_clocks();
 	make_rows();
 	for (int i = 0; (kind = pm_kind_at(i)) != NULL; i++)
 		test_kind(kind);

@@ -392,6 +392,15 @@ pm_now(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
+double
+pm_thread_cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
 /* ---------- random numbers ---------- */
 
 static uint64_t

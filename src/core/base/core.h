@@ -158,6 +158,8 @@ bool		pm_stopped(const pm_arena *a, pm_status *st);
 
 /* Monotonic seconds, for rates and estimates only. */
 double		pm_now(void);
+/* Seconds that the calling thread has computed: what it waited for a core, on a busy machine, is not among them. */
+double		pm_thread_cpu_s(void);
 
 /*
  * Random numbers: xoshiro256**, seeded by splitmix64; the same on every machine.
