@@ -142,8 +142,8 @@ estimate_seconds(const pm_kind *kind, const pm_options *o, const pm_dataset *d, 
 		epoch = Max(try_epochs(&t, TRIED_EPOCHS) - one, 0) / (TRIED_EPOCHS - 1);
 	else if (epochs > 1)
 		epoch = one;
-	/* a calibration trains on all but one fold, as often as there are folds */
-	return (one + (epochs - 1) * epoch) * d->n / t.some.n * Max(folds, 1);
+	/* each training of a calibration leaves out one part of the families, and that part of the other networks */
+	return (one + (epochs - 1) * epoch) * d->n / t.some.n * (folds < 2 ? 1 : folds - 1 + 1 / folds);
 }
 
 static const char *

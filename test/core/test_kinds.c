@@ -1120,7 +1120,7 @@ test_sums_fit(void)
 			CHECK(p.kind->fit(&p, &d, 1 + k, 1 + 3 * k, NULL, &a, &report, NULL) == PM_OK);
 			CHECK(report.n_params > 10);
 			CHECK(a.used <= p.kind->memory(&p.options, &d, 1 + 3 * k));
-			CHECK(pm_trust_fit(&d, NULL, NULL, &a, &p.trust, NULL) == PM_OK);
+			CHECK(pm_trust_fit(&d, NULL, 0, NULL, &a, &p.trust, NULL) == PM_OK);
 			CHECK(pm_predictor_save(&p, &arena, &data[k], &len[k], NULL) == PM_OK);
 			pm_arena_release(&a);
 		}

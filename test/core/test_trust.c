@@ -16,7 +16,7 @@ some_time(const pm_tokens *t)
 
 /* Cross predictions that make the residual of row i u[i]. */
 static double *
-crossed(const pm_dataset *d, const double *u)
+crossed_of(const pm_dataset *d, const double *u)
 {
 	double	   *ms = PM_NEW(&arena, double, d->n);
 
@@ -28,10 +28,11 @@ crossed(const pm_dataset *d, const double *u)
 static const pm_trust *
 fit(const pm_dataset *d, const double *cross)
 {
+	pm_crossed	crossed = {.ms = cross};
 	const pm_trust *t;
 	pm_status	st;
 
-	if (pm_trust_fit(d, cross, NULL, &arena, &t, &st) != PM_OK)
+	if (pm_trust_fit(d, &crossed, cross != NULL, NULL, &arena, &t, &st) != PM_OK)
 		make_failed("trust", &st);
 	return t;
 }
@@ -85,7 +86,7 @@ test_ranks(void)
 
 	for (int i = 0; i < 99; i++)
 		u[i] = ((i * 37) % 99 - 49) / 100.0;
-	t = fit(&d, crossed(&d, u));
+	t = fit(&d, crossed_of(&d, u));
 	CHECK(pm_trust_calibrated(t));
 	v = judge(t, &d.samples[5], 0.9);
 	CHECK(v.in_domain && v.reason[0] == '\0');
@@ -119,7 +120,7 @@ test_repeated_structure(void)
 		more.samples[99 + i] = d.samples[98];	/* whose residual is the largest */
 		u[99 + i] = 0.49;
 	}
-	v = judge(fit(&more, crossed(&more, u)), &d.samples[5], 0.9);
+	v = judge(fit(&more, crossed_of(&more, u)), &d.samples[5], 0.9);
 	CHECK_NEAR(log(v.high_ms), 0.45, 1e-12);
 	CHECK_NEAR(log(v.low_ms), -0.45, 1e-12);
 }
@@ -142,7 +143,7 @@ test_coverage(void)
 
 		for (int i = 0; i < 59; i++)
 			u[i] = 0.1 * normal(&rng);
-		t = fit(&d, crossed(&d, u));
+		t = fit(&d, crossed_of(&d, u));
 		v = judge(t, &d.samples[0], 0.9);
 		sum90 += normal_inside(&v, 0.1);
 		v = judge(t, &d.samples[0], 0.8);
@@ -168,7 +169,7 @@ test_clustered_coverage(void)
 
 		for (int i = 0; i < d.n; i++)
 			u[i] = i % 6 == 0 ? 0.1 * normal(&rng) : u[i - 1];
-		v = judge(fit(&d, crossed(&d, u)), &d.samples[0], 0.8);
+		v = judge(fit(&d, crossed_of(&d, u)), &d.samples[0], 0.8);
 		sum += normal_inside(&v, 0.1);
 	}
 	CHECK_NEAR(sum / 200, 0.8, 0.015);
@@ -185,7 +186,7 @@ test_few(void)
 
 	for (int i = 0; i < 60; i++)
 		u[i] = 0.01 * (i / 5 - 3);
-	t = fit(&d, crossed(&d, u));
+	t = fit(&d, crossed_of(&d, u));
 	for (double level = 0.5; level <= 0.999; level += 0.0499)
 	{
 		pm_verdict	v = judge(t, &d.samples[0], level);
@@ -196,7 +197,7 @@ test_few(void)
 	}
 	CHECK(log(judge(t, &d.samples[0], 0.999).high_ms) > 0.08 * 2);
 	/* nine structures are too few for any */
-	t = fit(&fewer, crossed(&fewer, u));
+	t = fit(&fewer, crossed_of(&fewer, u));
 	CHECK(!pm_trust_calibrated(t));
 	CHECK(isnan(judge(t, &d.samples[0], 0.9).low_ms) && isnan(judge(t, &d.samples[0], 0.9).high_ms));
 	CHECK(judge(t, &d.samples[0], 0.9).in_domain);
@@ -205,7 +206,7 @@ test_few(void)
 	/* rows that no model could predict are left out */
 	for (int i = 0; i < 60; i++)
 		u[i] = i < 15 ? NAN : u[i];
-	CHECK(!pm_trust_calibrated(fit(&d, crossed(&d, u))));
+	CHECK(!pm_trust_calibrated(fit(&d, crossed_of(&d, u))));
 }
 
 /* Predictions all too low or too high: the prediction itself stays inside. */
@@ -221,7 +222,7 @@ test_one_sided(void)
 
 		for (int i = 0; i < 40; i++)
 			u[i] = sign * (0.5 + 0.01 * i);
-		v = judge(fit(&d, crossed(&d, u)), &d.samples[3], 0.9);
+		v = judge(fit(&d, crossed_of(&d, u)), &d.samples[3], 0.9);
 		CHECK_EQ(sign > 0 ? v.low_ms : v.high_ms, 1);
 		CHECK(sign > 0 ? v.high_ms > 2 : v.low_ms < 0.5);
 	}
@@ -234,7 +235,7 @@ test_one_sided(void)
 		pm_verdict	v;
 
 		s.query.batch = i == 0 ? 2 : 1000;		/* out of the domain twice as far */
-		v = judge(fit(&d, crossed(&d, u)), &s, 0.999);
+		v = judge(fit(&d, crossed_of(&d, u)), &s, 0.999);
 		CHECK(v.low_ms > 0 && isfinite(v.high_ms) && v.low_ms <= 1 && v.high_ms >= 1);
 	}
 }
@@ -261,7 +262,7 @@ test_groups(void)
 		q->layout = i % 4 == 3 && i >= 200 ? PM_NHWC : PM_NCHW;
 		u[i] = (q->gpu == &test_gpu ? 0.01 : q->layout == PM_NHWC ? 1.0 : 0.1) * ((i / 4) % 2 ? 1 : -1);
 	}
-	t = fit(&d, crossed(&d, u));
+	t = fit(&d, crossed_of(&d, u));
 	s = d.samples[0];
 	CHECK_NEAR(log(judge(t, &s, 0.9).high_ms), 0.01, 1e-9);
 	s.query.gpu = &other;
@@ -300,7 +301,7 @@ test_small_devices(void)
 		d.samples[i].query.gpu = k < 0 ? &test_gpu : &small[k];
 		u[i] = (k < 0 ? 0.01 : 0.5) * ((i / 4) % 2 ? 1 : -1);
 	}
-	t = fit(&d, crossed(&d, u));
+	t = fit(&d, crossed_of(&d, u));
 	for (int k = 0; k < 3; k++)
 	{
 		s.query.gpu = &small[k];
@@ -326,7 +327,7 @@ test_compression(void)
 	pm_rng_seed(&rng, 9);
 	for (int i = 0; i < N * EACH; i++)
 		sorted[i] = u[i] = 0.1 * normal(&rng) * (1 + i % EACH / 2);
-	t = fit(&d, crossed(&d, u));
+	t = fit(&d, crossed_of(&d, u));
 	qsort(sorted, N * EACH, sizeof(double), by_value);
 	for (double level = 0.5; level < 0.99; level += 0.0731)
 	{
@@ -511,13 +512,133 @@ test_doubled(void)
 
 	for (int i = 0; i < 40; i++)
 		u[i] = 0.01 * (i - 15);
-	t = fit(&d, crossed(&d, u));
+	t = fit(&d, crossed_of(&d, u));
 	in = judge(t, &s, 0.9);
 	s.query.dtype = PM_FP16;
 	out = judge(t, &s, 0.9);
 	CHECK(in.in_domain && !out.in_domain);
 	CHECK_NEAR(log(out.high_ms), 2 * log(in.high_ms), 1e-12);
 	CHECK_NEAR(log(out.low_ms), 2 * log(in.low_ms), 1e-12);
+}
+
+/* ---------- distance ---------- */
+
+static double
+distance_of(const pm_domain *t, const pm_sample *s)
+{
+	double		distance;
+	pm_status	st;
+
+	if (pm_domain_distance(t, s, &arena, &distance, &st) != PM_OK)
+		make_failed("distance", &st);
+	return distance;
+}
+
+/* What was in training is near, as far as operators stand for others like them; other sizes are farther, and other operators. */
+static void
+test_distances(void)
+{
+	pm_dataset	d = make_dataset(35, 2, true, some_time, &arena);
+	pm_sample	known = odd_sample("Relu", 16, 3, 32);
+	pm_sample	wider = odd_sample("Relu", 128, 3, 32);
+	pm_sample	other = odd_sample("aten::roll", 16, 3, 32);
+	pm_sample	both = odd_sample("aten::roll", 128, 3, 32);
+	const pm_domain *t;
+	double		far;
+
+	CHECK(pm_domain_fit(&d, NULL, NULL, &arena, &t, NULL) == PM_OK);
+	for (int i = 0; i < d.n; i++)
+		CHECK(distance_of(t, &d.samples[i]) < 0.01 + 0.5 * 0.26);
+	far = distance_of(t, &known);
+	CHECK(far < 0.4);
+	CHECK(distance_of(t, &wider) > far + 0.3);
+	CHECK(distance_of(t, &other) > far + 0.1);
+	CHECK(distance_of(t, &both) > distance_of(t, &wider) && distance_of(t, &both) > distance_of(t, &other));
+	CHECK(distance_of(t, &both) <= 3);
+	far = distance_of(t, &wider);
+	wider.query.batch = 100;
+	CHECK_EQ(distance_of(t, &wider), far);
+}
+
+/*
+ * Residuals that grow with the distance, on two kinds of folds: intervals hold
+ * near and far alike, and are as wide as it takes.
+ */
+static void
+test_slope(void)
+{
+	enum { N = 60, TRIALS = 60 };
+	const double slope = 5;
+	pm_dataset	d = make_dataset(N, 1, true, some_time, &arena);
+	const char *gpus[] = {"Test 1000"};
+	double		inside[2] = {0};
+	double		width[2] = {0};
+	pm_rng		rng;
+
+	pm_rng_seed(&rng, 11);
+	for (int trial = 0; trial < TRIALS; trial++)
+	{
+		double		ms[2][N];
+		double		distance[2][N];
+		pm_crossed	crossed[2] = {{ms[0], distance[0]}, {ms[1], distance[1]}};
+		const pm_intervals *t;
+
+		for (int k = 0; k < 2; k++)
+			for (int i = 0; i < N; i++)
+			{
+				distance[k][i] = k == 0 ? 0.1 * pm_rng_uniform(&rng) : 0.2 + 0.6 * pm_rng_uniform(&rng);
+				ms[k][i] = d.samples[i].step_ms * exp(0.05 * (1 + slope * distance[k][i]) * normal(&rng));
+			}
+		CHECK(pm_intervals_fit(&d, crossed, 2, gpus, 1, &arena, &t, NULL) == PM_OK);
+		for (int k = 0; k < 2; k++)
+		{
+			double		at = k == 0 ? 0.05 : 0.5;
+			pm_verdict	v;
+
+			CHECK(pm_intervals_of(t, &d.samples[0].query, 1, at, 0.9, 1, &v.low_ms, &v.high_ms));
+			inside[k] += normal_inside(&v, 0.05 * (1 + slope * at)) / TRIALS;
+			width[k] += log(v.high_ms / v.low_ms) / TRIALS;
+		}
+		CHECK(pm_intervals_reach(t, 0.5) && !pm_intervals_reach(t, 0.9));
+	}
+	CHECK_NEAR(inside[0], 0.9, 0.03);
+	CHECK_NEAR(inside[1], 0.9, 0.03);
+	CHECK_NEAR(width[1] / width[0], (1 + slope * 0.5) / (1 + slope * 0.05), 0.6);
+}
+
+/* A network farther than nearly all rows were is out of the domain; its interval is not doubled for that, but for other causes. */
+static void
+test_unlike(void)
+{
+	pm_dataset	d = make_dataset(60, 1, true, some_time, &arena);
+	pm_sample	s = odd_sample("Relu", 30, 3, 32);
+	double		u[60];
+	double		distance[60];
+	pm_crossed	crossed = {.distance = distance};
+	const pm_trust *t;
+	pm_verdict	v;
+	double		high;
+
+	for (int i = 0; i < 60; i++)
+	{
+		u[i] = 0.01 * (i - 30);
+		distance[i] = i < 58 ? 1e-6 * i : 2;
+	}
+	crossed.ms = crossed_of(&d, u);
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	check_outside(t, &s, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training");
+	CHECK_EQ(judge(t, &s, 0.9).causes, 1u << PM_CAUSE_NETWORK_UNLIKE);
+	high = log(judge(t, &s, 0.9).high_ms);
+	CHECK(high > log(judge(t, &d.samples[0], 0.9).high_ms));
+	s.query.dtype = PM_FP16;
+	v = judge(t, &s, 0.9);
+	CHECK_NEAR(log(v.high_ms), 2 * high, 1e-9);
+	/* beyond what was calibrated on, doubled as well */
+	distance[58] = distance[59] = 2e-5;
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	s.query.dtype = PM_FP32;
+	high = log(judge(t, &d.samples[0], 0.9).high_ms);
+	CHECK_NEAR(log(judge(t, &s, 0.9).high_ms), 2 * high, 0.1 * high);
 }
 
 /* ---------- with a predictor ---------- */
@@ -551,10 +672,10 @@ test_cross_fit(const char *kind)
 
 	for (int i = 0; i < d.n; i++)	/* what the kind cannot explain */
 		d.samples[i].step_ms *= 1 + 0.02 * (i / 3 % 7);
-	p = fitted(kind, 4, &d, &report);
+	p = fitted(kind, 3, &d, &report);	/* too few to leave out families, too, and train on half of the rows */
 	CHECK(report.cross != NULL && pm_trust_calibrated(p.trust));
 	CHECK_EQ(report.valid_n, d.n);
-	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 4, 1, &d, &arena, fold, &n_folds, NULL), PM_OK);
+	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 3, 1, &d, &arena, fold, &n_folds, NULL), PM_OK);
 	for (int i = 0; i < d.n; i++)
 		if (fold[i] != 2)
 			part.samples[part.n++] = d.samples[i];
@@ -570,6 +691,33 @@ test_cross_fit(const char *kind)
 	/* the same rows make the same predictor, whether or not it is calibrated */
 	CHECK_EQ(predict_row(&p, &d.samples[1]), ({ pm_predictor q = fitted(kind, 0, &d, &unused);
 												predict_row(&q, &d.samples[1]); }));
+}
+
+/*
+ * Where one family of each is left out with whole others, intervals know how
+ * little is learned about it from the rest: families take times of their own.
+ */
+static void
+test_family_folds(void)
+{
+	pm_dataset	d = make_dataset(78, 2, true, some_time, &arena);	/* 26 families */
+	pm_fit_report report;
+	pm_predictor p;
+	pm_verdict	v;
+	pm_status	st;
+	int			held = 0;
+
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].step_ms *= 1 + 0.1 * (i / 2 % 26 % 5);
+	p = fitted("opclass", 6, &d, &report);
+	CHECK(report.cross != NULL && pm_trust_calibrated(p.trust));
+	CHECK_EQ(report.valid_n, d.n);
+	for (int i = 0; i < d.n; i++)
+	{
+		CHECK_EQ(pm_predictor_judge(&p, &d.samples[i], report.cross[i], 0.9, &arena, &v, &st), PM_OK);
+		held += v.low_ms <= d.samples[i].step_ms && d.samples[i].step_ms <= v.high_ms;
+	}
+	CHECK(held > 0.8 * d.n);
 }
 
 static bool
@@ -600,7 +748,7 @@ test_no_calibration(void)
 	p = (pm_predictor) {.kind = pm_kind_find("perfnet")};
 	CHECK_EQ(pm_option_find(p.kind, "calibration_folds"), -1);
 	many.n = 36;
-	CHECK_EQ(pm_trust_fit(&many, NULL, &hooks, &arena, &p.trust, &st), PM_CANCELLED);
+	CHECK_EQ(pm_trust_fit(&many, NULL, 0, &hooks, &arena, &p.trust, &st), PM_CANCELLED);
 }
 
 int
@@ -624,6 +772,10 @@ main(void)
 	test_cross_fit("linear");
 	test_cross_fit("roofline");
 	test_cross_fit("opclass");
+	test_distances();
+	test_slope();
+	test_unlike();
+	test_family_folds();
 	test_no_calibration();
 	pm_arena_release(&arena);
 	return check_done("trust");

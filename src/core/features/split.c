@@ -80,16 +80,28 @@ row_key(pm_split split, const pm_sample *s)
 	return pm_hash(PM_HASH_INIT, s->query.graph->family, strlen(s->query.graph->family));
 }
 
-/* Deal groups of rows round robin, in an order that the seed decides. */
-static pm_code
-deal(pm_split split, int folds, uint64_t seed, const pm_dataset *d, pm_arena *a,
-	 int *fold_of, int *n_folds, pm_status *st)
+/* Rows of one key: cards[from..from + n). */
+typedef struct group
 {
-	card	   *cards = PM_NEW(a, card, d->n);
-	int			groups = 0;
+	int			from;
+	int			n;
+} group;
 
-	if (!cards)
-		return pm_no_memory(st, a);
+static int
+largest_first(const void *a, const void *b)
+{
+	const group *x = a;
+	const group *y = b;
+
+	return x->n != y->n ? y->n - x->n : x->from - y->from;
+}
+
+/* Cards in an order that the seed decides, those of a key together; returns how many keys there are. */
+static int
+shuffle(pm_split split, uint64_t seed, const pm_dataset *d, card *cards, group *groups)
+{
+	int			n = 0;
+
 	for (int i = 0; i < d->n; i++)
 	{
 		cards[i].key = row_key(split, &d->samples[i]);
@@ -99,16 +111,75 @@ deal(pm_split split, int folds, uint64_t seed, const pm_dataset *d, pm_arena *a,
 	qsort(cards, d->n, sizeof(card), by_order);
 	for (int i = 0; i < d->n; i++)
 	{
-		groups += i == 0 || cards[i].key != cards[i - 1].key;
-		fold_of[cards[i].row] = folds > 0 ? (groups - 1) % folds : groups - 1;
+		if (i == 0 || cards[i].key != cards[i - 1].key)
+			groups[n++] = (group) {.from = i};
+		groups[n - 1].n++;
 	}
-	*n_folds = folds > 0 ? folds : groups;
-	if (folds <= 0 && groups < 2)
-		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs measurements of at least 2 devices, and there are those of %d", pm_split_name[split], groups);
-	if (groups < 2 || groups < *n_folds)
-		return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many groups, and there %s %d",
-					   pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
+	return n;
+}
+
+/* The fold that has the fewest rows; the first of those. */
+static int
+lightest(const int *rows, int folds)
+{
+	int			best = 0;
+
+	for (int i = 1; i < folds; i++)
+		if (rows[i] < rows[best])
+			best = i;
+	return best;
+}
+
+/*
+ * Deal groups of rows to folds: families, which differ in size, the largest
+ * first and each to the fold with the fewest rows; others round robin.
+ */
+static pm_code
+deal_groups(pm_split split, int folds, const card *cards, group *groups, int n, pm_arena *a, int *fold_of, pm_status *st)
+{
+	int		   *rows = PM_NEW(a, int, folds);
+
+	if (!rows)
+		return pm_no_memory(st, a);
+	if (split == PM_SPLIT_FAMILY)
+		qsort(groups, n, sizeof(group), largest_first);
+	for (int i = 0; i < n; i++)
+	{
+		int			fold = split == PM_SPLIT_FAMILY ? lightest(rows, folds) : i % folds;
+
+		rows[fold] += groups[i].n;
+		for (int k = 0; k < groups[i].n; k++)
+			fold_of[cards[groups[i].from + k].row] = fold;
+	}
 	return PM_OK;
+}
+
+static pm_code
+too_few_groups(pm_split split, int folds, int groups, pm_status *st)
+{
+	if (folds <= 0)
+		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs measurements of at least 2 devices, and there are those of %d",
+					   pm_split_name[split], groups);
+	return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many groups, and there %s %d",
+				   pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
+}
+
+/* folds 0: one for each group. */
+static pm_code
+deal(pm_split split, int folds, uint64_t seed, const pm_dataset *d, pm_arena *a,
+	 int *fold_of, int *n_folds, pm_status *st)
+{
+	card	   *cards = PM_NEW(a, card, d->n);
+	group	   *groups = PM_NEW(a, group, d->n);
+	int			n;
+
+	if (!cards || !groups)
+		return pm_no_memory(st, a);
+	n = shuffle(split, seed, d, cards, groups);
+	*n_folds = folds > 0 ? folds : n;
+	if (n < 2 || n < *n_folds)
+		return too_few_groups(split, folds, n, st);
+	return deal_groups(split, *n_folds, cards, groups, n, a, fold_of, st);
 }
 
 /* Small batches train, larger than the median test. */

@@ -36,8 +36,8 @@ typedef struct pm_setting
 #define PM_MAX_OPTIONS 48
 
 /* The row in a kind's table that has pm_predictor_fit() calibrate intervals. */
-#define PM_OPTION_CALIBRATION {"calibration_folds", PM_OPT_INT, 5, 0, 100, NULL, \
-	"trainings on a part of the structures that calibrate intervals; below 2: none"}
+#define PM_OPTION_CALIBRATION {"calibration_folds", PM_OPT_INT, 6, 0, 100, NULL, \
+	"trainings without some networks and families that calibrate intervals; below 2: none"}
 
 /* Values of all options of a kind, in the order of its table. */
 typedef struct pm_options

@@ -17,7 +17,7 @@ typedef struct pm_fit_report
 	int			best_epoch;
 	double		seconds;
 	int64_t		n_params;		/* trained numbers */
-	double	   *cross;			/* [n] of each training row, predicted by what had not seen its structure, NaN where that
+	const double *cross;		/* [n] of each training row, predicted by what had not seen its structure, NaN where that
 								 * failed; in the arena of fit; NULL: not calibrated.  Not for kinds to fill */
 } pm_fit_report;
 

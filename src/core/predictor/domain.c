@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/metrics.h"
 #include "features/split.h"
 #include "predictor/domain_parts.h"
 
@@ -27,6 +28,9 @@
 #define GPU_NETWORKS		5	/* structures that a device was measured with, at the least */
 #define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
 #define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
+#define MIX_BATCH			32	/* at which shares of the time are taken, whatever the question's batch */
+#define SIZE_WEIGHT			0.5 /* of the operators' distances in that of a network */
+#define USUAL_PART			0.95	/* of the training networks, whose distances are not unlike */
 
 /*
  * Sizes of an operator for one sample of the batch: these slots of its token,
@@ -71,6 +75,13 @@ sizes_of(const pm_domain *t, const pm_tokens *tokens, int token, pm_real *v)
 		v[k] = all[t->sizes.here != NULL ? t->sizes.here[k] : k];
 }
 
+/* How far an operator is from the nearest of its type, in bytes: 64 a doubling of the size that differs most. */
+#define STEPS		64
+#define FARTHEST	254			/* and beyond */
+#define UNSEEN		255			/* no operator of its type is known */
+
+static_assert((int) (ALIKE * STEPS) == ALIKE * STEPS, "ALIKE is a whole number of steps");
+
 /* Tokens of one sample of the batch. */
 static pm_code
 tokens_of_one(const pm_sample *s, pm_arena *a, pm_tokens *t, pm_status *st)
@@ -96,6 +107,24 @@ has_like(const op_type *type, const pm_real *v, int n_sizes, double slack)
 			return true;
 	}
 	return false;
+}
+
+/* The largest difference of sizes to the operator where it is smallest: a byte, rounded up. */
+static uint8_t
+nearest(const op_type *type, const pm_real *v, int n_sizes)
+{
+	double		best = FARTHEST / (double) STEPS;
+
+	for (int i = 0; i < type->n && best > 0; i++)
+	{
+		const pm_real *have = type->sizes + (size_t) i * n_sizes;
+		double		worst = 0;
+
+		for (int k = 0; k < n_sizes && worst < best; k++)
+			worst = fmax(worst, fabs(have[k] - v[k]));
+		best = fmin(best, worst);
+	}
+	return (uint8_t) ceil(best * STEPS);
 }
 
 /* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */
@@ -296,6 +325,44 @@ learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* share[t->n_types + 1]: shares of the roofline time by type; the last are those that are not known. */
+static void
+shares_of(const pm_domain *t, const pm_tokens *work, double *share)
+{
+	memset(share, 0, (t->n_types + 1) * sizeof(double));
+	for (int i = 0; i < work->n; i++)
+	{
+		const op_type *type = find_type(t, work, i);
+
+		share[type != NULL ? type - t->types : t->n_types] += pm_roofline_share(work, i);
+	}
+}
+
+/* Work at the batch that shares are taken at. */
+static pm_code
+work_for_shares(const pm_sample *s, pm_arena *a, pm_tokens *work, pm_status *st)
+{
+	pm_question q = s->query;
+
+	q.batch = MIX_BATCH;
+	return pm_tokens_build_work(s->skeleton, &q, a, work, st);
+}
+
+static pm_code
+learn_network(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+{
+	double	   *share = PM_NEW(scratch, double, t->n_types + 1);
+	pm_tokens	work;
+	pm_code		rc;
+
+	if (!share)
+		return pm_no_memory(st, scratch);
+	if ((rc = work_for_shares(s, scratch, &work, st)) != PM_OK)
+		return rc;
+	shares_of(t, &work, share);
+	return pm_networks_learn(t, share, a, st);
+}
+
 static double
 log_step(const pm_tokens *tokens)
 {
@@ -315,7 +382,9 @@ learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_s
 		return rc;
 	t->min_step = fmin(t->min_step, log_step(&work));
 	t->max_step = fmax(t->max_step, log_step(&work));
-	return learn_operators(t, &one, a, st);
+	if ((rc = learn_operators(t, &one, a, st)) != PM_OK)
+		return rc;
+	return learn_network(t, s, a, scratch, st);
 }
 
 static pm_code
@@ -335,11 +404,30 @@ make_domain(pm_domain **t, int rows, pm_arena *a, pm_status *st)
 	(*t)->sizes.n = N_SIZES;
 	(*t)->min_step = DBL_MAX;
 	(*t)->max_step = -DBL_MAX;
+	(*t)->limit = INFINITY;
+	return PM_OK;
+}
+
+/* The distance within which nearly all training networks were from the others. */
+static pm_code
+learn_limit(pm_domain *t, const double *distance, int rows, pm_arena *a, pm_status *st)
+{
+	double	   *known = PM_NEW(a, double, rows);
+	int			n = 0;
+
+	if (!known)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < rows; i++)
+		if (!isnan(distance[i]))
+			known[n++] = distance[i];
+	pm_sort(known, n);
+	if (n > 0)
+		t->limit = pm_percentile(known, n, USUAL_PART);
 	return PM_OK;
 }
 
 pm_code
-pm_domain_fit(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
+pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
 	pm_domain  *t;
 	pm_code		rc = make_domain(&t, d->n, a, st);
@@ -356,6 +444,8 @@ pm_domain_fit(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, const pm_
 	}
 	if (rc == PM_OK)
 		rc = count_structures(t, d, NULL, a, st);
+	if (rc == PM_OK && distance != NULL)
+		rc = learn_limit(t, distance, d->n, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
@@ -405,6 +495,7 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_OPERATOR_SIZES_NOT_SEEN] = "operator_sizes_not_seen",
 	[PM_CAUSE_STEP_ABOVE] = "step_above",
 	[PM_CAUSE_STEP_BELOW] = "step_below",
+	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
 	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
 };
 
@@ -489,12 +580,6 @@ add_share(part *p, double share, int token)
 	p->share += share;
 }
 
-/* What an operator is to the predictor. */
-enum
-{
-	SEEN, UNSEEN, UNLIKE
-};
-
 static void
 add_operator(causes *c, pm_cause cause, const char *what, const char *type, double share)
 {
@@ -509,7 +594,7 @@ judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
 	char		buf[64];
 
 	for (int i = 0; i < work->n; i++)
-		if (novelty[i] != SEEN)
+		if (novelty[i] > ALIKE * STEPS)
 			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
 	if (unseen.share > UNSEEN_SHARE)
 		add_operator(c, PM_CAUSE_OPERATORS_NOT_SEEN, "not in training", type_name(work, unseen.token, buf), unseen.share);
@@ -528,9 +613,40 @@ judge_step(const pm_domain *t, const pm_tokens *tokens, causes *c)
 		add_cause(c, PM_CAUSE_STEP_BELOW, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
 }
 
+static void
+judge_network(const pm_domain *t, const pm_novelty *novelty, causes *c)
+{
+	if (novelty->distance > t->limit)
+		add_cause(c, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training (distance %.2f, usual up to %.2f)", novelty->distance,
+				  t->limit);
+}
+
+/* How far a network is, given that of its operators. */
+static pm_code
+measure(const pm_domain *t, const pm_sample *s, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
+{
+	double	   *share = PM_NEW(scratch, double, t->n_types + 1);
+	double		sizes = 0;
+	pm_tokens	work;
+	pm_code		rc;
+
+	novelty->distance = 0;
+	if (!share)
+		return pm_no_memory(st, scratch);
+	if (!t->knows_networks)
+		return PM_OK;
+	if ((rc = work_for_shares(s, scratch, &work, st)) != PM_OK)
+		return rc;
+	shares_of(t, &work, share);
+	for (int i = 0; i < work.n; i++)
+		sizes += pm_roofline_share(&work, i) * novelty->of[i] / STEPS;
+	novelty->distance = pm_networks_distance(t, share) + SIZE_WEIGHT * sizes;
+	return PM_OK;
+}
+
 pm_code
 pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-				 const uint8_t **novelty, pm_status *st)
+				  pm_novelty *novelty, pm_status *st)
 {
 	uint8_t    *of = PM_NEW(a, uint8_t, s->skeleton->n);
 	pm_tokens	one;
@@ -546,20 +662,31 @@ pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena 
 		pm_real		v[N_SIZES];
 
 		sizes_of(t, &one, i, v);
-		of[i] = type == NULL ? UNSEEN : has_like(type, v, t->sizes.n, ALIKE) ? SEEN : UNLIKE;
+		of[i] = type == NULL ? UNSEEN : nearest(type, v, t->sizes.n);
 	}
-	*novelty = of;
-	return PM_OK;
+	novelty->of = of;
+	return measure(t, s, scratch, novelty, st);
+}
+
+pm_code
+pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, double *distance, pm_status *st)
+{
+	pm_novelty	novelty = {0};
+	pm_code		rc = pm_domain_prepare(t, s, scratch, scratch, &novelty, st);
+
+	*distance = novelty.distance;
+	return rc;
 }
 
 void
-pm_domain_judge(const pm_domain *t, const pm_question *q, const uint8_t *novelty, const pm_tokens *work, pm_verdict *v)
+pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work, pm_verdict *v)
 {
 	causes		c = {.text = v->reason};
 
 	judge_words(t, q, &c);
-	judge_operators(novelty, work, &c);
+	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
+	judge_network(t, novelty, &c);
 	v->in_domain = c.len == 0;
 	if (q->framework != NULL && q->framework[0] != '\0' && find_framework(t, q->framework) < 0)
 		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);

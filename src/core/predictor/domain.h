@@ -26,6 +26,7 @@ typedef enum pm_cause
 	PM_CAUSE_OPERATORS_NOT_SEEN,
 	PM_CAUSE_OPERATOR_SIZES_NOT_SEEN,
 	PM_CAUSE_STEP_ABOVE, PM_CAUSE_STEP_BELOW,	/* more work than any step in training, less */
+	PM_CAUSE_NETWORK_UNLIKE,	/* farther from all networks in training than nearly all of them were */
 	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark */
 	PM_N_CAUSES
 } pm_cause;
@@ -43,8 +44,19 @@ typedef struct pm_verdict
 
 typedef struct pm_domain pm_domain;
 
-/* Learn from the rows of d. */
-pm_code		pm_domain_fit(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st);
+/* What a question is to a predictor whatever its batch. */
+typedef struct pm_novelty
+{
+	const uint8_t *of;			/* [tokens] how far each is from all of its type in training */
+	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
+} pm_novelty;
+
+/*
+ * Learn from the rows of d.  distance[i] is how far row i was from rows that
+ * were trained on without its structure, NaN where that is not known; NULL: of
+ * none.
+ */
+pm_code		pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st);
 /*
  * What is known, and the devices, formats and optimizers of d besides; not its
  * operators, as nothing was learned of them.  seen (may be NULL) marks rows
@@ -58,13 +70,19 @@ int			pm_domain_gpu_count(const pm_domain *t);
 const char *const *pm_domain_gpus(const pm_domain *t);
 
 /*
- * What of a judgement depends on graph, device and formats alone: *novelty, one
- * byte for each token, in arena a.
+ * What of a judgement depends on graph, device and formats alone: *novelty,
+ * whose bytes are in arena a.  Its distance is the sum of two numbers: the part
+ * of the roofline time that no training network spends on the same types of
+ * operators (0..1), and half the mean, over the roofline time, of the operators'
+ * distances in size from the nearest of their type (log2, at most 4).  0: the
+ * domain was learned before there were distances.
  */
 pm_code		pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-							  const uint8_t **novelty, pm_status *st);
+							  pm_novelty *novelty, pm_status *st);
+/* The distance alone. */
+pm_code		pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, double *distance, pm_status *st);
 /* And the rest, given that and the work of the question: in_domain, reason and causes of *v, which is all 0. */
-void		pm_domain_judge(const pm_domain *t, const pm_question *q, const uint8_t *novelty, const pm_tokens *work,
+void		pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work,
 							pm_verdict *v);
 
 void		pm_domain_save(const pm_domain *t, pm_buffer *b);

@@ -5,11 +5,12 @@
 #ifndef PM_DOMAIN_PARTS_H
 #define PM_DOMAIN_PARTS_H
 
-#include "base/core.h"
+#include "base/serial.h"
 #include "features/schema.h"
 
 #define MAX_NAMES			4096	/* gpus, frameworks, types in a stored form */
 #define MAX_COVER			4096	/* operators remembered of a type; what is beyond counts as unlike */
+#define MAX_NETWORKS		4096	/* remembered; what is beyond is found through those that are like it */
 #define N_SIZES				15		/* of an operator: domain_stored.c has their names, domain.c knows where they come from */
 
 typedef struct device
@@ -38,6 +39,14 @@ typedef struct op_type
 	pm_real    *sizes;			/* [n, sizes.n of the domain] log2(1 + size) */
 } op_type;
 
+/* What the time of a network is made of: shares of its roofline time at batch 32, by type of operator; others are 0. */
+typedef struct network
+{
+	int			n;
+	int32_t    *type;			/* [n] indices into the domain's types */
+	pm_real    *share;			/* [n] */
+} network;
+
 struct pm_domain
 {
 	int			n_gpus;
@@ -53,9 +62,26 @@ struct pm_domain
 	int32_t    *type_at;		/* [pm_type_count()] index into types, -1: not seen */
 	double		min_step,
 				max_step;		/* log2 of the roofline time of the step, us */
+	bool		knows_networks;	/* false: learned before format 3; all distances are 0 */
+	int			n_networks;
+	int			room;			/* of networks */
+	network    *networks;
+	double		limit;			/* a network farther than that is unlike all in training; infinite: no such rule */
 };
 
 /* The names of the devices by themselves. */
 pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
+
+/*
+ * domain_networks.c: share[n_types + 1] are shares of the roofline time by type
+ * of operator, the last those of types that are not known; they sum to 1.
+ */
+/* Remember a network unless one like it is. */
+pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st);
+/* 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered. */
+double		pm_networks_distance(const struct pm_domain *t, const double *share);
+void		pm_networks_save(const struct pm_domain *t, pm_buffer *b);
+/* Damage shows in r->failed. */
+pm_code		pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st);
 
 #endif

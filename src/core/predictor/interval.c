@@ -21,6 +21,10 @@
 #define GROUP_ROWS			50	/* ... and so many rows */
 #define MAX_POINTS			400 /* residuals kept for a group */
 #define ANY					(-1)
+#define SLOPE_STRUCTURES	50	/* to learn the slope from */
+#define USUAL_SLOPE			4.0 /* where there are fewer */
+#define MAX_SLOPE			20.0
+#define SLOPE_STEP			0.1
 
 /* Residuals of a part of the rows, sorted, the weight of a structure being 1. */
 typedef struct group
@@ -29,7 +33,7 @@ typedef struct group
 	int			layout;			/* or ANY */
 	int			structures;
 	int			n;
-	double	   *u;				/* [n] ln(measured / predicted), ascending */
+	double	   *u;				/* [n] ln(measured / predicted) over the scale of its distance, ascending */
 	double	   *w;				/* [n] weights, which sum to structures */
 } group;
 
@@ -39,12 +43,32 @@ struct pm_intervals
 	const char *const *gpus;	/* [n_gpus] the devices of the domain */
 	int			n_groups;		/* narrower before wider; 0: not calibrated */
 	group	   *groups;
+	double		slope;			/* of the scale of residuals over the distance; 0: distances are not known */
+	double		reach;			/* largest distance that residuals are of */
 };
 
 bool
 pm_intervals_calibrated(const pm_intervals *t)
 {
 	return t->n_groups > 0;
+}
+
+static double
+scale_at(double slope, double distance)
+{
+	return 1 + slope * distance;
+}
+
+static double
+scale_of(const pm_intervals *t, double distance)
+{
+	return scale_at(t->slope, fmin(distance, t->reach));
+}
+
+bool
+pm_intervals_reach(const pm_intervals *t, double distance)
+{
+	return t->slope > 0 && distance <= t->reach;
 }
 
 /* ---- residuals of a group ---- */
@@ -54,6 +78,7 @@ typedef struct residual
 	uint64_t	structure;
 	double		u;
 	double		w;
+	double		distance;
 	bool		seen;			/* its structure was, by what predicted it */
 } residual;
 
@@ -145,19 +170,32 @@ in_group(const pm_sample *s, const char *gpu, int layout)
 	return (gpu == NULL || strcmp(s->query.gpu->name, gpu) == 0) && (layout == ANY || (int) s->query.layout == layout);
 }
 
-/* Residuals of the rows of a group; seen may be NULL. */
+/* The rows that residuals are taken of. */
+typedef struct evidence
+{
+	const pm_dataset *d;
+	const pm_crossed *crossed;	/* [n] */
+	int			n;
+	const bool *seen;			/* [d->n] may be NULL */
+} evidence;
+
+/* Residuals of the rows of a group, over their scales. */
 static int
-residuals_of(const pm_dataset *d, const double *cross, const bool *seen, const char *gpu, int layout, residual *r)
+residuals_of(const pm_intervals *t, const evidence *e, const char *gpu, int layout, residual *r)
 {
 	int			n = 0;
 
-	for (int i = 0; i < d->n; i++)
-	{
-		double		u = log(d->samples[i].step_ms / cross[i]);
+	for (int k = 0; k < e->n; k++)
+		for (int i = 0; i < e->d->n; i++)
+		{
+			const pm_sample *s = &e->d->samples[i];
+			double		distance = e->crossed[k].distance != NULL ? e->crossed[k].distance[i] : 0;
+			double		u = log(s->step_ms / e->crossed[k].ms[i]) / scale_of(t, distance);
 
-		if (isfinite(u) && in_group(&d->samples[i], gpu, layout))
-			r[n++] = (residual) {.structure = d->samples[i].query.graph->structure, .u = u, .seen = seen != NULL && seen[i]};
-	}
+			if (isfinite(u) && in_group(s, gpu, layout))
+				r[n++] = (residual) {.structure = s->query.graph->structure, .u = u, .distance = distance,
+					.seen = e->seen != NULL && e->seen[i]};
+		}
 	return n;
 }
 
@@ -178,12 +216,11 @@ fill_group(group *g, residual *r, int n, pm_arena *a, pm_status *st)
 
 /* Add the group of these rows when there are enough. */
 static pm_code
-add_group(pm_intervals *t, int gpu, int layout, const pm_dataset *d, const double *cross, residual *r,
-		  pm_arena *a, pm_status *st)
+add_group(pm_intervals *t, int gpu, int layout, const evidence *e, residual *r, pm_arena *a, pm_status *st)
 {
 	group	   *g = &t->groups[t->n_groups];
 	bool		widest = gpu == ANY && layout == ANY;
-	int			n = residuals_of(d, cross, NULL, gpu == ANY ? NULL : t->gpus[gpu], layout, r);
+	int			n = residuals_of(t, e, gpu == ANY ? NULL : t->gpus[gpu], layout, r);
 
 	*g = (group) {.gpu = gpu, .layout = layout, .structures = weigh(r, n)};
 	if (g->structures < (widest ? MIN_STRUCTURES : GROUP_STRUCTURES) || (!widest && n < GROUP_ROWS))
@@ -207,7 +244,7 @@ has_group(const pm_intervals *t, int gpu)
  * in a group of all rows.
  */
 static pm_code
-add_shared_group(pm_intervals *t, const pm_dataset *d, const double *cross, residual *r, pm_arena *a, pm_status *st)
+add_shared_group(pm_intervals *t, const evidence *e, residual *r, pm_arena *a, pm_status *st)
 {
 	group		shared = {.layout = ANY};
 	int			n_groups = t->n_groups;
@@ -216,7 +253,7 @@ add_shared_group(pm_intervals *t, const pm_dataset *d, const double *cross, resi
 
 	for (int gpu = 0; gpu < t->n_gpus; gpu++)
 		if (!has_group(t, gpu))
-			n += residuals_of(d, cross, NULL, t->gpus[gpu], ANY, r + n);
+			n += residuals_of(t, e, t->gpus[gpu], ANY, r + n);
 	shared.structures = weigh(r, n);
 	if (shared.structures < MIN_STRUCTURES)
 		return PM_OK;
@@ -243,27 +280,83 @@ make_intervals(const char *const *gpus, int n_gpus, pm_arena *a, pm_intervals **
 	return (*t)->groups != NULL ? PM_OK : pm_no_memory(st, a);
 }
 
+/*
+ * The slope under which the residuals are likeliest, if they have a Laplace
+ * distribution whose scale is scale_at(): the sum of w ln(scale) plus that of
+ * the weights times ln(sum of w |u| / scale) is smallest.
+ */
+static double
+likeliest_slope(const residual *r, int n)
+{
+	double		best = INFINITY;
+	double		slope = 0;
+
+	for (int step = 0; step * SLOPE_STEP <= MAX_SLOPE; step++)
+	{
+		double		weights = 0;
+		double		logs = 0;
+		double		errors = 0;
+		double		loss;
+
+		for (int i = 0; i < n; i++)
+		{
+			double		scale = scale_at(step * SLOPE_STEP, r[i].distance);
+
+			weights += r[i].w;
+			logs += r[i].w * log(scale);
+			errors += r[i].w * fabs(r[i].u) / scale;
+		}
+		loss = logs + weights * log(errors);
+		if (loss < best)
+		{
+			best = loss;
+			slope = step * SLOPE_STEP;
+		}
+	}
+	return slope;
+}
+
+/* Slope and reach, from all residuals whose distances are known. r: room for them. */
+static void
+fit_slope(pm_intervals *t, const evidence *e, residual *r)
+{
+	int			n;
+	int			structures;
+
+	for (int k = 0; k < e->n; k++)
+		if (e->crossed[k].distance == NULL)
+			return;
+	n = residuals_of(t, e, NULL, ANY, r);
+	structures = weigh(r, n);
+	for (int i = 0; i < n; i++)
+		t->reach = fmax(t->reach, r[i].distance);
+	/* it is never 0, which stands for distances that are not known */
+	t->slope = structures < SLOPE_STRUCTURES ? USUAL_SLOPE : fmax(likeliest_slope(r, n), SLOPE_STEP);
+}
+
 pm_code
-pm_intervals_fit(const pm_dataset *d, const double *cross, const char *const *gpus, int n_gpus, pm_arena *a,
+pm_intervals_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const char *const *gpus, int n_gpus, pm_arena *a,
 				 const pm_intervals **intervals, pm_status *st)
 {
-	residual   *r = PM_NEW(a, residual, d->n);
+	evidence	e = {.d = d, .crossed = crossed, .n = n};
+	residual   *r = PM_NEW(a, residual, (size_t) d->n * (n > 0 ? n : 1));
 	pm_intervals *t;
 	pm_code		rc = make_intervals(gpus, n_gpus, a, &t, st);
 
 	if (rc != PM_OK || !r)
 		return rc != PM_OK ? rc : pm_no_memory(st, a);
 	*intervals = t;
-	if (cross == NULL)
+	if (n == 0)
 		return PM_OK;
+	fit_slope(t, &e, r);
 	for (int gpu = 0; gpu < t->n_gpus; gpu++)
 		for (int layout = 0; layout < PM_N_LAYOUTS && rc == PM_OK; layout++)
-			rc = add_group(t, gpu, layout, d, cross, r, a, st);
+			rc = add_group(t, gpu, layout, &e, r, a, st);
 	for (int gpu = 0; gpu < t->n_gpus && rc == PM_OK; gpu++)
-		rc = add_group(t, gpu, ANY, d, cross, r, a, st);
+		rc = add_group(t, gpu, ANY, &e, r, a, st);
 	if (rc == PM_OK)
-		rc = add_shared_group(t, d, cross, r, a, st);
-	return rc == PM_OK ? add_group(t, ANY, ANY, d, cross, r, a, st) : rc;
+		rc = add_shared_group(t, &e, r, a, st);
+	return rc == PM_OK ? add_group(t, ANY, ANY, &e, r, a, st) : rc;
 }
 
 /* ---- quantiles ---- */
@@ -329,7 +422,8 @@ held(double value)
 }
 
 bool
-pm_intervals_of(const pm_intervals *t, const pm_question *q, double predicted, double level, double stretch, double *low, double *high)
+pm_intervals_of(const pm_intervals *t, const pm_question *q, double predicted, double distance, double level, double stretch,
+				double *low, double *high)
 {
 	const group *g = find_group(t, q);
 	double		tail = (1 - level) / 2;
@@ -337,6 +431,7 @@ pm_intervals_of(const pm_intervals *t, const pm_question *q, double predicted, d
 	*low = *high = NAN;
 	if (g == NULL)
 		return false;
+	stretch *= scale_of(t, distance);
 	/* residuals may all lie on one side: the prediction itself is always inside */
 	*low = held(predicted * exp(stretch * fmin(tail_quantile(g, tail, false), 0)));
 	*high = held(predicted * exp(stretch * fmax(tail_quantile(g, tail, true), 0)));
@@ -371,13 +466,13 @@ count_unseen(const residual *r, int n)
 
 /* Room for all rows and a group's points in r. */
 static pm_code
-update_group(pm_intervals *t, const pm_intervals *old, int gpu, int layout, const pm_dataset *d, const double *cross,
-			 const bool *seen, residual *r, pm_arena *a, pm_status *st)
+update_group(pm_intervals *t, const pm_intervals *old, int gpu, int layout, const evidence *e, residual *r, pm_arena *a,
+			 pm_status *st)
 {
 	const char *name = gpu == ANY ? NULL : t->gpus[gpu];
 	const group *before = exact_group(old, name, layout);
 	group	   *g = &t->groups[t->n_groups];
-	int			n = residuals_of(d, cross, seen, name, layout, r);
+	int			n = residuals_of(t, e, name, layout, r);
 	int			unseen;
 
 	*g = (group) {.gpu = gpu, .layout = layout, .structures = weigh(r, n)};
@@ -397,9 +492,10 @@ update_group(pm_intervals *t, const pm_intervals *old, int gpu, int layout, cons
 }
 
 pm_code
-pm_intervals_update(const pm_intervals *old, const pm_dataset *d, const double *cross, const bool *seen,
+pm_intervals_update(const pm_intervals *old, const pm_dataset *d, const pm_crossed *crossed, const bool *seen,
 					const char *const *gpus, int n_gpus, pm_arena *a, const pm_intervals **intervals, pm_status *st)
 {
+	evidence	e = {.d = d, .crossed = crossed, .n = 1, .seen = seen};
 	residual   *r = PM_NEW(a, residual, d->n + MAX_POINTS);
 	pm_intervals *t;
 	pm_code		rc = make_intervals(gpus, n_gpus, a, &t, st);
@@ -407,12 +503,14 @@ pm_intervals_update(const pm_intervals *old, const pm_dataset *d, const double *
 	if (rc != PM_OK || !r)
 		return rc != PM_OK ? rc : pm_no_memory(st, a);
 	*intervals = t;
+	t->slope = old->slope;
+	t->reach = old->reach;
 	for (int gpu = 0; gpu < t->n_gpus; gpu++)
 		for (int layout = 0; layout < PM_N_LAYOUTS && rc == PM_OK; layout++)
-			rc = update_group(t, old, gpu, layout, d, cross, seen, r, a, st);
+			rc = update_group(t, old, gpu, layout, &e, r, a, st);
 	for (int gpu = 0; gpu < t->n_gpus && rc == PM_OK; gpu++)
-		rc = update_group(t, old, gpu, ANY, d, cross, seen, r, a, st);
-	return rc == PM_OK ? update_group(t, old, ANY, ANY, d, cross, seen, r, a, st) : rc;
+		rc = update_group(t, old, gpu, ANY, &e, r, a, st);
+	return rc == PM_OK ? update_group(t, old, ANY, ANY, &e, r, a, st) : rc;
 }
 
 /* ---- storing ---- */
@@ -421,6 +519,8 @@ void
 pm_intervals_save(const pm_intervals *t, pm_buffer *b)
 {
 	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
+	pm_put_f64(b, t->slope);
+	pm_put_f64(b, t->reach);
 	pm_put_u32(b, (uint32_t) t->n_groups);
 	for (int i = 0; i < t->n_groups; i++)
 	{
@@ -478,6 +578,11 @@ pm_intervals_load(pm_reader *r, const char *const *gpus, int n_gpus, pm_arena *a
 	if (rc != PM_OK)
 		return rc;
 	*intervals = t;
+	if (r->format >= 3)
+	{
+		t->slope = pm_get_above(r, 0);
+		t->reach = pm_get_above(r, 0);
+	}
 	t->n_groups = (int) pm_get_u32(r, (uint32_t) (n_gpus * (PM_N_LAYOUTS + 1) + 1));
 	for (int i = 0; i < t->n_groups && rc == PM_OK && !r->failed; i++)
 		rc = load_group(t, &layouts, &t->groups[i], r, a, st);

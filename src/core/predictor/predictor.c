@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "base/metrics.h"
-#include "features/split.h"
 #include "nn/blas.h"
 #include "predictor/correction.h"
+#include "predictor/cross.h"
+#include "predictor/stages.h"
 
 /* ---- fit and predict ---- */
 
@@ -78,13 +79,6 @@ check_samples(const pm_kind *kind, const pm_quantity *q, const pm_dataset *d, pm
 	return pm_check_profiles(d, q, st);
 }
 
-static pm_code
-stop_if_asked(const pm_hooks *hooks, pm_status *st)
-{
-	return hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx) ?
-		pm_fail(st, PM_CANCELLED, "training was cancelled") : PM_OK;
-}
-
 /* Mean absolute percentage error on the rows of d, for kinds that do not report it themselves. */
 static pm_code
 training_error(const pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, const pm_arena *a, double *mape,
@@ -98,7 +92,7 @@ training_error(const pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks
 		pm_arena	scratch;
 		double		ms;
 
-		if ((rc = stop_if_asked(hooks, st)) != PM_OK)
+		if ((rc = pm_stop_if_asked(hooks, st)) != PM_OK)
 			return rc;
 		pm_arena_init_within(&scratch, a);
 		rc = pm_predictor_predict(p, &d->samples[i], &scratch, &ms, NULL, NULL, st);
@@ -110,60 +104,21 @@ training_error(const pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks
 	return rc;
 }
 
-/* ---- cross predictions ---- */
+/* ---- errors of cross predictions ---- */
 
-/* Hooks of one of several trainings, which tells where among them it stands. */
-typedef struct staged
-{
-	pm_hooks	hooks;			/* what the training gets; ctx is this struct */
-	const pm_hooks *outer;
-	int			fold;			/* as in pm_progress */
-	int			folds;
-} staged;
-
-static bool
-staged_stop(void *ctx)
-{
-	const pm_hooks *outer = ((staged *) ctx)->outer;
-
-	return outer->stop != NULL && outer->stop(outer->ctx);
-}
-
+/* Errors of the cross predictions. */
 static void
-staged_progress(void *ctx, const pm_progress *p)
+cross_errors(const pm_dataset *d, const double *cross, pm_fit_report *report)
 {
-	const staged *s = ctx;
-	pm_progress whole = *p;
-	int			later = s->fold > 0 ? s->folds - s->fold + 1 : 0;	/* trainings after this one */
+	pm_errors	sum = {0};
 
-	if (s->outer->progress == NULL)
-		return;
-	whole.fold = s->fold;
-	whole.folds = s->folds;
-	whole.left_s += later * (p->elapsed_s + p->left_s);
-	s->outer->progress(s->outer->ctx, &whole);
-}
-
-/* NULL when there are no hooks. */
-static const pm_hooks *
-stage(staged *s, const pm_hooks *outer, int fold, int folds)
-{
-	*s = (staged) {.hooks = {.stop = staged_stop, .progress = staged_progress, .ctx = s}, .outer = outer, .fold = fold,
-		.folds = folds};
-	return outer != NULL ? &s->hooks : NULL;
-}
-
-/* The rows outside a fold. */
-static pm_code
-without_fold(const pm_dataset *d, const int *fold_of, int fold, int least, pm_arena *a, pm_dataset *part, pm_status *st)
-{
-	*part = (pm_dataset) {.samples = PM_NEW(a, pm_sample, d->n), .n_operators = d->n_operators, .operators = d->operators};
-	if (!part->samples)
-		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n; i++)
-		if (fold_of[i] != fold)
-			part->samples[part->n++] = d->samples[i];
-	return part->n < least ? pm_fail(st, PM_ERR_DATA, "too few profiles to calibrate on") : PM_OK;
+		if (isfinite(cross[i]))
+			pm_errors_add(&sum, d->samples[i].step_ms, cross[i]);
+	report->valid_mape = pm_errors_mape(&sum);
+	report->valid_mae = pm_errors_mae(&sum);
+	report->valid_rmse = pm_errors_rmse(&sum);
+	report->valid_n = sum.n;
 }
 
 /* A question that a predictor does not answer has NaN in place of a time; only want of memory ends the training. */
@@ -183,86 +138,6 @@ predict_or_nan(const pm_predictor *p, const pm_sample *s, const pm_arena *a, dou
 	return PM_OK;
 }
 
-/* Train without the structures of a fold and predict them; NaN where that fails. */
-static pm_code
-cross_fold(const pm_predictor *p, const pm_dataset *d, const int *fold_of, int fold, uint64_t seed, int threads,
-		   const pm_hooks *hooks, pm_arena *a, double *cross, pm_status *st)
-{
-	pm_predictor q = {.kind = p->kind, .options = p->options, .quantity = p->quantity, .schema = p->schema};
-	pm_dataset	part;
-	pm_fit_report report = {0};
-	pm_code		rc;
-
-	if ((rc = without_fold(d, fold_of, fold, p->kind->min_samples, a, &part, st)) != PM_OK ||
-		(rc = p->kind->fit(&q, &part, seed, threads, hooks, a, &report, st)) != PM_OK)
-		return rc;
-	for (int i = 0; i < d->n; i++)
-		if (fold_of[i] == fold &&
-			((rc = stop_if_asked(hooks, st)) != PM_OK ||
-			 (rc = predict_or_nan(&q, &d->samples[i], a, &cross[i], st)) != PM_OK))
-			return rc;
-	return PM_OK;
-}
-
-static pm_code
-cross_folds(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads,
-			const pm_hooks *hooks, pm_arena *a, double *cross, pm_status *st)
-{
-	int		   *fold_of = PM_NEW(a, int, d->n);
-	pm_code		rc;
-
-	if (!fold_of)
-		return pm_no_memory(st, a);
-	rc = pm_split_assign(PM_SPLIT_STRUCTURE, folds, seed, d, a, fold_of, &folds, st);
-	for (int fold = 0; fold < folds && rc == PM_OK; fold++)
-	{
-		pm_arena	work;
-		staged		s;
-
-		pm_arena_init_within(&work, a);
-		rc = cross_fold(p, d, fold_of, fold, seed, threads, stage(&s, hooks, fold + 1, folds), &work, cross, st);
-		pm_arena_release(&work);
-	}
-	return rc;
-}
-
-/*
- * *cross stays NULL for a kind without the option, and where there are too
- * few structures or rows: that costs the intervals, not the training.
- */
-static pm_code
-cross_predict(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads, const pm_hooks *hooks,
-			  pm_arena *a, double **cross, pm_status *st)
-{
-	double	   *ms;
-	pm_code		rc;
-
-	*cross = NULL;
-	if (folds < 2)
-		return PM_OK;
-	if ((ms = PM_NEW(a, double, d->n)) == NULL)
-		return pm_no_memory(st, a);
-	rc = cross_folds(p, d, folds, seed, threads, hooks, a, ms, st);
-	if (rc == PM_OK)
-		*cross = ms;
-	return rc == PM_ERR_DATA || rc == PM_ERR_DIVERGED ? PM_OK : rc;
-}
-
-/* Errors of the cross predictions. */
-static void
-cross_errors(const pm_dataset *d, const double *cross, pm_fit_report *report)
-{
-	pm_errors	sum = {0};
-
-	for (int i = 0; i < d->n; i++)
-		if (isfinite(cross[i]))
-			pm_errors_add(&sum, d->samples[i].step_ms, cross[i]);
-	report->valid_mape = pm_errors_mape(&sum);
-	report->valid_mae = pm_errors_mae(&sum);
-	report->valid_rmse = pm_errors_rmse(&sum);
-	report->valid_n = sum.n;
-}
-
 /* Predictions of the start for rows of structures that it has not seen; NaN for the others. */
 static pm_code
 predict_by_start(const pm_start *start, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, double *ms, pm_status *st)
@@ -272,7 +147,7 @@ predict_by_start(const pm_start *start, const pm_dataset *d, const pm_hooks *hoo
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
 		ms[i] = NAN;
-		if ((rc = stop_if_asked(hooks, st)) == PM_OK && !(start->seen != NULL && start->seen[i]))
+		if ((rc = pm_stop_if_asked(hooks, st)) == PM_OK && !(start->seen != NULL && start->seen[i]))
 			rc = predict_or_nan(start->predictor, &d->samples[i], a, &ms[i], st);
 	}
 	return rc;
@@ -306,7 +181,7 @@ check_errors(const pm_fit_report *report, pm_status *st)
 
 /* What is the same for all kinds once the kind is fitted. */
 static pm_code
-complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
+complete_fit(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const pm_hooks *hooks, pm_arena *a,
 			 pm_fit_report *report, pm_status *st)
 {
 	pm_code		rc = PM_OK;
@@ -316,13 +191,13 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_are
 	/* a kind that learned nothing sound says so when it is asked */
 	if (rc == PM_ERR_INTERNAL)
 		return pm_diverged(st, "its predictions are not positive finite numbers");
-	if (rc == PM_OK && report->valid_n == 0 && report->cross != NULL)
-		cross_errors(d, report->cross, report);
+	if (rc == PM_OK && report->valid_n == 0 && cross->n > 0)
+		cross_errors(d, cross->set[PM_CROSS_NETWORK].ms, report);
 	if (rc == PM_OK)
 		rc = check_errors(report, st);
 	if (rc == PM_OK)
 		rc = p->start != NULL ? trust_after_start(p, d, hooks, a, st) :
-			pm_trust_fit(d, report->cross, hooks, a, &p->trust, st);
+			pm_trust_fit(d, cross->set, cross->n, hooks, a, &p->trust, st);
 	p->start = NULL;
 	return rc;
 }
@@ -334,8 +209,8 @@ fit_and_calibrate(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threa
 {
 	double		started = pm_now();
 	double		folds = pm_option_value(p->kind, &p->options, "calibration_folds");
-	double	   *cross;
-	staged		s;
+	pm_cross	cross;
+	pm_stage	s;
 	pm_code		rc = check_samples(p->kind, pm_predictor_quantity(p), d, st);
 
 	memset(report, 0, sizeof(*report));
@@ -349,11 +224,11 @@ fit_and_calibrate(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threa
 		rc = p->kind->check_start(&p->options, p->start->predictor, st);
 	/* before the fit itself, so that what the folds take is free again */
 	if (rc != PM_OK || (rc = pm_blas_reserve(1, st)) != PM_OK ||
-		(rc = cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross, st)) != PM_OK ||
-		(rc = p->kind->fit(p, d, seed, threads, stage(&s, hooks, 0, (int) folds), a, report, st)) != PM_OK)
+		(rc = pm_cross_predict(p, d, (int) folds, seed, threads, hooks, a, &cross, st)) != PM_OK ||
+		(rc = p->kind->fit(p, d, seed, threads, pm_stage_begin(&s, hooks, 0, (int) folds), a, report, st)) != PM_OK)
 		return rc;
-	report->cross = cross;
-	rc = complete_fit(p, d, hooks, a, report, st);
+	report->cross = cross.n > 0 ? cross.set[PM_CROSS_NETWORK].ms : NULL;
+	rc = complete_fit(p, d, &cross, hooks, a, report, st);
 	report->seconds = pm_now() - started;
 	return rc;
 }
@@ -509,7 +384,7 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 {
 	pm_code		rc = put_on_bench(x, s, st);
 
-	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, x->novelty, &x->bench->work, step_ms, level, v, st) : rc;
+	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, v, st) : rc;
 }
 
 pm_code

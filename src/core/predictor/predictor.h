@@ -67,7 +67,7 @@ typedef struct pm_prepared
 	int32_t    *type;			/* [skeleton->n] as in pm_tokens */
 	int32_t    *op_class;		/* [skeleton->n] */
 	void	   *state;			/* the kind's; NULL: it has to be asked anew for each batch */
-	const uint8_t *novelty;		/* pm_trust_prepare() */
+	pm_novelty	novelty;		/* pm_trust_prepare() */
 	pm_workbench *bench;
 	uint64_t	number;			/* tells it from all others of its bench */
 } pm_prepared;

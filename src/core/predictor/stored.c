@@ -6,7 +6,7 @@
  * kind knows, interval and domain, a correction or none, and a CRC-32C of all
  * that.  A value of an option is a number, or the text of a choice.  Format 1,
  * of perfmodel 0.1.0, has neither quantity nor schema, and choices by their
- * numbers.
+ * numbers.  Formats before 3 know nothing of distances from training networks.
  */
 #include "predictor/stored.h"
 
@@ -17,7 +17,7 @@
 #include "predictor/correction.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 2
+#define FORMAT_VERSION 3
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)

@@ -32,7 +32,7 @@ pm_trust_gpu(const pm_trust *t, int i)
 }
 
 pm_code
-pm_trust_fit(const pm_dataset *d, const double *cross, const pm_hooks *hooks, pm_arena *a,
+pm_trust_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const pm_hooks *hooks, pm_arena *a,
 			 const pm_trust **trust, pm_status *st)
 {
 	pm_trust   *t = PM_NEW(a, pm_trust, 1);
@@ -41,9 +41,30 @@ pm_trust_fit(const pm_dataset *d, const double *cross, const pm_hooks *hooks, pm
 	if (!t)
 		return pm_no_memory(st, a);
 	*trust = t;
-	rc = pm_domain_fit(d, hooks, a, &t->domain, st);
-	return rc != PM_OK ? rc : pm_intervals_fit(d, cross, pm_domain_gpus(t->domain), pm_domain_gpu_count(t->domain), a,
+	rc = pm_domain_fit(d, n > 0 ? crossed[0].distance : NULL, hooks, a, &t->domain, st);
+	return rc != PM_OK ? rc : pm_intervals_fit(d, crossed, n, pm_domain_gpus(t->domain), pm_domain_gpu_count(t->domain), a,
 											   &t->intervals, st);
+}
+
+/* How far the rows are from what a domain was learned from. */
+static pm_code
+distances(const pm_domain *domain, const pm_dataset *d, pm_arena *a, double **distance, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	if ((*distance = PM_NEW(a, double, d->n)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+	{
+		pm_arena	scratch;
+
+		if (pm_stopped(a, st))
+			return PM_CANCELLED;
+		pm_arena_init_within(&scratch, a);
+		rc = pm_domain_distance(domain, &d->samples[i], &scratch, &(*distance)[i], st);
+		pm_arena_release(&scratch);
+	}
+	return rc;
 }
 
 pm_code
@@ -51,25 +72,45 @@ pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross, c
 				const pm_hooks *hooks, pm_arena *a, const pm_trust **trust, pm_status *st)
 {
 	pm_trust   *t = PM_NEW(a, pm_trust, 1);
+	double	   *distance;
+	pm_crossed	crossed = {.ms = cross};
 	pm_code		rc;
 
 	if (!t)
 		return pm_no_memory(st, a);
 	*trust = t;
-	rc = retrained ? pm_domain_fit(d, hooks, a, &t->domain, st) : pm_domain_extend(old->domain, d, seen, a, &t->domain, st);
-	return rc != PM_OK ? rc : pm_intervals_update(old->intervals, d, cross, seen, pm_domain_gpus(t->domain),
+	if ((rc = distances(old->domain, d, a, &distance, st)) != PM_OK)
+		return rc;
+	crossed.distance = distance;
+	rc = retrained ? pm_domain_fit(d, distance, hooks, a, &t->domain, st) :
+		pm_domain_extend(old->domain, d, seen, a, &t->domain, st);
+	return rc != PM_OK ? rc : pm_intervals_update(old->intervals, d, &crossed, seen, pm_domain_gpus(t->domain),
 												  pm_domain_gpu_count(t->domain), a, &t->intervals, st);
 }
 
 pm_code
 pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-				 const uint8_t **novelty, pm_status *st)
+				 pm_novelty *novelty, pm_status *st)
 {
 	return pm_domain_prepare(t->domain, s, a, scratch, novelty, st);
 }
 
+/* Causes that are a matter of the network's distance, which intervals that know it have in them. */
+#define FAR_CAUSES	((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
+#define REMARKS		(1u << PM_CAUSE_FRAMEWORK_NOT_SEEN)
+
+static double
+stretch(const pm_trust *t, const pm_verdict *v, double distance)
+{
+	uint32_t	causes = v->causes & ~REMARKS;
+
+	if (pm_intervals_reach(t->intervals, distance))
+		causes &= ~FAR_CAUSES;
+	return causes == 0 ? 1 : OUTSIDE_FACTOR;
+}
+
 pm_code
-pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
+pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *novelty, const pm_tokens *work,
 					double predicted, double level, pm_verdict *v, pm_status *st)
 {
 	memset(v, 0, sizeof(*v));
@@ -80,7 +121,8 @@ pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelt
 		return PM_ERR_OPTION;
 	}
 	pm_domain_judge(t->domain, &s->query, novelty, work, v);
-	pm_intervals_of(t->intervals, &s->query, predicted, level, v->in_domain ? 1 : OUTSIDE_FACTOR, &v->low_ms, &v->high_ms);
+	pm_intervals_of(t->intervals, &s->query, predicted, novelty->distance, level, stretch(t, v, novelty->distance), &v->low_ms,
+					&v->high_ms);
 	return PM_OK;
 }
 
@@ -88,14 +130,14 @@ pm_code
 pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level,
 			   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {
-	const uint8_t *novelty;
+	pm_novelty	novelty;
 	pm_tokens	work;
 	pm_code		rc;
 
 	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
 		(rc = pm_trust_prepare(t, s, scratch, scratch, &novelty, st)) != PM_OK)
 		return rc;
-	return pm_trust_judge_work(t, s, novelty, &work, predicted, level, v, st);
+	return pm_trust_judge_work(t, s, &novelty, &work, predicted, level, v, st);
 }
 
 void

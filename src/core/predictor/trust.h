@@ -17,12 +17,12 @@
 #define PM_LEVEL_USUAL	0.9		/* of reports */
 
 /*
- * Learn from the rows of d.  cross[i] is the prediction of row i by a model
- * that has not seen its structure, NaN where there is none; NULL: no row has
- * one, and there will be no intervals.  So it is, too, when cross predictions
- * are of fewer than 10 structures.
+ * Learn from the rows of d.  crossed[n]: predictions of the rows by models that
+ * have not seen their structures; the first set is that of folds of networks,
+ * whose distances are the usual ones.  n 0, or predictions of fewer than 10
+ * structures: there will be no intervals.
  */
-pm_code		pm_trust_fit(const pm_dataset *d, const double *cross, const pm_hooks *hooks, pm_arena *a,
+pm_code		pm_trust_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const pm_hooks *hooks, pm_arena *a,
 						 const pm_trust **trust, pm_status *st);
 
 /*
@@ -52,12 +52,12 @@ pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted,
 
 /*
  * The part of it that depends on the graph, device and formats alone: *novelty,
- * one byte for each token, in arena a.  And the rest, given that and the work of
- * s; pm_trust_judge() is the two after each other.
+ * its bytes in arena a.  And the rest, given that and the work of s;
+ * pm_trust_judge() is the two after each other.
  */
 pm_code		pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-							 const uint8_t **novelty, pm_status *st);
-pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const uint8_t *novelty, const pm_tokens *work,
+							 pm_novelty *novelty, pm_status *st);
+pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *novelty, const pm_tokens *work,
 								double predicted, double level, pm_verdict *v, pm_status *st);
 
 void		pm_trust_save(const pm_trust *t, pm_buffer *b);

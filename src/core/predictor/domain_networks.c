@@ -1,0 +1,135 @@
+/*
+ * domain_networks.c - what the time of training networks is made of, and how
+ * much of a question's time none of them has.
+ *
+ * The distance of two networks is half the sum of the differences of their
+ * shares (total variation): 0 when the same types of operators take the same
+ * shares of the time, 1 when they have none in common.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "predictor/domain_parts.h"
+
+#define SAME	0.01			/* distance within which one network stands for another */
+
+/* What a network and one that is remembered have in common. */
+static double
+overlap(const network *n, const double *share)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n->n; i++)
+		sum += fmin(n->share[i], share[n->type[i]]);
+	return sum;
+}
+
+double
+pm_networks_distance(const struct pm_domain *t, const double *share)
+{
+	double		most = 0;
+
+	if (!t->knows_networks)
+		return 0;
+	for (int i = 0; i < t->n_networks; i++)
+		most = fmax(most, overlap(&t->networks[i], share));
+	return fmax(0, 1 - most);
+}
+
+static pm_code
+make_room(struct pm_domain *t, pm_arena *a, pm_status *st)
+{
+	int			room = t->room == 0 ? 64 : 2 * t->room;
+	network    *longer = PM_NEW(a, network, room);
+
+	if (!longer)
+		return pm_no_memory(st, a);
+	if (t->n_networks > 0)
+		memcpy(longer, t->networks, t->n_networks * sizeof(network));
+	t->networks = longer;
+	t->room = room;
+	return PM_OK;
+}
+
+static pm_code
+take_network(network *n, int types, pm_arena *a, pm_status *st)
+{
+	n->n = types;
+	n->type = PM_NEW_PACKED(a, int32_t, types);
+	n->share = PM_NEW_PACKED(a, pm_real, types);
+	return n->type && n->share ? PM_OK : pm_no_memory(st, a);
+}
+
+pm_code
+pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st)
+{
+	network    *n;
+	int			types = 0;
+	pm_code		rc;
+
+	t->knows_networks = true;
+	if (t->n_networks == MAX_NETWORKS || (t->n_networks > 0 && pm_networks_distance(t, share) <= SAME))
+		return PM_OK;
+	if (t->n_networks == t->room && (rc = make_room(t, a, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < t->n_types; i++)
+		types += share[i] > 0;
+	n = &t->networks[t->n_networks];
+	if ((rc = take_network(n, types, a, st)) != PM_OK)
+		return rc;
+	for (int i = 0, k = 0; i < t->n_types; i++)
+		if (share[i] > 0)
+		{
+			n->type[k] = i;
+			n->share[k++] = (pm_real) share[i];
+		}
+	t->n_networks++;
+	return PM_OK;
+}
+
+/* ---- storing ---- */
+
+void
+pm_networks_save(const struct pm_domain *t, pm_buffer *b)
+{
+	pm_put_u32(b, t->knows_networks);
+	pm_put_f64(b, fmin(t->limit, DBL_MAX));
+	pm_put_u32(b, (uint32_t) t->n_networks);
+	for (int i = 0; i < t->n_networks; i++)
+	{
+		const network *n = &t->networks[i];
+
+		pm_put_u32(b, (uint32_t) n->n);
+		for (int k = 0; k < n->n; k++)
+			pm_put_u32(b, (uint32_t) n->type[k]);
+		pm_put_reals(b, n->share, (size_t) n->n);
+	}
+}
+
+pm_code
+pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	t->limit = INFINITY;
+	if (r->format < 3 || r->failed)
+		return PM_OK;
+	t->knows_networks = pm_get_u32(r, 1);
+	t->limit = pm_get_above(r, 0);
+	t->n_networks = t->room = (int) pm_get_u32(r, MAX_NETWORKS);
+	if ((t->networks = PM_NEW(a, network, t->n_networks)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < t->n_networks && !r->failed; i++)
+	{
+		network    *n = &t->networks[i];
+		int			types = (int) pm_get_u32(r, (uint32_t) t->n_types);
+
+		if ((rc = take_network(n, types, a, st)) != PM_OK)
+			return rc;
+		for (int k = 0; k < types; k++)
+			n->type[k] = (int32_t) pm_get_u32(r, (uint32_t) (t->n_types - 1));
+		pm_get_reals(r, n->share, (size_t) types);
+	}
+	return PM_OK;
+}
