@@ -87,7 +87,7 @@ rows(int networks, int batches)
 static const char *
 group_name(pm_split split, const pm_sample *s, char *buf)
 {
-	if (split == PM_SPLIT_STRUCTURE)
+	if (split == PM_SPLIT_STRUCTURE || split == PM_SPLIT_FAR)
 		snprintf(buf, 64, "%llx", (unsigned long long) s->query.graph->structure);
 	else if (split == PM_SPLIT_FAMILY)
 		snprintf(buf, 64, "%s", s->query.graph->family);
@@ -151,6 +151,10 @@ test_folds(void)
 	check_folds(PM_SPLIT_FAMILY, 4, 9, &d, other);
 	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
 	CHECK(memcmp(fold, other, sizeof(fold)) != 0);
+	/* the family of twins, a third of the rows, leaves room for no other in its fold */
+	for (int i = 0; i < d.n; i++)
+		if (strcmp(d.samples[i].query.graph->family, "twin") != 0)
+			CHECK(fold[i] != fold[0]);
 	CHECK_EQ(check_folds(PM_SPLIT_GPU, 0, 1, &d, fold), 2);
 	CHECK_EQ(check_folds(PM_SPLIT_GPU, 7, 1, &d, again), 2);
 	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
@@ -165,6 +169,74 @@ test_folds(void)
 	check_folds(PM_SPLIT_STRUCTURE, 5, 1, &d, fold);
 	check_folds(PM_SPLIT_STRUCTURE, 5, 1, &d, again);
 	CHECK(memcmp(fold, again, sizeof(fold)) == 0);
+}
+
+/* Roofline time of row i in operators of a type. */
+static double
+time_in(const pm_sample *s, int op)
+{
+	pm_tokens	t;
+	double		sum = 0;
+
+	CHECK_EQ(pm_tokens_build(s->skeleton, &s->query, &arena, &t, NULL), PM_OK);
+	for (int i = 0; i < t.n; i++)
+		if (t.skeleton->graph->nodes[t.skeleton->node[i]].op == op)
+			sum += pm_roofline_share(&t, i);
+	return sum;
+}
+
+/* Networks that spend their time alike are in one fold, whatever they are called; folds have as many networks each. */
+static void
+test_far_split(void)
+{
+	pm_dataset	d = rows(24, 2);
+	const char *op[] = {"Softmax", "MaxPool", "Relu"};
+	int			fold[72];
+	int			again[72];
+	int			networks[3] = {0};
+	int			torn = 0;
+	int			n_folds = -1;
+	pm_status	st;
+
+	for (int i = 0; i < d.n; i++)
+	{
+		graph_text	t;
+		char		name[32];
+		int			x;
+		const pm_graph *g;
+
+		snprintf(name, sizeof(name), "net%d", i / 2);
+		text_start(&t, name, name);
+		x = net_input(&t, 3, 32);
+		x = net_conv(&t, x, 3, 8 + i / 2, 32, 3, 1);
+		for (int k = 0; k < 12; k++)
+			x = net_unary(&t, op[i / 2 % 3], x, 8 + i / 2, 32);
+		net_classifier(&t, x, 8 + i / 2, 10);
+		g = text_finish(&t, &arena);
+		d.samples[i] = make_sample(g, make_skeleton(g, true, &arena), 4 + i % 2, 1);
+	}
+	CHECK_EQ(check_folds(PM_SPLIT_FAR, 3, 1, &d, fold), 3);
+	for (int i = 0; i < d.n; i++)
+	{
+		networks[fold[i]] += i % 2;
+		torn += fold[i] != fold[i % 6];
+	}
+	CHECK_EQ(torn, 0);
+	for (int f = 0; f < 3; f++)
+		CHECK_EQ(networks[f], 8);
+	CHECK(time_in(&d.samples[0], pm_op_find("Softmax")) > 0.3);
+	for (int i = 0; i < d.n / 2; i++)
+	{
+		pm_sample	s = d.samples[i];
+
+		d.samples[i] = d.samples[d.n - 1 - i];
+		d.samples[d.n - 1 - i] = s;
+	}
+	check_folds(PM_SPLIT_FAR, 3, 7, &d, again);
+	for (int i = 0; i < d.n; i++)
+		CHECK_EQ(again[i], fold[d.n - 1 - i]);
+	CHECK_EQ(pm_split_assign(PM_SPLIT_FAR, 25, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "split \"far\" with 25 folds needs at least that many networks, and there are 24");
 }
 
 static void
@@ -237,6 +309,7 @@ main(void)
 	test_trust_measures();
 	test_split_names();
 	test_folds();
+	test_far_split();
 	test_batch_split();
 	test_too_few();
 	pm_arena_release(&arena);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/metrics.h"
+#include "features/split_far.h"
 
 static int
 by_number(const void *a, const void *b)
@@ -36,7 +37,7 @@ pm_count_structures(const pm_dataset *d, uint64_t *found)
 	return pm_count_different(found, d->n);
 }
 
-const char *const pm_split_name[PM_N_SPLITS] = {"structure", "family", "batch", "gpu"};
+const char *const pm_split_name[PM_N_SPLITS] = {"structure", "family", "batch", "gpu", "far"};
 
 int
 pm_split_parse(const char *s)
@@ -219,5 +220,10 @@ pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
 		folds = 0;
 	else if (folds < 2)
 		return pm_fail(st, PM_ERR_OPTION, "folds must be at least 2");
+	if (split == PM_SPLIT_FAR)
+	{
+		*n_folds = folds;
+		return pm_split_far(folds, d, a, fold_of, st);
+	}
 	return deal(split, folds, seed, d, a, fold_of, n_folds, st);
 }

@@ -25,6 +25,7 @@
 #define USUAL_SLOPE			4.0 /* where there are fewer */
 #define MAX_SLOPE			20.0
 #define SLOPE_STEP			0.1
+#define HALF_WAY			0.3 /* distance at which the scale has half of what distance adds to it */
 
 /* Residuals of a part of the rows, sorted, the weight of a structure being 1. */
 typedef struct group
@@ -43,7 +44,7 @@ struct pm_intervals
 	const char *const *gpus;	/* [n_gpus] the devices of the domain */
 	int			n_groups;		/* narrower before wider; 0: not calibrated */
 	group	   *groups;
-	double		slope;			/* of the scale of residuals over the distance; 0: distances are not known */
+	double		slope;			/* what distance adds to the scale of residuals at the most; 0: distances are not known */
 	double		reach;			/* largest distance that residuals are of */
 };
 
@@ -53,10 +54,11 @@ pm_intervals_calibrated(const pm_intervals *t)
 	return t->n_groups > 0;
 }
 
+/* Of residuals at a distance, in units of that at distance 0. */
 static double
 scale_at(double slope, double distance)
 {
-	return 1 + slope * distance;
+	return 1 + slope * distance / (distance + HALF_WAY);
 }
 
 static double
