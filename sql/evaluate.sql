@@ -40,7 +40,7 @@ SELECT (SELECT mape_pct FROM perfmodel.evaluate() WHERE grouped_by = 'overall')
 SELECT n FROM perfmodel.evaluate('line', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4')) WHERE grouped_by = 'overall';
 
 -- cross-validation: every row is tested once, folds are not empty, nothing is stored
-CREATE TEMP TABLE r AS SELECT split, c.* FROM (VALUES ('structure'), ('family'), ('batch'), ('gpu')) AS s(split),
+CREATE TEMP TABLE r AS SELECT split, c.* FROM (VALUES ('structure'), ('family'), ('far'), ('batch'), ('gpu')) AS s(split),
     LATERAL perfmodel.cross_validate('linear', folds => 4, split => s.split) c;
 SELECT split, sum(n) FILTER (WHERE grouped_by = 'overall') AS tested, count(*) FILTER (WHERE grouped_by = 'fold') AS folds,
        sum(n) FILTER (WHERE grouped_by = 'fold') AS in_folds,

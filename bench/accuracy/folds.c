@@ -119,7 +119,7 @@ cut_folds(const char *split, int n_folds, uint64_t seed, const rows *r, pm_arena
 	else if (strcmp(split, "model") == 0)
 		cut_by_group(true, MAX_GROUPS, r, a, f);
 	else
-		die("split is one of structure, family, family10, model, batch, gpu", NULL);
+		die("split is one of structure, family, far, family10, model, batch, gpu", NULL);
 }
 
 /* ---- training rows ---- */

@@ -4,7 +4,7 @@
 #   job.sh SET SPLIT METHOD
 #
 # SET     timm-nchw, timm-nhwc, timm-all (all rows train, those of the newest PyTorch are tested), data
-# SPLIT   structure, family, family10, batch (folds.c)
+# SPLIT   structure, family, far, family10, batch (folds.c)
 # METHOD  KIND[:OPTION=VALUE,...][@PART][~LEVEL], boosting or boosting_sum; PART percent of the training structures;
 #         LEVEL, such as 0.9: with intervals at that level, and the domain
 #

@@ -31,6 +31,7 @@ SPLITS = {
     "structure": "5 folds of networks",
     "family10": "one family left out (each of the ten largest)",
     "family": "5 folds of whole families",
+    "far": "5 folds of networks unlike the others",
     "batch": "trained up to the median batch, tested above",
 }
 ORDER = [(s, p) for s in SETS for p in SPLITS]

@@ -52,7 +52,7 @@ typedef struct folds
 } folds;
 
 /*
- * split: structure, family (families dealt to folds), family10 (one fold for
+ * split: structure, family (families dealt to folds), far (networks unlike the others), family10 (one fold for
  * each of the ten largest families), model (one fold a model), batch, gpu.
  */
 void		cut_folds(const char *split, int n_folds, uint64_t seed, const rows *r, pm_arena *a, folds *f);

@@ -10,7 +10,7 @@
 #   REPORT    the table; default docs/leaderboard.md for a whole run, RESULTS/leaderboard.md for a part of it
 #   JOBS      processes side by side, one thread each; default: number of processors
 #   KINDS     methods; default: all that the library lists, and boosting, boosting_sum
-#   SETS      what to run, of: timm-nchw:structure timm-nchw:family10 timm-nhwc:structure timm-nhwc:family10
+#   SETS      what to run, of: timm-nchw:structure timm-nchw:family timm-nchw:far, the same of timm-nhwc,
 #             data:structure data:family data:batch timm-all:structure curve explain trust; default: all.
 #             timm-all trains on all rows of timm; trust are intervals of 90 % and the domain
 #   FOLD      only this fold, for a quick look
@@ -18,7 +18,7 @@
 #   CURVE_OF  the rows it is made on; default timm-nchw
 #   ALL       the methods for timm-all; default "mdot gnn opclass"
 #   TRUST     the methods for trust; default "mdot opclass seer roofline linear"
-#   TRUST_OF  the rows they are tested on, as in SETS; default "timm-nchw:structure timm-nhwc:structure"
+#   TRUST_OF  the rows they are tested on, as in SETS; default the folds of networks and of families of timm
 #   OPTIONS   of kinds, as "mdot:epochs=3 ets:epochs=3"; belongs into a results folder of its own
 #   SEED      of training; default 42.  A folder of its own, too.  Folds are always those of seed 1
 #   PYTHON    a Python with scikit-learn; default /usr/bin/python3
@@ -31,7 +31,7 @@ whole=docs/leaderboard.md
 [ -n "$DATA" ] && [ -z "${KINDS:-}${SETS:-}${FOLD:-}${OPTIONS:-}${SEED:-}" ] || whole=
 RESULTS=$(realpath -m "${RESULTS:-build/accuracy/results}")
 REPORT=${REPORT:-${whole:-$RESULTS/leaderboard.md}}
-all="timm-all:structure timm-nchw:structure timm-nhwc:structure timm-nchw:family10 timm-nhwc:family10"
+all="timm-all:structure timm-nchw:structure timm-nhwc:structure timm-nchw:family timm-nhwc:family timm-nchw:far timm-nhwc:far"
 all="$all data:structure data:family data:batch curve explain trust"
 SETS=${SETS:-$all}
 FOLD=${FOLD:-} OPTIONS=${OPTIONS:-} SEED=${SEED:-42} PYTHON=${PYTHON:-/usr/bin/python3}
@@ -87,7 +87,7 @@ lines_of() { # a word of SETS
         done ;;
     timm-all:*) for kind in ${ALL:-mdot gnn opclass}; do ! has "$kind" || echo "timm-all ${1#*:} $kind"; done ;;
     trust)
-        for set in ${TRUST_OF:-timm-nchw:structure timm-nhwc:structure}; do
+        for set in ${TRUST_OF:-timm-nchw:structure timm-nhwc:structure timm-nchw:family timm-nhwc:family}; do
             for kind in ${TRUST:-mdot opclass seer roofline linear}; do ! has "$kind" || echo "${set%%:*} ${set#*:} $kind~0.9"; done
         done ;;
     explain) ;;

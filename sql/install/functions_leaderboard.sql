@@ -5,7 +5,7 @@
 -- too) and rows before anything is sorted; the sort puts what
 -- cross_validate() will refuse first and then what costs least, so that a
 -- split which the rows do not allow fails within moments.
-CREATE FUNCTION perfmodel.leaderboard(kinds text[] DEFAULT NULL, splits text[] DEFAULT '{structure,family,batch}',
+CREATE FUNCTION perfmodel.leaderboard(kinds text[] DEFAULT NULL, splits text[] DEFAULT '{structure,family,far,batch}',
                                       folds integer DEFAULT 5, profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                       options jsonb DEFAULT '{}', quantity text DEFAULT 'step_ms',
                                       OUT kind text, OUT split text, OUT n integer, OUT mape_pct float8, OUT mae_ms float8,
