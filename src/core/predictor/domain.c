@@ -30,7 +30,8 @@
 #define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
 #define MIX_BATCH			32	/* at which shares of the time are taken, whatever the question's batch */
 #define SIZE_WEIGHT			0.5 /* of the operators' distances in that of a network */
-#define USUAL_PART			0.95	/* of the training networks, whose distances are not unlike */
+#define USUAL_PART			0.95	/* of the training networks, whose distances are usual ... */
+#define USUAL_DISTANCE		0.15	/* ... and what is usual in any case */
 
 /*
  * Sizes of an operator for one sample of the batch: these slots of its token,
@@ -422,7 +423,7 @@ learn_limit(pm_domain *t, const double *distance, int rows, pm_arena *a, pm_stat
 			known[n++] = distance[i];
 	pm_sort(known, n);
 	if (n > 0)
-		t->limit = pm_percentile(known, n, USUAL_PART);
+		t->limit = fmax(pm_percentile(known, n, USUAL_PART), USUAL_DISTANCE);
 	return PM_OK;
 }
 
