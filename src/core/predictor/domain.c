@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/metrics.h"
 #include "features/split.h"
 #include "predictor/domain_parts.h"
 
@@ -30,8 +29,6 @@
 #define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
 #define MIX_BATCH			32	/* at which shares of the time are taken, whatever the question's batch */
 #define SIZE_WEIGHT			0.5 /* of the operators' distances in that of a network */
-#define USUAL_PART			0.95	/* of the training networks, whose distances are usual ... */
-#define USUAL_DISTANCE		0.15	/* ... and what is usual in any case */
 
 /*
  * Sizes of an operator for one sample of the batch: these slots of its token,
@@ -409,24 +406,6 @@ make_domain(pm_domain **t, int rows, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-/* The distance within which nearly all training networks were from the others. */
-static pm_code
-learn_limit(pm_domain *t, const double *distance, int rows, pm_arena *a, pm_status *st)
-{
-	double	   *known = PM_NEW(a, double, rows);
-	int			n = 0;
-
-	if (!known)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < rows; i++)
-		if (!isnan(distance[i]))
-			known[n++] = distance[i];
-	pm_sort(known, n);
-	if (n > 0)
-		t->limit = fmax(pm_percentile(known, n, USUAL_PART), USUAL_DISTANCE);
-	return PM_OK;
-}
-
 pm_code
 pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
@@ -446,7 +425,7 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 	if (rc == PM_OK)
 		rc = count_structures(t, d, NULL, a, st);
 	if (rc == PM_OK && distance != NULL)
-		rc = learn_limit(t, distance, d->n, a, st);
+		rc = pm_networks_limit(t, distance, d->n, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }

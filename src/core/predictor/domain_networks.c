@@ -10,9 +10,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/metrics.h"
 #include "predictor/domain_parts.h"
 
 #define SAME	0.01			/* distance within which one network stands for another */
+#define USUAL_PART			0.95	/* of the training networks, whose distances are usual ... */
+#define USUAL_DISTANCE		0.15	/* ... and what is usual in any case */
 
 /* What a network and one that is remembered have in common. */
 static double
@@ -85,6 +88,23 @@ pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_stat
 			n->share[k++] = (pm_real) share[i];
 		}
 	t->n_networks++;
+	return PM_OK;
+}
+
+pm_code
+pm_networks_limit(struct pm_domain *t, const double *distance, int rows, pm_arena *a, pm_status *st)
+{
+	double	   *known = PM_NEW(a, double, rows);
+	int			n = 0;
+
+	if (!known)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < rows; i++)
+		if (!isnan(distance[i]))
+			known[n++] = distance[i];
+	pm_sort(known, n);
+	if (n > 0)
+		t->limit = fmax(pm_percentile(known, n, USUAL_PART), USUAL_DISTANCE);
 	return PM_OK;
 }
 

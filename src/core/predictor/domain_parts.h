@@ -80,6 +80,8 @@ pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
 pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st);
 /* 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered. */
 double		pm_networks_distance(const struct pm_domain *t, const double *share);
+/* Let the limit be the distance within which nearly all rows were from the others: distance[rows], NaN where it is not known. */
+pm_code		pm_networks_limit(struct pm_domain *t, const double *distance, int rows, pm_arena *a, pm_status *st);
 void		pm_networks_save(const struct pm_domain *t, pm_buffer *b);
 /* Damage shows in r->failed. */
 pm_code		pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st);
