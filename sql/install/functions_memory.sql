@@ -21,3 +21,60 @@ CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAUL
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_max_batch';
 COMMENT ON FUNCTION perfmodel.max_batch(bigint, text, text, text, text, text, boolean, float8) IS
     'largest batch that fits into the memory of a device with probability p; 0 when not even 1 does';
+
+CREATE FUNCTION perfmodel.explain_memory(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
+                                         layout text DEFAULT 'nchw', framework text DEFAULT NULL,
+                                         optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
+                                         per text DEFAULT 'op',
+                                         OUT part text, OUT op text, OUT class text, OUT node_id integer, OUT module text,
+                                         OUT tensors integer, OUT mb float8, OUT share float8)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_explain_memory';
+COMMENT ON FUNCTION perfmodel.explain_memory(bigint, text, integer, text, text, text, text, boolean, text) IS
+    'what holds the memory at the peak of a step: a row for each part and sort of operator, or each operator';
+
+CREATE FUNCTION perfmodel.memory_timeline(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
+                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL,
+                                          optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
+                                          points integer DEFAULT 500,
+                                          OUT event integer, OUT phase text, OUT node_id integer, OUT op text, OUT mb float8)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 500 AS 'MODULE_PATHNAME', 'pm_memory_timeline_sql';
+COMMENT ON FUNCTION perfmodel.memory_timeline(bigint, text, integer, text, text, text, text, boolean, integer) IS
+    'memory that tensors hold through a training step, in MB, as a series to plot: the highest point of each stretch';
+
+-- The time of a step is asked of the active predictor; without one the columns of time are NULL.
+CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
+                                         layout text DEFAULT 'nchw', framework text DEFAULT NULL,
+                                         optimizer text DEFAULT 'sgd_momentum',
+                                         OUT change text, OUT peak_mb float8, OUT saved_mb float8, OUT fits boolean, OUT p_fits float8,
+                                         OUT ms_per_sample float8, OUT slowdown float8)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 2000 ROWS 7
+    BEGIN ATOMIC
+        WITH change(n, change, batch, dtype, optimizer, checkpointing, passes) AS (
+            SELECT 0, 'none', $3, $4, $7, false, 1.0::float8
+            UNION ALL SELECT 1, 'checkpointing', $3, $4, $7, true, 4.0 / 3
+            UNION ALL SELECT 2, 'dtype amp', $3, 'amp', $7, false, 1.0 WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
+            UNION ALL SELECT 3, 'dtype amp and checkpointing', $3, 'amp', $7, true, 4.0 / 3
+                      WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
+            UNION ALL SELECT 4, 'optimizer sgd_momentum', $3, $4, 'sgd_momentum', false, 1.0
+                      WHERE perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) ANY ('{adam,adamw,other}')
+            UNION ALL SELECT 5, 'optimizer sgd', $3, $4, 'sgd', false, 1.0
+                      WHERE perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) ANY ('{adam,adamw,other,sgd_momentum}')
+            UNION ALL SELECT 6, pg_catalog.concat('batch ', b), b, $4, $7, false, 1.0
+                      FROM perfmodel.max_batch($1, $2, $4, $5, $6, $7) AS b
+                      WHERE b OPERATOR(pg_catalog.>) 0 AND b OPERATOR(pg_catalog.<) $3
+        ), answer AS (
+            SELECT c.*, m.peak_mb, m.fits, m.p_fits,
+                   CASE WHEN EXISTS (SELECT FROM perfmodel.predictor AS p WHERE p.active)
+                        THEN perfmodel.predict_train_time($1, $2, c.batch, c.dtype, $5, $6, optimizer => c.optimizer)
+                             OPERATOR(pg_catalog.*) c.passes OPERATOR(pg_catalog./) c.batch::float8 END AS ms
+            FROM change AS c, LATERAL perfmodel.predict_memory($1, $2, c.batch, c.dtype, $5, $6, c.optimizer, c.checkpointing) AS m
+        )
+        SELECT a.change, a.peak_mb, o.peak_mb OPERATOR(pg_catalog.-) a.peak_mb, a.fits, a.p_fits, a.ms,
+               a.ms OPERATOR(pg_catalog./) o.ms
+        FROM answer AS a, answer AS o WHERE o.n OPERATOR(pg_catalog.=) 0 ORDER BY a.n;
+    END;
+COMMENT ON FUNCTION perfmodel.what_would_fit(bigint, text, integer, text, text, text, text) IS
+    'what would shrink a training step: each change with its memory, whether it fits then, and the time it costs';

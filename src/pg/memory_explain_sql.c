@@ -1,0 +1,234 @@
+/*
+ * memory_explain_sql.c - explain_memory() and memory_timeline(): what owns the
+ * memory of a step, and how it rises and falls.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "cache/graph_cache.h"
+#include "encoding.h"
+#include "graph/op_catalogue.h"
+#include "memory/breakdown.h"
+#include "memory/step.h"
+#include "memory_asking.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_explain_memory);
+PG_FUNCTION_INFO_V1(pm_memory_timeline_sql);
+
+#define CHECKPOINTING	7		/* arguments of both */
+#define PER				8
+#define POINTS			8
+#define MAX_POINTS		100000
+
+#define MB	1048576.0
+
+/* ---------- the step of a question ---------- */
+
+typedef struct asked_step
+{
+	pm_memory_question m;
+	const pm_graph *graph;
+	pm_step		step;
+} asked_step;
+
+/* False: an argument is NULL. Raises for a question that has no answer. */
+static bool
+simulate(FunctionCallInfo fcinfo, asked_step *a)
+{
+	pm_asked_words words;
+	pm_manner	how;
+	pm_problem	p;
+	pm_status	st = {PM_OK};
+	bool		checkpointing;
+
+	if (!pm_memory_read(fcinfo, CHECKPOINTING, &words, &how, &checkpointing))
+		return false;
+	if (!pm_memory_ask(&words, checkpointing, &a->m, &p))
+		pm_problem_raise(&p);
+	a->graph = pm_graph_whole(a->m.graph);
+	if (pm_step_simulate(a->graph, &a->m.options, pm_workspace(), &a->step, &st) != PM_OK)
+		pm_raise(&st);
+	return true;
+}
+
+/* ---------- explain_memory ---------- */
+
+/* Tensors of one kind: a part of the step, of an operator or of one node. */
+typedef struct owner
+{
+	int			part;			/* pm_memory_role, PM_N_MEMORY_ROLES: outside of tensors */
+	const char *what;			/* of those outside */
+	int			op;				/* -1: no operator */
+	int			node;			/* -1: several */
+	int			tensors;
+	double		bytes;
+} owner;
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	const owner *x = a;
+	const owner *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	if (x->part != y->part)
+		return x->part - y->part;
+	return x->op != y->op ? x->op - y->op : x->node - y->node;
+}
+
+/* Sum up what is held at the peak; returns how many owners. owners[roles * (operators + 1)], or [roles * (nodes + 1)] per node. */
+static int
+sum_up(const asked_step *a, bool per_node, owner *owners)
+{
+	const pm_step *s = &a->step;
+	int64		batch = a->m.question.batch;
+	int			width = per_node ? a->graph->n_nodes + 1 : pm_op_count() + 1;
+	bool	   *held = palloc(Max(s->n_tensors, 1));
+	int			n = 0;
+
+	pm_memory_held_after(s, pm_memory_peak_event(s, batch), held);
+	for (int t = 0; t < s->n_tensors; t++)
+	{
+		int			node = s->tensors[t].node;
+		int			op = node >= 0 ? a->graph->nodes[node].op : -1;
+		owner	   *o = &owners[s->tensors[t].role * width + (per_node ? node : op) + 1];
+
+		if (!held[t])
+			continue;
+		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + 1, o->bytes + pm_tensor_bytes(&s->tensors[t], batch)};
+	}
+	for (int i = 0; i < PM_N_MEMORY_ROLES * width; i++)
+		if (owners[i].tensors > 0 && owners[i].bytes > 0)
+			owners[n++] = owners[i];
+	return n;
+}
+
+/* What is no tensor of the simulation: the allocator's gaps, convolutions' scratch memory, the context. */
+static int
+add_outside(const asked_step *a, owner *owners, int n)
+{
+	pm_memory_estimate e;
+	double		tensors = 0;
+
+	for (int i = 0; i < n; i++)
+		tensors += owners[i].bytes;
+	pm_memory_estimate_at(a->m.plan, &a->m.question, &a->m.factors, 0.9, &e);
+	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "cached segments", -1, -1, 0, (e.peak_mb - e.context_mb - e.workspace_mb) * MB - tensors};
+	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "workspace", -1, -1, 0, e.workspace_mb * MB};
+	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "context", -1, -1, 0, e.context_mb * MB};
+	return n;
+}
+
+#define N_EXPLAIN	8			/* part, op, class, node_id, module, tensors, mb, share */
+
+static void
+add_owner(pm_rows_out *out, const asked_step *a, const owner *o, double all)
+{
+	Datum		values[N_EXPLAIN] = {0};
+	bool		nulls[N_EXPLAIN] = {false};
+	const char *module = o->node >= 0 ? a->graph->nodes[o->node].module : NULL;
+
+	values[0] = CStringGetTextDatum(o->what ? o->what : pm_memory_role_name[o->part]);
+	nulls[1] = nulls[2] = o->op < 0;
+	if (o->op >= 0)
+	{
+		values[1] = CStringGetTextDatum(o->node >= 0 ? pm_from_core(a->graph->nodes[o->node].op_name) : pm_op_name(o->op));
+		values[2] = CStringGetTextDatum(pm_class_name[pm_op_class(o->op)]);
+	}
+	nulls[3] = o->node < 0;
+	values[3] = Int32GetDatum(o->node);
+	values[4] = pm_text_or_null(module ? pm_from_core(module) : NULL, &nulls[4]);
+	values[5] = Int32GetDatum(o->tensors);
+	values[6] = Float8GetDatum(o->bytes / MB);
+	values[7] = Float8GetDatum(all > 0 ? o->bytes / all : 0);
+	pm_rows_add(out, values, nulls);
+}
+
+static bool
+wants_nodes(FunctionCallInfo fcinfo)
+{
+	char	   *per = text_to_cstring(PG_GETARG_TEXT_PP(PER));
+
+	if (strcmp(per, "op") != 0 && strcmp(per, "node") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("per must be \"op\" or \"node\", not \"%s\"", pm_shown_name(per)),
+				 errhint("\"op\" has a row for each sort of operator, \"node\" one for each operator.")));
+	return strcmp(per, "node") == 0;
+}
+
+Datum
+pm_explain_memory(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	asked_step	a;
+	owner	   *owners;
+	double		all = 0;
+	bool		nodes;
+	int			n;
+
+	pm_rows_begin(fcinfo, &out);
+	if (PG_NARGS() <= PER || PG_ARGISNULL(PER))
+		return (Datum) 0;
+	nodes = wants_nodes(fcinfo);
+	if (!simulate(fcinfo, &a))
+		return (Datum) 0;
+	n = PM_N_MEMORY_ROLES * ((nodes ? a.graph->n_nodes : pm_op_count()) + 1) + 3;
+	owners = palloc0(sizeof(owner) * n);
+	n = add_outside(&a, owners, sum_up(&a, nodes, owners));
+	for (int i = 0; i < n; i++)
+		all += owners[i].bytes;
+	qsort(owners, n, sizeof(owner), by_bytes);
+	for (int i = 0; i < n; i++)
+		add_owner(&out, &a, &owners[i], all);
+	return (Datum) 0;
+}
+
+/* ---------- memory_timeline ---------- */
+
+#define N_TIMELINE	5			/* event, phase, node_id, op, mb */
+
+Datum
+pm_memory_timeline_sql(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	asked_step	a;
+	pm_memory_point *points;
+	int			room;
+	int			n;
+
+	pm_rows_begin(fcinfo, &out);
+	if (PG_NARGS() <= POINTS || PG_ARGISNULL(POINTS))
+		return (Datum) 0;
+	room = PG_GETARG_INT32(POINTS);
+	if (room < 1 || room > MAX_POINTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("points must be between 1 and %d, not %d", MAX_POINTS, room)));
+	if (!simulate(fcinfo, &a))
+		return (Datum) 0;
+	points = palloc(sizeof(pm_memory_point) * room);
+	n = pm_memory_timeline(&a.step, a.m.question.batch, room, points);
+	for (int i = 0; i < n; i++)
+	{
+		const pm_memory_point *p = &points[i];
+		Datum		values[N_TIMELINE];
+		bool		nulls[N_TIMELINE] = {false};
+
+		CHECK_FOR_INTERRUPTS();
+		values[0] = Int32GetDatum(p->event);
+		values[1] = CStringGetTextDatum(pm_step_phase_name[p->phase]);
+		nulls[2] = nulls[3] = p->node < 0;
+		values[2] = Int32GetDatum(p->node);
+		values[3] = pm_text_or_null(p->node >= 0 ? pm_from_core(a.graph->nodes[p->node].op_name) : NULL, &nulls[3]);
+		values[4] = Float8GetDatum(p->bytes / MB);
+		pm_rows_add(&out, values, nulls);
+	}
+	return (Datum) 0;
+}
