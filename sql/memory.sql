@@ -1,5 +1,5 @@
 -- Device memory of a training step.
-SELECT perfmodel.load_graph(helper.cnn('memory@32', 64, 7)) AS g \gset
+SELECT perfmodel.load_graph(helper.cnn('memory@32', 48, 7)) AS g \gset
 -- its parts are the whole
 SELECT helper.close(context_mb + weights_mb + gradients_mb + optimizer_mb + activations_mb + workspace_mb, peak_mb) AS parts,
        low < peak_mb AND peak_mb < high AS inside, fits, p_fits > 0.95 AS sure, in_domain, note
@@ -29,6 +29,21 @@ SELECT helper.error_of(format('SELECT perfmodel.max_batch(%s, ''no memory'')', :
 SELECT note, in_domain, (high - low) / peak_mb > (SELECT (high - low) / peak_mb FROM perfmodel.predict_memory(:g, 'RTX 3090', 64)) AS wider
 FROM (VALUES ('T4', NULL, 'fp32'), ('V100', 'pytorch 2.1', 'fp32'), ('V100', 'tensorflow 2.4', 'fp32')) AS q(gpu, framework, dtype),
      perfmodel.predict_memory(:g, q.gpu, 64, q.dtype, framework => q.framework);
+-- what holds the memory at the peak: all of it, by sort of operator or by operator
+SELECT per, helper.close(sum(mb), (perfmodel.predict_memory(:g, 'V100', 512)).peak_mb) AS sums_to_peak, helper.close(sum(share), 1) AS shares,
+       count(*) FILTER (WHERE part = 'activations' AND op = 'Conv') AS rows_of_convolutions, sum(tensors) FILTER (WHERE part = 'activations' AND op = 'Conv') AS tensors
+FROM unnest('{op,node}'::text[]) AS per, perfmodel.explain_memory(:g, 'V100', 512, per => per) GROUP BY per ORDER BY per;
+SELECT part, op, class, tensors FROM perfmodel.explain_memory(:g, 'V100', 512) WHERE part IN ('weights', 'gradients', 'optimizer', 'context') ORDER BY part, op;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.explain_memory(%s, ''V100'', 1, per => ''layer'')', :g));
+-- the series rises through the forward pass and falls through the backward pass; its highest point is the peak, however few points are asked for
+SELECT points, count(*), round(max(mb)) = round((SELECT sum(mb) FROM perfmodel.explain_memory(:g, 'V100', 512) WHERE part NOT IN ('context', 'workspace', 'cached segments'))) AS peak,
+       max(mb) FILTER (WHERE phase = 'forward') > 10 * max(mb) FILTER (WHERE phase = 'start') AS rises,
+       array_agg(DISTINCT phase) <@ '{start,forward,backward,update}' AS phases
+FROM unnest('{8,100000}'::int[]) AS points, perfmodel.memory_timeline(:g, 'V100', 512, points => points) GROUP BY points ORDER BY points;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.memory_timeline(%s, ''V100'', 1, points => 0)', :g));
+-- what would shrink it
+SELECT regexp_replace(change, '[0-9]+', 'N') AS change, saved_mb >= 0 AS saves, fits FROM perfmodel.what_would_fit(:g, 'V100', 16384, optimizer => 'adam');
+SELECT change FROM perfmodel.what_would_fit(:g, 'V100', 1, 'amp', optimizer => 'sgd');
 -- NULL in, NULL out; problems are errors, or notes
 SELECT perfmodel.predict_memory(NULL, 'V100', 1) IS NULL AS graph, perfmodel.predict_memory(:g, 'V100', NULL) IS NULL AS batch,
        perfmodel.predict_memory(:g, 'V100', 1, checkpointing => NULL) IS NULL AS checkpointing, perfmodel.max_batch(:g, NULL) IS NULL AS gpu;
@@ -39,10 +54,10 @@ SELECT helper.error_of(format('SELECT perfmodel.max_batch(%s, ''V100'', p => 1)'
 SELECT helper.error_of('SELECT perfmodel.predict_memory(-1, ''V100'', 1)');
 SELECT peak_mb, fits, note FROM perfmodel.predict_memory(:g, 'V1000', 1, on_error => 'null');
 -- a graph that is changed is simulated anew
-SELECT perfmodel.load_graph(helper.cnn('change@32', 16, 2)) AS change \gset
+SELECT perfmodel.load_graph(helper.cnn('change@32', 24, 2)) AS change \gset
 CREATE TEMP TABLE was AS SELECT weights_mb FROM perfmodel.predict_memory(:change, 'V100', 1);
 DELETE FROM perfmodel.graph WHERE graph_id = :change;
-SELECT perfmodel.load_graph(helper.cnn('change@32', 32, 2)) AS change \gset
+SELECT perfmodel.load_graph(helper.cnn('change@32', 56, 2)) AS change \gset
 SELECT n.weights_mb > 2 * was.weights_mb AS anew FROM was, perfmodel.predict_memory(:change, 'V100', 1) AS n;
 DELETE FROM perfmodel.graph WHERE graph_id IN (:g, :change, :huge);
 DELETE FROM perfmodel.gpu WHERE name = 'no memory';

@@ -53,11 +53,11 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
                                   OUT gpu text, OUT batch integer,
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text,
-                                  OUT reasons text[])
+                                  OUT reasons text[], OUT peak_memory_mb float8, OUT fits boolean, OUT p_fits float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
 COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb) IS
-    'predict for one graph on every device at every batch, at most 1000000 rows; gpus NULL: devices of the training';
+    'predict and memory of a graph on every device at every batch, at most 1000000 rows; gpus NULL: those of training';
 
 CREATE FUNCTION perfmodel.ask(question jsonb, predictor text DEFAULT NULL, level float8 DEFAULT 0.9, on_error text DEFAULT 'error',
                               OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,

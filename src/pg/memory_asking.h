@@ -19,6 +19,8 @@ typedef struct pm_memory_question
 	pm_memory_factors factors;
 } pm_memory_question;
 
+#define PM_MEMORY_SURE	0.95	/* "fits" is said of that probability */
+
 /* Read the arguments of a question, and the one that says whether activations are checkpointed. False: one is NULL. */
 extern bool pm_memory_read(FunctionCallInfo fcinfo, int checkpointing_arg, pm_asked_words *words, pm_manner *how, bool *checkpointing);
 

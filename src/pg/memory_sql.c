@@ -17,7 +17,6 @@
 PG_FUNCTION_INFO_V1(pm_predict_memory);
 PG_FUNCTION_INFO_V1(pm_max_batch);
 
-#define SURE	0.95			/* "fits" is said of that probability */
 #define CHECKPOINTING	7		/* argument */
 #define N_COLUMNS	13
 #define FITS	9				/* columns that have answers of other types than figures */
@@ -58,7 +57,7 @@ fill(const pm_memory_question *m, const pm_memory_estimate *e, Datum *values, bo
 	for (int i = 0; i < FITS; i++)
 		values[i] = pm_float8_or_null(figures[i], &nulls[i]);
 	nulls[FITS] = isnan(e->p_fits);
-	values[FITS] = BoolGetDatum(e->p_fits >= SURE);
+	values[FITS] = BoolGetDatum(e->p_fits >= PM_MEMORY_SURE);
 	values[P_FITS] = pm_float8_or_null(e->p_fits, &nulls[P_FITS]);
 	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
 	values[IN_DOMAIN] = BoolGetDatum(note[0] == '\0');

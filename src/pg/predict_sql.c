@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "encoding.h"
 #include "gpus.h"
+#include "memory_asking.h"
 #include "results.h"
 #include "tables.h"
 
@@ -255,17 +256,39 @@ check_grid(const list *gpus, const list *batches)
 				 errhint("Ask about a part of them in each call.")));
 }
 
+#define N_MEMORY	3			/* last columns of what_if: peak_memory_mb, fits, p_fits */
+#define N_WHAT_IF	(2 + PM_N_ANSWER + N_MEMORY)
+
+/* Whether the step fits into the device; nulls for a question that has no answer, which the columns before say. */
+static void
+fill_memory(const pm_asked_words *q, Datum *values, bool *nulls)
+{
+	pm_memory_question m;
+	pm_memory_estimate e;
+	pm_problem	p;
+
+	memset(nulls, true, N_MEMORY * sizeof(bool));
+	if (!pm_memory_ask(q, false, &m, &p))
+		return;
+	pm_memory_estimate_at(m.plan, &m.question, &m.factors, 0.9, &e);
+	values[0] = pm_float8_or_null(e.peak_mb, &nulls[0]);
+	values[1] = BoolGetDatum(e.p_fits >= PM_MEMORY_SURE);
+	values[2] = pm_float8_or_null(e.p_fits, &nulls[2]);
+	nulls[1] = nulls[2];
+}
+
 /* One row: a device at a batch. */
 static void
 answer_cell(pm_asked_words *q, const pm_manner *how, pm_rows_out *out, Datum *values, bool *nulls)
 {
 	if (nulls[0] || nulls[1])
-		memset(nulls + 2, true, PM_N_ANSWER * sizeof(bool));
+		memset(nulls + 2, true, (N_WHAT_IF - 2) * sizeof(bool));
 	else
 	{
 		q->gpu = DatumGetTextPP(values[0]);
 		q->batch = DatumGetInt32(values[1]);
 		ask_for_row(q, how, values + 2, nulls + 2);
+		fill_memory(q, values + 2 + PM_N_ANSWER, nulls + 2 + PM_N_ANSWER);
 	}
 	pm_rows_add(out, values, nulls);
 }
@@ -281,8 +304,8 @@ pm_what_if(PG_FUNCTION_ARGS)
 	ArrayType  *batch_array;
 	MemoryContext work;
 	MemoryContext old;
-	Datum		values[2 + PM_N_ANSWER];
-	bool		nulls[2 + PM_N_ANSWER];
+	Datum		values[N_WHAT_IF];
+	bool		nulls[N_WHAT_IF];
 	Datum		gpu;
 	bool		no_gpu;
 
@@ -304,7 +327,7 @@ pm_what_if(PG_FUNCTION_ARGS)
 		batches = list_of("batches", batch_array);
 		while (array_iterate(batches.next, &values[1], &nulls[1]))
 		{
-			memset(nulls + 2, false, PM_N_ANSWER * sizeof(bool));
+			memset(nulls + 2, false, (N_WHAT_IF - 2) * sizeof(bool));
 			values[0] = gpu;
 			nulls[0] = no_gpu;
 			answer_cell(&q, &how, &out, values, nulls);

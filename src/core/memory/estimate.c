@@ -70,7 +70,7 @@ static void
 cpu_factors(pm_memory_factors *f)
 {
 	*f = (pm_memory_factors) {
-		.context_mb = 0, .factor = 1.1, .workspace = 4, .need_factor = 1.1, .spread = 0.12, .context_spread_mb = 10,
+		.context_mb = 0, .factor = 1.03, .workspace = 6, .need_factor = 1.03, .spread = 0.15, .context_spread_mb = 10,
 		.fit_spread = 0.1, .measured = true
 	};
 }

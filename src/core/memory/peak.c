@@ -136,9 +136,9 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 
 /* ---------- convolutions ---------- */
 
-/* Bytes that the kernel of a dense convolution reads and writes, as a line; zero for other operators. */
+/* Bytes that the kernel of a convolution, of a dense one on a GPU, reads and writes, as a line; zero for other operators. */
 static line
-conv_bytes(const pm_graph *g, const pm_node *n, double element)
+conv_bytes(const pm_graph *g, const pm_node *n, double element, bool on_cpu)
 {
 	const pm_op_row *row = pm_op_row_of(n->op);
 	line		l = {0, 0};
@@ -150,7 +150,7 @@ conv_bytes(const pm_graph *g, const pm_node *n, double element)
 		return l;
 	o = pm_conv_operands(g, n);
 	kind = pm_conv_kind_of(n, row, &o);
-	if (kind == PM_CONV_GROUPED || kind == PM_CONV_DEPTHWISE)
+	if (!on_cpu && (kind == PM_CONV_GROUPED || kind == PM_CONV_DEPTHWISE))
 		return l;
 	at1 = pm_count_at(&o.data, 1) + pm_node_count(n, 1);
 	l.per = (pm_count_at(&o.data, 2) + pm_node_count(n, 2) - at1) * element;
@@ -191,7 +191,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
 	for (int i = 0; i < g->n_nodes; i++)
 	{
-		line		l = conv_bytes(g, &g->nodes[i], element);
+		line		l = conv_bytes(g, &g->nodes[i], element, o->on_cpu);
 
 		if (l.fixed + l.per * 64 > plan->conv_fixed + plan->conv_per * 64)
 		{

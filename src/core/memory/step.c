@@ -176,7 +176,10 @@ persistent(pm_step_build *b)
 	}
 }
 
-/* The loss keeps its log-softmax in 4 bytes; its gradient is the first of the backward pass. */
+/*
+ * The loss keeps its log-softmax in 4 bytes.  The backward pass begins with the
+ * gradient of that, then of the output; the caller holds the output all along.
+ */
 static void
 loss(pm_step_build *b)
 {
@@ -186,12 +189,15 @@ loss(pm_step_build *b)
 	bool		by_batch = n->batch_dim >= 0;
 	int			size = pm_step_param_size(b);
 	int32_t		kept;
+	int32_t		first;
 	int32_t		flow;
 
 	b->now = -1;
 	kept = pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, count, by_batch, size);
 	b->s->phase_at[PM_PHASE_BACKWARD] = b->s->n_events;
+	first = pm_step_new_count(b, PM_MEMORY_FLOW, count, by_batch, size);
 	flow = pm_step_new_count(b, PM_MEMORY_FLOW, count, by_batch, size);
+	pm_step_drop(b, first);
 	if (b->size[i] != size)
 	{
 		int32_t		narrow = pm_step_new_count(b, PM_MEMORY_FLOW, count, by_batch, b->size[i]);
@@ -258,6 +264,7 @@ with_checkpoints(pm_step_build *b)
 	int			n = pm_step_segments(b, &cuts);
 	int			output = b->g->output >= 0 ? b->g->output : b->g->n_nodes - 1;
 	int32_t    *held = PM_NEW(b->arena, int32_t, n + 1);
+	int32_t		last;
 
 	if (cuts == NULL || held == NULL)
 	{
@@ -273,7 +280,7 @@ with_checkpoints(pm_step_build *b)
 	leave_autocast(b);
 	/* the loss needs the value of the output, which the last segment leaves behind */
 	loss(b);
-	pm_step_drop(b, b->storage[output]);
+	last = b->storage[output];
 	for (int i = n - 1; i >= 0; i--)
 	{
 		pm_step_forward(b, cuts[i], cuts[i + 1], true);
@@ -284,6 +291,7 @@ with_checkpoints(pm_step_build *b)
 				pm_step_drop(b, b->storage[j]);
 		pm_step_drop_list(b, &held[i]);
 	}
+	pm_step_drop(b, last);
 }
 
 static void
@@ -300,8 +308,8 @@ simulate(pm_step_build *b)
 		pm_step_forward(b, 0, b->g->n_nodes, true);
 		leave_autocast(b);
 		loss(b);
-		pm_step_drop(b, b->storage[output]);
 		pm_step_backward(b, 0, b->g->n_nodes);
+		pm_step_drop(b, b->storage[output]);
 	}
 	update(b);
 	b->s->phase_at[PM_N_PHASES] = b->s->n_events;
