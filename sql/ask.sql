@@ -59,6 +59,20 @@ SELECT p.in_domain, p.reasons FROM (VALUES ('T4', 8, 'fp32'), ('A100', 8, 'fp32'
      LATERAL perfmodel.predict(:g, q.gpu, q.batch, q.dtype) AS p;
 SELECT reasons FROM perfmodel.predict(:g, 'T4', 8, framework => 'abacus 1');
 
+-- a short name is taken for one device, and the note says which, and which other one was in training
+SELECT q.gpu, p.note FROM unnest('{A100,h100,a100-80gb,V100-32GB,T4,Tesla T4,rtx3090-24gb,NVIDIA A100-SXM4-40GB,A100 80GB PCIe}'::text[]) AS q(gpu), LATERAL perfmodel.predict(:g, q.gpu, 8) AS p;
+BEGIN;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms)
+    SELECT graph_id, 'A100-PCIE-40GB', batch, framework, step_ms / 2 FROM perfmodel.profile WHERE gpu = 'T4' ORDER BY profile_id;
+SELECT perfmodel.train('cards', 'linear') > 0 AS trained;
+SELECT q.gpu, p.in_domain, p.note FROM unnest('{A100,A100-PCIE-40GB,H100}'::text[]) AS q(gpu), LATERAL perfmodel.predict(:g, q.gpu, 8, predictor => 'cards') AS p;
+-- so does a measurement, once for each name in a statement
+SET client_min_messages = notice;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT :g, u.gpu, 8, 1 FROM generate_series(1, 3), unnest('{A100,H100,Tesla T4}'::text[]) AS u(gpu);
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (:g, 'a100', 8, 1);
+SET client_min_messages = warning;
+ROLLBACK;
+
 -- names that may not be there
 SELECT perfmodel.find_graph('anet4@16') = :g AS graph, perfmodel.find_graph('nobody') AS no_graph, perfmodel.find_gpu('tesla_t4') AS gpu, perfmodel.find_gpu('T5') AS no_gpu,
        perfmodel.find_dtype('torch.bfloat16') AS dtype, perfmodel.find_dtype('fp8') AS no_dtype, perfmodel.find_layout('channels_last') AS layout, perfmodel.find_layout('chw') AS no_layout, perfmodel.find_optimizer('AdamW') AS optimizer, perfmodel.find_optimizer('lion') AS no_optimizer;

@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "encoding.h"
 #include "errors.h"
+#include "gpus.h"
 #include "results.h"
 #include "scaling.h"
 
@@ -48,6 +49,36 @@ judge(const pm_asked *q, pm_prepared *x, double level, pm_answer *a)
 		a->note = pstrdup(pm_message_from_core(v.reason));
 }
 
+static bool
+was_trained_on(const pm_predictor *p, const char *gpu)
+{
+	for (int i = 0; i < pm_trust_gpu_count(p->trust); i++)
+		if (strcmp(pm_trust_gpu(p->trust, i), gpu) == 0)
+			return true;
+	return false;
+}
+
+/* Which device a short name was taken for; where that one was not in training, also one that was and that it may mean. */
+static void
+note_short_name(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
+{
+	const pm_predictor *p = asked->ref.predictor;
+	char	   *given = text_to_cstring(q->gpu);
+	const char *taken = asked->sample.query.gpu->name;
+	const char *trained = NULL;
+	const char **others;
+	int			n = pm_gpu_others_meant(given, &others);
+
+	if (n == 0)
+		return;
+	for (int i = 0; i < n && trained == NULL && !was_trained_on(p, taken); i++)
+		if (was_trained_on(p, others[i]))
+			trained = others[i];
+	a->note = psprintf("%s%sgpu \"%s\" was taken for \"%s\"%s", a->note ? a->note : "", a->note ? "; " : "", given,
+					   pm_message_from_core(taken),
+					   trained ? psprintf("; \"%s\" was in training", pm_message_from_core(trained)) : "");
+}
+
 /* False: *p says why the question has no answer, in the current context. */
 static bool
 compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
@@ -66,6 +97,7 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	if (!isnan(level))
 	{
 		judge(&asked, x, level, a);
+		note_short_name(q, &asked, a);
 		pm_note_work(&asked, x, a);
 	}
 	if (asked.fabric != NULL)

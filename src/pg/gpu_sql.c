@@ -13,12 +13,14 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 #include "cache/freshness.h"
 #include "encoding.h"
@@ -187,6 +189,34 @@ find_by_key(const char *wanted, int first, int end, int *n)
 	return found;
 }
 
+/* Length of a name without the "gb" or "g" behind it, 0: it has none. */
+static size_t
+before_unit(const char *wanted)
+{
+	size_t		len = strlen(wanted);
+
+	if (len > 2 && strcmp(wanted + len - 2, "gb") == 0)
+		return len - 2;
+	return len > 1 && wanted[len - 1] == 'g' ? len - 1 : 0;
+}
+
+static bool
+has_memory(const device *d, double gb)
+{
+	return fabs(gb - d->sheet.memory_gb) <= 0.05 * gb;
+}
+
+/* Whether wanted[..len) ends in so many digits with a name before them: *name and *gb. */
+static bool
+split_memory(const char *wanted, size_t len, size_t digits, char **name, double *gb)
+{
+	if (digits >= len || !isdigit((unsigned char) wanted[len - digits]))
+		return false;
+	*gb = atof(pnstrdup(wanted + len - digits, digits));
+	*name = pnstrdup(wanted, len - digits);
+	return true;
+}
+
 /*
  * "rtx309024gb", "l424gb": a name with the memory behind it, as schedulers
  * write them. The device of the rest of the name, if that is what it has.
@@ -194,28 +224,36 @@ find_by_key(const char *wanted, int first, int end, int *n)
 static const device *
 find_by_name_and_memory(const char *wanted, int *n)
 {
-	size_t		len = strlen(wanted);
-	const device *d = NULL;
+	size_t		len = before_unit(wanted);
+	char	   *name;
+	double		gb;
 
-	*n = 0;
-	if (len > 2 && strcmp(wanted + len - 2, "gb") == 0)
-		len -= 2;
-	else if (len > 1 && wanted[len - 1] == 'g')
-		len--;
-	else
-		return NULL;
 	/* where the name ends and the memory begins is not marked: "l4" "24", not "l" "424" */
-	for (size_t digits = 1; digits <= 3 && digits < len && isdigit((unsigned char) wanted[len - digits]); digits++)
+	for (size_t digits = 1; digits <= 3 && split_memory(wanted, len, digits, &name, &gb); digits++)
 	{
-		double		gb = atof(pnstrdup(wanted + len - digits, digits));
-		char	   *name = pnstrdup(wanted, len - digits);
+		const device *d = find_by_key(name, 0, INT_MAX, n);
 
-		d = find_by_key(name, 0, INT_MAX, n);
-		if (*n == 1 && fabs(gb - d->sheet.memory_gb) <= 0.05 * gb)
+		if (*n == 1 && has_memory(d, gb))
 			return d;
 	}
 	*n = 0;
 	return NULL;
+}
+
+/* Whether wanted, which is not the name of a device, is the beginning of that of d, perhaps with d's memory behind it. */
+static bool
+may_mean(const device *d, const device *taken, const char *wanted)
+{
+	size_t		len = before_unit(wanted);
+	char	   *name;
+	double		gb;
+
+	if (strncmp(d->keys[0], wanted, strlen(wanted)) == 0)
+		return true;
+	for (size_t digits = 1; digits <= 3 && split_memory(wanted, len, digits, &name, &gb); digits++)
+		if (wanted[len - digits] != '0' && has_memory(d, gb) && strcmp(name, taken->keys[0]) != 0 && strncmp(d->keys[0], name, strlen(name)) == 0)
+			return true;
+	return false;
 }
 
 /* The device of that name; NULL with *n the number of devices that the name may mean. */
@@ -308,6 +346,24 @@ pm_gpu_find(const char *name)
 	return sheet;
 }
 
+int
+pm_gpu_others_meant(const char *name, const char ***others)
+{
+	int			n;
+	const device *taken = lookup(name, &n);
+	char	   *wanted;
+
+	if (taken == NULL)
+		return 0;
+	wanted = normal_form(pm_to_core(name));
+	*others = palloc(sizeof(char *) * n_devices);
+	n = 0;
+	for (int i = 0; i < n_devices && strcmp(wanted, taken->keys[0]) != 0; i++)
+		if (&devices[i] != taken && may_mean(&devices[i], taken, wanted))
+			(*others)[n++] = devices[i].sheet.name;
+	return n;
+}
+
 bool
 pm_gpu_exists(const char *name)
 {
@@ -338,6 +394,31 @@ pm_find_gpu(PG_FUNCTION_ARGS)
 
 /* ---------- trigger on profile and op_profile ---------- */
 
+/* Of a measurement that names one of several devices: once for each name in a statement, which may write thousands. */
+static void
+notice_short_name(const char *given, const device *taken)
+{
+	static TimestampTz statement = 0;
+	static uint64 told = 0;		/* a bit for each name; names with the same bit are told once */
+	uint64		bit = UINT64CONST(1) << (pm_hash(PM_HASH_INIT, given, strlen(given)) % 64);
+	const char **others;
+	int			n;
+
+	if (statement != GetCurrentStatementStartTimestamp())
+		told = 0;
+	statement = GetCurrentStatementStartTimestamp();
+	if (told & bit)
+		return;
+	told |= bit;
+	n = pm_gpu_others_meant(given, &others);
+	for (int i = 0; i < n; i++)
+		others[i] = pm_message_from_core(others[i]);
+	if (n > 0)
+		ereport(NOTICE,
+				(errmsg("GPU \"%s\" is taken for \"%s\"", pm_shown_name(given), pm_message_from_core(taken->sheet.name)),
+				 errhint("Write the whole name if it was %s.", pm_quoted_list(others, n))));
+}
+
 /* The name as `table` is to write it; like a violation of its foreign key when there is none. */
 static const char *
 name_for_profile(const char *given, const char *table)
@@ -361,6 +442,8 @@ name_for_profile(const char *given, const char *table)
 				 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
 				 err_generic_string(PG_DIAG_TABLE_NAME, table),
 				 err_generic_string(PG_DIAG_CONSTRAINT_NAME, constraint)));
+	if (strcmp(d->sheet.name, given) != 0)
+		notice_short_name(given, d);
 	return pm_from_core(d->sheet.name);
 }
 

@@ -13,6 +13,12 @@
 extern const pm_gpu *pm_gpu_find(const char *name);
 /* The same; NULL, with *p filled, in place of an error. */
 extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
+/*
+ * The other devices that a short name begins, such as "A100", which is taken
+ * for one of four: their number, and their names in UTF-8. 0 for the whole
+ * name of a device, and for a name that is not known.
+ */
+extern int	pm_gpu_others_meant(const char *name, const char ***others);
 /* Whether it would find one. */
 extern bool pm_gpu_exists(const char *name);
 
