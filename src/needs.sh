@@ -98,7 +98,14 @@ tests() {
     perl -MIPC::Run -e 1 2>/dev/null || lacks libipc-run-perl "IPC::Run, a module of Perl"
 }
 
+# For perfmodel_planner, which nothing else needs.
+planner() {
+    command -v "${CXX:-g++}" >/dev/null || lacks g++ "a C++ compiler"
+    links '#include <coin/Clp_C_Interface.h>\nint main(void) { return Clp_newModel() == 0; }\n' -lClp -lCoinUtils ||
+        lacks coinor-libclp-dev "Clp, a solver of linear programmes"
+}
+
 case ${1:-} in
-build | sentence | server | tests | openblas) "$1" ;;
-*) echo "usage: $0 build|sentence|server|tests|openblas" >&2; exit 2 ;;
+build | sentence | server | tests | openblas | planner) "$1" ;;
+*) echo "usage: $0 build|sentence|server|tests|openblas|planner" >&2; exit 2 ;;
 esac

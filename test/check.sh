@@ -45,7 +45,7 @@ server_tests() { # title, arguments for make
     count "$log" '^test .*[.][.][.] ok|^ok [0-9]+' '^test .*[.][.][.] FAILED|^not ok [0-9]+'
     if [ $status != 0 ]; then
         [ $failed != $before ] || { failed=$((failed + 1)); tail -60 "$log"; }
-        cat "$work"/src/regression.diffs "$work"/src/output_iso/regression.diffs 2>/dev/null | head -300 || true
+        cat "$work"/src/regression.diffs "$work"/src/planner/regression.diffs "$work"/src/output_iso/regression.diffs 2>/dev/null | head -300 || true
     fi
     rm -f "$work/src/regression.diffs" "$work/src/output_iso/regression.diffs"
 }
@@ -55,6 +55,11 @@ private_copy
 # the tests of tools/ want a Python with psycopg2; nothing else does
 if ! python_with_psycopg2 >/dev/null && can_install; then
     install_packages python3 python3-psycopg2 || true
+fi
+
+# so does perfmodel_planner with Clp
+if [ -n "$(planner_lacks)" ] && can_install; then
+    install_packages g++ coinor-libclp-dev || true
 fi
 
 echo "== unit tests of src/core"
@@ -108,5 +113,17 @@ count "$work/docs.log" '^ok - ' '^not ok - '
 server_tests "regression" ISOLATION= TAP_TESTS=
 server_tests "isolation" REGRESS= TAP_TESTS=
 server_tests "crash, replicas, dump, several servers, roles" REGRESS= ISOLATION= PROVE_FLAGS=-v
+
+echo "== perfmodel_planner"
+missing=$(planner_lacks)
+if [ -n "$missing" ]; then
+    echo "skipped: perfmodel_planner needs $missing"
+elif build_and_stage_planner PG_CFLAGS="$strict"; then
+    passed=$((passed + 1))
+    rule "linear programmes against duality" make -s -C planner unit
+    server_tests "regression of perfmodel_planner" -C planner
+else
+    failed=$((failed + 1))
+fi
 
 finish

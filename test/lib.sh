@@ -139,6 +139,19 @@ build_and_stage() {
     quietly as_user make -s install DESTDIR="$work/stage" || failed_to "the staged installation failed"
 }
 
+# perfmodel_planner needs a library that nothing else does: what is missing for it, in words; empty: it can be built.
+planner_lacks() { sh "$root/src/needs.sh" planner | sed 's/^\([^ ]*\) \(.*\)/\2 (package \1)/' | paste -sd, | sed 's/,/, /g'; }
+
+# The same for perfmodel_planner, with any further arguments for make.
+build_and_stage_planner() {
+    log=$work/planner.log
+    if ! as_user make -s -C planner all "$@" >"$log" 2>&1; then
+        explain_build "$log" >&2
+        return 1
+    fi
+    quietly as_user make -s -C planner install DESTDIR="$work/stage"
+}
+
 # ---- a server ----
 
 # What a server must be told to find what was installed into $work/stage; no spaces in it.

@@ -66,6 +66,9 @@ versions() {
     [ -n "$version" ] || { echo "no version in perfmodel.control"; return 1; }
     pretrained=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel_pretrained.control)
     [ "$pretrained" = "$version" ] || { echo "perfmodel_pretrained.control has version $pretrained, perfmodel.control $version"; return 1; }
+    planner=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" planner/perfmodel_planner.control)
+    [ "$planner" = "$version" ] || { echo "perfmodel_planner.control has version $planner, perfmodel.control $version"; return 1; }
+    [ -e "planner/sql/perfmodel_planner--$version.sql" ] || { echo "there is no planner/sql/perfmodel_planner--$version.sql"; return 1; }
     others=$(sed -n 's/^ *"version": "\(.*\)".*/\1/p' META.json | grep -vxF -e "$version" -e 1.0.0 || true)
     [ -z "$others" ] || { echo "META.json has version $others, perfmodel.control $version"; return 1; }
     [ ! -e CHANGELOG.md ] || grep -qF "$version" CHANGELOG.md ||

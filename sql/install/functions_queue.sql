@@ -95,3 +95,12 @@ CREATE FUNCTION perfmodel.fill_windows(windows tstzrange[], gpus text[], jobs re
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
 COMMENT ON FUNCTION perfmodel.fill_windows(tstzrange[], text[], regclass, integer[], jsonb, float8, float8, float8, text) IS
     'which waiting jobs to run for how many steps while devices are idle, start-up and checkpoint paid';
+
+CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, gpus text[], columns jsonb DEFAULT '{}', gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
+                                       OUT job bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT step_ms float8,
+                                       OUT step_p90_ms float8, OUT steps_left float8, OUT deadline timestamptz, OUT weight float8,
+                                       OUT in_domain boolean, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 10000 AS 'MODULE_PATHNAME', 'pm_what_if_jobs';
+COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, text[], jsonb, integer[], text) IS
+    'the step of each job of a table on each of several devices, and numbers of devices';

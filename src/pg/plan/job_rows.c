@@ -34,7 +34,7 @@
 /* Columns of the query, in its order. */
 enum
 {
-	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_STEPS, Q_DONE, Q_DURATION,
+	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_WEIGHT, Q_STEPS, Q_DONE, Q_DURATION,
 	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE
 };
 
@@ -47,7 +47,7 @@ static const struct
 	{PM_COLUMN_GRAPH_ID, "pg_catalog.int8"}, {PM_COLUMN_GPU, "pg_catalog.text"}, {PM_COLUMN_GPU_COUNT, "pg_catalog.int4"},
 	{PM_COLUMN_BATCH, "pg_catalog.int4"}, {PM_COLUMN_DTYPE, "pg_catalog.text"}, {PM_COLUMN_LAYOUT, "pg_catalog.text"},
 	{PM_COLUMN_FRAMEWORK, "pg_catalog.text"}, {PM_COLUMN_OPTIMIZER, "pg_catalog.text"},
-	{PM_COLUMN_CLUSTER, "pg_catalog.text"}, {PM_COLUMN_STEPS, "pg_catalog.float8"},
+	{PM_COLUMN_CLUSTER, "pg_catalog.text"}, {PM_COLUMN_WEIGHT, "pg_catalog.float8"}, {PM_COLUMN_STEPS, "pg_catalog.float8"},
 	{PM_COLUMN_DONE_STEPS, "pg_catalog.float8"}, {PM_COLUMN_DURATION_S, "pg_catalog.float8"}, {PM_COLUMN_DURATION_P90_S, "pg_catalog.float8"},
 	{PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_STARTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_DEADLINE, "pg_catalog.timestamptz"}
 };
@@ -78,7 +78,7 @@ make_query(const pm_job_table *t)
 /* ---------- one job ---------- */
 
 /* What the row says beside what pm_job_row shows. */
-typedef struct question_of_job
+typedef struct pm_job_question
 {
 	pm_asked_words words;
 	bool		has_batch;
@@ -89,7 +89,7 @@ typedef struct question_of_job
 	double		done;
 	double		duration_s;
 	double		duration_p90_s;
-} question_of_job;
+} pm_job_question;
 
 static text *
 text_or_null(uint64 row, int col, MemoryContext cxt)
@@ -109,7 +109,7 @@ time_or_none(uint64 row, int col)
 }
 
 static void
-read_row(uint64 row, MemoryContext cxt, pm_job_row *r, question_of_job *q)
+read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 {
 	bool		isnull;
 
@@ -117,9 +117,9 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, question_of_job *q)
 		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
 		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),
 		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
-		.step_ms = get_float8_nan(),.steps_left = get_float8_nan()
+		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT)
 	};
-	*q = (question_of_job) {
+	*q = (pm_job_question) {
 		.graph = pm_value_text(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
 		.duration_s = pm_value_float8(row, Q_DURATION),.duration_p90_s = pm_value_float8(row, Q_P90)
 	};
@@ -167,7 +167,7 @@ is_duration(double s)
 
 /* What of the work is left; false: the numbers of steps say nothing. */
 static bool
-share_left(const question_of_job *q, double *share)
+share_left(const pm_job_question *q, double *share)
 {
 	double		done = isnan(q->done) ? 0 : q->done;
 
@@ -181,7 +181,7 @@ share_left(const question_of_job *q, double *share)
 
 /* The table's own forecast, of the whole job. */
 static void
-take_duration(pm_job_row *r, const question_of_job *q)
+take_duration(pm_job_row *r, const pm_job_question *q)
 {
 	double		share;
 
@@ -209,7 +209,7 @@ take_duration(pm_job_row *r, const question_of_job *q)
 
 /* What the predictor cannot be asked without; NULL: nothing. */
 static char *
-missing_for_question(const pm_job_row *r, const question_of_job *q)
+missing_for_question(const pm_job_row *r, const pm_job_question *q)
 {
 	if (!q->has_graph_id)
 		return q->graph != NULL ? psprintf("unknown graph \"%s\"", pm_shown_name(q->graph)) : "neither duration_s nor a graph";
@@ -228,7 +228,7 @@ missing_for_question(const pm_job_row *r, const question_of_job *q)
 
 /* Time of the steps that this run has to do; a job that runs and says what is done has that as its whole run from now. */
 static void
-ask_duration(pm_job_row *r, question_of_job *q)
+ask_duration(pm_job_row *r, pm_job_question *q)
 {
 	const pm_manner how = {.level = LEVEL,.problem_is_null = true};
 	pm_answer	a;
@@ -307,7 +307,7 @@ seconds_from(TimestampTz at, TimestampTz t)
 
 /* Jobs of a graph on a device are off by the same factor, those with durations of their own each by its own. */
 static int
-question_number(HTAB *h, const pm_job_row *r, const question_of_job *q, int i, int *n)
+question_number(HTAB *h, const pm_job_row *r, const pm_job_question *q, int i, int *n)
 {
 	if (!r->asked)
 		return number_of(h, psprintf("job %d", i), n);
@@ -315,7 +315,7 @@ question_number(HTAB *h, const pm_job_row *r, const question_of_job *q, int i, i
 }
 
 static void
-fill_queue_job(pm_queue_job *j, const pm_job_row *r, const question_of_job *q, TimestampTz at)
+fill_queue_job(pm_queue_job *j, const pm_job_row *r, const pm_job_question *q, TimestampTz at)
 {
 	*j = (pm_queue_job) {
 		.submit_s = TIMESTAMP_NOT_FINITE(r->submitted_at) ? 0 : seconds_from(at, r->submitted_at),
@@ -329,7 +329,7 @@ fill_queue_job(pm_queue_job *j, const pm_job_row *r, const question_of_job *q, T
 }
 
 static void
-forecast(pm_job_row *r, question_of_job *q)
+forecast(pm_job_row *r, pm_job_question *q)
 {
 	if (r->gpu != NULL)
 		r->gpu = pm_job_gpu(r->gpu);
@@ -346,12 +346,9 @@ forecast(pm_job_row *r, question_of_job *q)
 }
 
 void
-pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs)
+pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs)
 {
 	MemoryContext cxt = CurrentMemoryContext;
-	question_of_job *q;
-	HTAB	   *pools = numbers("perfmodel pools");
-	HTAB	   *questions = numbers("perfmodel questions");
 	char	   *sql = make_query(t);
 
 	*jobs = (pm_jobs) {0};
@@ -367,27 +364,75 @@ pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jo
 	jobs->n = (int) SPI_processed;
 	jobs->rows = MemoryContextAllocHuge(cxt, sizeof(pm_job_row) * Max(jobs->n, 1));
 	jobs->queue = MemoryContextAllocHuge(cxt, sizeof(pm_queue_job) * Max(jobs->n, 1));
-	q = MemoryContextAllocHuge(cxt, sizeof(question_of_job) * Max(jobs->n, 1));
+	jobs->questions = MemoryContextAllocHuge(cxt, sizeof(pm_job_question) * Max(jobs->n, 1));
 	for (int i = 0; i < jobs->n; i++)
 	{
-		read_row(i, cxt, &jobs->rows[i], &q[i]);
-		q[i].words.predictor = predictor;
+		read_row(i, cxt, &jobs->rows[i], &jobs->questions[i]);
+		jobs->questions[i].words.predictor = predictor;
+		fill_queue_job(&jobs->queue[i], &jobs->rows[i], &jobs->questions[i], at);
 	}
 	SPI_finish();
-	jobs->pools = palloc(sizeof(char *) * (jobs->n + 1));
+}
+
+void
+pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs)
+{
+	HTAB	   *pools = numbers("perfmodel pools");
+	HTAB	   *questions = numbers("perfmodel questions");
+
+	pm_jobs_read_only(t, predictor, at, jobs);
+	jobs->pools = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(char *) * (jobs->n + 1));
 	for (int i = 0; i < jobs->n; i++)
 	{
 		pm_job_row *r = &jobs->rows[i];
+		pm_job_question *q = &jobs->questions[i];
 		int			before = jobs->n_pools;
 
 		CHECK_FOR_INTERRUPTS();
-		forecast(r, &q[i]);
-		fill_queue_job(&jobs->queue[i], r, &q[i], at);
+		forecast(r, q);
+		fill_queue_job(&jobs->queue[i], r, q, at);
 		jobs->queue[i].pool = number_of(pools, r->gpu != NULL ? r->gpu : "", &jobs->n_pools);
 		if (jobs->n_pools > before)
 			jobs->pools[before] = r->gpu != NULL ? r->gpu : "";
-		jobs->queue[i].question = question_number(questions, r, &q[i], i, &jobs->n_questions);
+		jobs->queue[i].question = question_number(questions, r, q, i, &jobs->n_questions);
 	}
+}
+
+double
+pm_jobs_steps_left(const pm_jobs *jobs, int job)
+{
+	const pm_job_question *q = &jobs->questions[job];
+	double		share;
+
+	return share_left(q, &share) ? q->steps - (isnan(q->done) ? 0 : q->done) : get_float8_nan();
+}
+
+bool
+pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, double *p10_ms, double *p50_ms, double *p90_ms, bool *in_domain, char **why)
+{
+	const pm_manner how = {.level = LEVEL,.problem_is_null = true};
+	pm_job_question *q = &jobs->questions[job];
+	pm_answer	a;
+	pm_problem	p;
+
+	if (!q->has_graph_id || !q->has_batch)
+	{
+		*why = !q->has_batch ? "no batch" : q->graph != NULL ? psprintf("unknown graph \"%s\"", pm_shown_name(q->graph)) : "no graph";
+		return false;
+	}
+	q->words.gpu = cstring_to_text(gpu);
+	q->words.parallel.world_size = gpu_count;
+	if (!pm_ask(&q->words, &how, &a, &p))
+	{
+		*why = p.message;
+		return false;
+	}
+	*p10_ms = a.low_ms;
+	*p50_ms = a.step_ms;
+	*p90_ms = a.high_ms;
+	*in_domain = a.in_domain;
+	*why = a.note;
+	return true;
 }
 
 int

@@ -24,6 +24,7 @@ typedef struct pm_job_row
 	double		step_ms;		/* NaN: not known */
 	double		steps_left;		/* NaN: not known */
 	bool		asked;			/* the predictor was */
+	double		weight;			/* NaN: none given */
 	bool		in_domain;
 	bool		domain_known;
 	char	   *note;			/* or NULL */
@@ -37,6 +38,7 @@ typedef struct pm_jobs
 	char	  **pools;			/* [n_pools] gpu of each; "" for jobs without one */
 	int			n_pools;
 	int			n_questions;
+	struct pm_job_question *questions;	/* [n] what the predictor is asked */
 } pm_jobs;
 
 /*
@@ -45,6 +47,20 @@ typedef struct pm_jobs
  * In the current context.  What a job lacks for a forecast is said in its note.
  */
 extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs);
+
+/* The same without asking for any duration: pools are as in the table. */
+extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs);
+
+/*
+ * Ask for the step of a job on so many of any device: 10, 50 and 90 % in
+ * milliseconds.  False: *why says why there is no answer; otherwise it is the
+ * note of the answer, or NULL.
+ */
+extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, double *p10_ms, double *p50_ms, double *p90_ms,
+						 bool *in_domain, char **why);
+
+/* Steps that are left of a job; NaN where the table does not say. */
+extern double pm_jobs_steps_left(const pm_jobs *jobs, int job);
 
 /* Put a further sentence into the note of a row. */
 extern void pm_job_note(pm_job_row *row, const char *what);

@@ -1,0 +1,70 @@
+-- Which jobs get which devices.
+\pset format unaligned
+\set ECHO none
+\i ../sql/setup.sql
+\set ECHO all
+CREATE EXTENSION perfmodel_planner;
+SELECT extversion = (SELECT extversion FROM pg_extension WHERE extname = 'perfmodel') AS same_version FROM pg_extension WHERE extname = 'perfmodel_planner';
+SELECT perfmodel.planner_library() ~ '^Clp [0-9.]+$' AS library;
+-- every object has a comment of at most 115 characters
+SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'perfmodel_planner') AND coalesce(length(obj_description(objid, classid::regclass::name)), 0) NOT BETWEEN 1 AND 115;
+
+-- ---- numbers: the first job is four times as fast on the first kind
+SELECT job, kind, round(share::numeric, 6) AS share, round(objective::numeric, 6) AS objective FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}', 'cost', prices => '{2,1}');
+SELECT DISTINCT round(objective::numeric, 6) AS max_min FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}');
+SELECT DISTINCT round(objective::numeric, 6) AS makespan_s FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}', 'Makespan', steps => '{100,200}');
+-- twice the weight, twice the rate; shares that equals have are equal
+SELECT job, round(sum(share)::numeric, 6) AS share FROM perfmodel.assign_arrays('{{1},{1},{1},{1}}', '{2}', weights => '{1,1,2,2}') GROUP BY job ORDER BY job;
+-- a job of 4 devices where there are 2 of one kind and 2 of another
+SELECT round(sum(share)::numeric, 6) AS share FROM perfmodel.assign_arrays('{{3,5}}', '{2,2}', gpu_counts => '{4}');
+-- a deadline that cannot be met is met as far as can be
+SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1},{1}}', '{1}', 'cost', steps => '{100,100}', deadlines_s => '{80,Infinity}');
+SELECT count(*) FROM perfmodel.assign_arrays('{}', '{1}');
+SELECT count(*) FROM perfmodel.assign_arrays(NULL, '{1}');
+SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays('{{1},{1}}', '{0}');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) FROM unnest(ARRAY[
+    '''{1,2,3}'', ''{1,1}''', '''{1}'', ''{}''', '''{1}'', ''{1}'', ''fair''', '''{-1}'', ''{1}''', '''{NaN}'', ''{1}''', '''{NULL}'', ''{1}''', '''{1}'', ''{-1}''', '''{1}'', ''{Infinity}''',
+    '''{1}'', ''{1}'', weights => ''{0}''', '''{1}'', ''{1}'', weights => ''{1,2}''', '''{1}'', ''{1}'', gpu_counts => ''{0}''', '''{1}'', ''{1}'', ''makespan'', steps => ''{0}''',
+    '''{1}'', ''{0}'', ''makespan''', '''{1}'', ''{1}'', ''cost'', prices => ''{0}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{0}''']) AS a;
+
+-- ---- a table of jobs
+SELECT helper.load_world() > 0 AS loaded;
+SELECT perfmodel.train('planner', 'roofline') > 0 AS trained;
+CREATE TABLE "the jobs" (id int, graph text, gpu text, gpu_count int, batch int, steps int, "importance ""x""" float8, deadline timestamptz);
+INSERT INTO "the jobs" VALUES (1, 'anet8@64', 'T4', 1, 64, 100000, 1, NULL), (2, 'anet4@16', 'T4', 1, 8, 100000, 1, '2026-01-01 01:00+00'), (3, 'bnet9@64', 'RTX 3090', 1, 64, 1000, 1, NULL),
+    (4, 'no such', 'T4', 1, 64, 1000, 1, NULL), (5, 'bnet9@64', 'T4', 1, 64, NULL, 1, '2025-01-01 00:00+00');
+\set jobs '''"the jobs"'', ''{"Tesla T4": 1, "RTX 3090": 1}'''
+\set more 'columns => ''{"job_id": "id", "weight": "importance \\"x\\""}'', at => ''2026-01-01 00:00+00'''
+-- the numbers are those of what_if_jobs
+CREATE TABLE asked AS SELECT * FROM perfmodel.what_if_jobs('"the jobs"', '{Tesla T4,RTX 3090}', '{"job_id": "id"}');
+SELECT count(*), count(DISTINCT job), count(step_ms), array_agg(DISTINCT gpu ORDER BY gpu) AS gpus, array_agg(DISTINCT note) FILTER (WHERE step_ms IS NULL) AS notes FROM asked;
+SELECT p.job_id, p.gpu, helper.close(p.steps_per_s, p.share * 1000 / a.step_ms) AS rate, p.unmet, p.note FROM perfmodel.assign(:jobs, :more) AS p LEFT JOIN asked AS a USING (job_id, gpu) ORDER BY job_id, gpu;
+-- all end by the makespan, and the last at it
+SELECT helper.close(max(steps / rate), max(objective), 1e-4) AS makespan FROM (SELECT job_id, sum(steps_per_s) AS rate, min(objective) AS objective FROM perfmodel.assign(:jobs, 'makespan', :more) GROUP BY job_id) AS p
+    JOIN "the jobs" AS j ON p.job_id = j.id::text;
+SELECT job_id, note FROM perfmodel.assign(:jobs, 'makespan', :more) WHERE share IS NULL;
+-- the deadline is met
+SELECT bool_and(rate >= 100000 / 3600.0 * (1 - 1e-6)) AS in_time FROM (SELECT sum(steps_per_s) AS rate FROM perfmodel.assign(:jobs, 'cost', prices => '{"Tesla T4": 0.35, "RTX 3090": 0.4}', :more) WHERE job_id = '2') AS p;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.assign(%s)', a)) FROM unnest(ARRAY[
+    '''"the jobs"'', ''[]''', '''"the jobs"'', ''{}''', '''"the jobs"'', ''{"T4": "1"}''', '''"the jobs"'', ''{"T4": -1}''', '''"the jobs"'', ''{"T4": 1}'', ''cost''',
+    '''"the jobs"'', ''{"T4": 1}'', ''cost'', prices => ''{"L4": 1}''', '''"the jobs"'', ''{"T4": 1}'', columns => ''{"graph": "gpuu"}''']) AS a;
+SELECT job_id, share, note FROM perfmodel.assign('"the jobs"', '{"no such GPU": 1}', columns => '{"job_id": "id"}') LIMIT 1;
+-- with the caller's rights
+CREATE ROLE pm_test_planner;
+GRANT USAGE ON SCHEMA helper TO pm_test_planner;
+SET ROLE pm_test_planner;
+SELECT helper.error_of('SELECT * FROM perfmodel.assign(''public."the jobs"'', ''{"T4": 1}'')');
+SELECT count(*) FROM perfmodel.assign_arrays('{1}', '{1}');
+RESET ROLE;
+DROP OWNED BY pm_test_planner;
+DROP ROLE pm_test_planner;
+
+-- ---- a cancel ends it
+SET statement_timeout = 50;
+\set VERBOSITY terse
+SELECT count(*) FROM perfmodel.assign_arrays((SELECT array_agg(1 + (i * 7919 % 10007) / 1000.0) FROM generate_series(1, 60000) AS i)::float8[], array_fill(30::float8, ARRAY[20]));
+\set VERBOSITY default
+RESET statement_timeout;
+DROP EXTENSION perfmodel_planner;
+SELECT count(*) AS left_over FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace AND proname ~ 'assign|planner';

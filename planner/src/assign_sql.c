@@ -1,0 +1,514 @@
+/*
+ * assign_sql.c - assign() and assign_arrays(): Gavel's programmes over jobs of a table, or over numbers.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/jsonb.h"
+#include "utils/memutils.h"
+#include "utils/numeric.h"
+#include "utils/timestamp.h"
+
+#include "gavel.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(planner_assign);
+PG_FUNCTION_INFO_V1(planner_assign_arrays);
+PG_FUNCTION_INFO_V1(planner_library);
+
+/* Jobs times kinds of one programme: what a server has memory for. */
+#define MAX_SHARES 20000000
+
+/* ---------- solving ---------- */
+
+static void *
+take_memory(size_t size)
+{
+	return MemoryContextAllocExtended(CurrentMemoryContext, Max(size, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO);
+}
+
+static bool
+is_cancelled(void *arg)
+{
+	return InterruptPending && (QueryCancelPending || ProcDiePending);
+}
+
+static gavel_policy
+policy_named(text *name)
+{
+	char	   *s = text_to_cstring(name);
+
+	for (int i = 0; i < GAVEL_N_POLICIES; i++)
+		if (pg_strcasecmp(s, gavel_policy_name[i]) == 0)
+			return (gavel_policy) i;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown policy \"%s\"", s),
+			 errhint("Known are \"max_min\", \"makespan\" and \"cost\".")));
+}
+
+static void
+check_size(int64 jobs, int64 kinds)
+{
+	if (kinds < 1 || jobs * kinds > MAX_SHARES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%lld jobs on %lld kinds of devices cannot be planned", (long long) jobs, (long long) kinds),
+				 errhint("Jobs times kinds is at least 1 and at most %d.", MAX_SHARES)));
+}
+
+static void
+solve(const gavel_input *in, gavel_policy policy, gavel_result *r)
+{
+	lp_status	status;
+
+	r->share = take_memory(sizeof(double) * in->n_jobs * in->n_kinds);
+	r->unmet = take_memory(sizeof(double) * in->n_jobs);
+	status = r->share && r->unmet ? gavel_assign(in, policy, take_memory, is_cancelled, NULL, r) : LP_NO_MEMORY;
+	CHECK_FOR_INTERRUPTS();
+	if (status == LP_NO_MEMORY)
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("out of memory"),
+				 errdetail("The linear programme of %d jobs and %d kinds of devices did not fit.", in->n_jobs, in->n_kinds)));
+	if (status == LP_INFEASIBLE)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("some job can run on none of the devices"),
+				 errhint("Every job needs a kind of device with workers on which its throughput is above 0.")));
+	if (status != LP_OPTIMAL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("%s did not solve the linear programme", lp_library()),
+				 errhint("Try another policy, or throughputs that are less far apart.")));
+}
+
+/* ---------- numbers in arrays ---------- */
+
+/* The elements of an array argument, without NULLs, each in [low, high]; NULL argument: `usual` everywhere. */
+static double *
+numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, double high, double usual)
+{
+	double	   *v;
+	Datum	   *elems;
+	bool	   *nulls;
+	int			found;
+
+	if (PG_ARGISNULL(arg))
+	{
+		v = palloc(sizeof(double) * Max(*n, 1));
+		for (int i = 0; i < *n; i++)
+			v[i] = usual;
+		return v;
+	}
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elems, &nulls, &found);
+	if (*n >= 0 && found != *n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must have %d elements, not %d", name, *n, found)));
+	*n = found;
+	v = palloc(sizeof(double) * Max(found, 1));
+	for (int i = 0; i < found; i++)
+	{
+		v[i] = nulls[i] ? get_float8_nan() : DatumGetFloat8(elems[i]);
+		if (!(v[i] >= low && v[i] <= high))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("%s[%d] must be between %g and %g", name, i + 1, low, high)));
+	}
+	return v;
+}
+
+/* ---------- rows ---------- */
+
+typedef struct rows_out
+{
+	Tuplestorestate *store;
+	TupleDesc	desc;
+} rows_out;
+
+static void
+begin_rows(FunctionCallInfo fcinfo, rows_out *out)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MemoryContext old;
+
+	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("set-valued function called in context that cannot accept a set")));
+	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &out->desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	out->desc = CreateTupleDescCopy(out->desc);
+	out->store = tuplestore_begin_heap(rsinfo->allowedModes & SFRM_Materialize_Random, false, work_mem);
+	MemoryContextSwitchTo(old);
+	rsinfo->returnMode = SFRM_Materialize;
+	rsinfo->setResult = out->store;
+	rsinfo->setDesc = out->desc;
+}
+
+/* throughputs, workers, policy, gpu_counts, weights, steps, deadlines_s, prices */
+Datum
+planner_assign_arrays(PG_FUNCTION_ARGS)
+{
+	rows_out	out;
+	gavel_input in = {0};
+	gavel_result r;
+	gavel_policy policy;
+	gavel_job  *jobs;
+	double	   *counts, *weights, *steps, *deadlines;
+	int			n = -1;
+	int			n_kinds = -1;
+
+	begin_rows(fcinfo, &out);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	policy = policy_named(PG_GETARG_TEXT_PP(2));
+	in.workers = numbers(fcinfo, 1, "workers", &n_kinds, 0, 1e9, 0);
+	in.throughput = numbers(fcinfo, 0, "throughputs", &n, 0, 1e9, 0);
+	if (n_kinds < 1 || n % n_kinds != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("throughputs has %d elements, which are no rows of %d kinds of devices", n, n_kinds)));
+	in.n_kinds = n_kinds;
+	in.n_jobs = n / n_kinds;
+	check_size(in.n_jobs, in.n_kinds);
+	if (in.n_jobs == 0)
+		return (Datum) 0;
+	counts = numbers(fcinfo, 3, "gpu_counts", &in.n_jobs, 1, 1e6, 1);
+	weights = numbers(fcinfo, 4, "weights", &in.n_jobs, 1e-6, 1e6, 1);
+	steps = numbers(fcinfo, 5, "steps", &in.n_jobs, 1e-3, 1e15, 1);
+	deadlines = numbers(fcinfo, 6, "deadlines_s", &in.n_jobs, 1e-3, INFINITY, INFINITY);
+	in.price = numbers(fcinfo, 7, "prices", &in.n_kinds, 1e-6, 1e6, 1);
+	jobs = palloc(sizeof(gavel_job) * in.n_jobs);
+	for (int m = 0; m < in.n_jobs; m++)
+		jobs[m] = (gavel_job) {counts[m], weights[m], steps[m], deadlines[m]};
+	in.jobs = jobs;
+	solve(&in, policy, &r);
+	for (int m = 0; m < in.n_jobs; m++)
+		for (int j = 0; j < in.n_kinds; j++)
+		{
+			double		share = r.share[(size_t) m * in.n_kinds + j];
+			bool		nulls[5] = {false, false, false, policy != GAVEL_COST, false};
+			Datum		values[5] = {
+				Int32GetDatum(m + 1), Int32GetDatum(j + 1), Float8GetDatum(share), Float8GetDatum(r.unmet[m]), Float8GetDatum(r.objective)
+			};
+
+			if (share > 0)
+				tuplestore_putvalues(out.store, out.desc, values, nulls);
+		}
+	return (Datum) 0;
+}
+
+Datum
+planner_library(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(lp_library()));
+}
+
+/* ---------- jobs of a table ---------- */
+
+/* A job as the query has it. */
+typedef struct job_of_table
+{
+	char	   *id;
+	char	   *team;
+	int32		gpus;
+	double		steps;			/* left; NaN: not known */
+	double		deadline_s;		/* INFINITY: none */
+	double		weight;
+	char	   *note;			/* of the first device that has one, or NULL */
+	bool		runs;			/* on one of the devices at least */
+	int			number;			/* in the programme; -1: left out */
+} job_of_table;
+
+typedef struct planning
+{
+	rows_out	out;
+	gavel_policy policy;
+	TimestampTz at;
+	int			n_kinds;
+	char	  **kinds;			/* usual names, once the query has been run */
+	double	   *workers;
+	double	   *price;
+	int			n;
+	job_of_table *jobs;
+	double	   *throughput;		/* [n * n_kinds] */
+} planning;
+
+static double
+member_number(const char *what, const char *name, const JsonbValue *v, double low, double high)
+{
+	double		d = get_float8_nan();
+
+	if (v->type == jbvNumeric)
+		d = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+	if (!(d >= low && d <= high))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("member \"%s\" of %s must be a number between %g and %g", name, what, low, high)));
+	return d;
+}
+
+/* {"T4": 4, ...}: names and numbers. */
+static int
+read_object(Jsonb *object, const char *what, double low, double high, char ***names, double **values)
+{
+	JsonbIterator *it = JsonbIteratorInit(&object->root);
+	JsonbIteratorToken token;
+	JsonbValue	v;
+	int			n = 0;
+
+	if (!JB_ROOT_IS_OBJECT(object))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be an object such as {\"T4\": 4, \"A100\": 8}", what)));
+	*names = palloc(sizeof(char *) * (JB_ROOT_COUNT(object) + 1));
+	*values = palloc(sizeof(double) * (JB_ROOT_COUNT(object) + 1));
+	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	{
+		if (token != WJB_KEY)
+			continue;
+		(*names)[n] = pnstrdup(v.val.string.val, v.val.string.len);
+		JsonbIteratorNext(&it, &v, true);
+		(*values)[n] = member_number(what, (*names)[n], &v, low, high);
+		n++;
+	}
+	return n;
+}
+
+static void
+read_prices(planning *p, Jsonb *object)
+{
+	char	  **names;
+	double	   *values;
+	int			n = read_object(object, "prices", 1e-6, 1e6, &names, &values);
+
+	for (int j = 0; j < p->n_kinds; j++)
+	{
+		p->price[j] = 0;
+		for (int i = 0; i < n; i++)
+			if (strcmp(names[i], p->kinds[j]) == 0)
+				p->price[j] = values[i];
+		if (p->price[j] <= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("prices does not name \"%s\"", p->kinds[j]),
+					 errhint("It has the price of a device and hour for each kind of workers, by the same name.")));
+	}
+}
+
+static Datum
+column(uint64 row, int col, bool *isnull)
+{
+	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col, isnull);
+}
+
+static char *
+text_column(uint64 row, int col, MemoryContext cxt)
+{
+	bool		isnull;
+	Datum		d = column(row, col, &isnull);
+
+	return isnull ? NULL : MemoryContextStrdup(cxt, TextDatumGetCString(d));
+}
+
+static double
+float8_column(uint64 row, int col)
+{
+	bool		isnull;
+	Datum		d = column(row, col, &isnull);
+
+	return isnull ? get_float8_nan() : DatumGetFloat8(d);
+}
+
+/* A row of the query: columns as in its select list. */
+static void
+read_row(planning *p, uint64 row, MemoryContext cxt)
+{
+	int			m = (int) (row / p->n_kinds);
+	int			j = (int) (row % p->n_kinds);
+	job_of_table *job = &p->jobs[m];
+	double		step_ms = float8_column(row, 5);
+	bool		isnull;
+	Datum		deadline;
+
+	p->throughput[row] = step_ms > 0 ? 1000 / step_ms : 0;
+	if (j == 0)
+	{
+		*job = (job_of_table) {
+			.id = text_column(row, 1, cxt),.team = text_column(row, 2, cxt),.steps = float8_column(row, 6),.weight = float8_column(row, 8),.deadline_s = INFINITY
+		};
+		job->gpus = DatumGetInt32(column(row, 4, &isnull));
+		deadline = column(row, 7, &isnull);
+		if (!isnull && !TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(deadline)))
+			job->deadline_s = ((double) DatumGetTimestampTz(deadline) - (double) p->at) / USECS_PER_SEC;
+	}
+	if (m == 0)
+		p->kinds[j] = text_column(row, 3, cxt);
+	job->runs |= step_ms > 0 && p->workers[j] > 0;
+	if (job->note == NULL)
+		job->note = text_column(row, 9, cxt);
+}
+
+/* Steps of each job on each kind of device, from perfmodel. */
+static void
+ask(FunctionCallInfo fcinfo, planning *p)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	Oid			types[] = {REGCLASSOID, TEXTARRAYOID, JSONBOID, TEXTOID};
+	Datum	   *names = palloc(sizeof(Datum) * p->n_kinds);
+	Datum		args[4];
+	char		nulls[] = {' ', ' ', PG_ARGISNULL(3) ? 'n' : ' ', PG_ARGISNULL(5) ? 'n' : ' '};
+
+	for (int j = 0; j < p->n_kinds; j++)
+		names[j] = CStringGetTextDatum(p->kinds[j]);
+	args[0] = PG_GETARG_DATUM(0);
+	args[1] = PointerGetDatum(construct_array(names, p->n_kinds, TEXTOID, -1, false, TYPALIGN_INT));
+	args[2] = nulls[2] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(3);
+	args[3] = nulls[3] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(5);
+	SPI_connect();
+	if (SPI_execute_with_args("SELECT job_id, team, gpu, gpu_count, step_ms, steps_left, deadline, weight, note"
+							  " FROM perfmodel.what_if_jobs($1, $2, $3, predictor => $4)", 4, types, args, nulls, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "cannot ask for the steps of the jobs");
+	if (SPI_processed % p->n_kinds != 0)
+		elog(ERROR, "the steps of the jobs are incomplete");
+	MemoryContextSwitchTo(cxt);
+	p->n = (int) (SPI_processed / p->n_kinds);
+	check_size(p->n, p->n_kinds);
+	p->jobs = MemoryContextAllocHuge(cxt, sizeof(job_of_table) * Max(p->n, 1));
+	p->throughput = MemoryContextAllocHuge(cxt, sizeof(double) * Max(SPI_processed, 1));
+	for (uint64 row = 0; row < SPI_processed; row++)
+		read_row(p, row, cxt);
+	SPI_finish();
+}
+
+/* Why a job cannot take part; NULL: it can. */
+static const char *
+left_out(const planning *p, const job_of_table *job)
+{
+	if (!job->runs)
+		return job->note != NULL ? job->note : "no device of the workers runs it";
+	if (p->policy != GAVEL_MAX_MIN && !(job->steps >= 1e-3))
+		return "no steps are left, or steps is not known";
+	return NULL;
+}
+
+/* The jobs that take part, as the programme has them. */
+static void
+make_input(planning *p, gavel_input *in)
+{
+	gavel_job  *jobs = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(gavel_job) * Max(p->n, 1));
+	double	   *throughput = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(double) * Max((Size) p->n * p->n_kinds, 1));
+
+	*in = (gavel_input) {.n_kinds = p->n_kinds,.jobs = jobs,.throughput = throughput,.workers = p->workers,.price = p->price};
+	for (int m = 0; m < p->n; m++)
+	{
+		job_of_table *job = &p->jobs[m];
+
+		job->number = -1;
+		if (left_out(p, job) != NULL)
+			continue;
+		job->number = in->n_jobs++;
+		jobs[job->number] = (gavel_job) {job->gpus, job->weight >= 1e-6 && job->weight <= 1e6 ? job->weight : 1, p->policy == GAVEL_MAX_MIN ? 1 : job->steps, INFINITY};
+		if (p->policy == GAVEL_COST && job->deadline_s > 0)
+			jobs[job->number].deadline_s = job->deadline_s;
+		memcpy(throughput + (size_t) job->number * p->n_kinds, p->throughput + (size_t) m * p->n_kinds, sizeof(double) * p->n_kinds);
+	}
+}
+
+static void
+put(Datum *values, bool *nulls, int at, Datum value, bool isnull)
+{
+	values[at] = isnull ? (Datum) 0 : value;
+	nulls[at] = isnull;
+}
+
+static void
+add_share(planning *p, int m, int kind, double share, const gavel_result *r, const char *note)
+{
+	const job_of_table *job = &p->jobs[m];
+	Datum		values[9];
+	bool		nulls[9];
+	bool		none = kind < 0;
+
+	put(values, nulls, 0, job->id ? CStringGetTextDatum(job->id) : 0, job->id == NULL);
+	put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
+	put(values, nulls, 2, none ? 0 : CStringGetTextDatum(p->kinds[kind]), none);
+	put(values, nulls, 3, Int32GetDatum(job->gpus), false);
+	put(values, nulls, 4, Float8GetDatum(share), job->number < 0);
+	put(values, nulls, 5, Float8GetDatum(none ? 0 : share * p->throughput[(size_t) m * p->n_kinds + kind]), job->number < 0);
+	put(values, nulls, 6, Float8GetDatum(job->number < 0 ? 0 : r->unmet[job->number]), job->number < 0 || p->policy != GAVEL_COST || isinf(job->deadline_s) || job->deadline_s <= 0);
+	put(values, nulls, 7, Float8GetDatum(r->objective), job->number < 0);
+	put(values, nulls, 8, note ? CStringGetTextDatum(note) : 0, note == NULL);
+	tuplestore_putvalues(p->out.store, p->out.desc, values, nulls);
+}
+
+static void
+add_job(planning *p, int m, const gavel_result *r)
+{
+	const job_of_table *job = &p->jobs[m];
+	const char *note = job->note;
+	bool		any = false;
+
+	if (job->number < 0)
+	{
+		add_share(p, m, -1, 0, r, left_out(p, job));
+		return;
+	}
+	if (p->policy == GAVEL_COST && job->deadline_s <= 0)
+		note = note ? psprintf("the deadline has passed; %s", note) : "the deadline has passed";
+	for (int j = 0; j < p->n_kinds; j++)
+	{
+		double		share = r->share[(size_t) job->number * p->n_kinds + j];
+
+		if (share <= 0)
+			continue;
+		add_share(p, m, j, share, r, note);
+		any = true;
+	}
+	if (!any)
+		add_share(p, m, -1, 0, r, note);
+}
+
+/* jobs, workers, policy, columns, prices, predictor, at */
+Datum
+planner_assign(PG_FUNCTION_ARGS)
+{
+	planning	p = {{0}};
+	gavel_input in;
+	gavel_result r = {0};
+
+	begin_rows(fcinfo, &p.out);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(6))
+		return (Datum) 0;
+	p.policy = policy_named(PG_GETARG_TEXT_PP(2));
+	p.at = PG_GETARG_TIMESTAMPTZ(6);
+	p.n_kinds = read_object(PG_GETARG_JSONB_P(1), "workers", 0, 1e9, &p.kinds, &p.workers);
+	check_size(0, p.n_kinds);
+	p.price = palloc0(sizeof(double) * p.n_kinds);
+	if (p.policy == GAVEL_COST && PG_ARGISNULL(4))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("policy \"cost\" needs prices"),
+				 errhint("Such as prices => '{\"T4\": 0.35, \"A100\": 2.9}', of a device and hour.")));
+	if (p.policy == GAVEL_COST)
+		read_prices(&p, PG_GETARG_JSONB_P(4));
+	ask(fcinfo, &p);
+	make_input(&p, &in);
+	if (in.n_jobs > 0)
+		solve(&in, p.policy, &r);
+	for (int m = 0; m < p.n; m++)
+		add_job(&p, m, &r);
+	return (Datum) 0;
+}

@@ -1,0 +1,124 @@
+/*
+ * what_if_jobs_sql.c - what_if_jobs(): the step of each job on each of several devices, or numbers of devices.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "catalog.h"
+#include "plan/job_rows.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_what_if_jobs);
+
+/* Rows of one call: jobs times devices times counts. */
+#define MAX_ROWS INT64CONST(20000000)
+
+typedef struct grid
+{
+	int			n_gpus;
+	Datum	   *gpus;
+	bool	   *gpu_nulls;
+	int			n_counts;		/* 0: as the job says */
+	Datum	   *counts;
+	bool	   *count_nulls;
+} grid;
+
+static void
+read_grid(FunctionCallInfo fcinfo, grid *g)
+{
+	*g = (grid) {0};
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &g->gpus, &g->gpu_nulls, &g->n_gpus);
+	if (!PG_ARGISNULL(3))
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), INT4OID, 4, true, TYPALIGN_INT, &g->counts, &g->count_nulls, &g->n_counts);
+	for (int i = 0; i < g->n_gpus; i++)
+		if (g->gpu_nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("gpus must not have NULLs")));
+	for (int i = 0; i < g->n_counts; i++)
+		if (g->count_nulls[i] || DatumGetInt32(g->counts[i]) < 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("gpu_counts must be 1 or more")));
+}
+
+static void
+add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
+{
+	const pm_job_row *r = &jobs->rows[i];
+	double		p10 = NAN;
+	double		p50 = NAN;
+	double		p90 = NAN;
+	bool		in_domain = false;
+	char	   *note;
+	bool		answered = pm_jobs_step(jobs, i, gpu, count, &p10, &p50, &p90, &in_domain, &note);
+	bool		nulls[12] = {false};
+	Datum		values[12] = {
+		Int64GetDatum((int64) i + 1),
+		pm_text_or_null(r->id, &nulls[1]),
+		pm_text_or_null(r->team, &nulls[2]),
+		CStringGetTextDatum(gpu),
+		Int32GetDatum(count),
+		pm_float8_or_null(p50, &nulls[5]),
+		pm_float8_or_null(p90, &nulls[6]),
+		pm_float8_or_null(pm_jobs_steps_left(jobs, i), &nulls[7]),
+		TimestampTzGetDatum(r->deadline),
+		pm_float8_or_null(r->weight, &nulls[9]),
+		BoolGetDatum(in_domain),
+		pm_text_or_null(note, &nulls[11])
+	};
+
+	nulls[8] = r->deadline == DT_NOBEGIN;
+	nulls[10] = !answered;
+	pm_rows_add(out, values, nulls);
+}
+
+/* jobs, gpus, columns, gpu_counts, predictor */
+Datum
+pm_what_if_jobs(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_job_table t;
+	pm_jobs		jobs;
+	grid		g;
+	char	  **gpus;
+	MemoryContext row;
+
+	pm_rows_begin(fcinfo, &out);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	pm_require_catalog();
+	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2), &t);
+	read_grid(fcinfo, &g);
+	pm_jobs_read_only(&t, PG_ARGISNULL(4) ? NULL : PG_GETARG_TEXT_PP(4), GetCurrentTransactionStartTimestamp(), &jobs);
+	if ((int64) jobs.n * g.n_gpus * Max(g.n_counts, 1) > MAX_ROWS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%d jobs on %d devices are too many", jobs.n, g.n_gpus * Max(g.n_counts, 1)),
+				 errhint("At most " INT64_FORMAT " rows are made in a call.", MAX_ROWS)));
+	gpus = palloc(sizeof(char *) * Max(g.n_gpus, 1));
+	for (int k = 0; k < g.n_gpus; k++)
+		gpus[k] = pm_job_gpu(TextDatumGetCString(g.gpus[k]));
+	row = AllocSetContextCreate(CurrentMemoryContext, "perfmodel what_if_jobs", ALLOCSET_DEFAULT_SIZES);
+	for (int i = 0; i < jobs.n; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(row);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int k = 0; k < g.n_gpus; k++)
+			for (int c = 0; c < Max(g.n_counts, 1); c++)
+				add_row(&out, &jobs, i, gpus[k], g.n_counts > 0 ? DatumGetInt32(g.counts[c]) : Max(jobs.queue[i].gpus, 1));
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(row);
+	}
+	return (Datum) 0;
+}
