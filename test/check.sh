@@ -110,6 +110,11 @@ cat "$work/docs.log"
 grep -qE '^(ok|not ok) - docs/' "$work/docs.log" || failed=$((failed + 1))
 count "$work/docs.log" '^ok - ' '^not ok - '
 
+echo "== a report in a browser"
+with_server test/report.sh >"$work/report.log" 2>&1 || true
+cat "$work/report.log"
+count "$work/report.log" '^ok - ' '^not ok - '
+
 server_tests "regression" ISOLATION= TAP_TESTS=
 server_tests "isolation" REGRESS= TAP_TESTS=
 server_tests "crash, replicas, dump, several servers, roles" REGRESS= ISOLATION= PROVE_FLAGS=-v

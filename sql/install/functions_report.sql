@@ -1,0 +1,356 @@
+-- Reports: one page of HTML with figures, for a browser, a mail or paper.
+-- docs/report.md shows them.
+
+-- ---- two predictors on the same measurements ----
+
+CREATE FUNCTION perfmodel.compare_predictors(a text, b text, since timestamptz DEFAULT NULL,
+                                             OUT n integer, OUT n_networks integer, OUT mape_a_pct float8, OUT mape_b_pct float8,
+                                             OUT difference_pct float8, OUT difference_low_pct float8, OUT difference_high_pct float8,
+                                             OUT better text) RETURNS record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 4000000
+BEGIN ATOMIC
+    -- rows that neither was trained on; the rows of a network are one observation
+    WITH network AS (
+        SELECT count(*) AS n, sum(abs(1 - x.predicted_ms / x.measured_ms)) AS a, sum(abs(1 - y.predicted_ms / y.measured_ms)) AS b,
+               avg(abs(1 - y.predicted_ms / y.measured_ms) - abs(1 - x.predicted_ms / x.measured_ms)) AS difference
+        FROM perfmodel.residuals(compare_predictors.a, compare_predictors.since) AS x
+             JOIN perfmodel.residuals(compare_predictors.b, compare_predictors.since) AS y ON y.profile_id = x.profile_id
+        GROUP BY x.network
+    ), summed AS (
+        SELECT coalesce(sum(k.n), 0) AS n, count(*) AS networks, 100 * sum(k.a) / sum(k.n) AS a, 100 * sum(k.b) / sum(k.n) AS b,
+               100 * avg(k.difference) AS difference, 100 * stddev_samp(k.difference) / sqrt(count(*)) AS error, greatest(count(*) - 1, 1) AS df
+        FROM network AS k
+    ), bounded AS (
+        -- the 95 % quantile of Student's t by Cornish and Fisher's expansion; the mean of fewer than 5 networks proves nothing
+        SELECT s.*, CASE WHEN s.networks >= 5 THEN s.error * (1.6449 + 1.5238 / s.df + 1.4133 / s.df ^ 2) END AS reach FROM summed AS s
+    )
+    SELECT s.n::integer, s.networks::integer, s.a, s.b, s.difference, s.difference - s.reach, s.difference + s.reach,
+           CASE WHEN s.difference + s.reach < 0 THEN compare_predictors.b WHEN s.difference - s.reach > 0 THEN compare_predictors.a END
+    FROM bounded AS s;
+END;
+COMMENT ON FUNCTION perfmodel.compare_predictors(text, text, timestamptz) IS
+    'errors of two predictors on rows that neither was trained on; paired interval of 90 % of b - a, in percent of the time';
+
+-- ---- parts of a page ----
+
+CREATE FUNCTION perfmodel.report_page(title text, body text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT perfmodel.break_lines(concat(
+'<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>', perfmodel.escape_markup(report_page.title, 100), '</title>
+<style>
+:root{color-scheme:light dark;--paper:#fff;--ground:#f3f5f8;--ink:#1c2430;--dim:#556070;--line:#dde2e9;
+--accent:#2560b8;--good:#11705f;--bad:#b3261e;--warn:#855400}
+@media screen and (prefers-color-scheme:dark){:root{--paper:#181c23;--ground:#0f1217;--ink:#e8ebf0;--dim:#a3adba;
+--line:#343b46;--accent:#6ea8ff;--good:#4cc9b0;--bad:#ff8a80;--warn:#f0b95a}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+main,header,footer{max-width:1240px;margin:0 auto;padding:0 20px}
+header{padding-top:28px}
+h1{font-size:26px;line-height:1.25;margin:0 0 4px}
+h2{font-size:19px;margin:36px 0 4px}
+h3{font-size:16px;margin:0 0 2px}
+p{margin:0 0 10px;max-width:80ch}
+.says,footer,.from{color:var(--dim)}
+nav{margin:12px 0 0}
+nav a{margin-right:16px}
+a{color:var(--accent)}
+:focus-visible{outline:2px solid var(--accent);outline-offset:2px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px;margin:20px 0 0;padding:0}
+.tile{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:12px 14px}
+.tile dt{color:var(--dim);font-size:13px}
+.tile dd{margin:0;font-size:24px;font-weight:600;line-height:1.3}
+.tile small{display:block;font-size:13px;font-weight:400;color:var(--dim)}
+.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,540px),1fr));gap:16px;
+margin-top:12px;align-items:start}
+figure{margin:0;background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:16px 18px;min-width:0}
+figure.wide{grid-column:1/-1}
+.plot{overflow-x:auto}
+.plot svg{display:block;min-width:440px}
+details{margin-top:10px;font-size:13px}
+summary{cursor:pointer;color:var(--dim)}
+pre{overflow-x:auto;background:var(--ground);border-radius:6px;padding:10px;margin:6px 0 0;
+font:12px/1.45 ui-monospace,"Cascadia Mono","DejaVu Sans Mono",monospace}
+table{border-collapse:collapse;width:100%;min-width:680px;font-size:13.5px;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
+th{color:var(--dim);font-weight:600}
+.num{text-align:right}
+.ok,.good{color:var(--good)}.biased,.wider,.bad{color:var(--bad);font-weight:600}.new_inputs,.too_few{color:var(--warn)}
+footer{padding-top:32px;padding-bottom:40px;font-size:13px}
+@media print{body{background:#fff;font-size:11px}figure,.tile{break-inside:avoid}details,nav{display:none}
+main,header,footer{max-width:none;padding:0}.grid{grid-template-columns:1fr 1fr}.plot svg{min-width:0}}
+</style>
+</head>
+<body>
+', report_page.body, '</body>
+</html>'));
+END;
+COMMENT ON FUNCTION perfmodel.report_page(text, text) IS 'a page of HTML about a body of markup, with the style sheet of reports; no line over 120 bytes';
+
+-- Runs what it is given: a query of one's own, with one's own rights.
+CREATE FUNCTION perfmodel.report_table(query text) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    head text;
+    body text;
+BEGIN
+    EXECUTE format($query$
+        SELECT string_agg(c.cells, E'</tr>\n<tr>' ORDER BY t.nth), (array_agg(c.names))[1]
+        FROM (SELECT row_to_json(q) AS j, row_number() OVER () AS nth FROM (%s) AS q LIMIT 100) AS t,
+             LATERAL (SELECT string_agg(format('<td%%s>%%s</td>',
+                                               CASE WHEN json_typeof(e.value) = 'number' THEN ' class="num"'
+                                                    WHEN e.key = 'verdict' THEN format(' class="%%s"', perfmodel.escape_markup(e.value #>> '{}', 20)) END,
+                                               perfmodel.escape_markup(coalesce(CASE e.key WHEN 'verdict' THEN replace(e.value #>> '{}', '_', ' ') ELSE e.value #>> '{}' END, ''), 90)),
+                                        E'\n' ORDER BY e.nth) AS cells,
+                             string_agg(format('<th scope="col"%%s>%%s</th>', CASE json_typeof(e.value) WHEN 'number' THEN ' class="num"' END,
+                                               perfmodel.escape_markup(replace(replace(e.key, '_pct', ' %%'), '_', ' '), 60)), E'\n' ORDER BY e.nth) AS names
+                      FROM json_each(t.j) WITH ORDINALITY AS e(key, value, nth)) AS c$query$, query) INTO body, head;
+    RETURN coalesce(format(E'<table>\n<thead><tr>%s</tr></thead>\n<tbody>\n<tr>%s</tr>\n</tbody></table>\n', head, body), E'<p class="says">None.</p>\n');
+END $$;
+COMMENT ON FUNCTION perfmodel.report_table(text) IS 'an HTML table of what a query returns, at most 100 rows';
+
+CREATE FUNCTION perfmodel.report_figure(title text, says text, content text, query text DEFAULT NULL, wide boolean DEFAULT false) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT concat('<figure', CASE WHEN report_figure.wide THEN ' class="wide"' END, '>
+<h3>', perfmodel.escape_markup(report_figure.title, 100), '</h3>
+<p class="says">', perfmodel.escape_markup(report_figure.says), '</p>
+<div class="plot" tabindex="0" role="group" aria-label="', perfmodel.escape_markup(report_figure.title, 100), '">
+', report_figure.content, '</div>
+', '<details><summary>SQL of this figure</summary><pre>
+' || perfmodel.escape_markup_lines(report_figure.query) || '</pre></details>
+', '</figure>
+');
+END;
+COMMENT ON FUNCTION perfmodel.report_figure(text, text, text, text, boolean) IS 'a figure of a report: title, a sentence, markup, and the SQL that made it';
+
+-- Runs what it is given, too: a query with some of the columns series, label, x, y, low, high.
+CREATE FUNCTION perfmodel.report_plot(title text, says text, form text, query text, x_title text DEFAULT NULL, y_title text DEFAULT NULL,
+                                      x_scale text DEFAULT 'linear', y_scale text DEFAULT 'linear', reference float8 DEFAULT NULL,
+                                      wide boolean DEFAULT false) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    svg text;
+BEGIN
+    EXECUTE format($query$
+        SELECT perfmodel.plot($1, coalesce(array_agg((j ->> 'x')::float8), '{}'), array_agg((j ->> 'y')::float8), array_agg(j ->> 'series'),
+                              array_agg(j ->> 'label'), array_agg((j ->> 'low')::float8), array_agg((j ->> 'high')::float8), NULL, $2, $3, $4, $5, $6, $7)
+        FROM (SELECT row_to_json(q) AS j FROM (%s) AS q) AS marks$query$, query)
+        INTO svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END;
+    RETURN perfmodel.report_figure(title, says, svg, query, wide);
+END $$;
+COMMENT ON FUNCTION perfmodel.report_plot(text, text, text, text, text, text, text, text, float8, boolean) IS
+    'a figure of a report with a plot of what a query returns in columns series, label, x, y, low, high';
+
+CREATE FUNCTION perfmodel.report_tile(name text, value text, note text DEFAULT NULL, class text DEFAULT '') RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT concat('<div class="tile"><dt>', perfmodel.escape_markup(report_tile.name, 60), '</dt><dd class="', perfmodel.escape_markup(report_tile.class, 20), '">
+', coalesce(perfmodel.escape_markup(report_tile.value, 60), '&#8211;'), '<small>' || perfmodel.escape_markup(report_tile.note, 90) || '</small>', '</dd></div>
+');
+END;
+COMMENT ON FUNCTION perfmodel.report_tile(text, text, text, text) IS 'a figure of a report that is one number with its name';
+
+-- ---- a history of jobs ----
+
+CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
+    RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,team,gpu_count,dtype,layout,framework}';
+    -- of columns that the table may lack; NULL: it must have them
+    otherwise CONSTANT text[] := ARRAY[NULL, NULL, NULL, NULL, NULL, '''all''', '1', '''fp32''', '''nchw''', 'NULL::text'];
+    present text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
+    submitted text := coalesce(columns ->> 'submitted_at', 'submitted_at');
+    lacking text := (SELECT string_agg(quote_ident(coalesce(columns ->> w.name, w.name)), ', ') FROM unnest(wanted, otherwise) AS w(name, otherwise)
+                     WHERE coalesce(columns ->> w.name, w.name) <> ALL (present) AND (w.otherwise IS NULL OR columns ? w.name));
+    strange text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
+    parts text;
+BEGIN
+    IF strange IS NOT NULL THEN
+        RAISE EXCEPTION 'unknown column "%" in columns', left(strange, 64)
+            USING ERRCODE = 'invalid_parameter_value', HINT = format('Known are %s.', array_to_string(wanted, ', '));
+    ELSIF lacking IS NOT NULL THEN
+        RAISE EXCEPTION 'table % has no column %', jobs, lacking
+            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
+                  HINT = 'Say which columns are meant: columns => ''{"team": "account"}''; docs/report.md has the list.';
+    END IF;
+    SELECT string_agg(CASE WHEN coalesce(columns ->> w.name, w.name) <> ALL (present) THEN w.otherwise || ' AS '
+                           WHEN columns ? w.name THEN quote_ident(columns ->> w.name) || ' AS ' ELSE '' END || w.name, ', ' ORDER BY w.nth)
+    INTO parts FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth);
+    RETURN format(E'SELECT %s\nFROM %s\nWHERE %I IS NOT NULL', parts, jobs, submitted)
+        || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
+        || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
+END $$;
+COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz) IS
+    'the query that reads a table of jobs as reports need it; columns maps their names to those of the table';
+
+CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    hours CONSTANT text := 'gpu_count * duration_s / 3600';
+    asked CONSTANT text := format(E'SELECT graph_id, gpu, batch, dtype, layout, framework, sum(%s) AS gpu_hours,\n'
+        '       perfmodel.predict_train_time(graph_id, gpu, batch, dtype, layout, framework, %L, on_error => ''null'') AS step_ms\n'
+        'FROM (%s) AS job GROUP BY 1, 2, 3, 4, 5, 6', hours, predictor, source);
+    bucket text;
+    sums record;
+    top record;
+    cards text[];
+    page text;
+BEGIN
+    EXECUTE format('SELECT count(*) AS jobs, sum(%s) AS gpu_hours, count(DISTINCT team) AS teams, count(DISTINCT gpu) AS gpus, count(DISTINCT graph_id) AS networks,
+                           min(submitted_at) AT TIME ZONE ''UTC'' AS first, max(submitted_at) AT TIME ZONE ''UTC'' AS last FROM (%s) AS job', hours, source) INTO sums;
+    page := concat('<section aria-labelledby="jobs"><h2 id="jobs">What ran</h2>
+<p class="says">', CASE WHEN sums.jobs = 0 THEN 'No jobs in this time.'
+                        ELSE format('Jobs submitted from %s to %s UTC.', to_char(sums.first, 'FMDD Mon YYYY HH24:MI'), to_char(sums.last, 'FMDD Mon YYYY HH24:MI')) END, '</p>
+<dl class="tiles">', perfmodel.report_tile('jobs', to_char(sums.jobs, 'FM999,999,999,990')),
+        perfmodel.report_tile('GPU-hours', to_char(sums.gpu_hours, 'FM999,999,999,990')), perfmodel.report_tile('teams', sums.teams::text),
+        perfmodel.report_tile('kinds of GPU', sums.gpus::text), perfmodel.report_tile('networks', sums.networks::text), E'</dl>\n');
+    IF sums.jobs = 0 THEN
+        RETURN page || E'</section>\n';
+    END IF;
+    bucket := CASE WHEN sums.last - sums.first < interval '4 days' THEN 'hour' WHEN sums.last - sums.first < interval '200 days' THEN 'day'
+                   WHEN sums.last - sums.first < interval '6 years' THEN 'week' ELSE 'month' END;
+    cards := coalesce(alternatives, ARRAY(
+        SELECT s.name FROM (SELECT g.name, coalesce(g.fp16_tensor_tflops, g.fp32_tflops, 0) AS rate
+                            FROM perfmodel.predictor AS p, unnest(p.gpus) AS k(name) JOIN perfmodel.gpu AS g ON g.name = k.name
+                            WHERE p.name = report_history.predictor AND NOT g.is_cpu ORDER BY rate DESC, g.name LIMIT 6) AS s ORDER BY s.rate DESC, s.name));
+    page := concat(page, '<div class="grid">
+', perfmodel.report_plot('GPU-hours by team', 'The twelve teams that use most, by kind of GPU.', 'bars', format(
+$query$WITH job AS (%s),
+h AS (SELECT coalesce(team::text, 'unknown') AS team, coalesce(gpu::text, 'unknown') AS gpu, sum(%s) AS hours FROM job GROUP BY 1, 2),
+t AS (SELECT team, row_number() OVER (ORDER BY sum(hours) DESC, team) AS nth FROM h GROUP BY 1),
+g AS (SELECT gpu, row_number() OVER (ORDER BY sum(hours) DESC, gpu) AS nth FROM h GROUP BY 1)
+SELECT CASE WHEN t.nth <= 12 THEN team ELSE 'all others' END AS label,
+       CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(h.hours) AS x
+FROM h JOIN t USING (team) JOIN g USING (gpu)
+GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, source, hours), 'GPU-hours'),
+    perfmodel.report_plot(format('GPU-hours by %s', bucket), format('When the jobs of each %s were submitted.', bucket), 'areas', format(
+$query$WITH job AS (%s),
+h AS (SELECT date_trunc(%L, submitted_at, 'UTC') AS at, coalesce(gpu::text, 'unknown') AS gpu, sum(%s) AS hours
+      FROM job GROUP BY 1, 2),
+g AS (SELECT gpu, row_number() OVER (ORDER BY sum(hours) DESC, gpu) AS nth FROM h GROUP BY 1)
+SELECT extract(epoch FROM at) AS x, CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(hours) AS y
+FROM h JOIN g USING (gpu) GROUP BY 1, 2 ORDER BY min(least(g.nth, 8)), 1$query$, source, bucket, hours), NULL, 'GPU-hours', 'time'),
+    perfmodel.report_plot('Networks that take most GPU-hours', 'The twelve largest, with their share of all GPU-hours in percent.', 'bars', format(
+$query$WITH job AS (%s),
+n AS (SELECT coalesce(g.name, 'unknown') AS name, sum(%s) AS hours
+      FROM job LEFT JOIN perfmodel.graph AS g USING (graph_id) GROUP BY 1)
+SELECT name || format(', %%s %%%%', round((100 * hours / sum(hours) OVER ())::numeric, 1)) AS label, hours AS x
+FROM n ORDER BY hours DESC, name LIMIT 12$query$, source, hours), 'GPU-hours'),
+    perfmodel.report_plot('The same work on one kind of GPU',
+        'GPU-hours as the jobs ran, and had all of them run on this card, by the ratio of predicted steps: in mixed precision, or in fp32 where the card has no matrix units.',
+        'bars', format(
+$query$WITH asked AS MATERIALIZED (%s),
+card AS (SELECT u.name, u.nth, CASE WHEN g.fp16_tensor_tflops IS NULL THEN 'fp32' ELSE 'amp' END AS dtype
+         FROM unnest(%L::text[]) WITH ORDINALITY AS u(name, nth) JOIN perfmodel.gpu AS g USING (name))
+SELECT 'as they ran' AS label, sum(gpu_hours) AS x, 0 AS nth FROM asked WHERE step_ms > 0
+UNION ALL
+SELECT card.name, sum(gpu_hours / step_ms * perfmodel.predict_train_time(graph_id, card.name, batch, card.dtype, layout,
+           framework, %L, on_error => 'null')), card.nth
+FROM asked, card WHERE step_ms > 0 GROUP BY card.name, card.nth ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
+    EXECUTE format('SELECT * FROM (%s) AS q WHERE step_ms > 0 ORDER BY gpu_hours DESC, graph_id, gpu, batch LIMIT 1', asked) INTO top;
+    IF top.graph_id IS NOT NULL THEN
+        page := concat(page, perfmodel.report_figure('Where a step goes', 'The network, card and batch that took most GPU-hours.',
+            perfmodel.plot_step(top.graph_id, top.gpu::text, top.batch::integer, top.dtype::text, top.layout::text, top.framework::text, predictor, width => 560),
+            format(E'SELECT node_id, op, class, module, forward_ms, backward_ms, update_ms\nFROM perfmodel.explain_train_time(%s, %L, %s, %L, %L, %L, %L, per => ''node'')',
+                   top.graph_id, top.gpu, top.batch, top.dtype, top.layout, top.framework, predictor)));
+    END IF;
+    RETURN page || E'</div></section>\n';
+END $$;
+COMMENT ON FUNCTION perfmodel.report_history(text, text, text[]) IS 'the part of a report about a history of jobs, read by a query as report_jobs() makes it';
+
+CREATE FUNCTION perfmodel.report_trust(predictor text, since timestamptz DEFAULT NULL) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    ask CONSTANT text := format('perfmodel.residuals(%L, %L)', predictor, since);
+    whole record;
+    span interval;
+    slice interval;
+BEGIN
+    SELECT * INTO whole FROM perfmodel.drift(predictor, '{}', since);
+    EXECUTE format('SELECT max(measured_at) - min(measured_at) FROM %s', ask) INTO span;
+    slice := CASE WHEN span < interval '3 days' THEN interval '1 hour' WHEN span < interval '60 days' THEN interval '1 day' ELSE interval '7 days' END;
+    IF whole.n IS NULL THEN
+        RETURN '<section aria-labelledby="trust"><h2 id="trust">How good the predictions are</h2>
+<p class="says">There are no measurements that the predictor was not trained on, so nothing can be said about its errors.
+Rows of perfmodel.profile that are measured from now on will say.</p></section>
+';
+    END IF;
+    RETURN concat('<section aria-labelledby="trust"><h2 id="trust">How good the predictions are</h2>
+<p class="says">On measurements that the predictor was not trained on.</p>
+<dl class="tiles">',
+        perfmodel.report_tile('verdict', replace(whole.verdict, '_', ' '), coalesce(whole.advice, 'nothing to do'), whole.verdict),
+        perfmodel.report_tile('mean error', round(whole.mape_pct::numeric, 1) || ' %', 'promised: ' || round(whole.expected_mape_pct::numeric, 1) || ' %'),
+        perfmodel.report_tile('inside of the interval', round(whole.coverage_pct::numeric) || ' %',
+            format('promised: 90 %%; bounds: %s to %s %%', round(whole.coverage_low_pct::numeric), round(whole.coverage_high_pct::numeric))),
+        perfmodel.report_tile('out of the domain', round(whole.out_of_domain_pct::numeric) || ' %', 'of the networks'),
+        perfmodel.report_tile('measurements', whole.n::text, format('of %s networks', whole.n_networks)), '</dl>
+<div class="grid">
+', perfmodel.report_plot('Predicted against measured', 'Each dot is a measurement, of at most 2,000; on the line, the prediction is right.', 'compare',
+$query$SELECT measured_ms AS x, predicted_ms AS y,
+       CASE WHEN in_domain THEN 'in the domain' WHEN in_domain IS NULL THEN 'domain not known' ELSE 'out of the domain' END AS series
+FROM (SELECT * FROM $query$ || ask || $query$
+      ORDER BY hashint8(profile_id) LIMIT 2000) AS r ORDER BY series$query$, 'measured, ms', 'predicted, ms', 'log', 'log'),
+    perfmodel.report_plot('Coverage over time', 'Share of measurements inside of their interval of 90 %, with bounds of 90 % (the band). It should stay about the line.', 'lines',
+format($query$SELECT extract(epoch FROM window_start) AS x, coverage_pct AS y, coverage_low_pct AS low, coverage_high_pct AS high
+FROM perfmodel.drift(%L, '{}', %L, slice => %L) WHERE coverage_pct IS NOT NULL$query$, predictor, since, slice), NULL, '% inside', 'time', 'linear', 90),
+    perfmodel.report_plot('Error by GPU', 'Mean absolute error in percent of the measured time.', 'bars',
+$query$SELECT gpu AS label, 100 * avg(abs(1 - predicted_ms / measured_ms)) AS x
+FROM $query$ || ask || $query$
+GROUP BY gpu ORDER BY count(*) DESC, gpu LIMIT 20$query$, '%'),
+    perfmodel.report_plot('Error by family of networks', 'The twenty families with most measurements.', 'bars',
+$query$SELECT family AS label, 100 * avg(abs(1 - predicted_ms / measured_ms)) AS x
+FROM $query$ || ask || $query$
+GROUP BY family ORDER BY count(*) DESC, family LIMIT 20$query$, '%'),
+    perfmodel.report_figure('Drift', 'An alarm (biased, wider) is valid however often one looks; docs/drift.md says what the columns mean.',
+        perfmodel.report_table(format($query$SELECT grouped_by, group_name, n, n_networks AS networks, round(bias_pct::numeric, 1) AS bias_pct, round(mape_pct::numeric, 1) AS error_pct,
+            round(expected_mape_pct::numeric, 1) AS promised_pct, round(coverage_pct::numeric) AS coverage_pct, round(out_of_domain_pct::numeric) AS out_of_domain_pct, verdict, advice
+            FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since)),
+        format($query$SELECT * FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since), true), E'</div></section>\n');
+END $$;
+COMMENT ON FUNCTION perfmodel.report_trust(text, timestamptz) IS 'the part of a report about the errors of a predictor on measurements that it was not trained on';
+
+CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
+                                 predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions')
+    RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    cards text[];
+    chosen record;
+    history text;
+BEGIN
+    -- raises where there is no such predictor, and none that is active
+    PERFORM count(*) FROM perfmodel.corrections(predictor);
+    SELECT p.name, p.kind, p.trained_at AT TIME ZONE 'UTC' AS trained_at INTO chosen FROM perfmodel.predictor AS p
+    WHERE CASE WHEN report.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = report.predictor END;
+    IF alternatives IS NOT NULL THEN
+        cards := ARRAY(SELECT perfmodel.gpu_name(g) FROM unnest(alternatives) AS g);
+    END IF;
+    IF jobs IS NOT NULL THEN
+        history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards);
+    END IF;
+    RETURN perfmodel.report_page(title, concat('<header><h1>', perfmodel.escape_markup(title, 100), '</h1>
+<p class="from">', format(E'Made %s UTC by perfmodel %s.\nPredictor %s (%s), trained %s.', to_char(now() AT TIME ZONE 'UTC', 'FMDD Mon YYYY HH24:MI'),
+                          (SELECT v.library FROM perfmodel.version() AS v), perfmodel.escape_markup(chosen.name, 60), perfmodel.escape_markup(chosen.kind, 20),
+                          to_char(chosen.trained_at, 'FMDD Mon YYYY')), '</p>
+<nav aria-label="Parts">', CASE WHEN history IS NOT NULL THEN '<a href="#jobs">What ran</a>' END, '
+<a href="#trust">How good the predictions are</a> <a href="#predictors">Predictors</a></nav></header>
+<main>
+', history, perfmodel.report_trust(chosen.name), '<section aria-labelledby="predictors"><h2 id="predictors">Predictors</h2>
+<div class="grid">', perfmodel.report_figure('Predictors of this database', 'The active one answers when a question names none.',
+            perfmodel.report_table('SELECT name, kind, active, measurements, gpus, error_pct, origin, trained_at::date AS trained FROM perfmodel.predictors LIMIT 30'),
+            'SELECT * FROM perfmodel.predictors', true), '</div></section>
+</main>
+<footer>Times are in UTC. Every figure has its SQL below it; the page needs no network and no script.</footer>
+'));
+END $$;
+COMMENT ON FUNCTION perfmodel.report(regclass, timestamptz, timestamptz, jsonb, text, text[], text) IS
+    'one page of HTML about a table of jobs (NULL: none) and the errors of a predictor: psql -Atqc ... > report.html';

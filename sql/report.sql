@@ -1,0 +1,62 @@
+-- Reports: whole pages, of hostile names too, that stay small whatever the
+-- history; test/report.sh looks at one in a browser.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+BEGIN;
+CREATE SCHEMA "a report";
+CREATE FUNCTION pg_temp.times(part text, whole text) RETURNS int LANGUAGE sql AS
+    $$SELECT (length(whole) - length(replace(whole, part, ''))) / length(part)$$;
+-- what every page must be
+CREATE FUNCTION pg_temp.wrong(page text) RETURNS text[] LANGUAGE sql AS $$
+    SELECT array_remove(ARRAY[
+        CASE WHEN page NOT LIKE '<!DOCTYPE html>%</html>' THEN 'not a page' END,
+        (SELECT 'long line: ' || min(l) FROM string_to_table(page, E'\n') AS l WHERE octet_length(l) > 120),
+        CASE WHEN octet_length(page) > 1000000 THEN 'large' END,
+        CASE WHEN page ~* '<script|javascript:|onload=|onclick=|<b>|<iframe' THEN 'words of users are markup' END,
+        -- no address but the name of SVG
+        CASE WHEN regexp_replace(page, 'xmlns="http://www.w3.org/2000/svg"', '', 'g') ~* '(src|href)="[^#]|https?://|url\(|@import' THEN 'asks the network' END,
+        CASE WHEN pg_temp.times('<figure', page) <> pg_temp.times('</figure>', page) OR pg_temp.times('<div', page) <> pg_temp.times('</div>', page)
+               OR pg_temp.times('<svg', page) <> pg_temp.times('</svg>', page) OR pg_temp.times('<table', page) <> pg_temp.times('</table>', page)
+               OR pg_temp.times('<section', page) <> pg_temp.times('</section>', page) THEN 'tags that are not closed' END,
+        CASE WHEN pg_temp.times('>SQL of this figure<', page) <> pg_temp.times('<figure', page) THEN 'figures without SQL' END], NULL)
+$$;
+DELETE FROM perfmodel.profile;
+SELECT count(perfmodel.load_graph(helper.cnn(name, 16 + 8 * depth, depth)))
+FROM (VALUES (2, 'report@</script><script>alert(1)</script>'), (3, 'report@<b>&amp;"'''), (4, 'report@' || repeat('x', 200)), (5, 'report@5'), (6, 'report@6'),
+      (7, 'report@7'), (8, 'report@8'), (9, 'report@9'), (10, 'report@10'), (11, 'report@11'), (12, 'report@12'), (13, 'report@13'), (14, 'report@14')) AS g(depth, name);
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, measured_at)
+SELECT g.graph_id, d.gpu, batch, 'pytorch <2.1>', (0.05 * g.nodes + 3 * batch * f.flops / (d.tflops * 1e9)) * (1 + 0.03 * sin(g.nodes)), '2026-03-01'::timestamptz + interval '5 hours' * row_number() OVER (ORDER BY g.graph_id, d.gpu, batch)
+FROM perfmodel.graph AS g, LATERAL (SELECT sum(flops_forward) AS flops FROM perfmodel.graph_node AS n WHERE n.graph_id = g.graph_id) AS f,
+     (VALUES ('T4', 8.1 * 0.4), ('RTX 3090', 35.6 * 0.5)) AS d(gpu, tflops), unnest('{8,64}'::int[]) AS batch
+WHERE g.name LIKE 'report@%' ORDER BY g.graph_id, d.gpu, batch;
+SELECT perfmodel.train('</script> of the report', 'opclass', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 8 OR graph_id % 3 > 0)) > 0 AS trained;
+CREATE TABLE "a report"."job </script>" AS
+SELECT '2026-01-05'::timestamptz + interval '7 minutes' * i AS submitted_at, 'team <b>' || i % 200 AS "account's", (ARRAY['T4', 'RTX 3090', 'no <b> card', NULL])[1 + i % 4] AS gpu,
+       1 + i % 8 AS gpu_count, 60.0 * (i % 97) AS duration_s, (SELECT graph_id FROM perfmodel.graph WHERE name LIKE 'report@%' ORDER BY graph_id OFFSET i % 14 LIMIT 1) AS graph_id, 8 << (i % 4) AS batch
+FROM generate_series(1, 5000) AS i;
+SELECT perfmodel.report('"a report"."job </script>"', columns => $${"team": "account's"}$$, predictor => '</script> of the report', title => '</script> <b>') AS page \gset
+SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<figure', :'page') AS figures, pg_temp.times('<table', :'page') AS tables;
+SELECT array_agg(m[1]) AS titles FROM regexp_matches(:'page', '<h[123][^>]*>([^<]*)</h', 'g') AS m;
+SELECT array_agg(m[1]) AS tiles FROM regexp_matches(:'page', '<dd[^>]*>\s*([^<]*)<', 'g') AS m;
+-- the SQL that a figure shows is what made it: each runs
+CREATE FUNCTION pg_temp.shown(page text) RETURNS SETOF text LANGUAGE sql AS
+    $$SELECT replace(replace(replace(replace(replace(replace(m[1], E'<wbr\n>', ''), '&lt;', '<'), '&gt;', '>'), '&quot;', '"'), '&#39;', ''''), '&amp;', '&') FROM regexp_matches(page, '<pre>(.*?)</pre>', 'g') AS m$$;
+CREATE FUNCTION pg_temp.rows(query text) RETURNS bigint LANGUAGE plpgsql AS $$DECLARE n bigint; BEGIN EXECUTE format('SELECT count(*) FROM (%s) AS q', query) INTO n; RETURN n; END$$;
+SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
+-- a part of the time; none; no jobs at all; no measurements
+SELECT pg_temp.wrong(page) AS wrong, (regexp_match(page, 'Jobs submitted[^<]*'))[1] AS says
+FROM perfmodel.report('"a report"."job </script>"', '2026-01-06', '2026-01-07', $${"team": "account's"}$$, '</script> of the report') AS page;
+SELECT pg_temp.wrong(page) AS wrong, page LIKE '%No jobs in this time.%' AS says FROM perfmodel.report('"a report"."job </script>"', '2030-01-01', predictor => '</script> of the report') AS page;
+SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('id="jobs"', page) AS jobs FROM perfmodel.report(predictor => '</script> of the report') AS page;
+SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('>A100', page) > 0 AS asked FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report', alternatives => '{a100}') AS page;
+DELETE FROM perfmodel.profile;
+SELECT pg_temp.wrong(page) AS wrong, page LIKE '%There are no measurements%' AS says FROM perfmodel.report(predictor => '</script> of the report') AS page;
+-- the same question, the same page, but for the time that it was made
+SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM generate_series(1, 2), LATERAL perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page;
+-- what is not a question
+SELECT helper.error_of(statement) FROM (VALUES
+    ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"team": "nobody"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"colour": "gpu"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('pg_class', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
+    ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
+ROLLBACK;

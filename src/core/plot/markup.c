@@ -1,0 +1,180 @@
+/*
+ * markup.c - text of SVG and HTML that grows.
+ */
+#include "plot/markup.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIRST_ROOM	4096
+
+/* Room for so many more bytes and a zero byte. */
+static bool
+make_room(pm_markup *m, size_t more)
+{
+	size_t		cap = m->cap ? m->cap : FIRST_ROOM;
+	char	   *text;
+
+	if (m->failed || m->len + more + 1 <= m->cap)
+		return !m->failed;
+	while (cap < m->len + more + 1)
+		cap *= 2;
+	text = PM_NEW(m->arena, char, cap);
+	if (!text)
+	{
+		m->failed = true;
+		return false;
+	}
+	if (m->len)
+		memcpy(text, m->text, m->len);
+	m->text = text;
+	m->cap = cap;
+	return true;
+}
+
+void
+pm_put_markup(pm_markup *m, const char *fmt,...)
+{
+	va_list		args;
+	int			len;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len < 0 || !make_room(m, (size_t) len))
+		return;
+	va_start(args, fmt);
+	vsnprintf(m->text + m->len, (size_t) len + 1, fmt, args);
+	va_end(args);
+	m->len += (size_t) len;
+}
+
+static void
+put_bytes(pm_markup *m, const char *s, size_t len)
+{
+	if (!make_room(m, len))
+		return;
+	memcpy(m->text + m->len, s, len);
+	m->len += len;
+	m->text[m->len] = '\0';
+}
+
+/* How a character is written: *len bytes of it are consumed. */
+static const char *
+written(const char *s, size_t *len, size_t *out)
+{
+	static const struct
+	{
+		char		c;
+		const char *entity;
+	}			entities[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+
+	*len = 1;
+	for (int i = 0; i < 5; i++)
+		if (*s == entities[i].c)
+		{
+			*out = strlen(entities[i].entity);
+			return entities[i].entity;
+		}
+	if ((unsigned char) *s < ' ' || *s == 0x7f)
+	{
+		*out = 1;
+		return " ";
+	}
+	while (((unsigned char) s[*len] & 0xc0) == 0x80)
+		(*len)++;
+	*out = *len;
+	return s;
+}
+
+/* Whether words fit, as far as `most` characters and PM_WORDS_BYTES allow. */
+static bool
+fits(const char *words, size_t most)
+{
+	size_t		letters = 0;
+	size_t		bytes = 0;
+	size_t		len,
+				out;
+
+	for (const char *s = words; *s; s += len)
+	{
+		written(s, &len, &out);
+		bytes += out;
+		if (++letters > most || bytes > PM_WORDS_BYTES)
+			return false;
+	}
+	return true;
+}
+
+void
+pm_put_words(pm_markup *m, const char *words, size_t most)
+{
+	bool		whole = most == 0 || fits(words, most);
+	size_t		letters = 0;
+	size_t		bytes = 0;
+	size_t		len,
+				out;
+
+	for (const char *s = words; *s; s += len)
+	{
+		const char *w = written(s, &len, &out);
+
+		bytes += out;
+		if (!whole && (++letters + 1 > most || bytes + 3 > PM_WORDS_BYTES))
+		{
+			put_bytes(m, "\xe2\x80\xa6", 3);
+			return;
+		}
+		put_bytes(m, w, out);
+	}
+}
+
+void
+pm_put_preformatted(pm_markup *m, const char *words)
+{
+	size_t		line = 0;
+	size_t		len,
+				out;
+
+	for (const char *s = words; *s; s += len)
+	{
+		const char *w = written(s, &len, &out);
+
+		if (line + out > PM_WORDS_BYTES && *s != '\n')
+		{
+			put_bytes(m, "<wbr\n>", 6);
+			line = 0;
+		}
+		put_bytes(m, *s == '\n' ? s : w, out);
+		line = *s == '\n' ? 0 : line + out;
+	}
+}
+
+void
+pm_break_lines(char *text)
+{
+	char	   *blank = NULL;
+	char	   *start = text;
+
+	for (char *s = text; *s; s++)
+	{
+		if (*s == '\n')
+		{
+			start = s + 1;
+			blank = NULL;
+			continue;
+		}
+		if (*s == ' ')
+			blank = s;
+		if (s - start >= PM_MARKUP_LINE && blank != NULL)
+		{
+			*blank = '\n';
+			start = blank + 1;
+			blank = NULL;
+			for (char *t = start; t <= s; t++)
+				if (*t == ' ')
+					blank = t;
+		}
+	}
+}

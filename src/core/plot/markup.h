@@ -1,0 +1,44 @@
+/*
+ * markup.h - text of SVG and HTML that grows: tags as they are, words of users
+ * escaped.
+ *
+ * A failure is remembered, so that a caller looks at `failed` once, at the end.
+ */
+#ifndef PM_MARKUP_H
+#define PM_MARKUP_H
+
+#include "base/core.h"
+
+#define PM_MARKUP_LINE	120		/* bytes of a line at most: psql's aligned output is as wide as the widest line */
+
+typedef struct pm_markup
+{
+	pm_arena   *arena;
+	char	   *text;			/* ends with a zero byte; NULL: nothing yet */
+	size_t		len,
+				cap;
+	bool		failed;			/* out of memory somewhere */
+} pm_markup;
+
+/* Markup, as it is. */
+void		pm_put_markup(pm_markup *m, const char *fmt,...) PM_PRINTF(2, 3);
+
+/*
+ * Words: <, >, &, quotes and apostrophes as entities, control characters as
+ * blanks.  What has more than `most` characters (UTF-8), or would take more
+ * than PM_WORDS_BYTES, so that a word without blanks fits into a line, is cut
+ * off and an ellipsis put there.  most 0: whole.
+ */
+#define PM_WORDS_BYTES	96
+void		pm_put_words(pm_markup *m, const char *words, size_t most);
+
+/*
+ * Words for <pre>, which keep their lines.  A long one goes on in the next line
+ * of the markup, within a tag, so that what is shown and copied has no line's end there.
+ */
+void		pm_put_preformatted(pm_markup *m, const char *words);
+
+/* No line longer than PM_MARKUP_LINE where there is a blank to break it at; markup means the same with a line's end there. */
+void		pm_break_lines(char *text);
+
+#endif

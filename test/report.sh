@@ -1,0 +1,63 @@
+#!/bin/sh
+# A report as a browser shows it: at two widths, light and dark, no text is cut
+# off or lies upon another, contrast is that of WCAG 2.1 (4.5 : 1 for text,
+# 3 : 1 for marks), the page is no wider than its window, and the SQL of each
+# figure opens by keyboard. Needs chromium; elsewhere it says that it is skipped.
+#
+#   test/private.sh test/report.sh [FOLDER]
+#
+# Pictures of the pages go to FOLDER, if there is one. Runs in the root of the
+# tree against the server of the PG* variables.
+set -u
+
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+export PSQLRC=/dev/null PGTZ=UTC PGCLIENTENCODING=UTF8 PGOPTIONS='-c client_min_messages=warning'
+status=0
+
+browser() { # arguments
+    timeout 120 "$chromium" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$out/profile" "$@" 2>"$out/browser.log"
+}
+
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+    echo "skipped: there is no chromium"
+    exit 0
+}
+
+export PGDATABASE=perfmodel_report
+psql -X -q -d postgres -c 'DROP DATABASE IF EXISTS perfmodel_report' -c "CREATE DATABASE perfmodel_report ENCODING 'UTF8' TEMPLATE template0" >/dev/null 2>&1
+psql -X -q -c 'CREATE EXTENSION perfmodel' -f demo/sample_graphs.sql -f demo/sample_measurements.sql -v jobs=3000 -f demo/jobs.sql >/dev/null || exit 1
+psql -X -q -v ON_ERROR_STOP=1 >/dev/null <<'SQL' || exit 1
+SELECT perfmodel.train('half', 'opclass', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)
+                                                       WHERE ('x' || left(md5('d' || model), 7))::bit(28)::int % 2 = 0));
+SELECT perfmodel.train('roofline', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)
+                                                            WHERE ('x' || left(md5('d' || model), 7))::bit(28)::int % 2 = 0));
+-- names that are long, and cards that are wide
+UPDATE job SET team = 'the group for images of very long names, and others' WHERE team = 'team-b';
+UPDATE job SET gpu = 'A100-SXM4-80GB' WHERE team = 'team-c';
+SQL
+psql -X -At -c "SELECT perfmodel.report('job', predictor => 'half', alternatives => '{RTX 3090,A100,H100,L4,T4}')" >"$out/jobs.html" &&
+    psql -X -At -c "SELECT perfmodel.report()" >"$out/predictor.html" || exit 1
+
+for page in jobs predictor; do
+    { cat "$out/$page.html"; echo '<script>'; cat test/report_check.js; echo '</script>'; } >"$out/checked.html"
+    for width in 1280 520; do
+        for scheme in light dark; do
+            [ $scheme = dark ] && n=0 || n=1
+            browser --blink-settings=preferredColorScheme=$n --window-size=$width,900 --dump-dom "file://$out/checked.html" >"$out/found"
+            counted=$(sed -n 's/.*FOUND //p' "$out/found")
+            if [ -n "$counted" ] && ! grep -q '^WRONG' "$out/found"; then
+                echo "ok - report on $page, $width wide, $scheme: $counted"
+            else
+                sed -n 's/^WRONG /    /p' "$out/found" | head -20
+                [ -n "$counted" ] || tail -3 "$out/browser.log"
+                echo "not ok - report on $page, $width wide, $scheme"
+                status=1
+            fi
+            [ -z "${1:-}" ] || browser --blink-settings=preferredColorScheme=$n --window-size=$width,4200 --screenshot="$1/report_${page}_${width}_$scheme.png" \
+                "file://$out/$page.html" >/dev/null
+        done
+    done
+done
+psql -X -q -d postgres -c 'DROP DATABASE IF EXISTS perfmodel_report' >/dev/null 2>&1
+exit $status
