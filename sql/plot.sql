@@ -27,15 +27,18 @@ SELECT array_agg(m[1]) AS texts FROM (SELECT perfmodel.plot('lines', array_agg(e
 RESET timezone;
 
 -- a step of a network, by class of operator and by module
+BEGIN;
 SELECT perfmodel.load_graph(helper.cnn('plot@<b>', 32, 4)) > 0 AS loaded;
 SELECT perfmodel.load_graph(jsonb_set(d, '{nodes}', (SELECT jsonb_agg(n || CASE WHEN (n ->> 'id')::int > 0 THEN jsonb_build_object('module', format('stage%s.block.%s', (n ->> 'id')::int / 6, n ->> 'id')) ELSE '{}' END
     ORDER BY (n ->> 'id')::int) FROM jsonb_array_elements(d -> 'nodes') AS n)), 'plot@modules') > 0 AS loaded FROM helper.cnn('plot@modules', 32, 4) AS d;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT perfmodel.graph_id('plot@modules'), 'T4', batch, batch FROM unnest('{1,2,4,8}'::int[]) AS batch;
+SELECT perfmodel.train('plotted', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE graph_id = perfmodel.graph_id('plot@modules'))) > 0 AS trained;
 SELECT g, array_agg(m[1]) AS rows, bool_and(pg_temp.widest(svg) <= 120) AS short
-FROM unnest('{plot@<b>,plot@modules}'::text[]) AS g, LATERAL perfmodel.plot_step(perfmodel.graph_id(g), 't4', 8, predictor => 'roof') AS svg, regexp_matches(svg, '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m
+FROM unnest('{plot@<b>,plot@modules}'::text[]) AS g, LATERAL perfmodel.plot_step(perfmodel.graph_id(g), 't4', 8, predictor => 'plotted') AS svg, regexp_matches(svg, '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m
 GROUP BY g ORDER BY g;
-SELECT array_agg(m[1]) AS rows FROM regexp_matches(perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'T4', 8, predictor => 'roof', parts => 1), '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m;
+SELECT array_agg(m[1]) AS rows FROM regexp_matches(perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'T4', 8, predictor => 'plotted', parts => 1), '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m;
 -- without measurements that are new there is nothing to see
-SELECT pg_temp.times('no data', perfmodel.plot_errors('roof', since => '2999-01-01')) AS errors, pg_temp.times('no data', perfmodel.plot_coverage('roof', since => '2999-01-01')) AS coverage;
+SELECT pg_temp.times('no data', perfmodel.plot_errors('plotted', since => '2999-01-01')) AS errors, pg_temp.times('no data', perfmodel.plot_coverage('plotted', since => '2999-01-01')) AS coverage;
 
 SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.plot('pie', '{1}')$$), ($$SELECT perfmodel.plot(NULL, '{1}')$$), ($$SELECT perfmodel.plot('bars', '{1}', x_scale => 'square')$$),
@@ -44,5 +47,5 @@ SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.plot('bars', array_agg(i::float8), label => array_agg(i::text)) FROM generate_series(1, 300) AS i$$),
     ($$SELECT perfmodel.plot('bars', array_agg(i::float8), series => array_agg(i::text)) FROM generate_series(1, 30) AS i$$),
     ($$SELECT perfmodel.plot('points', array_agg(i::float8)) FROM generate_series(1, 300000) AS i$$), ($$SELECT perfmodel.escape_markup('x', -1)$$),
-    ($$SELECT perfmodel.plot_step(-5, 'T4', 8, predictor => 'roof')$$), ($$SELECT perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'no such card', 8)$$)) AS v(statement);
-DELETE FROM perfmodel.graph WHERE name LIKE 'plot@%';
+    ($$SELECT perfmodel.plot_step(-5, 'T4', 8, predictor => 'plotted')$$), ($$SELECT perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'no such card', 8)$$)) AS v(statement);
+ROLLBACK;

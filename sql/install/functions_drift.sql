@@ -35,7 +35,7 @@ CREATE FUNCTION perfmodel.residuals(predictor text DEFAULT NULL, since timestamp
                                     OUT in_domain boolean, OUT reasons text[], OUT rank_low float8, OUT rank_high float8,
                                     OUT expected_error float8)
     RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 1000
+    LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 1000 SET jit = off
 BEGIN ATOMIC
     WITH RECURSIVE chosen AS (
         SELECT p.* FROM perfmodel.predictor AS p
@@ -88,7 +88,7 @@ CREATE FUNCTION perfmodel.drift(predictor text DEFAULT NULL, by text[] DEFAULT '
                                 OUT out_of_domain_pct float8, OUT unknown_operators_pct float8, OUT e_value float8,
                                 OUT alarm_at float8, OUT verdict text, OUT advice text)
     RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE COST 2000000 ROWS 20
+    LANGUAGE sql STABLE PARALLEL SAFE COST 2000000 ROWS 20 SET jit = off
 BEGIN ATOMIC
     WITH argument AS MATERIALIZED (
         SELECT perfmodel.require(drift.by <@ '{gpu,dtype,layout,framework,family}' AND array_position(drift.by, NULL) IS NULL,

@@ -7,7 +7,7 @@ CREATE FUNCTION perfmodel.compare_predictors(a text, b text, since timestamptz D
                                              OUT n integer, OUT n_networks integer, OUT mape_a_pct float8, OUT mape_b_pct float8,
                                              OUT difference_pct float8, OUT difference_low_pct float8, OUT difference_high_pct float8,
                                              OUT better text) RETURNS record
-    LANGUAGE sql STABLE PARALLEL SAFE COST 4000000
+    LANGUAGE sql STABLE PARALLEL SAFE COST 4000000 SET jit = off
 BEGIN ATOMIC
     -- rows that neither was trained on; the rows of a network are one observation
     WITH network AS (
@@ -29,7 +29,7 @@ BEGIN ATOMIC
     FROM bounded AS s;
 END;
 COMMENT ON FUNCTION perfmodel.compare_predictors(text, text, timestamptz) IS
-    'errors of two predictors on rows that neither was trained on; paired interval of 90 % of b - a, in percent of the time';
+    'errors of two predictors on rows that neither was trained on, with a paired interval of 90 % of b - a';
 
 -- ---- parts of a page ----
 
@@ -321,7 +321,7 @@ COMMENT ON FUNCTION perfmodel.report_trust(text, timestamptz) IS 'the part of a 
 CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
                                  predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions')
     RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
     cards text[];
     chosen record;
