@@ -1,5 +1,5 @@
 /*
- * plot.c - plots as SVG: what every form goes through.
+ * draw.c - plots as SVG: what every form goes through.
  */
 #include "plot/plot.h"
 
