@@ -44,6 +44,32 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.memory_timeline(%s, ''V10
 -- what would shrink it
 SELECT regexp_replace(change, '[0-9]+', 'N') AS change, saved_mb >= 0 AS saves, fits FROM perfmodel.what_would_fit(:g, 'V100', 16384, optimizer => 'adam');
 SELECT change FROM perfmodel.what_would_fit(:g, 'V100', 1, 'amp', optimizer => 'sgd');
+-- measurements: a device that takes 900 MB besides 1.1 times what is simulated, as calibrate_memory() then knows
+SELECT helper.error_of('SELECT * FROM perfmodel.calibrate_memory(ARRAY[-1])');
+CREATE TEMP TABLE made AS
+SELECT perfmodel.load_graph(helper.cnn(format('made%s@%s', i, 30 + i), 16 + 4 * (i % 7), 1 + i % 5, 30 + i)) AS graph_id, 4 ^ (i % 6) * 16 AS batch FROM generate_series(1, 40) AS i;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, framework, step_ms, peak_memory_mb, oom_batch)
+SELECT graph_id, 'T4', batch, 'amp', 'pytorch 1.13', 1, 900 + 1.1 * (peak_mb - context_mb - workspace_mb) + workspace_mb, NULL
+FROM made, perfmodel.predict_memory(graph_id, 'T4', batch::int, 'amp', framework => 'pytorch 1.13');
+-- brackets of a device that fits 10 % more than is simulated
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, oom_batch)
+SELECT graph_id, 'L4', (1.1 * m * f)::int, 'pytorch 1.13', 1, (1.1 * m * f * 1.3)::int
+FROM (SELECT graph_id, perfmodel.max_batch(graph_id, 'L4', framework => 'pytorch 1.13', p => 0.495) AS m, 0.76 + (graph_id % 7) / 30.0 AS f FROM made) AS x;
+CREATE TEMP TABLE before AS SELECT graph_id, m.* FROM made, perfmodel.predict_memory(graph_id, 'T4', batch::int, 'amp', framework => 'pytorch 1.13') AS m;
+SELECT gpu, framework, dtype, networks, peaks, brackets, mape_before_pct > 5 * mape_pct AS better, in_bracket_before_pct < in_bracket_pct AS brackets_better, in_bracket_pct
+FROM perfmodel.calibrate_memory() WHERE gpu IN ('T4', 'L4') ORDER BY gpu;
+-- small networks say little of the factor, which stays near 1; neither does a bracket of the context
+SELECT gpu, CASE gpu WHEN 'T4' THEN abs(context_mb - 900) < 60 AND factor BETWEEN 1.01 AND 1.15 ELSE abs(need_factor - 1 / 1.1) < 0.04 AND context_mb = 1240 END AS found
+FROM perfmodel.memory_factor WHERE gpu IN ('T4', 'L4') ORDER BY gpu;
+SELECT bool_and(abs(n.peak_mb / p.peak_memory_mb - 1) < 0.03) AS close, bool_and(p.peak_memory_mb BETWEEN n.low AND n.high) AS inside, bool_and(n.in_domain AND n.note IS NULL) AS known
+FROM perfmodel.profile AS p JOIN made USING (graph_id), perfmodel.predict_memory(p.graph_id, p.gpu, p.batch, p.dtype, framework => p.framework) AS n WHERE p.gpu = 'T4';
+-- the same device with other software is known less well, and without the factors nothing is
+SELECT context_mb BETWEEN 800 AND 1000 AS of_the_device FROM perfmodel.predict_memory(:g, 'T4', 64, 'fp32');
+DELETE FROM perfmodel.memory_factor;
+SELECT bool_and(n.peak_mb = b.peak_mb) AS as_before FROM before AS b JOIN made USING (graph_id), perfmodel.predict_memory(graph_id, 'T4', made.batch::int, 'amp', framework => 'pytorch 1.13') AS n;
+SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, oom_batch) VALUES (%s, ''T4'', 8, 1, 8)', :g)) ~ 'profile_oom_batch_above' AS refused;
+DELETE FROM perfmodel.profile WHERE graph_id IN (SELECT graph_id FROM made);
+DELETE FROM perfmodel.graph WHERE graph_id IN (SELECT graph_id FROM made);
 -- NULL in, NULL out; problems are errors, or notes
 SELECT perfmodel.predict_memory(NULL, 'V100', 1) IS NULL AS graph, perfmodel.predict_memory(:g, 'V100', NULL) IS NULL AS batch,
        perfmodel.predict_memory(:g, 'V100', 1, checkpointing => NULL) IS NULL AS checkpointing, perfmodel.max_batch(:g, NULL) IS NULL AS gpu;

@@ -78,3 +78,13 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
     END;
 COMMENT ON FUNCTION perfmodel.what_would_fit(bigint, text, integer, text, text, text, text) IS
     'what would shrink a training step: each change with its memory, whether it fits then, and the time it costs';
+
+CREATE FUNCTION perfmodel.calibrate_memory(profiles bigint[] DEFAULT perfmodel.all_profiles(),
+                                           OUT gpu text, OUT framework text, OUT dtype text, OUT networks integer, OUT peaks integer,
+                                           OUT brackets integer, OUT mape_before_pct float8, OUT mape_pct float8,
+                                           OUT in_bracket_before_pct float8, OUT in_bracket_pct float8)
+    RETURNS SETOF record
+    LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_calibrate_memory';
+COMMENT ON FUNCTION perfmodel.calibrate_memory(bigint[]) IS
+    'fits memory_factor to peak_memory_mb, fits_batch and oom_batch of measurements; errors before and after';
+REVOKE ALL ON FUNCTION perfmodel.calibrate_memory(bigint[]) FROM PUBLIC;

@@ -25,7 +25,10 @@ CREATE TABLE perfmodel.profile (
     peak_memory_mb float8      CONSTRAINT profile_peak_memory_mb_in_range CHECK (peak_memory_mb BETWEEN 0 AND 1e9),
     spread         float8      CONSTRAINT profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6),
     measured_at    timestamptz,
-    source         text
+    source         text,
+    fits_batch     integer     CONSTRAINT profile_fits_batch_in_range CHECK (fits_batch BETWEEN 1 AND 16777216),
+    oom_batch      integer     CONSTRAINT profile_oom_batch_in_range CHECK (oom_batch BETWEEN 1 AND 16777216),
+    CONSTRAINT profile_oom_batch_above CHECK (oom_batch > batch AND (fits_batch IS NULL OR oom_batch > fits_batch))
 );
 CREATE INDEX profile_graph_id_idx ON perfmodel.profile (graph_id);
 CREATE INDEX profile_gpu_idx ON perfmodel.profile (gpu);
@@ -49,6 +52,9 @@ COMMENT ON COLUMN perfmodel.profile.peak_memory_mb IS 'peak device memory in uni
 COMMENT ON COLUMN perfmodel.profile.spread IS 'interquartile range of the step times over their median; a row above 0.10 has half the weight';
 COMMENT ON COLUMN perfmodel.profile.measured_at IS 'when it was measured';
 COMMENT ON COLUMN perfmodel.profile.source IS 'who or what measured it, and how';
+COMMENT ON COLUMN perfmodel.profile.fits_batch IS 'largest batch that was seen to fit into the device with the rest unchanged; NULL: batch';
+COMMENT ON COLUMN perfmodel.profile.oom_batch IS 'smallest batch that was seen to run out of memory with the rest unchanged';
+COMMENT ON CONSTRAINT profile_oom_batch_above ON perfmodel.profile IS 'what runs out of memory is larger than what fits';
 COMMENT ON CONSTRAINT profile_graph_loaded ON perfmodel.profile IS
     'the graph of a measurement is loaded and cannot be deleted before the measurement';
 COMMENT ON CONSTRAINT profile_gpu_known ON perfmodel.profile IS 'the device has a data sheet in perfmodel.gpu';

@@ -12,6 +12,7 @@
 #include "encoding.h"
 #include "features/tokens.h"
 #include "memory_asking.h"
+#include "memory_factors.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_memory);
@@ -32,7 +33,7 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 		return false;
 	pm_memory_step_options(&m->question, checkpointing, &m->options);
 	m->plan = pm_memory_plan_get(m->graph, &m->options);
-	pm_memory_shipped_factors(&m->question, &m->factors);
+	pm_memory_factors_find(&m->question, &m->factors);
 	return true;
 }
 

@@ -135,7 +135,7 @@ class CudaDevice:
     kind = "cuda"
     guess_flops = 10e12
     work_per_element = 150
-    memory_note = "peak_memory_mb: torch.cuda.max_memory_allocated"
+    memory_note = "peak_memory_mb: torch.cuda.max_memory_reserved, and what the device has in use besides (context, libraries)"
 
     def __init__(self, index: int = 0):
         if not torch.cuda.is_available():
@@ -172,7 +172,10 @@ class CudaDevice:
         torch.cuda.reset_peak_memory_stats(self.torch_device)
 
     def peak_memory_mb(self) -> float:
-        return torch.cuda.max_memory_allocated(self.torch_device) / 2**20
+        """What nvidia-smi shows at the peak, as long as no other process uses the device."""
+        free, total = torch.cuda.mem_get_info(self.torch_device)
+        besides = total - free - torch.cuda.memory_reserved(self.torch_device)
+        return (torch.cuda.max_memory_reserved(self.torch_device) + besides) / 2**20
 
     def stopwatch(self):
         return _CudaStopwatch()

@@ -53,6 +53,10 @@ ALTER TABLE perfmodel.gpu
     ADD COLUMN register_kb float8 CONSTRAINT gpu_register_kb_in_range CHECK (register_kb BETWEEN 1e-2 AND 1e6),
     ADD COLUMN fp16_tflops float8 CONSTRAINT gpu_fp16_tflops_in_range CHECK (fp16_tflops BETWEEN 1e-6 AND 1e7),
     ADD COLUMN source text;
+ALTER TABLE perfmodel.profile
+    ADD COLUMN fits_batch integer CONSTRAINT profile_fits_batch_in_range CHECK (fits_batch BETWEEN 1 AND 16777216),
+    ADD COLUMN oom_batch integer CONSTRAINT profile_oom_batch_in_range CHECK (oom_batch BETWEEN 1 AND 16777216),
+    ADD CONSTRAINT profile_oom_batch_above CHECK (oom_batch > batch AND (fits_batch IS NULL OR oom_batch > fits_batch));
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
 

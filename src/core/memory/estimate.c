@@ -98,8 +98,8 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 		}
 	if (f->measured)
 	{
-		f->spread = wide ? 0.035 : 0.05;
-		f->context_spread_mb = 80;
+		f->spread = wide ? 0.04 : 0.05;
+		f->context_spread_mb = 120;
 		f->fit_spread = 0.02;
 	}
 	/* 873 brackets of PyTorch 1.10 on an RTX 3090 lie 4 % higher than those of 1.11 and 1.12 */

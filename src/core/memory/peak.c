@@ -187,6 +187,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	memset(plan, 0, sizeof(*plan));
 	if (code != PM_OK)
 		return code;
+	plan->structure = g->structure;
 	sum_persistent(&s, g, o, plan);
 	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
 	for (int i = 0; i < g->n_nodes; i++)

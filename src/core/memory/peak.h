@@ -13,6 +13,7 @@
 /* All figures are bytes. */
 typedef struct pm_memory_plan
 {
+	uint64_t	structure;		/* of the graph */
 	double		weights;
 	double		gradients;		/* of the weights, at the peak of batch 1 at the least */
 	double		optimizer;

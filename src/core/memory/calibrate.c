@@ -1,0 +1,325 @@
+/*
+ * calibrate.c - a small regression for peaks, a likelihood for brackets.
+ *
+ * Peaks: measured = context + factor * simulated + workspace * conv, relative
+ * errors, with a normal prior around the factors that hold without
+ * measurements.  Brackets: the logarithm of what a step needs over what the
+ * device has follows a logistic distribution, of which a bracket is a
+ * censored observation.
+ */
+#include "memory/calibrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_COEFFICIENTS	3
+#define FOLDS	5
+#define NOISE	0.05			/* of a measurement, against which the prior is weighed */
+#define PRIOR_NETWORKS	5		/* that the spread without measurements counts as */
+#define MB	1048576.0
+
+double
+pm_memory_need_mb(const pm_memory_plan *plan, int64_t batch)
+{
+	return (pm_memory_live(plan, batch) + pm_memory_reserved(plan, batch)) / 2 / MB;
+}
+
+void
+pm_memory_sample_at(const pm_memory_plan *plan, const pm_question *q, pm_memory_sample *s)
+{
+	*s = (pm_memory_sample) {
+		.simulated = (q->gpu->is_cpu ? pm_memory_live(plan, q->batch) : pm_memory_reserved(plan, q->batch)) / MB,
+		.conv = pm_memory_largest_conv(plan, q->batch) / MB, .measured = NAN, .need_fits = NAN, .need_fails = NAN
+	};
+}
+
+/* ---------- weights: the rows of a network together count as one ---------- */
+
+static int
+by_network(const void *a, const void *b)
+{
+	uint64_t	x = *(const uint64_t *) a;
+	uint64_t	y = *(const uint64_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* weights[n], from sorted[n] for its own use; returns how many networks there are. */
+static int
+weigh(const pm_memory_sample *s, int n, uint64_t *sorted, double *weights)
+{
+	int			networks = 0;
+
+	for (int i = 0; i < n; i++)
+		sorted[i] = s[i].network;
+	qsort(sorted, (size_t) n, sizeof(uint64_t), by_network);
+	for (int i = 0; i < n; i++)
+		networks += i == 0 || sorted[i] != sorted[i - 1];
+	for (int i = 0; i < n; i++)
+	{
+		int			same = 0;
+		int			low = 0;
+		int			high = n;
+
+		while (low < high)
+		{
+			int			mid = (low + high) / 2;
+
+			if (sorted[mid] < s[i].network)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		while (low + same < n && sorted[low + same] == s[i].network)
+			same++;
+		weights[i] = 1.0 / same;
+	}
+	return networks;
+}
+
+static int
+fold_of(const pm_memory_sample *s)
+{
+	return (int) (pm_mix(s->network) % FOLDS);
+}
+
+/* ---------- peaks ---------- */
+
+/* Solve m x = y of three unknowns, m symmetric and positive definite. */
+static void
+solve(double m[N_COEFFICIENTS][N_COEFFICIENTS], double *y, double *x)
+{
+	for (int k = 0; k < N_COEFFICIENTS; k++)
+		for (int i = k + 1; i < N_COEFFICIENTS; i++)
+		{
+			double		r = m[i][k] / m[k][k];
+
+			for (int j = k; j < N_COEFFICIENTS; j++)
+				m[i][j] -= r * m[k][j];
+			y[i] -= r * y[k];
+		}
+	for (int i = N_COEFFICIENTS - 1; i >= 0; i--)
+	{
+		x[i] = y[i];
+		for (int j = i + 1; j < N_COEFFICIENTS; j++)
+			x[i] -= m[i][j] * x[j];
+		x[i] /= m[i][i];
+	}
+}
+
+static double
+predicted(const pm_memory_sample *s, const double *x)
+{
+	return x[0] + x[1] * s->simulated + x[2] * s->conv;
+}
+
+/* Coefficients from all folds but one; large errors count by their size, not its square. x comes in as a first guess. */
+static void
+fit_peaks(const pm_memory_sample *s, const double *weights, int n, int without, const double *prior, const double *deviation, double *x)
+{
+	memcpy(x, prior, sizeof(double) * N_COEFFICIENTS);
+	for (int round = 0; round < 20; round++)
+	{
+		double		m[N_COEFFICIENTS][N_COEFFICIENTS] = {{0}};
+		double		y[N_COEFFICIENTS];
+
+		for (int k = 0; k < N_COEFFICIENTS; k++)
+		{
+			m[k][k] = 1 / (deviation[k] * deviation[k]);
+			y[k] = prior[k] * m[k][k];
+		}
+		for (int i = 0; i < n; i++)
+		{
+			const double row[N_COEFFICIENTS] = {1, s[i].simulated, s[i].conv};
+			double		error;
+			double		w;
+
+			if (isnan(s[i].measured) || fold_of(&s[i]) == without)
+				continue;
+			error = fabs(predicted(&s[i], x) / s[i].measured - 1);
+			w = weights[i] / (NOISE * fmax(NOISE, error)) / (s[i].measured * s[i].measured);
+			for (int k = 0; k < N_COEFFICIENTS; k++)
+			{
+				for (int j = 0; j < N_COEFFICIENTS; j++)
+					m[k][j] += w * row[k] * row[j];
+				y[k] += w * row[k] * s[i].measured;
+			}
+		}
+		solve(m, y, x);
+		for (int k = 0; k < N_COEFFICIENTS; k++)
+			x[k] = fmax(x[k], 0);
+	}
+}
+
+typedef struct error_weight
+{
+	double		error;			/* relative, absolute */
+	double		weight;
+} error_weight;
+
+static int
+by_error(const void *a, const void *b)
+{
+	double		x = ((const error_weight *) a)->error;
+	double		y = ((const error_weight *) b)->error;
+
+	return (x > y) - (x < y);
+}
+
+/* Weighted mean of errors, in percent; *q90: the error that a tenth of the weight is beyond. errors: sorted here. */
+static double
+sum_errors(error_weight *errors, int n, double *q90)
+{
+	double		all = 0;
+	double		sum = 0;
+	double		beyond = 0;
+
+	qsort(errors, (size_t) n, sizeof(error_weight), by_error);
+	for (int i = 0; i < n; i++)
+	{
+		all += errors[i].weight;
+		sum += errors[i].weight * errors[i].error;
+	}
+	*q90 = n > 0 ? errors[n - 1].error : 0;
+	for (int i = n - 1; i >= 0 && beyond <= 0.1 * all; i--)
+	{
+		*q90 = errors[i].error;
+		beyond += errors[i].weight;
+	}
+	return all > 0 ? 100 * sum / all : NAN;
+}
+
+static void
+calibrate_peaks(const pm_memory_sample *s, const double *weights, int n, bool is_cpu, error_weight *errors, pm_memory_factors *f,
+				pm_memory_fit *fit)
+{
+	const double prior[N_COEFFICIENTS] = {f->context_mb, f->factor, f->workspace};
+	const double deviation[N_COEFFICIENTS] = {is_cpu ? 30 : 350, is_cpu ? 0.3 : 0.1, is_cpu ? 4 : 1};
+	double		x[N_COEFFICIENTS];
+	double		q90;
+	double		networks = 0;
+	int			k = 0;
+
+	for (int i = 0; i < n; i++)
+		if (!isnan(s[i].measured))
+			errors[k++] = (error_weight) {fabs(predicted(&s[i], prior) / s[i].measured - 1), weights[i]};
+	fit->peaks = k;
+	fit->mape_before = sum_errors(errors, k, &q90);
+	if (k == 0)
+		return;
+	k = 0;
+	for (int fold = 0; fold < FOLDS; fold++)
+	{
+		fit_peaks(s, weights, n, fold, prior, deviation, x);
+		for (int i = 0; i < n; i++)
+			if (!isnan(s[i].measured) && fold_of(&s[i]) == fold)
+			{
+				errors[k++] = (error_weight) {fabs(predicted(&s[i], x) / s[i].measured - 1), weights[i]};
+				networks += weights[i];
+			}
+	}
+	fit->mape = sum_errors(errors, k, &q90);
+	fit_peaks(s, weights, n, -1, prior, deviation, x);
+	f->context_mb = x[0];
+	f->factor = x[1];
+	f->workspace = x[2];
+	/* nine of ten errors of a logistic distribution are within ln 19 scales */
+	f->spread = (networks * q90 * 3.14159265358979323846 / sqrt(3) / log(19) + PRIOR_NETWORKS * f->spread) / (networks + PRIOR_NETWORKS);
+	f->context_spread_mb = fmax(f->context_spread_mb / sqrt(1 + networks), is_cpu ? 5 : 60);
+	f->measured = true;
+}
+
+/* ---------- brackets ---------- */
+
+static double
+logistic(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+static double
+log_likelihood(const pm_memory_sample *s, const double *weights, int n, double available, double mean, double scale)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		double		fits = isnan(s[i].need_fits) ? 1 : logistic(-(log(s[i].need_fits / available) + mean) / scale);
+		double		fails = isnan(s[i].need_fails) ? 0 : logistic(-(log(s[i].need_fails / available) + mean) / scale);
+
+		/* one in a hundred is off for reasons of its own */
+		sum += weights[i] * log(0.01 + 0.99 * fmax(0, fits - fails));
+	}
+	return sum;
+}
+
+/* Share of brackets, in percent, that hold what the device has. */
+static double
+in_brackets(const pm_memory_sample *s, int n, double available, double factor)
+{
+	int			in = 0;
+	int			all = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		if (isnan(s[i].need_fits) && isnan(s[i].need_fails))
+			continue;
+		all++;
+		in += !(s[i].need_fits * factor > available) && !(s[i].need_fails * factor <= available);
+	}
+	return all > 0 ? 100.0 * in / all : NAN;
+}
+
+static void
+calibrate_brackets(const pm_memory_sample *s, const double *weights, int n, double available, pm_memory_factors *f, pm_memory_fit *fit)
+{
+	double		mean0 = log(f->need_factor);
+	double		best = -INFINITY;
+	double		best_mean = mean0;
+	double		best_scale = f->fit_spread;
+
+	fit->in_bracket_before = in_brackets(s, n, available, f->need_factor);
+	for (int i = -40; i <= 40; i++)
+		for (int j = -6; j <= 6; j++)
+		{
+			double		mean = mean0 + i * 0.005;
+			double		scale = f->fit_spread * pow(1.25, j);
+			double		prior = pow((mean - mean0) / 0.05, 2) / 2 + pow(j * log(1.25) / 0.5, 2) / 2;
+			double		v = log_likelihood(s, weights, n, available, mean, scale) - prior;
+
+			if (v > best)
+			{
+				best = v;
+				best_mean = mean;
+				best_scale = scale;
+			}
+		}
+	f->need_factor = exp(best_mean);
+	f->fit_spread = best_scale;
+	f->measured = true;
+	fit->in_bracket = in_brackets(s, n, available, f->need_factor);
+}
+
+pm_code
+pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, bool is_cpu, pm_arena *a,
+					pm_memory_factors *f, pm_memory_fit *fit, pm_status *st)
+{
+	uint64_t   *sorted = PM_NEW(a, uint64_t, n);
+	double	   *weights = PM_NEW(a, double, n);
+	error_weight *errors = PM_NEW(a, error_weight, n);
+
+	if (sorted == NULL || weights == NULL || errors == NULL)
+		return pm_no_memory(st, a);
+	memset(fit, 0, sizeof(*fit));
+	fit->mape_before = fit->mape = fit->in_bracket_before = fit->in_bracket = NAN;
+	fit->networks = weigh(samples, n, sorted, weights);
+	for (int i = 0; i < n; i++)
+		fit->brackets += !isnan(samples[i].need_fits) || !isnan(samples[i].need_fails);
+	calibrate_peaks(samples, weights, n, is_cpu, errors, f, fit);
+	if (fit->brackets > 0 && capacity_mb > f->context_mb)
+		calibrate_brackets(samples, weights, n, capacity_mb - f->context_mb, f, fit);
+	if (fit->peaks == 0 && fit->brackets == 0)
+		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak of memory or a batch that did not fit");
+	return PM_OK;
+}
