@@ -107,22 +107,41 @@ has_like(const op_type *type, const pm_real *v, int n_sizes, double slack)
 	return false;
 }
 
-/* The largest difference of sizes to the operator where it is smallest: a byte, rounded up. */
+/*
+ * The largest difference of sizes to the operator where it is smallest, if that
+ * is less than `best`, else `best`; within COVER any will do.  The last sizes
+ * differ most often, so they are looked at first.
+ */
+static pm_real
+nearest_within(const op_type *type, const pm_real *v, int n_sizes, pm_real best)
+{
+	for (int i = 0; i < type->n && best > (pm_real) COVER; i++)
+	{
+		const pm_real *have = type->sizes + (size_t) i * n_sizes;
+		pm_real		worst = 0;
+
+		for (int k = n_sizes - 1; k >= 0 && worst < best; k--)
+		{
+			pm_real		difference = have[k] > v[k] ? have[k] - v[k] : v[k] - have[k];
+
+			worst = difference > worst ? difference : worst;
+		}
+		best = worst < best ? worst : best;
+	}
+	return best;
+}
+
+/* The same as a byte, rounded up.  Most operators have one that is near, so that is what is looked for first. */
 static uint8_t
 nearest(const op_type *type, const pm_real *v, int n_sizes)
 {
-	double		best = FARTHEST / (double) STEPS;
+	const pm_real reach[] = {(pm_real) (COVER * 1.001), (pm_real) ALIKE, FARTHEST / (pm_real) STEPS};
+	pm_real		best = 0;
 
-	for (int i = 0; i < type->n && best > 0; i++)
-	{
-		const pm_real *have = type->sizes + (size_t) i * n_sizes;
-		double		worst = 0;
-
-		for (int k = 0; k < n_sizes && worst < best; k++)
-			worst = fmax(worst, fabs(have[k] - v[k]));
-		best = fmin(best, worst);
-	}
-	return (uint8_t) ceil(best * STEPS);
+	for (int i = 0; i < 3; i++)
+		if ((best = nearest_within(type, v, n_sizes, reach[i])) < reach[i])
+			break;
+	return (uint8_t) ceil(fmin(best, reach[2]) * STEPS);
 }
 
 /* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */
@@ -601,13 +620,13 @@ judge_network(const pm_domain *t, const pm_novelty *novelty, causes *c)
 				  t->limit);
 }
 
-/* How far a network is, given that of its operators. */
+/* How far a network is, given that of its operators; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
-measure(const pm_domain *t, const pm_sample *s, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
+measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
 {
 	double	   *share = PM_NEW(scratch, double, t->n_types + 1);
+	pm_question	q = s->query;
 	double		sizes = 0;
-	pm_tokens	work;
 	pm_code		rc;
 
 	novelty->distance = 0;
@@ -615,11 +634,12 @@ measure(const pm_domain *t, const pm_sample *s, pm_arena *scratch, pm_novelty *n
 		return pm_no_memory(st, scratch);
 	if (!t->knows_networks)
 		return PM_OK;
-	if ((rc = work_for_shares(s, scratch, &work, st)) != PM_OK)
+	q.batch = MIX_BATCH;
+	if ((rc = pm_tokens_rework(tokens, &q, st)) != PM_OK)
 		return rc;
-	shares_of(t, &work, share);
-	for (int i = 0; i < work.n; i++)
-		sizes += pm_roofline_share(&work, i) * novelty->of[i] / STEPS;
+	shares_of(t, tokens, share);
+	for (int i = 0; i < tokens->n; i++)
+		sizes += pm_roofline_share(tokens, i) * fmax(novelty->of[i] / (double) STEPS - COVER, 0);
 	novelty->distance = pm_networks_distance(t, share) + SIZE_WEIGHT * sizes;
 	return PM_OK;
 }
@@ -645,7 +665,7 @@ pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena 
 		of[i] = type == NULL ? UNSEEN : nearest(type, v, t->sizes.n);
 	}
 	novelty->of = of;
-	return measure(t, s, scratch, novelty, st);
+	return measure(t, s, &one, scratch, novelty, st);
 }
 
 pm_code

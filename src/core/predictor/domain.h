@@ -74,7 +74,8 @@ const char *const *pm_domain_gpus(const pm_domain *t);
  * whose bytes are in arena a.  Its distance is the sum of two numbers: the part
  * of the roofline time that no training network spends on the same types of
  * operators (0..1), and half the mean, over the roofline time, of the operators'
- * distances in size from the nearest of their type (log2, at most 4).  0: the
+ * distances in size from the nearest of their type (log2, what is above 0.25, at
+ * most 3.75).  0: the
  * domain was learned before there were distances.
  */
 pm_code		pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,

@@ -24,7 +24,11 @@ overlap(const network *n, const double *share)
 	double		sum = 0;
 
 	for (int i = 0; i < n->n; i++)
-		sum += fmin(n->share[i], share[n->type[i]]);
+	{
+		double		asked = share[n->type[i]];
+
+		sum += n->share[i] < asked ? n->share[i] : asked;
+	}
 	return sum;
 }
 
