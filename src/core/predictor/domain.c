@@ -355,28 +355,20 @@ shares_of(const pm_domain *t, const pm_tokens *work, double *share)
 	}
 }
 
-/* Work at the batch that shares are taken at. */
+/* The work of the tokens becomes that at MIX_BATCH. */
 static pm_code
-work_for_shares(const pm_sample *s, pm_arena *a, pm_tokens *work, pm_status *st)
-{
-	pm_question q = s->query;
-
-	q.batch = MIX_BATCH;
-	return pm_tokens_build_work(s->skeleton, &q, a, work, st);
-}
-
-static pm_code
-learn_network(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+learn_network(pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, pm_arena *scratch, pm_status *st)
 {
 	double	   *share = PM_NEW(scratch, double, t->n_types + 1);
-	pm_tokens	work;
+	pm_question	q = s->query;
 	pm_code		rc;
 
 	if (!share)
 		return pm_no_memory(st, scratch);
-	if ((rc = work_for_shares(s, scratch, &work, st)) != PM_OK)
+	q.batch = MIX_BATCH;
+	if ((rc = pm_tokens_rework(tokens, &q, st)) != PM_OK)
 		return rc;
-	shares_of(t, &work, share);
+	shares_of(t, tokens, share);
 	return pm_networks_learn(t, share, a, st);
 }
 
@@ -401,7 +393,7 @@ learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_s
 	t->max_step = fmax(t->max_step, log_step(&work));
 	if ((rc = learn_operators(t, &one, a, st)) != PM_OK)
 		return rc;
-	return learn_network(t, s, a, scratch, st);
+	return learn_network(t, s, &one, a, scratch, st);
 }
 
 static pm_code
