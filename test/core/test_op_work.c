@@ -406,6 +406,18 @@ test_simple(void)
 	CHECK(w.bytes_forward == 4 * 2 * (3. * 224 * 224 + 3. * 230 * 230) && w.bytes_backward == 0);
 }
 
+/* A sum hands the gradient on to both operands; a difference changes its sign for the second, a launch of two passes. */
+static void
+test_difference(void)
+{
+#define TWO "{'id':2,'op':'Relu','inputs':[1],'shape':[1,64,112,112],'batch_dim':0},"
+	load(INPUT "," STEM "," TWO "{'id':3,'op':'Add','inputs':[1,2],'shape':[1,64,112,112],'batch_dim':0}");
+	CHECK(work(3, 2, PM_FP32, PM_SGD).bytes_backward == 0 && work(3, 2, PM_FP32, PM_SGD).kernels_backward == 0);
+	load(INPUT "," STEM "," TWO "{'id':3,'op':'Sub','inputs':[1,2],'shape':[1,64,112,112],'batch_dim':0}");
+	CHECK_EQ(work(3, 2, PM_FP32, PM_SGD).bytes_backward, 2. * 4 * 2 * 802816);
+	CHECK_EQ(work(3, 2, PM_FP32, PM_SGD).kernels_backward, 1);
+}
+
 /* Views of views, broadcasts, one output of several, tables. */
 static void
 test_reading(void)
@@ -585,6 +597,7 @@ main(void)
 	test_recurrent();
 	test_attention();
 	test_simple();
+	test_difference();
 	test_reading();
 	test_names();
 	test_linear_in_batch();

@@ -149,7 +149,7 @@ static const pm_op_row catalogue[] =
 
 	/* arithmetic */
 	{"Add", ELEM, F_OUT, 1, B_IO, G_PASS, C_WIDEST, L_LIKE, N, 1, 0},
-	{"Sub", ELEM, F_OUT, 1, B_IO, G_PASS, C_WIDEST, L_LIKE, N, 1, 0},
+	{"Sub", ELEM, F_OUT, 1, B_IO, G_PASS, C_WIDEST, L_LIKE, N, 1, 1},
 	{"Mul", ELEM, F_OUT, 1, B_IO, G_MUL, C_WIDEST, L_LIKE, N, 1, 1},
 	{"Div", ELEM, F_OUT, 1, B_IO, G_DIV, C_WIDEST, L_LIKE, N, 1, 1},
 	{"Mod", ELEM, F_OUT, 1, B_IO, G_PASS, C_WIDEST, L_LIKE, N, 1, 0},

@@ -101,34 +101,6 @@ weight_input(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm
 	return g->nodes[n->inputs[k]].batch_dim < 0;
 }
 
-/* Fill in_elems, out_elems, weight_elems and params. */
-static void
-count_elements(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch, pm_work *w)
-{
-	for (int k = 0; k < n->n_inputs; k++)
-	{
-		double		count = touched_count(g, n, &g->nodes[n->inputs[k]], batch);
-
-		if (repeats(g, n, k))
-			continue;
-		if (weight_input(g, n, row, o, k))
-			w->weight_elems += count;
-		else
-			w->in_elems += count;
-	}
-	for (int i = 0; i < n->n_weights; i++)
-	{
-		double		count = pm_shape_count(&n->weights[i]);
-
-		w->weight_elems += count;
-		if (i > 0 || n->attrs.tied < 0)
-			w->params += count;
-	}
-	for (int i = 0; i < n->n_consts; i++)
-		w->weight_elems += pm_shape_count(&n->consts[i]);
-	w->out_elems = pm_node_count_all(n, batch);
-}
-
 /* ---------- work ---------- */
 
 static double
@@ -227,16 +199,6 @@ input_count(const pm_graph *g, const pm_node *n, int k, int64_t batch)
 }
 
 static double
-input_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_dtype dtype)
-{
-	double		bytes = 0;
-
-	for (int k = 0; k < n->n_inputs; k++)
-		bytes += input_count(g, n, k, batch) * read_width(g, n, row, k, dtype);
-	return bytes;
-}
-
-static double
 stored_count(const pm_node *n)
 {
 	double		count = 0;
@@ -248,14 +210,44 @@ stored_count(const pm_node *n)
 	return count;
 }
 
+/* Fill in_elems, out_elems, weight_elems and params; returns the bytes of all inputs as they are read. */
 static double
-forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t batch, pm_dtype dtype,
-			  const widths *e)
+count_elements(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch, pm_dtype dtype,
+			   pm_work *w)
+{
+	double		bytes = 0;
+
+	for (int k = 0; k < n->n_inputs; k++)
+	{
+		double		count = input_count(g, n, k, batch);
+
+		bytes += count * read_width(g, n, row, k, dtype);
+		if (weight_input(g, n, row, o, k))
+			w->weight_elems += count;
+		else
+			w->in_elems += count;
+	}
+	for (int i = 0; i < n->n_weights; i++)
+	{
+		double		count = pm_shape_count(&n->weights[i]);
+
+		w->weight_elems += count;
+		if (i > 0 || n->attrs.tied < 0)
+			w->params += count;
+	}
+	for (int i = 0; i < n->n_consts; i++)
+		w->weight_elems += pm_shape_count(&n->consts[i]);
+	w->out_elems = pm_node_count_all(n, batch);
+	return bytes;
+}
+
+/* in: bytes of the inputs. */
+static double
+forward_bytes(const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t batch, double in, const widths *e)
 {
 	pm_operand		out = pm_output_operand(n);
 	double		columns = pm_dim_at(&out, -1, 1);
-	double		read = input_bytes(g, n, row, batch, dtype) + e->stored * stored_count(n);
-	double		all = read + e->out * w->out_elems;
+	double		all = in + e->stored * stored_count(n) + e->out * w->out_elems;
 
 	switch ((pm_byte_rule) row->bytes)
 	{
@@ -267,7 +259,7 @@ forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 		case PM_BYTES_WRITE:
 			return e->out * w->out_elems;
 		case PM_BYTES_NORM:
-			return all + input_bytes(g, n, row, batch, dtype);
+			return all + in;
 		case PM_BYTES_INDEX:
 			return all + 8 * w->out_elems;
 		case PM_BYTES_MASK:
@@ -386,6 +378,8 @@ elementwise_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int6
 			add_launches(w, row->back == PM_BACK_MUL ? row->kernels_back : 1, out + (count > 1 ? all - v[i].bytes : 0), out, w->out_elems);
 		else if (row->back == PM_BACK_DIV)
 			add_launches(w, 4, 2 * out, out, w->out_elems);
+		else if (i > 0)
+			add_launches(w, row->kernels_back, out, out, w->out_elems); /* of a difference, the gradient with its sign changed */
 		if (elementwise)
 			sum_back(&v[i], e, w);
 	}
@@ -442,12 +436,11 @@ passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, 
 	}
 }
 
+/* in: bytes of the inputs. */
 static void
 backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch, pm_dtype dtype,
-		 const widths *e, pm_work *w)
+		 double in, const widths *e, pm_work *w)
 {
-	double		in;
-
 	/* the gradient of a weight that another node owns is added to that node's */
 	if (n->attrs.tied >= 0 && row->back != PM_BACK_NONE)
 		add_launches(w, 1, 2 * e->stored * pm_shape_count(&n->weights[0]), e->stored * pm_shape_count(&n->weights[0]),
@@ -458,7 +451,7 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 			return;
 		case PM_BACK_PRODUCTS:
 			/* each product reads two of the three tensors and writes the third */
-			product_back(g, n, row, o, input_bytes(g, n, row, batch, dtype) + e->stored * stored_count(n) + e->out * w->out_elems, e, w);
+			product_back(g, n, row, o, in + e->stored * stored_count(n) + e->out * w->out_elems, e, w);
 			return;
 		case PM_BACK_PASS:
 		case PM_BACK_MUL:
@@ -466,7 +459,6 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 			elementwise_back(g, n, row, batch, dtype, e, w);
 			return;
 		default:
-			in = input_bytes(g, n, row, batch, dtype);
 			if (n->n_inputs == 0 || row->back == PM_BACK_STAT)
 				in = e->out * w->out_elems;
 			passes_back(n, row, in, e, w);
@@ -482,16 +474,17 @@ add_casts(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t bat
 	for (int k = 0; k < n->n_inputs; k++)
 	{
 		const pm_node *p = &g->nodes[n->inputs[k]];
-		double		count = input_count(g, n, k, batch);
 		bool		cast = is_cast(g, n, row, k);
+		/* an operator that widens while it reads leaves a gradient wider than its operand */
+		bool		back = n->grad && p->grad && (cast || (row->cast == PM_CAST_WIDEST && n->flow.wide && !p->flow.wide));
+		double		count = cast || back ? input_count(g, n, k, batch) : 0;
 
 		if (cast)
 		{
 			w->bytes_forward += 6 * count;
 			w->kernels_forward += 1;
 		}
-		/* an operator that widens while it reads leaves a gradient wider than its operand */
-		if (n->grad && p->grad && (cast || (row->cast == PM_CAST_WIDEST && n->flow.wide && !p->flow.wide)))
+		if (back)
 		{
 			w->bytes_backward += 6 * count;
 			w->kernels_backward += 1;
@@ -582,19 +575,20 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	const pm_op_row *row = pm_op_row_of(n->op);
 	pm_operands	o = {{NULL, -1, -1, false}, {NULL, -1, -1, false}};
 	widths		e = widths_of(n, row, dtype);
+	double		in;
 
 	memset(w, 0, sizeof(*w));
 	if (n->view || row->class == PM_CLASS_OTHER)
 		return;
 	if (pm_is_product(row))
 		o = pm_product_operands(g, n, row);
-	count_elements(g, n, row, &o, batch, w);
+	in = count_elements(g, n, row, &o, batch, dtype, w);
 	w->flops_forward = forward_flops(g, n, row, &o, batch);
-	w->bytes_forward = forward_bytes(g, n, row, w, batch, dtype, &e);
+	w->bytes_forward = forward_bytes(n, row, w, batch, in, &e);
 	w->kernels_forward = forward_kernels(n, row);
 	w->tensor_core = row->back == PM_BACK_PRODUCTS && dtype != PM_FP32 && pm_conv_kind_of(n, row, &o) != PM_CONV_DEPTHWISE;
 	if (n->grad)
-		backward(g, n, row, &o, batch, dtype, &e, w);
+		backward(g, n, row, &o, batch, dtype, in, &e, w);
 	if (dtype == PM_AMP)
 		add_casts(g, n, row, batch, w);
 	add_flow(n, batch, layout, e.out, w);
