@@ -70,6 +70,9 @@ SELECT q.gpu, p.in_domain, p.note FROM unnest('{A100,A100-PCIE-40GB,H100}'::text
 SET client_min_messages = notice;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT :g, u.gpu, 8, 1 FROM generate_series(1, 3), unnest('{A100,H100,Tesla T4}'::text[]) AS u(gpu);
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (:g, 'a100', 8, 1);
+-- the new active predictor knows fewer devices than the one before
+SELECT perfmodel.activate_predictor('cards') > 0 AS knows_more;
+SELECT perfmodel.activate_predictor('line') > 0 AS knows_less;
 SET client_min_messages = warning;
 ROLLBACK;
 

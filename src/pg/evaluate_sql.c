@@ -288,6 +288,7 @@ typedef struct cv
 	outcome		o;
 	int			split;
 	int			n_folds;
+	int			running;		/* the fold that is */
 	int			threads;
 	costs		cost;
 } cv;
@@ -360,6 +361,27 @@ assign_folds(cv *c, int folds)
 	pm_arena_release(&arena);
 }
 
+/* What has too few rows, or diverges, is one training of several, and leaves out a part of the rows. */
+static void
+say_fold(void *arg)
+{
+	const cv   *c = arg;
+
+	errcontext("cross-validation of \"%s\" by %s, fold %d of %d, which trains on the other rows", c->kind->name, pm_split_name[c->split],
+			   c->running + 1, c->n_folds);
+}
+
+static void
+run_folds(cv *c)
+{
+	ErrorContextCallback frame = {.previous = error_context_stack,.callback = say_fold,.arg = c};
+
+	error_context_stack = &frame;
+	for (c->running = 0; c->running < c->n_folds; c->running++)
+		run_fold(c, c->running);
+	error_context_stack = frame.previous;
+}
+
 Datum
 pm_cross_validate(PG_FUNCTION_ARGS)
 {
@@ -389,8 +411,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	pm_rows_add_operators(rows, c.kind, &c.options);
 	c.o = make_outcome(rows);
 	assign_folds(&c, PG_GETARG_INT32(2));
-	for (int fold = 0; fold < c.n_folds; fold++)
-		run_fold(&c, fold);
+	run_folds(&c);
 	report(&out, &c.o, &c.cost);
 	report_folds(&out, &c.o);
 	return (Datum) 0;

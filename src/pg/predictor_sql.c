@@ -42,6 +42,33 @@ run_for(pm_plan *p, const char *name)
 	return DatumGetInt64(pm_value(0, 1, NULL));
 }
 
+/*
+ * Say which devices the active predictor was trained on and this one was not:
+ * for them its answers come from data sheets alone. Before it takes over.
+ */
+static void
+notice_devices_lost(const char *name)
+{
+	static pm_plan lost = {
+		"SELECT a.name, pg_catalog.array_to_string(l.gpus[1:5], ', '), pg_catalog.cardinality(l.gpus)"
+		" FROM perfmodel.predictor AS a JOIN perfmodel.predictor AS n ON n.quantity OPERATOR(pg_catalog.=) a.quantity,"
+		" LATERAL (SELECT ARRAY(SELECT g FROM pg_catalog.unnest(a.gpus) AS g WHERE g OPERATOR(pg_catalog.<>) ALL (n.gpus)) AS gpus) AS l"
+		" WHERE a.active AND a.name OPERATOR(pg_catalog.<>) n.name AND n.name OPERATOR(pg_catalog.=) $1"
+		" AND pg_catalog.cardinality(l.gpus) OPERATOR(pg_catalog.>) 0", 1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(name);
+	int			n;
+
+	if (pm_run(&lost, &arg, NULL, false) == 0)
+		return;
+	n = DatumGetInt32(pm_value(0, 3, NULL));
+	ereport(NOTICE,
+			(errmsg("predictor \"%s\" was not trained on %d of the devices that \"%s\" was trained on", name, n,
+					TextDatumGetCString(pm_value(0, 1, NULL))),
+			 errdetail("For %s%s its answers rest on data sheets.", TextDatumGetCString(pm_value(0, 2, NULL)), n > 5 ? ", ..." : ""),
+			 errhint("perfmodel.activate_predictor('%s') goes back.", TextDatumGetCString(pm_value(0, 1, NULL)))));
+}
+
 Datum
 pm_activate_predictor(PG_FUNCTION_ARGS)
 {
@@ -66,6 +93,7 @@ pm_activate_predictor(PG_FUNCTION_ARGS)
 	/* one at a time, so that there is never a moment with two */
 	pm_lock_name("active predictor", "");
 	run_for(&find, name);
+	notice_devices_lost(name);
 	pm_run(&deactivate, &arg, NULL, false);
 	id = run_for(&activate, name);
 	SPI_finish();
@@ -92,7 +120,7 @@ Datum
 pm_drop_predictor(PG_FUNCTION_ARGS)
 {
 	static pm_plan drop = {
-		"DELETE FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1 RETURNING predictor_id", 1, {TEXTOID}
+		"DELETE FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1 RETURNING predictor_id, active", 1, {TEXTOID}
 	};
 	const char *name = name_arg(fcinfo);
 	int64		id;
@@ -101,6 +129,10 @@ pm_drop_predictor(PG_FUNCTION_ARGS)
 	SPI_connect();
 	refuse_of_extension(name);
 	id = run_for(&drop, name);
+	if (DatumGetBool(pm_value(0, 2, NULL)))
+		ereport(NOTICE,
+				(errmsg("predictor \"%s\" was the active one; none is active now", name),
+				 errhint("perfmodel.activate_predictor('name') makes another one answer.")));
 	SPI_finish();
 	PG_RETURN_INT64(id);
 }
