@@ -75,6 +75,24 @@ DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink';
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 ROLLBACK;
 SELECT helper.error_of($$INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours', 'T5', 4, 'pcie3')$$) ~ '^23503: unknown GPU "T5"' AS unknown_gpu;
+-- fitted to measurements: what the links give in truth, with one GPU measured or predicted
+BEGIN;
+CREATE TEMP TABLE truth AS SELECT n, batch, perfmodel.predict_train_time(:g, 'T4', batch, predictor => 'roof', world_size => n) * 1.5 AS step_ms
+FROM unnest('{2,4,8,16}'::int[]) AS n, unnest('{8,16}'::int[]) AS batch;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) SELECT :g, 'T4', batch, n, greatest(1, n / 4), step_ms FROM truth;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) VALUES (:g, 'T4', 8, 16, 1, 5);
+SELECT fitted_cluster, n_profiles, n_left_out, mape_before_pct > 20 AS before, mape_after_pct < mape_before_pct / 2 AS after, comm_error BETWEEN 0 AND 3 AS comm_error
+FROM perfmodel.fit_cluster('aws-g4dn-12xlarge', predictor => 'roof');
+SELECT gpu, gpus_per_node, intra, inter, fitted_rows, builtin, source FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
+-- it answers from now on, and says nothing of constants
+SELECT p.step_ms / t.step_ms BETWEEN 0.7 AND 1.3 AS near, p.note FROM truth AS t, LATERAL perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 8) AS p WHERE t.n = 8 AND t.batch = 8;
+-- again: one's own is fitted in place, from where it is
+SELECT fitted_cluster, n_profiles FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', predictor => 'roof');
+SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'dgx-2', predictor => 'roof')$$);
+SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', profiles => '{}', predictor => 'roof')$$);
+SELECT helper.error_of($$SELECT perfmodel.fit_cluster('nowhere')$$) ~ 'unknown cluster "nowhere"' AS unknown;
+SELECT perfmodel.fit_cluster(NULL) IS NULL AS nothing;
+ROLLBACK;
 -- every link that a cluster names is there, and every figure has a source
 SELECT count(*) FROM perfmodel.cluster AS c WHERE NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.intra)
     OR (c.inter IS NOT NULL AND NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.inter)) OR c.source IS NULL;

@@ -1,7 +1,7 @@
 /*
  * csv.h - measurements in CSV files, for the figures of docs/jobs.md.
  *
- * Fields have no commas in quotes; a file that does not fit ends the program.
+ * Quotes around a field are taken off; a file that does not fit ends the program.
  */
 #ifndef SCALING_CSV_H
 #define SCALING_CSV_H
@@ -40,6 +40,25 @@ csv_line(FILE *f)
 	return line;
 }
 
+/* The next field, which is ended where it stands; NULL behind the last. */
+static inline char *
+csv_field(char **line)
+{
+	char	   *s = *line;
+	char	   *end;
+
+	if (s == NULL)
+		return NULL;
+	if (*s != '"')
+		return strsep(line, ",");
+	end = strchr(++s, '"');
+	if (end == NULL)
+		return NULL;
+	*end = '\0';
+	*line = end[1] == ',' ? end + 2 : NULL;
+	return s;
+}
+
 static inline csv
 csv_read(const char *path)
 {
@@ -60,7 +79,7 @@ csv_read(const char *path)
 			room = 2 * room + 1024;
 			c.field = realloc(c.field, (size_t) room * c.n_columns * sizeof(char *));
 		}
-		for (; (field = strsep(&line, ",")) != NULL; k++)
+		for (; (field = csv_field(&line)) != NULL; k++)
 			if (k >= CSV_MAX_COLUMNS)
 				csv_die("too many columns", path);
 			else if (row < 0)

@@ -22,4 +22,10 @@ figure() { # NAME FILE...: build the program and run it where the files are ther
 }
 
 gzip -dc data/graphs.ndjson.gz >build/scaling/graphs.ndjson
+for name in vtrain/allreduce aceso_ops/collectives; do
+    [ ! -e "$data/$name.csv.gz" ] || gzip -dc "$data/$name.csv.gz" >"build/scaling/$(basename "$name").csv"
+done
+figure collectives build/scaling/allreduce.csv build/scaling/collectives.csv
+figure steps "$data/scaling/profiles.csv"
+figure epochs "$data/zeus/summary_train.csv"
 figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv"

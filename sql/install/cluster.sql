@@ -31,9 +31,13 @@ CREATE TABLE perfmodel.cluster (
     nodes          integer CONSTRAINT cluster_nodes_in_range CHECK (nodes BETWEEN 1 AND 65536),
     intra_factor   float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_intra_factor_in_range CHECK (intra_factor BETWEEN 1e-3 AND 1e3),
     inter_factor   float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_inter_factor_in_range CHECK (inter_factor BETWEEN 1e-3 AND 1e3),
+    pair_factor    float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_pair_factor_in_range CHECK (pair_factor BETWEEN 1e-3 AND 1e3),
     latency_factor float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_latency_factor_in_range CHECK (latency_factor BETWEEN 0 AND 1e3),
+    compute_factor float8  NOT NULL DEFAULT 1 CONSTRAINT cluster_compute_factor_in_range CHECK (compute_factor BETWEEN 1e-3 AND 1e3),
     steal          float8  NOT NULL DEFAULT 0.05 CONSTRAINT cluster_steal_in_range CHECK (steal BETWEEN 0 AND 10),
     straggler      float8  NOT NULL DEFAULT 0.01 CONSTRAINT cluster_straggler_in_range CHECK (straggler BETWEEN 0 AND 10),
+    contention     float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_contention_in_range CHECK (contention BETWEEN 0 AND 10),
+    contention_power float8 NOT NULL DEFAULT 0.7 CONSTRAINT cluster_contention_power_in_range CHECK (contention_power BETWEEN 0 AND 3),
     comm_error     float8  NOT NULL DEFAULT 0.3 CONSTRAINT cluster_comm_error_in_range CHECK (comm_error BETWEEN 0 AND 3),
     fitted_rows    integer NOT NULL DEFAULT 0 CONSTRAINT cluster_fitted_rows_not_negative CHECK (fitted_rows >= 0),
     source         text,
@@ -49,9 +53,13 @@ COMMENT ON COLUMN perfmodel.cluster.adapters IS 'network adapters of a machine';
 COMMENT ON COLUMN perfmodel.cluster.nodes IS 'machines there are; NULL: not known';
 COMMENT ON COLUMN perfmodel.cluster.intra_factor IS 'factor on the bandwidth of intra, fitted to measurements';
 COMMENT ON COLUMN perfmodel.cluster.inter_factor IS 'factor on the bandwidth of inter, fitted to measurements';
+COMMENT ON COLUMN perfmodel.cluster.pair_factor IS 'factor on the bandwidth between just two machines, besides inter_factor';
+COMMENT ON COLUMN perfmodel.cluster.compute_factor IS 'factor on computing: on several GPUs over the step on one';
 COMMENT ON COLUMN perfmodel.cluster.latency_factor IS 'factor on every fixed time, fitted to measurements';
 COMMENT ON COLUMN perfmodel.cluster.steal IS 'share by which computing is slower while gradients travel';
 COMMENT ON COLUMN perfmodel.cluster.straggler IS 'standard deviation between the steps of different GPUs, as a share of the step';
+COMMENT ON COLUMN perfmodel.cluster.contention IS 'computing is slower by contention * (GPUs of a machine at work - 1) ^ contention_power';
+COMMENT ON COLUMN perfmodel.cluster.contention_power IS 'see contention';
 COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
 COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
 COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';

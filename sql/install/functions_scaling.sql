@@ -17,3 +17,11 @@ CREATE FUNCTION perfmodel.scaling_curve(graph_id bigint, gpu text, batch integer
     LANGUAGE c STABLE PARALLEL SAFE COST 2000 ROWS 7 AS 'MODULE_PATHNAME', 'pm_scaling_curve';
 COMMENT ON FUNCTION perfmodel.scaling_curve(bigint, text, integer, text, integer, text, text, text, text, float8, text, jsonb) IS
     'the step on 1, 2, 4 ... max_gpus GPUs, each with a batch of its own: throughput, efficiency, communication';
+
+CREATE FUNCTION perfmodel.fit_cluster(cluster text, name text DEFAULT NULL, profiles bigint[] DEFAULT NULL, predictor text DEFAULT NULL,
+                                      OUT fitted_cluster text, OUT n_profiles integer, OUT mape_before_pct float8, OUT mape_after_pct float8,
+                                      OUT comm_error float8, OUT n_left_out integer)
+    RETURNS record
+    LANGUAGE c VOLATILE AS 'MODULE_PATHNAME', 'pm_fit_cluster';
+COMMENT ON FUNCTION perfmodel.fit_cluster(text, text, bigint[], text) IS
+    'fits a cluster to measurements with world_size above 1; one that came with the extension becomes a new one';

@@ -10,6 +10,7 @@ REVOKE ALL ON FUNCTION perfmodel.train(text, text, bigint[], jsonb, text) FROM P
 REVOKE ALL ON FUNCTION perfmodel.train_async(text, text, bigint[], jsonb, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.cancel_training(bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.recalibrate(text, bigint[], text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.fit_cluster(text, text, bigint[], text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb, text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.activate_predictor(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.drop_predictor(text) FROM PUBLIC;

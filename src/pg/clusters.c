@@ -105,12 +105,16 @@ read_cluster(cluster *c, uint64 row)
 	f->max_nodes = count_or_0(row, 7);
 	f->intra_factor = pm_value_float8(row, 8);
 	f->inter_factor = pm_value_float8(row, 9);
-	f->latency_factor = pm_value_float8(row, 10);
-	f->steal = pm_value_float8(row, 11);
-	f->straggler = pm_value_float8(row, 12);
-	f->comm_error = pm_value_float8(row, 13);
-	f->fitted_rows = count_or_0(row, 14);
-	c->builtin = DatumGetBool(pm_value(row, 15, NULL));
+	f->pair_factor = pm_value_float8(row, 10);
+	f->latency_factor = pm_value_float8(row, 11);
+	f->compute_factor = pm_value_float8(row, 12);
+	f->steal = pm_value_float8(row, 13);
+	f->straggler = pm_value_float8(row, 14);
+	f->contention = pm_value_float8(row, 15);
+	f->contention_power = pm_value_float8(row, 16);
+	f->comm_error = pm_value_float8(row, 17);
+	f->fitted_rows = count_or_0(row, 18);
+	c->builtin = DatumGetBool(pm_value(row, 19, NULL));
 }
 
 static void
@@ -118,7 +122,8 @@ read_clusters(void)
 {
 	static pm_plan query = {
 		"SELECT name, gpu, gpus_per_node::pg_catalog.float8, intra, inter, adapters::pg_catalog.float8, nodes::pg_catalog.float8,"
-		" intra_factor, inter_factor, latency_factor, steal, straggler, comm_error, fitted_rows::pg_catalog.float8, builtin"
+		" intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power,"
+		" comm_error, fitted_rows::pg_catalog.float8, builtin"
 		" FROM perfmodel.cluster ORDER BY name"
 	};
 	MemoryContext old;

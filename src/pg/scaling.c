@@ -57,13 +57,31 @@ pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 	a->roofline_ms = work->total_roofline_us / 1000;
 }
 
+static void
+scale(pm_asked *q, const pm_tokens *work, const pm_buckets *b, double step_ms, double comm_factor, pm_scaled *to)
+{
+	pm_step_shape shape;
+
+	pm_step_shape_of(b, work, step_ms, &shape);
+	pm_scaled_step(&shape, &q->parallel, q->fabric, comm_factor, to);
+}
+
 void
-pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
+pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to)
 {
 	pm_prepared *x = pm_prepared_get(q);
 	const pm_tokens *work = work_of(q, x);
 
-	pm_scaled_step(pm_buckets_get(q, q->parallel.bucket_mb), work, step_ms, &q->parallel, q->fabric, 1, s);
+	pm_step_shape_of(pm_buckets_get(q, q->parallel.bucket_mb), work, step_ms, to);
+}
+
+void
+pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
+{
+	pm_step_shape shape;
+
+	pm_shape_of(q, step_ms, &shape);
+	pm_scaled_step(&shape, &q->parallel, q->fabric, 1, s);
 }
 
 void
@@ -78,12 +96,12 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 		/* computing and communication at their ends together: the errors of the two may have one cause */
 		double		factor = exp(deviations(a->level) * q->fabric->comm_error);
 
-		pm_scaled_step(b, work, a->low_ms, &q->parallel, q->fabric, 1 / factor, &s);
+		scale(q, work, b, a->low_ms, 1 / factor, &s);
 		a->low_ms = s.step_ms;
-		pm_scaled_step(b, work, a->high_ms, &q->parallel, q->fabric, factor, &s);
+		scale(q, work, b, a->high_ms, factor, &s);
 		a->high_ms = s.step_ms;
 	}
-	pm_scaled_step(b, work, a->step_ms, &q->parallel, q->fabric, 1, &s);
+	scale(q, work, b, a->step_ms, 1, &s);
 	a->step_ms = s.step_ms;
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;

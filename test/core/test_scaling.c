@@ -5,7 +5,7 @@
 #include "check.h"
 #include "make_graph.h"
 
-#include "scaling/step.h"
+#include "scaling/fit.h"
 
 static pm_arena arena;
 
@@ -18,7 +18,8 @@ fabric_of(pm_link_kind kind, int n_rows, const pm_link_row *rows, int per_node)
 {
 	return (pm_fabric) {
 		.name = "test", .intra = {"intra", kind, n_rows, rows}, .inter = {"inter", PM_LINK_INFINIBAND, 1, net_row},
-		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .comm_error = 0.3
+		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .pair_factor = 1, .compute_factor = 1,
+		.contention_power = 0.5, .comm_error = 0.3
 	};
 }
 
@@ -108,7 +109,10 @@ typedef struct job
 	pm_buckets	buckets;
 } job;
 
-static const pm_gpu gpu = {"X", 16, 900, 80, 64, 1.5, 15, 120, 6, false};
+static const pm_gpu gpu = {
+	.name = "X", .memory_gb = 16, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64, .clock_ghz = 1.5, .fp32_tflops = 15,
+	.fp16_tensor_tflops = 120, .l2_mb = 6, PM_GPU_REST_UNKNOWN
+};
 
 static void
 make_job(job *j, int width, int depth, double bucket_mb)
@@ -166,8 +170,11 @@ scaled(const job *j, pm_fabric *f, pm_parallel p)
 	pm_status	st = {PM_OK};
 	pm_scaled	s;
 
+	pm_step_shape shape;
+
 	CHECK_EQ(pm_parallel_check(&p, f, &st), PM_OK);
-	pm_scaled_step(&j->buckets, &j->work, 100, &p, f, 1, &s);
+	pm_step_shape_of(&j->buckets, &j->work, 100, &shape);
+	pm_scaled_step(&shape, &p, f, 1, &s);
 	return s;
 }
 
@@ -212,6 +219,9 @@ test_steps(void)
 	f.straggler = 0.1;
 	CHECK_NEAR(scaled(&j, &f, p).compute_ms, (100 - ms.update_ms) * (1 + 0.1 * sqrt(2 * log(4))) + ms.update_ms, 1e-6);
 	f.straggler = 0;
+	f.contention = 0.05;
+	CHECK_NEAR(scaled(&j, &f, p).compute_ms, (100 - ms.update_ms) * (1 + 0.05 * sqrt(3)) + ms.update_ms, 1e-6);
+	f.contention = 0;
 	f.steal = 0.2;
 	CHECK(scaled(&j, &f, p).compute_ms > 100);
 	f.steal = 0;
@@ -286,6 +296,65 @@ test_refused(void)
 	refused((pm_parallel) {.world_size = 16,.accumulation = 1,.bucket_mb = 25}, small, "has 2 nodes");
 }
 
+/* ---- fitting ---- */
+
+#define N_ROWS 24
+
+/* Rows that a cluster with other numbers has measured. */
+static void
+measure(const job *j, const pm_fabric *truth, double noise, pm_step_shape *shape, pm_scaled_row *rows)
+{
+	pm_rng		rng;
+	pm_status	st;
+
+	pm_rng_seed(&rng, 7);
+	pm_step_shape_of(&j->buckets, &j->work, 3, shape);
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		pm_scaled	s;
+
+		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1}, 0};
+		CHECK_EQ(pm_parallel_check(&rows[i].parallel, truth, &st), PM_OK);
+		pm_scaled_step(shape, &rows[i].parallel, truth, 1, &s);
+		rows[i].step_ms = s.step_ms * (1 + noise * (2 * pm_rng_uniform(&rng) - 1));
+	}
+}
+
+static void
+test_fit(void)
+{
+	job			j;
+	pm_step_shape shape;
+	pm_scaled_row rows[N_ROWS];
+	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_fabric	f = truth;
+	double		before,
+				after;
+	pm_status	st = {PM_OK};
+
+	make_job(&j, 128, 8, 0.1);
+	truth.intra_factor = 0.3;
+	truth.inter_factor = 0.1;
+	truth.contention = 0.08;
+	measure(&j, &truth, 0.01, &shape, rows);
+	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_OK);
+	CHECK(before > 0.2 && after < 0.03);
+	CHECK(f.inter_factor > 0.07 && f.inter_factor < 0.15);
+	CHECK_EQ(f.fitted_rows, N_ROWS);
+	CHECK(f.comm_error > 0 && f.comm_error < 0.2);
+	CHECK_NEAR(pm_fabric_error(&f, rows, N_ROWS), after, 1e-12);
+	/* one row moves it part of the way; none is an error */
+	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	CHECK_EQ(pm_fabric_fit(&f, rows, 1, &arena, &before, &after, &st), PM_OK);
+	CHECK(after < before && f.intra_factor > 0.3 && f.intra_factor < 1);
+	CHECK_EQ(pm_fabric_fit(&f, rows, 0, &arena, &before, &after, &st), PM_ERR_DATA);
+	/* rows that agree with it leave it where it is */
+	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	measure(&j, &f, 0, &shape, rows);
+	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_OK);
+	CHECK(after < 0.002 && fabs(f.intra_factor - 1) < 0.02 && fabs(f.inter_factor - 1) < 0.02);
+}
+
 int
 main(void)
 {
@@ -298,6 +367,7 @@ main(void)
 	test_steps();
 	test_order();
 	test_refused();
+	test_fit();
 	pm_arena_release(&arena);
 	return check_done("scaling");
 }

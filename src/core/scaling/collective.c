@@ -144,7 +144,7 @@ find_route(int n, int nodes, const pm_fabric *f)
 		pm_link_row row = pm_link_for(&f->inter, nodes);
 		int			used = f->adapters < most ? f->adapters : most;
 
-		r.inter_gbs = row.busbw_gbs * f->inter_factor * used;
+		r.inter_gbs = row.busbw_gbs * f->inter_factor * (nodes == 2 ? f->pair_factor : 1) * used;
 		r.gbs = fmin(r.gbs, r.inter_gbs);
 		if (most == 1)
 			r.measured_us = row.latency_us;

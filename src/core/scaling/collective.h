@@ -55,9 +55,13 @@ typedef struct pm_fabric
 	int			max_nodes;		/* 0: not known */
 	double		intra_factor,	/* on the bandwidth of the two links */
 				inter_factor,
+				pair_factor,	/* on the bandwidth of inter between just two machines, besides inter_factor */
 				latency_factor; /* on every fixed time */
+	double		compute_factor; /* on computing: of several GPUs over the step on one */
 	double		steal;			/* share by which computing is slower while gradients travel */
 	double		straggler;		/* standard deviation between the steps of different GPUs, as a share */
+	double		contention,		/* computing is slower by contention * (GPUs of a machine at work - 1)^contention_power */
+				contention_power;
 	double		comm_error;		/* standard deviation of ln(measured / predicted communication) */
 	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
 } pm_fabric;

@@ -12,21 +12,20 @@
 
 typedef struct timeline
 {
-	const pm_buckets *b;
+	const pm_step_shape *s;
 	const pm_parallel *p;
 	const pm_fabric *f;
 	double		comm_factor;
 	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
 	double		comm_ms;		/* so far */
-	double		backward_ms[PM_MAX_BUCKETS + 1];	/* from a bucket to the next */
 } timeline;
 
 /* ms of a collective on all bytes of bucket k, divided into messages. */
 static double
 bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 {
-	double		messages = fmax(1, rint(t->b->bytes[k] / fmax(t->b->message_bytes, 1)));
-	double		bytes = t->b->bytes[k] * share / messages;
+	double		messages = fmax(1, rint(t->s->bytes[k] / fmax(t->s->message_bytes, 1)));
+	double		bytes = t->s->bytes[k] * share / messages;
 	double		us = pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f);
 	double		ms = messages * us * t->comm_factor / 1000;
 
@@ -43,9 +42,9 @@ replicated_backward(timeline *t, double backward_ms, double share)
 	/* with gradients divided among the GPUs, each of them needs only the sum of its part */
 	pm_collective op = t->p->zero >= 1 ? PM_REDUCE_SCATTER : PM_ALL_REDUCE;
 
-	for (int k = 0; k < t->b->n; k++)
+	for (int k = 0; k < t->s->n; k++)
 	{
-		computed += t->backward_ms[k] * t->stretch;
+		computed += t->s->bucket_ms[k] * t->stretch;
 		link = fmax(link, computed) + bucket_collective_ms(t, op, k, share);
 	}
 	return fmax(backward_ms * t->stretch, link);
@@ -63,11 +62,11 @@ sharded_forward(timeline *t, double forward_ms)
 	double		computed = 0;
 	double		total = 0;
 
-	for (int k = 0; k < t->b->n; k++)
-		total += t->backward_ms[k];
-	for (int k = t->b->n - 1; k >= 0; k--)
+	for (int k = 0; k < t->s->n; k++)
+		total += t->s->bucket_ms[k];
+	for (int k = t->s->n - 1; k >= 0; k--)
 	{
-		double		share = total > 0 ? t->backward_ms[k] / total : 1.0 / t->b->n;
+		double		share = total > 0 ? t->s->bucket_ms[k] / total : 1.0 / t->s->n;
 
 		link += bucket_collective_ms(t, PM_ALL_GATHER, k, 1);
 		computed = fmax(computed, link) + forward_ms * share * t->stretch;
@@ -78,14 +77,14 @@ sharded_forward(timeline *t, double forward_ms)
 static double
 sharded_backward(timeline *t, double backward_ms, double share)
 {
-	double		link = t->b->n > 0 ? bucket_collective_ms(t, PM_ALL_GATHER, 0, 1) : 0;
+	double		link = t->s->n > 0 ? bucket_collective_ms(t, PM_ALL_GATHER, 0, 1) : 0;
 	double		gathered = link;
 	double		computed = 0;
 
-	for (int k = 0; k < t->b->n; k++)
+	for (int k = 0; k < t->s->n; k++)
 	{
-		computed = fmax(computed, gathered) + t->backward_ms[k] * t->stretch;
-		if (k + 1 < t->b->n)
+		computed = fmax(computed, gathered) + t->s->bucket_ms[k] * t->stretch;
+		if (k + 1 < t->s->n)
 			gathered = link += bucket_collective_ms(t, PM_ALL_GATHER, k + 1, 1);
 		link = fmax(link, computed) + bucket_collective_ms(t, PM_REDUCE_SCATTER, k, share);
 	}
@@ -99,29 +98,32 @@ sharded_update(timeline *t, double update_ms)
 	double		ms = update_ms / t->p->world_size;
 
 	if (t->p->zero <= 2)
-		for (int k = 0; k < t->b->n; k++)
+		for (int k = 0; k < t->s->n; k++)
 			ms += bucket_collective_ms(t, PM_ALL_GATHER, k, 1);
 	return ms;
 }
 
-/* Of the work on one GPU: how much slower the slowest of n is, and what sending takes from computing. */
+/* Of the work on one GPU: how much slower the slowest of n is, what those beside it and what sending takes from computing. */
 static double
-compute_stretch(const timeline *t, double backward_ms)
+compute_stretch(const timeline *t)
 {
 	timeline	dry = *t;
-	double		slowest = 1 + t->f->straggler * sqrt(2 * log(t->p->world_size));
+	double		backward_ms = t->s->backward_ms;
+	double		beside = (t->p->world_size + t->p->nodes - 1) / t->p->nodes - 1;
+	double		slowest = t->f->compute_factor + t->f->straggler * sqrt(2 * log(t->p->world_size)) + t->f->contention * pow(beside, t->f->contention_power);
 	double		link = 0;
 
 	if (t->f->steal <= 0)
 		return slowest;
-	for (int k = 0; k < t->b->n; k++)
+	for (int k = 0; k < t->s->n; k++)
 		link += bucket_collective_ms(&dry, PM_ALL_REDUCE, k, t->p->compress ? 0.5 : 1);
 	return slowest * (1 + t->f->steal * (backward_ms > 0 ? fmin(link, backward_ms) / backward_ms : 0));
 }
 
 static double
-one_step(timeline *t, const pm_phases *ms)
+one_step(timeline *t)
 {
+	const pm_step_shape *ms = t->s;
 	double		share = t->p->compress ? 0.5 : 1;
 	int			before = t->p->accumulation - 1;	/* batches that send nothing */
 	double		compute = before * (ms->forward_ms + ms->backward_ms) * t->stretch;
@@ -139,26 +141,41 @@ one_step(timeline *t, const pm_phases *ms)
 }
 
 void
-pm_scaled_step(const pm_buckets *b, const pm_tokens *work, double step_ms, const pm_parallel *p,
-			   const pm_fabric *f, double comm_factor, pm_scaled *to)
+pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, double step_ms, pm_step_shape *to)
 {
 	pm_phases	ms = pm_phases_of(work, step_ms);
-	timeline	t = {.b = b, .p = p, .f = f, .comm_factor = comm_factor, .stretch = 1};
+
+	to->n = b->n;
+	to->message_bytes = b->message_bytes;
+	to->step_ms = step_ms;
+	to->forward_ms = ms.forward_ms;
+	to->backward_ms = ms.backward_ms;
+	to->update_ms = ms.update_ms;
+	for (int k = 0; k < b->n; k++)
+	{
+		to->bytes[k] = b->bytes[k];
+		to->bucket_ms[k] = pm_bucket_ms(b, k, work, &ms);
+	}
+}
+
+void
+pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
+{
+	timeline	t = {.s = s, .p = p, .f = f, .comm_factor = comm_factor, .stretch = 1};
 	double		update;
 
 	if (p->world_size == 1)
 	{
-		to->compute_ms = to->step_ms = p->accumulation == 1 ? step_ms : p->accumulation * (ms.forward_ms + ms.backward_ms) + ms.update_ms;
+		to->compute_ms = to->step_ms = p->accumulation == 1 ? s->step_ms :
+			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
 		to->comm_ms = to->exposed_ms = 0;
 		return;
 	}
-	for (int k = 0; k < b->n; k++)
-		t.backward_ms[k] = pm_bucket_ms(b, k, work, &ms);
-	t.stretch = compute_stretch(&t, ms.backward_ms);
-	update = p->zero == 0 ? ms.update_ms : ms.update_ms / p->world_size;
-	to->step_ms = one_step(&t, &ms);
+	t.stretch = compute_stretch(&t);
+	update = p->zero == 0 ? s->update_ms : s->update_ms / p->world_size;
+	to->step_ms = one_step(&t);
 	to->comm_ms = t.comm_ms;
-	to->compute_ms = p->accumulation * (ms.forward_ms + ms.backward_ms) * t.stretch + update;
+	to->compute_ms = p->accumulation * (s->forward_ms + s->backward_ms) * t.stretch + update;
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
 }
 

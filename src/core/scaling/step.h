@@ -29,6 +29,22 @@ typedef struct pm_scaled
 	double		compute_ms;		/* forward, backward and update, slower GPUs and contention included */
 } pm_scaled;
 
+/* What of a step on one GPU matters for several: its phases, and what is ready when. */
+typedef struct pm_step_shape
+{
+	int			n;				/* buckets */
+	double		message_bytes;	/* as in pm_buckets */
+	double		step_ms,
+				forward_ms,
+				backward_ms,
+				update_ms;		/* the three add up to step_ms */
+	double		bytes[PM_MAX_BUCKETS + 1];
+	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
+} pm_step_shape;
+
+/* work: at the batch of one GPU, whose step takes step_ms, with the skeleton that b is of. */
+void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, double step_ms, pm_step_shape *to);
+
 /*
  * Whether p can be run on f: PM_ERR_OPTION says why not.  Fills in nodes where
  * it is 0.
@@ -36,11 +52,9 @@ typedef struct pm_scaled
 pm_code		pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st);
 
 /*
- * The step of p (checked) whose work on one GPU takes step_ms; work: at the
- * batch of one GPU, with the skeleton that b is of.  comm_factor: on the time
- * of every collective, 1 for the best guess.
+ * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
+ * time of every collective, 1 for the best guess.
  */
-void		pm_scaled_step(const pm_buckets *b, const pm_tokens *work, double step_ms, const pm_parallel *p,
-						   const pm_fabric *f, double comm_factor, pm_scaled *to);
+void		pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to);
 
 #endif

@@ -1,0 +1,149 @@
+/*
+ * epochs.c - epochs to the target at a batch size that is left out.
+ *
+ *     epochs ZEUS_TRAIN.csv
+ *
+ * Each network of ml-energy/zeus with its optimizer; the target is the hardest
+ * that at least half of its runs reach, and batch sizes count where half of
+ * their runs do. Each batch in turn is left out, the smallest and the largest,
+ * too; the choice among curves sees the other batches only.
+ */
+#include "csv.h"
+#include "jobs/convergence.h"
+
+typedef struct training
+{
+	char		name[128];
+	double		target;
+	int			runs;
+	int			reached;
+	int			n;
+	pm_runs		at[PM_MAX_BATCHES];
+} training;
+
+static training trainings[1000];
+static int	n_trainings;
+
+static training *
+training_of(const char *name, double target)
+{
+	for (int i = 0; i < n_trainings; i++)
+		if (strcmp(trainings[i].name, name) == 0 && trainings[i].target == target)
+			return &trainings[i];
+	snprintf(trainings[n_trainings].name, sizeof(trainings[0].name), "%s", name);
+	trainings[n_trainings].target = target;
+	return &trainings[n_trainings++];
+}
+
+/* Into its place by batch; samples is a sum of logarithms until all are read. */
+static void
+add_run(training *t, double batch, double epochs)
+{
+	int			i = 0;
+
+	while (i < t->n && t->at[i].batch < batch)
+		i++;
+	if (i == t->n || t->at[i].batch != batch)
+	{
+		memmove(&t->at[i + 1], &t->at[i], (t->n - i) * sizeof(pm_runs));
+		t->at[i] = (pm_runs) {batch, 0, 0, 0};
+		t->n++;
+	}
+	t->at[i].runs++;
+	t->runs++;
+	if (epochs > 0)
+	{
+		t->at[i].samples += log(epochs);
+		t->at[i].reached++;
+		t->reached++;
+	}
+}
+
+/* Batches of which half of the runs reach the target, with their mean. */
+static int
+useful(const training *t, pm_runs *to)
+{
+	int			n = 0;
+
+	for (int i = 0; i < t->n; i++)
+		if (2 * t->at[i].reached >= t->at[i].runs)
+		{
+			to[n] = t->at[i];
+			to[n++].samples = exp(t->at[i].samples / t->at[i].reached);
+		}
+	return n;
+}
+
+static void
+report(const training *t)
+{
+	pm_runs		all[PM_MAX_BATCHES];
+	int			n = useful(t, all);
+	double		error = 0;
+	double		constant = 0;
+	int			chosen[PM_N_CURVES] = {0};
+
+	if (n < 4)
+		return;
+	for (int i = 0; i < n; i++)
+	{
+		pm_runs		others[PM_MAX_BATCHES];
+		pm_curve	c;
+		pm_status	st;
+		double		mean = 0;
+
+		memcpy(others, all, sizeof(all));
+		memmove(&others[i], &others[i + 1], (n - 1 - i) * sizeof(pm_runs));
+		if (pm_curve_fit(others, n - 1, NAN, &c, &st) != PM_OK)
+			csv_die(st.message, t->name);
+		for (int k = 0; k < n - 1; k++)
+			mean += log(others[k].samples) / (n - 1);
+		error += fabs(pm_curve_at(&c, all[i].batch) / all[i].samples - 1) / n;
+		constant += fabs(exp(mean) / all[i].samples - 1) / n;
+		chosen[c.kind]++;
+	}
+	printf("%-44s target %-6g n %2d  error %5.1f %%  constant %5.1f %%  chosen:", t->name, t->target, n, 100 * error, 100 * constant);
+	for (int k = 0; k < PM_N_CURVES; k++)
+		if (chosen[k] > 0)
+			printf(" %s %d", pm_curve_name[k], chosen[k]);
+	printf("\n");
+}
+
+static double
+mean_log(const training *t)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < t->n; i++)
+		sum += t->at[i].samples;
+	return sum / t->reached;
+}
+
+int
+main(int argc, char **argv)
+{
+	csv			c;
+
+	if (argc != 2)
+		csv_die("ZEUS_TRAIN.csv", argv[0]);
+	c = csv_read(argv[1]);
+	for (int i = 0; i < c.n; i++)
+	{
+		char		name[128];
+
+		snprintf(name, sizeof(name), "%s %s %s", csv_text(&c, i, "network"), csv_text(&c, i, "dataset"), csv_text(&c, i, "optimizer"));
+		add_run(training_of(name, csv_number(&c, i, "target_metric")), csv_number(&c, i, "batch_size"), csv_number(&c, i, "target_epoch"));
+	}
+	for (int i = 0; i < n_trainings; i++)
+	{
+		/* the hardest takes longest, be it the highest accuracy or the lowest error rate */
+		bool		best = 2 * trainings[i].reached >= trainings[i].runs;
+
+		for (int k = 0; k < n_trainings; k++)
+			if (strcmp(trainings[i].name, trainings[k].name) == 0 && 2 * trainings[k].reached >= trainings[k].runs && mean_log(&trainings[k]) > mean_log(&trainings[i]))
+				best = false;
+		if (best)
+			report(&trainings[i]);
+	}
+	return 0;
+}

@@ -1,0 +1,220 @@
+/*
+ * steps.c - steps on more GPUs than were fitted, and of networks that were not.
+ *
+ *     steps SCALING.csv
+ *
+ * Rows of six networks on six clusters (Sia's profiles).  The step on one GPU is
+ * the measured one of the same network, cluster and batch, so that the error is
+ * of scaling alone.  Gradients: so many parameters in 32 bits, even over the
+ * backward pass, which is two thirds of the step.
+ *
+ *  own: fitted to the rows of a network on up to 4 GPUs, tested on its rows above
+ *  other: fitted to all rows of the other networks, tested on the rows of this
+ *         one over several machines
+ *  prior: nothing fitted
+ */
+#include "csv.h"
+#include "links.h"
+#include "scaling/fit.h"
+
+#define MAX_ROWS 15000
+
+static const struct
+{
+	const char *model;
+	double		params;
+}			nets[] = {
+	{"bert", 110e6}, {"cifar10", 11.2e6}, {"imagenet", 25.6e6}, {"deepspeech2", 41e6}, {"yolov3", 61.9e6}, {"ncf", 2.5e6}
+};
+#define N_NETS ((int) (sizeof(nets) / sizeof(nets[0])))
+
+static const pm_link_row pcie3_row[] = {{0, 12, NAN}};
+static const pm_link_row ethernet_50[] = {{0, 0.85 * 6.25, NAN}};
+static const pm_link_row ethernet_25[] = {{0, 0.85 * 3.125, NAN}};
+static const pm_link_row infiniband_100[] = {{0, 0.85 * 12.5, NAN}};
+static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
+
+#define ETHERNET(rows) {"net", PM_LINK_ETHERNET, 1, rows}
+#define INFINIBAND(rows) {"net", PM_LINK_INFINIBAND, 1, rows}
+#define PCIE {"pcie3", PM_LINK_PCIE, 1, pcie3_row}
+
+static const pm_fabric clusters[] = {
+	{"aws", PCIE, ETHERNET(ethernet_50), 4, 1, 0, NOT_FITTED},
+	{"azure", {"nvlink", PM_LINK_NVLINK, 7, v100_rows}, INFINIBAND(infiniband_100), 8, 1, 0, NOT_FITTED},
+	{"dgx", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, NOT_FITTED},
+	{"dgx-ext", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, NOT_FITTED},
+	{"rtx", PCIE, ETHERNET(ethernet_25), 8, 1, 0, NOT_FITTED},
+	{"quad", PCIE, ETHERNET(ethernet_25), 4, 1, 0, NOT_FITTED},
+};
+#define N_CLUSTERS ((int) (sizeof(clusters) / sizeof(clusters[0])))
+
+typedef struct row
+{
+	int			cluster;
+	int			net;
+	int			batch;
+	int			gpus;
+	int			nodes;
+	double		step_ms;
+	pm_step_shape *shape;
+} row;
+
+static row	rows[MAX_ROWS];
+static int	n_rows;
+
+static pm_step_shape *
+make_shape(double params, double step_ms)
+{
+	pm_step_shape *s = calloc(1, sizeof(*s));
+	double		total = 4 * params;
+	double		size = fmax(25 * 1048576, total / (PM_MAX_BUCKETS - 1));
+
+	s->message_bytes = 25 * 1048576;
+	s->step_ms = step_ms;
+	s->forward_ms = step_ms / 3;
+	s->backward_ms = step_ms * 2 / 3;
+	for (double left = total; left > 0; left -= s->bytes[s->n++])
+		s->bytes[s->n] = fmin(left, s->n == 0 ? 1048576 : size);
+	for (int k = 0; k < s->n; k++)
+		s->bucket_ms[k] = s->backward_ms * s->bytes[k] / total;
+	return s;
+}
+
+static void
+read_all_rows(const csv *c)
+{
+	for (int i = 0; i < c->n; i++)
+	{
+		row			r = {-1, -1, (int) csv_number(c, i, "local_batch"), (int) csv_number(c, i, "world_size"), (int) csv_number(c, i, "nodes"), csv_number(c, i, "step_ms")};
+
+		for (int k = 0; k < N_CLUSTERS; k++)
+			if (strcmp(csv_text(c, i, "cluster"), clusters[k].name) == 0)
+				r.cluster = k;
+		for (int k = 0; k < N_NETS; k++)
+			if (strcmp(csv_text(c, i, "model"), nets[k].model) == 0)
+				r.net = k;
+		if (r.cluster >= 0 && r.net >= 0 && r.batch > 0 && n_rows < MAX_ROWS)
+			rows[n_rows++] = r;
+	}
+}
+
+/* The step on one GPU of each row, the mean of its measurements; none: the row is not used. */
+static void
+find_single_steps(void)
+{
+	for (int i = 0; i < n_rows; i++)
+	{
+		double		sum = 0;
+		int			n = 0;
+
+		for (int k = 0; k < n_rows; k++)
+			if (rows[k].gpus == 1 && rows[k].net == rows[i].net && rows[k].cluster == rows[i].cluster && rows[k].batch == rows[i].batch)
+			{
+				sum += rows[k].step_ms;
+				n++;
+			}
+		rows[i].shape = n > 0 && rows[i].gpus > 1 ? make_shape(nets[rows[i].net].params, sum / n) : NULL;
+	}
+}
+
+/* Rows of a cluster: of the network or of all others, min..max GPUs, over several nodes only. */
+static int
+select_rows(int cluster, int net, bool others, int min, int max, bool several_nodes, pm_scaled_row *to)
+{
+	int			n = 0;
+
+	for (int i = 0; i < n_rows; i++)
+	{
+		const row  *r = &rows[i];
+
+		if (r->cluster == cluster && (r->net == net) != others && r->shape != NULL && r->gpus >= min && r->gpus <= max && (!several_nodes || r->nodes > 1))
+			to[n++] = (pm_scaled_row) {
+				r->shape, {.world_size = r->gpus,.nodes = r->nodes,.accumulation = 1,.bucket_mb = 25}, r->step_ms
+			};
+	}
+	return n;
+}
+
+typedef struct score
+{
+	double		sum;
+	int			networks;
+	int			n;
+} score;
+
+static void
+add(score *s, const pm_fabric *f, const pm_scaled_row *test, int n)
+{
+	if (n == 0)
+		return;
+	s->sum += pm_fabric_error(f, test, n);
+	s->networks++;
+	s->n += n;
+}
+
+static double
+percent(const score *s)
+{
+	return s->networks > 0 ? 100 * s->sum / s->networks : NAN;
+}
+
+int
+main(int argc, char **argv)
+{
+	static pm_scaled_row train[MAX_ROWS];
+	static pm_scaled_row test[MAX_ROWS];
+	csv			c;
+	pm_arena	a;
+	pm_status	st;
+
+	if (argc != 2)
+		csv_die("SCALING.csv", argv[0]);
+	pm_arena_init_malloc(&a);
+	c = csv_read(argv[1]);
+	read_all_rows(&c);
+	find_single_steps();
+	printf("error %%, mean over networks: prior, own (up to 4 -> above), n; prior, other (several machines), n\n");
+	for (int k = 0; k < N_CLUSTERS; k++)
+	{
+		score		own = {0},
+					own_prior = {0},
+					other = {0},
+					other_prior = {0};
+
+		for (int net = 0; net < N_NETS; net++)
+		{
+			pm_fabric	f = clusters[k];
+			double		before,
+						after;
+			int			n = select_rows(k, net, false, 5, 1000, false, test);
+			int			n_train = select_rows(k, net, false, 2, 4, false, train);
+
+			if (n > 0 && n_train > 0)
+			{
+				add(&own_prior, &f, test, n);
+				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
+					csv_die(st.message, "fit");
+				if (getenv("VERBOSE"))
+					printf("   %s %s own: train %.1f test %.1f | intra %.2f inter %.2f lat %.2f steal %.2f strag %.3f cont %.3f comp %.2f pair %.2f power %.2f\n", clusters[k].name, nets[net].model, 100 * after, 100 * pm_fabric_error(&f, test, n),
+						   f.intra_factor, f.inter_factor, f.latency_factor, f.steal, f.straggler, f.contention, f.compute_factor, f.pair_factor, f.contention_power);
+				add(&own, &f, test, n);
+			}
+			f = clusters[k];
+			n = select_rows(k, net, false, 2, 1000, true, test);
+			n_train = select_rows(k, net, true, 2, 1000, false, train);
+			if (n > 0 && n_train > 0)
+			{
+				add(&other_prior, &f, test, n);
+				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
+					csv_die(st.message, "fit");
+				if (getenv("VERBOSE"))
+					printf("   %s %s other: train %.1f test %.1f | intra %.2f inter %.2f lat %.2f steal %.2f strag %.3f cont %.3f comp %.2f pair %.2f power %.2f\n", clusters[k].name, nets[net].model, 100 * after, 100 * pm_fabric_error(&f, test, n),
+						   f.intra_factor, f.inter_factor, f.latency_factor, f.steal, f.straggler, f.contention, f.compute_factor, f.pair_factor, f.contention_power);
+				add(&other, &f, test, n);
+			}
+		}
+		printf("%-8s own: %5.1f -> %5.1f (n %d)   other: %5.1f -> %5.1f (n %d)\n", clusters[k].name, percent(&own_prior), percent(&own), own.n,
+			   percent(&other_prior), percent(&other), other.n);
+	}
+	return 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * convergence.h - how many samples a training needs to reach its target, by
+ * batch size.
+ */
+#ifndef PM_CONVERGENCE_H
+#define PM_CONVERGENCE_H
+
+#include "base/core.h"
+
+#define PM_MAX_BATCHES	64		/* different batch sizes of one training */
+
+/* All runs at one batch size (of a step, on all GPUs). */
+typedef struct pm_runs
+{
+	double		batch;
+	double		samples;		/* geometric mean over the runs that reached the target */
+	int			reached;
+	int			runs;			/* reached or not */
+} pm_runs;
+
+/*
+ * What the number of samples follows:
+ *   constant  the same at every batch
+ *   noise     least * (1 + batch / critical): McCandlish et al. 2018, and with phi for critical Pollux
+ *   both      least * (1 + batch / critical + low / batch): a fixed learning rate wastes samples of small batches, too
+ *   between   on a line between the two nearest batches, in logarithms; flat outside
+ */
+typedef enum pm_curve_kind
+{
+	PM_CURVE_CONSTANT, PM_CURVE_NOISE, PM_CURVE_BOTH, PM_CURVE_BETWEEN, PM_N_CURVES
+} pm_curve_kind;
+
+extern const char *const pm_curve_name[PM_N_CURVES];
+
+typedef struct pm_curve
+{
+	pm_curve_kind kind;
+	double		least;			/* samples; the constant */
+	double		critical;		/* batch; infinity: none */
+	double		low;			/* batch; 0: none */
+	double		spread;			/* standard deviation of ln(samples) around the curve at a batch that was not known */
+	int			n;				/* batches, ascending, for PM_CURVE_BETWEEN */
+	double		batch[PM_MAX_BATCHES];
+	double		samples[PM_MAX_BATCHES];
+	double		p_reached;		/* share of all runs that reached the target */
+} pm_curve;
+
+/*
+ * The curve that misses a batch the least that is left out of runs[n]
+ * (ascending batches, those with reached = 0 are passed over); constant where
+ * fewer than three batches have reached the target, and where no other curve
+ * is clearly better.  phi: the noise scale that was measured in the training
+ * (batch * variance / square of the gradient), NaN when not known: then less
+ * than three batches follow the noise curve with critical = phi.
+ * PM_ERR_DATA when no run has reached the target.
+ */
+pm_code		pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_status *st);
+
+/* Samples to the target at a batch. */
+double		pm_curve_at(const pm_curve *c, double batch);
+
+/* Share of the progress that a sample makes at `batch` over one at `base`: (phi + base) / (phi + batch). */
+double		pm_statistical_efficiency(double phi, double base, double batch);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * fit_cluster_sql.c - fit_cluster(): a cluster fitted to measurements on several GPUs.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/memutils.h"
+
+#include "asking.h"
+#include "cache/freshness.h"
+#include "catalog.h"
+#include "clusters.h"
+#include "context_arena.h"
+#include "encoding.h"
+#include "errors.h"
+#include "plans.h"
+#include "results.h"
+#include "scaling.h"
+#include "scaling/fit.h"
+
+PG_FUNCTION_INFO_V1(pm_fit_cluster);
+
+#define MAX_ROWS 5000			/* that are used; of more, every so many */
+#define N_COLUMNS 6
+
+/* A measurement on several GPUs. */
+typedef struct measured
+{
+	pm_asked_words words;		/* of the step on one of its GPUs */
+	int			world_size;
+	int			nodes;
+	double		step_ms;
+	double		single_ms;		/* measured on one GPU, NaN: to be predicted */
+} measured;
+
+/* ---------- reading ---------- */
+
+static text *
+text_value(uint64 row, int col, MemoryContext cxt)
+{
+	char	   *s = pm_value_text(row, col, cxt);
+
+	return s != NULL ? cstring_to_text(s) : NULL;
+}
+
+static void
+read_row(measured *m, uint64 row, MemoryContext cxt, text *predictor)
+{
+	m->words = (pm_asked_words) {.parallel = PM_PARALLEL_NONE,.predictor = predictor};
+	m->words.graph_id = DatumGetInt64(pm_value(row, 1, NULL));
+	m->words.gpu = text_value(row, 2, cxt);
+	m->words.batch = DatumGetInt32(pm_value(row, 3, NULL));
+	m->words.dtype = text_value(row, 4, cxt);
+	m->words.layout = text_value(row, 5, cxt);
+	m->words.framework = text_value(row, 6, cxt);
+	m->words.optimizer = text_value(row, 7, cxt);
+	m->world_size = DatumGetInt32(pm_value(row, 8, NULL));
+	m->nodes = DatumGetInt32(pm_value(row, 9, NULL));
+	m->step_ms = pm_value_float8(row, 10);
+	m->single_ms = pm_value_float8(row, 11);
+}
+
+/* Measurements on several of the devices of a cluster; profiles NULL: all of them. */
+static measured *
+read_measurements(const char *cluster, Datum profiles, bool all, text *predictor, int *n)
+{
+	static pm_plan query = {
+		"SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms,"
+		" (SELECT pg_catalog.avg(s.step_ms) FROM perfmodel.profile AS s WHERE s.graph_id = p.graph_id AND s.gpu = p.gpu AND s.batch = p.batch"
+		"  AND s.dtype = p.dtype AND s.layout = p.layout AND s.optimizer = p.optimizer AND s.framework IS NOT DISTINCT FROM p.framework"
+		"  AND s.mode = 'train' AND s.world_size = 1)"
+		" FROM perfmodel.profile AS p, perfmodel.cluster AS c"
+		" WHERE c.name = $1 AND p.gpu = coalesce(c.gpu, p.gpu) AND p.mode = 'train' AND p.world_size > 1 AND ($2 IS NULL OR p.profile_id = ANY ($2))"
+		" ORDER BY p.graph_id, p.gpu, p.batch, p.profile_id",
+		2, {TEXTOID, INT8ARRAYOID}
+	};
+	MemoryContext cxt = CurrentMemoryContext;
+	MemoryContext old;
+	measured   *m;
+	int			step;
+	Datum		args[2] = {CStringGetTextDatum(cluster), profiles};
+
+	SPI_connect();
+	pm_run(&query, args, all ? " n" : "  ", true);
+	old = MemoryContextSwitchTo(cxt);
+	step = (int) (SPI_processed / MAX_ROWS) + 1;
+	m = palloc(sizeof(measured) * (SPI_processed / step + 1));
+	*n = 0;
+	for (uint64 i = 0; i < SPI_processed; i += step)
+		read_row(&m[(*n)++], i, cxt, predictor);
+	MemoryContextSwitchTo(old);
+	SPI_finish();
+	return m;
+}
+
+/* ---------- fitting ---------- */
+
+/* The shape of the step on one GPU; measured, or predicted. */
+static pm_step_shape *
+shape_of(const measured *m)
+{
+	pm_step_shape *shape = palloc(sizeof(pm_step_shape));
+	pm_asked	asked;
+	pm_problem	p;
+	pm_answer	a;
+	pm_manner	how = {.level = get_float8_nan()};
+
+	(void) pm_ask(&m->words, &how, &a, &p);
+	if (!pm_question_resolve(&m->words, &asked, &p))
+		pm_problem_raise(&p);
+	pm_shape_of(&asked, isnan(m->single_ms) ? a.step_ms : m->single_ms, shape);
+	return shape;
+}
+
+/* Rows that could not have run on the cluster as it is described are left out. */
+static pm_scaled_row *
+rows_of(const measured *m, int n, const pm_fabric *f, int *used)
+{
+	pm_scaled_row *rows = palloc(sizeof(pm_scaled_row) * Max(n, 1));
+
+	*used = 0;
+	for (int i = 0; i < n; i++)
+	{
+		pm_parallel p = PM_PARALLEL_NONE;
+		pm_status	st = {PM_OK};
+
+		CHECK_FOR_INTERRUPTS();
+		p.world_size = m[i].world_size;
+		p.nodes = m[i].nodes;
+		if (pm_parallel_check(&p, f, &st) == PM_OK)
+			rows[(*used)++] = (pm_scaled_row) {shape_of(&m[i]), p, m[i].step_ms};
+	}
+	return rows;
+}
+
+/* A copy whose links outlive the cache. */
+static pm_fabric
+copy_of(const pm_fabric *f)
+{
+	pm_fabric	copy = *f;
+
+	copy.name = pstrdup(f->name);
+	for (int i = 0; i < 2; i++)
+	{
+		pm_link    *link = i == 0 ? &copy.intra : &copy.inter;
+
+		if (link->n_rows == 0)
+			continue;
+		link->name = pstrdup(link->name);
+		link->rows = memcpy(palloc(sizeof(pm_link_row) * link->n_rows), link->rows, sizeof(pm_link_row) * link->n_rows);
+	}
+	return copy;
+}
+
+/* Rows of the extension never change: what is fitted to one of them is a new cluster. Returns its name. */
+static char *
+store(const char *cluster, const char *name, const pm_fabric *f)
+{
+	static pm_plan insert = {
+		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
+		" compute_factor, steal, straggler, contention, contention_power, comm_error, fitted_rows, source)"
+		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name || ' fitted' ELSE o.name END), o.gpu, o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'fit_cluster() of ' || o.name FROM perfmodel.cluster AS o WHERE o.name = $1"
+		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
+		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
+		" contention = excluded.contention, contention_power = excluded.contention_power, comm_error = excluded.comm_error,"
+		" fitted_rows = excluded.fitted_rows WHERE NOT c.builtin RETURNING name",
+		13, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID}
+	};
+	const double numbers[] = {
+		f->intra_factor, f->inter_factor, f->pair_factor, f->latency_factor, f->compute_factor, f->steal, f->straggler, f->contention,
+		f->contention_power, f->comm_error
+	};
+	MemoryContext cxt = CurrentMemoryContext;
+	pm_args		a = {0};
+	char	   *stored;
+
+	pm_arg_text(&a, cluster);
+	pm_arg_text(&a, name);
+	for (int i = 0; i < lengthof(numbers); i++)
+		pm_arg_float8(&a, numbers[i]);
+	pm_arg(&a, Int32GetDatum(f->fitted_rows));
+	SPI_connect();
+	if (pm_run(&insert, a.v, a.nulls, false) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("cluster \"%s\" came with the extension and does not change", name != NULL ? pm_shown_name(name) : cluster),
+				 errhint("Give the fitted cluster a name of its own: name => '...'.")));
+	stored = pm_value_text(0, 1, cxt);
+	SPI_finish();
+	return stored;
+}
+
+/* fit_cluster(cluster, name, profiles, predictor) */
+Datum
+pm_fit_cluster(PG_FUNCTION_ARGS)
+{
+	pm_problem	p;
+	pm_status	st = {PM_OK};
+	const pm_fabric *known;
+	pm_fabric	f;
+	measured   *m;
+	pm_scaled_row *rows;
+	pm_arena	scratch;
+	char	   *cluster;
+	double		before;
+	double		after;
+	int			n;
+	int			used;
+	Datum		values[N_COLUMNS];
+	bool		nulls[N_COLUMNS] = {false};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PreventCommandIfReadOnly("perfmodel.fit_cluster()");
+	pm_require_catalog();
+	cluster = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	pm_freshen();
+	if ((known = pm_cluster_look_up(cluster, NULL, &p)) == NULL)
+		pm_problem_raise(&p);
+	f = copy_of(known);
+	m = read_measurements(cluster, PG_ARGISNULL(2) ? (Datum) 0 : PG_GETARG_DATUM(2), PG_ARGISNULL(2),
+						  PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3), &n);
+	rows = rows_of(m, n, &f, &used);
+	pm_context_arena(&scratch, CurrentMemoryContext, 0);
+	if (pm_fabric_fit(&f, rows, used, &scratch, &before, &after, &st) != PM_OK)
+	{
+		if (st.code == PM_ERR_DATA && n > 0)
+			pm_detail(&st, "None of the %d measurements fits on the cluster as it is described.", n);
+		pm_raise(&st);
+	}
+	values[0] = CStringGetTextDatum(store(cluster, PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)), &f));
+	values[1] = Int32GetDatum(used);
+	values[2] = Float8GetDatum(100 * before);
+	values[3] = Float8GetDatum(100 * after);
+	values[4] = Float8GetDatum(f.comm_error);
+	values[5] = Int32GetDatum(n - used);
+	return pm_record(fcinfo, values, nulls);
+}

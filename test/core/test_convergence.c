@@ -1,0 +1,101 @@
+/*
+ * test_convergence.c - curves of samples over batch size, and which is chosen.
+ */
+#include "check.h"
+
+#include "jobs/convergence.h"
+
+static int
+fill(pm_runs *to, double (*samples) (double), int n)
+{
+	for (int i = 0; i < n; i++)
+		to[i] = (pm_runs) {pow(2, 3 + i), samples(pow(2, 3 + i)), 2, 2};
+	return n;
+}
+
+static double
+noise(double b)
+{
+	return 1e6 * (1 + b / 200);
+}
+
+static double
+bent(double b)
+{
+	return 1e6 * (1 + b / 500 + 40 / b);
+}
+
+static double
+flat(double b)
+{
+	/* seeds differ */
+	return 1e6 * (1 + 0.05 * sin(b));
+}
+
+static pm_curve
+fitted(double (*samples) (double), int n, double phi)
+{
+	pm_runs		runs[PM_MAX_BATCHES];
+	pm_curve	c;
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_curve_fit(runs, fill(runs, samples, n), phi, &c, &st), PM_OK);
+	CHECK_EQ(c.p_reached, 1);
+	return c;
+}
+
+static void
+test_choice(void)
+{
+	pm_curve	c = fitted(noise, 8, NAN);
+
+	CHECK(c.kind == PM_CURVE_NOISE || c.kind == PM_CURVE_BOTH);
+	CHECK_NEAR(pm_curve_at(&c, 4096), noise(4096), 0.1 * noise(4096));
+	c = fitted(bent, 8, NAN);
+	CHECK_EQ(c.kind, PM_CURVE_BOTH);
+	CHECK_NEAR(pm_curve_at(&c, 100), bent(100), 0.05 * bent(100));
+	c = fitted(flat, 8, NAN);
+	CHECK_EQ(c.kind, PM_CURVE_CONSTANT);
+	CHECK_NEAR(pm_curve_at(&c, 1e6), 1e6, 0.05e6);
+	CHECK(c.spread >= 0.05);
+}
+
+/* Fewer than three batches: the constant, or the noise scale that was measured. */
+static void
+test_few(void)
+{
+	pm_curve	c = fitted(noise, 2, NAN);
+
+	CHECK_EQ(c.kind, PM_CURVE_CONSTANT);
+	CHECK_EQ(pm_curve_at(&c, 8), pm_curve_at(&c, 8000));
+	CHECK(c.spread >= 0.5);
+	c = fitted(noise, 1, 200);
+	CHECK_EQ(c.kind, PM_CURVE_NOISE);
+	CHECK_NEAR(pm_curve_at(&c, 1000), noise(1000), 1);
+	CHECK_NEAR(pm_statistical_efficiency(200, 8, 1000), noise(8) / noise(1000), 1e-12);
+	c = fitted(noise, 1, INFINITY);
+	CHECK_EQ(c.kind, PM_CURVE_CONSTANT);
+}
+
+static void
+test_not_reached(void)
+{
+	pm_runs		runs[3] = {{8, 1e6, 1, 4}, {16, 0, 0, 4}, {32, 2e6, 2, 2}};
+	pm_curve	c;
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_curve_fit(runs, 3, NAN, &c, &st), PM_OK);
+	CHECK_NEAR(c.p_reached, 0.3, 1e-12);
+	CHECK_NEAR(pm_curve_at(&c, 8), sqrt(2) * 1e6, 1);
+	CHECK_EQ(pm_curve_fit(&runs[1], 1, NAN, &c, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_curve_fit(runs, 0, NAN, &c, &st), PM_ERR_DATA);
+}
+
+int
+main(void)
+{
+	test_choice();
+	test_few();
+	test_not_reached();
+	return check_done("convergence");
+}
