@@ -5,6 +5,7 @@
 #include "check.h"
 #include "make_graph.h"
 #include "features/split.h"
+#include "predictor/cross.h"
 
 static pm_arena arena;
 
@@ -726,6 +727,77 @@ test_family_folds(void)
 	CHECK(held > 0.8 * d.n);
 }
 
+/* A kind that answers what it was trained on: 1 the network itself, 2 its family, 3 neither. */
+static pm_code
+spy_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads, const pm_hooks *hooks, pm_arena *a,
+		pm_fit_report *report, pm_status *st)
+{
+	pm_dataset *seen = PM_NEW(a, pm_dataset, 1);
+
+	(void) seed, (void) threads, (void) hooks, (void) report, (void) st;
+	*seen = *d;
+	p->impl = seen;
+	return PM_OK;
+}
+
+static pm_code
+spy_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts, int *n_parts,
+			pm_status *st)
+{
+	const pm_dataset *seen = p->impl;
+
+	(void) scratch, (void) parts, (void) n_parts, (void) st;
+	*step_ms = 3;
+	for (int i = 0; i < seen->n; i++)
+	{
+		const pm_graph *g = seen->samples[i].query.graph;
+
+		if (g->structure == s->query.graph->structure)
+			*step_ms = 1;
+		else if (*step_ms == 3 && strcmp(g->family, s->query.graph->family) == 0)
+			*step_ms = 2;
+	}
+	return PM_OK;
+}
+
+/* What folds leave out: never the network itself is trained on, and of families that are left out nothing. */
+static void
+test_left_out(void)
+{
+	const pm_kind spy = {.name = "spy", .min_samples = 4, .fit = spy_fit, .predict = spy_predict};
+	pm_predictor p = {.kind = &spy};
+	pm_dataset	d = make_dataset(104, 2, true, some_time, &arena);	/* 26 families of 4 */
+	pm_graph	cousin = *d.samples[0].query.graph;
+	int			answers[PM_N_CROSS][4] = {{0}};
+	pm_cross	c;
+
+	cousin.family = d.samples[10].query.graph->family;	/* the same network under two names */
+	d.samples[0].query.graph = &cousin;
+	CHECK_EQ(pm_cross_predict(&p, &d, 6, 1, 1, NULL, &arena, &c, NULL), PM_OK);
+	CHECK_EQ(c.n, PM_N_CROSS);
+	for (int k = 0; k < c.n; k++)
+		for (int i = 2; i < d.n; i++)
+		{
+			answers[k][(int) c.set[k].ms[i]]++;
+			CHECK(c.set[k].distance[i] >= 0);
+		}
+	CHECK_EQ(answers[PM_CROSS_NETWORK][1], 0);
+	CHECK(answers[PM_CROSS_NETWORK][2] > 0.9 * d.n);
+	CHECK_EQ(answers[PM_CROSS_FAMILY][1], 0);
+	CHECK(answers[PM_CROSS_FAMILY][2] <= 8);	/* of the two families that share a network, which goes with one of them */
+	CHECK(c.set[PM_CROSS_NETWORK].ms[0] != 1 && c.set[PM_CROSS_FAMILY].ms[0] != 1 && c.set[PM_CROSS_FAMILY].ms[1] != 1);
+	/* too few families, or less than half of the rows left: networks alone */
+	for (int folds = 3; folds <= 30; folds += 27)
+	{
+		CHECK_EQ(pm_cross_predict(&p, &d, folds, 1, 1, NULL, &arena, &c, NULL), PM_OK);
+		CHECK_EQ(c.n, 1);
+		for (int i = 0; i < d.n; i++)
+			CHECK(c.set[PM_CROSS_NETWORK].ms[i] > 1);
+	}
+	CHECK_EQ(pm_cross_predict(&p, &d, 1, 1, 1, NULL, &arena, &c, NULL), PM_OK);
+	CHECK_EQ(c.n, 0);
+}
+
 static bool
 stop_at_once(void *ctx)
 {
@@ -782,6 +854,7 @@ main(void)
 	test_slope();
 	test_unlike();
 	test_family_folds();
+	test_left_out();
 	test_no_calibration();
 	pm_arena_release(&arena);
 	return check_done("trust");
