@@ -76,8 +76,8 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	cluster price memory \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_drift functions_memory \
-	functions_plot functions_report \
 	functions_scaling functions_job \
+	functions_plot functions_report \
 	views text_limits \
 	dump privileges)
 

@@ -67,3 +67,22 @@ SELECT network, graph_id, gpu, dtype, batch FROM result ORDER BY measured_ms DES
 SELECT op, class, shape, copies, round(step_ms::numeric, 2) AS step_ms, round(100 * share::numeric, 1) AS share_pct, bound
 FROM perfmodel.explain_train_time(:graph_id, :'gpu', :batch, :'dtype', predictor => 'demo')
 WHERE node_id IS NOT NULL ORDER BY step_ms DESC LIMIT 5;
+
+\echo '== reports: a made-up history of 20,000 jobs, and how good the predictor is'
+\o /dev/null
+\i demo/jobs.sql
+\pset tuples_only on
+\pset format unaligned
+\o demo_jobs.html
+SELECT perfmodel.report('job', title => 'Jobs of the demo');
+\o demo_predictor.html
+SELECT perfmodel.report(predictor => 'demo', title => 'The predictor of the demo');
+\o
+SELECT format('%s jobs of %s teams took %s GPU-hours; %s takes %s %% of them.', to_char(sum(jobs), 'FM999,999'), count(*), to_char(sum(hours), 'FM999,999'),
+              (array_agg(team ORDER BY hours DESC))[1], round(100 * max(hours) / sum(hours)))
+FROM (SELECT team, count(*) AS jobs, sum(gpu_count * duration_s / 3600)::numeric AS hours FROM job GROUP BY team) t;
+SELECT format('On RTX 3090s alone the same work would take %s GPU-hours.', to_char(sum(hours * there / here), 'FM999,999'))
+FROM (SELECT gpu_count * duration_s / 3600 AS hours, perfmodel.predict_train_time(graph_id, gpu, batch, dtype, layout, framework) AS here,
+             perfmodel.predict_train_time(graph_id, 'RTX 3090', batch, 'amp', layout, framework) AS there FROM job) j;
+SELECT format('Predictor demo, on %s measurements that it has not seen: mean error %s %%, %s %% inside of the interval of 90 %%; verdict: %s.',
+              n, round(mape_pct::numeric, 1), round(coverage_pct::numeric), replace(verdict, '_', ' ')) FROM perfmodel.drift('demo', '{}');

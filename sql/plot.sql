@@ -37,6 +37,16 @@ SELECT g, array_agg(m[1]) AS rows, bool_and(pg_temp.widest(svg) <= 120) AS short
 FROM unnest('{plot@<b>,plot@modules}'::text[]) AS g, LATERAL perfmodel.plot_step(perfmodel.graph_id(g), 't4', 8, predictor => 'plotted') AS svg, regexp_matches(svg, '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m
 GROUP BY g ORDER BY g;
 SELECT array_agg(m[1]) AS rows FROM regexp_matches(perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'T4', 8, predictor => 'plotted', parts => 1), '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m;
+-- memory, several GPUs, a queue
+SELECT array_agg(m[1]) AS texts FROM regexp_matches(perfmodel.plot_memory(perfmodel.graph_id('plot@modules'), 't4', 8), '<text(?: class="e"| x)[^>]*>([^<]*)</text>', 'g') AS m WHERE m[1] !~ '^[\d.k]+$';
+SELECT pg_temp.times('<path class="n s', svg) AS lines, pg_temp.times('fill-opacity="0.16"', svg) AS bands, pg_temp.widest(svg) <= 120 AS short
+FROM perfmodel.plot_scaling(perfmodel.graph_id('plot@modules'), 'T4', 8, max_gpus => 8, predictor => 'plotted') AS svg;
+SELECT svg LIKE '%phase%' OR svg LIKE '%forward%' AS phases, pg_temp.widest(svg) <= 120 AS short FROM perfmodel.plot_memory_timeline(perfmodel.graph_id('plot@modules'), 'T4', 8) AS svg;
+CREATE TEMP TABLE plot_queue AS SELECT 'job </script> ' || i AS job_id, 'team' AS team, perfmodel.graph_id('plot@modules') AS graph_id, 'T4' AS gpu, 8 AS batch, 100000 * i AS steps,
+    '2026-03-01 08:00+00'::timestamptz AS submitted_at, CASE i WHEN 1 THEN '2026-03-01 08:30+00'::timestamptz END AS started_at FROM generate_series(1, 50) AS i;
+SELECT pg_temp.times('class="f0" x=', svg) AS bars, pg_temp.times('>job &lt;/script&gt; 1, team, 1 GPU<', svg) AS escaped, pg_temp.widest(svg) <= 120 AS short
+FROM perfmodel.plot_queue('plot_queue', '{"T4": 2}', predictor => 'plotted', at => '2026-03-01 09:00+00', rows => 10) AS svg;
+SELECT pg_temp.times('no data', perfmodel.plot_queue('plot_queue', '{"T4": 2}', '{"graph_id": null, "graph": "job_id"}', predictor => 'plotted')) AS nothing;
 -- without measurements that are new there is nothing to see
 SELECT pg_temp.times('no data', perfmodel.plot_errors('plotted', since => '2999-01-01')) AS errors, pg_temp.times('no data', perfmodel.plot_coverage('plotted', since => '2999-01-01')) AS coverage;
 

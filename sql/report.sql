@@ -49,7 +49,21 @@ FROM perfmodel.report('"a report"."job </script>"', '2026-01-06', '2026-01-07', 
 SELECT pg_temp.wrong(page) AS wrong, page LIKE '%No jobs in this time.%' AS says FROM perfmodel.report('"a report"."job </script>"', '2030-01-01', predictor => '</script> of the report') AS page;
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('id="jobs"', page) AS jobs FROM perfmodel.report(predictor => '</script> of the report') AS page;
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('>A100', page) > 0 AS asked FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report', alternatives => '{a100}') AS page;
+-- with a queue, and with prices
+CREATE TABLE "a report".waiting AS SELECT i AS job_id, 'team <b>' AS team, j.graph_id, 'T4' AS gpu, 8 AS batch, 1000 * i AS steps, now() AS submitted_at
+FROM generate_series(1, 60) AS i, (SELECT min(graph_id) AS graph_id FROM "a report"."job </script>") AS j;
+INSERT INTO perfmodel.price (gpu, provider, usd_per_hour) VALUES ('T4', '</script>', 0.35), ('RTX 3090', '</script>', 0.5);
+SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('<svg', page) AS plots, page LIKE '%Cost by team%' AS cost, page LIKE '%When jobs start and end%' AS queue
+FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report', queue => '"a report".waiting', free => '{"T4": 3}') AS page;
+-- two predictors
+SELECT perfmodel.train('<b> of the report', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 8 OR graph_id % 3 > 0)) > 0 AS trained;
+SELECT n, n_networks, mape_a_pct > mape_b_pct AS b_is_nearer, better FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report');
+SELECT n, better IS NULL AS undecided FROM perfmodel.compare_predictors('<b> of the report', '<b> of the report');
+SELECT perfmodel.report_diff('<b> of the report', '</script> of the report') AS page \gset
+SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<table', :'page') AS tables;
+SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
 DELETE FROM perfmodel.profile;
+SELECT pg_temp.wrong(perfmodel.report_diff('<b> of the report', '</script> of the report')) AS wrong;
 SELECT pg_temp.wrong(page) AS wrong, page LIKE '%There are no measurements%' AS says FROM perfmodel.report(predictor => '</script> of the report') AS page;
 -- the same question, the same page, but for the time that it was made
 SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM generate_series(1, 2), LATERAL perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page;
@@ -58,5 +72,5 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"team": "nobody"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"colour": "gpu"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_class', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
-    ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
+    ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
 ROLLBACK;

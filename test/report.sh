@@ -33,13 +33,19 @@ SELECT perfmodel.train('half', 'opclass', profiles => (SELECT array_agg(profile_
 SELECT perfmodel.train('roofline', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)
                                                             WHERE ('x' || left(md5('d' || model), 7))::bit(28)::int % 2 = 0));
 -- names that are long, and cards that are wide
+CREATE TABLE waiting AS
+SELECT job_id, team, graph_id, gpu, batch, dtype, layout, gpu_count, (100 * duration_s)::bigint AS steps, now() - interval '1 hour' AS submitted_at,
+       CASE WHEN gpu_count = 2 THEN now() - interval '20 minutes' END AS started_at FROM job ORDER BY job_id LIMIT 60;
+INSERT INTO perfmodel.price (gpu, usd_per_hour) SELECT DISTINCT gpu, 0.4 FROM job;
 UPDATE job SET team = 'the group for images of very long names, and others' WHERE team = 'team-b';
 UPDATE job SET gpu = 'A100-SXM4-80GB' WHERE team = 'team-c';
 SQL
-psql -X -At -c "SELECT perfmodel.report('job', predictor => 'half', alternatives => '{RTX 3090,A100,H100,L4,T4}')" >"$out/jobs.html" &&
+psql -X -At -c "SELECT perfmodel.report('job', predictor => 'half', alternatives => '{RTX 3090,A100,H100,L4,T4}',
+    queue => 'waiting', free => '{\"RTX 3090\": 8, \"TITAN X (Pascal)\": 8, \"GTX 1080 Ti\": 8}')" >"$out/jobs.html" &&
+    psql -X -At -c "SELECT perfmodel.report_diff('half', 'roofline')" >"$out/two_predictors.html" &&
     psql -X -At -c "SELECT perfmodel.report()" >"$out/predictor.html" || exit 1
 
-for page in jobs predictor; do
+for page in jobs predictor two_predictors; do
     { cat "$out/$page.html"; echo '<script>'; cat test/report_check.js; echo '</script>'; } >"$out/checked.html"
     for width in 1280 520; do
         for scheme in light dark; do

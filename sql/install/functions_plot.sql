@@ -86,3 +86,87 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION perfmodel.plot_coverage(text, interval, timestamptz, integer) IS
     'an SVG of the coverage of intervals over time, with bounds of 90 %';
+
+CREATE FUNCTION perfmodel.plot_memory(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
+                                      framework text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum', width integer DEFAULT 720) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    -- the batch asked for, and others about it
+    WITH asked AS (
+        SELECT DISTINCT greatest(1, plot_memory.batch * u.times)::integer AS batch FROM unnest('{0.25,0.5,1,2,4}'::float8[]) AS u(times)
+    ), part AS (
+        SELECT a.batch, v.nth, v.part, v.mb
+        FROM asked AS a, LATERAL perfmodel.predict_memory(plot_memory.graph_id, plot_memory.gpu, a.batch, plot_memory.dtype, plot_memory.layout,
+                                                          plot_memory.framework, plot_memory.optimizer) AS m,
+             LATERAL (VALUES (1, 'weights', m.weights_mb), (2, 'gradients', m.gradients_mb), (3, 'optimizer', m.optimizer_mb),
+                             (4, 'activations', m.activations_mb), (5, 'workspace', m.workspace_mb), (6, 'context', m.context_mb),
+                             (7, 'allocator', m.peak_mb - m.weights_mb - m.gradients_mb - m.optimizer_mb - m.activations_mb - m.workspace_mb - m.context_mb))
+                 AS v(nth, part, mb)
+        WHERE v.mb > 0.5
+    )
+    SELECT perfmodel.plot('bars', array_agg(p.mb ORDER BY p.batch, p.nth), series => array_agg(p.part ORDER BY p.batch, p.nth),
+        label => array_agg('batch ' || p.batch ORDER BY p.batch, p.nth), x_title => 'MB (2^20 bytes) at the peak of a step; dashed: the memory of the device',
+        reference => (SELECT g.memory_gb * 1024 FROM perfmodel.gpu AS g WHERE g.name = perfmodel.gpu_name(plot_memory.gpu)), width => plot_memory.width,
+        title => format('%s on %s', (SELECT g.name FROM perfmodel.graph AS g WHERE g.graph_id = plot_memory.graph_id), perfmodel.gpu_name(plot_memory.gpu)))
+    FROM part AS p;
+END;
+COMMENT ON FUNCTION perfmodel.plot_memory(bigint, text, integer, text, text, text, text, integer) IS
+    'an SVG of what the memory of a step is made of, at this batch and at others about it';
+
+CREATE FUNCTION perfmodel.plot_memory_timeline(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
+                                               framework text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum', width integer DEFAULT 720) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE COST 50000
+BEGIN ATOMIC
+    SELECT perfmodel.plot('areas', array_agg(t.event::float8 ORDER BY t.event), array_agg(t.mb ORDER BY t.event), series => array_agg(t.phase ORDER BY t.event),
+        x_title => 'allocations and releases of a step, in their order', y_title => 'MB', width => plot_memory_timeline.width,
+        title => format('%s on %s, batch %s', (SELECT g.name FROM perfmodel.graph AS g WHERE g.graph_id = plot_memory_timeline.graph_id),
+                        perfmodel.gpu_name(plot_memory_timeline.gpu), plot_memory_timeline.batch))
+    FROM perfmodel.memory_timeline(plot_memory_timeline.graph_id, plot_memory_timeline.gpu, plot_memory_timeline.batch, plot_memory_timeline.dtype,
+                                   plot_memory_timeline.layout, plot_memory_timeline.framework, plot_memory_timeline.optimizer) AS t;
+END;
+COMMENT ON FUNCTION perfmodel.plot_memory_timeline(bigint, text, integer, text, text, text, text, integer) IS 'an SVG of the memory in use during a step, by phase';
+
+CREATE FUNCTION perfmodel.plot_scaling(graph_id bigint, gpu text, batch integer, cluster text DEFAULT NULL, max_gpus integer DEFAULT 64,
+                                       dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw', framework text DEFAULT NULL, predictor text DEFAULT NULL,
+                                       optimizer text DEFAULT 'sgd_momentum', width integer DEFAULT 720) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE COST 10000
+BEGIN ATOMIC
+    WITH curve AS (
+        SELECT c.world_size, c.samples_per_s, plot_scaling.batch * c.world_size * 1000 / c.step_ms_high AS low,
+               plot_scaling.batch * c.world_size * 1000 / c.step_ms_low AS high, first_value(c.samples_per_s / c.world_size) OVER (ORDER BY c.world_size) AS one
+        FROM perfmodel.scaling_curve(plot_scaling.graph_id, plot_scaling.gpu, plot_scaling.batch, plot_scaling.cluster, plot_scaling.max_gpus,
+                                     plot_scaling.dtype, plot_scaling.layout, plot_scaling.framework, plot_scaling.predictor, 0.9::float8, plot_scaling.optimizer) AS c
+    ), mark AS (
+        SELECT c.world_size, 'predicted' AS series, c.samples_per_s, c.low, c.high FROM curve AS c
+        UNION ALL SELECT c.world_size, 'without communication', c.one * c.world_size, NULL, NULL FROM curve AS c
+    )
+    SELECT perfmodel.plot('lines', array_agg(m.world_size::float8 ORDER BY m.series, m.world_size), array_agg(m.samples_per_s ORDER BY m.series, m.world_size),
+        series => array_agg(m.series ORDER BY m.series, m.world_size), low => array_agg(m.low ORDER BY m.series, m.world_size),
+        high => array_agg(m.high ORDER BY m.series, m.world_size), x_title => 'GPUs', y_title => 'samples per second', x_scale => 'log', y_scale => 'log',
+        width => plot_scaling.width,
+        title => format('%s on %s, batch %s on each', (SELECT g.name FROM perfmodel.graph AS g WHERE g.graph_id = plot_scaling.graph_id),
+                        perfmodel.gpu_name(plot_scaling.gpu), plot_scaling.batch))
+    FROM mark AS m;
+END;
+COMMENT ON FUNCTION perfmodel.plot_scaling(bigint, text, integer, text, integer, text, text, text, text, text, integer) IS
+    'an SVG of throughput over the number of GPUs, with its interval of 90 %';
+
+CREATE FUNCTION perfmodel.plot_queue(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+                                     predictor text DEFAULT NULL, at timestamptz DEFAULT now(), rows integer DEFAULT 40, width integer DEFAULT 720) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE COST 200000
+BEGIN ATOMIC
+    WITH eta AS (
+        SELECT concat_ws(', ', q.job_id, q.team, q.gpu_count || ' GPU' || CASE q.gpu_count WHEN 1 THEN '' ELSE 's' END) AS label, extract(epoch FROM greatest(q.start_p50, plot_queue.at))::float8 AS x,
+               extract(epoch FROM q.finish_p50)::float8 AS y, extract(epoch FROM q.finish_p90)::float8 AS high, row_number() OVER (ORDER BY q.start_p50, q."position", q.job_id) AS nth,
+               q.gpu, dense_rank() OVER (ORDER BY q.gpu) AS kind
+        FROM perfmodel.queue_eta(plot_queue.jobs, plot_queue.free, plot_queue.columns, plot_queue.policy, plot_queue.backfill, plot_queue.predictor, plot_queue.at) AS q
+        WHERE q.finish_p50 IS NOT NULL
+    )
+    SELECT perfmodel.plot('spans', coalesce(array_agg(e.x ORDER BY e.nth), '{}'), array_agg(e.y ORDER BY e.nth),
+        series => array_agg(CASE WHEN e.kind <= 7 THEN e.gpu ELSE 'other GPUs' END ORDER BY e.nth),
+        label => array_agg(e.label ORDER BY e.nth), low => array_agg(e.x ORDER BY e.nth), high => array_agg(e.high ORDER BY e.nth), x_scale => 'time',
+        x_title => 'UTC; a bar: from start to end in the median; paler: up to the end at 90 %', title => 'Running and waiting jobs', width => plot_queue.width)
+    FROM eta AS e WHERE e.nth <= least(plot_queue.rows, 200);
+END;
+COMMENT ON FUNCTION perfmodel.plot_queue(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, integer) IS
+    'an SVG of when running and waiting jobs start and end, as queue_eta says: median, and up to 90 %';

@@ -256,12 +256,34 @@ UNION ALL
 SELECT card.name, sum(gpu_hours / step_ms * perfmodel.predict_train_time(graph_id, card.name, batch, card.dtype, layout,
            framework, %L, on_error => 'null')), card.nth
 FROM asked, card WHERE step_ms > 0 GROUP BY card.name, card.nth ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
+    IF EXISTS (SELECT FROM perfmodel.price) THEN
+        page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price of each card in perfmodel.price that is valid now, spot prices left out; hours on cards without a price are left out.', 'bars', format(
+$query$WITH job AS (%s),
+price AS (SELECT gpu, min(usd_per_hour) AS usd FROM perfmodel.price WHERE valid @> now() AND kind <> 'spot' GROUP BY gpu),
+c AS (SELECT coalesce(team::text, 'unknown') AS team, job.gpu::text AS gpu, sum(%s * usd) AS usd
+      FROM job JOIN price ON price.gpu = perfmodel.find_gpu(job.gpu::text) GROUP BY 1, 2),
+t AS (SELECT team, row_number() OVER (ORDER BY sum(usd) DESC, team) AS nth FROM c GROUP BY 1),
+g AS (SELECT gpu, row_number() OVER (ORDER BY sum(usd) DESC, gpu) AS nth FROM c GROUP BY 1)
+SELECT CASE WHEN t.nth <= 12 THEN team ELSE 'all others' END AS label,
+       CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(usd) AS x
+FROM c JOIN t USING (team) JOIN g USING (gpu)
+GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, source, hours), 'USD'));
+    END IF;
     EXECUTE format('SELECT * FROM (%s) AS q WHERE step_ms > 0 ORDER BY gpu_hours DESC, graph_id, gpu, batch LIMIT 1', asked) INTO top;
     IF top.graph_id IS NOT NULL THEN
         page := concat(page, perfmodel.report_figure('Where a step goes', 'The network, card and batch that took most GPU-hours.',
             perfmodel.plot_step(top.graph_id, top.gpu::text, top.batch::integer, top.dtype::text, top.layout::text, top.framework::text, predictor, width => 560),
             format(E'SELECT node_id, op, class, module, forward_ms, backward_ms, update_ms\nFROM perfmodel.explain_train_time(%s, %L, %s, %L, %L, %L, %L, per => ''node'')',
                    top.graph_id, top.gpu, top.batch, top.dtype, top.layout, top.framework, predictor)));
+        IF NOT (SELECT g.is_cpu FROM perfmodel.gpu AS g WHERE g.name = perfmodel.gpu_name(top.gpu::text)) THEN
+            page := concat(page, perfmodel.report_figure('What the memory is taken by', 'The same network and card, at this batch and at others.',
+                perfmodel.plot_memory(top.graph_id, top.gpu::text, top.batch::integer, top.dtype::text, top.layout::text, top.framework::text, width => 560),
+                format('SELECT * FROM perfmodel.predict_memory(%s, %L, %s, %L, %L, %L)', top.graph_id, top.gpu, top.batch, top.dtype, top.layout, top.framework)),
+                perfmodel.report_figure('On more GPUs', 'The same step on several of these cards, in nodes that are usual for them; the band is the interval of 90 %.',
+                perfmodel.plot_scaling(top.graph_id, top.gpu::text, top.batch::integer, NULL, 64, top.dtype::text, top.layout::text, top.framework::text, predictor, width => 560),
+                format('SELECT * FROM perfmodel.scaling_curve(%s, %L, %s, dtype => %L, layout => %L, framework => %L, predictor => %L)',
+                       top.graph_id, top.gpu, top.batch, top.dtype, top.layout, top.framework, predictor)));
+        END IF;
     END IF;
     RETURN page || E'</div></section>\n';
 END $$;
@@ -319,13 +341,15 @@ END $$;
 COMMENT ON FUNCTION perfmodel.report_trust(text, timestamptz) IS 'the part of a report about the errors of a predictor on measurements that it was not trained on';
 
 CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
-                                 predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions')
+                                 predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions',
+                                 queue regclass DEFAULT NULL, free jsonb DEFAULT '{}', queue_columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo')
     RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
     cards text[];
     chosen record;
     history text;
+    waiting text;
 BEGIN
     -- raises where there is no such predictor, and none that is active
     PERFORM count(*) FROM perfmodel.corrections(predictor);
@@ -337,14 +361,22 @@ BEGIN
     IF jobs IS NOT NULL THEN
         history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards);
     END IF;
+    IF queue IS NOT NULL THEN
+        waiting := concat('<section aria-labelledby="queue"><h2 id="queue">The queue</h2>
+<p class="says">Policy ', perfmodel.escape_markup(policy, 20), '; the first 40 jobs by start.</p>
+<div class="grid">', perfmodel.report_figure('When jobs start and end', 'Running and waiting jobs, from the predictions and their intervals.',
+            perfmodel.plot_queue(queue, free, queue_columns, policy, predictor => chosen.name, width => 1160),
+            format('SELECT * FROM perfmodel.queue_eta(%L, %L, %L, %L, predictor => %L)', queue, free, queue_columns, policy, chosen.name), true), E'</div></section>\n');
+    END IF;
     RETURN perfmodel.report_page(title, concat('<header><h1>', perfmodel.escape_markup(title, 100), '</h1>
 <p class="from">', format(E'Made %s UTC by perfmodel %s.\nPredictor %s (%s), trained %s.', to_char(now() AT TIME ZONE 'UTC', 'FMDD Mon YYYY HH24:MI'),
                           (SELECT v.library FROM perfmodel.version() AS v), perfmodel.escape_markup(chosen.name, 60), perfmodel.escape_markup(chosen.kind, 20),
                           to_char(chosen.trained_at, 'FMDD Mon YYYY')), '</p>
-<nav aria-label="Parts">', CASE WHEN history IS NOT NULL THEN '<a href="#jobs">What ran</a>' END, '
+<nav aria-label="Parts">', CASE WHEN queue IS NOT NULL THEN '<a href="#queue">The queue</a>' END, '
+', CASE WHEN history IS NOT NULL THEN '<a href="#jobs">What ran</a>' END, '
 <a href="#trust">How good the predictions are</a> <a href="#predictors">Predictors</a></nav></header>
 <main>
-', history, perfmodel.report_trust(chosen.name), '<section aria-labelledby="predictors"><h2 id="predictors">Predictors</h2>
+', waiting, history, perfmodel.report_trust(chosen.name), '<section aria-labelledby="predictors"><h2 id="predictors">Predictors</h2>
 <div class="grid">', perfmodel.report_figure('Predictors of this database', 'The active one answers when a question names none.',
             perfmodel.report_table('SELECT name, kind, active, measurements, gpus, error_pct, origin, trained_at::date AS trained FROM perfmodel.predictors LIMIT 30'),
             'SELECT * FROM perfmodel.predictors', true), '</div></section>
@@ -352,5 +384,56 @@ BEGIN
 <footer>Times are in UTC. Every figure has its SQL below it; the page needs no network and no script.</footer>
 '));
 END $$;
-COMMENT ON FUNCTION perfmodel.report(regclass, timestamptz, timestamptz, jsonb, text, text[], text) IS
+COMMENT ON FUNCTION perfmodel.report(regclass, timestamptz, timestamptz, jsonb, text, text[], text, regclass, jsonb, jsonb, text) IS
     'one page of HTML about a table of jobs (NULL: none) and the errors of a predictor: psql -Atqc ... > report.html';
+
+CREATE FUNCTION perfmodel.report_diff(a text, b text, since timestamptz DEFAULT NULL, title text DEFAULT 'Two predictors compared') RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+    joined CONSTANT text := format(
+$query$SELECT x.profile_id, x.graph_id, x.family, x.gpu, x.dtype, x.batch, x.measured_ms, x.predicted_ms AS a_ms, y.predicted_ms AS b_ms,
+       100 * abs(1 - x.predicted_ms / x.measured_ms) AS a_error, 100 * abs(1 - y.predicted_ms / y.measured_ms) AS b_error
+FROM perfmodel.residuals(%L, %L) AS x JOIN perfmodel.residuals(%L, %2$L) AS y USING (profile_id)$query$, a, since, b);
+    sides text;
+    c record;
+BEGIN
+    SELECT * INTO c FROM perfmodel.compare_predictors(a, b, since);
+    -- the errors of both, one after the other, in the groups of a column
+    sides := $query$WITH r AS (%s),
+g AS (SELECT %I AS name, count(*) AS n, avg(a_error) AS a, avg(b_error) AS b FROM r GROUP BY 1 ORDER BY n DESC, 1 LIMIT %s)
+SELECT g.name || ', ' || v.which AS label, v.which AS series, v.error AS x
+FROM g, LATERAL (VALUES (1, %L, g.a), (2, %L, g.b)) AS v(nth, which, error) ORDER BY g.n DESC, g.name, v.nth$query$;
+    RETURN perfmodel.report_page(title, concat('<header><h1>', perfmodel.escape_markup(title, 100), '</h1>
+<p class="from">a: ', perfmodel.escape_markup(a, 80), '<br>
+b: ', perfmodel.escape_markup(b, 80), '</p></header>
+<main>
+<p class="says">On measurements that neither was trained on', CASE WHEN c.n = 0 THEN ', of which there are none' END, '.</p>
+<dl class="tiles">', perfmodel.report_tile('mean error of a', round(c.mape_a_pct::numeric, 1) || ' %'), perfmodel.report_tile('mean error of b', round(c.mape_b_pct::numeric, 1) || ' %'),
+        perfmodel.report_tile('b less a', to_char(c.difference_pct, 'S990.0') || ' points',
+            format('interval of 90 %%: %s to %s, by networks', to_char(c.difference_low_pct, 'S990.0'), to_char(c.difference_high_pct, 'S990.0'))),
+        perfmodel.report_tile('better', CASE c.better WHEN a THEN 'a' WHEN b THEN 'b' ELSE 'not decided' END, c.better, CASE WHEN c.better IS NULL THEN 'too_few' ELSE 'ok' END),
+        perfmodel.report_tile('measurements', c.n::text, format('of %s networks', c.n_networks)), '</dl>
+', CASE WHEN c.n > 0 THEN concat('<div class="grid">
+', perfmodel.report_plot('Error by GPU', 'Mean absolute error in percent of the measured time; the eight cards with most measurements.', 'bars', format(sides, joined, 'gpu', 8, 'a', 'b'), '%'),
+        perfmodel.report_plot('Error by family of networks', 'The ten families with most measurements.', 'bars', format(sides, joined, 'family', 10, 'a', 'b'), '%'),
+        perfmodel.report_plot('Prediction against prediction', 'Each dot is a measurement, of at most 2,000; on the line, both say the same.', 'compare',
+            format('SELECT a_ms AS x, b_ms AS y, CASE WHEN a_error < b_error THEN ''a is nearer'' ELSE ''b is nearer'' END AS series%sFROM (SELECT * FROM (%s) AS r ORDER BY hashint8(profile_id) LIMIT 2000) AS r ORDER BY series',
+                   chr(10), joined), 'a, ms', 'b, ms', 'log', 'log'),
+        perfmodel.report_figure('Where they differ most', 'The fifteen measurements whose errors changed most.', perfmodel.report_table(format(
+            'SELECT g.name AS network, r.gpu, r.dtype, r.batch, round(measured_ms::numeric, 1) AS measured_ms, round(a_ms::numeric, 1) AS a_ms, round(b_ms::numeric, 1) AS b_ms,
+                    round(a_error::numeric, 1) AS a_error_pct, round(b_error::numeric, 1) AS b_error_pct
+             FROM (%s) AS r JOIN perfmodel.graph AS g USING (graph_id) ORDER BY abs(a_error - b_error) DESC, profile_id LIMIT 15', joined)),
+            format(E'SELECT * FROM (%s) AS r ORDER BY abs(a_error - b_error) DESC LIMIT 15', joined), true), E'</div>\n') END,
+        '<div class="grid">', perfmodel.report_figure('How they were trained', 'Options that differ, and what both were trained on.', perfmodel.report_table(format(
+            'SELECT o.option, max(o.value) FILTER (WHERE name = %1$L) AS a, max(o.value) FILTER (WHERE name = %2$L) AS b
+             FROM perfmodel.predictor AS p, LATERAL (SELECT key, value FROM jsonb_each_text(p.options) UNION ALL VALUES (''kind'', p.kind), (''measurements'', p.n_profiles::text),
+                  (''trained'', p.trained_at::date::text), (''GPUs'', cardinality(p.gpus)::text), (''seed'', p.seed::text)) AS o(option, value)
+             WHERE p.name IN (%1$L, %2$L) GROUP BY o.option
+             HAVING max(o.value) FILTER (WHERE name = %1$L) IS DISTINCT FROM max(o.value) FILTER (WHERE name = %2$L) ORDER BY o.option', a, b)),
+            format('SELECT * FROM perfmodel.predictor WHERE name IN (%L, %L)', a, b), true), '</div>
+</main>
+<footer>Every figure has its SQL below it; the page needs no network and no script.</footer>
+'));
+END $$;
+COMMENT ON FUNCTION perfmodel.report_diff(text, text, timestamptz, text) IS
+    'one page of HTML that compares two predictors on measurements that neither was trained on';
