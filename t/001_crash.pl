@@ -25,7 +25,7 @@ sub start_training
     my $h = IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', $endless ], '>', $out, '2>', $err);
     # progress shows in pg_stat_activity while the training is going on
     ok($node->poll_query_until('postgres',
-            q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'perfmodel training "endless": calibration 1 of 5, epoch %'}),
+            q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'perfmodel training "endless": calibration 1 of 6, epoch %'}),
         'progress shows in pg_stat_activity');
     return $h;
 }
@@ -44,7 +44,7 @@ foreach my $how ('cancel', 'terminate')
     $h->finish;
     cmp_ok($seconds, '<', 1.5, "$how stops a training soon");
     like($err, $how eq 'cancel' ? qr/canceling statement due to user request/ : qr/terminating connection due to administrator command/, "$how is what the client is told");
-    like($err, qr/NOTICE: +training "endless": calibration 1 of 5, epoch 1 of 100000: loss [^,]+, rate [^,]+, [0-9.]+ s an epoch, .* left in all/,
+    like($err, qr/NOTICE: +training "endless": calibration 1 of 6, epoch 1 of 100000: loss [^,]+, rate [^,]+, [0-9.]+ s an epoch, .* left in all/,
         'a notice says how far it is');
     is($node->safe_psql('postgres', $rows_query), $rows, "no rows after $how");
 }
