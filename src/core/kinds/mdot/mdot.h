@@ -5,6 +5,7 @@
 #ifndef PM_MDOT_H
 #define PM_MDOT_H
 
+#include "kinds/cards.h"
 #include "kinds/mdot/net.h"
 #include "kinds/training.h"
 
@@ -33,6 +34,10 @@ pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_framewo
 /* The query that features are computed for. */
 pm_question	pm_mdot_feature_query(const pm_options *o, const pm_question *q);
 
+/* What the base has learned of q's card. */
+pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
+/* Let times on the device be those of a card with these factors. op_class: [in->n] of the tokens. */
+void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const int32_t *op_class);
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
 

@@ -15,6 +15,7 @@ static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
 #define USUAL_UPDATE	1.5
 #define USUAL_CONSTANT	1.0		/* ms; how far it may go: it is pulled to 0 */
 #define REWEIGHTINGS	12
+#define CARD_ROUNDS		4
 #define SMALL_ERROR		0.02	/* relative; below, the absolute error is smoothed */
 
 /* ---- strata ---- */
@@ -213,6 +214,7 @@ make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tok
 	int			n = PM_N_COEFS(by_type ? m->n_types : PM_N_OPCLASSES);
 	double	   *x = PM_NEW(a, double, n);
 	sparse	   *rows = PM_NEW(a, sparse, p->d->n);
+	pm_card_factors factors;
 
 	p->groups = by_type ? m->n_types : PM_N_OPCLASSES;
 	p->rows = rows;
@@ -222,7 +224,8 @@ make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tok
 	{
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		pm_opclass_aggregate(m, by_type, &tokens[i], x);
+		factors = pm_cards_factors(&m->cards, &p->d->samples[i].query);
+		pm_opclass_aggregate(m, by_type, &tokens[i], &factors, x);
 		if (!make_sparse(x, n, 1 / p->d->samples[i].step_ms, a, &rows[i]))
 			return pm_no_memory(st, a);
 	}
@@ -349,6 +352,80 @@ fit_strata(pm_opclass *m, int levels, fitting *f, pm_arena *a, pm_status *st)
 	return rc;
 }
 
+/* What the times of a column are of: a kind of work on the device, or PM_N_CARD_WORKS, the host. */
+static int
+work_of_column(const pm_opclass *m, bool by_type, int groups, int j)
+{
+	int			group = j / PM_N_TERMS;
+
+	if (j >= PM_TERM_UPDATE(groups))
+		return j == PM_TERM_CONSTANT(groups) ? PM_N_CARD_WORKS : PM_CARD_REST;
+	if (j % PM_N_TERMS == PM_TERM_LAUNCH)
+		return PM_N_CARD_WORKS;
+	if (!by_type)
+		return group >= PM_N_CLASSES ? PM_CARD_CONV : pm_card_work_of(group);
+	return strncmp(m->types[group], "Conv/", 5) == 0 ? PM_CARD_CONV : PM_CARD_REST;
+}
+
+/* What coefficients of all rows say of each: ln(measured / predicted), and the parts that are the device's. */
+static void
+common_errors(const pm_opclass *m, bool by_type, const problem *p, const double *coef, double *error,
+			  double (*share)[PM_N_CARD_WORKS])
+{
+	for (int i = 0; i < p->d->n; i++)
+	{
+		const sparse *x = &p->rows[i];
+		double		sum[PM_N_CARD_WORKS + 1] = {0};
+		double		all = 0;
+
+		for (int k = 0; k < x->n; k++)
+			sum[work_of_column(m, by_type, p->groups, x->column[k])] += x->value[k] * coef[x->column[k]];
+		for (int w = 0; w <= PM_N_CARD_WORKS; w++)
+			all += sum[w];
+		error[i] = -log(all);
+		for (int w = 0; w < PM_N_CARD_WORKS; w++)
+			share[i][w] = sum[w] / all;
+	}
+}
+
+/* Levels of the cards, from what coefficients that are the same for all cards leave of the rows. */
+static pm_code
+learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_tokens *tokens, const problem *like, pm_arena *a,
+			pm_status *st)
+{
+	double	   *error = PM_NEW(a, double, d->n + 1);
+	double	  (*share)[PM_N_CARD_WORKS] = pm_alloc(a, d->n + 1, sizeof(share[0]));
+	pm_stratum	all = {.layout = PM_ANY, .dtype = PM_ANY};
+	pm_code		rc = PM_OK;
+
+	if (!error || !share)
+		return pm_no_memory(st, a);
+	if (from != NULL)
+	{
+		m->cards = *from;
+		m->cards.settled = true;
+	}
+	for (int round = 0; round < CARD_ROUNDS && rc == PM_OK; round++)
+	{
+		pm_arena	scratch;
+		fitting		f = {.by_class = *like, .by_type = *like};
+		bool		by_type = m->n_types > 0;
+		double	   *coef = PM_NEW(a, double, PM_N_COEFS(by_type ? m->n_types : PM_N_OPCLASSES));
+
+		if (!coef)
+			return pm_no_memory(st, a);
+		pm_arena_init_within(&scratch, a);
+		if ((rc = make_fitting(&f, m, tokens, &scratch, st)) == PM_OK &&
+			(rc = fit_coefs(by_type ? &f.by_type : &f.by_class, &all, by_type ? f.usual.by_type : f.usual.by_class, coef,
+							&scratch, st)) == PM_OK)
+			common_errors(m, by_type, by_type ? &f.by_type : &f.by_class, coef, error, share);
+		pm_arena_release(&scratch);
+		if (rc == PM_OK)
+			rc = pm_cards_update(&m->cards, d, error, share, a, st);
+	}
+	return rc;
+}
+
 /* Strata that d will have at most: their coefficients are what grows with it. */
 static double
 strata_memory(const pm_dataset *d)
@@ -393,6 +470,7 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		return pm_no_memory(st, a);
 	if ((rc = pm_tokens_of(d, a, &tokens, st)) != PM_OK ||
 		(rc = choose_types(m, d, tokens, p->options.value[PM_OPCLASS_BY_TYPE] != 0, a, st)) != PM_OK ||
+		(rc = learn_cards(m, p->start != NULL ? p->start->predictor->kind->cards(p->start->predictor) : NULL, d, tokens, &common, a, st)) != PM_OK ||
 		(rc = make_fitting(&f, m, tokens, a, st)) != PM_OK ||
 		(rc = fit_strata(m, p->options.value[PM_OPCLASS_BY_DEVICE] != 0 ? 3 : 2, &f, a, st)) != PM_OK)
 		return rc;

@@ -74,18 +74,20 @@ pm_opclass_type_find(const char *name)
 
 /* The load of one copy of a token in ms and thousands of launches; *update: its optimizer's time. */
 void
-pm_opclass_load_of(const pm_tokens *t, int i, double *v, double *update)
+pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
 {
-	*update = t->phase_us[3 * i + 2] / 1000;
-	v[PM_TERM_COMPUTE] = t->compute_us[i] / 1000;
+	double		factor = f->of[pm_card_work_of(t->op_class[i])];
+
+	*update = factor * t->phase_us[3 * i + 2] / 1000;
+	v[PM_TERM_COMPUTE] = factor * t->compute_us[i] / 1000;
 	/* the update is memory-bound on every device: its traffic is counted once, and not here */
-	v[PM_TERM_MEMORY] = fmax(t->memory_us[i] / 1000 - *update, 0);
+	v[PM_TERM_MEMORY] = fmax(factor * t->memory_us[i] / 1000 - *update, 0);
 	v[PM_TERM_LAUNCH] = t->kernels[i] / 1000;
 }
 
 /* Loads of a row, all copies, in columns by class or by type (m->slot). */
 void
-pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, double *x)
+pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x)
 {
 	int			groups = by_type ? m->n_types : PM_N_OPCLASSES;
 
@@ -97,7 +99,7 @@ pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, doub
 		double		v[PM_N_TERMS];
 		double		update;
 
-		pm_opclass_load_of(t, i, v, &update);
+		pm_opclass_load_of(t, i, f, v, &update);
 		for (int k = 0; k < PM_N_TERMS; k++)
 			at[k] += copies * v[k];
 		x[PM_TERM_UPDATE(groups)] += copies * update;

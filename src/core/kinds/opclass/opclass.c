@@ -49,7 +49,7 @@ coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i)
 
 /* Time of all copies of a token, and which of its terms is the largest. */
 static pm_part
-part_of(const pm_tokens *t, int i, const double *coef, double update_factor)
+part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef, double update_factor)
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
@@ -57,7 +57,7 @@ part_of(const pm_tokens *t, int i, const double *coef, double update_factor)
 	double		ms;
 	int			largest = 0;
 
-	pm_opclass_load_of(t, i, v, &update);
+	pm_opclass_load_of(t, i, f, v, &update);
 	for (int k = 0; k < PM_N_TERMS; k++)
 	{
 		v[k] *= coef[k];
@@ -90,6 +90,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	const pm_stratum *in = pm_opclass_closest(m, &s->query);
 	const double *tail = tail_of(m, in);
 	double		rest = rest_of(tail);
+	pm_card_factors factors = pm_cards_factors(&m->cards, &s->query);
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
 
@@ -98,7 +99,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	*step_ms = rest;
 	for (int i = 0; i < t.n; i++)
 	{
-		pm_part		part = part_of(&t, i, coefs_of(m, in, &t, i), tail[0]);
+		pm_part		part = part_of(&t, i, &factors, coefs_of(m, in, &t, i), tail[0]);
 
 		*step_ms += part.step_ms;
 		if (parts != NULL)
@@ -116,6 +117,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 typedef struct prepared
 {
 	const double *tail;			/* of the stratum */
+	pm_card_factors factors;	/* of the card */
 	const double **coefs;		/* [n] of each token */
 } prepared;
 
@@ -131,6 +133,7 @@ opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, p
 	if (!x || !(x->coefs = PM_NEW(a, const double *, t->n)))
 		return pm_no_memory(st, a);
 	x->tail = tail_of(m, in);
+	x->factors = pm_cards_factors(&m->cards, &s->query);
 	for (int i = 0; i < t->n; i++)
 		x->coefs[i] = coefs_of(m, in, t, i);
 	*state = x;
@@ -145,8 +148,14 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 
 	(void) p;
 	for (int i = 0; i < work->n; i++)
-		ms += part_of(work, i, x->coefs[i], x->tail[0]).step_ms;
+		ms += part_of(work, i, &x->factors, x->coefs[i], x->tail[0]).step_ms;
 	return ms;
+}
+
+static const pm_cards *
+opclass_cards(const pm_predictor *p)
+{
+	return &((const pm_opclass *) p->impl)->cards;
 }
 
 const pm_kind pm_kind_opclass = {
@@ -161,6 +170,7 @@ const pm_kind pm_kind_opclass = {
 	.predict = opclass_predict,
 	.prepare = opclass_prepare,
 	.predict_prepared = opclass_predict_prepared,
+	.cards = opclass_cards,
 	.save = pm_opclass_save,
 	.load = pm_opclass_load
 };

@@ -7,6 +7,7 @@
 #define PM_OPCLASS_H
 
 #include "features/inputs.h"
+#include "kinds/cards.h"
 #include "kinds/kind.h"
 
 /* Columns: three of each group of operators, then these two. */
@@ -54,6 +55,7 @@ typedef struct pm_opclass
 	int32_t    *slot;			/* [pm_opclass_type_count()] place among the types, -1: its class has to do */
 	int			n;				/* strata, the wider before the narrower */
 	pm_stratum *strata;
+	pm_cards	cards;			/* factors on the device's time */
 } pm_opclass;
 
 /* ---- loads.c ---- */
@@ -68,9 +70,9 @@ const char *pm_opclass_type_name(int type, char *buf);
 /* -1: no type has this name. */
 int			pm_opclass_type_find(const char *name);
 /* v[PM_N_TERMS]: the load of one copy of token i in ms and thousands of launches; *update: its optimizer's time in ms. */
-void		pm_opclass_load_of(const pm_tokens *t, int i, double *v, double *update);
+void		pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
 /* x[PM_N_COEFS]: loads of a row, all copies, in columns by class or by type (m->slot). */
-void		pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, double *x);
+void		pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x);
 
 /* ---- fit.c ---- */
 

@@ -68,6 +68,7 @@ pm_opclass_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_u32(b, (uint32_t) m->n);
 	for (int i = 0; i < m->n; i++)
 		save_stratum(m, &m->strata[i], s, b);
+	pm_cards_save(&m->cards, s, b);
 	return PM_OK;
 }
 
@@ -175,6 +176,8 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < m->n && rc == PM_OK; i++)
 		rc = load_stratum(m, s, &m->strata[i], r, a, st);
+	if (rc == PM_OK && r->format >= 4)
+		rc = pm_cards_load(&m->cards, s, r, a, st);
 	p->impl = m;
 	return rc;
 }

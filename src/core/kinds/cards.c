@@ -1,0 +1,383 @@
+/*
+ * cards.c - levels of cards: learning, asking and storing them.
+ */
+#include "kinds/cards.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/solve.h"
+
+#define MAX_LEVELS	4096
+#define MAX_LEVEL	5.0			/* of a factor's logarithm */
+#define MAX_LOG		1000.0		/* of a stored number */
+#define NOISE		0.15		/* of a level about the regression, in logarithms */
+#define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
+#define PULL		1.0			/* a level is pulled to the regression as if by so many networks */
+#define ROUNDS		20
+
+/* What a trait of a data sheet is worth before any card is known: mean and standard deviation. */
+static const struct
+{
+	double		mean,
+				sd;
+}			prior[PM_N_CARD_TRAITS] = {
+	{0, 0.5},					/* every card */
+	{0, 0.3},					/* not of the maker of CUDA */
+	{0, 0.3},					/* 16 bits without matrix units */
+	{0, 0.3},					/* tf32 */
+	{0, 0.3},					/* amp, bf16 */
+	{0, 0.3},					/* fp16 */
+	{0.5, 0.2},					/* ln(boost clock / base clock): what power takes of the clock */
+	{-0.3, 0.2},				/* FP32 on lanes that integers do not share */
+	{0, 0.1},					/* ln(FLOPs a byte at the peaks / 25) */
+};
+
+/* Whether integer and FP32 instructions take turns: Maxwell, Pascal, and the later parts for graphics, by compute capability. */
+static bool
+shares_lanes(double capability)
+{
+	return (capability >= 5 && capability < 7) || (capability > 8.05 && capability < 9) || capability >= 11;
+}
+
+static void
+traits_of(const pm_gpu *g, int dtype, int work, double *z)
+{
+	bool		matrix = !isnan(g->fp16_tensor_tflops);
+
+	memset(z, 0, PM_N_CARD_TRAITS * sizeof(double));
+	if (g->is_cpu)
+		return;
+	z[0] = 1;
+	z[1] = isnan(g->compute_capability);
+	z[2] = dtype != PM_FP32 && dtype != PM_TF32 && !matrix;
+	z[3] = dtype == PM_TF32;
+	z[4] = dtype == PM_AMP || dtype == PM_BF16;
+	z[5] = dtype == PM_FP16;
+	z[6] = !isnan(g->base_clock_ghz) && g->clock_ghz > g->base_clock_ghz ? log(g->clock_ghz / g->base_clock_ghz) : 0;
+	z[7] = work == PM_CARD_CONV && dtype == PM_FP32 && !isnan(g->compute_capability) && !shares_lanes(g->compute_capability);
+	z[8] = log(g->fp32_tflops * 1000 / g->mem_bw_gbs / 25);
+}
+
+static double
+regression(const pm_cards *c, const pm_gpu *g, int dtype, int work)
+{
+	double		z[PM_N_CARD_TRAITS];
+	double		sum = 0;
+
+	traits_of(g, dtype, work, z);
+	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+		sum += c->trait[work][k] * z[k];
+	return sum;
+}
+
+/* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
+static double
+guess(const pm_cards *c, const pm_gpu *g, int dtype, int work)
+{
+	double		off = 0;
+	int			n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].work == work && strcmp(c->level[i].gpu, g->name) == 0)
+		{
+			off += c->level[i].level - regression(c, g, c->level[i].dtype, work);
+			n++;
+		}
+	return regression(c, g, dtype, work) + off / (n + 1);
+}
+
+static const pm_card_level *
+find_level(const pm_cards *c, const char *gpu, int dtype, int work)
+{
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].dtype == dtype && c->level[i].work == work && strcmp(c->level[i].gpu, gpu) == 0)
+			return &c->level[i];
+	return NULL;
+}
+
+static double
+level_of(const pm_cards *c, const pm_gpu *g, int dtype, int work)
+{
+	const pm_card_level *l = find_level(c, g->name, dtype, work);
+	double		level = l != NULL ? l->level : c->n > 0 ? guess(c, g, dtype, work) : 0;
+
+	return fmin(fmax(level, -MAX_LEVEL), MAX_LEVEL);
+}
+
+pm_card_factors
+pm_cards_factors(const pm_cards *c, const pm_question *q)
+{
+	pm_card_factors f;
+
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		f.of[work] = c == NULL ? 1 : exp(level_of(c, q->gpu, (int) q->dtype, work));
+	return f;
+}
+
+/* ---- learning ---- */
+
+/* What a row says about the level of its card. */
+typedef struct point
+{
+	const pm_gpu *gpu;
+	int			dtype;
+	int			work;
+	uint64_t	structure;
+	double		level;
+	double		weight;
+} point;
+
+static int
+by_card(const void *a, const void *b)
+{
+	const point *x = a;
+	const point *y = b;
+	int			c = strcmp(x->gpu->name, y->gpu->name);
+
+	if (c != 0)
+		return c;
+	if (x->dtype != y->dtype)
+		return x->dtype - y->dtype;
+	if (x->work != y->work)
+		return x->work - y->work;
+	if (x->structure != y->structure)
+		return x->structure < y->structure ? -1 : 1;
+	return (x->level > y->level) - (x->level < y->level);
+}
+
+static int
+by_level(const void *a, const void *b)
+{
+	const point *x = a;
+	const point *y = b;
+
+	return (x->level > y->level) - (x->level < y->level);
+}
+
+static int
+gather(const pm_cards *c, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS], point *p)
+{
+	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_question *q = &d->samples[i].query;
+		int			work = share[i][PM_CARD_CONV] > share[i][PM_CARD_REST] ? PM_CARD_CONV : PM_CARD_REST;
+		double		part = share[i][work];
+
+		if (!isfinite(error[i]) || !(part > 0))
+			continue;
+		p[n++] = (point) {.gpu = q->gpu, .dtype = (int) q->dtype, .work = work, .structure = q->graph->structure, .weight = part,
+			.level = level_of(c, q->gpu, (int) q->dtype, work) + error[i] / fmax(part, LEAST_SHARE)};
+	}
+	qsort(p, n, sizeof(point), by_card);
+	return n;
+}
+
+/* Rows of one structure together weigh as much as one; returns how many there are. */
+static int
+weigh_structures(point *p, int n)
+{
+	int			structures = 0;
+
+	for (int i = 0; i < n; structures++)
+	{
+		int			end = i;
+
+		while (end < n && p[end].structure == p[i].structure)
+			end++;
+		for (int k = i; k < end; k++)
+			p[k].weight /= end - i;
+		i = end;
+	}
+	return structures;
+}
+
+/* Reorders p. */
+static double
+weighted_median(point *p, int n)
+{
+	double		total = 0,
+				sum = 0;
+	int			i = 0;
+
+	qsort(p, n, sizeof(point), by_level);
+	for (int k = 0; k < n; k++)
+		total += p[k].weight;
+	while (i < n - 1 && (sum += p[i].weight) < total / 2)
+		i++;
+	return p[i].level;
+}
+
+/* Weights of the traits for a kind of work: ridge regression towards the priors, with Cauchy's weights. */
+static void
+regress(pm_cards *c, int work, const pm_gpu *const *gpus)
+{
+	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+		c->trait[work][k] = prior[k].mean;
+	for (int round = 0; round < ROUNDS; round++)
+	{
+		double		m[PM_N_CARD_TRAITS][PM_N_CARD_TRAITS] = {{0}};
+		double		y[PM_N_CARD_TRAITS];
+
+		for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+		{
+			m[k][k] = 1 / (prior[k].sd * prior[k].sd);
+			y[k] = prior[k].mean * m[k][k];
+		}
+		for (int i = 0; i < c->n; i++)
+		{
+			double		z[PM_N_CARD_TRAITS];
+			double		e = (c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)) / NOISE;
+			double		n = c->level[i].structures;
+			double		w = n / (n + PULL) / (1 + e * e) / (NOISE * NOISE);
+
+			if (c->level[i].work != work)
+				continue;
+			traits_of(gpus[i], c->level[i].dtype, work, z);
+			for (int j = 0; j < PM_N_CARD_TRAITS; j++)
+			{
+				y[j] += w * z[j] * c->level[i].level;
+				for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+					m[j][k] += w * z[j] * z[k];
+			}
+		}
+		/* the priors make m positive definite; where rounding does not leave it so, the weights stay as they are */
+		if (pm_solve_spd(&m[0][0], y, PM_N_CARD_TRAITS))
+			memcpy(c->trait[work], y, sizeof(y));
+	}
+}
+
+static bool
+has_level(const pm_card_level *list, int n, const pm_card_level *l)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i].dtype == l->dtype && list[i].work == l->work && strcmp(list[i].gpu, l->gpu) == 0)
+			return true;
+	return false;
+}
+
+pm_code
+pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS],
+				pm_arena *a, pm_status *st)
+{
+	point	   *p = PM_NEW(a, point, d->n + 1);
+	pm_card_level *level = PM_NEW(a, pm_card_level, d->n + (c->settled ? c->n : 0) + 1);
+	const pm_gpu **gpus = PM_NEW(a, const pm_gpu *, d->n + 1);
+	int			n = p ? gather(c, d, error, share, p) : 0;
+	int			levels = 0;
+
+	if (!p || !level || !gpus)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n && levels < MAX_LEVELS; levels++)
+	{
+		pm_card_level *l = &level[levels];
+		int			end = i;
+
+		while (end < n && p[end].gpu->name == p[i].gpu->name && p[end].dtype == p[i].dtype &&
+			   p[end].work == p[i].work)
+			end++;
+		gpus[levels] = p[i].gpu;
+		l->dtype = p[i].dtype;
+		l->work = p[i].work;
+		l->structures = weigh_structures(p + i, end - i);
+		l->level = weighted_median(p + i, end - i);
+		if ((l->gpu = pm_strdup(a, gpus[levels]->name, strlen(gpus[levels]->name))) == NULL)
+			return pm_no_memory(st, a);
+		i = end;
+	}
+	n = levels;
+	for (int i = 0; i < c->n && c->settled; i++)
+		if (!has_level(level, n, &c->level[i]))
+			level[levels++] = c->level[i];
+	c->level = level;
+	c->n = levels;
+	for (int work = 0; work < PM_N_CARD_WORKS && !c->settled; work++)
+		regress(c, work, gpus);
+	for (int i = 0; i < n; i++)
+	{
+		double		expected = regression(c, gpus[i], level[i].dtype, level[i].work);
+
+		level[i].level = expected + (level[i].level - expected) * level[i].structures / (level[i].structures + PULL);
+	}
+	return PM_OK;
+}
+
+/* ---- storing ---- */
+
+static const char *const work_names[PM_N_CARD_WORKS] = {[PM_CARD_CONV] = "convolutions", [PM_CARD_REST] = "other operators"};
+static const char *const trait_names[PM_N_CARD_TRAITS] = {
+	"card", "not cuda", "plain 16 bits", "tf32", "amp or bf16", "fp16", "clock", "lanes alone", "ridge"
+};
+static const pm_names works = {"kind of work", PM_N_CARD_WORKS, work_names};
+static const pm_names traits = {"trait of cards", PM_N_CARD_TRAITS, trait_names};
+
+void
+pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b)
+{
+	pm_names_save(&works, b);
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		pm_named_save(&traits, c->trait[work], b);
+	pm_put_u32(b, (uint32_t) c->n);
+	for (int i = 0; i < c->n; i++)
+	{
+		pm_put_text(b, c->level[i].gpu);
+		pm_put_u32(b, (uint32_t) pm_there(s, PM_LIST_DTYPE, c->level[i].dtype));
+		pm_put_u32(b, (uint32_t) c->level[i].work);
+		pm_put_u32(b, (uint32_t) c->level[i].structures);
+		pm_put_f64(b, c->level[i].level);
+	}
+}
+
+static pm_code
+load_level(pm_card_level *l, const pm_schema *s, const pm_translation *t, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	int			dtype;
+	int			work;
+
+	l->gpu = pm_get_text(r, a);
+	if (l->gpu == NULL && !r->failed)
+		return pm_no_memory(st, a);
+	dtype = (int) pm_get_u32(r, (uint32_t) s->list[PM_LIST_DTYPE].n - 1);
+	work = (int) pm_get_u32(r, (uint32_t) t->n - 1);
+	l->structures = (int) pm_get_u32(r, INT32_MAX);
+	l->level = pm_get_f64(r);
+	if (!(fabs(l->level) <= MAX_LOG))
+		r->failed = true;
+	if (r->failed)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	l->dtype = pm_here(s, PM_LIST_DTYPE, dtype);
+	l->work = t->here != NULL ? t->here[work] : work;
+	return PM_OK;
+}
+
+pm_code
+pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_translation t;
+	pm_code		rc = pm_names_load(&works, r, a, &t, st);
+
+	for (int i = 0; rc == PM_OK && i < t.n; i++)
+	{
+		double	   *trait = c->trait[t.here != NULL ? t.here[i] : i];
+
+		for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+			trait[k] = NAN;
+		rc = pm_named_load(&traits, trait, r, a, st);
+		for (int k = 0; k < PM_N_CARD_TRAITS && rc == PM_OK; k++)
+			if (!(fabs(trait[k]) <= MAX_LOG))
+				rc = pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	}
+	if (rc != PM_OK)
+		return rc;
+	c->n = (int) pm_get_u32(r, MAX_LEVELS);
+	if ((c->level = PM_NEW(a, pm_card_level, c->n + 1)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < c->n && rc == PM_OK; i++)
+		rc = load_level(&c->level[i], s, &t, r, a, st);
+	if (rc == PM_OK && r->failed)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	return rc;
+}

@@ -1,0 +1,77 @@
+/*
+ * cards.h - how much longer each card takes than its data sheet says.
+ *
+ * Rates on data sheets are peaks.  What of them a card reaches depends on its
+ * maker's libraries, on the clock that its power allows, on whether integers
+ * share the lanes, and differs by a factor of two between cards.  A level is
+ * the logarithm of a factor on the time at peak rates, for a card and a dtype:
+ * networks that were measured on one card then tell about another.
+ *
+ * Levels of cards with measurements are learned from these.  Those of other
+ * cards are a regression of the known levels on a few traits of the sheet,
+ * with priors that keep it near 0 and a heavy-tailed error, so that a card
+ * that is not like any other does not count.
+ */
+#ifndef PM_CARDS_H
+#define PM_CARDS_H
+
+#include "base/serial.h"
+#include "features/dataset.h"
+#include "features/schema.h"
+#include "kinds/kind.h"
+
+#define PM_N_CARD_TRAITS	9
+
+/* Work that a card may be good or bad at: libraries have other algorithms for convolutions than for the rest. */
+typedef enum pm_card_work
+{
+	PM_CARD_CONV, PM_CARD_REST, PM_N_CARD_WORKS
+} pm_card_work;
+
+typedef struct pm_card_level
+{
+	const char *gpu;
+	int			dtype;
+	int			work;			/* pm_card_work */
+	int			structures;		/* networks that it was learned from */
+	double		level;			/* ln of the factor */
+} pm_card_level;
+
+struct pm_cards
+{
+	int			n;
+	pm_card_level *level;		/* [n] */
+	double		trait[PM_N_CARD_WORKS][PM_N_CARD_TRAITS];	/* weights of the regression */
+	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
+};
+
+/* Factors on times at the peaks of a card. */
+typedef struct pm_card_factors
+{
+	double		of[PM_N_CARD_WORKS];
+} pm_card_factors;
+
+/* Of q's card for q's dtype; 1 when c is NULL or has no levels. */
+pm_card_factors pm_cards_factors(const pm_cards *c, const pm_question *q);
+
+/* The kind of work of an operator of this class (pm_class). */
+static inline pm_card_work
+pm_card_work_of(int op_class)
+{
+	return op_class == PM_CLASS_CONV ? PM_CARD_CONV : PM_CARD_REST;
+}
+
+/*
+ * Levels from ln(measured / predicted) of each row of d by what knows no cards
+ * beyond c, to which they are added; NaN: nothing is known of the row.  share[i]:
+ * parts of the prediction that are each kind of work on the device, 0..1.  A row
+ * tells of the work that is most of it.
+ */
+pm_code		pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS], pm_arena *a,
+							pm_status *st);
+
+void		pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b);
+/* PM_ERR_FORMAT when damaged. */
+pm_code		pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st);
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * test_cards.c - levels of cards: learned, guessed for cards that nobody
+ * measured, stored, and used by the kinds that know them.
+ */
+#include "check.h"
+#include "make_graph.h"
+
+#include "kinds/cards.h"
+#include "predictor/predictor.h"
+#include "predictor/stored.h"
+
+#define N_CARDS		6
+#define N_NETS		12
+#define N_ROWS		(N_CARDS * N_NETS)
+
+static pm_arena arena;
+static pm_gpu cards[N_CARDS];
+static pm_sample samples[N_ROWS];
+static pm_dataset set = {.n = N_ROWS, .samples = samples};
+
+/* The true factor of a card: the first half are CUDA cards, the others take twice as long. */
+static double
+truth(int card)
+{
+	return card < N_CARDS / 2 ? 1.2 : 2.4;
+}
+
+static double
+device_ms(const pm_sample *s)
+{
+	pm_tokens	t;
+	double		ms = 0;
+
+	CHECK_EQ(pm_tokens_build_work(s->skeleton, &s->query, &arena, &t, NULL), PM_OK);
+	for (int i = 0; i < t.n; i++)
+		ms += t.skeleton->copies[i] * (t.compute_us[i] + t.memory_us[i]) / 1000;
+	return ms;
+}
+
+static void
+make_rows(void)
+{
+	static const char *const names[N_CARDS] = {"Cuda A", "Cuda B", "Cuda C", "Other A", "Other B", "Other C"};
+
+	for (int c = 0; c < N_CARDS; c++)
+	{
+		cards[c] = test_gpu;
+		cards[c].name = names[c];
+		cards[c].fp32_tflops *= 1 + c % 3;
+		cards[c].mem_bw_gbs *= 1 + c % 3;
+		cards[c].base_clock_ghz = cards[c].clock_ghz;
+		cards[c].compute_capability = c < N_CARDS / 2 ? 8.6 : NAN;
+	}
+	for (int n = 0; n < N_NETS; n++)
+	{
+		pm_graph   *g = make_net(&arena, "net", 48 + 16 * n, 2 + n % 4, 56, 4);
+		pm_skeleton *s = make_skeleton(g, true, &arena);
+
+		for (int c = 0; c < N_CARDS; c++)
+		{
+			pm_sample  *x = &samples[n * N_CARDS + c];
+
+			*x = make_sample(g, s, 64, 1);
+			x->query.gpu = &cards[c];
+			x->query.dtype = PM_FP32;
+			x->step_ms = truth(c) * device_ms(x);
+		}
+	}
+}
+
+/* Levels of a perfect model of the device, without those of card `without`; -1: of all. */
+static pm_cards
+learn(int without)
+{
+	pm_cards	c = {0};
+	double		error[N_ROWS];
+	double		share[N_ROWS][PM_N_CARD_WORKS];
+	int			n = 0;
+	pm_sample	kept[N_ROWS];
+	pm_dataset	d = {.samples = kept};
+
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		if (i % N_CARDS == without)
+			continue;
+		kept[n] = samples[i];
+		error[n] = log(truth(i % N_CARDS));
+		share[n][PM_CARD_CONV] = 1;
+		share[n++][PM_CARD_REST] = 0;
+	}
+	d.n = n;
+	CHECK_EQ(pm_cards_update(&c, &d, error, share, &arena, NULL), PM_OK);
+	return c;
+}
+
+static double
+factor(const pm_cards *c, int card, int work)
+{
+	return pm_cards_factors(c, &samples[card].query).of[work];
+}
+
+static void
+test_known(void)
+{
+	pm_cards	c = learn(-1);
+	pm_cards	none = {0};
+
+	for (int i = 0; i < N_CARDS; i++)
+	{
+		CHECK_NEAR(factor(&c, i, PM_CARD_CONV), truth(i), 0.03 * truth(i));
+		CHECK_EQ(factor(&none, i, PM_CARD_CONV), 1);
+		CHECK_EQ(factor(NULL, i, PM_CARD_REST), 1);
+	}
+}
+
+/* A card without rows is taken for one of its maker's. */
+static void
+test_unknown(void)
+{
+	for (int i = 0; i < N_CARDS; i++)
+	{
+		pm_cards	c = learn(i);
+
+		CHECK_NEAR(factor(&c, i, PM_CARD_CONV), truth(i), 0.15 * truth(i));
+	}
+}
+
+/* Ten times as slow as the others: it has its level, and the others keep theirs. */
+static void
+test_outlier(void)
+{
+	pm_cards	c = {0};
+	double		error[N_ROWS];
+	double		share[N_ROWS][PM_N_CARD_WORKS];
+	pm_question q = samples[1].query;
+	pm_gpu		fresh = cards[1];
+
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		error[i] = log(i % N_CARDS == 0 ? 12 : truth(i % N_CARDS));
+		share[i][PM_CARD_CONV] = 1;
+		share[i][PM_CARD_REST] = 0;
+	}
+	CHECK_EQ(pm_cards_update(&c, &set, error, share, &arena, NULL), PM_OK);
+	CHECK(factor(&c, 0, PM_CARD_CONV) > 8);
+	fresh.name = "Cuda D";
+	q.gpu = &fresh;
+	CHECK_NEAR(pm_cards_factors(&c, &q).of[PM_CARD_CONV], 1.2, 0.3);
+}
+
+/* New rows of one card leave the levels of the others as they were. */
+static void
+test_settled(void)
+{
+	pm_cards	c = learn(-1);
+	pm_cards	more = c;
+	double		error[N_NETS];
+	double		share[N_NETS][PM_N_CARD_WORKS];
+	pm_sample	rows[N_NETS];
+	pm_dataset	d = {.n = N_NETS, .samples = rows};
+
+	for (int n = 0; n < N_NETS; n++)
+	{
+		rows[n] = samples[n * N_CARDS];
+		error[n] = log(2);
+		share[n][PM_CARD_CONV] = 1;
+		share[n][PM_CARD_REST] = 0;
+	}
+	more.settled = true;
+	CHECK_EQ(pm_cards_update(&more, &d, error, share, &arena, NULL), PM_OK);
+	CHECK_EQ(more.n, c.n);
+	CHECK(factor(&more, 0, PM_CARD_CONV) > 1.7 * factor(&c, 0, PM_CARD_CONV));
+	for (int i = 1; i < N_CARDS; i++)
+		CHECK_EQ(factor(&more, i, PM_CARD_CONV), factor(&c, i, PM_CARD_CONV));
+	CHECK(memcmp(more.trait, c.trait, sizeof(c.trait)) == 0);
+}
+
+/* opclass finds the levels from times alone, answers for a card that it has not seen, and keeps them when it is stored. */
+static void
+test_opclass(void)
+{
+	pm_predictor p = {.kind = &pm_kind_opclass};
+	pm_sample	kept[N_ROWS];
+	pm_dataset	d = {.samples = kept};
+	pm_fit_report report;
+	pm_predictor back;
+	pm_status	st;
+	uint8_t    *data;
+	size_t		len;
+	const int	unseen = 4;
+
+	CHECK_EQ(pm_options_set(p.kind, NULL, 0, &p.options, NULL), PM_OK);
+	for (int i = 0; i < N_ROWS; i++)
+		if (i % N_CARDS != unseen)
+			kept[d.n++] = samples[i];
+	CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_OK);
+	CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		double		ms,
+					again;
+
+		CHECK_EQ(pm_predictor_predict(&p, &samples[i], &arena, &ms, NULL, NULL, NULL), PM_OK);
+		CHECK_EQ(pm_predictor_predict(&back, &samples[i], &arena, &again, NULL, NULL, NULL), PM_OK);
+		CHECK_EQ(again, ms);
+		CHECK_NEAR(ms, samples[i].step_ms, (i % N_CARDS == unseen ? 0.2 : 0.05) * samples[i].step_ms);
+	}
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	make_rows();
+	test_known();
+	test_unknown();
+	test_outlier();
+	test_settled();
+	test_opclass();
+	pm_arena_release(&arena);
+	return check_done("cards");
+}
