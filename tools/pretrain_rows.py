@@ -3,12 +3,15 @@
 
     pretrain_rows.py DATA_DIR OUT_DIR
 
-DATA_DIR has timm/, neusight/ and cnn_benchmarks/ as data/README.md describes them; the measurements in data/ come along.
+DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/ and lambda_tf/ as data/README.md describes them; the
+measurements in data/ come along.
 Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source).
 
 Training steps on one device only. NeuSight and cnn-benchmarks timed forward and backward pass without the optimizer's
 step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median counts; its networks are those of
-torchvision with the same name where the definitions agree (ResNets, VGG), and left out where they do not.
+torchvision with the same name where the definitions agree (ResNets, VGG), and left out where they do not. So it is with
+lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
+not support, a second set of the RX 7700S with other settings, and fp64.
 """
 
 import csv
@@ -53,10 +56,30 @@ def cnn_benchmarks(data):
         yield [f"{model}@224", gpu, batch, precision, "nchw", framework, "other", step, "cnn_benchmarks"]
 
 
+def torchvision_gpu_bench(data):
+    rows = [r for r in read(data / "torchvision_gpu_bench/tidy.csv") if r["n_gpus"] == "1" and r["dtype"] in ("fp32", "tf32", "fp16")
+            and r["step_ms"] and r["batch_per_gpu"] and not r["gpu"].endswith("NO OPT") and (r["gpu"], r["dtype"]) != ("AMD Radeon RX 5700", "fp16")]
+    key = lambda r: (r["model"], r["gpu"], r["batch_per_gpu"], r["dtype"], r["framework"])
+    for (model, gpu, batch, dtype, framework), runs in itertools.groupby(sorted(rows, key=key), key):
+        step = statistics.median(float(r["step_ms"]) for r in runs)
+        yield [f"{model}@224", gpu, batch, dtype, "nchw", framework, "other", step, "torchvision_gpu_bench"]
+
+
+def lambda_tf(data):
+    rows = [r for r in read(data / "lambda_tf/tidy.csv") if r["n_gpus"] == "1" and r["dtype"] in ("fp32", "tf32", "fp16")
+            and r["step_ms"] and r["model"] in SAME_IN_TORCHVISION]
+    key = lambda r: (r["model"], r["gpu"], r["batch_per_gpu"], r["dtype"])
+    for (model, gpu, batch, dtype), runs in itertools.groupby(sorted(rows, key=key), key):
+        step = statistics.median(float(r["step_ms"]) for r in runs)
+        # TensorFlow's fp16 keeps the weights in fp32, as autocast does
+        yield [f"{model}@224", gpu, batch, "amp" if dtype == "fp16" else dtype, "nchw", "tensorflow xla", "sgd_momentum", step, "lambda_tf"]
+
+
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
-    for path in (HERE / "graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz"):
+    for path in (HERE / "graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
+                 data / "torchvision_gpu_bench/graphs.ndjson.gz"):
         with gzip.open(path, "rt") as f:
             for line in f:
                 name = json.loads(line)["name"]
@@ -76,7 +99,7 @@ def main():
     with open(out / "rows.csv", "w", newline="") as f:
         write = csv.writer(f)
         write.writerow(COLUMNS)
-        for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data)):
+        for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data)):
             kept = row[0] in known
             count = counts.setdefault(row[-1], [0, 0])
             count[not kept] += 1
