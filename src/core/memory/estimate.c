@@ -42,7 +42,7 @@ pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options
 	*o = (pm_step_options) {
 		.dtype = q->dtype, .layout = q->layout, .optimizer = q->optimizer, .checkpointing = checkpointing,
 		.gradients_stay = version > 0 && version < 200, .fused_attention = version <= 0 || version >= 200,
-		.on_cpu = q->gpu->is_cpu
+		.softmax_keeps_input = version > 0 && version < 111, .on_cpu = q->gpu->is_cpu
 	};
 }
 
@@ -61,6 +61,9 @@ static const struct
 	{"V100", 1240}, {"RTX 3090", 1310}, {"RTX 3070", 1170}
 };
 
+/* Of other cards: the same three on a line over their multiprocessors, 46 to 82; the usual one where these are not known. */
+#define CONTEXT_MB	1000
+#define CONTEXT_MB_PER_SM	3.5
 #define USUAL_CONTEXT_MB 1240
 
 /* Cards whose error correction takes a sixteenth of their memory. */
@@ -87,14 +90,15 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 		return;
 	}
 	*f = (pm_memory_factors) {
-		.context_mb = USUAL_CONTEXT_MB, .factor = 1, .workspace = 1, .need_factor = 1, .spread = 0.06,
-		.context_spread_mb = 350, .fit_spread = 0.04
+		.context_mb = isnan(q->gpu->sm_count) ? USUAL_CONTEXT_MB : CONTEXT_MB + CONTEXT_MB_PER_SM * fmin(q->gpu->sm_count, 256),
+		.factor = 1,
+		.workspace = 1, .need_factor = 1.005, .spread = 0.07, .context_spread_mb = 500, .fit_spread = 0.04
 	};
 	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)
 		if (strncmp(q->gpu->name, contexts[i].gpu, strlen(contexts[i].gpu)) == 0)
 		{
 			f->context_mb = contexts[i].context_mb;
-			f->measured = version >= 0 && version < 200;
+			f->measured = version > 0 && version < 200;
 		}
 	if (f->measured)
 	{
@@ -102,12 +106,9 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 		f->context_spread_mb = 120;
 		f->fit_spread = 0.02;
 	}
-	/* 873 brackets of PyTorch 1.10 on an RTX 3090 lie 4 % higher than those of 1.11 and 1.12 */
+	/* brackets of PyTorch 1.10 on an RTX 3090 lie 1 % higher than those of 1.11 and 1.12 */
 	if (version > 0 && version <= 110)
-	{
-		f->need_factor = 1.04;
-		f->fit_spread *= 1.5;
-	}
+		f->need_factor = 1.015;
 }
 
 double
@@ -197,9 +198,9 @@ pm_memory_note(const pm_question *q, const pm_memory_factors *f, char *note, siz
 	if (version < 0)
 		snprintf(note, size, "memory of framework \"%.*s\" has not been measured: simulated as PyTorch 2", pm_shown(q->framework),
 				 q->framework);
-	else if (!f->measured && version >= 200)
-		snprintf(note, size, "memory with PyTorch 2 on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
-				 pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
+	else if (!f->measured && (version == 0 || version >= 200))
+		snprintf(note, size, "memory with PyTorch 2%s on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
+				 version == 0 ? ", which is taken where framework does not say," : "", pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
 	else if (!f->measured)
 		snprintf(note, size, "memory on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
 				 pm_shown(q->gpu->name), q->gpu->name, f->context_mb);

@@ -31,6 +31,7 @@ typedef struct pm_step_options
 	bool		checkpointing;	/* segments of the graph are run again in the backward pass */
 	bool		gradients_stay; /* zero_grad() fills with zeros, as before PyTorch 2.0, in place of freeing */
 	bool		fused_attention;	/* an Attention node does not store its scores: PyTorch 2.0 and later */
+	bool		softmax_keeps_input;	/* before PyTorch 1.11 */
 	bool		on_cpu;
 } pm_step_options;
 

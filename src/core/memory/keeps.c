@@ -15,6 +15,7 @@
 #define ALL		PM_KEEP_ALL
 #define DIVISOR	PM_KEEP_DIVISOR
 #define SHAPE	PM_KEEP_SHAPE
+#define TYPE	PM_KEEP_TYPE
 #define NEW		PM_PASS_NEW
 #define SAME	PM_PASS_SAME
 #define ADD		PM_PASS_ADD
@@ -52,8 +53,8 @@ static const struct keeps_row
 	{"Relu", OUT, NEW},
 	{"Sigmoid", OUT, NEW},
 	{"Tanh", OUT, NEW},
-	{"Softmax", OUT, NEW},
-	{"LogSoftmax", OUT, NEW},
+	{"Softmax", OUT | TYPE, NEW},
+	{"LogSoftmax", OUT | TYPE, NEW},
 	{"Exp", OUT, NEW},
 	{"aten::expm1", OUT, NEW},
 	{"Sqrt", OUT, NEW},

@@ -220,7 +220,8 @@ save_all(pm_step_build *b, int i, const int32_t *in)
 		save_factors(b, i, in);
 	if ((keep & PM_KEEP_DIVISOR) != 0)
 		save_quotient(b, i, in);
-	if (((keep & PM_KEEP_INPUT) != 0 || ((keep & PM_KEEP_SHAPE) != 0 && b->o->gradients_stay)) && n->n_inputs > 0)
+	if (((keep & PM_KEEP_INPUT) != 0 || ((keep & PM_KEEP_SHAPE) != 0 && b->o->gradients_stay) ||
+		 ((keep & PM_KEEP_TYPE) != 0 && b->o->softmax_keeps_input)) && n->n_inputs > 0)
 		save(b, i, in[0]);
 	if ((keep & PM_KEEP_ALL) != 0)
 		for (int k = 0; k < n->n_inputs; k++)
