@@ -18,7 +18,8 @@ BEGIN
             ('interconnect', 'name', 512), ('interconnect', 'source', 10000),
             ('cluster', 'name', 512), ('cluster', 'intra', 512), ('cluster', 'inter', 512), ('cluster', 'source', 10000),
             ('price', 'provider', 512), ('price', 'region', 512), ('price', 'source', 10000),
-            ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000)) AS v(tab, col, bytes)
+            ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000),
+            ('convergence', 'dataset', 512), ('convergence', 'target', 512), ('convergence', 'optimizer', 512), ('convergence', 'source', 10000)) AS v(tab, col, bytes)
     LOOP
         name := format('%s_%s_at_most_%s_bytes', l.tab, l.col, l.bytes);
         EXECUTE format('ALTER TABLE perfmodel.%I ADD CONSTRAINT %I CHECK (octet_length(%s) <= %s) NOT VALID', l.tab, name,

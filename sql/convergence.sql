@@ -1,0 +1,40 @@
+-- Trainings until a target: curves over batch sizes, time, goodput, the best batch.
+\pset format unaligned
+SET client_min_messages = warning;
+SELECT perfmodel.graph_id('anet4@16') AS g \gset
+-- samples that follow the noise of gradients: twice as many at a batch of 512
+BEGIN;
+INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached, samples_to_target)
+SELECT :g, 'toy', '0.9', b, true, 1e6 * (1 + b / 512.0) FROM unnest('{32,64,128,256,512,1024}'::int[]) AS b;
+INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached) VALUES (:g, 'toy', '0.9', 1024, false), (:g, 'toy', '0.9', 4096, false), (:g, 'toy', '0.99', 64, false);
+SELECT batch, round(expected_samples / 1e5) AS samples, spread < 0.1 AS narrow, p_reached, curve, round(critical_batch, -2) AS critical
+FROM (SELECT batch, expected_samples, spread, p_reached, curve, critical_batch::numeric FROM perfmodel.samples_to_target(:g, '{16,64,512,2048}', 'toy', '0.9')) AS s;
+SELECT t.total_batch, t.steps = ceil(t.expected_samples / t.total_batch) AS steps, helper.close(t.seconds, j.seconds) AS seconds,
+       t.seconds_low < j.seconds_low AND t.seconds_high > j.seconds_high AS wider, t.p_reached, t.curve
+FROM perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predictor => 'roof') AS t,
+     LATERAL perfmodel.predict_job(:g, 'T4', 16, samples => t.expected_samples, world_size => 4, predictor => 'roof') AS j;
+-- what a sample is worth falls with the batch
+SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput, g.efficiency * g.samples_per_s) AS product
+FROM unnest('{64,512}'::int[]) AS b, LATERAL perfmodel.goodput(:g, 'T4', b, 64, 'toy', '0.9', predictor => 'roof') AS g;
+-- of the batches that fit the fastest, or the cheapest that is in time
+SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(fits) FILTER (WHERE best) AS fits,
+       min(seconds) FILTER (WHERE fits) = min(seconds) FILTER (WHERE best) AS fastest, bool_and(in_time IS NULL) AS no_deadline
+FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', predictor => 'roof');
+SELECT count(*) FILTER (WHERE best) AS best, bool_and(in_time) FILTER (WHERE best) AS in_time, min(gpu_hours) FILTER (WHERE fits AND in_time) = min(gpu_hours) FILTER (WHERE best) AS cheapest
+FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 year', predictor => 'roof');
+-- no run has reached it: no answer
+SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99');
+SELECT seconds IS NULL AS none FROM perfmodel.time_to_target(:g, 'T4', 8, 'toy', '0.99', predictor => 'roof');
+-- one batch, and the noise that it reported
+DELETE FROM perfmodel.convergence WHERE batch > 32;
+SELECT batch, round(expected_samples / 1e5) AS samples, spread, curve FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
+INSERT INTO perfmodel.convergence (graph_id, dataset, batch, grad_sqr, grad_var) VALUES (:g, 'toy', 32, 0.01, 4), (:g, 'toy', 32, 0.03, 12);
+SELECT batch, round(expected_samples / 1e5) AS samples, curve, noise_scale FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
+SELECT helper.error_of($$INSERT INTO perfmodel.convergence (graph_id, batch, reached) SELECT min(graph_id), 8, true FROM perfmodel.graph$$) ~ 'convergence_reached_after_samples' AS needs_samples;
+ROLLBACK;
+-- the curve by itself, and what it refuses
+SELECT * FROM perfmodel.fit_convergence('{8,16}', '{100,200}', '{1,1}', '{1,2}', NULL, '{4,64}');
+SELECT count(*) FROM perfmodel.fit_convergence('{8}', NULL, '{1}', '{1}', NULL, '{4}');
+SELECT w, helper.error_of(format('SELECT perfmodel.fit_convergence(%s)', w))
+FROM unnest('{"''{8,8}'', ''{1,1}'', ''{1,1}'', ''{1,1}'', NULL, ''{4}''","''{8}'', ''{1,1}'', ''{1}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{-1}'', ''{1}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{1}'', ''{2}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{0}''","''{NULL}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{1}''","''{NaN}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{1}''"}'::text[]) AS w;
+SELECT helper.error_of(format('SELECT perfmodel.fit_convergence(%L, %L, %L, %L, NULL, ''{4}'')', array_agg(i), array_agg(1), array_agg(1), array_agg(1))) FROM generate_series(1, 65) AS i;

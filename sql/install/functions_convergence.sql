@@ -1,0 +1,110 @@
+-- Trainings until a target is reached.
+
+CREATE FUNCTION perfmodel.fit_convergence(batches float8[], samples float8[], reached integer[], runs integer[], phi float8, ask float8[],
+                                          OUT batch float8, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
+                                          OUT curve text, OUT critical_batch float8)
+    RETURNS SETOF record
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_fit_convergence';
+COMMENT ON FUNCTION perfmodel.fit_convergence(float8[], float8[], integer[], integer[], float8, float8[]) IS
+    'the curve of samples to a target over batch sizes, and its values at those that are asked for';
+
+CREATE FUNCTION perfmodel.samples_to_target(graph_id bigint, batches integer[], dataset text DEFAULT '', target text DEFAULT '',
+                                            OUT batch integer, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
+                                            OUT curve text, OUT critical_batch float8, OUT noise_scale float8)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 200000 ROWS 10
+BEGIN ATOMIC
+    WITH known AS (
+        SELECT c.batch::float8 AS batch, coalesce(exp(avg(ln(c.samples_to_target)) FILTER (WHERE c.reached)), 1) AS samples,
+               (count(*) FILTER (WHERE c.reached))::integer AS reached, count(c.reached)::integer AS runs
+        FROM perfmodel.convergence AS c
+        WHERE c.graph_id = samples_to_target.graph_id AND c.dataset = samples_to_target.dataset AND c.target = samples_to_target.target AND c.reached IS NOT NULL
+        GROUP BY c.batch
+    ), noise AS (
+        SELECT avg(c.grad_var) / nullif(avg(c.grad_sqr), 0) AS phi
+        FROM perfmodel.convergence AS c
+        WHERE c.graph_id = samples_to_target.graph_id AND c.dataset = samples_to_target.dataset AND c.grad_sqr IS NOT NULL AND c.grad_var IS NOT NULL
+    ), arrays AS (
+        SELECT array_agg(k.batch ORDER BY k.batch) AS batches, array_agg(k.samples ORDER BY k.batch) AS samples,
+               array_agg(k.reached ORDER BY k.batch) AS reached, array_agg(k.runs ORDER BY k.batch) AS runs
+        FROM known AS k
+    )
+    SELECT f.batch::integer, f.expected_samples, f.spread, f.p_reached, f.curve, f.critical_batch, n.phi
+    FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi, samples_to_target.batches::float8[]) AS f;
+END;
+COMMENT ON FUNCTION perfmodel.samples_to_target(bigint, integer[], text, text) IS
+    'samples that trainings of a network need to a target at some batches (of all devices), from perfmodel.convergence';
+
+CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch integer, dataset text DEFAULT '', target text DEFAULT '',
+                                         world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
+                                         framework text DEFAULT NULL, predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
+                                         optimizer text DEFAULT 'sgd_momentum', nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
+                                         parallel jsonb DEFAULT NULL, warmup_s float8 DEFAULT 60,
+                                         OUT total_batch integer, OUT expected_samples float8, OUT steps float8, OUT seconds float8,
+                                         OUT seconds_low float8, OUT seconds_high float8, OUT p_reached float8, OUT gpu_hours float8,
+                                         OUT usd float8, OUT curve text, OUT note text)
+    RETURNS record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 300000
+BEGIN ATOMIC
+    WITH b AS (
+        SELECT $3 * $6 * coalesce(($15 ->> 'accumulation')::integer, 1) AS total
+    )
+    -- the samples and the step are off for reasons of their own: their intervals add up as squares do
+    SELECT s.batch, s.expected_samples, j.total_steps, j.seconds,
+           j.seconds * exp(-sqrt(power(ln(j.seconds / j.seconds_low), 2) + power(z.deviations * s.spread, 2))),
+           j.seconds * exp(sqrt(power(ln(j.seconds_high / j.seconds), 2) + power(z.deviations * s.spread, 2))),
+           s.p_reached, j.gpu_hours, j.usd, s.curve, j.note
+    FROM b, LATERAL (SELECT CASE WHEN $11 >= 0.99 THEN 2.576 WHEN $11 >= 0.95 THEN 1.96 WHEN $11 >= 0.9 THEN 1.645 WHEN $11 >= 0.8 THEN 1.282 ELSE 0.674 END AS deviations) AS z,
+         LATERAL perfmodel.samples_to_target($1, ARRAY[b.total], $4, $5) AS s,
+         LATERAL perfmodel.predict_job($1, $2, $3, samples => s.expected_samples, warmup_s => $16, dtype => $7, layout => $8, framework => $9,
+                                       predictor => $10, level => $11, optimizer => $12, world_size => $6, nodes => $13, cluster => $14, parallel => $15) AS j;
+END;
+COMMENT ON FUNCTION perfmodel.time_to_target(bigint, text, integer, text, text, integer, text, text, text, text, float8, text, integer, text, jsonb, float8) IS
+    'how long a training takes until its target: steps, seconds with their interval, how likely it gets there at all';
+
+CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base_batch integer, dataset text DEFAULT '', target text DEFAULT '',
+                                  world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
+                                  framework text DEFAULT NULL, predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
+                                  nodes integer DEFAULT NULL, cluster text DEFAULT NULL, parallel jsonb DEFAULT NULL,
+                                  OUT total_batch integer, OUT samples_per_s float8, OUT efficiency float8, OUT goodput float8)
+    RETURNS record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 300000
+BEGIN ATOMIC
+    WITH b AS (
+        SELECT $3 * $7 * coalesce(($15 ->> 'accumulation')::integer, 1) AS total
+    ), s AS (
+        SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency
+        FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[$4, b.total], $5, $6) AS t
+    )
+    SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency
+    FROM b, s, LATERAL perfmodel.predict($1, $2, $3, dtype => $8, layout => $9, framework => $10, predictor => $11, optimizer => $12,
+                                         world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;
+END;
+COMMENT ON FUNCTION perfmodel.goodput(bigint, text, integer, integer, text, text, integer, text, text, text, text, text, integer, text, jsonb) IS
+    'samples per second times what a sample is worth at this batch, over one at base_batch (both of all devices)';
+
+CREATE FUNCTION perfmodel.best_batch(graph_id bigint, gpu text, dataset text DEFAULT '', target text DEFAULT '', world_size integer DEFAULT 1,
+                                     deadline interval DEFAULT NULL, batches integer[] DEFAULT '{1,2,4,8,16,32,64,128,256,512,1024,2048}',
+                                     dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw', framework text DEFAULT NULL,
+                                     predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum', nodes integer DEFAULT NULL,
+                                     cluster text DEFAULT NULL, parallel jsonb DEFAULT NULL,
+                                     OUT batch integer, OUT total_batch integer, OUT seconds float8, OUT seconds_low float8,
+                                     OUT seconds_high float8, OUT gpu_hours float8, OUT usd float8, OUT fits boolean, OUT p_fits float8,
+                                     OUT in_time boolean, OUT best boolean)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 12
+BEGIN ATOMIC
+    WITH asked AS (
+        SELECT u.batch, t.*, m.fits, m.p_fits, t.seconds <= extract(epoch FROM $6) AS in_time
+        FROM unnest($7) AS u (batch), LATERAL perfmodel.time_to_target($1, $2, u.batch, $3, $4, $5, dtype => $8, layout => $9, framework => $10,
+                                                                        predictor => $11, optimizer => $12, nodes => $13, cluster => $14, parallel => $15) AS t,
+             LATERAL perfmodel.predict_memory($1, $2, u.batch, $8, $9, $10, $12) AS m
+    ), ranked AS (
+        SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN $6 IS NULL THEN a.seconds ELSE coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
+        FROM asked AS a WHERE a.fits AND a.seconds IS NOT NULL
+    )
+    SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time, coalesce(r.place = 1, false)
+    FROM asked AS a LEFT JOIN ranked AS r ON r.batch = a.batch ORDER BY a.batch;
+END;
+COMMENT ON FUNCTION perfmodel.best_batch(bigint, text, text, text, integer, interval, integer[], text, text, text, text, text, integer, text, jsonb) IS
+    'batches of one device by the time to the target; best: fits, and is the fastest, or the cheapest before a deadline';

@@ -1,0 +1,120 @@
+/*
+ * convergence_sql.c - fit_convergence(): the curve of samples to a target over the batch size.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+
+#include "encoding.h"
+#include "errors.h"
+#include "jobs/convergence.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_fit_convergence);
+
+#define N_COLUMNS 6
+
+typedef struct column
+{
+	Datum	   *v;
+	int			n;
+} column;
+
+/* An array without NULLs; of any length for n < 0. */
+static column
+column_arg(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int n)
+{
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
+	column		c;
+	bool	   *nulls;
+	bool		wide = type == FLOAT8OID;
+
+	deconstruct_array(array, type, wide ? 8 : 4, wide ? FLOAT8PASSBYVAL : true, wide ? TYPALIGN_DOUBLE : TYPALIGN_INT, &c.v, &nulls, &c.n);
+	for (int i = 0; i < c.n; i++)
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s must not have NULLs", name)));
+	if (n >= 0 && c.n != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must have as many elements as batches, %d, not %d", name, n, c.n)));
+	return c;
+}
+
+static void
+check_runs(const pm_runs *r, const pm_runs *before)
+{
+	if (!(r->batch > 0 && r->batch <= 1e18 && r->samples > 0 && r->samples <= 1e30 && r->reached >= 0 && r->runs >= r->reached))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("batch %g has samples %g, reached %d of %d runs", r->batch, r->samples, r->reached, r->runs),
+				 errdetail("Batches and samples are positive, and no more runs reach the target than there are.")));
+	if (before != NULL && before->batch >= r->batch)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("batches must ascend, each of them once")));
+}
+
+static pm_runs *
+read_runs(FunctionCallInfo fcinfo, int *n)
+{
+	column		batch = column_arg(fcinfo, 0, "batches", FLOAT8OID, -1);
+	column		samples = column_arg(fcinfo, 1, "samples", FLOAT8OID, batch.n);
+	column		reached = column_arg(fcinfo, 2, "reached", INT4OID, batch.n);
+	column		runs = column_arg(fcinfo, 3, "runs", INT4OID, batch.n);
+	pm_runs    *r = palloc(sizeof(pm_runs) * Max(batch.n, 1));
+
+	for (int i = 0; i < batch.n; i++)
+	{
+		r[i] = (pm_runs) {
+			DatumGetFloat8(batch.v[i]), DatumGetFloat8(samples.v[i]), DatumGetInt32(reached.v[i]), DatumGetInt32(runs.v[i])
+		};
+		check_runs(&r[i], i > 0 ? &r[i - 1] : NULL);
+	}
+	*n = batch.n;
+	return r;
+}
+
+/* fit_convergence(batches, samples, reached, runs, phi, ask): no rows where no run has reached the target. */
+Datum
+pm_fit_convergence(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_status	st = {PM_OK};
+	pm_curve	c;
+	pm_runs    *runs;
+	column		ask;
+	pm_code		rc;
+	int			n;
+
+	pm_rows_begin(fcinfo, &out);
+	for (int i = 0; i < 6; i++)
+		if (PG_ARGISNULL(i) && i != 4)
+			return (Datum) 0;
+	runs = read_runs(fcinfo, &n);
+	ask = column_arg(fcinfo, 5, "ask", FLOAT8OID, -1);
+	rc = pm_curve_fit(runs, n, PG_ARGISNULL(4) ? get_float8_nan() : PG_GETARG_FLOAT8(4), &c, &st);
+	if (rc == PM_ERR_DATA)
+		return (Datum) 0;
+	if (rc != PM_OK)
+		pm_raise(&st);
+	for (int i = 0; i < ask.n; i++)
+	{
+		double		batch = DatumGetFloat8(ask.v[i]);
+		bool		nulls[N_COLUMNS] = {false};
+		Datum		values[N_COLUMNS] = {ask.v[i], 0, Float8GetDatum(c.spread), Float8GetDatum(c.p_reached),
+		CStringGetTextDatum(pm_curve_name[c.kind])};
+
+		if (!(batch > 0 && batch <= 1e18))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a batch must be positive, not %g", batch)));
+		values[1] = Float8GetDatum(pm_curve_at(&c, batch));
+		values[5] = pm_float8_or_null(isinf(c.critical) || c.kind == PM_CURVE_BETWEEN ? get_float8_nan() : c.critical, &nulls[5]);
+		pm_rows_add(&out, values, nulls);
+	}
+	return (Datum) 0;
+}
