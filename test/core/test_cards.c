@@ -175,6 +175,40 @@ test_settled(void)
 	CHECK(memcmp(more.trait, c.trait, sizeof(c.trait)) == 0);
 }
 
+/* The interval of a card that was not measured is at least as wide as that of any that was, and says why it is outside. */
+static void
+test_doubt(void)
+{
+	pm_predictor p = {.kind = &pm_kind_opclass};
+	pm_sample	kept[N_ROWS];
+	pm_dataset	d = {.samples = kept};
+	pm_fit_report report;
+	pm_status	st;
+	double		width[N_CARDS] = {0};
+	const int	unseen = 4;
+
+	CHECK_EQ(pm_options_set(p.kind, NULL, 0, &p.options, NULL), PM_OK);
+	for (int i = 0; i < N_ROWS; i++)
+		if (i % N_CARDS != unseen)
+			kept[d.n++] = samples[i];
+	CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, &st), PM_OK);
+	CHECK_EQ(pm_cards_doubt(p.kind->cards(&p), cards[0].name, 0.9), 0);
+	CHECK(pm_cards_doubt(p.kind->cards(&p), cards[unseen].name, 0.9) > pm_cards_doubt(p.kind->cards(&p), cards[unseen].name, 0.5));
+	for (int c = 0; c < N_CARDS; c++)
+	{
+		pm_verdict	v;
+		double		ms;
+
+		CHECK_EQ(pm_predictor_predict(&p, &samples[c], &arena, &ms, NULL, NULL, NULL), PM_OK);
+		CHECK_EQ(pm_predictor_judge(&p, &samples[c], ms, 0.9, &arena, &v, NULL), PM_OK);
+		CHECK(v.low_ms <= ms && v.high_ms >= ms);
+		CHECK_EQ(v.in_domain, c != unseen);
+		width[c] = log(v.high_ms / v.low_ms);
+	}
+	for (int c = 0; c < N_CARDS; c++)
+		CHECK(width[c] <= width[unseen]);
+}
+
 /* opclass finds the levels from times alone, answers for a card that it has not seen, and keeps them when it is stored. */
 static void
 test_opclass(void)
@@ -218,6 +252,7 @@ main(void)
 	test_outlier();
 	test_settled();
 	test_opclass();
+	test_doubt();
 	pm_arena_release(&arena);
 	return check_done("cards");
 }

@@ -14,6 +14,8 @@
 #define MAX_LOG		1000.0		/* of a stored number */
 #define NOISE		0.15		/* of a level about the regression, in logarithms */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
+#define MOST_SPREAD	0.7			/* of one card */
+#define LEAST_LEVELS 3
 #define PULL		1.0			/* a level is pulled to the regression as if by so many networks */
 #define ROUNDS		20
 
@@ -116,6 +118,19 @@ pm_cards_factors(const pm_cards *c, const pm_question *q)
 	return f;
 }
 
+double
+pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
+{
+	double		spread = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->level[i].gpu, gpu) == 0)
+			return 0;
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		spread = fmax(spread, c->spread[work]);
+	return spread * log(1 / (1 - level));
+}
+
 /* ---- learning ---- */
 
 /* What a row says about the level of its card. */
@@ -211,9 +226,9 @@ weighted_median(point *p, int n)
 	return p[i].level;
 }
 
-/* Weights of the traits for a kind of work: ridge regression towards the priors, with Cauchy's weights. */
+/* Weights of the traits for a kind of work, from all cards but `without` (NULL: from all): ridge regression towards the priors, with Cauchy's weights. */
 static void
-regress(pm_cards *c, int work, const pm_gpu *const *gpus)
+regress(pm_cards *c, int work, const pm_gpu *const *gpus, const char *without)
 {
 	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
 		c->trait[work][k] = prior[k].mean;
@@ -234,7 +249,7 @@ regress(pm_cards *c, int work, const pm_gpu *const *gpus)
 			double		n = c->level[i].structures;
 			double		w = n / (n + PULL) / (1 + e * e) / (NOISE * NOISE);
 
-			if (c->level[i].work != work)
+			if (c->level[i].work != work || (without != NULL && strcmp(c->level[i].gpu, without) == 0))
 				continue;
 			traits_of(gpus[i], c->level[i].dtype, work, z);
 			for (int j = 0; j < PM_N_CARD_TRAITS; j++)
@@ -248,6 +263,23 @@ regress(pm_cards *c, int work, const pm_gpu *const *gpus)
 		if (pm_solve_spd(&m[0][0], y, PM_N_CARD_TRAITS))
 			memcpy(c->trait[work], y, sizeof(y));
 	}
+}
+
+/* Each card is left out and guessed; those that are not like any other count like the rest. */
+static void
+set_spread(pm_cards *c, int work, const pm_gpu *const *gpus)
+{
+	double		sum = 0;
+	int			n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].work == work && !gpus[i]->is_cpu)
+		{
+			regress(c, work, gpus, c->level[i].gpu);
+			sum += fmin(fabs(c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)), MOST_SPREAD);
+			n++;
+		}
+	c->spread[work] = n >= LEAST_LEVELS ? sum / n : 0;
 }
 
 static bool
@@ -295,7 +327,10 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 	c->level = level;
 	c->n = levels;
 	for (int work = 0; work < PM_N_CARD_WORKS && !c->settled; work++)
-		regress(c, work, gpus);
+	{
+		set_spread(c, work, gpus);
+		regress(c, work, gpus, NULL);
+	}
 	for (int i = 0; i < n; i++)
 	{
 		double		expected = regression(c, gpus[i], level[i].dtype, level[i].work);
@@ -319,7 +354,10 @@ pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b)
 {
 	pm_names_save(&works, b);
 	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+	{
 		pm_named_save(&traits, c->trait[work], b);
+		pm_put_f64(b, c->spread[work]);
+	}
 	pm_put_u32(b, (uint32_t) c->n);
 	for (int i = 0; i < c->n; i++)
 	{
@@ -361,7 +399,8 @@ pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_sta
 
 	for (int i = 0; rc == PM_OK && i < t.n; i++)
 	{
-		double	   *trait = c->trait[t.here != NULL ? t.here[i] : i];
+		int			work = t.here != NULL ? t.here[i] : i;
+		double	   *trait = c->trait[work];
 
 		for (int k = 0; k < PM_N_CARD_TRAITS; k++)
 			trait[k] = NAN;
@@ -369,6 +408,8 @@ pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_sta
 		for (int k = 0; k < PM_N_CARD_TRAITS && rc == PM_OK; k++)
 			if (!(fabs(trait[k]) <= MAX_LOG))
 				rc = pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+		if (rc == PM_OK && !((c->spread[work] = pm_get_f64(r)) >= 0 && c->spread[work] <= MOST_SPREAD))
+			rc = pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
 	}
 	if (rc != PM_OK)
 		return rc;

@@ -42,6 +42,7 @@ struct pm_cards
 	int			n;
 	pm_card_level *level;		/* [n] */
 	double		trait[PM_N_CARD_WORKS][PM_N_CARD_TRAITS];	/* weights of the regression */
+	double		spread[PM_N_CARD_WORKS];	/* mean |level - guess| of cards left out in turn; 0: fewer than 3 levels */
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 
@@ -60,6 +61,13 @@ pm_card_work_of(int op_class)
 {
 	return op_class == PM_CLASS_CONV ? PM_CARD_CONV : PM_CARD_REST;
 }
+
+/*
+ * How far, in logarithms, the level of a card may be from what is guessed, with
+ * a probability of `level`, if errors of guesses are Laplace's; 0 for a card
+ * that has levels.
+ */
+double		pm_cards_doubt(const pm_cards *c, const char *gpu, double level);
 
 /*
  * Levels from ln(measured / predicted) of each row of d by what knows no cards

@@ -3,6 +3,7 @@
  */
 #include "predictor/predictor.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "base/metrics.h"
 #include "nn/blas.h"
+#include "kinds/cards.h"
 #include "predictor/correction.h"
 #include "predictor/cross.h"
 #include "predictor/stages.h"
@@ -378,13 +380,36 @@ pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sa
 	return finish_step(p, s, step_ms, NULL, 0, st);
 }
 
+/*
+ * Let the interval of a card that no row was measured on hold what its guessed
+ * level may be off, besides the error on a network: the two are independent.
+ */
+static void
+doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
+{
+	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	double		doubt;
+
+	if (isnan(v->low_ms) || cards == NULL || pm_correction_find(p->correction, q->gpu->name) != NULL)
+		return;
+	doubt = pm_cards_doubt(cards, q->gpu->name, level);
+	if (doubt > 0)
+	{
+		v->low_ms = fmax(step_ms * exp(-hypot(log(step_ms / v->low_ms), doubt)), DBL_MIN);
+		v->high_ms = fmin(step_ms * exp(hypot(log(v->high_ms / step_ms), doubt)), DBL_MAX);
+	}
+}
+
 pm_code
 pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 							double level, pm_verdict *v, pm_status *st)
 {
 	pm_code		rc = put_on_bench(x, s, st);
 
-	return rc == PM_OK ? pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, v, st) : rc;
+	if (rc == PM_OK &&
+		(rc = pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, v, st)) == PM_OK)
+		doubt_card(p, &s->query, step_ms, level, v);
+	return rc;
 }
 
 pm_code
@@ -398,5 +423,9 @@ pm_code
 pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
 				   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {
-	return pm_trust_judge(p->trust, s, step_ms, level, scratch, v, st);
+	pm_code		rc = pm_trust_judge(p->trust, s, step_ms, level, scratch, v, st);
+
+	if (rc == PM_OK)
+		doubt_card(p, &s->query, step_ms, level, v);
+	return rc;
 }

@@ -112,10 +112,22 @@ pm_mdot_base_init(pm_predictor *base, pm_status *st)
 	return pm_options_set(base->kind, NULL, 0, &base->options, st);
 }
 
+static const pm_cards *
+cards_of(const pm_mdot *m)
+{
+	return m->base.kind != NULL ? m->base.kind->cards(&m->base) : NULL;
+}
+
+static const pm_cards *
+mdot_cards(const pm_predictor *p)
+{
+	return cards_of(p->impl);
+}
+
 pm_card_factors
 pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 {
-	return pm_cards_factors(m->base.kind != NULL ? m->base.kind->cards(&m->base) : NULL, q);
+	return pm_cards_factors(cards_of(m), q);
 }
 
 void
@@ -464,6 +476,7 @@ const pm_kind pm_kind_mdot = {
 	.predict = mdot_predict,
 	.prepare = mdot_prepare,
 	.predict_prepared = mdot_predict_prepared,
+	.cards = mdot_cards,
 	.save = mdot_save,
 	.load = mdot_load
 };
