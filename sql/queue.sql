@@ -73,7 +73,7 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FR
     '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', checkpoint_s => ''NaN''']) AS a;
 
 -- ---- what is wrong is said
-SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY[
+SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY[
     'queue_order_arrays(job_ids => ''{a,b}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => NULL::float8[])', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', policy => ''shortest'')',
     'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', at => ''infinity'')',
     'queue_eta_arrays(free => ''[]'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": -1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": 1.5}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')',

@@ -195,6 +195,7 @@ pm_calibrate_memory(PG_FUNCTION_ARGS)
 
 	pm_rows_begin(fcinfo, &out);
 	pm_require_catalog();
+	PreventCommandIfReadOnly("perfmodel.calibrate_memory()");
 	ids = pm_some_profiles_arg(fcinfo, 0);
 	pm_freshen();
 	SPI_connect();
