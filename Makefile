@@ -77,7 +77,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_drift functions_memory \
 	functions_scaling functions_job functions_convergence \
-	functions_plot functions_report \
+	functions_plot functions_report nightly \
 	views text_limits \
 	dump privileges)
 
@@ -100,7 +100,7 @@ REGRESS = setup install gpu graph graph_errors onnx profile op_profile options t
 	scaling job convergence \
 	memory \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start drift \
-	plot report \
+	plot report nightly \
 	dashboards job_names queue cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict

@@ -18,6 +18,7 @@ BEGIN
             ('interconnect', 'name', 512), ('interconnect', 'source', 10000),
             ('cluster', 'name', 512), ('cluster', 'intra', 512), ('cluster', 'inter', 512), ('cluster', 'source', 10000),
             ('price', 'provider', 512), ('price', 'region', 512), ('price', 'source', 10000),
+            ('nightly_log', 'predictor', 512), ('nightly_log', 'candidate', 512), ('nightly_log', 'verdict', 512), ('nightly_log', 'why', 10000),
             ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000),
             ('convergence', 'dataset', 512), ('convergence', 'target', 512), ('convergence', 'optimizer', 512), ('convergence', 'source', 10000)) AS v(tab, col, bytes)
     LOOP

@@ -1,0 +1,251 @@
+-- What is done each night: measurements from the jobs of the day, a judgement,
+-- and a better predictor where one is due. The table is new in 0.2.0, so that
+-- an update makes it from this file. docs/nightly.md
+
+CREATE TABLE perfmodel.nightly_log (
+    nightly_id             bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT nightly_log_pkey PRIMARY KEY,
+    started_at             timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
+    finished_at            timestamptz,
+    predictor              text,
+    jobs_taken             bigint,
+    profiles_added         bigint,
+    verdict                text,
+    action                 text        NOT NULL CONSTRAINT nightly_log_action_known
+                                       CHECK (action IN ('running', 'nothing', 'recalibrated', 'trained', 'failed')),
+    candidate              text,
+    run_id                 bigint,
+    n                      integer,
+    n_networks             integer,
+    predictor_mape_pct     float8,
+    candidate_mape_pct     float8,
+    difference_low_pct     float8,
+    difference_high_pct    float8,
+    activated              boolean     NOT NULL DEFAULT false,
+    why                    text
+);
+COMMENT ON TABLE perfmodel.nightly_log IS 'one row for each call of nightly(): what was done and why';
+COMMENT ON COLUMN perfmodel.nightly_log.nightly_id IS 'identifies the call';
+COMMENT ON COLUMN perfmodel.nightly_log.started_at IS 'when it began';
+COMMENT ON COLUMN perfmodel.nightly_log.finished_at IS 'when it ended; NULL: it runs, or its session was ended';
+COMMENT ON COLUMN perfmodel.nightly_log.predictor IS 'name of the active predictor at the beginning';
+COMMENT ON COLUMN perfmodel.nightly_log.jobs_taken IS 'jobs that became measurements; NULL: no table of jobs was given';
+COMMENT ON COLUMN perfmodel.nightly_log.profiles_added IS 'measurements that these jobs became';
+COMMENT ON COLUMN perfmodel.nightly_log.verdict IS 'the worst verdict of drift() about the active predictor, by GPU';
+COMMENT ON COLUMN perfmodel.nightly_log.action IS 'running, nothing, recalibrated, trained, failed';
+COMMENT ON COLUMN perfmodel.nightly_log.candidate IS 'name of the new predictor; it is dropped again when it is not activated';
+COMMENT ON COLUMN perfmodel.nightly_log.run_id IS 'its training in the background, see training_status; NULL: none';
+COMMENT ON COLUMN perfmodel.nightly_log.n IS 'measurements on which the two were compared, which neither was trained on';
+COMMENT ON COLUMN perfmodel.nightly_log.n_networks IS 'networks among them';
+COMMENT ON COLUMN perfmodel.nightly_log.predictor_mape_pct IS 'mean absolute error of the active predictor on these, in percent';
+COMMENT ON COLUMN perfmodel.nightly_log.candidate_mape_pct IS 'the same of the candidate';
+COMMENT ON COLUMN perfmodel.nightly_log.difference_low_pct IS 'lower end of the paired interval of 90 % of candidate less active';
+COMMENT ON COLUMN perfmodel.nightly_log.difference_high_pct IS 'upper end; the candidate is activated when it is below 0';
+COMMENT ON COLUMN perfmodel.nightly_log.activated IS 'whether the candidate is the active predictor now';
+COMMENT ON COLUMN perfmodel.nightly_log.why IS 'the advice that was followed, or what stood against it';
+COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'what a night can end with';
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log', '');
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log_nightly_id_seq', '');
+
+CREATE FUNCTION perfmodel.collect_from_jobs(jobs regclass, columns jsonb DEFAULT '{}', since timestamptz DEFAULT NULL, startup_s float8 DEFAULT 60,
+                                            min_steps integer DEFAULT 100, source text DEFAULT NULL,
+                                            OUT outcome text, OUT n_jobs bigint, OUT n_profiles bigint)
+    RETURNS SETOF record
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 8 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,restarts,finished_at}';
+    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, '0', NULL];
+    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
+    lacking CONSTANT text := (SELECT string_agg(quote_ident(coalesce(columns ->> w.name, w.name)), ', ') FROM unnest(wanted, otherwise) AS w(name, otherwise)
+                              WHERE coalesce(columns ->> w.name, w.name) <> ALL (present) AND (w.otherwise IS NULL OR columns ? w.name));
+    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
+    origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
+    start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
+    parts text;
+BEGIN
+    IF strange IS NOT NULL THEN
+        RAISE EXCEPTION 'unknown column "%" in columns', left(strange, 64)
+            USING ERRCODE = 'invalid_parameter_value', HINT = format('Known are %s.', array_to_string(wanted, ', '));
+    ELSIF lacking IS NOT NULL THEN
+        RAISE EXCEPTION 'table % has no column %', jobs, lacking
+            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
+                  HINT = 'Say which columns are meant: columns => ''{"steps": "iterations"}''; docs/nightly.md has the list.';
+    ELSIF NOT (startup_s >= 0 AND startup_s < 1e9) OR startup_s IS NULL OR min_steps IS NULL OR min_steps < 1 THEN
+        RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    SELECT string_agg(CASE WHEN coalesce(columns ->> w.name, w.name) = ANY (present) THEN quote_ident(coalesce(columns ->> w.name, w.name)) ELSE w.otherwise END
+                      || ' AS ' || w.name, ', ' ORDER BY w.nth)
+    INTO parts FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth);
+    RETURN QUERY EXECUTE format($query$
+        WITH job AS (
+            SELECT %s FROM %s WHERE %I > $1
+        ), named AS (
+            SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), perfmodel.find_graph(j.graph::text)) AS graph_id,
+                   perfmodel.find_gpu(j.gpu::text) AS gpu, j.batch::integer AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), '') AS dtype,
+                   coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
+                   coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, greatest(j.gpu_count::integer, 1) AS world_size,
+                   greatest(least(j.nodes::integer, j.gpu_count::integer), 1) AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
+                   j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, 1000 * (j.duration_s::float8 - $2) / nullif(j.steps::float8, 0) AS step_ms
+            FROM job AS j
+        ), sorted AS (
+            SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.batch < 1 OR n.batch > 16777216 THEN 'unknown'
+                             WHEN n.restarts > 0 THEN 'restarted'
+                             WHEN n.steps IS NULL OR n.steps < $3 THEN 'few steps'
+                             WHEN n.duration_s IS NULL OR n.duration_s < 2 * $2 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
+                        END AS reason
+            FROM named AS n
+        ), middle AS (
+            SELECT s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.framework, s.optimizer, s.world_size, s.nodes,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(s.step_ms)) AS middle
+            FROM sorted AS s WHERE s.reason IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+        ), checked AS (
+            -- a job that took 1.5 times as long as the middle one of its kind, or two thirds of it, had something else to do
+            SELECT s.*, CASE WHEN abs(ln(s.step_ms) - m.middle) > ln(1.5) THEN 'outlier' ELSE 'taken' END AS outcome
+            FROM sorted AS s JOIN middle AS m ON (s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.optimizer, s.world_size, s.nodes)
+                 = (m.graph_id, m.gpu, m.batch, m.dtype, m.layout, m.optimizer, m.world_size, m.nodes) AND s.framework IS NOT DISTINCT FROM m.framework
+            WHERE s.reason IS NULL
+        ), added AS (
+            INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, world_size, nodes, step_ms, spread, measured_at, source)
+            SELECT c.graph_id, c.gpu, c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes,
+                   percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms),
+                   (percentile_cont(0.75) WITHIN GROUP (ORDER BY c.step_ms) - percentile_cont(0.25) WITHIN GROUP (ORDER BY c.step_ms))
+                       / percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms), max(c.finished_at), $4
+            FROM checked AS c WHERE c.outcome = 'taken' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+            ORDER BY max(c.finished_at), c.graph_id, c.gpu, c.batch
+            RETURNING 1
+        )
+        SELECT v.outcome, v.n, CASE v.outcome WHEN 'taken' THEN (SELECT count(*) FROM added) ELSE 0 END
+        FROM (SELECT c.outcome, count(*) AS n FROM checked AS c GROUP BY 1 UNION ALL SELECT s.reason, count(*) FROM sorted AS s WHERE s.reason IS NOT NULL GROUP BY 1) AS v
+        ORDER BY v.outcome <> 'taken', v.n DESC, v.outcome$query$, parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at'))
+        USING start, startup_s, min_steps, origin;
+END $$;
+COMMENT ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
+    'makes measurements of finished jobs (duration and steps), one for each question; says what was left out';
+REVOKE ALL ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) FROM PUBLIC;
+
+-- The parts of nightly(), which commits between them. The first ends with a
+-- candidate, perhaps one that is still trained, or with nothing to do.
+CREATE FUNCTION perfmodel.nightly_start(jobs regclass DEFAULT NULL, columns jsonb DEFAULT '{}', background boolean DEFAULT true, max_wait interval DEFAULT '8 hours')
+    RETURNS bigint
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    active record;
+    d_verdict text;
+    d_advice text;
+    night bigint;
+    fitting bigint[];
+    challenger text;
+    run bigint;
+    done text;
+    reason text;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('perfmodel.nightly', 0))
+       OR EXISTS (SELECT FROM perfmodel.nightly_log AS l WHERE l.action = 'running' AND l.started_at > clock_timestamp() - max_wait) THEN
+        RAISE EXCEPTION 'a nightly run is going on' USING ERRCODE = 'object_in_use',
+            HINT = 'If its session has ended: UPDATE perfmodel.nightly_log SET action = ''failed'' WHERE action = ''running''.';
+    END IF;
+    SELECT p.predictor_id, p.name, p.kind, p.options, p.profiles INTO active FROM perfmodel.predictor AS p WHERE p.active AND p.quantity = 'step_ms';
+    INSERT INTO perfmodel.nightly_log (action, predictor) VALUES ('running', active.name) RETURNING nightly_id INTO night;
+    IF jobs IS NOT NULL THEN
+        UPDATE perfmodel.nightly_log SET (jobs_taken, profiles_added) = (
+            SELECT coalesce(sum(j.n_jobs), 0), coalesce(sum(j.n_profiles), 0) FROM perfmodel.collect_from_jobs(jobs, columns) AS j WHERE j.outcome = 'taken')
+        WHERE nightly_id = night;
+    END IF;
+    IF active.name IS NOT NULL THEN
+        -- the worst, and among these what it takes more to mend
+        SELECT x.verdict, x.advice INTO d_verdict, d_advice FROM perfmodel.drift(active.name, '{gpu}') AS x
+        ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), x.advice LIKE 'retrain%' DESC, x.n DESC LIMIT 1;
+    END IF;
+    reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' WHEN d_verdict IS NULL THEN 'no new measurements' ELSE coalesce(d_advice, 'it holds') END;
+    IF d_verdict IS NULL OR d_verdict IN ('ok', 'too_few') THEN
+        UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason, finished_at = clock_timestamp() WHERE nightly_id = night;
+        RETURN night;
+    END IF;
+    -- half of the new networks to learn from; the others stay new to both, to compare on
+    fitting := ARRAY(SELECT r.profile_id FROM perfmodel.residuals(active.name) AS r WHERE (hashint8(r.network) & 1) = 0);
+    challenger := format('nightly %s', to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'));
+    IF cardinality(fitting) = 0 THEN
+        UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason || '; too few networks to learn from and to compare on', finished_at = clock_timestamp()
+        WHERE nightly_id = night;
+        RETURN night;
+    ELSIF active.predictor_id < 0 OR d_advice LIKE 'recalibrate%' THEN
+        -- the measurements of a predictor that came trained are not here: training on those that are would make a poorer one
+        PERFORM * FROM perfmodel.recalibrate(active.name, fitting, challenger);
+        reason := reason || CASE WHEN d_advice LIKE 'recalibrate%' THEN '' ELSE '; recalibrated, since the measurements that it was trained on are not in this database' END;
+        done := 'recalibrated';
+    ELSIF background THEN
+        run := perfmodel.train_async(challenger, active.kind, active.profiles || fitting, active.options);
+        done := 'running';
+    ELSE
+        PERFORM perfmodel.train(challenger, active.kind, active.profiles || fitting, active.options);
+        done := 'trained';
+    END IF;
+    UPDATE perfmodel.nightly_log SET action = done, verdict = d_verdict, why = reason, candidate = challenger, run_id = run WHERE nightly_id = night;
+    RETURN night;
+END $$;
+COMMENT ON FUNCTION perfmodel.nightly_start(regclass, jsonb, boolean, interval) IS 'the first part of nightly(): up to a candidate; returns the nightly_id';
+
+CREATE FUNCTION perfmodel.nightly_finish(night bigint, max_wait interval DEFAULT '8 hours') RETURNS boolean
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    l perfmodel.nightly_log;
+    state record;
+    c record;
+    wins boolean;
+BEGIN
+    SELECT * INTO l FROM perfmodel.nightly_log AS x WHERE x.nightly_id = night;
+    IF l.finished_at IS NOT NULL OR l.nightly_id IS NULL THEN
+        RETURN true;
+    END IF;
+    IF l.run_id IS NOT NULL THEN
+        SELECT s.status, s.message INTO state FROM perfmodel.training_status AS s WHERE s.run_id = l.run_id;
+        IF state.status = 'running' THEN
+            IF clock_timestamp() > l.started_at + max_wait THEN
+                PERFORM perfmodel.cancel_training(l.run_id);
+            END IF;
+            RETURN false;
+        ELSIF state.status IS DISTINCT FROM 'finished' THEN
+            UPDATE perfmodel.nightly_log SET action = 'failed', why = why || '; ' || coalesce(left(state.message, 2000), 'the training did not finish'), finished_at = clock_timestamp()
+            WHERE nightly_id = night;
+            RETURN true;
+        END IF;
+    END IF;
+    SELECT * INTO c FROM perfmodel.compare_predictors(l.predictor, l.candidate);
+    wins := c.better IS NOT DISTINCT FROM l.candidate;
+    IF wins THEN
+        PERFORM perfmodel.activate_predictor(l.candidate);
+    ELSE
+        PERFORM perfmodel.drop_predictor(l.candidate);
+    END IF;
+    UPDATE perfmodel.nightly_log
+    SET action = CASE action WHEN 'running' THEN 'trained' ELSE action END, n = c.n, n_networks = c.n_networks, predictor_mape_pct = c.mape_a_pct, candidate_mape_pct = c.mape_b_pct,
+        difference_low_pct = c.difference_low_pct, difference_high_pct = c.difference_high_pct, activated = wins, finished_at = clock_timestamp(),
+        why = why || CASE WHEN wins THEN '' WHEN c.difference_high_pct IS NULL THEN '; not activated: fewer than 5 networks to compare on'
+                          ELSE '; not activated: not better beyond chance' END
+    WHERE nightly_id = night;
+    RETURN true;
+END $$;
+COMMENT ON FUNCTION perfmodel.nightly_finish(bigint, interval) IS 'the last part of nightly(): compares and activates; false while the candidate is still trained';
+
+-- Without SET, as a procedure that has one cannot commit; so every name is qualified.
+CREATE PROCEDURE perfmodel.nightly(jobs regclass DEFAULT NULL, columns jsonb DEFAULT '{}', background boolean DEFAULT true, max_wait interval DEFAULT '8 hours')
+    LANGUAGE plpgsql AS $$
+DECLARE
+    night bigint := perfmodel.nightly_start(jobs, columns, background, max_wait);
+BEGIN
+    IF background THEN
+        -- a training in the background begins when what asked for it is committed
+        COMMIT;
+    END IF;
+    WHILE NOT perfmodel.nightly_finish(night, max_wait) LOOP
+        COMMIT;
+        PERFORM pg_catalog.pg_sleep(1);
+    END LOOP;
+END $$;
+COMMENT ON PROCEDURE perfmodel.nightly(regclass, jsonb, boolean, interval) IS
+    'takes in finished jobs, judges the active predictor, mends it where drift() says so, activates what is better';
+REVOKE ALL ON FUNCTION perfmodel.nightly_start(regclass, jsonb, boolean, interval) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.nightly_finish(bigint, interval) FROM PUBLIC;
+REVOKE ALL ON PROCEDURE perfmodel.nightly(regclass, jsonb, boolean, interval) FROM PUBLIC;

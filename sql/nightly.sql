@@ -1,0 +1,93 @@
+-- A night: measurements from jobs, a judgement, a new predictor where one is due.
+SET client_min_messages = warning;
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+BEGIN;
+DELETE FROM perfmodel.profile;
+UPDATE perfmodel.predictor SET active = false;
+SELECT count(perfmodel.load_graph(helper.cnn(format('night%s@%s', depth, width), width, depth)))
+FROM generate_series(3, 12) AS depth, unnest('{24,40,56,72,88,104}'::int[]) AS width;
+CREATE FUNCTION pg_temp.noise(key text) RETURNS float8 LANGUAGE sql IMMUTABLE AS
+    $$SELECT sum(('x' || left(md5(key || i), 7))::bit(28)::integer / 268435456.0::float8) - 2 FROM generate_series(1, 4) AS i$$;
+-- steps as they are, in ms; half > 0: to train on
+CREATE TEMP TABLE truth AS
+SELECT g.graph_id, g.name, d.gpu, batch, (0.05 * g.nodes + 3 * batch * f.flops / (d.tflops * 1e9)) * exp(0.05 * pg_temp.noise(g.name)) AS step_ms,
+       ('x' || left(md5(g.name), 7))::bit(28)::integer % 2 AS half
+FROM perfmodel.graph AS g, LATERAL (SELECT sum(flops_forward) AS flops FROM perfmodel.graph_node AS n WHERE n.graph_id = g.graph_id) AS f,
+     (VALUES ('T4', 8.1 * 0.4), ('RTX 3090', 35.6 * 0.5)) AS d(gpu, tflops), unnest('{8,64}'::int[]) AS batch
+WHERE g.name LIKE 'night%' ORDER BY g.graph_id, d.gpu, batch;
+
+-- nobody to judge
+CALL perfmodel.nightly(background => false);
+SELECT action, verdict, why FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, measured_at) SELECT graph_id, gpu, batch, 'pytorch 2.1', step_ms, '2026-02-01' FROM truth WHERE half > 0;
+SELECT perfmodel.train('day', 'opclass') > 0 AS trained, perfmodel.activate_predictor('day') > 0 AS activated;
+CALL perfmodel.nightly(background => false);
+SELECT action, verdict, why FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
+
+-- jobs: three runs of each question, with what histories have: restarts, jobs that end early, one that shared its card, names that nobody knows
+CREATE TABLE night_job AS
+SELECT row_number() OVER () AS id, t.name AS network, t.gpu AS device, t.batch, 'pytorch 2.1' AS framework, 60 + t.step_ms * 100 * (1 + 0.01 * run) AS seconds, 100000 AS iterations, 0 AS requeued,
+       '2026-03-01'::timestamptz + interval '1 minute' * row_number() OVER () AS finished_at
+FROM truth AS t, generate_series(0, 2) AS run WHERE t.half = 0;
+UPDATE night_job SET requeued = 2, seconds = 3 * seconds WHERE id = 1;
+UPDATE night_job SET iterations = 10 WHERE id = 2;
+UPDATE night_job SET seconds = 100, iterations = 300 WHERE id = 5;
+UPDATE night_job SET seconds = 60 + (seconds - 60) * 2 WHERE id IN (8, 11);
+UPDATE night_job SET network = 'nobody''s' WHERE id = 14;
+UPDATE night_job SET device = NULL WHERE id = 17;
+SAVEPOINT jobs;
+SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
+SELECT count(*), bool_and(abs(ln(p.step_ms / t.step_ms)) < 0.03) AS near, bool_and(p.spread < 0.05) AS steady, min(p.source) AS source, min(p.measured_at) > '2026-03-01' AS dated
+FROM perfmodel.profile AS p JOIN truth AS t USING (graph_id, gpu, batch) WHERE p.source IS NOT NULL;
+-- again: nothing new; from a time on: again
+SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
+SELECT n_jobs FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', since => '2026-03-01') WHERE outcome = 'taken';
+ROLLBACK TO jobs;
+-- the predictor holds: nothing to do
+CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', false);
+SELECT jobs_taken, profiles_added, action, verdict, why, finished_at IS NOT NULL AS ended FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
+ROLLBACK TO jobs;
+-- a card is slower: recalibrated, compared on networks that are new to both, activated
+UPDATE night_job SET seconds = 60 + (seconds - 60) * 1.2 WHERE device = 'T4';
+CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', false);
+SELECT action, verdict, why, n > 10 AS compared, predictor_mape_pct > candidate_mape_pct AS better, difference_high_pct < 0 AS beyond_chance, activated,
+       candidate = (SELECT name FROM perfmodel.predictor WHERE active) AS answers FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
+-- and the next night there is nothing to do
+CALL perfmodel.nightly(background => false);
+SELECT action, verdict FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
+ROLLBACK TO jobs;
+-- errors to both sides: trained; not better beyond chance is not activated, and goes
+UPDATE night_job SET seconds = 60 + (seconds - 60) * CASE WHEN md5(network) < '8' THEN 1.3 ELSE 1 / 1.3 END;
+CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', false);
+SELECT action, verdict, activated, candidate IN (SELECT name FROM perfmodel.predictor) AS kept, (SELECT name FROM perfmodel.predictor WHERE active) AS answers, why
+FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
+ROLLBACK TO jobs;
+SELECT helper.error_of(statement) FROM (VALUES
+    ($$SELECT perfmodel.collect_from_jobs('night_job')$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '{"colour": "id"}')$$),
+    ($$SELECT perfmodel.collect_from_jobs('night_job', '{"gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$),
+    ($$SELECT perfmodel.nightly_start('night_job')$$)) AS v(statement);
+INSERT INTO perfmodel.nightly_log (action) VALUES ('running');
+SELECT helper.error_of($$SELECT perfmodel.nightly_start()$$);
+ROLLBACK;
+
+-- in the background: it commits, waits for the training, and compares
+SELECT (SELECT name FROM perfmodel.predictor WHERE active) AS active \gset
+\if :{?active}
+\else
+\set active ''
+\endif
+CREATE SCHEMA night;
+CREATE TABLE night.kept AS SELECT profile_id FROM perfmodel.profile;
+SELECT count(perfmodel.load_graph(helper.cnn(format('night%s@%s', depth, width), width, depth))) FROM generate_series(3, 8) AS depth, unnest('{24,40,56,72}'::int[]) AS width;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT g.graph_id, 'V100-SXM2-16GB', batch, (g.nodes + batch) * (1 + 0.02 * (g.graph_id % 5)) FROM perfmodel.graph AS g, unnest('{8,64}'::int[]) AS batch WHERE g.name LIKE 'night%' AND g.graph_id % 2 = 0;
+SELECT perfmodel.train('night', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'V100-SXM2-16GB')) > 0 AS trained, perfmodel.activate_predictor('night') > 0 AS activated;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT g.graph_id, 'V100-SXM2-16GB', 1024, 30 * (g.nodes + 1024) FROM perfmodel.graph AS g WHERE g.name LIKE 'night%' AND g.graph_id % 2 = 1;
+CALL perfmodel.nightly(max_wait => '5 minutes');
+SELECT action, verdict, finished_at IS NOT NULL AS ended, n > 0 AS compared FROM perfmodel.nightly_log;
+DELETE FROM perfmodel.nightly_log;
+SELECT count(perfmodel.drop_predictor(name)) > 0 AS dropped FROM perfmodel.predictor WHERE name LIKE 'night%';
+DELETE FROM perfmodel.profile WHERE profile_id NOT IN (SELECT profile_id FROM night.kept);
+DELETE FROM perfmodel.graph WHERE name LIKE 'night%';
+SELECT count(perfmodel.activate_predictor(name)) <= 1 AS as_before FROM perfmodel.predictor WHERE name = :'active';
+DROP SCHEMA night CASCADE;
