@@ -88,3 +88,11 @@ CREATE FUNCTION perfmodel.calibrate_memory(profiles bigint[] DEFAULT perfmodel.a
 COMMENT ON FUNCTION perfmodel.calibrate_memory(bigint[]) IS
     'fits memory_factor to peak_memory_mb, fits_batch and oom_batch of measurements; errors before and after';
 REVOKE ALL ON FUNCTION perfmodel.calibrate_memory(bigint[]) FROM PUBLIC;
+
+CREATE FUNCTION perfmodel.compare_memory(profiles bigint[] DEFAULT perfmodel.all_profiles(),
+                                         OUT gpu text, OUT framework text, OUT dtype text, OUT method text, OUT n integer,
+                                         OUT mape_pct float8, OUT median_ape_pct float8, OUT p90_ape_pct float8)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 8 AS 'MODULE_PATHNAME', 'pm_compare_memory';
+COMMENT ON FUNCTION perfmodel.compare_memory(bigint[]) IS
+    'errors of the simulation and of simpler estimates on measured peaks, families of networks left out of the fits';

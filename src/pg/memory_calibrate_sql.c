@@ -1,7 +1,8 @@
 /*
  * memory_calibrate_sql.c - calibrate_memory(): factors of memory from
  * measurements, a row of perfmodel.memory_factor for each device, framework
- * and number format.
+ * and number format; compare_memory(): errors of the simulation and of simpler
+ * estimates on the same measurements.
  */
 #include "postgres.h"
 
@@ -16,12 +17,13 @@
 #include "catalog.h"
 #include "encoding.h"
 #include "measurements.h"
-#include "memory/calibrate.h"
+#include "memory/rivals.h"
 #include "memory_asking.h"
 #include "plans.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_calibrate_memory);
+PG_FUNCTION_INFO_V1(pm_compare_memory);
 
 /* A measurement as it stands in the table. */
 typedef struct measured_row
@@ -36,14 +38,15 @@ typedef struct measured_row
 	int32		fits_batch;
 	int32		oom_batch;		/* 0: none */
 	double		peak_mb;		/* NaN: none */
+	char	   *family;
 } measured_row;
 
 /* ---------- reading. Inside SPI_connect(). ---------- */
 
 #define ROW_QUERY \
 	"SELECT p.graph_id, p.gpu, p.dtype, p.layout, COALESCE(p.framework, ''), p.optimizer, p.batch, COALESCE(p.fits_batch, p.batch)," \
-	" COALESCE(p.oom_batch, 0), NULLIF(p.peak_memory_mb, 0) FROM perfmodel.profile p" \
-	" WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1" \
+	" COALESCE(p.oom_batch, 0), NULLIF(p.peak_memory_mb, 0), COALESCE(g.family, '') FROM perfmodel.profile p" \
+	" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1" \
 	" AND (p.peak_memory_mb OPERATOR(pg_catalog.>) 0 OR p.oom_batch IS NOT NULL)"
 #define ROW_ORDER " ORDER BY p.gpu, 5, p.dtype, p.graph_id, p.batch"
 
@@ -62,7 +65,7 @@ read_rows(ArrayType *ids, MemoryContext into, int *n)
 		rows[i] = (measured_row) {
 			DatumGetInt64(pm_value(i, 1, NULL)), pm_value_text(i, 2, into), pm_value_text(i, 3, into), pm_value_text(i, 4, into),
 			pm_value_text(i, 5, into), pm_value_text(i, 6, into), DatumGetInt32(pm_value(i, 7, NULL)),
-			DatumGetInt32(pm_value(i, 8, NULL)), DatumGetInt32(pm_value(i, 9, NULL)), pm_value_float8(i, 10)
+			DatumGetInt32(pm_value(i, 8, NULL)), DatumGetInt32(pm_value(i, 9, NULL)), pm_value_float8(i, 10), pm_value_text(i, 11, into)
 		};
 	return rows;
 }
@@ -183,8 +186,11 @@ calibrate(const measured_row *rows, int n, pm_rows_out *out)
 	pfree(samples);
 }
 
-Datum
-pm_calibrate_memory(PG_FUNCTION_ARGS)
+typedef void (*group_function) (const measured_row *rows, int n, pm_rows_out *out);
+
+/* Call f for the measurements of each device, framework and format. */
+static void
+for_each_group(FunctionCallInfo fcinfo, group_function f)
 {
 	pm_rows_out out;
 	MemoryContext caller = CurrentMemoryContext;
@@ -209,8 +215,75 @@ pm_calibrate_memory(PG_FUNCTION_ARGS)
 	{
 		for (end = first + 1; end < n && same_group(&rows[first], &rows[end]); end++)
 			;
-		calibrate(&rows[first], end - first, &out);
+		f(&rows[first], end - first, &out);
 	}
 	SPI_finish();
+}
+
+Datum
+pm_calibrate_memory(PG_FUNCTION_ARGS)
+{
+	for_each_group(fcinfo, calibrate);
+	return (Datum) 0;
+}
+
+/* ---------- compare_memory ---------- */
+
+#define N_COMPARED 8
+
+static void
+report_error(pm_rows_out *out, const measured_row *r, pm_memory_method method, int n, const pm_memory_error *e)
+{
+	Datum		values[N_COMPARED];
+	bool		nulls[N_COMPARED] = {false};
+
+	values[0] = CStringGetTextDatum(r->gpu);
+	values[1] = CStringGetTextDatum(r->framework);
+	values[2] = CStringGetTextDatum(r->dtype);
+	values[3] = CStringGetTextDatum(pm_memory_method_name[method]);
+	values[4] = Int32GetDatum(n);
+	values[5] = Float8GetDatum(e->mape);
+	values[6] = Float8GetDatum(e->median);
+	values[7] = Float8GetDatum(e->p90);
+	pm_rows_add(out, values, nulls);
+}
+
+/* One device, framework and format: rows[n]. Those without a peak say nothing here. */
+static void
+compare(const measured_row *rows, int n, pm_rows_out *out)
+{
+	pm_memory_rival_row *all = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_memory_rival_row) * n);
+	pm_memory_error errors[PM_N_MEMORY_METHODS];
+	pm_memory_question m;
+	pm_memory_factors f;
+	pm_status	st = {PM_OK};
+	int			k = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (isnan(rows[i].peak_mb))
+			continue;
+		ask(&rows[i], &m);
+		pm_memory_rival_row_at(m.plan, rows[i].batch, &all[k]);
+		pm_memory_sample_at(m.plan, &m.question, &all[k].sample);
+		all[k].sample.measured = rows[i].peak_mb;
+		all[k++].sample.network = pm_hash(PM_HASH_INIT, rows[i].family, strlen(rows[i].family));
+	}
+	if (k == 0)
+		return;
+	ask(&rows[0], &m);
+	pm_memory_shipped_factors(&m.question, &f);
+	if (pm_memory_compare(all, k, m.question.gpu->is_cpu, &f, pm_workspace(), errors, &st) != PM_OK)
+		pm_raise(&st);
+	for (int i = 0; i < PM_N_MEMORY_METHODS; i++)
+		report_error(out, &rows[0], (pm_memory_method) i, k, &errors[i]);
+	pfree(all);
+}
+
+Datum
+pm_compare_memory(PG_FUNCTION_ARGS)
+{
+	for_each_group(fcinfo, compare);
 	return (Datum) 0;
 }

@@ -2,7 +2,7 @@
  * test_memory_calibrate.c - factors of memory from samples whose factors are known.
  */
 #include "check.h"
-#include "memory/calibrate.h"
+#include "memory/rivals.h"
 
 #define N 400
 
@@ -116,6 +116,36 @@ test_brackets(void)
 	CHECK_EQ(f.need_factor, 1);
 }
 
+/* What the simulation explains, it explains better than sums of bytes that say little of it; a sum that says all is as good. */
+static void
+test_rivals(void)
+{
+	static pm_memory_rival_row rows[N];
+	pm_memory_error e[PM_N_MEMORY_METHODS];
+	pm_status	st;
+	pm_rng		r;
+
+	make_peaks(N, 0.02, 5);
+	pm_rng_seed(&r, 6);
+	for (int i = 0; i < N; i++)
+		rows[i] = (pm_memory_rival_row) {
+			samples[i], 10 + pm_rng_uniform(&r), 20, samples[i].simulated * (0.5 + pm_rng_uniform(&r)), 1
+		};
+	CHECK(pm_memory_compare(rows, N, false, &usual, &arena, e, &st) == PM_OK);
+	CHECK(e[PM_MEMORY_CALIBRATED].mape < 2 && e[PM_MEMORY_CALIBRATED].mape < e[PM_MEMORY_SHIPPED].mape);
+	CHECK(e[PM_MEMORY_SUMS].mape > 3 * e[PM_MEMORY_CALIBRATED].mape);
+	for (int m = 0; m < PM_N_MEMORY_METHODS; m++)
+		CHECK(e[m].median <= e[m].p90 && e[m].mape > 0);
+	for (int i = 0; i < N; i++)
+		rows[i].outputs = samples[i].measured;
+	CHECK(pm_memory_compare(rows, N, false, &usual, &arena, e, &st) == PM_OK);
+	CHECK_NEAR(e[PM_MEMORY_SUMS].mape, 0, 0.01);
+	/* one network: nothing to learn from, nothing divided by zero */
+	CHECK(pm_memory_compare(rows, 1, false, &usual, &arena, e, &st) == PM_OK);
+	CHECK(e[PM_MEMORY_CALIBRATED].mape == e[PM_MEMORY_SHIPPED].mape && !isnan(e[PM_MEMORY_SUMS].mape));
+	CHECK(pm_memory_compare(rows, 0, false, &usual, &arena, e, &st) == PM_ERR_DATA);
+}
+
 static void
 test_nothing(void)
 {
@@ -135,6 +165,7 @@ main(void)
 	test_peaks();
 	test_few();
 	test_brackets();
+	test_rivals();
 	test_nothing();
 	pm_arena_release(&arena);
 	return check_done("memory_calibrate");

@@ -177,6 +177,26 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 	plan->gradients = g->params * size;
 }
 
+/* What a static estimate knows: outputs, without lives and without what the backward pass needs. */
+static void
+sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
+{
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		const pm_node *n = &g->nodes[i];
+		double		bytes = pm_node_count_all(n, 1) * element;
+
+		if (n->view)
+			continue;
+		if (n->batch_dim < 0)
+			plan->outputs_fixed += bytes;
+		else
+			plan->outputs_per += bytes;
+		if (n->batch_dim >= 0 && bytes > plan->largest_per)
+			plan->largest_per = bytes;
+	}
+}
+
 pm_code
 pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st)
 {
@@ -189,6 +209,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 		return code;
 	plan->structure = g->structure;
 	sum_persistent(&s, g, o, plan);
+	sum_outputs(g, element, plan);
 	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
 	for (int i = 0; i < g->n_nodes; i++)
 	{

@@ -24,6 +24,9 @@ typedef struct pm_memory_plan
 		double		per;
 	}			lines[PM_MAX_MEMORY_LINES];
 	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, at batches 1, 4, 16, 64, 256, 1024 */
+	double		outputs_fixed,	/* all outputs of operators, one after the other */
+				outputs_per;
+	double		largest_per;	/* the largest of them that follows the batch, a sample */
 	double		conv_fixed,		/* the largest convolution: what its kernel reads and writes */
 				conv_per;
 } pm_memory_plan;

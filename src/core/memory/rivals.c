@@ -1,0 +1,181 @@
+/*
+ * rivals.c - errors of the simulation and of simpler estimates on the same folds.
+ */
+#include "memory/rivals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDS	5
+#define N_SUMS	4				/* coefficients of the regression */
+#define MB	1048576.0
+
+const char *const pm_memory_method_name[PM_N_MEMORY_METHODS] = {
+	"simulation, calibrated", "simulation, as shipped", "regression on sums of bytes", "static sum"
+};
+
+void
+pm_memory_rival_row_at(const pm_memory_plan *plan, int64_t batch, pm_memory_rival_row *row)
+{
+	row->weights = plan->weights / MB;
+	row->states = (plan->gradients + plan->optimizer) / MB;
+	row->outputs = (plan->outputs_fixed + plan->outputs_per * (double) batch) / MB;
+	row->largest = plan->largest_per * (double) batch / MB;
+}
+
+static int
+fold_of(const pm_memory_rival_row *r)
+{
+	return (int) (pm_mix(r->sample.network) % FOLDS);
+}
+
+/* ---------- the regression: relative errors, least squares ---------- */
+
+static void
+features(const pm_memory_rival_row *r, double *x)
+{
+	x[0] = 1;
+	x[1] = r->weights;
+	x[2] = r->outputs;
+	x[3] = r->largest;
+}
+
+/* Solve m x = y by elimination; m symmetric and positive definite. */
+static void
+solve(double m[N_SUMS][N_SUMS], double *y, double *x)
+{
+	for (int k = 0; k < N_SUMS; k++)
+		for (int i = k + 1; i < N_SUMS; i++)
+		{
+			double		r = m[i][k] / m[k][k];
+
+			for (int j = k; j < N_SUMS; j++)
+				m[i][j] -= r * m[k][j];
+			y[i] -= r * y[k];
+		}
+	for (int i = N_SUMS - 1; i >= 0; i--)
+	{
+		x[i] = y[i];
+		for (int j = i + 1; j < N_SUMS; j++)
+			x[i] -= m[i][j] * x[j];
+		x[i] /= m[i][i];
+	}
+}
+
+static void
+fit_sums(const pm_memory_rival_row *rows, int n, int without, double *x)
+{
+	double		m[N_SUMS][N_SUMS] = {{0}};
+	double		y[N_SUMS] = {0};
+
+	for (int i = 0; i < n; i++)
+	{
+		double		f[N_SUMS];
+		double		w = 1 / (rows[i].sample.measured * rows[i].sample.measured);
+
+		if (fold_of(&rows[i]) == without)
+			continue;
+		features(&rows[i], f);
+		for (int k = 0; k < N_SUMS; k++)
+		{
+			for (int j = 0; j < N_SUMS; j++)
+				m[k][j] += w * f[k] * f[j];
+			y[k] += w * f[k] * rows[i].sample.measured;
+		}
+	}
+	for (int k = 0; k < N_SUMS; k++)
+		m[k][k] = m[k][k] * (1 + 1e-9) + 1e-12;	/* columns that are all alike */
+	solve(m, y, x);
+}
+
+/* ---------- errors ---------- */
+
+static int
+ascending(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return (x > y) - (x < y);
+}
+
+static pm_memory_error
+sum_up(double *e, int n)
+{
+	double		sum = 0;
+
+	qsort(e, (size_t) n, sizeof(double), ascending);
+	for (int i = 0; i < n; i++)
+		sum += e[i];
+	return (pm_memory_error) {100 * sum / n, 100 * (n % 2 ? e[n / 2] : (e[n / 2 - 1] + e[n / 2]) / 2), 100 * e[(int) (0.9 * (n - 1))]};
+}
+
+static double
+by_factors(const pm_memory_rival_row *r, const pm_memory_factors *f)
+{
+	return f->context_mb + f->factor * r->sample.simulated + f->workspace * r->sample.conv;
+}
+
+static double
+by_sums(const pm_memory_rival_row *r, const double *x)
+{
+	double		f[N_SUMS];
+	double		sum = 0;
+
+	features(r, f);
+	for (int k = 0; k < N_SUMS; k++)
+		sum += x[k] * f[k];
+	return sum;
+}
+
+/* The samples of all folds but one; returns how many. */
+static int
+others(const pm_memory_rival_row *rows, int n, int without, pm_memory_sample *to)
+{
+	int			k = 0;
+
+	for (int i = 0; i < n; i++)
+		if (fold_of(&rows[i]) != without)
+			to[k++] = rows[i].sample;
+	return k;
+}
+
+pm_code
+pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_memory_factors *shipped, pm_arena *a,
+				  pm_memory_error *errors, pm_status *st)
+{
+	double	   *e[PM_N_MEMORY_METHODS];
+	pm_memory_sample *training = PM_NEW(a, pm_memory_sample, n);
+
+	if (n == 0)
+		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak of memory");
+	for (int m = 0; m < PM_N_MEMORY_METHODS; m++)
+		if (training == NULL || (e[m] = PM_NEW(a, double, n)) == NULL)
+			return pm_no_memory(st, a);
+	for (int fold = 0; fold < FOLDS; fold++)
+	{
+		pm_memory_factors f = *shipped;
+		pm_memory_fit fit;
+		double		x[N_SUMS];
+		int			k = others(rows, n, fold, training);
+
+		if (k > 0 && pm_memory_calibrate(training, k, NAN, is_cpu, a, &f, &fit, st) != PM_OK)
+			return st->code;
+		fit_sums(rows, n, fold, x);
+		for (int i = 0; i < n; i++)
+		{
+			const pm_memory_rival_row *r = &rows[i];
+
+			if (fold_of(r) != fold)
+				continue;
+			e[PM_MEMORY_CALIBRATED][i] = fabs(by_factors(r, &f) / r->sample.measured - 1);
+			e[PM_MEMORY_SHIPPED][i] = fabs(by_factors(r, shipped) / r->sample.measured - 1);
+			e[PM_MEMORY_SUMS][i] = fabs(by_sums(r, x) / r->sample.measured - 1);
+			e[PM_MEMORY_STATIC][i] = fabs((shipped->context_mb + r->weights + r->states + r->outputs) / r->sample.measured - 1);
+		}
+	}
+	for (int m = 0; m < PM_N_MEMORY_METHODS; m++)
+		errors[m] = sum_up(e[m], n);
+	return PM_OK;
+}

@@ -1,0 +1,47 @@
+/*
+ * rivals.h - simpler estimates of memory, to compare the simulation with.
+ */
+#ifndef PM_MEMORY_RIVALS_H
+#define PM_MEMORY_RIVALS_H
+
+#include "memory/calibrate.h"
+
+typedef enum pm_memory_method
+{
+	PM_MEMORY_CALIBRATED,		/* the simulation, factors from the other folds */
+	PM_MEMORY_SHIPPED,			/* the simulation, factors as shipped */
+	PM_MEMORY_SUMS,				/* regression on a constant and bytes of weights, of all outputs and of the largest */
+	PM_MEMORY_STATIC,			/* context, weights, gradients, optimizer's states and all outputs, nothing fitted */
+	PM_N_MEMORY_METHODS
+} pm_memory_method;
+
+extern const char *const pm_memory_method_name[PM_N_MEMORY_METHODS];
+
+/* A measured peak with what the methods know of it. MB. */
+typedef struct pm_memory_rival_row
+{
+	pm_memory_sample sample;	/* its network decides the fold: rows of one number stay together */
+	double		weights,
+				states,			/* gradients and the optimizer's */
+				outputs,
+				largest;
+} pm_memory_rival_row;
+
+/* weights to largest of a row of a plan at a batch. */
+void		pm_memory_rival_row_at(const pm_memory_plan *plan, int64_t batch, pm_memory_rival_row *row);
+
+typedef struct pm_memory_error
+{
+	double		mape,			/* percent */
+				median,
+				p90;
+} pm_memory_error;
+
+/*
+ * Errors of every method on n rows, each predicted from the other four fifths
+ * of the networks. errors[PM_N_MEMORY_METHODS]. PM_ERR_MEMORY, PM_ERR_DATA.
+ */
+pm_code		pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_memory_factors *shipped, pm_arena *a,
+							  pm_memory_error *errors, pm_status *st);
+
+#endif
