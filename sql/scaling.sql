@@ -47,10 +47,25 @@ FROM (VALUES ('{"accumulation": 4}'), ('{"zero": 1}'), ('{"zero": "fsdp"}'), ('{
 SELECT helper.close(samples_per_s, 1000 * 8 * 8 * 4 / step_ms) AS samples
 FROM perfmodel.ask(jsonb_build_object('graph', 'anet4@16', 'gpu', 'T4', 'batch', 8, 'world_size', 8, 'parallel', '{"accumulation": 4}'::jsonb), 'roof');
 
+-- a transformer of four layers, divided: each layer, the layers, both with copies; activations computed again
+SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'name', 'four layers', 'nodes',
+    '[{"id": 0, "op": "Input", "inputs": [], "shape": [1, 64, 256], "batch_dim": 0}]'::jsonb || (
+    SELECT jsonb_agg(n ORDER BY (n->>'id')::int) FROM generate_series(0, 3) AS l, LATERAL (VALUES
+        (jsonb_build_object('id', 4 * l + 1, 'op', 'LayerNormalization', 'inputs', jsonb_build_array(4 * l), 'shape', '[1, 64, 256]'::jsonb, 'batch_dim', 0, 'weights', '[[256], [256]]'::jsonb)),
+        (jsonb_build_object('id', 4 * l + 2, 'op', 'MatMul', 'inputs', jsonb_build_array(4 * l + 1), 'shape', '[1, 64, 64]'::jsonb, 'batch_dim', 0, 'weights', '[[256, 64]]'::jsonb)),
+        (jsonb_build_object('id', 4 * l + 3, 'op', 'Softmax', 'inputs', jsonb_build_array(4 * l + 2), 'shape', '[1, 64, 64]'::jsonb, 'batch_dim', 0, 'attrs', '{"axis": 2}'::jsonb)),
+        (jsonb_build_object('id', 4 * l + 4, 'op', 'MatMul', 'inputs', jsonb_build_array(4 * l + 3), 'shape', '[1, 64, 256]'::jsonb, 'batch_dim', 0, 'weights', '[[64, 256]]'::jsonb))) AS v(n)))) AS t \gset
+SELECT p, step_ms > 0 AS positive, helper.close(samples_per_s * step_ms / 1000, samples) AS samples
+FROM (VALUES ('{"tp": 8}', 4), ('{"pp": 4, "tp": 2, "micro_batches": 8}', 32), ('{"tp": 2, "accumulation": 2}', 32), ('{"pp": 2, "interleave": 2, "micro_batches": 4, "zero": 1}', 64), ('{"recompute": true}', 32)) AS v (p, samples),
+     LATERAL perfmodel.predict(:t, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => p::jsonb);
+SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => ''{"pp": 8}'')', :t));
+SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', parallel => ''{"pp": 8}'')', :t));
+DELETE FROM perfmodel.graph WHERE graph_id = :t;
+
 -- what cannot be
 SELECT q, helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, predictor => ''roof'', %s)', :g, q))
 FROM unnest('{"world_size => 0","world_size => 16, nodes => 1","world_size => 4, nodes => 0","world_size => 2, nodes => 3","world_size => 2, cluster => ''dgx''","world_size => 8, parallel => ''[]''",
-"world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zero\": 1.5}''","world_size => 8, parallel => ''{\"pp\": {}}''","world_size => 8, parallel => ''{\"compression\": \"int8\"}''","parallel => ''{\"bucket_mb\": 0}'', world_size => 2"}'::text[]) AS q;
+"world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zero\": 1.5}''","world_size => 8, parallel => ''{\"pp\": {}}''","world_size => 8, parallel => ''{\"tp\": 0}''","world_size => 8, parallel => ''{\"tp\": 3}''","world_size => 8, parallel => ''{\"tp\": 2}''","world_size => 8, parallel => ''{\"recompute\": 1}''","world_size => 8, parallel => ''{\"lanes\": 1}''","world_size => 8, parallel => ''{\"compression\": \"int8\"}''","parallel => ''{\"bucket_mb\": 0}'', world_size => 2"}'::text[]) AS q;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.scaling_curve(%s, ''T4'', 8, max_gpus => 0)', :g));
 SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'T4', 8, world_size => 16, nodes => 1, on_error => 'null');
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, world_size => NULL) AS no_world_size;

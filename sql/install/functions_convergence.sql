@@ -47,7 +47,8 @@ CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch intege
     LANGUAGE sql STABLE PARALLEL SAFE COST 300000
 BEGIN ATOMIC
     WITH b AS (
-        SELECT $3 * $6 * coalesce(($15 ->> 'accumulation')::integer, 1) AS total
+        SELECT $3 * $6 / (greatest(($15 ->> 'tp')::integer, 1) * greatest(($15 ->> 'pp')::integer, 1))
+               * coalesce(($15 ->> 'accumulation')::integer, ($15 ->> 'micro_batches')::integer, 1) AS total
     )
     -- the samples and the step are off for reasons of their own: their intervals add up as squares do
     SELECT s.batch, s.expected_samples, j.total_steps, j.seconds,
@@ -71,7 +72,8 @@ CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base
     LANGUAGE sql STABLE PARALLEL SAFE COST 300000
 BEGIN ATOMIC
     WITH b AS (
-        SELECT $3 * $7 * coalesce(($15 ->> 'accumulation')::integer, 1) AS total
+        SELECT $3 * $7 / (greatest(($15 ->> 'tp')::integer, 1) * greatest(($15 ->> 'pp')::integer, 1))
+               * coalesce(($15 ->> 'accumulation')::integer, ($15 ->> 'micro_batches')::integer, 1) AS total
     ), s AS (
         SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency
         FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[$4, b.total], $5, $6) AS t

@@ -195,7 +195,7 @@ reasons_or_null(uint32 reasons, bool *isnull)
 double
 pm_samples_of(const pm_asked_words *q)
 {
-	return (double) q->batch * q->parallel.accumulation * q->parallel.world_size;
+	return (double) q->batch * q->parallel.accumulation * PM_REPLICAS(&q->parallel);
 }
 
 void

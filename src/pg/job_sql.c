@@ -172,11 +172,14 @@ pm_predict_job(PG_FUNCTION_ARGS)
 	Datum		values[N_COLUMNS];
 	bool		nulls[N_COLUMNS] = {false};
 
-	if (!pm_question_read(fcinfo, &q, &how) || !read_job(fcinfo, &q, &job))
+	if (!pm_question_read(fcinfo, &q, &how))
 		PG_RETURN_NULL();
-	if (pm_ask(&q, &how, &a, &p))
+	/* the question first: how many samples a step has is known only of one that can be asked */
+	if (!pm_ask(&q, &how, &a, &p))
+		fill_no_job(&p, values, nulls);
+	else if (read_job(fcinfo, &q, &job))
 		fill_job(fcinfo, &q, &a, &job, values, nulls);
 	else
-		fill_no_job(&p, values, nulls);
+		PG_RETURN_NULL();
 	return pm_record(fcinfo, values, nulls);
 }

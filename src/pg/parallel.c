@@ -37,6 +37,19 @@ whole_number(const char *name, const JsonbValue *v)
 	return (int) n;
 }
 
+/* Numbers that others are divided by. */
+static int
+divisor(const char *name, const JsonbValue *v)
+{
+	int			n = whole_number(name, v);
+
+	if (n < 1 || n > PM_MAX_TP)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("member \"%s\" of parallel must be between 1 and %d, not %d", name, PM_MAX_TP, n)));
+	return n;
+}
+
 static bool
 is_word(const JsonbValue *v, const char *word)
 {
@@ -49,8 +62,20 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 {
 	if (strcmp(name, "zero") == 0)
 		p->zero = is_word(v, "fsdp") ? 3 : whole_number(name, v);
-	else if (strcmp(name, "accumulation") == 0)
+	else if (strcmp(name, "accumulation") == 0 || strcmp(name, "micro_batches") == 0)
 		p->accumulation = whole_number(name, v);
+	else if (strcmp(name, "tp") == 0)
+		p->tp = divisor(name, v);
+	else if (strcmp(name, "pp") == 0)
+		p->pp = divisor(name, v);
+	else if (strcmp(name, "interleave") == 0)
+		p->interleave = divisor(name, v);
+	else if (strcmp(name, "recompute") == 0)
+	{
+		if (v->type != jbvBool)
+			refuse(name, "true or false");
+		p->recompute = v->val.boolean;
+	}
 	else if (strcmp(name, "bucket_mb") == 0)
 		p->bucket_mb = number(name, v);
 	else if (strcmp(name, "compression") == 0)
@@ -63,7 +88,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("parallel has no member \"%s\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\".")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"tp\", \"pp\", \"micro_batches\", \"interleave\", \"recompute\".")));
 }
 
 void

@@ -411,7 +411,8 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 
 	to->parallel = q->parallel;
 	to->fabric = NULL;
-	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1)
+	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1 &&
+		q->parallel.tp * q->parallel.pp == 1 && !q->parallel.recompute)
 		return true;
 	to->fabric = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, to->sample.query.gpu->name, p);
 	if (to->fabric == NULL)

@@ -48,6 +48,15 @@ work_of(pm_asked *q, pm_prepared *x)
 	return work;
 }
 
+static void
+require_layers(const pm_asked *q, const pm_step_shape *s)
+{
+	pm_status	st = {PM_OK};
+
+	if (pm_layers_check(&q->parallel, s, &st) != PM_OK)
+		pm_raise(&st);
+}
+
 void
 pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 {
@@ -62,7 +71,8 @@ scale(pm_asked *q, const pm_tokens *work, const pm_buckets *b, double step_ms, d
 {
 	pm_step_shape shape;
 
-	pm_step_shape_of(b, work, step_ms, &shape);
+	pm_step_shape_of(b, work, q->sample.query.batch, step_ms, &shape);
+	require_layers(q, &shape);
 	pm_scaled_step(&shape, &q->parallel, q->fabric, comm_factor, to);
 }
 
@@ -72,7 +82,7 @@ pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to)
 	pm_prepared *x = pm_prepared_get(q);
 	const pm_tokens *work = work_of(q, x);
 
-	pm_step_shape_of(pm_buckets_get(q, q->parallel.bucket_mb), work, step_ms, to);
+	pm_step_shape_of(pm_buckets_get(q, q->parallel.bucket_mb), work, q->sample.query.batch, step_ms, to);
 }
 
 void
@@ -81,6 +91,7 @@ pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
 	pm_step_shape shape;
 
 	pm_shape_of(q, step_ms, &shape);
+	require_layers(q, &shape);
 	pm_scaled_step(&shape, &q->parallel, q->fabric, 1, s);
 }
 

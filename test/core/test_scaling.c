@@ -173,7 +173,7 @@ scaled(const job *j, pm_fabric *f, pm_parallel p)
 	pm_step_shape shape;
 
 	CHECK_EQ(pm_parallel_check(&p, f, &st), PM_OK);
-	pm_step_shape_of(&j->buckets, &j->work, 100, &shape);
+	pm_step_shape_of(&j->buckets, &j->work, 32, 100, &shape);
 	pm_scaled_step(&shape, &p, f, 1, &s);
 	return s;
 }
@@ -251,7 +251,7 @@ test_order(void)
 		for (int n = 1; n <= 256; n *= 2)
 		{
 			pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-			pm_parallel p = {.world_size = n,.accumulation = 1,.zero = zero,.bucket_mb = 0.05};
+			pm_parallel p = {.world_size = n,.accumulation = 1,.zero = zero,.bucket_mb = 0.05,.tp = 1,.pp = 1,.interleave = 1};
 			pm_scaled	s = scaled(&j, &f, p);
 			pm_scaled	wider;
 
@@ -279,21 +279,98 @@ test_refused(void)
 	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
 	pm_fabric	alone = f;
 	pm_fabric	small = f;
-	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25};
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
 	pm_status	st = {PM_OK};
 
 	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
 	CHECK_EQ(p.nodes, 2);
-	refused((pm_parallel) {.world_size = 8,.nodes = 1,.accumulation = 1,.bucket_mb = 25}, f, "do not fit");
-	refused((pm_parallel) {.world_size = 0,.accumulation = 1,.bucket_mb = 25}, f, "world_size");
-	refused((pm_parallel) {.world_size = 4,.nodes = 5,.accumulation = 1,.bucket_mb = 25}, f, "nodes");
-	refused((pm_parallel) {.world_size = 4,.accumulation = 0,.bucket_mb = 25}, f, "accumulation");
-	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.zero = 4,.bucket_mb = 25}, f, "zero");
-	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.bucket_mb = NAN}, f, "bucket_mb");
+	refused((pm_parallel) {.world_size = 8,.nodes = 1,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "do not fit");
+	refused((pm_parallel) {.world_size = 0,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "world_size");
+	refused((pm_parallel) {.world_size = 4,.nodes = 5,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "nodes");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 0,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "accumulation");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.zero = 4,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "zero");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.bucket_mb = NAN,.tp = 1,.pp = 1,.interleave = 1}, f, "bucket_mb");
 	alone.inter.n_rows = 0;
-	refused((pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25}, alone, "not connected");
+	refused((pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, alone, "not connected");
 	small.max_nodes = 2;
-	refused((pm_parallel) {.world_size = 16,.accumulation = 1,.bucket_mb = 25}, small, "has 2 nodes");
+	refused((pm_parallel) {.world_size = 16,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, small, "has 2 nodes");
+}
+
+/* ---- transformers, divided ---- */
+
+/* 8 layers; 40 ms forward, 80 backward, 8 for the update; 1 MB from layer to layer, 100 MB of gradients. */
+static pm_step_shape
+transformer(void)
+{
+	return (pm_step_shape) {
+		.n = 1, .message_bytes = 25e6, .layers = 8, .activation_bytes = 1e6, .gradient_bytes = 100e6, .step_ms = 128,
+		.forward_ms = 40, .backward_ms = 80, .update_ms = 8, .bytes = {100e6}, .bucket_ms = {80}
+	};
+}
+
+static pm_scaled
+divided(pm_parallel p, const pm_fabric *f)
+{
+	pm_step_shape s = transformer();
+	pm_status	st = {PM_OK};
+	pm_scaled	to;
+
+	p.bucket_mb = 25;
+	CHECK_EQ(pm_parallel_check(&p, f, &st), PM_OK);
+	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_OK);
+	pm_scaled_step(&s, &p, f, 1, &to);
+	CHECK_NEAR(to.step_ms, to.compute_ms + to.exposed_ms, 1e-9);
+	return to;
+}
+
+static void
+test_divided(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	double		hand_over = pm_collective_us(PM_SEND_RECV, 1e6, 2, 1, &f) / 1000;
+	double		sum4 = pm_collective_us(PM_ALL_REDUCE, 1e6, 4, 1, &f) / 1000;
+	double		gradients = pm_collective_us(PM_ALL_REDUCE, 25e6, 2, 1, &f) / 1000;
+	double		micro;
+
+	/* two stages and 4 micro-batches: the time of 5, half of the layers each */
+	micro = 60 + 2 * hand_over;
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 1}, &f).step_ms, 5 * micro + 4, 1e-6);
+	/* two pieces a GPU: half of the bubble, twice as much to hand over */
+	micro = 60 + 4 * hand_over;
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 2}, &f).step_ms, 4.5 * micro + 4, 1e-6);
+	/* 8 layers on 3 stages: the largest has 3 */
+	micro = 120 * 3.0 / 8 + 2 * hand_over;
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 3,.accumulation = 1,.tp = 1,.pp = 3,.interleave = 1}, &f).step_ms, 3 * micro + 3, 1e-6);
+	/* four GPUs a layer: two sums a layer and pass; with recomputing three passes */
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
+			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + 2, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.recompute = true}, &f).step_ms,
+			   160 * (0.9 / 4 + 0.1) + 3 * 2 * 8 * sum4 + 2, 1e-6);
+	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the update */
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
+			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 1, 1e-6);
+}
+
+static void
+test_divided_refused(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_step_shape s = transformer();
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 8,.interleave = 2};
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_ERR_OPTION);
+	CHECK_HAS(st.message, "8 layers");
+	s.layers = 0;
+	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_ERR_OPTION);
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 3,.pp = 1,.interleave = 1};
+	refused(p, f, "must divide world_size");
+	p.tp = 0;
+	refused(p, f, "must divide world_size");
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 2};
+	refused(p, f, "interleave");
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 2,.pp = 1,.interleave = 1,.zero = 3};
+	refused(p, f, "zero");
 }
 
 /* ---- fitting ---- */
@@ -308,12 +385,12 @@ measure(const job *j, const pm_fabric *truth, double noise, pm_step_shape *shape
 	pm_status	st;
 
 	pm_rng_seed(&rng, 7);
-	pm_step_shape_of(&j->buckets, &j->work, 3, shape);
+	pm_step_shape_of(&j->buckets, &j->work, 32, 3, shape);
 	for (int i = 0; i < N_ROWS; i++)
 	{
 		pm_scaled	s;
 
-		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1}, 0};
+		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1}, 0};
 		CHECK_EQ(pm_parallel_check(&rows[i].parallel, truth, &st), PM_OK);
 		pm_scaled_step(shape, &rows[i].parallel, truth, 1, &s);
 		rows[i].step_ms = s.step_ms * (1 + noise * (2 * pm_rng_uniform(&rng) - 1));
@@ -367,6 +444,8 @@ main(void)
 	test_steps();
 	test_order();
 	test_refused();
+	test_divided();
+	test_divided_refused();
 	test_fit();
 	pm_arena_release(&arena);
 	return check_done("scaling");

@@ -2,6 +2,7 @@
  * buckets.c - portions of gradients, and when each of them is ready.
  */
 #include "scaling/buckets.h"
+#include "graph/op_catalogue.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,6 +35,33 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, double bytes, double li
 	return b->bytes[b->n] >= limit;
 }
 
+/* Whether a node is the one operator of its layer that attends: softmax over the scores, or all of it fused. */
+static bool
+attends(const pm_node *n)
+{
+	const char *name = pm_op_name(n->op);
+
+	return strcmp(name, "Attention") == 0 || (strcmp(name, "Softmax") == 0 && n->shape.rank >= 3);
+}
+
+/* Layers, and what one hands to the next: what the norms of a transformer put out. */
+static void
+count_layers(const pm_skeleton *s, pm_buckets *b)
+{
+	for (int i = 0; i < s->dag.n; i++)
+	{
+		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
+		const char *name = pm_op_name(n->op);
+
+		if (attends(n))
+			b->layers++;
+		else if (strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0)
+			b->activation = fmax(b->activation, pm_node_count(n, 1));
+	}
+	if (b->activation == 0)
+		b->layers = 0;
+}
+
 pm_code
 pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st)
 {
@@ -57,6 +85,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 		if (add_operator(b, s, i, bytes, b->n == 0 ? first : limit) && b->n < room - 1)
 			b->n++;
 	}
+	count_layers(s, b);
 	/* what is left: the last bucket, or operators before the first one with weights */
 	if (b->bytes[b->n] > 0)
 		b->n++;

@@ -21,6 +21,8 @@ typedef struct pm_buckets
 	double	   *bytes;			/* [n] of gradients, in the order in which they are sent */
 	float	   *done;			/* [n, tokens] copies of a token whose backward pass ends between bucket k - 1 and k */
 	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */
+	int			layers;			/* of a transformer: operators that attend; 0: none */
+	double		activation;		/* elements of one sample that a layer hands to the next */
 } pm_buckets;
 
 /*

@@ -6,7 +6,7 @@
  * free; the step ends when the backward pass and the last bucket have, and the
  * update has been made.
  */
-#include "scaling/step.h"
+#include "scaling/divided.h"
 
 #include <math.h>
 
@@ -124,9 +124,10 @@ static double
 one_step(timeline *t)
 {
 	const pm_step_shape *ms = t->s;
+	double		again = t->p->recompute ? ms->forward_ms : 0;
 	double		share = t->p->compress ? 0.5 : 1;
 	int			before = t->p->accumulation - 1;	/* batches that send nothing */
-	double		compute = before * (ms->forward_ms + ms->backward_ms) * t->stretch;
+	double		compute = (before * (ms->forward_ms + ms->backward_ms) + t->p->accumulation * again) * t->stretch;
 
 	if (t->p->zero == 3)
 	{
@@ -134,14 +135,14 @@ one_step(timeline *t)
 		double		batch = sharded_forward(t, ms->forward_ms) + sharded_backward(t, ms->backward_ms, share);
 
 		t->comm_ms *= t->p->accumulation;
-		return t->p->accumulation * batch + sharded_update(t, ms->update_ms);
+		return t->p->accumulation * (batch + again * t->stretch) + sharded_update(t, ms->update_ms);
 	}
 	compute += ms->forward_ms * t->stretch + replicated_backward(t, ms->backward_ms, share);
 	return compute + (t->p->zero == 0 ? ms->update_ms : sharded_update(t, ms->update_ms));
 }
 
 void
-pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, double step_ms, pm_step_shape *to)
+pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to)
 {
 	pm_phases	ms = pm_phases_of(work, step_ms);
 
@@ -151,9 +152,13 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, double step_ms, pm_
 	to->forward_ms = ms.forward_ms;
 	to->backward_ms = ms.backward_ms;
 	to->update_ms = ms.update_ms;
+	to->layers = b->layers;
+	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
+	to->gradient_bytes = 0;
 	for (int k = 0; k < b->n; k++)
 	{
 		to->bytes[k] = b->bytes[k];
+		to->gradient_bytes += b->bytes[k];
 		to->bucket_ms[k] = pm_bucket_ms(b, k, work, &ms);
 	}
 }
@@ -168,14 +173,21 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	{
 		to->compute_ms = to->step_ms = p->accumulation == 1 ? s->step_ms :
 			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
+		if (p->recompute)
+			to->compute_ms = to->step_ms += p->accumulation * s->forward_ms;
 		to->comm_ms = to->exposed_ms = 0;
+		return;
+	}
+	if (p->tp > 1 || p->pp > 1)
+	{
+		pm_divided_step(s, p, f, comm_factor, to);
 		return;
 	}
 	t.stretch = compute_stretch(&t);
 	update = p->zero == 0 ? s->update_ms : s->update_ms / p->world_size;
 	to->step_ms = one_step(&t);
 	to->comm_ms = t.comm_ms;
-	to->compute_ms = p->accumulation * (s->forward_ms + s->backward_ms) * t.stretch + update;
+	to->compute_ms = p->accumulation * (s->forward_ms * (p->recompute ? 2 : 1) + s->backward_ms) * t.stretch + update;
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
 }
 
@@ -192,8 +204,30 @@ check_numbers(const pm_parallel *p, pm_status *st)
 		return pm_fail(st, PM_ERR_OPTION, "accumulation must be between 1 and %d, not %d", PM_MAX_ACCUMULATION, p->accumulation);
 	if (p->zero < 0 || p->zero > 3)
 		return pm_fail(st, PM_ERR_OPTION, "zero must be between 0 and 3, not %d", p->zero);
+	if (p->tp < 1 || p->tp > PM_MAX_TP || p->pp < 1 || p->pp > PM_MAX_PP || p->world_size % (p->tp * p->pp) != 0)
+		return pm_fail(st, PM_ERR_OPTION, "tp times pp must divide world_size, and %d times %d does not divide %d", p->tp, p->pp, p->world_size);
+	if (p->interleave < 1 || p->interleave > PM_MAX_PP || (p->interleave > 1 && p->pp == 1))
+		return pm_fail(st, PM_ERR_OPTION, "interleave must be at least 1, and 1 without a pipeline, not %d", p->interleave);
+	if (p->zero == 3 && (p->tp > 1 || p->pp > 1))
+		return pm_fail(st, PM_ERR_OPTION, "zero must be at most 2 where tp or pp divide the model");
 	if (!(p->bucket_mb >= PM_BUCKET_MB_MIN && p->bucket_mb <= PM_BUCKET_MB_MAX))
 		return pm_fail(st, PM_ERR_OPTION, "bucket_mb must be between %g and %g, not %g", PM_BUCKET_MB_MIN, PM_BUCKET_MB_MAX, p->bucket_mb);
+	return PM_OK;
+}
+
+pm_code
+pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
+{
+	if (p->tp == 1 && p->pp == 1)
+		return PM_OK;
+	if (s->layers == 0)
+	{
+		pm_fail(st, PM_ERR_OPTION, "tp and pp divide the layers of a transformer, and the graph has none");
+		pm_detail(st, "Layers are counted by their softmax or attention operator, and sized by their norms.");
+		return PM_ERR_OPTION;
+	}
+	if (p->pp * p->interleave > s->layers)
+		return pm_fail(st, PM_ERR_OPTION, "pp times interleave is %d, and the graph has %d layers", p->pp * p->interleave, s->layers);
 	return PM_OK;
 }
 

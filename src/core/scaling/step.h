@@ -12,14 +12,23 @@ typedef struct pm_parallel
 {
 	int			world_size;		/* GPUs; 1: none of what follows matters but accumulation */
 	int			nodes;			/* machines; 0: as few as have room */
-	int			accumulation;	/* batches a GPU adds up before an update */
+	int			accumulation;	/* batches that are added up before an update; in a pipeline its micro-batches */
 	int			zero;			/* what is divided among the GPUs: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP) */
 	bool		compress;		/* gradients travel in 16 bits */
 	double		bucket_mb;		/* of gradients in one message */
+	int			tp;				/* GPUs that share each layer of a transformer (tensor parallel) */
+	int			pp;				/* groups of layers, one after the other on GPUs of their own (pipeline) */
+	int			interleave;		/* pieces that a GPU has of the pipeline */
+	bool		recompute;		/* the backward pass computes the activations once more */
 } pm_parallel;
 
 #define PM_MAX_ACCUMULATION 65536
-#define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL}
+#define PM_MAX_TP			1024
+#define PM_MAX_PP			1024
+#define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL, .tp = 1, .pp = 1, .interleave = 1}
+
+/* Copies of the model that train on different samples. */
+#define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp))
 
 typedef struct pm_scaled
 {
@@ -34,6 +43,9 @@ typedef struct pm_step_shape
 {
 	int			n;				/* buckets */
 	double		message_bytes;	/* as in pm_buckets */
+	int			layers;
+	double		activation_bytes;	/* of a batch, from a layer to the next */
+	double		gradient_bytes;
 	double		step_ms,
 				forward_ms,
 				backward_ms,
@@ -42,14 +54,17 @@ typedef struct pm_step_shape
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;
 
-/* work: at the batch of one GPU, whose step takes step_ms, with the skeleton that b is of. */
-void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, double step_ms, pm_step_shape *to);
+/* work: at this batch of one GPU, whose step takes step_ms, with the skeleton that b is of. */
+void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
 /*
  * Whether p can be run on f: PM_ERR_OPTION says why not.  Fills in nodes where
  * it is 0.
  */
 pm_code		pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st);
+
+/* Whether the network has the layers that p divides: PM_ERR_OPTION says why not. */
+pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st);
 
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the

@@ -49,7 +49,7 @@ typedef struct pm_answer_key
 {
 	int64		graph_id;
 	int32		batch;
-	int32		parallel[4];	/* world_size, nodes, accumulation, and the others together */
+	int32		parallel[7];	/* world_size, nodes, accumulation, tp, pp, interleave, and the others together */
 	float		bucket_mb;
 	uint8		words[PM_WORDS_SIZE];
 } pm_answer_key;

@@ -1,0 +1,89 @@
+/*
+ * divided.c - tensor and pipeline parallel steps, as Megatron runs them.
+ *
+ * Each layer has two sums over the GPUs that share it in the forward pass, two
+ * in the backward pass, and two more where activations are computed again
+ * (Shoeybi et al. 2019).  A pipeline of p stages with m micro-batches takes the
+ * time of m + (p - 1) / v micro-batches, v being the pieces that each GPU has of
+ * it (Narayanan et al. 2021).  The copies of the model sum their gradients when
+ * all micro-batches are done.  GPUs are numbered as Megatron does: those of a
+ * layer next to each other, then the copies, then the stages.
+ */
+#include "scaling/divided.h"
+
+#include <math.h>
+
+/* Share of computing that tensor parallelism does not divide: norms, residuals, launches. */
+#define NOT_DIVIDED 0.1
+
+#define SUMS_A_PASS 2
+
+typedef struct division
+{
+	const pm_step_shape *s;
+	const pm_parallel *p;
+	const pm_fabric *f;
+	double		comm_factor;
+} division;
+
+static int
+nodes_of(int gpus, int span, const pm_fabric *f)
+{
+	int			nodes = (span + f->gpus_per_node - 1) / f->gpus_per_node;
+
+	return nodes < gpus ? nodes : gpus;
+}
+
+/* ms of the sums in one pass of a stage's layers. */
+static double
+layer_sums_ms(const division *d, double layers)
+{
+	double		us = pm_collective_us(PM_ALL_REDUCE, d->s->activation_bytes, d->p->tp, nodes_of(d->p->tp, d->p->tp, d->f), d->f);
+
+	return layers * SUMS_A_PASS * us * d->comm_factor / 1000;
+}
+
+/* ms from one stage to the next; GPUs that share a layer send a part each. */
+static double
+hand_over_ms(const division *d)
+{
+	int			nodes = d->p->world_size > d->f->gpus_per_node ? 2 : 1;
+
+	if (d->p->pp == 1)
+		return 0;
+	return pm_collective_us(PM_SEND_RECV, d->s->activation_bytes / d->p->tp, 2, nodes, d->f) * d->comm_factor / 1000;
+}
+
+/* ms of the sum of gradients over the copies of the model. */
+static double
+gradients_ms(const division *d, double share)
+{
+	int			copies = PM_REPLICAS(d->p);
+	int			nodes = nodes_of(copies, copies * d->p->tp, d->f);
+	double		bytes = d->s->gradient_bytes * share / d->p->tp * (d->p->compress ? 0.5 : 1);
+	double		us = pm_collective_us(PM_ALL_REDUCE, bytes, copies, nodes, d->f);
+
+	return us * d->comm_factor / 1000;
+}
+
+void
+pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
+{
+	division	d = {s, p, f, comm_factor};
+	double		stage_layers = ceil((double) s->layers / (p->pp * p->interleave)) * p->interleave;
+	double		stage = stage_layers / s->layers;	/* share of the model that the largest stage has */
+	double		divided = (1 - NOT_DIVIDED) / p->tp + NOT_DIVIDED;
+	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));
+	int			passes = p->recompute ? 3 : 2;
+	double		compute = (s->forward_ms * (passes - 1) + s->backward_ms) * stage * divided * stretch;
+	double		sums = passes * layer_sums_ms(&d, stage_layers);
+	double		handing = 2 * p->interleave * hand_over_ms(&d);
+	double		micro = compute + sums + handing;
+	double		gradients = gradients_ms(&d, stage);
+	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? PM_REPLICAS(p) : 1);
+
+	to->step_ms = micro * (p->accumulation + (p->pp - 1.0) / p->interleave) + gradients + update;
+	to->comm_ms = (sums + handing) * p->accumulation + gradients;
+	to->exposed_ms = to->comm_ms;
+	to->compute_ms = to->step_ms - to->exposed_ms;
+}
