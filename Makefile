@@ -100,7 +100,7 @@ REGRESS = setup install gpu graph graph_errors onnx profile op_profile options t
 	scaling job convergence \
 	memory \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start drift \
-	plot report nightly \
+	plot report nightly grafana \
 	dashboards job_names queue cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict
