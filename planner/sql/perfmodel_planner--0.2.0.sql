@@ -20,6 +20,15 @@ CREATE FUNCTION perfmodel.assign_arrays(throughputs float8[], workers float8[], 
 COMMENT ON FUNCTION perfmodel.assign_arrays(float8[], float8[], text, float8[], float8[], float8[], float8[], float8[]) IS
     'the same for throughputs of your own: steps per second, a row for each job and a column for each kind of device';
 
+CREATE FUNCTION perfmodel.allocate_elastic(jobs regclass, workers jsonb, policy text DEFAULT 'optimus', columns jsonb DEFAULT '{}',
+                                           gpu_counts integer[] DEFAULT '{1,2,4,8,16}', predictor text DEFAULT NULL,
+                                           OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT goodput float8, OUT left_s float8,
+                                           OUT objective float8, OUT bound float8, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 AS 'MODULE_PATHNAME', 'planner_allocate_elastic';
+COMMENT ON FUNCTION perfmodel.allocate_elastic(regclass, jsonb, text, jsonb, integer[], text) IS
+    'how many devices of which kind each job gets when jobs can run on more or fewer: optimus or sia';
+
 CREATE FUNCTION perfmodel.planner_library() RETURNS text
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'planner_library';
 COMMENT ON FUNCTION perfmodel.planner_library() IS 'the library that solves linear programmes, and its version';

@@ -31,8 +31,8 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) F
 -- ---- a table of jobs
 SELECT helper.load_world() > 0 AS loaded;
 SELECT perfmodel.train('planner', 'roofline') > 0 AS trained;
-CREATE TABLE "the jobs" (id int, graph text, gpu text, gpu_count int, batch int, steps int, "importance ""x""" float8, deadline timestamptz);
-INSERT INTO "the jobs" VALUES (1, 'anet8@64', 'T4', 1, 64, 100000, 1, NULL), (2, 'anet4@16', 'T4', 1, 8, 100000, 1, '2026-01-01 01:00+00'), (3, 'bnet9@64', 'RTX 3090', 1, 64, 1000, 1, NULL),
+CREATE TABLE "the jobs" (noise float8 DEFAULT 640, id int, graph text, gpu text, gpu_count int, batch int, steps int, "importance ""x""" float8, deadline timestamptz);
+INSERT INTO "the jobs" (id, graph, gpu, gpu_count, batch, steps, "importance ""x""", deadline) VALUES (1, 'anet8@64', 'T4', 1, 64, 100000, 1, NULL), (2, 'anet4@16', 'T4', 1, 8, 100000, 1, '2026-01-01 01:00+00'), (3, 'bnet9@64', 'RTX 3090', 1, 64, 1000, 1, NULL),
     (4, 'no such', 'T4', 1, 64, 1000, 1, NULL), (5, 'bnet9@64', 'T4', 1, 64, NULL, 1, '2025-01-01 00:00+00');
 \set jobs '''"the jobs"'', ''{"Tesla T4": 1, "RTX 3090": 1}'''
 \set more 'columns => ''{"job_id": "id", "weight": "importance \\"x\\""}'', at => ''2026-01-01 00:00+00'''
@@ -50,6 +50,16 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.assign(%s)', a)) FROM unn
     '''"the jobs"'', ''[]''', '''"the jobs"'', ''{}''', '''"the jobs"'', ''{"T4": "1"}''', '''"the jobs"'', ''{"T4": -1}''', '''"the jobs"'', ''{"T4": 1}'', ''cost''',
     '''"the jobs"'', ''{"T4": 1}'', ''cost'', prices => ''{"L4": 1}''', '''"the jobs"'', ''{"T4": 1}'', columns => ''{"graph": "gpuu"}''']) AS a;
 SELECT job_id, share, note FROM perfmodel.assign('"the jobs"', '{"no such GPU": 1}', columns => '{"job_id": "id"}') LIMIT 1;
+-- ---- elastic jobs
+\set columns '''{"job_id": "id"}'''
+SELECT job_id, gpu, gpu_count, goodput > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
+SELECT job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'Sia', columns => :columns, gpu_counts => '{1,2}');
+SELECT sum(gpu_count) FILTER (WHERE gpu = 'T4') <= 3 AS t4, sum(gpu_count) FILTER (WHERE gpu = 'RTX 3090') <= 4 AS rtx3090 FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'sia', columns => :columns);
+-- a noise scale: more devices are worth less than they compute
+SELECT w.gpu_count, helper.close(w.goodput, 1000 * 64 * w.gpu_count / w.step_ms * (640 + 64) / (640.0 + 64 * w.gpu_count)) AS goodput, w.samples_left
+FROM perfmodel.what_if_jobs('"the jobs"', '{T4}', '{"job_id": "id", "noise_scale": "noise"}', '{1,4}') AS w WHERE w.job_id = '1';
+SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', %s)', a)) FROM unnest(ARRAY[
+    '''{"T4": 1}'', ''best''', '''{"T4": 1}'', gpu_counts => ''{}''', '''{"T4": 1}'', gpu_counts => ''{2,1}''', '''{"T4": 1}'', gpu_counts => ''{0,1}''', '''{"T4": 1}'', gpu_counts => ''{NULL}''', '''{}''']) AS a;
 -- with the caller's rights
 CREATE ROLE pm_test_planner;
 GRANT USAGE ON SCHEMA helper TO pm_test_planner;

@@ -18,29 +18,12 @@
 #include "utils/timestamp.h"
 
 #include "gavel.h"
-
-PG_MODULE_MAGIC;
+#include "planner_sql.h"
 
 PG_FUNCTION_INFO_V1(planner_assign);
 PG_FUNCTION_INFO_V1(planner_assign_arrays);
-PG_FUNCTION_INFO_V1(planner_library);
-
-/* Jobs times kinds of one programme: what a server has memory for. */
-#define MAX_SHARES 20000000
 
 /* ---------- solving ---------- */
-
-static void *
-take_memory(size_t size)
-{
-	return MemoryContextAllocExtended(CurrentMemoryContext, Max(size, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO);
-}
-
-static bool
-is_cancelled(void *arg)
-{
-	return InterruptPending && (QueryCancelPending || ProcDiePending);
-}
 
 static gavel_policy
 policy_named(text *name)
@@ -57,39 +40,14 @@ policy_named(text *name)
 }
 
 static void
-check_size(int64 jobs, int64 kinds)
-{
-	if (kinds < 1 || jobs * kinds > MAX_SHARES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%lld jobs on %lld kinds of devices cannot be planned", (long long) jobs, (long long) kinds),
-				 errhint("Jobs times kinds is at least 1 and at most %d.", MAX_SHARES)));
-}
-
-static void
 solve(const gavel_input *in, gavel_policy policy, gavel_result *r)
 {
 	lp_status	status;
 
-	r->share = take_memory(sizeof(double) * in->n_jobs * in->n_kinds);
-	r->unmet = take_memory(sizeof(double) * in->n_jobs);
-	status = r->share && r->unmet ? gavel_assign(in, policy, take_memory, is_cancelled, NULL, r) : LP_NO_MEMORY;
-	CHECK_FOR_INTERRUPTS();
-	if (status == LP_NO_MEMORY)
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("out of memory"),
-				 errdetail("The linear programme of %d jobs and %d kinds of devices did not fit.", in->n_jobs, in->n_kinds)));
-	if (status == LP_INFEASIBLE)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("some job can run on none of the devices"),
-				 errhint("Every job needs a kind of device with workers on which its throughput is above 0.")));
-	if (status != LP_OPTIMAL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("%s did not solve the linear programme", lp_library()),
-				 errhint("Try another policy, or throughputs that are less far apart.")));
+	r->share = planner_memory(sizeof(double) * in->n_jobs * in->n_kinds);
+	r->unmet = planner_memory(sizeof(double) * in->n_jobs);
+	status = r->share && r->unmet ? gavel_assign(in, policy, planner_memory, planner_cancelled, NULL, r) : LP_NO_MEMORY;
+	planner_check_status(status, in->n_jobs, in->n_kinds);
 }
 
 /* ---------- numbers in arrays ---------- */
@@ -128,40 +86,11 @@ numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, 
 	return v;
 }
 
-/* ---------- rows ---------- */
-
-typedef struct rows_out
-{
-	Tuplestorestate *store;
-	TupleDesc	desc;
-} rows_out;
-
-static void
-begin_rows(FunctionCallInfo fcinfo, rows_out *out)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext old;
-
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("set-valued function called in context that cannot accept a set")));
-	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &out->desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	out->desc = CreateTupleDescCopy(out->desc);
-	out->store = tuplestore_begin_heap(rsinfo->allowedModes & SFRM_Materialize_Random, false, work_mem);
-	MemoryContextSwitchTo(old);
-	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setResult = out->store;
-	rsinfo->setDesc = out->desc;
-}
-
 /* throughputs, workers, policy, gpu_counts, weights, steps, deadlines_s, prices */
 Datum
 planner_assign_arrays(PG_FUNCTION_ARGS)
 {
-	rows_out	out;
+	planner_rows	out;
 	gavel_input in = {0};
 	gavel_result r;
 	gavel_policy policy;
@@ -170,7 +99,7 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	int			n = -1;
 	int			n_kinds = -1;
 
-	begin_rows(fcinfo, &out);
+	planner_begin_rows(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	policy = policy_named(PG_GETARG_TEXT_PP(2));
@@ -182,7 +111,7 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 				 errmsg("throughputs has %d elements, which are no rows of %d kinds of devices", n, n_kinds)));
 	in.n_kinds = n_kinds;
 	in.n_jobs = n / n_kinds;
-	check_size(in.n_jobs, in.n_kinds);
+	planner_check_size(in.n_jobs, in.n_kinds);
 	if (in.n_jobs == 0)
 		return (Datum) 0;
 	counts = numbers(fcinfo, 3, "gpu_counts", &in.n_jobs, 1, 1e6, 1);
@@ -210,12 +139,6 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-Datum
-planner_library(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_TEXT_P(cstring_to_text(lp_library()));
-}
-
 /* ---------- jobs of a table ---------- */
 
 /* A job as the query has it. */
@@ -234,7 +157,7 @@ typedef struct job_of_table
 
 typedef struct planning
 {
-	rows_out	out;
+	planner_rows	out;
 	gavel_policy policy;
 	TimestampTz at;
 	int			n_kinds;
@@ -244,55 +167,15 @@ typedef struct planning
 	int			n;
 	job_of_table *jobs;
 	double	   *throughput;		/* [n * n_kinds] */
+	char	  **notes;			/* [n * n_kinds] */
 } planning;
-
-static double
-member_number(const char *what, const char *name, const JsonbValue *v, double low, double high)
-{
-	double		d = get_float8_nan();
-
-	if (v->type == jbvNumeric)
-		d = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
-	if (!(d >= low && d <= high))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("member \"%s\" of %s must be a number between %g and %g", name, what, low, high)));
-	return d;
-}
-
-/* {"T4": 4, ...}: names and numbers. */
-static int
-read_object(Jsonb *object, const char *what, double low, double high, char ***names, double **values)
-{
-	JsonbIterator *it = JsonbIteratorInit(&object->root);
-	JsonbIteratorToken token;
-	JsonbValue	v;
-	int			n = 0;
-
-	if (!JB_ROOT_IS_OBJECT(object))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be an object such as {\"T4\": 4, \"A100\": 8}", what)));
-	*names = palloc(sizeof(char *) * (JB_ROOT_COUNT(object) + 1));
-	*values = palloc(sizeof(double) * (JB_ROOT_COUNT(object) + 1));
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-	{
-		if (token != WJB_KEY)
-			continue;
-		(*names)[n] = pnstrdup(v.val.string.val, v.val.string.len);
-		JsonbIteratorNext(&it, &v, true);
-		(*values)[n] = member_number(what, (*names)[n], &v, low, high);
-		n++;
-	}
-	return n;
-}
 
 static void
 read_prices(planning *p, Jsonb *object)
 {
 	char	  **names;
 	double	   *values;
-	int			n = read_object(object, "prices", 1e-6, 1e6, &names, &values);
+	int			n = planner_read_object(object, "prices", 1e-6, 1e6, &names, &values);
 
 	for (int j = 0; j < p->n_kinds; j++)
 	{
@@ -308,30 +191,6 @@ read_prices(planning *p, Jsonb *object)
 	}
 }
 
-static Datum
-column(uint64 row, int col, bool *isnull)
-{
-	return SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col, isnull);
-}
-
-static char *
-text_column(uint64 row, int col, MemoryContext cxt)
-{
-	bool		isnull;
-	Datum		d = column(row, col, &isnull);
-
-	return isnull ? NULL : MemoryContextStrdup(cxt, TextDatumGetCString(d));
-}
-
-static double
-float8_column(uint64 row, int col)
-{
-	bool		isnull;
-	Datum		d = column(row, col, &isnull);
-
-	return isnull ? get_float8_nan() : DatumGetFloat8(d);
-}
-
 /* A row of the query: columns as in its select list. */
 static void
 read_row(planning *p, uint64 row, MemoryContext cxt)
@@ -339,7 +198,7 @@ read_row(planning *p, uint64 row, MemoryContext cxt)
 	int			m = (int) (row / p->n_kinds);
 	int			j = (int) (row % p->n_kinds);
 	job_of_table *job = &p->jobs[m];
-	double		step_ms = float8_column(row, 5);
+	double		step_ms = planner_float8(row, 5);
 	bool		isnull;
 	Datum		deadline;
 
@@ -347,18 +206,19 @@ read_row(planning *p, uint64 row, MemoryContext cxt)
 	if (j == 0)
 	{
 		*job = (job_of_table) {
-			.id = text_column(row, 1, cxt),.team = text_column(row, 2, cxt),.steps = float8_column(row, 6),.weight = float8_column(row, 8),.deadline_s = INFINITY
+			.id = planner_text(row, 1, cxt),.team = planner_text(row, 2, cxt),.steps = planner_float8(row, 6),.weight = planner_float8(row, 8),.deadline_s = INFINITY
 		};
-		job->gpus = DatumGetInt32(column(row, 4, &isnull));
-		deadline = column(row, 7, &isnull);
+		job->gpus = DatumGetInt32(planner_column(row, 4, &isnull));
+		deadline = planner_column(row, 7, &isnull);
 		if (!isnull && !TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(deadline)))
 			job->deadline_s = ((double) DatumGetTimestampTz(deadline) - (double) p->at) / USECS_PER_SEC;
 	}
 	if (m == 0)
-		p->kinds[j] = text_column(row, 3, cxt);
+		p->kinds[j] = planner_text(row, 3, cxt);
 	job->runs |= step_ms > 0 && p->workers[j] > 0;
+	p->notes[row] = planner_text(row, 9, cxt);
 	if (job->note == NULL)
-		job->note = text_column(row, 9, cxt);
+		job->note = p->notes[row];
 }
 
 /* Steps of each job on each kind of device, from perfmodel. */
@@ -385,9 +245,10 @@ ask(FunctionCallInfo fcinfo, planning *p)
 		elog(ERROR, "the steps of the jobs are incomplete");
 	MemoryContextSwitchTo(cxt);
 	p->n = (int) (SPI_processed / p->n_kinds);
-	check_size(p->n, p->n_kinds);
+	planner_check_size(p->n, p->n_kinds);
 	p->jobs = MemoryContextAllocHuge(cxt, sizeof(job_of_table) * Max(p->n, 1));
 	p->throughput = MemoryContextAllocHuge(cxt, sizeof(double) * Max(SPI_processed, 1));
+	p->notes = MemoryContextAllocHuge(cxt, sizeof(char *) * Max(SPI_processed, 1));
 	for (uint64 row = 0; row < SPI_processed; row++)
 		read_row(p, row, cxt);
 	SPI_finish();
@@ -428,13 +289,6 @@ make_input(planning *p, gavel_input *in)
 }
 
 static void
-put(Datum *values, bool *nulls, int at, Datum value, bool isnull)
-{
-	values[at] = isnull ? (Datum) 0 : value;
-	nulls[at] = isnull;
-}
-
-static void
 add_share(planning *p, int m, int kind, double share, const gavel_result *r, const char *note)
 {
 	const job_of_table *job = &p->jobs[m];
@@ -442,23 +296,33 @@ add_share(planning *p, int m, int kind, double share, const gavel_result *r, con
 	bool		nulls[9];
 	bool		none = kind < 0;
 
-	put(values, nulls, 0, job->id ? CStringGetTextDatum(job->id) : 0, job->id == NULL);
-	put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
-	put(values, nulls, 2, none ? 0 : CStringGetTextDatum(p->kinds[kind]), none);
-	put(values, nulls, 3, Int32GetDatum(job->gpus), false);
-	put(values, nulls, 4, Float8GetDatum(share), job->number < 0);
-	put(values, nulls, 5, Float8GetDatum(none ? 0 : share * p->throughput[(size_t) m * p->n_kinds + kind]), job->number < 0);
-	put(values, nulls, 6, Float8GetDatum(job->number < 0 ? 0 : r->unmet[job->number]), job->number < 0 || p->policy != GAVEL_COST || isinf(job->deadline_s) || job->deadline_s <= 0);
-	put(values, nulls, 7, Float8GetDatum(r->objective), job->number < 0);
-	put(values, nulls, 8, note ? CStringGetTextDatum(note) : 0, note == NULL);
+	planner_put(values, nulls, 0, job->id ? CStringGetTextDatum(job->id) : 0, job->id == NULL);
+	planner_put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
+	planner_put(values, nulls, 2, none ? 0 : CStringGetTextDatum(p->kinds[kind]), none);
+	planner_put(values, nulls, 3, Int32GetDatum(job->gpus), false);
+	planner_put(values, nulls, 4, Float8GetDatum(share), job->number < 0);
+	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : share * p->throughput[(size_t) m * p->n_kinds + kind]), job->number < 0);
+	planner_put(values, nulls, 6, Float8GetDatum(job->number < 0 ? 0 : r->unmet[job->number]), job->number < 0 || p->policy != GAVEL_COST || isinf(job->deadline_s) || job->deadline_s <= 0);
+	planner_put(values, nulls, 7, Float8GetDatum(r->objective), job->number < 0);
+	planner_put(values, nulls, 8, note ? CStringGetTextDatum(note) : 0, note == NULL);
 	tuplestore_putvalues(p->out.store, p->out.desc, values, nulls);
+}
+
+/* What is said of a job on a kind of device; -1: of the first that says something. */
+static const char *
+note_on(const planning *p, int m, int kind)
+{
+	const char *note = kind < 0 ? p->jobs[m].note : p->notes[(size_t) m * p->n_kinds + kind];
+
+	if (p->policy != GAVEL_COST || p->jobs[m].deadline_s > 0)
+		return note;
+	return note ? psprintf("the deadline has passed; %s", note) : "the deadline has passed";
 }
 
 static void
 add_job(planning *p, int m, const gavel_result *r)
 {
 	const job_of_table *job = &p->jobs[m];
-	const char *note = job->note;
 	bool		any = false;
 
 	if (job->number < 0)
@@ -466,19 +330,17 @@ add_job(planning *p, int m, const gavel_result *r)
 		add_share(p, m, -1, 0, r, left_out(p, job));
 		return;
 	}
-	if (p->policy == GAVEL_COST && job->deadline_s <= 0)
-		note = note ? psprintf("the deadline has passed; %s", note) : "the deadline has passed";
 	for (int j = 0; j < p->n_kinds; j++)
 	{
 		double		share = r->share[(size_t) job->number * p->n_kinds + j];
 
 		if (share <= 0)
 			continue;
-		add_share(p, m, j, share, r, note);
+		add_share(p, m, j, share, r, note_on(p, m, j));
 		any = true;
 	}
 	if (!any)
-		add_share(p, m, -1, 0, r, note);
+		add_share(p, m, -1, 0, r, note_on(p, m, -1));
 }
 
 /* jobs, workers, policy, columns, prices, predictor, at */
@@ -489,13 +351,13 @@ planner_assign(PG_FUNCTION_ARGS)
 	gavel_input in;
 	gavel_result r = {0};
 
-	begin_rows(fcinfo, &p.out);
+	planner_begin_rows(fcinfo, &p.out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(6))
 		return (Datum) 0;
 	p.policy = policy_named(PG_GETARG_TEXT_PP(2));
 	p.at = PG_GETARG_TIMESTAMPTZ(6);
-	p.n_kinds = read_object(PG_GETARG_JSONB_P(1), "workers", 0, 1e9, &p.kinds, &p.workers);
-	check_size(0, p.n_kinds);
+	p.n_kinds = planner_read_object(PG_GETARG_JSONB_P(1), "workers", 0, 1e9, &p.kinds, &p.workers);
+	planner_check_size(0, p.n_kinds);
 	p.price = palloc0(sizeof(double) * p.n_kinds);
 	if (p.policy == GAVEL_COST && PG_ARGISNULL(4))
 		ereport(ERROR,

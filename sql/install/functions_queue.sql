@@ -99,7 +99,7 @@ COMMENT ON FUNCTION perfmodel.fill_windows(tstzrange[], text[], regclass, intege
 CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, gpus text[], columns jsonb DEFAULT '{}', gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
                                        OUT job bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT step_ms float8,
                                        OUT step_p90_ms float8, OUT steps_left float8, OUT deadline timestamptz, OUT weight float8,
-                                       OUT in_domain boolean, OUT note text)
+                                       OUT in_domain boolean, OUT note text, OUT goodput float8, OUT samples_left float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 10000 AS 'MODULE_PATHNAME', 'pm_what_if_jobs';
 COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, text[], jsonb, integer[], text) IS

@@ -12,8 +12,8 @@ typedef struct drawing
 	int			n;
 	int			n_questions;
 	int			draws;
-	double	   *least;			/* [n_questions] what running jobs say: the error is above */
 	double	   *z;				/* [n_questions] of this draw */
+	double	   *least;			/* [n] how far out the error of a running job lies at least */
 	double	   *duration_s;		/* [n] of this draw */
 	double	   *start_s;
 	double	   *finish_s;
@@ -24,7 +24,7 @@ typedef struct drawing
 static pm_code
 make_room(drawing *d, pm_arena *a, pm_status *st)
 {
-	d->least = PM_NEW(a, double, d->n_questions + 1);
+	d->least = PM_NEW(a, double, d->n + 1);
 	d->z = PM_NEW(a, double, d->n_questions + 1);
 	d->duration_s = PM_NEW(a, double, d->n + 1);
 	d->start_s = PM_NEW(a, double, d->n + 1);
@@ -37,52 +37,45 @@ make_room(drawing *d, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-/* The longest that jobs of a question have run says from where on its error lies. */
+/* A job that runs has run for a while. */
 static void
 learn_from_running(drawing *d)
 {
-	for (int q = 0; q < d->n_questions; q++)
-		d->least[q] = -INFINITY;
 	for (int i = 0; i < d->n; i++)
 	{
 		const pm_queue_job *j = &d->jobs[i];
-		double		z;
 
-		if (j->elapsed_s < 0 || isnan(j->work.p50_s))
-			continue;
-		z = pm_duration_z(&j->work, j->elapsed_s);
-		if (z > d->least[j->question])
-			d->least[j->question] = z;
+		d->least[i] = j->elapsed_s < 0 || isnan(j->work.p50_s) ? -INFINITY : pm_duration_z(&j->work, j->elapsed_s);
 	}
 }
 
 /*
  * How far out an error is believed to lie. A job that hangs has run far longer
- * than any error explains: it is taken to go on for a tenth of that again, and
- * says no more about the waiting jobs of its question than the interval allows.
+ * than any error explains: it is taken to go on for a tenth of that again.
  */
-#define FARTHEST_RUNNING 8
-#define FARTHEST_WAITING 3
+#define FARTHEST 8
 #define OVERDUE 0.1
 
 static double
 rest_of(const pm_queue_job *j, double z)
 {
-	double		left = pm_duration_at(&j->work, fmin(z, FARTHEST_RUNNING)) - j->elapsed_s;
+	double		left = pm_duration_at(&j->work, fmin(z, FARTHEST)) - j->elapsed_s;
 
 	return left > 0 ? left : OVERDUE * j->elapsed_s;
+}
+
+/* From the uniform distribution between 0 and 1, which themselves have no normal number. */
+static double
+between_0_and_1(pm_rng *rng)
+{
+	return (pm_rng_uniform(rng) * 0x1p53 + 0.5) / (0x1p53 + 1);
 }
 
 static void
 draw_durations(drawing *d, pm_rng *rng)
 {
 	for (int q = 0; q < d->n_questions; q++)
-	{
-		/* between the two ends, which have no normal number */
-		double		u = (pm_rng_uniform(rng) * 0x1p53 + 0.5) / (0x1p53 + 1);
-
-		d->z[q] = pm_normal_above(d->least[q], u);
-	}
+		d->z[q] = pm_normal_z(between_0_and_1(rng));
 	for (int i = 0; i < d->n; i++)
 	{
 		const pm_queue_job *j = &d->jobs[i];
@@ -91,9 +84,10 @@ draw_durations(drawing *d, pm_rng *rng)
 		if (isnan(j->work.p50_s))
 			d->duration_s[i] = NAN;
 		else if (j->elapsed_s < 0)
-			d->duration_s[i] = pm_duration_at(&j->work, fmin(z, FARTHEST_WAITING));
+			d->duration_s[i] = pm_duration_at(&j->work, z);
 		else
-			d->duration_s[i] = rest_of(j, z);
+			/* one that has outlasted the error of its question has one of its own */
+			d->duration_s[i] = rest_of(j, z > d->least[i] ? z : pm_normal_above(d->least[i], between_0_and_1(rng)));
 	}
 }
 

@@ -3,7 +3,8 @@
  *
  * In each draw every question is off by one factor of its own, the same for all
  * its jobs: what is wrong about a prediction is wrong for all jobs that ask it.
- * A job that runs has run for a while, so its draws are from what is longer.
+ * A job that runs has run for a while: where that is longer than the factor of
+ * its question allows, it has an error of its own, drawn from what is longer.
  * What is not known stays out: jobs that are still to be submitted.
  */
 #ifndef PM_CORE_PLAN_ETA_H

@@ -34,7 +34,7 @@
 /* Columns of the query, in its order. */
 enum
 {
-	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_WEIGHT, Q_STEPS, Q_DONE, Q_DURATION,
+	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_WEIGHT, Q_NOISE, Q_STEPS, Q_DONE, Q_DURATION,
 	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE
 };
 
@@ -47,7 +47,8 @@ static const struct
 	{PM_COLUMN_GRAPH_ID, "pg_catalog.int8"}, {PM_COLUMN_GPU, "pg_catalog.text"}, {PM_COLUMN_GPU_COUNT, "pg_catalog.int4"},
 	{PM_COLUMN_BATCH, "pg_catalog.int4"}, {PM_COLUMN_DTYPE, "pg_catalog.text"}, {PM_COLUMN_LAYOUT, "pg_catalog.text"},
 	{PM_COLUMN_FRAMEWORK, "pg_catalog.text"}, {PM_COLUMN_OPTIMIZER, "pg_catalog.text"},
-	{PM_COLUMN_CLUSTER, "pg_catalog.text"}, {PM_COLUMN_WEIGHT, "pg_catalog.float8"}, {PM_COLUMN_STEPS, "pg_catalog.float8"},
+	{PM_COLUMN_CLUSTER, "pg_catalog.text"}, {PM_COLUMN_WEIGHT, "pg_catalog.float8"},
+	{PM_COLUMN_NOISE_SCALE, "pg_catalog.float8"}, {PM_COLUMN_STEPS, "pg_catalog.float8"},
 	{PM_COLUMN_DONE_STEPS, "pg_catalog.float8"}, {PM_COLUMN_DURATION_S, "pg_catalog.float8"}, {PM_COLUMN_DURATION_P90_S, "pg_catalog.float8"},
 	{PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_STARTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_DEADLINE, "pg_catalog.timestamptz"}
 };
@@ -117,7 +118,7 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
 		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),
 		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
-		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT)
+		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE)
 	};
 	*q = (pm_job_question) {
 		.graph = pm_value_text(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
@@ -396,6 +397,12 @@ pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jo
 			jobs->pools[before] = r->gpu != NULL ? r->gpu : "";
 		jobs->queue[i].question = question_number(questions, r, q, i, &jobs->n_questions);
 	}
+}
+
+double
+pm_jobs_samples(const pm_jobs *jobs, int job, int gpu_count)
+{
+	return (double) jobs->questions[job].words.batch * gpu_count;
 }
 
 double

@@ -25,6 +25,7 @@ typedef struct pm_job_row
 	double		steps_left;		/* NaN: not known */
 	bool		asked;			/* the predictor was */
 	double		weight;			/* NaN: none given */
+	double		noise_scale;	/* NaN: none given */
 	bool		in_domain;
 	bool		domain_known;
 	char	   *note;			/* or NULL */
@@ -58,6 +59,9 @@ extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampT
  */
 extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, double *p10_ms, double *p50_ms, double *p90_ms,
 						 bool *in_domain, char **why);
+
+/* The samples of one step of a job as the table has it: its batch on all of its devices. */
+extern double pm_jobs_samples(const pm_jobs *jobs, int job, int gpu_count);
 
 /* Steps that are left of a job; NaN where the table does not say. */
 extern double pm_jobs_steps_left(const pm_jobs *jobs, int job);

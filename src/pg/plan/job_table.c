@@ -29,6 +29,7 @@ static const char *const names[PM_N_COLUMNS] = {
 	[PM_COLUMN_OPTIMIZER] = "optimizer",
 	[PM_COLUMN_CLUSTER] = "cluster",
 	[PM_COLUMN_WEIGHT] = "weight",
+	[PM_COLUMN_NOISE_SCALE] = "noise_scale",
 	[PM_COLUMN_STEPS] = "steps",
 	[PM_COLUMN_DONE_STEPS] = "done_steps",
 	[PM_COLUMN_DURATION_S] = "duration_s",

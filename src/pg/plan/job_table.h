@@ -27,6 +27,7 @@ typedef enum pm_job_column
 	PM_COLUMN_OPTIMIZER,
 	PM_COLUMN_CLUSTER,			/* where jobs on several GPUs run */
 	PM_COLUMN_WEIGHT,			/* how much a job counts; 1 where there is none */
+	PM_COLUMN_NOISE_SCALE,		/* samples in a batch at which twice the batch needs 4/3 of the samples */
 	PM_COLUMN_STEPS,				/* of the whole job */
 	PM_COLUMN_DONE_STEPS,			/* of them done */
 	PM_COLUMN_DURATION_S,			/* the user's own forecast of the whole job, in place of steps */

@@ -51,6 +51,23 @@ read_grid(FunctionCallInfo fcinfo, grid *g)
 					 errmsg("gpu_counts must be 1 or more")));
 }
 
+/*
+ * Samples a second of so many devices, as many of the job's own batch as they
+ * are worth: (phi + M0) / (phi + M) of them, with M samples in a step, M0 in
+ * one of the job as it is, phi its gradient noise scale (McCandlish et al.
+ * 2018; Pollux, OSDI 2021). Without a noise scale all count.
+ */
+static double
+goodput(const pm_jobs *jobs, int i, int count, double step_ms)
+{
+	double		phi = jobs->rows[i].noise_scale;
+	double		base = pm_jobs_samples(jobs, i, jobs->queue[i].gpus);
+	double		samples = pm_jobs_samples(jobs, i, count);
+	double		efficiency = phi > 0 && isfinite(phi) ? (phi + base) / (phi + samples) : 1;
+
+	return 1000 * samples / step_ms * efficiency;
+}
+
 static void
 add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 {
@@ -61,8 +78,8 @@ add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 	bool		in_domain = false;
 	char	   *note;
 	bool		answered = pm_jobs_step(jobs, i, gpu, count, &p10, &p50, &p90, &in_domain, &note);
-	bool		nulls[12] = {false};
-	Datum		values[12] = {
+	bool		nulls[14] = {false};
+	Datum		values[14] = {
 		Int64GetDatum((int64) i + 1),
 		pm_text_or_null(r->id, &nulls[1]),
 		pm_text_or_null(r->team, &nulls[2]),
@@ -74,7 +91,9 @@ add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 		TimestampTzGetDatum(r->deadline),
 		pm_float8_or_null(r->weight, &nulls[9]),
 		BoolGetDatum(in_domain),
-		pm_text_or_null(note, &nulls[11])
+		pm_text_or_null(note, &nulls[11]),
+		pm_float8_or_null(goodput(jobs, i, count, p50), &nulls[12]),
+		pm_float8_or_null(pm_jobs_steps_left(jobs, i) * pm_jobs_samples(jobs, i, jobs->queue[i].gpus), &nulls[13])
 	};
 
 	nulls[8] = r->deadline == DT_NOBEGIN;

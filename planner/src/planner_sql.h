@@ -1,0 +1,40 @@
+/*
+ * planner_sql.h - what the functions of perfmodel_planner share: memory, rows, objects of numbers.
+ */
+#ifndef PLANNER_SQL_H
+#define PLANNER_SQL_H
+
+#include "access/tupdesc.h"
+#include "fmgr.h"
+#include "utils/jsonb.h"
+#include "utils/tuplestore.h"
+
+#include "lp.h"
+
+/* Zeroed, in the current context; NULL: no memory. */
+extern void *planner_memory(size_t size);
+/* Whether the statement is to end. */
+extern bool planner_cancelled(void *arg);
+/* Raise for a cancel, and for whatever is not LP_OPTIMAL. */
+extern void planner_check_status(lp_status status, int n_jobs, int n_kinds);
+/* Raise where jobs times kinds is more than a server has memory for, or there are no kinds. */
+extern void planner_check_size(int64 jobs, int64 kinds);
+
+/* A result set. */
+typedef struct planner_rows
+{
+	Tuplestorestate *store;
+	TupleDesc	desc;
+} planner_rows;
+extern void planner_begin_rows(FunctionCallInfo fcinfo, planner_rows *out);
+extern void planner_put(Datum *values, bool *nulls, int at, Datum value, bool isnull);
+
+/* An object such as {"T4": 4, ...}: names and numbers, each in [low, high]; how many. `what` names it in errors. */
+extern int	planner_read_object(Jsonb *object, const char *what, double low, double high, char ***names, double **values);
+
+/* Columns of the rows of SPI, from 1. Texts are copied into cxt; NULL for null, NaN for a null number. */
+extern Datum planner_column(uint64 row, int col, bool *isnull);
+extern char *planner_text(uint64 row, int col, MemoryContext cxt);
+extern double planner_float8(uint64 row, int col);
+
+#endif
