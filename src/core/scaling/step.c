@@ -6,6 +6,7 @@
  * free; the step ends when the backward pass and the last bucket have, and the
  * update has been made.
  */
+#include "scaling/step.h"
 #include "scaling/divided.h"
 
 #include <math.h>

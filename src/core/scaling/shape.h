@@ -1,0 +1,58 @@
+/*
+ * shape.h - how GPUs share the work of a step, what of the step on one of them
+ * matters for that, and what comes out.
+ */
+#ifndef PM_SCALING_SHAPE_H
+#define PM_SCALING_SHAPE_H
+
+#include "scaling/buckets.h"
+#include "scaling/collective.h"
+
+/* How the GPUs share the work. Every GPU has a batch of its own. */
+typedef struct pm_parallel
+{
+	int			world_size;		/* GPUs; 1: none of what follows matters but accumulation */
+	int			nodes;			/* machines; 0: as few as have room */
+	int			accumulation;	/* batches that are added up before an update; in a pipeline its micro-batches */
+	int			zero;			/* what is divided among the GPUs: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP) */
+	bool		compress;		/* gradients travel in 16 bits */
+	double		bucket_mb;		/* of gradients in one message */
+	int			tp;				/* GPUs that share each layer of a transformer (tensor parallel) */
+	int			pp;				/* groups of layers, one after the other on GPUs of their own (pipeline) */
+	int			interleave;		/* pieces that a GPU has of the pipeline */
+	bool		recompute;		/* the backward pass computes the activations once more */
+} pm_parallel;
+
+#define PM_MAX_ACCUMULATION 65536
+#define PM_MAX_TP			1024
+#define PM_MAX_PP			1024
+#define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL, .tp = 1, .pp = 1, .interleave = 1}
+
+/* Copies of the model that train on different samples. */
+#define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp))
+
+typedef struct pm_scaled
+{
+	double		step_ms;
+	double		comm_ms;		/* all collectives of a step, one after the other */
+	double		exposed_ms;		/* of it, while no GPU computes */
+	double		compute_ms;		/* forward, backward and update, slower GPUs and contention included */
+} pm_scaled;
+
+/* What of a step on one GPU matters for several: its phases, and what is ready when. */
+typedef struct pm_step_shape
+{
+	int			n;				/* buckets */
+	double		message_bytes;	/* as in pm_buckets */
+	int			layers;
+	double		activation_bytes;	/* of a batch, from a layer to the next */
+	double		gradient_bytes;
+	double		step_ms,
+				forward_ms,
+				backward_ms,
+				update_ms;		/* the three add up to step_ms */
+	double		bytes[PM_MAX_BUCKETS + 1];
+	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
+} pm_step_shape;
+
+#endif
