@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+static const pm_gpu card = {.name = "RTX 3090", .memory_gb = 24, .mem_bw_gbs = 936, .fp32_tflops = 35.6};
+
 static pm_arena arena;
 static pm_graph graph;
 static char text[65536];
@@ -276,9 +278,55 @@ test_allocator(void)
 	CHECK_EQ(RESERVED(40, 20, -1, -2, 19, 39), 60);	/* the best fit */
 }
 
-/* ---------- estimates ---------- */
+/* ---------- graphs at the ends of what is allowed ---------- */
 
-static const pm_gpu card = {.name = "RTX 3090", .memory_gb = 24, .mem_bw_gbs = 936, .fp32_tflops = 35.6};
+static void
+check_whole(const char *nodes)
+{
+	const pm_question q = {.graph = &graph, .gpu = &card, .batch = 16777216, .dtype = PM_AMP};
+
+	load(nodes);
+	for (int checkpointing = 0; checkpointing < 2; checkpointing++)
+	{
+		pm_step_options o;
+		pm_memory_plan plan;
+		pm_memory_factors f;
+		pm_memory_estimate e;
+		pm_status	st;
+
+		pm_memory_step_options(&q, checkpointing, &o);
+		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+		pm_memory_shipped_factors(&q, &f);
+		pm_memory_estimate_at(&plan, &q, &f, 0.9, &e);
+		CHECK(isfinite(e.peak_mb) && isfinite(e.low_mb) && isfinite(e.high_mb) && e.p_fits >= 0 && e.p_fits <= 1);
+	}
+}
+
+static void
+test_extremes(void)
+{
+	char	   *at = text;
+
+	/* no output has an element, or every one has more than any device */
+	check_whole("{'id':0,'op':'Input','inputs':[],'shape':[1,0],'batch_dim':0},{'id':1,'op':'Relu','inputs':[0],'shape':[1,0],'batch_dim':0}");
+	check_whole("{'id':0,'op':'Input','inputs':[],'shape':[1,1099511627776,1099511627776],'batch_dim':0},"
+				"{'id':1,'op':'Mul','inputs':[0],'shape':[1,1099511627776,1099511627776],'batch_dim':0,'weights':[[1099511627776,1099511627776]]},"
+				"{'id':2,'op':'NobodyKnowsThis','inputs':[1,0],'shape':[1,1099511627776,1099511627776],'batch_dim':0}");
+	/* one node; nothing that depends on the batch; nothing but a view */
+	check_whole("{'id':0,'op':'Input','inputs':[],'shape':[3],'batch_dim':null}");
+	check_whole("{'id':0,'op':'Gemm','inputs':[],'shape':[3,4],'batch_dim':null,'weights':[[3,5],[5,4]]}");
+	check_whole("{'id':0,'op':'Reshape','inputs':[],'shape':[4],'batch_dim':null,'view':true,'weights':[[2,2]]}");
+	/* a node that reads a hundred */
+	for (int i = 0; i < 100; i++)
+		at += snprintf(at, 200, "{'id':%d,'op':'Conv','inputs':[],'shape':[1,4,2,2],'batch_dim':0,'weights':[[4,4,1,1]]},", i);
+	at += snprintf(at, 100, "{'id':100,'op':'Concat','inputs':[");
+	for (int i = 0; i < 100; i++)
+		at += snprintf(at, 10, "%s%d", i ? "," : "", i);
+	snprintf(at, 100, "],'shape':[1,400,2,2],'batch_dim':0}");
+	check_whole(text);
+}
+
+/* ---------- estimates ---------- */
 
 static void
 test_estimates(void)
@@ -355,6 +403,7 @@ main(void)
 	test_autocast();
 	test_transformer();
 	test_allocator();
+	test_extremes();
 	test_estimates();
 	test_words();
 	pm_arena_release(&arena);

@@ -3,6 +3,7 @@
  */
 #include "memory/allocator.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ROUND		512.0
@@ -96,9 +97,7 @@ new_block(allocator *a, double size)
 static double
 round_up(double x, double to)
 {
-	double		n = (double) (int64_t) (x / to);
-
-	return (n * to < x ? n + 1 : n) * to;
+	return ceil(x / to) * to;
 }
 
 static double
