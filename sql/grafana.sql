@@ -56,7 +56,7 @@ BEGIN
 END $$;
 SELECT board, title, n > 0 AS rows, wrong FROM panel, LATERAL pg_temp.shown(pg_temp.filled(query), format) AS s WHERE query IS NOT NULL ORDER BY board, id;
 -- no word of a viewer stands between quotes of the query
-SELECT count(*) AS unquoted FROM panel WHERE query ~ '''[^'']*\$\{(?!__)';
+SELECT count(*) AS unquoted FROM panel WHERE query ~ '''\$\{(?!__)';
 SELECT count(*) AS macros_left FROM panel WHERE pg_temp.filled(query) ~ '\$';
 -- variables, too
 SELECT board, v ->> 'name' AS variable, (pg_temp.shown(v ->> 'query', 'table')).n > 0 AS rows FROM board, jsonb_array_elements(doc -> 'templating' -> 'list') AS v WHERE v ->> 'type' = 'query' ORDER BY 1, 2;

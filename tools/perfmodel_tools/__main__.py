@@ -1,11 +1,11 @@
-"""Command line: python3 -m perfmodel_tools export|profile|profile-ops|import ..."""
+"""Command line: python3 -m perfmodel_tools export|profile|profile-ops|import|runs ..."""
 
 import argparse
 import importlib
 import sys
 import warnings
 
-from . import database
+from . import database, runs
 from .progress import one_line
 
 # Modules are imported when their command is called: importing PyTorch takes seconds, and import needs none of it.
@@ -14,6 +14,7 @@ _HELP = {
     "profile": "Measure training steps of models.",
     "profile-ops": "Measure single operators of random shapes.",
     "import": "Load files of graphs and measurements into a database.",
+    "runs": "Make measurements of the runs that MLflow or Weights & Biases export as CSV.",
 }
 _MODULES = {"export": "export", "profile": "profile", "profile-ops": "operators"}
 
@@ -29,7 +30,8 @@ def main(argv=None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     parts = {name: commands.add_parser(name, help=text, description=text) for name, text in _HELP.items()}
     database.add_import_arguments(parts["import"])
-    run, errors = database.main, (database.DatabaseError,)
+    runs.add_arguments(parts["runs"])
+    run, errors = (runs.main if _chosen(argv) == "runs" else database.main), (database.DatabaseError, runs.RunsError)
     if _chosen(argv) in _MODULES:
         try:
             module = importlib.import_module("." + _MODULES[argv[0]], __package__)
