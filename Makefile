@@ -76,7 +76,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	cluster price memory convergence \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_drift functions_memory \
-	functions_scaling functions_job functions_convergence \
+	functions_scaling functions_job functions_convergence functions_change \
 	functions_plot functions_report nightly \
 	views text_limits \
 	dump privileges)
@@ -97,7 +97,7 @@ DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EX
 DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
-	scaling job convergence \
+	scaling job convergence change \
 	memory \
 	evaluate leaderboard predictor pretrained train_async recalibrate warm_start drift \
 	plot report nightly grafana \

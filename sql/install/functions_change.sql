@@ -1,0 +1,71 @@
+-- What a change of a training would do, and two trainings on one device.
+
+CREATE FUNCTION perfmodel.what_if_change(graph_id bigint, gpu text, batch integer, changes text[] DEFAULT NULL, dtype text DEFAULT 'fp32',
+                                         layout text DEFAULT 'nchw', framework text DEFAULT NULL, predictor text DEFAULT NULL,
+                                         optimizer text DEFAULT 'sgd_momentum',
+                                         OUT change text, OUT step_ms float8, OUT factor float8, OUT samples_per_s float8, OUT peak_mb float8,
+                                         OUT saved_mb float8, OUT fits boolean, OUT in_domain boolean, OUT measured bigint)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 3000 ROWS 8
+BEGIN ATOMIC
+    WITH asked AS (
+        SELECT perfmodel.find_dtype($5) AS dtype, perfmodel.find_layout($6) AS layout, perfmodel.find_optimizer($9) AS optimizer
+    ), known (n, change, to_dtype, to_layout, to_optimizer, checkpointing, times_batch, passes) AS (
+        SELECT 0, 'none', NULL::text, NULL::text, NULL::text, false, 1::float8, 1::float8
+        UNION ALL SELECT 1, 'amp', 'amp', NULL, NULL, false, 1, 1
+        UNION ALL SELECT 2, 'bf16', 'bf16', NULL, NULL, false, 1, 1
+        UNION ALL SELECT 3, 'tf32', 'tf32', NULL, NULL, false, 1, 1
+        UNION ALL SELECT 4, 'channels_last', NULL, 'nhwc', NULL, false, 1, 1
+        UNION ALL SELECT 5, 'amp and channels_last', 'amp', 'nhwc', NULL, false, 1, 1
+        UNION ALL SELECT 6, 'sgd', NULL, NULL, 'sgd', false, 1, 1
+        UNION ALL SELECT 7, 'adamw', NULL, NULL, 'adamw', false, 1, 1
+        UNION ALL SELECT 8, 'checkpointing', NULL, NULL, NULL, true, 1, 4.0 / 3
+        UNION ALL SELECT 9, 'half the batch', NULL, NULL, NULL, false, 0.5, 1
+        UNION ALL SELECT 10, 'twice the batch', NULL, NULL, NULL, false, 2, 1
+    ), wanted AS (
+        SELECT k.n, k.change, k.checkpointing, k.passes, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
+               coalesce(k.to_optimizer, a.optimizer) AS optimizer, greatest(floor($3 * k.times_batch), 1)::integer AS batch,
+               k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer AS is_change
+        FROM known AS k, asked AS a WHERE k.n = 0 OR k.change = ANY ($4) OR $4 IS NULL
+    ), refused AS (
+        SELECT count(perfmodel.require(u.change IN (SELECT k.change FROM known AS k),
+                   'unknown change ' || coalesce(quote_literal(left(u.change, 64)), 'null'),
+                   'Known are amp, bf16, tf32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch" and "twice the batch".')) AS n
+        FROM unnest($4) AS u (change)
+    ), answer AS (
+        SELECT w.*, p.step_ms * w.passes AS ms, p.in_domain, m.peak_mb, m.fits
+        FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer) AS p,
+             LATERAL perfmodel.predict_memory($1, $2, w.batch, w.dtype, w.layout, $7, w.optimizer, w.checkpointing) AS m
+        WHERE r.n >= 0 AND (w.is_change OR w.n = 0)
+    )
+    SELECT a.change, a.ms, (a.ms / a.batch) / (o.ms / o.batch), 1000 * a.batch / a.ms, a.peak_mb, o.peak_mb - a.peak_mb, a.fits, a.in_domain,
+           (SELECT count(*) FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout
+                AND f.optimizer = a.optimizer AND f.mode = 'train' AND NOT a.checkpointing)
+    FROM answer AS a, answer AS o WHERE o.n = 0 ORDER BY a.n;
+END;
+COMMENT ON FUNCTION perfmodel.what_if_change(bigint, text, integer, text[], text, text, text, text, text) IS
+    'time and memory of a step after one change; factor: time per sample over that without it';
+
+CREATE FUNCTION perfmodel.colocate(graph_a bigint, batch_a integer, graph_b bigint, batch_b integer, gpu text,
+                                   dtype_a text DEFAULT 'fp32', dtype_b text DEFAULT 'fp32', predictor text DEFAULT NULL,
+                                   OUT slowdown_a float8, OUT slowdown_b float8, OUT step_ms_a float8, OUT step_ms_b float8,
+                                   OUT busy_a float8, OUT busy_b float8, OUT peak_mb float8, OUT fits boolean)
+    RETURNS record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 1000
+BEGIN ATOMIC
+    WITH job AS (
+        SELECT w.which, j.step_ms, least(1, r.busy_ms / j.step_ms) AS busy, m.peak_mb
+        FROM (VALUES ('a', $1, $2, $6), ('b', $3, $4, $7)) AS w (which, graph_id, batch, dtype),
+             LATERAL perfmodel.predict(w.graph_id, $5, w.batch, w.dtype, predictor => $8) AS j,
+             -- what a kernel's launch takes most of the time of leaves the device to the other
+             LATERAL (SELECT sum(CASE WHEN e.bound = 'launch' OR e.part = 'framework' THEN 0.3 ELSE 1 END * e.step_ms) AS busy_ms
+                      FROM perfmodel.explain_train_time(w.graph_id, $5, w.batch, w.dtype, predictor => $8) AS e) AS r,
+             LATERAL perfmodel.predict_memory(w.graph_id, $5, w.batch, w.dtype) AS m
+    )
+    -- the device gives both what they need as long as that is not more than all of it, else each its share
+    SELECT s.slowdown, s.slowdown, a.step_ms * s.slowdown, b.step_ms * s.slowdown,
+           a.busy, b.busy, a.peak_mb + b.peak_mb, (a.peak_mb + b.peak_mb) <= 1024 * g.memory_gb
+    FROM job AS a, job AS b, perfmodel.gpu AS g, LATERAL (SELECT greatest(1, a.busy + b.busy) AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b' AND g.name = perfmodel.gpu_name($5);
+END;
+COMMENT ON FUNCTION perfmodel.colocate(bigint, integer, bigint, integer, text, text, text, text) IS
+    'two trainings that share a device by taking turns: how much slower each becomes, and whether both fit';
