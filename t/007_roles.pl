@@ -46,7 +46,7 @@ is(as('visitor', q{SELECT perfmodel.gpu_name('rtx_3090')}), 'RTX 3090', 'but dat
 # nothing else: whatever functions and tables there are
 my %may = (
     grafana => [ qw(graph predictor predictor_weights predictors) ],
-    analyst => [ qw(active_errors graph graph_node op_profile predictor predictor_weights predictors profile training_run training_status) ]);
+    analyst => [ qw(active_drift active_errors graph graph_node op_profile predictor predictor_weights predictors profile training_run training_status) ]);
 foreach my $user (sort keys %may)
 {
     is($node->safe_psql('postgres', qq{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
@@ -72,6 +72,7 @@ foreach my $user (sort keys %may)
 like(as('grafana', 'SELECT * FROM perfmodel.evaluate()'), qr/^permission denied for table profile/, 'a reader does not see measurements');
 is(as('analyst', q{SELECT n > 0 FROM perfmodel.evaluate('line') WHERE grouped_by = 'overall'}), 't', 'an analyst judges');
 is(as('analyst', q{SELECT measurements > 0 FROM perfmodel.active_errors WHERE grouped_by = 'overall'}), 't', 'also at a glance');
+is(as('analyst', q{SELECT count(*) >= 0 FROM perfmodel.active_drift}), 't', 'and whether the active one still holds');
 is(as('analyst', q{SELECT n_profiles > 0 FROM perfmodel.estimate_training('linear')}), 't', 'and asks what a training would take');
 
 # a trainer does its work

@@ -81,7 +81,7 @@ font:12px/1.45 ui-monospace,"Cascadia Mono","DejaVu Sans Mono",monospace}
 table{border-collapse:collapse;width:100%;min-width:680px;font-size:13.5px;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{color:var(--dim);font-weight:600}
-.num{text-align:right}
+.num{text-align:right;padding-right:20px}
 .ok,.good{color:var(--good)}.biased,.wider,.bad{color:var(--bad);font-weight:600}.new_inputs,.too_few{color:var(--warn)}
 footer{padding-top:32px;padding-bottom:40px;font-size:13px}
 @media print{body{background:#fff;font-size:11px}figure,.tile{break-inside:avoid}details,nav{display:none}
