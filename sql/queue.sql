@@ -72,6 +72,15 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FR
     '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', level => 1', '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', startup_s => -1',
     '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', checkpoint_s => ''NaN''']) AS a;
 
+-- ---- machines: two of 4 T4s, one of 2
+CREATE TABLE to_place AS SELECT * FROM (VALUES ('a', 'bnet5@32', 'Tesla T4', 2, 64, 100), ('b', 'bnet5@32', 'T4', 4, 64, 200), ('c', 'bnet5@32', 'T4', 3, 64, 300), ('d', 'bnet5@32', 'T4', 1, 64, 400000),
+    ('e', NULL, 'T4', 1, 64, 10)) AS v(job_id, graph, gpu, gpu_count, batch, steps);
+SELECT "position", job_id, node, gpus_on_node, parts, step_ms > 0 AS step, note ~ '^no room now' AS no_room FROM perfmodel.place('to_place', '{n1,n2,n3,n4}', '{T4,t4,Tesla T4,A100}', '{4,2,3,8}', predictor => 'queue');
+SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', '{n1,n2,n3}', '{T4,T4,T4}', '{1,2,2}', policy => 'edf', predictor => 'queue') WHERE parts > 1;
+SELECT count(*) FROM perfmodel.place('to_place', '{}', '{}', '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['''{a}'', ''{T4,T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{}''',
+    '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''']) AS a;
+
 -- ---- what is wrong is said
 SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY[
     'queue_order_arrays(job_ids => ''{a,b}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => NULL::float8[])', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', policy => ''shortest'')',

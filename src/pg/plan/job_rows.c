@@ -415,7 +415,7 @@ pm_jobs_steps_left(const pm_jobs *jobs, int job)
 }
 
 bool
-pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, double *p10_ms, double *p50_ms, double *p90_ms, bool *in_domain, char **why)
+pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms, bool *in_domain, char **why)
 {
 	const pm_manner how = {.level = LEVEL,.problem_is_null = true};
 	pm_job_question *q = &jobs->questions[job];
@@ -429,6 +429,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, double *p10
 	}
 	q->words.gpu = cstring_to_text(gpu);
 	q->words.parallel.world_size = gpu_count;
+	q->words.parallel.nodes = nodes;
 	if (!pm_ask(&q->words, &how, &a, &p))
 	{
 		*why = p.message;

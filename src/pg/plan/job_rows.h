@@ -53,11 +53,11 @@ extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at,
 extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs);
 
 /*
- * Ask for the step of a job on so many of any device: 10, 50 and 90 % in
+ * Ask for the step of a job on so many of any device, in so many machines (0: as few as have room): 10, 50 and 90 % in
  * milliseconds.  False: *why says why there is no answer; otherwise it is the
  * note of the answer, or NULL.
  */
-extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, double *p10_ms, double *p50_ms, double *p90_ms,
+extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms,
 						 bool *in_domain, char **why);
 
 /* The samples of one step of a job as the table has it: its batch on all of its devices. */

@@ -77,7 +77,7 @@ add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 	double		p90 = NAN;
 	bool		in_domain = false;
 	char	   *note;
-	bool		answered = pm_jobs_step(jobs, i, gpu, count, &p10, &p50, &p90, &in_domain, &note);
+	bool		answered = pm_jobs_step(jobs, i, gpu, count, 0, &p10, &p50, &p90, &in_domain, &note);
 	bool		nulls[14] = {false};
 	Datum		values[14] = {
 		Int64GetDatum((int64) i + 1),

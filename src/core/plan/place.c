@@ -1,0 +1,117 @@
+/*
+ * place.c - on which machines jobs of several devices run.
+ */
+#include "plan/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct placing
+{
+	const pm_node *nodes;
+	int			n_nodes;
+	int32_t    *free;			/* [n_nodes] */
+	bool	   *taken;			/* [n_nodes] by the job that is being placed */
+} placing;
+
+/* The machine that has room with the least left over; -1: none. */
+static int
+best_fit(const placing *p, int32_t pool, int32_t gpus)
+{
+	int			best = -1;
+
+	for (int i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].pool == pool && !p->taken[i] && p->free[i] >= gpus && (best < 0 || p->free[i] < p->free[best]))
+			best = i;
+	return best;
+}
+
+static int
+most_room(const placing *p, int32_t pool)
+{
+	int			best = -1;
+
+	for (int i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].pool == pool && !p->taken[i] && p->free[i] > 0 && (best < 0 || p->free[i] > p->free[best]))
+			best = i;
+	return best;
+}
+
+static int64_t
+all_free(const placing *p, int32_t pool)
+{
+	int64_t		sum = 0;
+
+	for (int i = 0; i < p->n_nodes; i++)
+		if (p->nodes[i].pool == pool)
+			sum += p->free[i];
+	return sum;
+}
+
+static pm_code
+make_room(pm_placement *out, int *room, int more, pm_arena *a, pm_status *st)
+{
+	pm_placed  *v;
+
+	if (out->n + more <= *room)
+		return PM_OK;
+	*room = 2 * (out->n + more) + 64;
+	v = PM_NEW(a, pm_placed, *room);
+	if (v == NULL)
+		return pm_no_memory(st, a);
+	if (out->n > 0)
+		memcpy(v, out->v, sizeof(pm_placed) * out->n);
+	out->v = v;
+	return PM_OK;
+}
+
+/* The parts of a job for which there is room in all. */
+static void
+place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out)
+{
+	memset(p->taken, 0, sizeof(bool) * p->n_nodes);
+	while (gpus > 0)
+	{
+		int			node = best_fit(p, pool, gpus);
+		int32_t		part;
+
+		if (node < 0)
+			node = most_room(p, pool);
+		part = p->free[node] < gpus ? p->free[node] : gpus;
+		out->v[out->n++] = (pm_placed) {job, node, part};
+		out->parts[job]++;
+		p->taken[node] = true;
+		p->free[node] -= part;
+		gpus -= part;
+	}
+}
+
+pm_code
+pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *nodes, int n_nodes,
+		 pm_placement *out, pm_arena *a, pm_status *st)
+{
+	placing		p = {.nodes = nodes,.n_nodes = n_nodes};
+	int			room = 0;
+
+	*out = (pm_placement) {0};
+	p.free = PM_NEW(a, int32_t, n_nodes + 1);
+	p.taken = PM_NEW(a, bool, n_nodes + 1);
+	out->parts = PM_NEW(a, int32_t, n + 1);
+	if (p.free == NULL || p.taken == NULL || out->parts == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n_nodes; i++)
+		p.free[i] = nodes[i].free;
+	for (int k = 0; k < n; k++)
+	{
+		const pm_queue_job *j = &jobs[order[k]];
+
+		if (k % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return st->code;
+		if (j->elapsed_s >= 0 || all_free(&p, j->pool) < j->gpus)
+			continue;
+		if (make_room(out, &room, j->gpus < n_nodes ? j->gpus : n_nodes, a, st) != PM_OK)
+			return st->code;
+		place_job(&p, order[k], j->pool, j->gpus, out);
+	}
+	return PM_OK;
+}

@@ -1,0 +1,43 @@
+/*
+ * place.h - on which machines jobs of several devices run.
+ *
+ * A step on devices of one machine takes less time than on devices of several,
+ * and a large machine that is kept whole has room for a large job. So each job,
+ * in the order that is given, goes into the one machine that has room for it
+ * with the least left over; if there is none, into the fewest machines: those
+ * with the most room, and for the last part the one with the least left over.
+ */
+#ifndef PM_CORE_PLAN_PLACE_H
+#define PM_CORE_PLAN_PLACE_H
+
+#include "plan/order.h"
+
+typedef struct pm_node
+{
+	int32_t		pool;			/* kind of device; -1: none that a job asks for */
+	int32_t		free;			/* devices that nobody holds */
+} pm_node;
+
+/* Devices of one job on one machine. */
+typedef struct pm_placed
+{
+	int32_t		job;
+	int32_t		node;
+	int32_t		gpus;
+} pm_placed;
+
+typedef struct pm_placement
+{
+	pm_placed  *v;				/* in the order of the jobs; parts of a job side by side, the largest first */
+	int			n;
+	int32_t    *parts;			/* [n_jobs] machines of each job; 0: no room */
+} pm_placement;
+
+/*
+ * Place the jobs of order[n] that wait; others hold what they have, which is not
+ * free. A job that finds no room leaves its devices to those behind it.
+ */
+pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *nodes, int n_nodes,
+					 pm_placement *out, pm_arena *a, pm_status *st);
+
+#endif

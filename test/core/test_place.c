@@ -1,0 +1,105 @@
+/*
+ * test_place.c - jobs on machines: by hand, and what holds for any input.
+ */
+#include "check.h"
+
+#include "plan/place.h"
+
+static pm_arena arena;
+
+static pm_queue_job
+waiting(int gpus, int pool)
+{
+	return (pm_queue_job) {.deadline_s = INFINITY,.elapsed_s = -1,.gpus = gpus,.pool = pool};
+}
+
+static void
+test_by_hand(void)
+{
+	const pm_node nodes[5] = {{0, 8}, {0, 4}, {0, 8}, {1, 8}, {0, 2}};
+	pm_queue_job j[7] = {waiting(2, 0), waiting(4, 0), waiting(12, 0), waiting(9, 1), waiting(3, 0), waiting(2, 0), waiting(1, 2)};
+	const int32_t order[7] = {0, 1, 2, 3, 4, 5, 6};
+	pm_placement p;
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_place(j, 7, order, nodes, 5, &p, &arena, &st), PM_OK);
+	CHECK_EQ(p.n, 5);
+	CHECK(p.v[0].node == 4 && p.v[0].gpus == 2);
+	CHECK(p.v[1].node == 1 && p.v[1].gpus == 4);
+	CHECK(p.v[2].job == 2 && p.v[2].node == 0 && p.v[2].gpus == 8 && p.v[3].job == 2 && p.v[3].node == 2 && p.v[3].gpus == 4);
+	/* 9 devices of a machine of 8: no room, and the next takes what it needs */
+	CHECK(p.parts[3] == 0 && p.parts[6] == 0 && p.parts[2] == 2);
+	CHECK(p.v[4].job == 4 && p.v[4].node == 2 && p.v[4].gpus == 3 && p.parts[5] == 0);
+	/* a job that runs is where it is */
+	j[0].elapsed_s = 5;
+	CHECK_EQ(pm_place(j, 1, order, nodes, 5, &p, &arena, &st), PM_OK);
+	CHECK_EQ(p.n, 0);
+	CHECK_EQ(pm_place(j, 7, order, nodes, 0, &p, &arena, &st), PM_OK);
+	CHECK_EQ(p.n, 0);
+}
+
+/* Nothing is given twice, each job has all of its devices or none, and no more machines than the largest rooms need. */
+static void
+test_any(void)
+{
+	pm_rng		rng;
+	pm_status	st = {PM_OK};
+
+	pm_rng_seed(&rng, 9);
+	for (int round = 0; round < 200; round++)
+	{
+		pm_node		nodes[20];
+		int32_t		left[20];
+		pm_queue_job j[30];
+		int32_t		order[30], has[30] = {0};
+		pm_placement p;
+
+		for (int i = 0; i < 20; i++)
+			nodes[i] = (pm_node) {i % 2, left[i] = (int) (pm_rng_uniform(&rng) * 9)};
+		for (int i = 0; i < 30; i++)
+		{
+			j[i] = waiting(1 + (int) (pm_rng_uniform(&rng) * (i % 3 ? 4 : 30)), i % 2);
+			order[i] = 29 - i;
+		}
+		CHECK_EQ(pm_place(j, 30, order, nodes, 20, &p, &arena, &st), PM_OK);
+		for (int i = 0; i < p.n;)
+		{
+			int32_t		job = p.v[i].job;
+			int			needs = j[job].gpus;
+			int			fewest = 0;
+			int32_t		sorted[20];
+
+			memcpy(sorted, left, sizeof(left));
+			for (; needs > 0; fewest++)
+			{
+				int			most = -1;
+
+				for (int k = 0; k < 20; k++)
+					if (nodes[k].pool == j[job].pool && (most < 0 || sorted[k] > sorted[most]))
+						most = k;
+				needs -= sorted[most];
+				sorted[most] = 0;
+			}
+			CHECK_EQ(p.parts[job], fewest);
+			for (; i < p.n && p.v[i].job == job; i++)
+			{
+				CHECK(nodes[p.v[i].node].pool == j[job].pool && p.v[i].gpus > 0);
+				left[p.v[i].node] -= p.v[i].gpus;
+				CHECK(left[p.v[i].node] >= 0);
+				has[job] += p.v[i].gpus;
+			}
+		}
+		for (int i = 0; i < 30; i++)
+			CHECK(has[i] == (p.parts[i] > 0 ? j[i].gpus : 0));
+	}
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_by_hand();
+	test_any();
+	pm_arena_release(&arena);
+	return check_done("place");
+}
