@@ -283,25 +283,39 @@ add_block(pm_arena *a, size_t need)
 	return space;
 }
 
-void *
-pm_alloc(pm_arena *a, size_t count, size_t size)
+/* Bytes that so many things of a size take, 0: too many. Whole lines, so that the next one is aligned too; never the same address twice. */
+static size_t
+bytes_of(size_t count, size_t size)
 {
-	size_t		bytes;
+	if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)
+		return 0;
+	return count * size == 0 ? ALIGNMENT : (count * size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+}
+
+void *
+pm_alloc_unset(pm_arena *a, size_t count, size_t size)
+{
+	size_t		bytes = bytes_of(count, size);
 	char	   *p = a->next;
 
-	if (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size)
+	if (bytes == 0)
 		return NULL;
-	bytes = count * size;
-	/* whole lines, so that the next one is aligned too; never the same address twice */
-	bytes = bytes == 0 ? ALIGNMENT : (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
 	if (bytes <= a->left)
 	{
 		a->next += bytes;
 		a->left -= bytes;
 	}
-	else if ((p = add_block(a, bytes)) == NULL)
-		return NULL;
-	return memset(p, 0, bytes);
+	else
+		p = add_block(a, bytes);
+	return p;
+}
+
+void *
+pm_alloc(pm_arena *a, size_t count, size_t size)
+{
+	void	   *p = pm_alloc_unset(a, count, size);
+
+	return p != NULL ? memset(p, 0, bytes_of(count, size)) : NULL;
 }
 
 void *

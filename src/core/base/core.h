@@ -107,7 +107,9 @@ void		pm_arena_reset(pm_arena *a, size_t keep);
 
 /* count * size zeroed bytes, or NULL (out of memory, over the limit, overflow). */
 void	   *pm_alloc(pm_arena *a, size_t count, size_t size);
-/* The same aligned to 8 bytes only and side by side: for many small pieces. */
+/* The same bytes as they are, for work that writes everywhere before it reads. */
+void	   *pm_alloc_unset(pm_arena *a, size_t count, size_t size);
+/* Zeroed, but aligned to 8 bytes only and side by side: for many small pieces. */
 void	   *pm_alloc_packed(pm_arena *a, size_t count, size_t size);
 char	   *pm_strdup(pm_arena *a, const char *s, size_t len);
 

@@ -273,7 +273,7 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	if (rc != PM_OK)
 		return rc;
 	pm_pass_add(&size, x.in.n, 0);
-	workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &size), 1);
+	workspace = pm_alloc_unset(scratch, pm_mdot_workspace(&m->net, &size), 1);
 	if (parts != NULL)
 	{
 		x.detail.token_ms = PM_NEW(scratch, double, x.in.n);
@@ -318,7 +318,7 @@ prepare_members(const pm_mdot *m, const pm_input *in, pm_arena *a, pm_arena *scr
 	void	   *workspace;
 
 	pm_pass_add(&size, in->n, 0);
-	workspace = pm_alloc(scratch, pm_mdot_workspace(&m->net, &size), 1);
+	workspace = pm_alloc_unset(scratch, pm_mdot_workspace(&m->net, &size), 1);
 	x->member = PM_NEW(a, member_outputs, m->members);
 	if (!workspace || !x->member)
 		return pm_no_memory(st, a);
