@@ -326,6 +326,73 @@ test_extremes(void)
 	check_whole(text);
 }
 
+/* ---------- any graph, run in any way ---------- */
+
+/* Nodes of operators at random, which read nodes before them at random. */
+static void
+load_random(pm_rng *r)
+{
+	static const char *const ops[] = {
+		"Input", "Conv", "Relu", "Add", "Mul", "Div", "Concat", "MatMul", "Softmax", "LayerNormalization", "MaxPool", "Dropout", "Split", "Reshape",
+		"LSTM", "Attention", "Bernoulli", "InPlaceABN"
+	};
+	int			n = 2 + (int) (pm_rng_next(r) % 40);
+	char	   *at = text;
+
+	for (int i = 0; i < n; i++)
+	{
+		int			n_inputs = i == 0 ? 0 : (int) (pm_rng_next(r) % 4);
+		bool		by_batch = pm_rng_next(r) % 5 != 0;
+
+		at += snprintf(at, 200, "%s{'id':%d,'op':'%s','shape':[%d,%d,%d,%d],'batch_dim':%s,'view':%s%s,'inputs':[", i ? "," : "", i,
+					   ops[pm_rng_next(r) % (sizeof(ops) / sizeof(ops[0]))], 1 + (int) (pm_rng_next(r) % 3), (int) (pm_rng_next(r) % 4), 5, 6,
+					   by_batch ? "0" : "null", pm_rng_next(r) % 4 == 0 && n_inputs > 0 ? "true" : "false",
+					   pm_rng_next(r) % 3 == 0 ? ",'weights':[[4,4,1,1],[4]]" : pm_rng_next(r) % 5 == 0 ? ",'shapes':[[1,2],[1,2]]" : "");
+		for (int k = 0; k < n_inputs; k++)
+			at += snprintf(at, 16, "%s%d", k ? "," : "", (int) (pm_rng_next(r) % (uint64_t) i));
+		at += snprintf(at, 4, "]}");
+	}
+	load(text);
+}
+
+/* Every tensor is given back once, but weights, gradients, states and the batch. */
+static void
+test_random(void)
+{
+	pm_rng		r;
+	int			twice = 0;
+	int			left = 0;
+
+	pm_rng_seed(&r, 15);
+	for (int round = 0; round < 400; round++)
+		for (int i = 0; i < 8; i++)
+		{
+			pm_step_options o = {
+				.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_ADAM, .checkpointing = (i & 2) != 0, .gradients_stay = (i & 4) != 0,
+				.fused_attention = (i & 4) == 0
+			};
+			pm_step		s;
+			bool	   *held;
+
+			if (i == 0)
+				load_random(&r);
+			s = simulate(o);
+			held = PM_NEW(&arena, bool, s.n_tensors + 1);
+			for (int e = 0; e < s.n_events; e++)
+			{
+				int			t = s.events[e] >= 0 ? s.events[e] : ~s.events[e];
+
+				twice += held[t] == (s.events[e] >= 0);
+				held[t] = s.events[e] >= 0;
+			}
+			for (int t = 0; t < s.n_tensors; t++)
+				left += held[t] && s.tensors[t].role >= PM_MEMORY_ACTIVATIONS &&
+					!(s.tensors[t].role == PM_MEMORY_ACTIVATIONS && strcmp(graph.nodes[s.tensors[t].node].op_name, "Input") == 0);
+		}
+	CHECK_EQ(twice, 0);
+	CHECK_EQ(left, 0);
+}
+
 /* ---------- estimates ---------- */
 
 static void
@@ -404,6 +471,7 @@ main(void)
 	test_transformer();
 	test_allocator();
 	test_extremes();
+	test_random();
 	test_estimates();
 	test_words();
 	pm_arena_release(&arena);

@@ -303,20 +303,25 @@ run_view(pm_step_build *b, int i)
 	pm_step_hold(b, b->storage[i]);
 }
 
+/* Whether node i is an input of the network. */
+static bool
+is_batch(const pm_step_build *b, int i)
+{
+	return b->g->nodes[i].op == b->input_op && !b->g->nodes[i].view;
+}
+
 void
 pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
 {
 	for (int i = from; i < to && !b->failed; i++)
 	{
 		b->now = i;
-		if (b->g->nodes[i].op == b->input_op && b->storage[i] >= 0)
-			continue;
 		if (pm_step_is_view(&b->g->nodes[i]))
 			run_view(b, i);
-		else
+		else if (!is_batch(b, i) || b->storage[i] < 0)	/* a segment that runs again has its batch */
 			run_operator(b, i, keeping);
 		for (int e = b->expiring[i]; e >= 0; e = b->next_expiring[e])
-			if (b->g->nodes[e].op != b->input_op)	/* the caller keeps its batch */
+			if (!is_batch(b, e))	/* which the caller keeps */
 				pm_step_drop(b, b->storage[e]);
 	}
 }
