@@ -84,7 +84,7 @@ typedef int32_t table_places __attribute__((vector_size(4 * TABLE)));
 
 /* s[BLOCK] += table[relation]: CPUs permute the values of a register faster than they read one after the other. */
 static inline void
-add_block_from_table(float *s, const uint8_t *relation, table_values table)
+add_block_from_table(float *s, const uint8_t *relation, const table_values *table)
 {
 	int32_t		place[BLOCK];
 
@@ -97,7 +97,7 @@ add_block_from_table(float *s, const uint8_t *relation, table_values table)
 
 		memcpy(&at, place + j, sizeof(at));
 		memcpy(&v, s + j, sizeof(v));
-		v += __builtin_shuffle(table, at);
+		v += __builtin_shuffle(*table, at);
 		memcpy(s + j, &v, sizeof(v));
 	}
 }
@@ -113,7 +113,7 @@ add_from_table(float *s, const uint8_t *relation, const float *bias, int relatio
 		return 0;
 	memcpy(&table, bias, sizeof(float) * (size_t) relations);
 	for (; i + BLOCK <= n; i += BLOCK)
-		add_block_from_table(s + i, relation + i, table);
+		add_block_from_table(s + i, relation + i, &table);
 	return i;
 }
 #else
