@@ -58,6 +58,17 @@ SELECT "position", job_id, start_p50 < finish_p50 AS runs, finish_p50 < finish_p
 FROM perfmodel.queue_eta('"my ""queue"""', '{"T4": 0}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
 SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', '{"T4": 7}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
 
+-- ---- jobs that are to come: short ones came every 10 minutes, and pass the long one that waits; with fifo they do not
+CREATE TABLE coming AS SELECT 'old ' || i AS job_id, 'T4' AS gpu, 300.0 AS duration_s, '2026-01-01 12:00+00'::timestamptz - make_interval(mins => 10 * i) AS submitted_at,
+    '2026-01-01 12:00+00'::timestamptz - make_interval(mins => 10 * i) AS started_at, '2026-01-01 12:00+00'::timestamptz - make_interval(mins => 10 * i - 5) AS finished_at
+FROM generate_series(1, 144) AS i
+UNION ALL VALUES ('running', 'T4', 3600.0, '2026-01-01 11:30+00'::timestamptz, '2026-01-01 11:30+00'::timestamptz, NULL::timestamptz), ('waiting', 'T4', 86400.0, '2026-01-01 11:00+00'::timestamptz, NULL, NULL);
+SELECT policy, arrivals, e.job_id, date_trunc('minute', start_p50) AS start_p50, e.start_p90 > '2026-01-01 12:31+00' AS later FROM unnest('{sjf,fifo}'::text[]) AS policy, unnest('{NULL,1 day}'::interval[]) AS arrivals,
+    perfmodel.queue_eta('coming', '{"T4": 0}', policy => policy, at => '2026-01-01 12:00+00', arrivals => arrivals) AS e WHERE "position" IS NOT NULL ORDER BY policy, arrivals;
+SELECT count(*) AS with_deadlines FROM perfmodel.deadline_probability('coming', '{"T4": 0}', at => '2026-01-01 12:00+00', arrivals => '1 day');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', ''{}'', arrivals => ''0''', '''coming'', ''{}'', arrivals => ''-1 day''',
+    '''coming'', ''{}'', arrivals => ''1000000 years''', '''coming'', ''{}'', ''{"submitted_at": null}'', arrivals => ''1 day''']) AS a;
+
 -- ---- idle windows: 100 s and 1000 s, steps of 2 s and 0.5 s, 90 s to start and to store
 CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, NULL::int), ('fast', 'T4', 1, 3000, 1500, 2250, 1000), ('wide', 'T4', 2, 10, 1000, NULL, NULL),
     ('elsewhere', 'L4', 1, 10, 10, NULL, NULL), ('no steps', 'T4', 1, NULL, 10, NULL, NULL), ('done', 'T4', 1, 5, 10, NULL, 5)) AS v(job_id, gpu, gpu_count, steps, duration_s, duration_p90_s, done_steps);

@@ -15,7 +15,8 @@
  * Prints "what value" lines. Orders: jobs start with backfilling in the order of
  * a policy, by true and by predicted durations. Starts: at 100 moments drawn
  * from the replay, queue_eta says from the predictions when the waiting jobs
- * start, not knowing which jobs are to come; the replay says when they did.
+ * start, not knowing which jobs are to come, and ("recent") from those of the
+ * seven days before; the replay says when they did.
  */
 #include <math.h>
 #include <stdio.h>
@@ -209,6 +210,23 @@ typedef struct tally
 	double		cpu_s;
 } tally;
 
+/* What was submitted in the days before a moment. */
+#define RECENT_S (7 * 86400.0)
+
+static int
+look_back(const replay *r, double at, pm_queue_job *recent)
+{
+	int			n = 0;
+
+	for (int i = 0; i < r->n; i++)
+		if (r->jobs[i].submit_s > at - RECENT_S && r->jobs[i].submit_s <= at)
+		{
+			recent[n] = r->jobs[i];
+			recent[n++].submit_s -= at;
+		}
+	return n;
+}
+
 /* The jobs that run or wait at a moment, as queue_eta is given them; of[] says which they are. */
 static int
 look_at(const replay *r, double at, const double *start_s, const double *finish_s, pm_queue_job *now, int *of, pm_pool *pools)
@@ -236,7 +254,7 @@ look_at(const replay *r, double at, const double *start_s, const double *finish_
 }
 
 static void
-ask_moment(replay *r, double at, pm_policy policy, bool backfill, const double *start_s, const double *finish_s, tally *t)
+ask_moment(replay *r, double at, pm_policy policy, bool backfill, bool with_recent, const double *start_s, const double *finish_s, tally *t)
 {
 	pm_arena	a;
 	pm_pool		pools[MOST_POOLS];
@@ -257,6 +275,16 @@ ask_moment(replay *r, double at, pm_policy policy, bool backfill, const double *
 	eta = PM_NEW(&a, pm_eta, n + 1);
 	order = PM_NEW(&a, int32_t, n + 1);
 	must(now != NULL && of != NULL && eta != NULL && order != NULL, "out of memory");
+	if (with_recent)
+	{
+		pm_queue_job *recent = PM_NEW(&a, pm_queue_job, r->n);
+
+		must(recent != NULL, "out of memory");
+		o.recent = recent;
+		o.n_recent = look_back(r, at, recent);
+		o.window_s = RECENT_S;
+		o.policy = policy;
+	}
 	began = cpu_s();
 	must(pm_queue_order(now, n, policy, order, &a, &st) == PM_OK, "the order failed");
 	must(pm_queue_eta(now, n, r->n_networks, order, pools, r->n_pools, &o, eta, &a, &st) == PM_OK, st.message);
@@ -283,17 +311,18 @@ ask_moment(replay *r, double at, pm_policy policy, bool backfill, const double *
 }
 
 static void
-cover_starts(replay *r, pm_policy policy, bool backfill, double *start_s, double *finish_s)
+cover_starts(replay *r, pm_policy policy, bool backfill, bool with_recent, double *start_s, double *finish_s)
 {
-	const char *name = pm_policy_name[policy];
+	char		name[64];
 	tally		t = {0};
 	pm_rng		rng;
 
+	snprintf(name, sizeof(name), "%s%s", pm_policy_name[policy], with_recent ? ".recent" : "");
 	pm_rng_seed(&rng, 7);
 	play(r, policy, false, backfill, start_s, finish_s);
 	/* moments at which somebody submits, so that they are of busy times; later ones where nobody waits are drawn again */
 	for (int k = 0; k < 20 * MOMENTS && t.moments < MOMENTS; k++)
-		ask_moment(r, r->jobs[(int) (pm_rng_uniform(&rng) * r->n)].submit_s, policy, backfill, start_s, finish_s, &t);
+		ask_moment(r, r->jobs[(int) (pm_rng_uniform(&rng) * r->n)].submit_s, policy, backfill, with_recent, start_s, finish_s, &t);
 	printf("%s%s.moments %d\n", name, backfill ? ".backfill" : "", t.moments);
 	if (t.moments == 0)
 		return;
@@ -328,8 +357,9 @@ main(int argc, char **argv)
 		devices += r.pools[p].free;
 	printf("jobs %d\npools %d\ndevices %lld\n", r.n, r.n_pools, (long long) devices);
 	compare_orders(&r, start_s, finish_s);
-	cover_starts(&r, PM_FIFO, false, start_s, finish_s);
-	cover_starts(&r, PM_SRSF, true, start_s, finish_s);
+	cover_starts(&r, PM_FIFO, false, false, start_s, finish_s);
+	cover_starts(&r, PM_SRSF, true, false, start_s, finish_s);
+	cover_starts(&r, PM_SRSF, true, true, start_s, finish_s);
 	pm_arena_release(&r.arena);
 	return 0;
 }

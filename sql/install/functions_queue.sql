@@ -47,12 +47,13 @@ COMMENT ON FUNCTION perfmodel.queue_order_arrays(text[], text[], integer[], floa
 
 CREATE FUNCTION perfmodel.queue_eta(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                    arrivals interval DEFAULT NULL,
                                     OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT p50_s float8, OUT p90_s float8,
                                     OUT start_p50 timestamptz, OUT start_p90 timestamptz, OUT finish_p50 timestamptz, OUT finish_p90 timestamptz,
                                     OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_table';
-COMMENT ON FUNCTION perfmodel.queue_eta(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint) IS
+COMMENT ON FUNCTION perfmodel.queue_eta(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint, interval) IS
     'when jobs of a table start and end: median and 90 % quantile of a simulated queue; free: {"gpu": devices}';
 
 CREATE FUNCTION perfmodel.queue_eta_arrays(free jsonb, job_ids text[], gpus text[], gpu_counts integer[], durations_p50_s float8[],
@@ -69,11 +70,12 @@ COMMENT ON FUNCTION perfmodel.queue_eta_arrays(jsonb, text[], text[], integer[],
 
 CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                    arrivals interval DEFAULT NULL,
                                     OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT deadline timestamptz, OUT probability float8,
                                     OUT finish_p50 timestamptz, OUT finish_p90 timestamptz, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_table';
-COMMENT ON FUNCTION perfmodel.deadline_probability(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint) IS
+COMMENT ON FUNCTION perfmodel.deadline_probability(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint, interval) IS
     'probability of each job with a deadline to end in time, from the same simulation as queue_eta';
 
 CREATE FUNCTION perfmodel.deadline_probability_arrays(free jsonb, job_ids text[], gpus text[], gpu_counts integer[], durations_p50_s float8[],

@@ -5,11 +5,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct drawing
 {
-	const pm_queue_job *jobs;
+	const pm_queue_job *jobs;	/* [n], then [n_recent] that are to come */
 	int			n;
+	int			n_recent;
 	int			n_questions;
 	int			draws;
 	double	   *z;				/* [n_questions] of this draw */
@@ -24,11 +26,11 @@ typedef struct drawing
 static pm_code
 make_room(drawing *d, pm_arena *a, pm_status *st)
 {
-	d->least = PM_NEW(a, double, d->n + 1);
+	d->least = PM_NEW(a, double, d->n + d->n_recent + 1);
 	d->z = PM_NEW(a, double, d->n_questions + 1);
-	d->duration_s = PM_NEW(a, double, d->n + 1);
-	d->start_s = PM_NEW(a, double, d->n + 1);
-	d->finish_s = PM_NEW(a, double, d->n + 1);
+	d->duration_s = PM_NEW(a, double, d->n + d->n_recent + 1);
+	d->start_s = PM_NEW(a, double, d->n + d->n_recent + 1);
+	d->finish_s = PM_NEW(a, double, d->n + d->n_recent + 1);
 	d->starts = PM_NEW(a, float, (size_t) d->n * d->draws + 1);
 	d->finishes = PM_NEW(a, float, (size_t) d->n * d->draws + 1);
 	if (d->least == NULL || d->z == NULL || d->duration_s == NULL || d->start_s == NULL || d->finish_s == NULL ||
@@ -41,7 +43,7 @@ make_room(drawing *d, pm_arena *a, pm_status *st)
 static void
 learn_from_running(drawing *d)
 {
-	for (int i = 0; i < d->n; i++)
+	for (int i = 0; i < d->n + d->n_recent; i++)
 	{
 		const pm_queue_job *j = &d->jobs[i];
 
@@ -76,7 +78,7 @@ draw_durations(drawing *d, pm_rng *rng)
 {
 	for (int q = 0; q < d->n_questions; q++)
 		d->z[q] = pm_normal_z(between_0_and_1(rng));
-	for (int i = 0; i < d->n; i++)
+	for (int i = 0; i < d->n + d->n_recent; i++)
 	{
 		const pm_queue_job *j = &d->jobs[i];
 		double		z = d->z[j->question];
@@ -145,35 +147,107 @@ check_options(int n, const pm_eta_options *o, pm_status *st)
 	return PM_OK;
 }
 
+/* ---------- jobs that are to come ---------- */
+
+/* All jobs in one array, those that are to come last. */
+static pm_queue_job *
+with_recent(const pm_queue_job *jobs, int n, const pm_eta_options *o, pm_arena *a)
+{
+	pm_queue_job *all = PM_NEW(a, pm_queue_job, (size_t) n + o->n_recent + 1);
+
+	if (all == NULL)
+		return NULL;
+	if (n > 0)
+		memcpy(all, jobs, sizeof(pm_queue_job) * n);
+	for (int i = 0; i < o->n_recent; i++)
+	{
+		all[n + i] = o->recent[i];
+		all[n + i].elapsed_s = -1;
+	}
+	return all;
+}
+
+/* They come again, from a moment of the window on that is drawn. */
+static void
+draw_arrivals(pm_queue_job *all, int n, const pm_eta_options *o, pm_rng *rng)
+{
+	double		shift = pm_rng_uniform(rng) * o->window_s;
+
+	for (int i = 0; i < o->n_recent; i++)
+		all[n + i].submit_s = fmod(o->recent[i].submit_s + o->window_s + shift, o->window_s);
+}
+
+/* A simulator of all jobs, in memory that goes after the draw. */
+static pm_code
+simulate_with_recent(drawing *d, pm_queue_job *all, const pm_pool *pools, int n_pools, const pm_eta_options *o, pm_rng *rng,
+					 pm_arena *part, pm_eta *eta, pm_status *st)
+{
+	int			n = d->n + d->n_recent;
+	int32_t    *order = PM_NEW(part, int32_t, n + 1);
+	pm_simulator *s;
+
+	if (order == NULL)
+		return pm_no_memory(st, part);
+	draw_arrivals(all, d->n, o, rng);
+	if (pm_queue_order(all, n, o->policy, order, part, st) != PM_OK ||
+		pm_simulator_init(&s, all, n, order, pools, n_pools, o->backfill, part, st) != PM_OK)
+		return st->code;
+	for (int i = 0; i < d->n; i++)
+		eta[i].fits = pm_simulator_fits(s, i);
+	return pm_simulate(s, d->duration_s, d->start_s, d->finish_s, st);
+}
+
+static void
+keep_draw(drawing *d, int k)
+{
+	for (int i = 0; i < d->n; i++)
+	{
+		d->starts[(size_t) i * d->draws + k] = (float) d->start_s[i];
+		d->finishes[(size_t) i * d->draws + k] = (float) d->finish_s[i];
+	}
+}
+
 pm_code
 pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *order, const pm_pool *pools, int n_pools,
 			 const pm_eta_options *options, pm_eta *eta, pm_arena *a, pm_status *st)
 {
-	drawing		d = {.jobs = jobs,.n = n,.n_questions = n_questions,.draws = options->draws};
-	pm_simulator *s;
+	drawing		d = {.jobs = jobs,.n = n,.n_recent = options->n_recent,.n_questions = n_questions,.draws = options->draws};
+	pm_simulator *s = NULL;
+	pm_queue_job *all;
+	pm_arena	part;
 	pm_rng		rng;
+	pm_code		code = PM_OK;
 
-	if (check_options(n, options, st) != PM_OK || make_room(&d, a, st) != PM_OK ||
-		pm_simulator_init(&s, jobs, n, order, pools, n_pools, options->backfill, a, st) != PM_OK)
+	if (check_options(n, options, st) != PM_OK)
 		return st->code;
+	d.jobs = all = with_recent(jobs, n, options, a);
+	if (all == NULL)
+		return pm_no_memory(st, a);
+	if (make_room(&d, a, st) != PM_OK ||
+		pm_simulator_init(&s, all, n, order, pools, n_pools, options->backfill, a, st) != PM_OK)
+		return st->code;
+	for (int i = 0; i < n; i++)
+		eta[i] = (pm_eta) {NAN, NAN, NAN, NAN, NAN, pm_simulator_fits(s, i)};
 	pm_rng_seed(&rng, options->seed);
 	learn_from_running(&d);
-	for (int k = 0; k < d.draws; k++)
+	pm_arena_init_within(&part, a);
+	for (int k = 0; k < d.draws && code == PM_OK; k++)
 	{
 		draw_durations(&d, &rng);
-		if (pm_simulate(s, d.duration_s, d.start_s, d.finish_s, st) != PM_OK)
-			return st->code;
-		for (int i = 0; i < n; i++)
+		if (options->n_recent > 0)
 		{
-			d.starts[(size_t) i * d.draws + k] = (float) d.start_s[i];
-			d.finishes[(size_t) i * d.draws + k] = (float) d.finish_s[i];
+			code = simulate_with_recent(&d, all, pools, n_pools, options, &rng, &part, eta, st);
+			pm_arena_reset(&part, (size_t) 64 << 20);
 		}
+		else
+			code = pm_simulate(s, d.duration_s, d.start_s, d.finish_s, st);
+		keep_draw(&d, k);
 	}
+	pm_arena_release(&part);
+	if (code != PM_OK)
+		return code;
 	for (int i = 0; i < n; i++)
-	{
-		eta[i] = (pm_eta) {NAN, NAN, NAN, NAN, NAN, pm_simulator_fits(s, i)};
 		if (!isnan(jobs[i].work.p50_s))
 			summarise(&d, i, &eta[i]);
-	}
 	return PM_OK;
 }

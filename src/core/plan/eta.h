@@ -5,7 +5,10 @@
  * its jobs: what is wrong about a prediction is wrong for all jobs that ask it.
  * A job that runs has run for a while: where that is longer than the factor of
  * its question allows, it has an error of its own, drawn from what is longer.
- * What is not known stays out: jobs that are still to be submitted.
+ *
+ * Jobs that are still to be submitted are not known. What was submitted of late
+ * can stand for them: in each draw those jobs come again, in the same order and
+ * at the same distances, from a moment of the window on that is drawn.
  */
 #ifndef PM_CORE_PLAN_ETA_H
 #define PM_CORE_PLAN_ETA_H
@@ -33,9 +36,13 @@ typedef struct pm_eta_options
 	int			draws;
 	uint64_t	seed;
 	bool		backfill;
+	const pm_queue_job *recent; /* [n_recent] what was submitted in the window, all as waiting jobs; or NULL */
+	int			n_recent;
+	double		window_s;		/* of them: submit_s is above -window_s and at most 0 */
+	pm_policy	policy;			/* that they are put into the order by */
 } pm_eta_options;
 
-/* Fill eta[n]. n_questions: one more than the largest question of a job. The same input gives the same bits. */
+/* Fill eta[n]. n_questions: one more than the largest question of a job, recent ones included. The same input gives the same bits. */
 pm_code		pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *order, const pm_pool *pools, int n_pools,
 						 const pm_eta_options *options, pm_eta *eta, pm_arena *a, pm_status *st);
 

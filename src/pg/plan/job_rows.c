@@ -35,7 +35,7 @@
 enum
 {
 	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_WEIGHT, Q_NOISE, Q_STEPS, Q_DONE, Q_DURATION,
-	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE
+	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE, Q_LIVE
 };
 
 static const struct
@@ -55,7 +55,7 @@ static const struct
 
 /* A name of a graph becomes its id in the query, so that each is looked up by the server's own join. */
 static char *
-make_query(const pm_job_table *t)
+make_query(const pm_job_table *t, bool recent)
 {
 	bool		by_name = t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL;
 	StringInfoData s;
@@ -66,11 +66,18 @@ make_query(const pm_job_table *t)
 		appendStringInfo(&s, "%s%s", i > 0 ? ", " : "",
 						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "g.graph_id" :
 						 pm_job_table_value(t, query_columns[i].what, query_columns[i].type));
+	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
+		appendStringInfo(&s, ", %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
+	else
+		appendStringInfoString(&s, ", true");
 	appendStringInfo(&s, " FROM %s", t->relation);
 	if (by_name)
 		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text", t->column[PM_COLUMN_GRAPH]);
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
 		appendStringInfo(&s, " WHERE %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
+	if (t->column[PM_COLUMN_FINISHED_AT] != NULL && recent)
+		appendStringInfo(&s, " OR %s OPERATOR(pg_catalog.>) $%d",
+						 pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"), t->nargs + 1);
 	appendStringInfo(&s, " ORDER BY %s, %s COLLATE pg_catalog.\"C\"", pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"),
 					 pm_job_table_value(t, PM_COLUMN_ID, "pg_catalog.text"));
 	return s.data;
@@ -118,7 +125,7 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
 		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),
 		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
-		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE)
+		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE),.share_left = 1,.live = DatumGetBool(pm_value(row, Q_LIVE, NULL))
 	};
 	*q = (pm_job_question) {
 		.graph = pm_value_text(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
@@ -196,6 +203,7 @@ take_duration(pm_job_row *r, const pm_job_question *q)
 		r->step_ms = 1000 * q->duration_s / q->steps;
 		r->steps_left = q->steps - (isnan(q->done) ? 0 : q->done);
 	}
+	r->share_left = share;
 	r->p50_s = q->duration_s * share;
 	if (isnan(q->duration_p90_s))
 		pm_job_note(r, "no p90 of the duration: taken as exact");
@@ -250,6 +258,7 @@ ask_duration(pm_job_row *r, pm_job_question *q)
 	}
 	r->steps_left = q->steps - (isnan(q->done) ? 0 : q->done);
 	factor = Max(r->steps_left, 0.001) / 1000;
+	r->share_left = Max(r->steps_left, 0.001) / q->steps;
 	r->step_ms = a.step_ms;
 	r->asked = true;
 	r->p50_s = a.step_ms * factor;
@@ -326,7 +335,7 @@ fill_queue_job(pm_queue_job *j, const pm_job_row *r, const pm_job_question *q, T
 	if (TIMESTAMP_NOT_FINITE(r->started_at))
 		return;
 	/* what is done has been taken off already */
-	j->elapsed_s = isnan(r->steps_left) || isnan(q->done) ? Max(seconds_from(at, r->started_at), 0) : 0;
+	j->elapsed_s = isnan(r->steps_left) || isnan(q->done) ? Max(-seconds_from(at, r->started_at), 0) : 0;
 }
 
 static void
@@ -346,15 +355,47 @@ forecast(pm_job_row *r, pm_job_question *q)
 		ask_duration(r, q);
 }
 
+/* The rows of the query as they stand there. */
+static void
+read_rows(pm_jobs *jobs, text *predictor, MemoryContext cxt)
+{
+	int			over = 0;
+
+	jobs->n_all = (int) SPI_processed;
+	for (int i = 0; i < jobs->n_all; i++)
+		jobs->n += DatumGetBool(pm_value(i, Q_LIVE, NULL));
+	jobs->rows = MemoryContextAllocHuge(cxt, sizeof(pm_job_row) * Max(jobs->n_all, 1));
+	jobs->queue = MemoryContextAllocHuge(cxt, sizeof(pm_queue_job) * Max(jobs->n_all, 1));
+	jobs->questions = MemoryContextAllocHuge(cxt, sizeof(pm_job_question) * Max(jobs->n_all, 1));
+	for (int i = 0, live = 0; i < jobs->n_all; i++)
+	{
+		bool		is_live = DatumGetBool(pm_value(i, Q_LIVE, NULL));
+		int			to = is_live ? live++ : jobs->n + over++;
+
+		read_row(i, cxt, &jobs->rows[to], &jobs->questions[to]);
+		jobs->questions[to].words.predictor = predictor;
+		/* of what is over, the whole work counts */
+		if (!is_live)
+			jobs->questions[to].done = get_float8_nan();
+	}
+}
+
 void
-pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs)
+pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs)
 {
 	MemoryContext cxt = CurrentMemoryContext;
-	char	   *sql = make_query(t);
+	bool		recent = recent_from != DT_NOBEGIN && t->column[PM_COLUMN_FINISHED_AT] != NULL;
+	char	   *sql = make_query(t, recent);
+	pm_job_table asked = *t;
 
 	*jobs = (pm_jobs) {0};
+	if (recent)
+	{
+		asked.types[asked.nargs] = TIMESTAMPTZOID;
+		asked.args[asked.nargs++] = TimestampTzGetDatum(recent_from);
+	}
 	SPI_connect();
-	if (SPI_execute_with_args(sql, t->nargs, (Oid *) t->types, (Datum *) t->args, NULL, true, 0) != SPI_OK_SELECT)
+	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the jobs");
 	if (SPI_processed > MAX_JOBS)
 		ereport(ERROR,
@@ -362,28 +403,21 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, pm_job
 				 errmsg("there are more than %d jobs", MAX_JOBS),
 				 errhint("Make a view of the jobs that wait or run.")));
 	MemoryContextSwitchTo(cxt);
-	jobs->n = (int) SPI_processed;
-	jobs->rows = MemoryContextAllocHuge(cxt, sizeof(pm_job_row) * Max(jobs->n, 1));
-	jobs->queue = MemoryContextAllocHuge(cxt, sizeof(pm_queue_job) * Max(jobs->n, 1));
-	jobs->questions = MemoryContextAllocHuge(cxt, sizeof(pm_job_question) * Max(jobs->n, 1));
-	for (int i = 0; i < jobs->n; i++)
-	{
-		read_row(i, cxt, &jobs->rows[i], &jobs->questions[i]);
-		jobs->questions[i].words.predictor = predictor;
-		fill_queue_job(&jobs->queue[i], &jobs->rows[i], &jobs->questions[i], at);
-	}
+	read_rows(jobs, predictor, cxt);
 	SPI_finish();
+	for (int i = 0; i < jobs->n_all; i++)
+		fill_queue_job(&jobs->queue[i], &jobs->rows[i], &jobs->questions[i], at);
 }
 
 void
-pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs)
+pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs)
 {
 	HTAB	   *pools = numbers("perfmodel pools");
 	HTAB	   *questions = numbers("perfmodel questions");
 
-	pm_jobs_read_only(t, predictor, at, jobs);
-	jobs->pools = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(char *) * (jobs->n + 1));
-	for (int i = 0; i < jobs->n; i++)
+	pm_jobs_read_only(t, predictor, at, recent_from, jobs);
+	jobs->pools = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(char *) * (jobs->n_all + 1));
+	for (int i = 0; i < jobs->n_all; i++)
 	{
 		pm_job_row *r = &jobs->rows[i];
 		pm_job_question *q = &jobs->questions[i];
@@ -397,6 +431,27 @@ pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jo
 			jobs->pools[before] = r->gpu != NULL ? r->gpu : "";
 		jobs->queue[i].question = question_number(questions, r, q, i, &jobs->n_questions);
 	}
+}
+
+int
+pm_jobs_recent(const pm_jobs *jobs, TimestampTz recent_from, TimestampTz at, pm_queue_job **recent)
+{
+	int			n = 0;
+
+	*recent = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_queue_job) * Max(jobs->n_all, 1));
+	for (int i = 0; i < jobs->n_all; i++)
+	{
+		const pm_job_row *r = &jobs->rows[i];
+		pm_queue_job *j = &(*recent)[n];
+
+		if (TIMESTAMP_NOT_FINITE(r->submitted_at) || r->submitted_at <= recent_from || r->submitted_at > at || isnan(r->p50_s))
+			continue;
+		*j = jobs->queue[i];
+		j->work.p50_s /= r->share_left;
+		j->elapsed_s = -1;
+		n++;
+	}
+	return n;
 }
 
 double

@@ -23,6 +23,8 @@ typedef struct pm_job_row
 	double		p90_s;
 	double		step_ms;		/* NaN: not known */
 	double		steps_left;		/* NaN: not known */
+	double		share_left;		/* of the work: p50_s and so on are of that */
+	bool		live;			/* waits or runs; not: over, and read for what was submitted of late */
 	bool		asked;			/* the predictor was */
 	double		weight;			/* NaN: none given */
 	double		noise_scale;	/* NaN: none given */
@@ -33,24 +35,27 @@ typedef struct pm_job_row
 
 typedef struct pm_jobs
 {
-	int			n;
-	pm_job_row *rows;			/* [n] */
-	pm_queue_job *queue;		/* [n] the same for the core; times from `at` */
+	int			n;				/* that wait or run */
+	int			n_all;			/* and, behind them, those that are over */
+	pm_job_row *rows;			/* [n_all] */
+	pm_queue_job *queue;		/* [n_all] the same for the core; times from `at` */
 	char	  **pools;			/* [n_pools] gpu of each; "" for jobs without one */
 	int			n_pools;
 	int			n_questions;
-	struct pm_job_question *questions;	/* [n] what the predictor is asked */
+	struct pm_job_question *questions;	/* [n_all] what the predictor is asked */
 } pm_jobs;
 
 /*
  * Read the jobs that are not over, by the time of submission, and ask the
  * predictor (NULL: the active one) where the table has no duration of its own.
  * In the current context.  What a job lacks for a forecast is said in its note.
+ * recent_from: jobs that are over but were submitted later are read, too;
+ * DT_NOBEGIN: none.
  */
-extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs);
+extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 
 /* The same without asking for any duration: pools are as in the table. */
-extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, pm_jobs *jobs);
+extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 
 /*
  * Ask for the step of a job on so many of any device, in so many machines (0: as few as have room): 10, 50 and 90 % in
@@ -68,6 +73,12 @@ extern double pm_jobs_steps_left(const pm_jobs *jobs, int job);
 
 /* Put a further sentence into the note of a row. */
 extern void pm_job_note(pm_job_row *row, const char *what);
+
+/*
+ * What was submitted after recent_from and until `at`, as waiting jobs of their
+ * whole work, in the current context; how many there are.
+ */
+extern int	pm_jobs_recent(const pm_jobs *jobs, TimestampTz recent_from, TimestampTz at, pm_queue_job **recent);
 
 /* The pool of a device by its name; -1: no job asks for one. */
 extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);

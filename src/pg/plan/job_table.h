@@ -45,8 +45,8 @@ typedef struct pm_job_table
 	char	   *relation;		/* for FROM, with the alias j */
 	char	   *column[PM_N_COLUMNS];	/* j.column, quoted; NULL: the table has none */
 	int			nargs;			/* what relation has as $1, $2, ... */
-	Oid			types[PM_N_COLUMNS];
-	Datum		args[PM_N_COLUMNS];
+	Oid			types[PM_N_COLUMNS + 1];
+	Datum		args[PM_N_COLUMNS + 1];
 } pm_job_table;
 
 /*

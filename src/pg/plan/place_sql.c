@@ -155,7 +155,7 @@ pm_place_sql(PG_FUNCTION_ARGS)
 			return (Datum) 0;
 	pm_require_catalog();
 	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &t);
-	pm_jobs_read(&t, PG_ARGISNULL(6) ? NULL : PG_GETARG_TEXT_PP(6), PG_GETARG_TIMESTAMPTZ(7), &jobs);
+	pm_jobs_read(&t, PG_ARGISNULL(6) ? NULL : PG_GETARG_TEXT_PP(6), PG_GETARG_TIMESTAMPTZ(7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
 	pm_context_arena(&a, CurrentMemoryContext, 0);
 	order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));

@@ -173,7 +173,7 @@ pm_forecast_jobs(PG_FUNCTION_ARGS)
 	if (any_null(fcinfo, (int[]) {0, 3}, 2))
 		return (Datum) 0;
 	open_table(fcinfo, 0, 1, &t);
-	pm_jobs_read(&t, predictor_argument(fcinfo, 2), at_argument(fcinfo, 3), &jobs);
+	pm_jobs_read(&t, predictor_argument(fcinfo, 2), at_argument(fcinfo, 3), DT_NOBEGIN, &jobs);
 	for (int i = 0; i < jobs.n; i++)
 	{
 		const pm_job_row *r = &jobs.rows[i];
@@ -248,7 +248,7 @@ queue_order(FunctionCallInfo fcinfo, const pm_job_table *t, pm_rows_out *out, pm
 	int32	   *order;
 	int64		position = 0;
 
-	pm_jobs_read(t, predictor, at, &jobs);
+	pm_jobs_read(t, predictor, at, DT_NOBEGIN, &jobs);
 	order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
 	pm_context_arena(&a, CurrentMemoryContext, 0);
 	order_jobs(&jobs, policy, order, &a);
@@ -295,6 +295,7 @@ typedef struct eta_call
 	pm_policy	policy;
 	pm_eta_options options;
 	TimestampTz at;
+	TimestampTz recent_from;	/* DT_NOBEGIN: no jobs are to come */
 	bool	   *named;			/* [n_pools] whether "free" has it */
 	pm_pool    *pools;
 	int32	   *order;
@@ -357,13 +358,22 @@ compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 {
 	pm_status	st = {PM_OK};
 
-	pm_jobs_read(t, predictor, c->at, &c->jobs);
+	pm_jobs_read(t, predictor, c->at, c->recent_from, &c->jobs);
 	pm_context_arena(&c->arena, CurrentMemoryContext, 0);
 	c->pools = palloc0(sizeof(pm_pool) * (c->jobs.n_pools + 1));
 	c->named = palloc0(sizeof(bool) * (c->jobs.n_pools + 1));
 	c->order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(c->jobs.n, 1));
 	c->eta = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_eta) * Max(c->jobs.n, 1));
 	read_free(free, c);
+	if (c->recent_from != DT_NOBEGIN)
+	{
+		pm_queue_job *recent;
+
+		c->options.n_recent = pm_jobs_recent(&c->jobs, c->recent_from, c->at, &recent);
+		c->options.recent = recent;
+		c->options.window_s = ((double) c->at - (double) c->recent_from) / USECS_PER_SEC;
+		c->options.policy = c->policy;
+	}
 	order_jobs(&c->jobs, c->policy, c->order, &c->arena);
 	if (pm_queue_eta(c->jobs.queue, c->jobs.n, c->jobs.n_questions, c->order, c->pools, c->jobs.n_pools, &c->options, c->eta, &c->arena, &st) != PM_OK)
 		pm_raise(&st);
@@ -473,6 +483,23 @@ eta_arguments(FunctionCallInfo fcinfo, int first, bool has_predictor, eta_call *
 	return true;
 }
 
+/* The beginning of the window of recent jobs. */
+static TimestampTz
+window_argument(FunctionCallInfo fcinfo, int arg, TimestampTz at)
+{
+	TimestampTz from;
+
+	if (PG_ARGISNULL(arg))
+		return DT_NOBEGIN;
+	from = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(at), PG_GETARG_DATUM(arg)));
+	if (TIMESTAMP_NOT_FINITE(from) || from >= at)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("arrivals must be an interval above 0"),
+				 errhint("Such as '7 days': what was submitted in them stands for what is to come.")));
+	return from;
+}
+
 static Datum
 eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 position))
 {
@@ -483,6 +510,9 @@ eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 pos
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !eta_arguments(fcinfo, 3, true, &c))
 		return (Datum) 0;
 	open_table(fcinfo, 0, 2, &t);
+	c.recent_from = window_argument(fcinfo, 9, c.at);
+	if (c.recent_from != DT_NOBEGIN)
+		pm_job_table_need(&t, PM_COLUMN_SUBMITTED_AT);
 	compute_eta(&c, &t, predictor_argument(fcinfo, 5), PG_GETARG_JSONB_P(1));
 	for_each_job(&c, add);
 	return (Datum) 0;
@@ -498,6 +528,7 @@ eta_of_arrays(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 po
 	if (PG_ARGISNULL(0) || !eta_arguments(fcinfo, 9, false, &c))
 		return (Datum) 0;
 	open_arrays(fcinfo, 1, &t);
+	c.recent_from = DT_NOBEGIN;
 	compute_eta(&c, &t, NULL, PG_GETARG_JSONB_P(0));
 	for_each_job(&c, add);
 	return (Datum) 0;

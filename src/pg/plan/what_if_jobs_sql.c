@@ -118,7 +118,7 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 	pm_require_catalog();
 	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2), &t);
 	read_grid(fcinfo, &g);
-	pm_jobs_read_only(&t, PG_ARGISNULL(4) ? NULL : PG_GETARG_TEXT_PP(4), GetCurrentTransactionStartTimestamp(), &jobs);
+	pm_jobs_read_only(&t, PG_ARGISNULL(4) ? NULL : PG_GETARG_TEXT_PP(4), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	if ((int64) jobs.n * g.n_gpus * Max(g.n_counts, 1) > MAX_ROWS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -212,7 +212,7 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	pm_require_catalog();
 	pm_job_table_open(PG_GETARG_OID(2), PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &t);
 	read_windows(fcinfo, &w);
-	pm_jobs_read(&t, PG_ARGISNULL(8) ? NULL : PG_GETARG_TEXT_PP(8), GetCurrentTransactionStartTimestamp(), &jobs);
+	pm_jobs_read(&t, PG_ARGISNULL(8) ? NULL : PG_GETARG_TEXT_PP(8), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	of = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
 	f = make_fillers(&jobs, checked_level(PG_GETARG_FLOAT8(5)), of, &n);
 	first = place_windows(&w, &jobs);
