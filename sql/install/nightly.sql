@@ -81,14 +81,14 @@ BEGIN
             SELECT %s FROM %s WHERE %I > $1
         ), named AS (
             SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), perfmodel.find_graph(j.graph::text)) AS graph_id,
-                   perfmodel.find_gpu(j.gpu::text) AS gpu, j.batch::integer AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), '') AS dtype,
+                   perfmodel.find_gpu(j.gpu::text) AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), '') AS dtype,
                    coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
-                   coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, greatest(j.gpu_count::integer, 1) AS world_size,
-                   greatest(least(j.nodes::integer, j.gpu_count::integer), 1) AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
+                   coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, CASE WHEN j.gpu_count::numeric BETWEEN 1 AND 1000000 THEN j.gpu_count::integer END AS world_size,
+                   CASE WHEN j.nodes::numeric BETWEEN 1 AND j.gpu_count::numeric THEN j.nodes::integer ELSE 1 END AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
                    j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, 1000 * (j.duration_s::float8 - $2) / nullif(j.steps::float8, 0) AS step_ms
             FROM job AS j
         ), sorted AS (
-            SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.batch < 1 OR n.batch > 16777216 THEN 'unknown'
+            SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL THEN 'unknown'
                              WHEN n.restarts > 0 THEN 'restarted'
                              WHEN n.steps IS NULL OR n.steps < $3 THEN 'few steps'
                              WHEN n.duration_s IS NULL OR n.duration_s < 2 * $2 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
