@@ -27,6 +27,7 @@ for name in vtrain/allreduce aceso_ops/collectives; do
 done
 figure collectives build/scaling/allreduce.csv build/scaling/collectives.csv
 figure steps "$data/scaling/profiles.csv"
+figure gpt "$data/vtrain/tidy.csv"
 figure epochs "$data/zeus/summary_train.csv"
 figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv"
 figure colocation "$data/lucid_colocation/colocation.csv" "$data/lucid_colocation/tidy.csv"

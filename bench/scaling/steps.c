@@ -194,9 +194,6 @@ main(int argc, char **argv)
 				add(&own_prior, &f, test, n);
 				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
 					csv_die(st.message, "fit");
-				if (getenv("VERBOSE"))
-					printf("   %s %s own: train %.1f test %.1f | intra %.2f inter %.2f lat %.2f steal %.2f strag %.3f cont %.3f comp %.2f pair %.2f power %.2f\n", clusters[k].name, nets[net].model, 100 * after, 100 * pm_fabric_error(&f, test, n),
-						   f.intra_factor, f.inter_factor, f.latency_factor, f.steal, f.straggler, f.contention, f.compute_factor, f.pair_factor, f.contention_power);
 				add(&own, &f, test, n);
 			}
 			f = clusters[k];
@@ -207,9 +204,6 @@ main(int argc, char **argv)
 				add(&other_prior, &f, test, n);
 				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
 					csv_die(st.message, "fit");
-				if (getenv("VERBOSE"))
-					printf("   %s %s other: train %.1f test %.1f | intra %.2f inter %.2f lat %.2f steal %.2f strag %.3f cont %.3f comp %.2f pair %.2f power %.2f\n", clusters[k].name, nets[net].model, 100 * after, 100 * pm_fabric_error(&f, test, n),
-						   f.intra_factor, f.inter_factor, f.latency_factor, f.steal, f.straggler, f.contention, f.compute_factor, f.pair_factor, f.contention_power);
 				add(&other, &f, test, n);
 			}
 		}

@@ -309,9 +309,8 @@ transformer(void)
 }
 
 static pm_scaled
-divided(pm_parallel p, const pm_fabric *f)
+divided_shape(pm_step_shape s, pm_parallel p, const pm_fabric *f)
 {
-	pm_step_shape s = transformer();
 	pm_status	st = {PM_OK};
 	pm_scaled	to;
 
@@ -323,9 +322,16 @@ divided(pm_parallel p, const pm_fabric *f)
 	return to;
 }
 
+static pm_scaled
+divided(pm_parallel p, const pm_fabric *f)
+{
+	return divided_shape(transformer(), p, f);
+}
+
 static void
 test_divided(void)
 {
+	pm_step_shape shape = transformer();
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
 	double		hand_over = pm_collective_us(PM_SEND_RECV, 1e6, 2, 1, &f) / 1000;
 	double		sum4 = pm_collective_us(PM_ALL_REDUCE, 1e6, 4, 1, &f) / 1000;
@@ -346,6 +352,14 @@ test_divided(void)
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + 2, 1e-6);
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.recompute = true}, &f).step_ms,
 			   160 * (0.9 / 4 + 0.1) + 3 * 2 * 8 * sum4 + 2, 1e-6);
+	/* what follows the layers is on the last stage, which the others wait for; launches are not divided */
+	shape.head_ms = 12;
+	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 2,.accumulation = 1,.tp = 1,.pp = 2,.interleave = 1}, &f).step_ms,
+			   2 * (108.0 / 2 + 12 + 2 * hand_over) + 4, 1e-6);
+	shape = transformer();
+	shape.launch_ms = 100;
+	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
+			   100 + 2 * 2 * 8 * sum4 + 2, 1e-6);
 	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the update */
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 1, 1e-6);

@@ -48,6 +48,8 @@ attends(const pm_node *n)
 static void
 count_layers(const pm_skeleton *s, pm_buckets *b)
 {
+	int			last = -1;
+
 	for (int i = 0; i < s->dag.n; i++)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
@@ -56,8 +58,13 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 		if (attends(n))
 			b->layers++;
 		else if (strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0)
+		{
 			b->activation = fmax(b->activation, pm_node_count(n, 1));
+			last = i;
+		}
 	}
+	for (int i = last + 1; last >= 0 && i < s->dag.n; i++)
+		b->head[s->token_of[i]]++;
 	if (b->activation == 0)
 		b->layers = 0;
 }
@@ -74,7 +81,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB};
 	b->bytes = PM_NEW_PACKED(a, double, room);
 	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
-	if (b->bytes == NULL || b->done == NULL)
+	b->head = PM_NEW_PACKED(a, float, s->n);
+	if (b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{

@@ -75,7 +75,11 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	double		divided = (1 - NOT_DIVIDED) / p->tp + NOT_DIVIDED;
 	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));
 	int			passes = p->recompute ? 3 : 2;
-	double		compute = (s->forward_ms * (passes - 1) + s->backward_ms) * stage * divided * stretch;
+	/* a pass of recomputing launches the kernels of the forward pass, a third of all, again */
+	double		floor_ms = s->launch_ms * (1 + (passes - 2) / 3.0);
+	/* the last stage has the head besides its layers, which is not computed again */
+	double		layers_ms = (s->forward_ms * (passes - 1) + s->backward_ms - s->head_ms) * divided * stage;
+	double		compute = fmax(layers_ms + s->head_ms * divided, floor_ms * stage) * stretch;
 	double		sums = passes * layer_sums_ms(&d, stage_layers);
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
 	double		micro = compute + sums + handing;

@@ -47,6 +47,8 @@ typedef struct pm_step_shape
 	int			layers;
 	double		activation_bytes;	/* of a batch, from a layer to the next */
 	double		gradient_bytes;
+	double		head_ms;		/* of forward and backward pass, behind the layers: on the last stage alone */
+	double		launch_ms;		/* forward and backward pass take at least so long: their kernels have to be launched */
 	double		step_ms,
 				forward_ms,
 				backward_ms,
