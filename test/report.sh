@@ -1,6 +1,6 @@
 #!/bin/sh
 # A report as a browser shows it: at two widths, light and dark, no text is cut
-# off or lies upon another, contrast is that of WCAG 2.1 (4.5 : 1 for text,
+# off, lies upon another or is smaller than 9 pixels, contrast is that of WCAG 2.1 (4.5 : 1 for text,
 # 3 : 1 for marks), the page is no wider than its window, and the SQL of each
 # figure opens by keyboard. Needs chromium; elsewhere it says that it is skipped.
 #

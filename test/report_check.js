@@ -18,6 +18,8 @@ addEventListener('load', () => {
   for (const svg of document.querySelectorAll('svg')) {
     const frame = svg.getBoundingClientRect();
     const name = svg.closest('figure').querySelector('h3').textContent;
+    const size = 12 * frame.width / svg.viewBox.baseVal.width;
+    if (size < 9) found.push(`${name}: its letters are ${size.toFixed(1)} pixels high`);
     const boxes = [...svg.querySelectorAll('text')].map(t => [t, t.getBoundingClientRect()]);
     for (const [t, b] of boxes) {
       texts++;

@@ -74,6 +74,7 @@ figure{margin:0;background:var(--paper);border:1px solid var(--line);border-radi
 figure.wide{grid-column:1/-1}
 .plot{overflow-x:auto}
 .plot svg{display:block;min-width:440px}
+.wide .plot svg{min-width:900px}
 details{margin-top:10px;font-size:13px}
 summary{cursor:pointer;color:var(--dim)}
 pre{overflow-x:auto;background:var(--ground);border-radius:6px;padding:10px;margin:6px 0 0;
@@ -85,7 +86,8 @@ th{color:var(--dim);font-weight:600}
 .ok,.good{color:var(--good)}.biased,.wider,.bad{color:var(--bad);font-weight:600}.new_inputs,.too_few{color:var(--warn)}
 footer{padding-top:32px;padding-bottom:40px;font-size:13px}
 @media print{body{background:#fff;font-size:11px}figure,.tile{break-inside:avoid}details,nav{display:none}
-main,header,footer{max-width:none;padding:0}.grid{grid-template-columns:1fr 1fr}.plot svg{min-width:0}}
+main,header,footer{max-width:none;padding:0}.grid{grid-template-columns:1fr 1fr}
+.plot svg,.wide .plot svg{min-width:0}}
 </style>
 </head>
 <body>
