@@ -399,6 +399,9 @@ FROM perfmodel.residuals(%L, %L) AS x JOIN perfmodel.residuals(%L, %2$L) AS y US
     sides text;
     c record;
 BEGIN
+    -- for the error where one is not known, also where there is no measurement
+    PERFORM count(*) FROM perfmodel.corrections(a);
+    PERFORM count(*) FROM perfmodel.corrections(b);
     SELECT * INTO c FROM perfmodel.compare_predictors(a, b, since);
     -- the errors of both, one after the other, in the groups of a column
     sides := $query$WITH r AS (%s),
