@@ -247,7 +247,11 @@ pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *or
 	if (code != PM_OK)
 		return code;
 	for (int i = 0; i < n; i++)
+	{
+		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return st->code;
 		if (!isnan(jobs[i].work.p50_s))
 			summarise(&d, i, &eta[i]);
+	}
 	return PM_OK;
 }
