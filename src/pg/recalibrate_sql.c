@@ -1,6 +1,7 @@
 /*
  * recalibrate_sql.c - recalibrate() and corrections(): a predictor fitted to
- * new measurements by a few numbers per device, as a new predictor.
+ * new measurements by a few numbers per device, as a new predictor; and
+ * known_gpus(): the devices that a predictor knows.
  */
 #include "postgres.h"
 
@@ -28,6 +29,7 @@
 
 PG_FUNCTION_INFO_V1(pm_recalibrate_sql);
 PG_FUNCTION_INFO_V1(pm_corrections);
+PG_FUNCTION_INFO_V1(pm_known_gpus);
 
 typedef struct request
 {
@@ -277,5 +279,30 @@ pm_corrections(PG_FUNCTION_ARGS)
 			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 				if (c->device[i].used[dtype][layout] > 0)
 					add_row(&out, &c->device[i], dtype, layout);
+	return (Datum) 0;
+}
+
+/* ---------- known_gpus() ---------- */
+
+Datum
+pm_known_gpus(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_predictor_ref ref;
+	const pm_trust *t;
+
+	pm_require_catalog();
+	pm_rows_begin(fcinfo, &out);
+	pm_freshen();
+	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
+	t = ref.predictor->trust;
+	for (int i = 0; i < pm_trust_gpu_count(t); i++)
+	{
+		Datum		values[2] = {CStringGetTextDatum(pm_message_from_core(pm_trust_gpu(t, i))),
+			Int32GetDatum(pm_trust_gpu_structures(t, pm_trust_gpu(t, i)))};
+		bool		nulls[2] = {false};
+
+		pm_rows_add(&out, values, nulls);
+	}
 	return (Datum) 0;
 }

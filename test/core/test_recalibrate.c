@@ -102,8 +102,19 @@ test_shrunk(const pm_predictor *base, const pm_dataset *d)
 
 		factor[k] = predict(&p, &rows.samples[0]) / predict(base, &rows.samples[0]);
 	}
-	CHECK(factor[0] > 1.3 && factor[0] < factor[2] && factor[2] < exp(0.5));
+	CHECK(factor[0] > 1.02 && factor[0] < 1.2 && factor[0] < factor[2] && factor[2] < exp(0.5));
 	CHECK_NEAR(factor[2], exp(0.5), 0.02);
+	/* a device that the base knows nothing of follows one row much farther */
+	{
+		pm_dataset	fresh = shifted(d, 0, 1, base, 0, 0, 1);
+		pm_dataset	one;
+		pm_predictor p;
+
+		fresh.samples[0].query.gpu = &other_gpu;
+		one = shifted(&fresh, 0, 1, base, 0.5, 0, 1);
+		p = recalibrate(base, &one, &r);
+		CHECK(predict(&p, &one.samples[0]) > 1.3 * predict(base, &one.samples[0]));
+	}
 	for (int i = 0; i < 200; i++)
 		repeated.samples[i] = rows.samples[0];
 	{
@@ -126,7 +137,7 @@ test_unseen(const pm_predictor *base, const pm_dataset *d)
 	memcpy(rows.samples + 2, others.samples, 2 * sizeof(pm_sample));
 	recalibrate(base, &rows, &r);
 	CHECK_EQ(r.structures, 2);
-	CHECK(r.mape_after > 1.2 * r.mape_before);
+	CHECK(r.mape_after > r.mape_before);
 }
 
 /* A tenth of absurd measurements changes little. */
@@ -153,7 +164,7 @@ test_order(const pm_predictor *base, const pm_dataset *d)
 	pm_recalibration r;
 	pm_predictor p = recalibrate(base, &rows, &r);
 
-	CHECK(p.correction->device[0].b < -0.05);
+	CHECK(p.correction->device[0].b < 0);
 	for (double ms = 1e-6; ms < 1e9; ms *= 1.5)
 	{
 		double		x = pm_correction_apply(p.correction, &d->samples[0].query, ms);

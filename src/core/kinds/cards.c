@@ -119,16 +119,22 @@ pm_cards_factors(const pm_cards *c, const pm_question *q)
 }
 
 double
-pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
+pm_cards_spread(const pm_cards *c)
 {
 	double		spread = 0;
 
+	for (int work = 0; c != NULL && work < PM_N_CARD_WORKS; work++)
+		spread = fmax(spread, c->spread[work]);
+	return spread;
+}
+
+double
+pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
+{
 	for (int i = 0; i < c->n; i++)
 		if (strcmp(c->level[i].gpu, gpu) == 0)
 			return 0;
-	for (int work = 0; work < PM_N_CARD_WORKS; work++)
-		spread = fmax(spread, c->spread[work]);
-	return spread * log(1 / (1 - level));
+	return pm_cards_spread(c) * log(1 / (1 - level));
 }
 
 /* ---- learning ---- */

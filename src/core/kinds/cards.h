@@ -62,6 +62,9 @@ pm_card_work_of(int op_class)
 	return op_class == PM_CLASS_CONV ? PM_CARD_CONV : PM_CARD_REST;
 }
 
+/* Mean error of a guessed level, in logarithms; 0: c is NULL or knows too few cards. */
+double		pm_cards_spread(const pm_cards *c);
+
 /*
  * How far, in logarithms, the level of a card may be from what is guessed, with
  * a probability of `level`, if errors of guesses are Laplace's; 0 for a card

@@ -68,6 +68,8 @@ pm_code		pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool 
 /* Devices of the training rows, in the order in which they came. */
 int			pm_domain_gpu_count(const pm_domain *t);
 const char *const *pm_domain_gpus(const pm_domain *t);
+/* Different networks that the i-th of them was measured with. */
+int			pm_domain_gpu_structures(const pm_domain *t, int i);
 
 /*
  * What of a judgement depends on graph, device and formats alone: *novelty,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/metrics.h"
+#include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
 #define SAME	0.01			/* distance within which one network stands for another */
@@ -156,4 +157,10 @@ pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
 		pm_get_reals(r, n->share, (size_t) types);
 	}
 	return PM_OK;
+}
+
+int
+pm_domain_gpu_structures(const pm_domain *t, int i)
+{
+	return t->gpus[i].structures;
 }

@@ -17,11 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kinds/cards.h"
 #include "nn/solve.h"
 #include "base/metrics.h"
 #include "features/split.h"
 
 #define PRIOR_A			0.5		/* standard deviations of the numbers, in logarithms: a new device ... */
+#define LEAST_PRIOR_A	0.05	/* ... and one that the predictor knows from many networks */
+#define SIGMA_OF_MEAN	1.25	/* standard deviation over mean absolute error, of a normal distribution */
 #define PRIOR_B			0.1
 #define PRIOR_D			0.2		/* ... and a format or layout on it */
 #define SIGMA			0.1		/* noise of a structure ... */
@@ -93,6 +96,7 @@ typedef struct regression
 	int			n;
 	double		structures;
 	double		sigma;
+	double		prior_a;
 	double		v[MAX_NUMBERS];
 	double	  (*pairs)[2];		/* [n] scratch */
 } regression;
@@ -126,7 +130,7 @@ reweighted_step(regression *r)
 	}
 	for (int k = 0; k < MAX_NUMBERS; k++)
 	{
-		double		prior = k == 0 ? PRIOR_A : k == 1 ? PRIOR_B : PRIOR_D;
+		double		prior = k == 0 ? r->prior_a : k == 1 ? PRIOR_B : r->prior_a * PRIOR_D / PRIOR_A;
 
 		m[k][k] += 1 / (prior * prior);
 	}
@@ -209,10 +213,30 @@ describe_device(point *p, int n, pm_device_correction *c)
 	c->centre = sum / total;
 }
 
-static void
-fit_device(point *p, int n, double (*pairs)[2], pm_device_correction *c)
+/*
+ * How far the factor of a device is expected to be from 1: as far as guesses of
+ * cards were off, where the kind knows cards; and the less, the more
+ * networks the predictor has learned from on it, so that one row does not undo
+ * what thousands say; not less than LEAST_PRIOR_A, so that twenty networks on a
+ * machine that has become slower are still believed.
+ */
+static double
+prior_of(const pm_predictor *base, const char *gpu)
 {
-	regression	r = {.p = p, .n = n, .pairs = pairs};
+	const pm_device_correction *before = pm_correction_find(base->correction, gpu);
+	/* those that it was recalibrated on count for its domain, and its numbers are fitted afresh */
+	int			known = pm_trust_gpu_structures(base->trust, gpu) - (before != NULL ? before->structures : 0);
+
+	double		spread = pm_cards_spread(base->kind->cards != NULL ? base->kind->cards(base) : NULL);
+	double		unknown = spread > 0 ? SIGMA_OF_MEAN * spread : PRIOR_A;
+
+	return fmax(unknown / sqrt(1.0 + fmax(known, 0)), LEAST_PRIOR_A);
+}
+
+static void
+fit_device(const pm_predictor *base, point *p, int n, double (*pairs)[2], pm_device_correction *c)
+{
+	regression	r = {.p = p, .n = n, .pairs = pairs, .prior_a = prior_of(base, p->gpu)};
 
 	describe_device(p, n, c);
 	for (int i = 0; i < n; i++)
@@ -249,7 +273,7 @@ make_points(const pm_dataset *d, const double *predicted, const int *fold_of, in
 }
 
 static pm_code
-fit_points(point *p, int n, pm_arena *a, pm_correction **c, pm_status *st)
+fit_points(const pm_predictor *base, point *p, int n, pm_arena *a, pm_correction **c, pm_status *st)
 {
 	double	  (*pairs)[2] = pm_alloc(a, n + 1, sizeof(pairs[0]));
 	int			devices = 0;
@@ -269,7 +293,7 @@ fit_points(point *p, int n, pm_arena *a, pm_correction **c, pm_status *st)
 		device->gpu = pm_strdup(a, p[i].gpu, strlen(p[i].gpu));
 		if (!device->gpu)
 			return pm_no_memory(st, a);
-		fit_device(p + i, end - i, pairs, device);
+		fit_device(base, p + i, end - i, pairs, device);
 		i = end;
 	}
 	return PM_OK;
@@ -331,7 +355,7 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 
 /* Each row corrected by numbers that were fitted without its structure; NaN when there is only one. */
 static pm_code
-cross_correct(const pm_dataset *d, const double *plain, int structures, point *p,
+cross_correct(const pm_predictor *base, const pm_dataset *d, const double *plain, int structures, point *p,
 			  pm_arena *a, double *cross, pm_status *st)
 {
 	int			folds = structures < MAX_FOLDS ? structures : MAX_FOLDS;
@@ -351,7 +375,7 @@ cross_correct(const pm_dataset *d, const double *plain, int structures, point *p
 		pm_correction *c;
 
 		pm_arena_init_within(&scratch, a);
-		rc = fit_points(p, make_points(d, plain, fold_of, fold, p), &scratch, &c, st);
+		rc = fit_points(base, p, make_points(d, plain, fold_of, fold, p), &scratch, &c, st);
 		for (int i = 0; i < d->n && rc == PM_OK; i++)
 			if (fold_of[i] == fold)
 				cross[i] = pm_correction_apply(c, &d->samples[i].query, plain[i]);
@@ -408,8 +432,8 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	if ((rc = pm_check_profiles(d, pm_predictor_quantity(base), st)) != PM_OK ||
 		(rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
-		(rc = cross_correct(d, plain, r->structures, p, a, cross, st)) != PM_OK ||
-		(rc = fit_points(p, make_points(d, plain, NULL, -1, p), a, &c, st)) != PM_OK)
+		(rc = cross_correct(base, d, plain, r->structures, p, a, cross, st)) != PM_OK ||
+		(rc = fit_points(base, p, make_points(d, plain, NULL, -1, p), a, &c, st)) != PM_OK)
 		return rc;
 	r->n_numbers = count_numbers(c);
 	if ((rc = keep_others(c, base->correction, a, st)) != PM_OK)

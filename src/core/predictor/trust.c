@@ -31,6 +31,15 @@ pm_trust_gpu(const pm_trust *t, int i)
 	return pm_domain_gpus(t->domain)[i];
 }
 
+int
+pm_trust_gpu_structures(const pm_trust *t, const char *gpu)
+{
+	for (int i = 0; i < pm_trust_gpu_count(t); i++)
+		if (strcmp(pm_trust_gpu(t, i), gpu) == 0)
+			return pm_domain_gpu_structures(t->domain, i);
+	return 0;
+}
+
 pm_code
 pm_trust_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const pm_hooks *hooks, pm_arena *a,
 			 const pm_trust **trust, pm_status *st)

@@ -42,6 +42,8 @@ bool		pm_trust_calibrated(const pm_trust *t);
 /* Devices of the training rows, in the order in which they came. */
 int			pm_trust_gpu_count(const pm_trust *t);
 const char *pm_trust_gpu(const pm_trust *t, int i);
+/* Different networks that a device was measured with; 0: it was not. */
+int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
 
 /*
  * Judge what was predicted for s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Each card left out in turn: what is predicted of it from its data sheet, after recalibrate() with a few networks, and
+# from steps that were measured on other cards (predict_from).
+#
+#     bench/cards.sh DATA_DIR          DATA_DIR as for make pretrained
+#
+# Rows are those that tools/pretrain_rows.py gathers. KIND (default opclass), PROBES (default "1 2 5 10 20") and OPTIONS in the environment.
+set -eu
+. "$(dirname "$0")/../test/lib.sh"
+data=$(realpath "${1:?usage: bench/cards.sh DATA_DIR}")
+kind=${KIND:-opclass} probes=${PROBES:-1 2 5 10 20} options=${OPTIONS:-'{}'}
+
+need_packages
+private_copy
+mkdir "$work/rows"
+python3 "$root/tools/pretrain_rows.py" "$data" "$work/rows" >&2
+chmod -R a+rX "$work/rows"
+build_and_stage
+cat >"$work/cards.sql" <<SQL
+\\set ON_ERROR_STOP 1
+\\pset footer off
+SET client_min_messages = warning;
+CREATE EXTENSION perfmodel;
+CREATE TABLE doc (j jsonb);
+\\copy doc FROM '$work/rows/graphs.ndjson' WITH (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')
+SELECT count(perfmodel.load_graph(j)) AS graphs FROM doc;
+CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, framework text, optimizer text, step_ms float8, source text);
+\\copy row FROM '$work/rows/rows.csv' WITH (FORMAT csv, HEADER)
+-- networks that keep a card busy at batch 12; of the RTX 3090 the rows of one PyTorch and layout
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms, source)
+SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, step_ms, source FROM row
+WHERE source IN ('neusight', 'cnn_benchmarks', 'lambda_tf') OR source = 'timm' AND framework LIKE '%1.12%' AND layout = 'nchw'
+   OR source = 'torchvision_gpu_bench' AND graph ~ '^(vgg|wide_resnet|resnet50|resnet101|resnet152|resnext)';
+CREATE TABLE result (card text, method text, n bigint, mape_pct float8);
+CREATE TABLE pair (profile_id bigint, gpu text, step_ms float8, graph_ms float8, from_ms float8, one_ms float8);
+CREATE FUNCTION score(predictor text, card text, method text, ids bigint[]) RETURNS void LANGUAGE sql AS \$f\$
+    INSERT INTO result SELECT card, method, n, mape_pct FROM perfmodel.evaluate(predictor, ids) WHERE grouped_by = 'overall' \$f\$;
+DO \$d\$
+DECLARE
+    c text; k int; pick bigint[]; nets bigint[]; train bigint[]; rows bigint[];
+BEGIN
+    FOR c IN SELECT gpu FROM perfmodel.profile GROUP BY gpu HAVING count(DISTINCT graph_id) >= 3 AND count(*) < 400 ORDER BY gpu LOOP
+        SELECT array_agg(profile_id) FILTER (WHERE gpu <> c), array_agg(profile_id) FILTER (WHERE gpu = c) INTO train, rows FROM perfmodel.profile;
+        PERFORM perfmodel.train('loo', '$kind', train, '$options'::jsonb || '{"calibration_folds": 0}');
+        PERFORM score('loo', c, ' sheet', rows);
+        -- steps of the same network, batch and format on other cards: the median of their ratios
+        INSERT INTO result SELECT c, 'from others', count(*), 100 * avg(abs(f.ms / f.step_ms - 1)) FROM (
+            SELECT p.profile_id, p.step_ms, exp(percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(x.step_ms))) AS ms
+            FROM perfmodel.profile AS p JOIN perfmodel.profile AS o USING (graph_id, batch, dtype, layout)
+                 CROSS JOIN LATERAL perfmodel.predict_from(o.profile_id, c, predictor => 'loo') AS x
+            WHERE p.gpu = c AND o.gpu <> c GROUP BY 1, 2) AS f HAVING count(*) > 0;
+        INSERT INTO result SELECT c, 'same, sheet', count(*), 100 * avg(abs(perfmodel.predict_train_time(p.graph_id, c, p.batch, p.dtype, p.layout, p.framework, 'loo', p.optimizer) / p.step_ms - 1))
+            FROM perfmodel.profile AS p WHERE p.gpu = c AND EXISTS (SELECT FROM perfmodel.profile AS o WHERE o.gpu <> c
+                AND (o.graph_id, o.batch, o.dtype, o.layout) = (p.graph_id, p.batch, p.dtype, p.layout)) HAVING count(*) > 0;
+        FOREACH k IN ARRAY string_to_array('$probes', ' ')::int[] LOOP
+            CONTINUE WHEN (SELECT count(DISTINCT graph_id) < k + 3 FROM perfmodel.profile WHERE gpu = c);
+            SELECT array_agg(profile_id), array_agg(DISTINCT graph_id) INTO pick, nets FROM perfmodel.profile WHERE gpu = c AND graph_id IN
+                (SELECT graph_id FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) WHERE gpu = c GROUP BY graph_id, name ORDER BY md5(name) LIMIT k);
+            PERFORM perfmodel.recalibrate('loo', pick, 'loo probes');
+            PERFORM score('loo probes', c, format('%s networks', lpad(k::text, 2)), (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = c AND graph_id <> ALL (nets)));
+            PERFORM score('loo', c, format('%s networks: the same rows, sheet', lpad(k::text, 2)), (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = c AND graph_id <> ALL (nets)));
+            PERFORM perfmodel.drop_predictor('loo probes');
+        END LOOP;
+        PERFORM perfmodel.drop_predictor('loo');
+    END LOOP;
+END \$d\$;
+-- networks left out, a fifth at a time, and every card known: from the graph, and from the same step on another card
+DO \$d\$
+BEGIN
+    FOR fold IN 0 .. 4 LOOP
+        CREATE TEMPORARY TABLE out AS SELECT profile_id FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)
+            WHERE ('x' || left(md5(perfmodel.graph.structure), 6))::bit(24)::int % 5 = fold AND perfmodel.profile.source IN ('torchvision_gpu_bench', 'neusight', 'cnn_benchmarks');
+        PERFORM perfmodel.train('loo', '$kind', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE profile_id NOT IN (SELECT profile_id FROM out)), '$options'::jsonb || '{"calibration_folds": 0}');
+        INSERT INTO pair SELECT p.profile_id, p.gpu, p.step_ms, perfmodel.predict_train_time(p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, 'loo', p.optimizer),
+               exp(percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(x.step_ms))), exp(avg(ln(x.step_ms)) FILTER (WHERE o.profile_id = l.one))
+            FROM out JOIN perfmodel.profile AS p USING (profile_id) JOIN perfmodel.profile AS o ON (o.graph_id, o.batch, o.dtype, o.layout) = (p.graph_id, p.batch, p.dtype, p.layout) AND o.gpu <> p.gpu
+                 CROSS JOIN LATERAL perfmodel.predict_from(o.profile_id, p.gpu, predictor => 'loo') AS x
+                 CROSS JOIN LATERAL (SELECT q.profile_id AS one FROM perfmodel.profile AS q WHERE (q.graph_id, q.batch, q.dtype, q.layout) = (p.graph_id, p.batch, p.dtype, p.layout)
+                                     AND q.gpu <> p.gpu ORDER BY md5(q.gpu || p.gpu) LIMIT 1) AS l
+            GROUP BY 1, 2, 3, 4;
+        PERFORM perfmodel.drop_predictor('loo');
+        DROP TABLE out;
+    END LOOP;
+END \$d\$;
+SELECT count(*) AS rows_of_networks_left_out, round((100 * avg(abs(graph_ms / step_ms - 1)))::numeric, 1) AS from_graph_mape_pct, round((100 * avg(abs(one_ms / step_ms - 1)))::numeric, 1) AS from_one_card_mape_pct,
+       round((100 * avg(abs(from_ms / step_ms - 1)))::numeric, 1) AS from_all_cards_mape_pct FROM pair;
+SELECT card, n, round(mape_pct::numeric, 1) AS mape_pct FROM result WHERE method = ' sheet' ORDER BY 3;
+SELECT method, count(*) AS cards, sum(n) AS rows, round((percentile_cont(0.5) WITHIN GROUP (ORDER BY mape_pct))::numeric, 1) AS median_of_cards,
+       round(avg(mape_pct)::numeric, 1) AS mean_of_cards, round(max(mape_pct)::numeric, 1) AS worst_card FROM result GROUP BY 1 ORDER BY 1;
+SQL
+with_server psql -qX -f "$work/cards.sql"

@@ -1,0 +1,40 @@
+-- What is known of each card, and steps carried over from one card to another.
+\pset format unaligned
+SET client_min_messages = warning;
+SELECT perfmodel.train('two cards', 'opclass', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE dtype = 'fp32' AND layout = 'nchw' AND mode = 'train' AND world_size = 1)) > 0 AS trained;
+SELECT k.gpu, k.networks = count(DISTINCT g.structure) AS networks FROM perfmodel.known_gpus('two cards') AS k
+    JOIN perfmodel.predictor AS r ON r.name = 'two cards' JOIN perfmodel.profile AS p ON p.profile_id = ANY (r.profiles) AND p.gpu = k.gpu
+    JOIN perfmodel.graph AS g USING (graph_id) GROUP BY 1, k.networks ORDER BY 1;
+BEGIN;
+SELECT perfmodel.activate_predictor('two cards') > 0 AS active;
+SELECT known_from, count(*) > 0 AS some, min(networks) >= CASE known_from WHEN 'many networks' THEN 20 WHEN 'networks' THEN 5 WHEN 'few networks' THEN 1 ELSE 0 END AS networks
+FROM perfmodel.gpu_support GROUP BY 1 ORDER BY 1;
+SELECT networks, known_from FROM perfmodel.gpu_support WHERE gpu = 'B200';
+ROLLBACK;
+-- measured, times predicted there over predicted here
+SELECT min(profile_id) AS m FROM perfmodel.profile WHERE gpu = 'T4' AND dtype = 'fp32' AND layout = 'nchw' AND mode = 'train' AND world_size = 1 \gset
+SELECT f.measured_on, f.measured_ms = p.step_ms AS measured, helper.close(f.step_ms, p.step_ms * there.step_ms / here.step_ms, 1e-12) AS step,
+       helper.close(f.ratio, there.step_ms / here.step_ms, 1e-12) AS ratio, f.step_ms_low <= f.step_ms AND f.step_ms <= f.step_ms_high AS inside,
+       helper.close(f.step_ms_high / f.step_ms, there.step_ms_high / there.step_ms, 1e-12) AS width, f.in_domain = there.in_domain AND f.note IS NOT DISTINCT FROM there.note AS note
+FROM perfmodel.profile AS p, perfmodel.predict_from(p.profile_id, 'rtx3090', 0.8, 'two cards') AS f,
+     perfmodel.predict(p.graph_id, 'RTX 3090', p.batch, p.dtype, p.layout, p.framework, 'two cards', 0.8, p.optimizer) AS there,
+     perfmodel.predict(p.graph_id, 'T4', p.batch, p.dtype, p.layout, p.framework, 'two cards', 0.8, p.optimizer) AS here
+WHERE p.profile_id = :m;
+-- on the card that it was measured on it takes what it took; a card that nobody measured is out of the domain
+SELECT f.step_ms = p.step_ms AS same, f.ratio FROM perfmodel.profile AS p, perfmodel.predict_from(p.profile_id, 'T4', predictor => 'two cards') AS f WHERE p.profile_id = :m;
+SELECT in_domain, note FROM perfmodel.predict_from(:m, 'A40', predictor => 'two cards');
+SELECT step_ms, ratio, note FROM perfmodel.predict_from(NULL, 'T4'), LATERAL (SELECT) AS nothing;
+SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, %L, predictor => ''two cards'')', id, g)) FROM (VALUES (-1, 'T4'), (:m, 'T5'), (:m, '')) AS v(id, g);
+SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, ''T4'', 2, ''two cards'')', :m));
+SELECT split_part(helper.error_of($$SELECT perfmodel.known_gpus('nobody')$$), E'\n', 1) AS error;
+-- one measurement moves a card that is known from many networks by little, and one that is not by more
+BEGIN;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, framework, step_ms)
+SELECT graph_id, g, batch, dtype, framework, 2 * perfmodel.predict_train_time(graph_id, g, batch, dtype, layout, framework, 'two cards', optimizer)
+FROM perfmodel.profile, unnest('{T4,A40}'::text[]) AS g WHERE profile_id = :m ;
+SELECT (perfmodel.recalibrate('two cards', (SELECT array_agg(p.profile_id) FROM perfmodel.profile AS p, perfmodel.predictor AS r
+                                           WHERE r.name = 'two cards' AND p.profile_id > ALL (r.profiles) AND (p.gpu, p.graph_id) IN
+                                               (SELECT g, q.graph_id FROM perfmodel.profile AS q, unnest('{T4,A40}'::text[]) AS g WHERE q.profile_id = :m)), 'one row each')).n_profiles;
+SELECT gpu, CASE gpu WHEN 'T4' THEN factor BETWEEN 1.001 AND 1.2 ELSE factor BETWEEN 1.3 AND 2 END AS as_expected FROM perfmodel.corrections('one row each') ORDER BY 1;
+ROLLBACK;
+SELECT perfmodel.drop_predictor('two cards') > 0 AS dropped;
