@@ -90,7 +90,7 @@ SELECT "position", job_id, node, gpus_on_node, parts, step_ms > 0 AS step, note 
 SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', '{n1,n2,n3}', '{T4,T4,T4}', '{1,2,2}', policy => 'edf', predictor => 'queue') WHERE parts > 1;
 SELECT count(*) FROM perfmodel.place('to_place', '{}', '{}', '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['''{a}'', ''{T4,T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{}''',
-    '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''']) AS a;
+    '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''', '''{a}'', ''{T4}'', ''{1}'', at => ''-infinity''']) AS a;
 
 -- ---- what is wrong is said
 SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY[
@@ -103,6 +103,9 @@ SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 
 -- numbers of any kind in a table are notes, not errors, and no NaN comes out
 SELECT job_id, gpu_count, p50_s, p90_s, note FROM perfmodel.queue_order_arrays(job_ids => '{a,b,c,d,e,f,g}', gpus => '{T4,T4,T4,T4,T4,T4,T4}', gpu_counts => '{1,2147483647,-5,1,1,1,NULL}', durations_p50_s => '{NaN,1,1,Infinity,0,5,7}', durations_p90_s => '{1,1,1,1,1,4,Infinity}');
 SELECT job_id, start_p50, finish_p90, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b}', gpus => '{T4,T4}', gpu_counts => '{1,1}', durations_p50_s => '{1e12,1e12}', submitted => '{-infinity,"4000-01-01"}', at => '290000-01-01');
+
+-- a table can be one of the session's own, which no parallel worker sees
+SELECT string_agg(proname, ', ') AS must_not_be_parallel_safe FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace AND 'regclass'::regtype = ANY (proargtypes) AND proparallel = 's' AND proname <> 'report_jobs';
 
 -- ---- with the caller's rights
 CREATE ROLE pm_test_queue;

@@ -153,7 +153,7 @@ COMMENT ON FUNCTION perfmodel.plot_scaling(bigint, text, integer, text, integer,
 
 CREATE FUNCTION perfmodel.plot_queue(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                      predictor text DEFAULT NULL, at timestamptz DEFAULT now(), rows integer DEFAULT 40, width integer DEFAULT 720) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE COST 200000
+    LANGUAGE sql STABLE PARALLEL RESTRICTED COST 200000
 BEGIN ATOMIC
     WITH eta AS (
         SELECT concat_ws(', ', q.job_id, q.team, q.gpu_count || ' GPU' || CASE q.gpu_count WHEN 1 THEN '' ELSE 's' END) AS label, extract(epoch FROM greatest(q.start_p50, plot_queue.at))::float8 AS x,

@@ -5,7 +5,7 @@ CREATE FUNCTION perfmodel.resolve_job_names(jobs regclass, columns jsonb DEFAULT
                                             OUT what text, OUT given text, OUT jobs_with_it bigint, OUT match text, OUT resolved text,
                                             OUT graph_id bigint, OUT score float8, OUT candidates text[], OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_resolve_job_table';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_resolve_job_table';
 COMMENT ON FUNCTION perfmodel.resolve_job_names(regclass, jsonb, float8) IS
     'what the names of graphs, GPUs and formats in a table of jobs mean: a row for each different name';
 
@@ -22,7 +22,7 @@ CREATE FUNCTION perfmodel.forecast_jobs(jobs regclass, columns jsonb DEFAULT '{}
                                         OUT submitted_at timestamptz, OUT started_at timestamptz, OUT deadline timestamptz,
                                         OUT p50_s float8, OUT p90_s float8, OUT step_ms float8, OUT in_domain boolean, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_forecast_jobs';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_forecast_jobs';
 COMMENT ON FUNCTION perfmodel.forecast_jobs(regclass, jsonb, text, timestamptz) IS
     'how long each job of a table runs, in seconds: median and 90 % quantile, from the predictor or the table';
 
@@ -31,7 +31,7 @@ CREATE FUNCTION perfmodel.queue_order(jobs regclass, columns jsonb DEFAULT '{}',
                                       OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT submitted_at timestamptz,
                                       OUT deadline timestamptz, OUT p50_s float8, OUT p90_s float8, OUT gpu_s float8, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_order_table';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_order_table';
 COMMENT ON FUNCTION perfmodel.queue_order(regclass, jsonb, text, text, timestamptz) IS
     'waiting jobs of a table in the order of a policy: fifo, sjf, srtf, srsf or edf';
 
@@ -52,7 +52,7 @@ CREATE FUNCTION perfmodel.queue_eta(jobs regclass, free jsonb, columns jsonb DEF
                                     OUT start_p50 timestamptz, OUT start_p90 timestamptz, OUT finish_p50 timestamptz, OUT finish_p90 timestamptz,
                                     OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_table';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_table';
 COMMENT ON FUNCTION perfmodel.queue_eta(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint, interval) IS
     'when jobs of a table start and end: median and 90 % quantile of a simulated queue; free: {"gpu": devices}';
 
@@ -74,7 +74,7 @@ CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, free jsonb, column
                                     OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT deadline timestamptz, OUT probability float8,
                                     OUT finish_p50 timestamptz, OUT finish_p90 timestamptz, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_table';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_table';
 COMMENT ON FUNCTION perfmodel.deadline_probability(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint, interval) IS
     'probability of each job with a deadline to end in time, from the same simulation as queue_eta';
 
@@ -94,7 +94,7 @@ CREATE FUNCTION perfmodel.fill_windows(windows tstzrange[], gpus text[], jobs re
                                        OUT "window" integer, OUT job_id text, OUT team text, OUT gpu text, OUT steps bigint,
                                        OUT starts_at timestamptz, OUT ends_at timestamptz, OUT step_ms float8, OUT steps_s float8, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
 COMMENT ON FUNCTION perfmodel.fill_windows(tstzrange[], text[], regclass, integer[], jsonb, float8, float8, float8, text) IS
     'which waiting jobs to run for how many steps while devices are idle, start-up and checkpoint paid';
 
@@ -103,7 +103,7 @@ CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, gpus text[], columns jsonb
                                        OUT step_p90_ms float8, OUT steps_left float8, OUT deadline timestamptz, OUT weight float8,
                                        OUT in_domain boolean, OUT note text, OUT goodput float8, OUT samples_left float8)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 10000 AS 'MODULE_PATHNAME', 'pm_what_if_jobs';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 10000 AS 'MODULE_PATHNAME', 'pm_what_if_jobs';
 COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, text[], jsonb, integer[], text) IS
     'the step of each job of a table on each of several devices, and numbers of devices';
 
@@ -112,6 +112,6 @@ CREATE FUNCTION perfmodel.place(jobs regclass, nodes text[], node_gpus text[], n
                                 OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer,
                                 OUT node text, OUT gpus_on_node integer, OUT parts integer, OUT step_ms float8, OUT note text)
     RETURNS SETOF record
-    LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_place_sql';
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_place_sql';
 COMMENT ON FUNCTION perfmodel.place(regclass, text[], text[], integer[], jsonb, text, text, timestamptz) IS
     'on which machines waiting jobs run: whole in one where there is room, else in as few as can be';

@@ -94,12 +94,39 @@ test_any(void)
 	}
 }
 
+/* The first question goes on; what takes long has to ask again. */
+static bool
+stop_at_second(void *ctx)
+{
+	return ++*(int *) ctx > 1;
+}
+
+/* A job in many parts. */
+static void
+test_stop(void)
+{
+	int			asked = 0;
+	const pm_hooks hooks = {.stop = stop_at_second,.ctx = &asked};
+	static pm_node nodes[1000];
+	pm_queue_job j = waiting(1000, 0);
+	int32_t		order = 0;
+	pm_placement p;
+	pm_status	st = {PM_OK};
+
+	for (int i = 0; i < 1000; i++)
+		nodes[i] = (pm_node) {0, 1};
+	arena.hooks = &hooks;
+	CHECK_EQ(pm_place(&j, 1, &order, nodes, 1000, &p, &arena, &st), PM_CANCELLED);
+	arena.hooks = NULL;
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_by_hand();
 	test_any();
+	test_stop();
 	pm_arena_release(&arena);
 	return check_done("place");
 }

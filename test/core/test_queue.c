@@ -396,6 +396,38 @@ test_stop(void)
 	arena.hooks = NULL;
 }
 
+/* The first question goes on; what takes long has to ask again. */
+static bool
+stop_at_second(void *ctx)
+{
+	return ++*(int *) ctx > 1;
+}
+
+/* All jobs start in one event. */
+static void
+test_stop_within_event(void)
+{
+	int			asked = 0;
+	const pm_hooks hooks = {.stop = stop_at_second,.ctx = &asked};
+	static pm_queue_job j[1000];
+	static int32_t order[1000];
+	static double duration_s[1000], start_s[1000], finish_s[1000];
+	pm_pool		pool = {1000};
+	pm_simulator *s;
+	pm_status	st = {PM_OK};
+
+	for (int i = 0; i < 1000; i++)
+	{
+		j[i] = waiting(-1, 10, 1);
+		order[i] = i;
+		duration_s[i] = 10;
+	}
+	CHECK_EQ(pm_simulator_init(&s, j, 1000, order, &pool, 1, false, &arena, &st), PM_OK);
+	arena.hooks = &hooks;
+	CHECK_EQ(pm_simulate(s, duration_s, start_s, finish_s, &st), PM_CANCELLED);
+	arena.hooks = NULL;
+}
+
 int
 main(void)
 {
@@ -409,6 +441,7 @@ main(void)
 	test_coverage();
 	test_arrivals();
 	test_stop();
+	test_stop_within_event();
 	pm_arena_release(&arena);
 	return check_done("queue");
 }

@@ -135,6 +135,31 @@ test_any(void)
 	}
 }
 
+/* The first question goes on; what takes long has to ask again. */
+static bool
+stop_at_second(void *ctx)
+{
+	return ++*(int *) ctx > 1;
+}
+
+/* Many jobs in one window. */
+static void
+test_stop(void)
+{
+	int			asked = 0;
+	const pm_hooks hooks = {.stop = stop_at_second,.ctx = &asked};
+	static pm_filler j[1000];
+	const pm_window w = {0, 1e6, 0, 1};
+	pm_fillings f;
+	pm_status	st = {PM_OK};
+
+	for (int i = 0; i < 1000; i++)
+		j[i] = (pm_filler) {1, 1, 1, 0, 1};
+	arena.hooks = &hooks;
+	CHECK_EQ(pm_windows_fill(&w, 1, j, 1000, 0, 0, &f, &arena, &st), PM_CANCELLED);
+	arena.hooks = NULL;
+}
+
 int
 main(void)
 {
@@ -142,6 +167,7 @@ main(void)
 	test_by_hand();
 	test_against_all();
 	test_any();
+	test_stop();
 	pm_arena_release(&arena);
 	return check_done("windows");
 }

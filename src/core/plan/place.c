@@ -66,8 +66,8 @@ make_room(pm_placement *out, int *room, int more, pm_arena *a, pm_status *st)
 }
 
 /* The parts of a job for which there is room in all. */
-static void
-place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out)
+static pm_code
+place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out, pm_arena *a, pm_status *st)
 {
 	memset(p->taken, 0, sizeof(bool) * p->n_nodes);
 	while (gpus > 0)
@@ -83,7 +83,10 @@ place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out
 		p->taken[node] = true;
 		p->free[node] -= part;
 		gpus -= part;
+		if (out->parts[job] % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return st->code;
 	}
+	return PM_OK;
 }
 
 pm_code
@@ -111,7 +114,8 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *n
 			continue;
 		if (make_room(out, &room, j->gpus < n_nodes ? j->gpus : n_nodes, a, st) != PM_OK)
 			return st->code;
-		place_job(&p, order[k], j->pool, j->gpus, out);
+		if (place_job(&p, order[k], j->pool, j->gpus, out, a, st) != PM_OK)
+			return st->code;
 	}
 	return PM_OK;
 }

@@ -290,12 +290,12 @@ next_class(const part *p, int64_t free, bool backfill)
 	return best >= 0 && p->classes[best].gpus <= free ? best : -1;
 }
 
-static void
-start_jobs(pm_simulator *s, part *p, double now, int64_t *free, const double *duration_s, double *start_s, double *finish_s)
+static pm_code
+start_jobs(pm_simulator *s, part *p, double now, int64_t *free, const double *duration_s, double *start_s, double *finish_s, pm_status *st)
 {
 	int			c;
 
-	while (*free > 0 && (c = next_class(p, *free, s->backfill)) >= 0)
+	for (int started = 1; *free > 0 && (c = next_class(p, *free, s->backfill)) >= 0; started++)
 	{
 		int32_t		job = s->order[rank_pop(&p->classes[c])];
 
@@ -303,7 +303,11 @@ start_jobs(pm_simulator *s, part *p, double now, int64_t *free, const double *du
 		finish_s[job] = now + duration_s[job];
 		*free -= s->jobs[job].gpus;
 		ending_push(s, (ending) {finish_s[job], s->jobs[job].gpus});
+		/* all of them may start at once */
+		if (started % PM_POLL_EVERY == 0 && pm_stopped(s->arena, st))
+			return st->code;
 	}
+	return PM_OK;
 }
 
 /* Jobs that run, and those that can never start; the rest is to arrive. */
@@ -354,7 +358,8 @@ play_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, d
 				rank_push(&p->classes[s->class_of[p->jobs[next]]], s->rank[p->jobs[next]]);
 		while (s->n_endings > 0 && s->endings[0].at_s <= now)
 			free += ending_pop(s).gpus;
-		start_jobs(s, p, now, &free, duration_s, start_s, finish_s);
+		if (start_jobs(s, p, now, &free, duration_s, start_s, finish_s, st) != PM_OK)
+			return st->code;
 		if (next < p->n)
 			arrival = s->jobs[p->jobs[next]].submit_s;
 		end = s->n_endings > 0 ? s->endings[0].at_s : INFINITY;

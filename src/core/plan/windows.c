@@ -27,6 +27,8 @@ typedef struct filling_state
 	double	   *busy_until;		/* [n_jobs] */
 	candidate  *candidates;		/* [n_jobs] */
 	int			n;
+	pm_arena   *arena;
+	pm_status  *st;
 	float	   *best;			/* [CANDIDATES + 1][GRID + 1] gain of the first so many in so many cells */
 	int16_t    *cells;			/* [CANDIDATES][GRID + 1] cells of the last of them */
 } filling_state;
@@ -111,7 +113,8 @@ fill_greedily(filling_state *f, double time_s)
 {
 	double		gain = 0;
 
-	while (give_rest(f, f->n, &time_s))
+	/* as many rounds as there are jobs that end in the window, each over all jobs */
+	while (!pm_stopped(f->arena, f->st) && give_rest(f, f->n, &time_s))
 		;
 	for (int i = 0; i < f->n; i++)
 		gain += f->candidates[i].steps * f->jobs[f->candidates[i].job].gain;
@@ -258,7 +261,7 @@ pm_code
 pm_windows_fill(const pm_window *windows, int n_windows, const pm_filler *jobs, int n_jobs,
 				double startup_s, double checkpoint_s, pm_fillings *out, pm_arena *a, pm_status *st)
 {
-	filling_state f = {.windows = windows,.jobs = jobs,.overhead_s = startup_s + checkpoint_s};
+	filling_state f = {.windows = windows,.jobs = jobs,.overhead_s = startup_s + checkpoint_s,.arena = a,.st = st};
 	opening    *order = PM_NEW(a, opening, n_windows + 1);
 	int			room = 0;
 
@@ -290,6 +293,8 @@ pm_windows_fill(const pm_window *windows, int n_windows, const pm_filler *jobs, 
 		if (make_room(out, &room, f.n, a, st) != PM_OK)
 			return st->code;
 		fill_window(&f, windows[w].closes_s - windows[w].opens_s);
+		if (pm_stopped(a, st))
+			return st->code;
 		take_choice(&f, w, out);
 	}
 	if (out->n > 0)

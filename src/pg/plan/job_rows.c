@@ -372,6 +372,7 @@ read_rows(pm_jobs *jobs, text *predictor, MemoryContext cxt)
 		bool		is_live = DatumGetBool(pm_value(i, Q_LIVE, NULL));
 		int			to = is_live ? live++ : jobs->n + over++;
 
+		CHECK_FOR_INTERRUPTS();
 		read_row(i, cxt, &jobs->rows[to], &jobs->questions[to]);
 		jobs->questions[to].words.predictor = predictor;
 		/* of what is over, the whole work counts */
@@ -395,7 +396,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 		asked.args[asked.nargs++] = TimestampTzGetDatum(recent_from);
 	}
 	SPI_connect();
-	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, 0) != SPI_OK_SELECT)
+	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, MAX_JOBS + 1) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the jobs");
 	if (SPI_processed > MAX_JOBS)
 		ereport(ERROR,
@@ -501,6 +502,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 int
 pm_jobs_pool(const pm_jobs *jobs, const char *gpu)
 {
+	CHECK_FOR_INTERRUPTS();
 	for (int i = 0; i < jobs->n_pools; i++)
 		if (strcmp(jobs->pools[i], gpu) == 0)
 			return i;

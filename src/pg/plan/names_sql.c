@@ -30,6 +30,9 @@
 PG_FUNCTION_INFO_V1(pm_resolve_job_names);
 PG_FUNCTION_INFO_V1(pm_resolve_job_table);
 
+/* More different names of one kind than that are no names, and would fill the memory. */
+#define MAX_NAMES 5000000
+
 /* Columns of the result. */
 enum
 {
@@ -320,9 +323,14 @@ names_of(const char *sql, int nargs, Oid *types, Datum *args, uint64 *n)
 	given_name *g;
 
 	SPI_connect();
-	if (SPI_execute_with_args(sql, nargs, types, args, NULL, true, 0) != SPI_OK_SELECT)
+	if (SPI_execute_with_args(sql, nargs, types, args, NULL, true, MAX_NAMES + 1) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the names of the jobs");
 	MemoryContextSwitchTo(cxt);
+	if (SPI_processed > MAX_NAMES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("there are more than %d different names", MAX_NAMES),
+				 errhint("Make a view of fewer jobs.")));
 	*n = SPI_processed;
 	g = MemoryContextAllocHuge(cxt, sizeof(given_name) * Max(*n, 1));
 	for (uint64 i = 0; i < *n; i++)

@@ -155,6 +155,10 @@ pm_place_sql(PG_FUNCTION_ARGS)
 			return (Datum) 0;
 	pm_require_catalog();
 	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &t);
+	if (TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(7)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"at\" must be a finite time")));
 	pm_jobs_read(&t, PG_ARGISNULL(6) ? NULL : PG_GETARG_TEXT_PP(6), PG_GETARG_TIMESTAMPTZ(7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
 	pm_context_arena(&a, CurrentMemoryContext, 0);

@@ -129,15 +129,15 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 		gpus[k] = pm_job_gpu(TextDatumGetCString(g.gpus[k]));
 	row = AllocSetContextCreate(CurrentMemoryContext, "perfmodel what_if_jobs", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < jobs.n; i++)
-	{
-		MemoryContext old = MemoryContextSwitchTo(row);
-
-		CHECK_FOR_INTERRUPTS();
 		for (int k = 0; k < g.n_gpus; k++)
 			for (int c = 0; c < Max(g.n_counts, 1); c++)
+			{
+				MemoryContext old = MemoryContextSwitchTo(row);
+
+				CHECK_FOR_INTERRUPTS();
 				add_row(&out, &jobs, i, gpus[k], g.n_counts > 0 ? DatumGetInt32(g.counts[c]) : Max(jobs.queue[i].gpus, 1));
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(row);
-	}
+				MemoryContextSwitchTo(old);
+				MemoryContextReset(row);
+			}
 	return (Datum) 0;
 }
