@@ -31,6 +31,7 @@ SELECT batch, round(expected_samples / 1e5) AS samples, spread, curve FROM perfm
 INSERT INTO perfmodel.convergence (graph_id, dataset, batch, grad_sqr, grad_var) VALUES (:g, 'toy', 32, 0.01, 4), (:g, 'toy', 32, 0.03, 12);
 SELECT batch, round(expected_samples / 1e5) AS samples, curve, noise_scale FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
 SELECT helper.error_of($$INSERT INTO perfmodel.convergence (graph_id, batch, reached) SELECT min(graph_id), 8, true FROM perfmodel.graph$$) ~ 'convergence_reached_after_samples' AS needs_samples;
+SELECT helper.error_of(format('INSERT INTO perfmodel.convergence (graph_id, batch, grad_sqr, grad_var) SELECT min(graph_id), 8, %s FROM perfmodel.graph', v)) ~ 'in_range' AS quotient_of_numbers FROM unnest('{"1e-300, 1","1, 1e300"}'::text[]) AS v;
 ROLLBACK;
 -- the curve by itself, and what it refuses
 SELECT * FROM perfmodel.fit_convergence('{8,16}', '{100,200}', '{1,1}', '{1,2}', NULL, '{4,64}');

@@ -41,6 +41,7 @@ SELECT * FROM pg_temp.judge('judged');
 -- in windows: all evidence up to their ends
 SELECT window_start, grouped_by, group_name, n, n_networks, verdict, e_value >= 1 AS evidence
 FROM perfmodel.drift('judged', by => '{}', since => '2026-03-01', slice => '1 day');
+SELECT count(*) AS from_the_first_row_on FROM perfmodel.drift('judged', by => '{}', since => '-infinity', slice => '1 day');
 SELECT count(*), count(DISTINCT network), bool_and(rank_low < rank_high AND rank_low >= 0 AND rank_high <= 1),
        bool_and(low_ms < predicted_ms AND predicted_ms < high_ms), bool_and(expected_error BETWEEN 0.005 AND 0.2) FROM perfmodel.residuals('judged');
 SELECT count(*) FROM perfmodel.residuals('judged', since => '2026-03-02');

@@ -44,6 +44,10 @@ FROM perfmodel.profile AS p JOIN truth AS t USING (graph_id, gpu, batch) WHERE p
 CREATE TEMP TABLE odd AS SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%') AS graph, 'T4' AS gpu, n.finished_at, v.* FROM (VALUES (1e12, 'NaN'::float8, 500.0::float8, 1), (0, 1e6, 500, 1), (8, 1e6, 'NaN', 1), (8, 'Infinity', 500, 1),
     (8, -5, 500, 1), (8, 1e6, 500, 0), (8, 1e6, 500, -3), (8, NULL, 500, 1), (8, 1e6, NULL, 1), (NULL, 1e6, 500, 1), (8, 1e6, 500, NULL)) AS v(batch, duration_s, steps, gpu_count), (SELECT now() AS finished_at) AS n;
 SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
+-- numbers whose quotient is none, and ends that are yet to come
+TRUNCATE odd;
+INSERT INTO odd SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%'), 'T4', v.* FROM (VALUES (now(), 8, 1e308::float8, 500::float8, 1), (now(), 8, 1e6, 1e308, 1), ('infinity', 8, 1e6, 500, 1), (now() + '1 year', 8, 1e6, 500, 1)) AS v;
+SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
 -- again: nothing new; from a time on: again
 SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
 SELECT n_jobs FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', since => '2026-03-01') WHERE outcome = 'taken';

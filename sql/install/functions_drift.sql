@@ -99,9 +99,9 @@ BEGIN ATOMIC
     ), residual AS MATERIALIZED (
         SELECT r.*, ln(r.measured_ms / r.predicted_ms) AS u, r.measured_ms BETWEEN r.low_ms AND r.high_ms AS covered,
                CASE WHEN slice IS NULL THEN min(r.measured_at) OVER ()
-                    ELSE date_bin(slice, r.measured_at, coalesce(drift.since, date_trunc('day', min(r.measured_at) OVER ()))) END AS starts
+                    ELSE date_bin(slice, r.measured_at, coalesce(CASE WHEN isfinite(drift.since) THEN drift.since END, date_trunc('day', min(r.measured_at) OVER ()))) END AS starts
         FROM argument AS a, LATERAL perfmodel.residuals(drift.predictor, drift.since) AS r
-        WHERE a.good AND (slice IS NULL OR r.measured_at IS NOT NULL)
+        WHERE a.good AND (slice IS NULL OR isfinite(r.measured_at))
     ), grouped AS (
         SELECT r.*, k.grouping_name, k.place,
                CASE k.grouping_name WHEN 'gpu' THEN r.gpu WHEN 'dtype' THEN r.dtype WHEN 'layout' THEN r.layout

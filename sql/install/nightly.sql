@@ -78,14 +78,15 @@ BEGIN
     INTO parts FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth);
     RETURN QUERY EXECUTE format($query$
         WITH job AS (
-            SELECT %s FROM %s WHERE %I > $1
+            -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
+            SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()
         ), named AS (
             SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), perfmodel.find_graph(j.graph::text)) AS graph_id,
                    perfmodel.find_gpu(j.gpu::text) AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), '') AS dtype,
                    coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
                    coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, CASE WHEN j.gpu_count::numeric BETWEEN 1 AND 1000000 THEN j.gpu_count::integer END AS world_size,
                    CASE WHEN j.nodes::numeric BETWEEN 1 AND j.gpu_count::numeric THEN j.nodes::integer ELSE 1 END AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
-                   j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, 1000 * (j.duration_s::float8 - $2) / nullif(j.steps::float8, 0) AS step_ms
+                   j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, CASE WHEN j.duration_s::float8 BETWEEN 0 AND 1e12 AND j.steps::float8 BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s::float8 - $2) / j.steps::float8 END AS step_ms
             FROM job AS j
         ), sorted AS (
             SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL THEN 'unknown'

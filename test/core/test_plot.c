@@ -116,6 +116,9 @@ test_words(void)
 	CHECK(strcmp(words("tab\tline\nbell\a\x7f", 0), "tab line bell  ") == 0);
 	CHECK(strcmp(words("12345", 5), "12345") == 0);
 	CHECK(strncmp(words("123456", 5), "1234", 4) == 0 && strcmp(words("123456", 5) + 4, ellipsis) == 0);
+	/* right-to-left override and isolate, next line, no character */
+	CHECK(strcmp(words("a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xc2\x85" "d\xef\xbf\xbf" "e", 0), "a b c d e") == 0);
+	CHECK(strcmp(words("\xd7\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0", 0), "\xd7\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xc2\xa0") == 0);
 	/* whole characters, and none that would not be shown */
 	CHECK(strcmp(words("\xc3\xa4\xc3\xb6\xc3\xbc", 3), "\xc3\xa4\xc3\xb6\xc3\xbc") == 0);
 	CHECK(strncmp(words("\xc3\xa4\xc3\xb6\xc3\xbc", 2), "\xc3\xa4\xe2", 3) == 0);

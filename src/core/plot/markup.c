@@ -60,6 +60,25 @@ put_bytes(pm_markup *m, const char *s, size_t len)
 	m->text[m->len] = '\0';
 }
 
+/*
+ * Characters that are no words of a label: control characters, those that turn
+ * the direction of the text behind them, and what XML does not allow. s is one
+ * character of UTF-8 in len bytes.
+ */
+static bool
+is_control(const char *s, size_t len)
+{
+	unsigned	code = (unsigned char) *s;
+
+	if (len == 1)
+		return code < ' ' || code == 0x7f;
+	code &= 0x7f >> len;
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char) s[i] & 0x3f);
+	return (code >= 0x80 && code <= 0x9f) || code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+		(code >= 0x2066 && code <= 0x2069) || (code & 0xfffe) == 0xfffe;
+}
+
 /* How a character is written: *len bytes of it are consumed. */
 static const char *
 written(const char *s, size_t *len, size_t *out)
@@ -77,13 +96,13 @@ written(const char *s, size_t *len, size_t *out)
 			*out = strlen(entities[i].entity);
 			return entities[i].entity;
 		}
-	if ((unsigned char) *s < ' ' || *s == 0x7f)
+	while (*len < 4 && ((unsigned char) s[*len] & 0xc0) == 0x80)
+		(*len)++;
+	if (is_control(s, *len))
 	{
 		*out = 1;
 		return " ";
 	}
-	while (((unsigned char) s[*len] & 0xc0) == 0x80)
-		(*len)++;
 	*out = *len;
 	return s;
 }
