@@ -158,6 +158,28 @@ test_nothing(void)
 	CHECK_HAS(st.message, "no measurement");
 }
 
+/* The first question goes on; what takes long has to ask again. */
+static bool
+stop_at_second(void *ctx)
+{
+	return ++*(int *) ctx > 1;
+}
+
+static void
+test_stop(void)
+{
+	int			asked = 0;
+	const pm_hooks hooks = {.stop = stop_at_second,.ctx = &asked};
+	pm_memory_factors f = usual;
+	pm_memory_fit fit;
+	pm_status	st = {PM_OK};
+
+	samples[0] = (pm_memory_sample) {.network = 1, .simulated = 1, .measured = NAN, .need_fits = 5000, .need_fails = 20000};
+	arena.hooks = &hooks;
+	CHECK_EQ(pm_memory_calibrate(samples, 1, 16000, false, &arena, &f, &fit, &st), PM_CANCELLED);
+	arena.hooks = NULL;
+}
+
 int
 main(void)
 {
@@ -167,6 +189,7 @@ main(void)
 	test_brackets();
 	test_rivals();
 	test_nothing();
+	test_stop();
 	pm_arena_release(&arena);
 	return check_done("memory_calibrate");
 }

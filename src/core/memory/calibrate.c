@@ -45,6 +45,25 @@ by_network(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* How many of the sorted are below the network, itself included or not. */
+static int
+first_after(const uint64_t *sorted, int n, uint64_t network, bool itself)
+{
+	int			low = 0;
+	int			high = n;
+
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (sorted[mid] < network || (itself && sorted[mid] == network))
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* weights[n], from sorted[n] for its own use; returns how many networks there are. */
 static int
 weigh(const pm_memory_sample *s, int n, uint64_t *sorted, double *weights)
@@ -57,24 +76,7 @@ weigh(const pm_memory_sample *s, int n, uint64_t *sorted, double *weights)
 	for (int i = 0; i < n; i++)
 		networks += i == 0 || sorted[i] != sorted[i - 1];
 	for (int i = 0; i < n; i++)
-	{
-		int			same = 0;
-		int			low = 0;
-		int			high = n;
-
-		while (low < high)
-		{
-			int			mid = (low + high) / 2;
-
-			if (sorted[mid] < s[i].network)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		while (low + same < n && sorted[low + same] == s[i].network)
-			same++;
-		weights[i] = 1.0 / same;
-	}
+		weights[i] = 1.0 / (first_after(sorted, n, s[i].network, true) - first_after(sorted, n, s[i].network, false));
 	return networks;
 }
 
@@ -271,8 +273,9 @@ in_brackets(const pm_memory_sample *s, int n, double available, double factor)
 	return all > 0 ? 100.0 * in / all : NAN;
 }
 
-static void
-calibrate_brackets(const pm_memory_sample *s, const double *weights, int n, double available, pm_memory_factors *f, pm_memory_fit *fit)
+static pm_code
+calibrate_brackets(const pm_memory_sample *s, const double *weights, int n, double available, pm_memory_factors *f, pm_memory_fit *fit,
+				   pm_arena *a, pm_status *st)
 {
 	double		mean0 = log(f->need_factor);
 	double		best = -INFINITY;
@@ -288,6 +291,8 @@ calibrate_brackets(const pm_memory_sample *s, const double *weights, int n, doub
 			double		prior = pow((mean - mean0) / 0.05, 2) / 2 + pow(j * log(1.25) / 0.5, 2) / 2;
 			double		v = log_likelihood(s, weights, n, available, mean, scale) - prior;
 
+			if (pm_stopped(a, st))
+				return st->code;
 			if (v > best)
 			{
 				best = v;
@@ -299,6 +304,7 @@ calibrate_brackets(const pm_memory_sample *s, const double *weights, int n, doub
 	f->fit_spread = best_scale;
 	f->measured = true;
 	fit->in_bracket = in_brackets(s, n, available, f->need_factor);
+	return PM_OK;
 }
 
 pm_code
@@ -317,8 +323,9 @@ pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, 
 	for (int i = 0; i < n; i++)
 		fit->brackets += !isnan(samples[i].need_fits) || !isnan(samples[i].need_fails);
 	calibrate_peaks(samples, weights, n, is_cpu, errors, f, fit);
-	if (fit->brackets > 0 && capacity_mb > f->context_mb)
-		calibrate_brackets(samples, weights, n, capacity_mb - f->context_mb, f, fit);
+	if (fit->brackets > 0 && capacity_mb > f->context_mb &&
+		calibrate_brackets(samples, weights, n, capacity_mb - f->context_mb, f, fit, a, st) != PM_OK)
+		return st->code;
 	if (fit->peaks == 0 && fit->brackets == 0)
 		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak of memory or a batch that did not fit");
 	return PM_OK;
