@@ -55,6 +55,10 @@ like($story, qr/r${letter}s.*attr $letter.*Op$letter.*Carte $letter.*cadre $lett
 is(story('latin1'), $story, 'the same in LATIN1');
 is(story('ascii'), $story, 'the same in SQL_ASCII that holds UTF-8');
 
+# what plots add themselves can be said in each, and no byte of a label is too much
+is($node->safe_psql($_, "SELECT perfmodel.plot('bars', '{1}', label => ARRAY[repeat('x', 400)]) ~ '&#8230;' AND perfmodel.escape_markup(repeat('x', 400), 20) ~ '^x+&#8230;\$'"), 't', "a name that is cut, in $_")
+    for qw(utf8 latin1 ascii);
+is($node->safe_psql('ascii', "SET client_encoding = 'SQL_ASCII'; SELECT perfmodel.plot('bars', '{1}', label => ARRAY[E'r\\351s']) ~ 'r[?]s'"), 't', 'a label in bytes of no known encoding');
 # a letter that the encoding lacks is an error, or a question mark in a message
 my ($rc, $out, $err) = $node->psql('latin1', qq{SET client_encoding = 'UTF8'; SELECT perfmodel.load_graph(helper.cnn('\x{e2}\x{82}\x{ac}', 8, 2))});
 like($err, qr/has no equivalent in encoding "LATIN1"/, 'a letter that LATIN1 lacks');

@@ -48,7 +48,7 @@ word_arg(FunctionCallInfo fcinfo, int i, const char *what, const char *const *na
 static const char *
 text_arg(FunctionCallInfo fcinfo, int i)
 {
-	return PG_ARGISNULL(i) ? NULL : pm_to_core(text_to_cstring(PG_GETARG_TEXT_PP(i)));
+	return PG_ARGISNULL(i) ? NULL : pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(i)));
 }
 
 /* Elements of array argument i, as many as x has; NULL: the argument is. */
@@ -91,7 +91,7 @@ words_arg(FunctionCallInfo fcinfo, int i, pm_mark *marks, int n, size_t member)
 	Datum	   *v = elements(fcinfo, i, true, &n, &nulls);
 
 	for (int k = 0; k < n; k++)
-		*(const char **) ((char *) &marks[k] + member) = v == NULL || nulls[k] ? NULL : pm_to_core(TextDatumGetCString(v[k]));
+		*(const char **) ((char *) &marks[k] + member) = v == NULL || nulls[k] ? NULL : pm_to_core_lossy(TextDatumGetCString(v[k]));
 }
 
 static pm_mark *
@@ -155,7 +155,7 @@ pm_escape_markup(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("most must not be negative")));
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
-	pm_put_words(&m, pm_to_core(text_to_cstring(PG_GETARG_TEXT_PP(0))), most);
+	pm_put_words(&m, pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(0))), most);
 	return markup_result(&m);
 }
 
@@ -166,7 +166,7 @@ pm_escape_markup_lines(PG_FUNCTION_ARGS)
 	pm_markup	m = {.arena = &arena};
 
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
-	pm_put_preformatted(&m, pm_to_core(text_to_cstring(PG_GETARG_TEXT_PP(0))));
+	pm_put_preformatted(&m, pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(0))));
 	return markup_result(&m);
 }
 

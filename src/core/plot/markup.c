@@ -9,6 +9,10 @@
 
 #define FIRST_ROOM	4096
 
+/* Three dots, in letters that the encoding of every database has. */
+#define ELLIPSIS	"&#8230;"
+#define ELLIPSIS_BYTES	(sizeof(ELLIPSIS) - 1)
+
 /* Room for so many more bytes and a zero byte. */
 static bool
 make_room(pm_markup *m, size_t more)
@@ -140,9 +144,9 @@ pm_put_words(pm_markup *m, const char *words, size_t most)
 		const char *w = written(s, &len, &out);
 
 		bytes += out;
-		if (!whole && (++letters + 1 > most || bytes + 3 > PM_WORDS_BYTES))
+		if (!whole && (++letters + 1 > most || bytes + ELLIPSIS_BYTES > PM_WORDS_BYTES))
 		{
-			put_bytes(m, "\xe2\x80\xa6", 3);
+			put_bytes(m, ELLIPSIS, ELLIPSIS_BYTES);
 			return;
 		}
 		put_bytes(m, w, out);

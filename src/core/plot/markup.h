@@ -24,8 +24,8 @@ typedef struct pm_markup
 void		pm_put_markup(pm_markup *m, const char *fmt,...) PM_PRINTF(2, 3);
 
 /*
- * Words: <, >, &, quotes and apostrophes as entities, control characters as
- * blanks.  What has more than `most` characters (UTF-8), or would take more
+ * Words: <, >, &, quotes and apostrophes as entities, control characters and
+ * those that turn the direction of text as blanks.  What has more than `most` characters (UTF-8), or would take more
  * than PM_WORDS_BYTES, so that a word without blanks fits into a line, is cut
  * off and an ellipsis put there.  most 0: whole.
  */
