@@ -13,7 +13,7 @@
 #include "predictor/recalibrate.h"
 
 #define FOLDER "test/core/stored"
-#define FORMAT "format2"
+#define FORMAT "format4"
 
 static pm_arena arena;
 
