@@ -16,7 +16,7 @@ SELECT perfmodel.activate_predictor('pretrained') AS predictor_id;
 SELECT count(*) AS active FROM perfmodel.predictor WHERE active;
 SELECT predictor_id FROM perfmodel.predict(:g, 'RTX 3090', 32, 'amp');
 -- what it was never shown is not like a measurement: a device, a number format of a device, a batch
-SELECT in_domain, split_part(note, ';', 1) AS note FROM (VALUES ('T4', 32, 'amp'), ('RTX 3090', 32, 'fp16'), ('RTX 3090', 1000000, 'amp')) AS q(gpu, batch, dtype),
+SELECT in_domain, split_part(note, ';', 1) AS note FROM (VALUES ('T4', 32, 'amp'), ('RTX 3090', 32, 'bf16'), ('RTX 3090', 1000000, 'amp')) AS q(gpu, batch, dtype),
      LATERAL perfmodel.predict(:g, gpu, batch, dtype);
 -- immutable like others
 SELECT helper.error_of($$UPDATE perfmodel.predictor SET kind = 'linear' WHERE name = 'pretrained'$$);
