@@ -20,7 +20,8 @@ CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigi
                                          OUT rmse_ms float8, OUT within_10_pct float8, OUT bias_pct float8,
                                          OUT coverage_pct float8, OUT interval_width_pct float8, OUT in_domain_pct float8,
                                          OUT mape_in_domain_pct float8, OUT mape_out_of_domain_pct float8,
-                                         OUT train_s float8, OUT predict_us float8)
+                                         OUT train_s float8, OUT predict_us float8,
+                                         OUT mae_mb float8, OUT rmse_mb float8)
     RETURNS SETOF record
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000000000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_cross_validate';
 COMMENT ON FUNCTION perfmodel.cross_validate(text, bigint[], integer, text, jsonb, text) IS

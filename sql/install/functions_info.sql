@@ -14,3 +14,8 @@ CREATE FUNCTION perfmodel.kinds(OUT kind text, OUT summary text, OUT option text
     RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 50 AS 'MODULE_PATHNAME', 'pm_kinds';
 COMMENT ON FUNCTION perfmodel.kinds() IS 'kinds of predictor and their options, with defaults, ranges and help';
+
+CREATE FUNCTION perfmodel.memory_kinds(OUT kind text, OUT summary text) RETURNS SETOF record
+    LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 4 AS 'MODULE_PATHNAME', 'pm_memory_kinds';
+COMMENT ON FUNCTION perfmodel.memory_kinds() IS
+    'what cross_validate and leaderboard judge with quantity => ''peak_memory_mb''; their only option is seed';

@@ -9,20 +9,28 @@ CREATE FUNCTION perfmodel.leaderboard(kinds text[] DEFAULT NULL, splits text[] D
                                       folds integer DEFAULT 5, profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                       options jsonb DEFAULT '{}', quantity text DEFAULT 'step_ms',
                                       OUT kind text, OUT split text, OUT n integer, OUT mape_pct float8, OUT mae_ms float8,
-                                      OUT rmse_ms float8, OUT train_s float8, OUT predict_us float8)
+                                      OUT rmse_ms float8, OUT train_s float8, OUT predict_us float8, OUT mae_mb float8, OUT rmse_mb float8)
     RETURNS SETOF record
     LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 1000000000 ROWS 30 SET jit = off
 BEGIN ATOMIC
-    WITH wanted AS (
-        SELECT DISTINCT u.name FROM unnest(coalesce(kinds, ARRAY(SELECT DISTINCT k.kind FROM perfmodel.kinds() AS k))) AS u(name)
-    ), checked AS MATERIALIZED (
+    WITH known AS (
+        SELECT k.kind FROM perfmodel.kinds() AS k WHERE quantity IS DISTINCT FROM 'peak_memory_mb'
+        UNION SELECT k.kind FROM perfmodel.memory_kinds() AS k WHERE quantity = 'peak_memory_mb'
+    ), wanted AS (
+        SELECT DISTINCT u.name FROM unnest(coalesce(kinds, ARRAY(SELECT known.kind FROM known))) AS u(name)
+    ), named AS (
         SELECT w.name, w.name IN (SELECT wanted.name FROM wanted) OR w.name IS NULL AS runs,
-               options -> w.name AS options, e.memory_bytes, e.memory_bytes <= e.memory_limit_bytes AS fits
+               CASE WHEN jsonb_typeof(options) <> 'object' THEN options ELSE options -> w.name END AS options
         FROM (SELECT wanted.name FROM wanted
               UNION SELECT o.name
-              FROM jsonb_object_keys(CASE jsonb_typeof(options) WHEN 'object' THEN options ELSE '{}' END) AS o(name)) AS w,
-             LATERAL perfmodel.estimate_training(w.name, profiles,
-                 CASE WHEN jsonb_typeof(options) <> 'object' THEN options ELSE coalesce(options -> w.name, '{}') END, false) AS e
+              FROM jsonb_object_keys(CASE jsonb_typeof(options) WHEN 'object' THEN options ELSE '{}' END) AS o(name)) AS w
+    ), checked AS MATERIALIZED (
+        SELECT w.name, w.runs, w.options, e.memory_bytes, e.memory_bytes <= e.memory_limit_bytes AS fits
+        FROM named AS w, LATERAL perfmodel.estimate_training(w.name, profiles, coalesce(w.options, '{}'), false) AS e
+        WHERE quantity IS DISTINCT FROM 'peak_memory_mb'
+        -- kinds of memory take moments; cross_validate() refuses what is none of them
+        UNION ALL SELECT w.name, w.runs OR w.name NOT IN (SELECT known.kind FROM known), w.options, 0, true
+        FROM named AS w WHERE quantity = 'peak_memory_mb'
     ), cells AS (
         SELECT c.name, s.name AS split, c.options
         FROM checked AS c, (SELECT DISTINCT u.name FROM unnest(splits) AS u(name)) AS s
@@ -30,7 +38,7 @@ BEGIN ATOMIC
         ORDER BY coalesce(s.name IN ('structure', 'family', 'batch', 'gpu'), false), c.fits, c.memory_bytes, c.name, s.name
         OFFSET 0
     )
-    SELECT c.name, c.split, v.n, v.mape_pct, v.mae_ms, v.rmse_ms, v.train_s, v.predict_us
+    SELECT c.name, c.split, v.n, v.mape_pct, v.mae_ms, v.rmse_ms, v.train_s, v.predict_us, v.mae_mb, v.rmse_mb
     FROM cells AS c,
          -- intervals are not shown, so what they take is not spent, unless asked for
          LATERAL perfmodel.cross_validate(c.name, profiles, folds, c.split,

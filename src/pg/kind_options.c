@@ -16,6 +16,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "kind_options.h"
+#include "memory/memory_kinds.h"
 #include "results.h"
 #include "kinds/options.h"
 #include "kinds/settings.h"
@@ -33,6 +34,12 @@ pm_kind_or_error(const char *name)
 		return kind;
 	for (; n < lengthof(names) && pm_kind_at(n) != NULL; n++)
 		names[n] = pm_kind_at(n)->name;
+	if (pm_memory_kind_find(name) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("kind \"%s\" predicts memory, and does not make a stored predictor", name),
+				 errhint("cross_validate and leaderboard judge it with quantity => 'peak_memory_mb';"
+						 " perfmodel.calibrate_memory() stores what it learns.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown kind of predictor \"%s\"", pm_shown_name(name)),
@@ -101,6 +108,7 @@ refuse_unknown(const pm_kind *kind, const pm_setting *settings, int n)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("unknown option \"%s\" for kind \"%s\"", pm_shown_name(pm_message_from_core(settings[i].name)), kind->name),
+					 kind->n_options == 1 ? errhint("The only option is \"%s\".", names[0]) :
 					 errhint("%s", pm_did_you_mean(pm_message_from_core(settings[i].name), names, kind->n_options,
 												   psprintf("SELECT option FROM perfmodel.kinds() WHERE kind = '%s'", kind->name), ""))));
 	pfree(names);

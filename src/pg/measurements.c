@@ -39,12 +39,12 @@ PG_FUNCTION_INFO_V1(pm_all_profiles);
 enum
 {
 	Q_ID = 1, Q_GRAPH, Q_GPU, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_STEP, Q_FORWARD, Q_BACKWARD,
-	Q_SPREAD, Q_MODE, Q_WORLD, Q_FAMILY
+	Q_SPREAD, Q_MODE, Q_WORLD, Q_FAMILY, Q_PEAK
 };
 
 #define ROW_QUERY \
 	"SELECT p.profile_id, p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.step_ms," \
-	" p.forward_ms, p.backward_ms, p.spread, p.mode, p.world_size, g.family" \
+	" p.forward_ms, p.backward_ms, p.spread, p.mode, p.world_size, g.family, NULLIF(p.peak_memory_mb, 0)" \
 	" FROM perfmodel.profile p JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id "
 
 typedef struct graph_entry
@@ -414,6 +414,7 @@ read_sample(loader *l, uint64 i)
 	s->query.optimizer = pm_optimizer_parse(TextDatumGetCString(pm_value(i, Q_OPTIMIZER, NULL)));
 	s->query.framework = r->framework[i][0] ? core_text(l, r->framework[i]) : NULL;
 	s->step_ms = pm_value_float8(i, Q_STEP);
+	r->peak_memory_mb[i] = pm_value_float8(i, Q_PEAK);
 	s->forward_ms = pm_value_float8(i, Q_FORWARD);
 	s->backward_ms = pm_value_float8(i, Q_BACKWARD);
 	s->weight = spread > NOISY_SPREAD ? NOISY_WEIGHT : 1;
@@ -488,6 +489,7 @@ allocate_rows(loader *l, int n)
 	r->set.n = n;
 	r->set.samples = palloc0(sizeof(pm_sample) * Max(n, 1));
 	r->ids = palloc(sizeof(int64) * Max(n, 1));
+	r->peak_memory_mb = palloc(sizeof(double) * Max(n, 1));
 	r->gpu = palloc(sizeof(char *) * Max(n, 1));
 	r->dtype = palloc(sizeof(char *) * Max(n, 1));
 	r->layout = palloc(sizeof(char *) * Max(n, 1));
@@ -535,4 +537,37 @@ pm_rows_load(ArrayType *ids, bool merged, Size limit)
 	SPI_finish();
 	l.rows->hash = hash_rows(l.rows);
 	return l.rows;
+}
+
+/* ---------- rows of another quantity than the time of a step ---------- */
+
+static void
+copy_row(pm_rows *r, int to, int from)
+{
+	r->set.samples[to] = r->set.samples[from];
+	r->ids[to] = r->ids[from];
+	r->peak_memory_mb[to] = r->peak_memory_mb[from];
+	r->gpu[to] = r->gpu[from];
+	r->dtype[to] = r->dtype[from];
+	r->layout[to] = r->layout[from];
+	r->framework[to] = r->framework[from];
+	r->family[to] = r->family[from];
+}
+
+void
+pm_rows_keep_peaks(pm_rows *r)
+{
+	int			n = 0;
+
+	for (int i = 0; i < r->set.n; i++)
+		if (!isnan(r->peak_memory_mb[i]))
+			copy_row(r, n++, i);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("no measurement has a peak of memory"),
+				 errdetail("peak_memory_mb is null or 0 in %d of %d measurements.", r->set.n, r->set.n),
+				 errhint("Fill peak_memory_mb of perfmodel.profile.")));
+	r->set.n = n;
+	r->hash = hash_rows(r);
 }

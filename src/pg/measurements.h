@@ -17,6 +17,7 @@ typedef struct pm_rows
 	int			n_graphs;
 	uint64		hash;			/* of everything the core is told about them */
 	int64	   *ids;
+	double	   *peak_memory_mb; /* NaN: not measured */
 	const char **gpu;
 	const char **dtype;
 	const char **layout;
@@ -45,6 +46,9 @@ extern const pm_quantity *pm_quantity_arg(FunctionCallInfo fcinfo, int i);
  * ids that do not exist, rows that cannot be used, and when the limit is passed.
  */
 extern pm_rows *pm_rows_load(ArrayType *ids, bool merged, Size limit);
+
+/* Keep only the rows whose peak of memory was measured; raises when there are none. */
+extern void pm_rows_keep_peaks(pm_rows *r);
 
 /* Bytes of rows and graphs, with what else is in their context. */
 extern Size pm_rows_bytes(const pm_rows *r);

@@ -82,15 +82,10 @@ read_rows(void)
 	generation = pm_generation;
 }
 
-/* How near a row is to a question on its device: the framework counts most, then the type, then how much it rests on. */
 static int
 nearness(const factor_row *r, const pm_question *q)
 {
-	bool		same = q->framework != NULL && strcmp(r->framework, q->framework) == 0;
-	bool		wide = r->dtype == PM_FP32 || r->dtype == PM_TF32;
-	bool		asked_wide = q->dtype == PM_FP32 || q->dtype == PM_TF32;
-
-	return (same ? 4000000 : 0) + (r->dtype == (int) q->dtype ? 2000000 : wide == asked_wide ? 1000000 : 0) + Min(r->networks, 999999);
+	return pm_memory_nearness(q, r->framework, r->dtype, r->networks);
 }
 
 void

@@ -2,7 +2,7 @@
  * test_memory_calibrate.c - factors of memory from samples whose factors are known.
  */
 #include "check.h"
-#include "memory/rivals.h"
+#include "memory/memory_kinds.h"
 
 #define N 400
 
@@ -180,6 +180,121 @@ test_stop(void)
 	arena.hooks = NULL;
 }
 
+/* ---------- kinds ---------- */
+
+#define N_ROWS	160
+#define MB	1048576.0
+
+static pm_memory_row rows[N_ROWS];
+static pm_memory_plan plans[N_ROWS];
+static const pm_gpu cards[] = {
+	{.name = "T4", .memory_gb = 16, .sm_count = 40}, {.name = "L4", .memory_gb = 24, .sm_count = 58}, {.name = "unseen", .memory_gb = 24, .sm_count = 58}
+};
+
+/* A network that takes fixed and per MB, all of them in tensors that live at the peak. */
+static void
+make_plan(pm_memory_plan *plan, uint64_t structure, double fixed, double per)
+{
+	static const double anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024};
+
+	*plan = (pm_memory_plan) {.structure = structure, .weights = fixed * MB / 3, .gradients = fixed * MB / 3, .optimizer = fixed * MB / 3,
+		.n_lines = 1, .outputs_per = per * MB / 2, .largest_per = per * MB / 10};
+	plan->lines[0].fixed = fixed * MB;
+	plan->lines[0].per = per * MB;
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+		plan->reserved[i] = (fixed + anchors[i] * per) * MB;
+}
+
+/* Half of the rows on a T4, which takes 800 MB and 1.08 times the simulated, half on an L4 with 1600 MB and 0.97 times. */
+static void
+make_rows(void)
+{
+	pm_rng		r;
+
+	pm_rng_seed(&r, 7);
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		bool		first = i % 2 == 0;
+		double		fixed = 20 + 300 * pm_rng_uniform(&r);
+		double		per = 5 + 60 * pm_rng_uniform(&r);
+
+		make_plan(&plans[i], (uint64_t) i + 1, fixed, per);
+		rows[i] = (pm_memory_row) {
+			.question = {.gpu = &cards[first ? 0 : 1], .batch = 64, .dtype = PM_FP32, .optimizer = PM_SGD_MOMENTUM, .framework = "pytorch 1.13"},
+			.plan = &plans[i], .measured_mb = first ? 800 + 1.08 * (fixed + 64 * per) : 1600 + 0.97 * (fixed + 64 * per)
+		};
+	}
+}
+
+static pm_memory_answer
+answer_to(const char *name, int n, const pm_memory_row *row)
+{
+	const pm_memory_model *model;
+	pm_memory_answer answer;
+	pm_status	st;
+
+	CHECK(pm_memory_model_fit(pm_memory_kind_find(name), rows, n, &arena, &model, &st) == PM_OK);
+	pm_memory_model_answer(model, row, 0.9, &answer);
+	return answer;
+}
+
+/* Rows of each device are answered by what was learned of that device, whatever the framework and the format asked for. */
+static void
+test_kinds(void)
+{
+	static const char *const fitted[] = {"memory", "memory_sums"};
+
+	make_rows();
+	for (int k = 0; k < 2; k++)
+		for (int i = N_ROWS - 20; i < N_ROWS; i++)
+		{
+			pm_memory_row other = rows[i];
+
+			CHECK_NEAR(answer_to(fitted[k], N_ROWS - 20, &rows[i]).peak_mb / rows[i].measured_mb, 1, 0.03);
+			other.question.framework = NULL;
+			other.question.dtype = PM_AMP;
+			CHECK_EQ(answer_to(fitted[k], N_ROWS - 20, &other).peak_mb, answer_to(fitted[k], N_ROWS - 20, &rows[i]).peak_mb);
+		}
+	CHECK(answer_to("memory", N_ROWS, &rows[0]).low_mb < rows[0].measured_mb && answer_to("memory", N_ROWS, &rows[0]).high_mb > rows[0].measured_mb);
+	CHECK_EQ(answer_to("memory", N_ROWS, &rows[0]).in_domain, 1);
+	CHECK(isnan(answer_to("memory_sums", N_ROWS, &rows[0]).low_mb));
+	CHECK_EQ(answer_to("memory_static", 0, &rows[0]).in_domain, -1);
+}
+
+/* A device without rows: as shipped, which says so; sums learn from all rows. */
+static void
+test_unseen_device(void)
+{
+	pm_memory_row row = rows[0];
+	pm_memory_factors shipped;
+	pm_memory_estimate e;
+
+	row.question.gpu = &cards[2];
+	pm_memory_shipped_factors(&row.question, &shipped);
+	pm_memory_estimate_at(row.plan, &row.question, &shipped, 0.9, &e);
+	CHECK_EQ(answer_to("memory", N_ROWS, &row).peak_mb, e.peak_mb);
+	CHECK_EQ(answer_to("memory", N_ROWS, &row).in_domain, 0);
+	CHECK_EQ(answer_to("memory_shipped", 0, &row).peak_mb, e.peak_mb);
+	CHECK(answer_to("memory_sums", N_ROWS, &row).peak_mb > 0.7 * rows[0].measured_mb && answer_to("memory_sums", N_ROWS, &row).peak_mb < 2 * rows[0].measured_mb);
+	/* two rows of the L4 are too few for a regression of their own: it answers as an unseen device does */
+	row = rows[1];
+	row.question.gpu = &cards[2];
+	CHECK(isfinite(answer_to("memory_sums", 4, &rows[1]).peak_mb));
+	CHECK_EQ(answer_to("memory_sums", 4, &rows[1]).peak_mb, answer_to("memory_sums", 4, &row).peak_mb);
+}
+
+static void
+test_too_few(void)
+{
+	const pm_memory_model *model;
+	pm_status	st;
+
+	CHECK(pm_memory_model_fit(pm_memory_kind_find("memory"), rows, 0, &arena, &model, &st) == PM_ERR_DATA);
+	CHECK_HAS(st.message, "kind \"memory\" needs measurements of peak_memory_mb: at least 1");
+	CHECK(pm_memory_model_fit(pm_memory_kind_find("memory_sums"), rows, 3, &arena, &model, &st) == PM_ERR_DATA);
+	CHECK(pm_memory_kind_find("mdot") == NULL && pm_memory_kind_at(99) == NULL);
+}
+
 int
 main(void)
 {
@@ -190,6 +305,9 @@ main(void)
 	test_rivals();
 	test_nothing();
 	test_stop();
+	test_kinds();
+	test_unseen_device();
+	test_too_few();
 	pm_arena_release(&arena);
 	return check_done("memory_calibrate");
 }

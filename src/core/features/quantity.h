@@ -7,7 +7,9 @@
 /* Numbers of the table below. */
 typedef enum pm_quantity_id
 {
-	PM_STEP_MS, PM_N_QUANTITIES
+	PM_STEP_MS,
+	PM_PEAK_MEMORY_MB,			/* no pm_kind learns it: memory/memory_kinds.h */
+	PM_N_QUANTITIES
 } pm_quantity_id;
 
 typedef struct pm_quantity

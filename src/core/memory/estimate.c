@@ -78,11 +78,17 @@ cpu_factors(pm_memory_factors *f)
 	};
 }
 
+static bool
+is_wide(int dtype)
+{
+	return dtype == PM_FP32 || dtype == PM_TF32;
+}
+
 void
 pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 {
 	int			version = torch_version(q->framework);
-	bool		wide = q->dtype == PM_FP32 || q->dtype == PM_TF32;
+	bool		wide = is_wide((int) q->dtype);
 
 	if (q->gpu->is_cpu)
 	{
@@ -109,6 +115,15 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 	/* brackets of PyTorch 1.10 on an RTX 3090 lie 1 % higher than those of 1.11 and 1.12 */
 	if (version > 0 && version <= 110)
 		f->need_factor = 1.015;
+}
+
+int
+pm_memory_nearness(const pm_question *q, const char *framework, int dtype, int networks)
+{
+	bool		same = q->framework != NULL && strcmp(framework, q->framework) == 0;
+	int			type = dtype == (int) q->dtype ? 2 : is_wide(dtype) == is_wide((int) q->dtype);
+
+	return (same ? 4000000 : 0) + 1000000 * type + (networks < 999999 ? networks : 999999);
 }
 
 double

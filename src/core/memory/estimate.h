@@ -27,6 +27,12 @@ void		pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_o
 /* The factors that ship with the library; docs/memory.md says where they are from. */
 void		pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f);
 
+/*
+ * How well factors that were calibrated on the device of a question, with a framework ("": not known) and a type, from
+ * so many networks, serve it: the framework counts most, then the type, then the networks.  The largest is the best.
+ */
+int			pm_memory_nearness(const pm_question *q, const char *framework, int dtype, int networks);
+
 /* Usable memory of a device; NaN when its data sheet has none. */
 double		pm_memory_capacity_mb(const pm_gpu *gpu);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define FOLDS	5
-#define N_SUMS	4				/* coefficients of the regression */
+#define N_SUMS	PM_N_MEMORY_SUMS
 #define MB	1048576.0
 
 const char *const pm_memory_method_name[PM_N_MEMORY_METHODS] = {
@@ -63,8 +63,8 @@ solve(double m[N_SUMS][N_SUMS], double *y, double *x)
 	}
 }
 
-static void
-fit_sums(const pm_memory_rival_row *rows, int n, int without, double *x)
+void
+pm_memory_sums_fit(const pm_memory_rival_row *rows, int n, int without, double *x)
 {
 	double		m[N_SUMS][N_SUMS] = {{0}};
 	double		y[N_SUMS] = {0};
@@ -111,14 +111,20 @@ sum_up(double *e, int n)
 	return (pm_memory_error) {100 * sum / n, 100 * (n % 2 ? e[n / 2] : (e[n / 2 - 1] + e[n / 2]) / 2), 100 * e[(int) (0.9 * (n - 1))]};
 }
 
+double
+pm_memory_static_at(const pm_memory_rival_row *r, const pm_memory_factors *shipped)
+{
+	return shipped->context_mb + r->weights + r->states + r->outputs;
+}
+
 static double
 by_factors(const pm_memory_rival_row *r, const pm_memory_factors *f)
 {
 	return f->context_mb + f->factor * r->sample.simulated + f->workspace * r->sample.conv;
 }
 
-static double
-by_sums(const pm_memory_rival_row *r, const double *x)
+double
+pm_memory_sums_at(const pm_memory_rival_row *r, const double *x)
 {
 	double		f[N_SUMS];
 	double		sum = 0;
@@ -162,7 +168,7 @@ pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_
 
 		if (k > 0 && pm_memory_calibrate(training, k, NAN, is_cpu, a, &f, &fit, st) != PM_OK)
 			return st->code;
-		fit_sums(rows, n, fold, x);
+		pm_memory_sums_fit(rows, n, fold, x);
 		for (int i = 0; i < n; i++)
 		{
 			const pm_memory_rival_row *r = &rows[i];
@@ -171,8 +177,8 @@ pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_
 				continue;
 			e[PM_MEMORY_CALIBRATED][i] = fabs(by_factors(r, &f) / r->sample.measured - 1);
 			e[PM_MEMORY_SHIPPED][i] = fabs(by_factors(r, shipped) / r->sample.measured - 1);
-			e[PM_MEMORY_SUMS][i] = fabs(by_sums(r, x) / r->sample.measured - 1);
-			e[PM_MEMORY_STATIC][i] = fabs((shipped->context_mb + r->weights + r->states + r->outputs) / r->sample.measured - 1);
+			e[PM_MEMORY_SUMS][i] = fabs(pm_memory_sums_at(r, x) / r->sample.measured - 1);
+			e[PM_MEMORY_STATIC][i] = fabs(pm_memory_static_at(r, shipped) / r->sample.measured - 1);
 		}
 	}
 	for (int m = 0; m < PM_N_MEMORY_METHODS; m++)

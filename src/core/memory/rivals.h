@@ -30,6 +30,19 @@ typedef struct pm_memory_rival_row
 /* weights to largest of a row of a plan at a batch. */
 void		pm_memory_rival_row_at(const pm_memory_plan *plan, int64_t batch, pm_memory_rival_row *row);
 
+/* Coefficients of the regression on sums of bytes. */
+#define PM_N_MEMORY_SUMS	4
+
+/*
+ * Fit the regression to n rows, least squares of relative errors; x[PM_N_MEMORY_SUMS].
+ * without: the fold of pm_memory_compare() that is left out, -1: none.
+ */
+void		pm_memory_sums_fit(const pm_memory_rival_row *rows, int n, int without, double *x);
+/* MB. */
+double		pm_memory_sums_at(const pm_memory_rival_row *row, const double *x);
+/* MB: context, weights, gradients, optimizer's states and all outputs. */
+double		pm_memory_static_at(const pm_memory_rival_row *row, const pm_memory_factors *shipped);
+
 typedef struct pm_memory_error
 {
 	double		mape,			/* percent */

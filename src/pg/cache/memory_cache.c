@@ -18,9 +18,9 @@ struct pm_memory_kept
 	pm_memory_plan plan;
 };
 
-/* All that changes a plan. The layout does not. */
-static uint32
-options_key(const pm_step_options *o)
+/* The layout changes no plan. */
+uint32
+pm_memory_options_key(const pm_step_options *o)
 {
 	return (uint32) o->dtype | (uint32) o->optimizer << 8 | (o->checkpointing ? 1u << 16 : 0) | (o->gradients_stay ? 1u << 17 : 0) |
 		(o->fused_attention ? 1u << 18 : 0) | (o->on_cpu ? 1u << 19 : 0) |
@@ -30,7 +30,7 @@ options_key(const pm_step_options *o)
 const pm_memory_plan *
 pm_memory_plan_get(pm_cached *graph, const pm_step_options *o)
 {
-	uint32		key = options_key(o);
+	uint32		key = pm_memory_options_key(o);
 	struct pm_memory_kept *k;
 	pm_status	st = {PM_OK};
 	pm_memory_plan plan;
