@@ -60,6 +60,8 @@ SELECT w.gpu_count, helper.close(w.goodput, 1000 * 64 * w.gpu_count / w.step_ms 
 FROM perfmodel.what_if_jobs('"the jobs"', '{T4}', '{"job_id": "id", "noise_scale": "noise"}', '{1,4}') AS w WHERE w.job_id = '1';
 SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', %s)', a)) FROM unnest(ARRAY[
     '''{"T4": 1}'', ''best''', '''{"T4": 1}'', gpu_counts => ''{}''', '''{"T4": 1}'', gpu_counts => ''{2,1}''', '''{"T4": 1}'', gpu_counts => ''{0,1}''', '''{"T4": 1}'', gpu_counts => ''{NULL}''', '''{}''']) AS a;
+SELECT helper.error_of('SELECT * FROM perfmodel.assign(''"the jobs"'', ''{"T4": 1}'', at => ''-infinity'')');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', ''{"T4": 1}'', gpu_counts => %L)', array_agg(i))) FROM generate_series(1, 1001) AS i;
 -- with the caller's rights
 CREATE ROLE pm_test_planner;
 GRANT USAGE ON SCHEMA helper TO pm_test_planner;

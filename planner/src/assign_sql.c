@@ -356,6 +356,10 @@ planner_assign(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	p.policy = policy_named(PG_GETARG_TEXT_PP(2));
 	p.at = PG_GETARG_TIMESTAMPTZ(6);
+	if (TIMESTAMP_NOT_FINITE(p.at))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"at\" must be a finite time")));
 	p.n_kinds = planner_read_object(PG_GETARG_JSONB_P(1), "workers", 0, 1e9, &p.kinds, &p.workers);
 	planner_check_size(0, p.n_kinds);
 	p.price = palloc0(sizeof(double) * p.n_kinds);

@@ -16,6 +16,9 @@
 
 PG_FUNCTION_INFO_V1(planner_allocate_elastic);
 
+/* More numbers of devices than that are a mistake; times the kinds of devices they are still an int. */
+#define MAX_COUNTS 1000
+
 typedef struct elastic_job
 {
 	char	   *id;
@@ -62,6 +65,10 @@ read_counts(ArrayType *array, elastic_call *c)
 	bool	   *nulls;
 
 	deconstruct_array(array, INT4OID, 4, true, TYPALIGN_INT, &elems, &nulls, &c->n_counts);
+	if (c->n_counts > MAX_COUNTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("gpu_counts must have at most %d elements, not %d", MAX_COUNTS, c->n_counts)));
 	c->count = palloc(sizeof(double) * Max(c->n_counts, 1));
 	for (int i = 0; i < c->n_counts; i++)
 	{
