@@ -104,6 +104,8 @@ SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 
 SELECT job_id, gpu_count, p50_s, p90_s, note FROM perfmodel.queue_order_arrays(job_ids => '{a,b,c,d,e,f,g}', gpus => '{T4,T4,T4,T4,T4,T4,T4}', gpu_counts => '{1,2147483647,-5,1,1,1,NULL}', durations_p50_s => '{NaN,1,1,Infinity,0,5,7}', durations_p90_s => '{1,1,1,1,1,4,Infinity}');
 SELECT job_id, start_p50, finish_p90, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b}', gpus => '{T4,T4}', gpu_counts => '{1,1}', durations_p50_s => '{1e12,1e12}', submitted => '{-infinity,"4000-01-01"}', at => '290000-01-01');
 
+-- a job does not run before it starts
+SELECT job_id, "position", start_p50, finish_p50 FROM ask, perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{later}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{100}', started => ARRAY[at + interval '9 hours'], at => at);
 -- a table can be one of the session's own, which no parallel worker sees
 SELECT string_agg(proname, ', ') AS must_not_be_parallel_safe FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace AND 'regclass'::regtype = ANY (proargtypes) AND proparallel = 's' AND proname <> 'report_jobs';
 

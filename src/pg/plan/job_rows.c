@@ -332,7 +332,8 @@ fill_queue_job(pm_queue_job *j, const pm_job_row *r, const pm_job_question *q, T
 			.deadline_s = TIMESTAMP_NOT_FINITE(r->deadline) ? INFINITY : seconds_from(at, r->deadline),
 			.elapsed_s = -1,.work = pm_duration_of(r->p10_s, r->p50_s, r->p90_s),.gpus = q->gpu_count
 	};
-	if (TIMESTAMP_NOT_FINITE(r->started_at))
+	/* what starts after the time that is asked for does not run yet */
+	if (TIMESTAMP_NOT_FINITE(r->started_at) || r->started_at > at)
 		return;
 	/* what is done has been taken off already */
 	j->elapsed_s = isnan(r->steps_left) || isnan(q->done) ? Max(-seconds_from(at, r->started_at), 0) : 0;
