@@ -12,7 +12,9 @@
 #include "graph/op_catalogue.h"
 #include "memory/breakdown.h"
 
+#ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
+#endif
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
