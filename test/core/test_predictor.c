@@ -430,7 +430,7 @@ check_messages(uint8_t *data, size_t len)
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads versions 1 to 4", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 4", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train() makes a new one");
 	}
@@ -608,7 +608,7 @@ load_with_options(int n, const char *name, const char *text, double value, const
 	pm_status	st;
 
 	pm_put_u32(&b, UINT32_C(0x52504d50));
-	pm_put_u32(&b, 3);
+	pm_put_u32(&b, 4);
 	pm_put_text(&b, "linear");
 	pm_put_text(&b, "step_ms");
 	pm_schema_save(&pm_schema_here, &b);

@@ -24,7 +24,6 @@ typedef struct pm_reader
 	const uint8_t *data;
 	size_t		len,
 				at;
-	int			format;			/* version of the form that is read, for those who need to know */
 	bool		failed;			/* read past the end, or a value out of its range */
 } pm_reader;
 

@@ -45,64 +45,10 @@ const pm_schema pm_schema_here = {.list = {
 	[PM_LIST_RELATION] = {.n = PM_N_RELATIONS}, [PM_LIST_POSITION] = {.n = N_OF(position_names)}
 }};
 
-/* ---- the lists of 0.1.0, which never change ---- */
-
-static const char *const slots_1[] = {
-	"in_ch", "out_ch", "in_h", "in_w", "out_h", "out_w", "k_h", "k_w", "s_h", "s_w", "pad_h", "pad_w", "dilation",
-	"groups", "ch_per_group", "gemm_m", "gemm_n", "gemm_k", "gemm_batch", "heads", "seq_len", "out_per_group",
-	"group_alignment", "group_fast", "wide_window", "alpha", "bias", "batch", "element_bytes"
-};
-static const char *const loads_1[] = {
-	"flops_forward", "flops_backward", "flops_update", "bytes_forward", "bytes_backward", "bytes_update",
-	"weight_elems", "out_elems", "in_elems", "intensity", "us_forward", "us_backward", "us_update", "compute_us",
-	"memory_us", "ridge", "occupancy", "kernels", "tensor_core", "cache", "align_n", "align_k", "tile_fill",
-	"rounds", "last_round"
-};
-static const char *const job_1[] = {
-	"batch", "input_elems", "flops", "bytes", "params", "operators", "depth", "kernels", "roofline_us",
-	"critical_us", "us_a_kernel", "optimizer_sgd", "optimizer_sgd_momentum", "optimizer_adam", "optimizer_adamw",
-	"optimizer_other", "dtype_fp32", "dtype_tf32", "dtype_amp", "dtype_bf16", "dtype_fp16", "layout_nhwc", "peak",
-	"peak_fp32", "bandwidth", "memory", "cache", "sms", "clock", "ridge", "is_cpu", "tokens"
-};
-static const char *const classes_1[] = {
-	"conv", "gemm", "norm", "elementwise", "pool", "attention", "embedding", "move", "recurrent", "other"
-};
-static const char *const conv_kinds_1[] = {"none", "1x1", "kxk", "grouped", "depthwise", "transpose"};
-static const char *const dtypes_1[] = {"fp32", "tf32", "amp", "bf16", "fp16"};
-static const char *const layouts_1[] = {"nchw", "nhwc"};
-static const char *const relations_1[] = {
-	"self", "parent", "child", "ancestor", "descendant", "sibling", "unrelated", "job"
-};
-static const char *const positions_1[] = {
-	"depth", "relative_depth", "height", "parents", "children", "indegree", "outdegree"
-};
-
-static const pm_names lists_1[PM_N_LISTS] = {
-	[PM_LIST_SLOT] = {"slot", N_OF(slots_1), slots_1},
-	[PM_LIST_LOAD] = {"load", N_OF(loads_1), loads_1},
-	[PM_LIST_JOB] = {"job feature", N_OF(job_1), job_1},
-	[PM_LIST_CLASS] = {"class of operators", N_OF(classes_1), classes_1},
-	[PM_LIST_CONV_KIND] = {"kind of convolution", N_OF(conv_kinds_1), conv_kinds_1},
-	[PM_LIST_DTYPE] = {"dtype", N_OF(dtypes_1), dtypes_1},
-	[PM_LIST_LAYOUT] = {"layout", N_OF(layouts_1), layouts_1},
-	[PM_LIST_RELATION] = {"relation", N_OF(relations_1), relations_1},
-	[PM_LIST_POSITION] = {"position", N_OF(positions_1), positions_1},
-};
-
-/* its rules of work and of features */
-#define WORK_VERSION_1		1
-#define FEATURE_VERSION_1	1
-
 const pm_names *
 pm_list_here(pm_list_id list)
 {
 	return &lists[list];
-}
-
-const pm_names *
-pm_list_format1(pm_list_id list)
-{
-	return &lists_1[list];
 }
 
 pm_widths
@@ -300,24 +246,20 @@ load_lists(pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st)
 }
 
 pm_code
-pm_schema_load(int format, pm_reader *r, pm_arena *a, const pm_schema **schema, pm_status *st)
+pm_schema_load(pm_reader *r, pm_arena *a, const pm_schema **schema, pm_status *st)
 {
 	pm_schema  *s = PM_NEW(a, pm_schema, 1);
-	uint32_t	work = format == 1 ? WORK_VERSION_1 : pm_get_raw_u32(r);
-	uint32_t	features = format == 1 ? FEATURE_VERSION_1 : pm_get_raw_u32(r);
-	pm_code		rc = PM_OK;
+	uint32_t	work = pm_get_raw_u32(r);
+	uint32_t	features = pm_get_raw_u32(r);
+	pm_code		rc;
 
 	if (!s)
 		return pm_no_memory(st, a);
 	*schema = s;
 	if (r->failed)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged lists");
-	if ((rc = check_versions(work, features, st)) != PM_OK)
-		return rc;
-	if (format != 1)
+	if ((rc = check_versions(work, features, st)) == PM_OK)
 		rc = load_lists(s, r, a, st);
-	for (int id = 0; format == 1 && id < PM_N_LISTS && rc == PM_OK; id++)
-		rc = pm_names_match(&lists[id], &lists_1[id], a, &s->list[id], st);
 	for (int id = 0; id < PM_N_LISTS && rc == PM_OK; id++)
 		if (s->list[id].n == 0)
 			return pm_fail(st, PM_ERR_FORMAT, "stored predictor has no list of the kind \"%s\"", lists[id].what);

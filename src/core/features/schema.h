@@ -79,21 +79,20 @@ bool		pm_schema_is_here(const pm_schema *s);
 
 void		pm_schema_save(const pm_schema *s, pm_buffer *b);
 /*
- * format 1, of perfmodel 0.1.0, has no lists: they are what that release had.
  * PM_ERR_OUTDATED when the rules of work or of features have changed since, or
  * when it has a name that this library lacks; PM_ERR_FORMAT when damaged.
  */
-pm_code		pm_schema_load(int format, pm_reader *r, pm_arena *a, const pm_schema **s, pm_status *st);
+pm_code		pm_schema_load(pm_reader *r, pm_arena *a, const pm_schema **s, pm_status *st);
 
 /* One list by itself, for what else is stored by names: PM_ERR_... as above. */
 void		pm_names_save(const pm_names *list, pm_buffer *b);
 pm_code		pm_names_load(const pm_names *list, pm_reader *r, pm_arena *a, pm_translation *t, pm_status *st);
+
 /* As if `stored` had been read. */
 pm_code		pm_names_match(const pm_names *list, const pm_names *stored, pm_arena *a, pm_translation *t, pm_status *st);
 
-/* A list of this library, and that of 0.1.0. */
+/* A list of this library. */
 const pm_names *pm_list_here(pm_list_id list);
-const pm_names *pm_list_format1(pm_list_id list);
 
 /* Numbers with their names: v[n]. */
 void		pm_named_save(const pm_names *list, const double *v, pm_buffer *b);

@@ -96,10 +96,7 @@ struct pm_kind
 	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
 	/* What it has learned of cards; NULL, or a kind without it: nothing. */
 	const pm_cards *(*cards) (const pm_predictor *p);
-	/*
-	 * What the kind knows, in the numbering of p->schema, which load() finds set; so are the options.
-	 * The reader's `format` is that of the whole stored form.
-	 */
+	/* What the kind knows, in the numbering of p->schema, which load() finds set; so are the options. */
 	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
 	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 };

@@ -130,10 +130,8 @@ linear_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	p->impl = m;
 	for (int j = 0; j < N_TERMS; j++)
-		m->beta[j] = r->format == 1 ? pm_get_f64(r) : NAN;
-	if (r->format != 1)
-		return pm_named_load(&term_names, m->beta, r, a, st);
-	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients") : PM_OK;
+		m->beta[j] = NAN;
+	return pm_named_load(&term_names, m->beta, r, a, st);
 }
 
 const pm_kind pm_kind_linear = {

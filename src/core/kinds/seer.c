@@ -571,16 +571,15 @@ seer_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	return PM_OK;
 }
 
-/* Constants of one layout. Format 1 has their number once, before all of them. */
+/* Constants of one layout. */
 static pm_code
 load_constants(double *c, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	pm_code		rc = PM_OK;
+	pm_code		rc;
 
 	for (int j = 0; j < N_CONSTANTS; j++)
-		c[j] = r->format == 1 ? pm_get_f64(r) : NAN;
-	if (r->format != 1)
-		rc = pm_named_load(&constant_names, c, r, a, st);
+		c[j] = NAN;
+	rc = pm_named_load(&constant_names, c, r, a, st);
 	for (int j = 0; j < N_CONSTANTS; j++)
 		if (!(c[j] > 0))		/* they are divided by */
 			r->failed = true;
@@ -596,8 +595,6 @@ seer_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 
 	if (!m)
 		return pm_no_memory(st, a);
-	if (r->format == 1 && pm_get_u32(r, INT32_MAX) != N_CONSTANTS)
-		r->failed = true;
 	for (int i = 0; i < s->list[PM_LIST_LAYOUT].n && rc == PM_OK && !r->failed; i++)
 		rc = load_constants(m->layout[pm_here(s, PM_LIST_LAYOUT, i)], r, a, st);
 	/* a layout that it was trained before is as the first */

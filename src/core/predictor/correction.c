@@ -71,17 +71,9 @@ get_log(pm_reader *r)
 static pm_code
 load_lists(pm_translation *dtypes, pm_translation *layouts, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	const pm_names *dtypes_here = pm_list_here(PM_LIST_DTYPE);
-	const pm_names *layouts_here = pm_list_here(PM_LIST_LAYOUT);
-	bool		listed = r->format != 1;
-	pm_code		rc;
+	pm_code		rc = pm_names_load(pm_list_here(PM_LIST_DTYPE), r, a, dtypes, st);
 
-	rc = listed ? pm_names_load(dtypes_here, r, a, dtypes, st) :
-		pm_names_match(dtypes_here, pm_list_format1(PM_LIST_DTYPE), a, dtypes, st);
-	if (rc != PM_OK)
-		return rc;
-	return listed ? pm_names_load(layouts_here, r, a, layouts, st) :
-		pm_names_match(layouts_here, pm_list_format1(PM_LIST_LAYOUT), a, layouts, st);
+	return rc == PM_OK ? pm_names_load(pm_list_here(PM_LIST_LAYOUT), r, a, layouts, st) : rc;
 }
 
 static pm_code

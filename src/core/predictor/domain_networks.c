@@ -138,7 +138,7 @@ pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
 	pm_code		rc;
 
 	t->limit = INFINITY;
-	if (r->format < 3 || r->failed)
+	if (r->failed)
 		return PM_OK;
 	t->knows_networks = pm_get_u32(r, 1);
 	t->limit = pm_get_above(r, 0);

@@ -62,7 +62,7 @@ struct pm_domain
 	int32_t    *type_at;		/* [pm_type_count()] index into types, -1: not seen */
 	double		min_step,
 				max_step;		/* log2 of the roofline time of the step, us */
-	bool		knows_networks;	/* false: learned before format 3; all distances are 0 */
+	bool		knows_networks;	/* false: it has learned of none; all distances are 0 */
 	int			n_networks;
 	int			room;			/* of networks */
 	network    *networks;

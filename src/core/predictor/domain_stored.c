@@ -12,13 +12,6 @@ static const char *const size_names[N_SIZES] = {
 };
 static const pm_names sizes = {"size", N_SIZES, size_names};
 
-/* Those of 0.1.0, which never change. */
-static const char *const size_names_1[] = {
-	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
-	"rows", "out_elems"
-};
-static const pm_names sizes_1 = {"size", 15, size_names_1};
-
 static const pm_names optimizers = {"optimizer", PM_N_OPTIMIZERS, pm_optimizer_name};
 
 static void
@@ -96,27 +89,11 @@ here(const pm_translation *t, int i)
 	return t->here != NULL ? t->here[i] : i;
 }
 
-
-static pm_code
-load_lists_1(pm_domain *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	pm_code		rc;
-
-	if (pm_get_u32(r, INT32_MAX) != (uint32_t) sizes_1.n)
-		r->failed = true;
-	if ((rc = pm_names_match(&sizes, &sizes_1, a, &t->sizes, st)) == PM_OK &&
-		(rc = pm_names_match(pm_list_here(PM_LIST_DTYPE), pm_list_format1(PM_LIST_DTYPE), a, &l->dtypes, st)) == PM_OK)
-		rc = pm_names_match(pm_list_here(PM_LIST_LAYOUT), pm_list_format1(PM_LIST_LAYOUT), a, &l->layouts, st);
-	return rc;
-}
-
 static pm_code
 load_lists(pm_domain *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	pm_code		rc;
 
-	if (r->format == 1)
-		return load_lists_1(t, l, r, a, st);
 	if ((rc = pm_names_load(pm_list_here(PM_LIST_DTYPE), r, a, &l->dtypes, st)) != PM_OK ||
 		(rc = pm_names_load(pm_list_here(PM_LIST_LAYOUT), r, a, &l->layouts, st)) != PM_OK ||
 		(rc = pm_names_load(&sizes, r, a, &t->sizes, st)) != PM_OK)

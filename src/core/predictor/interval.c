@@ -569,22 +569,17 @@ load_group(const pm_intervals *t, const pm_translation *layouts, group *g, pm_re
 pm_code
 pm_intervals_load(pm_reader *r, const char *const *gpus, int n_gpus, pm_arena *a, const pm_intervals **intervals, pm_status *st)
 {
-	const pm_names *layouts_here = pm_list_here(PM_LIST_LAYOUT);
 	pm_translation layouts;
 	pm_intervals *t;
 	pm_code		rc = make_intervals(gpus, n_gpus, a, &t, st);
 
 	if (rc == PM_OK)
-		rc = r->format != 1 ? pm_names_load(layouts_here, r, a, &layouts, st) :
-			pm_names_match(layouts_here, pm_list_format1(PM_LIST_LAYOUT), a, &layouts, st);
+		rc = pm_names_load(pm_list_here(PM_LIST_LAYOUT), r, a, &layouts, st);
 	if (rc != PM_OK)
 		return rc;
 	*intervals = t;
-	if (r->format >= 3)
-	{
-		t->slope = pm_get_above(r, 0);
-		t->reach = pm_get_above(r, 0);
-	}
+	t->slope = pm_get_above(r, 0);
+	t->reach = pm_get_above(r, 0);
 	t->n_groups = (int) pm_get_u32(r, (uint32_t) (n_gpus * (PM_N_LAYOUTS + 1) + 1));
 	for (int i = 0; i < t->n_groups && rc == PM_OK && !r->failed; i++)
 		rc = load_group(t, &layouts, &t->groups[i], r, a, st);

@@ -4,9 +4,9 @@
  * Little-endian: magic "PMPR", format version, kind, quantity, the schema
  * (lists of names and versions of rules), options as name and value, what the
  * kind knows, interval and domain, a correction or none, and a CRC-32C of all
- * that.  A value of an option is a number, or the text of a choice.  Format 1,
- * of perfmodel 0.1.0, has neither quantity nor schema, and choices by their
- * numbers.  Formats before 3 know nothing of distances from training networks.
+ * that.  A value of an option is a number, or the text of a choice.  Format 1
+ * is that of perfmodel 0.1.0, whose predictors know other work of the same
+ * operators and must be trained again; no release has formats 2 and 3.
  */
 #include "predictor/stored.h"
 
@@ -65,49 +65,12 @@ pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *le
 	return PM_OK;
 }
 
-/* The choices of 0.1.0, which format 1 has by their numbers. */
-static const struct
-{
-	const char *kind;
-	const char *option;
-	const char *choices;
-}			choices_1[] = {
-	{"mdot", "head", "additive|pooled"},
-	{"mdot", "loss", "log_huber|mape|mse_raw|mae_raw|log_cauchy"},
-	{"opclass", "loss", "absolute|squared"},
-};
-
-/* The text of a choice that is stored by its number; false: there is none. */
-static bool
-choice_of_1(const pm_kind *kind, const pm_option *def, double number, char *text, size_t size)
-{
-	for (size_t i = 0; i < sizeof(choices_1) / sizeof(choices_1[0]); i++)
-	{
-		pm_option	then = {.type = PM_OPT_CHOICE, .choices = choices_1[i].choices};
-
-		if (strcmp(choices_1[i].kind, kind->name) != 0 || strcmp(choices_1[i].option, def->name) != 0)
-			continue;
-		for (const char *c = then.choices; (c = strchr(c, '|')) != NULL; c++)
-			then.max++;
-		if (!pm_option_allows(&then, number))
-			return false;
-		pm_option_print(&then, number, text, size);
-		return true;
-	}
-	return false;
-}
-
 static pm_code
-load_choice(const pm_kind *kind, const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_status *st)
+load_choice(const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_status *st)
 {
-	char		buf[64] = "";
-	const char *text = buf;
+	const char *text = pm_get_text(r, a);
 
-	if (r->format != 1)
-		text = pm_get_text(r, a);
-	else if (!choice_of_1(kind, def, pm_get_f64(r), buf, sizeof(buf)))
-		r->failed = true;
-	if (r->failed || text == NULL)
+	if (text == NULL)
 		return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options") : pm_no_memory(st, a);
 	*value = pm_choice_find(def->choices, text);
 	return *value >= 0 ? PM_OK :
@@ -116,12 +79,12 @@ load_choice(const pm_kind *kind, const pm_option *def, pm_reader *r, pm_arena *a
 }
 
 static pm_code
-load_option(const pm_kind *kind, const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_status *st)
+load_option(const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_status *st)
 {
-	bool		is_choice = r->format == 1 ? def->type == PM_OPT_CHOICE : pm_get_u32(r, 1);
+	bool		is_choice = pm_get_u32(r, 1);
 
 	if (is_choice && def->type == PM_OPT_CHOICE)
-		return load_choice(kind, def, r, a, value, st);
+		return load_choice(def, r, a, value, st);
 	*value = pm_get_f64(r);
 	if (r->failed || is_choice != (def->type == PM_OPT_CHOICE) || !pm_option_allows(def, *value))
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged options");
@@ -147,7 +110,7 @@ load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		if ((at = pm_option_find(p->kind, name)) < 0)
 			return pm_outdated(st, "stored predictor has the option \"%.*s\", which kind \"%s\" of this library does not have",
 							   pm_shown(name), name, p->kind->name);
-		rc = load_option(p->kind, &p->kind->options[at], r, a, &p->options.value[at], st);
+		rc = load_option(&p->kind->options[at], r, a, &p->options.value[at], st);
 		if (rc != PM_OK)
 			return rc;
 	}
@@ -170,15 +133,8 @@ load_frame(pm_reader *r, pm_status *st)
 	if (crc != pm_crc32c(r->data, r->len))
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
 	version = pm_get_raw_u32(r);
-	if (version < 1 || version > FORMAT_VERSION)
-	{
-		pm_fail(st, PM_ERR_OUTDATED, "stored predictor has format version %u, and this library reads versions 1 to %d",
-				(unsigned) version, FORMAT_VERSION);
-		pm_hint(st, "Install the version of perfmodel that wrote it; or train() makes a new one from the same profiles.");
-		return PM_ERR_OUTDATED;
-	}
-	r->format = (int) version;
-	return PM_OK;
+	return version == FORMAT_VERSION ? PM_OK :
+		pm_outdated(st, "stored predictor has format version %u, and this library reads version %d", (unsigned) version, FORMAT_VERSION);
 }
 
 /* Kind and quantity. */
@@ -186,7 +142,7 @@ static pm_code
 load_header(pm_reader *r, pm_arena *a, pm_predictor *p, pm_status *st)
 {
 	const char *kind = pm_get_text(r, a);
-	const char *quantity = r->format == 1 ? pm_quantities[PM_STEP_MS].name : pm_get_text(r, a);
+	const char *quantity = pm_get_text(r, a);
 
 	if (kind == NULL || quantity == NULL)
 		return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged header") : pm_no_memory(st, a);
@@ -210,7 +166,7 @@ pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p,
 	if ((rc = pm_blas_reserve(1, st)) != PM_OK ||
 		(rc = load_frame(&r, st)) != PM_OK ||
 		(rc = load_header(&r, a, p, st)) != PM_OK ||
-		(rc = pm_schema_load(r.format, &r, a, &p->schema, st)) != PM_OK ||
+		(rc = pm_schema_load(&r, a, &p->schema, st)) != PM_OK ||
 		(rc = load_options(p, &r, a, st)) != PM_OK ||
 		(rc = p->kind->load(p, &r, a, st)) != PM_OK ||
 		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK ||

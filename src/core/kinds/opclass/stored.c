@@ -176,7 +176,7 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < m->n && rc == PM_OK; i++)
 		rc = load_stratum(m, s, &m->strata[i], r, a, st);
-	if (rc == PM_OK && r->format >= 4)
+	if (rc == PM_OK)
 		rc = pm_cards_load(&m->cards, s, r, a, st);
 	p->impl = m;
 	return rc;
