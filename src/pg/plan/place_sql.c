@@ -10,9 +10,9 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
+#include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "plan/place.h"
 #include "results.h"
@@ -63,20 +63,6 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("node_free[%d] must be between 0 and 1000000, not %d", i + 1, m->nodes[i].free)));
 	}
-}
-
-static pm_policy
-policy_argument(FunctionCallInfo fcinfo, int arg)
-{
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(arg));
-	int			policy = pm_policy_find(name);
-
-	if (policy < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown policy \"%s\"", pm_shown_name(name)),
-				 errhint("Known are %s.", pm_quoted_list(pm_policy_name, PM_N_POLICIES))));
-	return (pm_policy) policy;
 }
 
 /* The step of a job in so many machines; NaN where it cannot be asked for, and *note says why if nothing else is said. */
@@ -153,17 +139,12 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	for (int i = 0; i < lengthof(needed); i++)
 		if (PG_ARGISNULL(needed[i]))
 			return (Datum) 0;
-	pm_require_catalog();
-	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &t);
-	if (TIMESTAMP_NOT_FINITE(PG_GETARG_TIMESTAMPTZ(7)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"at\" must be a finite time")));
-	pm_jobs_read(&t, PG_ARGISNULL(6) ? NULL : PG_GETARG_TEXT_PP(6), PG_GETARG_TIMESTAMPTZ(7), DT_NOBEGIN, &jobs);
+	pm_job_table_argument(fcinfo, 0, 4, &t);
+	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 6), pm_at_argument(fcinfo, 7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
 	pm_context_arena(&a, CurrentMemoryContext, 0);
 	order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
-	if (pm_queue_order(jobs.queue, jobs.n, policy_argument(fcinfo, 5), order, &a, &st) != PM_OK ||
+	if (pm_queue_order(jobs.queue, jobs.n, pm_policy_argument(fcinfo, 5), order, &a, &st) != PM_OK ||
 		pm_place(jobs.queue, jobs.n, order, m.nodes, m.n, &p, &a, &st) != PM_OK)
 		pm_raise(&st);
 	for (int k = 0; k < jobs.n; k++)

@@ -14,6 +14,7 @@
 #include "context_arena.h"
 #include "errors.h"
 #include "plan/eta.h"
+#include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "results.h"
 
@@ -26,13 +27,6 @@ PG_FUNCTION_INFO_V1(pm_deadline_table);
 PG_FUNCTION_INFO_V1(pm_deadline_arrays);
 
 /* ---------- arguments ---------- */
-
-static void
-open_table(FunctionCallInfo fcinfo, int jobs, int columns, pm_job_table *t)
-{
-	pm_require_catalog();
-	pm_job_table_open(PG_GETARG_OID(jobs), PG_ARGISNULL(columns) ? NULL : PG_GETARG_JSONB_P(columns), t);
-}
 
 /* Arrays in the arguments from `first` on; those that are NULL are columns that there are not. */
 typedef struct array_argument
@@ -59,32 +53,6 @@ open_arrays(FunctionCallInfo fcinfo, int first, pm_job_table *t)
 	pm_job_arrays_end(t);
 }
 
-static pm_policy
-policy_argument(FunctionCallInfo fcinfo, int arg)
-{
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(arg));
-	int			policy = pm_policy_find(name);
-
-	if (policy < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown policy \"%s\"", pm_shown_name(name)),
-				 errhint("Known are %s.", pm_quoted_list(pm_policy_name, PM_N_POLICIES))));
-	return (pm_policy) policy;
-}
-
-static TimestampTz
-at_argument(FunctionCallInfo fcinfo, int arg)
-{
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(arg);
-
-	if (TIMESTAMP_NOT_FINITE(at))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"at\" must be a finite time")));
-	return at;
-}
-
 static bool
 any_null(FunctionCallInfo fcinfo, const int *args, int n)
 {
@@ -92,12 +60,6 @@ any_null(FunctionCallInfo fcinfo, const int *args, int n)
 		if (PG_ARGISNULL(args[i]))
 			return true;
 	return false;
-}
-
-static text *
-predictor_argument(FunctionCallInfo fcinfo, int arg)
-{
-	return arg < 0 || PG_ARGISNULL(arg) ? NULL : PG_GETARG_TEXT_PP(arg);
 }
 
 /* ---------- columns ---------- */
@@ -172,8 +134,8 @@ pm_forecast_jobs(PG_FUNCTION_ARGS)
 	pm_rows_begin(fcinfo, &out);
 	if (any_null(fcinfo, (int[]) {0, 3}, 2))
 		return (Datum) 0;
-	open_table(fcinfo, 0, 1, &t);
-	pm_jobs_read(&t, predictor_argument(fcinfo, 2), at_argument(fcinfo, 3), DT_NOBEGIN, &jobs);
+	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 2), pm_at_argument(fcinfo, 3), DT_NOBEGIN, &jobs);
 	for (int i = 0; i < jobs.n; i++)
 	{
 		const pm_job_row *r = &jobs.rows[i];
@@ -266,8 +228,8 @@ pm_queue_order_table(PG_FUNCTION_ARGS)
 	pm_rows_begin(fcinfo, &out);
 	if (any_null(fcinfo, (int[]) {0, 2, 4}, 3))
 		return (Datum) 0;
-	open_table(fcinfo, 0, 1, &t);
-	queue_order(fcinfo, &t, &out, policy_argument(fcinfo, 2), predictor_argument(fcinfo, 3), at_argument(fcinfo, 4));
+	pm_job_table_argument(fcinfo, 0, 1, &t);
+	queue_order(fcinfo, &t, &out, pm_policy_argument(fcinfo, 2), pm_predictor_argument(fcinfo, 3), pm_at_argument(fcinfo, 4));
 	return (Datum) 0;
 }
 
@@ -281,7 +243,7 @@ pm_queue_order_arrays(PG_FUNCTION_ARGS)
 	if (any_null(fcinfo, (int[]) {8, 9}, 2))
 		return (Datum) 0;
 	open_arrays(fcinfo, 0, &t);
-	queue_order(fcinfo, &t, &out, policy_argument(fcinfo, 8), NULL, at_argument(fcinfo, 9));
+	queue_order(fcinfo, &t, &out, pm_policy_argument(fcinfo, 8), NULL, pm_at_argument(fcinfo, 9));
 	return (Datum) 0;
 }
 
@@ -475,8 +437,8 @@ eta_arguments(FunctionCallInfo fcinfo, int first, bool has_predictor, eta_call *
 
 	if (any_null(fcinfo, args, lengthof(args)))
 		return false;
-	c->policy = policy_argument(fcinfo, first);
-	c->at = at_argument(fcinfo, at);
+	c->policy = pm_policy_argument(fcinfo, first);
+	c->at = pm_at_argument(fcinfo, at);
 	c->options = (pm_eta_options) {
 		.draws = PG_GETARG_INT32(at + 1),.seed = (uint64) PG_GETARG_INT64(at + 2),.backfill = PG_GETARG_BOOL(first + 1)
 	};
@@ -509,11 +471,11 @@ eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 pos
 	pm_rows_begin(fcinfo, &c.out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !eta_arguments(fcinfo, 3, true, &c))
 		return (Datum) 0;
-	open_table(fcinfo, 0, 2, &t);
+	pm_job_table_argument(fcinfo, 0, 2, &t);
 	c.recent_from = window_argument(fcinfo, 9, c.at);
 	if (c.recent_from != DT_NOBEGIN)
 		pm_job_table_need(&t, PM_COLUMN_SUBMITTED_AT);
-	compute_eta(&c, &t, predictor_argument(fcinfo, 5), PG_GETARG_JSONB_P(1));
+	compute_eta(&c, &t, pm_predictor_argument(fcinfo, 5), PG_GETARG_JSONB_P(1));
 	for_each_job(&c, add);
 	return (Datum) 0;
 }

@@ -13,7 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
+#include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "results.h"
 
@@ -115,10 +115,9 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 	pm_rows_begin(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
-	pm_require_catalog();
-	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2), &t);
+	pm_job_table_argument(fcinfo, 0, 2, &t);
 	read_grid(fcinfo, &g);
-	pm_jobs_read_only(&t, PG_ARGISNULL(4) ? NULL : PG_GETARG_TEXT_PP(4), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
+	pm_jobs_read_only(&t, pm_predictor_argument(fcinfo, 4), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	if ((int64) jobs.n * g.n_gpus * Max(g.n_counts, 1) > MAX_ROWS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

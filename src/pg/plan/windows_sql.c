@@ -11,9 +11,9 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
+#include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "plan/windows.h"
 #include "plans.h"
@@ -209,10 +209,9 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	for (int i = 0; i < 8; i++)
 		if (i != 3 && i != 4 && PG_ARGISNULL(i))
 			return (Datum) 0;
-	pm_require_catalog();
-	pm_job_table_open(PG_GETARG_OID(2), PG_ARGISNULL(4) ? NULL : PG_GETARG_JSONB_P(4), &t);
+	pm_job_table_argument(fcinfo, 2, 4, &t);
 	read_windows(fcinfo, &w);
-	pm_jobs_read(&t, PG_ARGISNULL(8) ? NULL : PG_GETARG_TEXT_PP(8), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
+	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 8), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	of = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
 	f = make_fillers(&jobs, checked_level(PG_GETARG_FLOAT8(5)), of, &n);
 	first = place_windows(&w, &jobs);

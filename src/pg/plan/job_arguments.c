@@ -1,0 +1,50 @@
+/*
+ * job_arguments.c - arguments that functions about a table of jobs have in common.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "catalog.h"
+#include "errors.h"
+#include "plan/job_arguments.h"
+
+void
+pm_job_table_argument(FunctionCallInfo fcinfo, int jobs, int columns, pm_job_table *t)
+{
+	pm_require_catalog();
+	pm_job_table_open(PG_GETARG_OID(jobs), PG_ARGISNULL(columns) ? NULL : PG_GETARG_JSONB_P(columns), t);
+}
+
+pm_policy
+pm_policy_argument(FunctionCallInfo fcinfo, int arg)
+{
+	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(arg));
+	int			policy = pm_policy_find(name);
+
+	if (policy < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown policy \"%s\"", pm_shown_name(name)),
+				 errhint("Known are %s.", pm_quoted_list(pm_policy_name, PM_N_POLICIES))));
+	return (pm_policy) policy;
+}
+
+TimestampTz
+pm_at_argument(FunctionCallInfo fcinfo, int arg)
+{
+	TimestampTz at = PG_GETARG_TIMESTAMPTZ(arg);
+
+	if (TIMESTAMP_NOT_FINITE(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"at\" must be a finite time")));
+	return at;
+}
+
+text *
+pm_predictor_argument(FunctionCallInfo fcinfo, int arg)
+{
+	return arg < 0 || PG_ARGISNULL(arg) ? NULL : PG_GETARG_TEXT_PP(arg);
+}
