@@ -162,19 +162,13 @@ COMMENT ON FUNCTION perfmodel.report_tile(text, text, text, text) IS 'a figure o
 
 -- ---- a history of jobs ----
 
-CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
-    RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[], otherwise text[], example text) RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,team,gpu_count,dtype,layout,framework}';
-    -- of columns that the table may lack; NULL: it must have them
-    otherwise CONSTANT text[] := ARRAY[NULL, NULL, NULL, NULL, NULL, '''all''', '1', '''fp32''', '''nchw''', 'NULL::text'];
-    present text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
-    submitted text := coalesce(columns ->> 'submitted_at', 'submitted_at');
-    lacking text := (SELECT string_agg(quote_ident(coalesce(columns ->> w.name, w.name)), ', ') FROM unnest(wanted, otherwise) AS w(name, otherwise)
-                     WHERE coalesce(columns ->> w.name, w.name) <> ALL (present) AND (w.otherwise IS NULL OR columns ? w.name));
-    strange text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
-    parts text;
+    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
+    lacking CONSTANT text := (SELECT string_agg(quote_ident(coalesce(columns ->> w.name, w.name)), ', ') FROM unnest(wanted, otherwise) AS w(name, otherwise)
+                              WHERE coalesce(columns ->> w.name, w.name) <> ALL (present) AND (w.otherwise IS NULL OR columns ? w.name));
+    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
 BEGIN
     IF strange IS NOT NULL THEN
         RAISE EXCEPTION 'unknown column "%" in columns', left(strange, 64)
@@ -182,12 +176,26 @@ BEGIN
     ELSIF lacking IS NOT NULL THEN
         RAISE EXCEPTION 'table % has no column %', jobs, lacking
             USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
-                  HINT = 'Say which columns are meant: columns => ''{"team": "account"}''; docs/report.md has the list.';
+                  HINT = format('Say which columns are meant: columns => %s', example);
     END IF;
-    SELECT string_agg(CASE WHEN coalesce(columns ->> w.name, w.name) <> ALL (present) THEN w.otherwise || ' AS '
-                           WHEN columns ? w.name THEN quote_ident(columns ->> w.name) || ' AS ' ELSE '' END || w.name, ', ' ORDER BY w.nth)
-    INTO parts FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth);
-    RETURN format(E'SELECT %s\nFROM %s\nWHERE %I IS NOT NULL', parts, jobs, submitted)
+    RETURN (SELECT string_agg(CASE WHEN coalesce(columns ->> w.name, w.name) <> ALL (present) THEN w.otherwise || ' AS '
+                                   WHEN columns ? w.name THEN quote_ident(columns ->> w.name) || ' AS ' ELSE '' END || w.name, ', ' ORDER BY w.nth)
+            FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth));
+END $$;
+COMMENT ON FUNCTION perfmodel.job_columns(regclass, jsonb, text[], text[], text) IS
+    'the select list for a table of jobs: the wanted columns by their own names; otherwise[i] NULL: must be there';
+
+CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
+    RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,team,gpu_count,dtype,layout,framework}';
+    -- of columns that the table may lack; NULL: it must have them
+    otherwise CONSTANT text[] := ARRAY[NULL, NULL, NULL, NULL, NULL, '''all''', '1', '''fp32''', '''nchw''', 'NULL::text'];
+    submitted CONSTANT text := coalesce(columns ->> 'submitted_at', 'submitted_at');
+BEGIN
+    RETURN format(E'SELECT %s\nFROM %s\nWHERE %I IS NOT NULL', perfmodel.job_columns(jobs, columns, wanted, otherwise,
+                      '''{"team": "account"}''; docs/report.md has the list.'), jobs, submitted)
         || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
         || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
 END $$;

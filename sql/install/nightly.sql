@@ -55,27 +55,13 @@ CREATE FUNCTION perfmodel.collect_from_jobs(jobs regclass, columns jsonb DEFAULT
 DECLARE
     wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,restarts,finished_at}';
     otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, '0', NULL];
-    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
-    lacking CONSTANT text := (SELECT string_agg(quote_ident(coalesce(columns ->> w.name, w.name)), ', ') FROM unnest(wanted, otherwise) AS w(name, otherwise)
-                              WHERE coalesce(columns ->> w.name, w.name) <> ALL (present) AND (w.otherwise IS NULL OR columns ? w.name));
-    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
     origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
     start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
-    parts text;
+    parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, '''{"steps": "iterations"}''; docs/nightly.md has the list.');
 BEGIN
-    IF strange IS NOT NULL THEN
-        RAISE EXCEPTION 'unknown column "%" in columns', left(strange, 64)
-            USING ERRCODE = 'invalid_parameter_value', HINT = format('Known are %s.', array_to_string(wanted, ', '));
-    ELSIF lacking IS NOT NULL THEN
-        RAISE EXCEPTION 'table % has no column %', jobs, lacking
-            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
-                  HINT = 'Say which columns are meant: columns => ''{"steps": "iterations"}''; docs/nightly.md has the list.';
-    ELSIF NOT (startup_s >= 0 AND startup_s < 1e9) OR startup_s IS NULL OR min_steps IS NULL OR min_steps < 1 THEN
+    IF NOT (startup_s >= 0 AND startup_s < 1e9) OR startup_s IS NULL OR min_steps IS NULL OR min_steps < 1 THEN
         RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    SELECT string_agg(CASE WHEN coalesce(columns ->> w.name, w.name) = ANY (present) THEN quote_ident(coalesce(columns ->> w.name, w.name)) ELSE w.otherwise END
-                      || ' AS ' || w.name, ', ' ORDER BY w.nth)
-    INTO parts FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth);
     RETURN QUERY EXECUTE format($query$
         WITH job AS (
             -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others

@@ -50,7 +50,7 @@ COMMENT ON COLUMN perfmodel.gpu.compute_capability IS 'compute capability of an 
 COMMENT ON COLUMN perfmodel.gpu.l1_kb IS 'L1 cache and shared memory of a multiprocessor in KB';
 COMMENT ON COLUMN perfmodel.gpu.register_kb IS 'registers of a multiprocessor in KB';
 COMMENT ON COLUMN perfmodel.gpu.fp16_tflops IS 'peak FP16 rate without matrix units in TFLOP/s; NULL when not known';
-COMMENT ON COLUMN perfmodel.gpu.source IS 'document that the figures are from';
+COMMENT ON COLUMN perfmodel.gpu.source IS 'document in which to check the figures; those that ship were not all compared with it';
 COMMENT ON CONSTRAINT gpu_name_not_empty ON perfmodel.gpu IS 'a name has at least one letter or digit';
 
 -- The rows below are generated from data/gpu.csv.
