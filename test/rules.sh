@@ -161,4 +161,4 @@ trigger_rows() {
 }
 
 mkdir -p build
-"$1"
+"${1:?name one of the rules above}"
