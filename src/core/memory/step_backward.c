@@ -123,14 +123,11 @@ static void
 back_operator(pm_step_build *b, int i)
 {
 	int32_t		l = b->flow[i];
-	int32_t		scratch;
 
 	if (l < 0)
 		return;
-	scratch = pm_step_workspace(b, i);
 	input_gradients(b, i, b->links[l].tensor);
 	weight_gradients(b, i, pm_step_compute_size(b, i));
-	pm_step_drop(b, scratch);
 }
 
 /* Whether the gradient of the view is that of its source, in another shape. */

@@ -72,9 +72,6 @@ bool		pm_step_is_product(const pm_node *n);
 /* Whether the node only passes its input on. */
 bool		pm_step_is_view(const pm_node *n);
 
-/* Scratch memory of a product's kernel: forward, or one of its gradients. PM_NO_TENSOR: none. */
-int32_t		pm_step_workspace(pm_step_build *b, int node);
-
 /* Nodes [from, to) run forward; keeping: autograd saves what it needs. */
 void		pm_step_forward(pm_step_build *b, int from, int to, bool keeping);
 /* Nodes [from, to) in reverse. */

@@ -1,5 +1,5 @@
 /*
- * step_forward.c - outputs, casts, scratch memory, and what autograd saves.
+ * step_forward.c - outputs, casts, and what autograd saves.
  */
 #include "memory/step_build.h"
 
@@ -17,16 +17,6 @@ bool
 pm_step_is_view(const pm_node *n)
 {
 	return n->view;
-}
-
-/*
- * Kernels of convolutions turn their operands into the layout and tiles that
- * they work in: about as much again as they read and write (docs/memory.md).
- */
-int32_t
-pm_step_workspace(pm_step_build *b, int node)
-{
-	return PM_NO_TENSOR;
 }
 
 /* ---------- types ---------- */
@@ -276,7 +266,6 @@ run_operator(pm_step_build *b, int i, bool keeping)
 	int32_t		made[MAX_CAST];
 	int			n_made;
 	int			size;
-	int32_t		scratch;
 
 	b->size[i] = (uint8_t) output_size(b, n);
 	size = pm_step_compute_size(b, i);
@@ -285,10 +274,8 @@ run_operator(pm_step_build *b, int i, bool keeping)
 	b->storage[i] = n->n_shapes > 1 ?
 		pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
 		pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
-	scratch = pm_step_workspace(b, i);
 	if (keeping && n->n_inputs <= MAX_CAST)
 		save_all(b, i, in);
-	pm_step_drop(b, scratch);
 	for (int k = 0; k < n_made; k++)
 		pm_step_drop(b, made[k]);
 }
