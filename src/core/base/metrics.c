@@ -35,17 +35,6 @@ pm_errors_rmse(const pm_errors *e)
 	return e->n > 0 ? sqrt(e->se / e->n) : NAN;
 }
 
-pm_errors
-pm_errors_of(const double *measured, const double *predicted, int n)
-{
-	pm_errors	e = {0};
-
-	for (int i = 0; i < n; i++)
-		if (!isnan(predicted[i]))
-			pm_errors_add(&e, measured[i], predicted[i]);
-	return e;
-}
-
 static int
 by_value(const void *a, const void *b)
 {

@@ -23,8 +23,6 @@ void		pm_errors_add(pm_errors *e, double measured, double predicted);
 double		pm_errors_mape(const pm_errors *e);
 double		pm_errors_mae(const pm_errors *e);
 double		pm_errors_rmse(const pm_errors *e);
-/* Of rows that are all there; those whose prediction is NaN are left out. */
-pm_errors	pm_errors_of(const double *measured, const double *predicted, int n);
 
 /* Ascending. */
 void		pm_sort(double *v, int n);
