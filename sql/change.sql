@@ -3,7 +3,7 @@
 SET client_min_messages = warning;
 SELECT perfmodel.graph_id('dnet7@32') AS g, perfmodel.graph_id('anet4@16') AS h \gset
 SELECT c.change, c.step_ms > 0 AS step, c.factor > 0 AS factor, helper.close(c.samples_per_s, 1000 * CASE c.change WHEN 'half the batch' THEN 8 WHEN 'twice the batch' THEN 32 ELSE 16 END / c.step_ms) AS samples,
-       c.saved_mb IS NOT NULL AS memory, c.fits, c.measured > 0 AS measured
+       c.saved_mb IS NOT NULL AS memory, c.fits, c.measured > 0 AS measured, c.basis
 FROM perfmodel.what_if_change(:g, 'T4', 16, predictor => 'roof') AS c;
 -- as the functions say that are asked for it; what is so already is no change
 SELECT helper.close(c.step_ms, perfmodel.predict_train_time(:g, 'T4', 16, 'amp', 'nhwc', predictor => 'roof')) AS both FROM perfmodel.what_if_change(:g, 'T4', 16, '{"amp and channels_last"}', predictor => 'roof') AS c WHERE change <> 'none';
@@ -11,6 +11,26 @@ SELECT array_agg(change) FROM perfmodel.what_if_change(:g, 'T4', 16, dtype => 'm
 SELECT array_agg(round(factor::numeric, 3)), array_agg(saved_mb > 0) FROM perfmodel.what_if_change(:g, 'T4', 512, '{checkpointing}', predictor => 'roof');
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{faster}'')', :g));
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T5'', 16)', :g)) ~ 'unknown GPU "T5"' AS unknown;
+-- what is computed: as much as the roofline says; only what the network has, unless it is asked for by name; other figures of the device
+SELECT c.change, c.factor > 0 AND c.factor < 1 AS faster, c.saved_mb >= 0 AS memory, c.basis
+FROM perfmodel.what_if_change(:g, 'T4', 512, '{flash attention,fused optimizer,twice the bandwidth}', predictor => 'roof') AS c WHERE change <> 'none';
+SELECT d.change, helper.close(c.step_ms, d.step_ms) AS same, c.saved_mb = 0 AS memory
+FROM perfmodel.what_if_change(:g, 'T4', 512, '{twice the bandwidth,other figures}', predictor => 'roof', figures => (SELECT jsonb_build_object('mem_bw_gbs', 2 * mem_bw_gbs, 'tdp_w', NULL) FROM perfmodel.gpu WHERE name = 'T4')) AS d,
+     LATERAL (SELECT * FROM perfmodel.what_if_change(:g, 'T4', 512, '{twice the bandwidth}', predictor => 'roof') WHERE change <> 'none') AS c WHERE d.change <> 'none';
+SELECT change, fits FROM perfmodel.what_if_change(:g, 'T4', 512, '{other figures}', predictor => 'roof', figures => '{"memory_gb": 0.1}');
+SELECT applies, step_ms > 0 AS step, saved_mb > 0 AS memory FROM perfmodel.computed_change(:g, 'T4', 512, 'fused optimizer', optimizer => 'adamw', predictor => 'roof');
+SELECT perfmodel.computed_change(:g, 'T4', 512, NULL, predictor => 'roof');
+SELECT f, helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{other figures}'', predictor => ''roof'', figures => %L)', :g, f))
+FROM unnest('{[],"{\"bandwidth\": 1}","{\"mem_bw_gbs\": \"fast\"}","{\"mem_bw_gbs\": -1}","{\"mem_bw_gbs\": {}}"}'::text[]) AS f;
+SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{other figures}'', predictor => ''roof'')', :g));
+SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''T4'', 16, ''amp'', predictor => ''roof'')', :g));
+-- an attention that is written out, with a mask
+SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'name', 'written out', 'nodes', '[{"id": 0, "op": "Input", "inputs": [], "shape": [1, 512, 64], "batch_dim": 0},
+ {"id": 1, "op": "MatMul", "inputs": [0], "shape": [1, 512, 64], "batch_dim": 0, "weights": [[64, 64]]}, {"id": 2, "op": "Transpose", "inputs": [1], "shape": [1, 64, 512], "batch_dim": 0, "attrs": {"perm": [0, 2, 1]}, "view": true},
+ {"id": 3, "op": "MatMul", "inputs": [1, 2], "shape": [1, 512, 512], "batch_dim": 0}, {"id": 4, "op": "aten::masked_fill", "inputs": [3], "shape": [1, 512, 512], "batch_dim": 0, "consts": [[512, 512]]},
+ {"id": 5, "op": "Softmax", "inputs": [4], "shape": [1, 512, 512], "batch_dim": 0, "attrs": {"axis": 2}}, {"id": 6, "op": "MatMul", "inputs": [5, 1], "shape": [1, 512, 64], "batch_dim": 0}]'::jsonb)) AS w \gset
+SELECT change, basis, factor < 1 AS faster, saved_mb > 0 AS memory FROM perfmodel.what_if_change(:w, 'T4', 64, predictor => 'roof', dtype => 'amp') WHERE change ~ 'flash';
+DELETE FROM perfmodel.graph WHERE graph_id = :w;
 -- two of them need no more than the device has, or share it
 SELECT slowdown_a >= 1 AND slowdown_a <= 2 AS slowdown, slowdown_a = slowdown_b AS same, helper.close(step_ms_a, slowdown_a * perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'roof')) AS step,
        busy_a BETWEEN 0 AND 1 AND busy_b BETWEEN 0 AND 1 AS busy, fits, peak_mb > (perfmodel.predict_memory(:g, 'T4', 64)).peak_mb AS memory

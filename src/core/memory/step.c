@@ -232,7 +232,7 @@ update(pm_step_build *b)
 
 			largest = count > largest ? count : largest;
 		}
-	if (b->o->optimizer == PM_OPT_NONE)
+	if (b->o->optimizer == PM_OPT_NONE || b->o->fused_update)
 		return;
 	if ((b->o->optimizer == PM_ADAM || b->o->optimizer == PM_ADAMW) && !b->o->gradients_stay)
 		largest = b->g->params;
@@ -368,6 +368,8 @@ pm_code
 pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_step *s, pm_status *st)
 {
 	pm_step_build b;
+	pm_attention *attentions;
+	int			n_attentions;
 
 	memset(&b, 0, sizeof(b));
 	memset(s, 0, sizeof(*s));
@@ -381,8 +383,8 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	pm_keeps_of_all(b.keeps);
 	b.input_op = pm_op_find("Input");
 	find_last_uses(&b);
-	if (o->fused_attention)
-		pm_step_find_attention(&b);
+	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)
+		return st->code;
 	if (pm_stopped(a, st))
 		return PM_CANCELLED;
 	simulate(&b);

@@ -4,14 +4,11 @@
 #ifndef PM_STEP_BUILD_H
 #define PM_STEP_BUILD_H
 
-#include "memory/keeps.h"
+#include "graph/attention.h"
 #include "memory/events.h"
+#include "memory/keeps.h"
 
 #define PM_NO_TENSOR	(-1)
-
-/* Nodes of MatMul, scale, Softmax, Dropout, MatMul when one kernel does them all. */
-#define PM_FUSED_INSIDE	1		/* its output is never in memory */
-#define PM_FUSED_END	2		/* the last MatMul */
 
 /* A list of tensors that a node holds; links are into pm_step_build.links. */
 typedef struct pm_link
@@ -78,9 +75,6 @@ void		pm_step_forward(pm_step_build *b, int from, int to, bool keeping);
 void		pm_step_backward(pm_step_build *b, int from, int to);
 /* A gradient of p's output arrives; takes the caller's hold of t over. */
 void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
-
-/* Mark the attentions that scaled_dot_product_attention() takes. */
-void		pm_step_find_attention(pm_step_build *b);
 
 /*
  * Where the graph can be cut in two with one tensor between: cut[i] nodes

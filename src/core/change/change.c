@@ -1,0 +1,183 @@
+/*
+ * change.c - a step after a change, from its predicted parts.
+ *
+ * A predictor is asked for what it has learned: formats, layouts, optimizers.
+ * What it has no input for is computed here, from the work that the change
+ * adds or takes away, at a share of the device's peak that is published.
+ */
+#include "change/change.h"
+
+#include "graph/attention.h"
+
+#include <math.h>
+
+const char *const pm_change_name[PM_N_CHANGES] = {
+	[PM_CHANGE_FLASH_ATTENTION] = "flash attention", [PM_CHANGE_FUSED_OPTIMIZER] = "fused optimizer",
+	[PM_CHANGE_FIGURES] = "other figures"
+};
+
+#define LAUNCH_MS		0.004	/* of a kernel on the processor */
+#define BANDWIDTH_SHARE	0.8		/* of the data sheet's, that kernels reach which only move data */
+
+/* ---- flash attention ---- */
+
+/*
+ * Share of the peak of the matrix units: 50 to 73 % in the forward pass, up to
+ * 63 % in the backward pass on an A100 (Dao 2023, FlashAttention-2).
+ */
+#define FLASH_SHARE		0.5
+#define FLASH_BACKWARD	(5.0 / 4)	/* the backward pass computes the scores again: five products in place of four */
+#define FLASH_PASSES	3		/* over query, key, value and output: once forward, twice backward */
+#define FLASH_LAUNCHES	3
+
+/* Predicted ms of node i of the dag's operators: an equal part of its token. */
+static double
+operator_ms(const pm_change_of *of, const double *token_ms, int i)
+{
+	int			token = of->skeleton->token_of[i];
+
+	return token_ms[token] / of->skeleton->copies[token];
+}
+
+/* Elements of what a product reads and writes besides the scores. */
+static double
+operand_elements(const pm_change_of *of, const pm_attention *at)
+{
+	const pm_graph *g = of->skeleton->graph;
+	const pm_node *scores = &g->nodes[at->scores];
+	const pm_node *end = &g->nodes[at->end];
+	double		count = pm_node_count(end, of->question->batch);
+
+	for (int k = 0; k < 2; k++)
+		count += pm_node_count(&g->nodes[scores->inputs[k]], of->question->batch);
+	/* the value is as large as the key, whichever input of the product it is */
+	return count + pm_node_count(&g->nodes[scores->inputs[1]], of->question->batch);
+}
+
+/* One kernel for an attention, forward and backward. */
+static double
+flash_ms(const pm_change_of *of, const pm_attention *at)
+{
+	const pm_question *q = of->question;
+	bool		half = q->dtype != PM_FP32 && q->dtype != PM_TF32;
+	double		flops = 0;
+	double		bytes = FLASH_PASSES * (half ? 2 : 4) * operand_elements(of, at);
+	bool		tensor_core = false;
+
+	for (int k = 0; k < 2; k++)
+	{
+		pm_work		w;
+
+		pm_node_work(of->skeleton->graph, k == 0 ? at->scores : at->end, q->batch, q->dtype, q->layout, q->optimizer, &w);
+		flops += w.flops_forward + FLASH_BACKWARD * w.flops_backward;
+		tensor_core = w.tensor_core;
+	}
+	return fmax(1e3 * flops / (FLASH_SHARE * pm_gpu_peak(q->gpu, q->dtype, tensor_core)),
+				bytes / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6)) + FLASH_LAUNCHES * LAUNCH_MS;
+}
+
+static pm_code
+with_flash(const pm_change_of *of, pm_arena *a, double *step_ms, double *touched, pm_status *st)
+{
+	const pm_skeleton *s = of->skeleton;
+	double	   *token_ms = PM_NEW(a, double, s->n);
+	uint8_t    *fused = PM_NEW(a, uint8_t, s->graph->n_nodes);
+	pm_attention *found;
+	int			n;
+	pm_code		rc;
+
+	if (token_ms == NULL || fused == NULL)
+		return pm_no_memory(st, a);
+	if ((rc = pm_attention_find(s->graph, true, a, fused, &found, &n, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < of->n_parts; i++)
+		if (of->parts[i].token >= 0)
+			token_ms[of->parts[i].token] += of->parts[i].step_ms;
+	*step_ms = of->step_ms;
+	for (int i = 0; i < s->dag.n; i++)
+		if (fused[s->dag.node[i]] != 0)
+			*step_ms -= operator_ms(of, token_ms, i);
+	for (int i = 0; i < n; i++)
+		*step_ms += flash_ms(of, &found[i]);
+	*touched = n;
+	return PM_OK;
+}
+
+/* ---- fused optimizer ---- */
+
+/*
+ * Bytes of a parameter that is updated, its state in 4 bytes: by one kernel for
+ * each term, as the usual "foreach" of PyTorch's torch/optim/{sgd,adam,adamw}.py
+ * does, and by one for all.
+ */
+static const struct
+{
+	double		foreach,
+				fused;
+}			update_bytes[PM_N_OPTIMIZERS] =
+{
+	[PM_SGD] = {12, 12},
+	[PM_SGD_MOMENTUM] = {32, 20},	/* mul, add; add to the weight */
+	[PM_ADAM] = {72, 28},		/* lerp; mul, addcmul; sqrt, div, add; addcdiv */
+	[PM_ADAMW] = {80, 28},		/* and the decay */
+};
+
+static void
+with_fused_optimizer(const pm_change_of *of, double *step_ms, double *touched)
+{
+	const pm_question *q = of->question;
+	double		size = q->dtype == PM_BF16 || q->dtype == PM_FP16 ? 0.5 : 1;
+	double		bytes = update_bytes[q->optimizer].foreach - update_bytes[q->optimizer].fused;
+	double		saved = of->work->params * bytes * size / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6);
+
+	*touched = bytes > 0 ? of->work->params / 1000 : 0;
+	*step_ms = fmax(fmin(of->step_ms, of->work->total_roofline_us / 1000), of->step_ms - saved);
+}
+
+/* ---- other figures of the device ---- */
+
+/* Each operator as much slower or faster as its roofline says, but no faster than its kernels are launched. */
+static pm_code
+with_figures(const pm_change_of *of, const pm_gpu *other, pm_arena *a, double *step_ms, double *touched, pm_status *st)
+{
+	pm_question q = *of->question;
+	pm_tokens	then;
+	pm_code		rc;
+
+	q.gpu = other;
+	if ((rc = pm_tokens_build_work(of->skeleton, &q, a, &then, st)) != PM_OK)
+		return rc;
+	*step_ms = *touched = 0;
+	for (int i = 0; i < of->n_parts; i++)
+	{
+		const pm_part *p = &of->parts[i];
+		double		now_us = p->token >= 0 ? of->work->roofline_us[p->token] : 0;
+		double		ms = p->step_ms;
+
+		if (now_us > 0)
+		{
+			double		launches = of->work->kernels[p->token] * of->skeleton->copies[p->token] * LAUNCH_MS;
+
+			ms = fmax(ms * then.roofline_us[p->token] / now_us, fmin(ms, launches));
+			*touched += of->skeleton->copies[p->token];
+		}
+		*step_ms += ms;
+	}
+	return PM_OK;
+}
+
+pm_code
+pm_change_step(pm_change change, const pm_change_of *of, const pm_gpu *other, pm_arena *a, double *step_ms, double *touched,
+			   pm_status *st)
+{
+	switch (change)
+	{
+		case PM_CHANGE_FLASH_ATTENTION:
+			return with_flash(of, a, step_ms, touched, st);
+		case PM_CHANGE_FUSED_OPTIMIZER:
+			with_fused_optimizer(of, step_ms, touched);
+			return PM_OK;
+		default:
+			return with_figures(of, other, a, step_ms, touched, st);
+	}
+}
