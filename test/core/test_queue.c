@@ -372,6 +372,16 @@ test_arrivals(void)
 	o.policy = PM_FIFO;
 	CHECK_EQ(pm_queue_eta(j, 2, 3, order, &pool, 1, &o, fifo, &arena, &st), PM_OK);
 	CHECK(fifo[1].start_p90_s == without[1].start_p90_s);
+	/* a job that comes again has a deadline as far away as it had: not one that is over */
+	j[1].deadline_s = 200;
+	recent[0].deadline_s = recent[1].deadline_s = recent[2].deadline_s = 1e5;
+	o.policy = PM_EDF;
+	CHECK_EQ(pm_queue_eta(j, 2, 3, order, &pool, 1, &o, fifo, &arena, &st), PM_OK);
+	CHECK(fifo[1].start_p90_s == without[1].start_p90_s);
+	recent[0].deadline_s = recent[0].submit_s + 10;
+	recent[1].deadline_s = recent[1].submit_s + 10;
+	CHECK_EQ(pm_queue_eta(j, 2, 3, order, &pool, 1, &o, again, &arena, &st), PM_OK);
+	CHECK_NEAR(again[1].start_p90_s, with[1].start_p90_s, 1e-3);
 }
 
 static bool

@@ -174,7 +174,12 @@ draw_arrivals(pm_queue_job *all, int n, const pm_eta_options *o, pm_rng *rng)
 	double		shift = pm_rng_uniform(rng) * o->window_s;
 
 	for (int i = 0; i < o->n_recent; i++)
-		all[n + i].submit_s = fmod(o->recent[i].submit_s + o->window_s + shift, o->window_s);
+	{
+		const pm_queue_job *j = &o->recent[i];
+
+		all[n + i].submit_s = fmod(j->submit_s + o->window_s + shift, o->window_s);
+		all[n + i].deadline_s = j->deadline_s + all[n + i].submit_s - j->submit_s;
+	}
 }
 
 /* A simulator of all jobs, in memory that goes after the draw. */
@@ -192,6 +197,7 @@ simulate_with_recent(drawing *d, pm_queue_job *all, const pm_pool *pools, int n_
 	if (pm_queue_order(all, n, o->policy, order, part, st) != PM_OK ||
 		pm_simulator_init(&s, all, n, order, pools, n_pools, o->backfill, part, st) != PM_OK)
 		return st->code;
+	pm_simulator_watch(s, d->n);
 	for (int i = 0; i < d->n; i++)
 		eta[i].fits = pm_simulator_fits(s, i);
 	return pm_simulate(s, d->duration_s, d->start_s, d->finish_s, st);

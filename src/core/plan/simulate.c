@@ -45,6 +45,8 @@ struct pm_simulator
 	part	   *parts;
 	int			n_parts;
 	bool		backfill;
+	int			n_watched;		/* of jobs: those from there on are only in the way */
+	int			n_to_start;		/* watched jobs of the part that is being played through that have not started */
 	ending	   *endings;		/* heap, of the part that is being played through */
 	int			n_endings;
 	pm_arena   *arena;
@@ -241,7 +243,7 @@ pm_simulator_init(pm_simulator **out, const pm_queue_job *jobs, int n, const int
 
 	if (s == NULL)
 		return pm_no_memory(st, a);
-	*s = (pm_simulator) {.jobs = jobs,.n = n,.order = order,.n_parts = n_pools,.backfill = backfill,.arena = a};
+	*s = (pm_simulator) {.jobs = jobs,.n = n,.order = order,.n_parts = n_pools,.backfill = backfill,.n_watched = n,.arena = a};
 	s->rank = PM_NEW(a, int32_t, n + 1);
 	s->class_of = PM_NEW(a, int32_t, n + 1);
 	s->parts = PM_NEW(a, part, n_pools + 1);
@@ -262,6 +264,12 @@ pm_simulator_init(pm_simulator **out, const pm_queue_job *jobs, int n, const int
 			return st->code;
 	*out = s;
 	return PM_OK;
+}
+
+void
+pm_simulator_watch(pm_simulator *s, int n)
+{
+	s->n_watched = n;
 }
 
 bool
@@ -303,6 +311,7 @@ start_jobs(pm_simulator *s, part *p, double now, int64_t *free, const double *du
 		finish_s[job] = now + duration_s[job];
 		*free -= s->jobs[job].gpus;
 		ending_push(s, (ending) {finish_s[job], s->jobs[job].gpus});
+		s->n_to_start -= job < s->n_watched;
 		/* all of them may start at once */
 		if (started % PM_POLL_EVERY == 0 && pm_stopped(s->arena, st))
 			return st->code;
@@ -310,11 +319,17 @@ start_jobs(pm_simulator *s, part *p, double now, int64_t *free, const double *du
 	return PM_OK;
 }
 
+static bool
+takes_part(const pm_simulator *s, int32_t job, const double *duration_s)
+{
+	return waits(&s->jobs[job]) && !isnan(duration_s[job]) && pm_simulator_fits(s, job);
+}
+
 /* Jobs that run, and those that can never start; the rest is to arrive. */
 static void
 begin_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, double *finish_s)
 {
-	s->n_endings = 0;
+	s->n_endings = s->n_to_start = 0;
 	for (int c = 0; c < p->n_classes; c++)
 		p->classes[c].n = 0;
 	for (int i = 0; i < p->n; i++)
@@ -322,6 +337,7 @@ begin_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, 
 		int32_t		job = p->jobs[i];
 
 		start_s[job] = finish_s[job] = INFINITY;
+		s->n_to_start += job < s->n_watched && takes_part(s, job, duration_s);
 		if (waits(&s->jobs[job]))
 			continue;
 		start_s[job] = 0;
@@ -330,12 +346,6 @@ begin_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, 
 		if (!isnan(duration_s[job]))
 			ending_push(s, (ending) {duration_s[job], s->jobs[job].gpus});
 	}
-}
-
-static bool
-takes_part(const pm_simulator *s, int32_t job, const double *duration_s)
-{
-	return waits(&s->jobs[job]) && !isnan(duration_s[job]) && pm_simulator_fits(s, job);
 }
 
 static pm_code
@@ -363,7 +373,7 @@ play_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, d
 		if (next < p->n)
 			arrival = s->jobs[p->jobs[next]].submit_s;
 		end = s->n_endings > 0 ? s->endings[0].at_s : INFINITY;
-		if (arrival == INFINITY && end == INFINITY)
+		if (s->n_to_start == 0 || (arrival == INFINITY && end == INFINITY))
 			return PM_OK;
 		now = arrival < end ? arrival : end;
 	}

@@ -27,6 +27,12 @@ typedef struct pm_simulator pm_simulator;
 pm_code		pm_simulator_init(pm_simulator **s, const pm_queue_job *jobs, int n, const int32_t *order,
 							  const pm_pool *pools, int n_pools, bool backfill, pm_arena *a, pm_status *st);
 
+/*
+ * Only the first n jobs are asked for: a simulation ends when they have started.
+ * Of the others that have not by then, start_s and finish_s are INFINITY.
+ */
+void		pm_simulator_watch(pm_simulator *s, int n);
+
 /* Whether the job can ever have the devices that it needs. */
 bool		pm_simulator_fits(const pm_simulator *s, int job);
 
