@@ -5,7 +5,7 @@
 CREATE FUNCTION perfmodel.assign(jobs regclass, workers jsonb, policy text DEFAULT 'max_min', columns jsonb DEFAULT '{}', prices jsonb DEFAULT NULL,
                                  predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),
                                  OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT share float8, OUT steps_per_s float8,
-                                 OUT unmet float8, OUT objective float8, OUT note text)
+                                 OUT unmet float8, OUT objective float8, OUT bound float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 AS 'MODULE_PATHNAME', 'planner_assign';
 COMMENT ON FUNCTION perfmodel.assign(regclass, jsonb, text, jsonb, jsonb, text, timestamptz) IS
@@ -14,7 +14,8 @@ COMMENT ON FUNCTION perfmodel.assign(regclass, jsonb, text, jsonb, jsonb, text, 
 CREATE FUNCTION perfmodel.assign_arrays(throughputs float8[], workers float8[], policy text DEFAULT 'max_min', gpu_counts float8[] DEFAULT NULL,
                                         weights float8[] DEFAULT NULL, steps float8[] DEFAULT NULL, deadlines_s float8[] DEFAULT NULL,
                                         prices float8[] DEFAULT NULL,
-                                        OUT job integer, OUT kind integer, OUT share float8, OUT unmet float8, OUT objective float8)
+                                        OUT job integer, OUT kind integer, OUT share float8, OUT unmet float8, OUT objective float8,
+                                        OUT bound float8)
     RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 AS 'MODULE_PATHNAME', 'planner_assign_arrays';
 COMMENT ON FUNCTION perfmodel.assign_arrays(float8[], float8[], text, float8[], float8[], float8[], float8[], float8[]) IS

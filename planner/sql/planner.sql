@@ -20,6 +20,14 @@ SELECT job, round(sum(share)::numeric, 6) AS share FROM perfmodel.assign_arrays(
 SELECT round(sum(share)::numeric, 6) AS share FROM perfmodel.assign_arrays('{{3,5}}', '{2,2}', gpu_counts => '{4}');
 -- a deadline that cannot be met is met as far as can be
 SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1},{1}}', '{1}', 'cost', steps => '{100,100}', deadlines_s => '{80,Infinity}');
+-- many different jobs are planned by prices of devices: the same as 300 and as 1,200, within the bound; nobody uses more than there is
+CREATE FUNCTION pg_temp.many(n int) RETURNS TABLE (policy text, n_jobs bigint, within boolean, last float8) LANGUAGE sql AS $$
+    WITH job AS (SELECT i, 1 + (i * 7919 % 10007) / 1000.0 AS a, 1 + (i * 104729 % 10009) / 1000.0 AS b, 1000 + i * 7 % 1000 AS steps FROM generate_series(1, n) AS i)
+    SELECT p.policy, count(DISTINCT job), bool_and(abs(objective / bound - 1) < 2e-5), max(objective) / n
+    FROM unnest('{max_min,makespan}'::text[]) AS p(policy), perfmodel.assign_arrays((SELECT array_agg(ARRAY[a, b] ORDER BY i) FROM job), '{10,20}', p.policy,
+        steps => (SELECT array_agg(steps ORDER BY i) FROM job)) AS a GROUP BY p.policy $$;
+SELECT policy, n_jobs, within, round(last::numeric, 3) AS last FROM unnest('{300,1200}'::int[]) AS n, pg_temp.many(n) WHERE policy = 'makespan' ORDER BY n;
+SELECT policy, n_jobs, within FROM pg_temp.many(1200) WHERE policy = 'max_min';
 SELECT count(*) FROM perfmodel.assign_arrays('{}', '{1}');
 SELECT count(*) FROM perfmodel.assign_arrays(NULL, '{1}');
 SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays('{{1},{1}}', '{0}');

@@ -90,7 +90,7 @@ numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, 
 Datum
 planner_assign_arrays(PG_FUNCTION_ARGS)
 {
-	planner_rows	out;
+	pm_rows_out out;
 	gavel_input in = {0};
 	gavel_result r;
 	gavel_policy policy;
@@ -99,7 +99,7 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	int			n = -1;
 	int			n_kinds = -1;
 
-	planner_begin_rows(fcinfo, &out);
+	pm_rows_begin(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	policy = policy_named(PG_GETARG_TEXT_PP(2));
@@ -128,13 +128,13 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 		for (int j = 0; j < in.n_kinds; j++)
 		{
 			double		share = r.share[(size_t) m * in.n_kinds + j];
-			bool		nulls[5] = {false, false, false, policy != GAVEL_COST, false};
-			Datum		values[5] = {
-				Int32GetDatum(m + 1), Int32GetDatum(j + 1), Float8GetDatum(share), Float8GetDatum(r.unmet[m]), Float8GetDatum(r.objective)
+			bool		nulls[6] = {false, false, false, policy != GAVEL_COST, false, false};
+			Datum		values[6] = {
+				Int32GetDatum(m + 1), Int32GetDatum(j + 1), Float8GetDatum(share), Float8GetDatum(r.unmet[m]), Float8GetDatum(r.objective), Float8GetDatum(r.bound)
 			};
 
 			if (share > 0)
-				tuplestore_putvalues(out.store, out.desc, values, nulls);
+				pm_rows_add(&out, values, nulls);
 		}
 	return (Datum) 0;
 }
@@ -157,7 +157,7 @@ typedef struct job_of_table
 
 typedef struct planning
 {
-	planner_rows	out;
+	pm_rows_out out;
 	gavel_policy policy;
 	TimestampTz at;
 	int			n_kinds;
@@ -292,8 +292,8 @@ static void
 add_share(planning *p, int m, int kind, double share, const gavel_result *r, const char *note)
 {
 	const job_of_table *job = &p->jobs[m];
-	Datum		values[9];
-	bool		nulls[9];
+	Datum		values[10];
+	bool		nulls[10];
 	bool		none = kind < 0;
 
 	planner_put(values, nulls, 0, job->id ? CStringGetTextDatum(job->id) : 0, job->id == NULL);
@@ -304,8 +304,9 @@ add_share(planning *p, int m, int kind, double share, const gavel_result *r, con
 	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : share * p->throughput[(size_t) m * p->n_kinds + kind]), job->number < 0);
 	planner_put(values, nulls, 6, Float8GetDatum(job->number < 0 ? 0 : r->unmet[job->number]), job->number < 0 || p->policy != GAVEL_COST || isinf(job->deadline_s) || job->deadline_s <= 0);
 	planner_put(values, nulls, 7, Float8GetDatum(r->objective), job->number < 0);
-	planner_put(values, nulls, 8, note ? CStringGetTextDatum(note) : 0, note == NULL);
-	tuplestore_putvalues(p->out.store, p->out.desc, values, nulls);
+	planner_put(values, nulls, 8, Float8GetDatum(r->bound), job->number < 0);
+	planner_put(values, nulls, 9, note ? CStringGetTextDatum(note) : 0, note == NULL);
+	pm_rows_add(&p->out, values, nulls);
 }
 
 /* What is said of a job on a kind of device; -1: of the first that says something. */
@@ -351,7 +352,7 @@ planner_assign(PG_FUNCTION_ARGS)
 	gavel_input in;
 	gavel_result r = {0};
 
-	planner_begin_rows(fcinfo, &p.out);
+	pm_rows_begin(fcinfo, &p.out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(6))
 		return (Datum) 0;
 	p.policy = policy_named(PG_GETARG_TEXT_PP(2));

@@ -20,7 +20,7 @@ goodput(const elastic_input *in, int job, int kind, int count)
 
 /* Devices that are left of each kind. */
 static double *
-copy_workers(const elastic_input *in, gavel_alloc alloc)
+copy_workers(const elastic_input *in, planner_alloc alloc)
 {
 	double	   *left = alloc(sizeof(double) * in->n_kinds);
 
@@ -98,7 +98,7 @@ saving(const elastic_input *in, const elastic_result *r, int job, const double *
 }
 
 static lp_status
-allocate_optimus(const elastic_input *in, gavel_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r)
+allocate_optimus(const elastic_input *in, planner_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r)
 {
 	double	   *left = copy_workers(in, alloc);
 	ranked	   *order = alloc(sizeof(ranked) * (in->n_jobs + 1));
@@ -179,7 +179,7 @@ least_goodput(const elastic_input *in, int job)
 
 /* Rows: one a job, one a kind. Columns: job, kind, count. */
 static bool
-make_programme(const elastic_input *in, const double *least, gavel_alloc alloc, lp_problem *p)
+make_programme(const elastic_input *in, const double *least, planner_alloc alloc, lp_problem *p)
 {
 	size_t		columns = (size_t) in->n_jobs * in->n_kinds * in->n_counts;
 	int			at = 0;
@@ -283,7 +283,7 @@ give_rest(const elastic_input *in, const double *least, double *left, bool (*sto
 }
 
 static lp_status
-allocate_sia(const elastic_input *in, gavel_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r)
+allocate_sia(const elastic_input *in, planner_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r)
 {
 	double	   *left = copy_workers(in, alloc);
 	double	   *least = alloc(sizeof(double) * (in->n_jobs + 1));
@@ -314,7 +314,7 @@ allocate_sia(const elastic_input *in, gavel_alloc alloc, bool (*stop) (void *arg
 }
 
 lp_status
-elastic_allocate(const elastic_input *in, elastic_policy policy, gavel_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r)
+elastic_allocate(const elastic_input *in, elastic_policy policy, planner_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r)
 {
 	return policy == ELASTIC_SIA ? allocate_sia(in, alloc, stop, arg, r) : allocate_optimus(in, alloc, stop, arg, r);
 }

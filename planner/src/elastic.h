@@ -48,6 +48,6 @@ typedef struct elastic_result
 } elastic_result;
 
 /* Fill *r, whose arrays are the caller's. */
-extern lp_status elastic_allocate(const elastic_input *in, elastic_policy policy, gavel_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r);
+extern lp_status elastic_allocate(const elastic_input *in, elastic_policy policy, planner_alloc alloc, bool (*stop) (void *arg), void *arg, elastic_result *r);
 
 #endif

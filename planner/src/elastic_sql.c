@@ -154,7 +154,7 @@ ask(FunctionCallInfo fcinfo, elastic_call *c)
 }
 
 static void
-add_job(planner_rows *out, const elastic_call *c, const elastic_result *r, int m)
+add_job(pm_rows_out *out, const elastic_call *c, const elastic_result *r, int m)
 {
 	const elastic_job *job = &c->jobs[m];
 	int			kind = r->kind[m];
@@ -174,20 +174,20 @@ add_job(planner_rows *out, const elastic_call *c, const elastic_result *r, int m
 	planner_put(values, nulls, 6, Float8GetDatum(r->objective), false);
 	planner_put(values, nulls, 7, Float8GetDatum(r->bound), c->policy != ELASTIC_SIA);
 	planner_put(values, nulls, 8, note ? CStringGetTextDatum(note) : 0, note == NULL);
-	tuplestore_putvalues(out->store, out->desc, values, nulls);
+	pm_rows_add(out, values, nulls);
 }
 
 /* jobs, workers, policy, columns, gpu_counts, predictor */
 Datum
 planner_allocate_elastic(PG_FUNCTION_ARGS)
 {
-	planner_rows out;
+	pm_rows_out out;
 	elastic_call c = {0};
 	elastic_input in;
 	elastic_result r = {0};
 	lp_status	status;
 
-	planner_begin_rows(fcinfo, &out);
+	pm_rows_begin(fcinfo, &out);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(4))
 		return (Datum) 0;
 	c.policy = policy_named(PG_GETARG_TEXT_PP(2));

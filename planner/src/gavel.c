@@ -23,7 +23,6 @@ typedef struct programme
 	const double *count;		/* [n] jobs of each class */
 	double	   *scale;			/* [n] of the third kind of row, so that its numbers are near 1 */
 	lp_problem	lp;
-	int			room;			/* coefficients */
 } programme;
 
 static const double *
@@ -245,22 +244,29 @@ usual_value(const programme *p)
 }
 
 static bool
-make_room(programme *p, gavel_alloc alloc)
+make_rows(programme *p, planner_alloc alloc)
 {
-	size_t		columns = (size_t) p->n * p->in->n_kinds + p->n + 1;
 	size_t		rows = 2 * (size_t) p->n + p->in->n_kinds;
-	size_t		room = 3 * (size_t) p->n * p->in->n_kinds + p->n + 1;
 
 	p->lp.n_rows = (int) rows;
+	p->lp.row_low = alloc(sizeof(double) * rows);
+	p->lp.row_high = alloc(sizeof(double) * rows);
+	p->scale = alloc(sizeof(double) * p->n);
+	return p->lp.row_low && p->lp.row_high && p->scale;
+}
+
+static bool
+make_columns(programme *p, planner_alloc alloc)
+{
+	size_t		columns = (size_t) p->n * p->in->n_kinds + p->n + 1;
+	size_t		room = 3 * (size_t) p->n * p->in->n_kinds + p->n + 1;
+
 	p->lp.start = alloc(sizeof(int) * (columns + 1));
 	p->lp.row = alloc(sizeof(int) * room);
 	p->lp.value = alloc(sizeof(double) * room);
 	p->lp.gain = alloc(sizeof(double) * columns);
 	p->lp.high = alloc(sizeof(double) * columns);
-	p->lp.row_low = alloc(sizeof(double) * rows);
-	p->lp.row_high = alloc(sizeof(double) * rows);
-	p->scale = alloc(sizeof(double) * p->n);
-	return p->lp.start && p->lp.row && p->lp.value && p->lp.gain && p->lp.high && p->lp.row_low && p->lp.row_high && p->scale;
+	return p->lp.start && p->lp.row && p->lp.value && p->lp.gain && p->lp.high;
 }
 
 /* ---------- the answer ---------- */
@@ -271,8 +277,16 @@ clamp(double v)
 	return v < 1e-9 ? 0 : v > 1 ? 1 : v;
 }
 
+/* The objective of a rate t of the programme. */
+static double
+objective_of(const programme *p, double unit, double t)
+{
+	return p->policy == GAVEL_MAKESPAN ? 1 / (t * unit) : t * unit;
+}
+
+/* x: of the columns, shares of classes first. */
 static void
-spread(const programme *p, const int *class_of, const double *x, double unit, double objective, gavel_result *r)
+spread(const programme *p, const int *class_of, const double *x, double unit, double objective, double bound, gavel_result *r)
 {
 	int			kinds = p->in->n_kinds;
 
@@ -283,21 +297,74 @@ spread(const programme *p, const int *class_of, const double *x, double unit, do
 		r->unmet[m] = p->policy == GAVEL_COST ? clamp(x[p->n * kinds + class_of[m]]) : 0;
 	}
 	r->n_classes = p->n;
-	if (p->policy == GAVEL_MAKESPAN)
-		r->objective = 1 / (objective * unit);
-	else if (p->policy == GAVEL_MAX_MIN)
-		r->objective = objective * unit;
-	else
+	if (p->policy != GAVEL_COST)
 	{
-		r->objective = 0;
-		for (int m = 0; m < p->n; m++)
-			for (int j = 0; j < kinds; j++)
-				r->objective += p->lp.gain[m * kinds + j] * x[m * kinds + j];
+		r->objective = objective_of(p, unit, objective);
+		r->bound = objective_of(p, unit, bound);
+		return;
 	}
+	r->objective = 0;
+	for (int m = 0; m < p->n; m++)
+		for (int j = 0; j < kinds; j++)
+			r->objective += p->lp.gain[m * kinds + j] * x[m * kinds + j];
+	r->bound = r->objective;
+}
+
+/* The programme without the classes of which nothing is wanted. */
+static lp_status
+assign_by_prices(const programme *p, const int *class_of, double unit, planner_alloc alloc, bool (*stop) (void *arg), void *arg, gavel_result *r)
+{
+	int			kinds = p->in->n_kinds;
+	int		   *class = alloc(sizeof(int) * p->n);
+	double	   *rate = alloc(sizeof(double) * p->n * kinds);
+	double	   *use = alloc(sizeof(double) * p->n);
+	double	   *x = alloc(sizeof(double) * p->n * kinds);
+	decompose_input in = {.n_kinds = kinds,.rate = rate,.use = use,.workers = p->in->workers};
+	decompose_result d = {.share = alloc(sizeof(double) * p->n * kinds)};
+	lp_status	status;
+
+	if (!class || !rate || !use || !x || !d.share)
+		return LP_NO_MEMORY;
+	for (int m = 0; m < p->n; m++)
+	{
+		if (p->scale[m] <= 0)
+			continue;
+		for (int j = 0; j < kinds; j++)
+			rate[(size_t) in.n * kinds + j] = wanted_value(p, m, j) / unit;
+		use[in.n] = p->count[m] * p->in->jobs[p->first[m]].gpus;
+		class[in.n++] = m;
+	}
+	status = decompose(&in, alloc, stop, arg, &d);
+	if (status != LP_OPTIMAL)
+		return status;
+	memset(x, 0, sizeof(double) * p->n * kinds);
+	for (int i = 0; i < in.n; i++)
+		memcpy(x + (size_t) class[i] * kinds, d.share + (size_t) i * kinds, sizeof(double) * kinds);
+	spread(p, class_of, x, unit, d.objective, d.bound, r);
+	return LP_OPTIMAL;
+}
+
+static lp_status
+assign_as_a_whole(programme *p, const int *class_of, double unit, planner_alloc alloc, bool (*stop) (void *arg), void *arg, gavel_result *r)
+{
+	lp_solution s = {0};
+	lp_status	status;
+
+	if (!make_columns(p, alloc))
+		return LP_NO_MEMORY;
+	set_columns(p, unit);
+	s.x = alloc(sizeof(double) * (p->lp.n_columns + 1));
+	s.dual = alloc(sizeof(double) * (p->lp.n_rows + 1));
+	if (!s.x || !s.dual)
+		return LP_NO_MEMORY;
+	status = lp_solve(&p->lp, stop, arg, &s);
+	if (status == LP_OPTIMAL)
+		spread(p, class_of, s.x, unit, s.objective, s.objective, r);
+	return status;
 }
 
 lp_status
-gavel_assign(const gavel_input *in, gavel_policy policy, gavel_alloc alloc, bool (*stop) (void *arg), void *arg, gavel_result *r)
+gavel_assign(const gavel_input *in, gavel_policy policy, planner_alloc alloc, bool (*stop) (void *arg), void *arg, gavel_result *r)
 {
 	size_t		size = 16;
 	int		   *class_of = alloc(sizeof(int) * (in->n_jobs + 1));
@@ -305,8 +372,6 @@ gavel_assign(const gavel_input *in, gavel_policy policy, gavel_alloc alloc, bool
 	double	   *count = alloc(sizeof(double) * (in->n_jobs + 1));
 	int		   *table;
 	programme	p = {.in = in,.policy = policy,.first = first,.count = count};
-	lp_solution s = {0};
-	lp_status	status;
 	double		unit;
 
 	while (size < 2 * (size_t) in->n_jobs)
@@ -315,20 +380,14 @@ gavel_assign(const gavel_input *in, gavel_policy policy, gavel_alloc alloc, bool
 	if (!class_of || !first || !count || !table)
 		return LP_NO_MEMORY;
 	p.n = find_classes(in, class_of, first, count, table, size);
-	if (!make_room(&p, alloc))
+	if (!make_rows(&p, alloc))
 		return LP_NO_MEMORY;
 	set_rows(&p);
 	for (int m = 0; m < p.n; m++)
 		if (policy == GAVEL_MAKESPAN && p.scale[m] <= 0)
 			return LP_INFEASIBLE;
 	unit = usual_value(&p);
-	set_columns(&p, unit);
-	s.x = alloc(sizeof(double) * (p.lp.n_columns + 1));
-	s.dual = alloc(sizeof(double) * (p.lp.n_rows + 1));
-	if (!s.x || !s.dual)
-		return LP_NO_MEMORY;
-	status = lp_solve(&p.lp, stop, arg, &s);
-	if (status == LP_OPTIMAL)
-		spread(&p, class_of, s.x, unit, s.objective, r);
-	return status;
+	if (policy != GAVEL_COST && p.n > (in->whole_up_to > 0 ? in->whole_up_to : GAVEL_WHOLE_UP_TO))
+		return assign_by_prices(&p, class_of, unit, alloc, stop, arg, r);
+	return assign_as_a_whole(&p, class_of, unit, alloc, stop, arg, r);
 }

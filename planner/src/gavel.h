@@ -17,10 +17,14 @@
  *
  * Jobs with the same numbers are one job to the programme, with a multiplicity:
  * the programmes are linear, so some best solution treats equals equally.
+ *
+ * With many different jobs, max_min and makespan are solved by prices of the
+ * devices (decompose.h), to within 1 in 100,000 of a bound that is reported.
  */
 #ifndef PLANNER_GAVEL_H
 #define PLANNER_GAVEL_H
 
+#include "decompose.h"
 #include "lp.h"
 
 typedef enum gavel_policy
@@ -50,24 +54,25 @@ typedef struct gavel_input
 	const double *throughput;	/* [n_jobs * n_kinds] steps a second; 0: cannot run there */
 	const double *workers;		/* [n_kinds] devices, >= 0 */
 	const double *price;		/* [n_kinds] of a device and hour, > 0; cost only */
+	int			whole_up_to;	/* max_min, makespan: with more different jobs the programme is decomposed; 0: GAVEL_WHOLE_UP_TO */
 } gavel_input;
+
+#define GAVEL_WHOLE_UP_TO	500
 
 typedef struct gavel_result
 {
 	double		objective;		/* max_min: the least fairness; makespan: seconds; cost: steps per unit of money */
+	double		bound;			/* no shares have a better one; the objective itself where the programme was solved as a whole */
 	double	   *share;			/* [n_jobs * n_kinds] X */
 	double	   *unmet;			/* [n_jobs] cost: share of the rate that its deadline needs which it does not get */
 	int			n_classes;		/* different jobs */
 } gavel_result;
-
-/* Memory for `size` bytes, or NULL. */
-typedef void *(*gavel_alloc) (size_t size);
 
 /*
  * Fill *r; share and unmet are the caller's. Deadlines that cannot be met are
  * met as far as can be (unmet > 0). LP_INFEASIBLE: makespan, and a job that can
  * run nowhere.
  */
-extern lp_status gavel_assign(const gavel_input *in, gavel_policy policy, gavel_alloc alloc, bool (*stop) (void *arg), void *arg, gavel_result *r);
+extern lp_status gavel_assign(const gavel_input *in, gavel_policy policy, planner_alloc alloc, bool (*stop) (void *arg), void *arg, gavel_result *r);
 
 #endif

@@ -4,7 +4,6 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -69,28 +68,7 @@ planner_check_status(lp_status status, int n_jobs, int n_kinds)
 				 errhint("Try another policy, or throughputs that are less far apart.")));
 }
 
-/* ---------- rows ---------- */
-
-void
-planner_begin_rows(FunctionCallInfo fcinfo, planner_rows *out)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	MemoryContext old;
-
-	if (rsinfo == NULL || !IsA(rsinfo, ReturnSetInfo) || !(rsinfo->allowedModes & SFRM_Materialize))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("set-valued function called in context that cannot accept a set")));
-	old = MemoryContextSwitchTo(rsinfo->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &out->desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	out->desc = CreateTupleDescCopy(out->desc);
-	out->store = tuplestore_begin_heap(rsinfo->allowedModes & SFRM_Materialize_Random, false, work_mem);
-	MemoryContextSwitchTo(old);
-	rsinfo->returnMode = SFRM_Materialize;
-	rsinfo->setResult = out->store;
-	rsinfo->setDesc = out->desc;
-}
+/* ---------- objects of numbers ---------- */
 
 static double
 member_number(const char *what, const char *name, const JsonbValue *v, double low, double high)
@@ -132,6 +110,8 @@ planner_read_object(Jsonb *object, const char *what, double low, double high, ch
 	}
 	return n;
 }
+
+/* ---------- rows ---------- */
 
 Datum
 planner_column(uint64 row, int col, bool *isnull)

@@ -4,12 +4,11 @@
 #ifndef PLANNER_SQL_H
 #define PLANNER_SQL_H
 
-#include "access/tupdesc.h"
 #include "fmgr.h"
 #include "utils/jsonb.h"
-#include "utils/tuplestore.h"
 
 #include "lp.h"
+#include "rows_out.h"
 
 /* Zeroed, in the current context; NULL: no memory. */
 extern void *planner_memory(size_t size);
@@ -20,13 +19,7 @@ extern void planner_check_status(lp_status status, int n_jobs, int n_kinds);
 /* Raise where jobs times kinds is more than a server has memory for, or there are no kinds. */
 extern void planner_check_size(int64 jobs, int64 kinds);
 
-/* A result set. */
-typedef struct planner_rows
-{
-	Tuplestorestate *store;
-	TupleDesc	desc;
-} planner_rows;
-extern void planner_begin_rows(FunctionCallInfo fcinfo, planner_rows *out);
+/* A value of a row that is returned; 0 where it is null. */
 extern void planner_put(Datum *values, bool *nulls, int at, Datum value, bool isnull);
 
 /* An object such as {"T4": 4, ...}: names and numbers, each in [low, high]; how many. `what` names it in errors. */

@@ -5,16 +5,9 @@
 #define PM_PG_RESULTS_H
 
 #include "fmgr.h"
-#include "utils/tuplestore.h"
 
-/* A result set that is built before it is returned. */
-typedef struct pm_rows_out
-{
-	Tuplestorestate *store;
-	TupleDesc	desc;
-} pm_rows_out;
-extern void pm_rows_begin(FunctionCallInfo fcinfo, pm_rows_out *out);
-extern void pm_rows_add(pm_rows_out *out, Datum *values, bool *nulls);
+#include "rows_out.h"
+
 /* What a function returns that has no rows to return. */
 extern Datum pm_no_rows(FunctionCallInfo fcinfo);
 
