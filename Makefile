@@ -99,7 +99,7 @@ DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
 	scaling job convergence change \
 	memory memory_kinds \
-	evaluate leaderboard predictor pretrained train_async recalibrate cards warm_start drift \
+	evaluate leaderboard predictor pretrained train_async recalibrate cards transfer warm_start drift \
 	plot report nightly grafana \
 	dashboards job_names queue cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale

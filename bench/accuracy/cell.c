@@ -15,6 +15,7 @@
  * trust=LEVEL         intervals at that level, such as 0.9, and the domain: coverage, mean width, share in the domain,
  *                     errors in and out of it, for each fold and over those that were run; columns of the results
  * split, folds, fold, split_seed   how rows are cut (folds.c); fold NAME or number: only this one
+ *                     transfer: a network on one card, while its rows on others train
  * part                percent of the training structures to train on (100)
  * set, label          how results call the rows and the predictor
  * out                 folder of results, a file for each fold: SET__SPLIT__FOLD__LABEL.csv.  What is there is not run again

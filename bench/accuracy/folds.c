@@ -111,7 +111,7 @@ cut_folds(const char *split, int n_folds, uint64_t seed, const rows *r, pm_arena
 	for (int i = 0; i < r->set.n; i++)
 		f->fold_of[i] = -1;
 	/* the same network at other batches and on other devices is what these are about */
-	f->drop_twins = known != PM_SPLIT_BATCH && known != PM_SPLIT_GPU;
+	f->drop_twins = known != PM_SPLIT_BATCH && known != PM_SPLIT_GPU && known != PM_SPLIT_TRANSFER;
 	if (known >= 0)
 		cut_by_library(known, n_folds, seed, r, a, f);
 	else if (strcmp(split, "family10") == 0)
@@ -119,7 +119,7 @@ cut_folds(const char *split, int n_folds, uint64_t seed, const rows *r, pm_arena
 	else if (strcmp(split, "model") == 0)
 		cut_by_group(true, MAX_GROUPS, r, a, f);
 	else
-		die("split is one of structure, family, far, family10, model, batch, gpu", NULL);
+		die("split is one of structure, family, far, family10, model, batch, gpu, transfer", NULL);
 }
 
 /* ---- training rows ---- */

@@ -73,9 +73,9 @@ has() { case " $KINDS " in *" $1 "*) return 0 ;; esac; return 1; }
 ordered() {
     ! has mdot || echo mdot
     for kind in $KINDS; do
-        case $kind in mdot | boosting* | roofline | linear | opclass | seer) ;; *) echo "$kind" ;; esac
+        case $kind in mdot | boosting* | roofline | linear | opclass | seer | habitat) ;; *) echo "$kind" ;; esac
     done
-    for kind in boosting boosting_sum seer opclass roofline linear; do
+    for kind in boosting boosting_sum seer habitat opclass roofline linear; do
         ! has $kind || echo $kind
     done
 }
@@ -97,7 +97,7 @@ lines_of() { # a word of SETS
 jobs=$(for s in $SETS; do lines_of "$s"; done | if [ -n "$DATA" ]; then cat; else grep '^data'; fi)
 failed=0
 # slow methods of all sets before fast ones of any
-quick=' (roofline|linear|opclass|seer)(~[0-9.]*)?$'
+quick=' (roofline|linear|opclass|seer|habitat)(~[0-9.]*)?$'
 {
     echo "$jobs" | grep '^timm-all' || true
     echo "$jobs" | grep -v '^timm-all' | grep -E ' mdot' || true

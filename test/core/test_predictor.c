@@ -9,7 +9,7 @@ static pm_arena arena;
 
 static const char *const kind_names[] = {"mdot", "roofline", "linear",
 	"perfnet", "gnn", "ets", "transformer",
-	"opclass", "seer"};
+	"opclass", "seer", "habitat"};
 
 #define N_KINDS ((int) (sizeof(kind_names) / sizeof(kind_names[0])))
 

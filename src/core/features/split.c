@@ -37,7 +37,13 @@ pm_count_structures(const pm_dataset *d, uint64_t *found)
 	return pm_count_different(found, d->n);
 }
 
-const char *const pm_split_name[PM_N_SPLITS] = {"structure", "family", "batch", "gpu", "far"};
+uint64_t
+pm_transfer_key(const pm_sample *s)
+{
+	return pm_mix(s->query.graph->structure) ^ pm_hash(PM_HASH_INIT, s->query.gpu->name, strlen(s->query.gpu->name));
+}
+
+const char *const pm_split_name[PM_N_SPLITS] = {"structure", "family", "batch", "gpu", "far", "transfer"};
 
 int
 pm_split_parse(const char *s)
@@ -78,6 +84,8 @@ row_key(pm_split split, const pm_sample *s)
 		return s->query.graph->structure;
 	if (split == PM_SPLIT_GPU)
 		return pm_hash(PM_HASH_INIT, s->query.gpu->name, strlen(s->query.gpu->name));
+	if (split == PM_SPLIT_TRANSFER)
+		return pm_transfer_key(s);
 	return pm_hash(PM_HASH_INIT, s->query.graph->family, strlen(s->query.graph->family));
 }
 
@@ -161,6 +169,9 @@ too_few_groups(pm_split split, int folds, int groups, pm_status *st)
 	if (folds <= 0)
 		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs measurements of at least 2 devices, and there are those of %d",
 					   pm_split_name[split], groups);
+	if (split == PM_SPLIT_TRANSFER)
+		return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many pairs of a network and a device, of networks "
+					   "that were measured on 2 devices or more, and there %s %d", pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
 	return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many groups, and there %s %d",
 				   pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
 }
@@ -210,6 +221,78 @@ split_batch(const pm_dataset *d, pm_arena *a, int *fold_of, int *n_folds, pm_sta
 	return PM_OK;
 }
 
+/* A row's network and card. */
+typedef struct cell
+{
+	uint64_t	structure;
+	uint64_t	gpu;			/* hash of the name */
+	int			row;
+} cell;
+
+static int
+by_cell(const void *a, const void *b)
+{
+	const cell *x = a;
+	const cell *y = b;
+
+	if (x->structure != y->structure)
+		return x->structure < y->structure ? -1 : 1;
+	if (x->gpu != y->gpu)
+		return x->gpu < y->gpu ? -1 : 1;
+	return x->row - y->row;
+}
+
+/* Rows of networks that were measured on two cards or more, in the order of d: row[]; returns how many. */
+static int
+rows_on_several_cards(const pm_dataset *d, cell *cells, int *row)
+{
+	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_question *q = &d->samples[i].query;
+
+		cells[i] = (cell) {q->graph->structure, pm_hash(PM_HASH_INIT, q->gpu->name, strlen(q->gpu->name)), i};
+		row[i] = -1;
+	}
+	qsort(cells, d->n, sizeof(cell), by_cell);
+	for (int i = 0, end; i < d->n; i = end)
+	{
+		for (end = i; end < d->n && cells[end].structure == cells[i].structure; end++)
+			;
+		for (int k = i; k < end && cells[i].gpu != cells[end - 1].gpu; k++)
+			row[cells[k].row] = 0;
+	}
+	for (int i = 0; i < d->n; i++)
+		if (row[i] == 0)
+			row[n++] = i;
+	return n;
+}
+
+/* Networks on one card are dealt; rows of networks that were measured on one card alone always train. */
+static pm_code
+split_transfer(int folds, uint64_t seed, const pm_dataset *d, pm_arena *a, int *fold_of, int *n_folds, pm_status *st)
+{
+	pm_dataset	several = {.samples = PM_NEW(a, pm_sample, d->n)};
+	cell	   *cells = PM_NEW(a, cell, d->n);
+	int		   *row = PM_NEW(a, int, d->n);
+	int		   *fold = PM_NEW(a, int, d->n);
+	pm_code		rc;
+
+	if (!several.samples || !cells || !row || !fold)
+		return pm_no_memory(st, a);
+	several.n = rows_on_several_cards(d, cells, row);
+	for (int i = 0; i < several.n; i++)
+		several.samples[i] = d->samples[row[i]];
+	if ((rc = deal(PM_SPLIT_TRANSFER, folds, seed, &several, a, fold, n_folds, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < d->n; i++)
+		fold_of[i] = -1;
+	for (int i = 0; i < several.n; i++)
+		fold_of[row[i]] = fold[i];
+	return PM_OK;
+}
+
 pm_code
 pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
 				pm_arena *a, int *fold_of, int *n_folds, pm_status *st)
@@ -225,5 +308,7 @@ pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
 		*n_folds = folds;
 		return pm_split_far(folds, d, a, fold_of, st);
 	}
+	if (split == PM_SPLIT_TRANSFER)
+		return split_transfer(folds, seed, d, a, fold_of, n_folds, st);
 	return deal(split, folds, seed, d, a, fold_of, n_folds, st);
 }

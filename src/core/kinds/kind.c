@@ -8,7 +8,7 @@
 
 static const pm_kind *const kinds[] = {&pm_kind_mdot, &pm_kind_roofline, &pm_kind_linear,
 	&pm_kind_perfnet, &pm_kind_gnn, &pm_kind_ets, &pm_kind_transformer,
-	&pm_kind_opclass, &pm_kind_seer};
+	&pm_kind_opclass, &pm_kind_seer, &pm_kind_habitat};
 
 #define N_KINDS ((int) (sizeof(kinds) / sizeof(kinds[0])))
 

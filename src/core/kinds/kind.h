@@ -61,6 +61,7 @@ struct pm_kind
 	int			n_options;
 	int			min_samples;	/* fewer rows: PM_ERR_DATA */
 	unsigned	quantities;		/* what it can learn, of PM_LEARNS(...) */
+	bool		transfers;		/* it answers from measurements of the network on other cards, which calibration must leave to it */
 
 	/* Conditions between options; may be NULL. */
 	pm_code		(*check) (const pm_options *o, pm_status *st);
@@ -94,6 +95,8 @@ struct pm_kind
 	pm_code		(*prepare) (const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a,
 							pm_arena *scratch, void **state, pm_status *st);
 	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
+	/* Whether it has learned what it answers q from; a question without is out of the domain. NULL: for all questions. */
+	bool		(*informed) (const pm_predictor *p, const pm_question *q);
 	/* What it has learned of cards; NULL, or a kind without it: nothing. */
 	const pm_cards *(*cards) (const pm_predictor *p);
 	/* What the kind knows, in the numbering of p->schema, which load() finds set; so are the options. */
@@ -137,5 +140,6 @@ extern const pm_kind pm_kind_ets;
 extern const pm_kind pm_kind_transformer;
 extern const pm_kind pm_kind_opclass;
 extern const pm_kind pm_kind_seer;
+extern const pm_kind pm_kind_habitat;
 
 #endif

@@ -100,7 +100,11 @@ least_rows(const plan *x, int rows)
 	return least;
 }
 
-/* Folds of networks and families where each still trains on half of the rows; else of networks alone. */
+/*
+ * Folds of networks and families where each still trains on half of the rows;
+ * else of networks alone.  Of a kind that answers from other cards, folds of
+ * networks on one card: some rows are in none.
+ */
 static pm_code
 make_plan(plan *x, const pm_kind *kind, const pm_dataset *d, int folds, uint64_t seed, pm_arena *a, pm_status *st)
 {
@@ -111,7 +115,8 @@ make_plan(plan *x, const pm_kind *kind, const pm_dataset *d, int folds, uint64_t
 	for (int k = 0; k < PM_N_CROSS; k++)
 		if ((x->fold_of[k] = PM_NEW(a, int, d->n)) == NULL)
 			return pm_no_memory(st, a);
-	rc = pm_split_assign(PM_SPLIT_FAMILY, folds, seed, d, a, x->fold_of[PM_CROSS_FAMILY], &folds, st);
+	rc = kind->transfers ? PM_ERR_DATA :
+		pm_split_assign(PM_SPLIT_FAMILY, folds, seed, d, a, x->fold_of[PM_CROSS_FAMILY], &folds, st);
 	if (rc == PM_OK)
 	{
 		x->sets = PM_N_CROSS;
@@ -121,6 +126,8 @@ make_plan(plan *x, const pm_kind *kind, const pm_dataset *d, int folds, uint64_t
 	else if (rc != PM_ERR_DATA)
 		return rc;
 	x->sets = 1;
+	if (kind->transfers)
+		return pm_split_assign(PM_SPLIT_TRANSFER, x->folds, seed, d, a, x->fold_of[PM_CROSS_NETWORK], &folds, st);
 	return pm_split_assign(PM_SPLIT_STRUCTURE, x->folds, seed, d, a, x->fold_of[PM_CROSS_NETWORK], &folds, st);
 }
 
@@ -135,6 +142,7 @@ typedef struct cross_fit
 	int			threads;
 	double	   *ms[PM_N_CROSS];	/* [rows] */
 	double	   *distance[PM_N_CROSS];
+	uint64_t   *unit;			/* [rows] of a kind that transfers */
 } cross_fit;
 
 static pm_code
@@ -226,12 +234,18 @@ train_folds(cross_fit *f, const pm_hooks *hooks, const pm_arena *a, pm_status *s
 static pm_code
 take_numbers(cross_fit *f, pm_arena *a, pm_status *st)
 {
+	if (f->p->kind->transfers && (f->unit = PM_NEW(a, uint64_t, f->d->n)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < f->d->n && f->unit != NULL; i++)
+		f->unit[i] = pm_transfer_key(&f->d->samples[i]);
 	for (int k = 0; k < PM_N_CROSS; k++)
 	{
 		f->ms[k] = PM_NEW(a, double, f->d->n);
 		f->distance[k] = PM_NEW(a, double, f->d->n);
 		if (!f->ms[k] || !f->distance[k])
 			return pm_no_memory(st, a);
+		for (int i = 0; i < f->d->n; i++)
+			f->ms[k][i] = f->distance[k][i] = NAN;
 	}
 	return PM_OK;
 }
@@ -253,6 +267,6 @@ pm_cross_predict(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t
 		return rc == PM_ERR_DATA || rc == PM_ERR_DIVERGED ? PM_OK : rc;
 	c->n = x.sets;
 	for (int k = 0; k < x.sets; k++)
-		c->set[k] = (pm_crossed) {.ms = f.ms[k], .distance = f.distance[k]};
+		c->set[k] = (pm_crossed) {.ms = f.ms[k], .distance = f.distance[k], .unit = f.unit};
 	return PM_OK;
 }

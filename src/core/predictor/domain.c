@@ -487,6 +487,7 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_STEP_ABOVE] = "step_above",
 	[PM_CAUSE_STEP_BELOW] = "step_below",
 	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
+	[PM_CAUSE_NOT_MEASURED_ELSEWHERE] = "not_measured_elsewhere",
 	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
 };
 

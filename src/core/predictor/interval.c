@@ -195,7 +195,7 @@ residuals_of(const pm_intervals *t, const evidence *e, const char *gpu, int layo
 			double		u = log(s->step_ms / e->crossed[k].ms[i]) / scale_of(t, distance);
 
 			if (isfinite(u) && in_group(s, gpu, layout))
-				r[n++] = (residual) {.structure = s->query.graph->structure, .u = u, .distance = distance,
+				r[n++] = (residual) {.structure = e->crossed[k].unit != NULL ? e->crossed[k].unit[i] : s->query.graph->structure, .u = u, .distance = distance,
 					.seen = e->seen != NULL && e->seen[i]};
 		}
 	return n;

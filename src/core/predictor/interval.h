@@ -20,6 +20,7 @@ typedef struct pm_crossed
 {
 	const double *ms;			/* [rows] NaN: there is none */
 	const double *distance;		/* [rows] NULL: not known */
+	const uint64_t *unit;		/* [rows] rows with the same number are one piece of evidence; NULL: those of a structure */
 } pm_crossed;
 
 /*

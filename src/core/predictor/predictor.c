@@ -400,6 +400,33 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 	}
 }
 
+/* A question that the kind lacks a measurement for is out of the domain, whatever else is said of it. */
+static void
+doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdict *v)
+{
+	static const char why[] = "the network was not measured on another device near this batch";
+	bool		inside = v->in_domain;
+	size_t		len = strlen(v->reason);
+
+	if (p->kind->informed == NULL || p->kind->informed(p, q))
+		return;
+	v->in_domain = false;
+	v->causes |= 1u << PM_CAUSE_NOT_MEASURED_ELSEWHERE;
+	if (len + 2 + sizeof(why) <= PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+	if (!inside || isnan(v->low_ms))
+		return;
+	v->low_ms = fmax(step_ms * pow(v->low_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MIN);
+	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MAX);
+}
+
+static void
+add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
+{
+	doubt_card(p, q, step_ms, level, v);
+	doubt_kind(p, q, step_ms, v);
+}
+
 pm_code
 pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 							double level, pm_verdict *v, pm_status *st)
@@ -408,7 +435,7 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 
 	if (rc == PM_OK &&
 		(rc = pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, v, st)) == PM_OK)
-		doubt_card(p, &s->query, step_ms, level, v);
+		add_doubts(p, &s->query, step_ms, level, v);
 	return rc;
 }
 
@@ -426,6 +453,6 @@ pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, do
 	pm_code		rc = pm_trust_judge(p->trust, s, step_ms, level, scratch, v, st);
 
 	if (rc == PM_OK)
-		doubt_card(p, &s->query, step_ms, level, v);
+		add_doubts(p, &s->query, step_ms, level, v);
 	return rc;
 }

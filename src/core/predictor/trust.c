@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define OUTSIDE_FACTOR	2.0		/* on the log-interval out of the domain; docs/trust.md gives reasons */
-
 struct pm_trust
 {
 	const pm_domain *domain;
@@ -115,7 +113,7 @@ stretch(const pm_trust *t, const pm_verdict *v, double distance)
 
 	if (pm_intervals_reach(t->intervals, distance))
 		causes &= ~FAR_CAUSES;
-	return causes == 0 ? 1 : OUTSIDE_FACTOR;
+	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
 }
 
 pm_code

@@ -14,6 +14,7 @@
 
 #define PM_LEVEL_MIN	0.5		/* levels that intervals are given for, inclusive */
 #define PM_LEVEL_MAX	0.999
+#define PM_OUTSIDE_FACTOR 2.0	/* on the log-interval out of the domain; docs/trust.md gives reasons */
 #define PM_LEVEL_USUAL	0.9		/* of reports */
 
 /*
