@@ -3,29 +3,34 @@
  */
 #include "memory/allocator.h"
 
-#include <math.h>
 #include <string.h>
 
-#define ROUND		512.0
-#define SMALL		1048576.0	/* largest request of the small pool */
-#define SMALL_SEGMENT	2097152.0
-#define MIDDLE		10485760.0	/* requests below come from segments of 20 MiB */
-#define MIDDLE_SEGMENT	20971520.0
-#define LARGE_ROUND	2097152.0
+/* Sizes are in units of 512 bytes, to which requests are rounded. */
+#define UNIT		512.0
+#define SMALL		2048		/* largest request of the small pool */
+#define SMALL_SEGMENT	4096
+#define MIDDLE		20480		/* requests below come from segments of 20 MiB */
+#define MIDDLE_SEGMENT	40960
+#define LARGE_ROUND	4096
+
+/* A free block as one number that sorts by size, then by number of the block. */
+#define NUMBER_BITS	24
+#define MAX_NUMBER	((1 << NUMBER_BITS) - 1)
+#define MAX_SIZE	(INT64_C(1) << 38)	/* 128 TiB, which nothing has */
 
 typedef struct block
 {
-	double		size;
+	int64_t		size;
 	int32_t		prev,			/* neighbours in the segment, -1: none */
 				next;
 	bool		free;
 } block;
 
-/* Free blocks of one pool, by size, then by number. */
+/* Free blocks of one pool, ascending. */
 typedef struct pool
 {
 	int			n;
-	int32_t    *blocks;
+	uint64_t   *keys;
 } pool;
 
 typedef struct allocator
@@ -34,55 +39,58 @@ typedef struct allocator
 	int			unused;			/* list of block numbers, by next; -1: none */
 	block	   *blocks;
 	pool		pools[2];		/* small, large */
-	double		reserved;
+	int64_t		reserved;
+	int32_t    *held;			/* block of each tensor */
 } allocator;
 
-static bool
-before(const allocator *a, int32_t x, double size, int32_t number)
+static uint64_t
+key_of(int64_t size, int32_t number)
 {
-	return a->blocks[x].size < size || (a->blocks[x].size == size && x < number);
+	return (uint64_t) size << NUMBER_BITS | (uint32_t) number;
 }
 
-/* Position of the first free block that is not before (size, number). */
+/* Position of the first key that is not below: a search without jumps that a processor would have to guess. */
 static int
-find(const allocator *a, const pool *p, double size, int32_t number)
+find(const pool *p, uint64_t key)
 {
-	int			low = 0;
-	int			high = p->n;
+	const uint64_t *at = p->keys;
+	int			n = p->n;
 
-	while (low < high)
+	while (n > 1)
 	{
-		int			mid = (low + high) / 2;
+		int			half = n / 2;
 
-		if (before(a, p->blocks[mid], size, number))
-			low = mid + 1;
-		else
-			high = mid;
+		at += (size_t) half & -(size_t) (at[half - 1] < key);
+		n -= half;
 	}
-	return low;
+	return (int) (at - p->keys) + (n == 1 && *at < key);
 }
 
 static void
 put_free(allocator *a, pool *p, int32_t x)
 {
-	int			at = find(a, p, a->blocks[x].size, x);
+	uint64_t	key = key_of(a->blocks[x].size, x);
+	int			at = find(p, key);
 
-	memmove(p->blocks + at + 1, p->blocks + at, sizeof(int32_t) * (size_t) (p->n - at));
-	p->blocks[at] = x;
+	memmove(p->keys + at + 1, p->keys + at, sizeof(uint64_t) * (size_t) (p->n - at));
+	p->keys[at] = key;
 	p->n++;
 	a->blocks[x].free = true;
 }
 
-static void
+static int32_t
 take_free(allocator *a, pool *p, int at)
 {
-	a->blocks[p->blocks[at]].free = false;
+	int32_t		x = (int32_t) (p->keys[at] & MAX_NUMBER);
+
+	a->blocks[x].free = false;
 	p->n--;
-	memmove(p->blocks + at, p->blocks + at + 1, sizeof(int32_t) * (size_t) (p->n - at));
+	memmove(p->keys + at, p->keys + at + 1, sizeof(uint64_t) * (size_t) (p->n - at));
+	return x;
 }
 
 static int32_t
-new_block(allocator *a, double size)
+new_block(allocator *a, int64_t size)
 {
 	int32_t		x = a->unused;
 
@@ -94,41 +102,32 @@ new_block(allocator *a, double size)
 	return x;
 }
 
-static double
-round_up(double x, double to)
-{
-	return ceil(x / to) * to;
-}
-
-static double
-segment_size(double size)
+static int64_t
+segment_size(int64_t size)
 {
 	if (size <= SMALL)
 		return SMALL_SEGMENT;
-	return size < MIDDLE ? MIDDLE_SEGMENT : round_up(size, LARGE_ROUND);
+	return size < MIDDLE ? MIDDLE_SEGMENT : (size + LARGE_ROUND - 1) / LARGE_ROUND * LARGE_ROUND;
 }
 
 static int32_t
-allocate(allocator *a, double size)
+allocate(allocator *a, int64_t size)
 {
 	bool		large = size > SMALL;
 	pool	   *p = &a->pools[large ? 1 : 0];
-	int			at = find(a, p, size, -1);
+	int			at = find(p, key_of(size, 0));
 	int32_t		x;
-	double		left;
+	int64_t		left;
 
 	if (at < p->n)
-	{
-		x = p->blocks[at];
-		take_free(a, p, at);
-	}
+		x = take_free(a, p, at);
 	else
 	{
 		x = new_block(a, segment_size(size));
 		a->reserved += a->blocks[x].size;
 	}
 	left = a->blocks[x].size - size;
-	if (large ? left > SMALL : left >= ROUND)
+	if (large ? left > SMALL : left >= 1)
 	{
 		int32_t		rest = new_block(a, left);
 		block	   *b = &a->blocks[x];
@@ -159,6 +158,12 @@ merge(allocator *a, int32_t x, int32_t y)
 }
 
 static void
+take_out(allocator *a, pool *p, int32_t x)
+{
+	(void) take_free(a, p, find(p, key_of(a->blocks[x].size, x)));
+}
+
+static void
 give_back(allocator *a, int32_t x, bool large)
 {
 	pool	   *p = &a->pools[large ? 1 : 0];
@@ -167,54 +172,79 @@ give_back(allocator *a, int32_t x, bool large)
 
 	if (next >= 0 && a->blocks[next].free)
 	{
-		take_free(a, p, find(a, p, a->blocks[next].size, next));
+		take_out(a, p, next);
 		merge(a, x, next);
 	}
 	if (prev >= 0 && a->blocks[prev].free)
 	{
-		take_free(a, p, find(a, p, a->blocks[prev].size, prev));
+		take_out(a, p, prev);
 		merge(a, prev, x);
 		x = prev;
 	}
 	put_free(a, p, x);
 }
 
-pm_code
-pm_allocator_replay(const pm_step *s, int64_t batch, pm_arena *arena, double *reserved, double *allocated, pm_status *st)
+static int64_t
+units_of(const pm_tensor *t, double batch)
 {
-	allocator	a;
-	int32_t    *held = PM_NEW(arena, int32_t, s->n_tensors + 1);
-	double		live = 0;
+	double		units = (t->fixed + t->per * batch) / UNIT;
+	int64_t		n = units < (double) MAX_SIZE ? (int64_t) units : MAX_SIZE;
 
-	memset(&a, 0, sizeof(a));
-	a.unused = -1;
-	a.blocks = PM_NEW(arena, block, 2 * s->n_tensors + 2);
-	a.pools[0].blocks = PM_NEW(arena, int32_t, 2 * s->n_tensors + 2);
-	a.pools[1].blocks = PM_NEW(arena, int32_t, 2 * s->n_tensors + 2);
-	if (held == NULL || a.blocks == NULL || a.pools[0].blocks == NULL || a.pools[1].blocks == NULL)
-		return pm_no_memory(st, arena);
-	*allocated = 0;
+	return n + ((double) n < units);
+}
+
+static bool
+make_room(allocator *a, int n_tensors, pm_arena *arena)
+{
+	size_t		room = 2 * (size_t) n_tensors + 2;
+
+	a->held = PM_NEW(arena, int32_t, n_tensors + 1);
+	a->blocks = PM_NEW(arena, block, room);
+	a->pools[0].keys = PM_NEW(arena, uint64_t, room);
+	a->pools[1].keys = PM_NEW(arena, uint64_t, room);
+	return a->held != NULL && a->blocks != NULL && a->pools[0].keys != NULL && a->pools[1].keys != NULL;
+}
+
+/* a: empty, with room for the step. */
+static pm_code
+replay(allocator *a, const pm_step *s, double batch, pm_arena *arena, pm_status *st)
+{
 	for (int e = 0; e < s->n_events; e++)
 	{
 		int32_t		t = s->events[e] >= 0 ? s->events[e] : ~s->events[e];
-		double		size = round_up(s->tensors[t].fixed + s->tensors[t].per * (double) batch, ROUND);
+		int64_t		size = units_of(&s->tensors[t], batch);
 
 		if (e % (16 * PM_POLL_EVERY) == 0 && pm_stopped(arena, st))
-			return PM_CANCELLED;
+			return st->code;
 		if (size == 0)
 			continue;
 		if (s->events[e] >= 0)
-		{
-			held[t] = allocate(&a, size);
-			live += size;
-			*allocated = live > *allocated ? live : *allocated;
-		}
+			a->held[t] = allocate(a, size);
 		else
-		{
-			give_back(&a, held[t], size > SMALL);
-			live -= size;
-		}
+			give_back(a, a->held[t], size > SMALL);
 	}
-	*reserved = a.reserved;
 	return PM_OK;
+}
+
+pm_code
+pm_allocator_replay(const pm_step *s, const double *batches, int n, pm_arena *arena, double *reserved, pm_status *st)
+{
+	pm_arena	part;
+	allocator	a;
+	pm_code		code = PM_OK;
+
+	memset(&a, 0, sizeof(a));
+	pm_arena_init_within(&part, arena);
+	if (s->n_tensors > MAX_NUMBER / 2 - 1 || !make_room(&a, s->n_tensors, &part))
+		code = pm_no_memory(st, arena);
+	for (int i = 0; i < n && code == PM_OK; i++)
+	{
+		a.n_blocks = a.pools[0].n = a.pools[1].n = 0;
+		a.reserved = 0;
+		a.unused = -1;
+		code = replay(&a, s, batches[i], arena, st);
+		reserved[i] = (double) a.reserved * UNIT;
+	}
+	pm_arena_release(&part);
+	return code;
 }

@@ -13,10 +13,9 @@
 #include "memory/step.h"
 
 /*
- * Replay the events of a step at the given batch.  *reserved: bytes of all
- * segments at the end, which is their peak; *allocated: the peak of what
- * tensors hold, rounded as the allocator does. PM_ERR_MEMORY, PM_CANCELLED.
+ * Replay the events of a step at n batches.  reserved[n]: bytes of all segments
+ * at the end, which is their peak. PM_ERR_MEMORY, PM_CANCELLED.
  */
-pm_code		pm_allocator_replay(const pm_step *s, int64_t batch, pm_arena *a, double *reserved, double *allocated, pm_status *st);
+pm_code		pm_allocator_replay(const pm_step *s, const double *batches, int n, pm_arena *a, double *reserved, pm_status *st);
 
 #endif

@@ -29,7 +29,7 @@ void
 pm_memory_sample_at(const pm_memory_plan *plan, const pm_question *q, pm_memory_sample *s)
 {
 	*s = (pm_memory_sample) {
-		.simulated = (q->gpu->is_cpu ? pm_memory_live(plan, q->batch) : pm_memory_reserved(plan, q->batch)) / MB,
+		.simulated = pm_memory_reserved(plan, q->batch) / MB,
 		.conv = pm_memory_largest_conv(plan, q->batch) / MB, .measured = NAN, .need_fits = NAN, .need_fails = NAN
 	};
 }

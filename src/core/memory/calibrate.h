@@ -11,7 +11,7 @@
 typedef struct pm_memory_sample
 {
 	uint64_t	network;		/* structure of the graph: rows of one network count as one */
-	double		simulated;		/* what the allocator reserves, on a CPU what tensors hold */
+	double		simulated;		/* what the allocator reserves, on a CPU what malloc holds */
 	double		conv;			/* what the largest convolution reads and writes */
 	double		measured;		/* peak */
 	double		need_fits,		/* the least that the step runs with, at a batch that fits */

@@ -73,7 +73,7 @@ static void
 cpu_factors(pm_memory_factors *f)
 {
 	*f = (pm_memory_factors) {
-		.context_mb = 0, .factor = 1.03, .workspace = 6, .need_factor = 1.03, .spread = 0.15, .context_spread_mb = 10,
+		.context_mb = 0, .factor = 1, .workspace = 3.75, .need_factor = 1.03, .spread = 0.13, .context_spread_mb = 10,
 		.fit_spread = 0.1, .measured = true
 	};
 }
@@ -168,7 +168,7 @@ pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm
 	double		quantile = log((1 + level) / (1 - level)) * sqrt(3) / 3.14159265358979323846;
 
 	e->workspace_mb = f->workspace * pm_memory_largest_conv(plan, q->batch) / MB;
-	simulated = f->factor * (q->gpu->is_cpu ? live : reserved) + e->workspace_mb;
+	simulated = f->factor * reserved + e->workspace_mb;
 	e->context_mb = f->context_mb;
 	e->peak_mb = f->context_mb + simulated;
 	e->weights_mb = plan->weights / MB;

@@ -12,6 +12,7 @@
 
 #include "graph/op_operands.h"
 #include "memory/allocator.h"
+#include "memory/step_build.h"
 
 static const double anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024};
 
@@ -100,20 +101,32 @@ pm_memory_live(const pm_memory_plan *plan, int64_t batch)
 static pm_code
 replay(const pm_step *s, pm_arena *a, pm_memory_plan *plan, pm_status *st)
 {
-	pm_code		code = PM_OK;
-
-	for (int i = 0; i < PM_N_MEMORY_ANCHORS && code == PM_OK; i++)
-	{
-		pm_arena	part;
-		double		allocated;
-
-		pm_arena_init_within(&part, a);
-		code = pm_allocator_replay(s, (int64_t) anchors[i], &part, &plan->reserved[i], &allocated, st);
-		pm_arena_release(&part);
-		if (code == PM_OK && i > 0 && plan->reserved[i] < plan->reserved[i - 1])
+	if (pm_allocator_replay(s, anchors, PM_N_MEMORY_ANCHORS, a, plan->reserved, st) != PM_OK)
+		return st->code;
+	for (int i = 1; i < PM_N_MEMORY_ANCHORS; i++)
+		if (plan->reserved[i] < plan->reserved[i - 1])
 			plan->reserved[i] = plan->reserved[i - 1];
-	}
-	return code;
+	return PM_OK;
+}
+
+/* ---------- malloc ---------- */
+
+/*
+ * malloc does not move what it has given out: holes between tensors stay
+ * resident, the more of them the more tensors were made.  PyTorch 1.13 hands
+ * pointwise convolutions to oneDNN, with copies of their data and results, from
+ * 16 samples on.  The shares are a regression on the peaks of data/
+ * (docs/memory.md).
+ */
+#define HOLES	0.2				/* of all outputs */
+#define COPIES	0.3				/* of data and results of pointwise convolutions */
+#define COPIES_FROM	16			/* samples */
+
+static double
+held_by_malloc(const pm_memory_plan *plan, double batch)
+{
+	return pm_memory_live(plan, (int64_t) batch) + HOLES * (plan->outputs_fixed + plan->outputs_per * batch) +
+		(batch >= COPIES_FROM ? COPIES * plan->pointwise_per * batch : 0);
 }
 
 double
@@ -124,6 +137,8 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 	double		reserved = plan->reserved[PM_N_MEMORY_ANCHORS - 1];
 	int			i = 0;
 
+	if (plan->on_cpu)
+		return held_by_malloc(plan, b);
 	while (i < PM_N_MEMORY_ANCHORS - 2 && b > anchors[i + 1])
 		i++;
 	if (b <= anchors[PM_N_MEMORY_ANCHORS - 1])
@@ -158,6 +173,18 @@ conv_bytes(const pm_graph *g, const pm_node *n, double element, bool on_cpu)
 	return l;
 }
 
+/* Elements of data and result of a convolution of single elements, a sample; 0 for other operators. */
+static double
+pointwise_count(const pm_graph *g, const pm_node *n)
+{
+	pm_operands o;
+
+	if (n->view || n->batch_dim < 0 || !pm_step_is_pointwise(n))
+		return 0;
+	o = pm_conv_operands(g, n);
+	return pm_count_at(&o.data, 1) + pm_node_count(n, 1);
+}
+
 double
 pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch)
 {
@@ -171,10 +198,11 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 {
 	double	   *of[] = {&plan->weights, &plan->gradients, &plan->optimizer};
 	double		size = o->dtype == PM_BF16 || o->dtype == PM_FP16 ? 2 : 4;
+	double		params = g->declared_params < g->params ? g->declared_params : g->params;
 
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
 		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
-	plan->gradients = g->params * size;
+	plan->gradients = params * size;
 }
 
 /* What a static estimate knows: outputs, without lives and without what the backward pass needs. */
@@ -208,6 +236,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	if (code != PM_OK)
 		return code;
 	plan->structure = g->structure;
+	plan->on_cpu = o->on_cpu;
 	sum_persistent(&s, g, o, plan);
 	sum_outputs(g, element, plan);
 	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
@@ -220,6 +249,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 			plan->conv_fixed = l.fixed;
 			plan->conv_per = l.per;
 		}
+		plan->pointwise_per += pointwise_count(g, &g->nodes[i]) * element;
 	}
-	return replay(&s, a, plan, st);
+	return o->on_cpu ? PM_OK : replay(&s, a, plan, st);
 }

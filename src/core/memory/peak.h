@@ -23,10 +23,12 @@ typedef struct pm_memory_plan
 		double		fixed;
 		double		per;
 	}			lines[PM_MAX_MEMORY_LINES];
-	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, at batches 1, 4, 16, 64, 256, 1024 */
+	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, not on a CPU, at batches 1, 4, 16, 64, 256, 1024 */
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
 	double		largest_per;	/* the largest of them that follows the batch, a sample */
+	bool		on_cpu;
+	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
 	double		conv_fixed,		/* the largest convolution: what its kernel reads and writes */
 				conv_per;
 } pm_memory_plan;
@@ -36,7 +38,7 @@ pm_code		pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_are
 
 /* Bytes at a batch >= 1; each grows with the batch. */
 double		pm_memory_live(const pm_memory_plan *plan, int64_t batch);	/* that tensors hold at the peak */
-double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator holds; >= live */
+double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator, on a CPU malloc, holds; >= live */
 double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);
 
 #endif

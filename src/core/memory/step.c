@@ -163,10 +163,12 @@ persistent(pm_step_build *b)
 		b->now = i;
 		for (int k = 0; k < n->n_consts; k++)
 			(void) pm_step_new_count(b, PM_MEMORY_WEIGHTS, pm_shape_count(&n->consts[k]), false, size);
-		for (int k = n->attrs.tied >= 0 ? 1 : 0; k < n->n_weights; k++)
+		for (int k = 0; k < n->n_weights; k++)
 		{
 			double		count = pm_shape_count(&n->weights[k]);
 
+			if (!pm_step_owns(b, i, k))
+				continue;
 			(void) pm_step_new_count(b, PM_MEMORY_WEIGHTS, count, false, size);
 			if (b->o->gradients_stay)
 				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, count, false, size);
@@ -383,6 +385,9 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	pm_keeps_of_all(b.keeps);
 	b.input_op = pm_op_find("Input");
 	find_last_uses(&b);
+	pm_step_find_shared(&b);
+	if (b.failed)
+		return pm_no_memory(st, a);
 	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)
 		return st->code;
 	if (pm_stopped(a, st))

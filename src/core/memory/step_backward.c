@@ -44,6 +44,24 @@ count_of(const pm_node *n)
 	return pm_shape_count(&n->shape);
 }
 
+/* What a convolution on a CPU computes a gradient in, of its data or its kernel; to be dropped when the gradient is there. */
+static int32_t
+blocked_gradient(pm_step_build *b, int i, bool of_kernel)
+{
+	int32_t		flow;
+	int32_t		other;
+	int32_t		result;
+
+	if (!pm_step_is_blocked(b, i))
+		return PM_NO_TENSOR;
+	flow = pm_step_block_of(b, i);
+	other = of_kernel ? pm_step_block_of(b, b->g->nodes[i].inputs[0]) : pm_step_block_of_kernel(b, i);
+	result = of_kernel ? pm_step_block_of_kernel(b, i) : pm_step_block_of(b, b->g->nodes[i].inputs[0]);
+	pm_step_drop(b, other);
+	pm_step_drop(b, flow);
+	return result;
+}
+
 /* The gradient of input k in `size` bytes an element, then in those of the producer. */
 static int32_t
 input_gradient(pm_step_build *b, int p, int size)
@@ -70,6 +88,7 @@ weight_gradients(pm_step_build *b, int i, int size)
 	for (int k = 0; k < n->n_weights; k++)
 	{
 		double		count = pm_shape_count(&n->weights[k]);
+		int32_t		blocked = k == 0 ? blocked_gradient(b, i, true) : PM_NO_TENSOR;
 		int32_t		t = pm_step_new_count(b, PM_MEMORY_GRADIENTS, count, false, pm_op_row_of(n->op)->cast == PM_CAST_HALF ? size : param);
 
 		if (pm_op_row_of(n->op)->cast == PM_CAST_HALF && size != param)
@@ -79,7 +98,8 @@ weight_gradients(pm_step_build *b, int i, int size)
 			pm_step_drop(b, t);
 			t = wide;
 		}
-		if (b->o->gradients_stay)
+		pm_step_drop(b, blocked);
+		if (b->o->gradients_stay || !pm_step_owns(b, i, k))	/* which is added to what is there */
 			pm_step_drop(b, t);
 	}
 }
@@ -101,6 +121,7 @@ input_gradients(pm_step_build *b, int i, int32_t g)
 	for (int j = 0; j < n->n_inputs; j++)
 	{
 		int			p = n->inputs[j];
+		int32_t		blocked;
 		bool		shares = k->pass == PM_PASS_SAME || (k->pass == PM_PASS_ADD && same_tensor(b, i, p));
 
 		if (!b->g->nodes[p].grad)
@@ -115,7 +136,9 @@ input_gradients(pm_step_build *b, int i, int32_t g)
 		if ((k->keep & (PM_KEEP_FACTORS | PM_KEEP_DIVISOR)) != 0 && !pm_step_is_product(n) &&
 			count_of(&b->g->nodes[p]) < count_of(n))
 			pm_step_drop(b, pm_step_new_like(b, PM_MEMORY_FLOW, i, b->size[i]));
+		blocked = j == 0 ? blocked_gradient(b, i, false) : PM_NO_TENSOR;
 		pm_step_contribute(b, p, input_gradient(b, p, size));
+		pm_step_drop(b, blocked);
 	}
 }
 

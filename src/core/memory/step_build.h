@@ -38,6 +38,8 @@ typedef struct pm_step_build
 	/* by node */
 	int32_t    *storage;		/* tensor that holds its output */
 	uint8_t    *size;			/* bytes of an element of it */
+	bool	   *shared;			/* [first_weight[n_nodes]] weights that another node owns */
+	int32_t    *first_weight;	/* [n_nodes] of a node in shared */
 	uint8_t    *fused;			/* PM_FUSED_...: part of an attention that is one kernel */
 	int32_t    *last_use;		/* node after which the forward pass does not need it */
 	int32_t    *expiring;		/* first node whose last_use this is, then next_expiring */
@@ -60,6 +62,11 @@ void		pm_step_link(pm_step_build *b, int32_t *head, int32_t t);
 /* Drop every tensor of a list and empty it. */
 void		pm_step_drop_list(pm_step_build *b, int32_t *head);
 
+/* Mark the weights that another node owns. */
+void		pm_step_find_shared(pm_step_build *b);
+/* Whether weight k of a node is a parameter of its own. */
+bool		pm_step_owns(const pm_step_build *b, int node, int k);
+
 /* Bytes of an element of a parameter, and of what autocast runs in half. */
 int			pm_step_param_size(const pm_step_build *b);
 int			pm_step_half_size(const pm_step_build *b);
@@ -75,6 +82,14 @@ void		pm_step_forward(pm_step_build *b, int from, int to, bool keeping);
 void		pm_step_backward(pm_step_build *b, int from, int to);
 /* A gradient of p's output arrives; takes the caller's hold of t over. */
 void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
+
+/* Whether a node is a convolution whose kernel is a single element that takes every position. */
+bool		pm_step_is_pointwise(const pm_node *n);
+/* Whether a convolution works on copies of its data, kernel and result; false but on a CPU. */
+bool		pm_step_is_blocked(const pm_step_build *b, int node);
+/* Such a copy of the output of a node, of the kernel of a node; none when oneDNN reads it as it is. */
+int32_t		pm_step_block_of(pm_step_build *b, int node);
+int32_t		pm_step_block_of_kernel(pm_step_build *b, int node);
 
 /*
  * Where the graph can be cut in two with one tensor between: cut[i] nodes

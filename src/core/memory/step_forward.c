@@ -145,15 +145,18 @@ save_statistics(pm_step_build *b, int i)
 	pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, 2 * rows, n->batch_dim >= 0, 4));
 }
 
-/* Elements that a recurrent kernel keeps: gates, cell and hidden states of every step, layer and direction. */
+/*
+ * Elements that a recurrent network keeps of every step, layer and direction: gates, cell and hidden states.  On a CPU
+ * PyTorch makes it of single operators, which keep as much as 8 hidden states (measured with PyTorch 1.13).
+ */
 static double
-recurrent_reserve(const pm_node *n)
+recurrent_reserve(const pm_node *n, bool on_cpu)
 {
 	const pm_op_row *row = pm_op_row_of(n->op);
 	double		directions = n->attrs.bidirectional ? 2 : 1;
 	double		hidden = n->attrs.hidden_size > 0 ? (double) n->attrs.hidden_size : 1;
 
-	return pm_shape_count(&n->shape) / (hidden * directions) * (row->factor + 2) * hidden * directions *
+	return pm_shape_count(&n->shape) / (hidden * directions) * (on_cpu ? 8 : row->factor + 2) * hidden * directions *
 		(double) (n->attrs.num_layers > 0 ? n->attrs.num_layers : 1);
 }
 
@@ -190,7 +193,7 @@ save_extras(pm_step_build *b, int i, int keep)
 	if ((keep & PM_KEEP_STATISTICS) != 0)
 		save_statistics(b, i);
 	if (class == PM_CLASS_RECURRENT)
-		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, recurrent_reserve(n), n->batch_dim >= 0,
+		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, recurrent_reserve(n, b->o->on_cpu), n->batch_dim >= 0,
 														pm_step_half_size(b)));
 	if (pm_op_row_of(n->op)->flops == PM_FLOPS_ATTENTION)
 		save_attention(b, i);
@@ -258,6 +261,24 @@ cast_weights(pm_step_build *b, int i, int size)
 		pm_step_link(b, &b->cast[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_shape_count(&n->weights[k]), false, size));
 }
 
+/* What a convolution on a CPU computes its output in, to be dropped when the output is there. */
+static int32_t
+blocked_output(pm_step_build *b, int i)
+{
+	int32_t		data;
+	int32_t		kernel;
+	int32_t		result;
+
+	if (!pm_step_is_blocked(b, i))
+		return PM_NO_TENSOR;
+	data = pm_step_block_of(b, b->g->nodes[i].inputs[0]);
+	kernel = pm_step_block_of_kernel(b, i);
+	result = pm_step_block_of(b, i);
+	pm_step_drop(b, kernel);
+	pm_step_drop(b, data);
+	return result;
+}
+
 static void
 run_operator(pm_step_build *b, int i, bool keeping)
 {
@@ -266,14 +287,17 @@ run_operator(pm_step_build *b, int i, bool keeping)
 	int32_t		made[MAX_CAST];
 	int			n_made;
 	int			size;
+	int32_t		blocked;
 
 	b->size[i] = (uint8_t) output_size(b, n);
 	size = pm_step_compute_size(b, i);
 	n_made = cast_inputs(b, i, size, in, made);
 	cast_weights(b, i, size);
+	blocked = blocked_output(b, i);
 	b->storage[i] = n->n_shapes > 1 ?
 		pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
 		pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
+	pm_step_drop(b, blocked);
 	if (keeping && n->n_inputs <= MAX_CAST)
 		save_all(b, i, in);
 	for (int k = 0; k < n_made; k++)
