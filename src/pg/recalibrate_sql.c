@@ -256,7 +256,7 @@ add_row(pm_rows_out *out, const pm_device_correction *g, int dtype, int layout)
 	values[2] = CStringGetTextDatum(pm_layout_name[layout]);
 	values[3] = Int32GetDatum(g->used[dtype][layout]);
 	values[4] = Int32GetDatum(g->structures);
-	values[5] = Float8GetDatum(exp(g->a + g->d[dtype][layout]));
+	values[5] = Float8GetDatum(exp(g->a + g->d[dtype][layout] + g->by_state[dtype][layout]));
 	values[6] = Float8GetDatum(exp(g->centre));
 	values[7] = Float8GetDatum(1 + g->b);
 	pm_rows_add(out, values, nulls);

@@ -7,6 +7,14 @@
 
 #include "features/tokens.h"
 
+/* Factors on the parts of an answer, by which a predictor is fitted to a card; of kinds that take them (pm_kind.scales). */
+typedef struct pm_factors
+{
+	const double *device;		/* [tokens of the skeleton] on their time on the device */
+	double		launch;			/* on the time of launches */
+	double		rest;			/* on what a step costs beside its operators */
+} pm_factors;
+
 typedef struct pm_sample
 {
 	pm_question	query;
@@ -16,6 +24,7 @@ typedef struct pm_sample
 	double		backward_ms;
 	double		weight;			/* 1, or less for a noisy row */
 	int64_t		id;				/* profile_id, for messages */
+	const pm_factors *fitted;	/* of a question, for a kind that takes it; NULL: all factors are 1 */
 } pm_sample;
 
 typedef struct pm_dataset

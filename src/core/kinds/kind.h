@@ -97,6 +97,12 @@ struct pm_kind
 	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
 	/* Whether it has learned what it answers q from; a question without is out of the domain. NULL: for all questions. */
 	bool		(*informed) (const pm_predictor *p, const pm_question *q);
+	/*
+	 * Whether predict() and prepare() take the factors of a sample with these options; NULL: never.
+	 * prepare() keeps the pointer, and predict_prepared() reads what is there then.  Whatever the
+	 * factors, a larger batch takes no less time where it takes none with factors of 1.
+	 */
+	bool		(*scales) (const pm_options *o);
 	/* What it has learned of cards; NULL, or a kind without it: nothing. */
 	const pm_cards *(*cards) (const pm_predictor *p);
 	/* What the kind knows, in the numbering of p->schema, which load() finds set; so are the options. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_DEVICES		4096
+#define MAX_STATE		100.0	/* of an element */
 #define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
 
 const pm_device_correction *
@@ -17,6 +18,15 @@ pm_correction_find(const pm_correction *c, const char *gpu)
 		if (strcmp(c->device[i].gpu, gpu) == 0)
 			return &c->device[i];
 	return NULL;
+}
+
+bool
+pm_correction_has_state(const pm_device_correction *c)
+{
+	for (int k = 0; c != NULL && k < PM_N_STATE; k++)
+		if (c->state[k] != 0)
+			return true;
+	return false;
 }
 
 double
@@ -52,7 +62,9 @@ pm_correction_save(const pm_correction *c, pm_buffer *b)
 		{
 			pm_put_u32(b, (uint32_t) g->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
 			pm_put_f64(b, g->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
+			pm_put_f64(b, g->by_state[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS]);
 		}
+		pm_named_save(&pm_state_names, g->state, b);
 	}
 }
 
@@ -74,6 +86,17 @@ load_lists(pm_translation *dtypes, pm_translation *layouts, pm_reader *r, pm_are
 	pm_code		rc = pm_names_load(pm_list_here(PM_LIST_DTYPE), r, a, dtypes, st);
 
 	return rc == PM_OK ? pm_names_load(pm_list_here(PM_LIST_LAYOUT), r, a, layouts, st) : rc;
+}
+
+static pm_code
+load_state(pm_device_correction *g, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc = pm_named_load(&pm_state_names, g->state, r, a, st);
+
+	for (int k = 0; k < PM_N_STATE; k++)
+		if (!(fabs(g->state[k]) <= MAX_STATE))
+			r->failed = true;
+	return rc;
 }
 
 static pm_code
@@ -100,8 +123,9 @@ load_device(const pm_translation *dtypes, const pm_translation *layouts, pm_read
 			g->used[dtype][layout] = (int) pm_get_u32(r, INT32_MAX / N_CELLS);
 			g->rows += g->used[dtype][layout];
 			g->d[dtype][layout] = get_log(r);
+			g->by_state[dtype][layout] = get_log(r);
 		}
-	return PM_OK;
+	return load_state(g, r, a, st);
 }
 
 pm_code

@@ -3,14 +3,16 @@
  * measurements; recalibrate.c fits them.
  *
  * ln(value) = ln(predicted) + a + b * (ln(predicted) - centre) + d, for each
- * device, where d belongs to a dtype and layout on it.  b > -1 and the same for
- * all questions about a device, so that the order of predictions stays: a
- * larger batch still never takes less time.
+ * device, where d belongs to a dtype and layout on it, and predicted is what
+ * the kind says of a card in that state (card_state.h).  b > -1 and the same for
+ * all questions about a device, so that a larger batch still never takes less
+ * time.
  */
 #ifndef PM_CORRECTION_H
 #define PM_CORRECTION_H
 
 #include "kinds/kind.h"
+#include "predictor/card_state.h"
 
 #define PM_CORRECTION_MAX_B	0.3	/* of |b| */
 
@@ -26,6 +28,8 @@ typedef struct pm_device_correction
 	double		high;
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
 	double		d[PM_N_DTYPES][PM_N_LAYOUTS];	/* 0 where there were no rows */
+	double		state[PM_N_STATE];	/* of the card; 0 for kinds that take no factors */
+	double		by_state[PM_N_DTYPES][PM_N_LAYOUTS];	/* mean logarithm of what the state made of the rows */
 } pm_device_correction;
 
 struct pm_correction
@@ -37,7 +41,10 @@ struct pm_correction
 /* Of a device, NULL when there is none. c may be NULL. */
 const pm_device_correction *pm_correction_find(const pm_correction *c, const char *gpu);
 
-/* The corrected value of what was predicted. */
+/* Whether the kind is to be asked with the factors of a state. */
+bool		pm_correction_has_state(const pm_device_correction *c);
+
+/* The corrected value of what was predicted, with the factors of the state. */
 double		pm_correction_apply(const pm_correction *c, const pm_question *q, double predicted);
 
 void		pm_correction_save(const pm_correction *c, pm_buffer *b);

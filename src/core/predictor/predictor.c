@@ -14,6 +14,7 @@
 #include "kinds/cards.h"
 #include "predictor/correction.h"
 #include "predictor/cross.h"
+#include "predictor/sensitivity.h"
 #include "predictor/stages.h"
 
 /* ---- fit and predict ---- */
@@ -277,11 +278,49 @@ finish_step(const pm_predictor *p, const pm_sample *s, double *step_ms, pm_part 
 	return PM_OK;
 }
 
+/* The factors of the card's state into s, if p was recalibrated on the card and its kind takes them. t: tokens of s. */
+static pm_code
+fit_to_card(const pm_predictor *p, const pm_tokens *t, pm_arena *a, pm_sample *s, pm_status *st)
+{
+	const pm_device_correction *c = pm_correction_find(p->correction, s->query.gpu->name);
+	pm_state_shares *shares = PM_NEW(a, pm_state_shares, t->n);
+	double	   *device = PM_NEW(a, double, t->n);
+	pm_factors *factors = PM_NEW(a, pm_factors, 1);
+
+	if (!shares || !device || !factors)
+		return pm_no_memory(st, a);
+	pm_state_shares_of(t, shares);
+	pm_state_factors(c->state, shares, t->n, device, factors);
+	s->fitted = factors;
+	return PM_OK;
+}
+
+static bool
+is_fitted_to_card(const pm_predictor *p, const pm_sample *s)
+{
+	return pm_has_state(p) && pm_correction_has_state(pm_correction_find(p->correction, s->query.gpu->name));
+}
+
+static pm_code
+predict_fitted(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts, int *n_parts,
+			   pm_status *st)
+{
+	pm_sample	q = *s;
+	pm_tokens	t;
+	pm_code		rc;
+
+	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st)) != PM_OK ||
+		(rc = fit_to_card(p, &t, scratch, &q, st)) != PM_OK)
+		return rc;
+	return p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
+}
+
 pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_code		rc = p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
+	pm_code		rc = is_fitted_to_card(p, s) ? predict_fitted(p, s, scratch, step_ms, parts, n_parts, st) :
+		p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
 
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
 }
@@ -319,6 +358,7 @@ pm_code
 pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 					 pm_workbench *bench, pm_prepared *x, pm_status *st)
 {
+	pm_sample	q = *s;
 	pm_tokens	t;
 	pm_code		rc;
 
@@ -328,7 +368,9 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 		(rc = keep_types(&t, a, x, st)) != PM_OK ||
 		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
 		return rc;
-	return p->kind->prepare != NULL ? p->kind->prepare(p, s, &t, a, scratch, &x->state, st) : PM_OK;
+	if (is_fitted_to_card(p, s) && (rc = fit_to_card(p, &t, a, &q, st)) != PM_OK)
+		return rc;
+	return p->kind->prepare != NULL ? p->kind->prepare(p, &q, &t, a, scratch, &x->state, st) : PM_OK;
 }
 
 static pm_code

@@ -1,14 +1,16 @@
 /*
  * recalibrate.c - fitting a few numbers per device to new measurements.
  *
- * Each device is a small regression of u = ln(measured / predicted) by
- * iteratively reweighted least squares with Huber's weights, so that a few bad
- * measurements do not count, and with a normal prior about 0 on every number,
- * so that a few rows do not count for more than they are.  As in trust.c, the
- * rows of one structure together weigh as much as one: they err together.
+ * Each device is a Bayesian regression (evidence.h) of u = ln(measured /
+ * predicted) on the state of its card (card_state.h), on a factor and an
+ * exponent of the whole step, and on a factor for each format and layout.  Each
+ * number has a normal prior about 0, as wide as known cards differ, and
+ * narrower on a card that the predictor knows from many networks: a few rows
+ * do not count for more than they are.
  *
- * The scale of the noise is what the rows show, held near SIGMA while they are
- * few: with it the priors say how many structures it takes to be believed.
+ * How a prediction answers to the state is taken from the predictor itself
+ * (sensitivity.h).  A kind whose predictions have no parts has factor, exponent
+ * and formats alone.
  */
 #include "predictor/recalibrate.h"
 
@@ -18,23 +20,31 @@
 #include <string.h>
 
 #include "kinds/cards.h"
-#include "nn/solve.h"
 #include "base/metrics.h"
 #include "features/split.h"
+#include "predictor/evidence.h"
+#include "predictor/sensitivity.h"
 
-#define PRIOR_A			0.5		/* standard deviations of the numbers, in logarithms: a new device ... */
-#define LEAST_PRIOR_A	0.05	/* ... and one that the predictor knows from many networks */
-#define SIGMA_OF_MEAN	1.25	/* standard deviation over mean absolute error, of a normal distribution */
+/* Standard deviations of the numbers, in logarithms, on a card that nothing is known of. Where a state carries most: */
+#define PRIOR_STEP		0.05	/* of the whole step */
+#define PRIOR_SLOPE		0.03
+#define PRIOR_CELL		0.05	/* of a format or layout */
+/* and where there is none: */
+#define PRIOR_A			0.5		/* where the kind knows no cards */
+#define LEAST_PRIOR_A	0.05	/* on a device that is known from many networks */
 #define PRIOR_B			0.1
-#define PRIOR_D			0.2		/* ... and a format or layout on it */
-#define SIGMA			0.1		/* noise of a structure ... */
-#define SIGMA_ROWS		5		/* ... as if so many structures had shown it */
-#define HUBER			1.5
-#define ROUNDS			25
+#define PRIOR_D			0.4		/* a format or layout, over the whole step */
+#define SIGMA_OF_MEAN	1.25	/* standard deviation over mean absolute error, of a normal distribution */
+#define LEAST_KNOWN		0.15	/* of these deviations is left on a device that is known from many networks */
 #define MAX_FOLDS		10
 
 #define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
-#define MAX_NUMBERS		(2 + N_CELLS)
+
+/* The numbers of a device. */
+enum
+{
+	NUMBER_STATE, NUMBER_A = PM_N_STATE, NUMBER_B, NUMBER_CELL, N_NUMBERS = NUMBER_CELL + N_CELLS
+};
 
 /* ---- one device ---- */
 
@@ -48,6 +58,7 @@ typedef struct point
 	double		x;				/* ln(predicted) - centre */
 	double		u;				/* ln(measured / predicted) */
 	double		weight;
+	const double *z;			/* [PM_N_STATE] */
 } point;
 
 static int
@@ -64,197 +75,164 @@ by_device(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-	const double *x = a;
-	const double *y = b;
-
-	return (x[0] > y[0]) - (x[0] < y[0]);
-}
-
-/* pairs[n][2]: value, weight; reordered. */
-static double
-weighted_median(double (*pairs)[2], int n)
-{
-	double		total = 0,
-				sum = 0;
-	int			i = 0;
-
-	qsort(pairs, n, sizeof(pairs[0]), by_size);
-	for (int k = 0; k < n; k++)
-		total += pairs[k][1];
-	while (i < n - 1 && (sum += pairs[i][1]) < total / 2)
-		i++;
-	return pairs[i][0];
-}
-
-/* One regression: numbers v = (a, b, d of each cell). */
-typedef struct regression
-{
-	const point *p;
-	int			n;
-	double		structures;
-	double		sigma;
-	double		prior_a;
-	double		v[MAX_NUMBERS];
-	double	  (*pairs)[2];		/* [n] scratch */
-} regression;
-
-static double
-residual(const regression *r, const point *p)
-{
-	return p->u - r->v[0] - r->v[1] * p->x - r->v[2 + p->cell];
-}
-
+/* Points of one device, sorted by structure: centre and range. */
 static void
-reweighted_step(regression *r)
-{
-	double		m[MAX_NUMBERS][MAX_NUMBERS] = {{0}};
-	double		y[MAX_NUMBERS] = {0};
-
-	for (int i = 0; i < r->n; i++)
-	{
-		const point *p = &r->p[i];
-		double		e = fabs(residual(r, p)) / r->sigma;
-		double		w = p->weight * (e > HUBER ? HUBER / e : 1) / (r->sigma * r->sigma);
-		int			at[3] = {0, 1, 2 + p->cell};
-		double		z[3] = {1, p->x, 1};
-
-		for (int j = 0; j < 3; j++)
-		{
-			y[at[j]] += w * z[j] * p->u;
-			for (int k = 0; k < 3; k++)
-				m[at[j]][at[k]] += w * z[j] * z[k];
-		}
-	}
-	for (int k = 0; k < MAX_NUMBERS; k++)
-	{
-		double		prior = k == 0 ? r->prior_a : k == 1 ? PRIOR_B : r->prior_a * PRIOR_D / PRIOR_A;
-
-		m[k][k] += 1 / (prior * prior);
-	}
-	/* the priors make m positive definite; where rounding does not leave it so, v stays as it is */
-	if (pm_solve_spd(&m[0][0], y, MAX_NUMBERS))
-		memcpy(r->v, y, sizeof(y));
-	r->v[1] = fmin(fmax(r->v[1], -PM_CORRECTION_MAX_B), PM_CORRECTION_MAX_B);
-}
-
-/* Noise that the residuals show, towards SIGMA while structures are few. */
-static void
-set_sigma(regression *r)
-{
-	double		shown;
-
-	for (int i = 0; i < r->n; i++)
-	{
-		r->pairs[i][0] = fabs(residual(r, &r->p[i]));
-		r->pairs[i][1] = r->p[i].weight;
-	}
-	shown = 1.4826 * weighted_median(r->pairs, r->n);
-	r->sigma = sqrt((SIGMA_ROWS * SIGMA * SIGMA + r->structures * shown * shown) / (SIGMA_ROWS + r->structures));
-}
-
-/* From the median, so that the first weights are of use. */
-static void
-start(regression *r)
-{
-	for (int i = 0; i < r->n; i++)
-	{
-		r->pairs[i][0] = r->p[i].u;
-		r->pairs[i][1] = r->p[i].weight;
-	}
-	memset(r->v, 0, sizeof(r->v));
-	r->v[0] = weighted_median(r->pairs, r->n);
-}
-
-static void
-regress(regression *r)
-{
-	start(r);
-	for (int i = 0; i < ROUNDS; i++)
-	{
-		/* a scale that goes on moving would keep the rest moving too */
-		if (i < ROUNDS / 2)
-			set_sigma(r);
-		reweighted_step(r);
-	}
-}
-
-/* Points of one device, sorted by structure: weights, centre and range. */
-static void
-describe_device(point *p, int n, pm_device_correction *c)
+describe_device(const point *p, int n, pm_device_correction *c)
 {
 	double		sum = 0,
 				total = 0;
 
 	c->low = DBL_MAX;
 	c->high = -DBL_MAX;
-	for (int i = 0; i < n;)
+	for (int i = 0; i < n; i++)
 	{
-		int			end = i;
-
-		int			from = i;
-
-		while (end < n && p[end].structure == p[i].structure)
-			end++;
-		c->structures++;
-		for (; i < end; i++)
-		{
-			p[i].weight /= end - from;
-			sum += p[i].weight * p[i].x;
-			total += p[i].weight;
-			c->low = fmin(c->low, p[i].x);
-			c->high = fmax(c->high, p[i].x);
-			c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS]++;
-		}
+		c->structures += i == 0 || p[i].structure != p[i - 1].structure;
+		sum += p[i].weight * p[i].x;
+		total += p[i].weight;
+		c->low = fmin(c->low, p[i].x);
+		c->high = fmax(c->high, p[i].x);
+		c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS]++;
 	}
 	c->rows = n;
 	c->centre = sum / total;
 }
 
-/*
- * How far the factor of a device is expected to be from 1: as far as guesses of
- * cards were off, where the kind knows cards; and the less, the more
- * networks the predictor has learned from on it, so that one row does not undo
- * what thousands say; not less than LEAST_PRIOR_A, so that twenty networks on a
- * machine that has become slower are still believed.
- */
+/* Networks that base has learned from on a device, those that it was recalibrated on aside: its numbers are fitted afresh. */
 static double
-prior_of(const pm_predictor *base, const char *gpu)
+known_networks(const pm_predictor *base, const char *gpu)
 {
 	const pm_device_correction *before = pm_correction_find(base->correction, gpu);
-	/* those that it was recalibrated on count for its domain, and its numbers are fitted afresh */
-	int			known = pm_trust_gpu_structures(base->trust, gpu) - (before != NULL ? before->structures : 0);
 
+	return fmax(pm_trust_gpu_structures(base->trust, gpu) - (before != NULL ? before->structures : 0), 0);
+}
+
+/*
+ * Without a state: how far the factor of a device is expected to be from 1: as
+ * far as guesses of cards were off, where the kind knows cards; and the less,
+ * the more networks the predictor has learned from on it, so that one row does
+ * not undo what thousands say; not less than LEAST_PRIOR_A, so that twenty
+ * networks on a machine that has become slower are still believed.
+ */
+static double
+prior_of_step(const pm_predictor *base, double known)
+{
 	double		spread = pm_cards_spread(base->kind->cards != NULL ? base->kind->cards(base) : NULL);
 	double		unknown = spread > 0 ? SIGMA_OF_MEAN * spread : PRIOR_A;
 
-	return fmax(unknown / sqrt(1.0 + fmax(known, 0)), LEAST_PRIOR_A);
+	return fmax(unknown / sqrt(1.0 + known), LEAST_PRIOR_A);
 }
 
+/* prior[N_NUMBERS]; 0: the number is not fitted. */
 static void
-fit_device(const pm_predictor *base, point *p, int n, double (*pairs)[2], pm_device_correction *c)
+set_priors(const pm_predictor *base, const pm_device_correction *c, const char *gpu, double *prior)
 {
-	regression	r = {.p = p, .n = n, .pairs = pairs, .prior_a = prior_of(base, p->gpu)};
+	bool		state = pm_has_state(base);
+	double		known = known_networks(base, gpu);
+	double		left = fmax(1 / sqrt(1 + known), LEAST_KNOWN);
+	double		step = state ? PRIOR_STEP : prior_of_step(base, known);
+
+	for (int k = 0; k < PM_N_STATE; k++)
+		prior[k] = state ? pm_state_prior(k) * left : 0;
+	prior[NUMBER_A] = step;
+	prior[NUMBER_B] = state ? PRIOR_SLOPE : PRIOR_B;
+	for (int k = 0; k < N_CELLS; k++)
+		prior[NUMBER_CELL + k] = c->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] == 0 ? 0 : state ? PRIOR_CELL : PRIOR_D * step;
+}
+
+/* z of one row, for the numbers of map[p] alone. */
+static void
+fill_row(const point *p, const int *map, int n, double *z)
+{
+	for (int k = 0; k < n; k++)
+	{
+		int			number = map[k];
+
+		z[k] = number < PM_N_STATE ? p->z[number] : number == NUMBER_A ? 1 : number == NUMBER_B ? p->x : number - NUMBER_CELL == p->cell;
+	}
+}
+
+static pm_code
+make_evidence(const point *p, int n, const double *prior, int *map, pm_arena *a, pm_evidence *e, pm_status *st)
+{
+	double	   *sd = PM_NEW(a, double, N_NUMBERS);
+	int			structure = 0;
+
+	*e = (pm_evidence) {.n = n, .u = PM_NEW(a, double, n), .weight = PM_NEW(a, double, n), .structure = PM_NEW(a, int, n), .prior = sd};
+	if (!sd || !e->u || !e->weight || !e->structure)
+		return pm_no_memory(st, a);
+	for (int k = 0; k < N_NUMBERS; k++)
+		if (prior[k] > 0)
+		{
+			map[e->p] = k;
+			sd[e->p++] = prior[k];
+		}
+	if ((e->z = pm_alloc(a, (size_t) n * e->p, sizeof(double))) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+	{
+		structure += i > 0 && p[i].structure != p[i - 1].structure;
+		e->u[i] = p[i].u;
+		e->weight[i] = p[i].weight;
+		e->structure[i] = structure;
+		fill_row(&p[i], map, e->p, e->z + (size_t) i * e->p);
+	}
+	return PM_OK;
+}
+
+/* Numbers v[N_NUMBERS] into the correction, and what the state made of the rows on average. */
+static void
+keep_numbers(const point *p, int n, const double *v, pm_device_correction *c)
+{
+	memcpy(c->state, v, sizeof(c->state));
+	c->a = v[NUMBER_A];
+	c->b = fmin(fmax(v[NUMBER_B], -PM_CORRECTION_MAX_B), PM_CORRECTION_MAX_B);
+	for (int k = 0; k < N_CELLS; k++)
+		c->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = v[NUMBER_CELL + k];
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < PM_N_STATE; k++)
+			c->by_state[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS] +=
+				v[k] * p[i].z[k] / c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS];
+}
+
+static pm_code
+fit_device(const pm_predictor *base, point *p, int n, const pm_arena *a, pm_device_correction *c, pm_status *st)
+{
+	double		prior[N_NUMBERS];
+	double		v[N_NUMBERS] = {0};
+	double		fitted[N_NUMBERS];
+	int			map[N_NUMBERS];
+	pm_evidence e;
+	pm_arena	scratch;
+	pm_code		rc;
 
 	describe_device(p, n, c);
 	for (int i = 0; i < n; i++)
 		p[i].x -= c->centre;
-	r.structures = c->structures;
-	regress(&r);
-	c->a = r.v[0];
-	c->b = r.v[1];
-	for (int k = 0; k < N_CELLS; k++)
-		if (c->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] > 0)
-			c->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = r.v[2 + k];
+	set_priors(base, c, p->gpu, prior);
+	pm_arena_init_within(&scratch, a);
+	if ((rc = make_evidence(p, n, prior, map, &scratch, &e, st)) == PM_OK)
+		rc = pm_evidence_solve(&e, fitted, NULL, &scratch, st);
+	for (int k = 0; k < e.p && rc == PM_OK; k++)
+		v[map[k]] = fitted[k];
+	pm_arena_release(&scratch);
+	if (rc == PM_OK)
+		keep_numbers(p, n, v, c);
+	return rc;
 }
 
 /* ---- all devices ---- */
 
+/* What base says of the rows of a data set. */
+typedef struct answers
+{
+	double	   *plain;			/* [n] without its correction */
+	double	   *corrected;		/* [n] */
+	double	   *z;				/* [n, PM_N_STATE] of pm_sensitivity() */
+} answers;
+
 /* Points of the rows that are not in fold `without` (-1: all); returns how many. */
 static int
-make_points(const pm_dataset *d, const double *predicted, const int *fold_of, int without, point *p)
+make_points(const pm_dataset *d, const answers *x, const int *fold_of, int without, point *p)
 {
 	int			n = 0;
 
@@ -266,7 +244,8 @@ make_points(const pm_dataset *d, const double *predicted, const int *fold_of, in
 			continue;
 		p[n++] = (point) {.gpu = s->query.gpu->name, .structure = s->query.graph->structure, .row = i,
 			.cell = (int) s->query.dtype * PM_N_LAYOUTS + (int) s->query.layout,
-			.x = log(predicted[i]), .u = log(s->step_ms / predicted[i]), .weight = s->weight > 0 ? s->weight : 1};
+			.x = log(x->plain[i]), .u = log(s->step_ms / x->plain[i]), .weight = s->weight > 0 ? s->weight : 1,
+			.z = x->z + (size_t) i * PM_N_STATE};
 	}
 	qsort(p, n, sizeof(point), by_device);
 	return n;
@@ -275,15 +254,15 @@ make_points(const pm_dataset *d, const double *predicted, const int *fold_of, in
 static pm_code
 fit_points(const pm_predictor *base, point *p, int n, pm_arena *a, pm_correction **c, pm_status *st)
 {
-	double	  (*pairs)[2] = pm_alloc(a, n + 1, sizeof(pairs[0]));
 	int			devices = 0;
+	pm_code		rc = PM_OK;
 
 	for (int i = 0; i < n; i++)
 		devices += i == 0 || strcmp(p[i].gpu, p[i - 1].gpu) != 0;
 	*c = PM_NEW(a, pm_correction, 1);
-	if (!pairs || !*c || ((*c)->device = PM_NEW(a, pm_device_correction, devices + 1)) == NULL)
+	if (!*c || ((*c)->device = PM_NEW(a, pm_device_correction, devices + 1)) == NULL)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < n;)
+	for (int i = 0; i < n && rc == PM_OK;)
 	{
 		pm_device_correction *device = &(*c)->device[(*c)->n++];
 		int			end = i;
@@ -293,10 +272,10 @@ fit_points(const pm_predictor *base, point *p, int n, pm_arena *a, pm_correction
 		device->gpu = pm_strdup(a, p[i].gpu, strlen(p[i].gpu));
 		if (!device->gpu)
 			return pm_no_memory(st, a);
-		fit_device(base, p + i, end - i, pairs, device);
+		rc = fit_device(base, p + i, end - i, a, device, st);
 		i = end;
 	}
-	return PM_OK;
+	return rc;
 }
 
 /* Fresh corrections, and those of base for the devices that have none. */
@@ -320,8 +299,7 @@ keep_others(pm_correction *c, const pm_correction *before, pm_arena *a, pm_statu
 /* ---- the whole ---- */
 
 static pm_code
-predict_all(const pm_predictor *base, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, double *plain,
-			double *corrected, pm_status *st)
+predict_all(const pm_predictor *base, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, answers *x, pm_status *st)
 {
 	pm_predictor p = *base;
 	pm_code		rc = PM_OK;
@@ -334,10 +312,11 @@ predict_all(const pm_predictor *base, const pm_dataset *d, const pm_hooks *hooks
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "recalibration was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = pm_predictor_predict(&p, &d->samples[i], &scratch, &plain[i], NULL, NULL, st);
+		rc = pm_sensitivity(&p, &d->samples[i], &scratch, &x->plain[i], x->z + (size_t) i * PM_N_STATE, st);
+		x->corrected[i] = x->plain[i];
+		if (rc == PM_OK && base->correction != NULL)
+			rc = pm_predictor_predict(base, &d->samples[i], &scratch, &x->corrected[i], NULL, NULL, st);
 		pm_arena_release(&scratch);
-		if (rc == PM_OK)
-			corrected[i] = pm_correction_apply(base->correction, &d->samples[i].query, plain[i]);
 	}
 	return rc;
 }
@@ -353,9 +332,23 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 	return PM_OK;
 }
 
+static pm_code
+predict_with(const pm_predictor *base, const pm_correction *c, const pm_sample *s, const pm_arena *a, double *ms, pm_status *st)
+{
+	pm_predictor p = *base;
+	pm_arena	scratch;
+	pm_code		rc;
+
+	p.correction = c;
+	pm_arena_init_within(&scratch, a);
+	rc = pm_predictor_predict(&p, s, &scratch, ms, NULL, NULL, st);
+	pm_arena_release(&scratch);
+	return rc;
+}
+
 /* Each row corrected by numbers that were fitted without its structure; NaN when there is only one. */
 static pm_code
-cross_correct(const pm_predictor *base, const pm_dataset *d, const double *plain, int structures, point *p,
+cross_correct(const pm_predictor *base, const pm_dataset *d, const answers *x, int structures, point *p,
 			  pm_arena *a, double *cross, pm_status *st)
 {
 	int			folds = structures < MAX_FOLDS ? structures : MAX_FOLDS;
@@ -375,10 +368,10 @@ cross_correct(const pm_predictor *base, const pm_dataset *d, const double *plain
 		pm_correction *c;
 
 		pm_arena_init_within(&scratch, a);
-		rc = fit_points(base, p, make_points(d, plain, fold_of, fold, p), &scratch, &c, st);
+		rc = fit_points(base, p, make_points(d, x, fold_of, fold, p), &scratch, &c, st);
 		for (int i = 0; i < d->n && rc == PM_OK; i++)
 			if (fold_of[i] == fold)
-				cross[i] = pm_correction_apply(c, &d->samples[i].query, plain[i]);
+				rc = predict_with(base, c, &d->samples[i], &scratch, &cross[i], st);
 		pm_arena_release(&scratch);
 	}
 	return rc;
@@ -404,6 +397,8 @@ count_numbers(const pm_correction *c)
 	for (int i = 0; i < c->n; i++)
 	{
 		n += 2;
+		for (int k = 0; k < PM_N_STATE; k++)
+			n += c->device[i].state[k] != 0;
 		for (int k = 0; k < N_CELLS; k++)
 			n += c->device[i].used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] > 0;
 	}
@@ -414,14 +409,14 @@ pm_code
 pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, const pm_hooks *hooks,
 			   pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
 {
-	double	   *plain = PM_NEW(a, double, d->n + 1);
-	double	   *before = PM_NEW(a, double, d->n + 1);
+	answers		x = {.plain = PM_NEW(a, double, d->n + 1), .corrected = PM_NEW(a, double, d->n + 1),
+		.z = PM_NEW(a, double, (size_t) d->n * PM_N_STATE + 1)};
 	double	   *cross = PM_NEW(a, double, d->n + 1);
 	point	   *p = PM_NEW(a, point, d->n + 1);
 	pm_correction *c;
 	pm_code		rc;
 
-	if (!plain || !before || !cross || !p)
+	if (!x.plain || !x.corrected || !x.z || !cross || !p)
 		return pm_no_memory(st, a);
 	if (d->n == 0)
 	{
@@ -430,15 +425,15 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		return PM_ERR_DATA;
 	}
 	if ((rc = pm_check_profiles(d, pm_predictor_quantity(base), st)) != PM_OK ||
-		(rc = predict_all(base, d, hooks, a, plain, before, st)) != PM_OK ||
+		(rc = predict_all(base, d, hooks, a, &x, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
-		(rc = cross_correct(base, d, plain, r->structures, p, a, cross, st)) != PM_OK ||
-		(rc = fit_points(base, p, make_points(d, plain, NULL, -1, p), a, &c, st)) != PM_OK)
+		(rc = cross_correct(base, d, &x, r->structures, p, a, cross, st)) != PM_OK ||
+		(rc = fit_points(base, p, make_points(d, &x, NULL, -1, p), a, &c, st)) != PM_OK)
 		return rc;
 	r->n_numbers = count_numbers(c);
 	if ((rc = keep_others(c, base->correction, a, st)) != PM_OK)
 		return rc;
-	errors(d, before, &r->mape_before, &r->mae_before, &r->rmse_before);
+	errors(d, x.corrected, &r->mape_before, &r->mae_before, &r->rmse_before);
 	errors(d, cross, &r->mape_after, &r->mae_after, &r->rmse_after);
 	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before) || isinf(r->rmse_after))
 		return pm_diverged(st, "its predictions are too far off for an error to be given");

@@ -260,8 +260,8 @@ mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *s
 }
 
 static pm_code
-mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
-			 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+predict_plain(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+			  double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
 	answer		x = {0};
@@ -307,6 +307,7 @@ typedef struct prepared
 	pm_card_factors factors;
 	double		base_share;
 	void	   *base;
+	const pm_factors *fitted;
 } prepared;
 
 static pm_code
@@ -353,24 +354,30 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		return rc;
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &encoded.in);
+	x->fitted = s->fitted;
 	*state = x;
 	return PM_OK;
 }
 
-/* As the network's heads add it up. */
+/* As the network's heads add it up.  factors may be NULL. */
 static double
-member_ms(const member_outputs *o, const pm_card_factors *f, const pm_tokens *work)
+member_ms(const member_outputs *o, const pm_card_factors *f, const pm_factors *factors, const pm_tokens *work)
 {
-	double		sum_us = o->rest_us;
+	double		sum_us = o->rest_us * (factors != NULL ? factors->rest : 1);
 	double		growth;
 
 	for (int i = 0; i < work->n; i++)
 	{
 		double		factor = f->of[pm_card_work_of(work->op_class[i])];
+		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * factor, work->memory_us[i] * factor, &growth);
+		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i]);
 
-		sum_us += work->skeleton->copies[i] *
-			pm_mdot_token_us(pm_mdot_device_us(&o->token[i], work->compute_us[i] * factor, work->memory_us[i] * factor, &growth),
-							 pm_mdot_launch_us(&o->token[i], work->kernels[i]));
+		if (factors != NULL)
+		{
+			device_us *= factors->device[i];
+			launch_us *= factors->launch;
+		}
+		sum_us += work->skeleton->copies[i] * pm_mdot_token_us(device_us, launch_us);
 	}
 	return sum_us * o->factor / 1000;
 }
@@ -383,10 +390,65 @@ mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens 
 	double		ms = 0;
 
 	for (int i = 0; i < m->members; i++)
-		ms += member_ms(&x->member[i], &x->factors, work) / m->members;
+		ms += member_ms(&x->member[i], &x->factors, x->fitted, work) / m->members;
 	if (m->base.kind == NULL)
 		return ms;
 	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, x->base_share) * ms;
+}
+
+/* ---- an answer with factors on its parts ---- */
+
+/* Parts of the answer without factors become parts of step_ms: each by its factor, and then all by the same. */
+static void
+scale_parts(const pm_factors *factors, double step_ms, pm_part *parts, int n_parts)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n_parts; i++)
+	{
+		parts[i].step_ms *= parts[i].token < 0 ? factors->rest : parts[i].bound == 'l' ? factors->launch : factors->device[parts[i].token];
+		sum += parts[i].step_ms;
+	}
+	for (int i = 0; i < n_parts; i++)
+	{
+		pm_part    *part = &parts[i];
+		double		total = part->forward_ms + part->backward_ms + part->update_ms;
+		double		factor;
+
+		part->step_ms *= sum > 0 ? step_ms / sum : 0;
+		factor = total > 0 ? part->step_ms / total : 1;
+		part->forward_ms *= factor;
+		part->backward_ms *= factor;
+		part->update_ms *= factor;
+	}
+}
+
+/* The same arithmetic as of a prepared question, so that the answers are the same. */
+static pm_code
+predict_scaled(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+			   double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	pm_tokens	t;
+	void	   *state;
+	pm_code		rc;
+
+	if (parts != NULL && (rc = predict_plain(p, s, scratch, step_ms, parts, n_parts, st)) != PM_OK)
+		return rc;
+	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st)) != PM_OK ||
+		(rc = mdot_prepare(p, s, &t, scratch, scratch, &state, st)) != PM_OK)
+		return rc;
+	*step_ms = mdot_predict_prepared(p, state, &t);
+	if (parts != NULL)
+		scale_parts(s->fitted, *step_ms, parts, *n_parts);
+	return PM_OK;
+}
+
+static pm_code
+mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+			 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	return s->fitted != NULL && pm_mdot_is_monotone(&p->options) ? predict_scaled(p, s, scratch, step_ms, parts, n_parts, st) :
+		predict_plain(p, s, scratch, step_ms, parts, n_parts, st);
 }
 
 /* ---- storing ---- */
@@ -476,6 +538,7 @@ const pm_kind pm_kind_mdot = {
 	.predict = mdot_predict,
 	.prepare = mdot_prepare,
 	.predict_prepared = mdot_predict_prepared,
+	.scales = pm_mdot_is_monotone,
 	.cards = mdot_cards,
 	.save = mdot_save,
 	.load = mdot_load

@@ -47,9 +47,9 @@ coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i)
 	return slot >= 0 ? s->by_type + PM_N_TERMS * slot : s->by_class + PM_N_TERMS * pm_opclass_class(t, i);
 }
 
-/* Time of all copies of a token, and which of its terms is the largest. */
+/* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
 static pm_part
-part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef, double update_factor)
+part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef, double update_factor, const pm_factors *factors)
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
@@ -58,6 +58,13 @@ part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef,
 	int			largest = 0;
 
 	pm_opclass_load_of(t, i, f, v, &update);
+	if (factors != NULL)
+	{
+		v[PM_TERM_COMPUTE] *= factors->device[i];
+		v[PM_TERM_MEMORY] *= factors->device[i];
+		v[PM_TERM_LAUNCH] *= factors->launch;
+		update *= factors->device[i];
+	}
 	for (int k = 0; k < PM_N_TERMS; k++)
 	{
 		v[k] *= coef[k];
@@ -69,11 +76,11 @@ part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef,
 		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};
 }
 
-/* ms of a step beside its operators. */
+/* ms of a step beside its operators. factors may be NULL. */
 static double
-rest_of(const double *tail)
+rest_of(const double *tail, const pm_factors *factors)
 {
-	return fmax(tail[1], LEAST_MS);
+	return fmax(tail[1], LEAST_MS) * (factors != NULL ? factors->rest : 1);
 }
 
 static const double *
@@ -89,7 +96,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	const pm_opclass *m = p->impl;
 	const pm_stratum *in = pm_opclass_closest(m, &s->query);
 	const double *tail = tail_of(m, in);
-	double		rest = rest_of(tail);
+	double		rest = rest_of(tail, s->fitted);
 	pm_card_factors factors = pm_cards_factors(&m->cards, &s->query);
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
@@ -99,7 +106,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	*step_ms = rest;
 	for (int i = 0; i < t.n; i++)
 	{
-		pm_part		part = part_of(&t, i, &factors, coefs_of(m, in, &t, i), tail[0]);
+		pm_part		part = part_of(&t, i, &factors, coefs_of(m, in, &t, i), tail[0], s->fitted);
 
 		*step_ms += part.step_ms;
 		if (parts != NULL)
@@ -119,6 +126,7 @@ typedef struct prepared
 	const double *tail;			/* of the stratum */
 	pm_card_factors factors;	/* of the card */
 	const double **coefs;		/* [n] of each token */
+	const pm_factors *fitted;
 } prepared;
 
 static pm_code
@@ -133,6 +141,7 @@ opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, p
 	if (!x || !(x->coefs = PM_NEW(a, const double *, t->n)))
 		return pm_no_memory(st, a);
 	x->tail = tail_of(m, in);
+	x->fitted = s->fitted;
 	x->factors = pm_cards_factors(&m->cards, &s->query);
 	for (int i = 0; i < t->n; i++)
 		x->coefs[i] = coefs_of(m, in, t, i);
@@ -144,12 +153,19 @@ static double
 opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
 {
 	const prepared *x = state;
-	double		ms = rest_of(x->tail);
+	double		ms = rest_of(x->tail, x->fitted);
 
 	(void) p;
 	for (int i = 0; i < work->n; i++)
-		ms += part_of(work, i, &x->factors, x->coefs[i], x->tail[0]).step_ms;
+		ms += part_of(work, i, &x->factors, x->coefs[i], x->tail[0], x->fitted).step_ms;
 	return ms;
+}
+
+static bool
+opclass_scales(const pm_options *o)
+{
+	(void) o;
+	return true;
 }
 
 static const pm_cards *
@@ -170,6 +186,7 @@ const pm_kind pm_kind_opclass = {
 	.predict = opclass_predict,
 	.prepare = opclass_prepare,
 	.predict_prepared = opclass_predict_prepared,
+	.scales = opclass_scales,
 	.cards = opclass_cards,
 	.save = pm_opclass_save,
 	.load = pm_opclass_load

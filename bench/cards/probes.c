@@ -1,0 +1,362 @@
+/*
+ * probes.c - error on a card that was left out of training, as its data sheet
+ * has it and after pm_recalibrate() with a few networks measured on it.
+ *
+ *   probes rows=FOLDER [option=value ...]
+ *
+ * rows       a folder of tools/pretrain_rows.py, whose rows.csv may be a part of what that wrote
+ * kind       of predictor (opclass); epochs=N for kinds that have them
+ * draws      of networks for each card and number of networks (20); seed=N (7)
+ * networks   how many are measured ("1 2 5 10 20 40"): cards with at least three more take part
+ * keep       folder for trained predictors, which are then not trained again
+ * gpu_csv    data sheets (data/gpu.csv)
+ *
+ * Prints for each card and number: error before and after, on all rows of the
+ * networks that were not measured, mean over the draws.
+ */
+#include "rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predictor/recalibrate.h"
+#include "predictor/stored.h"
+
+#define MAX_CARDS	64
+#define MAX_COUNTS	8
+#define LEAST_NETWORKS 4
+#define LEFT		3			/* networks that are not measured, at least */
+
+typedef struct job
+{
+	const char *rows;
+	const pm_kind *kind;
+	int			draws;
+	uint64_t	seed;
+	int			counts[MAX_COUNTS];
+	int			n_counts;
+	const char *epochs;
+	const char *keep;
+	const char *gpu_csv;
+	pm_options	options;
+} job;
+
+/* A card and its rows, those of a network next to each other. */
+typedef struct card
+{
+	const char *name;
+	int			n;
+	pm_sample  *rows;			/* [n] */
+	int		   *network;		/* [n] */
+	int			networks;
+	double		before[MAX_COUNTS];	/* percent; NaN: too few networks */
+	double		after[MAX_COUNTS];
+} card;
+
+static pm_arena arena;
+
+/* ---- options ---- */
+
+static void
+read_counts(job *j, const char *text)
+{
+	char	   *end;
+
+	for (j->n_counts = 0; *text && j->n_counts < MAX_COUNTS; text = end + strspn(end, " "))
+		j->counts[j->n_counts++] = (int) strtol(text, &end, 10);
+}
+
+static void
+set(job *j, const char *arg)
+{
+	const char *value = strchr(arg, '=') ? strchr(arg, '=') + 1 : "";
+
+#define IS(name) (strncmp(arg, name "=", strlen(name) + 1) == 0)
+	if (IS("rows")) j->rows = value;
+	else if (IS("kind")) j->kind = pm_kind_find(value);
+	else if (IS("draws")) j->draws = atoi(value);
+	else if (IS("seed")) j->seed = strtoull(value, NULL, 10);
+	else if (IS("networks")) read_counts(j, value);
+	else if (IS("epochs")) j->epochs = value;
+	else if (IS("keep")) j->keep = value;
+	else if (IS("gpu_csv")) j->gpu_csv = value;
+	else
+		die(arg, &(pm_status) {.message = "is not an option"});
+}
+
+static void
+parse(job *j, int argc, char **argv)
+{
+	pm_setting	settings[2];
+	int			n = 1;
+	pm_status	st;
+
+	*j = (job) {.kind = pm_kind_find("opclass"), .draws = 20, .seed = 7, .gpu_csv = "data/gpu.csv"};
+	read_counts(j, "1 2 5 10 20 40");
+	for (int i = 1; i < argc; i++)
+		set(j, argv[i]);
+	if (!j->rows || !j->kind || j->draws < 1)
+		die("usage: probes rows=FOLDER [option=value ...]", NULL);
+	read_setting("calibration_folds", strlen("calibration_folds"), "0", &arena, &settings[0]);
+	if (j->epochs)
+		read_setting("epochs", strlen("epochs"), j->epochs, &arena, &settings[n++]);
+	if (pm_options_set(j->kind, settings, n, &j->options, &st) != PM_OK)
+		die("options", &st);
+}
+
+/* ---- cards ---- */
+
+static int
+by_network(const void *a, const void *b)
+{
+	const pm_sample *x = a;
+	const pm_sample *y = b;
+	uint64_t	s = x->query.graph->structure;
+	uint64_t	t = y->query.graph->structure;
+
+	return s != t ? (s < t ? -1 : 1) : (x->id > y->id) - (x->id < y->id);
+}
+
+static void
+count_networks(card *c)
+{
+	qsort(c->rows, c->n, sizeof(pm_sample), by_network);
+	c->network = PM_NEW(&arena, int, c->n);
+	for (int i = 0; i < c->n; i++)
+		c->network[i] = i == 0 ? 0 : c->network[i - 1] + (c->rows[i].query.graph->structure != c->rows[i - 1].query.graph->structure);
+	c->networks = c->network[c->n - 1] + 1;
+}
+
+static int
+find_cards(const rows *all, card *cards)
+{
+	int			n = 0;
+	int			kept = 0;
+
+	for (int i = 0; i < all->set.n; i++)
+	{
+		const pm_gpu *gpu = all->set.samples[i].query.gpu;
+		int			at = 0;
+
+		while (at < n && strcmp(cards[at].name, gpu->name) != 0)
+			at++;
+		if (gpu->is_cpu || at == MAX_CARDS)
+			continue;
+		if (at == n)
+			cards[n++] = (card) {.name = gpu->name, .rows = PM_NEW(&arena, pm_sample, all->set.n)};
+		cards[at].rows[cards[at].n++] = all->set.samples[i];
+	}
+	for (int i = 0; i < n; i++)
+	{
+		count_networks(&cards[i]);
+		if (cards[i].networks >= LEAST_NETWORKS)
+			cards[kept++] = cards[i];
+	}
+	return kept;
+}
+
+/* ---- predictors ---- */
+
+static bool
+read_kept(const char *path, pm_predictor *p)
+{
+	FILE	   *f = fopen(path, "rb");
+	uint8_t    *data;
+	size_t		len;
+	pm_status	st;
+
+	if (!f)
+		return false;
+	fseek(f, 0, SEEK_END);
+	len = (size_t) ftell(f);
+	rewind(f);
+	data = pm_alloc(&arena, len, 1);
+	if (fread(data, 1, len, f) != len || pm_predictor_load(data, len, &arena, p, &st) != PM_OK)
+		die(path, NULL);
+	fclose(f);
+	return true;
+}
+
+static void
+keep(const char *path, const pm_predictor *p)
+{
+	FILE	   *f = fopen(path, "wb");
+	uint8_t    *data;
+	size_t		len;
+
+	if (!f || pm_predictor_save(p, &arena, &data, &len, NULL) != PM_OK || fwrite(data, 1, len, f) != len || fclose(f) != 0)
+		die(path, NULL);
+}
+
+/* Of all rows but those of c. */
+static pm_predictor
+train_without(const job *j, const rows *all, const card *c)
+{
+	pm_dataset	train = {.samples = PM_NEW(&arena, pm_sample, all->set.n)};
+	pm_predictor p;
+	pm_fit_report report;
+	pm_status	st;
+	char		path[512];
+
+	snprintf(path, sizeof(path), "%s/%s without %s", j->keep ? j->keep : "", j->kind->name, c->name);
+	if (j->keep && read_kept(path, &p))
+		return p;
+	for (int i = 0; i < all->set.n; i++)
+		if (strcmp(all->set.samples[i].query.gpu->name, c->name) != 0)
+			train.samples[train.n++] = all->set.samples[i];
+	p = (pm_predictor) {.kind = j->kind, .options = j->options};
+	if (pm_predictor_fit(&p, &train, 42, 1, NULL, &arena, &report, &st) != PM_OK)
+		die(c->name, &st);
+	if (j->keep)
+		keep(path, &p);
+	return p;
+}
+
+/* Mean relative error on the rows of networks that are not measured. */
+static double
+error_of(const pm_predictor *p, const card *c, const bool *measured)
+{
+	pm_errors	sum = {0};
+
+	for (int i = 0; i < c->n; i++)
+	{
+		pm_arena	scratch;
+		pm_status	st;
+		double		ms;
+
+		if (measured[c->network[i]])
+			continue;
+		pm_arena_init_malloc(&scratch);
+		if (pm_predictor_predict(p, &c->rows[i], &scratch, &ms, NULL, NULL, &st) != PM_OK)
+			die(c->name, &st);
+		pm_arena_release(&scratch);
+		pm_errors_add(&sum, c->rows[i].step_ms, ms);
+	}
+	return 100 * pm_errors_mape(&sum);
+}
+
+/* p recalibrated on the measured networks. */
+static void
+draw(const pm_predictor *p, const card *c, const bool *measured, double *before, double *after)
+{
+	pm_dataset	few = {.samples = malloc(c->n * sizeof(pm_sample))};
+	pm_predictor fitted;
+	pm_recalibration r;
+	pm_arena	a;
+	pm_status	st;
+
+	for (int i = 0; i < c->n; i++)
+		if (measured[c->network[i]])
+			few.samples[few.n++] = c->rows[i];
+	pm_arena_init_malloc(&a);
+	if (pm_recalibrate(p, &few, NULL, NULL, &a, &fitted, &r, &st) != PM_OK)
+		die(c->name, &st);
+	*before += error_of(p, c, measured);
+	*after += error_of(&fitted, c, measured);
+	pm_arena_release(&a);
+	free(few.samples);
+}
+
+static void
+run_card(const job *j, const pm_predictor *p, card *c)
+{
+	int32_t    *order = PM_NEW(&arena, int32_t, c->networks);
+	bool	   *measured = PM_NEW(&arena, bool, c->networks);
+	pm_rng		rng;
+
+	printf("%-26s %4d rows %4d networks, from the sheet %5.1f %%;", c->name, c->n, c->networks, error_of(p, c, measured));
+	for (int k = 0; k < j->n_counts; k++)
+	{
+		c->before[k] = c->after[k] = c->networks >= j->counts[k] + LEFT ? 0 : NAN;
+		pm_rng_seed(&rng, j->seed);
+		for (int i = 0; i < j->draws && !isnan(c->after[k]); i++)
+		{
+			for (int n = 0; n < c->networks; n++)
+				order[n] = n;
+			pm_rng_shuffle(&rng, order, c->networks);
+			for (int n = 0; n < c->networks; n++)
+				measured[order[n]] = n < j->counts[k];
+			draw(p, c, measured, &c->before[k], &c->after[k]);
+		}
+		c->before[k] /= j->draws;
+		c->after[k] /= j->draws;
+		if (!isnan(c->after[k]))
+			printf("  %d: %.1f > %.1f", j->counts[k], c->before[k], c->after[k]);
+		fflush(stdout);
+	}
+	printf("\n");
+}
+
+/* ---- summary ---- */
+
+static int
+by_value(const void *a, const void *b)
+{
+	return (*(const double *) a > *(const double *) b) - (*(const double *) a < *(const double *) b);
+}
+
+static void
+print_spread(double *v, int n)
+{
+	double		sum = 0;
+
+	qsort(v, n, sizeof(double), by_value);
+	for (int i = 0; i < n; i++)
+		sum += v[i];
+	printf(" %5.1f %5.1f %5.1f", n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2, sum / n, v[n - 1]);
+}
+
+static void
+print_summary(const job *j, const card *cards, int n)
+{
+	printf("\nnetworks cards  after: median mean worst  before: median mean worst\n");
+	for (int k = 0; k < j->n_counts; k++)
+	{
+		double		before[MAX_CARDS];
+		double		after[MAX_CARDS];
+		int			m = 0;
+
+		for (int i = 0; i < n; i++)
+			if (!isnan(cards[i].after[k]))
+			{
+				before[m] = cards[i].before[k];
+				after[m++] = cards[i].after[k];
+			}
+		if (m == 0)
+			continue;
+		printf("%8d %5d ", j->counts[k], m);
+		print_spread(after, m);
+		printf("  ");
+		print_spread(before, m);
+		printf("\n");
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	static card cards[MAX_CARDS];
+	job			j;
+	rows		all = {0};
+	char		graphs[512];
+	char		profiles[512];
+	int			n;
+
+	pm_arena_init_malloc(&arena);
+	parse(&j, argc, argv);
+	read_gpus(j.gpu_csv, &arena);
+	snprintf(graphs, sizeof(graphs), "%s/graphs.ndjson", j.rows);
+	snprintf(profiles, sizeof(profiles), "%s/rows.csv", j.rows);
+	read_rows(graphs, profiles, &(filter) {0}, NULL, true, &arena, &all);
+	n = find_cards(&all, cards);
+	for (int i = 0; i < n; i++)
+	{
+		pm_predictor p = train_without(&j, &all, &cards[i]);
+
+		run_card(&j, &p, &cards[i]);
+	}
+	print_summary(&j, cards, n);
+	return 0;
+}

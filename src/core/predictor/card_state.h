@@ -1,0 +1,57 @@
+/*
+ * card_state.h - what of a card a few measured networks can tell beyond its
+ * level: a short vector of logarithms of factors on the parts of a step.
+ *
+ * A step is launches, a rest, and the device's time of each operator.  The
+ * device's time of an operator has a factor exp(sum of state[k] * share[k])
+ * over the elements k of the state that the operator belongs to: its kind of
+ * work, its class, and what differs inside a class, such as the window of a
+ * convolution.  None of that depends on the batch, so that a larger batch never
+ * takes less time.  pm_state_prior() says how far each element differs between
+ * cards; docs/cards.md says how that was measured.
+ */
+#ifndef PM_CARD_STATE_H
+#define PM_CARD_STATE_H
+
+#include "features/dataset.h"
+#include "features/schema.h"
+
+enum
+{
+	PM_STATE_LAUNCH, PM_STATE_REST, PM_STATE_DEVICE,
+	PM_STATE_CONV, PM_STATE_PRODUCT, PM_STATE_MEMORY,	/* kinds of work */
+	PM_STATE_CLASS,				/* the first group of tokens.h */
+	PM_STATE_WINDOW = PM_STATE_CLASS + PM_N_GROUPS, /* convolutions over a window of 5 x 5 or more, one side at least */
+	PM_STATE_STRIDE,			/* that skip pixels */
+	PM_STATE_CHANNELS,			/* by ln(channels of a group): of input and output, the fewer */
+	PM_STATE_PLANE,				/* by ln(pixels of the output) */
+	PM_STATE_DEPTHWISE_PLANE,	/* the same of depthwise ones */
+	PM_STATE_TENSOR,			/* operators that move memory, by ln(elements of the output for one sample) */
+	PM_STATE_NARROW,			/* matrix products, by ln(columns of the result) */
+	PM_N_STATE
+};
+
+/* Names of the elements, under which they are stored. */
+extern const pm_names pm_state_names;
+
+/* Standard deviation of an element between cards that nothing is known of, in logarithms. */
+double		pm_state_prior(int element);
+
+/* Most elements that an operator belongs to. */
+#define PM_STATE_MOST	8
+
+/* Which elements an operator belongs to, and its share in each. */
+typedef struct pm_state_shares
+{
+	int			n;
+	int			at[PM_STATE_MOST];
+	double		share[PM_STATE_MOST];
+} pm_state_shares;
+
+/* Those of all tokens: shares[t->n]. t: with features, at any batch. */
+void		pm_state_shares_of(const pm_tokens *t, pm_state_shares *shares);
+
+/* *factors for a state and n tokens; device[n] becomes what it points to. */
+void		pm_state_factors(const double *state, const pm_state_shares *shares, int n, double *device, pm_factors *factors);
+
+#endif

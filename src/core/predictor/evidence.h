@@ -1,0 +1,43 @@
+/*
+ * evidence.h - what measured steps of one card say about a few numbers, each
+ * of which has a normal prior about 0.
+ *
+ * u = z . v + error of the structure + error of the row
+ *
+ * Rows of one structure err together, so that a network that was measured at
+ * ten batches is one network; what differs between its rows still counts.
+ * Structures and rows that are off by more than the errors usually are count
+ * for less (Student's t).
+ */
+#ifndef PM_EVIDENCE_H
+#define PM_EVIDENCE_H
+
+#include "base/core.h"
+
+#define PM_STRUCTURE_SD	0.10	/* usual error of a structure, in logarithms ... */
+#define PM_ROW_SD		0.05	/* ... and of a row of it */
+
+typedef struct pm_evidence
+{
+	int			n;				/* rows, those of a structure next to each other */
+	int			p;				/* numbers */
+	double	   *z;				/* [n, p] */
+	double	   *u;				/* [n] ln(measured / predicted) */
+	double	   *weight;			/* [n] of the row, usually 1 */
+	int		   *structure;		/* [n] */
+	const double *prior;		/* [p] standard deviations, > 0 */
+} pm_evidence;
+
+/* Number of structures. */
+int			pm_evidence_structures(const pm_evidence *e);
+
+/*
+ * v[p]: the most probable numbers; precision[p, p]: the inverse of their
+ * covariance, both triangles; NULL: not wanted.  scratch: an arena of the caller.
+ */
+pm_code		pm_evidence_solve(const pm_evidence *e, double *v, double *precision, pm_arena *scratch, pm_status *st);
+
+/* Adds to precision[p, p] what one more structure with rows z[n, p] says at usual errors. weight[n], sum_z[p]: scratch. */
+void		pm_evidence_add(double *precision, int p, const double *z, int n, double *weight, double *sum_z);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * sensitivity.h - what each element of a card's state does to a prediction.
+ */
+#ifndef PM_SENSITIVITY_H
+#define PM_SENSITIVITY_H
+
+#include "kinds/kind.h"
+#include "predictor/card_state.h"
+
+/* Whether the predictions of p have parts that a state can act on. */
+bool		pm_has_state(const pm_predictor *p);
+
+/*
+ * z[PM_N_STATE]: by how much ln(step) grows with each element, at a state of 0;
+ * 0 for elements that none of its operators belongs to, and all 0 where pm_has_state() is false.
+ * *ms: the answer of p without its correction.  Errors of predicting s.
+ */
+pm_code		pm_sensitivity(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *ms, double *z, pm_status *st);
+
+#endif

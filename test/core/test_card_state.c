@@ -1,0 +1,277 @@
+/*
+ * test_card_state.c - the state of a card: the regression that finds it, what
+ * it does to predictions, and that recalibrate() finds one that is there.
+ */
+#include "check.h"
+#include "make_graph.h"
+#include "predictor/evidence.h"
+#include "predictor/recalibrate.h"
+#include "predictor/sensitivity.h"
+
+static pm_arena arena;
+static const pm_gpu other_gpu = {.name = "Other GPU", .mem_bw_gbs = 500, .fp32_tflops = 10, .sm_count = 40, .memory_gb = 16,
+	.cores_per_sm = NAN, .clock_ghz = NAN, .fp16_tensor_tflops = NAN, .l2_mb = NAN, PM_GPU_REST_UNKNOWN};
+
+static double
+some_time(const pm_tokens *t)
+{
+	return 2 * t->total_roofline_us / 1000 + 1;
+}
+
+/* ---------- the regression ---------- */
+
+/* Rows of `structures` networks, `each` of them, u = z . truth + errors. */
+static pm_evidence
+make_evidence(int structures, int each, const double *truth, const double *prior, int p, pm_rng *rng)
+{
+	int			n = structures * each;
+	pm_evidence e = {.n = n, .p = p, .z = PM_NEW(&arena, double, n * p), .u = PM_NEW(&arena, double, n),
+		.weight = PM_NEW(&arena, double, n), .structure = PM_NEW(&arena, int, n), .prior = prior};
+
+	for (int i = 0; i < n; i++)
+	{
+		e.structure[i] = i / each;
+		e.weight[i] = 1;
+		for (int k = 0; k < p; k++)
+		{
+			e.z[i * p + k] = k == 0 ? 1 : pm_rng_uniform(rng);
+			e.u[i] += truth[k] * e.z[i * p + k];
+		}
+	}
+	return e;
+}
+
+static void
+solve(const pm_evidence *e, double *v, double *precision)
+{
+	CHECK_EQ(pm_evidence_solve(e, v, precision, &arena, NULL), PM_OK);
+}
+
+static void
+test_found(void)
+{
+	const double truth[3] = {0.4, -0.3, 0.2};
+	const double prior[3] = {1, 1, 1};
+	pm_rng		rng;
+	pm_evidence e;
+	double		v[3],
+				few[3];
+
+	pm_rng_seed(&rng, 1);
+	e = make_evidence(60, 3, truth, prior, 3, &rng);
+	CHECK_EQ(pm_evidence_structures(&e), 60);
+	solve(&e, v, NULL);
+	for (int k = 0; k < 3; k++)
+		CHECK_NEAR(v[k], truth[k], 0.02);
+	/* a tenth of absurd networks changes little */
+	for (int i = 0; i < e.n; i++)
+		if (e.structure[i] % 10 == 0)
+			e.u[i] += 3;
+	solve(&e, v, NULL);
+	for (int k = 0; k < 3; k++)
+		CHECK_NEAR(v[k], truth[k], 0.1);
+	/* one network: all numbers stay between 0 and what it says */
+	e.n = 3;
+	solve(&e, few, NULL);
+	CHECK(fabs(few[0]) < 3.4 && few[0] > 0.1);
+}
+
+/* The precision is that of the covariance written out: of one structure of two rows, inverted by hand. */
+static void
+test_precision(void)
+{
+	const double prior[2] = {0.5, 0.2};
+	double		tau = PM_STRUCTURE_SD * PM_STRUCTURE_SD;
+	double		row = PM_ROW_SD * PM_ROW_SD;
+	double		a = tau + row;
+	double		det = a * a - tau * tau;
+	double		z[4] = {1, 0.3, 1, -0.8};
+	double		m[4] = {1 / (prior[0] * prior[0]), 0, 0, 1 / (prior[1] * prior[1])};
+	double		weight[2],
+				sum_z[2];
+
+	pm_evidence_add(m, 2, z, 2, weight, sum_z);
+	for (int j = 0; j < 2; j++)
+		for (int k = 0; k < 2; k++)
+		{
+			double		want = (j == k ? 1 / (prior[j] * prior[j]) : 0) +
+				(a * z[j] * z[k] - tau * z[j] * z[2 + k] - tau * z[2 + j] * z[k] + a * z[2 + j] * z[2 + k]) / det;
+
+			CHECK_NEAR(m[2 * j + k], want, 1e-6 * fabs(want) + 1e-9);
+		}
+}
+
+/* ---------- what a state does ---------- */
+
+static void
+random_state(double *state, double most, pm_rng *rng)
+{
+	for (int k = 0; k < PM_N_STATE; k++)
+		state[k] = most * (2 * pm_rng_uniform(rng) - 1);
+}
+
+static pm_predictor
+with_state(const pm_predictor *base, const char *gpu, const double *state)
+{
+	pm_predictor p = *base;
+	pm_correction *c = PM_NEW(&arena, pm_correction, 1);
+
+	c->n = 1;
+	c->device = PM_NEW(&arena, pm_device_correction, 1);
+	c->device[0].gpu = gpu;
+	memcpy(c->device[0].state, state, sizeof(c->device[0].state));
+	p.correction = c;
+	return p;
+}
+
+static void
+check_prepared(const pm_predictor *p, const pm_sample *s, double ms)
+{
+	pm_arena	scratch;
+	pm_prepared x;
+	pm_status	st;
+	double		again = NAN;
+
+	pm_arena_init_malloc(&scratch);
+	CHECK_EQ(pm_predictor_prepare(p, s, &scratch, &scratch, NULL, &x, &st), PM_OK);
+	CHECK_EQ(pm_predictor_predict_prepared(p, &x, s, &scratch, &again, &st), PM_OK);
+	CHECK_EQ(again, ms);
+	pm_arena_release(&scratch);
+}
+
+static void
+check_parts(const pm_predictor *p, const pm_sample *s, double ms)
+{
+	pm_part    *parts = PM_NEW(&arena, pm_part, s->skeleton->n + 1);
+	double		sum = 0;
+	int			n;
+	double		again;
+
+	CHECK_EQ(pm_predictor_predict(p, s, &arena, &again, parts, &n, NULL), PM_OK);
+	CHECK_EQ(again, ms);
+	for (int i = 0; i < n; i++)
+		sum += parts[i].step_ms;
+	CHECK_NEAR(sum / ms, 1, 1e-9);
+}
+
+/* Whatever the state: the same answers prepared or not, parts that sum up, and no larger batch that takes less time. */
+static void
+test_any_state(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_rng		rng;
+
+	pm_rng_seed(&rng, 3);
+	for (int round = 0; round < 20; round++)
+	{
+		pm_sample	s = d->samples[(int) (pm_rng_uniform(&rng) * d->n)];
+		double		state[PM_N_STATE];
+		double		before = 0;
+		pm_predictor p;
+
+		random_state(state, round < 10 ? 0.5 : 3, &rng);
+		p = with_state(base, s.query.gpu->name, state);
+		for (s.query.batch = 1; s.query.batch <= 4096; s.query.batch *= 2)
+		{
+			double		ms = predict_row(&p, &s);
+
+			CHECK(isfinite(ms) && ms >= before);
+			before = ms;
+		}
+		s.query.batch = 8;
+		check_prepared(&p, &s, predict_row(&p, &s));
+		check_parts(&p, &s, predict_row(&p, &s));
+		/* another card is not touched */
+		p = with_state(base, "Another", state);
+		CHECK_EQ(predict_row(&p, &s), predict_row(base, &s));
+	}
+}
+
+/* The derivatives say what a small state does. */
+static void
+test_sensitivity(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_rng		rng;
+
+	pm_rng_seed(&rng, 4);
+	for (int i = 0; i < d->n; i += 7)
+	{
+		const pm_sample *s = &d->samples[i];
+		double		z[PM_N_STATE];
+		double		state[PM_N_STATE];
+		double		ms,
+					change = 0;
+		pm_predictor p;
+
+		CHECK_EQ(pm_sensitivity(base, s, &arena, &ms, z, NULL), PM_OK);
+		CHECK_EQ(ms, predict_row(base, s));
+		random_state(state, 0.02, &rng);
+		for (int k = 0; k < PM_N_STATE; k++)
+			change += state[k] * z[k];
+		p = with_state(base, s->query.gpu->name, state);
+		CHECK_NEAR(log(predict_row(&p, s) / ms), change, 2e-3);
+		/* launches, rest and device are all of the step */
+		CHECK_NEAR(z[PM_STATE_LAUNCH] + z[PM_STATE_REST] + z[PM_STATE_DEVICE], 1, 0.01);
+	}
+}
+
+/* ---------- recalibrating ---------- */
+
+/* A card whose convolutions are slow and whose launches are quick, measured on half of the networks. */
+static void
+test_recalibrate(const pm_predictor *base, const pm_dataset *d)
+{
+	double		state[PM_N_STATE] = {0};
+	pm_sample  *rows = PM_NEW(&arena, pm_sample, d->n);
+	pm_dataset	half = {.n = d->n / 2, .samples = rows};
+	pm_recalibration r;
+	pm_predictor card,
+				p;
+	double		worst = 0,
+				without = 0;
+
+	state[PM_STATE_CONV] = 0.5;
+	state[PM_STATE_LAUNCH] = -0.4;
+	card = with_state(base, other_gpu.name, state);
+	for (int i = 0; i < d->n; i++)
+	{
+		rows[i] = d->samples[i];
+		rows[i].query.gpu = &other_gpu;
+		rows[i].step_ms = predict_row(&card, &rows[i]);
+	}
+	CHECK_EQ(pm_recalibrate(base, &half, NULL, NULL, &arena, &p, &r, NULL), PM_OK);
+	for (int i = half.n; i < d->n; i++)
+	{
+		worst = fmax(worst, fabs(log(predict_row(&p, &rows[i]) / rows[i].step_ms)));
+		without = fmax(without, fabs(log(predict_row(base, &rows[i]) / rows[i].step_ms)));
+	}
+	CHECK(worst < 0.1 && worst < without / 3);
+	CHECK(r.mape_after < r.mape_before / 3);
+}
+
+int
+main(void)
+{
+	pm_setting	small[] = {{.name = "epochs", .number = 2}, {.name = "d_model", .number = 16}, {.name = "hidden", .number = 8},
+	{.name = "calibration_folds", .number = 0}};
+	pm_dataset	d;
+	pm_predictor opclass,
+				mdot,
+				linear;
+
+	pm_arena_init_malloc(&arena);
+	d = make_dataset(40, 2, true, some_time, &arena);
+	opclass = make_predictor("opclass", NULL, 0, &d, &arena);
+	mdot = make_predictor("mdot", small, 4, &d, &arena);
+	linear = make_predictor("linear", NULL, 0, &d, &arena);
+	test_found();
+	test_precision();
+	CHECK(pm_has_state(&opclass) && pm_has_state(&mdot) && !pm_has_state(&linear));
+	test_any_state(&opclass, &d);
+	test_any_state(&mdot, &d);
+	test_sensitivity(&opclass, &d);
+	test_sensitivity(&mdot, &d);
+	test_recalibrate(&opclass, &d);
+	test_recalibrate(&mdot, &d);
+	pm_arena_release(&arena);
+	return check_done("card_state");
+}
