@@ -6,7 +6,7 @@ SELECT array_agg(profile_id) AS both FROM perfmodel.profile WHERE dtype = 'fp32'
 SELECT graph_id AS g, batch AS b FROM perfmodel.profile WHERE profile_id = ANY (:'both') AND gpu = 'T4' AND graph_id IN
     (SELECT graph_id FROM perfmodel.profile WHERE profile_id = ANY (:'both') AND gpu = 'RTX 3090') ORDER BY graph_id, batch LIMIT 1 \gset
 SELECT perfmodel.train('other card', 'habitat', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE profile_id = ANY (:'both') AND NOT (gpu = 'T4' AND graph_id = :g))) > 0 AS trained;
-SELECT abs(q.step_ms / p.step_ms - 1) < 0.3 AS near, q.in_domain, 'not_measured_elsewhere' = ANY (coalesce(q.reasons, '{}')) AS missing, p.step_ms BETWEEN q.step_ms_low AND q.step_ms_high AS inside
+SELECT abs(q.step_ms / p.step_ms - 1) < 0.3 AS near, q.in_domain, 'not_measured_elsewhere' = ANY (coalesce(q.reasons, '{}')) AS missing, q.step_ms BETWEEN q.step_ms_low AND q.step_ms_high AS inside
 FROM perfmodel.profile AS p, perfmodel.predict(p.graph_id, p.gpu, p.batch, p.dtype, predictor => 'other card') AS q
 WHERE p.profile_id = ANY (:'both') AND p.gpu = 'T4' AND p.graph_id = :g AND p.batch = :b;
 -- its own rows on a card do not tell of that card

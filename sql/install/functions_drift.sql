@@ -37,24 +37,20 @@ CREATE FUNCTION perfmodel.residuals(predictor text DEFAULT NULL, since timestamp
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 1000 SET jit = off
 BEGIN ATOMIC
-    WITH RECURSIVE chosen AS (
+    WITH chosen AS (
         SELECT p.* FROM perfmodel.predictor AS p
         WHERE CASE WHEN residuals.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = residuals.predictor END
         -- raises where there is no such predictor
         AND (SELECT count(*) FROM perfmodel.corrections(residuals.predictor)) IS NOT NULL
-    ), chain AS (
-        SELECT c.predictor_id, c.base_predictor_id, c.profiles, c.recalibrated_on FROM chosen AS c
-        UNION SELECT b.predictor_id, b.base_predictor_id, b.profiles, b.recalibrated_on
-        FROM chain JOIN perfmodel.predictor AS b ON b.predictor_id = chain.base_predictor_id
     ), learned AS (
-        SELECT unnest(chain.profiles || chain.recalibrated_on) AS profile_id FROM chain
+        SELECT l.profile_id FROM chosen AS c, LATERAL perfmodel.learned_profiles(c.predictor_id, true) AS l(profile_id)
     ), measured AS (
         SELECT m.*, g.family, hashtextextended(g.structure, 0) AS network, c.name AS predictor
         FROM chosen AS c, perfmodel.profile AS m JOIN perfmodel.graph AS g ON g.graph_id = m.graph_id
         WHERE m.mode = 'train' AND m.world_size = 1
-          AND m.profile_id NOT IN (SELECT l.profile_id FROM learned AS l WHERE l.profile_id IS NOT NULL)
-          -- what a predictor that came trained has learned from is not listed
-          AND (cardinality(c.profiles) > 0 OR m.measured_at > c.trained_at)
+          AND m.profile_id NOT IN (SELECT l.profile_id FROM learned AS l)
+          -- what one that came trained has learned from is known by its hashes, if it has them
+          AND (cardinality(c.profiles) > 0 OR c.row_hashes IS NOT NULL OR m.measured_at > c.trained_at)
           AND (residuals.since IS NULL OR m.measured_at >= residuals.since)
     )
     SELECT m.profile_id, m.graph_id, m.network, m.family, m.gpu, m.dtype, m.layout, m.framework, m.batch, m.measured_at,

@@ -10,7 +10,7 @@ CREATE FUNCTION perfmodel.evaluate(predictor text DEFAULT NULL, profiles bigint[
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_evaluate';
 COMMENT ON FUNCTION perfmodel.evaluate(text, bigint[], text) IS
-    'errors of a predictor on measurements: overall and by gpu, dtype, layout, framework and family';
+    'errors of a predictor: overall, by gpu, dtype, layout, framework, family, and training (learned from or not)';
 
 CREATE FUNCTION perfmodel.cross_validate(kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                          folds integer DEFAULT 5, split text DEFAULT 'structure',

@@ -29,6 +29,7 @@ CREATE TABLE perfmodel.predictor (
     trained_at      timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     library_version text        NOT NULL,
     quantity        text        NOT NULL DEFAULT 'step_ms',
+    row_hashes      bigint[],
     -- the others are of extensions, whose weights would be joined with those of a row with the same number
     CONSTRAINT predictor_id_positive CHECK (predictor_id > 0) NO INHERIT
 );
@@ -62,6 +63,7 @@ COMMENT ON COLUMN perfmodel.predictor.n_params IS 'number of trained parameters'
 COMMENT ON COLUMN perfmodel.predictor.trained_at IS 'when the training ended';
 COMMENT ON COLUMN perfmodel.predictor.library_version IS 'version of the library that trained it';
 COMMENT ON COLUMN perfmodel.predictor.quantity IS 'what it predicts, with its unit: step_ms';
+COMMENT ON COLUMN perfmodel.predictor.row_hashes IS 'row_hash() of the measurements that it was trained on, sorted; NULL: trained before 0.2.0';
 COMMENT ON CONSTRAINT predictor_name_not_empty ON perfmodel.predictor IS 'a predictor has a name';
 COMMENT ON CONSTRAINT predictor_id_positive ON perfmodel.predictor IS 'negative ones are of predictors that come with an extension';
 COMMENT ON INDEX perfmodel.predictor_one_active IS 'of each quantity at most one predictor is active';

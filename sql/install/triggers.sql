@@ -46,7 +46,7 @@ COMMENT ON TRIGGER graph_immutable ON perfmodel.graph IS 'only name and source m
 CREATE TRIGGER predictor_immutable
     BEFORE UPDATE OF predictor_id, kind, options, seed, n_profiles, n_operators, profiles_hash, profiles, base_predictor_id,
         recalibrated_on, gpus, frameworks, dtypes, layouts, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, trained_at,
-        library_version, quantity ON perfmodel.predictor
+        library_version, quantity, row_hashes ON perfmodel.predictor
     FOR EACH ROW EXECUTE FUNCTION perfmodel.refuse_update('Train a new predictor instead.');
 COMMENT ON TRIGGER predictor_immutable ON perfmodel.predictor IS 'only name and active may change';
 

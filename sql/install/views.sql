@@ -31,7 +31,7 @@ SELECT e.grouped_by, e.group_name, e.n AS measurements, pg_catalog.round(e.mape_
        pg_catalog.round(e.in_domain_pct::numeric, 0) AS in_domain_pct
 FROM perfmodel.evaluate() AS e;
 COMMENT ON VIEW perfmodel.active_errors IS 'errors of the active predictor on all measurements, rounded; too small on those that it was trained on';
-COMMENT ON COLUMN perfmodel.active_errors.grouped_by IS 'overall, gpu, dtype, layout, framework or family';
+COMMENT ON COLUMN perfmodel.active_errors.grouped_by IS 'overall, gpu, dtype, layout, framework, family or training';
 COMMENT ON COLUMN perfmodel.active_errors.group_name IS 'which of them; NULL: all';
 COMMENT ON COLUMN perfmodel.active_errors.measurements IS 'number of measurements';
 COMMENT ON COLUMN perfmodel.active_errors.error_pct IS 'mean absolute error in percent of the measured time';

@@ -24,6 +24,7 @@
 #include "memory_judging.h"
 #include "op_measurements.h"
 #include "outcome.h"
+#include "plans.h"
 #include "results.h"
 #include "run_hooks.h"
 #include "settings.h"
@@ -86,6 +87,31 @@ check_quantity(const pm_predictor *p, const pm_quantity *wanted)
 				 errmsg("the predictor predicts \"%s\", not \"%s\"", pm_predictor_quantity(p)->name, wanted->name)));
 }
 
+/* The word of each row: whether the predictor learned from it, here or where it was trained. */
+static const char **
+training_words(int64 predictor_id, const pm_rows *rows)
+{
+	static pm_plan query = {
+		"SELECT l.id FROM perfmodel.learned_profiles($1, true) AS l(id) ORDER BY 1", 1, {INT8OID}
+	};
+	const char **words = palloc(sizeof(char *) * rows->set.n);
+	Datum		arg = Int64GetDatum(predictor_id);
+	uint64		learned;
+	uint64		at = 0;
+
+	SPI_connect();
+	learned = pm_run(&query, &arg, NULL, true);
+	/* both are sorted */
+	for (int i = 0; i < rows->set.n; i++)
+	{
+		while (at < learned && DatumGetInt64(pm_value(at, 1, NULL)) < rows->ids[i])
+			at++;
+		words[i] = at < learned && DatumGetInt64(pm_value(at, 1, NULL)) == rows->ids[i] ? "learned from" : "not learned from";
+	}
+	SPI_finish();
+	return words;
+}
+
 Datum
 pm_evaluate(PG_FUNCTION_ARGS)
 {
@@ -117,6 +143,7 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	o = pm_make_outcome(rows, quantity);
 	predict_fold(&o, 0, ref.predictor, &unused);
 	pm_report_errors(&out, &o, NULL);
+	pm_report_grouping(&out, &o, "training", training_words(ref.id, rows));
 	return (Datum) 0;
 }
 

@@ -50,6 +50,12 @@ extern pm_rows *pm_rows_load(ArrayType *ids, bool merged, Size limit);
 /* Keep only the rows whose peak of memory was measured; raises when there are none. */
 extern void pm_rows_keep_peaks(pm_rows *r);
 
+/*
+ * What each row says, as a hash that is the same in every database: the
+ * function row_hash().  bigint[], sorted and each once, in the current context.
+ */
+extern Datum pm_rows_hashes(const pm_rows *r);
+
 /* Bytes of rows and graphs, with what else is in their context. */
 extern Size pm_rows_bytes(const pm_rows *r);
 

@@ -108,8 +108,8 @@ compare_words(const void *a, const void *b)
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
-static void
-report_grouping(pm_rows_out *out, const pm_outcome *o, const char *grouping, const char *const *words)
+void
+pm_report_grouping(pm_rows_out *out, const pm_outcome *o, const char *grouping, const char *const *words)
 {
 	int			n = o->rows->set.n;
 	const char **sorted = palloc(sizeof(char *) * n);
@@ -128,11 +128,11 @@ pm_report_errors(pm_rows_out *out, const pm_outcome *o, const pm_costs *cost)
 	const pm_rows *r = o->rows;
 
 	report_group(out, o, "overall", NULL, NULL, cost);
-	report_grouping(out, o, "gpu", r->gpu);
-	report_grouping(out, o, "dtype", r->dtype);
-	report_grouping(out, o, "layout", r->layout);
-	report_grouping(out, o, "framework", r->framework);
-	report_grouping(out, o, "family", r->family);
+	pm_report_grouping(out, o, "gpu", r->gpu);
+	pm_report_grouping(out, o, "dtype", r->dtype);
+	pm_report_grouping(out, o, "layout", r->layout);
+	pm_report_grouping(out, o, "framework", r->framework);
+	pm_report_grouping(out, o, "family", r->family);
 }
 
 void
@@ -142,7 +142,7 @@ pm_report_folds(pm_rows_out *out, const pm_outcome *o)
 
 	for (int i = 0; i < o->rows->set.n; i++)
 		words[i] = psprintf("%d", o->fold[i] + 1);
-	report_grouping(out, o, "fold", words);
+	pm_report_grouping(out, o, "fold", words);
 }
 
 pm_outcome

@@ -39,6 +39,8 @@ extern int	pm_assign_folds(pm_outcome *o, int split, int folds, uint64 seed);
 
 /* The row "overall", in which cost (may be NULL) stands, and those of groups of measurements. */
 extern void pm_report_errors(pm_rows_out *out, const pm_outcome *o, const pm_costs *cost);
+/* Rows for each word among words[rows], in their order; the column grouped_by says grouping. */
+extern void pm_report_grouping(pm_rows_out *out, const pm_outcome *o, const char *grouping, const char *const *words);
 /* A row for each fold. */
 extern void pm_report_folds(pm_rows_out *out, const pm_outcome *o);
 

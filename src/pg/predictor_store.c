@@ -33,14 +33,15 @@ insert_predictor(const pm_training *t)
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, n_operators, profiles_hash, profiles,"
 		" valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, library_version,"
-		" base_predictor_id, quantity, gpus, frameworks, dtypes, layouts)"
+		" base_predictor_id, quantity, gpus, frameworks, dtypes, layouts, row_hashes)"
 		" SELECT $1, $2, NOT EXISTS (SELECT 1 FROM perfmodel.predictor WHERE active AND quantity OPERATOR(pg_catalog.=) $22), $3, $4, $5, $21, $6, $7,"
 		" $8, $9, $10, $11, $12, $13, $14, $15, $20, $22,"
-		PM_DISTINCT_OF("$16") "," PM_DISTINCT_OF("$17") "," PM_DISTINCT_OF("$18") "," PM_DISTINCT_OF("$19")
+		PM_DISTINCT_OF("$16") "," PM_DISTINCT_OF("$17") "," PM_DISTINCT_OF("$18") "," PM_DISTINCT_OF("$19") ","
+		" CASE WHEN $20 IS NULL THEN $23 ELSE" PM_HASHES_WITH("$23", "$20") "END"
 		" RETURNING predictor_id",
-		22, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
+		23, {TEXTOID, TEXTOID, JSONBOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID,
 		INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID, INT8OID, TEXTOID,
-		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT8OID, INT4OID, TEXTOID}
+		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT8OID, INT4OID, TEXTOID, INT8ARRAYOID}
 	};
 	const pm_fit_report *r = &t->report;
 	bool		judged = r->valid_n > 0;
@@ -72,6 +73,7 @@ insert_predictor(const pm_training *t)
 		pm_arg_null(&a);
 	pm_arg(&a, Int32GetDatum(t->rows->set.n_operators));
 	pm_arg_text(&a, pm_predictor_quantity(&t->predictor)->name);
+	pm_arg(&a, pm_rows_hashes(t->rows));
 	pm_lock_name("active predictor", "");
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		elog(ERROR, "predictor was not inserted");

@@ -81,11 +81,9 @@ static ArrayType *
 new_profiles(const request *q, MemoryContext cxt)
 {
 	static pm_plan query = {
-		"WITH RECURSIVE " PM_PREDICTOR_CHAIN
-		" SELECT pg_catalog.array_agg(p.profile_id) FROM perfmodel.profile p"
+		"SELECT pg_catalog.array_agg(p.profile_id) FROM perfmodel.profile p"
 		" WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1"
-		" AND NOT EXISTS (SELECT 1 FROM chain, pg_catalog.unnest(chain.profiles) x"
-		" WHERE x OPERATOR(pg_catalog.=) p.profile_id)", 1, {INT8OID}
+		" AND NOT p.profile_id OPERATOR(pg_catalog.=) ANY (SELECT perfmodel.learned_profiles($1, false))", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(q->base.id);
 	bool		isnull;
@@ -171,13 +169,13 @@ insert_predictor(const request *q)
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.predictor (name, kind, active, options, seed, n_profiles, n_operators, profiles_hash, profiles,"
 		" base_predictor_id, recalibrated_on, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs,"
-		" n_params, library_version, quantity, gpus, frameworks, dtypes, layouts)"
+		" n_params, library_version, quantity, gpus, frameworks, dtypes, layouts, row_hashes)"
 		" SELECT $2, kind, false, options, seed, n_profiles, n_operators, profiles_hash, profiles, predictor_id, $3, $4, $5, $6, $7, $8, 0,"
 		" n_params OPERATOR(pg_catalog.+) $9, $10, quantity,"
 		PM_DISTINCT_OF("gpus OPERATOR(pg_catalog.||) $11") ","
 		PM_DISTINCT_OF("frameworks OPERATOR(pg_catalog.||) $12") ","
 		PM_DISTINCT_OF("dtypes OPERATOR(pg_catalog.||) $13") ","
-		PM_DISTINCT_OF("layouts OPERATOR(pg_catalog.||) $14")
+		PM_DISTINCT_OF("layouts OPERATOR(pg_catalog.||) $14")  ", row_hashes"
 		" FROM perfmodel.predictor WHERE predictor_id OPERATOR(pg_catalog.=) $1 RETURNING predictor_id",
 		14, {INT8OID, TEXTOID, INT8ARRAYOID, INT4OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT8OID, TEXTOID,
 		TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID}

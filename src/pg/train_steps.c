@@ -156,10 +156,8 @@ int
 pm_mark_seen(int64 predictor_id, bool corrected, const pm_rows *rows, bool *seen)
 {
 	static pm_plan query = {
-		"WITH RECURSIVE " PM_PREDICTOR_CHAIN ","
-		" known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.profile p WHERE p.profile_id OPERATOR(pg_catalog.=) ANY"
-		" (SELECT pg_catalog.unnest(profiles OPERATOR(pg_catalog.||) CASE WHEN $3 THEN COALESCE(recalibrated_on, '{}') ELSE '{}' END)"
-		" FROM chain)),"
+		"WITH known AS (SELECT p.profile_id, p.graph_id FROM perfmodel.profile p WHERE p.profile_id OPERATOR(pg_catalog.=) ANY"
+		" (SELECT perfmodel.learned_profiles($1, $3))),"
 		" structures AS (SELECT DISTINCT g.structure FROM known k JOIN perfmodel.graph g"
 		" ON g.graph_id OPERATOR(pg_catalog.=) k.graph_id)"
 		" SELECT k.profile_id IS NOT NULL, s.structure IS NOT NULL FROM perfmodel.profile p"

@@ -67,16 +67,6 @@ extern void pm_training_choose(pm_training *t, const char *kind, Jsonb *settings
 extern void pm_training_check(const pm_training *t);
 
 /*
- * For WITH RECURSIVE: the predictor of id $1, the one that its training went on
- * from or that it was recalibrated from, and so on, as far as they are there.
- */
-#define PM_PREDICTOR_CHAIN \
-	"chain AS (SELECT predictor_id, base_predictor_id, profiles, recalibrated_on FROM perfmodel.predictor" \
-	" WHERE predictor_id OPERATOR(pg_catalog.=) $1" \
-	" UNION SELECT b.predictor_id, b.base_predictor_id, b.profiles, b.recalibrated_on FROM chain c" \
-	" JOIN perfmodel.predictor b ON b.predictor_id OPERATOR(pg_catalog.=) c.base_predictor_id)"
-
-/*
  * seen[rows] becomes true where the predictor, or one that it came from, was
  * trained on a network of the row's structure; returns on how many of the rows.
  * corrected: rows that it was recalibrated on count, too.  Inside
@@ -105,6 +95,11 @@ extern void pm_weights_store(int64 predictor_id, const pm_predictor *p, const pm
 #define PM_DISTINCT_OF(words) \
 	" (SELECT COALESCE(pg_catalog.array_agg(DISTINCT w), '{}') FROM pg_catalog.unnest(" words ") w" \
 	" WHERE w OPERATOR(pg_catalog.<>) '')"
+
+/* Hashes of rows, those of the predictor id beside them; NULL where these are not known. */
+#define PM_HASHES_WITH(hashes, id) \
+	" (SELECT (SELECT pg_catalog.array_agg(DISTINCT h) FROM pg_catalog.unnest(b.row_hashes OPERATOR(pg_catalog.||) " hashes ") h)" \
+	" FROM perfmodel.predictor b WHERE b.predictor_id OPERATOR(pg_catalog.=) " id " AND b.row_hashes IS NOT NULL) "
 
 /* ---- train_run.c: rows of perfmodel.training_run, and whether their workers live. Inside SPI_connect(). ---- */
 

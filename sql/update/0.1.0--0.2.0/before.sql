@@ -43,6 +43,7 @@ DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, te
 
 ALTER TABLE perfmodel.graph_node ADD COLUMN module text;
 ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
+ALTER TABLE perfmodel.predictor ADD COLUMN row_hashes bigint[];
 ALTER TABLE perfmodel.predictor ADD CONSTRAINT predictor_id_positive CHECK (predictor_id > 0) NO INHERIT;
 ALTER TABLE perfmodel.gpu
     ADD COLUMN tdp_w float8 CONSTRAINT gpu_tdp_w_in_range CHECK (tdp_w BETWEEN 1e-2 AND 1e6),
