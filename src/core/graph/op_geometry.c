@@ -95,19 +95,25 @@ set_bias(const pm_node *n, const pm_operands *o, pm_geometry *geo)
 	geo->present |= 1u << PM_HAS_BIAS;
 }
 
+/* Between 18 groups (slow) and 30 (fast), see groups_are_fast(). */
+#define MANY_GROUPS		20
+
 /*
- * Whether vendors' libraries are known to have channels-last kernels on matrix
- * units for groups of this many channels in and out.  On an RTX 3090 (cuDNN 8, half
- * precision, timm's benchmarks) a network of grouped convolutions takes 0.66 to
- * 0.92 times as long in nhwc as in nchw where groups have 4, 8, 16 or 32
- * channels, however many groups there are, 1.2 to 1.4 where they have 24 to 32
- * but no power of two, 2.0 with 64, and 3 with 96 and more: it is the width
- * that costs.  Besides this yes or no there are width and alignments.
+ * Whether vendors' libraries are known to have fast channels-last kernels on
+ * matrix units for so many groups of this many channels in and out.  On an RTX 3090
+ * (cuDNN 8, half precision, timm's benchmarks) a network of grouped convolutions
+ * takes 0.66 to 0.92 times as long in nhwc as in nchw where 24 or more groups
+ * have 4, 8, 16 or 32 channels, 1.2 to 1.4 where they have 24 to 32 but no power
+ * of two, 2.0 with 64, and 3 with 96 and more.  Few groups are slow, however narrow:
+ * what the other operators leave of a step in nhwc is 9 to 20 TFLOP a second for
+ * 32 and more narrow groups (resnext50_32x4d, dpn68), and 0.7 to 4 for 2 to 16 of
+ * them (eca_botnext26ts, res2next50, resnext26ts, resnet61q).  Besides this yes or
+ * no there are the number of groups, their width and alignments.
  */
 static bool
-group_is_narrow(double in, double out)
+groups_are_fast(double groups, double in, double out)
 {
-	return in == out && (in == 4 || in == 8 || in == 16 || in == 32);
+	return groups >= MANY_GROUPS && in == out && (in == 4 || in == 8 || in == 16 || in == 32);
 }
 
 static void
@@ -120,7 +126,7 @@ set_groups(pm_geometry *geo, double groups)
 		set(geo, PM_HAS_OUT_PER_GROUP, &geo->out_per_group, out);
 		set(geo, PM_HAS_GROUP_ALIGNMENT, &geo->group_alignment, pm_alignment(groups));
 		set(geo, PM_HAS_WIDTH_ALIGNMENT, &geo->width_alignment, pm_alignment(geo->ch_per_group));
-		set(geo, PM_HAS_GROUP_NARROW, &geo->group_narrow, group_is_narrow(geo->ch_per_group, out));
+		set(geo, PM_HAS_GROUP_NARROW, &geo->group_narrow, groups_are_fast(groups, geo->ch_per_group, out));
 	}
 	set(geo, PM_HAS_WIDE_WINDOW, &geo->wide_window, fmax(geo->k_h, geo->k_w) > 7);
 }

@@ -40,7 +40,7 @@ typedef struct pm_geometry
 	double		out_per_group;	/* grouped convolutions: output channels of one group */
 	double		group_alignment;	/* and the largest power of two, up to 64, that divides the number of groups, as log2 */
 	double		width_alignment;	/* the same of the input channels of one group */
-	double		group_narrow;	/* and 1 for groups that are narrow, see group_is_narrow() */
+	double		group_narrow;	/* and 1 for many narrow groups, see groups_are_fast() */
 	double		wide_window;	/* convolutions: 1 when a side of the kernel is over 7, for which there are no special kernels */
 	double		alpha;			/* LeakyRelu */
 	bool		has_bias;

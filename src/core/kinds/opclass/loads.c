@@ -22,8 +22,7 @@ is_special(const pm_tokens *t, int token)
 
 	const pm_real *slots = t->slots + (size_t) token * PM_N_SLOTS;
 
-	/* those whose groups come in multiples of 32 are faster still; slots are log2(1 + x) */
-	return grouped ? slots[PM_HAS_GROUP_NARROW] > 0 && slots[PM_HAS_GROUP_ALIGNMENT] > 2.5 : slots[PM_HAS_WIDE_WINDOW] != 0;
+	return grouped ? slots[PM_HAS_GROUP_NARROW] > 0 : slots[PM_HAS_WIDE_WINDOW] != 0;
 }
 
 int
