@@ -57,6 +57,12 @@ FROM peak AS p JOIN perfmodel.graph AS g ON g.name = 'timm ' || p.model || '@224
 SELECT coalesce(gpu, 'all') AS gpu, count(*) AS rows, count(DISTINCT model) AS networks, pg_temp.mape(array_agg(left_out / mib - 1)) AS "mean / median / p90 %",
        round(100 * avg((mib BETWEEN low AND high)::int), 1) AS coverage_pct FROM answer GROUP BY GROUPING SETS ((gpu), ()) ORDER BY gpu;
 
+\echo 'The same rows by kind: a fifth of the networks left out at a time, then a card; what ships knows the contexts of these cards'
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, peak_memory_mb, source)
+SELECT graph_id, gpu, batch, 'pytorch 1.9', 1, mib, 'schedtune' FROM peak AS p JOIN perfmodel.graph AS g ON g.name = 'timm ' || p.model || '@224' WHERE gpu IN ('V100', 'RTX 3090', 'RTX 3070');
+SELECT split, kind, n, round(mape_pct::numeric, 1) AS mape_pct, round(mae_mb::numeric) AS mae_mb
+FROM perfmodel.leaderboard(splits => '{structure,gpu}', quantity => 'peak_memory_mb', profiles => ARRAY(SELECT profile_id FROM perfmodel.profile WHERE source = 'schedtune'));
+
 \echo 'Peaks of timm networks on an A100, fp32 (gpumemnet): nothing fitted but one offset; of two image sizes the smaller, at which timm trains'
 CREATE TABLE everything (model text, gpu text, batch int, options text, mib float8);
 \copy everything from '@work@/gpumemnet.csv' with (format csv)
@@ -74,7 +80,7 @@ FROM everything JOIN one_size USING (model), perfmodel.predict_memory(graph_id, 
 
 \echo 'Peaks on a CPU (data/): a fifth of the networks left out at a time'
 SELECT peaks, networks, round(mape_before_pct::numeric, 1) AS as_shipped_pct, round(mape_pct::numeric, 1) AS left_out_pct
-FROM perfmodel.calibrate_memory(ARRAY(SELECT profile_id FROM perfmodel.profile WHERE peak_memory_mb > 0 AND source IS DISTINCT FROM 'bracket'));
+FROM perfmodel.calibrate_memory(ARRAY(SELECT profile_id FROM perfmodel.profile WHERE peak_memory_mb > 0 AND source NOT IN ('bracket', 'schedtune')));
 
 \echo 'Time: a question that has to be simulated (the least of three optimizers, whose steps are alike), and one about a graph that is known'
 CREATE TEMP TABLE took (what text, us float8);

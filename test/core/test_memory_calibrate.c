@@ -2,6 +2,7 @@
  * test_memory_calibrate.c - factors of memory from samples whose factors are known.
  */
 #include "check.h"
+#include "memory/forest.h"
 #include "memory/memory_kinds.h"
 
 #define N 400
@@ -129,7 +130,8 @@ test_rivals(void)
 	pm_rng_seed(&r, 6);
 	for (int i = 0; i < N; i++)
 		rows[i] = (pm_memory_rival_row) {
-			samples[i], 10 + pm_rng_uniform(&r), 20, samples[i].simulated * (0.5 + pm_rng_uniform(&r)), 1
+			.sample = samples[i], .weights = 10 + pm_rng_uniform(&r), .states = 20,
+			.outputs = samples[i].simulated * (0.5 + pm_rng_uniform(&r)), .largest = 1
 		};
 	CHECK(pm_memory_compare(rows, N, false, &usual, &arena, e, &st) == PM_OK);
 	CHECK(e[PM_MEMORY_CALIBRATED].mape < 2 && e[PM_MEMORY_CALIBRATED].mape < e[PM_MEMORY_SHIPPED].mape);
@@ -283,6 +285,72 @@ test_unseen_device(void)
 	CHECK_EQ(answer_to("memory_sums", 4, &rows[1]).peak_mb, answer_to("memory_sums", 4, &row).peak_mb);
 }
 
+/* ---------- the forest ---------- */
+
+#define N_GROWN	200
+
+static double
+forest_says(const double *x, const double *y, int n, uint64_t seed, double a, double b)
+{
+	const double at[] = {a, b};
+	const pm_forest *f;
+	pm_status	st;
+
+	CHECK(pm_forest_fit(x, y, n, 2, seed, &arena, &f, &st) == PM_OK);
+	return pm_forest_at(f, at);
+}
+
+static void
+test_forest(void)
+{
+	double		x[2 * N_GROWN];
+	double		y[N_GROWN];
+	pm_rng		r;
+
+	pm_rng_seed(&r, 3);
+	for (int i = 0; i < N_GROWN; i++)
+	{
+		x[2 * i] = pm_rng_uniform(&r);
+		x[2 * i + 1] = pm_rng_uniform(&r);
+		y[i] = x[2 * i] < 0.5 ? 10 : x[2 * i + 1] < 0.3 ? 20 : 40;
+	}
+	/* a function of steps is learned; beyond the rows it goes on as at their end */
+	CHECK_NEAR(forest_says(x, y, N_GROWN, 1, 0.2, 0.9), 10, 0.5);
+	CHECK_NEAR(forest_says(x, y, N_GROWN, 1, 0.8, 0.1), 20, 2);
+	CHECK_NEAR(forest_says(x, y, N_GROWN, 1, 0.8, 0.8), 40, 0.5);
+	CHECK_EQ(forest_says(x, y, N_GROWN, 1, 1e9, 1e9), forest_says(x, y, N_GROWN, 1, 1, 1));
+	/* the same seed, the same forest */
+	CHECK_EQ(forest_says(x, y, N_GROWN, 1, 0.5, 0.3), forest_says(x, y, N_GROWN, 1, 0.5, 0.3));
+	/* a row, rows that are all alike, rows that nothing tells apart */
+	CHECK_EQ(forest_says(x, y, 1, 1, 0.5, 0.5), y[0]);
+	for (int i = 0; i < N_GROWN; i++)
+		y[i] = 7;
+	CHECK_EQ(forest_says(x, y, N_GROWN, 1, 0.5, 0.5), 7);
+	for (int i = 0; i < N_GROWN; i++)
+	{
+		x[2 * i] = x[2 * i + 1] = 1;
+		y[i] = i % 2;
+	}
+	CHECK_NEAR(forest_says(x, y, N_GROWN, 1, 1, 1), 0.5, 0.05);
+}
+
+/* The kinds after SchedTune and DNNMem. */
+static void
+test_published(void)
+{
+	pm_memory_row row = rows[0];
+	double		error = 0;
+
+	for (int i = 0; i < 20; i++)
+		error += fabs(answer_to("memory_schedtune", N_ROWS, &rows[i]).peak_mb / rows[i].measured_mb - 1) / 20;
+	CHECK(error < 0.15);
+	CHECK(isnan(answer_to("memory_schedtune", N_ROWS, &row).low_mb));
+	/* a device without rows is told by its sheet */
+	row.question.gpu = &cards[2];
+	CHECK(isfinite(answer_to("memory_schedtune", N_ROWS, &row).peak_mb));
+	CHECK(isfinite(answer_to("memory_dnnmem", 0, &row).peak_mb) && answer_to("memory_dnnmem", 0, &row).in_domain == -1);
+}
+
 static void
 test_too_few(void)
 {
@@ -292,6 +360,7 @@ test_too_few(void)
 	CHECK(pm_memory_model_fit(pm_memory_kind_find("memory"), rows, 0, &arena, &model, &st) == PM_ERR_DATA);
 	CHECK_HAS(st.message, "kind \"memory\" needs measurements of peak_memory_mb: at least 1");
 	CHECK(pm_memory_model_fit(pm_memory_kind_find("memory_sums"), rows, 3, &arena, &model, &st) == PM_ERR_DATA);
+	CHECK(pm_memory_model_fit(pm_memory_kind_find("memory_schedtune"), rows, 9, &arena, &model, &st) == PM_ERR_DATA);
 	CHECK(pm_memory_kind_find("mdot") == NULL && pm_memory_kind_at(99) == NULL);
 }
 
@@ -307,6 +376,8 @@ main(void)
 	test_stop();
 	test_kinds();
 	test_unseen_device();
+	test_forest();
+	test_published();
 	test_too_few();
 	pm_arena_release(&arena);
 	return check_done("memory_calibrate");

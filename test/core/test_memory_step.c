@@ -7,6 +7,7 @@
 #include "memory/allocator.h"
 #include "memory/breakdown.h"
 #include "memory/estimate.h"
+#include "memory/walk.h"
 
 #include <stdlib.h>
 
@@ -134,6 +135,23 @@ test_cpu(void)
 	/* forward: kernel and result; backward: gradients of the result and of the kernel */
 	CHECK_EQ(scratch[0], 0);
 	CHECK_EQ(scratch[1], 2 * 4 * kernel + 2 * 4 * 4 * map);
+}
+
+/* Every output lives until its gradient is done; the peak is where the gradient of the first convolution's output is there. */
+static void
+test_walk(void)
+{
+	const double params = 16 * 3 * 9 + 16 + 16 + 10 * 16 + 10;
+	const double map = 16 * 8 * 8;
+	double		fixed;
+	double		per;
+	pm_status	st;
+
+	load(SMALL_NET);
+	CHECK(pm_walk(&graph, 4, &arena, &fixed, &per, &st) == PM_OK);
+	/* the image, outputs of convolution and normalisation, which the activation overwrites, and the gradients of both */
+	CHECK_EQ(per, 4 * (3 * 64 + 4 * map));
+	CHECK_EQ(fixed, 4 * (params - 16 * 3 * 9));
 }
 
 #define GEMM_256	"'shape':[1,16],'batch_dim':0,'weights':[[16,16],[16]]}"
@@ -526,6 +544,7 @@ main(void)
 	test_autocast();
 	test_cpu();
 	test_shared();
+	test_walk();
 	test_transformer();
 	test_allocator();
 	test_extremes();

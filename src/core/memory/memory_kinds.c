@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "memory/forest.h"
+
 /* Rows of one device, framework and format, and what was learned of them. */
 typedef struct group
 {
@@ -15,6 +17,7 @@ typedef struct group
 	int			networks;
 	pm_memory_factors factors;
 	double		sums[PM_N_MEMORY_SUMS];
+	const pm_forest *forest;
 } group;
 
 struct pm_memory_kind
@@ -24,6 +27,8 @@ struct pm_memory_kind
 	int			min_rows;		/* fewer: PM_ERR_DATA */
 	/* Learn from the rows of a group; NULL: nothing is fitted. */
 	pm_code		(*fit) (group *g, const pm_memory_rival_row *rows, pm_arena *a, pm_status *st);
+	/* The same from all rows, which make one group. */
+	pm_code		(*fit_all) (group *g, const pm_memory_row *rows, pm_arena *a, pm_status *st);
 	bool		pools;			/* a group of fewer rows, and a device without any, is answered from all rows */
 	/* g: the nearest group; NULL: none. */
 	void		(*answer) (const group *g, const pm_memory_row *row, double level, pm_memory_answer *answer);
@@ -111,6 +116,70 @@ answer_by_sums(const group *g, const pm_memory_row *row, double level, pm_memory
 	answer_without_interval(pm_memory_sums_at(&figures, g->sums), answer);
 }
 
+/* What SchedTune's forest knows: activations, parameters and input; bandwidth, cores and multiprocessors of the device. */
+#define N_FOREST	6
+#define FOREST_SEED	42
+
+static double
+known(double figure)
+{
+	return isfinite(figure) ? figure : 0;
+}
+
+static void
+forest_features(const pm_memory_row *row, double *x)
+{
+	const pm_gpu *gpu = row->question.gpu;
+	pm_memory_rival_row figures;
+
+	pm_memory_rival_row_at(row->plan, row->question.batch, &figures);
+	x[0] = figures.outputs;
+	x[1] = figures.weights;
+	x[2] = figures.inputs;
+	x[3] = known(gpu->mem_bw_gbs);
+	x[4] = known(gpu->sm_count * gpu->cores_per_sm);
+	x[5] = known(gpu->sm_count);
+}
+
+static pm_code
+fit_forest(group *g, const pm_memory_row *rows, pm_arena *a, pm_status *st)
+{
+	double	   *x = PM_NEW(a, double, (size_t) g->n_rows * N_FOREST);
+	double	   *y = PM_NEW(a, double, g->n_rows);
+
+	if (x == NULL || y == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < g->n_rows; i++)
+	{
+		forest_features(&rows[i], x + (size_t) i * N_FOREST);
+		y[i] = rows[i].measured_mb;
+	}
+	return pm_forest_fit(x, y, g->n_rows, N_FOREST, FOREST_SEED, a, &g->forest, st);
+}
+
+static void
+answer_by_forest(const group *g, const pm_memory_row *row, double level, pm_memory_answer *answer)
+{
+	double		x[N_FOREST];
+
+	(void) level;
+	forest_features(row, x);
+	answer_without_interval(pm_forest_at(g->forest, x), answer);
+}
+
+static void
+answer_by_walk(const group *g, const pm_memory_row *row, double level, pm_memory_answer *answer)
+{
+	pm_memory_rival_row figures;
+	pm_memory_factors shipped;
+
+	(void) g;
+	(void) level;
+	figures_of(row, &figures);
+	pm_memory_shipped_factors(&row->question, &shipped);
+	answer_without_interval(shipped.context_mb + figures.walk, answer);
+}
+
 static void
 answer_statically(const group *g, const pm_memory_row *row, double level, pm_memory_answer *answer)
 {
@@ -142,6 +211,14 @@ static const pm_memory_kind kinds[] = {
 	{
 		.name = "memory_static", .answer = answer_statically,
 		.summary = "sum of context, weights, gradients, optimizer's states and all outputs, nothing fitted"
+	},
+	{
+		.name = "memory_dnnmem", .answer = answer_by_walk,
+		.summary = "walk over the graph in which each output lives until its gradient is done, nothing fitted, after DNNMem"
+	},
+	{
+		.name = "memory_schedtune", .min_rows = 10, .fit_all = fit_forest, .answer = answer_by_forest,
+		.summary = "random forest on bytes of outputs, weights and input, and on three figures of the device, after SchedTune"
 	}
 };
 
@@ -252,6 +329,13 @@ pm_memory_model_fit(const pm_memory_kind *kind, const pm_memory_row *rows, int n
 	if (n < kind->min_rows)
 		return pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs measurements of peak_memory_mb: at least %d, and there are %d",
 					   kind->name, kind->min_rows, n);
+	if (kind->fit_all != NULL)
+	{
+		if ((m->pool = PM_NEW(a, group, 1)) == NULL)
+			return pm_no_memory(st, a);
+		*m->pool = (group) {.n_rows = n};
+		return kind->fit_all(m->pool, rows, a, st);
+	}
 	if (kind->fit == NULL)
 		return PM_OK;
 	if ((m->groups = PM_NEW(a, group, n)) == NULL || (group_of = PM_NEW(a, int, n)) == NULL)

@@ -13,6 +13,7 @@
 #include "graph/op_operands.h"
 #include "memory/allocator.h"
 #include "memory/step_build.h"
+#include "memory/walk.h"
 
 static const double anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024};
 
@@ -216,6 +217,8 @@ sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
 
 		if (n->view)
 			continue;
+		if (n->n_inputs == 0 && n->batch_dim >= 0)
+			plan->inputs_per += bytes;
 		if (n->batch_dim < 0)
 			plan->outputs_fixed += bytes;
 		else
@@ -239,6 +242,8 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	plan->on_cpu = o->on_cpu;
 	sum_persistent(&s, g, o, plan);
 	sum_outputs(g, element, plan);
+	if (pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st) != PM_OK)
+		return st->code;
 	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
 	for (int i = 0; i < g->n_nodes; i++)
 	{

@@ -26,6 +26,9 @@ typedef struct pm_memory_plan
 	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, not on a CPU, at batches 1, 4, 16, 64, 256, 1024 */
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
+	double		inputs_per;		/* of the network, a sample */
+	double		walk_fixed,		/* what walk.h says of them, their gradients and those of the weights */
+				walk_per;
 	double		largest_per;	/* the largest of them that follows the batch, a sample */
 	bool		on_cpu;
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */

@@ -22,6 +22,9 @@ pm_memory_rival_row_at(const pm_memory_plan *plan, int64_t batch, pm_memory_riva
 	row->states = (plan->gradients + plan->optimizer) / MB;
 	row->outputs = (plan->outputs_fixed + plan->outputs_per * (double) batch) / MB;
 	row->largest = plan->largest_per * (double) batch / MB;
+	row->inputs = plan->inputs_per * (double) batch / MB;
+	row->walk = (plan->weights + plan->optimizer + plan->walk_fixed + plan->walk_per * (double) batch) / MB *
+		pm_memory_reserved(plan, batch) / fmax(1, pm_memory_live(plan, batch));
 }
 
 static int

@@ -24,10 +24,12 @@ typedef struct pm_memory_rival_row
 	double		weights,
 				states,			/* gradients and the optimizer's */
 				outputs,
-				largest;
+				largest,
+				inputs,			/* of the network */
+				walk;			/* what walk.h says, with weights and states of the optimizer, as the allocator holds it */
 } pm_memory_rival_row;
 
-/* weights to largest of a row of a plan at a batch. */
+/* weights to walk of a row of a plan at a batch. */
 void		pm_memory_rival_row_at(const pm_memory_plan *plan, int64_t batch, pm_memory_rival_row *row);
 
 /* Coefficients of the regression on sums of bytes. */
