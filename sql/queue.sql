@@ -66,8 +66,21 @@ UNION ALL VALUES ('running', 'T4', 3600.0, '2026-01-01 11:30+00'::timestamptz, '
 SELECT policy, arrivals, e.job_id, date_trunc('minute', start_p50) AS start_p50, e.start_p90 > '2026-01-01 12:31+00' AS later FROM unnest('{sjf,fifo}'::text[]) AS policy, unnest('{NULL,1 day}'::interval[]) AS arrivals,
     perfmodel.queue_eta('coming', '{"T4": 0}', policy => policy, at => '2026-01-01 12:00+00', arrivals => arrivals) AS e WHERE "position" IS NOT NULL ORDER BY policy, arrivals;
 SELECT count(*) AS with_deadlines FROM perfmodel.deadline_probability('coming', '{"T4": 0}', at => '2026-01-01 12:00+00', arrivals => '1 day');
-SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', ''{}'', arrivals => ''0''', '''coming'', ''{}'', arrivals => ''-1 day''',
-    '''coming'', ''{}'', arrivals => ''1000000 years''', '''coming'', ''{}'', ''{"submitted_at": null}'', arrivals => ''1 day''']) AS a;
+-- nobody says: the jobs of the last seven days stand for what is to come; '0': none are to come; a table without those that are over says that
+SELECT arrivals, start_p90 > '2026-01-01 12:31+00' AS later, note FROM unnest('{NULL,7 days,0}'::interval[]) AS arrivals, perfmodel.queue_eta('coming', '{"T4": 0}', policy => 'sjf', at => '2026-01-01 12:00+00', arrivals => arrivals)
+    WHERE job_id = 'waiting' ORDER BY arrivals;
+SELECT note FROM perfmodel.queue_eta('coming', '{"T4": 0}', '{"finished_at": null}', policy => 'sjf', at => '2026-01-01 12:00+00') WHERE job_id = 'waiting';
+SELECT note FROM perfmodel.queue_eta('coming', '{"T4": 0}', policy => 'sjf', at => '2026-06-01 12:00+00') WHERE job_id = 'waiting';
+-- forecasts of 3 weeks that were too short by half are stretched: jobs of 1 hour that take 2, of which 8 come every day
+CREATE TABLE late AS SELECT i::text AS job_id, 'T4' AS gpu, 3600.0 AS duration_s, 3600.0 * 1.1 AS duration_p90_s, t AS submitted_at, s AS started_at,
+    CASE WHEN s + interval '2 hours' <= '2026-02-01 12:00+00' THEN s + interval '2 hours' END AS finished_at
+FROM (SELECT i, '2026-01-11 00:00+00'::timestamptz + make_interval(days => i / 8) AS t, '2026-01-11 00:00+00'::timestamptz + make_interval(days => i / 8, hours => 2 * (i % 8)) AS s FROM generate_series(0, 175) AS i) AS j;
+UPDATE late SET started_at = NULL, finished_at = NULL WHERE started_at > '2026-02-01 12:00+00';
+SELECT job_id, date_trunc('minute', n.start_p90) AS narrow, date_trunc('minute', w.start_p50) AS p50, date_trunc('minute', w.start_p90) AS p90, w.note
+FROM perfmodel.queue_eta('late', '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00', arrivals => '0') AS n JOIN
+    perfmodel.queue_eta('late', '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00') AS w USING (job_id) WHERE n."position" IS NOT NULL ORDER BY job_id::int;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', ''{}'', arrivals => ''-1 day''',
+    '''coming'', ''{}'', arrivals => ''1000000 years''', '''coming'', ''{}'', ''{"submitted_at": null}'', ''sjf'', arrivals => ''1 day''']) AS a;
 
 -- ---- idle windows: 100 s and 1000 s, steps of 2 s and 0.5 s, 90 s to start and to store
 CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, NULL::int), ('fast', 'T4', 1, 3000, 1500, 2250, 1000), ('wide', 'T4', 2, 10, 1000, NULL, NULL),

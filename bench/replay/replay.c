@@ -13,19 +13,22 @@
  * capacity, and at least as many as its largest job needs.
  *
  * Prints "what value" lines. Orders: jobs start with backfilling in the order of
- * a policy, by true and by predicted durations. Starts: at 100 moments drawn
- * from the replay, queue_eta says from the predictions when the waiting jobs
- * start, not knowing which jobs are to come, and ("recent") from those of the
- * seven days before; the replay says when they did.
+ * a policy, by true and by predicted durations. Starts: at 60 moments drawn
+ * from the second half of the replay, queue_eta says from the predictions when
+ * the waiting jobs start, not knowing which jobs are to come; ("recent") from
+ * those of the seven days before; and ("checked") from these, stretched by what
+ * the same forecasts of the fourteen days before turned out to be. The replay
+ * says when they did. (What the check is made of was chosen on the first half.)
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "plan/eta.h"
+#include "base/metrics.h"
+#include "plan/backtest.h"
 
-#define MOMENTS 100
+#define MOMENTS 60
 #define MOST_JOBS 200000
 #define MOST_ERRORS 100000
 #define MOST_POOLS 64
@@ -208,7 +211,17 @@ typedef struct tally
 	double		p50;			/* shares within, summed over moments */
 	double		p90;
 	double		cpu_s;
+	double		over90;			/* logarithms of p90 wait over true wait, summed over moments */
 } tally;
+
+/* What queue_eta knows beside the jobs that run and wait. */
+typedef enum knowledge
+{
+	NOTHING,
+	RECENT,
+	CHECKED
+} knowledge;
+static const char *const knowledge_name[] = {"", ".recent", ".checked"};
 
 /* What was submitted in the days before a moment. */
 #define RECENT_S (7 * 86400.0)
@@ -253,12 +266,49 @@ look_at(const replay *r, double at, const double *start_s, const double *finish_
 	return n;
 }
 
+/* The jobs of the weeks before a moment, with what became of them until then. */
+#define SPAN_S (14 * 86400.0)
+
+static int
+remember(const replay *r, double at, const double *start_s, const double *finish_s, pm_past_job *past)
+{
+	int			n = 0;
+
+	for (int i = 0; i < r->n; i++)
+	{
+		const pm_queue_job *j = &r->jobs[i];
+
+		if (j->submit_s > at || (j->submit_s <= at - SPAN_S - RECENT_S && finish_s[i] <= at - SPAN_S - RECENT_S))
+			continue;
+		past[n] = (pm_past_job) {*j, start_s[i] <= at ? start_s[i] - at : INFINITY, finish_s[i] <= at ? finish_s[i] - at : INFINITY};
+		past[n++].job.submit_s -= at;
+	}
+	return n;
+}
+
 static void
-ask_moment(replay *r, double at, pm_policy policy, bool backfill, bool with_recent, const double *start_s, const double *finish_s, tally *t)
+learn(replay *r, double at, const double *start_s, const double *finish_s, knowledge what, pm_eta_options *o, pm_arena *a)
+{
+	pm_queue_job *recent = PM_NEW(a, pm_queue_job, r->n);
+	pm_past_job *past = PM_NEW(a, pm_past_job, r->n);
+	pm_status	st;
+	int			moments;
+
+	must(recent != NULL && past != NULL, "out of memory");
+	o->recent = recent;
+	o->n_recent = look_back(r, at, recent);
+	o->window_s = RECENT_S;
+	if (what == CHECKED)
+		must(pm_eta_backtest(past, remember(r, at, start_s, finish_s, past), r->n_networks, r->pools, r->n_pools, o, SPAN_S, &o->stretch,
+							 &moments, a, &st) == PM_OK, st.message);
+}
+
+static void
+ask_moment(replay *r, double at, pm_policy policy, bool backfill, knowledge what, const double *start_s, const double *finish_s, tally *t)
 {
 	pm_arena	a;
 	pm_pool		pools[MOST_POOLS];
-	pm_eta_options o = {.draws = 200,.seed = 1,.backfill = backfill};
+	pm_eta_options o = {.draws = 200,.seed = 1,.backfill = backfill,.policy = policy};
 	pm_status	st;
 	pm_queue_job *now;
 	pm_eta	   *eta;
@@ -266,7 +316,7 @@ ask_moment(replay *r, double at, pm_policy policy, bool backfill, bool with_rece
 	int		   *of;
 	int			n;
 	int			waiting = 0, within50 = 0, within90 = 0;
-	double		began;
+	double		began, over90 = 0;
 
 	pm_arena_init_malloc(&a);
 	now = PM_NEW(&a, pm_queue_job, r->n);
@@ -275,17 +325,9 @@ ask_moment(replay *r, double at, pm_policy policy, bool backfill, bool with_rece
 	eta = PM_NEW(&a, pm_eta, n + 1);
 	order = PM_NEW(&a, int32_t, n + 1);
 	must(now != NULL && of != NULL && eta != NULL && order != NULL, "out of memory");
-	if (with_recent)
-	{
-		pm_queue_job *recent = PM_NEW(&a, pm_queue_job, r->n);
-
-		must(recent != NULL, "out of memory");
-		o.recent = recent;
-		o.n_recent = look_back(r, at, recent);
-		o.window_s = RECENT_S;
-		o.policy = policy;
-	}
 	began = cpu_s();
+	if (what != NOTHING)
+		learn(r, at, start_s, finish_s, what, &o, &a);
 	must(pm_queue_order(now, n, policy, order, &a, &st) == PM_OK, "the order failed");
 	must(pm_queue_eta(now, n, r->n_networks, order, pools, r->n_pools, &o, eta, &a, &st) == PM_OK, st.message);
 	t->cpu_s += cpu_s() - began;
@@ -299,6 +341,7 @@ ask_moment(replay *r, double at, pm_policy policy, bool backfill, bool with_rece
 		/* seconds of the answer are rounded to single precision */
 		within50 += started <= eta[i].start_p50_s * (1 + 1e-6) + 1e-3;
 		within90 += started <= eta[i].start_p90_s * (1 + 1e-6) + 1e-3;
+		over90 += log((eta[i].start_p90_s + PM_ETA_GRACE_S) / (started + PM_ETA_GRACE_S));
 	}
 	if (waiting > 0)
 	{
@@ -306,30 +349,43 @@ ask_moment(replay *r, double at, pm_policy policy, bool backfill, bool with_rece
 		t->jobs += waiting;
 		t->p50 += (double) within50 / waiting;
 		t->p90 += (double) within90 / waiting;
+		t->over90 += over90 / waiting;
 	}
 	pm_arena_release(&a);
 }
 
 static void
-cover_starts(replay *r, pm_policy policy, bool backfill, bool with_recent, double *start_s, double *finish_s)
+cover_starts(replay *r, pm_policy policy, bool backfill, knowledge what, double *start_s, double *finish_s)
 {
 	char		name[64];
 	tally		t = {0};
 	pm_rng		rng;
+	double		half;
 
-	snprintf(name, sizeof(name), "%s%s", pm_policy_name[policy], with_recent ? ".recent" : "");
+	for (int i = 0; i < r->n; i++)
+		start_s[i] = r->jobs[i].submit_s;
+	pm_sort(start_s, r->n);
+	half = start_s[r->n / 2];
+	snprintf(name, sizeof(name), "%s%s%s", pm_policy_name[policy], knowledge_name[what], backfill ? ".backfill" : "");
 	pm_rng_seed(&rng, 7);
 	play(r, policy, false, backfill, start_s, finish_s);
-	/* moments at which somebody submits, so that they are of busy times; later ones where nobody waits are drawn again */
+	/* moments at which somebody submits, so that they are of busy times; those where nobody waits are drawn again */
 	for (int k = 0; k < 20 * MOMENTS && t.moments < MOMENTS; k++)
-		ask_moment(r, r->jobs[(int) (pm_rng_uniform(&rng) * r->n)].submit_s, policy, backfill, with_recent, start_s, finish_s, &t);
-	printf("%s%s.moments %d\n", name, backfill ? ".backfill" : "", t.moments);
+	{
+		double		at = r->jobs[(int) (pm_rng_uniform(&rng) * r->n)].submit_s;
+
+		if (at > half)
+			ask_moment(r, at, policy, backfill, what, start_s, finish_s, &t);
+	}
+	printf("%s.moments %d\n", name, t.moments);
 	if (t.moments == 0)
 		return;
-	printf("%s%s.waiting_jobs %d\n", name, backfill ? ".backfill" : "", t.jobs);
-	printf("%s%s.started_by_p50 %.3f\n", name, backfill ? ".backfill" : "", t.p50 / t.moments);
-	printf("%s%s.started_by_p90 %.3f\n", name, backfill ? ".backfill" : "", t.p90 / t.moments);
-	printf("%s%s.cpu_s_a_question %.3f\n", name, backfill ? ".backfill" : "", t.cpu_s / t.moments);
+	printf("%s.waiting_jobs %d\n", name, t.jobs);
+	printf("%s.started_by_p50 %.3f\n", name, t.p50 / t.moments);
+	printf("%s.started_by_p90 %.3f\n", name, t.p90 / t.moments);
+	printf("%s.p90_over_wait %.2f\n", name, exp(t.over90 / t.moments));
+	printf("%s.cpu_s_a_question %.3f\n", name, t.cpu_s / t.moments);
+	fflush(stdout);
 }
 
 int
@@ -357,9 +413,10 @@ main(int argc, char **argv)
 		devices += r.pools[p].free;
 	printf("jobs %d\npools %d\ndevices %lld\n", r.n, r.n_pools, (long long) devices);
 	compare_orders(&r, start_s, finish_s);
-	cover_starts(&r, PM_FIFO, false, false, start_s, finish_s);
-	cover_starts(&r, PM_SRSF, true, false, start_s, finish_s);
-	cover_starts(&r, PM_SRSF, true, true, start_s, finish_s);
+	cover_starts(&r, PM_FIFO, false, NOTHING, start_s, finish_s);
+	for (knowledge what = NOTHING; what <= CHECKED; what++)
+		cover_starts(&r, PM_SRSF, true, what, start_s, finish_s);
+	cover_starts(&r, PM_SJF, true, CHECKED, start_s, finish_s);
 	pm_arena_release(&r.arena);
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "plan/eta.h"
+#include "plan/backtest.h"
 
 static pm_arena arena;
 
@@ -384,6 +384,76 @@ test_arrivals(void)
 	CHECK_NEAR(again[1].start_p90_s, with[1].start_p90_s, 1e-3);
 }
 
+/* ---------- what forecasts of the past turned out to be ---------- */
+
+/* One device; jobs that are predicted to run 100 s run `factor` as long, and come every 150 s. In the order of arrival, over the last day. */
+static int
+make_past(pm_past_job *past, double factor, pm_rng *rng)
+{
+	double		free_at = -INFINITY;
+	int			n = 0;
+
+	for (double t = -86400; t < 0; t += 300 * pm_rng_uniform(rng))
+	{
+		double		start = fmax(t, free_at);
+
+		free_at = start + factor * 100;
+		past[n] = (pm_past_job) {waiting(t, 100, 1), start <= 0 ? start : INFINITY, free_at <= 0 ? free_at : INFINITY};
+		past[n].job.question = 0;
+		n++;
+	}
+	return n;
+}
+
+static void
+test_backtest(void)
+{
+	static pm_past_job past[2000];
+	pm_pool		devices = {1};
+	pm_eta_options o = {.draws = 100,.seed = 3,.window_s = 20000,.policy = PM_FIFO};
+	pm_stretch	right, late;
+	pm_rng		rng;
+	pm_status	st;
+	int			moments = -1;
+
+	pm_rng_seed(&rng, 4);
+	CHECK_EQ(pm_eta_backtest(past, make_past(past, 1.0, &rng), 1, &devices, 1, &o, 60000, &right, &moments, &arena, &st), PM_OK);
+	CHECK_NEAR(right.p50, 1, 0.02);
+	CHECK_NEAR(right.p90, 1, 0.1);
+	CHECK_EQ(pm_eta_backtest(past, make_past(past, 1.4, &rng), 1, &devices, 1, &o, 60000, &late, &moments, &arena, &st), PM_OK);
+	printf("stretched where jobs take 1.4 times as long: p50 %.2f p90 %.2f\n", late.p50, late.p90);
+	CHECK(moments >= PM_BACKTEST_LEAST && moments <= PM_BACKTEST_MOMENTS);
+	CHECK(late.p50 > 1.2 && late.p50 < 1.5 && late.p90 >= late.p50 && late.p90 < 2.5);
+	/* nobody waits: nothing is known, and nothing is stretched */
+	CHECK_EQ(pm_eta_backtest(past, make_past(past, 1e-3, &rng), 1, &devices, 1, &o, 60000, &late, &moments, &arena, &st), PM_OK);
+	CHECK(moments < PM_BACKTEST_LEAST && late.p50 == 1 && late.p90 == 1);
+	CHECK_EQ(pm_eta_backtest(past, 0, 1, &devices, 1, &o, 60000, &late, &moments, &arena, &st), PM_OK);
+	CHECK_EQ(moments, 0);
+}
+
+/* Waits are stretched, what runs is not, and p90 stays behind p50. */
+static void
+test_stretch(void)
+{
+	pm_queue_job j[2] = {running(10, 110, 1), waiting(-5, 500, 1)};
+	pm_pool		pool = {0};
+	int32_t		order[2];
+	pm_eta		e[2];
+	pm_eta_options o = {.draws = 100,.seed = 3,.stretch = {3, 2}};
+	pm_status	st;
+
+	j[1].question = 1;
+	j[1].deadline_s = 900;
+	pm_queue_order(j, 2, PM_SJF, order, &arena, &st);
+	CHECK_EQ(pm_queue_eta(j, 2, 2, order, &pool, 1, &o, e, &arena, &st), PM_OK);
+	CHECK_NEAR(e[0].finish_p90_s, 100, 1e-3);
+	CHECK_NEAR(e[1].start_p50_s, 3 * (100 + PM_ETA_GRACE_S) - PM_ETA_GRACE_S, 1e-3);
+	CHECK_NEAR(e[1].start_p90_s, e[1].start_p50_s, 1e-3);
+	CHECK_NEAR(e[1].finish_p50_s, e[1].start_p50_s + 500, 1e-3);
+	/* above the median it goes down from 3 to 2: from the quantile 0.55 on it is 2.875 and less, and the job ends by 900 s */
+	CHECK_NEAR(e[1].in_time, 0.45, 0.011);
+}
+
 static bool
 stop_now(void *ctx)
 {
@@ -450,6 +520,8 @@ main(void)
 	test_eta();
 	test_coverage();
 	test_arrivals();
+	test_backtest();
+	test_stretch();
 	test_stop();
 	test_stop_within_event();
 	pm_arena_release(&arena);

@@ -114,23 +114,49 @@ quantile(const float *v, int n, double p)
 	return v[below] + (at - below) * ((double) v[below + 1] - v[below]);
 }
 
-static void
-summarise(drawing *d, int job, pm_eta *e)
+/* Seconds that a wait at this quantile becomes longer. */
+static double
+stretched_by(const pm_stretch *f, double quantile, double start_s)
 {
+	double		p50 = f->p50 > 0 ? f->p50 : 1;
+	double		p90 = f->p90 > 0 ? f->p90 : 1;
+	double		part = fmax(0, fmin(1, (quantile - 0.5) / 0.4));
+
+	return isfinite(start_s) ? fmax(-start_s, (p50 + part * (p90 - p50) - 1) * (start_s + PM_ETA_GRACE_S)) : 0;
+}
+
+static void
+summarise(drawing *d, int job, const pm_stretch *stretch, pm_eta *e)
+{
+	const pm_queue_job *j = &d->jobs[job];
 	float	   *starts = d->starts + (size_t) job * d->draws;
 	float	   *finishes = d->finishes + (size_t) job * d->draws;
-	double		deadline = d->jobs[job].deadline_s;
+	double		more50 = 0, more90 = 0;
 	int			in_time = 0;
 
-	for (int k = 0; k < d->draws; k++)
-		in_time += finishes[k] <= deadline;
 	qsort(starts, d->draws, sizeof(float), compare_float);
 	qsort(finishes, d->draws, sizeof(float), compare_float);
 	e->start_p50_s = quantile(starts, d->draws, 0.5);
 	e->start_p90_s = quantile(starts, d->draws, 0.9);
-	e->finish_p50_s = quantile(finishes, d->draws, 0.5);
-	e->finish_p90_s = quantile(finishes, d->draws, 0.9);
-	e->in_time = deadline == INFINITY ? NAN : (double) in_time / d->draws;
+	for (int k = 0; k < d->draws; k++)
+	{
+		double		more = j->elapsed_s < 0 ? stretched_by(stretch, (k + 0.5) / d->draws, starts[k]) : 0;
+
+		in_time += finishes[k] + more <= j->deadline_s;
+	}
+	if (j->elapsed_s < 0)
+	{
+		more50 = stretched_by(stretch, 0.5, e->start_p50_s);
+		more90 = stretched_by(stretch, 0.9, e->start_p90_s);
+		/* the later quantile stays the later one */
+		more90 = fmax(more90, e->start_p50_s + more50 - e->start_p90_s);
+		more90 = isfinite(more90) ? more90 : 0;
+	}
+	e->start_p50_s += more50;
+	e->start_p90_s += more90;
+	e->finish_p50_s = quantile(finishes, d->draws, 0.5) + more50;
+	e->finish_p90_s = fmax(e->finish_p50_s, quantile(finishes, d->draws, 0.9) + more90);
+	e->in_time = j->deadline_s == INFINITY ? NAN : (double) in_time / d->draws;
 }
 
 static pm_code
@@ -257,7 +283,7 @@ pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *or
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return st->code;
 		if (!isnan(jobs[i].work.p50_s))
-			summarise(&d, i, &eta[i]);
+			summarise(&d, i, &options->stretch, &eta[i]);
 	}
 	return PM_OK;
 }

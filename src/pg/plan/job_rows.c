@@ -35,7 +35,7 @@
 enum
 {
 	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_WEIGHT, Q_NOISE, Q_STEPS, Q_DONE, Q_DURATION,
-	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE, Q_LIVE
+	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE, Q_FINISHED, Q_LIVE
 };
 
 static const struct
@@ -67,17 +67,19 @@ make_query(const pm_job_table *t, bool recent)
 						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "g.graph_id" :
 						 pm_job_table_value(t, query_columns[i].what, query_columns[i].type));
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
-		appendStringInfo(&s, ", %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
+		appendStringInfo(&s, ", %s, %s IS NULL", recent ? pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz") : "NULL::pg_catalog.timestamptz",
+						 t->column[PM_COLUMN_FINISHED_AT]);
 	else
-		appendStringInfoString(&s, ", true");
+		appendStringInfoString(&s, ", NULL::pg_catalog.timestamptz, true");
 	appendStringInfo(&s, " FROM %s", t->relation);
 	if (by_name)
 		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text", t->column[PM_COLUMN_GRAPH]);
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
 		appendStringInfo(&s, " WHERE %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL && recent)
-		appendStringInfo(&s, " OR %s OPERATOR(pg_catalog.>) $%d",
-						 pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"), t->nargs + 1);
+		appendStringInfo(&s, " OR %s OPERATOR(pg_catalog.>) $%d OR %s OPERATOR(pg_catalog.>) $%d",
+						 pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"), t->nargs + 1,
+						 pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz"), t->nargs + 1);
 	appendStringInfo(&s, " ORDER BY %s, %s COLLATE pg_catalog.\"C\"", pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"),
 					 pm_job_table_value(t, PM_COLUMN_ID, "pg_catalog.text"));
 	return s.data;
@@ -123,7 +125,7 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 
 	*r = (pm_job_row) {
 		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
-		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),
+		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),.finished_at = time_or_none(row, Q_FINISHED),
 		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
 		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE),.share_left = 1,.live = DatumGetBool(pm_value(row, Q_LIVE, NULL))
 	};
@@ -451,6 +453,31 @@ pm_jobs_recent(const pm_jobs *jobs, TimestampTz recent_from, TimestampTz at, pm_
 		*j = jobs->queue[i];
 		j->work.p50_s /= r->share_left;
 		j->elapsed_s = -1;
+		n++;
+	}
+	return n;
+}
+
+int
+pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past)
+{
+	int			n = 0;
+
+	*past = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_past_job) * Max(jobs->n_all, 1));
+	for (int i = 0; i < jobs->n_all; i++)
+	{
+		const pm_job_row *r = &jobs->rows[i];
+		bool		started = !TIMESTAMP_NOT_FINITE(r->started_at) && r->started_at <= at;
+		pm_past_job *p = &(*past)[n];
+
+		/* what is over without having run was withdrawn at a time that nobody knows */
+		if (TIMESTAMP_NOT_FINITE(r->submitted_at) || r->submitted_at > at || isnan(r->p50_s) || (!r->live && (!started || r->finished_at < r->started_at)))
+			continue;
+		p->job = jobs->queue[i];
+		p->job.work.p50_s /= r->share_left;
+		p->job.elapsed_s = -1;
+		p->start_s = started ? seconds_from(at, r->started_at) : INFINITY;
+		p->finish_s = r->live || r->finished_at > at ? INFINITY : seconds_from(at, r->finished_at);
 		n++;
 	}
 	return n;

@@ -6,8 +6,8 @@
 
 #include "datatype/timestamp.h"
 
+#include "plan/backtest.h"
 #include "plan/job_table.h"
-#include "plan/order.h"
 
 /* What a function shows of a job beside the plan. Times that are not there are DT_NOBEGIN. */
 typedef struct pm_job_row
@@ -18,6 +18,7 @@ typedef struct pm_job_row
 	TimestampTz submitted_at;
 	TimestampTz started_at;
 	TimestampTz deadline;
+	TimestampTz finished_at;	/* of what is over, where that was asked for */
 	double		p10_s;			/* of the whole run from its start; NaN: no forecast, or no interval */
 	double		p50_s;
 	double		p90_s;
@@ -49,7 +50,7 @@ typedef struct pm_jobs
  * Read the jobs that are not over, by the time of submission, and ask the
  * predictor (NULL: the active one) where the table has no duration of its own.
  * In the current context.  What a job lacks for a forecast is said in its note.
- * recent_from: jobs that are over but were submitted later are read, too;
+ * recent_from: jobs that were submitted or ended later are read, too, though they are over;
  * DT_NOBEGIN: none.
  */
 extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
@@ -79,6 +80,9 @@ extern void pm_job_note(pm_job_row *row, const char *what);
  * whole work, in the current context; how many there are.
  */
 extern int	pm_jobs_recent(const pm_jobs *jobs, TimestampTz recent_from, TimestampTz at, pm_queue_job **recent);
+
+/* All jobs that were submitted until `at`, with what has become of them, in the current context; how many there are. */
+extern int	pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past);
 
 /* The pool of a device by its name; -1: no job asks for one. */
 extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);

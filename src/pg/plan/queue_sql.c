@@ -13,7 +13,7 @@
 #include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
-#include "plan/eta.h"
+#include "plan/backtest.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "results.h"
@@ -257,7 +257,10 @@ typedef struct eta_call
 	pm_policy	policy;
 	pm_eta_options options;
 	TimestampTz at;
-	TimestampTz recent_from;	/* DT_NOBEGIN: no jobs are to come */
+	TimestampTz recent_from;	/* what was submitted later stands for what is to come; DT_NOBEGIN: no jobs are to come */
+	TimestampTz history_from;	/* jobs that are over are read from here on */
+	bool		may_pass;		/* later jobs can pass those that wait */
+	const char *unchecked;		/* said of all that wait; or NULL */
 	bool	   *named;			/* [n_pools] whether "free" has it */
 	pm_pool    *pools;
 	int32	   *order;
@@ -315,27 +318,74 @@ read_free(Jsonb *object, eta_call *c)
 	}
 }
 
+/* Devices of each pool, those that jobs hold now included. */
+static pm_pool *
+all_devices(const eta_call *c)
+{
+	pm_pool    *all = palloc(sizeof(pm_pool) * (c->jobs.n_pools + 1));
+
+	memcpy(all, c->pools, sizeof(pm_pool) * c->jobs.n_pools);
+	for (int i = 0; i < c->jobs.n; i++)
+		if (c->jobs.queue[i].elapsed_s >= 0)
+			all[c->jobs.queue[i].pool].free += c->jobs.queue[i].gpus;
+	return all;
+}
+
+/* How far forecasts of before have to be stretched to be right. */
+static void
+check_past(eta_call *c)
+{
+	pm_status	st = {PM_OK};
+	pm_past_job *past;
+	int			n = pm_jobs_past(&c->jobs, c->at, &past);
+	int			kept = 0;
+	int			moments;
+
+	/* of a device that nobody has told of, nothing can be said of the past either */
+	for (int i = 0; i < n; i++)
+		if (c->named[past[i].job.pool])
+			past[kept++] = past[i];
+	if (pm_eta_backtest(past, kept, c->jobs.n_questions, all_devices(c), c->jobs.n_pools, &c->options,
+						((double) c->recent_from - (double) c->history_from) / USECS_PER_SEC, &c->options.stretch, &moments, &c->arena, &st) != PM_OK)
+		pm_raise(&st);
+	pfree(past);
+	if (moments < PM_BACKTEST_LEAST)
+		c->unchecked = "p90 was not compared with the past: too few jobs waited in it";
+}
+
+/* Jobs of the past that stand for those that are to come, where they can make a difference. */
+static void
+use_history(eta_call *c)
+{
+	pm_queue_job *recent;
+
+	if (c->recent_from == DT_NOBEGIN)
+		return;
+	if (c->jobs.n_all == c->jobs.n)
+	{
+		c->unchecked = "jobs that are still to come are not counted: the table has none that are over";
+		return;
+	}
+	c->options.n_recent = pm_jobs_recent(&c->jobs, c->recent_from, c->at, &recent);
+	c->options.recent = recent;
+	c->options.window_s = ((double) c->at - (double) c->recent_from) / USECS_PER_SEC;
+	check_past(c);
+}
+
 static void
 compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 {
 	pm_status	st = {PM_OK};
 
-	pm_jobs_read(t, predictor, c->at, c->recent_from, &c->jobs);
+	pm_jobs_read(t, predictor, c->at, c->history_from, &c->jobs);
 	pm_context_arena(&c->arena, CurrentMemoryContext, 0);
 	c->pools = palloc0(sizeof(pm_pool) * (c->jobs.n_pools + 1));
 	c->named = palloc0(sizeof(bool) * (c->jobs.n_pools + 1));
 	c->order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(c->jobs.n, 1));
 	c->eta = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_eta) * Max(c->jobs.n, 1));
 	read_free(free, c);
-	if (c->recent_from != DT_NOBEGIN)
-	{
-		pm_queue_job *recent;
-
-		c->options.n_recent = pm_jobs_recent(&c->jobs, c->recent_from, c->at, &recent);
-		c->options.recent = recent;
-		c->options.window_s = ((double) c->at - (double) c->recent_from) / USECS_PER_SEC;
-		c->options.policy = c->policy;
-	}
+	c->options.policy = c->policy;
+	use_history(c);
 	order_jobs(&c->jobs, c->policy, c->order, &c->arena);
 	if (pm_queue_eta(c->jobs.queue, c->jobs.n, c->jobs.n_questions, c->order, c->pools, c->jobs.n_pools, &c->options, c->eta, &c->arena, &st) != PM_OK)
 		pm_raise(&st);
@@ -350,6 +400,8 @@ note_eta(eta_call *c, int i)
 
 	if (j->elapsed_s >= 0)
 		return;
+	if (c->unchecked != NULL && !isnan(j->work.p50_s))
+		pm_job_note(r, c->unchecked);
 	if (!c->named[j->pool] && r->gpu != NULL)
 		pm_job_note(r, psprintf("free does not name %s", r->gpu));
 	if (!c->eta[i].fits)
@@ -439,27 +491,53 @@ eta_arguments(FunctionCallInfo fcinfo, int first, bool has_predictor, eta_call *
 		return false;
 	c->policy = pm_policy_argument(fcinfo, first);
 	c->at = pm_at_argument(fcinfo, at);
+	c->may_pass = c->policy != PM_FIFO || PG_GETARG_BOOL(first + 1);
 	c->options = (pm_eta_options) {
 		.draws = PG_GETARG_INT32(at + 1),.seed = (uint64) PG_GETARG_INT64(at + 2),.backfill = PG_GETARG_BOOL(first + 1)
 	};
 	return true;
 }
 
-/* The beginning of the window of recent jobs. */
-static TimestampTz
-window_argument(FunctionCallInfo fcinfo, int arg, TimestampTz at)
-{
-	TimestampTz from;
+/* Where jobs can pass others and nobody says otherwise. */
+#define USUAL_ARRIVALS_DAYS 7
+/* How far forecasts of the past are compared, in windows of arrivals. */
+#define WINDOWS_COMPARED	2
 
-	if (PG_ARGISNULL(arg))
-		return DT_NOBEGIN;
-	from = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(at), PG_GETARG_DATUM(arg)));
-	if (TIMESTAMP_NOT_FINITE(from) || from >= at)
+static TimestampTz
+before(TimestampTz at, Datum interval)
+{
+	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(at), interval));
+}
+
+/* The argument arrivals: recent_from and history_from of the call. */
+static void
+window_argument(FunctionCallInfo fcinfo, int arg, pm_job_table *t, eta_call *c)
+{
+	Interval	usual = {.day = USUAL_ARRIVALS_DAYS};
+	bool		has_columns = t->column[PM_COLUMN_FINISHED_AT] != NULL && t->column[PM_COLUMN_SUBMITTED_AT] != NULL;
+
+	c->recent_from = c->history_from = DT_NOBEGIN;
+	if (PG_ARGISNULL(arg) && !c->may_pass)
+		return;
+	if (PG_ARGISNULL(arg) && !has_columns)
+	{
+		c->unchecked = "jobs that are still to come are not counted: the table has none that are over";
+		return;
+	}
+	c->recent_from = c->history_from = before(c->at, PG_ARGISNULL(arg) ? IntervalPGetDatum(&usual) : PG_GETARG_DATUM(arg));
+	if (TIMESTAMP_NOT_FINITE(c->recent_from) || c->recent_from > c->at)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("arrivals must be an interval above 0"),
-				 errhint("Such as '7 days': what was submitted in them stands for what is to come.")));
-	return from;
+				 errmsg("arrivals must be an interval of 0 or more"),
+				 errhint("Such as '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
+	if (c->recent_from == c->at || !c->may_pass)
+	{
+		c->recent_from = c->history_from = DT_NOBEGIN;
+		return;
+	}
+	pm_job_table_need(t, PM_COLUMN_SUBMITTED_AT);
+	for (int i = 0; i < WINDOWS_COMPARED; i++)
+		c->history_from = before(c->history_from, PG_ARGISNULL(arg) ? IntervalPGetDatum(&usual) : PG_GETARG_DATUM(arg));
 }
 
 static Datum
@@ -472,9 +550,7 @@ eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 pos
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !eta_arguments(fcinfo, 3, true, &c))
 		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 2, &t);
-	c.recent_from = window_argument(fcinfo, 9, c.at);
-	if (c.recent_from != DT_NOBEGIN)
-		pm_job_table_need(&t, PM_COLUMN_SUBMITTED_AT);
+	window_argument(fcinfo, 9, &t, &c);
 	compute_eta(&c, &t, pm_predictor_argument(fcinfo, 5), PG_GETARG_JSONB_P(1));
 	for_each_job(&c, add);
 	return (Datum) 0;
@@ -490,7 +566,7 @@ eta_of_arrays(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 po
 	if (PG_ARGISNULL(0) || !eta_arguments(fcinfo, 9, false, &c))
 		return (Datum) 0;
 	open_arrays(fcinfo, 1, &t);
-	c.recent_from = DT_NOBEGIN;
+	c.recent_from = c.history_from = DT_NOBEGIN;
 	compute_eta(&c, &t, NULL, PG_GETARG_JSONB_P(0));
 	for_each_job(&c, add);
 	return (Datum) 0;

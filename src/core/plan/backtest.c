@@ -1,0 +1,186 @@
+/*
+ * backtest.c - how wrong pm_queue_eta() was of late, where it is known when jobs started.
+ */
+#include "plan/backtest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAWS	60
+
+/* True over predicted wait of a job; of one that still waits it is at least that. */
+typedef struct ratio
+{
+	double		value;
+	double		weight;			/* the jobs of a moment have 1 together: they are wrong together */
+	bool		open;
+} ratio;
+
+typedef struct backtest
+{
+	const pm_past_job *past;
+	int			n;
+	int			n_questions;
+	const pm_pool *devices;
+	int			n_pools;
+	pm_eta_options options;
+	ratio	   *p50;			/* [PM_BACKTEST_MOMENTS * n] */
+	ratio	   *p90;
+	int			n_ratios;
+	int			moments;
+} backtest;
+
+/* The queue at a moment, as it was known then. */
+typedef struct scene
+{
+	pm_queue_job *jobs;			/* [n] */
+	int		   *of;				/* [n] job of the past */
+	pm_queue_job *recent;
+	pm_pool    *free;
+	int32_t    *order;
+	pm_eta	   *eta;
+	int			n;
+	int			n_waiting;
+	int			n_recent;
+} scene;
+
+static pm_code
+make_room(const backtest *b, scene *s, pm_arena *a, pm_status *st)
+{
+	*s = (scene) {
+		.jobs = PM_NEW(a, pm_queue_job, b->n + 1),.of = PM_NEW(a, int, b->n + 1),.recent = PM_NEW(a, pm_queue_job, b->n + 1),
+		.free = PM_NEW(a, pm_pool, b->n_pools + 1),.order = PM_NEW(a, int32_t, b->n + 1),.eta = PM_NEW(a, pm_eta, b->n + 1)
+	};
+	if (s->jobs == NULL || s->of == NULL || s->recent == NULL || s->free == NULL || s->order == NULL || s->eta == NULL)
+		return pm_no_memory(st, a);
+	return PM_OK;
+}
+
+static void
+set_scene(const backtest *b, double at, scene *s)
+{
+	memcpy(s->free, b->devices, sizeof(pm_pool) * b->n_pools);
+	for (int i = 0; i < b->n; i++)
+	{
+		const pm_past_job *p = &b->past[i];
+		pm_queue_job j = p->job;
+
+		j.submit_s -= at;
+		j.deadline_s -= at;
+		if (j.submit_s > 0)
+			continue;
+		if (j.submit_s > -b->options.window_s)
+			s->recent[s->n_recent++] = j;
+		if (p->finish_s <= at)
+			continue;
+		if (p->start_s <= at)
+		{
+			j.elapsed_s = at - p->start_s;
+			s->free[j.pool].free -= j.gpus;
+		}
+		s->n_waiting += j.elapsed_s < 0;
+		s->of[s->n] = i;
+		s->jobs[s->n++] = j;
+	}
+	/* the history may show more devices in use than there are now */
+	for (int p = 0; p < b->n_pools; p++)
+		s->free[p].free = s->free[p].free < 0 ? 0 : s->free[p].free;
+}
+
+static void
+keep_ratios(backtest *b, double at, const scene *s)
+{
+	for (int i = 0; i < s->n; i++)
+	{
+		double		start_s = b->past[s->of[i]].start_s;
+		bool		open = start_s > 0;
+		double		wait = (open ? 0 : start_s) - at + PM_ETA_GRACE_S;
+
+		if (s->jobs[i].elapsed_s >= 0 || !isfinite(s->eta[i].start_p90_s))
+			continue;
+		b->p50[b->n_ratios] = (ratio) {wait / (s->eta[i].start_p50_s + PM_ETA_GRACE_S), 1.0 / s->n_waiting, open};
+		b->p90[b->n_ratios++] = (ratio) {wait / (s->eta[i].start_p90_s + PM_ETA_GRACE_S), 1.0 / s->n_waiting, open};
+	}
+}
+
+static pm_code
+look_at(backtest *b, double at, pm_arena *a, pm_status *st)
+{
+	scene		s;
+
+	if (make_room(b, &s, a, st) != PM_OK)
+		return st->code;
+	set_scene(b, at, &s);
+	if (s.n_waiting == 0)
+		return PM_OK;
+	b->options.recent = s.recent;
+	b->options.n_recent = s.n_recent;
+	if (pm_queue_order(s.jobs, s.n, b->options.policy, s.order, a, st) != PM_OK ||
+		pm_queue_eta(s.jobs, s.n, b->n_questions, s.order, s.free, b->n_pools, &b->options, s.eta, a, st) != PM_OK)
+		return st->code;
+	keep_ratios(b, at, &s);
+	b->moments++;
+	return PM_OK;
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	const ratio *x = a;
+	const ratio *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return x->open - y->open;
+}
+
+/* The quantile of weighted values of which some are known only to be larger (Kaplan and Meier 1958). */
+static double
+quantile(ratio *v, int n, double p)
+{
+	double		left = 0;
+	double		beyond = 1;
+
+	qsort(v, n, sizeof(ratio), by_value);
+	for (int i = 0; i < n; i++)
+		left += v[i].weight;
+	for (int i = 0; i < n; i++)
+	{
+		if (!v[i].open)
+			beyond *= 1 - v[i].weight / left;
+		if (1 - beyond >= p - 1e-9)
+			return v[i].value;
+		left -= v[i].weight;
+	}
+	return v[n - 1].value;
+}
+
+pm_code
+pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *devices, int n_pools, const pm_eta_options *options,
+				double span_s, pm_stretch *stretch, int *moments, pm_arena *a, pm_status *st)
+{
+	backtest	b = {.past = past,.n = n,.n_questions = n_questions,.devices = devices,.n_pools = n_pools,.options = *options};
+	pm_arena	part;
+	pm_code		code = PM_OK;
+
+	*stretch = (pm_stretch) {1, 1};
+	b.p50 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
+	b.p90 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
+	if (b.p50 == NULL || b.p90 == NULL)
+		return pm_no_memory(st, a);
+	b.options.draws = DRAWS;
+	b.options.stretch = (pm_stretch) {1, 1};
+	for (int k = 0; k < PM_BACKTEST_MOMENTS && code == PM_OK; k++)
+	{
+		pm_arena_init_within(&part, a);
+		code = look_at(&b, -span_s * (k + 0.5) / PM_BACKTEST_MOMENTS, &part, st);
+		pm_arena_release(&part);
+	}
+	*moments = b.moments;
+	if (code != PM_OK || b.moments < PM_BACKTEST_LEAST || b.n_ratios == 0)
+		return code;
+	stretch->p50 = quantile(b.p50, b.n_ratios, 0.5);
+	stretch->p90 = quantile(b.p90, b.n_ratios, fmin(1, 0.9 * (b.moments + 1) / b.moments));
+	return PM_OK;
+}

@@ -1,0 +1,39 @@
+/*
+ * backtest.h - how wrong pm_queue_eta() was of late, where it is known when jobs started.
+ *
+ * Quantiles of a simulation promise too much where what comes is not like what
+ * came, and where all predictions err to one side. Both show in the past: at
+ * some moments of it the queue is asked as it would have been asked then, and
+ * the ratio of true to predicted waits says how far p50 and p90 have to be
+ * stretched. Of m moments, the quantile 0.9 (m + 1) / m is taken and not 0.9, as
+ * conformal intervals do, since m is small.
+ */
+#ifndef PM_CORE_PLAN_BACKTEST_H
+#define PM_CORE_PLAN_BACKTEST_H
+
+#include "plan/eta.h"
+
+/* Moments that are looked at, and how many of them must have had jobs that waited. */
+#define PM_BACKTEST_MOMENTS	12
+#define PM_BACKTEST_LEAST	6
+
+/* A job of the past. Times in seconds from now, below 0. */
+typedef struct pm_past_job
+{
+	pm_queue_job job;			/* as a waiting job of its whole work */
+	double		start_s;		/* INFINITY: it has not started */
+	double		finish_s;		/* INFINITY: it has not ended */
+} pm_past_job;
+
+/*
+ * Fill *stretch with the factors for pm_eta_options; moments is how many had
+ * jobs that waited, and below PM_BACKTEST_LEAST the factors are 1. devices has
+ * all devices of each pool. Moments lie in the last span_s seconds; arrivals at
+ * each are what was submitted in the options' window_s before it, so that past[n]
+ * should go back as far as both. Of the options, seed, backfill, window_s and
+ * policy count.
+ */
+pm_code		pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *devices, int n_pools, const pm_eta_options *options,
+							double span_s, pm_stretch *stretch, int *moments, pm_arena *a, pm_status *st);
+
+#endif
