@@ -72,6 +72,15 @@ SELECT bool_and(n.peak_mb = b.peak_mb) AS as_before FROM before AS b JOIN made U
 SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, oom_batch) VALUES (%s, ''T4'', 8, 1, 8)', :g)) ~ 'profile_oom_batch_above' AS refused;
 DELETE FROM perfmodel.profile WHERE graph_id IN (SELECT graph_id FROM made);
 DELETE FROM perfmodel.graph WHERE graph_id IN (SELECT graph_id FROM made);
+-- of several GPUs: buckets copy the gradients, zero divides states, gradients and weights
+SELECT world_size, parallel, round((m.weights_mb / o.weights_mb)::numeric, 3) AS weights, round((m.gradients_mb / o.gradients_mb)::numeric, 3) AS gradients,
+       round((m.optimizer_mb / o.optimizer_mb)::numeric, 3) AS optimizer, m.in_domain, m.note
+FROM (VALUES (1, NULL::jsonb), (1, '{"zero": 3}'), (8, NULL), (8, '{"zero": 1}'), (8, '{"zero": 2}'), (8, '{"zero": 3}'), (8, '{"recompute": true}')) AS a(world_size, parallel),
+     perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam') AS o,
+     perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam', world_size => a.world_size, parallel => a.parallel) AS m;
+SELECT perfmodel.max_batch(:g, 'V100', world_size => 8) <= perfmodel.max_batch(:g, 'V100') AS buckets, perfmodel.max_batch(:g, 'V100', parallel => NULL) = perfmodel.max_batch(:g, 'V100') AS none;
+SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 1, %s)', :g, args)) AS error_of
+FROM unnest('{world_size => 0,world_size => 65537,"world_size => 6, parallel => ''{\"tp\": 4}''","world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zorro\": 4}''"}'::text[]) AS args;
 -- NULL in, NULL out; problems are errors, or notes
 SELECT perfmodel.predict_memory(NULL, 'V100', 1) IS NULL AS graph, perfmodel.predict_memory(:g, 'V100', NULL) IS NULL AS batch,
        perfmodel.predict_memory(:g, 'V100', 1, checkpointing => NULL) IS NULL AS checkpointing, perfmodel.max_batch(:g, NULL) IS NULL AS gpu;

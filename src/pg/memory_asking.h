@@ -16,6 +16,8 @@ typedef struct pm_memory_question
 	pm_cached  *graph;
 	pm_step_options options;
 	const pm_memory_plan *plan;
+	pm_memory_plan divided;		/* plan, where several GPUs train together */
+	bool		is_divided;
 	pm_memory_factors factors;
 } pm_memory_question;
 

@@ -84,7 +84,7 @@ ask(const measured_row *r, pm_memory_question *m)
 	pm_asked_words words = {
 		.graph_id = r->graph_id, .batch = r->batch, .gpu = cstring_to_text(r->gpu), .dtype = cstring_to_text(r->dtype),
 		.layout = cstring_to_text(r->layout), .optimizer = cstring_to_text(r->optimizer),
-		.framework = r->framework[0] ? cstring_to_text(r->framework) : NULL
+		.framework = r->framework[0] ? cstring_to_text(r->framework) : NULL, .parallel = PM_PARALLEL_NONE
 	};
 	pm_problem	p;
 

@@ -11,9 +11,11 @@
 #include "cache/freshness.h"
 #include "encoding.h"
 #include "features/tokens.h"
+#include "memory/divide.h"
 #include "memory_asking.h"
 #include "memory_factors.h"
 #include "results.h"
+#include "scaling/step.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_memory);
 PG_FUNCTION_INFO_V1(pm_max_batch);
@@ -25,14 +27,42 @@ PG_FUNCTION_INFO_V1(pm_max_batch);
 #define IN_DOMAIN	11
 #define NOTE	12
 
+/* False: *p says what is wrong with the number of GPUs, or how they share the work. */
+static bool
+check_parallel(const pm_parallel *q, pm_problem *p)
+{
+	pm_status	st = {PM_OK};
+
+	if (pm_parallel_check_numbers(q, &st) == PM_OK)
+		return true;
+	*p = (pm_problem) {"bad_parallel", ERRCODE_INVALID_PARAMETER_VALUE, pm_message_from_core(st.message)};
+	return false;
+}
+
+/* The plan of one of the GPUs. */
+static void
+divide(const pm_parallel *q, pm_memory_question *m)
+{
+	const pm_memory_division by = {
+		.replicas = PM_REPLICAS(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .interleave = q->interleave, .bucket_mb = q->bucket_mb
+	};
+
+	m->is_divided = q->world_size > 1;
+	if (!m->is_divided)
+		return;
+	pm_memory_divide(m->plan, &by, &m->divided);
+	m->plan = &m->divided;
+}
+
 bool
 pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_question *m, pm_problem *p)
 {
 	pm_freshen();
-	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p))
+	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, p))
 		return false;
-	pm_memory_step_options(&m->question, checkpointing, &m->options);
+	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute, &m->options);
 	m->plan = pm_memory_plan_get(m->graph, &m->options);
+	divide(&words->parallel, m);
 	pm_memory_factors_find(&m->question, &m->factors);
 	return true;
 }
@@ -61,6 +91,8 @@ fill(const pm_memory_question *m, const pm_memory_estimate *e, Datum *values, bo
 	values[FITS] = BoolGetDatum(e->p_fits >= PM_MEMORY_SURE);
 	values[P_FITS] = pm_float8_or_null(e->p_fits, &nulls[P_FITS]);
 	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
+	if (m->is_divided && note[0] == '\0')
+		snprintf(note, sizeof(note), "memory of several GPUs that train together has not been measured");
 	values[IN_DOMAIN] = BoolGetDatum(note[0] == '\0');
 	values[NOTE] = pm_text_or_null(note[0] ? pm_message_from_core(note) : NULL, &nulls[NOTE]);
 }

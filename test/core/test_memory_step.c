@@ -6,6 +6,7 @@
 #include "graph/graph_json.h"
 #include "memory/allocator.h"
 #include "memory/breakdown.h"
+#include "memory/divide.h"
 #include "memory/estimate.h"
 #include "memory/walk.h"
 
@@ -506,6 +507,59 @@ test_estimates(void)
 	CHECK(last.p_fits < 0.95);
 }
 
+/* What one of several GPUs holds, by hand: a model of P bytes in fp32 with Adam. */
+static void
+test_division(void)
+{
+	const struct
+	{
+		pm_memory_division by;
+		double		weights,	/* times P */
+					gradients,
+					optimizer;
+	}			cases[] = {
+		{{1, 0, 1, 1, 1, 25}, 1, 1, 2},
+		{{1, 3, 1, 1, 1, 25}, 1, 1, 2},	/* nobody to share with */
+		{{8, 0, 1, 1, 1, 25}, 1, 2, 2},
+		{{8, 1, 1, 1, 1, 25}, 1, 2, 2.0 / 8},
+		{{8, 2, 1, 1, 1, 25}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
+		{{1, 0, 4, 1, 1, 25}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
+		{{2, 0, 4, 2, 1, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
+	};
+	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
+	pm_memory_plan plan;
+	pm_memory_plan of;
+	pm_status	st;
+
+	load_transformer(4);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		pm_memory_divide(&plan, &cases[i].by, &of);
+		CHECK_NEAR(of.weights / plan.weights, cases[i].weights, 1e-12);
+		CHECK_NEAR(of.gradients / plan.weights, cases[i].gradients, 1e-12);
+		CHECK_NEAR(of.optimizer / plan.weights, cases[i].optimizer, 1e-12);
+		for (int64_t batch = 1; batch < 100000; batch *= 3)
+		{
+			double		more = of.weights + of.gradients + of.optimizer - plan.weights - plan.gradients - plan.optimizer;
+			double		share = (10 + 24.0 / cases[i].by.tp) / 34;
+
+			CHECK(pm_memory_reserved(&of, batch) >= pm_memory_live(&of, batch));
+			CHECK(pm_memory_reserved(&of, batch * 2) >= pm_memory_reserved(&of, batch));
+			if (share == 1)
+				CHECK_NEAR(pm_memory_live(&of, batch), fmax(pm_memory_live(&plan, batch) + more, of.weights + of.optimizer), 1);
+		}
+	}
+	/* an eighth of everything, and two blocks that are gathered */
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 3, 1, 1, 1, 25}, &of);
+	CHECK_NEAR(of.weights, fmin(plan.weights, 6 * plan.largest_weights) + plan.weights / 8, 1);
+	CHECK_NEAR(of.optimizer, plan.optimizer / 8, 1e-9);
+	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
+	/* an interleaved pipeline holds more activations */
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, 25}, &of);
+	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 1 + 3.0 / 8, 1e-12);
+}
+
 static void
 test_words(void)
 {
@@ -550,6 +604,7 @@ main(void)
 	test_extremes();
 	test_random();
 	test_estimates();
+	test_division();
 	test_words();
 	pm_arena_release(&arena);
 	return check_done("memory_step");

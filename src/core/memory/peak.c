@@ -15,7 +15,7 @@
 #include "memory/step_build.h"
 #include "memory/walk.h"
 
-static const double anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024};
+const double pm_memory_anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024};
 
 typedef struct line
 {
@@ -102,7 +102,7 @@ pm_memory_live(const pm_memory_plan *plan, int64_t batch)
 static pm_code
 replay(const pm_step *s, pm_arena *a, pm_memory_plan *plan, pm_status *st)
 {
-	if (pm_allocator_replay(s, anchors, PM_N_MEMORY_ANCHORS, a, plan->reserved, st) != PM_OK)
+	if (pm_allocator_replay(s, pm_memory_anchors, PM_N_MEMORY_ANCHORS, a, plan->reserved, st) != PM_OK)
 		return st->code;
 	for (int i = 1; i < PM_N_MEMORY_ANCHORS; i++)
 		if (plan->reserved[i] < plan->reserved[i - 1])
@@ -140,13 +140,13 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 
 	if (plan->on_cpu)
 		return held_by_malloc(plan, b);
-	while (i < PM_N_MEMORY_ANCHORS - 2 && b > anchors[i + 1])
+	while (i < PM_N_MEMORY_ANCHORS - 2 && b > pm_memory_anchors[i + 1])
 		i++;
-	if (b <= anchors[PM_N_MEMORY_ANCHORS - 1])
+	if (b <= pm_memory_anchors[PM_N_MEMORY_ANCHORS - 1])
 		reserved = plan->reserved[i] +
-			(plan->reserved[i + 1] - plan->reserved[i]) * (b - anchors[i]) / (anchors[i + 1] - anchors[i]);
+			(plan->reserved[i + 1] - plan->reserved[i]) * (b - pm_memory_anchors[i]) / (pm_memory_anchors[i + 1] - pm_memory_anchors[i]);
 	else
-		reserved *= live / pm_memory_live(plan, (int64_t) anchors[PM_N_MEMORY_ANCHORS - 1]);
+		reserved *= live / pm_memory_live(plan, (int64_t) pm_memory_anchors[PM_N_MEMORY_ANCHORS - 1]);
 	return reserved > live ? reserved : live;
 }
 
@@ -204,6 +204,14 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
 		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
 	plan->gradients = params * size;
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		double		count = 0;
+
+		for (int k = 0; k < g->nodes[i].n_weights; k++)
+			count += pm_shape_count(&g->nodes[i].weights[k]);
+		plan->largest_weights = count * size > plan->largest_weights ? count * size : plan->largest_weights;
+	}
 }
 
 /* What a static estimate knows: outputs, without lives and without what the backward pass needs. */

@@ -10,6 +10,8 @@
 #define PM_N_MEMORY_ANCHORS	6
 #define PM_MAX_MEMORY_LINES	12
 
+extern const double pm_memory_anchors[PM_N_MEMORY_ANCHORS]; /* batches at which the allocator is replayed */
+
 /* All figures are bytes. */
 typedef struct pm_memory_plan
 {
@@ -17,13 +19,14 @@ typedef struct pm_memory_plan
 	double		weights;
 	double		gradients;		/* of the weights, at the peak of batch 1 at the least */
 	double		optimizer;
+	double		largest_weights;	/* of one operator */
 	int			n_lines;		/* what tensors hold at most: the highest of lines over the batch */
 	struct
 	{
 		double		fixed;
 		double		per;
 	}			lines[PM_MAX_MEMORY_LINES];
-	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, not on a CPU, at batches 1, 4, 16, 64, 256, 1024 */
+	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, not on a CPU */
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
 	double		inputs_per;		/* of the network, a sample */

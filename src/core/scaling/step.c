@@ -200,8 +200,8 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 
 /* ---- what can be asked for ---- */
 
-static pm_code
-check_numbers(const pm_parallel *p, pm_status *st)
+pm_code
+pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 {
 	if (p->world_size < 1 || p->world_size > PM_MAX_WORLD)
 		return pm_fail(st, PM_ERR_OPTION, "world_size must be between 1 and %d, not %d", PM_MAX_WORLD, p->world_size);
@@ -241,7 +241,7 @@ pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
 pm_code
 pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st)
 {
-	pm_code		rc = check_numbers(p, st);
+	pm_code		rc = pm_parallel_check_numbers(p, st);
 	int			needed;
 
 	if (rc != PM_OK)

@@ -9,6 +9,9 @@
 /* work: at this batch of one GPU, whose step takes step_ms, with the skeleton that b is of. */
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
+/* Whether the figures of p go together, on whatever machines: PM_ERR_OPTION says why not. */
+pm_code		pm_parallel_check_numbers(const pm_parallel *p, pm_status *st);
+
 /*
  * Whether p can be run on f: PM_ERR_OPTION says why not.  Fills in nodes where
  * it is 0.

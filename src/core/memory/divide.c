@@ -1,0 +1,77 @@
+/*
+ * divide.c - shares of weights, gradients, states and activations.
+ */
+#include "memory/divide.h"
+
+#include <math.h>
+
+#define MB	1048576.0
+
+/* Bytes of what does not depend on the batch. */
+typedef struct parts
+{
+	double		weights;
+	double		gradients;
+	double		optimizer;
+} parts;
+
+static parts
+divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
+{
+	double		gpus = (double) by->tp * by->pp;
+	double		replicas = by->replicas;
+	parts		p = {plan->weights / gpus, plan->gradients / gpus, plan->optimizer / gpus};
+	double		block = 3 * plan->largest_weights / by->tp;
+	double		whole = p.gradients;
+
+	if (replicas <= 1)
+		return p;
+	if (by->zero >= 1)
+		p.optimizer /= replicas;
+	if (by->zero <= 1)
+		p.gradients += whole;	/* buckets */
+	else if (by->zero == 2)
+		p.gradients = whole / replicas + fmin(whole, 2 * by->bucket_mb * MB);
+	else
+	{
+		p.gradients = whole / replicas + fmin(whole, block);
+		p.weights = p.weights / replicas + fmin(p.weights, 2 * block);
+	}
+	return p;
+}
+
+static double
+share_of_activations(const pm_memory_division *by)
+{
+	double		share = (10 + 24.0 / by->tp) / 34;
+
+	return by->interleave > 1 ? share * (1 + (by->pp - 1.0) / ((double) by->pp * by->interleave)) : share;
+}
+
+void
+pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of)
+{
+	parts		p = divide_parts(plan, by);
+	double		share = share_of_activations(by);
+	double		more = p.weights - plan->weights + p.gradients - plan->gradients + p.optimizer - plan->optimizer;
+
+	*of = *plan;
+	of->weights = p.weights;
+	of->gradients = p.gradients;
+	of->optimizer = p.optimizer;
+	for (int i = 0; i < of->n_lines; i++)
+	{
+		of->lines[i].per *= share;
+		/* gradients may not be there at the peak */
+		of->lines[i].fixed = fmax(of->lines[i].fixed + more, p.weights + p.optimizer);
+	}
+	/* what the allocator holds beyond tensors stays */
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+	{
+		int64_t		batch = (int64_t) pm_memory_anchors[i];
+
+		of->reserved[i] = fmax(i > 0 ? of->reserved[i - 1] : 0,
+							   plan->reserved[i] - pm_memory_live(plan, batch) + pm_memory_live(of, batch));
+	}
+	of->conv_per *= share;
+}

@@ -1,0 +1,30 @@
+/*
+ * divide.h - the memory of one of several GPUs that train together.
+ */
+#ifndef PM_DIVIDE_H
+#define PM_DIVIDE_H
+
+#include "memory/peak.h"
+
+typedef struct pm_memory_division
+{
+	int			replicas;		/* copies of the model that train on different samples, >= 1 */
+	int			zero;			/* divided among them: 0 nothing, 1 optimizer's states, 2 gradients too, 3 weights too */
+	int			tp;				/* GPUs that share each layer, >= 1 */
+	int			pp;				/* groups of layers on GPUs of their own, >= 1 */
+	int			interleave;		/* pieces that a GPU has of the pipeline, >= 1 */
+	double		bucket_mb;		/* of gradients in one message */
+} pm_memory_division;
+
+/*
+ * *of for the GPU of the division that holds most.  DDP copies gradients into
+ * its buckets (gradient_as_bucket_view false), which counts as gradients; with
+ * zero 2 there are two buckets, with zero 3 the weights of two blocks are
+ * gathered, a block being taken for three times its largest operator.  Of the
+ * activations a GPU of a tensor-parallel group has (10 + 24 / tp) / 34
+ * (Korthikanti et al., arXiv 2205.05198: without sequence parallelism), the
+ * first of an interleaved pipeline 1 + (pp - 1) / (pp interleave) times as much.
+ */
+void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
+
+#endif
