@@ -210,8 +210,8 @@ test_linear(void)
 
 static const pm_setting overfit[] = {
 	NUMBER("d_model", 32), NUMBER("d_operator", 16), NUMBER("hidden", 32), NUMBER("layers", 1), NUMBER("dropout", 0),
-	NUMBER("unknown", 0), NUMBER("valid_fraction", 0), NUMBER("batch_size", 8), NUMBER("epochs", 700),
-	NUMBER("learning_rate", 5e-3), NUMBER("weight_decay", 0), NUMBER("calibration_folds", 0),
+	NUMBER("unknown", 0), NUMBER("valid_fraction", 0), NUMBER("batch_size", 8), NUMBER("epochs", 1500),
+	NUMBER("learning_rate", 3e-3), NUMBER("weight_decay", 0), NUMBER("calibration_folds", 0),
 	{.name = "merge", .number = 1, .is_bool = true}
 };
 

@@ -424,6 +424,60 @@ test_peaks(void)
 		CHECK_EQ(pm_gpu_peak(&gpu, (pm_dtype) dtype, true), 10e12);
 }
 
+/* Slot "own_kernel" of one convolution; -1 where it does not apply. */
+static int
+own_kernel(const char *shapes, const char *attrs, pm_dtype dtype, pm_layout layout, bool is_cpu)
+{
+	graph_text	t;
+	pm_gpu		gpu = test_gpu;
+	pm_graph   *g;
+	pm_skeleton *s;
+	pm_question	q;
+	pm_tokens	tokens;
+	int			channels, group, kernel, in, out;
+
+	CHECK_EQ(sscanf(shapes, "%d/%d k%d %d>%d", &channels, &group, &kernel, &in, &out), 5);
+	text_start(&t, "one", "one");
+	net_input(&t, channels, in);
+	text_node(&t, "'op':'Conv','inputs':[0],'shape':[1,%d,%d,%d],'batch_dim':0,'weights':[[%d,%d,%d,%d]],'attrs':{'kernel_shape':[%d,%d],'group':%d,%s}",
+			  channels, out, out, channels, channels / group, kernel, kernel, kernel, kernel, group, attrs);
+	g = text_finish(&t, &arena);
+	s = make_skeleton(g, true, &arena);
+	gpu.is_cpu = is_cpu;
+	q = make_sample(g, s, 4, 1).query;
+	q.gpu = &gpu;
+	q.dtype = dtype;
+	q.layout = layout;
+	CHECK(pm_tokens_build(s, &q, &arena, &tokens, NULL) == PM_OK);
+	return tokens.slot_mask[PM_SLOT_OWN_KERNEL] == 0 ? -1 : (int) tokens.slots[PM_SLOT_OWN_KERNEL];
+}
+
+/* Which depthwise convolutions PyTorch runs itself: each condition of its rule on both sides. */
+static void
+test_own_kernel(void)
+{
+	static const char one[] = "'strides':[1,1]", two[] = "'strides':[2,2]";
+
+	CHECK_EQ(own_kernel("64/1 k3 14>14", one, PM_AMP, PM_NCHW, false), -1);
+	CHECK_EQ(own_kernel("64/64 k3 14>14", one, PM_AMP, PM_NCHW, false), 0);
+	CHECK_EQ(own_kernel("32/32 k5 14>14", one, PM_FP16, PM_NCHW, false), 0);
+	CHECK_EQ(own_kernel("31/31 k3 14>14", one, PM_AMP, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("64/64 k3 14>14", one, PM_FP32, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("64/64 k3 14>14", one, PM_BF16, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("64/64 k7 14>14", one, PM_AMP, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("64/64 k3 7>7", one, PM_AMP, PM_NCHW, false), 0);
+	CHECK_EQ(own_kernel("64/64 k3 6>6", one, PM_AMP, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("64/64 k3 14>14", "'strides':[1,1],'dilations':[2,2]", PM_AMP, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("511/511 k3 14>7", two, PM_AMP, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("512/512 k3 14>7", two, PM_AMP, PM_NCHW, false), 0);
+	CHECK_EQ(own_kernel("256/256 k5 28>14", two, PM_AMP, PM_NCHW, false), 0);
+	CHECK_EQ(own_kernel("256/256 k5 27>14", two, PM_AMP, PM_NCHW, false), 1);
+	CHECK_EQ(own_kernel("512/512 k3 14>5", "'strides':[3,3]", PM_AMP, PM_NCHW, false), 1);
+	/* channels-last ones are the vendor's, and a CPU has neither */
+	CHECK_EQ(own_kernel("16/16 k7 14>14", one, PM_AMP, PM_NHWC, false), 0);
+	CHECK_EQ(own_kernel("16/16 k7 14>14", one, PM_FP32, PM_NCHW, true), 0);
+}
+
 /* As many bytes as the cache holds come three times as fast. */
 static double
 moved(double bytes, const pm_gpu *gpu)
@@ -855,6 +909,7 @@ main(void)
 	test_not_merged();
 	test_renumbered();
 	test_peaks();
+	test_own_kernel();
 	test_roofline();
 	test_job();
 	test_slots();

@@ -13,7 +13,7 @@ const char *const pm_slot_name[PM_N_SLOTS] = {
 	[PM_HAS_OUT_PER_GROUP] = "out_per_group", [PM_HAS_GROUP_ALIGNMENT] = "group_alignment",
 	[PM_HAS_WIDTH_ALIGNMENT] = "width_alignment", [PM_HAS_GROUP_NARROW] = "group_narrow", [PM_HAS_WIDE_WINDOW] = "wide_window", [PM_HAS_ALPHA] = "alpha",
 	[PM_HAS_BIAS] = "bias", [PM_SLOT_BATCH] = "batch", [PM_SLOT_ELEMENT_BYTES] = "element_bytes",
-	[PM_SLOT_CHANNELS_LAST] = "channels_last"
+	[PM_SLOT_CHANNELS_LAST] = "channels_last", [PM_SLOT_OWN_KERNEL] = "own_kernel"
 };
 
 const char *const pm_load_name[PM_N_LOADS] = {

@@ -26,6 +26,7 @@ enum
 	PM_SLOT_BATCH = PM_HAS_BIAS + 1,
 	PM_SLOT_ELEMENT_BYTES,		/* of its output */
 	PM_SLOT_CHANNELS_LAST,		/* 1: it runs on channels-last tensors, and has other kernels for them */
+	PM_SLOT_OWN_KERNEL,			/* 1: a depthwise convolution that the framework runs itself, see runs_own_kernel() */
 	PM_N_SLOTS
 };
 

@@ -85,6 +85,29 @@ log2_us(double us)
 	return (pm_real) log2(us + 0x1p-10);
 }
 
+/*
+ * Whether PyTorch runs a depthwise convolution on its own kernels and not on cuDNN's
+ * (aten/src/ATen/native/Convolution.cpp, use_cudnn_depthwise(), from 1.9 with cuDNN 8.2
+ * on).  Channels-last ones and those of 16-bit floats with at least 32 channels
+ * and a square kernel of 1, 3 or 5 run on cuDNN's, with a stride of 2 only where
+ * there are many channels.  Its own kernels take several times as long on
+ * few channels: their weight gradient has one block of threads for each element of
+ * the weights.
+ */
+static bool
+runs_own_kernel(const pm_geometry *g, const pm_flow *flow, const pm_question *q)
+{
+	bool		half = q->dtype == PM_AMP || q->dtype == PM_FP16;
+	bool		square = g->k_h == g->k_w && (g->k_h == 1 || g->k_h == 3 || g->k_h == 5);
+	bool		many = g->in_ch >= 512 || (g->in_ch >= 256 && g->in_w >= 28);
+
+	if (g->conv != PM_CONV_DEPTHWISE || q->gpu->is_cpu || flow->runs[q->layout] == PM_NHWC)
+		return false;
+	if (!half || !square || g->in_ch < 32 || g->dilation > 1 || g->s_h != g->s_w || g->in_w < 7)
+		return true;
+	return g->s_w != 1 && !(g->s_w == 2 && g->k_h > 1 && many);
+}
+
 static void
 fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_flow *flow, const pm_question *q)
 {
@@ -110,6 +133,8 @@ fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_flow *flow,
 	mask[PM_SLOT_ELEMENT_BYTES] = 1;
 	v[PM_SLOT_CHANNELS_LAST] = flow->runs[q->layout] == PM_NHWC;
 	mask[PM_SLOT_CHANNELS_LAST] = 1;
+	v[PM_SLOT_OWN_KERNEL] = runs_own_kernel(g, flow, q);
+	mask[PM_SLOT_OWN_KERNEL] = g->conv == PM_CONV_DEPTHWISE;
 }
 
 /* Roofline times of the three phases, us: the larger of arithmetic and memory time. */

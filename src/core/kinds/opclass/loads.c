@@ -13,7 +13,7 @@
 /*
  * Whether vendors' libraries have other kernels for this convolution than for
  * most of its kind: grouped ones that run on matrix units, others of a wide
- * window (op_geometry.h).
+ * window (op_geometry.h), depthwise ones that the framework runs itself.
  */
 static bool
 is_special(const pm_tokens *t, int token)
@@ -22,7 +22,9 @@ is_special(const pm_tokens *t, int token)
 
 	const pm_real *slots = t->slots + (size_t) token * PM_N_SLOTS;
 
-	return grouped ? slots[PM_HAS_GROUP_NARROW] > 0 : slots[PM_HAS_WIDE_WINDOW] != 0;
+	if (grouped)
+		return slots[PM_HAS_GROUP_NARROW] > 0;
+	return slots[PM_HAS_WIDE_WINDOW] != 0 || slots[PM_SLOT_OWN_KERNEL] != 0;
 }
 
 int
