@@ -56,6 +56,10 @@ class Rows(unittest.TestCase):
         self.assertEqual(db.inserted(), [(["graph_id", "gpu", "batch", "layout", "step_ms"], (7, "T4", "8", "nhwc", "4.5"))])
         self.assertEqual(db.looked_up()[0][1][3:5], ("fp32", "nhwc"))
 
+    def test_a_profile_next_to_one_that_ran_out_of_memory(self):
+        db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5", "fits_batch": "8", "oom_batch": "16"})
+        self.assertEqual(db.inserted(), [(["graph_id", "gpu", "batch", "step_ms", "fits_batch", "oom_batch"], (7, "T4", "8", "4.5", "8", "16"))])
+
     def test_an_operator_of_four_columns(self):
         db = self.load(database.import_operators, {"operator": "{}", "gpu": "T4", "batch": "8", "forward_ms": "0.5"})
         self.assertEqual(db.inserted(), [(["operator", "gpu", "batch", "forward_ms"], ("{}", "T4", "8", "0.5"))])

@@ -267,13 +267,53 @@ class Runs(unittest.TestCase):
 
     def test_half_a_header_and_one_of_another_program(self):
         header = ",".join(profile.COLUMNS)
-        for text, rows in (("", 0), (header[:30], 0), (header, 0), (header.replace(",", '","').join('""') + "\r\n" + 19 * "1," + "1\r\n", 1)):
+        for text, rows in (("", 0), (header[:30], 0), (header, 0), (header.replace(",", '","').join('""') + "\r\n" + (len(profile.COLUMNS) - 1) * "1," + "1\r\n", 1)):
             with open(self.csv, "w", newline="") as file:
                 file.write(text)
             table = profile.Table(self.csv)
             self.assertEqual(len(table.rows), rows)
             with open(self.csv, newline="") as file:
                 self.assertEqual(next(csv.reader(file)), profile.COLUMNS)
+
+    def test_a_file_of_an_earlier_version_goes_on(self):
+        self.run_profile("--batch", "1")
+        with open(self.csv, newline="") as file:
+            rows = [row[:-2] for row in csv.reader(file)]
+        with open(self.csv, "w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        self.assertIn("1 rows present", self.run_profile("--batch", "1", "2"))
+        self.assertEqual([(list(row), row["batch"], row["oom_batch"]) for row in self.rows()],
+                         [(profile.COLUMNS, "1", ""), (profile.COLUMNS, "2", "")])
+
+    def run_with_memory_for(self, most, *more):
+        """Steps of more than MOST samples run out of memory."""
+        step = measure.Trainer.step
+
+        def limited(trainer, inputs, watch):
+            if len(inputs) > most:
+                raise RuntimeError("[enforce fail at alloc_cpu.cpp:66] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+            step(trainer, inputs, watch)
+
+        with mock.patch.object(measure.Trainer, "step", limited):
+            return self.run_profile(*more)
+
+    def brackets(self):
+        return {row["batch"]: (row["fits_batch"], row["oom_batch"]) for row in self.rows()}
+
+    def test_out_of_memory(self):
+        log = self.run_with_memory_for(3, "--batch", "1", "2", "4", "8")
+        self.assertEqual(self.brackets(), {"1": ("", ""), "2": ("2", "4")})
+        self.assertIn("tiny batch 4 fp32 nchw: does not fit in memory", log)
+        self.assertIn("tiny batch 8: batch 4 does not fit in memory", log)
+        # a batch between the two narrows the bracket; another layout has none
+        self.run_with_memory_for(3, "--batch", "3")
+        self.assertEqual(self.brackets(), {"1": ("", ""), "2": ("", ""), "3": ("3", "4")})
+        self.run_profile("--batch", "2", "--layout", "nhwc")
+        self.assertEqual(sorted(row["oom_batch"] for row in self.rows()), ["", "", "", "4"])
+
+    def test_not_even_one_fits(self):
+        self.run_with_memory_for(0, "--batch", "1", "2")
+        self.assertEqual(self.rows(), [])
 
     def test_a_folder_that_is_not_there(self):
         with redirect_stderr(io.StringIO()) as err:

@@ -118,7 +118,7 @@ def _sheet_advice(gpu: str) -> str:
 # ---- rows of profile ----
 
 _PROFILE = ("gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,forward_ms,backward_ms,"
-            "peak_memory_mb,spread,measured_at,source").split(",")
+            "peak_memory_mb,spread,measured_at,source,fits_batch,oom_batch").split(",")
 _KEY = "gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes".split(",")
 
 

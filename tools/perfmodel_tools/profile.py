@@ -20,8 +20,10 @@ from .progress import Progress
 from .table import CsvTable
 
 COLUMNS = ("graph,model,gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,"
-           "forward_ms,backward_ms,update_ms,peak_memory_mb,spread,steps,measured_at,source").split(",")
+           "forward_ms,backward_ms,update_ms,peak_memory_mb,spread,steps,measured_at,source,fits_batch,oom_batch").split(",")
+BRACKET = COLUMNS[-2:]  # files of earlier versions do not have them
 KEY = COLUMNS[:11]
+SAME_STEP = [name for name in KEY if name != "batch"]
 DTYPES = ("fp32", "tf32", "amp", "bf16", "fp16")
 LAYOUTS = ("nchw", "nhwc")
 MIN_SHARE = 0.97        # a process that had less of its core was disturbed, and its times are too long
@@ -47,7 +49,7 @@ class Table(CsvTable):
     """The CSV file of profiles."""
 
     def __init__(self, path: str):
-        super().__init__(path, COLUMNS)
+        super().__init__(path, COLUMNS, len(BRACKET))
 
     @staticmethod
     def key(row: dict) -> tuple:
@@ -112,6 +114,7 @@ class Profiler:
         self._counts = {}
         self._tries = collections.Counter()     # tasks during which other processes took the core
         self._last_round = False
+        self._out = {}                          # the smallest batch of a visit that ran out of memory
 
     def spec(self, task: Task):
         """The model of a task, under the name that its graph is to have."""
@@ -175,6 +178,9 @@ class Profiler:
             self.progress.step(f"skipped {spec.graph}: {_short(err)}", len(tasks))
             return
         for task in tasks:
+            if task.batch >= self._out.get(task.visit, float("inf")):
+                self.progress.step(f"skipped {spec.graph} batch {task.batch}: batch {self._out[task.visit]} does not fit in memory")
+                continue
             self._measure(spec, trainer, task, again)
 
     def _fits(self, spec, task: Task) -> bool:
@@ -237,11 +243,27 @@ class Profiler:
         except Skip as err:
             self.progress.step(f"skipped {label}: {err}")
         except (RuntimeError, ValueError) as err:
-            why = "does not fit in memory" if self.device.is_out_of_memory(err) else _short(err)
-            self.progress.step(f"skipped {label}: {why}")
+            out = self.device.is_out_of_memory(err)
+            self.progress.step(f"skipped {label}: {'does not fit in memory' if out else _short(err)}")
+            if out:
+                self._out[task.visit] = min(task.batch, self._out.get(task.visit, task.batch))
+                self._mark_bracket(self._row(spec, task, None), task.batch)
         finally:
             trainer.optimizer.zero_grad(set_to_none=True)
         return None
+
+    def _mark_bracket(self, like: dict, out: Optional[int] = None) -> None:
+        """The row of the largest batch that fits says so, and which is the smallest that does not; OUT: one that did not just now."""
+        rows = [row for row in self.table.rows if all(str(row[name]) == str(like[name]) for name in SAME_STEP)]
+        known = [int(row["oom_batch"]) for row in rows if row.get("oom_batch")] + ([out] if out else [])
+        fitting = [row for row in rows if known and int(row["batch"]) < min(known)]
+        if not fitting:
+            return
+        largest = max(fitting, key=lambda row: int(row["batch"]))
+        for row in rows:
+            wanted = (str(largest["batch"]), str(min(known))) if row is largest else ("", "")
+            if tuple(str(row.get(name) or "") for name in BRACKET) != wanted:
+                self.table.replace({**row, **dict(zip(BRACKET, wanted))})
 
     def _accept(self, task: Task) -> bool:
         """Whether a disturbed result is stored all the same."""
@@ -253,12 +275,13 @@ class Profiler:
         old = next((old for old in self.table.rows if Table.key(old) == key), None)
         if old is None:
             self.table.append(row)
+            self._mark_bracket(row)
             return
         # Of two passes the faster counts, since other work only lengthens a step; of a repetition because of
         # the spread, the quieter.
         measure = "spread" if again else "step_ms"
         if not old[measure] or float(old[measure]) > float(row[measure]):
-            self.table.replace(row)
+            self.table.replace({**row, **{name: old.get(name) or "" for name in BRACKET}})
 
     def run_disturbed(self, rounds: int = 1) -> None:
         """Give tasks that were put off another chance."""

@@ -7,24 +7,31 @@ import os
 class CsvTable:
     """What is in the file already, and how rows are added."""
 
-    def __init__(self, path: str, columns: list):
+    def __init__(self, path: str, columns: list, new: int = 0):
+        """NEW: how many of the last columns a file of an earlier version may lack; it gets them, empty."""
         self.path, self.columns = path, columns
         self.rows = []
         if os.path.exists(path):
-            self._check_header()
+            lacking = self._check_header(new)
             self._cut_half_line()
             self._read()
+            if lacking:
+                self.rewrite(self.rows)
         if not os.path.exists(path) or os.path.getsize(path) == 0:
             with open(path, "w", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerow(columns)
 
-    def _check_header(self) -> None:
-        """Before anything is changed: the file may be somebody else's. Part of the header is what a killed run may leave."""
+    def _check_header(self, new: int) -> bool:
+        """Before anything is changed: the file may be somebody else's. Part of the header is what a killed run may leave.
+        True for the whole header of an earlier version."""
         with open(self.path, "rb") as file:
             line = file.readline()
         text, header = line.decode(errors="replace").rstrip("\r\n").replace('"', ""), ",".join(self.columns)
+        if new and line.endswith(b"\n") and text == ",".join(self.columns[:-new]):
+            return True
         if text != header and (line.endswith(b"\n") or not header.startswith(text)):
             raise SystemExit(f"{self.path} has other columns than this version writes")
+        return False
 
     def _cut_half_line(self) -> None:
         """A run that was killed may have left part of a line: drop it, it will be measured again."""
