@@ -107,6 +107,22 @@ SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'dgx-
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', profiles => '{}', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('nowhere')$$) ~ 'unknown cluster "nowhere"' AS unknown;
 SELECT perfmodel.fit_cluster(NULL) IS NULL AS nothing;
+-- what cannot be true is not stored
+SAVEPOINT s;
+UPDATE perfmodel.profile SET step_ms = step_ms / 100 WHERE world_size > 1;
+SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'too fast', predictor => 'roof')$$) ~ 'on several GPUs take less than 0.6 of the step on one GPU' AS too_fast;
+SELECT helper.error_of(format($$UPDATE perfmodel.profile SET step_ms = 1 + (profile_id %% 7) ^ 4 WHERE world_size > 1; SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'wild', predictor => 'roof')$$)) ~ 'do not fit cluster|no better' AS wild;
+SELECT count(*) FROM perfmodel.cluster WHERE name IN ('too fast', 'wild');
+ROLLBACK TO s;
+-- recalibrate fits the usual cluster of each device to the measurements on several GPUs among those that it is given
+DELETE FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
+SET client_min_messages = notice;
+SELECT n_profiles > 0 AS recalibrated FROM perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4' AND mode = 'train'), 'roof and cluster');
+SELECT c.name, c.gpu, c.fitted_rows FROM perfmodel.cluster AS c WHERE c.fitted_rows > 0;
+UPDATE perfmodel.profile SET step_ms = step_ms / 100 WHERE world_size > 1;
+SELECT n_profiles > 0 AS recalibrated FROM perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4' AND mode = 'train'), 'roof alone');
+SET client_min_messages = warning;
+SELECT helper.error_of($$SELECT perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE world_size > 1))$$);
 ROLLBACK;
 -- every link that a cluster names is there, and every figure has a source
 SELECT count(*) FROM perfmodel.cluster AS c WHERE NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.intra)

@@ -9,9 +9,7 @@
  * its maps are those of 128.  Draw over limit is a line in the share of the
  * roofline, up to where it is full; fitted on two cards, tested on the third.
  */
-#include "csv.h"
-#include "features/tokens.h"
-#include "graph/graph_json.h"
+#include "graphs.h"
 
 typedef struct point
 {
@@ -20,39 +18,14 @@ typedef struct point
 	double		draw;			/* over limit */
 } point;
 
-#define REST .memory_gb = NAN, .sm_count = NAN, .cores_per_sm = NAN, .clock_ghz = NAN, .l2_mb = NAN, PM_GPU_REST_UNKNOWN
 static const pm_gpu cards[3] = {
-	{.name = "P100", REST, .mem_bw_gbs = 732, .fp32_tflops = 9.3, .fp16_tensor_tflops = NAN},
-	{.name = "V100", REST, .mem_bw_gbs = 900, .fp32_tflops = 14.1, .fp16_tensor_tflops = 112},
-	{.name = "RTX6000", REST, .mem_bw_gbs = 672, .fp32_tflops = 16.3, .fp16_tensor_tflops = 130},
+	{.name = "P100", ROOFLINE_ONLY, .mem_bw_gbs = 732, .fp32_tflops = 9.3, .fp16_tensor_tflops = NAN},
+	{.name = "V100", ROOFLINE_ONLY, .mem_bw_gbs = 900, .fp32_tflops = 14.1, .fp16_tensor_tflops = 112},
+	{.name = "RTX6000", ROOFLINE_ONLY, .mem_bw_gbs = 672, .fp32_tflops = 16.3, .fp16_tensor_tflops = 130},
 };
 
 static point points[256];
 static int	n_points;
-
-static void
-read_graph(const char *path, const char *name, pm_arena *a, pm_skeleton *k)
-{
-	FILE	   *f = fopen(path, "r");
-	char		key[128];
-	char	   *line;
-	pm_status	st;
-
-	snprintf(key, sizeof(key), "\"name\":\"%s\"", name);
-	while (f != NULL && (line = csv_line(f)) != NULL)
-	{
-		pm_graph   *g = PM_NEW(a, pm_graph, 1);
-
-		/* with and without a blank behind the colon */
-		if (strstr(line, name) == NULL || pm_graph_from_json(line, strlen(line), a, g, &st) != PM_OK || strcmp(g->name, name) != 0)
-			continue;
-		if (pm_skeleton_build(g, true, a, k, &st) != PM_OK)
-			csv_die(st.message, name);
-		fclose(f);
-		return;
-	}
-	csv_die("graph not found", name);
-}
 
 static void
 read_points(const csv *c, const pm_skeleton nets[2], pm_arena *a)

@@ -26,7 +26,7 @@ for name in vtrain/allreduce aceso_ops/collectives; do
     [ ! -e "$data/$name.csv.gz" ] || gzip -dc "$data/$name.csv.gz" >"build/scaling/$(basename "$name").csv"
 done
 figure collectives build/scaling/allreduce.csv build/scaling/collectives.csv
-figure steps "$data/scaling/profiles.csv"
+figure steps build/scaling/graphs.ndjson "$data/scaling/profiles.csv"
 figure gpt "$data/vtrain/tidy.csv"
 figure epochs "$data/zeus/summary_train.csv"
 figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv"

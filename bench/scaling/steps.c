@@ -1,12 +1,12 @@
 /*
  * steps.c - steps on more GPUs than were fitted, and of networks that were not.
  *
- *     steps SCALING.csv
+ *     steps GRAPHS.ndjson SCALING.csv
  *
  * Rows of six networks on six clusters (Sia's profiles).  The step on one GPU is
  * the measured one of the same network, cluster and batch, so that the error is
- * of scaling alone.  Gradients: so many parameters in 32 bits, even over the
- * backward pass, which is two thirds of the step.
+ * of scaling alone.  When gradients are ready is that of a graph that ships,
+ * of the network or of its kind, with as many parameters as the network has.
  *
  *  own: fitted to the rows of a network on up to 4 GPUs, tested on its rows above
  *  other: fitted to all rows of the other networks, tested on the rows of this
@@ -14,17 +14,22 @@
  *  prior: nothing fitted
  */
 #include "csv.h"
+#include "graphs.h"
 #include "links.h"
 #include "scaling/fit.h"
 
 #define MAX_ROWS 15000
 
-static const struct
+static struct
 {
 	const char *model;
+	const char *graph;			/* YOLOv3 is a Darknet-53 with heads */
 	double		params;
+	bool		amp;
+	pm_skeleton skeleton;
 }			nets[] = {
-	{"bert", 110e6}, {"cifar10", 11.2e6}, {"imagenet", 25.6e6}, {"deepspeech2", 41e6}, {"yolov3", 61.9e6}, {"ncf", 2.5e6}
+	{"bert", "bert_base@s128", 110e6, false}, {"cifar10", "resnet18@96", 11.2e6, false}, {"imagenet", "resnet50@224", 25.6e6, true},
+	{"deepspeech2", "deepspeech@s192", 41e6, false}, {"yolov3", "darknet53@160", 61.9e6, true}, {"ncf", "ncf", 2.5e6, false}
 };
 #define N_NETS ((int) (sizeof(nets) / sizeof(nets[0])))
 
@@ -48,6 +53,11 @@ static const pm_fabric clusters[] = {
 };
 #define N_CLUSTERS ((int) (sizeof(clusters) / sizeof(clusters[0])))
 
+#define CARD(bw, fp32, matrix) {.name = "card", ROOFLINE_ONLY, .mem_bw_gbs = bw, .fp32_tflops = fp32, .fp16_tensor_tflops = matrix}
+static const pm_gpu cards[] = {
+	CARD(320, 8.1, 65), CARD(900, 15.7, 125), CARD(1555, 19.5, 312), CARD(1555, 19.5, 312), CARD(616, 13.4, 107), CARD(672, 16.3, 130)
+};
+
 typedef struct row
 {
 	int			cluster;
@@ -63,20 +73,30 @@ static row	rows[MAX_ROWS];
 static int	n_rows;
 
 static pm_step_shape *
-make_shape(double params, double step_ms)
+make_shape(const row *r, double step_ms, pm_arena *a)
 {
 	pm_step_shape *s = calloc(1, sizeof(*s));
-	double		total = 4 * params;
-	double		size = fmax(25 * 1048576, total / (PM_MAX_BUCKETS - 1));
+	const pm_skeleton *k = &nets[r->net].skeleton;
+	double		scale = nets[r->net].params / k->graph->params;
+	bool		a100 = strncmp(clusters[r->cluster].name, "dgx", 3) == 0;
+	pm_question q = {
+		.graph = k->graph,.gpu = &cards[r->cluster],.batch = r->batch,.dtype = nets[r->net].amp ? PM_AMP : a100 ? PM_TF32 : PM_FP32,
+		.optimizer = PM_SGD_MOMENTUM
+	};
+	pm_arena	part;
+	pm_tokens	t;
+	pm_buckets	b;
+	pm_status	st;
 
-	s->message_bytes = 25 * 1048576;
-	s->step_ms = step_ms;
-	s->forward_ms = step_ms / 3;
-	s->backward_ms = step_ms * 2 / 3;
-	for (double left = total; left > 0; left -= s->bytes[s->n++])
-		s->bytes[s->n] = fmin(left, s->n == 0 ? 1048576 : size);
-	for (int k = 0; k < s->n; k++)
-		s->bucket_ms[k] = s->backward_ms * s->bytes[k] / total;
+	pm_arena_init_within(&part, a);
+	if (pm_tokens_build_work(k, &q, &part, &t, &st) != PM_OK || pm_buckets_build(k, q.dtype, 25 / scale, &part, &b, &st) != PM_OK)
+		csv_die(st.message, nets[r->net].graph);
+	pm_step_shape_of(&b, &t, r->batch, step_ms, s);
+	for (int i = 0; i < s->n; i++)
+		s->bytes[i] *= scale;
+	s->message_bytes *= scale;
+	s->gradient_bytes *= scale;
+	pm_arena_release(&part);
 	return s;
 }
 
@@ -100,7 +120,7 @@ read_all_rows(const csv *c)
 
 /* The step on one GPU of each row, the mean of its measurements; none: the row is not used. */
 static void
-find_single_steps(void)
+find_single_steps(pm_arena *a)
 {
 	for (int i = 0; i < n_rows; i++)
 	{
@@ -113,7 +133,7 @@ find_single_steps(void)
 				sum += rows[k].step_ms;
 				n++;
 			}
-		rows[i].shape = n > 0 && rows[i].gpus > 1 ? make_shape(nets[rows[i].net].params, sum / n) : NULL;
+		rows[i].shape = n > 0 && rows[i].gpus > 1 ? make_shape(&rows[i], sum / n, a) : NULL;
 	}
 }
 
@@ -129,7 +149,7 @@ select_rows(int cluster, int net, bool others, int min, int max, bool several_no
 
 		if (r->cluster == cluster && (r->net == net) != others && r->shape != NULL && r->gpus >= min && r->gpus <= max && (!several_nodes || r->nodes > 1))
 			to[n++] = (pm_scaled_row) {
-				r->shape, {.world_size = r->gpus,.nodes = r->nodes,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, r->step_ms
+				r->shape, {.world_size = r->gpus,.nodes = r->nodes,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, r->step_ms, r->net
 			};
 	}
 	return n;
@@ -167,12 +187,14 @@ main(int argc, char **argv)
 	pm_arena	a;
 	pm_status	st;
 
-	if (argc != 2)
-		csv_die("SCALING.csv", argv[0]);
+	if (argc != 3)
+		csv_die("GRAPHS.ndjson SCALING.csv", argv[0]);
 	pm_arena_init_malloc(&a);
-	c = csv_read(argv[1]);
+	for (int k = 0; k < N_NETS; k++)
+		read_graph(argv[1], nets[k].graph, &a, &nets[k].skeleton);
+	c = csv_read(argv[2]);
 	read_all_rows(&c);
-	find_single_steps();
+	find_single_steps(&a);
 	printf("error %%, mean over networks: prior, own (up to 4 -> above), n; prior, other (several machines), n\n");
 	for (int k = 0; k < N_CLUSTERS; k++)
 	{

@@ -38,6 +38,8 @@ CREATE TABLE perfmodel.cluster (
     straggler      float8  NOT NULL DEFAULT 0.01 CONSTRAINT cluster_straggler_in_range CHECK (straggler BETWEEN 0 AND 10),
     contention     float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_contention_in_range CHECK (contention BETWEEN 0 AND 10),
     contention_power float8 NOT NULL DEFAULT 0.7 CONSTRAINT cluster_contention_power_in_range CHECK (contention_power BETWEEN 0 AND 3),
+    overlap        float8  NOT NULL DEFAULT 0.5 CONSTRAINT cluster_overlap_in_range CHECK (overlap BETWEEN 0.01 AND 1),
+    host_s_per_gb  float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_host_s_per_gb_in_range CHECK (host_s_per_gb BETWEEN 0 AND 1000),
     comm_error     float8  NOT NULL DEFAULT 0.3 CONSTRAINT cluster_comm_error_in_range CHECK (comm_error BETWEEN 0 AND 3),
     fitted_rows    integer NOT NULL DEFAULT 0 CONSTRAINT cluster_fitted_rows_not_negative CHECK (fitted_rows >= 0),
     source         text,
@@ -60,6 +62,8 @@ COMMENT ON COLUMN perfmodel.cluster.steal IS 'share by which computing is slower
 COMMENT ON COLUMN perfmodel.cluster.straggler IS 'standard deviation between the steps of different GPUs, as a share of the step';
 COMMENT ON COLUMN perfmodel.cluster.contention IS 'computing is slower by contention * (GPUs of a machine at work - 1) ^ contention_power';
 COMMENT ON COLUMN perfmodel.cluster.contention_power IS 'see contention';
+COMMENT ON COLUMN perfmodel.cluster.overlap IS 'speed of messages while the GPUs compute, as a share of their speed while they do not';
+COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds of a GB of messages on what the GPUs of a machine share, such as its memory; 0: nothing limits them';
 COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
 COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
 COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';

@@ -112,9 +112,11 @@ read_cluster(cluster *c, uint64 row)
 	f->straggler = pm_value_float8(row, 14);
 	f->contention = pm_value_float8(row, 15);
 	f->contention_power = pm_value_float8(row, 16);
-	f->comm_error = pm_value_float8(row, 17);
-	f->fitted_rows = count_or_0(row, 18);
-	c->builtin = DatumGetBool(pm_value(row, 19, NULL));
+	f->overlap = pm_value_float8(row, 17);
+	f->host_s_per_gb = pm_value_float8(row, 18);
+	f->comm_error = pm_value_float8(row, 19);
+	f->fitted_rows = count_or_0(row, 20);
+	c->builtin = DatumGetBool(pm_value(row, 21, NULL));
 }
 
 static void
@@ -123,7 +125,7 @@ read_clusters(void)
 	static pm_plan query = {
 		"SELECT name, gpu, gpus_per_node::pg_catalog.float8, intra, inter, adapters::pg_catalog.float8, nodes::pg_catalog.float8,"
 		" intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power,"
-		" comm_error, fitted_rows::pg_catalog.float8, builtin"
+		" overlap, host_s_per_gb, comm_error, fitted_rows::pg_catalog.float8, builtin"
 		" FROM perfmodel.cluster ORDER BY name"
 	};
 	MemoryContext old;
@@ -255,4 +257,13 @@ pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 		(c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)))
 		return NULL;
 	return &c->fabric;
+}
+
+bool
+pm_cluster_has_gpu(const pm_fabric *f)
+{
+	for (int i = 0; i < n_clusters; i++)
+		if (&clusters[i].fabric == f)
+			return clusters[i].gpu != NULL;
+	return true;
 }

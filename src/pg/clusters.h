@@ -16,4 +16,7 @@
  */
 extern const pm_fabric *pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p);
 
+/* Whether a cluster that was just looked up is of one device, and not of any. */
+extern bool pm_cluster_has_gpu(const pm_fabric *f);
+
 #endif

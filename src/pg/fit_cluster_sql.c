@@ -1,15 +1,17 @@
 /*
- * fit_cluster_sql.c - fit_cluster(): a cluster fitted to measurements on several GPUs.
+ * fit_cluster_sql.c - fit_cluster(): a cluster fitted to measurements on several GPUs; recalibrate() fits clusters, too.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "asking.h"
 #include "cache/freshness.h"
@@ -18,10 +20,12 @@
 #include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
+#include "fit_cluster.h"
 #include "plans.h"
 #include "results.h"
 #include "scaling.h"
 #include "scaling/fit.h"
+#include "tables.h"
 
 PG_FUNCTION_INFO_V1(pm_fit_cluster);
 
@@ -122,6 +126,7 @@ static pm_scaled_row *
 rows_of(const measured *m, int n, const pm_fabric *f, int *used)
 {
 	pm_scaled_row *rows = palloc(sizeof(pm_scaled_row) * Max(n, 1));
+	int			network = 0;
 
 	*used = 0;
 	for (int i = 0; i < n; i++)
@@ -132,8 +137,10 @@ rows_of(const measured *m, int n, const pm_fabric *f, int *used)
 		CHECK_FOR_INTERRUPTS();
 		p.world_size = m[i].world_size;
 		p.nodes = m[i].nodes;
+		/* measurements of a graph stand together */
+		network += i > 0 && m[i].words.graph_id != m[i - 1].words.graph_id;
 		if (pm_parallel_check(&p, f, &st) == PM_OK)
-			rows[(*used)++] = (pm_scaled_row) {shape_of(&m[i]), p, m[i].step_ms};
+			rows[(*used)++] = (pm_scaled_row) {shape_of(&m[i]), p, m[i].step_ms, network};
 	}
 	return rows;
 }
@@ -157,24 +164,29 @@ copy_of(const pm_fabric *f)
 	return copy;
 }
 
-/* Rows of the extension never change: what is fitted to one of them is a new cluster. Returns its name. */
+/*
+ * Rows of the extension never change: what is fitted to one of them is a new
+ * cluster.  gpu: its device where the fitted one is of any.  Returns its name.
+ */
 static char *
-store(const char *cluster, const char *name, const pm_fabric *f)
+store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
-		" compute_factor, steal, straggler, contention, contention_power, comm_error, fitted_rows, source)"
-		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name || ' fitted' ELSE o.name END), o.gpu, o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 'fit_cluster() of ' || o.name FROM perfmodel.cluster AS o WHERE o.name = $1"
+		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source)"
+		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name || ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' || o.name FROM perfmodel.cluster AS o WHERE o.name = $1"
 		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
 		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
-		" contention = excluded.contention, contention_power = excluded.contention_power, comm_error = excluded.comm_error,"
+		" contention = excluded.contention, contention_power = excluded.contention_power, overlap = excluded.overlap,"
+		" host_s_per_gb = excluded.host_s_per_gb, comm_error = excluded.comm_error,"
 		" fitted_rows = excluded.fitted_rows WHERE NOT c.builtin RETURNING name",
-		13, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, INT4OID}
+		16, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
+		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID}
 	};
 	const double numbers[] = {
 		f->intra_factor, f->inter_factor, f->pair_factor, f->latency_factor, f->compute_factor, f->steal, f->straggler, f->contention,
-		f->contention_power, f->comm_error
+		f->contention_power, f->overlap, f->host_s_per_gb, f->comm_error
 	};
 	MemoryContext cxt = CurrentMemoryContext;
 	pm_args		a = {0};
@@ -185,6 +197,7 @@ store(const char *cluster, const char *name, const pm_fabric *f)
 	for (int i = 0; i < lengthof(numbers); i++)
 		pm_arg_float8(&a, numbers[i]);
 	pm_arg(&a, Int32GetDatum(f->fitted_rows));
+	pm_arg_text(&a, gpu);
 	SPI_connect();
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		ereport(ERROR,
@@ -196,22 +209,62 @@ store(const char *cluster, const char *name, const pm_fabric *f)
 	return stored;
 }
 
+/* What is fitted, to what, and what came of it. */
+typedef struct fitting
+{
+	const char *cluster;
+	const char *name;			/* NULL: the usual one */
+	const char *gpu;			/* NULL: the cluster's */
+	Datum		profiles;		/* NULL when all */
+	bool		all;
+	text	   *predictor;		/* NULL: the active one */
+
+	char	   *stored;
+	int			used;
+	int			left_out;
+	double		before;
+	double		after;
+	double		comm_error;
+} fitting;
+
+/* Fit and store. PM_ERR_DATA, and nothing stored: there are no measurements, or they cannot be true. Raises for all else. */
+static pm_code
+fit(fitting *t, const pm_fabric *known, pm_status *st)
+{
+	pm_fabric	f = copy_of(known);
+	pm_scaled_row *rows;
+	pm_arena	scratch;
+	measured   *m;
+	pm_code		rc;
+	int			n;
+
+	m = read_measurements(t->cluster, t->profiles, t->all, t->predictor, &n);
+	rows = rows_of(m, n, &f, &t->used);
+	t->left_out = n - t->used;
+	pm_context_arena(&scratch, CurrentMemoryContext, 0);
+	rc = pm_fabric_fit(&f, rows, t->used, &scratch, &t->before, &t->after, st);
+	if (rc == PM_ERR_DATA && t->used == 0 && n > 0)
+		pm_detail(st, "None of the %d measurements fits on the cluster as it is described.", n);
+	else if (rc == PM_ERR_DATA && t->used > 0)
+		pm_detail(st, "Nothing is stored.");
+	if (rc != PM_OK && rc != PM_ERR_DATA)
+		pm_raise(st);
+	if (rc == PM_OK)
+	{
+		t->comm_error = f.comm_error;
+		t->stored = store(t->cluster, t->name, t->gpu, &f);
+	}
+	return rc;
+}
+
 /* fit_cluster(cluster, name, profiles, predictor) */
 Datum
 pm_fit_cluster(PG_FUNCTION_ARGS)
 {
+	fitting		t = {0};
 	pm_problem	p;
 	pm_status	st = {PM_OK};
 	const pm_fabric *known;
-	pm_fabric	f;
-	measured   *m;
-	pm_scaled_row *rows;
-	pm_arena	scratch;
-	char	   *cluster;
-	double		before;
-	double		after;
-	int			n;
-	int			used;
 	Datum		values[N_COLUMNS];
 	bool		nulls[N_COLUMNS] = {false};
 
@@ -219,26 +272,120 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	PreventCommandIfReadOnly("perfmodel.fit_cluster()");
 	pm_require_catalog();
-	cluster = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	t.cluster = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	t.name = PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1));
+	t.all = PG_ARGISNULL(2);
+	t.profiles = t.all ? (Datum) 0 : PG_GETARG_DATUM(2);
+	t.predictor = PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3);
 	pm_freshen();
-	if ((known = pm_cluster_look_up(cluster, NULL, &p)) == NULL)
+	if ((known = pm_cluster_look_up(t.cluster, NULL, &p)) == NULL)
 		pm_problem_raise(&p);
-	f = copy_of(known);
-	m = read_measurements(cluster, PG_ARGISNULL(2) ? (Datum) 0 : PG_GETARG_DATUM(2), PG_ARGISNULL(2),
-						  PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3), &n);
-	rows = rows_of(m, n, &f, &used);
-	pm_context_arena(&scratch, CurrentMemoryContext, 0);
-	if (pm_fabric_fit(&f, rows, used, &scratch, &before, &after, &st) != PM_OK)
-	{
-		if (st.code == PM_ERR_DATA && n > 0)
-			pm_detail(&st, "None of the %d measurements fits on the cluster as it is described.", n);
+	if (fit(&t, known, &st) != PM_OK)
 		pm_raise(&st);
-	}
-	values[0] = CStringGetTextDatum(store(cluster, PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)), &f));
-	values[1] = Int32GetDatum(used);
-	values[2] = Float8GetDatum(100 * before);
-	values[3] = Float8GetDatum(100 * after);
-	values[4] = Float8GetDatum(f.comm_error);
-	values[5] = Int32GetDatum(n - used);
+	values[0] = CStringGetTextDatum(t.stored);
+	values[1] = Int32GetDatum(t.used);
+	values[2] = Float8GetDatum(100 * t.before);
+	values[3] = Float8GetDatum(100 * t.after);
+	values[4] = Float8GetDatum(t.comm_error);
+	values[5] = Int32GetDatum(t.left_out);
 	return pm_record(fcinfo, values, nulls);
+}
+
+/* ---------- the clusters of some measurements ---------- */
+
+/* A device, and its measurements. */
+typedef struct measured_device
+{
+	char	   *gpu;
+	Datum		profiles;
+} measured_device;
+
+static measured_device *
+devices_of(ArrayType *profiles, int *n)
+{
+	static pm_plan query = {
+		"SELECT gpu, pg_catalog.array_agg(profile_id) FROM perfmodel.profile"
+		" WHERE profile_id OPERATOR(pg_catalog.=) ANY ($1) AND mode OPERATOR(pg_catalog.=) 'train' AND world_size OPERATOR(pg_catalog.>) 1"
+		" GROUP BY gpu ORDER BY gpu", 1, {INT8ARRAYOID}
+	};
+	MemoryContext cxt = CurrentMemoryContext;
+	MemoryContext old;
+	measured_device *d;
+	Datum		arg = PointerGetDatum(profiles);
+
+	SPI_connect();
+	pm_run(&query, &arg, NULL, true);
+	old = MemoryContextSwitchTo(cxt);
+	*n = (int) SPI_processed;
+	d = palloc(sizeof(measured_device) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+	{
+		d[i].gpu = pm_value_text(i, 1, cxt);
+		d[i].profiles = PointerGetDatum(DatumGetArrayTypePCopy(pm_value(i, 2, NULL)));
+	}
+	MemoryContextSwitchTo(old);
+	SPI_finish();
+	return d;
+}
+
+/* The usual cluster of a device, fitted; says what came of it. */
+static void
+fit_device(const measured_device *d, text *predictor)
+{
+	fitting		t = {.gpu = d->gpu,.profiles = d->profiles,.predictor = predictor};
+	pm_problem	p;
+	pm_status	st = {PM_OK};
+	const pm_fabric *known;
+
+	pm_freshen();
+	if ((known = pm_cluster_look_up(NULL, pm_to_core(d->gpu), &p)) == NULL)
+	{
+		ereport(NOTICE,
+				(errmsg("measurements of gpu \"%s\" on several GPUs are not used: %s", d->gpu, p.message),
+				 errhint("fit_cluster() fits a cluster by its name.")));
+		return;
+	}
+	t.cluster = pstrdup(pm_message_from_core(known->name));
+	if (!pm_cluster_has_gpu(known))
+		t.name = psprintf("%s fitted", d->gpu);
+	if (fit(&t, known, &st) == PM_OK)
+		ereport(NOTICE,
+				(errmsg("cluster \"%s\" is fitted to %d measurements on several GPUs: error %.1f %% before, %.1f %% after", t.stored, t.used,
+						100 * t.before, 100 * t.after)));
+	else
+		ereport(NOTICE,
+				(errmsg("cluster \"%s\" is not fitted: %s", t.cluster, pm_message_from_core(st.message)),
+				 st.detail[0] ? errdetail("%s", pm_message_from_core(st.detail)) : 0,
+				 st.hint[0] ? errhint("%s", pm_message_from_core(st.hint)) : 0));
+}
+
+/* Whether the user may store a cluster. */
+static bool
+may_store(void)
+{
+	return pg_class_aclcheck(pm_table("cluster"), GetUserId(), ACL_INSERT) == ACLCHECK_OK &&
+		pg_class_aclcheck(pm_table("cluster"), GetUserId(), ACL_UPDATE) == ACLCHECK_OK;
+}
+
+void
+pm_fit_clusters_of(ArrayType *profiles, text *predictor)
+{
+	int			n;
+	measured_device *d;
+
+	if (!may_store())
+	{
+		ereport(NOTICE,
+				(errmsg("measurements on several GPUs are not used: you may not change perfmodel.cluster"),
+				 errhint("The right to INSERT and UPDATE is needed.")));
+		return;
+	}
+	d = devices_of(profiles, &n);
+	/* the predictor may have been stored by this very statement */
+	CommandCounterIncrement();
+	PushCopiedSnapshot(GetActiveSnapshot());
+	UpdateActiveSnapshotCommandId();
+	for (int i = 0; i < n; i++)
+		fit_device(&d[i], predictor);
+	PopActiveSnapshot();
 }

@@ -20,6 +20,7 @@
 #include "catalog.h"
 #include "context_arena.h"
 #include "encoding.h"
+#include "fit_cluster.h"
 #include "measurements.h"
 #include "plans.h"
 #include "results.h"
@@ -38,6 +39,7 @@ typedef struct request
 	pm_training t;				/* of the new predictor */
 	bool	   *seen;			/* [rows] base was trained on a network of this structure */
 	int			n_trained_on;	/* rows that base was trained on */
+	ArrayType  *several;		/* measurements on several GPUs among those given, for clusters; NULL: none */
 	pm_recalibration result;
 } request;
 
@@ -104,6 +106,46 @@ new_profiles(const request *q, MemoryContext cxt)
 	return array;
 }
 
+/* An array of a query's only row, in cxt; NULL for none. */
+static ArrayType *
+array_value(int col, MemoryContext cxt)
+{
+	bool		isnull;
+	Datum		ids = pm_value(0, col, &isnull);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	ArrayType  *array = isnull ? NULL : DatumGetArrayTypePCopy(ids);
+
+	MemoryContextSwitchTo(old);
+	return array;
+}
+
+/* Measurements on several GPUs are for clusters: those among q->t.profiles (NULL: all) go from there to q->several. */
+static void
+take_several(request *q, MemoryContext cxt)
+{
+	static pm_plan among_all = {
+		"SELECT pg_catalog.array_agg(profile_id) FROM perfmodel.profile"
+		" WHERE mode OPERATOR(pg_catalog.=) 'train' AND world_size OPERATOR(pg_catalog.>) 1"
+	};
+	static pm_plan among_given = {
+		"SELECT pg_catalog.array_agg(u.id) FILTER (WHERE p.profile_id IS NOT NULL),"
+		" pg_catalog.array_agg(u.id ORDER BY u.i) FILTER (WHERE p.profile_id IS NULL)"
+		" FROM pg_catalog.unnest($1) WITH ORDINALITY AS u (id, i) LEFT JOIN perfmodel.profile AS p"
+		" ON p.profile_id OPERATOR(pg_catalog.=) u.id AND p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.>) 1",
+		1, {INT8ARRAYOID}
+	};
+	Datum		arg = PointerGetDatum(q->t.profiles);
+	bool		all = q->t.profiles == NULL;
+
+	pm_run(all ? &among_all : &among_given, all ? NULL : &arg, NULL, true);
+	q->several = array_value(1, cxt);
+	if (!all && q->several != NULL && (q->t.profiles = array_value(2, cxt)) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("all of these profiles are training steps on several devices"),
+				 errhint("fit_cluster(profiles => ...) fits a cluster to them; a predictor is recalibrated on steps on one device.")));
+}
+
 static void
 read_request(FunctionCallInfo fcinfo, request *q)
 {
@@ -122,6 +164,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	if (q->t.name == NULL)
 		q->t.name = free_name(q->base_name, cxt);
 	pm_training_check(&q->t);
+	take_several(q, cxt);
 	if (q->t.profiles == NULL)
 		q->t.profiles = new_profiles(q, cxt);
 	SPI_finish();
@@ -229,6 +272,8 @@ pm_recalibrate_sql(PG_FUNCTION_ARGS)
 	read_request(fcinfo, &q);
 	fit(&q);
 	values[0] = Int64GetDatum(store(&q));
+	if (q.several != NULL)
+		pm_fit_clusters_of(q.several, cstring_to_text(q.t.name));
 	values[1] = CStringGetTextDatum(q.t.name);
 	values[2] = Int32GetDatum(q.t.rows->set.n);
 	values[3] = Int32GetDatum(q.n_trained_on);

@@ -18,7 +18,7 @@ fabric_of(pm_link_kind kind, int n_rows, const pm_link_row *rows, int per_node)
 {
 	return (pm_fabric) {
 		.name = "test", .intra = {"intra", kind, n_rows, rows}, .inter = {"inter", PM_LINK_INFINIBAND, 1, net_row},
-		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .pair_factor = 1, .compute_factor = 1,
+		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .pair_factor = 1, .overlap = 1, .compute_factor = 1,
 		.contention_power = 0.5, .comm_error = 0.3
 	};
 }
@@ -404,7 +404,7 @@ measure(const job *j, const pm_fabric *truth, double noise, pm_step_shape *shape
 	{
 		pm_scaled	s;
 
-		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1}, 0};
+		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1}, 0, i % 2};
 		CHECK_EQ(pm_parallel_check(&rows[i].parallel, truth, &st), PM_OK);
 		pm_scaled_step(shape, &rows[i].parallel, truth, 1, &s);
 		rows[i].step_ms = s.step_ms * (1 + noise * (2 * pm_rng_uniform(&rng) - 1));
@@ -446,6 +446,79 @@ test_fit(void)
 	CHECK(after < 0.002 && fabs(f.intra_factor - 1) < 0.02 && fabs(f.inter_factor - 1) < 0.02);
 }
 
+/* What cannot be true is not taken: f stays as it was, and the message says what is wrong. */
+static void
+test_nonsense(void)
+{
+	job			j;
+	pm_step_shape shape;
+	pm_scaled_row rows[N_ROWS];
+	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_fabric	f = truth;
+	pm_rng		rng;
+	double		before,
+				after;
+	pm_status	st = {PM_OK};
+
+	make_job(&j, 128, 8, 0.1);
+	measure(&j, &truth, 0, &shape, rows);
+	/* all in a tenth of the time */
+	for (int i = 0; i < N_ROWS; i++)
+		rows[i].step_ms /= 10;
+	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "take less than 0.6 of the step on one GPU");
+	CHECK_EQ(f.fitted_rows, 0);
+	/* times that have nothing to do with the numbers of GPUs */
+	pm_rng_seed(&rng, 3);
+	for (int i = 0; i < N_ROWS; i++)
+		rows[i].step_ms = shape.step_ms * exp(6 * pm_rng_uniform(&rng));
+	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "do not fit cluster \"test\"");
+	/* a link that is slower than described, two hundred times */
+	truth.intra_factor = truth.inter_factor = 1.0 / 200;
+	measure(&j, &truth, 0, &shape, rows);
+	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "times slower than their rows");
+	CHECK_EQ(f.intra_factor, 1);
+	/* the errors that were found: a fit that is worse, and one that is as good */
+	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	measure(&j, &truth, 0, &shape, rows);
+	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.2, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.1, &st), PM_OK);
+}
+
+/* Messages that are slower while the GPUs compute, and GPUs that share a way out of their machine. */
+static void
+test_overlap(void)
+{
+	job			j;
+	pm_step_shape shape;
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1};
+	pm_status	st;
+	pm_scaled	free,
+				slow,
+				none;
+
+	make_job(&j, 128, 8, 0.1);
+	pm_step_shape_of(&j.buckets, &j.work, 32, 3, &shape);
+	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
+	f.intra_factor = 0.5 * shape.gradient_bytes / shape.backward_ms / 12e6;
+	pm_scaled_step(&shape, &p, &f, 1, &free);
+	f.overlap = 0.5;
+	pm_scaled_step(&shape, &p, &f, 1, &slow);
+	f.overlap = 0.01;
+	pm_scaled_step(&shape, &p, &f, 1, &none);
+	CHECK(free.step_ms < slow.step_ms && slow.step_ms < none.step_ms);
+	CHECK_NEAR(free.comm_ms, none.comm_ms, 1e-9);
+	/* next to nothing of it is hidden */
+	CHECK(none.exposed_ms > 0.9 * none.comm_ms);
+	/* 12 GB/s and a tenth of a second a GB for each of four GPUs */
+	f.intra_factor = 1;
+	f.host_s_per_gb = 0.1;
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 1, &f) - pm_collective_us(PM_ALL_REDUCE, 0.5e9, 4, 1, &f), 1.5 * 0.5e6 * (1 / 12.0 + 0.4), 1);
+}
+
 int
 main(void)
 {
@@ -461,6 +534,8 @@ main(void)
 	test_divided();
 	test_divided_refused();
 	test_fit();
+	test_nonsense();
+	test_overlap();
 	pm_arena_release(&arena);
 	return check_done("scaling");
 }

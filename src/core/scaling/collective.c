@@ -149,6 +149,7 @@ find_route(int n, int nodes, const pm_fabric *f)
 		if (most == 1)
 			r.measured_us = row.latency_us;
 	}
+	r.gbs = 1 / (1 / r.gbs + most * f->host_s_per_gb);
 	return r;
 }
 

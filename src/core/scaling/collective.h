@@ -57,7 +57,9 @@ typedef struct pm_fabric
 				inter_factor,
 				pair_factor,	/* on the bandwidth of inter between just two machines, besides inter_factor */
 				latency_factor; /* on every fixed time */
+	double		host_s_per_gb;	/* seconds of a GB of messages on what the GPUs of a machine share, such as its memory; 0: nothing */
 	double		compute_factor; /* on computing: of several GPUs over the step on one */
+	double		overlap;		/* speed of messages while the GPUs compute, as a share of their speed while not; above 0 */
 	double		steal;			/* share by which computing is slower while gradients travel */
 	double		straggler;		/* standard deviation between the steps of different GPUs, as a share */
 	double		contention,		/* computing is slower by contention * (GPUs of a machine at work - 1)^contention_power */

@@ -1,27 +1,40 @@
 /*
  * fit.c - a cluster fitted to measured steps, by the simplex method of Nelder
- * and Mead: nine numbers, and a function that is not smooth where the link
+ * and Mead: eleven numbers, and a function that is not smooth where the link
  * begins to decide.
  */
 #include "scaling/fit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define N_NUMBERS	9			/* ln of the three factors; steal, straggler, contention */
 #define MAX_TRIES	600
 #define STARTS		3			/* a simplex that has become flat is put up anew around the best corner */
-#define ROW_SPREAD	0.05		/* of the logarithm of a step around the model */
+#define ROW_SPREAD	0.05		/* of measured over predicted around 1 */
 #define HUBER		2.0			/* spreads; beyond, an error counts linearly */
 #define LOG_LIMIT	5.0			/* factors between e^-5 and e^5 */
+#define FASTEST		0.7			/* ln 2: the most by which a link is faster than its row says */
+#define MIN_OVERLAP	0.05
+
+/* The numbers of a cluster; factors as logarithms. */
+enum
+{
+	INTRA, INTER, LATENCY, STEAL, STRAGGLER, CONTENTION, COMPUTE, PAIR, CONTENTION_POWER, HOST, OVERLAP, N_NUMBERS
+};
 
 /* How far a number may well be from where it starts. */
-static const double spread[N_NUMBERS] = {0.5, 0.5, 0.7, 0.15, 0.02, 0.1, 0.1, 0.4, 0.2};
+static const double spread[N_NUMBERS] = {
+	[INTRA] = 0.5,[INTER] = 0.5,[LATENCY] = 0.7,[STEAL] = 0.05,[STRAGGLER] = 0.02,[CONTENTION] = 0.1,[COMPUTE] = 0.1,[PAIR] = 0.4,
+	[CONTENTION_POWER] = 0.2,[HOST] = 0.1,[OVERLAP] = 0.3
+};
+static const bool not_negative[N_NUMBERS] = {[STEAL] = true,[STRAGGLER] = true,[CONTENTION] = true,[HOST] = true};
 
 typedef struct search
 {
 	const pm_fabric *start;
 	const pm_scaled_row *rows;
+	const double *weight;		/* [n] of a row */
 	int			n;
 	double		at_start[N_NUMBERS];
 } search;
@@ -29,15 +42,23 @@ typedef struct search
 static void
 numbers_of(const pm_fabric *f, double *v)
 {
-	v[0] = log(f->intra_factor);
-	v[1] = log(f->inter_factor);
-	v[2] = log(fmax(f->latency_factor, exp(-LOG_LIMIT)));
-	v[3] = f->steal;
-	v[4] = f->straggler;
-	v[5] = f->contention;
-	v[6] = log(f->compute_factor);
-	v[7] = log(f->pair_factor);
-	v[8] = f->contention_power;
+	v[INTRA] = log(f->intra_factor);
+	v[INTER] = log(f->inter_factor);
+	v[LATENCY] = log(fmax(f->latency_factor, exp(-LOG_LIMIT)));
+	v[STEAL] = f->steal;
+	v[STRAGGLER] = f->straggler;
+	v[CONTENTION] = f->contention;
+	v[COMPUTE] = log(f->compute_factor);
+	v[PAIR] = log(f->pair_factor);
+	v[CONTENTION_POWER] = f->contention_power;
+	v[HOST] = f->host_s_per_gb;
+	v[OVERLAP] = f->overlap;
+}
+
+static double
+within(double v, double min, double max)
+{
+	return fmin(max, fmax(min, v));
 }
 
 static pm_fabric
@@ -45,15 +66,18 @@ fabric_of(const pm_fabric *start, const double *v)
 {
 	pm_fabric	f = *start;
 
-	f.intra_factor = exp(fmax(-LOG_LIMIT, fmin(LOG_LIMIT, v[0])));
-	f.inter_factor = exp(fmax(-LOG_LIMIT, fmin(LOG_LIMIT, v[1])));
-	f.latency_factor = exp(fmax(-LOG_LIMIT, fmin(LOG_LIMIT, v[2])));
-	f.steal = fmin(10, fmax(0, v[3]));
-	f.straggler = fmin(10, fmax(0, v[4]));
-	f.contention = fmin(10, fmax(0, v[5]));
-	f.compute_factor = exp(fmax(-1, fmin(1, v[6])));
-	f.pair_factor = exp(fmax(-LOG_LIMIT, fmin(LOG_LIMIT, v[7])));
-	f.contention_power = fmin(1.2, fmax(0.3, v[8]));
+	/* a link that comes with a factor of its own may keep it */
+	f.intra_factor = exp(within(v[INTRA], -LOG_LIMIT, fmax(FASTEST, log(start->intra_factor))));
+	f.inter_factor = exp(within(v[INTER], -LOG_LIMIT, fmax(FASTEST, log(start->inter_factor))));
+	f.latency_factor = exp(within(v[LATENCY], -LOG_LIMIT, LOG_LIMIT));
+	f.steal = within(v[STEAL], 0, 10);
+	f.straggler = within(v[STRAGGLER], 0, 10);
+	f.contention = within(v[CONTENTION], 0, 10);
+	f.compute_factor = exp(within(v[COMPUTE], -1, 1));
+	f.pair_factor = exp(within(v[PAIR], -LOG_LIMIT, fmax(FASTEST - log(f.inter_factor), log(start->pair_factor))));
+	f.contention_power = within(v[CONTENTION_POWER], 0.3, 1.2);
+	f.host_s_per_gb = within(v[HOST], 0, 100);
+	f.overlap = within(v[OVERLAP], MIN_OVERLAP, 1);
 	return f;
 }
 
@@ -66,7 +90,11 @@ log_error(const pm_fabric *f, const pm_scaled_row *row)
 	return log(s.step_ms / row->step_ms);
 }
 
-/* What the search makes small; numbers that are out of range cost what they are out. */
+/*
+ * What the search makes small: relative errors, as they are reported, so that
+ * between networks that suffer from their neighbours and others it prefers the
+ * shorter step.  Numbers that are out of range cost what they are out.
+ */
 static double
 badness(const search *s, const double *v)
 {
@@ -77,13 +105,13 @@ badness(const search *s, const double *v)
 	{
 		double		d = (v[i] - s->at_start[i]) / spread[i];
 
-		sum += d * d + (i >= 3 && i <= 5 && v[i] < 0 ? 100 * v[i] * v[i] / (spread[i] * spread[i]) : 0);
+		sum += d * d + (not_negative[i] && v[i] < 0 ? 100 * pow(v[i] / spread[i], 2) : 0);
 	}
 	for (int i = 0; i < s->n; i++)
 	{
-		double		e = fabs(log_error(&f, &s->rows[i])) / ROW_SPREAD;
+		double		e = fabs(expm1(log_error(&f, &s->rows[i]))) / ROW_SPREAD;
 
-		sum += e <= HUBER ? e * e : HUBER * (2 * e - HUBER);
+		sum += s->weight[i] * (e <= HUBER ? e * e : HUBER * (2 * e - HUBER));
 	}
 	return sum;
 }
@@ -220,24 +248,142 @@ spread_left(const pm_fabric *f, const pm_scaled_row *rows, int n)
 	return fmin(3, sqrt(sum / fmax(weight, 0.01 * n)));
 }
 
+/* ---- networks of the same weight ---- */
+
+static int
+by_number(const void *a, const void *b)
+{
+	int			x = *(const int *) a;
+	int			y = *(const int *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The rows of a network count as much as those of any other, whatever their number; all rows together count n. */
+static pm_code
+weigh(const pm_scaled_row *rows, int n, pm_arena *a, double *weight, pm_status *st)
+{
+	int		   *sorted = PM_NEW(a, int, n);
+	int			networks = 0;
+
+	if (sorted == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		sorted[i] = rows[i].network;
+	qsort(sorted, n, sizeof(int), by_number);
+	for (int i = 0; i < n; i++)
+		networks += i == 0 || sorted[i] != sorted[i - 1];
+	for (int i = 0; i < n; i++)
+	{
+		const int  *at = bsearch(&rows[i].network, sorted, n, sizeof(int), by_number);
+		const int  *end = at + 1;
+
+		while (at > sorted && at[-1] == *at)
+			at--;
+		while (end < sorted + n && *end == *at)
+			end++;
+		weight[i] = (double) n / networks / (end - at);
+	}
+	return PM_OK;
+}
+
+/* ---- what cannot be ---- */
+
+#define WORST_FIT	0.5			/* a fit that is still wrong by so much says nothing */
+#define SLOWEST		0.01		/* of the speed that its row says, bandwidth or fixed time, that a link may be down to */
+#define SOONEST		0.6			/* of the time that one GPU needs for the same; caches and clocks explain no more */
+
+/* Rows that are done sooner than the work of one GPU. */
+static int
+too_soon(const pm_scaled_row *rows, int n)
+{
+	pm_parallel alone = PM_PARALLEL_NONE;
+	int			count = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		pm_scaled	s;
+
+		alone.accumulation = rows[i].parallel.accumulation;
+		pm_scaled_step(rows[i].shape, &alone, NULL, 1, &s);
+		count += rows[i].parallel.tp * rows[i].parallel.pp == 1 && rows[i].step_ms < SOONEST * s.step_ms;
+	}
+	return count;
+}
+
+/* Share of the bandwidth of a link's row that a whole machine is left with; 1 for a link that is not there. */
+static double
+left_of(const pm_link *link, double factor, const pm_fabric *f)
+{
+	double		gbs = link->n_rows > 0 ? pm_link_for(link, f->gpus_per_node).busbw_gbs : 1;
+
+	return link->n_rows > 0 ? 1 / (1 / factor + gbs * f->gpus_per_node * f->host_s_per_gb) : 1;
+}
+
+pm_code
+pm_fabric_plausible(const pm_fabric *f, const pm_scaled_row *rows, int n, double before, double after, pm_status *st)
+{
+	int			soon = too_soon(rows, n);
+	double		gbs = fmin(left_of(&f->intra, f->intra_factor, f), left_of(&f->inter, f->inter_factor * fmin(1, f->pair_factor), f));
+	double		slowest = fmin(gbs, 1 / f->latency_factor);
+
+	if (2 * soon > n)
+	{
+		pm_fail(st, PM_ERR_DATA, "%d of %d measurements on several GPUs take less than %g of the step on one GPU", soon, n, SOONEST);
+		pm_hint(st, "step_ms is the time of one step, in which each GPU trains on a batch of its own.");
+	}
+	else if (after > WORST_FIT)
+	{
+		pm_fail(st, PM_ERR_DATA, "the measurements do not fit cluster \"%.*s\": the best fit is wrong by %.0f %%", pm_shown(f->name), f->name, 100 * after);
+		pm_hint(st, "Look for measurements with a wrong world_size, nodes or step_ms.");
+	}
+	else if (after > before + 0.01)
+	{
+		pm_fail(st, PM_ERR_DATA, "the measurements fit cluster \"%.*s\" no better than what is known of it: %.1f %% before, %.1f %% after",
+				pm_shown(f->name), f->name, 100 * before, 100 * after);
+		pm_hint(st, "Add measurements of other networks or of other numbers of GPUs.");
+	}
+	else if (slowest < SLOWEST)
+	{
+		pm_fail(st, PM_ERR_DATA, "the links of cluster \"%.*s\" would be %.0f times slower than their rows in perfmodel.interconnect say",
+				pm_shown(f->name), f->name, 1 / slowest);
+		pm_hint(st, "Describe the cluster with the links that it has, or look for measurements that something else slowed down.");
+	}
+	else
+		return PM_OK;
+	return PM_ERR_DATA;
+}
+
+/* ---- */
+
 pm_code
 pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, double *before, double *after, pm_status *st)
 {
 	search		s = {.start = f,.rows = rows,.n = n};
+	double	   *weight;
 	double		v[N_NUMBERS];
+	pm_fabric	found;
 	pm_code		rc;
 
 	if (n < 1)
 		return pm_fail(st, PM_ERR_DATA, "there are no measurements on several GPUs to fit cluster \"%.*s\" to", pm_shown(f->name), f->name);
+	if ((weight = PM_NEW(scratch, double, n)) == NULL)
+		return pm_no_memory(st, scratch);
+	if ((rc = weigh(rows, n, scratch, weight, st)) != PM_OK)
+		return rc;
+	s.weight = weight;
 	numbers_of(f, s.at_start);
 	*before = pm_fabric_error(f, rows, n);
 	memcpy(v, s.at_start, sizeof(v));
 	for (int i = 0; i < STARTS; i++)
 		if ((rc = find_better(&s, v, scratch, st)) != PM_OK)
 			return rc;
-	*f = fabric_of(f, v);
-	f->comm_error = spread_left(f, rows, n);
-	f->fitted_rows = n;
-	*after = pm_fabric_error(f, rows, n);
+	found = fabric_of(f, v);
+	*after = pm_fabric_error(&found, rows, n);
+	if ((rc = pm_fabric_plausible(&found, rows, n, *before, *after, st)) != PM_OK)
+		return rc;
+	found.comm_error = spread_left(&found, rows, n);
+	found.fitted_rows = n;
+	*f = found;
 	return PM_OK;
 }

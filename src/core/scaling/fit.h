@@ -12,20 +12,31 @@ typedef struct pm_scaled_row
 	const pm_step_shape *shape; /* rows of one network and batch may share it */
 	pm_parallel parallel;		/* checked, world_size above 1 */
 	double		step_ms;
+	int			network;		/* rows of one network have the same number */
 } pm_scaled_row;
 
 /*
- * Give f the factors, steal, straggler and contention with which it predicts
- * the rows best: least squares of the logarithms (Huber's, so that single rows
- * do not decide), with a ridge towards the values that f comes with.  So one
- * row moves them little, and what the rows say nothing about stays.
+ * Give f the factors, steal, straggler, contention and the like with which it
+ * predicts the rows best: least squares of relative errors (Huber's, so that
+ * single rows do not decide), all networks of the same weight, with a ridge
+ * towards the values that f comes with.  So one row moves them little, and what
+ * the rows say nothing about stays.
  * f->comm_error becomes the spread of what is left, seen as an error of
  * communication; f->fitted_rows becomes n.  *before and *after: mean absolute
- * error as a fraction.  PM_ERR_DATA: no rows.  PM_CANCELLED when the hooks of
- * scratch say so.
+ * error as a fraction.  PM_ERR_DATA, with f as it was: no rows, or a fit that is
+ * not plausible.  PM_CANCELLED when the hooks of scratch say so.
  */
 pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, double *before, double *after,
 						  pm_status *st);
+
+/*
+ * Whether f, which was fitted to rows with these errors, can be true:
+ * PM_ERR_DATA says why not.  Most steps take less than 0.6 of those on one GPU;
+ * the fit is wrong by more than half, or worse than what was known before; links
+ * are a hundred times slower than they should.  Links are never fitted to more
+ * than twice the bandwidth that they come with.
+ */
+pm_code		pm_fabric_plausible(const pm_fabric *f, const pm_scaled_row *rows, int n, double before, double after, pm_status *st);
 
 /* Mean absolute error of f on rows, as a fraction. */
 double		pm_fabric_error(const pm_fabric *f, const pm_scaled_row *rows, int n);

@@ -37,6 +37,19 @@ bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 	return ms;
 }
 
+/*
+ * When a message of so many ms is there that is sent from `start` on, while the
+ * GPUs compute until `computed`: the kernels of both share multiprocessors,
+ * memory and the processor, so that messages are slower meanwhile.
+ */
+static double
+arrival(const timeline *t, double start, double computed, double ms)
+{
+	double		meanwhile = fmax(0, computed - start) * t->f->overlap;
+
+	return ms <= meanwhile ? start + ms / t->f->overlap : fmax(start, computed) + ms - meanwhile;
+}
+
 /* Backward pass and gradients; returns when both are over, from the start of the backward pass. */
 static double
 replicated_backward(timeline *t, double backward_ms, double share)
@@ -49,7 +62,7 @@ replicated_backward(timeline *t, double backward_ms, double share)
 	for (int k = 0; k < t->s->n; k++)
 	{
 		computed += t->s->bucket_ms[k] * t->stretch;
-		link = fmax(link, computed) + bucket_collective_ms(t, op, k, share);
+		link = arrival(t, fmax(link, computed), backward_ms * t->stretch, bucket_collective_ms(t, op, k, share));
 	}
 	return fmax(backward_ms * t->stretch, link);
 }
