@@ -24,7 +24,7 @@ WITH ordered AS (
     FROM judged AS j, generate_series(1, 100) AS seed WHERE in_domain
 ), looked AS (
     SELECT factor, seed, k, (perfmodel.drift_evidence(array_agg(network ORDER BY nth, profile_id), array_agg(rank_low ORDER BY nth, profile_id),
-                                                      array_agg(rank_high ORDER BY nth, profile_id))).e_value AS e
+                                                      array_agg(rank_high ORDER BY nth, profile_id), (SELECT min(k.networks) FROM perfmodel.known_gpus('half') AS k WHERE k.networks >= 20))).e_value AS e
     FROM ordered, generate_series(1, 60) AS k WHERE nth <= k GROUP BY factor, seed, k
 ), found AS (
     SELECT factor, seed, min(k) FILTER (WHERE e >= 20) AS networks FROM looked GROUP BY factor, seed

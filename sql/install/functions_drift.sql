@@ -12,11 +12,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION perfmodel.require(boolean, text, text) IS 'true, or an error with this message and hint where the condition does not hold';
 
-CREATE FUNCTION perfmodel.drift_evidence(networks bigint[], rank_low float8[], rank_high float8[],
+CREATE FUNCTION perfmodel.drift_evidence(networks bigint[], rank_low float8[], rank_high float8[], calibration_networks integer DEFAULT 20,
                                          OUT n_networks integer, OUT e_value float8, OUT e_value_now float8, OUT kind text)
     RETURNS record
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'pm_drift_evidence';
-COMMENT ON FUNCTION perfmodel.drift_evidence(bigint[], float8[], float8[]) IS
+COMMENT ON FUNCTION perfmodel.drift_evidence(bigint[], float8[], float8[], integer) IS
     'evidence that ranks among calibration residuals are not uniform; the largest e-value so far, 20 is an alarm';
 
 CREATE FUNCTION perfmodel.proportion_bounds(successes float8, trials float8, level float8 DEFAULT 0.9,
@@ -115,16 +115,20 @@ BEGIN ATOMIC
                sum(p.covered) AS covered, count(p.covered) AS judged, avg(p.outside) AS outside, sum(p.outside) AS n_outside,
                avg(p.unknown) AS unknown
         FROM per_network AS p GROUP BY 1, 2, 3, 4
+    ), known AS MATERIALIZED (
+        SELECT k.gpu, k.networks FROM perfmodel.known_gpus(drift.predictor) AS k
     ), evidence AS (
         -- all that is known at the end of each window
         SELECT p.starts, p.place, p.member, e.e_value, e.kind
         FROM per_group AS p,
              LATERAL (SELECT array_agg(g.network ORDER BY g.profile_id) AS networks, array_agg(g.rank_low ORDER BY g.profile_id) AS low,
-                             array_agg(g.rank_high ORDER BY g.profile_id) AS high
-                      FROM grouped AS g
+                             array_agg(g.rank_high ORDER BY g.profile_id) AS high,
+                             -- the smallest calibration of its devices; those with fewer than 20 networks share a larger one
+                             coalesce(min(k.networks) FILTER (WHERE k.networks >= 20), 20) AS calibration
+                      FROM grouped AS g LEFT JOIN known AS k ON k.gpu = g.gpu
                       WHERE g.place = p.place AND g.member IS NOT DISTINCT FROM p.member AND g.in_domain AND g.rank_low IS NOT NULL
                         AND (slice IS NULL OR g.starts <= p.starts)) AS a,
-             LATERAL perfmodel.drift_evidence(a.networks, a.low, a.high) AS e
+             LATERAL perfmodel.drift_evidence(a.networks, a.low, a.high, a.calibration) AS e
     ), corrected AS (
         -- what would be left of the error if the bias of each device were taken away, as recalibrate() does
         SELECT g.starts, g.place, g.member, avg(abs(1 - g.predicted_ms * exp(d.u) / g.measured_ms)) AS mape

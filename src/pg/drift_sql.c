@@ -69,7 +69,7 @@ pm_drift_evidence(PG_FUNCTION_ARGS)
 	pm_drift	d;
 
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
-	if (pm_drift_run(rows, n, &arena, &d, &st) != PM_OK)
+	if (pm_drift_run(rows, n, PG_GETARG_INT32(3), &arena, &d, &st) != PM_OK)
 		pm_raise(&st);
 	values[0] = Int32GetDatum(d.n_networks);
 	values[1] = Float8GetDatum(d.e_max);

@@ -12,16 +12,22 @@
 static pm_arena arena;
 
 static pm_drift
-run(const pm_drift_row *rows, int n)
+run_after(const pm_drift_row *rows, int n, int calibration)
 {
 	pm_drift	d;
 	pm_status	st = {PM_OK};
 	pm_arena	a;
 
 	pm_arena_init_malloc(&a);
-	CHECK_EQ(pm_drift_run(rows, n, &a, &d, &st), PM_OK);
+	CHECK_EQ(pm_drift_run(rows, n, calibration, &a, &d, &st), PM_OK);
 	pm_arena_release(&a);
 	return d;
+}
+
+static pm_drift
+run(const pm_drift_row *rows, int n)
+{
+	return run_after(rows, n, 0);
 }
 
 /* ---- a predictor, its calibration, and measurements ---- */
@@ -35,10 +41,13 @@ normal(pm_rng *r)
 	return sqrt(-2 * log(1 - pm_rng_uniform(r))) * cos(2 * M_PI * pm_rng_uniform(r));
 }
 
+/* A factor of both: how far a predictor is off. */
+static double wrong = 1;
+
 static double
 residual(pm_rng *r, double network)
 {
-	return SPREAD * network + WITHIN * normal(r);
+	return wrong * (SPREAD * network + WITHIN * normal(r));
 }
 
 /* The tails whose ends predict() is asked for; see functions_drift.sql. */
@@ -92,7 +101,7 @@ replay(pm_rng *r, int m, int networks, int each, double shift, pm_drift_row *row
 static int
 alarms(int m, int networks, int each, double shift, uint64_t seed)
 {
-	pm_drift_row rows[1000];
+	pm_drift_row rows[1200];
 	pm_rng		r;
 	int			count = 0;
 
@@ -100,7 +109,7 @@ alarms(int m, int networks, int each, double shift, uint64_t seed)
 	for (int i = 0; i < 1000; i++)
 	{
 		replay(&r, m, networks, each, shift, rows);
-		count += run(rows, networks * each).e_max >= PM_DRIFT_ALARM;
+		count += run_after(rows, networks * each, m).e_max >= PM_DRIFT_ALARM;
 	}
 	return count;
 }
@@ -144,7 +153,7 @@ test_daily_looks(void)
 			for (int row = 0; row < NETWORKS * EACH; row++)
 				if (row / EACH + delay[row % EACH] <= day)
 					seen[n++] = all[row];
-			alarm |= run(seen, n).e_max >= PM_DRIFT_ALARM;
+			alarm |= run_after(seen, n, 80).e_max >= PM_DRIFT_ALARM;
 		}
 		count += alarm;
 	}
@@ -160,6 +169,17 @@ test_shift(void)
 
 	printf("shift of 15 %%: found within 10 networks in %d and %d of 1,000 replays\n", slower, faster);
 	CHECK(slower >= 900 && faster >= 900);
+	/* a predictor that is off by 13 % promises less, and a shift that is as large shows later */
+	wrong = 0.13 / SPREAD;
+	slower = alarms(80, 10, 3, 1.15, 9);
+	faster = alarms(80, 10, 3, 1 / 1.15, 10);
+	printf("the same at an error of 13 %%: %d and %d; within 20 networks %d and %d\n", slower, faster, alarms(80, 20, 3, 1.15, 12), alarms(80, 20, 3, 1 / 1.15, 13));
+	CHECK(slower >= 550 && faster >= 450);
+	wrong = 1;
+	/* a small shift that lasts is found in the end */
+	slower = alarms(320, 300, 1, exp(0.5 * SPREAD), 14);
+	printf("a shift of half an error, within 300 networks: %d\n", slower);
+	CHECK(slower >= 750);
 }
 
 /* ---- what is said of it ---- */
@@ -221,7 +241,7 @@ test_bad_ranks(void)
 		pm_drift_row row = {1, bad[i][0], bad[i][1]};
 
 		st = (pm_status) {PM_OK};
-		CHECK_EQ(pm_drift_run(&row, 1, &arena, &d, &st), PM_ERR_INPUT);
+		CHECK_EQ(pm_drift_run(&row, 1, 20, &arena, &d, &st), PM_ERR_INPUT);
 		CHECK_HAS(st.message, "ranks must be within 0..1");
 	}
 }
@@ -243,7 +263,7 @@ test_cancel(void)
 
 	pm_arena_init_malloc(&a);
 	a.hooks = &hooks;
-	CHECK_EQ(pm_drift_run(&row, 1, &a, &d, &st), PM_CANCELLED);
+	CHECK_EQ(pm_drift_run(&row, 1, 20, &a, &d, &st), PM_CANCELLED);
 	pm_arena_release(&a);
 }
 

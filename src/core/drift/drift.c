@@ -10,21 +10,21 @@
 const char *const pm_drift_sort_name[PM_N_DRIFT_SORTS] = {"none", "slower", "faster", "wider"};
 
 /*
- * The calibration is a sample, too, whose ranks are not quite uniform.  It
- * counts as so many networks, and each new network is ranked among these and
- * the new ones before it.  So what the sample happened to be is not taken for
- * a drift in the long run; the smallest sample that intervals of a device are
- * made of has 20 structures.
- */
-#define CALIBRATION_NETWORKS	20
-
-/*
  * Bets are on densities k r^(k - 1) of the rank r: on high ranks, on low ones,
- * and on both ends. Nobody knows how far a shift goes, so the money is divided.
+ * and on both ends. Nobody knows how far a shift goes, so the money is divided:
+ * most of it wins soonest where a shift is about as large as the usual error, and
+ * some is left for small shifts that last.
  */
-static const double powers[] = {2, 4, 8};
+static const struct
+{
+	double		power;			/* k */
+	double		part;			/* of the money of each sort */
+} bets[] = {{4, 0.8}, {1.6, 0.2}};
 
-#define N_POWERS	((int) (sizeof(powers) / sizeof(powers[0])))
+/* Shifts are looked for more than errors to both sides. */
+static const double sort_part[PM_N_DRIFT_SORTS] = {[PM_DRIFT_SLOWER] = 0.4,[PM_DRIFT_FASTER] = 0.4,[PM_DRIFT_WIDER] = 0.2};
+
+#define N_POWERS	((int) (sizeof(bets) / sizeof(bets[0])))
 #define N_BETS		(3 * N_POWERS)
 
 typedef struct place
@@ -37,6 +37,7 @@ typedef struct bettor
 {
 	const pm_drift_row *rows;
 	int			n;
+	int			calibration;	/* networks */
 	int		   *next;			/* [n] the next row of the same network, -1: none */
 	int		   *position;		/* [n] of the row among all ranks, from 1 */
 	double	   *below;			/* [n + 1] Fenwick tree: weight of the networks before, by position */
@@ -156,7 +157,7 @@ place_rows(bettor *b, double *rank, const bool *first, pm_arena *a, pm_status *s
 static double
 payoff(int bet, double r)
 {
-	double		k = powers[bet % N_POWERS];
+	double		k = bets[bet % N_POWERS].power;
 	double		at = bet < N_POWERS ? r : bet < 2 * N_POWERS ? 1 - r : fabs(2 * r - 1);
 
 	return k * pow(at, k - 1);
@@ -165,19 +166,23 @@ payoff(int bet, double r)
 /*
  * Play the network that begins at row: the mean of what its rows pay, as of a
  * row drawn from it, which is how calibration weighs them, too.
+ *
+ * The calibration is a sample, whose ranks are not quite uniform. So each new
+ * network is ranked among those of the calibration and the new ones before it,
+ * and what the sample happened to be is not taken for a drift in the long run.
  */
 static void
 play_network(bettor *b, const double *rank, int row, int n_before)
 {
 	double		pays[N_BETS] = {0};
-	double		total = CALIBRATION_NETWORKS + n_before + 1;
+	double		total = b->calibration + n_before + 1;
 	int			n = 0;
 
 	for (int i = row; i >= 0; i = b->next[i])
 		n++;
 	for (int i = row, nth = 0; i >= 0; i = b->next[i], nth++)
 	{
-		double		among = (CALIBRATION_NETWORKS * rank[i] + weight_below(b, b->position[i]) + drawn(~b->rows[i].network, nth)) / total;
+		double		among = (b->calibration * rank[i] + weight_below(b, b->position[i]) + drawn(~b->rows[i].network, nth)) / total;
 
 		for (int bet = 0; bet < N_BETS; bet++)
 			pays[bet] += payoff(bet, among) / n;
@@ -188,14 +193,14 @@ play_network(bettor *b, const double *rank, int row, int n_before)
 		add_weight(b, b->position[i], 1.0 / n);
 }
 
-/* All money of bets from..to, which began with 1 / N_BETS each; no more than DBL_MAX. */
+/* All money of bets from..to, which began with 1 in all; no more than DBL_MAX. */
 static double
 money(const bettor *b, int from, int to)
 {
 	double		sum = 0;
 
 	for (int bet = from; bet < to; bet++)
-		sum += exp(fmin(b->log_money[bet], 700)) / N_BETS;
+		sum += exp(fmin(b->log_money[bet], 700)) * bets[bet % N_POWERS].part * sort_part[1 + bet / N_POWERS];
 	return fmin(sum, DBL_MAX);
 }
 
@@ -230,9 +235,9 @@ play(bettor *b, const double *rank, const bool *first, pm_arena *a, pm_drift *re
 }
 
 pm_code
-pm_drift_run(const pm_drift_row *rows, int n, pm_arena *a, pm_drift *result, pm_status *st)
+pm_drift_run(const pm_drift_row *rows, int n, int calibration, pm_arena *a, pm_drift *result, pm_status *st)
 {
-	bettor		b = {.rows = rows,.n = n};
+	bettor		b = {.rows = rows,.n = n,.calibration = calibration > PM_DRIFT_CALIBRATION_MIN ? calibration : PM_DRIFT_CALIBRATION_MIN};
 	double	   *rank = PM_NEW(a, double, n);
 	bool	   *first = PM_NEW(a, bool, n);
 	pm_code		rc;

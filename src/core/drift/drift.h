@@ -43,11 +43,16 @@ typedef struct pm_drift
 	pm_drift_sort sort;
 } pm_drift;
 
+/* The smallest sample that intervals of a device are made of. */
+#define PM_DRIFT_CALIBRATION_MIN	20
+
 /*
  * The evidence in rows[n].  A network counts where its first row stands.
+ * calibration: how many networks the calibration was made of; fewer than
+ * PM_DRIFT_CALIBRATION_MIN are taken as that many.
  * PM_ERR_INPUT: a rank that is not in 0..1; PM_ERR_MEMORY, PM_CANCELLED.
  */
-pm_code		pm_drift_run(const pm_drift_row *rows, int n, pm_arena *a, pm_drift *result, pm_status *st);
+pm_code		pm_drift_run(const pm_drift_row *rows, int n, int calibration, pm_arena *a, pm_drift *result, pm_status *st);
 
 /*
  * Bounds of a probability of which k of n trials were successes, each passed
