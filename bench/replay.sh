@@ -5,7 +5,7 @@
 #   bench/replay.sh DATA          LOADS="0.8 0.9"; SEED=1
 #
 # DATA has jobs/philly_jobs.csv and job_traces/tidy.csv.gz (microsoft/elasticflow-traces). Neither comes with
-# perfmodel. With Clp, perfmodel_planner is timed, too.
+# perfmodel. With Clp or HiGHS, perfmodel_planner is timed, too.
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
 

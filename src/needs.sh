@@ -10,6 +10,8 @@
 #   src/needs.sh tests      what the tests lack besides (make check)
 #   src/needs.sh openblas   the flags that compile and link with OpenBLAS;
 #                           exits with 1 when there is none
+#   src/needs.sh planner    what perfmodel_planner lacks besides
+#   src/needs.sh lp_library the solver that it is built with: clp or highs
 #
 # In the environment: CC, the compiler; PG_CONFIG; PM_OPENBLAS, what "openblas"
 # has answered already.
@@ -33,6 +35,14 @@ links() { # lines, flags
     printf '%b' "$1" >"$probe/probe.c"
     shift
     "$compiler" -Werror=implicit-function-declaration -o "$probe/probe" "$probe/probe.c" "$@" >/dev/null 2>&1
+}
+
+# The same in C++.
+builds_cxx() { # lines, flags
+    [ -n "$probe" ] || probe=$(mktemp -d)
+    printf '%b' "$1" >"$probe/probe.cc"
+    shift
+    "${CXX:-g++}" -std=c++14 -o "$probe/probe" "$probe/probe.cc" "$@" >/dev/null 2>&1
 }
 
 # A function that only OpenBLAS has, a product, and a solver of LAPACK.
@@ -98,14 +108,27 @@ tests() {
     perl -MIPC::Run -e 1 2>/dev/null || lacks libipc-run-perl "IPC::Run, a module of Perl"
 }
 
+# The solver of linear programmes that perfmodel_planner is built with: "clp", "highs", or nothing where neither is there.
+lp_library() {
+    if builds_cxx '#include <coin/ClpSimplex.hpp>\nint main() { ClpSimplex s; return s.numberRows(); }\n' -lClp -lCoinUtils; then
+        echo clp
+    elif builds_cxx '#include <Highs.h>\nint main() { Highs h; return h.getNumRow(); }\n' -I/usr/include/highs -lhighs; then
+        echo highs
+    fi
+}
+
 # For perfmodel_planner, which nothing else needs.
 planner() {
     command -v "${CXX:-g++}" >/dev/null || lacks g++ "a C++ compiler"
-    links '#include <coin/Clp_C_Interface.h>\nint main(void) { return Clp_newModel() == 0; }\n' -lClp -lCoinUtils ||
-        lacks coinor-libclp-dev "Clp, a solver of linear programmes"
+    [ -n "$(lp_library)" ] || lacks "$(lp_package)" "Clp or HiGHS, solvers of linear programmes"
+}
+
+# The package of this Debian that has one.
+lp_package() {
+    if command -v apt-cache >/dev/null && apt-cache show libhighs-dev >/dev/null 2>&1; then echo libhighs-dev; else echo coinor-libclp-dev; fi
 }
 
 case ${1:-} in
-build | sentence | server | tests | openblas | planner) "$1" ;;
-*) echo "usage: $0 build|sentence|server|tests|openblas|planner" >&2; exit 2 ;;
+build | sentence | server | tests | openblas | planner | lp_library) "$1" ;;
+*) echo "usage: $0 build|sentence|server|tests|openblas|planner|lp_library" >&2; exit 2 ;;
 esac

@@ -57,9 +57,10 @@ if ! python_with_psycopg2 >/dev/null && can_install; then
     install_packages python3 python3-psycopg2 || true
 fi
 
-# so does perfmodel_planner with Clp
+# so does perfmodel_planner with Clp or HiGHS
 if [ -n "$(planner_lacks)" ] && can_install; then
-    install_packages g++ coinor-libclp-dev || true
+    # shellcheck disable=SC2046
+    install_packages $(sh "$root/src/needs.sh" planner | cut -d' ' -f1) || true
 fi
 
 echo "== unit tests of src/core"

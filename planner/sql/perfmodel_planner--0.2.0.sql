@@ -1,6 +1,6 @@
 \echo Use "CREATE EXTENSION perfmodel_planner" to load this file. \quit
 -- Which jobs get which devices. Predictions come from perfmodel, linear
--- programmes are solved by Clp. Everything is read with the caller's rights.
+-- programmes are solved by Clp or HiGHS. Everything is read with the caller's rights.
 
 CREATE FUNCTION perfmodel.assign(jobs regclass, workers jsonb, policy text DEFAULT 'max_min', columns jsonb DEFAULT '{}', prices jsonb DEFAULT NULL,
                                  predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),

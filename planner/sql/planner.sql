@@ -5,7 +5,7 @@
 \set ECHO all
 CREATE EXTENSION perfmodel_planner;
 SELECT extversion = (SELECT extversion FROM pg_extension WHERE extname = 'perfmodel') AS same_version FROM pg_extension WHERE extname = 'perfmodel_planner';
-SELECT perfmodel.planner_library() ~ '^Clp [0-9.]+$' AS library;
+SELECT perfmodel.planner_library() ~ '^(Clp|HiGHS) [0-9.]+$' AS library;
 -- every object has a comment of at most 115 characters
 SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
     AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'perfmodel_planner') AND coalesce(length(obj_description(objid, classid::regclass::name)), 0) NOT BETWEEN 1 AND 115;

@@ -1,5 +1,5 @@
 /*
- * lp.h - linear programmes, solved by Clp.
+ * lp.h - linear programmes, solved by Clp (lp_clp.cc) or HiGHS (lp_highs.cc).
  *
  *   maximise c x  subject to  row_low <= A x <= row_high,  0 <= x <= high
  */
@@ -48,11 +48,11 @@ typedef struct lp_solution
 
 /*
  * Solve it. stop(arg) is asked again and again; true ends the solution. Nothing
- * of Clp is left behind, whatever comes out, and no exception leaves it.
+ * of the library is left behind, whatever comes out, and no exception leaves it.
  */
 extern lp_status lp_solve(const lp_problem *p, bool (*stop) (void *arg), void *arg, lp_solution *s);
 
-/* The library and its version, such as "Clp 1.17.6". */
+/* The library and its version, such as "Clp 1.17.6" or "HiGHS 1.10.0". */
 extern const char *lp_library(void);
 
 #ifdef __cplusplus
