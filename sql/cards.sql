@@ -11,18 +11,31 @@ SELECT known_from, count(*) > 0 AS some, min(networks) >= CASE known_from WHEN '
 FROM perfmodel.gpu_support GROUP BY 1 ORDER BY 1;
 SELECT networks, known_from FROM perfmodel.gpu_support WHERE gpu = 'B200';
 ROLLBACK;
--- measured, times predicted there over predicted here
+-- predicted there, times the power of measured over predicted here that errors in common deserve
 SELECT min(profile_id) AS m FROM perfmodel.profile WHERE gpu = 'T4' AND dtype = 'fp32' AND layout = 'nchw' AND mode = 'train' AND world_size = 1 \gset
-SELECT f.measured_on, f.measured_ms = p.step_ms AS measured, helper.close(f.step_ms, p.step_ms * there.step_ms / here.step_ms, 1e-12) AS step,
-       helper.close(f.ratio, there.step_ms / here.step_ms, 1e-12) AS ratio, f.step_ms_low <= f.step_ms AND f.step_ms <= f.step_ms_high AS inside,
-       helper.close(f.step_ms_high / f.step_ms, there.step_ms_high / there.step_ms, 1e-12) AS width, f.in_domain = there.in_domain AND f.note IS NOT DISTINCT FROM there.note AS note
-FROM perfmodel.profile AS p, perfmodel.predict_from(p.profile_id, 'rtx3090', 0.8, 'two cards') AS f,
+SELECT f.measured_on, f.measured_ms = p.step_ms AS measured, helper.close(f.step_ms, there.step_ms * (p.step_ms / here.step_ms) ^ f.weight, 1e-12) AS step,
+       f.weight BETWEEN 0 AND 1 AS weight, helper.close(f.ratio, f.step_ms / p.step_ms, 1e-12) AS ratio, f.step_ms_low < f.step_ms AND f.step_ms < f.step_ms_high AS inside,
+       w.step_ms_low < f.step_ms_low AND f.step_ms_high < w.step_ms_high AS wider_at_a_higher_level, f.in_domain = there.in_domain AND f.note IS NOT DISTINCT FROM there.note AS note
+FROM perfmodel.profile AS p, perfmodel.predict_from(p.profile_id, 'rtx3090', 0.8, 'two cards') AS f, perfmodel.predict_from(p.profile_id, 'rtx3090', 0.99, 'two cards') AS w,
      perfmodel.predict(p.graph_id, 'RTX 3090', p.batch, p.dtype, p.layout, p.framework, 'two cards', 0.8, p.optimizer) AS there,
      perfmodel.predict(p.graph_id, 'T4', p.batch, p.dtype, p.layout, p.framework, 'two cards', 0.8, p.optimizer) AS here
 WHERE p.profile_id = :m;
--- on the card that it was measured on it takes what it took; a card that nobody measured is out of the domain
+-- the same of a step that is in no table, such as a job's
+SELECT f.step_ms = s.step_ms AND f.step_ms_low = s.step_ms_low AND f.ratio = s.ratio AND f.weight = s.weight AS same
+FROM perfmodel.profile AS p, perfmodel.predict_from(p.profile_id, 'RTX 3090', predictor => 'two cards') AS f,
+     perfmodel.predict_from_step(p.graph_id, 't4', p.step_ms, 'RTX 3090', p.batch, p.dtype, framework => p.framework, optimizer => p.optimizer, predictor => 'two cards') AS s
+WHERE p.profile_id = :m;
+SELECT helper.error_of(format('SELECT perfmodel.predict_from_step((SELECT min(graph_id) FROM perfmodel.graph), %L, %L::float8, %L, %s, predictor => ''two cards'')', o, ms, g, b))
+FROM (VALUES ('T5', '1', 'T4', 1), ('T4', '0', 'T4', 1), ('T4', 'nan', 'T4', 1), ('T4', '1', 'T5', 1), ('T4', '1', 'T4', 0)) AS v(o, ms, g, b);
+SELECT step_ms, weight FROM perfmodel.predict_from_step(1, NULL, 1, 'T4', 1);
+-- a predictor without intervals: the whole ratio, and none
+SELECT perfmodel.train('bare', 'opclass', options => '{"calibration_folds": 0}') > 0 AS trained;
+SELECT weight, step_ms > 0 AS step, step_ms_low, step_ms_high FROM perfmodel.predict_from(:m, 'RTX 3090', predictor => 'bare');
+SELECT perfmodel.drop_predictor('bare') > 0 AS dropped;
+-- on the card that it was measured on it takes what it took; a card that nobody measured is out of the domain, and its interval is not narrower
 SELECT f.step_ms = p.step_ms AS same, f.ratio FROM perfmodel.profile AS p, perfmodel.predict_from(p.profile_id, 'T4', predictor => 'two cards') AS f WHERE p.profile_id = :m;
-SELECT in_domain, note FROM perfmodel.predict_from(:m, 'A40', predictor => 'two cards');
+SELECT f.in_domain, f.note, f.step_ms_high / f.step_ms_low >= k.step_ms_high / k.step_ms_low AS wider
+FROM perfmodel.predict_from(:m, 'A40', predictor => 'two cards') AS f, perfmodel.predict_from(:m, 'RTX 3090', predictor => 'two cards') AS k;
 SELECT step_ms, ratio, note FROM perfmodel.predict_from(NULL, 'T4'), LATERAL (SELECT) AS nothing;
 SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, %L, predictor => ''two cards'')', id, g)) FROM (VALUES (-1, 'T4'), (:m, 'T5'), (:m, '')) AS v(id, g);
 SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, ''T4'', 2, ''two cards'')', :m));

@@ -5,16 +5,25 @@ CREATE FUNCTION perfmodel.known_gpus(predictor text DEFAULT NULL, OUT gpu text, 
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_known_gpus';
 COMMENT ON FUNCTION perfmodel.known_gpus(text) IS 'devices that a predictor (NULL: the active one) was trained on, with the number of networks of each';
 
+CREATE FUNCTION perfmodel.predict_from_step(graph_id bigint, measured_on text, measured_ms float8, gpu text, batch integer,
+                                            dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw', framework text DEFAULT NULL,
+                                            optimizer text DEFAULT 'sgd_momentum', level float8 DEFAULT 0.9, predictor text DEFAULT NULL,
+                                            OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8, OUT ratio float8,
+                                            OUT weight float8, OUT in_domain boolean, OUT note text)
+    RETURNS record
+    LANGUAGE c STABLE PARALLEL SAFE COST 2000 AS 'MODULE_PATHNAME', 'pm_predict_from_step';
+COMMENT ON FUNCTION perfmodel.predict_from_step(bigint, text, float8, text, integer, text, text, text, text, float8, text) IS
+    'what a step that took measured_ms on one device takes on another, with an interval';
+
 CREATE FUNCTION perfmodel.predict_from(profile_id bigint, gpu text, level float8 DEFAULT 0.9, predictor text DEFAULT NULL,
                                        OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8, OUT ratio float8,
-                                       OUT measured_ms float8, OUT measured_on text, OUT in_domain boolean, OUT note text)
+                                       OUT measured_ms float8, OUT measured_on text, OUT in_domain boolean, OUT note text, OUT weight float8)
     RETURNS record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000 SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL SAFE COST 3000 SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     m record;
-    here record;
-    there record;
+    f record;
 BEGIN
     IF predict_from.profile_id IS NULL OR predict_from.gpu IS NULL OR predict_from.level IS NULL THEN
         RETURN;
@@ -28,21 +37,20 @@ BEGIN
         RAISE EXCEPTION 'profile % is not of a training step on one device', predict_from.profile_id
             USING ERRCODE = 'feature_not_supported', DETAIL = format('Its mode is %s and its world_size %s.', m.mode, m.world_size);
     END IF;
-    SELECT p.* INTO here FROM perfmodel.predict(m.graph_id, m.gpu, m.batch, m.dtype, m.layout, m.framework, predict_from.predictor,
-                                                predict_from.level, m.optimizer) AS p;
-    SELECT p.* INTO there FROM perfmodel.predict(m.graph_id, predict_from.gpu, m.batch, m.dtype, m.layout, m.framework, predict_from.predictor,
-                                                 predict_from.level, m.optimizer) AS p;
+    SELECT s.* INTO f FROM perfmodel.predict_from_step(m.graph_id, m.gpu, m.step_ms, predict_from.gpu, m.batch, m.dtype, m.layout, m.framework,
+                                                       m.optimizer, predict_from.level, predict_from.predictor) AS s;
+    step_ms := f.step_ms;
+    step_ms_low := f.step_ms_low;
+    step_ms_high := f.step_ms_high;
+    ratio := f.ratio;
     measured_ms := m.step_ms;
     measured_on := m.gpu;
-    ratio := there.step_ms / here.step_ms;
-    step_ms := m.step_ms * ratio;
-    step_ms_low := step_ms * (there.step_ms_low / there.step_ms);
-    step_ms_high := step_ms * (there.step_ms_high / there.step_ms);
-    in_domain := there.in_domain;
-    note := there.note;
+    in_domain := f.in_domain;
+    note := f.note;
+    weight := f.weight;
 END $$;
 COMMENT ON FUNCTION perfmodel.predict_from(bigint, text, float8, text) IS
-    'what a measured step takes on another device: measured ms times predicted there over predicted here';
+    'what a measured step of perfmodel.profile takes on another device, with an interval';
 
 CREATE VIEW perfmodel.gpu_support AS
 SELECT g.name AS gpu, coalesce(k.networks, 0) AS networks,

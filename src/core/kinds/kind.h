@@ -28,9 +28,10 @@ typedef struct pm_part
 	char		bound;			/* 'c'ompute, 'm'emory, 'l'aunch, '-' */
 } pm_part;
 
-/* Of predictor/trust.h and predictor/recalibrate.h; kinds do not look inside. */
+/* Of predictor/trust.h, predictor/correction.h and predictor/transfer.h; kinds do not look inside. */
 typedef struct pm_trust pm_trust;
 typedef struct pm_correction pm_correction;
+typedef struct pm_transfer pm_transfer;
 typedef struct pm_kind pm_kind;
 typedef struct pm_cards pm_cards;	/* of kinds/cards.h */
 
@@ -51,6 +52,7 @@ typedef struct pm_predictor
 	const pm_trust *trust;		/* set by pm_predictor_fit() and pm_predictor_load() */
 	const pm_start *start;		/* read by fit; NULL: train from random numbers */
 	const pm_correction *correction;	/* of recalibrate.h, applied to what the kind predicts; NULL: none */
+	const pm_transfer *transfer;	/* of steps measured on other devices; NULL: not calibrated */
 } pm_predictor;
 
 struct pm_kind

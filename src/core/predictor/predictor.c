@@ -16,6 +16,7 @@
 #include "predictor/cross.h"
 #include "predictor/sensitivity.h"
 #include "predictor/stages.h"
+#include "predictor/transfer.h"
 
 /* ---- fit and predict ---- */
 
@@ -201,6 +202,11 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const 
 	if (rc == PM_OK)
 		rc = p->start != NULL ? trust_after_start(p, d, hooks, a, st) :
 			pm_trust_fit(d, cross->set, cross->n, hooks, a, &p->trust, st);
+	/* of a start, what it learned of pairs holds for the network that goes on from it */
+	if (p->start != NULL)
+		p->transfer = p->start->predictor->transfer;
+	else if (rc == PM_OK && !p->kind->transfers)
+		rc = pm_transfer_fit(d, cross->set, cross->n, a, &p->transfer, st);
 	p->start = NULL;
 	return rc;
 }
