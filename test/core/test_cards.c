@@ -96,7 +96,7 @@ learn(int without)
 static double
 factor(const pm_cards *c, int card, int work)
 {
-	return pm_cards_factors(c, &samples[card].query).of[work];
+	return pm_cards_factors(c, &samples[card].query).compute[work];
 }
 
 static void
@@ -145,7 +145,7 @@ test_outlier(void)
 	CHECK(factor(&c, 0, PM_CARD_CONV) > 8);
 	fresh.name = "Cuda D";
 	q.gpu = &fresh;
-	CHECK_NEAR(pm_cards_factors(&c, &q).of[PM_CARD_CONV], 1.2, 0.3);
+	CHECK_NEAR(pm_cards_factors(&c, &q).compute[PM_CARD_CONV], 1.2, 0.3);
 }
 
 /* New rows of one card leave the levels of the others as they were. */
@@ -242,6 +242,116 @@ test_opclass(void)
 	}
 }
 
+/* ---------- a better sheet ---------- */
+
+/* What a card is made of; its sheet follows from that. */
+typedef struct parts
+{
+	double		sms,
+				cores,
+				boost,
+				base,
+				tensor,			/* matrix rate over FP32; NaN: no matrix units */
+				bandwidth,
+				l2,
+				memory;
+} parts;
+
+static pm_gpu
+sheet_of(const parts *x, const char *name)
+{
+	double		fp32 = 2 * x->sms * x->cores * x->boost / 1000;
+
+	return (pm_gpu) {.name = name, .memory_gb = x->memory, .mem_bw_gbs = x->bandwidth, .sm_count = x->sms, .cores_per_sm = x->cores,
+		.clock_ghz = x->boost, .fp32_tflops = fp32, .fp16_tensor_tflops = x->tensor * fp32, .l2_mb = x->l2, .tdp_w = 200,
+		.base_clock_ghz = fmin(x->base, x->boost), .compute_capability = 8.6, .l1_kb = 128, .register_kb = 256, .fp16_tflops = fp32};
+}
+
+/* 1 as often as not, else up to twice as good. */
+static double
+more(pm_rng *rng)
+{
+	return pm_rng_uniform(rng) < 0.5 ? 1 : 1 + pm_rng_uniform(rng);
+}
+
+static parts
+random_parts(pm_rng *rng)
+{
+	double		base = 0.6 + pm_rng_uniform(rng);
+
+	return (parts) {.sms = 10 + 100 * pm_rng_uniform(rng), .cores = pm_rng_uniform(rng) < 0.5 ? 64 : 128, .boost = base * (1 + pm_rng_uniform(rng)),
+		.base = base, .tensor = pm_rng_uniform(rng) < 0.3 ? NAN : 2 + 8 * pm_rng_uniform(rng), .bandwidth = 100 + 2000 * pm_rng_uniform(rng),
+		.l2 = 1 + 60 * pm_rng_uniform(rng), .memory = 8};
+}
+
+static parts
+better_parts(const parts *x, pm_rng *rng)
+{
+	return (parts) {.sms = x->sms * more(rng), .cores = x->cores * (pm_rng_uniform(rng) < 0.7 ? 1 : 2), .boost = x->boost * more(rng),
+		.base = x->base * more(rng), .tensor = x->tensor * more(rng), .bandwidth = x->bandwidth * more(rng), .l2 = x->l2 * more(rng),
+		.memory = x->memory * more(rng)};
+}
+
+/* Whatever was learned of the traits: of two cards that nobody measured, the better one is never slower. */
+static void
+check_better(const pm_predictor *p, uint64_t seed)
+{
+	pm_cards   *learned = (pm_cards *) p->kind->cards(p);
+	pm_rng		rng;
+
+	pm_rng_seed(&rng, seed);
+	for (int round = 0; round < 300; round++)
+	{
+		parts		x = random_parts(&rng);
+		parts		y = better_parts(&x, &rng);
+		pm_gpu		worse = sheet_of(&x, "Worse");
+		pm_gpu		better = sheet_of(&y, "Better");
+		pm_sample	s = samples[(int) (pm_rng_uniform(&rng) * N_ROWS)];
+		double		slow;
+		double		quick;
+
+		for (int k = 0; k < PM_N_CARD_WORKS * PM_N_CARD_TRAITS && round >= 50; k++)
+			learned->trait[k / PM_N_CARD_TRAITS][k % PM_N_CARD_TRAITS] = 2 * pm_rng_uniform(&rng) - 1;
+		s.query.dtype = (pm_dtype) (pm_rng_uniform(&rng) * PM_N_DTYPES);
+		s.query.batch = 1 << (int) (pm_rng_uniform(&rng) * 10);
+		s.query.gpu = &worse;
+		slow = predict_row(p, &s);
+		s.query.gpu = &better;
+		quick = predict_row(p, &s);
+		CHECK(quick <= slow * (1 + 1e-12));
+	}
+}
+
+static void
+test_better(void)
+{
+	pm_setting	small[] = {{.name = "epochs", .number = 3}, {.name = "d_model", .number = 16}, {.name = "hidden", .number = 8},
+	{.name = "calibration_folds", .number = 0}};
+	pm_predictor opclass,
+				mdot,
+				back;
+	pm_sample	one = samples[0];
+	pm_gpu		fresh = cards[0];
+	uint8_t    *data;
+	size_t		len;
+
+	for (int c = 0; c < N_CARDS; c++)
+	{
+		cards[c].base_clock_ghz = cards[c].clock_ghz / (1 + 0.2 * c);
+		cards[c].fp32_tflops *= 1 + 0.3 * c;
+	}
+	opclass = make_predictor("opclass", NULL, 0, &set, &arena);
+	mdot = make_predictor("mdot", small, 4, &set, &arena);
+	check_better(&opclass, 1);
+	check_better(&mdot, 2);
+	/* the card that stands for such cards is stored */
+	fresh.name = "Fresh";
+	one.query.gpu = &fresh;
+	CHECK_EQ(pm_predictor_save(&mdot, &arena, &data, &len, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
+	CHECK_EQ(predict_row(&back, &one), predict_row(&mdot, &one));
+}
+
 int
 main(void)
 {
@@ -253,6 +363,7 @@ main(void)
 	test_settled();
 	test_opclass();
 	test_doubt();
+	test_better();
 	pm_arena_release(&arena);
 	return check_done("cards");
 }

@@ -19,6 +19,10 @@
 #define PULL		1.0			/* a level is pulled to the regression as if by so many networks */
 #define ROUNDS		20
 
+#define TRAIT_CLOCK	6
+#define TRAIT_RIDGE	8
+#define USUAL_CLOCK	0.2			/* of TRAIT_CLOCK */
+
 /* What a trait of a data sheet is worth before any card is known: mean and standard deviation. */
 static const struct
 {
@@ -31,9 +35,9 @@ static const struct
 	{0, 0.3},					/* tf32 */
 	{0, 0.3},					/* amp, bf16 */
 	{0, 0.3},					/* fp16 */
-	{0.5, 0.2},					/* ln(boost clock / base clock): what power takes of the clock */
+	[TRAIT_CLOCK] = {0.5, 0.2},	/* ln(boost clock / base clock): what power takes of the clock */
 	{-0.3, 0.2},				/* FP32 on lanes that integers do not share */
-	{0, 0.1},					/* ln(FLOPs a byte at the peaks / 25) */
+	[TRAIT_RIDGE] = {0, 0.1},	/* ln(FLOPs a byte at the peaks / 25) */
 };
 
 /* Whether integer and FP32 instructions take turns: Maxwell, Pascal, and the later parts for graphics, by compute capability. */
@@ -57,21 +61,52 @@ traits_of(const pm_gpu *g, int dtype, int work, double *z)
 	z[3] = dtype == PM_TF32;
 	z[4] = dtype == PM_AMP || dtype == PM_BF16;
 	z[5] = dtype == PM_FP16;
-	z[6] = !isnan(g->base_clock_ghz) && g->clock_ghz > g->base_clock_ghz ? log(g->clock_ghz / g->base_clock_ghz) : 0;
+	z[TRAIT_CLOCK] = !isnan(g->base_clock_ghz) && g->clock_ghz > g->base_clock_ghz ? log(g->clock_ghz / g->base_clock_ghz) : 0;
+	z[TRAIT_RIDGE] = log(g->fp32_tflops * 1000 / g->mem_bw_gbs / 25);
 	z[7] = work == PM_CARD_CONV && dtype == PM_FP32 && !isnan(g->compute_capability) && !shares_lanes(g->compute_capability);
-	z[8] = log(g->fp32_tflops * 1000 / g->mem_bw_gbs / 25);
+}
+
+/* What the traits z say of a level. */
+static double
+sum_of_traits(const double *weight, const double *z)
+{
+	double		sum = 0;
+
+	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+		sum += weight[k] * z[k];
+	return sum;
 }
 
 static double
 regression(const pm_cards *c, const pm_gpu *g, int dtype, int work)
 {
 	double		z[PM_N_CARD_TRAITS];
-	double		sum = 0;
 
 	traits_of(g, dtype, work, z);
-	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-		sum += c->trait[work][k] * z[k];
-	return sum;
+	return sum_of_traits(c->trait[work], z);
+}
+
+/*
+ * Factors on arithmetic and memory of a card that has no level at all, such
+ * that a better sheet is never slower.  A clock above the base clock brings less
+ * than it says, but something: its weight is 0 to 1, of what the ridge leaves;
+ * and it says nothing of memory, nor does the ridge.  The ridge counts in FP32
+ * alone, where all arithmetic has the peak that it is of.
+ */
+static void
+guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double *compute, double *memory)
+{
+	double		z[PM_N_CARD_TRAITS];
+	double		weight[PM_N_CARD_TRAITS];
+
+	traits_of(g, dtype, work, z);
+	memcpy(weight, c->trait[work], sizeof(weight));
+	weight[TRAIT_RIDGE] = dtype == PM_FP32 ? fmin(fmax(weight[TRAIT_RIDGE], 0), 1) : 0;
+	weight[TRAIT_CLOCK] = fmin(fmax(weight[TRAIT_CLOCK], 0), 1 - weight[TRAIT_RIDGE]);
+	*compute = sum_of_traits(weight, z);
+	weight[TRAIT_RIDGE] = 0;
+	z[TRAIT_CLOCK] = g->is_cpu ? 0 : USUAL_CLOCK;
+	*memory = sum_of_traits(weight, z);
 }
 
 /* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
@@ -100,21 +135,46 @@ find_level(const pm_cards *c, const char *gpu, int dtype, int work)
 }
 
 static double
+within_bounds(double level)
+{
+	return fmin(fmax(level, -MAX_LEVEL), MAX_LEVEL);
+}
+
+static double
 level_of(const pm_cards *c, const pm_gpu *g, int dtype, int work)
 {
 	const pm_card_level *l = find_level(c, g->name, dtype, work);
-	double		level = l != NULL ? l->level : c->n > 0 ? guess(c, g, dtype, work) : 0;
 
-	return fmin(fmax(level, -MAX_LEVEL), MAX_LEVEL);
+	return within_bounds(l != NULL ? l->level : c->n > 0 ? guess(c, g, dtype, work) : 0);
+}
+
+static bool
+has_levels(const pm_cards *c, const char *gpu)
+{
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->level[i].gpu, gpu) == 0)
+			return true;
+	return false;
 }
 
 pm_card_factors
 pm_cards_factors(const pm_cards *c, const pm_question *q)
 {
+	bool		known = c != NULL && has_levels(c, q->gpu->name);
 	pm_card_factors f;
 
 	for (int work = 0; work < PM_N_CARD_WORKS; work++)
-		f.of[work] = c == NULL ? 1 : exp(level_of(c, q->gpu, (int) q->dtype, work));
+	{
+		double		compute = 0,
+					memory = 0;
+
+		if (known)
+			compute = memory = level_of(c, q->gpu, (int) q->dtype, work);
+		else if (c != NULL && c->n > 0)
+			guess_from_sheet(c, q->gpu, (int) q->dtype, work, &compute, &memory);
+		f.compute[work] = exp(within_bounds(compute));
+		f.memory[work] = exp(within_bounds(memory));
+	}
 	return f;
 }
 
@@ -131,10 +191,7 @@ pm_cards_spread(const pm_cards *c)
 double
 pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
 {
-	for (int i = 0; i < c->n; i++)
-		if (strcmp(c->level[i].gpu, gpu) == 0)
-			return 0;
-	return pm_cards_spread(c) * log(1 / (1 - level));
+	return has_levels(c, gpu) ? 0 : pm_cards_spread(c) * log(1 / (1 - level));
 }
 
 /* ---- learning ---- */
@@ -339,9 +396,9 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 	}
 	for (int i = 0; i < n; i++)
 	{
-		double		expected = regression(c, gpus[i], level[i].dtype, level[i].work);
+		double		guessed = regression(c, gpus[i], level[i].dtype, level[i].work);
 
-		level[i].level = expected + (level[i].level - expected) * level[i].structures / (level[i].structures + PULL);
+		level[i].level = guessed + (level[i].level - guessed) * level[i].structures / (level[i].structures + PULL);
 	}
 	return PM_OK;
 }

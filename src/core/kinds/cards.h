@@ -11,6 +11,11 @@
  * cards are a regression of the known levels on a few traits of the sheet,
  * with priors that keep it near 0 and a heavy-tailed error, so that a card
  * that is not like any other does not count.
+ *
+ * Of two cards without measurements that are of one maker and architecture, the
+ * one that is better in every figure of its sheet is never slower: what a trait
+ * of clock or lanes says is about arithmetic alone, and a higher clock never
+ * costs more than it brings.
  */
 #ifndef PM_CARDS_H
 #define PM_CARDS_H
@@ -46,10 +51,11 @@ struct pm_cards
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 
-/* Factors on times at the peaks of a card. */
+/* Factors on times at the peaks of a card, of arithmetic and of memory. */
 typedef struct pm_card_factors
 {
-	double		of[PM_N_CARD_WORKS];
+	double		compute[PM_N_CARD_WORKS];
+	double		memory[PM_N_CARD_WORKS];
 } pm_card_factors;
 
 /* Of q's card for q's dtype; 1 when c is NULL or has no levels. */

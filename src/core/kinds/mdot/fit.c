@@ -117,7 +117,7 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 		return rc;
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	pm_input_rework(&f->inputs[i], &work);
-	pm_mdot_scale(&f->inputs[i], &factors, work.op_class);
+	pm_mdot_scale(&f->inputs[i], &factors, &factors, work.op_class);
 	return PM_OK;
 }
 
@@ -333,6 +333,33 @@ prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return calibrate(f, a, st);
 }
 
+/* The card with most rows. */
+static void
+choose_reference(fit *f)
+{
+	int			most = 0;
+
+	for (int i = 0; i < f->d->n; i++)
+	{
+		const pm_gpu *gpu = f->d->samples[i].query.gpu;
+		int			rows = 0;
+
+		/* each card is counted from its first row */
+		for (int k = 0; k < f->d->n && !gpu->is_cpu; k++)
+			if (strcmp(f->d->samples[k].query.gpu->name, gpu->name) == 0)
+			{
+				if (k < i)
+					break;
+				rows++;
+			}
+		if (rows > most)
+		{
+			most = rows;
+			f->m->reference = *gpu;
+		}
+	}
+}
+
 pm_code
 pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 			const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st)
@@ -347,6 +374,12 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	if ((rc = fit_base(&f, seed, a, st)) != PM_OK || (rc = prepare(&f, seed, a, st)) != PM_OK ||
 		(rc = train_members(&f, seed, a, report, st)) != PM_OK)
 		return rc;
+	if (f.from != NULL && f.from->reference.name != NULL)
+		f.m->reference = f.from->reference;
+	else
+		choose_reference(&f);
+	if (f.m->reference.name != NULL && !(f.m->reference.name = pm_strdup(a, f.m->reference.name, strlen(f.m->reference.name))))
+		return pm_no_memory(st, a);
 	if (f.all.n > d->n)
 		report->train_mape = NAN;	/* it is of operators too */
 	p->impl = f.m;

@@ -131,17 +131,17 @@ pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 }
 
 void
-pm_mdot_scale(pm_input *in, const pm_card_factors *f, const int32_t *op_class)
+pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const int32_t *op_class)
 {
 	in->total_device_us = 0;
 	for (int i = 0; i < in->n; i++)
 	{
-		double		factor = f->of[pm_card_work_of(op_class[i])];
+		pm_card_work kind = pm_card_work_of(op_class[i]);
 
-		in->compute_us[i] *= factor;
-		in->memory_us[i] *= factor;
-		in->compute_ref_us[i] *= factor;
-		in->memory_ref_us[i] *= factor;
+		in->compute_us[i] *= f->compute[kind];
+		in->memory_us[i] *= f->memory[kind];
+		in->compute_ref_us[i] *= ref->compute[kind];
+		in->memory_ref_us[i] *= ref->memory[kind];
 		in->total_device_us += in->copies[i] * (in->compute_us[i] + in->memory_us[i]);
 	}
 }
@@ -156,14 +156,43 @@ typedef struct answer
 	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
 } answer;
 
+/* Whether no row of training is of q's card. */
+static bool
+is_abroad(const pm_mdot *m, const pm_question *q)
+{
+	for (int i = 1; i < m->codec.n_gpus; i++)
+		if (strcmp(m->codec.gpus[i], q->gpu->name) == 0)
+			return false;
+	return true;
+}
+
+/*
+ * The query that features of a question are computed for.  What a network says
+ * of cards that it has not seen is wild, and a better card may get a longer
+ * time.  So it takes every such card for the reference: what it says of the
+ * operators is the same for all of them, and times are in proportion to the
+ * work on the card that is asked about, by its sheet and level.
+ */
+static pm_question
+feature_query(const pm_predictor *p, const pm_question *q)
+{
+	const pm_mdot *m = p->impl;
+	pm_question	f = pm_mdot_feature_query(&p->options, q);
+
+	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && is_abroad(m, q))
+		f.gpu = &m->reference;
+	return f;
+}
+
 static pm_code
 encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
-	pm_question	query = pm_mdot_feature_query(&p->options, &s->query);
+	pm_question	query = feature_query(p, &s->query);
 	pm_tokens	features,
 				work;
-	pm_card_factors factors;
+	pm_card_factors factors,
+				reference;
 	pm_code		rc;
 
 	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
@@ -171,8 +200,9 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK)
 		return rc;
 	factors = pm_mdot_card_factors(m, &s->query);
+	reference = pm_mdot_card_factors(m, &query);
 	pm_input_rework(&x->in, &work);
-	pm_mdot_scale(&x->in, &factors, work.op_class);
+	pm_mdot_scale(&x->in, &factors, &reference, work.op_class);
 	x->phase_us = work.phase_us;
 	return PM_OK;
 }
@@ -233,11 +263,11 @@ fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
 
 /* A network has seen few cards, and errs more than the base on others. */
 static double
-base_share(const pm_predictor *p, const pm_input *in)
+base_share(const pm_predictor *p, const pm_question *q)
 {
 	double		share = p->options.value[OPT_BASE_SHARE];
 
-	return in->gpu == 0 ? fmax(share, ABROAD_SHARE) : share;
+	return is_abroad(p->impl, q) ? fmax(share, ABROAD_SHARE) : share;
 }
 
 /* The networks' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
@@ -255,7 +285,7 @@ mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *s
 		return rc;
 	if (!(isfinite(base_ms) && base_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction of the base is not a positive finite number");
-	*factor = pow(base_ms / x->ms, base_share(p, &x->in));
+	*factor = pow(base_ms / x->ms, base_share(p, &s->query));
 	return PM_OK;
 }
 
@@ -353,7 +383,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
 		return rc;
 	x->factors = pm_mdot_card_factors(m, &s->query);
-	x->base_share = base_share(p, &encoded.in);
+	x->base_share = base_share(p, &s->query);
 	x->fitted = s->fitted;
 	*state = x;
 	return PM_OK;
@@ -368,8 +398,9 @@ member_ms(const member_outputs *o, const pm_card_factors *f, const pm_factors *f
 
 	for (int i = 0; i < work->n; i++)
 	{
-		double		factor = f->of[pm_card_work_of(work->op_class[i])];
-		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * factor, work->memory_us[i] * factor, &growth);
+		pm_card_work kind = pm_card_work_of(work->op_class[i]);
+		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * f->compute[kind], work->memory_us[i] * f->memory[kind],
+												  &growth);
 		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i]);
 
 		if (factors != NULL)
@@ -453,6 +484,24 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 
 /* ---- storing ---- */
 
+/* What follows the networks. */
+#define HAS_BASE		1
+#define HAS_REFERENCE	2
+
+static void
+save_sheet(const pm_gpu *g, pm_buffer *b)
+{
+	pm_put_text(b, g->name);
+	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
+	{
+		double		figure = *(const double *) ((const char *) g + pm_gpu_figures[i].offset);
+
+		pm_put_u32(b, !isnan(figure));
+		if (!isnan(figure))
+			pm_put_f64(b, figure);
+	}
+}
+
 static pm_code
 mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
@@ -465,8 +514,26 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_u32(b, (uint32_t) m->net.tensors.n_params);
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
-	pm_put_u32(b, m->base.kind != NULL);
+	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0));
+	if (m->reference.name != NULL)
+		save_sheet(&m->reference, b);
 	return m->base.kind != NULL ? m->base.kind->save(&m->base, b, st) : PM_OK;
+}
+
+static pm_code
+load_sheet(pm_gpu *g, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	if ((g->name = pm_get_text(r, a)) == NULL && !r->failed)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
+	{
+		double	   *figure = (double *) ((char *) g + pm_gpu_figures[i].offset);
+
+		*figure = pm_get_u32(r, 1) == 1 ? pm_get_f64(r) : NAN;
+	}
+	if (r->failed || pm_gpu_check(g, NULL) != PM_OK)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged data sheet");
+	return PM_OK;
 }
 
 static pm_code
@@ -496,6 +563,7 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	pm_mdot    *m = PM_NEW(a, pm_mdot, 1);
 	pm_mdot_config c;
 	double		constant[3];
+	uint32_t	parts;
 	pm_code		rc;
 
 	if (!m)
@@ -516,7 +584,10 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
 	m->base.schema = p->schema;
-	if (pm_get_u32(r, 1) == 1 && !r->failed &&
+	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE);
+	if ((parts & HAS_REFERENCE) && !r->failed && (rc = load_sheet(&m->reference, r, a, st)) != PM_OK)
+		return rc;
+	if ((parts & HAS_BASE) && !r->failed &&
 		((rc = pm_mdot_base_init(&m->base, st)) != PM_OK || (rc = m->base.kind->load(&m->base, r, a, st)) != PM_OK))
 		return rc;
 	p->impl = m;

@@ -26,18 +26,22 @@ typedef struct pm_mdot
 	int			members;
 	pm_real   **w;				/* [members], of net.tensors.n_params numbers each */
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
+	pm_gpu		reference;		/* card that the networks take every card for that they have not seen; name NULL: none */
 } pm_mdot;
 
 /* Whether features are of the reference batch, so that a larger batch never takes less time. */
 bool		pm_mdot_is_monotone(const pm_options *o);
 pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
-/* The query that features are computed for. */
+/* The query that features of a training row are computed for. */
 pm_question	pm_mdot_feature_query(const pm_options *o, const pm_question *q);
 
 /* What the base has learned of q's card. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
-/* Let times on the device be those of a card with these factors. op_class: [in->n] of the tokens. */
-void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const int32_t *op_class);
+/*
+ * Let times on the device be those of a card with these factors, and times at the batch of the features those of a card with
+ * the factors ref.  op_class: [in->n] of the tokens.
+ */
+void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const int32_t *op_class);
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
 

@@ -77,12 +77,12 @@ pm_opclass_type_find(const char *name)
 void
 pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
 {
-	double		factor = f->of[pm_card_work_of(t->op_class[i])];
+	pm_card_work work = pm_card_work_of(t->op_class[i]);
 
-	*update = factor * t->phase_us[3 * i + 2] / 1000;
-	v[PM_TERM_COMPUTE] = factor * t->compute_us[i] / 1000;
+	*update = f->memory[work] * t->phase_us[3 * i + 2] / 1000;
+	v[PM_TERM_COMPUTE] = f->compute[work] * t->compute_us[i] / 1000;
 	/* the update is memory-bound on every device: its traffic is counted once, and not here */
-	v[PM_TERM_MEMORY] = fmax(factor * t->memory_us[i] / 1000 - *update, 0);
+	v[PM_TERM_MEMORY] = fmax(f->memory[work] * t->memory_us[i] / 1000 - *update, 0);
 	v[PM_TERM_LAUNCH] = t->kernels[i] / 1000;
 }
 
