@@ -6,6 +6,8 @@
 # DATA_DIR/timm/          graphs.ndjson.gz and profiles.csv: largest batches that fit on an RTX 3090 (Apache 2.0)
 # DATA_DIR/schedtune/     tidy.csv: peaks of 12 torchvision networks on several cards (MIT)
 # DATA_DIR/gpumemnet/     tidy.csv: peaks of timm networks on an A100; measured against, nothing is fitted to it (no licence)
+# DATA_DIR/aceso_ops/     tidy.csv.gz: memory of single operators of GPT (MIT)
+# DATA_DIR/bigscience/    tidy.csv: memory of GPTs of 18 to 205 billion parameters (Apache 2.0)
 #
 # data/ itself has peaks on a CPU. Prints a table for each, with the numbers of rows and networks; docs/memory.md has the figures.
 set -eu
@@ -28,7 +30,15 @@ peaks() { # columns of a tidy.csv: model, gpu, batch, options, MB
 }
 peaks "$data/schedtune/tidy.csv" >"$work/schedtune.csv"
 peaks "$data/gpumemnet/tidy.csv" >"$work/gpumemnet.csv"
+gzip -dc "$data/aceso_ops/tidy.csv.gz" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["model"] ~ /^gpt_[0-9]/ && $at["tp"] == 1 && $at["algo"] == 0 && !seen[$at["model"], $at["op"], $at["micro_batch"]]++ {
+        print $at["model"] "," $at["op"] "," $at["micro_batch"] "," $at["input_mb"] "," $at["output_mb"] "," $at["activation_mb"] }' >"$work/aceso.csv"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["memory_mib"] != "" && $at["gpu"] ~ /A100/ { print $at["model"] "," $at["n_gpus"] "," $at["memory_mib"] "," $at["parallelism"] "," $at["options"] }' "$data/bigscience/tidy.csv" >"$work/bigscience.csv"
 chmod 644 "$work"/*.csv "$work"/*.ndjson
-sed "s|@work@|$work|g; s|@root@|$work/src|g" "$root/bench/memory.sql" >"$work/memory.sql"
+for part in memory memory_llm; do
+    sed "s|@work@|$work|g; s|@root@|$work/src|g" "$root/bench/$part.sql" >"$work/$part.sql"
+done
+cat "$work/memory_llm.sql" >>"$work/memory.sql"
 chmod 644 "$work/memory.sql"
 with_server psql -qX -v ON_ERROR_STOP=1 -P footer=off -f "$work/memory.sql"

@@ -518,13 +518,13 @@ test_division(void)
 					gradients,
 					optimizer;
 	}			cases[] = {
-		{{1, 0, 1, 1, 1, 25}, 1, 1, 2},
-		{{1, 3, 1, 1, 1, 25}, 1, 1, 2},	/* nobody to share with */
-		{{8, 0, 1, 1, 1, 25}, 1, 2, 2},
-		{{8, 1, 1, 1, 1, 25}, 1, 2, 2.0 / 8},
-		{{8, 2, 1, 1, 1, 25}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
-		{{1, 0, 4, 1, 1, 25}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
-		{{2, 0, 4, 2, 1, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
+		{{1, 0, 1, 1, 1, false, 25}, 1, 1, 2},
+		{{1, 3, 1, 1, 1, false, 25}, 1, 1, 2},	/* nobody to share with */
+		{{8, 0, 1, 1, 1, false, 25}, 1, 2, 2},
+		{{8, 1, 1, 1, 1, false, 25}, 1, 2, 2.0 / 8},
+		{{8, 2, 1, 1, 1, false, 25}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
+		{{1, 0, 4, 1, 1, false, 25}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
+		{{2, 0, 4, 2, 1, false, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
 	};
 	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
 	pm_memory_plan plan;
@@ -551,12 +551,16 @@ test_division(void)
 		}
 	}
 	/* an eighth of everything, and two blocks that are gathered */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 3, 1, 1, 1, 25}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 3, 1, 1, 1, false, 25}, &of);
 	CHECK_NEAR(of.weights, fmin(plan.weights, 6 * plan.largest_weights) + plan.weights / 8, 1);
 	CHECK_NEAR(of.optimizer, plan.optimizer / 8, 1e-9);
 	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
+	/* checkpoints are not divided, the rest is */
+	plan.kept_per = plan.lines[0].per / 4;
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, true, 25}, &of);
+	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
 	/* an interleaved pipeline holds more activations */
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, 25}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, false, 25}, &of);
 	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 1 + 3.0 / 8, 1e-12);
 }
 

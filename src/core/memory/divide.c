@@ -40,19 +40,22 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 	return p;
 }
 
+/* Of `per` bytes a sample. */
 static double
-share_of_activations(const pm_memory_division *by)
+divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, double per)
 {
-	double		share = (10 + 24.0 / by->tp) / 34;
+	double		kept = by->recompute ? fmin(per, plan->kept_per) : 0;
+	double		in_flight = by->interleave > 1 ? 1 + (by->pp - 1.0) / ((double) by->pp * by->interleave) : 1;
 
-	return by->interleave > 1 ? share * (1 + (by->pp - 1.0) / ((double) by->pp * by->interleave)) : share;
+	if (by->recompute)
+		return kept * in_flight + (per - kept) * (10 + 24.0 / by->tp) / 34;
+	return per * in_flight * (10 + 24.0 / by->tp) / 34;
 }
 
 void
 pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of)
 {
 	parts		p = divide_parts(plan, by);
-	double		share = share_of_activations(by);
 	double		more = p.weights - plan->weights + p.gradients - plan->gradients + p.optimizer - plan->optimizer;
 
 	*of = *plan;
@@ -61,7 +64,7 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	of->optimizer = p.optimizer;
 	for (int i = 0; i < of->n_lines; i++)
 	{
-		of->lines[i].per *= share;
+		of->lines[i].per = divide_activations(plan, by, plan->lines[i].per);
 		/* gradients may not be there at the peak */
 		of->lines[i].fixed = fmax(of->lines[i].fixed + more, p.weights + p.optimizer);
 	}
@@ -73,5 +76,5 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 		of->reserved[i] = fmax(i > 0 ? of->reserved[i - 1] : 0,
 							   plan->reserved[i] - pm_memory_live(plan, batch) + pm_memory_live(of, batch));
 	}
-	of->conv_per *= share;
+	of->conv_per = divide_activations(plan, by, plan->conv_per);
 }

@@ -13,6 +13,7 @@ typedef struct pm_memory_division
 	int			tp;				/* GPUs that share each layer, >= 1 */
 	int			pp;				/* groups of layers on GPUs of their own, >= 1 */
 	int			interleave;		/* pieces that a GPU has of the pipeline, >= 1 */
+	bool		recompute;		/* the plan is of a step with checkpoints */
 	double		bucket_mb;		/* of gradients in one message */
 } pm_memory_division;
 
@@ -24,6 +25,7 @@ typedef struct pm_memory_division
  * activations a GPU of a tensor-parallel group has (10 + 24 / tp) / 34
  * (Korthikanti et al., arXiv 2205.05198: without sequence parallelism), the
  * first of an interleaved pipeline 1 + (pp - 1) / (pp interleave) times as much.
+ * Checkpoints are not divided.
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
 

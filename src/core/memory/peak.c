@@ -214,6 +214,22 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 	}
 }
 
+/* Checkpoints, or without them all that autograd keeps. */
+static void
+sum_kept(const pm_step *s, const pm_graph *g, pm_memory_plan *plan)
+{
+	int			output = g->output >= 0 ? g->output : g->n_nodes - 1;
+
+	for (int e = s->phase_at[PM_PHASE_FORWARD]; e < s->phase_at[PM_PHASE_BACKWARD]; e++)
+	{
+		const pm_tensor *t = &s->tensors[s->events[e] >= 0 ? s->events[e] : ~s->events[e]];
+
+		if (t->node >= 0 && t->node != output)
+			plan->kept_per += s->events[e] >= 0 ? t->per : -t->per;
+	}
+	plan->kept_per = plan->kept_per > 0 ? plan->kept_per : 0;
+}
+
 /* What a static estimate knows: outputs, without lives and without what the backward pass needs. */
 static void
 sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
@@ -249,6 +265,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	plan->structure = g->structure;
 	plan->on_cpu = o->on_cpu;
 	sum_persistent(&s, g, o, plan);
+	sum_kept(&s, g, plan);
 	sum_outputs(g, element, plan);
 	if (pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st) != PM_OK)
 		return st->code;

@@ -29,6 +29,7 @@ typedef struct pm_memory_plan
 	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, not on a CPU */
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
+	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
 	double		inputs_per;		/* of the network, a sample */
 	double		walk_fixed,		/* what walk.h says of them, their gradients and those of the weights */
 				walk_per;
