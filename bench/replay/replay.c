@@ -13,7 +13,7 @@
  * capacity, and at least as many as its largest job needs.
  *
  * Prints "what value" lines. Orders: jobs start with backfilling in the order of
- * a policy, by true and by predicted durations. Starts: at 60 moments drawn
+ * a policy, by true and by predicted durations. Starts: at 40 moments drawn
  * from the second half of the replay, queue_eta says from the predictions when
  * the waiting jobs start, not knowing which jobs are to come; ("recent") from
  * those of the seven days before; and ("checked") from these, stretched by what
@@ -28,7 +28,7 @@
 #include "base/metrics.h"
 #include "plan/backtest.h"
 
-#define MOMENTS 60
+#define MOMENTS 40
 #define MOST_JOBS 200000
 #define MOST_ERRORS 100000
 #define MOST_POOLS 64
@@ -416,7 +416,6 @@ main(int argc, char **argv)
 	cover_starts(&r, PM_FIFO, false, NOTHING, start_s, finish_s);
 	for (knowledge what = NOTHING; what <= CHECKED; what++)
 		cover_starts(&r, PM_SRSF, true, what, start_s, finish_s);
-	cover_starts(&r, PM_SJF, true, CHECKED, start_s, finish_s);
 	pm_arena_release(&r.arena);
 	return 0;
 }

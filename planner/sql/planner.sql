@@ -61,7 +61,8 @@ SELECT job_id, share, note FROM perfmodel.assign('"the jobs"', '{"no such GPU": 
 -- ---- elastic jobs
 \set columns '''{"job_id": "id"}'''
 SELECT job_id, gpu, gpu_count, goodput > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
-SELECT job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'Sia', columns => :columns, gpu_counts => '{1,2}');
+-- jobs 3 and 5 are alike: which of them gets more is up to the library
+SELECT replace(job_id, '5', '3') AS job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'Sia', columns => :columns, gpu_counts => '{1,2}') ORDER BY 1, gpu_count;
 SELECT sum(gpu_count) FILTER (WHERE gpu = 'T4') <= 3 AS t4, sum(gpu_count) FILTER (WHERE gpu = 'RTX 3090') <= 4 AS rtx3090 FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'sia', columns => :columns);
 -- a noise scale: more devices are worth less than they compute
 SELECT w.gpu_count, helper.close(w.goodput, 1000 * 64 * w.gpu_count / w.step_ms * (640 + 64) / (640.0 + 64 * w.gpu_count)) AS goodput, w.samples_left

@@ -1,0 +1,86 @@
+# Slurm's job_submit script, run by a Lua interpreter as slurmctld would run it,
+# with tables that stand for Slurm's own and a database that answers.
+use strict;
+use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use PerfmodelTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my ($lua) = grep { system("$_ -v >/dev/null 2>&1") == 0 } qw(lua lua5.4 lua5.3 lua5.2 lua5.1 luajit);
+plan skip_all => 'no Lua interpreter; the package lua5.4 has one' unless $lua;
+
+my $node = new_node('slurm');
+$node->start;
+fill($node);
+# the limit is that of the prediction
+my $graph = $node->safe_psql('postgres', 'SELECT name FROM perfmodel.graph ORDER BY graph_id LIMIT 1');
+my $minutes = $node->safe_psql('postgres', qq{SELECT ceil(10 + 2000000 * coalesce(p.step_ms_high, 1.5 * p.step_ms)::numeric / 60000)
+    FROM perfmodel.predict(perfmodel.find_graph('$graph'), 'T4', 8, 'amp', level => 0.8) AS p});
+cmp_ok($minutes, '>', 10, 'a job of some minutes');
+
+my $tools = "$FindBin::RealBin/../tools/slurm";
+my $dir = PostgreSQL::Test::Utils::tempdir();
+# a job per line: a time limit or -, and the comment; prints the limit afterwards, what the user is told, and the status
+append_to_file("$dir/slurmctld.lua", <<'LUA');
+slurm = {SUCCESS = 0, ERROR = -1}
+function slurm.log_user(format, ...) said = string.format(format, ...) end
+slurm.log_info = slurm.log_user
+dofile(arg[1])
+for line in io.lines() do
+    local limit, comment = line:match("^(%S+) ?(.*)$")
+    local job = {comment = comment ~= "" and comment or nil, time_limit = limit == "-" and 0xfffffffe or tonumber(limit)}
+    said = "nothing"
+    local status = slurm_job_submit(job, {}, 1000)
+    print(string.format("%d|%s|%s", status, job.time_limit == 0xfffffffe and "none" or string.format("%d", job.time_limit), said))
+end
+print(slurm_job_modify({}, {}, {}, 1000))
+LUA
+
+sub submit
+{
+    my ($ask, @lines) = @_;
+    my ($out, $err) = ('', '');
+    local $ENV{PERFMODEL_TIME_LIMIT} = $ask;
+    local @ENV{qw(PGHOST PGPORT PGDATABASE)} = ($node->host, $node->port, 'postgres');
+    my $in = join("\n", @lines) . "\n";
+    IPC::Run::run([ $lua, "$dir/slurmctld.lua", "$tools/job_submit.lua" ], '<', \$in, '>', \$out, '2>', \$err);
+    is($err, '', 'no errors');
+    return split /\n/, $out;
+}
+
+my $question = "perfmodel:graph=$graph,gpu=T4,batch=8,dtype=amp,steps=2000000";
+my @said = submit("$tools/time_limit.sh",
+    "- $question",
+    "60 $question",
+    '-',
+    '- a comment of somebody',
+    '- perfmodel:graph=no_such_net,gpu=T4,batch=8,steps=1',
+    "- perfmodel:graph=$graph,gpu=no such,batch=8,steps=1",
+    "- perfmodel:graph=$graph,gpu=T4,batch=8,steps=0",
+    "- perfmodel:graph=$graph,gpu=T4,batch=eight,steps=1",
+    "- perfmodel:graph='; DROP TABLE perfmodel.graph; --,gpu=T4,batch=8,steps=1",
+    "- perfmodel:graph=\$(touch $dir/shell),gpu=`touch $dir/shell`,batch=8,steps=1",
+    "- perfmodel:'; touch $dir/shell; '");
+is($said[0], "0|$minutes|perfmodel: time limit $minutes minutes; 9 of 10 such jobs need less", 'a limit is set');
+is($said[1], '0|60|nothing', 'a limit of the user stays');
+is($said[2], '0|none|nothing', 'no comment');
+is($said[3], '0|none|nothing', 'another comment');
+is($said[4], '0|none|perfmodel: no time limit is set: unknown graph "no_such_net"', 'an unknown graph');
+like($said[5], qr/^0\|none\|perfmodel: no time limit is set: .*no such/, 'an unknown GPU');
+is($said[6], '0|none|perfmodel: no time limit is set: steps must be above 0', 'no steps');
+like($said[7], qr/^0\|none\|perfmodel: no time limit is set: /, 'a batch that is none');
+like($said[$_], qr/^0\|none\|perfmodel: no time limit is set: /, 'words of the user are neither SQL nor shell') for 8 .. 10;
+ok(!-e "$dir/shell", 'and ran nothing');
+is($node->safe_psql('postgres', "SELECT count(*) FROM perfmodel.graph WHERE name = '$graph'"), '1', 'tables are there');
+is($said[11], '0', 'a change of a job is let through');
+
+# no database, no script: the job is submitted as it is
+@said = submit("$dir/no_such.sh", "- $question");
+like($said[0], qr/^0\|none\|perfmodel: no time limit is set: /, 'no script');
+$node->stop;
+@said = submit("$tools/time_limit.sh", "- $question");
+like($said[0], qr/^0\|none\|perfmodel: no time limit is set: /, 'no server');
+
+done_testing();
