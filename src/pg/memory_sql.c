@@ -65,6 +65,8 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 	m->plan = pm_memory_plan_get(m->graph, &m->options);
 	divide(&words->parallel, m);
 	pm_memory_factors_find(&m->question, &m->factors);
+	if (m->is_divided)
+		pm_memory_factors_divided(&m->factors);
 	return true;
 }
 

@@ -527,6 +527,7 @@ test_division(void)
 		{{2, 0, 4, 2, 1, false, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
 	};
 	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
+	pm_memory_factors f = {.context_mb = 1300, .spread = 0.04, .fit_spread = 0.02};
 	pm_memory_plan plan;
 	pm_memory_plan of;
 	pm_status	st;
@@ -559,6 +560,9 @@ test_division(void)
 	plan.kept_per = plan.lines[0].per / 4;
 	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, true, 25}, &of);
 	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
+	/* and less is known */
+	pm_memory_factors_divided(&f);
+	CHECK(f.spread > 0.1 && f.fit_spread > 0.05 && f.context_mb == 1300);
 	/* an interleaved pipeline holds more activations */
 	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, false, 25}, &of);
 	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 1 + 3.0 / 8, 1e-12);

@@ -4,7 +4,7 @@
 #ifndef PM_DIVIDE_H
 #define PM_DIVIDE_H
 
-#include "memory/peak.h"
+#include "memory/estimate.h"
 
 typedef struct pm_memory_division
 {
@@ -28,5 +28,8 @@ typedef struct pm_memory_division
  * Checkpoints are not divided.
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
+
+/* Factors of one GPU for one of several: less certain, as BigScience's measurements show (docs/memory.md). */
+void		pm_memory_factors_divided(pm_memory_factors *f);
 
 #endif
