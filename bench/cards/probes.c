@@ -8,6 +8,8 @@
  * kind       of predictor (opclass); epochs=N for kinds that have them
  * draws      of networks for each card and number of networks (20); seed=N (7)
  * networks   how many are measured ("1 2 5 10 20 40"): cards with at least three more take part
+ * choose     1: the networks that pm_choose_probes() takes out of a random half of the card's against random ones of that
+ *            half, both judged on the other half
  * keep       folder for trained predictors, which are then not trained again
  * gpu_csv    data sheets (data/gpu.csv)
  *
@@ -21,7 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "predictor/probes.h"
 #include "predictor/recalibrate.h"
+#include "predictor/sensitivity.h"
 #include "predictor/stored.h"
 
 #define MAX_CARDS	64
@@ -37,6 +41,7 @@ typedef struct job
 	uint64_t	seed;
 	int			counts[MAX_COUNTS];
 	int			n_counts;
+	bool		choose;
 	const char *epochs;
 	const char *keep;
 	const char *gpu_csv;
@@ -53,6 +58,7 @@ typedef struct card
 	int			networks;
 	double		before[MAX_COUNTS];	/* percent; NaN: too few networks */
 	double		after[MAX_COUNTS];
+	double		chosen[MAX_COUNTS];
 } card;
 
 static pm_arena arena;
@@ -80,6 +86,7 @@ set(job *j, const char *arg)
 	else if (IS("seed")) j->seed = strtoull(value, NULL, 10);
 	else if (IS("networks")) read_counts(j, value);
 	else if (IS("epochs")) j->epochs = value;
+	else if (IS("choose")) j->choose = atoi(value) != 0;
 	else if (IS("keep")) j->keep = value;
 	else if (IS("gpu_csv")) j->gpu_csv = value;
 	else
@@ -214,9 +221,9 @@ train_without(const job *j, const rows *all, const card *c)
 	return p;
 }
 
-/* Mean relative error on the rows of networks that are not measured. */
+/* Mean relative error on the rows of networks that are tested. */
 static double
-error_of(const pm_predictor *p, const card *c, const bool *measured)
+error_of(const pm_predictor *p, const card *c, const bool *tested)
 {
 	pm_errors	sum = {0};
 
@@ -226,7 +233,7 @@ error_of(const pm_predictor *p, const card *c, const bool *measured)
 		pm_status	st;
 		double		ms;
 
-		if (measured[c->network[i]])
+		if (!tested[c->network[i]])
 			continue;
 		pm_arena_init_malloc(&scratch);
 		if (pm_predictor_predict(p, &c->rows[i], &scratch, &ms, NULL, NULL, &st) != PM_OK)
@@ -237,9 +244,9 @@ error_of(const pm_predictor *p, const card *c, const bool *measured)
 	return 100 * pm_errors_mape(&sum);
 }
 
-/* p recalibrated on the measured networks. */
+/* Errors of p, and of p recalibrated on the measured networks. */
 static void
-draw(const pm_predictor *p, const card *c, const bool *measured, double *before, double *after)
+judge(const pm_predictor *p, const card *c, const bool *measured, const bool *tested, double *before, double *after)
 {
 	pm_dataset	few = {.samples = malloc(c->n * sizeof(pm_sample))};
 	pm_predictor fitted;
@@ -253,39 +260,120 @@ draw(const pm_predictor *p, const card *c, const bool *measured, double *before,
 	pm_arena_init_malloc(&a);
 	if (pm_recalibrate(p, &few, NULL, NULL, &a, &fitted, &r, &st) != PM_OK)
 		die(c->name, &st);
-	*before += error_of(p, c, measured);
-	*after += error_of(&fitted, c, measured);
+	*before += error_of(p, c, tested);
+	*after += error_of(&fitted, c, tested);
 	pm_arena_release(&a);
 	free(few.samples);
+}
+
+/* Which networks are measured, and which are tested, in one draw. */
+typedef struct draw
+{
+	int32_t    *order;			/* [networks] */
+	bool	   *measured;
+	bool	   *tested;
+} draw;
+
+static void
+shuffle(const card *c, pm_rng *rng, draw *d)
+{
+	for (int n = 0; n < c->networks; n++)
+		d->order[n] = n;
+	pm_rng_shuffle(rng, d->order, c->networks);
+}
+
+/* The first k of the order are measured; the others are tested, or the second half is. */
+static void
+take_first(const job *j, const card *c, int k, draw *d)
+{
+	for (int n = 0; n < c->networks; n++)
+	{
+		d->measured[d->order[n]] = n < k;
+		d->tested[d->order[n]] = n >= (j->choose ? (c->networks + 1) / 2 : k);
+	}
+}
+
+/* k networks of the first half of the order, chosen, in place of the first. */
+static void
+take_chosen(const pm_predictor *p, const card *c, int k, draw *d)
+{
+	int			rows = 0;
+	double	   *z = malloc(c->n * PM_N_STATE * sizeof(double));
+	double	   *log_ms = malloc(c->n * sizeof(double));
+	int64_t    *network = malloc(c->n * sizeof(int64_t));
+	int		   *picked = malloc(k * sizeof(int));
+	double	   *doubt = malloc((k + 1) * sizeof(double));
+	int			n;
+	pm_arena	a;
+	pm_status	st;
+
+	pm_arena_init_malloc(&a);
+	for (int i = 0; i < c->n; i++)
+	{
+		double		ms;
+
+		if (d->tested[c->network[i]])
+			continue;
+		if (pm_sensitivity(p, &c->rows[i], &a, &ms, z + (size_t) rows * PM_N_STATE, &st) != PM_OK)
+			die(c->name, &st);
+		log_ms[rows] = log(ms);
+		network[rows++] = c->network[i];
+	}
+	if (pm_choose_probes(&(pm_probe_questions) {.n = rows, .z = z, .log_ms = log_ms, .network = network}, k, &a, picked, &n, doubt, &st) != PM_OK)
+		die(c->name, &st);
+	memset(d->measured, 0, c->networks * sizeof(bool));
+	for (int i = 0; i < n; i++)
+		d->measured[network[picked[i]]] = true;
+	pm_arena_release(&a);
+	free(z);
+	free(log_ms);
+	free(network);
+	free(picked);
+	free(doubt);
+}
+
+/* Errors for k networks, means over the draws. */
+static void
+run_count(const job *j, const pm_predictor *p, card *c, int k, draw *d)
+{
+	pm_rng		rng;
+	int			count = j->counts[k];
+
+	c->before[k] = c->after[k] = c->networks >= (j->choose ? 2 * count : count + LEFT) ? 0 : NAN;
+	c->chosen[k] = c->after[k];
+	if (isnan(c->after[k]))
+		return;
+	pm_rng_seed(&rng, j->seed);
+	for (int i = 0; i < j->draws; i++)
+	{
+		double		again = 0;
+
+		shuffle(c, &rng, d);
+		take_first(j, c, count, d);
+		judge(p, c, d->measured, d->tested, &c->before[k], &c->after[k]);
+		if (!j->choose)
+			continue;
+		take_chosen(p, c, count, d);
+		judge(p, c, d->measured, d->tested, &again, &c->chosen[k]);
+	}
+	c->before[k] /= j->draws;
+	c->after[k] /= j->draws;
+	c->chosen[k] /= j->draws;
+	printf("  %d: %.1f > %.1f", count, c->before[k], c->after[k]);
+	if (j->choose)
+		printf(", chosen %.1f", c->chosen[k]);
+	fflush(stdout);
 }
 
 static void
 run_card(const job *j, const pm_predictor *p, card *c)
 {
-	int32_t    *order = PM_NEW(&arena, int32_t, c->networks);
-	bool	   *measured = PM_NEW(&arena, bool, c->networks);
-	pm_rng		rng;
+	draw		d = {PM_NEW(&arena, int32_t, c->networks), PM_NEW(&arena, bool, c->networks), PM_NEW(&arena, bool, c->networks)};
 
-	printf("%-26s %4d rows %4d networks, from the sheet %5.1f %%;", c->name, c->n, c->networks, error_of(p, c, measured));
+	memset(d.tested, true, c->networks * sizeof(bool));
+	printf("%-26s %4d rows %4d networks, from the sheet %5.1f %%;", c->name, c->n, c->networks, error_of(p, c, d.tested));
 	for (int k = 0; k < j->n_counts; k++)
-	{
-		c->before[k] = c->after[k] = c->networks >= j->counts[k] + LEFT ? 0 : NAN;
-		pm_rng_seed(&rng, j->seed);
-		for (int i = 0; i < j->draws && !isnan(c->after[k]); i++)
-		{
-			for (int n = 0; n < c->networks; n++)
-				order[n] = n;
-			pm_rng_shuffle(&rng, order, c->networks);
-			for (int n = 0; n < c->networks; n++)
-				measured[order[n]] = n < j->counts[k];
-			draw(p, c, measured, &c->before[k], &c->after[k]);
-		}
-		c->before[k] /= j->draws;
-		c->after[k] /= j->draws;
-		if (!isnan(c->after[k]))
-			printf("  %d: %.1f > %.1f", j->counts[k], c->before[k], c->after[k]);
-		fflush(stdout);
-	}
+		run_count(j, p, c, k, &d);
 	printf("\n");
 }
 
@@ -311,17 +399,19 @@ print_spread(double *v, int n)
 static void
 print_summary(const job *j, const card *cards, int n)
 {
-	printf("\nnetworks cards  after: median mean worst  before: median mean worst\n");
+	printf("\nnetworks cards  after: median mean worst  before: median mean worst%s\n", j->choose ? "  chosen: median mean worst" : "");
 	for (int k = 0; k < j->n_counts; k++)
 	{
 		double		before[MAX_CARDS];
 		double		after[MAX_CARDS];
+		double		chosen[MAX_CARDS];
 		int			m = 0;
 
 		for (int i = 0; i < n; i++)
 			if (!isnan(cards[i].after[k]))
 			{
 				before[m] = cards[i].before[k];
+				chosen[m] = cards[i].chosen[k];
 				after[m++] = cards[i].after[k];
 			}
 		if (m == 0)
@@ -330,6 +420,11 @@ print_summary(const job *j, const card *cards, int n)
 		print_spread(after, m);
 		printf("  ");
 		print_spread(before, m);
+		if (j->choose)
+		{
+			printf("  ");
+			print_spread(chosen, m);
+		}
 		printf("\n");
 	}
 }

@@ -4,7 +4,9 @@
  */
 #include "check.h"
 #include "make_graph.h"
+#include "nn/solve.h"
 #include "predictor/evidence.h"
+#include "predictor/probes.h"
 #include "predictor/recalibrate.h"
 #include "predictor/sensitivity.h"
 
@@ -248,6 +250,98 @@ test_recalibrate(const pm_predictor *base, const pm_dataset *d)
 	CHECK(r.mape_after < r.mape_before / 3);
 }
 
+/* ---------- what to measure ---------- */
+
+/* Mean variance of all questions when some are measured, from the precision written out: what the greedy choice makes small. */
+static double
+variance_after(const pm_probe_questions *q, const int *picked, int n_picked)
+{
+	enum {p = PM_N_STATE + 2};
+	double	   *m = PM_NEW(&arena, double, p * p);
+	double		centre = 0,
+				sum = 0;
+	double		weight[1],
+				sum_z[p];
+
+	for (int i = 0; i < q->n; i++)
+		centre += q->log_ms[i] / q->n;
+	for (int k = 0; k < PM_N_STATE; k++)
+		m[k * p + k] = 1 / (pm_state_prior(k) * pm_state_prior(k));
+	m[PM_N_STATE * p + PM_N_STATE] = 1 / (PM_STEP_PRIOR * PM_STEP_PRIOR + PM_CELL_PRIOR * PM_CELL_PRIOR);
+	m[p * p - 1] = 1 / (PM_SLOPE_PRIOR * PM_SLOPE_PRIOR);
+	for (int i = -n_picked; i < q->n; i++)
+	{
+		double		z[p];
+		int			at = i < 0 ? picked[-i - 1] : i;
+
+		memcpy(z, q->z + at * PM_N_STATE, PM_N_STATE * sizeof(double));
+		z[PM_N_STATE] = 1;
+		z[PM_N_STATE + 1] = q->log_ms[at] - centre;
+		if (i < 0)
+			pm_evidence_add(m, p, z, 1, weight, sum_z);
+		else
+		{
+			double	   *left = PM_NEW(&arena, double, p * p);
+			double		x[p];
+
+			memcpy(left, m, p * p * sizeof(double));
+			memcpy(x, z, sizeof(x));
+			CHECK(pm_solve_spd(left, x, p));
+			for (int k = 0; k < p; k++)
+				sum += z[k] * x[k] / q->n;
+		}
+	}
+	return sum;
+}
+
+static void
+test_probes(const pm_predictor *base, const pm_dataset *d)
+{
+	enum {n = 30, most = 5};
+	double		z[n * PM_N_STATE],
+				log_ms[n],
+				doubt[most + 1];
+	int64_t		network[n];
+	bool		measured[n] = {false};
+	int			picked[most],
+				again[most];
+	int			found;
+	pm_probe_questions q = {.n = n, .z = z, .log_ms = log_ms, .network = network, .measured = measured};
+
+	for (int i = 0; i < n; i++)
+	{
+		double		ms;
+
+		CHECK_EQ(pm_sensitivity(base, &d->samples[2 * (i / 2) + i % 2], &arena, &ms, z + i * PM_N_STATE, NULL), PM_OK);
+		log_ms[i] = log(ms);
+		network[i] = i / 2;
+	}
+	CHECK_EQ(pm_choose_probes(&q, most, &arena, picked, &found, doubt, NULL), PM_OK);
+	CHECK_EQ(found, most);
+	for (int k = 0; k <= most; k++)
+		CHECK_NEAR(doubt[k] * doubt[k], variance_after(&q, picked, k), 1e-9);
+	for (int i = 0; i < n; i++)
+		CHECK(variance_after(&q, &i, 1) >= doubt[1] * doubt[1] - 1e-12);
+	for (int k = 0; k < most; k++)
+	{
+		CHECK(doubt[k + 1] < doubt[k]);
+		for (int j = 0; j < k; j++)
+			CHECK(network[picked[j]] != network[picked[k]]);
+	}
+	/* what is measured is not proposed again, and the choice goes on from there */
+	measured[picked[0]] = true;
+	CHECK_EQ(pm_choose_probes(&q, most, &arena, again, &found, doubt, NULL), PM_OK);
+	for (int k = 0; k < most - 1; k++)
+		CHECK_EQ(again[k], picked[k + 1]);
+	/* no more than there are, and none of nothing */
+	q.n = 4;
+	CHECK_EQ(pm_choose_probes(&q, most, &arena, again, &found, doubt, NULL), PM_OK);
+	CHECK(found <= 2);
+	q.n = 0;
+	CHECK_EQ(pm_choose_probes(&q, most, &arena, again, &found, doubt, NULL), PM_OK);
+	CHECK_EQ(found, 0);
+}
+
 int
 main(void)
 {
@@ -272,6 +366,8 @@ main(void)
 	test_sensitivity(&mdot, &d);
 	test_recalibrate(&opclass, &d);
 	test_recalibrate(&mdot, &d);
+	test_probes(&opclass, &d);
+	test_probes(&mdot, &d);
 	pm_arena_release(&arena);
 	return check_done("card_state");
 }

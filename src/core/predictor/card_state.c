@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define LEAST_LEFT		0.15	/* of the priors on a card that is known from many networks */
+
 #define GROUP(class_or_kind)	[PM_STATE_CLASS + (class_or_kind)]
 #define KIND(kind)				GROUP(PM_N_CLASSES + (kind))
 
@@ -31,6 +33,12 @@ pm_state_prior(int element)
 	if (element < PM_STATE_CLASS)
 		return 0.1;
 	return element < PM_STATE_WINDOW ? 0.25 : 0.28;
+}
+
+double
+pm_state_left(double networks)
+{
+	return fmax(1 / sqrt(1 + networks), LEAST_LEFT);
 }
 
 /* Slots are log2(1 + x). */

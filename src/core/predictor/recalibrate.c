@@ -25,17 +25,12 @@
 #include "predictor/evidence.h"
 #include "predictor/sensitivity.h"
 
-/* Standard deviations of the numbers, in logarithms, on a card that nothing is known of. Where a state carries most: */
-#define PRIOR_STEP		0.05	/* of the whole step */
-#define PRIOR_SLOPE		0.03
-#define PRIOR_CELL		0.05	/* of a format or layout */
-/* and where there is none: */
+/* Standard deviations of the numbers, in logarithms, where there is no state; card_state.h has the others. */
 #define PRIOR_A			0.5		/* where the kind knows no cards */
 #define LEAST_PRIOR_A	0.05	/* on a device that is known from many networks */
 #define PRIOR_B			0.1
 #define PRIOR_D			0.4		/* a format or layout, over the whole step */
 #define SIGMA_OF_MEAN	1.25	/* standard deviation over mean absolute error, of a normal distribution */
-#define LEAST_KNOWN		0.15	/* of these deviations is left on a device that is known from many networks */
 #define MAX_FOLDS		10
 
 #define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
@@ -128,15 +123,15 @@ set_priors(const pm_predictor *base, const pm_device_correction *c, const char *
 {
 	bool		state = pm_has_state(base);
 	double		known = known_networks(base, gpu);
-	double		left = fmax(1 / sqrt(1 + known), LEAST_KNOWN);
-	double		step = state ? PRIOR_STEP : prior_of_step(base, known);
+	double		left = pm_state_left(known);
+	double		step = state ? PM_STEP_PRIOR : prior_of_step(base, known);
 
 	for (int k = 0; k < PM_N_STATE; k++)
 		prior[k] = state ? pm_state_prior(k) * left : 0;
 	prior[NUMBER_A] = step;
-	prior[NUMBER_B] = state ? PRIOR_SLOPE : PRIOR_B;
+	prior[NUMBER_B] = state ? PM_SLOPE_PRIOR : PRIOR_B;
 	for (int k = 0; k < N_CELLS; k++)
-		prior[NUMBER_CELL + k] = c->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] == 0 ? 0 : state ? PRIOR_CELL : PRIOR_D * step;
+		prior[NUMBER_CELL + k] = c->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] == 0 ? 0 : state ? PM_CELL_PRIOR : PRIOR_D * step;
 }
 
 /* z of one row, for the numbers of map[p] alone. */
