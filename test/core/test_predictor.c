@@ -336,7 +336,8 @@ check_truncated(const uint8_t *data, size_t len)
 	for (size_t n = 0; n < len; n++)
 	{
 		wrong += !refused(load_only(data, n, &st));
-		if (n < 16 || (n > 600 && n % 13 != 0))
+		/* without its last word, it is one that was stored before pairs of devices were learned from */
+		if (n < 16 || (n > 600 && n % 13 != 0) || n == len - 4)
 			continue;
 		/* cut short by someone who knows the checksum */
 		memcpy(copy, data, n);

@@ -192,6 +192,42 @@ test_stored(void)
 	CHECK(back.transfer == NULL);
 }
 
+/* Damaged bytes, and bytes that end early, are an error or something that answers soundly. */
+static void
+test_damage(void)
+{
+	const pm_setting quick = {.name = "calibration_folds", .number = 0};
+	pm_predictor p = make_predictor("roofline", &quick, 1, &set, &arena);
+	pm_buffer	b = {.arena = &arena};
+	int			refused = 0;
+
+	pm_transfer_save(fit(&set), &b);
+	CHECK(!b.failed);
+	for (size_t i = 0; i < b.len; i++)
+		for (int k = 0; k < 3; k++)
+		{
+			uint8_t		kept = b.data[i];
+			pm_reader	r = {.data = b.data, .len = k == 2 ? i : b.len};
+			pm_arena	room;
+			pm_status	st;
+
+			b.data[i] ^= k == 0 ? 1 << i % 8 : k == 1 ? 0xff : 0;
+			pm_arena_init_malloc(&room);
+			if (pm_transfer_load(&r, &room, &p.transfer, &st) != PM_OK)
+				refused++;
+			else
+			{
+				pm_carried	c;
+
+				carry(&p, 0, 1, 0.9, &c);
+				CHECK(c.low_ms > 0 && c.low_ms <= c.step_ms && c.step_ms <= c.high_ms && isfinite(c.high_ms));
+			}
+			pm_arena_release(&room);
+			b.data[i] = kept;
+		}
+	CHECK(refused >= (int) b.len);
+}
+
 /* Learned by a training with folds, not by one without. */
 static void
 test_trained(void)
@@ -212,6 +248,7 @@ main(void)
 	test_intervals();
 	test_outside();
 	test_stored();
+	test_damage();
 	test_trained();
 	pm_arena_release(&arena);
 	return check_done("transfer");

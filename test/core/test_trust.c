@@ -587,7 +587,7 @@ test_slope(void)
 	{
 		double		ms[2][N];
 		double		distance[2][N];
-		pm_crossed	crossed[2] = {{ms[0], distance[0]}, {ms[1], distance[1]}};
+		pm_crossed	crossed[2] = {{.ms = ms[0], .distance = distance[0]}, {.ms = ms[1], .distance = distance[1]}};
 		const pm_intervals *t;
 
 		for (int k = 0; k < 2; k++)
