@@ -100,7 +100,7 @@ BEGIN ATOMIC
         SELECT u.batch, t.*, m.fits, m.p_fits, t.seconds <= extract(epoch FROM $6) AS in_time
         FROM unnest($7) AS u (batch), LATERAL perfmodel.time_to_target($1, $2, u.batch, $3, $4, $5, dtype => $8, layout => $9, framework => $10,
                                                                         predictor => $11, optimizer => $12, nodes => $13, cluster => $14, parallel => $15) AS t,
-             LATERAL perfmodel.predict_memory($1, $2, u.batch, $8, $9, $10, $12) AS m
+             LATERAL perfmodel.predict_memory($1, $2, u.batch, $8, $9, $10, $12, world_size => $5, parallel => $15) AS m
     ), ranked AS (
         SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN $6 IS NULL THEN a.seconds ELSE coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
         FROM asked AS a WHERE a.fits AND a.seconds IS NOT NULL
