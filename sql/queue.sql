@@ -102,6 +102,12 @@ CREATE TABLE to_place AS SELECT * FROM (VALUES ('a', 'bnet5@32', 'Tesla T4', 2, 
 SELECT "position", job_id, node, gpus_on_node, parts, step_ms > 0 AS step, note ~ '^no room now' AS no_room FROM perfmodel.place('to_place', '{n1,n2,n3,n4}', '{T4,t4,Tesla T4,A100}', '{4,2,3,8}', predictor => 'queue');
 SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', '{n1,n2,n3}', '{T4,T4,T4}', '{1,2,2}', policy => 'edf', predictor => 'queue') WHERE parts > 1;
 SELECT count(*) FROM perfmodel.place('to_place', '{}', '{}', '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
+-- two jobs on one device, where they leave it idle for each other: the numbers are those of colocate()
+CREATE TABLE light AS SELECT * FROM (VALUES ('one', 'bnet5@32', 'T4', 1, 100), ('two', 'bnet5@32', 'Tesla T4', 1, 200), ('three', 'bnet5@32', 'T4', 1, 300), ('four', 'no such', 'T4', 1, 1)) AS v(job_id, graph, gpu, batch, steps);
+SELECT job_id, node, shares_with, helper.close(slowdown, (perfmodel.colocate(perfmodel.graph_id('bnet5@32'), 1, perfmodel.graph_id('bnet5@32'), 1, 'T4', predictor => 'queue')).slowdown_a) AS slowdown, note
+FROM perfmodel.place('light', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY "position";
+SELECT count(shares_with) AS shared, count(node) AS placed FROM perfmodel.place('light', '{n1}', '{T4}', '{1}', predictor => 'queue');
+SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', ''{n1}'', ''{T4}'', ''{1}'', max_slowdown => 0.5)');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['''{a}'', ''{T4,T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{}''',
     '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''', '''{a}'', ''{T4}'', ''{1}'', at => ''-infinity''']) AS a;
 

@@ -108,10 +108,11 @@ COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, text[], jsonb, integer[], t
     'the step of each job of a table on each of several devices, and numbers of devices';
 
 CREATE FUNCTION perfmodel.place(jobs regclass, nodes text[], node_gpus text[], node_free integer[], columns jsonb DEFAULT '{}', policy text DEFAULT 'srsf',
-                                predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),
+                                predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), max_slowdown float8 DEFAULT 1,
                                 OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer,
-                                OUT node text, OUT gpus_on_node integer, OUT parts integer, OUT step_ms float8, OUT note text)
+                                OUT node text, OUT gpus_on_node integer, OUT parts integer, OUT step_ms float8, OUT shares_with text,
+                                OUT slowdown float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_place_sql';
-COMMENT ON FUNCTION perfmodel.place(regclass, text[], text[], integer[], jsonb, text, text, timestamptz) IS
-    'on which machines waiting jobs run: whole in one where there is room, else in as few as can be';
+COMMENT ON FUNCTION perfmodel.place(regclass, text[], text[], integer[], jsonb, text, text, timestamptz, float8) IS
+    'on which machines waiting jobs run: in one where there is room, else in few, or two on a device (max_slowdown)';

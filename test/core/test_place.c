@@ -38,6 +38,34 @@ test_by_hand(void)
 	CHECK_EQ(p.n, 0);
 }
 
+/* Jobs that find no room join one that leaves the device idle for them, and has the memory for both. */
+static void
+test_together(void)
+{
+	const pm_node nodes[3] = {{0, 2}, {0, 1}, {1, 1}};
+	pm_queue_job j[8] = {waiting(1, 0), waiting(1, 0), waiting(1, 0), waiting(1, 1), waiting(1, 0), waiting(1, 0), waiting(2, 0), waiting(1, 0)};
+	const int32_t order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+	/* 4 is light: it goes to 1, the lightest of those with the memory; 5 would slow 0 too much, and has no memory with 2 */
+	const pm_device_need need[8] = {{0.9, 1000, 16000}, {0.3, 6000, 16000}, {0.2, 14000, 16000}, {0.1, 100, 16000}, {0.4, 4000, 16000}, {0.4, 3000, 16000},
+	{0.1, 10, 16000}, {NAN, NAN, NAN}};
+	pm_placement p;
+	pm_pair		pair[8];
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_place(j, 8, order, nodes, 3, &p, &arena, &st), PM_OK);
+	CHECK_EQ(p.n, 4);
+	CHECK_EQ(pm_place_together(j, 8, order, need, 1.2, &p, pair, &arena, &st), PM_OK);
+	CHECK_EQ(p.n, 5);
+	CHECK(p.v[4].job == 4 && p.v[4].node == p.v[1].node && p.parts[4] == 1 && p.parts[5] == 0 && p.parts[6] == 0 && p.parts[7] == 0);
+	CHECK(pair[4].with == 1 && pair[1].with == 4 && pair[4].slowdown == 1 && pair[0].with == -1 && pair[3].with == -1);
+	/* a larger slowdown is let through: 5 joins 0 */
+	CHECK_EQ(pm_place(j, 8, order, nodes, 3, &p, &arena, &st), PM_OK);
+	CHECK_EQ(pm_place_together(j, 8, order, need, 1.5, &p, pair, &arena, &st), PM_OK);
+	CHECK(pair[5].with == 0 && p.n == 6);
+	CHECK_NEAR(pair[5].slowdown, 1.3, 1e-12);
+	CHECK_NEAR(pair[0].slowdown, 1.3, 1e-12);
+}
+
 /* Nothing is given twice, each job has all of its devices or none, and no more machines than the largest rooms need. */
 static void
 test_any(void)
@@ -125,6 +153,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_by_hand();
+	test_together();
 	test_any();
 	test_stop();
 	pm_arena_release(&arena);

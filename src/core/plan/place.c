@@ -3,6 +3,7 @@
  */
 #include "plan/place.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,64 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *n
 			return st->code;
 		if (place_job(&p, order[k], j->pool, j->gpus, out, a, st) != PM_OK)
 			return st->code;
+	}
+	return PM_OK;
+}
+
+/* ---------- two jobs on one device ---------- */
+
+static double
+slowdown_of(const pm_device_need *a, const pm_device_need *b)
+{
+	return fmax(1, a->busy + b->busy);
+}
+
+/* The place of a job that `job` shares a device with at the least cost; -1: none. */
+static int
+best_partner(const pm_queue_job *jobs, int job, const pm_device_need *need, double max_slowdown, const pm_placement *out, int n_alone, const pm_pair *pair)
+{
+	int			best = -1;
+
+	for (int i = 0; i < n_alone; i++)
+	{
+		int			other = out->v[i].job;
+
+		if (jobs[other].gpus != 1 || jobs[other].pool != jobs[job].pool || pair[other].with >= 0 ||
+			!(need[other].peak_mb + need[job].peak_mb <= need[job].memory_mb) || !(slowdown_of(&need[other], &need[job]) <= max_slowdown))
+			continue;
+		if (best < 0 || slowdown_of(&need[other], &need[job]) < slowdown_of(&need[out->v[best].job], &need[job]))
+			best = i;
+	}
+	return best;
+}
+
+pm_code
+pm_place_together(const pm_queue_job *jobs, int n, const int32_t *order, const pm_device_need *need, double max_slowdown,
+				  pm_placement *out, pm_pair *pair, pm_arena *a, pm_status *st)
+{
+	int			n_alone = out->n;
+	int			room = out->n;
+
+	for (int i = 0; i < n; i++)
+		pair[i] = (pm_pair) {-1, 1};
+	if (make_room(out, &room, n, a, st) != PM_OK)
+		return st->code;
+	for (int k = 0; k < n; k++)
+	{
+		int			job = order[k];
+		int			at;
+
+		if (pm_stopped(a, st))
+			return st->code;
+		if (jobs[job].elapsed_s >= 0 || jobs[job].gpus != 1 || out->parts[job] > 0 || isnan(need[job].busy))
+			continue;
+		at = best_partner(jobs, job, need, max_slowdown, out, n_alone, pair);
+		if (at < 0)
+			continue;
+		pair[job] = (pm_pair) {out->v[at].job, slowdown_of(&need[out->v[at].job], &need[job])};
+		pair[out->v[at].job] = (pm_pair) {job, pair[job].slowdown};
+		out->v[out->n++] = (pm_placed) {job, out->v[at].node, 1};
+		out->parts[job] = 1;
 	}
 	return PM_OK;
 }

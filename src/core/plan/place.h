@@ -40,4 +40,29 @@ typedef struct pm_placement
 pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *nodes, int n_nodes,
 					 pm_placement *out, pm_arena *a, pm_status *st);
 
+/* What a job of one device needs of it; NaN: not known, and it shares with nobody. */
+typedef struct pm_device_need
+{
+	double		busy;			/* share of its time that the device works for it, 0..1 */
+	double		peak_mb;		/* memory */
+	double		memory_mb;		/* that such a device has */
+} pm_device_need;
+
+typedef struct pm_pair
+{
+	int32_t		with;			/* the job on the same device; -1: none */
+	double		slowdown;		/* of each of the two; 1 where it is alone */
+} pm_pair;
+
+/*
+ * Jobs of order[n] that found no room and need one device go to one that
+ * another such job was placed on, where both have the memory and neither
+ * becomes slower than max_slowdown times: with busy_a + busy_b above 1 each
+ * takes that many times as long, as two jobs that take turns. Of several, the
+ * one that slows down least. Two jobs on a device at most. need[n], pair[n].
+ * The new parts are added to the placement: those of a job that shares come after all others.
+ */
+pm_code		pm_place_together(const pm_queue_job *jobs, int n, const int32_t *order, const pm_device_need *need, double max_slowdown,
+							  pm_placement *out, pm_pair *pair, pm_arena *a, pm_status *st);
+
 #endif

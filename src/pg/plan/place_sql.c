@@ -6,8 +6,10 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/float.h"
 #include "utils/timestamp.h"
 
 #include "context_arena.h"
@@ -15,6 +17,7 @@
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "plan/place.h"
+#include "plans.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_place_sql);
@@ -82,12 +85,89 @@ step_in(pm_jobs *jobs, int i, int nodes, char **note)
 	return NAN;
 }
 
+/* ---------- two jobs on one device ---------- */
+
+/* Each different question once. $1 graphs, $2 devices, $3 batches, $4 formats of jobs, $5 the predictor. */
+static const char needs_query[] =
+"WITH asked AS (SELECT * FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))"
+"                   WITH ORDINALITY AS a (graph_id, gpu, batch, dtype, nr)),"
+" answered AS MATERIALIZED (SELECT q.*, c.busy_a AS busy, c.peak_mb / 2 AS mb, 1024 * g.memory_gb AS has"
+"     FROM (SELECT DISTINCT a.graph_id, a.gpu, a.batch, a.dtype FROM asked AS a) AS q JOIN perfmodel.gpu AS g ON g.name OPERATOR(pg_catalog.=) perfmodel.gpu_name(q.gpu),"
+"          LATERAL perfmodel.colocate(q.graph_id, q.batch, q.graph_id, q.batch, q.gpu, q.dtype, q.dtype, $5) AS c)"
+" SELECT a.nr::pg_catalog.int4, w.busy::pg_catalog.float8, w.mb::pg_catalog.float8, w.has::pg_catalog.float8 FROM asked AS a JOIN answered AS w"
+" ON w.graph_id OPERATOR(pg_catalog.=) a.graph_id AND w.gpu OPERATOR(pg_catalog.=) a.gpu AND w.batch OPERATOR(pg_catalog.=) a.batch AND w.dtype OPERATOR(pg_catalog.=) a.dtype";
+
+static Datum
+array_of(Datum *v, int n, Oid type, int16 length, bool by_value, char align)
+{
+	return PointerGetDatum(construct_array(v, n, type, length, by_value, align));
+}
+
+/* What jobs of one device need of it: need[jobs->n], NaN where nobody knows. */
 static void
-add_part(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *m, const pm_placed *part, int parts, double step_ms, char *note)
+read_needs(const pm_jobs *jobs, text *predictor, pm_device_need *need)
+{
+	Oid			types[] = {INT8ARRAYOID, TEXTARRAYOID, INT4ARRAYOID, TEXTARRAYOID, TEXTOID};
+	char		nulls[] = {' ', ' ', ' ', ' ', predictor != NULL ? ' ' : 'n', 0};
+	Datum	   *graph = palloc(sizeof(Datum) * Max(jobs->n, 1));
+	Datum	   *gpu = palloc(sizeof(Datum) * Max(jobs->n, 1));
+	Datum	   *batch = palloc(sizeof(Datum) * Max(jobs->n, 1));
+	Datum	   *dtype = palloc(sizeof(Datum) * Max(jobs->n, 1));
+	int		   *of = palloc(sizeof(int) * Max(jobs->n, 1));
+	Datum		args[5];
+	int			n = 0;
+
+	for (int i = 0; i < jobs->n; i++)
+	{
+		int64		graph_id;
+		int32		size;
+		text	   *format;
+
+		need[i] = (pm_device_need) {NAN, NAN, NAN};
+		if (jobs->queue[i].elapsed_s >= 0 || jobs->queue[i].gpus != 1 || !pm_jobs_asked(jobs, i, &graph_id, &size, &format))
+			continue;
+		graph[n] = Int64GetDatum(graph_id);
+		gpu[n] = CStringGetTextDatum(jobs->rows[i].gpu);
+		batch[n] = Int32GetDatum(size);
+		dtype[n] = format != NULL ? PointerGetDatum(format) : CStringGetTextDatum("fp32");
+		of[n++] = i;
+	}
+	args[0] = array_of(graph, n, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
+	args[1] = array_of(gpu, n, TEXTOID, -1, false, TYPALIGN_INT);
+	args[2] = array_of(batch, n, INT4OID, 4, true, TYPALIGN_INT);
+	args[3] = array_of(dtype, n, TEXTOID, -1, false, TYPALIGN_INT);
+	args[4] = PointerGetDatum(predictor);
+	SPI_connect();
+	if (SPI_execute_with_args(needs_query, 5, types, args, nulls, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "cannot ask what the jobs need of a device");
+	for (uint64 row = 0; row < SPI_processed; row++)
+		need[of[DatumGetInt32(pm_value(row, 1, NULL)) - 1]] = (pm_device_need) {pm_value_float8(row, 2), pm_value_float8(row, 3), pm_value_float8(row, 4)};
+	SPI_finish();
+}
+
+static double
+slowdown_argument(FunctionCallInfo fcinfo, int arg)
+{
+	double		v = PG_GETARG_FLOAT8(arg);
+
+	if (!(v >= 1 && v <= 2))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_slowdown must be between 1 and 2, not %g", v),
+				 errhint("1: jobs share no device; 1.2: two jobs may, where neither takes more than 1.2 times as long.")));
+	return v;
+}
+
+/* ---------- rows ---------- */
+
+static void
+add_part(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *m, const pm_placed *part, int parts, double step_ms,
+		 const pm_pair *pair, char *note)
 {
 	const pm_job_row *r = &jobs->rows[i];
-	bool		nulls[10] = {false};
-	Datum		values[10] = {
+	bool		shared = pair->with >= 0;
+	bool		nulls[12] = {false};
+	Datum		values[12] = {
 		Int64GetDatum(position),
 		pm_text_or_null(r->id, &nulls[1]),
 		pm_text_or_null(r->team, &nulls[2]),
@@ -97,14 +177,17 @@ add_part(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines 
 		Int32GetDatum(part ? part->gpus : 0),
 		Int32GetDatum(parts),
 		pm_float8_or_null(step_ms, &nulls[8]),
-		pm_text_or_null(note, &nulls[9])
+		pm_text_or_null(shared ? jobs->rows[pair->with].id : NULL, &nulls[9]),
+		pm_float8_or_null(shared ? pair->slowdown : NAN, &nulls[10]),
+		pm_text_or_null(note, &nulls[11])
 	};
 
 	pm_rows_add(out, values, nulls);
 }
 
 static void
-add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *m, const pm_placement *p, const pm_placed *parts)
+add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *m, const pm_placement *p, const pm_placed *parts,
+		const pm_pair *pair)
 {
 	int			n = p->parts[i];
 	char	   *note = jobs->rows[i].note;
@@ -113,17 +196,26 @@ add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *
 	if (n == 0)
 	{
 		note = note != NULL ? psprintf("no room now; %s", note) : "no room now";
-		add_part(out, jobs, i, position, m, NULL, 0, NAN, note);
+		add_part(out, jobs, i, position, m, NULL, 0, NAN, pair, note);
 	}
 	for (int k = 0; k < n; k++)
-		add_part(out, jobs, i, position, m, &parts[k], n, step_ms, note);
+		add_part(out, jobs, i, position, m, &parts[k], n, step_ms, pair, note);
 }
 
-/* jobs, nodes, node_gpus, node_free, columns, policy, predictor, at */
+/* The parts of a job that shares a device stand behind all others. */
+static const pm_placed *
+shared_part(const pm_placement *p, int from, int job)
+{
+	while (p->v[from].job != job)
+		from++;
+	return &p->v[from];
+}
+
+/* jobs, nodes, node_gpus, node_free, columns, policy, predictor, at, max_slowdown */
 Datum
 pm_place_sql(PG_FUNCTION_ARGS)
 {
-	static const int needed[] = {0, 1, 2, 3, 5, 7};
+	static const int needed[] = {0, 1, 2, 3, 5, 7, 8};
 	pm_rows_out out;
 	pm_job_table t;
 	pm_jobs		jobs;
@@ -131,14 +223,18 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	pm_placement p;
 	pm_arena	a;
 	pm_status	st = {PM_OK};
+	pm_pair    *pair;
+	double		max_slowdown;
 	int32	   *order;
 	int			at = 0;
+	int			alone;
 	int64		position = 0;
 
 	pm_rows_begin(fcinfo, &out);
 	for (int i = 0; i < lengthof(needed); i++)
 		if (PG_ARGISNULL(needed[i]))
 			return (Datum) 0;
+	max_slowdown = slowdown_argument(fcinfo, 8);
 	pm_job_table_argument(fcinfo, 0, 4, &t);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 6), pm_at_argument(fcinfo, 7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
@@ -147,14 +243,32 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	if (pm_queue_order(jobs.queue, jobs.n, pm_policy_argument(fcinfo, 5), order, &a, &st) != PM_OK ||
 		pm_place(jobs.queue, jobs.n, order, m.nodes, m.n, &p, &a, &st) != PM_OK)
 		pm_raise(&st);
+	alone = p.n;
+	pair = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_pair) * Max(jobs.n, 1));
+	for (int i = 0; i < jobs.n; i++)
+		pair[i] = (pm_pair) {-1, 1};
+	if (max_slowdown > 1)
+	{
+		pm_device_need *need = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_device_need) * Max(jobs.n, 1));
+
+		read_needs(&jobs, pm_predictor_argument(fcinfo, 6), need);
+		if (pm_place_together(jobs.queue, jobs.n, order, need, max_slowdown, &p, pair, &a, &st) != PM_OK)
+			pm_raise(&st);
+	}
 	for (int k = 0; k < jobs.n; k++)
 	{
 		int			i = order[k];
 
 		if (jobs.queue[i].elapsed_s >= 0)
 			continue;
-		add_job(&out, &jobs, i, ++position, &m, &p, p.v + at);
-		at += p.parts[i];
+		/* who found a device of his own stands where his parts do */
+		if (at < alone && p.v[at].job == i)
+		{
+			add_job(&out, &jobs, i, ++position, &m, &p, p.v + at, &pair[i]);
+			at += p.parts[i];
+		}
+		else
+			add_job(&out, &jobs, i, ++position, &m, &p, p.parts[i] > 0 ? shared_part(&p, alone, i) : NULL, &pair[i]);
 	}
 	return (Datum) 0;
 }
