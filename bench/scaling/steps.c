@@ -118,22 +118,37 @@ read_all_rows(const csv *c)
 	}
 }
 
-/* The step on one GPU of each row, the mean of its measurements; none: the row is not used. */
+static bool
+alike(const row *a, const row *b)
+{
+	return a->net == b->net && a->cluster == b->cluster && a->batch == b->batch;
+}
+
+/* The step on one GPU of each row, the mean of its measurements, in one shape for all rows alike; none: the row is not used. */
 static void
 find_single_steps(pm_arena *a)
 {
 	for (int i = 0; i < n_rows; i++)
 	{
+		pm_step_shape *shape;
 		double		sum = 0;
 		int			n = 0;
+		bool		first = true;
 
-		for (int k = 0; k < n_rows; k++)
-			if (rows[k].gpus == 1 && rows[k].net == rows[i].net && rows[k].cluster == rows[i].cluster && rows[k].batch == rows[i].batch)
+		for (int k = 0; k < i && first; k++)
+			first = !alike(&rows[k], &rows[i]);
+		for (int k = i; k < n_rows && first; k++)
+			if (rows[k].gpus == 1 && alike(&rows[k], &rows[i]))
 			{
 				sum += rows[k].step_ms;
 				n++;
 			}
-		rows[i].shape = n > 0 && rows[i].gpus > 1 ? make_shape(&rows[i], sum / n, a) : NULL;
+		if (n == 0)
+			continue;
+		shape = make_shape(&rows[i], sum / n, a);
+		for (int k = i; k < n_rows; k++)
+			if (rows[k].gpus > 1 && alike(&rows[k], &rows[i]))
+				rows[k].shape = shape;
 	}
 }
 
@@ -214,8 +229,9 @@ main(int argc, char **argv)
 			if (n > 0 && n_train > 0)
 			{
 				add(&own_prior, &f, test, n);
+				/* refused: the cluster stays as it was */
 				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
-					csv_die(st.message, "fit");
+					printf("%s, %s: %s\n", clusters[k].name, nets[net].model, st.message);
 				add(&own, &f, test, n);
 			}
 			f = clusters[k];
@@ -224,8 +240,9 @@ main(int argc, char **argv)
 			if (n > 0 && n_train > 0)
 			{
 				add(&other_prior, &f, test, n);
+				/* refused: the cluster stays as it was */
 				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
-					csv_die(st.message, "fit");
+					printf("%s, %s: %s\n", clusters[k].name, nets[net].model, st.message);
 				add(&other, &f, test, n);
 			}
 		}

@@ -304,7 +304,7 @@ transformer(void)
 {
 	return (pm_step_shape) {
 		.n = 1, .message_bytes = 25e6, .layers = 8, .activation_bytes = 1e6, .gradient_bytes = 100e6, .step_ms = 128,
-		.forward_ms = 40, .backward_ms = 80, .update_ms = 8, .bytes = {100e6}, .bucket_ms = {80}
+		.forward_ms = 40, .backward_ms = 80, .update_ms = 8, .undivided_ms = 12, .bytes = {100e6}, .bucket_ms = {80}
 	};
 }
 
@@ -352,17 +352,59 @@ test_divided(void)
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + 2, 1e-6);
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.recompute = true}, &f).step_ms,
 			   160 * (0.9 / 4 + 0.1) + 3 * 2 * 8 * sum4 + 2, 1e-6);
-	/* what follows the layers is on the last stage, which the others wait for; launches are not divided */
+	/* what follows the layers is on the last stage, which the others wait for; launches are not divided, and hide the sums */
 	shape.head_ms = 12;
 	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 2,.accumulation = 1,.tp = 1,.pp = 2,.interleave = 1}, &f).step_ms,
 			   2 * (108.0 / 2 + 12 + 2 * hand_over) + 4, 1e-6);
 	shape = transformer();
 	shape.launch_ms = 100;
 	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
-			   100 + 2 * 2 * 8 * sum4 + 2, 1e-6);
+			   100 + 2 * 2 * 8 * 0.03 + 2, 1e-6);
 	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the update */
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 1, 1e-6);
+}
+
+/* Of two layers: norms, and what is added to what a layer hands on, are not divided; behind the last norm is the head. */
+static void
+test_undivided(void)
+{
+	graph_text	t;
+	pm_graph   *g = PM_NEW(&arena, pm_graph, 1);
+	pm_skeleton s;
+	pm_buckets	b;
+	pm_status	st;
+	double		whole = 0;
+	double		head = 0;
+	int			x;
+
+	text_start(&t, "two layers", "two layers");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,16,32],'batch_dim':0");
+	for (int l = 0; l < 2; l++)
+	{
+		int			norm = text_node(&t, "'op':'LayerNormalization','inputs':[%d],'shape':[1,16,32],'batch_dim':0,'weights':[[32],[32]]", x);
+		int			scores = text_node(&t, "'op':'MatMul','inputs':[%d],'shape':[1,16,16],'batch_dim':0,'weights':[[32,16]]", norm);
+		int			wide = text_node(&t, "'op':'Add','inputs':[%d],'shape':[1,16,16],'batch_dim':0,'weights':[[16]]", scores);
+		int			softmax = text_node(&t, "'op':'Softmax','inputs':[%d],'shape':[1,16,16],'batch_dim':0,'attrs':{'axis':2}", wide);
+		int			out = text_node(&t, "'op':'MatMul','inputs':[%d],'shape':[1,16,32],'batch_dim':0,'weights':[[16,32]]", softmax);
+
+		x = text_node(&t, "'op':'Add','inputs':[%d,%d],'shape':[1,16,32],'batch_dim':0", x, out);
+	}
+	x = text_node(&t, "'op':'LayerNormalization','inputs':[%d],'shape':[1,16,32],'batch_dim':0,'weights':[[32],[32]]", x);
+	text_node(&t, "'op':'MatMul','inputs':[%d],'shape':[1,16,100],'batch_dim':0,'weights':[[32,100]]", x);
+	text_put(&t, "]}");
+	if (pm_graph_from_json(t.text, t.len, &arena, g, &st) != PM_OK || pm_skeleton_build(g, true, &arena, &s, &st) != PM_OK ||
+		pm_buckets_build(&s, PM_FP32, 25, &arena, &b, &st) != PM_OK)
+		make_failed("graph", &st);
+	free(t.text);
+	for (int i = 0; i < s.n; i++)
+	{
+		whole += b.whole[i];
+		head += b.head[i];
+	}
+	CHECK_EQ(b.layers, 2);
+	CHECK_EQ(whole, 5);
+	CHECK_EQ(head, 1);
 }
 
 static void
@@ -532,6 +574,7 @@ main(void)
 	test_order();
 	test_refused();
 	test_divided();
+	test_undivided();
 	test_divided_refused();
 	test_fit();
 	test_nonsense();

@@ -44,6 +44,21 @@ attends(const pm_node *n)
 	return strcmp(name, "Attention") == 0 || (strcmp(name, "Softmax") == 0 && n->shape.rank >= 3);
 }
 
+static bool
+is_norm(const char *name)
+{
+	return strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
+}
+
+/* Whether each GPU does all of it where layers are divided, as Megatron does: what works on all that a layer hands on. */
+static bool
+stays_whole(const pm_node *n, double activation)
+{
+	const char *name = pm_op_name(n->op);
+
+	return is_norm(name) || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
+}
+
 /* Layers, and what one hands to the next: what the norms of a transformer put out. */
 static void
 count_layers(const pm_skeleton *s, pm_buckets *b)
@@ -57,12 +72,15 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 
 		if (attends(n))
 			b->layers++;
-		else if (strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0)
+		else if (is_norm(name))
 		{
 			b->activation = fmax(b->activation, pm_node_count(n, 1));
 			last = i;
 		}
 	}
+	for (int i = 0; i <= last; i++)
+		if (stays_whole(&s->graph->nodes[s->dag.node[i]], b->activation))
+			b->whole[s->token_of[i]]++;
 	for (int i = last + 1; last >= 0 && i < s->dag.n; i++)
 		b->head[s->token_of[i]]++;
 	if (b->activation == 0)
@@ -82,7 +100,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	b->bytes = PM_NEW_PACKED(a, double, room);
 	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
 	b->head = PM_NEW_PACKED(a, float, s->n);
-	if (b->bytes == NULL || b->done == NULL || b->head == NULL)
+	b->whole = PM_NEW_PACKED(a, float, s->n);
+	if (b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{

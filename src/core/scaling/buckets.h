@@ -23,6 +23,7 @@ typedef struct pm_buckets
 	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */
 	int			layers;			/* of a transformer: operators that attend; 0: none */
 	double		activation;		/* elements of one sample that a layer hands to the next */
+	float	   *whole;			/* [tokens] copies that tensor parallelism does not divide: norms, and what is added or dropped between layers */
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */
 } pm_buckets;
 

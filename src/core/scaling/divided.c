@@ -13,10 +13,8 @@
 
 #include <math.h>
 
-/* Share of computing that tensor parallelism does not divide: norms, residuals, launches. */
-#define NOT_DIVIDED 0.1
-
 #define SUMS_A_PASS 2
+#define CALL_MS 0.03			/* of a collective, on the processor */
 
 typedef struct division
 {
@@ -72,22 +70,27 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	division	d = {s, p, f, comm_factor};
 	double		stage_layers = ceil((double) s->layers / (p->pp * p->interleave)) * p->interleave;
 	double		stage = stage_layers / s->layers;	/* share of the model that the largest stage has */
-	double		divided = (1 - NOT_DIVIDED) / p->tp + NOT_DIVIDED;
 	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));
 	int			passes = p->recompute ? 3 : 2;
 	/* a pass of recomputing launches the kernels of the forward pass, a third of all, again */
 	double		floor_ms = s->launch_ms * (1 + (passes - 2) / 3.0);
 	/* the last stage has the head besides its layers, which is not computed again */
-	double		layers_ms = (s->forward_ms * (passes - 1) + s->backward_ms - s->head_ms) * divided * stage;
-	double		compute = fmax(layers_ms + s->head_ms * divided, floor_ms * stage) * stretch;
+	double		whole_ms = s->undivided_ms * (1 + (passes - 2) / 3.0);
+	double		layers_ms = ((s->forward_ms * (passes - 1) + s->backward_ms - s->head_ms - whole_ms) / p->tp + whole_ms) * stage;
+	/* the head's few kernels are large, and start when those of the layers have been launched */
+	double		head_ms = s->head_ms / p->tp * stretch;
 	double		sums = passes * layer_sums_ms(&d, stage_layers);
+	/* the processor hands out kernels and sums one after the other, while the GPU works on what it has */
+	double		launches = floor_ms * stage * stretch + (p->tp > 1 ? passes * SUMS_A_PASS * stage_layers * CALL_MS : 0);
+	double		layers = fmax(layers_ms * stretch + sums, launches);
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
-	double		micro = compute + sums + handing;
+	double		micro = layers + head_ms + handing;
 	double		gradients = gradients_ms(&d, stage);
 	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? PM_REPLICAS(p) : 1);
 
 	to->step_ms = micro * (p->accumulation + (p->pp - 1.0) / p->interleave) + gradients + update;
 	to->comm_ms = (sums + handing) * p->accumulation + gradients;
-	to->exposed_ms = to->comm_ms;
+	/* sums that are done before the next kernel has been launched keep nothing waiting */
+	to->exposed_ms = (layers - fmax(layers_ms * stretch, launches) + handing) * p->accumulation + gradients;
 	to->compute_ms = to->step_ms - to->exposed_ms;
 }

@@ -48,6 +48,7 @@ typedef struct pm_step_shape
 	double		activation_bytes;	/* of a batch, from a layer to the next */
 	double		gradient_bytes;
 	double		head_ms;		/* of forward and backward pass, behind the layers: on the last stage alone */
+	double		undivided_ms;	/* of forward and backward pass: what tensor parallelism leaves whole on every GPU */
 	double		launch_ms;		/* forward and backward pass take at least so long: their kernels have to be launched */
 	double		step_ms,
 				forward_ms,

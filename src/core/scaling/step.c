@@ -171,9 +171,14 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->update_ms = ms.update_ms;
 	to->layers = b->layers;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
-	to->gradient_bytes = to->head_ms = 0;
+	to->gradient_bytes = to->head_ms = to->undivided_ms = 0;
 	for (int i = 0; i < work->n; i++)
-		to->head_ms += b->head[i] * (work->phase_us[3 * i] + work->phase_us[3 * i + 1]) * ms.backward_us_ms;
+	{
+		double		both_ms = (work->phase_us[3 * i] + work->phase_us[3 * i + 1]) * ms.backward_us_ms;
+
+		to->head_ms += b->head[i] * both_ms;
+		to->undivided_ms += b->whole[i] * both_ms;
+	}
 	to->launch_ms = fmin(work->n_kernels * LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)
 	{
