@@ -13,13 +13,16 @@ SELECT array_agg(rank ORDER BY rank) AS ranks, count(DISTINCT structure) AS netw
 SELECT bool_and(p.doubt_after_pct = q.doubt_before_pct) AS continued FROM probe AS p JOIN probe AS q ON q.rank = p.rank + 1;
 -- what has been measured is not proposed, and the doubt goes on from there
 BEGIN;
-INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, step_ms) SELECT graph_id, 'A40', batch, 'fp32', step_ms FROM probe WHERE rank <= 2;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, step_ms) SELECT graph_id, 'A40', batch, 'fp32', 1.3 * step_ms FROM probe WHERE rank <= 2;
 SELECT count(*) FILTER (WHERE s.graph_id IN (SELECT graph_id FROM probe WHERE rank <= 2)) AS again,
        min(s.graph_id) FILTER (WHERE s.rank = 1) = (SELECT graph_id FROM probe WHERE rank = 3) AS the_third,
        abs(max(s.doubt_before_pct) - (SELECT doubt_after_pct FROM probe WHERE rank = 2)) < 1e-9 AS goes_on
 FROM perfmodel.suggest_probes('A40', 2, '{8,64}', predictor => 'probed') AS s;
 -- recalibrating on them is what they are for
 SELECT (perfmodel.recalibrate('probed', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'A40'), 'probed A40')).n_networks;
+-- and the factors that it found can be seen, those of this card alone
+SELECT count(*) > 5 AS some, bool_and(gpu = 'A40') AS of_it, bool_and(factor > 0.3 AND factor < 3) AS factors, bool_or(element = 'launches') AS launches,
+       (SELECT count(*) FROM perfmodel.card_factors('probed')) AS before FROM perfmodel.card_factors('probed A40');
 ROLLBACK;
 -- a card that is known leaves less doubt; a selection of graphs; more than there are
 SELECT k.doubt_before_pct < u.doubt_before_pct / 3 AS known_less FROM perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), '{1}', '{1}', '{f}', 20) AS k,

@@ -14,6 +14,11 @@ CREATE FUNCTION perfmodel.choose_probes(sensitivities float8[], steps_ms float8[
 COMMENT ON FUNCTION perfmodel.choose_probes(float8[], float8[], bigint[], boolean[], integer, integer) IS
     'which steps, by their place in the arrays, tell most about a card, given what step_sensitivity says of each';
 
+CREATE FUNCTION perfmodel.card_factors(predictor text DEFAULT NULL, OUT gpu text, OUT element text, OUT factor float8) RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 30 AS 'MODULE_PATHNAME', 'pm_card_factors_sql';
+COMMENT ON FUNCTION perfmodel.card_factors(text) IS
+    'factors on the parts of a step that recalibrate fitted to each device, by class and shape of operators';
+
 CREATE FUNCTION perfmodel.all_graphs() RETURNS bigint[]
     LANGUAGE sql STABLE PARALLEL SAFE AS 'SELECT pg_catalog.array_agg(g.graph_id ORDER BY g.graph_id) FROM perfmodel.graph AS g';
 COMMENT ON FUNCTION perfmodel.all_graphs() IS 'ids of all graphs; NULL when there are none';

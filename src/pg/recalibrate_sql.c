@@ -1,7 +1,7 @@
 /*
  * recalibrate_sql.c - recalibrate() and corrections(): a predictor fitted to
- * new measurements by a few numbers per device, as a new predictor; and
- * known_gpus(): the devices that a predictor knows.
+ * new measurements by a few numbers per device, as a new predictor;
+ * card_factors(), those inside a step; and known_gpus(): the devices that a predictor knows.
  */
 #include "postgres.h"
 
@@ -30,6 +30,7 @@
 
 PG_FUNCTION_INFO_V1(pm_recalibrate_sql);
 PG_FUNCTION_INFO_V1(pm_corrections);
+PG_FUNCTION_INFO_V1(pm_card_factors_sql);
 PG_FUNCTION_INFO_V1(pm_known_gpus);
 
 typedef struct request
@@ -322,6 +323,33 @@ pm_corrections(PG_FUNCTION_ARGS)
 			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 				if (c->device[i].used[dtype][layout] > 0)
 					add_row(&out, &c->device[i], dtype, layout);
+	return (Datum) 0;
+}
+
+/* ---------- card_factors() ---------- */
+
+Datum
+pm_card_factors_sql(PG_FUNCTION_ARGS)
+{
+	pm_rows_out out;
+	pm_predictor_ref ref;
+	const pm_correction *c;
+
+	pm_require_catalog();
+	pm_rows_begin(fcinfo, &out);
+	pm_freshen();
+	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
+	c = ref.predictor->correction;
+	for (int i = 0; c != NULL && i < c->n; i++)
+		for (int k = 0; k < PM_N_STATE; k++)
+		{
+			Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(c->device[i].gpu)),
+				CStringGetTextDatum(pm_state_names.names[k]), Float8GetDatum(exp(c->device[i].state[k]))};
+			bool		nulls[3] = {false};
+
+			if (c->device[i].state[k] != 0)
+				pm_rows_add(&out, values, nulls);
+		}
 	return (Datum) 0;
 }
 

@@ -306,7 +306,7 @@ test_stored(const pm_predictor *base, const pm_dataset *d)
 		CHECK_EQ(predict(&back, &d->samples[i]), predict(&p, &d->samples[i]));
 	CHECK_EQ(judge(&back, &d->samples[0]).high_ms, judge(&p, &d->samples[0]).high_ms);
 	/* the last bytes are the correction: with a valid checksum, numbers that cannot be are refused */
-	for (size_t at = len - 4 - 100; at < len - 4; at++)
+	for (size_t at = len - 4 - 1400; at < len - 4; at++)
 	{
 		uint8_t    *bad = PM_NEW(&arena, uint8_t, len);
 		uint32_t	crc;
@@ -319,7 +319,8 @@ test_stored(const pm_predictor *base, const pm_dataset *d)
 		if (pm_predictor_load(bad, len, &arena, &back, &st) == PM_OK)
 			CHECK(isfinite(predict(&back, &d->samples[0])) && predict(&back, &d->samples[0]) > 0);
 		else
-			CHECK_EQ(st.code, PM_ERR_FORMAT);
+			/* a name that is no longer one is of a library that knows more */
+			CHECK(st.code == PM_ERR_FORMAT || st.code == PM_ERR_OUTDATED);
 	}
 	CHECK_EQ(pm_predictor_predict(&p, &d->samples[0], &arena, &ms, parts, &n_parts, &st), PM_OK);
 	for (int i = 0; i < n_parts; i++)
