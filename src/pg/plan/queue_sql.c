@@ -400,14 +400,14 @@ note_eta(eta_call *c, int i)
 
 	if (j->elapsed_s >= 0)
 		return;
-	if (c->unchecked != NULL && !isnan(j->work.p50_s))
-		pm_job_note(r, c->unchecked);
 	if (!c->named[j->pool] && r->gpu != NULL)
 		pm_job_note(r, psprintf("free does not name %s", r->gpu));
 	if (!c->eta[i].fits)
 		pm_job_note(r, psprintf("never starts: it needs %d of these devices, and there are fewer", j->gpus));
 	else if (isinf(c->eta[i].start_p50_s))
 		pm_job_note(r, "never starts: it waits for devices of jobs without a forecast");
+	else if (c->unchecked != NULL && !isnan(j->work.p50_s))
+		pm_job_note(r, c->unchecked);
 }
 
 /* Waiting jobs in their order behind the running ones; the caller's function makes a row. */
@@ -567,6 +567,8 @@ eta_of_arrays(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 po
 		return (Datum) 0;
 	open_arrays(fcinfo, 1, &t);
 	c.recent_from = c.history_from = DT_NOBEGIN;
+	if (c.may_pass)
+		c.unchecked = "jobs that are still to come are not counted";
 	compute_eta(&c, &t, NULL, PG_GETARG_JSONB_P(0));
 	for_each_job(&c, add);
 	return (Datum) 0;
