@@ -249,6 +249,11 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 		pm_detail(st, "Nothing is stored.");
 	if (rc != PM_OK && rc != PM_ERR_DATA)
 		pm_raise(st);
+	if (rc == PM_OK && pm_fabric_slowest(&f) < PM_FABRIC_SLOW)
+		ereport(NOTICE,
+				(errmsg("the links of cluster \"%s\" are %.0f times slower than their rows in perfmodel.interconnect say", t->cluster,
+						1 / pm_fabric_slowest(&f)),
+				 errhint("Describe the cluster with the links that its jobs use: NVLink, for instance, is not used by every job.")));
 	if (rc == PM_OK)
 	{
 		t->comm_error = f.comm_error;

@@ -516,12 +516,16 @@ test_nonsense(void)
 		rows[i].step_ms = shape.step_ms * exp(6 * pm_rng_uniform(&rng));
 	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
 	CHECK_HAS(st.message, "do not fit cluster \"test\"");
-	/* a link that is slower than described, two hundred times */
-	truth.intra_factor = truth.inter_factor = 1.0 / 200;
+	/* links that are slower than described, a hundred thousand times */
+	truth.intra_factor = truth.inter_factor = 1e-5;
 	measure(&j, &truth, 0, &shape, rows);
 	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
-	CHECK_HAS(st.message, "times slower than their rows");
 	CHECK_EQ(f.intra_factor, 1);
+	CHECK_EQ(pm_fabric_slowest(&f), 1);
+	truth.intra_factor = truth.inter_factor = 1;
+	truth.host_s_per_gb = 100;
+	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.2, 0.1, &st), PM_ERR_DATA);
+	CHECK_HAS(st.message, "4801 times slower than their rows");
 	/* the errors that were found: a fit that is worse, and one that is as good */
 	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
 	measure(&j, &truth, 0, &shape, rows);

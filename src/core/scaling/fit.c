@@ -290,7 +290,7 @@ weigh(const pm_scaled_row *rows, int n, pm_arena *a, double *weight, pm_status *
 /* ---- what cannot be ---- */
 
 #define WORST_FIT	0.5			/* a fit that is still wrong by so much says nothing */
-#define SLOWEST		0.01		/* of the speed that its row says, bandwidth or fixed time, that a link may be down to */
+#define SLOWEST		0.001		/* of the speed that its row says, bandwidth or fixed time, that a link may be down to */
 #define SOONEST		0.6			/* of the time that one GPU needs for the same; caches and clocks explain no more */
 
 /* Rows that are done sooner than the work of one GPU. */
@@ -320,12 +320,19 @@ left_of(const pm_link *link, double factor, const pm_fabric *f)
 	return link->n_rows > 0 ? 1 / (1 / factor + gbs * f->gpus_per_node * f->host_s_per_gb) : 1;
 }
 
+double
+pm_fabric_slowest(const pm_fabric *f)
+{
+	double		gbs = fmin(left_of(&f->intra, f->intra_factor, f), left_of(&f->inter, f->inter_factor * fmin(1, f->pair_factor), f));
+
+	return fmin(gbs, 1 / fmax(f->latency_factor, 1e-9));
+}
+
 pm_code
 pm_fabric_plausible(const pm_fabric *f, const pm_scaled_row *rows, int n, double before, double after, pm_status *st)
 {
 	int			soon = too_soon(rows, n);
-	double		gbs = fmin(left_of(&f->intra, f->intra_factor, f), left_of(&f->inter, f->inter_factor * fmin(1, f->pair_factor), f));
-	double		slowest = fmin(gbs, 1 / f->latency_factor);
+	double		slowest = pm_fabric_slowest(f);
 
 	if (2 * soon > n)
 	{

@@ -33,10 +33,14 @@ pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena 
  * Whether f, which was fitted to rows with these errors, can be true:
  * PM_ERR_DATA says why not.  Most steps take less than 0.6 of those on one GPU;
  * the fit is wrong by more than half, or worse than what was known before; links
- * are a hundred times slower than they should.  Links are never fitted to more
+ * are a thousand times slower than they should.  Links are never fitted to more
  * than twice the bandwidth that they come with.
  */
 pm_code		pm_fabric_plausible(const pm_fabric *f, const pm_scaled_row *rows, int n, double before, double after, pm_status *st);
+
+/* Share of the speed of its rows, bandwidth or fixed time, that the slowest link of f is left with. */
+double		pm_fabric_slowest(const pm_fabric *f);
+#define PM_FABRIC_SLOW	0.01	/* below, something is not as the cluster is described, such as NVLink that is not used */
 
 /* Mean absolute error of f on rows, as a fraction. */
 double		pm_fabric_error(const pm_fabric *f, const pm_scaled_row *rows, int n);
