@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#define LEAST_LEFT_OF_HOST 0.3
 #define LEAST_LEFT		0.15	/* of the priors on a card that is known from many networks */
 
 #define GROUP(class_or_kind)	[PM_STATE_CLASS + (class_or_kind)]
@@ -36,9 +37,9 @@ pm_state_prior(int element)
 }
 
 double
-pm_state_left(double networks)
+pm_state_left(int element, double networks)
 {
-	return fmax(1 / sqrt(1 + networks), LEAST_LEFT);
+	return fmax(1 / sqrt(1 + networks), element == PM_STATE_LAUNCH || element == PM_STATE_REST ? LEAST_LEFT_OF_HOST : LEAST_LEFT);
 }
 
 /* Slots are log2(1 + x). */

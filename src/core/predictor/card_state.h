@@ -38,12 +38,16 @@ extern const pm_names pm_state_names;
 double		pm_state_prior(int element);
 
 /* The same of what a recalibration fits besides: a factor on the whole step, an exponent, a factor for a format or layout. */
-#define PM_STEP_PRIOR		0.05
-#define PM_SLOPE_PRIOR		0.03
+#define PM_STEP_PRIOR		0.10
+#define PM_SLOPE_PRIOR		0.05
 #define PM_CELL_PRIOR		0.05
 
-/* What is left of these deviations on a card that so many networks were learned of; 1: none. */
-double		pm_state_left(double networks);
+/*
+ * What is left of the deviation of an element on a card that so many networks
+ * were learned of, 0..1.  More of launches and of the rest of a step, which are
+ * the host's: the same card is in many.
+ */
+double		pm_state_left(int element, double networks);
 
 /* Most elements that an operator belongs to. */
 #define PM_STATE_MOST	8

@@ -40,7 +40,6 @@ static void
 begin(choice *x)
 {
 	const pm_probe_questions *q = x->q;
-	double		left = pm_state_left(q->known);
 	double		z[P];
 
 	for (int i = 0; i < q->n; i++)
@@ -53,7 +52,11 @@ begin(choice *x)
 				x->s[j][k] += z[j] * z[k] / q->n;
 	}
 	for (int k = 0; k < PM_N_STATE; k++)
-		x->c[k][k] = left * left * pm_state_prior(k) * pm_state_prior(k);
+	{
+		double		sd = pm_state_left(k, q->known) * pm_state_prior(k);
+
+		x->c[k][k] = sd * sd;
+	}
 	x->c[NUMBER_STEP][NUMBER_STEP] = PM_STEP_PRIOR * PM_STEP_PRIOR + PM_CELL_PRIOR * PM_CELL_PRIOR;
 	x->c[NUMBER_SLOPE][NUMBER_SLOPE] = PM_SLOPE_PRIOR * PM_SLOPE_PRIOR;
 }

@@ -123,11 +123,10 @@ set_priors(const pm_predictor *base, const pm_device_correction *c, const char *
 {
 	bool		state = pm_has_state(base);
 	double		known = known_networks(base, gpu);
-	double		left = pm_state_left(known);
 	double		step = state ? PM_STEP_PRIOR : prior_of_step(base, known);
 
 	for (int k = 0; k < PM_N_STATE; k++)
-		prior[k] = state ? pm_state_prior(k) * left : 0;
+		prior[k] = state ? pm_state_prior(k) * pm_state_left(k, known) : 0;
 	prior[NUMBER_A] = step;
 	prior[NUMBER_B] = state ? PM_SLOPE_PRIOR : PRIOR_B;
 	for (int k = 0; k < N_CELLS; k++)
