@@ -63,6 +63,11 @@ if [ -n "$(planner_lacks)" ] && can_install; then
     install_packages $(sh "$root/src/needs.sh" planner | cut -d' ' -f1) || true
 fi
 
+# and the test of the script for Slurm with Lua
+if ! command -v lua5.4 >/dev/null && can_install; then
+    install_packages lua5.4 || true
+fi
+
 echo "== unit tests of src/core"
 as_user make -k -s -j2 -f test/core.mk run >"$work/unit.log" 2>&1 || true
 grep -vE '^make' "$work/unit.log" || true
