@@ -31,6 +31,7 @@ SELECT policy, n_jobs, within FROM pg_temp.many(1200) WHERE policy = 'max_min';
 SELECT count(*) FROM perfmodel.assign_arrays('{}', '{1}');
 SELECT count(*) FROM perfmodel.assign_arrays(NULL, '{1}');
 SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays('{{1},{1}}', '{0}');
+SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays((SELECT array_agg(ARRAY[i::float8]) FROM generate_series(1, 1200) AS i), '{0}');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) FROM unnest(ARRAY[
     '''{1,2,3}'', ''{1,1}''', '''{1}'', ''{}''', '''{1}'', ''{1}'', ''fair''', '''{-1}'', ''{1}''', '''{NaN}'', ''{1}''', '''{NULL}'', ''{1}''', '''{1}'', ''{-1}''', '''{1}'', ''{Infinity}''',
     '''{1}'', ''{1}'', weights => ''{0}''', '''{1}'', ''{1}'', weights => ''{1,2}''', '''{1}'', ''{1}'', gpu_counts => ''{0}''', '''{1}'', ''{1}'', ''makespan'', steps => ''{0}''',

@@ -425,7 +425,7 @@ spread_mix(solver *s, decompose_result *r)
 					   r->share + (size_t) m * in->n_kinds);
 	}
 	fit_devices(in, r->share);
-	r->objective = in->n > 0 ? INFINITY : 0;
+	r->objective = INFINITY;
 	for (int m = 0; m < in->n; m++)
 	{
 		double		rate = 0;
@@ -479,6 +479,9 @@ decompose(const decompose_input *in, planner_alloc alloc, bool (*stop) (void *ar
 {
 	solver		s = {.in = in,.n_groups = in->n < GROUPS ? in->n : GROUPS,.unit = 1,.most = INFINITY,.bound = INFINITY,.stop = stop,.arg = arg};
 
+	r->objective = r->bound = r->rounds = 0;
+	if (in->n == 0)
+		return LP_OPTIMAL;
 	if (!make_room(&s, alloc))
 		return LP_NO_MEMORY;
 	memcpy(s.rate, in->rate, sizeof(double) * in->n * in->n_kinds);

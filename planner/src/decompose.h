@@ -44,7 +44,7 @@ typedef struct decompose_result
 /* Memory for `size` bytes, or NULL. */
 typedef void *(*planner_alloc) (size_t size);
 
-/* Fill *r. A job that can run nowhere makes 0 of everything: leave it out. LP_STOPPED, LP_NO_MEMORY, LP_FAILED as of lp_solve(). */
+/* Fill *r; without jobs, with 0. A job that can run nowhere makes 0 of everything: leave it out. LP_STOPPED, LP_NO_MEMORY, LP_FAILED as of lp_solve(). */
 extern lp_status decompose(const decompose_input *in, planner_alloc alloc, bool (*stop) (void *arg), void *arg, decompose_result *r);
 
 #endif

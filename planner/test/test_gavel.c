@@ -302,10 +302,31 @@ test_stop(void)
 	give_back();
 }
 
+/* Without devices nothing can run: whole and decomposed, all shares are 0. */
+static void
+test_no_devices(void)
+{
+	for (int whole_up_to = 0; whole_up_to < 2; whole_up_to++)
+	{
+		gavel_input in = random_case(60, 5, 60);
+		gavel_result r = {.share = take(sizeof(double) * 300),.unmet = take(sizeof(double) * 60)};
+		double	   *none = take(sizeof(double) * 5);
+
+		in.workers = none;
+		in.whole_up_to = whole_up_to;
+		CHECK_EQ(gavel_assign(&in, GAVEL_MAX_MIN, take, NULL, NULL, &r), LP_OPTIMAL);
+		CHECK(r.objective == 0 && r.bound == 0);
+		for (int i = 0; i < 60 * in.n_kinds; i++)
+			CHECK(r.share[i] == 0);
+		give_back();
+	}
+}
+
 int
 main(void)
 {
 	test_by_hand();
+	test_no_devices();
 	test_random();
 	test_stop();
 	return check_done("gavel");
