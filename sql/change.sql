@@ -11,6 +11,11 @@ SELECT array_agg(change) FROM perfmodel.what_if_change(:g, 'T4', 16, dtype => 'm
 SELECT array_agg(round(factor::numeric, 3)), array_agg(saved_mb > 0) FROM perfmodel.what_if_change(:g, 'T4', 512, '{checkpointing}', predictor => 'roof');
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{faster}'')', :g));
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T5'', 16)', :g)) ~ 'unknown GPU "T5"' AS unknown;
+-- what is not said or not known is not answered for something else; batches to the largest
+SELECT (SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', NULL, predictor => 'roof')) AS no_batch, (SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', 16, dtype => NULL, predictor => 'roof')) AS no_dtype;
+SELECT a, helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', %s, predictor => ''roof'')', :g, a))
+FROM unnest(ARRAY['0', '-1', '2147483647', '16, dtype => ''fp12''', '16, layout => ''nchv''', '16, optimizer => ''''', '16777216, ''{twice the batch}''']) AS a;
+SELECT change, samples_per_s > 0 AS samples FROM perfmodel.what_if_change(:g, 'T4', 16777216, predictor => 'roof') WHERE change IN ('none', 'half the batch', 'twice the batch');
 -- what is computed: as much as the roofline says; only what the network has, unless it is asked for by name; other figures of the device
 SELECT c.change, c.factor > 0 AND c.factor < 1 AS faster, c.saved_mb >= 0 AS memory, c.basis
 FROM perfmodel.what_if_change(:g, 'T4', 512, '{flash attention,fused optimizer,twice the bandwidth}', predictor => 'roof') AS c WHERE change <> 'none';

@@ -20,7 +20,9 @@ CREATE FUNCTION perfmodel.what_if_change(graph_id bigint, gpu text, batch intege
     LANGUAGE sql STABLE PARALLEL SAFE COST 3000 ROWS 15
 BEGIN ATOMIC
     WITH asked AS (
-        SELECT perfmodel.find_dtype($5) AS dtype, perfmodel.find_layout($6) AS layout, perfmodel.find_optimizer($9) AS optimizer
+        -- of a name that is not known predict() says so
+        SELECT coalesce(perfmodel.find_dtype($5), $5) AS dtype, coalesce(perfmodel.find_layout($6), $6) AS layout,
+               coalesce(perfmodel.find_optimizer($9), $9) AS optimizer
     ), known (n, change, to_dtype, to_layout, to_optimizer, checkpointing, times_batch, passes, computed) AS (
         SELECT 0, 'none', NULL::text, NULL::text, NULL::text, false, 1::float8, 1::float8, NULL::text
         UNION ALL SELECT 1, 'amp', 'amp', NULL, NULL, false, 1, 1, NULL
@@ -39,9 +41,11 @@ BEGIN ATOMIC
         UNION ALL SELECT 14, 'other figures', NULL, NULL, NULL, false, 1, 1, 'other figures'
     ), wanted AS (
         SELECT k.n, k.change, k.checkpointing, k.passes, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
-               coalesce(k.to_optimizer, a.optimizer) AS optimizer, greatest(floor($3 * k.times_batch), 1)::integer AS batch, k.computed,
+               coalesce(k.to_optimizer, a.optimizer) AS optimizer,
+               CASE WHEN k.times_batch < 1 THEN greatest($3 / 2, 1) WHEN k.times_batch > 1 AND $3 <= 16777216 THEN 2 * $3 ELSE $3 END AS batch, k.computed,
                k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer AS is_change
-        FROM known AS k, asked AS a WHERE k.n = 0 OR k.change = ANY ($4) OR $4 IS NULL AND (k.change <> 'other figures' OR $10 IS NOT NULL)
+        FROM known AS k, asked AS a
+        WHERE k.n = 0 OR k.change = ANY ($4) OR $4 IS NULL AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND $3 * k.times_batch <= 16777216
     ), refused AS (
         SELECT count(perfmodel.require(u.change IN (SELECT k.change FROM known AS k),
                    'unknown change ' || coalesce(quote_literal(left(u.change, 64)), 'null'),
@@ -65,7 +69,7 @@ BEGIN ATOMIC
     ), answer AS (
         SELECT * FROM asked_of_predictor UNION ALL SELECT * FROM computed
     )
-    SELECT a.change, a.ms, (a.ms / a.batch) / (o.ms / o.batch), 1000 * a.batch / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
+    SELECT a.change, a.ms, (a.ms / a.batch) / (o.ms / o.batch), 1000::float8 * a.batch / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
            a.in_domain, f.measured,
            CASE WHEN a.computed IS NOT NULL OR a.checkpointing THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
                 WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END
@@ -73,7 +77,7 @@ BEGIN ATOMIC
          LATERAL (SELECT count(*) AS measured, count(*) FILTER (WHERE f.graph_id = $1) AS of_network
                   FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout
                       AND f.optimizer = a.optimizer AND f.mode = 'train' AND f.world_size = 1 AND NOT a.checkpointing AND a.computed IS NULL) AS f
-    WHERE o.n = 0 ORDER BY a.n;
+    WHERE o.n = 0 AND o.ms IS NOT NULL ORDER BY a.n;
 END;
 COMMENT ON FUNCTION perfmodel.what_if_change(bigint, text, integer, text[], text, text, text, text, text, jsonb) IS
     'time and memory of a step after one change; factor: time per sample over that without; basis: what backs it';
