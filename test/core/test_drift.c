@@ -229,6 +229,15 @@ test_networks(void)
 	CHECK(run(rows, 60).e_max > 1e3);
 }
 
+/* A calibration of as many networks as a number can say leaves ranks as they are. */
+static void
+test_largest_calibration(void)
+{
+	const pm_drift_row rows[] = {{1, 0.4, 0.5}, {2, 0.4, 0.5}, {3, 0.4, 0.5}};
+
+	CHECK_NEAR(run_after(rows, 3, 2147483647).e_max, run_after(rows, 3, 1000000000).e_max, 1e-6);
+}
+
 static void
 test_bad_ranks(void)
 {
@@ -309,6 +318,7 @@ main(void)
 	test_shift();
 	test_sorts();
 	test_networks();
+	test_largest_calibration();
 	test_bad_ranks();
 	test_cancel();
 	test_bounds();

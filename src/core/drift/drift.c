@@ -175,7 +175,7 @@ static void
 play_network(bettor *b, const double *rank, int row, int n_before)
 {
 	double		pays[N_BETS] = {0};
-	double		total = b->calibration + n_before + 1;
+	double		total = (double) b->calibration + n_before + 1;
 	int			n = 0;
 
 	for (int i = row; i >= 0; i = b->next[i])
