@@ -294,6 +294,13 @@ variance_after(const pm_probe_questions *q, const int *picked, int n_picked)
 	return sum;
 }
 
+static bool
+count_asks(void *ctx)
+{
+	(*(int *) ctx)++;
+	return false;
+}
+
 static void
 test_probes(const pm_predictor *base, const pm_dataset *d)
 {
@@ -306,6 +313,8 @@ test_probes(const pm_predictor *base, const pm_dataset *d)
 	int			picked[most],
 				again[most];
 	int			found;
+	int			asks = 0;
+	const pm_hooks counting = {.stop = count_asks,.ctx = &asks};
 	pm_probe_questions q = {.n = n, .z = z, .log_ms = log_ms, .network = network, .measured = measured};
 
 	for (int i = 0; i < n; i++)
@@ -340,6 +349,18 @@ test_probes(const pm_predictor *base, const pm_dataset *d)
 	q.n = 0;
 	CHECK_EQ(pm_choose_probes(&q, most, &arena, again, &found, doubt, NULL), PM_OK);
 	CHECK_EQ(found, 0);
+	/* a cancellation is noticed between any two of those that are measured: each costs a look at all */
+	q.n = n;
+	for (int i = 0; i < n; i++)
+	{
+		measured[i] = true;
+		network[i] = i;
+	}
+	arena.hooks = &counting;
+	CHECK_EQ(pm_choose_probes(&q, most, &arena, again, &found, doubt, NULL), PM_OK);
+	arena.hooks = NULL;
+	CHECK_EQ(found, 0);
+	CHECK(asks >= n);
 }
 
 int

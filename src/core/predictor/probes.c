@@ -129,8 +129,12 @@ pm_choose_probes(const pm_probe_questions *q, int most, pm_arena *scratch, int *
 	x->q = q;
 	begin(x);
 	for (int i = 0; i < q->n && q->measured != NULL; i++)
+	{
+		if (pm_stopped(scratch, st))
+			return PM_CANCELLED;
 		if (q->measured[i] && !x->done[i])
 			measure(x, i);
+	}
 	doubt[0] = doubt_of(x);
 	while (*n_picked < most)
 	{
