@@ -8,7 +8,7 @@ SELECT perfmodel.row_hash('00000000000000ff', 'T4', 8, 'fp32', 'nchw', 'pytorch 
 SELECT count(DISTINCT perfmodel.row_hash(s, g, b, d, 'nchw', f, o, t)) AS different
 FROM unnest('{1,2}'::text[]) AS s, unnest('{T4,A40}'::text[]) AS g, unnest('{1,2}'::int[]) AS b, unnest('{fp32,amp}'::text[]) AS d, unnest('{a,b}'::text[]) AS f,
      unnest('{sgd,adam}'::text[]) AS o, unnest('{1,1.0000000000000002}'::float8[]) AS t;
-SELECT helper.error_of($$SELECT perfmodel.row_hash('graph', 'T4', 8, 'fp32', 'nchw', NULL, 'adam', 12.5)$$);
+SELECT helper.error_of(format('SELECT perfmodel.row_hash(%L, ''T4'', 8, ''fp32'', ''nchw'', NULL, ''adam'', 12.5)', s)) FROM unnest('{graph,"",-1," 1",0x1,ffffffffffffffff1}'::text[]) AS s;
 BEGIN;
 SELECT array_agg(profile_id) AS half FROM perfmodel.profile WHERE mode = 'train' AND world_size = 1 AND profile_id % 2 = 0 \gset
 SELECT perfmodel.train('known', 'linear', :'half') > 0 AS trained;

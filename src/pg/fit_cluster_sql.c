@@ -75,11 +75,15 @@ read_measurements(const char *cluster, Datum profiles, bool all, text *predictor
 {
 	static pm_plan query = {
 		"SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms,"
-		" (SELECT pg_catalog.avg(s.step_ms) FROM perfmodel.profile AS s WHERE s.graph_id = p.graph_id AND s.gpu = p.gpu AND s.batch = p.batch"
-		"  AND s.dtype = p.dtype AND s.layout = p.layout AND s.optimizer = p.optimizer AND s.framework IS NOT DISTINCT FROM p.framework"
-		"  AND s.mode = 'train' AND s.world_size = 1)"
+		" (SELECT pg_catalog.avg(s.step_ms) FROM perfmodel.profile AS s"
+		"  WHERE s.graph_id OPERATOR(pg_catalog.=) p.graph_id AND s.gpu OPERATOR(pg_catalog.=) p.gpu AND s.batch OPERATOR(pg_catalog.=) p.batch"
+		"  AND s.dtype OPERATOR(pg_catalog.=) p.dtype AND s.layout OPERATOR(pg_catalog.=) p.layout AND s.optimizer OPERATOR(pg_catalog.=) p.optimizer"
+		"  AND COALESCE(s.framework, '') OPERATOR(pg_catalog.=) COALESCE(p.framework, '')"
+		"  AND s.mode OPERATOR(pg_catalog.=) 'train' AND s.world_size OPERATOR(pg_catalog.=) 1)"
 		" FROM perfmodel.profile AS p, perfmodel.cluster AS c"
-		" WHERE c.name = $1 AND p.gpu = coalesce(c.gpu, p.gpu) AND p.mode = 'train' AND p.world_size > 1 AND ($2 IS NULL OR p.profile_id = ANY ($2))"
+		" WHERE c.name OPERATOR(pg_catalog.=) $1 AND p.gpu OPERATOR(pg_catalog.=) COALESCE(c.gpu, p.gpu)"
+		" AND p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.>) 1"
+		" AND ($2 IS NULL OR p.profile_id OPERATOR(pg_catalog.=) ANY ($2))"
 		" ORDER BY p.graph_id, p.gpu, p.batch, p.profile_id",
 		2, {TEXTOID, INT8ARRAYOID}
 	};
@@ -174,8 +178,9 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
 		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source)"
-		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name || ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' || o.name FROM perfmodel.cluster AS o WHERE o.name = $1"
+		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name OPERATOR(pg_catalog.||) ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name"
+		" FROM perfmodel.cluster AS o WHERE o.name OPERATOR(pg_catalog.=) $1"
 		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
 		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
 		" contention = excluded.contention, contention_power = excluded.contention_power, overlap = excluded.overlap,"

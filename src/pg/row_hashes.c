@@ -80,7 +80,6 @@ pm_rows_hashes(const pm_rows *r)
 Datum
 pm_row_hash_sql(PG_FUNCTION_ARGS)
 {
-	char	   *end;
 	char	   *structure;
 	said		s;
 
@@ -89,12 +88,12 @@ pm_row_hash_sql(PG_FUNCTION_ARGS)
 			PG_RETURN_NULL();
 	structure = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	s = (said) {
-		.structure = strtoull(structure, &end, 16), .gpu = text_to_cstring(PG_GETARG_TEXT_PP(1)), .batch = PG_GETARG_INT32(2),
+		.structure = strtoull(structure, NULL, 16), .gpu = text_to_cstring(PG_GETARG_TEXT_PP(1)), .batch = PG_GETARG_INT32(2),
 		.dtype = text_to_cstring(PG_GETARG_TEXT_PP(3)), .layout = text_to_cstring(PG_GETARG_TEXT_PP(4)),
 		.framework = PG_ARGISNULL(5) ? "" : text_to_cstring(PG_GETARG_TEXT_PP(5)),
 		.optimizer = text_to_cstring(PG_GETARG_TEXT_PP(6)), .step_ms = PG_GETARG_FLOAT8(7)
 	};
-	if (end == structure || *end != '\0')
+	if (structure[0] == '\0' || strlen(structure) > 16 || structure[strspn(structure, "0123456789abcdefABCDEF")] != '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("structure must be a hash as in perfmodel.graph, not \"%s\"", pm_shown_name(structure))));

@@ -119,7 +119,7 @@ static void
 read_gpus(resolving *r)
 {
 	static pm_plan query = {
-		"SELECT g.name, a.name, pg_catalog.dense_rank() OVER (ORDER BY g.name) - 1 FROM perfmodel.gpu g,"
+		"SELECT g.name, a.name, pg_catalog.dense_rank() OVER (ORDER BY g.name) OPERATOR(pg_catalog.-) 1 FROM perfmodel.gpu g,"
 		" LATERAL pg_catalog.unnest(g.name OPERATOR(pg_catalog.||) g.aliases) a(name) WHERE a.name IS NOT NULL ORDER BY 1"
 	};
 	MemoryContext cxt = CurrentMemoryContext;

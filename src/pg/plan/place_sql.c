@@ -91,7 +91,8 @@ step_in(pm_jobs *jobs, int i, int nodes, char **note)
 static const char needs_query[] =
 "WITH asked AS (SELECT * FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))"
 "                   WITH ORDINALITY AS a (graph_id, gpu, batch, dtype, nr)),"
-" answered AS MATERIALIZED (SELECT q.*, c.busy_a AS busy, c.peak_mb / 2 AS mb, 1024 * g.memory_gb AS has"
+" answered AS MATERIALIZED (SELECT q.*, c.busy_a AS busy, c.peak_mb OPERATOR(pg_catalog./) 2::pg_catalog.float8 AS mb,"
+"         1024::pg_catalog.float8 OPERATOR(pg_catalog.*) g.memory_gb AS has"
 "     FROM (SELECT DISTINCT a.graph_id, a.gpu, a.batch, a.dtype FROM asked AS a) AS q JOIN perfmodel.gpu AS g ON g.name OPERATOR(pg_catalog.=) perfmodel.gpu_name(q.gpu),"
 "          LATERAL perfmodel.colocate(q.graph_id, q.batch, q.graph_id, q.batch, q.gpu, q.dtype, q.dtype, $5) AS c)"
 " SELECT a.nr::pg_catalog.int4, w.busy::pg_catalog.float8, w.mb::pg_catalog.float8, w.has::pg_catalog.float8 FROM asked AS a JOIN answered AS w"
@@ -202,15 +203,6 @@ add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *
 		add_part(out, jobs, i, position, m, &parts[k], n, step_ms, pair, note);
 }
 
-/* The parts of a job that shares a device stand behind all others. */
-static const pm_placed *
-shared_part(const pm_placement *p, int from, int job)
-{
-	while (p->v[from].job != job)
-		from++;
-	return &p->v[from];
-}
-
 /* jobs, nodes, node_gpus, node_free, columns, policy, predictor, at, max_slowdown */
 Datum
 pm_place_sql(PG_FUNCTION_ARGS)
@@ -228,6 +220,7 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	int32	   *order;
 	int			at = 0;
 	int			alone;
+	int			shared;
 	int64		position = 0;
 
 	pm_rows_begin(fcinfo, &out);
@@ -243,7 +236,7 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	if (pm_queue_order(jobs.queue, jobs.n, pm_policy_argument(fcinfo, 5), order, &a, &st) != PM_OK ||
 		pm_place(jobs.queue, jobs.n, order, m.nodes, m.n, &p, &a, &st) != PM_OK)
 		pm_raise(&st);
-	alone = p.n;
+	alone = shared = p.n;
 	pair = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_pair) * Max(jobs.n, 1));
 	for (int i = 0; i < jobs.n; i++)
 		pair[i] = (pm_pair) {-1, 1};
@@ -258,17 +251,14 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	for (int k = 0; k < jobs.n; k++)
 	{
 		int			i = order[k];
+		int		   *parts;
 
 		if (jobs.queue[i].elapsed_s >= 0)
 			continue;
-		/* who found a device of his own stands where his parts do */
-		if (at < alone && p.v[at].job == i)
-		{
-			add_job(&out, &jobs, i, ++position, &m, &p, p.v + at, &pair[i]);
-			at += p.parts[i];
-		}
-		else
-			add_job(&out, &jobs, i, ++position, &m, &p, p.parts[i] > 0 ? shared_part(&p, alone, i) : NULL, &pair[i]);
+		/* parts stand in this order: first those of jobs with devices of their own, then those of jobs that share one */
+		parts = at < alone && p.v[at].job == i ? &at : &shared;
+		add_job(&out, &jobs, i, ++position, &m, &p, p.v + *parts, &pair[i]);
+		*parts += p.parts[i];
 	}
 	return (Datum) 0;
 }
