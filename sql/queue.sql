@@ -107,6 +107,13 @@ CREATE TABLE light AS SELECT * FROM (VALUES ('one', 'bnet5@32', 'T4', 1, 100), (
 SELECT job_id, node, shares_with, helper.close(slowdown, (perfmodel.colocate(perfmodel.graph_id('bnet5@32'), 1, perfmodel.graph_id('bnet5@32'), 1, 'T4', predictor => 'queue')).slowdown_a) AS slowdown, note
 FROM perfmodel.place('light', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY "position";
 SELECT count(shares_with) AS shared, count(node) AS placed FROM perfmodel.place('light', '{n1}', '{T4}', '{1}', predictor => 'queue');
+-- what an optimizer keeps counts: with its two numbers a weight AdamW leaves no room for another
+SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "heavy", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 20480], "batch_dim": 0},
+    {"id": 1, "op": "MatMul", "inputs": [0], "shape": [1, 20480], "batch_dim": 0, "weights": [[20480, 20480]]}]}') > 0 AS loaded;
+CREATE TABLE heavy AS SELECT i AS job_id, 'heavy' AS graph, 'T4' AS gpu, 1 AS batch, 100 AS steps, NULL::text AS optimizer FROM generate_series(1, 2) AS i;
+SELECT job_id, shares_with FROM perfmodel.place('heavy', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY 1;
+UPDATE heavy SET optimizer = 'AdamW';
+SELECT job_id, shares_with, fits FROM perfmodel.place('heavy', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1, optimizer => 'adamw') ORDER BY 1;
 SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', ''{n1}'', ''{T4}'', ''{1}'', max_slowdown => 0.5)');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['''{a}'', ''{T4,T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{}''',
     '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''', '''{a}'', ''{T4}'', ''{1}'', at => ''-infinity''']) AS a;

@@ -16,7 +16,7 @@ waiting(int gpus, int pool)
 static void
 test_by_hand(void)
 {
-	const pm_node nodes[5] = {{0, 8}, {0, 4}, {0, 8}, {1, 8}, {0, 2}};
+	const pm_machine nodes[5] = {{0, 8}, {0, 4}, {0, 8}, {1, 8}, {0, 2}};
 	pm_queue_job j[7] = {waiting(2, 0), waiting(4, 0), waiting(12, 0), waiting(9, 1), waiting(3, 0), waiting(2, 0), waiting(1, 2)};
 	const int32_t order[7] = {0, 1, 2, 3, 4, 5, 6};
 	pm_placement p;
@@ -42,7 +42,7 @@ test_by_hand(void)
 static void
 test_together(void)
 {
-	const pm_node nodes[3] = {{0, 2}, {0, 1}, {1, 1}};
+	const pm_machine nodes[3] = {{0, 2}, {0, 1}, {1, 1}};
 	pm_queue_job j[8] = {waiting(1, 0), waiting(1, 0), waiting(1, 0), waiting(1, 1), waiting(1, 0), waiting(1, 0), waiting(2, 0), waiting(1, 0)};
 	const int32_t order[8] = {0, 1, 2, 3, 4, 5, 6, 7};
 	/* 4 is light: it goes to 1, the lightest of those with the memory; 5 would slow 0 too much, and has no memory with 2 */
@@ -76,14 +76,14 @@ test_any(void)
 	pm_rng_seed(&rng, 9);
 	for (int round = 0; round < 200; round++)
 	{
-		pm_node		nodes[20];
+		pm_machine	nodes[20];
 		int32_t		left[20];
 		pm_queue_job j[30];
 		int32_t		order[30], has[30] = {0};
 		pm_placement p;
 
 		for (int i = 0; i < 20; i++)
-			nodes[i] = (pm_node) {i % 2, left[i] = (int) (pm_rng_uniform(&rng) * 9)};
+			nodes[i] = (pm_machine) {i % 2, left[i] = (int) (pm_rng_uniform(&rng) * 9)};
 		for (int i = 0; i < 30; i++)
 		{
 			j[i] = waiting(1 + (int) (pm_rng_uniform(&rng) * (i % 3 ? 4 : 30)), i % 2);
@@ -135,14 +135,14 @@ test_stop(void)
 {
 	int			asked = 0;
 	const pm_hooks hooks = {.stop = stop_at_second,.ctx = &asked};
-	static pm_node nodes[1000];
+	static pm_machine nodes[1000];
 	pm_queue_job j = waiting(1000, 0);
 	int32_t		order = 0;
 	pm_placement p;
 	pm_status	st = {PM_OK};
 
 	for (int i = 0; i < 1000; i++)
-		nodes[i] = (pm_node) {0, 1};
+		nodes[i] = (pm_machine) {0, 1};
 	arena.hooks = &hooks;
 	CHECK_EQ(pm_place(&j, 1, &order, nodes, 1000, &p, &arena, &st), PM_CANCELLED);
 	arena.hooks = NULL;

@@ -9,7 +9,7 @@
 
 typedef struct placing
 {
-	const pm_node *nodes;
+	const pm_machine *nodes;
 	int			n_nodes;
 	int32_t    *free;			/* [n_nodes] */
 	bool	   *taken;			/* [n_nodes] by the job that is being placed */
@@ -91,7 +91,7 @@ place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out
 }
 
 pm_code
-pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *nodes, int n_nodes,
+pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine *nodes, int n_nodes,
 		 pm_placement *out, pm_arena *a, pm_status *st)
 {
 	placing		p = {.nodes = nodes,.n_nodes = n_nodes};

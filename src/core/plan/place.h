@@ -12,11 +12,11 @@
 
 #include "plan/order.h"
 
-typedef struct pm_node
+typedef struct pm_machine
 {
 	int32_t		pool;			/* kind of device; -1: none that a job asks for */
 	int32_t		free;			/* devices that nobody holds */
-} pm_node;
+} pm_machine;
 
 /* Devices of one job on one machine. */
 typedef struct pm_placed
@@ -37,7 +37,7 @@ typedef struct pm_placement
  * Place the jobs of order[n] that wait; others hold what they have, which is not
  * free. A job that finds no room leaves its devices to those behind it.
  */
-pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_node *nodes, int n_nodes,
+pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine *nodes, int n_nodes,
 					 pm_placement *out, pm_arena *a, pm_status *st);
 
 /* What a job of one device needs of it; NaN: not known, and it shares with nobody. */

@@ -483,17 +483,10 @@ pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past)
 	return n;
 }
 
-bool
-pm_jobs_asked(const pm_jobs *jobs, int job, int64 *graph_id, int32 *batch, text **dtype)
+const pm_asked_words *
+pm_jobs_asked(const pm_jobs *jobs, int job)
 {
-	const pm_asked_words *w = &jobs->questions[job].words;
-
-	if (!jobs->rows[job].asked)
-		return false;
-	*graph_id = w->graph_id;
-	*batch = w->batch;
-	*dtype = w->dtype;
-	return true;
+	return jobs->rows[job].asked ? &jobs->questions[job].words : NULL;
 }
 
 double

@@ -8,6 +8,7 @@
 
 #include "plan/backtest.h"
 #include "plan/job_table.h"
+#include "question.h"
 
 /* What a function shows of a job beside the plan. Times that are not there are DT_NOBEGIN. */
 typedef struct pm_job_row
@@ -72,8 +73,8 @@ extern double pm_jobs_samples(const pm_jobs *jobs, int job, int gpu_count);
 /* Steps that are left of a job; NaN where the table does not say. */
 extern double pm_jobs_steps_left(const pm_jobs *jobs, int job);
 
-/* What the predictor was asked of a job on its own device; false: it was not. dtype may be NULL. */
-extern bool pm_jobs_asked(const pm_jobs *jobs, int job, int64 *graph_id, int32 *batch, text **dtype);
+/* What the predictor was asked of a job on its own device; NULL: it was not asked. */
+extern const pm_asked_words *pm_jobs_asked(const pm_jobs *jobs, int job);
 
 /* Put a further sentence into the note of a row. */
 extern void pm_job_note(pm_job_row *row, const char *what);

@@ -27,7 +27,7 @@ typedef struct machines
 {
 	int			n;
 	char	  **names;
-	pm_node    *nodes;
+	pm_machine *nodes;
 } machines;
 
 static int
@@ -56,11 +56,11 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("nodes, node_gpus and node_free must have the same number of elements")));
 	m->names = palloc(sizeof(char *) * Max(m->n, 1));
-	m->nodes = palloc(sizeof(pm_node) * Max(m->n, 1));
+	m->nodes = palloc(sizeof(pm_machine) * Max(m->n, 1));
 	for (int i = 0; i < m->n; i++)
 	{
 		m->names[i] = TextDatumGetCString(names[i]);
-		m->nodes[i] = (pm_node) {pm_jobs_pool(jobs, pm_job_gpu(TextDatumGetCString(gpus[i]))), DatumGetInt32(free[i])};
+		m->nodes[i] = (pm_machine) {pm_jobs_pool(jobs, pm_job_gpu(TextDatumGetCString(gpus[i]))), DatumGetInt32(free[i])};
 		if (m->nodes[i].free < 0 || m->nodes[i].free > 1000000)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -87,59 +87,84 @@ step_in(pm_jobs *jobs, int i, int nodes, char **note)
 
 /* ---------- two jobs on one device ---------- */
 
-/* Each different question once. $1 graphs, $2 devices, $3 batches, $4 formats of jobs, $5 the predictor. */
-static const char needs_query[] =
-"WITH asked AS (SELECT * FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4))"
-"                   WITH ORDINALITY AS a (graph_id, gpu, batch, dtype, nr)),"
-" answered AS MATERIALIZED (SELECT q.*, c.busy_a AS busy, c.peak_mb OPERATOR(pg_catalog./) 2::pg_catalog.float8 AS mb,"
-"         1024::pg_catalog.float8 OPERATOR(pg_catalog.*) g.memory_gb AS has"
-"     FROM (SELECT DISTINCT a.graph_id, a.gpu, a.batch, a.dtype FROM asked AS a) AS q JOIN perfmodel.gpu AS g ON g.name OPERATOR(pg_catalog.=) perfmodel.gpu_name(q.gpu),"
-"          LATERAL perfmodel.colocate(q.graph_id, q.batch, q.graph_id, q.batch, q.gpu, q.dtype, q.dtype, $5) AS c)"
-" SELECT a.nr::pg_catalog.int4, w.busy::pg_catalog.float8, w.mb::pg_catalog.float8, w.has::pg_catalog.float8 FROM asked AS a JOIN answered AS w"
-" ON w.graph_id OPERATOR(pg_catalog.=) a.graph_id AND w.gpu OPERATOR(pg_catalog.=) a.gpu AND w.batch OPERATOR(pg_catalog.=) a.batch AND w.dtype OPERATOR(pg_catalog.=) a.dtype";
-
-static Datum
-array_of(Datum *v, int n, Oid type, int16 length, bool by_value, char align)
+/* Words of a question, in the order of the parameters $4 to $7 of needs_query. */
+enum
 {
-	return PointerGetDatum(construct_array(v, n, type, length, by_value, align));
+	DTYPE, LAYOUT, FRAMEWORK, OPTIMIZER, N_WORDS
+};
+
+/*
+ * Each different question once. $1 graphs, $2 devices, $3 batches, $4 to $7
+ * the words of jobs, NULL where a table does not say, $8 the predictor.
+ */
+static const char needs_query[] =
+"WITH asked AS (SELECT a.graph_id, a.gpu, a.batch, COALESCE(a.dtype, 'fp32') AS dtype, COALESCE(a.layout, 'nchw') AS layout, a.framework,"
+"         COALESCE(a.optimizer, 'sgd_momentum') AS optimizer, pg_catalog.array_agg(a.nr) AS jobs"
+"     FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5),"
+"         pg_catalog.unnest($6), pg_catalog.unnest($7)) WITH ORDINALITY AS a (graph_id, gpu, batch, dtype, layout, framework, optimizer, nr)"
+"     GROUP BY 1, 2, 3, 4, 5, 6, 7)"
+" SELECT pg_catalog.unnest(q.jobs)::pg_catalog.int4, c.busy_a, m.peak_mb, 1024::pg_catalog.float8 OPERATOR(pg_catalog.*) g.memory_gb"
+" FROM asked AS q JOIN perfmodel.gpu AS g ON g.name OPERATOR(pg_catalog.=) perfmodel.gpu_name(q.gpu),"
+"     LATERAL perfmodel.colocate(q.graph_id, q.batch, q.graph_id, q.batch, q.gpu, q.dtype, q.dtype, $8) AS c,"
+"     LATERAL perfmodel.predict_memory(q.graph_id, q.gpu, q.batch, q.dtype, q.layout, q.framework, q.optimizer) AS m";
+
+/* A one-dimensional array of text; NULL elements are kept. */
+static Datum
+text_array(text *const *v, int n)
+{
+	Datum	   *elements = palloc(sizeof(Datum) * Max(n, 1));
+	bool	   *nulls = palloc(sizeof(bool) * Max(n, 1));
+	int			first = 1;
+
+	for (int i = 0; i < n; i++)
+	{
+		elements[i] = PointerGetDatum(v[i]);
+		nulls[i] = v[i] == NULL;
+	}
+	return PointerGetDatum(construct_md_array(elements, nulls, n > 0 ? 1 : 0, &n, &first, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 /* What jobs of one device need of it: need[jobs->n], NaN where nobody knows. */
 static void
 read_needs(const pm_jobs *jobs, text *predictor, pm_device_need *need)
 {
-	Oid			types[] = {INT8ARRAYOID, TEXTARRAYOID, INT4ARRAYOID, TEXTARRAYOID, TEXTOID};
-	char		nulls[] = {' ', ' ', ' ', ' ', predictor != NULL ? ' ' : 'n', 0};
-	Datum	   *graph = palloc(sizeof(Datum) * Max(jobs->n, 1));
-	Datum	   *gpu = palloc(sizeof(Datum) * Max(jobs->n, 1));
-	Datum	   *batch = palloc(sizeof(Datum) * Max(jobs->n, 1));
-	Datum	   *dtype = palloc(sizeof(Datum) * Max(jobs->n, 1));
-	int		   *of = palloc(sizeof(int) * Max(jobs->n, 1));
-	Datum		args[5];
+	Oid			types[] = {INT8ARRAYOID, TEXTARRAYOID, INT4ARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, TEXTOID};
+	char		nulls[] = {' ', ' ', ' ', ' ', ' ', ' ', ' ', predictor != NULL ? ' ' : 'n', 0};
+	int			room = Max(jobs->n, 1);
+	Datum	   *graph = palloc(sizeof(Datum) * room);
+	Datum	   *batch = palloc(sizeof(Datum) * room);
+	text	  **gpu = palloc(sizeof(text *) * room);
+	text	  **words[N_WORDS];
+	int		   *of = palloc(sizeof(int) * room);
+	Datum		args[8];
 	int			n = 0;
 
+	for (int k = 0; k < N_WORDS; k++)
+		words[k] = palloc(sizeof(text *) * room);
 	for (int i = 0; i < jobs->n; i++)
 	{
-		int64		graph_id;
-		int32		size;
-		text	   *format;
+		const pm_asked_words *w = pm_jobs_asked(jobs, i);
 
 		need[i] = (pm_device_need) {NAN, NAN, NAN};
-		if (jobs->queue[i].elapsed_s >= 0 || jobs->queue[i].gpus != 1 || !pm_jobs_asked(jobs, i, &graph_id, &size, &format))
+		if (jobs->queue[i].elapsed_s >= 0 || jobs->queue[i].gpus != 1 || w == NULL)
 			continue;
-		graph[n] = Int64GetDatum(graph_id);
-		gpu[n] = CStringGetTextDatum(jobs->rows[i].gpu);
-		batch[n] = Int32GetDatum(size);
-		dtype[n] = format != NULL ? PointerGetDatum(format) : CStringGetTextDatum("fp32");
+		graph[n] = Int64GetDatum(w->graph_id);
+		batch[n] = Int32GetDatum(w->batch);
+		gpu[n] = cstring_to_text(jobs->rows[i].gpu);
+		words[DTYPE][n] = w->dtype;
+		words[LAYOUT][n] = w->layout;
+		words[FRAMEWORK][n] = w->framework;
+		words[OPTIMIZER][n] = w->optimizer;
 		of[n++] = i;
 	}
-	args[0] = array_of(graph, n, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE);
-	args[1] = array_of(gpu, n, TEXTOID, -1, false, TYPALIGN_INT);
-	args[2] = array_of(batch, n, INT4OID, 4, true, TYPALIGN_INT);
-	args[3] = array_of(dtype, n, TEXTOID, -1, false, TYPALIGN_INT);
-	args[4] = PointerGetDatum(predictor);
+	args[0] = PointerGetDatum(construct_array(graph, n, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	args[1] = text_array(gpu, n);
+	args[2] = PointerGetDatum(construct_array(batch, n, INT4OID, 4, true, TYPALIGN_INT));
+	for (int k = 0; k < N_WORDS; k++)
+		args[3 + k] = text_array(words[k], n);
+	args[7] = PointerGetDatum(predictor);
 	SPI_connect();
-	if (SPI_execute_with_args(needs_query, 5, types, args, nulls, true, 0) != SPI_OK_SELECT)
+	if (SPI_execute_with_args(needs_query, lengthof(args), types, args, nulls, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot ask what the jobs need of a device");
 	for (uint64 row = 0; row < SPI_processed; row++)
 		need[of[DatumGetInt32(pm_value(row, 1, NULL)) - 1]] = (pm_device_need) {pm_value_float8(row, 2), pm_value_float8(row, 3), pm_value_float8(row, 4)};
