@@ -21,6 +21,7 @@ PG_FUNCTION_INFO_V1(pm_predict_from_step);
 #define N_COLUMNS	7			/* step_ms, step_ms_low, step_ms_high, ratio, weight, in_domain, note */
 #define LEAST_MS	1e-6		/* as perfmodel.profile has it */
 #define MOST_MS		1e9
+#define FAR_OFF		10			/* times the prediction, or a part of it: such a measurement is of something else */
 
 /* A prediction for one of the devices, in memory of one's own. */
 typedef struct side
@@ -74,6 +75,24 @@ measured_arg(FunctionCallInfo fcinfo, int i)
 	return ms;
 }
 
+/* Whether both sides are within what was learned; *note: why not, or a remark, or NULL. */
+static bool
+in_domain(const side *from, double measured_ms, const side *to, const char **note)
+{
+	double		off = measured_ms / from->side.predicted_ms;
+
+	*note = to->verdict.reason[0] != '\0' ? pm_message_from_core(to->verdict.reason) : NULL;
+	if (!to->verdict.in_domain)
+		return false;
+	if (off > FAR_OFF || off < 1.0 / FAR_OFF)
+		*note = psprintf("the measured step is %.3g times what is predicted for it", off);
+	else if (!from->verdict.in_domain)
+		*note = psprintf("where it was measured: %s", pm_message_from_core(from->verdict.reason));
+	else
+		return true;
+	return false;
+}
+
 Datum
 pm_predict_from_step(PG_FUNCTION_ARGS)
 {
@@ -83,6 +102,7 @@ pm_predict_from_step(PG_FUNCTION_ARGS)
 				to;
 	pm_carried	c;
 	double		measured_ms;
+	const char *note;
 	Datum		values[N_COLUMNS];
 	bool		nulls[N_COLUMNS] = {false};
 
@@ -99,7 +119,7 @@ pm_predict_from_step(PG_FUNCTION_ARGS)
 	values[2] = pm_float8_or_null(c.high_ms, &nulls[2]);
 	values[3] = Float8GetDatum(c.step_ms / measured_ms);
 	values[4] = Float8GetDatum(c.weight);
-	values[5] = BoolGetDatum(to.verdict.in_domain);
-	values[6] = pm_text_or_null(to.verdict.reason[0] ? pm_message_from_core(to.verdict.reason) : NULL, &nulls[6]);
+	values[5] = BoolGetDatum(in_domain(&from, measured_ms, &to, &note));
+	values[6] = pm_text_or_null(note, &nulls[6]);
 	return pm_record(fcinfo, values, nulls);
 }
