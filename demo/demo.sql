@@ -31,7 +31,7 @@ SELECT (SELECT count(*) FROM seen) AS train_on, count(DISTINCT model) FILTER (WH
        count(DISTINCT model) FILTER (WHERE unseen) AS networks_unseen, count(*) FILTER (WHERE unseen) AS test_on
 FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) JOIN split USING (graph_id);
 
-\echo '== training a predictor of kind mdot on 450 of them: five trainings to calibrate the intervals, then one on all'
+\echo '== training a predictor of kind mdot on 450 of them: six trainings to calibrate the intervals, then one on all'
 SET client_min_messages = notice;
 \set VERBOSITY terse
 SELECT perfmodel.train('demo', profiles => (SELECT array_agg(profile_id) FROM seen)) AS predictor_id \gset
