@@ -171,6 +171,23 @@ find_pairs(pairs *p, int sets, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+static int
+count_below(const uint64_t *sorted, int n, uint64_t v)
+{
+	int			low = 0;
+
+	while (low < n)
+	{
+		int			middle = low + (n - low) / 2;
+
+		if (sorted[middle] < v)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
 /* Whether they are of enough networks, on enough devices; each unit gets the weight 1, shared by its pairs. */
 static pm_code
 weigh(pairs *p, pm_arena *a, bool *enough, pm_status *st)
@@ -191,22 +208,9 @@ weigh(pairs *p, pm_arena *a, bool *enough, pm_status *st)
 	*enough = pm_count_different(sorted, p->n) >= LEAST_UNITS && pm_count_different(network, p->n) >= LEAST_NETWORKS;
 	for (int i = 0; i < p->n && *enough; i++)
 	{
-		int			first = 0;
-		int			high = p->n;
-		int			end;
+		int			end = unit[i] < UINT64_MAX ? count_below(sorted, p->n, unit[i] + 1) : p->n;
 
-		while (first < high)
-		{
-			int			middle = first + (high - first) / 2;
-
-			if (sorted[middle] < unit[i])
-				first = middle + 1;
-			else
-				high = middle;
-		}
-		for (end = first; end < p->n && sorted[end] == unit[i]; end++)
-			;
-		p->pair[i].weight = 1.0 / (end - first);
+		p->pair[i].weight = 1.0 / (end - count_below(sorted, p->n, unit[i]));
 	}
 	return PM_OK;
 }
