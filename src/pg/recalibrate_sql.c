@@ -306,18 +306,25 @@ add_row(pm_rows_out *out, const pm_device_correction *g, int dtype, int layout)
 	pm_rows_add(out, values, nulls);
 }
 
+/* Begin the rows of a function of a predictor's name; its correction, NULL: it has none. */
+static const pm_correction *
+begin_of_correction(FunctionCallInfo fcinfo, pm_rows_out *out)
+{
+	pm_predictor_ref ref;
+
+	pm_require_catalog();
+	pm_rows_begin(fcinfo, out);
+	pm_freshen();
+	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
+	return ref.predictor->correction;
+}
+
 Datum
 pm_corrections(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	pm_predictor_ref ref;
-	const pm_correction *c;
+	const pm_correction *c = begin_of_correction(fcinfo, &out);
 
-	pm_require_catalog();
-	pm_rows_begin(fcinfo, &out);
-	pm_freshen();
-	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
-	c = ref.predictor->correction;
 	for (int i = 0; c != NULL && i < c->n; i++)
 		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
@@ -332,14 +339,8 @@ Datum
 pm_card_factors_sql(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
-	pm_predictor_ref ref;
-	const pm_correction *c;
+	const pm_correction *c = begin_of_correction(fcinfo, &out);
 
-	pm_require_catalog();
-	pm_rows_begin(fcinfo, &out);
-	pm_freshen();
-	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
-	c = ref.predictor->correction;
 	for (int i = 0; c != NULL && i < c->n; i++)
 		for (int k = 0; k < PM_N_STATE; k++)
 		{
