@@ -250,6 +250,52 @@ test_recalibrate(const pm_predictor *base, const pm_dataset *d)
 	CHECK(r.mape_after < r.mape_before / 3);
 }
 
+/* Mean absolute error in logarithms. */
+static double
+mean_log_error(const pm_predictor *p, const pm_dataset *d)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < d->n; i++)
+		sum += fabs(log(predict_row(p, &d->samples[i]) / d->samples[i].step_ms));
+	return sum / d->n;
+}
+
+/* Cards far from all that the prior expects: their own rows are never further off than before. */
+static void
+test_far_cards(const pm_predictor *base, const pm_dataset *d)
+{
+	pm_gpu		quick = other_gpu;
+	pm_rng		rng;
+
+	/* on such a card launches are nearly all of a step, and a factor on the rest has to be large before it is seen */
+	quick.fp32_tflops *= 30;
+	quick.fp16_tensor_tflops *= 30;
+	quick.mem_bw_gbs *= 30;
+	pm_rng_seed(&rng, 5);
+	for (int round = 0; round < 60; round++)
+	{
+		const pm_gpu *gpu = round % 2 == 0 ? &quick : &other_gpu;
+		double		state[PM_N_STATE];
+		pm_sample	rows[10];
+		pm_dataset	few = {.n = 10, .samples = rows};
+		pm_recalibration r;
+		pm_predictor card,
+					p;
+
+		random_state(state, 1 + round % 5, &rng);
+		card = with_state(base, gpu->name, state);
+		for (int i = 0; i < few.n; i++)
+		{
+			rows[i] = d->samples[(int) (pm_rng_uniform(&rng) * d->n)];
+			rows[i].query.gpu = gpu;
+			rows[i].step_ms = predict_row(&card, &rows[i]) * exp(round % 3 * (2 * pm_rng_uniform(&rng) - 0.5));
+		}
+		CHECK_EQ(pm_recalibrate(base, &few, NULL, NULL, &arena, &p, &r, NULL), PM_OK);
+		CHECK(mean_log_error(&p, &few) <= mean_log_error(base, &few) * (1 + 1e-9));
+	}
+}
+
 /* ---------- what to measure ---------- */
 
 /* Mean variance of all questions when some are measured, from the precision written out: what the greedy choice makes small. */
@@ -387,6 +433,8 @@ main(void)
 	test_sensitivity(&mdot, &d);
 	test_recalibrate(&opclass, &d);
 	test_recalibrate(&mdot, &d);
+	test_far_cards(&opclass, &d);
+	test_far_cards(&mdot, &d);
 	test_probes(&opclass, &d);
 	test_probes(&mdot, &d);
 	pm_arena_release(&arena);

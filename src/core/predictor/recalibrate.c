@@ -32,6 +32,8 @@
 #define PRIOR_D			0.4		/* a format or layout, over the whole step */
 #define SIGMA_OF_MEAN	1.25	/* standard deviation over mean absolute error, of a normal distribution */
 #define MAX_FOLDS		10
+#define HALVINGS		3		/* of numbers that do not help, before they are given up */
+#define CHECKED_ROWS	200		/* at most, of a device */
 
 #define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
 
@@ -49,6 +51,7 @@ typedef struct point
 	const char *gpu;
 	uint64_t	structure;
 	int			row;			/* of the data set */
+	const pm_sample *sample;
 	int			cell;			/* dtype and layout */
 	double		x;				/* ln(predicted) - centre */
 	double		u;				/* ln(measured / predicted) */
@@ -173,19 +176,87 @@ make_evidence(const point *p, int n, const double *prior, int *map, pm_arena *a,
 	return PM_OK;
 }
 
-/* Numbers v[N_NUMBERS] into the correction, and what the state made of the rows on average. */
+/* Numbers v[N_NUMBERS] times scale into the correction, and what the state made of the rows on average. */
 static void
-keep_numbers(const point *p, int n, const double *v, pm_device_correction *c)
+keep_numbers(const point *p, int n, const double *v, double scale, pm_device_correction *c)
 {
-	memcpy(c->state, v, sizeof(c->state));
-	c->a = v[NUMBER_A];
-	c->b = fmin(fmax(v[NUMBER_B], -PM_CORRECTION_MAX_B), PM_CORRECTION_MAX_B);
+	memset(c->by_state, 0, sizeof(c->by_state));
+	for (int k = 0; k < PM_N_STATE; k++)
+		c->state[k] = scale * v[k];
+	c->a = scale * v[NUMBER_A];
+	c->b = fmin(fmax(scale * v[NUMBER_B], -PM_CORRECTION_MAX_B), PM_CORRECTION_MAX_B);
 	for (int k = 0; k < N_CELLS; k++)
-		c->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = v[NUMBER_CELL + k];
+		c->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = scale * v[NUMBER_CELL + k];
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < PM_N_STATE; k++)
 			c->by_state[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS] +=
-				v[k] * p[i].z[k] / c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS];
+				c->state[k] * p[i].z[k] / c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS];
+}
+
+static pm_code
+predict_with(const pm_predictor *base, const pm_correction *c, const pm_sample *s, const pm_arena *a, double *ms, pm_status *st)
+{
+	pm_predictor p = *base;
+	pm_arena	scratch;
+	pm_code		rc;
+
+	p.correction = c;
+	pm_arena_init_within(&scratch, a);
+	rc = pm_predictor_predict(&p, s, &scratch, ms, NULL, NULL, st);
+	pm_arena_release(&scratch);
+	return rc;
+}
+
+/* Mean absolute error in logarithms with c, of CHECKED_ROWS rows of its device at most; *before: without it. */
+static pm_code
+mean_error(const pm_predictor *base, const point *p, int n, pm_device_correction *c, const pm_arena *a,
+		   double *before, double *after, pm_status *st)
+{
+	pm_correction one = {.n = 1, .device = c};
+	int			step = 1 + (n - 1) / CHECKED_ROWS;
+	double		total = 0;
+
+	*before = *after = 0;
+	for (int i = 0; i < n; i += step)
+	{
+		double		ms;
+		pm_code		rc = predict_with(base, &one, p[i].sample, a, &ms, st);
+
+		if (rc != PM_OK)
+			return rc;
+		*before += p[i].weight * fabs(p[i].u);
+		*after += p[i].weight * fabs(log(p[i].sample->step_ms / ms));
+		total += p[i].weight;
+	}
+	*before /= total;
+	*after /= total;
+	return PM_OK;
+}
+
+/*
+ * The regression takes ln(step) to be linear in the state.  Where rows ask for
+ * a state far from 0 it is not, and the whole of what was fitted can be worse
+ * on the very rows than nothing: then half of it, a quarter, ... or nothing is kept.
+ */
+static pm_code
+keep_what_helps(const pm_predictor *base, const point *p, int n, const double *v, const pm_arena *a,
+				pm_device_correction *c, pm_status *st)
+{
+	double		scale = 1;
+
+	keep_numbers(p, n, v, scale, c);
+	for (int i = 0; i <= HALVINGS && pm_has_state(base); i++)
+	{
+		double		before,
+					after;
+		pm_code		rc = mean_error(base, p, n, c, a, &before, &after, st);
+
+		if (rc != PM_OK || after <= before)
+			return rc;
+		scale = i < HALVINGS ? scale / 2 : 0;
+		keep_numbers(p, n, v, scale, c);
+	}
+	return PM_OK;
 }
 
 static pm_code
@@ -209,9 +280,7 @@ fit_device(const pm_predictor *base, point *p, int n, const pm_arena *a, pm_devi
 	for (int k = 0; k < e.p && rc == PM_OK; k++)
 		v[map[k]] = fitted[k];
 	pm_arena_release(&scratch);
-	if (rc == PM_OK)
-		keep_numbers(p, n, v, c);
-	return rc;
+	return rc == PM_OK ? keep_what_helps(base, p, n, v, a, c, st) : rc;
 }
 
 /* ---- all devices ---- */
@@ -236,7 +305,7 @@ make_points(const pm_dataset *d, const answers *x, const int *fold_of, int witho
 
 		if (without >= 0 && fold_of[i] == without)
 			continue;
-		p[n++] = (point) {.gpu = s->query.gpu->name, .structure = s->query.graph->structure, .row = i,
+		p[n++] = (point) {.gpu = s->query.gpu->name, .structure = s->query.graph->structure, .row = i, .sample = s,
 			.cell = (int) s->query.dtype * PM_N_LAYOUTS + (int) s->query.layout,
 			.x = log(x->plain[i]), .u = log(s->step_ms / x->plain[i]), .weight = s->weight > 0 ? s->weight : 1,
 			.z = x->z + (size_t) i * PM_N_STATE};
@@ -324,20 +393,6 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 		return pm_no_memory(st, a);
 	*count = pm_count_structures(d, hash);
 	return PM_OK;
-}
-
-static pm_code
-predict_with(const pm_predictor *base, const pm_correction *c, const pm_sample *s, const pm_arena *a, double *ms, pm_status *st)
-{
-	pm_predictor p = *base;
-	pm_arena	scratch;
-	pm_code		rc;
-
-	p.correction = c;
-	pm_arena_init_within(&scratch, a);
-	rc = pm_predictor_predict(&p, s, &scratch, ms, NULL, NULL, st);
-	pm_arena_release(&scratch);
-	return rc;
 }
 
 /* Each row corrected by numbers that were fitted without its structure; NaN when there is only one. */
