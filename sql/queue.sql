@@ -80,7 +80,16 @@ SELECT job_id, date_trunc('minute', n.start_p90) AS narrow, date_trunc('minute',
 FROM perfmodel.queue_eta('late', '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00', arrivals => '0') AS n JOIN
     perfmodel.queue_eta('late', '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00') AS w USING (job_id) WHERE n."position" IS NOT NULL ORDER BY job_id::int;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', ''{}'', arrivals => ''-1 day''',
-    '''coming'', ''{}'', arrivals => ''1000000 years''', '''coming'', ''{}'', ''{"submitted_at": null}'', ''sjf'', arrivals => ''1 day''']) AS a;
+    '''coming'', ''{}'', arrivals => ''1000000 years''', '''coming'', ''{}'', ''{"submitted_at": null}'', ''sjf'', arrivals => ''1 day''',
+    '''coming'', ''{}'', ''{"finished_at": "duration_s"}'', ''sjf''', '''coming'', ''{}'', ''{"started_at": "duration_s"}''']) AS a;
+-- of a long history only the last part is used, and jobs that wait beyond its window say so
+CREATE TABLE long_history AS SELECT i AS job_id, 'T4' AS gpu, 1.0 AS duration_s, s AS submitted_at, s AS started_at, CASE WHEN i > 2 THEN s END AS finished_at
+FROM generate_series(1, 30003) AS i, LATERAL (SELECT '2026-01-01 12:00+00'::timestamptz - make_interval(secs => i) AS s) AS t;
+UPDATE long_history SET duration_s = 43200, started_at = CASE WHEN job_id = 2 THEN started_at END WHERE job_id <= 2;
+SELECT note FROM perfmodel.queue_eta('long_history', '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
+SELECT note FROM perfmodel.queue_eta('long_history', '{"T4": 1}', policy => 'srsf', at => '2026-01-01 02:00+00', draws => 10) WHERE job_id = '1';
+DELETE FROM long_history WHERE job_id = 30003;
+SELECT note FROM perfmodel.queue_eta('long_history', '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
 
 -- ---- idle windows: 100 s and 1000 s, steps of 2 s and 0.5 s, 90 s to start and to store
 CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, NULL::int), ('fast', 'T4', 1, 3000, 1500, 2250, 1000), ('wide', 'T4', 2, 10, 1000, NULL, NULL),

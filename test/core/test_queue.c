@@ -431,6 +431,25 @@ test_backtest(void)
 	CHECK_EQ(moments, 0);
 }
 
+/* Draws of a moment go down with the jobs, down to what quantiles need. */
+static void
+test_backtest_draws(void)
+{
+	const int64_t counts[] = {0, 1, 1000, 40000, 40001, 60000, 120000, 120001, 5000000, INT64_MAX};
+
+	CHECK_EQ(pm_backtest_draws(0), PM_BACKTEST_DRAWS_MAX);
+	CHECK_EQ(pm_backtest_draws(40000), PM_BACKTEST_DRAWS_MAX);
+	CHECK_EQ(pm_backtest_draws(60000), 40);
+	CHECK_EQ(pm_backtest_draws(INT64_MAX), PM_BACKTEST_DRAWS_MIN);
+	for (int i = 1; i < (int) (sizeof(counts) / sizeof(counts[0])); i++)
+	{
+		int			draws = pm_backtest_draws(counts[i]);
+
+		CHECK(draws <= pm_backtest_draws(counts[i - 1]) && draws >= PM_BACKTEST_DRAWS_MIN);
+		CHECK(draws == PM_BACKTEST_DRAWS_MIN || draws * counts[i] <= PM_BACKTEST_WORK);
+	}
+}
+
 /* Waits are stretched, what runs is not, and p90 stays behind p50. */
 static void
 test_stretch(void)
@@ -521,6 +540,7 @@ main(void)
 	test_coverage();
 	test_arrivals();
 	test_backtest();
+	test_backtest_draws();
 	test_stretch();
 	test_stop();
 	test_stop_within_event();

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DRAWS	60
-
 /* True over predicted wait of a job; of one that still waits it is at least that. */
 typedef struct ratio
 {
@@ -104,6 +102,14 @@ keep_ratios(backtest *b, double at, const scene *s)
 	}
 }
 
+int
+pm_backtest_draws(int64_t n)
+{
+	int64_t		draws = PM_BACKTEST_WORK / (n > 0 ? n : 1);
+
+	return (int) (draws < PM_BACKTEST_DRAWS_MIN ? PM_BACKTEST_DRAWS_MIN : draws > PM_BACKTEST_DRAWS_MAX ? PM_BACKTEST_DRAWS_MAX : draws);
+}
+
 static pm_code
 look_at(backtest *b, double at, pm_arena *a, pm_status *st)
 {
@@ -116,6 +122,7 @@ look_at(backtest *b, double at, pm_arena *a, pm_status *st)
 		return PM_OK;
 	b->options.recent = s.recent;
 	b->options.n_recent = s.n_recent;
+	b->options.draws = pm_backtest_draws((int64_t) b->n_questions + s.n + s.n_recent);
 	if (pm_queue_order(s.jobs, s.n, b->options.policy, s.order, a, st) != PM_OK ||
 		pm_queue_eta(s.jobs, s.n, b->n_questions, s.order, s.free, b->n_pools, &b->options, s.eta, a, st) != PM_OK)
 		return st->code;
@@ -169,7 +176,6 @@ pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *
 	b.p90 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
 	if (b.p50 == NULL || b.p90 == NULL)
 		return pm_no_memory(st, a);
-	b.options.draws = DRAWS;
 	b.options.stretch = (pm_stretch) {1, 1};
 	for (int k = 0; k < PM_BACKTEST_MOMENTS && code == PM_OK; k++)
 	{

@@ -16,6 +16,10 @@
 /* Moments that are looked at, and how many of them must have had jobs that waited. */
 #define PM_BACKTEST_MOMENTS	12
 #define PM_BACKTEST_LEAST	6
+/* Draws of each moment: fewer where draws times jobs (with those that come, and questions) would be above the work, but never below the minimum. */
+#define PM_BACKTEST_DRAWS_MIN	20
+#define PM_BACKTEST_DRAWS_MAX	60
+#define PM_BACKTEST_WORK	INT64_C(2400000)
 
 /* A job of the past. Times in seconds from now, below 0. */
 typedef struct pm_past_job
@@ -24,6 +28,9 @@ typedef struct pm_past_job
 	double		start_s;		/* INFINITY: it has not started */
 	double		finish_s;		/* INFINITY: it has not ended */
 } pm_past_job;
+
+/* Draws of a moment with so many jobs and questions together. */
+int			pm_backtest_draws(int64_t n);
 
 /*
  * Fill *stretch with the factors for pm_eta_options; moments is how many had

@@ -384,6 +384,27 @@ read_rows(pm_jobs *jobs, text *predictor, MemoryContext cxt)
 	}
 }
 
+TimestampTz
+pm_jobs_read_from(const pm_job_table *t, TimestampTz recent_from, int most)
+{
+	pm_job_table asked = *t;
+	char	   *submitted = pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz");
+	char	   *finished = pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz");
+	int			arg = t->nargs + 1;
+	char	   *sql = psprintf("SELECT GREATEST(%s, %s) FROM %s WHERE %s OPERATOR(pg_catalog.>) $%d OR (%s IS NOT NULL AND %s OPERATOR(pg_catalog.>) $%d) "
+							   "ORDER BY 1 DESC OFFSET %d LIMIT 1", submitted, finished, t->relation, finished, arg, t->column[PM_COLUMN_FINISHED_AT], submitted, arg, most);
+
+	asked.types[asked.nargs] = TIMESTAMPTZOID;
+	asked.args[asked.nargs++] = TimestampTzGetDatum(recent_from);
+	SPI_connect();
+	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "cannot read the jobs");
+	if (SPI_processed > 0)
+		recent_from = time_or_none(0, 1);
+	SPI_finish();
+	return recent_from;
+}
+
 void
 pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs)
 {

@@ -56,6 +56,12 @@ typedef struct pm_jobs
  */
 extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 
+/*
+ * The time from which on at most `most` of the jobs that are over were submitted or ended, as
+ * pm_jobs_read() reads them; recent_from where that is so from there on.
+ */
+extern TimestampTz pm_jobs_read_from(const pm_job_table *t, TimestampTz recent_from, int most);
+
 /* The same without asking for any duration: pools are as in the table. */
 extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 

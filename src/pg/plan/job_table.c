@@ -6,6 +6,8 @@
 #include "access/htup_details.h"
 #include "access/relation.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -94,6 +96,14 @@ columns_hint(Oid relid, const char *wanted)
 	return hint;
 }
 
+/* A column that the table has. */
+static void
+use_column(pm_job_table *t, pm_job_column what, const char *column)
+{
+	t->column[what] = psprintf("j.%s", quote_identifier(column));
+	t->column_type[what] = getBaseType(get_atttype(t->relid, get_attnum(t->relid, column)));
+}
+
 static void
 set_column(pm_job_table *t, pm_job_column what, const JsonbValue *v)
 {
@@ -116,7 +126,7 @@ set_column(pm_job_table *t, pm_job_column what, const JsonbValue *v)
 				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), pm_shown_name(column)),
 				 errdetail("The argument \"columns\" names it as \"%s\".", names[what]),
 				 errhint("%s", columns_hint(t->relid, column))));
-	t->column[what] = psprintf("j.%s", quote_identifier(column));
+	use_column(t, what, column);
 }
 
 static void
@@ -151,7 +161,7 @@ pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t)
 	t->relation = psprintf("%s AS j", quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)));
 	for (int i = 0; i < PM_N_COLUMNS; i++)
 		if (get_attnum(relid, names[i]) > 0)
-			t->column[i] = psprintf("j.%s", quote_identifier(names[i]));
+			use_column(t, (pm_job_column) i, names[i]);
 	if (mapping != NULL)
 		read_mapping(t, mapping);
 }
@@ -219,8 +229,27 @@ pm_job_table_need(const pm_job_table *t, pm_job_column what)
 				 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", names[what])));
 }
 
+/* Raise for a column that is to be a time, and of a type that has no cast to one. */
+static void
+check_time(const pm_job_table *t, pm_job_column what)
+{
+	Oid			type = t->column_type[what];
+	Oid			cast;
+
+	if (t->column[what] == NULL || !OidIsValid(t->relid) || type == TIMESTAMPTZOID ||
+		find_coercion_pathway(TIMESTAMPTZOID, type, COERCION_EXPLICIT, &cast) != COERCION_PATH_NONE)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("\"%s\" of the jobs in \"%s\" must be a time", names[what], get_rel_name(t->relid)),
+			 errdetail("The column %s is of type %s.", t->column[what] + strlen("j."), format_type_be(type)),
+			 errhint("Name another column, or none: columns => '{\"%s\": null}'. For seconds since 1970, make a view with to_timestamp().", names[what])));
+}
+
 char *
 pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
+	if (what == PM_COLUMN_SUBMITTED_AT || what == PM_COLUMN_STARTED_AT || what == PM_COLUMN_FINISHED_AT || what == PM_COLUMN_DEADLINE)
+		check_time(t, what);
 	return psprintf("%s::%s", t->column[what] ? t->column[what] : "NULL", type);
 }

@@ -44,6 +44,7 @@ typedef struct pm_job_table
 	Oid			relid;			/* InvalidOid: arrays in place of a table */
 	char	   *relation;		/* for FROM, with the alias j */
 	char	   *column[PM_N_COLUMNS];	/* j.column, quoted; NULL: the table has none */
+	Oid			column_type[PM_N_COLUMNS];	/* of a table's columns; not set of arrays */
 	int			nargs;			/* what relation has as $1, $2, ... */
 	Oid			types[PM_N_COLUMNS + 1];
 	Datum		args[PM_N_COLUMNS + 1];
@@ -66,7 +67,10 @@ extern void pm_job_arrays_end(pm_job_table *t);
 /* Raise unless the table has that column. */
 extern void pm_job_table_need(const pm_job_table *t, pm_job_column what);
 
-/* "column"::type for the select list, or NULL::type where the table has none. type is written with its schema. */
+/*
+ * "column"::type for the select list, or NULL::type where the table has none.
+ * type is written with its schema.  Raises for a column that is to be a time and has no cast to one.
+ */
 extern char *pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type);
 
 /* The name of what a column can mean, such as "gpu_count". */

@@ -259,6 +259,7 @@ typedef struct eta_call
 	TimestampTz at;
 	TimestampTz recent_from;	/* what was submitted later stands for what is to come; DT_NOBEGIN: no jobs are to come */
 	TimestampTz history_from;	/* jobs that are over are read from here on */
+	bool		shortened;		/* the windows are shorter than asked for */
 	bool		may_pass;		/* later jobs can pass those that wait */
 	const char *unchecked;		/* said of all that wait; or NULL */
 	bool	   *named;			/* [n_pools] whether "free" has it */
@@ -372,11 +373,37 @@ use_history(eta_call *c)
 	check_past(c);
 }
 
+/* What is over is read as far back as it is not more than this: so time and memory stay bounded. */
+#define HISTORY_JOBS_MAX	30000
+/* How far forecasts of the past are compared, in windows of arrivals. */
+#define WINDOWS_COMPARED	2
+
+/* Shorten all windows alike where the history has more jobs than can be used. */
+static void
+bound_history(eta_call *c, const pm_job_table *t)
+{
+	TimestampTz from;
+
+	if (c->recent_from == DT_NOBEGIN || t->column[PM_COLUMN_FINISHED_AT] == NULL)
+		return;
+	from = pm_jobs_read_from(t, c->history_from, HISTORY_JOBS_MAX);
+	if (from == c->history_from)
+		return;
+	c->shortened = true;
+	c->history_from = from;
+	c->recent_from = from < c->at ? c->at - (c->at - from) / (1 + WINDOWS_COMPARED) : c->at;
+	if (c->recent_from < c->at)
+		return;
+	c->recent_from = c->history_from = DT_NOBEGIN;
+	c->unchecked = psprintf("jobs that are still to come are not counted: more than %d ended at or after \"at\"", HISTORY_JOBS_MAX);
+}
+
 static void
 compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 {
 	pm_status	st = {PM_OK};
 
+	bound_history(c, t);
 	pm_jobs_read(t, predictor, c->at, c->history_from, &c->jobs);
 	pm_context_arena(&c->arena, CurrentMemoryContext, 0);
 	c->pools = palloc0(sizeof(pm_pool) * (c->jobs.n_pools + 1));
@@ -408,6 +435,8 @@ note_eta(eta_call *c, int i)
 		pm_job_note(r, "never starts: it waits for devices of jobs without a forecast");
 	else if (c->unchecked != NULL && !isnan(j->work.p50_s))
 		pm_job_note(r, c->unchecked);
+	if (c->shortened && c->options.n_recent > 0 && c->eta[i].start_p90_s > c->options.window_s && isfinite(c->eta[i].start_p50_s))
+		pm_job_note(r, psprintf("jobs to come are counted for %.1f hours only: the history of arrivals has more than %d jobs", c->options.window_s / 3600, HISTORY_JOBS_MAX));
 }
 
 /* Waiting jobs in their order behind the running ones; the caller's function makes a row. */
@@ -500,9 +529,6 @@ eta_arguments(FunctionCallInfo fcinfo, int first, bool has_predictor, eta_call *
 
 /* Where jobs can pass others and nobody says otherwise. */
 #define USUAL_ARRIVALS_DAYS 7
-/* How far forecasts of the past are compared, in windows of arrivals. */
-#define WINDOWS_COMPARED	2
-
 static TimestampTz
 before(TimestampTz at, Datum interval)
 {
