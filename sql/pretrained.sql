@@ -54,6 +54,10 @@ UPDATE kept SET predictor_id = -1, name = 'other', active = false;
 SELECT split_part(helper.error_of('INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept'), E'\n', 1) AS error;
 ROLLBACK;
 
+-- a card without units for TF32 runs fp32
+SELECT gpu, perfmodel.predict_train_time(:g, gpu, 32, 'tf32') = perfmodel.predict_train_time(:g, gpu, 32, 'fp32') AS same
+FROM unnest('{T4,RTX 3090}'::text[]) AS gpu;
+
 -- gone with the extension, also for a session that has used it; the tables of perfmodel stay
 DROP EXTENSION perfmodel_pretrained;
 SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''RTX 3090'', 32)', :g)), E'\n', 1) AS error;

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "make_graph.h"
+#include "predictor/correction.h"
 
 #include "kinds/cards.h"
 #include "predictor/predictor.h"
@@ -207,6 +208,22 @@ test_doubt(void)
 	}
 	for (int c = 0; c < N_CARDS; c++)
 		CHECK(width[c] <= width[unseen]);
+	/* a recalibration on a few networks leaves a part of the doubt, the less the more there are */
+	for (int networks = 1; networks <= 64; networks *= 4)
+	{
+		pm_device_correction device = {.gpu = cards[unseen].name, .rows = networks, .structures = networks, .low = -99, .high = 99};
+		pm_correction c = {.n = 1, .device = &device};
+		pm_predictor q = p;
+		pm_verdict	v;
+		double		ms;
+
+		q.correction = &c;
+		CHECK_EQ(pm_predictor_predict(&q, &samples[unseen], &arena, &ms, NULL, NULL, NULL), PM_OK);
+		CHECK_EQ(pm_predictor_judge(&q, &samples[unseen], ms, 0.9, &arena, &v, NULL), PM_OK);
+		CHECK(log(v.high_ms / v.low_ms) < width[unseen] * 0.99);
+		CHECK(log(v.high_ms / v.low_ms) > width[0]);
+		width[unseen] = log(v.high_ms / v.low_ms);
+	}
 }
 
 /* opclass finds the levels from times alone, answers for a card that it has not seen, and keeps them when it is stored. */
