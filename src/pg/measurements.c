@@ -430,6 +430,7 @@ complete_sample(loader *l, int i, int64 graph_id)
 	s->query.graph = &e->graph;
 	s->skeleton = &e->skeleton;
 	s->query.gpu = pm_rows_sheet(l->rows, l->rows->gpu[i]);
+	s->query.dtype = pm_dtype_run(s->query.gpu, s->query.dtype);
 }
 
 static uint64

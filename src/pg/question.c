@@ -348,8 +348,6 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 
 /* ---------- what the words mean ---------- */
 
-#define FIRST_WITH_TF32	8.0		/* compute capability; NaN, not known, is not below it */
-
 /* Index of a word in a list, NULL being `usual`; -1 with *p filled. */
 static int
 resolve_word(const text *word, const pm_word_list *list, int usual, const char *reason, pm_problem *p)
@@ -434,9 +432,7 @@ resolve_device(const pm_asked_words *q, pm_question *to, pm_problem *p)
 {
 	if (!resolve_batch(q, to, p) || !resolve_words(q, to, p) || (to->gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL)
 		return false;
-	/* PyTorch runs fp32 where a card has no units for TF32 */
-	if (to->dtype == PM_TF32 && to->gpu->compute_capability < FIRST_WITH_TF32)
-		to->dtype = PM_FP32;
+	to->dtype = pm_dtype_run(to->gpu, to->dtype);
 	return true;
 }
 

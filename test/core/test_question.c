@@ -53,6 +53,20 @@ test_spellings(void)
 	CHECK_EQ(pm_optimizer_parse("adamax"), -1);
 }
 
+/* A card that has no units for TF32 runs fp32, and nothing else changes; one of which it is not known is taken at its word. */
+static void
+test_dtype_run(void)
+{
+	pm_gpu		gpu = {.name = "card", PM_GPU_REST_UNKNOWN};
+
+	CHECK_EQ(pm_dtype_run(&gpu, PM_TF32), PM_TF32);
+	gpu.compute_capability = 7.5;
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		CHECK_EQ(pm_dtype_run(&gpu, (pm_dtype) dtype), dtype == PM_TF32 ? PM_FP32 : dtype);
+	gpu.compute_capability = 8.0;
+	CHECK_EQ(pm_dtype_run(&gpu, PM_TF32), PM_TF32);
+}
+
 /* A step that updates nothing has the work of the two passes and no feature of an optimizer. */
 static void
 test_no_update(void)
@@ -160,6 +174,7 @@ main(void)
 	test_names(&pm_layout_words);
 	test_names(&pm_optimizer_words);
 	test_spellings();
+	test_dtype_run();
 	test_no_update();
 	test_sheet();
 	test_scripts();

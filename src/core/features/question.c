@@ -57,6 +57,14 @@ pm_gpu_check(const pm_gpu *gpu, pm_status *st)
 	return PM_OK;
 }
 
+#define FIRST_WITH_TF32	8.0		/* compute capability */
+
+pm_dtype
+pm_dtype_run(const pm_gpu *gpu, pm_dtype asked)
+{
+	return asked == PM_TF32 && gpu->compute_capability < FIRST_WITH_TF32 ? PM_FP32 : asked;
+}
+
 /* PyTorch's, TensorFlow's and Lightning's words; "mixed" is autocast, whichever 16-bit type it casts to. */
 static const pm_synonym dtype_synonyms[] = {
 	{"float32", PM_FP32}, {"float", PM_FP32}, {"single", PM_FP32}, {"f32", PM_FP32}, {"32", PM_FP32},

@@ -53,6 +53,13 @@ extern const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES];
 /* PM_ERR_INPUT names the first figure that is missing or out of its bounds. */
 pm_code		pm_gpu_check(const pm_gpu *gpu, pm_status *st);
 
+/*
+ * The format in which PyTorch computes on a device when it is asked for
+ * another: fp32 for tf32 where an NVIDIA card is older than Ampere (compute
+ * capability below 8.0; one that is not known is not below it).
+ */
+pm_dtype	pm_dtype_run(const pm_gpu *gpu, pm_dtype asked);
+
 /* One question. framework may be NULL. */
 typedef struct pm_question
 {

@@ -90,9 +90,8 @@ log2_us(double us)
  * (aten/src/ATen/native/Convolution.cpp, use_cudnn_depthwise(), from 1.9 with cuDNN 8.2
  * on).  Channels-last ones and those of 16-bit floats with at least 32 channels
  * and a square kernel of 1, 3 or 5 run on cuDNN's, with a stride of 2 only where
- * there are many channels.  Its own kernels take several times as long on
- * few channels: their weight gradient has one block of threads for each element of
- * the weights.
+ * there are many channels.  Its own are the slower ones where channels are few:
+ * their weight gradient has one block of threads for each element of the weights.
  */
 static bool
 runs_own_kernel(const pm_geometry *g, const pm_flow *flow, const pm_question *q)
