@@ -63,6 +63,34 @@ SELECT count(perfmodel.load_graph(helper.cnn(format('driftwide%s@%s', depth, wid
 FROM generate_series(3, 5) AS depth, unnest('{512,768}'::int[]) AS width;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms) SELECT graph_id, 'T4', 64, 'pytorch 2.1', 1000 FROM perfmodel.graph WHERE name LIKE 'driftwide%';
 SELECT grouped_by, n, outside, verdict, advice FROM pg_temp.judge('judged');
+ROLLBACK TO quiet;
+-- known networks on a card that is new to the predictor: recalibrate, which takes the card into the domain
+CREATE FUNCTION pg_temp.move(gpus text[], networks int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms)
+    SELECT p.graph_id, g.gpu, p.batch, p.framework, 0.6 * p.step_ms FROM (SELECT p.*, dense_rank() OVER (ORDER BY graph_id) AS k FROM perfmodel.profile AS p WHERE gpu = 'T4') AS p,
+         unnest(gpus) AS g(gpu) WHERE k <= networks $$;
+SAVEPOINT known;
+SELECT pg_temp.move('{A10}', 12);
+SELECT grouped_by, n, networks, outside, verdict, advice FROM pg_temp.judge('judged');
+SELECT new_name FROM perfmodel.recalibrate('judged', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'A10' AND graph_id % 2 = 0));
+SELECT grouped_by, outside, verdict, advice FROM pg_temp.judge('judged recalibrated');
+ROLLBACK TO known;
+-- too few of them to judge afterwards
+SELECT pg_temp.move('{A10}', 4);
+SELECT grouped_by, networks, outside, verdict, advice FROM pg_temp.judge('judged');
+ROLLBACK TO known;
+-- several cards; and networks that are new, too, are what counts
+SELECT pg_temp.move('{A10,L4,A30,A40}', 8);
+SELECT grouped_by, group_name, verdict, advice FROM pg_temp.judge('judged');
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms) SELECT perfmodel.load_graph(helper.cnn(format('driftnew%s@%s', depth, width), width, depth, 256)), 'A10', 64, 'pytorch 2.1', 1000
+FROM generate_series(3, 8) AS depth, unnest('{512,768}'::int[]) AS width;
+SELECT grouped_by, group_name, verdict, advice FROM pg_temp.judge('judged') WHERE grouped_by = 'overall' OR group_name = 'A10';
+ROLLBACK TO known;
+-- a known card, used in another way
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, dtype) SELECT graph_id, gpu, batch, framework, 0.5 * step_ms, 'amp' FROM perfmodel.profile WHERE gpu = 'T4' AND batch = 64;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms) SELECT graph_id, gpu, 512, framework, 8 * step_ms FROM perfmodel.profile WHERE gpu = 'T4' AND batch = 64 AND dtype = 'fp32';
+SELECT grouped_by, group_name, verdict, advice FROM pg_temp.judge('judged');
+ROLLBACK TO known;
 -- a predictor without intervals has nothing to be held to
 SELECT perfmodel.train('without', 'opclass', options => '{"calibration_folds": 0}', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 64 AND step_ms <> 1000)) > 0 AS trained;
 SELECT grouped_by, group_name, cover, evidence, verdict, advice FROM pg_temp.judge('without') WHERE grouped_by = 'overall';

@@ -100,6 +100,8 @@ BEGIN ATOMIC
         WHERE a.good AND (slice IS NULL OR isfinite(r.measured_at))
     ), grouped AS (
         SELECT r.*, k.grouping_name, k.place,
+               -- recalibrate takes new devices and new ways of using them into the domain, but no new networks
+               coalesce(r.reasons && '{operators_not_seen,operator_sizes_not_seen,step_above,step_below,network_unlike,not_measured_elsewhere}', false) AS network_is_new,
                CASE k.grouping_name WHEN 'gpu' THEN r.gpu WHEN 'dtype' THEN r.dtype WHEN 'layout' THEN r.layout
                                     WHEN 'framework' THEN r.framework WHEN 'family' THEN r.family END AS member
         FROM residual AS r, unnest(array_prepend('overall', drift.by)) WITH ORDINALITY AS k(grouping_name, place)
@@ -107,16 +109,32 @@ BEGIN ATOMIC
         SELECT g.starts, g.place, g.grouping_name, g.member, g.network, count(*) AS n,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY g.u) AS u, sum(abs(1 - g.predicted_ms / g.measured_ms)) AS ape,
                sum(g.expected_error) AS expected, avg(g.covered::integer) FILTER (WHERE g.in_domain) AS covered,
-               avg((NOT g.in_domain)::integer) AS outside, coalesce(bool_or('operators_not_seen' = ANY (g.reasons)), false)::integer AS unknown
+               avg((NOT g.in_domain)::integer) AS outside, avg((NOT g.in_domain AND g.network_is_new)::integer) AS strange,
+               coalesce(bool_or('operators_not_seen' = ANY (g.reasons)), false)::integer AS unknown
         FROM grouped AS g GROUP BY 1, 2, 3, 4, 5
     ), per_group AS (
         SELECT p.starts, p.place, p.grouping_name, p.member, sum(p.n) AS n, count(*) AS networks,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY p.u) AS u, sum(p.ape) / sum(p.n) AS mape, sum(p.expected) / sum(p.n) AS expected,
                sum(p.covered) AS covered, count(p.covered) AS judged, avg(p.outside) AS outside, sum(p.outside) AS n_outside,
-               avg(p.unknown) AS unknown
+               sum(p.strange) AS n_strange, avg(p.unknown) AS unknown
         FROM per_network AS p GROUP BY 1, 2, 3, 4
     ), known AS MATERIALIZED (
         SELECT k.gpu, k.networks FROM perfmodel.known_gpus(drift.predictor) AS k
+    ), unseen AS (
+        -- known networks where the predictor has not learned: on which GPU, what is new there, and how many networks are missing to judge it
+        SELECT g.starts, g.place, g.member, g.gpu, count(DISTINCT g.network) AS networks, bool_or(g.reasons && '{gpu_not_seen,gpu_seldom_seen}') AS gpu_is_new,
+               bool_or('dtype_not_seen' = ANY (g.reasons)) AS dtype, bool_or('layout_not_seen' = ANY (g.reasons)) AS layout,
+               bool_or(g.reasons && '{batch_above,batch_below}') AS batch, bool_or('optimizer_not_seen' = ANY (g.reasons)) AS optimizer,
+               5 - coalesce(max(k.networks), 0) - count(DISTINCT g.network) AS missing
+        FROM grouped AS g LEFT JOIN known AS k ON k.gpu = g.gpu
+        WHERE NOT g.in_domain AND NOT g.network_is_new GROUP BY 1, 2, 3, 4
+    ), new_use AS (
+        SELECT u.starts, u.place, u.member, bool_or(u.gpu_is_new) AS gpu_is_new, min(u.missing) AS missing, count(*) FILTER (WHERE u.gpu_is_new OR NOT any_new) AS n_gpus,
+               (array_agg(u.gpu ORDER BY u.missing, u.gpu))[1] AS nearest,
+               array_agg(u.gpu ORDER BY u.networks DESC, u.gpu) FILTER (WHERE u.gpu_is_new OR NOT any_new) AS gpus,
+               concat_ws(', ', CASE WHEN bool_or(u.dtype) THEN 'number formats' END, CASE WHEN bool_or(u.layout) THEN 'layouts' END,
+                         CASE WHEN bool_or(u.batch) THEN 'batch sizes' END, CASE WHEN bool_or(u.optimizer) THEN 'optimizers' END) AS uses
+        FROM (SELECT v.*, bool_or(v.gpu_is_new) OVER (PARTITION BY v.starts, v.place, v.member) AS any_new FROM unseen AS v) AS u GROUP BY 1, 2, 3
     ), evidence AS (
         -- all that is known at the end of each window
         SELECT p.starts, p.place, p.member, e.e_value, e.kind
@@ -164,13 +182,21 @@ BEGIN ATOMIC
                     || CASE WHEN s.verdict = 'wider' THEN ' are off by more than promised to both sides'
                             ELSE format(' take %s %% %s than predicted', round(abs(100 * (exp(s.u) - 1))::numeric),
                                         CASE WHEN s.u > 0 THEN 'longer' ELSE 'less' END) END
-                WHEN s.verdict = 'new_inputs' THEN format('retrain: %s of %s networks are unlike those of its training',
-                                                          round(s.n_outside), s.networks)
+                WHEN s.verdict = 'new_inputs' AND s.n_strange >= 0.5 * s.n_outside THEN
+                    format('retrain: %s of %s networks are unlike those of its training', round(s.n_strange), s.networks)
+                WHEN s.verdict = 'new_inputs' THEN
+                    CASE WHEN u.gpu_is_new AND u.missing > 0 THEN format('collect: %s more %s on %s, then recalibrate: ', u.missing, CASE u.missing WHEN 1 THEN 'network' ELSE 'networks' END, u.nearest)
+                         ELSE 'recalibrate: ' END
+                    || CASE WHEN u.gpu_is_new THEN '' ELSE u.uses || ' on ' END || array_to_string(u.gpus[:3], ', ')
+                    || CASE WHEN u.n_gpus > 3 THEN format(' and %s more', u.n_gpus - 3) ELSE '' END
+                    || CASE WHEN u.gpu_is_new AND u.n_gpus = 1 THEN ' is new to the predictor' ELSE ' are new to the predictor' END
+                    || format(' (%s of %s networks)', round(s.n_outside - s.n_strange), s.networks)
                 WHEN s.verdict = 'too_few' AND s.expected IS NULL THEN 'train a kind of predictor that has intervals'
                 WHEN s.verdict = 'too_few' THEN format('collect: %s more %s%s', 5 - s.judged, CASE s.judged WHEN 4 THEN 'network' ELSE 'networks' END,
                                                        coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, ''))
            END
-    FROM said AS s ORDER BY s.starts, s.place, s.member;
+    FROM said AS s LEFT JOIN new_use AS u ON u.place = s.place AND u.member IS NOT DISTINCT FROM s.member AND u.starts IS NOT DISTINCT FROM s.starts
+    ORDER BY s.starts, s.place, s.member;
 END;
 COMMENT ON FUNCTION perfmodel.drift(text, text[], timestamptz, interval) IS
     'errors on measurements newer than a predictor, what they prove (alarms at e_value >= alarm_at), and what to do';

@@ -142,10 +142,10 @@ BEGIN
     IF active.name IS NOT NULL THEN
         -- the worst, and among these what it takes more to mend
         SELECT x.verdict, x.advice INTO d_verdict, d_advice FROM perfmodel.drift(active.name, '{gpu}') AS x
-        ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), x.advice LIKE 'retrain%' DESC, x.n DESC LIMIT 1;
+        ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), array_position('{retrain,recalibrate,collect}', split_part(x.advice, ':', 1)), x.n DESC LIMIT 1;
     END IF;
     reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' WHEN d_verdict IS NULL THEN 'no new measurements' ELSE coalesce(d_advice, 'it holds') END;
-    IF d_verdict IS NULL OR d_verdict IN ('ok', 'too_few') THEN
+    IF d_verdict IS NULL OR d_verdict IN ('ok', 'too_few') OR d_advice LIKE 'collect%' THEN
         UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason, finished_at = clock_timestamp() WHERE nightly_id = night;
         RETURN night;
     END IF;
