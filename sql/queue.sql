@@ -123,6 +123,19 @@ CREATE TABLE heavy AS SELECT i AS job_id, 'heavy' AS graph, 'T4' AS gpu, 1 AS ba
 SELECT job_id, shares_with FROM perfmodel.place('heavy', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY 1;
 UPDATE heavy SET optimizer = 'AdamW';
 SELECT job_id, shares_with, fits FROM perfmodel.place('heavy', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1, optimizer => 'adamw') ORDER BY 1;
+-- ---- a job that does not fit into memory runs nowhere, holds nobody up and is not left out; what runs already does fit
+CREATE TABLE large AS SELECT *, 'heavy' AS graph, 1 AS gpu_count, 100 AS steps, '2026-01-01 10:00+00'::timestamptz + make_interval(mins => job_id) AS submitted_at FROM (VALUES
+    (1, 'T4', 1, NULL::timestamptz, NULL::float8), (2, 'T4', 100000, NULL, NULL), (3, 'T4', 100000, NULL, 50), (4, 'T4', 100000, '2026-01-01 11:00+00', NULL), (5, 'A100', 50000, NULL, NULL),
+    (6, 'T4', 1, NULL, NULL)) AS v(job_id, gpu, batch, started_at, duration_s);
+\set large 'jobs => ''large'', predictor => ''queue'''
+SELECT m.p_fits < 0.05 AS too_large, m.fits FROM perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 100000) AS m;
+SELECT job_id, p50_s > 0 AS p50, p90_s > 0 AS p90, step_ms > 0 AS step, regexp_replace(note, 'gpu .*', '') AS note FROM perfmodel.forecast_jobs(:large, at => '2026-01-01 12:00+00');
+SELECT "position", job_id, note ~ '^does not fit' AS too_large FROM perfmodel.queue_order(:large, at => '2026-01-01 12:00+00');
+SELECT "position", job_id, start_p50 IS NOT NULL AS starts, finish_p90 IS NOT NULL AS ends, note ~ '^does not fit' AS too_large FROM perfmodel.queue_eta(:large, free => '{"T4": 0, "A100": 1}', at => '2026-01-01 12:00+00');
+SELECT "position", job_id, node, note ~ '^does not fit' AS too_large FROM perfmodel.place(:large, nodes => '{n1,n2}', node_gpus => '{T4,A100}', node_free => '{8,8}', at => '2026-01-01 12:00+00', max_slowdown => 2);
+SELECT "window", job_id, steps, note ~ '^does not fit' AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2026-01-02 12:00+00]"}', gpus => '{T4}', level => 0.5);
+SELECT job_id, gpu, step_ms > 0 AS step, note ~ 'does not fit' AS too_large FROM perfmodel.what_if_jobs(:large, gpus => '{T4,A100}') ORDER BY job_id, gpu;
+
 SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', ''{n1}'', ''{T4}'', ''{1}'', max_slowdown => 0.5)');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['''{a}'', ''{T4,T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{}''',
     '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''', '''{a}'', ''{T4}'', ''{1}'', at => ''-infinity''']) AS a;

@@ -59,6 +59,12 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.assign(%s)', a)) FROM unn
     '''"the jobs"'', ''[]''', '''"the jobs"'', ''{}''', '''"the jobs"'', ''{"T4": "1"}''', '''"the jobs"'', ''{"T4": -1}''', '''"the jobs"'', ''{"T4": 1}'', ''cost''',
     '''"the jobs"'', ''{"T4": 1}'', ''cost'', prices => ''{"L4": 1}''', '''"the jobs"'', ''{"T4": 1}'', columns => ''{"graph": "gpuu"}''']) AS a;
 SELECT job_id, share, note FROM perfmodel.assign('"the jobs"', '{"no such GPU": 1}', columns => '{"job_id": "id"}') LIMIT 1;
+-- ---- a job gets no share of devices whose memory it does not fit into
+CREATE TABLE large AS SELECT i AS job_id, 'bnet9@64' AS graph, 'T4' AS gpu, (ARRAY[64, n, 10 * n])[i] AS batch, 1000 AS steps
+FROM generate_series(1, 3) AS i, perfmodel.max_batch(perfmodel.graph_id('bnet9@64'), 'RTX 3090', p => 0.5) AS n;
+SELECT policy, job_id, gpu, a.share > 0 AS runs, regexp_replace(a.note, '[0-9][0-9.]+', 'N', 'g') AS note
+FROM unnest('{max_min,makespan}'::text[]) AS policy, perfmodel.assign('large', workers => '{"T4": 2, "RTX 3090": 2}', policy => policy) AS a WHERE job_id <> '1' ORDER BY policy, job_id, gpu;
+SELECT job_id, gpu, gpu_count > 0 AS runs, regexp_replace(note, '[0-9][0-9.]+', 'N', 'g') AS note FROM perfmodel.allocate_elastic('large', workers => '{"T4": 2, "RTX 3090": 2}', gpu_counts => '{1}') WHERE job_id <> '1' ORDER BY job_id;
 -- ---- elastic jobs
 \set columns '''{"job_id": "id"}'''
 SELECT job_id, gpu, gpu_count, goodput > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);

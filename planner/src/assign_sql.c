@@ -150,7 +150,6 @@ typedef struct job_of_table
 	double		steps;			/* left; NaN: not known */
 	double		deadline_s;		/* INFINITY: none */
 	double		weight;
-	char	   *note;			/* of the first device that has one, or NULL */
 	bool		runs;			/* on one of the devices at least */
 	int			number;			/* in the programme; -1: left out */
 } job_of_table;
@@ -217,8 +216,6 @@ read_row(planning *p, uint64 row, MemoryContext cxt)
 		p->kinds[j] = planner_text(row, 3, cxt);
 	job->runs |= step_ms > 0 && p->workers[j] > 0;
 	p->notes[row] = planner_text(row, 9, cxt);
-	if (job->note == NULL)
-		job->note = p->notes[row];
 }
 
 /* Steps of each job on each kind of device, from perfmodel. */
@@ -254,12 +251,27 @@ ask(FunctionCallInfo fcinfo, planning *p)
 	SPI_finish();
 }
 
+/* Where the job cannot run, and why; NULL: nothing is to be said. */
+static char *
+notes_where_not(const planning *p, int m)
+{
+	size_t		at = (size_t) m * p->n_kinds;
+
+	return planner_notes_where_not(p->notes + at, p->throughput + at, p->n_kinds);
+}
+
 /* Why a job cannot take part; NULL: it can. */
 static const char *
-left_out(const planning *p, const job_of_table *job)
+left_out(const planning *p, int m)
 {
+	const job_of_table *job = &p->jobs[m];
+
 	if (!job->runs)
-		return job->note != NULL ? job->note : "no device of the workers runs it";
+	{
+		char	   *notes = notes_where_not(p, m);
+
+		return notes != NULL ? notes : "no device of the workers runs it";
+	}
 	if (p->policy != GAVEL_MAX_MIN && !(job->steps >= 1e-3))
 		return "no steps are left, or steps is not known";
 	return NULL;
@@ -278,7 +290,7 @@ make_input(planning *p, gavel_input *in)
 		job_of_table *job = &p->jobs[m];
 
 		job->number = -1;
-		if (left_out(p, job) != NULL)
+		if (left_out(p, m) != NULL)
 			continue;
 		job->number = in->n_jobs++;
 		jobs[job->number] = (gavel_job) {job->gpus, job->weight >= 1e-6 && job->weight <= 1e6 ? job->weight : 1, p->policy == GAVEL_MAX_MIN ? 1 : job->steps, INFINITY};
@@ -309,15 +321,19 @@ add_share(planning *p, int m, int kind, double share, const gavel_result *r, con
 	pm_rows_add(&p->out, values, nulls);
 }
 
-/* What is said of a job on a kind of device; -1: of the first that says something. */
+static const char *
+joined(const char *a, const char *b)
+{
+	return a == NULL ? b : b == NULL ? a : psprintf("%s; %s", a, b);
+}
+
+/* What is said of a job on a kind of device (-1: on none), and of those that it cannot run on. */
 static const char *
 note_on(const planning *p, int m, int kind)
 {
-	const char *note = kind < 0 ? p->jobs[m].note : p->notes[(size_t) m * p->n_kinds + kind];
+	const char *passed = p->policy == GAVEL_COST && p->jobs[m].deadline_s <= 0 ? "the deadline has passed" : NULL;
 
-	if (p->policy != GAVEL_COST || p->jobs[m].deadline_s > 0)
-		return note;
-	return note ? psprintf("the deadline has passed; %s", note) : "the deadline has passed";
+	return joined(passed, joined(kind < 0 ? NULL : p->notes[(size_t) m * p->n_kinds + kind], notes_where_not(p, m)));
 }
 
 static void
@@ -328,7 +344,7 @@ add_job(planning *p, int m, const gavel_result *r)
 
 	if (job->number < 0)
 	{
-		add_share(p, m, -1, 0, r, left_out(p, job));
+		add_share(p, m, -1, 0, r, left_out(p, m));
 		return;
 	}
 	for (int j = 0; j < p->n_kinds; j++)

@@ -24,7 +24,7 @@ typedef struct elastic_job
 	char	   *id;
 	char	   *team;
 	double		work;
-	char	   *note;
+	char	   *note;			/* why it takes no part, where its goodput is not the reason; or NULL */
 	bool		runs;
 } elastic_job;
 
@@ -102,8 +102,6 @@ read_row(elastic_call *c, uint64 row, MemoryContext cxt)
 	c->goodput[row] = goodput > 0 && isfinite(goodput) ? goodput : 0;
 	job->runs |= c->goodput[row] > 0;
 	c->notes[row] = planner_text(row, 6, cxt);
-	if (job->note == NULL)
-		job->note = c->notes[row];
 }
 
 static void
@@ -159,12 +157,15 @@ add_job(pm_rows_out *out, const elastic_call *c, const elastic_result *r, int m)
 	const elastic_job *job = &c->jobs[m];
 	int			kind = r->kind[m];
 	bool		none = kind < 0;
+	int			per_job = c->n_kinds * c->n_counts;
 	size_t		at = none ? 0 : ((size_t) m * c->n_kinds + kind) * c->n_counts + r->count[m];
 	double		goodput = c->goodput[at];
-	char	   *note = none ? job->note : c->notes[at];
+	char	   *note = c->notes[at];
 	Datum		values[9];
 	bool		nulls[9];
 
+	if (none)
+		note = job->note != NULL ? job->note : planner_notes_where_not(c->notes + (size_t) m * per_job, c->goodput + (size_t) m * per_job, per_job);
 	planner_put(values, nulls, 0, job->id ? CStringGetTextDatum(job->id) : 0, job->id == NULL);
 	planner_put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
 	planner_put(values, nulls, 2, none ? 0 : CStringGetTextDatum(c->kinds[kind]), none);

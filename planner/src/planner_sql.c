@@ -4,6 +4,7 @@
 #include "postgres.h"
 
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -109,6 +110,41 @@ planner_read_object(Jsonb *object, const char *what, double low, double high, ch
 		n++;
 	}
 	return n;
+}
+
+/* ---------- notes ---------- */
+
+/* More of them in a row would not be read. */
+#define MOST_NOTES 6
+
+static bool
+said_before(char *const *notes, const double *rate, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (!(rate[k] > 0) && notes[k] != NULL && strcmp(notes[k], notes[i]) == 0)
+			return true;
+	return false;
+}
+
+char *
+planner_notes_where_not(char *const *notes, const double *rate, int n)
+{
+	StringInfoData s;
+	int			said = 0;
+
+	initStringInfo(&s);
+	for (int i = 0; i < n; i++)
+	{
+		if (rate[i] > 0 || notes[i] == NULL || said_before(notes, rate, i))
+			continue;
+		if (said == MOST_NOTES)
+		{
+			appendStringInfoString(&s, "; ...");
+			break;
+		}
+		appendStringInfo(&s, "%s%s", said++ > 0 ? "; " : "", notes[i]);
+	}
+	return said > 0 ? s.data : NULL;
 }
 
 /* ---------- rows ---------- */

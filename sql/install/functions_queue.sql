@@ -96,7 +96,7 @@ CREATE FUNCTION perfmodel.fill_windows(windows tstzrange[], gpus text[], jobs re
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
 COMMENT ON FUNCTION perfmodel.fill_windows(tstzrange[], text[], regclass, integer[], jsonb, float8, float8, float8, text) IS
-    'which waiting jobs to run for how many steps while devices are idle, start-up and checkpoint paid';
+    'which waiting jobs to run for how many steps while devices are idle; those that get none have a note';
 
 CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, gpus text[], columns jsonb DEFAULT '{}', gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
                                        OUT job bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT step_ms float8,

@@ -20,6 +20,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "gpus.h"
+#include "plan/job_memory.h"
 #include "plan/job_rows.h"
 #include "plans.h"
 
@@ -272,6 +273,31 @@ ask_duration(pm_job_row *r, pm_job_question *q)
 		pm_job_note(r, a.note);
 }
 
+/* What starts after the time that is asked for does not run yet. */
+static bool
+has_started(const pm_job_row *r, TimestampTz at)
+{
+	return !TIMESTAMP_NOT_FINITE(r->started_at) && r->started_at <= at;
+}
+
+/* Whether the job surely ends for want of memory on its own device, which is said in its note; what runs or has run does not. */
+static bool
+lacks_memory(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
+{
+	pm_job_fit	fit;
+	char	   *note;
+
+	if (!r->live || has_started(r, at) || !q->has_graph_id || !q->has_batch || r->gpu == NULL)
+		return false;
+	q->words.gpu = cstring_to_text(r->gpu);
+	fit = pm_job_fit_of(jobs->fits, &q->words);
+	note = pm_job_fit_note(&fit, r->gpu);
+	if (note != NULL)
+		pm_job_note(r, note);
+	r->lacks_memory = pm_job_cannot_fit(&fit);
+	return r->lacks_memory;
+}
+
 /* ---------- numbers of pools and questions ---------- */
 
 typedef struct numbered
@@ -334,15 +360,14 @@ fill_queue_job(pm_queue_job *j, const pm_job_row *r, const pm_job_question *q, T
 			.deadline_s = TIMESTAMP_NOT_FINITE(r->deadline) ? INFINITY : seconds_from(at, r->deadline),
 			.elapsed_s = -1,.work = pm_duration_of(r->p10_s, r->p50_s, r->p90_s),.gpus = q->gpu_count
 	};
-	/* what starts after the time that is asked for does not run yet */
-	if (TIMESTAMP_NOT_FINITE(r->started_at) || r->started_at > at)
+	if (!has_started(r, at))
 		return;
 	/* what is done has been taken off already */
 	j->elapsed_s = isnan(r->steps_left) || isnan(q->done) ? Max(-seconds_from(at, r->started_at), 0) : 0;
 }
 
 static void
-forecast(pm_job_row *r, pm_job_question *q)
+forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 {
 	if (r->gpu != NULL)
 		r->gpu = pm_job_gpu(r->gpu);
@@ -352,6 +377,8 @@ forecast(pm_job_row *r, pm_job_question *q)
 		q->gpu_count = 1;
 		return;
 	}
+	if (lacks_memory(jobs, r, q, at))
+		return;
 	if (!isnan(q->duration_s))
 		take_duration(r, q);
 	else
@@ -413,7 +440,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 	char	   *sql = make_query(t, recent);
 	pm_job_table asked = *t;
 
-	*jobs = (pm_jobs) {0};
+	*jobs = (pm_jobs) {.fits = pm_job_fits()};
 	if (recent)
 	{
 		asked.types[asked.nargs] = TIMESTAMPTZOID;
@@ -449,7 +476,7 @@ pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz
 		int			before = jobs->n_pools;
 
 		CHECK_FOR_INTERRUPTS();
-		forecast(r, q);
+		forecast(jobs, r, q, at);
 		fill_queue_job(&jobs->queue[i], r, q, at);
 		jobs->queue[i].pool = number_of(pools, r->gpu != NULL ? r->gpu : "", &jobs->n_pools);
 		if (jobs->n_pools > before)
@@ -488,7 +515,7 @@ pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past)
 	for (int i = 0; i < jobs->n_all; i++)
 	{
 		const pm_job_row *r = &jobs->rows[i];
-		bool		started = !TIMESTAMP_NOT_FINITE(r->started_at) && r->started_at <= at;
+		bool		started = has_started(r, at);
 		pm_past_job *p = &(*past)[n];
 
 		/* what is over without having run was withdrawn at a time that nobody knows */
@@ -525,6 +552,21 @@ pm_jobs_steps_left(const pm_jobs *jobs, int job)
 	return share_left(q, &share) ? q->steps - (isnan(q->done) ? 0 : q->done) : get_float8_nan();
 }
 
+/* Whether a step of the job may fit into the memory of so many of a device, and what is to be said of that; what runs there does. */
+static bool
+fits_on(const pm_jobs *jobs, int job, const char *gpu, int gpu_count, char **note)
+{
+	const pm_job_row *r = &jobs->rows[job];
+	pm_job_fit	fit;
+
+	*note = NULL;
+	if (jobs->queue[job].elapsed_s >= 0 && gpu_count == jobs->queue[job].gpus && r->gpu != NULL && strcmp(pm_job_gpu(r->gpu), gpu) == 0)
+		return true;
+	fit = pm_job_fit_of(jobs->fits, &jobs->questions[job].words);
+	*note = pm_job_fit_note(&fit, gpu);
+	return !pm_job_cannot_fit(&fit);
+}
+
 bool
 pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms, bool *in_domain, char **why)
 {
@@ -532,6 +574,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 	pm_job_question *q = &jobs->questions[job];
 	pm_answer	a;
 	pm_problem	p;
+	char	   *memory;
 
 	if (!q->has_graph_id || !q->has_batch)
 	{
@@ -541,6 +584,11 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 	q->words.gpu = cstring_to_text(gpu);
 	q->words.parallel.world_size = gpu_count;
 	q->words.parallel.nodes = nodes;
+	if (!fits_on(jobs, job, gpu, gpu_count, &memory))
+	{
+		*why = memory;
+		return false;
+	}
 	if (!pm_ask(&q->words, &how, &a, &p))
 	{
 		*why = p.message;
@@ -550,7 +598,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 	*p50_ms = a.step_ms;
 	*p90_ms = a.high_ms;
 	*in_domain = a.in_domain;
-	*why = a.note;
+	*why = memory == NULL ? a.note : a.note == NULL ? memory : psprintf("%s; %s", memory, a.note);
 	return true;
 }
 

@@ -28,6 +28,7 @@ typedef struct pm_job_row
 	double		share_left;		/* of the work: p50_s and so on are of that */
 	bool		live;			/* waits or runs; not: over, and read for what was submitted of late */
 	bool		asked;			/* the predictor was */
+	bool		lacks_memory;	/* waits, and surely does not fit into the memory of its device */
 	double		weight;			/* NaN: none given */
 	double		noise_scale;	/* NaN: none given */
 	bool		in_domain;
@@ -45,12 +46,14 @@ typedef struct pm_jobs
 	int			n_pools;
 	int			n_questions;
 	struct pm_job_question *questions;	/* [n_all] what the predictor is asked */
+	struct HTAB *fits;			/* of job_memory.h: which steps fit into memory */
 } pm_jobs;
 
 /*
  * Read the jobs that are not over, by the time of submission, and ask the
  * predictor (NULL: the active one) where the table has no duration of its own.
- * In the current context.  What a job lacks for a forecast is said in its note.
+ * In the current context.  What a job lacks for a forecast is said in its note;
+ * one that waits and surely does not fit into the memory of its device has none.
  * recent_from: jobs that were submitted or ended later are read, too, though they are over;
  * DT_NOBEGIN: none.
  */
@@ -67,8 +70,8 @@ extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampT
 
 /*
  * Ask for the step of a job on so many of any device, in so many machines (0: as few as have room): 10, 50 and 90 % in
- * milliseconds.  False: *why says why there is no answer; otherwise it is the
- * note of the answer, or NULL.
+ * milliseconds.  False: *why says why there is no answer, such as that it does not fit
+ * into memory there; otherwise it is the note of the answer, or NULL.
  */
 extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms,
 						 bool *in_domain, char **why);

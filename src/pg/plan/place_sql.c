@@ -68,6 +68,18 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 	}
 }
 
+/* A kind of device that no machine has. */
+#define NOWHERE (-2)
+
+/* Jobs that do not fit into the memory of their devices are placed on none. */
+static void
+keep_out_what_lacks_memory(pm_jobs *jobs)
+{
+	for (int i = 0; i < jobs->n; i++)
+		if (jobs->rows[i].lacks_memory)
+			jobs->queue[i].pool = NOWHERE;
+}
+
 /* The step of a job in so many machines; NaN where it cannot be asked for, and *note says why if nothing else is said. */
 static double
 step_in(pm_jobs *jobs, int i, int nodes, char **note)
@@ -221,7 +233,8 @@ add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *
 
 	if (n == 0)
 	{
-		note = note != NULL ? psprintf("no room now; %s", note) : "no room now";
+		if (!jobs->rows[i].lacks_memory)
+			note = note != NULL ? psprintf("no room now; %s", note) : "no room now";
 		add_part(out, jobs, i, position, m, NULL, 0, NAN, pair, note);
 	}
 	for (int k = 0; k < n; k++)
@@ -256,6 +269,7 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	pm_job_table_argument(fcinfo, 0, 4, &t);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 6), pm_at_argument(fcinfo, 7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
+	keep_out_what_lacks_memory(&jobs);
 	pm_context_arena(&a, CurrentMemoryContext, 0);
 	order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
 	if (pm_queue_order(jobs.queue, jobs.n, pm_policy_argument(fcinfo, 5), order, &a, &st) != PM_OK ||

@@ -425,15 +425,18 @@ note_eta(eta_call *c, int i)
 	pm_job_row *r = &c->jobs.rows[i];
 	const pm_queue_job *j = &c->jobs.queue[i];
 
-	if (j->elapsed_s >= 0)
+	/* what has no forecast has a note that says why already */
+	if (j->elapsed_s >= 0 || isnan(j->work.p50_s))
 		return;
-	if (!c->named[j->pool] && r->gpu != NULL)
-		pm_job_note(r, psprintf("free does not name %s", r->gpu));
-	if (!c->eta[i].fits)
+	if (!c->named[j->pool] && r->gpu != NULL && !c->eta[i].fits)
+		pm_job_note(r, psprintf("never starts: free does not name %s", pm_shown_name(r->gpu)));
+	else if (!c->named[j->pool] && r->gpu != NULL)
+		pm_job_note(r, psprintf("free does not name %s: only devices of running jobs are counted", pm_shown_name(r->gpu)));
+	else if (!c->eta[i].fits)
 		pm_job_note(r, psprintf("never starts: it needs %d of these devices, and there are fewer", j->gpus));
-	else if (isinf(c->eta[i].start_p50_s))
+	if (c->eta[i].fits && isinf(c->eta[i].start_p50_s))
 		pm_job_note(r, "never starts: it waits for devices of jobs without a forecast");
-	else if (c->unchecked != NULL && !isnan(j->work.p50_s))
+	else if (c->eta[i].fits && c->unchecked != NULL)
 		pm_job_note(r, c->unchecked);
 	if (c->shortened && c->options.n_recent > 0 && c->eta[i].start_p90_s > c->options.window_s && isfinite(c->eta[i].start_p50_s))
 		pm_job_note(r, psprintf("jobs to come are counted for %.1f hours only: the history of arrivals has more than %d jobs", c->options.window_s / 3600, HISTORY_JOBS_MAX));

@@ -156,26 +156,79 @@ place_windows(windows_read *w, const pm_jobs *jobs)
 	return first;
 }
 
+/* A row; x is NULL for a job that gets nothing. */
 static void
-add_filling(pm_rows_out *out, const pm_jobs *jobs, const windows_read *w, const pm_filling *x, int job, double step_s, TimestampTz first)
+add_row(pm_rows_out *out, const pm_job_row *r, const windows_read *w, const pm_filling *x, double step_s, TimestampTz first, const char *note)
 {
-	const pm_job_row *r = &jobs->rows[job];
-	double		steps_s = x->steps * r->step_ms / 1000;
-	bool		nulls[10] = {false};
+	double		steps_s = x ? x->steps * r->step_ms / 1000 : 0;
+	bool		nulls[10] = {x == NULL, false, false, false, false, x == NULL, x == NULL, false, false, false};
 	Datum		values[10] = {
-		Int32GetDatum(x->window + 1),
+		Int32GetDatum(x ? x->window + 1 : 0),
 		pm_text_or_null(r->id, &nulls[1]),
 		pm_text_or_null(r->team, &nulls[2]),
-		CStringGetTextDatum(w->rows[x->window].gpu),
-		Int64GetDatum((int64) x->steps),
-		TimestampTzGetDatum(first + (int64) (x->starts_s * USECS_PER_SEC)),
-		TimestampTzGetDatum(first + (int64) (x->ends_s * USECS_PER_SEC)),
-		Float8GetDatum(1000 * step_s),
+		pm_text_or_null(x ? w->rows[x->window].gpu : r->gpu, &nulls[3]),
+		Int64GetDatum(x ? (int64) x->steps : 0),
+		TimestampTzGetDatum(x ? first + (int64) (x->starts_s * USECS_PER_SEC) : 0),
+		TimestampTzGetDatum(x ? first + (int64) (x->ends_s * USECS_PER_SEC) : 0),
+		pm_float8_or_null(1000 * step_s, &nulls[7]),
 		Float8GetDatum(steps_s),
-		pm_text_or_null(r->note, &nulls[9])
+		pm_text_or_null(note, &nulls[9])
 	};
 
 	pm_rows_add(out, values, nulls);
+}
+
+/* The most devices of a kind that a window has; 0: no window has that kind. */
+static int32
+most_gpus(const windows_read *w, int32 pool)
+{
+	int32		most = 0;
+
+	for (int i = 0; i < w->n; i++)
+		if (w->windows[i].pool == pool)
+			most = Max(most, w->windows[i].gpus);
+	return most;
+}
+
+/* Why a job that waits is in no window. */
+static const char *
+why_nothing(const pm_jobs *jobs, const windows_read *w, int i)
+{
+	const pm_job_row *r = &jobs->rows[i];
+	int32		gpus = jobs->queue[i].gpus;
+	int32		most = most_gpus(w, jobs->queue[i].pool);
+
+	if (isnan(r->p50_s) && r->note != NULL)
+		return r->note;
+	if (isnan(r->step_ms))
+		return "steps is not known";
+	if (!(floor(r->steps_left) >= 1))
+		return "no steps are left";
+	if (most == 0)
+		return psprintf("no window has %s", r->gpu != NULL ? pm_shown_name(r->gpu) : "its device");
+	if (most < gpus)
+		return psprintf("needs %d devices, no window of %s has more than %d", gpus, pm_shown_name(r->gpu), most);
+	return "no time is left for it in the windows";
+}
+
+/* Rows of what runs, then one for each job that waits and gets nothing. */
+static void
+add_rows(pm_rows_out *out, const pm_jobs *jobs, const windows_read *w, const pm_fillings *fillings, const pm_filler *f, const int32 *of,
+		 double level, TimestampTz first)
+{
+	bool	   *runs = MemoryContextAllocExtended(CurrentMemoryContext, Max(jobs->n, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (int i = 0; i < fillings->n; i++)
+	{
+		const pm_filling *x = &fillings->v[i];
+		const pm_job_row *r = &jobs->rows[of[x->job]];
+
+		runs[of[x->job]] = true;
+		add_row(out, r, w, x, f[x->job].step_s, first, r->note);
+	}
+	for (int i = 0; i < jobs->n; i++)
+		if (!runs[i] && jobs->queue[i].elapsed_s < 0)
+			add_row(out, &jobs->rows[i], w, NULL, isnan(jobs->rows[i].step_ms) ? NAN : step_at(jobs, i, level), first, why_nothing(jobs, w, i));
 }
 
 static double
@@ -203,6 +256,7 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	pm_filler  *f;
 	int32	   *of;
 	int			n;
+	double		level;
 	TimestampTz first;
 
 	pm_rows_begin(fcinfo, &out);
@@ -213,13 +267,13 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	read_windows(fcinfo, &w);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 8), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	of = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
-	f = make_fillers(&jobs, checked_level(PG_GETARG_FLOAT8(5)), of, &n);
+	level = checked_level(PG_GETARG_FLOAT8(5));
+	f = make_fillers(&jobs, level, of, &n);
 	first = place_windows(&w, &jobs);
 	pm_context_arena(&a, CurrentMemoryContext, 0);
 	if (pm_windows_fill(w.windows, w.n, f, n, checked_seconds(fcinfo, 6, "startup_s"), checked_seconds(fcinfo, 7, "checkpoint_s"),
 						&fillings, &a, &st) != PM_OK)
 		pm_raise(&st);
-	for (int i = 0; i < fillings.n; i++)
-		add_filling(&out, &jobs, &w, &fillings.v[i], of[fillings.v[i].job], f[fillings.v[i].job].step_s, first);
+	add_rows(&out, &jobs, &w, &fillings, f, of, level, first);
 	return (Datum) 0;
 }

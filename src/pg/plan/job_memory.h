@@ -1,0 +1,34 @@
+/*
+ * job_memory.h - whether the training step of a job fits into the memory of a device.
+ *
+ * Of predict_memory()'s model. A plan that lets a job run where it ends with
+ * "out of memory" is worse than none.
+ */
+#ifndef PM_PG_PLAN_JOB_MEMORY_H
+#define PM_PG_PLAN_JOB_MEMORY_H
+
+#include "utils/hsearch.h"
+
+#include "question.h"
+
+/* Figures in MB of 2^20 bytes, of each of the devices of the job. NaN: not known. */
+typedef struct pm_job_fit
+{
+	double		need_mb;		/* the least that the step runs with */
+	double		has_mb;			/* what the device leaves to programs */
+	double		p_fits;			/* probability that it fits */
+} pm_job_fit;
+
+/* What was asked for already, in the current context: jobs of one question are asked for once. */
+extern HTAB *pm_job_fits(void);
+
+/* Whether the step of a question fits. All NaN where the question has a problem, or the memory of the device is not known. */
+extern pm_job_fit pm_job_fit_of(HTAB *fits, const pm_asked_words *q);
+
+/* Whether it surely does not fit: with a probability below 1 - PM_MEMORY_SURE. */
+extern bool pm_job_cannot_fit(const pm_job_fit *f);
+
+/* A sentence about a step that does not, or may not, fit on that device; NULL where there is nothing to say. */
+extern char *pm_job_fit_note(const pm_job_fit *f, const char *gpu);
+
+#endif
