@@ -36,6 +36,27 @@ SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'n
  {"id": 5, "op": "Softmax", "inputs": [4], "shape": [1, 512, 512], "batch_dim": 0, "attrs": {"axis": 2}}, {"id": 6, "op": "MatMul", "inputs": [5, 1], "shape": [1, 512, 64], "batch_dim": 0}]'::jsonb)) AS w \gset
 SELECT change, basis, factor < 1 AS faster, saved_mb > 0 AS memory FROM perfmodel.what_if_change(:w, 'T4', 64, predictor => 'roof', dtype => 'amp') WHERE change ~ 'flash';
 DELETE FROM perfmodel.graph WHERE graph_id = :w;
+-- on several devices: as the functions say that are asked for it, with changes of how the work is shared; what is so already is no change
+SELECT c.change, helper.close(c.step_ms, p.step_ms) AS step, helper.close(c.factor, p.step_ms / o.step_ms) AS factor, helper.close(c.samples_per_s, p.samples_per_s) AS samples, c.peak_mb = m.peak_mb AS memory, c.basis
+FROM perfmodel.predict(:g, 'T4', 64, predictor => 'roof', world_size => 8) AS o,
+     (VALUES ('none', '{}'), ('checkpointing', '{"recompute": true}'), ('gradients in 16 bits', '{"compression": "fp16"}'), ('zero 1', '{"zero": 1}'), ('zero 3', '{"zero": 3}')) AS v (change, parallel),
+     LATERAL perfmodel.predict(:g, 'T4', 64, predictor => 'roof', world_size => 8, parallel => v.parallel::jsonb) AS p,
+     LATERAL perfmodel.predict_memory(:g, 'T4', 64, world_size => 8, parallel => v.parallel::jsonb) AS m,
+     LATERAL (SELECT * FROM perfmodel.what_if_change(:g, 'T4', 64, predictor => 'roof', world_size => 8) WHERE change = v.change) AS c;
+SELECT array_agg(change) FROM perfmodel.what_if_change(:g, 'T4', 64, predictor => 'roof', world_size => 8, parallel => '{"zero": "fsdp", "compression": "fp16", "recompute": true}');
+SELECT (SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', 64, predictor => 'roof') WHERE change ~ 'zero|gradients') AS alone;
+-- what is computed: no change wins more than on one device
+SELECT c.change, c.factor < 1 AS faster, c.factor > one.factor - 1e-9 AS no_more_than_alone, c.saved_mb >= 0 AS memory, c.samples_per_s / one.samples_per_s BETWEEN 1 AND 8 AS samples
+FROM perfmodel.what_if_change(:g, 'T4', 512, '{fused optimizer,twice the bandwidth}', optimizer => 'adamw', predictor => 'roof', world_size => 8) AS c
+     JOIN perfmodel.what_if_change(:g, 'T4', 512, '{fused optimizer,twice the bandwidth}', optimizer => 'adamw', predictor => 'roof') AS one USING (change) WHERE c.change <> 'none';
+SELECT helper.close(a.step_ms, b.step_ms) AS nothing_touched FROM perfmodel.computed_change(:g, 'T4', 8, 'flash attention', predictor => 'roof', world_size => 8, parallel => '{"zero": 1}') AS a,
+    perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 8, parallel => '{"zero": 1}') AS b;
+SELECT a, helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, predictor => ''roof'', %s)', :g, a))
+FROM unnest(ARRAY['world_size => 0', 'world_size => 8, cluster => ''nowhere''', 'world_size => 8, parallel => ''[]''', 'world_size => 8, parallel => ''{"tp": 2}''']) AS a;
+SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''T4'', 16, ''fused optimizer'', predictor => ''roof'', world_size => 8, parallel => ''{"tp": 2}'')', :g)) ~ 'tp and pp divide the layers' AS no_layers;
+SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', 16, predictor => 'roof', world_size => NULL);
+-- weights and states that are divided take less memory
+SELECT change, saved_mb > 0 AS memory FROM perfmodel.what_if_change(:g, 'T4', 64, '{zero 1,zero 3}', predictor => 'roof', world_size => 4, optimizer => 'adam') WHERE change <> 'none';
 -- two of them need no more than the device has, or share it
 SELECT slowdown_a >= 1 AND slowdown_a <= 2 AS slowdown, slowdown_a = slowdown_b AS same, helper.close(step_ms_a, slowdown_a * perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'roof')) AS step,
        busy_a BETWEEN 0 AND 1 AND busy_b BETWEEN 0 AND 1 AS busy, fits, peak_mb > (perfmodel.predict_memory(:g, 'T4', 64)).peak_mb AS memory

@@ -6,7 +6,7 @@ SELECT perfmodel.graph_id('anet4@16') AS g \gset
 -- the length of a job is said in one of three ways; an epoch ends with what is left
 SELECT j.total_steps, helper.close(j.step_ms, p.step_ms) AS step, helper.close(j.seconds, 60 + j.total_steps * p.step_ms / 1000) AS seconds,
        helper.close(j.seconds_low, 60 + j.total_steps * p.step_ms_low / 1000) AS low, helper.close(j.seconds_high, 60 + j.total_steps * p.step_ms_high / 1000) AS high,
-       helper.close(j.gpu_hours, j.seconds / 3600) AS gpu_hours, j.usd, j.co2_kg, j.energy_kwh > 0 AS energy, j.note IS NOT DISTINCT FROM p.note AS note
+       helper.close(j.gpu_hours, j.seconds / 3600) AS gpu_hours, j.usd, j.co2_kg, j.energy_kwh > 0 AS energy, j.note ~ ('^' || coalesce(p.note || '; ', '') || 'no cost: .*; no CO2: ') AS note
 FROM perfmodel.predict(:g, 'T4', 8, predictor => 'roof') AS p,
      LATERAL (SELECT * FROM perfmodel.predict_job(:g, 'T4', 8, epochs => 3, dataset_size => 1001, predictor => 'roof')
               UNION ALL SELECT * FROM perfmodel.predict_job(:g, 'T4', 8, samples => 3001, predictor => 'roof')
@@ -42,6 +42,49 @@ SELECT helper.error_of($$INSERT INTO perfmodel.price (gpu, provider, region, kin
 INSERT INTO perfmodel.price (gpu, usd_per_hour, valid) VALUES ('T4', 3, 'empty');
 ROLLBACK TO s;
 INSERT INTO perfmodel.price (gpu, usd_per_hour) VALUES ('T4', -1);
+ROLLBACK;
+
+-- a figure that is missing has a reason: which condition no price meets, and what there is instead
+BEGIN;
+CREATE FUNCTION helper.why(rest text) RETURNS TABLE (usd numeric, co2 numeric, reasons text[], note text) LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN QUERY EXECUTE format('SELECT round((j.usd / j.gpu_hours)::numeric, 4), round((1000 * j.co2_kg / j.energy_kwh)::numeric, 2), j.reasons, j.note
+                                 FROM perfmodel.predict_job(perfmodel.graph_id(''anet4@16''), ''T4'', 8, steps => 1000, predictor => ''roof''%s) AS j', rest);
+END $$;
+INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES
+    ('T4', 'Cloud', 'east', 'on_demand', 2, '[2024-01-01,2025-01-01)'), ('T4', 'Cloud', '', 'on_demand', 1, '[2024-01-01,2025-01-01)'), ('T4', 'other', 'west', 'spot', 0.5, '[2024-01-01,2025-01-01)');
+SELECT w, y.* FROM unnest(ARRAY[', at => ''2026-06-01 00:00+00''', ', at => ''2024-06-01''', ', at => ''2024-06-01'', provider => ''cloud'', region => ''East''', ', at => ''2024-06-01'', provider => ''cloud'', region => ''north''',
+    ', at => ''2024-06-01'', provider => ''nobody''', ', at => ''2024-06-01'', provider => ''other'', region => ''east''', ', at => ''2024-06-01'', region => ''west'', price_kind => ''own''',
+    ', at => ''2024-06-01'', carbon_region => ''germany''', ', at => ''2024-06-01'', region => ''de''']) AS w, LATERAL helper.why(w) AS y;
+SELECT y.note ~ 'is valid at 20' AS now FROM helper.why(', at => NULL') AS y;
+SELECT helper.error_of(format('SELECT helper.why(%L)', w)) FROM unnest(ARRAY[', carbon_region => ''Germny''', ', price_kind => ''rented''']) AS w;
+SELECT seconds, reasons, note FROM perfmodel.predict_job(:g, 'T4', 8, steps => 10, predictor => 'roof', carbon_region => 'Mars', on_error => 'null');
+DELETE FROM perfmodel.price;
+UPDATE perfmodel.gpu SET tdp_w = NULL WHERE name = 'T4';
+SELECT * FROM helper.why(', carbon_region => ''FRA''');
+-- whether a step fits into memory
+SELECT j.peak_mb = m.peak_mb AS peak, j.fits, j.p_fits = m.p_fits AS p, 'may_not_fit' = ANY (j.reasons) AS reason, substring(j.note FROM '(?:does|may) not fit') AS verdict
+FROM unnest('{8,10000000}'::int[]) AS b, LATERAL perfmodel.predict_job(:g, 'T4', b, steps => 1000, predictor => 'roof', world_size => 2) AS j,
+     LATERAL perfmodel.predict_memory(:g, 'T4', b, world_size => 2) AS m;
+UPDATE perfmodel.gpu SET memory_gb = NULL WHERE name = 'T4';
+SELECT peak_mb > 0 AS peak, fits, p_fits, reasons FROM perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof');
+-- who may not read prices is told so, and still gets the time
+CREATE ROLE pm_test_poor;
+GRANT USAGE ON SCHEMA perfmodel, helper TO pm_test_poor;
+GRANT SELECT ON ALL TABLES IN SCHEMA perfmodel TO pm_test_poor;
+REVOKE SELECT ON perfmodel.price, perfmodel.carbon_intensity FROM pm_test_poor, PUBLIC;
+SET ROLE pm_test_poor;
+SELECT y.usd, y.reasons, y.note FROM helper.why(', region => ''FRA''') AS y;
+SELECT usd_per_hour, cost_note FROM perfmodel.what_if(:g, '{T4}', '{8}', predictor => 'roof');
+ROLLBACK;
+
+-- what_if: the price of a device, and what 1,000 samples cost on all devices of the question
+BEGIN;
+INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour) VALUES ('T4', 'cloud', 'here', 'on_demand', 2), ('T4', 'cloud', 'here', 'spot', 1);
+SELECT w.gpu, w.batch, w.usd_per_hour, helper.close(w.usd_per_1000_samples, 4 * w.usd_per_hour / 3600 * w.step_ms / (4 * w.batch)) AS usd, w.cost_note, w.step_ms IS NULL AS unknown
+FROM perfmodel.what_if(:g, '{T4,V100-SXM2-16GB,T5,NULL}', '{8,16,NULL}', predictor => 'roof', world_size => 4, on_error => 'null') AS w;
+SELECT DISTINCT w.usd_per_hour, w.cost_note FROM unnest('{on_demand,SPOT,own}'::text[]) WITH ORDINALITY AS k (kind, n), LATERAL perfmodel.what_if(:g, '{tesla_t4}', '{8,16}', predictor => 'roof', price_kind => k.kind) AS w ORDER BY 1;
+SELECT helper.error_of(format('SELECT perfmodel.what_if(%s, ''{T4}'', ''{8}'', price_kind => ''free'')', :g));
 ROLLBACK;
 
 -- what cannot be

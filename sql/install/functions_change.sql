@@ -4,16 +4,20 @@
 CREATE FUNCTION perfmodel.computed_change(graph_id bigint, gpu text, batch integer, change text, figures jsonb DEFAULT NULL,
                                           dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                           predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
+                                          world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
+                                          parallel jsonb DEFAULT NULL,
                                           OUT step_ms float8, OUT peak_mb float8, OUT saved_mb float8, OUT fits boolean,
                                           OUT p_fits float8, OUT applies boolean)
     RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 5000 AS 'MODULE_PATHNAME', 'pm_computed_change';
-COMMENT ON FUNCTION perfmodel.computed_change(bigint, text, integer, text, jsonb, text, text, text, text, text) IS
+COMMENT ON FUNCTION perfmodel.computed_change(bigint, text, integer, text, jsonb, text, text, text, text, text, integer, integer, text, jsonb) IS
     'a step with flash attention, a fused optimizer or a device with other figures, from the work of its operators';
 
 CREATE FUNCTION perfmodel.what_if_change(graph_id bigint, gpu text, batch integer, changes text[] DEFAULT NULL, dtype text DEFAULT 'fp32',
                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL, predictor text DEFAULT NULL,
                                          optimizer text DEFAULT 'sgd_momentum', figures jsonb DEFAULT NULL,
+                                         world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
+                                         parallel jsonb DEFAULT NULL,
                                          OUT change text, OUT step_ms float8, OUT factor float8, OUT samples_per_s float8, OUT peak_mb float8,
                                          OUT saved_mb float8, OUT fits boolean, OUT in_domain boolean, OUT measured bigint, OUT basis text)
     RETURNS SETOF record
@@ -22,64 +26,79 @@ BEGIN ATOMIC
     WITH asked AS (
         -- of a name that is not known predict() says so
         SELECT coalesce(perfmodel.find_dtype($5), $5) AS dtype, coalesce(perfmodel.find_layout($6), $6) AS layout,
-               coalesce(perfmodel.find_optimizer($9), $9) AS optimizer
-    ), known (n, change, to_dtype, to_layout, to_optimizer, checkpointing, times_batch, passes, computed) AS (
-        SELECT 0, 'none', NULL::text, NULL::text, NULL::text, false, 1::float8, 1::float8, NULL::text
-        UNION ALL SELECT 1, 'amp', 'amp', NULL, NULL, false, 1, 1, NULL
-        UNION ALL SELECT 2, 'bf16', 'bf16', NULL, NULL, false, 1, 1, NULL
-        UNION ALL SELECT 3, 'tf32', 'tf32', NULL, NULL, false, 1, 1, NULL
-        UNION ALL SELECT 4, 'channels_last', NULL, 'nhwc', NULL, false, 1, 1, NULL
-        UNION ALL SELECT 5, 'amp and channels_last', 'amp', 'nhwc', NULL, false, 1, 1, NULL
-        UNION ALL SELECT 6, 'sgd', NULL, NULL, 'sgd', false, 1, 1, NULL
-        UNION ALL SELECT 7, 'adamw', NULL, NULL, 'adamw', false, 1, 1, NULL
-        UNION ALL SELECT 8, 'checkpointing', NULL, NULL, NULL, true, 1, 4.0 / 3, NULL
-        UNION ALL SELECT 9, 'half the batch', NULL, NULL, NULL, false, 0.5, 1, NULL
-        UNION ALL SELECT 10, 'twice the batch', NULL, NULL, NULL, false, 2, 1, NULL
-        UNION ALL SELECT 11, 'flash attention', NULL, NULL, NULL, false, 1, 1, 'flash attention'
-        UNION ALL SELECT 12, 'fused optimizer', NULL, NULL, NULL, false, 1, 1, 'fused optimizer'
-        UNION ALL SELECT 13, 'twice the bandwidth', NULL, NULL, NULL, false, 1, 1, 'other figures'
-        UNION ALL SELECT 14, 'other figures', NULL, NULL, NULL, false, 1, 1, 'other figures'
+               coalesce(perfmodel.find_optimizer($9), $9) AS optimizer,
+               CASE WHEN lower($14 ->> 'zero') = 'fsdp' THEN $14 || '{"zero": 3}' ELSE coalesce($14, '{}') END AS parallel, $11 > 1 AS several
+    ), known (n, change, to_dtype, to_layout, to_optimizer, to_parallel, checkpointing, times_batch, computed) AS (
+        SELECT 0, 'none', NULL::text, NULL::text, NULL::text, NULL::jsonb, false, 1::float8, NULL::text
+        UNION ALL SELECT 1, 'amp', 'amp', NULL, NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 2, 'bf16', 'bf16', NULL, NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 3, 'tf32', 'tf32', NULL, NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 4, 'channels_last', NULL, 'nhwc', NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 5, 'amp and channels_last', 'amp', 'nhwc', NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 6, 'sgd', NULL, NULL, 'sgd', NULL, false, 1, NULL
+        UNION ALL SELECT 7, 'adamw', NULL, NULL, 'adamw', NULL, false, 1, NULL
+        UNION ALL SELECT 8, 'checkpointing', NULL, NULL, NULL, NULL, true, 1, NULL
+        UNION ALL SELECT 9, 'half the batch', NULL, NULL, NULL, NULL, false, 0.5, NULL
+        UNION ALL SELECT 10, 'twice the batch', NULL, NULL, NULL, NULL, false, 2, NULL
+        UNION ALL SELECT 11, 'gradients in 16 bits', NULL, NULL, NULL, '{"compression": "fp16"}', false, 1, NULL
+        UNION ALL SELECT 12, 'zero 1', NULL, NULL, NULL, '{"zero": 1}', false, 1, NULL
+        UNION ALL SELECT 13, 'zero 3', NULL, NULL, NULL, '{"zero": 3}', false, 1, NULL
+        UNION ALL SELECT 14, 'flash attention', NULL, NULL, NULL, NULL, false, 1, 'flash attention'
+        UNION ALL SELECT 15, 'fused optimizer', NULL, NULL, NULL, NULL, false, 1, 'fused optimizer'
+        UNION ALL SELECT 16, 'twice the bandwidth', NULL, NULL, NULL, NULL, false, 1, 'other figures'
+        UNION ALL SELECT 17, 'other figures', NULL, NULL, NULL, NULL, false, 1, 'other figures'
     ), wanted AS (
-        SELECT k.n, k.change, k.checkpointing, k.passes, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
+        SELECT k.n, k.change, k.checkpointing, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
                coalesce(k.to_optimizer, a.optimizer) AS optimizer,
                CASE WHEN k.times_batch < 1 THEN greatest($3 / 2, 1) WHEN k.times_batch > 1 AND $3 <= 16777216 THEN 2 * $3 ELSE $3 END AS batch, k.computed,
-               k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer AS is_change
+               -- one GPU has no row of perfmodel.cluster to ask for: there a forward pass more is a third of the step
+               CASE WHEN k.checkpointing AND a.several THEN a.parallel || '{"recompute": true}' WHEN k.to_parallel IS NOT NULL THEN a.parallel || k.to_parallel
+                    ELSE $14 END AS parallel,
+               CASE WHEN k.checkpointing AND NOT a.several THEN 4.0 / 3 ELSE 1 END AS passes,
+               k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer
+               AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false) AS is_change
         FROM known AS k, asked AS a
-        WHERE k.n = 0 OR k.change = ANY ($4) OR $4 IS NULL AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND $3 * k.times_batch <= 16777216
+        WHERE (k.n = 0 OR k.change = ANY ($4)
+               OR $4 IS NULL AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND $3 * k.times_batch <= 16777216
+                  AND (k.to_parallel IS NULL OR a.several AND (k.change <> 'zero 3' OR NOT a.parallel ?| '{tp,pp}')))
     ), refused AS (
         SELECT count(perfmodel.require(u.change IN (SELECT k.change FROM known AS k),
                    'unknown change ' || coalesce(quote_literal(left(u.change, 64)), 'null'),
                    'Known are amp, bf16, tf32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch", "twice the batch", '
-                   '"flash attention", "fused optimizer", "twice the bandwidth" and "other figures".'))
+                   '"gradients in 16 bits", "zero 1", "zero 3", "flash attention", "fused optimizer", "twice the bandwidth" and "other figures".'))
              + count(perfmodel.require(u.change <> 'other figures' OR $10 IS NOT NULL, 'which other figures the device has is not said',
                    'Give them as the columns of perfmodel.gpu: figures => ''{"mem_bw_gbs": 4000}''.')) AS n
         FROM unnest($4) AS u (change)
     ), asked_of_predictor AS (
-        SELECT w.*, p.step_ms * w.passes AS ms, p.in_domain, m.peak_mb, m.fits, NULL::float8 AS saved_mb
-        FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer) AS p,
-             LATERAL perfmodel.predict_memory($1, $2, w.batch, w.dtype, w.layout, $7, w.optimizer, w.checkpointing) AS m
+        SELECT w.*, p.step_ms * w.passes AS ms, p.samples_per_s * p.step_ms / 1000 AS samples,
+               p.in_domain AND NOT coalesce('unfitted_cluster' = ANY (p.reasons), false) AS like_known, p.in_domain, m.peak_mb, m.fits, NULL::float8 AS saved_mb
+        FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer,
+                                                                  world_size => $11, nodes => $12, cluster => $13, parallel => w.parallel) AS p,
+             LATERAL perfmodel.predict_memory($1, $2, w.batch, w.dtype, w.layout, $7, w.optimizer, w.checkpointing,
+                                              world_size => $11, parallel => w.parallel) AS m
         WHERE r.n >= 0 AND (w.is_change OR w.n = 0) AND w.computed IS NULL
     ), computed AS (
-        SELECT w.*, c.step_ms AS ms, o.in_domain, c.peak_mb, c.fits, c.saved_mb
+        SELECT w.*, c.step_ms AS ms, o.samples, o.like_known, o.in_domain, c.peak_mb, c.fits, c.saved_mb
         FROM wanted AS w, asked_of_predictor AS o, perfmodel.gpu AS g,
              LATERAL perfmodel.computed_change($1, $2, w.batch, w.computed,
                  CASE WHEN w.change = 'twice the bandwidth' THEN jsonb_build_object('mem_bw_gbs', 2 * g.mem_bw_gbs) WHEN w.change = 'other figures' THEN $10 END,
-                 w.dtype, w.layout, $7, $8, w.optimizer) AS c
+                 w.dtype, w.layout, $7, $8, w.optimizer, $11, $12, $13, $14) AS c
         WHERE o.n = 0 AND g.name = perfmodel.gpu_name($2) AND w.computed IS NOT NULL AND (c.applies OR w.change = ANY ($4))
     ), answer AS (
         SELECT * FROM asked_of_predictor UNION ALL SELECT * FROM computed
     )
-    SELECT a.change, a.ms, (a.ms / a.batch) / (o.ms / o.batch), 1000::float8 * a.batch / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
+    SELECT a.change, a.ms, (a.ms / a.samples) / (o.ms / o.samples), 1000::float8 * a.samples / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
            a.in_domain, f.measured,
            CASE WHEN a.computed IS NOT NULL OR a.checkpointing THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
-                WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END
+                WHEN f.measured > 0 THEN 'device measured' WHEN a.like_known THEN 'learned' ELSE 'guessed' END
     FROM answer AS a, answer AS o,
          LATERAL (SELECT count(*) AS measured, count(*) FILTER (WHERE f.graph_id = $1) AS of_network
                   FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout
-                      AND f.optimizer = a.optimizer AND f.mode = 'train' AND f.world_size = 1 AND NOT a.checkpointing AND a.computed IS NULL) AS f
+                      AND f.optimizer = a.optimizer AND f.mode = 'train' AND f.world_size = $11 AND coalesce(a.parallel, '{}') = '{}'
+                      AND NOT a.checkpointing AND a.computed IS NULL) AS f
     WHERE o.n = 0 AND o.ms IS NOT NULL ORDER BY a.n;
 END;
-COMMENT ON FUNCTION perfmodel.what_if_change(bigint, text, integer, text[], text, text, text, text, text, jsonb) IS
+COMMENT ON FUNCTION perfmodel.what_if_change(bigint, text, integer, text[], text, text, text, text, text, jsonb, integer, integer, text, jsonb) IS
     'time and memory of a step after one change; factor: time per sample over that without; basis: what backs it';
 
 CREATE FUNCTION perfmodel.colocate(graph_a bigint, batch_a integer, graph_b bigint, batch_b integer, gpu text,

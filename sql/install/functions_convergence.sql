@@ -92,7 +92,7 @@ CREATE FUNCTION perfmodel.best_batch(graph_id bigint, gpu text, dataset text DEF
                                      cluster text DEFAULT NULL, parallel jsonb DEFAULT NULL,
                                      OUT batch integer, OUT total_batch integer, OUT seconds float8, OUT seconds_low float8,
                                      OUT seconds_high float8, OUT gpu_hours float8, OUT usd float8, OUT fits boolean, OUT p_fits float8,
-                                     OUT in_time boolean, OUT best boolean)
+                                     OUT in_time boolean, OUT best boolean, OUT note text)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 12
 BEGIN ATOMIC
@@ -105,7 +105,7 @@ BEGIN ATOMIC
         SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN $6 IS NULL THEN a.seconds ELSE coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
         FROM asked AS a WHERE a.fits AND a.seconds IS NOT NULL
     )
-    SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time, coalesce(r.place = 1, false)
+    SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time, coalesce(r.place = 1, false), a.note
     FROM asked AS a LEFT JOIN ranked AS r ON r.batch = a.batch ORDER BY a.batch;
 END;
 COMMENT ON FUNCTION perfmodel.best_batch(bigint, text, text, text, integer, interval, integer[], text, text, text, text, text, integer, text, jsonb) IS

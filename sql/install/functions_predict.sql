@@ -49,15 +49,18 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
                                   predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
                                   optimizer text DEFAULT 'sgd_momentum', on_error text DEFAULT 'error',
                                   world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
-                                  parallel jsonb DEFAULT NULL,
+                                  parallel jsonb DEFAULT NULL, provider text DEFAULT NULL, region text DEFAULT NULL,
+                                  price_kind text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),
                                   OUT gpu text, OUT batch integer,
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text,
-                                  OUT reasons text[], OUT peak_memory_mb float8, OUT fits boolean, OUT p_fits float8)
+                                  OUT reasons text[], OUT peak_memory_mb float8, OUT fits boolean, OUT p_fits float8,
+                                  OUT usd_per_hour float8, OUT usd_per_1000_samples float8, OUT cost_note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
-COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb) IS
-    'predict and memory of a graph on every device at every batch, at most 1000000 rows; gpus NULL: those of training';
+COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb, text, text, text,
+                                      timestamptz) IS
+    'predict, memory and cost of a graph on every device at every batch, at most 1000000 rows; gpus NULL: those learned';
 
 CREATE FUNCTION perfmodel.ask(question jsonb, predictor text DEFAULT NULL, level float8 DEFAULT 0.9, on_error text DEFAULT 'error',
                               OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,

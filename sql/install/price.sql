@@ -21,7 +21,7 @@ COMMENT ON TABLE perfmodel.price IS 'prices of an hour of one GPU; fill it with 
 COMMENT ON COLUMN perfmodel.price.price_id IS 'identifies the price';
 COMMENT ON COLUMN perfmodel.price.gpu IS 'device; an alias is replaced by the name of the device';
 COMMENT ON COLUMN perfmodel.price.provider IS 'who rents it out; empty: oneself';
-COMMENT ON COLUMN perfmodel.price.region IS 'where; empty: anywhere';
+COMMENT ON COLUMN perfmodel.price.region IS 'where; empty: in every region that has no price of its own';
 COMMENT ON COLUMN perfmodel.price.kind IS 'on_demand, spot, or own';
 COMMENT ON COLUMN perfmodel.price.usd_per_hour IS 'US dollars for an hour of one GPU, its share of the machine included';
 COMMENT ON COLUMN perfmodel.price.valid IS 'from when to when; two prices of the same thing cannot overlap';
@@ -32,19 +32,27 @@ CREATE TABLE perfmodel.carbon_intensity (
     region    text    CONSTRAINT carbon_intensity_pkey PRIMARY KEY,
     g_per_kwh float8  NOT NULL CONSTRAINT carbon_intensity_g_per_kwh_in_range CHECK (g_per_kwh BETWEEN 0 AND 1e5),
     source    text,
-    builtin   boolean NOT NULL DEFAULT false
+    builtin   boolean NOT NULL DEFAULT false,
+    names     text[]  NOT NULL DEFAULT '{}'
 );
 COMMENT ON TABLE perfmodel.carbon_intensity IS 'emissions of electricity by region; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.carbon_intensity.region IS 'country (ISO 3166 alpha-3), or a region of your own, such as that of a provider';
 COMMENT ON COLUMN perfmodel.carbon_intensity.g_per_kwh IS 'grams of CO2 equivalent for a kWh';
 COMMENT ON COLUMN perfmodel.carbon_intensity.source IS 'where the figure is from';
 COMMENT ON COLUMN perfmodel.carbon_intensity.builtin IS 'whether the row comes with the extension';
+COMMENT ON COLUMN perfmodel.carbon_intensity.names IS 'other names of the region that questions may use; upper and lower case are the same';
 
-INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, source, builtin)
-SELECT region, g_per_kwh, 'Our World in Data, mean of 2021, as in github mlco2/codecarbon global_energy_mix.json', true
-FROM (VALUES ('AUS', 531), ('AUT', 148), ('BEL', 157), ('BRA', 159), ('CHL', 417), ('CHN', 544), ('CZE', 406), ('DEU', 365), ('DNK', 221), ('ESP', 194),
-             ('FRA', 67), ('GBR', 268), ('HKG', 684), ('IDN', 623), ('IND', 637), ('IRL', 364), ('ISL', 29), ('ISR', 548), ('ITA', 341), ('JPN', 479),
-             ('KOR', 458), ('NLD', 389), ('NOR', 28), ('NZL', 132), ('POL', 660), ('PRT', 219), ('TWN', 573), ('USA', 379), ('ZAF', 716)) AS v (region, g_per_kwh);
+INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, source, builtin, names)
+SELECT region, g_per_kwh, 'Our World in Data, mean of 2021, as in github mlco2/codecarbon global_energy_mix.json', true, names::text[]
+FROM (VALUES ('AUS', 531, '{Australia,AU}'), ('AUT', 148, '{Austria,AT}'), ('BEL', 157, '{Belgium,BE}'), ('BRA', 159, '{Brazil,BR}'),
+             ('CHL', 417, '{Chile,CL}'), ('CHN', 544, '{China,CN}'), ('CZE', 406, '{Czechia,CZ,Czech Republic}'), ('DEU', 365, '{Germany,DE}'),
+             ('DNK', 221, '{Denmark,DK}'), ('ESP', 194, '{Spain,ES}'), ('FRA', 67, '{France,FR}'),
+             ('GBR', 268, '{United Kingdom,GB,UK,Great Britain}'), ('HKG', 684, '{Hong Kong,HK}'), ('IDN', 623, '{Indonesia,ID}'),
+             ('IND', 637, '{India,IN}'), ('IRL', 364, '{Ireland,IE}'), ('ISL', 29, '{Iceland,IS}'), ('ISR', 548, '{Israel,IL}'),
+             ('ITA', 341, '{Italy,IT}'), ('JPN', 479, '{Japan,JP}'), ('KOR', 458, '{South Korea,KR,Korea,Republic of Korea}'),
+             ('NLD', 389, '{Netherlands,NL,The Netherlands}'), ('NOR', 28, '{Norway,NO}'), ('NZL', 132, '{New Zealand,NZ}'),
+             ('POL', 660, '{Poland,PL}'), ('PRT', 219, '{Portugal,PT}'), ('TWN', 573, '{Taiwan,TW}'),
+             ('USA', 379, '{United States,US,United States of America}'), ('ZAF', 716, '{South Africa,ZA}')) AS v (region, g_per_kwh, names);
 
 CREATE TRIGGER price_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.price
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();

@@ -19,12 +19,12 @@ BEGIN
             ('cluster', 'name', 512), ('cluster', 'intra', 512), ('cluster', 'inter', 512), ('cluster', 'source', 10000),
             ('price', 'provider', 512), ('price', 'region', 512), ('price', 'source', 10000),
             ('nightly_log', 'predictor', 512), ('nightly_log', 'candidate', 512), ('nightly_log', 'verdict', 512), ('nightly_log', 'why', 10000),
-            ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000),
+            ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000), ('carbon_intensity', 'names', 10000),
             ('convergence', 'dataset', 512), ('convergence', 'target', 512), ('convergence', 'optimizer', 512), ('convergence', 'source', 10000)) AS v(tab, col, bytes)
     LOOP
         name := format('%s_%s_at_most_%s_bytes', l.tab, l.col, l.bytes);
         EXECUTE format('ALTER TABLE perfmodel.%I ADD CONSTRAINT %I CHECK (octet_length(%s) <= %s) NOT VALID', l.tab, name,
-                       CASE l.col WHEN 'aliases' THEN 'array_to_string(aliases, '' '')' ELSE quote_ident(l.col) END, l.bytes);
+                       CASE WHEN l.col IN ('aliases', 'names') THEN format('array_to_string(%I, '' '')', l.col) ELSE quote_ident(l.col) END, l.bytes);
         EXECUTE format('COMMENT ON CONSTRAINT %I ON perfmodel.%I IS %L', name, l.tab, 'texts of people have a limit');
         -- rows of an older version may be longer, and stay
         BEGIN

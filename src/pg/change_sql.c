@@ -89,8 +89,9 @@ read_figures(Jsonb *doc, pm_gpu *gpu)
 
 /* ---------- time ---------- */
 
-static double
-time_after(pm_asked *asked, pm_change change, const pm_gpu *other, double *touched)
+/* The step on one device: before the change, and after it, which *touched is about. */
+static void
+times_around(pm_asked *asked, pm_change change, const pm_gpu *other, double *before_ms, double *after_ms, double *touched)
 {
 	const pm_sample *s = &asked->sample;
 	pm_change_of of = {.question = &s->query};
@@ -98,7 +99,6 @@ time_after(pm_asked *asked, pm_change change, const pm_gpu *other, double *touch
 	pm_part    *parts;
 	pm_arena	scratch;
 	pm_status	st = {PM_OK};
-	double		ms;
 
 	pm_ask_whole(asked);
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));
@@ -108,17 +108,45 @@ time_after(pm_asked *asked, pm_change change, const pm_gpu *other, double *touch
 	pm_context_arena(&scratch, CurrentMemoryContext, 0);
 	if (pm_predictor_predict(asked->ref.predictor, s, pm_workspace(), &of.step_ms, parts, &of.n_parts, &st) != PM_OK ||
 		pm_tokens_build_work(s->skeleton, &s->query, &scratch, &work, &st) != PM_OK ||
-		pm_change_step(change, &of, other, &scratch, &ms, touched, &st) != PM_OK)
+		pm_change_step(change, &of, other, &scratch, after_ms, touched, &st) != PM_OK)
 		pm_raise(&st);
-	return ms;
+	*before_ms = of.step_ms;
+}
+
+/* The step after the change on all devices of the question. */
+static double
+time_after(const pm_asked_words *q, pm_change change, const pm_gpu *other, double *touched)
+{
+	pm_asked	asked;
+	pm_problem	p;
+	pm_step_shape shape;
+	pm_scaled	scaled;
+	pm_status	st = {PM_OK};
+	double		before_ms;
+	double		after_ms;
+
+	if (!pm_question_resolve(q, &asked, &p))
+		pm_problem_raise(&p);
+	times_around(&asked, change, other, &before_ms, &after_ms, touched);
+	if (asked.fabric == NULL)
+		return after_ms;
+	/* shapes are those of the slim graph, the parts above those of the whole one */
+	if (!pm_question_resolve(q, &asked, &p))
+		pm_problem_raise(&p);
+	pm_shape_of(&asked, before_ms, &shape);
+	pm_change_shape(change, after_ms, &shape);
+	if (pm_layers_check(&asked.parallel, &shape, &st) != PM_OK)
+		pm_raise(&st);
+	pm_scaled_step(&shape, &asked.parallel, asked.fabric, 1, &scaled);
+	return scaled.step_ms;
 }
 
 /* ---------- memory ---------- */
 
 static void
-estimate(pm_memory_question *m, pm_memory_estimate *e)
+estimate(const pm_asked_words *q, pm_memory_question *m, pm_memory_estimate *e)
 {
-	m->plan = pm_memory_plan_get(m->graph, &m->options);
+	pm_memory_plan_again(q, m);
 	pm_memory_estimate_at(m->plan, &m->question, &m->factors, 0.9, e);
 }
 
@@ -135,13 +163,13 @@ memory_after(const pm_asked_words *q, pm_change change, pm_gpu *other, pm_memory
 	/* PyTorch of today fuses by itself: what is saved counts from attention as it is written */
 	if (flash)
 		m.options.fused_attention = false;
-	estimate(&m, before);
+	estimate(q, &m, before);
 	if (flash)
 		m.options.fused_attention = m.options.masked_attention = true;
 	m.options.fused_update = change == PM_CHANGE_FUSED_OPTIMIZER;
 	other->name = m.question.gpu->name;
 	m.question.gpu = other;
-	estimate(&m, after);
+	estimate(q, &m, after);
 }
 
 /* ---------- */
@@ -183,7 +211,7 @@ pm_computed_change(PG_FUNCTION_ARGS)
 	other = *asked.sample.query.gpu;
 	if (!PG_ARGISNULL(FIGURES))
 		read_figures(PG_GETARG_JSONB_P(FIGURES), &other);
-	values[0] = Float8GetDatum(time_after(&asked, change, &other, &touched));
+	values[0] = Float8GetDatum(time_after(&q, change, &other, &touched));
 	memory_after(&q, change, &other, &before, &after);
 	values[1] = pm_float8_or_null(after.peak_mb, &nulls[1]);
 	values[2] = pm_float8_or_null(before.peak_mb - after.peak_mb, &nulls[2]);

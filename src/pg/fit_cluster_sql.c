@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "asking.h"
@@ -214,6 +215,46 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	return stored;
 }
 
+/* Of errors while a row is stored: the user may not, or a constraint or trigger that the user made says no. */
+static bool
+is_refusal(int sqlstate)
+{
+	return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlstate == ERRCODE_RAISE_EXCEPTION ||
+		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION;
+}
+
+/* The same; NULL, with *why, and nothing stored, where storing it is refused. */
+static char *
+store_if_allowed(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const char **why)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	char	   *volatile stored = NULL;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(cxt);
+	PG_TRY();
+	{
+		stored = store(cluster, name, gpu, f);
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *e = pm_error_copy(cxt);
+
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(cxt);
+		CurrentResourceOwner = owner;
+		if (!is_refusal(e->sqlerrcode))
+			ReThrowError(e);
+		*why = e->message;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(cxt);
+	CurrentResourceOwner = owner;
+	return stored;
+}
+
 /* What is fitted, to what, and what came of it. */
 typedef struct fitting
 {
@@ -223,6 +264,7 @@ typedef struct fitting
 	Datum		profiles;		/* NULL when all */
 	bool		all;
 	text	   *predictor;		/* NULL: the active one */
+	bool		go_on;			/* where the row may not be stored, too */
 
 	char	   *stored;
 	int			used;
@@ -232,7 +274,7 @@ typedef struct fitting
 	double		comm_error;
 } fitting;
 
-/* Fit and store. PM_ERR_DATA, and nothing stored: there are no measurements, or they cannot be true. Raises for all else. */
+/* Fit and store. PM_ERR_DATA, and nothing stored: there are no measurements, they cannot be true, or, with go_on, the row is refused. Raises for all else. */
 static pm_code
 fit(fitting *t, const pm_fabric *known, pm_status *st)
 {
@@ -261,8 +303,15 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 				 errhint("Describe the cluster with the links that its jobs use: NVLink, for instance, is not used by every job.")));
 	if (rc == PM_OK)
 	{
+		const char *why = NULL;
+
 		t->comm_error = f.comm_error;
-		t->stored = store(t->cluster, t->name, t->gpu, &f);
+		t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, &f, &why) : store(t->cluster, t->name, t->gpu, &f);
+		if (t->stored == NULL)
+		{
+			rc = pm_fail(st, PM_ERR_DATA, "%s", pm_to_core_lossy(why));
+			pm_hint(st, "The row of the cluster is refused; recalibrate() goes on without it.");
+		}
 	}
 	return rc;
 }
@@ -342,7 +391,7 @@ devices_of(ArrayType *profiles, int *n)
 static void
 fit_device(const measured_device *d, text *predictor)
 {
-	fitting		t = {.gpu = d->gpu,.profiles = d->profiles,.predictor = predictor};
+	fitting		t = {.gpu = d->gpu,.profiles = d->profiles,.predictor = predictor,.go_on = true};
 	pm_problem	p;
 	pm_status	st = {PM_OK};
 	const pm_fabric *known;

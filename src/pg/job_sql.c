@@ -5,9 +5,11 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
-#include "utils/timestamp.h"
 
 #include "asking.h"
 #include "cache/freshness.h"
@@ -15,6 +17,7 @@
 #include "errors.h"
 #include "gpus.h"
 #include "jobs/job.h"
+#include "memory_asking.h"
 #include "prices.h"
 #include "results.h"
 
@@ -24,10 +27,13 @@ PG_FUNCTION_INFO_V1(pm_predict_job);
 enum
 {
 	EPOCHS = 3, DATASET_SIZE, SAMPLES, STEPS, WARMUP_S, CHECKPOINT_EVERY, CHECKPOINT_S, EVAL_EVERY, EVAL_SAMPLES,
-	PROVIDER, REGION, PRICE_KIND, AT, CARBON_REGION
+	PRICES, CARBON_REGION = PRICES + 4
 };
 
-#define N_COLUMNS 12
+#define N_COLUMNS 15
+#define NOTE	10
+#define REASONS 11
+#define PEAK_MB 12
 
 static double
 float_arg(FunctionCallInfo fcinfo, int i)
@@ -39,12 +45,6 @@ static double
 count_arg(FunctionCallInfo fcinfo, int i)
 {
 	return PG_ARGISNULL(i) ? get_float8_nan() : (double) PG_GETARG_INT64(i);
-}
-
-static const char *
-text_arg(FunctionCallInfo fcinfo, int i)
-{
-	return PG_ARGISNULL(i) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(i));
 }
 
 static void
@@ -83,8 +83,6 @@ read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job)
 	for (int i = WARMUP_S; i <= EVAL_SAMPLES; i++)
 		if (PG_ARGISNULL(i))
 			return false;
-	if (PG_ARGISNULL(AT))
-		return false;
 	*job = (pm_job) {
 		steps_wanted(fcinfo, pm_samples_of(q)), float_arg(fcinfo, WARMUP_S), count_arg(fcinfo, CHECKPOINT_EVERY),
 		float_arg(fcinfo, CHECKPOINT_S), count_arg(fcinfo, EVAL_EVERY), count_arg(fcinfo, EVAL_SAMPLES)
@@ -94,58 +92,182 @@ read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job)
 	return true;
 }
 
-/* Cost, energy and CO2 of a job that takes so long; NaN where a figure is missing. */
+/* What a job has besides its time; NaN where a figure is missing. */
+typedef struct job_extras
+{
+	double		usd;
+	double		kwh;
+	double		co2_kg;
+	double		peak_mb;
+	double		p_fits;
+} job_extras;
+
+/* What is to be said of an answer: the answer's own words, and more. */
+typedef struct remarks
+{
+	StringInfoData note;
+	const char *reasons[8];
+	int			n;
+} remarks;
+
 static void
-count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, const pm_job_time *t, double *usd, double *kwh, double *co2)
+remark(remarks *r, const char *reason, const char *words)
+{
+	appendStringInfo(&r->note, "%s%s", r->note.len > 0 ? "; " : "", words);
+	r->reasons[r->n++] = reason;
+}
+
+/*
+ * Where the electricity comes from. False: the user has named a region that is
+ * not known, and *p says so; one that prices are asked for may well be unknown.
+ */
+static bool
+find_carbon(FunctionCallInfo fcinfo, const pm_price_wish *wish, double *g_per_kwh, remarks *r, pm_problem *p)
+{
+	bool		named = !PG_ARGISNULL(CARBON_REGION);
+	const char *region = named ? text_to_cstring(PG_GETARG_TEXT_PP(CARBON_REGION)) : wish->region;
+	char	   *hint;
+
+	*g_per_kwh = region != NULL ? pm_carbon_of(region, &hint) : get_float8_nan();
+	if (region == NULL)
+		remark(r, "no_carbon_region", "no CO2: carbon_region is not given");
+	else if (isnan(*g_per_kwh) && named)
+	{
+		*p = (pm_problem) {
+			"unknown_carbon_region", ERRCODE_UNDEFINED_OBJECT,
+			psprintf("perfmodel.carbon_intensity has no region \"%s\"", pm_shown_name(region)), NULL, hint
+		};
+		return false;
+	}
+	else if (isnan(*g_per_kwh))
+		remark(r, "no_carbon_region",
+			   psprintf("no CO2: perfmodel.carbon_intensity has no region \"%s\", and carbon_region is not given", pm_shown_name(region)));
+	return true;
+}
+
+/* Cost, energy and CO2 of a job that takes so long. False: *p says what is wrong with the region. */
+static bool
+count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, const pm_job_time *t, job_extras *x, remarks *r, pm_problem *p)
 {
 	const pm_gpu *gpu = pm_gpu_find(text_to_cstring(q->gpu));
-	pm_price_wish wish = {
-		pm_from_core(gpu->name), text_arg(fcinfo, PROVIDER), text_arg(fcinfo, REGION), text_arg(fcinfo, PRICE_KIND), PG_GETARG_TIMESTAMPTZ(AT)
-	};
-	const char *carbon_region = PG_ARGISNULL(CARBON_REGION) ? wish.region : text_arg(fcinfo, CARBON_REGION);
+	const char *name = pm_from_core(gpu->name);
 	double		gpus = q->parallel.world_size;
 	double		share = a->roofline_ms * q->parallel.accumulation / a->step_ms;
 	double		waits_s = t->seconds - t->busy_s;
+	double		limit_w = gpu->tdp_w;
+	pm_price_wish wish;
+	double		g_per_kwh;
+	char	   *why = NULL;
 
-	*usd = gpus * t->seconds / 3600 * pm_price_of(&wish);
-	*kwh = gpus * (pm_draw_w(gpu->tdp_w, share) * t->busy_s + pm_draw_w(gpu->tdp_w, 0) * waits_s) / 3.6e6;
-	*co2 = *kwh * pm_carbon_of(carbon_region) / 1000;
+	pm_price_wish_read(fcinfo, PRICES, &wish);
+	x->usd = gpus * t->seconds / 3600 * pm_price_of(name, &wish, &why);
+	if (why != NULL)
+		remark(r, "no_price", why);
+	x->kwh = gpus * (pm_draw_w(limit_w, share) * t->busy_s + pm_draw_w(limit_w, 0) * waits_s) / 3.6e6;
+	if (isnan(x->kwh))
+		remark(r, "no_power_limit", psprintf("no energy and CO2: tdp_w of gpu \"%s\" is not in perfmodel.gpu", pm_shown_name(name)));
+	if (!find_carbon(fcinfo, &wish, &g_per_kwh, r, p))
+		return false;
+	x->co2_kg = x->kwh * g_per_kwh / 1000;
+	return true;
 }
 
+/* Whether a step of the job fits into the memory of each device; says so where that is not sure. */
 static void
-fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, const pm_job *job, Datum *values, bool *nulls)
+look_at_memory(const pm_asked_words *q, job_extras *x, remarks *r)
+{
+	pm_memory_question m;
+	pm_memory_estimate e;
+	pm_problem	p;
+
+	x->peak_mb = x->p_fits = get_float8_nan();
+	if (!pm_memory_ask(q, false, &m, &p))
+	{
+		remark(r, "no_memory_estimate", psprintf("no memory: %s", p.message));
+		return;
+	}
+	pm_memory_estimate_at(m.plan, &m.question, &m.factors, 0.9, &e);
+	x->peak_mb = e.peak_mb;
+	x->p_fits = e.p_fits;
+	if (isnan(e.p_fits))
+		remark(r, "no_memory_size", "whether it fits is not known: memory_gb of the device is not in perfmodel.gpu");
+	else if (e.p_fits < PM_MEMORY_SURE)
+		remark(r, "may_not_fit", psprintf("%s into the memory of the device: %.0f MB are needed, and fit with probability %.2f",
+										  e.p_fits < 1 - PM_MEMORY_SURE ? "does not fit" : "may not fit", e.peak_mb, e.p_fits));
+}
+
+/* The answer's reasons, and those of r; null: neither has any. */
+static Datum
+all_reasons(Datum reasons, bool none, const remarks *r, bool *isnull)
+{
+	const char *names[lengthof(r->reasons) + 64];
+	int			n = 0;
+	Datum	   *known;
+
+	if (!none)
+	{
+		deconstruct_array(DatumGetArrayTypeP(reasons), TEXTOID, -1, false, TYPALIGN_INT, &known, NULL, &n);
+		n = Min(n, 64);
+		for (int i = 0; i < n; i++)
+			names[i] = TextDatumGetCString(known[i]);
+	}
+	for (int i = 0; i < r->n; i++)
+		names[n++] = r->reasons[i];
+	*isnull = n == 0;
+	return n == 0 ? (Datum) 0 : pm_text_array(names, n);
+}
+
+/* in_domain, note and reasons: those of the answer, and what r has to say. */
+static void
+fill_remarks(const pm_asked_words *q, const pm_answer *a, remarks *r, Datum *values, bool *nulls)
 {
 	Datum		answer[PM_N_ANSWER];
 	bool		no_answer[PM_N_ANSWER] = {false};
+	pm_answer	without_note = *a;
+
+	/* the note is in r; that of a may have gone with the memo since */
+	without_note.note = NULL;
+	pm_fill_answer(&without_note, q, answer, no_answer);
+	values[NOTE - 1] = answer[4];
+	nulls[NOTE - 1] = no_answer[4];
+	values[NOTE] = pm_text_or_null(r->note.len > 0 ? r->note.data : NULL, &nulls[NOTE]);
+	values[REASONS] = all_reasons(answer[7], no_answer[7], r, &nulls[REASONS]);
+}
+
+/* False: *p says why there is no answer. */
+static bool
+fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, const pm_job *job, Datum *values, bool *nulls, pm_problem *p)
+{
 	pm_job_step step = {
 		.step_ms = a->step_ms, .low_ms = a->low_ms, .high_ms = a->high_ms, .forward_ms = a->forward_ms,
 		.samples = pm_samples_of(q), .batch_samples = (double) q->batch * q->parallel.world_size
 	};
 	pm_job_time t;
-	double		usd;
-	double		kwh;
-	double		co2;
+	job_extras	x;
+	remarks		r = {.n = 0};
 
+	initStringInfo(&r.note);
+	if (a->note != NULL)
+		appendStringInfoString(&r.note, a->note);
 	pm_job_total(job, &step, &t);
-	count_costs(fcinfo, q, a, &t, &usd, &kwh, &co2);
-	pm_fill_answer(a, q, answer, no_answer);
+	look_at_memory(q, &x, &r);
+	if (!count_costs(fcinfo, q, a, &t, &x, &r, p))
+		return false;
 	values[0] = Float8GetDatum(t.seconds);
 	values[1] = pm_float8_or_null(t.low_s, &nulls[1]);
 	values[2] = pm_float8_or_null(t.high_s, &nulls[2]);
 	values[3] = Float8GetDatum(job->steps);
 	values[4] = Float8GetDatum(a->step_ms);
 	values[5] = Float8GetDatum(q->parallel.world_size * t.seconds / 3600);
-	values[6] = pm_float8_or_null(usd, &nulls[6]);
-	values[7] = pm_float8_or_null(kwh, &nulls[7]);
-	values[8] = pm_float8_or_null(co2, &nulls[8]);
-	for (int i = 0; i < 3; i++)
-	{
-		/* in_domain, note, reasons */
-		static const int from[3] = {4, 6, 7};
-
-		values[9 + i] = answer[from[i]];
-		nulls[9 + i] = no_answer[from[i]];
-	}
+	values[6] = pm_float8_or_null(x.usd, &nulls[6]);
+	values[7] = pm_float8_or_null(x.kwh, &nulls[7]);
+	values[8] = pm_float8_or_null(x.co2_kg, &nulls[8]);
+	fill_remarks(q, a, &r, values, nulls);
+	values[PEAK_MB] = pm_float8_or_null(x.peak_mb, &nulls[PEAK_MB]);
+	values[PEAK_MB + 1] = BoolGetDatum(x.p_fits >= PM_MEMORY_SURE);
+	values[PEAK_MB + 2] = pm_float8_or_null(x.p_fits, &nulls[PEAK_MB + 2]);
+	nulls[PEAK_MB + 1] = nulls[PEAK_MB + 2];
+	return true;
 }
 
 static void
@@ -156,9 +278,9 @@ fill_no_job(const pm_problem *p, Datum *values, bool *nulls)
 
 	pm_fill_problem(p, answer, no_answer);
 	memset(nulls, true, N_COLUMNS * sizeof(bool));
-	values[10] = answer[6];
-	values[11] = answer[7];
-	nulls[10] = nulls[11] = false;
+	values[NOTE] = answer[6];
+	values[REASONS] = answer[7];
+	nulls[NOTE] = nulls[REASONS] = false;
 }
 
 Datum
@@ -177,9 +299,13 @@ pm_predict_job(PG_FUNCTION_ARGS)
 	/* the question first: how many samples a step has is known only of one that can be asked */
 	if (!pm_ask(&q, &how, &a, &p))
 		fill_no_job(&p, values, nulls);
-	else if (read_job(fcinfo, &q, &job))
-		fill_job(fcinfo, &q, &a, &job, values, nulls);
-	else
+	else if (!read_job(fcinfo, &q, &job))
 		PG_RETURN_NULL();
+	else if (!fill_job(fcinfo, &q, &a, &job, values, nulls, &p))
+	{
+		if (!how.problem_is_null)
+			pm_problem_raise(&p);
+		fill_no_job(&p, values, nulls);
+	}
 	return pm_record(fcinfo, values, nulls);
 }

@@ -29,4 +29,7 @@ extern bool pm_memory_read(FunctionCallInfo fcinfo, int checkpointing_arg, pm_as
 /* False: *p says why there is no answer. Raises for what is not the question's fault. */
 extern bool pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_question *m, pm_problem *p);
 
+/* The plan once more, after m->options have changed. */
+extern void pm_memory_plan_again(const pm_asked_words *words, pm_memory_question *m);
+
 #endif

@@ -55,6 +55,13 @@ divide(const pm_parallel *q, pm_memory_question *m)
 	m->plan = &m->divided;
 }
 
+void
+pm_memory_plan_again(const pm_asked_words *words, pm_memory_question *m)
+{
+	m->plan = pm_memory_plan_get(m->graph, &m->options);
+	divide(&words->parallel, m);
+}
+
 bool
 pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_question *m, pm_problem *p)
 {
@@ -62,8 +69,7 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, p))
 		return false;
 	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute, &m->options);
-	m->plan = pm_memory_plan_get(m->graph, &m->options);
-	divide(&words->parallel, m);
+	pm_memory_plan_again(words, m);
 	pm_memory_factors_find(&m->question, &m->factors);
 	if (m->is_divided)
 		pm_memory_factors_divided(&m->factors);

@@ -15,6 +15,7 @@
 #include "encoding.h"
 #include "gpus.h"
 #include "memory_asking.h"
+#include "prices.h"
 #include "results.h"
 #include "tables.h"
 
@@ -256,8 +257,10 @@ check_grid(const list *gpus, const list *batches)
 				 errhint("Ask about a part of them in each call.")));
 }
 
-#define N_MEMORY	3			/* last columns of what_if: peak_memory_mb, fits, p_fits */
-#define N_WHAT_IF	(2 + PM_N_ANSWER + N_MEMORY)
+#define N_MEMORY	3			/* columns of what_if behind the answer: peak_memory_mb, fits, p_fits */
+#define N_COST		3			/* behind them: usd_per_hour, usd_per_1000_samples, cost_note */
+#define N_WHAT_IF	(2 + PM_N_ANSWER + N_MEMORY + N_COST)
+#define PRICES_FROM 14			/* arguments provider, region, price_kind, at */
 
 /* Whether the step fits into the device; nulls for a question that has no answer, which the columns before say. */
 static void
@@ -277,20 +280,67 @@ fill_memory(const pm_asked_words *q, Datum *values, bool *nulls)
 	nulls[1] = nulls[2];
 }
 
-/* One row: a device at a batch. */
+/* The price of a device, or why there is none; nulls for a device that is not known, which the columns before say. */
+static void
+fill_price(const pm_asked_words *q, const pm_price_wish *wish, Datum *values, bool *nulls)
+{
+	pm_problem	p;
+	const pm_gpu *gpu = pm_gpu_look_up(text_to_cstring(q->gpu), &p);
+	char	   *why = NULL;
+
+	memset(nulls, true, N_COST * sizeof(bool));
+	if (gpu == NULL)
+		return;
+	values[0] = pm_float8_or_null(pm_price_of(pm_from_core(gpu->name), wish, &why), &nulls[0]);
+	values[2] = pm_text_or_null(why, &nulls[2]);
+}
+
+/* What 1,000 samples cost on all devices of the question; samples_per_s: of them together. */
+static void
+fill_cost(const pm_asked_words *q, Datum samples_per_s, bool no_answer, Datum *values, bool *nulls)
+{
+	nulls[1] = no_answer || nulls[0];
+	if (!nulls[1])
+		values[1] = Float8GetDatum(DatumGetFloat8(values[0]) / 3600 * q->parallel.world_size * 1000 / DatumGetFloat8(samples_per_s));
+}
+
+/* One row: a device at a batch. The columns of the price are there already. */
 static void
 answer_cell(pm_asked_words *q, const pm_manner *how, pm_rows_out *out, Datum *values, bool *nulls)
 {
+	Datum	   *answer = values + 2;
+	bool	   *no_answer = nulls + 2;
+	int			cost = PM_N_ANSWER + N_MEMORY;
+
 	if (nulls[0] || nulls[1])
-		memset(nulls + 2, true, (N_WHAT_IF - 2) * sizeof(bool));
+		memset(no_answer, true, cost * sizeof(bool));
 	else
 	{
-		q->gpu = DatumGetTextPP(values[0]);
 		q->batch = DatumGetInt32(values[1]);
-		ask_for_row(q, how, values + 2, nulls + 2);
-		fill_memory(q, values + 2 + PM_N_ANSWER, nulls + 2 + PM_N_ANSWER);
+		memset(no_answer, false, cost * sizeof(bool));
+		ask_for_row(q, how, answer, no_answer);
+		fill_memory(q, answer + PM_N_ANSWER, no_answer + PM_N_ANSWER);
 	}
+	fill_cost(q, answer[3], no_answer[3], answer + cost, no_answer + cost);
 	pm_rows_add(out, values, nulls);
+}
+
+/* All batches on a device, which is values[0]. */
+static void
+answer_device(pm_asked_words *q, const pm_manner *how, const pm_price_wish *wish, ArrayType *batch_array, pm_rows_out *out, Datum *values,
+			  bool *nulls)
+{
+	list		batches = list_of("batches", batch_array);
+	int			cost = 2 + PM_N_ANSWER + N_MEMORY;
+
+	memset(nulls + cost, true, N_COST * sizeof(bool));
+	if (!nulls[0])
+	{
+		q->gpu = DatumGetTextPP(values[0]);
+		fill_price(q, wish, values + cost, nulls + cost);
+	}
+	while (array_iterate(batches.next, &values[1], &nulls[1]))
+		answer_cell(q, how, out, values, nulls);
 }
 
 Datum
@@ -306,13 +356,13 @@ pm_what_if(PG_FUNCTION_ARGS)
 	MemoryContext old;
 	Datum		values[N_WHAT_IF];
 	bool		nulls[N_WHAT_IF];
-	Datum		gpu;
-	bool		no_gpu;
+	pm_price_wish wish;
 
 	pm_rows_begin(fcinfo, &out);
 	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	require_rights();
+	pm_price_wish_read(fcinfo, PRICES_FROM, &wish);
 	q.graph_id = PG_GETARG_INT64(0);
 	batch_array = PG_GETARG_ARRAYTYPE_P(2);
 	batches = list_of("batches", batch_array);
@@ -321,17 +371,10 @@ pm_what_if(PG_FUNCTION_ARGS)
 	check_grid(&gpus, &batches);
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel answers", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
-	while (array_iterate(gpus.next, &gpu, &no_gpu))
+	while (array_iterate(gpus.next, &values[0], &nulls[0]))
 	{
 		CHECK_FOR_INTERRUPTS();
-		batches = list_of("batches", batch_array);
-		while (array_iterate(batches.next, &values[1], &nulls[1]))
-		{
-			memset(nulls + 2, false, (N_WHAT_IF - 2) * sizeof(bool));
-			values[0] = gpu;
-			nulls[0] = no_gpu;
-			answer_cell(&q, &how, &out, values, nulls);
-		}
+		answer_device(&q, &how, &wish, batch_array, &out, values, nulls);
 		MemoryContextReset(work);
 	}
 	MemoryContextSwitchTo(old);

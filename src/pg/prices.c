@@ -3,21 +3,30 @@
  *
  * State: all rows of both tables, in a context of their own that is thrown away
  * with their generation. Prices are sorted by device: a catalogue of all
- * providers has tens of thousands.
+ * providers has tens of thousands.  Whoever may not read a table is told so by
+ * a reason, not by an error: a time is worth something without its cost.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "cache/freshness.h"
+#include "errors.h"
 #include "plans.h"
 #include "prices.h"
+#include "tables.h"
+
+#define REGIONS_QUERY "SELECT unnest(region || names) FROM perfmodel.carbon_intensity"
 
 typedef struct price
 {
@@ -32,9 +41,10 @@ typedef struct price
 	bool		to_inclusive;
 } price;
 
+/* A name of a region; a region with other names is there several times. */
 typedef struct carbon
 {
-	const char *region;
+	const char *name;
 	double		g_per_kwh;
 } carbon;
 
@@ -43,6 +53,8 @@ static price *prices = NULL;
 static int	n_prices = 0;
 static carbon *carbons = NULL;
 static int	n_carbons = 0;
+static bool may_read_prices = false;
+static bool may_read_carbons = false;
 static uint64 generation = 0;
 
 static TimestampTz
@@ -84,13 +96,22 @@ read_prices(void)
 static void
 read_carbons(void)
 {
-	static pm_plan query = {"SELECT region, g_per_kwh FROM perfmodel.carbon_intensity ORDER BY region"};
+	static pm_plan query = {
+		"SELECT u.name, c.g_per_kwh FROM perfmodel.carbon_intensity AS c, pg_catalog.unnest(c.region OPERATOR(pg_catalog.||) c.names)"
+		" WITH ORDINALITY AS u (name, nth) WHERE u.name IS NOT NULL ORDER BY u.nth, c.region"
+	};
 
 	pm_run(&query, NULL, NULL, true);
 	carbons = MemoryContextAlloc(cxt, sizeof(carbon) * Max(SPI_processed, 1));
 	n_carbons = (int) SPI_processed;
 	for (int i = 0; i < n_carbons; i++)
 		carbons[i] = (carbon) {pm_value_text(i, 1, cxt), pm_value_float8(i, 2)};
+}
+
+static bool
+may_read(const char *table)
+{
+	return pg_class_aclcheck(pm_table(table), GetUserId(), ACL_SELECT) == ACLCHECK_OK;
 }
 
 static void
@@ -103,11 +124,43 @@ be_ready(void)
 	generation = 0;
 	n_prices = n_carbons = 0;
 	MemoryContextReset(cxt);
+	may_read_prices = may_read("price");
+	may_read_carbons = may_read("carbon_intensity");
 	SPI_connect();
-	read_prices();
-	read_carbons();
+	if (may_read_prices)
+		read_prices();
+	if (may_read_carbons)
+		read_carbons();
 	SPI_finish();
 	generation = pm_generation;
+}
+
+/* ---------- what is wished for ---------- */
+
+static const char *
+text_arg(FunctionCallInfo fcinfo, int i)
+{
+	return PG_ARGISNULL(i) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(i));
+}
+
+void
+pm_price_wish_read(FunctionCallInfo fcinfo, int first, pm_price_wish *w)
+{
+	static const char *const kinds[] = {"on_demand", "spot", "own"};
+	bool		known;
+
+	*w = (pm_price_wish) {
+		text_arg(fcinfo, first), text_arg(fcinfo, first + 1), text_arg(fcinfo, first + 2),
+		PG_ARGISNULL(first + 3) ? GetCurrentTransactionStartTimestamp() : PG_GETARG_TIMESTAMPTZ(first + 3)
+	};
+	known = w->kind == NULL;
+	for (int i = 0; i < lengthof(kinds); i++)
+		known |= w->kind != NULL && pg_strcasecmp(w->kind, kinds[i]) == 0;
+	if (!known)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown price_kind \"%s\"", pm_shown_name(w->kind)),
+				 errhint("Known are %s.", pm_quoted_list(kinds, lengthof(kinds)))));
 }
 
 /* The first price of a device, or where it would stand. */
@@ -132,7 +185,7 @@ first_of(const char *gpu)
 static bool
 holds(const char *wanted, const char *is)
 {
-	return wanted == NULL || strcmp(wanted, is) == 0;
+	return wanted == NULL || pg_strcasecmp(wanted, is) == 0;
 }
 
 static bool
@@ -141,24 +194,110 @@ valid_at(const price *p, TimestampTz at)
 	return (at > p->from || (p->from_inclusive && at == p->from)) && (at < p->to || (p->to_inclusive && at == p->to));
 }
 
-double
-pm_price_of(const pm_price_wish *w)
+/* The conditions in the order in which reasons speak of them. */
+typedef enum condition
 {
+	PROVIDER, REGION, KIND, VALID, N_CONDITIONS
+} condition;
+
+/* How many conditions a price meets before the first that it does not. */
+static int
+met(const price *p, const pm_price_wish *w)
+{
+	if (!holds(w->provider, p->provider))
+		return PROVIDER;
+	/* a price without a region holds everywhere */
+	if (!holds(w->region, p->region) && p->region[0] != '\0')
+		return REGION;
+	if (!holds(w->kind, p->kind))
+		return KIND;
+	return valid_at(p, w->at) ? N_CONDITIONS : VALID;
+}
+
+#define MAX_LISTED 5
+
+/* What the device's prices, as far as they get, have instead: a list of different words. */
+static char *
+instead(int first, const char *gpu, const pm_price_wish *w, condition c)
+{
+	const char *words[MAX_LISTED];
+	int			n = 0;
+	bool		more = false;
+
+	for (int i = first; i < n_prices && !more && strcmp(prices[i].gpu, gpu) == 0; i++)
+	{
+		const char *word = c == PROVIDER ? prices[i].provider : c == REGION ? prices[i].region : prices[i].kind;
+		bool		listed = met(&prices[i], w) != c;
+
+		for (int k = 0; k < n && !listed; k++)
+			listed = strcmp(words[k], word) == 0;
+		more = !listed && n == MAX_LISTED;
+		if (!listed && !more)
+			words[n++] = word;
+	}
+	return psprintf("%s%s", pm_quoted_list(words, n), more ? " and others" : "");
+}
+
+/* best: what the price that comes nearest to the wish has met; -1: the device has no price. */
+static char *
+reason(int first, const char *gpu, const pm_price_wish *w, int best)
+{
+	const char *shown = pm_shown_name(gpu);
+
+	if (!may_read_prices)
+		return pstrdup("no cost: you may not read perfmodel.price");
+	if (best < 0)
+		return psprintf("no cost: perfmodel.price has no price of gpu \"%s\"", shown);
+	if (best == PROVIDER)
+		return psprintf("no cost: no price of gpu \"%s\" from provider \"%s\", only from %s", shown, pm_shown_name(w->provider),
+						instead(first, gpu, w, PROVIDER));
+	if (best == REGION)
+		return psprintf("no cost: no price of gpu \"%s\" in region \"%s\", only in %s", shown, pm_shown_name(w->region),
+						instead(first, gpu, w, REGION));
+	if (best == KIND)
+		return psprintf("no cost: no price of gpu \"%s\" of the kind %s, only of %s", shown, w->kind, instead(first, gpu, w, KIND));
+	return psprintf("no cost: no price of gpu \"%s\" is valid at %s", shown, timestamptz_to_str(w->at));
+}
+
+double
+pm_price_of(const char *gpu, const pm_price_wish *w, char **why)
+{
+	const price *anywhere = NULL;
+	int			first;
+	int			best = -1;
+
 	be_ready();
+	first = first_of(gpu);
 	/* those of a device stand in the order of their price */
-	for (int i = first_of(w->gpu); i < n_prices && strcmp(prices[i].gpu, w->gpu) == 0; i++)
-		if (holds(w->provider, prices[i].provider) && holds(w->region, prices[i].region) && holds(w->kind, prices[i].kind) &&
-			valid_at(&prices[i], w->at))
+	for (int i = first; i < n_prices && strcmp(prices[i].gpu, gpu) == 0; i++)
+	{
+		int			n = met(&prices[i], w);
+
+		best = Max(best, n);
+		if (n == N_CONDITIONS && (w->region == NULL || holds(w->region, prices[i].region)))
 			return prices[i].usd;
+		if (n == N_CONDITIONS && anywhere == NULL)
+			anywhere = &prices[i];
+	}
+	if (anywhere != NULL)
+		return anywhere->usd;
+	*why = reason(first, gpu, w, best);
 	return get_float8_nan();
 }
 
 double
-pm_carbon_of(const char *region)
+pm_carbon_of(const char *region, char **hint)
 {
+	const char **names;
+
 	be_ready();
-	for (int i = 0; region != NULL && i < n_carbons; i++)
-		if (strcmp(carbons[i].region, region) == 0)
+	for (int i = 0; i < n_carbons; i++)
+		if (pg_strcasecmp(carbons[i].name, region) == 0)
 			return carbons[i].g_per_kwh;
+	names = palloc(sizeof(char *) * Max(n_carbons, 1));
+	for (int i = 0; i < n_carbons; i++)
+		names[i] = carbons[i].name;
+	*hint = may_read_carbons ? pm_did_you_mean(region, names, n_carbons, REGIONS_QUERY, "INSERT a row into perfmodel.carbon_intensity")
+		: pstrdup("You may not read perfmodel.carbon_intensity.");
 	return get_float8_nan();
 }

@@ -1,25 +1,43 @@
 /*
  * prices.h - what an hour of a GPU costs, and what a kilowatt-hour emits.
+ *
+ * Both are asked after pm_freshen().  What is not known comes with a reason in
+ * words, in the current context.
  */
 #ifndef PM_PG_PRICES_H
 #define PM_PG_PRICES_H
 
 #include "datatype/timestamp.h"
+#include "fmgr.h"
 
 /* A condition that is NULL holds for every price. */
 typedef struct pm_price_wish
 {
-	const char *gpu;			/* as in perfmodel.gpu */
 	const char *provider;
 	const char *region;
 	const char *kind;
 	TimestampTz at;
 } pm_price_wish;
 
-/* US dollars for an hour of one GPU, the least of the prices that are wished for; NaN: there is none. */
-extern double pm_price_of(const pm_price_wish *w);
+/*
+ * Read the arguments provider, region, price_kind and at, which stand together
+ * from number `first` on; at NULL: now.  Raises for a kind that is none.
+ */
+extern void pm_price_wish_read(FunctionCallInfo fcinfo, int first, pm_price_wish *w);
 
-/* Grams of CO2 equivalent for a kWh; NaN: the region is not known. */
-extern double pm_carbon_of(const char *region);
+/*
+ * US dollars for an hour of one GPU (its name as in perfmodel.gpu): the least
+ * of the prices that are wished for.  A price without a region holds in every
+ * region that has none of its own.  NaN: there is none, and *why says what is
+ * missing.
+ */
+extern double pm_price_of(const char *gpu, const pm_price_wish *w, char **why);
+
+/*
+ * Grams of CO2 equivalent for a kWh in a region, by its code or one of its
+ * names; NaN: the region is not in perfmodel.carbon_intensity, and *hint names
+ * those that are most like it.
+ */
+extern double pm_carbon_of(const char *region, char **hint);
 
 #endif

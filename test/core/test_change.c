@@ -144,6 +144,33 @@ test_figures(void)
 	CHECK_EQ(pm_change_step(PM_CHANGE_FIGURES, &m.of, &other, &arena, &ms, &touched, &st), PM_ERR_INPUT);
 }
 
+/* The parts of a step on one device after a change, for a step on several. */
+static void
+test_shape(void)
+{
+	const pm_step_shape before = {
+		.n = 2, .step_ms = 100, .forward_ms = 30, .backward_ms = 60, .update_ms = 10, .head_ms = 8, .undivided_ms = 4, .bucket_ms = {20, 40}
+	};
+
+	for (int c = 0; c < PM_N_CHANGES; c++)
+		for (int ms = 5; ms <= 200; ms += 15)
+		{
+			pm_step_shape s = before;
+
+			pm_change_shape((pm_change) c, ms, &s);
+			CHECK_EQ(s.step_ms, ms);
+			CHECK_NEAR(s.forward_ms + s.backward_ms + s.update_ms, ms, 1e-9);
+			CHECK_NEAR(s.bucket_ms[0] + s.bucket_ms[1], s.backward_ms, 1e-9);
+			CHECK(s.update_ms >= 0 && s.forward_ms >= 0);
+			if (c == PM_CHANGE_FUSED_OPTIMIZER && ms >= 90)
+				CHECK_NEAR(s.backward_ms, 60, 1e-9);
+			if (c == PM_CHANGE_FLASH_ATTENTION && ms >= 10)
+				CHECK_EQ(s.update_ms, 10);
+			if (c == PM_CHANGE_FIGURES)
+				CHECK_NEAR(s.head_ms / s.update_ms, 0.8, 1e-9);
+		}
+}
+
 int
 main(void)
 {
@@ -151,6 +178,7 @@ main(void)
 	test_flash_attention();
 	test_fused_optimizer();
 	test_figures();
+	test_shape();
 	pm_arena_release(&arena);
 	return check_done("change");
 }

@@ -181,3 +181,35 @@ pm_change_step(pm_change change, const pm_change_of *of, const pm_gpu *other, pm
 			return with_figures(of, other, a, step_ms, touched, st);
 	}
 }
+
+/* Passes, and with them what is counted of them, take `factor` of their time. */
+static void
+stretch_passes(pm_step_shape *s, double factor)
+{
+	s->forward_ms *= factor;
+	s->backward_ms *= factor;
+	for (int k = 0; k < s->n; k++)
+		s->bucket_ms[k] *= factor;
+}
+
+void
+pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
+{
+	double		passes_ms = s->forward_ms + s->backward_ms;
+	double		factor = step_ms / s->step_ms;
+
+	if (change == PM_CHANGE_FIGURES)
+	{
+		s->update_ms *= factor;
+		s->head_ms *= factor;
+		s->undivided_ms *= factor;
+	}
+	else if (change == PM_CHANGE_FUSED_OPTIMIZER)
+		/* what the update does not have is taken from the passes: their shares are those of a roofline */
+		s->update_ms = fmax(0, step_ms - passes_ms);
+	else
+		s->update_ms = fmin(s->update_ms, step_ms);
+	if (passes_ms > 0)
+		stretch_passes(s, (step_ms - s->update_ms) / passes_ms);
+	s->step_ms = step_ms;
+}

@@ -7,6 +7,7 @@
 #define PM_CHANGE_H
 
 #include "kinds/kind.h"
+#include "scaling/shape.h"
 
 typedef enum pm_change
 {
@@ -38,5 +39,12 @@ typedef struct pm_change_of
  */
 pm_code		pm_change_step(pm_change change, const pm_change_of *of, const pm_gpu *other, pm_arena *a, double *step_ms, double *touched,
 						   pm_status *st);
+
+/*
+ * s: the shape of the step on one device before the change; it becomes that
+ * after it, which takes step_ms (above 0).  A fused optimizer makes the update shorter,
+ * attention the layers, and other figures everything.
+ */
+void		pm_change_shape(pm_change change, double step_ms, pm_step_shape *s);
 
 #endif
