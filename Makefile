@@ -77,7 +77,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_trained functions_cards functions_probes functions_drift functions_memory \
 	functions_scaling functions_job functions_convergence functions_change \
-	functions_plot functions_report nightly \
+	functions_plot functions_job_table functions_report nightly \
 	views text_limits \
 	dump privileges)
 

@@ -73,7 +73,7 @@ SAVEPOINT known;
 SELECT pg_temp.move('{A10}', 12);
 SELECT grouped_by, n, networks, outside, verdict, advice FROM pg_temp.judge('judged');
 SELECT new_name FROM perfmodel.recalibrate('judged', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'A10' AND graph_id % 2 = 0));
-SELECT grouped_by, outside, verdict, advice FROM pg_temp.judge('judged recalibrated');
+SELECT grouped_by, outside, verdict <> 'new_inputs' AS known FROM pg_temp.judge('judged recalibrated');
 ROLLBACK TO known;
 -- too few of them to judge afterwards
 SELECT pg_temp.move('{A10}', 4);

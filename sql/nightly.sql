@@ -73,7 +73,7 @@ FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
 ROLLBACK TO jobs;
 SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.collect_from_jobs('night_job')$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '{"colour": "id"}')$$),
-    ($$SELECT perfmodel.collect_from_jobs('night_job', '{"gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$),
+    ($$SELECT perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$),
     ($$SELECT perfmodel.nightly_start('night_job')$$)) AS v(statement);
 INSERT INTO perfmodel.nightly_log (action) VALUES ('running');
 SELECT helper.error_of($$SELECT perfmodel.nightly_start()$$);

@@ -49,6 +49,29 @@ FROM perfmodel.report('"a report"."job </script>"', '2026-01-06', '2026-01-07', 
 SELECT pg_temp.wrong(page) AS wrong, page LIKE '%No jobs in this time.%' AS says FROM perfmodel.report('"a report"."job </script>"', '2030-01-01', predictor => '</script> of the report') AS page;
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('id="jobs"', page) AS jobs FROM perfmodel.report(predictor => '</script> of the report') AS page;
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('>A100', page) > 0 AS asked FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report', alternatives => '{a100}') AS page;
+-- a table with names, numbers as text and intervals; each network by its name, however it is spelt
+CREATE DOMAIN "a report".amount AS int; -- a domain is what it is over
+CREATE TABLE "a report".text_job AS SELECT submitted_at::timestamp AS at, make_interval(secs => duration_s::float8) AS took, CASE WHEN i % 10 = 0 THEN 'our_net' ELSE upper(g.name) END AS "Network",
+       gpu::varchar AS device, CASE WHEN i % 7 = 0 THEN ' ' ELSE ' ' || batch || '.0' END AS bs, gpu_count::"a report".amount AS n, "account's" AS team
+FROM (SELECT j.*, row_number() OVER (ORDER BY submitted_at) AS i FROM "a report"."job </script>" AS j WHERE gpu = 'T4') AS j JOIN perfmodel.graph AS g USING (graph_id);
+SELECT perfmodel.report('"a report".text_job', columns => '{"submitted_at": "at", "duration_s": "took", "graph": "Network", "gpu": "device", "batch": "bs", "gpu_count": "n"}', predictor => '</script> of the report',
+                        alternatives => '{T4,L4}') AS page \gset
+SELECT pg_temp.wrong(:'page') AS wrong, (regexp_match(:'page', 'Jobs submitted[^<]*'))[1] AS says, :'page' LIKE '%predicted, out of the domain%' AS marked;
+SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
+-- the whiskers are the sums of the ends of all intervals
+SELECT query FROM pg_temp.shown(:'page') AS query WHERE query LIKE '%card_sum%' \gset
+CREATE FUNCTION pg_temp.bars(query text) RETURNS TABLE (label text, series text, x float8, low float8, high float8, nth bigint) LANGUAGE plpgsql AS $$BEGIN RETURN QUERY EXECUTE query; END$$;
+SELECT label, series, x > 0 AS positive, low < x AND x < high AS within FROM pg_temp.bars(:'query') ORDER BY nth;
+SELECT abs(b.x - s.x) < 1e-6 * s.x AS sum, abs(b.low - s.low) < 1e-6 * s.low AS low, abs(b.high - s.high) < 1e-6 * s.high AS high
+FROM pg_temp.bars(:'query') AS b, (SELECT sum(h * p.step_ms) AS x, sum(h * p.step_ms_low) AS low, sum(h * p.step_ms_high) AS high
+    FROM (SELECT g.graph_id, CASE WHEN trim(bs) <> '' THEN bs::numeric::int END AS batch, n * extract(epoch FROM took) / 3600 AS hours FROM "a report".text_job JOIN perfmodel.graph AS g ON upper(g.name) = "Network") AS j,
+         LATERAL (SELECT j.hours / perfmodel.predict_train_time(j.graph_id, 'T4', j.batch, predictor => '</script> of the report') AS h) AS a,
+         perfmodel.predict(j.graph_id, 'L4', j.batch, 'amp', predictor => '</script> of the report') AS p WHERE j.batch > 0) AS s
+WHERE b.label = 'L4';
+-- numbers of graphs count before names, unless columns says names
+CREATE TABLE "a report".both AS SELECT "account's" AS team, submitted_at, duration_s, gpu, batch, graph_id, 'report@5' AS graph FROM "a report"."job </script>";
+SELECT c.columns, query LIKE '%resolve_job_names%' AS by_name FROM (VALUES ('{}'), ('{"graph": "graph"}'), ('{"graph_id": "graph_id", "graph": "graph"}'), ('{"graph": null}'), ('{"graph_id": null}')) AS c(columns),
+     perfmodel.report_jobs('"a report".both', c.columns::jsonb) AS query;
 -- with a queue, and with prices
 CREATE TABLE "a report".waiting AS SELECT i AS job_id, 'team <b>' AS team, j.graph_id, 'T4' AS gpu, 8 AS batch, 1000 * i AS steps, now() AS submitted_at
 FROM generate_series(1, 60) AS i, (SELECT min(graph_id) AS graph_id FROM "a report"."job </script>") AS j;
@@ -63,14 +86,24 @@ SELECT perfmodel.report_diff('<b> of the report', '</script> of the report') AS 
 SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<table', :'page') AS tables;
 SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
 DELETE FROM perfmodel.profile;
+SELECT page LIKE '%no data yet%' AS says FROM perfmodel.report_diff('<b> of the report', '</script> of the report') AS page;
 SELECT pg_temp.wrong(perfmodel.report_diff('<b> of the report', '</script> of the report')) AS wrong;
 SELECT pg_temp.wrong(page) AS wrong, page LIKE '%There are no measurements%' AS says FROM perfmodel.report(predictor => '</script> of the report') AS page;
+-- a single measurement, out of the domain: no tile and no figure pretends to have data
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT min(graph_id), 'L4', 8, 10 FROM perfmodel.graph WHERE name LIKE 'report@%';
+SELECT pg_temp.wrong(page) AS wrong, (regexp_match(page, 'inside of the interval</dt><dd[^>]*>\s*([^<]*)<small>([^<]*)')) AS tile, (regexp_match(page, 'Coverage over time</h3>.*?<p>([^<]*)</p>'))[1] AS figure,
+       page ~ 'bounds: +to|to +%' AS empty_bounds FROM perfmodel.report(predictor => '</script> of the report') AS page;
+DELETE FROM perfmodel.profile;
 -- the same question, the same page, but for the time that it was made
 SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM generate_series(1, 2), LATERAL perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page;
 -- what is not a question
+CREATE TABLE "a report".odd AS SELECT *, '{}'::jsonb AS options, 1.5::money AS cost, 'auto' AS words FROM "a report".both LIMIT 3;
 SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"team": "nobody"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"colour": "gpu"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('"a report".odd', columns => '{"batch": "words"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"duration_s": "options"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('"a report".odd', columns => '{"gpu_count": "cost"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "words"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "batch", "graph": "nothing", "team": null}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"graph": null, "graph_id": null}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_description', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
     ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
 ROLLBACK;

@@ -185,12 +185,12 @@ BEGIN ATOMIC
                 WHEN s.verdict = 'new_inputs' AND s.n_strange >= 0.5 * s.n_outside THEN
                     format('retrain: %s of %s networks are unlike those of its training', round(s.n_strange), s.networks)
                 WHEN s.verdict = 'new_inputs' THEN
-                    CASE WHEN u.gpu_is_new AND u.missing > 0 THEN format('collect: %s more %s on %s, then recalibrate: ', u.missing, CASE u.missing WHEN 1 THEN 'network' ELSE 'networks' END, u.nearest)
-                         ELSE 'recalibrate: ' END
-                    || CASE WHEN u.gpu_is_new THEN '' ELSE u.uses || ' on ' END || array_to_string(u.gpus[:3], ', ')
-                    || CASE WHEN u.n_gpus > 3 THEN format(' and %s more', u.n_gpus - 3) ELSE '' END
-                    || CASE WHEN u.gpu_is_new AND u.n_gpus = 1 THEN ' is new to the predictor' ELSE ' are new to the predictor' END
-                    || format(' (%s of %s networks)', round(s.n_outside - s.n_strange), s.networks)
+                    CASE WHEN u.gpu_is_new AND u.missing > 0 THEN
+                             format('collect: %s more %s on %s, which is new to the predictor; then recalibrate', u.missing, CASE u.missing WHEN 1 THEN 'network' ELSE 'networks' END, u.nearest)
+                         ELSE 'recalibrate: ' || CASE WHEN u.gpu_is_new THEN '' ELSE u.uses || ' on ' END || array_to_string(u.gpus[:3], ', ')
+                              || CASE WHEN u.n_gpus > 3 THEN format(' and %s more', u.n_gpus - 3) ELSE '' END
+                              || CASE WHEN u.gpu_is_new AND u.n_gpus = 1 THEN ' is new to the predictor' ELSE ' are new to the predictor' END
+                              || format(' (%s of %s networks)', round(s.n_outside - s.n_strange), s.networks) END
                 WHEN s.verdict = 'too_few' AND s.expected IS NULL THEN 'train a kind of predictor that has intervals'
                 WHEN s.verdict = 'too_few' THEN format('collect: %s more %s%s', 5 - s.judged, CASE s.judged WHEN 4 THEN 'network' ELSE 'networks' END,
                                                        coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, ''))

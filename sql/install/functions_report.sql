@@ -83,6 +83,7 @@ table{border-collapse:collapse;width:100%;min-width:680px;font-size:13.5px;font-
 th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{color:var(--dim);font-weight:600}
 .num{text-align:right;padding-right:20px}
+td:last-child:not(.num){min-width:220px}
 .ok,.good{color:var(--good)}.biased,.wider,.bad{color:var(--bad);font-weight:600}.new_inputs,.too_few{color:var(--warn)}
 footer{padding-top:32px;padding-bottom:40px;font-size:13px}
 @media print{body{background:#fff;font-size:11px}figure,.tile{break-inside:avoid}details,nav{display:none}
@@ -140,13 +141,14 @@ CREATE FUNCTION perfmodel.report_plot(title text, says text, form text, query te
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     svg text;
+    n bigint;
 BEGIN
     EXECUTE format($query$
-        SELECT perfmodel.plot($1, coalesce(array_agg((j ->> 'x')::float8), '{}'), array_agg((j ->> 'y')::float8), array_agg(j ->> 'series'),
+        SELECT count(*), perfmodel.plot($1, coalesce(array_agg((j ->> 'x')::float8), '{}'), array_agg((j ->> 'y')::float8), array_agg(j ->> 'series'),
                               array_agg(j ->> 'label'), array_agg((j ->> 'low')::float8), array_agg((j ->> 'high')::float8), NULL, $2, $3, $4, $5, $6, $7)
         FROM (SELECT row_to_json(q) AS j FROM (%s) AS q) AS marks$query$, query)
-        INTO svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END;
-    RETURN perfmodel.report_figure(title, says, svg, query, wide);
+        INTO n, svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END;
+    RETURN perfmodel.report_figure(title, says, CASE WHEN n > 0 THEN svg ELSE E'<p>No data yet: the query of this figure returns no rows.</p>\n' END, query, wide);
 END $$;
 COMMENT ON FUNCTION perfmodel.report_plot(text, text, text, text, text, text, text, text, float8, boolean) IS
     'a figure of a report with a plot of what a query returns in columns series, label, x, y, low, high';
@@ -162,46 +164,6 @@ COMMENT ON FUNCTION perfmodel.report_tile(text, text, text, text) IS 'a figure o
 
 -- ---- a history of jobs ----
 
-CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[], otherwise text[], example text) RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
-    lacking CONSTANT text := (SELECT string_agg(quote_ident(coalesce(columns ->> w.name, w.name)), ', ') FROM unnest(wanted, otherwise) AS w(name, otherwise)
-                              WHERE coalesce(columns ->> w.name, w.name) <> ALL (present) AND (w.otherwise IS NULL OR columns ? w.name));
-    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
-BEGIN
-    IF strange IS NOT NULL THEN
-        RAISE EXCEPTION 'unknown column "%" in columns', left(strange, 64)
-            USING ERRCODE = 'invalid_parameter_value', HINT = format('Known are %s.', array_to_string(wanted, ', '));
-    ELSIF lacking IS NOT NULL THEN
-        RAISE EXCEPTION 'table % has no column %', jobs, lacking
-            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
-                  HINT = format('Say which columns are meant: columns => %s', example);
-    END IF;
-    RETURN (SELECT string_agg(CASE WHEN coalesce(columns ->> w.name, w.name) <> ALL (present) THEN w.otherwise || ' AS '
-                                   WHEN columns ? w.name THEN quote_ident(columns ->> w.name) || ' AS ' ELSE '' END || w.name, ', ' ORDER BY w.nth)
-            FROM unnest(wanted, otherwise) WITH ORDINALITY AS w(name, otherwise, nth));
-END $$;
-COMMENT ON FUNCTION perfmodel.job_columns(regclass, jsonb, text[], text[], text) IS
-    'the select list for a table of jobs: the wanted columns by their own names; otherwise[i] NULL: must be there';
-
-CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
-    RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,team,gpu_count,dtype,layout,framework}';
-    -- of columns that the table may lack; NULL: it must have them
-    otherwise CONSTANT text[] := ARRAY[NULL, NULL, NULL, NULL, NULL, '''all''', '1', '''fp32''', '''nchw''', 'NULL::text'];
-    submitted CONSTANT text := coalesce(columns ->> 'submitted_at', 'submitted_at');
-BEGIN
-    RETURN format(E'SELECT %s\nFROM %s\nWHERE %I IS NOT NULL', perfmodel.job_columns(jobs, columns, wanted, otherwise,
-                      '''{"team": "account"}''; docs/report.md has the list.'), jobs, submitted)
-        || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
-        || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
-END $$;
-COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz) IS
-    'the query that reads a table of jobs as reports need it; columns maps their names to those of the table';
-
 CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -211,15 +173,21 @@ DECLARE
         'FROM (%s) AS job GROUP BY 1, 2, 3, 4, 5, 6', hours, predictor, source);
     bucket text;
     sums record;
+    unknown record;
     top record;
     cards text[];
     page text;
 BEGIN
     EXECUTE format('SELECT count(*) AS jobs, sum(%s) AS gpu_hours, count(DISTINCT team) AS teams, count(DISTINCT gpu) AS gpus, count(DISTINCT graph_id) AS networks,
                            min(submitted_at) AT TIME ZONE ''UTC'' AS first, max(submitted_at) AT TIME ZONE ''UTC'' AS last FROM (%s) AS job', hours, source) INTO sums;
+    EXECUTE format('SELECT sum(jobs) FILTER (WHERE g.graph_id IS NULL) AS network, sum(jobs) FILTER (WHERE perfmodel.find_gpu(k.gpu) IS NULL) AS gpu
+                    FROM (SELECT graph_id, gpu, count(*) AS jobs FROM (%s) AS job GROUP BY 1, 2) AS k LEFT JOIN perfmodel.graph AS g ON g.graph_id = k.graph_id', source) INTO unknown;
     page := concat('<section aria-labelledby="jobs"><h2 id="jobs">What ran</h2>
 <p class="says">', CASE WHEN sums.jobs = 0 THEN 'No jobs in this time.'
-                        ELSE format('Jobs submitted from %s to %s UTC.', to_char(sums.first, 'FMDD Mon YYYY HH24:MI'), to_char(sums.last, 'FMDD Mon YYYY HH24:MI')) END, '</p>
+                        ELSE format('Jobs submitted from %s to %s UTC.', to_char(sums.first, 'FMDD Mon YYYY HH24:MI'), to_char(sums.last, 'FMDD Mon YYYY HH24:MI')) END,
+        CASE WHEN unknown.network > 0 THEN format(' The networks of %s jobs are not known here.', to_char(unknown.network, 'FM999,999,999,990')) END,
+        CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s jobs are not known here.', to_char(unknown.gpu, 'FM999,999,999,990')) END,
+        CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END, '</p>
 <dl class="tiles">', perfmodel.report_tile('jobs', to_char(sums.jobs, 'FM999,999,999,990')),
         perfmodel.report_tile('GPU-hours', to_char(sums.gpu_hours, 'FM999,999,999,990')), perfmodel.report_tile('teams', sums.teams::text),
         perfmodel.report_tile('kinds of GPU', sums.gpus::text), perfmodel.report_tile('networks', sums.networks::text), E'</dl>\n');
@@ -256,16 +224,23 @@ n AS (SELECT coalesce(g.name, 'unknown') AS name, sum(%s) AS hours
 SELECT name || format(', %%s %%%%', round((100 * hours / sum(hours) OVER ())::numeric, 1)) AS label, hours AS x
 FROM n ORDER BY hours DESC, name LIMIT 12$query$, source, hours), 'GPU-hours'),
     perfmodel.report_plot('The same work on one kind of GPU',
-        'GPU-hours as the jobs ran, and had all of them run on this card, by the ratio of predicted steps: in mixed precision, or in fp32 where the card has no matrix units.',
+        'GPU-hours of the jobs that can be predicted: as they ran, and as they would be if all had run on one kind of GPU (amp, or fp32 where it has no matrix units), '
+        'by the ratio of predicted steps. A whisker goes from the sum of the lower ends of the 90 % intervals to the sum of the upper ends. '
+        'Out of the domain means that the predictor has learned too little of this GPU or of these networks: take the bar for a guess.',
         'bars', format(
 $query$WITH asked AS MATERIALIZED (%s),
 card AS (SELECT u.name, u.nth, CASE WHEN g.fp16_tensor_tflops IS NULL THEN 'fp32' ELSE 'amp' END AS dtype
-         FROM unnest(%L::text[]) WITH ORDINALITY AS u(name, nth) JOIN perfmodel.gpu AS g USING (name))
-SELECT 'as they ran' AS label, sum(gpu_hours) AS x, 0 AS nth FROM asked WHERE step_ms > 0
+         FROM unnest(%L::text[]) WITH ORDINALITY AS u(name, nth) JOIN perfmodel.gpu AS g USING (name)),
+moved AS (SELECT card.name, card.nth, gpu_hours / asked.step_ms AS scale, p.*
+          FROM asked, card, perfmodel.predict(graph_id, card.name, batch, card.dtype, layout, framework, %L, on_error => 'null') AS p
+          WHERE asked.step_ms > 0),
+card_sum AS (SELECT name, nth, sum(scale * step_ms) AS x, sum(scale * step_ms_low) AS low, sum(scale * step_ms_high) AS high,
+                    sum(scale * step_ms) FILTER (WHERE NOT in_domain) / sum(scale * step_ms) AS outside FROM moved GROUP BY name, nth)
+SELECT 'as they ran' AS label, 'measured' AS series, sum(gpu_hours) AS x, NULL::float8 AS low, NULL::float8 AS high, 0 AS nth FROM asked WHERE step_ms > 0
 UNION ALL
-SELECT card.name, sum(gpu_hours / step_ms * perfmodel.predict_train_time(graph_id, card.name, batch, card.dtype, layout,
-           framework, %L, on_error => 'null')), card.nth
-FROM asked, card WHERE step_ms > 0 GROUP BY card.name, card.nth ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
+SELECT name, CASE WHEN outside > 0.95 THEN 'predicted, out of the domain' WHEN outside > 0.05 THEN 'predicted, partly out of it'
+                  ELSE 'predicted' END, x, low, high, nth
+FROM card_sum WHERE x > 0 ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
     IF EXISTS (SELECT FROM perfmodel.price) THEN
         page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price of each card in perfmodel.price that is valid now, spot prices left out; hours on cards without a price are left out.', 'bars', format(
 $query$WITH job AS (%s),
@@ -320,10 +295,14 @@ Rows of perfmodel.profile that are measured from now on will say.</p></section>
 <p class="says">On measurements that the predictor was not trained on.</p>
 <dl class="tiles">',
         perfmodel.report_tile('verdict', replace(whole.verdict, '_', ' '), coalesce(whole.advice, 'nothing to do'), whole.verdict),
-        perfmodel.report_tile('mean error', round(whole.mape_pct::numeric, 1) || ' %', 'promised: ' || round(whole.expected_mape_pct::numeric, 1) || ' %'),
-        perfmodel.report_tile('inside of the interval', round(whole.coverage_pct::numeric) || ' %',
-            format('promised: 90 %%; bounds: %s to %s %%', round(whole.coverage_low_pct::numeric), round(whole.coverage_high_pct::numeric))),
-        perfmodel.report_tile('out of the domain', round(whole.out_of_domain_pct::numeric) || ' %', 'of the networks'),
+        perfmodel.report_tile('mean error', round(whole.mape_pct::numeric, 1) || ' %',
+            coalesce('promised: ' || round(whole.expected_mape_pct::numeric, 1) || ' %', 'the predictor has no intervals, so it promises nothing')),
+        CASE WHEN whole.coverage_pct IS NULL THEN
+            perfmodel.report_tile('inside of the interval', 'no data yet', CASE WHEN whole.expected_mape_pct IS NULL THEN 'the predictor has no intervals' ELSE 'no measurement is in the domain of the predictor' END)
+        ELSE perfmodel.report_tile('inside of the interval', round(whole.coverage_pct::numeric) || ' %',
+            format('promised: 90 %%; the true share is likely between %s and %s %%', round(whole.coverage_low_pct::numeric), round(whole.coverage_high_pct::numeric))) END,
+        perfmodel.report_tile('out of the domain', coalesce(round(whole.out_of_domain_pct::numeric) || ' %', 'not known'),
+            CASE WHEN whole.out_of_domain_pct IS NULL THEN 'the predictor has no domain' ELSE 'of the networks' END),
         perfmodel.report_tile('measurements', whole.n::text, format('of %s networks', whole.n_networks)), '</dl>
 <div class="grid">
 ', perfmodel.report_plot('Predicted against measured', 'Each dot is a measurement, of at most 2,000; on the line, the prediction is right.', 'compare',
@@ -343,7 +322,7 @@ $query$SELECT family AS label, 100 * avg(abs(1 - predicted_ms / measured_ms)) AS
 FROM $query$ || ask || $query$
 GROUP BY family ORDER BY count(*) DESC, family LIMIT 20$query$, '%'),
     perfmodel.report_figure('Drift', 'An alarm (biased, wider) is valid however often one looks; docs/drift.md says what the columns mean.',
-        perfmodel.report_table(format($query$SELECT grouped_by, group_name, n, n_networks AS networks, round(bias_pct::numeric, 1) AS bias_pct, round(mape_pct::numeric, 1) AS error_pct,
+        perfmodel.report_table(format($query$SELECT grouped_by, coalesce(group_name, CASE WHEN grouped_by <> 'overall' THEN 'not known' END) AS group_name, n, n_networks AS networks, round(bias_pct::numeric, 1) AS bias_pct, round(mape_pct::numeric, 1) AS error_pct,
             round(expected_mape_pct::numeric, 1) AS promised_pct, round(coverage_pct::numeric) AS coverage_pct, round(out_of_domain_pct::numeric) AS out_of_domain_pct, verdict, advice
             FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since)),
         format($query$SELECT * FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since), true), E'</div></section>\n');
@@ -421,9 +400,11 @@ FROM g, LATERAL (VALUES (1, %L, g.a), (2, %L, g.b)) AS v(nth, which, error) ORDE
 b: ', perfmodel.escape_markup(b, 80), '</p></header>
 <main>
 <p class="says">On measurements that neither was trained on', CASE WHEN c.n = 0 THEN ', of which there are none' END, '.</p>
-<dl class="tiles">', perfmodel.report_tile('mean error of a', round(c.mape_a_pct::numeric, 1) || ' %'), perfmodel.report_tile('mean error of b', round(c.mape_b_pct::numeric, 1) || ' %'),
-        perfmodel.report_tile('b less a', to_char(c.difference_pct, 'S990.0') || ' points',
-            format('interval of 90 %%: %s to %s, by networks', to_char(c.difference_low_pct, 'S990.0'), to_char(c.difference_high_pct, 'S990.0'))),
+<dl class="tiles">', perfmodel.report_tile('mean error of a', coalesce(round(c.mape_a_pct::numeric, 1) || ' %', 'no data yet')),
+        perfmodel.report_tile('mean error of b', coalesce(round(c.mape_b_pct::numeric, 1) || ' %', 'no data yet')),
+        perfmodel.report_tile('error of b less that of a', coalesce(to_char(c.difference_pct, 'S990.0') || ' points', 'no data yet'),
+            coalesce('interval of 90 %: ' || to_char(c.difference_low_pct, 'S990.0') || ' to ' || to_char(c.difference_high_pct, 'S990.0') || ', by networks',
+                     'no interval: fewer than 5 networks')),
         perfmodel.report_tile('better', CASE c.better WHEN a THEN 'a' WHEN b THEN 'b' ELSE 'not decided' END, c.better, CASE WHEN c.better IS NULL THEN 'too_few' ELSE 'ok' END),
         perfmodel.report_tile('measurements', c.n::text, format('of %s networks', c.n_networks)), '</dl>
 ', CASE WHEN c.n > 0 THEN concat('<div class="grid">

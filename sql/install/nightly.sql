@@ -57,7 +57,7 @@ DECLARE
     otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, '0', NULL];
     origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
     start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
-    parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, '''{"steps": "iterations"}''; docs/nightly.md has the list.');
+    parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/nightly.md');
 BEGIN
     IF NOT (startup_s >= 0 AND startup_s < 1e9) OR startup_s IS NULL OR min_steps IS NULL OR min_steps < 1 THEN
         RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value';

@@ -1,0 +1,118 @@
+-- How reports and collect_from_jobs read the user's own table of jobs: with the
+-- caller's rights, whatever its columns are called, and of several types.
+
+CREATE FUNCTION perfmodel.job_column(jobs regclass, name text, meaning text, kind text) RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    type oid := (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attname = job_column.name AND NOT a.attisdropped);
+    declared CONSTANT text := format_type(type, NULL);
+    base oid;
+    value text := quote_ident(name);
+    wrong text;
+BEGIN
+    LOOP -- a domain is what it is over
+        SELECT t.typbasetype INTO base FROM pg_type AS t WHERE t.oid = type AND t.typtype = 'd';
+        EXIT WHEN NOT FOUND;
+        type := base;
+    END LOOP;
+    IF kind = 'text' THEN
+        RETURN CASE WHEN type = 'text'::regtype THEN value ELSE value || '::text' END;
+    ELSIF kind = 'time' AND type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
+        RETURN CASE WHEN type = 'timestamptz'::regtype THEN value ELSE value || '::timestamptz' END;
+    ELSIF kind = 'time' THEN
+        RAISE EXCEPTION 'column "%" of table % must be a time, not %', name, jobs, declared
+            USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
+                  HINT = 'Convert it in a view, such as SELECT to_timestamp(seconds) AS submitted_at or text_column::timestamptz, and give the view instead of the table.';
+    ELSIF type = 'interval'::regtype AND meaning LIKE '%\_s' THEN
+        RETURN format('extract(epoch FROM %s)::float8', value);
+    ELSIF (SELECT t.typcategory FROM pg_type AS t WHERE t.oid = type) = 'S' THEN
+        EXECUTE format($query$SELECT %1$s FROM %2$s WHERE btrim(%1$s) !~ '^([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?)?$' LIMIT 1$query$, value || '::text', jobs) INTO wrong;
+        IF wrong IS NOT NULL THEN
+            RAISE EXCEPTION 'column "%" of table % must hold numbers, but one value is "%"', name, jobs, left(wrong, 64)
+                USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s.', meaning, declared),
+                      HINT = 'Text is accepted where every value is a number or empty. Convert or leave out the others in a view, and give the view instead of the table.';
+        END IF;
+        value := format('nullif(btrim(%s::text), '''')::numeric', value);
+        type := 'numeric'::regtype;
+    ELSIF type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
+        RAISE EXCEPTION 'column "%" of table % must be a number, not %', name, jobs, declared
+            USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
+                  HINT = 'Name another column in the argument "columns", or convert it in a view and give the view instead of the table.';
+    END IF;
+    RETURN CASE WHEN kind = 'number' AND type = 'numeric'::regtype THEN value || '::float8'
+                WHEN kind = 'number' OR type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value
+                WHEN kind = 'bigint' THEN format('CASE WHEN %1$s BETWEEN -9e15 AND 9e15 THEN %1$s::bigint END', value)
+                ELSE format('CASE WHEN %1$s BETWEEN -2e9 AND 2e9 THEN %1$s::integer END', value) END;
+END $$;
+COMMENT ON FUNCTION perfmodel.job_column(regclass, text, text, text) IS
+    'SQL that reads a column of a table of jobs as kind text, time, number, integer or bigint; an error names its type';
+
+-- The SQL that reads each column, as what it means.
+CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[], otherwise text[], page text) RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
+    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
+    no_network CONSTANT boolean := NOT EXISTS (SELECT FROM unnest('{graph_id,graph}'::text[]) AS k WHERE CASE WHEN columns ? k THEN columns ->> k ELSE k END = ANY (present));
+    column_name text;
+    kind text;
+    value text;
+    list text;
+    lacking text[];
+    example text[];
+BEGIN
+    IF strange IS NOT NULL THEN
+        RAISE EXCEPTION 'unknown key "%" in the argument "columns"', left(strange, 64)
+            USING ERRCODE = 'invalid_parameter_value', DETAIL = 'A key says what a column of the table means; its value is the name of the column.',
+                  HINT = format('Known keys are %s.', array_to_string(wanted, ', '));
+    END IF;
+    FOR i IN 1 .. cardinality(wanted) LOOP
+        column_name := CASE WHEN columns ? wanted[i] THEN columns ->> wanted[i] ELSE wanted[i] END;
+        kind := CASE WHEN wanted[i] = 'graph_id' THEN 'bigint' WHEN wanted[i] IN ('batch', 'gpu_count', 'nodes') THEN 'integer'
+                     WHEN wanted[i] IN ('duration_s', 'steps', 'restarts') THEN 'number' WHEN wanted[i] LIKE '%\_at' THEN 'time' ELSE 'text' END;
+        IF column_name = ANY (present) THEN
+            value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
+            list := concat_ws(', ', list, value || CASE WHEN value = wanted[i] THEN '' ELSE ' AS ' || wanted[i] END);
+        ELSIF otherwise[i] IS NULL OR columns ->> wanted[i] IS NOT NULL OR wanted[i] = 'graph' AND no_network THEN
+            lacking := lacking || quote_ident(coalesce(column_name, wanted[i]));
+            example := example || format('"%s": "NAME"', wanted[i]);
+        ELSE
+            list := concat_ws(', ', list, otherwise[i] || ' AS ' || wanted[i]);
+        END IF;
+    END LOOP;
+    IF lacking IS NOT NULL THEN
+        RAISE EXCEPTION 'table % has no % %', jobs, CASE cardinality(lacking) WHEN 1 THEN 'column' ELSE 'columns' END, array_to_string(lacking, ', ')
+            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
+                  HINT = format('Say which columns of yours are meant, in place of NAME: columns => ''{%s}''; %s says what each must hold.', array_to_string(example, ', '), page);
+    END IF;
+    RETURN list;
+END $$;
+COMMENT ON FUNCTION perfmodel.job_columns(regclass, jsonb, text[], text[], text) IS
+    'the select list for a table of jobs: the wanted columns by their own names; otherwise[i] NULL: must be there';
+
+CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
+    RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,graph,team,gpu_count,dtype,layout,framework}';
+    -- of columns that the table may lack; NULL: it must have them
+    otherwise CONSTANT text[] := ARRAY[NULL, NULL, NULL, NULL, 'NULL::bigint', 'NULL::text', '''all''', '1', '''fp32''', '''nchw''', 'NULL::text'];
+    parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/report.md');
+    submitted CONSTANT text := coalesce(columns ->> 'submitted_at', 'submitted_at');
+    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND NOT a.attisdropped AND a.attname IN ('graph', 'graph_id'));
+    has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR NOT columns ? 'graph_id' AND 'graph_id' = ANY (present);
+    by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR NOT columns ? 'graph' AND 'graph' = ANY (present) AND NOT has_ids;
+    source text;
+BEGIN
+    source := format(E'SELECT %s\nFROM %s\nWHERE isfinite(%I)', parts, jobs, submitted)
+        || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
+        || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
+    IF NOT by_name THEN
+        RETURN source;
+    END IF;
+    -- a network by its name, which may be spelt in another way
+    RETURN format(E'SELECT j.submitted_at, j.duration_s, j.gpu, j.batch, n.graph_id, j.team, j.gpu_count, j.dtype, j.layout, j.framework\nFROM (%s) AS j\n'
+        'LEFT JOIN perfmodel.resolve_job_names((SELECT array_agg(DISTINCT %I::text) FROM %s), NULL, NULL) AS n ON n.given = j.graph', source, coalesce(columns ->> 'graph', 'graph'), jobs);
+END $$;
+COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz) IS
+    'the query that reads a table of jobs as reports need it; columns maps their names to those of the table';
