@@ -96,7 +96,7 @@ DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EX
 	sql/perfmodel_pretrained--empty--$(EXTVERSION).sql sql/perfmodel_pretrained--$(OLDVERSION)--empty.sql
 DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
-REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict ask predict_many explain \
+REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict infer ask predict_many explain \
 	scaling job convergence change \
 	memory memory_kinds \
 	evaluate leaderboard predictor pretrained train_async recalibrate cards transfer trained warm_start drift \

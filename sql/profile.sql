@@ -29,7 +29,7 @@ CREATE FUNCTION helper.bad_profile(change text) RETURNS text LANGUAGE sql AS $$
 SELECT regexp_replace(regexp_replace(helper.bad_profile(c), 'detail: Failing row[^\n]*', 'detail: (the row)'), ' +$', '')
 FROM unnest(ARRAY['{"gpu":"RTX 3091"}', '{"gpu":null}', '{"graph_id":-1}', '{"batch":0}', '{"batch":16777217}', '{"batch":-4}', '{"step_ms":0}',
     '{"step_ms":-1}', '{"step_ms":"NaN"}', '{"step_ms":"Infinity"}', '{"step_ms":null}', '{"step_ms":1e-300}', '{"step_ms":1e308}', '{"forward_ms":1e300}', '{"dtype":"fp8"}',
-    '{"layout":"chw"}', '{"mode":"eval"}', '{"optimizer":"lion"}', '{"world_size":0}', '{"nodes":0}',
+    '{"layout":"chw"}', '{"mode":"test"}', '{"optimizer":"lion"}', '{"world_size":0}', '{"nodes":0}',
     '{"forward_ms":-1}', '{"backward_ms":"NaN"}', '{"peak_memory_mb":-1}', '{"spread":"NaN"}']) AS c;
 SELECT count(*) FROM perfmodel.profile;
 -- constraints and the library know the same words

@@ -232,11 +232,13 @@ is_empty_or(const char *s, const char *word)
 	return !s || !*s || strcmp(s, word) == 0;
 }
 
-/* One device, one training step, nothing special. */
+/* One device, one step or pass, nothing special. */
 static bool
-is_step(const table *t)
+is_step(const table *t, const filter *f)
 {
-	return is_empty_or(text_of(t, "mode"), "train") && is_empty_or(text_of(t, "world_size"), "1") &&
+	const char *mode = text_of(t, "mode");
+
+	return strcmp(mode && *mode ? mode : "train", f->mode ? f->mode : "train") == 0 && is_empty_or(text_of(t, "world_size"), "1") &&
 		is_empty_or(text_of(t, "options"), "");
 }
 
@@ -258,7 +260,7 @@ wanted_graphs(const char *profiles, const filter *keep, pm_arena *a, graphs *g)
 	open_table(&t, profiles);
 	while (next_line(&t))
 	{
-		if (!passes(&t, keep) || !is_step(&t))
+		if (!passes(&t, keep) || !is_step(&t, keep))
 			continue;
 		if (g->n == cap)
 			g->name = realloc(g->name, (cap = 2 * cap + 1024) * sizeof(char *));
@@ -352,9 +354,11 @@ read_row(const table *t, const pm_skeleton *skeleton, pm_arena *a, pm_sample *s)
 	s->query.dtype = (pm_dtype) word(dtype ? dtype : text_of(t, "precision"), pm_dtype_parse, PM_FP32);
 	s->query.layout = (pm_layout) word(text_of(t, "layout"), pm_layout_parse, PM_NCHW);
 	s->query.optimizer = (pm_optimizer) word(text_of(t, "optimizer"), pm_optimizer_parse, PM_SGD_MOMENTUM);
+	s->query.mode = (pm_mode) word(text_of(t, "mode"), pm_mode_parse, PM_TRAIN);
 	s->query.framework = framework ? pm_strdup(a, framework, strlen(framework)) : NULL;
 	s->step_ms = number_of(t, "step_ms");
-	s->forward_ms = s->backward_ms = NAN;
+	s->forward_ms = number_of(t, "forward_ms");
+	s->backward_ms = NAN;
 	s->weight = 1;
 }
 
@@ -384,7 +388,7 @@ read_rows(const char *graphs_path, const char *profiles, const filter *keep, con
 	{
 		int			i = find_graph(&g, text_of(&t, "graph"));
 
-		if (i < 0 || !g.skeleton[i] || !passes(&t, keep) || !is_step(&t))
+		if (i < 0 || !g.skeleton[i] || !passes(&t, keep) || !is_step(&t, keep))
 			continue;
 		one_more(r);
 		read_row(&t, g.skeleton[i], a, &r->set.samples[r->set.n - 1]);

@@ -14,6 +14,7 @@ typedef struct filter
 {
 	const char *layout;
 	const char *framework;
+	const char *mode;			/* NULL: train */
 } filter;
 
 typedef struct rows
@@ -33,7 +34,7 @@ void		read_setting(const char *name, size_t len, const char *value, pm_arena *a,
 void		read_gpus(const char *path, pm_arena *a);
 /*
  * Add the rows of a CSV file to r, with their graphs out of an NDJSON file.
- * Rows of inference or of several devices, and rows without a graph, are left out.
+ * Rows of another mode than keep's, of several devices, and without a graph are left out.
  */
 void		read_rows(const char *graphs, const char *profiles, const filter *keep, const filter *test,
 					  bool merge, pm_arena *a, rows *r);

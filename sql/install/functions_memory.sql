@@ -4,44 +4,44 @@ CREATE FUNCTION perfmodel.predict_memory(graph_id bigint, gpu text, batch intege
                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                          optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
                                          level float8 DEFAULT 0.9, on_error text DEFAULT 'error',
-                                         world_size integer DEFAULT 1, parallel jsonb DEFAULT NULL,
+                                         world_size integer DEFAULT 1, parallel jsonb DEFAULT NULL, mode text DEFAULT 'train',
                                          OUT peak_mb float8, OUT low float8, OUT high float8,
                                          OUT weights_mb float8, OUT gradients_mb float8, OUT optimizer_mb float8,
                                          OUT activations_mb float8, OUT workspace_mb float8, OUT context_mb float8,
                                          OUT fits boolean, OUT p_fits float8, OUT in_domain boolean, OUT note text)
     RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 60 AS 'MODULE_PATHNAME', 'pm_predict_memory';
-COMMENT ON FUNCTION perfmodel.predict_memory(bigint, text, integer, text, text, text, text, boolean, float8, text, integer, jsonb) IS
+COMMENT ON FUNCTION perfmodel.predict_memory(bigint, text, integer, text, text, text, text, boolean, float8, text, integer, jsonb, text) IS
     'peak device memory of a training step in MB (2^20 bytes), what it is made of, and whether the step fits';
 
 CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAULT 'fp32',
                                     layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                     optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
-                                    p float8 DEFAULT 0.95, world_size integer DEFAULT 1, parallel jsonb DEFAULT NULL)
+                                    p float8 DEFAULT 0.95, world_size integer DEFAULT 1, parallel jsonb DEFAULT NULL, mode text DEFAULT 'train')
     RETURNS integer
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_max_batch';
-COMMENT ON FUNCTION perfmodel.max_batch(bigint, text, text, text, text, text, boolean, float8, integer, jsonb) IS
+COMMENT ON FUNCTION perfmodel.max_batch(bigint, text, text, text, text, text, boolean, float8, integer, jsonb, text) IS
     'largest batch that fits into the memory of a device with probability p; 0 when not even 1 does';
 
 CREATE FUNCTION perfmodel.explain_memory(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                          optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
-                                         per text DEFAULT 'op',
+                                         per text DEFAULT 'op', mode text DEFAULT 'train',
                                          OUT part text, OUT op text, OUT class text, OUT node_id integer, OUT module text,
                                          OUT tensors integer, OUT mb float8, OUT share float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_explain_memory';
-COMMENT ON FUNCTION perfmodel.explain_memory(bigint, text, integer, text, text, text, text, boolean, text) IS
+COMMENT ON FUNCTION perfmodel.explain_memory(bigint, text, integer, text, text, text, text, boolean, text, text) IS
     'what holds the memory at the peak of a step: a row for each part and sort of operator, or each operator';
 
 CREATE FUNCTION perfmodel.memory_timeline(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                           layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                           optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
-                                          points integer DEFAULT 500,
+                                          points integer DEFAULT 500, mode text DEFAULT 'train',
                                           OUT event integer, OUT phase text, OUT node_id integer, OUT op text, OUT mb float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 500 AS 'MODULE_PATHNAME', 'pm_memory_timeline_sql';
-COMMENT ON FUNCTION perfmodel.memory_timeline(bigint, text, integer, text, text, text, text, boolean, integer) IS
+COMMENT ON FUNCTION perfmodel.memory_timeline(bigint, text, integer, text, text, text, text, boolean, integer, text) IS
     'memory that tensors hold through a training step, in MB, as a series to plot: the highest point of each stretch';
 
 -- The time of a step is asked of the active predictor; without one the columns of time are NULL.

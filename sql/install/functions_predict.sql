@@ -10,23 +10,23 @@ CREATE FUNCTION perfmodel.predict_train_time(graph_id bigint, gpu text, batch in
                                              predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
                                              on_error text DEFAULT 'error',
                                              world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
-                                             parallel jsonb DEFAULT NULL) RETURNS float8
+                                             parallel jsonb DEFAULT NULL, mode text DEFAULT 'train') RETURNS float8
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_predict_train_time';
-COMMENT ON FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text, text, text, integer, integer, text, jsonb) IS
-    'predicted milliseconds of one training step';
+COMMENT ON FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, text, text, text, text, integer, integer, text, jsonb, text) IS
+    'predicted milliseconds of one training step, or of a forward pass with mode => ''inference''';
 
 CREATE FUNCTION perfmodel.predict(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                   layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                   predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
                                   optimizer text DEFAULT 'sgd_momentum', on_error text DEFAULT 'error',
                                   world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
-                                  parallel jsonb DEFAULT NULL,
+                                  parallel jsonb DEFAULT NULL, mode text DEFAULT 'train',
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text,
                                   OUT reasons text[])
     RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 110 AS 'MODULE_PATHNAME', 'pm_predict';
-COMMENT ON FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, float8, text, text, integer, integer, text, jsonb) IS
+COMMENT ON FUNCTION perfmodel.predict(bigint, text, integer, text, text, text, text, float8, text, text, integer, integer, text, jsonb, text) IS
     'predicted step with its interval, samples per second, and whether the question is in the domain';
 
 CREATE FUNCTION perfmodel.predict_many(graph_ids bigint[], gpus text[], batches integer[], dtype text DEFAULT 'fp32',
@@ -34,14 +34,14 @@ CREATE FUNCTION perfmodel.predict_many(graph_ids bigint[], gpus text[], batches 
                                        predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
                                        optimizer text DEFAULT 'sgd_momentum', on_error text DEFAULT 'error',
                                        world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
-                                       parallel jsonb DEFAULT NULL,
+                                       parallel jsonb DEFAULT NULL, mode text DEFAULT 'train',
                                        OUT ordinality bigint, OUT graph_id bigint, OUT gpu text, OUT batch integer,
                                        OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                        OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text,
                                        OUT reasons text[])
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 11000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_predict_many';
-COMMENT ON FUNCTION perfmodel.predict_many(bigint[], text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb) IS
+COMMENT ON FUNCTION perfmodel.predict_many(bigint[], text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb, text) IS
     'predict for many questions, given as arrays of graphs, devices and batches of the same length';
 
 CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[], dtype text DEFAULT 'fp32',
@@ -50,7 +50,7 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
                                   optimizer text DEFAULT 'sgd_momentum', on_error text DEFAULT 'error',
                                   world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
                                   parallel jsonb DEFAULT NULL, provider text DEFAULT NULL, region text DEFAULT NULL,
-                                  price_kind text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),
+                                  price_kind text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), mode text DEFAULT 'train',
                                   OUT gpu text, OUT batch integer,
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text,
@@ -59,7 +59,7 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
 COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb, text, text, text,
-                                      timestamptz) IS
+                                      timestamptz, text) IS
     'predict, memory and cost of a graph on every device at every batch, at most 1000000 rows; gpus NULL: those learned';
 
 CREATE FUNCTION perfmodel.ask(question jsonb, predictor text DEFAULT NULL, level float8 DEFAULT 0.9, on_error text DEFAULT 'error',
@@ -85,12 +85,12 @@ CREATE FUNCTION perfmodel.explain_train_time(graph_id bigint, gpu text, batch in
                                              predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
                                              per text DEFAULT 'group',
                                              world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
-                                             parallel jsonb DEFAULT NULL,
+                                             parallel jsonb DEFAULT NULL, mode text DEFAULT 'train',
                                              OUT node_id integer, OUT op text, OUT class text, OUT shape bigint[],
                                              OUT copies integer, OUT step_ms float8, OUT share float8, OUT bound text,
                                              OUT forward_ms float8, OUT backward_ms float8, OUT update_ms float8,
                                              OUT module text, OUT part text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 5000 ROWS 50 AS 'MODULE_PATHNAME', 'pm_explain_train_time';
-COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text, text, text, integer, integer, text, jsonb) IS
+COMMENT ON FUNCTION perfmodel.explain_train_time(bigint, text, integer, text, text, text, text, text, text, integer, integer, text, jsonb, text) IS
     'predicted time by group of identical operators; node_id NULL: the rest of the step';

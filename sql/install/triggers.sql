@@ -7,7 +7,7 @@ COMMENT ON FUNCTION perfmodel.profile_gpu_by_name() IS 'trigger: replaces an ali
 
 CREATE FUNCTION perfmodel.profile_words() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_profile_words';
-COMMENT ON FUNCTION perfmodel.profile_words() IS 'trigger: spells dtype, layout and optimizer as perfmodel does (AdamW: adamw)';
+COMMENT ON FUNCTION perfmodel.profile_words() IS 'trigger: spells dtype, layout, optimizer and mode as perfmodel does (AdamW: adamw)';
 
 CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';
@@ -31,9 +31,9 @@ COMMENT ON TRIGGER profile_gpu_by_name ON perfmodel.profile IS 'replaces an alia
 CREATE TRIGGER op_profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.op_profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
 COMMENT ON TRIGGER op_profile_gpu_by_name ON perfmodel.op_profile IS 'replaces an alias of a device by its name';
-CREATE TRIGGER profile_words BEFORE INSERT OR UPDATE OF dtype, layout, optimizer ON perfmodel.profile
-    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('dtype', 'layout', 'optimizer');
-COMMENT ON TRIGGER profile_words ON perfmodel.profile IS 'replaces other spellings of dtype, layout and optimizer';
+CREATE TRIGGER profile_words BEFORE INSERT OR UPDATE OF dtype, layout, optimizer, mode ON perfmodel.profile
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('dtype', 'layout', 'optimizer', 'mode');
+COMMENT ON TRIGGER profile_words ON perfmodel.profile IS 'replaces other spellings of dtype, layout, optimizer and mode';
 CREATE TRIGGER op_profile_words BEFORE INSERT OR UPDATE OF dtype, layout ON perfmodel.op_profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('dtype', 'layout');
 COMMENT ON TRIGGER op_profile_words ON perfmodel.op_profile IS 'replaces other spellings of dtype and layout';

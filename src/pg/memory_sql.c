@@ -68,6 +68,11 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 	pm_freshen();
 	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, p))
 		return false;
+	if (m->question.mode == PM_INFERENCE && words->parallel.world_size != 1)
+	{
+		pm_problem_infer_on_several(p);
+		return false;
+	}
 	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute, &m->options);
 	pm_memory_plan_again(words, m);
 	pm_memory_factors_find(&m->question, &m->factors);

@@ -15,7 +15,7 @@
 
 PG_FUNCTION_INFO_V1(pm_profile_words);
 
-static const pm_word_list *const lists[] = {&pm_dtype_words, &pm_layout_words, &pm_optimizer_words};
+static const pm_word_list *const lists[] = {&pm_dtype_words, &pm_layout_words, &pm_optimizer_words, &pm_mode_words};
 
 /* Like a violation of the check that the table has on the column. */
 pg_noreturn static void
@@ -48,7 +48,7 @@ spell(Relation table, HeapTuple row, const pm_word_list *list)
 	return pm_trigger_set_text(table, row, list->what, list->names[at]);
 }
 
-/* Its arguments are the columns: dtype, layout, optimizer. */
+/* Its arguments are the columns: dtype, layout, optimizer, mode. */
 Datum
 pm_profile_words(PG_FUNCTION_ARGS)
 {

@@ -30,7 +30,7 @@
 /* Names of arguments, and what NULL means. Those before PREDICTOR are members of a question as an object, too; GRAPH is only that. */
 typedef enum member
 {
-	GRAPH, GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, FRAMEWORK, WORLD_SIZE, NODES, CLUSTER, PARALLEL,
+	GRAPH, GRAPH_ID, GPU, BATCH, DTYPE, LAYOUT, OPTIMIZER, MODE, FRAMEWORK, WORLD_SIZE, NODES, CLUSTER, PARALLEL,
 	PREDICTOR, LEVEL, ON_ERROR, N_MEMBERS
 } member;
 
@@ -46,6 +46,7 @@ static const struct
 	[DTYPE] = {"dtype"},
 	[LAYOUT] = {"layout"},
 	[OPTIMIZER] = {"optimizer"},
+	[MODE] = {"mode"},
 	[FRAMEWORK] = {"framework", true},
 	[WORLD_SIZE] = {"world_size"},
 	[NODES] = {"nodes", true},
@@ -178,6 +179,7 @@ pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how)
 	q->dtype = word_arg(fcinfo, at, DTYPE);
 	q->layout = word_arg(fcinfo, at, LAYOUT);
 	q->optimizer = word_arg(fcinfo, at, OPTIMIZER);
+	q->mode = word_arg(fcinfo, at, MODE);
 	q->framework = word_arg(fcinfo, at, FRAMEWORK);
 	q->predictor = word_arg(fcinfo, at, PREDICTOR);
 	read_parallel(fcinfo, at, q);
@@ -275,6 +277,8 @@ set_member(pm_asked_words *q, member m, JsonbValue *v, pm_problem *p)
 		q->layout = text_member(name, v);
 	else if (m == OPTIMIZER)
 		q->optimizer = text_member(name, v);
+	else if (m == MODE)
+		q->mode = text_member(name, v);
 	else if (m >= WORLD_SIZE)
 		set_parallel_member(q, m, v);
 	else
@@ -375,12 +379,15 @@ resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
 	int			layout = dtype < 0 ? -1 : resolve_word(q->layout, &pm_layout_words, PM_NCHW, "unknown_layout", p);
 	int			optimizer = layout < 0 ? -1 :
 		resolve_word(q->optimizer, &pm_optimizer_words, PM_SGD_MOMENTUM, "unknown_optimizer", p);
+	int			mode = optimizer < 0 ? -1 : resolve_word(q->mode, &pm_mode_words, PM_TRAIN, "unknown_mode", p);
 
-	if (optimizer < 0)
+	if (mode < 0)
 		return false;
 	to->dtype = (pm_dtype) dtype;
 	to->layout = (pm_layout) layout;
-	to->optimizer = (pm_optimizer) optimizer;
+	/* without an update, whatever it would be, the question is the same */
+	to->optimizer = mode == PM_TRAIN ? (pm_optimizer) optimizer : PM_SGD_MOMENTUM;
+	to->mode = (pm_mode) mode;
 	to->framework = q->framework ? pm_to_core_lossy(text_to_cstring(q->framework)) : NULL;
 	return true;
 }
@@ -403,6 +410,16 @@ pm_question_predictor(const pm_asked_words *q, pm_predictor_ref *ref)
 	pm_predictor_get(q->predictor ? text_to_cstring(q->predictor) : NULL, ref);
 }
 
+/* GPUs that each hold the whole network have nothing to tell each other. */
+void
+pm_problem_infer_on_several(pm_problem *p)
+{
+	*p = (pm_problem) {
+		"bad_parallel", ERRCODE_FEATURE_NOT_SUPPORTED, "mode \"inference\" is about one GPU", NULL,
+		"Leave world_size, nodes, cluster and parallel out."
+	};
+}
+
 /* What several GPUs need to be known of; nothing is looked up for one. */
 static bool
 resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
@@ -414,6 +431,11 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1 &&
 		q->parallel.tp * q->parallel.pp == 1 && !q->parallel.recompute)
 		return true;
+	if (to->sample.query.mode == PM_INFERENCE)
+	{
+		pm_problem_infer_on_several(p);
+		return false;
+	}
 	to->fabric = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, to->sample.query.gpu->name, p);
 	if (to->fabric == NULL)
 		return false;

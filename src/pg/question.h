@@ -26,7 +26,7 @@ typedef struct pm_manner
 
 /*
  * Read the arguments that the function has of graph_id, gpu, batch, dtype,
- * layout, framework, optimizer, world_size, nodes, cluster, parallel, predictor, level, on_error. What it has not is
+ * layout, framework, optimizer, mode, world_size, nodes, cluster, parallel, predictor, level, on_error. What it has not is
  * NULL or 0 in *q, which stands for the default.  False when an argument is
  * NULL whose NULL makes the answer NULL: all but framework, predictor, nodes, cluster and parallel.
  */
@@ -46,6 +46,9 @@ extern bool pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_proble
 
 /* The same without a predictor, and without its graph, which *graph is: for what needs none. */
 extern bool pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p);
+
+/* The problem of a question of inference on several GPUs. */
+extern void pm_problem_infer_on_several(pm_problem *p);
 
 /* What the predictor alone needs of the words; raises. */
 extern void pm_question_predictor(const pm_asked_words *q, pm_predictor_ref *ref);

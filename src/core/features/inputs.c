@@ -355,7 +355,7 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 		name_row(c->frameworks, c->n_frameworks, q->framework);
 	in->gpu = name_row(c->gpus, c->n_gpus, q->gpu->name);
 	in->total_roofline_us = t->total_roofline_us;
-	in->alone = q->alone;
+	in->rest_share = q->alone ? 0 : 1;
 	in->clamped = clamps / ((double) n * (c->slots.n + c->loads.n) + c->job.n);
 	return PM_OK;
 }

@@ -17,6 +17,7 @@ const char *const pm_optimizer_name[PM_N_OPTIMIZERS] = {
 	[PM_SGD] = "sgd", [PM_SGD_MOMENTUM] = "sgd_momentum", [PM_ADAM] = "adam", [PM_ADAMW] = "adamw",
 	[PM_OPT_OTHER] = "other", [PM_OPT_NONE] = "none"
 };
+const char *const pm_mode_name[PM_N_MODES] = {[PM_TRAIN] = "train", [PM_INFERENCE] = "inference"};
 
 /* Far wider than any machine.  The tables have the same bounds: test/core/test_question.c compares. */
 const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES] = {
@@ -88,6 +89,13 @@ static const pm_synonym optimizer_synonyms[] = {
 	{"no", PM_OPT_NONE}, {"nooptimizer", PM_OPT_NONE},
 };
 
+/* PyTorch's train() and eval(), Keras' fit and predict. */
+static const pm_synonym mode_synonyms[] = {
+	{"training", PM_TRAIN}, {"fit", PM_TRAIN},
+	{"infer", PM_INFERENCE}, {"eval", PM_INFERENCE}, {"evaluation", PM_INFERENCE}, {"predict", PM_INFERENCE},
+	{"prediction", PM_INFERENCE}, {"forward", PM_INFERENCE},
+};
+
 const pm_word_list pm_dtype_words = {
 	.what = "dtype", .n = PM_N_DTYPES, .names = pm_dtype_name,
 	.n_synonyms = N_OF(dtype_synonyms), .synonyms = dtype_synonyms
@@ -99,6 +107,10 @@ const pm_word_list pm_layout_words = {
 const pm_word_list pm_optimizer_words = {
 	.what = "optimizer", .n = PM_N_OPTIMIZERS, .names = pm_optimizer_name,
 	.n_synonyms = N_OF(optimizer_synonyms), .synonyms = optimizer_synonyms
+};
+const pm_word_list pm_mode_words = {
+	.what = "mode", .n = PM_N_MODES, .names = pm_mode_name,
+	.n_synonyms = N_OF(mode_synonyms), .synonyms = mode_synonyms
 };
 
 /* The next byte of *s that counts, as a small letter; '\0' at the end. */
@@ -153,4 +165,10 @@ int
 pm_optimizer_parse(const char *s)
 {
 	return pm_word_find(&pm_optimizer_words, s);
+}
+
+int
+pm_mode_parse(const char *s)
+{
+	return pm_word_find(&pm_mode_words, s);
 }

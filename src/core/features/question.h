@@ -68,7 +68,8 @@ typedef struct pm_question
 	int64_t		batch;
 	pm_dtype	dtype;
 	pm_layout	layout;
-	pm_optimizer optimizer;
+	pm_optimizer optimizer;		/* means nothing in inference */
+	pm_mode		mode;
 	const char *framework;
 	bool		alone;			/* an operator measured by itself: forward and backward, no update and no step around it */
 } pm_question;
@@ -95,6 +96,7 @@ typedef struct pm_word_list
 extern const pm_word_list pm_dtype_words;	/* values are pm_dtype */
 extern const pm_word_list pm_layout_words;	/* pm_layout */
 extern const pm_word_list pm_optimizer_words;	/* pm_optimizer */
+extern const pm_word_list pm_mode_words;	/* pm_mode */
 
 /*
  * Index of the name that word is or stands for; -1 when it is neither.  Case
@@ -108,8 +110,10 @@ int			pm_word_find(const pm_word_list *list, const char *word);
 int			pm_dtype_parse(const char *s);
 int			pm_layout_parse(const char *s);
 int			pm_optimizer_parse(const char *s);
+int			pm_mode_parse(const char *s);
 extern const char *const pm_dtype_name[PM_N_DTYPES];
 extern const char *const pm_layout_name[PM_N_LAYOUTS];
 extern const char *const pm_optimizer_name[PM_N_OPTIMIZERS];
+extern const char *const pm_mode_name[PM_N_MODES];
 
 #endif

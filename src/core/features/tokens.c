@@ -288,6 +288,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 	double		copies = t->skeleton->copies[i];
 
 	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->layout, q->optimizer, w);
+	pm_node_work_in(q->mode, t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, w);
 	if (q->alone)
 		w->flops_update = w->bytes_update = 0;
 	compute_roofline(w, q, r);

@@ -594,3 +594,34 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	add_flow(n, batch, layout, e.out, w);
 	update(dtype, opt, w);
 }
+
+/* ---------- inference ---------- */
+
+/* Whether a node takes the statistics of the batch when it trains, and only then: BatchNormalization and its kin. */
+static bool
+has_batch_statistics(const pm_node *n, const pm_op_row *row)
+{
+	return row->bytes == PM_BYTES_NORM && row->lay == PM_LAY_FORMAT && (row->back == PM_BACK_STAT || row->back == PM_BACK_ABN) &&
+		row->kernels > 1 && n->batch_dim != 1;
+}
+
+void
+pm_node_work_in(pm_mode mode, const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_work *w)
+{
+	const pm_node *n = &g->nodes[i];
+	const pm_op_row *row = pm_op_row_of(n->op);
+
+	if (mode == PM_TRAIN)
+		return;
+	w->flops_backward = w->flops_update = w->bytes_backward = w->bytes_update = w->kernels_backward = 0;
+	if (mode != PM_INFERENCE || w->kernels_forward <= 0)
+		return;
+	if (row->bytes == PM_BYTES_MASK)
+		w->flops_forward = w->bytes_forward = w->kernels_forward = 0;
+	else if (has_batch_statistics(n, row))
+	{
+		for (int k = 0; k < n->n_inputs; k++)
+			w->bytes_forward -= input_count(g, n, k, batch) * read_width(g, n, row, k, dtype);
+		w->kernels_forward -= 1;
+	}
+}

@@ -18,6 +18,15 @@ typedef enum pm_optimizer
 	PM_N_OPTIMIZERS
 } pm_optimizer;
 
+/* What is run and timed. */
+typedef enum pm_mode
+{
+	PM_TRAIN,					/* a training step */
+	PM_INFERENCE,				/* a forward pass, of a network in evaluation mode and without gradients */
+	PM_N_MODES,					/* those that can be asked for by a word */
+	PM_FORWARD = PM_N_MODES		/* the forward pass of a training step, as forward_ms of measurements has it */
+} pm_mode;
+
 /* Work of one node, once. Doubles: exact to 2^53. All >= 0. */
 typedef struct pm_work
 {
@@ -55,5 +64,12 @@ typedef struct pm_work
  */
 void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt,
 						 pm_work *w);
+
+/*
+ * What of the work *w of node i, from pm_node_work() of the same batch and element types, is left in a mode: all of it
+ * in PM_TRAIN, else no backward pass and no update.  In inference a BatchNormalization normalises by the statistics
+ * that it has, which saves it the pass that takes them, and a Dropout does nothing.
+ */
+void		pm_node_work_in(pm_mode mode, const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_work *w);
 
 #endif

@@ -105,12 +105,23 @@ struct pm_kind
 	 * factors, a larger batch takes no less time where it takes none with factors of 1.
 	 */
 	bool		(*scales) (const pm_options *o);
+	/*
+	 * Whether predict(), prepare() and predict_prepared() answer questions of PM_INFERENCE with these options, by the
+	 * work that is left in them; NULL: never, and their training step is asked for, of which infer.h takes a share.
+	 */
+	bool		(*infers) (const pm_options *o);
 	/* What it has learned of cards; NULL, or a kind without it: nothing. */
 	const pm_cards *(*cards) (const pm_predictor *p);
 	/* What the kind knows, in the numbering of p->schema, which load() finds set; so are the options. */
 	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
 	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 };
+
+/*
+ * Of what a step costs beside its operators (the loop around them, loss, gradients set to zero, update), inference pays
+ * as much as one of the three passes.  Nothing measures this part by itself.
+ */
+#define PM_INFER_REST_SHARE	(1.0 / 3)
 
 /* Rows of a kind's table of options, which must fit into pm_options. */
 #define PM_N_OPTIONS(table) \

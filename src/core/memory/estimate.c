@@ -39,9 +39,11 @@ pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options
 {
 	int			version = torch_version(q->framework);
 
+	bool		inference = q->mode != PM_TRAIN;
+
 	*o = (pm_step_options) {
-		.dtype = q->dtype, .layout = q->layout, .optimizer = q->optimizer, .checkpointing = checkpointing,
-		.gradients_stay = version > 0 && version < 200, .fused_attention = version <= 0 || version >= 200,
+		.dtype = q->dtype, .layout = q->layout, .optimizer = inference ? PM_OPT_NONE : q->optimizer, .inference = inference,
+		.checkpointing = checkpointing && !inference, .gradients_stay = version > 0 && version < 200 && !inference, .fused_attention = version <= 0 || version >= 200,
 		.softmax_keeps_input = version > 0 && version < 111, .on_cpu = q->gpu->is_cpu
 	};
 }
@@ -210,7 +212,9 @@ pm_memory_note(const pm_question *q, const pm_memory_factors *f, char *note, siz
 	int			version = torch_version(q->framework);
 
 	note[0] = '\0';
-	if (version < 0)
+	if (q->mode != PM_TRAIN)
+		snprintf(note, size, "memory of inference has not been measured");
+	else if (version < 0)
 		snprintf(note, size, "memory of framework \"%.*s\" has not been measured: simulated as PyTorch 2", pm_shown(q->framework),
 				 q->framework);
 	else if (!f->measured && (version == 0 || version >= 200))

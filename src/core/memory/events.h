@@ -28,6 +28,7 @@ typedef struct pm_step_options
 	pm_dtype	dtype;
 	pm_layout	layout;
 	pm_optimizer optimizer;
+	bool		inference;		/* forward alone and without gradients: outputs go when their last reader is done */
 	bool		checkpointing;	/* segments of the graph are run again in the backward pass */
 	bool		gradients_stay; /* zero_grad() fills with zeros, as before PyTorch 2.0, in place of freeing */
 	bool		fused_attention;	/* an Attention node does not store its scores: PyTorch 2.0 and later */

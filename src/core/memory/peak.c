@@ -203,7 +203,7 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
 		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
-	plan->gradients = params * size;
+	plan->gradients = o->inference ? 0 : params * size;
 	for (int i = 0; i < g->n_nodes; i++)
 	{
 		double		count = 0;

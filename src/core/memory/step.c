@@ -296,12 +296,28 @@ with_checkpoints(pm_step_build *b)
 	pm_step_drop(b, last);
 }
 
+/* Who asks keeps the output alone. */
+static void
+infer(pm_step_build *b)
+{
+	int			output = b->g->output >= 0 ? b->g->output : b->g->n_nodes - 1;
+
+	pm_step_forward(b, 0, b->g->n_nodes, false);
+	leave_autocast(b);
+	b->now = -1;
+	pm_step_drop(b, b->storage[output]);
+	for (int phase = PM_PHASE_BACKWARD; phase < PM_N_PHASES; phase++)
+		b->s->phase_at[phase] = b->s->n_events;
+}
+
 static void
 simulate(pm_step_build *b)
 {
 	persistent(b);
 	b->s->phase_at[PM_PHASE_FORWARD] = b->s->n_events;
-	if (b->o->checkpointing)
+	if (b->o->inference)
+		infer(b);
+	else if (b->o->checkpointing)
 		with_checkpoints(b);
 	else
 	{
@@ -313,7 +329,8 @@ simulate(pm_step_build *b)
 		pm_step_backward(b, 0, b->g->n_nodes);
 		pm_step_drop(b, b->storage[output]);
 	}
-	update(b);
+	if (!b->o->inference)
+		update(b);
 	b->s->phase_at[PM_N_PHASES] = b->s->n_events;
 }
 

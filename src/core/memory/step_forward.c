@@ -178,6 +178,12 @@ save_attention(pm_step_build *b, int i)
 		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, rows * heads, n->batch_dim >= 0, 4));
 }
 
+static bool
+is_dropout(const pm_node *n)
+{
+	return strcmp(pm_op_name(n->op), "Dropout") == 0;
+}
+
 static void
 save_extras(pm_step_build *b, int i, int keep)
 {
@@ -189,7 +195,7 @@ save_extras(pm_step_build *b, int i, int keep)
 		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, count, n->batch_dim >= 0, 8));
 	if ((keep & PM_KEEP_MASK) != 0 && b->fused[i] == 0)
 		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, count, n->batch_dim >= 0,
-														b->o->on_cpu && strcmp(pm_op_name(n->op), "Dropout") == 0 ? b->size[i] : 1));
+														b->o->on_cpu && is_dropout(n) ? b->size[i] : 1));
 	if ((keep & PM_KEEP_STATISTICS) != 0)
 		save_statistics(b, i);
 	if (class == PM_CLASS_RECURRENT)
@@ -327,7 +333,7 @@ pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
 	for (int i = from; i < to && !b->failed; i++)
 	{
 		b->now = i;
-		if (pm_step_is_view(&b->g->nodes[i]))
+		if (pm_step_is_view(&b->g->nodes[i]) || (b->o->inference && is_dropout(&b->g->nodes[i])))
 			run_view(b, i);
 		else if (!is_batch(b, i) || b->storage[i] < 0)	/* a segment that runs again has its batch */
 			run_operator(b, i, keeping);

@@ -480,14 +480,14 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_LAYOUT_NOT_SEEN] = "layout_not_seen",
 	[PM_CAUSE_DTYPE_NOT_SEEN] = "dtype_not_seen",
 	[PM_CAUSE_OPTIMIZER_NOT_SEEN] = "optimizer_not_seen",
-	[PM_CAUSE_BATCH_ABOVE] = "batch_above",
-	[PM_CAUSE_BATCH_BELOW] = "batch_below",
+	[PM_CAUSE_BATCH_ABOVE] = "batch_above", [PM_CAUSE_BATCH_BELOW] = "batch_below",
 	[PM_CAUSE_OPERATORS_NOT_SEEN] = "operators_not_seen",
 	[PM_CAUSE_OPERATOR_SIZES_NOT_SEEN] = "operator_sizes_not_seen",
 	[PM_CAUSE_STEP_ABOVE] = "step_above",
 	[PM_CAUSE_STEP_BELOW] = "step_below",
 	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
 	[PM_CAUSE_NOT_MEASURED_ELSEWHERE] = "not_measured_elsewhere",
+	[PM_CAUSE_MODE_NOT_SEEN] = "mode_not_seen",
 	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
 };
 
@@ -545,7 +545,7 @@ judge_words(const pm_domain *t, const pm_question *q, causes *c)
 	else if (g->used[q->dtype][q->layout] == 0)
 		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
 				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
-	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
+	if (q->mode == PM_TRAIN && t->knows_optimizers && t->optimizers[q->optimizer] == 0)
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
 	if (q->batch > BATCH_SLACK * g->max_batch)
 		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);

@@ -14,6 +14,7 @@
 #include "kinds/cards.h"
 #include "predictor/correction.h"
 #include "predictor/cross.h"
+#include "predictor/infer.h"
 #include "predictor/sensitivity.h"
 #include "predictor/stages.h"
 #include "predictor/transfer.h"
@@ -325,7 +326,8 @@ pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_code		rc = is_fitted_to_card(p, s) ? predict_fitted(p, s, scratch, step_ms, parts, n_parts, st) :
+	pm_code		rc = s->query.mode != PM_TRAIN && !pm_infers(p) ? pm_infer_by_share(p, s, scratch, step_ms, parts, n_parts, st) :
+		is_fitted_to_card(p, s) ? predict_fitted(p, s, scratch, step_ms, parts, n_parts, st) :
 		p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
 
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
@@ -374,6 +376,8 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 		(rc = keep_types(&t, a, x, st)) != PM_OK ||
 		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
 		return rc;
+	if (s->query.mode != PM_TRAIN && !pm_infers(p))
+		return PM_OK;
 	if (is_fitted_to_card(p, s) && (rc = fit_to_card(p, &t, a, &q, st)) != PM_OK)
 		return rc;
 	return p->kind->prepare != NULL ? p->kind->prepare(p, &q, &t, a, scratch, &x->state, st) : PM_OK;
@@ -483,13 +487,31 @@ add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double l
 {
 	doubt_card(p, q, step_ms, level, v);
 	doubt_kind(p, q, step_ms, v);
+	if (q->mode == PM_INFERENCE)
+		pm_infer_doubt(q, step_ms, level, v);
+}
+
+/* Let the bench hold the work of the training step that s is the forward pass of: by it the domain is judged. */
+static pm_code
+put_step_on_bench(pm_prepared *x, const pm_sample *s, pm_status *st)
+{
+	pm_sample	step = pm_infer_step_of(s);
+	pm_code		rc;
+
+	if (s->query.mode == PM_TRAIN)
+		return put_on_bench(x, s, st);
+	x->bench->batch = 0;
+	rc = put_on_bench(x, &step, st);
+	/* nobody is to take it for the work of s */
+	x->bench->batch = 0;
+	return rc;
 }
 
 pm_code
 pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 							double level, pm_verdict *v, pm_status *st)
 {
-	pm_code		rc = put_on_bench(x, s, st);
+	pm_code		rc = put_step_on_bench(x, s, st);
 
 	if (rc == PM_OK &&
 		(rc = pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, v, st)) == PM_OK)

@@ -99,7 +99,10 @@ pm_code
 pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 				 pm_novelty *novelty, pm_status *st)
 {
-	return pm_domain_prepare(t->domain, s, a, scratch, novelty, st);
+	pm_sample	step = *s;
+
+	step.query.mode = PM_TRAIN;
+	return pm_domain_prepare(t->domain, &step, a, scratch, novelty, st);
 }
 
 /* Causes that are a matter of the network's distance, which intervals that know it have in them. */
@@ -137,11 +140,13 @@ pm_code
 pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level,
 			   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {
+	pm_question step = s->query;
 	pm_novelty	novelty;
 	pm_tokens	work;
 	pm_code		rc;
 
-	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
+	step.mode = PM_TRAIN;
+	if ((rc = pm_tokens_build_work(s->skeleton, &step, scratch, &work, st)) != PM_OK ||
 		(rc = pm_trust_prepare(t, s, scratch, scratch, &novelty, st)) != PM_OK)
 		return rc;
 	return pm_trust_judge_work(t, s, &novelty, &work, predicted, level, v, st);

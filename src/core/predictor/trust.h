@@ -47,7 +47,8 @@ const char *pm_trust_gpu(const pm_trust *t, int i);
 int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
 
 /*
- * Judge what was predicted for s.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
+ * Judge what was predicted for s; a question of inference as the training step that it is the forward pass of, whose
+ * work pm_trust_judge_work() is given too.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
  * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().
  */
 pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level,

@@ -17,6 +17,7 @@ typedef struct pm_asked_words
 	text	   *dtype;			/* NULL, here and below: the usual one */
 	text	   *layout;
 	text	   *optimizer;
+	text	   *mode;
 	text	   *framework;		/* may be NULL */
 	text	   *predictor;		/* may be NULL */
 	pm_parallel parallel;		/* how many GPUs, and how they share the work */

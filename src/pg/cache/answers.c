@@ -64,7 +64,7 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	key->parallel[6] = 4 * q->parallel.zero + 2 * q->parallel.compress + q->parallel.recompute;
 	key->bucket_mb = (float) q->parallel.bucket_mb;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
-		put_word(key, &at, q->optimizer) &&
+		put_word(key, &at, q->optimizer) && put_word(key, &at, q->mode) &&
 		put_word(key, &at, q->framework) && put_word(key, &at, q->predictor) &&
 		put_word(key, &at, q->cluster);
 }

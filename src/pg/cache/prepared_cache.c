@@ -30,6 +30,7 @@ typedef struct words
 	int32		dtype;
 	int32		layout;
 	int32		optimizer;
+	int32		mode;
 	int32		has_framework;
 	char		names[FLEXIBLE_ARRAY_MEMBER];	/* gpu, framework, each with its 0 */
 } words;
@@ -83,6 +84,7 @@ spell(const pm_question *q, Size *len)
 	w->dtype = q->dtype;
 	w->layout = q->layout;
 	w->optimizer = q->optimizer;
+	w->mode = q->mode;
 	w->has_framework = q->framework != NULL;
 	memcpy(w->names, g->name, n_gpu);
 	memcpy(w->names + n_gpu, framework, n_framework);

@@ -290,7 +290,7 @@ rest_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real 
 	pm_real    *dz0 = t->small;	/* [n, d] */
 
 	for (int i = 0; i < t->n; i++)
-		t->rest_slope[i] *= data->inputs[index[i]].alone ? 0 : dsum[i];
+		t->rest_slope[i] *= data->inputs[index[i]].rest_share * dsum[i];
 	perceptron_back(dz0, grad, &net->rest, w, t->rest_slope, t->z0, t->n, &t->rest);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
@@ -315,7 +315,7 @@ tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_
 	{
 		const pm_input *in = &data->inputs[index[i]];
 
-		t->sum_us[i] = in->alone ? 0 : t->rest_us[i];
+		t->sum_us[i] = in->rest_share * t->rest_us[i];
 		for (int m = 0; m < in->n; m++, op++)
 		{
 			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * width, t, op);

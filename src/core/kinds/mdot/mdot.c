@@ -95,6 +95,13 @@ pm_mdot_is_monotone(const pm_options *o)
 	return o->value[OPT_MONOTONE] != 0 && o->value[OPT_HEAD] == PM_HEAD_ADDITIVE;
 }
 
+/* A pooled head has no times of operators. */
+static bool
+mdot_infers(const pm_options *o)
+{
+	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE;
+}
+
 pm_question
 pm_mdot_feature_query(const pm_options *o, const pm_question *q)
 {
@@ -171,7 +178,9 @@ is_abroad(const pm_mdot *m, const pm_question *q)
  * of cards that it has not seen is wild, and a better card may get a longer
  * time.  So it takes every such card for the reference: what it says of the
  * operators is the same for all of them, and times are in proportion to the
- * work on the card that is asked about, by its sheet and level.
+ * work on the card that is asked about, by its sheet and level.  For inference
+ * it is shown the training step, the only one that it has seen: what it says of
+ * the operators is taken for the work that inference has.
  */
 static pm_question
 feature_query(const pm_predictor *p, const pm_question *q)
@@ -179,9 +188,30 @@ feature_query(const pm_predictor *p, const pm_question *q)
 	const pm_mdot *m = p->impl;
 	pm_question	f = pm_mdot_feature_query(&p->options, q);
 
+	f.mode = PM_TRAIN;
 	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && is_abroad(m, q))
 		f.gpu = &m->reference;
 	return f;
+}
+
+/* The work that bends are counted from becomes that of inference, at the batch that features are of. */
+static pm_code
+refer_to_inference(const pm_sample *s, const pm_question *features, pm_arena *scratch, pm_input *in, pm_status *st)
+{
+	pm_question q = *features;
+	pm_tokens	work;
+	pm_code		rc;
+
+	q.mode = s->query.mode;
+	if ((rc = pm_tokens_build_work(s->skeleton, &q, scratch, &work, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < in->n; i++)
+	{
+		in->compute_ref_us[i] = work.compute_us[i];
+		in->memory_ref_us[i] = work.memory_us[i];
+	}
+	in->rest_share = PM_INFER_REST_SHARE;
+	return PM_OK;
 }
 
 static pm_code
@@ -197,7 +227,8 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 
 	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &query, scratch, &features, st)) != PM_OK ||
-		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK)
+		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK ||
+		(s->query.mode != PM_TRAIN && (rc = refer_to_inference(s, &query, scratch, &x->in, st)) != PM_OK))
 		return rc;
 	factors = pm_mdot_card_factors(m, &s->query);
 	reference = pm_mdot_card_factors(m, &query);
@@ -610,6 +641,7 @@ const pm_kind pm_kind_mdot = {
 	.prepare = mdot_prepare,
 	.predict_prepared = mdot_predict_prepared,
 	.scales = pm_mdot_is_monotone,
+	.infers = mdot_infers,
 	.cards = mdot_cards,
 	.save = mdot_save,
 	.load = mdot_load

@@ -471,7 +471,7 @@ pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *works
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
 	memcpy(token, t.token, t.ops * sizeof(pm_mdot_token));
-	*rest_us = data->inputs[row].alone ? 0 : t.rest_us[0];
+	*rest_us = data->inputs[row].rest_share * t.rest_us[0];
 	*factor = exp(t.c[0]);
 }
 
@@ -492,6 +492,6 @@ pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *works
 		detail->token_ms[m] = in->copies[m] * factor * (additive ? t.t_us[m] : in->roofline_us[m]);
 		detail->launch_share[m] = additive && t.l_us[m] > 0 ? t.l_us[m] / (t.l_us[m] + t.k_us[m]) : 0;
 	}
-	detail->rest_ms = additive ? factor * t.rest_us[0] : factor > 0 ? 0 : ms;
+	detail->rest_ms = additive ? factor * in->rest_share * t.rest_us[0] : factor > 0 ? 0 : ms;
 	return ms;
 }

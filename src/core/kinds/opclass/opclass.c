@@ -78,9 +78,9 @@ part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef,
 
 /* ms of a step beside its operators. factors may be NULL. */
 static double
-rest_of(const double *tail, const pm_factors *factors)
+rest_of(const double *tail, pm_mode mode, const pm_factors *factors)
 {
-	return fmax(tail[1], LEAST_MS) * (factors != NULL ? factors->rest : 1);
+	return fmax(tail[1] * (mode != PM_TRAIN ? PM_INFER_REST_SHARE : 1), LEAST_MS) * (factors != NULL ? factors->rest : 1);
 }
 
 static const double *
@@ -96,7 +96,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	const pm_opclass *m = p->impl;
 	const pm_stratum *in = pm_opclass_closest(m, &s->query);
 	const double *tail = tail_of(m, in);
-	double		rest = rest_of(tail, s->fitted);
+	double		rest = rest_of(tail, s->query.mode, s->fitted);
 	pm_card_factors factors = pm_cards_factors(&m->cards, &s->query);
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
@@ -127,6 +127,7 @@ typedef struct prepared
 	pm_card_factors factors;	/* of the card */
 	const double **coefs;		/* [n] of each token */
 	const pm_factors *fitted;
+	pm_mode		mode;
 } prepared;
 
 static pm_code
@@ -142,6 +143,7 @@ opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, p
 		return pm_no_memory(st, a);
 	x->tail = tail_of(m, in);
 	x->fitted = s->fitted;
+	x->mode = s->query.mode;
 	x->factors = pm_cards_factors(&m->cards, &s->query);
 	for (int i = 0; i < t->n; i++)
 		x->coefs[i] = coefs_of(m, in, t, i);
@@ -153,7 +155,7 @@ static double
 opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens *work)
 {
 	const prepared *x = state;
-	double		ms = rest_of(x->tail, x->fitted);
+	double		ms = rest_of(x->tail, x->mode, x->fitted);
 
 	(void) p;
 	for (int i = 0; i < work->n; i++)
@@ -161,8 +163,9 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 	return ms;
 }
 
+/* Loads are those of the pass that is asked about, and factors are on loads. */
 static bool
-opclass_scales(const pm_options *o)
+opclass_takes(const pm_options *o)
 {
 	(void) o;
 	return true;
@@ -186,7 +189,8 @@ const pm_kind pm_kind_opclass = {
 	.predict = opclass_predict,
 	.prepare = opclass_prepare,
 	.predict_prepared = opclass_predict_prepared,
-	.scales = opclass_scales,
+	.scales = opclass_takes,
+	.infers = opclass_takes,
 	.cards = opclass_cards,
 	.save = pm_opclass_save,
 	.load = pm_opclass_load

@@ -1,0 +1,113 @@
+/*
+ * infer.c - the forward pass alone, from what was learned of training steps.
+ */
+#include "predictor/infer.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/interval.h"
+
+#define LAUNCH_US	5.0			/* usual time of a launch, for shares */
+#define LEAST_MS	1e-3		/* a pass is at least a launch */
+
+bool
+pm_infers(const pm_predictor *p)
+{
+	return p->kind->infers != NULL && p->kind->infers(&p->options);
+}
+
+pm_sample
+pm_infer_step_of(const pm_sample *s)
+{
+	pm_sample	step = *s;
+
+	step.query.mode = PM_TRAIN;
+	return step;
+}
+
+static double
+token_us(const pm_tokens *t, int i)
+{
+	return t->roofline_us[i] + LAUNCH_US * t->kernels[i];
+}
+
+/* Of the parts of a training step, those of inference; returns their sum, ms. */
+static double
+take_shares(const pm_tokens *step, const pm_tokens *infer, pm_part *parts, int *n_parts)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < *n_parts; i++)
+	{
+		pm_part    *part = &parts[i];
+		bool		rest = part->token < 0;
+		double		whole = rest ? 1 : token_us(step, part->token);
+		double		left = rest ? PM_INFER_REST_SHARE : token_us(infer, part->token);
+
+		part->step_ms *= whole > 0 ? left / whole : 0;
+		part->forward_ms = rest ? NAN : part->step_ms;
+		part->backward_ms = part->update_ms = rest ? NAN : 0;
+		sum += part->step_ms;
+	}
+	if (sum >= LEAST_MS)
+		return sum;
+	if (*n_parts == 0 || parts[*n_parts - 1].token >= 0)
+		parts[(*n_parts)++] = (pm_part) {.token = -1, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN, .bound = '-'};
+	parts[*n_parts - 1].step_ms += LEAST_MS - sum;
+	return LEAST_MS;
+}
+
+pm_code
+pm_infer_by_share(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+				  double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	pm_sample	step = pm_infer_step_of(s);
+	pm_tokens	whole;
+	pm_tokens	left;
+	int			n = 0;
+	pm_code		rc;
+
+	if (parts == NULL && (parts = PM_NEW(scratch, pm_part, s->skeleton->n + 1)) == NULL)
+		return pm_no_memory(st, scratch);
+	if ((rc = pm_tokens_build_work(s->skeleton, &step.query, scratch, &whole, st)) != PM_OK ||
+		(rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &left, st)) != PM_OK ||
+		(rc = p->kind->predict(p, &step, scratch, step_ms, parts, &n, st)) != PM_OK)
+		return rc;
+	*step_ms = take_shares(&whole, &left, parts, &n);
+	if (n_parts != NULL)
+		*n_parts = n;
+	return PM_OK;
+}
+
+/* ---- doubt ---- */
+
+/* Mean errors, in logarithms, of forward passes that no pass was learned for: of GPUs, of CPUs (docs/predicting.md). */
+#define DOUBT_GPU	0.15
+#define DOUBT_CPU	0.25
+
+/* Half of the logarithm that holds a share `level` of errors with Laplace's distribution, whose tails are heavy. */
+static double
+doubt_at(const pm_gpu *gpu, double level)
+{
+	return -(gpu->is_cpu ? DOUBT_CPU : DOUBT_GPU) * log(1 - level);
+}
+
+void
+pm_infer_doubt(const pm_question *q, double step_ms, double level, pm_verdict *v)
+{
+	double		doubt = doubt_at(q->gpu, level);
+	static const char why[] = "mode inference was not in training: this is the forward part of a training step";
+	size_t		len = strlen(v->reason);
+
+	v->in_domain = false;
+	v->causes |= 1u << PM_CAUSE_MODE_NOT_SEEN;
+	if (len + 2 + sizeof(why) <= PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+	if (isnan(v->low_ms))
+		return;
+	v->low_ms = fmax(step_ms * exp(-hypot(log(step_ms / v->low_ms), doubt)), DBL_MIN);
+	v->high_ms = fmin(step_ms * exp(hypot(log(v->high_ms / step_ms), doubt)), DBL_MAX);
+}
