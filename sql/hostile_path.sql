@@ -40,7 +40,7 @@ SELECT perfmodel.predict_train_time(perfmodel.graph_id('hostile'), 'T4', 8, pred
 SELECT step_ms OPERATOR(pg_catalog.>) 0 AS predicted FROM perfmodel.predict(perfmodel.graph_id('hostile'), 'T4', 8, predictor => 'hostile');
 SELECT count(*) > 0 AS explained FROM perfmodel.explain_train_time(perfmodel.graph_id('hostile'), 'T4', 8);
 SELECT count(*) > 0 AS evaluated FROM perfmodel.evaluate('hostile');
-SELECT pg_catalog.count(shares_with) AS shared FROM perfmodel.place('helper.hostile_jobs', '{n1}', '{T4}', '{1}', predictor => 'hostile', max_slowdown => 2);
+SELECT pg_catalog.count(shares_with) AS shared FROM perfmodel.place('helper.hostile_jobs', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'hostile', max_slowdown => 2);
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, world_size) VALUES (perfmodel.graph_id('hostile'), 'rtx_3090', 8, 1.2, 2), (perfmodel.graph_id('hostile'), 'rtx_3090', 8, 1.3, 4);
 SELECT fitted_cluster FROM perfmodel.fit_cluster('any', predictor => 'hostile');
 SELECT fitted_cluster FROM perfmodel.fit_cluster('any fitted', predictor => 'hostile');

@@ -45,8 +45,8 @@ SELECT svg LIKE '%phase%' OR svg LIKE '%forward%' AS phases, pg_temp.widest(svg)
 CREATE TEMP TABLE plot_queue AS SELECT 'job </script> ' || i AS job_id, 'team' AS team, perfmodel.graph_id('plot@modules') AS graph_id, 'T4' AS gpu, 8 AS batch, 100000 * i AS steps,
     '2026-03-01 08:00+00'::timestamptz AS submitted_at, CASE i WHEN 1 THEN '2026-03-01 08:30+00'::timestamptz END AS started_at FROM generate_series(1, 50) AS i;
 SELECT pg_temp.times('class="f0" x=', svg) AS bars, pg_temp.times('>job &lt;/script&gt; 1, team, 1 GPU<', svg) AS escaped, pg_temp.widest(svg) <= 120 AS short
-FROM perfmodel.plot_queue('plot_queue', '{"T4": 2}', predictor => 'plotted', at => '2026-03-01 09:00+00', rows => 10) AS svg;
-SELECT pg_temp.times('no data', perfmodel.plot_queue('plot_queue', '{"T4": 2}', '{"graph_id": null, "graph": "job_id"}', predictor => 'plotted')) AS nothing;
+FROM perfmodel.plot_queue('plot_queue', free => '{"T4": 2}', predictor => 'plotted', at => '2026-03-01 09:00+00', rows => 10) AS svg;
+SELECT pg_temp.times('no data', perfmodel.plot_queue('plot_queue', '{"graph_id": null, "graph": "job_id"}', '{"T4": 2}', predictor => 'plotted')) AS nothing;
 -- without measurements that are new there is nothing to see
 SELECT pg_temp.times('no data', perfmodel.plot_errors('plotted', since => '2999-01-01')) AS errors, pg_temp.times('no data', perfmodel.plot_coverage('plotted', since => '2999-01-01')) AS coverage;
 

@@ -25,7 +25,7 @@ SELECT count(*) AS same FROM (SELECT e.* FROM ask, perfmodel.queue_eta_arrays(fr
 SELECT count(*) AS same_with_another_seed FROM (SELECT e.* FROM ask,
     perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b,c}', gpus => '{T4,T4,T4}', gpu_counts => '{1,1,1}', durations_p50_s => '{1000,1000,1000}', durations_p90_s => '{1500,1500,1500}', at => at, seed => 2) AS e INTERSECT SELECT * FROM eta) AS s;
 SELECT count(*) FROM perfmodel.queue_order_arrays(job_ids => '{}', gpus => '{}', gpu_counts => '{}', durations_p50_s => '{}');
-SELECT count(*) FROM perfmodel.queue_eta_arrays(free => NULL, job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}');
+SELECT helper.error_of('SELECT count(*) FROM perfmodel.queue_eta_arrays(free => NULL, job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')');
 SELECT count(*) FROM perfmodel.queue_eta_arrays(free => '{}', job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}', draws => NULL);
 
 -- ---- a table, and the predictor
@@ -55,8 +55,8 @@ FROM perfmodel.forecast_jobs('"my ""queue"""', :columns, 'queue', '2026-01-01 12
 ORDER BY job_id::int;
 SELECT "position", job_id, note FROM perfmodel.queue_order('"my ""queue"""', :columns, 'srsf', 'queue', '2026-01-01 12:00+00');
 SELECT "position", job_id, start_p50 < finish_p50 AS runs, finish_p50 < finish_p90 AS spread, note
-FROM perfmodel.queue_eta('"my ""queue"""', '{"T4": 0}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
-SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', '{"T4": 7}', :columns, predictor => 'queue', at => '2026-01-01 12:00+00');
+FROM perfmodel.queue_eta('"my ""queue"""', :columns, free => '{"T4": 0}', predictor => 'queue', at => '2026-01-01 12:00+00');
+SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', :columns, free => '{"T4": 7}', predictor => 'queue', at => '2026-01-01 12:00+00');
 
 -- ---- jobs that are to come: short ones came every 10 minutes, and pass the long one that waits; with fifo they do not
 CREATE TABLE coming AS SELECT 'old ' || i AS job_id, 'T4' AS gpu, 300.0 AS duration_s, '2026-01-01 12:00+00'::timestamptz - make_interval(mins => 10 * i) AS submitted_at,
@@ -64,65 +64,65 @@ CREATE TABLE coming AS SELECT 'old ' || i AS job_id, 'T4' AS gpu, 300.0 AS durat
 FROM generate_series(1, 144) AS i
 UNION ALL VALUES ('running', 'T4', 3600.0, '2026-01-01 11:30+00'::timestamptz, '2026-01-01 11:30+00'::timestamptz, NULL::timestamptz), ('waiting', 'T4', 86400.0, '2026-01-01 11:00+00'::timestamptz, NULL, NULL);
 SELECT policy, arrivals, e.job_id, date_trunc('minute', start_p50) AS start_p50, e.start_p90 > '2026-01-01 12:31+00' AS later FROM unnest('{sjf,fifo}'::text[]) AS policy, unnest('{NULL,1 day}'::interval[]) AS arrivals,
-    perfmodel.queue_eta('coming', '{"T4": 0}', policy => policy, at => '2026-01-01 12:00+00', arrivals => arrivals) AS e WHERE "position" IS NOT NULL ORDER BY policy, arrivals;
-SELECT count(*) AS with_deadlines FROM perfmodel.deadline_probability('coming', '{"T4": 0}', at => '2026-01-01 12:00+00', arrivals => '1 day');
+    perfmodel.queue_eta('coming', free => '{"T4": 0}', policy => policy, at => '2026-01-01 12:00+00', arrivals => arrivals) AS e WHERE "position" IS NOT NULL ORDER BY policy, arrivals;
+SELECT count(*) AS with_deadlines FROM perfmodel.deadline_probability('coming', free => '{"T4": 0}', at => '2026-01-01 12:00+00', arrivals => '1 day');
 -- nobody says: the jobs of the last seven days stand for what is to come; '0': none are to come; a table without those that are over says that
-SELECT arrivals, start_p90 > '2026-01-01 12:31+00' AS later, note FROM unnest('{NULL,7 days,0}'::interval[]) AS arrivals, perfmodel.queue_eta('coming', '{"T4": 0}', policy => 'sjf', at => '2026-01-01 12:00+00', arrivals => arrivals)
+SELECT arrivals, start_p90 > '2026-01-01 12:31+00' AS later, note FROM unnest('{NULL,7 days,0}'::interval[]) AS arrivals, perfmodel.queue_eta('coming', free => '{"T4": 0}', policy => 'sjf', at => '2026-01-01 12:00+00', arrivals => arrivals)
     WHERE job_id = 'waiting' ORDER BY arrivals;
-SELECT note FROM perfmodel.queue_eta('coming', '{"T4": 0}', '{"finished_at": null}', policy => 'sjf', at => '2026-01-01 12:00+00') WHERE job_id = 'waiting';
-SELECT note FROM perfmodel.queue_eta('coming', '{"T4": 0}', policy => 'sjf', at => '2026-06-01 12:00+00') WHERE job_id = 'waiting';
+SELECT note FROM perfmodel.queue_eta('coming', '{"finished_at": null}', free => '{"T4": 0}', policy => 'sjf', at => '2026-01-01 12:00+00') WHERE job_id = 'waiting';
+SELECT note FROM perfmodel.queue_eta('coming', free => '{"T4": 0}', policy => 'sjf', at => '2026-06-01 12:00+00') WHERE job_id = 'waiting';
 -- forecasts of 3 weeks that were too short by half are stretched: jobs of 1 hour that take 2, of which 8 come every day
 CREATE TABLE late AS SELECT i::text AS job_id, 'T4' AS gpu, 3600.0 AS duration_s, 3600.0 * 1.1 AS duration_p90_s, t AS submitted_at, s AS started_at,
     CASE WHEN s + interval '2 hours' <= '2026-02-01 12:00+00' THEN s + interval '2 hours' END AS finished_at
 FROM (SELECT i, '2026-01-11 00:00+00'::timestamptz + make_interval(days => i / 8) AS t, '2026-01-11 00:00+00'::timestamptz + make_interval(days => i / 8, hours => 2 * (i % 8)) AS s FROM generate_series(0, 175) AS i) AS j;
 UPDATE late SET started_at = NULL, finished_at = NULL WHERE started_at > '2026-02-01 12:00+00';
 SELECT job_id, date_trunc('minute', n.start_p90) AS narrow, date_trunc('minute', w.start_p50) AS p50, date_trunc('minute', w.start_p90) AS p90, w.note
-FROM perfmodel.queue_eta('late', '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00', arrivals => '0') AS n JOIN
-    perfmodel.queue_eta('late', '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00') AS w USING (job_id) WHERE n."position" IS NOT NULL ORDER BY job_id::int;
-SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', ''{}'', arrivals => ''-1 day''',
-    '''coming'', ''{}'', arrivals => ''1000000 years''', '''coming'', ''{}'', ''{"submitted_at": null}'', ''sjf'', arrivals => ''1 day''',
-    '''coming'', ''{}'', ''{"finished_at": "duration_s"}'', ''sjf''', '''coming'', ''{}'', ''{"started_at": "duration_s"}''']) AS a;
+FROM perfmodel.queue_eta('late', free => '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00', arrivals => '0') AS n JOIN
+    perfmodel.queue_eta('late', free => '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00') AS w USING (job_id) WHERE n."position" IS NOT NULL ORDER BY job_id::int;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', free => ''{}'', arrivals => ''-1 day''',
+    '''coming'', free => ''{}'', arrivals => ''1000000 years''', '''coming'', ''{"submitted_at": null}'', ''{}'', ''sjf'', arrivals => ''1 day''',
+    '''coming'', ''{"finished_at": "duration_s"}'', ''{}'', ''sjf''', '''coming'', ''{"started_at": "duration_s"}'', ''{}''']) AS a;
 -- of a long history only the last part is used, and jobs that wait beyond its window say so
 CREATE TABLE long_history AS SELECT i AS job_id, 'T4' AS gpu, 1.0 AS duration_s, s AS submitted_at, s AS started_at, CASE WHEN i > 2 THEN s END AS finished_at
 FROM generate_series(1, 30003) AS i, LATERAL (SELECT '2026-01-01 12:00+00'::timestamptz - make_interval(secs => i) AS s) AS t;
 UPDATE long_history SET duration_s = 43200, started_at = CASE WHEN job_id = 2 THEN started_at END WHERE job_id <= 2;
-SELECT note FROM perfmodel.queue_eta('long_history', '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
-SELECT note FROM perfmodel.queue_eta('long_history', '{"T4": 1}', policy => 'srsf', at => '2026-01-01 02:00+00', draws => 10) WHERE job_id = '1';
+SELECT note FROM perfmodel.queue_eta('long_history', free => '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
+SELECT note FROM perfmodel.queue_eta('long_history', free => '{"T4": 1}', policy => 'srsf', at => '2026-01-01 02:00+00', draws => 10) WHERE job_id = '1';
 DELETE FROM long_history WHERE job_id = 30003;
-SELECT note FROM perfmodel.queue_eta('long_history', '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
+SELECT note FROM perfmodel.queue_eta('long_history', free => '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
 
 -- ---- idle windows: 100 s and 1000 s, steps of 2 s and 0.5 s, 90 s to start and to store
 CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, NULL::int), ('fast', 'T4', 1, 3000, 1500, 2250, 1000), ('wide', 'T4', 2, 10, 1000, NULL, NULL),
     ('elsewhere', 'L4', 1, 10, 10, NULL, NULL), ('no steps', 'T4', 1, NULL, 10, NULL, NULL), ('done', 'T4', 1, 5, 10, NULL, 5)) AS v(job_id, gpu, gpu_count, steps, duration_s, duration_p90_s, done_steps);
-SELECT * FROM perfmodel.fill_windows('{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', '{Tesla T4,t4}', 'idle');
+SELECT * FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{Tesla T4,t4}');
 -- half of the runs need no more than the median
-SELECT "window", job_id, steps, round(step_ms) AS step_ms, steps_s FROM perfmodel.fill_windows('{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', '{T4,T4}', 'idle',
+SELECT "window", job_id, steps, round(step_ms) AS step_ms, steps_s FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}',
     gpu_counts => '{1,2}', level => 0.5, startup_s => 0, checkpoint_s => 0);
-SELECT count(*) FROM perfmodel.fill_windows('{}', '{}', 'idle');
+SELECT count(*) FROM perfmodel.fill_windows('idle', windows => '{}', gpus => '{}');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FROM unnest(ARRAY[
-    '''{empty}'', ''{T4}'', ''idle''', '''{"[2026-01-01,)"}'', ''{T4}'', ''idle''', '''{"[2026-01-01,infinity)"}'', ''{T4}'', ''idle''', '''{"[2026-01-01,2026-01-02)"}'', ''{NULL}'', ''idle''',
-    '''{"[2026-01-01,2026-01-02)"}'', ''{}'', ''idle''', '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', ''{0}''', '''{"[2026-01-01,2026-01-02)"}'', ''{T4,T4}'', ''idle''',
-    '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', level => 1', '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', startup_s => -1',
-    '''{"[2026-01-01,2026-01-02)"}'', ''{T4}'', ''idle'', checkpoint_s => ''NaN''']) AS a;
+    '''idle'', windows => ''{empty}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,infinity)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{NULL}''',
+    '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', gpu_counts => ''{0}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4,T4}''',
+    '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', level => 1', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', startup_s => -1',
+    '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', checkpoint_s => ''NaN''']) AS a;
 
 -- ---- machines: two of 4 T4s, one of 2
 CREATE TABLE to_place AS SELECT * FROM (VALUES ('a', 'bnet5@32', 'Tesla T4', 2, 64, 100), ('b', 'bnet5@32', 'T4', 4, 64, 200), ('c', 'bnet5@32', 'T4', 3, 64, 300), ('d', 'bnet5@32', 'T4', 1, 64, 400000),
     ('e', NULL, 'T4', 1, 64, 10)) AS v(job_id, graph, gpu, gpu_count, batch, steps);
-SELECT "position", job_id, node, gpus_on_node, parts, step_ms > 0 AS step, note ~ '^no room now' AS no_room FROM perfmodel.place('to_place', '{n1,n2,n3,n4}', '{T4,t4,Tesla T4,A100}', '{4,2,3,8}', predictor => 'queue');
-SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', '{n1,n2,n3}', '{T4,T4,T4}', '{1,2,2}', policy => 'edf', predictor => 'queue') WHERE parts > 1;
-SELECT count(*) FROM perfmodel.place('to_place', '{}', '{}', '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
+SELECT "position", job_id, node, gpus_on_node, parts, step_ms > 0 AS step, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3,n4}', node_gpus => '{T4,t4,Tesla T4,A100}', node_free => '{4,2,3,8}', predictor => 'queue');
+SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T4,T4,T4}', node_free => '{1,2,2}', policy => 'edf', predictor => 'queue') WHERE parts > 1;
+SELECT count(*) FROM perfmodel.place('to_place', nodes => '{}', node_gpus => '{}', node_free => '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
 -- two jobs on one device, where they leave it idle for each other: the numbers are those of colocate()
 CREATE TABLE light AS SELECT * FROM (VALUES ('one', 'bnet5@32', 'T4', 1, 100), ('two', 'bnet5@32', 'Tesla T4', 1, 200), ('three', 'bnet5@32', 'T4', 1, 300), ('four', 'no such', 'T4', 1, 1)) AS v(job_id, graph, gpu, batch, steps);
 SELECT job_id, node, shares_with, helper.close(slowdown, (perfmodel.colocate(perfmodel.graph_id('bnet5@32'), 1, perfmodel.graph_id('bnet5@32'), 1, 'T4', predictor => 'queue')).slowdown_a) AS slowdown, note
-FROM perfmodel.place('light', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY "position";
-SELECT count(shares_with) AS shared, count(node) AS placed FROM perfmodel.place('light', '{n1}', '{T4}', '{1}', predictor => 'queue');
+FROM perfmodel.place('light', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY "position";
+SELECT count(shares_with) AS shared, count(node) AS placed FROM perfmodel.place('light', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue');
 -- what an optimizer keeps counts: with its two numbers a weight AdamW leaves no room for another
 SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "heavy", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 20480], "batch_dim": 0},
     {"id": 1, "op": "MatMul", "inputs": [0], "shape": [1, 20480], "batch_dim": 0, "weights": [[20480, 20480]]}]}') > 0 AS loaded;
 CREATE TABLE heavy AS SELECT i AS job_id, 'heavy' AS graph, 'T4' AS gpu, 1 AS batch, 100 AS steps, NULL::text AS optimizer FROM generate_series(1, 2) AS i;
-SELECT job_id, shares_with FROM perfmodel.place('heavy', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY 1;
+SELECT job_id, shares_with FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY 1;
 UPDATE heavy SET optimizer = 'AdamW';
-SELECT job_id, shares_with, fits FROM perfmodel.place('heavy', '{n1}', '{T4}', '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1, optimizer => 'adamw') ORDER BY 1;
+SELECT job_id, shares_with, fits FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1, optimizer => 'adamw') ORDER BY 1;
 -- ---- a job that does not fit into memory runs nowhere, holds nobody up and is not left out; what runs already does fit
 CREATE TABLE large AS SELECT *, 'heavy' AS graph, 1 AS gpu_count, 100 AS steps, '2026-01-01 10:00+00'::timestamptz + make_interval(mins => job_id) AS submitted_at FROM (VALUES
     (1, 'T4', 1, NULL::timestamptz, NULL::float8), (2, 'T4', 100000, NULL, NULL), (3, 'T4', 100000, NULL, 50), (4, 'T4', 100000, '2026-01-01 11:00+00', NULL), (5, 'A100', 50000, NULL, NULL),
@@ -136,9 +136,24 @@ SELECT "position", job_id, node, note ~ '^does not fit' AS too_large FROM perfmo
 SELECT "window", job_id, steps, note ~ '^does not fit' AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2026-01-02 12:00+00]"}', gpus => '{T4}', level => 0.5);
 SELECT job_id, gpu, step_ms > 0 AS step, note ~ 'does not fit' AS too_large FROM perfmodel.what_if_jobs(:large, gpus => '{T4,A100}') ORDER BY job_id, gpu;
 
-SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', ''{n1}'', ''{T4}'', ''{1}'', max_slowdown => 0.5)');
-SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['''{a}'', ''{T4,T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{}''',
-    '''{a}'', ''{T4}'', ''{-1}''', '''{NULL}'', ''{T4}'', ''{1}''', '''{a}'', ''{T4}'', ''{1}'', policy => ''best''', '''{a}'', ''{T4}'', ''{1}'', at => ''-infinity''']) AS a;
+SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', nodes => ''{n1}'', node_gpus => ''{T4}'', node_free => ''{1}'', max_slowdown => 0.5)');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['nodes => ''{a}'', node_gpus => ''{T4,T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{}''',
+    'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{-1}''', 'nodes => ''{NULL}'', node_gpus => ''{T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', policy => ''best''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', at => ''-infinity''']) AS a;
+
+-- ---- nothing is silent: columns that are not found, devices that are not known, arguments that are not given
+CREATE TABLE runs AS SELECT 1 AS nr, 'bnet5@32' AS network, 'T4' AS device, 64 AS bs, 1000 AS iterations, now() AS submitted_at;
+\set runs '''runs'', ''{"graph": "network", "gpu": "device", "batch": "bs", "steps": "iterations"}'''
+SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY['forecast_jobs(''runs'')', 'queue_order(''runs'')', 'queue_order(''runs'', policy => ''edf'')', 'queue_order(''runs'', policy => ''fifo'')',
+    'queue_eta(''runs'', free => ''{"T4": 1}'')', 'deadline_probability(''runs'', ''{"graph": "network"}'', ''{"T4": 1}'')', 'fill_windows(''runs'', windows => ''{}'', gpus => ''{}'')', 'what_if_jobs(''runs'', gpus => ''{T4}'')',
+    'place(''runs'', nodes => ''{}'', node_gpus => ''{}'', node_free => ''{}'')', 'queue_eta(''coming'', ''{"gpu": null}'', ''{"T4": 1}'')', 'queue_eta(''coming'', ''{"T4": 1}'')']) AS a;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY['queue_eta(' || :'runs' || ')', 'fill_windows(' || :'runs' || ')', 'fill_windows(' || :'runs' || ', ''{}'')', 'what_if_jobs(' || :'runs' || ')',
+    'place(' || :'runs' || ')', 'place(' || :'runs' || ', ''{a}'', ''{T4}'')']) AS a;
+SET client_min_messages = notice;
+SELECT note FROM perfmodel.queue_eta('coming', free => '{"RTX 390": 4}', policy => 'fifo', at => '2026-01-01 12:00+00') WHERE "position" IS NOT NULL;
+SELECT note FROM perfmodel.queue_eta('late', free => '{"T4": 4, "A100": 1}', at => '2026-02-01 12:00+00') WHERE "position" IS NOT NULL;
+SELECT job_id, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T 44,T 44,A100}', node_free => '{4,4,4}', predictor => 'queue');
+SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}') LIMIT 2;
+SET client_min_messages = warning;
 
 -- ---- what is wrong is said
 SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY[
@@ -147,7 +162,7 @@ SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 
     'queue_eta_arrays(free => ''[]'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": -1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": 1.5}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')',
     'queue_eta_arrays(free => ''{"T4": "2"}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": 1e400}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')',
     'queue_eta_arrays(free => ''{"T4": 1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => 3)', 'queue_eta_arrays(free => ''{"T4": 1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => 2000000000)',
-    'forecast_jobs(''"my ""queue"""'', ''{"job_id": "id", "graph": "the net", "gpu": "device", "steps": "iterations"}'', ''no such'')', 'forecast_jobs(''ask'', ''{"steps": "ids"}'')']) AS a;
+    'forecast_jobs(''"my ""queue"""'', ''{"job_id": "id", "graph": "the net", "gpu": "device", "steps": "iterations"}'', ''no such'')', 'forecast_jobs(''ask'', ''{"graph": "ids", "gpu": "gpus", "batch": "ids", "steps": "ids"}'')']) AS a;
 -- numbers of any kind in a table are notes, not errors, and no NaN comes out
 SELECT job_id, gpu_count, p50_s, p90_s, note FROM perfmodel.queue_order_arrays(job_ids => '{a,b,c,d,e,f,g}', gpus => '{T4,T4,T4,T4,T4,T4,T4}', gpu_counts => '{1,2147483647,-5,1,1,1,NULL}', durations_p50_s => '{NaN,1,1,Infinity,0,5,7}', durations_p90_s => '{1,1,1,1,1,4,Infinity}');
 SELECT job_id, start_p50, finish_p90, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b}', gpus => '{T4,T4}', gpu_counts => '{1,1}', durations_p50_s => '{1e12,1e12}', submitted => '{-infinity,"4000-01-01"}', at => '290000-01-01');
@@ -162,10 +177,10 @@ CREATE ROLE pm_test_queue;
 GRANT USAGE ON SCHEMA helper TO pm_test_queue;
 SET ROLE pm_test_queue;
 SELECT count(*) FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}');
-SELECT helper.error_of('SELECT * FROM perfmodel.queue_order(''public.ask'')');
+SELECT helper.error_of('SELECT * FROM perfmodel.queue_order(''public.ask'', policy => ''fifo'')');
 RESET ROLE;
 GRANT SELECT ON ask TO pm_test_queue;
 SET ROLE pm_test_queue;
-SELECT note FROM perfmodel.queue_order('public.ask');
+SELECT note FROM perfmodel.queue_order('public.ask', policy => 'fifo');
 RESET ROLE;
 ROLLBACK;

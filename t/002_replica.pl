@@ -41,10 +41,10 @@ my %reads = (
     all_profiles => '', family_of => q{'resnet50'}, find_graph => q{'anet4@16'}, find_gpu => q{'T4'}, find_dtype => q{'half'}, find_layout => q{'channels_last'},
     collective_ms => q{'all_reduce', 1e9, 8}, scaling_curve => "$g, 'T4', 8", predict_job => "$g, 'T4', 8, steps => 10",
     predict_memory => "$g, 'T4', 8", explain_memory => "$g, 'T4', 8", memory_timeline => "$g, 'T4', 8", max_batch => "$g, 'T4'", what_would_fit => "$g, 'T4', 8",
-    forecast_jobs => q{'helper.jobs'}, queue_order => q{'helper.jobs'}, queue_eta => q{'helper.jobs', '{"T4": 1}'}, deadline_probability => q{'helper.jobs', '{"T4": 1}'},
+    forecast_jobs => q{'helper.jobs'}, queue_order => q{'helper.jobs'}, queue_eta => q{'helper.jobs', free => '{"T4": 1}'}, deadline_probability => q{'helper.jobs', free => '{"T4": 1}'},
     queue_order_arrays => $queue, queue_eta_arrays => qq{free => '{"T4": 1}', $queue},
-    deadline_probability_arrays => qq{free => '{"T4": 1}', deadlines => '{"2100-01-01"}', $queue}, what_if_jobs => q{'helper.jobs', '{T4}'},
-    fill_windows => q{'{"[2026-01-01 12:00+00, 2026-01-01 13:00+00)"}', '{T4}', 'helper.jobs'}, resolve_job_names => q{'helper.jobs'},
+    deadline_probability_arrays => qq{free => '{"T4": 1}', deadlines => '{"2100-01-01"}', $queue}, what_if_jobs => q{'helper.jobs', gpus => '{T4}'},
+    fill_windows => q{'helper.jobs', windows => '{"[2026-01-01 12:00+00, 2026-01-01 13:00+00)"}', gpus => '{T4}'}, resolve_job_names => q{'helper.jobs'},
     drift => q{'line'}, residuals => q{'line'}, drift_evidence => q{'{1,2}', '{0.1,0.2}', '{0.2,0.3}'}, proportion_bounds => '9, 10, 0.9', require => "true, 'm', 'h'",
     find_optimizer => q{'AdamW'}, graph_id => q{'anet4@16'}, gpu_name => q{'rtx_3090'}, kinds => '', memory_kinds => '', blas_info => '', version => '');
 foreach my $function (split(/\n/, $primary->safe_psql('postgres', q{SELECT DISTINCT proname FROM pg_proc

@@ -95,7 +95,7 @@ SKIP:
     $front->safe_psql('postgres', 'CREATE VIEW job_waiting AS SELECT * FROM job_now WHERE started_at IS NULL');
     my $alike = $front->safe_psql('postgres', q{
         SELECT j.graph_id, j.batch, j.gpu_count, count(DISTINCT job_id), a.gpu, min(a.share)
-        FROM perfmodel.assign('job_waiting', '{"T4": 4, "RTX 3090": 2}') AS a JOIN job_now AS j USING (job_id) GROUP BY 1, 2, 3, 5 ORDER BY 1, 2, 3, 5});
+        FROM perfmodel.assign(jobs => 'job_waiting', workers => '{"T4": 4, "RTX 3090": 2}') AS a JOIN job_now AS j USING (job_id) GROUP BY 1, 2, 3, 5 ORDER BY 1, 2, 3, 5});
     ok($close->($shares, $alike), 'shares are those of one server') or diag("$shares\n\n$alike");
 }
 

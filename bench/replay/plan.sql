@@ -26,12 +26,12 @@ SELECT 'forecast_jobs', count(p50_s) FROM perfmodel.forecast_jobs('job');
 :spent
 SELECT 'queue_order', count(p50_s) FROM perfmodel.queue_order('job');
 :spent
-SELECT 'queue_eta, 200 draws', count(finish_p90) FROM perfmodel.queue_eta('job', :'free', policy => 'srsf', backfill => true);
+SELECT 'queue_eta, 200 draws', count(finish_p90) FROM perfmodel.queue_eta('job', free => :'free', policy => 'srsf', backfill => true);
 :spent
-SELECT 'what_if_jobs on all kinds', count(step_ms) FROM perfmodel.what_if_jobs('job', :'gpus');
+SELECT 'what_if_jobs on all kinds', count(step_ms) FROM perfmodel.what_if_jobs('job', gpus => :'gpus');
 :spent
 CREATE EXTENSION IF NOT EXISTS perfmodel_planner;
-SELECT 'assign max_min', count(*) FROM perfmodel.assign('job', :'free');
+SELECT 'assign max_min', count(*) FROM perfmodel.assign('job', workers => :'free');
 :spent
-SELECT 'assign makespan', count(*), round((max(objective) / max(bound))::numeric, 6) FROM perfmodel.assign('job', :'free', 'makespan');
+SELECT 'assign makespan', count(*), round((max(objective) / max(bound))::numeric, 6) FROM perfmodel.assign('job', workers => :'free', policy => 'makespan');
 :spent

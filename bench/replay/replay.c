@@ -9,6 +9,9 @@
  * that of the trace, and is predicted with the error of that line. Jobs with the
  * same line are jobs of the same question.
  *
+ * The traces have no deadlines: a job's is drawn evenly from one to five times
+ * its true duration after it was submitted.
+ *
  * A pool gets as many devices as make the work of the trace LOAD of its
  * capacity, and at least as many as its largest job needs.
  *
@@ -102,8 +105,10 @@ read_trace(replay *r, const char *name, const error_line *errors, int n_errors, 
 	double		submit_s, duration_s;
 	int			gpus, pool;
 	pm_rng		rng;
+	pm_rng		due;
 
 	pm_rng_seed(&rng, seed);
+	pm_rng_seed(&due, seed + 1000);
 	while (r->n < MOST_JOBS && fscanf(f, "%lf %lf %d %d", &submit_s, &duration_s, &gpus, &pool) == 4)
 	{
 		const error_line *e = &errors[(int) (pm_rng_uniform(&rng) * n_errors)];
@@ -112,7 +117,7 @@ read_trace(replay *r, const char *name, const error_line *errors, int n_errors, 
 		must(pool >= 0 && pool < MOST_POOLS && duration_s > 0 && gpus > 0, "a line of the trace is wrong");
 		r->truth[r->n] = duration_s;
 		r->predicted[r->n] = pm_duration_of(p50 * e->p10, p50, p50 * e->p90);
-		r->jobs[r->n] = (pm_queue_job) {.submit_s = submit_s,.deadline_s = INFINITY,.elapsed_s = -1,.gpus = gpus,.pool = pool,.question = e->network};
+		r->jobs[r->n] = (pm_queue_job) {.submit_s = submit_s,.deadline_s = submit_s + duration_s * (1 + 4 * pm_rng_uniform(&due)),.elapsed_s = -1,.gpus = gpus,.pool = pool,.question = e->network};
 		r->n_pools = pool >= r->n_pools ? pool + 1 : r->n_pools;
 		r->n_networks = e->network >= r->n_networks ? e->network + 1 : r->n_networks;
 		r->n++;
@@ -416,6 +421,8 @@ main(int argc, char **argv)
 	cover_starts(&r, PM_FIFO, false, NOTHING, start_s, finish_s);
 	for (knowledge what = NOTHING; what <= CHECKED; what++)
 		cover_starts(&r, PM_SRSF, true, what, start_s, finish_s);
+	for (int k = 0; k < 3; k++)
+		cover_starts(&r, (pm_policy[]) {PM_SJF, PM_SRTF, PM_EDF}[k], true, CHECKED, start_s, finish_s);
 	pm_arena_release(&r.arena);
 	return 0;
 }

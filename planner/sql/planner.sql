@@ -43,22 +43,23 @@ SELECT perfmodel.train('planner', 'roofline') > 0 AS trained;
 CREATE TABLE "the jobs" (noise float8 DEFAULT 640, id int, graph text, gpu text, gpu_count int, batch int, steps int, "importance ""x""" float8, deadline timestamptz);
 INSERT INTO "the jobs" (id, graph, gpu, gpu_count, batch, steps, "importance ""x""", deadline) VALUES (1, 'anet8@64', 'T4', 1, 64, 100000, 1, NULL), (2, 'anet4@16', 'T4', 1, 8, 100000, 1, '2026-01-01 01:00+00'), (3, 'bnet9@64', 'RTX 3090', 1, 64, 1000, 1, NULL),
     (4, 'no such', 'T4', 1, 64, 1000, 1, NULL), (5, 'bnet9@64', 'T4', 1, 64, NULL, 1, '2025-01-01 00:00+00');
-\set jobs '''"the jobs"'', ''{"Tesla T4": 1, "RTX 3090": 1}'''
+\set jobs '''"the jobs"'', workers => ''{"Tesla T4": 1, "RTX 3090": 1}'''
 \set more 'columns => ''{"job_id": "id", "weight": "importance \\"x\\""}'', at => ''2026-01-01 00:00+00'''
 -- the numbers are those of what_if_jobs
-CREATE TABLE asked AS SELECT * FROM perfmodel.what_if_jobs('"the jobs"', '{Tesla T4,RTX 3090}', '{"job_id": "id"}');
+CREATE TABLE asked AS SELECT * FROM perfmodel.what_if_jobs('"the jobs"', '{"job_id": "id"}', '{Tesla T4,RTX 3090}');
 SELECT count(*), count(DISTINCT job), count(step_ms), array_agg(DISTINCT gpu ORDER BY gpu) AS gpus, array_agg(DISTINCT note) FILTER (WHERE step_ms IS NULL) AS notes FROM asked;
 SELECT p.job_id, p.gpu, helper.close(p.steps_per_s, p.share * 1000 / a.step_ms) AS rate, p.unmet, p.note FROM perfmodel.assign(:jobs, :more) AS p LEFT JOIN asked AS a USING (job_id, gpu) ORDER BY job_id, gpu;
 -- all end by the makespan, and the last at it
-SELECT helper.close(max(steps / rate), max(objective), 1e-4) AS makespan FROM (SELECT job_id, sum(steps_per_s) AS rate, min(objective) AS objective FROM perfmodel.assign(:jobs, 'makespan', :more) GROUP BY job_id) AS p
+SELECT helper.close(max(steps / rate), max(objective), 1e-4) AS makespan FROM (SELECT job_id, sum(steps_per_s) AS rate, min(objective) AS objective FROM perfmodel.assign(:jobs, policy => 'makespan', :more) GROUP BY job_id) AS p
     JOIN "the jobs" AS j ON p.job_id = j.id::text;
-SELECT job_id, note FROM perfmodel.assign(:jobs, 'makespan', :more) WHERE share IS NULL;
+SELECT job_id, note FROM perfmodel.assign(:jobs, policy => 'makespan', :more) WHERE share IS NULL;
 -- the deadline is met
-SELECT bool_and(rate >= 100000 / 3600.0 * (1 - 1e-6)) AS in_time FROM (SELECT sum(steps_per_s) AS rate FROM perfmodel.assign(:jobs, 'cost', prices => '{"Tesla T4": 0.35, "RTX 3090": 0.4}', :more) WHERE job_id = '2') AS p;
+SELECT bool_and(rate >= 100000 / 3600.0 * (1 - 1e-6)) AS in_time FROM (SELECT sum(steps_per_s) AS rate FROM perfmodel.assign(:jobs, policy => 'cost', prices => '{"Tesla T4": 0.35, "RTX 3090": 0.4}', :more) WHERE job_id = '2') AS p;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.assign(%s)', a)) FROM unnest(ARRAY[
-    '''"the jobs"'', ''[]''', '''"the jobs"'', ''{}''', '''"the jobs"'', ''{"T4": "1"}''', '''"the jobs"'', ''{"T4": -1}''', '''"the jobs"'', ''{"T4": 1}'', ''cost''',
-    '''"the jobs"'', ''{"T4": 1}'', ''cost'', prices => ''{"L4": 1}''', '''"the jobs"'', ''{"T4": 1}'', columns => ''{"graph": "gpuu"}''']) AS a;
-SELECT job_id, share, note FROM perfmodel.assign('"the jobs"', '{"no such GPU": 1}', columns => '{"job_id": "id"}') LIMIT 1;
+    '''"the jobs"'', workers => ''[]''', '''"the jobs"'', workers => ''{}''', '''"the jobs"'', workers => ''{"T4": "1"}''', '''"the jobs"'', workers => ''{"T4": -1}''',
+    '''"the jobs"'', workers => ''{"T4": 1}'', policy => ''cost''', '''"the jobs"'', workers => ''{"T4": 1}'', policy => ''cost'', prices => ''{"L4": 1}''',
+    '''"the jobs"'', workers => ''{"T4": 1}'', columns => ''{"graph": "gpuu"}''', '''"the jobs"''', '''"the jobs"'', ''{"T4": 1}''']) AS a;
+SELECT job_id, share, note FROM perfmodel.assign('"the jobs"', workers => '{"no such GPU": 1}', columns => '{"job_id": "id"}') LIMIT 1;
 -- ---- a job gets no share of devices whose memory it does not fit into
 CREATE TABLE large AS SELECT i AS job_id, 'bnet9@64' AS graph, 'T4' AS gpu, (ARRAY[64, n, 10 * n])[i] AS batch, 1000 AS steps
 FROM generate_series(1, 3) AS i, perfmodel.max_batch(perfmodel.graph_id('bnet9@64'), 'RTX 3090', p => 0.5) AS n;
@@ -67,22 +68,22 @@ FROM unnest('{max_min,makespan}'::text[]) AS policy, perfmodel.assign('large', w
 SELECT job_id, gpu, gpu_count > 0 AS runs, regexp_replace(note, '[0-9][0-9.]+', 'N', 'g') AS note FROM perfmodel.allocate_elastic('large', workers => '{"T4": 2, "RTX 3090": 2}', gpu_counts => '{1}') WHERE job_id <> '1' ORDER BY job_id;
 -- ---- elastic jobs
 \set columns '''{"job_id": "id"}'''
-SELECT job_id, gpu, gpu_count, goodput > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
+SELECT job_id, gpu, gpu_count, goodput > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
 -- jobs 3 and 5 are alike: which of them gets more is up to the library
-SELECT replace(job_id, '5', '3') AS job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'Sia', columns => :columns, gpu_counts => '{1,2}') ORDER BY 1, gpu_count;
-SELECT sum(gpu_count) FILTER (WHERE gpu = 'T4') <= 3 AS t4, sum(gpu_count) FILTER (WHERE gpu = 'RTX 3090') <= 4 AS rtx3090 FROM perfmodel.allocate_elastic('"the jobs"', '{"Tesla T4": 3, "RTX 3090": 4}', 'sia', columns => :columns);
+SELECT replace(job_id, '5', '3') AS job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', policy => 'Sia', columns => :columns, gpu_counts => '{1,2}') ORDER BY 1, gpu_count;
+SELECT sum(gpu_count) FILTER (WHERE gpu = 'T4') <= 3 AS t4, sum(gpu_count) FILTER (WHERE gpu = 'RTX 3090') <= 4 AS rtx3090 FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', policy => 'sia', columns => :columns);
 -- a noise scale: more devices are worth less than they compute
 SELECT w.gpu_count, helper.close(w.goodput, 1000 * 64 * w.gpu_count / w.step_ms * (640 + 64) / (640.0 + 64 * w.gpu_count)) AS goodput, w.samples_left
-FROM perfmodel.what_if_jobs('"the jobs"', '{T4}', '{"job_id": "id", "noise_scale": "noise"}', '{1,4}') AS w WHERE w.job_id = '1';
+FROM perfmodel.what_if_jobs('"the jobs"', '{"job_id": "id", "noise_scale": "noise"}', '{T4}', '{1,4}') AS w WHERE w.job_id = '1';
 SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', %s)', a)) FROM unnest(ARRAY[
-    '''{"T4": 1}'', ''best''', '''{"T4": 1}'', gpu_counts => ''{}''', '''{"T4": 1}'', gpu_counts => ''{2,1}''', '''{"T4": 1}'', gpu_counts => ''{0,1}''', '''{"T4": 1}'', gpu_counts => ''{NULL}''', '''{}''']) AS a;
-SELECT helper.error_of('SELECT * FROM perfmodel.assign(''"the jobs"'', ''{"T4": 1}'', at => ''-infinity'')');
-SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', ''{"T4": 1}'', gpu_counts => %L)', array_agg(i))) FROM generate_series(1, 1001) AS i;
+    'workers => ''{"T4": 1}'', policy => ''best''', 'workers => ''{"T4": 1}'', gpu_counts => ''{}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{2,1}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{0,1}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{NULL}''', 'workers => ''{}''']) AS a;
+SELECT helper.error_of('SELECT * FROM perfmodel.assign(''"the jobs"'', workers => ''{"T4": 1}'', at => ''-infinity'')');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', workers => ''{"T4": 1}'', gpu_counts => %L)', array_agg(i))) FROM generate_series(1, 1001) AS i;
 -- with the caller's rights
 CREATE ROLE pm_test_planner;
 GRANT USAGE ON SCHEMA helper TO pm_test_planner;
 SET ROLE pm_test_planner;
-SELECT helper.error_of('SELECT * FROM perfmodel.assign(''public."the jobs"'', ''{"T4": 1}'')');
+SELECT helper.error_of('SELECT * FROM perfmodel.assign(''public."the jobs"'', workers => ''{"T4": 1}'')');
 SELECT count(*) FROM perfmodel.assign_arrays('{1}', '{1}');
 RESET ROLE;
 DROP OWNED BY pm_test_planner;

@@ -226,17 +226,17 @@ ask(FunctionCallInfo fcinfo, planning *p)
 	Oid			types[] = {REGCLASSOID, TEXTARRAYOID, JSONBOID, TEXTOID};
 	Datum	   *names = palloc(sizeof(Datum) * p->n_kinds);
 	Datum		args[4];
-	char		nulls[] = {' ', ' ', PG_ARGISNULL(3) ? 'n' : ' ', PG_ARGISNULL(5) ? 'n' : ' '};
+	char		nulls[] = {' ', ' ', PG_ARGISNULL(1) ? 'n' : ' ', PG_ARGISNULL(5) ? 'n' : ' '};
 
 	for (int j = 0; j < p->n_kinds; j++)
 		names[j] = CStringGetTextDatum(p->kinds[j]);
 	args[0] = PG_GETARG_DATUM(0);
 	args[1] = PointerGetDatum(construct_array(names, p->n_kinds, TEXTOID, -1, false, TYPALIGN_INT));
-	args[2] = nulls[2] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(3);
+	args[2] = nulls[2] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(1);
 	args[3] = nulls[3] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(5);
 	SPI_connect();
 	if (SPI_execute_with_args("SELECT job_id, team, gpu, gpu_count, step_ms, steps_left, deadline, weight, note"
-							  " FROM perfmodel.what_if_jobs($1, $2, $3, predictor => $4)", 4, types, args, nulls, true, 0) != SPI_OK_SELECT)
+							  " FROM perfmodel.what_if_jobs(jobs => $1, gpus => $2, columns => $3, predictor => $4)", 4, types, args, nulls, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot ask for the steps of the jobs");
 	if (SPI_processed % p->n_kinds != 0)
 		elog(ERROR, "the steps of the jobs are incomplete");
@@ -360,7 +360,7 @@ add_job(planning *p, int m, const gavel_result *r)
 		add_share(p, m, -1, 0, r, note_on(p, m, -1));
 }
 
-/* jobs, workers, policy, columns, prices, predictor, at */
+/* jobs, columns, workers, policy, prices, predictor, at */
 Datum
 planner_assign(PG_FUNCTION_ARGS)
 {
@@ -369,15 +369,16 @@ planner_assign(PG_FUNCTION_ARGS)
 	gavel_result r = {0};
 
 	pm_rows_begin(fcinfo, &p.out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(6))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(6))
 		return (Datum) 0;
-	p.policy = policy_named(PG_GETARG_TEXT_PP(2));
+	planner_need_workers(fcinfo, 2);
+	p.policy = policy_named(PG_GETARG_TEXT_PP(3));
 	p.at = PG_GETARG_TIMESTAMPTZ(6);
 	if (TIMESTAMP_NOT_FINITE(p.at))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"at\" must be a finite time")));
-	p.n_kinds = planner_read_object(PG_GETARG_JSONB_P(1), "workers", 0, 1e9, &p.kinds, &p.workers);
+	p.n_kinds = planner_read_object(PG_GETARG_JSONB_P(2), "workers", 0, 1e9, &p.kinds, &p.workers);
 	planner_check_size(0, p.n_kinds);
 	p.price = palloc0(sizeof(double) * p.n_kinds);
 	if (p.policy == GAVEL_COST && PG_ARGISNULL(4))

@@ -111,18 +111,19 @@ ask(FunctionCallInfo fcinfo, elastic_call *c)
 	Oid			types[] = {REGCLASSOID, TEXTARRAYOID, JSONBOID, INT4ARRAYOID, TEXTOID};
 	Datum	   *names = palloc(sizeof(Datum) * c->n_kinds);
 	Datum		args[5];
-	char		nulls[] = {' ', ' ', PG_ARGISNULL(3) ? 'n' : ' ', ' ', PG_ARGISNULL(5) ? 'n' : ' '};
+	char		nulls[] = {' ', ' ', PG_ARGISNULL(1) ? 'n' : ' ', ' ', PG_ARGISNULL(5) ? 'n' : ' '};
 	int			per_job = c->n_kinds * c->n_counts;
 
 	for (int j = 0; j < c->n_kinds; j++)
 		names[j] = CStringGetTextDatum(c->kinds[j]);
 	args[0] = PG_GETARG_DATUM(0);
 	args[1] = PointerGetDatum(construct_array(names, c->n_kinds, TEXTOID, -1, false, TYPALIGN_INT));
-	args[2] = nulls[2] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(3);
+	args[2] = nulls[2] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(1);
 	args[3] = PG_GETARG_DATUM(4);
 	args[4] = nulls[4] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(5);
 	SPI_connect();
-	if (SPI_execute_with_args("SELECT job_id, team, gpu, goodput, samples_left, note FROM perfmodel.what_if_jobs($1, $2, $3, $4, $5)",
+	if (SPI_execute_with_args("SELECT job_id, team, gpu, goodput, samples_left, note FROM perfmodel.what_if_jobs(jobs => $1, gpus => $2, columns => $3,"
+							  " gpu_counts => $4, predictor => $5)",
 							  5, types, args, nulls, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot ask for the steps of the jobs");
 	if (SPI_processed % per_job != 0)
@@ -178,7 +179,7 @@ add_job(pm_rows_out *out, const elastic_call *c, const elastic_result *r, int m)
 	pm_rows_add(out, values, nulls);
 }
 
-/* jobs, workers, policy, columns, gpu_counts, predictor */
+/* jobs, columns, workers, policy, gpu_counts, predictor */
 Datum
 planner_allocate_elastic(PG_FUNCTION_ARGS)
 {
@@ -189,10 +190,11 @@ planner_allocate_elastic(PG_FUNCTION_ARGS)
 	lp_status	status;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(4))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
 		return (Datum) 0;
-	c.policy = policy_named(PG_GETARG_TEXT_PP(2));
-	c.n_kinds = planner_read_object(PG_GETARG_JSONB_P(1), "workers", 0, 1e9, &c.kinds, &c.workers);
+	planner_need_workers(fcinfo, 2);
+	c.policy = policy_named(PG_GETARG_TEXT_PP(3));
+	c.n_kinds = planner_read_object(PG_GETARG_JSONB_P(2), "workers", 0, 1e9, &c.kinds, &c.workers);
 	planner_check_size(0, c.n_kinds);
 	read_counts(PG_GETARG_ARRAYTYPE_P(4), &c);
 	ask(fcinfo, &c);

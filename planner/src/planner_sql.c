@@ -41,11 +41,16 @@ planner_cancelled(void *arg)
 void
 planner_check_size(int64 jobs, int64 kinds)
 {
-	if (kinds < 1 || jobs * kinds > MAX_SHARES)
+	if (kinds < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there are no kinds of devices"),
+				 errhint("Such as workers => '{\"T4\": 4, \"A100\": 8}'.")));
+	if (jobs * kinds > MAX_SHARES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%lld jobs on %lld kinds of devices cannot be planned", (long long) jobs, (long long) kinds),
-				 errhint("Jobs times kinds is at least 1 and at most %d.", MAX_SHARES)));
+				 errhint("Jobs times kinds is at most %d.", MAX_SHARES)));
 }
 
 void
@@ -67,6 +72,16 @@ planner_check_status(lp_status status, int n_jobs, int n_kinds)
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("%s did not solve the linear programme", lp_library()),
 				 errhint("Try another policy, or throughputs that are less far apart.")));
+}
+
+void
+planner_need_workers(FunctionCallInfo fcinfo, int arg)
+{
+	if (PG_ARGISNULL(arg))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"workers\" must be given"),
+				 errhint("Such as workers => '{\"T4\": 4, \"A100\": 8}': how many devices of each kind there are.")));
 }
 
 /* ---------- objects of numbers ---------- */

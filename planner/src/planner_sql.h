@@ -25,6 +25,9 @@ extern void planner_put(Datum *values, bool *nulls, int at, Datum value, bool is
 /* An object such as {"T4": 4, ...}: names and numbers, each in [low, high]; how many. `what` names it in errors. */
 extern int	planner_read_object(Jsonb *object, const char *what, double low, double high, char ***names, double **values);
 
+/* Raise where the argument with the devices is NULL. */
+extern void planner_need_workers(FunctionCallInfo fcinfo, int arg);
+
 /* The different notes of n places whose rate is 0, where something cannot run, one after the other; NULL: there are none. */
 extern char *planner_notes_where_not(char *const *notes, const double *rate, int n);
 

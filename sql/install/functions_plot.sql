@@ -151,7 +151,7 @@ END;
 COMMENT ON FUNCTION perfmodel.plot_scaling(bigint, text, integer, text, integer, text, text, text, text, text, integer) IS
     'an SVG of throughput over the number of GPUs, with its interval of 90 %';
 
-CREATE FUNCTION perfmodel.plot_queue(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+CREATE FUNCTION perfmodel.plot_queue(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                      predictor text DEFAULT NULL, at timestamptz DEFAULT now(), rows integer DEFAULT 40, width integer DEFAULT 720) RETURNS text
     LANGUAGE sql STABLE PARALLEL RESTRICTED COST 200000
 BEGIN ATOMIC
@@ -159,7 +159,7 @@ BEGIN ATOMIC
         SELECT concat_ws(', ', q.job_id, q.team, q.gpu_count || ' GPU' || CASE q.gpu_count WHEN 1 THEN '' ELSE 's' END) AS label, extract(epoch FROM greatest(q.start_p50, plot_queue.at))::float8 AS x,
                extract(epoch FROM q.finish_p50)::float8 AS y, extract(epoch FROM q.finish_p90)::float8 AS high, row_number() OVER (ORDER BY q.start_p50, q."position", q.job_id) AS nth,
                q.gpu, dense_rank() OVER (ORDER BY q.gpu) AS kind
-        FROM perfmodel.queue_eta(plot_queue.jobs, plot_queue.free, plot_queue.columns, plot_queue.policy, plot_queue.backfill, plot_queue.predictor, plot_queue.at) AS q
+        FROM perfmodel.queue_eta(plot_queue.jobs, plot_queue.columns, plot_queue.free, plot_queue.policy, plot_queue.backfill, plot_queue.predictor, plot_queue.at) AS q
         WHERE q.finish_p50 IS NOT NULL
     )
     SELECT perfmodel.plot('spans', coalesce(array_agg(e.x ORDER BY e.nth), '{}'), array_agg(e.y ORDER BY e.nth),

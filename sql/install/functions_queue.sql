@@ -45,7 +45,7 @@ CREATE FUNCTION perfmodel.queue_order_arrays(job_ids text[], gpus text[], gpu_co
 COMMENT ON FUNCTION perfmodel.queue_order_arrays(text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, timestamptz) IS
     'the same for jobs whose durations are given in arrays';
 
-CREATE FUNCTION perfmodel.queue_eta(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+CREATE FUNCTION perfmodel.queue_eta(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
                                     arrivals interval DEFAULT NULL,
                                     OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT p50_s float8, OUT p90_s float8,
@@ -68,7 +68,7 @@ CREATE FUNCTION perfmodel.queue_eta_arrays(free jsonb, job_ids text[], gpus text
 COMMENT ON FUNCTION perfmodel.queue_eta_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, boolean,
                                         timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
 
-CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, free jsonb, columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
                                     arrivals interval DEFAULT NULL,
                                     OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT deadline timestamptz, OUT probability float8,
@@ -89,30 +89,32 @@ CREATE FUNCTION perfmodel.deadline_probability_arrays(free jsonb, job_ids text[]
 COMMENT ON FUNCTION perfmodel.deadline_probability_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text,
                                         boolean, timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
 
-CREATE FUNCTION perfmodel.fill_windows(windows tstzrange[], gpus text[], jobs regclass, gpu_counts integer[] DEFAULT NULL, columns jsonb DEFAULT '{}',
-                                       level float8 DEFAULT 0.9, startup_s float8 DEFAULT 60, checkpoint_s float8 DEFAULT 30, predictor text DEFAULT NULL,
+CREATE FUNCTION perfmodel.fill_windows(jobs regclass, columns jsonb DEFAULT '{}', windows tstzrange[] DEFAULT NULL, gpus text[] DEFAULT NULL,
+                                       gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
+                                       startup_s float8 DEFAULT 60, checkpoint_s float8 DEFAULT 30,
                                        OUT "window" integer, OUT job_id text, OUT team text, OUT gpu text, OUT steps bigint,
                                        OUT starts_at timestamptz, OUT ends_at timestamptz, OUT step_ms float8, OUT steps_s float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
-COMMENT ON FUNCTION perfmodel.fill_windows(tstzrange[], text[], regclass, integer[], jsonb, float8, float8, float8, text) IS
+COMMENT ON FUNCTION perfmodel.fill_windows(regclass, jsonb, tstzrange[], text[], integer[], text, float8, float8, float8) IS
     'which waiting jobs to run for how many steps while devices are idle; those that get none have a note';
 
-CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, gpus text[], columns jsonb DEFAULT '{}', gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
+CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, columns jsonb DEFAULT '{}', gpus text[] DEFAULT NULL, gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
                                        OUT job bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT step_ms float8,
                                        OUT step_p90_ms float8, OUT steps_left float8, OUT deadline timestamptz, OUT weight float8,
                                        OUT in_domain boolean, OUT note text, OUT goodput float8, OUT samples_left float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 10000 AS 'MODULE_PATHNAME', 'pm_what_if_jobs';
-COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, text[], jsonb, integer[], text) IS
+COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, jsonb, text[], integer[], text) IS
     'the step of each job of a table on each of several devices, and numbers of devices';
 
-CREATE FUNCTION perfmodel.place(jobs regclass, nodes text[], node_gpus text[], node_free integer[], columns jsonb DEFAULT '{}', policy text DEFAULT 'srsf',
+CREATE FUNCTION perfmodel.place(jobs regclass, columns jsonb DEFAULT '{}', nodes text[] DEFAULT NULL, node_gpus text[] DEFAULT NULL,
+                                node_free integer[] DEFAULT NULL, policy text DEFAULT 'srsf',
                                 predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), max_slowdown float8 DEFAULT 1,
                                 OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer,
                                 OUT node text, OUT gpus_on_node integer, OUT parts integer, OUT step_ms float8, OUT shares_with text,
                                 OUT slowdown float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_place_sql';
-COMMENT ON FUNCTION perfmodel.place(regclass, text[], text[], integer[], jsonb, text, text, timestamptz, float8) IS
+COMMENT ON FUNCTION perfmodel.place(regclass, jsonb, text[], text[], integer[], text, text, timestamptz, float8) IS
     'on which machines waiting jobs run: in one where there is room, else in few, or two on a device (max_slowdown)';

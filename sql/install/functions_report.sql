@@ -354,8 +354,8 @@ BEGIN
         waiting := concat('<section aria-labelledby="queue"><h2 id="queue">The queue</h2>
 <p class="says">Policy ', perfmodel.escape_markup(policy, 20), '; the first 40 jobs by start.</p>
 <div class="grid">', perfmodel.report_figure('When jobs start and end', 'Running and waiting jobs, from the predictions and their intervals.',
-            perfmodel.plot_queue(queue, free, queue_columns, policy, predictor => chosen.name, width => 1160),
-            format('SELECT * FROM perfmodel.queue_eta(%L, %L, %L, %L, predictor => %L)', queue, free, queue_columns, policy, chosen.name), true), E'</div></section>\n');
+            perfmodel.plot_queue(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => chosen.name, width => 1160),
+            format('SELECT * FROM perfmodel.queue_eta(jobs => %L, columns => %L, free => %L, policy => %L, predictor => %L)', queue, queue_columns, free, policy, chosen.name), true), E'</div></section>\n');
     END IF;
     RETURN perfmodel.report_page(title, concat('<header><h1>', perfmodel.escape_markup(title, 100), '</h1>
 <p class="from">', format(E'Made %s UTC by perfmodel %s.\nPredictor %s (%s), trained %s.', to_char(now() AT TIME ZONE 'UTC', 'FMDD Mon YYYY HH24:MI'),

@@ -31,6 +31,16 @@ pm_policy_argument(FunctionCallInfo fcinfo, int arg)
 	return (pm_policy) policy;
 }
 
+void
+pm_need_argument(FunctionCallInfo fcinfo, int arg, const char *name, const char *example)
+{
+	if (PG_ARGISNULL(arg))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"%s\" must be given", name),
+				 errhint("Such as %s => %s.", name, example)));
+}
+
 TimestampTz
 pm_at_argument(FunctionCallInfo fcinfo, int arg)
 {

@@ -16,6 +16,9 @@ extern void pm_job_table_argument(FunctionCallInfo fcinfo, int jobs, int columns
 /* A policy by its name; raises with the names that there are. */
 extern pm_policy pm_policy_argument(FunctionCallInfo fcinfo, int arg);
 
+/* Raise where an argument is NULL that the function cannot do without; example: how it is written. */
+extern void pm_need_argument(FunctionCallInfo fcinfo, int arg, const char *name, const char *example);
+
 /* A finite time; raises otherwise. */
 extern TimestampTz pm_at_argument(FunctionCallInfo fcinfo, int arg);
 

@@ -30,6 +30,9 @@
 /* More than that in one plan is a mistake, and would not fit into one array. */
 #define MAX_JOBS 5000000
 
+/* Kinds of devices that a message names. */
+#define MOST_KINDS 10
+
 /* ---------- the query ---------- */
 
 /* Columns of the query, in its order. */
@@ -610,4 +613,33 @@ pm_jobs_pool(const pm_jobs *jobs, const char *gpu)
 		if (strcmp(jobs->pools[i], gpu) == 0)
 			return i;
 	return -1;
+}
+
+char *
+pm_jobs_kinds(const pm_jobs *jobs)
+{
+	StringInfoData s;
+	int			n = 0;
+
+	initStringInfo(&s);
+	for (int i = 0; i < jobs->n_pools; i++)
+		if (jobs->pools[i][0] != '\0' && ++n <= MOST_KINDS)
+			appendStringInfo(&s, "%s\"%s\"", n > 1 ? ", " : "", pm_shown_name(jobs->pools[i]));
+	if (n > MOST_KINDS)
+		appendStringInfo(&s, " and %d more", n - MOST_KINDS);
+	return n > 0 ? s.data : "no device";
+}
+
+void
+pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs)
+{
+	pm_problem	p;
+
+	pm_freshen();
+	if (pm_gpu_look_up(name, &p) != NULL)
+		return;
+	ereport(NOTICE,
+			(errmsg("%s names \"%s\", which no job asks for and which is no known GPU", argument, pm_shown_name(name)),
+			 jobs->n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(jobs)) : 0,
+			 p.hint != NULL ? errhint("%s", p.hint) : 0));
 }

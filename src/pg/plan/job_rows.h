@@ -100,6 +100,12 @@ extern int	pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past)
 /* The pool of a device by its name; -1: no job asks for one. */
 extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);
 
+/* The kinds of devices that jobs ask for, with quotes, for an error: the first ten. */
+extern char *pm_jobs_kinds(const pm_jobs *jobs);
+
+/* Say so, as a notice, where a device that an argument names is none that is known, nor one of the jobs. */
+extern void pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs);
+
 /* The usual name of a device, or the same name when it is none. */
 extern char *pm_job_gpu(const char *name);
 

@@ -17,6 +17,9 @@
 #include "errors.h"
 #include "plan/job_table.h"
 
+/* Columns of a table that an error names. */
+#define MOST_SHOWN 20
+
 static const char *const names[PM_N_COLUMNS] = {
 	[PM_COLUMN_ID] = "job_id",
 	[PM_COLUMN_TEAM] = "team",
@@ -74,7 +77,7 @@ column_named(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("columns of jobs have no meaning \"%s\"", pm_shown_name(name)),
-			 errdetail("The object \"columns\" has what a column means as the key, and the name of the column as the value."),
+			 errdetail("The object \"columns\" has what a column means as the key, and the name of the column as the value. Other objects are given by name, such as free => '{\"T4\": 4}'."),
 			 errhint("Known are %s.", pm_quoted_list(names, PM_N_COLUMNS))));
 }
 
@@ -227,6 +230,66 @@ pm_job_table_need(const pm_job_table *t, pm_job_column what)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), names[what]),
 				 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", names[what])));
+}
+
+/* The columns that the table has, for a detail. */
+static char *
+columns_detail(Oid relid)
+{
+	Relation	rel = relation_open(relid, AccessShareLock);
+	TupleDesc	desc = RelationGetDescr(rel);
+	StringInfoData s;
+	int			n = 0;
+
+	initStringInfo(&s);
+	for (int i = 0; i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped && ++n <= MOST_SHOWN)
+			appendStringInfo(&s, "%s\"%s\"", n > 1 ? ", " : "", NameStr(TupleDescAttr(desc, i)->attname));
+	relation_close(rel, AccessShareLock);
+	if (n > MOST_SHOWN)
+		appendStringInfo(&s, ", and %d more", n - MOST_SHOWN);
+	return n > 0 ? psprintf("Its columns are %s.", s.data) : "It has no columns.";
+}
+
+/* Raise where columns are missing; of a graph, its name is asked for. Arrays have no columns that could be named otherwise. */
+static void
+need_all(const pm_job_table *t, const pm_job_column *wanted, int n)
+{
+	const char *missing[PM_N_COLUMNS];
+	int			n_missing = 0;
+
+	if (!OidIsValid(t->relid))
+		return;
+	for (int i = 0; i < n; i++)
+		if (t->column[wanted[i]] == NULL && !(wanted[i] == PM_COLUMN_GRAPH && t->column[PM_COLUMN_GRAPH_ID] != NULL))
+			missing[n_missing++] = names[wanted[i]];
+	if (n_missing == 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("table \"%s\" has no column %s", get_rel_name(t->relid), pm_quoted_list(missing, n_missing)),
+			 errdetail("%s", columns_detail(t->relid)),
+			 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", missing[0])));
+}
+
+void
+pm_job_table_need_forecast(const pm_job_table *t, bool with_gpu)
+{
+	static const pm_job_column asked[] = {PM_COLUMN_GRAPH, PM_COLUMN_GPU, PM_COLUMN_BATCH, PM_COLUMN_STEPS};
+	static const pm_job_column gpu[] = {PM_COLUMN_GPU};
+
+	if (t->column[PM_COLUMN_DURATION_S] == NULL)
+		need_all(t, asked, lengthof(asked));
+	else if (with_gpu)
+		need_all(t, gpu, lengthof(gpu));
+}
+
+void
+pm_job_table_need_question(const pm_job_table *t)
+{
+	static const pm_job_column asked[] = {PM_COLUMN_GRAPH, PM_COLUMN_BATCH};
+
+	need_all(t, asked, lengthof(asked));
 }
 
 /* Raise for a column that is to be a time, and of a type that has no cast to one. */

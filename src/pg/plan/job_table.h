@@ -68,6 +68,15 @@ extern void pm_job_arrays_end(pm_job_table *t);
 extern void pm_job_table_need(const pm_job_table *t, pm_job_column what);
 
 /*
+ * Raise unless jobs can be forecast from the table: from a duration, or a graph, its
+ * batch and its steps, and the device. with_gpu: the device is needed in any case.
+ */
+extern void pm_job_table_need_forecast(const pm_job_table *t, bool with_gpu);
+
+/* Raise unless the table has the graph of each job, and its batch. */
+extern void pm_job_table_need_question(const pm_job_table *t);
+
+/*
  * "column"::type for the select list, or NULL::type where the table has none.
  * type is written with its schema.  Raises for a column that is to be a time and has no cast to one.
  */

@@ -45,13 +45,22 @@ elements(FunctionCallInfo fcinfo, int arg, Oid type, int16 length, bool by_value
 	return n;
 }
 
+static bool
+said_before(const Datum *names, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (strcmp(TextDatumGetCString(names[k]), TextDatumGetCString(names[i])) == 0)
+			return true;
+	return false;
+}
+
 static void
 read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 {
 	Datum	   *names, *gpus, *free;
 
-	m->n = elements(fcinfo, 1, TEXTOID, -1, false, "nodes", &names);
-	if (elements(fcinfo, 2, TEXTOID, -1, false, "node_gpus", &gpus) != m->n || elements(fcinfo, 3, INT4OID, 4, true, "node_free", &free) != m->n)
+	m->n = elements(fcinfo, 2, TEXTOID, -1, false, "nodes", &names);
+	if (elements(fcinfo, 3, TEXTOID, -1, false, "node_gpus", &gpus) != m->n || elements(fcinfo, 4, INT4OID, 4, true, "node_free", &free) != m->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("nodes, node_gpus and node_free must have the same number of elements")));
@@ -61,6 +70,8 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 	{
 		m->names[i] = TextDatumGetCString(names[i]);
 		m->nodes[i] = (pm_machine) {pm_jobs_pool(jobs, pm_job_gpu(TextDatumGetCString(gpus[i]))), DatumGetInt32(free[i])};
+		if (m->nodes[i].pool < 0 && !said_before(gpus, i))
+			pm_notice_unknown_gpu("node_gpus", TextDatumGetCString(gpus[i]), jobs);
 		if (m->nodes[i].free < 0 || m->nodes[i].free > 1000000)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -223,6 +234,28 @@ add_part(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines 
 	pm_rows_add(out, values, nulls);
 }
 
+/* Why there is no room. */
+static char *
+why_no_room(const pm_jobs *jobs, int i, const machines *m)
+{
+	int64		devices = 0;
+	bool		any = false;
+
+	if (jobs->rows[i].gpu == NULL)
+		return "it asks for no device";
+	for (int k = 0; k < m->n; k++)
+		if (m->nodes[k].pool == jobs->queue[i].pool)
+		{
+			any = true;
+			devices += m->nodes[k].free;
+		}
+	if (!any)
+		return psprintf("no machine has %s", pm_shown_name(jobs->rows[i].gpu));
+	if (devices < jobs->queue[i].gpus)
+		return psprintf("no room: it needs %d devices, and " INT64_FORMAT " of %s are free", jobs->queue[i].gpus, devices, pm_shown_name(jobs->rows[i].gpu));
+	return "no room now";
+}
+
 static void
 add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *m, const pm_placement *p, const pm_placed *parts,
 		const pm_pair *pair)
@@ -234,18 +267,22 @@ add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *
 	if (n == 0)
 	{
 		if (!jobs->rows[i].lacks_memory)
-			note = note != NULL ? psprintf("no room now; %s", note) : "no room now";
+		{
+			char	   *why = why_no_room(jobs, i, m);
+
+			note = note != NULL ? psprintf("%s; %s", why, note) : why;
+		}
 		add_part(out, jobs, i, position, m, NULL, 0, NAN, pair, note);
 	}
 	for (int k = 0; k < n; k++)
 		add_part(out, jobs, i, position, m, &parts[k], n, step_ms, pair, note);
 }
 
-/* jobs, nodes, node_gpus, node_free, columns, policy, predictor, at, max_slowdown */
+/* jobs, columns, nodes, node_gpus, node_free, policy, predictor, at, max_slowdown */
 Datum
 pm_place_sql(PG_FUNCTION_ARGS)
 {
-	static const int needed[] = {0, 1, 2, 3, 5, 7, 8};
+	static const int needed[] = {0, 5, 7, 8};
 	pm_rows_out out;
 	pm_job_table t;
 	pm_jobs		jobs;
@@ -265,8 +302,12 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	for (int i = 0; i < lengthof(needed); i++)
 		if (PG_ARGISNULL(needed[i]))
 			return (Datum) 0;
+	pm_need_argument(fcinfo, 2, "nodes", "'{n1,n2}', the names of machines");
+	pm_need_argument(fcinfo, 3, "node_gpus", "'{T4,A100}', the device of each machine");
+	pm_need_argument(fcinfo, 4, "node_free", "'{4,8}', the free devices of each machine");
 	max_slowdown = slowdown_argument(fcinfo, 8);
-	pm_job_table_argument(fcinfo, 0, 4, &t);
+	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_job_table_need(&t, PM_COLUMN_GPU);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 6), pm_at_argument(fcinfo, 7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
 	keep_out_what_lacks_memory(&jobs);

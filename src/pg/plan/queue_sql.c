@@ -135,6 +135,7 @@ pm_forecast_jobs(PG_FUNCTION_ARGS)
 	if (any_null(fcinfo, (int[]) {0, 3}, 2))
 		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_job_table_need_forecast(&t, false);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 2), pm_at_argument(fcinfo, 3), DT_NOBEGIN, &jobs);
 	for (int i = 0; i < jobs.n; i++)
 	{
@@ -224,12 +225,18 @@ pm_queue_order_table(PG_FUNCTION_ARGS)
 {
 	pm_rows_out out;
 	pm_job_table t;
+	pm_policy	policy;
 
 	pm_rows_begin(fcinfo, &out);
 	if (any_null(fcinfo, (int[]) {0, 2, 4}, 3))
 		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 1, &t);
-	queue_order(fcinfo, &t, &out, pm_policy_argument(fcinfo, 2), pm_predictor_argument(fcinfo, 3), pm_at_argument(fcinfo, 4));
+	policy = pm_policy_argument(fcinfo, 2);
+	if (policy == PM_EDF)
+		pm_job_table_need(&t, PM_COLUMN_DEADLINE);
+	else if (policy != PM_FIFO)
+		pm_job_table_need_forecast(&t, false);
+	queue_order(fcinfo, &t, &out, policy, pm_predictor_argument(fcinfo, 3), pm_at_argument(fcinfo, 4));
 	return (Datum) 0;
 }
 
@@ -263,6 +270,7 @@ typedef struct eta_call
 	bool		may_pass;		/* later jobs can pass those that wait */
 	const char *unchecked;		/* said of all that wait; or NULL */
 	bool	   *named;			/* [n_pools] whether "free" has it */
+	StringInfoData free_names;	/* what "free" has */
 	pm_pool    *pools;
 	int32	   *order;
 	pm_eta	   *eta;
@@ -291,15 +299,23 @@ free_count(const char *gpu, const JsonbValue *v)
 static void
 read_free(Jsonb *object, eta_call *c)
 {
-	JsonbIterator *it = JsonbIteratorInit(&object->root);
+	JsonbIterator *it;
 	JsonbIteratorToken token;
 	JsonbValue	v;
 
+	if (object == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("\"free\" must be given: how many devices of each kind are free now"),
+				 c->jobs.n_pools > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(&c->jobs)) : 0,
+				 errhint("Such as free => '{\"T4\": 4, \"A100\": 0}'; running jobs give theirs back when they end.")));
+	it = JsonbIteratorInit(&object->root);
 	if (!JB_ROOT_IS_OBJECT(object))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("free must be an object"),
 				 errhint("Such as {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
+	initStringInfo(&c->free_names);
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		char	   *name;
@@ -311,9 +327,13 @@ read_free(Jsonb *object, eta_call *c)
 		name = pnstrdup(v.val.string.val, v.val.string.len);
 		JsonbIteratorNext(&it, &v, true);
 		n = free_count(name, &v);
+		appendStringInfo(&c->free_names, "%s%s", c->free_names.len > 0 ? ", " : "", pm_shown_name(name));
 		pool = pm_jobs_pool(&c->jobs, pm_job_gpu(name));
 		if (pool < 0)
+		{
+			pm_notice_unknown_gpu("free", name, &c->jobs);
 			continue;
+		}
 		c->pools[pool].free += n;
 		c->named[pool] = true;
 	}
@@ -429,7 +449,8 @@ note_eta(eta_call *c, int i)
 	if (j->elapsed_s >= 0 || isnan(j->work.p50_s))
 		return;
 	if (!c->named[j->pool] && r->gpu != NULL && !c->eta[i].fits)
-		pm_job_note(r, psprintf("never starts: free does not name %s", pm_shown_name(r->gpu)));
+		pm_job_note(r, psprintf("never starts: free does not name %s (it names %s)", pm_shown_name(r->gpu),
+								c->free_names.len > 0 ? pm_shown_name(c->free_names.data) : "nothing"));
 	else if (!c->named[j->pool] && r->gpu != NULL)
 		pm_job_note(r, psprintf("free does not name %s: only devices of running jobs are counted", pm_shown_name(r->gpu)));
 	else if (!c->eta[i].fits)
@@ -576,11 +597,12 @@ eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 pos
 	pm_job_table t;
 
 	pm_rows_begin(fcinfo, &c.out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || !eta_arguments(fcinfo, 3, true, &c))
+	if (PG_ARGISNULL(0) || !eta_arguments(fcinfo, 3, true, &c))
 		return (Datum) 0;
-	pm_job_table_argument(fcinfo, 0, 2, &t);
+	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_job_table_need_forecast(&t, true);
 	window_argument(fcinfo, 9, &t, &c);
-	compute_eta(&c, &t, pm_predictor_argument(fcinfo, 5), PG_GETARG_JSONB_P(1));
+	compute_eta(&c, &t, pm_predictor_argument(fcinfo, 5), PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2));
 	for_each_job(&c, add);
 	return (Datum) 0;
 }
@@ -592,13 +614,13 @@ eta_of_arrays(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 po
 	pm_job_table t;
 
 	pm_rows_begin(fcinfo, &c.out);
-	if (PG_ARGISNULL(0) || !eta_arguments(fcinfo, 9, false, &c))
+	if (!eta_arguments(fcinfo, 9, false, &c))
 		return (Datum) 0;
 	open_arrays(fcinfo, 1, &t);
 	c.recent_from = c.history_from = DT_NOBEGIN;
 	if (c.may_pass)
 		c.unchecked = "jobs that are still to come are not counted";
-	compute_eta(&c, &t, NULL, PG_GETARG_JSONB_P(0));
+	compute_eta(&c, &t, NULL, PG_ARGISNULL(0) ? NULL : PG_GETARG_JSONB_P(0));
 	for_each_job(&c, add);
 	return (Datum) 0;
 }

@@ -36,7 +36,7 @@ static void
 read_grid(FunctionCallInfo fcinfo, grid *g)
 {
 	*g = (grid) {0};
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT, &g->gpus, &g->gpu_nulls, &g->n_gpus);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), TEXTOID, -1, false, TYPALIGN_INT, &g->gpus, &g->gpu_nulls, &g->n_gpus);
 	if (!PG_ARGISNULL(3))
 		deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), INT4OID, 4, true, TYPALIGN_INT, &g->counts, &g->count_nulls, &g->n_counts);
 	for (int i = 0; i < g->n_gpus; i++)
@@ -101,7 +101,7 @@ add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 	pm_rows_add(out, values, nulls);
 }
 
-/* jobs, gpus, columns, gpu_counts, predictor */
+/* jobs, columns, gpus, gpu_counts, predictor */
 Datum
 pm_what_if_jobs(PG_FUNCTION_ARGS)
 {
@@ -113,9 +113,11 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 	MemoryContext row;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+	if (PG_ARGISNULL(0))
 		return (Datum) 0;
-	pm_job_table_argument(fcinfo, 0, 2, &t);
+	pm_need_argument(fcinfo, 2, "gpus", "'{T4,A100}'");
+	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_job_table_need_question(&t);
 	read_grid(fcinfo, &g);
 	pm_jobs_read_only(&t, pm_predictor_argument(fcinfo, 4), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	if ((int64) jobs.n * g.n_gpus * Max(g.n_counts, 1) > MAX_ROWS)

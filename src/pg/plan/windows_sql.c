@@ -57,13 +57,13 @@ end_of_window(uint64 row, int col)
 	return DatumGetTimestampTz(d);
 }
 
-/* Arguments 0 to 2: ranges, devices, how many. */
+/* Arguments 2 to 4: ranges, devices, how many. */
 static void
 read_windows(FunctionCallInfo fcinfo, windows_read *w)
 {
-	Oid			types[] = {get_fn_expr_argtype(fcinfo->flinfo, 0), TEXTARRAYOID, INT4ARRAYOID};
-	Datum		args[] = {PG_GETARG_DATUM(0), PG_GETARG_DATUM(1), PG_ARGISNULL(3) ? (Datum) 0 : PG_GETARG_DATUM(3)};
-	const char	nulls[] = {' ', ' ', PG_ARGISNULL(3) ? 'n' : ' '};
+	Oid			types[] = {get_fn_expr_argtype(fcinfo->flinfo, 2), TEXTARRAYOID, INT4ARRAYOID};
+	Datum		args[] = {PG_GETARG_DATUM(2), PG_GETARG_DATUM(3), PG_ARGISNULL(4) ? (Datum) 0 : PG_GETARG_DATUM(4)};
+	const char	nulls[] = {' ', ' ', PG_ARGISNULL(4) ? 'n' : ' '};
 	MemoryContext cxt = CurrentMemoryContext;
 
 	SPI_connect();
@@ -85,7 +85,7 @@ read_windows(FunctionCallInfo fcinfo, windows_read *w)
 
 		w->rows[i] = (window_row) {
 			.opens = end_of_window(i, 1),.closes = end_of_window(i, 2),.gpu = pm_value_text(i, 3, cxt),
-				.gpus = isnull && PG_ARGISNULL(3) ? 1 : isnull ? 0 : DatumGetInt32(n)
+				.gpus = isnull && PG_ARGISNULL(4) ? 1 : isnull ? 0 : DatumGetInt32(n)
 		};
 		if (w->rows[i].gpu == NULL || w->rows[i].gpus < 1)
 			refuse_window(i, "has no gpu");
@@ -153,6 +153,9 @@ place_windows(windows_read *w, const pm_jobs *jobs)
 				.closes_s = ((double) w->rows[i].closes - (double) first) / USECS_PER_SEC,
 				.pool = pm_jobs_pool(jobs, w->rows[i].gpu),.gpus = w->rows[i].gpus
 		};
+	for (int i = 0; i < w->n; i++)
+		if (w->windows[i].pool < 0 && (i == 0 || strcmp(w->rows[i].gpu, w->rows[i - 1].gpu) != 0))
+			pm_notice_unknown_gpu("gpus", w->rows[i].gpu, jobs);
 	return first;
 }
 
@@ -242,7 +245,7 @@ checked_level(double level)
 	return level;
 }
 
-/* windows, gpus, jobs, gpu_counts, columns, level, startup_s, checkpoint_s, predictor */
+/* jobs, columns, windows, gpus, gpu_counts, predictor, level, startup_s, checkpoint_s */
 Datum
 pm_fill_windows(PG_FUNCTION_ARGS)
 {
@@ -260,18 +263,20 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	TimestampTz first;
 
 	pm_rows_begin(fcinfo, &out);
-	for (int i = 0; i < 8; i++)
-		if (i != 3 && i != 4 && PG_ARGISNULL(i))
-			return (Datum) 0;
-	pm_job_table_argument(fcinfo, 2, 4, &t);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(6) || PG_ARGISNULL(7) || PG_ARGISNULL(8))
+		return (Datum) 0;
+	pm_need_argument(fcinfo, 2, "windows", "'{\"[2026-01-01 22:00, 2026-01-02 06:00)\"}'");
+	pm_need_argument(fcinfo, 3, "gpus", "'{T4}', a device for each window");
+	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_job_table_need_forecast(&t, true);
 	read_windows(fcinfo, &w);
-	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 8), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
+	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 5), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
 	of = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
-	level = checked_level(PG_GETARG_FLOAT8(5));
+	level = checked_level(PG_GETARG_FLOAT8(6));
 	f = make_fillers(&jobs, level, of, &n);
 	first = place_windows(&w, &jobs);
 	pm_context_arena(&a, CurrentMemoryContext, 0);
-	if (pm_windows_fill(w.windows, w.n, f, n, checked_seconds(fcinfo, 6, "startup_s"), checked_seconds(fcinfo, 7, "checkpoint_s"),
+	if (pm_windows_fill(w.windows, w.n, f, n, checked_seconds(fcinfo, 7, "startup_s"), checked_seconds(fcinfo, 8, "checkpoint_s"),
 						&fillings, &a, &st) != PM_OK)
 		pm_raise(&st);
 	add_rows(&out, &jobs, &w, &fillings, f, of, level, first);
