@@ -54,3 +54,32 @@ SELECT (perfmodel.recalibrate('two cards', (SELECT array_agg(p.profile_id) FROM 
 SELECT gpu, CASE gpu WHEN 'T4' THEN factor BETWEEN 1.001 AND 1.2 ELSE factor BETWEEN 1.3 AND 2 END AS as_expected FROM perfmodel.corrections('one row each') ORDER BY 1;
 ROLLBACK;
 SELECT perfmodel.drop_predictor('two cards') > 0 AS dropped;
+-- single operators, timed in the forward pass only, tell the level of a card that has no steps
+CREATE TEMPORARY TABLE speed (gpu text, factor float8);
+INSERT INTO speed VALUES ('T4', 1), ('V100-PCIE-32GB', 1);
+CREATE TEMPORARY VIEW convolution AS
+SELECT s.gpu, jsonb_build_object('format', 'perfmodel-graph/1', 'nodes', jsonb_build_array(
+           jsonb_build_object('id', 0, 'op', 'Input', 'inputs', '[]'::jsonb, 'shape', jsonb_build_array(1, c, 28, 28), 'batch_dim', 0, 'attrs', '{"requires_grad":true}'::jsonb),
+           jsonb_build_object('id', 1, 'op', 'Conv', 'inputs', '[0]'::jsonb, 'shape', jsonb_build_array(1, c, 28, 28), 'batch_dim', 0,
+                              'attrs', '{"kernel_shape":[3,3],"pads":[1,1]}'::jsonb, 'weights', jsonb_build_array(jsonb_build_array(c, c, 3, 3))))) AS operator,
+       s.factor * 2 * 64 * 9 * 28 * 28 * c * c / (g.fp32_tflops * 1e9) AS forward_ms
+FROM speed AS s JOIN perfmodel.gpu AS g ON g.name = s.gpu, generate_series(64, 1024, 16) AS c;
+INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) SELECT operator, gpu, 64, forward_ms FROM convolution;
+SELECT perfmodel.train('one', 'opclass', options => '{"calibration_folds": 0}') > 0 AS trained;
+SELECT perfmodel.train('none', 'opclass', options => '{"calibration_folds": 0, "operators": false}') > 0 AS trained;
+UPDATE perfmodel.op_profile AS p SET forward_ms = 2 * forward_ms WHERE gpu <> 'T4';
+SELECT perfmodel.train('two', 'opclass', options => '{"calibration_folds": 0}') > 0 AS trained;
+SELECT p.name, p.n_operators, (SELECT k.networks FROM perfmodel.known_gpus(p.name) AS k WHERE k.gpu = 'V100-PCIE-32GB') AS networks
+FROM perfmodel.predictor AS p WHERE p.name IN ('one', 'two', 'none') ORDER BY 1;
+WITH step AS (
+    SELECT a.name, a.step_ms, a.in_domain
+    FROM (SELECT x.name, f.* FROM unnest('{one,two,none}'::text[]) AS x(name),
+              perfmodel.predict((SELECT max(graph_id) FROM perfmodel.profile WHERE gpu = 'T4' AND dtype = 'fp32'), 'V100-PCIE-32GB', 512, predictor => x.name) AS f) AS a)
+SELECT two.step_ms / one.step_ms BETWEEN 1.2 AND 2 AS slower, one.step_ms <> none.step_ms AS learned, one.in_domain
+FROM step AS one, step AS two, step AS none WHERE (one.name, two.name, none.name) = ('one', 'two', 'none');
+BEGIN;
+SELECT perfmodel.activate_predictor('one') > 0 AS active;
+SELECT gpu, networks, known_from FROM perfmodel.gpu_support WHERE gpu IN ('V100-PCIE-32GB', 'V100-SXM2-16GB');
+ROLLBACK;
+SELECT count(perfmodel.drop_predictor(name)) FROM unnest('{one,two,none}'::text[]) AS name;
+DELETE FROM perfmodel.op_profile;

@@ -72,7 +72,7 @@ INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) VALUES (help
 \set quick_options '{"epochs":2,"d_model":16,"d_operator":8,"calibration_folds":0}'
 \set quick_without '{"epochs":2,"d_model":16,"d_operator":8,"calibration_folds":0,"operator_weight":0}'
 SELECT perfmodel.train('with', options => :'quick_options') > 0 AND perfmodel.train('without', options => :'quick_without') > 0 AS trained;
--- not one whose backward pass has work and no time
+-- not one whose backward pass has work and no time: a few of these tell nothing of a card that has steps
 UPDATE perfmodel.op_profile SET forward_ms = 1 WHERE backward_ms IS NULL;
 SELECT perfmodel.train('same', options => :'quick_options') > 0 AS trained;
 UPDATE perfmodel.op_profile SET forward_ms = forward_ms * 2;

@@ -428,8 +428,7 @@ read_operators(const char *path, bool merge, pm_arena *a, rows *r)
 		const pm_skeleton *k = operator_skeleton(text_of(&t, "operator"), merge, a);
 		pm_sample  *s;
 
-		/* as in training: a backward pass with work and no time says too little */
-		if (k->n != 1 || (!timed && k->graph->nodes[k->graph->n_nodes - 1].grad))
+		if (k->n != 1)
 			continue;
 		if (d->n_operators % 1024 == 0)
 			d->operators = realloc(d->operators, (d->n_operators + 1024) * sizeof(pm_sample));
@@ -437,6 +436,7 @@ read_operators(const char *path, bool merge, pm_arena *a, rows *r)
 		read_row(&t, k, a, s);
 		s->id = d->n_operators;
 		s->query.alone = true;
+		s->query.forward_only = !timed && k->graph->nodes[k->graph->n_nodes - 1].grad;
 		s->step_ms = forward_ms + (timed ? atof(backward) : 0);
 	}
 }

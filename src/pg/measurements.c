@@ -323,20 +323,6 @@ pm_rows_sheet(pm_rows *r, const char *name)
 	return sheet;
 }
 
-const char **
-pm_rows_devices(const pm_rows *r, int *n)
-{
-	const char **names = palloc(sizeof(char *) * Max(hash_get_num_entries(r->sheets), 1));
-	HASH_SEQ_STATUS seq;
-	sheet_entry *e;
-
-	*n = 0;
-	hash_seq_init(&seq, r->sheets);
-	while ((e = hash_seq_search(&seq)) != NULL)
-		names[(*n)++] = pm_from_core(e->sheet->name);
-	return names;
-}
-
 /* ---------- memory ---------- */
 
 Size

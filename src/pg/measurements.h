@@ -65,7 +65,4 @@ extern void pm_rows_check_limit(const pm_rows *r);
 /* The sheet of a device of the rows by its exact name, in their memory; made of the table's when it is new. */
 extern const pm_gpu *pm_rows_sheet(pm_rows *r, const char *name);
 
-/* The names of these devices, in the current context. */
-extern const char **pm_rows_devices(const pm_rows *r, int *n);
-
 #endif

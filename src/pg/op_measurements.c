@@ -6,10 +6,8 @@
 
 #include <math.h>
 
-#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -27,19 +25,16 @@ enum
 	Q_ID = 1, Q_OPERATOR, Q_GPU, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_FORWARD, Q_BACKWARD
 };
 
-/* The rows of the devices that the steps are of: others could not be told from steps of none. */
+/* All rows: those of a device without steps teach its level (kinds/cards.h). */
 static uint64
-query_operators(const pm_rows *rows)
+query_operators(void)
 {
 	static pm_plan query = {
 		"SELECT op_profile_id, operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms"
-		" FROM perfmodel.op_profile WHERE gpu OPERATOR(pg_catalog.=) ANY ($1) ORDER BY op_profile_id", 1, {TEXTARRAYOID}
+		" FROM perfmodel.op_profile ORDER BY op_profile_id", 0
 	};
-	int			n;
-	const char **devices = pm_rows_devices(rows, &n);
-	Datum		arg = pm_text_array(devices, n);
 
-	return pm_run(&query, &arg, NULL, true);
+	return pm_run(&query, NULL, NULL, true);
 }
 
 /* Graph and skeleton of a document of one operator. */
@@ -64,7 +59,7 @@ read_operator(pm_sample *s, Jsonb *doc, bool merged, pm_arena *arena)
 	s->skeleton = skeleton;
 }
 
-/* False for a row that says too little: the backward pass has work and no time. */
+/* False for a document that does not come to one operator. */
 static bool
 read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cxt, pm_sample *s)
 {
@@ -78,7 +73,7 @@ read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cx
 	s->query.alone = true;
 	s->query.gpu = pm_rows_sheet(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
 	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
-	s->query.dtype = pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL)));
+	s->query.dtype = pm_dtype_run(s->query.gpu, pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL))));
 	s->query.layout = pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL)));
 	framework = pm_value_text(i, Q_FRAMEWORK, cxt);
 	s->query.framework = framework ? MemoryContextStrdup(cxt, pm_to_core_lossy(framework)) : NULL;
@@ -86,8 +81,9 @@ read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cx
 	s->forward_ms = pm_value_float8(i, Q_FORWARD);
 	s->backward_ms = pm_value_float8(i, Q_BACKWARD);
 	s->step_ms = s->forward_ms + (isnan(s->backward_ms) ? 0 : s->backward_ms);
+	s->query.forward_only = isnan(s->backward_ms) && g->nodes[g->n_nodes - 1].grad;
 	s->weight = 1;
-	return s->skeleton->n == 1 && !(isnan(s->backward_ms) && g->nodes[g->n_nodes - 1].grad);
+	return s->skeleton->n == 1;
 }
 
 static uint64
@@ -117,7 +113,7 @@ add_operators(pm_rows *rows, bool merged)
 
 	pm_context_arena(&arena, cxt, 0);
 	SPI_connect();
-	n = query_operators(rows);
+	n = query_operators();
 	set->operators = MemoryContextAllocZero(cxt, sizeof(pm_sample) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 	{

@@ -7,10 +7,10 @@
 #include "measurements.h"
 
 /*
- * Add the single operators measured on the devices of rows, into the current
- * context, when the kind learns from them with these options.  Left out are
- * operators whose backward pass has work and no time, and documents that do not
- * come to one operator.
+ * Add the single operators that were measured, into the current context, when
+ * the kind learns from them with these options.  One whose backward pass has
+ * work and no time is of the forward pass only.  Left out are documents that do
+ * not come to one operator.
  */
 extern void pm_rows_add_operators(pm_rows *rows, const pm_kind *kind, const pm_options *o);
 

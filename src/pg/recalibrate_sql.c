@@ -26,6 +26,7 @@
 #include "results.h"
 #include "run_hooks.h"
 #include "training.h"
+#include "kinds/cards.h"
 #include "predictor/recalibrate.h"
 
 PG_FUNCTION_INFO_V1(pm_recalibrate_sql);
@@ -356,6 +357,31 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 
 /* ---------- known_gpus() ---------- */
 
+static void
+add_known(pm_rows_out *out, const char *gpu, int networks)
+{
+	Datum		values[2] = {CStringGetTextDatum(pm_message_from_core(gpu)), Int32GetDatum(networks)};
+	bool		nulls[2] = {false};
+
+	pm_rows_add(out, values, nulls);
+}
+
+/* Devices whose level single operators alone tell, each once. */
+static void
+add_known_from_operators(pm_rows_out *out, const pm_cards *c, const pm_trust *t)
+{
+	for (int i = 0; i < c->n; i++)
+	{
+		const char *gpu = c->level[i].gpu;
+		bool		again = pm_cards_known(c, gpu) != PM_CARD_FROM_OPERATORS || pm_trust_gpu_structures(t, gpu) > 0;
+
+		for (int k = 0; k < i; k++)
+			again = again || strcmp(c->level[k].gpu, gpu) == 0;
+		if (!again)
+			add_known(out, gpu, 0);
+	}
+}
+
 Datum
 pm_known_gpus(PG_FUNCTION_ARGS)
 {
@@ -369,12 +395,8 @@ pm_known_gpus(PG_FUNCTION_ARGS)
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
 	t = ref.predictor->trust;
 	for (int i = 0; i < pm_trust_gpu_count(t); i++)
-	{
-		Datum		values[2] = {CStringGetTextDatum(pm_message_from_core(pm_trust_gpu(t, i))),
-			Int32GetDatum(pm_trust_gpu_structures(t, pm_trust_gpu(t, i)))};
-		bool		nulls[2] = {false};
-
-		pm_rows_add(&out, values, nulls);
-	}
+		add_known(&out, pm_trust_gpu(t, i), pm_trust_gpu_structures(t, pm_trust_gpu(t, i)));
+	if (ref.predictor->kind->cards != NULL && ref.predictor->kind->cards(ref.predictor) != NULL)
+		add_known_from_operators(&out, ref.predictor->kind->cards(ref.predictor), t);
 	return (Datum) 0;
 }

@@ -259,6 +259,139 @@ test_opclass(void)
 	}
 }
 
+/* ---------- single operators ---------- */
+
+#define N_SHAPES	60
+#define WARM		0.8			/* a single operator takes so much of what it takes in a step */
+
+static pm_sample operators[N_CARDS * 2 * N_SHAPES];
+
+/* A convolution (shape < N_SHAPES) or an element-wise operator. */
+static const pm_skeleton *
+operator_of(int shape)
+{
+	int			channels = 64 + 4 * (shape % N_SHAPES);
+	graph_text	t;
+	int			x;
+
+	text_start(&t, "operator", "operator");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d,56,56],'batch_dim':0,'attrs':{'requires_grad':true}", channels);
+	if (shape < N_SHAPES)
+		net_conv(&t, x, channels, channels, 56, 3, 1);
+	else
+		net_unary(&t, "Relu", x, channels, 56);
+	return make_skeleton(text_finish(&t, &arena), true, &arena);
+}
+
+/* Operators of all cards; those of card `other` take `arithmetic` and `memory` times their roofline time in a step. */
+static void
+make_operators(int other, double arithmetic, double memory, bool forward_only)
+{
+	for (int i = 0; i < N_CARDS * 2 * N_SHAPES; i++)
+	{
+		int			card = i / (2 * N_SHAPES);
+		const pm_skeleton *s = operator_of(i % (2 * N_SHAPES));
+		double		factor = card != other ? truth(card) : i % (2 * N_SHAPES) < N_SHAPES ? arithmetic : memory;
+		pm_tokens	t;
+
+		operators[i] = make_sample(s->graph, s, 64, 1);
+		operators[i].query.gpu = &cards[card];
+		operators[i].query.dtype = PM_FP32;
+		operators[i].query.alone = true;
+		operators[i].query.forward_only = forward_only;
+		CHECK_EQ(pm_tokens_build_work(s, &operators[i].query, &arena, &t, NULL), PM_OK);
+		operators[i].step_ms = (WARM * factor * fmax(t.compute_us[0], t.memory_us[0]) + 5 * t.kernels[0]) / 1000;
+	}
+}
+
+/* opclass of the steps of all cards but `other`, and of the operators. */
+static pm_predictor
+fit_with_operators(int other, bool learns)
+{
+	pm_setting	settings[] = {{.name = "operators", .number = learns, .is_bool = true}, {.name = "calibration_folds", .number = 0}};
+	pm_sample  *kept = PM_NEW(&arena, pm_sample, N_ROWS);
+	pm_dataset	d = {.samples = kept, .operators = operators, .n_operators = N_CARDS * 2 * N_SHAPES};
+
+	for (int i = 0; i < N_ROWS; i++)
+		if (i % N_CARDS != other)
+			kept[d.n++] = samples[i];
+	return make_predictor("opclass", settings, 2, &d, &arena);
+}
+
+/* A card with nothing but operators has the level that they tell, whichever passes were timed; those with steps keep theirs. */
+static void
+test_operators(void)
+{
+	const int	other = 4;
+
+	for (int forward_only = 0; forward_only < 2; forward_only++)
+	{
+		pm_predictor with,
+					without,
+					back;
+		const pm_cards *c;
+		const pm_cards *sheet;
+		pm_card_factors f;
+		uint8_t    *data;
+		size_t		len;
+
+		make_operators(other, 5, 3, forward_only);
+		with = fit_with_operators(other, true);
+		without = fit_with_operators(other, false);
+		c = with.kind->cards(&with);
+		sheet = without.kind->cards(&without);
+		f = pm_cards_factors(c, &samples[other].query);
+		CHECK_EQ(pm_cards_known(c, cards[other].name), PM_CARD_FROM_OPERATORS);
+		CHECK_EQ(pm_cards_known(c, cards[0].name), PM_CARD_FROM_NETWORKS);
+		CHECK_EQ(pm_cards_known(sheet, cards[other].name), PM_CARD_FROM_SHEET);
+		/* pulled a little to what the sheet says */
+		CHECK_NEAR(f.compute[PM_CARD_CONV] / factor(c, 3, PM_CARD_CONV), 5 / truth(3), 0.25 * 5 / truth(3));
+		CHECK(factor(sheet, other, PM_CARD_CONV) < 0.75 * f.compute[PM_CARD_CONV]);
+		CHECK(f.memory[PM_CARD_CONV] < 0.75 * f.compute[PM_CARD_CONV]);
+		CHECK_EQ(f.memory[PM_CARD_REST], f.memory[PM_CARD_CONV]);
+		for (int i = 0; i < N_CARDS; i++)
+			CHECK(i == other || factor(c, i, PM_CARD_CONV) == factor(sheet, i, PM_CARD_CONV));
+		CHECK(pm_cards_doubt(c, cards[other].name, 0.9) > 0);
+		CHECK(pm_cards_doubt(c, cards[other].name, 0.9) < pm_cards_doubt(sheet, cards[other].name, 0.9));
+		CHECK_EQ(pm_predictor_save(&with, &arena, &data, &len, NULL), PM_OK);
+		CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
+		CHECK_EQ(predict_row(&back, &samples[other]), predict_row(&with, &samples[other]));
+		CHECK_EQ(pm_cards_doubt(back.kind->cards(&back), cards[other].name, 0.9), pm_cards_doubt(c, cards[other].name, 0.9));
+	}
+}
+
+/* A training that goes on knows what single operators stand for, and takes the level of one more card from its operators alone. */
+static void
+test_operators_settled(void)
+{
+	pm_card_operator o[N_SHAPES];
+	pm_predictor p;
+	pm_cards	c;
+	pm_gpu		fresh = cards[4];
+	pm_question q = samples[4].query;
+	pm_card_factors other,
+				f;
+
+	make_operators(4, 5, 3, true);
+	p = fit_with_operators(4, true);
+	c = *p.kind->cards(&p);
+	other = pm_cards_factors(&c, &q);
+	fresh.name = "Fresh";
+	q.gpu = &fresh;
+	for (int i = 0; i < N_SHAPES; i++)
+		o[i] = (pm_card_operator) {.gpu = &fresh, .dtype = PM_FP32, .work = PM_CARD_CONV, .level = log(WARM * 10)};
+	c.settled = true;
+	CHECK_EQ(pm_cards_learn_operators(&c, o, N_SHAPES, &arena, NULL), PM_OK);
+	f = pm_cards_factors(&c, &q);
+	CHECK(f.compute[PM_CARD_CONV] > 1.3 * other.compute[PM_CARD_CONV]);
+	CHECK_EQ(pm_cards_known(&c, fresh.name), PM_CARD_FROM_OPERATORS);
+	CHECK_EQ(pm_cards_factors(&c, &samples[4].query).compute[PM_CARD_CONV], other.compute[PM_CARD_CONV]);
+	/* seven operators are too few */
+	fresh.name = "Fresher";
+	CHECK_EQ(pm_cards_learn_operators(&c, o, 7, &arena, NULL), PM_OK);
+	CHECK_EQ(pm_cards_known(&c, fresh.name), PM_CARD_FROM_SHEET);
+}
+
 /* ---------- a better sheet ---------- */
 
 /* What a card is made of; its sheet follows from that. */
@@ -380,6 +513,8 @@ main(void)
 	test_settled();
 	test_opclass();
 	test_doubt();
+	test_operators();
+	test_operators_settled();
 	test_better();
 	pm_arena_release(&arena);
 	return check_done("cards");

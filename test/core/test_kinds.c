@@ -455,6 +455,7 @@ test_operators(void)
 	pm_dataset	d = make_dataset(12, 2, true, by_factors, &arena);
 	pm_predictor without = make_predictor("mdot", quick, 7, &d, &arena);
 	pm_predictor weightless;
+	pm_predictor forward;
 	pm_predictor with;
 
 	d.operators = PM_NEW(&arena, pm_sample, 24);
@@ -468,6 +469,11 @@ test_operators(void)
 	CHECK(fabs(log(price_of_stranger(&with, "Sigmoid") / 10)) < 0.3);
 	CHECK_EQ(predict_row(&weightless, &d.samples[3]), predict_row(&without, &d.samples[3]));
 	CHECK(mape_of(&with, &d) < 0.15);
+	/* the network does not learn from a forward pass alone */
+	for (int i = 0; i < 24; i++)
+		d.operators[i].query.forward_only = true;
+	forward = make_predictor("mdot", quick, 7, &d, &arena);
+	CHECK_EQ(predict_row(&forward, &d.samples[3]), predict_row(&without, &d.samples[3]));
 	d.operators[7].step_ms = 0;
 	CHECK_EQ(pm_predictor_fit(&with, &d, 1, 1, NULL, &arena, &(pm_fit_report) {0}, NULL), PM_ERR_DATA);
 }

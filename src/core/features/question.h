@@ -72,6 +72,7 @@ typedef struct pm_question
 	pm_mode		mode;
 	const char *framework;
 	bool		alone;			/* an operator measured by itself: forward and backward, no update and no step around it */
+	bool		forward_only;	/* of an operator alone: its backward pass was not timed, and counts for nothing */
 } pm_question;
 
 /*

@@ -291,6 +291,8 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 	pm_node_work_in(q->mode, t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, w);
 	if (q->alone)
 		w->flops_update = w->bytes_update = 0;
+	if (q->forward_only)
+		w->flops_backward = w->bytes_backward = w->kernels_backward = 0;
 	compute_roofline(w, q, r);
 	for (int p = 0; p < 3; p++)
 		t->phase_us[3 * i + p] = r->phase[p];

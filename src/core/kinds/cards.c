@@ -9,12 +9,10 @@
 
 #include "nn/solve.h"
 
-#define MAX_LEVELS	4096
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
 #define MAX_LOG		1000.0		/* of a stored number */
 #define NOISE		0.15		/* of a level about the regression, in logarithms */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
-#define MOST_SPREAD	0.7			/* of one card */
 #define LEAST_LEVELS 3
 #define PULL		1.0			/* a level is pulled to the regression as if by so many networks */
 #define ROUNDS		20
@@ -157,6 +155,60 @@ has_levels(const pm_cards *c, const char *gpu)
 	return false;
 }
 
+pm_card_known
+pm_cards_known(const pm_cards *c, const char *gpu)
+{
+	pm_card_known known = PM_CARD_FROM_SHEET;
+
+	for (int i = 0; c != NULL && i < c->n; i++)
+		if (strcmp(c->level[i].gpu, gpu) == 0)
+		{
+			if (c->level[i].structures > 0)
+				return PM_CARD_FROM_NETWORKS;
+			known = PM_CARD_FROM_OPERATORS;
+		}
+	return known;
+}
+
+double
+pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool *measured)
+{
+	int			of = work == PM_CARD_MEMORY ? PM_CARD_REST : work;
+	const pm_card_level *l = find_level(c, g->name, dtype, of);
+	double		compute = 0,
+				memory = 0;
+
+	*measured = l != NULL && l->structures > 0;
+	if (*measured)
+		return l->level;
+	if (pm_cards_known(c, g->name) == PM_CARD_FROM_NETWORKS)
+		return guess(c, g, dtype, of);
+	guess_from_sheet(c, g, dtype, of, &compute, &memory);
+	return work == PM_CARD_MEMORY ? memory : compute;
+}
+
+/* The level of a card's memory, whatever the format; NULL: the same as that of each kind of work. */
+static const pm_card_level *
+find_memory_level(const pm_cards *c, const char *gpu)
+{
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].work == PM_CARD_MEMORY && strcmp(c->level[i].gpu, gpu) == 0)
+			return &c->level[i];
+	return NULL;
+}
+
+/* Of a card that has levels. */
+static void
+levels_of(const pm_cards *c, const pm_gpu *g, int dtype, int work, double *compute, double *memory)
+{
+	const pm_card_level *l = find_level(c, g->name, dtype, work);
+	const pm_card_level *m = find_memory_level(c, g->name);
+
+	*compute = *memory = level_of(c, g, dtype, work);
+	if (m != NULL && (l == NULL || l->structures == 0))
+		*memory = m->level;
+}
+
 pm_card_factors
 pm_cards_factors(const pm_cards *c, const pm_question *q)
 {
@@ -169,7 +221,7 @@ pm_cards_factors(const pm_cards *c, const pm_question *q)
 					memory = 0;
 
 		if (known)
-			compute = memory = level_of(c, q->gpu, (int) q->dtype, work);
+			levels_of(c, q->gpu, (int) q->dtype, work, &compute, &memory);
 		else if (c != NULL && c->n > 0)
 			guess_from_sheet(c, q->gpu, (int) q->dtype, work, &compute, &memory);
 		f.compute[work] = exp(within_bounds(compute));
@@ -191,7 +243,12 @@ pm_cards_spread(const pm_cards *c)
 double
 pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
 {
-	return has_levels(c, gpu) ? 0 : pm_cards_spread(c) * log(1 / (1 - level));
+	pm_card_known known = pm_cards_known(c, gpu);
+	double		spread = known == PM_CARD_FROM_SHEET ? pm_cards_spread(c) : 0;
+
+	for (int work = 0; known == PM_CARD_FROM_OPERATORS && work < PM_N_CARD_LEVELS; work++)
+		spread = fmax(spread, c->operator_spread[work]);
+	return spread * log(1 / (1 - level));
 }
 
 /* ---- learning ---- */
@@ -339,7 +396,7 @@ set_spread(pm_cards *c, int work, const pm_gpu *const *gpus)
 		if (c->level[i].work == work && !gpus[i]->is_cpu)
 		{
 			regress(c, work, gpus, c->level[i].gpu);
-			sum += fmin(fabs(c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)), MOST_SPREAD);
+			sum += fmin(fabs(c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)), PM_MOST_CARD_SPREAD);
 			n++;
 		}
 	c->spread[work] = n >= LEAST_LEVELS ? sum / n : 0;
@@ -366,7 +423,7 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 
 	if (!p || !level || !gpus)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < n && levels < MAX_LEVELS; levels++)
+	for (int i = 0; i < n && levels < PM_MAX_CARD_LEVELS; levels++)
 	{
 		pm_card_level *l = &level[levels];
 		int			end = i;
@@ -405,22 +462,43 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 
 /* ---- storing ---- */
 
-static const char *const work_names[PM_N_CARD_WORKS] = {[PM_CARD_CONV] = "convolutions", [PM_CARD_REST] = "other operators"};
-static const char *const trait_names[PM_N_CARD_TRAITS] = {
-	"card", "not cuda", "plain 16 bits", "tf32", "amp or bf16", "fp16", "clock", "lanes alone", "ridge"
+static const char *const work_names[PM_N_CARD_LEVELS] = {
+	[PM_CARD_CONV] = "convolutions", [PM_CARD_REST] = "other operators", [PM_CARD_MEMORY] = "memory"
 };
-static const pm_names works = {"kind of work", PM_N_CARD_WORKS, work_names};
-static const pm_names traits = {"trait of cards", PM_N_CARD_TRAITS, trait_names};
+static const char *const trait_names[] = {
+	"card", "not cuda", "plain 16 bits", "tf32", "amp or bf16", "fp16", "clock", "lanes alone", "ridge",
+	"forward operators", "cards of forward operators", "operators", "cards of operators", "spread of operators"
+};
+static const pm_names works = {"kind of work", PM_N_CARD_LEVELS, work_names};
+
+/* Stored behind the traits. */
+enum
+{
+	FORWARD_ADD = PM_N_CARD_TRAITS, FORWARD_CARDS, BOTH_ADD, BOTH_CARDS, OPERATOR_SPREAD, N_NUMBERS
+};
+static const pm_names numbers = {"trait of cards", N_NUMBERS, trait_names};
+
+static void
+save_numbers(const pm_cards *c, int work, pm_buffer *b)
+{
+	double		v[N_NUMBERS];
+
+	memcpy(v, c->trait[work], sizeof(c->trait[work]));
+	v[FORWARD_ADD] = c->offset[work][0].add;
+	v[FORWARD_CARDS] = c->offset[work][0].cards;
+	v[BOTH_ADD] = c->offset[work][1].add;
+	v[BOTH_CARDS] = c->offset[work][1].cards;
+	v[OPERATOR_SPREAD] = c->operator_spread[work];
+	pm_named_save(&numbers, v, b);
+	pm_put_f64(b, c->spread[work]);
+}
 
 void
 pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b)
 {
 	pm_names_save(&works, b);
-	for (int work = 0; work < PM_N_CARD_WORKS; work++)
-	{
-		pm_named_save(&traits, c->trait[work], b);
-		pm_put_f64(b, c->spread[work]);
-	}
+	for (int work = 0; work < PM_N_CARD_LEVELS; work++)
+		save_numbers(c, work, b);
 	pm_put_u32(b, (uint32_t) c->n);
 	for (int i = 0; i < c->n; i++)
 	{
@@ -454,6 +532,36 @@ load_level(pm_card_level *l, const pm_schema *s, const pm_translation *t, pm_rea
 	return PM_OK;
 }
 
+static bool
+is_spread(double x)
+{
+	return x >= 0 && x <= PM_MOST_CARD_SPREAD;
+}
+
+/* What predictors of before single operators do not say of these is 0. */
+static pm_code
+load_numbers(pm_cards *c, int work, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	double		v[N_NUMBERS] = {0};
+	bool		fits = true;
+	pm_code		rc;
+
+	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+		v[k] = NAN;
+	if ((rc = pm_named_load(&numbers, v, r, a, st)) != PM_OK)
+		return rc;
+	for (int k = 0; k < N_NUMBERS; k++)
+		fits = fits && fabs(v[k]) <= MAX_LOG;
+	memcpy(c->trait[work], v, sizeof(c->trait[work]));
+	c->offset[work][0] = (pm_card_offset) {v[FORWARD_ADD], v[FORWARD_CARDS]};
+	c->offset[work][1] = (pm_card_offset) {v[BOTH_ADD], v[BOTH_CARDS]};
+	c->operator_spread[work] = v[OPERATOR_SPREAD];
+	c->spread[work] = pm_get_f64(r);
+	if (!fits || !is_spread(c->spread[work]) || !is_spread(c->operator_spread[work]) || v[FORWARD_CARDS] < 0 || v[BOTH_CARDS] < 0)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	return PM_OK;
+}
+
 pm_code
 pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st)
 {
@@ -461,22 +569,10 @@ pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_sta
 	pm_code		rc = pm_names_load(&works, r, a, &t, st);
 
 	for (int i = 0; rc == PM_OK && i < t.n; i++)
-	{
-		int			work = t.here != NULL ? t.here[i] : i;
-		double	   *trait = c->trait[work];
-
-		for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-			trait[k] = NAN;
-		rc = pm_named_load(&traits, trait, r, a, st);
-		for (int k = 0; k < PM_N_CARD_TRAITS && rc == PM_OK; k++)
-			if (!(fabs(trait[k]) <= MAX_LOG))
-				rc = pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
-		if (rc == PM_OK && !((c->spread[work] = pm_get_f64(r)) >= 0 && c->spread[work] <= MOST_SPREAD))
-			rc = pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
-	}
+		rc = load_numbers(c, t.here != NULL ? t.here[i] : i, r, a, st);
 	if (rc != PM_OK)
 		return rc;
-	c->n = (int) pm_get_u32(r, MAX_LEVELS);
+	c->n = (int) pm_get_u32(r, PM_MAX_CARD_LEVELS);
 	if ((c->level = PM_NEW(a, pm_card_level, c->n + 1)) == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < c->n && rc == PM_OK; i++)

@@ -26,11 +26,19 @@
 #include "kinds/kind.h"
 
 #define PM_N_CARD_TRAITS	9
+#define PM_MAX_CARD_LEVELS	4096
+#define PM_MOST_CARD_SPREAD	0.7	/* a card that is like no other counts no more in a spread */
 
-/* Work that a card may be good or bad at: libraries have other algorithms for convolutions than for the rest. */
+/*
+ * Work that a card may be good or bad at: libraries have other algorithms for
+ * convolutions than for the rest.  Of steps the arithmetic and the traffic of an
+ * operator cannot be told apart, and have one level.  Single operators show
+ * both: a card that is known from these alone has a level of memory besides,
+ * and its other levels are of arithmetic.
+ */
 typedef enum pm_card_work
 {
-	PM_CARD_CONV, PM_CARD_REST, PM_N_CARD_WORKS
+	PM_CARD_CONV, PM_CARD_REST, PM_N_CARD_WORKS, PM_CARD_MEMORY = PM_N_CARD_WORKS, PM_N_CARD_LEVELS
 } pm_card_work;
 
 typedef struct pm_card_level
@@ -38,16 +46,25 @@ typedef struct pm_card_level
 	const char *gpu;
 	int			dtype;
 	int			work;			/* pm_card_work */
-	int			structures;		/* networks that it was learned from */
+	int			structures;		/* networks that it was learned from; 0: single operators */
 	double		level;			/* ln of the factor */
 } pm_card_level;
+
+/* How levels of networks differ from those that single operators by themselves show, the same for all cards. */
+typedef struct pm_card_offset
+{
+	double		add;			/* to the level that operators show */
+	double		cards;			/* that it was learned from; 0: not known */
+} pm_card_offset;
 
 struct pm_cards
 {
 	int			n;
 	pm_card_level *level;		/* [n] */
-	double		trait[PM_N_CARD_WORKS][PM_N_CARD_TRAITS];	/* weights of the regression */
-	double		spread[PM_N_CARD_WORKS];	/* mean |level - guess| of cards left out in turn; 0: fewer than 3 levels */
+	double		trait[PM_N_CARD_LEVELS][PM_N_CARD_TRAITS];	/* weights of the regression; not of memory */
+	double		spread[PM_N_CARD_LEVELS];	/* mean |level - guess| of cards left out in turn; 0: fewer than 3 levels */
+	pm_card_offset offset[PM_N_CARD_LEVELS][2];	/* of operators timed in the forward pass only, and in both passes */
+	double		operator_spread[PM_N_CARD_LEVELS];	/* mean |level - level from operators|; 0: no card has operators */
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 
@@ -71,10 +88,19 @@ pm_card_work_of(int op_class)
 /* Mean error of a guessed level, in logarithms; 0: c is NULL or knows too few cards. */
 double		pm_cards_spread(const pm_cards *c);
 
+/* What the levels of a card were learned from. */
+typedef enum pm_card_known
+{
+	PM_CARD_FROM_SHEET, PM_CARD_FROM_OPERATORS, PM_CARD_FROM_NETWORKS
+} pm_card_known;
+
+/* c may be NULL. */
+pm_card_known pm_cards_known(const pm_cards *c, const char *gpu);
+
 /*
- * How far, in logarithms, the level of a card may be from what is guessed, with
- * a probability of `level`, if errors of guesses are Laplace's; 0 for a card
- * that has levels.
+ * How far, in logarithms, the level of a card may be from what is guessed or
+ * learned from single operators, with a probability of `level`, if errors are
+ * Laplace's; 0 for a card that has levels of networks.
  */
 double		pm_cards_doubt(const pm_cards *c, const char *gpu, double level);
 
@@ -86,6 +112,29 @@ double		pm_cards_doubt(const pm_cards *c, const char *gpu, double level);
  */
 pm_code		pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS], pm_arena *a,
 							pm_status *st);
+
+/*
+ * The level that c has of networks for a kind of work, where *measured, or what
+ * it guesses.  Of memory it is that of other operators.
+ */
+double		pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool *measured);
+
+/* What a single operator says by itself about the level of its card. */
+typedef struct pm_card_operator
+{
+	const pm_gpu *gpu;
+	int			dtype;
+	int			work;			/* pm_card_work, memory included */
+	bool		both;			/* forward and backward pass; else forward only */
+	double		level;
+} pm_card_operator;
+
+/*
+ * Add to c, whose levels of networks are there, levels of the cards, formats and
+ * kinds of work that it has none of, from n operators, which are reordered.
+ * cards_operators.c tells how.
+ */
+pm_code		pm_cards_learn_operators(pm_cards *c, pm_card_operator *o, int n, pm_arena *a, pm_status *st);
 
 void		pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

@@ -67,20 +67,43 @@ typedef struct fit
 	const pm_mdot *from;		/* to start from; NULL: from random numbers */
 } fit;
 
+/* Whether a step of d is of the device. */
+static bool
+has_steps(const pm_dataset *d, const char *gpu)
+{
+	for (int i = 0; i < d->n; i++)
+		if (d->samples[i].query.gpu->name == gpu || strcmp(d->samples[i].query.gpu->name, gpu) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Of the operators those train along that have what a step has: a device that steps are of, from which those of
+ * others could not be told, and a backward pass.  The others teach the base levels of cards.
+ */
 static pm_code
 join_operators(fit *f, pm_arena *a, pm_status *st)
 {
 	const pm_dataset *d = f->d;
 	int			extra = operators_used(f->options, d);
+	const pm_gpu *last = NULL;
+	bool		known = false;
 
-	f->all = (pm_dataset) {.n = d->n + extra, .samples = PM_NEW(a, pm_sample, d->n + extra)};
+	f->all = (pm_dataset) {.n = d->n, .samples = PM_NEW(a, pm_sample, d->n + extra)};
 	if (!f->all.samples)
 		return pm_no_memory(st, a);
 	memcpy(f->all.samples, d->samples, d->n * sizeof(pm_sample));
 	for (int i = 0; i < extra; i++)
 	{
-		f->all.samples[d->n + i] = d->operators[i];
-		f->all.samples[d->n + i].weight *= f->options->value[OPT_OPERATORS];
+		const pm_sample *s = &d->operators[i];
+
+		/* rows of a device stand together */
+		if (s->query.gpu != last)
+			known = has_steps(d, (last = s->query.gpu)->name);
+		if (s->query.forward_only || !known)
+			continue;
+		f->all.samples[f->all.n] = *s;
+		f->all.samples[f->all.n++].weight *= f->options->value[OPT_OPERATORS];
 	}
 	return PM_OK;
 }

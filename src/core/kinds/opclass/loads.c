@@ -86,6 +86,14 @@ pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *
 	v[PM_TERM_LAUNCH] = t->kernels[i] / 1000;
 }
 
+const double *
+pm_opclass_coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i)
+{
+	int			slot = m->slot[pm_opclass_type(t, i)];
+
+	return slot >= 0 ? s->by_type + PM_N_TERMS * slot : s->by_class + PM_N_TERMS * pm_opclass_class(t, i);
+}
+
 /* Loads of a row, all copies, in columns by class or by type (m->slot). */
 void
 pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x)

@@ -32,20 +32,13 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 	"coefficients for each type of operator seen; those of its class only where it was not"},
 	[PM_OPCLASS_BY_DEVICE] = {"by_device", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"coefficients also for each gpu and framework seen, pulled towards the common ones"},
+	[PM_OPCLASS_OPERATORS] = {"operators", PM_OPT_BOOL, 1, 0, 1, NULL,
+	"levels of cards without measured steps from single operators"},
 	[PM_OPCLASS_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[PM_OPCLASS_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
 
 /* ---- predicting ---- */
-
-/* The three coefficients of a token. */
-static const double *
-coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i)
-{
-	int			slot = m->slot[pm_opclass_type(t, i)];
-
-	return slot >= 0 ? s->by_type + PM_N_TERMS * slot : s->by_class + PM_N_TERMS * pm_opclass_class(t, i);
-}
 
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
 static pm_part
@@ -106,7 +99,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	*step_ms = rest;
 	for (int i = 0; i < t.n; i++)
 	{
-		pm_part		part = part_of(&t, i, &factors, coefs_of(m, in, &t, i), tail[0], s->fitted);
+		pm_part		part = part_of(&t, i, &factors, pm_opclass_coefs_of(m, in, &t, i), tail[0], s->fitted);
 
 		*step_ms += part.step_ms;
 		if (parts != NULL)
@@ -146,7 +139,7 @@ opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, p
 	x->mode = s->query.mode;
 	x->factors = pm_cards_factors(&m->cards, &s->query);
 	for (int i = 0; i < t->n; i++)
-		x->coefs[i] = coefs_of(m, in, t, i);
+		x->coefs[i] = pm_opclass_coefs_of(m, in, t, i);
 	*state = x;
 	return PM_OK;
 }
@@ -184,6 +177,7 @@ const pm_kind pm_kind_opclass = {
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 10,
 	.quantities = PM_LEARNS(PM_STEP_MS),
+	.learns_operators = pm_opclass_learns_operators,
 	.memory = pm_opclass_memory,
 	.fit = pm_opclass_fit,
 	.predict = opclass_predict,

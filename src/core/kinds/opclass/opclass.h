@@ -1,7 +1,7 @@
 /*
  * opclass.h - what the kind "opclass" keeps, shared by opclass.c (options and
- * prediction), loads.c (what the coefficients multiply), fit.c (training) and
- * stored.c (saving and loading).
+ * prediction), loads.c (what the coefficients multiply), fit.c and operators.c
+ * (training) and stored.c (saving and loading).
  */
 #ifndef PM_OPCLASS_H
 #define PM_OPCLASS_H
@@ -28,7 +28,7 @@ enum
 
 enum
 {
-	PM_OPCLASS_PULL, PM_OPCLASS_LOSS, PM_OPCLASS_BY_TYPE, PM_OPCLASS_BY_DEVICE, PM_OPCLASS_CALIBRATION, PM_OPCLASS_SEED, PM_N_OPCLASS_OPTIONS
+	PM_OPCLASS_PULL, PM_OPCLASS_LOSS, PM_OPCLASS_BY_TYPE, PM_OPCLASS_BY_DEVICE, PM_OPCLASS_OPERATORS, PM_OPCLASS_CALIBRATION, PM_OPCLASS_SEED, PM_N_OPCLASS_OPTIONS
 };
 
 enum
@@ -71,6 +71,8 @@ const char *pm_opclass_type_name(int type, char *buf);
 int			pm_opclass_type_find(const char *name);
 /* v[PM_N_TERMS]: the load of one copy of token i in ms and thousands of launches; *update: its optimizer's time in ms. */
 void		pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
+/* The three coefficients of token i in the stratum s: those of its type, or of its class. */
+const double *pm_opclass_coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i);
 /* x[PM_N_COEFS]: loads of a row, all copies, in columns by class or by type (m->slot). */
 void		pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x);
 
@@ -82,6 +84,13 @@ const pm_stratum *pm_opclass_closest(const pm_opclass *m, const pm_question *q);
 double		pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads);
 pm_code		pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 						   const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+
+/* ---- operators.c ---- */
+
+/* pm_kind.learns_operators */
+bool		pm_opclass_learns_operators(const pm_options *o);
+/* Levels of cards that d has operators of and no steps; m knows all that its steps tell. */
+pm_code		pm_opclass_fit_operators(pm_opclass *m, const pm_dataset *d, pm_arena *a, pm_status *st);
 
 /* ---- stored.c ---- */
 
