@@ -122,7 +122,7 @@ compute_apart(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p
 	MemoryContextSwitchTo(old);
 	if (!answered)
 		/* a call may have as many problems as questions */
-		*p = (pm_problem) {p->reason, p->sqlstate, copy(p->message), copy(p->detail), copy(p->hint)};
+		*p = (pm_problem) {p->reason, p->sqlstate, copy(p->message), copy(p->detail), copy(p->hint), p->hint_for, copy(p->name)};
 	else if (a->note != NULL)
 		a->note = pstrdup(a->note);
 	MemoryContextDelete(work);

@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_collation.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -64,11 +66,13 @@ pm_raise(const pm_status *st)
 void
 pm_problem_raise(const pm_problem *p)
 {
+	const char *hint = p->hint_for != NULL ? p->hint_for(p->name) : p->hint;
+
 	ereport(ERROR,
 			(errcode(p->sqlstate),
 			 errmsg_internal("%s", p->message),
 			 p->detail ? errdetail_internal("%s", p->detail) : 0,
-			 p->hint ? errhint("%s", p->hint) : 0));
+			 hint ? errhint("%s", hint) : 0));
 }
 
 /* For want of memory to copy the error that says so. */
@@ -177,19 +181,36 @@ keep_candidate(candidate *best, int n, const char *name, int unlike)
 	return n;
 }
 
+/* best[n_best] are suggested; there are n names in all. */
+static char *
+suggestion(const char *const *best, int n_best, int n, const char *list_query, const char *first)
+{
+	StringInfoData s;
+
+	initStringInfo(&s);
+	for (int i = 0; i < n_best; i++)
+		appendStringInfo(&s, "%s\"%s\"", i == 0 ? "Did you mean " : i == n_best - 1 ? " or " : ", ", best[i]);
+	if (n_best > 0)
+		appendStringInfoString(&s, "? ");
+	if (n == 0)
+		appendStringInfo(&s, "There are none yet: %s.", first);
+	else
+		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
+	return s.data;
+}
+
 char *
 pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first)
 {
 	candidate	best[N_CANDIDATES + 1];
+	const char *suggested[N_CANDIDATES];
 	int			n_best = 0;
 	int			len;
 	int			letters;
 	char	   *w = essence(wanted, &len);
-	StringInfoData s;
 
 	w[len] = '\0';
 	letters = pg_mbstrlen_with_len(w, len);
-	initStringInfo(&s);
 	for (int i = 0; i < n; i++)
 	{
 		int			d = unlikeness(w, len, names[i]);
@@ -199,14 +220,36 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 			n_best = keep_candidate(best, n_best, names[i], d);
 	}
 	for (int i = 0; i < n_best; i++)
-		appendStringInfo(&s, "%s\"%s\"", i == 0 ? "Did you mean " : i == n_best - 1 ? " or " : ", ", best[i].name);
-	if (n_best > 0)
-		appendStringInfoString(&s, "? ");
-	if (n == 0)
-		appendStringInfo(&s, "There are none yet: %s.", first);
-	else
-		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
-	return s.data;
+		suggested[i] = best[i].name;
+	return suggestion(suggested, n_best, n, list_query, first);
+}
+
+char *
+pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *first)
+{
+	const char *suggested[N_CANDIDATES];
+	double		most = 0;
+	double		limit = INFINITY;
+	int			n_best = 0;
+
+	for (int i = 0; i < n; i++)
+		most = Max(most, nearness[i]);
+	/* those of the largest nearness first, then those of the next */
+	while (n_best < N_CANDIDATES)
+	{
+		double		next = 0;
+
+		for (int i = 0; i < n; i++)
+			if (nearness[i] < limit)
+				next = Max(next, nearness[i]);
+		if (next <= 0 || next <= most - 1)
+			break;
+		for (int i = 0; i < n && n_best < N_CANDIDATES; i++)
+			if (nearness[i] == next)
+				suggested[n_best++] = names[i];
+		limit = next;
+	}
+	return n_best > 0 ? suggestion(suggested, n_best, n, list_query, first) : NULL;
 }
 
 char *

@@ -30,6 +30,12 @@ extern const char *pm_shown_name(const char *name);
  */
 extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first);
 
+/*
+ * The same where the caller knows how near each of names[n] is, 0: not at all.
+ * The nearest and those less than 1 behind it; NULL: none is near.
+ */
+extern char *pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *first);
+
 /* "a, b, c" with quotes around each. */
 extern char *pm_quoted_list(const char *const *names, int n);
 

@@ -28,12 +28,14 @@
 #include "gpus.h"
 #include "plans.h"
 #include "triggers.h"
+#include "plan/card_names.h"
 
 PG_FUNCTION_INFO_V1(pm_gpu_name);
 PG_FUNCTION_INFO_V1(pm_find_gpu);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.gpu"
+#define FIRST_DEVICE "INSERT data sheets into perfmodel.gpu"
 
 /* A column that the table of 0.1.0 lacks, where measurements are stored with this library before the update. */
 #define SINCE_2(column) " (j OPERATOR(pg_catalog.->>) '" column "')::pg_catalog.float8,"
@@ -43,6 +45,7 @@ typedef struct device
 	pm_gpu		sheet;
 	int			n_keys;
 	char	  **keys;			/* [n_keys] normalised: of the name, then of the aliases */
+	pm_card_name words;			/* of the name, to find those that are near to one which is unknown */
 } device;
 
 static MemoryContext devices_cxt = NULL;
@@ -135,6 +138,7 @@ read_device(device *d, uint64 row)
 	d->sheet.register_kb = pm_value_float8(row, 15);
 	d->sheet.fp16_tflops = pm_value_float8(row, 16);
 	read_keys(d, row, 17);
+	pm_card_name_read(d->sheet.is_cpu ? psprintf("%s CPU", d->sheet.name) : d->sheet.name, &d->words);
 	return true;
 }
 
@@ -283,14 +287,23 @@ find_device(const char *name, int *n)
 	return *n == 1 ? d : NULL;
 }
 
+/* The nearest by series and number of the model; where there are none, those that are spelt alike. */
 static char *
 device_hint(const char *name)
 {
 	const char **names = palloc(sizeof(char *) * Max(n_devices, 1));
+	double	   *nearness = palloc(sizeof(double) * Max(n_devices, 1));
+	pm_card_name wanted;
+	char	   *hint;
 
+	pm_card_name_read(name, &wanted);
 	for (int i = 0; i < n_devices; i++)
+	{
 		names[i] = pm_message_from_core(devices[i].sheet.name);
-	return pm_did_you_mean(name, names, n_devices, LIST_QUERY, "INSERT data sheets into perfmodel.gpu");
+		nearness[i] = pm_card_name_nearness(&wanted, &devices[i].words);
+	}
+	hint = pm_did_you_mean_nearest(names, nearness, n_devices, LIST_QUERY, FIRST_DEVICE);
+	return hint != NULL ? hint : pm_did_you_mean(name, names, n_devices, LIST_QUERY, FIRST_DEVICE);
 }
 
 /* "a" or "b": the devices that have the name among their aliases. */
@@ -330,7 +343,8 @@ pm_gpu_look_up(const char *name, pm_problem *p)
 		};
 	else
 		*p = (pm_problem) {
-			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%s\"", pm_shown_name(name)), NULL, device_hint(name)
+			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%s\"", pm_shown_name(name)), NULL, NULL,
+			device_hint, pstrdup(name)
 		};
 	return NULL;
 }

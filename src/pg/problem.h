@@ -17,6 +17,8 @@ typedef struct pm_problem
 	char	   *message;
 	char	   *detail;			/* or NULL */
 	char	   *hint;			/* or NULL */
+	char	   *(*hint_for) (const char *name);	/* or NULL: makes the hint if it comes to an error, as names that are alike take time to find */
+	char	   *name;			/* the argument of hint_for */
 } pm_problem;
 
 pg_noreturn extern void pm_problem_raise(const pm_problem *p);

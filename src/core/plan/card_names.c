@@ -1,0 +1,154 @@
+/*
+ * card_names.c - which devices a name is near to that is the name of none.
+ */
+#include "plan/card_names.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME_NUMBER		4.0
+#define SAME_SERIES		2.0
+#define PART_OF_SERIES	1.5		/* "GH200" and "H200" */
+#define NEAR_NUMBER		2.0		/* of one series: for numbers that are all but equal */
+#define SAME_DIGITS		0.5		/* "A800" is rather an A100 than an A40 or an RTX A6000 */
+#define FAR_NUMBER		0.5		/* below: a series of one letter may be anybody's, such as "v4" and "V100" */
+#define SAME_WORD		1.0
+#define OTHER_WORD		0.1
+
+static bool
+is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool
+is_letter(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+}
+
+/* Words that do not tell one device from another. */
+static bool
+says_nothing(const char *word)
+{
+	static const char *const words[] = {"nvidia", "geforce", "tesla", "amd", "gb", "gib", "g", "gpu", "graphics", "with", "design", "generation"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(word, words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The run of letters or of digits at s, in lower case; how many bytes it has. */
+static size_t
+read_word(const char *s, char *word)
+{
+	bool		digits = is_digit(*s);
+	size_t		n = 0;
+	size_t		kept = 0;
+
+	for (; digits ? is_digit(s[n]) : is_letter(s[n]); n++)
+		if (kept < PM_CARD_LETTERS)
+			word[kept++] = s[n] >= 'A' && s[n] <= 'Z' ? s[n] - 'A' + 'a' : s[n];
+	word[kept] = '\0';
+	return n;
+}
+
+void
+pm_card_name_read(const char *name, pm_card_name *c)
+{
+	*c = (pm_card_name) {.model = -1};
+	while (*name && c->n < PM_CARD_WORDS)
+	{
+		char	   *word = c->words[c->n];
+
+		if (!is_digit(*name) && !is_letter(*name))
+		{
+			name++;
+			continue;
+		}
+		name += read_word(name, word);
+		if (says_nothing(word))
+			continue;
+		if (is_digit(*word) && c->model < 0)
+			c->model = c->n;
+		c->n++;
+	}
+}
+
+/* The letters before the number of the model, "" where there are none. */
+static const char *
+series(const pm_card_name *c)
+{
+	return c->model > 0 ? c->words[c->model - 1] : "";
+}
+
+static bool
+ends_with(const char *word, const char *end)
+{
+	size_t		n = strlen(word);
+	size_t		m = strlen(end);
+
+	return m > 0 && m < n && strcmp(word + n - m, end) == 0;
+}
+
+/* What the numbers of the models and the series before them count; 0: they are not of one kind. */
+static double
+model_nearness(const pm_card_name *w, const pm_card_name *k)
+{
+	const char *wanted = series(w);
+	const char *known = series(k);
+	bool		same_series = *wanted && strcmp(wanted, known) == 0;
+	double		apart;
+
+	if (w->model < 0 || k->model < 0)
+		return 0;
+	if (strcmp(w->words[w->model], k->words[k->model]) == 0)
+	{
+		if (same_series)
+			return SAME_NUMBER + SAME_SERIES;
+		if (ends_with(wanted, known) || ends_with(known, wanted))
+			return SAME_NUMBER + PART_OF_SERIES;
+		return strlen(w->words[w->model]) >= 3 ? SAME_NUMBER : 0;
+	}
+	apart = fabs(log((atof(w->words[w->model]) + 1) / (atof(k->words[k->model]) + 1)));
+	if (!same_series || NEAR_NUMBER / (1 + apart) < FAR_NUMBER)
+		return 0;
+	return SAME_SERIES + NEAR_NUMBER / (1 + apart) + (strlen(w->words[w->model]) == strlen(k->words[k->model]) ? SAME_DIGITS : 0);
+}
+
+static bool
+has_word(const pm_card_name *c, const char *word)
+{
+	for (int i = 0; i < c->n; i++)
+		if (i != c->model && strcmp(c->words[i], word) == 0)
+			return true;
+	return false;
+}
+
+double
+pm_card_name_nearness(const pm_card_name *wanted, const pm_card_name *known)
+{
+	double		near = model_nearness(wanted, known);
+	double		words = 0;
+	bool		telling = near > 0;
+	size_t		letters = wanted->model < 0 ? 3 : 4;	/* of a word that tells something: "cpu", "rtx"; but not the "max" of "M2 Max" */
+
+	for (int i = 0; i < wanted->n; i++)
+	{
+		if (i == wanted->model)
+			continue;
+		if (!has_word(known, wanted->words[i]))
+			words -= OTHER_WORD;
+		else
+		{
+			words += SAME_WORD;
+			telling = telling || strlen(wanted->words[i]) >= letters;
+		}
+	}
+	for (int i = 0; i < known->n; i++)
+		if (i != known->model && !has_word(wanted, known->words[i]))
+			words -= OTHER_WORD;
+	return telling && near + words > 0 ? near + words : 0;
+}

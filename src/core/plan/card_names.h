@@ -1,0 +1,35 @@
+/*
+ * card_names.h - which devices a name is near to that is the name of none.
+ *
+ * People ask for cards that have no data sheet (MI250X, H800) or shorten names
+ * (a100 80).  Counting edits finds the wrong ones: "H800" is nearer to "K80"
+ * than to "H100-SXM5-80GB".  So names are read as the makers write them: words,
+ * and one number, the model, with the letters of a series before it.
+ */
+#ifndef PM_CORE_PLAN_CARD_NAMES_H
+#define PM_CORE_PLAN_CARD_NAMES_H
+
+#include "base/core.h"
+
+#define PM_CARD_WORDS	12		/* of a name; what comes behind them does not count */
+#define PM_CARD_LETTERS 15		/* of a word; longer ones are cut */
+
+/* Runs of letters and of digits in lower case, without those that say nothing, such as "nvidia" and "gb". */
+typedef struct pm_card_name
+{
+	int			n;
+	int			model;			/* which word is the number of the model, the first one; -1: there is none */
+	char		words[PM_CARD_WORDS][PM_CARD_LETTERS + 1];
+} pm_card_name;
+
+void		pm_card_name_read(const char *name, pm_card_name *c);
+
+/*
+ * How near wanted is to the name of a device, 0: not at all.  The same model of
+ * the same series counts 6, another model of the series 2.5 to 4.5 by the
+ * numbers, the same number of another series 4, and each word in common
+ * (series, variant, connector, GB) 1; a word that only one has costs 0.1.
+ */
+double		pm_card_name_nearness(const pm_card_name *wanted, const pm_card_name *known);
+
+#endif
