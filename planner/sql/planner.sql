@@ -35,7 +35,10 @@ SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays((SELECT array_ag
 SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) FROM unnest(ARRAY[
     '''{1,2,3}'', ''{1,1}''', '''{1}'', ''{}''', '''{1}'', ''{1}'', ''fair''', '''{-1}'', ''{1}''', '''{NaN}'', ''{1}''', '''{NULL}'', ''{1}''', '''{1}'', ''{-1}''', '''{1}'', ''{Infinity}''',
     '''{1}'', ''{1}'', weights => ''{0}''', '''{1}'', ''{1}'', weights => ''{1,2}''', '''{1}'', ''{1}'', gpu_counts => ''{0}''', '''{1}'', ''{1}'', ''makespan'', steps => ''{0}''',
-    '''{1}'', ''{0}'', ''makespan''', '''{1}'', ''{1}'', ''cost'', prices => ''{0}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{0}''']) AS a;
+    '''{1}'', ''{0}'', ''makespan''', '''{1}'', ''{1}'', ''cost'', prices => ''{0}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{0}''',
+    '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{1e308}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{NaN}''', '''{1e-300}'', ''{1}''', '''{1}'', ''{1e-300}''', '''{1}'', ''{1}'', steps => ''{1e308}''']) AS a;
+-- a deadline that needs next to nothing, or more than all there is
+SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1e9},{1e-9}}', '{1}', 'cost', steps => '{1e-3,1e15}', deadlines_s => '{1e15,1e-3}') ORDER BY job;
 
 -- ---- a table of jobs
 SELECT helper.load_world() > 0 AS loaded;

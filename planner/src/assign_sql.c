@@ -47,12 +47,15 @@ solve(const gavel_input *in, gavel_policy policy, gavel_result *r)
 	r->share = planner_memory(sizeof(double) * in->n_jobs * in->n_kinds);
 	r->unmet = planner_memory(sizeof(double) * in->n_jobs);
 	status = r->share && r->unmet ? gavel_assign(in, policy, planner_memory, planner_cancelled, NULL, r) : LP_NO_MEMORY;
+	/* numbers that are too far apart can come out of a library as anything */
+	if (status == LP_OPTIMAL && !(isfinite(r->objective) && isfinite(r->bound)))
+		status = LP_FAILED;
 	planner_check_status(status, in->n_jobs, in->n_kinds);
 }
 
 /* ---------- numbers in arrays ---------- */
 
-/* The elements of an array argument, without NULLs, each in [low, high]; NULL argument: `usual` everywhere. */
+/* The elements of an array argument, without NULLs, each in [low, high] or `usual`; NULL argument: `usual` everywhere. */
 static double *
 numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, double high, double usual)
 {
@@ -78,10 +81,11 @@ numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, 
 	for (int i = 0; i < found; i++)
 	{
 		v[i] = nulls[i] ? get_float8_nan() : DatumGetFloat8(elems[i]);
-		if (!(v[i] >= low && v[i] <= high))
+		if (!(v[i] >= low && v[i] <= high) && v[i] != usual)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("%s[%d] must be between %g and %g", name, i + 1, low, high)));
+					 usual >= low && usual <= high ? errmsg("%s[%d] must be between %g and %g", name, i + 1, low, high) :
+					 errmsg("%s[%d] must be %s or between %g and %g", name, i + 1, isinf(usual) ? "Infinity" : "0", low, high)));
 	}
 	return v;
 }
@@ -103,8 +107,8 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	policy = policy_named(PG_GETARG_TEXT_PP(2));
-	in.workers = numbers(fcinfo, 1, "workers", &n_kinds, 0, 1e9, 0);
-	in.throughput = numbers(fcinfo, 0, "throughputs", &n, 0, 1e9, 0);
+	in.workers = numbers(fcinfo, 1, "workers", &n_kinds, 1e-3, 1e9, 0);
+	in.throughput = numbers(fcinfo, 0, "throughputs", &n, 1e-9, 1e9, 0);
 	if (n_kinds < 1 || n % n_kinds != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -117,7 +121,7 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	counts = numbers(fcinfo, 3, "gpu_counts", &in.n_jobs, 1, 1e6, 1);
 	weights = numbers(fcinfo, 4, "weights", &in.n_jobs, 1e-6, 1e6, 1);
 	steps = numbers(fcinfo, 5, "steps", &in.n_jobs, 1e-3, 1e15, 1);
-	deadlines = numbers(fcinfo, 6, "deadlines_s", &in.n_jobs, 1e-3, INFINITY, INFINITY);
+	deadlines = numbers(fcinfo, 6, "deadlines_s", &in.n_jobs, 1e-3, 1e15, INFINITY);
 	in.price = numbers(fcinfo, 7, "prices", &in.n_kinds, 1e-6, 1e6, 1);
 	jobs = palloc(sizeof(gavel_job) * in.n_jobs);
 	for (int m = 0; m < in.n_jobs; m++)

@@ -31,6 +31,9 @@ throughput_of(const programme *p, int class)
 	return p->in->throughput + (size_t) p->first[class] * p->in->n_kinds;
 }
 
+/* Of the rate of a job, a part that makes no difference, and whose coefficients would only cost digits. */
+#define NEGLIGIBLE 1e-9
+
 static double
 fastest(const programme *p, int class)
 {
@@ -133,8 +136,8 @@ set_rows(programme *p)
 		p->lp.row_high[m] = 1;
 		p->scale[m] = p->policy == GAVEL_MAX_MIN ? equal_rate(p, m) * job->weight / job->gpus :
 			p->policy == GAVEL_MAKESPAN ? job->steps : need;
-		/* no device that it runs on, or nothing that is wanted of it: a row that holds */
-		if (best <= 0 || p->scale[m] <= 0)
+		/* no device that it runs on, or nothing (or next to nothing) that is wanted of it: a row that holds */
+		if (best <= 0 || p->scale[m] <= 0 || (p->policy == GAVEL_COST && need < NEGLIGIBLE * best))
 			p->scale[m] = 0;
 		p->lp.row_low[row] = p->scale[m] > 0 ? p->policy == GAVEL_COST ? 1 : 0 : -LP_FREE;
 		p->lp.row_high[row] = LP_FREE;
@@ -206,11 +209,14 @@ set_columns(programme *p, double unit)
 	int			at = 0;
 
 	for (int m = 0; m < p->n; m++)
+	{
+		double		best = fastest(p, m);
+
 		for (int j = 0; j < p->in->n_kinds; j++)
 		{
 			int			column = m * p->in->n_kinds + j;
 			double		t = throughput_of(p, m)[j];
-			bool		runs = t > 0 && p->in->workers[j] > 0;
+			bool		runs = t > NEGLIGIBLE * best && p->in->workers[j] > 0;
 
 			p->lp.start[column] = at;
 			p->lp.high[column] = runs ? LP_FREE : 0;
@@ -223,6 +229,7 @@ set_columns(programme *p, double unit)
 					add(p, &at, p->n + p->in->n_kinds + m, wanted_value(p, m, j) / unit);
 			}
 		}
+	}
 	p->lp.start[p->n * p->in->n_kinds] = at;
 	set_last_columns(p, &at);
 }

@@ -69,9 +69,10 @@ planner_check_status(lp_status status, int n_jobs, int n_kinds)
 				 errhint("Every job needs a kind of device with workers on which its throughput is above 0.")));
 	if (status != LP_OPTIMAL)
 		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("%s did not solve the linear programme", lp_library()),
-				 errhint("Try another policy, or throughputs that are less far apart.")));
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s cannot solve the linear programme (jobs: %d, kinds of devices: %d)", lp_library(), n_jobs, n_kinds),
+				 errdetail("The numbers of the jobs are too far apart for double precision."),
+				 errhint("Plan jobs apart whose steps, throughputs, devices or deadlines differ by more than a million times.")));
 }
 
 void
