@@ -296,16 +296,19 @@ learn(replay *r, double at, const double *start_s, const double *finish_s, knowl
 {
 	pm_queue_job *recent = PM_NEW(a, pm_queue_job, r->n);
 	pm_past_job *past = PM_NEW(a, pm_past_job, r->n);
+	pm_stretch *stretch = PM_NEW(a, pm_stretch, MOST_POOLS);
 	pm_status	st;
 	int			moments;
 
-	must(recent != NULL && past != NULL, "out of memory");
+	must(recent != NULL && past != NULL && stretch != NULL, "out of memory");
 	o->recent = recent;
 	o->n_recent = look_back(r, at, recent);
 	o->window_s = RECENT_S;
-	if (what == CHECKED)
-		must(pm_eta_backtest(past, remember(r, at, start_s, finish_s, past), r->n_networks, r->pools, r->n_pools, o, SPAN_S, &o->stretch,
-							 &moments, a, &st) == PM_OK, st.message);
+	if (what != CHECKED)
+		return;
+	must(pm_eta_backtest(past, remember(r, at, start_s, finish_s, past), r->n_networks, r->pools, r->n_pools, o, SPAN_S, stretch, &moments, a, &st) == PM_OK,
+		 st.message);
+	o->stretch = stretch;
 }
 
 static void

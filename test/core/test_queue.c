@@ -431,6 +431,46 @@ test_backtest(void)
 	CHECK_EQ(moments, 0);
 }
 
+/* Two kinds of devices: jobs of the one take as long as predicted, those of the other 1.4 times as long. */
+static void
+test_backtest_of_two(void)
+{
+	static pm_past_job past[4000];
+	pm_pool		devices[] = {{1}, {1}, {1}};
+	pm_eta_options o = {.draws = 100,.seed = 3,.window_s = 20000,.policy = PM_FIFO};
+	pm_stretch	s[3];
+	pm_rng		rng;
+	pm_status	st;
+	int			moments;
+	int			n, all;
+
+	pm_rng_seed(&rng, 5);
+	n = make_past(past, 1.4, &rng);
+	all = n + make_past(past + n, 1.4, &rng);
+	for (int i = 0; i < n; i++)
+		past[i].job.work = pm_duration_of(NAN, 140, NAN);
+	for (int i = n; i < all; i++)
+	{
+		past[i].job.pool = 1;
+		past[i].job.question = 1;
+	}
+	CHECK_EQ(pm_eta_backtest(past, all, 2, devices, 3, &o, 60000, s, &moments, &arena, &st), PM_OK);
+	printf("stretched by kind: %.2f (n %d), %.2f (n %d), nobody waits: %.2f\n", s[0].p50, s[0].n, s[1].p50, s[1].n, s[2].p50);
+	CHECK(s[0].p50 < s[2].p50 && s[2].p50 < s[1].p50 && s[0].n > 0 && s[1].n > 0 && s[2].n == 0);
+	CHECK(s[0].p50 < 1.1 && s[1].p50 > 1.1 && !s[0].capped && !s[1].capped);
+	/* a history in which waits are beyond all reason is believed up to the limit */
+	for (int i = n; i < all; i++)
+	{
+		double		start = past[i].job.submit_s + 5000;
+
+		past[i].start_s = start <= 0 ? start : INFINITY;
+		past[i].finish_s = start + 100 <= 0 ? start + 100 : INFINITY;
+	}
+	devices[1].free = 1000;
+	CHECK_EQ(pm_eta_backtest(past + n, all - n, 2, devices, 3, &o, 60000, s, &moments, &arena, &st), PM_OK);
+	CHECK(s[1].capped && s[1].p50 == PM_STRETCH_MAX && s[1].p90 == PM_STRETCH_MAX);
+}
+
 /* Draws of a moment go down with the jobs, down to what quantiles need. */
 static void
 test_backtest_draws(void)
@@ -458,7 +498,8 @@ test_stretch(void)
 	pm_pool		pool = {0};
 	int32_t		order[2];
 	pm_eta		e[2];
-	pm_eta_options o = {.draws = 100,.seed = 3,.stretch = {3, 2}};
+	const pm_stretch stretch = {.p50 = 3,.p90 = 2};
+	pm_eta_options o = {.draws = 100,.seed = 3,.stretch = &stretch};
 	pm_status	st;
 
 	j[1].question = 1;
@@ -540,6 +581,7 @@ main(void)
 	test_coverage();
 	test_arrivals();
 	test_backtest();
+	test_backtest_of_two();
 	test_backtest_draws();
 	test_stretch();
 	test_stop();

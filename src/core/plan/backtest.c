@@ -12,6 +12,8 @@ typedef struct ratio
 {
 	double		value;
 	double		weight;			/* the jobs of a moment have 1 together: they are wrong together */
+	double		pool_weight;	/* the same among the jobs of its kind of device */
+	int32_t		pool;
 	bool		open;
 } ratio;
 
@@ -27,6 +29,7 @@ typedef struct backtest
 	ratio	   *p90;
 	int			n_ratios;
 	int			moments;
+	int		   *pool_moments;	/* [n_pools] in which jobs waited for the kind of device */
 } backtest;
 
 /* The queue at a moment, as it was known then. */
@@ -38,6 +41,7 @@ typedef struct scene
 	pm_pool    *free;
 	int32_t    *order;
 	pm_eta	   *eta;
+	int		   *waiting;		/* [n_pools] jobs that wait */
 	int			n;
 	int			n_waiting;
 	int			n_recent;
@@ -48,9 +52,10 @@ make_room(const backtest *b, scene *s, pm_arena *a, pm_status *st)
 {
 	*s = (scene) {
 		.jobs = PM_NEW(a, pm_queue_job, b->n + 1),.of = PM_NEW(a, int, b->n + 1),.recent = PM_NEW(a, pm_queue_job, b->n + 1),
-		.free = PM_NEW(a, pm_pool, b->n_pools + 1),.order = PM_NEW(a, int32_t, b->n + 1),.eta = PM_NEW(a, pm_eta, b->n + 1)
+		.free = PM_NEW(a, pm_pool, b->n_pools + 1),.order = PM_NEW(a, int32_t, b->n + 1),.eta = PM_NEW(a, pm_eta, b->n + 1),
+		.waiting = PM_NEW(a, int, b->n_pools + 1)
 	};
-	if (s->jobs == NULL || s->of == NULL || s->recent == NULL || s->free == NULL || s->order == NULL || s->eta == NULL)
+	if (s->jobs == NULL || s->of == NULL || s->recent == NULL || s->free == NULL || s->order == NULL || s->eta == NULL || s->waiting == NULL)
 		return pm_no_memory(st, a);
 	return PM_OK;
 }
@@ -78,6 +83,7 @@ set_scene(const backtest *b, double at, scene *s)
 			s->free[j.pool].free -= j.gpus;
 		}
 		s->n_waiting += j.elapsed_s < 0;
+		s->waiting[j.pool] += j.elapsed_s < 0;
 		s->of[s->n] = i;
 		s->jobs[s->n++] = j;
 	}
@@ -94,11 +100,16 @@ keep_ratios(backtest *b, double at, const scene *s)
 		double		start_s = b->past[s->of[i]].start_s;
 		bool		open = start_s > 0;
 		double		wait = (open ? 0 : start_s) - at + PM_ETA_GRACE_S;
+		int32_t		pool = s->jobs[i].pool;
+		ratio		r = {.weight = 1.0 / s->n_waiting,.pool = pool,.open = open};
 
 		if (s->jobs[i].elapsed_s >= 0 || !isfinite(s->eta[i].start_p90_s))
 			continue;
-		b->p50[b->n_ratios] = (ratio) {wait / (s->eta[i].start_p50_s + PM_ETA_GRACE_S), 1.0 / s->n_waiting, open};
-		b->p90[b->n_ratios++] = (ratio) {wait / (s->eta[i].start_p90_s + PM_ETA_GRACE_S), 1.0 / s->n_waiting, open};
+		r.pool_weight = 1.0 / s->waiting[pool];
+		r.value = wait / (s->eta[i].start_p50_s + PM_ETA_GRACE_S);
+		b->p50[b->n_ratios] = r;
+		r.value = wait / (s->eta[i].start_p90_s + PM_ETA_GRACE_S);
+		b->p90[b->n_ratios++] = r;
 	}
 }
 
@@ -128,6 +139,8 @@ look_at(backtest *b, double at, pm_arena *a, pm_status *st)
 		return st->code;
 	keep_ratios(b, at, &s);
 	b->moments++;
+	for (int p = 0; p < b->n_pools; p++)
+		b->pool_moments[p] += s.waiting[p] > 0;
 	return PM_OK;
 }
 
@@ -163,6 +176,65 @@ quantile(ratio *v, int n, double p)
 	return v[n - 1].value;
 }
 
+/* The quantile 0.9 of so few that the next one is below it with probability 0.9. */
+static double
+p90_of(int moments)
+{
+	return fmin(1, 0.9 * (moments + 1) / moments);
+}
+
+static int
+by_pool(const void *a, const void *b)
+{
+	const ratio *x = a;
+	const ratio *y = b;
+
+	return (x->pool > y->pool) - (x->pool < y->pool);
+}
+
+/* The factor of a kind of device, between its own and that of all. */
+static double
+shrunk(double own, double all, int moments, pm_stretch *s)
+{
+	double		factor = exp((moments * log(own) + PM_STRETCH_SHARED * log(all)) / (moments + PM_STRETCH_SHARED));
+	double		believed = fmin(fmax(factor, PM_STRETCH_MIN), PM_STRETCH_MAX);
+
+	s->capped |= believed != factor;
+	return believed;
+}
+
+/* The factors of each kind of device; those that nobody waited for have the ones of all. */
+static void
+fit_pools(backtest *b, pm_stretch *stretch)
+{
+	double		all50 = quantile(b->p50, b->n_ratios, 0.5);
+	double		all90 = quantile(b->p90, b->n_ratios, p90_of(b->moments));
+
+	qsort(b->p50, b->n_ratios, sizeof(ratio), by_pool);
+	qsort(b->p90, b->n_ratios, sizeof(ratio), by_pool);
+	for (int i = 0; i < b->n_ratios; i++)
+	{
+		b->p50[i].weight = b->p50[i].pool_weight;
+		b->p90[i].weight = b->p90[i].pool_weight;
+	}
+	for (int p = 0; p < b->n_pools; p++)
+	{
+		stretch[p].p50 = shrunk(1, all50, 0, &stretch[p]);
+		stretch[p].p90 = shrunk(1, all90, 0, &stretch[p]);
+	}
+	for (int first = 0, next; first < b->n_ratios; first = next)
+	{
+		int			p = b->p50[first].pool;
+		pm_stretch *s = &stretch[p];
+
+		for (next = first; next < b->n_ratios && b->p50[next].pool == p; next++)
+			;
+		*s = (pm_stretch) {.n = next - first};
+		s->p50 = shrunk(quantile(b->p50 + first, next - first, 0.5), all50, b->pool_moments[p], s);
+		s->p90 = shrunk(quantile(b->p90 + first, next - first, p90_of(b->pool_moments[p])), all90, b->pool_moments[p], s);
+	}
+}
+
 pm_code
 pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *devices, int n_pools, const pm_eta_options *options,
 				double span_s, pm_stretch *stretch, int *moments, pm_arena *a, pm_status *st)
@@ -171,12 +243,14 @@ pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *
 	pm_arena	part;
 	pm_code		code = PM_OK;
 
-	*stretch = (pm_stretch) {1, 1};
+	for (int p = 0; p < n_pools; p++)
+		stretch[p] = (pm_stretch) {.p50 = 1,.p90 = 1};
+	b.pool_moments = PM_NEW(a, int, n_pools + 1);
 	b.p50 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
 	b.p90 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
-	if (b.p50 == NULL || b.p90 == NULL)
+	if (b.p50 == NULL || b.p90 == NULL || b.pool_moments == NULL)
 		return pm_no_memory(st, a);
-	b.options.stretch = (pm_stretch) {1, 1};
+	b.options.stretch = NULL;
 	for (int k = 0; k < PM_BACKTEST_MOMENTS && code == PM_OK; k++)
 	{
 		pm_arena_init_within(&part, a);
@@ -186,7 +260,6 @@ pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *
 	*moments = b.moments;
 	if (code != PM_OK || b.moments < PM_BACKTEST_LEAST || b.n_ratios == 0)
 		return code;
-	stretch->p50 = quantile(b.p50, b.n_ratios, 0.5);
-	stretch->p90 = quantile(b.p90, b.n_ratios, fmin(1, 0.9 * (b.moments + 1) / b.moments));
+	fit_pools(&b, stretch);
 	return PM_OK;
 }

@@ -7,6 +7,13 @@
  * the ratio of true to predicted waits says how far p50 and p90 have to be
  * stretched. Of m moments, the quantile 0.9 (m + 1) / m is taken and not 0.9, as
  * conformal intervals do, since m is small.
+ *
+ * Each kind of device has factors of its own, since forecasts of a card that was
+ * never measured are worse than those of others. Few moments say little: of a
+ * kind in whose queue jobs waited at m moments, the logarithm of the factor is
+ * the mean of its own, with weight m, and of that of all kinds together, with
+ * weight PM_STRETCH_SHARED. A history that says more than PM_STRETCH_MAX, or less than
+ * PM_STRETCH_MIN, is not one of wrong predictions: columns are mixed up, or devices were away.
  */
 #ifndef PM_CORE_PLAN_BACKTEST_H
 #define PM_CORE_PLAN_BACKTEST_H
@@ -16,6 +23,10 @@
 /* Moments that are looked at, and how many of them must have had jobs that waited. */
 #define PM_BACKTEST_MOMENTS	12
 #define PM_BACKTEST_LEAST	6
+/* The weight of all kinds of devices together in the factors of one, in moments, and the range of factors. */
+#define PM_STRETCH_SHARED	6.0
+#define PM_STRETCH_MIN	0.1
+#define PM_STRETCH_MAX	20.0
 /* Draws of each moment: fewer where draws times jobs (with those that come, and questions) would be above the work, but never below the minimum. */
 #define PM_BACKTEST_DRAWS_MIN	20
 #define PM_BACKTEST_DRAWS_MAX	60
@@ -33,8 +44,8 @@ typedef struct pm_past_job
 int			pm_backtest_draws(int64_t n);
 
 /*
- * Fill *stretch with the factors for pm_eta_options; moments is how many had
- * jobs that waited, and below PM_BACKTEST_LEAST the factors are 1. devices has
+ * Fill stretch[n_pools] with the factors for pm_eta_options; moments is how many had
+ * jobs that waited, and below PM_BACKTEST_LEAST all factors are 1. devices has
  * all devices of each pool. Moments lie in the last span_s seconds; arrivals at
  * each are what was submitted in the options' window_s before it, so that past[n]
  * should go back as far as both. Of the options, seed, backfill, window_s and

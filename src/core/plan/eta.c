@@ -126,8 +126,10 @@ stretched_by(const pm_stretch *f, double quantile, double start_s)
 }
 
 static void
-summarise(drawing *d, int job, const pm_stretch *stretch, pm_eta *e)
+summarise(drawing *d, int job, const pm_stretch *stretches, pm_eta *e)
 {
+	static const pm_stretch none = {.p50 = 1,.p90 = 1};
+	const pm_stretch *stretch = stretches != NULL ? &stretches[d->jobs[job].pool] : &none;
 	const pm_queue_job *j = &d->jobs[job];
 	float	   *starts = d->starts + (size_t) job * d->draws;
 	float	   *finishes = d->finishes + (size_t) job * d->draws;
@@ -283,7 +285,7 @@ pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *or
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return st->code;
 		if (!isnan(jobs[i].work.p50_s))
-			summarise(&d, i, &options->stretch, &eta[i]);
+			summarise(&d, i, options->stretch, &eta[i]);
 	}
 	return PM_OK;
 }

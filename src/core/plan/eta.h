@@ -31,11 +31,13 @@ typedef struct pm_eta
 	bool		fits;			/* false: the pool has fewer devices than the job needs */
 } pm_eta;
 
-/* Factors of waits, and what is added to a wait before it is compared or stretched, so that none is 0. */
+/* Factors of the waits for a kind of device, and what is added to a wait before it is compared or stretched, so that none is 0. */
 typedef struct pm_stretch
 {
 	double		p50;			/* 0 counts as 1 */
 	double		p90;
+	int			n;				/* forecasts of the past that they are from */
+	bool		capped;			/* the history says more, or less, than is believed */
 } pm_stretch;
 #define PM_ETA_GRACE_S	60.0
 
@@ -48,7 +50,7 @@ typedef struct pm_eta_options
 	int			n_recent;
 	double		window_s;		/* of them: submit_s is above -window_s and at most 0 */
 	pm_policy	policy;			/* that they are put into the order by */
-	pm_stretch	stretch;		/* of the waits, as of pm_eta_backtest(); between p50 and p90 it goes from one to the other */
+	const pm_stretch *stretch;	/* [n_pools] of the waits, as of pm_eta_backtest(), or NULL; between p50 and p90 it goes from one to the other */
 } pm_eta_options;
 
 /* Fill eta[n]. n_questions: one more than the largest question of a job, recent ones included. The same input gives the same bits. */

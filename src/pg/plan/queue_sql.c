@@ -272,6 +272,7 @@ typedef struct eta_call
 	bool	   *named;			/* [n_pools] whether "free" has it */
 	StringInfoData free_names;	/* what "free" has */
 	pm_pool    *pools;
+	pm_stretch *stretch;		/* [n_pools] what the history says of the waits */
 	int32	   *order;
 	pm_eta	   *eta;
 } eta_call;
@@ -367,8 +368,9 @@ check_past(eta_call *c)
 		if (c->named[past[i].job.pool])
 			past[kept++] = past[i];
 	if (pm_eta_backtest(past, kept, c->jobs.n_questions, all_devices(c), c->jobs.n_pools, &c->options,
-						((double) c->recent_from - (double) c->history_from) / USECS_PER_SEC, &c->options.stretch, &moments, &c->arena, &st) != PM_OK)
+						((double) c->recent_from - (double) c->history_from) / USECS_PER_SEC, c->stretch, &moments, &c->arena, &st) != PM_OK)
 		pm_raise(&st);
+	c->options.stretch = c->stretch;
 	pfree(past);
 	if (moments < PM_BACKTEST_LEAST)
 		c->unchecked = "p90 was not compared with the past: too few jobs waited in it";
@@ -427,6 +429,7 @@ compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 	pm_jobs_read(t, predictor, c->at, c->history_from, &c->jobs);
 	pm_context_arena(&c->arena, CurrentMemoryContext, 0);
 	c->pools = palloc0(sizeof(pm_pool) * (c->jobs.n_pools + 1));
+	c->stretch = palloc0(sizeof(pm_stretch) * (c->jobs.n_pools + 1));
 	c->named = palloc0(sizeof(bool) * (c->jobs.n_pools + 1));
 	c->order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(c->jobs.n, 1));
 	c->eta = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_eta) * Max(c->jobs.n, 1));
@@ -436,6 +439,22 @@ compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 	order_jobs(&c->jobs, c->policy, c->order, &c->arena);
 	if (pm_queue_eta(c->jobs.queue, c->jobs.n, c->jobs.n_questions, c->order, c->pools, c->jobs.n_pools, &c->options, c->eta, &c->arena, &st) != PM_OK)
 		pm_raise(&st);
+}
+
+/* Factors that are worth a word. */
+#define SAID_ABOVE 1.05
+
+/* How far the history moves the times of a job. */
+static void
+note_history(eta_call *c, pm_job_row *r, int32 pool)
+{
+	const pm_stretch *s = &c->stretch[pool];
+	const char *limit = s->capped ? psprintf(", between %g and %g at most", PM_STRETCH_MIN, PM_STRETCH_MAX) : "";
+
+	if (c->options.stretch == NULL || s->p50 == 0 || fmax(fmax(s->p50, 1 / s->p50), fmax(s->p90, 1 / s->p90)) < SAID_ABOVE)
+		return;
+	pm_job_note(r, psprintf("history: waits for %s were %.2g times the simulated ones (p90 %.2g, n %d%s); counted in", r->gpu != NULL ? pm_shown_name(r->gpu) : "no gpu",
+							s->p50, s->p90, s->n, limit));
 }
 
 /* What keeps a job from having an answer. */
@@ -459,6 +478,8 @@ note_eta(eta_call *c, int i)
 		pm_job_note(r, "never starts: it waits for devices of jobs without a forecast");
 	else if (c->eta[i].fits && c->unchecked != NULL)
 		pm_job_note(r, c->unchecked);
+	if (isfinite(c->eta[i].start_p90_s) && c->eta[i].start_p90_s > 0)
+		note_history(c, r, j->pool);
 	if (c->shortened && c->options.n_recent > 0 && c->eta[i].start_p90_s > c->options.window_s && isfinite(c->eta[i].start_p50_s))
 		pm_job_note(r, psprintf("jobs to come are counted for %.1f hours only: the history of arrivals has more than %d jobs", c->options.window_s / 3600, HISTORY_JOBS_MAX));
 }
