@@ -73,7 +73,7 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
-	cluster price memory convergence \
+	cluster price memory name_alias convergence \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_trained functions_cards functions_probes functions_drift functions_memory \
 	functions_scaling functions_job functions_convergence functions_change \

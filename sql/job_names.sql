@@ -35,6 +35,22 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.resolve_job_names(%s)', a
     '''one_column''', '''one_column'', ''{"grahp": "device"}''', '''one_column'', ''{"gpu": "devise"}''', '''one_column'', ''{"gpu": 7}''', '''one_column'', ''[]''',
     '''one_column'', ''{"gpu": "ctid"}''', '''perfmodel.graph_graph_id_seq''', '987654321::oid::regclass', '''one_column'', ''{"gpu": "device; DROP TABLE x"}''',
     '''one_column'', ''{"gpu": "device"}'', 1.5', '''one_column'', ''{"gpu": "device"}'', ''NaN''::float8']) AS a;
+-- ---- names of one's own, letter for letter: they go before similar and ambiguous ones, and never before what is called so itself
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('graph', 'prod-cv-2', 'names_vgg16@224'), ('graph', 'names-resnet-50', 'names_resnet50@96'), ('graph', 'names_vgg19@224', 'names_vgg16@224'), ('graph', 'gone', 'no such graph'),
+    ('gpu', 'partition "a"', 'Tesla T4'), ('gpu', 'a100', 'A100-SXM4-80GB'), ('gpu', 'T4', 'L4'), ('gpu', 'old', 'no such GPU'), ('dtype', 'O1', 'AMP'), ('dtype', 'fp32', 'fp16'), ('dtype', 'half', 'fp99');
+SELECT what, given, match, resolved, graph_id = perfmodel.find_graph(resolved) AS id, note
+FROM perfmodel.resolve_job_names(graphs => '{prod-cv-2,Prod-CV-2,names-resnet-50,names_vgg19@224,gone}', gpus => '{"partition \"a\"",a100,T4,old}', dtypes => '{O1,fp32,half}') ORDER BY what, given;
+SELECT helper.load_world() > 0 AS loaded;
+SELECT perfmodel.train('names', 'roofline') > 0 AS trained;
+CREATE TABLE aliased AS SELECT * FROM (VALUES (1, 'prod-cv-2', 'partition "a"', 'O1'), (2, 'names_vgg16@224', 'T4', 'amp'), (3, 'gone', 'T4', 'amp'), (4, 'names_vgg16@224', 'old', 'half')) AS v(job_id, graph, gpu, dtype), (SELECT 8 AS batch, 100 AS steps) AS s;
+SELECT a.job_id, a.gpu, a.p50_s = b.p50_s AS same, a.note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') AS a LEFT JOIN perfmodel.forecast_jobs('aliased', predictor => 'names') AS b ON b.job_id = '2' ORDER BY 1;
+SELECT job_id, start_p50 IS NOT NULL AS starts FROM perfmodel.queue_eta('aliased', free => '{"partition \"a\"": 1}', predictor => 'names') ORDER BY 1;
+SELECT job_id, node FROM perfmodel.place('aliased', nodes => '{n}', node_gpus => '{"partition \"a\""}', node_free => '{1}', predictor => 'names') WHERE node IS NOT NULL;
+SELECT job_id, gpu, step_ms > 0 AS step FROM perfmodel.what_if_jobs('aliased', gpus => '{a100}', predictor => 'names') WHERE job_id = '1';
+-- a change is seen at once
+DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';
+SELECT note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') WHERE job_id = '1';
+SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', NULL, ''b''']) AS v;
 -- with the caller's rights
 CREATE ROLE pm_test_names;
 GRANT USAGE ON SCHEMA helper TO pm_test_names;

@@ -149,7 +149,7 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRA
 SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY['queue_eta(' || :'runs' || ')', 'fill_windows(' || :'runs' || ')', 'fill_windows(' || :'runs' || ', ''{}'')', 'what_if_jobs(' || :'runs' || ')',
     'place(' || :'runs' || ')', 'place(' || :'runs' || ', ''{a}'', ''{T4}'')']) AS a;
 SET client_min_messages = notice;
-SELECT note FROM perfmodel.queue_eta('coming', free => '{"RTX 390": 4}', policy => 'fifo', at => '2026-01-01 12:00+00') WHERE "position" IS NOT NULL;
+SELECT note FROM perfmodel.queue_eta('coming', free => '{"RTX 3091": 4}', policy => 'fifo', at => '2026-01-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT note FROM perfmodel.queue_eta('late', free => '{"T4": 4, "A100": 1}', at => '2026-02-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT job_id, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T 44,T 44,A100}', node_free => '{4,4,4}', predictor => 'queue');
 SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}') LIMIT 2;

@@ -51,7 +51,7 @@ foreach my $user (sort keys %may)
 {
     is($node->safe_psql('postgres', qq{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
             WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-              AND relname NOT IN ('gpu', 'interconnect', 'cluster', 'price', 'carbon_intensity', 'memory_factor')
+              AND relname NOT IN ('gpu', 'interconnect', 'cluster', 'price', 'carbon_intensity', 'memory_factor', 'name_alias')
               AND has_table_privilege('$user', oid, 'SELECT')}), "@{$may{$user}}", "tables that $user may read");
     is($node->safe_psql('postgres', qq{SELECT count(*) FROM pg_class
             WHERE relnamespace = 'perfmodel'::regnamespace AND relkind IN ('r', 'p', 'v', 'm')

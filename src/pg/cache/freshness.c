@@ -58,7 +58,7 @@
 PG_FUNCTION_INFO_V1(pm_forget_cached);
 
 static const char *const watched_name[] = {"gpu", "graph", "predictor", "predictor_weights", "predictor_pretrained", "interconnect", "cluster", "price",
-	"carbon_intensity", "memory_factor"
+	"carbon_intensity", "memory_factor", "name_alias"
 };
 
 static Oid	watched[lengthof(watched_name)];

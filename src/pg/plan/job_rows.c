@@ -22,6 +22,7 @@
 #include "gpus.h"
 #include "plan/job_memory.h"
 #include "plan/job_rows.h"
+#include "plan/name_aliases.h"
 #include "plans.h"
 
 /* The interval whose ends are the quantiles of 10 and 90 %. */
@@ -57,7 +58,7 @@ static const struct
 	{PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_STARTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_DEADLINE, "pg_catalog.timestamptz"}
 };
 
-/* A name of a graph becomes its id in the query, so that each is looked up by the server's own join. */
+/* A name of a graph, or one of name_alias, becomes its id in the query, so that each is looked up by the server's own join. */
 static char *
 make_query(const pm_job_table *t, bool recent)
 {
@@ -68,7 +69,7 @@ make_query(const pm_job_table *t, bool recent)
 	appendStringInfoString(&s, "SELECT ");
 	for (int i = 0; i < lengthof(query_columns); i++)
 		appendStringInfo(&s, "%s%s", i > 0 ? ", " : "",
-						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "g.graph_id" :
+						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "COALESCE(g.graph_id, ag.graph_id)" :
 						 pm_job_table_value(t, query_columns[i].what, query_columns[i].type));
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
 		appendStringInfo(&s, ", %s, %s IS NULL", recent ? pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz") : "NULL::pg_catalog.timestamptz",
@@ -77,7 +78,9 @@ make_query(const pm_job_table *t, bool recent)
 		appendStringInfoString(&s, ", NULL::pg_catalog.timestamptz, true");
 	appendStringInfo(&s, " FROM %s", t->relation);
 	if (by_name)
-		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text", t->column[PM_COLUMN_GRAPH]);
+		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text"
+						 " LEFT JOIN perfmodel.name_alias AS a ON g.graph_id IS NULL AND a.kind OPERATOR(pg_catalog.=) 'graph' AND a.alias OPERATOR(pg_catalog.=) %s::pg_catalog.text"
+						 " LEFT JOIN perfmodel.graph AS ag ON ag.name OPERATOR(pg_catalog.=) a.name", t->column[PM_COLUMN_GRAPH], t->column[PM_COLUMN_GRAPH]);
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
 		appendStringInfo(&s, " WHERE %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL && recent)
@@ -159,15 +162,61 @@ pm_job_note(pm_job_row *row, const char *what)
 	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
 }
 
+/* The usual name of a device; NULL: there is none of that name. */
+static char *
+usual_name(const char *name)
+{
+	pm_problem	p;
+	const pm_gpu *sheet = pm_gpu_look_up(name, &p);
+
+	return sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : NULL;
+}
+
 char *
 pm_job_gpu(const char *name)
 {
-	pm_problem	p;
-	const pm_gpu *sheet;
+	char	   *usual;
+	char	   *meant = NULL;
+	const char *alias;
 
 	pm_freshen();
-	sheet = pm_gpu_look_up(name, &p);
-	return sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : pstrdup(name);
+	usual = usual_name(name);
+	/* what is somebody's own name means nothing else */
+	if (usual != NULL && strcmp(usual, name) == 0)
+		return usual;
+	alias = pm_alias_of(PM_ALIAS_GPU, name);
+	if (alias != NULL)
+		meant = usual_name(alias);
+	return meant != NULL ? meant : usual != NULL ? usual : pstrdup(name);
+}
+
+/* Formats as name_alias says, where they are no words of ours. */
+static void
+resolve_dtypes(pm_jobs *jobs)
+{
+	pm_freshen();
+	for (int i = 0; i < jobs->n_all; i++)
+	{
+		text	  **dtype = &jobs->questions[i].words.dtype;
+		const char *alias;
+
+		CHECK_FOR_INTERRUPTS();
+		if (*dtype == NULL)
+			continue;
+		alias = pm_dtype_alias_of(text_to_cstring(*dtype));
+		if (alias != NULL)
+			*dtype = cstring_to_text(alias);
+	}
+}
+
+static char *
+unknown_graph(const char *name)
+{
+	const char *alias = pm_alias_of(PM_ALIAS_GRAPH, name);
+
+	if (alias != NULL)
+		return psprintf("unknown graph \"%s\" (name_alias says \"%s\")", pm_shown_name(name), pm_shown_name(alias));
+	return psprintf("unknown graph \"%s\"", pm_shown_name(name));
 }
 
 /* ---------- how long it runs ---------- */
@@ -227,7 +276,7 @@ static char *
 missing_for_question(const pm_job_row *r, const pm_job_question *q)
 {
 	if (!q->has_graph_id)
-		return q->graph != NULL ? psprintf("unknown graph \"%s\"", pm_shown_name(q->graph)) : "neither duration_s nor a graph";
+		return q->graph != NULL ? unknown_graph(q->graph) : "neither duration_s nor a graph";
 	if (r->gpu == NULL)
 		return "no gpu";
 	if (!q->has_batch)
@@ -460,6 +509,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 	MemoryContextSwitchTo(cxt);
 	read_rows(jobs, predictor, cxt);
 	SPI_finish();
+	resolve_dtypes(jobs);
 	for (int i = 0; i < jobs->n_all; i++)
 		fill_queue_job(&jobs->queue[i], &jobs->rows[i], &jobs->questions[i], at);
 }
@@ -581,7 +631,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 
 	if (!q->has_graph_id || !q->has_batch)
 	{
-		*why = !q->has_batch ? "no batch" : q->graph != NULL ? psprintf("unknown graph \"%s\"", pm_shown_name(q->graph)) : "no graph";
+		*why = !q->has_batch ? "no batch" : q->graph != NULL ? unknown_graph(q->graph) : "no graph";
 		return false;
 	}
 	q->words.gpu = cstring_to_text(gpu);
@@ -634,12 +684,14 @@ void
 pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs)
 {
 	pm_problem	p;
+	const char *hint;
 
 	pm_freshen();
-	if (pm_gpu_look_up(name, &p) != NULL)
+	if (pm_gpu_exists(pm_job_gpu(name)) || pm_gpu_look_up(name, &p) != NULL)
 		return;
+	hint = p.hint_for != NULL ? p.hint_for(p.name) : p.hint;
 	ereport(NOTICE,
 			(errmsg("%s names \"%s\", which no job asks for and which is no known GPU", argument, pm_shown_name(name)),
 			 jobs->n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(jobs)) : 0,
-			 p.hint != NULL ? errhint("%s", p.hint) : 0));
+			 hint != NULL ? errhint("%s", hint) : 0));
 }

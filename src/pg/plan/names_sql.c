@@ -23,6 +23,7 @@
 #include "features/tokens.h"
 #include "gpus.h"
 #include "plan/job_table.h"
+#include "plan/name_aliases.h"
 #include "plan/names.h"
 #include "plans.h"
 #include "results.h"
@@ -190,19 +191,44 @@ find_name(resolving *r, const known *k, const char *name)
 	return f;
 }
 
+/* What the rows of name_alias say. */
+#define BY_ALIAS "by perfmodel.name_alias"
+#define SIMILAR "similar names are not taken for this one; if one is meant, say so in perfmodel.name_alias"
+
+/* A row of name_alias that leads nowhere. */
+static void
+set_dangling(Datum *values, bool *nulls, const char *alias)
+{
+	set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("perfmodel.name_alias says \"%s\", which is not known", pm_shown_name(alias)));
+}
+
 static void
 resolve_graph(resolving *r, const char *name, Datum *values, bool *nulls)
 {
 	pm_name_found f;
 	const char *note = NULL;
+	const char *alias;
 
 	if (!r->has_graphs)
 		read_graphs(r);
+	pm_freshen();
 	f = find_name(r, &r->graphs, name);
+	alias = f.match != PM_MATCH_EXACT ? pm_alias_of(PM_ALIAS_GRAPH, name) : NULL;
+	if (alias != NULL)
+	{
+		f = find_name(r, &r->graphs, alias);
+		if (f.match != PM_MATCH_EXACT)
+		{
+			set_dangling(values, nulls, alias);
+			return;
+		}
+		f.match = PM_MATCH_ALIAS;
+		note = BY_ALIAS;
+	}
 	if (f.match == PM_MATCH_AMBIGUOUS)
-		note = psprintf("%d graphs go by this name; write which one", f.n_meant);
+		note = psprintf("%d graphs go by this name; say which one in perfmodel.name_alias", f.n_meant);
 	else if (f.match == PM_MATCH_FUZZY)
-		note = "similar names are not taken for this one";
+		note = SIMILAR;
 	else if (f.match == PM_MATCH_UNKNOWN)
 		note = "no graph goes by this name: load it";
 	set_match(values, nulls, f.match, f.thing >= 0 ? r->graphs.label[f.thing] : NULL, note);
@@ -222,11 +248,25 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	const char *found;
 	pm_name_found f;
 
+	const char *alias;
+
 	pm_freshen();
 	sheet = pm_gpu_look_up(name, &p);
+	found = sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : NULL;
+	alias = found == NULL || strcmp(found, name) != 0 ? pm_alias_of(PM_ALIAS_GPU, name) : NULL;
+	if (alias != NULL)
+	{
+		pm_problem	q;
+
+		sheet = pm_gpu_look_up(alias, &q);
+		if (sheet != NULL)
+			set_match(values, nulls, PM_MATCH_ALIAS, pm_from_core(sheet->name), BY_ALIAS);
+		else
+			set_dangling(values, nulls, alias);
+		return;
+	}
 	if (sheet != NULL)
 	{
-		found = pm_from_core(sheet->name);
 		set_match(values, nulls, strcmp(found, name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, found, NULL);
 		return;
 	}
@@ -242,7 +282,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	{
 		/* what the data sheets do not take for a name of theirs is none, however like */
 		f.match = f.n_candidates > 0 ? PM_MATCH_FUZZY : PM_MATCH_UNKNOWN;
-		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? "similar names are not taken for this one" :
+		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? SIMILAR :
 				  "no device goes by this name: insert its data sheet into perfmodel.gpu");
 	}
 	set_candidates(values, nulls, &r->gpus, &f);
@@ -257,6 +297,23 @@ resolve_word(const pm_word_list *list, const char *name, Datum *values, bool *nu
 		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("known are %s", pm_quoted_list(list->names, list->n)));
 	else
 		set_match(values, nulls, strcmp(list->names[at], name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, list->names[at], NULL);
+}
+
+static void
+resolve_dtype(const char *name, Datum *values, bool *nulls)
+{
+	const char *alias;
+	int			at;
+
+	pm_freshen();
+	alias = pm_dtype_alias_of(name);
+	at = alias != NULL ? pm_word_find(&pm_dtype_words, alias) : -1;
+	if (alias == NULL)
+		resolve_word(&pm_dtype_words, name, values, nulls);
+	else if (at >= 0)
+		set_match(values, nulls, PM_MATCH_ALIAS, pm_dtype_words.names[at], BY_ALIAS);
+	else
+		set_dangling(values, nulls, alias);
 }
 
 static void
@@ -290,7 +347,7 @@ add_row(resolving *r, pm_job_column what, const given_name *g)
 	else if (what == PM_COLUMN_GPU)
 		resolve_gpu(r, g->name, values, nulls);
 	else if (what == PM_COLUMN_DTYPE)
-		resolve_word(&pm_dtype_words, g->name, values, nulls);
+		resolve_dtype(g->name, values, nulls);
 	else if (what == PM_COLUMN_LAYOUT)
 		resolve_word(&pm_layout_words, g->name, values, nulls);
 	else if (what == PM_COLUMN_OPTIMIZER)
