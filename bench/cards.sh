@@ -5,7 +5,7 @@
 #     bench/cards.sh DATA_DIR          DATA_DIR as for make pretrained
 #
 # Rows are those that tools/pretrain_rows.py gathers. KIND (default opclass), PROBES (default "1 2 5 10 20"),
-# OPTIONS, and CARDS=0 (no cards left out: only the table of networks and families left out) in the environment.
+# OPTIONS, OPERATORS=1 (with the single operators of tools/pretrain_operators.py, those of the card left out too), and CARDS=0 (no cards left out: only the table of networks and families left out) in the environment.
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
 data=$(realpath "${1:?usage: bench/cards.sh DATA_DIR}")
@@ -15,6 +15,8 @@ need_packages
 private_copy
 mkdir "$work/rows"
 python3 "$root/tools/pretrain_rows.py" "$data" "$work/rows" >&2
+echo operator,gpu,batch,dtype,layout,framework,forward_ms,backward_ms,spread,measured_at,source >"$work/rows/operators.csv"
+[ "${OPERATORS:-0}" = 0 ] || python3 "$root/tools/pretrain_operators.py" "$data" "$work/rows/operators.csv" >&2
 chmod -R a+rX "$work/rows"
 build_and_stage
 cat >"$work/cards.sql" <<SQL
@@ -32,6 +34,7 @@ INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, o
 SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, step_ms, source FROM row
 WHERE source IN ('neusight', 'cnn_benchmarks', 'lambda_tf') OR source = 'timm' AND framework LIKE '%1.12%' AND layout = 'nchw'
    OR source = 'torchvision_gpu_bench' AND graph ~ '^(vgg|wide_resnet|resnet50|resnet101|resnet152|resnext)';
+\\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM '$work/rows/operators.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE result (card text, method text, n bigint, mape_pct float8);
 CREATE TABLE pair (split text, profile_id bigint, gpu text, step_ms float8, graph_ms float8, from_ms float8, one_ms float8, ratio_ms float8, low_ms float8, high_ms float8);
 CREATE FUNCTION score(predictor text, card text, method text, ids bigint[]) RETURNS void LANGUAGE sql AS \$f\$

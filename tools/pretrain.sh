@@ -18,6 +18,7 @@ need_packages
 private_copy
 mkdir "$work/rows"
 python3 "$root/tools/pretrain_rows.py" "$data" "$work/rows"
+python3 "$root/tools/pretrain_operators.py" "$data" "$work/rows/operators.csv"
 chmod -R a+rX "$work/rows"
 if [ "$(id -u)" = 0 ]; then chown -R postgres: "$work/rows"; fi
 build_and_stage
@@ -36,8 +37,10 @@ CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, fram
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms, source)
 SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, step_ms, source FROM row;
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM PROGRAM 'gzip -dc $work/src/data/op_profiles.csv.gz' WITH (FORMAT csv, HEADER)
+\\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM '$work/rows/operators.csv' WITH (FORMAT csv, HEADER)
 SELECT gpu, count(*) AS rows, count(DISTINCT graph_id) AS graphs FROM perfmodel.profile GROUP BY gpu ORDER BY 2 DESC;
 SELECT perfmodel.train('pretrained', options => :'options') > 0 AS trained;
+SELECT string_agg(gpu, ', ' ORDER BY gpu) AS known_from_single_operators FROM perfmodel.known_gpus('pretrained') WHERE networks = 0;
 \\t
 \\pset format unaligned
 \\o $work/rows/pretrained.sql

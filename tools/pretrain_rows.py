@@ -8,9 +8,9 @@ measurements in data/ come along.
 Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source).
 
 Training steps on one device only. NeuSight and cnn-benchmarks timed forward and backward pass without the optimizer's
-step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median counts; its networks are those of
-torchvision with the same name where the definitions agree (ResNets, VGG), and left out where they do not. So it is with
-lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
+step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median counts; those without cuDNN are left out,
+which nobody trains with; its networks are those of torchvision with the same name where the definitions agree (ResNets,
+VGG), and left out where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
 not support, a second set of the RX 7700S with other settings, and fp64.
 """
 
@@ -49,7 +49,8 @@ def neusight(data):
 
 
 def cnn_benchmarks(data):
-    rows = [r for r in read(data / "cnn_benchmarks/profiles.csv") if r["model"] in SAME_IN_TORCHVISION and r["options"] == "224x224"]
+    rows = [r for r in read(data / "cnn_benchmarks/profiles.csv") if r["model"] in SAME_IN_TORCHVISION and r["options"] == "224x224"
+            and "no cudnn" not in r["framework"]]
     key = lambda r: (r["model"], r["gpu"], r["batch"], r["precision"], r["framework"])
     for (model, gpu, batch, precision, framework), runs in itertools.groupby(sorted(rows, key=key), key):
         step = statistics.median(float(r["step_ms"]) for r in runs)
