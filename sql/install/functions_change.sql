@@ -66,7 +66,7 @@ BEGIN ATOMIC
                    'unknown change ' || coalesce(quote_literal(left(u.change, 64)), 'null'),
                    'Known are amp, bf16, tf32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch", "twice the batch", '
                    '"gradients in 16 bits", "zero 1", "zero 3", "flash attention", "fused optimizer", "twice the bandwidth" and "other figures".'))
-             + count(perfmodel.require(u.change <> 'other figures' OR $10 IS NOT NULL, 'which other figures the device has is not said',
+             + count(perfmodel.require(u.change <> 'other figures' OR $10 IS NOT NULL, 'the change "other figures" needs the argument "figures"',
                    'Give them as the columns of perfmodel.gpu: figures => ''{"mem_bw_gbs": 4000}''.')) AS n
         FROM unnest($4) AS u (change)
     ), asked_of_predictor AS (

@@ -173,9 +173,9 @@ BEGIN ATOMIC
                     ELSE 'ok' END AS verdict
         FROM judged AS j
     )
-    SELECT s.starts, s.grouping_name, s.member, s.n::integer, s.networks::integer, 100 * (exp(-s.u) - 1), 100 * s.mape, 100 * s.expected,
-           (100 * s.covered / nullif(s.judged, 0))::float8, 100 * s.cover_low, 100 * s.cover_high, (100 * s.outside)::float8,
-           (100 * s.unknown)::float8, s.e_value, s.alarm_at, s.verdict,
+    SELECT s.starts, s.grouping_name, s.member, s.n::integer, s.networks::integer, round((100 * (exp(-s.u) - 1))::numeric, 2)::float8, round((100 * s.mape)::numeric, 2)::float8,
+           round((100 * s.expected)::numeric, 2)::float8, round(100 * s.covered / nullif(s.judged, 0), 1)::float8, round((100 * s.cover_low)::numeric, 1)::float8,
+           round((100 * s.cover_high)::numeric, 1)::float8, round(100 * s.outside, 1)::float8, round(100 * s.unknown, 1)::float8, s.e_value, s.alarm_at, s.verdict,
            CASE WHEN s.verdict IN ('biased', 'wider') THEN
                     CASE WHEN s.by_bias AND s.verdict = 'biased' THEN 'recalibrate: steps' ELSE 'retrain: steps' END
                     || coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, '')

@@ -38,7 +38,8 @@ BEGIN ATOMIC
         ORDER BY coalesce(s.name IN ('structure', 'family', 'batch', 'gpu'), false), c.fits, c.memory_bytes, c.name, s.name
         OFFSET 0
     )
-    SELECT c.name, c.split, v.n, v.mape_pct, v.mae_ms, v.rmse_ms, v.train_s, v.predict_us, v.mae_mb, v.rmse_mb
+    SELECT c.name, c.split, v.n, round(v.mape_pct::numeric, 3)::float8, round(v.mae_ms::numeric, 3)::float8, round(v.rmse_ms::numeric, 3)::float8,
+           round(v.train_s::numeric, 3)::float8, round(v.predict_us::numeric, 2)::float8, round(v.mae_mb::numeric, 1)::float8, round(v.rmse_mb::numeric, 1)::float8
     FROM cells AS c,
          -- intervals are not shown, so what they take is not spent, unless asked for
          LATERAL perfmodel.cross_validate(c.name, profiles, folds, c.split,
@@ -48,4 +49,4 @@ BEGIN ATOMIC
     ORDER BY c.split, v.mape_pct, c.name;
 END;
 COMMENT ON FUNCTION perfmodel.leaderboard(text[], text[], integer, bigint[], jsonb, text) IS
-    'cross_validate for several kinds (NULL: all) and several splits, best first';
+    'cross_validate for several kinds (NULL: all) and several splits, best first; figures are rounded';

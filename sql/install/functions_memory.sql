@@ -12,7 +12,7 @@ CREATE FUNCTION perfmodel.predict_memory(graph_id bigint, gpu text, batch intege
     RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 60 AS 'MODULE_PATHNAME', 'pm_predict_memory';
 COMMENT ON FUNCTION perfmodel.predict_memory(bigint, text, integer, text, text, text, text, boolean, float8, text, integer, jsonb, text) IS
-    'peak device memory of a training step in MB (2^20 bytes), what it is made of, and whether the step fits';
+    'peak device memory of a step with its bounds low and high, and its parts, all in MB (2^20 bytes); whether it fits';
 
 CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAULT 'fp32',
                                     layout text DEFAULT 'nchw', framework text DEFAULT NULL,

@@ -24,7 +24,8 @@ BEGIN ATOMIC
         -- the 95 % quantile of Student's t by Cornish and Fisher's expansion; the mean of fewer than 5 networks proves nothing
         SELECT s.*, CASE WHEN s.networks >= 5 THEN s.error * (1.6449 + 1.5238 / s.df + 1.4133 / s.df ^ 2) END AS reach FROM summed AS s
     )
-    SELECT s.n::integer, s.networks::integer, s.a, s.b, s.difference, s.difference - s.reach, s.difference + s.reach,
+    SELECT s.n::integer, s.networks::integer, round(s.a::numeric, 2)::float8, round(s.b::numeric, 2)::float8, round(s.difference::numeric, 2)::float8,
+           round((s.difference - s.reach)::numeric, 2)::float8, round((s.difference + s.reach)::numeric, 2)::float8,
            CASE WHEN s.difference + s.reach < 0 THEN compare_predictors.b WHEN s.difference - s.reach > 0 THEN compare_predictors.a END
     FROM bounded AS s;
 END;

@@ -51,7 +51,7 @@ SELECT r.run_id, r.predictor_id, r.predictor, r.kind, r.background,
        CASE WHEN l.lost THEN 'its background worker is gone: the server crashed or was restarted, or the worker was terminated'
             ELSE r.error_message || COALESCE(pg_catalog.chr(10) || r.error_detail, '')
                                  || COALESCE(pg_catalog.chr(10) || r.error_hint, '') END AS message,
-       r.trained_by
+       r.trained_by, pg_catalog.round((100 * r.valid_mape)::numeric, 2)::float8 AS valid_mape_pct
 FROM perfmodel.training_run r,
      LATERAL (SELECT CASE WHEN r.status = 'running' THEN perfmodel.training_lost(r.run_id) ELSE false END AS lost) l;
 COMMENT ON VIEW perfmodel.training_status IS 'trainings, with the progress of those that run in the background; numbers are rounded';
@@ -74,6 +74,7 @@ COMMENT ON COLUMN perfmodel.training_status.loss IS 'mean loss of the last repor
 COMMENT ON COLUMN perfmodel.training_status.learning_rate IS 'learning rate at the end of that epoch';
 COMMENT ON COLUMN perfmodel.training_status.valid_mape IS
     'mean absolute percentage error on held-out rows, as a fraction; after the end: of the predictor';
+COMMENT ON COLUMN perfmodel.training_status.valid_mape_pct IS 'the same in percent';
 COMMENT ON COLUMN perfmodel.training_status.threads IS 'threads that it may use';
 COMMENT ON COLUMN perfmodel.training_status.seconds IS 'seconds since it was started; after the end: seconds of the training itself';
 COMMENT ON COLUMN perfmodel.training_status.started_at IS 'when it was started';

@@ -129,7 +129,7 @@ DECLARE
 BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('perfmodel.nightly', 0))
        OR EXISTS (SELECT FROM perfmodel.nightly_log AS l WHERE l.action = 'running' AND l.started_at > clock_timestamp() - max_wait) THEN
-        RAISE EXCEPTION 'a nightly run is going on' USING ERRCODE = 'object_in_use',
+        RAISE EXCEPTION 'another call of nightly() is still running' USING ERRCODE = 'object_in_use',
             HINT = 'If its session has ended: UPDATE perfmodel.nightly_log SET action = ''failed'' WHERE action = ''running''.';
     END IF;
     SELECT p.predictor_id, p.name, p.kind, p.options, p.profiles INTO active FROM perfmodel.predictor AS p WHERE p.active AND p.quantity = 'step_ms';

@@ -44,7 +44,7 @@ figure_named(const char *name)
 		appendStringInfo(&s, "%s%s", i > 0 ? ", " : "", pm_gpu_figures[i].column);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("a device has no figure \"%s\"", pm_shown_name(name)),
+			 errmsg("unknown figure \"%s\" of a device", pm_shown_name(name)),
 			 errhint("Figures are the columns of perfmodel.gpu: %s.", s.data)));
 }
 
@@ -72,8 +72,8 @@ read_figures(Jsonb *doc, pm_gpu *gpu)
 	if (!JB_ROOT_IS_OBJECT(doc))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("figures must be an object"),
-				 errhint("Such as {\"mem_bw_gbs\": 4000, \"memory_gb\": 80}.")));
+				 errmsg("\"figures\" must be a JSON object"),
+				 errhint("For example: figures => '{\"mem_bw_gbs\": 4000, \"memory_gb\": 80}'.")));
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		const pm_gpu_figure *f;

@@ -52,11 +52,11 @@ check_runs(const pm_runs *r, const pm_runs *before)
 	if (!(r->batch > 0 && r->batch <= 1e18 && r->samples > 0 && r->samples <= 1e30 && r->reached >= 0 && r->runs >= r->reached))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("batch %g has samples %g, reached %d of %d runs", r->batch, r->samples, r->reached, r->runs),
-				 errdetail("Batches and samples are positive, and no more runs reach the target than there are.")));
+				 errmsg("the runs of batch %g are impossible: samples %g, reached %d, runs %d", r->batch, r->samples, r->reached, r->runs),
+				 errdetail("Batch and samples must be above 0, and reached must be between 0 and runs.")));
 	if (before != NULL && before->batch >= r->batch)
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("batches must ascend, each of them once")));
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("batches must be in ascending order, without duplicates")));
 }
 
 static pm_runs *

@@ -63,10 +63,16 @@ pm_raise(const pm_status *st)
 			 st->hint[0] ? errhint("%s", pm_message_from_core(st->hint)) : 0));
 }
 
+const char *
+pm_problem_hint(const pm_problem *p)
+{
+	return p->hint_for != NULL ? p->hint_for(p->name) : p->hint;
+}
+
 void
 pm_problem_raise(const pm_problem *p)
 {
-	const char *hint = p->hint_for != NULL ? p->hint_for(p->name) : p->hint;
+	const char *hint = pm_problem_hint(p);
 
 	ereport(ERROR,
 			(errcode(p->sqlstate),

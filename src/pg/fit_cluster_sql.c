@@ -208,7 +208,7 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("cluster \"%s\" came with the extension and does not change", name != NULL ? pm_shown_name(name) : cluster),
+				 errmsg("cluster \"%s\" came with the extension and cannot be changed", name != NULL ? pm_shown_name(name) : cluster),
 				 errhint("Give the fitted cluster a name of its own: name => '...'.")));
 	stored = pm_value_text(0, 1, cxt);
 	SPI_finish();
@@ -343,8 +343,8 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 		pm_raise(&st);
 	values[0] = CStringGetTextDatum(t.stored);
 	values[1] = Int32GetDatum(t.used);
-	values[2] = Float8GetDatum(100 * t.before);
-	values[3] = Float8GetDatum(100 * t.after);
+	values[2] = pm_rounded_or_null(100 * t.before, &nulls[2]);
+	values[3] = pm_rounded_or_null(100 * t.after, &nulls[3]);
 	values[4] = Float8GetDatum(t.comm_error);
 	values[5] = Int32GetDatum(t.left_out);
 	return pm_record(fcinfo, values, nulls);

@@ -83,7 +83,7 @@ find_same(const char *name, Datum doc, const char *structure)
 	if (!DatumGetBool(pm_value(0, 2, NULL)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("graph \"%s\" already exists with another content", name),
+				 errmsg("graph \"%s\" already exists with other content", name),
 				 errhint("Give the new graph a name of its own, or delete the old one from perfmodel.graph first.")));
 	return DatumGetInt64(pm_value(0, 1, NULL));
 }
@@ -119,12 +119,12 @@ pm_check_graph_name(const char *name)
 	if (name == NULL || name[0] == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("graph has no name"),
+				 errmsg("the graph has no name"),
 				 errhint("Put \"name\" into the document, or give the name as an argument.")));
 	if (strlen(name) > PM_MAX_NAME_LEN)
 		ereport(ERROR,
 				(errcode(ERRCODE_NAME_TOO_LONG),
-				 errmsg("graph name is too long"),
+				 errmsg("the name of the graph is too long"),
 				 errdetail("It has %zu bytes, and may have at most %d.", strlen(name), PM_MAX_NAME_LEN)));
 }
 
@@ -165,10 +165,10 @@ notice_twins(int64 id, const char *structure)
 	nth = twins_of_statement();
 	if (nth == 1)
 		ereport(NOTICE,
-				(errmsg("the same network is already there as \"%s\"", pm_value_text(0, 1, CurrentMemoryContext))));
+				(errmsg("the same network is already stored as graph \"%s\"", pm_value_text(0, 1, CurrentMemoryContext))));
 	else if (nth == 2)
 		ereport(NOTICE,
-				(errmsg("further networks that are already there are not reported in this statement"),
+				(errmsg("more networks of this statement are already stored; they are not listed"),
 				 errdetail("Graphs of the same network have the same value in perfmodel.graph.structure.")));
 }
 

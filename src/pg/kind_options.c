@@ -37,7 +37,7 @@ pm_kind_or_error(const char *name)
 	if (pm_memory_kind_find(name) != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("kind \"%s\" predicts memory, and does not make a stored predictor", name),
+				 errmsg("kind \"%s\" predicts memory and cannot be trained", name),
 				 errhint("cross_validate and leaderboard judge it with quantity => 'peak_memory_mb';"
 						 " perfmodel.calibrate_memory() stores what it learns.")));
 	ereport(ERROR,
@@ -126,7 +126,7 @@ change_options(const pm_kind *kind, Jsonb *options, pm_options *o)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("options must be a JSON object"),
-				 errhint("Such as '{\"epochs\": 100}'; perfmodel.kinds() lists all options.")));
+				 errhint("For example: '{\"epochs\": 100}'; perfmodel.kinds() lists all options.")));
 	settings = palloc(sizeof(pm_setting) * (options ? JB_ROOT_COUNT(options) + 1 : 1));
 	n = options ? read_settings(options, settings) : 0;
 	refuse_unknown(kind, settings, n);

@@ -169,9 +169,9 @@ pm_some_profiles_arg(FunctionCallInfo fcinfo, int i)
 	if (none)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("profiles names no measurements"),
-				 errdetail("It is %s, as a query that finds no rows passes it.", array ? "an empty array" : "null"),
-				 errhint("Leave the argument out for all measurements; perfmodel.all_profiles() says the same.")));
+				 errmsg("\"profiles\" names no measurements"),
+				 errdetail("It is %s; perhaps the query that made it found no rows.", array ? "an empty array" : "null"),
+				 errhint("To use all measurements, leave the argument out.")));
 	return array;
 }
 
@@ -552,7 +552,7 @@ pm_rows_keep_peaks(pm_rows *r)
 	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("no measurement has a peak of memory"),
+				 errmsg("no measurement has a peak memory"),
 				 errdetail("peak_memory_mb is null or 0 in %d of %d measurements.", r->set.n, r->set.n),
 				 errhint("Fill peak_memory_mb of perfmodel.profile.")));
 	r->set.n = n;

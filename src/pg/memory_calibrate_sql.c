@@ -154,10 +154,10 @@ report(pm_rows_out *out, const measured_row *r, const pm_memory_fit *fit)
 	values[3] = Int32GetDatum(fit->networks);
 	values[4] = Int32GetDatum(fit->peaks);
 	values[5] = Int32GetDatum(fit->brackets);
-	values[6] = pm_float8_or_null(fit->mape_before, &nulls[6]);
-	values[7] = pm_float8_or_null(fit->mape, &nulls[7]);
-	values[8] = pm_float8_or_null(fit->in_bracket_before, &nulls[8]);
-	values[9] = pm_float8_or_null(fit->in_bracket, &nulls[9]);
+	values[6] = pm_rounded_or_null(fit->mape_before, &nulls[6]);
+	values[7] = pm_rounded_or_null(fit->mape, &nulls[7]);
+	values[8] = pm_rounded_or_null(fit->in_bracket_before, &nulls[8]);
+	values[9] = pm_rounded_or_null(fit->in_bracket, &nulls[9]);
 	pm_rows_add(out, values, nulls);
 }
 
@@ -209,7 +209,7 @@ for_each_group(FunctionCallInfo fcinfo, group_function f)
 	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),
-				 errmsg("no measurement has a peak of memory or a batch that did not fit"),
+				 errmsg("no measurement has a peak memory or a batch that did not fit"),
 				 errhint("Fill peak_memory_mb or oom_batch of perfmodel.profile.")));
 	for (int first = 0; first < n; first = end)
 	{
@@ -242,9 +242,9 @@ report_error(pm_rows_out *out, const measured_row *r, pm_memory_method method, i
 	values[2] = CStringGetTextDatum(r->dtype);
 	values[3] = CStringGetTextDatum(pm_memory_method_name[method]);
 	values[4] = Int32GetDatum(n);
-	values[5] = Float8GetDatum(e->mape);
-	values[6] = Float8GetDatum(e->median);
-	values[7] = Float8GetDatum(e->p90);
+	values[5] = pm_rounded_or_null(e->mape, &nulls[5]);
+	values[6] = pm_rounded_or_null(e->median, &nulls[6]);
+	values[7] = pm_rounded_or_null(e->p90, &nulls[7]);
 	pm_rows_add(out, values, nulls);
 }
 

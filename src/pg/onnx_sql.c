@@ -41,7 +41,7 @@ bad_dims(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("dims must be an object of positive whole numbers"),
+			 errmsg("\"dims\" must be a JSON object of positive whole numbers"),
 			 errhint("For example '{\"sequence_length\": 128}'.")));
 }
 

@@ -29,7 +29,7 @@ only_operator(const pm_graph *g)
 	if (n != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("document has %d operators besides Input, expected one", n),
+				 errmsg("the document has %d operators besides Input, but must have one", n),
 				 errhint("A row of perfmodel.op_profile is about a single operator; whole networks go to perfmodel.load_graph().")));
 	return found;
 }
@@ -52,7 +52,7 @@ pm_operator_name(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("unknown operator \"%s\"", node->op_name),
-				 errdetail("Times of an operator that the catalogue does not know could not be learned from.")));
+				 errdetail("perfmodel does not know operators of this type, and could not learn from their times.")));
 	MemoryContextSwitchTo(old);
 	name = cstring_to_text(pm_from_core(node->op_name));
 	MemoryContextDelete(work);

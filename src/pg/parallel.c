@@ -87,7 +87,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 	else
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel has no member \"%s\"", pm_shown_name(name)),
+				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
 				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"tp\", \"pp\", \"micro_batches\", \"interleave\", \"recompute\".")));
 }
 
@@ -101,8 +101,8 @@ pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
 	if (!JB_ROOT_IS_OBJECT(doc))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("parallel must be an object"),
-				 errhint("Such as {\"zero\": 3, \"accumulation\": 4}.")));
+				 errmsg("\"parallel\" must be a JSON object"),
+				 errhint("For example: parallel => '{\"zero\": 3, \"accumulation\": 4}'.")));
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		char	   *name;

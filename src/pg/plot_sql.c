@@ -153,7 +153,7 @@ pm_escape_markup(PG_FUNCTION_ARGS)
 	if (most < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("most must not be negative")));
+				 errmsg("\"most\" must not be negative")));
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_put_words(&m, pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(0))), most);
 	return markup_result(&m);

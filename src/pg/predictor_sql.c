@@ -145,6 +145,6 @@ pm_refuse_update(PG_FUNCTION_ARGS)
 
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("rows of perfmodel.%s are immutable", RelationGetRelationName(t->tg_relation)),
+			 errmsg("rows of perfmodel.%s cannot be changed", RelationGetRelationName(t->tg_relation)),
 			 t->tg_trigger->tgnargs > 0 ? errhint("%s", t->tg_trigger->tgargs[0]) : 0));
 }

@@ -74,7 +74,7 @@ guard_active(Oid table, const char *quantity, bool inserted)
 	if (!inserted || table != pm_table("predictor"))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNIQUE_VIOLATION),
-				 errmsg("predictor \"%s\" is active, and one at most may be", other),
+				 errmsg("predictor \"%s\" is already active, and only one can be", other),
 				 errhint("perfmodel.activate_predictor makes another one the active one.")));
 	pm_run(&deactivate, args, NULL, false);
 }

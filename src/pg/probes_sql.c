@@ -54,8 +54,8 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 	if (!pm_has_state(asked.ref.predictor))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a predictor of kind \"%s\" with these options does not tell the parts of a step apart", asked.ref.predictor->kind->name),
-				 errhint("Kinds \"opclass\" and \"mdot\" do, mdot with its options head and monotone as they are by default.")));
+				 errmsg("a predictor of kind \"%s\" with these options does not predict the parts of a step", asked.ref.predictor->kind->name),
+				 errhint("Kinds \"opclass\" and \"mdot\" do; \"mdot\" only with the default values of its options head and monotone.")));
 	pm_ask_whole(&asked);
 	if (pm_sensitivity(asked.ref.predictor, &asked.sample, pm_workspace(), &step_ms, z, &st) != PM_OK)
 		pm_raise(&st);
@@ -130,7 +130,7 @@ read_questions(FunctionCallInfo fcinfo, pm_probe_questions *q)
 		if (!(step_ms > 0 && isfinite(step_ms)))
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("a step must take more than 0 ms, and not for ever")));
+					 errmsg("steps_ms must be above 0 and finite")));
 		to_ms[i] = log(step_ms);
 		to_network[i] = DatumGetInt64(network[i]);
 		to_measured[i] = DatumGetBool(measured[i]);
@@ -163,7 +163,7 @@ pm_choose_probes_sql(PG_FUNCTION_ARGS)
 	if (most < 1 || most > MOST_PROBES || q.known < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n must be between 1 and %d, and known not negative", MOST_PROBES)));
+				 errmsg("\"n\" must be between 1 and %d, and \"known\" 0 or more", MOST_PROBES)));
 	read_questions(fcinfo, &q);
 	picked = palloc(sizeof(int) * most);
 	doubt = palloc(sizeof(double) * (most + 1));

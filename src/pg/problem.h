@@ -21,6 +21,9 @@ typedef struct pm_problem
 	char	   *name;			/* the argument of hint_for */
 } pm_problem;
 
+/* The hint, or NULL. */
+extern const char *pm_problem_hint(const pm_problem *p);
+
 pg_noreturn extern void pm_problem_raise(const pm_problem *p);
 
 #endif

@@ -228,7 +228,7 @@ member_named(const char *name)
 			return (member) m;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("a question has no member \"%s\"", pm_shown_name(name)),
+			 errmsg("unknown member \"%s\" of a question", pm_shown_name(name)),
 			 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\", "
 					 "\"world_size\", \"nodes\", \"cluster\", \"parallel\".")));
 }
@@ -328,8 +328,8 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 	if (!JB_ROOT_IS_OBJECT(question))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a question must be an object"),
-				 errhint("Such as {\"graph\": \"resnet50@224\", \"gpu\": \"T4\", \"batch\": 64}.")));
+				 errmsg("a question must be a JSON object"),
+				 errhint("For example: {\"graph\": \"resnet50@224\", \"gpu\": \"T4\", \"batch\": 64}.")));
 	*q = (pm_asked_words) {.predictor = predictor,.parallel = PM_PARALLEL_NONE};
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{

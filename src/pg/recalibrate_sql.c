@@ -100,7 +100,7 @@ new_profiles(const request *q, MemoryContext cxt)
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("there are no profiles that predictor \"%s\" was not trained on", q->base_name),
+				 errmsg("there are no measurements that predictor \"%s\" has not learned from", q->base_name),
 				 errhint("Add rows to perfmodel.profile, or choose some by recalibrate(profiles => ...).")));
 	old = MemoryContextSwitchTo(cxt);
 	array = DatumGetArrayTypePCopy(ids);
@@ -280,8 +280,8 @@ pm_recalibrate_sql(PG_FUNCTION_ARGS)
 	values[2] = Int32GetDatum(q.t.rows->set.n);
 	values[3] = Int32GetDatum(q.n_trained_on);
 	values[4] = Int32GetDatum(q.result.structures);
-	values[5] = Float8GetDatum(100 * q.result.mape_before);
-	values[6] = pm_float8_or_null(100 * q.result.mape_after, &nulls[6]);
+	values[5] = pm_rounded_or_null(100 * q.result.mape_before, &nulls[5]);
+	values[6] = pm_rounded_or_null(100 * q.result.mape_after, &nulls[6]);
 	values[7] = Float8GetDatum(q.result.mae_before);
 	values[8] = pm_float8_or_null(q.result.mae_after, &nulls[8]);
 	values[9] = Float8GetDatum(ceil(1000 * q.t.report.seconds) / 1000);

@@ -76,3 +76,10 @@ pm_float8_or_null(double v, bool *isnull)
 	*isnull = isnan(v);
 	return Float8GetDatum(*isnull ? 0 : v);
 }
+
+Datum
+pm_rounded_or_null(double v, bool *isnull)
+{
+	/* a number so large that it has no decimals stays as it is */
+	return pm_float8_or_null(fabs(v) < 1e12 ? rint(100 * v) / 100 : v, isnull);
+}

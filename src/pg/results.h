@@ -18,5 +18,6 @@ extern Datum pm_int8_array(const int64 *v, int n);
 extern Datum pm_text_array(const char *const *v, int n);
 extern Datum pm_text_or_null(const char *s, bool *isnull);
 extern Datum pm_float8_or_null(double v, bool *isnull);	/* NaN becomes null */
+extern Datum pm_rounded_or_null(double v, bool *isnull);	/* two decimals, for a figure that people read, such as an error in percent */
 
 #endif

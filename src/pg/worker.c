@@ -361,7 +361,7 @@ pm_training_main(Datum arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("perfmodel %.16s started a training, and the library is now %s", j->task.version, PM_VERSION),
-				 errhint("Reconnect.")));
+				 errhint("Reconnect and start the training again.")));
 	BackgroundWorkerInitializeConnectionByOid(j->task.database, j->task.session_user, 0);
 	j->cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel worker", ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(j->cxt);

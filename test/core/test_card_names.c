@@ -86,6 +86,9 @@ test_nearest(void)
 	is_nearest("H800", "H200");
 	is_nearest("A800", "A100-PCIE-40GB");
 	is_nearest("GH200", "H200");
+	is_nearest("RTX 390", "RTX 3090");
+	is_nearest("RTX 309", "RTX 3090");
+	is_nearest("RTX 490", "RTX 4090");
 	is_nearest("K40", "K80");
 	is_nearest("L20", "L40S");
 	is_nearest("Titan X", "TITAN X (Pascal)");

@@ -236,7 +236,7 @@ test_far_split(void)
 	for (int i = 0; i < d.n; i++)
 		CHECK_EQ(again[i], fold[d.n - 1 - i]);
 	CHECK_EQ(pm_split_assign(PM_SPLIT_FAR, 25, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_DATA);
-	CHECK_HAS(st.message, "split \"far\" with 25 folds needs at least that many networks, and there are 24");
+	CHECK_HAS(st.message, "split \"far\" needs at least 25 networks, one for each fold; there are 24");
 }
 
 static void
@@ -263,7 +263,7 @@ test_too_few(void)
 	pm_status	st;
 
 	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 4, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_DATA);
-	CHECK_HAS(st.message, "split \"structure\" with 4 folds needs at least that many groups, and there are 3");
+	CHECK_HAS(st.message, "split \"structure\" needs at least 4 groups of measurements, one for each fold; there are 3");
 	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 3, 1, &d, &arena, fold, &n_folds, &st), PM_OK);
 	CHECK_EQ(pm_split_assign(PM_SPLIT_STRUCTURE, 1, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_OPTION);
 	CHECK_EQ(pm_split_assign(PM_SPLIT_FAMILY, 0, 1, &d, &arena, fold, &n_folds, &st), PM_ERR_OPTION);

@@ -172,7 +172,7 @@ test_refused_rows(void)
 
 		CHECK(pm_options_set(p.kind, NULL, 0, &p.options, &st) == PM_OK);
 		CHECK_EQ(pm_predictor_fit(&p, &few, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
-		snprintf(counted, sizeof(counted), "at least %d profiles to learn from, and there are %d", few.n + 1, few.n);
+		snprintf(counted, sizeof(counted), "at least %d measurements to learn from, and there are %d", few.n + 1, few.n);
 		CHECK_HAS(st.message, counted);
 		CHECK(isnan(report.valid_mape) && isnan(report.train_mape) && report.epochs == 0);
 		for (int b = 0; b < 5; b++)

@@ -379,7 +379,7 @@ mark_neighbours(pm_skeleton *s, double *depth, pm_arena *scratch, pm_status *st)
 			return PM_CANCELLED;
 		if (!mark_siblings(s, d->child + d->child_at[i], d->child_at[i + 1] - d->child_at[i], reach, words, &pairs) ||
 			!mark_siblings(s, d->parent + d->parent_at[i], d->parent_at[i + 1] - d->parent_at[i], reach, words, &pairs))
-			return pm_fail(st, PM_ERR_LIMIT, "too many pairs of operators read the same tensor or write for the same operator");
+			return pm_fail(st, PM_ERR_LIMIT, "the graph has too many pairs of operators that read the same tensor or feed the same operator");
 		depth[s->token_of[i]] += d->depth[i];
 	}
 	return PM_OK;

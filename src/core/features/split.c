@@ -170,9 +170,9 @@ too_few_groups(pm_split split, int folds, int groups, pm_status *st)
 		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs measurements of at least 2 devices, and there are those of %d",
 					   pm_split_name[split], groups);
 	if (split == PM_SPLIT_TRANSFER)
-		return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many pairs of a network and a device, of networks "
-					   "that were measured on 2 devices or more, and there %s %d", pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
-	return pm_fail(st, PM_ERR_DATA, "split \"%s\" with %d folds needs at least that many groups, and there %s %d",
+		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs at least %d pairs of a network and a device, one for each fold, of networks "
+					   "that were measured on 2 devices or more; there %s %d", pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
+	return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs at least %d groups of measurements, one for each fold; there %s %d",
 				   pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
 }
 

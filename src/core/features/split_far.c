@@ -206,7 +206,7 @@ pm_split_far(int folds, const pm_dataset *d, pm_arena *a, int *fold_of, pm_statu
 	if ((rc = find_points(d, a, &p, &n, st)) != PM_OK)
 		return rc;
 	if (n < folds)
-		return pm_fail(st, PM_ERR_DATA, "split \"far\" with %d folds needs at least that many networks, and there %s %d", folds,
+		return pm_fail(st, PM_ERR_DATA, "split \"far\" needs at least %d networks, one for each fold; there %s %d", folds,
 					   n == 1 ? "is" : "are", n);
 	if ((bids = PM_NEW(a, bid, (size_t) folds * n)) == NULL)
 		return pm_no_memory(st, a);

@@ -81,7 +81,7 @@ linear_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	for (int j = 0; j < N_TERMS; j++)
 		xx[j * N_TERMS + j] += p->options.value[OPT_RIDGE] * d->n;
 	if (!pm_solve_spd(xx, m->beta, N_TERMS))
-		return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the coefficients");
+		return pm_fail(st, PM_ERR_DATA, "the measurements are too few or too much alike to fit the coefficients");
 	p->impl = m;
 	report->seconds = pm_now() - started;
 	report->n_params = N_TERMS;

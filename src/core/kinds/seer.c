@@ -333,7 +333,7 @@ improve(problem *p, double *theta, double *damping, double *gain, pm_status *st)
 		for (int j = 0; j < N_CONSTANTS; j++)
 			damped[j * N_CONSTANTS + j] *= 1 + *damping;
 		if (!pm_solve_spd(damped, next, N_CONSTANTS))
-			return pm_fail(st, PM_ERR_DATA, "the training rows do not determine the constants");
+			return pm_fail(st, PM_ERR_DATA, "the measurements are too few or too much alike to fit the constants");
 		for (int j = 0; j < N_CONSTANTS; j++)
 			next[j] = theta[j] + fmin(fmax(next[j], -MAX_STEP), MAX_STEP);
 		errors(p, next, p->moved, NULL);

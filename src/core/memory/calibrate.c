@@ -327,6 +327,6 @@ pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, 
 		calibrate_brackets(samples, weights, n, capacity_mb - f->context_mb, f, fit, a, st) != PM_OK)
 		return st->code;
 	if (fit->peaks == 0 && fit->brackets == 0)
-		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak of memory or a batch that did not fit");
+		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak memory or a batch that did not fit");
 	return PM_OK;
 }

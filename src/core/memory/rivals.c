@@ -158,7 +158,7 @@ pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_
 	pm_memory_sample *training = PM_NEW(a, pm_memory_sample, n);
 
 	if (n == 0)
-		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak of memory");
+		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak memory");
 	for (int m = 0; m < PM_N_MEMORY_METHODS; m++)
 		if (training == NULL || (e[m] = PM_NEW(a, double, n)) == NULL)
 			return pm_no_memory(st, a);

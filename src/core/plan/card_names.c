@@ -93,6 +93,22 @@ ends_with(const char *word, const char *end)
 	return m > 0 && m < n && strcmp(word + n - m, end) == 0;
 }
 
+/* Whether the longer of two numbers of three and four digits is the other one with a digit more: "390" and "3090". */
+static bool
+lacks_digit(const char *a, const char *b)
+{
+	size_t		n = strlen(a);
+	size_t		same = 0;
+
+	if (n > strlen(b))
+		return lacks_digit(b, a);
+	if (n < 3 || strlen(b) != n + 1)
+		return false;
+	while (same < n && a[same] == b[same])
+		same++;
+	return strcmp(a + same, b + same + 1) == 0;
+}
+
 /* What the numbers of the models and the series before them count; 0: they are not of one kind. */
 static double
 model_nearness(const pm_card_name *w, const pm_card_name *k)
@@ -112,7 +128,7 @@ model_nearness(const pm_card_name *w, const pm_card_name *k)
 			return SAME_NUMBER + PART_OF_SERIES;
 		return strlen(w->words[w->model]) >= 3 ? SAME_NUMBER : 0;
 	}
-	apart = fabs(log((atof(w->words[w->model]) + 1) / (atof(k->words[k->model]) + 1)));
+	apart = lacks_digit(w->words[w->model], k->words[k->model]) ? 0 : fabs(log((atof(w->words[w->model]) + 1) / (atof(k->words[k->model]) + 1)));
 	if (!same_series || NEAR_NUMBER / (1 + apart) < FAR_NUMBER)
 		return 0;
 	return SAME_SERIES + NEAR_NUMBER / (1 + apart) + (strlen(w->words[w->model]) == strlen(k->words[k->model]) ? SAME_DIGITS : 0);

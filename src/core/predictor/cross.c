@@ -156,7 +156,7 @@ without_fold(const cross_fit *f, int fold, pm_arena *a, pm_dataset *part, pm_sta
 	for (int i = 0; i < d->n; i++)
 		if (!is_left_out(f->plan, i, fold))
 			part->samples[part->n++] = d->samples[i];
-	return part->n < f->p->kind->min_samples ? pm_fail(st, PM_ERR_DATA, "too few profiles to calibrate on") : PM_OK;
+	return part->n < f->p->kind->min_samples ? pm_fail(st, PM_ERR_DATA, "too few measurements to calibrate on") : PM_OK;
 }
 
 /* A question that a predictor does not answer has NaN in place of a time; only want of memory ends the training. */

@@ -76,7 +76,7 @@ check_samples(const pm_kind *kind, const pm_quantity *q, const pm_dataset *d, pm
 		return pm_fail(st, PM_ERR_OPTION, "kind \"%s\" cannot learn %s", kind->name, q->name);
 	if (d->n < kind->min_samples)
 	{
-		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d profiles to learn from, and there are %d",
+		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d measurements to learn from, and there are %d",
 				kind->name, kind->min_samples, d->n);
 		pm_hint(st, "Add rows to perfmodel.profile, or use kind \"roofline\".");
 		return PM_ERR_DATA;

@@ -469,7 +469,7 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		return pm_no_memory(st, a);
 	if (d->n == 0)
 	{
-		pm_fail(st, PM_ERR_DATA, "there are no profiles to recalibrate on");
+		pm_fail(st, PM_ERR_DATA, "there are no measurements to recalibrate on");
 		pm_hint(st, "Give their profile_ids by profiles => ..., or leave the argument out to use all measurements that the predictor was not trained on.");
 		return PM_ERR_DATA;
 	}

@@ -689,7 +689,7 @@ pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *job
 	pm_freshen();
 	if (pm_gpu_exists(pm_job_gpu(name)) || pm_gpu_look_up(name, &p) != NULL)
 		return;
-	hint = p.hint_for != NULL ? p.hint_for(p.name) : p.hint;
+	hint = pm_problem_hint(&p);
 	ereport(NOTICE,
 			(errmsg("%s names \"%s\", which no job asks for and which is no known GPU", argument, pm_shown_name(name)),
 			 jobs->n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(jobs)) : 0,

@@ -610,7 +610,7 @@ ox_decode(const void *bytes, size_t len, ox_model *m)
 	if (p == NULL && m->arena->limit > 0 && m->arena->used > m->arena->limit - m->arena->limit / 8)
 		return pm_no_memory(m->st, m->arena);
 	if (p == NULL)
-		return pm_fail(m->st, PM_ERR_INPUT, "model is not a sound ONNX file");
+		return pm_fail(m->st, PM_ERR_INPUT, "the model is not a valid ONNX file");
 	if (p->graph == NULL)
 	{
 		pm_fail(m->st, PM_ERR_INPUT, "model holds no graph");

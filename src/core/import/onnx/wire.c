@@ -50,7 +50,7 @@ typedef struct field
 static pm_code
 damaged(scanner *s, const char *what)
 {
-	pm_fail(s->st, PM_ERR_INPUT, "model is not a sound ONNX file: %s at byte %llu", what,
+	pm_fail(s->st, PM_ERR_INPUT, "the model is not a valid ONNX file: %s at byte %llu", what,
 			(unsigned long long) (s->at - s->start));
 	pm_hint(s->st, "Check that the file is complete and was written by an ONNX exporter.");
 	return PM_ERR_INPUT;
