@@ -27,13 +27,13 @@ CREATE EXTENSION perfmodel;
 CREATE TABLE doc (j jsonb);
 \\copy doc FROM '$work/rows/graphs.ndjson' WITH (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')
 SELECT count(perfmodel.load_graph(j)) AS graphs FROM doc;
-CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, framework text, optimizer text, step_ms float8, source text);
+CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, framework text, optimizer text, step_ms float8, source text, mode text, forward_ms float8);
 \\copy row FROM '$work/rows/rows.csv' WITH (FORMAT csv, HEADER)
 -- networks that keep a card busy at batch 12; of the RTX 3090 the rows of one PyTorch and layout
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms, source)
 SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, step_ms, source FROM row
-WHERE source IN ('neusight', 'cnn_benchmarks', 'lambda_tf') OR source = 'timm' AND framework LIKE '%1.12%' AND layout = 'nchw'
-   OR source = 'torchvision_gpu_bench' AND graph ~ '^(vgg|wide_resnet|resnet50|resnet101|resnet152|resnext)';
+WHERE mode = 'train' AND (source IN ('neusight', 'cnn_benchmarks', 'lambda_tf') OR source = 'timm' AND framework LIKE '%1.12%' AND layout = 'nchw'
+   OR source = 'torchvision_gpu_bench' AND graph ~ '^(vgg|wide_resnet|resnet50|resnet101|resnet152|resnext)');
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM '$work/rows/operators.csv' WITH (FORMAT csv, HEADER)
 CREATE TABLE result (card text, method text, n bigint, mape_pct float8);
 CREATE TABLE pair (split text, profile_id bigint, gpu text, step_ms float8, graph_ms float8, from_ms float8, one_ms float8, ratio_ms float8, low_ms float8, high_ms float8);

@@ -59,3 +59,45 @@ BEGIN;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, mode, step_ms) VALUES (:g, 'T4', 8, 'Eval', 1) RETURNING mode;
 SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, mode, step_ms) VALUES (%s, ''T4'', 8, ''test'', 1)', :g));
 ROLLBACK;
+
+-- Learning. A T4 whose passes take 0.6 of a third of the step, on some of the networks; nothing of the other card.
+BEGIN;
+CREATE TEMPORARY TABLE net AS SELECT graph_id, name, row_number() OVER (ORDER BY name) AS nr FROM perfmodel.graph WHERE family LIKE '_net';
+CREATE FUNCTION pg_temp.pass_ms(graph_id bigint, batch int) RETURNS float8 LANGUAGE sql AS $$
+    SELECT 0.2 * (0.05 * g.nodes + 3 * batch * (SELECT sum(flops_forward) FROM perfmodel.graph_node AS n WHERE n.graph_id = g.graph_id) / (8.1e9 * 0.4))
+    FROM perfmodel.graph AS g WHERE g.graph_id = $1 $$;
+SELECT perfmodel.train('steps', 'opclass') > 0 AS trained;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, mode, step_ms, framework)
+SELECT graph_id, 'T4', batch, 'inference', pg_temp.pass_ms(graph_id, batch), 'pytorch 2.1' FROM net, unnest('{8,64}'::int[]) AS batch WHERE nr % 2 = 0;
+CREATE TEMPORARY TABLE pass AS SELECT array_agg(profile_id) AS ids, count(*) AS n FROM perfmodel.profile WHERE mode = 'inference';
+SELECT perfmodel.train('passes', 'opclass') > 0 AS trained;
+SELECT perfmodel.train('some passes', 'opclass', (SELECT array_agg(profile_id) FROM perfmodel.profile AS p JOIN net USING (graph_id)
+                                                  WHERE p.mode = 'train' OR nr <= 4)) > 0 AS trained;
+SELECT perfmodel.train('passes small', options => '{"epochs":8,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8,"seed":7}') > 0 AS trained;
+-- on the networks that no pass was of
+SELECT predictor, avg(abs(perfmodel.predict_train_time(graph_id, 'T4', batch, predictor => predictor, mode => 'inference') / pg_temp.pass_ms(graph_id, batch) - 1)) < 0.1 AS near
+FROM unnest('{steps, passes}'::text[]) AS predictor, net, unnest('{8,64}'::int[]) AS batch WHERE nr % 2 = 1 GROUP BY 1 ORDER BY 1;
+-- training steps are predicted as before; passes are rows that a predictor learned from, and that change its hash
+SELECT bool_and(perfmodel.predict_train_time(graph_id, 'T4', 8, predictor => 'passes') = perfmodel.predict_train_time(graph_id, 'T4', 8, predictor => 'steps')) AS same FROM net;
+SELECT name, n_profiles, (SELECT count(*) FROM perfmodel.learned_profiles(predictor_id, false) AS l WHERE l = ANY ((SELECT ids FROM pass)::bigint[])) AS passes,
+       profiles_hash = (SELECT profiles_hash FROM perfmodel.predictor WHERE name = 'steps') AS same_hash
+FROM perfmodel.predictor WHERE name IN ('steps', 'passes', 'some passes') ORDER BY name;
+-- where passes were measured, the question is in the domain
+SELECT predictor, gpu, in_domain, note, step_ms_low <= step_ms AND step_ms <= step_ms_high AS inside
+FROM unnest('{passes, some passes}'::text[]) AS predictor, unnest('{T4, RTX 3090}'::text[]) AS gpu,
+     perfmodel.predict(:g, gpu, 8, predictor => predictor, mode => 'inference');
+SELECT p.reasons, p.step_ms_high / p.step_ms < f.step_ms_high / f.step_ms AS narrower
+FROM perfmodel.predict(:g, 'T4', 8, predictor => 'passes', mode => 'inference') AS p, perfmodel.predict(:g, 'T4', 8, predictor => 'steps', mode => 'inference') AS f;
+-- a part of the pass each, also here
+SELECT helper.close(sum(e.step_ms), perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'passes small', mode => 'inference')) AS parts
+FROM perfmodel.explain_train_time(:g, 'T4', 8, predictor => 'passes small', mode => 'inference') AS e;
+-- evaluate() takes passes that are named, with their mode; what takes training steps alone says so
+SELECT grouped_by, group_name, n = (SELECT n FROM pass) AS all_rows, mape_pct < 10 AS near
+FROM perfmodel.evaluate('passes', (SELECT ids FROM pass)) WHERE grouped_by IN ('overall', 'training');
+SELECT n = (SELECT count(*) FROM perfmodel.profile WHERE mode = 'train') AS steps_alone FROM perfmodel.evaluate('passes') WHERE grouped_by = 'overall';
+SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.%s', replace(call, 'IDS', quote_literal((SELECT ids FROM pass))))), '\d+', 'N', 'g')
+FROM unnest(ARRAY['recalibrate(''passes'', IDS)', 'cross_validate(''linear'', IDS)', 'train(''nothing'', ''opclass'', IDS)']) AS call;
+SELECT perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) = perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'train') AS usual,
+       perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) <> perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'eval') AS other,
+       perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'test') AS nothing;
+ROLLBACK;

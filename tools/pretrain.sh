@@ -32,13 +32,14 @@ SET perfmodel.train_mem = '8GB';
 CREATE TABLE doc (j jsonb);
 \\copy doc FROM '$work/rows/graphs.ndjson' WITH (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02')
 SELECT count(perfmodel.load_graph(j)) AS graphs FROM doc;
-CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, framework text, optimizer text, step_ms float8, source text);
+CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, framework text, optimizer text, step_ms float8, source text, mode text, forward_ms float8);
 \\copy row FROM '$work/rows/rows.csv' WITH (FORMAT csv, HEADER)
-INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms, source)
-SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, step_ms, source FROM row;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, mode, step_ms, forward_ms, source)
+SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, mode, step_ms, forward_ms, source FROM row;
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM PROGRAM 'gzip -dc $work/src/data/op_profiles.csv.gz' WITH (FORMAT csv, HEADER)
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM '$work/rows/operators.csv' WITH (FORMAT csv, HEADER)
-SELECT gpu, count(*) AS rows, count(DISTINCT graph_id) AS graphs FROM perfmodel.profile GROUP BY gpu ORDER BY 2 DESC;
+SELECT gpu, count(*) FILTER (WHERE mode = 'train') AS steps, count(*) FILTER (WHERE mode <> 'train') AS passes, count(DISTINCT graph_id) AS graphs
+FROM perfmodel.profile GROUP BY gpu ORDER BY 2 DESC;
 SELECT perfmodel.train('pretrained', options => :'options') > 0 AS trained;
 SELECT string_agg(gpu, ', ' ORDER BY gpu) AS known_from_single_operators FROM perfmodel.known_gpus('pretrained') WHERE networks = 0;
 \\t

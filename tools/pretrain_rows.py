@@ -5,9 +5,9 @@
 
 DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/ and lambda_tf/ as data/README.md describes them; the
 measurements in data/ come along.
-Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source).
+Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source, mode, forward_ms).
 
-Training steps on one device only. NeuSight and cnn-benchmarks timed forward and backward pass without the optimizer's
+Training steps on one device, and the forward passes of NeuSight that were not compiled. NeuSight and cnn-benchmarks timed forward and backward pass without the optimizer's
 step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median counts; those without cuDNN are left out,
 which nobody trains with; its networks are those of torchvision with the same name where the definitions agree (ResNets,
 VGG), and left out where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
@@ -22,7 +22,7 @@ import pathlib
 import statistics
 import sys
 
-COLUMNS = "graph,gpu,batch,dtype,layout,framework,optimizer,step_ms,source".split(",")
+COLUMNS = "graph,gpu,batch,dtype,layout,framework,optimizer,step_ms,source,mode,forward_ms".split(",")
 HERE = pathlib.Path(__file__).resolve().parent.parent / "data"
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
@@ -34,27 +34,36 @@ def read(path):
 
 def ours():
     for r in read(HERE / "profiles.csv"):
-        yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "data/"]
+        yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "data/", "train", r["forward_ms"]]
 
 
 def timm(data):
     for r in read(data / "timm/profiles.csv"):
-        yield [r["graph"], r["gpu"], r["batch"], r["precision"], r["layout"], r["framework"], "sgd_momentum", r["step_ms"], "timm"]
+        yield [r["graph"], r["gpu"], r["batch"], r["precision"], r["layout"], r["framework"], "sgd_momentum", r["step_ms"], "timm", "train", ""]
+
+
+def forward_times(folder):
+    return {r["source_file"]: r["fw_ms"] for r in read(folder / "profiles_fwbw.csv")}
 
 
 def neusight(data):
+    forward = forward_times(data / "neusight")
     for r in read(data / "neusight/profiles.csv"):
-        if r["mode"] == "train" and r["world_size"] == "1" and not r["options"]:
-            yield [r["graph"], r["gpu"], r["batch"], r["precision"], "nchw", r["framework"], "other", r["step_ms"], "neusight"]
+        if r["world_size"] == "1" and not r["options"]:
+            yield [r["graph"], r["gpu"], r["batch"], r["precision"], "nchw", r["framework"], "other", r["step_ms"], "neusight", r["mode"],
+                   forward[r["source_file"]] if r["mode"] == "train" else ""]
 
 
 def cnn_benchmarks(data):
     rows = [r for r in read(data / "cnn_benchmarks/profiles.csv") if r["model"] in SAME_IN_TORCHVISION and r["options"] == "224x224"
             and "no cudnn" not in r["framework"]]
     key = lambda r: (r["model"], r["gpu"], r["batch"], r["precision"], r["framework"])
+    forward = forward_times(data / "cnn_benchmarks")
     for (model, gpu, batch, precision, framework), runs in itertools.groupby(sorted(rows, key=key), key):
+        runs = list(runs)
         step = statistics.median(float(r["step_ms"]) for r in runs)
-        yield [f"{model}@224", gpu, batch, precision, "nchw", framework, "other", step, "cnn_benchmarks"]
+        first = statistics.median(float(forward[r["source_file"]]) for r in runs)
+        yield [f"{model}@224", gpu, batch, precision, "nchw", framework, "other", step, "cnn_benchmarks", "train", first]
 
 
 def torchvision_gpu_bench(data):
@@ -63,7 +72,7 @@ def torchvision_gpu_bench(data):
     key = lambda r: (r["model"], r["gpu"], r["batch_per_gpu"], r["dtype"], r["framework"])
     for (model, gpu, batch, dtype, framework), runs in itertools.groupby(sorted(rows, key=key), key):
         step = statistics.median(float(r["step_ms"]) for r in runs)
-        yield [f"{model}@224", gpu, batch, dtype, "nchw", framework, "other", step, "torchvision_gpu_bench"]
+        yield [f"{model}@224", gpu, batch, dtype, "nchw", framework, "other", step, "torchvision_gpu_bench", "train", ""]
 
 
 def lambda_tf(data):
@@ -73,7 +82,7 @@ def lambda_tf(data):
     for (model, gpu, batch, dtype), runs in itertools.groupby(sorted(rows, key=key), key):
         step = statistics.median(float(r["step_ms"]) for r in runs)
         # TensorFlow's fp16 keeps the weights in fp32, as autocast does
-        yield [f"{model}@224", gpu, batch, "amp" if dtype == "fp16" else dtype, "nchw", "tensorflow xla", "sgd_momentum", step, "lambda_tf"]
+        yield [f"{model}@224", gpu, batch, "amp" if dtype == "fp16" else dtype, "nchw", "tensorflow xla", "sgd_momentum", step, "lambda_tf", "train", ""]
 
 
 def graphs(data):
@@ -102,7 +111,7 @@ def main():
         write.writerow(COLUMNS)
         for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data)):
             kept = row[0] in known
-            count = counts.setdefault(row[-1], [0, 0])
+            count = counts.setdefault(row[COLUMNS.index("source")], [0, 0])
             count[not kept] += 1
             if kept:
                 write.writerow(row)

@@ -1,10 +1,11 @@
 -- Which measurements a predictor has learned from, also where it was trained in
 -- another database: predictors keep a hash of each of their rows.
 
-CREATE FUNCTION perfmodel.row_hash(structure text, gpu text, batch integer, dtype text, layout text, framework text, optimizer text, step_ms float8)
+CREATE FUNCTION perfmodel.row_hash(structure text, gpu text, batch integer, dtype text, layout text, framework text, optimizer text, step_ms float8,
+                                   mode text DEFAULT 'train')
     RETURNS bigint
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_row_hash_sql';
-COMMENT ON FUNCTION perfmodel.row_hash(text, text, integer, text, text, text, text, float8) IS
+COMMENT ON FUNCTION perfmodel.row_hash(text, text, integer, text, text, text, text, float8, text) IS
     'hash of what a measurement says, the same in every database; framework may be NULL, else NULL of NULL';
 
 -- with_corrections: those that a recalibration used, too
@@ -22,9 +23,10 @@ BEGIN ATOMIC
         SELECT unnest(chain.row_hashes) AS hash FROM chain
     )
     SELECT p.profile_id FROM perfmodel.profile AS p JOIN perfmodel.graph AS g ON g.graph_id = p.graph_id
-    WHERE p.mode = 'train' AND p.world_size = 1
+    WHERE p.world_size = 1
       AND (p.profile_id IN (SELECT l.profile_id FROM listed AS l)
-           OR perfmodel.row_hash(g.structure, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.step_ms) IN (SELECT h.hash FROM hashed AS h));
+           OR perfmodel.row_hash(g.structure, p.gpu, p.batch, p.dtype, p.layout, p.framework, CASE p.mode WHEN 'train' THEN p.optimizer ELSE 'sgd_momentum' END, p.step_ms, p.mode)
+              IN (SELECT h.hash FROM hashed AS h));
 END;
 COMMENT ON FUNCTION perfmodel.learned_profiles(bigint, boolean) IS
     'profile_id of the measurements that a predictor learned from, by number or by content; true: recalibrated on, too';

@@ -139,7 +139,7 @@ pm_evaluate(PG_FUNCTION_ARGS)
 	profiles = pm_profiles_arg(fcinfo, 1, &none);
 	if (none)
 		return (Datum) 0;
-	rows = pm_rows_load(profiles, pm_predictor_merges(ref.predictor->kind, &ref.predictor->options), 0);
+	rows = pm_rows_load(profiles, PM_ROWS_ANY_MODE, pm_predictor_merges(ref.predictor->kind, &ref.predictor->options), 0);
 	o = pm_make_outcome(rows, quantity);
 	predict_fold(&o, 0, ref.predictor, &unused);
 	pm_report_errors(&out, &o, NULL);
@@ -250,7 +250,7 @@ cross_validate_memory(FunctionCallInfo fcinfo, const pm_quantity *quantity, pm_r
 	pm_costs	cost = {0};
 
 	pm_freshen();
-	rows = pm_rows_load(profiles, false, (Size) pm_memory_limit());
+	rows = pm_rows_load(profiles, PM_ROWS_STEPS, false, (Size) pm_memory_limit());
 	pm_rows_keep_peaks(rows);
 	o = pm_make_outcome(rows, quantity);
 	pm_memory_cross_validate(kind, &o, pm_assign_folds(&o, split, PG_GETARG_INT32(2), seed), &cost);
@@ -289,7 +289,7 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	c.threads = pm_threads_allowed();
 	profiles = pm_some_profiles_arg(fcinfo, 1);
 	pm_freshen();
-	rows = pm_rows_load(profiles, pm_predictor_merges(c.kind, &c.options), (Size) pm_memory_limit());
+	rows = pm_rows_load(profiles, PM_ROWS_STEPS, pm_predictor_merges(c.kind, &c.options), (Size) pm_memory_limit());
 	pm_rows_add_operators(rows, c.kind, &c.options);
 	c.o = pm_make_outcome(rows, quantity);
 	c.n_folds = pm_assign_folds(&c.o, c.split, PG_GETARG_INT32(2), pm_option_seed(c.kind, &c.options));

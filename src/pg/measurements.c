@@ -61,6 +61,7 @@ typedef struct loader
 	pm_arena	arena;
 	HTAB	   *graphs;
 	bool		merged;
+	pm_rows_use use;
 	int			n_bad;
 	StringInfoData bad;			/* the first few bad rows, in words */
 } loader;
@@ -217,7 +218,7 @@ check_all_found(const int64 *ids, int n_ids, uint64 n_found)
 }
 
 static void
-query_rows(ArrayType *array)
+query_rows(ArrayType *array, pm_rows_use use)
 {
 	/* a join: the server prepares = ANY of millions of ids in one go, which no cancel ends */
 	static pm_plan by_id = {
@@ -228,13 +229,14 @@ query_rows(ArrayType *array)
 		ROW_QUERY "WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1"
 		" ORDER BY p.profile_id"
 	};
+	static pm_plan all_modes = {ROW_QUERY "WHERE p.world_size OPERATOR(pg_catalog.=) 1 ORDER BY p.profile_id"};
 	Datum		arg;
 	int64	   *ids;
 	int			n;
 
 	if (array == NULL)
 	{
-		pm_run(&all, NULL, NULL, true);
+		pm_run(use == PM_ROWS_PASSES_APART ? &all_modes : &all, NULL, NULL, true);
 		return;
 	}
 	ids = distinct_ids(array, &n);
@@ -351,13 +353,12 @@ note_bad(loader *l, int64 id, const char *what, const char *value)
 }
 
 static void
-check_row(loader *l, uint64 i, int64 id)
+check_row(loader *l, uint64 i, int64 id, pm_mode mode)
 {
-	char	   *mode = TextDatumGetCString(pm_value(i, Q_MODE, NULL));
 	int			world = DatumGetInt32(pm_value(i, Q_WORLD, NULL));
 
-	if (strcmp(mode, "train") != 0)
-		note_bad(l, id, "mode", mode);
+	if (mode != PM_TRAIN && l->use == PM_ROWS_STEPS)
+		note_bad(l, id, "mode", pm_mode_name[mode]);
 	else if (world != 1)
 		note_bad(l, id, "world_size", psprintf("%d", world));
 }
@@ -393,11 +394,13 @@ read_sample(loader *l, uint64 i)
 
 	read_words(l, i);
 	r->ids[i] = s->id = DatumGetInt64(pm_value(i, Q_ID, NULL));
-	check_row(l, i, s->id);
+	s->query.mode = pm_mode_parse(TextDatumGetCString(pm_value(i, Q_MODE, NULL)));
+	check_row(l, i, s->id, s->query.mode);
 	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
 	s->query.dtype = pm_dtype_parse(r->dtype[i]);
 	s->query.layout = pm_layout_parse(r->layout[i]);
-	s->query.optimizer = pm_optimizer_parse(TextDatumGetCString(pm_value(i, Q_OPTIMIZER, NULL)));
+	s->query.optimizer = s->query.mode == PM_TRAIN ? pm_optimizer_parse(TextDatumGetCString(pm_value(i, Q_OPTIMIZER, NULL))) :
+		PM_SGD_MOMENTUM;
 	s->query.framework = r->framework[i][0] ? core_text(l, r->framework[i]) : NULL;
 	s->step_ms = pm_value_float8(i, Q_STEP);
 	r->peak_memory_mb[i] = pm_value_float8(i, Q_PEAK);
@@ -430,7 +433,7 @@ hash_rows(const pm_rows *r)
 {
 	uint64		h = PM_HASH_INIT;
 
-	for (int i = 0; i < r->set.n; i++)
+	for (int i = 0; i < r->set.n + r->set.n_passes; i++)
 	{
 		const pm_sample *s = &r->set.samples[i];
 		double		numbers[] = {s->query.batch, s->query.optimizer, s->step_ms, s->forward_ms, s->backward_ms, s->weight};
@@ -445,12 +448,14 @@ hash_rows(const pm_rows *r)
 		h = hash_text(h, r->dtype[i]);
 		h = hash_text(h, r->layout[i]);
 		h = hash_text(h, r->framework[i]);
+		if (s->query.mode != PM_TRAIN)
+			h = hash_text(h, pm_mode_name[s->query.mode]);
 	}
 	return h;
 }
 
 static void
-loader_init(loader *l, bool merged, Size limit)
+loader_init(loader *l, pm_rows_use use, bool merged, Size limit)
 {
 	HASHCTL		ctl = {.keysize = sizeof(int64),.entrysize = sizeof(graph_entry),.hcxt = CurrentMemoryContext};
 	HASHCTL		sheets = {.keysize = sizeof(uint64),.entrysize = sizeof(sheet_entry),.hcxt = CurrentMemoryContext};
@@ -461,6 +466,7 @@ loader_init(loader *l, bool merged, Size limit)
 	l->rows->cxt = l->cxt;
 	l->rows->limit = limit;
 	l->rows->sheets = hash_create("perfmodel devices of profiles", 64, &sheets, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	l->use = use;
 	l->merged = merged;
 	l->graphs = hash_create("perfmodel graphs of profiles", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	pm_context_arena(&l->arena, l->cxt, 0);
@@ -497,15 +503,54 @@ refuse_bad(const loader *l)
 				 errhint("Leave them out: WHERE mode = 'train' AND world_size = 1.")));
 }
 
+static void
+copy_row(pm_rows *to, int at, const pm_rows *from, int i)
+{
+	to->set.samples[at] = from->set.samples[i];
+	to->ids[at] = from->ids[i];
+	to->peak_memory_mb[at] = from->peak_memory_mb[i];
+	to->gpu[at] = from->gpu[i];
+	to->dtype[at] = from->dtype[i];
+	to->layout[at] = from->layout[i];
+	to->framework[at] = from->framework[i];
+	to->family[at] = from->family[i];
+}
+
+/* Steps first, then passes, each in the order that they have. */
+static void
+set_passes_apart(loader *l)
+{
+	pm_rows		mixed = *l->rows;
+	pm_rows    *r = l->rows;
+	int			at = 0;
+
+	for (int i = 0; i < mixed.set.n; i++)
+		at += mixed.set.samples[i].query.mode != PM_TRAIN;
+	if (at == 0)
+		return;
+	at = 0;
+	allocate_rows(l, mixed.set.n);
+	for (int mode = PM_TRAIN; mode < PM_N_MODES; mode++)
+	{
+		for (int i = 0; i < mixed.set.n; i++)
+			if ((int) mixed.set.samples[i].query.mode == mode)
+				copy_row(r, at++, &mixed, i);
+		if (mode == PM_TRAIN)
+			r->set.n = at;
+	}
+	r->set.n_passes = at - r->set.n;
+	r->set.passes = r->set.samples + r->set.n;
+}
+
 pm_rows *
-pm_rows_load(ArrayType *ids, bool merged, Size limit)
+pm_rows_load(ArrayType *ids, pm_rows_use use, bool merged, Size limit)
 {
 	loader		l;
 	int64	   *graph_ids;
 
-	loader_init(&l, merged, limit);
+	loader_init(&l, use, merged, limit);
 	SPI_connect();
-	query_rows(ids);
+	query_rows(ids, use);
 	allocate_rows(&l, (int) SPI_processed);
 	graph_ids = palloc(sizeof(int64) * Max(l.rows->set.n, 1));
 	for (int i = 0; i < l.rows->set.n; i++)
@@ -522,24 +567,13 @@ pm_rows_load(ArrayType *ids, bool merged, Size limit)
 		complete_sample(&l, i, graph_ids[i]);
 	}
 	SPI_finish();
+	if (use == PM_ROWS_PASSES_APART)
+		set_passes_apart(&l);
 	l.rows->hash = hash_rows(l.rows);
 	return l.rows;
 }
 
 /* ---------- rows of another quantity than the time of a step ---------- */
-
-static void
-copy_row(pm_rows *r, int to, int from)
-{
-	r->set.samples[to] = r->set.samples[from];
-	r->ids[to] = r->ids[from];
-	r->peak_memory_mb[to] = r->peak_memory_mb[from];
-	r->gpu[to] = r->gpu[from];
-	r->dtype[to] = r->dtype[from];
-	r->layout[to] = r->layout[from];
-	r->framework[to] = r->framework[from];
-	r->family[to] = r->family[from];
-}
 
 void
 pm_rows_keep_peaks(pm_rows *r)
@@ -548,7 +582,7 @@ pm_rows_keep_peaks(pm_rows *r)
 
 	for (int i = 0; i < r->set.n; i++)
 		if (!isnan(r->peak_memory_mb[i]))
-			copy_row(r, n++, i);
+			copy_row(r, n++, r, i);
 	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -40,12 +40,20 @@ extern ArrayType *pm_some_profiles_arg(FunctionCallInfo fcinfo, int i);
 /* The quantity that argument i names, "step_ms" by default; an unknown one is an error that lists the known. */
 extern const pm_quantity *pm_quantity_arg(FunctionCallInfo fcinfo, int i);
 
+/* What becomes of measurements of inference. */
+typedef enum pm_rows_use
+{
+	PM_ROWS_STEPS,				/* to name one is an error */
+	PM_ROWS_ANY_MODE,			/* those that are named are rows like the others, with their mode */
+	PM_ROWS_PASSES_APART		/* they are set.passes; the arrays have them behind the steps */
+} pm_rows_use;
+
 /*
  * Load measurements into the current context.  ids NULL: all training steps on
- * one device.  limit: bytes that the context may take then, 0: any.  Raises for
+ * one device, and with PM_ROWS_PASSES_APART all of inference.  limit: bytes that the context may take then, 0: any.  Raises for
  * ids that do not exist, rows that cannot be used, and when the limit is passed.
  */
-extern pm_rows *pm_rows_load(ArrayType *ids, bool merged, Size limit);
+extern pm_rows *pm_rows_load(ArrayType *ids, pm_rows_use use, bool merged, Size limit);
 
 /* Keep only the rows whose peak of memory was measured; raises when there are none. */
 extern void pm_rows_keep_peaks(pm_rows *r);

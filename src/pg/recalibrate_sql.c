@@ -170,7 +170,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	if (q->t.profiles == NULL)
 		q->t.profiles = new_profiles(q, cxt);
 	SPI_finish();
-	q->t.rows = pm_rows_load(q->t.profiles, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
+	q->t.rows = pm_rows_load(q->t.profiles, PM_ROWS_STEPS, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
 							 (Size) pm_memory_limit());
 	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
 	SPI_connect();

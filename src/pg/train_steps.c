@@ -146,7 +146,7 @@ pm_rows_load_apart(ArrayType *ids, const pm_kind *kind, const pm_options *o, Siz
 
 	*cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel rows", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(*cxt);
-	rows = pm_rows_load(ids, pm_predictor_merges(kind, o), limit);
+	rows = pm_rows_load(ids, PM_ROWS_PASSES_APART, pm_predictor_merges(kind, o), limit);
 	pm_rows_add_operators(rows, kind, o);
 	MemoryContextSwitchTo(old);
 	return rows;

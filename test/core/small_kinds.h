@@ -44,6 +44,8 @@ small_rule(const pm_tokens *t)
 	return 0.3 + 1e-9 * t->total_flops + 2e-9 * t->total_bytes;
 }
 
+#define SMALL_PASSES 6			/* forward passes, of the first networks */
+
 /* Two layouts, dtypes and frameworks, so that there is more than one of everything. */
 static inline pm_dataset
 small_dataset(pm_arena *a)
@@ -55,6 +57,16 @@ small_dataset(pm_arena *a)
 		d.samples[i].query.layout = i % 2 ? PM_NHWC : PM_NCHW;
 		d.samples[i].query.dtype = i % 3 ? PM_FP32 : PM_AMP;
 		d.samples[i].query.framework = i % 4 ? "pytorch 2" : "pytorch 1";
+	}
+	d.n_passes = SMALL_PASSES;
+	d.passes = PM_NEW(a, pm_sample, SMALL_PASSES);
+	if (d.passes == NULL)
+		make_failed("passes", NULL);
+	for (int i = 0; i < SMALL_PASSES; i++)
+	{
+		d.passes[i] = d.samples[i];
+		d.passes[i].query.mode = PM_INFERENCE;
+		d.passes[i].step_ms *= 0.2;
 	}
 	return d;
 }

@@ -336,8 +336,8 @@ check_truncated(const uint8_t *data, size_t len)
 	for (size_t n = 0; n < len; n++)
 	{
 		wrong += !refused(load_only(data, n, &st));
-		/* without its last word, it is one that was stored before pairs of devices were learned from */
-		if (n < 16 || (n > 600 && n % 13 != 0) || n == len - 4)
+		/* without its last words, it is one that was stored before forward passes, or pairs of devices, were learned from */
+		if (n < 16 || (n > 600 && n % 13 != 0) || n == len - 4 || n == len - 8)
 			continue;
 		/* cut short by someone who knows the checksum */
 		memcpy(copy, data, n);
@@ -546,11 +546,11 @@ check_same_verdicts(const pm_predictor *p, const pm_predictor *q, const pm_datas
 	}
 }
 
-/* The last residual, which stands before the checksum with its weight, made what it cannot be. */
+/* The last residual, which stands before the last words and the checksum with its weight, made what it cannot be. */
 static void
 check_damaged_residuals(uint8_t *data, size_t len)
 {
-	uint8_t    *last = data + len - 4 - 4 - 16;
+	uint8_t    *last = data + len - 4 - 4 - 4 - 16;
 	const struct
 	{
 		int			at;			/* 0: the residual, 8: its weight */

@@ -33,6 +33,8 @@ typedef struct pm_dataset
 	pm_sample  *samples;
 	int			n_operators;	/* single operators, for kinds that can learn from them: graphs of one node, */
 	pm_sample  *operators;		/* query.alone, step_ms of forward and backward pass; never predicted or tested */
+	int			n_passes;		/* forward passes of inference: query.mode, step_ms; predictor/passes.h learns from */
+	pm_sample  *passes;			/* them beside the kinds, which do not */
 } pm_dataset;
 
 #endif

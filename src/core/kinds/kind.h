@@ -32,6 +32,7 @@ typedef struct pm_part
 typedef struct pm_trust pm_trust;
 typedef struct pm_correction pm_correction;
 typedef struct pm_transfer pm_transfer;
+typedef struct pm_passes pm_passes;	/* of predictor/passes.h */
 typedef struct pm_kind pm_kind;
 typedef struct pm_cards pm_cards;	/* of kinds/cards.h */
 
@@ -53,6 +54,7 @@ typedef struct pm_predictor
 	const pm_start *start;		/* read by fit; NULL: train from random numbers */
 	const pm_correction *correction;	/* of recalibrate.h, applied to what the kind predicts; NULL: none */
 	const pm_transfer *transfer;	/* of steps measured on other devices; NULL: not calibrated */
+	const pm_passes *passes;	/* what was learned of forward passes; NULL: nothing */
 } pm_predictor;
 
 struct pm_kind

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predictor/interval.h"
+#include "predictor/passes.h"
 
 #define LAUNCH_US	5.0			/* usual time of a launch, for shares */
 #define LEAST_MS	1e-3		/* a pass is at least a launch */
@@ -60,52 +60,135 @@ take_shares(const pm_tokens *step, const pm_tokens *infer, pm_part *parts, int *
 	return LEAST_MS;
 }
 
-pm_code
-pm_infer_by_share(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
-				  double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+/* The parts of the training step, cut down to the pass; at least s->skeleton->n + 1 of them have room. */
+static pm_code
+share_parts(const pm_predictor *p, const pm_sample *s, const pm_tokens *left, pm_arena *scratch, double *step_ms, pm_part *parts, int *n,
+			pm_status *st)
 {
 	pm_sample	step = pm_infer_step_of(s);
 	pm_tokens	whole;
-	pm_tokens	left;
+	pm_code		rc;
+
+	if ((rc = pm_tokens_build_work(s->skeleton, &step.query, scratch, &whole, st)) != PM_OK ||
+		(rc = p->kind->predict(p, &step, scratch, step_ms, parts, n, st)) != PM_OK)
+		return rc;
+	*step_ms = take_shares(&whole, left, parts, n);
+	return PM_OK;
+}
+
+/* ---- what passes say ---- */
+
+static const pm_pass_machine *
+machine_of(const pm_passes *passes, const pm_gpu *gpu)
+{
+	return passes == NULL ? NULL : &passes->machine[gpu->is_cpu];
+}
+
+/* Returns the sum. */
+static double
+multiply_parts(const pm_pass_machine *m, const pm_tokens *t, pm_part *parts, int n)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		pm_part    *part = &parts[i];
+		double		factor = part->token < 0 ? m->factor[PM_PASS_REST] : part->bound == 'l' ? m->factor[PM_PASS_LAUNCH] :
+			m->factor[pm_token_group(t, part->token)];
+
+		part->step_ms *= factor;
+		part->forward_ms *= factor;
+		sum += part->step_ms;
+	}
+	return sum;
+}
+
+pm_code
+pm_infer_by_parts(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+				  double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	const pm_pass_machine *m = s->query.mode == PM_INFERENCE ? machine_of(p->passes, s->query.gpu) : NULL;
+	pm_tokens	work;
 	int			n = 0;
 	pm_code		rc;
 
 	if (parts == NULL && (parts = PM_NEW(scratch, pm_part, s->skeleton->n + 1)) == NULL)
 		return pm_no_memory(st, scratch);
-	if ((rc = pm_tokens_build_work(s->skeleton, &step.query, scratch, &whole, st)) != PM_OK ||
-		(rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &left, st)) != PM_OK ||
-		(rc = p->kind->predict(p, &step, scratch, step_ms, parts, &n, st)) != PM_OK)
+	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
+		(rc = pm_infers(p) ? p->kind->predict(p, s, scratch, step_ms, parts, &n, st) :
+		 share_parts(p, s, &work, scratch, step_ms, parts, &n, st)) != PM_OK)
 		return rc;
-	*step_ms = take_shares(&whole, &left, parts, &n);
+	if (m != NULL)
+		*step_ms = multiply_parts(m, &work, parts, n);
 	if (n_parts != NULL)
 		*n_parts = n;
 	return PM_OK;
 }
 
+void
+pm_infer_factors(const pm_passes *passes, const pm_gpu *gpu, const pm_tokens *t, double *device, pm_factors *factors)
+{
+	const pm_pass_machine *m = machine_of(passes, gpu);
+
+	if (m == NULL)
+		return;
+	for (int i = 0; i < t->n; i++)
+		device[i] *= m->factor[pm_token_group(t, i)];
+	factors->launch *= m->factor[PM_PASS_LAUNCH];
+	factors->rest *= m->factor[PM_PASS_REST];
+}
+
+double
+pm_infer_level(const pm_passes *passes, const pm_gpu *gpu)
+{
+	const pm_pass_device *d = pm_passes_find(passes, gpu->name);
+
+	return d == NULL ? 1 : exp(d->level);
+}
+
 /* ---- doubt ---- */
 
-/* Mean errors, in logarithms, of forward passes that no pass was learned for: of GPUs, of CPUs (docs/predicting.md). */
+/* Mean errors, in logarithms, of forward passes that nothing was learned of: of GPUs, of CPUs (docs/predicting.md). */
 #define DOUBT_GPU	0.15
 #define DOUBT_CPU	0.25
 
-/* Half of the logarithm that holds a share `level` of errors with Laplace's distribution, whose tails are heavy. */
 static double
-doubt_at(const pm_gpu *gpu, double level)
+error_of(const pm_passes *passes, const pm_gpu *gpu)
 {
-	return -(gpu->is_cpu ? DOUBT_CPU : DOUBT_GPU) * log(1 - level);
+	const pm_pass_machine *m = machine_of(passes, gpu);
+
+	if (m == NULL)
+		return gpu->is_cpu ? DOUBT_CPU : DOUBT_GPU;
+	return pm_passes_find(passes, gpu->name) != NULL ? m->error : m->error_abroad;
+}
+
+static void
+say_not_seen(const pm_pass_device *d, const pm_gpu *gpu, pm_verdict *v)
+{
+	size_t		len = strlen(v->reason);
+	char		why[200];
+
+	if (d == NULL)
+		snprintf(why, sizeof(why), "mode inference was not in training on gpu \"%.*s\": this is the forward part of a training step",
+				 pm_shown(gpu->name), gpu->name);
+	else
+		snprintf(why, sizeof(why), "mode inference was in training on gpu \"%.*s\" with no more than %d network%s", pm_shown(gpu->name),
+				 gpu->name, d->structures, d->structures == 1 ? "" : "s");
+	v->in_domain = false;
+	v->causes |= 1u << PM_CAUSE_MODE_NOT_SEEN;
+	if (len + 2 + strlen(why) < PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
 }
 
 void
-pm_infer_doubt(const pm_question *q, double step_ms, double level, pm_verdict *v)
+pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, double level, pm_verdict *v)
 {
-	double		doubt = doubt_at(q->gpu, level);
-	static const char why[] = "mode inference was not in training: this is the forward part of a training step";
-	size_t		len = strlen(v->reason);
+	const pm_pass_device *d = pm_passes_find(passes, q->gpu->name);
+	/* half of the logarithm that holds a share `level` of errors with Laplace's distribution, whose tails are heavy */
+	double		doubt = -error_of(passes, q->gpu) * log(1 - level);
 
-	v->in_domain = false;
-	v->causes |= 1u << PM_CAUSE_MODE_NOT_SEEN;
-	if (len + 2 + sizeof(why) <= PM_REASON_SIZE)
-		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+	if (d == NULL || d->structures < PM_INFER_NETWORKS)
+		say_not_seen(d, q->gpu, v);
 	if (isnan(v->low_ms))
 		return;
 	v->low_ms = fmax(step_ms * exp(-hypot(log(step_ms / v->low_ms), doubt)), DBL_MIN);

@@ -15,6 +15,7 @@
 #include "predictor/correction.h"
 #include "predictor/cross.h"
 #include "predictor/infer.h"
+#include "predictor/passes.h"
 #include "predictor/sensitivity.h"
 #include "predictor/stages.h"
 #include "predictor/transfer.h"
@@ -66,6 +67,8 @@ pm_check_profiles(const pm_dataset *d, const pm_quantity *q, pm_status *st)
 		rc = check_sample(&d->samples[i], q, "profile", st);
 	for (int i = 0; i < d->n_operators && rc == PM_OK; i++)
 		rc = check_sample(&d->operators[i], q, "operator profile", st);
+	for (int i = 0; i < d->n_passes && rc == PM_OK; i++)
+		rc = check_sample(&d->passes[i], q, "profile", st);
 	return rc;
 }
 
@@ -184,6 +187,17 @@ check_errors(const pm_fit_report *report, pm_status *st)
 	return PM_OK;
 }
 
+/* Without any new ones, those of the start hold for the network that goes on from it. */
+static pm_code
+learn_passes(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, pm_status *st)
+{
+	pm_code		rc = pm_passes_fit(p, pm_predictor_predict, d, hooks, a, &p->passes, st);
+
+	if (p->passes == NULL && p->start != NULL)
+		p->passes = p->start->predictor->passes;
+	return rc;
+}
+
 /* What is the same for all kinds once the kind is fitted. */
 static pm_code
 complete_fit(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const pm_hooks *hooks, pm_arena *a,
@@ -208,6 +222,8 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const 
 		p->transfer = p->start->predictor->transfer;
 	else if (rc == PM_OK && !p->kind->transfers)
 		rc = pm_transfer_fit(d, cross->set, cross->n, a, &p->transfer, st);
+	if (rc == PM_OK && pm_predictor_quantity(p)->id == PM_STEP_MS)
+		rc = learn_passes(p, d, hooks, a, st);
 	p->start = NULL;
 	return rc;
 }
@@ -257,11 +273,10 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	return rc;
 }
 
-/* Parts keep their shares. */
+/* The step becomes ms; parts keep their shares. */
 static void
-correct(const pm_correction *c, const pm_sample *s, double *step_ms, pm_part *parts, int n_parts)
+become(double ms, double *step_ms, pm_part *parts, int n_parts)
 {
-	double		ms = pm_correction_apply(c, &s->query, *step_ms);
 	double		factor = ms / *step_ms;
 
 	for (int i = 0; i < n_parts; i++)
@@ -280,12 +295,44 @@ finish_step(const pm_predictor *p, const pm_sample *s, double *step_ms, pm_part 
 {
 	if (!(isfinite(*step_ms) && *step_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
+	if (s->query.mode == PM_INFERENCE)
+		become(*step_ms * pm_infer_level(p->passes, s->query.gpu), step_ms, parts, n_parts);
 	if (p->correction != NULL)
-		correct(p->correction, s, step_ms, parts, n_parts);
+		become(pm_correction_apply(p->correction, &s->query, *step_ms), step_ms, parts, n_parts);
 	return PM_OK;
 }
 
-/* The factors of the card's state into s, if p was recalibrated on the card and its kind takes them. t: tokens of s. */
+static const double no_state[PM_N_STATE];	/* all factors 1 */
+
+static bool
+is_fitted_to_card(const pm_predictor *p, const pm_sample *s)
+{
+	return pm_has_state(p) && pm_correction_has_state(pm_correction_find(p->correction, s->query.gpu->name));
+}
+
+/* Whether passes are asked for with factors on their parts. */
+static bool
+is_fitted_to_passes(const pm_predictor *p, const pm_sample *s)
+{
+	return s->query.mode == PM_INFERENCE && p->passes != NULL;
+}
+
+static bool
+takes_factors(const pm_predictor *p, const pm_sample *s)
+{
+	return is_fitted_to_card(p, s) || is_fitted_to_passes(p, s);
+}
+
+/* Whether a pass is answered by its parts: by those of the step, or because the kind takes no factors on them. */
+static bool
+goes_by_parts(const pm_predictor *p, const pm_sample *s)
+{
+	bool		scales = p->kind->scales != NULL && p->kind->scales(&p->options);
+
+	return s->query.mode != PM_TRAIN && (!pm_infers(p) || (is_fitted_to_passes(p, s) && !scales));
+}
+
+/* The factors of the card's state, and of passes, into s. t: tokens of s. */
 static pm_code
 fit_to_card(const pm_predictor *p, const pm_tokens *t, pm_arena *a, pm_sample *s, pm_status *st)
 {
@@ -297,15 +344,11 @@ fit_to_card(const pm_predictor *p, const pm_tokens *t, pm_arena *a, pm_sample *s
 	if (!shares || !device || !factors)
 		return pm_no_memory(st, a);
 	pm_state_shares_of(t, shares);
-	pm_state_factors(c->state, shares, t->n, device, factors);
+	pm_state_factors(is_fitted_to_card(p, s) ? c->state : no_state, shares, t->n, device, factors);
+	if (is_fitted_to_passes(p, s))
+		pm_infer_factors(p->passes, s->query.gpu, t, device, factors);
 	s->fitted = factors;
 	return PM_OK;
-}
-
-static bool
-is_fitted_to_card(const pm_predictor *p, const pm_sample *s)
-{
-	return pm_has_state(p) && pm_correction_has_state(pm_correction_find(p->correction, s->query.gpu->name));
 }
 
 static pm_code
@@ -326,8 +369,8 @@ pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_code		rc = s->query.mode != PM_TRAIN && !pm_infers(p) ? pm_infer_by_share(p, s, scratch, step_ms, parts, n_parts, st) :
-		is_fitted_to_card(p, s) ? predict_fitted(p, s, scratch, step_ms, parts, n_parts, st) :
+	pm_code		rc = goes_by_parts(p, s) ? pm_infer_by_parts(p, s, scratch, step_ms, parts, n_parts, st) :
+		takes_factors(p, s) ? predict_fitted(p, s, scratch, step_ms, parts, n_parts, st) :
 		p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
 
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
@@ -376,9 +419,9 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 		(rc = keep_types(&t, a, x, st)) != PM_OK ||
 		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
 		return rc;
-	if (s->query.mode != PM_TRAIN && !pm_infers(p))
+	if (goes_by_parts(p, s))
 		return PM_OK;
-	if (is_fitted_to_card(p, s) && (rc = fit_to_card(p, &t, a, &q, st)) != PM_OK)
+	if (takes_factors(p, s) && (rc = fit_to_card(p, &t, a, &q, st)) != PM_OK)
 		return rc;
 	return p->kind->prepare != NULL ? p->kind->prepare(p, &q, &t, a, scratch, &x->state, st) : PM_OK;
 }
@@ -488,7 +531,7 @@ add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double l
 	doubt_card(p, q, step_ms, level, v);
 	doubt_kind(p, q, step_ms, v);
 	if (q->mode == PM_INFERENCE)
-		pm_infer_doubt(q, step_ms, level, v);
+		pm_infer_doubt(p->passes, q, step_ms, level, v);
 }
 
 /* Let the bench hold the work of the training step that s is the forward pass of: by it the domain is judged. */

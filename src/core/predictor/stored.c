@@ -4,7 +4,7 @@
  * Little-endian: magic "PMPR", format version, kind, quantity, the schema
  * (lists of names and versions of rules), options as name and value, what the
  * kind knows, interval and domain, a correction or none, a calibration of pairs or
- * none, and a CRC-32C of all that.  A value of an option is a number, or the text of a choice.  Format 1
+ * none, factors of forward passes or none, and a CRC-32C of all that.  A value of an option is a number, or the text of a choice.  Format 1
  * is that of perfmodel 0.1.0, whose predictors know other work of the same
  * operators and must be trained again; no release has formats 2 and 3.
  */
@@ -15,6 +15,7 @@
 
 #include "nn/blas.h"
 #include "predictor/correction.h"
+#include "predictor/passes.h"
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
@@ -61,6 +62,9 @@ pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *le
 	pm_put_u32(&b, p->transfer != NULL);
 	if (p->transfer != NULL)
 		pm_transfer_save(p->transfer, &b);
+	pm_put_u32(&b, p->passes != NULL);
+	if (p->passes != NULL)
+		pm_passes_save(p->passes, &b);
 	pm_put_u32(&b, pm_crc32c(b.data, b.len));
 	if (b.failed)
 		return pm_no_memory(st, a);
@@ -178,6 +182,9 @@ pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p,
 		return rc;
 	/* those that were stored before pairs were learned from end here */
 	if (r.at < r.len && pm_get_u32(&r, 1) != 0 && (rc = pm_transfer_load(&r, a, &p->transfer, st)) != PM_OK)
+		return rc;
+	/* and these before forward passes were */
+	if (r.at < r.len && pm_get_u32(&r, 1) != 0 && (rc = pm_passes_load(&r, a, &p->passes, st)) != PM_OK)
 		return rc;
 	if (r.failed || r.at != r.len)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");

@@ -1,0 +1,669 @@
+/*
+ * passes.c - factors, levels and errors of forward passes.
+ */
+#include "predictor/passes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/metrics.h"
+#include "features/split.h"
+#include "nn/nnls.h"
+#include "predictor/stages.h"
+
+#define MAX_ROWS		1000	/* of passes, and of steps with a forward time: that are learned from, evenly out of all */
+#define PULL			0.03	/* price of a factor's distance from where it is pulled, in squared relative errors of a network */
+#define ROUNDS			4		/* of weights that make squares absolute values */
+#define SMALL_ERROR		0.05	/* relative; below, the absolute error is smoothed */
+#define FACTOR_MIN		0.05
+#define FACTOR_MAX		5.0
+#define LEVEL_MAX		0.7		/* of |level| */
+#define LEVEL_KNOWN		1.0		/* networks at which half of what a device's mean error says is believed */
+#define FOLDS			10		/* of networks, for the errors */
+#define USUAL_ERROR		0.15	/* of GPUs, of CPUs without passes: docs/predicting.md */
+#define USUAL_ERROR_CPU	0.25
+#define USUAL_WEIGHT	3.0		/* networks that the usual error counts for */
+#define MAX_GPUS		4096	/* in a stored form */
+
+/* ---- evidence ---- */
+
+/* A measured pass, divided by its time. */
+typedef struct pass
+{
+	const pm_sample *s;
+	bool		is_pass;		/* else the forward part of a training step */
+	double		weight;			/* of a network on a device 1, shared by its rows */
+	double		x[PM_N_PASS_FACTORS];	/* predicted parts over the measured time */
+} pass;
+
+typedef struct evidence
+{
+	const pm_predictor *p;
+	pm_pass_ask ask;
+	int			n;
+	pass	   *row;			/* [n] */
+} evidence;
+
+const pm_pass_device *
+pm_passes_find(const pm_passes *t, const char *gpu)
+{
+	for (int i = 0; t != NULL && i < t->n; i++)
+		if (strcmp(t->device[i].gpu, gpu) == 0)
+			return &t->device[i];
+	return NULL;
+}
+
+static int
+factor_of(const pm_tokens *t, const pm_part *part)
+{
+	return part->token < 0 ? PM_PASS_REST : part->bound == 'l' ? PM_PASS_LAUNCH : pm_token_group(t, part->token);
+}
+
+/* What p says of s in a mode: all of it, and, unless x is NULL, by factor. */
+static pm_code
+predict_parts(const evidence *e, const pm_predictor *p, const pm_sample *s, pm_mode mode, pm_arena *scratch, double *ms, double *x, pm_status *st)
+{
+	pm_sample	q = *s;
+	pm_part    *parts = PM_NEW(scratch, pm_part, s->skeleton->n + 1);
+	pm_tokens	work;
+	int			n = 0;
+	pm_code		rc;
+
+	if (parts == NULL)
+		return pm_no_memory(st, scratch);
+	q.query.mode = mode;
+	if ((rc = pm_tokens_build_work(s->skeleton, &q.query, scratch, &work, st)) != PM_OK ||
+		(rc = e->ask(p, &q, scratch, ms, parts, &n, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < n && x != NULL; i++)
+		x[factor_of(&work, &parts[i])] += parts[i].step_ms;
+	return PM_OK;
+}
+
+/*
+ * Row of a measured time.  That of a part of a training step is compared as a share of the step: then an error on the
+ * step as a whole is no error on its forward part.
+ */
+static pm_code
+add_row(const evidence *e, const pm_sample *s, bool is_pass, pm_arena *scratch, pass *row, pm_status *st)
+{
+	double		measured = s->step_ms;
+	double		ms;
+	double		step_ms;
+	pm_code		rc;
+
+	*row = (pass) {.s = s,.is_pass = is_pass,.weight = 1};
+	if ((rc = predict_parts(e, e->p, s, is_pass ? PM_INFERENCE : PM_FORWARD, scratch, &ms, row->x, st)) != PM_OK)
+		return rc;
+	if (!is_pass)
+	{
+		if ((rc = predict_parts(e, e->p, s, PM_TRAIN, scratch, &step_ms, NULL, st)) != PM_OK)
+			return rc;
+		measured = step_ms * s->forward_ms / s->step_ms;
+	}
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		row->x[k] /= measured;
+	return PM_OK;
+}
+
+/* A question that is not answered tells nothing. */
+static pm_code
+try_row(evidence *e, const pm_sample *s, bool is_pass, const pm_arena *a, pm_status *st)
+{
+	pm_arena	scratch;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	rc = add_row(e, s, is_pass, &scratch, &e->row[e->n], st);
+	pm_arena_release(&scratch);
+	e->n += rc == PM_OK;
+	return rc == PM_ERR_MEMORY || rc == PM_CANCELLED ? rc : PM_OK;
+}
+
+static uint64_t
+unit_of(const pass *row)
+{
+	return pm_transfer_key(row->s);
+}
+
+/* Rows of a network on a device together have the weight 1. */
+static pm_code
+weigh(evidence *e, pm_arena *scratch, pm_status *st)
+{
+	uint64_t   *unit = PM_NEW(scratch, uint64_t, e->n);
+
+	if (unit == NULL)
+		return pm_no_memory(st, scratch);
+	for (int i = 0; i < e->n; i++)
+		unit[i] = unit_of(&e->row[i]) ^ (e->row[i].is_pass ? 1 : 0);
+	for (int i = 0; i < e->n; i++)
+	{
+		int			same = 0;
+
+		for (int k = 0; k < e->n; k++)
+			same += unit[k] == unit[i];
+		e->row[i].weight = e->row[i].s->weight / same;
+	}
+	return PM_OK;
+}
+
+static bool
+is_wanted(const pm_sample *s, bool is_pass)
+{
+	return is_pass || (s->forward_ms > 0 && s->forward_ms < s->step_ms);
+}
+
+/* The rows that are wanted of samples[n], at most MAX_ROWS. */
+static pm_code
+take(evidence *e, const pm_sample *samples, int n, bool is_pass, const pm_hooks *hooks, pm_arena *a, pm_status *st)
+{
+	int			wanted = 0;
+	int			taken = 0;
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < n; i++)
+		wanted += is_wanted(&samples[i], is_pass);
+	for (int i = 0, seen = 0; i < n && rc == PM_OK; i++)
+	{
+		if (!is_wanted(&samples[i], is_pass))
+			continue;
+		if (wanted > MAX_ROWS && (int64_t) seen++ * MAX_ROWS < (int64_t) taken * wanted)
+			continue;
+		taken++;
+		if ((rc = pm_stop_if_asked(hooks, st)) == PM_OK)
+			rc = try_row(e, &samples[i], is_pass, a, st);
+	}
+	return rc;
+}
+
+static pm_code
+gather(evidence *e, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	if ((e->row = PM_NEW(a, pass, (d->n < MAX_ROWS ? d->n : MAX_ROWS) + (d->n_passes < MAX_ROWS ? d->n_passes : MAX_ROWS))) == NULL)
+		return pm_no_memory(st, a);
+	if ((rc = take(e, d->passes, d->n_passes, true, hooks, a, st)) != PM_OK ||
+		(rc = take(e, d->samples, d->n, false, hooks, a, st)) != PM_OK)
+		return rc;
+	return weigh(e, a, st);
+}
+
+/* ---- factors ---- */
+
+/* Rows that a fit is about. */
+typedef struct choice
+{
+	bool		is_cpu;
+	bool		is_pass;
+	int			fold;			/* of networks, left out; -1: none */
+	const char *gpu;			/* left out; NULL: none */
+} choice;
+
+static int
+fold_of(const pm_sample *s)
+{
+	return (int) (pm_mix(s->query.graph->structure) % FOLDS);
+}
+
+static bool
+is_left_out(const choice *c, const pm_sample *s)
+{
+	return (c->fold >= 0 && fold_of(s) == c->fold) || (c->gpu != NULL && strcmp(c->gpu, s->query.gpu->name) == 0);
+}
+
+static bool
+is_chosen(const choice *c, const pass *row)
+{
+	return row->s->query.gpu->is_cpu == c->is_cpu && row->is_pass == c->is_pass && !is_left_out(c, row->s);
+}
+
+static double
+sum_of(const pass *row, const double *factor)
+{
+	double		sum = 0;
+
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		sum += row->x[k] * factor[k];
+	return sum;
+}
+
+/* One round: least squares with the weights that the factors so far give. */
+static pm_code
+solve_round(const evidence *e, const choice *c, const double *prior, double *factor, pm_arena *scratch, pm_status *st)
+{
+	enum {N = PM_N_PASS_FACTORS};
+	double		g[N * N] = {0};
+	double		h[N];
+	pm_code		rc;
+
+	for (int k = 0; k < N; k++)
+	{
+		g[k * N + k] = PULL;
+		h[k] = PULL * prior[k];
+	}
+	for (int i = 0; i < e->n; i++)
+	{
+		const pass *row = &e->row[i];
+		double		w;
+
+		if (!is_chosen(c, row))
+			continue;
+		w = row->weight * SMALL_ERROR / fmax(fabs(sum_of(row, factor) - 1), SMALL_ERROR);
+		for (int k = 0; k < N; k++)
+		{
+			h[k] += w * row->x[k];
+			for (int l = 0; l < N; l++)
+				g[k * N + l] += w * row->x[k] * row->x[l];
+		}
+	}
+	if ((rc = pm_nnls(g, h, N, factor, scratch, st)) != PM_OK)
+		return rc;
+	for (int k = 0; k < N; k++)
+		factor[k] = fmin(fmax(factor[k], FACTOR_MIN), FACTOR_MAX);
+	return PM_OK;
+}
+
+/* The median ratio of measured to predicted time moves all factors, the more the more networks there are. */
+static pm_code
+start_of(const evidence *e, const choice *c, const double *prior, double *factor, double *networks, pm_arena *scratch, pm_status *st)
+{
+	double	   *ratio = PM_NEW(scratch, double, e->n + 1);
+	double		common;
+	int			n = 0;
+
+	if (ratio == NULL)
+		return pm_no_memory(st, scratch);
+	*networks = 0;
+	for (int i = 0; i < e->n; i++)
+		if (is_chosen(c, &e->row[i]))
+		{
+			ratio[n++] = -log(fmax(sum_of(&e->row[i], prior), 1e-9));
+			*networks += e->row[i].weight;
+		}
+	pm_sort(ratio, n);
+	common = n == 0 ? 1 : exp(ratio[n / 2] * *networks / (*networks + LEVEL_KNOWN));
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		factor[k] = fmin(fmax(prior[k] * common, FACTOR_MIN), FACTOR_MAX);
+	return PM_OK;
+}
+
+/* *networks: how many are chosen, those on several devices counted on each; 0: the factors are the prior. */
+static pm_code
+fit_factors(const evidence *e, const choice *c, const double *prior, double *factor, double *networks, const pm_arena *a, pm_status *st)
+{
+	double		start[PM_N_PASS_FACTORS];
+	pm_arena	scratch;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	rc = start_of(e, c, prior, start, networks, &scratch, st);
+	memcpy(factor, start, sizeof(start));
+	for (int round = 0; round < ROUNDS && rc == PM_OK && *networks > 0; round++)
+		rc = pm_stopped(a, st) ? PM_CANCELLED : solve_round(e, c, start, factor, &scratch, st);
+	pm_arena_release(&scratch);
+	return rc;
+}
+
+/* Factors of forward parts of training steps, and from these on of passes. *networks: of passes. */
+static pm_code
+fit_machine(const evidence *e, choice c, double *factor, double *networks, const pm_arena *a, pm_status *st)
+{
+	double		ones[PM_N_PASS_FACTORS];
+	double		forward[PM_N_PASS_FACTORS];
+	double		steps;
+	pm_code		rc;
+
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		ones[k] = 1;
+	c.is_pass = false;
+	if ((rc = fit_factors(e, &c, ones, forward, &steps, a, st)) != PM_OK)
+		return rc;
+	c.is_pass = true;
+	return fit_factors(e, &c, forward, factor, networks, a, st);
+}
+
+/* ---- levels ---- */
+
+static double
+log_error(const pass *row, const double *factor)
+{
+	return log(fmax(sum_of(row, factor), 1e-9));
+}
+
+/* Level of a device by the rows that are chosen, and how many networks say so. */
+static double
+level_of(const evidence *e, const choice *c, const char *gpu, const double *factor, double *networks)
+{
+	double		sum = 0;
+	double		n = 0;
+
+	for (int i = 0; i < e->n; i++)
+	{
+		const pass *row = &e->row[i];
+
+		if (!is_chosen(c, row) || strcmp(row->s->query.gpu->name, gpu) != 0)
+			continue;
+		sum -= row->weight * log_error(row, factor);
+		n += row->weight;
+	}
+	*networks = n;
+	return fmin(fmax(sum / (n + LEVEL_KNOWN), -LEVEL_MAX), LEVEL_MAX);
+}
+
+/* ---- errors ---- */
+
+/* Sums of absolute errors, and of their weights, of what c leaves out. */
+static void
+add_errors(const evidence *e, const choice *c, const double *factor, double *sum, double *weight)
+{
+	for (int i = 0; i < e->n; i++)
+	{
+		const pass *row = &e->row[i];
+		double		networks;
+
+		if (row->s->query.gpu->is_cpu != c->is_cpu || !row->is_pass || !is_left_out(c, row->s))
+			continue;
+		*sum += row->weight * fabs(log_error(row, factor) + level_of(e, c, row->s->query.gpu->name, factor, &networks));
+		*weight += row->weight;
+	}
+}
+
+static double
+settle(double sum, double weight, bool is_cpu)
+{
+	return (sum + USUAL_WEIGHT * (is_cpu ? USUAL_ERROR_CPU : USUAL_ERROR)) / (weight + USUAL_WEIGHT);
+}
+
+static pm_code
+error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *error, pm_status *st)
+{
+	double		sum = 0;
+	double		weight = 0;
+	pm_code		rc = PM_OK;
+
+	for (int fold = 0; fold < FOLDS && rc == PM_OK; fold++)
+	{
+		choice		c = {is_cpu, true, fold, NULL};
+		double		factor[PM_N_PASS_FACTORS];
+		double		networks;
+
+		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK)
+			add_errors(e, &c, factor, &sum, &weight);
+	}
+	*error = settle(sum, weight, is_cpu);
+	return rc;
+}
+
+static pm_code
+error_abroad(const evidence *e, const pm_passes *t, bool is_cpu, const pm_arena *a, double *error, pm_status *st)
+{
+	double		sum = 0;
+	double		weight = 0;
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < t->n && rc == PM_OK; i++)
+	{
+		choice		c = {is_cpu, true, -1, t->device[i].gpu};
+		double		factor[PM_N_PASS_FACTORS];
+		double		networks;
+
+		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK && networks > 0)
+			add_errors(e, &c, factor, &sum, &weight);
+	}
+	*error = settle(sum, weight, is_cpu);
+	return rc;
+}
+
+/* ---- answers ---- */
+
+/*
+ * Let row x add up to what the predictor says of it, given *t without levels: a kind may take the larger of the times
+ * on the device and of launches, where the sum of parts takes the one that was larger before there were factors.
+ */
+static pm_code
+ask_again(const evidence *e, const pm_passes *t, const double *factor, const pm_arena *a, pass *row, pm_status *st)
+{
+	pm_predictor q = *e->p;
+	pm_arena	scratch;
+	double		ms;
+	pm_code		rc;
+
+	q.passes = t;
+	pm_arena_init_within(&scratch, a);
+	if ((rc = predict_parts(e, &q, row->s, PM_INFERENCE, &scratch, &ms, NULL, st)) == PM_OK)
+	{
+		double		scale = ms / row->s->step_ms / fmax(sum_of(row, factor), 1e-9);
+
+		for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+			row->x[k] *= scale;
+	}
+	pm_arena_release(&scratch);
+	return rc;
+}
+
+/* Factors on all parts alike, so that the answers to the passes are right in the middle. */
+static pm_code
+fit_answers(evidence *e, const choice *c, pm_passes *t, pm_arena *a, pm_status *st)
+{
+	double	   *factor = t->machine[c->is_cpu].factor;
+	double	   *error = PM_NEW(a, double, e->n);
+	double		common;
+	int			n = 0;
+	pm_code		rc = PM_OK;
+
+	if (error == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < e->n && rc == PM_OK; i++)
+		if (is_chosen(c, &e->row[i]) && (rc = pm_stopped(a, st) ? PM_CANCELLED : ask_again(e, t, factor, a, &e->row[i], st)) == PM_OK)
+			error[n++] = log_error(&e->row[i], factor);
+	if (rc != PM_OK || n == 0)
+		return rc;
+	pm_sort(error, n);
+	common = exp(-error[n / 2]);
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		factor[k] = fmin(fmax(factor[k] * common, FACTOR_MIN), FACTOR_MAX);
+	return PM_OK;
+}
+
+/* ---- all of it ---- */
+
+static int
+count_structures(const evidence *e, const choice *c, const char *gpu, uint64_t *room)
+{
+	int			n = 0;
+
+	for (int i = 0; i < e->n; i++)
+		if (is_chosen(c, &e->row[i]) && (gpu == NULL || strcmp(e->row[i].s->query.gpu->name, gpu) == 0))
+			room[n++] = e->row[i].s->query.graph->structure;
+	return pm_count_different(room, n);
+}
+
+static pm_code
+list_devices(const evidence *e, pm_passes *t, pm_arena *a, pm_status *st)
+{
+	if ((t->device = PM_NEW(a, pm_pass_device, e->n)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < e->n; i++)
+	{
+		const char *name = e->row[i].s->query.gpu->name;
+
+		if (!e->row[i].is_pass || t->n == MAX_GPUS || pm_passes_find(t, name) != NULL)
+			continue;
+		if ((t->device[t->n].gpu = pm_strdup(a, name, strlen(name))) == NULL)
+			return pm_no_memory(st, a);
+		t->n++;
+	}
+	return PM_OK;
+}
+
+static bool
+is_of(const evidence *e, const char *gpu, bool is_cpu)
+{
+	for (int i = 0; i < e->n; i++)
+		if (strcmp(e->row[i].s->query.gpu->name, gpu) == 0)
+			return e->row[i].s->query.gpu->is_cpu == is_cpu;
+	return false;
+}
+
+static pm_code
+learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *a, pm_status *st)
+{
+	pm_pass_machine *m = &t->machine[is_cpu];
+	choice		c = {is_cpu, true, -1, NULL};
+	double		networks;
+	pm_code		rc = fit_machine(e, c, m->factor, &networks, a, st);
+
+	if (rc == PM_OK)
+		rc = fit_answers(e, &c, t, a, st);
+
+	m->structures = count_structures(e, &c, NULL, room);
+	m->error = m->error_abroad = is_cpu ? USUAL_ERROR_CPU : USUAL_ERROR;
+	for (int i = 0; i < t->n; i++)
+		if (is_of(e, t->device[i].gpu, is_cpu))
+		{
+			t->device[i].structures = count_structures(e, &c, t->device[i].gpu, room);
+			t->device[i].level = level_of(e, &c, t->device[i].gpu, m->factor, &networks);
+		}
+	if (rc != PM_OK || m->structures == 0 || (rc = error_of_networks(e, is_cpu, a, &m->error, st)) != PM_OK)
+		return rc;
+	return error_abroad(e, t, is_cpu, a, &m->error_abroad, st);
+}
+
+pm_code
+pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
+			  const pm_passes **passes, pm_status *st)
+{
+	pm_passes  *t = PM_NEW(a, pm_passes, 1);
+	evidence	e = {.p = p,.ask = ask};
+	uint64_t   *room;
+	pm_arena	scratch;
+	pm_code		rc;
+
+	*passes = NULL;
+	if (t == NULL)
+		return pm_no_memory(st, a);
+	pm_arena_init_within(&scratch, a);
+	rc = gather(&e, d, hooks, &scratch, st);
+	if (rc == PM_OK && e.n > 0)
+	{
+		room = PM_NEW(&scratch, uint64_t, e.n);
+		rc = room == NULL ? pm_no_memory(st, &scratch) : list_devices(&e, t, a, st);
+		for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
+			rc = learn_machine(&e, is_cpu, t, room, &scratch, st);
+		if (rc == PM_OK)
+			*passes = t;
+	}
+	pm_arena_release(&scratch);
+	return rc;
+}
+
+/* ---- storing ---- */
+
+static const char *
+factor_name(int k)
+{
+	return k == PM_PASS_LAUNCH ? "launch" : k == PM_PASS_REST ? "rest" : k < PM_N_CLASSES ? pm_class_name[k] :
+		pm_conv_kind_name[k - PM_N_CLASSES];
+}
+
+/* By name: classes and kinds of convolutions may become more. */
+static void
+save_machine(const pm_pass_machine *m, pm_buffer *b)
+{
+	pm_put_u32(b, (uint32_t) m->structures);
+	pm_put_f64(b, m->error);
+	pm_put_f64(b, m->error_abroad);
+	pm_put_u32(b, PM_N_PASS_FACTORS);
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+	{
+		pm_put_u32(b, k >= PM_N_CLASSES && k < PM_N_GROUPS);
+		pm_put_text(b, factor_name(k));
+		pm_put_f64(b, m->factor[k]);
+	}
+}
+
+void
+pm_passes_save(const pm_passes *t, pm_buffer *b)
+{
+	save_machine(&t->machine[0], b);
+	save_machine(&t->machine[1], b);
+	pm_put_u32(b, (uint32_t) t->n);
+	for (int i = 0; i < t->n; i++)
+	{
+		pm_put_text(b, t->device[i].gpu);
+		pm_put_u32(b, (uint32_t) t->device[i].structures);
+		pm_put_f64(b, t->device[i].level);
+	}
+}
+
+static int
+factor_named(bool is_conv, const char *name)
+{
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		if ((k >= PM_N_CLASSES && k < PM_N_GROUPS) == is_conv && strcmp(factor_name(k), name) == 0)
+			return k;
+	return -1;
+}
+
+/* A group that it was stored before has the factor of launches; one that is no more is passed over. */
+static pm_code
+load_machine(pm_reader *r, pm_arena *a, pm_pass_machine *m, pm_status *st)
+{
+	uint32_t	n;
+
+	m->structures = (int) pm_get_u32(r, INT32_MAX);
+	m->error = pm_get_above(r, 0);
+	m->error_abroad = pm_get_above(r, 0);
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		m->factor[k] = NAN;
+	n = pm_get_u32(r, 1000);
+	for (uint32_t i = 0; i < n && !r->failed; i++)
+	{
+		bool		is_conv = pm_get_u32(r, 1) != 0;
+		const char *name = pm_get_text(r, a);
+		double		factor = pm_get_f64(r);
+		int			k;
+
+		if (name == NULL)
+			return r->failed ? PM_OK : pm_no_memory(st, a);
+		if (!(factor >= FACTOR_MIN && factor <= FACTOR_MAX))
+			r->failed = true;
+		if ((k = factor_named(is_conv, name)) >= 0)
+			m->factor[k] = factor;
+	}
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		if (isnan(m->factor[k]))
+			m->factor[k] = isnan(m->factor[PM_PASS_LAUNCH]) ? 1 : m->factor[PM_PASS_LAUNCH];
+	return PM_OK;
+}
+
+pm_code
+pm_passes_load(pm_reader *r, pm_arena *a, const pm_passes **passes, pm_status *st)
+{
+	pm_passes  *t = PM_NEW(a, pm_passes, 1);
+	pm_code		rc = PM_OK;
+
+	if (t == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < 2 && rc == PM_OK && !r->failed; i++)
+		rc = load_machine(r, a, &t->machine[i], st);
+	if (rc != PM_OK)
+		return rc;
+	t->n = r->failed ? 0 : (int) pm_get_u32(r, MAX_GPUS);
+	if ((t->device = PM_NEW(a, pm_pass_device, t->n)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < t->n && !r->failed; i++)
+	{
+		pm_pass_device *d = &t->device[i];
+
+		if ((d->gpu = pm_get_text(r, a)) == NULL && !r->failed)
+			return pm_no_memory(st, a);
+		d->structures = (int) pm_get_u32(r, INT32_MAX);
+		d->level = pm_get_f64(r);
+		if (!(fabs(d->level) <= LEVEL_MAX))
+			r->failed = true;
+	}
+	*passes = t;
+	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged factors of forward passes") : PM_OK;
+}

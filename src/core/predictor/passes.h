@@ -1,0 +1,63 @@
+/*
+ * passes.h - what is learned of measured forward passes, beside a predictor of
+ * training steps: factors on the forward parts of operators, a level of each
+ * device, and how far off answers are.
+ *
+ *     pass = level of the device * (sum over groups g of  f_g * parts of g  +  f_launch * launches  +  f_rest * rest)
+ *
+ * where the parts are what infer.h makes of the training step.  GPUs and CPUs
+ * have factors of their own: a BatchNormalization that takes no statistics, and
+ * memory that is used again at once, save a CPU far more.
+ */
+#ifndef PM_PASSES_H
+#define PM_PASSES_H
+
+#include "kinds/kind.h"
+#include "predictor/domain.h"
+
+#define PM_PASS_LAUNCH		PM_N_GROUPS		/* operators whose launch takes longest */
+#define PM_PASS_REST		(PM_N_GROUPS + 1)
+#define PM_N_PASS_FACTORS	(PM_N_GROUPS + 2)
+
+typedef struct pm_pass_device
+{
+	const char *gpu;
+	int			structures;		/* different networks that its passes are of */
+	double		level;			/* logarithm */
+} pm_pass_device;
+
+/* Of GPUs [0], of CPUs [1]. */
+typedef struct pm_pass_machine
+{
+	int			structures;		/* different networks of passes; 0: factors are 1, or those of forward passes of training steps */
+	double		factor[PM_N_PASS_FACTORS];
+	double		error;			/* mean of the absolute logarithm of the errors on networks left out */
+	double		error_abroad;	/* the same on devices left out */
+} pm_pass_machine;
+
+struct pm_passes
+{
+	pm_pass_machine machine[2];
+	int			n;
+	pm_pass_device *device;		/* [n] */
+};
+
+/* NULL where there is none; t may be NULL. */
+const pm_pass_device *pm_passes_find(const pm_passes *t, const char *gpu);
+
+/* pm_predictor_predict(), which stands above this file. */
+typedef pm_code (*pm_pass_ask) (const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts,
+								int *n_parts, pm_status *st);
+
+/*
+ * Learn from the passes of d and from the forward times of its steps, given a fitted p, which has no passes yet and is
+ * asked by `ask`.  *passes, in arena a, stays NULL when there is neither.  PM_ERR_MEMORY, PM_CANCELLED, and what p fails with.
+ */
+pm_code		pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
+						  const pm_passes **passes, pm_status *st);
+
+void		pm_passes_save(const pm_passes *t, pm_buffer *b);
+/* PM_ERR_FORMAT when damaged. */
+pm_code		pm_passes_load(pm_reader *r, pm_arena *a, const pm_passes **passes, pm_status *st);
+
+#endif
