@@ -404,7 +404,8 @@ typedef struct parts
 				tensor,			/* matrix rate over FP32; NaN: no matrix units */
 				bandwidth,
 				l2,
-				memory;
+				memory,
+				power;
 } parts;
 
 static pm_gpu
@@ -413,7 +414,7 @@ sheet_of(const parts *x, const char *name)
 	double		fp32 = 2 * x->sms * x->cores * x->boost / 1000;
 
 	return (pm_gpu) {.name = name, .memory_gb = x->memory, .mem_bw_gbs = x->bandwidth, .sm_count = x->sms, .cores_per_sm = x->cores,
-		.clock_ghz = x->boost, .fp32_tflops = fp32, .fp16_tensor_tflops = x->tensor * fp32, .l2_mb = x->l2, .tdp_w = 200,
+		.clock_ghz = x->boost, .fp32_tflops = fp32, .fp16_tensor_tflops = x->tensor * fp32, .l2_mb = x->l2, .tdp_w = x->power,
 		.base_clock_ghz = fmin(x->base, x->boost), .compute_capability = 8.6, .l1_kb = 128, .register_kb = 256, .fp16_tflops = fp32};
 }
 
@@ -431,7 +432,7 @@ random_parts(pm_rng *rng)
 
 	return (parts) {.sms = 10 + 100 * pm_rng_uniform(rng), .cores = pm_rng_uniform(rng) < 0.5 ? 64 : 128, .boost = base * (1 + pm_rng_uniform(rng)),
 		.base = base, .tensor = pm_rng_uniform(rng) < 0.3 ? NAN : 2 + 8 * pm_rng_uniform(rng), .bandwidth = 100 + 2000 * pm_rng_uniform(rng),
-		.l2 = 1 + 60 * pm_rng_uniform(rng), .memory = 8};
+		.l2 = 1 + 60 * pm_rng_uniform(rng), .memory = 8, .power = 40 + 300 * pm_rng_uniform(rng)};
 }
 
 static parts
@@ -439,7 +440,7 @@ better_parts(const parts *x, pm_rng *rng)
 {
 	return (parts) {.sms = x->sms * more(rng), .cores = x->cores * (pm_rng_uniform(rng) < 0.7 ? 1 : 2), .boost = x->boost * more(rng),
 		.base = x->base * more(rng), .tensor = x->tensor * more(rng), .bandwidth = x->bandwidth * more(rng), .l2 = x->l2 * more(rng),
-		.memory = x->memory * more(rng)};
+		.memory = x->memory * more(rng), .power = x->power * more(rng)};
 }
 
 /* Whatever was learned of the traits: of two cards that nobody measured, the better one is never slower. */

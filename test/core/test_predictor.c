@@ -424,18 +424,18 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 	CHECK_HAS(st.message, "magic number");
 	data[0] ^= 1;
-	for (int version = 0; version < 10; version += 5)
+	for (int version = 0; version < 10; version += 9)
 	{
 		char		message[100];
 
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads version 4", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 5", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train() makes a new one");
 	}
-	data[4] = 4;
+	data[4] = 5;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
@@ -517,7 +517,7 @@ test_stored(void)
 		pm_status	st;
 
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\4\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\5\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
 		check_nan_weights(kind, data, len, end_of_weights(&p, len));

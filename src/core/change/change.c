@@ -72,7 +72,7 @@ flash_ms(const pm_change_of *of, const pm_attention *at)
 		flops += w.flops_forward + FLASH_BACKWARD * w.flops_backward;
 		tensor_core = w.tensor_core;
 	}
-	return fmax(1e3 * flops / (FLASH_SHARE * pm_gpu_peak(q->gpu, q->dtype, tensor_core)),
+	return fmax(1e3 * flops / (FLASH_SHARE * pm_gpu_rate(q->gpu, q->dtype, tensor_core, false)),
 				bytes / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6)) + FLASH_LAUNCHES * LAUNCH_MS;
 }
 

@@ -53,23 +53,6 @@ pm_type_find(const char *name)
 	return -1;
 }
 
-double
-pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
-{
-	double		fp32 = gpu->fp32_tflops * 1e12;
-	double		matrix = gpu->fp16_tensor_tflops * 1e12;
-
-	if (!tensor_core || dtype == PM_FP32)
-		return fp32;
-	/* units for 16 bits where the card has faster ones; slower ones, as on Pascal, libraries leave alone */
-	if (isnan(matrix))
-		return dtype != PM_TF32 && gpu->fp16_tflops > gpu->fp32_tflops ? gpu->fp16_tflops * 1e12 : fp32;
-	/* TF32 runs at half the rate of the 16-bit types on every part that has it. */
-	if (dtype == PM_TF32)
-		return matrix / 2 > fp32 ? matrix / 2 : fp32;
-	return matrix;
-}
-
 /* ---- features ---- */
 
 static inline pm_real
@@ -159,10 +142,10 @@ traffic(double bytes, const pm_gpu *gpu)
 }
 
 static void
-compute_roofline(const pm_work *w, const pm_question *q, roofline *r)
+compute_roofline(const pm_work *w, bool convolution, const pm_question *q, roofline *r)
 {
-	double		peak = pm_gpu_peak(q->gpu, q->dtype, w->tensor_core);
-	double		plain = pm_gpu_peak(q->gpu, q->dtype, false);
+	double		peak = pm_gpu_rate(q->gpu, q->dtype, w->tensor_core, convolution);
+	double		plain = pm_gpu_rate(q->gpu, q->dtype, false, false);
 	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
 	double		compute[3] = {w->flops_forward / peak, w->flops_backward / peak, w->flops_update / plain};
 	double		memory[3] = {traffic(w->bytes_forward, q->gpu) / bandwidth, traffic(w->bytes_backward, q->gpu) / bandwidth,
@@ -205,7 +188,7 @@ fill_loads(pm_real *v, const pm_work *w, const pm_geometry *g, const roofline *r
 {
 	double		flops = w->flops_forward + w->flops_backward + w->flops_update;
 	double		bytes = w->bytes_forward + w->bytes_backward + w->bytes_update;
-	double		ridge = pm_gpu_peak(q->gpu, q->dtype, w->tensor_core) / (q->gpu->mem_bw_gbs * 1e9);
+	double		ridge = pm_gpu_rate(q->gpu, q->dtype, w->tensor_core, g->conv != PM_CONV_NONE) / (q->gpu->mem_bw_gbs * 1e9);
 
 	v[PM_LOAD_FLOPS_FORWARD] = log2_1(w->flops_forward);
 	v[PM_LOAD_FLOPS_BACKWARD] = log2_1(w->flops_backward);
@@ -251,7 +234,7 @@ static void
 fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_question *q, double critical_us)
 {
 	const pm_gpu *g = q->gpu;
-	double		peak = pm_gpu_peak(g, q->dtype, true);
+	double		peak = pm_gpu_rate(g, q->dtype, true, false);
 
 	v[PM_JOB_BATCH] = log2_1((double) q->batch);
 	v[PM_JOB_INPUT_ELEMS] = log2_1(pm_shape_count(&s->graph->input));
@@ -286,6 +269,7 @@ static void
 fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 {
 	double		copies = t->skeleton->copies[i];
+	bool		convolution = pm_op_class(t->skeleton->graph->nodes[t->skeleton->node[i]].op) == PM_CLASS_CONV;
 
 	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->layout, q->optimizer, w);
 	pm_node_work_in(q->mode, t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, w);
@@ -293,7 +277,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 		w->flops_update = w->bytes_update = 0;
 	if (q->forward_only)
 		w->flops_backward = w->bytes_backward = w->kernels_backward = 0;
-	compute_roofline(w, q, r);
+	compute_roofline(w, convolution, q, r);
 	for (int p = 0; p < 3; p++)
 		t->phase_us[3 * i + p] = r->phase[p];
 	t->roofline_us[i] = r->phase[0] + r->phase[1] + r->phase[2];

@@ -7,10 +7,8 @@
 
 #include "features/features.h"
 #include "features/question.h"
+#include "features/rates.h"
 #include "features/skeleton.h"
-
-/* Peak rate in FLOP/s that a matrix product (or anything else) of this dtype can reach. */
-double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 
 #define PM_MAX_BATCH 16777216
 

@@ -1,5 +1,5 @@
 /*
- * cards.c - levels of cards: learning, asking and storing them.
+ * cards.c - levels of cards: learning and asking them.
  */
 #include "kinds/cards.h"
 
@@ -10,16 +10,15 @@
 #include "nn/solve.h"
 
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
-#define MAX_LOG		1000.0		/* of a stored number */
 #define NOISE		0.15		/* of a level about the regression, in logarithms */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
 #define LEAST_LEVELS 3
 #define PULL		1.0			/* a level is pulled to the regression as if by so many networks */
 #define ROUNDS		20
 
-#define TRAIT_CLOCK	6
+#define TRAIT_CLOCK	6			/* 0 of every card, since pm_gpu_rate() knows what power takes of the clock; stored predictors name it */
+#define TRAIT_LANES	7
 #define TRAIT_RIDGE	8
-#define USUAL_CLOCK	0.2			/* of TRAIT_CLOCK */
 
 /* What a trait of a data sheet is worth before any card is known: mean and standard deviation. */
 static const struct
@@ -31,11 +30,11 @@ static const struct
 	{0, 0.3},					/* not of the maker of CUDA */
 	{0, 0.3},					/* 16 bits without matrix units */
 	{0, 0.3},					/* tf32 */
-	{0, 0.3},					/* amp, bf16 */
+	{0, 0.3},					/* amp, bf16; tf32 outside of convolutions, where few networks tell of it */
 	{0, 0.3},					/* fp16 */
-	[TRAIT_CLOCK] = {0.5, 0.2},	/* ln(boost clock / base clock): what power takes of the clock */
-	{-0.3, 0.2},				/* FP32 on lanes that integers do not share */
-	[TRAIT_RIDGE] = {0, 0.1},	/* ln(FLOPs a byte at the peaks / 25) */
+	[TRAIT_CLOCK] = {0, 0.1},
+	[TRAIT_LANES] = {-0.3, 0.2},	/* FP32 on lanes that integers do not share */
+	[TRAIT_RIDGE] = {0, 0.1},	/* ln(FLOPs a byte at the rate that power allows / 25) */
 };
 
 /* Whether integer and FP32 instructions take turns: Maxwell, Pascal, and the later parts for graphics, by compute capability. */
@@ -57,11 +56,10 @@ traits_of(const pm_gpu *g, int dtype, int work, double *z)
 	z[1] = isnan(g->compute_capability);
 	z[2] = dtype != PM_FP32 && dtype != PM_TF32 && !matrix;
 	z[3] = dtype == PM_TF32;
-	z[4] = dtype == PM_AMP || dtype == PM_BF16;
+	z[4] = dtype == PM_AMP || dtype == PM_BF16 || (dtype == PM_TF32 && work == PM_CARD_REST);
 	z[5] = dtype == PM_FP16;
-	z[TRAIT_CLOCK] = !isnan(g->base_clock_ghz) && g->clock_ghz > g->base_clock_ghz ? log(g->clock_ghz / g->base_clock_ghz) : 0;
-	z[TRAIT_RIDGE] = log(g->fp32_tflops * 1000 / g->mem_bw_gbs / 25);
-	z[7] = work == PM_CARD_CONV && dtype == PM_FP32 && !isnan(g->compute_capability) && !shares_lanes(g->compute_capability);
+	z[TRAIT_RIDGE] = log(pm_gpu_rate(g, PM_FP32, true, work == PM_CARD_CONV) / (g->mem_bw_gbs * 1e9) / 25);
+	z[TRAIT_LANES] = work == PM_CARD_CONV && dtype == PM_FP32 && !isnan(g->compute_capability) && !shares_lanes(g->compute_capability);
 }
 
 /* What the traits z say of a level. */
@@ -86,10 +84,9 @@ regression(const pm_cards *c, const pm_gpu *g, int dtype, int work)
 
 /*
  * Factors on arithmetic and memory of a card that has no level at all, such
- * that a better sheet is never slower.  A clock above the base clock brings less
- * than it says, but something: its weight is 0 to 1, of what the ridge leaves;
- * and it says nothing of memory, nor does the ridge.  The ridge counts in FP32
- * alone, where all arithmetic has the peak that it is of.
+ * that a better sheet is never slower.  The ridge counts in FP32 alone, where
+ * all arithmetic has the rate that it is of, with a weight of 0 to 1, and it says
+ * nothing of memory.
  */
 static void
 guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double *compute, double *memory)
@@ -100,10 +97,8 @@ guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double
 	traits_of(g, dtype, work, z);
 	memcpy(weight, c->trait[work], sizeof(weight));
 	weight[TRAIT_RIDGE] = dtype == PM_FP32 ? fmin(fmax(weight[TRAIT_RIDGE], 0), 1) : 0;
-	weight[TRAIT_CLOCK] = fmin(fmax(weight[TRAIT_CLOCK], 0), 1 - weight[TRAIT_RIDGE]);
 	*compute = sum_of_traits(weight, z);
 	weight[TRAIT_RIDGE] = 0;
-	z[TRAIT_CLOCK] = g->is_cpu ? 0 : USUAL_CLOCK;
 	*memory = sum_of_traits(weight, z);
 }
 
@@ -224,6 +219,13 @@ pm_cards_factors(const pm_cards *c, const pm_question *q)
 			levels_of(c, q->gpu, (int) q->dtype, work, &compute, &memory);
 		else if (c != NULL && c->n > 0)
 			guess_from_sheet(c, q->gpu, (int) q->dtype, work, &compute, &memory);
+		if (c != NULL)
+		{
+			double		framework = pm_framework_level_of(&c->frameworks, q->framework, (int) q->dtype, work);
+
+			compute += framework;
+			memory += framework;
+		}
 		f.compute[work] = exp(within_bounds(compute));
 		f.memory[work] = exp(within_bounds(memory));
 	}
@@ -257,10 +259,11 @@ pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
 typedef struct point
 {
 	const pm_gpu *gpu;
+	const char *framework;		/* NULL: the usual one */
 	int			dtype;
 	int			work;
 	uint64_t	structure;
-	double		level;
+	double		level;			/* of card and framework together */
 	double		weight;
 } point;
 
@@ -304,8 +307,9 @@ gather(const pm_cards *c, const pm_dataset *d, const double *error, const double
 
 		if (!isfinite(error[i]) || !(part > 0))
 			continue;
-		p[n++] = (point) {.gpu = q->gpu, .dtype = (int) q->dtype, .work = work, .structure = q->graph->structure, .weight = part,
-			.level = level_of(c, q->gpu, (int) q->dtype, work) + error[i] / fmax(part, LEAST_SHARE)};
+		p[n++] = (point) {.gpu = q->gpu, .framework = q->framework, .dtype = (int) q->dtype, .work = work, .structure = q->graph->structure,
+			.weight = part, .level = level_of(c, q->gpu, (int) q->dtype, work) +
+			pm_framework_level_of(&c->frameworks, q->framework, (int) q->dtype, work) + error[i] / fmax(part, LEAST_SHARE)};
 	}
 	qsort(p, n, sizeof(point), by_card);
 	return n;
@@ -411,6 +415,171 @@ has_level(const pm_card_level *list, int n, const pm_card_level *l)
 	return false;
 }
 
+/* Levels of the cards of p[0..n), which is reordered, without those of their frameworks; *gpus: the sheet of each. */
+static pm_code
+fresh_levels(const pm_frameworks *f, point *p, int n, pm_card_level *level, const pm_gpu **gpus, int *levels, pm_arena *a, pm_status *st)
+{
+	*levels = 0;
+	qsort(p, n, sizeof(point), by_card);
+	for (int i = 0; i < n && *levels < PM_MAX_CARD_LEVELS; ++*levels)
+	{
+		pm_card_level *l = &level[*levels];
+		int			end = i;
+
+		for (; end < n && p[end].gpu->name == p[i].gpu->name && p[end].dtype == p[i].dtype && p[end].work == p[i].work; end++)
+			p[end].level -= pm_framework_level_of(f, p[end].framework, p[end].dtype, p[end].work);
+		gpus[*levels] = p[i].gpu;
+		l->dtype = p[i].dtype;
+		l->work = p[i].work;
+		l->structures = weigh_structures(p + i, end - i);
+		l->level = weighted_median(p + i, end - i);
+		if ((l->gpu = pm_strdup(a, p[i].gpu->name, strlen(p[i].gpu->name))) == NULL)
+			return pm_no_memory(st, a);
+		i = end;
+	}
+	return PM_OK;
+}
+
+/* The framework that most rows are of, by the name of one of them; NULL where no row names one. */
+static const char *
+usual_framework(const point *p, int n)
+{
+	const char *usual = NULL;
+	int			votes = 0;
+
+	/* the candidate that a majority would have; without a majority any will do */
+	for (int i = 0; i < n; i++)
+		if (p[i].framework != NULL)
+		{
+			if (votes == 0)
+				usual = p[i].framework;
+			votes += pm_same_framework(usual, p[i].framework) ? 1 : -1;
+		}
+	return usual;
+}
+
+static bool
+is_usual(const char *usual, const point *p)
+{
+	return usual == NULL || p->framework == NULL || pm_same_framework(usual, p->framework);
+}
+
+static int
+by_framework(const void *a, const void *b)
+{
+	const point *x = a;
+	const point *y = b;
+	int			c = strcmp(x->framework, y->framework);
+
+	if (c == 0)
+		c = x->work - y->work;
+	if (c == 0)
+		c = pm_is_half(x->dtype) - pm_is_half(y->dtype);
+	return c != 0 ? c : by_card(a, b);
+}
+
+static bool
+same_level(const point *x, const point *y)
+{
+	return x->work == y->work && pm_is_half(x->dtype) == pm_is_half(y->dtype) && strcmp(x->framework, y->framework) == 0;
+}
+
+/*
+ * The median over cards of what the rows p[0..n) of one framework are off the
+ * level that their card has by the usual one, or is guessed to have; pulled to 0
+ * as if by one card.
+ */
+static double
+level_of_framework(const pm_cards *c, point *p, int n)
+{
+	int			cards = 0;
+
+	for (int i = 0; i < n;)
+	{
+		const point first = p[i];
+		const pm_card_level *known = find_level(c, first.gpu->name, first.dtype, first.work);
+		double		own = known != NULL ? known->level : regression(c, first.gpu, first.dtype, first.work);
+		int			end = i;
+
+		while (end < n && p[end].gpu->name == first.gpu->name && p[end].dtype == first.dtype)
+			end++;
+		weigh_structures(p + i, end - i);
+		p[cards] = (point) {.level = weighted_median(p + i, end - i) - own, .weight = 1};
+		cards++;
+		i = end;
+	}
+	return weighted_median(p, cards) * cards / (cards + 1);
+}
+
+/* Levels of the frameworks of p[0..n) other than the usual one, given levels of cards by the usual one; p is reordered. */
+static pm_code
+learn_frameworks(pm_cards *c, point *p, int n, pm_arena *a, pm_status *st)
+{
+	pm_frameworks *f = &c->frameworks;
+
+	f->n = 0;
+	if ((f->level = PM_NEW(a, pm_framework_level, n + 1)) == NULL)
+		return pm_no_memory(st, a);
+	qsort(p, n, sizeof(point), by_framework);
+	for (int i = 0; i < n && f->n < PM_MAX_CARD_LEVELS;)
+	{
+		pm_framework_level *l = &f->level[f->n];
+		int			end = i;
+
+		while (end < n && same_level(&p[end], &p[i]))
+			end++;
+		l->half = pm_is_half(p[i].dtype);
+		l->work = p[i].work;
+		if ((l->name = pm_strdup(a, p[i].framework, strlen(p[i].framework))) == NULL)
+			return pm_no_memory(st, a);
+		l->level = within_bounds(level_of_framework(c, p + i, end - i));
+		f->n++;
+		i = end;
+	}
+	return PM_OK;
+}
+
+/* Frameworks before cards: what the usual one says of cards is compared with what the others say. */
+static pm_code
+separate_frameworks(pm_cards *c, const point *p, int n, pm_card_level *level, const pm_gpu **gpus, pm_arena *a, pm_status *st)
+{
+	const char *usual = usual_framework(p, n);
+	point	   *by = PM_NEW(a, point, n + 1);
+	int			first = 0,
+				other = n;
+	pm_code		rc;
+
+	if (!by)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		by[is_usual(usual, &p[i]) ? first++ : --other] = p[i];
+	c->frameworks.n = 0;
+	c->level = level;
+	if ((rc = fresh_levels(&c->frameworks, by, first, level, gpus, &c->n, a, st)) != PM_OK)
+		return rc;
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		regress(c, work, gpus, NULL);
+	return learn_frameworks(c, by + first, n - first, a, st);
+}
+
+/* Guesses for cards without levels from those in c, and how far they are off; and the levels of few networks pulled to their guesses. */
+static void
+learn_traits(pm_cards *c, int n, const pm_gpu **gpus)
+{
+	for (int work = 0; work < PM_N_CARD_WORKS && !c->settled; work++)
+	{
+		set_spread(c, work, gpus);
+		regress(c, work, gpus, NULL);
+	}
+	for (int i = 0; i < n; i++)
+	{
+		pm_card_level *l = &c->level[i];
+		double		guessed = regression(c, gpus[i], l->dtype, l->work);
+
+		l->level = guessed + (l->level - guessed) * l->structures / (l->structures + PULL);
+	}
+}
+
 pm_code
 pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS],
 				pm_arena *a, pm_status *st)
@@ -419,165 +588,21 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 	pm_card_level *level = PM_NEW(a, pm_card_level, d->n + (c->settled ? c->n : 0) + 1);
 	const pm_gpu **gpus = PM_NEW(a, const pm_gpu *, d->n + 1);
 	int			n = p ? gather(c, d, error, share, p) : 0;
-	int			levels = 0;
+	int			fresh = 0;
+	int			levels;
+	pm_code		rc;
 
 	if (!p || !level || !gpus)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < n && levels < PM_MAX_CARD_LEVELS; levels++)
-	{
-		pm_card_level *l = &level[levels];
-		int			end = i;
-
-		while (end < n && p[end].gpu->name == p[i].gpu->name && p[end].dtype == p[i].dtype &&
-			   p[end].work == p[i].work)
-			end++;
-		gpus[levels] = p[i].gpu;
-		l->dtype = p[i].dtype;
-		l->work = p[i].work;
-		l->structures = weigh_structures(p + i, end - i);
-		l->level = weighted_median(p + i, end - i);
-		if ((l->gpu = pm_strdup(a, gpus[levels]->name, strlen(gpus[levels]->name))) == NULL)
-			return pm_no_memory(st, a);
-		i = end;
-	}
-	n = levels;
+	if ((!c->settled && (rc = separate_frameworks(c, p, n, level, gpus, a, st)) != PM_OK) ||
+		(rc = fresh_levels(&c->frameworks, p, n, level, gpus, &fresh, a, st)) != PM_OK)
+		return rc;
+	levels = fresh;
 	for (int i = 0; i < c->n && c->settled; i++)
-		if (!has_level(level, n, &c->level[i]))
+		if (!has_level(level, fresh, &c->level[i]))
 			level[levels++] = c->level[i];
 	c->level = level;
 	c->n = levels;
-	for (int work = 0; work < PM_N_CARD_WORKS && !c->settled; work++)
-	{
-		set_spread(c, work, gpus);
-		regress(c, work, gpus, NULL);
-	}
-	for (int i = 0; i < n; i++)
-	{
-		double		guessed = regression(c, gpus[i], level[i].dtype, level[i].work);
-
-		level[i].level = guessed + (level[i].level - guessed) * level[i].structures / (level[i].structures + PULL);
-	}
+	learn_traits(c, fresh, gpus);
 	return PM_OK;
-}
-
-/* ---- storing ---- */
-
-static const char *const work_names[PM_N_CARD_LEVELS] = {
-	[PM_CARD_CONV] = "convolutions", [PM_CARD_REST] = "other operators", [PM_CARD_MEMORY] = "memory"
-};
-static const char *const trait_names[] = {
-	"card", "not cuda", "plain 16 bits", "tf32", "amp or bf16", "fp16", "clock", "lanes alone", "ridge",
-	"forward operators", "cards of forward operators", "operators", "cards of operators", "spread of operators"
-};
-static const pm_names works = {"kind of work", PM_N_CARD_LEVELS, work_names};
-
-/* Stored behind the traits. */
-enum
-{
-	FORWARD_ADD = PM_N_CARD_TRAITS, FORWARD_CARDS, BOTH_ADD, BOTH_CARDS, OPERATOR_SPREAD, N_NUMBERS
-};
-static const pm_names numbers = {"trait of cards", N_NUMBERS, trait_names};
-
-static void
-save_numbers(const pm_cards *c, int work, pm_buffer *b)
-{
-	double		v[N_NUMBERS];
-
-	memcpy(v, c->trait[work], sizeof(c->trait[work]));
-	v[FORWARD_ADD] = c->offset[work][0].add;
-	v[FORWARD_CARDS] = c->offset[work][0].cards;
-	v[BOTH_ADD] = c->offset[work][1].add;
-	v[BOTH_CARDS] = c->offset[work][1].cards;
-	v[OPERATOR_SPREAD] = c->operator_spread[work];
-	pm_named_save(&numbers, v, b);
-	pm_put_f64(b, c->spread[work]);
-}
-
-void
-pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b)
-{
-	pm_names_save(&works, b);
-	for (int work = 0; work < PM_N_CARD_LEVELS; work++)
-		save_numbers(c, work, b);
-	pm_put_u32(b, (uint32_t) c->n);
-	for (int i = 0; i < c->n; i++)
-	{
-		pm_put_text(b, c->level[i].gpu);
-		pm_put_u32(b, (uint32_t) pm_there(s, PM_LIST_DTYPE, c->level[i].dtype));
-		pm_put_u32(b, (uint32_t) c->level[i].work);
-		pm_put_u32(b, (uint32_t) c->level[i].structures);
-		pm_put_f64(b, c->level[i].level);
-	}
-}
-
-static pm_code
-load_level(pm_card_level *l, const pm_schema *s, const pm_translation *t, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	int			dtype;
-	int			work;
-
-	l->gpu = pm_get_text(r, a);
-	if (l->gpu == NULL && !r->failed)
-		return pm_no_memory(st, a);
-	dtype = (int) pm_get_u32(r, (uint32_t) s->list[PM_LIST_DTYPE].n - 1);
-	work = (int) pm_get_u32(r, (uint32_t) t->n - 1);
-	l->structures = (int) pm_get_u32(r, INT32_MAX);
-	l->level = pm_get_f64(r);
-	if (!(fabs(l->level) <= MAX_LOG))
-		r->failed = true;
-	if (r->failed)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
-	l->dtype = pm_here(s, PM_LIST_DTYPE, dtype);
-	l->work = t->here != NULL ? t->here[work] : work;
-	return PM_OK;
-}
-
-static bool
-is_spread(double x)
-{
-	return x >= 0 && x <= PM_MOST_CARD_SPREAD;
-}
-
-/* What predictors of before single operators do not say of these is 0. */
-static pm_code
-load_numbers(pm_cards *c, int work, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	double		v[N_NUMBERS] = {0};
-	bool		fits = true;
-	pm_code		rc;
-
-	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-		v[k] = NAN;
-	if ((rc = pm_named_load(&numbers, v, r, a, st)) != PM_OK)
-		return rc;
-	for (int k = 0; k < N_NUMBERS; k++)
-		fits = fits && fabs(v[k]) <= MAX_LOG;
-	memcpy(c->trait[work], v, sizeof(c->trait[work]));
-	c->offset[work][0] = (pm_card_offset) {v[FORWARD_ADD], v[FORWARD_CARDS]};
-	c->offset[work][1] = (pm_card_offset) {v[BOTH_ADD], v[BOTH_CARDS]};
-	c->operator_spread[work] = v[OPERATOR_SPREAD];
-	c->spread[work] = pm_get_f64(r);
-	if (!fits || !is_spread(c->spread[work]) || !is_spread(c->operator_spread[work]) || v[FORWARD_CARDS] < 0 || v[BOTH_CARDS] < 0)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
-	return PM_OK;
-}
-
-pm_code
-pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	pm_translation t;
-	pm_code		rc = pm_names_load(&works, r, a, &t, st);
-
-	for (int i = 0; rc == PM_OK && i < t.n; i++)
-		rc = load_numbers(c, t.here != NULL ? t.here[i] : i, r, a, st);
-	if (rc != PM_OK)
-		return rc;
-	c->n = (int) pm_get_u32(r, PM_MAX_CARD_LEVELS);
-	if ((c->level = PM_NEW(a, pm_card_level, c->n + 1)) == NULL)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < c->n && rc == PM_OK; i++)
-		rc = load_level(&c->level[i], s, &t, r, a, st);
-	if (rc == PM_OK && r->failed)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
-	return rc;
 }

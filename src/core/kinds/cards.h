@@ -13,9 +13,7 @@
  * that is not like any other does not count.
  *
  * Of two cards without measurements that are of one maker and architecture, the
- * one that is better in every figure of its sheet is never slower: what a trait
- * of clock or lanes says is about arithmetic alone, and a higher clock never
- * costs more than it brings.
+ * one that is better in every figure of its sheet is never slower.
  */
 #ifndef PM_CARDS_H
 #define PM_CARDS_H
@@ -23,6 +21,7 @@
 #include "base/serial.h"
 #include "features/dataset.h"
 #include "features/schema.h"
+#include "kinds/frameworks.h"
 #include "kinds/kind.h"
 
 #define PM_N_CARD_TRAITS	9
@@ -65,6 +64,7 @@ struct pm_cards
 	double		spread[PM_N_CARD_LEVELS];	/* mean |level - guess| of cards left out in turn; 0: fewer than 3 levels */
 	pm_card_offset offset[PM_N_CARD_LEVELS][2];	/* of operators timed in the forward pass only, and in both passes */
 	double		operator_spread[PM_N_CARD_LEVELS];	/* mean |level - level from operators|; 0: no card has operators */
+	pm_frameworks frameworks;	/* that are not the usual one */
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 

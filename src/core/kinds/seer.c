@@ -201,7 +201,7 @@ phases_of(const pm_tokens *t, int i, const pm_question *q, phase *p)
 
 	pm_node_work(q->graph, node, q->batch, q->dtype, q->layout, q->optimizer, &w);
 	pm_node_geometry(q->graph, node, q->batch, &g);
-	peak = pm_gpu_peak(q->gpu, q->dtype, w.tensor_core);
+	peak = pm_gpu_rate(q->gpu, q->dtype, w.tensor_core, g.conv != PM_CONV_NONE);
 	if (w.tensor_core && g.gemm_m > 0)
 		pad = padding(g.gemm_k, VECTOR) * padding(g.gemm_n, VECTOR);
 	p[0] = p[1] = p[2] = common_of(t, i, q, &w, &g);
@@ -213,7 +213,7 @@ phases_of(const pm_tokens *t, int i, const pm_question *q, phase *p)
 	p[1].launches = w.kernels_backward;
 	/* optimizers take all parameters in a few launches: streams without an end */
 	p[2] = (phase) {.rate = RATE_PLAIN, .share = SHARE_STREAM, .blocks = INFINITY, .copies = p[0].copies,
-		.compute = 1e6 * w.flops_update / pm_gpu_peak(q->gpu, q->dtype, false), .memory = 1e6 * w.bytes_update / bandwidth};
+		.compute = 1e6 * w.flops_update / pm_gpu_rate(q->gpu, q->dtype, false, false), .memory = 1e6 * w.bytes_update / bandwidth};
 }
 
 /* ---- fitting ---- */

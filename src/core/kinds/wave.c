@@ -32,8 +32,8 @@ knows_waves(const pm_gpu *gpu)
 double
 pm_wave_ratio(const pm_tokens *t, int i, const pm_gpu *from, const pm_gpu *to)
 {
-	double		rate_from = pm_gpu_peak(from, t->dtype, false);
-	double		rate_to = pm_gpu_peak(to, t->dtype, false);
+	double		rate_from = pm_gpu_rate(from, t->dtype, false, false);
+	double		rate_to = pm_gpu_rate(to, t->dtype, false, false);
 	double		g = memory_share(t->flops[i], t->bytes[i], rate_from / (from->mem_bw_gbs * 1e9));
 	double		elems = exp2(t->loads[(size_t) i * PM_N_LOADS + PM_LOAD_OUT_ELEMS]) - 1;
 	double		blocks = fmax(ceil(elems / BLOCK_ELEMS), 1);

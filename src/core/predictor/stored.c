@@ -6,7 +6,8 @@
  * kind knows, interval and domain, a correction or none, a calibration of pairs or
  * none, factors of forward passes or none, and a CRC-32C of all that.  A value of an option is a number, or the text of a choice.  Format 1
  * is that of perfmodel 0.1.0, whose predictors know other work of the same
- * operators and must be trained again; no release has formats 2 and 3.
+ * operators and must be trained again; no release has formats 2 to 4.  Format 4,
+ * which lacks levels of frameworks and what devices had by format, is read.
  */
 #include "predictor/stored.h"
 
@@ -19,7 +20,8 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 4
+#define FORMAT_VERSION 5
+#define OLDEST_VERSION 4
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)
@@ -140,8 +142,8 @@ load_frame(pm_reader *r, pm_status *st)
 		(uint32_t) r->data[r->len + 2] << 16 | (uint32_t) r->data[r->len + 3] << 24;
 	if (crc != pm_crc32c(r->data, r->len))
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
-	version = pm_get_raw_u32(r);
-	return version == FORMAT_VERSION ? PM_OK :
+	version = r->version = pm_get_raw_u32(r);
+	return version >= OLDEST_VERSION && version <= FORMAT_VERSION ? PM_OK :
 		pm_outdated(st, "stored predictor has format version %u, and this library reads version %d", (unsigned) version, FORMAT_VERSION);
 }
 

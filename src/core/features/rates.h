@@ -1,0 +1,20 @@
+/*
+ * rates.h - what a card computes per second: at its peak, and for long.
+ */
+#ifndef PM_RATES_H
+#define PM_RATES_H
+
+#include "features/question.h"
+
+/* Peak rate in FLOP/s that a matrix product (or anything else) of this dtype can reach. */
+double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
+
+/*
+ * Rate in FLOP/s that the card keeps up: the peak, or less where its power does
+ * not allow the boost clock under such work.  convolution: the work is one.
+ * The peak where the sheet lacks tdp_w, sm_count, cores_per_sm or a compute
+ * capability of Pascal or later.  Never lower for a card that is better in any figure of its sheet.
+ */
+double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
+
+#endif

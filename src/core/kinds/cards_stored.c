@@ -1,0 +1,130 @@
+/*
+ * cards_stored.c - the stored form of levels of cards.
+ */
+#include "kinds/cards.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_LOG		1000.0		/* of a stored number */
+
+static const char *const work_names[PM_N_CARD_LEVELS] = {
+	[PM_CARD_CONV] = "convolutions", [PM_CARD_REST] = "other operators", [PM_CARD_MEMORY] = "memory"
+};
+static const char *const trait_names[] = {
+	"card", "not cuda", "plain 16 bits", "tf32", "amp or bf16", "fp16", "clock", "lanes alone", "ridge",
+	"forward operators", "cards of forward operators", "operators", "cards of operators", "spread of operators"
+};
+static const pm_names works = {"kind of work", PM_N_CARD_LEVELS, work_names};
+
+/* Stored behind the traits. */
+enum
+{
+	FORWARD_ADD = PM_N_CARD_TRAITS, FORWARD_CARDS, BOTH_ADD, BOTH_CARDS, OPERATOR_SPREAD, N_NUMBERS
+};
+static const pm_names numbers = {"trait of cards", N_NUMBERS, trait_names};
+
+static void
+save_numbers(const pm_cards *c, int work, pm_buffer *b)
+{
+	double		v[N_NUMBERS];
+
+	memcpy(v, c->trait[work], sizeof(c->trait[work]));
+	v[FORWARD_ADD] = c->offset[work][0].add;
+	v[FORWARD_CARDS] = c->offset[work][0].cards;
+	v[BOTH_ADD] = c->offset[work][1].add;
+	v[BOTH_CARDS] = c->offset[work][1].cards;
+	v[OPERATOR_SPREAD] = c->operator_spread[work];
+	pm_named_save(&numbers, v, b);
+	pm_put_f64(b, c->spread[work]);
+}
+
+void
+pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b)
+{
+	pm_names_save(&works, b);
+	for (int work = 0; work < PM_N_CARD_LEVELS; work++)
+		save_numbers(c, work, b);
+	pm_frameworks_save(&c->frameworks, b);
+	pm_put_u32(b, (uint32_t) c->n);
+	for (int i = 0; i < c->n; i++)
+	{
+		pm_put_text(b, c->level[i].gpu);
+		pm_put_u32(b, (uint32_t) pm_there(s, PM_LIST_DTYPE, c->level[i].dtype));
+		pm_put_u32(b, (uint32_t) c->level[i].work);
+		pm_put_u32(b, (uint32_t) c->level[i].structures);
+		pm_put_f64(b, c->level[i].level);
+	}
+}
+
+static pm_code
+load_level(pm_card_level *l, const pm_schema *s, const pm_translation *t, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	int			dtype;
+	int			work;
+
+	l->gpu = pm_get_text(r, a);
+	if (l->gpu == NULL && !r->failed)
+		return pm_no_memory(st, a);
+	dtype = (int) pm_get_u32(r, (uint32_t) s->list[PM_LIST_DTYPE].n - 1);
+	work = (int) pm_get_u32(r, (uint32_t) t->n - 1);
+	l->structures = (int) pm_get_u32(r, INT32_MAX);
+	l->level = pm_get_f64(r);
+	if (!(fabs(l->level) <= MAX_LOG))
+		r->failed = true;
+	if (r->failed)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	l->dtype = pm_here(s, PM_LIST_DTYPE, dtype);
+	l->work = t->here != NULL ? t->here[work] : work;
+	return PM_OK;
+}
+
+static bool
+is_spread(double x)
+{
+	return x >= 0 && x <= PM_MOST_CARD_SPREAD;
+}
+
+/* What predictors of before single operators do not say of these is 0. */
+static pm_code
+load_numbers(pm_cards *c, int work, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	double		v[N_NUMBERS] = {0};
+	bool		fits = true;
+	pm_code		rc;
+
+	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
+		v[k] = NAN;
+	if ((rc = pm_named_load(&numbers, v, r, a, st)) != PM_OK)
+		return rc;
+	for (int k = 0; k < N_NUMBERS; k++)
+		fits = fits && fabs(v[k]) <= MAX_LOG;
+	memcpy(c->trait[work], v, sizeof(c->trait[work]));
+	c->offset[work][0] = (pm_card_offset) {v[FORWARD_ADD], v[FORWARD_CARDS]};
+	c->offset[work][1] = (pm_card_offset) {v[BOTH_ADD], v[BOTH_CARDS]};
+	c->operator_spread[work] = v[OPERATOR_SPREAD];
+	c->spread[work] = pm_get_f64(r);
+	if (!fits || !is_spread(c->spread[work]) || !is_spread(c->operator_spread[work]) || v[FORWARD_CARDS] < 0 || v[BOTH_CARDS] < 0)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	return PM_OK;
+}
+
+pm_code
+pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_translation t;
+	pm_code		rc = pm_names_load(&works, r, a, &t, st);
+
+	for (int i = 0; rc == PM_OK && i < t.n; i++)
+		rc = load_numbers(c, t.here != NULL ? t.here[i] : i, r, a, st);
+	if (rc != PM_OK || (rc = pm_frameworks_load(&c->frameworks, t.n, t.here, r, a, st)) != PM_OK)
+		return rc;
+	c->n = (int) pm_get_u32(r, PM_MAX_CARD_LEVELS);
+	if ((c->level = PM_NEW(a, pm_card_level, c->n + 1)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < c->n && rc == PM_OK; i++)
+		rc = load_level(&c->level[i], s, &t, r, a, st);
+	if (rc == PM_OK && r->failed)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
+	return rc;
+}
