@@ -47,7 +47,7 @@ INSERT INTO "my ""queue""" VALUES
     (11, 'bnet5@32', 'T4', 1, 64, 1000, 2000, NULL, NULL, NULL, NULL),
     (12, 'bnet5@32', 'T4', 1, 64, 1000, 0, '2026-01-01 10:08+00', '2026-01-01 10:09+00', '2026-01-01 11:09+00', NULL);
 \set columns '''{"job_id": "id", "graph": "the net", "gpu": "device", "gpu_count": "#", "steps": "iterations", "done_steps": "done", "submitted_at": "sent", "started_at": "began", "finished_at": "ended", "deadline": "due; DROP TABLE ask"}'''
-SELECT job_id, gpu, gpu_count, running, round(p50_s::numeric, 6) = round((steps * p.step_ms / 1000)::numeric, 6) AS p50, round(p90_s::numeric, 6) = round((steps * p.step_ms_high / 1000)::numeric, 6) AS p90,
+SELECT job_id, gpu, gpu_count, running, helper.close(p50_s, steps * p.step_ms / 1000, 1e-4) AS p50, helper.close(p90_s, steps * p.step_ms_high / 1000, 1e-4) AS p90,
     f.in_domain = p.in_domain AS in_domain, f.note
 FROM perfmodel.forecast_jobs('"my ""queue"""', :columns, 'queue', '2026-01-01 12:00+00') AS f
     LEFT JOIN LATERAL (SELECT iterations - coalesce(done, 0) AS steps, p.* FROM "my ""queue""" AS q,
@@ -113,7 +113,7 @@ SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', nodes 
 SELECT count(*) FROM perfmodel.place('to_place', nodes => '{}', node_gpus => '{}', node_free => '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
 -- two jobs on one device, where they leave it idle for each other: the numbers are those of colocate()
 CREATE TABLE light AS SELECT * FROM (VALUES ('one', 'bnet5@32', 'T4', 1, 100), ('two', 'bnet5@32', 'Tesla T4', 1, 200), ('three', 'bnet5@32', 'T4', 1, 300), ('four', 'no such', 'T4', 1, 1)) AS v(job_id, graph, gpu, batch, steps);
-SELECT job_id, node, shares_with, helper.close(slowdown, (perfmodel.colocate(perfmodel.graph_id('bnet5@32'), 1, perfmodel.graph_id('bnet5@32'), 1, 'T4', predictor => 'queue')).slowdown_a) AS slowdown, note
+SELECT job_id, node, shares_with, helper.close(slowdown, (perfmodel.colocate(perfmodel.graph_id('bnet5@32'), 1, perfmodel.graph_id('bnet5@32'), 1, 'T4', predictor => 'queue')).slowdown_a, 1e-4) AS slowdown, note
 FROM perfmodel.place('light', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY "position";
 SELECT count(shares_with) AS shared, count(node) AS placed FROM perfmodel.place('light', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue');
 -- what an optimizer keeps counts: with its two numbers a weight AdamW leaves no room for another

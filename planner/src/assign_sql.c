@@ -304,6 +304,10 @@ make_input(planning *p, gavel_input *in)
 	}
 }
 
+/* Digits of rows: rates are predictions, and how far an objective is from its bound has to be seen. */
+#define RATE_DIGITS 5
+#define OBJECTIVE_DIGITS 8
+
 static void
 add_share(planning *p, int m, int kind, double share, const gavel_result *r, const char *note)
 {
@@ -316,11 +320,12 @@ add_share(planning *p, int m, int kind, double share, const gavel_result *r, con
 	planner_put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
 	planner_put(values, nulls, 2, none ? 0 : CStringGetTextDatum(p->kinds[kind]), none);
 	planner_put(values, nulls, 3, Int32GetDatum(job->gpus), false);
-	planner_put(values, nulls, 4, Float8GetDatum(share), job->number < 0);
-	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : share * p->throughput[(size_t) m * p->n_kinds + kind]), job->number < 0);
+	/* rounded down, so that shares of a device stay within it */
+	planner_put(values, nulls, 4, Float8GetDatum(floor(share * 1e6) / 1e6), job->number < 0);
+	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : planner_digits(share * p->throughput[(size_t) m * p->n_kinds + kind], RATE_DIGITS)), job->number < 0);
 	planner_put(values, nulls, 6, Float8GetDatum(job->number < 0 ? 0 : r->unmet[job->number]), job->number < 0 || p->policy != GAVEL_COST || isinf(job->deadline_s) || job->deadline_s <= 0);
-	planner_put(values, nulls, 7, Float8GetDatum(r->objective), job->number < 0);
-	planner_put(values, nulls, 8, Float8GetDatum(r->bound), job->number < 0);
+	planner_put(values, nulls, 7, Float8GetDatum(planner_digits(r->objective, OBJECTIVE_DIGITS)), job->number < 0);
+	planner_put(values, nulls, 8, Float8GetDatum(planner_digits(r->bound, OBJECTIVE_DIGITS)), job->number < 0);
 	planner_put(values, nulls, 9, note ? CStringGetTextDatum(note) : 0, note == NULL);
 	pm_rows_add(&p->out, values, nulls);
 }

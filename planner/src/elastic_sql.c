@@ -171,10 +171,10 @@ add_job(pm_rows_out *out, const elastic_call *c, const elastic_result *r, int m)
 	planner_put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
 	planner_put(values, nulls, 2, none ? 0 : CStringGetTextDatum(c->kinds[kind]), none);
 	planner_put(values, nulls, 3, Int32GetDatum(none ? 0 : (int32) c->count[r->count[m]]), false);
-	planner_put(values, nulls, 4, Float8GetDatum(goodput), none);
-	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : job->work / goodput), none || isnan(job->work));
-	planner_put(values, nulls, 6, Float8GetDatum(r->objective), false);
-	planner_put(values, nulls, 7, Float8GetDatum(r->bound), c->policy != ELASTIC_SIA);
+	planner_put(values, nulls, 4, Float8GetDatum(planner_digits(goodput, 5)), none);
+	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : planner_digits(job->work / goodput, 5)), none || isnan(job->work));
+	planner_put(values, nulls, 6, Float8GetDatum(planner_digits(r->objective, 8)), false);
+	planner_put(values, nulls, 7, Float8GetDatum(planner_digits(r->bound, 8)), c->policy != ELASTIC_SIA);
 	planner_put(values, nulls, 8, note ? CStringGetTextDatum(note) : 0, note == NULL);
 	pm_rows_add(out, values, nulls);
 }

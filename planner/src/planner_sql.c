@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -187,6 +189,17 @@ planner_float8(uint64 row, int col)
 	Datum		d = planner_column(row, col, &isnull);
 
 	return isnull ? get_float8_nan() : DatumGetFloat8(d);
+}
+
+double
+planner_digits(double v, int digits)
+{
+	char		written[32];
+
+	if (!isfinite(v))
+		return v;
+	snprintf(written, sizeof(written), "%.*e", digits - 1, v);
+	return strtod(written, NULL);
 }
 
 void

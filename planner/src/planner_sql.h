@@ -19,6 +19,9 @@ extern void planner_check_status(lp_status status, int n_jobs, int n_kinds);
 /* Raise where jobs times kinds is more than a server has memory for, or there are no kinds. */
 extern void planner_check_size(int64 jobs, int64 kinds);
 
+/* With so many digits, as many as a row for people has. */
+extern double planner_digits(double v, int digits);
+
 /* A value of a row that is returned; 0 where it is null. */
 extern void planner_put(Datum *values, bool *nulls, int at, Datum value, bool isnull);
 

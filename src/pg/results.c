@@ -83,3 +83,15 @@ pm_rounded_or_null(double v, bool *isnull)
 	/* a number so large that it has no decimals stays as it is */
 	return pm_float8_or_null(fabs(v) < 1e12 ? rint(100 * v) / 100 : v, isnull);
 }
+
+Datum
+pm_figure_or_null(double v, bool *isnull)
+{
+	char		written[32];
+
+	if (!isfinite(v))
+		return pm_float8_or_null(NAN, isnull);
+	/* a number that is written in five digits is read back as the one that prints so */
+	snprintf(written, sizeof(written), "%.4e", v);
+	return pm_float8_or_null(strtod(written, NULL), isnull);
+}

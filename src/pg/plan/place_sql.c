@@ -225,9 +225,9 @@ add_part(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines 
 		pm_text_or_null(part ? m->names[part->node] : NULL, &nulls[5]),
 		Int32GetDatum(part ? part->gpus : 0),
 		Int32GetDatum(parts),
-		pm_float8_or_null(step_ms, &nulls[8]),
+		pm_figure_or_null(step_ms, &nulls[8]),
 		pm_text_or_null(shared ? jobs->rows[pair->with].id : NULL, &nulls[9]),
-		pm_float8_or_null(shared ? pair->slowdown : NAN, &nulls[10]),
+		pm_figure_or_null(shared ? pair->slowdown : NAN, &nulls[10]),
 		pm_text_or_null(note, &nulls[11])
 	};
 

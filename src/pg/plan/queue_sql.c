@@ -88,7 +88,7 @@ put_time(out_row *o, TimestampTz t)
 static void
 put_float8(out_row *o, double v)
 {
-	o->values[o->n] = pm_float8_or_null(isinf(v) ? NAN : v, &o->nulls[o->n]);
+	o->values[o->n] = pm_figure_or_null(v, &o->nulls[o->n]);
 	o->n++;
 }
 
@@ -113,11 +113,11 @@ put_bool_or_null(out_row *o, bool v, bool isnull)
 	o->values[o->n++] = BoolGetDatum(v);
 }
 
-/* A time so many seconds from another; null where it is not known, never comes, or is beyond the calendar. */
+/* A time so many seconds from another, as a whole second; null where it is not known, never comes, or is beyond the calendar. */
 static void
 put_seconds_from(out_row *o, TimestampTz at, double s)
 {
-	double		t = (double) at + s * USECS_PER_SEC;
+	double		t = ceil(((double) at + s * USECS_PER_SEC) / USECS_PER_SEC) * USECS_PER_SEC;
 
 	put_time(o, isfinite(t) && t < 9.2e18 && IS_VALID_TIMESTAMP((TimestampTz) t) ? (TimestampTz) t : DT_NOBEGIN);
 }

@@ -85,14 +85,14 @@ add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 		pm_text_or_null(r->team, &nulls[2]),
 		CStringGetTextDatum(gpu),
 		Int32GetDatum(count),
-		pm_float8_or_null(p50, &nulls[5]),
-		pm_float8_or_null(p90, &nulls[6]),
+		pm_figure_or_null(p50, &nulls[5]),
+		pm_figure_or_null(p90, &nulls[6]),
 		pm_float8_or_null(pm_jobs_steps_left(jobs, i), &nulls[7]),
 		TimestampTzGetDatum(r->deadline),
 		pm_float8_or_null(r->weight, &nulls[9]),
 		BoolGetDatum(in_domain),
 		pm_text_or_null(note, &nulls[11]),
-		pm_float8_or_null(goodput(jobs, i, count, p50), &nulls[12]),
+		pm_figure_or_null(goodput(jobs, i, count, p50), &nulls[12]),
 		pm_float8_or_null(pm_jobs_steps_left(jobs, i) * pm_jobs_samples(jobs, i, jobs->queue[i].gpus), &nulls[13])
 	};
 

@@ -159,6 +159,14 @@ place_windows(windows_read *w, const pm_jobs *jobs)
 	return first;
 }
 
+/* So many seconds after the first window opens, without the parts of a second: not after a window that closes then. */
+static TimestampTz
+whole_second(TimestampTz first, double s)
+{
+	/* what a sum of seconds lacks of a whole one is no part of it */
+	return first + (int64) floor(s + 1e-6) * USECS_PER_SEC;
+}
+
 /* A row; x is NULL for a job that gets nothing. */
 static void
 add_row(pm_rows_out *out, const pm_job_row *r, const windows_read *w, const pm_filling *x, double step_s, TimestampTz first, const char *note)
@@ -171,10 +179,10 @@ add_row(pm_rows_out *out, const pm_job_row *r, const windows_read *w, const pm_f
 		pm_text_or_null(r->team, &nulls[2]),
 		pm_text_or_null(x ? w->rows[x->window].gpu : r->gpu, &nulls[3]),
 		Int64GetDatum(x ? (int64) x->steps : 0),
-		TimestampTzGetDatum(x ? first + (int64) (x->starts_s * USECS_PER_SEC) : 0),
-		TimestampTzGetDatum(x ? first + (int64) (x->ends_s * USECS_PER_SEC) : 0),
-		pm_float8_or_null(1000 * step_s, &nulls[7]),
-		Float8GetDatum(steps_s),
+		TimestampTzGetDatum(x ? whole_second(first, x->starts_s) : 0),
+		TimestampTzGetDatum(x ? whole_second(first, x->ends_s) : 0),
+		pm_figure_or_null(1000 * step_s, &nulls[7]),
+		pm_figure_or_null(steps_s, &nulls[8]),
 		pm_text_or_null(note, &nulls[9])
 	};
 
