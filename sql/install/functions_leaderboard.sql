@@ -38,7 +38,7 @@ BEGIN ATOMIC
         ORDER BY coalesce(s.name IN ('structure', 'family', 'batch', 'gpu'), false), c.fits, c.memory_bytes, c.name, s.name
         OFFSET 0
     )
-    SELECT c.name, c.split, v.n, round(v.mape_pct::numeric, 3)::float8, round(v.mae_ms::numeric, 3)::float8, round(v.rmse_ms::numeric, 3)::float8,
+    SELECT c.name, c.split, v.n, round(v.mape_pct::numeric, 4)::float8, round(v.mae_ms::numeric, 3)::float8, round(v.rmse_ms::numeric, 3)::float8,
            round(v.train_s::numeric, 3)::float8, round(v.predict_us::numeric, 2)::float8, round(v.mae_mb::numeric, 1)::float8, round(v.rmse_mb::numeric, 1)::float8
     FROM cells AS c,
          -- intervals are not shown, so what they take is not spent, unless asked for
