@@ -250,7 +250,8 @@ pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
 
 	for (int work = 0; known == PM_CARD_FROM_OPERATORS && work < PM_N_CARD_LEVELS; work++)
 		spread = fmax(spread, c->operator_spread[work]);
-	return spread * log(1 / (1 - level));
+	/* who has operators besides the sheet knows no less */
+	return fmin(spread, pm_cards_spread(c)) * log(1 / (1 - level));
 }
 
 /* ---- learning ---- */
