@@ -58,6 +58,7 @@ typedef struct fit
 	const pm_schema *schema;	/* lists to train with */
 	int			threads;
 	pm_input   *inputs;			/* [all.n] */
+	double	   *anchor;			/* [tokens] of the row that is being encoded */
 	pm_training_rows rows;		/* of all */
 	pm_largest_shard shard;
 	double		start;			/* where the networks' factors start, logs */
@@ -140,7 +141,8 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 		return rc;
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	pm_input_rework(&f->inputs[i], &work);
-	pm_mdot_scale(&f->inputs[i], &factors, &factors, work.op_class);
+	pm_mdot_anchor_factors(f->m, &query, features, f->anchor);
+	pm_mdot_scale(&f->inputs[i], &factors, &factors, f->anchor, work.op_class);
 	return PM_OK;
 }
 
@@ -150,6 +152,7 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
 	int			n = f->all.n;
 	pm_dataset	at_features = {.n = n, .samples = PM_NEW(a, pm_sample, n)};
+	int			longest = 0;
 	pm_tokens  *tokens;
 	pm_rng		rng;
 	pm_code		rc;
@@ -165,8 +168,11 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		(rc = f->from != NULL ? pm_codec_extend(&f->m->codec, &f->from->codec, &at_features, tokens, a, st) :
 		 pm_codec_fit(&f->m->codec, f->schema, &at_features, tokens, a, st)) != PM_OK)
 		return rc;
+	for (int i = 0; i < n; i++)
+		longest = tokens[i].n > longest ? tokens[i].n : longest;
 	f->inputs = PM_NEW(a, pm_input, n);
-	if (!f->inputs)
+	f->anchor = PM_NEW(a, double, longest);
+	if (!f->inputs || !f->anchor)
 		return pm_no_memory(st, a);
 	pm_rng_seed(&rng, seed);
 	for (int i = 0; i < n && rc == PM_OK; i++)
@@ -333,6 +339,19 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return rc;
 }
 
+/*
+ * Networks that went through a training are factors on the times of the
+ * anchor that they had then, whatever the base has learned since.
+ */
+static void
+choose_anchor(fit *f)
+{
+	if (f->from != NULL)
+		f->m->anchor = f->from->anchor;
+	else if (f->options->value[OPT_ANCHOR] == PM_ANCHOR_BASE)
+		f->m->anchor = f->m->base;
+}
+
 static pm_code
 prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 {
@@ -394,7 +413,10 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 
 	if (!f.m)
 		return pm_no_memory(st, a);
-	if ((rc = fit_base(&f, seed, a, st)) != PM_OK || (rc = prepare(&f, seed, a, st)) != PM_OK ||
+	if ((rc = fit_base(&f, seed, a, st)) != PM_OK)
+		return rc;
+	choose_anchor(&f);
+	if ((rc = prepare(&f, seed, a, st)) != PM_OK ||
 		(rc = train_members(&f, seed, a, report, st)) != PM_OK)
 		return rc;
 	if (f.from != NULL && f.from->reference.name != NULL)

@@ -9,6 +9,7 @@
 #include "kinds/settings.h"
 
 #include "kinds/mdot/mdot.h"
+#include "kinds/opclass/opclass.h"
 
 #define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
 
@@ -36,7 +37,9 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_MEMBERS] = {"members", PM_OPT_INT, 1, 1, 16, NULL,
 	"networks that are averaged; they differ in their random numbers"},
 	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
-	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families"},
+	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families; 0: none is trained"},
+	[OPT_ANCHOR] = {"anchor", PM_OPT_CHOICE, PM_ANCHOR_BASE, 0, 1, "base|peak",
+	"times of operators that the network's factors multiply: those of the opclass beside it, or those at the card's peaks"},
 	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
 	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
 	PM_TRAINING_OPTIONS(OPT_TRAINING, 60, 2e-3),
@@ -76,7 +79,7 @@ static pm_code
 mdot_check_start(const pm_options *o, const pm_predictor *from, pm_status *st)
 {
 	static const int same[] = {OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN,
-		OPT_HEAD, OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE};
+		OPT_HEAD, OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE, OPT_ANCHOR};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		if (o->value[same[i]] != from->options.value[same[i]])
@@ -138,17 +141,28 @@ pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 }
 
 void
-pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const int32_t *op_class)
+pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor)
+{
+	pm_opclass_rates rates = {0};
+
+	if (m->anchor.kind != NULL)
+		rates = pm_opclass_rates_of(&m->anchor, q);
+	for (int i = 0; i < t->n; i++)
+		anchor[i] = m->anchor.kind != NULL ? pm_opclass_device_factor(&rates, t, i) : 1;
+}
+
+void
+pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const int32_t *op_class)
 {
 	in->total_device_us = 0;
 	for (int i = 0; i < in->n; i++)
 	{
 		pm_card_work kind = pm_card_work_of(op_class[i]);
 
-		in->compute_us[i] *= f->compute[kind];
-		in->memory_us[i] *= f->memory[kind];
-		in->compute_ref_us[i] *= ref->compute[kind];
-		in->memory_ref_us[i] *= ref->memory[kind];
+		in->compute_us[i] *= f->compute[kind] * anchor[i];
+		in->memory_us[i] *= f->memory[kind] * anchor[i];
+		in->compute_ref_us[i] *= ref->compute[kind] * anchor[i];
+		in->memory_ref_us[i] *= ref->memory[kind] * anchor[i];
 		in->total_device_us += in->copies[i] * (in->compute_us[i] + in->memory_us[i]);
 	}
 }
@@ -158,6 +172,7 @@ pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref
 typedef struct answer
 {
 	pm_input	in;
+	double	   *anchor;			/* [n] factors on times at the peaks */
 	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
 	double		ms;				/* mean of the networks */
 	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
@@ -230,10 +245,13 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK ||
 		(s->query.mode != PM_TRAIN && (rc = refer_to_inference(s, &query, scratch, &x->in, st)) != PM_OK))
 		return rc;
+	if ((x->anchor = PM_NEW(scratch, double, features.n)) == NULL)
+		return pm_no_memory(st, scratch);
 	factors = pm_mdot_card_factors(m, &s->query);
 	reference = pm_mdot_card_factors(m, &query);
+	pm_mdot_anchor_factors(m, &query, &features, x->anchor);
 	pm_input_rework(&x->in, &work);
-	pm_mdot_scale(&x->in, &factors, &reference, work.op_class);
+	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, work.op_class);
 	x->phase_us = work.phase_us;
 	return PM_OK;
 }
@@ -366,6 +384,7 @@ typedef struct prepared
 {
 	member_outputs *member;		/* [members] */
 	pm_card_factors factors;
+	double	   *anchor;			/* [n] factors on times at the peaks */
 	double		base_share;
 	void	   *base;
 	const pm_factors *fitted;
@@ -413,6 +432,9 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
 		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
 		return rc;
+	if ((x->anchor = PM_NEW(a, double, encoded.in.n)) == NULL)
+		return pm_no_memory(st, a);
+	memcpy(x->anchor, encoded.anchor, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &s->query);
 	x->fitted = s->fitted;
@@ -420,18 +442,20 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	return PM_OK;
 }
 
-/* As the network's heads add it up.  factors may be NULL. */
+/* As the network's heads add it up. */
 static double
-member_ms(const member_outputs *o, const pm_card_factors *f, const pm_factors *factors, const pm_tokens *work)
+member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 {
+	const pm_factors *factors = x->fitted;
+
 	double		sum_us = o->rest_us * (factors != NULL ? factors->rest : 1);
 	double		growth;
 
 	for (int i = 0; i < work->n; i++)
 	{
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
-		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * f->compute[kind], work->memory_us[i] * f->memory[kind],
-												  &growth);
+		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i]),
+												  work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]), &growth);
 		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i]);
 
 		if (factors != NULL)
@@ -452,7 +476,7 @@ mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens 
 	double		ms = 0;
 
 	for (int i = 0; i < m->members; i++)
-		ms += member_ms(&x->member[i], &x->factors, x->fitted, work) / m->members;
+		ms += member_ms(&x->member[i], x, work) / m->members;
 	if (m->base.kind == NULL)
 		return ms;
 	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, x->base_share) * ms;
@@ -518,6 +542,8 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 /* What follows the networks. */
 #define HAS_BASE		1
 #define HAS_REFERENCE	2
+#define HAS_ANCHOR		4
+#define IS_ANCHOR		8		/* the base, of the networks' factors */
 
 static void
 save_sheet(const pm_gpu *g, pm_buffer *b)
@@ -537,6 +563,8 @@ static pm_code
 mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
+	bool		is_base = m->anchor.impl == m->base.impl;
+	pm_code		rc;
 
 	pm_codec_save(&m->codec, b);
 	pm_put_f64(b, m->net.log_mean);
@@ -545,10 +573,13 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_u32(b, (uint32_t) m->net.tensors.n_params);
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
-	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0));
+	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0) |
+			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR));
 	if (m->reference.name != NULL)
 		save_sheet(&m->reference, b);
-	return m->base.kind != NULL ? m->base.kind->save(&m->base, b, st) : PM_OK;
+	if (m->base.kind != NULL && (rc = m->base.kind->save(&m->base, b, st)) != PM_OK)
+		return rc;
+	return m->anchor.kind != NULL && !is_base ? m->anchor.kind->save(&m->anchor, b, st) : PM_OK;
 }
 
 static pm_code
@@ -589,6 +620,15 @@ load_members(pm_mdot *m, pm_reader *r, pm_arena *a, pm_status *st)
 }
 
 static pm_code
+load_base(pm_predictor *base, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc = pm_mdot_base_init(base, st);
+
+	base->schema = schema;
+	return rc == PM_OK ? base->kind->load(base, r, a, st) : rc;
+}
+
+static pm_code
 mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	pm_mdot    *m = PM_NEW(a, pm_mdot, 1);
@@ -614,13 +654,15 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->members = (int) p->options.value[OPT_MEMBERS];
 	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
-	m->base.schema = p->schema;
-	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE);
+	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR);
 	if ((parts & HAS_REFERENCE) && !r->failed && (rc = load_sheet(&m->reference, r, a, st)) != PM_OK)
 		return rc;
-	if ((parts & HAS_BASE) && !r->failed &&
-		((rc = pm_mdot_base_init(&m->base, st)) != PM_OK || (rc = m->base.kind->load(&m->base, r, a, st)) != PM_OK))
+	if ((parts & HAS_BASE) && !r->failed && (rc = load_base(&m->base, p->schema, r, a, st)) != PM_OK)
 		return rc;
+	if ((parts & HAS_ANCHOR) && !r->failed && (rc = load_base(&m->anchor, p->schema, r, a, st)) != PM_OK)
+		return rc;
+	if (parts & IS_ANCHOR)
+		m->anchor = m->base;
 	p->impl = m;
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;
 }

@@ -15,8 +15,8 @@ typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
 	OPT_RESIDUAL, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
-	OPT_BASE_SHARE, OPT_OPERATORS, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS, OPT_SEED,
-	N_MDOT_OPTIONS
+	OPT_BASE_SHARE, OPT_ANCHOR, OPT_OPERATORS, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS,
+	OPT_SEED, N_MDOT_OPTIONS
 } pm_mdot_option;
 
 typedef struct pm_mdot
@@ -26,6 +26,7 @@ typedef struct pm_mdot
 	int			members;
 	pm_real   **w;				/* [members], of net.tensors.n_params numbers each */
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
+	pm_predictor anchor;		/* of kind "opclass": the network's factors are on its times; kind NULL: on those at the peaks */
 	pm_gpu		reference;		/* card that the networks take every card for that they have not seen; name NULL: none */
 } pm_mdot;
 
@@ -37,11 +38,14 @@ pm_question	pm_mdot_feature_query(const pm_options *o, const pm_question *q);
 
 /* What the base has learned of q's card. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
+/* anchor[t->n]: for each token of the features t, of the query q, the anchor's time over that at the peaks. */
+void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor);
 /*
- * Let times on the device be those of a card with these factors, and times at the batch of the features those of a card with
- * the factors ref.  op_class: [in->n] of the tokens.
+ * Let times on the device be those of a card with the factors f, and times at the batch of the features those of a card with
+ * the factors ref; both times anchor[in->n].  op_class: [in->n] of the tokens.
  */
-void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const int32_t *op_class);
+void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor,
+						  const int32_t *op_class);
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
 

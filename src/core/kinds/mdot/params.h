@@ -21,6 +21,11 @@ typedef enum pm_mdot_head
 	PM_HEAD_ADDITIVE, PM_HEAD_POOLED
 } pm_mdot_head;
 
+typedef enum pm_mdot_anchor
+{
+	PM_ANCHOR_BASE, PM_ANCHOR_PEAK
+} pm_mdot_anchor;
+
 typedef enum pm_mdot_loss
 {
 	PM_LOSS_LOG_HUBER, PM_LOSS_MAPE, PM_LOSS_MSE_RAW, PM_LOSS_MAE_RAW, PM_LOSS_LOG_CAUCHY

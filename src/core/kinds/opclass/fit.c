@@ -15,6 +15,10 @@ static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
 #define USUAL_UPDATE	1.5
 #define USUAL_CONSTANT	1.0		/* ms; how far it may go: it is pulled to 0 */
 #define REWEIGHTINGS	12
+#define UNLIKE			0.3		/* coefficients that differ from the class's by more than this part are pulled less and less */
+#define LEAST_SPREAD	0.25	/* of the usual coefficient: what a class's counts at least as for the price of its types */
+#define PULL_START		0.01	/* of the pull to the class in the first round, ... */
+#define PULL_ROUNDS		8		/* ... which is whole after these */
 #define CARD_ROUNDS		4
 #define SMALL_ERROR		0.02	/* relative; below, the absolute error is smoothed */
 
@@ -80,7 +84,9 @@ typedef struct problem
 	int			groups;
 	const sparse *rows;			/* [d->n] */
 	double	   *weight;			/* [d->n] in this round; 0: not in the stratum */
+	double	   *price;			/* [PM_N_COEFS(groups)] of a coefficient's squared distance from its start, in this round */
 	double		pull;
+	double		class_pull;		/* of types to their classes; 0: none */
 	bool		absolute;		/* errors, not their squares */
 } problem;
 
@@ -125,11 +131,8 @@ solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm
 	}
 	for (int j = 0; j < n; j++)
 	{
-		double		spread = spread_of(p->groups, j);
-		double		stiffness = p->pull / (spread * spread);
-
-		g[(size_t) j * n + j] += stiffness;
-		h[j] += stiffness * start[j];
+		g[(size_t) j * n + j] += p->price[j];
+		h[j] += p->price[j] * start[j];
 		for (int k = 0; k < j; k++)
 			g[(size_t) j * n + k] = g[(size_t) k * n + j];
 	}
@@ -168,20 +171,57 @@ reweight(problem *p, const double *coef)
 		p->weight[i] *= after > 0 ? before / after : 1;
 }
 
-/* Coefficients for the rows that s covers, pulled towards start. */
-static pm_code
-fit_coefs(problem *p, const pm_stratum *s, const double *start, double *coef, const pm_arena *a, pm_status *st)
+/* The same price for all that is usually of a size. */
+static void
+set_prices(problem *p)
 {
+	for (int j = 0; j < PM_N_COEFS(p->groups); j++)
+	{
+		double		spread = spread_of(p->groups, j);
+
+		p->price[j] = p->pull / (spread * spread);
+	}
+}
+
+/*
+ * Prices of types whose start is their class: distances are relative, and
+ * Cauchy's weights let go of a type that is unlike its class (in-place batch
+ * norm takes several times as long as other norms).  Which ones are shows only
+ * if they are not held from the beginning; so the pull grows.
+ */
+static void
+set_class_prices(problem *p, int round, const double *start, const double *coef)
+{
+	double		pull = p->class_pull * pow(PULL_START, fmax(0, 1 - round / (double) PULL_ROUNDS));
+
+	for (int j = 0; j < PM_TERM_UPDATE(p->groups); j++)
+	{
+		double		size = fmax(start[j], LEAST_SPREAD * spread_of(p->groups, j));
+		double		unlike = round > 0 ? (coef[j] - start[j]) / size / UNLIKE : 0;
+
+		p->price[j] = pull / (size * size) / (1 + unlike * unlike);
+	}
+}
+
+/* Coefficients for the rows that s covers, pulled towards start, which may be that of the classes. */
+static pm_code
+fit_coefs(problem *p, const pm_stratum *s, const double *start, bool start_is_class, double *coef, const pm_arena *a,
+		  pm_status *st)
+{
+	int			rounds = p->absolute || start_is_class ? REWEIGHTINGS : 1;
 	pm_code		rc = PM_OK;
 
 	for (int i = 0; i < p->d->n; i++)
 		p->weight[i] = covers(s, &p->d->samples[i].query) ? p->d->samples[i].weight : 0;
-	for (int round = 0; rc == PM_OK && round < (p->absolute ? REWEIGHTINGS : 1); round++)
+	set_prices(p);
+	for (int round = 0; rc == PM_OK && round < rounds; round++)
 	{
 		pm_arena	scratch;
 
-		if (round > 0)
+		if (round > 0 && p->absolute)
 			reweight(p, coef);
+		if (start_is_class)
+			set_class_prices(p, round, start, coef);
 		pm_arena_init_within(&scratch, a);
 		rc = solve(p, start, coef, &scratch, st);
 		pm_arena_release(&scratch);
@@ -218,7 +258,8 @@ make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tok
 
 	p->groups = by_type ? m->n_types : PM_N_OPCLASSES;
 	p->rows = rows;
-	if (!x || !rows)
+	p->price = PM_NEW(a, double, n);
+	if (!x || !rows || !p->price)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < p->d->n; i++)
 	{
@@ -234,25 +275,29 @@ make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tok
 
 /* ---- fitting ---- */
 
-/* Types of the training rows, in the order of the catalogue. */
+/* Types of the training rows, in the order of the catalogue; *class_of[m->n_types]: the class of each. */
 static pm_code
-choose_types(pm_opclass *m, const pm_dataset *d, const pm_tokens *tokens, bool by_type, pm_arena *a, pm_status *st)
+choose_types(pm_opclass *m, const pm_dataset *d, const pm_tokens *tokens, bool by_type, int32_t **class_of, pm_arena *a,
+			 pm_status *st)
 {
 	int			count = pm_opclass_type_count();
 	char		buf[64];
 
 	m->slot = PM_NEW(a, int32_t, count);
 	m->types = PM_NEW(a, const char *, count);
-	if (!m->slot || !m->types)
+	*class_of = PM_NEW(a, int32_t, count);
+	if (!m->slot || !m->types || !*class_of)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && by_type; i++)
 		for (int k = 0; k < tokens[i].n; k++)
-			m->slot[pm_opclass_type(&tokens[i], k)] = 1;
+			m->slot[pm_opclass_type(&tokens[i], k)] = 1 + pm_opclass_class(&tokens[i], k);
 	for (int i = 0; i < count; i++)
 	{
 		const char *name = pm_opclass_type_name(i, buf);
 		bool		seen = m->slot[i] != 0;
 
+		if (seen)
+			(*class_of)[m->n_types] = m->slot[i] - 1;
 		m->slot[i] = seen ? m->n_types : -1;
 		if (seen && !(m->types[m->n_types++] = pm_strdup(a, name, strlen(name))))
 			return pm_no_memory(st, a);
@@ -265,6 +310,7 @@ typedef struct fitting
 {
 	problem		by_class;
 	problem		by_type;
+	const int32_t *class_of;	/* [n_types] */
 	pm_stratum		usual;			/* stands above the first */
 } fitting;
 
@@ -284,6 +330,22 @@ rows_of(const pm_dataset *d, const pm_stratum *s)
 	for (int i = 0; i < d->n; i++)
 		n += covers(s, &d->samples[i].query);
 	return n;
+}
+
+/* Types of the first stratum start from what their classes have there, if they are pulled to them at all. */
+static pm_code
+fit_types(const pm_opclass *m, const pm_stratum *s, const pm_stratum *parent, fitting *f, pm_arena *a, pm_status *st)
+{
+	bool		to_class = parent == &f->usual && f->by_type.class_pull > 0;
+	int			n = PM_N_COEFS(m->n_types);
+	double	   *start = PM_NEW(a, double, n);
+
+	if (!start)
+		return pm_no_memory(st, a);
+	memcpy(start, parent->by_type, n * sizeof(double));
+	for (int j = 0; j < PM_TERM_UPDATE(m->n_types) && to_class; j++)
+		start[j] = s->by_class[PM_N_TERMS * f->class_of[j / PM_N_TERMS] + j % PM_N_TERMS];
+	return fit_coefs(&f->by_type, s, start, to_class, s->by_type, a, st);
 }
 
 /* Fit s, which q is in, and add it; one that has all the rows of its parent has its coefficients. */
@@ -307,18 +369,19 @@ fit_stratum(pm_opclass *m, pm_stratum s, const pm_question *q, fitting *f, pm_ar
 		m->strata[m->n++] = s;
 		return PM_OK;
 	}
-	rc = fit_coefs(&f->by_class, &s, parent->by_class, s.by_class, a, st);
+	rc = fit_coefs(&f->by_class, &s, parent->by_class, false, s.by_class, a, st);
 	if (rc == PM_OK && m->n_types > 0)
-		rc = fit_coefs(&f->by_type, &s, parent->by_type, s.by_type, a, st);
+		rc = fit_types(m, &s, parent, f, a, st);
 	m->strata[m->n++] = s;
 	return rc;
 }
 
 static pm_code
-make_fitting(fitting *f, const pm_opclass *m, const pm_tokens *tokens, pm_arena *a, pm_status *st)
+make_fitting(fitting *f, const pm_opclass *m, const pm_tokens *tokens, const int32_t *class_of, pm_arena *a, pm_status *st)
 {
 	pm_code		rc = make_problem(&f->by_class, m, false, tokens, a, st);
 
+	f->class_of = class_of;
 	if (rc == PM_OK && m->n_types > 0)
 		rc = make_problem(&f->by_type, m, true, tokens, a, st);
 	if (rc != PM_OK)
@@ -415,9 +478,9 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 		if (!coef)
 			return pm_no_memory(st, a);
 		pm_arena_init_within(&scratch, a);
-		if ((rc = make_fitting(&f, m, tokens, &scratch, st)) == PM_OK &&
-			(rc = fit_coefs(by_type ? &f.by_type : &f.by_class, &all, by_type ? f.usual.by_type : f.usual.by_class, coef,
-							&scratch, st)) == PM_OK)
+		if ((rc = make_fitting(&f, m, tokens, NULL, &scratch, st)) == PM_OK &&
+			(rc = fit_coefs(by_type ? &f.by_type : &f.by_class, &all, by_type ? f.usual.by_type : f.usual.by_class, false,
+							coef, &scratch, st)) == PM_OK)
 			common_errors(m, by_type, by_type ? &f.by_type : &f.by_class, coef, error, share);
 		pm_arena_release(&scratch);
 		if (rc == PM_OK)
@@ -446,7 +509,7 @@ pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads)
 	/* by class and by type: a number and its column for each term of each token at the most, and 128 bytes of rounding up */
 	for (int i = 0; i < d->n; i++)
 		rows += 2 * (sizeof(sparse) + 256 + 12.0 * fmin(PM_N_COEFS(d->samples[i].skeleton->n), n));
-	return pm_arena_memory(pm_inputs_memory(d) + rows + d->n * sizeof(double) + strata_memory(d) +
+	return pm_arena_memory(pm_inputs_memory(d) + rows + (d->n + 4 * n) * sizeof(double) + strata_memory(d) +
 						   PM_MAX_STRATA * (double) sizeof(pm_stratum)) +
 		pm_arena_memory(2 * n * n * sizeof(double));
 }
@@ -457,10 +520,12 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 {
 	pm_opclass    *m = PM_NEW(a, pm_opclass, 1);
 	problem		common = {.d = d, .weight = PM_NEW(a, double, d->n), .pull = p->options.value[PM_OPCLASS_PULL],
+		.class_pull = p->options.value[PM_OPCLASS_CLASS_PULL],
 		.absolute = p->options.value[PM_OPCLASS_LOSS] == PM_OPCLASS_ABSOLUTE};
 	fitting		f = {.by_class = common, .by_type = common};
 	double		started = pm_now();
 	pm_tokens  *tokens;
+	int32_t    *class_of;
 	pm_code		rc;
 
 	(void) seed;
@@ -469,9 +534,9 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	if (!m || !common.weight || !(m->strata = PM_NEW(a, pm_stratum, PM_MAX_STRATA)))
 		return pm_no_memory(st, a);
 	if ((rc = pm_tokens_of(d, a, &tokens, st)) != PM_OK ||
-		(rc = choose_types(m, d, tokens, p->options.value[PM_OPCLASS_BY_TYPE] != 0, a, st)) != PM_OK ||
+		(rc = choose_types(m, d, tokens, p->options.value[PM_OPCLASS_BY_TYPE] != 0, &class_of, a, st)) != PM_OK ||
 		(rc = learn_cards(m, p->start != NULL ? p->start->predictor->kind->cards(p->start->predictor) : NULL, d, tokens, &common, a, st)) != PM_OK ||
-		(rc = make_fitting(&f, m, tokens, a, st)) != PM_OK ||
+		(rc = make_fitting(&f, m, tokens, class_of, a, st)) != PM_OK ||
 		(rc = fit_strata(m, p->options.value[PM_OPCLASS_BY_DEVICE] != 0 ? 3 : 2, &f, a, st)) != PM_OK ||
 		(pm_opclass_learns_operators(&p->options) && (rc = pm_opclass_fit_operators(m, d, a, st)) != PM_OK))
 		return rc;

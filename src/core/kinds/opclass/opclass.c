@@ -22,10 +22,14 @@
 #include <math.h>
 
 #define LEAST_MS		1e-3	/* a step is at least a launch */
+#define LEAST_FACTOR	0.25	/* of pm_opclass_device_factor() */
+#define MOST_FACTOR		64.0
 
 static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 	[PM_OPCLASS_PULL] = {"pull", PM_OPT_REAL, 1e-4, 1e-9, 1e6, NULL,
 	"price of a coefficient's distance from where it is pulled, in squared relative errors of one row"},
+	[PM_OPCLASS_CLASS_PULL] = {"class_pull", PM_OPT_REAL, 0.3, 0, 1e6, NULL,
+	"price of a type's distance from its class, relative to the class's coefficient; 0: types know nothing of classes"},
 	[PM_OPCLASS_LOSS] = {"loss", PM_OPT_CHOICE, PM_OPCLASS_ABSOLUTE, 0, 1, "absolute|squared",
 	"relative error to minimise: its absolute value, or its square"},
 	[PM_OPCLASS_BY_TYPE] = {"by_type", PM_OPT_BOOL, 1, 0, 1, NULL,
@@ -154,6 +158,29 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 	for (int i = 0; i < work->n; i++)
 		ms += part_of(work, i, &x->factors, x->coefs[i], x->tail[0], x->fitted).step_ms;
 	return ms;
+}
+
+pm_opclass_rates
+pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
+{
+	const pm_opclass *m = p->impl;
+
+	return (pm_opclass_rates) {.m = m, .in = pm_opclass_closest(m, q), .cards = pm_cards_factors(&m->cards, q)};
+}
+
+double
+pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i)
+{
+	const double *coef = coefs_of(r->m, r->in, t, i);
+	pm_card_work work = pm_card_work_of(t->op_class[i]);
+	double		peak_ms = (r->cards.compute[work] * t->compute_us[i] + r->cards.memory[work] * t->memory_us[i]) / 1000;
+	double		v[PM_N_TERMS];
+	double		update;
+	double		ms;
+
+	pm_opclass_load_of(t, i, &r->cards, v, &update);
+	ms = coef[PM_TERM_COMPUTE] * v[PM_TERM_COMPUTE] + coef[PM_TERM_MEMORY] * v[PM_TERM_MEMORY] + tail_of(r->m, r->in)[0] * update;
+	return ms > 0 && peak_ms > 0 ? fmax(LEAST_FACTOR, fmin(ms / peak_ms, MOST_FACTOR)) : 1;
 }
 
 /* Loads are those of the pass that is asked about, and factors are on loads. */

@@ -28,7 +28,8 @@ enum
 
 enum
 {
-	PM_OPCLASS_PULL, PM_OPCLASS_LOSS, PM_OPCLASS_BY_TYPE, PM_OPCLASS_BY_DEVICE, PM_OPCLASS_OPERATORS, PM_OPCLASS_CALIBRATION, PM_OPCLASS_SEED, PM_N_OPCLASS_OPTIONS
+	PM_OPCLASS_PULL, PM_OPCLASS_CLASS_PULL, PM_OPCLASS_LOSS, PM_OPCLASS_BY_TYPE, PM_OPCLASS_BY_DEVICE, PM_OPCLASS_OPERATORS, PM_OPCLASS_CALIBRATION,
+	PM_OPCLASS_SEED, PM_N_OPCLASS_OPTIONS
 };
 
 enum
@@ -91,6 +92,20 @@ pm_code		pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int
 bool		pm_opclass_learns_operators(const pm_options *o);
 /* Levels of cards that d has operators of and no steps; m knows all that its steps tell. */
 pm_code		pm_opclass_fit_operators(pm_opclass *m, const pm_dataset *d, pm_arena *a, pm_status *st);
+
+/* ---- opclass.c ---- */
+
+/* What p, of this kind, says of operators on a card. */
+typedef struct pm_opclass_rates
+{
+	const pm_opclass *m;
+	const pm_stratum *in;
+	pm_card_factors cards;
+} pm_opclass_rates;
+
+pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
+/* Time on the device of token i over what it takes at the card's peaks, between 1/4 and 64; 1 where either is 0. */
+double		pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i);
 
 /* ---- stored.c ---- */
 
