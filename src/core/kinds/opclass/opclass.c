@@ -171,7 +171,7 @@ pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
 double
 pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i)
 {
-	const double *coef = coefs_of(r->m, r->in, t, i);
+	const double *coef = pm_opclass_coefs_of(r->m, r->in, t, i);
 	pm_card_work work = pm_card_work_of(t->op_class[i]);
 	double		peak_ms = (r->cards.compute[work] * t->compute_us[i] + r->cards.memory[work] * t->memory_us[i]) / 1000;
 	double		v[PM_N_TERMS];
