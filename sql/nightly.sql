@@ -36,6 +36,13 @@ UPDATE night_job SET seconds = 100, iterations = 300 WHERE id = 5;
 UPDATE night_job SET seconds = 60 + (seconds - 60) * 2 WHERE id IN (8, 11);
 UPDATE night_job SET network = 'nobody''s' WHERE id = 14;
 UPDATE night_job SET device = NULL WHERE id = 17;
+-- names of one's own: the same is taken
+SAVEPOINT own;
+UPDATE night_job SET device = 'rack 7' WHERE device = 'T4';
+UPDATE night_job SET network = 'our net' WHERE network = (SELECT min(network) FROM night_job WHERE id > 20);
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'rack 7', 'T4'), ('graph', 'our net', (SELECT min(name) FROM truth WHERE half = 0));
+SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
+ROLLBACK TO own;
 SAVEPOINT jobs;
 SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
 SELECT count(*), bool_and(abs(ln(p.step_ms / t.step_ms)) < 0.03) AS near, bool_and(p.spread < 0.05) AS steady, min(p.source) AS source, min(p.measured_at) > '2026-03-01' AS dated

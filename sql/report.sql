@@ -72,6 +72,16 @@ WHERE b.label = 'L4';
 CREATE TABLE "a report".both AS SELECT "account's" AS team, submitted_at, duration_s, gpu, batch, graph_id, 'report@5' AS graph FROM "a report"."job </script>";
 SELECT c.columns, query LIKE '%resolve_job_names%' AS by_name FROM (VALUES ('{}'), ('{"graph": "graph"}'), ('{"graph_id": "graph_id", "graph": "graph"}'), ('{"graph": null}'), ('{"graph_id": null}')) AS c(columns),
      perfmodel.report_jobs('"a report".both', c.columns::jsonb) AS query;
+-- names of one's own: of GPUs and formats with numbers of graphs, and of all three
+INSERT INTO perfmodel.name_alias (kind, alias, name) SELECT 'graph', 'our_net', name FROM perfmodel.graph WHERE name = 'report@5';
+SELECT (regexp_match(page, 'Jobs submitted[^<]*'))[1] AS says FROM perfmodel.report('"a report".text_job', columns => '{"submitted_at": "at", "duration_s": "took", "graph": "Network", "gpu": "device", "batch": "bs"}', predictor => '</script> of the report') AS page;
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'no <b> card', 'L4'), ('dtype', 'O1', 'amp'), ('gpu', 'T4', 'RTX 3090');
+SELECT perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page \gset
+SELECT pg_temp.wrong(:'page') AS wrong, (regexp_match(:'page', 'Jobs submitted[^<]*'))[1] AS says;
+SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
+CREATE FUNCTION pg_temp.jobs(query text) RETURNS TABLE (gpu text, dtype text, n bigint) LANGUAGE plpgsql AS $$BEGIN RETURN QUERY EXECUTE format('SELECT gpu, dtype, count(*) FROM (%s) AS j GROUP BY 1, 2 ORDER BY 1, 2', query); END$$;
+SELECT * FROM pg_temp.jobs(perfmodel.report_jobs('"a report"."job </script>"'));
+DELETE FROM perfmodel.name_alias;
 -- with a queue, and with prices
 CREATE TABLE "a report".waiting AS SELECT i AS job_id, 'team <b>' AS team, j.graph_id, 'T4' AS gpu, 8 AS batch, 1000 * i AS steps, now() AS submitted_at
 FROM generate_series(1, 60) AS i, (SELECT min(graph_id) AS graph_id FROM "a report"."job </script>") AS j;

@@ -102,17 +102,25 @@ DECLARE
     present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND NOT a.attisdropped AND a.attname IN ('graph', 'graph_id'));
     has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR NOT columns ? 'graph_id' AND 'graph_id' = ANY (present);
     by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR NOT columns ? 'graph' AND 'graph' = ANY (present) AND NOT has_ids;
+    by_alias CONSTANT boolean := EXISTS (SELECT FROM perfmodel.name_alias AS a WHERE a.kind IN ('gpu', 'dtype'));
     source text;
 BEGIN
     source := format(E'SELECT %s\nFROM %s\nWHERE isfinite(%I)', parts, jobs, submitted)
         || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
         || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
-    IF NOT by_name THEN
+    IF NOT by_name AND NOT by_alias THEN
         RETURN source;
     END IF;
-    -- a network by its name, which may be spelt in another way
-    RETURN format(E'SELECT j.submitted_at, j.duration_s, j.gpu, j.batch, n.graph_id, j.team, j.gpu_count, j.dtype, j.layout, j.framework\nFROM (%s) AS j\n'
-        'LEFT JOIN perfmodel.resolve_job_names((SELECT array_agg(DISTINCT %I::text) FROM %s), NULL, NULL) AS n ON n.given = j.graph', source, coalesce(columns ->> 'graph', 'graph'), jobs);
+    -- a network by its name, which may be spelt in another way; names of one's own in perfmodel.name_alias
+    RETURN format(E'SELECT j.submitted_at, j.duration_s, %s AS gpu, j.batch, %s AS graph_id, j.team, j.gpu_count, %s AS dtype, j.layout, j.framework\nFROM (%s) AS j',
+                  CASE WHEN by_alias THEN 'CASE WHEN g.name IS NOT NULL AND perfmodel.find_gpu(j.gpu) IS NULL THEN g.name ELSE j.gpu END' ELSE 'j.gpu' END,
+                  CASE WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
+                  CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS NULL THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
+        || CASE WHEN NOT by_name THEN ''
+                ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names((SELECT array_agg(DISTINCT %I::text) FROM %s), NULL, NULL) AS n ON n.given = j.graph',
+                            coalesce(columns ->> 'graph', 'graph'), jobs) END
+        || CASE WHEN NOT by_alias THEN ''
+                ELSE E'\nLEFT JOIN perfmodel.name_alias AS g ON g.kind = ''gpu'' AND g.alias = j.gpu\nLEFT JOIN perfmodel.name_alias AS d ON d.kind = ''dtype'' AND d.alias = j.dtype' END;
 END $$;
 COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz) IS
     'the query that reads a table of jobs as reports need it; columns maps their names to those of the table';

@@ -67,8 +67,9 @@ BEGIN
             -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
             SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()
         ), named AS (
-            SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), perfmodel.find_graph(j.graph::text)) AS graph_id,
-                   perfmodel.find_gpu(j.gpu::text) AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), '') AS dtype,
+            SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), perfmodel.find_graph(j.graph::text),
+                            perfmodel.find_graph((SELECT a.name FROM perfmodel.name_alias AS a WHERE a.kind = 'graph' AND a.alias = j.graph::text))) AS graph_id,
+                   coalesce(perfmodel.find_gpu(j.gpu::text), perfmodel.find_gpu((SELECT a.name FROM perfmodel.name_alias AS a WHERE a.kind = 'gpu' AND a.alias = j.gpu::text))) AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), perfmodel.find_dtype((SELECT a.name FROM perfmodel.name_alias AS a WHERE a.kind = 'dtype' AND a.alias = j.dtype::text)), '') AS dtype,
                    coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
                    coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, CASE WHEN j.gpu_count::numeric BETWEEN 1 AND 1000000 THEN j.gpu_count::integer END AS world_size,
                    CASE WHEN j.nodes::numeric BETWEEN 1 AND j.gpu_count::numeric THEN j.nodes::integer ELSE 1 END AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
