@@ -79,6 +79,24 @@ note_short_name(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
 					   trained ? psprintf("; \"%s\" was in training", pm_message_from_core(trained)) : "");
 }
 
+/* In which format the card computes, and in which one the question was answered, where it is not the one asked for. */
+static void
+note_format(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
+{
+	const pm_question *to = &asked->sample.query;
+	int			dtype = q->dtype != NULL ? pm_dtype_parse(text_to_cstring(q->dtype)) : (int) to->dtype;
+	pm_dtype	answered = pm_trust_format(asked->ref.predictor->trust, to->gpu, to->dtype);
+	const char *said;
+
+	if (dtype >= 0 && (dtype != (int) to->dtype || pm_gpu_emulates(to->gpu, (pm_dtype) dtype)))
+		said = psprintf("gpu \"%s\" has no units for dtype %s and computes at the rate of fp32", pm_message_from_core(to->gpu->name), pm_dtype_name[dtype]);
+	else if (answered != to->dtype)
+		said = psprintf("answered as dtype %s", pm_dtype_name[answered]);
+	else
+		return;
+	a->note = psprintf("%s%s%s", a->note ? a->note : "", a->note ? "; " : "", said);
+}
+
 /* False: *p says why the question has no answer, in the current context. */
 static bool
 compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
@@ -98,6 +116,7 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	{
 		judge(&asked, x, level, a);
 		note_short_name(q, &asked, a);
+		note_format(q, &asked, a);
 		pm_note_work(&asked, x, a);
 	}
 	if (asked.fabric != NULL)

@@ -374,6 +374,41 @@ check_outside(const pm_trust *t, const pm_sample *s, pm_cause cause, const char 
 	CHECK_HAS(v.reason, reason);
 }
 
+/* A device known in fp32 at large batches and in tf32 at small ones and of few networks: each format has its own domain. */
+static void
+test_formats(void)
+{
+	pm_dataset	d = make_dataset(20, 4, true, some_time, &arena);	/* batches 2 4 8 16 */
+	pm_sample	s = d.samples[9];
+	pm_gpu		other = test_gpu;
+	const pm_trust *t;
+
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].query.dtype = i < 3 * 4 && d.samples[i].query.batch <= 4 ? PM_TF32 : PM_FP32;
+	t = fit(&d, NULL);
+	s.query.batch = 16;
+	s.query.dtype = PM_FP32;
+	CHECK(judge(t, &s, 0.9).in_domain);
+	s.query.dtype = PM_TF32;
+	check_outside(t, &s, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype tf32 was in training on gpu \"Test 1000\" with no more than");
+	check_outside(t, &s, PM_CAUSE_BATCH_ABOVE, "batch 16 is above 4, the largest in training with dtype tf32");
+	/* formats that no row had are answered in one that runs on the same units */
+	CHECK_EQ(pm_trust_format(t, s.query.gpu, PM_TF32), PM_TF32);
+	CHECK_EQ(pm_trust_format(t, s.query.gpu, PM_FP32), PM_FP32);
+	CHECK_EQ(pm_trust_format(t, s.query.gpu, PM_BF16), PM_AMP);
+	CHECK_EQ(pm_trust_format(t, s.query.gpu, PM_AMP), PM_AMP);
+	other.name = "Other";
+	other.compute_capability = 7.5;
+	CHECK_EQ(pm_trust_format(t, &other, PM_BF16), PM_FP32);
+	CHECK_EQ(pm_trust_format(t, &other, PM_FP16), PM_AMP);
+	CHECK_EQ(pm_trust_format(t, &other, PM_TF32), PM_TF32);
+	other.compute_capability = 8.6;
+	other.fp16_tensor_tflops = 2 * other.fp32_tflops;
+	CHECK_EQ(pm_trust_format(t, &other, PM_TF32), PM_FP32);
+	CHECK_EQ(pm_trust_format(t, &other, PM_FP32), PM_FP32);
+	CHECK_EQ(pm_trust_format(NULL, &other, PM_BF16), PM_BF16);
+}
+
 static void
 test_words(void)
 {
@@ -844,6 +879,7 @@ main(void)
 	test_compression();
 	test_levels();
 	test_words();
+	test_formats();
 	test_operators();
 	test_batches_are_no_sizes();
 	test_doubled();

@@ -56,7 +56,8 @@ pm_code		pm_gpu_check(const pm_gpu *gpu, pm_status *st);
 /*
  * The format in which PyTorch computes on a device when it is asked for
  * another: fp32 for tf32 where an NVIDIA card is older than Ampere (compute
- * capability below 8.0; one that is not known is not below it).
+ * capability below 8.0; one that is not known is not below it).  Other formats
+ * stay as they are in memory, whatever units they are computed on: pm_gpu_emulates().
  */
 pm_dtype	pm_dtype_run(const pm_gpu *gpu, pm_dtype asked);
 

@@ -51,6 +51,12 @@ on_matrix_units(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 		!(dtype == PM_BF16 && gpu->compute_capability < FIRST_WITH_BF16);
 }
 
+bool
+pm_gpu_emulates(const pm_gpu *gpu, pm_dtype dtype)
+{
+	return dtype != PM_FP32 && dtype != PM_TF32 && !gpu->is_cpu && !isnan(gpu->compute_capability) && !on_matrix_units(gpu, dtype, true);
+}
+
 double
 pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 {

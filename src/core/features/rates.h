@@ -6,6 +6,13 @@
 
 #include "features/question.h"
 
+/*
+ * Whether the card computes matrix products of this format in FP32, at its rate:
+ * bf16 on NVIDIA's cards before Ampere (compute capability 8.0), 16 bits on those
+ * without matrix units.  False for FP32 and for TF32, which pm_dtype_run() knows.
+ */
+bool		pm_gpu_emulates(const pm_gpu *gpu, pm_dtype dtype);
+
 /* Peak rate in FLOP/s that a matrix product (or anything else) of this dtype can reach. */
 double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "features/split.h"
 #include "predictor/domain_parts.h"
 
 /* ---- constants that docs/trust.md gives reasons for ---- */
@@ -272,42 +271,6 @@ find_framework(const pm_domain *t, const char *name)
 	return -1;
 }
 
-/* Of a device, among the rows that are not left out (may be NULL); found: [d->n] scratch. */
-static int
-different_structures(const pm_dataset *d, const char *gpu, const bool *left_out, uint64_t *found)
-{
-	int			n = 0;
-
-	for (int i = 0; i < d->n; i++)
-		if (strcmp(d->samples[i].query.gpu->name, gpu) == 0 && !(left_out != NULL && left_out[i]))
-			found[n++] = d->samples[i].query.graph->structure;
-	return pm_count_different(found, n);
-}
-
-/*
- * Structures of each device: those it had and those of its rows.  seen (may be
- * NULL) marks rows whose structure was trained on, on this device or another:
- * as which of them the device had is not remembered, they count where there are
- * more of them than it had.
- */
-static pm_code
-count_structures(pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st)
-{
-	uint64_t   *found = PM_NEW(a, uint64_t, d->n);
-
-	if (!found)
-		return pm_no_memory(st, a);
-	for (int gpu = 0; gpu < t->n_gpus; gpu++)
-	{
-		device	   *g = &t->gpus[gpu];
-		int			all = different_structures(d, g->name, NULL, found);
-		int			fresh = different_structures(d, g->name, seen, found);
-
-		g->structures = g->structures + fresh > all ? g->structures + fresh : all;
-	}
-	return PM_OK;
-}
-
 /* The lists have room for every row. Names are copied, as they outlive the rows; those too long to be stored are not. */
 static pm_code
 learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
@@ -315,6 +278,7 @@ learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
 	int			gpu = find_gpu(t, q->gpu->name);
 	int			framework = q->framework ? find_framework(t, q->framework) : -1;
 	device	   *g;
+	format	   *f;
 
 	if (gpu < 0 && t->n_gpus < MAX_NAMES && strlen(q->gpu->name) <= PM_MAX_NAME_LEN)
 	{
@@ -339,6 +303,9 @@ learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
 	g->used[q->dtype][q->layout]++;
 	g->min_batch = fmin(g->min_batch, (double) q->batch);
 	g->max_batch = fmax(g->max_batch, (double) q->batch);
+	f = &g->formats[q->dtype];
+	f->min_batch = f->min_batch > 0 ? fmin(f->min_batch, (double) q->batch) : (double) q->batch;
+	f->max_batch = fmax(f->max_batch, (double) q->batch);
 	return PM_OK;
 }
 
@@ -434,7 +401,7 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 		pm_arena_release(&scratch);
 	}
 	if (rc == PM_OK)
-		rc = count_structures(t, d, NULL, a, st);
+		rc = pm_domain_count_structures(t, d, NULL, a, st);
 	if (rc == PM_OK && distance != NULL)
 		rc = pm_networks_limit(t, distance, d->n, a, st);
 	*domain = t;
@@ -467,7 +434,7 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 		rc = learn_words(t, &d->samples[i].query, a, st);
 	if (rc == PM_OK)
-		rc = count_structures(t, d, seen, a, st);
+		rc = pm_domain_count_structures(t, d, seen, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
@@ -479,6 +446,7 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_GPU_SELDOM_SEEN] = "gpu_seldom_seen",
 	[PM_CAUSE_LAYOUT_NOT_SEEN] = "layout_not_seen",
 	[PM_CAUSE_DTYPE_NOT_SEEN] = "dtype_not_seen",
+	[PM_CAUSE_DTYPE_SELDOM_SEEN] = "dtype_seldom_seen",
 	[PM_CAUSE_OPTIMIZER_NOT_SEEN] = "optimizer_not_seen",
 	[PM_CAUSE_BATCH_ABOVE] = "batch_above", [PM_CAUSE_BATCH_BELOW] = "batch_below",
 	[PM_CAUSE_OPERATORS_NOT_SEEN] = "operators_not_seen",
@@ -526,6 +494,23 @@ layout_used(const device *g, int layout)
 	return rows > 0;
 }
 
+/* Batches are compared with those of the format; of a format that the device did not have, with all of the device. */
+static void
+judge_batch(const device *g, const pm_question *q, causes *c)
+{
+	bool		in_format = g->formats[q->dtype].max_batch > 0;
+	double		least = in_format ? g->formats[q->dtype].min_batch : g->min_batch;
+	double		most = in_format ? g->formats[q->dtype].max_batch : g->max_batch;
+	char		with[32] = "";
+
+	if (least > g->min_batch || most < g->max_batch)
+		snprintf(with, sizeof(with), " with dtype %s", pm_dtype_name[q->dtype]);
+	if (q->batch > BATCH_SLACK * most)
+		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training%s", (long long) q->batch, most, with);
+	if (q->batch * BATCH_SLACK < least)
+		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s", (long long) q->batch, least, with);
+}
+
 static void
 judge_words(const pm_domain *t, const pm_question *q, causes *c)
 {
@@ -545,12 +530,12 @@ judge_words(const pm_domain *t, const pm_question *q, causes *c)
 	else if (g->used[q->dtype][q->layout] == 0)
 		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
 				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
-	if (q->mode == PM_TRAIN && t->knows_optimizers && t->optimizers[q->optimizer] == 0)
+	else if (g->structures >= GPU_NETWORKS && g->formats[q->dtype].structures < GPU_NETWORKS)
+		add_cause(c, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype %s was in training on gpu \"%.*s\" with no more than %d network%s", pm_dtype_name[q->dtype],
+				  pm_shown(q->gpu->name), q->gpu->name, g->formats[q->dtype].structures, g->formats[q->dtype].structures == 1 ? "" : "s");
+	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
-	if (q->batch > BATCH_SLACK * g->max_batch)
-		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training", (long long) q->batch, g->max_batch);
-	if (q->batch * BATCH_SLACK < g->min_batch)
-		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training", (long long) q->batch, g->min_batch);
+	judge_batch(g, q, c);
 }
 
 /* The part of the step that is not as in training, and the worst operator of it. */

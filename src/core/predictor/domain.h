@@ -21,8 +21,9 @@ typedef enum pm_cause
 	PM_CAUSE_GPU_SELDOM_SEEN,	/* measurements of a few networks alone */
 	PM_CAUSE_LAYOUT_NOT_SEEN,	/* on this device */
 	PM_CAUSE_DTYPE_NOT_SEEN,	/* with this layout on this device */
+	PM_CAUSE_DTYPE_SELDOM_SEEN, /* on this device: of a few networks alone */
 	PM_CAUSE_OPTIMIZER_NOT_SEEN,
-	PM_CAUSE_BATCH_ABOVE, PM_CAUSE_BATCH_BELOW,	/* all on this device */
+	PM_CAUSE_BATCH_ABOVE, PM_CAUSE_BATCH_BELOW,	/* all on this device in this format */
 	PM_CAUSE_OPERATORS_NOT_SEEN,
 	PM_CAUSE_OPERATOR_SIZES_NOT_SEEN,
 	PM_CAUSE_STEP_ABOVE, PM_CAUSE_STEP_BELOW,	/* more work than any step in training, less */
@@ -72,6 +73,13 @@ int			pm_domain_gpu_count(const pm_domain *t);
 const char *const *pm_domain_gpus(const pm_domain *t);
 /* Different networks that the i-th of them was measured with. */
 int			pm_domain_gpu_structures(const pm_domain *t, int i);
+
+/*
+ * The format that a question is answered in by a predictor that has learned
+ * nothing of the device in the one asked for (docs/trust.md): one that
+ * runs on the same units of the device, at the same rate, or the one asked for.
+ */
+pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked);
 
 /*
  * What of a judgement depends on graph, device and formats alone: *novelty,

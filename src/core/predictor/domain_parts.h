@@ -6,6 +6,7 @@
 #define PM_DOMAIN_PARTS_H
 
 #include "base/serial.h"
+#include "features/dataset.h"
 #include "features/schema.h"
 
 #define MAX_NAMES			4096	/* gpus, frameworks, types in a stored form */
@@ -13,12 +14,21 @@
 #define MAX_NETWORKS		4096	/* remembered; what is beyond is found through those that are like it */
 #define N_SIZES				15		/* of an operator: domain_stored.c has their names, domain.c knows where they come from */
 
+/* What a device had in one format. */
+typedef struct format
+{
+	int			structures;
+	double		min_batch,		/* 0 where there are no rows */
+				max_batch;
+} format;
+
 typedef struct device
 {
 	const char *name;
 	int			rows;
 	int			structures;		/* of these */
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
+	format		formats[PM_N_DTYPES];
 	double		min_batch,
 				max_batch;
 } device;
@@ -68,6 +78,14 @@ struct pm_domain
 	network    *networks;
 	double		limit;			/* a network farther than that is unlike all in training; infinite: no such rule */
 };
+
+/*
+ * Structures of each device: those it had and those of its rows.  seen (may be
+ * NULL) marks rows whose structure was trained on, on this device or another:
+ * as which of them the device had is not remembered, they count where there are
+ * more of them than it had.
+ */
+pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st);
 
 /* The names of the devices by themselves. */
 pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);

@@ -6,6 +6,8 @@
 #include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
+#define FIRST_WITH_FORMATS	6	/* version of the stored form */
+
 static const char *const size_names[N_SIZES] = {
 	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
 	"rows", "out_elems"
@@ -41,6 +43,12 @@ save_words(const pm_domain *t, pm_buffer *b)
 		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 				pm_put_u32(b, (uint32_t) g->used[dtype][layout]);
+		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		{
+			pm_put_u32(b, (uint32_t) g->formats[dtype].structures);
+			pm_put_f64(b, g->formats[dtype].min_batch);
+			pm_put_f64(b, g->formats[dtype].max_batch);
+		}
 	}
 	pm_put_u32(b, (uint32_t) t->n_frameworks);
 	for (int i = 0; i < t->n_frameworks; i++)
@@ -102,6 +110,29 @@ load_lists(pm_domain *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
 	return pm_named_load(&optimizers, t->optimizers, r, a, st);
 }
 
+/* Of what was stored before formats were told apart, each format has what the device had. */
+static void
+load_formats(pm_reader *r, const loaded *l, device *g)
+{
+	for (int stored = 0; stored < l->dtypes.n; stored++)
+	{
+		int			dtype = here(&l->dtypes, stored);
+		format	   *f = &g->formats[dtype];
+		int			rows = 0;
+
+		for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
+			rows += g->used[dtype][layout];
+		if (r->version >= FIRST_WITH_FORMATS)
+		{
+			f->structures = (int) pm_get_u32(r, INT32_MAX);
+			f->min_batch = pm_get_above(r, 0);
+			f->max_batch = pm_get_above(r, f->min_batch);
+		}
+		else if (rows > 0)
+			*f = (format) {.structures = g->structures, .min_batch = g->min_batch, .max_batch = g->max_batch};
+	}
+}
+
 static void
 load_device(pm_reader *r, const loaded *l, pm_arena *a, device *g)
 {
@@ -117,6 +148,7 @@ load_device(pm_reader *r, const loaded *l, pm_arena *a, device *g)
 			g->used[here(&l->dtypes, dtype)][here(&l->layouts, layout)] = rows;
 			g->rows += rows;
 		}
+	load_formats(r, l, g);
 }
 
 static pm_code

@@ -365,13 +365,24 @@ predict_fitted(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, dou
 	return p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
 }
 
+/* The question in the format that it is answered in, where nothing was learned of the one asked for. */
+static pm_sample
+in_known_format(const pm_predictor *p, const pm_sample *s)
+{
+	pm_sample	q = *s;
+
+	q.query.dtype = pm_trust_format(p->trust, s->query.gpu, s->query.dtype);
+	return q;
+}
+
 pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_code		rc = goes_by_parts(p, s) ? pm_infer_by_parts(p, s, scratch, step_ms, parts, n_parts, st) :
-		takes_factors(p, s) ? predict_fitted(p, s, scratch, step_ms, parts, n_parts, st) :
-		p->kind->predict(p, s, scratch, step_ms, parts, n_parts, st);
+	pm_sample	q = in_known_format(p, s);
+	pm_code		rc = goes_by_parts(p, &q) ? pm_infer_by_parts(p, &q, scratch, step_ms, parts, n_parts, st) :
+		takes_factors(p, &q) ? predict_fitted(p, &q, scratch, step_ms, parts, n_parts, st) :
+		p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
 
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
 }
@@ -409,13 +420,13 @@ pm_code
 pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 					 pm_workbench *bench, pm_prepared *x, pm_status *st)
 {
-	pm_sample	q = *s;
+	pm_sample	q = in_known_format(p, s);
 	pm_tokens	t;
 	pm_code		rc;
 
-	*x = (pm_prepared) {.skeleton = s->skeleton};
+	*x = (pm_prepared) {.skeleton = s->skeleton, .dtype = q.query.dtype};
 	if ((rc = choose_bench(bench, a, x, st)) != PM_OK ||
-		(rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st)) != PM_OK ||
+		(rc = pm_tokens_build(s->skeleton, &q.query, scratch, &t, st)) != PM_OK ||
 		(rc = keep_types(&t, a, x, st)) != PM_OK ||
 		(rc = pm_trust_prepare(p->trust, s, a, scratch, &x->novelty, st)) != PM_OK)
 		return rc;
@@ -445,15 +456,17 @@ static pm_code
 put_on_bench(const pm_prepared *x, const pm_sample *s, pm_status *st)
 {
 	pm_workbench *b = x->bench;
+	pm_question	q = s->query;
 	pm_code		rc;
 
+	q.dtype = x->dtype;
 	if (b->batch > 0 && b->batch == s->query.batch && b->of == x->number)
 		return PM_OK;
 	b->batch = 0;
 	if ((rc = make_room(b, x->skeleton->n, st)) != PM_OK)
 		return rc;
-	pm_tokens_begin(&b->work, x->skeleton, &s->query, x->type, x->op_class);
-	if ((rc = pm_tokens_rework(&b->work, &s->query, st)) == PM_OK)
+	pm_tokens_begin(&b->work, x->skeleton, &q, x->type, x->op_class);
+	if ((rc = pm_tokens_rework(&b->work, &q, st)) == PM_OK)
 	{
 		b->batch = s->query.batch;
 		b->of = x->number;

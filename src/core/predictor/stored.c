@@ -6,8 +6,8 @@
  * kind knows, interval and domain, a correction or none, a calibration of pairs or
  * none, factors of forward passes or none, and a CRC-32C of all that.  A value of an option is a number, or the text of a choice.  Format 1
  * is that of perfmodel 0.1.0, whose predictors know other work of the same
- * operators and must be trained again; no release has formats 2 to 4.  Format 4,
- * which lacks levels of frameworks and what devices had by format, is read.
+ * operators and must be trained again; no release has formats 2 to 5.  Formats 4,
+ * which lacks levels of frameworks, and 5, which lacks what devices had by format of numbers, are read.
  */
 #include "predictor/stored.h"
 
@@ -20,7 +20,7 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 5
+#define FORMAT_VERSION 6
 #define OLDEST_VERSION 4
 
 static void

@@ -38,6 +38,12 @@ pm_trust_gpu_structures(const pm_trust *t, const char *gpu)
 	return 0;
 }
 
+pm_dtype
+pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
+{
+	return t != NULL && t->domain != NULL ? pm_domain_format(t->domain, gpu, asked) : asked;
+}
+
 pm_code
 pm_trust_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const pm_hooks *hooks, pm_arena *a,
 			 const pm_trust **trust, pm_status *st)

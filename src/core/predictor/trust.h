@@ -45,6 +45,8 @@ int			pm_trust_gpu_count(const pm_trust *t);
 const char *pm_trust_gpu(const pm_trust *t, int i);
 /* Different networks that a device was measured with; 0: it was not. */
 int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
+/* pm_domain_format(); t may be NULL. */
+pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
 
 /*
  * Judge what was predicted for s; a question of inference as the training step that it is the forward pass of, whose
