@@ -18,6 +18,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "gpus.h"
+#include "memory_asking.h"
 #include "results.h"
 #include "scaling.h"
 
@@ -190,6 +191,31 @@ pm_ask(const pm_asked_words *q, const pm_manner *how, pm_answer *a, pm_problem *
 		pm_problem_raise(p);
 	error_context_stack = frame.previous;
 	return answered;
+}
+
+bool
+pm_ask_memory(const pm_asked_words *q, pm_answer *a, pm_problem *p)
+{
+	uint64		generation = pm_generation;
+	pm_memory_question m;
+	pm_memory_estimate e;
+	pm_answer_key key;
+
+	if (a->memory_known)
+		return true;
+	if (!pm_memory_ask(q, false, &m, p))
+		return false;
+	pm_memory_estimate_at(m.plan, &m.question, &m.factors, 0.9, &e);
+	a->peak_mb = e.peak_mb;
+	a->p_fits = e.p_fits;
+	a->memory_known = true;
+	/* the answer may be of a generation that has ended since */
+	if (generation == pm_generation && pm_answer_key_make(q, &key))
+	{
+		a->note = copy(a->note);
+		pm_answer_keep(&key, a);
+	}
+	return true;
 }
 
 /* ---------- columns ---------- */

@@ -14,6 +14,12 @@
  */
 extern bool pm_ask(const pm_asked_words *q, const pm_manner *how, pm_answer *a, pm_problem *p);
 
+/*
+ * Put peak_mb and p_fits into a, the answer to q just given, remembered or
+ * estimated.  False: there is no estimate, and *p says why.
+ */
+extern bool pm_ask_memory(const pm_asked_words *q, pm_answer *a, pm_problem *p);
+
 /* Columns of predict(): step_ms, step_ms_low, step_ms_high, samples_per_s, in_domain, predictor_id, note, reasons. */
 #define PM_N_ANSWER 8
 

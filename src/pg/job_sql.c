@@ -92,14 +92,12 @@ read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job)
 	return true;
 }
 
-/* What a job has besides its time; NaN where a figure is missing. */
+/* What a job costs and draws; NaN where a figure is missing. */
 typedef struct job_extras
 {
 	double		usd;
 	double		kwh;
 	double		co2_kg;
-	double		peak_mb;
-	double		p_fits;
 } job_extras;
 
 /* What is to be said of an answer: the answer's own words, and more. */
@@ -172,28 +170,15 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 	return true;
 }
 
-/* Whether a step of the job fits into the memory of each device; says so where that is not sure. */
+/* Says where it is not sure that a step of the job fits into the memory of each device. */
 static void
-look_at_memory(const pm_asked_words *q, job_extras *x, remarks *r)
+remark_memory(const pm_answer *a, remarks *r)
 {
-	pm_memory_question m;
-	pm_memory_estimate e;
-	pm_problem	p;
-
-	x->peak_mb = x->p_fits = get_float8_nan();
-	if (!pm_memory_ask(q, false, &m, &p))
-	{
-		remark(r, "no_memory_estimate", psprintf("no memory: %s", p.message));
-		return;
-	}
-	pm_memory_estimate_at(m.plan, &m.question, &m.factors, 0.9, &e);
-	x->peak_mb = e.peak_mb;
-	x->p_fits = e.p_fits;
-	if (isnan(e.p_fits))
+	if (isnan(a->p_fits))
 		remark(r, "no_memory_size", "whether it fits is not known: memory_gb of the device is not in perfmodel.gpu");
-	else if (e.p_fits < PM_MEMORY_SURE)
+	else if (a->p_fits < PM_MEMORY_SURE)
 		remark(r, "may_not_fit", psprintf("%s into the memory of the device: %.0f MB are needed, and fit with probability %.2f",
-										  e.p_fits < 1 - PM_MEMORY_SURE ? "does not fit" : "may not fit", e.peak_mb, e.p_fits));
+										  a->p_fits < 1 - PM_MEMORY_SURE ? "does not fit" : "may not fit", a->peak_mb, a->p_fits));
 }
 
 /* The answer's reasons, and those of r; null: neither has any. */
@@ -236,7 +221,7 @@ fill_remarks(const pm_asked_words *q, const pm_answer *a, remarks *r, Datum *val
 
 /* False: *p says why there is no answer. */
 static bool
-fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, const pm_job *job, Datum *values, bool *nulls, pm_problem *p)
+fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_answer *a, const pm_job *job, Datum *values, bool *nulls, pm_problem *p)
 {
 	pm_job_step step = {
 		.step_ms = a->step_ms, .low_ms = a->low_ms, .high_ms = a->high_ms, .forward_ms = a->forward_ms,
@@ -250,7 +235,9 @@ fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, c
 	if (a->note != NULL)
 		appendStringInfoString(&r.note, a->note);
 	pm_job_total(job, &step, &t);
-	look_at_memory(q, &x, &r);
+	if (!pm_ask_memory(q, a, p))
+		return false;
+	remark_memory(a, &r);
 	if (!count_costs(fcinfo, q, a, &t, &x, &r, p))
 		return false;
 	values[0] = Float8GetDatum(t.seconds);
@@ -263,9 +250,9 @@ fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a, c
 	values[7] = pm_float8_or_null(x.kwh, &nulls[7]);
 	values[8] = pm_float8_or_null(x.co2_kg, &nulls[8]);
 	fill_remarks(q, a, &r, values, nulls);
-	values[PEAK_MB] = pm_float8_or_null(x.peak_mb, &nulls[PEAK_MB]);
-	values[PEAK_MB + 1] = BoolGetDatum(x.p_fits >= PM_MEMORY_SURE);
-	values[PEAK_MB + 2] = pm_float8_or_null(x.p_fits, &nulls[PEAK_MB + 2]);
+	values[PEAK_MB] = pm_float8_or_null(a->peak_mb, &nulls[PEAK_MB]);
+	values[PEAK_MB + 1] = BoolGetDatum(a->p_fits >= PM_MEMORY_SURE);
+	values[PEAK_MB + 2] = pm_float8_or_null(a->p_fits, &nulls[PEAK_MB + 2]);
 	nulls[PEAK_MB + 1] = nulls[PEAK_MB + 2];
 	return true;
 }

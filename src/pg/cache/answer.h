@@ -40,6 +40,9 @@ typedef struct pm_answer
 	double		low_ms;			/* NaN: no interval */
 	double		high_ms;
 	bool		in_domain;
+	bool		memory_known;	/* whether what follows has been asked for, by pm_ask_memory() */
+	double		peak_mb;		/* NaN: no estimate */
+	double		p_fits;			/* NaN: the memory of the device is not known */
 	uint32		reasons;		/* bits: pm_cause, and PM_REASON_NO_INTERVAL */
 	char	   *note;			/* or NULL */
 } pm_answer;
