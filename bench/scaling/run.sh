@@ -27,7 +27,9 @@ for name in vtrain/allreduce aceso_ops/collectives; do
 done
 figure collectives build/scaling/allreduce.csv build/scaling/collectives.csv
 figure steps build/scaling/graphs.ndjson "$data/scaling/profiles.csv"
-figure gpt "$data/vtrain/tidy.csv"
+large=$data/bigscience/tidy.csv
+[ -e "$large" ] || large=
+figure gpt "$data/vtrain/tidy.csv" ${large:+"$large"}
 figure epochs "$data/zeus/summary_train.csv"
 figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv"
 figure colocation "$data/lucid_colocation/colocation.csv" "$data/lucid_colocation/tidy.csv"

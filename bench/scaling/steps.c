@@ -29,7 +29,7 @@ static struct
 	pm_skeleton skeleton;
 }			nets[] = {
 	{"bert", "bert_base@s128", 110e6, false}, {"cifar10", "resnet18@96", 11.2e6, false}, {"imagenet", "resnet50@224", 25.6e6, true},
-	{"deepspeech2", "deepspeech@s192", 41e6, false}, {"yolov3", "darknet53@160", 61.9e6, true}, {"ncf", "ncf", 2.5e6, false}
+	{"deepspeech2", "deepspeech@s192", 41e6, false}, {"yolov3", "darknet53@160", 61.9e6, true}, {"ncf", "ncf", 1.6e6, false}
 };
 #define N_NETS ((int) (sizeof(nets) / sizeof(nets[0])))
 
