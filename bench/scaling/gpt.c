@@ -54,7 +54,7 @@ static const pm_fabric machine = {
 	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"infiniband", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, NOT_FITTED
 };
 
-/* Jean Zay: Omni-Path, 4 x 100 Gb/s (train/tr11-176B-ml/README.md of bigscience-workshop/bigscience) */
+/* Jean Zay: four Omni-Path links of 100 Gb/s (train/tr11-176B-ml/README.md of bigscience-workshop/bigscience) */
 static const pm_link_row omnipath_100[] = {{0, 0.85 * 12.5, NAN}};
 static const pm_fabric jean_zay = {
 	"jean zay", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"omnipath", PM_LINK_INFINIBAND, 1, omnipath_100}, 8, 4, 0, NOT_FITTED

@@ -14,6 +14,7 @@
 #include "clusters.h"
 #include "encoding.h"
 #include "errors.h"
+#include "memory_asking.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_collective_ms);
@@ -75,7 +76,7 @@ pm_collective_ms(PG_FUNCTION_ARGS)
 
 /* ---------- more and more GPUs ---------- */
 
-#define N_COLUMNS 9
+#define N_COLUMNS 11
 #define MAX_GPUS_ARG 4
 
 /* One row: the question as it stands in q. single_ms: the step on one GPU. */
@@ -99,6 +100,13 @@ add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nod
 	values[6] = Float8GetDatum(*single_ms / a.step_ms);
 	values[7] = Float8GetDatum(a.comm_ms);
 	values[8] = Float8GetDatum(a.exposed_ms);
+	nulls[9] = nulls[10] = true;
+	if (pm_ask_memory(q, &a, &p))
+	{
+		values[10] = pm_float8_or_null(a.p_fits, &nulls[10]);
+		values[9] = BoolGetDatum(a.p_fits >= PM_MEMORY_SURE);
+		nulls[9] = nulls[10];
+	}
 	pm_rows_add(out, values, nulls);
 }
 
