@@ -15,7 +15,7 @@ static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
 #define USUAL_UPDATE	1.5
 #define USUAL_CONSTANT	1.0		/* ms; how far it may go: it is pulled to 0 */
 #define REWEIGHTINGS	12
-#define UNLIKE			0.3		/* coefficients that differ from the class's by more than this part are pulled less and less */
+#define UNLIKE			0.4		/* coefficients that differ from the class's by more than this part are pulled less and less */
 #define LEAST_SPREAD	0.25	/* of the usual coefficient: what a class's counts at least as for the price of its types */
 #define PULL_START		0.01	/* of the pull to the class in the first round, ... */
 #define PULL_ROUNDS		8		/* ... which is whole after these */
