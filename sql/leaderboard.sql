@@ -6,7 +6,7 @@ SELECT split, count(*) AS kinds, bool_and(n > 0 AND rmse_ms >= mae_ms * (1 - 1e-
 FROM board GROUP BY split ORDER BY split;
 SELECT bool_and(place = wanted) AS ordered
 FROM (SELECT place, row_number() OVER (ORDER BY split, mape_pct, kind) AS wanted FROM board) AS b;
-SELECT b.split, b.kind, b.n = c.n AS n, abs(b.mape_pct - c.mape_pct) <= 0.00005 AS mape, abs(b.mae_ms - c.mae_ms) <= 0.0005 AS mae, abs(b.rmse_ms - c.rmse_ms) <= 0.0005 AS rmse
+SELECT b.split, b.kind, b.n = c.n AS n, abs(b.mape_pct - c.mape_pct) <= 0.0001 AS mape, abs(b.mae_ms - c.mae_ms) <= 0.001 AS mae, abs(b.rmse_ms - c.rmse_ms) <= 0.001 AS rmse
 FROM board AS b, LATERAL perfmodel.cross_validate(b.kind, perfmodel.all_profiles(), 4, b.split) AS c
 WHERE c.grouped_by = 'overall' ORDER BY b.split, b.kind;
 -- options go to their kind; every kind is tested on the same rows

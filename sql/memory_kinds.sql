@@ -25,7 +25,7 @@ SELECT split, count(*) AS kinds, min(n) AS n, max(n) AS n_max, bool_and(mae_ms I
        min(place) FILTER (WHERE kind = 'memory') < min(place) FILTER (WHERE kind <> 'memory') AS fitted_is_best
 FROM board GROUP BY split ORDER BY split;
 SELECT bool_and(place = wanted) AS ordered FROM (SELECT place, row_number() OVER (ORDER BY split, mape_pct, kind) AS wanted FROM board) AS b;
-SELECT bool_and(b.n = c.n AND abs(b.mape_pct - c.mape_pct) <= 0.00005 AND abs(b.mae_mb - c.mae_mb) <= 0.05 AND abs(b.rmse_mb - c.rmse_mb) <= 0.05) AS same
+SELECT bool_and(b.n = c.n AND abs(b.mape_pct - c.mape_pct) <= 0.0001 AND abs(b.mae_mb - c.mae_mb) <= 0.1 AND abs(b.rmse_mb - c.rmse_mb) <= 0.1) AS same
 FROM board AS b, LATERAL perfmodel.cross_validate(b.kind, perfmodel.all_profiles(), 4, b.split, quantity => 'peak_memory_mb') AS c WHERE c.grouped_by = 'overall';
 -- of a device that was left out only what ships is known; intervals are those of the simulation alone
 SELECT count(DISTINCT mape_pct) AS figures FROM board WHERE split = 'gpu' AND kind IN ('memory', 'memory_shipped');

@@ -73,8 +73,8 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
                              OPERATOR(pg_catalog.*) c.passes OPERATOR(pg_catalog./) c.batch::float8 END AS ms
             FROM change AS c, LATERAL perfmodel.predict_memory($1, $2, c.batch, c.dtype, $5, $6, c.optimizer, c.checkpointing) AS m
         )
-        SELECT a.change, a.peak_mb, o.peak_mb OPERATOR(pg_catalog.-) a.peak_mb, a.fits, a.p_fits, a.ms,
-               a.ms OPERATOR(pg_catalog./) o.ms
+        SELECT a.change, pg_catalog.round(a.peak_mb::numeric, 1)::float8, pg_catalog.round((o.peak_mb OPERATOR(pg_catalog.-) a.peak_mb)::numeric, 1)::float8, a.fits,
+               pg_catalog.round(a.p_fits::numeric, 4)::float8, pg_catalog.round(a.ms::numeric, 6)::float8, pg_catalog.round((a.ms OPERATOR(pg_catalog./) o.ms)::numeric, 4)::float8
         FROM answer AS a, answer AS o WHERE o.n OPERATOR(pg_catalog.=) 0 ORDER BY a.n;
     END;
 COMMENT ON FUNCTION perfmodel.what_would_fit(bigint, text, integer, text, text, text, text) IS

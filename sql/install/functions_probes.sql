@@ -55,7 +55,7 @@ BEGIN
                      array_agg(a.measured ORDER BY a.step) AS measured FROM asked AS a) AS r,
              LATERAL perfmodel.choose_probes(s.values, r.ms, r.network, r.measured, known, suggest_probes.n) WITH ORDINALITY AS c(step, before, after, rank)
     )
-    SELECT c.rank::integer, a.graph_id, a.name, a.batch, a.step_ms, round(c.before::numeric, 2)::float8, round(c.after::numeric, 2)::float8
+    SELECT c.rank::integer, a.graph_id, a.name, a.batch, round(a.step_ms::numeric, 3)::float8, round(c.before::numeric, 2)::float8, round(c.after::numeric, 2)::float8
     FROM chosen AS c JOIN asked AS a ON a.step = c.step ORDER BY c.rank;
 END $$;
 COMMENT ON FUNCTION perfmodel.suggest_probes(text, integer, integer[], text, text, text, text, bigint[]) IS

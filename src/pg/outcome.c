@@ -18,10 +18,22 @@
 #define MAE_MS	6				/* columns of errors in the unit of what is measured: NULL in the other unit */
 #define MAE_MB	17
 
+/* Seven digits, since people read these; enough that a query which rounds once more gets the same. NaN is null. */
+static Datum
+seven_digits(double v, bool *isnull)
+{
+	char		written[32];
+
+	if (!isfinite(v))
+		return pm_float8_or_null(v, isnull);
+	snprintf(written, sizeof(written), "%.6e", v);
+	return pm_float8_or_null(strtod(written, NULL), isnull);
+}
+
 static Datum
 percent_or_null(double share, bool *isnull)
 {
-	return pm_float8_or_null(100 * share, isnull);
+	return seven_digits(100 * share, isnull);
 }
 
 static void
@@ -35,22 +47,22 @@ add_metrics(pm_rows_out *out, const pm_quantity *quantity, const char *grouping,
 	values[0] = CStringGetTextDatum(grouping);
 	values[1] = pm_text_or_null(name, &nulls[1]);
 	values[2] = Int32GetDatum(m->n);
-	values[3] = Float8GetDatum(100 * m->mape);
-	values[4] = Float8GetDatum(100 * m->median_ape);
-	values[5] = Float8GetDatum(100 * m->p90_ape);
-	values[MAE_MS] = pm_float8_or_null(in_ms ? m->mae : NAN, &nulls[MAE_MS]);
-	values[MAE_MS + 1] = pm_float8_or_null(in_ms ? m->rmse : NAN, &nulls[MAE_MS + 1]);
-	values[8] = Float8GetDatum(100 * m->within_10);
-	values[9] = Float8GetDatum(100 * m->bias);
+	values[3] = percent_or_null(m->mape, &nulls[3]);
+	values[4] = percent_or_null(m->median_ape, &nulls[4]);
+	values[5] = percent_or_null(m->p90_ape, &nulls[5]);
+	values[MAE_MS] = seven_digits(in_ms ? m->mae : NAN, &nulls[MAE_MS]);
+	values[MAE_MS + 1] = seven_digits(in_ms ? m->rmse : NAN, &nulls[MAE_MS + 1]);
+	values[8] = percent_or_null(m->within_10, &nulls[8]);
+	values[9] = percent_or_null(m->bias, &nulls[9]);
 	values[10] = percent_or_null(t->coverage, &nulls[10]);
 	values[11] = percent_or_null(t->width, &nulls[11]);
 	values[12] = percent_or_null(t->in_domain, &nulls[12]);
 	values[13] = percent_or_null(t->mape_in_domain, &nulls[13]);
 	values[14] = percent_or_null(t->mape_out_of_domain, &nulls[14]);
-	values[15] = pm_float8_or_null(cost ? cost->train_s / cost->n_trained : NAN, &nulls[15]);
-	values[16] = pm_float8_or_null(cost ? 1e6 * cost->predict_s / cost->n_predicted : NAN, &nulls[16]);
-	values[MAE_MB] = pm_float8_or_null(in_ms ? NAN : m->mae, &nulls[MAE_MB]);
-	values[MAE_MB + 1] = pm_float8_or_null(in_ms ? NAN : m->rmse, &nulls[MAE_MB + 1]);
+	values[15] = pm_figure_or_null(cost ? cost->train_s / cost->n_trained : NAN, &nulls[15]);
+	values[16] = pm_figure_or_null(cost ? 1e6 * cost->predict_s / cost->n_predicted : NAN, &nulls[16]);
+	values[MAE_MB] = seven_digits(in_ms ? NAN : m->mae, &nulls[MAE_MB]);
+	values[MAE_MB + 1] = seven_digits(in_ms ? NAN : m->rmse, &nulls[MAE_MB + 1]);
 	pm_rows_add(out, values, nulls);
 }
 
