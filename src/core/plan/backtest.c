@@ -192,23 +192,24 @@ by_pool(const void *a, const void *b)
 	return (x->pool > y->pool) - (x->pool < y->pool);
 }
 
-/* The factor of a kind of device, between its own and that of all. */
+/* The factor of a kind of device, between its own and that of all, times `more`. */
 static double
-shrunk(double own, double all, int moments, pm_stretch *s)
+shrunk(double own, double all, int moments, double more, pm_stretch *s)
 {
-	double		factor = exp((moments * log(own) + PM_STRETCH_SHARED * log(all)) / (moments + PM_STRETCH_SHARED));
+	double		factor = more * exp((moments * log(own) + PM_STRETCH_SHARED * log(all)) / (moments + PM_STRETCH_SHARED));
 	double		believed = fmin(fmax(factor, PM_STRETCH_MIN), PM_STRETCH_MAX);
 
 	s->capped |= believed != factor;
 	return believed;
 }
 
-/* The factors of each kind of device; those that nobody waited for have the ones of all. */
+/* The factors of each kind of device; those that nobody waited for have the ones of all. What p90 needs more for want of moments is that of all. */
 static void
 fit_pools(backtest *b, pm_stretch *stretch)
 {
 	double		all50 = quantile(b->p50, b->n_ratios, 0.5);
-	double		all90 = quantile(b->p90, b->n_ratios, p90_of(b->moments));
+	double		plain90 = quantile(b->p90, b->n_ratios, 0.9);
+	double		more = quantile(b->p90, b->n_ratios, p90_of(b->moments)) / plain90;
 
 	qsort(b->p50, b->n_ratios, sizeof(ratio), by_pool);
 	qsort(b->p90, b->n_ratios, sizeof(ratio), by_pool);
@@ -219,8 +220,8 @@ fit_pools(backtest *b, pm_stretch *stretch)
 	}
 	for (int p = 0; p < b->n_pools; p++)
 	{
-		stretch[p].p50 = shrunk(1, all50, 0, &stretch[p]);
-		stretch[p].p90 = shrunk(1, all90, 0, &stretch[p]);
+		stretch[p].p50 = shrunk(1, all50, 0, 1, &stretch[p]);
+		stretch[p].p90 = shrunk(1, plain90, 0, more, &stretch[p]);
 	}
 	for (int first = 0, next; first < b->n_ratios; first = next)
 	{
@@ -230,8 +231,8 @@ fit_pools(backtest *b, pm_stretch *stretch)
 		for (next = first; next < b->n_ratios && b->p50[next].pool == p; next++)
 			;
 		*s = (pm_stretch) {.n = next - first};
-		s->p50 = shrunk(quantile(b->p50 + first, next - first, 0.5), all50, b->pool_moments[p], s);
-		s->p90 = shrunk(quantile(b->p90 + first, next - first, p90_of(b->pool_moments[p])), all90, b->pool_moments[p], s);
+		s->p50 = shrunk(quantile(b->p50 + first, next - first, 0.5), all50, b->pool_moments[p], 1, s);
+		s->p90 = shrunk(quantile(b->p90 + first, next - first, 0.9), plain90, b->pool_moments[p], more, s);
 	}
 }
 

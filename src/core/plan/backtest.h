@@ -6,7 +6,8 @@
  * some moments of it the queue is asked as it would have been asked then, and
  * the ratio of true to predicted waits says how far p50 and p90 have to be
  * stretched. Of m moments, the quantile 0.9 (m + 1) / m is taken and not 0.9, as
- * conformal intervals do, since m is small.
+ * conformal intervals do, since m is small; what that is more is the same for
+ * all kinds of devices.
  *
  * Each kind of device has factors of its own, since forecasts of a card that was
  * never measured are worse than those of others. Few moments say little: of a
