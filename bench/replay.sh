@@ -18,7 +18,7 @@ if [ -z "$(planner_lacks)" ]; then build_and_stage_planner; else echo "perfmodel
 listed() { make -s -C "$root" -f src/sources.mk "print-$1"; }
 # shellcheck disable=SC2046
 (cd "$root" && ${CC:-cc} $(listed CORE_CPPFLAGS) $(listed CORE_CFLAGS) -o "$work/replay" bench/replay/replay.c src/core/base/core.c src/core/base/metrics.c \
-    src/core/plan/duration.c src/core/plan/order.c src/core/plan/simulate.c src/core/plan/eta.c src/core/plan/backtest.c -lm -lpthread)
+    src/core/plan/duration.c src/core/plan/order.c src/core/plan/simulate.c src/core/plan/eta.c src/core/plan/backtest.c src/core/plan/censored.c -lm -lpthread)
 
 echo "== errors of a predictor on families that it was not trained on"
 with_server sh -c 'psql -qX -c "CREATE EXTENSION perfmodel" && psql -qX -f bench/replay/errors.sql' |

@@ -129,7 +129,7 @@ CREATE TABLE large AS SELECT *, 'heavy' AS graph, 1 AS gpu_count, 100 AS steps, 
     (6, 'T4', 1, NULL, NULL)) AS v(job_id, gpu, batch, started_at, duration_s);
 \set large 'jobs => ''large'', predictor => ''queue'''
 SELECT m.p_fits < 0.05 AS too_large, m.fits FROM perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 100000) AS m;
-SELECT job_id, p50_s > 0 AS p50, p90_s > 0 AS p90, step_ms > 0 AS step, regexp_replace(note, 'gpu .*', '') AS note FROM perfmodel.forecast_jobs(:large, at => '2026-01-01 12:00+00');
+SELECT job_id, p50_s > 0 AS p50, p90_s > 0 AS p90, step_ms > 0 AS step, regexp_replace(substring(note, '^does not fit.*'), '[0-9]{4,}', 'N', 'g') AS note FROM perfmodel.forecast_jobs(:large, at => '2026-01-01 12:00+00');
 SELECT "position", job_id, note ~ '^does not fit' AS too_large FROM perfmodel.queue_order(:large, at => '2026-01-01 12:00+00');
 SELECT "position", job_id, start_p50 IS NOT NULL AS starts, finish_p90 IS NOT NULL AS ends, note ~ '^does not fit' AS too_large FROM perfmodel.queue_eta(:large, free => '{"T4": 0, "A100": 1}', at => '2026-01-01 12:00+00');
 SELECT "position", job_id, node, note ~ '^does not fit' AS too_large FROM perfmodel.place(:large, nodes => '{n1,n2}', node_gpus => '{T4,A100}', node_free => '{8,8}', at => '2026-01-01 12:00+00', max_slowdown => 2);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "plan/backtest.h"
+#include "plan/overrun.h"
 
 static pm_arena arena;
 
@@ -471,6 +472,53 @@ test_backtest_of_two(void)
 	CHECK(s[1].capped && s[1].p50 == PM_STRETCH_MAX && s[1].p90 == PM_STRETCH_MAX);
 }
 
+/* A job of 100 s that ran for `ran` seconds; infinity: it has run for 50 s and goes on. */
+static pm_past_job
+ran_for(double ran, int pool, int question)
+{
+	pm_past_job p = {waiting(-100000, 100, 1), isinf(ran) ? -50 : -50000, isinf(ran) ? INFINITY : -50000 + ran};
+
+	p.job.pool = pool;
+	p.job.question = question;
+	return p;
+}
+
+/* Jobs of one kind of device run twice as long as predicted, those of another as predicted, of a third nobody knows. */
+static void
+test_overruns(void)
+{
+	pm_past_job past[200];
+	pm_overrun	o[3];
+	pm_status	st;
+	int			n = 0;
+
+	for (int q = 0; q < 20; q++)
+		for (int k = 0; k < 3; k++)
+		{
+			past[n++] = ran_for(k == 2 ? INFINITY : 200, 0, q);
+			past[n++] = ran_for(k == 2 ? INFINITY : 100, 1, 20 + q);
+		}
+	CHECK_EQ(pm_overruns(past, n, 40, 3, o, &arena, &st), PM_OK);
+	CHECK(o[0].factor > 1.6 && o[0].factor < 2 && o[1].factor >= 1 && o[1].factor < 1.2);
+	CHECK(o[0].n == 60 && o[1].n == 60 && o[2].n == 0 && o[2].factor >= o[1].factor && o[2].factor < o[0].factor);
+	/* one network that is wrong counts as one, however many jobs it has */
+	for (int i = 0; i < n; i++)
+		past[i] = ran_for(i < 80 ? 300 : 100, 0, i < 80 ? 0 : i);
+	CHECK_EQ(pm_overruns(past, n, 200, 1, o, &arena, &st), PM_OK);
+	CHECK_NEAR(o[0].factor, 1, 1e-9);
+	/* beyond belief; and too few */
+	for (int i = 0; i < n; i++)
+		past[i] = ran_for(20000, 0, i);
+	CHECK_EQ(pm_overruns(past, n, 200, 1, o, &arena, &st), PM_OK);
+	CHECK(o[0].factor == PM_OVERRUN_MAX && o[0].capped);
+	for (int i = 0; i < n; i++)
+		past[i] = ran_for(1, 0, i);
+	CHECK_EQ(pm_overruns(past, n, 200, 1, o, &arena, &st), PM_OK);
+	CHECK(o[0].factor == PM_OVERRUN_MIN && o[0].capped);
+	CHECK_EQ(pm_overruns(past, PM_OVERRUN_LEAST - 1, 200, 1, o, &arena, &st), PM_OK);
+	CHECK(o[0].factor == 1 && o[0].n == 0);
+}
+
 /* Draws of a moment go down with the jobs, down to what quantiles need. */
 static void
 test_backtest_draws(void)
@@ -582,6 +630,7 @@ main(void)
 	test_arrivals();
 	test_backtest();
 	test_backtest_of_two();
+	test_overruns();
 	test_backtest_draws();
 	test_stretch();
 	test_stop();

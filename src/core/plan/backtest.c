@@ -2,20 +2,11 @@
  * backtest.c - how wrong pm_queue_eta() was of late, where it is known when jobs started.
  */
 #include "plan/backtest.h"
+#include "plan/censored.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* True over predicted wait of a job; of one that still waits it is at least that. */
-typedef struct ratio
-{
-	double		value;
-	double		weight;			/* the jobs of a moment have 1 together: they are wrong together */
-	double		pool_weight;	/* the same among the jobs of its kind of device */
-	int32_t		pool;
-	bool		open;
-} ratio;
 
 typedef struct backtest
 {
@@ -25,8 +16,8 @@ typedef struct backtest
 	const pm_pool *devices;
 	int			n_pools;
 	pm_eta_options options;
-	ratio	   *p50;			/* [PM_BACKTEST_MOMENTS * n] */
-	ratio	   *p90;
+	pm_ratio   *p50;			/* [PM_BACKTEST_MOMENTS * n] */
+	pm_ratio   *p90;
 	int			n_ratios;
 	int			moments;
 	int		   *pool_moments;	/* [n_pools] in which jobs waited for the kind of device */
@@ -101,7 +92,7 @@ keep_ratios(backtest *b, double at, const scene *s)
 		bool		open = start_s > 0;
 		double		wait = (open ? 0 : start_s) - at + PM_ETA_GRACE_S;
 		int32_t		pool = s->jobs[i].pool;
-		ratio		r = {.weight = 1.0 / s->n_waiting,.pool = pool,.open = open};
+		pm_ratio	r = {.weight = 1.0 / s->n_waiting,.pool = pool,.open = open};
 
 		if (s->jobs[i].elapsed_s >= 0 || !isfinite(s->eta[i].start_p90_s))
 			continue;
@@ -144,52 +135,11 @@ look_at(backtest *b, double at, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-static int
-by_value(const void *a, const void *b)
-{
-	const ratio *x = a;
-	const ratio *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? -1 : 1;
-	return x->open - y->open;
-}
-
-/* The quantile of weighted values of which some are known only to be larger (Kaplan and Meier 1958). */
-static double
-quantile(ratio *v, int n, double p)
-{
-	double		left = 0;
-	double		beyond = 1;
-
-	qsort(v, n, sizeof(ratio), by_value);
-	for (int i = 0; i < n; i++)
-		left += v[i].weight;
-	for (int i = 0; i < n; i++)
-	{
-		if (!v[i].open)
-			beyond *= 1 - v[i].weight / left;
-		if (1 - beyond >= p - 1e-9)
-			return v[i].value;
-		left -= v[i].weight;
-	}
-	return v[n - 1].value;
-}
-
 /* The quantile 0.9 of so few that the next one is below it with probability 0.9. */
 static double
 p90_of(int moments)
 {
 	return fmin(1, 0.9 * (moments + 1) / moments);
-}
-
-static int
-by_pool(const void *a, const void *b)
-{
-	const ratio *x = a;
-	const ratio *y = b;
-
-	return (x->pool > y->pool) - (x->pool < y->pool);
 }
 
 /* The factor of a kind of device, between its own and that of all, times `more`. */
@@ -207,12 +157,12 @@ shrunk(double own, double all, int moments, double more, pm_stretch *s)
 static void
 fit_pools(backtest *b, pm_stretch *stretch)
 {
-	double		all50 = quantile(b->p50, b->n_ratios, 0.5);
-	double		plain90 = quantile(b->p90, b->n_ratios, 0.9);
-	double		more = quantile(b->p90, b->n_ratios, p90_of(b->moments)) / plain90;
+	double		all50 = pm_censored_quantile(b->p50, b->n_ratios, 0.5);
+	double		plain90 = pm_censored_quantile(b->p90, b->n_ratios, 0.9);
+	double		more = pm_censored_quantile(b->p90, b->n_ratios, p90_of(b->moments)) / plain90;
 
-	qsort(b->p50, b->n_ratios, sizeof(ratio), by_pool);
-	qsort(b->p90, b->n_ratios, sizeof(ratio), by_pool);
+	pm_ratios_by_pool(b->p50, b->n_ratios);
+	pm_ratios_by_pool(b->p90, b->n_ratios);
 	for (int i = 0; i < b->n_ratios; i++)
 	{
 		b->p50[i].weight = b->p50[i].pool_weight;
@@ -231,8 +181,8 @@ fit_pools(backtest *b, pm_stretch *stretch)
 		for (next = first; next < b->n_ratios && b->p50[next].pool == p; next++)
 			;
 		*s = (pm_stretch) {.n = next - first};
-		s->p50 = shrunk(quantile(b->p50 + first, next - first, 0.5), all50, b->pool_moments[p], 1, s);
-		s->p90 = shrunk(quantile(b->p90 + first, next - first, 0.9), plain90, b->pool_moments[p], more, s);
+		s->p50 = shrunk(pm_censored_quantile(b->p50 + first, next - first, 0.5), all50, b->pool_moments[p], 1, s);
+		s->p90 = shrunk(pm_censored_quantile(b->p90 + first, next - first, 0.9), plain90, b->pool_moments[p], more, s);
 	}
 }
 
@@ -247,8 +197,8 @@ pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *
 	for (int p = 0; p < n_pools; p++)
 		stretch[p] = (pm_stretch) {.p50 = 1,.p90 = 1};
 	b.pool_moments = PM_NEW(a, int, n_pools + 1);
-	b.p50 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
-	b.p90 = PM_NEW(a, ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
+	b.p50 = PM_NEW(a, pm_ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
+	b.p90 = PM_NEW(a, pm_ratio, (size_t) PM_BACKTEST_MOMENTS * n + 1);
 	if (b.p50 == NULL || b.p90 == NULL || b.pool_moments == NULL)
 		return pm_no_memory(st, a);
 	b.options.stretch = NULL;

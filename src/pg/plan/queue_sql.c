@@ -16,6 +16,8 @@
 #include "plan/backtest.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
+#include "plan/out_row.h"
+#include "plan/overrun.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_forecast_jobs);
@@ -62,66 +64,6 @@ any_null(FunctionCallInfo fcinfo, const int *args, int n)
 	return false;
 }
 
-/* ---------- columns ---------- */
-
-typedef struct out_row
-{
-	Datum		values[20];
-	bool		nulls[20];
-	int			n;
-} out_row;
-
-static void
-put_text(out_row *o, const char *s)
-{
-	o->values[o->n] = pm_text_or_null(s, &o->nulls[o->n]);
-	o->n++;
-}
-
-static void
-put_time(out_row *o, TimestampTz t)
-{
-	o->nulls[o->n] = t == DT_NOBEGIN;
-	o->values[o->n++] = TimestampTzGetDatum(t);
-}
-
-static void
-put_float8(out_row *o, double v)
-{
-	o->values[o->n] = pm_figure_or_null(v, &o->nulls[o->n]);
-	o->n++;
-}
-
-static void
-put_int4(out_row *o, int32 v)
-{
-	o->nulls[o->n] = false;
-	o->values[o->n++] = Int32GetDatum(v);
-}
-
-static void
-put_int8_or_null(out_row *o, int64 v, bool isnull)
-{
-	o->nulls[o->n] = isnull;
-	o->values[o->n++] = Int64GetDatum(v);
-}
-
-static void
-put_bool_or_null(out_row *o, bool v, bool isnull)
-{
-	o->nulls[o->n] = isnull;
-	o->values[o->n++] = BoolGetDatum(v);
-}
-
-/* A time so many seconds from another, as a whole second; null where it is not known, never comes, or is beyond the calendar. */
-static void
-put_seconds_from(out_row *o, TimestampTz at, double s)
-{
-	double		t = ceil(((double) at + s * USECS_PER_SEC) / USECS_PER_SEC) * USECS_PER_SEC;
-
-	put_time(o, isfinite(t) && t < 9.2e18 && IS_VALID_TIMESTAMP((TimestampTz) t) ? (TimestampTz) t : DT_NOBEGIN);
-}
-
 /* ---------- forecast_jobs ---------- */
 
 Datum
@@ -140,21 +82,21 @@ pm_forecast_jobs(PG_FUNCTION_ARGS)
 	for (int i = 0; i < jobs.n; i++)
 	{
 		const pm_job_row *r = &jobs.rows[i];
-		out_row		o = {.n = 0};
+		pm_out_row	o = {.n = 0};
 
-		put_text(&o, r->id);
-		put_text(&o, r->team);
-		put_text(&o, r->gpu);
-		put_int4(&o, jobs.queue[i].gpus);
-		put_bool_or_null(&o, jobs.queue[i].elapsed_s >= 0, false);
-		put_time(&o, r->submitted_at);
-		put_time(&o, r->started_at);
-		put_time(&o, r->deadline);
-		put_float8(&o, r->p50_s);
-		put_float8(&o, r->p90_s);
-		put_float8(&o, r->step_ms);
-		put_bool_or_null(&o, r->in_domain, !r->domain_known);
-		put_text(&o, r->note);
+		pm_row_text(&o, r->id);
+		pm_row_text(&o, r->team);
+		pm_row_text(&o, r->gpu);
+		pm_row_int4(&o, jobs.queue[i].gpus);
+		pm_row_bool_or_null(&o, jobs.queue[i].elapsed_s >= 0, false);
+		pm_row_time(&o, r->submitted_at);
+		pm_row_time(&o, r->started_at);
+		pm_row_time(&o, r->deadline);
+		pm_row_float8(&o, r->p50_s);
+		pm_row_float8(&o, r->p90_s);
+		pm_row_float8(&o, r->step_ms);
+		pm_row_bool_or_null(&o, r->in_domain, !r->domain_known);
+		pm_row_text(&o, r->note);
 		pm_rows_add(&out, o.values, o.nulls);
 	}
 	return (Datum) 0;
@@ -185,21 +127,21 @@ add_ordered(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, pm_policy po
 	pm_job_row *r = &jobs->rows[i];
 	const pm_queue_job *j = &jobs->queue[i];
 	const char *last = why_last(policy, j);
-	out_row		o = {.n = 0};
+	pm_out_row	o = {.n = 0};
 
 	if (last != NULL)
 		pm_job_note(r, last);
-	put_int8_or_null(&o, position, false);
-	put_text(&o, r->id);
-	put_text(&o, r->team);
-	put_text(&o, r->gpu);
-	put_int4(&o, j->gpus);
-	put_time(&o, r->submitted_at);
-	put_time(&o, r->deadline);
-	put_float8(&o, r->p50_s);
-	put_float8(&o, r->p90_s);
-	put_float8(&o, r->p50_s * j->gpus);
-	put_text(&o, r->note);
+	pm_row_int8_or_null(&o, position, false);
+	pm_row_text(&o, r->id);
+	pm_row_text(&o, r->team);
+	pm_row_text(&o, r->gpu);
+	pm_row_int4(&o, j->gpus);
+	pm_row_time(&o, r->submitted_at);
+	pm_row_time(&o, r->deadline);
+	pm_row_float8(&o, r->p50_s);
+	pm_row_float8(&o, r->p90_s);
+	pm_row_float8(&o, r->p50_s * j->gpus);
+	pm_row_text(&o, r->note);
 	pm_rows_add(out, o.values, o.nulls);
 }
 
@@ -273,6 +215,7 @@ typedef struct eta_call
 	StringInfoData free_names;	/* what "free" has */
 	pm_pool    *pools;
 	pm_stretch *stretch;		/* [n_pools] what the history says of the waits */
+	pm_overrun *overrun;		/* [n_pools] and of the durations */
 	int32	   *order;
 	pm_eta	   *eta;
 } eta_call;
@@ -353,6 +296,24 @@ all_devices(const eta_call *c)
 	return all;
 }
 
+/* Durations become what those of before turned out to be. */
+static void
+learn_durations(eta_call *c)
+{
+	pm_status	st = {PM_OK};
+	pm_past_job *past;
+	int			n;
+
+	if (c->history_from == DT_NOBEGIN)
+		return;
+	n = pm_jobs_past(&c->jobs, c->at, &past);
+	if (pm_overruns(past, n, c->jobs.n_questions, c->jobs.n_pools, c->overrun, &c->arena, &st) != PM_OK)
+		pm_raise(&st);
+	pfree(past);
+	for (int i = 0; i < c->jobs.n_all; i++)
+		c->jobs.queue[i].work.p50_s *= c->overrun[c->jobs.queue[i].pool].factor;
+}
+
 /* How far forecasts of before have to be stretched to be right. */
 static void
 check_past(eta_call *c)
@@ -406,13 +367,16 @@ bound_history(eta_call *c, const pm_job_table *t)
 {
 	TimestampTz from;
 
-	if (c->recent_from == DT_NOBEGIN || t->column[PM_COLUMN_FINISHED_AT] == NULL)
+	if (c->history_from == DT_NOBEGIN || t->column[PM_COLUMN_FINISHED_AT] == NULL)
 		return;
 	from = pm_jobs_read_from(t, c->history_from, HISTORY_JOBS_MAX);
 	if (from == c->history_from)
 		return;
-	c->shortened = true;
 	c->history_from = from;
+	/* of durations, so many are enough */
+	if (c->recent_from == DT_NOBEGIN)
+		return;
+	c->shortened = true;
 	c->recent_from = from < c->at ? c->at - (c->at - from) / (1 + WINDOWS_COMPARED) : c->at;
 	if (c->recent_from < c->at)
 		return;
@@ -429,12 +393,14 @@ compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 	pm_jobs_read(t, predictor, c->at, c->history_from, &c->jobs);
 	pm_context_arena(&c->arena, CurrentMemoryContext, 0);
 	c->pools = palloc0(sizeof(pm_pool) * (c->jobs.n_pools + 1));
+	c->overrun = palloc0(sizeof(pm_overrun) * (c->jobs.n_pools + 1));
 	c->stretch = palloc0(sizeof(pm_stretch) * (c->jobs.n_pools + 1));
 	c->named = palloc0(sizeof(bool) * (c->jobs.n_pools + 1));
 	c->order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(c->jobs.n, 1));
 	c->eta = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_eta) * Max(c->jobs.n, 1));
 	read_free(free, c);
 	c->options.policy = c->policy;
+	learn_durations(c);
 	use_history(c);
 	order_jobs(&c->jobs, c->policy, c->order, &c->arena);
 	if (pm_queue_eta(c->jobs.queue, c->jobs.n, c->jobs.n_questions, c->order, c->pools, c->jobs.n_pools, &c->options, c->eta, &c->arena, &st) != PM_OK)
@@ -444,7 +410,21 @@ compute_eta(eta_call *c, const pm_job_table *t, text *predictor, Jsonb *free)
 /* Factors that are worth a word. */
 #define SAID_ABOVE 1.05
 
-/* How far the history moves the times of a job. */
+/* How far the history moves the duration of a job. */
+static void
+note_duration(eta_call *c, int i)
+{
+	pm_job_row *r = &c->jobs.rows[i];
+	const pm_overrun *o = &c->overrun[c->jobs.queue[i].pool];
+	const char *limit = o->capped ? psprintf(", between %g and %g at most", PM_OVERRUN_MIN, PM_OVERRUN_MAX) : "";
+
+	if (o->factor == 0 || isnan(c->jobs.queue[i].work.p50_s) || fmax(o->factor, 1 / o->factor) < SAID_ABOVE)
+		return;
+	pm_job_note(r, psprintf("history: jobs on %s take %.2g times the prediction (n %d%s); counted in", r->gpu != NULL ? pm_shown_name(r->gpu) : "no gpu",
+							o->factor, o->n, limit));
+}
+
+/* How far it moves the start. */
 static void
 note_history(eta_call *c, pm_job_row *r, int32 pool)
 {
@@ -497,6 +477,7 @@ for_each_job(eta_call *c, void (*add) (eta_call *c, int i, int64 position))
 
 			if ((c->jobs.queue[i].elapsed_s >= 0) != running)
 				continue;
+			note_duration(c, i);
 			note_eta(c, i);
 			add(c, i, running ? 0 : ++position);
 		}
@@ -508,28 +489,28 @@ add_eta(eta_call *c, int i, int64 position)
 	const pm_job_row *r = &c->jobs.rows[i];
 	const pm_queue_job *j = &c->jobs.queue[i];
 	const pm_eta *e = &c->eta[i];
-	out_row		o = {.n = 0};
+	pm_out_row	o = {.n = 0};
 
-	put_int8_or_null(&o, position, position == 0);
-	put_text(&o, r->id);
-	put_text(&o, r->team);
-	put_text(&o, r->gpu);
-	put_int4(&o, j->gpus);
-	put_float8(&o, r->p50_s);
-	put_float8(&o, r->p90_s);
+	pm_row_int8_or_null(&o, position, position == 0);
+	pm_row_text(&o, r->id);
+	pm_row_text(&o, r->team);
+	pm_row_text(&o, r->gpu);
+	pm_row_int4(&o, j->gpus);
+	pm_row_float8(&o, r->p50_s);
+	pm_row_float8(&o, r->p90_s);
 	if (position == 0)
 	{
-		put_time(&o, r->started_at);
-		put_time(&o, r->started_at);
+		pm_row_time(&o, r->started_at);
+		pm_row_time(&o, r->started_at);
 	}
 	else
 	{
-		put_seconds_from(&o, c->at, e->start_p50_s);
-		put_seconds_from(&o, c->at, e->start_p90_s);
+		pm_row_seconds_from(&o, c->at, e->start_p50_s);
+		pm_row_seconds_from(&o, c->at, e->start_p90_s);
 	}
-	put_seconds_from(&o, c->at, e->finish_p50_s);
-	put_seconds_from(&o, c->at, e->finish_p90_s);
-	put_text(&o, r->note);
+	pm_row_seconds_from(&o, c->at, e->finish_p50_s);
+	pm_row_seconds_from(&o, c->at, e->finish_p90_s);
+	pm_row_text(&o, r->note);
 	pm_rows_add(&c->out, o.values, o.nulls);
 }
 
@@ -538,19 +519,19 @@ add_deadline(eta_call *c, int i, int64 position)
 {
 	pm_job_row *r = &c->jobs.rows[i];
 	const pm_eta *e = &c->eta[i];
-	out_row		o = {.n = 0};
+	pm_out_row	o = {.n = 0};
 
 	if (TIMESTAMP_NOT_FINITE(r->deadline))
 		return;
-	put_text(&o, r->id);
-	put_text(&o, r->team);
-	put_text(&o, r->gpu);
-	put_int4(&o, c->jobs.queue[i].gpus);
-	put_time(&o, r->deadline);
-	put_float8(&o, e->in_time);
-	put_seconds_from(&o, c->at, e->finish_p50_s);
-	put_seconds_from(&o, c->at, e->finish_p90_s);
-	put_text(&o, r->note);
+	pm_row_text(&o, r->id);
+	pm_row_text(&o, r->team);
+	pm_row_text(&o, r->gpu);
+	pm_row_int4(&o, c->jobs.queue[i].gpus);
+	pm_row_time(&o, r->deadline);
+	pm_row_float8(&o, e->in_time);
+	pm_row_seconds_from(&o, c->at, e->finish_p50_s);
+	pm_row_seconds_from(&o, c->at, e->finish_p90_s);
+	pm_row_text(&o, r->note);
 	pm_rows_add(&c->out, o.values, o.nulls);
 }
 
@@ -588,10 +569,10 @@ window_argument(FunctionCallInfo fcinfo, int arg, pm_job_table *t, eta_call *c)
 	bool		has_columns = t->column[PM_COLUMN_FINISHED_AT] != NULL && t->column[PM_COLUMN_SUBMITTED_AT] != NULL;
 
 	c->recent_from = c->history_from = DT_NOBEGIN;
-	if (PG_ARGISNULL(arg) && !c->may_pass)
-		return;
 	if (PG_ARGISNULL(arg) && !has_columns)
 	{
+		if (!c->may_pass)
+			return;
 		c->unchecked = "jobs that are still to come are not counted: the table has none that are over";
 		return;
 	}
@@ -601,14 +582,17 @@ window_argument(FunctionCallInfo fcinfo, int arg, pm_job_table *t, eta_call *c)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrivals must be an interval of 0 or more"),
 				 errhint("Such as '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
-	if (c->recent_from == c->at || !c->may_pass)
+	if (c->recent_from == c->at)
 	{
 		c->recent_from = c->history_from = DT_NOBEGIN;
 		return;
 	}
-	pm_job_table_need(t, PM_COLUMN_SUBMITTED_AT);
 	for (int i = 0; i < WINDOWS_COMPARED; i++)
 		c->history_from = before(c->history_from, PG_ARGISNULL(arg) ? IntervalPGetDatum(&usual) : PG_GETARG_DATUM(arg));
+	if (c->may_pass)
+		pm_job_table_need(t, PM_COLUMN_SUBMITTED_AT);
+	else
+		c->recent_from = DT_NOBEGIN;
 }
 
 static Datum
