@@ -59,6 +59,16 @@ SELECT w, y.* FROM unnest(ARRAY[', at => ''2026-06-01 00:00+00''', ', at => ''20
 SELECT y.note ~ 'is valid at 20' AS now FROM helper.why(', at => NULL') AS y;
 SELECT helper.error_of(format('SELECT helper.why(%L)', w)) FROM unnest(ARRAY[', carbon_region => ''Germny''', ', price_kind => ''rented''']) AS w;
 SELECT seconds, reasons, note FROM perfmodel.predict_job(:g, 'T4', 8, steps => 10, predictor => 'roof', carbon_region => 'Mars', on_error => 'null');
+-- a region of one's own, with names; a code is stronger than a name; names are a list
+INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, names) VALUES ('cellar', 7, ARRAY['basement', NULL, 'FRA', 'the basement']);
+SELECT r, round((1000 * j.co2_kg / j.energy_kwh)::numeric, 2) AS g_per_kwh FROM unnest('{CELLAR,Basement,fra}'::text[]) AS r, LATERAL perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof', carbon_region => r) AS j;
+SELECT helper.error_of($$INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, names) VALUES ('x', 7, '{{a,b},{c,d}}')$$) ~ 'carbon_intensity_names_is_a_list' AS refused;
+-- words of any length and letters
+SELECT bool_and(e LIKE '42704: perfmodel.carbon_intensity has no region%' AND octet_length(e) < 1000) AS refused
+FROM unnest(ARRAY['', ' ', '%', E'\\', E'line\nbreak', repeat('ab', 100000), repeat('é', 100000), 'Ger''many', '"DEU"']) AS r,
+     LATERAL helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 8, steps => 1000, predictor => ''roof'', carbon_region => %L)', :g, r)) AS e;
+SELECT bool_and(w.cost_note LIKE 'no cost:%' AND octet_length(w.cost_note) < 1000) AS words FROM unnest(ARRAY['', '%', repeat('é', 100000)]) AS r,
+     LATERAL perfmodel.what_if(:g, '{T4}', '{8}', predictor => 'roof', provider => r, region => r, at => 'infinity') AS w;
 DELETE FROM perfmodel.price;
 UPDATE perfmodel.gpu SET tdp_w = NULL WHERE name = 'T4';
 SELECT * FROM helper.why(', carbon_region => ''FRA''');

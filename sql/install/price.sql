@@ -33,7 +33,7 @@ CREATE TABLE perfmodel.carbon_intensity (
     g_per_kwh float8  NOT NULL CONSTRAINT carbon_intensity_g_per_kwh_in_range CHECK (g_per_kwh BETWEEN 0 AND 1e5),
     source    text,
     builtin   boolean NOT NULL DEFAULT false,
-    names     text[]  NOT NULL DEFAULT '{}'
+    names     text[]  NOT NULL DEFAULT '{}' CONSTRAINT carbon_intensity_names_is_a_list CHECK (pg_catalog.cardinality(names) = 0 OR pg_catalog.array_ndims(names) = 1)
 );
 COMMENT ON TABLE perfmodel.carbon_intensity IS 'emissions of electricity by region; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.carbon_intensity.region IS 'country (ISO 3166 alpha-3), or a region of your own, such as that of a provider';
