@@ -8,7 +8,7 @@
 
 # The rooms of src/core, the lowest floor first.  No file includes a header of
 # a room that comes later in this list (test/rules.sh floors).
-CORE_ROOMS = base drift plot graph import/onnx features memory nn kinds kinds/mdot kinds/opclass predictor plan scaling jobs change
+CORE_ROOMS = base drift plot graph import/onnx features memory nn kinds kinds/opclass kinds/mdot predictor plan scaling jobs change
 
 # What protoc-c makes of the part of ONNX's format that is read; it goes below
 # $(PROTO_OUT), and is included by its name from there.
