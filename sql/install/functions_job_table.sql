@@ -117,7 +117,7 @@ BEGIN
                   CASE WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
                   CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS NULL THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
         || CASE WHEN NOT by_name THEN ''
-                ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names((SELECT array_agg(DISTINCT %I::text) FROM %s), NULL, NULL) AS n ON n.given = j.graph',
+                ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT %I::text FROM %s), NULL, NULL) AS n ON n.given = j.graph',
                             coalesce(columns ->> 'graph', 'graph'), jobs) END
         || CASE WHEN NOT by_alias THEN ''
                 ELSE E'\nLEFT JOIN perfmodel.name_alias AS g ON g.kind = ''gpu'' AND g.alias = j.gpu\nLEFT JOIN perfmodel.name_alias AS d ON d.kind = ''dtype'' AND d.alias = j.dtype' END;
