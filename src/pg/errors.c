@@ -230,31 +230,42 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	return suggestion(suggested, n_best, n, list_query, first);
 }
 
-char *
-pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *first)
+int
+pm_choose_nearest(const double *nearness, int n, int *chosen, int most)
 {
-	const char *suggested[N_CANDIDATES];
-	double		most = 0;
+	double		largest = 0;
 	double		limit = INFINITY;
-	int			n_best = 0;
+	int			n_chosen = 0;
 
 	for (int i = 0; i < n; i++)
-		most = Max(most, nearness[i]);
+		largest = Max(largest, nearness[i]);
 	/* those of the largest nearness first, then those of the next */
-	while (n_best < N_CANDIDATES)
+	while (n_chosen < most)
 	{
 		double		next = 0;
 
 		for (int i = 0; i < n; i++)
 			if (nearness[i] < limit)
 				next = Max(next, nearness[i]);
-		if (next <= 0 || next <= most - 1)
+		if (next <= 0 || next <= largest - 1)
 			break;
-		for (int i = 0; i < n && n_best < N_CANDIDATES; i++)
+		for (int i = 0; i < n && n_chosen < most; i++)
 			if (nearness[i] == next)
-				suggested[n_best++] = names[i];
+				chosen[n_chosen++] = i;
 		limit = next;
 	}
+	return n_chosen;
+}
+
+char *
+pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *first)
+{
+	const char *suggested[N_CANDIDATES];
+	int			chosen[N_CANDIDATES];
+	int			n_best = pm_choose_nearest(nearness, n, chosen, N_CANDIDATES);
+
+	for (int i = 0; i < n_best; i++)
+		suggested[i] = names[chosen[i]];
 	return n_best > 0 ? suggestion(suggested, n_best, n, list_query, first) : NULL;
 }
 

@@ -30,6 +30,9 @@ extern const char *pm_shown_name(const char *name);
  */
 extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first);
 
+/* The nearest of n, by how near each is (0: not at all), and those less than 1 behind it, at most so many; how many were chosen. */
+extern int	pm_choose_nearest(const double *nearness, int n, int *chosen, int most);
+
 /*
  * The same where the caller knows how near each of names[n] is, 0: not at all.
  * The nearest and those less than 1 behind it; NULL: none is near.

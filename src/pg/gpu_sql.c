@@ -287,22 +287,40 @@ find_device(const char *name, int *n)
 	return *n == 1 ? d : NULL;
 }
 
+/* How near each device is to a name that is the name of none, by series and number of the model. */
+static double *
+nearness_of_devices(const char *name)
+{
+	double	   *nearness = palloc(sizeof(double) * Max(n_devices, 1));
+	pm_card_name wanted;
+
+	pm_card_name_read(name, &wanted);
+	for (int i = 0; i < n_devices; i++)
+		nearness[i] = pm_card_name_nearness(&wanted, &devices[i].words);
+	return nearness;
+}
+
+int
+pm_gpu_nearest(const char *name, const char **nearest, int most)
+{
+	int		   *chosen = palloc(sizeof(int) * Max(most, 1));
+	int			n = pm_choose_nearest(nearness_of_devices(name), n_devices, chosen, most);
+
+	for (int i = 0; i < n; i++)
+		nearest[i] = pstrdup(pm_from_core(devices[chosen[i]].sheet.name));
+	return n;
+}
+
 /* The nearest by series and number of the model; where there are none, those that are spelt alike. */
 static char *
 device_hint(const char *name)
 {
 	const char **names = palloc(sizeof(char *) * Max(n_devices, 1));
-	double	   *nearness = palloc(sizeof(double) * Max(n_devices, 1));
-	pm_card_name wanted;
 	char	   *hint;
 
-	pm_card_name_read(name, &wanted);
 	for (int i = 0; i < n_devices; i++)
-	{
 		names[i] = pm_message_from_core(devices[i].sheet.name);
-		nearness[i] = pm_card_name_nearness(&wanted, &devices[i].words);
-	}
-	hint = pm_did_you_mean_nearest(names, nearness, n_devices, LIST_QUERY, FIRST_DEVICE);
+	hint = pm_did_you_mean_nearest(names, nearness_of_devices(name), n_devices, LIST_QUERY, FIRST_DEVICE);
 	return hint != NULL ? hint : pm_did_you_mean(name, names, n_devices, LIST_QUERY, FIRST_DEVICE);
 }
 

@@ -240,6 +240,38 @@ resolve_graph(resolving *r, const char *name, Datum *values, bool *nulls)
 	}
 }
 
+/* The number of the device that is called so; -1: it came after the names were read. */
+static int32
+device_called(const known *gpus, const char *name)
+{
+	for (int i = 0; i < gpus->list.n; i++)
+		if (strcmp(gpus->label[gpus->list.names[i].thing], name) == 0)
+			return gpus->list.names[i].thing;
+	return -1;
+}
+
+/* Those that an error would suggest, in place of those that are spelt alike. */
+static void
+suggest_gpus(resolving *r, const char *name, pm_name_found *f)
+{
+	const char *nearest[PM_NAME_CANDIDATES];
+	int			n = pm_gpu_nearest(name, nearest, PM_NAME_CANDIDATES);
+	int			found = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		int32		thing = device_called(&r->gpus, nearest[i]);
+
+		if (thing >= 0)
+			f->candidates[found++] = thing;
+	}
+	if (found == 0)
+		return;
+	if (f->n_candidates == 0)
+		f->score = pm_name_likeness(pm_name_key(&r->arena, pm_to_core_lossy(name)), pm_name_key(&r->arena, pm_to_core_lossy(nearest[0])));
+	f->n_candidates = found;
+}
+
 static void
 resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 {
@@ -281,6 +313,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	else
 	{
 		/* what the data sheets do not take for a name of theirs is none, however like */
+		suggest_gpus(r, name, &f);
 		f.match = f.n_candidates > 0 ? PM_MATCH_FUZZY : PM_MATCH_UNKNOWN;
 		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? SIMILAR :
 				  "no device goes by this name: insert its data sheet into perfmodel.gpu");
