@@ -306,6 +306,7 @@ make_input(planning *p, gavel_input *in)
 
 /* Digits of rows: rates are predictions, and how far an objective is from its bound has to be seen. */
 #define RATE_DIGITS 5
+#define SHARE_DIGITS 7
 #define OBJECTIVE_DIGITS 8
 
 static void
@@ -320,8 +321,8 @@ add_share(planning *p, int m, int kind, double share, const gavel_result *r, con
 	planner_put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
 	planner_put(values, nulls, 2, none ? 0 : CStringGetTextDatum(p->kinds[kind]), none);
 	planner_put(values, nulls, 3, Int32GetDatum(job->gpus), false);
-	/* rounded down, so that shares of a device stay within it */
-	planner_put(values, nulls, 4, Float8GetDatum(floor(share * 1e6) / 1e6), job->number < 0);
+	/* rounded down, so that shares of a device stay within it; of many jobs each has a small one */
+	planner_put(values, nulls, 4, Float8GetDatum(share >= 1 ? share : planner_digits(share * (1 - 0.5 * pow(10, 1 - SHARE_DIGITS)), SHARE_DIGITS)), job->number < 0);
 	planner_put(values, nulls, 5, Float8GetDatum(none ? 0 : planner_digits(share * p->throughput[(size_t) m * p->n_kinds + kind], RATE_DIGITS)), job->number < 0);
 	planner_put(values, nulls, 6, Float8GetDatum(job->number < 0 ? 0 : r->unmet[job->number]), job->number < 0 || p->policy != GAVEL_COST || isinf(job->deadline_s) || job->deadline_s <= 0);
 	planner_put(values, nulls, 7, Float8GetDatum(planner_digits(r->objective, OBJECTIVE_DIGITS)), job->number < 0);
