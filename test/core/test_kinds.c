@@ -976,7 +976,8 @@ analytic_ms(const pm_tokens *t, int i, char *bound)
 		double		fill = p < 2 ? 1 / (1 + 0.7 / (fmax(blocks, 1) / 40)) : 1;
 		double		rate = g.conv == PM_CONV_GROUPED && !(g.group_narrow > 0) && p < 2 ? 0.05 : 0.45;
 		double		share = !product ? (t->op_class[i] == PM_CLASS_NORM && p < 2 ? 0.5 : 0.85) : 0.35;
-		double		c = flops[p] / 10e6 / rate / fill * (product ? 1 + 60 / g.gemm_k : 1);
+		double		held = pm_gpu_rate(&test_gpu, t->dtype, p < 2 && w.tensor_core, p < 2 && g.conv != PM_CONV_NONE);
+		double		c = flops[p] / (held / 1e6) / rate / fill * (product ? 1 + 60 / g.gemm_k : 1);
 		double		m = bytes[p] / 500e3 / share / fill;
 		double		l = 4 * (p == 0 ? w.kernels_forward : p == 1 ? w.kernels_backward : 0);
 
