@@ -8,6 +8,7 @@
  * rows       a folder of tools/pretrain_rows.py, or one with its files graphs.ndjson and rows.csv and other rows in them
  * kind       of predictor (opclass); epochs=N and calibration_folds=N for kinds that have them
  * gpu_csv    data sheets (data/gpu.csv)
+ * operators  a file of tools/pretrain_operators.py to train with, for levels of cards without steps
  *
  * Trains once, on all steps, and learns from passes anew for each pass that is
  * tested.  Prints MAPE in percent for each card, for the cards with and without
@@ -193,6 +194,7 @@ main(int argc, char **argv)
 	const char *folder = NULL;
 	const char *kind = "opclass";
 	const char *gpu_csv = "data/gpu.csv";
+	const char *operators = NULL;
 	const filter steps_only = {NULL, NULL, "train"};
 	const filter passes_only = {NULL, NULL, "inference"};
 	pm_setting	settings[PM_MAX_OPTIONS];
@@ -218,6 +220,8 @@ main(int argc, char **argv)
 			kind = value + 1;
 		else if (strncmp(argv[i], "gpu_csv=", 8) == 0)
 			gpu_csv = value + 1;
+		else if (strncmp(argv[i], "operators=", 10) == 0)
+			operators = value + 1;
 		else
 			read_setting(argv[i], (size_t) (value - argv[i]), value + 1, &arena, &settings[n_settings++]);
 	}
@@ -227,6 +231,8 @@ main(int argc, char **argv)
 		die("options", &st);
 	read_gpus(gpu_csv, &arena);
 	read_rows(path_of(folder, "graphs.ndjson"), path_of(folder, "rows.csv"), &steps_only, NULL, true, &arena, &steps);
+	if (operators != NULL)
+		read_operators(operators, true, &arena, &steps);
 	read_rows(path_of(folder, "graphs.ndjson"), path_of(folder, "rows.csv"), &passes_only, NULL, true, &arena, &passes);
 	if (pm_predictor_fit(&p, &steps.set, 42, 1, &hooks, &arena, &report, &st) != PM_OK)
 		die("training", &st);
