@@ -235,7 +235,7 @@ test_wave(void)
 	CHECK_EQ(pm_tokens_build(s.skeleton, &s.query, &arena, &t, NULL), PM_OK);
 	for (int i = 0; i < t.n; i++)
 	{
-		double		ridge = pm_gpu_peak(&test_gpu, PM_FP32, false) / (test_gpu.mem_bw_gbs * 1e9);
+		double		ridge = pm_gpu_rate(&test_gpu, PM_FP32, false, false) / (test_gpu.mem_bw_gbs * 1e9);
 		double		x = t.flops[i] / t.bytes[i] / ridge;
 		double		want = pow(0.5, x <= 1 ? 1 - x / 2 : 0.5 / x);
 
