@@ -41,7 +41,7 @@ prepare_inputs(pm_codec *codec)
 
 		CHECK(pm_skeleton_build(g, true, &arena, s, &st) == PM_OK);
 		samples[i] = (pm_sample) {.skeleton = s, .step_ms = step_ms[i], .weight = 1,
-			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, i ? "b" : "a"}};
+			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, PM_TRAIN, i ? "b" : "a"}};
 	}
 	CHECK(pm_tokens_of(&dataset, &arena, &tokens, &st) == PM_OK);
 	CHECK(pm_codec_fit(codec, &pm_schema_here, &dataset, tokens, &arena, &st) == PM_OK);

@@ -262,7 +262,7 @@ prepare_inputs(void)
 		pm_graph   *g = gradient_graph(text[i], &arena);
 
 		samples[i] = (pm_sample) {.skeleton = make_skeleton(g, true, &arena), .step_ms = step_ms[i], .weight = 1,
-			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, i ? "b" : "a"}};
+			.query = {g, &gpu, 4 << i, i == 1 ? PM_AMP : PM_FP32, i == 1 ? PM_NHWC : PM_NCHW, PM_SGD_MOMENTUM, PM_TRAIN, i ? "b" : "a"}};
 	}
 	CHECK(pm_tokens_of(&dataset, &arena, &tokens, NULL) == PM_OK);
 	CHECK(pm_codec_fit(&codec, &pm_schema_here, &dataset, tokens, &arena, NULL) == PM_OK);
