@@ -85,6 +85,7 @@ read_sample(int i)
 	in->load = (double *) values("sample", i, "load", n * PM_N_LOADS);
 	s->position = (double *) values("sample", i, "position", n * PM_POSITION_DIM);
 	memcpy(in->job, values("sample", i, "job", PM_N_JOB), sizeof(in->job));
+	in->rest_share = 1;
 	in->log_copies = PM_NEW(&arena, double, n + 1);
 	for (int k = 0; k < n; k++)
 		in->log_copies[k + 1] = log(in->copies[k]);
