@@ -56,7 +56,7 @@ ROLLBACK;
 
 -- a card without units for TF32 runs fp32
 SELECT gpu, perfmodel.predict_train_time(:g, gpu, 32, 'tf32') = perfmodel.predict_train_time(:g, gpu, 32, 'fp32') AS same
-FROM unnest('{T4,RTX 3090}'::text[]) AS gpu;
+FROM unnest('{T4,A100-SXM4-80GB}'::text[]) AS gpu;
 
 -- gone with the extension, also for a session that has used it; the tables of perfmodel stay
 DROP EXTENSION perfmodel_pretrained;
