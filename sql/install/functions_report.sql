@@ -340,6 +340,7 @@ DECLARE
     chosen record;
     history text;
     waiting text;
+    untimed text;
 BEGIN
     -- raises where there is no such predictor, and none that is active
     PERFORM count(*) FROM perfmodel.corrections(predictor);
@@ -352,9 +353,14 @@ BEGIN
         history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards);
     END IF;
     IF queue IS NOT NULL THEN
+        -- the figure shows only jobs that have times: say how many have none, and the reason that most of them have
+        SELECT CASE WHEN count(*) FILTER (WHERE e.finish_p50 IS NULL) = 0 THEN ''
+                    ELSE format(' %s of %s jobs have no times and are not shown; the column note of the query says why, such as: %s.', count(*) FILTER (WHERE e.finish_p50 IS NULL),
+                                count(*), mode() WITHIN GROUP (ORDER BY e.note) FILTER (WHERE e.finish_p50 IS NULL)) END INTO untimed
+        FROM perfmodel.queue_eta(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => chosen.name) AS e;
         waiting := concat('<section aria-labelledby="queue"><h2 id="queue">The queue</h2>
 <p class="says">Policy ', perfmodel.escape_markup(policy, 20), '; the first 40 jobs by start.</p>
-<div class="grid">', perfmodel.report_figure('When jobs start and end', 'Running and waiting jobs, from the predictions and their intervals.',
+<div class="grid">', perfmodel.report_figure('When jobs start and end', 'Running and waiting jobs, from the predictions and their intervals.' || untimed,
             perfmodel.plot_queue(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => chosen.name, width => 1160),
             format('SELECT * FROM perfmodel.queue_eta(jobs => %L, columns => %L, free => %L, policy => %L, predictor => %L)', queue, queue_columns, free, policy, chosen.name), true), E'</div></section>\n');
     END IF;
