@@ -119,6 +119,8 @@ CREATE FUNCTION perfmodel.nightly_start(jobs regclass DEFAULT NULL, columns json
 #variable_conflict use_column
 DECLARE
     active record;
+    collected record;
+    not_taken text := '';
     d_verdict text;
     d_advice text;
     night bigint;
@@ -136,16 +138,18 @@ BEGIN
     SELECT p.predictor_id, p.name, p.kind, p.options, p.profiles INTO active FROM perfmodel.predictor AS p WHERE p.active AND p.quantity = 'step_ms';
     INSERT INTO perfmodel.nightly_log (action, predictor) VALUES ('running', active.name) RETURNING nightly_id INTO night;
     IF jobs IS NOT NULL THEN
-        UPDATE perfmodel.nightly_log SET (jobs_taken, profiles_added) = (
-            SELECT coalesce(sum(j.n_jobs), 0), coalesce(sum(j.n_profiles), 0) FROM perfmodel.collect_from_jobs(jobs, columns) AS j WHERE j.outcome = 'taken')
-        WHERE nightly_id = night;
+        SELECT coalesce(sum(j.n_jobs) FILTER (WHERE j.outcome = 'taken'), 0) AS jobs, coalesce(sum(j.n_profiles) FILTER (WHERE j.outcome = 'taken'), 0) AS profiles,
+               '; jobs not taken: ' || string_agg(format('%s %s', j.n_jobs, j.outcome), ', ' ORDER BY j.n_jobs DESC, j.outcome) FILTER (WHERE j.outcome <> 'taken') AS others
+        INTO collected FROM perfmodel.collect_from_jobs(jobs, columns) AS j;
+        UPDATE perfmodel.nightly_log SET jobs_taken = collected.jobs, profiles_added = collected.profiles WHERE nightly_id = night;
+        not_taken := coalesce(collected.others, '');
     END IF;
     IF active.name IS NOT NULL THEN
         -- the worst, and among these what it takes more to mend
         SELECT x.verdict, x.advice INTO d_verdict, d_advice FROM perfmodel.drift(active.name, '{gpu}') AS x
         ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), array_position('{retrain,recalibrate,collect}', split_part(x.advice, ':', 1)), x.n DESC LIMIT 1;
     END IF;
-    reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' WHEN d_verdict IS NULL THEN 'no new measurements' ELSE coalesce(d_advice, 'it holds') END;
+    reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' WHEN d_verdict IS NULL THEN 'no new measurements' ELSE coalesce(d_advice, 'it holds') END || not_taken;
     IF d_verdict IS NULL OR d_verdict IN ('ok', 'too_few') OR d_advice LIKE 'collect%' THEN
         UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason, finished_at = clock_timestamp() WHERE nightly_id = night;
         RETURN night;
