@@ -137,6 +137,29 @@ test_anchor(const pm_dataset *d)
 	CHECK_NEAR(price_by(&plain, "Tanh") / price_by(&plain, "Relu"), 1, 0.05);
 }
 
+/* Rows of CPUs: networks start from the peaks, unless they are told. */
+static void
+test_cpus(const pm_dataset *d)
+{
+	pm_setting	untrained[] = {{.name = "epochs", .number = 1}, {.name = "learning_rate", .number = 1e-8},
+	{.name = "calibration_folds", .number = 0}, {.name = "base_share", .number = 1e-6}, {.name = "anchor", .text = "base"}};
+	pm_gpu		cpu = *d->samples[0].query.gpu;
+	pm_dataset	on_cpu = {.n = d->n, .samples = PM_NEW(&arena, pm_sample, d->n)};
+	pm_predictor left,
+				told;
+
+	cpu.is_cpu = true;
+	for (int i = 0; i < d->n; i++)
+	{
+		on_cpu.samples[i] = d->samples[i];
+		on_cpu.samples[i].query.gpu = &cpu;
+	}
+	left = make_predictor("mdot", untrained, 4, &on_cpu, &arena);
+	told = make_predictor("mdot", untrained, 5, &on_cpu, &arena);
+	CHECK_NEAR(price_by(&left, "Tanh") / price_by(&left, "Relu"), 1, 0.05);
+	CHECK(price_by(&told, "Tanh") / price_by(&told, "Relu") > 3);
+}
+
 /* A training that goes on keeps the anchor, though its own base is of other rows; stored, both come back. */
 static void
 test_warm_start(const pm_dataset *d)
@@ -177,6 +200,7 @@ main(void)
 	d = measured();
 	test_types(&d);
 	test_anchor(&d);
+	test_cpus(&d);
 	test_warm_start(&d);
 	pm_arena_release(&arena);
 	return check_done("priors");

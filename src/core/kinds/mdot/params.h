@@ -23,7 +23,7 @@ typedef enum pm_mdot_head
 
 typedef enum pm_mdot_anchor
 {
-	PM_ANCHOR_BASE, PM_ANCHOR_PEAK
+	PM_ANCHOR_AUTO, PM_ANCHOR_BASE, PM_ANCHOR_PEAK
 } pm_mdot_anchor;
 
 typedef enum pm_mdot_loss
