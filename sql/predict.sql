@@ -66,6 +66,7 @@ FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', 8
 INSERT INTO perfmodel.gpu (name, aliases) VALUES ('Empty Sheet', '{}');
 SELECT helper.error_of(format('SELECT perfmodel.%s(%s, %L, 8, predictor => %L)', f, :g, 'Empty Sheet', 'roof'))
 FROM unnest('{predict_train_time,predict}'::text[]) AS f;
+SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'Empty Sheet', 8, predictor => 'roof', on_error => 'null');
 DELETE FROM perfmodel.gpu WHERE name = 'Empty Sheet';
 
 -- what a session remembers follows the tables: data sheets ...

@@ -137,6 +137,15 @@ SELECT job_id, sum(steps) > 0 AS steps, bool_or(note ~ '^does not fit') AS too_l
 WHERE job_id IN ('1', '2', '3') GROUP BY job_id ORDER BY job_id;
 SELECT job_id, gpu, step_ms > 0 AS step, note ~ 'does not fit' AS too_large FROM perfmodel.what_if_jobs(:large, gpus => '{T4,A100}') ORDER BY job_id, gpu;
 
+-- a device whose data sheet lacks a figure keeps its own jobs from a forecast, not those on others
+INSERT INTO perfmodel.gpu (name, memory_gb, fp32_tflops) VALUES ('No Bandwidth', 16, 10);
+CREATE TABLE lacking AS SELECT * FROM (VALUES (1, 'bnet5@32', 'No Bandwidth', 8, 100), (2, 'bnet5@32', 'T4', 8, 100)) AS v(job_id, graph, gpu, batch, steps);
+SELECT job_id, p50_s > 0 AS p50, note FROM perfmodel.forecast_jobs(jobs => 'lacking', predictor => 'queue');
+SELECT job_id, start_p50 IS NOT NULL AS starts, note FROM perfmodel.queue_eta(jobs => 'lacking', free => '{"T4": 1, "No Bandwidth": 1}', predictor => 'queue');
+SELECT job_id, gpu, step_ms > 0 AS step, note FROM perfmodel.what_if_jobs(jobs => 'lacking', gpus => '{T4,No Bandwidth}', predictor => 'queue');
+DROP TABLE lacking;
+DELETE FROM perfmodel.gpu WHERE name = 'No Bandwidth';
+
 SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', nodes => ''{n1}'', node_gpus => ''{T4}'', node_free => ''{1}'', max_slowdown => 0.5)');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['nodes => ''{a}'', node_gpus => ''{T4,T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{}''',
     'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{-1}''', 'nodes => ''{NULL}'', node_gpus => ''{T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', policy => ''best''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', at => ''-infinity''']) AS a;

@@ -98,6 +98,18 @@ note_format(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
 	a->note = psprintf("%s%s%s", a->note ? a->note : "", a->note ? "; " : "", said);
 }
 
+/* Whether the data sheet of the device has the figures that a step is computed from. */
+static bool
+sheet_suffices(const pm_gpu *gpu, pm_problem *p)
+{
+	pm_status	st = {PM_OK};
+
+	if (pm_gpu_check(gpu, &st) == PM_OK)
+		return true;
+	*p = pm_problem_of_status("incomplete_gpu", &st);
+	return false;
+}
+
 /* False: *p says why the question has no answer, in the current context. */
 static bool
 compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
@@ -107,7 +119,7 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	pm_status	st = {PM_OK};
 
 	*a = (pm_answer) {.level = get_float8_nan()};
-	if (!pm_question_resolve(q, &asked, p))
+	if (!pm_question_resolve(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p))
 		return false;
 	a->predictor_id = asked.ref.id;
 	x = pm_prepared_get(&asked);

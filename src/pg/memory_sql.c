@@ -35,7 +35,7 @@ check_parallel(const pm_parallel *q, pm_problem *p)
 
 	if (pm_parallel_check_numbers(q, &st) == PM_OK)
 		return true;
-	*p = (pm_problem) {"bad_parallel", ERRCODE_INVALID_PARAMETER_VALUE, pm_message_from_core(st.message)};
+	*p = pm_problem_of_status("bad_parallel", &st);
 	return false;
 }
 

@@ -9,6 +9,7 @@
 #define PM_PG_PROBLEM_H
 
 #include "compat.h"
+#include "base/core.h"
 
 typedef struct pm_problem
 {
@@ -20,6 +21,9 @@ typedef struct pm_problem
 	char	   *(*hint_for) (const char *name);	/* or NULL: makes the hint if it comes to an error, as names that are alike take time to find */
 	char	   *name;			/* the argument of hint_for */
 } pm_problem;
+
+/* Of what a status of the core says about the question; its texts are copied into the current context, as a status is often a local variable. */
+extern pm_problem pm_problem_of_status(const char *reason, const pm_status *st);
 
 /* The hint, or NULL. */
 extern const char *pm_problem_hint(const pm_problem *p);

@@ -441,10 +441,7 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 		return false;
 	if (pm_parallel_check(&to->parallel, to->fabric, &st) == PM_OK)
 		return true;
-	*p = (pm_problem) {
-		"bad_parallel", ERRCODE_INVALID_PARAMETER_VALUE, pm_message_from_core(st.message),
-		st.detail[0] ? pm_message_from_core(st.detail) : NULL, st.hint[0] ? pm_message_from_core(st.hint) : NULL
-	};
+	*p = pm_problem_of_status("bad_parallel", &st);
 	return false;
 }
 
