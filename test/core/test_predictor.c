@@ -168,7 +168,7 @@ test_refused_rows(void)
 	{
 		pm_predictor p = {.kind = pm_kind_at(i)};
 		pm_dataset	few = {.n = p.kind->min_samples - 1, .samples = d.samples};
-		char		counted[64];
+		char		counted[96];
 
 		CHECK(pm_options_set(p.kind, NULL, 0, &p.options, &st) == PM_OK);
 		CHECK_EQ(pm_predictor_fit(&p, &few, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
