@@ -395,7 +395,7 @@ planner_assign(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("policy \"cost\" needs prices"),
-				 errhint("Such as prices => '{\"T4\": 0.35, \"A100\": 2.9}', of a device and hour.")));
+				 errhint("For example: prices => '{\"T4\": 0.35, \"A100\": 2.9}', of a device and hour.")));
 	if (p.policy == GAVEL_COST)
 		read_prices(&p, PG_GETARG_JSONB_P(4));
 	ask(fcinfo, &p);

@@ -77,7 +77,7 @@ read_counts(ArrayType *array, elastic_call *c)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("gpu_counts must be numbers of 1 or more in rising order"),
-					 errhint("Such as {1,2,4,8,16}.")));
+					 errhint("For example: {1,2,4,8,16}.")));
 	}
 	if (c->n_counts == 0)
 		ereport(ERROR,

@@ -47,7 +47,7 @@ planner_check_size(int64 jobs, int64 kinds)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("there are no kinds of devices"),
-				 errhint("Such as workers => '{\"T4\": 4, \"A100\": 8}'.")));
+				 errhint("For example: workers => '{\"T4\": 4, \"A100\": 8}'.")));
 	if (jobs * kinds > MAX_SHARES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -84,7 +84,7 @@ planner_need_workers(FunctionCallInfo fcinfo, int arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("\"workers\" must be given"),
-				 errhint("Such as workers => '{\"T4\": 4, \"A100\": 8}': how many devices of each kind there are.")));
+				 errhint("For example: workers => '{\"T4\": 4, \"A100\": 8}': how many devices of each kind there are.")));
 }
 
 /* ---------- objects of numbers ---------- */

@@ -38,7 +38,7 @@ pm_need_argument(FunctionCallInfo fcinfo, int arg, const char *name, const char 
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("\"%s\" must be given", name),
-				 errhint("Such as %s => %s.", name, example)));
+				 errhint("For example: %s => %s.", name, example)));
 }
 
 TimestampTz

@@ -143,7 +143,7 @@ read_mapping(pm_job_table *t, Jsonb *mapping)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("columns must be an object"),
-				 errhint("Such as {\"graph\": \"network\", \"gpu\": \"device\"}: what it means, and the name of the column.")));
+				 errhint("For example: {\"graph\": \"network\", \"gpu\": \"device\"}: what it means, and the name of the column.")));
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
 		pm_job_column what;

@@ -236,7 +236,7 @@ free_count(const char *gpu, const JsonbValue *v)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("member \"%s\" of free must be a number of devices", pm_shown_name(gpu)),
-				 errhint("Such as {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
+				 errhint("For example: {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
 	return n;
 }
 
@@ -252,13 +252,13 @@ read_free(Jsonb *object, eta_call *c)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("\"free\" must be given: how many devices of each kind are free now"),
 				 c->jobs.n_pools > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(&c->jobs)) : 0,
-				 errhint("Such as free => '{\"T4\": 4, \"A100\": 0}'; running jobs give theirs back when they end.")));
+				 errhint("For example: free => '{\"T4\": 4, \"A100\": 0}'; running jobs give theirs back when they end.")));
 	it = JsonbIteratorInit(&object->root);
 	if (!JB_ROOT_IS_OBJECT(object))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("free must be an object"),
-				 errhint("Such as {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
+				 errhint("For example: {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
 	initStringInfo(&c->free_names);
 	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
 	{
@@ -581,7 +581,7 @@ window_argument(FunctionCallInfo fcinfo, int arg, pm_job_table *t, eta_call *c)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrivals must be an interval of 0 or more"),
-				 errhint("Such as '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
+				 errhint("For example: '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
 	if (c->recent_from == c->at)
 	{
 		c->recent_from = c->history_from = DT_NOBEGIN;
