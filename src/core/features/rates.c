@@ -31,7 +31,8 @@
  *   Volta     V100 13 TFLOPS, 16 bits 99 to 107 (DeepBench)
  *   Turing    T4 4.2 to 4.5 TFLOPS, 16 bits 39 to 42 (DeepBench)
  *   Ampere    A100 PCIe of 250 W 14.5 to 16 TFLOPS, of 300 W 17 (NeuSight)
- *   GA10x     RTX 3090 about 27 TFLOPS; Ada, Hopper: RTX 4090 about 58 TFLOPS, H100 PCIe 16 bits about 500 (usual results of cuBLAS)
+ *   GA10x     RTX 3090 about 27 TFLOPS; Ada, Hopper: RTX 4090 about 58 TFLOPS, H100 PCIe 16 bits about 500 (what people report of
+ *             cuBLAS; no measurements were at hand)
  */
 static const struct
 {
@@ -89,5 +90,6 @@ pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolutio
 	held = 1e12 * sqrt(2 * gpu->sm_count * gpu->cores_per_sm / 1000 * power / energy[at].pj) * (convolution ? CONV_SPEEDUP : 1);
 	if (on_matrix_units(gpu, dtype, tensor_core))
 		held *= dtype == PM_TF32 ? energy[at].matrix / 2 : energy[at].matrix;
+	/* a figure that the sheet lacks makes held NaN, which is not below the peak */
 	return held < peak ? held : peak;
 }

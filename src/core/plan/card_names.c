@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/names.h"
+
 #define SAME_NUMBER		4.0
 #define SAME_SERIES		2.0
 #define PART_OF_SERIES	1.5		/* "GH200" and "H200" */
@@ -15,18 +17,6 @@
 #define FAR_NUMBER		0.5		/* below: a series of one letter may be anybody's, such as "v4" and "V100" */
 #define SAME_WORD		1.0
 #define OTHER_WORD		0.1
-
-static bool
-is_digit(unsigned char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
-is_letter(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
-}
 
 /* Words that do not tell one device from another. */
 static bool
@@ -44,11 +34,11 @@ says_nothing(const char *word)
 static size_t
 read_word(const char *s, char *word)
 {
-	bool		digits = is_digit(*s);
+	bool		digits = pm_is_digit(*s);
 	size_t		n = 0;
 	size_t		kept = 0;
 
-	for (; digits ? is_digit(s[n]) : is_letter(s[n]); n++)
+	for (; digits ? pm_is_digit(s[n]) : pm_is_letter(s[n]); n++)
 		if (kept < PM_CARD_LETTERS)
 			word[kept++] = s[n] >= 'A' && s[n] <= 'Z' ? s[n] - 'A' + 'a' : s[n];
 	word[kept] = '\0';
@@ -63,7 +53,7 @@ pm_card_name_read(const char *name, pm_card_name *c)
 	{
 		char	   *word = c->words[c->n];
 
-		if (!is_digit(*name) && !is_letter(*name))
+		if (!pm_is_digit(*name) && !pm_is_letter(*name))
 		{
 			name++;
 			continue;
@@ -71,7 +61,7 @@ pm_card_name_read(const char *name, pm_card_name *c)
 		name += read_word(name, word);
 		if (says_nothing(word))
 			continue;
-		if (is_digit(*word) && c->model < 0)
+		if (pm_is_digit(*word) && c->model < 0)
 			c->model = c->n;
 		c->n++;
 	}

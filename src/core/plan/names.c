@@ -8,18 +8,6 @@
 
 const char *const pm_match_name[PM_N_MATCH] = {"exact", "alias", "ambiguous", "fuzzy", "unknown", "missing"};
 
-static bool
-is_digit(unsigned char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
-is_letter(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
-}
-
 char *
 pm_name_key(pm_arena *a, const char *name)
 {
@@ -34,12 +22,12 @@ pm_name_key(pm_arena *a, const char *name)
 	{
 		unsigned char c = name[i];
 
-		if (!is_digit(c) && !is_letter(c))
+		if (!pm_is_digit(c) && !pm_is_letter(c))
 		{
 			mark = true;
 			continue;
 		}
-		if (mark && to > 0 && is_digit(c) && is_digit(key[to - 1]))
+		if (mark && to > 0 && pm_is_digit(c) && pm_is_digit(key[to - 1]))
 			key[to++] = '.';
 		mark = false;
 		key[to++] = c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
@@ -56,10 +44,10 @@ next_number(const char *key, size_t *at, const char **number)
 {
 	int			n = 0;
 
-	while (key[*at] && !is_digit(key[*at]))
+	while (key[*at] && !pm_is_digit(key[*at]))
 		(*at)++;
 	*number = key + *at;
-	while (is_digit(key[*at]))
+	while (pm_is_digit(key[*at]))
 	{
 		(*at)++;
 		n++;

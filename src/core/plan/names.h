@@ -25,6 +25,19 @@ typedef enum pm_match
 /* "exact", "alias", "ambiguous", "fuzzy", "unknown", "missing" */
 extern const char *const pm_match_name[PM_N_MATCH];
 
+/* Bytes of names, whatever the locale; those above ASCII count as letters. */
+static inline bool
+pm_is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool
+pm_is_letter(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+}
+
 /* Rank of a name: of the thing itself, or another one that counts where no thing has it as its own. */
 typedef enum pm_name_rank
 {

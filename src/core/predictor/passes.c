@@ -523,9 +523,8 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	double		networks;
 	pm_code		rc = fit_machine(e, c, m->factor, &networks, a, st);
 
-	if (rc == PM_OK)
-		rc = fit_answers(e, &c, t, a, st);
-
+	if (rc != PM_OK || (rc = fit_answers(e, &c, t, a, st)) != PM_OK)
+		return rc;
 	m->structures = count_structures(e, &c, NULL, room);
 	m->error = m->error_abroad = is_cpu ? USUAL_ERROR_CPU : USUAL_ERROR;
 	for (int i = 0; i < t->n; i++)
@@ -534,7 +533,7 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 			t->device[i].structures = count_structures(e, &c, t->device[i].gpu, room);
 			t->device[i].level = level_of(e, &c, t->device[i].gpu, m->factor, &networks);
 		}
-	if (rc != PM_OK || m->structures == 0 || (rc = error_of_networks(e, is_cpu, a, &m->error, st)) != PM_OK)
+	if (m->structures == 0 || (rc = error_of_networks(e, is_cpu, a, &m->error, st)) != PM_OK)
 		return rc;
 	return error_abroad(e, t, is_cpu, a, &m->error_abroad, st);
 }

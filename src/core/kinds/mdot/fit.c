@@ -339,11 +339,7 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return rc;
 }
 
-/*
- * opclass errs more on a CPU, where an operator's time has less to do with its
- * class: with families of data/ left out, networks that start from it err by
- * 14 %, those that start from the peaks by 10 (docs/accuracy.md).
- */
+/* On the CPU of data/, networks that start from opclass err more than those that start from the peaks (docs/accuracy.md). */
 static bool
 mostly_cpus(const pm_dataset *d)
 {
