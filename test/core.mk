@@ -72,7 +72,7 @@ $(B)/$(1)/obj/%.o: src/core/%.c $(HEADERS) $(ONNX_PB)
 $(B)/$(1)/obj/import/onnx/onnx.pb-c.o: $(ONNX_PB)
 	@mkdir -p $$(@D)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -c -o $$@ $$<
-$(B)/$(1)/test_onnx $(B)/$(1)/check_onnx: $(B)/$(1)/%: test/core/%.c $(HEADERS) $(CORE:%=$(B)/$(1)/obj/%.o) $(ONNX:%=$(B)/$(1)/obj/%.o)
+$(B)/$(1)/test_onnx $(B)/$(1)/test_onnx_hostile $(B)/$(1)/check_onnx: $(B)/$(1)/%: test/core/%.c $(HEADERS) $(CORE:%=$(B)/$(1)/obj/%.o) $(ONNX:%=$(B)/$(1)/obj/%.o)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(ONNX:%=$(B)/$(1)/obj/%.o) $(CORE:%=$(B)/$(1)/obj/%.o) -lprotobuf-c $(LIBS)
 $(B)/$(1)/test_%: test/core/test_%.c $(HEADERS) $(CORE:%=$(B)/$(1)/obj/%.o)
 	$(CC) $(STD) $$(CFLAGS_$(1)) -o $$@ $$< $(CORE:%=$(B)/$(1)/obj/%.o) $(LIBS)

@@ -321,4 +321,25 @@ predict_row(const pm_predictor *p, const pm_sample *row)
 	return ms;
 }
 
+/* A fork into three branches, one of them empty, a join, and a long skip over all. */
+static inline pm_graph *
+make_fork(pm_arena *a)
+{
+	graph_text	t;
+	int			x, left, right, skip;
+
+	text_start(&t, "fork", "fork");
+	x = net_input(&t, 3, 8);
+	x = skip = net_conv(&t, x, 3, 8, 8, 3, 1);
+	left = net_unary(&t, "Relu", x, 8, 8);
+	left = net_conv(&t, left, 8, 8, 8, 1, 1);
+	right = net_conv(&t, x, 8, 8, 8, 5, 8);
+	right = net_unary(&t, "Sigmoid", right, 8, 8);
+	x = net_add(&t, left, right, 8, 8);
+	x = net_norm(&t, x, 8, 8);
+	x = net_add(&t, x, skip, 8, 8);
+	net_classifier(&t, x, 8, 10);
+	return text_finish(&t, a);
+}
+
 #endif

@@ -2,61 +2,7 @@
  * test_onnx.c - the ONNX importer: shapes of every operator, folding, constants,
  * the batch, errors, and damage.
  */
-#include "check.h"
-#include "graph/graph.h"
-#include "graph/graph_finish.h"
-#include "graph/graph_json.h"
-#include "graph/graph_write.h"
-#include "import/onnx/onnx.h"
-#include "onnx_builder.h"
-
-#include <stdbool.h>
-#include <time.h>
-
-static bytes file;
-
-typedef struct imported
-{
-	pm_arena	arena;
-	pm_graph	g;
-	pm_status	st;
-	pm_code		code;
-} imported;
-
-/* The document that is written says the same graph. */
-static void
-check_document(imported *m)
-{
-	pm_text		text = {.arena = &m->arena};
-	pm_graph	again;
-	pm_status	st = {PM_OK};
-
-	if (pm_graph_write(&m->g, &text, &st) != PM_OK || pm_graph_from_json(text.s, text.len, &m->arena, &again, &st) != PM_OK)
-		check_report(0, __FILE__, __LINE__, st.message);
-	else
-		CHECK(strlen(text.s) == text.len && again.structure == m->g.structure && again.n_nodes == m->g.n_nodes &&
-			  again.params == m->g.params && again.output == m->g.output && strcmp(again.source, m->g.source) == 0);
-}
-
-static void
-import_bytes(const uint8_t *v, size_t n, int batch_dim, imported *m)
-{
-	pm_onnx_dim dims[1] = {{"S", 16}};
-	pm_onnx_options o = {.name = "m", .batch_dim = batch_dim, .n_dims = 1, .dims = dims};
-
-	memset(m, 0, sizeof(*m));
-	pm_arena_init_malloc(&m->arena);
-	m->code = pm_onnx_import(v, n, &o, &m->arena, &m->g, &m->st);
-	if (m->code == PM_OK)
-		check_document(m);
-}
-
-static void
-import(const char *text, int batch_dim, imported *m)
-{
-	build_onnx(text, &file);
-	import_bytes(file.v, file.n, batch_dim, m);
-}
+#include "onnx_import.h"
 
 static const pm_node *
 last(const imported *m)
@@ -77,11 +23,6 @@ describe(const pm_node *n, char *text, size_t size)
 
 /* ---------- one operator a line ---------- */
 
-#define IMAGE "input x 1 N,4,8,8;"
-#define SEQ "input x 1 N,6,8;"
-#define FLAT "input x 1 N,8;"
-#define IDS "input x 7 N,6;"
-#define MS " domain=com.microsoft"
 
 static const struct one
 {
@@ -300,24 +241,6 @@ test_operators(void)
 #define NORM "node ReduceMean x -> m axes:=-1;node Sub x,m -> d;scalar two 2;node Pow d,two -> q;node ReduceMean q -> v axes:=-1;" \
 	"scalar e 0.00001;node Add v,e -> ve;node Sqrt ve -> r;node Div d,r -> n;"
 
-/* Nodes that work, in order, as "LayerNormalization Gelu". */
-static void
-check_folded(const char *model, const char *want)
-{
-	imported	m;
-	char		got[400] = "";
-
-	import(model, -1, &m);
-	CHECK_HAS(m.st.message, "");
-	for (int i = 0; m.code == PM_OK && i < m.g.n_nodes; i++)
-		if (!m.g.nodes[i].view && strcmp(m.g.nodes[i].op_name, "Input") != 0)
-			snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s", got[0] ? " " : "", m.g.nodes[i].op_name);
-	check_report(strcmp(got, want) == 0, __FILE__, __LINE__, want);
-	if (strcmp(got, want) != 0)
-		fprintf(stderr, "    got \"%s\" %s\n", got, m.st.message);
-	pm_arena_release(&m.arena);
-}
-
 static void
 test_folding(void)
 {
@@ -410,17 +333,6 @@ test_batch(void)
 }
 
 /* ---------- errors ---------- */
-
-static void
-check_error(const char *model, pm_code code, const char *message)
-{
-	imported	m;
-
-	import(model, -1, &m);
-	CHECK_EQ(m.code, code);
-	CHECK_HAS(m.st.message, message);
-	pm_arena_release(&m.arena);
-}
 
 static void
 test_errors(void)
@@ -558,162 +470,6 @@ test_large(void)
 	free(n);
 }
 
-/* ---------- what would take for ever ---------- */
-
-/* Concats that each read the one before 16 times: 16^9 ways from the layer to its parameter. */
-static void
-test_many_ways(void)
-{
-	char		model[4096] = "input x 1 5,N,8;init w0 1 1,1,8;init r 1 1,4,4;init b 1 1,32;";
-	imported	m;
-
-	for (int i = 0; i < 9; i++)
-	{
-		size_t		n = strlen(model);
-
-		n += (size_t) snprintf(model + n, sizeof(model) - n, "node Concat w%d", i);
-		for (int k = 1; k < 16; k++)
-			n += (size_t) snprintf(model + n, sizeof(model) - n, ",w%d", i);
-		snprintf(model + n, sizeof(model) - n, " -> w%d axis=1;", i + 1);
-	}
-	strcat(model, "node LSTM x,w9,r,b -> y hidden_size=4");
-	import(model, -1, &m);
-	CHECK_EQ(m.code, PM_ERR_INPUT);
-	CHECK_HAS(m.st.message, "do not fit data of width 8");
-	pm_arena_release(&m.arena);
-
-	/* first met at the end of a long way, which stops there, then on a short one */
-	check_folded("input x 1 5,N,8;init w 1 1,4,8;init r 1 1,32,8;init b 1 1,64;node Concat w,w -> d axis=1;node Concat d,d -> c axis=1;"
-				 "node Transpose c -> t1 perm=0,1,2;node Transpose t1 -> t2 perm=0,1,2;node Transpose t2 -> t3 perm=0,1,2;"
-				 "node Transpose t3 -> t4 perm=0,1,2;node Transpose t4 -> t5 perm=0,1,2;node Transpose t5 -> t6 perm=0,1,2;"
-				 "node Transpose t6 -> t7 perm=0,1,2;node Concat t7,c -> v axis=1;node LSTM x,v,r,b -> y hidden_size=8;output y", "LSTM");
-}
-
-typedef struct long_model
-{
-	uint8_t    *v;
-	size_t		n;
-} long_model;
-
-static void
-append(long_model *to, const bytes *part)
-{
-	memcpy(to->v + to->n, part->v, part->n);
-	to->n += part->n;
-}
-
-static void
-append_node(long_model *to, const char *fmt, int i)
-{
-	static bytes part;
-	char		line[100];
-
-	snprintf(line, sizeof(line), fmt, i, i + 1);
-	part.n = 0;
-	put_node(&part, line);
-	append(to, &part);
-}
-
-/* The graph built from `rest`, with nodes ahead of its own. */
-static void
-import_long(const long_model *nodes, const char *rest, imported *m)
-{
-	static bytes head;
-	long_model	all = {.v = malloc(nodes->n + sizeof(bytes))};
-	size_t		at = 0;
-	size_t		len = 0;
-
-	build_onnx(rest, &file);
-	while (file.v[at] != (7 << 3 | 2))
-		at++;
-	head.n = 0;
-	put_varint(&head, 7 << 3 | 2);
-	at++;
-	for (int shift = 0; shift == 0 || file.v[at - 1] >= 128; shift += 7)
-		len |= (size_t) (file.v[at++] & 127) << shift;
-	put_varint(&head, nodes->n + len);
-	append(&all, &head);
-	memcpy(all.v + all.n, nodes->v, nodes->n);
-	memcpy(all.v + all.n + nodes->n, file.v + at, file.n - at);
-	import_bytes(all.v, all.n + nodes->n + file.n - at, -1, m);
-	free(all.v);
-}
-
-/* Attributes are searched one by one, so there may not be any number of them. */
-static void
-test_many_attributes(void)
-{
-	char		model[4096] = FLAT "node Relu x -> y";
-
-	for (int i = 0; i < 256; i++)
-		strcat(model, " a=1");
-	check_error(model, PM_OK, "");
-	strcat(model, " a=1");
-	check_error(model, PM_ERR_LIMIT, "node 0 (Relu) has more than 256 attributes");
-}
-
-/* Long rows of nodes that pass something on, each read from everywhere: no deep stack, and no square of their number. */
-static void
-test_long_rows(void)
-{
-	enum
-	{
-		ROW = 60000
-	};
-	long_model	nodes = {.v = malloc((size_t) ROW * 200)};
-	imported	m;
-	clock_t		begin = clock();
-
-	for (int i = 0; i < ROW; i++)
-		append_node(&nodes, "Identity k%d -> k%d", i);
-	for (int i = 0; i < ROW; i++)
-		append_node(&nodes, "Div x,k60000 -> q%d", i);
-	import_long(&nodes, FLAT "scalar k0 6;node Relu x -> y;output y", &m);
-	CHECK_EQ(m.code, PM_OK);
-	pm_arena_release(&m.arena);
-	nodes.n = 0;
-	for (int i = 0; i < ROW; i++)
-		append_node(&nodes, "Slice a%d,s,e -> a%d", i);
-	import_long(&nodes, FLAT "init a0 1 8;ints s 0;ints e 8;node Equal a60000,x -> y;output y", &m);
-	CHECK_EQ(m.code, PM_OK);
-	pm_arena_release(&m.arena);
-	/* time of this process, which a busy machine does not lengthen much */
-	CHECK((double) (clock() - begin) / CLOCKS_PER_SEC < 10);
-	free(nodes.v);
-}
-
-typedef struct patience
-{
-	int			asked;
-	int			most;
-} patience;
-
-static bool
-impatient(void *ctx)
-{
-	patience   *p = ctx;
-
-	return ++p->asked > p->most;
-}
-
-static pm_code
-import_with(const uint8_t *v, size_t n, patience *p)
-{
-	pm_onnx_options o = {.name = "m", .batch_dim = -1};
-	pm_hooks	hooks = {.stop = impatient, .ctx = p};
-	pm_arena	arena;
-	pm_status	st = {PM_OK};
-	pm_graph	g;
-	pm_code		code;
-
-	pm_arena_init_malloc(&arena);
-	arena.hooks = &hooks;
-	code = pm_onnx_import(v, n, &o, &arena, &g, &st);
-	CHECK_EQ(st.code, code);
-	pm_arena_release(&arena);
-	return code;
-}
-
 /* The name of a node tells the module that runs it, as PyTorch's exporter writes names. */
 static void
 check_module(const char *called, const char *module)
@@ -748,57 +504,6 @@ test_modules(void)
 	check_module(deep, "");		/* too long to be a path */
 }
 
-/* The caller is asked all along, and each time the answer counts. */
-static void
-test_stop(void)
-{
-	static char model[1 << 15] = FLAT "node Relu x,x -> a0;";
-	patience	p = {.most = 1000000};
-
-	for (int i = 0; i < 1000; i++)
-		snprintf(model + strlen(model), 40, "node Relu a%d -> a%d;", i, i + 1);
-	build_onnx(model, &file);
-	/* the walk ends at its first node: who asks has decoded and folded 1000 of them */
-	CHECK_EQ(import_with(file.v, file.n, &p), PM_ERR_INPUT);
-	CHECK(p.asked >= 3 * 1000 / 256);
-	for (int most = 0; most < p.asked; most++)
-	{
-		patience	q = {.most = most};
-
-		CHECK_EQ(import_with(file.v, file.n, &q), PM_CANCELLED);
-	}
-}
-
-/* ---------- damage ---------- */
-
-/* Cut anywhere, and with any bit turned, the importer says yes or no and nothing worse. */
-static void
-test_damage(void)
-{
-	static bytes whole;
-	imported	m;
-	int			refused = 0;
-
-	build_onnx(IMAGE "init w 1 6,4,3,3;init b 1 6;ints s 0,-1;node Conv x,w,b -> c pads=1,1,1,1;node Relu c -> r;"
-			   "node Reshape r,s -> f;init g 1 10,384;node Gemm f,g -> y transB=1;output y", &whole);
-	for (size_t n = 0; n < whole.n; n++)
-	{
-		import_bytes(whole.v, n, -1, &m);
-		refused += m.code != PM_OK;
-		CHECK(m.code == PM_OK || m.st.message[0] != '\0');
-		pm_arena_release(&m.arena);
-	}
-	CHECK(refused >= (int) whole.n - 40);
-	for (size_t bit = 0; bit < whole.n * 8; bit++)
-	{
-		whole.v[bit / 8] ^= (uint8_t) (1 << bit % 8);
-		import_bytes(whole.v, whole.n, -1, &m);
-		CHECK(m.code == PM_OK || m.code == PM_ERR_INPUT || m.code == PM_ERR_LIMIT);
-		pm_arena_release(&m.arena);
-		whole.v[bit / 8] ^= (uint8_t) (1 << bit % 8);
-	}
-}
-
 int
 main(void)
 {
@@ -809,11 +514,6 @@ main(void)
 	test_unknown();
 	test_weights();
 	test_large();
-	test_many_ways();
-	test_many_attributes();
-	test_long_rows();
 	test_modules();
-	test_stop();
-	test_damage();
-	return check_done("onnx");
+	return check_done("test_onnx");
 }
