@@ -16,6 +16,8 @@ SELECT (SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', NULL, predictor 
 SELECT a, helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', %s, predictor => ''roof'')', :g, a))
 FROM unnest(ARRAY['0', '-1', '2147483647', '16, dtype => ''fp12''', '16, layout => ''nchv''', '16, optimizer => ''''', '16777216, ''{twice the batch}''']) AS a;
 SELECT change, samples_per_s > 0 AS samples FROM perfmodel.what_if_change(:g, 'T4', 16777216, predictor => 'roof') WHERE change IN ('none', 'half the batch', 'twice the batch');
+-- nor half of one sample
+SELECT change FROM perfmodel.what_if_change(:g, 'T4', 1, '{half the batch, twice the batch}', predictor => 'roof');
 -- what is computed: as much as the roofline says; only what the network has, unless it is asked for by name; other figures of the device
 SELECT c.change, c.factor > 0 AND c.factor < 1 AS faster, c.saved_mb >= 0 AS memory, c.basis
 FROM perfmodel.what_if_change(:g, 'T4', 512, '{flash attention,fused optimizer,twice the bandwidth}', predictor => 'roof') AS c WHERE change <> 'none';

@@ -52,6 +52,12 @@ SELECT helper.error_of(format('UPDATE perfmodel.graph SET structure = %L WHERE g
 UPDATE perfmodel.graph SET name = 'another' WHERE name = 'other';
 SELECT perfmodel.graph_id('another') = :other AS renamed;
 SELECT helper.error_of($$SELECT perfmodel.graph_id('tiny8')$$);
+-- suggested are names that begin alike, names within it, and names whose first word is the same
+BEGIN;
+SELECT count(perfmodel.load_graph(helper.cnn(n, 4, 1, 8))) AS loaded FROM unnest('{resnet50@224,wide_resnet50@224,gpt_small@s32,vit_b_16@224}'::text[]) AS n;
+SELECT n AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.graph_id(%L)', n)), 'Did you mean ([^?]*)'))[1] AS suggested
+FROM unnest('{ResNet50,torchvision.models.resnet50,gpt2,GPT-2 XL,ViT-B/16,gptq,""}'::text[]) AS n;
+ROLLBACK;
 
 -- deleting takes the nodes along; ids are not used again
 DELETE FROM perfmodel.graph WHERE graph_id = :other;

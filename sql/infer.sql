@@ -100,4 +100,9 @@ FROM unnest(ARRAY['recalibrate(''passes'', IDS)', 'cross_validate(''linear'', ID
 SELECT perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) = perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'train') AS usual,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) <> perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'eval') AS other,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'test') AS nothing;
+-- passes that contradict each other by a factor of 1e15: the interval holds everything, and the answer says why
+UPDATE perfmodel.profile SET step_ms = CASE profile_id % 2 WHEN 0 THEN 1e-6 ELSE 1e9 END WHERE mode = 'inference';
+SELECT perfmodel.train('absurd passes', 'opclass') > 0 AS trained;
+SELECT level, in_domain, regexp_replace(note, '[0-9.]+e[+][0-9]+', 'N') AS note, reasons
+FROM unnest('{0.5,0.9,0.99}'::float8[]) AS level, perfmodel.predict(:g, 'T4', 8, predictor => 'absurd passes', mode => 'inference', level => level);
 ROLLBACK;

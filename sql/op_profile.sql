@@ -26,7 +26,7 @@ SELECT regexp_replace(helper.error_of('INSERT INTO perfmodel.op_profile (operato
     || quote_literal(change) || ')'), 'detail: Failing row[^\n]*', 'detail: (the row)')
 FROM unnest(ARRAY['{"operator":{}}', '{"operator":null}', '{"gpu":"T5"}', '{"gpu":null}', '{"batch":0}', '{"batch":16777217}', '{"dtype":"fp8"}',
     '{"layout":"chw"}', '{"forward_ms":0}', '{"forward_ms":"NaN"}', '{"forward_ms":"Infinity"}', '{"forward_ms":null}',
-    '{"backward_ms":0}', '{"backward_ms":"NaN"}', '{"spread":-1}']) AS change;
+    '{"backward_ms":0}', '{"backward_ms":"NaN"}', '{"forward_ms":6e8,"backward_ms":6e8}', '{"spread":-1}']) AS change;
 SELECT count(*) FROM perfmodel.op_profile;
 SELECT helper.error_of($$DELETE FROM perfmodel.gpu WHERE name = 'T4'$$);
 DELETE FROM perfmodel.op_profile;

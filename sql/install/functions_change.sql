@@ -56,7 +56,8 @@ BEGIN ATOMIC
                     ELSE $14 END AS parallel,
                CASE WHEN k.checkpointing AND NOT a.several THEN 4.0 / 3 ELSE 1 END AS passes,
                k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer
-               AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false) AS is_change
+               AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false)
+               AND (k.times_batch >= 1 OR $3 > 1) AS is_change
         FROM known AS k, asked AS a
         WHERE (k.n = 0 OR k.change = ANY ($4)
                OR $4 IS NULL AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND $3 * k.times_batch <= 16777216

@@ -20,7 +20,8 @@ CREATE TABLE perfmodel.op_profile (
     backward_ms   float8      CONSTRAINT op_profile_backward_ms_in_range CHECK (backward_ms BETWEEN 1e-6 AND 1e9),
     spread        float8      CONSTRAINT op_profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6),
     measured_at   timestamptz,
-    source        text
+    source        text,
+    CONSTRAINT op_profile_sum_ms_in_range CHECK (forward_ms + backward_ms <= 1e9)
 );
 CREATE INDEX op_profile_gpu_op_idx ON perfmodel.op_profile (gpu, op);
 
@@ -40,4 +41,5 @@ COMMENT ON COLUMN perfmodel.op_profile.spread IS 'interquartile range of the tim
 COMMENT ON COLUMN perfmodel.op_profile.measured_at IS 'when it was measured';
 COMMENT ON COLUMN perfmodel.op_profile.source IS 'who or what measured it, and how';
 COMMENT ON CONSTRAINT op_profile_gpu_known ON perfmodel.op_profile IS 'the device has a data sheet in perfmodel.gpu';
+COMMENT ON CONSTRAINT op_profile_sum_ms_in_range ON perfmodel.op_profile IS 'forward and backward pass together take no longer than a step may';
 COMMENT ON INDEX perfmodel.op_profile_gpu_op_idx IS 'measurements by device and type of operator';

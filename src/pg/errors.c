@@ -22,6 +22,8 @@
 #define N_CANDIDATES	4
 #define SHOWN_BYTES		80		/* of a name in an error */
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
+#define SHORTEST_PART	4		/* bytes of a name that is looked for within another */
+#define SHORTEST_WORD	3		/* bytes of the first word of two names that are alike by it */
 
 static int
 sqlstate_of(pm_code code)
@@ -157,18 +159,74 @@ essence(const char *s, int *len)
 	return lower;
 }
 
+/* A name that does not exist, as names are compared with it. */
+typedef struct wanted_name
+{
+	char	   *essence;
+	int			len;			/* of the essence, bytes */
+	int			first_word;		/* letters that the essence begins with, bytes: 3 in "gpt2" */
+	int			most_unlike;	/* a name that is more unlike is not suggested */
+} wanted_name;
+
+/* How many letters s begins with, and not what follows them in the word "abc-def". */
+static int
+first_letters(const char *s)
+{
+	int			n = 0;
+
+	while (isalpha((unsigned char) s[n]))
+		n++;
+	return n;
+}
+
+static wanted_name
+wanted_name_of(const char *name)
+{
+	wanted_name w;
+
+	w.essence = essence(name, &w.len);
+	w.essence[w.len] = '\0';
+	w.first_word = Min(first_letters(name), w.len);
+	w.most_unlike = Max(2, pg_mbstrlen_with_len(w.essence, w.len) / 2);
+	return w;
+}
+
+/* have, without what follows an @ (resnet50@224: the size of the images), is a part of the wanted name. */
+static bool
+is_part_of(const char *have, int stem, const wanted_name *w)
+{
+	for (int i = 0; stem >= SHORTEST_PART && i + stem <= w->len; i++)
+		if (memcmp(w->essence + i, have, stem) == 0)
+			return true;
+	return false;
+}
+
 /* Small for a name that the user may have meant. */
 static int
-unlikeness(const char *wanted, int wanted_len, const char *name)
+unlikeness(const wanted_name *w, const char *name)
 {
 	int			len;
 	char	   *have = essence(name, &len);
+	char	   *at = memchr(have, '@', len);
+	int			stem = at != NULL ? at - have : len;
+	int			word = w->first_word;
 	int			d;
 
-	if (wanted_len > 0 && strstr(have, wanted) != NULL)
+	if (strncmp(have, w->essence, w->len) == 0)
 		d = 0;
+	else if (strstr(have, w->essence) != NULL)
+		d = 1;
+	else if (is_part_of(have, stem, w))
+		d = 2;
 	else
-		d = varstr_levenshtein(wanted, wanted_len, have, len, 1, 1, 1, true);
+	{
+		d = varstr_levenshtein(w->essence, w->len, have, len, 1, 1, 1, true);
+		if (stem < len)
+			d = Min(d, varstr_levenshtein(w->essence, w->len, have, stem, 1, 1, 1, true));
+		/* "gpt2" and "gpt_small" have a word in common */
+		if (word >= SHORTEST_WORD && first_letters(name) == word && strncmp(have, w->essence, word) == 0)
+			d = Min(d, w->most_unlike);
+	}
 	pfree(have);
 	return d;
 }
@@ -220,18 +278,14 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	candidate	best[N_CANDIDATES + 1];
 	const char *suggested[N_CANDIDATES];
 	int			n_best = 0;
-	int			len;
-	int			letters;
-	char	   *w = essence(wanted, &len);
+	wanted_name w = wanted_name_of(wanted);
 
-	w[len] = '\0';
-	letters = pg_mbstrlen_with_len(w, len);
 	for (int i = 0; i < n; i++)
 	{
-		int			d = unlikeness(w, len, names[i]);
+		int			d = unlikeness(&w, names[i]);
 
 		CHECK_FOR_INTERRUPTS();
-		if (len > 0 && d <= Max(2, letters / 2))
+		if (w.len > 0 && d <= w.most_unlike)
 			n_best = keep_candidate(best, n_best, names[i], d);
 	}
 	for (int i = 0; i < n_best; i++)

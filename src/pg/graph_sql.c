@@ -257,14 +257,20 @@ static char *
 graph_hint(const char *name)
 {
 	static pm_plan query = {"SELECT name FROM perfmodel.graph ORDER BY name LIMIT 20000"};
+	MemoryContext cxt = CurrentMemoryContext;
 	const char **names;
-	uint64		n = pm_run(&query, NULL, NULL, true);
+	char	   *hint;
+	uint64		n;
 
+	SPI_connect();
+	n = pm_run(&query, NULL, NULL, true);
 	names = palloc(sizeof(char *) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
-	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph",
-						   "perfmodel.load_graph() and perfmodel.load_onnx() load graphs");
+	hint = MemoryContextStrdup(cxt, pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph",
+													"perfmodel.load_graph() and perfmodel.load_onnx() load graphs"));
+	SPI_finish();
+	return hint;
 }
 
 /* 0: there is none. Inside SPI_connect(). */
@@ -281,21 +287,16 @@ id_of(Datum name)
 int64
 pm_graph_named(const char *name, pm_problem *p)
 {
-	MemoryContext cxt = CurrentMemoryContext;
 	int64		id;
 
 	SPI_connect();
 	id = id_of(CStringGetTextDatum(name));
-	if (id == 0)
-	{
-		char	   *hint = graph_hint(name);
-
-		*p = (pm_problem) {
-			"unknown_graph", ERRCODE_UNDEFINED_OBJECT, MemoryContextStrdup(cxt, psprintf("unknown graph \"%s\"", pm_shown_name(name))),
-			NULL, MemoryContextStrdup(cxt, hint)
-		};
-	}
 	SPI_finish();
+	if (id == 0)
+		*p = (pm_problem) {
+			"unknown_graph", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown graph \"%s\"", pm_shown_name(name)), NULL, NULL,
+			graph_hint, pstrdup(name)
+		};
 	return id;
 }
 

@@ -81,5 +81,6 @@ ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_spread_not_negative_finite
 ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_forward_ms_positive_finite, ADD CONSTRAINT op_profile_forward_ms_in_range CHECK (forward_ms BETWEEN 1e-6 AND 1e9);
 ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_backward_ms_positive_finite, ADD CONSTRAINT op_profile_backward_ms_in_range CHECK (backward_ms BETWEEN 1e-6 AND 1e9);
 ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_spread_not_negative_finite, ADD CONSTRAINT op_profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6);
+ALTER TABLE perfmodel.op_profile ADD CONSTRAINT op_profile_sum_ms_in_range CHECK (forward_ms + backward_ms <= 1e9);
 ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_optimizer_known,
     ADD CONSTRAINT profile_optimizer_known CHECK (optimizer IN ('sgd', 'sgd_momentum', 'adam', 'adamw', 'none', 'other'));

@@ -456,6 +456,7 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
 	[PM_CAUSE_NOT_MEASURED_ELSEWHERE] = "not_measured_elsewhere",
 	[PM_CAUSE_MODE_NOT_SEEN] = "mode_not_seen",
+	[PM_CAUSE_MEASUREMENTS_DISAGREE] = "measurements_disagree",
 	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
 };
 

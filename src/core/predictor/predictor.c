@@ -518,24 +518,50 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 	}
 }
 
+/* Put the question out of the domain for one more reason, said behind the others while there is room. */
+static void
+leave_domain(pm_verdict *v, pm_cause cause, const char *why)
+{
+	size_t		len = strlen(v->reason);
+
+	v->in_domain = false;
+	v->causes |= 1u << cause;
+	if (len + 2 + strlen(why) < PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+}
+
 /* A question that the kind lacks a measurement for is out of the domain, whatever else is said of it. */
 static void
 doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdict *v)
 {
-	static const char why[] = "the network was not measured on another device near this batch";
 	bool		inside = v->in_domain;
-	size_t		len = strlen(v->reason);
 
 	if (p->kind->informed == NULL || p->kind->informed(p, q))
 		return;
-	v->in_domain = false;
-	v->causes |= 1u << PM_CAUSE_NOT_MEASURED_ELSEWHERE;
-	if (len + 2 + sizeof(why) <= PM_REASON_SIZE)
-		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+	leave_domain(v, PM_CAUSE_NOT_MEASURED_ELSEWHERE, "the network was not measured on another device near this batch");
 	if (!inside || isnan(v->low_ms))
 		return;
 	v->low_ms = fmax(step_ms * pow(v->low_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MIN);
 	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MAX);
+}
+
+#define WIDEST_FACTOR	100.0	/* between the bounds of an interval of level 0.9 that still says something */
+
+/*
+ * Rows that contradict each other, such as passes of 1e-6 ms beside such of 1e9 ms, leave an interval that holds
+ * everything: a question like them is not one that the predictor can answer. The limit grows with the level as the
+ * interval of Laplace's distribution does.
+ */
+static void
+doubt_measurements(double level, pm_verdict *v)
+{
+	double		factor = v->high_ms / v->low_ms;
+	char		why[120];
+
+	if (!v->in_domain || isnan(factor) || factor <= fmax(WIDEST_FACTOR, pow(1 - level, -2)))
+		return;
+	snprintf(why, sizeof(why), "measurements in training contradict each other: the interval spans a factor of %.2g", factor);
+	leave_domain(v, PM_CAUSE_MEASUREMENTS_DISAGREE, why);
 }
 
 static void
@@ -545,6 +571,7 @@ add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double l
 	doubt_kind(p, q, step_ms, v);
 	if (q->mode == PM_INFERENCE)
 		pm_infer_doubt(p->passes, q, step_ms, level, v);
+	doubt_measurements(level, v);
 }
 
 /* Let the bench hold the work of the training step that s is the forward pass of: by it the domain is judged. */
