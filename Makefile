@@ -75,7 +75,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	cluster price memory name_alias convergence \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
-	functions_trained functions_cards functions_probes functions_drift functions_memory \
+	functions_trained functions_cards functions_memory functions_probes functions_drift \
 	functions_scaling functions_job functions_convergence functions_change \
 	functions_plot functions_job_table functions_report nightly \
 	views text_limits \
@@ -99,7 +99,7 @@ DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict infer ask predict_many explain \
 	scaling job convergence change \
 	memory memory_kinds \
-	evaluate leaderboard predictor pretrained train_async recalibrate cards transfer trained warm_start drift \
+	evaluate leaderboard predictor pretrained train_async recalibrate cards probes transfer trained warm_start drift \
 	plot report nightly grafana \
 	dashboards job_names queue cancel privileges row_security limits hostile_path numerics drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale

@@ -26,6 +26,7 @@ SELECT n, p.step_ms > s.step_ms AS slower, p.samples_per_s < n * s.samples_per_s
        helper.close((SELECT sum(step_ms) FROM perfmodel.explain_train_time(:g, 'T4', 8, predictor => 'roof', world_size => n)), p.step_ms) AS explain
 FROM unnest('{2,4,16}'::int[]) AS n, perfmodel.predict(:g, 'T4', 8, predictor => 'roof') AS s, perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => n) AS p;
 SELECT note, reasons FROM perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 8);
+SELECT a.in_domain AS alone, b.in_domain AS together, b.reasons FROM perfmodel.predict(:g, 'T4', 8) AS a, perfmodel.predict(:g, 'T4', 8, world_size => 8) AS b;
 SELECT part, count(*) > 0 AS rows, bool_and(share > 0) AS share, count(forward_ms) = count(*) AS phases
 FROM perfmodel.explain_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 8) GROUP BY part ORDER BY part;
 

@@ -97,6 +97,7 @@ rule "make clean and .gitignore leave the scripts of releases alone" test/rules.
 rule "no instruction set but the portable one by default" test/rules.sh portable
 rule "no function over 120 lines, no file over 700" test/rules.sh lengths
 rule "rows of triggers are read in one place" test/rules.sh trigger_rows
+rule "every regression test runs" test/rules.sh regression_tests
 rule "scripts parse" test/rules.sh scripts
 rule "benchmarks build" test/rules.sh benchmarks
 rule "the accuracy benchmark reads its rows and no more" test/rules.sh benchmark_rows

@@ -154,6 +154,16 @@ benchmark_rows() {
     cmp build/rows.0.csv build/rows.85.csv
 }
 
+# A regression test that the Makefile does not name would never run.
+regression_tests() {
+    named=" $(make -s -p -n -f Makefile 2>/dev/null | sed -n 's/^REGRESS = //p') "
+    for f in $(git ls-files 'sql/*.sql' 2>/dev/null || ls sql/*.sql); do
+        name=$(basename "$f" .sql)
+        case $f in sql/*/* | sql/perfmodel*) continue ;; esac
+        case $named in *" $name "*) ;; *) echo "$f is not in REGRESS of the Makefile"; return 1 ;; esac
+    done
+}
+
 # Anybody's table can have a trigger: only src/pg/triggers.c, which asks for the types of columns, reads the rows of one.
 trigger_rows() {
     ! grep -nE 'tg_trigtuple|tg_newtuple|tg_trigslot|tg_newslot|tg_oldtable|tg_newtable' $(listed PG_SOURCES) $(listed PG_HEADERS) |

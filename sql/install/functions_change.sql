@@ -72,14 +72,14 @@ BEGIN ATOMIC
         FROM unnest($4) AS u (change)
     ), asked_of_predictor AS (
         SELECT w.*, p.step_ms * w.passes AS ms, p.samples_per_s * p.step_ms / 1000 AS samples,
-               p.in_domain AND NOT coalesce('unfitted_cluster' = ANY (p.reasons), false) AS like_known, p.in_domain, m.peak_mb, m.fits, NULL::float8 AS saved_mb
+               p.in_domain, m.peak_mb, m.fits, NULL::float8 AS saved_mb
         FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer,
                                                                   world_size => $11, nodes => $12, cluster => $13, parallel => w.parallel) AS p,
              LATERAL perfmodel.predict_memory($1, $2, w.batch, w.dtype, w.layout, $7, w.optimizer, w.checkpointing,
                                               world_size => $11, parallel => w.parallel) AS m
         WHERE r.n >= 0 AND (w.is_change OR w.n = 0) AND w.computed IS NULL
     ), computed AS (
-        SELECT w.*, c.step_ms AS ms, o.samples, o.like_known, o.in_domain, c.peak_mb, c.fits, c.saved_mb
+        SELECT w.*, c.step_ms AS ms, o.samples, o.in_domain, c.peak_mb, c.fits, c.saved_mb
         FROM wanted AS w, asked_of_predictor AS o, perfmodel.gpu AS g,
              LATERAL perfmodel.computed_change($1, $2, w.batch, w.computed,
                  CASE WHEN w.change = 'twice the bandwidth' THEN jsonb_build_object('mem_bw_gbs', 2 * g.mem_bw_gbs) WHEN w.change = 'other figures' THEN $10 END,
@@ -91,7 +91,7 @@ BEGIN ATOMIC
     SELECT a.change, a.ms, (a.ms / a.samples) / (o.ms / o.samples), 1000::float8 * a.samples / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
            a.in_domain, f.measured,
            CASE WHEN a.computed IS NOT NULL OR a.checkpointing THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
-                WHEN f.measured > 0 THEN 'device measured' WHEN a.like_known THEN 'learned' ELSE 'guessed' END
+                WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END
     FROM answer AS a, answer AS o,
          LATERAL (SELECT count(*) AS measured, count(*) FILTER (WHERE f.graph_id = $1) AS of_network
                   FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout

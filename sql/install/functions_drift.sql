@@ -1,17 +1,6 @@
 -- Whether a predictor still holds: its errors on measurements that it was not
 -- trained on, and what they prove. docs/drift.md gives reasons.
 
--- Raises from within a query whose arguments are wrong.
-CREATE FUNCTION perfmodel.require(condition boolean, message text, hint text) RETURNS boolean
-    LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    IF condition IS NOT TRUE THEN
-        RAISE EXCEPTION '%', message USING ERRCODE = 'invalid_parameter_value', HINT = hint;
-    END IF;
-    RETURN true;
-END $$;
-COMMENT ON FUNCTION perfmodel.require(boolean, text, text) IS 'true, or an error with this message and hint where the condition does not hold';
-
 CREATE FUNCTION perfmodel.drift_evidence(networks bigint[], rank_low float8[], rank_high float8[], calibration_networks integer DEFAULT 20,
                                          OUT n_networks integer, OUT e_value float8, OUT e_value_now float8, OUT kind text)
     RETURNS record

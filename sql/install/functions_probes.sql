@@ -26,37 +26,33 @@ COMMENT ON FUNCTION perfmodel.all_graphs() IS 'ids of all graphs; NULL when ther
 CREATE FUNCTION perfmodel.suggest_probes(gpu text, n integer DEFAULT 5, batches integer[] DEFAULT '{8,32,128}', dtype text DEFAULT 'fp32',
                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL, predictor text DEFAULT NULL,
                                          graphs bigint[] DEFAULT perfmodel.all_graphs(),
-                                         OUT rank integer, OUT graph_id bigint, OUT graph text, OUT batch integer, OUT step_ms float8,
-                                         OUT doubt_before_pct float8, OUT doubt_after_pct float8) RETURNS SETOF record
-    LANGUAGE plpgsql STABLE PARALLEL SAFE COST 1000000 ROWS 5 SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    card text;
-    known integer;
-BEGIN
-    IF suggest_probes.gpu IS NULL OR suggest_probes.n IS NULL OR suggest_probes.batches IS NULL OR suggest_probes.graphs IS NULL THEN
-        RETURN;
-    END IF;
-    card := perfmodel.gpu_name(suggest_probes.gpu);
-    known := coalesce((SELECT k.networks FROM perfmodel.known_gpus(suggest_probes.predictor) AS k WHERE k.gpu = card), 0);
-    RETURN QUERY
-    WITH asked AS MATERIALIZED (
+                                         OUT rank integer, OUT graph_id bigint, OUT graph text, OUT batch integer, OUT dtype text, OUT layout text,
+                                         OUT step_ms float8, OUT doubt_before_pct float8, OUT doubt_after_pct float8) RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL SAFE COST 1000000 ROWS 5
+BEGIN ATOMIC
+    WITH argument AS MATERIALIZED (
+        -- of a word that is not known step_sensitivity() says so
+        SELECT perfmodel.gpu_name($1) AS card, coalesce(perfmodel.find_dtype($4), $4) AS dtype, coalesce(perfmodel.find_layout($5), $5) AS layout,
+               coalesce((SELECT k.networks FROM perfmodel.known_gpus($7) AS k WHERE k.gpu = perfmodel.gpu_name($1)), 0) AS known
+        WHERE perfmodel.require($2 IS NULL OR $2 BETWEEN 1 AND 1000, 'n must be between 1 and 1000, not ' || $2, 'It is how many steps are to be measured.')
+          AND num_nonnulls($1, $2, $3, $4, $5, $8) = 6
+    ), asked AS MATERIALIZED (
         SELECT g.graph_id, g.name, g.structure, b.batch, s.step_ms, s.sensitivity, row_number() OVER (ORDER BY g.graph_id, b.batch) AS step,
-               EXISTS (SELECT FROM perfmodel.profile AS p WHERE p.graph_id = g.graph_id AND p.gpu = card AND p.batch = b.batch
-                       AND p.dtype = suggest_probes.dtype AND p.layout = suggest_probes.layout AND p.mode = 'train' AND p.world_size = 1) AS measured
-        FROM perfmodel.graph AS g CROSS JOIN (SELECT DISTINCT u.batch FROM unnest(suggest_probes.batches) AS u(batch) WHERE u.batch IS NOT NULL) AS b,
-             LATERAL perfmodel.step_sensitivity(g.graph_id, card, b.batch, suggest_probes.dtype, suggest_probes.layout, suggest_probes.framework,
-                                                suggest_probes.predictor) AS s
-        WHERE g.graph_id = ANY (suggest_probes.graphs)
-          AND b.batch <= coalesce(perfmodel.max_batch(g.graph_id, card, suggest_probes.dtype, suggest_probes.layout, suggest_probes.framework), b.batch)
+               EXISTS (SELECT FROM perfmodel.profile AS p WHERE p.graph_id = g.graph_id AND p.gpu = a.card AND p.batch = b.batch
+                       AND p.dtype = a.dtype AND p.layout = a.layout AND p.mode = 'train' AND p.world_size = 1) AS measured
+        FROM argument AS a, perfmodel.graph AS g, (SELECT DISTINCT u.batch FROM unnest($3) AS u(batch) WHERE u.batch IS NOT NULL) AS b,
+             LATERAL perfmodel.step_sensitivity(g.graph_id, a.card, b.batch, a.dtype, a.layout, $6, $7) AS s
+        WHERE g.graph_id = ANY ($8) AND b.batch <= coalesce(perfmodel.max_batch(g.graph_id, a.card, a.dtype, a.layout, $6), b.batch)
     ), chosen AS (
-        SELECT c.* FROM (SELECT array_agg(z.value ORDER BY a.step, z.at) AS values FROM asked AS a, unnest(a.sensitivity) WITH ORDINALITY AS z(value, at)) AS s,
-             (SELECT array_agg(a.step_ms ORDER BY a.step) AS ms, array_agg(hashtextextended(a.structure, 0) ORDER BY a.step) AS network,
-                     array_agg(a.measured ORDER BY a.step) AS measured FROM asked AS a) AS r,
-             LATERAL perfmodel.choose_probes(s.values, r.ms, r.network, r.measured, known, suggest_probes.n) WITH ORDINALITY AS c(step, before, after, rank)
+        SELECT c.* FROM argument AS a,
+             (SELECT array_agg(z.value ORDER BY q.step, z.at) AS values FROM asked AS q, unnest(q.sensitivity) WITH ORDINALITY AS z(value, at)) AS s,
+             (SELECT array_agg(q.step_ms ORDER BY q.step) AS ms, array_agg(hashtextextended(q.structure, 0) ORDER BY q.step) AS network,
+                     array_agg(q.measured ORDER BY q.step) AS measured FROM asked AS q) AS r,
+             LATERAL perfmodel.choose_probes(s.values, r.ms, r.network, r.measured, a.known, $2) WITH ORDINALITY AS c(step, before, after, rank)
     )
-    SELECT c.rank::integer, a.graph_id, a.name, a.batch, round(a.step_ms::numeric, 3)::float8, round(c.before::numeric, 2)::float8, round(c.after::numeric, 2)::float8
-    FROM chosen AS c JOIN asked AS a ON a.step = c.step ORDER BY c.rank;
-END $$;
+    SELECT c.rank::integer, q.graph_id, q.name, q.batch, a.dtype, a.layout, round(q.step_ms::numeric, 3)::float8, round(c.before::numeric, 2)::float8,
+           round(c.after::numeric, 2)::float8
+    FROM argument AS a, chosen AS c JOIN asked AS q ON q.step = c.step ORDER BY c.rank;
+END;
 COMMENT ON FUNCTION perfmodel.suggest_probes(text, integer, integer[], text, text, text, text, bigint[]) IS
-    'the n networks and batches whose measured steps would tell a recalibration most about a device';
+    'the n networks and batches whose measured steps in this dtype and layout would tell a recalibration most';

@@ -64,20 +64,17 @@ static void
 note_short_name(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
 {
 	const pm_predictor *p = asked->ref.predictor;
-	char	   *given = text_to_cstring(q->gpu);
-	const char *taken = asked->sample.query.gpu->name;
-	const char *trained = NULL;
+	const pm_gpu *taken = asked->sample.query.gpu;
 	const char **others;
-	int			n = pm_gpu_others_meant(given, &others);
+	int			n = pm_gpu_others_meant(text_to_cstring(q->gpu), &others);
 
-	if (n == 0)
-		return;
-	for (int i = 0; i < n && trained == NULL && !was_trained_on(p, taken); i++)
+	a->note = pm_note_short_name(q->gpu, taken, a->note);
+	for (int i = 0; i < n && !was_trained_on(p, taken->name); i++)
 		if (was_trained_on(p, others[i]))
-			trained = others[i];
-	a->note = psprintf("%s%sgpu \"%s\" was taken for \"%s\"%s", a->note ? a->note : "", a->note ? "; " : "", given,
-					   pm_message_from_core(taken),
-					   trained ? psprintf("; \"%s\" was in training", pm_message_from_core(trained)) : "");
+		{
+			a->note = psprintf("%s; \"%s\" was in training", a->note, pm_message_from_core(others[i]));
+			return;
+		}
 }
 
 /* In which format the card computes, and in which one the question was answered, where it is not the one asked for. */

@@ -19,10 +19,13 @@
 #include "errors.h"
 #include "problem.h"
 
+PG_FUNCTION_INFO_V1(pm_require);
+
 #define N_CANDIDATES	4
 #define SHOWN_BYTES		80		/* of a name in an error */
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
 #define SHORTEST_PART	4		/* bytes of a name that is looked for within another */
+#define NOT_ALIKE		PG_INT32_MAX
 #define SHORTEST_WORD	3		/* bytes of the first word of two names that are alike by it */
 
 static int
@@ -90,6 +93,18 @@ pm_problem_raise(const pm_problem *p)
 			 errmsg_internal("%s", p->message),
 			 p->detail ? errdetail_internal("%s", p->detail) : 0,
 			 hint ? errhint("%s", hint) : 0));
+}
+
+/* require(condition, message, hint): an error without a function of its own below it, as a check in PL/pgSQL has. */
+Datum
+pm_require(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0) || !PG_GETARG_BOOL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg_internal("%s", PG_ARGISNULL(1) ? "an argument is out of range" : text_to_cstring(PG_GETARG_TEXT_PP(1))),
+				 PG_ARGISNULL(2) ? 0 : errhint("%s", text_to_cstring(PG_GETARG_TEXT_PP(2)))));
+	PG_RETURN_BOOL(true);
 }
 
 /* For want of memory to copy the error that says so. */
@@ -165,7 +180,7 @@ typedef struct wanted_name
 	char	   *essence;
 	int			len;			/* of the essence, bytes */
 	int			first_word;		/* letters that the essence begins with, bytes: 3 in "gpt2" */
-	int			most_unlike;	/* a name that is more unlike is not suggested */
+	int			most_changes;	/* letters in which a name may differ that is suggested */
 } wanted_name;
 
 /* How many letters s begins with, and not what follows them in the word "abc-def". */
@@ -187,7 +202,7 @@ wanted_name_of(const char *name)
 	w.essence = essence(name, &w.len);
 	w.essence[w.len] = '\0';
 	w.first_word = Min(first_letters(name), w.len);
-	w.most_unlike = Max(2, pg_mbstrlen_with_len(w.essence, w.len) / 2);
+	w.most_changes = Max(2, pg_mbstrlen_with_len(w.essence, w.len) / 2);
 	return w;
 }
 
@@ -201,7 +216,7 @@ is_part_of(const char *have, int stem, const wanted_name *w)
 	return false;
 }
 
-/* Small for a name that the user may have meant. */
+/* Small for a name that the user may have meant, NOT_ALIKE for others. */
 static int
 unlikeness(const wanted_name *w, const char *name)
 {
@@ -223,9 +238,9 @@ unlikeness(const wanted_name *w, const char *name)
 		d = varstr_levenshtein(w->essence, w->len, have, len, 1, 1, 1, true);
 		if (stem < len)
 			d = Min(d, varstr_levenshtein(w->essence, w->len, have, stem, 1, 1, 1, true));
-		/* "gpt2" and "gpt_small" have a word in common */
-		if (word >= SHORTEST_WORD && first_letters(name) == word && strncmp(have, w->essence, word) == 0)
-			d = Min(d, w->most_unlike);
+		/* "gpt2" and "gpt_small" have a word in common: suggested behind all that are spelt alike */
+		if (d > w->most_changes)
+			d = word >= SHORTEST_WORD && first_letters(name) == word && strncmp(have, w->essence, word) == 0 ? w->most_changes + 1 : NOT_ALIKE;
 	}
 	pfree(have);
 	return d;
@@ -285,7 +300,7 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 		int			d = unlikeness(&w, names[i]);
 
 		CHECK_FOR_INTERRUPTS();
-		if (w.len > 0 && d <= w.most_unlike)
+		if (w.len > 0 && d != NOT_ALIKE)
 			n_best = keep_candidate(best, n_best, names[i], d);
 	}
 	for (int i = 0; i < n_best; i++)

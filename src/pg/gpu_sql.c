@@ -396,6 +396,17 @@ pm_gpu_others_meant(const char *name, const char ***others)
 	return n;
 }
 
+char *
+pm_note_short_name(const text *given, const pm_gpu *taken, const char *note)
+{
+	char	   *name = text_to_cstring(given);
+	const char **others;
+
+	if (pm_gpu_others_meant(name, &others) == 0)
+		return unconstify(char *, note);
+	return psprintf("%s%sgpu \"%s\" was taken for \"%s\"", note ? note : "", note ? "; " : "", pm_shown_name(name), pm_message_from_core(taken->name));
+}
+
 bool
 pm_gpu_exists(const char *name)
 {

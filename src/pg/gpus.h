@@ -19,6 +19,8 @@ extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
  * name of a device, and for a name that is not known.
  */
 extern int	pm_gpu_others_meant(const char *name, const char ***others);
+/* The note with 'gpu "A100" was taken for "A100-SXM4-40GB"' behind it where others may be meant, else note itself; note may be NULL. */
+extern char *pm_note_short_name(const text *given, const pm_gpu *taken, const char *note);
 /* The devices that a name which is not known is near to, by series and number, the nearest first, at most so many: how many, and their names. */
 extern int	pm_gpu_nearest(const char *name, const char **nearest, int most);
 /* Whether it would find one. */

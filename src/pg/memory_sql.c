@@ -11,6 +11,7 @@
 #include "cache/freshness.h"
 #include "encoding.h"
 #include "features/tokens.h"
+#include "gpus.h"
 #include "memory/divide.h"
 #include "memory_asking.h"
 #include "memory_factors.h"
@@ -91,7 +92,7 @@ pm_memory_read(FunctionCallInfo fcinfo, int checkpointing_arg, pm_asked_words *w
 }
 
 static void
-fill(const pm_memory_question *m, const pm_memory_estimate *e, Datum *values, bool *nulls)
+fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_estimate *e, Datum *values, bool *nulls)
 {
 	const double figures[] = {
 		e->peak_mb, e->low_mb, e->high_mb, e->weights_mb, e->gradients_mb, e->optimizer_mb, e->activations_mb, e->workspace_mb,
@@ -108,7 +109,8 @@ fill(const pm_memory_question *m, const pm_memory_estimate *e, Datum *values, bo
 	if (m->is_divided && note[0] == '\0')
 		snprintf(note, sizeof(note), "memory of several GPUs that train together has not been measured");
 	values[IN_DOMAIN] = BoolGetDatum(note[0] == '\0');
-	values[NOTE] = pm_text_or_null(note[0] ? pm_message_from_core(note) : NULL, &nulls[NOTE]);
+	values[NOTE] = pm_text_or_null(pm_note_short_name(words->gpu, m->question.gpu, note[0] ? pm_message_from_core(note) : NULL),
+								   &nulls[NOTE]);
 }
 
 Datum
@@ -128,7 +130,7 @@ pm_predict_memory(PG_FUNCTION_ARGS)
 	if (pm_memory_ask(&words, checkpointing, &m, &p))
 	{
 		pm_memory_estimate_at(m.plan, &m.question, &m.factors, how.level, &e);
-		fill(&m, &e, values, nulls);
+		fill(&words, &m, &e, values, nulls);
 	}
 	else if (how.problem_is_null)
 	{

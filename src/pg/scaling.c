@@ -22,7 +22,7 @@ deviations(double level)
 	return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
 }
 
-/* What the answer rests on, behind what the note says already. */
+/* What the answer rests on, behind what the note says already: links that nobody measured are not in the domain. */
 static void
 add_note(const pm_fabric *f, pm_answer *a)
 {
@@ -33,6 +33,7 @@ add_note(const pm_fabric *f, pm_answer *a)
 	said = psprintf("%s%scommunication on cluster \"%s\" is not measured", a->note ? a->note : "", a->note ? "; " : "",
 					pm_message_from_core(f->name));
 	a->note = said;
+	a->in_domain = false;
 	a->reasons |= 1u << PM_REASON_UNFITTED_CLUSTER;
 }
 

@@ -13,6 +13,7 @@
 #include "cache/prepared_cache.h"
 #include "encoding.h"
 #include "errors.h"
+#include "gpus.h"
 #include "results.h"
 #include "predictor/transfer.h"
 
@@ -120,6 +121,8 @@ pm_predict_from_step(PG_FUNCTION_ARGS)
 	values[3] = Float8GetDatum(c.step_ms / measured_ms);
 	values[4] = Float8GetDatum(c.weight);
 	values[5] = BoolGetDatum(in_domain(&from, measured_ms, &to, &note));
+	note = pm_note_short_name(PG_GETARG_TEXT_PP(1), &from.gpu, note);
+	note = pm_note_short_name(q.gpu, &to.gpu, note);
 	values[6] = pm_text_or_null(note, &nulls[6]);
 	return pm_record(fcinfo, values, nulls);
 }
