@@ -77,7 +77,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_trained functions_cards functions_memory functions_probes functions_drift \
 	functions_scaling functions_job functions_convergence functions_change \
-	functions_plot functions_job_table functions_report nightly \
+	functions_plot functions_job_table functions_zoom functions_report nightly \
 	views text_limits \
 	dump privileges)
 
@@ -143,17 +143,20 @@ $(ONNX_PB): $(ONNX_PROTO)
 	$(PROTOC)
 $(PG_OBJS): $(CORE_HEADERS) $(PG_HEADERS) src/sources.mk Makefile perfmodel.control
 
+# What report_script() is made of.
+ZOOM = data/uplot/LICENSE data/uplot/uPlot.min.js data/uplot/uPlot.min.css sql/install/zoom.js sql/install/include.awk
+
 # a first line that keeps psql from reading the script, then the parts
 SCRIPT = printf '%s\n' '-- Assembled from sql and data by make.' '\echo Use "$(1)" to load this file. \quit';
 
-sql/perfmodel--$(EXTVERSION).sql: $(SQL_PARTS) data/gpu.csv sql/install/gpu_rows.awk Makefile perfmodel.control
+sql/perfmodel--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) data/gpu.csv sql/install/gpu_rows.awk Makefile perfmodel.control
 	@{ $(call SCRIPT,CREATE EXTENSION perfmodel) \
 	   for part in $(SQL_PARTS); do \
-	       printf '\n'; cat $$part; \
+	       printf '\n'; awk -f sql/install/include.awk $$part || exit 1; \
 	       case $$part in */tables_gpu.sql) awk -f sql/install/gpu_rows.awk data/gpu.csv || exit 1;; esac; \
 	   done; } > $@.new && mv $@.new $@
 
-sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(UPDATE)/before.sql $(UPDATE)/after.sql sql/update/replace.awk data/gpu.csv \
+sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) $(UPDATE)/before.sql $(UPDATE)/after.sql sql/update/replace.awk data/gpu.csv \
 		sql/install/gpu_rows.awk Makefile perfmodel.control
 	@{ $(call SCRIPT,ALTER EXTENSION perfmodel UPDATE) \
 	   cat $(UPDATE)/before.sql; \
@@ -161,6 +164,7 @@ sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(UPDATE)/before.s
 	       printf '\n'; \
 	       case $$part in \
 	           */tables_*.sql) awk -v comments=1 -f sql/update/replace.awk $$part;; \
+	           */functions_zoom.sql) awk -f sql/update/replace.awk $$part | awk -f sql/install/include.awk;; \
 	           *) awk -f sql/update/replace.awk $$part;; \
 	       esac || exit 1; \
 	   done; \

@@ -46,6 +46,11 @@ CREATE TEMP TABLE plot_queue AS SELECT 'job </script> ' || i AS job_id, 'team' A
     '2026-03-01 08:00+00'::timestamptz AS submitted_at, CASE i WHEN 1 THEN '2026-03-01 08:30+00'::timestamptz END AS started_at FROM generate_series(1, 50) AS i;
 SELECT pg_temp.times('class="f0" x=', svg) AS bars, pg_temp.times('>job &lt;/script&gt; 1, team, 1 GPU<', svg) AS escaped, pg_temp.widest(svg) <= 120 AS short
 FROM perfmodel.plot_queue('plot_queue', free => '{"T4": 2}', predictor => 'plotted', at => '2026-03-01 09:00+00', rows => 10) AS svg;
+-- the same as data, for the script of a report: no word of a user is markup there
+SELECT pg_temp.times('</script>', svg) AS ends, pg_temp.times('\u003c\u002fscript\u003e', replace(svg, E'",\n"', '')) > 0 AS escaped, json_array_length(m[1]::json -> 'marks') AS marks, json_array_length(m[1]::json -> 'rows') AS rows,
+       array_to_string(ARRAY(SELECT json_array_elements_text(m[1]::json -> 'rows' -> 0)), '') AS row, pg_temp.widest(svg) <= 120 AS short
+FROM perfmodel.plot_queue('plot_queue', free => '{"T4": 2}', predictor => 'plotted', at => '2026-03-01 09:00+00', rows => 10, zoom => true) AS svg, regexp_match(svg, '<script type="application/json" class="marks">(.*?)</script>') AS m;
+SELECT substring(perfmodel.plot('lines', '{1,2}', '{3,NULL}', series => '{"a b","</script>"}', low => '{2.5,NULL}', zoom => true) FROM '<script.*') AS data;
 SELECT pg_temp.times('no data', perfmodel.plot_queue('plot_queue', '{"graph_id": null, "graph": "job_id"}', '{"T4": 2}', predictor => 'plotted')) AS nothing;
 -- without measurements that are new there is nothing to see
 SELECT pg_temp.times('no data', perfmodel.plot_errors('plotted', since => '2999-01-01')) AS errors, pg_temp.times('no data', perfmodel.plot_coverage('plotted', since => '2999-01-01')) AS coverage;
@@ -56,6 +61,6 @@ SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.plot('bars', '{1}', width => 10)$$), ($$SELECT perfmodel.plot('bars', '{1}', height => 5000)$$),
     ($$SELECT perfmodel.plot('bars', array_agg(i::float8), label => array_agg(i::text)) FROM generate_series(1, 300) AS i$$),
     ($$SELECT perfmodel.plot('bars', array_agg(i::float8), series => array_agg(i::text)) FROM generate_series(1, 30) AS i$$),
-    ($$SELECT perfmodel.plot('points', array_agg(i::float8)) FROM generate_series(1, 300000) AS i$$), ($$SELECT perfmodel.escape_markup('x', -1)$$),
+    ($$SELECT perfmodel.plot('points', array_agg(i::float8), zoom => true) FROM generate_series(1, 300000) AS i$$), ($$SELECT perfmodel.escape_markup('x', -1)$$),
     ($$SELECT perfmodel.plot_step(-5, 'T4', 8, predictor => 'plotted')$$), ($$SELECT perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'no such card', 8)$$)) AS v(statement);
 ROLLBACK;

@@ -12,7 +12,12 @@ CREATE FUNCTION pg_temp.wrong(page text) RETURNS text[] LANGUAGE sql AS $$
         CASE WHEN page NOT LIKE '<!DOCTYPE html>%</html>' THEN 'not a page' END,
         (SELECT 'long line: ' || min(l) FROM string_to_table(page, E'\n') AS l WHERE octet_length(l) > 120),
         CASE WHEN octet_length(page) > 1000000 THEN 'large' END,
-        CASE WHEN page ~* '<script|javascript:|onload=|onclick=|<b>|<iframe' THEN 'words of users are markup' END,
+        -- the page's own script, which its policy knows, and data, which are no script; nothing else
+        CASE WHEN replace(replace(page, E'<script>' || perfmodel.report_script() || E'</script>\n', ''), '<script type="application/json" class="marks">', '') ~* '<script|javascript:|onload=|onclick=|<b>|<iframe' THEN 'words of users are markup' END,
+        CASE WHEN pg_temp.times('<script>', page) <> pg_temp.times('script-src ''sha256-' || encode(sha256(convert_to(perfmodel.report_script(), 'UTF8')), 'base64') || '''">', page)
+               OR pg_temp.times('<script', page) <> pg_temp.times('</script>', page) THEN 'scripts that the policy does not know' END,
+        CASE WHEN page NOT LIKE '%content="default-src ''none''; style-src ''unsafe-inline''%' THEN 'no policy' END,
+        (SELECT 'data that are no JSON' FROM regexp_matches(page, '<script type="application/json" class="marks">(.*?)</script>', 'g') AS m WHERE m[1]::json ->> 'form' IS NULL LIMIT 1),
         -- no address but the name of SVG
         CASE WHEN regexp_replace(page, 'xmlns="http://www.w3.org/2000/svg"', '', 'g') ~* '(src|href)="[^#]|https?://|url\(|@import' THEN 'asks the network' END,
         CASE WHEN pg_temp.times('<figure', page) <> pg_temp.times('</figure>', page) OR pg_temp.times('<div', page) <> pg_temp.times('</div>', page)
@@ -43,6 +48,12 @@ CREATE FUNCTION pg_temp.shown(page text) RETURNS SETOF text LANGUAGE sql AS
     $$SELECT replace(replace(replace(replace(replace(replace(m[1], E'<wbr\n>', ''), '&lt;', '<'), '&gt;', '>'), '&quot;', '"'), '&#39;', ''''), '&amp;', '&') FROM regexp_matches(page, '<pre>(.*?)</pre>', 'g') AS m$$;
 CREATE FUNCTION pg_temp.rows(query text) RETURNS bigint LANGUAGE plpgsql AS $$DECLARE n bigint; BEGIN EXECUTE format('SELECT count(*) FROM (%s) AS q', query) INTO n; RETURN n; END$$;
 SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
+-- data for looking into figures: of those over time and of dots; words joined are the words, cut like those of the SVG
+SELECT j ->> 'form' AS form, j -> 'x' ->> 'scale' AS x_scale, json_array_length(j -> 'marks') > 10 AS marks, (SELECT array_agg(array_to_string(ARRAY(SELECT json_array_elements_text(s)), '')) FROM json_array_elements(j -> 'series') AS s) AS series
+FROM (SELECT m[1]::json AS j FROM regexp_matches(:'page', '<script type="application/json" class="marks">(.*?)</script>', 'g') AS m) AS data;
+-- without them, no script at all, and the same figures
+SELECT perfmodel.report('"a report"."job </script>"', columns => $${"team": "account's"}$$, predictor => '</script> of the report', title => '</script> <b>', zoom => false) AS plain \gset
+SELECT pg_temp.wrong(:'plain') AS wrong, pg_temp.times('<svg', :'plain') = pg_temp.times('<svg', :'page') AS same_plots, :'plain' ~* '<script|script-src' AS script;
 -- a part of the time; none; no jobs at all; no measurements
 SELECT pg_temp.wrong(page) AS wrong, (regexp_match(page, 'Jobs submitted[^<]*'))[1] AS says
 FROM perfmodel.report('"a report"."job </script>"', '2026-01-06', '2026-01-07', $${"team": "account's"}$$, '</script> of the report') AS page;

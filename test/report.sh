@@ -2,7 +2,10 @@
 # A report as a browser shows it: at two widths, light and dark, no text is cut
 # off, lies upon another or is smaller than 9 pixels, contrast is that of WCAG 2.1 (4.5 : 1 for text,
 # 3 : 1 for marks), the page is no wider than its window, and the SQL of each
-# figure opens by keyboard. Needs chromium; elsewhere it says that it is skipped.
+# figure opens by keyboard. Figures can be looked into: a drag, the buttons and a
+# double click change what they show. No script but the page's own runs, and
+# without scripts the page is whole. Needs chromium; elsewhere it says that it is
+# skipped.
 #
 #   test/private.sh test/report.sh [FOLDER]
 #
@@ -45,25 +48,61 @@ psql -X -At -c "SELECT perfmodel.report('job', predictor => 'half', alternatives
     psql -X -At -c "SELECT perfmodel.report_diff('half', 'roofline')" >"$out/two_predictors.html" &&
     psql -X -At -c "SELECT perfmodel.report()" >"$out/predictor.html" || exit 1
 
+# A copy of a page with a script of the tests, which the page's own policy would not let run.
+with_script() { # page, script
+    sed '/^<meta http-equiv="Content-Security-Policy"$/,/>$/d' "$out/$1.html"
+    echo '<script>'
+    cat "$2"
+    echo '</script>'
+}
+
+# Let the browser look with the script that is in $out/checked.html, and say what it found.
+look() { # name, further arguments of the browser
+    name=$1
+    shift
+    browser --enable-logging=stderr --virtual-time-budget=60000 "$@" --dump-dom "file://$out/checked.html" >"$out/found"
+    counted=$(sed -n 's/.*FOUND //p' "$out/found")
+    if [ -n "$counted" ] && ! grep -q '^WRONG' "$out/found" && ! grep -qa CONSOLE "$out/browser.log"; then
+        echo "ok - report on $name: $counted"
+    else
+        sed -n 's/^WRONG /    /p' "$out/found" | head -20
+        grep -a CONSOLE "$out/browser.log" | head -3
+        [ -n "$counted" ] || tail -3 "$out/browser.log"
+        echo "not ok - report on $name"
+        status=1
+    fi
+}
+
 for page in jobs predictor two_predictors; do
-    { cat "$out/$page.html"; echo '<script>'; cat test/report_check.js; echo '</script>'; } >"$out/checked.html"
     for width in 1280 520; do
         for scheme in light dark; do
             [ $scheme = dark ] && n=0 || n=1
-            browser --blink-settings=preferredColorScheme=$n --window-size=$width,900 --dump-dom "file://$out/checked.html" >"$out/found"
-            counted=$(sed -n 's/.*FOUND //p' "$out/found")
-            if [ -n "$counted" ] && ! grep -q '^WRONG' "$out/found"; then
-                echo "ok - report on $page, $width wide, $scheme: $counted"
-            else
-                sed -n 's/^WRONG /    /p' "$out/found" | head -20
-                [ -n "$counted" ] || tail -3 "$out/browser.log"
-                echo "not ok - report on $page, $width wide, $scheme"
-                status=1
-            fi
+            with_script $page test/report_check.js >"$out/checked.html"
+            look "$page, $width wide, $scheme" --blink-settings=preferredColorScheme=$n --window-size=$width,900
+            with_script $page test/report_zoom.js >"$out/checked.html"
+            look "$page, $width wide, $scheme, looked into" --blink-settings=preferredColorScheme=$n --window-size=$width,900
             [ -z "${1:-}" ] || browser --blink-settings=preferredColorScheme=$n --window-size=$width,4200 --screenshot="$1/report_${page}_${width}_$scheme.png" \
                 "file://$out/$page.html" >/dev/null
         done
     done
 done
+
+# As it is: its own script runs, another one does not; and without scripts all figures are there.
+{ cat "$out/jobs.html"; echo '<script>document.body.className = "smuggled"</script>'; } >"$out/policy.html"
+browser --dump-dom "file://$out/policy.html" >"$out/found"
+if grep -q '<p class="zoom">' "$out/found" && ! grep -q '<body class="smuggled"' "$out/found"; then
+    echo "ok - report on jobs: no script runs but its own"
+else
+    echo "not ok - report on jobs: no script runs but its own"
+    status=1
+fi
+sed "s,script-src 'sha256-[^\"]*,script-src 'none'," "$out/jobs.html" >"$out/unscripted.html"
+browser --dump-dom "file://$out/unscripted.html" >"$out/found"
+if [ "$(grep -c '<svg' "$out/found")" = "$(grep -c '<svg' "$out/jobs.html")" ] && ! grep -q '<p class="zoom">\|class="replaced"' "$out/found"; then
+    echo "ok - report on jobs: whole without scripts"
+else
+    echo "not ok - report on jobs: whole without scripts"
+    status=1
+fi
 psql -X -q -d postgres -c 'DROP DATABASE IF EXISTS perfmodel_report' >/dev/null 2>&1
 exit $status

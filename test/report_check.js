@@ -40,7 +40,7 @@ addEventListener('load', () => {
       if (colour && contrast(colour, ground(svg)) < 3) found.push(`${name}: colour ${colour} is hard to see`);
     }
   }
-  for (const e of document.querySelectorAll('h1, h2, h3, p, dt, dd, small, th, td, summary, a, footer'))
+  for (const e of document.querySelectorAll('h1, h2, h3, p, dt, dd, small, th, td, summary, a, button, footer'))
     if (e.textContent.trim() && contrast(getComputedStyle(e).color, ground(e)) < 4.5) found.push(`"${e.textContent.trim().slice(0, 40)}" is hard to read`);
   if (document.documentElement.scrollWidth > innerWidth + 1) found.push(`the page is ${document.documentElement.scrollWidth} wide in a window of ${innerWidth}`);
   for (const a of document.querySelectorAll('nav a')) if (!document.querySelector(a.getAttribute('href'))) found.push(`nothing is at ${a.getAttribute('href')}`);

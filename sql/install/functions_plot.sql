@@ -4,9 +4,9 @@ CREATE FUNCTION perfmodel.plot(form text, x float8[], y float8[] DEFAULT NULL, s
                                low float8[] DEFAULT NULL, high float8[] DEFAULT NULL, title text DEFAULT NULL,
                                x_title text DEFAULT NULL, y_title text DEFAULT NULL, x_scale text DEFAULT 'linear',
                                y_scale text DEFAULT 'linear', reference float8 DEFAULT NULL, width integer DEFAULT 720,
-                               height integer DEFAULT 0) RETURNS text
+                               height integer DEFAULT 0, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'pm_plot_sql';
-COMMENT ON FUNCTION perfmodel.plot(text, float8[], float8[], text[], text[], float8[], float8[], text, text, text, text, text, float8, integer, integer) IS
+COMMENT ON FUNCTION perfmodel.plot(text, float8[], float8[], text[], text[], float8[], float8[], text, text, text, text, text, float8, integer, integer, boolean) IS
     'an SVG of marks given as arrays; form: bars, points, compare, lines, areas, spans; scales: linear, log, time';
 
 CREATE FUNCTION perfmodel.escape_markup(words text, most integer DEFAULT 0) RETURNS text
@@ -152,7 +152,8 @@ COMMENT ON FUNCTION perfmodel.plot_scaling(bigint, text, integer, text, integer,
     'an SVG of throughput over the number of GPUs, with its interval of 90 %';
 
 CREATE FUNCTION perfmodel.plot_queue(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
-                                     predictor text DEFAULT NULL, at timestamptz DEFAULT now(), rows integer DEFAULT 40, width integer DEFAULT 720) RETURNS text
+                                     predictor text DEFAULT NULL, at timestamptz DEFAULT now(), rows integer DEFAULT 40, width integer DEFAULT 720,
+                                     zoom boolean DEFAULT false) RETURNS text
     LANGUAGE sql STABLE PARALLEL RESTRICTED COST 200000
 BEGIN ATOMIC
     WITH eta AS (
@@ -165,8 +166,9 @@ BEGIN ATOMIC
     SELECT perfmodel.plot('spans', coalesce(array_agg(e.x ORDER BY e.nth), '{}'), array_agg(e.y ORDER BY e.nth),
         series => array_agg(CASE WHEN e.kind <= 7 THEN e.gpu ELSE 'other GPUs' END ORDER BY e.nth),
         label => array_agg(e.label ORDER BY e.nth), low => array_agg(e.x ORDER BY e.nth), high => array_agg(e.high ORDER BY e.nth), x_scale => 'time',
-        x_title => 'UTC; a bar: from start to end in the median; paler: up to the end at 90 %', title => 'Running and waiting jobs', width => plot_queue.width)
+        x_title => 'UTC; a bar: from start to end in the median; paler: up to the end at 90 %', title => 'Running and waiting jobs', width => plot_queue.width,
+        zoom => plot_queue.zoom)
     FROM eta AS e WHERE e.nth <= least(plot_queue.rows, 200);
 END;
-COMMENT ON FUNCTION perfmodel.plot_queue(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, integer) IS
+COMMENT ON FUNCTION perfmodel.plot_queue(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, integer, boolean) IS
     'an SVG of when running and waiting jobs start and end, as queue_eta says: median, and up to 90 %';

@@ -34,7 +34,9 @@ COMMENT ON FUNCTION perfmodel.compare_predictors(text, text, timestamptz) IS
 
 -- ---- parts of a page ----
 
-CREATE FUNCTION perfmodel.report_page(title text, body text) RETURNS text
+-- The policy of the page lets it fetch nothing, and run no script but report_script(), which it knows by its hash: a script that
+-- somebody managed to smuggle in would not run.
+CREATE FUNCTION perfmodel.report_page(title text, body text, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT perfmodel.break_lines(concat(
@@ -44,6 +46,9 @@ BEGIN ATOMIC
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy"
+content="default-src ''none''; style-src ''unsafe-inline''', CASE WHEN report_page.zoom
+    THEN format(E';\nscript-src ''sha256-%s''', encode(sha256(convert_to(perfmodel.report_script(), 'UTF8')), 'base64')) END, '">
 <title>', perfmodel.escape_markup(report_page.title, 100), '</title>
 <style>
 :root{color-scheme:light dark;--paper:#fff;--ground:#f3f5f8;--ink:#1c2430;--dim:#556070;--line:#dde2e9;
@@ -90,13 +95,14 @@ footer{padding-top:32px;padding-bottom:40px;font-size:13px}
 @media print{body{background:#fff;font-size:11px}figure,.tile{break-inside:avoid}details,nav{display:none}
 main,header,footer{max-width:none;padding:0}.grid{grid-template-columns:1fr 1fr}
 .plot svg,.wide .plot svg{min-width:0}}
-</style>
+', CASE WHEN report_page.zoom THEN perfmodel.report_script_style() END, '</style>
 </head>
 <body>
-', report_page.body, '</body>
+', report_page.body, '<script>' || CASE WHEN report_page.zoom THEN perfmodel.report_script() END || E'</script>\n', '</body>
 </html>'));
 END;
-COMMENT ON FUNCTION perfmodel.report_page(text, text) IS 'a page of HTML about a body of markup, with the style sheet of reports; no line over 120 bytes';
+COMMENT ON FUNCTION perfmodel.report_page(text, text, boolean) IS
+    'a page of HTML about a body of markup, with the style sheet of reports; zoom: with report_script()';
 
 -- Runs what it is given: a query of one's own, with one's own rights.
 CREATE FUNCTION perfmodel.report_table(query text) RETURNS text
@@ -138,7 +144,7 @@ COMMENT ON FUNCTION perfmodel.report_figure(text, text, text, text, boolean) IS 
 -- Runs what it is given, too: a query with some of the columns series, label, x, y, low, high.
 CREATE FUNCTION perfmodel.report_plot(title text, says text, form text, query text, x_title text DEFAULT NULL, y_title text DEFAULT NULL,
                                       x_scale text DEFAULT 'linear', y_scale text DEFAULT 'linear', reference float8 DEFAULT NULL,
-                                      wide boolean DEFAULT false) RETURNS text
+                                      wide boolean DEFAULT false, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     svg text;
@@ -146,12 +152,12 @@ DECLARE
 BEGIN
     EXECUTE format($query$
         SELECT count(*), perfmodel.plot($1, coalesce(array_agg((j ->> 'x')::float8), '{}'), array_agg((j ->> 'y')::float8), array_agg(j ->> 'series'),
-                              array_agg(j ->> 'label'), array_agg((j ->> 'low')::float8), array_agg((j ->> 'high')::float8), NULL, $2, $3, $4, $5, $6, $7)
+                              array_agg(j ->> 'label'), array_agg((j ->> 'low')::float8), array_agg((j ->> 'high')::float8), NULL, $2, $3, $4, $5, $6, $7, zoom => $8)
         FROM (SELECT row_to_json(q) AS j FROM (%s) AS q) AS marks$query$, query)
-        INTO n, svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END;
+        INTO n, svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END, zoom;
     RETURN perfmodel.report_figure(title, says, CASE WHEN n > 0 THEN svg ELSE E'<p>No data yet: the query of this figure returns no rows.</p>\n' END, query, wide);
 END $$;
-COMMENT ON FUNCTION perfmodel.report_plot(text, text, text, text, text, text, text, text, float8, boolean) IS
+COMMENT ON FUNCTION perfmodel.report_plot(text, text, text, text, text, text, text, text, float8, boolean, boolean) IS
     'a figure of a report with a plot of what a query returns in columns series, label, x, y, low, high';
 
 CREATE FUNCTION perfmodel.report_tile(name text, value text, note text DEFAULT NULL, class text DEFAULT '') RETURNS text
@@ -165,7 +171,7 @@ COMMENT ON FUNCTION perfmodel.report_tile(text, text, text, text) IS 'a figure o
 
 -- ---- a history of jobs ----
 
-CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL) RETURNS text
+CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     hours CONSTANT text := 'gpu_count * duration_s / 3600';
@@ -217,7 +223,7 @@ h AS (SELECT date_trunc(%L, submitted_at, 'UTC') AS at, coalesce(gpu::text, 'unk
       FROM job GROUP BY 1, 2),
 g AS (SELECT gpu, row_number() OVER (ORDER BY sum(hours) DESC, gpu) AS nth FROM h GROUP BY 1)
 SELECT extract(epoch FROM at) AS x, CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(hours) AS y
-FROM h JOIN g USING (gpu) GROUP BY 1, 2 ORDER BY min(least(g.nth, 8)), 1$query$, source, bucket, hours), NULL, 'GPU-hours', 'time'),
+FROM h JOIN g USING (gpu) GROUP BY 1, 2 ORDER BY min(least(g.nth, 8)), 1$query$, source, bucket, hours), NULL, 'GPU-hours', 'time', zoom => zoom),
     perfmodel.report_plot('Networks that take most GPU-hours', 'The twelve largest, with their share of all GPU-hours in percent.', 'bars', format(
 $query$WITH job AS (%s),
 n AS (SELECT coalesce(g.name, 'unknown') AS name, sum(%s) AS hours
@@ -273,9 +279,9 @@ GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, sourc
     END IF;
     RETURN page || E'</div></section>\n';
 END $$;
-COMMENT ON FUNCTION perfmodel.report_history(text, text, text[]) IS 'the part of a report about a history of jobs, read by a query as report_jobs() makes it';
+COMMENT ON FUNCTION perfmodel.report_history(text, text, text[], boolean) IS 'the part of a report about a history of jobs, read by a query as report_jobs() makes it';
 
-CREATE FUNCTION perfmodel.report_trust(predictor text, since timestamptz DEFAULT NULL) RETURNS text
+CREATE FUNCTION perfmodel.report_trust(predictor text, since timestamptz DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     ask CONSTANT text := format('perfmodel.residuals(%L, %L)', predictor, since);
@@ -310,10 +316,10 @@ Rows of perfmodel.profile that are measured from now on will say.</p></section>
 $query$SELECT measured_ms AS x, predicted_ms AS y,
        CASE WHEN in_domain THEN 'in the domain' WHEN in_domain IS NULL THEN 'domain not known' ELSE 'out of the domain' END AS series
 FROM (SELECT * FROM $query$ || ask || $query$
-      ORDER BY hashint8(profile_id) LIMIT 2000) AS r ORDER BY series$query$, 'measured, ms', 'predicted, ms', 'log', 'log'),
+      ORDER BY hashint8(profile_id) LIMIT 2000) AS r ORDER BY series$query$, 'measured, ms', 'predicted, ms', 'log', 'log', zoom => zoom),
     perfmodel.report_plot('Coverage over time', 'Share of measurements inside of their interval of 90 %, with bounds of 90 % (the band). It should stay about the line.', 'lines',
 format($query$SELECT extract(epoch FROM window_start) AS x, coverage_pct AS y, coverage_low_pct AS low, coverage_high_pct AS high
-FROM perfmodel.drift(%L, '{}', %L, slice => %L) WHERE coverage_pct IS NOT NULL$query$, predictor, since, slice), NULL, '% inside', 'time', 'linear', 90),
+FROM perfmodel.drift(%L, '{}', %L, slice => %L) WHERE coverage_pct IS NOT NULL$query$, predictor, since, slice), NULL, '% inside', 'time', 'linear', 90, zoom => zoom),
     perfmodel.report_plot('Error by GPU', 'Mean absolute error in percent of the measured time.', 'bars',
 $query$SELECT gpu AS label, 100 * avg(abs(1 - predicted_ms / measured_ms)) AS x
 FROM $query$ || ask || $query$
@@ -328,12 +334,12 @@ GROUP BY family ORDER BY count(*) DESC, family LIMIT 20$query$, '%'),
             FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since)),
         format($query$SELECT * FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since), true), E'</div></section>\n');
 END $$;
-COMMENT ON FUNCTION perfmodel.report_trust(text, timestamptz) IS 'the part of a report about the errors of a predictor on measurements that it was not trained on';
+COMMENT ON FUNCTION perfmodel.report_trust(text, timestamptz, boolean) IS 'the part of a report about the errors of a predictor on measurements that it was not trained on';
 
 CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
                                  predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions',
-                                 queue regclass DEFAULT NULL, free jsonb DEFAULT '{}', queue_columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo')
-    RETURNS text
+                                 queue regclass DEFAULT NULL, free jsonb DEFAULT '{}', queue_columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo',
+                                 zoom boolean DEFAULT true) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
     cards text[];
@@ -350,7 +356,7 @@ BEGIN
         cards := ARRAY(SELECT perfmodel.gpu_name(g) FROM unnest(alternatives) AS g);
     END IF;
     IF jobs IS NOT NULL THEN
-        history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards);
+        history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards, zoom);
     END IF;
     IF queue IS NOT NULL THEN
         -- the figure shows only jobs that have times: say how many have none, and the reason that most of them have
@@ -361,7 +367,7 @@ BEGIN
         waiting := concat('<section aria-labelledby="queue"><h2 id="queue">The queue</h2>
 <p class="says">Policy ', perfmodel.escape_markup(policy, 20), '; the first 40 jobs by start.</p>
 <div class="grid">', perfmodel.report_figure('When jobs start and end', 'Running and waiting jobs, from the predictions and their intervals.' || untimed,
-            perfmodel.plot_queue(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => chosen.name, width => 1160),
+            perfmodel.plot_queue(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => chosen.name, width => 1160, zoom => zoom),
             format('SELECT * FROM perfmodel.queue_eta(jobs => %L, columns => %L, free => %L, policy => %L, predictor => %L)', queue, queue_columns, free, policy, chosen.name), true), E'</div></section>\n');
     END IF;
     RETURN perfmodel.report_page(title, concat('<header><h1>', perfmodel.escape_markup(title, 100), '</h1>
@@ -372,18 +378,19 @@ BEGIN
 ', CASE WHEN history IS NOT NULL THEN '<a href="#jobs">What ran</a>' END, '
 <a href="#trust">How good the predictions are</a> <a href="#predictors">Predictors</a></nav></header>
 <main>
-', waiting, history, perfmodel.report_trust(chosen.name), '<section aria-labelledby="predictors"><h2 id="predictors">Predictors</h2>
+', waiting, history, perfmodel.report_trust(chosen.name, zoom => zoom), '<section aria-labelledby="predictors"><h2 id="predictors">Predictors</h2>
 <div class="grid">', perfmodel.report_figure('Predictors of this database', 'The active one answers when a question names none.',
             perfmodel.report_table('SELECT name, kind, active, measurements, gpus, error_pct, origin, trained_at::date AS trained FROM perfmodel.predictors LIMIT 30'),
             'SELECT * FROM perfmodel.predictors', true), '</div></section>
 </main>
 <footer>Times are in UTC. Every figure has its SQL below it; the page needs no network and no script.</footer>
-'));
+'), zoom);
 END $$;
-COMMENT ON FUNCTION perfmodel.report(regclass, timestamptz, timestamptz, jsonb, text, text[], text, regclass, jsonb, jsonb, text) IS
+COMMENT ON FUNCTION perfmodel.report(regclass, timestamptz, timestamptz, jsonb, text, text[], text, regclass, jsonb, jsonb, text, boolean) IS
     'one page of HTML about a table of jobs (NULL: none) and the errors of a predictor: psql -Atqc ... > report.html';
 
-CREATE FUNCTION perfmodel.report_diff(a text, b text, since timestamptz DEFAULT NULL, title text DEFAULT 'Two predictors compared') RETURNS text
+CREATE FUNCTION perfmodel.report_diff(a text, b text, since timestamptz DEFAULT NULL, title text DEFAULT 'Two predictors compared',
+                                      zoom boolean DEFAULT true) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
     joined CONSTANT text := format(
@@ -419,7 +426,7 @@ b: ', perfmodel.escape_markup(b, 80), '</p></header>
         perfmodel.report_plot('Error by family of networks', 'The ten families with most measurements.', 'bars', format(sides, joined, 'family', 10, 'a', 'b'), '%'),
         perfmodel.report_plot('Prediction against prediction', 'Each dot is a measurement, of at most 2,000; on the line, both say the same.', 'compare',
             format('SELECT a_ms AS x, b_ms AS y, CASE WHEN a_error < b_error THEN ''a is nearer'' ELSE ''b is nearer'' END AS series%sFROM (SELECT * FROM (%s) AS r ORDER BY hashint8(profile_id) LIMIT 2000) AS r ORDER BY series',
-                   chr(10), joined), 'a, ms', 'b, ms', 'log', 'log'),
+                   chr(10), joined), 'a, ms', 'b, ms', 'log', 'log', zoom => zoom),
         perfmodel.report_figure('Where they differ most', 'The fifteen measurements whose errors changed most.', perfmodel.report_table(format(
             'SELECT g.name AS network, r.gpu, r.dtype, r.batch, round(measured_ms::numeric, 1) AS measured_ms, round(a_ms::numeric, 1) AS a_ms, round(b_ms::numeric, 1) AS b_ms,
                     round(a_error::numeric, 1) AS a_error_pct, round(b_error::numeric, 1) AS b_error_pct
@@ -434,7 +441,7 @@ b: ', perfmodel.escape_markup(b, 80), '</p></header>
             format('SELECT * FROM perfmodel.predictor WHERE name IN (%L, %L)', a, b), true), '</div>
 </main>
 <footer>Every figure has its SQL below it; the page needs no network and no script.</footer>
-'));
+'), zoom);
 END $$;
-COMMENT ON FUNCTION perfmodel.report_diff(text, text, timestamptz, text) IS
+COMMENT ON FUNCTION perfmodel.report_diff(text, text, timestamptz, text, boolean) IS
     'one page of HTML that compares two predictors on measurements that neither was trained on';

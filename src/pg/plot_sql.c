@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(pm_break_lines_sql);
 enum
 {
 	A_FORM, A_X, A_Y, A_SERIES, A_LABEL, A_LOW, A_HIGH, A_TITLE, A_X_TITLE, A_Y_TITLE, A_X_SCALE, A_Y_SCALE, A_REFERENCE,
-	A_WIDTH, A_HEIGHT
+	A_WIDTH, A_HEIGHT, A_ZOOM
 };
 
 static const char *const argument_name[] = {"form", "x", "y", "series", "label", "low", "high"};
@@ -119,6 +119,7 @@ pm_plot_sql(PG_FUNCTION_ARGS)
 	pm_status	st = {PM_OK};
 	pm_arena	arena;
 	char	   *svg;
+	char	   *data = "";
 
 	p.form = word_arg(fcinfo, A_FORM, "form of plot", pm_plot_form_name, PM_N_PLOT_FORMS);
 	p.x_scale = word_arg(fcinfo, A_X_SCALE, "scale", pm_scale_name, PM_N_SCALE_KINDS);
@@ -130,7 +131,9 @@ pm_plot_sql(PG_FUNCTION_ARGS)
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	if (pm_plot_svg(&p, &arena, &svg, &st) != PM_OK)
 		pm_raise(&st);
-	PG_RETURN_TEXT_P(cstring_to_text(pm_from_core(svg)));
+	if (!PG_ARGISNULL(A_ZOOM) && PG_GETARG_BOOL(A_ZOOM) && pm_plot_data(&p, &arena, &data, &st) != PM_OK)
+		pm_raise(&st);
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s%s", pm_from_core(svg), data)));
 }
 
 static Datum

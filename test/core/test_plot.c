@@ -1,6 +1,7 @@
 /*
  * test_plot.c - plots are whole SVG whatever they are made of: words of users
- * are words, numbers are numbers, lines are short; axes mark round values.
+ * are words, numbers are numbers, lines are short; axes mark round values; and
+ * whole JSON, likewise.
  */
 #include "check.h"
 
@@ -74,6 +75,44 @@ is_markup(const char *s)
 				return false;
 	}
 	return depth == 0;
+}
+
+/* Whether it is data: one element, lines that are short, nothing that ends the element or a string before its end. */
+static bool
+is_data(const char *s)
+{
+	const char *begin = "<script type=\"application/json\" class=\"marks\">\n";
+	const char *end = strstr(s, "</script>\n");
+	int			line = 0;
+	int			depth = 0;
+	bool		within = false;
+
+	if (strncmp(s, begin, strlen(begin)) != 0 || end == NULL || end[10] != '\0')
+		return false;
+	for (s += strlen(begin); s < end; s++)
+	{
+		if ((line = *s == '\n' ? 0 : line + 1) > PM_MARKUP_LINE || *s == '<' || *s == '>' || *s == '&' || (unsigned char) *s >= 0x7f)
+			return false;
+		if (*s == '"')
+			within = !within;
+		else if (within && (*s == '\n' || *s == ' ' || (*s == '\\' && s[1] != 'u')))
+			return false;
+		else if (!within)
+			depth += (*s == '[' || *s == '{') - (*s == ']' || *s == '}');
+	}
+	return depth == 0 && !within;
+}
+
+static const char *
+data_of(const pm_plot *p)
+{
+	pm_status	st = {PM_OK};
+	char	   *data = "";
+
+	CHECK_EQ(pm_plot_data(p, &arena, &data, &st), PM_OK);
+	CHECK(is_data(data));
+	CHECK(strstr(data, "nan") == NULL && strstr(data, "inf") == NULL);
+	return data;
 }
 
 static const char *
@@ -182,6 +221,7 @@ test_hostile(void)
 		svg = draw(&p);
 		CHECK(strstr(svg, "script>") == NULL && strstr(svg, "<svg onload") == NULL);
 		CHECK_HAS(svg, "&lt;/script&gt;");
+		CHECK_HAS(data_of(&p), "\\u003c\\u002fscript\\u003e");
 	}
 }
 
@@ -281,6 +321,28 @@ test_forms(void)
 	CHECK_HAS(draw(&p), "no data");
 }
 
+static void
+test_data(void)
+{
+	pm_mark		m[] = {{"a", "one", 1e9 + 1, 2, 0.5, 3}, {"b", "one", 2, 1234567, NAN, NAN}, {"a", "two", 4, INFINITY, NAN, 6}, {"a", "two", NAN, NAN, NAN, NAN}};
+	pm_plot		p = plot_of(PM_PLOT_LINES, m, 4);
+	const char *long_name = "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80"
+		" \xe2\x80\xa8\"\\'</script>";
+
+	p.x_scale = PM_SCALE_TIME;
+	p.x_title = "a \"b\"";
+	CHECK_HAS(data_of(&p), "\"form\":\"lines\",\"reference\":null,\n\"x\":{\"scale\":\"time\",\"title\":[\"a\\u0020\\u0022b\\u0022\"]},\n"
+			  "\"y\":{\"scale\":\"linear\",\"title\":null},\n\"series\":[[\"a\"],\n[\"b\"]],\n\"rows\":[],\n\"marks\":[\n"
+			  "[0,1000000001,2,0.5,3],\n[1,2,1.23457e+06],\n[0,4,null,null,6],\n[0]]}\n");
+	p.form = PM_PLOT_SPANS;
+	p.reference = 90;
+	m[0].y = 1e9 + 2;
+	CHECK_HAS(data_of(&p), "\"reference\":90,");
+	CHECK_HAS(data_of(&p), "\"rows\":[[\"one\"],\n[\"two\"]],\n\"marks\":[\n[0,1000000001,1000000002,0.5,3,0],\n[1,2,1234567,null,null,0],\n");
+	m[0].series = long_name;
+	CHECK_HAS(data_of(&p), "[\"\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\",\n\"\\ud83d\\ude00\\u0020\\u0020\\u0022\\u005c\\u0027\\u003c\\u002fscrip\",\n\"t\\u003e\"]");
+}
+
 static double
 any_number(pm_rng *r)
 {
@@ -311,6 +373,7 @@ test_anything(void)
 		p.width = 240 + (int) (pm_rng_next(&r) % 1000);
 		p.height = pm_rng_next(&r) % 2 ? 0 : 120 + (int) (pm_rng_next(&r) % 900);
 		draw(&p);
+		data_of(&p);
 	}
 }
 
@@ -333,6 +396,7 @@ test_limits(void)
 	p.height = 0;
 	p.n = PM_PLOT_MAX_MARKS + 1;
 	CHECK_EQ(pm_plot_svg(&p, &arena, &svg, &st), PM_ERR_LIMIT);
+	CHECK_EQ(pm_plot_data(&p, &arena, &svg, &st), PM_ERR_LIMIT);
 	p.marks = many;
 	for (p.n = 0; p.n < 300; p.n++)
 	{
@@ -343,6 +407,7 @@ test_limits(void)
 	}
 	CHECK_EQ(pm_plot_svg(&p, &arena, &svg, &st), PM_ERR_LIMIT);
 	CHECK_HAS(st.message, "at most 200 rows");
+	CHECK_EQ(pm_plot_data(&p, &arena, &svg, &st), PM_ERR_LIMIT);
 	for (int i = 0; i < 300; i++)
 		many[i].series = many[i].label;
 	CHECK_EQ(pm_plot_svg(&p, &arena, &svg, &st), PM_ERR_LIMIT);
@@ -359,6 +424,7 @@ main(void)
 	test_ticks();
 	test_numbers();
 	test_forms();
+	test_data();
 	test_anything();
 	test_limits();
 	pm_arena_release(&arena);

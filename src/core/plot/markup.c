@@ -3,6 +3,7 @@
  */
 #include "plot/markup.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,20 @@ put_bytes(pm_markup *m, const char *s, size_t len)
 	m->text[m->len] = '\0';
 }
 
+/* The character s, of UTF-8 in len bytes; of a byte that begins none: the byte. */
+static unsigned
+code_of(const char *s, size_t len)
+{
+	unsigned	code = (unsigned char) *s;
+
+	if (len == 1)
+		return code;
+	code &= 0x7f >> len;
+	for (size_t i = 1; i < len; i++)
+		code = code << 6 | ((unsigned char) s[i] & 0x3f);
+	return code;
+}
+
 /*
  * Characters that are no words of a label: control characters, those that turn
  * the direction of the text behind them, and what XML does not allow. s is one
@@ -72,13 +87,10 @@ put_bytes(pm_markup *m, const char *s, size_t len)
 static bool
 is_control(const char *s, size_t len)
 {
-	unsigned	code = (unsigned char) *s;
+	unsigned	code = code_of(s, len);
 
 	if (len == 1)
 		return code < ' ' || code == 0x7f;
-	code &= 0x7f >> len;
-	for (size_t i = 1; i < len; i++)
-		code = code << 6 | ((unsigned char) s[i] & 0x3f);
 	return (code >= 0x80 && code <= 0x9f) || code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
 		(code >= 0x2066 && code <= 0x2069) || (code & 0xfffe) == 0xfffe;
 }
@@ -151,6 +163,56 @@ pm_put_words(pm_markup *m, const char *words, size_t most)
 		}
 		put_bytes(m, w, out);
 	}
+}
+
+/* Units of UTF-16, which JSON's escapes are made of, in a piece of words: in six letters each, with room in a line for two more. */
+#define JSON_PIECE	14
+
+static int
+put_json_letter(pm_markup *m, const char *s, size_t len)
+{
+	unsigned	code = code_of(s, len);
+
+	if (len == 1 && isalnum((unsigned char) *s))
+		put_bytes(m, s, 1);
+	else if (is_control(s, len))
+		pm_put_markup(m, "\\u0020");
+	else if (code > 0xffff)
+	{
+		pm_put_markup(m, "\\u%04x\\u%04x", 0xd800 | (((code - 0x10000) >> 10) & 0x3ff), 0xdc00 | (code & 0x3ff));
+		return 2;
+	}
+	else
+		pm_put_markup(m, "\\u%04x", code);
+	return 1;
+}
+
+void
+pm_put_json_words(pm_markup *m, const char *words, size_t most)
+{
+	bool		whole = fits(words, most);
+	size_t		letters = 0;
+	size_t		len,
+				out;
+	int			units = 0;
+
+	pm_put_markup(m, "[\"");
+	for (const char *s = words; *s; s += len)
+	{
+		written(s, &len, &out);
+		if (!whole && ++letters >= most)
+		{
+			pm_put_markup(m, "\\u2026");
+			break;
+		}
+		if (units >= JSON_PIECE)
+		{
+			pm_put_markup(m, "\",\n\"");
+			units = 0;
+		}
+		units += put_json_letter(m, s, len);
+	}
+	pm_put_markup(m, "\"]");
 }
 
 void

@@ -33,6 +33,15 @@ void		pm_put_markup(pm_markup *m, const char *fmt,...) PM_PRINTF(2, 3);
 void		pm_put_words(pm_markup *m, const char *words, size_t most);
 
 /*
+ * Words for JSON within a page, of at most `most` characters: an array of
+ * strings, a line each, that make the words when they are joined.  All that is
+ * no letter or digit of ASCII is written as \uXXXX, so that nothing in it ends
+ * a string or an element of the page, no line is broken within a string, and
+ * every encoding has it.
+ */
+void		pm_put_json_words(pm_markup *m, const char *words, size_t most);
+
+/*
  * Words for <pre>, which keep their lines.  A long one goes on in the next line
  * of the markup, within a tag, so that what is shown and copied has no line's end there.
  */

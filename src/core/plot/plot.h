@@ -56,4 +56,19 @@ typedef struct pm_plot
  */
 pm_code		pm_plot_svg(const pm_plot *p, pm_arena *a, char **svg, pm_status *st);
 
+/*
+ * The same plot as data, for the script of a report that lets its reader look
+ * into a figure (sql/install/zoom.js): one <script type="application/json">
+ * element.  Its object has
+ *   form, reference (null: none);
+ *   x, y: of the axes, {"scale": a name, "title": words or null};
+ *   series, rows: the names, each as words (rows: of bars and spans);
+ *   marks: arrays [series, x, y, low, high, row], the first and the last as
+ *     places in series and rows from 0; null where a number is not known, and
+ *     nothing after the last that is.
+ * Words are arrays of strings to be joined.  Numbers have six digits, times ten.
+ * Errors as those of pm_plot_svg().
+ */
+pm_code		pm_plot_data(const pm_plot *p, pm_arena *a, char **data, pm_status *st);
+
 #endif
