@@ -24,7 +24,9 @@ SELECT count(*) FILTER (WHERE best) AS best, bool_and(in_time) FILTER (WHERE bes
 FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 year', predictor => 'roof');
 -- no run has reached it: no answer
 SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99');
-SELECT seconds IS NULL AS none FROM perfmodel.time_to_target(:g, 'T4', 8, 'toy', '0.99', predictor => 'roof');
+SELECT total_batch, seconds IS NULL AS none, note FROM perfmodel.time_to_target(:g, 'T4', 8, 'toy', '0.99', world_size => 2, predictor => 'roof');
+SELECT batch, total_batch, seconds, best, note FROM perfmodel.best_batch(:g, 'T4', batches => '{8}', predictor => 'roof');
+SELECT t IS NULL AS nothing FROM perfmodel.time_to_target(NULL, 'T4', 8) AS t;
 -- one batch, and the noise that it reported
 DELETE FROM perfmodel.convergence WHERE batch > 32;
 SELECT batch, round(expected_samples / 1e5) AS samples, spread, curve FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');

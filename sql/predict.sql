@@ -58,6 +58,12 @@ SELECT perfmodel.drop_predictor('uncalibrated') > 0 AS dropped;
 SELECT p IS NULL AS nothing FROM (VALUES (perfmodel.predict(NULL, 'T4', 8)), (perfmodel.predict(:g, NULL, 8)), (perfmodel.predict(:g, 'T4', NULL)),
     (perfmodel.predict(:g, 'T4', 8, NULL)), (perfmodel.predict(:g, 'T4', 8, layout => NULL)), (perfmodel.predict(:g, 'T4', 8, level => NULL))) v(p);
 SELECT step_ms IS NULL AS nothing FROM perfmodel.predict(NULL, 'T4', 8);
+-- where rows are wanted in place of errors, they say which argument is NULL
+SELECT p.step_ms, p.note, p.reasons, m.note, j.note, j.reasons
+FROM perfmodel.predict(NULL, 'T4', NULL, on_error => 'null') AS p, perfmodel.predict_memory(:g, NULL, 8, on_error => 'null') AS m,
+     perfmodel.predict_job(NULL, 'T4', 8, steps => 10, on_error => 'null') AS j;
+SELECT gpu, batch, step_ms IS NULL AS nothing, note, reasons FROM perfmodel.what_if(:g, '{T4,NULL}', '{8,NULL}', on_error => 'null');
+SELECT ordinality, step_ms IS NULL AS nothing, note, reasons FROM perfmodel.predict_many(ARRAY[:g, NULL, :g], '{T4,T4,NULL}', '{8,8,NULL}', on_error => 'null');
 SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict(%s)', replace(a, 'G', :'g'))), 'graph_id \d+', 'graph_id N')
 FROM unnest(ARRAY['-1, ''T4'', 8', 'G, ''T5'', 8', 'G, ''T4'', 0', 'G, ''T4'', 8, ''float99''', 'G, ''T4'', 8, predictor => ''lime''',
     'G, ''T4'', 8, level => 1', 'G, ''T4'', 8, level => 0.4999', 'G, ''T4'', 8, level => 90', 'G, ''T4'', 8, level => ''NaN''']) AS a;

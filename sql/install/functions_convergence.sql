@@ -49,16 +49,23 @@ BEGIN ATOMIC
     WITH b AS (
         SELECT $3 * $6 / (greatest(($15 ->> 'tp')::integer, 1) * greatest(($15 ->> 'pp')::integer, 1))
                * coalesce(($15 ->> 'accumulation')::integer, ($15 ->> 'micro_batches')::integer, 1) AS total
+    ), expected AS MATERIALIZED (
+        SELECT s.* FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[b.total], $4, $5) AS s
     )
     -- the samples and the step are off for reasons of their own: their intervals add up as squares do
     SELECT s.batch, s.expected_samples, j.total_steps, j.seconds,
            j.seconds * exp(-sqrt(power(ln(j.seconds / j.seconds_low), 2) + power(z.deviations * s.spread, 2))),
            j.seconds * exp(sqrt(power(ln(j.seconds_high / j.seconds), 2) + power(z.deviations * s.spread, 2))),
            s.p_reached, j.gpu_hours, j.usd, s.curve, j.note
-    FROM b, LATERAL (SELECT CASE WHEN $11 >= 0.99 THEN 2.576 WHEN $11 >= 0.95 THEN 1.96 WHEN $11 >= 0.9 THEN 1.645 WHEN $11 >= 0.8 THEN 1.282 ELSE 0.674 END AS deviations) AS z,
-         LATERAL perfmodel.samples_to_target($1, ARRAY[b.total], $4, $5) AS s,
+    FROM expected AS s,
+         LATERAL (SELECT CASE WHEN $11 >= 0.99 THEN 2.576 WHEN $11 >= 0.95 THEN 1.96 WHEN $11 >= 0.9 THEN 1.645 WHEN $11 >= 0.8 THEN 1.282 ELSE 0.674 END AS deviations) AS z,
          LATERAL perfmodel.predict_job($1, $2, $3, samples => s.expected_samples, warmup_s => $16, dtype => $7, layout => $8, framework => $9,
-                                       predictor => $10, level => $11, optimizer => $12, world_size => $6, nodes => $13, cluster => $14, parallel => $15) AS j;
+                                       predictor => $10, level => $11, optimizer => $12, world_size => $6, nodes => $13, cluster => $14, parallel => $15) AS j
+    UNION ALL
+    SELECT b.total, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           'no answer: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($4, '')), '')
+           || coalesce(' to target ' || quote_literal(nullif($5, '')), '')
+    FROM b WHERE b.total IS NOT NULL AND num_nulls($1, $2, $4, $5) = 0 AND NOT EXISTS (SELECT FROM expected);
 END;
 COMMENT ON FUNCTION perfmodel.time_to_target(bigint, text, integer, text, text, integer, text, text, text, text, float8, text, integer, text, jsonb, float8) IS
     'how long a training takes until its target: steps, seconds with their interval, how likely it gets there at all';

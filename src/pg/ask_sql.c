@@ -52,12 +52,16 @@ pm_predict(PG_FUNCTION_ARGS)
 {
 	pm_asked_words q;
 	pm_manner	how;
+	pm_problem	p;
 	Datum		values[PM_N_ANSWER];
 	bool		nulls[PM_N_ANSWER] = {false};
 
-	if (!pm_question_read(fcinfo, &q, &how))
+	if (pm_question_read(fcinfo, &q, &how))
+		fill(&q, &how, values, nulls);
+	else if (pm_question_absent(fcinfo, &p))
+		pm_fill_problem(&p, values, nulls);
+	else
 		PG_RETURN_NULL();
-	fill(&q, &how, values, nulls);
 	return pm_record(fcinfo, values, nulls);
 }
 

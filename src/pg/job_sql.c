@@ -282,9 +282,13 @@ pm_predict_job(PG_FUNCTION_ARGS)
 	bool		nulls[N_COLUMNS] = {false};
 
 	if (!pm_question_read(fcinfo, &q, &how))
-		PG_RETURN_NULL();
+	{
+		if (!pm_question_absent(fcinfo, &p))
+			PG_RETURN_NULL();
+		fill_no_job(&p, values, nulls);
+	}
 	/* the question first: how many samples a step has is known only of one that can be asked */
-	if (!pm_ask(&q, &how, &a, &p))
+	else if (!pm_ask(&q, &how, &a, &p))
 		fill_no_job(&p, values, nulls);
 	else if (!read_job(fcinfo, &q, &job))
 		PG_RETURN_NULL();

@@ -113,6 +113,13 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 								   &nulls[NOTE]);
 }
 
+static void
+fill_none(const pm_problem *p, Datum *values, bool *nulls)
+{
+	memset(nulls, true, N_COLUMNS * sizeof(bool));
+	values[NOTE] = pm_text_or_null(p->message, &nulls[NOTE]);
+}
+
 Datum
 pm_predict_memory(PG_FUNCTION_ARGS)
 {
@@ -126,17 +133,18 @@ pm_predict_memory(PG_FUNCTION_ARGS)
 	bool		nulls[N_COLUMNS] = {false};
 
 	if (!pm_memory_read(fcinfo, CHECKPOINTING, &words, &how, &checkpointing))
-		PG_RETURN_NULL();
-	if (pm_memory_ask(&words, checkpointing, &m, &p))
+	{
+		if (!pm_question_absent(fcinfo, &p))
+			PG_RETURN_NULL();
+		fill_none(&p, values, nulls);
+	}
+	else if (pm_memory_ask(&words, checkpointing, &m, &p))
 	{
 		pm_memory_estimate_at(m.plan, &m.question, &m.factors, how.level, &e);
 		fill(&words, &m, &e, values, nulls);
 	}
 	else if (how.problem_is_null)
-	{
-		memset(nulls, true, sizeof(nulls));
-		values[NOTE] = pm_text_or_null(p.message, &nulls[NOTE]);
-	}
+		fill_none(&p, values, nulls);
 	else
 		pm_problem_raise(&p);
 	return pm_record(fcinfo, values, nulls);

@@ -169,9 +169,28 @@ order_block(block *b)
 	return n;
 }
 
+/* The answer to a question with NULLs: which they are, where on_error is 'null', else NULL. */
+static void
+fill_absent(const pm_manner *how, const bool *is_null, const char *const *names, int n, Datum *values, bool *nulls)
+{
+	StringInfoData s;
+	pm_problem	p;
+
+	memset(nulls, true, PM_N_ANSWER * sizeof(bool));
+	if (!how->problem_is_null)
+		return;
+	initStringInfo(&s);
+	for (int i = 0; i < n; i++)
+		if (is_null[i])
+			appendStringInfo(&s, "%s%s is null", s.len > 0 ? ", " : "", names[i]);
+	pm_problem_incomplete(s.data, &p);
+	pm_fill_problem(&p, values, nulls);
+}
+
 static void
 answer_block(block *b, pm_asked_words *q, const pm_manner *how, pm_rows_out *out)
 {
+	static const char *const names[] = {"graph_id", "gpu", "batch"};
 	int			n = order_block(b);
 
 	for (int i = 0; i < n; i++)
@@ -185,7 +204,13 @@ answer_block(block *b, pm_asked_words *q, const pm_manner *how, pm_rows_out *out
 		ask_for_row(q, how, r->values + 4, r->nulls + 4);
 	}
 	for (int i = 0; i < b->n; i++)
-		pm_rows_add(out, b->rows[i].values, b->rows[i].nulls);
+	{
+		many_row   *r = &b->rows[i];
+
+		if (r->nulls[1] || r->nulls[2] || r->nulls[3])
+			fill_absent(how, r->nulls + 1, names, lengthof(names), r->values + 4, r->nulls + 4);
+		pm_rows_add(out, r->values, r->nulls);
+	}
 }
 
 Datum
@@ -308,12 +333,16 @@ fill_cost(const pm_asked_words *q, Datum samples_per_s, bool no_answer, Datum *v
 static void
 answer_cell(pm_asked_words *q, const pm_manner *how, pm_rows_out *out, Datum *values, bool *nulls)
 {
+	static const char *const names[] = {"gpu", "batch"};
 	Datum	   *answer = values + 2;
 	bool	   *no_answer = nulls + 2;
 	int			cost = PM_N_ANSWER + N_MEMORY;
 
 	if (nulls[0] || nulls[1])
+	{
 		memset(no_answer, true, cost * sizeof(bool));
+		fill_absent(how, nulls, names, lengthof(names), answer, no_answer);
+	}
 	else
 	{
 		q->batch = DatumGetInt32(values[1]);

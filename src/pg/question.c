@@ -188,6 +188,35 @@ pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how)
 	return true;
 }
 
+static void
+say_absent(StringInfo s, const char *name, bool is_null)
+{
+	appendStringInfo(s, "%s%s %s", s->len > 0 ? ", " : "", name, is_null ? "is null" : "is missing");
+}
+
+void
+pm_problem_incomplete(const char *what, pm_problem *p)
+{
+	*p = (pm_problem) {"incomplete", ERRCODE_NULL_VALUE_NOT_ALLOWED, psprintf("no answer: %s", what)};
+}
+
+bool
+pm_question_absent(FunctionCallInfo fcinfo, pm_problem *p)
+{
+	const int8 *at = arguments_of(fcinfo);
+	StringInfoData s;
+
+	if (!wants_null(fcinfo, at[ON_ERROR]))
+		return false;
+	initStringInfo(&s);
+	for (int m = 0; m < N_MEMBERS; m++)
+		if (at[m] >= 0 && PG_ARGISNULL(at[m]) && !members[m].may_be_null)
+			say_absent(&s, members[m].name, true);
+	if (s.len > 0)
+		pm_problem_incomplete(s.data, p);
+	return s.len > 0;
+}
+
 /* ---------- members of an object ---------- */
 
 static void
@@ -291,11 +320,6 @@ typedef enum presence
 	NOT_THERE, NULL_VALUE, GIVEN
 } presence;
 
-static void
-say_absent(StringInfo s, const char *name, presence as)
-{
-	appendStringInfo(s, "%s%s %s", s->len > 0 ? ", " : "", name, as == NOT_THERE ? "is missing" : "is null");
-}
 
 /* False, with *p filled, when a member without which there is no answer is not there or null. */
 static bool
@@ -306,13 +330,13 @@ check_complete(const presence *has, pm_problem *p)
 
 	initStringInfo(&s);
 	if (graph != GIVEN)
-		say_absent(&s, graph == NOT_THERE || has[GRAPH] ? "graph" : "graph_id", graph);
+		say_absent(&s, graph == NOT_THERE || has[GRAPH] ? "graph" : "graph_id", graph == NULL_VALUE);
 	for (int m = GPU; m < PREDICTOR; m++)
 		if (has[m] == NULL_VALUE ? !members[m].may_be_null : has[m] == NOT_THERE && (m == GPU || m == BATCH))
-			say_absent(&s, members[m].name, has[m]);
+			say_absent(&s, members[m].name, has[m] == NULL_VALUE);
 	if (s.len == 0)
 		return true;
-	*p = (pm_problem) {"incomplete", ERRCODE_NULL_VALUE_NOT_ALLOWED, psprintf("no answer: %s", s.data)};
+	pm_problem_incomplete(s.data, p);
 	return false;
 }
 

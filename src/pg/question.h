@@ -33,6 +33,15 @@ typedef struct pm_manner
 extern bool pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how);
 
 /*
+ * Of arguments that it is false for: true, with *p filled, where on_error is 'null' and NULL arguments are to be named;
+ * false where NULL is the answer to NULL.
+ */
+extern bool pm_question_absent(FunctionCallInfo fcinfo, pm_problem *p);
+
+/* The problem of a question that lacks something: what, such as "gpu is null". */
+extern void pm_problem_incomplete(const char *what, pm_problem *p);
+
+/*
  * Read the members of an object: those above up to parallel, and "graph", the
  * name of a graph in place of its id. predictor of *q is left alone.  False
  * when a member that the answer needs is missing or null; *p says which.  Raises
