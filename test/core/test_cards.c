@@ -503,6 +503,139 @@ test_better(void)
 	CHECK_EQ(predict_row(&back, &one), predict_row(&mdot, &one));
 }
 
+/* ---------- a card against a measured one ---------- */
+
+#define N_SPEEDS	9
+
+/* The figures of a sheet that a step depends on. */
+static void
+speeds_of(pm_gpu *g, double **v)
+{
+	double	   *figures[N_SPEEDS] = {&g->sm_count, &g->cores_per_sm, &g->clock_ghz, &g->fp32_tflops, &g->fp16_tensor_tflops, &g->fp16_tflops,
+	&g->mem_bw_gbs, &g->l2_mb, &g->tdp_w};
+
+	memcpy(v, figures, sizeof(figures));
+}
+
+/* g with every figure multiplied by up to 2, or divided. */
+static pm_gpu
+changed(const pm_gpu *g, bool better, pm_rng *rng)
+{
+	pm_gpu		x = *g;
+	double	   *v[N_SPEEDS];
+
+	speeds_of(&x, v);
+	for (int i = 0; i < N_SPEEDS; i++)
+	{
+		double		factor = more(rng);
+
+		*v[i] = better ? *v[i] * factor : *v[i] / factor;
+	}
+	x.name = "Changed";
+	return x;
+}
+
+/* In every figure, of one architecture. */
+static bool
+is_as_good(pm_gpu *a, pm_gpu *b)
+{
+	double	   *x[N_SPEEDS];
+	double	   *y[N_SPEEDS];
+
+	speeds_of(a, x);
+	speeds_of(b, y);
+	for (int i = 0; i < N_SPEEDS; i++)
+		if (*x[i] < *y[i] || isnan(*x[i]) != isnan(*y[i]))
+			return false;
+	return isnan(a->compute_capability) == isnan(b->compute_capability);
+}
+
+/* Through the answer of a prepared question, too. */
+static double
+ask_both_ways(const pm_predictor *p, const pm_sample *s)
+{
+	pm_prepared x;
+	double		ms = predict_row(p, s);
+	double		again;
+
+	CHECK_EQ(pm_predictor_prepare(p, s, &arena, &arena, NULL, &x, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_predict_prepared(p, &x, s, &arena, &again, NULL), PM_OK);
+	CHECK_EQ(again, ms);
+	return ms;
+}
+
+/*
+ * Whatever was learned, a card is not slower than measured ones that it is as good as, and not faster than those that are
+ * as good as it. Where these contradict each other, it is between them.
+ */
+static bool
+check_against_measured(const pm_predictor *p, pm_rng *rng)
+{
+	pm_gpu		card = changed(&cards[(int) (pm_rng_uniform(rng) * N_CARDS)], pm_rng_uniform(rng) < 0.5, rng);
+	pm_sample	s = samples[(int) (pm_rng_uniform(rng) * N_ROWS)];
+	double		least = 0;
+	double		most = INFINITY;
+	double		ms;
+
+	s.query.dtype = (pm_dtype) (pm_rng_uniform(rng) * PM_N_DTYPES);
+	s.query.batch = 1 << (int) (pm_rng_uniform(rng) * 10);
+	for (int i = 0; i < N_CARDS; i++)
+	{
+		s.query.gpu = &cards[i];
+		ms = predict_row(p, &s);
+		if (is_as_good(&card, &cards[i]))
+			most = fmin(most, ms);
+		if (is_as_good(&cards[i], &card))
+			least = fmax(least, ms);
+	}
+	s.query.gpu = &card;
+	ms = ask_both_ways(p, &s);
+	CHECK(ms >= fmin(least, most) * (1 - 1e-12) && ms <= fmax(least, most) * (1 + 1e-12));
+	return least <= most;
+}
+
+static void
+check_bounds(const pm_predictor *p, uint64_t seed)
+{
+	pm_cards   *learned = (pm_cards *) p->kind->cards(p);
+	pm_rng		rng;
+	int			agree = 0;
+
+	pm_rng_seed(&rng, seed);
+	for (int round = 0; round < 300; round++)
+	{
+		for (int i = 0; i < learned->n && round >= 50; i++)
+			learned->level[i].level = 2 * pm_rng_uniform(&rng) - 1;
+		agree += check_against_measured(p, &rng);
+	}
+	CHECK(agree > 200);
+}
+
+/* The sheets that this takes are stored with the predictor, and cards with operators alone are among them. */
+static void
+test_bounds(void)
+{
+	pm_setting	small[] = {{.name = "epochs", .number = 3}, {.name = "d_model", .number = 16}, {.name = "hidden", .number = 8},
+	{.name = "calibration_folds", .number = 0}};
+	pm_predictor opclass = make_predictor("opclass", NULL, 0, &set, &arena);
+	pm_predictor mdot = make_predictor("mdot", small, 4, &set, &arena);
+	pm_predictor with;
+	pm_predictor back;
+	uint8_t    *data;
+	size_t		len;
+
+	CHECK_EQ(opclass.kind->cards(&opclass)->n_sheets, N_CARDS);
+	check_bounds(&mdot, 3);
+	CHECK_EQ(pm_predictor_save(&opclass, &arena, &data, &len, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
+	check_bounds(&back, 4);
+	make_operators(4, 5, 3, true);
+	with = fit_with_operators(4, true);
+	CHECK_EQ(with.kind->cards(&with)->n_sheets, N_CARDS);
+	with = fit_with_operators(4, false);
+	CHECK_EQ(with.kind->cards(&with)->n_sheets, N_CARDS - 1);
+}
+
 int
 main(void)
 {
@@ -517,6 +650,7 @@ main(void)
 	test_operators();
 	test_operators_settled();
 	test_better();
+	test_bounds();
 	pm_arena_release(&arena);
 	return check_done("cards");
 }

@@ -431,11 +431,11 @@ check_messages(uint8_t *data, size_t len)
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads version 6", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 7", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train() makes a new one");
 	}
-	data[4] = 6;
+	data[4] = 7;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
@@ -517,7 +517,7 @@ test_stored(void)
 		pm_status	st;
 
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\6\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\7\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
 		check_nan_weights(kind, data, len, end_of_weights(&p, len));

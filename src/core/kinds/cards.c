@@ -254,6 +254,47 @@ pm_cards_doubt(const pm_cards *c, const char *gpu, double level)
 	return fmin(spread, pm_cards_spread(c)) * log(1 / (1 - level));
 }
 
+/* ---- sheets ---- */
+
+static bool
+has_sheet(const pm_cards *c, const char *gpu)
+{
+	for (int i = 0; i < c->n_sheets; i++)
+		if (strcmp(c->sheets[i].name, gpu) == 0)
+			return true;
+	return false;
+}
+
+pm_code
+pm_cards_keep_sheets(pm_cards *c, const pm_sample *samples, int n, pm_arena *a, pm_status *st)
+{
+	pm_gpu	   *sheets = PM_NEW(a, pm_gpu, c->n_sheets + c->n + 1);
+
+	if (!sheets)
+		return pm_no_memory(st, a);
+	if (c->n_sheets > 0)
+		memcpy(sheets, c->sheets, c->n_sheets * sizeof(pm_gpu));
+	c->sheets = sheets;
+	for (int i = 0; i < n; i++)
+	{
+		const pm_gpu *g = samples[i].query.gpu;
+
+		if (g->is_cpu || has_sheet(c, g->name) || !has_levels(c, g->name))
+			continue;
+		sheets[c->n_sheets] = *g;
+		if ((sheets[c->n_sheets].name = pm_strdup(a, g->name, strlen(g->name))) == NULL)
+			return pm_no_memory(st, a);
+		c->n_sheets++;
+	}
+	return PM_OK;
+}
+
+bool
+pm_cards_guesses(const pm_cards *c, const pm_gpu *g)
+{
+	return !g->is_cpu && (c == NULL || !has_levels(c, g->name));
+}
+
 /* ---- learning ---- */
 
 /* What a row says about the level of its card. */

@@ -13,7 +13,9 @@
  * that is not like any other does not count.
  *
  * Of two cards without measurements that are of one maker and architecture, the
- * one that is better in every figure of its sheet is never slower.
+ * one that is better in every figure of its sheet is never slower.  If one of them
+ * was measured, the answer for the other is bounded by the answer for it
+ * (predictor/bounds.h).  For that the sheets of measured cards are kept here.
  */
 #ifndef PM_CARDS_H
 #define PM_CARDS_H
@@ -65,6 +67,8 @@ struct pm_cards
 	pm_card_offset offset[PM_N_CARD_LEVELS][2];	/* of operators timed in the forward pass only, and in both passes */
 	double		operator_spread[PM_N_CARD_LEVELS];	/* mean |level - level from operators|; 0: no card has operators */
 	pm_frameworks frameworks;	/* that are not the usual one */
+	int			n_sheets;
+	const pm_gpu *sheets;		/* [n_sheets] of the GPUs that have levels */
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 
@@ -135,6 +139,11 @@ typedef struct pm_card_operator
  * cards_operators.c tells how.
  */
 pm_code		pm_cards_learn_operators(pm_cards *c, pm_card_operator *o, int n, pm_arena *a, pm_status *st);
+
+/* Add to c the sheets of the GPUs among the n samples that have levels and are not there. */
+pm_code		pm_cards_keep_sheets(pm_cards *c, const pm_sample *samples, int n, pm_arena *a, pm_status *st);
+/* Whether g is a GPU of which c, which may be NULL, has no level. */
+bool		pm_cards_guesses(const pm_cards *c, const pm_gpu *g);
 
 void		pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "features/sheets.h"
+
+#define FIRST_WITH_SHEETS	7	/* version of the stored form */
 #define MAX_LOG		1000.0		/* of a stored number */
 
 static const char *const work_names[PM_N_CARD_LEVELS] = {
@@ -55,6 +58,9 @@ pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b)
 		pm_put_u32(b, (uint32_t) c->level[i].structures);
 		pm_put_f64(b, c->level[i].level);
 	}
+	pm_put_u32(b, (uint32_t) c->n_sheets);
+	for (int i = 0; i < c->n_sheets; i++)
+		pm_gpu_save(&c->sheets[i], b);
 }
 
 static pm_code
@@ -109,6 +115,22 @@ load_numbers(pm_cards *c, int work, pm_reader *r, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* Predictors of before they were kept have none: nothing is bounded by their cards. */
+static pm_code
+load_sheets(pm_cards *c, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_gpu	   *sheets;
+	pm_code		rc = PM_OK;
+
+	c->n_sheets = r->version >= FIRST_WITH_SHEETS ? (int) pm_get_u32(r, PM_MAX_CARD_LEVELS) : 0;
+	if ((sheets = PM_NEW(a, pm_gpu, c->n_sheets + 1)) == NULL)
+		return pm_no_memory(st, a);
+	c->sheets = sheets;
+	for (int i = 0; i < c->n_sheets && rc == PM_OK && !r->failed; i++)
+		rc = pm_gpu_load(&sheets[i], r, a, st);
+	return rc;
+}
+
 pm_code
 pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_status *st)
 {
@@ -124,6 +146,8 @@ pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_sta
 		return pm_no_memory(st, a);
 	for (int i = 0; i < c->n && rc == PM_OK; i++)
 		rc = load_level(&c->level[i], s, &t, r, a, st);
+	if (rc == PM_OK)
+		rc = load_sheets(c, r, a, st);
 	if (rc == PM_OK && r->failed)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
 	return rc;

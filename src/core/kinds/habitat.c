@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "features/sheets.h"
 #include "kinds/cards.h"
 #include "kinds/settings.h"
 #include "kinds/wave.h"
@@ -486,20 +487,6 @@ habitat_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 
 /* ---- storing ---- */
 
-static void
-save_gpu(const pm_gpu *gpu, pm_buffer *b)
-{
-	pm_put_text(b, gpu->name);
-	pm_put_u32(b, gpu->is_cpu);
-	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
-	{
-		double		v = *(const double *) ((const char *) gpu + pm_gpu_figures[i].offset);
-
-		/* a figure that is not known is stored as 0, which no sheet says */
-		pm_put_f64(b, isnan(v) ? 0 : v);
-	}
-}
-
 static pm_code
 habitat_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 {
@@ -511,7 +498,7 @@ habitat_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_u32(b, PM_N_GPU_FIGURES);
 	pm_put_u32(b, (uint32_t) m->n_gpus);
 	for (int i = 0; i < m->n_gpus; i++)
-		save_gpu(&m->gpus[i], b);
+		pm_gpu_save(&m->gpus[i], b);
 	pm_put_u32(b, (uint32_t) m->n);
 	for (int i = 0; i < m->n; i++)
 	{
@@ -526,26 +513,6 @@ habitat_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 		pm_put_f64(b, x->error);
 	}
 	return rc;
-}
-
-static pm_code
-load_gpu(pm_gpu *gpu, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	pm_status	why;
-
-	gpu->name = pm_get_text(r, a);
-	if (gpu->name == NULL && !r->failed)
-		return pm_no_memory(st, a);
-	gpu->is_cpu = pm_get_u32(r, 1) != 0;
-	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
-	{
-		double		v = pm_get_above(r, 0);
-
-		*(double *) ((char *) gpu + pm_gpu_figures[i].offset) = v == 0 ? NAN : v;
-	}
-	if (!r->failed && pm_gpu_check(gpu, &why) != PM_OK)
-		r->failed = true;
-	return PM_OK;
 }
 
 static void
@@ -604,7 +571,7 @@ habitat_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	if (!m->gpus)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < m->n_gpus && rc == PM_OK && !r->failed; i++)
-		rc = load_gpu(&m->gpus[i], r, a, st);
+		rc = pm_gpu_load(&m->gpus[i], r, a, st);
 	if (rc == PM_OK && !r->failed)
 		rc = load_bases(m, pm_predictor_schema(p), r, a, st);
 	if (rc == PM_OK && r->failed)

@@ -12,6 +12,7 @@
 #include "base/metrics.h"
 #include "nn/blas.h"
 #include "kinds/cards.h"
+#include "predictor/bounds.h"
 #include "predictor/correction.h"
 #include "predictor/cross.h"
 #include "predictor/infer.h"
@@ -375,9 +376,9 @@ in_known_format(const pm_predictor *p, const pm_sample *s)
 	return q;
 }
 
-pm_code
-pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
-					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+/* The answer for the card by itself, without bounds by that of others. */
+static pm_code
+answer(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
 	pm_sample	q = in_known_format(p, s);
 	pm_code		rc = goes_by_parts(p, &q) ? pm_infer_by_parts(p, &q, scratch, step_ms, parts, n_parts, st) :
@@ -385,6 +386,40 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 		p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
 
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
+}
+
+/* Answers for measured cards that bound the one for the card of s. */
+static pm_code
+find_bounds(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, pm_bounds *b, pm_status *st)
+{
+	int			n = pm_bounds_sheets(p, s->query.gpu);
+	pm_code		rc = PM_OK;
+
+	*b = PM_NO_BOUNDS;
+	for (int i = 0; i < n && rc == PM_OK; i++)
+	{
+		pm_sample	q = *s;
+		double		ms;
+
+		if ((q.query.gpu = pm_bounds_sheet(p, s->query.gpu, i)) != NULL &&
+			(rc = answer(p, &q, scratch, &ms, NULL, NULL, st)) == PM_OK)
+			pm_bounds_add(b, s->query.gpu, q.query.gpu, ms);
+	}
+	return rc;
+}
+
+pm_code
+pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
+					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
+{
+	pm_bounds	b;
+	pm_code		rc;
+
+	if ((rc = find_bounds(p, s, scratch, &b, st)) != PM_OK ||
+		(rc = answer(p, s, scratch, step_ms, parts, n_parts, st)) != PM_OK)
+		return rc;
+	become(pm_bounds_apply(&b, *step_ms), step_ms, parts, parts != NULL ? *n_parts : 0);
+	return PM_OK;
 }
 
 /* What does not depend on the batch, of the tokens of a question. */
@@ -416,9 +451,10 @@ choose_bench(pm_workbench *bench, pm_arena *a, pm_prepared *x, pm_status *st)
 	return PM_OK;
 }
 
-pm_code
-pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
-					 pm_workbench *bench, pm_prepared *x, pm_status *st)
+/* Without the cards that bound the answer. */
+static pm_code
+prepare_alone(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_workbench *bench, pm_prepared *x,
+			  pm_status *st)
 {
 	pm_sample	q = in_known_format(p, s);
 	pm_tokens	t;
@@ -435,6 +471,42 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 	if (takes_factors(p, s) && (rc = fit_to_card(p, &t, a, &q, st)) != PM_OK)
 		return rc;
 	return p->kind->prepare != NULL ? p->kind->prepare(p, &q, &t, a, scratch, &x->state, st) : PM_OK;
+}
+
+/* The same question for the cards that bound the answer. */
+static pm_code
+prepare_bounds(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_prepared *x, pm_status *st)
+{
+	int			sheets = pm_bounds_sheets(p, s->query.gpu);
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < sheets; i++)
+		x->n_bounds += pm_bounds_sheet(p, s->query.gpu, i) != NULL;
+	if (x->n_bounds == 0)
+		return PM_OK;
+	x->bounds = PM_NEW(a, pm_prepared, x->n_bounds);
+	x->bound_gpus = PM_NEW(a, const pm_gpu *, x->n_bounds);
+	if (!x->bounds || !x->bound_gpus)
+		return pm_no_memory(st, a);
+	for (int i = 0, n = 0; i < sheets && rc == PM_OK; i++)
+	{
+		pm_sample	q = *s;
+
+		if ((q.query.gpu = pm_bounds_sheet(p, s->query.gpu, i)) == NULL)
+			continue;
+		x->bound_gpus[n] = q.query.gpu;
+		rc = prepare_alone(p, &q, a, scratch, x->bench, &x->bounds[n++], st);
+	}
+	return rc;
+}
+
+pm_code
+pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
+					 pm_workbench *bench, pm_prepared *x, pm_status *st)
+{
+	pm_code		rc = prepare_alone(p, s, a, scratch, bench, x, st);
+
+	return rc == PM_OK && x->state != NULL ? prepare_bounds(p, s, a, scratch, x, st) : rc;
 }
 
 static pm_code
@@ -474,18 +546,42 @@ put_on_bench(const pm_prepared *x, const pm_sample *s, pm_status *st)
 	return rc;
 }
 
-pm_code
-pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
-							  double *step_ms, pm_status *st)
+/* As answer() */
+static pm_code
+answer_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_status *st)
 {
 	pm_code		rc;
 
 	if (x->state == NULL)
-		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
+		return answer(p, s, scratch, step_ms, NULL, NULL, st);
 	if ((rc = put_on_bench(x, s, st)) != PM_OK)
 		return rc;
 	*step_ms = p->kind->predict_prepared(p, x->state, &x->bench->work);
 	return finish_step(p, s, step_ms, NULL, 0, st);
+}
+
+pm_code
+pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
+							  double *step_ms, pm_status *st)
+{
+	pm_bounds	b = PM_NO_BOUNDS;
+	pm_code		rc = PM_OK;
+
+	if (x->state == NULL)
+		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
+	for (int i = 0; i < x->n_bounds && rc == PM_OK; i++)
+	{
+		pm_sample	q = *s;
+
+		q.query.gpu = x->bound_gpus[i];
+		if ((rc = answer_prepared(p, &x->bounds[i], &q, scratch, step_ms, st)) == PM_OK)
+			pm_bounds_add(&b, s->query.gpu, q.query.gpu, *step_ms);
+	}
+	/* the card itself comes last: its work stays on the bench */
+	if (rc != PM_OK || (rc = answer_prepared(p, x, s, scratch, step_ms, st)) != PM_OK)
+		return rc;
+	*step_ms = pm_bounds_apply(&b, *step_ms);
+	return PM_OK;
 }
 
 /*

@@ -71,6 +71,9 @@ typedef struct pm_prepared
 	pm_novelty	novelty;		/* pm_trust_prepare() */
 	pm_workbench *bench;
 	uint64_t	number;			/* tells it from all others of its bench */
+	int			n_bounds;
+	struct pm_prepared *bounds; /* [n_bounds] the same question for the cards that bound the answer (bounds.h) */
+	const pm_gpu **bound_gpus;	/* [n_bounds] their sheets, which are the predictor's */
 } pm_prepared;
 
 /*

@@ -20,7 +20,7 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 6
+#define FORMAT_VERSION 7
 #define OLDEST_VERSION 4
 
 static void

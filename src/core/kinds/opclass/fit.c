@@ -538,7 +538,9 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		(rc = learn_cards(m, p->start != NULL ? p->start->predictor->kind->cards(p->start->predictor) : NULL, d, tokens, &common, a, st)) != PM_OK ||
 		(rc = make_fitting(&f, m, tokens, class_of, a, st)) != PM_OK ||
 		(rc = fit_strata(m, p->options.value[PM_OPCLASS_BY_DEVICE] != 0 ? 3 : 2, &f, a, st)) != PM_OK ||
-		(pm_opclass_learns_operators(&p->options) && (rc = pm_opclass_fit_operators(m, d, a, st)) != PM_OK))
+		(pm_opclass_learns_operators(&p->options) && (rc = pm_opclass_fit_operators(m, d, a, st)) != PM_OK) ||
+		(rc = pm_cards_keep_sheets(&m->cards, d->samples, d->n, a, st)) != PM_OK ||
+		(rc = pm_cards_keep_sheets(&m->cards, d->operators, d->n_operators, a, st)) != PM_OK)
 		return rc;
 	p->impl = m;
 	report->seconds = pm_now() - started;
