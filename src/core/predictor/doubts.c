@@ -1,0 +1,100 @@
+/*
+ * doubts.c - what widens an interval besides the error on a network.
+ */
+#include "predictor/doubts.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kinds/cards.h"
+#include "predictor/correction.h"
+#include "predictor/infer.h"
+#include "predictor/trust.h"
+
+/*
+ * What is left of the doubt about a card after a recalibration on so many networks, 0..1.  With 1, 2, 5 and 10 networks
+ * mean errors on cards left out fall from 18 to 14, 13, 9 and 9 % (docs/cards.md, kind mdot): this is their curve.
+ */
+static double
+doubt_left(const pm_device_correction *c)
+{
+	return c == NULL ? 1 : pow(1 + c->structures, -0.3);
+}
+
+/*
+ * Let the interval of a card that training had no row of hold what its guessed
+ * level may be off, besides the error on a network: the two are independent.
+ */
+static void
+doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
+{
+	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	double		doubt;
+
+	if (isnan(v->low_ms) || cards == NULL)
+		return;
+	doubt = pm_cards_doubt(cards, q->gpu->name, level) * doubt_left(pm_correction_find(p->correction, q->gpu->name));
+	if (doubt > 0)
+	{
+		v->low_ms = fmax(step_ms * exp(-hypot(log(step_ms / v->low_ms), doubt)), DBL_MIN);
+		v->high_ms = fmin(step_ms * exp(hypot(log(v->high_ms / step_ms), doubt)), DBL_MAX);
+	}
+}
+
+/* Put the question out of the domain for one more reason, said behind the others while there is room. */
+static void
+leave_domain(pm_verdict *v, pm_cause cause, const char *why)
+{
+	size_t		len = strlen(v->reason);
+
+	v->in_domain = false;
+	v->causes |= 1u << cause;
+	if (len + 2 + strlen(why) < PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+}
+
+/* A question that the kind lacks a measurement for is out of the domain, whatever else is said of it. */
+static void
+doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdict *v)
+{
+	bool		inside = v->in_domain;
+
+	if (p->kind->informed == NULL || p->kind->informed(p, q))
+		return;
+	leave_domain(v, PM_CAUSE_NOT_MEASURED_ELSEWHERE, "the network was not measured on another device near this batch");
+	if (!inside || isnan(v->low_ms))
+		return;
+	v->low_ms = fmax(step_ms * pow(v->low_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MIN);
+	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MAX);
+}
+
+#define WIDEST_FACTOR	100.0	/* between the bounds of an interval of level 0.9 that still says something */
+
+/*
+ * Rows that contradict each other, such as passes of 1e-6 ms beside such of 1e9 ms, leave an interval that holds
+ * everything: a question like them is not one that the predictor can answer. The limit grows with the level as the
+ * interval of Laplace's distribution does.
+ */
+static void
+doubt_measurements(double level, pm_verdict *v)
+{
+	double		factor = v->high_ms / v->low_ms;
+	char		why[120];
+
+	if (!v->in_domain || isnan(factor) || factor <= fmax(WIDEST_FACTOR, pow(1 - level, -2)))
+		return;
+	snprintf(why, sizeof(why), "measurements in training contradict each other: the interval spans a factor of %.2g", factor);
+	leave_domain(v, PM_CAUSE_MEASUREMENTS_DISAGREE, why);
+}
+
+void
+pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
+{
+	doubt_card(p, q, step_ms, level, v);
+	doubt_kind(p, q, step_ms, v);
+	if (q->mode == PM_INFERENCE)
+		pm_infer_doubt(p->passes, q, step_ms, level, v);
+	doubt_measurements(level, v);
+}

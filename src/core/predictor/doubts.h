@@ -1,0 +1,15 @@
+/*
+ * doubts.h - what widens an interval besides the error on a network: a card
+ * without measurements, a question that the kind lacks a measurement for, and a
+ * forward pass.
+ */
+#ifndef PM_DOUBTS_H
+#define PM_DOUBTS_H
+
+#include "kinds/kind.h"
+#include "predictor/trust.h"
+
+/* Widen the interval of v, which is about step_ms at this level, and say in v what puts q out of the domain. */
+void		pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v);
+
+#endif
