@@ -111,10 +111,10 @@ test_fused_optimizer(void)
 	make(&m, "Div", PM_FP32, PM_SGD);
 	CHECK_EQ(after(&m, PM_CHANGE_FUSED_OPTIMIZER, NULL, &touched), m.of.step_ms);
 	CHECK_EQ(touched, 0);
-	/* never below the roofline */
+	/* never below the roofline of what is left */
 	make(&m, "Div", PM_FP32, PM_ADAM);
 	m.of.step_ms = m.work.total_roofline_us / 1000;
-	CHECK_EQ(after(&m, PM_CHANGE_FUSED_OPTIMIZER, &slow, &touched), m.of.step_ms);
+	CHECK_NEAR(after(&m, PM_CHANGE_FUSED_OPTIMIZER, &slow, &touched), m.of.step_ms - 32000 * 44 / 1000e6, 1e-9);
 }
 
 static void

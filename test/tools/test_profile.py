@@ -203,6 +203,12 @@ class Runs(unittest.TestCase):
         self.run_profile("--batch", "2", "--layout", "nchw", "nhwc")
         self.assertEqual(sorted(row["layout"] for row in self.rows()), ["nchw", "nhwc"])
 
+    def test_optimizers(self):
+        self.run_profile("--batch", "2", "--optimizer", "sgd", "sgd_momentum", "adam", "adamw")
+        self.assertEqual(sorted(row["optimizer"] for row in self.rows()), ["adam", "adamw", "sgd", "sgd_momentum"])
+        log = self.run_profile("--batch", "2", "--optimizer", "adam")
+        self.assertIn("1 rows present", log)
+
     def test_number_formats(self):
         log = self.run_profile("--batch", "2", "--dtype", "fp32", "amp", "tf32")
         self.assertEqual(sorted(row["dtype"] for row in self.rows()), ["amp", "fp32"])
@@ -303,7 +309,7 @@ class Runs(unittest.TestCase):
     def test_out_of_memory(self):
         log = self.run_with_memory_for(3, "--batch", "1", "2", "4", "8")
         self.assertEqual(self.brackets(), {"1": ("", ""), "2": ("2", "4")})
-        self.assertIn("tiny batch 4 fp32 nchw: does not fit in memory", log)
+        self.assertIn("tiny batch 4 fp32 nchw sgd_momentum: does not fit in memory", log)
         self.assertIn("tiny batch 8: batch 4 does not fit in memory", log)
         # a batch between the two narrows the bracket; another layout has none
         self.run_with_memory_for(3, "--batch", "3")

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import statistics
 
 import torch
@@ -60,10 +61,19 @@ def _quantile(ordered: list, q: float) -> float:
     return ordered[low] + (at - low) * (ordered[high] - ordered[low])
 
 
+# By the extension's names. The learning rate is small so that weights stay finite on random data; it costs the same.
+OPTIMIZERS = {
+    "sgd": functools.partial(torch.optim.SGD, lr=1e-3),
+    "sgd_momentum": functools.partial(torch.optim.SGD, lr=1e-3, momentum=0.9),
+    "adam": functools.partial(torch.optim.Adam, lr=1e-5),
+    "adamw": functools.partial(torch.optim.AdamW, lr=1e-5),
+}
+
+
 class Trainer:
     """A model with its optimizer, ready to take training steps."""
 
-    def __init__(self, module, device, dtype: str, layout: str):
+    def __init__(self, module, device, dtype: str, layout: str, optimizer: str = "sgd_momentum"):
         self.device, self.dtype, self.layout = device, dtype, layout
         set_precision(device, dtype)
         self.module = module.to(device.torch_device).train()
@@ -71,8 +81,7 @@ class Trainer:
             self.module = self.module.to(torch_dtype(dtype))
         if layout == "nhwc":
             self.module = self.module.to(memory_format=torch.channels_last)
-        # The learning rate is small so that weights stay finite on random data; it costs the same.
-        self.optimizer = torch.optim.SGD(self.module.parameters(), lr=1e-3, momentum=0.9)
+        self.optimizer = OPTIMIZERS[optimizer](self.module.parameters())
         self.scaler = _grad_scaler() if dtype == "amp" and device.kind == "cuda" else None
 
     def place(self, inputs):

@@ -15,7 +15,7 @@ from . import database, models, zoo
 from .cost import CostModel, count
 from .device import open_device
 from .export import MODEL_HELP, ExportError, export_graph, to_line
-from .measure import Limits, Skip, Trainer, measure
+from .measure import OPTIMIZERS, Limits, Skip, Trainer, measure
 from .progress import Progress
 from .table import CsvTable
 
@@ -38,11 +38,12 @@ class Task:
     batch: int
     dtype: str
     layout: str
+    optimizer: str = "sgd_momentum"
 
     @property
     def visit(self) -> tuple:
         """Tasks with the same visit share one built model."""
-        return (self.name, self.size, self.dtype, self.layout)
+        return (self.name, self.size, self.dtype, self.layout, self.optimizer)
 
 
 class Table(CsvTable):
@@ -173,7 +174,7 @@ class Profiler:
             return
         self.device.set_memory_base()
         try:
-            trainer = Trainer(spec.build(), self.device, tasks[0].dtype, tasks[0].layout)
+            trainer = Trainer(spec.build(), self.device, *tasks[0].visit[2:])
         except (RuntimeError, ValueError) as err:
             self.progress.step(f"skipped {spec.graph}: {_short(err)}", len(tasks))
             return
@@ -219,7 +220,7 @@ class Profiler:
         return self._counts[spec.graph]
 
     def _measure(self, spec, trainer: Trainer, task: Task, again: bool) -> None:
-        label = f"{spec.graph} batch {task.batch} {task.dtype} {task.layout}"
+        label = f"{spec.graph} batch {task.batch} {task.dtype} {task.layout} {task.optimizer}"
         result = self._result(spec, trainer, task, label)
         if result is None:
             return
@@ -311,12 +312,12 @@ class Profiler:
         for row in random.Random(seed).sample(rows, min(number, len(rows))):
             try:
                 name, size = models.of_graph(row["graph"])
-                task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"])
+                task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"], row["optimizer"])
                 spec = self.spec(task)
             except (models.ModelError, ValueError):
                 continue                        # a model of somebody's own, which its graph's name does not lead to
             self.device.set_memory_base()
-            trainer = Trainer(spec.build(), self.device, task.dtype, task.layout)
+            trainer = Trainer(spec.build(), self.device, *task.visit[2:])
             result = self._result(spec, trainer, task, row["graph"])
             if result is None:
                 continue
@@ -333,7 +334,7 @@ class Profiler:
     def _row(self, spec, task: Task, result) -> dict:
         """A CSV row; with no result only its key columns."""
         row = dict(graph=spec.graph, model=spec.model, gpu=self.device.name, batch=task.batch, dtype=task.dtype,
-                   layout=task.layout, framework=self.framework, mode="train", optimizer="sgd_momentum",
+                   layout=task.layout, framework=self.framework, mode="train", optimizer=task.optimizer,
                    world_size=1, nodes=1)
         if result is not None:
             row.update(step_ms=f"{result.step_ms:.4f}", forward_ms=f"{result.forward_ms:.4f}",
@@ -351,11 +352,12 @@ def _short(err: Exception) -> str:
     return (str(err).strip().splitlines() or [type(err).__name__])[0][:160]
 
 
-def plan(names: list, images, batches: list, dtypes: list, layouts: list, sample: float, seed: int, seqs=None) -> list:
+def plan(names: list, images, batches: list, dtypes: list, layouts: list, sample: float, seed: int, seqs=None,
+         optimizers=("sgd_momentum",)) -> list:
     """All combinations, a random part of them, in a random order of visits, small batches first in each."""
     rng = random.Random(seed)
     tasks = [Task(name, size, *rest) for name in names for size in models.sizes(name, images, seqs)
-             for rest in itertools.product(batches, dtypes, layouts)]
+             for rest in itertools.product(batches, dtypes, layouts, optimizers)]
     return in_visits([task for task in tasks if rng.random() < sample], rng)
 
 
@@ -370,18 +372,19 @@ def in_visits(tasks: list, rng: random.Random) -> list:
 
 
 def read_plan(path: str, seed: int) -> list:
-    """Tasks of a CSV with the columns graph, batch and, where not fp32 and nchw, dtype and layout."""
+    """Tasks of a CSV with the columns graph, batch and, where not fp32, nchw and sgd_momentum, dtype, layout and optimizer."""
     try:
         with open(path, newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        tasks = [Task(*models.of_graph(row["graph"] or ""), int(row["batch"] or ""), row.get("dtype") or "fp32", row.get("layout") or "nchw")
-                 for row in rows]
+        tasks = [Task(*models.of_graph(row["graph"] or ""), int(row["batch"] or ""), row.get("dtype") or "fp32", row.get("layout") or "nchw",
+                      row.get("optimizer") or "sgd_momentum") for row in rows]
     except (OSError, KeyError, ValueError, csv.Error) as err:
         raise models.ModelError(f"{path} is no plan (a CSV with graph and batch): {err!r}") from err
     except models.ModelError as err:
         raise models.ModelError(f"{path}: {err}") from err
     for what, known, used in (("number format", DTYPES, [task.dtype for task in tasks]),
-                              ("layout", LAYOUTS, [task.layout for task in tasks])):
+                              ("layout", LAYOUTS, [task.layout for task in tasks]),
+                              ("optimizer", tuple(OPTIMIZERS), [task.optimizer for task in tasks])):
         unknown = sorted(set(used) - set(known))
         if unknown:
             raise models.ModelError(f"{path}: unknown {what} '{unknown[0]}': there is {', '.join(known)}")
@@ -414,7 +417,7 @@ def _tasks(args, device, progress: Progress) -> list:
     if not names and not args.recheck:
         raise models.ModelError("no model named; see --help")
     dtypes = _on_device(args.dtype, device, progress)
-    tasks = plan(names, args.image, args.batch, dtypes, args.layout, args.sample, args.seed, args.seq)
+    tasks = plan(names, args.image, args.batch, dtypes, args.layout, args.sample, args.seed, args.seq, args.optimizer)
     if args.name and len({(task.name, task.size) for task in tasks}) != 1:
         raise models.ModelError("--name needs exactly one model and one size")
     return tasks
@@ -492,7 +495,7 @@ def add_arguments(parser) -> None:
     what.add_argument("--all", action="store_true", help="all classification models of torchvision")
     what.add_argument("--zoo", action="store_true", help="all networks of the zoo")
     what.add_argument("--plan", metavar="FILE",
-                      help="instead of models and sizes: a CSV with the columns graph and batch (and dtype, layout)")
+                      help="instead of models and sizes: a CSV with the columns graph and batch (and dtype, layout, optimizer)")
     what.add_argument("--exclude", nargs="*", default=[], metavar="NAME", help="model names to leave out")
     what.add_argument("--name", help="name of the graph, for one model (default: model@size)")
     what.add_argument("--image", type=int, nargs="*", metavar="N",
@@ -505,6 +508,8 @@ def add_arguments(parser) -> None:
                       help="number formats; amp is float16 on CUDA and bfloat16 on the CPU (default: fp32)")
     what.add_argument("--layout", nargs="+", default=["nchw"], choices=LAYOUTS,
                       help="memory formats; nhwc is PyTorch's channels_last (default: nchw)")
+    what.add_argument("--optimizer", nargs="+", default=["sgd_momentum"], choices=tuple(OPTIMIZERS),
+                      help="what updates the weights, as PyTorch does it by default (default: sgd_momentum)")
     what.add_argument("--sample", type=float, default=1.0, metavar="P",
                       help="measure a random part of the combinations (default: all)")
     what.add_argument("--seed", type=int, default=1, metavar="N",

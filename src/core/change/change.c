@@ -8,6 +8,7 @@
 #include "change/change.h"
 
 #include "graph/attention.h"
+#include "graph/op_work.h"
 
 #include <math.h>
 
@@ -105,33 +106,15 @@ with_flash(const pm_change_of *of, pm_arena *a, double *step_ms, double *touched
 
 /* ---- fused optimizer ---- */
 
-/*
- * Bytes of a parameter that is updated, its state in 4 bytes: by one kernel for
- * each term, as the usual "foreach" of PyTorch's torch/optim/{sgd,adam,adamw}.py
- * does, and by one for all.
- */
-static const struct
-{
-	double		foreach,
-				fused;
-}			update_bytes[PM_N_OPTIMIZERS] =
-{
-	[PM_SGD] = {12, 12},
-	[PM_SGD_MOMENTUM] = {32, 20},	/* mul, add; add to the weight */
-	[PM_ADAM] = {72, 28},		/* lerp; mul, addcmul; sqrt, div, add; addcdiv */
-	[PM_ADAMW] = {80, 28},		/* and the decay */
-};
-
 static void
 with_fused_optimizer(const pm_change_of *of, double *step_ms, double *touched)
 {
-	const pm_question *q = of->question;
-	double		size = q->dtype == PM_BF16 || q->dtype == PM_FP16 ? 0.5 : 1;
-	double		bytes = update_bytes[q->optimizer].foreach - update_bytes[q->optimizer].fused;
-	double		saved = of->work->params * bytes * size / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6);
+	double		bytes = of->work->params * pm_fused_update_saves(of->question->optimizer, of->question->dtype);
+	double		at_peak_ms = bytes / (of->question->gpu->mem_bw_gbs * 1e6);
+	double		least_ms = of->work->total_roofline_us / 1000 - at_peak_ms;
 
 	*touched = bytes > 0 ? of->work->params / 1000 : 0;
-	*step_ms = fmax(fmin(of->step_ms, of->work->total_roofline_us / 1000), of->step_ms - saved);
+	*step_ms = fmax(fmin(of->step_ms, least_ms), of->step_ms - at_peak_ms / BANDWIDTH_SHARE);
 }
 
 /* ---- other figures of the device ---- */

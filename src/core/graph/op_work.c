@@ -523,20 +523,34 @@ forward_kernels(const pm_node *n, const pm_op_row *row)
 	return row->kernels + (row->class == PM_CLASS_CONV && n->n_weights > 1 ? 1 : 0);
 }
 
-/* Optimizer work a parameter: operations and bytes, states in 4 bytes. */
+/*
+ * Optimizer work a parameter: operations, and bytes with states of 4 bytes, by
+ * one kernel for each term as PyTorch's torch/optim/{sgd,adam,adamw}.py does
+ * unless told otherwise ("foreach", or a loop over the tensors), and by one
+ * kernel for all ("fused").
+ */
 static const struct update_cost
 {
 	double		flops;
 	double		bytes;
+	double		fused_bytes;
 }			update_costs[PM_N_OPTIMIZERS] =
 {
-	[PM_SGD] = {2, 12},
-	[PM_SGD_MOMENTUM] = {4, 20},
-	[PM_ADAM] = {12, 28},
-	[PM_ADAMW] = {12, 28},
-	[PM_OPT_OTHER] = {4, 20},
-	[PM_OPT_NONE] = {0, 0},
+	[PM_SGD] = {2, 12, 12},
+	[PM_SGD_MOMENTUM] = {4, 32, 20},	/* mul, add; add to the weight */
+	[PM_ADAM] = {12, 72, 28},	/* lerp; mul, addcmul; sqrt, div, add; addcdiv */
+	[PM_ADAMW] = {13, 80, 28},	/* and the decay */
+	[PM_OPT_OTHER] = {4, 32, 20},
+	[PM_OPT_NONE] = {0, 0, 0},
 };
+
+double
+pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype)
+{
+	double		bytes = update_costs[opt].bytes - update_costs[opt].fused_bytes;
+
+	return dtype == PM_BF16 || dtype == PM_FP16 ? bytes / 2 : bytes;
+}
 
 /* Mixed precision keeps a 2-byte copy next to it; a model held in 2 bytes moves half. */
 static void

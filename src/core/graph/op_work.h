@@ -65,6 +65,9 @@ typedef struct pm_work
 void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt,
 						 pm_work *w);
 
+/* Bytes a parameter that one kernel for the whole update moves less than one kernel for each term of its formula. */
+double		pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype);
+
 /*
  * What of the work *w of node i, from pm_node_work() of the same batch and element types, is left in a mode: all of it
  * in PM_TRAIN, else no backward pass and no update.  In inference a BatchNormalization normalises by the statistics
