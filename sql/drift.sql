@@ -112,4 +112,7 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.drift_evidence('{1,NULL}', '{0.5,0.5}', '{0.5,0.6}')$$), ($$SELECT perfmodel.drift_evidence('{1}', '{0.7}', '{0.6}')$$),
     ($$SELECT perfmodel.drift_evidence('{1}', '{NaN}', '{0.6}')$$), ($$SELECT perfmodel.proportion_bounds(2, 1)$$),
     ($$SELECT perfmodel.proportion_bounds(0, 0)$$), ($$SELECT perfmodel.proportion_bounds('NaN', 1)$$), ($$SELECT perfmodel.proportion_bounds(1, 1, 1)$$)) AS v(statement);
+-- also while nothing was measured
+DELETE FROM perfmodel.profile;
+SELECT regexp_replace(helper.error_of(statement), '\d+;', 'some;') FROM (VALUES ($$SELECT perfmodel.drift('no such')$$), ($$SELECT perfmodel.compare_predictors('no such', 'nobody')$$)) AS v(statement);
 ROLLBACK;

@@ -80,7 +80,9 @@ BEGIN ATOMIC
                                  'unknown grouping in ' || coalesce(quote_literal(left(drift.by::text, 64)), 'null'),
                                  'Known are gpu, dtype, layout, framework, family.')
            AND perfmodel.require(slice IS NULL OR (slice > interval '0' AND extract(month FROM slice) = 0 AND extract(year FROM slice) = 0),
-                                 'slice must be a time above 0 without months and years', 'For example: slice => ''7 days''.') AS good
+                                 'slice must be a time above 0 without months and years', 'For example: slice => ''7 days''.')
+           -- raises where there is no such predictor, also while nothing was measured
+           AND CASE WHEN drift.predictor IS NULL THEN true ELSE (SELECT count(*) FROM perfmodel.corrections(drift.predictor)) >= 0 END AS good
     ), residual AS MATERIALIZED (
         SELECT r.*, ln(r.measured_ms / r.predicted_ms) AS u, r.measured_ms BETWEEN r.low_ms AND r.high_ms AS covered,
                CASE WHEN slice IS NULL THEN min(r.measured_at) OVER ()

@@ -10,7 +10,10 @@ CREATE FUNCTION perfmodel.compare_predictors(a text, b text, since timestamptz D
     LANGUAGE sql STABLE PARALLEL SAFE COST 4000000 SET jit = off
 BEGIN ATOMIC
     -- rows that neither was trained on; the rows of a network are one observation
-    WITH network AS (
+    WITH known AS MATERIALIZED (
+        -- raises where there is no such predictor, also while there is nothing to compare
+        SELECT (SELECT count(*) FROM perfmodel.corrections(compare_predictors.a)) + (SELECT count(*) FROM perfmodel.corrections(compare_predictors.b)) AS n
+    ), network AS (
         SELECT count(*) AS n, sum(abs(1 - x.predicted_ms / x.measured_ms)) AS a, sum(abs(1 - y.predicted_ms / y.measured_ms)) AS b,
                avg(abs(1 - y.predicted_ms / y.measured_ms) - abs(1 - x.predicted_ms / x.measured_ms)) AS difference
         FROM perfmodel.residuals(compare_predictors.a, compare_predictors.since) AS x
@@ -27,7 +30,7 @@ BEGIN ATOMIC
     SELECT s.n::integer, s.networks::integer, round(s.a::numeric, 2)::float8, round(s.b::numeric, 2)::float8, round(s.difference::numeric, 2)::float8,
            round((s.difference - s.reach)::numeric, 2)::float8, round((s.difference + s.reach)::numeric, 2)::float8,
            CASE WHEN s.difference + s.reach < 0 THEN compare_predictors.b WHEN s.difference - s.reach > 0 THEN compare_predictors.a END
-    FROM bounded AS s;
+    FROM bounded AS s, known AS k WHERE k.n >= 0;
 END;
 COMMENT ON FUNCTION perfmodel.compare_predictors(text, text, timestamptz) IS
     'errors of two predictors on rows that neither was trained on, with a paired interval of 90 % of b - a';

@@ -271,7 +271,7 @@ keep_candidate(candidate *best, int n, const char *name, int unlike)
 
 /* best[n_best] are suggested; there are n names in all. */
 static char *
-suggestion(const char *const *best, int n_best, int n, const char *list_query, const char *first)
+suggestion(const char *const *best, int n_best, int n, const char *list_query, const char *how_to_add)
 {
 	StringInfoData s;
 
@@ -281,14 +281,16 @@ suggestion(const char *const *best, int n_best, int n, const char *list_query, c
 	if (n_best > 0)
 		appendStringInfoString(&s, "? ");
 	if (n == 0)
-		appendStringInfo(&s, "There are none yet: %s.", first);
+		appendStringInfoString(&s, "There are none yet.");
 	else
 		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
+	if (n_best == 0 && how_to_add != NULL)
+		appendStringInfo(&s, " To add one, %s.", how_to_add);
 	return s.data;
 }
 
 char *
-pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first)
+pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *how_to_add)
 {
 	candidate	best[N_CANDIDATES + 1];
 	const char *suggested[N_CANDIDATES];
@@ -305,7 +307,7 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	}
 	for (int i = 0; i < n_best; i++)
 		suggested[i] = best[i].name;
-	return suggestion(suggested, n_best, n, list_query, first);
+	return suggestion(suggested, n_best, n, list_query, how_to_add);
 }
 
 int
@@ -336,7 +338,7 @@ pm_choose_nearest(const double *nearness, int n, int *chosen, int most)
 }
 
 char *
-pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *first)
+pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *how_to_add)
 {
 	const char *suggested[N_CANDIDATES];
 	int			chosen[N_CANDIDATES];
@@ -344,7 +346,7 @@ pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n,
 
 	for (int i = 0; i < n_best; i++)
 		suggested[i] = names[chosen[i]];
-	return n_best > 0 ? suggestion(suggested, n_best, n, list_query, first) : NULL;
+	return n_best > 0 ? suggestion(suggested, n_best, n, list_query, how_to_add) : NULL;
 }
 
 char *

@@ -25,10 +25,10 @@ extern const char *pm_shown_name(const char *name);
 
 /*
  * A hint for a name that does not exist: the closest of names[n], how many
- * there are, and the query that lists them; or first, what to do when there
- * are none.
+ * there are, and the query that lists them; where none is close, how to add one,
+ * such as "call perfmodel.train()" (NULL: nobody can).
  */
-extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *first);
+extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *how_to_add);
 
 /* The nearest of n, by how near each is (0: not at all), and those less than 1 behind it, at most so many; how many were chosen. */
 extern int	pm_choose_nearest(const double *nearness, int n, int *chosen, int most);
@@ -37,7 +37,7 @@ extern int	pm_choose_nearest(const double *nearness, int n, int *chosen, int mos
  * The same where the caller knows how near each of names[n] is, 0: not at all.
  * The nearest and those less than 1 behind it; NULL: none is near.
  */
-extern char *pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *first);
+extern char *pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *how_to_add);
 
 /* "a, b, c" with quotes around each. */
 extern char *pm_quoted_list(const char *const *names, int n);

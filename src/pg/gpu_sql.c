@@ -35,7 +35,7 @@ PG_FUNCTION_INFO_V1(pm_find_gpu);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.gpu"
-#define FIRST_DEVICE "INSERT data sheets into perfmodel.gpu"
+#define FIRST_DEVICE "INSERT its data sheet into perfmodel.gpu"
 
 /* A column that the table of 0.1.0 lacks, where measurements are stored with this library before the update. */
 #define SINCE_2(column) " (j OPERATOR(pg_catalog.->>) '" column "')::pg_catalog.float8,"

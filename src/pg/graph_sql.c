@@ -268,7 +268,7 @@ graph_hint(const char *name)
 	for (uint64 i = 0; i < n; i++)
 		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
 	hint = MemoryContextStrdup(cxt, pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph",
-													"perfmodel.load_graph() and perfmodel.load_onnx() load graphs"));
+													"call perfmodel.load_graph() or perfmodel.load_onnx()"));
 	SPI_finish();
 	return hint;
 }

@@ -110,7 +110,7 @@ refuse_unknown(const pm_kind *kind, const pm_setting *settings, int n)
 					 errmsg("unknown option \"%s\" for kind \"%s\"", pm_shown_name(pm_message_from_core(settings[i].name)), kind->name),
 					 kind->n_options == 1 ? errhint("The only option is \"%s\".", names[0]) :
 					 errhint("%s", pm_did_you_mean(pm_message_from_core(settings[i].name), names, kind->n_options,
-												   psprintf("SELECT option FROM perfmodel.kinds() WHERE kind = '%s'", kind->name), ""))));
+												   psprintf("SELECT option FROM perfmodel.kinds() WHERE kind = '%s'", kind->name), NULL))));
 	pfree(names);
 }
 

@@ -172,8 +172,10 @@ too_few_groups(pm_split split, int folds, int groups, pm_status *st)
 	if (split == PM_SPLIT_TRANSFER)
 		return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs at least %d pairs of a network and a device, one for each fold, of networks "
 					   "that were measured on 2 devices or more; there %s %d", pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
-	return pm_fail(st, PM_ERR_DATA, "split \"%s\" needs at least %d groups of measurements, one for each fold; there %s %d",
-				   pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
+	pm_fail(st, PM_ERR_DATA, "split \"%s\" needs at least %d groups of measurements, one for each fold; there %s %d",
+			pm_split_name[split], folds, groups == 1 ? "is" : "are", groups);
+	pm_hint(st, groups >= 2 ? "Choose fewer folds, or add measurements." : "Add measurements.");
+	return PM_ERR_DATA;
 }
 
 /* folds 0: one for each group. */

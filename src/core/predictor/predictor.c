@@ -80,7 +80,7 @@ check_samples(const pm_kind *kind, const pm_quantity *q, const pm_dataset *d, pm
 	{
 		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d measurements to learn from, and there are %d",
 				kind->name, kind->min_samples, d->n);
-		pm_hint(st, "Add rows to perfmodel.profile, or use kind \"roofline\".");
+		pm_hint(st, "Add rows to perfmodel.profile, or fit a trained predictor to these few by perfmodel.recalibrate().");
 		return PM_ERR_DATA;
 	}
 	return pm_check_profiles(d, q, st);

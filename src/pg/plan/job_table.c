@@ -94,7 +94,7 @@ columns_hint(Oid relid, const char *wanted)
 	for (int i = 0; i < desc->natts; i++)
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			columns[n++] = pstrdup(NameStr(TupleDescAttr(desc, i)->attname));
-	hint = pm_did_you_mean(wanted, columns, n, psprintf("\\d %s", RelationGetRelationName(rel)), "the table has no columns");
+	hint = pm_did_you_mean(wanted, columns, n, psprintf("\\d %s", RelationGetRelationName(rel)), NULL);
 	relation_close(rel, AccessShareLock);
 	return hint;
 }
