@@ -38,6 +38,8 @@ FROM unnest('{"at => ''2024-06-01''","at => ''2025-06-01''","at => ''2024-06-01'
      LATERAL (SELECT * FROM helper.job(format('SELECT usd, gpu_hours, energy_kwh, co2_kg FROM perfmodel.predict_job(%s, ''T4'', 8, steps => 1000, predictor => ''roof'', %s)', :g, w))) AS j;
 SELECT helper.close(co2_kg, energy_kwh * 0.067) AS france FROM perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof', region => 'here', carbon_region => 'FRA');
 SAVEPOINT s;
+SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.price (gpu, kind, usd_per_hour, valid) VALUES (%s)', v)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY['''T44'', ''own'', 1, ''(,)''', '''T4'', ''rented'', 1, ''(,)''',
+    '''T4'', ''own'', -1, ''(,)''', '''T4'', ''own'', ''NaN'', ''(,)''', '''T4'', ''own'', 1, ''empty''']) AS v;
 SELECT helper.error_of($$INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES ('T4', 'cloud', 'here', 'on_demand', 3, '[2024-12-01,2024-12-02)')$$) ~ '^23P01.*price_one_at_a_time' AS overlaps;
 INSERT INTO perfmodel.price (gpu, usd_per_hour, valid) VALUES ('T4', 3, 'empty');
 ROLLBACK TO s;

@@ -37,8 +37,10 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.resolve_job_names(%s)', a
     '''one_column'', ''{"gpu": "ctid"}''', '''perfmodel.graph_graph_id_seq''', '987654321::oid::regclass', '''one_column'', ''{"gpu": "device; DROP TABLE x"}''',
     '''one_column'', ''{"gpu": "device"}'', 1.5', '''one_column'', ''{"gpu": "device"}'', ''NaN''::float8']) AS a;
 -- ---- names of one's own, letter for letter: they go before similar and ambiguous ones, and never before what is called so itself
+SET client_min_messages = notice;
 INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('graph', 'prod-cv-2', 'names_vgg16@224'), ('graph', 'names-resnet-50', 'names_resnet50@96'), ('graph', 'names_vgg19@224', 'names_vgg16@224'), ('graph', 'gone', 'no such graph'),
     ('gpu', 'partition "a"', 'Tesla T4'), ('gpu', 'a100', 'A100-SXM4-80GB'), ('gpu', 'T4', 'L4'), ('gpu', 'old', 'no such GPU'), ('dtype', 'O1', 'AMP'), ('dtype', 'fp32', 'fp16'), ('dtype', 'half', 'fp99');
+SET client_min_messages = warning;
 SELECT what, given, match, resolved, graph_id = perfmodel.find_graph(resolved) AS id, note
 FROM perfmodel.resolve_job_names(graphs => '{prod-cv-2,Prod-CV-2,names-resnet-50,names_vgg19@224,gone}', gpus => '{"partition \"a\"",a100,T4,old}', dtypes => '{O1,fp32,half}') ORDER BY what, given;
 SELECT helper.load_world() > 0 AS loaded;
@@ -48,10 +50,32 @@ SELECT a.job_id, a.gpu, a.p50_s = b.p50_s AS same, a.note FROM perfmodel.forecas
 SELECT job_id, start_p50 IS NOT NULL AS starts FROM perfmodel.queue_eta('aliased', free => '{"partition \"a\"": 1}', predictor => 'names') ORDER BY 1;
 SELECT job_id, node FROM perfmodel.place('aliased', nodes => '{n}', node_gpus => '{"partition \"a\""}', node_free => '{1}', predictor => 'names') WHERE node IS NOT NULL;
 SELECT job_id, gpu, step_ms > 0 AS step FROM perfmodel.what_if_jobs('aliased', gpus => '{a100}', predictor => 'names') WHERE job_id = '1';
+-- ---- one rule: whoever reads a table of jobs, a name means the same
+CREATE TABLE spelt AS SELECT row_number() OVER (ORDER BY g.nth, c.nth, d.nth) AS job_id, graph, gpu, dtype, 8 AS batch, 100 AS steps, 3600 AS duration_s, now() AS submitted_at, now() AS finished_at, 0 AS gpu_s
+FROM unnest('{names_vgg16@224,Names-VGG 16@224,names_vgg17,names resnet50,names-resnet-50,gone,NAMES_REGNET_X_16GF,prod-cv-2}'::text[]) WITH ORDINALITY AS g(graph, nth),
+     unnest('{T4,t4,a100,old,"partition \"a\"",V100-SXM3-32GB}'::text[]) WITH ORDINALITY AS c(gpu, nth), unnest('{fp32,float16,O1,half,fp64}'::text[]) WITH ORDINALITY AS d(dtype, nth);
+CREATE TEMP VIEW meant AS SELECT s.job_id, n.graph_id, c.resolved AS gpu, d.resolved AS dtype
+FROM spelt AS s, perfmodel.resolve_job_names('spelt') AS n, perfmodel.resolve_job_names('spelt') AS c, perfmodel.resolve_job_names('spelt') AS d
+WHERE n.what = 'graph' AND n.given = s.graph AND c.what = 'gpu' AND c.given = s.gpu AND d.what = 'dtype' AND d.given = s.dtype;
+CREATE FUNCTION pg_temp.reported() RETURNS TABLE (job_id bigint, graph_id bigint, gpu text, dtype text) LANGUAGE plpgsql AS
+    $$BEGIN RETURN QUERY EXECUTE format('SELECT round(extract(epoch FROM submitted_at))::bigint, r.graph_id, perfmodel.find_gpu(r.gpu), perfmodel.find_dtype(r.dtype) FROM (%s) AS r', perfmodel.report_jobs('spelt_at', '{"graph": "graph"}')); END$$;
+CREATE VIEW spelt_at AS SELECT to_timestamp(job_id) AS submitted_at, duration_s, gpu, batch, graph, dtype FROM spelt;
+SELECT count(*) AS jobs, count(*) FILTER (WHERE m.graph_id IS NOT NULL AND m.gpu IS NOT NULL AND m.dtype IS NOT NULL) AS known,
+       bool_and((f.p50_s IS NOT NULL) = (m.graph_id IS NOT NULL AND m.gpu IS NOT NULL AND m.dtype IS NOT NULL) OR f.note ~ '^does not fit') AS forecast,
+       bool_and(f.gpu = m.gpu) AS forecast_gpu, bool_and((r.graph_id, r.gpu, r.dtype) IS NOT DISTINCT FROM (m.graph_id, m.gpu, m.dtype)) AS report
+FROM meant AS m JOIN pg_temp.reported() AS r USING (job_id) JOIN perfmodel.forecast_jobs('spelt', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS f ON f.job_id = m.job_id::text;
+SELECT DISTINCT s.graph, f.note FROM perfmodel.forecast_jobs('spelt', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS f JOIN spelt AS s ON s.job_id::text = f.job_id WHERE f.p50_s IS NULL AND s.gpu = 'T4' AND s.dtype = 'fp32' ORDER BY 1;
+SELECT DISTINCT s.gpu, f.note FROM perfmodel.forecast_jobs('spelt', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS f JOIN spelt AS s ON s.job_id::text = f.job_id WHERE f.p50_s IS NULL AND s.graph = 'prod-cv-2' AND s.dtype = 'fp32' ORDER BY 1;
+SAVEPOINT collected;
+DELETE FROM perfmodel.profile;
+SELECT c.outcome, c.n_jobs, (SELECT count(*) FROM meant WHERE (graph_id IS NOT NULL AND gpu IS NOT NULL AND dtype IS NOT NULL) = (c.outcome = 'taken')) AS meant
+FROM perfmodel.collect_from_jobs('spelt', startup_s => 0) AS c ORDER BY 1;
+SELECT count(*) FROM ((SELECT DISTINCT graph_id, gpu, dtype FROM meant WHERE graph_id IS NOT NULL AND gpu IS NOT NULL AND dtype IS NOT NULL) EXCEPT (SELECT graph_id, gpu, dtype FROM perfmodel.profile)) AS missing;
+ROLLBACK TO collected;
 -- a change is seen at once
 DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';
 SELECT note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') WHERE job_id = '1';
-SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', NULL, ''b''']) AS v;
+SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', NULL, ''b''']) AS v;
 -- with the caller's rights
 CREATE ROLE pm_test_names;
 GRANT USAGE ON SCHEMA helper TO pm_test_names;

@@ -90,14 +90,18 @@ SELECT note FROM perfmodel.queue_eta('long_history', free => '{"T4": 0}', policy
 SELECT note FROM perfmodel.queue_eta('long_history', free => '{"T4": 1}', policy => 'srsf', at => '2026-01-01 02:00+00', draws => 10) WHERE job_id = '1';
 DELETE FROM long_history WHERE job_id = 30003;
 SELECT note FROM perfmodel.queue_eta('long_history', free => '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10) WHERE job_id = '1';
+-- draws are bounded with the jobs that come again in each
+SELECT regexp_replace(helper.error_of($$SELECT * FROM perfmodel.queue_eta('long_history', free => '{"T4": 0}', policy => 'srsf', at => '2026-01-01 12:00+00', draws => 10000)$$), 'In each draw, \d+', 'In each draw, some') AS error_of;
 
 -- ---- idle windows: 100 s and 1000 s, steps of 2 s and 0.5 s, 90 s to start and to store
 CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, NULL::int), ('fast', 'T4', 1, 3000, 1500, 2250, 1000), ('wide', 'T4', 2, 10, 1000, NULL, NULL),
     ('elsewhere', 'L4', 1, 10, 10, NULL, NULL), ('no steps', 'T4', 1, NULL, 10, NULL, NULL), ('done', 'T4', 1, 5, 10, NULL, 5)) AS v(job_id, gpu, gpu_count, steps, duration_s, duration_p90_s, done_steps);
-SELECT * FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{Tesla T4,t4}');
+SELECT * FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{Tesla T4,t4}', at => '2026-01-01 12:00+00');
 -- half of the runs need no more than the median
 SELECT "window", job_id, steps, round(step_ms) AS step_ms, steps_s FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}',
-    gpu_counts => '{1,2}', level => 0.5, startup_s => 0, checkpoint_s => 0);
+    gpu_counts => '{1,2}', at => '2026-01-01 11:00+00', level => 0.5, startup_s => 0, checkpoint_s => 0);
+-- nothing runs before "at": the second window from its middle on, and nothing in the first
+SELECT "window", job_id, steps, starts_at FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}', at => '2026-01-01 13:10+00') WHERE "window" IS NOT NULL;
 SELECT count(*) FROM perfmodel.fill_windows('idle', windows => '{}', gpus => '{}');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FROM unnest(ARRAY[
     '''idle'', windows => ''{empty}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,infinity)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{NULL}''',
@@ -133,7 +137,7 @@ SELECT job_id, p50_s > 0 AS p50, p90_s > 0 AS p90, step_ms > 0 AS step, regexp_r
 SELECT "position", job_id, note ~ '^does not fit' AS too_large FROM perfmodel.queue_order(:large, at => '2026-01-01 12:00+00');
 SELECT "position", job_id, start_p50 IS NOT NULL AS starts, finish_p90 IS NOT NULL AS ends, note ~ '^does not fit' AS too_large FROM perfmodel.queue_eta(:large, free => '{"T4": 0, "A100": 1}', at => '2026-01-01 12:00+00');
 SELECT "position", job_id, node, note ~ '^does not fit' AS too_large FROM perfmodel.place(:large, nodes => '{n1,n2}', node_gpus => '{T4,A100}', node_free => '{8,8}', at => '2026-01-01 12:00+00', max_slowdown => 2);
-SELECT job_id, sum(steps) > 0 AS steps, bool_or(note ~ '^does not fit') AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2026-01-02 12:00+00]"}', gpus => '{T4}', level => 0.5)
+SELECT job_id, sum(steps) > 0 AS steps, bool_or(note ~ '^does not fit') AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2026-01-02 12:00+00]"}', gpus => '{T4}', at => '2026-01-01 12:00+00', level => 0.5)
 WHERE job_id IN ('1', '2', '3') GROUP BY job_id ORDER BY job_id;
 SELECT job_id, gpu, step_ms > 0 AS step, note ~ 'does not fit' AS too_large FROM perfmodel.what_if_jobs(:large, gpus => '{T4,A100}') ORDER BY job_id, gpu;
 
@@ -162,7 +166,8 @@ SET client_min_messages = notice;
 SELECT note FROM perfmodel.queue_eta('coming', free => '{"RTX 3091": 4}', policy => 'fifo', at => '2026-01-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT note FROM perfmodel.queue_eta('late', free => '{"T4": 4, "A100": 1}', at => '2026-02-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT job_id, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T 44,T 44,A100}', node_free => '{4,4,4}', predictor => 'queue');
-SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}') LIMIT 2;
+SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}', at => '2026-01-01') LIMIT 2;
+SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-03)"}', gpus => '{T4,T4}', at => '2026-01-02');
 SET client_min_messages = warning;
 
 -- ---- what is wrong is said

@@ -111,13 +111,13 @@ BEGIN
     IF NOT by_name AND NOT by_alias THEN
         RETURN source;
     END IF;
-    -- a network by its name, which may be spelt in another way; names of one's own in perfmodel.name_alias
+    -- names as resolve_job_names() reads them: what is called so itself, then perfmodel.name_alias, then other spellings
     RETURN format(E'SELECT j.submitted_at, j.duration_s, %s AS gpu, j.batch, %s AS graph_id, j.team, j.gpu_count, %s AS dtype, j.layout, j.framework\nFROM (%s) AS j',
-                  CASE WHEN by_alias THEN 'CASE WHEN g.name IS NOT NULL AND perfmodel.find_gpu(j.gpu) IS NULL THEN g.name ELSE j.gpu END' ELSE 'j.gpu' END,
+                  CASE WHEN by_alias THEN 'CASE WHEN g.name IS NOT NULL AND perfmodel.find_gpu(j.gpu) IS DISTINCT FROM j.gpu THEN g.name ELSE j.gpu END' ELSE 'j.gpu' END,
                   CASE WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
-                  CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS NULL THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
+                  CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS DISTINCT FROM j.dtype THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
         || CASE WHEN NOT by_name THEN ''
-                ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT %I::text FROM %s), NULL, NULL) AS n ON n.given = j.graph',
+                ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT %I::text FROM %s), NULL, NULL, 1) AS n ON n.given = j.graph',
                             coalesce(columns ->> 'graph', 'graph'), jobs) END
         || CASE WHEN NOT by_alias THEN ''
                 ELSE E'\nLEFT JOIN perfmodel.name_alias AS g ON g.kind = ''gpu'' AND g.alias = j.gpu\nLEFT JOIN perfmodel.name_alias AS d ON d.kind = ''dtype'' AND d.alias = j.dtype' END;

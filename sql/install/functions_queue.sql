@@ -90,13 +90,13 @@ COMMENT ON FUNCTION perfmodel.deadline_probability_arrays(jsonb, text[], text[],
                                         boolean, timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
 
 CREATE FUNCTION perfmodel.fill_windows(jobs regclass, columns jsonb DEFAULT '{}', windows tstzrange[] DEFAULT NULL, gpus text[] DEFAULT NULL,
-                                       gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
+                                       gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), level float8 DEFAULT 0.9,
                                        startup_s float8 DEFAULT 60, checkpoint_s float8 DEFAULT 30,
                                        OUT "window" integer, OUT job_id text, OUT team text, OUT gpu text, OUT steps bigint,
                                        OUT starts_at timestamptz, OUT ends_at timestamptz, OUT step_ms float8, OUT steps_s float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
-COMMENT ON FUNCTION perfmodel.fill_windows(regclass, jsonb, tstzrange[], text[], integer[], text, float8, float8, float8) IS
+COMMENT ON FUNCTION perfmodel.fill_windows(regclass, jsonb, tstzrange[], text[], integer[], text, timestamptz, float8, float8, float8) IS
     'which waiting jobs to run for how many steps while devices are idle; those that get none have a note';
 
 CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, columns jsonb DEFAULT '{}', gpus text[] DEFAULT NULL, gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,

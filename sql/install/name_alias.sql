@@ -8,7 +8,7 @@ CREATE TABLE perfmodel.name_alias (
     note  text,
     CONSTRAINT name_alias_pkey PRIMARY KEY (kind, alias)
 );
-COMMENT ON TABLE perfmodel.name_alias IS 'names that your tables of jobs use; resolve_job_names and the planning functions know them';
+COMMENT ON TABLE perfmodel.name_alias IS 'names that your tables of jobs use; all functions that read a table of jobs know them';
 COMMENT ON COLUMN perfmodel.name_alias.kind IS 'what the name is of: graph, gpu or dtype';
 COMMENT ON COLUMN perfmodel.name_alias.alias IS 'the name as it stands in the jobs, letter for letter';
 COMMENT ON COLUMN perfmodel.name_alias.name IS 'what it means: the name of a graph, of a device in perfmodel.gpu, or of a number format';
@@ -22,6 +22,40 @@ CREATE TRIGGER name_alias_forget_applied AFTER INSERT OR UPDATE OR DELETE ON per
     FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
 ALTER TABLE perfmodel.name_alias ENABLE REPLICA TRIGGER name_alias_forget_applied;
 COMMENT ON TRIGGER name_alias_forget_applied ON perfmodel.name_alias IS 'like name_alias_forget_cached, for rows that logical replication applies';
+
+-- A name that means nothing yet is kept, with a notice: the graph may be loaded later, as it is when a dump is restored.
+CREATE FUNCTION perfmodel.check_name_alias() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    means text;
+    itself boolean;
+    thing CONSTANT text := CASE NEW.kind WHEN 'gpu' THEN 'GPU' WHEN 'dtype' THEN 'number format' ELSE 'graph' END;
+    near text;
+BEGIN
+    IF NEW.kind <> ALL ('{graph,gpu,dtype}') THEN
+        RAISE EXCEPTION 'unknown kind of name "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'name_alias', CONSTRAINT = 'name_alias_kind_known',
+            DETAIL = 'kind says what the name is of.', HINT = 'Known are graph, gpu and dtype.';
+    ELSIF NEW.alias = '' OR NEW.name = '' THEN
+        RAISE EXCEPTION '% must not be empty', CASE WHEN NEW.alias = '' THEN 'alias' ELSE 'name' END
+            USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'name_alias', CONSTRAINT = format('name_alias_%s_not_empty', CASE WHEN NEW.alias = '' THEN 'alias' ELSE 'name' END),
+            DETAIL = 'alias is the name as it stands in the jobs, name what it means.', HINT = 'For example: INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (''gpu'', ''partition_b'', ''T4'').';
+    END IF;
+    means := CASE NEW.kind WHEN 'graph' THEN perfmodel.find_graph(NEW.name)::text WHEN 'gpu' THEN perfmodel.find_gpu(NEW.name) ELSE perfmodel.find_dtype(NEW.name) END;
+    itself := CASE NEW.kind WHEN 'graph' THEN perfmodel.find_graph(NEW.alias) IS NOT NULL WHEN 'gpu' THEN perfmodel.find_gpu(NEW.alias) = NEW.alias ELSE perfmodel.find_dtype(NEW.alias) = NEW.alias END;
+    IF itself THEN
+        RAISE NOTICE 'this row has no effect: "%" is itself the name of a %', left(NEW.alias, 64), thing USING HINT = 'What is called so itself goes before aliases.';
+    ELSIF means IS NULL THEN
+        SELECT CASE WHEN n.candidates IS NOT NULL THEN format('Near to it: %s.', array_to_string(n.candidates, ', ')) ELSE upper(left(n.note, 1)) || substr(n.note, 2) || '.' END INTO near
+        FROM perfmodel.resolve_job_names(CASE NEW.kind WHEN 'graph' THEN ARRAY[NEW.name] END, CASE NEW.kind WHEN 'gpu' THEN ARRAY[NEW.name] END, CASE NEW.kind WHEN 'dtype' THEN ARRAY[NEW.name] END) AS n;
+        RAISE NOTICE 'there is no % "%": until there is, "%" means nothing', thing, left(NEW.name, 64), left(NEW.alias, 64) USING HINT = near;
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION perfmodel.check_name_alias() IS 'trigger: explains what is wrong about a row of name_alias; a notice where its name means nothing';
+REVOKE ALL ON FUNCTION perfmodel.check_name_alias() FROM PUBLIC;
+CREATE TRIGGER name_alias_check BEFORE INSERT OR UPDATE ON perfmodel.name_alias
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_name_alias();
+COMMENT ON TRIGGER name_alias_check ON perfmodel.name_alias IS 'explains what is wrong about a row';
 
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.name_alias', '');
 GRANT SELECT ON perfmodel.name_alias TO PUBLIC;

@@ -63,18 +63,22 @@ BEGIN
         RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value';
     END IF;
     RETURN QUERY EXECUTE format($query$
-        WITH job AS (
+        WITH job AS MATERIALIZED (
             -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
             SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()
+        ), meaning AS MATERIALIZED (
+            SELECT n.what, n.given, n.resolved, n.graph_id
+            FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph::text FROM job AS j), ARRAY(SELECT DISTINCT j.gpu::text FROM job AS j),
+                                             ARRAY(SELECT DISTINCT j.dtype::text FROM job AS j), 1) AS n
         ), named AS (
-            SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), perfmodel.find_graph(j.graph::text),
-                            perfmodel.find_graph((SELECT a.name FROM perfmodel.name_alias AS a WHERE a.kind = 'graph' AND a.alias = j.graph::text))) AS graph_id,
-                   coalesce(perfmodel.find_gpu(j.gpu::text), perfmodel.find_gpu((SELECT a.name FROM perfmodel.name_alias AS a WHERE a.kind = 'gpu' AND a.alias = j.gpu::text))) AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(perfmodel.find_dtype(j.dtype::text), perfmodel.find_dtype((SELECT a.name FROM perfmodel.name_alias AS a WHERE a.kind = 'dtype' AND a.alias = j.dtype::text)), '') AS dtype,
+            SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), m.graph_id) AS graph_id,
+                   c.resolved AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(d.resolved, '') AS dtype,
                    coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
                    coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, CASE WHEN j.gpu_count::numeric BETWEEN 1 AND 1000000 THEN j.gpu_count::integer END AS world_size,
                    CASE WHEN j.nodes::numeric BETWEEN 1 AND j.gpu_count::numeric THEN j.nodes::integer ELSE 1 END AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
                    j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, CASE WHEN j.duration_s::float8 BETWEEN 0 AND 1e12 AND j.steps::float8 BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s::float8 - $2) / j.steps::float8 END AS step_ms
-            FROM job AS j
+            FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph::text LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu::text
+                 LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype::text
         ), sorted AS (
             SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL THEN 'unknown'
                              WHEN n.restarts > 0 THEN 'restarted'
@@ -124,6 +128,8 @@ DECLARE
     d_verdict text;
     d_advice text;
     night bigint;
+    d_gpu text;
+    networks bigint;
     fitting bigint[];
     challenger text;
     run bigint;
@@ -146,7 +152,7 @@ BEGIN
     END IF;
     IF active.name IS NOT NULL THEN
         -- the worst, and among these what it takes more to mend
-        SELECT x.verdict, x.advice INTO d_verdict, d_advice FROM perfmodel.drift(active.name, '{gpu}') AS x
+        SELECT x.verdict, x.advice, CASE x.grouped_by WHEN 'gpu' THEN x.group_name END INTO d_verdict, d_advice, d_gpu FROM perfmodel.drift(active.name, '{gpu}') AS x
         ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), array_position('{retrain,recalibrate,collect}', split_part(x.advice, ':', 1)), x.n DESC LIMIT 1;
     END IF;
     reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' WHEN d_verdict IS NULL THEN 'no new measurements' ELSE coalesce(d_advice, 'it holds') END || not_taken;
@@ -154,11 +160,19 @@ BEGIN
         UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason, finished_at = clock_timestamp() WHERE nightly_id = night;
         RETURN night;
     END IF;
-    -- half of the new networks to learn from; the others stay new to both, to compare on
-    fitting := ARRAY(SELECT r.profile_id FROM perfmodel.residuals(active.name) AS r WHERE (hashint8(r.network) & 1) = 0);
+    -- Half of the new networks to learn from; the others stay new to both, to compare on, at least 5 of them, since the mean of fewer
+    -- proves nothing. Those with measurements of the device that the verdict is about are halved among themselves, and learned from first.
+    SELECT coalesce(max(s.nth), 0), array_agg(s.profile_id) FILTER (WHERE s.learned) INTO networks, fitting
+    FROM (SELECT r.profile_id, n.nth, n.learned
+          FROM perfmodel.residuals(active.name) AS r
+               JOIN (SELECT m.network, row_number() OVER () AS nth,
+                            m.place % 2 = 0 AND row_number() OVER (PARTITION BY m.place % 2 ORDER BY m.drifted DESC, m.place) <= count(*) OVER () - 5 AS learned
+                     FROM (SELECT k.network, k.drifted, row_number() OVER (PARTITION BY k.drifted ORDER BY hashint8(k.network), k.network) AS place
+                           FROM (SELECT x.network, coalesce(bool_or(x.gpu = d_gpu), false) AS drifted FROM perfmodel.residuals(active.name) AS x GROUP BY 1) AS k) AS m) AS n USING (network)) AS s;
     challenger := format('nightly %s', to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'));
-    IF cardinality(fitting) = 0 THEN
-        UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason || '; too few networks to learn from and to compare on', finished_at = clock_timestamp()
+    IF fitting IS NULL THEN
+        UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, finished_at = clock_timestamp(),
+            why = reason || format('; %s new %s: it takes 6, one to learn from and 5 to compare on', networks, CASE networks WHEN 1 THEN 'network' ELSE 'networks' END)
         WHERE nightly_id = night;
         RETURN night;
     ELSIF active.predictor_id < 0 OR d_advice LIKE 'recalibrate%' THEN

@@ -54,6 +54,29 @@ FROM (VALUES ('AUS', 531, '{Australia,AU}'), ('AUT', 148, '{Austria,AT}'), ('BEL
              ('POL', 660, '{Poland,PL}'), ('PRT', 219, '{Portugal,PT}'), ('TWN', 573, '{Taiwan,TW}'),
              ('USA', 379, '{United States,US,United States of America}'), ('ZAF', 716, '{South Africa,ZA}')) AS v (region, g_per_kwh, names);
 
+CREATE FUNCTION perfmodel.check_price() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- an unknown device is an error that names those near to it
+    NEW.gpu := perfmodel.gpu_name(NEW.gpu);
+    IF NEW.kind <> ALL ('{on_demand,spot,own}') THEN
+        RAISE EXCEPTION 'unknown kind of price "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_kind_known',
+            DETAIL = 'kind says how the GPU is paid for.', HINT = 'Known are on_demand, spot and own.';
+    ELSIF NOT NEW.usd_per_hour BETWEEN 0 AND 1e6 THEN
+        RAISE EXCEPTION 'usd_per_hour must be between 0 and 1000000, not %', NEW.usd_per_hour
+            USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_usd_per_hour_in_range',
+            DETAIL = 'It is what an hour of one GPU costs, in US dollars.', HINT = 'For example: 2.49.';
+    ELSIF isempty(NEW.valid) THEN
+        RAISE EXCEPTION 'valid is an empty range' USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_valid_not_empty',
+            DETAIL = 'It says from when to when the price holds.', HINT = 'For example: ''[2026-01-01,2026-07-01)'', or ''(,)'' for always.';
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION perfmodel.check_price() IS 'trigger: explains what is wrong about a row of price';
+REVOKE ALL ON FUNCTION perfmodel.check_price() FROM PUBLIC;
+CREATE TRIGGER price_check BEFORE INSERT OR UPDATE ON perfmodel.price
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_price();
+COMMENT ON TRIGGER price_check ON perfmodel.price IS 'explains what is wrong about a row';
 CREATE TRIGGER price_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.price
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
 COMMENT ON TRIGGER price_gpu_by_name ON perfmodel.price IS 'replaces an alias of a device by its name';

@@ -166,10 +166,17 @@ check_options(int n, const pm_eta_options *o, pm_status *st)
 {
 	if (o->draws < PM_ETA_DRAWS_MIN || o->draws > PM_ETA_DRAWS_MAX)
 		return pm_fail(st, PM_ERR_OPTION, "draws must be between %d and %d, not %d", PM_ETA_DRAWS_MIN, PM_ETA_DRAWS_MAX, o->draws);
-	if ((int64_t) n * o->draws > PM_ETA_KEPT_MAX)
+	if (((int64_t) n + o->n_recent) * o->draws > PM_ETA_STARTS_MAX)
 	{
+		int64_t		most = PM_ETA_STARTS_MAX / ((int64_t) n + o->n_recent);
+
 		pm_fail(st, PM_ERR_LIMIT, "%d jobs with %d draws are too many", n, o->draws);
-		pm_hint(st, "Jobs times draws is at most %lld: ask with fewer draws, or for one kind of GPU at a time.", (long long) PM_ETA_KEPT_MAX);
+		if (o->n_recent > 0)
+			pm_detail(st, "In each draw, %d jobs that were submitted of late come again, for those that are to come.", o->n_recent);
+		if (most >= PM_ETA_DRAWS_MIN)
+			pm_hint(st, "Ask with draws => %lld or fewer.", (long long) most);
+		else
+			pm_hint(st, "Jobs times draws is at most %lld: ask for one kind of GPU at a time.", (long long) PM_ETA_STARTS_MAX);
 		return st->code;
 	}
 	return PM_OK;

@@ -17,8 +17,8 @@
 
 #define PM_ETA_DRAWS_MIN 10
 #define PM_ETA_DRAWS_MAX 10000
-/* Most numbers that are kept: jobs times draws. */
-#define PM_ETA_KEPT_MAX INT64_C(50000000)
+/* Most jobs that are started in all draws, those to come included: so many take about 15 s of the processor. */
+#define PM_ETA_STARTS_MAX INT64_C(50000000)
 
 /* Seconds from now; NaN where the job has no forecast, INFINITY where it never starts. */
 typedef struct pm_eta

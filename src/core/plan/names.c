@@ -280,7 +280,7 @@ pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_
 		end++;
 	if (end > at)
 		judge_same_key(list, at, end, given, f);
-	else
+	else if (min_score < 1)
 		judge_likeness(list, key, min_score, f);
 	return PM_OK;
 }

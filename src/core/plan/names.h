@@ -94,7 +94,8 @@ pm_code		pm_names_add(pm_name_list *list, const char *name, int32_t thing, pm_na
 void		pm_names_sort(pm_name_list *list);
 
 /*
- * What a name means. min_score: least likeness of a candidate, 0 to 1. Where
+ * What a name means. min_score: least likeness of a candidate, 0 to 1; with 1
+ * there are none, and nothing is compared. Where
  * several candidates are equally like, the one that was numbered first is first.
  */
 pm_code		pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_name_found *found, pm_status *st);

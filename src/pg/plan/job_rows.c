@@ -20,6 +20,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "gpus.h"
+#include "plan/graph_names.h"
 #include "plan/job_memory.h"
 #include "plan/job_rows.h"
 #include "plan/name_aliases.h"
@@ -58,7 +59,10 @@ static const struct
 	{PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_STARTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_DEADLINE, "pg_catalog.timestamptz"}
 };
 
-/* A name of a graph, or one of name_alias, becomes its id in the query, so that each is looked up by the server's own join. */
+/*
+ * A name of a graph, or one of name_alias, becomes its id in the query, so that each is looked up by the server's own join.
+ * Other spellings are for resolve_graphs().
+ */
 static char *
 make_query(const pm_job_table *t, bool recent)
 {
@@ -101,6 +105,7 @@ typedef struct pm_job_question
 	bool		has_batch;
 	bool		has_graph_id;
 	char	   *graph;			/* name, or NULL */
+	const char *not_meant;		/* why that means no graph */
 	int32		gpu_count;
 	double		steps;			/* NaN: none */
 	double		done;
@@ -162,34 +167,6 @@ pm_job_note(pm_job_row *row, const char *what)
 	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
 }
 
-/* The usual name of a device; NULL: there is none of that name. */
-static char *
-usual_name(const char *name)
-{
-	pm_problem	p;
-	const pm_gpu *sheet = pm_gpu_look_up(name, &p);
-
-	return sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : NULL;
-}
-
-char *
-pm_job_gpu(const char *name)
-{
-	char	   *usual;
-	char	   *meant = NULL;
-	const char *alias;
-
-	pm_freshen();
-	usual = usual_name(name);
-	/* what is somebody's own name means nothing else */
-	if (usual != NULL && strcmp(usual, name) == 0)
-		return usual;
-	alias = pm_alias_of(PM_ALIAS_GPU, name);
-	if (alias != NULL)
-		meant = usual_name(alias);
-	return meant != NULL ? meant : usual != NULL ? usual : pstrdup(name);
-}
-
 /* Formats as name_alias says, where they are no words of ours. */
 static void
 resolve_dtypes(pm_jobs *jobs)
@@ -209,14 +186,22 @@ resolve_dtypes(pm_jobs *jobs)
 	}
 }
 
-static char *
-unknown_graph(const char *name)
+/* Names that the query has not found: other spellings, or why a name means no graph. */
+static void
+resolve_graphs(pm_jobs *jobs)
 {
-	const char *alias = pm_alias_of(PM_ALIAS_GRAPH, name);
+	pm_graph_names names;
 
-	if (alias != NULL)
-		return psprintf("unknown graph \"%s\" (name_alias says \"%s\")", pm_shown_name(name), pm_shown_name(alias));
-	return psprintf("unknown graph \"%s\"", pm_shown_name(name));
+	pm_graph_names_begin(&names);
+	for (int i = 0; i < jobs->n_all; i++)
+	{
+		pm_job_question *q = &jobs->questions[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (q->has_graph_id || q->graph == NULL)
+			continue;
+		q->has_graph_id = pm_graph_of(&names, q->graph, &q->words.graph_id, &q->not_meant);
+	}
 }
 
 /* ---------- how long it runs ---------- */
@@ -272,11 +257,11 @@ take_duration(pm_job_row *r, const pm_job_question *q)
 }
 
 /* What the predictor cannot be asked without; NULL: nothing. */
-static char *
+static const char *
 missing_for_question(const pm_job_row *r, const pm_job_question *q)
 {
 	if (!q->has_graph_id)
-		return q->graph != NULL ? unknown_graph(q->graph) : "neither duration_s nor a graph";
+		return q->not_meant != NULL ? q->not_meant : "neither duration_s nor a graph";
 	if (r->gpu == NULL)
 		return "no gpu";
 	if (!q->has_batch)
@@ -297,7 +282,7 @@ ask_duration(pm_job_row *r, pm_job_question *q)
 	const pm_manner how = {.level = LEVEL,.problem_is_null = true};
 	pm_answer	a;
 	pm_problem	p;
-	char	   *missing = missing_for_question(r, q);
+	const char *missing = missing_for_question(r, q);
 	double		factor;
 
 	if (missing != NULL)
@@ -510,6 +495,8 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 	read_rows(jobs, predictor, cxt);
 	SPI_finish();
 	resolve_dtypes(jobs);
+	if (t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL)
+		resolve_graphs(jobs);
 	for (int i = 0; i < jobs->n_all; i++)
 		fill_queue_job(&jobs->queue[i], &jobs->rows[i], &jobs->questions[i], at);
 }
@@ -631,7 +618,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 
 	if (!q->has_graph_id || !q->has_batch)
 	{
-		*why = !q->has_batch ? "no batch" : q->graph != NULL ? unknown_graph(q->graph) : "no graph";
+		*why = pstrdup(!q->has_batch ? "no batch" : q->not_meant != NULL ? q->not_meant : "no graph");
 		return false;
 	}
 	q->words.gpu = cstring_to_text(gpu);

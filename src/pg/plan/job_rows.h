@@ -106,7 +106,4 @@ extern char *pm_jobs_kinds(const pm_jobs *jobs);
 /* Say so, as a notice, where a device that an argument names is none that is known, nor one of the jobs. */
 extern void pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs);
 
-/* The usual name of a device, or the same name when it is none. */
-extern char *pm_job_gpu(const char *name);
-
 #endif

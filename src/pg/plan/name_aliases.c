@@ -11,7 +11,9 @@
 #include "utils/memutils.h"
 
 #include "cache/freshness.h"
+#include "encoding.h"
 #include "features/question.h"
+#include "gpus.h"
 #include "plan/name_aliases.h"
 #include "plans.h"
 
@@ -98,4 +100,35 @@ pm_dtype_alias_of(const char *name)
 		if (strcmp(pm_dtype_words.names[i], name) == 0)
 			return NULL;
 	return pm_alias_of(PM_ALIAS_DTYPE, name);
+}
+
+/* The usual name of a device; NULL: there is none of that name. */
+static char *
+usual_name(const char *name)
+{
+	pm_problem	p;
+	const pm_gpu *sheet = pm_gpu_look_up(name, &p);
+
+	return sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : NULL;
+}
+
+char *
+pm_job_gpu(const char *name)
+{
+	char	   *usual;
+	char	   *meant = NULL;
+	const char *alias;
+
+	pm_freshen();
+	usual = usual_name(name);
+	/* what is somebody's own name means nothing else */
+	if (usual != NULL && strcmp(usual, name) == 0)
+		return usual;
+	alias = pm_alias_of(PM_ALIAS_GPU, name);
+	if (alias != NULL)
+		meant = usual_name(alias);
+	if (meant != NULL)
+		return meant;
+	/* an alias that leads nowhere is not what the name would mean without it */
+	return pstrdup(usual == NULL ? name : alias != NULL ? alias : usual);
 }

@@ -20,4 +20,10 @@ extern const char *pm_alias_of(pm_alias_kind kind, const char *name);
 /* The same for a number format; a word of ours means itself, and NULL comes back. */
 extern const char *pm_dtype_alias_of(const char *name);
 
+/*
+ * The usual name of the device that the name in a table of jobs means: itself, else by the table, else by the data
+ * sheets' other names.  A name that means none comes back as it is, or as what the table says.  Raises.
+ */
+extern char *pm_job_gpu(const char *name);
+
 #endif

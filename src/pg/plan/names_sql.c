@@ -22,6 +22,7 @@
 #include "features/question.h"
 #include "features/tokens.h"
 #include "gpus.h"
+#include "plan/graph_names.h"
 #include "plan/job_table.h"
 #include "plan/name_aliases.h"
 #include "plan/names.h"
@@ -47,12 +48,11 @@ typedef struct given_name
 	int64		jobs;
 } given_name;
 
-/* What names can mean: for graphs and devices a list of all that there are. */
+/* All names of devices. */
 typedef struct known
 {
 	pm_name_list list;
 	char	  **label;			/* [things] the usual name */
-	int64	   *graph_id;
 } known;
 
 typedef struct resolving
@@ -60,60 +60,12 @@ typedef struct resolving
 	pm_rows_out out;
 	pm_arena	arena;
 	double		min_score;
-	known		graphs;
+	pm_graph_names graphs;
 	known		gpus;
-	bool		has_graphs;		/* whether they were read */
-	bool		has_gpus;
+	bool		has_gpus;		/* whether they were read */
 } resolving;
 
 /* ---------- what there is ---------- */
-
-static void
-add_name(known *k, const char *name, int32 thing, pm_name_rank rank)
-{
-	pm_status	st = {PM_OK};
-
-	if (pm_names_add(&k->list, pm_to_core_lossy(name), thing, rank, &st) != PM_OK)
-		pm_raise(&st);
-}
-
-static void
-begin_list(resolving *r, known *k, uint64 things, uint64 names)
-{
-	pm_status	st = {PM_OK};
-
-	if (names > PG_INT32_MAX)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are too many names")));
-	k->label = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(char *) * Max(things, 1));
-	k->graph_id = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * Max(things, 1));
-	if (pm_names_init(&k->list, (int) names, &r->arena, &st) != PM_OK)
-		pm_raise(&st);
-}
-
-/* Names of graphs, and of models where no graph is called so. */
-static void
-read_graphs(resolving *r)
-{
-	static pm_plan query = {"SELECT name, model, graph_id FROM perfmodel.graph ORDER BY name"};
-	MemoryContext cxt = CurrentMemoryContext;
-
-	SPI_connect();
-	pm_run(&query, NULL, NULL, true);
-	MemoryContextSwitchTo(cxt);
-	begin_list(r, &r->graphs, SPI_processed, 2 * SPI_processed);
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		r->graphs.label[i] = pm_value_text(i, 1, cxt);
-		r->graphs.graph_id[i] = DatumGetInt64(pm_value(i, 3, NULL));
-		add_name(&r->graphs, r->graphs.label[i], (int32) i, PM_NAME_OWN);
-		add_name(&r->graphs, pm_value_text(i, 2, cxt), (int32) i, PM_NAME_OTHER);
-	}
-	pm_names_sort(&r->graphs.list);
-	SPI_finish();
-	r->has_graphs = true;
-}
 
 /* Names of devices, in a row for each name: for candidates; what is meant is for the data sheets to say. */
 static void
@@ -128,13 +80,13 @@ read_gpus(resolving *r)
 	SPI_connect();
 	pm_run(&query, NULL, NULL, true);
 	MemoryContextSwitchTo(cxt);
-	begin_list(r, &r->gpus, SPI_processed, SPI_processed);
+	pm_name_list_begin(&r->gpus.list, &r->gpus.label, &r->arena, SPI_processed, SPI_processed);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		int32		thing = (int32) DatumGetInt64(pm_value(i, 3, NULL));
 
 		r->gpus.label[thing] = pm_value_text(i, 1, cxt);
-		add_name(&r->gpus, pm_value_text(i, 2, cxt), thing, PM_NAME_OTHER);
+		pm_name_list_add(&r->gpus.list, pm_value_text(i, 2, cxt), thing, PM_NAME_OTHER);
 	}
 	pm_names_sort(&r->gpus.list);
 	SPI_finish();
@@ -163,14 +115,14 @@ set_match(Datum *values, bool *nulls, pm_match match, const char *resolved, cons
 }
 
 static void
-set_candidates(Datum *values, bool *nulls, const known *k, const pm_name_found *f)
+set_candidates(Datum *values, bool *nulls, char *const *label, const pm_name_found *f)
 {
 	const char *names[PM_NAME_CANDIDATES];
 
 	if (f->n_candidates == 0)
 		return;
 	for (int i = 0; i < f->n_candidates; i++)
-		names[i] = k->label[f->candidates[i]];
+		names[i] = label[f->candidates[i]];
 	values[CANDIDATES] = pm_text_array(names, f->n_candidates);
 	nulls[CANDIDATES] = false;
 	if (f->match == PM_MATCH_FUZZY)
@@ -178,17 +130,6 @@ set_candidates(Datum *values, bool *nulls, const known *k, const pm_name_found *
 		values[SCORE] = Float8GetDatum(rint(f->score * 100) / 100);
 		nulls[SCORE] = false;
 	}
-}
-
-static pm_name_found
-find_name(resolving *r, const known *k, const char *name)
-{
-	pm_name_found f;
-	pm_status	st = {PM_OK};
-
-	if (pm_names_find(&k->list, pm_to_core_lossy(name), r->min_score, &f, &st) != PM_OK)
-		pm_raise(&st);
-	return f;
 }
 
 /* What the rows of name_alias say. */
@@ -206,24 +147,13 @@ static void
 resolve_graph(resolving *r, const char *name, Datum *values, bool *nulls)
 {
 	pm_name_found f;
-	const char *note = NULL;
-	const char *alias;
+	const char *alias = pm_graph_meant(&r->graphs, name, r->min_score, &f);
+	const char *note = alias != NULL ? BY_ALIAS : NULL;
 
-	if (!r->has_graphs)
-		read_graphs(r);
-	pm_freshen();
-	f = find_name(r, &r->graphs, name);
-	alias = f.match != PM_MATCH_EXACT ? pm_alias_of(PM_ALIAS_GRAPH, name) : NULL;
-	if (alias != NULL)
+	if (alias != NULL && f.thing < 0)
 	{
-		f = find_name(r, &r->graphs, alias);
-		if (f.match != PM_MATCH_EXACT)
-		{
-			set_dangling(values, nulls, alias);
-			return;
-		}
-		f.match = PM_MATCH_ALIAS;
-		note = BY_ALIAS;
+		set_dangling(values, nulls, alias);
+		return;
 	}
 	if (f.match == PM_MATCH_AMBIGUOUS)
 		note = psprintf("%d graphs go by this name; say which one in perfmodel.name_alias", f.n_meant);
@@ -232,7 +162,7 @@ resolve_graph(resolving *r, const char *name, Datum *values, bool *nulls)
 	else if (f.match == PM_MATCH_UNKNOWN)
 		note = "no graph goes by this name: load it";
 	set_match(values, nulls, f.match, f.thing >= 0 ? r->graphs.label[f.thing] : NULL, note);
-	set_candidates(values, nulls, &r->graphs, &f);
+	set_candidates(values, nulls, r->graphs.label, &f);
 	if (f.thing >= 0)
 	{
 		values[GRAPH_ID] = Int64GetDatum(r->graphs.graph_id[f.thing]);
@@ -304,7 +234,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	}
 	if (!r->has_gpus)
 		read_gpus(r);
-	f = find_name(r, &r->gpus, name);
+	f = pm_name_list_find(&r->gpus.list, name, r->min_score);
 	if (strcmp(p.reason, "ambiguous_gpu") == 0)
 	{
 		f.match = PM_MATCH_AMBIGUOUS;
@@ -318,7 +248,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? SIMILAR :
 				  "no device goes by this name: insert its data sheet into perfmodel.gpu");
 	}
-	set_candidates(values, nulls, &r->gpus, &f);
+	set_candidates(values, nulls, r->gpus.label, &f);
 }
 
 static void
@@ -402,6 +332,7 @@ begin(FunctionCallInfo fcinfo, resolving *r, double min_score)
 				 errmsg("min_score must be between 0 and 1, not %g", min_score)));
 	*r = (resolving) {.min_score = min_score};
 	pm_context_arena(&r->arena, CurrentMemoryContext, 0);
+	pm_graph_names_begin(&r->graphs);
 	pm_rows_begin(fcinfo, &r->out);
 }
 

@@ -16,6 +16,7 @@
 #include "errors.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
+#include "plan/name_aliases.h"
 #include "plan/place.h"
 #include "plans.h"
 #include "results.h"

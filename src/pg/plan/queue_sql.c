@@ -16,6 +16,7 @@
 #include "plan/backtest.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
+#include "plan/name_aliases.h"
 #include "plan/out_row.h"
 #include "plan/overrun.h"
 #include "results.h"

@@ -15,6 +15,7 @@
 
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
+#include "plan/name_aliases.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_what_if_jobs);

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
@@ -15,6 +14,7 @@
 #include "errors.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
+#include "plan/name_aliases.h"
 #include "plan/windows.h"
 #include "plans.h"
 #include "predictor/trust.h"
@@ -138,6 +138,21 @@ make_fillers(const pm_jobs *jobs, double level, int32 *of, int *n)
 	return f;
 }
 
+/* Nothing runs before `at`: of a window that is open then, the rest; of one that is over, nothing. */
+static void
+forget_past(windows_read *w, TimestampTz at)
+{
+	for (int i = 0; i < w->n; i++)
+	{
+		if (w->rows[i].closes <= at)
+			ereport(NOTICE,
+					(errmsg("window %d is over: it closes at %s, and \"at\" is %s", i + 1, pstrdup(timestamptz_to_str(w->rows[i].closes)),
+							pstrdup(timestamptz_to_str(at))),
+					 errhint("For what could have run then: at => the time from which to plan.")));
+		w->rows[i].opens = Max(w->rows[i].opens, Min(at, w->rows[i].closes));
+	}
+}
+
 /* Times are from the first window on, so that seconds keep their digits. */
 static TimestampTz
 place_windows(windows_read *w, const pm_jobs *jobs)
@@ -253,7 +268,7 @@ checked_level(double level)
 	return level;
 }
 
-/* jobs, columns, windows, gpus, gpu_counts, predictor, level, startup_s, checkpoint_s */
+/* jobs, columns, windows, gpus, gpu_counts, predictor, at, level, startup_s, checkpoint_s */
 Datum
 pm_fill_windows(PG_FUNCTION_ARGS)
 {
@@ -269,22 +284,25 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	int			n;
 	double		level;
 	TimestampTz first;
+	TimestampTz at;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(6) || PG_ARGISNULL(7) || PG_ARGISNULL(8))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(6) || PG_ARGISNULL(7) || PG_ARGISNULL(8) || PG_ARGISNULL(9))
 		return (Datum) 0;
 	pm_need_argument(fcinfo, 2, "windows", "'{\"[2026-01-01 22:00, 2026-01-02 06:00)\"}'");
 	pm_need_argument(fcinfo, 3, "gpus", "'{T4}', a device for each window");
 	pm_job_table_argument(fcinfo, 0, 1, &t);
 	pm_job_table_need_forecast(&t, true);
 	read_windows(fcinfo, &w);
-	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 5), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);
+	at = pm_at_argument(fcinfo, 6);
+	forget_past(&w, at);
+	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 5), at, DT_NOBEGIN, &jobs);
 	of = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
-	level = checked_level(PG_GETARG_FLOAT8(6));
+	level = checked_level(PG_GETARG_FLOAT8(7));
 	f = make_fillers(&jobs, level, of, &n);
 	first = place_windows(&w, &jobs);
 	pm_context_arena(&a, CurrentMemoryContext, 0);
-	if (pm_windows_fill(w.windows, w.n, f, n, checked_seconds(fcinfo, 7, "startup_s"), checked_seconds(fcinfo, 8, "checkpoint_s"),
+	if (pm_windows_fill(w.windows, w.n, f, n, checked_seconds(fcinfo, 8, "startup_s"), checked_seconds(fcinfo, 9, "checkpoint_s"),
 						&fillings, &a, &st) != PM_OK)
 		pm_raise(&st);
 	add_rows(&out, &jobs, &w, &fillings, f, of, level, first);
