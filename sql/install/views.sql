@@ -29,7 +29,9 @@ SELECT e.grouped_by, e.group_name, e.n AS measurements, pg_catalog.round(e.mape_
        pg_catalog.round(e.median_ape_pct::numeric, 1) AS median_error_pct, pg_catalog.round(e.mae_ms::numeric, 2) AS error_ms,
        pg_catalog.round(e.within_10_pct::numeric, 0) AS within_10_pct, pg_catalog.round(e.coverage_pct::numeric, 0) AS coverage_pct,
        pg_catalog.round(e.in_domain_pct::numeric, 0) AS in_domain_pct
-FROM perfmodel.evaluate() AS e;
+FROM perfmodel.evaluate() AS e
+-- without measurements evaluate() is an error, and a panel of a dashboard need not be
+WHERE EXISTS (SELECT FROM perfmodel.profile AS p WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1);
 COMMENT ON VIEW perfmodel.active_errors IS 'errors of the active predictor on all measurements, rounded; too small on those that it was trained on';
 COMMENT ON COLUMN perfmodel.active_errors.grouped_by IS 'overall, gpu, dtype, layout, framework, family or training';
 COMMENT ON COLUMN perfmodel.active_errors.group_name IS 'which of them; NULL: all';
