@@ -118,8 +118,13 @@ grep -qE '^(ok|not ok) - docs/' "$work/docs.log" || failed=$((failed + 1))
 count "$work/docs.log" '^ok - ' '^not ok - '
 
 echo "== a report in a browser"
-with_server test/report.sh >"$work/report.log" 2>&1 || true
+as_user mkdir "$work/pictures"
+with_server test/report.sh "$work/pictures" >"$work/report.log" 2>&1 || true
 cat "$work/report.log"
+# the pictures stay, to be looked at
+if ls "$work/pictures"/*.png >/dev/null 2>&1 && mkdir -p "$root/build/pictures" 2>/dev/null && cp "$work/pictures"/*.png "$root/build/pictures/" 2>/dev/null; then
+    echo "the pages as pictures: build/pictures"
+fi
 count "$work/report.log" '^ok - ' '^not ok - '
 
 server_tests "regression" ISOLATION= TAP_TESTS=

@@ -49,10 +49,10 @@ psql -X -At -c "SELECT perfmodel.report('job', predictor => 'half', alternatives
     psql -X -At -c "SELECT perfmodel.report()" >"$out/predictor.html" || exit 1
 
 # A copy of a page with a script of the tests, which the page's own policy would not let run.
-with_script() { # page, script
+with_script() { # page
     sed '/^<meta http-equiv="Content-Security-Policy"$/,/>$/d' "$out/$1.html"
     echo '<script>'
-    cat "$2"
+    cat test/report_zoom.js test/report_check.js
     echo '</script>'
 }
 
@@ -77,11 +77,9 @@ for page in jobs predictor two_predictors; do
     for width in 1280 520; do
         for scheme in light dark; do
             [ $scheme = dark ] && n=0 || n=1
-            with_script $page test/report_check.js >"$out/checked.html"
+            with_script $page >"$out/checked.html"
             look "$page, $width wide, $scheme" --blink-settings=preferredColorScheme=$n --window-size=$width,900
-            with_script $page test/report_zoom.js >"$out/checked.html"
-            look "$page, $width wide, $scheme, looked into" --blink-settings=preferredColorScheme=$n --window-size=$width,900
-            [ -z "${1:-}" ] || browser --blink-settings=preferredColorScheme=$n --window-size=$width,4200 --screenshot="$1/report_${page}_${width}_$scheme.png" \
+            [ -z "${1:-}" ] || [ $page = predictor ] || browser --blink-settings=preferredColorScheme=$n --window-size=$width,4200 --screenshot="$1/report_${page}_${width}_$scheme.png" \
                 "file://$out/$page.html" >/dev/null
         done
     done

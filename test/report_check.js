@@ -1,7 +1,8 @@
 // Looks at a report in a browser, from within: put into a copy of the page by
 // test/report.sh. Replaces the page by what it found, a line each.
-addEventListener('load', () => {
+addEventListener('load', async () => {
   const found = [];
+  addEventListener('error', e => found.push(`error: ${e.message}`));
   const luminance = colour => {
     const [r, g, b] = colour.match(/[\d.]+/g).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -20,6 +21,7 @@ addEventListener('load', () => {
     const name = svg.closest('figure').querySelector('h3').textContent;
     const size = 12 * frame.width / svg.viewBox.baseVal.width;
     if (size < 9) found.push(`${name}: its letters are ${size.toFixed(1)} pixels high`);
+    if (svg.querySelectorAll('text.d').length < 2) found.push(`${name}: it has no axis`);
     const boxes = [...svg.querySelectorAll('text')].map(t => [t, t.getBoundingClientRect()]);
     for (const [t, b] of boxes) {
       texts++;
@@ -48,6 +50,7 @@ addEventListener('load', () => {
     d.querySelector('summary').focus();
     if (document.activeElement !== d.querySelector('summary')) found.push('the SQL of a figure cannot be opened by keyboard');
   }
-  const counted = `${document.querySelectorAll('svg').length} plots, ${texts} texts, ${marks} marks, ${document.querySelectorAll('table').length} tables`;
+  const zoomed = await lookInto(found);
+  const counted = `${document.querySelectorAll('svg').length} plots, ${texts} texts, ${marks} marks, ${document.querySelectorAll('table').length} tables, ${zoomed.length} looked into`;
   document.documentElement.innerHTML = `<body><pre>\nFOUND ${counted}\n${found.map(f => 'WRONG ' + f.replace(/</g, '&lt;')).join('\n')}\n</pre>`;
 });

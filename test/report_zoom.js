@@ -1,8 +1,8 @@
-// Looks into the figures of a report in a browser, from within: put into a copy
-// of the page by test/report.sh. Replaces the page by what it found, a line each.
-addEventListener('load', async () => {
-  const found = [], wait = () => new Promise(done => setTimeout(done, 20));
-  addEventListener('error', e => found.push(`error: ${e.message}`));
+// Looks into the figures of a report in a browser, from within: presses the
+// buttons and drags, and compares what is shown with what was asked for. What is
+// wrong goes to found; returns the names of the figures. For report_check.js.
+async function lookInto(found) {
+  const wait = () => new Promise(done => setTimeout(done, 20));
   const names = [], bars = document.querySelectorAll('p.zoom'), plots = document.querySelectorAll('.plot:has(script.marks)');
   if (bars.length !== plots.length) found.push(`${bars.length} of ${plots.length} figures have buttons`);
   for (const bar of bars) {
@@ -73,5 +73,5 @@ addEventListener('load', async () => {
     await wait();
     if (u() || plot.querySelector('canvas') || getComputedStyle(svg).display === 'none') say('does not close');
   }
-  document.documentElement.innerHTML = `<body><pre>\nFOUND ${names.length} figures: ${names.join(', ')}\n${found.map(f => 'WRONG ' + f.replace(/</g, '&lt;')).join('\n')}\n</pre>`;
-});
+  return names;
+}
