@@ -159,7 +159,7 @@ pm_shown_name(const char *name)
 	return psprintf("%.*s...", pg_mbcliplen(name, SHOWN_BYTES + 1, SHOWN_BYTES - 3), name);
 }
 
-/* Letters and digits in lower case: what is left when people spell differently. *len is that of its first whole letters. */
+/* In lower case, without blanks, _ and -: what is left when people spell differently. *len is that of its first whole letters. */
 static char *
 essence(const char *s, int *len)
 {
@@ -167,7 +167,7 @@ essence(const char *s, int *len)
 	char	   *to = lower;
 
 	for (const char *from = lower; *from; from++)
-		if (*from != ' ' && *from != '_' && *from != '-')
+		if ((unsigned char) *from > ' ' && *from != '_' && *from != '-')
 			*to++ = *from;
 	*to = '\0';
 	*len = pg_mbcliplen(lower, to - lower, MAX_NAME_BYTES);
