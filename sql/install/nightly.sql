@@ -162,13 +162,16 @@ BEGIN
     END IF;
     -- Half of the new networks to learn from; the others stay new to both, to compare on, at least 5 of them, since the mean of fewer
     -- proves nothing. Those with measurements of the device that the verdict is about are halved among themselves, and learned from first.
-    SELECT coalesce(max(s.nth), 0), array_agg(s.profile_id) FILTER (WHERE s.learned) INTO networks, fitting
-    FROM (SELECT r.profile_id, n.nth, n.learned
-          FROM perfmodel.residuals(active.name) AS r
-               JOIN (SELECT m.network, row_number() OVER () AS nth,
-                            m.place % 2 = 0 AND row_number() OVER (PARTITION BY m.place % 2 ORDER BY m.drifted DESC, m.place) <= count(*) OVER () - 5 AS learned
-                     FROM (SELECT k.network, k.drifted, row_number() OVER (PARTITION BY k.drifted ORDER BY hashint8(k.network), k.network) AS place
-                           FROM (SELECT x.network, coalesce(bool_or(x.gpu = d_gpu), false) AS drifted FROM perfmodel.residuals(active.name) AS x GROUP BY 1) AS k) AS m) AS n USING (network)) AS s;
+    WITH r AS MATERIALIZED (
+        SELECT x.profile_id, x.network, x.gpu FROM perfmodel.residuals(active.name) AS x
+    ), k AS (
+        SELECT r.network, coalesce(bool_or(r.gpu = d_gpu), false) AS drifted FROM r GROUP BY 1
+    ), m AS (
+        SELECT k.network, k.drifted, row_number() OVER (PARTITION BY k.drifted ORDER BY hashint8(k.network), k.network) AS place FROM k
+    ), n AS (
+        SELECT m.network, m.place % 2 = 0 AND row_number() OVER (PARTITION BY m.place % 2 ORDER BY m.drifted DESC, m.place) <= count(*) OVER () - 5 AS learned FROM m
+    )
+    SELECT count(DISTINCT n.network), array_agg(r.profile_id) FILTER (WHERE n.learned) INTO networks, fitting FROM r JOIN n USING (network);
     challenger := format('nightly %s', to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'));
     IF fitting IS NULL THEN
         UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, finished_at = clock_timestamp(),

@@ -161,8 +161,8 @@ summarise(drawing *d, int job, const pm_stretch *stretches, pm_eta *e)
 	e->in_time = j->deadline_s == INFINITY ? NAN : (double) in_time / d->draws;
 }
 
-static pm_code
-check_options(int n, const pm_eta_options *o, pm_status *st)
+pm_code
+pm_eta_check(int n, const pm_eta_options *o, pm_status *st)
 {
 	if (o->draws < PM_ETA_DRAWS_MIN || o->draws > PM_ETA_DRAWS_MAX)
 		return pm_fail(st, PM_ERR_OPTION, "draws must be between %d and %d, not %d", PM_ETA_DRAWS_MIN, PM_ETA_DRAWS_MAX, o->draws);
@@ -259,7 +259,7 @@ pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *or
 	pm_rng		rng;
 	pm_code		code = PM_OK;
 
-	if (check_options(n, options, st) != PM_OK)
+	if (pm_eta_check(n, options, st) != PM_OK)
 		return st->code;
 	d.jobs = all = with_recent(jobs, n, options, a);
 	if (all == NULL)

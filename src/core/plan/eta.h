@@ -53,6 +53,9 @@ typedef struct pm_eta_options
 	const pm_stretch *stretch;	/* [n_pools] of the waits, as of pm_eta_backtest(), or NULL; between p50 and p90 it goes from one to the other */
 } pm_eta_options;
 
+/* Whether n jobs can be asked with these options: PM_ERR_OPTION, PM_ERR_LIMIT. pm_queue_eta() asks, too; this is for who has much to do before. */
+pm_code		pm_eta_check(int n, const pm_eta_options *options, pm_status *st);
+
 /* Fill eta[n]. n_questions: one more than the largest question of a job, recent ones included. The same input gives the same bits. */
 pm_code		pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *order, const pm_pool *pools, int n_pools,
 						 const pm_eta_options *options, pm_eta *eta, pm_arena *a, pm_status *st);

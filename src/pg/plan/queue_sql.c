@@ -343,6 +343,7 @@ static void
 use_history(eta_call *c)
 {
 	pm_queue_job *recent;
+	pm_status	st = {PM_OK};
 
 	if (c->recent_from == DT_NOBEGIN)
 		return;
@@ -354,6 +355,8 @@ use_history(eta_call *c)
 	c->options.n_recent = pm_jobs_recent(&c->jobs, c->recent_from, c->at, &recent);
 	c->options.recent = recent;
 	c->options.window_s = ((double) c->at - (double) c->recent_from) / USECS_PER_SEC;
+	if (pm_eta_check(c->jobs.n, &c->options, &st) != PM_OK)
+		pm_raise(&st);
 	check_past(c);
 }
 
