@@ -124,6 +124,24 @@ test_widths(void)
 	CHECK(w.bytes_backward == 0 && w.kernels_backward == 0);
 }
 
+/* The bias of a Linear of rank 4 is an addition of its own, but autocast has cast it with the rest of the Linear. */
+static void
+test_bias_width(void)
+{
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,4,6,8],'batch_dim':0},"
+		 "{'id':1,'op':'MatMul','inputs':[0],'shape':[24,16],'batch_dim':0,'weights':[[8,16]]},"
+		 "{'id':2,'op':'Reshape','inputs':[1],'shape':[1,4,6,16],'batch_dim':0,'view':true},"
+		 "{'id':3,'op':'Add','inputs':[2],'shape':[1,4,6,16],'batch_dim':0,'weights':[[16]]},"
+		 "{'id':4,'op':'Mul','inputs':[2],'shape':[1,4,6,16],'batch_dim':0,'weights':[[16]]},"
+		 "{'id':5,'op':'Add','inputs':[2],'shape':[1,4,6,16],'batch_dim':0,'weights':[[1,4,6,16]]},"
+		 "{'id':6,'op':'Relu','inputs':[3],'shape':[1,4,6,16],'batch_dim':0},"
+		 "{'id':7,'op':'Add','inputs':[6],'shape':[1,4,6,16],'batch_dim':0,'weights':[[16]]},"
+		 "{'id':8,'op':'Add','inputs':[3,7],'shape':[1,4,6,16],'batch_dim':0}");
+	CHECK(!flow(3)->wide && !flow(6)->wide);
+	/* a scale, a position and a parameter elsewhere are none */
+	CHECK(flow(4)->wide && flow(5)->wide && flow(7)->wide && flow(8)->wide);
+}
+
 /* What is no permutation does no harm. */
 static void
 test_bad_permutations(void)
@@ -150,6 +168,7 @@ main(void)
 	test_computed_kernel();
 	test_forks();
 	test_widths();
+	test_bias_width();
 	test_bad_permutations();
 	pm_arena_release(&arena);
 	return check_done("test_flow");

@@ -9,6 +9,7 @@
 #include "graph/op_catalogue.h"
 #include "graph/op_work.h"
 #include "graph/op_geometry.h"
+#include "graph/recurrent.h"
 #include "graph/graph_json.h"
 
 #include <stdlib.h>
@@ -328,6 +329,40 @@ test_recurrent(void)
 	CHECK_EQ(work(3, 1, PM_FP32, PM_SGD).flops_forward, 2. * 1024 * 3 * 50 * ((50 + 192) + (50 + 50)));
 }
 
+/* On a CPU positions run one after the other, and the gradients of the matrices are added up. */
+static void
+test_unrolled(void)
+{
+	pm_work		fused,
+				w,
+				v;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,16,32],'batch_dim':0},"
+		 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,16,32],'batch_dim':0,'weights':[[32,32]]},"
+		 "{'id':2,'op':'LSTM','inputs':[1],'shape':[1,16,64],'batch_dim':0,'attrs':{'hidden_size':64}},"
+		 "{'id':3,'op':'GRU','inputs':[1],'shape':[1,16,128],'batch_dim':0,"
+		 "'attrs':{'hidden_size':64,'num_layers':2,'direction':'bidirectional'}},"
+		 "{'id':4,'op':'RNN','inputs':[1],'shape':[1,16,64],'batch_dim':0,'attrs':{'hidden_size':64}}");
+	w = fused = work(2, 3, PM_FP32, PM_SGD);
+	pm_rnn_unroll(&graph, 2, 3, PM_FP32, &w);
+	CHECK_EQ(w.flops_forward + w.flops_backward, fused.flops_forward + fused.flops_backward);
+	CHECK(w.kernels_forward == 16 * 11 && w.kernels_backward == 16 * 19);
+	CHECK_EQ(w.bytes_forward - fused.bytes_forward, 4 * (15. * 4 * 64 * 64 + 34. * 3 * 16 * 64));
+	CHECK_EQ(w.bytes_backward - fused.bytes_backward, 4 * (5. * 15 * 4 * 64 * 64 + 41. * 3 * 16 * 64));
+	CHECK_EQ(w.bytes_update, fused.bytes_update);
+	w = work(3, 3, PM_FP32, PM_SGD);
+	pm_rnn_unroll(&graph, 3, 3, PM_FP32, &w);
+	CHECK(w.kernels_forward == 4 * 16 * 13 && w.kernels_backward == 4 * 16 * 18);
+	w = fused = work(4, 3, PM_BF16, PM_SGD);
+	pm_rnn_unroll(&graph, 4, 3, PM_BF16, &w);
+	CHECK(w.kernels_forward == 16 * 3 && w.kernels_backward == 16 * 7);
+	CHECK_EQ(w.bytes_forward - fused.bytes_forward, 2 * (15. * 64 * 64 + 5. * 3 * 16 * 64));
+	/* nothing else changes */
+	v = w = work(1, 3, PM_FP32, PM_SGD);
+	pm_rnn_unroll(&graph, 1, 3, PM_FP32, &w);
+	CHECK(memcmp(&v, &w, sizeof(w)) == 0);
+}
+
 static void
 test_attention(void)
 {
@@ -491,6 +526,9 @@ test_names(void)
 		CHECK(op != PM_OP_UNKNOWN && strcmp(pm_op_name(op), pm_op_alias(i)) != 0);
 	}
 	CHECK(pm_op_find("aten::relu") == pm_op_find("Relu"));
+	CHECK(pm_op_runs_as(pm_op_find("MatMul"), true) == pm_op_find("Gemm"));
+	for (int op = 0; op < pm_op_count(); op++)
+		CHECK(pm_op_runs_as(op, false) == op && (pm_op_runs_as(op, true) == op || op == pm_op_find("MatMul")));
 	CHECK(pm_op_find("Embedding") == pm_op_find("Gather"));
 	CHECK(!pm_op_differentiable(pm_op_find("ArgMax")) && pm_op_differentiable(PM_OP_UNKNOWN));
 	CHECK(pm_op_class(-5) == PM_CLASS_MOVE && pm_op_class(1 << 20) == PM_CLASS_MOVE);
@@ -595,6 +633,7 @@ main(void)
 	test_gemm();
 	test_matmul();
 	test_recurrent();
+	test_unrolled();
 	test_attention();
 	test_simple();
 	test_difference();

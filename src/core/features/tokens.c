@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/op_catalogue.h"
+#include "graph/recurrent.h"
+
 #define CACHE_SPEED	3.0			/* of the last on-chip cache against the memory */
 #define POLL_TOKENS	512			/* between two looks at whether to stop */
 
@@ -272,6 +275,8 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 	bool		convolution = pm_op_class(t->skeleton->graph->nodes[t->skeleton->node[i]].op) == PM_CLASS_CONV;
 
 	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->layout, q->optimizer, w);
+	if (q->gpu->is_cpu)
+		pm_rnn_unroll(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, w);
 	pm_node_work_in(q->mode, t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, w);
 	if (q->alone)
 		w->flops_update = w->bytes_update = 0;
@@ -305,7 +310,8 @@ fill_token(pm_tokens *t, int i, const pm_question *q)
 
 	pm_node_geometry(g, node, q->batch, &geo);
 	fill_work(t, i, q, &w, &r);
-	t->type[i] = pm_type_id(g->nodes[node].op, geo.conv);
+	/* what has a weight of its own is one product and not a batch of them */
+	t->type[i] = pm_type_id(pm_op_runs_as(g->nodes[node].op, g->nodes[node].n_weights > 0), geo.conv);
 	t->op_class[i] = (int32_t) pm_op_class(g->nodes[node].op);
 	if (t->slots == NULL)
 		return;

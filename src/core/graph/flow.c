@@ -567,6 +567,24 @@ stored_wide(const pm_node *n)
 	return false;
 }
 
+/*
+ * Whether n adds the bias of a Linear that runs as a product and an addition.  Autocast has cast all
+ * operands of the Linear by then, the bias too.
+ */
+static bool
+is_bias_of_product(const pm_graph *g, const pm_node *n)
+{
+	const pm_node *p = n;
+
+	if (n->n_inputs != 1 || n->n_weights != 1 || n->n_consts > 0 || n->weights[0].rank != 1 ||
+		pm_op_row_of(n->op)->back != PM_BACK_PASS)
+		return false;
+	do
+		p = &g->nodes[p->inputs[0]];
+	while (p->view && p->n_inputs == 1);
+	return p->n_weights == 1 && pm_op_row_of(p->op)->flops == PM_FLOPS_GEMM;
+}
+
 static bool
 is_wide(const pm_graph *g, const pm_node *n)
 {
@@ -581,7 +599,7 @@ is_wide(const pm_graph *g, const pm_node *n)
 	for (int k = 0; k < n->n_inputs; k++)
 		if (g->nodes[n->inputs[k]].flow.wide && g->nodes[n->inputs[k]].shape.rank > 0)
 			return true;
-	return stored_wide(n);
+	return stored_wide(n) && !is_bias_of_product(g, n);
 }
 
 pm_code

@@ -104,7 +104,7 @@ static const pm_op_row catalogue[] =
 	{"ConvTranspose", CONV, F_CONVT, 2, B_IO, G_PROD, C_HALF, L_CONV, N, 1, 0},
 	{"DeformConv", CONV, F_CONV, 2, B_IO, G_PROD, C_FLOAT, L_COPY, N, 2, 1},
 	{"Gemm", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
-	{"MatMul", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
+	{"MatMul", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, PM_OP_OWN_AS_ABOVE, 1, 0},
 	{"Attention", ATTN, F_ATTN, 4, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	{"LSTM", RECUR, F_RNN, 4, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
 	{"GRU", RECUR, F_RNN, 3, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
@@ -505,6 +505,12 @@ const char *
 pm_op_alias(int i)
 {
 	return i >= 0 && i < N_ALIASES ? aliases[i].name : NULL;
+}
+
+int
+pm_op_runs_as(int op, bool own_weight)
+{
+	return own_weight && (pm_op_row_of(op)->traits & PM_OP_OWN_AS_ABOVE) ? op - 1 : op;
 }
 
 pm_class

@@ -44,6 +44,11 @@ extern const char *const pm_conv_kind_name[PM_N_CONV_KINDS];
 
 /* Catalogue look-ups. op is pm_node.op; PM_OP_UNKNOWN has a row of its own (class move). */
 int			pm_op_find(const char *name);	/* PM_OP_UNKNOWN when not known */
+/*
+ * The operator that op runs as: a MatMul with a weight of its own (a Linear of
+ * tensors of rank 4) is a plain product as a Gemm is, not a batched one.
+ */
+int			pm_op_runs_as(int op, bool own_weight);
 int			pm_op_count(void);
 const char *pm_op_name(int op);
 const char *pm_op_alias(int i);			/* i-th other spelling, NULL behind the last */
@@ -134,7 +139,8 @@ typedef enum pm_cast
 /* What else sets an operator apart. */
 typedef enum pm_op_trait
 {
-	PM_OP_SLOPE = 1				/* the attribute alpha is the slope of its negative side, 0.01 when absent */
+	PM_OP_SLOPE = 1,			/* the attribute alpha is the slope of its negative side, 0.01 when absent */
+	PM_OP_OWN_AS_ABOVE = 2		/* with a weight of its own it runs the kernels of the operator in the row above */
 } pm_op_trait;
 
 typedef struct pm_op_row

@@ -9,54 +9,7 @@
 
 #include "graph/op_catalogue.h"
 #include "graph/op_operands.h"
-
-/* ---------- recurrent networks ---------- */
-
-static double
-rnn_directions(const pm_node *n)
-{
-	return n->attrs.bidirectional ? 2 : 1;
-}
-
-/* Steps over all sequences: output elements over the width of one output. */
-static double
-rnn_tokens(const pm_node *n, int64_t batch)
-{
-	pm_operand		out = pm_output_operand(n);
-	double		width = pm_dim_at(&out, -1, 1);
-
-	return width > 0 ? pm_count_at(&out, batch) / width : 0;
-}
-
-static double
-rnn_hidden(const pm_node *n)
-{
-	pm_operand		out = pm_output_operand(n);
-
-	if (n->attrs.hidden_size > 0)
-		return (double) n->attrs.hidden_size;
-	return pm_dim_at(&out, -1, 1) / rnn_directions(n);
-}
-
-/* Elements of the matrices of all layers and directions; from the sizes when the node shows no weights. */
-static double
-rnn_matrices(const pm_graph *g, const pm_node *n, double gates)
-{
-	double		count = 0;
-	double		h = rnn_hidden(n);
-	double		dirs = rnn_directions(n);
-	pm_operand		in = {NULL, -1, -1, false};
-
-	for (int i = 0; i < n->n_weights; i++)
-		if (n->weights[i].rank >= 2)
-			count += pm_shape_count(&n->weights[i]);
-	if (count > 0)
-		return count;
-	if (n->n_inputs > 0)
-		in = pm_input_operand(g, n, 0);
-	count = dirs * gates * h * (h + pm_dim_at(&in, -1, 1));
-	return count + ((double) n->attrs.num_layers - 1) * dirs * gates * h * (h + dirs * h);
-}
+#include "graph/recurrent.h"
 
 /* ---------- elements moved ---------- */
 
@@ -137,7 +90,7 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 		case PM_FLOPS_GEMM:
 			return f * pm_node_count(n, batch) * pm_inner_dim(n, o, batch);
 		case PM_FLOPS_RNN:
-			return 2 * rnn_tokens(n, batch) * rnn_matrices(g, n, f);
+			return 2 * pm_rnn_tokens(n, batch) * pm_rnn_matrices(g, n, f);
 		case PM_FLOPS_ATTENTION:
 			return f * pm_node_count(n, batch) * pm_attention_keys(g, n, batch);
 	}
@@ -267,7 +220,7 @@ forward_bytes(const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t 
 		case PM_BYTES_GATHER:
 			return e->out * 2 * w->out_elems + (columns > 0 ? 8 * w->out_elems / columns : 0);
 		case PM_BYTES_RNN:
-			return all + e->out * rnn_tokens(n, batch) * row->factor * rnn_hidden(n) * rnn_directions(n) *
+			return all + e->out * pm_rnn_tokens(n, batch) * row->factor * pm_rnn_hidden(n) * pm_rnn_directions(n) *
 				(double) n->attrs.num_layers;
 	}
 	return 0;
@@ -502,21 +455,12 @@ add_casts(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t bat
 	}
 }
 
-/* Sequence length of a recurrent node: of rank-3 outputs the dimension that is neither batch nor width. */
-static double
-rnn_steps(const pm_node *n)
-{
-	pm_operand		out = pm_output_operand(n);
-
-	return out.shape->rank < 3 ? pm_dim_at(&out, 0, 1) : pm_dim_at(&out, n->batch_dim == 0 ? 1 : 0, 1);
-}
-
 /* Launches forward: a recurrent node steps through its sequence, a convolution adds its bias apart. */
 static double
 forward_kernels(const pm_node *n, const pm_op_row *row)
 {
 	if (row->flops == PM_FLOPS_RNN)
-		return rnn_steps(n) * rnn_directions(n) * (double) n->attrs.num_layers;
+		return pm_rnn_steps(n) * pm_rnn_directions(n) * (double) n->attrs.num_layers;
 	/* samples folded into the channels: an InstanceNorm, which does not count batches as a BatchNorm does */
 	if (row->class == PM_CLASS_NORM && n->batch_dim == 1 && row->kernels > 1 && row->lay == PM_LAY_FORMAT)
 		return row->kernels - 1;
