@@ -9,7 +9,7 @@
 #include "graph/op_catalogue.h"
 #include "graph/op_work.h"
 #include "graph/op_geometry.h"
-#include "graph/recurrent.h"
+#include "graph/unrolled.h"
 #include "graph/graph_json.h"
 
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "graph/op_catalogue.h"
-#include "graph/recurrent.h"
+#include "graph/unrolled.h"
 
 #define CACHE_SPEED	3.0			/* of the last on-chip cache against the memory */
 #define POLL_TOKENS	512			/* between two looks at whether to stop */

@@ -1,10 +1,10 @@
 /*
- * recurrent.h - sizes and work of LSTM, GRU and RNN.
+ * recurrent.h - sizes of LSTM, GRU and RNN.
  */
 #ifndef PM_RECURRENT_H
 #define PM_RECURRENT_H
 
-#include "graph/op_work.h"
+#include "graph/graph.h"
 
 /* 2 when bidirectional, else 1. */
 double		pm_rnn_directions(const pm_node *n);
@@ -16,13 +16,5 @@ double		pm_rnn_steps(const pm_node *n);
 double		pm_rnn_tokens(const pm_node *n, int64_t batch);
 /* Elements of the matrices of all layers and directions; from the sizes when the node shows no weights. */
 double		pm_rnn_matrices(const pm_graph *g, const pm_node *n, double gates);
-
-/*
- * Make *w, what pm_node_work() says of node i at the same batch and dtype, the
- * work on a processor that has no fused kernels for recurrent layers: the
- * gates and the products with the hidden state run position by position, and
- * so do their gradients, which autograd adds up.  Other nodes are left as they are.
- */
-void		pm_rnn_unroll(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_work *w);
 
 #endif
