@@ -7,10 +7,10 @@
  * often its forward pass alone was timed.  That difference, the offset, is taken
  * to be the same for all cards, for a kind of work and for the passes that were
  * timed.  It is the mean, over the other cards with operators, of the level of
- * networks less the median level of the operators; a card whose networks were
- * measured counts as much as four whose level is guessed.  So operators tell how
- * cards differ, and networks and data sheets how far all of them are from what
- * operators show.
+ * networks less the median level of the operators.  Cards whose level is guessed
+ * count next to nothing: they tell the offset where no network was measured on any
+ * of these cards.  So operators tell how cards differ, and networks how far all of
+ * them are from what operators show.
  */
 #include "kinds/cards.h"
 
@@ -20,7 +20,7 @@
 
 #define LEAST_OPERATORS	8		/* fewer say nothing */
 #define PULL			10.0	/* a level is pulled to what is guessed as if by so many operators */
-#define GUESSED			0.25	/* weight of a card whose level is guessed, where a measured one has 1 */
+#define GUESSED			0.01	/* weight of a card whose level is guessed, where a measured one has 1 */
 #define USUAL_SPREAD	0.75	/* of the spread of a guess from the data sheet: how far operators are off, before any card shows it */
 #define USUAL_CARDS		2.0		/* the usual spread counts as that of so many cards */
 
