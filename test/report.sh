@@ -35,10 +35,11 @@ SELECT perfmodel.train('half', 'opclass', profiles => (SELECT array_agg(profile_
                                                        WHERE ('x' || left(md5('d' || model), 7))::bit(28)::int % 2 = 0));
 SELECT perfmodel.train('roofline', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id)
                                                             WHERE ('x' || left(md5('d' || model), 7))::bit(28)::int % 2 = 0));
--- names that are long, and cards that are wide
+-- names that are long, and cards that are wide; words that would end a script or a string
 CREATE TABLE waiting AS
 SELECT job_id, team, graph_id, gpu, batch, dtype, layout, gpu_count, (100 * duration_s)::bigint AS steps, now() - interval '1 hour' AS submitted_at,
        CASE WHEN gpu_count = 2 THEN now() - interval '20 minutes' END AS started_at FROM job ORDER BY job_id LIMIT 60;
+UPDATE waiting SET team = '</script><script>document.body.className = "smuggled"</script> \u0022"' || chr(8232) WHERE team = 'team-d';
 INSERT INTO perfmodel.price (gpu, usd_per_hour) SELECT DISTINCT gpu, 0.4 FROM job;
 UPDATE job SET team = 'the group for images of very long names, and others' WHERE team = 'team-b';
 UPDATE job SET gpu = 'A100-SXM4-80GB' WHERE team = 'team-c';
