@@ -21,6 +21,7 @@
 #   git        a clone that belongs to a user, with git: make demo as root and as the user
 #   cluster    with another server running on its port: make demo leaves it alone
 #   spaces     a path with spaces: make demo as root, and make as a user
+#   planner    perfmodel_planner with HiGHS, where the suite has it, and with Clp: unit tests and regression
 #
 # Prints a line for each command, "ok - ..." or "not ok - ..." with the end of
 # its output, and "N passed, N failed" in the end. Needs root, and a machine
@@ -38,14 +39,14 @@ shift
 cases=
 while [ $# -gt 0 ] && [ "$1" != with ]; do
     case $1 in
-    demo | root | user | blas | lapack | git | cluster | spaces) cases="$cases $1" ;;
+    demo | root | user | blas | lapack | git | cluster | spaces | planner) cases="$cases $1" ;;
     *) usage ;;
     esac
     shift
 done
 [ $# -eq 0 ] || shift
 packages=$*
-cases=${cases:-root user blas lapack git cluster spaces}
+cases=${cases:-root user blas lapack git cluster spaces planner}
 cache=${CACHE:-/var/cache/perfmodel-fresh}
 passed=0
 failed=0
@@ -219,6 +220,21 @@ case_spaces() {
     try "make demo as root" root "$folder" make demo
     try "make demo as a user" somebody "$folder" make demo
     try "make and make clean as a user" somebody "$folder" sh -c 'make -s && ls perfmodel.so && make -s clean && [ ! -e perfmodel.so ]'
+}
+
+# Each library alone, so that the one that is asked for is the one that is there.
+case_planner() {
+    for package in libhighs-dev coinor-libclp-dev; do
+        new_root root /root/perfmodel g++
+        if ! enter root / apt-cache show $package >/dev/null 2>&1; then
+            echo "skipped: $suite has no $package"
+            continue
+        fi
+        install_in_root $package
+        try "perfmodel_planner with $package" root /root/perfmodel env PLANNER=1 test/private.sh sh -c '
+            psql -XAtqc "CREATE EXTENSION perfmodel_planner" -c "SELECT perfmodel.planner_library()" && make -s -C planner unit && make -C planner installcheck'
+        grep -E '^(HiGHS|Clp) [0-9.]+$' "$log" || true
+    done
 }
 
 for case in $cases; do
