@@ -107,3 +107,14 @@ SELECT helper.close(a, b, 1.5) AS alike FROM perfmodel.predict_train_time(perfmo
 RESET perfmodel.cache_mem;
 DROP TRIGGER ask ON perfmodel.predictor;
 SELECT count(perfmodel.drop_predictor(n)) FROM unnest('{large,"large, again"}'::text[]) AS n;
+-- times that no device can have are said: seconds in place of milliseconds, the time of a whole job; not the usual ones
+BEGIN;
+SET LOCAL client_min_messages = notice;
+\set VERBOSITY terse
+CREATE TEMPORARY TABLE usual AS SELECT * FROM perfmodel.profile WHERE gpu = 'T4' AND dtype = 'fp32' AND batch >= 64 ORDER BY profile_id LIMIT 6;
+SELECT n_profiles FROM perfmodel.recalibrate('line', (SELECT array_agg(profile_id) FROM usual), 'usual');
+UPDATE perfmodel.profile AS p SET step_ms = p.step_ms * CASE p.profile_id % 2 WHEN 0 THEN 1e-3 ELSE 1e6 END FROM usual AS u WHERE p.profile_id = u.profile_id;
+SELECT n_profiles FROM perfmodel.recalibrate('line', (SELECT array_agg(profile_id) FROM usual), 'absurd');
+SELECT perfmodel.train('absurd steps', 'linear', (SELECT array_agg(profile_id) FROM usual)) > 0 AS trained;
+\set VERBOSITY default
+ROLLBACK;

@@ -172,6 +172,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	SPI_finish();
 	q->t.rows = pm_rows_load(q->t.profiles, PM_ROWS_STEPS, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
 							 (Size) pm_memory_limit());
+	pm_rows_notice_times(q->t.rows);
 	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
 	SPI_connect();
 	q->n_trained_on = pm_mark_seen(q->base.id, false, q->t.rows, q->seen);

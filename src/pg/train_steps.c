@@ -209,6 +209,7 @@ pm_training_read(pm_training *t)
 	t->threads = pm_threads_allowed();
 	t->seed = pm_option_seed(p->kind, &p->options);
 	t->rows = pm_rows_load_apart(t->profiles, p->kind, &p->options, (Size) pm_memory_limit(), &cxt);
+	pm_rows_notice_times(t->rows);
 	t->memory_bytes = pm_check_memory(p->kind, &p->options, &t->rows->set, t->rows, t->threads);
 	if (t->warm_start != NULL)
 		read_start(t);
