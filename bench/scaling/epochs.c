@@ -6,7 +6,10 @@
  * Each network of ml-energy/zeus with its optimizer; the target is the hardest
  * that at least half of its runs reach, and batch sizes count where half of
  * their runs do. Each batch in turn is left out, the smallest and the largest,
- * too; the choice among curves sees the other batches only.
+ * too; the choice among curves sees the other batches only.  "seeds alone" is
+ * what the mean of a batch's runs would be wrong by if its expectation were
+ * known: 0.8 standard deviations of a run over the root of their number.  The
+ * last lines are means over all targets of a training.
  */
 #include "csv.h"
 #include "jobs/convergence.h"
@@ -19,6 +22,7 @@ typedef struct training
 	int			reached;
 	int			n;
 	pm_runs		at[PM_MAX_BATCHES];
+	double		squares[PM_MAX_BATCHES];	/* sums of the squares of ln(epochs) */
 } training;
 
 static training trainings[1000];
@@ -46,7 +50,9 @@ add_run(training *t, double batch, double epochs)
 	if (i == t->n || t->at[i].batch != batch)
 	{
 		memmove(&t->at[i + 1], &t->at[i], (t->n - i) * sizeof(pm_runs));
+		memmove(&t->squares[i + 1], &t->squares[i], (t->n - i) * sizeof(double));
 		t->at[i] = (pm_runs) {batch, 0, 0, 0};
+		t->squares[i] = 0;
 		t->n++;
 	}
 	t->at[i].runs++;
@@ -54,6 +60,7 @@ add_run(training *t, double batch, double epochs)
 	if (epochs > 0)
 	{
 		t->at[i].samples += log(epochs);
+		t->squares[i] += pow(log(epochs), 2);
 		t->at[i].reached++;
 		t->reached++;
 	}
@@ -74,17 +81,43 @@ useful(const training *t, pm_runs *to)
 	return n;
 }
 
-static void
-report(const training *t)
+/* Of the means of runs at the useful batches, as a share. */
+static double
+seeds_alone(const training *t)
+{
+	double		sum = 0;
+	int			n = 0;
+
+	for (int i = 0; i < t->n; i++)
+		if (2 * t->at[i].reached >= t->at[i].runs)
+		{
+			double		runs = t->at[i].reached;
+			double		variance = runs > 1 ? fmax(0, t->squares[i] - pow(t->at[i].samples, 2) / runs) / (runs - 1) : 0;
+
+			sum += 0.8 * sqrt(variance / runs);
+			n++;
+		}
+	return n > 0 ? sum / n : 0;
+}
+
+typedef struct score
+{
+	int			n;				/* batches */
+	double		error,
+				constant;		/* the geometric mean of the others */
+	int			chosen[PM_N_CURVES];
+} score;
+
+/* False: fewer than four batches. */
+static bool
+test(const training *t, score *to)
 {
 	pm_runs		all[PM_MAX_BATCHES];
 	int			n = useful(t, all);
-	double		error = 0;
-	double		constant = 0;
-	int			chosen[PM_N_CURVES] = {0};
 
+	*to = (score) {.n = n};
 	if (n < 4)
-		return;
+		return false;
 	for (int i = 0; i < n; i++)
 	{
 		pm_runs		others[PM_MAX_BATCHES];
@@ -98,15 +131,53 @@ report(const training *t)
 			csv_die(st.message, t->name);
 		for (int k = 0; k < n - 1; k++)
 			mean += log(others[k].samples) / (n - 1);
-		error += fabs(pm_curve_at(&c, all[i].batch) / all[i].samples - 1) / n;
-		constant += fabs(exp(mean) / all[i].samples - 1) / n;
-		chosen[c.kind]++;
+		to->error += fabs(pm_curve_at(&c, all[i].batch) / all[i].samples - 1) / n;
+		to->constant += fabs(exp(mean) / all[i].samples - 1) / n;
+		to->chosen[c.kind]++;
 	}
-	printf("%-44s target %-6g n %2d  error %5.1f %%  constant %5.1f %%  chosen:", t->name, t->target, n, 100 * error, 100 * constant);
+	return true;
+}
+
+static void
+report(const training *t)
+{
+	score		s;
+
+	if (!test(t, &s))
+		return;
+	printf("%-44s target %-6g n %2d  error %5.1f %%  constant %5.1f %%  seeds alone %4.1f %%  chosen:", t->name, t->target, s.n, 100 * s.error,
+		   100 * s.constant, 100 * seeds_alone(t));
 	for (int k = 0; k < PM_N_CURVES; k++)
-		if (chosen[k] > 0)
-			printf(" %s %d", pm_curve_name[k], chosen[k]);
+		if (s.chosen[k] > 0)
+			printf(" %s %d", pm_curve_name[k], s.chosen[k]);
 	printf("\n");
+}
+
+/* The mean over all targets of the training that the first of them is of. */
+static void
+report_all(const training *first)
+{
+	double		error = 0;
+	double		constant = 0;
+	double		worst = -INFINITY;
+	int			n = 0;
+
+	for (const training *t = trainings; t < &trainings[n_trainings]; t++)
+	{
+		score		s;
+
+		if (strcmp(t->name, first->name) != 0 || !test(t, &s))
+			continue;
+		if (t < first)
+			return;
+		error += s.error;
+		constant += s.constant;
+		worst = fmax(worst, s.error - s.constant);
+		n++;
+	}
+	if (n > 0)
+		printf("%-44s all %2d targets  error %5.1f %%  constant %5.1f %%  at most %.1f points above the constant\n", first->name, n, 100 * error / n,
+			   100 * constant / n, 100 * worst);
 }
 
 static double
@@ -144,6 +215,13 @@ main(int argc, char **argv)
 				best = false;
 		if (best)
 			report(&trainings[i]);
+	}
+	for (int i = 0; i < n_trainings; i++)
+	{
+		score		s;
+
+		if (test(&trainings[i], &s))
+			report_all(&trainings[i]);
 	}
 	return 0;
 }

@@ -22,7 +22,7 @@ noise(double b)
 static double
 bent(double b)
 {
-	return 1e6 * (1 + b / 500 + 40 / b);
+	return 1e6 * (1 + b / 500 + pow(20 / b, 2));
 }
 
 static double
@@ -60,6 +60,22 @@ test_choice(void)
 	CHECK(c.spread >= 0.05);
 }
 
+/* A batch that is too small takes four times as many samples; the others do not know of it. */
+static double
+one_outlier(double b)
+{
+	return b < 10 ? 4e6 : flat(b);
+}
+
+static void
+test_median(void)
+{
+	pm_curve	c = fitted(one_outlier, 7, NAN);
+
+	CHECK_EQ(c.kind, PM_CURVE_CONSTANT);
+	CHECK_NEAR(pm_curve_at(&c, 1000), 1e6, 0.05e6);
+}
+
 /* Fewer than three batches: the constant, or the noise scale that was measured. */
 static void
 test_few(void)
@@ -95,6 +111,7 @@ int
 main(void)
 {
 	test_choice();
+	test_median();
 	test_few();
 	test_not_reached();
 	return check_done("convergence");

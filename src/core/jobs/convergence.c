@@ -4,6 +4,7 @@
 #include "jobs/convergence.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MIN_BATCHES		3		/* to choose anything but a constant */
@@ -23,10 +24,15 @@ typedef struct points
 	double		log_samples[PM_MAX_BATCHES];
 } points;
 
+/*
+ * The term of small batches is a square: steps of a fixed learning rate hold the
+ * loss up by an amount in proportion to 1 / batch, and a target near what a batch can
+ * reach at all takes more than in proportion to that.
+ */
 static double
 bend(double batch, double critical, double low)
 {
-	return 1 + batch / critical + low / batch;
+	return 1 + batch / critical + (low / batch) * (low / batch);
 }
 
 /* The least samples for given critical and low, and how far off the points are then. */
@@ -77,21 +83,36 @@ fit_bent(const points *p, bool with_low, pm_curve *c)
 		}
 }
 
+static int
+by_size(const void *a, const void *b)
+{
+	double		x = *(const double *) a;
+	double		y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The median: a single batch that is too small for the target says nothing about the others. */
+static double
+middle(const points *p)
+{
+	double		sorted[PM_MAX_BATCHES];
+
+	memcpy(sorted, p->log_samples, p->n * sizeof(double));
+	qsort(sorted, p->n, sizeof(double), by_size);
+	return (sorted[(p->n - 1) / 2] + sorted[p->n / 2]) / 2;
+}
+
 static void
 fit_kind(const points *p, pm_curve_kind kind, pm_curve *c)
 {
-	double		log_least;
-
 	c->kind = kind;
 	c->critical = INFINITY;
 	c->low = 0;
 	if (kind == PM_CURVE_NOISE || kind == PM_CURVE_BOTH)
 		fit_bent(p, kind == PM_CURVE_BOTH, c);
 	else
-	{
-		fit_least(p, INFINITY, 0, &log_least);
-		c->least = exp(log_least);
-	}
+		c->least = exp(middle(p));
 	c->n = p->n;
 	for (int i = 0; i < p->n; i++)
 	{

@@ -20,9 +20,9 @@ typedef struct pm_runs
 
 /*
  * What the number of samples follows:
- *   constant  the same at every batch
+ *   constant  the same at every batch: the median of the known ones
  *   noise     least * (1 + batch / critical): McCandlish et al. 2018, and with phi for critical Pollux
- *   both      least * (1 + batch / critical + low / batch): a fixed learning rate wastes samples of small batches, too
+ *   both      least * (1 + batch / critical + (low / batch)^2): a fixed learning rate wastes samples of small batches, too
  *   between   on a line between the two nearest batches, in logarithms; flat outside
  */
 typedef enum pm_curve_kind
