@@ -18,10 +18,22 @@ typedef struct point
 	double		draw;			/* over limit */
 } point;
 
+/* The numbers of pm_draw_w(). */
+typedef struct line
+{
+	double		idle,
+				arithmetic,
+				most,			/* the largest draw of the cards fitted to */
+				full_at;
+} line;
+
+/* Sheets as in data/gpu.csv. */
+#define SHEET(sm, lanes, clock, capability, watts) .memory_gb = NAN, .sm_count = sm, .cores_per_sm = lanes, .clock_ghz = clock, .l2_mb = NAN, \
+	PM_GPU_REST_UNKNOWN, .compute_capability = capability, .tdp_w = watts
 static const pm_gpu cards[3] = {
-	{.name = "P100", ROOFLINE_ONLY, .mem_bw_gbs = 732, .fp32_tflops = 9.3, .fp16_tensor_tflops = NAN},
-	{.name = "V100", ROOFLINE_ONLY, .mem_bw_gbs = 900, .fp32_tflops = 14.1, .fp16_tensor_tflops = 112},
-	{.name = "RTX6000", ROOFLINE_ONLY, .mem_bw_gbs = 672, .fp32_tflops = 16.3, .fp16_tensor_tflops = 130},
+	{.name = "P100", SHEET(56, 64, 1.303, 6.0, 250), .mem_bw_gbs = 732, .fp32_tflops = 9.3, .fp16_tensor_tflops = NAN},
+	{.name = "V100", SHEET(80, 64, 1.38, 7.0, 250), .mem_bw_gbs = 900, .fp32_tflops = 14, .fp16_tensor_tflops = 112},
+	{.name = "RTX6000", SHEET(72, 64, 1.77, 7.5, 260), .mem_bw_gbs = 672, .fp32_tflops = 16.3, .fp16_tensor_tflops = 130.5},
 };
 
 static point points[256];
@@ -52,56 +64,49 @@ read_points(const csv *c, const pm_skeleton nets[2], pm_arena *a)
 		}
 }
 
-/* Least squares of draw on min(1, share / full), without a card (-1: all); returns the error. */
 static double
-fit_line(double full, int without, double *idle, double *slope)
+draw(const line *l, const point *p)
 {
-	double		n = 0,
-				x1 = 0,
-				x2 = 0,
-				y1 = 0,
-				xy = 0,
-				e = 0;
+	const pm_gpu *gpu = &cards[p->card];
+	double		full = fmin(l->most, l->idle + l->arithmetic * pm_gpu_arithmetic_w(gpu) / gpu->tdp_w);
 
-	for (int i = 0; i < n_points; i++)
-	{
-		double		x = fmin(1, points[i].share / full);
+	return l->idle + (full - l->idle) * fmin(1, p->share / l->full_at);
+}
 
-		if (points[i].card == without)
-			continue;
-		n++;
-		x1 += x;
-		x2 += x * x;
-		y1 += points[i].draw;
-		xy += x * points[i].draw;
-	}
-	*slope = (n * xy - x1 * y1) / (n * x2 - x1 * x1);
-	*idle = (y1 - *slope * x1) / n;
+/* Relative squares without a card (-1: all). */
+static double
+badness(const line *l, int without)
+{
+	double		e = 0;
+
 	for (int i = 0; i < n_points; i++)
 		if (points[i].card != without)
-			e += pow(*idle + *slope * fmin(1, points[i].share / full) - points[i].draw, 2);
+			e += pow(draw(l, &points[i]) / points[i].draw - 1, 2);
 	return e;
 }
 
-static double
-fit(int without, double *idle, double *slope, double *full)
+static line
+fit(int without)
 {
-	double		best = INFINITY;
+	line		best = {0};
+	line		l = {0};
+	double		least = INFINITY;
 
-	for (double f = 0.05; f <= 1; f += 0.01)
-	{
-		double		i,
-					s;
-		double		e = fit_line(f, without, &i, &s);
+	for (int i = 0; i < n_points; i++)
+		if (points[i].card != without)
+			l.most = fmax(l.most, points[i].draw);
+	for (l.idle = 0.05; l.idle < 0.3; l.idle += 0.005)
+		for (l.arithmetic = 0.5; l.arithmetic < 1.3; l.arithmetic += 0.02)
+			for (l.full_at = 0.2; l.full_at < 0.8; l.full_at += 0.01)
+			{
+				double		e = badness(&l, without);
 
-		if (e < best)
-		{
-			best = e;
-			*idle = i;
-			*slope = s;
-			*full = f;
-		}
-	}
+				if (e < least)
+				{
+					least = e;
+					best = l;
+				}
+			}
 	return best;
 }
 
@@ -111,9 +116,7 @@ main(int argc, char **argv)
 	pm_arena	a;
 	pm_skeleton nets[2];
 	csv			c;
-	double		idle,
-				slope,
-				full;
+	line		l;
 
 	if (argc != 3)
 		csv_die("GRAPHS.ndjson ZEUS.csv", argv[0]);
@@ -122,23 +125,28 @@ main(int argc, char **argv)
 	read_graph(argv[1], "shufflenet_v2_x1_0@96", &a, &nets[1]);
 	c = csv_read(argv[2]);
 	read_points(&c, nets, &a);
-	fit(-1, &idle, &slope, &full);
-	printf("all cards: n %d, draw/limit = %.2f + %.2f * min(1, share/%.2f)\n", n_points, idle, slope, full);
+	l = fit(-1);
+	printf("all cards: n %d, at rest %.3f, arithmetic %.2f, at most %.2f, full at %.2f of the roofline\n", n_points, l.idle, l.arithmetic, l.most, l.full_at);
 	for (int card = 0; card < 3; card++)
 	{
 		double		e = 0,
+					bias = 0,
 					limit = 0;
 		int			n = 0;
 
-		fit(card, &idle, &slope, &full);
+		l = fit(card);
 		for (int i = 0; i < n_points; i++)
 			if (points[i].card == card)
 			{
-				e += fabs((idle + slope * fmin(1, points[i].share / full)) / points[i].draw - 1);
+				double		off = draw(&l, &points[i]) / points[i].draw - 1;
+
+				e += fabs(off);
+				bias += off;
 				limit += fabs(1 / points[i].draw - 1);
 				n++;
 			}
-		printf("%s left out: n %d, error %.1f %%; from the limit alone %.1f %%\n", cards[card].name, n, 100 * e / n, 100 * limit / n);
+		printf("%s left out: n %d, error %.1f %%, bias %.1f %%; from the limit alone %.1f %%\n", cards[card].name, n, 100 * e / n, 100 * bias / n,
+			   100 * limit / n);
 	}
 	return 0;
 }

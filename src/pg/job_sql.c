@@ -153,6 +153,7 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 	double		share = a->roofline_ms * q->parallel.accumulation / a->step_ms;
 	double		waits_s = t->seconds - t->busy_s;
 	double		limit_w = gpu->tdp_w;
+	double		arithmetic_w = pm_gpu_arithmetic_w(gpu);
 	pm_price_wish wish;
 	double		g_per_kwh;
 	char	   *why = NULL;
@@ -161,7 +162,7 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 	x->usd = gpus * t->seconds / 3600 * pm_price_of(name, &wish, &why);
 	if (why != NULL)
 		remark(r, "no_price", why);
-	x->kwh = gpus * (pm_draw_w(limit_w, share) * t->busy_s + pm_draw_w(limit_w, 0) * waits_s) / 3.6e6;
+	x->kwh = gpus * (pm_draw_w(limit_w, arithmetic_w, share) * t->busy_s + pm_draw_w(limit_w, arithmetic_w, 0) * waits_s) / 3.6e6;
 	if (isnan(x->kwh))
 		remark(r, "no_power_limit", psprintf("no energy and CO2: tdp_w of gpu \"%s\" is not in perfmodel.gpu", pm_shown_name(name)));
 	if (!find_carbon(fcinfo, &wish, &g_per_kwh, r, p))

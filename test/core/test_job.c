@@ -3,6 +3,7 @@
  */
 #include "check.h"
 
+#include "features/rates.h"
 #include "jobs/job.h"
 
 static void
@@ -55,17 +56,31 @@ test_check(void)
 static void
 test_draw(void)
 {
-	double		before = 0;
+	const pm_gpu p100 = {.sm_count = 56,.cores_per_sm = 64,.compute_capability = 6.0,.fp32_tflops = 9.3,.fp16_tensor_tflops = NAN};
+	const pm_gpu plain = {.sm_count = NAN,.cores_per_sm = NAN,.compute_capability = NAN,.fp32_tflops = 9.3,.fp16_tensor_tflops = NAN};
+	const double arithmetic_w[] = {NAN, 100, 200, 2000};
 
-	for (double share = 0; share < 2; share += 0.01)
+	for (int i = 0; i < 4; i++)
 	{
-		double		w = pm_draw_w(300, share);
+		double		before = 0;
 
-		CHECK(w >= before && w > 0 && w < 300);
-		before = w;
+		for (double share = 0; share < 2; share += 0.01)
+		{
+			double		w = pm_draw_w(300, arithmetic_w[i], share);
+
+			CHECK(w >= before && w > 0 && w < 300);
+			before = w;
+		}
+		CHECK_EQ(pm_draw_w(300, arithmetic_w[i], -1), pm_draw_w(300, NAN, 0));
 	}
-	CHECK(isnan(pm_draw_w(NAN, 0.5)));
-	CHECK_EQ(pm_draw_w(300, -1), pm_draw_w(300, 0));
+	/* a card whose arithmetic cannot take much stays far below its limit; one that is held by its power does not */
+	CHECK_NEAR(pm_draw_w(300, 150, 1), 300 * (0.145 + 0.84 * 0.5), 1e-9);
+	CHECK(pm_draw_w(300, 100, 1) < pm_draw_w(300, 200, 1));
+	CHECK_NEAR(pm_draw_w(300, 2000, 1), 273, 1e-9);
+	/* P100: 56 x 64 lanes, 12 pJ at 1 GHz; nothing is known of a card without these figures */
+	CHECK_NEAR(pm_gpu_arithmetic_w(&p100), 9.3 * 12 * 9300 / (2.0 * 56 * 64), 1e-9);
+	CHECK(isnan(pm_gpu_arithmetic_w(&plain)));
+	CHECK(isnan(pm_draw_w(NAN, 100, 0.5)) && isnan(pm_draw_w(NAN, NAN, 0.5)));
 }
 
 int

@@ -75,17 +75,37 @@ pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 	return tensor_core && half && isnan(gpu->compute_capability) && gpu->fp16_tflops > gpu->fp32_tflops ? gpu->fp16_tflops * 1e12 : fp32;
 }
 
+/* The row of energy[] of a card; -1: none. */
+static int
+energy_row(const pm_gpu *gpu)
+{
+	int			at = (int) (sizeof(energy) / sizeof(energy[0])) - 1;
+
+	while (at >= 0 && !(gpu->compute_capability >= energy[at].capability))
+		at--;
+	return gpu->is_cpu ? -1 : at;
+}
+
+double
+pm_gpu_arithmetic_w(const pm_gpu *gpu)
+{
+	int			at = energy_row(gpu);
+	/* a lane makes two operations in a cycle */
+	double		clock_ghz = 1000 * gpu->fp32_tflops / (2 * gpu->sm_count * gpu->cores_per_sm);
+
+	/* fmax passes over a figure that the sheet lacks */
+	return at < 0 ? NAN : fmax(gpu->fp32_tflops, gpu->fp16_tensor_tflops / energy[at].matrix) * energy[at].pj * clock_ghz;
+}
+
 double
 pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution)
 {
 	double		peak = pm_gpu_peak(gpu, dtype, tensor_core);
 	double		power = fmax(gpu->tdp_w * (1 - FIXED_SHARE) - FIXED_W, gpu->tdp_w * LEAST_SHARE);
 	double		held;			/* by power */
-	int			at = (int) (sizeof(energy) / sizeof(energy[0])) - 1;
+	int			at = energy_row(gpu);
 
-	while (at >= 0 && !(gpu->compute_capability >= energy[at].capability))
-		at--;
-	if (at < 0 || gpu->is_cpu)
+	if (at < 0)
 		return peak;
 	held = 1e12 * sqrt(2 * gpu->sm_count * gpu->cores_per_sm / 1000 * power / energy[at].pj) * (convolution ? CONV_SPEEDUP : 1);
 	if (on_matrix_units(gpu, dtype, tensor_core))

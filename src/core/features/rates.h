@@ -24,4 +24,11 @@ double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
  */
 double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
+/*
+ * Watts that arithmetic would take at the peak and the boost clock, whatever the
+ * board may draw: above tdp_w for a card that its power holds.  On the FP32
+ * lanes or the matrix units, whichever takes more.  NaN where the sheet lacks sm_count or cores_per_sm, or a compute capability of Pascal or later.
+ */
+double		pm_gpu_arithmetic_w(const pm_gpu *gpu);
+
 #endif

@@ -6,14 +6,18 @@
 #include <math.h>
 
 /*
- * Draw over power limit: at rest, at full work, and the share of the roofline
- * from where on it is full.  Least squares over ResNet-50 and ShuffleNet V2 of
- * ml-energy/zeus (Apache 2.0) on P100, V100 and Quadro RTX 6000 at their highest
- * limit: bench/scaling/energy.c.
+ * Draw over power limit: at rest; what power for arithmetic over the limit adds at
+ * full work; the most that a card holds; the same at full work where the power for
+ * arithmetic is not known; the share of the roofline from where on work is full.
+ * Least relative squares over ResNet-50 and ShuffleNet V2 of ml-energy/zeus
+ * (Apache 2.0) on P100, V100 and Quadro RTX 6000 at their highest limit:
+ * bench/scaling/energy.c.
  */
-#define IDLE_SHARE	0.20
-#define FULL_SHARE	0.84
-#define FULL_AT		0.49
+#define IDLE_SHARE	0.145
+#define ARITHMETIC	0.84
+#define MOST_SHARE	0.91
+#define USUAL_SHARE	0.84
+#define FULL_AT		0.37
 
 static bool
 allowed(double v)
@@ -63,9 +67,10 @@ pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to)
 }
 
 double
-pm_draw_w(double limit_w, double roofline_share)
+pm_draw_w(double limit_w, double arithmetic_w, double roofline_share)
 {
 	double		work = fmin(1, fmax(0, roofline_share / FULL_AT));
+	double		full = isnan(arithmetic_w) ? USUAL_SHARE : fmin(MOST_SHARE, IDLE_SHARE + ARITHMETIC * arithmetic_w / limit_w);
 
-	return limit_w * (IDLE_SHARE + (FULL_SHARE - IDLE_SHARE) * work);
+	return limit_w * (IDLE_SHARE + (full - IDLE_SHARE) * work);
 }

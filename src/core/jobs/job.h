@@ -51,9 +51,11 @@ void		pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to);
 
 /*
  * Watts that a GPU with the power limit limit_w draws in training, given the
- * share of its peak (roofline time over time) that it works at.  The line was
- * fitted to measured draws (docs/jobs.md).
+ * share of its peak (roofline time over time) that it works at.  arithmetic_w:
+ * pm_gpu_arithmetic_w(), or NaN.  At full work a card comes the nearer to its
+ * limit the more power its arithmetic can take.  The line was fitted to measured
+ * draws (docs/jobs.md).  NaN where limit_w is.
  */
-double		pm_draw_w(double limit_w, double roofline_share);
+double		pm_draw_w(double limit_w, double arithmetic_w, double roofline_share);
 
 #endif
