@@ -10,6 +10,7 @@
  * networks   how many are measured ("1 2 5 10 20 40"): cards with at least three more take part
  * choose     1: the networks that pm_choose_probes() takes out of a random half of the card's against random ones of that
  *            half, both judged on the other half
+ * card       only this one
  * keep       folder for trained predictors, which are then not trained again
  * gpu_csv    data sheets (data/gpu.csv)
  *
@@ -43,6 +44,7 @@ typedef struct job
 	int			n_counts;
 	bool		choose;
 	const char *epochs;
+	const char *card;
 	const char *keep;
 	const char *gpu_csv;
 	pm_options	options;
@@ -87,6 +89,7 @@ set(job *j, const char *arg)
 	else if (IS("networks")) read_counts(j, value);
 	else if (IS("epochs")) j->epochs = value;
 	else if (IS("choose")) j->choose = atoi(value) != 0;
+	else if (IS("card")) j->card = value;
 	else if (IS("keep")) j->keep = value;
 	else if (IS("gpu_csv")) j->gpu_csv = value;
 	else
@@ -438,6 +441,7 @@ main(int argc, char **argv)
 	char		graphs[512];
 	char		profiles[512];
 	int			n;
+	int			run = 0;
 
 	pm_arena_init_malloc(&arena);
 	parse(&j, argc, argv);
@@ -448,10 +452,14 @@ main(int argc, char **argv)
 	n = find_cards(&all, cards);
 	for (int i = 0; i < n; i++)
 	{
-		pm_predictor p = train_without(&j, &all, &cards[i]);
+		pm_predictor p;
 
+		if (j.card != NULL && strcmp(j.card, cards[i].name) != 0)
+			continue;
+		p = train_without(&j, &all, &cards[i]);
 		run_card(&j, &p, &cards[i]);
+		cards[run++] = cards[i];
 	}
-	print_summary(&j, cards, n);
+	print_summary(&j, cards, run);
 	return 0;
 }

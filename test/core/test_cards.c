@@ -392,6 +392,47 @@ test_operators_settled(void)
 	CHECK_EQ(pm_cards_known(&c, fresh.name), PM_CARD_FROM_SHEET);
 }
 
+/* Width of the interval of 90 % for a network on card `other`, in logarithms, if so many of its networks were measured. */
+static double
+width_of(int other, int networks, bool with)
+{
+	pm_setting	settings[] = {{.name = "operators", .number = with, .is_bool = true}};
+	pm_sample  *kept = PM_NEW(&arena, pm_sample, N_ROWS);
+	pm_dataset	d = {.samples = kept, .operators = with ? operators : NULL, .n_operators = with ? N_CARDS * 2 * N_SHAPES : 0};
+	double		sum = 0;
+	pm_predictor p;
+
+	/* not the last network: it is asked about */
+	for (int i = 0; i < N_ROWS - N_CARDS; i++)
+		if (i % N_CARDS != other || i / N_CARDS < networks)
+			kept[d.n++] = samples[i];
+	p = make_predictor("opclass", settings, 1, &d, &arena);
+	for (int i = N_ROWS - N_CARDS + other; i < N_ROWS; i += N_CARDS)
+	{
+		double		ms = predict_row(&p, &samples[i]);
+		pm_verdict	v;
+
+		CHECK_EQ(pm_predictor_judge(&p, &samples[i], ms, 0.9, &arena, &v, NULL), PM_OK);
+		sum += log(v.high_ms / v.low_ms);
+	}
+	return sum;
+}
+
+/* The less is known of a card, the wider. */
+static void
+test_widths(void)
+{
+	double		width[4];
+
+	make_operators(4, 2.4, 2.4, false);
+	width[0] = width_of(4, 0, false);
+	width[1] = width_of(4, 0, true);
+	width[2] = width_of(4, 3, false);
+	width[3] = width_of(4, N_NETS - 1, false);
+	for (int i = 1; i < 4; i++)
+		CHECK(width[i] < width[i - 1]);
+}
+
 /* ---------- a better sheet ---------- */
 
 /* What a card is made of; its sheet follows from that. */
@@ -649,6 +690,7 @@ main(void)
 	test_doubt();
 	test_operators();
 	test_operators_settled();
+	test_widths();
 	test_better();
 	test_bounds();
 	pm_arena_release(&arena);
