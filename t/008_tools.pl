@@ -80,6 +80,11 @@ is(value('SELECT dtype, layout, mode, optimizer, world_size, step_ms FROM perfmo
     'fp32|nchw|train|sgd_momentum|1|9.5', 'what a file does not have is the default, and the row is there once');
 is(value('SELECT dtype, layout, forward_ms FROM perfmodel.op_profile WHERE batch = 32'), 'fp32|nchw|0.7', 'also of operators');
 
+append_to_file("$dir/short.csv", "graph,gpu,batch,step_ms\none,V100,64,9.5\none,V100,128,9.5\n");
+my @said = (tools('import', @db, "$dir/short.csv"))[2] =~ /GPU "V100" is taken for "V100-SXM2-16GB"[.] Write the whole name if it was/g;
+is(@said, 1, 'a short name of a card is told, once');
+is(value("DELETE FROM perfmodel.profile WHERE gpu LIKE 'V100%' RETURNING batch"), "64\n128", 'and its rows are there');
+
 append_to_file("$dir/other.csv", "a,b\n1,2\n");
 like((tools('import', @db, "$dir/other.csv"))[2], qr/is neither graphs .* nor a CSV of profiles or operators/, 'another kind of file');
 like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot connect/, 'no server');

@@ -98,7 +98,7 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 		e->peak_mb, e->low_mb, e->high_mb, e->weights_mb, e->gradients_mb, e->optimizer_mb, e->activations_mb, e->workspace_mb,
 		e->context_mb
 	};
-	char		note[256];
+	char		note[400];
 
 	for (int i = 0; i < FITS; i++)
 		values[i] = pm_float8_or_null(figures[i], &nulls[i]);
@@ -109,6 +109,9 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 	if (m->is_divided && note[0] == '\0')
 		snprintf(note, sizeof(note), "memory of several GPUs that train together has not been measured");
 	values[IN_DOMAIN] = BoolGetDatum(note[0] == '\0');
+	if (isnan(e->p_fits))
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%swhether it fits is not known: memory_gb of the device is not in perfmodel.gpu",
+				 note[0] ? "; " : "");
 	values[NOTE] = pm_text_or_null(pm_note_short_name(words->gpu, m->question.gpu, note[0] ? pm_message_from_core(note) : NULL),
 								   &nulls[NOTE]);
 }

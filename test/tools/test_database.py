@@ -121,7 +121,7 @@ class GoneServer:
     Error = DriverError
 
     def __init__(self, at):
-        self._at, self._gone = at, False
+        self._at, self._gone, self.notices = at, False, []
 
     def connect(self, _):
         return self

@@ -45,6 +45,7 @@ class _Connection:
 
     def __init__(self, conninfo: str):
         self._driver = _psycopg2()
+        self.remarks = {}       # what the server said about short names of devices, each once, in order
         try:
             self._db = self._driver.connect(conninfo)
         except self._driver.Error as err:
@@ -60,7 +61,17 @@ class _Connection:
         """Rows of one statement; [] when it returns none."""
         with self._errors(), self._db.cursor() as cursor:
             cursor.execute(sql, values)
-            return cursor.fetchall() if cursor.description else []
+            rows = cursor.fetchall() if cursor.description else []
+        self._hear()
+        return rows
+
+    def _hear(self) -> None:
+        """Keep the notices about short names of devices; what others say, the tools count themselves."""
+        for notice in self._db.notices:
+            if re.match(r"NOTICE: +GPU .* is taken for ", notice):
+                lines = [line.split(":", 1)[1].strip().rstrip(".") for line in notice.strip().splitlines() if ":" in line]
+                self.remarks[". ".join(lines)] = True
+        self._db.notices.clear()
 
     def commit(self) -> None:
         """What was run so far is to stay."""
@@ -329,4 +340,6 @@ def main(args) -> int:
                 raise DatabaseError(f"{path}, entry {entry}: {err}; nothing of this file was stored") from err
             db.commit()
             progress.note(f"{path}: {new} new, {len(items) - new} there already")
+        for remark in db.remarks:
+            progress.note(remark)
     return 0
