@@ -86,6 +86,28 @@ for page in jobs predictor two_predictors; do
     done
 done
 
+# Marks that are one, alike, unknown, negative, far apart, on all scales.
+psql -X -Atq >"$out/odd.html" <<'SQL' || exit 1
+SELECT perfmodel.report_page('odd', '<main><div class="grid">' || string_agg(perfmodel.report_plot(concat_ws(' ', form, what, sx, sy), '', form, query, 'x', 'y', sx, sy, r, zoom => true), '') || '</div></main>', true)
+FROM unnest('{points,compare,lines,areas,spans}'::text[]) AS form, (VALUES ('linear', 'linear', 3.0), ('time', 'linear', NULL), ('log', 'log', 3.0), ('log', 'log', -1)) AS s(sx, sy, r), (VALUES
+    ('one', $$SELECT 5.0 AS x, 6.0 AS y, 'a' AS series, 'l' AS label$$), ('same x', $$SELECT 5.0 AS x, i AS y, 4.0 AS low, 9 AS high, 'a' AS series, 'l' AS label FROM generate_series(6, 9) AS i$$),
+    ('same y', $$SELECT i AS x, 20.0 AS y, 'a' AS series, 'l' AS label FROM generate_series(6, 9) AS i$$), ('nothing', $$SELECT NULL::float8 AS x, NULL::float8 AS y, 'a' AS series, 'l' AS label$$),
+    ('unknown', $$SELECT CASE WHEN i > 6 THEN i END AS x, CASE WHEN i < 9 THEN i + 1 END AS y, NULL::float8 AS low, i + 2 AS high, 'a' || i AS series FROM generate_series(5, 9) AS i$$),
+    ('negative', $$SELECT -i AS x, -i * 2 AS y, 'a' AS series, 'l' AS label FROM generate_series(5, 9) AS i$$), ('near', $$SELECT 1e17 + i * 16 AS x, 1e17 + i * 16 AS y, 'a' AS series, 'l' AS label FROM generate_series(1, 3) AS i$$),
+    ('wide', $$SELECT i AS x, 10.0 ^ i AS y, 10.0 ^ (i - 1) AS low, 10.0 ^ (i + 1) AS high, 'a' AS series, 'l' AS label FROM generate_series(1, 30) AS i$$)) AS v(what, query);
+SQL
+{ with_script odd | sed '/^\/\/ Looks at a report in a browser/,$d'
+  cat <<'JS'; } >"$out/checked.html"
+addEventListener('load', async () => {
+  const found = [];
+  addEventListener('error', e => found.push(e.message));
+  const n = await pressAll(found);
+  document.documentElement.innerHTML = `<body><pre>\nFOUND ${n} figures\n${found.map(f => 'WRONG ' + f).join('\n')}\n</pre>`;
+});
+</script>
+JS
+look "odd marks"
+
 # As it is: its own script runs, another one does not; and without scripts all figures are there.
 { cat "$out/jobs.html"; echo '<script>document.body.className = "smuggled"</script>'; } >"$out/policy.html"
 browser --dump-dom "file://$out/policy.html" >"$out/found"

@@ -68,9 +68,9 @@ const forms = {
   },
   // series upon each other: each is drawn with all below it, the highest first
   areas(figure, colours) {
-    const xs = [...new Set(figure.marks.map(m => m[1]).filter(x => x != null))].sort(ascending);
+    const marks = drawn(figure, figure.marks), xs = [...new Set(marks.map(m => m[1]))];
     const place = new Map(xs.map((x, i) => [x, i])), own = figure.series.map(() => xs.map(() => 0));
-    for (const m of figure.marks) if (m[1] != null && m[2] != null) own[m[0]][place.get(m[1])] += m[2];
+    for (const m of marks) own[m[0]][place.get(m[1])] += m[2];
     const tops = [];
     own.forEach((ys, i) => tops.push(ys.map((y, k) => y + (i ? tops[i - 1][k] : 0))));
     // a value holds up to the next x; the last one as long as the shortest
@@ -78,7 +78,7 @@ const forms = {
     xs.push(xs[xs.length - 1] + (gaps.length ? Math.min(...gaps) : 1));
     const back = figure.series.map((_, i) => own.length - 1 - i);
     return {
-      zero: true,
+      zero: figure.y.scale !== 'log',
       data: [xs, ...back.map(i => [...tops[i], tops[i][tops[i].length - 1]])],
       series: back.map(i => ({
         label: figure.series[i], stroke: colours.of(i), fill: colours.of(i), width: 0, points: {show: false},
@@ -87,8 +87,8 @@ const forms = {
   },
   // a bar from x to y in the row of its label, and paler up to what is likely
   spans(figure, colours) {
-    const marks = figure.marks.filter(m => m[1] != null && m[2] != null);
-    const xs = [...new Set(marks.flatMap(m => [m[1], m[2], m[4]]).filter(x => x != null))].sort(ascending);
+    const marks = figure.marks.filter(m => has(figure.x, m[1]) && has(figure.x, m[2]));
+    const xs = [...new Set(marks.flatMap(m => [m[1], m[2], m[4]]).filter(x => has(figure.x, x)))].sort(ascending);
     return {
       rows: figure.rows,
       data: [xs, ...figure.series.map(() => xs.map(() => null))],
@@ -103,7 +103,7 @@ const forms = {
           u.ctx.fillRect(left, top, Math.max(u.valToPos(to, 'x', true) - left, 1), height);
         };
         u.ctx.fillStyle = colours.of(m[0]);
-        if (m[4] != null) bar(m[3] ?? m[1], m[4], 0.3);
+        if (has(figure.x, m[4])) bar(m[3] ?? m[1], m[4], 0.3);
         bar(m[1], m[2], 1);
       })};
   }};
@@ -141,6 +141,7 @@ function room(scale, low, high, share) {
 // Round values of an axis that is a logarithm: powers of ten, with 2 and 5 where these are few; of a small part,
 // even steps.
 function rounds(low, high) {
+  if (!(low > 0 && high > low && high < Infinity)) return [];
   const some = [], first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
   for (let power = first; power <= last; power++)
     for (const digit of last - first > 4 ? [1] : [1, 2, 5]) some.push(digit * 10 ** power);
@@ -148,7 +149,8 @@ function rounds(low, high) {
   if (shown.length > 2) return shown;
   const least = (high - low) / 5, ten = 10 ** Math.floor(Math.log10(least));
   const step = ten * [1, 2, 5, 10].find(digit => digit * ten >= least), even = [];
-  for (let k = Math.ceil(low / step); k * step <= high; k++) even.push(k * step);
+  // no more than there is room for, where steps are too small to be counted
+  for (let k = Math.ceil(low / step); k * step <= high && even.length < 12; k++) even.push(k * step);
   return even;
 }
 
@@ -184,11 +186,11 @@ function scale(figure, name, form) {
   else if (form.same) s.range = () => room(one.scale, ...form.same, 0.03);
   else s.range = (u, low, high) => {
     if (low == null) return one.scale === 'log' ? [1, 10] : [0, 1];
-    if (figure.reference != null) {
+    if (has(one, figure.reference)) {
       low = Math.min(low, figure.reference);
       high = Math.max(high, figure.reference);
     }
-    return form.zero ? [0, high * 1.05 || 1] : room(one.scale, low, high, 0.05);
+    return form.zero ? [Math.min(low, 0) * 1.05, Math.max(high, 0) * 1.05 || 1] : room(one.scale, low, high, 0.05);
   };
   return s;
 }
@@ -211,7 +213,7 @@ function draw(box, svg, figure) {
       draw: [u => clipped(u, () => {
         const {min, max} = u.scales.x, at = figure.reference;
         form.paint?.(u);
-        if (at != null && !form.rows) line(u, [[min, at], [max, at]], colours.dim);
+        if (has(figure.y, at) && !form.rows) line(u, [[min, at], [max, at]], colours.dim);
       })]}
   }, form.data, box);
   u.over.style.cursor = 'crosshair';
@@ -241,7 +243,9 @@ function button(bar, name, action) {
 function addZoom(script) {
   const plot = script.closest('.plot'), svg = plot?.querySelector('svg');
   const figure = JSON.parse(script.textContent);
-  if (!svg || !forms[figure.form] || !figure.marks.length) return;
+  // dots and lines have a place on both axes, bars two on the first
+  const second = figure.form === 'spans' ? figure.x : figure.y;
+  if (!svg || !forms[figure.form] || !figure.marks.some(m => has(figure.x, m[1]) && has(second, m[2]))) return;
   figure.series = figure.series.map(words);
   figure.rows = figure.rows.map(words);
   for (const name of ['x', 'y']) figure[name].title = words(figure[name].title);
