@@ -197,6 +197,7 @@ static void
 encode_rows(model *m, const pm_options *o)
 {
 	int			n = all.set.n;
+	const pm_mdot plain = {.format = PM_MDOT_OWN_FORMAT};
 	pm_dataset	at_features = {.n = n, .samples = PM_NEW(&arena, pm_sample, n)};
 	pm_tokens  *tokens;
 	pm_tokens	work;
@@ -205,7 +206,7 @@ encode_rows(model *m, const pm_options *o)
 	for (int i = 0; i < n; i++)
 	{
 		at_features.samples[i] = all.set.samples[i];
-		at_features.samples[i].query = pm_mdot_feature_query(o, &all.set.samples[i].query);
+		at_features.samples[i].query = pm_mdot_feature_query(&plain, o, &all.set.samples[i].query);
 	}
 	if (pm_tokens_of(&at_features, &arena, &tokens, &st) != PM_OK ||
 		pm_codec_fit(&m->codec, &pm_schema_here, &at_features, tokens, &arena, &st) != PM_OK)

@@ -82,6 +82,17 @@ regression(const pm_cards *c, const pm_gpu *g, int dtype, int work)
 	return sum_of_traits(c->trait[work], z);
 }
 
+/* What the sheet says of memory, whatever the format: nothing that is about arithmetic. */
+static double
+memory_from_sheet(const pm_cards *c, const pm_gpu *g, int work)
+{
+	double		z[PM_N_CARD_TRAITS];
+
+	traits_of(g, PM_FP32, work, z);
+	z[TRAIT_RIDGE] = z[TRAIT_LANES] = 0;
+	return sum_of_traits(c->trait[work], z);
+}
+
 /*
  * Factors on arithmetic and memory of a card that has no level at all, such
  * that a better sheet is never slower.  The ridge counts in FP32 alone, where
@@ -99,7 +110,7 @@ guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double
 	weight[TRAIT_RIDGE] = dtype == PM_FP32 ? fmin(fmax(weight[TRAIT_RIDGE], 0), 1) : 0;
 	*compute = sum_of_traits(weight, z);
 	weight[TRAIT_RIDGE] = 0;
-	*memory = sum_of_traits(weight, z);
+	*memory = c->formats_share ? memory_from_sheet(c, g, work) : sum_of_traits(weight, z);
 }
 
 /* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
@@ -192,16 +203,37 @@ find_memory_level(const pm_cards *c, const char *gpu)
 	return NULL;
 }
 
+/* Mean of a card's levels of networks over its formats, by networks; NaN: it has none. */
+static double
+mean_over_formats(const pm_cards *c, const char *gpu, int work)
+{
+	double		sum = 0;
+	double		networks = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].work == work && strcmp(c->level[i].gpu, gpu) == 0)
+		{
+			sum += c->level[i].structures * c->level[i].level;
+			networks += c->level[i].structures;
+		}
+	return networks > 0 ? sum / networks : NAN;
+}
+
 /* Of a card that has levels. */
 static void
 levels_of(const pm_cards *c, const pm_gpu *g, int dtype, int work, double *compute, double *memory)
 {
 	const pm_card_level *l = find_level(c, g->name, dtype, work);
 	const pm_card_level *m = find_memory_level(c, g->name);
+	double		mean = c->formats_share ? mean_over_formats(c, g->name, work) : NAN;
 
 	*compute = *memory = level_of(c, g, dtype, work);
-	if (m != NULL && (l == NULL || l->structures == 0))
+	if (!isnan(mean))
+		*memory = mean;
+	else if (m != NULL && (c->formats_share || l == NULL || l->structures == 0))
 		*memory = m->level;
+	else if (c->formats_share)
+		*memory = memory_from_sheet(c, g, work);
 }
 
 pm_card_factors

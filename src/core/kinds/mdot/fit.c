@@ -59,6 +59,7 @@ typedef struct fit
 	int			threads;
 	pm_input   *inputs;			/* [all.n] */
 	double	   *anchor;			/* [tokens] of the row that is being encoded */
+	double	   *ratio;			/* [tokens] the same */
 	pm_training_rows rows;		/* of all */
 	pm_largest_shard shard;
 	double		start;			/* where the networks' factors start, logs */
@@ -131,7 +132,7 @@ static pm_code
 encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 {
 	const pm_sample *s = &f->all.samples[i];
-	pm_question	query = pm_mdot_feature_query(f->options, &s->query);
+	pm_question	query = pm_mdot_feature_query(f->m, f->options, &s->query);
 	pm_tokens	work;
 	pm_card_factors factors;
 	pm_code		rc;
@@ -142,7 +143,8 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	pm_input_rework(&f->inputs[i], &work);
 	pm_mdot_anchor_factors(f->m, &query, features, f->anchor);
-	pm_mdot_scale(&f->inputs[i], &factors, &factors, f->anchor, work.op_class);
+	pm_mdot_format_ratios(f->m, &s->query, &work, f->ratio);
+	pm_mdot_scale(&f->inputs[i], &factors, &factors, f->anchor, f->ratio, work.op_class);
 	return PM_OK;
 }
 
@@ -162,7 +164,7 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	for (int i = 0; i < n; i++)
 	{
 		at_features.samples[i] = f->all.samples[i];
-		at_features.samples[i].query = pm_mdot_feature_query(f->options, &f->all.samples[i].query);
+		at_features.samples[i].query = pm_mdot_feature_query(f->m, f->options, &f->all.samples[i].query);
 	}
 	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
 		(rc = f->from != NULL ? pm_codec_extend(&f->m->codec, &f->from->codec, &at_features, tokens, a, st) :
@@ -172,7 +174,8 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 		longest = tokens[i].n > longest ? tokens[i].n : longest;
 	f->inputs = PM_NEW(a, pm_input, n);
 	f->anchor = PM_NEW(a, double, longest);
-	if (!f->inputs || !f->anchor)
+	f->ratio = PM_NEW(a, double, longest);
+	if (!f->inputs || !f->anchor || !f->ratio)
 		return pm_no_memory(st, a);
 	pm_rng_seed(&rng, seed);
 	for (int i = 0; i < n && rc == PM_OK; i++)
@@ -183,6 +186,43 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return rc;
 }
 
+/* What the networks' factors should start with: the median of rows of CPUs, or of the others; NaN: there are none. */
+static double
+median_start(const fit *f, bool cpu, double *scratch)
+{
+	int			n = 0;
+
+	for (int i = 0; i < f->d->n; i++)
+		if (f->d->samples[i].query.gpu->is_cpu == cpu)
+			scratch[n++] = log(f->rows.step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
+	if (n == 0)
+		return NAN;
+	pm_sort(scratch, n);
+	return fmax(-1, fmin(4, scratch[n / 2]));
+}
+
+/* CPUs start from their peaks times a factor, the same for all operators, with which the networks' start is right for them too. */
+static void
+start_cpus(fit *f, double factor)
+{
+	f->m->cpu_anchor = factor;
+	for (int i = 0; i < f->all.n; i++)
+	{
+		pm_input   *in = &f->inputs[i];
+
+		if (!f->all.samples[i].query.gpu->is_cpu)
+			continue;
+		for (int k = 0; k < in->n; k++)
+		{
+			in->compute_us[k] *= factor;
+			in->memory_us[k] *= factor;
+			in->compute_ref_us[k] *= factor;
+			in->memory_ref_us[k] *= factor;
+		}
+		in->total_device_us *= factor;
+	}
+}
+
 /* Constants of the output, and a start that is right on average. */
 static pm_code
 calibrate(fit *f, pm_arena *a, pm_status *st)
@@ -191,18 +231,20 @@ calibrate(fit *f, pm_arena *a, pm_status *st)
 	pm_mdot_net *net = &f->m->net;
 	double	   *ratio = PM_NEW(a, double, n);
 	double		sum = 0;
+	double		cpus,
+				others;
 
 	if (!ratio)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
-	{
 		sum += f->rows.step_ms[i];
-		ratio[i] = log(f->rows.step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
-	}
-	pm_sort(ratio, n);
 	net->raw_scale = sum / n;
 	pm_log_moments(f->d->samples, n, &net->log_mean, &net->log_sigma);
-	f->start = fmax(-1, fmin(4, ratio[n / 2]));
+	cpus = median_start(f, true, ratio);
+	others = median_start(f, false, ratio);
+	f->start = isnan(others) ? cpus : others;
+	if (f->from == NULL && f->m->cpu_anchor > 0 && !isnan(cpus) && !isnan(others))
+		start_cpus(f, exp(cpus - others));
 	if (f->from != NULL)
 	{
 		/* what the weights to start from were trained with */
@@ -339,20 +381,36 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return rc;
 }
 
-/* On the CPU of data/, networks that start from opclass err more than those that start from the peaks (docs/accuracy.md). */
 static bool
-mostly_cpus(const pm_dataset *d)
+has_gpus(const pm_dataset *d)
 {
-	int			cpus = 0;
+	for (int i = 0; i < d->n; i++)
+		if (!d->samples[i].query.gpu->is_cpu)
+			return true;
+	return false;
+}
+
+/* That of most rows of GPUs, or where there are none, of most rows. */
+static int
+usual_format(const pm_dataset *d)
+{
+	bool		gpus = has_gpus(d);
+	int			rows[PM_N_DTYPES] = {0};
+	int			most = 0;
 
 	for (int i = 0; i < d->n; i++)
-		cpus += d->samples[i].query.gpu->is_cpu;
-	return 2 * cpus > d->n;
+		rows[d->samples[i].query.dtype] += !(gpus && d->samples[i].query.gpu->is_cpu);
+	for (int f = 1; f < PM_N_DTYPES; f++)
+		if (rows[f] > rows[most])
+			most = f;
+	return most;
 }
 
 /*
  * Networks that went through a training are factors on the times of the
- * anchor that they had then, whatever the base has learned since.
+ * anchor that they had then, whatever the base has learned since.  On the CPU
+ * of data/, networks that start from opclass err more than those that start from
+ * the peaks (docs/accuracy.md).
  */
 static void
 choose_anchor(fit *f)
@@ -360,8 +418,15 @@ choose_anchor(fit *f)
 	int			anchor = (int) f->options->value[OPT_ANCHOR];
 
 	if (f->from != NULL)
+	{
 		f->m->anchor = f->from->anchor;
-	else if (anchor == PM_ANCHOR_BASE || (anchor == PM_ANCHOR_AUTO && !mostly_cpus(f->d)))
+		f->m->cpu_anchor = f->from->cpu_anchor;
+		f->m->format = f->from->format;
+		return;
+	}
+	f->m->format = usual_format(f->d);
+	f->m->cpu_anchor = anchor == PM_ANCHOR_BASE ? 0 : 1;
+	if (anchor == PM_ANCHOR_BASE || (anchor == PM_ANCHOR_AUTO && has_gpus(f->d)))
 		f->m->anchor = f->m->base;
 }
 

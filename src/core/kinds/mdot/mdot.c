@@ -11,6 +11,7 @@
 #include "kinds/mdot/mdot.h"
 #include "kinds/opclass/opclass.h"
 
+#define MOST_CPU_ANCHOR	1e6
 #define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
 
 static const pm_option options[N_MDOT_OPTIONS] = {
@@ -39,7 +40,7 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_BASE_SHARE] = {"base_share", PM_OPT_REAL, 0.2, 0, 1, NULL,
 	"weight, in logarithms, of a predictor of kind opclass on the same rows, which errs less on unseen families; 0: none is trained"},
 	[OPT_ANCHOR] = {"anchor", PM_OPT_CHOICE, PM_ANCHOR_AUTO, 0, 2, "auto|base|peak",
-	"times of operators that the network's factors multiply: those of the opclass beside it (auto: unless most rows are of CPUs), or at the peaks"},
+	"times of operators that the network's factors multiply: those of the opclass beside it (auto: of CPUs those at the peaks), or at the peaks"},
 	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
 	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
 	PM_TRAINING_OPTIONS(OPT_TRAINING, 60, 2e-3),
@@ -105,10 +106,21 @@ mdot_infers(const pm_options *o)
 	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE;
 }
 
-pm_question
-pm_mdot_feature_query(const pm_options *o, const pm_question *q)
+/* q in the format that the networks see.  They have seen most formats in few rows, and would take for theirs what is their rows'. */
+static pm_question
+in_shown_format(const pm_mdot *m, const pm_question *q)
 {
 	pm_question	f = *q;
+
+	if (m->format != PM_MDOT_OWN_FORMAT && !q->gpu->is_cpu)
+		f.dtype = (pm_dtype) m->format;
+	return f;
+}
+
+pm_question
+pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q)
+{
+	pm_question	f = in_shown_format(m, q);
 
 	if (pm_mdot_is_monotone(o))
 		f.batch = PM_MDOT_REFERENCE_BATCH;
@@ -137,7 +149,26 @@ mdot_cards(const pm_predictor *p)
 pm_card_factors
 pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 {
-	return pm_cards_factors(cards_of(m), q);
+	pm_question	shown = in_shown_format(m, q);
+
+	return pm_cards_factors(cards_of(m), &shown);
+}
+
+void
+pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio)
+{
+	pm_question	shown = in_shown_format(m, q);
+	bool		same = m->base.kind == NULL || shown.dtype == q->dtype;
+	pm_opclass_rates own = {0};
+	pm_opclass_rates usual = {0};
+
+	if (!same)
+	{
+		own = pm_opclass_rates_of(&m->base, q);
+		usual = pm_opclass_rates_of(&m->base, &shown);
+	}
+	for (int i = 0; i < t->n; i++)
+		ratio[i] = same ? 1 : pm_opclass_format_factor(&own, &usual, t, i);
 }
 
 void
@@ -145,21 +176,24 @@ pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *
 {
 	pm_opclass_rates rates = {0};
 
-	if (m->anchor.kind != NULL)
+	bool		cpu = q->gpu->is_cpu && m->cpu_anchor > 0;
+
+	if (m->anchor.kind != NULL && !cpu)
 		rates = pm_opclass_rates_of(&m->anchor, q);
 	for (int i = 0; i < t->n; i++)
-		anchor[i] = m->anchor.kind != NULL ? pm_opclass_device_factor(&rates, t, i) : 1;
+		anchor[i] = cpu ? m->cpu_anchor : m->anchor.kind != NULL ? pm_opclass_device_factor(&rates, t, i) : 1;
 }
 
 void
-pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const int32_t *op_class)
+pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const double *ratio,
+			  const int32_t *op_class)
 {
 	in->total_device_us = 0;
 	for (int i = 0; i < in->n; i++)
 	{
 		pm_card_work kind = pm_card_work_of(op_class[i]);
 
-		in->compute_us[i] *= f->compute[kind] * anchor[i];
+		in->compute_us[i] *= f->compute[kind] * anchor[i] * ratio[i];
 		in->memory_us[i] *= f->memory[kind] * anchor[i];
 		in->compute_ref_us[i] *= ref->compute[kind] * anchor[i];
 		in->memory_ref_us[i] *= ref->memory[kind] * anchor[i];
@@ -173,6 +207,7 @@ typedef struct answer
 {
 	pm_input	in;
 	double	   *anchor;			/* [n] factors on times at the peaks */
+	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
 	double		ms;				/* mean of the networks */
 	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
@@ -201,7 +236,7 @@ static pm_question
 feature_query(const pm_predictor *p, const pm_question *q)
 {
 	const pm_mdot *m = p->impl;
-	pm_question	f = pm_mdot_feature_query(&p->options, q);
+	pm_question	f = pm_mdot_feature_query(m, &p->options, q);
 
 	f.mode = PM_TRAIN;
 	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && is_abroad(m, q))
@@ -245,13 +280,16 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK ||
 		(s->query.mode != PM_TRAIN && (rc = refer_to_inference(s, &query, scratch, &x->in, st)) != PM_OK))
 		return rc;
-	if ((x->anchor = PM_NEW(scratch, double, features.n)) == NULL)
+	x->anchor = PM_NEW(scratch, double, features.n);
+	x->ratio = PM_NEW(scratch, double, features.n);
+	if (!x->anchor || !x->ratio)
 		return pm_no_memory(st, scratch);
 	factors = pm_mdot_card_factors(m, &s->query);
 	reference = pm_mdot_card_factors(m, &query);
 	pm_mdot_anchor_factors(m, &query, &features, x->anchor);
+	pm_mdot_format_ratios(m, &s->query, &work, x->ratio);
 	pm_input_rework(&x->in, &work);
-	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, work.op_class);
+	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, x->ratio, work.op_class);
 	x->phase_us = work.phase_us;
 	return PM_OK;
 }
@@ -385,6 +423,7 @@ typedef struct prepared
 	member_outputs *member;		/* [members] */
 	pm_card_factors factors;
 	double	   *anchor;			/* [n] factors on times at the peaks */
+	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	double		base_share;
 	void	   *base;
 	const pm_factors *fitted;
@@ -432,9 +471,12 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
 		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
 		return rc;
-	if ((x->anchor = PM_NEW(a, double, encoded.in.n)) == NULL)
+	x->anchor = PM_NEW(a, double, encoded.in.n);
+	x->ratio = PM_NEW(a, double, encoded.in.n);
+	if (!x->anchor || !x->ratio)
 		return pm_no_memory(st, a);
 	memcpy(x->anchor, encoded.anchor, encoded.in.n * sizeof(double));
+	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &s->query);
 	x->fitted = s->fitted;
@@ -454,7 +496,7 @@ member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 	for (int i = 0; i < work->n; i++)
 	{
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
-		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i]),
+		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i] * x->ratio[i]),
 												  work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]), &growth);
 		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i]);
 
@@ -544,6 +586,7 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 #define HAS_REFERENCE	2
 #define HAS_ANCHOR		4
 #define IS_ANCHOR		8		/* the base, of the networks' factors */
+#define HAS_FORMAT		16
 
 static void
 save_sheet(const pm_gpu *g, pm_buffer *b)
@@ -574,7 +617,12 @@ mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
 	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0) |
-			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR));
+			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR) | (m->format != PM_MDOT_OWN_FORMAT ? HAS_FORMAT : 0));
+	if (m->format != PM_MDOT_OWN_FORMAT)
+	{
+		pm_put_u32(b, (uint32_t) pm_there(m->codec.schema, PM_LIST_DTYPE, m->format));
+		pm_put_f64(b, m->cpu_anchor);
+	}
 	if (m->reference.name != NULL)
 		save_sheet(&m->reference, b);
 	if (m->base.kind != NULL && (rc = m->base.kind->save(&m->base, b, st)) != PM_OK)
@@ -654,7 +702,15 @@ mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->members = (int) p->options.value[OPT_MEMBERS];
 	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
-	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR);
+	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR | HAS_FORMAT);
+	m->format = PM_MDOT_OWN_FORMAT;
+	if ((parts & HAS_FORMAT) && !r->failed)
+	{
+		m->format = pm_here(m->codec.schema, PM_LIST_DTYPE, (int) pm_get_u32(r, (uint32_t) m->codec.schema->list[PM_LIST_DTYPE].n - 1));
+		m->cpu_anchor = pm_get_above(r, 0);
+		if (m->cpu_anchor > MOST_CPU_ANCHOR)
+			r->failed = true;
+	}
 	if ((parts & HAS_REFERENCE) && !r->failed && (rc = load_sheet(&m->reference, r, a, st)) != PM_OK)
 		return rc;
 	if ((parts & HAS_BASE) && !r->failed && (rc = load_base(&m->base, p->schema, r, a, st)) != PM_OK)

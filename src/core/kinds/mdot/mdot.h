@@ -9,6 +9,7 @@
 #include "kinds/mdot/net.h"
 #include "kinds/training.h"
 
+#define PM_MDOT_OWN_FORMAT (-1)	/* of networks that were trained before formats shared features */
 #define PM_MDOT_REFERENCE_BATCH 32	/* the batch that features are of, when they do not follow the question's */
 
 typedef enum pm_mdot_option
@@ -27,6 +28,8 @@ typedef struct pm_mdot
 	pm_real   **w;				/* [members], of net.tensors.n_params numbers each */
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 	pm_predictor anchor;		/* of kind "opclass": the network's factors are on its times; kind NULL: on those at the peaks */
+	int			format;			/* pm_dtype that the networks take all for on GPUs; PM_MDOT_OWN_FORMAT: they see each */
+	double		cpu_anchor;		/* factor on times at the peaks of CPUs; 0: that of the anchor */
 	pm_gpu		reference;		/* card that the networks take every card for that they have not seen; name NULL: none */
 } pm_mdot;
 
@@ -34,17 +37,22 @@ typedef struct pm_mdot
 bool		pm_mdot_is_monotone(const pm_options *o);
 pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
 /* The query that features of a training row are computed for. */
-pm_question	pm_mdot_feature_query(const pm_options *o, const pm_question *q);
+pm_question	pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q);
 
-/* What the base has learned of q's card. */
+/* What the base has learned of q's card, in the format that the networks take q's for. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
+/*
+ * ratio[t->n]: factor on the arithmetic of each token of t, of the query q, by which q's format differs from the one that the
+ * networks take it for, as the base has learned it; 1 without a base.
+ */
+void		pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio);
 /* anchor[t->n]: for each token of the features t, of the query q, the anchor's time over that at the peaks. */
 void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor);
 /*
- * Let times on the device be those of a card with the factors f, and times at the batch of the features those of a card with
- * the factors ref; both times anchor[in->n].  op_class: [in->n] of the tokens.
+ * Let times on the device be those of a card with the factors f, arithmetic times ratio[in->n], and times at the batch of the
+ * features those of a card with the factors ref; both times anchor[in->n].  op_class: [in->n] of the tokens.
  */
-void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor,
+void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const double *ratio,
 						  const int32_t *op_class);
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);

@@ -20,6 +20,7 @@ static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
 #define PULL_START		0.01	/* of the pull to the class in the first round, ... */
 #define PULL_ROUNDS		8		/* ... which is whole after these */
 #define CARD_ROUNDS		4
+#define FORMAT_PULL		0.1		/* price of how far a format is off the others, in squared relative errors of one row; 0.01 to 1 are as good */
 #define SMALL_ERROR		0.02	/* relative; below, the absolute error is smoothed */
 
 /* ---- strata ---- */
@@ -33,7 +34,9 @@ same_text(const char *a, const char *b)
 static bool
 covers(const pm_stratum *s, const pm_question *q)
 {
-	return (s->layout == PM_ANY || s->layout == (int) q->layout) && (s->dtype == PM_ANY || s->dtype == (int) q->dtype) &&
+	return (s->cpu == PM_ANY || s->cpu == q->gpu->is_cpu) && (s->layout == PM_ANY || s->layout == (int) q->layout) &&
+		(s->dtype == PM_ANY || s->dtype == (int) q->dtype) &&
+		(s->framework == NULL || same_text(s->framework, q->framework)) &&
 		(s->gpu == NULL || (same_text(s->gpu, q->gpu->name) && same_text(s->framework, q->framework)));
 }
 
@@ -52,19 +55,24 @@ static bool
 has_stratum(const pm_opclass *m, const pm_stratum *s)
 {
 	for (int i = 0; i < m->n; i++)
-		if (m->strata[i].layout == s->layout && m->strata[i].dtype == s->dtype &&
+		if (m->strata[i].cpu == s->cpu && m->strata[i].layout == s->layout &&
 			same_text(m->strata[i].gpu, s->gpu) && same_text(m->strata[i].framework, s->framework))
 			return true;
 	return false;
 }
 
-/* The one of level 0 (everything), 1 (layout and dtype) or 2 (gpu and framework, too) that q is in. */
+/* What q is in: everything, its kind of device, also its layout, its framework, its device. */
+enum
+{
+	LEVEL_ALL, LEVEL_DEVICES, LEVEL_LAYOUT, LEVEL_FRAMEWORK, LEVEL_DEVICE, N_LEVELS
+};
+
 static pm_stratum
 stratum_of(int level, const pm_question *q)
 {
 	return (pm_stratum) {
-		.layout = level > 0 ? (int) q->layout : PM_ANY, .dtype = level > 0 ? (int) q->dtype : PM_ANY,
-		.gpu = level > 1 ? q->gpu->name : NULL, .framework = level > 1 ? q->framework : NULL
+		.cpu = level >= LEVEL_DEVICES ? q->gpu->is_cpu : PM_ANY, .layout = level >= LEVEL_LAYOUT ? (int) q->layout : PM_ANY, .dtype = PM_ANY,
+		.framework = level >= LEVEL_FRAMEWORK ? q->framework : NULL, .gpu = level >= LEVEL_DEVICE ? q->gpu->name : NULL
 	};
 }
 
@@ -81,10 +89,10 @@ typedef struct sparse
 typedef struct problem
 {
 	const pm_dataset *d;
-	int			groups;
+	const pm_columns *c;
 	const sparse *rows;			/* [d->n] */
 	double	   *weight;			/* [d->n] in this round; 0: not in the stratum */
-	double	   *price;			/* [PM_N_COEFS(groups)] of a coefficient's squared distance from its start, in this round */
+	double	   *price;			/* [c->n] of a coefficient's squared distance from its start, in this round */
 	double		pull;
 	double		class_pull;		/* of types to their classes; 0: none */
 	bool		absolute;		/* errors, not their squares */
@@ -92,9 +100,11 @@ typedef struct problem
 
 /* How far a coefficient may go for the price of one pull. */
 static double
-spread_of(int groups, int j)
+spread_of(const pm_columns *c, int j)
 {
-	return j == PM_TERM_CONSTANT(groups) ? USUAL_CONSTANT : j == PM_TERM_UPDATE(groups) ? USUAL_UPDATE : usual[j % PM_N_TERMS];
+	if (j >= PM_N_SHARED(c->groups))
+		return usual[PM_TERM_COMPUTE];
+	return j == PM_TERM_CONSTANT(c->groups) ? USUAL_CONSTANT : j == PM_TERM_UPDATE(c->groups) ? USUAL_UPDATE : usual[j % PM_N_TERMS];
 }
 
 /* Columns come in rising order, so that this fills the upper triangle. */
@@ -112,11 +122,36 @@ add_row(double *g, double *h, int n, const sparse *x, double w)
 	}
 }
 
+/*
+ * What products of one format are off where they start is pulled to the mean of
+ * what those of all formats are: a format that few rows tell of, or rows that
+ * are hardly arithmetic, is known by the others.  g's upper triangle, and h.
+ */
+static void
+add_format_prices(const problem *p, const double *start, double *g, double *h)
+{
+	const pm_columns *c = p->c;
+	double		price = FORMAT_PULL / (usual[PM_TERM_COMPUTE] * usual[PM_TERM_COMPUTE]);
+
+	for (int k = 0; k < c->products; k++)
+		for (int f = 0; f < PM_N_DTYPES; f++)
+			for (int e = 0; e < PM_N_DTYPES; e++)
+			{
+				int			row = pm_term_product(c, f, k);
+				int			column = pm_term_product(c, e, k);
+				double		v = price * ((e == f) - 1.0 / PM_N_DTYPES);
+
+				h[row] += v * start[column];
+				if (column >= row)
+					g[(size_t) row * c->n + column] += v;
+			}
+}
+
 /* Coefficients for the present weights, pulled towards start. */
 static pm_code
 solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm_status *st)
 {
-	int			n = PM_N_COEFS(p->groups);
+	int			n = p->c->n;
 	double	   *g = PM_NEW(scratch, double, (size_t) n * n);
 	double	   *h = PM_NEW(scratch, double, n);
 
@@ -129,6 +164,7 @@ solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm
 		if (p->weight[i] > 0)
 			add_row(g, h, n, &p->rows[i], p->weight[i]);
 	}
+	add_format_prices(p, start, g, h);
 	for (int j = 0; j < n; j++)
 	{
 		g[(size_t) j * n + j] += p->price[j];
@@ -175,9 +211,9 @@ reweight(problem *p, const double *coef)
 static void
 set_prices(problem *p)
 {
-	for (int j = 0; j < PM_N_COEFS(p->groups); j++)
+	for (int j = 0; j < p->c->n; j++)
 	{
-		double		spread = spread_of(p->groups, j);
+		double		spread = spread_of(p->c, j);
 
 		p->price[j] = p->pull / (spread * spread);
 	}
@@ -194,11 +230,13 @@ set_class_prices(problem *p, int round, const double *start, const double *coef)
 {
 	double		pull = p->class_pull * pow(PULL_START, fmax(0, 1 - round / (double) PULL_ROUNDS));
 
-	for (int j = 0; j < PM_TERM_UPDATE(p->groups); j++)
+	for (int j = 0; j < p->c->n; j++)
 	{
-		double		size = fmax(start[j], LEAST_SPREAD * spread_of(p->groups, j));
+		double		size = fmax(start[j], LEAST_SPREAD * spread_of(p->c, j));
 		double		unlike = round > 0 ? (coef[j] - start[j]) / size / UNLIKE : 0;
 
+		if (j == PM_TERM_UPDATE(p->c->groups) || j == PM_TERM_CONSTANT(p->c->groups))
+			continue;
 		p->price[j] = pull / (size * size) / (1 + unlike * unlike);
 	}
 }
@@ -251,12 +289,13 @@ make_sparse(const double *x, int n, double scale, pm_arena *a, sparse *s)
 static pm_code
 make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tokens, pm_arena *a, pm_status *st)
 {
-	int			n = PM_N_COEFS(by_type ? m->n_types : PM_N_OPCLASSES);
+	const pm_columns *c = by_type ? &m->of_types : &m->of_classes;
+	int			n = c->n;
 	double	   *x = PM_NEW(a, double, n);
 	sparse	   *rows = PM_NEW(a, sparse, p->d->n);
 	pm_card_factors factors;
 
-	p->groups = by_type ? m->n_types : PM_N_OPCLASSES;
+	p->c = c;
 	p->rows = rows;
 	p->price = PM_NEW(a, double, n);
 	if (!x || !rows || !p->price)
@@ -285,8 +324,9 @@ choose_types(pm_opclass *m, const pm_dataset *d, const pm_tokens *tokens, bool b
 
 	m->slot = PM_NEW(a, int32_t, count);
 	m->types = PM_NEW(a, const char *, count);
+	m->is_product = PM_NEW(a, bool, count);
 	*class_of = PM_NEW(a, int32_t, count);
-	if (!m->slot || !m->types || !*class_of)
+	if (!m->slot || !m->types || !m->is_product || !*class_of)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && by_type; i++)
 		for (int k = 0; k < tokens[i].n; k++)
@@ -297,7 +337,10 @@ choose_types(pm_opclass *m, const pm_dataset *d, const pm_tokens *tokens, bool b
 		bool		seen = m->slot[i] != 0;
 
 		if (seen)
+		{
 			(*class_of)[m->n_types] = m->slot[i] - 1;
+			m->is_product[m->n_types] = pm_opclass_is_product(name);
+		}
 		m->slot[i] = seen ? m->n_types : -1;
 		if (seen && !(m->types[m->n_types++] = pm_strdup(a, name, strlen(name))))
 			return pm_no_memory(st, a);
@@ -316,10 +359,10 @@ typedef struct fitting
 
 /* Usual coefficients, for the first stratum to be pulled to. */
 static void
-usual_coefs(int groups, double *coef)
+usual_coefs(const pm_columns *c, double *coef)
 {
-	for (int j = 0; j < PM_N_COEFS(groups); j++)
-		coef[j] = j == PM_TERM_CONSTANT(groups) ? 0 : spread_of(groups, j);
+	for (int j = 0; j < c->n; j++)
+		coef[j] = j == PM_TERM_CONSTANT(c->groups) ? 0 : spread_of(c, j);
 }
 
 static int
@@ -332,19 +375,33 @@ rows_of(const pm_dataset *d, const pm_stratum *s)
 	return n;
 }
 
+/* The column of its class that stands for column j of a type. */
+static int
+column_of_class(const pm_opclass *m, const int32_t *class_of, int j)
+{
+	int			product = j - PM_N_SHARED(m->n_types);
+	int			group = product < 0 ? j / PM_N_TERMS : m->of_types.group[product % m->of_types.products];
+	int			class = class_of[group];
+
+	if (product < 0)
+		return PM_N_TERMS * class + j % PM_N_TERMS;
+	return pm_term_product(&m->of_classes, product / m->of_types.products, m->of_classes.product[class]);
+}
+
 /* Types of the first stratum start from what their classes have there, if they are pulled to them at all. */
 static pm_code
 fit_types(const pm_opclass *m, const pm_stratum *s, const pm_stratum *parent, fitting *f, pm_arena *a, pm_status *st)
 {
 	bool		to_class = parent == &f->usual && f->by_type.class_pull > 0;
-	int			n = PM_N_COEFS(m->n_types);
+	int			n = m->of_types.n;
 	double	   *start = PM_NEW(a, double, n);
 
 	if (!start)
 		return pm_no_memory(st, a);
 	memcpy(start, parent->by_type, n * sizeof(double));
-	for (int j = 0; j < PM_TERM_UPDATE(m->n_types) && to_class; j++)
-		start[j] = s->by_class[PM_N_TERMS * f->class_of[j / PM_N_TERMS] + j % PM_N_TERMS];
+	for (int j = 0; j < n && to_class; j++)
+		if (j < PM_TERM_UPDATE(m->n_types) || j >= PM_N_SHARED(m->n_types))
+			start[j] = s->by_class[column_of_class(m, f->class_of, j)];
 	return fit_coefs(&f->by_type, s, start, to_class, s->by_type, a, st);
 }
 
@@ -356,19 +413,15 @@ fit_stratum(pm_opclass *m, pm_stratum s, const pm_question *q, fitting *f, pm_ar
 	pm_code		rc;
 
 	s.rows = rows_of(f->by_class.d, &s);
+	/* narrower ones know no more */
+	if (parent != &f->usual && parent->rows == s.rows)
+		return PM_OK;
 	s.gpu = s.gpu ? pm_strdup(a, s.gpu, strlen(s.gpu)) : NULL;
 	s.framework = s.framework ? pm_strdup(a, s.framework, strlen(s.framework)) : NULL;
-	s.by_class = PM_NEW(a, double, PM_N_COEFS(PM_N_OPCLASSES));
-	s.by_type = PM_NEW(a, double, PM_N_COEFS(m->n_types));
+	s.by_class = PM_NEW(a, double, m->of_classes.n);
+	s.by_type = PM_NEW(a, double, m->of_types.n);
 	if (!s.by_class || !s.by_type)
 		return pm_no_memory(st, a);
-	if (parent->rows == s.rows)
-	{
-		memcpy(s.by_class, parent->by_class, PM_N_COEFS(PM_N_OPCLASSES) * sizeof(double));
-		memcpy(s.by_type, parent->by_type, PM_N_COEFS(m->n_types) * sizeof(double));
-		m->strata[m->n++] = s;
-		return PM_OK;
-	}
 	rc = fit_coefs(&f->by_class, &s, parent->by_class, false, s.by_class, a, st);
 	if (rc == PM_OK && m->n_types > 0)
 		rc = fit_types(m, &s, parent, f, a, st);
@@ -386,12 +439,12 @@ make_fitting(fitting *f, const pm_opclass *m, const pm_tokens *tokens, const int
 		rc = make_problem(&f->by_type, m, true, tokens, a, st);
 	if (rc != PM_OK)
 		return rc;
-	f->usual.by_class = PM_NEW(a, double, PM_N_COEFS(PM_N_OPCLASSES));
-	f->usual.by_type = PM_NEW(a, double, PM_N_COEFS(m->n_types));
+	f->usual.by_class = PM_NEW(a, double, m->of_classes.n);
+	f->usual.by_type = PM_NEW(a, double, m->of_types.n);
 	if (!f->usual.by_class || !f->usual.by_type)
 		return pm_no_memory(st, a);
-	usual_coefs(PM_N_OPCLASSES, f->usual.by_class);
-	usual_coefs(m->n_types, f->usual.by_type);
+	usual_coefs(&m->of_classes, f->usual.by_class);
+	usual_coefs(&m->of_types, f->usual.by_type);
 	return PM_OK;
 }
 
@@ -417,13 +470,14 @@ fit_strata(pm_opclass *m, int levels, fitting *f, pm_arena *a, pm_status *st)
 
 /* What the times of a column are of: a kind of work on the device, or PM_N_CARD_WORKS, the host. */
 static int
-work_of_column(const pm_opclass *m, bool by_type, int groups, int j)
+work_of_column(const pm_opclass *m, bool by_type, const pm_columns *c, int j)
 {
-	int			group = j / PM_N_TERMS;
+	int			product = j - PM_N_SHARED(c->groups);
+	int			group = product >= 0 ? c->group[product % c->products] : j / PM_N_TERMS;
 
-	if (j >= PM_TERM_UPDATE(groups))
-		return j == PM_TERM_CONSTANT(groups) ? PM_N_CARD_WORKS : PM_CARD_REST;
-	if (j % PM_N_TERMS == PM_TERM_LAUNCH)
+	if (product < 0 && j >= PM_TERM_UPDATE(c->groups))
+		return j == PM_TERM_CONSTANT(c->groups) ? PM_N_CARD_WORKS : PM_CARD_REST;
+	if (product < 0 && j % PM_N_TERMS == PM_TERM_LAUNCH)
 		return PM_N_CARD_WORKS;
 	if (!by_type)
 		return group >= PM_N_CLASSES ? PM_CARD_CONV : pm_card_work_of(group);
@@ -442,7 +496,7 @@ common_errors(const pm_opclass *m, bool by_type, const problem *p, const double 
 		double		all = 0;
 
 		for (int k = 0; k < x->n; k++)
-			sum[work_of_column(m, by_type, p->groups, x->column[k])] += x->value[k] * coef[x->column[k]];
+			sum[work_of_column(m, by_type, p->c, x->column[k])] += x->value[k] * coef[x->column[k]];
 		for (int w = 0; w <= PM_N_CARD_WORKS; w++)
 			all += sum[w];
 		error[i] = -log(all);
@@ -458,7 +512,7 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 {
 	double	   *error = PM_NEW(a, double, d->n + 1);
 	double	  (*share)[PM_N_CARD_WORKS] = pm_alloc(a, d->n + 1, sizeof(share[0]));
-	pm_stratum	all = {.layout = PM_ANY, .dtype = PM_ANY};
+	pm_stratum	all = {.cpu = PM_ANY, .layout = PM_ANY, .dtype = PM_ANY};
 	pm_code		rc = PM_OK;
 
 	if (!error || !share)
@@ -468,12 +522,13 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 		m->cards = *from;
 		m->cards.settled = true;
 	}
+	m->cards.formats_share = true;
 	for (int round = 0; round < CARD_ROUNDS && rc == PM_OK; round++)
 	{
 		pm_arena	scratch;
 		fitting		f = {.by_class = *like, .by_type = *like};
 		bool		by_type = m->n_types > 0;
-		double	   *coef = PM_NEW(a, double, PM_N_COEFS(by_type ? m->n_types : PM_N_OPCLASSES));
+		double	   *coef = PM_NEW(a, double, by_type ? m->of_types.n : m->of_classes.n);
 
 		if (!coef)
 			return pm_no_memory(st, a);
@@ -489,26 +544,33 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 	return rc;
 }
 
+/* If all groups were products. */
+static double
+most_columns(int groups)
+{
+	return PM_N_SHARED(groups) + (double) PM_N_DTYPES * groups;
+}
+
 /* Strata that d will have at most: their coefficients are what grows with it. */
 static double
 strata_memory(const pm_dataset *d)
 {
-	double		n = fmin(1 + 2.0 * d->n, PM_MAX_STRATA);
+	double		n = fmin(1 + 4.0 * d->n, PM_MAX_STRATA);
 
-	return n * sizeof(double) * (PM_N_COEFS(PM_N_OPCLASSES) + PM_N_COEFS(pm_opclass_type_count()));
+	return n * sizeof(double) * (most_columns(PM_N_OPCLASSES) + most_columns(pm_opclass_type_count()));
 }
 
 double
 pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads)
 {
-	double		n = PM_N_COEFS(pm_opclass_type_count());
+	double		n = most_columns(pm_opclass_type_count());
 	double		rows = 0;
 
 	(void) o;
 	(void) threads;
 	/* by class and by type: a number and its column for each term of each token at the most, and 128 bytes of rounding up */
 	for (int i = 0; i < d->n; i++)
-		rows += 2 * (sizeof(sparse) + 256 + 12.0 * fmin(PM_N_COEFS(d->samples[i].skeleton->n), n));
+		rows += 2 * (sizeof(sparse) + 256 + 12.0 * fmin(PM_N_SHARED(d->samples[i].skeleton->n), n));
 	return pm_arena_memory(pm_inputs_memory(d) + rows + (d->n + 4 * n) * sizeof(double) + strata_memory(d) +
 						   PM_MAX_STRATA * (double) sizeof(pm_stratum)) +
 		pm_arena_memory(2 * n * n * sizeof(double));
@@ -535,15 +597,16 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		return pm_no_memory(st, a);
 	if ((rc = pm_tokens_of(d, a, &tokens, st)) != PM_OK ||
 		(rc = choose_types(m, d, tokens, p->options.value[PM_OPCLASS_BY_TYPE] != 0, &class_of, a, st)) != PM_OK ||
+		(rc = pm_opclass_make_columns(m, a, st)) != PM_OK ||
 		(rc = learn_cards(m, p->start != NULL ? p->start->predictor->kind->cards(p->start->predictor) : NULL, d, tokens, &common, a, st)) != PM_OK ||
 		(rc = make_fitting(&f, m, tokens, class_of, a, st)) != PM_OK ||
-		(rc = fit_strata(m, p->options.value[PM_OPCLASS_BY_DEVICE] != 0 ? 3 : 2, &f, a, st)) != PM_OK ||
+		(rc = fit_strata(m, p->options.value[PM_OPCLASS_BY_DEVICE] != 0 ? N_LEVELS : LEVEL_FRAMEWORK, &f, a, st)) != PM_OK ||
 		(pm_opclass_learns_operators(&p->options) && (rc = pm_opclass_fit_operators(m, d, a, st)) != PM_OK) ||
 		(rc = pm_cards_keep_sheets(&m->cards, d->samples, d->n, a, st)) != PM_OK ||
 		(rc = pm_cards_keep_sheets(&m->cards, d->operators, d->n_operators, a, st)) != PM_OK)
 		return rc;
 	p->impl = m;
 	report->seconds = pm_now() - started;
-	report->n_params = (int64_t) m->n * (PM_N_COEFS(PM_N_OPCLASSES) + (m->n_types > 0 ? PM_N_COEFS(m->n_types) : 0));
+	report->n_params = (int64_t) m->n * (m->of_classes.n + (m->n_types > 0 ? m->of_types.n : 0));
 	return PM_OK;
 }

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "features/rates.h"
+
+#define LEAST_COEF	0.25		/* added to two coefficients before one is divided by the other */
 #define SPECIAL		" special"	/* behind the name of its kind */
 
 /*
@@ -73,45 +76,166 @@ pm_opclass_type_find(const char *name)
 	return -1;
 }
 
+/* Whether operators of a class, or of a kind of convolution, run on matrix units where there are some. */
+static bool
+is_product_class(int class)
+{
+	int			kind = class - PM_N_CLASSES;
+
+	if (kind >= 0)
+		return kind % PM_N_CONV_KINDS != PM_CONV_DEPTHWISE;
+	return class == PM_CLASS_CONV || class == PM_CLASS_GEMM || class == PM_CLASS_RECURRENT;
+}
+
 /* The load of one copy of a token in ms and thousands of launches; *update: its optimizer's time. */
 void
-pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
+pm_opclass_load_of(const pm_opclass *m, const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
 {
 	pm_card_work work = pm_card_work_of(t->op_class[i]);
+	bool		shared = m->cards.formats_share && !is_product_class(pm_opclass_class(t, i));
 
 	*update = f->memory[work] * t->phase_us[3 * i + 2] / 1000;
-	v[PM_TERM_COMPUTE] = f->compute[work] * t->compute_us[i] / 1000;
+	v[PM_TERM_COMPUTE] = (shared ? f->memory[work] : f->compute[work]) * t->compute_us[i] / 1000;
 	/* the update is memory-bound on every device: its traffic is counted once, and not here */
 	v[PM_TERM_MEMORY] = fmax(f->memory[work] * t->memory_us[i] / 1000 - *update, 0);
 	v[PM_TERM_LAUNCH] = t->kernels[i] / 1000;
 }
 
-const double *
-pm_opclass_coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i)
-{
-	int			slot = m->slot[pm_opclass_type(t, i)];
+/* ---- columns ---- */
 
-	return slot >= 0 ? s->by_type + PM_N_TERMS * slot : s->by_class + PM_N_TERMS * pm_opclass_class(t, i);
+bool
+pm_opclass_is_product(const char *name)
+{
+	int			type = pm_opclass_type_find(name);
+	int			kind = type - pm_op_count();
+
+	return type >= 0 && is_product_class(kind >= 0 ? PM_N_CLASSES + kind : (int) pm_op_class(type));
+}
+
+static pm_code
+start_columns(pm_columns *c, int groups, pm_arena *a, pm_status *st)
+{
+	*c = (pm_columns) {.groups = groups, .product = PM_NEW(a, int32_t, groups + 1), .group = PM_NEW(a, int32_t, groups + 1)};
+	return c->product && c->group ? PM_OK : pm_no_memory(st, a);
+}
+
+static void
+add_column(pm_columns *c, int group, bool product)
+{
+	c->product[group] = product ? c->products : -1;
+	if (product)
+		c->group[c->products++] = group;
+}
+
+pm_code
+pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st)
+{
+	if (start_columns(&m->of_classes, PM_N_OPCLASSES, a, st) != PM_OK || start_columns(&m->of_types, m->n_types, a, st) != PM_OK)
+		return PM_ERR_MEMORY;
+	for (int i = 0; i < PM_N_OPCLASSES; i++)
+		add_column(&m->of_classes, i, is_product_class(i));
+	for (int i = 0; i < m->n_types; i++)
+		add_column(&m->of_types, i, m->is_product[i]);
+	m->of_classes.n = pm_term_product(&m->of_classes, PM_N_DTYPES, 0);
+	m->of_types.n = pm_term_product(&m->of_types, PM_N_DTYPES, 0);
+	return PM_OK;
 }
 
 /* Loads of a row, all copies, in columns by class or by type (m->slot). */
 void
 pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x)
 {
-	int			groups = by_type ? m->n_types : PM_N_OPCLASSES;
+	const pm_columns *c = by_type ? &m->of_types : &m->of_classes;
 
-	memset(x, 0, PM_N_COEFS(groups) * sizeof(double));
+	memset(x, 0, c->n * sizeof(double));
 	for (int i = 0; i < t->n; i++)
 	{
 		double		copies = t->skeleton->copies[i];
-		double	   *at = x + PM_N_TERMS * (by_type ? m->slot[pm_opclass_type(t, i)] : pm_opclass_class(t, i));
+		int			group = by_type ? m->slot[pm_opclass_type(t, i)] : pm_opclass_class(t, i);
+		double	   *at = x + PM_N_TERMS * group;
 		double		v[PM_N_TERMS];
 		double		update;
 
-		pm_opclass_load_of(t, i, f, v, &update);
+		pm_opclass_load_of(m, t, i, f, v, &update);
+		if (c->product[group] >= 0)
+		{
+			x[pm_term_product(c, (int) t->dtype, c->product[group])] += copies * v[PM_TERM_COMPUTE];
+			v[PM_TERM_COMPUTE] = 0;
+		}
 		for (int k = 0; k < PM_N_TERMS; k++)
 			at[k] += copies * v[k];
-		x[PM_TERM_UPDATE(groups)] += copies * update;
+		x[PM_TERM_UPDATE(c->groups)] += copies * update;
 	}
-	x[PM_TERM_CONSTANT(groups)] = 1;
+	x[PM_TERM_CONSTANT(c->groups)] = 1;
+}
+
+/* ---- coefficients ---- */
+
+/* The same for all formats but for the arithmetic of products. */
+static void
+coefs_in(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i, int dtype, double *coef)
+{
+	int			slot = m->slot[pm_opclass_type(t, i)];
+	const pm_columns *c = slot >= 0 ? &m->of_types : &m->of_classes;
+	const double *from = slot >= 0 ? s->by_type : s->by_class;
+	int			group = slot >= 0 ? slot : pm_opclass_class(t, i);
+
+	memcpy(coef, from + PM_N_TERMS * group, PM_N_TERMS * sizeof(double));
+	if (c->product[group] >= 0)
+		coef[PM_TERM_COMPUTE] = from[pm_term_product(c, dtype, c->product[group])];
+}
+
+pm_opclass_rates
+pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
+{
+	const pm_opclass *m = p->impl;
+	pm_opclass_rates r = {.m = m, .in = pm_opclass_closest(m, q), .dtype = (int) q->dtype, .cards = pm_cards_factors(&m->cards, q)};
+	pm_question wide = *q;
+
+	wide.dtype = PM_FP32;
+	if (q->dtype == PM_TF32 && m->cards.formats_share)
+	{
+		r.wide = pm_cards_factors(&m->cards, &wide);
+		for (int work = 0; work < PM_N_CARD_WORKS; work++)
+			r.faster[work] = pm_gpu_rate(q->gpu, PM_TF32, true, work == PM_CARD_CONV) / pm_gpu_rate(q->gpu, PM_FP32, true, work == PM_CARD_CONV);
+	}
+	return r;
+}
+
+/* The most that the arithmetic of token i may take in TF32, as a factor on its time at the peak; infinite for others and other formats. */
+static double
+most_arithmetic(const pm_opclass_rates *r, const pm_tokens *t, int i, double add)
+{
+	int			work = pm_card_work_of(t->op_class[i]);
+	double		wide[PM_N_TERMS];
+
+	if (!(r->faster[work] > 0) || !is_product_class(pm_opclass_class(t, i)))
+		return INFINITY;
+	coefs_in(r->m, r->in, t, i, PM_FP32, wide);
+	return (wide[PM_TERM_COMPUTE] + add) * r->wide.compute[work] * r->faster[work];
+}
+
+/* With `add` to the coefficient; the factor of the card included. */
+static double
+arithmetic(const pm_opclass_rates *r, const pm_tokens *t, int i, double add)
+{
+	double		coef[PM_N_TERMS];
+
+	coefs_in(r->m, r->in, t, i, r->dtype, coef);
+	return fmin((coef[PM_TERM_COMPUTE] + add) * r->cards.compute[pm_card_work_of(t->op_class[i])], most_arithmetic(r, t, i, add));
+}
+
+void
+pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double *coef)
+{
+	coefs_in(r->m, r->in, t, i, r->dtype, coef);
+	coef[PM_TERM_COMPUTE] = fmin(coef[PM_TERM_COMPUTE], most_arithmetic(r, t, i, 0) / r->cards.compute[pm_card_work_of(t->op_class[i])]);
+}
+
+double
+pm_opclass_format_factor(const pm_opclass_rates *r, const pm_opclass_rates *usual, const pm_tokens *t, int i)
+{
+	if (!is_product_class(pm_opclass_class(t, i)))
+		return 1;
+	return arithmetic(r, t, i, LEAST_COEF) / arithmetic(usual, t, i, LEAST_COEF);
 }

@@ -46,7 +46,7 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
 static pm_part
-part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef, double update_factor, const pm_factors *factors)
+part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef, double update_factor, const pm_factors *factors)
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
@@ -54,7 +54,7 @@ part_of(const pm_tokens *t, int i, const pm_card_factors *f, const double *coef,
 	double		ms;
 	int			largest = 0;
 
-	pm_opclass_load_of(t, i, f, v, &update);
+	pm_opclass_load_of(r->m, t, i, &r->cards, v, &update);
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];
@@ -90,11 +90,9 @@ static pm_code
 opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 				double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	const pm_opclass *m = p->impl;
-	const pm_stratum *in = pm_opclass_closest(m, &s->query);
-	const double *tail = tail_of(m, in);
+	pm_opclass_rates r = pm_opclass_rates_of(p, &s->query);
+	const double *tail = tail_of(r.m, r.in);
 	double		rest = rest_of(tail, s->query.mode, s->fitted);
-	pm_card_factors factors = pm_cards_factors(&m->cards, &s->query);
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
 
@@ -103,8 +101,11 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	*step_ms = rest;
 	for (int i = 0; i < t.n; i++)
 	{
-		pm_part		part = part_of(&t, i, &factors, pm_opclass_coefs_of(m, in, &t, i), tail[0], s->fitted);
+		double		coef[PM_N_TERMS];
+		pm_part		part;
 
+		pm_opclass_coefs_of(&r, &t, i, coef);
+		part = part_of(&r, &t, i, coef, tail[0], s->fitted);
 		*step_ms += part.step_ms;
 		if (parts != NULL)
 			parts[i] = part;
@@ -121,8 +122,8 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 typedef struct prepared
 {
 	const double *tail;			/* of the stratum */
-	pm_card_factors factors;	/* of the card */
-	const double **coefs;		/* [n] of each token */
+	pm_opclass_rates rates;
+	double	   *coefs;			/* [n, PM_N_TERMS] of each token */
 	const pm_factors *fitted;
 	pm_mode		mode;
 } prepared;
@@ -131,19 +132,17 @@ static pm_code
 opclass_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a, pm_arena *scratch,
 				void **state, pm_status *st)
 {
-	const pm_opclass *m = p->impl;
-	const pm_stratum *in = pm_opclass_closest(m, &s->query);
 	prepared   *x = PM_NEW(a, prepared, 1);
 
 	(void) scratch;
-	if (!x || !(x->coefs = PM_NEW(a, const double *, t->n)))
+	if (!x || !(x->coefs = PM_NEW(a, double, PM_N_TERMS * (size_t) t->n)))
 		return pm_no_memory(st, a);
-	x->tail = tail_of(m, in);
+	x->rates = pm_opclass_rates_of(p, &s->query);
+	x->tail = tail_of(x->rates.m, x->rates.in);
 	x->fitted = s->fitted;
 	x->mode = s->query.mode;
-	x->factors = pm_cards_factors(&m->cards, &s->query);
 	for (int i = 0; i < t->n; i++)
-		x->coefs[i] = pm_opclass_coefs_of(m, in, t, i);
+		pm_opclass_coefs_of(&x->rates, t, i, x->coefs + PM_N_TERMS * (size_t) i);
 	*state = x;
 	return PM_OK;
 }
@@ -156,29 +155,22 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 
 	(void) p;
 	for (int i = 0; i < work->n; i++)
-		ms += part_of(work, i, &x->factors, x->coefs[i], x->tail[0], x->fitted).step_ms;
+		ms += part_of(&x->rates, work, i, x->coefs + PM_N_TERMS * (size_t) i, x->tail[0], x->fitted).step_ms;
 	return ms;
-}
-
-pm_opclass_rates
-pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
-{
-	const pm_opclass *m = p->impl;
-
-	return (pm_opclass_rates) {.m = m, .in = pm_opclass_closest(m, q), .cards = pm_cards_factors(&m->cards, q)};
 }
 
 double
 pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i)
 {
-	const double *coef = pm_opclass_coefs_of(r->m, r->in, t, i);
+	double		coef[PM_N_TERMS];
 	pm_card_work work = pm_card_work_of(t->op_class[i]);
 	double		peak_ms = (r->cards.compute[work] * t->compute_us[i] + r->cards.memory[work] * t->memory_us[i]) / 1000;
 	double		v[PM_N_TERMS];
 	double		update;
 	double		ms;
 
-	pm_opclass_load_of(t, i, &r->cards, v, &update);
+	pm_opclass_coefs_of(r, t, i, coef);
+	pm_opclass_load_of(r->m, t, i, &r->cards, v, &update);
 	ms = coef[PM_TERM_COMPUTE] * v[PM_TERM_COMPUTE] + coef[PM_TERM_MEMORY] * v[PM_TERM_MEMORY] + tail_of(r->m, r->in)[0] * update;
 	return ms > 0 && peak_ms > 0 ? fmax(LEAST_FACTOR, fmin(ms / peak_ms, MOST_FACTOR)) : 1;
 }

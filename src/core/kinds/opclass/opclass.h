@@ -18,7 +18,27 @@ enum
 
 #define PM_TERM_UPDATE(groups)		(PM_N_TERMS * (groups))	/* factor on the optimizer's roofline time */
 #define PM_TERM_CONSTANT(groups)	(PM_TERM_UPDATE(groups) + 1)	/* ms */
-#define PM_N_COEFS(groups)		(PM_TERM_UPDATE(groups) + 2)
+#define PM_N_SHARED(groups)		(PM_TERM_UPDATE(groups) + 2)
+
+/*
+ * Behind these, for each number format, the arithmetic of the groups that are
+ * matrix products.  All else is the same for all formats: the host launches
+ * kernels as fast, and memory moves bytes as fast, whatever is in them.
+ */
+typedef struct pm_columns
+{
+	int			groups;			/* classes, or types */
+	int			products;
+	int32_t    *product;		/* [groups] place among the products; -1: none, its arithmetic has one column */
+	int32_t    *group;			/* [products] */
+	int			n;				/* of all columns */
+} pm_columns;
+
+static inline int
+pm_term_product(const pm_columns *c, int dtype, int product)
+{
+	return PM_N_SHARED(c->groups) + dtype * c->products + product;
+}
 
 /* The classes, the kinds of convolutions, and of each of these the special ones. */
 #define PM_N_OPCLASSES	(PM_N_GROUPS + PM_N_CONV_KINDS)
@@ -41,19 +61,23 @@ enum
 typedef struct pm_stratum
 {
 	int			rows;			/* trained on */
+	int			cpu;			/* 1: CPUs, 0: others; or PM_ANY */
 	int			layout;			/* or PM_ANY */
-	int			dtype;			/* or PM_ANY */
+	int			dtype;			/* PM_ANY, but in predictors that were stored before formats shared coefficients */
 	const char *gpu;			/* NULL: any */
 	const char *framework;		/* NULL: any */
-	double	   *by_class;		/* [PM_N_COEFS(PM_N_OPCLASSES)] factors; us a launch; ms */
-	double	   *by_type;		/* [PM_N_COEFS(n_types)] */
+	double	   *by_class;		/* [m->of_classes.n] factors; us a launch; ms */
+	double	   *by_type;		/* [m->of_types.n] */
 } pm_stratum;
 
 typedef struct pm_opclass
 {
 	int			n_types;		/* that have coefficients of their own */
 	const char **types;			/* [n_types] names, so that a catalogue that grows does not shift them */
+	bool	   *is_product;		/* [n_types] the arithmetic has a column for each format */
 	int32_t    *slot;			/* [pm_opclass_type_count()] place among the types, -1: its class has to do */
+	pm_columns	of_classes;
+	pm_columns	of_types;
 	int			n;				/* strata, the wider before the narrower */
 	pm_stratum *strata;
 	pm_cards	cards;			/* factors on the device's time */
@@ -71,10 +95,12 @@ const char *pm_opclass_type_name(int type, char *buf);
 /* -1: no type has this name. */
 int			pm_opclass_type_find(const char *name);
 /* v[PM_N_TERMS]: the load of one copy of token i in ms and thousands of launches; *update: its optimizer's time in ms. */
-void		pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
-/* The three coefficients of token i in the stratum s: those of its type, or of its class. */
-const double *pm_opclass_coefs_of(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i);
-/* x[PM_N_COEFS]: loads of a row, all copies, in columns by class or by type (m->slot). */
+void		pm_opclass_load_of(const pm_opclass *m, const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
+/* Whether operators of the type of this name run on matrix units where there are some. */
+bool		pm_opclass_is_product(const char *name);
+/* Set m->of_classes and m->of_types from m->is_product. */
+pm_code		pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st);
+/* x[columns]: loads of a row, all copies, in columns by class or by type (m->slot). */
 void		pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x);
 
 /* ---- fit.c ---- */
@@ -95,15 +121,25 @@ pm_code		pm_opclass_fit_operators(pm_opclass *m, const pm_dataset *d, pm_arena *
 
 /* ---- opclass.c ---- */
 
-/* What p, of this kind, says of operators on a card. */
+/* What p, of this kind, says of operators on a card, in a format. */
 typedef struct pm_opclass_rates
 {
 	const pm_opclass *m;
 	const pm_stratum *in;
+	int			dtype;
 	pm_card_factors cards;
+	pm_card_factors wide;		/* those of FP32, which bound TF32 */
+	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products in TF32 over that in FP32; 0: the format is another */
 } pm_opclass_rates;
 
 pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
+/* coef[PM_N_TERMS] of token i: those of its type, or of its class.  No product takes longer in TF32 than in FP32. */
+void		pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double *coef);
+/*
+ * Factor on the time of token i at the peak for its arithmetic, that of the card included: what it has in the format of r,
+ * over what it has in that of `usual`, on the same card.  1 where both formats have the same column.
+ */
+double		pm_opclass_format_factor(const pm_opclass_rates *r, const pm_opclass_rates *usual, const pm_tokens *t, int i);
 /* Time on the device of token i over what it takes at the card's peaks, between 1/4 and 64; 1 where either is 0. */
 double		pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i);
 

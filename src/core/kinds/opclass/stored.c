@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MAX_TYPES	1024
+#define FORMATS_SHARE	7		/* first version of the stored form in which formats share coefficients */
 
 static void
 put_coefs(pm_buffer *b, const double *coef, int n)
@@ -39,19 +40,32 @@ put_class_coefs(pm_buffer *b, const pm_schema *s, const double *coef)
 {
 	for (int i = 0; i < count_classes(s); i++)
 		put_coefs(b, coef + PM_N_TERMS * class_here(s, i), PM_N_TERMS);
-	put_coefs(b, coef + PM_TERM_UPDATE(PM_N_OPCLASSES), PM_N_COEFS(PM_N_OPCLASSES) - PM_TERM_UPDATE(PM_N_OPCLASSES));
+	put_coefs(b, coef + PM_TERM_UPDATE(PM_N_OPCLASSES), PM_N_SHARED(PM_N_OPCLASSES) - PM_TERM_UPDATE(PM_N_OPCLASSES));
+}
+
+/* Arithmetic of products for each format of the predictor's list. */
+static void
+put_product_coefs(pm_buffer *b, const pm_columns *c, const pm_schema *s, int group, const double *coef)
+{
+	for (int i = 0; i < s->list[PM_LIST_DTYPE].n && c->product[group] >= 0; i++)
+		pm_put_f64(b, coef[pm_term_product(c, pm_here(s, PM_LIST_DTYPE, i), c->product[group])]);
 }
 
 static void
 save_stratum(const pm_opclass *m, const pm_stratum *s, const pm_schema *schema, pm_buffer *b)
 {
 	/* 0 stands for any, and so does an empty name */
+	pm_put_u32(b, (uint32_t) (s->cpu + 1));
 	pm_put_u32(b, s->layout == PM_ANY ? 0 : (uint32_t) pm_there(schema, PM_LIST_LAYOUT, s->layout) + 1);
 	pm_put_u32(b, s->dtype == PM_ANY ? 0 : (uint32_t) pm_there(schema, PM_LIST_DTYPE, s->dtype) + 1);
 	pm_put_text(b, s->gpu ? s->gpu : "");
 	pm_put_text(b, s->framework ? s->framework : "");
 	put_class_coefs(b, schema, s->by_class);
-	put_coefs(b, s->by_type, PM_N_COEFS(m->n_types));
+	put_coefs(b, s->by_type, PM_N_SHARED(m->n_types));
+	for (int i = 0; i < count_classes(schema); i++)
+		put_product_coefs(b, &m->of_classes, schema, class_here(schema, i), s->by_class);
+	for (int i = 0; i < m->n_types; i++)
+		put_product_coefs(b, &m->of_types, schema, i, s->by_type);
 }
 
 pm_code
@@ -65,6 +79,9 @@ pm_opclass_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	pm_put_u32(b, (uint32_t) m->n_types);
 	for (int i = 0; i < m->n_types; i++)
 		pm_put_text(b, m->types[i]);
+	for (int i = 0; i < m->n_types; i++)
+		pm_put_u32(b, m->is_product[i]);
+	pm_put_u32(b, m->cards.formats_share);
 	pm_put_u32(b, (uint32_t) m->n);
 	for (int i = 0; i < m->n; i++)
 		save_stratum(m, &m->strata[i], s, b);
@@ -95,10 +112,28 @@ get_class_coefs(pm_reader *r, const pm_schema *s, double *coef)
 		get_coefs(r, coef + PM_N_TERMS * class_here(s, i), PM_N_TERMS);
 		known[class_here(s, i)] = true;
 	}
-	get_coefs(r, coef + PM_TERM_UPDATE(PM_N_OPCLASSES), PM_N_COEFS(PM_N_OPCLASSES) - PM_TERM_UPDATE(PM_N_OPCLASSES));
+	get_coefs(r, coef + PM_TERM_UPDATE(PM_N_OPCLASSES), PM_N_SHARED(PM_N_OPCLASSES) - PM_TERM_UPDATE(PM_N_OPCLASSES));
 	for (int i = 0; i < PM_N_OPCLASSES; i++)
 		if (!known[i])
 			memcpy(coef + PM_N_TERMS * i, coef + PM_N_TERMS * PM_CLASS_MOVE, PM_N_TERMS * sizeof(double));
+}
+
+/* Formats that the predictor was trained before are as the first of its list; in forms without formats all are as the one there is. */
+static void
+get_product_coefs(pm_reader *r, const pm_columns *c, const pm_schema *s, int group, double *coef)
+{
+	int			stored = r->version >= FORMATS_SHARE ? s->list[PM_LIST_DTYPE].n : 0;
+	double		v[PM_N_DTYPES] = {coef[PM_N_TERMS * group + PM_TERM_COMPUTE]};
+
+	if (c->product[group] < 0)
+		return;
+	get_coefs(r, v, stored);
+	for (int f = 0; f < PM_N_DTYPES; f++)
+	{
+		int			there = stored > 0 ? pm_there(s, PM_LIST_DTYPE, f) : 0;
+
+		coef[pm_term_product(c, f, c->product[group])] = v[there >= 0 ? there : 0];
+	}
 }
 
 /* PM_ANY, or the place here of a name that is stored by its place in a list, plus 1. */
@@ -113,12 +148,13 @@ get_place(pm_reader *r, const pm_schema *s, pm_list_id list)
 static pm_code
 load_stratum(const pm_opclass *m, const pm_schema *schema, pm_stratum *s, pm_reader *r, pm_arena *a, pm_status *st)
 {
+	s->cpu = r->version >= FORMATS_SHARE ? (int) pm_get_u32(r, 2) - 1 : PM_ANY;
 	s->layout = get_place(r, schema, PM_LIST_LAYOUT);
 	s->dtype = get_place(r, schema, PM_LIST_DTYPE);
 	s->gpu = pm_get_text(r, a);
 	s->framework = pm_get_text(r, a);
-	s->by_class = PM_NEW(a, double, PM_N_COEFS(PM_N_OPCLASSES));
-	s->by_type = PM_NEW(a, double, PM_N_COEFS(m->n_types));
+	s->by_class = PM_NEW(a, double, m->of_classes.n);
+	s->by_type = PM_NEW(a, double, m->of_types.n);
 	if (!r->failed && (!s->gpu || !s->framework || !s->by_class || !s->by_type))
 		return pm_no_memory(st, a);
 	if (r->failed)
@@ -126,7 +162,11 @@ load_stratum(const pm_opclass *m, const pm_schema *schema, pm_stratum *s, pm_rea
 	s->gpu = *s->gpu ? s->gpu : NULL;
 	s->framework = *s->framework ? s->framework : NULL;
 	get_class_coefs(r, schema, s->by_class);
-	get_coefs(r, s->by_type, PM_N_COEFS(m->n_types));
+	get_coefs(r, s->by_type, PM_N_SHARED(m->n_types));
+	for (int i = 0; i < count_classes(schema); i++)
+		get_product_coefs(r, &m->of_classes, schema, class_here(schema, i), s->by_class);
+	for (int i = 0; i < m->n_types; i++)
+		get_product_coefs(r, &m->of_types, schema, i, s->by_type);
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients") : PM_OK;
 }
 
@@ -137,7 +177,8 @@ load_types(pm_opclass *m, pm_reader *r, pm_arena *a, pm_status *st)
 	m->n_types = (int) pm_get_u32(r, MAX_TYPES);
 	m->types = PM_NEW(a, const char *, m->n_types);
 	m->slot = PM_NEW(a, int32_t, pm_opclass_type_count());
-	if (!m->types || !m->slot)
+	m->is_product = PM_NEW(a, bool, m->n_types + 1);
+	if (!m->types || !m->slot || !m->is_product)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < pm_opclass_type_count(); i++)
 		m->slot[i] = -1;
@@ -152,8 +193,11 @@ load_types(pm_opclass *m, pm_reader *r, pm_arena *a, pm_status *st)
 			return pm_no_memory(st, a);
 		if ((type = pm_opclass_type_find(m->types[i])) >= 0)
 			m->slot[type] = i;
+		m->is_product[i] = pm_opclass_is_product(m->types[i]);
 	}
-	return PM_OK;
+	for (int i = 0; i < m->n_types && r->version >= FORMATS_SHARE; i++)
+		m->is_product[i] = pm_get_u32(r, 1) != 0;
+	return pm_opclass_make_columns(m, a, st);
 }
 
 pm_code
@@ -161,6 +205,7 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	const pm_schema *s = pm_predictor_schema(p);
 	pm_opclass    *m = PM_NEW(a, pm_opclass, 1);
+	bool		share;
 	pm_code		rc;
 
 	if (!m)
@@ -169,6 +214,7 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients");
 	if ((rc = load_types(m, r, a, st)) != PM_OK)
 		return rc;
+	share = r->version >= FORMATS_SHARE && pm_get_u32(r, 1) != 0;
 	m->n = (int) pm_get_u32(r, PM_MAX_STRATA);
 	if (m->n == 0)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients");
@@ -178,6 +224,7 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		rc = load_stratum(m, s, &m->strata[i], r, a, st);
 	if (rc == PM_OK)
 		rc = pm_cards_load(&m->cards, s, r, a, st);
+	m->cards.formats_share = share;
 	p->impl = m;
 	return rc;
 }
