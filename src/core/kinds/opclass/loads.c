@@ -92,7 +92,7 @@ void
 pm_opclass_load_of(const pm_opclass *m, const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
 {
 	pm_card_work work = pm_card_work_of(t->op_class[i]);
-	bool		shared = m->cards.formats_share && !is_product_class(pm_opclass_class(t, i));
+	bool		shared = m->cards.formats_share && !is_product_class(pm_token_group(t, i));
 
 	*update = f->memory[work] * t->phase_us[3 * i + 2] / 1000;
 	v[PM_TERM_COMPUTE] = (shared ? f->memory[work] : f->compute[work]) * t->compute_us[i] / 1000;
@@ -209,7 +209,7 @@ most_arithmetic(const pm_opclass_rates *r, const pm_tokens *t, int i, double add
 	int			work = pm_card_work_of(t->op_class[i]);
 	double		wide[PM_N_TERMS];
 
-	if (!(r->faster[work] > 0) || !is_product_class(pm_opclass_class(t, i)))
+	if (!(r->faster[work] > 0) || !is_product_class(pm_token_group(t, i)))
 		return INFINITY;
 	coefs_in(r->m, r->in, t, i, PM_FP32, wide);
 	return (wide[PM_TERM_COMPUTE] + add) * r->wide.compute[work] * r->faster[work];
@@ -235,7 +235,7 @@ pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double
 double
 pm_opclass_format_factor(const pm_opclass_rates *r, const pm_opclass_rates *usual, const pm_tokens *t, int i)
 {
-	if (!is_product_class(pm_opclass_class(t, i)))
+	if (!is_product_class(pm_token_group(t, i)))
 		return 1;
 	return arithmetic(r, t, i, LEAST_COEF) / arithmetic(usual, t, i, LEAST_COEF);
 }

@@ -1,0 +1,240 @@
+/*
+ * test_formats.c - the order of number formats, whatever the rows say: TF32 is
+ * never slower than FP32, and what no format changes costs the same in all.
+ */
+#include "check.h"
+#include "make_graph.h"
+
+#include "kinds/mdot/mdot.h"
+#include "predictor/predictor.h"
+#include "predictor/stored.h"
+
+#define N_CARDS		4
+#define N_NETS		10
+#define MOST_ROWS	(N_CARDS * N_NETS * 4 + N_NETS)
+#define TOLERANCE	0.02		/* what the arithmetic of the update may make of it, which no format makes faster */
+
+static pm_arena arena;
+static pm_gpu cards[N_CARDS + 1];
+static pm_gpu cpu;
+static pm_sample of[N_NETS];	/* a question about each network */
+
+static void
+make_cards(void)
+{
+	static const char *const names[N_CARDS + 1] = {"A", "B", "C", "D", "not measured"};
+
+	for (int i = 0; i <= N_CARDS; i++)
+	{
+		cards[i] = test_gpu;
+		cards[i].name = names[i];
+		cards[i].fp32_tflops *= 1 + i % 3;
+		cards[i].mem_bw_gbs *= 1 + i % 2;
+	}
+	cpu = test_gpu;
+	cpu.name = "processor";
+	cpu.is_cpu = true;
+	cpu.fp32_tflops = 0.1;
+	cpu.mem_bw_gbs = 20;
+	cpu.fp16_tensor_tflops = NAN;
+}
+
+static void
+make_nets(void)
+{
+	for (int n = 0; n < N_NETS; n++)
+	{
+		pm_graph   *g = make_net(&arena, "net", 16 + 32 * n, 1 + n % 4, n % 2 ? 56 : 7, 4);
+
+		of[n] = make_sample(g, make_skeleton(g, true, &arena), 8, 1);
+	}
+}
+
+/* Roofline times of a row times a factor: tests make it wild. */
+static double
+row_ms(const pm_sample *s, double factor)
+{
+	pm_tokens	t;
+
+	CHECK_EQ(pm_tokens_build_work(s->skeleton, &s->query, &arena, &t, NULL), PM_OK);
+	return factor * (0.02 * t.n_kernels + t.total_roofline_us / 1000);
+}
+
+/*
+ * TF32 at one small batch only, with times that are wrong by up to `wild`,
+ * FP32 and AMP at others; a CPU beside them.
+ */
+static pm_dataset
+make_rows(double wild, pm_rng *rng)
+{
+	static const pm_dtype formats[] = {PM_FP32, PM_AMP, PM_TF32, PM_FP16};
+	pm_dataset	d = {.samples = PM_NEW(&arena, pm_sample, MOST_ROWS)};
+
+	for (int n = 0; n < N_NETS; n++)
+	{
+		for (int c = 0; c < N_CARDS; c++)
+			for (int f = 0; f < 4; f++)
+			{
+				pm_sample  *s = &d.samples[d.n];
+
+				/* few cards have all formats */
+				if (f != c && f != (c + 1) % 4)
+					continue;
+				*s = of[n];
+				s->query.gpu = &cards[c];
+				s->query.dtype = formats[f];
+				s->query.batch = formats[f] == PM_TF32 ? 4 : 8 << (n % 4);
+				s->query.framework = f % 2 ? "pytorch 2" : "pytorch eager";
+				s->step_ms = row_ms(s, exp(log(wild) * (2 * pm_rng_uniform(rng) - 1)));
+				s->id = d.n++;
+			}
+		d.samples[d.n] = of[n];
+		d.samples[d.n].query.gpu = &cpu;
+		d.samples[d.n].step_ms = row_ms(&d.samples[d.n], 40);
+		d.samples[d.n].id = d.n;
+		d.n++;
+	}
+	return d;
+}
+
+static double
+ask(const pm_predictor *p, const pm_sample *like, pm_dtype dtype)
+{
+	pm_sample	s = *like;
+
+	s.query.dtype = dtype;
+	return predict_row(p, &s);
+}
+
+static void
+check_order(const pm_predictor *p, pm_rng *rng)
+{
+	static const char *const frameworks[] = {NULL, "pytorch 2", "pytorch eager", "not seen"};
+
+	for (int round = 0; round < 200; round++)
+	{
+		pm_sample	s = of[(int) (pm_rng_uniform(rng) * N_NETS)];
+		double		wide,
+					tf32;
+
+		s.query.gpu = &cards[(int) (pm_rng_uniform(rng) * (N_CARDS + 1))];
+		s.query.batch = 1 << (int) (pm_rng_uniform(rng) * 9);
+		s.query.framework = frameworks[(int) (pm_rng_uniform(rng) * 4)];
+		s.query.layout = pm_rng_uniform(rng) < 0.3 ? PM_NHWC : PM_NCHW;
+		s.query.mode = pm_rng_uniform(rng) < 0.3 ? PM_INFERENCE : PM_TRAIN;
+		wide = ask(p, &s, PM_FP32);
+		tf32 = ask(p, &s, PM_TF32);
+		if (!CHECK(tf32 <= (1 + TOLERANCE) * wide))
+			printf("  %s on %s, batch %d: tf32 %g ms, fp32 %g ms\n", p->kind->name, s.query.gpu->name, (int) s.query.batch, tf32, wide);
+	}
+}
+
+static pm_predictor
+load_again(const pm_predictor *p)
+{
+	pm_predictor back;
+	uint8_t    *data;
+	size_t		len;
+
+	CHECK_EQ(pm_predictor_save(p, &arena, &data, &len, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
+	return back;
+}
+
+static pm_predictor
+fit(const char *kind, pm_dataset *d)
+{
+	pm_setting	small[] = {{.name = "epochs", .number = 4}, {.name = "d_model", .number = 16}, {.name = "hidden", .number = 8}};
+
+	return make_predictor(kind, small, strcmp(kind, "mdot") == 0 ? 3 : 0, d, &arena);
+}
+
+/* However wrong the rows are, before and after storing. */
+static void
+test_tf32(void)
+{
+	pm_rng		rng;
+
+	pm_rng_seed(&rng, 11);
+	for (int round = 0; round < 4; round++)
+	{
+		pm_dataset	d = make_rows(1 + 3 * round, &rng);
+		pm_predictor opclass = fit("opclass", &d);
+		pm_predictor mdot = fit("mdot", &d);
+		pm_predictor back = load_again(&mdot);
+
+		check_order(&opclass, &rng);
+		check_order(&mdot, &rng);
+		check_order(&back, &rng);
+		for (int n = 0; n < N_NETS; n++)
+			CHECK_EQ(predict_row(&back, &d.samples[n]), predict_row(&mdot, &d.samples[n]));
+	}
+}
+
+/* Of rows that are right, a network of large products is faster the narrower the format, on cards that had the format or not. */
+static void
+test_products(void)
+{
+	pm_graph   *g = make_net(&arena, "wide", 512, 3, 28, 4);
+	pm_sample	s = make_sample(g, make_skeleton(g, true, &arena), 64, 1);
+	pm_rng		rng;
+	pm_dataset	d;
+
+	pm_rng_seed(&rng, 12);
+	d = make_rows(1, &rng);
+	for (int kind = 0; kind < 2; kind++)
+	{
+		pm_predictor p = fit(kind ? "mdot" : "opclass", &d);
+
+		for (int c = 0; c <= N_CARDS; c++)
+		{
+			s.query.gpu = &cards[c];
+			CHECK(ask(&p, &s, PM_TF32) < 0.8 * ask(&p, &s, PM_FP32));
+			CHECK(ask(&p, &s, PM_AMP) < 1.1 * ask(&p, &s, PM_TF32));
+		}
+	}
+}
+
+/* A CPU beside GPUs starts from its peaks, times what its rows say; with CPUs alone nothing is started from opclass. */
+static void
+test_cpus(void)
+{
+	pm_rng		rng;
+	pm_dataset	d;
+	pm_predictor p;
+	const pm_mdot *m;
+
+	pm_rng_seed(&rng, 13);
+	d = make_rows(1, &rng);
+	p = fit("mdot", &d);
+	m = p.impl;
+	CHECK(m->anchor.kind != NULL && m->cpu_anchor > 5);
+	for (int i = 0; i < d.n; i++)
+		if (d.samples[i].query.gpu->is_cpu)
+			CHECK_NEAR(predict_row(&p, &d.samples[i]) / d.samples[i].step_ms, 1, 0.6);
+	d.n = 0;
+	for (int n = 0; n < N_NETS; n++)
+	{
+		d.samples[d.n] = of[n];
+		d.samples[d.n].query.gpu = &cpu;
+		d.samples[d.n].step_ms = row_ms(&d.samples[d.n], 40);
+		d.samples[d.n].id = d.n;
+		d.n++;
+	}
+	p = fit("mdot", &d);
+	m = p.impl;
+	CHECK(m->anchor.kind == NULL);
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	make_cards();
+	make_nets();
+	test_tf32();
+	test_products();
+	test_cpus();
+	pm_arena_release(&arena);
+	return check_done("formats");
+}
