@@ -477,7 +477,7 @@ set_spread(pm_cards *c, int work, const pm_gpu *const *gpus)
 			sum += fmin(fabs(c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)), PM_MOST_CARD_SPREAD);
 			n++;
 		}
-	c->spread[work] = n >= LEAST_LEVELS ? sum / n : 0;
+	c->spread[work] = n >= LEAST_LEVELS ? fmin(sum / n, PM_MOST_CARD_SPREAD) : 0;	/* rounding may leave a mean above all of its parts */
 }
 
 static bool

@@ -121,7 +121,7 @@ spread_of(const pm_cards *c, const group *g, int n, int work)
 			cards++;
 		}
 	}
-	return sum / cards;
+	return fmin(sum / cards, PM_MOST_CARD_SPREAD);
 }
 
 /* What all cards have in common; of a predictor that is trained on, what it knows of that stays. */
