@@ -1,6 +1,6 @@
 /*
- * mdot.c - the predictor kind "mdot": its options, its answers and its stored
- * form.  The network is in net.c, its training in fit.c.
+ * mdot.c - the predictor kind "mdot": its options, its answers.  The
+ * network is in net.c, its training in fit.c, its stored form in stored.c.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "kinds/mdot/mdot.h"
 #include "kinds/opclass/opclass.h"
 
-#define MOST_CPU_ANCHOR	1e6
 #define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
 
 static const pm_option options[N_MDOT_OPTIONS] = {
@@ -48,8 +47,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of weights, shuffles and dropout"},
 };
 
-static pm_code
-mdot_check(const pm_options *o, pm_status *st)
+pm_code
+pm_mdot_check(const pm_options *o, pm_status *st)
 {
 	if (fmod(o->value[OPT_D_MODEL], o->value[OPT_HEADS]) != 0)
 		return pm_fail(st, PM_ERR_OPTION, "option \"heads\" must divide \"d_model\": %g does not divide %g",
@@ -579,150 +578,6 @@ mdot_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 		predict_plain(p, s, scratch, step_ms, parts, n_parts, st);
 }
 
-/* ---- storing ---- */
-
-/* What follows the networks. */
-#define HAS_BASE		1
-#define HAS_REFERENCE	2
-#define HAS_ANCHOR		4
-#define IS_ANCHOR		8		/* the base, of the networks' factors */
-#define HAS_FORMAT		16
-
-static void
-save_sheet(const pm_gpu *g, pm_buffer *b)
-{
-	pm_put_text(b, g->name);
-	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
-	{
-		double		figure = *(const double *) ((const char *) g + pm_gpu_figures[i].offset);
-
-		pm_put_u32(b, !isnan(figure));
-		if (!isnan(figure))
-			pm_put_f64(b, figure);
-	}
-}
-
-static pm_code
-mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
-{
-	const pm_mdot *m = p->impl;
-	bool		is_base = m->anchor.impl == m->base.impl;
-	pm_code		rc;
-
-	pm_codec_save(&m->codec, b);
-	pm_put_f64(b, m->net.log_mean);
-	pm_put_f64(b, m->net.log_sigma);
-	pm_put_f64(b, m->net.raw_scale);
-	pm_put_u32(b, (uint32_t) m->net.tensors.n_params);
-	for (int i = 0; i < m->members; i++)
-		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
-	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0) |
-			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR) | (m->format != PM_MDOT_OWN_FORMAT ? HAS_FORMAT : 0));
-	if (m->format != PM_MDOT_OWN_FORMAT)
-	{
-		pm_put_u32(b, (uint32_t) pm_there(m->codec.schema, PM_LIST_DTYPE, m->format));
-		pm_put_f64(b, m->cpu_anchor);
-	}
-	if (m->reference.name != NULL)
-		save_sheet(&m->reference, b);
-	if (m->base.kind != NULL && (rc = m->base.kind->save(&m->base, b, st)) != PM_OK)
-		return rc;
-	return m->anchor.kind != NULL && !is_base ? m->anchor.kind->save(&m->anchor, b, st) : PM_OK;
-}
-
-static pm_code
-load_sheet(pm_gpu *g, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	if ((g->name = pm_get_text(r, a)) == NULL && !r->failed)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
-	{
-		double	   *figure = (double *) ((char *) g + pm_gpu_figures[i].offset);
-
-		*figure = pm_get_u32(r, 1) == 1 ? pm_get_f64(r) : NAN;
-	}
-	if (r->failed || pm_gpu_check(g, NULL) != PM_OK)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged data sheet");
-	return PM_OK;
-}
-
-static pm_code
-load_members(pm_mdot *m, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	size_t		n = m->net.tensors.n_params;
-
-	if (pm_get_u32(r, UINT32_MAX) != n)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has another number of weights than its options say");
-	/* damaged options must not make it ask for memory that the weights do not fill */
-	if (r->failed || (r->len - r->at) / sizeof(float) / m->members < n)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights");
-	if ((m->w = PM_NEW(a, pm_real *, m->members)) == NULL)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < m->members; i++)
-	{
-		if ((m->w[i] = PM_NEW(a, pm_real, n)) == NULL)
-			return pm_no_memory(st, a);
-		pm_get_reals(r, m->w[i], n);
-	}
-	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;
-}
-
-static pm_code
-load_base(pm_predictor *base, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	pm_code		rc = pm_mdot_base_init(base, st);
-
-	base->schema = schema;
-	return rc == PM_OK ? base->kind->load(base, r, a, st) : rc;
-}
-
-static pm_code
-mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	pm_mdot    *m = PM_NEW(a, pm_mdot, 1);
-	pm_mdot_config c;
-	double		constant[3];
-	uint32_t	parts;
-	pm_code		rc;
-
-	if (!m)
-		return pm_no_memory(st, a);
-	if ((rc = mdot_check(&p->options, st)) != PM_OK ||
-		(rc = pm_codec_load(&m->codec, pm_predictor_schema(p), r, a, st)) != PM_OK)
-		return rc;
-	for (int i = 0; i < 3; i++)
-		constant[i] = pm_get_f64(r);
-	c = pm_mdot_configure(&p->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
-	c.schema = m->codec.schema;
-	if ((rc = pm_mdot_net_init(&m->net, &c, a, st)) != PM_OK)
-		return rc;
-	m->net.log_mean = constant[0];
-	m->net.log_sigma = constant[1];
-	m->net.raw_scale = constant[2];
-	m->members = (int) p->options.value[OPT_MEMBERS];
-	if ((rc = load_members(m, r, a, st)) != PM_OK)
-		return rc;
-	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR | HAS_FORMAT);
-	m->format = PM_MDOT_OWN_FORMAT;
-	if ((parts & HAS_FORMAT) && !r->failed)
-	{
-		m->format = pm_here(m->codec.schema, PM_LIST_DTYPE, (int) pm_get_u32(r, (uint32_t) m->codec.schema->list[PM_LIST_DTYPE].n - 1));
-		m->cpu_anchor = pm_get_above(r, 0);
-		if (m->cpu_anchor > MOST_CPU_ANCHOR)
-			r->failed = true;
-	}
-	if ((parts & HAS_REFERENCE) && !r->failed && (rc = load_sheet(&m->reference, r, a, st)) != PM_OK)
-		return rc;
-	if ((parts & HAS_BASE) && !r->failed && (rc = load_base(&m->base, p->schema, r, a, st)) != PM_OK)
-		return rc;
-	if ((parts & HAS_ANCHOR) && !r->failed && (rc = load_base(&m->anchor, p->schema, r, a, st)) != PM_OK)
-		return rc;
-	if (parts & IS_ANCHOR)
-		m->anchor = m->base;
-	p->impl = m;
-	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged weights") : PM_OK;
-}
-
 const pm_kind pm_kind_mdot = {
 	.name = "mdot",
 	.summary = "Transformer over operators with graph position encoding and a roofline-anchored head",
@@ -730,7 +585,7 @@ const pm_kind pm_kind_mdot = {
 	.n_options = PM_N_OPTIONS(options),
 	.min_samples = 8,
 	.quantities = PM_LEARNS(PM_STEP_MS),
-	.check = mdot_check,
+	.check = pm_mdot_check,
 	.check_start = mdot_check_start,
 	.learns_operators = pm_mdot_learns_operators,
 	.memory = pm_mdot_memory,
@@ -741,6 +596,6 @@ const pm_kind pm_kind_mdot = {
 	.scales = pm_mdot_is_monotone,
 	.infers = mdot_infers,
 	.cards = mdot_cards,
-	.save = mdot_save,
-	.load = mdot_load
+	.save = pm_mdot_save,
+	.load = pm_mdot_load
 };

@@ -57,6 +57,11 @@ void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factor
 /* The kind of the base, with its defaults. */
 pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
 
+/* pm_kind.check, pm_kind.save and pm_kind.load */
+pm_code		pm_mdot_check(const pm_options *o, pm_status *st);
+pm_code		pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st);
+pm_code		pm_mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
+
 /* pm_kind.learns_operators, pm_kind.memory and pm_kind.fit */
 bool		pm_mdot_learns_operators(const pm_options *o);
 double		pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads);
