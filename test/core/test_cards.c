@@ -414,6 +414,8 @@ width_of(int other, int networks, bool with)
 
 		CHECK_EQ(pm_predictor_judge(&p, &samples[i], ms, 0.9, &arena, &v, NULL), PM_OK);
 		sum += log(v.high_ms / v.low_ms);
+		if (networks == 0 && with)
+			CHECK_HAS(v.reason, "was not in training; single operators on it were, in fp32");
 	}
 	return sum;
 }

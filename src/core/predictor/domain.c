@@ -527,7 +527,11 @@ judge_words(const pm_domain *t, const pm_question *q, causes *c)
 		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
 				  g->structures, g->structures == 1 ? "" : "s");
 	if (!layout_used(g, q->layout))
+	{
 		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training on gpu \"%.*s\"", pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
+		if (g->formats[q->dtype].max_batch == 0)
+			add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "nor was dtype %s", pm_dtype_name[q->dtype]);
+	}
 	else if (g->used[q->dtype][q->layout] == 0)
 		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
 				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);

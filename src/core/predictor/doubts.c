@@ -70,6 +70,26 @@ doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdi
 	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MAX);
 }
 
+/* A card that training has no steps of may be known from single operators, in some formats: say so behind the other remarks. */
+static void
+mention_operators(const pm_predictor *p, const pm_question *q, pm_verdict *v)
+{
+	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	bool		formats[PM_N_DTYPES] = {false};
+	size_t		len = strlen(v->reason);
+	char		list[80] = "";
+
+	if (!(v->causes & (1u << PM_CAUSE_GPU_NOT_SEEN)) || pm_cards_known(cards, q->gpu->name) != PM_CARD_FROM_OPERATORS)
+		return;
+	for (int i = 0; i < cards->n; i++)
+		if (strcmp(cards->level[i].gpu, q->gpu->name) == 0)
+			formats[cards->level[i].dtype] = true;
+	for (int f = 0; f < PM_N_DTYPES; f++)
+		if (formats[f])
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", list[0] ? ", " : "", pm_dtype_name[f]);
+	snprintf(v->reason + len, PM_REASON_SIZE - len, "; single operators on it were, in %s", list);
+}
+
 #define WIDEST_FACTOR	100.0	/* between the bounds of an interval of level 0.9 that still says something */
 
 /*
@@ -92,6 +112,7 @@ doubt_measurements(double level, pm_verdict *v)
 void
 pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
 {
+	mention_operators(p, q, v);
 	doubt_card(p, q, step_ms, level, v);
 	doubt_kind(p, q, step_ms, v);
 	if (q->mode == PM_INFERENCE)
