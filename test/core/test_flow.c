@@ -142,6 +142,29 @@ test_bias_width(void)
 	CHECK(flow(4)->wide && flow(5)->wide && flow(7)->wide && flow(8)->wide);
 }
 
+/* A transposed operand is read across the order of the others, and so is its copy; in neither is a byte more moved. */
+static void
+test_across(void)
+{
+	pm_work		w;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,6,8],'batch_dim':0},"
+		 "{'id':1,'op':'Relu','inputs':[0],'shape':[1,6,8],'batch_dim':0},"
+		 "{'id':2,'op':'Transpose','inputs':[1],'shape':[1,8,6],'batch_dim':0,'view':true,'attrs':{'perm':[0,2,1]}},"
+		 "{'id':3,'op':'Reshape','inputs':[0],'shape':[1,8,6],'batch_dim':0,'view':true},"
+		 "{'id':4,'op':'Add','inputs':[3,2],'shape':[1,8,6],'batch_dim':0},"
+		 "{'id':5,'op':'aten::clone','inputs':[2],'shape':[1,8,6],'batch_dim':0},"
+		 "{'id':6,'op':'Relu','inputs':[2],'shape':[1,8,6],'batch_dim':0},"
+		 "{'id':7,'op':'Add','inputs':[4,5],'shape':[1,8,6],'batch_dim':0},"
+		 "{'id':8,'op':'Reshape','inputs':[6],'shape':[1,48],'batch_dim':0,'view':true}");
+	CHECK(flow(4)->across[PM_NCHW].each == 6 * 48 && flow(5)->across[PM_NCHW].each == 6 * 48);
+	CHECK(flow(4)->copied[PM_NCHW].each == 0 && flow(4)->across[PM_NCHW].launches == 0);
+	CHECK(flow(6)->across[PM_NCHW].each == 6 * 48 && flow(6)->copied[PM_NCHW].each == 2 * 48);	/* the copy behind it */
+	CHECK(flow(1)->across[PM_NCHW].each == 0 && flow(7)->across[PM_NCHW].each == 0);
+	pm_node_work(&graph, 4, 3, PM_FP32, PM_NCHW, PM_SGD, &w);
+	CHECK(w.bytes_across == 4 * 3 * 6 * 48 && w.bytes_forward == 4 * 3 * 3 * 48);
+}
+
 /* What is no permutation does no harm. */
 static void
 test_bad_permutations(void)
@@ -169,6 +192,7 @@ main(void)
 	test_forks();
 	test_widths();
 	test_bias_width();
+	test_across();
 	test_bad_permutations();
 	pm_arena_release(&arena);
 	return check_done("test_flow");

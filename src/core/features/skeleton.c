@@ -31,7 +31,7 @@ hash_work(uint64_t h, const pm_work *w)
 {
 	const double v[] = {
 		w->flops_forward, w->flops_backward, w->flops_update, w->bytes_forward, w->bytes_backward,
-		w->bytes_update, w->params, w->in_elems, w->out_elems, w->weight_elems,
+		w->bytes_update, w->bytes_across, w->params, w->in_elems, w->out_elems, w->weight_elems,
 		w->kernels_forward, w->kernels_backward, w->tensor_core
 	};
 

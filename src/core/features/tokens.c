@@ -151,7 +151,7 @@ compute_roofline(const pm_work *w, bool convolution, const pm_question *q, roofl
 	double		plain = pm_gpu_rate(q->gpu, q->dtype, false, false);
 	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
 	double		compute[3] = {w->flops_forward / peak, w->flops_backward / peak, w->flops_update / plain};
-	double		memory[3] = {traffic(w->bytes_forward, q->gpu) / bandwidth, traffic(w->bytes_backward, q->gpu) / bandwidth,
+	double		memory[3] = {traffic(w->bytes_forward + w->bytes_across, q->gpu) / bandwidth, traffic(w->bytes_backward, q->gpu) / bandwidth,
 		w->bytes_update / bandwidth};
 
 	r->compute = r->memory = 0;

@@ -27,6 +27,14 @@
 
 #define STRIDE_BATCH 2
 
+/*
+ * Passes more that an elementwise kernel takes for an operand whose elements
+ * lie across the order in which it goes (a transposed tensor in a sum, its
+ * copy): neighbouring threads read from different lines.  Chosen by the errors
+ * of networks on an RTX 3090 (docs/accuracy.md).
+ */
+#define ACROSS		6
+
 /* Sizes at batch 2, and strides; double, since sizes can multiply beyond 2^63. */
 typedef struct strided
 {
@@ -247,7 +255,52 @@ add_backward(pass *p, int node, const pm_node *what, double passes, int launches
 	add_extra(&p->g->nodes[node].flow.merged[p->layout], passes * pm_node_count(what, 1), what->batch_dim >= 0, launches);
 }
 
+static void
+add_across(pass *p, int node, const pm_node *what, double passes)
+{
+	add_extra(&p->g->nodes[node].flow.across[p->layout], passes * pm_node_count(what, 1), what->batch_dim >= 0, 0);
+}
+
 /* ---------- forward ---------- */
+
+/* The dimension along which t lies side by side; -1: it has a single element. */
+static int
+innermost(const strided *t)
+{
+	int			best = -1;
+
+	for (int d = 0; d < t->rank; d++)
+		if (t->size[d] > 1 && t->stride[d] > 0 && (best < 0 || t->stride[d] < t->stride[best]))
+			best = d;
+	return best;
+}
+
+/* Passes that reading `from` takes beside its own, for what is written as t lies and has the same sizes. */
+static double
+read_across(const strided *from, const strided *t)
+{
+	return innermost(from) != innermost(t) ? ACROSS : 0;
+}
+
+/* Whether it hands on the gradient of its output itself, or a part of it, and not a tensor of its own. */
+static bool
+passes_gradient(const pm_node *n)
+{
+	return pm_op_row_of(n->op)->back == PM_BACK_PASS;
+}
+
+/* Operator i goes along the memory of its output t; an operand of the same sizes may lie across it. */
+static void
+read_operands(pass *p, int i, const strided *t)
+{
+	const pm_node *n = &p->g->nodes[i];
+	double		passes = 0;
+
+	for (int k = 0; k < n->n_inputs; k++)
+		if (same_sizes(&p->lies[n->inputs[k]], t))
+			passes += read_across(&p->lies[n->inputs[k]], t);
+	add_across(p, i, n, passes);
+}
 
 /* The first input that is as large as the output, else the first; -1: none. */
 static int
@@ -367,6 +420,7 @@ lay_operator(pass *p, int i, strided *t)
 				lay_like(t, in);
 			else
 				lay_plain(t);
+			read_operands(p, i, t);
 			return false;
 		case PM_LAY_CONV:
 			last = lay_convolution(p, i);
@@ -385,6 +439,8 @@ lay_operator(pass *p, int i, strided *t)
 			/* FALLTHROUGH */
 		default:
 			lay_plain(t);
+			if (passes_gradient(n))
+				read_operands(p, i, t); /* a copy */
 			return last;
 	}
 }
@@ -401,7 +457,13 @@ lay_node(pass *p, int i)
 	{
 		p->base[i] = p->base[n->inputs[0]];
 		if (!lay_view(lay_of(n), n, &p->lies[n->inputs[0]], t))
+		{
+			strided		plain = p->lies[n->inputs[0]];
+
+			lay_plain(&plain);
 			add_forward(p, p->base[i], n, 2);
+			add_across(p, p->base[i], n, read_across(&p->lies[n->inputs[0]], &plain));
+		}
 		n->flow.runs[p->layout] = PM_NCHW;
 	}
 	else if (n->n_inputs == 0 && t->rank == 4 && p->layout == PM_NHWC)
@@ -461,13 +523,6 @@ reverse_view(pass *p, int i, strided *t)
 		lay_plain(t);
 		add_backward(p, base, n, 2, 1);
 	}
-}
-
-/* Whether it hands on the gradient of its output itself, or a part of it, and not a tensor of its own. */
-static bool
-passes_gradient(const pm_node *n)
-{
-	return pm_op_row_of(n->op)->back == PM_BACK_PASS;
 }
 
 /* The gradient that operator i hands to its input k: strides into t. */

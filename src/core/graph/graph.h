@@ -68,6 +68,7 @@ typedef struct pm_flow
 	bool		wide;			/* autocast: its output has 4 bytes an element, not 2 */
 	uint8_t		runs[PM_N_LAYOUTS]; /* pm_layout of the tensors that it works on */
 	pm_extra	copied[PM_N_LAYOUTS];	/* forward: copies of tensors that do not lie as they are wanted */
+	pm_extra	across[PM_N_LAYOUTS];	/* forward: what operands that lie across the others take longer, as elements moved; no launches */
 	pm_extra	merged[PM_N_LAYOUTS];	/* backward: gradients of several readers added, views reversed, copies */
 } pm_flow;
 

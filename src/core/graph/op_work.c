@@ -518,10 +518,12 @@ static void
 add_flow(const pm_node *n, int64_t batch, pm_layout layout, double e, pm_work *w)
 {
 	const pm_extra *copied = &n->flow.copied[layout];
+	const pm_extra *across = &n->flow.across[layout];
 	const pm_extra *merged = &n->flow.merged[layout];
 
 	w->bytes_forward += e * (copied->fixed + copied->each * (double) batch);
 	w->kernels_forward += copied->launches;
+	w->bytes_across = e * (across->fixed + across->each * (double) batch);
 	w->bytes_backward += e * (merged->fixed + merged->each * (double) batch);
 	w->kernels_backward += merged->launches;
 }

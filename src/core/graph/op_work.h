@@ -36,6 +36,7 @@ typedef struct pm_work
 	double		bytes_forward,
 				bytes_backward,
 				bytes_update;
+	double		bytes_across;	/* that could be moved forward in the time that operands take longer which lie across the others; not moved */
 	double		params;			/* trainable parameters owned by this node */
 	double		in_elems;		/* elements of all data inputs */
 	double		out_elems;		/* elements of all outputs */
