@@ -14,7 +14,7 @@ SELECT t.total_batch, t.steps = ceil(t.expected_samples / t.total_batch) AS step
 FROM perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predictor => 'roof') AS t,
      LATERAL perfmodel.predict_job(:g, 'T4', 16, samples => t.expected_samples, world_size => 4, predictor => 'roof') AS j;
 -- what a sample is worth falls with the batch
-SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput, g.efficiency * g.samples_per_s) AS product
+SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput_per_s, g.efficiency * g.samples_per_s) AS product
 FROM unnest('{64,512}'::int[]) AS b, LATERAL perfmodel.goodput(:g, 'T4', b, 64, 'toy', '0.9', predictor => 'roof') AS g;
 -- of the batches that fit the fastest, or the cheapest that is in time
 SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(fits) FILTER (WHERE best) AS fits,

@@ -97,6 +97,9 @@ SELECT w.gpu, w.batch, w.usd_per_hour, helper.close(w.usd_per_1000_samples, 4 * 
 FROM perfmodel.what_if(:g, '{T4,V100-SXM2-16GB,T5,NULL}', '{8,16,NULL}', predictor => 'roof', world_size => 4, on_error => 'null') AS w;
 SELECT DISTINCT w.usd_per_hour, w.cost_note FROM unnest('{on_demand,SPOT,own}'::text[]) WITH ORDINALITY AS k (kind, n), LATERAL perfmodel.what_if(:g, '{tesla_t4}', '{8,16}', predictor => 'roof', price_kind => k.kind) AS w ORDER BY 1;
 SELECT helper.error_of(format('SELECT perfmodel.what_if(%s, ''{T4}'', ''{8}'', price_kind => ''free'')', :g));
+-- a price without a provider has no name to show
+INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('T4', 'spot', 3), ('V100-SXM2-16GB', 'own', 4);
+SELECT w.gpu, w.cost_note FROM perfmodel.what_if(:g, '{T4,V100-SXM2-16GB}', '{8}', predictor => 'roof', provider => 'nobody') AS w ORDER BY 1;
 ROLLBACK;
 
 -- what cannot be

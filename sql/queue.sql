@@ -140,6 +140,19 @@ SELECT "position", job_id, node, note ~ '^does not fit' AS too_large FROM perfmo
 SELECT job_id, sum(steps) > 0 AS steps, bool_or(note ~ '^does not fit') AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2026-01-02 12:00+00]"}', gpus => '{T4}', at => '2026-01-01 12:00+00', level => 0.5)
 WHERE job_id IN ('1', '2', '3') GROUP BY job_id ORDER BY job_id;
 SELECT job_id, gpu, step_ms > 0 AS step, note ~ 'does not fit' AS too_large FROM perfmodel.what_if_jobs(:large, gpus => '{T4,A100}') ORDER BY job_id, gpu;
+-- a weight that no plan can use is an error, not a weight of 1
+CREATE TABLE weighed (job_id text, graph text, gpu text, batch int, steps int, weight float8);
+INSERT INTO weighed VALUES ('a', 'bnet5@32', 'T4', 8, 100, 1e-6), ('b', 'bnet5@32', 'T4', 8, 100, 1e6), ('c', 'bnet5@32', 'T4', 8, 100, NULL);
+SELECT job_id, weight FROM perfmodel.what_if_jobs('weighed', gpus => '{T4}', predictor => 'queue') ORDER BY job_id;
+CREATE FUNCTION helper.weighed(job_id text, w float8) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    TRUNCATE weighed;
+    INSERT INTO weighed VALUES (job_id, 'bnet5@32', 'T4', 8, 100, w);
+    RETURN helper.error_of('SELECT * FROM perfmodel.what_if_jobs(''weighed'', gpus => ''{T4}'', predictor => ''queue'')');
+END $$;
+SELECT helper.weighed('c', w) FROM unnest('{0,-1,Infinity,-Infinity}'::float8[]) AS w UNION ALL SELECT helper.weighed(NULL, 1e7);
+DROP TABLE weighed;
+DROP FUNCTION helper.weighed;
 
 -- a device whose data sheet lacks a figure keeps its own jobs from a forecast, not those on others
 INSERT INTO perfmodel.gpu (name, memory_gb, fp32_tflops) VALUES ('No Bandwidth', 16, 10);

@@ -23,7 +23,7 @@ COMMENT ON FUNCTION perfmodel.assign_arrays(float8[], float8[], text, float8[], 
 
 CREATE FUNCTION perfmodel.allocate_elastic(jobs regclass, columns jsonb DEFAULT '{}', workers jsonb DEFAULT NULL, policy text DEFAULT 'optimus',
                                            gpu_counts integer[] DEFAULT '{1,2,4,8,16}', predictor text DEFAULT NULL,
-                                           OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT goodput float8, OUT left_s float8,
+                                           OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT goodput_per_s float8, OUT left_s float8,
                                            OUT objective float8, OUT bound float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 1000000 ROWS 1000 AS 'MODULE_PATHNAME', 'planner_allocate_elastic';

@@ -71,12 +71,12 @@ FROM unnest('{max_min,makespan}'::text[]) AS policy, perfmodel.assign('large', w
 SELECT job_id, gpu, gpu_count > 0 AS runs, regexp_replace(note, '[0-9][0-9.]+', 'N', 'g') AS note FROM perfmodel.allocate_elastic('large', workers => '{"T4": 2, "RTX 3090": 2}', gpu_counts => '{1}') WHERE job_id <> '1' ORDER BY job_id;
 -- ---- elastic jobs
 \set columns '''{"job_id": "id"}'''
-SELECT job_id, gpu, gpu_count, goodput > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
+SELECT job_id, gpu, gpu_count, goodput_per_s > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
 -- jobs 3 and 5 are alike: which of them gets more is up to the library
 SELECT replace(job_id, '5', '3') AS job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', policy => 'Sia', columns => :columns, gpu_counts => '{1,2}') ORDER BY 1, gpu_count;
 SELECT sum(gpu_count) FILTER (WHERE gpu = 'T4') <= 3 AS t4, sum(gpu_count) FILTER (WHERE gpu = 'RTX 3090') <= 4 AS rtx3090 FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', policy => 'sia', columns => :columns);
 -- a noise scale: more devices are worth less than they compute
-SELECT w.gpu_count, helper.close(w.goodput, 1000 * 64 * w.gpu_count / w.step_ms * (640 + 64) / (640.0 + 64 * w.gpu_count), 1e-4) AS goodput, w.samples_left
+SELECT w.gpu_count, helper.close(w.goodput_per_s, 1000 * 64 * w.gpu_count / w.step_ms * (640 + 64) / (640.0 + 64 * w.gpu_count), 1e-4) AS goodput, w.samples_left
 FROM perfmodel.what_if_jobs('"the jobs"', '{"job_id": "id", "noise_scale": "noise"}', '{T4}', '{1,4}') AS w WHERE w.job_id = '1';
 SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', %s)', a)) FROM unnest(ARRAY[
     'workers => ''{"T4": 1}'', policy => ''best''', 'workers => ''{"T4": 1}'', gpu_counts => ''{}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{2,1}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{0,1}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{NULL}''', 'workers => ''{}''']) AS a;

@@ -122,7 +122,7 @@ ask(FunctionCallInfo fcinfo, elastic_call *c)
 	args[3] = PG_GETARG_DATUM(4);
 	args[4] = nulls[4] == 'n' ? (Datum) 0 : PG_GETARG_DATUM(5);
 	SPI_connect();
-	if (SPI_execute_with_args("SELECT job_id, team, gpu, goodput, samples_left, note FROM perfmodel.what_if_jobs(jobs => $1, gpus => $2, columns => $3,"
+	if (SPI_execute_with_args("SELECT job_id, team, gpu, goodput_per_s, samples_left, note FROM perfmodel.what_if_jobs(jobs => $1, gpus => $2, columns => $3,"
 							  " gpu_counts => $4, predictor => $5)",
 							  5, types, args, nulls, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot ask for the steps of the jobs");

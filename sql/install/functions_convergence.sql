@@ -74,7 +74,7 @@ CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base
                                   world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
                                   framework text DEFAULT NULL, predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
                                   nodes integer DEFAULT NULL, cluster text DEFAULT NULL, parallel jsonb DEFAULT NULL,
-                                  OUT total_batch integer, OUT samples_per_s float8, OUT efficiency float8, OUT goodput float8)
+                                  OUT total_batch integer, OUT samples_per_s float8, OUT efficiency float8, OUT goodput_per_s float8)
     RETURNS record
     LANGUAGE sql STABLE PARALLEL SAFE COST 300000
 BEGIN ATOMIC

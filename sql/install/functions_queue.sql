@@ -102,11 +102,11 @@ COMMENT ON FUNCTION perfmodel.fill_windows(regclass, jsonb, tstzrange[], text[],
 CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, columns jsonb DEFAULT '{}', gpus text[] DEFAULT NULL, gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
                                        OUT job bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT step_ms float8,
                                        OUT step_p90_ms float8, OUT steps_left float8, OUT deadline timestamptz, OUT weight float8,
-                                       OUT in_domain boolean, OUT note text, OUT goodput float8, OUT samples_left float8)
+                                       OUT in_domain boolean, OUT note text, OUT goodput_per_s float8, OUT samples_left float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 10000 AS 'MODULE_PATHNAME', 'pm_what_if_jobs';
 COMMENT ON FUNCTION perfmodel.what_if_jobs(regclass, jsonb, text[], integer[], text) IS
-    'the step of each job of a table on each of several devices, and numbers of devices';
+    'the step of each job on each of several devices, and numbers of devices; goodput_per_s: samples that count a second';
 
 CREATE FUNCTION perfmodel.place(jobs regclass, columns jsonb DEFAULT '{}', nodes text[] DEFAULT NULL, node_gpus text[] DEFAULT NULL,
                                 node_free integer[] DEFAULT NULL, policy text DEFAULT 'srsf',

@@ -216,26 +216,31 @@ met(const price *p, const pm_price_wish *w)
 
 #define MAX_LISTED 5
 
-/* What the device's prices, as far as they get, have instead: a list of different words. */
+/* What the device's prices, as far as they get, have instead: "only from ", a list of different words; "" is no word. */
 static char *
-instead(int first, const char *gpu, const pm_price_wish *w, condition c)
+instead(int first, const char *gpu, const pm_price_wish *w, condition c, const char *preposition)
 {
 	const char *words[MAX_LISTED];
 	int			n = 0;
 	bool		more = false;
+	bool		unnamed = false;
 
 	for (int i = first; i < n_prices && !more && strcmp(prices[i].gpu, gpu) == 0; i++)
 	{
 		const char *word = c == PROVIDER ? prices[i].provider : c == REGION ? prices[i].region : prices[i].kind;
-		bool		listed = met(&prices[i], w) != c;
+		bool		here = met(&prices[i], w) == c;
+		bool		listed = !here || word[0] == '\0';
 
+		unnamed |= here && word[0] == '\0';
 		for (int k = 0; k < n && !listed; k++)
 			listed = strcmp(words[k], word) == 0;
 		more = !listed && n == MAX_LISTED;
 		if (!listed && !more)
 			words[n++] = word;
 	}
-	return psprintf("%s%s", pm_quoted_list(words, n), more ? " and others" : "");
+	if (n == 0)
+		return pstrdup("only one without a provider");
+	return psprintf("only %s %s%s%s", preposition, pm_quoted_list(words, n), more ? " and others" : "", unnamed ? ", and one without a provider" : "");
 }
 
 /* best: what the price that comes nearest to the wish has met; -1: the device has no price. */
@@ -249,13 +254,13 @@ reason(int first, const char *gpu, const pm_price_wish *w, int best)
 	if (best < 0)
 		return psprintf("no cost: perfmodel.price has no price of gpu \"%s\"", shown);
 	if (best == PROVIDER)
-		return psprintf("no cost: no price of gpu \"%s\" from provider \"%s\", only from %s", shown, pm_shown_name(w->provider),
-						instead(first, gpu, w, PROVIDER));
+		return psprintf("no cost: no price of gpu \"%s\" from provider \"%s\", %s", shown, pm_shown_name(w->provider),
+						instead(first, gpu, w, PROVIDER, "from"));
 	if (best == REGION)
-		return psprintf("no cost: no price of gpu \"%s\" in region \"%s\", only in %s", shown, pm_shown_name(w->region),
-						instead(first, gpu, w, REGION));
+		return psprintf("no cost: no price of gpu \"%s\" in region \"%s\", %s", shown, pm_shown_name(w->region),
+						instead(first, gpu, w, REGION, "in"));
 	if (best == KIND)
-		return psprintf("no cost: no price of gpu \"%s\" of the kind %s, only of %s", shown, w->kind, instead(first, gpu, w, KIND));
+		return psprintf("no cost: no price of gpu \"%s\" of the kind %s, %s", shown, w->kind, instead(first, gpu, w, KIND, "of"));
 	return psprintf("no cost: no price of gpu \"%s\" is valid at %s", shown, timestamptz_to_str(w->at));
 }
 

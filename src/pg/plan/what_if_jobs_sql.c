@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "errors.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "plan/name_aliases.h"
@@ -67,6 +68,23 @@ goodput(const pm_jobs *jobs, int i, int count, double step_ms)
 	double		efficiency = phi > 0 && isfinite(phi) ? (phi + base) / (phi + samples) : 1;
 
 	return 1000 * samples / step_ms * efficiency;
+}
+
+/* What a job may count: more than assign() can weigh against each other is a slip. */
+#define LEAST_WEIGHT	1e-6
+#define MOST_WEIGHT		1e6
+
+static void
+check_weight(const pm_job_row *r, int64 number)
+{
+	/* NaN: none */
+	if (isnan(r->weight) || (r->weight >= LEAST_WEIGHT && r->weight <= MOST_WEIGHT))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("weight of a job must be between %g and %g, not %g", LEAST_WEIGHT, MOST_WEIGHT, r->weight),
+			 r->id != NULL ? errdetail("It is that of job \"%s\".", pm_shown_name(r->id)) : errdetail("It is that of job " INT64_FORMAT ".", number),
+			 errhint("A job that counts twice as much as others has twice their weight. To leave a job out, make a view without it.")));
 }
 
 static void
@@ -129,6 +147,8 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 	gpus = palloc(sizeof(char *) * Max(g.n_gpus, 1));
 	for (int k = 0; k < g.n_gpus; k++)
 		gpus[k] = pm_job_gpu(TextDatumGetCString(g.gpus[k]));
+	for (int i = 0; i < jobs.n; i++)
+		check_weight(&jobs.rows[i], (int64) i + 1);
 	row = AllocSetContextCreate(CurrentMemoryContext, "perfmodel what_if_jobs", ALLOCSET_DEFAULT_SIZES);
 	for (int i = 0; i < jobs.n; i++)
 		for (int k = 0; k < g.n_gpus; k++)
