@@ -28,6 +28,9 @@ WHERE p.profile_id = :m;
 SELECT helper.error_of(format('SELECT perfmodel.predict_from_step((SELECT min(graph_id) FROM perfmodel.graph), %L, %L::float8, %L, %s, predictor => ''two cards'')', o, ms, g, b))
 FROM (VALUES ('T5', '1', 'T4', 1), ('T4', '0', 'T4', 1), ('T4', 'nan', 'T4', 1), ('T4', '1', 'T5', 1), ('T4', '1', 'T4', 0)) AS v(o, ms, g, b);
 SELECT step_ms, weight FROM perfmodel.predict_from_step(1, NULL, 1, 'T4', 1);
+-- what predict() says of names and formats is said here, too
+SELECT note FROM unnest('{fp32, bfloat16}'::text[]) AS dtype,
+     perfmodel.predict_from_step((SELECT min(graph_id) FROM perfmodel.graph), 'V100', 1, 'T4', 8, dtype, predictor => 'two cards');
 -- a predictor without intervals: the whole ratio, and none
 SELECT perfmodel.train('bare', 'opclass', options => '{"calibration_folds": 0}') > 0 AS trained;
 SELECT weight, step_ms > 0 AS step, step_ms_low, step_ms_high FROM perfmodel.predict_from(:m, 'RTX 3090', predictor => 'bare');

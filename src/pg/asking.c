@@ -77,13 +77,11 @@ note_short_name(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
 		}
 }
 
-/* In which format the card computes, and in which one the question was answered, where it is not the one asked for. */
-static void
-note_format(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
+char *
+pm_note_format(const text *given, const pm_question *to, const pm_predictor *p, const char *note)
 {
-	const pm_question *to = &asked->sample.query;
-	int			dtype = q->dtype != NULL ? pm_dtype_parse(text_to_cstring(q->dtype)) : (int) to->dtype;
-	pm_dtype	answered = pm_trust_format(asked->ref.predictor->trust, to->gpu, to->dtype);
+	int			dtype = given != NULL ? pm_dtype_parse(text_to_cstring(given)) : (int) to->dtype;
+	pm_dtype	answered = pm_trust_format(p->trust, to->gpu, to->dtype);
 	const char *said;
 
 	if (dtype >= 0 && (dtype != (int) to->dtype || pm_gpu_emulates(to->gpu, (pm_dtype) dtype)))
@@ -91,8 +89,8 @@ note_format(const pm_asked_words *q, const pm_asked *asked, pm_answer *a)
 	else if (answered != to->dtype)
 		said = psprintf("answered as dtype %s", pm_dtype_name[answered]);
 	else
-		return;
-	a->note = psprintf("%s%s%s", a->note ? a->note : "", a->note ? "; " : "", said);
+		return unconstify(char *, note);
+	return psprintf("%s%s%s", note ? note : "", note ? "; " : "", said);
 }
 
 /* Whether the data sheet of the device has the figures that a step is computed from. */
@@ -126,7 +124,7 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	{
 		judge(&asked, x, level, a);
 		note_short_name(q, &asked, a);
-		note_format(q, &asked, a);
+		a->note = pm_note_format(q->dtype, &asked.sample.query, asked.ref.predictor, a->note);
 		pm_note_work(&asked, x, a);
 	}
 	if (asked.fabric != NULL)

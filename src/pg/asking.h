@@ -27,6 +27,12 @@ extern bool pm_ask_memory(const pm_asked_words *q, pm_answer *a, pm_problem *p);
 extern void pm_fill_answer(const pm_answer *a, const pm_asked_words *q, Datum *values, bool *nulls);
 extern void pm_fill_problem(const pm_problem *p, Datum *values, bool *nulls);
 
+/*
+ * The note with what there is to say of the format `given` (NULL: the usual) behind it: that the card of `to` has no units for it, or in which
+ * other one p answers; note itself, which may be NULL, where there is nothing.
+ */
+extern char *pm_note_format(const text *given, const pm_question *to, const pm_predictor *p, const char *note);
+
 /* Samples that a step of q takes, on all GPUs together. */
 extern double pm_samples_of(const pm_asked_words *q);
 

@@ -122,7 +122,7 @@ pm_predict_from_step(PG_FUNCTION_ARGS)
 	values[4] = Float8GetDatum(c.weight);
 	values[5] = BoolGetDatum(in_domain(&from, measured_ms, &to, &note));
 	note = pm_note_short_name(PG_GETARG_TEXT_PP(1), &from.gpu, note);
-	note = pm_note_short_name(q.gpu, &to.gpu, note);
+	note = pm_note_format(q.dtype, &to.query, to.ref.predictor, pm_note_short_name(q.gpu, &to.gpu, note));
 	values[6] = pm_text_or_null(note, &nulls[6]);
 	return pm_record(fcinfo, values, nulls);
 }
