@@ -77,7 +77,8 @@ solve(const lp_problem *p, bool (*stop) (void *), void *arg, lp_solution *s)
 	highs.setOptionValue("solver", "simplex");
 	if (stop != nullptr)
 	{
-		highs.setCallback([stop, arg](int, const std::string &, const HighsCallbackDataOut *, HighsCallbackDataIn *in, void *)
+		/* the types of what comes and goes have other names from HiGHS 1.11 on */
+		highs.setCallback([stop, arg](int, const std::string &, const auto *, auto *in, void *)
 						  {
 							  if (in != nullptr && stop(arg))
 								  in->user_interrupt = true;
