@@ -94,6 +94,12 @@ SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.collect_from_jobs('night_job')$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '{"colour": "id"}')$$),
     ($$SELECT perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$),
     ($$SELECT perfmodel.nightly_start('night_job')$$)) AS v(statement);
+-- one object says what columns mean to all functions: each leaves alone what it does not ask for
+\set one '{"job_id": "id", "graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued", "submitted_at": "finished_at", "deadline": "finished_at"}'
+SELECT count(*) > 0 AS collected FROM perfmodel.collect_from_jobs('night_job', :'one');
+SELECT count(*) AS waiting FROM perfmodel.queue_order('night_job', :'one');
+SELECT perfmodel.report('night_job', columns => :'one') LIKE '%</html>%' AS page;
+SELECT helper.error_of($$SELECT perfmodel.queue_order('night_job', '{"restart": "requeued"}')$$) LIKE '%no meaning "restart"%' AS unknown;
 INSERT INTO perfmodel.nightly_log (action) VALUES ('running');
 SELECT helper.error_of($$SELECT perfmodel.nightly_start()$$);
 ROLLBACK;

@@ -52,7 +52,10 @@ CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
-    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted));
+    -- what other functions ask for is left alone, so that one object does for all of them
+    elsewhere CONSTANT text[] := '{job_id,team,graph,graph_id,gpu,gpu_count,batch,dtype,layout,framework,optimizer,cluster,weight,noise_scale,steps,done_steps,duration_s,duration_p90_s,
+                                   submitted_at,started_at,finished_at,deadline,nodes,restarts}';
+    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted || elsewhere));
     no_network CONSTANT boolean := NOT EXISTS (SELECT FROM unnest('{graph_id,graph}'::text[]) AS k WHERE CASE WHEN columns ? k THEN columns ->> k ELSE k END = ANY (present));
     column_name text;
     kind text;
