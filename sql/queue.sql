@@ -200,6 +200,12 @@ SELECT job_id, "position", start_p50, finish_p50 FROM ask, perfmodel.queue_eta_a
 -- a table can be one of the session's own, which no parallel worker sees
 SELECT string_agg(proname, ', ') AS must_not_be_parallel_safe FROM pg_proc WHERE pronamespace = 'perfmodel'::regnamespace AND 'regclass'::regtype = ANY (proargtypes) AND proparallel = 's';
 
+-- ---- logs that were loaded as text: a blank is nothing, what is no number is an error
+CREATE TABLE as_text AS SELECT i::text AS job_id, 'T4'::text AS gpu, CASE i WHEN 1 THEN ' 60 ' ELSE ' ' END AS duration_s, CASE i WHEN 1 THEN '2' ELSE '' END AS gpu_count,
+    CASE i WHEN 1 THEN '2026-01-01 11:00+00' ELSE '' END::varchar AS submitted_at, ''::text AS deadline FROM generate_series(1, 2) AS i;
+SELECT job_id, gpu_count, p50_s, note FROM perfmodel.queue_order('as_text', at => '2026-01-01 12:00+00') ORDER BY job_id;
+UPDATE as_text SET duration_s = 'long' WHERE job_id = '2';
+SELECT helper.error_of($$SELECT * FROM perfmodel.queue_order('as_text')$$);
 -- ---- with the caller's rights
 CREATE ROLE pm_test_queue;
 GRANT USAGE ON SCHEMA helper TO pm_test_queue;

@@ -322,5 +322,10 @@ pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
 	if (what == PM_COLUMN_SUBMITTED_AT || what == PM_COLUMN_STARTED_AT || what == PM_COLUMN_FINISHED_AT || what == PM_COLUMN_DEADLINE)
 		check_time(t, what);
-	return psprintf("%s::%s", t->column[what] ? t->column[what] : "NULL", type);
+	if (t->column[what] == NULL)
+		return psprintf("NULL::%s", type);
+	/* logs that were loaded as text have '' where there is nothing, which is no number and no time */
+	if (OidIsValid(t->relid) && TypeCategory(t->column_type[what]) == TYPCATEGORY_STRING && strcmp(type, "pg_catalog.text") != 0)
+		return psprintf("CASE WHEN pg_catalog.btrim(%s::pg_catalog.text) OPERATOR(pg_catalog.<>) '' THEN %s::%s END", t->column[what], t->column[what], type);
+	return psprintf("%s::%s", t->column[what], type);
 }
