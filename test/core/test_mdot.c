@@ -1,0 +1,267 @@
+/*
+ * test_mdot.c - mdot learns a known rule, is monotone in the batch, the same for any number of threads, and reports its progress.
+ */
+#include "kind_rules.h"
+
+/* ---------- mdot ---------- */
+
+#define N_OVERFIT ((int) (sizeof(overfit) / sizeof(overfit[0])))
+
+static pm_predictor
+test_overfit(bool merge)
+{
+	pm_setting	settings[N_OVERFIT];
+	pm_dataset	d = make_dataset(8, 1, merge, entangled, &arena);
+	pm_predictor p;
+	double		started = pm_now();
+	double		mape;
+
+	memcpy(settings, overfit, sizeof(overfit));
+	settings[N_OVERFIT - 1].number = merge;
+	p = make_predictor("mdot", settings, N_OVERFIT, &d, &arena);
+	mape = mape_of(&p, &d);
+	CHECK(mape < 0.01);
+	if (getenv("VERBOSE"))
+		printf("mdot %s: MAPE %g on 8 graphs after %.1f s\n", merge ? "merged" : "unmerged", mape, pm_now() - started);
+	return p;
+}
+
+/* A larger batch never takes less time, whatever the weights: here those of hardly any training at a wild rate. */
+static void
+test_monotone(void)
+{
+	const pm_setting wild[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("members", 2),
+		NUMBER("learning_rate", 0.1), NUMBER("warmup", 0)};
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	pm_predictor p = make_predictor("mdot", wild, 6, &d, &arena);
+	int			violations = 0;
+
+	for (int s = 0; s < d.n; s++)
+	{
+		pm_sample	sample = d.samples[s];
+		double		before = 0;
+
+		for (int batch = 1; batch <= 1024; batch++)
+		{
+			pm_arena	scratch;
+			double		ms;
+
+			pm_arena_init_malloc(&scratch);
+			sample.query.batch = batch;
+			CHECK(pm_predictor_predict(&p, &sample, &scratch, &ms, NULL, NULL, NULL) == PM_OK);
+			violations += ms < before;
+			before = ms;
+			pm_arena_release(&scratch);
+		}
+	}
+	CHECK_EQ(violations, 0);
+}
+
+static void
+test_threads(void)
+{
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	uint8_t    *first = NULL;
+	size_t		first_len = 0;
+
+	for (int threads = 1; threads <= 4; threads++)
+	{
+		const pm_setting quick[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8)};
+		pm_predictor p = {.kind = pm_kind_find("mdot")};
+		pm_fit_report report;
+		uint8_t    *data;
+		size_t		len;
+
+		CHECK(pm_options_set(p.kind, quick, 3, &p.options, NULL) == PM_OK);
+		CHECK(pm_predictor_fit(&p, &d, 1, threads, NULL, &arena, &report, NULL) == PM_OK);
+		CHECK(report.epochs == 3 && report.n_params > 1000 && report.valid_n > 0 && report.valid_mape > 0);
+		CHECK(pm_predictor_save(&p, &arena, &data, &len, NULL) == PM_OK);
+		if (threads == 1)
+		{
+			first = data;
+			first_len = len;
+		}
+		CHECK(len == first_len && memcmp(data, first, len) == 0);
+	}
+}
+
+/* Where each report of progress came from. */
+typedef struct steps
+{
+	int			n;
+	int			fold[16];
+	int			epoch[16];
+} steps;
+
+static void
+keep_step(void *ctx, const pm_progress *p)
+{
+	steps	   *s = ctx;
+
+	CHECK(p->folds == 2 && p->epochs == 2 && p->left_s >= 0 && isfinite(p->loss));
+	if (s->n < 16)
+	{
+		s->fold[s->n] = p->fold;
+		s->epoch[s->n] = p->epoch;
+	}
+	s->n++;
+}
+
+/* The trainings that calibrate, then the one that stays; each tells of all its epochs. */
+static void
+test_progress(void)
+{
+	const pm_setting quick[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("calibration_folds", 2)};
+	const int	fold[] = {1, 1, 2, 2, 0, 0};
+	pm_dataset	d = make_dataset(24, 1, true, entangled, &arena);
+	pm_predictor p = {.kind = pm_kind_find("mdot")};
+	steps		seen = {0};
+	pm_hooks	hooks = {.progress = keep_step, .ctx = &seen};
+	pm_fit_report report;
+
+	CHECK(pm_options_set(p.kind, quick, 4, &p.options, NULL) == PM_OK);
+	CHECK(pm_predictor_fit(&p, &d, 1, 1, &hooks, &arena, &report, NULL) == PM_OK);
+	CHECK_EQ(seen.n, 6);
+	for (int i = 0; i < 6; i++)
+		CHECK(seen.fold[i] == fold[i] && seen.epoch[i] == 1 + i % 2);
+	CHECK_EQ(report.valid_n, d.n);
+}
+
+#define EPOCHS	10
+
+static void
+keep_loss(void *ctx, const pm_progress *p)
+{
+	if (p->epoch <= EPOCHS)
+		((double *) ctx)[p->epoch - 1] = p->loss;
+}
+
+/* The losses of a training whose weights stand still, epoch by epoch. */
+static void
+losses_at_rest(const char *loss, const pm_dataset *d, double *losses)
+{
+	const pm_setting still[] = {
+		NUMBER("epochs", EPOCHS), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("learning_rate", 1e-8), NUMBER("dropout", 0),
+		NUMBER("drop_path", 0), NUMBER("unknown", 0), NUMBER("calibration_folds", 0), {.name = "loss", .text = loss}
+	};
+	pm_predictor p = {.kind = pm_kind_find("mdot")};
+	pm_hooks	hooks = {.progress = keep_loss, .ctx = losses};
+	pm_fit_report report;
+
+	CHECK(pm_options_set(p.kind, still, sizeof(still) / sizeof(still[0]), &p.options, NULL) == PM_OK);
+	CHECK(pm_predictor_fit(&p, d, 1, 1, &hooks, &arena, &report, NULL) == PM_OK);
+}
+
+/* Errors are judged on a scale that narrows for seven tenths of the epochs; by Cauchy's loss alone. */
+static void
+test_narrowing_loss(void)
+{
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	double		cauchy[EPOCHS] = {0};
+	double		huber[EPOCHS] = {0};
+
+	for (int i = 0; i < d.n; i += 2)
+		d.samples[i].step_ms *= 20;
+	losses_at_rest("log_cauchy", &d, cauchy);
+	losses_at_rest("log_huber", &d, huber);
+	for (int i = 1; i < EPOCHS; i++)
+	{
+		CHECK(i <= 7 ? cauchy[i] < 0.95 * cauchy[i - 1] : fabs(cauchy[i] / cauchy[i - 1] - 1) < 1e-3);
+		CHECK_NEAR(huber[i] / huber[0], 1, 1e-3);
+	}
+}
+
+/* An operator by itself, that takes `factor` times what the roofline says. */
+static pm_sample
+operator_alone(const char *op, int channels, int side, int64_t batch, double factor)
+{
+	graph_text	t;
+	const pm_graph *g;
+	pm_tokens	tokens;
+	pm_sample	s;
+
+	text_start(&t, op, "operator");
+	text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d,%d,%d],'batch_dim':0,'attrs':{'requires_grad':true}", channels, side, side);
+	net_unary(&t, op, 0, channels, side);
+	g = text_finish(&t, &arena);
+	s = make_sample(g, make_skeleton(g, true, &arena), batch, 0);
+	s.query.alone = true;
+	CHECK(pm_tokens_build(s.skeleton, &s.query, &arena, &tokens, NULL) == PM_OK);
+	s.step_ms = factor * tokens.total_roofline_us / 1000;
+	return s;
+}
+
+/* How many times its roofline an operator takes in a network whose steps never had one. */
+static double
+price_of_stranger(const pm_predictor *p, const char *op)
+{
+	graph_text	t;
+	const pm_graph *g;
+	pm_sample	row;
+	pm_tokens	tokens;
+	pm_part    *parts;
+	double		ms;
+	int			n;
+	int			x;
+
+	text_start(&t, "stranger", "stranger");
+	x = net_conv(&t, net_input(&t, 16, 32), 16, 16, 32, 3, 1);
+	x = net_unary(&t, op, x, 16, 32);
+	net_classifier(&t, net_conv(&t, x, 16, 16, 32, 3, 1), 16, 100);
+	g = text_finish(&t, &arena);
+	row = make_sample(g, make_skeleton(g, true, &arena), 16, 0);
+	parts = PM_NEW(&arena, pm_part, row.skeleton->n + 1);
+	CHECK(pm_tokens_build(row.skeleton, &row.query, &arena, &tokens, NULL) == PM_OK);
+	CHECK(pm_predictor_predict(p, &row, &arena, &ms, parts, &n, NULL) == PM_OK);
+	for (int i = 0; i < tokens.n; i++)
+		if (strcmp(g->nodes[row.skeleton->node[i]].op_name, op) == 0)
+			return 1000 * parts[i].step_ms / tokens.roofline_us[i];
+	return NAN;
+}
+
+/* Operators measured alone teach what steps do not hold; they weigh nothing when told so, and are no steps. */
+static void
+test_operators(void)
+{
+	const pm_setting quick[] = {NUMBER("epochs", 150), NUMBER("d_model", 16), NUMBER("d_operator", 16), NUMBER("hidden", 16),
+		NUMBER("base_share", 0), NUMBER("calibration_folds", 0), NUMBER("learning_rate", 5e-3), NUMBER("operator_weight", 0)};
+	pm_dataset	d = make_dataset(12, 2, true, by_factors, &arena);
+	pm_predictor without = make_predictor("mdot", quick, 7, &d, &arena);
+	pm_predictor weightless;
+	pm_predictor forward;
+	pm_predictor with;
+
+	d.operators = PM_NEW(&arena, pm_sample, 24);
+	for (int i = 0; i < 24; i++)
+		d.operators[d.n_operators++] = operator_alone("Sigmoid", 16 << i % 3, 28 + 14 * (i % 4), 16 << i % 5, 10);
+	with = make_predictor("mdot", quick, 7, &d, &arena);
+	weightless = make_predictor("mdot", quick, 8, &d, &arena);
+	if (getenv("VERBOSE"))
+		printf("mdot operators: %g without, %g with\n", price_of_stranger(&without, "Sigmoid"), price_of_stranger(&with, "Sigmoid"));
+	CHECK(price_of_stranger(&without, "Sigmoid") < 5);
+	CHECK(fabs(log(price_of_stranger(&with, "Sigmoid") / 10)) < 0.3);
+	CHECK_EQ(predict_row(&weightless, &d.samples[3]), predict_row(&without, &d.samples[3]));
+	CHECK(mape_of(&with, &d) < 0.15);
+	/* the network does not learn from a forward pass alone */
+	for (int i = 0; i < 24; i++)
+		d.operators[i].query.forward_only = true;
+	forward = make_predictor("mdot", quick, 7, &d, &arena);
+	CHECK_EQ(predict_row(&forward, &d.samples[3]), predict_row(&without, &d.samples[3]));
+	d.operators[7].step_ms = 0;
+	CHECK_EQ(pm_predictor_fit(&with, &d, 1, 1, NULL, &arena, &(pm_fit_report) {0}, NULL), PM_ERR_DATA);
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_overfit(true);
+	test_overfit(false);
+	test_monotone();
+	test_threads();
+	test_progress();
+	test_narrowing_loss();
+	test_operators();
+	pm_arena_release(&arena);
+	return check_done("mdot");
+}
