@@ -31,6 +31,7 @@ enum
 };
 
 #define N_COLUMNS 15
+#define MOST_SAMPLES 1e18
 #define NOTE	10
 #define REASONS 11
 #define PEAK_MB 12
@@ -54,6 +55,16 @@ refuse(const char *message, const char *hint)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s", message), errhint("%s", hint)));
 }
 
+/* What steps are made of, by the name that the user knows; NaN: not given. */
+static void
+check_positive(const char *name, double value)
+{
+	if (!isnan(value) && !(value > 0 && value <= MOST_SAMPLES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be above 0 and at most %g, not %g", name, MOST_SAMPLES, value)));
+}
+
 /* How many steps: of epochs and dataset_size, samples, or steps exactly one is given. */
 static double
 steps_wanted(FunctionCallInfo fcinfo, double samples_per_step)
@@ -67,7 +78,11 @@ steps_wanted(FunctionCallInfo fcinfo, double samples_per_step)
 		refuse(given == 0 ? "how long the job trains is not said" : "how long the job trains is said twice",
 			   "Give one of steps, samples, or epochs with dataset_size.");
 	if (!isnan(epochs) && PG_ARGISNULL(DATASET_SIZE))
-		refuse("epochs need dataset_size", "Give the number of samples that an epoch has.");
+		refuse("epochs need dataset_size", "Give the number of samples that an epoch has, such as dataset_size => 1281167.");
+	check_positive("epochs", epochs);
+	check_positive("samples", samples);
+	if (!isnan(epochs))
+		check_positive("dataset_size", count_arg(fcinfo, DATASET_SIZE));
 	if (!isnan(steps))
 		return ceil(steps);
 	/* an epoch ends with a step of what is left */
