@@ -6,7 +6,7 @@
  *
  * rows       a folder of tools/pretrain_rows.py, whose rows.csv may be a part of what that wrote
  * kind       of predictor (opclass); its options, such as calibration_folds, by their names
- * operators  a file of tools/pretrain_operators.py: single operators to train with, those of the card that is left out, too
+ * operators  a file of tools/pretrain_operators.py: single operators to train with, of all cards
  * cards      only these, separated by commas
  * steps      0: rows of the card left out stay out of training (default); N: those of N of its networks are in, seed 7
  * each       1: a line for each row that is tested
