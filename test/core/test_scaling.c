@@ -563,6 +563,15 @@ test_overlap(void)
 	f.intra_factor = 1;
 	f.host_s_per_gb = 0.1;
 	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 1, &f) - pm_collective_us(PM_ALL_REDUCE, 0.5e9, 4, 1, &f), 1.5 * 0.5e6 * (1 / 12.0 + 0.4), 1);
+	/* eight GPUs on PCIe hang on two processors, four on each; over NVLink, all share what they share */
+	f.gpus_per_node = 8;
+	CHECK_EQ(pm_gpus_of_a_host(&f, 3), 3);
+	CHECK_EQ(pm_gpus_of_a_host(&f, 6), 4);
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 1, &f) - pm_collective_us(PM_ALL_REDUCE, 0.5e9, 8, 1, &f), 1.75 * 0.5e6 * (1 / 12.0 + 0.4), 1);
+	f.intra.kind = PM_LINK_NVLINK;
+	CHECK_EQ(pm_gpus_of_a_host(&f, 6), 6);
+	f.gpus_per_node = 4;
+	CHECK_EQ(pm_gpus_of_a_host(&f, 4), 4);
 }
 
 int

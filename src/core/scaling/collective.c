@@ -75,6 +75,16 @@ pm_bus_factor(pm_collective op, int n)
 	}
 }
 
+#define GPUS_OF_ONE_PROCESSOR 4
+
+int
+pm_gpus_of_a_host(const pm_fabric *f, int gpus)
+{
+	int			half = (f->gpus_per_node + 1) / 2;
+
+	return f->intra.kind == PM_LINK_PCIE && f->gpus_per_node > GPUS_OF_ONE_PROCESSOR && gpus > half ? half : gpus;
+}
+
 pm_link_row
 pm_link_for(const pm_link *link, int gpus)
 {
@@ -149,7 +159,7 @@ find_route(int n, int nodes, const pm_fabric *f)
 		if (most == 1)
 			r.measured_us = row.latency_us;
 	}
-	r.gbs = 1 / (1 / r.gbs + most * f->host_s_per_gb);
+	r.gbs = 1 / (1 / r.gbs + pm_gpus_of_a_host(f, most) * f->host_s_per_gb);
 	return r;
 }
 

@@ -68,6 +68,15 @@ typedef struct pm_fabric
 	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
 } pm_fabric;
 
+/*
+ * Of so many GPUs of a machine that work together, those that share the memory
+ * and the PCIe root of one processor.  Where messages pass it, and a machine has
+ * more than four GPUs, it has two processors with half of them each, and the GPUs
+ * of the first are taken first.  Over NVLink only what goes to the network passes a
+ * processor, that of the adapter, so that all GPUs share it.
+ */
+int			pm_gpus_of_a_host(const pm_fabric *f, int gpus);
+
 /* The row of a link for n GPUs: its own, else that of any number, else between its neighbours. */
 pm_link_row pm_link_for(const pm_link *link, int gpus);
 

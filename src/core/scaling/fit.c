@@ -340,7 +340,7 @@ left_of(const pm_link *link, double factor, const pm_fabric *f)
 {
 	double		gbs = link->n_rows > 0 ? pm_link_for(link, f->gpus_per_node).busbw_gbs : 1;
 
-	return link->n_rows > 0 ? 1 / (1 / factor + gbs * f->gpus_per_node * f->host_s_per_gb) : 1;
+	return link->n_rows > 0 ? 1 / (1 / factor + gbs * pm_gpus_of_a_host(f, f->gpus_per_node) * f->host_s_per_gb) : 1;
 }
 
 double
