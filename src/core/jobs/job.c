@@ -17,7 +17,7 @@
 #define ARITHMETIC	0.84
 #define MOST_SHARE	0.91
 #define USUAL_SHARE	0.84
-#define FULL_AT		0.37
+#define FULL_AT		0.38
 
 static bool
 allowed(double v)
