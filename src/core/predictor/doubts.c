@@ -23,10 +23,15 @@ doubt_left(const pm_device_correction *c)
 	return c == NULL ? 1 : pow(1 + c->structures, -0.3);
 }
 
-/*
- * Let the interval of a card that training had no row of hold what its guessed
- * level may be off, besides the error on a network: the two are independent.
- */
+/* Let an interval hold an error that is independent of the one that it holds, of this half width on the logarithmic scale. */
+static void
+widen(double step_ms, double doubt, double *low_ms, double *high_ms)
+{
+	*low_ms = fmax(step_ms * exp(-hypot(log(step_ms / *low_ms), doubt)), DBL_MIN);
+	*high_ms = fmin(step_ms * exp(hypot(log(*high_ms / step_ms), doubt)), DBL_MAX);
+}
+
+/* Let the interval of a card that training had no row of hold what its guessed level may be off, besides the error on a network. */
 static void
 doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
 {
@@ -37,10 +42,31 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 		return;
 	doubt = pm_cards_doubt(cards, q->gpu->name, level) * doubt_left(pm_correction_find(p->correction, q->gpu->name));
 	if (doubt > 0)
-	{
-		v->low_ms = fmax(step_ms * exp(-hypot(log(step_ms / v->low_ms), doubt)), DBL_MIN);
-		v->high_ms = fmin(step_ms * exp(hypot(log(v->high_ms / step_ms), doubt)), DBL_MAX);
-	}
+		widen(step_ms, doubt, &v->low_ms, &v->high_ms);
+}
+
+/* Causes that say what was not measured on a device. None of them is said of a device on which nothing was. */
+#define DEVICE_CAUSES	((1u << PM_CAUSE_GPU_SELDOM_SEEN) | (1u << PM_CAUSE_LAYOUT_NOT_SEEN) | (1u << PM_CAUSE_DTYPE_NOT_SEEN) | \
+						 (1u << PM_CAUSE_DTYPE_SELDOM_SEEN) | (1u << PM_CAUSE_BATCH_ABOVE) | (1u << PM_CAUSE_BATCH_BELOW))
+
+/*
+ * A card that was measured, but not in this format or at such a batch, is known no worse than by its sheet: its interval
+ * is at most as wide as it would be without the measurements.
+ */
+static void
+bound_by_sheet(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
+{
+	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	double		low_ms;
+	double		high_ms;
+
+	if (isnan(v->low_ms) || cards == NULL || q->gpu->is_cpu || !(v->causes & DEVICE_CAUSES) ||
+		(v->causes & (1u << PM_CAUSE_GPU_NOT_SEEN)) ||
+		!pm_trust_unmeasured(p->trust, q, step_ms, v->distance, level, &low_ms, &high_ms))
+		return;
+	widen(step_ms, pm_cards_doubt(cards, "", level), &low_ms, &high_ms);
+	v->low_ms = fmax(v->low_ms, low_ms);
+	v->high_ms = fmin(v->high_ms, high_ms);
 }
 
 /* Put the question out of the domain for one more reason, said behind the others while there is room. */
@@ -114,6 +140,7 @@ pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, doubl
 {
 	mention_operators(p, q, v);
 	doubt_card(p, q, step_ms, level, v);
+	bound_by_sheet(p, q, step_ms, level, v);
 	doubt_kind(p, q, step_ms, v);
 	if (q->mode == PM_INFERENCE)
 		pm_infer_doubt(p->passes, q, step_ms, level, v);

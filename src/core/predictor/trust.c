@@ -137,9 +137,22 @@ pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *nov
 		return PM_ERR_OPTION;
 	}
 	pm_domain_judge(t->domain, &s->query, novelty, work, v);
+	v->distance = novelty->distance;
 	pm_intervals_of(t->intervals, &s->query, predicted, novelty->distance, level, stretch(t, v, novelty->distance), &v->low_ms,
 					&v->high_ms);
 	return PM_OK;
+}
+
+bool
+pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double distance, double level,
+					double *low_ms, double *high_ms)
+{
+	pm_gpu		nobody = *q->gpu;
+	pm_question other = *q;
+
+	nobody.name = "";
+	other.gpu = &nobody;
+	return pm_intervals_of(t->intervals, &other, predicted, distance, level, PM_OUTSIDE_FACTOR, low_ms, high_ms);
 }
 
 pm_code

@@ -66,6 +66,13 @@ pm_code		pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm
 pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *novelty, const pm_tokens *work,
 								double predicted, double level, pm_verdict *v, pm_status *st);
 
+/*
+ * The interval of q as if nothing had been measured on its device, at a network's distance from those in training: of
+ * the residuals of all devices, as wide as out of the domain.  false, and NaN: not calibrated.
+ */
+bool		pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double distance, double level,
+								double *low_ms, double *high_ms);
+
 void		pm_trust_save(const pm_trust *t, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */
 pm_code		pm_trust_load(pm_reader *r, pm_arena *a, const pm_trust **trust, pm_status *st);
