@@ -251,6 +251,34 @@ test_operators(void)
 	CHECK_EQ(pm_predictor_fit(&with, &d, 1, 1, NULL, &arena, &(pm_fit_report) {0}, NULL), PM_ERR_DATA);
 }
 
+/* More bytes of an update never take less time, whether training had the optimizer or not. */
+static void
+test_optimizers(void)
+{
+	static const pm_optimizer order[] = {PM_OPT_NONE, PM_SGD, PM_SGD_MOMENTUM, PM_ADAM, PM_ADAMW};
+	pm_dataset	d = varied(by_factors);
+	pm_predictor p;
+
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].query.optimizer = i % 3 ? PM_SGD_MOMENTUM : PM_OPT_NONE;
+	p = make_predictor("mdot", overfit, 3, &d, &arena);
+	for (int i = 0; i < d.n; i++)
+	{
+		pm_sample	s = d.samples[i];
+		double		before = 0;
+
+		for (int k = 0; k < 5; k++)
+		{
+			double		ms;
+
+			s.query.optimizer = order[k];
+			ms = predict_row(&p, &s);
+			CHECK(ms > before);
+			before = ms;
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -262,6 +290,7 @@ main(void)
 	test_progress();
 	test_narrowing_loss();
 	test_operators();
+	test_optimizers();
 	pm_arena_release(&arena);
 	return check_done("mdot");
 }

@@ -105,7 +105,10 @@ mdot_infers(const pm_options *o)
 	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE;
 }
 
-/* q in the format that the networks see.  They have seen most formats in few rows, and would take for theirs what is their rows'. */
+/*
+ * q in the format and with the optimizer that the networks see.  They have seen most formats, and all optimizers but one,
+ * in few rows or in none, and would take for theirs what is their rows'.  What differs is the work, which they are told.
+ */
 static pm_question
 in_shown_format(const pm_mdot *m, const pm_question *q)
 {
@@ -113,6 +116,7 @@ in_shown_format(const pm_mdot *m, const pm_question *q)
 
 	if (m->format != PM_MDOT_OWN_FORMAT && !q->gpu->is_cpu)
 		f.dtype = (pm_dtype) m->format;
+	f.optimizer = PM_SGD_MOMENTUM;
 	return f;
 }
 
