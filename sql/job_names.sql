@@ -40,6 +40,9 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.resolve_job_names(%s)', a
 SET client_min_messages = notice;
 INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('graph', 'prod-cv-2', 'names_vgg16@224'), ('graph', 'names-resnet-50', 'names_resnet50@96'), ('graph', 'names_vgg19@224', 'names_vgg16@224'), ('graph', 'gone', 'no such graph'),
     ('gpu', 'partition "a"', 'Tesla T4'), ('gpu', 'a100', 'A100-SXM4-80GB'), ('gpu', 'T4', 'L4'), ('gpu', 'old', 'no such GPU'), ('dtype', 'O1', 'AMP'), ('dtype', 'fp32', 'fp16'), ('dtype', 'half', 'fp99');
+-- what it means must be said by its own name, for an alias leads nowhere else
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('graph', 'shouted', 'NAMES_VGG16@224'), ('gpu', 'alias of an alias', 'partition "a"');
+DELETE FROM perfmodel.name_alias WHERE alias IN ('shouted', 'alias of an alias');
 SET client_min_messages = warning;
 SELECT what, given, match, resolved, graph_id = perfmodel.find_graph(resolved) AS id, note
 FROM perfmodel.resolve_job_names(graphs => '{prod-cv-2,Prod-CV-2,names-resnet-50,names_vgg19@224,gone}', gpus => '{"partition \"a\"",a100,T4,old}', dtypes => '{O1,fp32,half}') ORDER BY what, given;
@@ -75,7 +78,7 @@ ROLLBACK TO collected;
 -- a change is seen at once
 DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';
 SELECT note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') WHERE job_id = '1';
-SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', NULL, ''b''']) AS v;
+SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', NULL, ''b''', 'NULL, ''a'', ''b''']) AS v;
 -- with the caller's rights
 CREATE ROLE pm_test_names;
 GRANT USAGE ON SCHEMA helper TO pm_test_names;

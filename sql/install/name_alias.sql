@@ -32,6 +32,10 @@ DECLARE
     thing CONSTANT text := CASE NEW.kind WHEN 'gpu' THEN 'GPU' WHEN 'dtype' THEN 'number format' ELSE 'graph' END;
     near text;
 BEGIN
+    -- the table's own error says it
+    IF num_nulls(NEW.kind, NEW.alias, NEW.name) > 0 THEN
+        RETURN NEW;
+    END IF;
     IF NEW.kind <> ALL ('{graph,gpu,dtype}') THEN
         RAISE EXCEPTION 'unknown kind of name "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'name_alias', CONSTRAINT = 'name_alias_kind_known',
             DETAIL = 'kind says what the name is of.', HINT = 'Known are graph, gpu and dtype.';
@@ -45,7 +49,8 @@ BEGIN
     IF itself THEN
         RAISE NOTICE 'this row has no effect: "%" is itself the name of a %', left(NEW.alias, 64), thing USING HINT = 'What is called so itself goes before aliases.';
     ELSIF means IS NULL THEN
-        SELECT CASE WHEN n.candidates IS NOT NULL THEN format('Near to it: %s.', array_to_string(n.candidates, ', ')) ELSE upper(left(n.note, 1)) || substr(n.note, 2) || '.' END INTO near
+        SELECT CASE WHEN n.resolved IS NOT NULL THEN format('Its own name is "%s": say that.', n.resolved)
+                    WHEN n.candidates IS NOT NULL THEN format('Near to it: %s.', array_to_string(n.candidates, ', ')) ELSE upper(left(n.note, 1)) || substr(n.note, 2) || '.' END INTO near
         FROM perfmodel.resolve_job_names(CASE NEW.kind WHEN 'graph' THEN ARRAY[NEW.name] END, CASE NEW.kind WHEN 'gpu' THEN ARRAY[NEW.name] END, CASE NEW.kind WHEN 'dtype' THEN ARRAY[NEW.name] END) AS n;
         RAISE NOTICE 'there is no % "%": until there is, "%" means nothing', thing, left(NEW.name, 64), left(NEW.alias, 64) USING HINT = near;
     END IF;
