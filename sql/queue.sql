@@ -181,6 +181,7 @@ SELECT note FROM perfmodel.queue_eta('late', free => '{"T4": 4, "A100": 1}', at 
 SELECT job_id, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T 44,T 44,A100}', node_free => '{4,4,4}', predictor => 'queue');
 SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}', at => '2026-01-01') LIMIT 2;
 SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-03)"}', gpus => '{T4,T4}', at => '2026-01-02');
+SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => ARRAY(SELECT tstzrange('2025-01-01', '2025-01-02') FROM generate_series(1, 20000)), gpus => array_fill('T4'::text, '{20000}'), at => '2026-01-01');
 SET client_min_messages = warning;
 
 -- ---- what is wrong is said

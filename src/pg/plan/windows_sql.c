@@ -138,19 +138,26 @@ make_fillers(const pm_jobs *jobs, double level, int32 *of, int *n)
 	return f;
 }
 
+#define MOST_NAMED	3			/* windows in notices of their own */
+
 /* Nothing runs before `at`: of a window that is open then, the rest; of one that is over, nothing. */
 static void
 forget_past(windows_read *w, TimestampTz at)
 {
+	int			over = 0;
+
 	for (int i = 0; i < w->n; i++)
 	{
-		if (w->rows[i].closes <= at)
+		if (w->rows[i].closes <= at && over++ < MOST_NAMED)
 			ereport(NOTICE,
 					(errmsg("window %d is over: it closes at %s, and \"at\" is %s", i + 1, pstrdup(timestamptz_to_str(w->rows[i].closes)),
 							pstrdup(timestamptz_to_str(at))),
 					 errhint("For what could have run then: at => the time from which to plan.")));
 		w->rows[i].opens = Max(w->rows[i].opens, Min(at, w->rows[i].closes));
 	}
+	if (over > MOST_NAMED)
+		ereport(NOTICE,
+				(errmsg("so are %d more of the %d windows", over - MOST_NAMED, w->n)));
 }
 
 /* Times are from the first window on, so that seconds keep their digits. */
