@@ -86,9 +86,10 @@ for page in jobs predictor two_predictors; do
     done
 done
 
-# Marks that are one, alike, unknown, negative, far apart, on all scales.
+# Marks that are one, alike, unknown, negative, far apart, on all scales; and many.
 psql -X -Atq >"$out/odd.html" <<'SQL' || exit 1
-SELECT perfmodel.report_page('odd', '<main><div class="grid">' || string_agg(perfmodel.report_plot(concat_ws(' ', form, what, sx, sy), '', form, query, 'x', 'y', sx, sy, r, zoom => true), '') || '</div></main>', true)
+SELECT perfmodel.report_page('odd', '<main><div class="grid">' || string_agg(perfmodel.report_plot(concat_ws(' ', form, what, sx, sy), '', form, query, 'x', 'y', sx, sy, r, zoom => true), '') ||
+    perfmodel.report_plot('many', '', 'compare', 'SELECT i AS x, i AS y FROM generate_series(1, 150000) AS i', zoom => true) || '</div></main>', true)
 FROM unnest('{points,compare,lines,areas,spans}'::text[]) AS form, (VALUES ('linear', 'linear', 3.0), ('time', 'linear', NULL), ('log', 'log', 3.0), ('log', 'log', -1)) AS s(sx, sy, r), (VALUES
     ('one', $$SELECT 5.0 AS x, 6.0 AS y, 'a' AS series, 'l' AS label$$), ('same x', $$SELECT 5.0 AS x, i AS y, 4.0 AS low, 9 AS high, 'a' AS series, 'l' AS label FROM generate_series(6, 9) AS i$$),
     ('same y', $$SELECT i AS x, 20.0 AS y, 'a' AS series, 'l' AS label FROM generate_series(6, 9) AS i$$), ('nothing', $$SELECT NULL::float8 AS x, NULL::float8 AS y, 'a' AS series, 'l' AS label$$),

@@ -25,6 +25,9 @@ function number(v) {
 
 const has = (axis, v) => v != null && (axis.scale !== 'log' || v > 0);
 const ascending = (a, b) => a - b;
+// Of more numbers than a function takes as arguments.
+const least = all => all.reduce((a, b) => Math.min(a, b));
+const most = all => all.reduce((a, b) => Math.max(a, b));
 
 // The marks that can be drawn, by x.
 const drawn = (figure, marks) =>
@@ -41,7 +44,7 @@ const forms = {
   // one x for all marks, those of a series at its own
   points(figure, colours) {
     const marks = drawn(figure, figure.marks), all = marks.flatMap(m => [m[1], m[2]]);
-    const same = figure.form === 'compare' ? [Math.min(...all), Math.max(...all)] : null;
+    const same = figure.form === 'compare' ? [least(all), most(all)] : null;
     return {
       same, both: true,
       data: [marks.map(m => m[1]),
@@ -75,7 +78,7 @@ const forms = {
     own.forEach((ys, i) => tops.push(ys.map((y, k) => y + (i ? tops[i - 1][k] : 0))));
     // a value holds up to the next x; the last one as long as the shortest
     const gaps = xs.slice(1).map((x, k) => x - xs[k]);
-    xs.push(xs[xs.length - 1] + (gaps.length ? Math.min(...gaps) : 1));
+    xs.push(xs[xs.length - 1] + (gaps.length ? least(gaps) : 1));
     const back = figure.series.map((_, i) => own.length - 1 - i);
     return {
       zero: figure.y.scale !== 'log',
