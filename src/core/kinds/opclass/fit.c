@@ -551,19 +551,32 @@ most_columns(int groups)
 	return PM_N_SHARED(groups) + (double) PM_N_DTYPES * groups;
 }
 
+/* If training has every type that there is. */
+static double
+columns_of_types(void)
+{
+	int			types = pm_opclass_type_count();
+	double		products = 0;
+	char		name[64];
+
+	for (int i = 0; i < types; i++)
+		products += pm_opclass_is_product(pm_opclass_type_name(i, name));
+	return PM_N_SHARED(types) + PM_N_DTYPES * products;
+}
+
 /* Strata that d will have at most: their coefficients are what grows with it. */
 static double
 strata_memory(const pm_dataset *d)
 {
 	double		n = fmin(1 + 4.0 * d->n, PM_MAX_STRATA);
 
-	return n * sizeof(double) * (most_columns(PM_N_OPCLASSES) + most_columns(pm_opclass_type_count()));
+	return n * sizeof(double) * (most_columns(PM_N_OPCLASSES) + columns_of_types());
 }
 
 double
 pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads)
 {
-	double		n = most_columns(pm_opclass_type_count());
+	double		n = columns_of_types();
 	double		rows = 0;
 
 	(void) o;
