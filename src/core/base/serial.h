@@ -24,7 +24,6 @@ typedef struct pm_reader
 	const uint8_t *data;
 	size_t		len,
 				at;
-	uint32_t	version;		/* of the form that is read, where its parts differ by it */
 	bool		failed;			/* read past the end, or a value out of its range */
 } pm_reader;
 

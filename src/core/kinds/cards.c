@@ -96,8 +96,7 @@ memory_from_sheet(const pm_cards *c, const pm_gpu *g, int work)
 /*
  * Factors on arithmetic and memory of a card that has no level at all, such
  * that a better sheet is never slower.  The ridge counts in FP32 alone, where
- * all arithmetic has the rate that it is of, with a weight of 0 to 1, and it says
- * nothing of memory.
+ * all arithmetic has the rate that it is of, with a weight of 0 to 1.
  */
 static void
 guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double *compute, double *memory)
@@ -109,8 +108,7 @@ guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double
 	memcpy(weight, c->trait[work], sizeof(weight));
 	weight[TRAIT_RIDGE] = dtype == PM_FP32 ? fmin(fmax(weight[TRAIT_RIDGE], 0), 1) : 0;
 	*compute = sum_of_traits(weight, z);
-	weight[TRAIT_RIDGE] = 0;
-	*memory = c->formats_share ? memory_from_sheet(c, g, work) : sum_of_traits(weight, z);
+	*memory = memory_from_sheet(c, g, work);
 }
 
 /* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
@@ -223,17 +221,11 @@ mean_over_formats(const pm_cards *c, const char *gpu, int work)
 static void
 levels_of(const pm_cards *c, const pm_gpu *g, int dtype, int work, double *compute, double *memory)
 {
-	const pm_card_level *l = find_level(c, g->name, dtype, work);
-	const pm_card_level *m = find_memory_level(c, g->name);
-	double		mean = c->formats_share ? mean_over_formats(c, g->name, work) : NAN;
+	const pm_card_level *operators = find_memory_level(c, g->name);
+	double		networks = mean_over_formats(c, g->name, work);
 
-	*compute = *memory = level_of(c, g, dtype, work);
-	if (!isnan(mean))
-		*memory = mean;
-	else if (m != NULL && (c->formats_share || l == NULL || l->structures == 0))
-		*memory = m->level;
-	else if (c->formats_share)
-		*memory = memory_from_sheet(c, g, work);
+	*compute = level_of(c, g, dtype, work);
+	*memory = !isnan(networks) ? networks : operators != NULL ? operators->level : memory_from_sheet(c, g, work);
 }
 
 pm_card_factors

@@ -69,7 +69,6 @@ struct pm_cards
 	pm_frameworks frameworks;	/* that are not the usual one */
 	int			n_sheets;
 	const pm_gpu *sheets;		/* [n_sheets] of the GPUs that have levels */
-	bool		formats_share;	/* memory has one level for all formats */
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 

@@ -8,7 +8,6 @@
 
 #include "features/sheets.h"
 
-#define FIRST_WITH_SHEETS	7	/* version of the stored form */
 #define MAX_LOG		1000.0		/* of a stored number */
 
 static const char *const work_names[PM_N_CARD_LEVELS] = {
@@ -115,14 +114,13 @@ load_numbers(pm_cards *c, int work, pm_reader *r, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-/* Predictors of before they were kept have none: nothing is bounded by their cards. */
 static pm_code
 load_sheets(pm_cards *c, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	pm_gpu	   *sheets;
 	pm_code		rc = PM_OK;
 
-	c->n_sheets = r->version >= FIRST_WITH_SHEETS ? (int) pm_get_u32(r, PM_MAX_CARD_LEVELS) : 0;
+	c->n_sheets = (int) pm_get_u32(r, PM_MAX_CARD_LEVELS);
 	if ((sheets = PM_NEW(a, pm_gpu, c->n_sheets + 1)) == NULL)
 		return pm_no_memory(st, a);
 	c->sheets = sheets;

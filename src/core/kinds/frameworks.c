@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define FIRST_STORED	5		/* version of the stored form */
 #define MAX_FRAMEWORKS	4096
 #define MAX_LEVEL		5.0		/* of a factor's logarithm */
 
@@ -44,7 +43,7 @@ pm_frameworks_save(const pm_frameworks *f, pm_buffer *b)
 pm_code
 pm_frameworks_load(pm_frameworks *f, int n_works, const int32_t *here, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	f->n = r->version >= FIRST_STORED ? (int) pm_get_u32(r, MAX_FRAMEWORKS) : 0;
+	f->n = (int) pm_get_u32(r, MAX_FRAMEWORKS);
 	if ((f->level = PM_NEW(a, pm_framework_level, f->n + 1)) == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < f->n && !r->failed; i++)

@@ -28,7 +28,7 @@ typedef struct pm_bounds
 /* No bounds. */
 #define PM_NO_BOUNDS	((pm_bounds) {0, INFINITY})
 
-/* The sheets that bound answers for this GPU, to go through by pm_bounds_next(); 0: its answers have no bounds. */
+/* The sheets that bound answers for this GPU, to go through by pm_bounds_sheet(); 0: its answers have no bounds. */
 int			pm_bounds_sheets(const pm_predictor *p, const pm_gpu *gpu);
 
 /*

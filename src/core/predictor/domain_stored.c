@@ -6,7 +6,6 @@
 #include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
-#define FIRST_WITH_FORMATS	6	/* version of the stored form */
 
 static const char *const size_names[N_SIZES] = {
 	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
@@ -110,26 +109,16 @@ load_lists(pm_domain *t, loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
 	return pm_named_load(&optimizers, t->optimizers, r, a, st);
 }
 
-/* Of what was stored before formats were told apart, each format has what the device had. */
 static void
 load_formats(pm_reader *r, const loaded *l, device *g)
 {
 	for (int stored = 0; stored < l->dtypes.n; stored++)
 	{
-		int			dtype = here(&l->dtypes, stored);
-		format	   *f = &g->formats[dtype];
-		int			rows = 0;
+		format	   *f = &g->formats[here(&l->dtypes, stored)];
 
-		for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
-			rows += g->used[dtype][layout];
-		if (r->version >= FIRST_WITH_FORMATS)
-		{
-			f->structures = (int) pm_get_u32(r, INT32_MAX);
-			f->min_batch = pm_get_above(r, 0);
-			f->max_batch = pm_get_above(r, f->min_batch);
-		}
-		else if (rows > 0)
-			*f = (format) {.structures = g->structures, .min_batch = g->min_batch, .max_batch = g->max_batch};
+		f->structures = (int) pm_get_u32(r, INT32_MAX);
+		f->min_batch = pm_get_above(r, 0);
+		f->max_batch = pm_get_above(r, f->min_batch);
 	}
 }
 

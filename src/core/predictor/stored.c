@@ -4,10 +4,10 @@
  * Little-endian: magic "PMPR", format version, kind, quantity, the schema
  * (lists of names and versions of rules), options as name and value, what the
  * kind knows, interval and domain, a correction or none, a calibration of pairs or
- * none, factors of forward passes or none, and a CRC-32C of all that.  A value of an option is a number, or the text of a choice.  Format 1
- * is that of perfmodel 0.1.0, whose predictors know other work of the same
- * operators and must be trained again; no release has formats 2 to 5.  Formats 4,
- * which lacks levels of frameworks, and 5, which lacks what devices had by format of numbers, are read.
+ * none, factors of forward passes or none, and a CRC-32C of all that.  A value of
+ * an option is a number, or the text of a choice.  Format 1 is that of perfmodel
+ * 0.1.0, whose predictors know other work of the same operators and must be
+ * trained again; no release has formats 2 to 7.
  */
 #include "predictor/stored.h"
 
@@ -20,8 +20,7 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 7
-#define OLDEST_VERSION 4
+#define FORMAT_VERSION 8
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)
@@ -142,8 +141,8 @@ load_frame(pm_reader *r, pm_status *st)
 		(uint32_t) r->data[r->len + 2] << 16 | (uint32_t) r->data[r->len + 3] << 24;
 	if (crc != pm_crc32c(r->data, r->len))
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor is damaged: its checksum does not match");
-	version = r->version = pm_get_raw_u32(r);
-	return version >= OLDEST_VERSION && version <= FORMAT_VERSION ? PM_OK :
+	version = pm_get_raw_u32(r);
+	return version == FORMAT_VERSION ? PM_OK :
 		pm_outdated(st, "stored predictor has format version %u, and this library reads version %d", (unsigned) version, FORMAT_VERSION);
 }
 
@@ -180,13 +179,9 @@ pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p,
 		(rc = load_options(p, &r, a, st)) != PM_OK ||
 		(rc = p->kind->load(p, &r, a, st)) != PM_OK ||
 		(rc = pm_trust_load(&r, a, &p->trust, st)) != PM_OK ||
-		(pm_get_u32(&r, 1) != 0 && (rc = pm_correction_load(&r, a, &p->correction, st)) != PM_OK))
-		return rc;
-	/* those that were stored before pairs were learned from end here */
-	if (r.at < r.len && pm_get_u32(&r, 1) != 0 && (rc = pm_transfer_load(&r, a, &p->transfer, st)) != PM_OK)
-		return rc;
-	/* and these before forward passes were */
-	if (r.at < r.len && pm_get_u32(&r, 1) != 0 && (rc = pm_passes_load(&r, a, &p->passes, st)) != PM_OK)
+		(pm_get_u32(&r, 1) != 0 && (rc = pm_correction_load(&r, a, &p->correction, st)) != PM_OK) ||
+		(pm_get_u32(&r, 1) != 0 && (rc = pm_transfer_load(&r, a, &p->transfer, st)) != PM_OK) ||
+		(pm_get_u32(&r, 1) != 0 && (rc = pm_passes_load(&r, a, &p->passes, st)) != PM_OK))
 		return rc;
 	if (r.failed || r.at != r.len)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has the wrong length");

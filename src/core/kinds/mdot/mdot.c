@@ -110,11 +110,11 @@ mdot_infers(const pm_options *o)
  * in few rows or in none, and would take for theirs what is their rows'.  What differs is the work, which they are told.
  */
 static pm_question
-in_shown_format(const pm_mdot *m, const pm_question *q)
+as_shown(const pm_mdot *m, const pm_question *q)
 {
 	pm_question	f = *q;
 
-	if (m->format != PM_MDOT_OWN_FORMAT && !q->gpu->is_cpu)
+	if (!q->gpu->is_cpu)
 		f.dtype = (pm_dtype) m->format;
 	f.optimizer = PM_SGD_MOMENTUM;
 	return f;
@@ -123,7 +123,7 @@ in_shown_format(const pm_mdot *m, const pm_question *q)
 pm_question
 pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q)
 {
-	pm_question	f = in_shown_format(m, q);
+	pm_question	f = as_shown(m, q);
 
 	if (pm_mdot_is_monotone(o))
 		f.batch = PM_MDOT_REFERENCE_BATCH;
@@ -152,7 +152,7 @@ mdot_cards(const pm_predictor *p)
 pm_card_factors
 pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 {
-	pm_question	shown = in_shown_format(m, q);
+	pm_question	shown = as_shown(m, q);
 
 	return pm_cards_factors(cards_of(m), &shown);
 }
@@ -160,7 +160,7 @@ pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 void
 pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio)
 {
-	pm_question	shown = in_shown_format(m, q);
+	pm_question	shown = as_shown(m, q);
 	bool		same = m->base.kind == NULL || shown.dtype == q->dtype;
 	pm_opclass_rates own = {0};
 	pm_opclass_rates usual = {0};

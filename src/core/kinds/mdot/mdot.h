@@ -9,7 +9,6 @@
 #include "kinds/mdot/net.h"
 #include "kinds/training.h"
 
-#define PM_MDOT_OWN_FORMAT (-1)	/* of networks that were trained before formats shared features */
 #define PM_MDOT_REFERENCE_BATCH 32	/* the batch that features are of, when they do not follow the question's */
 
 typedef enum pm_mdot_option
@@ -28,7 +27,7 @@ typedef struct pm_mdot
 	pm_real   **w;				/* [members], of net.tensors.n_params numbers each */
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 	pm_predictor anchor;		/* of kind "opclass": the network's factors are on its times; kind NULL: on those at the peaks */
-	int			format;			/* pm_dtype that the networks take all for on GPUs; PM_MDOT_OWN_FORMAT: they see each */
+	int			format;			/* pm_dtype that the networks take all for on GPUs */
 	double		cpu_anchor;		/* factor on times at the peaks of CPUs; 0: that of the anchor */
 	pm_gpu		reference;		/* card that the networks take every card for that they have not seen; name NULL: none */
 } pm_mdot;

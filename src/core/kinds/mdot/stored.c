@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "features/sheets.h"
 #include "kinds/mdot/mdot.h"
 
 #define MOST_CPU_ANCHOR	1e6
@@ -12,21 +13,6 @@
 #define HAS_REFERENCE	2
 #define HAS_ANCHOR		4
 #define IS_ANCHOR		8		/* the base, of the networks' factors */
-#define HAS_FORMAT		16
-
-static void
-save_sheet(const pm_gpu *g, pm_buffer *b)
-{
-	pm_put_text(b, g->name);
-	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
-	{
-		double		figure = *(const double *) ((const char *) g + pm_gpu_figures[i].offset);
-
-		pm_put_u32(b, !isnan(figure));
-		if (!isnan(figure))
-			pm_put_f64(b, figure);
-	}
-}
 
 pm_code
 pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
@@ -43,33 +29,14 @@ pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
 	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0) |
-			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR) | (m->format != PM_MDOT_OWN_FORMAT ? HAS_FORMAT : 0));
-	if (m->format != PM_MDOT_OWN_FORMAT)
-	{
-		pm_put_u32(b, (uint32_t) pm_there(m->codec.schema, PM_LIST_DTYPE, m->format));
-		pm_put_f64(b, m->cpu_anchor);
-	}
+			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR));
+	pm_put_u32(b, (uint32_t) pm_there(m->codec.schema, PM_LIST_DTYPE, m->format));
+	pm_put_f64(b, m->cpu_anchor);
 	if (m->reference.name != NULL)
-		save_sheet(&m->reference, b);
+		pm_gpu_save(&m->reference, b);
 	if (m->base.kind != NULL && (rc = m->base.kind->save(&m->base, b, st)) != PM_OK)
 		return rc;
 	return m->anchor.kind != NULL && !is_base ? m->anchor.kind->save(&m->anchor, b, st) : PM_OK;
-}
-
-static pm_code
-load_sheet(pm_gpu *g, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	if ((g->name = pm_get_text(r, a)) == NULL && !r->failed)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < PM_N_GPU_FIGURES; i++)
-	{
-		double	   *figure = (double *) ((char *) g + pm_gpu_figures[i].offset);
-
-		*figure = pm_get_u32(r, 1) == 1 ? pm_get_f64(r) : NAN;
-	}
-	if (r->failed || pm_gpu_check(g, NULL) != PM_OK)
-		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has a damaged data sheet");
-	return PM_OK;
 }
 
 static pm_code
@@ -128,16 +95,12 @@ pm_mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->members = (int) p->options.value[OPT_MEMBERS];
 	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
-	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR | HAS_FORMAT);
-	m->format = PM_MDOT_OWN_FORMAT;
-	if ((parts & HAS_FORMAT) && !r->failed)
-	{
-		m->format = pm_here(m->codec.schema, PM_LIST_DTYPE, (int) pm_get_u32(r, (uint32_t) m->codec.schema->list[PM_LIST_DTYPE].n - 1));
-		m->cpu_anchor = pm_get_above(r, 0);
-		if (m->cpu_anchor > MOST_CPU_ANCHOR)
-			r->failed = true;
-	}
-	if ((parts & HAS_REFERENCE) && !r->failed && (rc = load_sheet(&m->reference, r, a, st)) != PM_OK)
+	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR);
+	m->format = pm_here(m->codec.schema, PM_LIST_DTYPE, (int) pm_get_u32(r, (uint32_t) m->codec.schema->list[PM_LIST_DTYPE].n - 1));
+	m->cpu_anchor = pm_get_above(r, 0);
+	if (m->cpu_anchor > MOST_CPU_ANCHOR)
+		r->failed = true;
+	if ((parts & HAS_REFERENCE) && !r->failed && (rc = pm_gpu_load(&m->reference, r, a, st)) != PM_OK)
 		return rc;
 	if ((parts & HAS_BASE) && !r->failed && (rc = load_base(&m->base, p->schema, r, a, st)) != PM_OK)
 		return rc;

@@ -35,7 +35,6 @@ static bool
 covers(const pm_stratum *s, const pm_question *q)
 {
 	return (s->cpu == PM_ANY || s->cpu == q->gpu->is_cpu) && (s->layout == PM_ANY || s->layout == (int) q->layout) &&
-		(s->dtype == PM_ANY || s->dtype == (int) q->dtype) &&
 		(s->framework == NULL || same_text(s->framework, q->framework)) &&
 		(s->gpu == NULL || (same_text(s->gpu, q->gpu->name) && same_text(s->framework, q->framework)));
 }
@@ -71,7 +70,7 @@ static pm_stratum
 stratum_of(int level, const pm_question *q)
 {
 	return (pm_stratum) {
-		.cpu = level >= LEVEL_DEVICES ? q->gpu->is_cpu : PM_ANY, .layout = level >= LEVEL_LAYOUT ? (int) q->layout : PM_ANY, .dtype = PM_ANY,
+		.cpu = level >= LEVEL_DEVICES ? q->gpu->is_cpu : PM_ANY, .layout = level >= LEVEL_LAYOUT ? (int) q->layout : PM_ANY,
 		.framework = level >= LEVEL_FRAMEWORK ? q->framework : NULL, .gpu = level >= LEVEL_DEVICE ? q->gpu->name : NULL
 	};
 }
@@ -512,7 +511,7 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 {
 	double	   *error = PM_NEW(a, double, d->n + 1);
 	double	  (*share)[PM_N_CARD_WORKS] = pm_alloc(a, d->n + 1, sizeof(share[0]));
-	pm_stratum	all = {.cpu = PM_ANY, .layout = PM_ANY, .dtype = PM_ANY};
+	pm_stratum	all = {.cpu = PM_ANY, .layout = PM_ANY};
 	pm_code		rc = PM_OK;
 
 	if (!error || !share)
@@ -522,7 +521,6 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 		m->cards = *from;
 		m->cards.settled = true;
 	}
-	m->cards.formats_share = true;
 	for (int round = 0; round < CARD_ROUNDS && rc == PM_OK; round++)
 	{
 		pm_arena	scratch;

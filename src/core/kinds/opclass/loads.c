@@ -89,10 +89,10 @@ is_product_class(int class)
 
 /* The load of one copy of a token in ms and thousands of launches; *update: its optimizer's time. */
 void
-pm_opclass_load_of(const pm_opclass *m, const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
+pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
 {
 	pm_card_work work = pm_card_work_of(t->op_class[i]);
-	bool		shared = m->cards.formats_share && !is_product_class(pm_token_group(t, i));
+	bool		shared = !is_product_class(pm_token_group(t, i));
 
 	*update = f->memory[work] * t->phase_us[3 * i + 2] / 1000;
 	v[PM_TERM_COMPUTE] = (shared ? f->memory[work] : f->compute[work]) * t->compute_us[i] / 1000;
@@ -156,7 +156,7 @@ pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, cons
 		double		v[PM_N_TERMS];
 		double		update;
 
-		pm_opclass_load_of(m, t, i, f, v, &update);
+		pm_opclass_load_of(t, i, f, v, &update);
 		if (c->product[group] >= 0)
 		{
 			x[pm_term_product(c, (int) t->dtype, c->product[group])] += copies * v[PM_TERM_COMPUTE];
@@ -193,7 +193,7 @@ pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
 	pm_question wide = *q;
 
 	wide.dtype = PM_FP32;
-	if (q->dtype == PM_TF32 && m->cards.formats_share)
+	if (q->dtype == PM_TF32)
 	{
 		r.wide = pm_cards_factors(&m->cards, &wide);
 		for (int work = 0; work < PM_N_CARD_WORKS; work++)

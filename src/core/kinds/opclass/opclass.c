@@ -54,7 +54,7 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 	double		ms;
 	int			largest = 0;
 
-	pm_opclass_load_of(r->m, t, i, &r->cards, v, &update);
+	pm_opclass_load_of(t, i, &r->cards, v, &update);
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];
@@ -170,7 +170,7 @@ pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i)
 	double		ms;
 
 	pm_opclass_coefs_of(r, t, i, coef);
-	pm_opclass_load_of(r->m, t, i, &r->cards, v, &update);
+	pm_opclass_load_of(t, i, &r->cards, v, &update);
 	ms = coef[PM_TERM_COMPUTE] * v[PM_TERM_COMPUTE] + coef[PM_TERM_MEMORY] * v[PM_TERM_MEMORY] + tail_of(r->m, r->in)[0] * update;
 	return ms > 0 && peak_ms > 0 ? fmax(LEAST_FACTOR, fmin(ms / peak_ms, MOST_FACTOR)) : 1;
 }

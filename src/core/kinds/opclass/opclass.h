@@ -63,7 +63,6 @@ typedef struct pm_stratum
 	int			rows;			/* trained on */
 	int			cpu;			/* 1: CPUs, 0: others; or PM_ANY */
 	int			layout;			/* or PM_ANY */
-	int			dtype;			/* PM_ANY, but in predictors that were stored before formats shared coefficients */
 	const char *gpu;			/* NULL: any */
 	const char *framework;		/* NULL: any */
 	double	   *by_class;		/* [m->of_classes.n] factors; us a launch; ms */
@@ -95,7 +94,7 @@ const char *pm_opclass_type_name(int type, char *buf);
 /* -1: no type has this name. */
 int			pm_opclass_type_find(const char *name);
 /* v[PM_N_TERMS]: the load of one copy of token i in ms and thousands of launches; *update: its optimizer's time in ms. */
-void		pm_opclass_load_of(const pm_opclass *m, const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
+void		pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
 /* Whether operators of the type of this name run on matrix units where there are some. */
 bool		pm_opclass_is_product(const char *name);
 /* Set m->of_classes and m->of_types from m->is_product. */

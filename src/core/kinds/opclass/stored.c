@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define MAX_TYPES	1024
-#define FORMATS_SHARE	7		/* first version of the stored form in which formats share coefficients */
 
 static void
 put_coefs(pm_buffer *b, const double *coef, int n)
@@ -57,7 +56,6 @@ save_stratum(const pm_opclass *m, const pm_stratum *s, const pm_schema *schema, 
 	/* 0 stands for any, and so does an empty name */
 	pm_put_u32(b, (uint32_t) (s->cpu + 1));
 	pm_put_u32(b, s->layout == PM_ANY ? 0 : (uint32_t) pm_there(schema, PM_LIST_LAYOUT, s->layout) + 1);
-	pm_put_u32(b, s->dtype == PM_ANY ? 0 : (uint32_t) pm_there(schema, PM_LIST_DTYPE, s->dtype) + 1);
 	pm_put_text(b, s->gpu ? s->gpu : "");
 	pm_put_text(b, s->framework ? s->framework : "");
 	put_class_coefs(b, schema, s->by_class);
@@ -81,7 +79,6 @@ pm_opclass_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 		pm_put_text(b, m->types[i]);
 	for (int i = 0; i < m->n_types; i++)
 		pm_put_u32(b, m->is_product[i]);
-	pm_put_u32(b, m->cards.formats_share);
 	pm_put_u32(b, (uint32_t) m->n);
 	for (int i = 0; i < m->n; i++)
 		save_stratum(m, &m->strata[i], s, b);
@@ -118,19 +115,18 @@ get_class_coefs(pm_reader *r, const pm_schema *s, double *coef)
 			memcpy(coef + PM_N_TERMS * i, coef + PM_N_TERMS * PM_CLASS_MOVE, PM_N_TERMS * sizeof(double));
 }
 
-/* Formats that the predictor was trained before are as the first of its list; in forms without formats all are as the one there is. */
+/* Formats that the predictor was trained before are as the first of its list. */
 static void
 get_product_coefs(pm_reader *r, const pm_columns *c, const pm_schema *s, int group, double *coef)
 {
-	int			stored = r->version >= FORMATS_SHARE ? s->list[PM_LIST_DTYPE].n : 0;
-	double		v[PM_N_DTYPES] = {coef[PM_N_TERMS * group + PM_TERM_COMPUTE]};
+	double		v[PM_N_DTYPES] = {0};
 
 	if (c->product[group] < 0)
 		return;
-	get_coefs(r, v, stored);
+	get_coefs(r, v, s->list[PM_LIST_DTYPE].n);
 	for (int f = 0; f < PM_N_DTYPES; f++)
 	{
-		int			there = stored > 0 ? pm_there(s, PM_LIST_DTYPE, f) : 0;
+		int			there = pm_there(s, PM_LIST_DTYPE, f);
 
 		coef[pm_term_product(c, f, c->product[group])] = v[there >= 0 ? there : 0];
 	}
@@ -148,9 +144,8 @@ get_place(pm_reader *r, const pm_schema *s, pm_list_id list)
 static pm_code
 load_stratum(const pm_opclass *m, const pm_schema *schema, pm_stratum *s, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	s->cpu = r->version >= FORMATS_SHARE ? (int) pm_get_u32(r, 2) - 1 : PM_ANY;
+	s->cpu = (int) pm_get_u32(r, 2) - 1;
 	s->layout = get_place(r, schema, PM_LIST_LAYOUT);
-	s->dtype = get_place(r, schema, PM_LIST_DTYPE);
 	s->gpu = pm_get_text(r, a);
 	s->framework = pm_get_text(r, a);
 	s->by_class = PM_NEW(a, double, m->of_classes.n);
@@ -193,9 +188,8 @@ load_types(pm_opclass *m, pm_reader *r, pm_arena *a, pm_status *st)
 			return pm_no_memory(st, a);
 		if ((type = pm_opclass_type_find(m->types[i])) >= 0)
 			m->slot[type] = i;
-		m->is_product[i] = pm_opclass_is_product(m->types[i]);
 	}
-	for (int i = 0; i < m->n_types && r->version >= FORMATS_SHARE; i++)
+	for (int i = 0; i < m->n_types; i++)
 		m->is_product[i] = pm_get_u32(r, 1) != 0;
 	return pm_opclass_make_columns(m, a, st);
 }
@@ -205,7 +199,6 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	const pm_schema *s = pm_predictor_schema(p);
 	pm_opclass    *m = PM_NEW(a, pm_opclass, 1);
-	bool		share;
 	pm_code		rc;
 
 	if (!m)
@@ -214,7 +207,6 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients");
 	if ((rc = load_types(m, r, a, st)) != PM_OK)
 		return rc;
-	share = r->version >= FORMATS_SHARE && pm_get_u32(r, 1) != 0;
 	m->n = (int) pm_get_u32(r, PM_MAX_STRATA);
 	if (m->n == 0)
 		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged coefficients");
@@ -224,7 +216,6 @@ pm_opclass_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		rc = load_stratum(m, s, &m->strata[i], r, a, st);
 	if (rc == PM_OK)
 		rc = pm_cards_load(&m->cards, s, r, a, st);
-	m->cards.formats_share = share;
 	p->impl = m;
 	return rc;
 }
