@@ -192,8 +192,10 @@ test_card(const job *j, const pm_dataset *all, outcome *o)
 	for (int i = 0; i < all->n; i++)
 		if (tested[i])
 			test_row(j, &p, &all->samples[i], o);
-	printf("%-26s %5d %7.1f %7.1f %9.0f %7.0f\n", o->card, o->n, 100 * o->error / o->n, 100 * (exp(o->bias / o->n) - 1),
-		   100.0 * o->inside / o->n, 100 * o->width / o->n);
+	printf("%-26s %5d %7.1f %7.1f", o->card, o->n, 100 * o->error / o->n, 100 * (exp(o->bias / o->n) - 1));
+	if (!isnan(o->width))
+		printf(" %9.0f %7.0f", 100.0 * o->inside / o->n, 100 * o->width / o->n);
+	printf("\n");
 	fflush(stdout);
 }
 
@@ -226,9 +228,12 @@ print_summary(outcome *o, int n)
 	if (kept == 0)
 		return;
 	qsort(o, kept, sizeof(*o), by_error);
-	printf("\n%d cards, %d rows: median %.1f, mean %.1f, worst %.1f %%; in the interval of 90 %%: %.0f %%, width %.0f %%\n", kept, all.n,
+	printf("\n%d cards, %d rows: median %.1f, mean %.1f, worst %.1f %%", kept, all.n,
 		   50 * (o[(kept - 1) / 2].error / o[(kept - 1) / 2].n + o[kept / 2].error / o[kept / 2].n), mean / kept,
-		   100 * o[kept - 1].error / o[kept - 1].n, 100.0 * all.inside / all.n, 100 * all.width / all.n);
+		   100 * o[kept - 1].error / o[kept - 1].n);
+	if (!isnan(all.width))
+		printf("; in the interval of 90 %%: %.0f %%, width %.0f %%", 100.0 * all.inside / all.n, 100 * all.width / all.n);
+	printf("\n");
 }
 
 int

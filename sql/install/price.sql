@@ -57,8 +57,6 @@ FROM (VALUES ('AUS', 531, '{Australia,AU}'), ('AUT', 148, '{Austria,AT}'), ('BEL
 CREATE FUNCTION perfmodel.check_price() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- an unknown device is an error that names those near to it
-    NEW.gpu := perfmodel.gpu_name(NEW.gpu);
     IF NEW.kind <> ALL ('{on_demand,spot,own}') THEN
         RAISE EXCEPTION 'unknown kind of price "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_kind_known',
             DETAIL = 'kind says how the GPU is paid for.', HINT = 'Known are on_demand, spot and own.';

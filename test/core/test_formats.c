@@ -1,6 +1,6 @@
 /*
  * test_formats.c - the order of number formats, whatever the rows say: TF32 is
- * never slower than FP32, and what no format changes costs the same in all.
+ * not slower than FP32, and what no format changes costs the same in all.
  */
 #include "check.h"
 #include "make_graph.h"

@@ -3,7 +3,6 @@
  */
 #include "plot/markup.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -173,7 +172,7 @@ put_json_letter(pm_markup *m, const char *s, size_t len)
 {
 	unsigned	code = code_of(s, len);
 
-	if (len == 1 && isalnum((unsigned char) *s))
+	if (len == 1 && ((*s >= '0' && *s <= '9') || (*s >= 'A' && *s <= 'Z') || (*s >= 'a' && *s <= 'z')))
 		put_bytes(m, s, 1);
 	else if (is_control(s, len))
 		pm_put_markup(m, "\\u0020");

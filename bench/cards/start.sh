@@ -1,0 +1,27 @@
+# For sh: what the benchmarks about cards begin with, sourced with their arguments: DATA_DIR [option=value ...].
+#
+# Goes to the root of the tree, builds build/cards/*, and sets data, the folder DATA_DIR, and work, an empty folder that is removed
+# at the end. The arguments stay as they are.
+data=$(realpath "${1:?usage: $0 DATA_DIR [option=value ...]}")
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+make -s -f bench/cards/build.mk
+
+# Rows that cards are left out of, into $work. HEAVY=0 takes all networks of torchvision_gpu_bench; else only those that keep a card busy
+# at batch 12. Of the RTX 3090 the rows of one PyTorch and layout, of cnn_benchmarks and lambda_tf all.
+cards_rows() {
+    python3 tools/pretrain_rows.py "$data" "$work" >&2
+    awk -F, -v heavy="${HEAVY:-1}" '{ sub(/\r$/, "") }
+        NR == 1 || $9 == "neusight" || $9 == "cnn_benchmarks" || $9 == "lambda_tf" || $9 == "timm" && $6 ~ /1\.12/ && $5 == "nchw" ||
+        $9 == "torchvision_gpu_bench" && (heavy == 0 || $1 ~ /^(vgg|wide_resnet|resnet50|resnet101|resnet152|resnext)/)' "$work/rows.csv" >"$work/some.csv"
+    mv "$work/some.csv" "$work/rows.csv"
+}
+
+# With OPERATORS=1, single operators into $work and the option that names them into $operators.
+cards_operators() {
+    operators=
+    [ "${OPERATORS:-0}" != 0 ] || return 0
+    python3 tools/pretrain_operators.py "$data" "$work/operators.csv" >&2
+    operators=operators=$work/operators.csv
+}
