@@ -64,6 +64,7 @@ bound_by_sheet(const pm_predictor *p, const pm_question *q, double step_ms, doub
 		(v->causes & (1u << PM_CAUSE_GPU_NOT_SEEN)) ||
 		!pm_trust_unmeasured(p->trust, q, step_ms, v->distance, level, &low_ms, &high_ms))
 		return;
+	/* no card is called so: the doubt about one of which nothing was measured */
 	widen(step_ms, pm_cards_doubt(cards, "", level), &low_ms, &high_ms);
 	v->low_ms = fmax(v->low_ms, low_ms);
 	v->high_ms = fmin(v->high_ms, high_ms);
