@@ -17,7 +17,7 @@
 
 #define PM_ETA_DRAWS_MIN 10
 #define PM_ETA_DRAWS_MAX 10000
-/* Most jobs that are started in all draws, those to come included: so many take about 15 s of the processor. */
+/* Most jobs that are started in all draws, those to come included: 34 million took 20 s on a busy machine. */
 #define PM_ETA_STARTS_MAX INT64_C(50000000)
 
 /* Seconds from now; NaN where the job has no forecast, INFINITY where it never starts. */
