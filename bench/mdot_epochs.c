@@ -192,12 +192,15 @@ typedef struct model
 	size_t		workspace_bytes;
 } model;
 
-/* Features are of the reference batch where the network does not see the batch, times at peak of the row's own: as mdot_fit.c. */
+/*
+ * Features are of the reference batch where the network does not see the batch, times at peak of the row's own: as fit.c.  All
+ * rows are shown in the format of the first, which a file of one format does not notice.
+ */
 static void
 encode_rows(model *m, const pm_options *o)
 {
 	int			n = all.set.n;
-	const pm_mdot plain = {.format = PM_MDOT_OWN_FORMAT};
+	const pm_mdot plain = {.format = all.set.samples[0].query.dtype};
 	pm_dataset	at_features = {.n = n, .samples = PM_NEW(&arena, pm_sample, n)};
 	pm_tokens  *tokens;
 	pm_tokens	work;
