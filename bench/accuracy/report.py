@@ -18,21 +18,21 @@ from collections import defaultdict
 
 OURS = "mdot"
 BOOSTING = ("boosting", "boosting_sum")
+COMMITTEE = ("gnn", "ets", "perfnet", "opclass")    # kinds that mdot is compared and averaged with
 ENOUGH = 5          # rows of a family
 RESAMPLES = 1000
-CLIFF = 15          # percent, of a family
 BEFORE = "pytorch 1.11 cu113"
 SETS = {
-    "timm-nchw": "RTX 3090, AMP, nchw: timm benchmark, PyTorch 1.12",
-    "timm-nhwc": "RTX 3090, AMP, nhwc: timm benchmark, PyTorch 1.12",
-    "data": "one CPU core, fp32: data/",
+    "timm-nchw": "RTX 3090, nchw",
+    "timm-nhwc": "RTX 3090, nhwc",
+    "data": "CPU core",
 }
 SPLITS = {
-    "structure": "5 folds of networks",
-    "family10": "one family left out (each of the ten largest)",
-    "family": "5 folds of whole families",
-    "far": "5 folds of networks unlike the others",
-    "batch": "trained up to the median batch, tested above",
+    "structure": "networks",
+    "family10": "ten families",
+    "family": "families",
+    "far": "far networks",
+    "batch": "larger batches",
 }
 ORDER = [(s, p) for s in SETS for p in SPLITS]
 
@@ -68,12 +68,21 @@ class Cell:
 
 
 def load(folder):
-    """{(set, split): {label: {fold: Cell}}}"""
+    """{(set, split): {label: {fold: Cell}}}, without methods that answer all questions as another."""
     found = defaultdict(lambda: defaultdict(dict))
     for path in sorted(glob.glob(os.path.join(folder, "*__*__*__*.csv"))):
         c = Cell(path)
         found[c.facts["set"], c.facts["split"]][c.facts["label"]][c.facts["fold"]] = c
+    for methods in found.values():
+        if "habitat" in methods and all(f in methods["opclass"] and c.rows == methods["opclass"][f].rows
+                                        for f, c in methods["habitat"].items()):
+            del methods["habitat"]
     return found
+
+
+def title(key):
+    """What a reader calls a set and a split."""
+    return f"{SETS[key[0]]}: {SPLITS[key[1]]}"
 
 
 # ---- errors ----
@@ -164,11 +173,11 @@ def margin_rows(found):
             continue
         rivals = [label for label in methods if is_rival(label)]
         published = [label for label in rivals if label not in BOOSTING]
-        kinds = [("kinds of the library", published)] + [("gradient boosting, too", rivals)] * (rivals != published)
+        kinds = [("kinds of perfmodel", published)] + [("these and gradient boosting", rivals)] * (rivals != published)
         for name, group in kinds:
             if not group:
                 continue
-            cells = [f"{key[0]}, {key[1]}", name]
+            cells = [title(key), name]
             for metric in ("mae", "rmse"):
                 best, theirs, ours, below, low, high = margin(methods, group, metric)
                 cells += [f"{ours:.1f} / {theirs:.1f} ({best})", f"{below:+.0f} % ({low:+.0f} to {high:+.0f})"]
@@ -203,43 +212,73 @@ def board(methods):
                   "us a prediction"], lines, range(1, 10))
 
 
-def overview(found):
+def overview(found, metric, digits):
+    """One error of all methods, a line for each set and split; the best in bold, - where folds are missing."""
     keys = [k for k in ORDER if k in found]
+    figures = {k: {label: summary(folds)[metric] for label, folds in complete(found[k]).items() if plain(label)} for k in keys}
     labels = {label for k in keys for label in found[k] if plain(label)}
+    labels = sorted(labels, key=lambda x: (x != OURS, mean(f[x] / min(f.values()) for f in figures.values() if x in f)))
     lines = []
-    for label in labels:
-        cells, first = [], []
-        for k in keys:
-            folds = complete(found[k]).get(label)
-            s = summary(folds) if folds else None
-            cells.append(f"{s['mape']:.1f} / {s['mae']:.0f} / {s['rmse']:.0f}" if s else "")
-            first.append(s["mape"] if s else math.inf)
-        lines.append((first, [label] + cells))
-    return table(["method"] + [", ".join(k) for k in keys], [cells for _, cells in sorted(lines)])
+    for k in keys:
+        n = max(len(pooled(folds)) for folds in found[k].values())
+        cells = ["-" if label not in figures[k] else f"{figures[k][label]:.{digits}f}" for label in labels]
+        best = min((f, i) for i, f in enumerate(figures[k].get(label, math.inf) for label in labels))[1]
+        cells[best] = f"**{cells[best]}**"
+        lines.append([title(k), str(n)] + cells)
+    return table(["unseen", "n"] + [f"`{label}`" for label in labels], lines, range(1, len(labels) + 2))
 
 
-def best_rival(methods):
-    """By MAE over the folds; None when there is none."""
-    rivals = {label: summary(folds)["mae"] for label, folds in complete(methods).items() if is_rival(label)}
-    return min(rivals, key=rivals.get) if rivals else None
-
-
-def families(methods):
-    rival = best_rival(methods)
-    if OURS not in methods or rival is None:
-        return ""
-    grouped = {label: defaultdict(list) for label in (OURS, rival)}
-    for label, groups in grouped.items():
-        for r in pooled(methods[label]):
-            groups[r[0]].append(r)
+def families(found, sets):
+    """Errors of mdot by family, the worst among unseen families first."""
+    columns = [(name, split) for name in sets for split in ("structure", "family") if OURS in found.get((name, split), {})]
+    groups = {c: defaultdict(list) for c in columns}
+    for c in columns:
+        for r in pooled(found[c][OURS]):
+            groups[c][r[0]].append(r)
+    worst = {}
+    for c in columns:
+        for family, rows in groups[c].items():
+            if len(rows) >= ENOUGH:
+                worst[family] = max(worst.get(family, 0), errors(rows)["mape"])
     lines = []
-    for family, rows in sorted(grouped[OURS].items(), key=lambda x: -len(x[1])):
-        if len(rows) >= ENOUGH and family in grouped[rival]:
-            a, b = errors(rows), errors(grouped[rival][family])
-            lines.append([family or "(none)", str(a["n"]), f"{a['mape']:.1f}", f"{a['bias']:+.1f}", f"{a['mae']:.1f}",
-                          f"{b['mape']:.1f}", f"{b['bias']:+.1f}", f"{b['mae']:.1f}"])
-    header = ["family", "n", f"{OURS}: MAPE %", "bias %", "MAE ms", f"{rival}: MAPE %", "bias %", "MAE ms"]
-    return table(header, lines, range(1, 8))
+    for family in sorted(worst, key=lambda f: -worst[f]):
+        cells = [errors(groups[c][family]) if groups[c][family] else None for c in columns]
+        lines.append([family or "(none)", str(max(e["n"] for e in cells if e))]
+                     + [f"{e['mape']:.1f} ({e['bias']:+.0f})" if e else "-" for e in cells])
+    return table(["family", "n"] + [title(c) for c in columns], lines, range(1, len(columns) + 2)) if lines else ""
+
+
+# ---- do the kinds err alike ----
+
+def correlation(x, y):
+    mx, my = mean(x), mean(y)
+    dx, dy = [v - mx for v in x], [v - my for v in y]
+    return sum(a * b for a, b in zip(dx, dy)) / math.sqrt(sum(a * a for a in dx) * sum(b * b for b in dy))
+
+
+def alike(found):
+    """How far mdot and the kinds of COMMITTEE are from each other, and what the mean of their logarithms errs."""
+    lines = []
+    for key in ORDER:
+        methods = complete(found.get(key, {}))
+        kinds = [k for k in COMMITTEE if k in methods]
+        if OURS not in methods or not kinds:
+            continue
+        ours = methods[OURS]
+        for group in [[k] for k in kinds] + [kinds] * (len(kinds) > 1):
+            logs = {k: [math.log(r[-1] / r[-2]) for f in sorted(ours) for r in methods[k][f].rows] for k in [OURS] + group}
+            off = [(abs(r[-1] - r[-2]), i) for i, r in enumerate(r for f in sorted(ours) for r in ours[f].rows)]
+            shared = [e for e, i in off if len({logs[k][i] > 0 for k in logs}) == 1]
+            mixed = [[r[:-1] + (math.exp(mean(math.log(methods[k][f].rows[i][-1]) for k in logs)),)
+                      for i, r in enumerate(ours[f].rows)] for f in sorted(ours)]
+            e = [errors(rows) for rows in mixed]
+            apart = mean(abs(logs[OURS][i] - logs[k][i]) for k in group for _, i in off)
+            lines.append([title(key), ", ".join(group), str(len(off)), f"{100 * apart:.1f}",
+                          f"{correlation(logs[OURS], logs[group[0]]):.2f}" if len(group) == 1 else "",
+                          f"{100 * sum(shared) / sum(x for x, _ in off):.0f}",
+                          " / ".join(f"{mean(x[m] for x in e):.{d}f}" for m, d in (("mape", 2), ("mae", 1), ("rmse", 1)))])
+    return table(["unseen", "mdot and", "n", "apart %", "correlation of errors", "% of mdot's MAE where all err to one side",
+                  "mean of logarithms: MAPE % / MAE / RMSE ms"], lines, range(2, 7)) if lines else ""
 
 
 def together(found):
@@ -269,28 +308,14 @@ def curve(found):
             parts[100] = methods[OURS]
         for part, folds in sorted(parts.items()):
             s = summary(folds)
-            lines.append([key[0], f"{part} %", f"{mean(c.number('structures') for c in folds.values()):.0f}",
+            lines.append([SETS[key[0]], f"{part} %", f"{mean(c.number('structures') for c in folds.values()):.0f}",
                           f"{mean(c.number('n_train') for c in folds.values()):.0f}", str(s["pooled"]["n"]),
                           f"{s['mape']:.2f}", f"{s['mae']:.1f}", f"{s['rmse']:.1f}"])
-    return table(["measurements", "part", "networks trained on", "rows", "n", "MAPE %", "MAE ms", "RMSE ms"], lines,
+    return table(["rows", "part", "networks trained on", "rows", "n", "MAPE %", "MAE ms", "RMSE ms"], lines,
                  range(1, 8)) if lines else ""
 
 
 # ---- what an error is made of ----
-
-def cliffs(found):
-    """Families on which mdot errs by more than CLIFF percent."""
-    lines = []
-    for key in ORDER:
-        groups = defaultdict(list)
-        for r in pooled(found.get(key, {}).get(OURS, {})):
-            groups[r[0]].append(r)
-        large = {f: errors(rows)["mape"] for f, rows in groups.items() if len(rows) >= ENOUGH}
-        if large:
-            over = ", ".join(f"{f or '(none)'} {e:.1f} %" for f, e in sorted(large.items(), key=lambda x: -x[1]) if e > CLIFF)
-            lines.append([", ".join(key), str(len(large)), over or "none", f"{max(large.values()):.1f}"])
-    return table(["measurements, split", "families", f"above {CLIFF} %", "largest %"], lines, (1, 3)) if lines else ""
-
 
 def heaviest(found, count=5):
     """The measurements that make most of mdot's squared error, by their share."""
@@ -301,9 +326,9 @@ def heaviest(found, count=5):
         total = sum(e * e for e, *_ in rows)
         for e, r, asked in sorted(rows, key=lambda x: -x[0] ** 2)[:count]:
             rest = [x[1] for x in rows if x[0] ** 2 < e * e]
-            lines.append([key[0], asked[0], asked[2], f"{r[-2]:.0f}", f"{r[-1]:.0f}", f"{100 * e * e / total:.0f}",
+            lines.append([SETS[key[0]], asked[0], asked[2], f"{r[-2]:.0f}", f"{r[-1]:.0f}", f"{100 * e * e / total:.0f}",
                           f"{errors(rest)['rmse']:.1f}"])
-    header = ["measurements", "graph", "batch", "measured ms", "predicted ms", "% of the squared error", "RMSE without it and those above, ms"]
+    header = ["rows", "graph", "batch", "measured ms", "predicted ms", "% of the squared error", "RMSE without it and those above, ms"]
     return table(header, lines, range(2, 7)) if lines else ""
 
 
@@ -339,10 +364,12 @@ def trust(found):
             held = mean(low <= r[-2] <= high for r, (low, high, _) in rows)
             width = mean((high - low) / r[-1] for r, (low, high, _) in rows)
             groups = [[r for r, t in rows if t[2] == inside] for inside in (True, False)]
-            lines.append([key[0], label.split("~")[0], label.split("~")[1], str(len(rows)), f"{100 * held:.1f}", f"{100 * width:.0f}",
+            folded = [mean(low <= r[-2] <= high for r, (low, high, _) in zip(c.rows, c.trust)) for c in folds.values() if all(c.trust)]
+            lines.append([title(key), label.split("~")[0], str(len(folds)), str(len(rows)), f"{100 * held:.1f}",
+                          f"{100 * min(folded):.0f} to {100 * max(folded):.0f}" if folded else "", f"{100 * width:.0f}",
                           f"{100 * len(groups[0]) / len(rows):.0f}"] + [f"{errors(g)['mape']:.1f}" if g else "" for g in groups])
-    header = ["measurements", "method", "level", "n", "hold %", "mean width %", "in domain %", "MAPE % in", "out"]
-    return table(header, lines, range(2, 9)) if lines else ""
+    header = ["unseen", "method", "folds", "n", "hold %", "single folds %", "mean width %", "in domain %", "MAPE % in", "out"]
+    return table(header, lines, range(2, 10)) if lines else ""
 
 
 def machine(folder):
@@ -360,14 +387,12 @@ def heading(folder, found):
     sources = {c.facts.get("source") for c in cells}
     options = sorted({f"{c.facts['label']}: {k[7:]} = {v}" for c in cells for k, v in c.facts.items()
                       if k.startswith("option:") and k != "option:seed" and ":" not in c.facts["label"]})
-    n = {k[0]: max(len(pooled(f)) for f in methods.values()) for k, methods in sorted(found.items()) if k[1] == "structure"}
     text = ["# Leaderboard", "",
             "Written by `make bench-accuracy DATA=DIR` (bench/accuracy/run.sh, report.py). Do not edit.", "",
             f"{m.get('date', '')}; {m.get('cpu', '')}, {m.get('processors', '')} processor(s), {m.get('kernel', '')}; "
             f"OpenBLAS kernels {', '.join(blas)}, one thread a process.",
             f"Folds: seed {', '.join(sorted({c.facts['split_seed'] for c in cells}))}; training: seed "
-            f"{', '.join(sorted({c.facts['seed'] for c in cells}))}, one run each. Rows tested: "
-            + ", ".join(f"{k} {v}" for k, v in n.items()) + "."]
+            f"{', '.join(sorted({c.facts['seed'] for c in cells}))}, one run each."]
     if options:
         text += ["Options other than the defaults: " + "; ".join(options) + "."]
     if m.get("fold"):
@@ -378,19 +403,46 @@ def heading(folder, found):
 
 
 NOTES = """
-Every row is tested by a predictor that has seen neither it nor, except with `batch`, any network with the same graph; all methods
-have the same folds. MAPE, MAE and RMSE are means over the folds (as a test of one fold at a time sees them); "all rows at once" pools
-the folds. "train s" is the processor time of one training, "us a prediction" that of one prediction of a step with its graph loaded
-(gradient boosting: of the trees alone, in one call for all rows, without computing features; its choice of a model is not in its
-training time). `boosting` and `boosting_sum` are scikit-learn's gradient boosting on aggregated features (bench/accuracy/boosting.py),
-not a kind of the library.
+| word | meaning |
+|---|---|
+| RTX 3090, nchw or nhwc | training steps of image networks in mixed precision (AMP), PyTorch 1.12, from the timm benchmark; the rows do not come with perfmodel |
+| CPU core | training steps on one CPU core, fp32, in [data/](../data/README.md) |
+| networks | five folds; a network of the test, under whatever name, is not in training at any batch |
+| families | five folds of whole families with their kin ([graph_format.md](graph_format.md#families)) |
+| far networks | five folds of networks that spend their time unlike all others |
+| larger batches | trained on the rows up to the median batch, tested on those above |
+| MAPE, MAE, RMSE | mean absolute percentage error, mean absolute error, root mean squared error; means over the folds |
+
+`mdot` and the other kinds: [rivals.md](rivals.md). `boosting` and `boosting_sum` are scikit-learn's gradient boosting on features that are summed over the operators
+(bench/accuracy/boosting.py). They are no kinds of perfmodel. `habitat` needs measurements of a network on another device; where there is one device alone, it answers as `opclass` does and is left out.
 """
 
 
-MARGINS = """## Margins
+MARGINS = """## How far mdot is below the best of the others
 
-mdot against the best rival by the same figure; how far it is below (+), with the interval that holds 95 % of 1000 draws of the networks
-(all rows at once). The published margin of MDOT over its runner-up: MAE 25 %, RMSE 45 % below.
+In brackets: the interval that holds 95 % of 1000 draws of the networks, with all rows at once. The published margin of MDOT over its runner-up is 25 % in MAE and 45 % in RMSE.
+"""
+BOARDS = """## Each split
+
+"all rows at once": MAPE / MAE / RMSE over the rows of all folds together. "train s": processor time of one training. "us a prediction": processor time of one prediction, with the graph loaded.
+For gradient boosting, the first is without the choice of a model, the second without the features.
+"""
+ALIKE = """## Do the kinds err alike?
+
+"apart": mean difference of the two logarithms, in percent. Correlation: of the errors, as logarithms of predicted over measured time.
+"""
+TRUST = """## Intervals of 90 %
+
+"hold": the share of measurements in their interval; "single folds": the smallest and the largest of the folds. "mean width": upper less lower bound, in percent of the prediction.
+[trust.md](trust.md) says what `in_domain` means.
+"""
+REMEASURED = """## What a measurement of the same network is worth
+
+Networks that were measured with PyTorch 1.11, too. That time, by one factor for all networks, is taken for the time with 1.12.
+"""
+FAMILIES = """## Families: mdot
+
+MAPE in percent, in brackets the mean of the errors with their sign: at + the predicted times are too long. Families with at least {n} rows, the worst first.
 """
 EXPLAIN = """## Times of single operators against measured ones (NeuSight)
 
@@ -398,34 +450,46 @@ What is compared and how: bench/accuracy/explain_neusight.py.
 """
 
 
+def left_out(found):
+    """What some methods lack that others have."""
+    labels = {label for methods in found.values() for label in methods if plain(label)}
+    text = []
+    for key in ORDER:
+        methods = found.get(key, {})
+        every = {f for label, folds in methods.items() if plain(label) for f in folds}
+        gone = sorted(label for label in labels if label != "habitat" and set(methods.get(label, {})) != every)
+        if gone:
+            text.append(f"- {title(key)}: {', '.join(gone)}")
+    return "\n".join(["**Not run, or not on all folds:**", ""] + text) + "\n" if text else ""
+
+
 def render(folder, profiles=None):
     found = load(folder)
     if not found:
         sys.exit(f"there are no results in {folder}")
-    out = [heading(folder, found), NOTES, "## Overview\n\nMAPE % / MAE ms / RMSE ms, means over the folds.\n", overview(found)]
+    out = [heading(folder, found), left_out(found), NOTES, "## Overview\n\nMAPE in percent; the smallest of a line is bold.\n", overview(found, "mape", 1),
+           "MAE in ms:\n", overview(found, "mae", 0)]
     rows = margin_rows(found)
     if rows:
-        out += [MARGINS, table(["rows, split", "best of", "MAE: mdot / rival", "below", "RMSE: mdot / rival", "below"], rows)]
+        out += [MARGINS, table(["unseen", "best of", "MAE: mdot / other", "below", "RMSE: mdot / other", "below"], rows)]
+    for head, text in ((ALIKE, alike(found)),
+                       (TRUST, trust(found)),
+                       ("## All layouts and versions of PyTorch trained together, tested on PyTorch 1.12\n", together(found)),
+                       ("## mdot trained on a part of the networks, the same test folds\n", curve(found)),
+                       (REMEASURED, remeasured(found, profiles) if profiles else ""),
+                       ("## The rows that make most of the squared error: mdot on unseen networks\n", heaviest(found)),
+                       (FAMILIES.format(n=ENOUGH), "\n".join(t for t in (families(found, x) for x in (("timm-nchw", "timm-nhwc"), ("data",))) if t))):
+        if text:
+            out += [head, text]
+    out += [BOARDS]
     for key in ORDER:
         if key in found:
-            out += [f"## {SETS[key[0]]}; {SPLITS[key[1]]}\n", board(found[key])]
-    for title, text in (("All layouts and versions of PyTorch trained together", together(found)),
-                        ("Intervals and domain, on networks that training has not seen", trust(found)),
-                        ("What a measurement of the same network is worth", remeasured(found, profiles) if profiles else ""),
-                        ("What the squared error is made of: mdot on unseen networks", heaviest(found)),
-                        (f"Families with at least {ENOUGH} rows on which mdot errs most", cliffs(found)),
-                        ("Learning curve: mdot on a part of the training networks, the same test folds", curve(found))):
-        if text:
-            out += [f"## {title}\n", text]
-    for key in ORDER:
-        text = families(found.get(key, {})) if key[1] in ("structure", "family10", "family") else ""
-        if text:
-            out += [f"## Families with at least {ENOUGH} rows: {key[0]}, {SPLITS[key[1]]}\n", text]
+            out += [f"### {title(key)}\n", board(found[key])]
     explain = os.path.join(folder, "explain.md")
     if os.path.exists(explain):
         with open(explain) as f:
             out += [EXPLAIN, f.read()]
-    return "\n".join(out)
+    return "\n".join(x for x in out if x)
 
 
 if __name__ == "__main__":
