@@ -75,10 +75,37 @@ SELECT c.outcome, c.n_jobs, (SELECT count(*) FROM meant WHERE (graph_id IS NOT N
 FROM perfmodel.collect_from_jobs('spelt', startup_s => 0) AS c ORDER BY 1;
 SELECT count(*) FROM ((SELECT DISTINCT graph_id, gpu, dtype FROM meant WHERE graph_id IS NOT NULL AND gpu IS NOT NULL AND dtype IS NOT NULL) EXCEPT (SELECT graph_id, gpu, dtype FROM perfmodel.profile)) AS missing;
 ROLLBACK TO collected;
+-- ---- what jobs do not say, with NULL or blanks, is read alike by plans, reports and measurements; so is an optimizer that is none of ours
+CREATE TABLE untold AS SELECT row_number() OVER () AS job_id, v.*, 8 AS batch, 100 AS steps, 3600 AS duration_s, now() AS submitted_at, now() AS finished_at FROM (VALUES
+    ('told', 'names_vgg16@224', 'T4', 'fp32', 'nchw', 'sgd_momentum', 1), ('null', 'names_vgg16@224', 'T4', NULL, NULL, NULL, NULL), ('blank', 'names_vgg16@224', 'T4', '', ' ', '  ', 1),
+    ('lion', 'names_vgg16@224', 'T4', 'fp32', 'nchw', 'lion', 1), ('other', 'names_vgg16@224', 'T4', 'fp32', 'nchw', 'other', 1), ('no graph', NULL, 'T4', 'fp32', 'nchw', 'sgd', 1), ('blank graph', ' ', 'T4', 'fp32', 'nchw', 'sgd', 1),
+    ('no gpu', 'names_vgg16@224', NULL, 'fp32', 'nchw', 'sgd', 1), ('blank gpu', 'names_vgg16@224', '', 'fp32', 'nchw', 'sgd', 1), ('odd layout', 'names_vgg16@224', 'T4', 'fp32', 'nhcw', 'sgd', 1)) AS v(say, graph, gpu, dtype, layout, optimizer, gpu_count);
+SELECT u.say, f.p50_s = t.p50_s AS as_told, f.p50_s = o.p50_s AS as_other, f.note FROM untold AS u JOIN perfmodel.forecast_jobs('untold', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS f ON f.job_id = u.job_id::text,
+    perfmodel.forecast_jobs('untold', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS t, perfmodel.forecast_jobs('untold', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS o WHERE t.job_id = '1' AND o.job_id = '5' ORDER BY u.job_id;
+SELECT DISTINCT note FROM perfmodel.what_if_jobs('untold', '{"finished_at": null}', gpus => '{T4}', predictor => 'names') WHERE job_id IN ('4', '7') ORDER BY 1;
+SELECT "position", job_id, note FROM perfmodel.queue_order_arrays(job_ids => '{a,b}', gpus => '{" ",NULL}', gpu_counts => '{1,1}', durations_p50_s => '{1,2}');
+SELECT what, given, jobs_with_it AS jobs, match, resolved, note FROM perfmodel.resolve_job_names('untold') WHERE match = 'missing' OR given = 'lion';
+DO $$
+DECLARE r record; BEGIN
+    FOR r IN EXECUTE format('SELECT graph_id IS NOT NULL AS graph, r.gpu, r.dtype, r.layout, r.gpu_count, count(*) AS jobs FROM (%s) AS r GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 4', perfmodel.report_jobs('untold', '{"graph": "graph"}')) LOOP RAISE WARNING '%', r; END LOOP;
+END $$;
+SAVEPOINT untold;
+DELETE FROM perfmodel.profile;
+SELECT * FROM perfmodel.collect_from_jobs('untold', startup_s => 0);
+SELECT p.gpu, p.dtype, p.layout, p.optimizer, p.world_size FROM perfmodel.profile AS p ORDER BY p.optimizer;
+-- a name that several devices could mean: the trigger of perfmodel.profile says once which is taken, and name_alias has said it already
+UPDATE untold SET gpu = CASE WHEN job_id % 2 = 0 THEN 'V100' ELSE 'Tesla V100' END, batch = job_id;
+SET client_min_messages = notice;
+SELECT * FROM perfmodel.collect_from_jobs('untold', startup_s => 0, since => '2020-01-01');
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'V100', 'V100-SXM2-32GB'), ('gpu', 'Tesla V100', 'V100-SXM2-32GB');
+SELECT * FROM perfmodel.collect_from_jobs('untold', startup_s => 0, since => '2020-01-01');
+SET client_min_messages = warning;
+SELECT gpu, count(*) FROM perfmodel.profile WHERE gpu <> 'T4' GROUP BY 1;
+ROLLBACK TO untold;
 -- a change is seen at once
 DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';
 SELECT note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') WHERE job_id = '1';
-SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', NULL, ''b''', 'NULL, ''a'', ''b''']) AS v;
+SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', '' '', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', NULL, ''b''', 'NULL, ''a'', ''b''']) AS v;
 -- with the caller's rights
 CREATE ROLE pm_test_names;
 GRANT USAGE ON SCHEMA helper TO pm_test_names;

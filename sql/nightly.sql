@@ -55,7 +55,7 @@ SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
 -- numbers whose quotient is none, and ends that are yet to come
 TRUNCATE odd;
 INSERT INTO odd SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%'), 'T4', v.* FROM (VALUES (now(), 8, 1e308::float8, 500::float8, 1), (now(), 8, 1e6, 1e308, 1), ('infinity', 8, 1e6, 500, 1), (now() + '1 year', 8, 1e6, 500, 1)) AS v;
-SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
+SELECT * FROM perfmodel.collect_from_jobs('odd', since => '2020-01-01') ORDER BY outcome;
 -- again: nothing new; from a time on: again
 SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
 SELECT n_jobs FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', since => '2026-03-01') WHERE outcome = 'taken';

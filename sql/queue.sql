@@ -175,6 +175,9 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRA
     'place(''runs'', nodes => ''{}'', node_gpus => ''{}'', node_free => ''{}'')', 'queue_eta(''coming'', ''{"gpu": null}'', ''{"T4": 1}'')', 'queue_eta(''coming'', ''{"T4": 1}'')']) AS a;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY['queue_eta(' || :'runs' || ')', 'fill_windows(' || :'runs' || ')', 'fill_windows(' || :'runs' || ', ''{}'')', 'what_if_jobs(' || :'runs' || ')',
     'place(' || :'runs' || ')', 'place(' || :'runs' || ', ''{a}'', ''{T4}'')']) AS a;
+-- the devices of jobs that are over are none of these
+UPDATE coming SET gpu = 'L4' WHERE job_id = 'old 3';
+SELECT helper.error_of($$SELECT * FROM perfmodel.queue_eta('coming', policy => 'sjf', at => '2026-01-01 12:00+00')$$);
 SET client_min_messages = notice;
 SELECT note FROM perfmodel.queue_eta('coming', free => '{"RTX 3091": 4}', policy => 'fifo', at => '2026-01-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT note FROM perfmodel.queue_eta('late', free => '{"T4": 4, "A100": 1}', at => '2026-02-01 12:00+00') WHERE "position" IS NOT NULL;
@@ -207,6 +210,17 @@ CREATE TABLE as_text AS SELECT i::text AS job_id, 'T4'::text AS gpu, CASE i WHEN
 SELECT job_id, gpu_count, p50_s, note FROM perfmodel.queue_order('as_text', at => '2026-01-01 12:00+00') ORDER BY job_id;
 UPDATE as_text SET duration_s = 'long' WHERE job_id = '2';
 SELECT helper.error_of($$SELECT * FROM perfmodel.queue_order('as_text')$$);
+UPDATE as_text SET duration_s = '1e400' WHERE job_id = '2';
+SELECT helper.error_of($$SELECT * FROM perfmodel.queue_order('as_text')$$);
+UPDATE as_text SET duration_s = '70', submitted_at = 'some day' WHERE job_id = '2';
+SELECT helper.error_of($$SELECT * FROM perfmodel.queue_eta('as_text', free => '{"T4": 1}')$$);
+-- in the history, too, and only where it is read; '' is an end that is yet to come
+ALTER TABLE as_text ADD "ended ""at""" text, ADD started_at text;
+UPDATE as_text SET "ended ""at""" = CASE job_id WHEN '2' THEN '2026-01-01 11:30+00' ELSE ' ' END;
+SELECT job_id, note FROM perfmodel.queue_order('as_text', '{"finished_at": "ended \"at\""}', at => '2026-01-01 12:00+00');
+SELECT helper.error_of($$SELECT * FROM perfmodel.queue_eta('as_text', '{"finished_at": "ended \"at\""}', free => '{"T4": 1}', policy => 'sjf', at => '2026-01-01 12:00+00')$$);
+UPDATE as_text SET submitted_at = '2026-01-01 11:00+00', "ended ""at""" = 'yes' WHERE job_id = '2';
+SELECT helper.error_of($$SELECT * FROM perfmodel.queue_eta('as_text', '{"finished_at": "ended \"at\""}', free => '{"T4": 1}', policy => 'sjf', at => '2026-01-01 12:00+00')$$);
 -- ---- with the caller's rights
 CREATE ROLE pm_test_queue;
 GRANT USAGE ON SCHEMA helper TO pm_test_queue;

@@ -55,6 +55,7 @@ DECLARE
     -- what other functions ask for is left alone, so that one object does for all of them
     elsewhere CONSTANT text[] := '{job_id,team,graph,graph_id,gpu,gpu_count,batch,dtype,layout,framework,optimizer,cluster,weight,noise_scale,steps,done_steps,duration_s,duration_p90_s,
                                    submitted_at,started_at,finished_at,deadline,nodes,restarts}';
+    names CONSTANT text[] := '{graph,gpu,dtype,layout,framework,optimizer}';
     strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted || elsewhere));
     no_network CONSTANT boolean := NOT EXISTS (SELECT FROM unnest('{graph_id,graph}'::text[]) AS k WHERE CASE WHEN columns ? k THEN columns ->> k ELSE k END = ANY (present));
     column_name text;
@@ -75,6 +76,13 @@ BEGIN
                      WHEN wanted[i] IN ('duration_s', 'steps', 'restarts') THEN 'number' WHEN wanted[i] LIKE '%\_at' THEN 'time' ELSE 'text' END;
         IF column_name = ANY (present) THEN
             value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
+            IF wanted[i] = ANY (names) THEN
+                value := format('CASE WHEN btrim(%1$s) <> '''' THEN %1$s END', value);
+            END IF;
+            -- a row that does not say is read as a table that does not
+            IF otherwise[i] NOT LIKE 'NULL%' AND wanted[i] <> 'team' THEN
+                value := format('coalesce(%s, %s)', value, otherwise[i]);
+            END IF;
             list := concat_ws(', ', list, value || CASE WHEN value = wanted[i] THEN '' ELSE ' AS ' || wanted[i] END);
         ELSIF otherwise[i] IS NULL OR columns ->> wanted[i] IS NOT NULL OR wanted[i] = 'graph' AND no_network THEN
             lacking := lacking || quote_ident(coalesce(column_name, wanted[i]));

@@ -67,13 +67,14 @@ BEGIN
             -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
             SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()
         ), meaning AS MATERIALIZED (
-            SELECT n.what, n.given, n.resolved, n.graph_id
+            SELECT n.what, n.given, n.resolved, n.graph_id, n.note
             FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph::text FROM job AS j), ARRAY(SELECT DISTINCT j.gpu::text FROM job AS j),
                                              ARRAY(SELECT DISTINCT j.dtype::text FROM job AS j), 1) AS n
         ), named AS (
             SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), m.graph_id) AS graph_id,
-                   c.resolved AS gpu, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(d.resolved, '') AS dtype,
+                   c.resolved AS gpu, CASE WHEN c.note LIKE '%%was taken for%%' THEN c.given END AS short_name, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(d.resolved, '') AS dtype,
                    coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
+                   -- as plans read it (resolve_optimizer() in job_rows.c)
                    coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, CASE WHEN j.gpu_count::numeric BETWEEN 1 AND 1000000 THEN j.gpu_count::integer END AS world_size,
                    CASE WHEN j.nodes::numeric BETWEEN 1 AND j.gpu_count::numeric THEN j.nodes::integer ELSE 1 END AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
                    j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, CASE WHEN j.duration_s::float8 BETWEEN 0 AND 1e12 AND j.steps::float8 BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s::float8 - $2) / j.steps::float8 END AS step_ms
@@ -98,11 +99,12 @@ BEGIN
             WHERE s.reason IS NULL
         ), added AS (
             INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, world_size, nodes, step_ms, spread, measured_at, source)
-            SELECT c.graph_id, c.gpu, c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes,
+            -- by a name that several devices could mean, where the jobs have one: the trigger of the table then says which is taken
+            SELECT c.graph_id, coalesce(min(c.short_name), c.gpu), c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes,
                    percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms),
                    (percentile_cont(0.75) WITHIN GROUP (ORDER BY c.step_ms) - percentile_cont(0.25) WITHIN GROUP (ORDER BY c.step_ms))
                        / percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms), max(c.finished_at), $4
-            FROM checked AS c WHERE c.outcome = 'taken' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+            FROM checked AS c WHERE c.outcome = 'taken' GROUP BY c.graph_id, c.gpu, c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes
             ORDER BY max(c.finished_at), c.graph_id, c.gpu, c.batch
             RETURNING 1
         )

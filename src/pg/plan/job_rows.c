@@ -22,6 +22,7 @@
 #include "gpus.h"
 #include "plan/graph_names.h"
 #include "plan/job_memory.h"
+#include "plan/job_query.h"
 #include "plan/job_rows.h"
 #include "plan/name_aliases.h"
 #include "plans.h"
@@ -35,67 +36,6 @@
 /* Kinds of devices that a message names. */
 #define MOST_KINDS 10
 
-/* ---------- the query ---------- */
-
-/* Columns of the query, in its order. */
-enum
-{
-	Q_ID = 1, Q_TEAM, Q_GRAPH, Q_GRAPH_ID, Q_GPU, Q_GPU_COUNT, Q_BATCH, Q_DTYPE, Q_LAYOUT, Q_FRAMEWORK, Q_OPTIMIZER, Q_CLUSTER, Q_WEIGHT, Q_NOISE, Q_STEPS, Q_DONE, Q_DURATION,
-	Q_P90, Q_SUBMITTED, Q_STARTED, Q_DEADLINE, Q_FINISHED, Q_LIVE
-};
-
-static const struct
-{
-	pm_job_column what;
-	const char *type;
-} query_columns[] = {
-	{PM_COLUMN_ID, "pg_catalog.text"}, {PM_COLUMN_TEAM, "pg_catalog.text"}, {PM_COLUMN_GRAPH, "pg_catalog.text"},
-	{PM_COLUMN_GRAPH_ID, "pg_catalog.int8"}, {PM_COLUMN_GPU, "pg_catalog.text"}, {PM_COLUMN_GPU_COUNT, "pg_catalog.int4"},
-	{PM_COLUMN_BATCH, "pg_catalog.int4"}, {PM_COLUMN_DTYPE, "pg_catalog.text"}, {PM_COLUMN_LAYOUT, "pg_catalog.text"},
-	{PM_COLUMN_FRAMEWORK, "pg_catalog.text"}, {PM_COLUMN_OPTIMIZER, "pg_catalog.text"},
-	{PM_COLUMN_CLUSTER, "pg_catalog.text"}, {PM_COLUMN_WEIGHT, "pg_catalog.float8"},
-	{PM_COLUMN_NOISE_SCALE, "pg_catalog.float8"}, {PM_COLUMN_STEPS, "pg_catalog.float8"},
-	{PM_COLUMN_DONE_STEPS, "pg_catalog.float8"}, {PM_COLUMN_DURATION_S, "pg_catalog.float8"}, {PM_COLUMN_DURATION_P90_S, "pg_catalog.float8"},
-	{PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_STARTED_AT, "pg_catalog.timestamptz"}, {PM_COLUMN_DEADLINE, "pg_catalog.timestamptz"}
-};
-
-/*
- * A name of a graph, or one of name_alias, becomes its id in the query, so that each is looked up by the server's own join.
- * Other spellings are for resolve_graphs().
- */
-static char *
-make_query(const pm_job_table *t, bool recent)
-{
-	bool		by_name = t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL;
-	StringInfoData s;
-
-	initStringInfo(&s);
-	appendStringInfoString(&s, "SELECT ");
-	for (int i = 0; i < lengthof(query_columns); i++)
-		appendStringInfo(&s, "%s%s", i > 0 ? ", " : "",
-						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "COALESCE(g.graph_id, ag.graph_id)" :
-						 pm_job_table_value(t, query_columns[i].what, query_columns[i].type));
-	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
-		appendStringInfo(&s, ", %s, %s IS NULL", recent ? pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz") : "NULL::pg_catalog.timestamptz",
-						 t->column[PM_COLUMN_FINISHED_AT]);
-	else
-		appendStringInfoString(&s, ", NULL::pg_catalog.timestamptz, true");
-	appendStringInfo(&s, " FROM %s", t->relation);
-	if (by_name)
-		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text"
-						 " LEFT JOIN perfmodel.name_alias AS a ON g.graph_id IS NULL AND a.kind OPERATOR(pg_catalog.=) 'graph' AND a.alias OPERATOR(pg_catalog.=) %s::pg_catalog.text"
-						 " LEFT JOIN perfmodel.graph AS ag ON ag.name OPERATOR(pg_catalog.=) a.name", t->column[PM_COLUMN_GRAPH], t->column[PM_COLUMN_GRAPH]);
-	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
-		appendStringInfo(&s, " WHERE %s IS NULL", t->column[PM_COLUMN_FINISHED_AT]);
-	if (t->column[PM_COLUMN_FINISHED_AT] != NULL && recent)
-		appendStringInfo(&s, " OR %s OPERATOR(pg_catalog.>) $%d OR %s OPERATOR(pg_catalog.>) $%d",
-						 pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"), t->nargs + 1,
-						 pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz"), t->nargs + 1);
-	appendStringInfo(&s, " ORDER BY %s, %s COLLATE pg_catalog.\"C\"", pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"),
-					 pm_job_table_value(t, PM_COLUMN_ID, "pg_catalog.text"));
-	return s.data;
-}
-
 /* ---------- one job ---------- */
 
 /* What the row says beside what pm_job_row shows. */
@@ -105,6 +45,7 @@ typedef struct pm_job_question
 	bool		has_batch;
 	bool		has_graph_id;
 	char	   *graph;			/* name, or NULL */
+	char	   *taken;			/* a sentence about a word that was taken for another; NULL: none was */
 	const char *not_meant;		/* why that means no graph */
 	int32		gpu_count;
 	double		steps;			/* NaN: none */
@@ -167,23 +108,29 @@ pm_job_note(pm_job_row *row, const char *what)
 	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
 }
 
-/* Formats as name_alias says, where they are no words of ours. */
+/* A format as name_alias says, where it is no word of ours. */
 static void
-resolve_dtypes(pm_jobs *jobs)
+resolve_dtype(pm_job_question *q)
 {
-	pm_freshen();
-	for (int i = 0; i < jobs->n_all; i++)
-	{
-		text	  **dtype = &jobs->questions[i].words.dtype;
-		const char *alias;
+	const char *alias = q->words.dtype != NULL ? pm_dtype_alias_of(text_to_cstring(q->words.dtype)) : NULL;
 
-		CHECK_FOR_INTERRUPTS();
-		if (*dtype == NULL)
-			continue;
-		alias = pm_dtype_alias_of(text_to_cstring(*dtype));
-		if (alias != NULL)
-			*dtype = cstring_to_text(alias);
-	}
+	if (alias != NULL)
+		q->words.dtype = cstring_to_text(alias);
+}
+
+/* An optimizer that is none of ours is one of the others: collect_from_jobs() has the same rule. */
+static void
+resolve_optimizer(pm_job_question *q)
+{
+	char	   *given;
+
+	if (q->words.optimizer == NULL)
+		return;
+	given = text_to_cstring(q->words.optimizer);
+	if (pm_optimizer_parse(given) >= 0)
+		return;
+	q->taken = psprintf("optimizer \"%s\" is taken as \"%s\"", pm_shown_name(given), pm_optimizer_name[PM_OPT_OTHER]);
+	q->words.optimizer = cstring_to_text(pm_optimizer_name[PM_OPT_OTHER]);
 }
 
 /* Names that the query has not found: other spellings, or why a name means no graph. */
@@ -306,6 +253,8 @@ ask_duration(pm_job_row *r, pm_job_question *q)
 	r->p90_s = a.high_ms * factor;
 	r->in_domain = a.in_domain;
 	r->domain_known = true;
+	if (q->taken != NULL)
+		pm_job_note(r, q->taken);
 	if (a.note != NULL)
 		pm_job_note(r, a.note);
 }
@@ -455,12 +404,13 @@ pm_jobs_read_from(const pm_job_table *t, TimestampTz recent_from, int most)
 	char	   *submitted = pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz");
 	char	   *finished = pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz");
 	int			arg = t->nargs + 1;
-	char	   *sql = psprintf("SELECT GREATEST(%s, %s) FROM %s WHERE %s OPERATOR(pg_catalog.>) $%d OR (%s IS NOT NULL AND %s OPERATOR(pg_catalog.>) $%d) "
-							   "ORDER BY 1 DESC OFFSET %d LIMIT 1", submitted, finished, t->relation, finished, arg, t->column[PM_COLUMN_FINISHED_AT], submitted, arg, most);
+	char	   *sql = psprintf("SELECT GREATEST(%s, %s) FROM %s WHERE %s OPERATOR(pg_catalog.>) $%d OR (NOT (%s) AND %s OPERATOR(pg_catalog.>) $%d) "
+							   "ORDER BY 1 DESC OFFSET %d LIMIT 1", submitted, finished, t->relation, finished, arg, pm_job_table_is_null(t, PM_COLUMN_FINISHED_AT), submitted, arg, most);
 
 	asked.types[asked.nargs] = TIMESTAMPTZOID;
 	asked.args[asked.nargs++] = TimestampTzGetDatum(recent_from);
 	SPI_connect();
+	pm_job_check_times(t, true);
 	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, 1) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the jobs");
 	if (SPI_processed > 0)
@@ -474,7 +424,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	bool		recent = recent_from != DT_NOBEGIN && t->column[PM_COLUMN_FINISHED_AT] != NULL;
-	char	   *sql = make_query(t, recent);
+	char	   *sql = pm_job_query(t, recent);
 	pm_job_table asked = *t;
 
 	*jobs = (pm_jobs) {.fits = pm_job_fits()};
@@ -484,6 +434,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 		asked.args[asked.nargs++] = TimestampTzGetDatum(recent_from);
 	}
 	SPI_connect();
+	pm_job_check_values(t, &asked, recent);
 	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, MAX_JOBS + 1) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the jobs");
 	if (SPI_processed > MAX_JOBS)
@@ -494,7 +445,13 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 	MemoryContextSwitchTo(cxt);
 	read_rows(jobs, predictor, cxt);
 	SPI_finish();
-	resolve_dtypes(jobs);
+	pm_freshen();
+	for (int i = 0; i < jobs->n_all; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		resolve_dtype(&jobs->questions[i]);
+		resolve_optimizer(&jobs->questions[i]);
+	}
 	if (t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL)
 		resolve_graphs(jobs);
 	for (int i = 0; i < jobs->n_all; i++)
@@ -521,6 +478,8 @@ pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz
 		jobs->queue[i].pool = number_of(pools, r->gpu != NULL ? r->gpu : "", &jobs->n_pools);
 		if (jobs->n_pools > before)
 			jobs->pools[before] = r->gpu != NULL ? r->gpu : "";
+		if (i < jobs->n)
+			jobs->n_live_pools = jobs->n_pools;
 		jobs->queue[i].question = question_number(questions, r, q, i, &jobs->n_questions);
 	}
 }
@@ -607,6 +566,13 @@ fits_on(const pm_jobs *jobs, int job, const char *gpu, int gpu_count, char **not
 	return !pm_job_cannot_fit(&fit);
 }
 
+/* Either may be NULL. */
+static char *
+both_notes(char *a, char *b)
+{
+	return a == NULL ? b : b == NULL ? a : psprintf("%s; %s", a, b);
+}
+
 bool
 pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms, bool *in_domain, char **why)
 {
@@ -638,7 +604,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 	*p50_ms = a.step_ms;
 	*p90_ms = a.high_ms;
 	*in_domain = a.in_domain;
-	*why = memory == NULL ? a.note : a.note == NULL ? memory : psprintf("%s; %s", memory, a.note);
+	*why = both_notes(memory, both_notes(q->taken, a.note));
 	return true;
 }
 
@@ -659,7 +625,7 @@ pm_jobs_kinds(const pm_jobs *jobs)
 	int			n = 0;
 
 	initStringInfo(&s);
-	for (int i = 0; i < jobs->n_pools; i++)
+	for (int i = 0; i < jobs->n_live_pools; i++)
 		if (jobs->pools[i][0] != '\0' && ++n <= MOST_KINDS)
 			appendStringInfo(&s, "%s\"%s\"", n > 1 ? ", " : "", pm_shown_name(jobs->pools[i]));
 	if (n > MOST_KINDS)

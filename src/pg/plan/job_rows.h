@@ -44,6 +44,7 @@ typedef struct pm_jobs
 	pm_queue_job *queue;		/* [n_all] the same for the core; times from `at` */
 	char	  **pools;			/* [n_pools] gpu of each; "" for jobs without one */
 	int			n_pools;
+	int			n_live_pools;	/* of them, the first ones: those of jobs that wait or run */
 	int			n_questions;
 	struct pm_job_question *questions;	/* [n_all] what the predictor is asked */
 	struct HTAB *fits;			/* of job_memory.h: which steps fit into memory */
@@ -100,7 +101,7 @@ extern int	pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past)
 /* The pool of a device by its name; -1: no job asks for one. */
 extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);
 
-/* The kinds of devices that jobs ask for, with quotes, for an error: the first ten. */
+/* The kinds of devices that jobs which wait or run ask for, with quotes, for an error: the first ten. */
 extern char *pm_jobs_kinds(const pm_jobs *jobs);
 
 /* Say so, as a notice, where a device that an argument names is none that is known, nor one of the jobs. */

@@ -7,6 +7,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "executor/spi.h"
 #include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -317,15 +318,81 @@ check_time(const pm_job_table *t, pm_job_column what)
 			 errhint("Name another column, or none: columns => '{\"%s\": null}'. For seconds since 1970, make a view with to_timestamp().", names[what])));
 }
 
+static bool
+is_time(pm_job_column what)
+{
+	return what == PM_COLUMN_SUBMITTED_AT || what == PM_COLUMN_STARTED_AT || what == PM_COLUMN_FINISHED_AT || what == PM_COLUMN_DEADLINE;
+}
+
+/* What is shown as it stands there, and never looked up. */
+static bool
+is_label(pm_job_column what)
+{
+	return what == PM_COLUMN_ID || what == PM_COLUMN_TEAM;
+}
+
+/* Of a table's column, or of an array's elements. */
+static bool
+is_text(const pm_job_table *t, pm_job_column what)
+{
+	if (OidIsValid(t->relid))
+		return TypeCategory(t->column_type[what]) == TYPCATEGORY_STRING;
+	return what == PM_COLUMN_GPU;
+}
+
 char *
 pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
-	if (what == PM_COLUMN_SUBMITTED_AT || what == PM_COLUMN_STARTED_AT || what == PM_COLUMN_FINISHED_AT || what == PM_COLUMN_DEADLINE)
+	if (is_time(what))
 		check_time(t, what);
 	if (t->column[what] == NULL)
 		return psprintf("NULL::%s", type);
-	/* logs that were loaded as text have '' where there is nothing, which is no number and no time */
-	if (OidIsValid(t->relid) && TypeCategory(t->column_type[what]) == TYPCATEGORY_STRING && strcmp(type, "pg_catalog.text") != 0)
+	/* logs that were loaded as text have '' where there is nothing, which is no number, no time and no name */
+	if (is_text(t, what) && !is_label(what))
 		return psprintf("CASE WHEN pg_catalog.btrim(%s::pg_catalog.text) OPERATOR(pg_catalog.<>) '' THEN %s::%s END", t->column[what], t->column[what], type);
 	return psprintf("%s::%s", t->column[what], type);
+}
+
+char *
+pm_job_table_is_null(const pm_job_table *t, pm_job_column what)
+{
+	return psprintf("%s IS NULL", is_text(t, what) ? pm_job_table_value(t, what, "pg_catalog.text") : t->column[what]);
+}
+
+/* An error of reading a column of text as a number or a time, with the name of the column. */
+static void
+refuse_text(const pm_job_table *t, pm_job_column what, ErrorData *e)
+{
+	const char *kind = is_time(what) ? "times" : "numbers";
+	const char *column = t->column[what] + strlen("j.");
+
+	if (ERRCODE_TO_CATEGORY(e->sqlerrcode) != ERRCODE_DATA_EXCEPTION)
+		ReThrowError(e);
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg(column[0] == '"' ? "column %s of table \"%s\" must hold %s" : "column \"%s\" of table \"%s\" must hold %s", column, get_rel_name(t->relid), kind),
+			 errdetail("It is read as \"%s\" of the jobs; its type is %s. One value: %s.", names[what], format_type_be(t->column_type[what]), e->message),
+			 errhint("Text is accepted where every value is one of these %s, or empty. Convert or leave out the others in a view, and give the view instead of the table.", kind)));
+}
+
+void
+pm_job_table_check_text(const pm_job_table *t, pm_job_column what, const char *type, const char *where)
+{
+	pm_job_table asked = *t;
+	MemoryContext cxt = CurrentMemoryContext;
+	char	   *sql;
+
+	if (t->column[what] == NULL || !OidIsValid(t->relid) || !is_text(t, what) || strcmp(type, "pg_catalog.text") == 0)
+		return;
+	sql = psprintf("SELECT pg_catalog.count(%s) FROM %s%s", pm_job_table_value(t, what, type), t->relation, where);
+	PG_TRY();
+	{
+		if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, 0) != SPI_OK_SELECT)
+			elog(ERROR, "cannot read the jobs");
+	}
+	PG_CATCH();
+	{
+		refuse_text(t, what, pm_error_copy(cxt));
+	}
+	PG_END_TRY();
 }

@@ -78,9 +78,19 @@ extern void pm_job_table_need_question(const pm_job_table *t);
 
 /*
  * "column"::type for the select list, or NULL::type where the table has none.
- * type is written with its schema.  Raises for a column that is to be a time and has no cast to one.
+ * type is written with its schema.  Of a text, '' and blanks are NULL, whether it is read as a name, a number or a time;
+ * job_id and team are left as they are.  Raises for a column that is to be a time and has no cast to one.
  */
 extern char *pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type);
+
+/* The condition that a column which the table has is NULL, or a blank text. */
+extern char *pm_job_table_is_null(const pm_job_table *t, pm_job_column what);
+
+/*
+ * Raise, with the name of the column, where it is of text and a value cannot be read as the type.  where: "" or a
+ * condition with " WHERE " before it, which may have the table's arguments.  To be called within SPI.
+ */
+extern void pm_job_table_check_text(const pm_job_table *t, pm_job_column what, const char *type, const char *where);
 
 /* The name of what a column can mean, such as "gpu_count". */
 extern const char *pm_job_column_name(pm_job_column what);

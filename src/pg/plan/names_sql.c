@@ -229,7 +229,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	}
 	if (sheet != NULL)
 	{
-		set_match(values, nulls, strcmp(found, name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, found, NULL);
+		set_match(values, nulls, strcmp(found, name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, found, pm_note_short_name(cstring_to_text(name), sheet, NULL));
 		return;
 	}
 	if (!r->has_gpus)
@@ -257,7 +257,7 @@ resolve_word(const pm_word_list *list, const char *name, Datum *values, bool *nu
 	int			at = pm_word_find(list, name);
 
 	if (at < 0)
-		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("known are %s", pm_quoted_list(list->names, list->n)));
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("%sknown are %s", list == &pm_optimizer_words ? "taken as \"other\"; " : "", pm_quoted_list(list->names, list->n)));
 	else
 		set_match(values, nulls, strcmp(list->names[at], name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, list->names[at], NULL);
 }
@@ -291,11 +291,20 @@ resolve_batch(const char *name, Datum *values, bool *nulls)
 		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("a batch is an integer from 1 to %d", PM_MAX_BATCH));
 }
 
+/* What jobs have that do not say; NULL: they have none, and cannot be predicted. */
+static const char *
+usual_word(pm_job_column what)
+{
+	return what == PM_COLUMN_DTYPE ? pm_dtype_name[PM_FP32] : what == PM_COLUMN_LAYOUT ? pm_layout_name[PM_NCHW] :
+		what == PM_COLUMN_OPTIMIZER ? pm_optimizer_name[PM_SGD_MOMENTUM] : NULL;
+}
+
 static void
 add_row(resolving *r, pm_job_column what, const given_name *g)
 {
 	Datum		values[N_COLUMNS] = {0};
 	bool		nulls[N_COLUMNS];
+	const char *usual = usual_word(what);
 
 	CHECK_FOR_INTERRUPTS();
 	memset(nulls, true, sizeof(nulls));
@@ -304,7 +313,7 @@ add_row(resolving *r, pm_job_column what, const given_name *g)
 	values[JOBS] = Int64GetDatum(g->jobs);
 	nulls[JOBS] = false;
 	if (g->name == NULL)
-		set_match(values, nulls, PM_MATCH_MISSING, NULL, "NULL in these jobs");
+		set_match(values, nulls, PM_MATCH_MISSING, NULL, psprintf("NULL or blank in these jobs%s%s", usual ? ": taken as " : "", usual ? usual : ""));
 	else if (what == PM_COLUMN_GRAPH)
 		resolve_graph(r, g->name, values, nulls);
 	else if (what == PM_COLUMN_GPU)
@@ -366,7 +375,7 @@ static void
 add_names(resolving *r, pm_job_column what, const char *from, int nargs, Oid *types, Datum *args)
 {
 	uint64		n;
-	given_name *g = names_of(psprintf("SELECT n, pg_catalog.count(*) FROM (%s) AS j(n)" COUNTED, from), nargs, types, args, &n);
+	given_name *g = names_of(psprintf("SELECT CASE WHEN pg_catalog.btrim(n) OPERATOR(pg_catalog.<>) '' THEN n END, pg_catalog.count(*) FROM (%s) AS j(n)" COUNTED, from), nargs, types, args, &n);
 
 	for (uint64 i = 0; i < n; i++)
 		add_row(r, what, &g[i]);

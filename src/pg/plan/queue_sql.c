@@ -252,7 +252,7 @@ read_free(Jsonb *object, eta_call *c)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("\"free\" must be given: how many devices of each kind are free now"),
-				 c->jobs.n_pools > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(&c->jobs)) : 0,
+				 c->jobs.n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(&c->jobs)) : 0,
 				 errhint("For example: free => '{\"T4\": 4, \"A100\": 0}'; running jobs give theirs back when they end.")));
 	it = JsonbIteratorInit(&object->root);
 	if (!JB_ROOT_IS_OBJECT(object))
