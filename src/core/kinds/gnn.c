@@ -26,7 +26,7 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_WIDTH] = {"width", PM_OPT_INT, 64, 4, 512, NULL, "width of a node's state and of a message"},
 	[OPT_ROUNDS] = {"rounds", PM_OPT_INT, 2, 0, 6, NULL, "rounds of message passing"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width inside the perceptrons"},
-	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units of what a round adds to a state"},
+	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "probability of dropping a unit of what a round adds, in training"},
 	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0.1, 0, 0.9, NULL,
 	"probability that a round is left out for a graph in training"},
 };

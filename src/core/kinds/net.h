@@ -32,7 +32,7 @@ enum
 	[PM_NETWORK_UNKNOWN] = {"unknown", PM_OPT_REAL, 0.01, 0, 0.5, NULL, \
 	"probability of hiding an operator's type or the framework in training"}, \
 	[PM_NETWORK_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"}, \
-	[PM_NETWORK_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of weights, shuffles and augmentation"}
+	[PM_NETWORK_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of the random numbers: first weights, order of the rows, what is hidden in training"}
 
 /* ---- parameters ---- */
 

@@ -22,7 +22,7 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_CHANNELS1] = {"channels1", PM_OPT_INT, 16, 1, 256, NULL, "channels of the first convolution"},
 	[OPT_CHANNELS2] = {"channels2", PM_OPT_INT, 32, 1, 256, NULL, "channels of the second convolution"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width of the two fully connected layers"},
-	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units of the first fully connected layer"},
+	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "probability of dropping a unit of the first fully connected layer, in training"},
 };
 
 /* A convolution and its GELU. */

@@ -24,13 +24,13 @@ typedef enum pm_training_option
 	"passes over the training rows, at the most"}, \
 	[(first) + PM_TRAIN_PATIENCE] = {"patience", PM_OPT_INT, 0, 0, 100000, NULL, \
 	"stop after this many epochs without a better validation error, and keep the best weights; 0: never stop early, and keep the last"}, \
-	[(first) + PM_TRAIN_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, PM_MAX_MINIBATCH, NULL, "training rows a step"}, \
-	[(first) + PM_TRAIN_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, (rate), 1e-8, 1e7, NULL, "at the top of the schedule"}, \
-	[(first) + PM_TRAIN_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "at the end of the cosine"}, \
-	[(first) + PM_TRAIN_WARMUP] = {"warmup", PM_OPT_REAL, 0.05, 0, 0.9, NULL, "fraction of all steps"}, \
-	[(first) + PM_TRAIN_WEIGHT_DECAY] = {"weight_decay", PM_OPT_REAL, 0.01, 0, 10, NULL, "AdamW, on matrices only"}, \
-	[(first) + PM_TRAIN_CLIP] = {"clip", PM_OPT_REAL, 1.0, 0, 1e6, NULL, "largest global norm of the gradient; 0: none"}, \
-	[(first) + PM_TRAIN_EMA] = {"ema", PM_OPT_REAL, 0.99, 0, 0.99999, NULL, "moving average of the weights; 0: none"}, \
+	[(first) + PM_TRAIN_BATCH_SIZE] = {"batch_size", PM_OPT_INT, 16, 1, PM_MAX_MINIBATCH, NULL, "training rows in one step of the optimizer"}, \
+	[(first) + PM_TRAIN_LEARNING_RATE] = {"learning_rate", PM_OPT_REAL, (rate), 1e-8, 1e7, NULL, "learning rate at its highest, after the warm-up"}, \
+	[(first) + PM_TRAIN_FINAL_RATE] = {"final_rate", PM_OPT_REAL, 1e-5, 0, 1, NULL, "learning rate at the end; it falls there along a cosine"}, \
+	[(first) + PM_TRAIN_WARMUP] = {"warmup", PM_OPT_REAL, 0.05, 0, 0.9, NULL, "fraction of all steps in which the learning rate rises"}, \
+	[(first) + PM_TRAIN_WEIGHT_DECAY] = {"weight_decay", PM_OPT_REAL, 0.01, 0, 10, NULL, "weight decay of AdamW, on matrices only"}, \
+	[(first) + PM_TRAIN_CLIP] = {"clip", PM_OPT_REAL, 1.0, 0, 1e6, NULL, "largest norm of the whole gradient, which is scaled down to it; 0: no limit"}, \
+	[(first) + PM_TRAIN_EMA] = {"ema", PM_OPT_REAL, 0.99, 0, 0.99999, NULL, "decay of the moving average of the weights, which is kept; 0: no average"}, \
 	[(first) + PM_TRAIN_VALID] = {"valid_fraction", PM_OPT_REAL, 0, 0, 0.5, NULL, \
 	"rows held out to judge by, and with patience to stop by; split by structure"}
 

@@ -24,7 +24,7 @@ static const pm_option options[N_OPTIONS] = {
 	[OPT_HEADS] = {"heads", PM_OPT_INT, 4, 1, 16, NULL, "attention heads; must divide d_model"},
 	[OPT_LAYERS] = {"layers", PM_OPT_INT, 1, 0, 6, NULL, "layers of the Transformer"},
 	[OPT_HIDDEN] = {"hidden", PM_OPT_INT, 64, 4, 512, NULL, "width inside the perceptrons"},
-	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "of units in the Transformer"},
+	[OPT_DROPOUT] = {"dropout", PM_OPT_REAL, 0.1, 0, 0.9, NULL, "probability of dropping a unit of the Transformer, in training"},
 	[OPT_DROP_PATH] = {"drop_path", PM_OPT_REAL, 0.1, 0, 0.9, NULL,
 	"probability that a branch of the Transformer is left out for a graph in training"},
 };
