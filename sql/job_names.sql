@@ -16,6 +16,12 @@ WHERE resolved IS NOT NULL OR graph_id IS NOT NULL;
 SELECT given, match, resolved, score, candidates FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{MI250X,H800,"a100 80",TPU v4}', dtypes => NULL) ORDER BY given;
 SELECT match, candidates FROM perfmodel.resolve_job_names(graphs => '{names_vgg17}', gpus => NULL, dtypes => NULL, min_score => 1);
 
+-- names that begin alike are told, as an error would tell them, whatever their likeness
+SAVEPOINT gpt;
+SELECT count(perfmodel.load_graph(helper.cnn(name, 8, 2))) FROM unnest('{gpt2_small@s32,gpt2_medium@s32,gpt_neo@s128}'::text[]) AS name;
+SELECT given, match, resolved, score, candidates FROM perfmodel.resolve_job_names(graphs => '{gpt2,gpt-j-6b,gpt2_small@s32 v7 of tuesday}', gpus => NULL, dtypes => NULL) ORDER BY given;
+SELECT helper.error_of($$SELECT perfmodel.graph_id('gpt2')$$);
+ROLLBACK TO gpt;
 -- a table, with names of columns that need quotes
 CREATE SCHEMA "Job ""logs""";
 CREATE TABLE "Job ""logs"""."my jobs" ("net""work" text, gpu text, "Precision" varchar(20), batch int, layout text, "drop table x; --" text);
@@ -32,6 +38,13 @@ SELECT j.given, r.resolved FROM (VALUES ('T4'), ('Tesla T4')) AS j(given) JOIN p
 SELECT count(*) FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{}', dtypes => NULL);
 SELECT count(*) FROM perfmodel.resolve_job_names(NULL::regclass);
 
+-- a cancel ends it
+SAVEPOINT long;
+SET LOCAL statement_timeout = 100;
+\set VERBOSITY terse
+SELECT count(*) FROM perfmodel.resolve_job_names(graphs => NULL, gpus => (SELECT array_agg('RTX ' || i) FROM generate_series(1, 500000) AS i), dtypes => NULL);
+\set VERBOSITY default
+ROLLBACK TO long;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.resolve_job_names(%s)', a)) FROM unnest(ARRAY[
     '''one_column''', '''one_column'', ''{"grahp": "device"}''', '''one_column'', ''{"gpu": "devise"}''', '''one_column'', ''{"gpu": 7}''', '''one_column'', ''[]''',
     '''one_column'', ''{"gpu": "ctid"}''', '''perfmodel.graph_graph_id_seq''', '987654321::oid::regclass', '''one_column'', ''{"gpu": "device; DROP TABLE x"}''',

@@ -134,6 +134,108 @@ test_random(void)
 	}
 }
 
+/* The candidates by comparing with all names, in the order that names.h says. */
+static int
+best_of_all(const pm_name_list *l, const char *key, double min_score, int32_t *things, double *scores)
+{
+	int			n = 0;
+
+	for (int i = 0; i < l->n; i++)
+	{
+		double		score = pm_name_likeness(key, l->names[i].key);
+		int			at = n;
+
+		if (score < min_score || score == 0)
+			continue;
+		while (at > 0 && (scores[at - 1] < score || (scores[at - 1] == score && things[at - 1] > l->names[i].thing)))
+		{
+			things[at] = things[at - 1];
+			scores[at] = scores[at - 1];
+			at--;
+		}
+		things[at] = l->names[i].thing;
+		scores[at] = score;
+		n++;
+	}
+	return n < PM_NAME_CANDIDATES ? n : PM_NAME_CANDIDATES;
+}
+
+/* What is left out without a comparison would not have been a candidate. */
+static void
+test_filter(void)
+{
+	pm_rng		rng;
+	pm_name_list l;
+	char		names[400][16];
+	pm_status	st = {PM_OK};
+	int			compared = 0;
+
+	pm_rng_seed(&rng, 11);
+	pm_names_init(&l, 200, &arena, &st);
+	for (int i = 0; i < 400; i++)
+	{
+		int			n = 1 + (int) (pm_rng_uniform(&rng) * 14);
+
+		for (int j = 0; j < n; j++)
+			names[i][j] = "abcde12.\303"[(int) (pm_rng_uniform(&rng) * 9)];
+		names[i][n] = '\0';
+		if (i < 200)
+			pm_names_add(&l, names[i], i, PM_NAME_OWN, &st);
+	}
+	pm_names_sort(&l);
+	for (int i = 0; i < 1200; i++)
+	{
+		double		min_score = (i % 3) * 0.35;
+		const char *key = pm_name_key(&arena, names[i / 3]);
+		int32_t		things[200];
+		double		scores[200];
+		int			n = best_of_all(&l, key, min_score, things, scores);
+		pm_name_found f;
+
+		CHECK_EQ(pm_names_find(&l, names[i / 3], min_score, &f, &st), PM_OK);
+		if (f.match != PM_MATCH_FUZZY && f.match != PM_MATCH_UNKNOWN)
+			continue;
+		compared++;
+		CHECK_EQ(f.n_candidates, *key ? n : 0);
+		for (int c = 0; c < f.n_candidates; c++)
+			CHECK(f.candidates[c] == things[c] && f.scores[c] == scores[c]);
+	}
+	CHECK(compared > 300);
+}
+
+/* Names that begin alike stand behind those that are alike as a whole. */
+static void
+test_beginnings(void)
+{
+	static const char *const names[] = {"gpt2_small@s128", "gpt2_medium@s128", "gpt_neo@s32", "bert", "gptq", "GP"};
+	pm_name_list l;
+	pm_name_found f;
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_names_init(&l, 6, &arena, &st), PM_OK);
+	for (int i = 0; i < 6; i++)
+		pm_names_add(&l, names[i], i, PM_NAME_OWN, &st);
+	pm_names_sort(&l);
+	CHECK_EQ(find(&l, "gpt2").n_candidates, 0);
+	l.by_word = true;
+	f = find(&l, "gpt2");
+	CHECK(f.match == PM_MATCH_FUZZY && f.thing == -1 && f.n_candidates == 2);
+	CHECK(f.candidates[0] == 1 && f.candidates[1] == 0);
+	CHECK(f.score == f.scores[0] && f.score > 0 && f.score < 0.6);
+	/* what the name begins with; its first word is a whole one */
+	f = find(&l, "bert-large_seq512");
+	CHECK(f.n_candidates == 1 && f.candidates[0] == 3);
+	f = find(&l, "gpt-j");
+	CHECK(f.n_candidates == 1 && f.candidates[0] == 4);
+	f = find(&l, "gpt 12345678");
+	CHECK(f.n_candidates == 3 && f.candidates[0] == 1 && f.candidates[1] == 0 && f.candidates[2] == 2);
+	f = find(&l, "bertha");
+	CHECK(f.n_candidates == 1 && f.candidates[0] == 3);
+	/* too short to say anything */
+	CHECK_EQ(find(&l, "be").n_candidates, 0);
+	CHECK_EQ(find(&l, "gptx").candidates[0], 4);
+}
+
 int
 main(void)
 {
@@ -142,6 +244,8 @@ main(void)
 	test_likeness();
 	test_find();
 	test_random();
+	test_filter();
+	test_beginnings();
 	pm_arena_release(&arena);
 	return check_done("names");
 }

@@ -61,6 +61,7 @@ pm_card_name_read(const char *name, pm_card_name *c)
 		name += read_word(name, word);
 		if (says_nothing(word))
 			continue;
+		c->seen |= UINT64_C(1) << pm_hash(PM_HASH_INIT, word, strlen(word)) % 64;
 		if (pm_is_digit(*word) && c->model < 0)
 			c->model = c->n;
 		c->n++;
@@ -107,6 +108,7 @@ model_nearness(const pm_card_name *w, const pm_card_name *k)
 	const char *known = series(k);
 	bool		same_series = *wanted && strcmp(wanted, known) == 0;
 	double		apart;
+	double		number;
 
 	if (w->model < 0 || k->model < 0)
 		return 0;
@@ -118,10 +120,13 @@ model_nearness(const pm_card_name *w, const pm_card_name *k)
 			return SAME_NUMBER + PART_OF_SERIES;
 		return strlen(w->words[w->model]) >= 3 ? SAME_NUMBER : 0;
 	}
-	apart = lacks_digit(w->words[w->model], k->words[k->model]) ? 0 : fabs(log((atof(w->words[w->model]) + 1) / (atof(k->words[k->model]) + 1)));
-	if (!same_series || NEAR_NUMBER / (1 + apart) < FAR_NUMBER)
+	if (!same_series)
 		return 0;
-	return SAME_SERIES + NEAR_NUMBER / (1 + apart) + (strlen(w->words[w->model]) == strlen(k->words[k->model]) ? SAME_DIGITS : 0);
+	apart = lacks_digit(w->words[w->model], k->words[k->model]) ? 0 : fabs(log((atof(w->words[w->model]) + 1) / (atof(k->words[k->model]) + 1)));
+	number = NEAR_NUMBER / (1 + apart);
+	if (number < FAR_NUMBER)
+		return 0;
+	return SAME_SERIES + number + (strlen(w->words[w->model]) == strlen(k->words[k->model]) ? SAME_DIGITS : 0);
 }
 
 static bool
@@ -141,6 +146,9 @@ pm_card_name_nearness(const pm_card_name *wanted, const pm_card_name *known)
 	bool		telling = near > 0;
 	size_t		letters = wanted->model < 0 ? 3 : 4;	/* of a word that tells something: "cpu", "rtx"; but not the "max" of "M2 Max" */
 
+	/* two names of nothing in common, as most are */
+	if (!telling && !(wanted->seen & known->seen))
+		return 0;
 	for (int i = 0; i < wanted->n; i++)
 	{
 		if (i == wanted->model)

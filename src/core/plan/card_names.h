@@ -19,6 +19,7 @@ typedef struct pm_card_name
 {
 	int			n;
 	int			model;			/* which word is the number of the model, the first one; -1: there is none */
+	uint64_t	seen;			/* a bit for each word, by its hash */
 	char		words[PM_CARD_WORDS][PM_CARD_LETTERS + 1];
 } pm_card_name;
 

@@ -3,6 +3,7 @@
  */
 #include "plan/names.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,9 +76,12 @@ same_numbers(const char *a, const char *b)
 	}
 }
 
-/* Levenshtein's distance; a has n bytes, b has m, both at most PM_NAME_COMPARED. */
+/*
+ * Levenshtein's distance; a has n bytes, b has m, both at most PM_NAME_COMPARED.  More than `most`: some number above it,
+ * since only what is at most so far from the diagonal is looked at.
+ */
 static int
-edits(const char *a, int n, const char *b, int m)
+edits(const char *a, int n, const char *b, int m, int most)
 {
 	int			row[PM_NAME_COMPARED + 1];
 
@@ -85,23 +89,69 @@ edits(const char *a, int n, const char *b, int m)
 		row[j] = j;
 	for (int i = 1; i <= n; i++)
 	{
-		int			corner = row[0];
+		int			from = i - most > 1 ? i - most : 1;
+		int			to = i + most < m ? i + most : m;
+		int			corner = row[from - 1];
+		int			least;
 
-		row[0] = i;
-		for (int j = 1; j <= m; j++)
+		least = row[from - 1] = from == 1 ? i : most + 1;
+		for (int j = from; j <= to; j++)
 		{
 			int			best = corner + (a[i - 1] != b[j - 1]);
 
 			corner = row[j];
-			if (row[j] + 1 < best)
+			/* above the last cell of the band there is none */
+			if (j < i + most && row[j] + 1 < best)
 				best = row[j] + 1;
 			if (row[j - 1] + 1 < best)
 				best = row[j - 1] + 1;
 			row[j] = best;
+			if (best < least)
+				least = best;
 		}
+		if (least > most)
+			return least;
 	}
 	return row[m];
 }
+
+/* A bit for each letter and digit that there is; others share bits. */
+static uint64_t
+letters_of(const char *key, int n)
+{
+	uint64_t	bits = 0;
+
+	for (int i = 0; i < n; i++)
+		bits |= UINT64_C(1) << ((unsigned char) key[i] % 64);
+	return bits;
+}
+
+static uint64_t
+numbers_of(const char *key)
+{
+	uint64_t	h = PM_HASH_INIT;
+	size_t		at = 0;
+	const char *number;
+
+	for (int n; (n = next_number(key, &at, &number)) > 0;)
+	{
+		h = pm_hash(h, number, n);
+		h = pm_hash(h, ".", 1);
+	}
+	return h;
+}
+
+/* Each letter that one of two names lacks takes an edit. */
+static int
+fewest_edits(uint64_t a, uint64_t b)
+{
+	int			more = __builtin_popcountll(a & ~b);
+	int			less = __builtin_popcountll(b & ~a);
+
+	return more > less ? more : less;
+}
+
+#define OTHER_NUMBERS 0.6		/* what the likeness of names with different numbers is multiplied by */
 
 double
 pm_name_likeness(const char *key_a, const char *key_b)
@@ -113,8 +163,8 @@ pm_name_likeness(const char *key_a, const char *key_b)
 
 	if (longer == 0)
 		return 0;
-	like = 1 - (double) edits(key_a, n, key_b, m) / longer;
-	return same_numbers(key_a, key_b) ? like : 0.6 * like;
+	like = 1 - (double) edits(key_a, n, key_b, m, longer) / longer;
+	return same_numbers(key_a, key_b) ? like : OTHER_NUMBERS * like;
 }
 
 /* ---------- the list ---------- */
@@ -136,7 +186,10 @@ pm_names_add(pm_name_list *list, const char *name, int32_t thing, pm_name_rank r
 		return pm_no_memory(st, list->arena);
 	if (list->n == list->capacity)
 		return pm_fail(st, PM_ERR_INTERNAL, "a list of names is full");
-	list->names[list->n++] = (pm_known_name) {name, key, thing, rank};
+	list->names[list->n++] = (pm_known_name) {
+		.name = name,.key = key,.thing = thing,.rank = rank,.len = (int) strnlen(key, PM_NAME_COMPARED),
+			.letters = letters_of(key, (int) strnlen(key, PM_NAME_COMPARED)),.numbers = numbers_of(key)
+	};
 	return PM_OK;
 }
 
@@ -237,34 +290,115 @@ judge_same_key(const pm_name_list *list, int at, int end, const char *given, pm_
 		f->match = PM_MATCH_AMBIGUOUS;
 }
 
+/*
+ * The candidates that are at least so like, the best of them.  What cannot be like enough by its length, its letters or its
+ * numbers is not compared: of 200,000 names of a log, nearly all.
+ */
 static void
 judge_likeness(const pm_name_list *list, const char *key, double min_score, pm_name_found *f)
 {
 	int			n = (int) strnlen(key, PM_NAME_COMPARED);
+	uint64_t	letters = letters_of(key, n);
+	uint64_t	numbers = numbers_of(key);
 
 	for (int i = 0; i < list->n; i++)
 	{
-		int			m = (int) strnlen(list->names[i].key, PM_NAME_COMPARED);
+		const pm_known_name *k = &list->names[i];
+		int			longer = n > k->len ? n : k->len;
+		double		factor = numbers == k->numbers ? 1 : OTHER_NUMBERS;
+		double		need = f->n_candidates == PM_NAME_CANDIDATES ? f->scores[PM_NAME_CANDIDATES - 1] : min_score;
+		int			most = need > factor ? -1 : (int) floor((1 - need / factor) * longer + 1e-6);
+		int			d;
 		double		score;
 
-		/* what differs in length alone needs no closer look */
-		if ((n < m ? n : m) < min_score * (n < m ? m : n))
+		if (abs(n - k->len) > most || fewest_edits(letters, k->letters) > most)
 			continue;
-		score = pm_name_likeness(key, list->names[i].key);
-		if (score >= min_score && score > 0)
-			add_candidate(f, list->names[i].thing, score);
+		d = edits(key, n, k->key, k->len, most);
+		score = factor * (1 - (double) d / longer);
+		if (d <= most && score >= min_score && score > 0)
+			add_candidate(f, k->thing, score);
 	}
-	if (f->n_candidates > 0)
+}
+
+/* ---------- names that begin alike ---------- */
+
+static void
+add_behind(pm_name_found *f, const char *key, const pm_known_name *k)
+{
+	for (int i = 0; i < f->n_candidates; i++)
+		if (f->candidates[i] == k->thing)
+			return;
+	if (f->n_candidates == PM_NAME_CANDIDATES)
+		return;
+	f->scores[f->n_candidates] = pm_name_likeness(key, k->key);
+	f->candidates[f->n_candidates++] = k->thing;
+}
+
+/* How many letters a name begins with: 3 in "gpt2" and in "gpt_small". */
+static size_t
+first_letters(const char *name)
+{
+	size_t		n = 0;
+
+	while (pm_is_letter(name[n]))
+		n++;
+	return n;
+}
+
+/* Names that begin with the first n bytes of the key; whole_word: and whose first word that is. */
+static void
+add_beginning(const pm_name_list *list, char *key, size_t n, bool whole_word, pm_name_found *f)
+{
+	char		end = key[n];
+	int			at;
+
+	key[n] = '\0';
+	at = first_with_key(list, key);
+	key[n] = end;
+	for (; at < list->n && f->n_candidates < PM_NAME_CANDIDATES && strncmp(list->names[at].key, key, n) == 0; at++)
+		if (!whole_word || first_letters(list->names[at].name) == n)
+			add_behind(f, key, &list->names[at]);
+}
+
+/* Names that the key begins with, the longest first. */
+static void
+add_beginnings_of(const pm_name_list *list, char *key, size_t len, pm_name_found *f)
+{
+	for (size_t n = len - 1; n >= PM_NAME_BEGINNING && f->n_candidates < PM_NAME_CANDIDATES; n--)
 	{
-		f->match = PM_MATCH_FUZZY;
-		f->score = f->scores[0];
+		char		end = key[n];
+		int			at;
+
+		key[n] = '\0';
+		at = first_with_key(list, key);
+		if (at < list->n && strcmp(list->names[at].key, key) == 0)
+		{
+			key[n] = end;
+			add_behind(f, key, &list->names[at]);
+		}
+		key[n] = end;
 	}
+}
+
+static void
+judge_beginning(const pm_name_list *list, const char *given, char *key, pm_name_found *f)
+{
+	size_t		len = strlen(key);
+	size_t		word = first_letters(given);
+
+	if (len < PM_NAME_BEGINNING)
+		return;
+	add_beginning(list, key, len, false, f);
+	add_beginnings_of(list, key, len < PM_NAME_COMPARED ? len : PM_NAME_COMPARED, f);
+	/* where nothing else is near: "gpt_small" for "gpt2" */
+	if (f->n_candidates == 0 && word >= PM_NAME_BEGINNING && word <= len)
+		add_beginning(list, key, word, true, f);
 }
 
 pm_code
 pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_name_found *f, pm_status *st)
 {
-	const char *key = pm_name_key(list->arena, given);
+	char	   *key = pm_name_key(list->arena, given);
 	int			at;
 	int			end;
 
@@ -281,6 +415,12 @@ pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_
 	if (end > at)
 		judge_same_key(list, at, end, given, f);
 	else if (min_score < 1)
+	{
 		judge_likeness(list, key, min_score, f);
+		if (list->by_word)
+			judge_beginning(list, given, key, f);
+		f->match = f->n_candidates > 0 ? PM_MATCH_FUZZY : PM_MATCH_UNKNOWN;
+		f->score = f->n_candidates > 0 ? f->scores[0] : 0;
+	}
 	return PM_OK;
 }

@@ -51,6 +51,9 @@ typedef struct pm_known_name
 	const char *key;
 	int32_t		thing;			/* number of what has the name, from 0 */
 	pm_name_rank rank;
+	int			len;			/* of the key, PM_NAME_COMPARED at most */
+	uint64_t	letters;		/* of these, which there are: a bit for each */
+	uint64_t	numbers;		/* hash of its numbers */
 } pm_known_name;
 
 typedef struct pm_name_list
@@ -58,11 +61,15 @@ typedef struct pm_name_list
 	pm_known_name *names;		/* by key, once they are sorted */
 	int			n;
 	int			capacity;
+	bool		by_word;		/* names that begin alike are candidates, too; the caller sets it */
 	pm_arena   *arena;
 } pm_name_list;
 
 /* Names that are looked up are cut to as many bytes for their likeness. */
 #define PM_NAME_COMPARED 128
+
+/* Bytes that two names must begin with to be candidates by that. */
+#define PM_NAME_BEGINNING 3
 
 /* How many candidates are told. */
 #define PM_NAME_CANDIDATES 3
@@ -97,6 +104,8 @@ void		pm_names_sort(pm_name_list *list);
  * What a name means. min_score: least likeness of a candidate, 0 to 1; with 1
  * there are none, and nothing is compared. Where
  * several candidates are equally like, the one that was numbered first is first.
+ * With by_word, names follow that are less like, as far as there is room: those that begin
+ * with the whole name, and those that it begins with; where there are none, those with the same first word.
  */
 pm_code		pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_name_found *found, pm_status *st);
 

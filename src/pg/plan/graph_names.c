@@ -59,12 +59,14 @@ static void
 read_graphs(pm_graph_names *g)
 {
 	static pm_plan query = {"SELECT name, model, graph_id FROM perfmodel.graph ORDER BY name"};
-	MemoryContext cxt = CurrentMemoryContext;
+	MemoryContext cxt = g->cxt;
+	MemoryContext before = CurrentMemoryContext;
 
 	SPI_connect();
 	pm_run(&query, NULL, NULL, true);
 	MemoryContextSwitchTo(cxt);
 	pm_name_list_begin(&g->list, &g->label, &g->arena, SPI_processed, 2 * SPI_processed);
+	g->list.by_word = true;
 	g->graph_id = MemoryContextAllocHuge(cxt, sizeof(int64) * Max(SPI_processed, 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
@@ -75,13 +77,14 @@ read_graphs(pm_graph_names *g)
 	}
 	pm_names_sort(&g->list);
 	SPI_finish();
+	MemoryContextSwitchTo(before);
 	g->read = true;
 }
 
 void
 pm_graph_names_begin(pm_graph_names *g)
 {
-	*g = (pm_graph_names) {.read = false};
+	*g = (pm_graph_names) {.read = false,.cxt = CurrentMemoryContext};
 	pm_context_arena(&g->arena, CurrentMemoryContext, 0);
 }
 

@@ -20,6 +20,7 @@
 typedef struct pm_graph_names
 {
 	bool		read;			/* the table of graphs was */
+	MemoryContext cxt;			/* of what is kept */
 	pm_arena	arena;
 	pm_name_list list;
 	char	  **label;			/* [things] names of graphs */

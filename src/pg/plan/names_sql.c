@@ -58,6 +58,8 @@ typedef struct known
 typedef struct resolving
 {
 	pm_rows_out out;
+	MemoryContext cxt;			/* of what is kept for all names */
+	MemoryContext one;			/* of what is needed for one */
 	pm_arena	arena;
 	double		min_score;
 	pm_graph_names graphs;
@@ -75,7 +77,8 @@ read_gpus(resolving *r)
 		"SELECT g.name, a.name, pg_catalog.dense_rank() OVER (ORDER BY g.name) OPERATOR(pg_catalog.-) 1 FROM perfmodel.gpu g,"
 		" LATERAL pg_catalog.unnest(g.name OPERATOR(pg_catalog.||) g.aliases) a(name) WHERE a.name IS NOT NULL ORDER BY 1"
 	};
-	MemoryContext cxt = CurrentMemoryContext;
+	MemoryContext cxt = r->cxt;
+	MemoryContext before = CurrentMemoryContext;
 
 	SPI_connect();
 	pm_run(&query, NULL, NULL, true);
@@ -90,6 +93,7 @@ read_gpus(resolving *r)
 	}
 	pm_names_sort(&r->gpus.list);
 	SPI_finish();
+	MemoryContextSwitchTo(before);
 	r->has_gpus = true;
 }
 
@@ -339,7 +343,8 @@ begin(FunctionCallInfo fcinfo, resolving *r, double min_score)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("min_score must be between 0 and 1, not %g", min_score)));
-	*r = (resolving) {.min_score = min_score};
+	*r = (resolving) {.min_score = min_score,.cxt = CurrentMemoryContext};
+	r->one = AllocSetContextCreate(CurrentMemoryContext, "perfmodel name", ALLOCSET_DEFAULT_SIZES);
 	pm_context_arena(&r->arena, CurrentMemoryContext, 0);
 	pm_graph_names_begin(&r->graphs);
 	pm_rows_begin(fcinfo, &r->out);
@@ -378,7 +383,12 @@ add_names(resolving *r, pm_job_column what, const char *from, int nargs, Oid *ty
 	given_name *g = names_of(psprintf("SELECT CASE WHEN pg_catalog.btrim(n) OPERATOR(pg_catalog.<>) '' THEN n END, pg_catalog.count(*) FROM (%s) AS j(n)" COUNTED, from), nargs, types, args, &n);
 
 	for (uint64 i = 0; i < n; i++)
+	{
+		MemoryContextSwitchTo(r->one);
 		add_row(r, what, &g[i]);
+		MemoryContextSwitchTo(r->cxt);
+		MemoryContextReset(r->one);
+	}
 }
 
 Datum
