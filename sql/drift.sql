@@ -31,8 +31,10 @@ CREATE FUNCTION pg_temp.judge(name text) RETURNS TABLE (grouped_by text, group_n
     FROM perfmodel.drift(name, by => '{gpu}')
 $$;
 
--- nothing new: no rows
-SELECT count(*) FROM perfmodel.drift('judged');
+-- nothing new: a row that says so, with no window; none of windows
+SELECT * FROM pg_temp.judge('judged');
+SELECT advice FROM perfmodel.drift('judged', since => '2026-03-01');
+SELECT count(*) FROM perfmodel.drift('judged', slice => '1 day');
 
 -- quiet, then one card slower by 15 %
 SAVEPOINT quiet;

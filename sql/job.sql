@@ -40,7 +40,20 @@ SELECT helper.close(co2_kg, energy_kwh * 0.067) AS france FROM perfmodel.predict
 SAVEPOINT s;
 SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.price (gpu, kind, usd_per_hour, valid) VALUES (%s)', v)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY['''T44'', ''own'', 1, ''(,)''', '''T4'', ''rented'', 1, ''(,)''',
     '''T4'', ''own'', -1, ''(,)''', '''T4'', ''own'', ''NaN'', ''(,)''', '''T4'', ''own'', 1, ''empty''']) AS v;
-SELECT helper.error_of($$INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES ('T4', 'cloud', 'here', 'on_demand', 3, '[2024-12-01,2024-12-02)')$$) ~ '^23P01.*price_one_at_a_time' AS overlaps;
+-- ---- two prices at once: which one is there, and what to do; the constraint holds without the trigger, too
+SAVEPOINT prices;
+SET LOCAL timezone = 'UTC';
+DELETE FROM perfmodel.price;
+INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES ('T4', 'cloud', 'here', 'on_demand', 3, '[2026-01-01,2026-07-01)'), ('L4', '', '', 'own', 1, '(,)');
+SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES (%s)', v)), '([Pp]rice(_id =)?) \d+', '\1 N', 'g') AS error_of FROM unnest(ARRAY[
+    '''Tesla T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-06-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2025-01-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''(,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-01-01,)''',
+    '''L4'', '''', '''', ''own'', 2, ''[2026-01-01,)''', '''L4'', '''', '''', ''own'', 2, ''(,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-07-01,)''', '''T4'', ''cloud'', ''there'', ''on_demand'', 4, ''[2026-06-01,)''']) AS v;
+SELECT count(*) AS prices FROM perfmodel.price;
+SELECT helper.error_of($$UPDATE perfmodel.price SET usd_per_hour = 5, valid = '[2026-01-01,2026-06-30)' WHERE usd_per_hour = 3$$) AS itself;
+SELECT helper.error_of($$UPDATE perfmodel.price SET valid = '[2026-06-29,)' WHERE lower(valid) = '2026-07-01'$$) ~ '^23P01: two prices of "T4" overlap' AS moved;
+ALTER TABLE perfmodel.price DISABLE TRIGGER price_check;
+SELECT left(helper.error_of($$INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('L4', 'own', 3)$$), 6) AS without_trigger;
+ROLLBACK TO prices;
 INSERT INTO perfmodel.price (gpu, usd_per_hour, valid) VALUES ('T4', 3, 'empty');
 ROLLBACK TO s;
 INSERT INTO perfmodel.price (gpu, usd_per_hour) VALUES ('T4', -1);

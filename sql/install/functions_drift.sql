@@ -164,10 +164,13 @@ BEGIN ATOMIC
                     ELSE 'ok' END AS verdict
         FROM judged AS j
     )
-    SELECT s.starts, s.grouping_name, s.member, s.n::integer, s.networks::integer, round((100 * (exp(-s.u) - 1))::numeric, 2)::float8, round((100 * s.mape)::numeric, 2)::float8,
+    SELECT s.starts, coalesce(s.grouping_name, 'overall'), s.member, coalesce(s.n, 0)::integer, coalesce(s.networks, 0)::integer, round((100 * (exp(-s.u) - 1))::numeric, 2)::float8, round((100 * s.mape)::numeric, 2)::float8,
            round((100 * s.expected)::numeric, 2)::float8, round(100 * s.covered / nullif(s.judged, 0), 1)::float8, round((100 * s.cover_low)::numeric, 1)::float8,
-           round((100 * s.cover_high)::numeric, 1)::float8, round(100 * s.outside, 1)::float8, round(100 * s.unknown, 1)::float8, s.e_value, s.alarm_at, s.verdict,
-           CASE WHEN s.verdict IN ('biased', 'wider') THEN
+           round((100 * s.cover_high)::numeric, 1)::float8, round(100 * s.outside, 1)::float8, round(100 * s.unknown, 1)::float8, s.e_value, s.alarm_at, coalesce(s.verdict, 'too_few'),
+           CASE WHEN s.n IS NULL THEN
+                    'collect: no measurement is new to "' || (SELECT p.name FROM perfmodel.predictor AS p WHERE CASE WHEN drift.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = drift.predictor END)
+                             || '"' || CASE WHEN isfinite(drift.since) THEN ' and not older than ' || drift.since ELSE '' END
+                WHEN s.verdict IN ('biased', 'wider') THEN
                     CASE WHEN s.by_bias AND s.verdict = 'biased' THEN 'recalibrate: steps' ELSE 'retrain: steps' END
                     || coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, '')
                     || CASE WHEN s.verdict = 'wider' THEN ' are off by more than promised to both sides'
@@ -186,7 +189,10 @@ BEGIN ATOMIC
                 WHEN s.verdict = 'too_few' THEN format('collect: %s more %s%s', 5 - s.judged, CASE s.judged WHEN 4 THEN 'network' ELSE 'networks' END,
                                                        coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, ''))
            END
-    FROM said AS s LEFT JOIN new_use AS u ON u.place = s.place AND u.member IS NOT DISTINCT FROM s.member AND u.starts IS NOT DISTINCT FROM s.starts
+    -- a row also where there is nothing to judge, unless windows are asked for
+    FROM argument AS a LEFT JOIN said AS s ON true
+         LEFT JOIN new_use AS u ON u.place = s.place AND u.member IS NOT DISTINCT FROM s.member AND u.starts IS NOT DISTINCT FROM s.starts
+    WHERE a.good AND (s.n IS NOT NULL OR slice IS NULL)
     ORDER BY s.starts, s.place, s.member;
 END;
 COMMENT ON FUNCTION perfmodel.drift(text, text[], timestamptz, interval) IS

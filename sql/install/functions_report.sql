@@ -295,7 +295,7 @@ BEGIN
     SELECT * INTO whole FROM perfmodel.drift(predictor, '{}', since);
     EXECUTE format('SELECT max(measured_at) - min(measured_at) FROM %s', ask) INTO span;
     slice := CASE WHEN span < interval '3 days' THEN interval '1 hour' WHEN span < interval '60 days' THEN interval '1 day' ELSE interval '7 days' END;
-    IF whole.n IS NULL THEN
+    IF coalesce(whole.n, 0) = 0 THEN
         RETURN '<section aria-labelledby="trust"><h2 id="trust">How good the predictions are</h2>
 <p class="says">There are no measurements that the predictor was not trained on, so nothing can be said about its errors.
 Rows of perfmodel.profile that are measured from now on will say.</p></section>

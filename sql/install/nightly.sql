@@ -157,7 +157,7 @@ BEGIN
         SELECT x.verdict, x.advice, CASE x.grouped_by WHEN 'gpu' THEN x.group_name END INTO d_verdict, d_advice, d_gpu FROM perfmodel.drift(active.name, '{gpu}') AS x
         ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), array_position('{retrain,recalibrate,collect}', split_part(x.advice, ':', 1)), x.n DESC LIMIT 1;
     END IF;
-    reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' WHEN d_verdict IS NULL THEN 'no new measurements' ELSE coalesce(d_advice, 'it holds') END || not_taken;
+    reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' ELSE coalesce(d_advice, 'it holds') END || not_taken;
     IF d_verdict IS NULL OR d_verdict IN ('ok', 'too_few') OR d_advice LIKE 'collect%' THEN
         UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, why = reason, finished_at = clock_timestamp() WHERE nightly_id = night;
         RETURN night;

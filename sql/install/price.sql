@@ -56,6 +56,9 @@ FROM (VALUES ('AUS', 531, '{Australia,AU}'), ('AUT', 148, '{Austria,AT}'), ('BEL
 
 CREATE FUNCTION perfmodel.check_price() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    other perfmodel.price;
+    what bigint;
 BEGIN
     -- an unknown device is an error that names those near to it
     NEW.gpu := perfmodel.gpu_name(NEW.gpu);
@@ -69,6 +72,23 @@ BEGIN
     ELSIF isempty(NEW.valid) THEN
         RAISE EXCEPTION 'valid is an empty range' USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_valid_not_empty',
             DETAIL = 'It says from when to when the price holds.', HINT = 'For example: ''[2026-01-01,2026-07-01)'', or ''(,)'' for always.';
+    END IF;
+    -- The constraint is what holds, also where two sessions insert at once; this explains it. By its index.
+    what := hashtextextended(NEW.gpu || chr(1) || NEW.provider || chr(1) || NEW.region || chr(1) || NEW.kind, 0);
+    SELECT * INTO other FROM perfmodel.price AS p
+    WHERE int8range(hashtextextended(p.gpu || chr(1) || p.provider || chr(1) || p.region || chr(1) || p.kind, 0),
+                    hashtextextended(p.gpu || chr(1) || p.provider || chr(1) || p.region || chr(1) || p.kind, 0), '[]') = int8range(what, what, '[]')
+      AND p.valid && NEW.valid AND NOT (TG_OP = 'UPDATE' AND p.price_id = OLD.price_id)
+    ORDER BY p.valid LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'two prices of "%" overlap', NEW.gpu USING ERRCODE = 'exclusion_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_one_at_a_time',
+            DETAIL = format('Price %s, of %s US dollars (provider "%s", region "%s", kind %s), is valid in %s, and this one in %s.',
+                            other.price_id, other.usd_per_hour, left(other.provider, 64), left(other.region, 64), other.kind, other.valid, NEW.valid),
+            HINT = CASE WHEN lower(NEW.valid) > lower(other.valid) OR lower_inf(other.valid) AND NOT lower_inf(NEW.valid)
+                             THEN format('End the older price first: UPDATE perfmodel.price SET valid = tstzrange(lower(valid), %L) WHERE price_id = %s;', lower(NEW.valid), other.price_id)
+                        WHEN lower(NEW.valid) < lower(other.valid) OR lower_inf(NEW.valid) AND NOT lower_inf(other.valid)
+                             THEN format('Let this one end where the other begins: valid => tstzrange(%L, %L).', lower(NEW.valid), lower(other.valid))
+                        ELSE format('Both begin at once. To correct the price that is there: UPDATE perfmodel.price SET usd_per_hour = %s WHERE price_id = %s;', NEW.usd_per_hour, other.price_id) END;
     END IF;
     RETURN NEW;
 END $$;
