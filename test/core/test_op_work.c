@@ -526,6 +526,19 @@ test_names(void)
 		CHECK(op != PM_OP_UNKNOWN && strcmp(pm_op_name(op), pm_op_alias(i)) != 0);
 	}
 	CHECK(pm_op_find("aten::relu") == pm_op_find("Relu"));
+	/* the trait is about the row above, so a row that is put between the two must be seen: both do the same work */
+	for (int op = 0; op < pm_op_count(); op++)
+	{
+		const pm_op_row *row = pm_op_row_of(op);
+		const pm_op_row *above = pm_op_row_of(op - 1);
+
+		if (!(row->traits & PM_OP_OWN_AS_ABOVE))
+			continue;
+		CHECK(op > 0 && strcmp(row->name, "MatMul") == 0 && strcmp(above->name, "Gemm") == 0);
+		CHECK(row->class == above->class && row->flops == above->flops && row->factor == above->factor && row->bytes == above->bytes &&
+			  row->back == above->back && row->cast == above->cast && row->lay == above->lay &&
+			  row->kernels == above->kernels && row->kernels_back == above->kernels_back);
+	}
 	CHECK(pm_op_runs_as(pm_op_find("MatMul"), true) == pm_op_find("Gemm"));
 	for (int op = 0; op < pm_op_count(); op++)
 		CHECK(pm_op_runs_as(op, false) == op && (pm_op_runs_as(op, true) == op || op == pm_op_find("MatMul")));

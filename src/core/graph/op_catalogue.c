@@ -104,6 +104,7 @@ static const pm_op_row catalogue[] =
 	{"ConvTranspose", CONV, F_CONVT, 2, B_IO, G_PROD, C_HALF, L_CONV, N, 1, 0},
 	{"DeformConv", CONV, F_CONV, 2, B_IO, G_PROD, C_FLOAT, L_COPY, N, 2, 1},
 	{"Gemm", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
+	/* directly below Gemm, as its trait says (test/core/test_op_work.c) */
 	{"MatMul", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, PM_OP_OWN_AS_ABOVE, 1, 0},
 	{"Attention", ATTN, F_ATTN, 4, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	{"LSTM", RECUR, F_RNN, 4, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
