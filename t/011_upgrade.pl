@@ -11,7 +11,7 @@ use Test::More;
 my $dir = "$FindBin::RealBin/../test/upgrade";
 my $node = new_node('upgrade');
 $node->start;
-$node->safe_psql('postgres', "CREATE DATABASE $_") for ('fresh', 'old', 'guarded', 'long');
+$node->safe_psql('postgres', "CREATE DATABASE $_") for ('fresh', 'old', 'guarded', 'long', 'wild');
 
 sub catalog
 {
@@ -80,6 +80,19 @@ like($err, qr/WARNING:.*rows of perfmodel\.profile have more than 512 bytes in t
 is($node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = 'short'; ALTER TABLE perfmodel.profile VALIDATE CONSTRAINT profile_framework_at_most_512_bytes;
     SELECT conname FROM pg_constraint WHERE NOT convalidated}), '', 'and they can be shortened');
 is(differences(catalog('fresh', 'perfmodel'), catalog('long', 'perfmodel')), '', 'then all is as in a fresh installation');
+
+# rows that 0.1.0 took and 0.2.0 does not: all are counted before anything is done, and without them the update goes through
+$node->safe_psql('wild', q{CREATE EXTENSION perfmodel VERSION '0.1.0'});
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('wild'), '-f', "$dir/0.1.0.sql" ], 'rows of 0.1.0 for bounds');
+$node->safe_psql('wild', q{UPDATE perfmodel.op_profile SET forward_ms = 6e8, backward_ms = 6e8 ;
+    UPDATE perfmodel.profile SET step_ms = 1e12 WHERE profile_id IN (SELECT profile_id FROM perfmodel.profile ORDER BY 1 LIMIT 2)});
+($rc, $out, $err) = $node->psql('wild', 'ALTER EXTENSION perfmodel UPDATE');
+like($err, qr/not allowed any more\nDETAIL:.*2 rows of perfmodel\.profile where not step_ms BETWEEN 1e-6 AND 1e9\n1 row of perfmodel\.op_profile where not forward_ms \+ backward_ms <= 1e9\nHINT:.*Nothing was changed.*SELECT \* FROM perfmodel\.profile WHERE NOT/s,
+    'rows out of bounds are counted');
+is($node->safe_psql('wild', q{SELECT extversion FROM pg_extension WHERE extname = 'perfmodel'}), '0.1.0', 'and nothing is done');
+$node->safe_psql('wild', q{DELETE FROM perfmodel.profile WHERE NOT (step_ms BETWEEN 1e-6 AND 1e9); DELETE FROM perfmodel.op_profile WHERE NOT (forward_ms + backward_ms <= 1e9);
+    ALTER EXTENSION perfmodel UPDATE});
+is(differences(catalog('fresh', 'perfmodel'), catalog('wild', 'perfmodel')), '', 'without them all is as in a fresh installation');
 
 # rights that an administrator gave stay, and are in a dump; the rest is as in a fresh installation
 is($node->safe_psql('old', q{SELECT has_function_privilege('dashboard', oid, 'EXECUTE WITH GRANT OPTION'), has_function_privilege('trainer', oid, 'EXECUTE')

@@ -61,26 +61,53 @@ ALTER TABLE perfmodel.profile
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
 
--- What a sheet or a measurement may say has bounds. A row outside of them, which no predictor could have
--- learned from, stops the update: correct or delete it first.
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_memory_gb_positive, ADD CONSTRAINT gpu_memory_gb_in_range CHECK (memory_gb BETWEEN 1e-3 AND 1e6);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_mem_bw_gbs_positive, ADD CONSTRAINT gpu_mem_bw_gbs_in_range CHECK (mem_bw_gbs BETWEEN 1e-3 AND 1e7);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_clock_ghz_positive, ADD CONSTRAINT gpu_clock_ghz_in_range CHECK (clock_ghz BETWEEN 1e-3 AND 1e3);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_fp32_tflops_positive, ADD CONSTRAINT gpu_fp32_tflops_in_range CHECK (fp32_tflops BETWEEN 1e-6 AND 1e7);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_fp16_tensor_tflops_positive, ADD CONSTRAINT gpu_fp16_tensor_tflops_in_range CHECK (fp16_tensor_tflops BETWEEN 1e-6 AND 1e7);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_l2_mb_positive, ADD CONSTRAINT gpu_l2_mb_in_range CHECK (l2_mb BETWEEN 1e-4 AND 1e6);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_sm_count_positive, ADD CONSTRAINT gpu_sm_count_in_range CHECK (sm_count BETWEEN 1 AND 1000000);
-ALTER TABLE perfmodel.gpu DROP CONSTRAINT gpu_cores_per_sm_positive, ADD CONSTRAINT gpu_cores_per_sm_in_range CHECK (cores_per_sm BETWEEN 1 AND 1000000);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_batch_positive, ADD CONSTRAINT profile_batch_in_range CHECK (batch BETWEEN 1 AND 16777216);
-ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_batch_positive, ADD CONSTRAINT op_profile_batch_in_range CHECK (batch BETWEEN 1 AND 16777216);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_step_ms_positive_finite, ADD CONSTRAINT profile_step_ms_in_range CHECK (step_ms BETWEEN 1e-6 AND 1e9);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_forward_ms_not_negative_finite, ADD CONSTRAINT profile_forward_ms_in_range CHECK (forward_ms BETWEEN 0 AND 1e9);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_backward_ms_not_negative_finite, ADD CONSTRAINT profile_backward_ms_in_range CHECK (backward_ms BETWEEN 0 AND 1e9);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_peak_memory_mb_not_negative_finite, ADD CONSTRAINT profile_peak_memory_mb_in_range CHECK (peak_memory_mb BETWEEN 0 AND 1e9);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_spread_not_negative_finite, ADD CONSTRAINT profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6);
-ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_forward_ms_positive_finite, ADD CONSTRAINT op_profile_forward_ms_in_range CHECK (forward_ms BETWEEN 1e-6 AND 1e9);
-ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_backward_ms_positive_finite, ADD CONSTRAINT op_profile_backward_ms_in_range CHECK (backward_ms BETWEEN 1e-6 AND 1e9);
-ALTER TABLE perfmodel.op_profile DROP CONSTRAINT op_profile_spread_not_negative_finite, ADD CONSTRAINT op_profile_spread_in_range CHECK (spread BETWEEN 0 AND 1e6);
-ALTER TABLE perfmodel.op_profile ADD CONSTRAINT op_profile_sum_ms_in_range CHECK (forward_ms + backward_ms <= 1e9);
-ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_optimizer_known,
-    ADD CONSTRAINT profile_optimizer_known CHECK (optimizer IN ('sgd', 'sgd_momentum', 'adam', 'adamw', 'none', 'other'));
+-- What a sheet or a measurement may say has bounds. Rows outside of them, which no predictor could have learned from, stop
+-- the update, which then has changed nothing: the list says how many there are of which, and how to find them.
+DO $$
+DECLARE
+    -- table, constraint of 0.1.0 (NULL: there was none), constraint of 0.2.0, what it asks for
+    bounds CONSTANT text[] := ARRAY[
+        ARRAY['gpu', 'gpu_memory_gb_positive', 'gpu_memory_gb_in_range', 'memory_gb BETWEEN 1e-3 AND 1e6'],
+        ARRAY['gpu', 'gpu_mem_bw_gbs_positive', 'gpu_mem_bw_gbs_in_range', 'mem_bw_gbs BETWEEN 1e-3 AND 1e7'],
+        ARRAY['gpu', 'gpu_clock_ghz_positive', 'gpu_clock_ghz_in_range', 'clock_ghz BETWEEN 1e-3 AND 1e3'],
+        ARRAY['gpu', 'gpu_fp32_tflops_positive', 'gpu_fp32_tflops_in_range', 'fp32_tflops BETWEEN 1e-6 AND 1e7'],
+        ARRAY['gpu', 'gpu_fp16_tensor_tflops_positive', 'gpu_fp16_tensor_tflops_in_range', 'fp16_tensor_tflops BETWEEN 1e-6 AND 1e7'],
+        ARRAY['gpu', 'gpu_l2_mb_positive', 'gpu_l2_mb_in_range', 'l2_mb BETWEEN 1e-4 AND 1e6'],
+        ARRAY['gpu', 'gpu_sm_count_positive', 'gpu_sm_count_in_range', 'sm_count BETWEEN 1 AND 1000000'],
+        ARRAY['gpu', 'gpu_cores_per_sm_positive', 'gpu_cores_per_sm_in_range', 'cores_per_sm BETWEEN 1 AND 1000000'],
+        ARRAY['profile', 'profile_batch_positive', 'profile_batch_in_range', 'batch BETWEEN 1 AND 16777216'],
+        ARRAY['op_profile', 'op_profile_batch_positive', 'op_profile_batch_in_range', 'batch BETWEEN 1 AND 16777216'],
+        ARRAY['profile', 'profile_step_ms_positive_finite', 'profile_step_ms_in_range', 'step_ms BETWEEN 1e-6 AND 1e9'],
+        ARRAY['profile', 'profile_forward_ms_not_negative_finite', 'profile_forward_ms_in_range', 'forward_ms BETWEEN 0 AND 1e9'],
+        ARRAY['profile', 'profile_backward_ms_not_negative_finite', 'profile_backward_ms_in_range', 'backward_ms BETWEEN 0 AND 1e9'],
+        ARRAY['profile', 'profile_peak_memory_mb_not_negative_finite', 'profile_peak_memory_mb_in_range', 'peak_memory_mb BETWEEN 0 AND 1e9'],
+        ARRAY['profile', 'profile_spread_not_negative_finite', 'profile_spread_in_range', 'spread BETWEEN 0 AND 1e6'],
+        ARRAY['op_profile', 'op_profile_forward_ms_positive_finite', 'op_profile_forward_ms_in_range', 'forward_ms BETWEEN 1e-6 AND 1e9'],
+        ARRAY['op_profile', 'op_profile_backward_ms_positive_finite', 'op_profile_backward_ms_in_range', 'backward_ms BETWEEN 1e-6 AND 1e9'],
+        ARRAY['op_profile', 'op_profile_spread_not_negative_finite', 'op_profile_spread_in_range', 'spread BETWEEN 0 AND 1e6'],
+        ARRAY['op_profile', NULL, 'op_profile_sum_ms_in_range', 'forward_ms + backward_ms <= 1e9'],
+        ARRAY['profile', 'profile_optimizer_known', 'profile_optimizer_known', 'optimizer IN (''sgd'', ''sgd_momentum'', ''adam'', ''adamw'', ''none'', ''other'')']];
+    b text[];
+    n bigint;
+    wrong text;
+    example text;
+BEGIN
+    FOREACH b SLICE 1 IN ARRAY bounds LOOP
+        EXECUTE format('SELECT count(*) FROM perfmodel.%I WHERE NOT (%s)', b[1], b[4]) INTO n;
+        IF n > 0 THEN
+            wrong := concat_ws(E'\n', wrong, format('%s %s of perfmodel.%s where not %s', n, CASE n WHEN 1 THEN 'row' ELSE 'rows' END, b[1], b[4]));
+            example := coalesce(example, format('SELECT * FROM perfmodel.%I WHERE NOT (%s);', b[1], b[4]));
+        END IF;
+    END LOOP;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION 'there are measurements or data sheets with values that are not allowed any more'
+            USING ERRCODE = 'check_violation', DETAIL = wrong,
+                  HINT = 'Nothing was changed. Correct or delete these rows, and update again. They are found by, for example: ' || example;
+    END IF;
+    FOREACH b SLICE 1 IN ARRAY bounds LOOP
+        IF b[2] IS NOT NULL THEN
+            EXECUTE format('ALTER TABLE perfmodel.%I DROP CONSTRAINT %I', b[1], b[2]);
+        END IF;
+        EXECUTE format('ALTER TABLE perfmodel.%I ADD CONSTRAINT %I CHECK (%s)', b[1], b[3], b[4]);
+    END LOOP;
+END $$;
