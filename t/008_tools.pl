@@ -81,7 +81,7 @@ is(value('SELECT dtype, layout, mode, optimizer, world_size, step_ms FROM perfmo
 is(value('SELECT dtype, layout, forward_ms FROM perfmodel.op_profile WHERE batch = 32'), 'fp32|nchw|0.7', 'also of operators');
 
 append_to_file("$dir/short.csv", "graph,gpu,batch,step_ms\none,V100,64,9.5\none,V100,128,9.5\n");
-my @said = (tools('import', @db, "$dir/short.csv"))[2] =~ /GPU "V100" is taken for "V100-SXM2-16GB"[.] Write the whole name if it was/g;
+my @said = (tools('import', @db, "$dir/short.csv"))[2] =~ /GPU "V100" is taken for "V100-SXM2-16GB"[.] If another one is meant, write its whole name:/g;
 is(@said, 1, 'a short name of a card is told, once');
 is(value("DELETE FROM perfmodel.profile WHERE gpu LIKE 'V100%' RETURNING batch"), "64\n128", 'and its rows are there');
 

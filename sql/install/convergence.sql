@@ -25,7 +25,7 @@ COMMENT ON COLUMN perfmodel.convergence.target IS 'what it was to reach, such as
 COMMENT ON COLUMN perfmodel.convergence.optimizer IS 'optimizer and its settings, for the reader';
 COMMENT ON COLUMN perfmodel.convergence.batch IS 'samples of a step on all devices together';
 COMMENT ON COLUMN perfmodel.convergence.reached IS 'whether the target was reached; NULL: a report from a training that goes on';
-COMMENT ON COLUMN perfmodel.convergence.samples_to_target IS 'samples until then';
+COMMENT ON COLUMN perfmodel.convergence.samples_to_target IS 'samples until it was reached, or until the training stopped';
 COMMENT ON COLUMN perfmodel.convergence.grad_sqr IS 'square of the length of the true gradient, estimated';
 COMMENT ON COLUMN perfmodel.convergence.grad_var IS 'variance of the gradient of one sample, summed over the parameters, estimated';
 COMMENT ON COLUMN perfmodel.convergence.reported_at IS 'when it was reported';

@@ -6,7 +6,7 @@ CREATE FUNCTION perfmodel.fit_convergence(batches float8[], samples float8[], re
     RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_fit_convergence';
 COMMENT ON FUNCTION perfmodel.fit_convergence(float8[], float8[], integer[], integer[], float8, float8[]) IS
-    'the curve of samples to a target over batch sizes, and its values at those that are asked for';
+    'fits how many samples a target needs by batch size, and returns that number for each batch in ask';
 
 CREATE FUNCTION perfmodel.samples_to_target(graph_id bigint, batches integer[], dataset text DEFAULT '', target text DEFAULT '',
                                             OUT batch integer, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
@@ -33,7 +33,7 @@ BEGIN ATOMIC
     FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi, samples_to_target.batches::float8[]) AS f;
 END;
 COMMENT ON FUNCTION perfmodel.samples_to_target(bigint, integer[], text, text) IS
-    'samples that trainings of a network need to a target at some batches (of all devices), from perfmodel.convergence';
+    'samples that trainings of a network need until a target, for batches of all devices; from perfmodel.convergence';
 
 CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch integer, dataset text DEFAULT '', target text DEFAULT '',
                                          world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
@@ -90,7 +90,7 @@ BEGIN ATOMIC
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;
 END;
 COMMENT ON FUNCTION perfmodel.goodput(bigint, text, integer, integer, text, text, integer, text, text, text, text, text, integer, text, jsonb) IS
-    'samples per second times what a sample is worth at this batch, over one at base_batch (both of all devices)';
+    'samples per second, each weighted by its worth at this batch against base_batch (batches of all devices together)';
 
 CREATE FUNCTION perfmodel.best_batch(graph_id bigint, gpu text, dataset text DEFAULT '', target text DEFAULT '', world_size integer DEFAULT 1,
                                      deadline interval DEFAULT NULL, batches integer[] DEFAULT '{1,2,4,8,16,32,64,128,256,512,1024,2048}',
@@ -116,4 +116,4 @@ BEGIN ATOMIC
     FROM asked AS a LEFT JOIN ranked AS r ON r.batch = a.batch ORDER BY a.batch;
 END;
 COMMENT ON FUNCTION perfmodel.best_batch(bigint, text, text, text, integer, interval, integer[], text, text, text, text, text, integer, text, jsonb) IS
-    'batches of one device by the time to the target; best: fits, and is the fastest, or the cheapest before a deadline';
+    'time to the target for batches of one device; best: the fastest that fits, or the cheapest before a deadline';

@@ -6,7 +6,7 @@ CREATE FUNCTION perfmodel.drift_evidence(networks bigint[], rank_low float8[], r
     RETURNS record
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS 'MODULE_PATHNAME', 'pm_drift_evidence';
 COMMENT ON FUNCTION perfmodel.drift_evidence(bigint[], float8[], float8[], integer) IS
-    'evidence that ranks among calibration residuals are not uniform; the largest e-value so far, 20 is an alarm';
+    'evidence (the largest e-value so far; 20 is an alarm) that errors are no longer those of the calibration';
 
 CREATE FUNCTION perfmodel.proportion_bounds(successes float8, trials float8, level float8 DEFAULT 0.9,
                                             OUT low float8, OUT high float8) RETURNS record
@@ -63,7 +63,7 @@ BEGIN ATOMIC
     WHERE f.step_ms IS NOT NULL;
 END;
 COMMENT ON FUNCTION perfmodel.residuals(text, timestamptz) IS
-    'measurements that a predictor was not trained on, with its predictions and where they lie in its calibration';
+    'measurements that a predictor was not trained on, its predictions, and their ranks among its calibration errors';
 
 CREATE FUNCTION perfmodel.drift(predictor text DEFAULT NULL, by text[] DEFAULT '{gpu}', since timestamptz DEFAULT NULL,
                                 slice interval DEFAULT NULL,

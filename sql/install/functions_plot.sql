@@ -11,11 +11,11 @@ COMMENT ON FUNCTION perfmodel.plot(text, float8[], float8[], text[], text[], flo
 
 CREATE FUNCTION perfmodel.escape_markup(words text, most integer DEFAULT 0) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_escape_markup';
-COMMENT ON FUNCTION perfmodel.escape_markup(text, integer) IS 'words for HTML or SVG: entities for <, >, &, quotes; cut to so many characters unless most is 0';
+COMMENT ON FUNCTION perfmodel.escape_markup(text, integer) IS 'text made safe for HTML or SVG (entities for <, >, &, quotes), cut to most characters; most 0: not cut';
 
 CREATE FUNCTION perfmodel.escape_markup_lines(words text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_escape_markup_lines';
-COMMENT ON FUNCTION perfmodel.escape_markup_lines(text) IS 'words for <pre> of HTML, which keep their lines';
+COMMENT ON FUNCTION perfmodel.escape_markup_lines(text) IS 'text made safe for <pre> of HTML; it keeps its lines';
 
 CREATE FUNCTION perfmodel.break_lines(markup text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_break_lines_sql';

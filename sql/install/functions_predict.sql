@@ -60,7 +60,7 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
     LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';
 COMMENT ON FUNCTION perfmodel.what_if(bigint, text[], integer[], text, text, text, text, float8, text, text, integer, integer, text, jsonb, text, text, text,
                                       timestamptz, text) IS
-    'predict, memory and cost of a graph on every device at every batch, at most 1000000 rows; gpus NULL: those learned';
+    'time, memory, cost of a graph on every device at every batch, up to 1000000 rows; gpus NULL: all it was trained on';
 
 CREATE FUNCTION perfmodel.ask(question jsonb, predictor text DEFAULT NULL, level float8 DEFAULT 0.9, on_error text DEFAULT 'error',
                               OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,

@@ -5,7 +5,7 @@
 CREATE FUNCTION perfmodel.all_profiles() RETURNS bigint[]
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1 AS 'MODULE_PATHNAME', 'pm_all_profiles';
 COMMENT ON FUNCTION perfmodel.all_profiles() IS
-    'for an argument profiles: all training steps on one device; NULL and an empty array are none';
+    'as an argument profiles: all training steps on one device; NULL and an empty array stand for no rows';
 
 CREATE FUNCTION perfmodel.train(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                 options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint
@@ -95,7 +95,7 @@ CREATE FUNCTION perfmodel.corrections(predictor text DEFAULT NULL,
                                       OUT n_networks integer, OUT factor float8, OUT at_ms float8, OUT exponent float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_corrections';
-COMMENT ON FUNCTION perfmodel.corrections(text) IS 'what recalibrate fitted, for each device, number format and layout';
+COMMENT ON FUNCTION perfmodel.corrections(text) IS 'factors on whole steps that recalibrate fitted, for each device, number format and layout';
 
 CREATE FUNCTION perfmodel.activate_predictor(name text) RETURNS bigint
     LANGUAGE c VOLATILE PARALLEL UNSAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_activate_predictor';

@@ -25,7 +25,7 @@ COMMENT ON COLUMN perfmodel.memory_factor.dtype IS 'number format';
 COMMENT ON COLUMN perfmodel.memory_factor.context_mb IS 'MB that the context of the driver and libraries take';
 COMMENT ON COLUMN perfmodel.memory_factor.factor IS 'measured over simulated memory, context and scratch memory left out';
 COMMENT ON COLUMN perfmodel.memory_factor.workspace IS 'scratch memory, times what the largest convolution reads and writes';
-COMMENT ON COLUMN perfmodel.memory_factor.need_factor IS 'the least that a step runs with over what the simulation says, from brackets';
+COMMENT ON COLUMN perfmodel.memory_factor.need_factor IS 'least memory that a step runs with, over the simulated; from batches that fit and that do not';
 COMMENT ON COLUMN perfmodel.memory_factor.spread IS 'relative standard deviation of measured over predicted peaks, of networks left out of the fit';
 COMMENT ON COLUMN perfmodel.memory_factor.context_spread_mb IS 'standard deviation of the context in MB';
 COMMENT ON COLUMN perfmodel.memory_factor.fit_spread IS 'scale of the logistic distribution that p_fits is taken from';

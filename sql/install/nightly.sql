@@ -38,8 +38,8 @@ COMMENT ON COLUMN perfmodel.nightly_log.n IS 'measurements on which the two were
 COMMENT ON COLUMN perfmodel.nightly_log.n_networks IS 'networks among them';
 COMMENT ON COLUMN perfmodel.nightly_log.predictor_mape_pct IS 'mean absolute error of the active predictor on these, in percent';
 COMMENT ON COLUMN perfmodel.nightly_log.candidate_mape_pct IS 'the same of the candidate';
-COMMENT ON COLUMN perfmodel.nightly_log.difference_low_pct IS 'lower end of the paired interval of 90 % of candidate less active';
-COMMENT ON COLUMN perfmodel.nightly_log.difference_high_pct IS 'upper end; the candidate is activated when it is below 0';
+COMMENT ON COLUMN perfmodel.nightly_log.difference_low_pct IS 'lower end of the 90 % interval of the error of the candidate less that of the active predictor';
+COMMENT ON COLUMN perfmodel.nightly_log.difference_high_pct IS 'upper end of that interval; the candidate is activated when it is below 0';
 COMMENT ON COLUMN perfmodel.nightly_log.activated IS 'whether the candidate is the active predictor now';
 COMMENT ON COLUMN perfmodel.nightly_log.why IS 'the advice that was followed, or what stood against it';
 COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'what a night can end with';
@@ -195,7 +195,7 @@ BEGIN
     UPDATE perfmodel.nightly_log SET action = done, verdict = d_verdict, why = reason, candidate = challenger, run_id = run WHERE nightly_id = night;
     RETURN night;
 END $$;
-COMMENT ON FUNCTION perfmodel.nightly_start(regclass, jsonb, boolean, interval) IS 'the first part of nightly(): up to a candidate; returns the nightly_id';
+COMMENT ON FUNCTION perfmodel.nightly_start(regclass, jsonb, boolean, interval) IS 'the first part of nightly(), up to a candidate (a new predictor); returns the nightly_id';
 
 CREATE FUNCTION perfmodel.nightly_finish(night bigint, max_wait interval DEFAULT '8 hours') RETURNS boolean
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $$

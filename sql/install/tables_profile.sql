@@ -52,7 +52,7 @@ COMMENT ON COLUMN perfmodel.profile.peak_memory_mb IS 'peak device memory in uni
 COMMENT ON COLUMN perfmodel.profile.spread IS 'interquartile range of the step times over their median; a row above 0.10 has half the weight';
 COMMENT ON COLUMN perfmodel.profile.measured_at IS 'when it was measured';
 COMMENT ON COLUMN perfmodel.profile.source IS 'who or what measured it, and how';
-COMMENT ON COLUMN perfmodel.profile.fits_batch IS 'largest batch that was seen to fit into the device with the rest unchanged; NULL: batch';
+COMMENT ON COLUMN perfmodel.profile.fits_batch IS 'largest batch that was seen to fit into the device with the rest unchanged; NULL: the batch of this row';
 COMMENT ON COLUMN perfmodel.profile.oom_batch IS 'smallest batch that was seen to run out of memory with the rest unchanged';
 COMMENT ON CONSTRAINT profile_oom_batch_above ON perfmodel.profile IS 'what runs out of memory is larger than what fits';
 COMMENT ON CONSTRAINT profile_graph_loaded ON perfmodel.profile IS

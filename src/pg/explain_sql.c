@@ -147,7 +147,7 @@ wants_nodes(FunctionCallInfo fcinfo, int arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("per must be \"group\" or \"node\", not \"%s\"", pm_shown_name(per)),
-				 errhint("Operators that are identical are one group.")));
+				 errhint("\"group\" has a row for each group of identical operators, \"node\" one for each operator.")));
 	return strcmp(per, "node") == 0;
 }
 

@@ -300,7 +300,7 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 		ereport(NOTICE,
 				(errmsg("the links of cluster \"%s\" are %.0f times slower than their rows in perfmodel.interconnect say", t->cluster,
 						1 / pm_fabric_slowest(&f)),
-				 errhint("Describe the cluster with the links that its jobs use: NVLink, for instance, is not used by every job.")));
+				 errhint("Describe the cluster by the links that its jobs use: a job may not use NVLink, for instance.")));
 	if (rc == PM_OK)
 	{
 		const char *why = NULL;
@@ -436,7 +436,7 @@ pm_fit_clusters_of(ArrayType *profiles, text *predictor)
 	{
 		ereport(NOTICE,
 				(errmsg("measurements on several GPUs are not used: you may not change perfmodel.cluster"),
-				 errhint("The right to INSERT and UPDATE is needed.")));
+				 errhint("Ask its owner for INSERT and UPDATE on perfmodel.cluster.")));
 		return;
 	}
 	d = devices_of(profiles, &n);

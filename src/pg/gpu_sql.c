@@ -459,7 +459,7 @@ notice_short_name(const char *given, const device *taken)
 	if (n > 0)
 		ereport(NOTICE,
 				(errmsg("GPU \"%s\" is taken for \"%s\"", pm_shown_name(given), pm_message_from_core(taken->sheet.name)),
-				 errhint("Write the whole name if it was %s.", pm_quoted_list(others, n))));
+				 errhint("If another one is meant, write its whole name: %s.", pm_quoted_list(others, n))));
 }
 
 /* The name as `table` is to write it; like a violation of its foreign key when there is none. */

@@ -279,7 +279,7 @@ check_grid(const list *gpus, const list *batches)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%d devices and %d batches make more than %d combinations", gpus->n, batches->n, MAX_GRID),
-				 errhint("Ask about a part of them in each call.")));
+				 errhint("Divide them among several calls.")));
 }
 
 #define N_MEMORY	3			/* columns of what_if behind the answer: peak_memory_mb, fits, p_fits */

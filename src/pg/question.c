@@ -122,7 +122,7 @@ checked_nodes(int nodes)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("nodes must be at least 1, not %d", nodes),
-				 errhint("NULL stands for as few as have room for the GPUs.")));
+				 errhint("NULL stands for as few machines as have room for the GPUs.")));
 	return nodes;
 }
 

@@ -222,7 +222,7 @@ pm_freshen(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("functions of perfmodel cannot be called while perfmodel reads its tables"),
-				 errhint("A policy of row security, or a view, on a table of perfmodel calls one.")));
+				 errhint("A policy of row security, or a view, on a table of perfmodel calls such a function: change the policy or the view.")));
 	/* inside a transaction that has its locks nothing else would */
 	AcceptInvalidationMessages();
 	pm_cache_trim();
