@@ -5,6 +5,7 @@ SELECT perfmodel.graph_id('dnet7@32') AS g, perfmodel.graph_id('anet4@16') AS h 
 SELECT c.change, c.step_ms > 0 AS step, c.factor > 0 AS factor, helper.close(c.samples_per_s, 1000 * CASE c.change WHEN 'half the batch' THEN 8 WHEN 'twice the batch' THEN 32 ELSE 16 END / c.step_ms) AS samples,
        c.saved_mb IS NOT NULL AS memory, c.fits, c.measured > 0 AS measured, c.basis
 FROM perfmodel.what_if_change(:g, 'T4', 16, predictor => 'roof') AS c;
+SELECT change, in_domain, note FROM perfmodel.what_if_change(:g, 'A100', 16, '{amp,fused optimizer}', predictor => 'roof');
 -- as the functions say that are asked for it; what is so already is no change
 SELECT helper.close(c.step_ms, perfmodel.predict_train_time(:g, 'T4', 16, 'amp', 'nhwc', predictor => 'roof')) AS both FROM perfmodel.what_if_change(:g, 'T4', 16, '{"amp and channels_last"}', predictor => 'roof') AS c WHERE change <> 'none';
 SELECT array_agg(change) FROM perfmodel.what_if_change(:g, 'T4', 16, dtype => 'mixed', layout => 'channels_last', optimizer => 'AdamW', predictor => 'roof');

@@ -16,6 +16,13 @@ FROM perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predi
 -- what a sample is worth falls with the batch
 SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput_per_s, g.efficiency * g.samples_per_s) AS product
 FROM unnest('{64,512}'::int[]) AS b, LATERAL perfmodel.goodput(:g, 'T4', b, 64, 'toy', '0.9', predictor => 'roof') AS g;
+-- what it rests on, and what is missing
+SELECT t, g.efficiency IS NULL AS none, g.goodput_per_s IS NULL AS no_goodput, g.note FROM unnest('{0.9,0.99,0.5}'::text[]) AS t, LATERAL perfmodel.goodput(:g, 'A100', 64, 64, 'toy', t, predictor => 'roof') AS g;
+SELECT note FROM perfmodel.goodput(:g, 'T4', 64, 64, 'toy', '0.9', predictor => 'roof');
+SAVEPOINT one_batch;
+INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached, samples_to_target) VALUES (:g, 'toy', '0.5', 64, true, 1e6);
+SELECT efficiency, note FROM perfmodel.goodput(:g, 'T4', 64, 512, 'toy', '0.5', predictor => 'roof');
+ROLLBACK TO one_batch;
 -- of the batches that fit the fastest, or the cheapest that is in time
 SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(fits) FILTER (WHERE best) AS fits,
        min(seconds) FILTER (WHERE fits) = min(seconds) FILTER (WHERE best) AS fastest, bool_and(in_time IS NULL) AS no_deadline

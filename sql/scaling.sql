@@ -38,6 +38,10 @@ FROM perfmodel.scaling_curve(:g, 'T4', 8, max_gpus => 20, predictor => 'roof') A
      LATERAL perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => c.world_size, nodes => c.nodes) AS p ORDER BY 1;
 SELECT array_agg(world_size || '/' || nodes ORDER BY world_size) FROM perfmodel.scaling_curve(:g, 'A100', 8, max_gpus => 64, predictor => 'roof');
 SELECT count(*) FROM perfmodel.scaling_curve(:g, NULL, 8);
+-- what an answer rests on is said in each row, as predict() says it
+SELECT c.world_size, c.note = p.note AS as_predicted, c.note FROM perfmodel.scaling_curve(:g, 'A100', 8, max_gpus => 2, predictor => 'roof') AS c,
+     LATERAL perfmodel.predict(:g, 'A100', 8, predictor => 'roof', world_size => c.world_size, nodes => c.nodes) AS p ORDER BY 1;
+SELECT world_size, note FROM perfmodel.scaling_curve(:g, 'T4', 8, max_gpus => 1, predictor => 'roof');
 
 -- how the work is shared: batches that are added up, divided states and weights, 16 bits
 SELECT p, step_ms > single AS slower, comm_ms > plain_comm AS more_comm

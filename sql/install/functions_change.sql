@@ -19,7 +19,8 @@ CREATE FUNCTION perfmodel.what_if_change(graph_id bigint, gpu text, batch intege
                                          world_size integer DEFAULT 1, nodes integer DEFAULT NULL, cluster text DEFAULT NULL,
                                          parallel jsonb DEFAULT NULL,
                                          OUT change text, OUT step_ms float8, OUT factor float8, OUT samples_per_s float8, OUT peak_mb float8,
-                                         OUT saved_mb float8, OUT fits boolean, OUT in_domain boolean, OUT measured bigint, OUT basis text)
+                                         OUT saved_mb float8, OUT fits boolean, OUT in_domain boolean, OUT measured bigint, OUT basis text,
+                                         OUT note text)
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE COST 3000 ROWS 15
 BEGIN ATOMIC
@@ -72,14 +73,14 @@ BEGIN ATOMIC
         FROM unnest($4) AS u (change)
     ), asked_of_predictor AS (
         SELECT w.*, p.step_ms * w.passes AS ms, p.samples_per_s * p.step_ms / 1000 AS samples,
-               p.in_domain, m.peak_mb, m.fits, NULL::float8 AS saved_mb
+               p.in_domain, p.note, m.peak_mb, m.fits, NULL::float8 AS saved_mb
         FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer,
                                                                   world_size => $11, nodes => $12, cluster => $13, parallel => w.parallel) AS p,
              LATERAL perfmodel.predict_memory($1, $2, w.batch, w.dtype, w.layout, $7, w.optimizer, w.checkpointing,
                                               world_size => $11, parallel => w.parallel) AS m
         WHERE r.n >= 0 AND (w.is_change OR w.n = 0) AND w.computed IS NULL
     ), computed AS (
-        SELECT w.*, c.step_ms AS ms, o.samples, o.in_domain, c.peak_mb, c.fits, c.saved_mb
+        SELECT w.*, c.step_ms AS ms, o.samples, o.in_domain, o.note, c.peak_mb, c.fits, c.saved_mb
         FROM wanted AS w, asked_of_predictor AS o, perfmodel.gpu AS g,
              LATERAL perfmodel.computed_change($1, $2, w.batch, w.computed,
                  CASE WHEN w.change = 'twice the bandwidth' THEN jsonb_build_object('mem_bw_gbs', 2 * g.mem_bw_gbs) WHEN w.change = 'other figures' THEN $10 END,
@@ -91,7 +92,8 @@ BEGIN ATOMIC
     SELECT a.change, a.ms, (a.ms / a.samples) / (o.ms / o.samples), 1000::float8 * a.samples / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
            a.in_domain, f.measured,
            CASE WHEN a.computed IS NOT NULL OR a.checkpointing THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
-                WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END
+                WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END,
+           a.note
     FROM answer AS a, answer AS o,
          LATERAL (SELECT count(*) AS measured, count(*) FILTER (WHERE f.graph_id = $1) AS of_network
                   FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout

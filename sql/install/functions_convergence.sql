@@ -74,7 +74,8 @@ CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base
                                   world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
                                   framework text DEFAULT NULL, predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
                                   nodes integer DEFAULT NULL, cluster text DEFAULT NULL, parallel jsonb DEFAULT NULL,
-                                  OUT total_batch integer, OUT samples_per_s float8, OUT efficiency float8, OUT goodput_per_s float8)
+                                  OUT total_batch integer, OUT samples_per_s float8, OUT efficiency float8, OUT goodput_per_s float8,
+                                  OUT note text)
     RETURNS record
     LANGUAGE sql STABLE PARALLEL SAFE COST 300000
 BEGIN ATOMIC
@@ -82,10 +83,15 @@ BEGIN ATOMIC
         SELECT $3 * $7 / (greatest(($15 ->> 'tp')::integer, 1) * greatest(($15 ->> 'pp')::integer, 1))
                * coalesce(($15 ->> 'accumulation')::integer, ($15 ->> 'micro_batches')::integer, 1) AS total
     ), s AS (
-        SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency
+        SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency,
+               min(t.curve) AS curve
         FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[$4, b.total], $5, $6) AS t
     )
-    SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency
+    SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency,
+           nullif(concat_ws('; ', p.note,
+               CASE WHEN s.efficiency IS NULL THEN 'no efficiency: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($5, '')), '')
+                                                   || coalesce(' to target ' || quote_literal(nullif($6, '')), '')
+                    WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM b, s, LATERAL perfmodel.predict($1, $2, $3, dtype => $8, layout => $9, framework => $10, predictor => $11, optimizer => $12,
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;
 END;

@@ -12,7 +12,8 @@ CREATE FUNCTION perfmodel.scaling_curve(graph_id bigint, gpu text, batch integer
                                         optimizer text DEFAULT 'sgd_momentum', parallel jsonb DEFAULT NULL,
                                         OUT world_size integer, OUT nodes integer, OUT step_ms float8, OUT step_ms_low float8,
                                         OUT step_ms_high float8, OUT samples_per_s float8, OUT efficiency float8,
-                                        OUT comm_ms float8, OUT exposed_ms float8, OUT fits boolean, OUT p_fits float8)
+                                        OUT comm_ms float8, OUT exposed_ms float8, OUT fits boolean, OUT p_fits float8,
+                                        OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2000 ROWS 7 AS 'MODULE_PATHNAME', 'pm_scaling_curve';
 COMMENT ON FUNCTION perfmodel.scaling_curve(bigint, text, integer, text, integer, text, text, text, text, float8, text, jsonb) IS

@@ -76,7 +76,7 @@ pm_collective_ms(PG_FUNCTION_ARGS)
 
 /* ---------- more and more GPUs ---------- */
 
-#define N_COLUMNS 11
+#define N_COLUMNS 12
 #define MAX_GPUS_ARG 4
 
 /* One row: the question as it stands in q. single_ms: the step on one GPU. */
@@ -87,8 +87,11 @@ add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nod
 	bool		nulls[N_COLUMNS] = {false};
 	pm_answer	a;
 	pm_problem	p;
+	char	   *note;
 
 	(void) pm_ask(q, how, &a, &p);
+	/* that of the answer may go with the memo */
+	note = a.note != NULL ? pstrdup(a.note) : NULL;
 	if (q->parallel.world_size == 1)
 		*single_ms = a.step_ms;
 	values[0] = Int32GetDatum(q->parallel.world_size);
@@ -107,6 +110,9 @@ add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nod
 		values[9] = BoolGetDatum(a.p_fits >= PM_MEMORY_SURE);
 		nulls[9] = nulls[10];
 	}
+	else
+		note = note != NULL ? psprintf("%s; %s", note, p.message) : p.message;
+	values[11] = pm_text_or_null(note, &nulls[11]);
 	pm_rows_add(out, values, nulls);
 }
 
