@@ -174,6 +174,24 @@ pm_cards_known(const pm_cards *c, const char *gpu)
 	return known;
 }
 
+/* Levels of a card and a format stand together. */
+int
+pm_cards_networks(const pm_cards *c, const char *gpu)
+{
+	int			most = 0;
+
+	for (int i = 0, networks = 0; c != NULL && i < c->n; i++)
+	{
+		const pm_card_level *l = &c->level[i];
+		bool		first = i == 0 || l->dtype != l[-1].dtype || strcmp(l->gpu, l[-1].gpu) != 0;
+
+		networks = l->structures + (first ? 0 : networks);
+		if (networks > most && (gpu == NULL || strcmp(l->gpu, gpu) == 0))
+			most = networks;
+	}
+	return most;
+}
+
 double
 pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool *measured)
 {
@@ -232,7 +250,7 @@ pm_card_factors
 pm_cards_factors(const pm_cards *c, const pm_question *q)
 {
 	bool		known = c != NULL && has_levels(c, q->gpu->name);
-	pm_card_factors f;
+	pm_card_factors f = {.launch = c != NULL ? pm_hosts_factor(&c->hosts, q->gpu->name, (int) q->dtype) : 1};
 
 	for (int work = 0; work < PM_N_CARD_WORKS; work++)
 	{

@@ -24,6 +24,7 @@
 #include "features/dataset.h"
 #include "features/schema.h"
 #include "kinds/frameworks.h"
+#include "kinds/hosts.h"
 #include "kinds/kind.h"
 
 #define PM_N_CARD_TRAITS	9
@@ -67,16 +68,18 @@ struct pm_cards
 	pm_card_offset offset[PM_N_CARD_LEVELS][2];	/* of operators timed in the forward pass only, and in both passes */
 	double		operator_spread[PM_N_CARD_LEVELS];	/* mean |level - level from operators|; 0: no card has operators */
 	pm_frameworks frameworks;	/* that are not the usual one */
+	pm_hosts	hosts;
 	int			n_sheets;
 	const pm_gpu *sheets;		/* [n_sheets] of the GPUs that have levels */
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 
-/* Factors on times at the peaks of a card, of arithmetic and of memory. */
+/* Factors on times at the peaks of a card, of arithmetic and of memory, and on the time of launches. */
 typedef struct pm_card_factors
 {
 	double		compute[PM_N_CARD_WORKS];
 	double		memory[PM_N_CARD_WORKS];
+	double		launch;
 } pm_card_factors;
 
 /* Of q's card for q's dtype; 1 when c is NULL or has no levels. */
@@ -98,6 +101,8 @@ typedef enum pm_card_known
 	PM_CARD_FROM_SHEET, PM_CARD_FROM_OPERATORS, PM_CARD_FROM_NETWORKS
 } pm_card_known;
 
+/* Networks that the levels of a card were learned from, in the format that has most of them; gpu NULL: of the card that has most.  c may be NULL. */
+int			pm_cards_networks(const pm_cards *c, const char *gpu);
 /* c may be NULL. */
 pm_card_known pm_cards_known(const pm_cards *c, const char *gpu);
 

@@ -12,6 +12,7 @@
 #include "kinds/opclass/opclass.h"
 
 #define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
+#define AT_HOME			0.5		/* networks of a card over those of the card with most, from which on the network knows it as well */
 
 static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the sequence Transformer"},
@@ -153,8 +154,10 @@ pm_card_factors
 pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 {
 	pm_question	shown = as_shown(m, q);
+	pm_card_factors f = pm_cards_factors(cards_of(m), &shown);
 
-	return pm_cards_factors(cards_of(m), &shown);
+	f.launch = pm_cards_factors(cards_of(m), q).launch;
+	return f;
 }
 
 void
@@ -200,6 +203,7 @@ pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref
 		in->memory_us[i] *= f->memory[kind] * anchor[i];
 		in->compute_ref_us[i] *= ref->compute[kind] * anchor[i];
 		in->memory_ref_us[i] *= ref->memory[kind] * anchor[i];
+		in->kernels[i] *= f->launch;
 		in->total_device_us += in->copies[i] * (in->compute_us[i] + in->memory_us[i]);
 	}
 }
@@ -351,13 +355,25 @@ fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
 	*n_parts = x->in.n + 1;
 }
 
-/* A network has seen few cards, and errs more than the base on others. */
+/*
+ * A network has seen few cards, and errs more than the base on others, and on GPUs that few of its rows are of.  The share
+ * falls with the networks of the card, from that abroad to the option's.
+ */
 static double
 base_share(const pm_predictor *p, const pm_question *q)
 {
+	const pm_mdot *m = p->impl;
 	double		share = p->options.value[OPT_BASE_SHARE];
+	double		most = fmax(share, ABROAD_SHARE);
+	int			networks = pm_cards_networks(cards_of(m), NULL);
+	double		known;
 
-	return is_abroad(p->impl, q) ? fmax(share, ABROAD_SHARE) : share;
+	if (is_abroad(m, q))
+		return most;
+	if (q->gpu->is_cpu || networks == 0)
+		return share;
+	known = fmin(pm_cards_networks(cards_of(m), q->gpu->name) / (AT_HOME * networks), 1);
+	return share + (1 - known) * (most - share);
 }
 
 /* The networks' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
@@ -501,7 +517,7 @@ member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
 		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i] * x->ratio[i]),
 												  work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]), &growth);
-		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i]);
+		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch);
 
 		if (factors != NULL)
 		{

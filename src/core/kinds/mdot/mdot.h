@@ -38,7 +38,7 @@ pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_framewo
 /* The query that features of a training row are computed for. */
 pm_question	pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q);
 
-/* What the base has learned of q's card, in the format that the networks take q's for. */
+/* What the base has learned of q's card, in the format that the networks take q's for, and of launches in q's. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
 /*
  * ratio[t->n]: factor on the arithmetic of each token of t, of the query q, by which q's format differs from the one that the

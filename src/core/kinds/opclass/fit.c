@@ -504,6 +504,39 @@ common_errors(const pm_opclass *m, bool by_type, const problem *p, const double 
 	}
 }
 
+/* Host times by format, from the same: what is not the device's is the host's. */
+static pm_code
+learn_hosts(pm_cards *cards, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS], pm_arena *a, pm_status *st)
+{
+	pm_arena	scratch;
+	pm_host_row *row;
+	int			n = 0;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	if ((row = PM_NEW(&scratch, pm_host_row, d->n + 1)) == NULL)
+	{
+		rc = pm_no_memory(st, &scratch);
+		pm_arena_release(&scratch);
+		return rc;
+	}
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_question *q = &d->samples[i].query;
+		double		device = 0;
+
+		for (int w = 0; w < PM_N_CARD_WORKS; w++)
+			device += share[i][w];
+		if (isfinite(error[i]) && !q->gpu->is_cpu)
+			row[n++] = (pm_host_row) {.gpu = q->gpu->name, .framework = q->framework, .half = pm_is_half((int) q->dtype),
+				.structure = q->graph->structure, .device = device * exp(-error[i]),
+				.host = (1 - device) * exp(-error[i]) / pm_hosts_factor(&cards->hosts, q->gpu->name, (int) q->dtype)};
+	}
+	rc = pm_hosts_learn(&cards->hosts, row, n, a, &scratch, st);
+	pm_arena_release(&scratch);
+	return rc;
+}
+
 /* Levels of the cards, from what coefficients that are the same for all cards leave of the rows. */
 static pm_code
 learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_tokens *tokens, const problem *like, pm_arena *a,
@@ -538,6 +571,8 @@ learn_cards(pm_opclass *m, const pm_cards *from, const pm_dataset *d, const pm_t
 		pm_arena_release(&scratch);
 		if (rc == PM_OK)
 			rc = pm_cards_update(&m->cards, d, error, share, a, st);
+		if (rc == PM_OK && !m->cards.settled)
+			rc = learn_hosts(&m->cards, d, error, share, a, st);
 	}
 	return rc;
 }
@@ -582,7 +617,7 @@ pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads)
 	/* by class and by type: a number and its column for each term of each token at the most, and 128 bytes of rounding up */
 	for (int i = 0; i < d->n; i++)
 		rows += 2 * (sizeof(sparse) + 256 + 12.0 * fmin(PM_N_SHARED(d->samples[i].skeleton->n), n));
-	return pm_arena_memory(pm_inputs_memory(d) + rows + (d->n + 4 * n) * sizeof(double) + strata_memory(d) +
+	return pm_arena_memory(pm_inputs_memory(d) + rows + (d->n + 4 * n) * sizeof(double) + d->n * (double) sizeof(pm_host_row) + strata_memory(d) +
 						   PM_MAX_STRATA * (double) sizeof(pm_stratum)) +
 		pm_arena_memory(2 * n * n * sizeof(double));
 }

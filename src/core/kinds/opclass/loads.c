@@ -98,7 +98,7 @@ pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *
 	v[PM_TERM_COMPUTE] = (shared ? f->memory[work] : f->compute[work]) * t->compute_us[i] / 1000;
 	/* the update is memory-bound on every device: its traffic is counted once, and not here */
 	v[PM_TERM_MEMORY] = fmax(f->memory[work] * t->memory_us[i] / 1000 - *update, 0);
-	v[PM_TERM_LAUNCH] = t->kernels[i] / 1000;
+	v[PM_TERM_LAUNCH] = f->launch * t->kernels[i] / 1000;
 }
 
 /* ---- columns ---- */
