@@ -212,9 +212,14 @@ def board(methods):
                   "us a prediction"], lines, range(1, 10))
 
 
+def judged(found):
+    """Sets and splits with more than intervals."""
+    return [k for k in ORDER if any(plain(label) for label in found.get(k, {}))]
+
+
 def overview(found, metric, digits):
     """One error of all methods, a line for each set and split; the best in bold, - where folds are missing."""
-    keys = [k for k in ORDER if k in found]
+    keys = judged(found)
     figures = {k: {label: summary(folds)[metric] for label, folds in complete(found[k]).items() if plain(label)} for k in keys}
     labels = {label for k in keys for label in found[k] if plain(label)}
     labels = sorted(labels, key=lambda x: (x != OURS, mean(f[x] / min(f.values()) for f in figures.values() if x in f)))
@@ -357,7 +362,7 @@ def trust(found):
     """Intervals and domain on folds that training has not seen."""
     lines = []
     for key in ORDER:
-        for label, folds in sorted(found.get(key, {}).items()):
+        for label, folds in sorted(found.get(key, {}).items(), key=lambda x: (not x[0].startswith(OURS), x[0])):
             rows = [(r, t) for c in folds.values() for r, t in zip(c.rows, c.trust) if t]
             if "~" not in label or not rows:
                 continue
@@ -454,9 +459,9 @@ def left_out(found):
     """What some methods lack that others have."""
     labels = {label for methods in found.values() for label in methods if plain(label)}
     text = []
-    for key in ORDER:
-        methods = found.get(key, {})
-        every = {f for label, folds in methods.items() if plain(label) for f in folds}
+    for key in judged(found):
+        methods = {label: folds for label, folds in found[key].items() if plain(label)}
+        every = {f for folds in methods.values() for f in folds}
         gone = sorted(label for label in labels if label != "habitat" and set(methods.get(label, {})) != every)
         if gone:
             text.append(f"- {title(key)}: {', '.join(gone)}")
@@ -482,9 +487,8 @@ def render(folder, profiles=None):
         if text:
             out += [head, text]
     out += [BOARDS]
-    for key in ORDER:
-        if key in found:
-            out += [f"### {title(key)}\n", board(found[key])]
+    for key in judged(found):
+        out += [f"### {title(key)}\n", board(found[key])]
     explain = os.path.join(folder, "explain.md")
     if os.path.exists(explain):
         with open(explain) as f:

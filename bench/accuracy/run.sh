@@ -19,6 +19,7 @@
 #   ALL       the methods for timm-all; default "mdot gnn opclass"
 #   TRUST     the methods for trust; default "mdot opclass seer roofline linear"
 #   TRUST_OF  the rows they are tested on, as in SETS; default the folds of networks and of families of timm
+#   TRUST_ALSO  more rows for the kinds of trust that train in a second; default far networks and data/
 #   OPTIONS   of kinds, as "mdot:epochs=3 ets:epochs=3"; belongs into a results folder of its own
 #   SEED      of training; default 42.  A folder of its own, too.  Folds are always those of seed 1
 #   PYTHON    a Python with scikit-learn; default /usr/bin/python3
@@ -89,6 +90,9 @@ lines_of() { # a word of SETS
     trust)
         for set in ${TRUST_OF:-timm-nchw:structure timm-nhwc:structure timm-nchw:family timm-nhwc:family}; do
             for kind in ${TRUST:-mdot opclass seer roofline linear}; do ! has "$kind" || echo "${set%%:*} ${set#*:} $kind~0.9"; done
+        done
+        for set in ${TRUST_ALSO:-timm-nchw:far timm-nhwc:far data:structure data:family data:far data:batch}; do
+            for kind in opclass seer roofline linear; do ! has $kind || echo "${set%%:*} ${set#*:} $kind~0.9"; done
         done ;;
     explain) ;;
     *) ordered | sed "s/^/${1%%:*} ${1#*:} /" ;;
