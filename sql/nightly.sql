@@ -56,6 +56,19 @@ SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
 TRUNCATE odd;
 INSERT INTO odd SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%'), 'T4', v.* FROM (VALUES (now(), 8, 1e308::float8, 500::float8, 1), (now(), 8, 1e6, 1e308, 1), ('infinity', 8, 1e6, 500, 1), (now() + '1 year', 8, 1e6, 500, 1)) AS v;
 SELECT * FROM perfmodel.collect_from_jobs('odd', since => '2020-01-01') ORDER BY outcome;
+-- what stands behind an error is short: the functions, and no text of their queries
+CREATE FUNCTION pg_temp.context_of(statement text) RETURNS TABLE (message text, context text) LANGUAGE plpgsql AS $$
+DECLARE
+    c text;
+BEGIN
+    EXECUTE statement;
+EXCEPTION WHEN OTHERS THEN
+    GET STACKED DIAGNOSTICS c = PG_EXCEPTION_CONTEXT;
+    RETURN QUERY SELECT SQLERRM, c;
+END $$;
+CREATE VIEW pg_temp.broken AS SELECT graph, gpu, batch, 1 / (batch - 8) AS duration_s, 500 AS steps, finished_at FROM (VALUES ('a', 'T4', 8, now())) AS v(graph, gpu, batch, finished_at);
+SELECT message, context ~ 'perfmodel.finished_jobs' AND context ~ 'perfmodel.collect_from_jobs' AS names_functions, length(context) < 1500 AND context !~ 'INSERT' AS short FROM pg_temp.context_of($$SELECT * FROM perfmodel.collect_from_jobs('pg_temp.broken')$$);
+SELECT message, length(context) < 2000 AND context !~ 'INSERT' AS short FROM pg_temp.context_of($$CALL perfmodel.nightly('pg_temp.broken', background => false)$$);
 -- again: nothing new; from a time on: again
 SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
 SELECT n_jobs FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', since => '2026-03-01') WHERE outcome = 'taken';

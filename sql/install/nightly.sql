@@ -46,6 +46,83 @@ COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'what
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log', '');
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log_nightly_id_seq', '');
 
+-- In three functions, so that an error does not come with the text of the whole query.
+CREATE FUNCTION perfmodel.finished_jobs(jobs regclass, columns jsonb DEFAULT '{}', since timestamptz DEFAULT '-infinity',
+                                        OUT graph_id bigint, OUT graph text, OUT gpu text, OUT batch integer, OUT dtype text, OUT layout text, OUT framework text,
+                                        OUT optimizer text, OUT gpu_count integer, OUT nodes integer, OUT duration_s float8, OUT steps float8, OUT restarts float8,
+                                        OUT finished_at timestamptz)
+    RETURNS SETOF record
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,restarts,finished_at}';
+    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, '0', NULL];
+    parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/nightly.md');
+BEGIN
+    -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
+    RETURN QUERY EXECUTE format('SELECT j.graph_id, j.graph, j.gpu, j.batch, j.dtype, j.layout, j.framework, j.optimizer, j.gpu_count, j.nodes, j.duration_s::float8, j.steps::float8, j.restarts::float8, j.finished_at'
+                                ' FROM (SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()) AS j', parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at')) USING since;
+END $$;
+COMMENT ON FUNCTION perfmodel.finished_jobs(regclass, jsonb, timestamptz) IS
+    'the jobs of a table that have ended after a time, as collect_from_jobs() reads them';
+
+CREATE FUNCTION perfmodel.measure_jobs(jobs regclass, columns jsonb, since timestamptz, startup_s float8, min_steps integer, source text,
+                                       OUT outcome text, OUT n_jobs bigint, OUT n_profiles bigint)
+    RETURNS SETOF record
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 8 SET jit = off
+BEGIN ATOMIC
+    WITH job AS MATERIALIZED (
+        SELECT f.* FROM perfmodel.finished_jobs($1, $2, $3) AS f
+    ), meaning AS MATERIALIZED (
+        SELECT n.what, n.given, n.resolved, n.graph_id, n.note
+        FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph FROM job AS j), ARRAY(SELECT DISTINCT j.gpu FROM job AS j),
+                                         ARRAY(SELECT DISTINCT j.dtype FROM job AS j), 1) AS n
+    ), named AS (
+        SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), m.graph_id) AS graph_id,
+               c.resolved AS gpu, CASE WHEN c.note LIKE '%was taken for%' THEN c.given END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
+               coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
+               -- as plans read it (resolve_optimizer() in job_rows.c)
+               coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,
+               CASE WHEN j.nodes BETWEEN 1 AND j.gpu_count THEN j.nodes ELSE 1 END AS nodes, j.duration_s AS duration_s, j.steps AS steps,
+               j.restarts AS restarts, j.finished_at AS finished_at, CASE WHEN j.duration_s BETWEEN 0 AND 1e12 AND j.steps BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s - $4) / j.steps END AS step_ms
+        FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu
+             LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype
+    ), sorted AS (
+        SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL THEN 'unknown'
+                         WHEN n.restarts > 0 THEN 'restarted'
+                         WHEN n.steps IS NULL OR n.steps < $5 THEN 'few steps'
+                         WHEN n.duration_s IS NULL OR n.duration_s < 2 * $4 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
+                    END AS reason
+        FROM named AS n
+    ), middle AS (
+        SELECT s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.framework, s.optimizer, s.world_size, s.nodes,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(s.step_ms)) AS middle
+        FROM sorted AS s WHERE s.reason IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+    ), checked AS (
+        -- a job that took 1.5 times as long as the middle one of its kind, or two thirds of it, had something else to do
+        SELECT s.*, CASE WHEN abs(ln(s.step_ms) - m.middle) > ln(1.5) THEN 'outlier' ELSE 'taken' END AS outcome
+        FROM sorted AS s JOIN middle AS m ON (s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.optimizer, s.world_size, s.nodes)
+             = (m.graph_id, m.gpu, m.batch, m.dtype, m.layout, m.optimizer, m.world_size, m.nodes) AND s.framework IS NOT DISTINCT FROM m.framework
+        WHERE s.reason IS NULL
+    ), added AS (
+        INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, world_size, nodes, step_ms, spread, measured_at, source)
+        -- by a name that several devices could mean, where the jobs have one: the trigger of the table then says which is taken
+        SELECT c.graph_id, coalesce(min(c.short_name), c.gpu), c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes,
+               percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms),
+               (percentile_cont(0.75) WITHIN GROUP (ORDER BY c.step_ms) - percentile_cont(0.25) WITHIN GROUP (ORDER BY c.step_ms))
+                   / percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms), max(c.finished_at), $6
+        FROM checked AS c WHERE c.outcome = 'taken' GROUP BY c.graph_id, c.gpu, c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes
+        ORDER BY max(c.finished_at), c.graph_id, c.gpu, c.batch
+        RETURNING 1
+    )
+    SELECT v.outcome, v.n, CASE v.outcome WHEN 'taken' THEN (SELECT count(*) FROM added) ELSE 0 END
+    FROM (SELECT c.outcome, count(*) AS n FROM checked AS c GROUP BY 1 UNION ALL SELECT s.reason, count(*) FROM sorted AS s WHERE s.reason IS NOT NULL GROUP BY 1) AS v
+    ORDER BY v.outcome <> 'taken', v.n DESC, v.outcome;
+END;
+COMMENT ON FUNCTION perfmodel.measure_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
+    'adds the measurements of collect_from_jobs(), which checks the arguments';
+REVOKE ALL ON FUNCTION perfmodel.measure_jobs(regclass, jsonb, timestamptz, float8, integer, text) FROM PUBLIC;
+
 CREATE FUNCTION perfmodel.collect_from_jobs(jobs regclass, columns jsonb DEFAULT '{}', since timestamptz DEFAULT NULL, startup_s float8 DEFAULT 60,
                                             min_steps integer DEFAULT 100, source text DEFAULT NULL,
                                             OUT outcome text, OUT n_jobs bigint, OUT n_profiles bigint)
@@ -53,65 +130,13 @@ CREATE FUNCTION perfmodel.collect_from_jobs(jobs regclass, columns jsonb DEFAULT
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 8 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,restarts,finished_at}';
-    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, '0', NULL];
     origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
     start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
-    parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/nightly.md');
 BEGIN
     IF NOT (startup_s >= 0 AND startup_s < 1e9) OR startup_s IS NULL OR min_steps IS NULL OR min_steps < 1 THEN
         RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    RETURN QUERY EXECUTE format($query$
-        WITH job AS MATERIALIZED (
-            -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
-            SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()
-        ), meaning AS MATERIALIZED (
-            SELECT n.what, n.given, n.resolved, n.graph_id, n.note
-            FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph::text FROM job AS j), ARRAY(SELECT DISTINCT j.gpu::text FROM job AS j),
-                                             ARRAY(SELECT DISTINCT j.dtype::text FROM job AS j), 1) AS n
-        ), named AS (
-            SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), m.graph_id) AS graph_id,
-                   c.resolved AS gpu, CASE WHEN c.note LIKE '%%was taken for%%' THEN c.given END AS short_name, CASE WHEN j.batch::numeric BETWEEN 1 AND 16777216 THEN j.batch::integer END AS batch, coalesce(d.resolved, '') AS dtype,
-                   coalesce(perfmodel.find_layout(j.layout::text), '') AS layout, j.framework::text AS framework,
-                   -- as plans read it (resolve_optimizer() in job_rows.c)
-                   coalesce(perfmodel.find_optimizer(j.optimizer::text), 'other') AS optimizer, CASE WHEN j.gpu_count::numeric BETWEEN 1 AND 1000000 THEN j.gpu_count::integer END AS world_size,
-                   CASE WHEN j.nodes::numeric BETWEEN 1 AND j.gpu_count::numeric THEN j.nodes::integer ELSE 1 END AS nodes, j.duration_s::float8 AS duration_s, j.steps::float8 AS steps,
-                   j.restarts::float8 AS restarts, j.finished_at::timestamptz AS finished_at, CASE WHEN j.duration_s::float8 BETWEEN 0 AND 1e12 AND j.steps::float8 BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s::float8 - $2) / j.steps::float8 END AS step_ms
-            FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph::text LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu::text
-                 LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype::text
-        ), sorted AS (
-            SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL THEN 'unknown'
-                             WHEN n.restarts > 0 THEN 'restarted'
-                             WHEN n.steps IS NULL OR n.steps < $3 THEN 'few steps'
-                             WHEN n.duration_s IS NULL OR n.duration_s < 2 * $2 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
-                        END AS reason
-            FROM named AS n
-        ), middle AS (
-            SELECT s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.framework, s.optimizer, s.world_size, s.nodes,
-                   percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(s.step_ms)) AS middle
-            FROM sorted AS s WHERE s.reason IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
-        ), checked AS (
-            -- a job that took 1.5 times as long as the middle one of its kind, or two thirds of it, had something else to do
-            SELECT s.*, CASE WHEN abs(ln(s.step_ms) - m.middle) > ln(1.5) THEN 'outlier' ELSE 'taken' END AS outcome
-            FROM sorted AS s JOIN middle AS m ON (s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.optimizer, s.world_size, s.nodes)
-                 = (m.graph_id, m.gpu, m.batch, m.dtype, m.layout, m.optimizer, m.world_size, m.nodes) AND s.framework IS NOT DISTINCT FROM m.framework
-            WHERE s.reason IS NULL
-        ), added AS (
-            INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, world_size, nodes, step_ms, spread, measured_at, source)
-            -- by a name that several devices could mean, where the jobs have one: the trigger of the table then says which is taken
-            SELECT c.graph_id, coalesce(min(c.short_name), c.gpu), c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes,
-                   percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms),
-                   (percentile_cont(0.75) WITHIN GROUP (ORDER BY c.step_ms) - percentile_cont(0.25) WITHIN GROUP (ORDER BY c.step_ms))
-                       / percentile_cont(0.5) WITHIN GROUP (ORDER BY c.step_ms), max(c.finished_at), $4
-            FROM checked AS c WHERE c.outcome = 'taken' GROUP BY c.graph_id, c.gpu, c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes
-            ORDER BY max(c.finished_at), c.graph_id, c.gpu, c.batch
-            RETURNING 1
-        )
-        SELECT v.outcome, v.n, CASE v.outcome WHEN 'taken' THEN (SELECT count(*) FROM added) ELSE 0 END
-        FROM (SELECT c.outcome, count(*) AS n FROM checked AS c GROUP BY 1 UNION ALL SELECT s.reason, count(*) FROM sorted AS s WHERE s.reason IS NOT NULL GROUP BY 1) AS v
-        ORDER BY v.outcome <> 'taken', v.n DESC, v.outcome$query$, parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at'))
-        USING start, startup_s, min_steps, origin;
+    RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin);
 END $$;
 COMMENT ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
     'makes measurements of finished jobs (duration and steps), one for each question; says what was left out';
@@ -125,7 +150,9 @@ CREATE FUNCTION perfmodel.nightly_start(jobs regclass DEFAULT NULL, columns json
 #variable_conflict use_column
 DECLARE
     active record;
-    collected record;
+    part record;
+    taken bigint := 0;
+    added bigint := 0;
     not_taken text := '';
     d_verdict text;
     d_advice text;
@@ -146,11 +173,15 @@ BEGIN
     SELECT p.predictor_id, p.name, p.kind, p.options, p.profiles INTO active FROM perfmodel.predictor AS p WHERE p.active AND p.quantity = 'step_ms';
     INSERT INTO perfmodel.nightly_log (action, predictor) VALUES ('running', active.name) RETURNING nightly_id INTO night;
     IF jobs IS NOT NULL THEN
-        SELECT coalesce(sum(j.n_jobs) FILTER (WHERE j.outcome = 'taken'), 0) AS jobs, coalesce(sum(j.n_profiles) FILTER (WHERE j.outcome = 'taken'), 0) AS profiles,
-               '; jobs not taken: ' || string_agg(format('%s %s', j.n_jobs, j.outcome), ', ' ORDER BY j.n_jobs DESC, j.outcome) FILTER (WHERE j.outcome <> 'taken') AS others
-        INTO collected FROM perfmodel.collect_from_jobs(jobs, columns) AS j;
-        UPDATE perfmodel.nightly_log SET jobs_taken = collected.jobs, profiles_added = collected.profiles WHERE nightly_id = night;
-        not_taken := coalesce(collected.others, '');
+        FOR part IN SELECT * FROM perfmodel.collect_from_jobs(jobs, columns) LOOP
+            IF part.outcome = 'taken' THEN
+                taken := part.n_jobs;
+                added := part.n_profiles;
+            ELSE
+                not_taken := concat(not_taken, CASE not_taken WHEN '' THEN '; jobs not taken: ' ELSE ', ' END, part.n_jobs, ' ', part.outcome);
+            END IF;
+        END LOOP;
+        UPDATE perfmodel.nightly_log SET jobs_taken = taken, profiles_added = added WHERE nightly_id = night;
     END IF;
     IF active.name IS NOT NULL THEN
         -- the worst, and among these what it takes more to mend
