@@ -12,9 +12,13 @@
  * 64 GPUs and more, and those of BigScience on 320 to 384 A100 of machines
  * with four 100 Gb/s adapters each, of other people, another program and models
  * ten times as large; nothing is fitted to them.
+ *
+ * Each figure is given twice: by the formula alone, and with what
+ * pm_correction_fit() learns from the rows that the formula was fitted to.
  */
 #include "csv.h"
 #include "links.h"
+#include "scaling/correction.h"
 #include "scaling/step.h"
 
 #define MAX_ROWS	2000
@@ -79,8 +83,9 @@ static const double start[N_NUMBERS] = {[RATE] = -0.5,[HALF] = -2,[LAUNCH] = 6,[
 /* Links were measured: how far the factor on them may be from 1. */
 static const double spread[N_NUMBERS] = {3, 3, 3, 3, 0.05, 3, 3, 3, 3};
 
+/* c NULL: by the formula alone.  *error_share, unless NULL, and x likewise: as pm_correction_at() and pm_correction_features() say. */
 static double
-predicted_ms(const row *r, const double *v)
+corrected_ms(const row *r, const double *v, const pm_correction *c, double *x, double *error_share)
 {
 	double		params = r->layers * 12 * r->hidden * r->hidden + r->vocabulary * r->hidden;
 	double		tokens = r->micro * r->seq;
@@ -110,6 +115,7 @@ predicted_ms(const row *r, const double *v)
 	}
 	s.step_ms = s.forward_ms + s.backward_ms + s.update_ms;
 	f.intra_factor = exp(v[COMM]);
+	f.correction = c;
 	if (r->p.tp * r->p.pp == 1)
 	{
 		s.n = 8;
@@ -120,7 +126,17 @@ predicted_ms(const row *r, const double *v)
 		}
 	}
 	pm_scaled_step(&s, &r->p, &f, 1, &to);
+	if (x != NULL)
+		pm_correction_features(&s, &r->p, x);
+	if (error_share != NULL)
+		*error_share = pm_comm_error(&s, &r->p, &f) / f.comm_error;
 	return to.step_ms;
+}
+
+static double
+predicted_ms(const row *r, const double *v)
+{
+	return corrected_ms(r, v, NULL, NULL, NULL);
 }
 
 static double
@@ -166,6 +182,31 @@ fit(double *v, const bool *use)
 		}
 }
 
+/* What the formula leaves of the rows that it was fitted to; NULL: nothing that others of them confirm. */
+static const pm_correction *
+learn(const double *v, const bool *use)
+{
+	static pm_correction c;
+	static double x[MAX_ROWS * PM_CORRECTION_FEATURES];
+	static double left[MAX_ROWS];
+	pm_arena	a;
+	pm_status	st = {PM_OK};
+	double		gain;
+	int			n = 0;
+
+	for (int i = 0; i < n_rows; i++)
+		if (use[i] && pm_correction_is_for(&rows[i].p))
+		{
+			left[n] = log(rows[i].step_ms / corrected_ms(&rows[i], v, NULL, x + n * PM_CORRECTION_FEATURES, NULL));
+			n++;
+		}
+	pm_arena_init_malloc(&a);
+	if (pm_correction_fit(x, left, n, &a, &c, &gain, &st) != PM_OK)
+		csv_die(st.message, "correction");
+	pm_arena_release(&a);
+	return c.n > 0 ? &c : NULL;
+}
+
 static void
 read_rows(const csv *c)
 {
@@ -201,28 +242,104 @@ read_rows(const csv *c)
 	}
 }
 
-static void
-test(const char *what, int folds, bool by_layout)
+/* Rows in the same group are left out together. */
+typedef int (*grouping) (const row *r);
+
+static int
+by_model(const row *r)
 {
-	double		error = 0;
-	int			n = 0;
+	return r->model;
+}
+
+static int
+by_layout(const row *r)
+{
+	return r->layout;
+}
+
+static int
+by_hidden(const row *r)
+{
+	return (int) (r->hidden / 2048);
+}
+
+static int
+by_tp(const row *r)
+{
+	return (int) log2(r->p.tp);
+}
+
+static int
+by_pp(const row *r)
+{
+	return (int) log2(r->p.pp);
+}
+
+static int
+by_micro_batch(const row *r)
+{
+	return (int) log2(r->micro);
+}
+
+/* Sums of errors: [0] by the formula alone, [1] corrected. */
+typedef struct tally
+{
+	double		error[2];
+	double		bias[2];
+	int			n;
+	int			divided;		/* of n, the rows that are corrected */
+	int			held;			/* of these, within the 90 % that the correction gives itself */
+} tally;
+
+static void
+add(tally *t, const row *r, const double *v, const pm_correction *c)
+{
+	double		share = 1;
+	double		ms[2] = {predicted_ms(r, v), corrected_ms(r, v, c, NULL, &share)};
+
+	for (int k = 0; k < 2; k++)
+	{
+		t->error[k] += fabs(ms[k] / r->step_ms - 1);
+		t->bias[k] += ms[k] / r->step_ms - 1;
+	}
+	t->n++;
+	if (c != NULL && pm_correction_is_for(&r->p))
+	{
+		t->divided++;
+		t->held += fabs(log(ms[1] / r->step_ms)) <= 1.645 * share * hypot(c->spread, c->scatter);
+	}
+}
+
+static void
+show(const char *what, const tally *t)
+{
+	printf("%s: n %d, error %.1f %%, corrected %.1f %%; bias %.1f and %.1f %%", what, t->n, 100 * t->error[0] / t->n, 100 * t->error[1] / t->n,
+		   100 * t->bias[0] / t->n, 100 * t->bias[1] / t->n);
+	if (t->divided > 0)
+		printf("; %d of %d with tp or pp within their 90 %%", t->held, t->divided);
+	printf("\n");
+}
+
+static void
+test(const char *what, int folds, grouping group)
+{
+	tally		t = {0};
 
 	for (int fold = 0; fold < folds; fold++)
 	{
 		bool		use[MAX_ROWS];
 		double		v[N_NUMBERS];
+		const pm_correction *c;
 
 		for (int i = 0; i < n_rows; i++)
-			use[i] = rows[i].p.world_size <= 8 && (by_layout ? rows[i].layout : rows[i].model) % folds != fold;
+			use[i] = rows[i].p.world_size <= 8 && group(&rows[i]) % folds != fold;
 		fit(v, use);
+		c = learn(v, use);
 		for (int i = 0; i < n_rows; i++)
 			if (rows[i].p.world_size <= 8 && !use[i])
-			{
-				error += fabs(predicted_ms(&rows[i], v) / rows[i].step_ms - 1);
-				n++;
-			}
+				add(&t, &rows[i], v, c);
 	}
-	printf("%s: n %d, error %.1f %%\n", what, n, 100 * error / n);
+	show(what, &t);
 }
 
 /*
@@ -269,31 +386,21 @@ read_bigscience_row(const csv *c, int i, row *r)
 
 /* Tensor cores take 16-bit products whose sizes are multiples of 8: heads of another size are reported apart. */
 static void
-test_bigscience(const char *path, const double *v)
+test_bigscience(const char *path, const double *v, const pm_correction *correction)
 {
 	csv			c = csv_read(path);
-	double		error[2] = {0};
-	double		bias[2] = {0};
-	int			n[2] = {0};
+	tally		t[2] = {0};
 
 	for (int i = 0; i < c.n; i++)
 	{
 		row			r;
-		int			odd;
-		double		e;
 
-		if (!read_bigscience_row(&c, i, &r))
-			continue;
-		e = predicted_ms(&r, v) / r.step_ms - 1;
-		odd = fmod(r.hidden / r.heads, 8) != 0;
-		error[odd] += fabs(e);
-		bias[odd] += e;
-		n[odd]++;
+		if (read_bigscience_row(&c, i, &r))
+			add(&t[fmod(r.hidden / r.heads, 8) != 0], &r, v, correction);
 	}
 	for (int k = 0; k < 2; k++)
-		if (n[k] > 0)
-			printf("BigScience, 320 to 384 GPUs, fitted to vTrain's 2, 4 and 8, heads %s of 8: n %d, error %.1f %%, bias %.1f %%\n",
-				   k == 0 ? "multiples" : "no multiples", n[k], 100 * error[k] / n[k], 100 * bias[k] / n[k]);
+		if (t[k].n > 0)
+			show(k == 0 ? "BigScience, 320 to 384 GPUs, fitted to vTrain's 2, 4 and 8, heads multiples of 8" : "the same, heads no multiples of 8", &t[k]);
 }
 
 static void
@@ -301,27 +408,21 @@ test_large(const char *bigscience)
 {
 	bool		use[MAX_ROWS];
 	double		v[N_NUMBERS];
-	double		error = 0;
-	double		bias = 0;
-	int			n = 0;
+	tally		t = {0};
+	const pm_correction *c;
 
 	for (int i = 0; i < n_rows; i++)
 		use[i] = rows[i].p.world_size <= 8;
 	best_share = BEST_SHARE_BEYOND;
 	fit(v, use);
+	c = learn(v, use);
 	for (int i = 0; i < n_rows; i++)
 		if (!use[i])
-		{
-			double		e = predicted_ms(&rows[i], v) / rows[i].step_ms - 1;
-
-			error += fabs(e);
-			bias += e;
-			n++;
-		}
-	if (n > 0)
-		printf("64 GPUs and more, fitted to 2, 4 and 8: n %d, error %.1f %%, bias %.1f %%\n", n, 100 * error / n, 100 * bias / n);
+			add(&t, &rows[i], v, c);
+	if (t.n > 0)
+		show("64 GPUs and more, fitted to 2, 4 and 8", &t);
 	if (bigscience != NULL)
-		test_bigscience(bigscience, v);
+		test_bigscience(bigscience, v, c);
 	printf("fitted to all of 2, 4 and 8:");
 	for (int k = 0; k < N_NUMBERS; k++)
 		printf(" %.3f", exp(v[k]));
@@ -337,8 +438,12 @@ main(int argc, char **argv)
 		csv_die("VTRAIN.csv [BIGSCIENCE.csv]", argv[0]);
 	c = csv_read(argv[1]);
 	read_rows(&c);
-	test("folds of models", 5, false);
-	test("folds of layouts", 5, true);
+	test("folds of models", 5, by_model);
+	test("folds of layouts", 5, by_layout);
+	test("a hidden size left out", 2, by_hidden);
+	test("a tp left out", 4, by_tp);
+	test("a pp left out", 3, by_pp);
+	test("a micro-batch left out", 4, by_micro_batch);
 	test_large(argv[2]);
 	return 0;
 }

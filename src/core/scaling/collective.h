@@ -66,6 +66,7 @@ typedef struct pm_fabric
 				contention_power;
 	double		comm_error;		/* standard deviation of ln(measured / predicted communication) */
 	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
+	const struct pm_correction *correction; /* of steps where tp or pp divide the model; NULL: none */
 } pm_fabric;
 
 /*

@@ -3,6 +3,7 @@
  * and Mead: eleven numbers, and a function that is not smooth where the link
  * begins to decide.
  */
+#include "scaling/correction.h"
 #include "scaling/fit.h"
 
 #include <math.h>
@@ -384,12 +385,40 @@ pm_fabric_plausible(const pm_fabric *f, const pm_scaled_row *rows, int n, double
 	return PM_ERR_DATA;
 }
 
+/* ---- what the numbers do not explain ---- */
+
+/* f->correction from the rows that it is for, in scratch; NULL where they say nothing that other rows confirm. */
+static pm_code
+learn_correction(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, pm_status *st)
+{
+	double	   *x = PM_NEW(scratch, double, (size_t) n * PM_CORRECTION_FEATURES);
+	double	   *left = PM_NEW(scratch, double, n);
+	pm_correction *c = PM_NEW(scratch, pm_correction, 1);
+	double		gain;
+	int			used = 0;
+	pm_code		rc;
+
+	if (x == NULL || left == NULL || c == NULL)
+		return pm_no_memory(st, scratch);
+	for (int i = 0; i < n; i++)
+		if (pm_correction_is_for(&rows[i].parallel))
+		{
+			pm_correction_features(rows[i].shape, &rows[i].parallel, x + used * PM_CORRECTION_FEATURES);
+			left[used++] = -log_error(f, &rows[i]);
+		}
+	if ((rc = pm_correction_fit(x, left, used, scratch, c, &gain, st)) == PM_OK && c->n > 0)
+		f->correction = c;
+	return rc;
+}
+
 /* ---- */
 
 pm_code
 pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, double *before, double *after, pm_status *st)
 {
-	search		s = {.start = f,.rows = rows,.n = n};
+	/* the numbers are fitted by themselves, and corrected afterwards */
+	pm_fabric	plain = *f;
+	search		s = {.start = &plain,.rows = rows,.n = n};
 	double	   *weight;
 	double		v[N_NUMBERS];
 	pm_fabric	found;
@@ -402,15 +431,18 @@ pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch,
 	if ((rc = weigh(rows, n, scratch, weight, st)) != PM_OK)
 		return rc;
 	s.weight = weight;
+	plain.correction = NULL;
 	numbers_of(f, s.at_start);
 	*before = pm_fabric_error(f, rows, n);
 	if ((rc = find_best(&s, v, scratch, st)) != PM_OK)
 		return rc;
-	found = fabric_of(f, v);
+	found = fabric_of(&plain, v);
+	found.comm_error = spread_left(&found, rows, n);
+	if ((rc = learn_correction(&found, rows, n, scratch, st)) != PM_OK)
+		return rc;
 	*after = pm_fabric_error(&found, rows, n);
 	if ((rc = pm_fabric_plausible(&found, rows, n, *before, *after, st)) != PM_OK)
 		return rc;
-	found.comm_error = spread_left(&found, rows, n);
 	found.fitted_rows = n;
 	*f = found;
 	return PM_OK;

@@ -22,7 +22,8 @@ typedef struct pm_scaled_row
  * towards the values that f comes with.  So one row moves them little, and what
  * the rows say nothing about stays.
  * f->comm_error becomes the spread of what is left, seen as an error of
- * communication; f->fitted_rows becomes n.  *before and *after: mean absolute
+ * communication; f->fitted_rows becomes n.  f->correction is learned from what is left of
+ * the rows where tp or pp divide the model; it lies in scratch, NULL for none.  *before and *after: mean absolute
  * error as a fraction.  PM_ERR_DATA, with f as it was: no rows, or a fit that is
  * not plausible.  PM_CANCELLED when the hooks of scratch say so.
  */

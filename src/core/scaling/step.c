@@ -7,6 +7,7 @@
  * update has been made.
  */
 #include "scaling/step.h"
+#include "scaling/correction.h"
 #include "scaling/divided.h"
 
 #include <math.h>
@@ -188,6 +189,37 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
+/* What measurements of the cluster say beyond its numbers; all parts of the step keep their shares. */
+static void
+correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_scaled *to)
+{
+	double		x[PM_CORRECTION_FEATURES];
+	double		factor;
+
+	if (f->correction == NULL)
+		return;
+	pm_correction_features(s, p, x);
+	factor = pm_correction_at(f->correction, x, NULL);
+	to->step_ms *= factor;
+	to->comm_ms *= factor;
+	to->exposed_ms *= factor;
+	to->compute_ms *= factor;
+}
+
+double
+pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f)
+{
+	double		x[PM_CORRECTION_FEATURES];
+	double		share = 1;
+
+	if (f->correction != NULL && pm_correction_is_for(p))
+	{
+		pm_correction_features(s, p, x);
+		pm_correction_at(f->correction, x, &share);
+	}
+	return share * f->comm_error;
+}
+
 void
 pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
 {
@@ -203,9 +235,10 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 		to->comm_ms = to->exposed_ms = 0;
 		return;
 	}
-	if (p->tp > 1 || p->pp > 1)
+	if (pm_correction_is_for(p))
 	{
 		pm_divided_step(s, p, f, comm_factor, to);
+		correct(s, p, f, to);
 		return;
 	}
 	t.stretch = compute_stretch(&t);
