@@ -43,7 +43,8 @@ CREATE TABLE perfmodel.cluster (
     comm_error     float8  NOT NULL DEFAULT 0.3 CONSTRAINT cluster_comm_error_in_range CHECK (comm_error BETWEEN 0 AND 3),
     fitted_rows    integer NOT NULL DEFAULT 0 CONSTRAINT cluster_fitted_rows_not_negative CHECK (fitted_rows >= 0),
     source         text,
-    builtin        boolean NOT NULL DEFAULT false
+    builtin        boolean NOT NULL DEFAULT false,
+    correction     float8[] CONSTRAINT cluster_correction_size CHECK (cardinality(correction) BETWEEN 15 AND 393)
 );
 COMMENT ON TABLE perfmodel.cluster IS 'machines of one kind and their network; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.cluster.name IS 'name of the cluster';
@@ -68,6 +69,8 @@ COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the log
 COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
 COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';
 COMMENT ON COLUMN perfmodel.cluster.builtin IS 'whether the row comes with the extension';
+COMMENT ON COLUMN perfmodel.cluster.correction IS
+    'what measurements with tp or pp say beyond the factors, as fit_cluster() stores it; NULL: nothing';
 
 CREATE TRIGGER cluster_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.cluster
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();

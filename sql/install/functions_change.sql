@@ -97,7 +97,7 @@ BEGIN ATOMIC
     FROM answer AS a, answer AS o,
          LATERAL (SELECT count(*) AS measured, count(*) FILTER (WHERE f.graph_id = $1) AS of_network
                   FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout
-                      AND f.optimizer = a.optimizer AND f.mode = 'train' AND f.world_size = $11 AND coalesce(a.parallel, '{}') = '{}'
+                      AND f.optimizer = a.optimizer AND f.mode = 'train' AND f.world_size = $11 AND coalesce(a.parallel, '{}') = coalesce(f.parallel, '{}')
                       AND NOT a.checkpointing AND a.computed IS NULL) AS f
     WHERE o.n = 0 AND o.ms IS NOT NULL ORDER BY a.n;
 END;

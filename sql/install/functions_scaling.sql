@@ -26,3 +26,10 @@ CREATE FUNCTION perfmodel.fit_cluster(cluster text, name text DEFAULT NULL, prof
     LANGUAGE c VOLATILE AS 'MODULE_PATHNAME', 'pm_fit_cluster';
 COMMENT ON FUNCTION perfmodel.fit_cluster(text, text, bigint[], text) IS
     'fits a cluster to measurements with world_size above 1; one that came with the extension becomes a new one';
+
+CREATE FUNCTION perfmodel.check_parallel(parallel jsonb, world_size integer) RETURNS boolean
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_check_parallel';
+COMMENT ON FUNCTION perfmodel.check_parallel(jsonb, integer) IS
+    'true; an error where the argument parallel of predicting functions could not be this for so many GPUs, above 1';
+ALTER TABLE perfmodel.profile ADD CONSTRAINT profile_parallel_known CHECK (perfmodel.check_parallel(parallel, world_size));
+COMMENT ON CONSTRAINT profile_parallel_known ON perfmodel.profile IS 'parallel has members that are known, for several devices';

@@ -8,7 +8,9 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -17,6 +19,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "plans.h"
+#include "scaling/correction.h"
 
 #define LIST_QUERY "SELECT name FROM perfmodel.cluster"
 
@@ -27,6 +30,8 @@ typedef struct cluster
 	const char *intra;
 	const char *inter;			/* NULL: not connected */
 	bool		builtin;
+	double	   *correction;		/* as it is stored; NULL: none */
+	int			n_correction;
 } cluster;
 
 static MemoryContext cxt = NULL;
@@ -91,6 +96,26 @@ core_text(uint64 row, int col)
 	return s != NULL ? pm_to_core(s) : NULL;
 }
 
+/* The numbers of a float8[] without nulls in cxt, NULL for null. */
+static double *
+float8_values(uint64 row, int col, int *n)
+{
+	bool		isnull;
+	Datum		v = pm_value(row, col, &isnull);
+	Datum	   *elements;
+	bool	   *nulls;
+	double	   *to;
+
+	*n = 0;
+	if (isnull)
+		return NULL;
+	deconstruct_array(DatumGetArrayTypeP(v), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &nulls, n);
+	to = MemoryContextAlloc(cxt, sizeof(double) * Max(*n, 1));
+	for (int i = 0; i < *n; i++)
+		to[i] = nulls[i] ? NAN : DatumGetFloat8(elements[i]);
+	return to;
+}
+
 static void
 read_cluster(cluster *c, uint64 row)
 {
@@ -117,6 +142,7 @@ read_cluster(cluster *c, uint64 row)
 	f->comm_error = pm_value_float8(row, 19);
 	f->fitted_rows = count_or_0(row, 20);
 	c->builtin = DatumGetBool(pm_value(row, 21, NULL));
+	c->correction = float8_values(row, 22, &c->n_correction);
 }
 
 static void
@@ -125,7 +151,7 @@ read_clusters(void)
 	static pm_plan query = {
 		"SELECT name, gpu, gpus_per_node::pg_catalog.float8, intra, inter, adapters::pg_catalog.float8, nodes::pg_catalog.float8,"
 		" intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power,"
-		" overlap, host_s_per_gb, comm_error, fitted_rows::pg_catalog.float8, builtin"
+		" overlap, host_s_per_gb, comm_error, fitted_rows::pg_catalog.float8, builtin, correction"
 		" FROM perfmodel.cluster ORDER BY name"
 	};
 	MemoryContext old;
@@ -240,6 +266,30 @@ find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
 	return false;
 }
 
+/* The stored correction becomes that of the fabric, once; *p is filled where it is damaged. */
+static bool
+take_correction(cluster *c, pm_problem *p)
+{
+	pm_correction *to;
+	pm_status	st = {PM_OK};
+
+	if (c->correction == NULL || c->fabric.correction != NULL)
+		return true;
+	to = MemoryContextAlloc(cxt, sizeof(pm_correction));
+	if (pm_correction_read(c->correction, c->n_correction, to, &st) == PM_OK)
+	{
+		c->fabric.correction = to;
+		return true;
+	}
+	pfree(to);
+	*p = (pm_problem) {
+		"damaged_cluster", ERRCODE_DATA_CORRUPTED, psprintf("the correction of cluster \"%s\" is damaged", pm_message_from_core(c->fabric.name)),
+		psprintf("%s.", pm_message_from_core(st.message)),
+		pstrdup("UPDATE perfmodel.cluster SET correction = NULL, and fit the cluster again.")
+	};
+	return false;
+}
+
 const pm_fabric *
 pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 {
@@ -254,7 +304,7 @@ pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 			pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster")
 		};
 	if (c == NULL || !find_link(c, c->intra, &c->fabric.intra, p) ||
-		(c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)))
+		(c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)) || !take_correction(c, p))
 		return NULL;
 	return &c->fabric;
 }

@@ -6,8 +6,10 @@
 #include <math.h>
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/memutils.h"
@@ -22,9 +24,11 @@
 #include "encoding.h"
 #include "errors.h"
 #include "fit_cluster.h"
+#include "parallel.h"
 #include "plans.h"
 #include "results.h"
 #include "scaling.h"
+#include "scaling/correction.h"
 #include "scaling/fit.h"
 #include "tables.h"
 
@@ -39,6 +43,7 @@ typedef struct measured
 	pm_asked_words words;		/* of the step on one of its GPUs */
 	int			world_size;
 	int			nodes;
+	pm_parallel parallel;		/* without the two above */
 	double		step_ms;
 	double		single_ms;		/* measured on one GPU, NaN: to be predicted */
 } measured;
@@ -56,6 +61,9 @@ text_value(uint64 row, int col, MemoryContext cxt)
 static void
 read_row(measured *m, uint64 row, MemoryContext cxt, text *predictor)
 {
+	bool		isnull;
+	Datum		parallel;
+
 	m->words = (pm_asked_words) {.parallel = PM_PARALLEL_NONE,.predictor = predictor};
 	m->words.graph_id = DatumGetInt64(pm_value(row, 1, NULL));
 	m->words.gpu = text_value(row, 2, cxt);
@@ -68,6 +76,11 @@ read_row(measured *m, uint64 row, MemoryContext cxt, text *predictor)
 	m->nodes = DatumGetInt32(pm_value(row, 9, NULL));
 	m->step_ms = pm_value_float8(row, 10);
 	m->single_ms = pm_value_float8(row, 11);
+	m->parallel = (pm_parallel) PM_PARALLEL_NONE;
+	parallel = pm_value(row, 12, &isnull);
+	if (!isnull)
+		pm_parallel_from_jsonb(DatumGetJsonbP(parallel), &m->parallel);
+	m->words.parallel.bucket_mb = m->parallel.bucket_mb;
 }
 
 /* Measurements on several of the devices of a cluster; profiles NULL: all of them. */
@@ -80,7 +93,7 @@ read_measurements(const char *cluster, Datum profiles, bool all, text *predictor
 		"  WHERE s.graph_id OPERATOR(pg_catalog.=) p.graph_id AND s.gpu OPERATOR(pg_catalog.=) p.gpu AND s.batch OPERATOR(pg_catalog.=) p.batch"
 		"  AND s.dtype OPERATOR(pg_catalog.=) p.dtype AND s.layout OPERATOR(pg_catalog.=) p.layout AND s.optimizer OPERATOR(pg_catalog.=) p.optimizer"
 		"  AND COALESCE(s.framework, '') OPERATOR(pg_catalog.=) COALESCE(p.framework, '')"
-		"  AND s.mode OPERATOR(pg_catalog.=) 'train' AND s.world_size OPERATOR(pg_catalog.=) 1)"
+		"  AND s.mode OPERATOR(pg_catalog.=) 'train' AND s.world_size OPERATOR(pg_catalog.=) 1), p.parallel"
 		" FROM perfmodel.profile AS p, perfmodel.cluster AS c"
 		" WHERE c.name OPERATOR(pg_catalog.=) $1 AND p.gpu OPERATOR(pg_catalog.=) COALESCE(c.gpu, p.gpu)"
 		" AND p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.>) 1"
@@ -136,16 +149,21 @@ rows_of(const measured *m, int n, const pm_fabric *f, int *used)
 	*used = 0;
 	for (int i = 0; i < n; i++)
 	{
-		pm_parallel p = PM_PARALLEL_NONE;
+		pm_parallel p = m[i].parallel;
 		pm_status	st = {PM_OK};
+		pm_step_shape *shape;
 
 		CHECK_FOR_INTERRUPTS();
 		p.world_size = m[i].world_size;
 		p.nodes = m[i].nodes;
 		/* measurements of a graph stand together */
 		network += i > 0 && m[i].words.graph_id != m[i - 1].words.graph_id;
-		if (pm_parallel_check(&p, f, &st) == PM_OK)
-			rows[(*used)++] = (pm_scaled_row) {shape_of(&m[i]), p, m[i].step_ms, network};
+		if (pm_parallel_check(&p, f, &st) != PM_OK)
+			continue;
+		shape = shape_of(&m[i]);
+		/* what has no layers cannot have been divided by them */
+		if (pm_layers_check(&p, shape, &st) == PM_OK)
+			rows[(*used)++] = (pm_scaled_row) {shape, p, m[i].step_ms, network};
 	}
 	return rows;
 }
@@ -157,6 +175,8 @@ copy_of(const pm_fabric *f)
 	pm_fabric	copy = *f;
 
 	copy.name = pstrdup(f->name);
+	if (f->correction != NULL)
+		copy.correction = memcpy(palloc(sizeof(pm_correction)), f->correction, sizeof(pm_correction));
 	for (int i = 0; i < 2; i++)
 	{
 		pm_link    *link = i == 0 ? &copy.intra : &copy.inter;
@@ -169,6 +189,25 @@ copy_of(const pm_fabric *f)
 	return copy;
 }
 
+/* The stored form of a correction; NULL for none. */
+static void
+add_correction(pm_args *a, const pm_correction *c)
+{
+	double		numbers[PM_CORRECTION_NUMBERS(PM_CORRECTION_POINTS)];
+	Datum		v[lengthof(numbers)];
+	int			n = c != NULL ? PM_CORRECTION_NUMBERS(c->n) : 0;
+
+	if (c == NULL)
+	{
+		pm_arg_null(a);
+		return;
+	}
+	pm_correction_write(c, numbers);
+	for (int i = 0; i < n; i++)
+		v[i] = Float8GetDatum(numbers[i]);
+	pm_arg(a, PointerGetDatum(construct_array(v, n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+}
+
 /*
  * Rows of the extension never change: what is fitted to one of them is a new
  * cluster.  gpu: its device where the fitted one is of any.  Returns its name.
@@ -178,17 +217,17 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
-		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source)"
+		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source, correction)"
 		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name OPERATOR(pg_catalog.||) ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name, $17"
 		" FROM perfmodel.cluster AS o WHERE o.name OPERATOR(pg_catalog.=) $1"
 		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
 		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
 		" contention = excluded.contention, contention_power = excluded.contention_power, overlap = excluded.overlap,"
 		" host_s_per_gb = excluded.host_s_per_gb, comm_error = excluded.comm_error,"
-		" fitted_rows = excluded.fitted_rows WHERE NOT c.builtin RETURNING name",
-		16, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
-		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID}
+		" fitted_rows = excluded.fitted_rows, correction = excluded.correction WHERE NOT c.builtin RETURNING name",
+		17, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
+		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID, FLOAT8ARRAYOID}
 	};
 	const double numbers[] = {
 		f->intra_factor, f->inter_factor, f->pair_factor, f->latency_factor, f->compute_factor, f->steal, f->straggler, f->contention,
@@ -204,6 +243,7 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 		pm_arg_float8(&a, numbers[i]);
 	pm_arg(&a, Int32GetDatum(f->fitted_rows));
 	pm_arg_text(&a, gpu);
+	add_correction(&a, f->correction);
 	SPI_connect();
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		ereport(ERROR,
@@ -301,6 +341,10 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 				(errmsg("the links of cluster \"%s\" are %.0f times slower than their rows in perfmodel.interconnect say", t->cluster,
 						1 / pm_fabric_slowest(&f)),
 				 errhint("Describe the cluster by the links that its jobs use: a job may not use NVLink, for instance.")));
+	if (rc == PM_OK && f.correction != NULL)
+		ereport(NOTICE,
+				(errmsg("cluster \"%s\" gets a correction of steps with tp or pp, learned from %d measurements", t->cluster, f.correction->rows),
+				 errdetail("At these it changes a step by %.1f %% (root mean square), and far from them by nothing.", 100 * f.correction->spread)));
 	if (rc == PM_OK)
 	{
 		const char *why = NULL;

@@ -5,11 +5,14 @@
 
 #include <math.h>
 
+#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/numeric.h"
 
 #include "errors.h"
 #include "parallel.h"
+
+PG_FUNCTION_INFO_V1(pm_check_parallel);
 
 static void
 refuse(const char *name, const char *should_be)
@@ -114,4 +117,23 @@ pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
 		if (v.type != jbvNull)
 			set_member(name, &v, p);
 	}
+}
+
+/* check_parallel(parallel, world_size): of a measurement. */
+Datum
+pm_check_parallel(PG_FUNCTION_ARGS)
+{
+	pm_parallel p = PM_PARALLEL_NONE;
+	pm_status	st = {PM_OK};
+
+	pm_parallel_from_jsonb(PG_GETARG_JSONB_P(0), &p);
+	p.world_size = PG_GETARG_INT32(1);
+	if (p.world_size <= 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"parallel\" of a measurement needs a world_size above 1"),
+				 errhint("Leave parallel NULL for a step on one GPU.")));
+	if (pm_parallel_check_numbers(&p, &st) != PM_OK)
+		pm_raise(&st);
+	PG_RETURN_BOOL(true);
 }

@@ -8,6 +8,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "scaling.h"
+#include "scaling/correction.h"
 
 /*
  * Standard deviations on either side of the middle that hold a share `level`
@@ -22,19 +23,31 @@ deviations(double level)
 	return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
 }
 
-/* What the answer rests on, behind what the note says already: links that nobody measured are not in the domain. */
-static void
-add_note(const pm_fabric *f, pm_answer *a)
-{
-	char	   *said;
+/* Of the error without a correction: from so much on, no measurement is near. */
+#define FAR_SHARE 0.9
 
-	if (f->fitted_rows > 0)
-		return;
-	said = psprintf("%s%scommunication on cluster \"%s\" is not measured", a->note ? a->note : "", a->note ? "; " : "",
-					pm_message_from_core(f->name));
-	a->note = said;
-	a->in_domain = false;
-	a->reasons |= 1u << PM_REASON_UNFITTED_CLUSTER;
+static void
+say(pm_answer *a, char *what)
+{
+	a->note = a->note ? psprintf("%s; %s", a->note, what) : what;
+}
+
+/*
+ * What the answer rests on, behind what the note says already: links that nobody
+ * measured are not in the domain.  error_share: as pm_correction_at() says.
+ */
+static void
+add_note(const pm_fabric *f, double error_share, pm_answer *a)
+{
+	if (f->fitted_rows == 0)
+	{
+		say(a, psprintf("communication on cluster \"%s\" is not measured", pm_message_from_core(f->name)));
+		a->in_domain = false;
+		a->reasons |= 1u << PM_REASON_UNFITTED_CLUSTER;
+	}
+	else if (f->correction != NULL && error_share > FAR_SHARE)
+		say(a, psprintf("of %d measurements on cluster \"%s\" with tp or pp, none is near this question", f->correction->rows,
+						pm_message_from_core(f->name)));
 }
 
 /* The work of q on one GPU. */
@@ -101,12 +114,16 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 {
 	const pm_tokens *work = work_of(q, x);
 	const pm_buckets *b = pm_buckets_get(q, q->parallel.bucket_mb);
+	pm_step_shape shape;
 	pm_scaled	s;
+	double		comm_error;
 
+	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
+	comm_error = pm_comm_error(&shape, &q->parallel, q->fabric);
 	if (!isnan(a->low_ms) && !isnan(a->high_ms) && !isnan(a->level))
 	{
 		/* computing and communication at their ends together: the errors of the two may have one cause */
-		double		factor = exp(deviations(a->level) * q->fabric->comm_error);
+		double		factor = exp(deviations(a->level) * comm_error);
 
 		scale(q, work, b, a->low_ms, 1 / factor, &s);
 		a->low_ms = s.step_ms;
@@ -118,5 +135,5 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;
 	if (q->parallel.world_size > 1 && !isnan(a->level))
-		add_note(q->fabric, a);
+		add_note(q->fabric, pm_correction_is_for(&q->parallel) ? comm_error / fmax(q->fabric->comm_error, 1e-9) : 0, a);
 }

@@ -57,6 +57,7 @@ ALTER TABLE perfmodel.gpu
 ALTER TABLE perfmodel.profile
     ADD COLUMN fits_batch integer CONSTRAINT profile_fits_batch_in_range CHECK (fits_batch BETWEEN 1 AND 16777216),
     ADD COLUMN oom_batch integer CONSTRAINT profile_oom_batch_in_range CHECK (oom_batch BETWEEN 1 AND 16777216),
+    ADD COLUMN parallel jsonb,
     ADD CONSTRAINT profile_oom_batch_above CHECK (oom_batch > batch AND (fits_batch IS NULL OR oom_batch > fits_batch));
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
