@@ -20,7 +20,7 @@ SELECT match, candidates FROM perfmodel.resolve_job_names(graphs => '{names_vgg1
 SAVEPOINT gpt;
 SELECT count(perfmodel.load_graph(helper.cnn(name, 8, 2))) FROM unnest('{gpt2_small@s32,gpt2_medium@s32,gpt_neo@s128}'::text[]) AS name;
 SELECT given, match, resolved, score, candidates FROM perfmodel.resolve_job_names(graphs => '{gpt2,gpt-j-6b,gpt2_small@s32 v7 of tuesday}', gpus => NULL, dtypes => NULL) ORDER BY given;
-SELECT helper.error_of($$SELECT perfmodel.graph_id('gpt2')$$);
+SELECT regexp_replace(helper.error_of($$SELECT perfmodel.graph_id('gpt2')$$), 'There are \d+', 'There are N') AS error_of;
 ROLLBACK TO gpt;
 -- a table, with names of columns that need quotes
 CREATE SCHEMA "Job ""logs""";

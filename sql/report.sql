@@ -129,4 +129,11 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "batch", "graph": "nothing", "team": null}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"graph": null, "graph_id": null}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_description', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
     ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
+-- whole seconds are seconds: 30 minutes are half an hour
+CREATE TABLE whole AS SELECT '2026-03-01'::timestamptz AS submitted_at, 1800 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM generate_series(1, 100);
+SELECT substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*(\d+)') AS gpu_hours FROM perfmodel.report('whole', predictor => '</script> of the report') AS page;
+-- an error of the table's own query comes with the name of the figure, and without its text
+CREATE VIEW broken AS SELECT now() AS submitted_at, 1 / (8 - v.size) AS batch, 100 AS duration_s, v.* FROM (VALUES ('T4', 8, 'no net')) AS v(gpu, size, graph);
+SELECT helper.error_of($$SELECT perfmodel.report('broken', predictor => '</script> of the report')$$);
+SELECT helper.error_of($$SELECT perfmodel.report_plot('Cards', 'says', 'bars', 'SELECT 1 AS x, nothing AS label')$$);
 ROLLBACK;

@@ -39,8 +39,9 @@ BEGIN
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
                   HINT = 'Name another column in the argument "columns", or convert it in a view and give the view instead of the table.';
     END IF;
-    RETURN CASE WHEN kind = 'number' AND type = 'numeric'::regtype THEN value || '::float8'
-                WHEN kind = 'number' OR type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value
+    -- a number is float8: of integers, a part of an hour would be no hour, and a session keeps plans for one type
+    RETURN CASE WHEN kind = 'number' THEN value || CASE WHEN type = 'float8'::regtype THEN '' ELSE '::float8' END
+                WHEN type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value
                 WHEN kind = 'bigint' THEN format('CASE WHEN %1$s BETWEEN -9e15 AND 9e15 THEN %1$s::bigint END', value)
                 ELSE format('CASE WHEN %1$s BETWEEN -2e9 AND 2e9 THEN %1$s::integer END', value) END;
 END $$;

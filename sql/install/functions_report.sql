@@ -152,12 +152,23 @@ CREATE FUNCTION perfmodel.report_plot(title text, says text, form text, query te
 DECLARE
     svg text;
     n bigint;
+    wrong text;
+    detail text;
+    hint text;
 BEGIN
-    EXECUTE format($query$
-        SELECT count(*), perfmodel.plot($1, coalesce(array_agg((j ->> 'x')::float8), '{}'), array_agg((j ->> 'y')::float8), array_agg(j ->> 'series'),
-                              array_agg(j ->> 'label'), array_agg((j ->> 'low')::float8), array_agg((j ->> 'high')::float8), NULL, $2, $3, $4, $5, $6, $7, zoom => $8)
-        FROM (SELECT row_to_json(q) AS j FROM (%s) AS q) AS marks$query$, query)
-        INTO n, svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END, zoom;
+    -- The server would put the text of the query behind the message, which is then out of sight.
+    BEGIN
+        EXECUTE format($query$
+            SELECT count(*), perfmodel.plot($1, coalesce(array_agg((j ->> 'x')::float8), '{}'), array_agg((j ->> 'y')::float8), array_agg(j ->> 'series'),
+                                  array_agg(j ->> 'label'), array_agg((j ->> 'low')::float8), array_agg((j ->> 'high')::float8), NULL, $2, $3, $4, $5, $6, $7, zoom => $8)
+            FROM (SELECT row_to_json(q) AS j FROM (%s) AS q) AS marks$query$, query)
+            INTO n, svg USING form, x_title, y_title, x_scale, y_scale, reference, CASE WHEN wide THEN 1160 ELSE 560 END, zoom;
+    EXCEPTION WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS wrong = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+        RAISE DEBUG 'the query of the figure "%": %', title, query;
+        RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = wrong, DETAIL = concat(detail, CASE WHEN detail <> '' THEN ' ' END, format('It comes from the query of the figure "%s".', title)),
+            HINT = CASE WHEN hint <> '' THEN hint ELSE 'SET client_min_messages = debug1 shows the query.' END;
+    END;
     RETURN perfmodel.report_figure(title, says, CASE WHEN n > 0 THEN svg ELSE E'<p>No data yet: the query of this figure returns no rows.</p>\n' END, query, wide);
 END $$;
 COMMENT ON FUNCTION perfmodel.report_plot(text, text, text, text, text, text, text, text, float8, boolean, boolean) IS
