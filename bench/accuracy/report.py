@@ -455,8 +455,8 @@ What is compared and how: bench/accuracy/explain_neusight.py.
 """
 
 
-def left_out(found):
-    """What some methods lack that others have."""
+def left_out(folder, found):
+    """What some methods lack that others have, and the parts that nobody has."""
     labels = {label for methods in found.values() for label in methods if plain(label)}
     text = []
     for key in judged(found):
@@ -465,6 +465,10 @@ def left_out(found):
         gone = sorted(label for label in labels if label != "habitat" and set(methods.get(label, {})) != every)
         if gone:
             text.append(f"- {title(key)}: {', '.join(gone)}")
+    if ("timm-all", "structure") not in found:
+        text.append("- all layouts and versions of PyTorch trained together")
+    if not os.path.exists(os.path.join(folder, "explain.md")):
+        text.append("- times of single operators against measured ones")
     return "\n".join(["**Not run, or not on all folds:**", ""] + text) + "\n" if text else ""
 
 
@@ -472,7 +476,7 @@ def render(folder, profiles=None):
     found = load(folder)
     if not found:
         sys.exit(f"there are no results in {folder}")
-    out = [heading(folder, found), left_out(found), NOTES, "## Overview\n\nMAPE in percent; the smallest of a line is bold.\n", overview(found, "mape", 1),
+    out = [heading(folder, found), left_out(folder, found), NOTES, "## Overview\n\nMAPE in percent; the smallest of a line is bold.\n", overview(found, "mape", 1),
            "MAE in ms:\n", overview(found, "mae", 0)]
     rows = margin_rows(found)
     if rows:
