@@ -45,6 +45,33 @@ test_known(void)
 	}
 }
 
+static bool
+third_question(void *ctx)
+{
+	return ++*(int *) ctx == 3;
+}
+
+/* Each card is left out in turn, which takes long where there are many: it asks whether to stop before each. */
+static void
+test_stop(void)
+{
+	int			asked = 0;
+	pm_hooks	hooks = {.stop = third_question, .ctx = &asked};
+	pm_arena	a;
+	pm_cards	c = {0};
+	double		error[N_ROWS] = {0};
+	double		share[N_ROWS][PM_N_CARD_WORKS];
+	pm_status	st;
+
+	for (int i = 0; i < N_ROWS; i++)
+		share[i][PM_CARD_CONV] = share[i][PM_CARD_REST] = 0.5;
+	pm_arena_init_malloc(&a);
+	a.hooks = &hooks;
+	CHECK_EQ(pm_cards_update(&c, &set, error, share, &a, &st), PM_CANCELLED);
+	CHECK_EQ(asked, 3);
+	pm_arena_release(&a);
+}
+
 /* A card without rows is taken for one of its maker's. */
 static void
 test_unknown(void)
@@ -530,6 +557,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	make_rows();
 	test_known();
+	test_stop();
 	test_unknown();
 	test_outlier();
 	test_settled();

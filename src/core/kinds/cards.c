@@ -7,80 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/solve.h"
+#include "kinds/cards_traits.h"
 
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
-#define NOISE		0.15		/* of a level about the regression, in logarithms */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
-#define LEAST_LEVELS 3
-#define PULL		1.0			/* a level is pulled to the regression as if by so many networks */
-#define ROUNDS		20
-
-#define TRAIT_CLOCK	6			/* 0 of every card, since pm_gpu_rate() knows what power takes of the clock; stored predictors name it */
-#define TRAIT_LANES	7
-#define TRAIT_RIDGE	8
-
-/* What a trait of a data sheet is worth before any card is known: mean and standard deviation. */
-static const struct
-{
-	double		mean,
-				sd;
-}			prior[PM_N_CARD_TRAITS] = {
-	{0, 0.5},					/* every card */
-	{0, 0.3},					/* not of the maker of CUDA */
-	{0, 0.3},					/* 16 bits without matrix units */
-	{0, 0.3},					/* tf32 */
-	{0, 0.3},					/* amp, bf16; tf32 outside of convolutions, where few networks tell of it */
-	{0, 0.3},					/* fp16 */
-	[TRAIT_CLOCK] = {0, 0.1},
-	[TRAIT_LANES] = {-0.3, 0.2},	/* FP32 on lanes that integers do not share */
-	[TRAIT_RIDGE] = {0, 0.1},	/* ln(FLOPs a byte at the rate that power allows / 25) */
-};
-
-/* Whether integer and FP32 instructions take turns: Maxwell, Pascal, and the later parts for graphics, by compute capability. */
-static bool
-shares_lanes(double capability)
-{
-	return (capability >= 5 && capability < 7) || (capability > 8.05 && capability < 9) || capability >= 11;
-}
-
-static void
-traits_of(const pm_gpu *g, int dtype, int work, double *z)
-{
-	bool		matrix = !isnan(g->fp16_tensor_tflops);
-
-	memset(z, 0, PM_N_CARD_TRAITS * sizeof(double));
-	if (g->is_cpu)
-		return;
-	z[0] = 1;
-	z[1] = isnan(g->compute_capability);
-	z[2] = dtype != PM_FP32 && dtype != PM_TF32 && !matrix;
-	z[3] = dtype == PM_TF32;
-	z[4] = dtype == PM_AMP || dtype == PM_BF16 || (dtype == PM_TF32 && work == PM_CARD_REST);
-	z[5] = dtype == PM_FP16;
-	z[TRAIT_RIDGE] = log(pm_gpu_rate(g, PM_FP32, true, work == PM_CARD_CONV) / (g->mem_bw_gbs * 1e9) / 25);
-	z[TRAIT_LANES] = work == PM_CARD_CONV && dtype == PM_FP32 && !isnan(g->compute_capability) && !shares_lanes(g->compute_capability);
-}
-
-/* What the traits z say of a level. */
-static double
-sum_of_traits(const double *weight, const double *z)
-{
-	double		sum = 0;
-
-	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-		sum += weight[k] * z[k];
-	return sum;
-}
-
-static double
-regression(const pm_cards *c, const pm_gpu *g, int dtype, int work)
-{
-	double		z[PM_N_CARD_TRAITS];
-
-	traits_of(g, dtype, work, z);
-	return sum_of_traits(c->trait[work], z);
-}
 
 /* What the sheet says of memory, whatever the format: nothing that is about arithmetic. */
 static double
@@ -88,9 +18,9 @@ memory_from_sheet(const pm_cards *c, const pm_gpu *g, int work)
 {
 	double		z[PM_N_CARD_TRAITS];
 
-	traits_of(g, PM_FP32, work, z);
-	z[TRAIT_RIDGE] = z[TRAIT_LANES] = 0;
-	return sum_of_traits(c->trait[work], z);
+	pm_card_traits_of(g, PM_FP32, work, z);
+	z[PM_TRAIT_RIDGE] = z[PM_TRAIT_LANES] = 0;
+	return pm_card_traits_sum(c->trait[work], z);
 }
 
 /*
@@ -104,10 +34,10 @@ guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double
 	double		z[PM_N_CARD_TRAITS];
 	double		weight[PM_N_CARD_TRAITS];
 
-	traits_of(g, dtype, work, z);
+	pm_card_traits_of(g, dtype, work, z);
 	memcpy(weight, c->trait[work], sizeof(weight));
-	weight[TRAIT_RIDGE] = dtype == PM_FP32 ? fmin(fmax(weight[TRAIT_RIDGE], 0), 1) : 0;
-	*compute = sum_of_traits(weight, z);
+	weight[PM_TRAIT_RIDGE] = dtype == PM_FP32 ? fmin(fmax(weight[PM_TRAIT_RIDGE], 0), 1) : 0;
+	*compute = pm_card_traits_sum(weight, z);
 	*memory = memory_from_sheet(c, g, work);
 }
 
@@ -121,10 +51,10 @@ guess(const pm_cards *c, const pm_gpu *g, int dtype, int work)
 	for (int i = 0; i < c->n; i++)
 		if (c->level[i].work == work && strcmp(c->level[i].gpu, g->name) == 0)
 		{
-			off += c->level[i].level - regression(c, g, c->level[i].dtype, work);
+			off += c->level[i].level - pm_card_regression(c, g, c->level[i].dtype, work);
 			n++;
 		}
-	return regression(c, g, dtype, work) + off / (n + 1);
+	return pm_card_regression(c, g, dtype, work) + off / (n + 1);
 }
 
 static const pm_card_level *
@@ -434,62 +364,6 @@ weighted_median(point *p, int n)
 	return p[i].level;
 }
 
-/* Weights of the traits for a kind of work, from all cards but `without` (NULL: from all): ridge regression towards the priors, with Cauchy's weights. */
-static void
-regress(pm_cards *c, int work, const pm_gpu *const *gpus, const char *without)
-{
-	for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-		c->trait[work][k] = prior[k].mean;
-	for (int round = 0; round < ROUNDS; round++)
-	{
-		double		m[PM_N_CARD_TRAITS][PM_N_CARD_TRAITS] = {{0}};
-		double		y[PM_N_CARD_TRAITS];
-
-		for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-		{
-			m[k][k] = 1 / (prior[k].sd * prior[k].sd);
-			y[k] = prior[k].mean * m[k][k];
-		}
-		for (int i = 0; i < c->n; i++)
-		{
-			double		z[PM_N_CARD_TRAITS];
-			double		e = (c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)) / NOISE;
-			double		n = c->level[i].structures;
-			double		w = n / (n + PULL) / (1 + e * e) / (NOISE * NOISE);
-
-			if (c->level[i].work != work || (without != NULL && strcmp(c->level[i].gpu, without) == 0))
-				continue;
-			traits_of(gpus[i], c->level[i].dtype, work, z);
-			for (int j = 0; j < PM_N_CARD_TRAITS; j++)
-			{
-				y[j] += w * z[j] * c->level[i].level;
-				for (int k = 0; k < PM_N_CARD_TRAITS; k++)
-					m[j][k] += w * z[j] * z[k];
-			}
-		}
-		/* the priors make m positive definite; where rounding does not leave it so, the weights stay as they are */
-		if (pm_solve_spd(&m[0][0], y, PM_N_CARD_TRAITS))
-			memcpy(c->trait[work], y, sizeof(y));
-	}
-}
-
-/* Each card is left out and guessed; those that are not like any other count like the rest. */
-static void
-set_spread(pm_cards *c, int work, const pm_gpu *const *gpus)
-{
-	double		sum = 0;
-	int			n = 0;
-
-	for (int i = 0; i < c->n; i++)
-		if (c->level[i].work == work && !gpus[i]->is_cpu)
-		{
-			regress(c, work, gpus, c->level[i].gpu);
-			sum += fmin(fabs(c->level[i].level - regression(c, gpus[i], c->level[i].dtype, work)), PM_MOST_CARD_SPREAD);
-			n++;
-		}
-	c->spread[work] = n >= LEAST_LEVELS ? fmin(sum / n, PM_MOST_CARD_SPREAD) : 0;	/* rounding may leave a mean above all of its parts */
-}
-
 static bool
 has_level(const pm_card_level *list, int n, const pm_card_level *l)
 {
@@ -582,7 +456,7 @@ level_of_framework(const pm_cards *c, point *p, int n)
 	{
 		const point first = p[i];
 		const pm_card_level *known = find_level(c, first.gpu->name, first.dtype, first.work);
-		double		own = known != NULL ? known->level : regression(c, first.gpu, first.dtype, first.work);
+		double		own = known != NULL ? known->level : pm_card_regression(c, first.gpu, first.dtype, first.work);
 		int			end = i;
 
 		while (end < n && p[end].gpu->name == first.gpu->name && p[end].dtype == first.dtype)
@@ -641,27 +515,27 @@ separate_frameworks(pm_cards *c, const point *p, int n, pm_card_level *level, co
 	c->level = level;
 	if ((rc = fresh_levels(&c->frameworks, by, first, level, gpus, &c->n, a, st)) != PM_OK)
 		return rc;
-	for (int work = 0; work < PM_N_CARD_WORKS; work++)
-		regress(c, work, gpus, NULL);
+	if ((rc = pm_card_traits_learn(c, gpus, false, a, st)) != PM_OK)
+		return rc;
 	return learn_frameworks(c, by + first, n - first, a, st);
 }
 
 /* Guesses for cards without levels from those in c, and how far they are off; and the levels of few networks pulled to their guesses. */
-static void
-learn_traits(pm_cards *c, int n, const pm_gpu **gpus)
+static pm_code
+learn_traits(pm_cards *c, int n, const pm_gpu **gpus, pm_arena *a, pm_status *st)
 {
-	for (int work = 0; work < PM_N_CARD_WORKS && !c->settled; work++)
-	{
-		set_spread(c, work, gpus);
-		regress(c, work, gpus, NULL);
-	}
+	pm_code		rc;
+
+	if (!c->settled && (rc = pm_card_traits_learn(c, gpus, true, a, st)) != PM_OK)
+		return rc;
 	for (int i = 0; i < n; i++)
 	{
 		pm_card_level *l = &c->level[i];
-		double		guessed = regression(c, gpus[i], l->dtype, l->work);
+		double		guessed = pm_card_regression(c, gpus[i], l->dtype, l->work);
 
-		l->level = guessed + (l->level - guessed) * l->structures / (l->structures + PULL);
+		l->level = guessed + (l->level - guessed) * l->structures / (l->structures + PM_CARD_PULL);
 	}
+	return PM_OK;
 }
 
 pm_code
@@ -687,6 +561,5 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 			level[levels++] = c->level[i];
 	c->level = level;
 	c->n = levels;
-	learn_traits(c, fresh, gpus);
-	return PM_OK;
+	return learn_traits(c, fresh, gpus, a, st);
 }
