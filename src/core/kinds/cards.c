@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kinds/cards_traits.h"
-
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
 

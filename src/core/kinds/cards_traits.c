@@ -2,7 +2,7 @@
  * cards_traits.c - levels of cards from their data sheets: traits, and their
  * weights from the levels that are known.
  */
-#include "kinds/cards_traits.h"
+#include "kinds/cards.h"
 
 #include <math.h>
 #include <string.h>
