@@ -52,11 +52,12 @@ class Report(unittest.TestCase):
         self.assertAlmostEqual(theirs / ours, 4)
         self.assertIn("| mdot | 10 | 1.0 | 1.0 | 1.0 | 1.0 / 1.0 / 1.0 | 100 | +1.0 | 2.00 | 10 |", text)
         self.assertIn("ets (1 of 2 folds)", text)
-        self.assertIn("| data | 50 % | 4 | 8 | 10 | 2.00 |", text)
+        self.assertIn("- CPU core: networks: ets\n", text)
+        self.assertIn("| CPU core: networks | 10 | **1.0** | 4.0 | 10.0 | - |", text)
+        self.assertIn("| CPU core | 50 % | 4 | 8 | 10 | 2.00 |", text)
         # 3 of 4 hold, the other is out of the domain; a row without an interval does not count
-        self.assertIn("| data | linear | 0.9 | 8 | 75.0 | 11 | 75 | 10.0 | 10.0 |", text)
-        self.assertIn("| data, structure | 1 | none | 1.0 |", text)
-        self.assertIn("| data | net04 | 1 | 104 | 105 | 10 | 1.0 |", text)
+        self.assertIn("| CPU core: networks | linear | 2 | 8 | 75.0 |  | 11 | 75 | 10.0 | 10.0 |", text)
+        self.assertIn("| CPU core | net04 | 1 | 104 | 105 | 10 | 1.0 |", text)
 
     def test_remeasured(self):
         with tempfile.TemporaryDirectory() as folder:
