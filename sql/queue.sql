@@ -208,10 +208,13 @@ SELECT string_agg(proname, ', ') AS must_not_be_parallel_safe FROM pg_proc WHERE
 CREATE TABLE as_text AS SELECT i::text AS job_id, 'T4'::text AS gpu, CASE i WHEN 1 THEN ' 60 ' ELSE ' ' END AS duration_s, CASE i WHEN 1 THEN '2' ELSE '' END AS gpu_count,
     CASE i WHEN 1 THEN '2026-01-01 11:00+00' ELSE '' END::varchar AS submitted_at, ''::text AS deadline FROM generate_series(1, 2) AS i;
 SELECT job_id, gpu_count, p50_s, note FROM perfmodel.queue_order('as_text', at => '2026-01-01 12:00+00') ORDER BY job_id;
+CREATE TEMP TABLE by_interval AS SELECT '1' AS job_id, 'T4' AS gpu, '1 00:01:00'::interval AS duration_s, '2 days'::interval AS duration_p90_s, '2026-01-01'::timestamptz AS submitted_at;
 UPDATE as_text SET duration_s = 'long' WHERE job_id = '2';
 SELECT helper.error_of($$SELECT * FROM perfmodel.queue_order('as_text')$$);
 UPDATE as_text SET duration_s = '1e400' WHERE job_id = '2';
 SELECT helper.error_of($$SELECT * FROM perfmodel.queue_order('as_text')$$);
+-- a duration as an interval, as reports read it
+SELECT job_id, p50_s, p90_s FROM perfmodel.queue_order('by_interval');
 UPDATE as_text SET duration_s = '70', submitted_at = 'some day' WHERE job_id = '2';
 SELECT helper.error_of($$SELECT * FROM perfmodel.queue_eta('as_text', free => '{"T4": 1}')$$);
 -- in the history, too, and only where it is read; '' is an end that is yet to come

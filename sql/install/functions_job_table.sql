@@ -30,7 +30,8 @@ BEGIN
         IF wrong IS NOT NULL THEN
             RAISE EXCEPTION 'column "%" of table % must hold numbers, but one value is "%"', name, jobs, left(wrong, 64)
                 USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s.', meaning, declared),
-                      HINT = 'Text is accepted where every value is a number or empty. Convert or leave out the others in a view, and give the view instead of the table.';
+                      HINT = format('Text is accepted where every value is a number or empty. Convert or leave out the others in a view%s, and give the view instead of the table.',
+                                CASE WHEN meaning LIKE '%\_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
         END IF;
         value := format('nullif(btrim(%s::text), '''')::numeric', value);
         type := 'numeric'::regtype;
@@ -115,18 +116,27 @@ DECLARE
     has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR NOT columns ? 'graph_id' AND 'graph_id' = ANY (present);
     by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR NOT columns ? 'graph' AND 'graph' = ANY (present) AND NOT has_ids;
     by_alias CONSTANT boolean := EXISTS (SELECT FROM perfmodel.name_alias AS a WHERE a.kind IN ('gpu', 'dtype'));
+    by_spelling boolean;
+    card text := 'j.gpu';
     source text;
 BEGIN
     source := format(E'SELECT %s\nFROM %s\nWHERE isfinite(%I)', parts, jobs, submitted)
         || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
         || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
-    IF NOT by_name AND NOT by_alias THEN
+    -- one card in two spellings is one kind of GPU
+    EXECUTE format('SELECT EXISTS (SELECT FROM (SELECT DISTINCT j.gpu FROM (%s) AS j) AS k WHERE perfmodel.find_gpu(k.gpu) <> k.gpu)', source) INTO by_spelling;
+    IF NOT by_name AND NOT by_alias AND NOT by_spelling THEN
         RETURN source;
+    END IF;
+    IF by_alias THEN
+        card := 'CASE WHEN g.name IS NOT NULL AND perfmodel.find_gpu(j.gpu) IS DISTINCT FROM j.gpu THEN g.name ELSE j.gpu END';
+    END IF;
+    IF by_alias OR by_spelling THEN
+        card := format('coalesce(perfmodel.find_gpu(%s), j.gpu)', card);
     END IF;
     -- names as resolve_job_names() reads them: what is called so itself, then perfmodel.name_alias, then other spellings
     RETURN format(E'SELECT j.submitted_at, j.duration_s, %s AS gpu, j.batch, %s AS graph_id, j.team, j.gpu_count, %s AS dtype, j.layout, j.framework\nFROM (%s) AS j',
-                  CASE WHEN by_alias THEN 'CASE WHEN g.name IS NOT NULL AND perfmodel.find_gpu(j.gpu) IS DISTINCT FROM j.gpu THEN g.name ELSE j.gpu END' ELSE 'j.gpu' END,
-                  CASE WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
+                  card, CASE WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
                   CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS DISTINCT FROM j.dtype THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
         || CASE WHEN NOT by_name THEN ''
                 ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT %I::text FROM %s), NULL, NULL, 1) AS n ON n.given = j.graph',

@@ -340,6 +340,12 @@ is_text(const pm_job_table *t, pm_job_column what)
 	return what == PM_COLUMN_GPU;
 }
 
+static bool
+is_duration(pm_job_column what)
+{
+	return what == PM_COLUMN_DURATION_S || what == PM_COLUMN_DURATION_P90_S;
+}
+
 char *
 pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
@@ -347,6 +353,9 @@ pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 		check_time(t, what);
 	if (t->column[what] == NULL)
 		return psprintf("NULL::%s", type);
+	/* as reports and collect_from_jobs read it */
+	if (is_duration(what) && OidIsValid(t->relid) && t->column_type[what] == INTERVALOID)
+		return psprintf("pg_catalog.date_part('epoch', %s)::%s", t->column[what], type);
 	/* logs that were loaded as text have '' where there is nothing, which is no number, no time and no name */
 	if (is_text(t, what) && !is_label(what))
 		return psprintf("CASE WHEN pg_catalog.btrim(%s::pg_catalog.text) OPERATOR(pg_catalog.<>) '' THEN %s::%s END", t->column[what], t->column[what], type);
@@ -372,7 +381,8 @@ refuse_text(const pm_job_table *t, pm_job_column what, ErrorData *e)
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg(column[0] == '"' ? "column %s of table \"%s\" must hold %s" : "column \"%s\" of table \"%s\" must hold %s", column, get_rel_name(t->relid), kind),
 			 errdetail("It is read as \"%s\" of the jobs; its type is %s. One value: %s.", names[what], format_type_be(t->column_type[what]), e->message),
-			 errhint("Text is accepted where every value is one of these %s, or empty. Convert or leave out the others in a view, and give the view instead of the table.", kind)));
+			 errhint("Text is accepted where every value is one of these %s, or empty. Convert or leave out the others in a view%s, and give the view instead of the table.", kind,
+					 is_duration(what) ? " (a duration may be an interval, such as '1 02:03:04'::interval)" : "")));
 }
 
 void
