@@ -113,6 +113,13 @@ SELECT count(*) > 0 AS collected FROM perfmodel.collect_from_jobs('night_job', :
 SELECT count(*) AS waiting FROM perfmodel.queue_order('night_job', :'one');
 SELECT perfmodel.report('night_job', columns => :'one') LIKE '%</html>%' AS page;
 SELECT helper.error_of($$SELECT perfmodel.queue_order('night_job', '{"restart": "requeued"}')$$) LIKE '%no meaning "restart"%' AS unknown;
+-- columns of types that become those of measurements
+CREATE DOMAIN pg_temp.moment AS timestamptz;
+CREATE DOMAIN pg_temp.amount AS integer;
+CREATE TEMP TABLE typed AS SELECT g.graph_id::integer AS graph_id, 'T4'::char(10) AS gpu, 77::smallint AS batch, 1::smallint AS nodes, 1::pg_temp.amount AS gpu_count, interval '1060 s' AS duration_s, 1000::smallint AS steps,
+    pg_catalog.now()::pg_temp.moment AS finished_at FROM perfmodel.graph AS g LIMIT 1;
+SELECT * FROM perfmodel.collect_from_jobs('pg_temp.typed', source => 'typed');
+SELECT gpu, batch, world_size, nodes, step_ms FROM perfmodel.profile WHERE source = 'typed';
 INSERT INTO perfmodel.nightly_log (action) VALUES ('running');
 SELECT helper.error_of($$SELECT perfmodel.nightly_start()$$);
 ROLLBACK;

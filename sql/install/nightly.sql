@@ -60,7 +60,9 @@ DECLARE
     parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/nightly.md');
 BEGIN
     -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
-    RETURN QUERY EXECUTE format('SELECT j.graph_id, j.graph, j.gpu, j.batch, j.dtype, j.layout, j.framework, j.optimizer, j.gpu_count, j.nodes, j.duration_s::float8, j.steps::float8, j.restarts::float8, j.finished_at'
+    -- RETURN QUERY wants these types and no others, neither smallint nor a domain
+    RETURN QUERY EXECUTE format('SELECT j.graph_id::bigint, j.graph::text, j.gpu::text, j.batch::integer, j.dtype::text, j.layout::text, j.framework::text, j.optimizer::text, j.gpu_count::integer,'
+                                ' j.nodes::integer, j.duration_s::float8, j.steps::float8, j.restarts::float8, j.finished_at::timestamptz'
                                 ' FROM (SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()) AS j', parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at')) USING since;
 END $$;
 COMMENT ON FUNCTION perfmodel.finished_jobs(regclass, jsonb, timestamptz) IS
