@@ -83,10 +83,41 @@ is_read(double level, pm_cards *back)
 	return pm_cards_load(back, &pm_schema_here, &r, &arena, NULL) == PM_OK;
 }
 
+/* A stored form without any kind of work, with the level of a card and, with framework, of one. */
+static bool
+without_works_is_read(bool framework, pm_cards *back)
+{
+	pm_buffer	b = {.arena = &arena};
+	pm_reader	r;
+
+	*back = (pm_cards) {0};
+	pm_put_u32(&b, 0);
+	pm_put_u32(&b, framework);
+	if (framework)
+	{
+		pm_put_text(&b, "pytorch");
+		pm_put_u32(&b, 0);
+		pm_put_u32(&b, 1000000000);
+		pm_put_f64(&b, 0);
+	}
+	pm_put_u32(&b, 1);
+	pm_put_text(&b, "A");
+	pm_put_u32(&b, 0);
+	pm_put_u32(&b, 1000000000);
+	pm_put_u32(&b, 0);
+	pm_put_f64(&b, 0);
+	pm_put_u32(&b, 0);
+	r = (pm_reader) {.data = b.data, .len = b.len};
+	return pm_cards_load(back, &pm_schema_here, &r, &arena, NULL) == PM_OK;
+}
+
 static void
 test_stored(void)
 {
 	pm_cards	back;
+
+	CHECK(!without_works_is_read(false, &back));
+	CHECK(!without_works_is_read(true, &back));
 
 	CHECK(is_read(0.25, &back));
 	CHECK_EQ(back.n, 0);

@@ -179,6 +179,9 @@ pm_cards_load(pm_cards *c, const pm_schema *s, pm_reader *r, pm_arena *a, pm_sta
 	pm_translation t;
 	pm_code		rc = pm_names_load(&works, r, a, &t, st);
 
+	/* levels are of one of these */
+	if (rc == PM_OK && t.n == 0)
+		return pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged levels of cards");
 	for (int i = 0; rc == PM_OK && i < t.n; i++)
 		rc = load_numbers(c, t.here != NULL ? t.here[i] : i, r, a, st);
 	if (rc != PM_OK || (rc = pm_frameworks_load(&c->frameworks, t.n, t.here, r, a, st)) != PM_OK)
