@@ -27,7 +27,7 @@ number(const char *name, const JsonbValue *v)
 {
 	if (v->type != jbvNumeric)
 		refuse(name, "a number");
-	return DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(v->val.numeric)));
+	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
 }
 
 static int
