@@ -120,6 +120,9 @@ SELECT pg_temp.wrong(page) AS wrong, page LIKE '%There are no measurements%' AS 
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT min(graph_id), 'L4', 8, 10 FROM perfmodel.graph WHERE name LIKE 'report@%';
 SELECT pg_temp.wrong(page) AS wrong, (regexp_match(page, 'inside of the interval</dt><dd[^>]*>\s*([^<]*)<small>([^<]*)')) AS tile, (regexp_match(page, 'Coverage over time</h3>.*?<p>([^<]*)</p>'))[1] AS figure,
        page ~ 'bounds: +to|to +%' AS empty_bounds FROM perfmodel.report(predictor => '</script> of the report') AS page;
+-- measured at no time that is one
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, measured_at) SELECT min(g.graph_id), 'L4', 8, 10, t.at FROM perfmodel.graph AS g, unnest('{infinity,-infinity,2026-01-01,NULL}'::timestamptz[]) AS t (at) WHERE g.name LIKE 'report@%' GROUP BY t.at;
+SELECT pg_temp.wrong(page) AS wrong FROM perfmodel.report(predictor => '</script> of the report') AS page;
 DELETE FROM perfmodel.profile;
 -- the same question, the same page, but for the time that it was made
 SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM generate_series(1, 2), LATERAL perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page;

@@ -304,7 +304,7 @@ DECLARE
     slice interval;
 BEGIN
     SELECT * INTO whole FROM perfmodel.drift(predictor, '{}', since);
-    EXECUTE format('SELECT max(measured_at) - min(measured_at) FROM %s', ask) INTO span;
+    EXECUTE format('SELECT max(measured_at) - min(measured_at) FROM %s WHERE isfinite(measured_at)', ask) INTO span;
     slice := CASE WHEN span < interval '3 days' THEN interval '1 hour' WHEN span < interval '60 days' THEN interval '1 day' ELSE interval '7 days' END;
     IF coalesce(whole.n, 0) = 0 THEN
         RETURN '<section aria-labelledby="trust"><h2 id="trust">How good the predictions are</h2>
