@@ -258,7 +258,7 @@ member_named(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("unknown member \"%s\" of a question", pm_shown_name(name)),
-			 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\", "
+			 errhint("Known are \"graph\" or \"graph_id\", \"gpu\", \"batch\", \"dtype\", \"layout\", \"framework\", \"optimizer\", \"mode\", "
 					 "\"world_size\", \"nodes\", \"cluster\", \"parallel\".")));
 }
 

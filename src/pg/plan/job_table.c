@@ -225,22 +225,6 @@ pm_job_arrays_end(pm_job_table *t)
 		t->relation = "(SELECT WHERE false) AS j";
 }
 
-void
-pm_job_table_need(const pm_job_table *t, pm_job_column what)
-{
-	if (t->column[what] != NULL)
-		return;
-	if (!OidIsValid(t->relid))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the array of \"%s\" must not be NULL", names[what])));
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_COLUMN),
-				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), names[what]),
-				 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", names[what])));
-}
-
 /* The columns that the table has, for a detail. */
 static char *
 columns_detail(Oid relid)
@@ -258,6 +242,23 @@ columns_detail(Oid relid)
 	if (n > MOST_SHOWN)
 		appendStringInfo(&s, ", and %d more", n - MOST_SHOWN);
 	return n > 0 ? psprintf("Its columns are %s.", s.data) : "It has no columns.";
+}
+
+void
+pm_job_table_need(const pm_job_table *t, pm_job_column what)
+{
+	if (t->column[what] != NULL)
+		return;
+	if (!OidIsValid(t->relid))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the array of \"%s\" must not be NULL", names[what])));
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_COLUMN),
+				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), names[what]),
+				 errdetail("%s", columns_detail(t->relid)),
+				 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", names[what])));
 }
 
 /* Raise where columns are missing; of a graph, its name is asked for. Arrays have no columns that could be named otherwise. */

@@ -610,6 +610,8 @@ eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 pos
 		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 1, &t);
 	pm_job_table_need_forecast(&t, true);
+	if (add == add_deadline || c.policy == PM_EDF)
+		pm_job_table_need(&t, PM_COLUMN_DEADLINE);
 	window_argument(fcinfo, 9, &t, &c);
 	compute_eta(&c, &t, pm_predictor_argument(fcinfo, 5), PG_ARGISNULL(2) ? NULL : PG_GETARG_JSONB_P(2));
 	for_each_job(&c, add);
