@@ -65,6 +65,11 @@ FROM (VALUES ('{"tp": 8}', 4), ('{"pp": 4, "tp": 2, "micro_batches": 8}', 32), (
      LATERAL perfmodel.predict(:t, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => p::jsonb);
 SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => ''{"pp": 8}'')', :t));
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', parallel => ''{"pp": 8}'')', :t));
+-- the curve of a divided model begins with the GPUs of one copy
+SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency
+FROM (SELECT *, first_value(samples_per_s / world_size) OVER (ORDER BY world_size) AS first
+      FROM perfmodel.scaling_curve(:t, 'A100', 8, max_gpus => 16, predictor => 'roof', parallel => '{"tp": 2, "pp": 2}')) AS c;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.scaling_curve(%s, ''A100'', 8, max_gpus => 2, predictor => ''roof'', parallel => ''{"tp": 4}'')', :t));
 DELETE FROM perfmodel.graph WHERE graph_id = :t;
 
 -- what cannot be

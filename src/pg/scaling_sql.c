@@ -79,28 +79,30 @@ pm_collective_ms(PG_FUNCTION_ARGS)
 #define N_COLUMNS 12
 #define MAX_GPUS_ARG 4
 
-/* One row: the question as it stands in q. single_ms: the step on one GPU. */
+/* One row: the question as it stands in q. *first: samples a GPU and ms of the first row; 0 before it. */
 static void
-add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nodes, double *single_ms)
+add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nodes, double *first)
 {
 	Datum		values[N_COLUMNS];
 	bool		nulls[N_COLUMNS] = {false};
 	pm_answer	a;
 	pm_problem	p;
 	char	   *note;
+	double		rate;
 
 	(void) pm_ask(q, how, &a, &p);
 	/* that of the answer may go with the memo */
 	note = a.note != NULL ? pstrdup(a.note) : NULL;
-	if (q->parallel.world_size == 1)
-		*single_ms = a.step_ms;
+	rate = pm_samples_of(q) / a.step_ms / q->parallel.world_size;
+	if (*first == 0)
+		*first = rate;
 	values[0] = Int32GetDatum(q->parallel.world_size);
 	values[1] = Int32GetDatum(nodes);
 	values[2] = Float8GetDatum(a.step_ms);
 	values[3] = pm_float8_or_null(a.low_ms, &nulls[3]);
 	values[4] = pm_float8_or_null(a.high_ms, &nulls[4]);
 	values[5] = Float8GetDatum(1000 * pm_samples_of(q) / a.step_ms);
-	values[6] = Float8GetDatum(*single_ms / a.step_ms);
+	values[6] = Float8GetDatum(rate / *first);
 	values[7] = Float8GetDatum(a.comm_ms);
 	values[8] = Float8GetDatum(a.exposed_ms);
 	nulls[9] = nulls[10] = true;
@@ -151,23 +153,34 @@ pm_scaling_curve(PG_FUNCTION_ARGS)
 	int			per_node;
 	int			room;
 	int			max;
-	double		single_ms = 0;
+	int64		model;			/* GPUs that tp and pp divide one model over */
+	double		first = 0;
 
 	pm_rows_begin(fcinfo, &out);
 	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(MAX_GPUS_ARG))
 		return (Datum) 0;
 	max = checked_max_gpus(PG_GETARG_INT32(MAX_GPUS_ARG));
+	model = (int64) q.parallel.tp * q.parallel.pp;
+	q.parallel.world_size = (int) Min(model, PM_MAX_WORLD);
 	pm_freshen();
 	f = cluster_of_question(&q);
 	per_node = f->gpus_per_node;
 	room = f->max_nodes > 0 ? f->max_nodes * per_node : f->inter.n_rows > 0 ? PM_MAX_WORLD : per_node;
-	/* powers of two up to a machine, then whole machines, doubled */
+	/* powers of two up to a machine, then whole machines, doubled: of these, the multiples of a model's GPUs */
 	for (int n = 1; n <= Min(max, room); n = n < per_node ? Min(2 * n, per_node) : 2 * n)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (n % model != 0)
+			continue;
 		q.parallel.world_size = n;
 		q.parallel.nodes = (n + per_node - 1) / per_node;
-		add_row(&out, &q, &how, q.parallel.nodes, &single_ms);
+		add_row(&out, &q, &how, q.parallel.nodes, &first);
 	}
+	if (first == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no number of GPUs of the curve is a multiple of tp times pp, %lld", (long long) model),
+				 errdetail("The curve has 1, 2, 4 ... GPUs up to the %d of a machine, then whole machines, and at most %d.", per_node, Min(max, room)),
+				 errhint("Raise max_gpus, or ask for one number of GPUs with predict(..., world_size => N).")));
 	return (Datum) 0;
 }
