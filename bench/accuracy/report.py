@@ -222,7 +222,12 @@ def overview(found, metric, digits):
     keys = judged(found)
     figures = {k: {label: summary(folds)[metric] for label, folds in complete(found[k]).items() if plain(label)} for k in keys}
     labels = {label for k in keys for label in found[k] if plain(label)}
-    labels = sorted(labels, key=lambda x: (x != OURS, mean(f[x] / min(f.values()) for f in figures.values() if x in f)))
+
+    def place(label):
+        shares = [f[label] / min(f.values()) for f in figures.values() if label in f]
+        return label != OURS, mean(shares) if shares else math.inf, label
+
+    labels = sorted(labels, key=place)
     lines = []
     for k in keys:
         n = max(len(pooled(folds)) for folds in found[k].values())
