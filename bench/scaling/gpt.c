@@ -129,7 +129,11 @@ corrected_ms(const row *r, const double *v, const pm_correction *c, double *x, d
 	if (x != NULL)
 		pm_correction_features(&s, &r->p, x);
 	if (error_share != NULL)
-		*error_share = pm_comm_error(&s, &r->p, &f) / f.comm_error;
+	{
+		bool		far;
+
+		*error_share = pm_comm_error(&s, &r->p, &f, &far) / f.comm_error;
+	}
 	return to.step_ms;
 }
 

@@ -23,9 +23,6 @@ deviations(double level)
 	return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
 }
 
-/* Of the error without a correction: from so much on, no measurement is near. */
-#define FAR_SHARE 0.9
-
 static void
 say(pm_answer *a, char *what)
 {
@@ -34,10 +31,10 @@ say(pm_answer *a, char *what)
 
 /*
  * What the answer rests on, behind what the note says already: links that nobody
- * measured are not in the domain.  error_share: as pm_correction_at() says.
+ * measured are not in the domain.  far: as pm_comm_error() says.
  */
 static void
-add_note(const pm_fabric *f, double error_share, pm_answer *a)
+add_note(const pm_fabric *f, bool far, pm_answer *a)
 {
 	if (f->fitted_rows == 0)
 	{
@@ -45,7 +42,7 @@ add_note(const pm_fabric *f, double error_share, pm_answer *a)
 		a->in_domain = false;
 		a->reasons |= 1u << PM_REASON_UNFITTED_CLUSTER;
 	}
-	else if (f->correction != NULL && error_share > FAR_SHARE)
+	else if (far)
 		say(a, psprintf("of %d measurements on cluster \"%s\" with tp or pp, none is near this question", f->correction->rows,
 						pm_message_from_core(f->name)));
 }
@@ -117,9 +114,10 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	pm_step_shape shape;
 	pm_scaled	s;
 	double		comm_error;
+	bool		far;
 
 	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
-	comm_error = pm_comm_error(&shape, &q->parallel, q->fabric);
+	comm_error = pm_comm_error(&shape, &q->parallel, q->fabric, &far);
 	if (!isnan(a->low_ms) && !isnan(a->high_ms) && !isnan(a->level))
 	{
 		/* computing and communication at their ends together: the errors of the two may have one cause */
@@ -135,5 +133,5 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;
 	if (q->parallel.world_size > 1 && !isnan(a->level))
-		add_note(q->fabric, pm_correction_is_for(&q->parallel) ? comm_error / fmax(q->fabric->comm_error, 1e-9) : 0, a);
+		add_note(q->fabric, far, a);
 }

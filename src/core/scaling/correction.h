@@ -38,7 +38,7 @@ typedef struct pm_correction
 	double		length[PM_CORRECTION_FEATURES]; /* how far a point matters */
 	double		at[PM_CORRECTION_POINTS][PM_CORRECTION_FEATURES];
 	double		left[PM_CORRECTION_POINTS]; /* ln(measured / predicted) at a point */
-	/* computed from the above by pm_correction_prepare() */
+	/* computed from the above, when it is learned or read */
 	double		spread;			/* root mean square of left */
 	double		weight[PM_CORRECTION_POINTS];
 	double		factor[PM_CORRECTION_POINTS * PM_CORRECTION_POINTS];

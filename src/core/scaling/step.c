@@ -15,6 +15,9 @@
 /* Of a kernel on the processor; what a GPU's share of a layer cannot get below. */
 #define LAUNCH_US 4.0
 
+/* Of the error without a correction: from so much on, no measurement is near. */
+#define FAR_SHARE 0.9
+
 typedef struct timeline
 {
 	const pm_step_shape *s;
@@ -207,16 +210,17 @@ correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_sca
 }
 
 double
-pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f)
+pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far)
 {
 	double		x[PM_CORRECTION_FEATURES];
-	double		share = 1;
+	double		share;
 
-	if (f->correction != NULL && pm_correction_is_for(p))
-	{
-		pm_correction_features(s, p, x);
-		pm_correction_at(f->correction, x, &share);
-	}
+	*far = false;
+	if (f->correction == NULL || !pm_correction_is_for(p))
+		return f->comm_error;
+	pm_correction_features(s, p, x);
+	pm_correction_at(f->correction, x, &share);
+	*far = share > FAR_SHARE;
 	return share * f->comm_error;
 }
 

@@ -27,7 +27,11 @@ pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status
  */
 void		pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to);
 
-/* Standard deviation of ln(measured / predicted communication) of such a step: f->comm_error, less where f has a correction and measurements are near. */
-double		pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f);
+/*
+ * Standard deviation of ln(measured / predicted communication) of such a step:
+ * f->comm_error, less where f has a correction and measurements are near.
+ * *far: f has a correction for such steps, but it says next to nothing of this one.
+ */
+double		pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far);
 
 #endif
