@@ -76,12 +76,12 @@ BEGIN ATOMIC
     WITH job AS MATERIALIZED (
         SELECT f.* FROM perfmodel.finished_jobs($1, $2, $3) AS f
     ), meaning AS MATERIALIZED (
-        SELECT n.what, n.given, n.resolved, n.graph_id, n.note
+        SELECT n.what, n.given, n.match, n.resolved, n.graph_id, n.note
         FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph FROM job AS j), ARRAY(SELECT DISTINCT j.gpu FROM job AS j),
                                          ARRAY(SELECT DISTINCT j.dtype FROM job AS j), 1) AS n
     ), named AS (
         SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), m.graph_id) AS graph_id,
-               c.resolved AS gpu, CASE WHEN c.note LIKE '%was taken for%' THEN c.given END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
+               c.resolved AS gpu, CASE WHEN c.match = 'alias' AND c.note IS NOT NULL AND perfmodel.find_gpu(c.given) = c.resolved THEN c.given END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
                coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
                -- as plans read it (resolve_optimizer() in job_rows.c)
                coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,
