@@ -83,6 +83,7 @@ SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 
 # The update from the version before, of the same parts: its tables by hand in
 # before.sql, functions, views, triggers and comments as a fresh install has them.
+# Limits on texts come last: rows that are longer stay, but cannot be changed any more.
 OLDVERSION = 0.1.0
 UPDATE = sql/update/$(OLDVERSION)--$(EXTVERSION)
 
@@ -160,7 +161,7 @@ sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) $(UPDATE)/
 		sql/install/gpu_rows.awk Makefile perfmodel.control
 	@{ $(call SCRIPT,ALTER EXTENSION perfmodel UPDATE) \
 	   cat $(UPDATE)/before.sql; \
-	   for part in $(filter-out %/privileges.sql,$(SQL_PARTS)); do \
+	   for part in $(filter-out %/privileges.sql %/text_limits.sql,$(SQL_PARTS)); do \
 	       printf '\n'; \
 	       case $$part in \
 	           */tables_*.sql) awk -v comments=1 -f sql/update/replace.awk $$part;; \
@@ -169,7 +170,7 @@ sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) $(UPDATE)/
 	       esac || exit 1; \
 	   done; \
 	   printf '\n'; awk -v update=1 -f sql/install/gpu_rows.awk data/gpu.csv || exit 1; \
-	   printf '\n'; cat $(UPDATE)/after.sql; } > $@.new && mv $@.new $@
+	   printf '\n'; cat $(UPDATE)/after.sql sql/install/text_limits.sql; } > $@.new && mv $@.new $@
 
 PRETRAINED = sql/perfmodel_pretrained--
 $(PRETRAINED)empty.sql: sql/pretrained/tables.sql sql/pretrained/triggers.sql Makefile

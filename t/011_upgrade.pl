@@ -49,7 +49,10 @@ $node->safe_psql('old', q{
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('old'), '-f', "$dir/0.1.0.sql" ], 'rows of 0.1.0');
 $node->safe_psql('long', q{CREATE EXTENSION perfmodel VERSION '0.1.0'});
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('long'), '-f', "$dir/0.1.0.sql" ], 'rows of 0.1.0 once more');
-$node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = repeat('x', 600) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile)});
+$node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = repeat('x', 600) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile);
+    ALTER TABLE perfmodel.graph DISABLE TRIGGER graph_immutable;
+    UPDATE perfmodel.graph SET name = repeat('g', 600), family = 'what 0.1.0 said' WHERE graph_id = (SELECT min(graph_id) FROM perfmodel.graph);
+    ALTER TABLE perfmodel.graph ENABLE TRIGGER graph_immutable});
 my %kept = map { $_ => $node->safe_psql('old', "SELECT count(*) FROM perfmodel.$_") }
     qw(graph graph_node profile op_profile predictor predictor_weights training_run);
 
@@ -77,7 +80,10 @@ is($node->safe_psql('old', 'SELECT library = catalog FROM perfmodel.version()'),
 ($rc, $out, $err) = $node->psql('long', 'ALTER EXTENSION perfmodel UPDATE');
 is($rc, 0, 'an update with long texts');
 like($err, qr/WARNING:.*rows of perfmodel\.profile have more than 512 bytes in the column framework\nHINT:.*Shorten them/, 'says which they are');
-is($node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = 'short'; ALTER TABLE perfmodel.profile VALIDATE CONSTRAINT profile_framework_at_most_512_bytes;
+like($err, qr/WARNING:.*rows of perfmodel\.graph have more than 512 bytes in the column name\n/, 'each of them');
+is($node->safe_psql('long', q{SELECT family = perfmodel.family_of(model) FROM perfmodel.graph ORDER BY graph_id LIMIT 1}), 't', 'what the update changes in such a row is changed');
+is($node->safe_psql('long', q{UPDATE perfmodel.graph SET name = 'short' WHERE length(name) = 600; ALTER TABLE perfmodel.graph VALIDATE CONSTRAINT graph_name_at_most_512_bytes;
+    UPDATE perfmodel.profile SET framework = 'short'; ALTER TABLE perfmodel.profile VALIDATE CONSTRAINT profile_framework_at_most_512_bytes;
     SELECT conname FROM pg_constraint WHERE NOT convalidated}), '', 'and they can be shortened');
 is(differences(catalog('fresh', 'perfmodel'), catalog('long', 'perfmodel')), '', 'then all is as in a fresh installation');
 

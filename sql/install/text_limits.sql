@@ -1,7 +1,7 @@
 -- How long the texts are that people write into tables. They come back in
 -- messages, in notes and in reports, and some of them stand in an index. All
 -- are here, so that a new column is one line and an update checks as a fresh
--- installation does.
+-- installation does. The update does so at its very end.
 
 DO $$
 DECLARE
