@@ -40,17 +40,31 @@ SELECT helper.close(co2_kg, energy_kwh * 0.067) AS france FROM perfmodel.predict
 SAVEPOINT s;
 SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.price (gpu, kind, usd_per_hour, valid) VALUES (%s)', v)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY['''T44'', ''own'', 1, ''(,)''', '''T4'', ''rented'', 1, ''(,)''',
     '''T4'', ''own'', -1, ''(,)''', '''T4'', ''own'', ''NaN'', ''(,)''', '''T4'', ''own'', 1, ''empty''']) AS v;
--- ---- two prices at once: which one is there, and what to do; the constraint holds without the trigger, too
+-- ---- two prices at once: a notice says which one is there, and what to do; the constraint refuses or skips the row
 SAVEPOINT prices;
 SET LOCAL timezone = 'UTC';
+SET LOCAL client_min_messages = notice;
 DELETE FROM perfmodel.price;
+ALTER TABLE perfmodel.price ALTER price_id RESTART WITH 70001;
 INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES ('T4', 'cloud', 'here', 'on_demand', 3, '[2026-01-01,2026-07-01)'), ('L4', '', '', 'own', 1, '(,)');
-SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES (%s)', v)), '([Pp]rice(_id =)?) \d+', '\1 N', 'g') AS error_of FROM unnest(ARRAY[
+SELECT helper.error_of(format('INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES (%s)', v)) ~ '^23P01: .*price_key\(gpu, provider, region, kind\), valid.*constraint: price_one_at_a_time$' AS refused FROM unnest(ARRAY[
     '''Tesla T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-06-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2025-01-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''(,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-01-01,)''',
     '''L4'', '''', '''', ''own'', 2, ''[2026-01-01,)''', '''L4'', '''', '''', ''own'', 2, ''(,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-07-01,)''', '''T4'', ''cloud'', ''there'', ''on_demand'', 4, ''[2026-06-01,)''']) AS v;
 SELECT count(*) AS prices FROM perfmodel.price;
 SELECT helper.error_of($$UPDATE perfmodel.price SET usd_per_hour = 5, valid = '[2026-01-01,2026-06-30)' WHERE usd_per_hour = 3$$) AS itself;
-SELECT helper.error_of($$UPDATE perfmodel.price SET valid = '[2026-06-29,)' WHERE lower(valid) = '2026-07-01'$$) ~ '^23P01: two prices of "T4" overlap' AS moved;
+SELECT left(helper.error_of($$UPDATE perfmodel.price SET valid = '[2026-06-29,)' WHERE lower(valid) = '2026-07-01'$$), 5) AS moved;
+INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('L4', 'own', 3), ('L4', 'spot', 3) ON CONFLICT DO NOTHING;
+SELECT gpu, kind, usd_per_hour FROM perfmodel.price WHERE gpu = 'L4' ORDER BY kind;
+-- a role that may insert and not read: no notice, and the same
+CREATE ROLE pm_test_prices;
+REVOKE SELECT ON perfmodel.price FROM PUBLIC;
+GRANT INSERT ON perfmodel.price TO pm_test_prices;
+GRANT USAGE ON SCHEMA helper TO pm_test_prices;
+SET LOCAL ROLE pm_test_prices;
+SELECT left(helper.error_of($$INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('L4', 'own', 3)$$), 5) AS refused;
+INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('L4', 'own', 3), ('A10', 'own', 3) ON CONFLICT DO NOTHING;
+RESET ROLE;
+SELECT count(*) AS stored FROM perfmodel.price WHERE gpu = 'A10';
 ALTER TABLE perfmodel.price DISABLE TRIGGER price_check;
 SELECT left(helper.error_of($$INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('L4', 'own', 3)$$), 6) AS without_trigger;
 ROLLBACK TO prices;
