@@ -31,7 +31,32 @@ FROM unnest(ARRAY['{"gpu":"RTX 3091"}', '{"gpu":null}', '{"graph_id":-1}', '{"ba
     '{"step_ms":-1}', '{"step_ms":"NaN"}', '{"step_ms":"Infinity"}', '{"step_ms":null}', '{"step_ms":1e-300}', '{"step_ms":1e308}', '{"forward_ms":1e300}', '{"dtype":"fp8"}',
     '{"layout":"chw"}', '{"mode":"test"}', '{"optimizer":"lion"}', '{"world_size":0}', '{"nodes":0}',
     '{"forward_ms":-1}', '{"backward_ms":"NaN"}', '{"peak_memory_mb":-1}', '{"spread":"NaN"}']) AS c;
+SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, fits_batch, oom_batch) VALUES (%s, ''T4'', 8, 1, %s)', :id, o)), 'detail: Failing row[^\n]*', 'detail: (the row)')
+FROM unnest('{"NULL, 8","16, 16","0, NULL","NULL, 16777217"}'::text[]) AS o;
 SELECT count(*) FROM perfmodel.profile;
+-- the trigger has the bounds of the checks: just within them a row is taken, just beyond them the trigger says so, and without it the check
+BEGIN;
+CREATE FUNCTION pg_temp.constraint_of(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE c text; BEGIN EXECUTE statement; RAISE SQLSTATE 'OK000'; EXCEPTION WHEN SQLSTATE 'OK000' THEN RETURN 'taken'; WHEN OTHERS THEN GET STACKED DIAGNOSTICS c = CONSTRAINT_NAME; RETURN c || CASE WHEN SQLERRM ~ 'must be between' THEN ' explained' ELSE '' END; END $$;
+INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) SELECT doc, 'T4', 8, 1 FROM (SELECT jsonb_build_object('format', 'perfmodel-graph/1', 'name', 'relu', 'input', '[1,4]'::jsonb, 'nodes',
+    '[{"id":0,"op":"Input","inputs":[],"shape":[1,4],"batch_dim":0},{"id":1,"op":"Relu","inputs":[0],"shape":[1,4],"batch_dim":0}]'::jsonb) AS doc) AS d;
+CREATE TEMP TABLE bound AS
+SELECT c.conrelid::regclass AS tab, a.attname AS col, a.atttypid = 'integer'::regtype AS is_integer, c.conname, m[1] AS low, m[2] AS high
+FROM pg_constraint AS c JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey),
+     regexp_match(regexp_replace(pg_get_constraintdef(c.oid), '[()'']|::double precision', '', 'g'), ' >= ([-+.0-9e]+) AND .* <= ([-+.0-9e]+)') AS m
+WHERE c.contype = 'c' AND c.conrelid IN ('perfmodel.profile'::regclass, 'perfmodel.op_profile'::regclass, 'perfmodel.gpu'::regclass) AND m IS NOT NULL;
+SELECT count(*) AS bounds FROM bound;
+CREATE FUNCTION pg_temp.outcomes() RETURNS TABLE (outcome text, is_end boolean, n bigint) LANGUAGE sql AS $$
+    SELECT replace(pg_temp.constraint_of(format('UPDATE %s SET %I = %s WHERE ctid = (SELECT min(ctid) FROM %1$s)', b.tab, b.col, quote_literal(v.value))), b.conname, 'its check'), v.is_end, count(*)
+    FROM bound AS b, LATERAL (VALUES (b.low, true), (b.high, true), (CASE WHEN b.is_integer THEN (b.low::float8 - 1)::text ELSE (b.low::float8 * (1 - 1e-9) - 1e-12)::text END, false),
+        (CASE WHEN b.is_integer THEN (b.high::float8 + 1)::text ELSE (b.high::float8 * (1 + 1e-9))::text END, false), (CASE WHEN NOT b.is_integer THEN 'NaN' END, false)) AS v(value, is_end)
+    WHERE v.value IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2 $$;
+SELECT * FROM pg_temp.outcomes();
+ALTER TABLE perfmodel.profile DISABLE TRIGGER profile_check_numbers;
+ALTER TABLE perfmodel.op_profile DISABLE TRIGGER op_profile_check_numbers;
+ALTER TABLE perfmodel.gpu DISABLE TRIGGER gpu_check_numbers;
+SELECT * FROM pg_temp.outcomes();
+ROLLBACK;
 -- constraints and the library know the same words
 SELECT helper.bad_profile(format('{"dtype":"%s"}', d)) FROM unnest('{fp32,tf32,amp,bf16,fp16}'::text[]) AS d;
 SELECT helper.bad_profile(format('{"layout":"%s"}', l)) FROM unnest('{nchw,nhwc}'::text[]) AS l;

@@ -17,6 +17,7 @@ REVOKE ALL ON FUNCTION perfmodel.drop_predictor(text) FROM PUBLIC;
 -- Trigger functions: only the extension puts them on tables. A trigger that is there needs no right to fire.
 REVOKE ALL ON FUNCTION perfmodel.profile_gpu_by_name() FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.profile_words() FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.check_numbers() FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.refuse_update() FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.forget_cached() FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.guard_predictor() FROM PUBLIC;

@@ -9,6 +9,10 @@ CREATE FUNCTION perfmodel.profile_words() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_profile_words';
 COMMENT ON FUNCTION perfmodel.profile_words() IS 'trigger: spells dtype, layout, optimizer and mode as perfmodel does (AdamW: adamw)';
 
+CREATE FUNCTION perfmodel.check_numbers() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_check_numbers';
+COMMENT ON FUNCTION perfmodel.check_numbers() IS 'trigger: says which number of a measurement or a data sheet is out of its bounds, and what it means';
+
 CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';
 COMMENT ON FUNCTION perfmodel.refuse_update() IS 'trigger: refuses changes of rows that never change';
@@ -31,6 +35,15 @@ COMMENT ON TRIGGER profile_gpu_by_name ON perfmodel.profile IS 'replaces an alia
 CREATE TRIGGER op_profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.op_profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
 COMMENT ON TRIGGER op_profile_gpu_by_name ON perfmodel.op_profile IS 'replaces an alias of a device by its name';
+CREATE TRIGGER profile_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.profile
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('profile');
+COMMENT ON TRIGGER profile_check_numbers ON perfmodel.profile IS 'explains which number cannot be';
+CREATE TRIGGER op_profile_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.op_profile
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('op_profile');
+COMMENT ON TRIGGER op_profile_check_numbers ON perfmodel.op_profile IS 'explains which number cannot be';
+CREATE TRIGGER gpu_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.gpu
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('gpu');
+COMMENT ON TRIGGER gpu_check_numbers ON perfmodel.gpu IS 'explains which number cannot be';
 CREATE TRIGGER profile_words BEFORE INSERT OR UPDATE OF dtype, layout, optimizer, mode ON perfmodel.profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('dtype', 'layout', 'optimizer', 'mode');
 COMMENT ON TRIGGER profile_words ON perfmodel.profile IS 'replaces other spellings of dtype, layout, optimizer and mode';

@@ -86,6 +86,20 @@ pm_trigger_bool(Relation table, HeapTuple row, const char *column)
 	return !isnull && DatumGetBool(value);
 }
 
+bool
+pm_trigger_number(Relation table, HeapTuple row, const char *column, double *value)
+{
+	TupleDesc	desc = RelationGetDescr(table);
+	int			col = SPI_fnumber(desc, column);
+	bool		is_integer = col > 0 && SPI_gettypeid(desc, col) == INT4OID;
+	bool		isnull;
+	Datum		v = heap_getattr(row, is_integer ? col : column_of_type(table, column, FLOAT8OID), desc, &isnull);
+
+	if (!isnull)
+		*value = is_integer ? DatumGetInt32(v) : DatumGetFloat8(v);
+	return !isnull;
+}
+
 HeapTuple
 pm_trigger_set_text(Relation table, HeapTuple row, const char *column, const char *value)
 {

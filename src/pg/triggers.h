@@ -25,6 +25,9 @@ extern char *pm_trigger_text(Relation table, HeapTuple row, const char *column);
 /* The same of a column of type boolean; false for null. */
 extern bool pm_trigger_bool(Relation table, HeapTuple row, const char *column);
 
+/* The value of a column of type integer or double precision; false for null. Raises like pm_trigger_text(). */
+extern bool pm_trigger_number(Relation table, HeapTuple row, const char *column, double *value);
+
 /* The row as it was before an update, or that is to be deleted; NULL of another trigger. */
 extern HeapTuple pm_trigger_old_row(const TriggerData *t);
 

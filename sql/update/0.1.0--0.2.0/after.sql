@@ -1,7 +1,7 @@
 -- What has to be done when everything is there.
 
 REVOKE ALL ON FUNCTION perfmodel.cross_validate, perfmodel.fit_cluster FROM PUBLIC;
-REVOKE ALL ON FUNCTION perfmodel.profile_gpu_by_name, perfmodel.profile_words, perfmodel.refuse_update, perfmodel.forget_cached,
+REVOKE ALL ON FUNCTION perfmodel.profile_gpu_by_name, perfmodel.profile_words, perfmodel.check_numbers, perfmodel.refuse_update, perfmodel.forget_cached,
     perfmodel.guard_predictor, perfmodel.refuse_delete FROM PUBLIC;
 
 -- Rights on functions that were made anew: as they were. They are the
