@@ -339,6 +339,15 @@ test_data(void)
 	m[0].y = 1e9 + 2;
 	CHECK_HAS(data_of(&p), "\"reference\":90,");
 	CHECK_HAS(data_of(&p), "\"rows\":[[\"one\"],\n[\"two\"]],\n\"marks\":[\n[0,1000000001,1000000002,0.5,3,0],\n[1,2,1234567,null,null,0],\n");
+	/* what the SVG leaves out: the sum of two such numbers need not be one */
+	m[1].x = 1e15;
+	m[1].y = m[1].low = 8;
+	p.reference = 1e300;
+	CHECK_HAS(data_of(&p), "\"reference\":null,");
+	CHECK_HAS(data_of(&p), "[1,null,8,8,null,0]");
+	p.x_scale = PM_SCALE_LINEAR;
+	m[1].y = -1e308;
+	CHECK_HAS(data_of(&p), "[1,1e+15,null,8");
 	m[0].series = long_name;
 	CHECK_HAS(data_of(&p), "[\"\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\\ud83d\\ude00\",\n\"\\ud83d\\ude00\\u0020\\u0020\\u0022\\u005c\\u0027\\u003c\\u002fscrip\",\n\"t\\u003e\"]");
 }

@@ -30,10 +30,13 @@ put_names(pm_markup *m, const char *member, const char *const *names, int n)
 	pm_put_markup(m, "],\n");
 }
 
+/* Numbers that the SVG leaves out are none for the script either: the sum of two of them need not be a number. */
 static void
 put_number(pm_markup *m, double v, bool is_time)
 {
-	if (isfinite(v))
+	const pm_scale all = {.kind = is_time ? PM_SCALE_TIME : PM_SCALE_LINEAR};
+
+	if (pm_scale_has(&all, v))
 		pm_put_markup(m, is_time ? ",%.10g" : ",%.6g", v);
 	else
 		pm_put_markup(m, ",null");
@@ -68,7 +71,7 @@ pm_plot_data(const pm_plot *p, pm_arena *a, char **data, pm_status *st)
 	if (rc != PM_OK)
 		return rc;
 	pm_put_markup(&m, "<script type=\"application/json\" class=\"marks\">\n{\"form\":\"%s\",\"reference\":", pm_plot_form_name[p->form]);
-	if (isfinite(p->reference))
+	if (pm_scale_has(&(const pm_scale) {.kind = PM_SCALE_LINEAR}, p->reference))
 		pm_put_markup(&m, "%.10g,\n", p->reference);
 	else
 		pm_put_markup(&m, "null,\n");
