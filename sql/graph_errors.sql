@@ -20,7 +20,7 @@ SELECT helper.refused('{"format":"perfmodel-graph/1","name":"x","nodes":[]}');
 SELECT helper.refused('{"format":"perfmodel-graph/1","name":"x","nodes":{}}');
 SELECT helper.refused('{"format":"perfmodel-graph/1","name":7,"nodes":[]}');
 SELECT helper.refused('{"format":"perfmodel-graph/1","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}]}');
-SELECT helper.error_of(format('SELECT perfmodel.load_graph(%L, %L)', helper.cnn('x', 4, 1, 8), ''));
+SELECT helper.error_of(format('SELECT perfmodel.load_graph(%L, %L)', helper.cnn('x', 4, 1, 8), name)) FROM unnest(ARRAY['', E' \t\n']) AS name;
 SELECT helper.error_of(format('SELECT perfmodel.load_graph(%L, %L)', helper.cnn('x', 4, 1, 8), repeat('n', 600)));
 
 -- required keys of a node

@@ -92,7 +92,7 @@ ROLLBACK TO collected;
 CREATE TABLE untold AS SELECT row_number() OVER () AS job_id, v.*, 8 AS batch, 100 AS steps, 3600 AS duration_s, now() AS submitted_at, now() AS finished_at FROM (VALUES
     ('told', 'names_vgg16@224', 'T4', 'fp32', 'nchw', 'sgd_momentum', 1), ('null', 'names_vgg16@224', 'T4', NULL, NULL, NULL, NULL), ('blank', 'names_vgg16@224', 'T4', '', ' ', '  ', 1),
     ('lion', 'names_vgg16@224', 'T4', 'fp32', 'nchw', 'lion', 1), ('other', 'names_vgg16@224', 'T4', 'fp32', 'nchw', 'other', 1), ('no graph', NULL, 'T4', 'fp32', 'nchw', 'sgd', 1), ('blank graph', ' ', 'T4', 'fp32', 'nchw', 'sgd', 1),
-    ('no gpu', 'names_vgg16@224', NULL, 'fp32', 'nchw', 'sgd', 1), ('blank gpu', 'names_vgg16@224', '', 'fp32', 'nchw', 'sgd', 1), ('odd layout', 'names_vgg16@224', 'T4', 'fp32', 'nhcw', 'sgd', 1)) AS v(say, graph, gpu, dtype, layout, optimizer, gpu_count);
+    ('no gpu', 'names_vgg16@224', NULL, 'fp32', 'nchw', 'sgd', 1), ('blank gpu', 'names_vgg16@224', '', 'fp32', 'nchw', 'sgd', 1), ('tabs', E'\t', E'\n', E' \t', 'nchw', 'sgd', 1), ('odd layout', 'names_vgg16@224', 'T4', 'fp32', 'nhcw', 'sgd', 1)) AS v(say, graph, gpu, dtype, layout, optimizer, gpu_count);
 SELECT u.say, f.p50_s = t.p50_s AS as_told, f.p50_s = o.p50_s AS as_other, f.note FROM untold AS u JOIN perfmodel.forecast_jobs('untold', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS f ON f.job_id = u.job_id::text,
     perfmodel.forecast_jobs('untold', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS t, perfmodel.forecast_jobs('untold', '{"duration_s": null, "finished_at": null}', predictor => 'names') AS o WHERE t.job_id = '1' AND o.job_id = '5' ORDER BY u.job_id;
 SELECT DISTINCT note FROM perfmodel.what_if_jobs('untold', '{"finished_at": null}', gpus => '{T4}', predictor => 'names') WHERE job_id IN ('4', '7') ORDER BY 1;
@@ -118,7 +118,7 @@ ROLLBACK TO untold;
 -- a change is seen at once
 DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';
 SELECT note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') WHERE job_id = '1';
-SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', '' '', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', NULL, ''b''', 'NULL, ''a'', ''b''']) AS v;
+SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', '' '', ''b''', '''gpu'', E''\t\n'', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', ''c'', E''\t''', '''gpu'', NULL, ''b''', 'NULL, ''a'', ''b''']) AS v;
 -- with the caller's rights
 CREATE ROLE pm_test_names;
 GRANT USAGE ON SCHEMA helper TO pm_test_names;

@@ -56,6 +56,23 @@ SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
 TRUNCATE odd;
 INSERT INTO odd SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%'), 'T4', v.* FROM (VALUES (now(), 8, 1e308::float8, 500::float8, 1), (now(), 8, 1e6, 1e308, 1), ('infinity', 8, 1e6, 500, 1), (now() + '1 year', 8, 1e6, 500, 1)) AS v;
 SELECT * FROM perfmodel.collect_from_jobs('odd', since => '2020-01-01') ORDER BY outcome;
+-- what is no whole number is unknown, neither rounded nor the usual one; so are more machines than devices
+TRUNCATE odd;
+ALTER TABLE odd ADD nodes numeric;
+INSERT INTO odd SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%'), 'T4', now(), 8, 1e6, 500, 2, 1;
+ALTER TABLE odd ALTER gpu_count TYPE float8, ALTER batch TYPE numeric;
+CREATE FUNCTION pg_temp.outcomes(change text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text; BEGIN EXECUTE 'UPDATE odd SET ' || change; SELECT string_agg(c.outcome, ',') INTO r FROM perfmodel.collect_from_jobs('odd', since => '2020-01-01') AS c; RETURN r; END $$;
+SELECT change, pg_temp.outcomes(change || ', ' || other) FROM (VALUES ('gpu_count = 2.5', 'batch = 8'), ('gpu_count = 3e9', 'batch = 8'), ('gpu_count = ''NaN''', 'batch = 8'), ('gpu_count = NULL', 'batch = 8'), ('batch = 8.4', 'gpu_count = 2'),
+    ('batch = 1e11', 'gpu_count = 2'), ('nodes = 1.5', 'batch = 8, gpu_count = 2'), ('nodes = 3', 'batch = 8, gpu_count = 2'), ('nodes = 2', 'batch = 8, gpu_count = 2'), ('nodes = NULL', 'batch = 8.0, gpu_count = 2')) AS v(change, other);
+SELECT DISTINCT world_size, nodes, batch FROM perfmodel.profile WHERE source LIKE '%odd' AND measured_at = now() ORDER BY 1, 2, 3;
+-- plans say so, too, and reports
+CREATE TEMP TABLE planned AS SELECT row_number() OVER () AS job_id, odd.graph, 'T4' AS gpu, v.*, 500 AS steps, NULL::float8 AS duration_s, now() AS submitted_at FROM (SELECT DISTINCT graph FROM odd) AS odd,
+    (VALUES (8.4, 1::float8), (1e11, 1), (8, 2.5), (8, 3e9), (8, 'NaN'), (8, NULL), (8, 1)) AS v(batch, gpu_count);
+SELECT job_id, p50_s IS NOT NULL AS forecast, note FROM perfmodel.forecast_jobs('planned') ORDER BY job_id::int;
+SELECT job_id, step_ms IS NOT NULL AS step, note FROM perfmodel.what_if_jobs('planned', gpus => '{T4}', gpu_counts => '{1}') WHERE job_id IN ('1', '7') ORDER BY 1;
+UPDATE planned SET duration_s = 3600;
+SELECT (regexp_match(perfmodel.report('planned'), 'The gpu_count of [^<]*'))[1];
 -- what stands behind an error is short: the functions, and no text of their queries
 CREATE FUNCTION pg_temp.context_of(statement text) RETURNS TABLE (message text, context text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -104,8 +121,9 @@ SELECT action, verdict, activated, candidate IN (SELECT name FROM perfmodel.pred
 FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
 ROLLBACK TO jobs;
 SELECT helper.error_of(statement) FROM (VALUES
+    ($$SELECT perfmodel.collect_from_jobs(NULL)$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '[]')$$), ($$SELECT perfmodel.report('night_job', columns => '"graph"')$$),
     ($$SELECT perfmodel.collect_from_jobs('night_job')$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '{"colour": "id"}')$$),
-    ($$SELECT perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$),
+    ($$SELECT perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$), ($$SELECT perfmodel.collect_from_jobs('night_job', min_steps => NULL)$$),
     ($$SELECT perfmodel.nightly_start('night_job')$$)) AS v(statement);
 -- one object says what columns mean to all functions: each leaves alone what it does not ask for
 \set one '{"job_id": "id", "graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued", "submitted_at": "finished_at", "deadline": "finished_at"}'

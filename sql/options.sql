@@ -11,6 +11,7 @@ SELECT kind FROM perfmodel.kinds() WHERE option = 'seed' ORDER BY kind;
 SELECT regexp_replace(helper.error_of(q), '\d+; SELECT option', 'N; SELECT option') AS error_of FROM unnest(ARRAY[
     $$SELECT perfmodel.train(NULL)$$,
     $$SELECT perfmodel.train('')$$,
+    $$SELECT perfmodel.train(E'\t ')$$,
     $$SELECT perfmodel.train('x', NULL)$$,
     $$SELECT perfmodel.train('x', 'magic')$$,
     $$SELECT perfmodel.train('x', 'linear', options => '[]')$$,

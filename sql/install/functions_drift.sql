@@ -76,7 +76,8 @@ CREATE FUNCTION perfmodel.drift(predictor text DEFAULT NULL, by text[] DEFAULT '
     LANGUAGE sql STABLE PARALLEL SAFE COST 2000000 ROWS 20 SET jit = off
 BEGIN ATOMIC
     WITH argument AS MATERIALIZED (
-        SELECT perfmodel.require(drift.by <@ '{gpu,dtype,layout,framework,family}' AND array_position(drift.by, NULL) IS NULL,
+        SELECT perfmodel.require(coalesce(array_ndims(drift.by), 1) = 1, 'by must be a plain list, not an array of arrays', 'For example: by => ''{gpu,dtype}''.')
+           AND perfmodel.require(drift.by <@ '{gpu,dtype,layout,framework,family}',
                                  'unknown grouping in ' || coalesce(quote_literal(left(drift.by::text, 64)), 'null'),
                                  'Known are gpu, dtype, layout, framework, family.')
            AND perfmodel.require(slice IS NULL OR (slice > interval '0' AND extract(month FROM slice) = 0 AND extract(year FROM slice) = 0),

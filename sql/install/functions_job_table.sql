@@ -26,14 +26,14 @@ BEGIN
     ELSIF type = 'interval'::regtype AND meaning LIKE '%\_s' THEN
         RETURN format('extract(epoch FROM %s)::float8', value);
     ELSIF (SELECT t.typcategory FROM pg_type AS t WHERE t.oid = type) = 'S' THEN
-        EXECUTE format($query$SELECT %1$s FROM %2$s WHERE btrim(%1$s) !~ '^([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?)?$' LIMIT 1$query$, value || '::text', jobs) INTO wrong;
+        EXECUTE format($query$SELECT %1$s FROM %2$s WHERE btrim(%1$s, E' \t\n\r\f\v') !~ '^([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?)?$' LIMIT 1$query$, value || '::text', jobs) INTO wrong;
         IF wrong IS NOT NULL THEN
             RAISE EXCEPTION 'column "%" of table % must hold numbers, but one value is "%"', name, jobs, left(wrong, 64)
                 USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s.', meaning, declared),
                       HINT = format('Text is accepted where every value is a number or empty. Convert or leave out the others in a view%s, and give the view instead of the table.',
                                 CASE WHEN meaning LIKE '%\_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
         END IF;
-        value := format('nullif(btrim(%s::text), '''')::numeric', value);
+        value := format('nullif(btrim(%s::text, E'' \t\n\r\f\v''), '''')::numeric', value);
         type := 'numeric'::regtype;
     ELSIF type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
         RAISE EXCEPTION 'column "%" of table % must be a number, not %', name, jobs, declared
@@ -43,11 +43,12 @@ BEGIN
     -- a number is float8: of integers, a part of an hour would be no hour, and a session keeps plans for one type
     RETURN CASE WHEN kind = 'number' THEN value || CASE WHEN type = 'float8'::regtype THEN '' ELSE '::float8' END
                 WHEN type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value
-                WHEN kind = 'bigint' THEN format('CASE WHEN %1$s BETWEEN -9e15 AND 9e15 THEN %1$s::bigint END', value)
-                ELSE format('CASE WHEN %1$s BETWEEN -2e9 AND 2e9 THEN %1$s::integer END', value) END;
+                -- what is no whole number is 0, which no graph, batch or number of devices is: NULL would be read as what is usual
+                ELSE format('CASE WHEN %1$s BETWEEN %2$s AND %3$s AND %1$s = trunc(%1$s) THEN %1$s::%4$s WHEN %1$s IS NOT NULL THEN 0 END',
+                            value, CASE kind WHEN 'bigint' THEN '-9e15' ELSE '-2e9' END, CASE kind WHEN 'bigint' THEN '9e15' ELSE '2e9' END, kind) END;
 END $$;
 COMMENT ON FUNCTION perfmodel.job_column(regclass, text, text, text) IS
-    'SQL that reads a column of a table of jobs as kind text, time, number, integer or bigint; an error names its type';
+    'SQL that reads a column of a table of jobs as text, time, number, integer or bigint (0: no whole number)';
 
 -- The SQL that reads each column, as what it means.
 CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[], otherwise text[], page text) RETURNS text
@@ -58,15 +59,25 @@ DECLARE
     elsewhere CONSTANT text[] := '{job_id,team,graph,graph_id,gpu,gpu_count,batch,dtype,layout,framework,optimizer,cluster,weight,noise_scale,steps,done_steps,duration_s,duration_p90_s,
                                    submitted_at,started_at,finished_at,deadline,nodes,restarts}';
     names CONSTANT text[] := '{graph,gpu,dtype,layout,framework,optimizer}';
-    strange CONSTANT text := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted || elsewhere));
-    no_network CONSTANT boolean := NOT EXISTS (SELECT FROM unnest('{graph_id,graph}'::text[]) AS k WHERE CASE WHEN columns ? k THEN columns ->> k ELSE k END = ANY (present));
     column_name text;
     kind text;
     value text;
     list text;
     lacking text[];
     example text[];
+    strange text;
+    no_network boolean;
 BEGIN
+    IF jobs IS NULL THEN
+        RAISE EXCEPTION '"jobs" must be given' USING ERRCODE = 'null_value_not_allowed',
+            DETAIL = 'It is the table, view or foreign table that has a row for each job.', HINT = 'For example: jobs => ''public.job''.';
+    ELSIF jsonb_typeof(columns) <> 'object' THEN
+        RAISE EXCEPTION 'columns must be an object' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = 'A key says what a column of the table means; its value is the name of the column.',
+            HINT = 'For example: columns => ''{"graph": "network", "gpu": "device"}''.';
+    END IF;
+    strange := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted || elsewhere));
+    no_network := NOT EXISTS (SELECT FROM unnest('{graph_id,graph}'::text[]) AS k WHERE CASE WHEN columns ? k THEN columns ->> k ELSE k END = ANY (present));
     IF strange IS NOT NULL THEN
         RAISE EXCEPTION 'unknown key "%" in the argument "columns"', left(strange, 64)
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'A key says what a column of the table means; its value is the name of the column.',
@@ -79,7 +90,7 @@ BEGIN
         IF column_name = ANY (present) THEN
             value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
             IF wanted[i] = ANY (names) THEN
-                value := format('CASE WHEN btrim(%1$s) <> '''' THEN %1$s END', value);
+                value := format('CASE WHEN btrim(%1$s, E'' \t\n\r\f\v'') <> '''' THEN %1$s END', value);
             END IF;
             -- a row that does not say is read as a table that does not
             IF otherwise[i] NOT LIKE 'NULL%' AND wanted[i] <> 'team' THEN

@@ -188,7 +188,7 @@ COMMENT ON FUNCTION perfmodel.report_tile(text, text, text, text) IS 'a figure o
 CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    hours CONSTANT text := 'gpu_count * duration_s / 3600';
+    hours CONSTANT text := 'greatest(gpu_count, 0) * duration_s / 3600';
     asked CONSTANT text := format(E'SELECT graph_id, gpu, batch, dtype, layout, framework, sum(%s) AS gpu_hours,\n'
         '       perfmodel.predict_train_time(graph_id, gpu, batch, dtype, layout, framework, %L, on_error => ''null'') AS step_ms\n'
         'FROM (%s) AS job GROUP BY 1, 2, 3, 4, 5, 6', hours, predictor, source);
@@ -200,7 +200,7 @@ DECLARE
     page text;
 BEGIN
     EXECUTE format('SELECT count(*) AS jobs, sum(%s) AS gpu_hours, count(DISTINCT team) AS teams, count(DISTINCT gpu) AS gpus, count(DISTINCT graph_id) AS networks,
-                           min(submitted_at) AT TIME ZONE ''UTC'' AS first, max(submitted_at) AT TIME ZONE ''UTC'' AS last FROM (%s) AS job', hours, source) INTO sums;
+                           count(*) FILTER (WHERE gpu_count < 1) AS odd, min(submitted_at) AT TIME ZONE ''UTC'' AS first, max(submitted_at) AT TIME ZONE ''UTC'' AS last FROM (%s) AS job', hours, source) INTO sums;
     EXECUTE format('SELECT sum(jobs) FILTER (WHERE g.graph_id IS NULL) AS network, sum(jobs) FILTER (WHERE perfmodel.find_gpu(k.gpu) IS NULL) AS gpu
                     FROM (SELECT graph_id, gpu, count(*) AS jobs FROM (%s) AS job GROUP BY 1, 2) AS k LEFT JOIN perfmodel.graph AS g ON g.graph_id = k.graph_id', source) INTO unknown;
     page := concat('<section aria-labelledby="jobs"><h2 id="jobs">What ran</h2>
@@ -208,7 +208,8 @@ BEGIN
                         ELSE format('Jobs submitted from %s to %s UTC.', to_char(sums.first, 'FMDD Mon YYYY HH24:MI'), to_char(sums.last, 'FMDD Mon YYYY HH24:MI')) END,
         CASE WHEN unknown.network > 0 THEN format(' The networks of %s jobs are not known here.', to_char(unknown.network, 'FM999,999,999,990')) END,
         CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s jobs are not known here.', to_char(unknown.gpu, 'FM999,999,999,990')) END,
-        CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END, '</p>
+        CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END,
+        CASE WHEN sums.odd > 0 THEN format(' The gpu_count of %s jobs is no whole number from 1 on: they count as no GPU-hours.', to_char(sums.odd, 'FM999,999,999,990')) END, '</p>
 <dl class="tiles">', perfmodel.report_tile('jobs', to_char(sums.jobs, 'FM999,999,999,990')),
         perfmodel.report_tile('GPU-hours', to_char(sums.gpu_hours, 'FM999,999,999,990')), perfmodel.report_tile('teams', sums.teams::text),
         perfmodel.report_tile('kinds of GPU', sums.gpus::text), perfmodel.report_tile('networks', sums.networks::text), E'</dl>\n');

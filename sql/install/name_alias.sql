@@ -3,8 +3,8 @@
 
 CREATE TABLE perfmodel.name_alias (
     kind  text NOT NULL CONSTRAINT name_alias_kind_known CHECK (kind IN ('graph', 'gpu', 'dtype')),
-    alias text NOT NULL CONSTRAINT name_alias_alias_not_empty CHECK (pg_catalog.btrim(alias) <> ''),
-    name  text NOT NULL CONSTRAINT name_alias_name_not_empty CHECK (pg_catalog.btrim(name) <> ''),
+    alias text NOT NULL CONSTRAINT name_alias_alias_not_empty CHECK (alias ~ '[^[:space:]]'),
+    name  text NOT NULL CONSTRAINT name_alias_name_not_empty CHECK (name ~ '[^[:space:]]'),
     note  text,
     CONSTRAINT name_alias_pkey PRIMARY KEY (kind, alias)
 );
@@ -39,9 +39,9 @@ BEGIN
     IF NEW.kind <> ALL ('{graph,gpu,dtype}') THEN
         RAISE EXCEPTION 'unknown kind of name "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'name_alias', CONSTRAINT = 'name_alias_kind_known',
             DETAIL = 'kind says what the name is of.', HINT = 'Known are graph, gpu and dtype.';
-    ELSIF btrim(NEW.alias) = '' OR btrim(NEW.name) = '' THEN
-        RAISE EXCEPTION '% must not be blank', CASE WHEN btrim(NEW.alias) = '' THEN 'alias' ELSE 'name' END
-            USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'name_alias', CONSTRAINT = format('name_alias_%s_not_empty', CASE WHEN btrim(NEW.alias) = '' THEN 'alias' ELSE 'name' END),
+    ELSIF NEW.alias !~ '[^[:space:]]' OR NEW.name !~ '[^[:space:]]' THEN
+        RAISE EXCEPTION '% must not be blank', CASE WHEN NEW.alias !~ '[^[:space:]]' THEN 'alias' ELSE 'name' END
+            USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'name_alias', CONSTRAINT = format('name_alias_%s_not_empty', CASE WHEN NEW.alias !~ '[^[:space:]]' THEN 'alias' ELSE 'name' END),
             DETAIL = 'alias is the name as it stands in the jobs, name what it means.', HINT = 'For example: INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (''gpu'', ''partition_b'', ''T4'').';
     END IF;
     means := CASE NEW.kind WHEN 'graph' THEN perfmodel.find_graph(NEW.name)::text WHEN 'gpu' THEN perfmodel.find_gpu(NEW.name) ELSE perfmodel.find_dtype(NEW.name) END;

@@ -41,7 +41,7 @@ COMMENT ON COLUMN perfmodel.nightly_log.candidate_mape_pct IS 'the same of the c
 COMMENT ON COLUMN perfmodel.nightly_log.difference_low_pct IS 'lower end of the 90 % interval of the error of the candidate less that of the active predictor';
 COMMENT ON COLUMN perfmodel.nightly_log.difference_high_pct IS 'upper end of that interval; the candidate is activated when it is below 0';
 COMMENT ON COLUMN perfmodel.nightly_log.activated IS 'whether the candidate is the active predictor now';
-COMMENT ON COLUMN perfmodel.nightly_log.why IS 'the advice that was followed, or what stood against it';
+COMMENT ON COLUMN perfmodel.nightly_log.why IS 'what stood against a new predictor, if anything did; then the advice of drift() and the jobs left out';
 COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'what a night can end with';
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log', '');
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log_nightly_id_seq', '');
@@ -85,12 +85,12 @@ BEGIN ATOMIC
                coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
                -- as plans read it (resolve_optimizer() in job_rows.c)
                coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,
-               CASE WHEN j.nodes BETWEEN 1 AND j.gpu_count THEN j.nodes ELSE 1 END AS nodes, j.duration_s AS duration_s, j.steps AS steps,
+               CASE WHEN j.nodes BETWEEN 1 AND j.gpu_count THEN j.nodes END AS nodes, j.duration_s AS duration_s, j.steps AS steps,
                j.restarts AS restarts, j.finished_at AS finished_at, CASE WHEN j.duration_s BETWEEN 0 AND 1e12 AND j.steps BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s - $4) / j.steps END AS step_ms
         FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu
              LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype
     ), sorted AS (
-        SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL THEN 'unknown'
+        SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL OR n.nodes IS NULL THEN 'unknown'
                          WHEN n.restarts > 0 THEN 'restarted'
                          WHEN n.steps IS NULL OR n.steps < $5 THEN 'few steps'
                          WHEN n.duration_s IS NULL OR n.duration_s < 2 * $4 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
@@ -135,8 +135,10 @@ DECLARE
     origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
     start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
 BEGIN
-    IF NOT (startup_s >= 0 AND startup_s < 1e9) OR startup_s IS NULL OR min_steps IS NULL OR min_steps < 1 THEN
-        RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value';
+    IF startup_s IS NULL OR NOT (startup_s >= 0 AND startup_s < 1e9) OR min_steps IS NULL OR min_steps < 1 THEN
+        RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('They are %s and %s.', coalesce(startup_s::text, 'NULL'), coalesce(min_steps::text, 'NULL')),
+            HINT = 'startup_s is what a job takes before its first step, in seconds (60 where it is not given); a job with fewer than min_steps steps (100) is left out.';
     END IF;
     RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin);
 END $$;
@@ -210,7 +212,7 @@ BEGIN
     challenger := format('nightly %s', to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS'));
     IF fitting IS NULL THEN
         UPDATE perfmodel.nightly_log SET action = 'nothing', verdict = d_verdict, finished_at = clock_timestamp(),
-            why = reason || format('; %s new %s: it takes 6, one to learn from and 5 to compare on', networks, CASE networks WHEN 1 THEN 'network' ELSE 'networks' END)
+            why = format('%s new %s: it takes 6, one to learn from and 5 to compare on; ', networks, CASE networks WHEN 1 THEN 'network' ELSE 'networks' END) || reason
         WHERE nightly_id = night;
         RETURN night;
     ELSIF active.predictor_id < 0 OR d_advice LIKE 'recalibrate%' THEN
@@ -251,7 +253,7 @@ BEGIN
             END IF;
             RETURN false;
         ELSIF state.status IS DISTINCT FROM 'finished' THEN
-            UPDATE perfmodel.nightly_log SET action = 'failed', why = why || '; ' || coalesce(left(state.message, 2000), 'the training did not finish'), finished_at = clock_timestamp()
+            UPDATE perfmodel.nightly_log SET action = 'failed', why = coalesce(left(state.message, 2000), 'the training did not finish') || '; ' || why, finished_at = clock_timestamp()
             WHERE nightly_id = night;
             RETURN true;
         END IF;
@@ -266,8 +268,8 @@ BEGIN
     UPDATE perfmodel.nightly_log
     SET action = CASE action WHEN 'running' THEN 'trained' ELSE action END, n = c.n, n_networks = c.n_networks, predictor_mape_pct = c.mape_a_pct, candidate_mape_pct = c.mape_b_pct,
         difference_low_pct = c.difference_low_pct, difference_high_pct = c.difference_high_pct, activated = wins, finished_at = clock_timestamp(),
-        why = why || CASE WHEN wins THEN '' WHEN c.difference_high_pct IS NULL THEN '; not activated: fewer than 5 networks to compare on'
-                          ELSE '; not activated: not better beyond chance' END
+        why = CASE WHEN wins THEN '' WHEN c.difference_high_pct IS NULL THEN 'not activated, fewer than 5 networks to compare on; '
+                   ELSE 'not activated, not better beyond chance; ' END || why
     WHERE nightly_id = night;
     RETURN true;
 END $$;

@@ -149,6 +149,12 @@ pm_error_copy(MemoryContext cxt)
 	return e != NULL ? e : out_of_memory();
 }
 
+bool
+pm_is_blank(const char *name)
+{
+	return name[strspn(name, " \t\n\v\f\r")] == '\0';
+}
+
 const char *
 pm_shown_name(const char *name)
 {

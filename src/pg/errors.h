@@ -23,6 +23,9 @@ extern ErrorData *pm_error_copy(MemoryContext cxt);
  */
 extern const char *pm_shown_name(const char *name);
 
+/* Whether a name is nothing but white space, or empty. */
+extern bool pm_is_blank(const char *name);
+
 /*
  * A hint for a name that does not exist: the closest of names[n], how many
  * there are, and the query that lists them; where none is close, how to add one,

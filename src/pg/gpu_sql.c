@@ -435,11 +435,9 @@ pm_find_gpu(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(pm_from_core(d->sheet.name)));
 }
 
-/* ---------- trigger on profile and op_profile ---------- */
-
-/* Of a measurement that names one of several devices: once for each name in a statement, which may write thousands. */
-static void
-notice_short_name(const char *given, const device *taken)
+/* A statement may write or read thousands of rows with such a name. */
+void
+pm_notice_short_gpu(const char *given, const char *taken)
 {
 	static TimestampTz statement = 0;
 	static uint64 told = 0;		/* a bit for each name; names with the same bit are told once */
@@ -458,9 +456,11 @@ notice_short_name(const char *given, const device *taken)
 		others[i] = pm_message_from_core(others[i]);
 	if (n > 0)
 		ereport(NOTICE,
-				(errmsg("GPU \"%s\" is taken for \"%s\"", pm_shown_name(given), pm_message_from_core(taken->sheet.name)),
+				(errmsg("GPU \"%s\" is taken for \"%s\"", pm_shown_name(given), taken),
 				 errhint("If another one is meant, write its whole name: %s.", pm_quoted_list(others, n))));
 }
+
+/* ---------- trigger on profile and op_profile ---------- */
 
 /* The name as `table` is to write it; like a violation of its foreign key when there is none. */
 static const char *
@@ -486,7 +486,7 @@ name_for_profile(const char *given, const char *table)
 				 err_generic_string(PG_DIAG_TABLE_NAME, table),
 				 err_generic_string(PG_DIAG_CONSTRAINT_NAME, constraint)));
 	if (strcmp(d->sheet.name, given) != 0)
-		notice_short_name(given, d);
+		pm_notice_short_gpu(given, pm_message_from_core(d->sheet.name));
 	return pm_from_core(d->sheet.name);
 }
 

@@ -21,6 +21,8 @@ extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
 extern int	pm_gpu_others_meant(const char *name, const char ***others);
 /* The note with 'gpu "A100" was taken for "A100-SXM4-40GB"' behind it where others may be meant, else note itself; note may be NULL. */
 extern char *pm_note_short_name(const text *given, const pm_gpu *taken, const char *note);
+/* Say so where a name that was taken for a device, whose name is the database's, may mean others: once for each name in a statement. */
+extern void pm_notice_short_gpu(const char *given, const char *taken);
 /* The devices that a name which is not known is near to, by series and number, the nearest first, at most so many: how many, and their names. */
 extern int	pm_gpu_nearest(const char *name, const char **nearest, int most);
 /* Whether it would find one. */

@@ -27,8 +27,6 @@ PG_FUNCTION_INFO_V1(pm_family_of);
 PG_FUNCTION_INFO_V1(pm_graph_id);
 PG_FUNCTION_INFO_V1(pm_find_graph);
 
-
-
 void
 pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g)
 {
@@ -116,10 +114,10 @@ insert_graph(Datum doc, const pm_graph *g, const char *structure)
 void
 pm_check_graph_name(const char *name)
 {
-	if (name == NULL || name[0] == '\0')
+	if (name == NULL || pm_is_blank(name))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the graph has no name"),
+				 errmsg(name == NULL || name[0] == '\0' ? "the graph has no name" : "the name of the graph is blank"),
 				 errhint("Put \"name\" into the document, or give the name as an argument.")));
 	if (strlen(name) > PM_MAX_NAME_LEN)
 		ereport(ERROR,
@@ -231,7 +229,6 @@ pm_load_graph(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();
 	PreventCommandIfReadOnly("perfmodel.load_graph()");
-	pm_require_catalog();
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel load", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
 	id = load_document(PG_GETARG_DATUM(0), PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)));

@@ -118,6 +118,11 @@ check_name(const char *name)
 	Datum		arg = CStringGetTextDatum(name);
 
 	pm_predictor_name_check(name);
+	if (pm_is_blank(name))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("predictor name must not be blank"),
+				 errhint("Give it letters or digits, such as 'spring'.")));
 	pm_lock_name("predictor", name);
 	if (pm_run(&query, &arg, NULL, false) > 0)
 		ereport(ERROR,

@@ -43,6 +43,7 @@ typedef struct pm_job_question
 {
 	pm_asked_words words;
 	bool		has_batch;
+	const char *no_batch;		/* why not */
 	bool		has_graph_id;
 	char	   *graph;			/* name, or NULL */
 	char	   *taken;			/* a sentence about a word that was taken for another; NULL: none was */
@@ -89,7 +90,8 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, &isnull));
 	q->has_graph_id = !isnull;
 	q->words.batch = DatumGetInt32(pm_value(row, Q_BATCH, &isnull));
-	q->has_batch = !isnull;
+	q->has_batch = !isnull && q->words.batch != PM_NOT_WHOLE;
+	q->no_batch = isnull ? "no batch" : "batch is no whole number from 1 to 16777216";
 	q->gpu_count = DatumGetInt32(pm_value(row, Q_GPU_COUNT, &isnull));
 	if (isnull)
 		q->gpu_count = 1;
@@ -212,7 +214,7 @@ missing_for_question(const pm_job_row *r, const pm_job_question *q)
 	if (r->gpu == NULL)
 		return "no gpu";
 	if (!q->has_batch)
-		return "no batch";
+		return q->no_batch;
 	if (isnan(q->steps))
 		return "neither steps nor duration_s";
 	if (!(q->steps > 0 && q->steps <= 1e15))
@@ -359,7 +361,7 @@ forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 		r->gpu = pm_job_gpu(r->gpu);
 	if (q->gpu_count < 1 || q->gpu_count > 1000000)
 	{
-		pm_job_note(r, psprintf("gpu_count is %d", q->gpu_count));
+		pm_job_note(r, q->gpu_count == PM_NOT_WHOLE ? "gpu_count is no whole number from 1 to 1000000" : psprintf("gpu_count is %d: it must be from 1 to 1000000", q->gpu_count));
 		q->gpu_count = 1;
 		return;
 	}
@@ -584,7 +586,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 
 	if (!q->has_graph_id || !q->has_batch)
 	{
-		*why = pstrdup(!q->has_batch ? "no batch" : q->not_meant != NULL ? q->not_meant : "no graph");
+		*why = pstrdup(!q->has_batch ? q->no_batch : q->not_meant != NULL ? q->not_meant : "no graph");
 		return false;
 	}
 	q->words.gpu = cstring_to_text(gpu);

@@ -39,6 +39,12 @@ typedef enum pm_job_column
 	PM_N_COLUMNS
 } pm_job_column;
 
+/* SQL: whether a text is more than white space; %s is that text. */
+#define PM_NOT_BLANK "pg_catalog.btrim(%s, E' \\t\\n\\r\\f\\v') OPERATOR(pg_catalog.<>) ''"
+
+/* What a column of another type of number is read as, where an integer is asked for and the value is no whole number, or too large. */
+#define PM_NOT_WHOLE PG_INT32_MIN
+
 typedef struct pm_job_table
 {
 	Oid			relid;			/* InvalidOid: arrays in place of a table */

@@ -129,6 +129,8 @@ pm_job_gpu(const char *name)
 		meant = usual_name(alias);
 	if (meant != NULL)
 		return meant;
+	if (alias == NULL && usual != NULL)
+		pm_notice_short_gpu(name, usual);
 	/* an alias that leads nowhere is not what the name would mean without it */
 	return pstrdup(usual == NULL ? name : alias != NULL ? alias : usual);
 }

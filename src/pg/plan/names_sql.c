@@ -380,7 +380,7 @@ static void
 add_names(resolving *r, pm_job_column what, const char *from, int nargs, Oid *types, Datum *args)
 {
 	uint64		n;
-	given_name *g = names_of(psprintf("SELECT CASE WHEN pg_catalog.btrim(n) OPERATOR(pg_catalog.<>) '' THEN n END, pg_catalog.count(*) FROM (%s) AS j(n)" COUNTED, from), nargs, types, args, &n);
+	given_name *g = names_of(psprintf("SELECT CASE WHEN " PM_NOT_BLANK " THEN n END, pg_catalog.count(*) FROM (%s) AS j(n)" COUNTED, "n", from), nargs, types, args, &n);
 
 	for (uint64 i = 0; i < n; i++)
 	{
