@@ -54,6 +54,15 @@ UPDATE kept SET predictor_id = -1, name = 'other', active = false;
 SELECT split_part(helper.error_of('INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept'), E'\n', 1) AS error;
 ROLLBACK;
 
+-- a network without images runs alike in both layouts
+BEGIN;
+SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "no images", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 256], "batch_dim": 0},
+  {"id": 1, "op": "Gemm", "inputs": [0], "shape": [1, 1024], "batch_dim": 0, "weights": [[1024, 256], [1024]], "attrs": {"transB": 1}},
+  {"id": 2, "op": "Relu", "inputs": [1], "shape": [1, 1024], "batch_dim": 0}]}') AS m \gset
+SELECT graph_id = :g AS images, perfmodel.predict_train_time(graph_id, 'RTX 3090', 64, 'amp', 'nhwc') = perfmodel.predict_train_time(graph_id, 'RTX 3090', 64, 'amp', 'nchw') AS same
+FROM unnest(ARRAY[:g, :m]) AS graph_id;
+ROLLBACK;
+
 -- a card without units for TF32 runs fp32
 SELECT gpu, perfmodel.predict_train_time(:g, gpu, 32, 'tf32') = perfmodel.predict_train_time(:g, gpu, 32, 'fp32') AS same
 FROM unnest('{T4,A100-SXM4-80GB}'::text[]) AS gpu;

@@ -498,5 +498,9 @@ pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 		return false;
 	pm_question_predictor(q, &to->ref);
 	to->merged = pm_predictor_merges(to->ref.predictor->kind, &to->ref.predictor->options);
-	return (to->graph = pm_graph_look_up(q->graph_id, p)) != NULL;
+	if ((to->graph = pm_graph_look_up(q->graph_id, p)) == NULL)
+		return false;
+	if (!to->graph->has_layout)
+		s->query.layout = PM_NCHW;
+	return true;
 }

@@ -66,6 +66,12 @@ pm_dtype_run(const pm_gpu *gpu, pm_dtype asked)
 	return asked == PM_TF32 && gpu->compute_capability < FIRST_WITH_TF32 ? PM_FP32 : asked;
 }
 
+pm_layout
+pm_layout_run(const pm_graph *g, pm_layout asked)
+{
+	return g->has_layout ? asked : PM_NCHW;
+}
+
 /* PyTorch's, TensorFlow's and Lightning's words; "mixed" is autocast, whichever 16-bit type it casts to. */
 static const pm_synonym dtype_synonyms[] = {
 	{"float32", PM_FP32}, {"float", PM_FP32}, {"single", PM_FP32}, {"f32", PM_FP32}, {"32", PM_FP32},

@@ -683,5 +683,8 @@ pm_flow_derive(pm_graph *g, pm_arena *scratch, pm_status *st)
 		for (int i = g->n_nodes - 1; i >= 0; i--)
 			reverse_node(&p, i, readers[i]);
 	}
+	g->has_layout = false;
+	for (int i = 0; i < g->n_nodes; i++)
+		g->has_layout |= g->nodes[i].flow.runs[PM_NHWC] == PM_NHWC;
 	return PM_OK;
 }

@@ -118,6 +118,7 @@ typedef struct pm_graph
 	/* filled by pm_graph_finish() */
 	bool		family_derived;	/* from the model, or from the name when there is none */
 	int			n_unknown;		/* nodes whose operator is not in the catalogue */
+	bool		has_layout;		/* an operator works on channels-last tensors where that is asked for */
 	double		params;			/* trainable parameters, tied weights once */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
 								 * the same whatever the names and the order of ids */

@@ -117,6 +117,7 @@ pm_graph_look_up(int64 graph_id, pm_problem *p)
 	e = pm_cache_make(&key);
 	e->born = parsed->born;
 	e->checked = pm_generation;
+	e->has_layout = parsed->graph[0].has_layout;
 	pm_cache_keep(e);
 	return e;
 }
