@@ -3,7 +3,7 @@
 
     pretrain_rows.py DATA_DIR OUT_DIR
 
-DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/ and lambda_tf/ as data/README.md describes them; the
+DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/, lambda_tf/ and nvidia_dle/ as data/README.md describes them; the
 measurements in data/ come along.
 Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source, mode, forward_ms).
 
@@ -12,6 +12,9 @@ step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median 
 which nobody trains with; its networks are those of torchvision with the same name where the definitions agree (ResNets,
 VGG), and left out where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
 not support, a second set of the RX 7700S with other settings, and fp64.
+Of NVIDIA's DeepLearningExamples the image classifiers of PyTorch on one GPU are taken, which train with autocast or in the card's FP32 as a user would; most of its other
+networks use fused kernels of NVIDIA's own. Its tables lack the batch: that and the layout are those of its configs.yml. EfficientNet ran with RMSprop, whose step is
+no larger part of the time than that of SGD with momentum, as which it counts.
 """
 
 import csv
@@ -24,6 +27,13 @@ import sys
 
 COLUMNS = "graph,gpu,batch,dtype,layout,framework,optimizer,step_ms,source,mode,forward_ms".split(",")
 HERE = pathlib.Path(__file__).resolve().parent.parent / "data"
+DLE_CARDS = {"A100 80GB": "A100-SXM4-80GB", "V100 16GB": "V100-SXM2-16GB", "V100 32GB": "V100-SXM2-32GB"}  # of DGX A100 and DGX-1
+# name: graph, batches by card in the card's FP32 and in AMP
+DLE_NETWORKS = {
+    "resnet50v1.5": ("resnet50@224", {"A100-SXM4-80GB": (256, 256), "V100-SXM2-16GB": (112, 256), "V100-SXM2-32GB": (112, 256)}),
+    "se-resnext101-32x4d": ("seresnext101_32x4d@224", {"A100-SXM4-80GB": (128, 128), "V100-SXM2-16GB": (64, 112), "V100-SXM2-32GB": (64, 112)}),
+    "efficientnet efficientnet-b0": ("efficientnet_b0@224", {"A100-SXM4-80GB": (256, 256), "V100-SXM2-16GB": (64, 128), "V100-SXM2-32GB": (128, 256)}),
+}
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -85,6 +95,18 @@ def lambda_tf(data):
         yield [f"{model}@224", gpu, batch, "amp" if dtype == "fp16" else dtype, "nchw", "tensorflow xla", "sgd_momentum", step, "lambda_tf", "train", ""]
 
 
+def nvidia_dle(data):
+    for r in read(data / "nvidia_dle/tidy.csv"):
+        name = r["model"].removeprefix("PyTorch/Classification/ConvNets/")
+        if r["n_gpus"] == "1" and name in DLE_NETWORKS:
+            graph, batches = DLE_NETWORKS[name]
+            gpu = DLE_CARDS[r["gpu"]]
+            amp = r["dtype"] == "amp_fp16"
+            batch = batches[gpu][amp]
+            yield [graph, gpu, batch, "amp" if amp else r["dtype"], "nhwc" if amp else "nchw", "pytorch 1.9 ngc 21.03", "sgd_momentum",
+                   1000 * batch / float(r["throughput"]), "nvidia_dle", "train", ""]
+
+
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
@@ -109,7 +131,8 @@ def main():
     with open(out / "rows.csv", "w", newline="") as f:
         write = csv.writer(f)
         write.writerow(COLUMNS)
-        for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data)):
+        for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
+                                   nvidia_dle(data)):
             kept = row[0] in known
             count = counts.setdefault(row[COLUMNS.index("source")], [0, 0])
             count[not kept] += 1
