@@ -365,6 +365,47 @@ test_divided(void)
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 1, 1e-6);
 }
 
+/* 16 GPUs on two machines of 8: what the groups of a machine send at the same time shares its adapters. */
+static void
+test_groups_share_adapters(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	double		sum8 = pm_collective_us(PM_ALL_REDUCE, 1e6, 8, 1, &f) / 1000;
+	double		layers = 120 * (0.9 / 8 + 0.1) + 2 * 2 * 8 * sum8;
+	double		steps[3];
+	const int	adapters[3] = {1, 8, 16};
+
+	for (int i = 0; i < 3; i++)
+	{
+		pm_fabric	group = f;
+
+		f.adapters = adapters[i];
+		/* each of 8 groups has one GPU of a machine: it never uses more than one adapter, and an eighth of a single one */
+		group.inter_factor = adapters[i] == 1 ? 1.0 / 8 : 1;
+		steps[i] = divided((pm_parallel) {.world_size = 16,.accumulation = 1,.tp = 8,.pp = 1,.interleave = 1}, &f).step_ms;
+		CHECK_NEAR(steps[i], layers + pm_collective_us(PM_ALL_REDUCE, 100e6 / 8, 2, 2, &group) / 1000 + 1, 1e-6);
+	}
+	CHECK(steps[0] > steps[1] && steps[1] == steps[2]);
+	/* all 8 GPUs of a stage send to the next machine at once; of stages of 2 GPUs, only the 2 of the last one */
+	for (int wide = 0; wide < 2; wide++)
+	{
+		pm_parallel p = {.world_size = 16,.accumulation = 4,.tp = wide ? 8 : 2,.pp = wide ? 2 : 8,.interleave = 1};
+		pm_fabric	many = f;
+		double		extra[2];
+
+		f.adapters = 1;
+		many.adapters = 8;
+		for (int k = 0; k < 2; k++)
+		{
+			pm_fabric	group = k ? many : f;
+
+			group.inter_factor = k ? 1 : 1.0 / p.tp;
+			extra[k] = 2 * pm_collective_us(PM_SEND_RECV, 1e6 / p.tp, 2, 2, &group) / 1000 * (4 + p.pp - 1);
+		}
+		CHECK_NEAR(divided(p, &f).step_ms - divided(p, &many).step_ms, extra[0] - extra[1], 1e-6);
+	}
+}
+
 /* Of two layers: norms, and what is added to what a layer hands on, are not divided; behind the last norm is the head. */
 static void
 test_undivided(void)
@@ -587,6 +628,7 @@ main(void)
 	test_order();
 	test_refused();
 	test_divided();
+	test_groups_share_adapters();
 	test_undivided();
 	test_divided_refused();
 	test_fit();

@@ -32,6 +32,23 @@ nodes_of(int gpus, int span, const pm_fabric *f)
 	return nodes < gpus ? nodes : gpus;
 }
 
+/*
+ * The links of a machine for one of several groups of GPUs that send at the same
+ * time, each `together` GPUs of the machine: what leaves it shares its adapters.
+ */
+static pm_fabric
+links_of_group(const division *d, int together)
+{
+	int			stage = PM_REPLICAS(d->p) * d->p->tp;
+	int			sending = stage < d->f->gpus_per_node ? stage : d->f->gpus_per_node;
+	double		wanted = fmin(d->f->adapters, together) * sending / together;
+	pm_fabric	f = *d->f;
+
+	if (wanted > f.adapters)
+		f.inter_factor *= f.adapters / wanted;
+	return f;
+}
+
 /* ms of the sums in one pass of a stage's layers. */
 static double
 layer_sums_ms(const division *d, double layers)
@@ -46,10 +63,11 @@ static double
 hand_over_ms(const division *d)
 {
 	int			nodes = d->p->world_size > d->f->gpus_per_node ? 2 : 1;
+	pm_fabric	f = links_of_group(d, 1);
 
 	if (d->p->pp == 1)
 		return 0;
-	return pm_collective_us(PM_SEND_RECV, d->s->activation_bytes / d->p->tp, 2, nodes, d->f) * d->comm_factor / 1000;
+	return pm_collective_us(PM_SEND_RECV, d->s->activation_bytes / d->p->tp, 2, nodes, &f) * d->comm_factor / 1000;
 }
 
 /* ms of the sum of gradients over the copies of the model. */
@@ -59,7 +77,8 @@ gradients_ms(const division *d, double share)
 	int			copies = PM_REPLICAS(d->p);
 	int			nodes = nodes_of(copies, copies * d->p->tp, d->f);
 	double		bytes = d->s->gradient_bytes * share / d->p->tp * (d->p->compress ? 0.5 : 1);
-	double		us = pm_collective_us(PM_ALL_REDUCE, bytes, copies, nodes, d->f);
+	pm_fabric	f = links_of_group(d, (copies + nodes - 1) / nodes);
+	double		us = pm_collective_us(PM_ALL_REDUCE, bytes, copies, nodes, &f);
 
 	return us * d->comm_factor / 1000;
 }
