@@ -48,3 +48,7 @@ SELECT count(*) FROM perfmodel.fit_convergence('{8}', NULL, '{1}', '{1}', NULL, 
 SELECT w, helper.error_of(format('SELECT perfmodel.fit_convergence(%s)', w))
 FROM unnest('{"''{8,8}'', ''{1,1}'', ''{1,1}'', ''{1,1}'', NULL, ''{4}''","''{8}'', ''{1,1}'', ''{1}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{-1}'', ''{1}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{1}'', ''{2}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{0}''","''{NULL}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{1}''","''{NaN}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{1}''"}'::text[]) AS w;
 SELECT helper.error_of(format('SELECT perfmodel.fit_convergence(%L, %L, %L, %L, NULL, ''{4}'')', array_agg(i), array_agg(1), array_agg(1), array_agg(1))) FROM generate_series(1, 65) AS i;
+-- samples between two updates
+SELECT w, perfmodel.total_batch(8, world_size, w) AS total FROM unnest('{1,4,8}'::int[]) AS world_size, unnest('{NULL,"{\"accumulation\": 4}","{\"tp\": 2, \"pp\": 2, \"micro_batches\": 8}"}'::jsonb[]) AS w WHERE NOT (world_size = 1 AND coalesce(w ? 'tp', false));
+SELECT helper.error_of(q) FROM unnest(ARRAY[$$SELECT perfmodel.total_batch(16777216, 200)$$, $$SELECT perfmodel.time_to_target(1, 'T4', 8, parallel => '{"tp": 1e300}')$$,
+    $$SELECT perfmodel.goodput(1, 'T4', 8, 8, parallel => '{"accumulation": 1.5}')$$, $$SELECT perfmodel.goodput(1, 'T4', 8, 8, parallel => '[]')$$]) AS q;

@@ -35,6 +35,11 @@ END;
 COMMENT ON FUNCTION perfmodel.samples_to_target(bigint, integer[], text, text) IS
     'samples that trainings of a network need until a target, for batches of all devices; from perfmodel.convergence';
 
+CREATE FUNCTION perfmodel.total_batch(batch integer, world_size integer, parallel jsonb DEFAULT NULL) RETURNS integer
+    LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_total_batch';
+COMMENT ON FUNCTION perfmodel.total_batch(integer, integer, jsonb) IS
+    'samples between two updates, of all devices together, when each copy of the model has batch of them at a time';
+
 CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch integer, dataset text DEFAULT '', target text DEFAULT '',
                                          world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
                                          framework text DEFAULT NULL, predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
@@ -47,8 +52,7 @@ CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch intege
     LANGUAGE sql STABLE PARALLEL SAFE COST 300000
 BEGIN ATOMIC
     WITH b AS (
-        SELECT $3 * $6 / (greatest(($15 ->> 'tp')::integer, 1) * greatest(($15 ->> 'pp')::integer, 1))
-               * coalesce(($15 ->> 'accumulation')::integer, ($15 ->> 'micro_batches')::integer, 1) AS total
+        SELECT perfmodel.total_batch($3, $6, $15) AS total
     ), expected AS MATERIALIZED (
         SELECT s.* FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[b.total], $4, $5) AS s
     )
@@ -80,8 +84,7 @@ CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base
     LANGUAGE sql STABLE PARALLEL SAFE COST 300000
 BEGIN ATOMIC
     WITH b AS (
-        SELECT $3 * $7 / (greatest(($15 ->> 'tp')::integer, 1) * greatest(($15 ->> 'pp')::integer, 1))
-               * coalesce(($15 ->> 'accumulation')::integer, ($15 ->> 'micro_batches')::integer, 1) AS total
+        SELECT perfmodel.total_batch($3, $7, $15) AS total
     ), s AS (
         SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency,
                min(t.curve) AS curve

@@ -13,6 +13,7 @@
 #include "parallel.h"
 
 PG_FUNCTION_INFO_V1(pm_check_parallel);
+PG_FUNCTION_INFO_V1(pm_total_batch);
 
 static void
 refuse(const char *name, const char *should_be)
@@ -136,4 +137,27 @@ pm_check_parallel(PG_FUNCTION_ARGS)
 	if (pm_parallel_check_numbers(&p, &st) != PM_OK)
 		pm_raise(&st);
 	PG_RETURN_BOOL(true);
+}
+
+/* total_batch(batch, world_size, parallel): samples between two updates; NULL where one of the first two is. */
+Datum
+pm_total_batch(PG_FUNCTION_ARGS)
+{
+	pm_parallel p = PM_PARALLEL_NONE;
+	double		total;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	if (!PG_ARGISNULL(2))
+		pm_parallel_from_jsonb(PG_GETARG_JSONB_P(2), &p);
+	p.world_size = PG_GETARG_INT32(1);
+	total = (double) PG_GETARG_INT32(0) * PM_REPLICAS(&p) * p.accumulation;
+	if (fabs(total) > PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the batch of all devices is too large"),
+				 errdetail("%d samples on each of %d copies of the model, added up over %d batches, are more than %d.",
+						   PG_GETARG_INT32(0), PM_REPLICAS(&p), p.accumulation, PG_INT32_MAX),
+				 errhint("batch is the batch of one device, not of all.")));
+	PG_RETURN_INT32((int32) total);
 }
