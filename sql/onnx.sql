@@ -32,6 +32,7 @@ SELECT perfmodel.load_onnx('onnx_fixed@8', decode(:'fixed', 'hex'), batch_dim =>
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L), batch_dim => 9)', 'bad', :'fixed', 'hex'));
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L), dims => %L)', 'bad', :'cnn', 'hex', '{"S": 0}'));
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L), dims => %L)', 'bad', :'cnn', 'hex', '[1]'));
+SELECT DISTINCT helper.error_of(format('SELECT perfmodel.onnx_to_graph(decode(%L, %L), dims => %L)', :'cnn', 'hex', d)) FROM unnest('{"{\"S\": 2.5}","{\"S\": 1e300}","{\"S\": -1}","{\"S\": [1]}","{\"S\": null}"}'::text[]) AS d;
 SELECT perfmodel.onnx_to_graph(decode(:'cnn', 'hex'), dims => '{"N": 5}', batch_dim => 0)->'input' AS input;
 
 -- somebody asks the session for something while it imports: that cancels nothing

@@ -41,6 +41,10 @@ SELECT array_agg(m[1]) AS rows FROM regexp_matches(perfmodel.plot_step(perfmodel
 SELECT array_agg(m[1]) AS texts FROM regexp_matches(perfmodel.plot_memory(perfmodel.graph_id('plot@modules'), 't4', 8), '<text(?: class="e"| x)[^>]*>([^<]*)</text>', 'g') AS m WHERE m[1] !~ '^[\d.k]+$';
 SELECT pg_temp.times('<path class="n s', svg) AS lines, pg_temp.times('fill-opacity="0.16"', svg) AS bands, pg_temp.widest(svg) <= 120 AS short
 FROM perfmodel.plot_scaling(perfmodel.graph_id('plot@modules'), 'T4', 8, max_gpus => 8, predictor => 'plotted') AS svg;
+-- numbers at their ends: a plot, or what the number must be
+SELECT helper.error_of(format('SELECT perfmodel.plot_%s', q)) FROM unnest(ARRAY['scaling(GRAPH, ''T4'', 16777216, max_gpus => 4, predictor => ''plotted'')', 'memory(GRAPH, ''T4'', 16777216)', 'memory(GRAPH, ''T4'', 2147483647)',
+    'memory(GRAPH, ''T4'', -4)', 'errors(''plotted'', width => 2147483647)']) AS p, replace(p, 'GRAPH', perfmodel.graph_id('plot@modules')::text) AS q;
+SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', -2147483648, changes => ''{amp}'')', perfmodel.graph_id('plot@modules'))) ~ '^22023' AS said;
 SELECT svg LIKE '%phase%' OR svg LIKE '%forward%' AS phases, pg_temp.widest(svg) <= 120 AS short FROM perfmodel.plot_memory_timeline(perfmodel.graph_id('plot@modules'), 'T4', 8) AS svg;
 CREATE TEMP TABLE plot_queue AS SELECT 'job </script> ' || i AS job_id, 'team' AS team, perfmodel.graph_id('plot@modules') AS graph_id, 'T4' AS gpu, 8 AS batch, 100000 * i AS steps,
     '2026-03-01 08:00+00'::timestamptz AS submitted_at, CASE i WHEN 1 THEN '2026-03-01 08:30+00'::timestamptz END AS started_at FROM generate_series(1, 50) AS i;

@@ -51,7 +51,7 @@ BEGIN ATOMIC
     ), wanted AS (
         SELECT k.n, k.change, k.checkpointing, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
                coalesce(k.to_optimizer, a.optimizer) AS optimizer,
-               CASE WHEN k.times_batch < 1 THEN greatest($3 / 2, 1) WHEN k.times_batch > 1 AND $3 <= 16777216 THEN 2 * $3 ELSE $3 END AS batch, k.computed,
+               CASE WHEN k.times_batch < 1 THEN greatest($3 / 2, 1) WHEN k.times_batch > 1 AND $3 BETWEEN 1 AND 16777216 THEN 2 * $3 ELSE $3 END AS batch, k.computed,
                -- one GPU has no row of perfmodel.cluster to ask for: there a forward pass more is a third of the step
                CASE WHEN k.checkpointing AND a.several THEN a.parallel || '{"recompute": true}' WHEN k.to_parallel IS NOT NULL THEN a.parallel || k.to_parallel
                     ELSE $14 END AS parallel,

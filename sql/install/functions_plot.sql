@@ -68,7 +68,7 @@ BEGIN ATOMIC
     )
     SELECT perfmodel.plot('compare', array_agg(p.measured_ms ORDER BY p.series), array_agg(p.predicted_ms ORDER BY p.series),
         series => array_agg(p.series ORDER BY p.series), x_title => 'measured, ms', y_title => 'predicted, ms', x_scale => 'log', y_scale => 'log',
-        title => 'Predicted against measured steps', width => plot_errors.width, height => plot_errors.width * 2 / 3)
+        title => 'Predicted against measured steps', width => plot_errors.width, height => (plot_errors.width::bigint * 2 / 3)::integer)
     FROM point AS p;
 END;
 COMMENT ON FUNCTION perfmodel.plot_errors(text, timestamptz, integer) IS
@@ -93,7 +93,7 @@ CREATE FUNCTION perfmodel.plot_memory(graph_id bigint, gpu text, batch integer, 
 BEGIN ATOMIC
     -- the batch asked for, and others about it
     WITH asked AS (
-        SELECT DISTINCT greatest(1, plot_memory.batch * u.times)::integer AS batch FROM unnest('{0.25,0.5,1,2,4}'::float8[]) AS u(times)
+        SELECT DISTINCT CASE WHEN plot_memory.batch BETWEEN 1 AND 16777216 THEN greatest(1, least(plot_memory.batch * u.times, 16777216))::integer ELSE plot_memory.batch END AS batch FROM unnest('{0.25,0.5,1,2,4}'::float8[]) AS u(times)
     ), part AS (
         SELECT a.batch, v.nth, v.part, v.mb
         FROM asked AS a, LATERAL perfmodel.predict_memory(plot_memory.graph_id, plot_memory.gpu, a.batch, plot_memory.dtype, plot_memory.layout,
@@ -132,8 +132,8 @@ CREATE FUNCTION perfmodel.plot_scaling(graph_id bigint, gpu text, batch integer,
     LANGUAGE sql STABLE PARALLEL SAFE COST 10000
 BEGIN ATOMIC
     WITH curve AS (
-        SELECT c.world_size, c.samples_per_s, plot_scaling.batch * c.world_size * 1000 / c.step_ms_high AS low,
-               plot_scaling.batch * c.world_size * 1000 / c.step_ms_low AS high, first_value(c.samples_per_s / c.world_size) OVER (ORDER BY c.world_size) AS one
+        SELECT c.world_size, c.samples_per_s, 1000.0::float8 * plot_scaling.batch * c.world_size / c.step_ms_high AS low,
+               1000.0::float8 * plot_scaling.batch * c.world_size / c.step_ms_low AS high, first_value(c.samples_per_s / c.world_size) OVER (ORDER BY c.world_size) AS one
         FROM perfmodel.scaling_curve(plot_scaling.graph_id, plot_scaling.gpu, plot_scaling.batch, plot_scaling.cluster, plot_scaling.max_gpus,
                                      plot_scaling.dtype, plot_scaling.layout, plot_scaling.framework, plot_scaling.predictor, 0.9::float8, plot_scaling.optimizer) AS c
     ), mark AS (

@@ -3,6 +3,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -48,14 +50,14 @@ bad_dims(void)
 static int64_t
 dim_value(const JsonbValue *v)
 {
-	int64		n = -1;
+	double		n;
 
-	if (v->type != jbvNumeric || numeric_is_nan(v->val.numeric) || numeric_is_inf(v->val.numeric))
+	if (v->type != jbvNumeric)
 		bad_dims();
-	n = DatumGetInt64(DirectFunctionCall1(numeric_int8, NumericGetDatum(v->val.numeric)));
-	if (n < 1 || n > PM_MAX_DIM)
+	n = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+	if (!(n >= 1 && n <= PM_MAX_DIM) || n != floor(n))
 		bad_dims();
-	return n;
+	return (int64_t) n;
 }
 
 /* {"name": size, ...} into o. */
