@@ -134,6 +134,37 @@ test_settled(void)
 	CHECK(memcmp(more.trait, c.trait, sizeof(c.trait)) == 0);
 }
 
+static pm_verdict
+judged(const pm_predictor *p, const pm_sample *s)
+{
+	pm_verdict	v;
+
+	CHECK_EQ(pm_predictor_judge(p, s, 1, 0.9, &arena, &v, NULL), PM_OK);
+	return v;
+}
+
+/*
+ * Where the card is the only reason, its interval holds the errors of cards of few rows and the doubt about its level, and is
+ * not doubled besides.  Any other reason still doubles it.
+ */
+static void
+check_unseen(const pm_predictor *p, const pm_sample *seen, const pm_sample *unseen)
+{
+	double		doubt = pm_cards_doubt(p->kind->cards(p), unseen->query.gpu->name, 0.9);
+	pm_sample	larger = *unseen;
+	pm_verdict	of_seen = judged(p, seen);
+	pm_verdict	v = judged(p, unseen);
+	pm_verdict	far;
+
+	CHECK_EQ(v.causes, 1u << PM_CAUSE_GPU_NOT_SEEN);
+	CHECK_NEAR(log(v.high_ms), hypot(log(of_seen.high_ms), doubt), 1e-6);
+	CHECK_NEAR(log(v.low_ms), -hypot(log(of_seen.low_ms), doubt), 1e-6);
+	larger.query.batch *= 10000;
+	far = judged(p, &larger);
+	CHECK_EQ(far.causes, (1u << PM_CAUSE_GPU_NOT_SEEN) | (1u << PM_CAUSE_STEP_ABOVE));
+	CHECK_NEAR(log(far.high_ms), hypot(2 * log(of_seen.high_ms), doubt), 1e-6);
+}
+
 /* The interval of a card that was not measured is at least as wide as that of any that was, and says why it is outside. */
 static void
 test_doubt(void)
@@ -166,6 +197,7 @@ test_doubt(void)
 	}
 	for (int c = 0; c < N_CARDS; c++)
 		CHECK(width[c] <= width[unseen]);
+	check_unseen(&p, &samples[0], &samples[unseen]);
 	/* a recalibration on a few networks leaves a part of the doubt, the less the more there are */
 	for (int networks = 1; networks <= 64; networks *= 4)
 	{

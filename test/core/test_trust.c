@@ -292,13 +292,13 @@ test_levels(void)
 
 	for (int i = 0; i < 8; i++)
 	{
-		CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, bad[i], &arena, &v, &st), PM_ERR_OPTION);
+		CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, bad[i], false, &arena, &v, &st), PM_ERR_OPTION);
 		CHECK_HAS(st.message, "level must be between 0.5 and 0.999");
 	}
-	CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, 0.5, &arena, &v, &st), PM_OK);
-	CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, 0.999, &arena, &v, &st), PM_OK);
+	CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, 0.5, false, &arena, &v, &st), PM_OK);
+	CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, 0.999, false, &arena, &v, &st), PM_OK);
 	d.samples[0].query.batch = 0;
-	CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, 0.9, &arena, &v, &st), PM_ERR_INPUT);
+	CHECK_EQ(pm_trust_judge(t, &d.samples[0], 1, 0.9, false, &arena, &v, &st), PM_ERR_INPUT);
 }
 
 /* ---------- with a predictor ---------- */

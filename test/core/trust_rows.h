@@ -48,7 +48,7 @@ judge(const pm_trust *t, const pm_sample *s, double level)
 	pm_status	st;
 
 	pm_arena_init_malloc(&scratch);
-	if (pm_trust_judge(t, s, 1, level, &scratch, &v, &st) != PM_OK)
+	if (pm_trust_judge(t, s, 1, level, false, &scratch, &v, &st) != PM_OK)
 		make_failed("verdict", &st);
 	pm_arena_release(&scratch);
 	return v;

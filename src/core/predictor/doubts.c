@@ -31,6 +31,14 @@ widen(double step_ms, double doubt, double *low_ms, double *high_ms)
 	*high_ms = fmin(step_ms * exp(hypot(log(*high_ms / step_ms), doubt)), DBL_MAX);
 }
 
+bool
+pm_doubts_card(const pm_predictor *p, const pm_question *q)
+{
+	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+
+	return cards != NULL && !q->gpu->is_cpu && pm_cards_doubt(cards, q->gpu->name, PM_LEVEL_USUAL) > 0;
+}
+
 /* Let the interval of a card that training had no row of hold what its guessed level may be off, besides the error on a network. */
 static void
 doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
@@ -45,10 +53,6 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 		widen(step_ms, doubt, &v->low_ms, &v->high_ms);
 }
 
-/* Causes that say what was not measured on a device. None of them is said of a device on which nothing was. */
-#define DEVICE_CAUSES	((1u << PM_CAUSE_GPU_SELDOM_SEEN) | (1u << PM_CAUSE_LAYOUT_NOT_SEEN) | (1u << PM_CAUSE_DTYPE_NOT_SEEN) | \
-						 (1u << PM_CAUSE_DTYPE_SELDOM_SEEN) | (1u << PM_CAUSE_BATCH_ABOVE) | (1u << PM_CAUSE_BATCH_BELOW))
-
 /*
  * A card that was measured, but not in this format or at such a batch, is known no worse than by its sheet: its interval
  * is at most as wide as it would be without the measurements.
@@ -60,9 +64,9 @@ bound_by_sheet(const pm_predictor *p, const pm_question *q, double step_ms, doub
 	double		low_ms;
 	double		high_ms;
 
-	if (isnan(v->low_ms) || cards == NULL || q->gpu->is_cpu || !(v->causes & DEVICE_CAUSES) ||
+	if (isnan(v->low_ms) || cards == NULL || q->gpu->is_cpu || !(v->causes & PM_MEASURED_CAUSES) ||
 		(v->causes & (1u << PM_CAUSE_GPU_NOT_SEEN)) ||
-		!pm_trust_unmeasured(p->trust, q, step_ms, v->distance, level, &low_ms, &high_ms))
+		!pm_trust_unmeasured(p->trust, q, step_ms, level, pm_cards_doubt(cards, "", level) > 0, v, &low_ms, &high_ms))
 		return;
 	/* no card is called so: the doubt about one of which nothing was measured */
 	widen(step_ms, pm_cards_doubt(cards, "", level), &low_ms, &high_ms);

@@ -39,6 +39,12 @@ pm_code		pm_intervals_update(const pm_intervals *old, const pm_dataset *d, const
 
 bool		pm_intervals_calibrated(const pm_intervals *t);
 
+/*
+ * A device of few rows, whose intervals are of the errors on all such devices together; NULL: there are none, or fewer than
+ * two of them.  Where nothing was measured on a card, errors are more like theirs than like those on devices of many rows.
+ */
+const char *pm_intervals_few_rows(const pm_intervals *t);
+
 /* Whether their width follows the distance at this distance: it does up to the farthest row that was calibrated on. */
 bool		pm_intervals_reach(const pm_intervals *t, double distance);
 

@@ -605,7 +605,7 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 	pm_code		rc = put_step_on_bench(x, s, st);
 
 	if (rc == PM_OK &&
-		(rc = pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, v, st)) == PM_OK)
+		(rc = pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, pm_doubts_card(p, &s->query), v, st)) == PM_OK)
 		pm_add_doubts(p, &s->query, step_ms, level, v);
 	return rc;
 }
@@ -621,7 +621,7 @@ pm_code
 pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
 				   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {
-	pm_code		rc = pm_trust_judge(p->trust, s, step_ms, level, scratch, v, st);
+	pm_code		rc = pm_trust_judge(p->trust, s, step_ms, level, pm_doubts_card(p, &s->query), scratch, v, st);
 
 	if (rc == PM_OK)
 		pm_add_doubts(p, &s->query, step_ms, level, v);

@@ -115,19 +115,40 @@ pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *s
 #define FAR_CAUSES	((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
 #define REMARKS		(1u << PM_CAUSE_FRAMEWORK_NOT_SEEN)
 
-static double
-stretch(const pm_trust *t, const pm_verdict *v, double distance)
-{
-	uint32_t	causes = v->causes & ~REMARKS;
+/* What is said of a device by the measurements on it, or by their absence. */
+#define DEVICE_CAUSES	((1u << PM_CAUSE_GPU_NOT_SEEN) | PM_MEASURED_CAUSES)
 
+/* Factor on the logarithm of an interval, for the causes that none of the interval's own parts stands for. */
+static double
+stretch(const pm_trust *t, uint32_t causes, double distance)
+{
+	causes &= ~REMARKS;
 	if (pm_intervals_reach(t->intervals, distance))
 		causes &= ~FAR_CAUSES;
 	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
 }
 
+/*
+ * On a device that was not in training.  Whose doubt is added has the errors on networks that devices of few rows have; where
+ * no device has few rows, errors are those on all devices, which are mostly of those with many, and the interval is doubled.
+ */
+static bool
+interval_unseen(const pm_trust *t, const pm_question *q, double predicted, double level, bool doubted, uint32_t causes, double distance,
+				double *low_ms, double *high_ms)
+{
+	const char *like = doubted ? pm_intervals_few_rows(t->intervals) : NULL;
+	pm_gpu		stands_for = *q->gpu;
+	pm_question other = *q;
+
+	stands_for.name = like != NULL ? like : "";
+	other.gpu = &stands_for;
+	return pm_intervals_of(t->intervals, &other, predicted, distance, level,
+						   like != NULL ? stretch(t, causes & ~DEVICE_CAUSES, distance) : PM_OUTSIDE_FACTOR, low_ms, high_ms);
+}
+
 pm_code
 pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *novelty, const pm_tokens *work,
-					double predicted, double level, pm_verdict *v, pm_status *st)
+					double predicted, double level, bool doubted, pm_verdict *v, pm_status *st)
 {
 	memset(v, 0, sizeof(*v));
 	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
@@ -138,25 +159,22 @@ pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *nov
 	}
 	pm_domain_judge(t->domain, &s->query, novelty, work, v);
 	v->distance = novelty->distance;
-	pm_intervals_of(t->intervals, &s->query, predicted, novelty->distance, level, stretch(t, v, novelty->distance), &v->low_ms,
-					&v->high_ms);
+	if (v->causes & (1u << PM_CAUSE_GPU_NOT_SEEN))
+		interval_unseen(t, &s->query, predicted, level, doubted, v->causes, v->distance, &v->low_ms, &v->high_ms);
+	else
+		pm_intervals_of(t->intervals, &s->query, predicted, v->distance, level, stretch(t, v->causes, v->distance), &v->low_ms, &v->high_ms);
 	return PM_OK;
 }
 
 bool
-pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double distance, double level,
+pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double level, bool doubted, const pm_verdict *v,
 					double *low_ms, double *high_ms)
 {
-	pm_gpu		nobody = *q->gpu;
-	pm_question other = *q;
-
-	nobody.name = "";
-	other.gpu = &nobody;
-	return pm_intervals_of(t->intervals, &other, predicted, distance, level, PM_OUTSIDE_FACTOR, low_ms, high_ms);
+	return interval_unseen(t, q, predicted, level, doubted, v->causes, v->distance, low_ms, high_ms);
 }
 
 pm_code
-pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level,
+pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level, bool doubted,
 			   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {
 	pm_question step = s->query;
@@ -168,7 +186,7 @@ pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double l
 	if ((rc = pm_tokens_build_work(s->skeleton, &step, scratch, &work, st)) != PM_OK ||
 		(rc = pm_trust_prepare(t, s, scratch, scratch, &novelty, st)) != PM_OK)
 		return rc;
-	return pm_trust_judge_work(t, s, &novelty, &work, predicted, level, v, st);
+	return pm_trust_judge_work(t, s, &novelty, &work, predicted, level, doubted, v, st);
 }
 
 void

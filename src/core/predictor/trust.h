@@ -15,6 +15,9 @@
 #define PM_LEVEL_MIN	0.5		/* levels that intervals are given for, inclusive */
 #define PM_LEVEL_MAX	0.999
 #define PM_OUTSIDE_FACTOR 2.0	/* on the log-interval out of the domain; docs/trust.md gives reasons */
+/* Causes that say what was not measured on a device. None of them is said of a device on which nothing was. */
+#define PM_MEASURED_CAUSES	((1u << PM_CAUSE_GPU_SELDOM_SEEN) | (1u << PM_CAUSE_LAYOUT_NOT_SEEN) | (1u << PM_CAUSE_DTYPE_NOT_SEEN) | \
+							 (1u << PM_CAUSE_DTYPE_SELDOM_SEEN) | (1u << PM_CAUSE_BATCH_ABOVE) | (1u << PM_CAUSE_BATCH_BELOW))
 #define PM_LEVEL_USUAL	0.9		/* of reports */
 
 /*
@@ -51,9 +54,10 @@ pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
 /*
  * Judge what was predicted for s; a question of inference as the training step that it is the forward pass of, whose
  * work pm_trust_judge_work() is given too.  level: PM_LEVEL_MIN..PM_LEVEL_MAX, else
- * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().
+ * PM_ERR_OPTION.  Errors of s itself are those of pm_tokens_build().  doubted: a device that was not in training is widened
+ * by its own doubt afterwards (doubts.h).  It then counts as one of few rows, and being new does not double its interval.
  */
-pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level,
+pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted, double level, bool doubted,
 						   pm_arena *scratch, pm_verdict *v, pm_status *st);
 
 /*
@@ -64,14 +68,14 @@ pm_code		pm_trust_judge(const pm_trust *t, const pm_sample *s, double predicted,
 pm_code		pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 							 pm_novelty *novelty, pm_status *st);
 pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *novelty, const pm_tokens *work,
-								double predicted, double level, pm_verdict *v, pm_status *st);
+								double predicted, double level, bool doubted, pm_verdict *v, pm_status *st);
 
 /*
- * The interval of q as if nothing had been measured on its device, at a network's distance from those in training: of
- * the residuals of all devices, as wide as out of the domain.  false, and NaN: not calibrated.
+ * The interval of q as if nothing had been measured on its device, with the network's distance and the other causes of v.
+ * false, and NaN: not calibrated.
  */
-bool		pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double distance, double level,
-								double *low_ms, double *high_ms);
+bool		pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double level, bool doubted,
+								const pm_verdict *v, double *low_ms, double *high_ms);
 
 void		pm_trust_save(const pm_trust *t, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */
