@@ -3,6 +3,8 @@
  */
 #include "kind_rules.h"
 
+#include "kinds/mdot/heads.h"
+
 /* ---------- mdot ---------- */
 
 #define N_OVERFIT ((int) (sizeof(overfit) / sizeof(overfit[0])))
@@ -26,16 +28,36 @@ test_overfit(bool merge)
 	return p;
 }
 
+/* What is loaded predicts as what was stored, that a CPU's launches and work follow each other included. */
+static void
+check_stored(const pm_predictor *p, const pm_sample *s)
+{
+	pm_predictor loaded;
+	uint8_t    *data;
+	size_t		len;
+	double		before;
+	double		after;
+
+	CHECK(pm_predictor_save(p, &arena, &data, &len, NULL) == PM_OK);
+	CHECK(pm_predictor_load(data, len, &arena, &loaded, NULL) == PM_OK);
+	CHECK(pm_predictor_predict(p, s, &arena, &before, NULL, NULL, NULL) == PM_OK);
+	CHECK(pm_predictor_predict(&loaded, s, &arena, &after, NULL, NULL, NULL) == PM_OK);
+	CHECK(before == after);
+}
+
 /* A larger batch never takes less time, whatever the weights: here those of hardly any training at a wild rate. */
 static void
-test_monotone(void)
+test_monotone(const pm_gpu *gpu)
 {
 	const pm_setting wild[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("members", 2),
 		NUMBER("learning_rate", 0.1), NUMBER("warmup", 0)};
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
-	pm_predictor p = make_predictor("mdot", wild, 6, &d, &arena);
+	pm_predictor p;
 	int			violations = 0;
 
+	for (int s = 0; s < d.n && gpu != NULL; s++)
+		d.samples[s].query.gpu = gpu;
+	p = make_predictor("mdot", wild, 6, &d, &arena);
 	for (int s = 0; s < d.n; s++)
 	{
 		pm_sample	sample = d.samples[s];
@@ -55,6 +77,16 @@ test_monotone(void)
 		}
 	}
 	CHECK_EQ(violations, 0);
+	check_stored(&p, &d.samples[0]);
+}
+
+/* A CPU launches an operator and then runs it; a GPU runs one while the next is launched. */
+static void
+test_in_turn(void)
+{
+	CHECK_NEAR(pm_mdot_token_us(30, 40, true), 70, 1e-9);
+	CHECK_NEAR(pm_mdot_token_us(30, 40, false), sqrt(sqrt(30.0 * 30 * 30 * 30 + 40.0 * 40 * 40 * 40)), 1e-9);
+	CHECK(pm_mdot_token_us(0, 0, true) == 0 && pm_mdot_token_us(0, 0, false) == 0);
 }
 
 static void
@@ -282,10 +314,17 @@ test_optimizers(void)
 int
 main(void)
 {
+	pm_gpu		cpu;
+
 	pm_arena_init_malloc(&arena);
 	test_overfit(true);
 	test_overfit(false);
-	test_monotone();
+	cpu = *make_dataset(1, 1, true, entangled, &arena).samples[0].query.gpu;
+	cpu.is_cpu = true;
+	cpu.name = "CPU";
+	test_monotone(NULL);
+	test_monotone(&cpu);
+	test_in_turn();
 	test_threads();
 	test_progress();
 	test_narrowing_loss();

@@ -55,6 +55,8 @@ prepare_inputs(pm_codec *codec)
 		CHECK(pm_codec_encode(codec, &tokens[i], &samples[i].query, &arena, &inputs[i], &st) == PM_OK);
 		CHECK(pm_tokens_build(samples[i].skeleton, &larger, &arena, &work, &st) == PM_OK);
 		pm_input_rework(&inputs[i], &work);
+		/* one as on a CPU */
+		inputs[i].in_turn = i == 2;
 	}
 }
 

@@ -141,6 +141,7 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 		(rc = pm_tokens_build(s->skeleton, &s->query, a, &work, st)) != PM_OK)
 		return rc;
 	factors = pm_mdot_card_factors(f->m, &s->query);
+	f->inputs[i].in_turn = f->m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&f->inputs[i], &work);
 	pm_mdot_anchor_factors(f->m, &query, features, f->anchor);
 	pm_mdot_format_ratios(f->m, &s->query, &work, f->ratio);
@@ -407,13 +408,14 @@ usual_format(const pm_dataset *d)
 }
 
 /*
+ * What the networks' factors are on, and by which rule a CPU's times add up.
  * Networks that went through a training are factors on the times of the
  * anchor that they had then, whatever the base has learned since.  On the CPU
  * of data/, networks that start from opclass err more than those that start from
  * the peaks (docs/accuracy.md).
  */
 static void
-choose_anchor(fit *f)
+choose_start(fit *f)
 {
 	int			anchor = (int) f->options->value[OPT_ANCHOR];
 
@@ -421,11 +423,13 @@ choose_anchor(fit *f)
 	{
 		f->m->anchor = f->from->anchor;
 		f->m->cpu_anchor = f->from->cpu_anchor;
+		f->m->in_turn = f->from->in_turn;
 		f->m->format = f->from->format;
 		return;
 	}
 	f->m->format = usual_format(f->d);
 	f->m->cpu_anchor = anchor == PM_ANCHOR_BASE ? 0 : 1;
+	f->m->in_turn = true;
 	if (anchor == PM_ANCHOR_BASE || (anchor == PM_ANCHOR_AUTO && has_gpus(f->d)))
 		f->m->anchor = f->m->base;
 }
@@ -493,7 +497,7 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		return pm_no_memory(st, a);
 	if ((rc = fit_base(&f, seed, a, st)) != PM_OK)
 		return rc;
-	choose_anchor(&f);
+	choose_start(&f);
 	if ((rc = prepare(&f, seed, a, st)) != PM_OK ||
 		(rc = train_members(&f, seed, a, report, st)) != PM_OK)
 		return rc;

@@ -105,14 +105,17 @@ output(const pm_mdot_net *net, const pm_real *w, const pm_real *h, int which)
 }
 
 /*
- * Device time k = s (s / s_ref)^g, s = compute * exp(a) + memory * exp(m), and
+ * Device time k = s (s / s_ref)^g, s = compute * exp(a) + memory * exp(b), and
  * s_ref the same at the batch that the features are of.
  *
  * One factor on max(compute, memory) would keep an operator whose bytes set its
  * roofline from growing with its FLOPs; depthwise convolutions of large
  * kernels, which run without matrix units, do grow with them.  The features,
- * and so a, m and g, do not depend on the batch; s grows with it and g > -1:
+ * and so a, b and g, do not depend on the batch; s grows with it and g > -1:
  * a larger batch never takes less time.
+ *
+ * g is 0 on a CPU: it has no units that only a larger batch fills, and few small
+ * batches do not tell g from a and b.
  */
 double
 pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth)
@@ -129,13 +132,18 @@ pm_mdot_launch_us(const pm_mdot_token *o, double kernels)
 	return LAUNCH_US * kernels * o->launch;
 }
 
-/* The larger of both, smoothly. */
+/*
+ * A GPU works while the host launches what comes next.  A CPU does one after the other.  The larger of both would have to
+ * make the work of small batches, which launches hide, much larger than it is, to rise from one small batch to the next.
+ */
 double
-pm_mdot_token_us(double device_us, double launch_us)
+pm_mdot_token_us(double device_us, double launch_us, bool in_turn)
 {
 	double		k = device_us;
 	double		l = launch_us;
 
+	if (in_turn)
+		return k + l;
 	return sqrt(sqrt(k * k * k * k + l * l * l * l));
 }
 
@@ -154,7 +162,7 @@ device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m,
 
 	o->a = exp(leaky_clamp(output(net, w, h, PM_MDOT_COMPUTE) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
 	o->b = exp(leaky_clamp(output(net, w, h, PM_MDOT_MEMORY) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
-	o->g = GROWTH_MAX * bend;
+	o->g = in->in_turn ? 0 : GROWTH_MAX * bend;
 	o->ref_us = in->compute_ref_us[m] * o->a + in->memory_ref_us[m] * o->b;
 	k = pm_mdot_device_us(o, in->compute_us[m], in->memory_us[m], &growth);
 	s = in->compute_us[m] * o->a + in->memory_us[m] * o->b;
@@ -162,19 +170,22 @@ device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m,
 		((1 + o->g) * in->compute_us[m] / s - (o->ref_us > 0 ? o->g * in->compute_ref_us[m] / o->ref_us : 0)) : 0;
 	t->dm[op] = s > 0 ? k * o->b * m_slope *
 		((1 + o->g) * in->memory_us[m] / s - (o->ref_us > 0 ? o->g * in->memory_ref_us[m] / o->ref_us : 0)) : 0;
-	t->dg[op] = k * growth * GROWTH_MAX * (1 - bend * bend);
+	t->dg[op] = in->in_turn ? 0 : k * growth * GROWTH_MAX * (1 - bend * bend);
 	return k;
 }
 
+/* Derivative of an operator's time by one of the two times that make it. */
 static double
-cube(double x)
+slope_of(double part, double time, bool in_turn)
 {
-	return x * x * x;
+	double		share = time > 0 ? part / time : 0;
+
+	return in_turn ? 1 : share * share * share;
 }
 
 /*
  * t = (k^4 + l^4)^(1/4): the larger of device time k and launch time
- * l = launches * softplus(l_raw), smoothly.
+ * l = launches * softplus(l_raw), smoothly; on a CPU t = k + l.
  */
 static void
 token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
@@ -188,15 +199,15 @@ token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, 
 
 	t->token[op].launch = launch;
 	l = pm_mdot_launch_us(&t->token[op], in->kernels[m]);
-	time = pm_mdot_token_us(k, l);
-	dk = time > 0 ? cube(k / time) : 0;
+	time = pm_mdot_token_us(k, l, in->in_turn);
+	dk = slope_of(k, time, in->in_turn);
 	t->k_us[op] = k;
 	t->l_us[op] = l;
 	t->t_us[op] = time;
 	t->da[op] *= dk;
 	t->dm[op] *= dk;
 	t->dg[op] *= dk;
-	t->dl[op] = time > 0 ? cube(l / time) * LAUNCH_US * in->kernels[m] * l_slope : 0;
+	t->dl[op] = slope_of(l, time, in->in_turn) * LAUNCH_US * in->kernels[m] * l_slope;
 }
 
 /*

@@ -14,11 +14,12 @@ void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_re
 							   const double *predicted, double *dms, pm_mdot_acts *t);
 
 /*
- * Device time and launch time of one copy, and the time that comes of both; us.
+ * Device time and launch time of one copy, and the time that comes of both, us: their sum where they follow each other
+ * (in_turn, pm_input), else the larger, smoothly.
  * *growth: logarithm of the device time, without growth, over that of the features.
  */
 double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth);
 double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
-double		pm_mdot_token_us(double device_us, double launch_us);
+double		pm_mdot_token_us(double device_us, double launch_us, bool in_turn);
 
 #endif

@@ -295,6 +295,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	reference = pm_mdot_card_factors(m, &query);
 	pm_mdot_anchor_factors(m, &query, &features, x->anchor);
 	pm_mdot_format_ratios(m, &s->query, &work, x->ratio);
+	x->in.in_turn = m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&x->in, &work);
 	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, x->ratio, work.op_class);
 	x->phase_us = work.phase_us;
@@ -444,6 +445,7 @@ typedef struct prepared
 	double	   *anchor;			/* [n] factors on times at the peaks */
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	double		base_share;
+	bool		in_turn;
 	void	   *base;
 	const pm_factors *fitted;
 } prepared;
@@ -498,6 +500,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &s->query);
+	x->in_turn = encoded.in.in_turn;
 	x->fitted = s->fitted;
 	*state = x;
 	return PM_OK;
@@ -524,7 +527,7 @@ member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 			device_us *= factors->device[i];
 			launch_us *= factors->launch;
 		}
-		sum_us += work->skeleton->copies[i] * pm_mdot_token_us(device_us, launch_us);
+		sum_us += work->skeleton->copies[i] * pm_mdot_token_us(device_us, launch_us, x->in_turn);
 	}
 	return sum_us * o->factor / 1000;
 }

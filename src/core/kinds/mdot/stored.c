@@ -13,6 +13,7 @@
 #define HAS_REFERENCE	2
 #define HAS_ANCHOR		4
 #define IS_ANCHOR		8		/* the base, of the networks' factors */
+#define IN_TURN			16		/* CPUs launch and work in turn; predictors that were trained before take the larger of both */
 
 pm_code
 pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
@@ -29,7 +30,7 @@ pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 	for (int i = 0; i < m->members; i++)
 		pm_put_reals(b, m->w[i], m->net.tensors.n_params);
 	pm_put_u32(b, (m->base.kind != NULL ? HAS_BASE : 0) | (m->reference.name != NULL ? HAS_REFERENCE : 0) |
-			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR));
+			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR) | (m->in_turn ? IN_TURN : 0));
 	pm_put_u32(b, (uint32_t) pm_there(m->codec.schema, PM_LIST_DTYPE, m->format));
 	pm_put_f64(b, m->cpu_anchor);
 	if (m->reference.name != NULL)
@@ -95,7 +96,8 @@ pm_mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->members = (int) p->options.value[OPT_MEMBERS];
 	if ((rc = load_members(m, r, a, st)) != PM_OK)
 		return rc;
-	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR);
+	parts = pm_get_u32(r, HAS_BASE | HAS_REFERENCE | HAS_ANCHOR | IS_ANCHOR | IN_TURN);
+	m->in_turn = (parts & IN_TURN) != 0;
 	m->format = pm_here(m->codec.schema, PM_LIST_DTYPE, (int) pm_get_u32(r, (uint32_t) m->codec.schema->list[PM_LIST_DTYPE].n - 1));
 	m->cpu_anchor = pm_get_above(r, 0);
 	if (m->cpu_anchor > MOST_CPU_ANCHOR)
