@@ -120,8 +120,10 @@ CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "dura
 SELECT action, verdict, activated, candidate IN (SELECT name FROM perfmodel.predictor) AS kept, (SELECT name FROM perfmodel.predictor WHERE active) AS answers, why
 FROM perfmodel.nightly_log ORDER BY nightly_id DESC LIMIT 1;
 ROLLBACK TO jobs;
+CREATE TEMP TABLE no_columns ();
 SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.collect_from_jobs(NULL)$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '[]')$$), ($$SELECT perfmodel.report('night_job', columns => '"graph"')$$),
+    ($$SELECT perfmodel.collect_from_jobs('perfmodel.gpu_pkey')$$), ($$SELECT perfmodel.report(987654321::oid::regclass)$$), ($$SELECT perfmodel.collect_from_jobs('no_columns')$$),
     ($$SELECT perfmodel.collect_from_jobs('night_job')$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '{"colour": "id"}')$$),
     ($$SELECT perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$), ($$SELECT perfmodel.collect_from_jobs('night_job', min_steps => NULL)$$),
     ($$SELECT perfmodel.nightly_start('night_job')$$)) AS v(statement);

@@ -54,7 +54,7 @@ COMMENT ON FUNCTION perfmodel.job_column(regclass, text, text, text) IS
 CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[], otherwise text[], page text) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
+    present text[];
     -- what other functions ask for is left alone, so that one object does for all of them
     elsewhere CONSTANT text[] := '{job_id,team,graph,graph_id,gpu,gpu_count,batch,dtype,layout,framework,optimizer,cluster,weight,noise_scale,steps,done_steps,duration_s,duration_p90_s,
                                    submitted_at,started_at,finished_at,deadline,nodes,restarts}';
@@ -66,16 +66,29 @@ DECLARE
     lacking text[];
     example text[];
     strange text;
+    source text;
     no_network boolean;
 BEGIN
     IF jobs IS NULL THEN
         RAISE EXCEPTION '"jobs" must be given' USING ERRCODE = 'null_value_not_allowed',
             DETAIL = 'It is the table, view or foreign table that has a row for each job.', HINT = 'For example: jobs => ''public.job''.';
+    ELSIF (SELECT c.relkind FROM pg_class AS c WHERE c.oid = jobs) NOT IN ('r', 'v', 'm', 'f', 'p') THEN
+        RAISE EXCEPTION '"%" is not a table or view', jobs USING ERRCODE = 'wrong_object_type',
+            HINT = 'The argument "jobs" is a table, a view or a foreign table with a row for each job.';
     ELSIF jsonb_typeof(columns) <> 'object' THEN
         RAISE EXCEPTION 'columns must be an object' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = 'A key says what a column of the table means; its value is the name of the column.',
             HINT = 'For example: columns => ''{"graph": "network", "gpu": "device"}''.';
     END IF;
+    source := jobs::text;
+    -- a lock, so that nobody drops the table while it is read: a regclass is a number
+    IF source !~ '^[0-9]+$' THEN
+        EXECUTE format('SELECT FROM %s LIMIT 0', source);
+    END IF;
+    IF jobs::text ~ '^[0-9]+$' THEN -- it is gone: a name of digits has quotes
+        RAISE EXCEPTION 'there is no table with OID %', jobs::oid USING ERRCODE = 'undefined_table', HINT = 'It was dropped meanwhile, or made anew under the same name: ask again.';
+    END IF;
+    present := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
     strange := (SELECT min(k) FROM jsonb_object_keys(columns) AS k WHERE k <> ALL (wanted || elsewhere));
     no_network := NOT EXISTS (SELECT FROM unnest('{graph_id,graph}'::text[]) AS k WHERE CASE WHEN columns ? k THEN columns ->> k ELSE k END = ANY (present));
     IF strange IS NOT NULL THEN
@@ -106,7 +119,7 @@ BEGIN
     END LOOP;
     IF lacking IS NOT NULL THEN
         RAISE EXCEPTION 'table % has no % %', jobs, CASE cardinality(lacking) WHEN 1 THEN 'column' ELSE 'columns' END, array_to_string(lacking, ', ')
-            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', array_to_string(present[1:20], ', ') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
+            USING ERRCODE = 'undefined_column', DETAIL = format('It has %s.', coalesce(nullif(array_to_string(present[1:20], ', '), ''), 'no columns') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END),
                   HINT = format('Say which columns of yours are meant, in place of NAME: columns => ''{%s}''; %s says what each must hold.', array_to_string(example, ', '), page);
     END IF;
     RETURN list;

@@ -60,7 +60,8 @@ check_kind(Oid relid)
 	if (kind == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("there is no table with OID %u", relid)));
+				 errmsg("there is no table with OID %u", relid),
+				 errhint("It was dropped meanwhile, or made anew under the same name: ask again.")));
 	if (kind != RELKIND_RELATION && kind != RELKIND_VIEW && kind != RELKIND_MATVIEW &&
 		kind != RELKIND_FOREIGN_TABLE && kind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
@@ -165,9 +166,20 @@ read_mapping(pm_job_table *t, Jsonb *mapping)
 	}
 }
 
+/* Nobody drops or alters the table while it is read: a regclass is a number, and holds no lock. */
+static void
+lock_table(Oid relid)
+{
+	Relation	rel = try_relation_open(relid, AccessShareLock);
+
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+}
+
 void
 pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t)
 {
+	lock_table(relid);
 	check_kind(relid);
 	*t = (pm_job_table) {.relid = relid};
 	t->relation = psprintf("%s AS j", quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)));
