@@ -88,16 +88,24 @@ static measured *
 read_measurements(const char *cluster, Datum profiles, bool all, text *predictor, int *n)
 {
 	static pm_plan query = {
-		"SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms,"
-		" (SELECT pg_catalog.avg(s.step_ms) FROM perfmodel.profile AS s"
-		"  WHERE s.graph_id OPERATOR(pg_catalog.=) p.graph_id AND s.gpu OPERATOR(pg_catalog.=) p.gpu AND s.batch OPERATOR(pg_catalog.=) p.batch"
-		"  AND s.dtype OPERATOR(pg_catalog.=) p.dtype AND s.layout OPERATOR(pg_catalog.=) p.layout AND s.optimizer OPERATOR(pg_catalog.=) p.optimizer"
-		"  AND COALESCE(s.framework, '') OPERATOR(pg_catalog.=) COALESCE(p.framework, '')"
-		"  AND s.mode OPERATOR(pg_catalog.=) 'train' AND s.world_size OPERATOR(pg_catalog.=) 1), p.parallel"
-		" FROM perfmodel.profile AS p, perfmodel.cluster AS c"
-		" WHERE c.name OPERATOR(pg_catalog.=) $1 AND p.gpu OPERATOR(pg_catalog.=) COALESCE(c.gpu, p.gpu)"
-		" AND p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.>) 1"
-		" AND ($2 IS NULL OR p.profile_id OPERATOR(pg_catalog.=) ANY ($2))"
+		/* the means of single GPUs once for all rows, so that many rows of a graph do not each read all of them */
+		"WITH several AS ("
+		"  SELECT p.profile_id, p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms, p.parallel"
+		"  FROM perfmodel.profile AS p, perfmodel.cluster AS c"
+		"  WHERE c.name OPERATOR(pg_catalog.=) $1 AND p.gpu OPERATOR(pg_catalog.=) COALESCE(c.gpu, p.gpu)"
+		"  AND p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.>) 1"
+		"  AND ($2 IS NULL OR p.profile_id OPERATOR(pg_catalog.=) ANY ($2))"
+		" ), single AS ("
+		"  SELECT s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.optimizer, COALESCE(s.framework, '') AS framework, pg_catalog.avg(s.step_ms) AS step_ms"
+		"  FROM perfmodel.profile AS s"
+		"  WHERE s.mode OPERATOR(pg_catalog.=) 'train' AND s.world_size OPERATOR(pg_catalog.=) 1"
+		"  AND s.graph_id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT DISTINCT several.graph_id FROM several))"
+		"  GROUP BY 1, 2, 3, 4, 5, 6, 7"
+		" )"
+		" SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms, s.step_ms, p.parallel"
+		" FROM several AS p LEFT JOIN single AS s ON s.graph_id OPERATOR(pg_catalog.=) p.graph_id AND s.gpu OPERATOR(pg_catalog.=) p.gpu"
+		"  AND s.batch OPERATOR(pg_catalog.=) p.batch AND s.dtype OPERATOR(pg_catalog.=) p.dtype AND s.layout OPERATOR(pg_catalog.=) p.layout"
+		"  AND s.optimizer OPERATOR(pg_catalog.=) p.optimizer AND s.framework OPERATOR(pg_catalog.=) COALESCE(p.framework, '')"
 		" ORDER BY p.graph_id, p.gpu, p.batch, p.profile_id",
 		2, {TEXTOID, INT8ARRAYOID}
 	};

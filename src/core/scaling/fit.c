@@ -283,6 +283,24 @@ by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* How many of n ascending numbers are at most v. */
+static int
+count_up_to(const int *sorted, int n, int v)
+{
+	int			from = 0;
+
+	for (int to = n; from < to;)
+	{
+		int			middle = from + (to - from) / 2;
+
+		if (sorted[middle] <= v)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 /* The rows of a network count as much as those of any other, whatever their number; all rows together count n. */
 static pm_code
 weigh(const pm_scaled_row *rows, int n, pm_arena *a, double *weight, pm_status *st)
@@ -298,16 +316,7 @@ weigh(const pm_scaled_row *rows, int n, pm_arena *a, double *weight, pm_status *
 	for (int i = 0; i < n; i++)
 		networks += i == 0 || sorted[i] != sorted[i - 1];
 	for (int i = 0; i < n; i++)
-	{
-		const int  *at = bsearch(&rows[i].network, sorted, n, sizeof(int), by_number);
-		const int  *end = at + 1;
-
-		while (at > sorted && at[-1] == *at)
-			at--;
-		while (end < sorted + n && *end == *at)
-			end++;
-		weight[i] = (double) n / networks / (end - at);
-	}
+		weight[i] = (double) n / networks / (count_up_to(sorted, n, rows[i].network) - count_up_to(sorted, n, rows[i].network - 1));
 	return PM_OK;
 }
 

@@ -26,6 +26,8 @@ typedef struct timeline
 	double		comm_factor;
 	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
 	double		comm_ms;		/* so far */
+	bool		summed;			/* whether what follows is known */
+	double		sum_ms[PM_MAX_BUCKETS + 1];	/* of the sum of a bucket over all GPUs */
 } timeline;
 
 /* ms of a collective on all bytes of bucket k, divided into messages. */
@@ -39,6 +41,16 @@ bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 
 	t->comm_ms += ms;
 	return ms;
+}
+
+/* The same for gradients, whose sums compute_stretch() has computed already. */
+static double
+bucket_sum_ms(timeline *t, pm_collective op, int k, double share)
+{
+	if (op != PM_ALL_REDUCE || !t->summed)
+		return bucket_collective_ms(t, op, k, share);
+	t->comm_ms += t->sum_ms[k];
+	return t->sum_ms[k];
 }
 
 /*
@@ -66,7 +78,7 @@ replicated_backward(timeline *t, double backward_ms, double share)
 	for (int k = 0; k < t->s->n; k++)
 	{
 		computed += t->s->bucket_ms[k] * t->stretch;
-		link = arrival(t, fmax(link, computed), backward_ms * t->stretch, bucket_collective_ms(t, op, k, share));
+		link = arrival(t, fmax(link, computed), backward_ms * t->stretch, bucket_sum_ms(t, op, k, share));
 	}
 	return fmax(backward_ms * t->stretch, link);
 }
@@ -126,9 +138,8 @@ sharded_update(timeline *t, double update_ms)
 
 /* Of the work on one GPU: how much slower the slowest of n is, what those beside it and what sending takes from computing. */
 static double
-compute_stretch(const timeline *t)
+compute_stretch(timeline *t)
 {
-	timeline	dry = *t;
 	double		backward_ms = t->s->backward_ms;
 	double		beside = (t->p->world_size + t->p->nodes - 1) / t->p->nodes - 1;
 	double		slowest = t->f->compute_factor + t->f->straggler * sqrt(2 * log(t->p->world_size)) + t->f->contention * pow(beside, t->f->contention_power);
@@ -137,7 +148,9 @@ compute_stretch(const timeline *t)
 	if (t->f->steal <= 0)
 		return slowest;
 	for (int k = 0; k < t->s->n; k++)
-		link += bucket_collective_ms(&dry, PM_ALL_REDUCE, k, t->p->compress ? 0.5 : 1);
+		link += t->sum_ms[k] = bucket_collective_ms(t, PM_ALL_REDUCE, k, t->p->compress ? 0.5 : 1);
+	t->summed = true;
+	t->comm_ms = 0;
 	return slowest * (1 + t->f->steal * (backward_ms > 0 ? fmin(link, backward_ms) / backward_ms : 0));
 }
 
