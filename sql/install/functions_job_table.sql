@@ -30,8 +30,8 @@ BEGIN
         IF wrong IS NOT NULL THEN
             RAISE EXCEPTION 'column "%" of table % must hold numbers, but one value is "%"', name, jobs, left(wrong, 64)
                 USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s.', meaning, declared),
-                      HINT = format('Text is accepted where every value is a number or empty. Convert or leave out the others in a view%s, and give the view instead of the table.',
-                                CASE WHEN meaning LIKE '%\_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
+                      HINT = format('Text is accepted where every value is a number or empty. Make a view that converts the others, such as nullif(%s, ''N/A''), or leaves them out%s, and give the view instead of the table.',
+                                quote_ident(name), CASE WHEN meaning LIKE '%\_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
         END IF;
         value := format('nullif(btrim(%s::text, E'' \t\n\r\f\v''), '''')::numeric', value);
         type := 'numeric'::regtype;

@@ -410,7 +410,7 @@ refuse_text(const pm_job_table *t, pm_job_column what, ErrorData *e)
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
 			 errmsg(column[0] == '"' ? "column %s of table \"%s\" must hold %s" : "column \"%s\" of table \"%s\" must hold %s", column, get_rel_name(t->relid), kind),
 			 errdetail("It is read as \"%s\" of the jobs; its type is %s. One value: %s.", names[what], format_type_be(t->column_type[what]), e->message),
-			 errhint("Text is accepted where every value is one of these %s, or empty. Convert or leave out the others in a view%s, and give the view instead of the table.", kind,
+			 errhint("Text is accepted where every value is one of these %s, or empty. Make a view that converts the others, such as nullif(%s, 'N/A'), or leaves them out%s, and give the view instead of the table.", kind, column,
 					 is_duration(what) ? " (a duration may be an interval, such as '1 02:03:04'::interval)" : "")));
 }
 
