@@ -187,6 +187,22 @@ add(score *s, const pm_fabric *f, const pm_scaled_row *test, int n)
 	s->n += n;
 }
 
+/* The error of one network, and whether it is predicted too fast (-) or too slow (+). */
+static void
+show_network(const char *cluster, const char *model, const pm_fabric *f, const pm_scaled_row *test, int n)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		pm_scaled	s;
+
+		pm_scaled_step(test[i].shape, &test[i].parallel, f, 1, &s);
+		sum += s.step_ms / test[i].step_ms - 1;
+	}
+	printf("  %s, %s left out: %.1f %%, in the mean %+.1f %% (n %d)\n", cluster, model, 100 * pm_fabric_error(f, test, n), 100 * sum / n, n);
+}
+
 static double
 percent(const score *s)
 {
@@ -244,6 +260,7 @@ main(int argc, char **argv)
 				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
 					printf("%s, %s: %s\n", clusters[k].name, nets[net].model, st.message);
 				add(&other, &f, test, n);
+				show_network(clusters[k].name, nets[net].model, &f, test, n);
 			}
 		}
 		printf("%-8s own: %5.1f -> %5.1f (n %d)   other: %5.1f -> %5.1f (n %d)\n", clusters[k].name, percent(&own_prior), percent(&own), own.n,
