@@ -127,6 +127,10 @@ SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.collect_from_jobs('night_job')$$), ($$SELECT perfmodel.collect_from_jobs('night_job', '{"colour": "id"}')$$),
     ($$SELECT perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations"}', startup_s => -1)$$), ($$SELECT perfmodel.collect_from_jobs('night_job', min_steps => NULL)$$),
     ($$SELECT perfmodel.nightly_start('night_job')$$)) AS v(statement);
+SAVEPOINT read_only;
+SET TRANSACTION READ ONLY;
+SELECT helper.error_of($$SELECT perfmodel.collect_from_jobs('night_job')$$);
+ROLLBACK TO read_only;
 -- one object says what columns mean to all functions: each leaves alone what it does not ask for
 \set one '{"job_id": "id", "graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued", "submitted_at": "finished_at", "deadline": "finished_at"}'
 SELECT count(*) > 0 AS collected FROM perfmodel.collect_from_jobs('night_job', :'one');

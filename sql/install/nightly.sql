@@ -135,6 +135,10 @@ DECLARE
     origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
     start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
 BEGIN
+    IF current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'cannot execute perfmodel.collect_from_jobs() in a read-only transaction' USING ERRCODE = 'read_only_sql_transaction',
+            HINT = 'It adds rows to perfmodel.profile: call it on the primary, in a transaction that may write.';
+    END IF;
     IF startup_s IS NULL OR NOT (startup_s >= 0 AND startup_s < 1e9) OR min_steps IS NULL OR min_steps < 1 THEN
         RAISE EXCEPTION 'startup_s must be at least 0, and min_steps at least 1' USING ERRCODE = 'invalid_parameter_value',
             DETAIL = format('They are %s and %s.', coalesce(startup_s::text, 'NULL'), coalesce(min_steps::text, 'NULL')),
