@@ -565,6 +565,22 @@ before(TimestampTz at, Datum interval)
 	return DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(at), interval));
 }
 
+#define MOST_ARRIVALS_YEARS 100
+
+static void
+check_arrivals(Datum arrivals)
+{
+	Interval	none = {0};
+	Interval	most = {.month = 12 * MOST_ARRIVALS_YEARS};
+
+	if (DatumGetBool(DirectFunctionCall2(interval_lt, arrivals, IntervalPGetDatum(&none))) ||
+		DatumGetBool(DirectFunctionCall2(interval_gt, arrivals, IntervalPGetDatum(&most))))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("arrivals must be an interval of 0 or more, and at most %d years", MOST_ARRIVALS_YEARS),
+				 errhint("For example: '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
+}
+
 /* The argument arrivals: recent_from and history_from of the call. */
 static void
 window_argument(FunctionCallInfo fcinfo, int arg, pm_job_table *t, eta_call *c)
@@ -580,13 +596,10 @@ window_argument(FunctionCallInfo fcinfo, int arg, pm_job_table *t, eta_call *c)
 		c->unchecked = "jobs that are still to come are not counted: the table has none that are over";
 		return;
 	}
+	if (!PG_ARGISNULL(arg))
+		check_arrivals(PG_GETARG_DATUM(arg));
 	c->recent_from = c->history_from = before(c->at, PG_ARGISNULL(arg) ? IntervalPGetDatum(&usual) : PG_GETARG_DATUM(arg));
-	if (TIMESTAMP_NOT_FINITE(c->recent_from) || c->recent_from > c->at)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("arrivals must be an interval of 0 or more"),
-				 errhint("For example: '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
-	if (c->recent_from == c->at)
+	if (c->recent_from >= c->at)
 	{
 		c->recent_from = c->history_from = DT_NOBEGIN;
 		return;
