@@ -84,6 +84,39 @@ test_rates(void)
 	}
 }
 
+/* Forward us of a Dropout of 16 x 1,000 elements. */
+static double
+dropout_us(bool is_cpu, pm_mode mode)
+{
+	graph_text	t;
+	pm_gpu		gpu = test_gpu;
+	pm_graph   *g;
+	pm_sample	s;
+	pm_tokens	tokens;
+
+	text_start(&t, "one", "one");
+	text_node(&t, "'op':'Input','inputs':[],'shape':[1,1000],'batch_dim':0");
+	text_node(&t, "'op':'Dropout','inputs':[0],'shape':[1,1000],'batch_dim':0,'attrs':{'ratio':0.1}");
+	g = text_finish(&t, &arena);
+	gpu.is_cpu = is_cpu;
+	s = make_sample(g, make_skeleton(g, true, &arena), 16, 1);
+	s.query.gpu = &gpu;
+	s.query.mode = mode;
+	CHECK(pm_tokens_build(s.skeleton, &s.query, &arena, &tokens, NULL) == PM_OK);
+	return tokens.phase_us[0];
+}
+
+/* A CPU draws the random numbers of Dropout one after the other; a GPU, and a network in evaluation mode, take no time for them. */
+static void
+test_draws(void)
+{
+	double		drawn_us = 16000 * 21 / (test_gpu.clock_ghz * 1e3);
+
+	CHECK_NEAR(dropout_us(true, PM_TRAIN), drawn_us, 0.02 * drawn_us);
+	CHECK(dropout_us(false, PM_TRAIN) < 0.02 * drawn_us && dropout_us(false, PM_TRAIN) > 0);
+	CHECK_EQ(dropout_us(true, PM_INFERENCE), 0);
+}
+
 /* Slot "own_kernel" of one convolution; -1 where it does not apply. */
 static int
 own_kernel(const char *shapes, const char *attrs, pm_dtype dtype, pm_layout layout, bool is_cpu)
@@ -421,6 +454,7 @@ main(void)
 	test_peaks();
 	test_rates();
 	test_own_kernel();
+	test_draws();
 	test_roofline();
 	test_job();
 	test_slots();

@@ -521,6 +521,12 @@ pm_op_class(int op)
 }
 
 bool
+pm_op_draws(int op)
+{
+	return pm_op_row_of(op)->bytes == PM_BYTES_MASK;
+}
+
+bool
 pm_op_differentiable(int op)
 {
 	return pm_op_row_of(op)->back != PM_BACK_NONE;

@@ -53,6 +53,8 @@ int			pm_op_count(void);
 const char *pm_op_name(int op);
 const char *pm_op_alias(int i);			/* i-th other spelling, NULL behind the last */
 pm_class	pm_op_class(int op);
+/* Whether it draws a random number for each element of its output, in training. */
+bool		pm_op_draws(int op);
 /* Whether a gradient passes: not through comparisons, ArgMax, random numbers, ... */
 bool		pm_op_differentiable(int op);
 
