@@ -13,8 +13,8 @@ which nobody trains with; its networks are those of torchvision with the same na
 VGG), and left out where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
 not support, a second set of the RX 7700S with other settings, and fp64.
 Of NVIDIA's DeepLearningExamples the image classifiers of PyTorch on one GPU are taken, which train with autocast or in the card's FP32 as a user would; most of its other
-networks use fused kernels of NVIDIA's own. Its tables lack the batch: that and the layout are those of its configs.yml. EfficientNet ran with RMSprop, whose step is
-no larger part of the time than that of SGD with momentum, as which it counts.
+networks use fused kernels of NVIDIA's own. Its tables lack the batch: that and the layout are those of its configs.yml. EfficientNet ran with RMSprop, which
+perfmodel does not know, and counts as SGD with momentum: the update is taken for a small part of these steps.
 """
 
 import csv

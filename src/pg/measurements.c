@@ -420,7 +420,7 @@ complete_sample(loader *l, int i, int64 graph_id)
 	s->skeleton = &e->skeleton;
 	s->query.gpu = pm_rows_sheet(l->rows, l->rows->gpu[i]);
 	s->query.dtype = pm_dtype_run(s->query.gpu, s->query.dtype);
-	s->query.layout = pm_layout_run(s->query.graph, s->query.layout);
+	s->query.layout = pm_layout_run(s->query.graph->has_layout, s->query.layout);
 }
 
 static uint64

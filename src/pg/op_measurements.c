@@ -74,7 +74,7 @@ read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cx
 	s->query.gpu = pm_rows_sheet(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
 	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
 	s->query.dtype = pm_dtype_run(s->query.gpu, pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL))));
-	s->query.layout = pm_layout_run(g, pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL))));
+	s->query.layout = pm_layout_run(g->has_layout, pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL))));
 	framework = pm_value_text(i, Q_FRAMEWORK, cxt);
 	s->query.framework = framework ? MemoryContextStrdup(cxt, pm_to_core_lossy(framework)) : NULL;
 	s->query.optimizer = PM_SGD;

@@ -500,7 +500,6 @@ pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	to->merged = pm_predictor_merges(to->ref.predictor->kind, &to->ref.predictor->options);
 	if ((to->graph = pm_graph_look_up(q->graph_id, p)) == NULL)
 		return false;
-	if (!to->graph->has_layout)
-		s->query.layout = PM_NCHW;
+	s->query.layout = pm_layout_run(to->graph->has_layout, s->query.layout);
 	return true;
 }

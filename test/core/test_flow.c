@@ -51,7 +51,7 @@ test_permuted(void)
 		 CONV(5, 4) "," CONV(6, 5));
 	CHECK(flow(1)->runs[PM_NCHW] == PM_NCHW && flow(1)->runs[PM_NHWC] == PM_NHWC);
 	CHECK(flow(5)->runs[PM_NCHW] == PM_NHWC && flow(6)->runs[PM_NCHW] == PM_NHWC && flow(6)->runs[PM_NHWC] == PM_NHWC);
-	CHECK(graph.has_layout && pm_layout_run(&graph, PM_NHWC) == PM_NHWC && pm_layout_run(&graph, PM_NCHW) == PM_NCHW);
+	CHECK(graph.has_layout && pm_layout_run(graph.has_layout, PM_NHWC) == PM_NHWC && pm_layout_run(graph.has_layout, PM_NCHW) == PM_NCHW);
 	/* layer norm copies what does not lie plainly: after a plain convolution, not after a channels-last one */
 	CHECK(flow(3)->copied[PM_NCHW].launches == 1 && flow(3)->copied[PM_NHWC].launches == 0);
 	CHECK_EQ(flow(3)->copied[PM_NCHW].each, 2 * 8 * 16 * 16);
@@ -67,7 +67,7 @@ test_no_layout(void)
 		 "{'id':3,'op':'Transpose','inputs':[2],'shape':[1,2,16,4],'batch_dim':0,'view':true,'attrs':{'perm':[0,2,1,3]}},"
 		 "{'id':4,'op':'MatMul','inputs':[3,3],'shape':[1,2,16,16],'batch_dim':0},"
 		 "{'id':5,'op':'Softmax','inputs':[4],'shape':[1,2,16,16],'batch_dim':0,'attrs':{'axis':3}}");
-	CHECK(!graph.has_layout && pm_layout_run(&graph, PM_NHWC) == PM_NCHW && pm_layout_run(&graph, PM_NCHW) == PM_NCHW);
+	CHECK(!graph.has_layout && pm_layout_run(graph.has_layout, PM_NHWC) == PM_NCHW && pm_layout_run(graph.has_layout, PM_NCHW) == PM_NCHW);
 }
 
 /* A channel shuffle lays its tensor plainly, and the convolution after it copies it back. */

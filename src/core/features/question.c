@@ -67,9 +67,9 @@ pm_dtype_run(const pm_gpu *gpu, pm_dtype asked)
 }
 
 pm_layout
-pm_layout_run(const pm_graph *g, pm_layout asked)
+pm_layout_run(bool has_layout, pm_layout asked)
 {
-	return g->has_layout ? asked : PM_NCHW;
+	return has_layout ? asked : PM_NCHW;
 }
 
 /* PyTorch's, TensorFlow's and Lightning's words; "mixed" is autocast, whichever 16-bit type it casts to. */

@@ -62,11 +62,11 @@ pm_code		pm_gpu_check(const pm_gpu *gpu, pm_status *st);
 pm_dtype	pm_dtype_run(const pm_gpu *gpu, pm_dtype asked);
 
 /*
- * The layout in which a finished graph runs when it is asked for another: nchw
- * where no operator knows the difference, as in a language model, whose tensors
- * model.to(memory_format=torch.channels_last) leaves as they are.
+ * The layout in which a graph runs when it is asked for another: nchw where no
+ * operator knows the difference (pm_graph.has_layout is false), as in a language
+ * model, whose tensors model.to(memory_format=torch.channels_last) leaves as they are.
  */
-pm_layout	pm_layout_run(const pm_graph *g, pm_layout asked);
+pm_layout	pm_layout_run(bool has_layout, pm_layout asked);
 
 /* One question. framework may be NULL. */
 typedef struct pm_question

@@ -271,8 +271,9 @@ fill_job(pm_real *v, const pm_skeleton *s, const pm_tokens *t, const pm_question
 /*
  * Dropout's random numbers.  A GPU draws them beside its memory traffic.  PyTorch
  * on a CPU draws one after the other in one thread (bernoulli_, a Mersenne
- * Twister): 6.7 to 7.2 ns an element on a Zen 4 core at 3.3 GHz, of which reading
- * and writing are 0.4 (the rows of data/op_profiles.csv.gz from 20,000 elements on).
+ * Twister): forward 6.7 to 7.2 ns an element on a Zen 4 core at 3.3 GHz (the fp32
+ * rows of data/op_profiles.csv.gz from 20,000 elements on), where its memory
+ * bandwidth alone would take 0.4.
  */
 static void
 add_draws(const pm_node *n, const pm_question *q, pm_work *w)
