@@ -47,17 +47,17 @@ check_stored(const pm_predictor *p, const pm_sample *s)
 
 /* A larger batch never takes less time, whatever the weights: here those of hardly any training at a wild rate. */
 static void
-test_monotone(const pm_gpu *gpu)
+test_monotone(const pm_gpu *gpu, bool edges)
 {
 	const pm_setting wild[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("members", 2),
-		NUMBER("learning_rate", 0.1), NUMBER("warmup", 0)};
+		NUMBER("learning_rate", 0.1), NUMBER("warmup", 0), {.name = "edges", .number = edges, .is_bool = true}};
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
 	pm_predictor p;
 	int			violations = 0;
 
 	for (int s = 0; s < d.n && gpu != NULL; s++)
 		d.samples[s].query.gpu = gpu;
-	p = make_predictor("mdot", wild, 6, &d, &arena);
+	p = make_predictor("mdot", wild, 7, &d, &arena);
 	for (int s = 0; s < d.n; s++)
 	{
 		pm_sample	sample = d.samples[s];
@@ -90,7 +90,7 @@ test_in_turn(void)
 }
 
 static void
-test_threads(void)
+test_threads(bool edges)
 {
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
 	uint8_t    *first = NULL;
@@ -98,13 +98,13 @@ test_threads(void)
 
 	for (int threads = 1; threads <= 4; threads++)
 	{
-		const pm_setting quick[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8)};
+		const pm_setting quick[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8), {.name = "edges", .number = edges, .is_bool = true}};
 		pm_predictor p = {.kind = pm_kind_find("mdot")};
 		pm_fit_report report;
 		uint8_t    *data;
 		size_t		len;
 
-		CHECK(pm_options_set(p.kind, quick, 3, &p.options, NULL) == PM_OK);
+		CHECK(pm_options_set(p.kind, quick, 4, &p.options, NULL) == PM_OK);
 		CHECK(pm_predictor_fit(&p, &d, 1, threads, NULL, &arena, &report, NULL) == PM_OK);
 		CHECK(report.epochs == 3 && report.n_params > 1000 && report.valid_n > 0 && report.valid_mape > 0);
 		CHECK(pm_predictor_save(&p, &arena, &data, &len, NULL) == PM_OK);
@@ -115,6 +115,38 @@ test_threads(void)
 		}
 		CHECK(len == first_len && memcmp(data, first, len) == 0);
 	}
+}
+
+/* With edges, what an operator reads tells of its time; a stored predictor hears the same. */
+static void
+test_edges(void)
+{
+	pm_setting	settings[] = {NUMBER("epochs", 10), NUMBER("d_model", 16), NUMBER("d_operator", 8), {.name = "edges", .number = 0, .is_bool = true}};
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	pm_predictor deaf = make_predictor("mdot", settings, 4, &d, &arena);
+	pm_predictor p;
+	pm_predictor back;
+	uint8_t    *data;
+	size_t		len;
+	int			differ = 0;
+
+	settings[3].number = 1;
+	p = make_predictor("mdot", settings, 4, &d, &arena);
+	CHECK(pm_predictor_save(&p, &arena, &data, &len, NULL) == PM_OK);
+	CHECK(pm_predictor_load(data, len, &arena, &back, NULL) == PM_OK);
+	for (int i = 0; i < d.n; i++)
+	{
+		double		without;
+		double		with;
+		double		stored;
+
+		CHECK(pm_predictor_predict(&deaf, &d.samples[i], &arena, &without, NULL, NULL, NULL) == PM_OK);
+		CHECK(pm_predictor_predict(&p, &d.samples[i], &arena, &with, NULL, NULL, NULL) == PM_OK);
+		CHECK(pm_predictor_predict(&back, &d.samples[i], &arena, &stored, NULL, NULL, NULL) == PM_OK);
+		CHECK_EQ(with, stored);
+		differ += with != without;
+	}
+	CHECK_EQ(differ, d.n);
 }
 
 /* Where each report of progress came from. */
@@ -322,10 +354,14 @@ main(void)
 	cpu = *make_dataset(1, 1, true, entangled, &arena).samples[0].query.gpu;
 	cpu.is_cpu = true;
 	cpu.name = "CPU";
-	test_monotone(NULL);
-	test_monotone(&cpu);
+	for (int edges = 0; edges < 2; edges++)
+	{
+		test_monotone(NULL, edges);
+		test_monotone(&cpu, edges);
+		test_threads(edges);
+	}
 	test_in_turn();
-	test_threads();
+	test_edges();
 	test_progress();
 	test_narrowing_loss();
 	test_operators();

@@ -13,6 +13,7 @@
 #define STEP		1e-5
 #define TOLERANCE	1e-5
 #define SAMPLES		3
+#define DROP_SEED	11
 
 static pm_arena arena;
 static pm_gpu gpu = {.name = "test", .memory_gb = 24, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64,
@@ -26,6 +27,7 @@ static pm_mdot_net net;
 static pm_mdot_data data = {.net = &net, .inputs = inputs, .step_ms = step_ms, .weight = weight};
 static double *w, *grad;
 static void *workspace;
+static bool dropping;			/* as in training, each pass the same */
 
 static void
 prepare_inputs(pm_codec *codec)
@@ -65,8 +67,10 @@ loss(void)
 {
 	const int	index[SAMPLES] = {0, 1, 2};
 	double		predicted[SAMPLES];
+	pm_rng		rng;
 
-	return pm_mdot_pass(&data, w, NULL, index, SAMPLES, predicted, NULL, workspace);
+	pm_rng_seed(&rng, DROP_SEED);
+	return pm_mdot_pass(&data, w, NULL, index, SAMPLES, predicted, dropping ? &rng : NULL, workspace);
 }
 
 /* Central differences of every parameter of one tensor. */
@@ -119,7 +123,8 @@ check_config(const char *what, pm_mdot_config c, const pm_codec *codec)
 	/* zero-initialised tensors get values too, so that gradients flow everywhere */
 	for (size_t i = 0; i < net.tensors.n_params; i++)
 		w[i] += 0.1 * (2 * pm_rng_uniform(&rng) - 1);
-	pm_mdot_pass(&data, w, grad, index, SAMPLES, predicted, NULL, workspace);
+	pm_rng_seed(&rng, DROP_SEED);
+	pm_mdot_pass(&data, w, grad, index, SAMPLES, predicted, dropping ? &rng : NULL, workspace);
 	for (int i = 0; i < net.tensors.n; i++)
 	{
 		double		error = tensor_error(&net.tensors.list[i]);
@@ -185,6 +190,14 @@ main(void)
 	prepare_inputs(&codec);
 	check_config("additive, log_huber", c, &codec);
 	check_order();
+	c.edges = true;
+	check_config("additive, edges", c, &codec);
+	check_order();
+	dropping = true;
+	c.drop_path = 0.4;
+	check_config("additive, edges, branches left out", c, &codec);
+	dropping = c.edges = false;
+	c.drop_path = 0;
 	c.loss = PM_LOSS_MSE_RAW;
 	c.residual = false;
 	check_config("additive, mse_raw, no residual", c, &codec);

@@ -178,6 +178,57 @@ node_position(const truth *t, int i, double *p, double scale)
 	p[5 * PM_SINUSOID + PM_N_DEGREES + (n_out < 8 ? n_out : 8)] += scale;
 }
 
+/* The share of token b in what a copy of token a reads, or is read by, as a mean over the copies. */
+static double
+token_edge(const pm_skeleton *s, const truth *t, pm_edge_way way, int a, int b)
+{
+	double		sum = 0;
+
+	for (int x = 0; x < s->dag.n; x++)
+	{
+		int			hits = 0;
+		int			degree = 0;
+
+		for (int y = 0; y < s->dag.n && s->token_of[x] == a; y++)
+		{
+			int			i = s->dag.node[way == PM_TO_PRODUCERS ? x : y];
+			int			j = s->dag.node[way == PM_TO_PRODUCERS ? y : x];
+
+			degree += t->parent[i][j];
+			hits += t->parent[i][j] && s->token_of[y] == b;
+		}
+		sum += degree > 0 ? (double) hits / degree : 0;
+	}
+	return sum / s->copies[a];
+}
+
+/* Each edge once, with its weight, and no other. */
+static void
+check_edges(const pm_skeleton *s, const truth *t)
+{
+	double	   *weight = calloc((size_t) s->n, sizeof(double));
+	double		worst = 0;
+	int			twice = 0;
+
+	for (int way = 0; way < PM_N_EDGE_WAYS; way++)
+		for (int i = 0; i < s->n; i++)
+		{
+			const pm_edges *e = &s->edges[way];
+
+			memset(weight, 0, s->n * sizeof(double));
+			for (int k = e->at[i]; k < e->at[i + 1]; k++)
+			{
+				twice += weight[e->to[k]] != 0;
+				weight[e->to[k]] = e->weight[k];
+			}
+			for (int j = 0; j < s->n; j++)
+				worst = fmax(worst, fabs(weight[j] - token_edge(s, t, (pm_edge_way) way, i, j)));
+		}
+	CHECK_EQ(twice, 0);
+	CHECK_NEAR(worst, 0, 1e-6);
+	free(weight);
+}
+
 /* ---------- skeletons ---------- */
 
 static void
@@ -206,6 +257,7 @@ check_skeleton(const pm_graph *g, const pm_skeleton *s)
 	CHECK_EQ(copies, s->dag.n);
 	for (int i = 0; i <= s->n; i++)
 		CHECK(s->relation[i] == PM_REL_JOB && s->relation[i * (s->n + 1)] == PM_REL_JOB);
+	check_edges(s, t);
 	free(position);
 	free(t);
 }

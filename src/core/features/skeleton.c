@@ -434,6 +434,87 @@ build_relations(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
 	return settle_relations(s, above, below, words, depth, scratch, st);
 }
 
+/* ---- edges between tokens ---- */
+
+/* Copies of each token stand together: of token k, order[first[k]] to order[first[k + 1]]. */
+static pm_code
+order_copies(const pm_skeleton *s, int32_t *first, int32_t *order, pm_arena *scratch, pm_status *st)
+{
+	int32_t    *next = PM_NEW(scratch, int32_t, s->n);
+
+	if (!next)
+		return pm_no_memory(st, scratch);
+	for (int k = 0; k < s->n; k++)
+	{
+		next[k] = first[k];
+		first[k + 1] = first[k] + (int32_t) s->copies[k];
+	}
+	for (int i = 0; i < s->dag.n; i++)
+		order[next[s->token_of[i]]++] = i;
+	return PM_OK;
+}
+
+/* Edges of the operators in order[n], all copies of one token, from *n_edges on.  share[tokens]: zeroed scratch. */
+static void
+join_edges(const pm_skeleton *s, const int32_t *order, int n, const int32_t *at, const int32_t *next, double *share,
+		   pm_edges *e, int *n_edges)
+{
+	int			start = *n_edges;
+
+	for (int x = 0; x < n; x++)
+	{
+		int			i = order[x];
+		int			degree = at[i + 1] - at[i];
+
+		for (int k = at[i]; k < at[i + 1]; k++)
+		{
+			int			to = s->token_of[next[k]];
+
+			if (share[to] == 0)
+				e->to[(*n_edges)++] = to;
+			share[to] += 1.0 / ((double) n * degree);
+		}
+	}
+	for (int k = start; k < *n_edges; k++)
+	{
+		e->weight[k] = (pm_real) share[e->to[k]];
+		share[e->to[k]] = 0;
+	}
+}
+
+static pm_code
+build_edges(pm_skeleton *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+{
+	const int32_t *const at[] = {s->dag.parent_at, s->dag.child_at};
+	const int32_t *const next[] = {s->dag.parent, s->dag.child};
+	int32_t    *first = PM_NEW(scratch, int32_t, s->n + 1);
+	int32_t    *order = PM_NEW(scratch, int32_t, s->dag.n);
+	double	   *share = PM_NEW(scratch, double, s->n);
+	pm_code		rc;
+
+	if (!first || !order || !share)
+		return pm_no_memory(st, scratch);
+	if ((rc = order_copies(s, first, order, scratch, st)) != PM_OK)
+		return rc;
+	for (int way = 0; way < PM_N_EDGE_WAYS; way++)
+	{
+		pm_edges   *e = &s->edges[way];
+		int			n = 0;
+
+		e->at = PM_NEW(a, int32_t, s->n + 1);
+		e->to = PM_NEW(a, int32_t, at[way][s->dag.n] + 1);
+		e->weight = PM_NEW(a, pm_real, at[way][s->dag.n] + 1);
+		if (!e->at || !e->to || !e->weight)
+			return pm_no_memory(st, a);
+		for (int k = 0; k < s->n; k++)
+		{
+			join_edges(s, order + first[k], first[k + 1] - first[k], at[way], next[way], share, e, &n);
+			e->at[k + 1] = n;
+		}
+	}
+	return PM_OK;
+}
+
 /* scratch: for what the skeleton does not keep. */
 static pm_code
 build_skeleton(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_status *st)
@@ -454,7 +535,9 @@ build_skeleton(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_st
 		return pm_fail(st, PM_ERR_LIMIT, "graph \"%s\" has %d distinct operators, and at most %d can be predicted",
 					   name, s->n, PM_MAX_TOKENS);
 	rc = build_positions(s, a, scratch, st);
-	return rc == PM_OK ? build_relations(s, a, scratch, st) : rc;
+	if (rc != PM_OK || (rc = build_relations(s, a, scratch, st)) != PM_OK)
+		return rc;
+	return build_edges(s, a, scratch, st);
 }
 
 pm_code

@@ -22,6 +22,20 @@ typedef enum pm_relation
 	PM_REL_SIBLING, PM_REL_UNRELATED, PM_REL_JOB
 } pm_relation;
 
+/* Which way an edge leads from a token. */
+typedef enum pm_edge_way
+{
+	PM_TO_PRODUCERS, PM_TO_CONSUMERS, PM_N_EDGE_WAYS
+} pm_edge_way;
+
+/* Edges between tokens: those of token i stand from at[i] to at[i + 1]. */
+typedef struct pm_edges
+{
+	int32_t    *at;				/* [n+1] */
+	int32_t    *to;				/* tokens, each once for a token */
+	pm_real    *weight;			/* of a token they sum to the share of its copies that have such edges */
+} pm_edges;
+
 #define PM_SINUSOID		32		/* width of one sinusoid */
 #define PM_N_DEGREES	9		/* 0..7, 8 and more */
 /* depth | relative depth | height | parents | children | indegree | outdegree */
@@ -38,6 +52,7 @@ typedef struct pm_skeleton
 	pm_real    *position;		/* [n, PM_POSITION_DIM] averaged over the copies */
 	uint8_t    *relation;		/* [n+1, n+1] what column is to row: pm_relation of the closest
 								 * pair of copies; row and column 0 are the job token */
+	pm_edges	edges[PM_N_EDGE_WAYS];	/* the mean over the copies of a token of what each copy reads, or is read by */
 } pm_skeleton;
 
 /*

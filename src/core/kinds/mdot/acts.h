@@ -47,6 +47,11 @@ typedef struct pm_mdot_acts
 	pm_real    *f, *f_xhat, *f_rstd;	/* [3 * ops, d_op], [3 * ops] */
 	pm_real    *o;				/* [ops, d] */
 
+	/* messages along edges */
+	pm_real    *heard[PM_N_EDGE_WAYS];	/* [ops, d] means over producers, over consumers; not set where left out */
+	pm_real    *d_heard;		/* [ops, d] */
+	pm_real    *heard_scale;	/* [n] 0: left out */
+
 	/* job token and sequence */
 	pm_real    *job;			/* [n, job features] */
 	pm_mlp_acts job_mlp;

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kinds/mdot/messages.h"
 #include "nn/loss.h"
 
 /* Cauchy's loss: errors far beyond its scale pull less and less, since some times nothing in the graph explains. */
@@ -46,6 +47,8 @@ lay_out_operators(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	t->f_xhat = REALS(3 * u * k);
 	t->f_rstd = REALS(3 * u);
 	t->o = REALS(u * net->c.d);
+	if (net->c.edges)
+		pm_mdot_messages_take(c, net, t);
 }
 
 static void
@@ -418,6 +421,8 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 	gather(data, index, t, rng);
 	operator_encoder(data, index, w, t);
 	assemble(data, index, w, t);
+	if (net->c.edges)
+		pm_mdot_messages(data, index, w, rng, t);
 	for (int l = 0; l < net->c.layers; l++)
 		pm_encoder_forward(t->x, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, rng ? &drop : NULL,
 						   &t->seq[l], &t->scratch);
@@ -438,6 +443,8 @@ backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *i
 		pm_encoder_backward(t->dx, grad, w, &net->seq[l], &net->seq_shape, &t->segs, dropped,
 							&t->seq[l], &t->scratch);
 	assemble_back(data, index, w, grad, t);
+	if (net->c.edges)
+		pm_mdot_messages_back(data, index, w, grad, t);
 	operator_encoder_back(data, index, w, grad, t);
 }
 

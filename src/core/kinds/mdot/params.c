@@ -43,6 +43,11 @@ add_sequence(pm_mdot_net *net, pm_tensors *t)
 		pm_encoder_add(t, "seq", l, &net->seq_shape, PM_START_ZERO, net->seq ? &net->seq[l] : NULL);
 	net->seq_ln_g = pm_tensors_add(t, "seq_ln_g", 1, d, PM_START_ONE);
 	net->seq_ln_b = pm_tensors_add(t, "seq_ln_b", 1, d, PM_START_ZERO);
+	if (net->c.edges)
+	{
+		net->message[PM_TO_PRODUCERS] = pm_tensors_add(t, "produced", d, d, PM_START_ZERO);
+		net->message[PM_TO_CONSUMERS] = pm_tensors_add(t, "consumed", d, d, PM_START_ZERO);
+	}
 }
 
 static void

@@ -42,6 +42,7 @@ typedef struct pm_mdot_config
 	int			hidden;			/* of the heads' perceptrons */
 	pm_mdot_head head;
 	pm_mdot_loss loss;
+	bool		edges;			/* messages along the edges of the graph */
 	bool		residual;		/* additive head: the pooled factor exp(c) */
 	double		dropout;		/* of units in the sequence Transformer's branches */
 	double		drop_path;		/* of whole branches */
@@ -68,6 +69,7 @@ typedef struct pm_mdot_net
 	size_t		fuse_ln_g, fuse_ln_b;	/* [d_op] */
 	size_t		fuse_w, fuse_b; /* [3 d_op, d], [d] the three dimensions of an operator become one vector */
 	size_t		position;		/* [PM_POSITION_DIM, d] */
+	size_t		message[PM_N_EDGE_WAYS];	/* [d, d] of messages from producers, from consumers */
 	pm_mlp		job;
 	pm_encoder_shape seq_shape;
 	pm_encoder_params *seq;		/* [c.layers] */

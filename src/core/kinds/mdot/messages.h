@@ -1,0 +1,17 @@
+/*
+ * messages.h - messages along the edges of the graph: what each operator
+ * hears of those that it reads from and of those that read it (option edges).
+ */
+#ifndef PM_MDOT_MESSAGES_H
+#define PM_MDOT_MESSAGES_H
+
+#include "kinds/mdot/acts.h"
+
+/* Take what the branch keeps of the t->ops operators of t->n samples. */
+void		pm_mdot_messages_take(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t);
+/* Adds to the operators' rows of t->x, from t->o.  rng: leaves samples out (drop_path); NULL: none. */
+void		pm_mdot_messages(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t);
+/* From t->dx, the gradient of t->x: adds to t->d_ops and to grad. */
+void		pm_mdot_messages_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t);
+
+#endif
