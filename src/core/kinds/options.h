@@ -22,6 +22,7 @@ typedef struct pm_option
 				max;			/* inclusive */
 	const char *choices;		/* "log_huber|mse_raw|mae_raw", CHOICE only */
 	const char *help;
+	bool		later;			/* a stored predictor without this option is older than it, and has 0 */
 } pm_option;
 
 /* One value given by the user. text is set for strings, else number (booleans 0/1). */

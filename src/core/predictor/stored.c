@@ -100,7 +100,7 @@ load_option(const pm_option *def, pm_reader *r, pm_arena *a, double *value, pm_s
 	return PM_OK;
 }
 
-/* Options that the kind has gained since are as they are when nobody sets them. */
+/* Options that the kind has gained since are 0 if the kind says so, else as they are when nobody sets them. */
 static pm_code
 load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 {
@@ -109,6 +109,9 @@ load_options(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 
 	if (rc != PM_OK)
 		return rc;
+	for (int i = 0; i < p->kind->n_options; i++)
+		if (p->kind->options[i].later)
+			p->options.value[i] = 0;
 	for (uint32_t i = 0; i < n; i++)
 	{
 		const char *name = pm_get_text(r, a);
