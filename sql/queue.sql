@@ -137,7 +137,7 @@ SELECT job_id, p50_s > 0 AS p50, p90_s > 0 AS p90, step_ms > 0 AS step, regexp_r
 SELECT "position", job_id, note ~ '^does not fit' AS too_large FROM perfmodel.queue_order(:large, at => '2026-01-01 12:00+00');
 SELECT "position", job_id, start_p50 IS NOT NULL AS starts, finish_p90 IS NOT NULL AS ends, note ~ '^does not fit' AS too_large FROM perfmodel.queue_eta(:large, free => '{"T4": 0, "A100": 1}', at => '2026-01-01 12:00+00');
 SELECT "position", job_id, node, note ~ '^does not fit' AS too_large FROM perfmodel.place(:large, nodes => '{n1,n2}', node_gpus => '{T4,A100}', node_free => '{8,8}', at => '2026-01-01 12:00+00', max_slowdown => 2);
-SELECT job_id, sum(steps) > 0 AS steps, bool_or(note ~ '^does not fit') AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2026-01-02 12:00+00]"}', gpus => '{T4}', at => '2026-01-01 12:00+00', level => 0.5)
+SELECT job_id, sum(steps) > 0 AS steps, bool_or(note ~ '^does not fit') AS too_large FROM perfmodel.fill_windows(:large, windows => '{"[2026-01-01 12:00+00, 2126-01-01 12:00+00]"}', gpus => '{T4}', at => '2026-01-01 12:00+00', level => 0.5)
 WHERE job_id IN ('1', '2', '3') GROUP BY job_id ORDER BY job_id;
 SELECT job_id, gpu, step_ms > 0 AS step, note ~ 'does not fit' AS too_large FROM perfmodel.what_if_jobs(:large, gpus => '{T4,A100}') ORDER BY job_id, gpu;
 -- a weight that no plan can use is an error, not a weight of 1
