@@ -18,6 +18,7 @@
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -142,6 +143,17 @@ read_device(device *d, uint64 row)
 	return true;
 }
 
+/* JSON has as many digits of a number as the session's extra_float_digits says: all of them while `query` is run. */
+static void
+run_with_all_digits(pm_plan *query)
+{
+	int			level = NewGUCNestLevel();
+
+	(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	pm_run(query, NULL, NULL, true);
+	AtEOXact_GUC(true, level);
+}
+
 static void
 read_devices(void)
 {
@@ -158,7 +170,7 @@ read_devices(void)
 	n_devices = 0;
 	MemoryContextReset(devices_cxt);
 	SPI_connect();
-	pm_run(&query, NULL, NULL, true);
+	run_with_all_digits(&query);
 	old = MemoryContextSwitchTo(devices_cxt);
 	devices = palloc0(sizeof(device) * Max(SPI_processed, 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
