@@ -112,6 +112,15 @@ SELECT n, better IS NULL AS undecided FROM perfmodel.compare_predictors('<b> of 
 SELECT perfmodel.report_diff('<b> of the report', '</script> of the report') AS page \gset
 SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<table', :'page') AS tables;
 SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;
+-- however a session writes times: IST, which is five and a half hours before UTC here, would be read as the time of Israel
+SET datestyle = 'SQL, DMY';
+SET timezone = 'Asia/Kolkata';
+SELECT count(*) AS jobs, pg_temp.rows(perfmodel.report_jobs('"a report"."job </script>"', from_time => max(m.at))) = count(*) AS as_asked
+FROM "a report"."job </script>" AS j, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY submitted_at) AS at FROM "a report"."job </script>") AS m WHERE j.submitted_at >= m.at;
+SELECT page LIKE '%2020-01-01 05:30:00+05:30%' AS with_offset
+FROM unnest(ARRAY[perfmodel.report_trust('</script> of the report', '2020-01-01 00:00+00'), perfmodel.report_diff('<b> of the report', '</script> of the report', '2020-01-01 00:00+00')]) AS page;
+SET datestyle = 'ISO, MDY';
+SET timezone = 'UTC';
 DELETE FROM perfmodel.profile;
 SELECT page LIKE '%no data yet%' AS says FROM perfmodel.report_diff('<b> of the report', '</script> of the report') AS page;
 SELECT pg_temp.wrong(perfmodel.report_diff('<b> of the report', '</script> of the report')) AS wrong;
@@ -127,11 +136,11 @@ DELETE FROM perfmodel.profile;
 -- the same question, the same page, but for the time that it was made
 SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM generate_series(1, 2), LATERAL perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page;
 -- what is not a question
-CREATE TABLE "a report".odd AS SELECT *, '{}'::jsonb AS options, 1.5::money AS cost, 'auto' AS words FROM "a report".both LIMIT 3;
+CREATE TABLE "a report".odd AS SELECT *, '{}'::jsonb AS options, 1.5::money AS cost, 'auto' AS words, 'v64' AS version FROM "a report".both LIMIT 3;
 SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"team": "nobody"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"colour": "gpu"}', predictor => '</script> of the report')$$),
-    ($$SELECT perfmodel.report('"a report".odd', columns => '{"batch": "words"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"duration_s": "options"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('"a report".odd', columns => '{"batch": "words"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"batch": "version"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"duration_s": "options"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"gpu_count": "cost"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "words"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "batch", "graph": "nothing", "team": null}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"graph": null, "graph_id": null}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_description', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),

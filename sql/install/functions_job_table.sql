@@ -26,14 +26,14 @@ BEGIN
     ELSIF type = 'interval'::regtype AND meaning LIKE '%\_s' THEN
         RETURN format('extract(epoch FROM %s)::float8', value);
     ELSIF (SELECT t.typcategory FROM pg_type AS t WHERE t.oid = type) = 'S' THEN
-        EXECUTE format($query$SELECT %1$s FROM %2$s WHERE btrim(%1$s, E' \t\n\r\f\v') !~ '^([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?)?$' LIMIT 1$query$, value || '::text', jobs) INTO wrong;
+        EXECUTE format($query$SELECT %1$s FROM %2$s WHERE btrim(%1$s, E' \t\n\r\f\x0B') !~ '^([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?)?$' LIMIT 1$query$, value || '::text', jobs) INTO wrong;
         IF wrong IS NOT NULL THEN
             RAISE EXCEPTION 'column "%" of table % must hold numbers, but one value is "%"', name, jobs, left(wrong, 64)
                 USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s.', meaning, declared),
                       HINT = format('Text is accepted where every value is a number or empty. Make a view that converts the others, such as nullif(%s, ''N/A''), or leaves them out%s, and give the view instead of the table.',
                                 quote_ident(name), CASE WHEN meaning LIKE '%\_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
         END IF;
-        value := format('nullif(btrim(%s::text, E'' \t\n\r\f\v''), '''')::numeric', value);
+        value := format('nullif(btrim(%s::text, E'' \t\n\r\f\x0B''), '''')::numeric', value);
         type := 'numeric'::regtype;
     ELSIF type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
         RAISE EXCEPTION 'column "%" of table % must be a number, not %', name, jobs, declared
@@ -103,7 +103,7 @@ BEGIN
         IF column_name = ANY (present) THEN
             value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
             IF wanted[i] = ANY (names) THEN
-                value := format('CASE WHEN btrim(%1$s, E'' \t\n\r\f\v'') <> '''' THEN %1$s END', value);
+                value := format('CASE WHEN btrim(%1$s, E'' \t\n\r\f\x0B'') <> '''' THEN %1$s END', value);
             END IF;
             -- a row that does not say is read as a table that does not
             IF otherwise[i] NOT LIKE 'NULL%' AND wanted[i] <> 'team' THEN
@@ -127,9 +127,10 @@ END $$;
 COMMENT ON FUNCTION perfmodel.job_columns(regclass, jsonb, text[], text[], text) IS
     'the select list for a table of jobs: the wanted columns by their own names; otherwise[i] NULL: must be there';
 
+-- Times are written into the query: other styles than ISO have abbreviations of time zones, which may be read as another zone.
 CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
     RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
 DECLARE
     wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,graph,team,gpu_count,dtype,layout,framework}';
     -- of columns that the table may lack; NULL: it must have them

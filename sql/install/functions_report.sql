@@ -297,7 +297,7 @@ END $$;
 COMMENT ON FUNCTION perfmodel.report_history(text, text, text[], boolean) IS 'the part of a report about a history of jobs, read by a query as report_jobs() makes it';
 
 CREATE FUNCTION perfmodel.report_trust(predictor text, since timestamptz DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
 DECLARE
     ask CONSTANT text := format('perfmodel.residuals(%L, %L)', predictor, since);
     whole record;
@@ -406,7 +406,7 @@ COMMENT ON FUNCTION perfmodel.report(regclass, timestamptz, timestamptz, jsonb, 
 
 CREATE FUNCTION perfmodel.report_diff(a text, b text, since timestamptz DEFAULT NULL, title text DEFAULT 'Two predictors compared',
                                       zoom boolean DEFAULT true) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off SET datestyle = 'ISO' AS $$
 DECLARE
     joined CONSTANT text := format(
 $query$SELECT x.profile_id, x.graph_id, x.family, x.gpu, x.dtype, x.batch, x.measured_ms, x.predicted_ms AS a_ms, y.predicted_ms AS b_ms,

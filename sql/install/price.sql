@@ -58,7 +58,7 @@ FROM (VALUES ('AUS', 531, '{Australia,AU}'), ('AUT', 148, '{Austria,AT}'), ('BEL
              ('USA', 379, '{United States,US,United States of America}'), ('ZAF', 716, '{South Africa,ZA}')) AS v (region, g_per_kwh, names);
 
 CREATE FUNCTION perfmodel.check_price() RETURNS trigger
-    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
 DECLARE
     other perfmodel.price;
 BEGIN
