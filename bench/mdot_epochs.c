@@ -294,8 +294,8 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	SIZE("op_layers", c->op_layers);
 	SIZE("hidden", c->hidden);
 #undef SIZE
-	fprintf(f, "\"residual\": %s, \"dropout\": %g, \"drop_path\": %g, \"head_dropout\": %g, \"unknown\": %g}",
-			c->residual ? "true" : "false", c->dropout, c->drop_path, c->head_dropout, c->unknown);
+	fprintf(f, "\"estimates\": %d, \"residual\": %s, \"dropout\": %g, \"drop_path\": %g, \"head_dropout\": %g, \"unknown\": %g}",
+			c->estimates, c->residual ? "true" : "false", c->dropout, c->drop_path, c->head_dropout, c->unknown);
 	for (int i = 0; i < kind->n_options; i++)
 	{
 		char		text[64];
@@ -324,6 +324,7 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	EACH(double, in->n, in->memory_us);
 	EACH(double, in->n, in->compute_ref_us);
 	EACH(double, in->n, in->memory_ref_us);
+	EACH(double, in->n, in->to_peak);
 	EACH(double, in->n, in->kernels);
 	EACH(pm_real, PM_N_JOB, in->job);
 	EACH(pm_real, (size_t) in->n * 2 * PM_N_SLOTS, in->config);

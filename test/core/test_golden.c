@@ -80,6 +80,7 @@ read_sample(int i)
 	in->memory_us = (double *) values("sample", i, "memory_us", n);
 	in->compute_ref_us = (double *) values("sample", i, "compute_ref_us", n);
 	in->memory_ref_us = (double *) values("sample", i, "memory_ref_us", n);
+	in->to_peak = (double *) values("sample", i, "to_peak", n);
 	in->kernels = (double *) values("sample", i, "kernels", n);
 	in->config = (double *) values("sample", i, "config", n * 2 * PM_N_SLOTS);
 	in->load = (double *) values("sample", i, "load", n * PM_N_LOADS);
@@ -97,13 +98,13 @@ read_sample(int i)
 static pm_mdot_config
 read_config(int i)
 {
-	const double *choice = values("case", i, "choice", 3);
+	const double *choice = values("case", i, "choice", 4);
 
 	return (pm_mdot_config) {
 		.d = (int) value("d"), .heads = (int) value("heads"), .layers = (int) value("layers"),
 		.d_op = (int) value("d_op"), .op_heads = (int) value("op_heads"), .op_layers = (int) value("op_layers"),
 		.hidden = (int) value("hidden"), .head = (pm_mdot_head) choice[0], .loss = (pm_mdot_loss) choice[1],
-		.residual = choice[2] != 0, .n_types = (int) value("n_types"),
+		.residual = choice[2] != 0, .estimates = (int) choice[3], .n_types = (int) value("n_types"),
 		.n_frameworks = (int) value("n_frameworks"), .n_gpus = (int) value("n_gpus")
 	};
 }

@@ -59,6 +59,8 @@ prepare_inputs(pm_codec *codec)
 		pm_input_rework(&inputs[i], &work);
 		/* one as on a CPU */
 		inputs[i].in_turn = i == 2;
+		for (int k = 0; k < inputs[i].n; k++)
+			inputs[i].to_peak[k] = 0.5 + 0.1 * (k % 5);
 	}
 }
 
@@ -183,19 +185,22 @@ int
 main(void)
 {
 	pm_mdot_config c = {.d = 8, .heads = 2, .layers = 2, .d_op = 8, .op_heads = 4, .op_layers = 1, .hidden = 4,
-		.head = PM_HEAD_ADDITIVE, .loss = PM_LOSS_LOG_HUBER, .residual = true};
+		.head = PM_HEAD_ADDITIVE, .loss = PM_LOSS_LOG_HUBER, .residual = true, .estimates = 1};
 	pm_codec	codec;
 
 	pm_arena_init_malloc(&arena);
 	prepare_inputs(&codec);
 	check_config("additive, log_huber", c, &codec);
 	check_order();
+	c.estimates = 2;
+	check_config("additive, two estimates", c, &codec);
 	c.edges = true;
-	check_config("additive, edges", c, &codec);
+	check_config("additive, two estimates, edges", c, &codec);
 	check_order();
 	dropping = true;
 	c.drop_path = 0.4;
 	check_config("additive, edges, branches left out", c, &codec);
+	c.estimates = 1;
 	dropping = c.edges = false;
 	c.drop_path = 0;
 	c.loss = PM_LOSS_MSE_RAW;

@@ -82,6 +82,7 @@ put_sample(int i, const pm_input *in)
 	put_field(i, "memory_us", in->memory_us, in->n);
 	put_field(i, "compute_ref_us", in->compute_ref_us, in->n);
 	put_field(i, "memory_ref_us", in->memory_ref_us, in->n);
+	put_field(i, "to_peak", in->to_peak, in->n);
 	put_field(i, "kernels", in->kernels, in->n);
 	put_field(i, "job", in->job, PM_N_JOB);
 	put_field(i, "config", in->config, in->n * 2 * PM_N_SLOTS);
@@ -104,7 +105,7 @@ put_parameters(const pm_mdot_net *net)
 		double		centre = t->start == PM_START_ONE ? 1 : 0;
 
 		/* wide enough to leave the range of the exponent now and then */
-		if (t->at == net->adapter)
+		if (t->at == net->estimate[0].adapter || t->at == net->estimate[1].adapter)
 			width = 3;
 		pm_tensor_print(t, name, sizeof(name));
 		printf("param.%s %d", name, t->rows * t->cols);
@@ -164,7 +165,7 @@ read_samples(const char *path, pm_sample *samples)
 int
 main(int argc, char **argv)
 {
-	pm_mdot_config c = {.d = 16, .heads = 2, .layers = 2, .d_op = 8, .op_heads = 4, .op_layers = 1, .hidden = 8};
+	pm_mdot_config c = {.d = 16, .heads = 2, .layers = 2, .d_op = 8, .op_heads = 4, .op_layers = 1, .hidden = 8, .estimates = PM_MDOT_ESTIMATES};
 	static pm_mdot_net net;
 	pm_sample	samples[N_ROWS] = {0};
 	pm_dataset	d = {N_ROWS, samples};
@@ -213,6 +214,8 @@ main(int argc, char **argv)
 			pm_tokens_build(samples[i].skeleton, &larger, &arena, &work, &st) != PM_OK)
 			die("encode", &st);
 		pm_input_rework(&in, &work);
+		for (int k = 0; k < in.n; k++)
+			in.to_peak[k] = (2 + k % 5) / 4.0;
 		put_sample(i, &in);
 	}
 	put_parameters(&net);

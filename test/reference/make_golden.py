@@ -3,9 +3,9 @@
 
     make_golden.py inputs.txt >golden.txt
 
-Two cases over the same samples and parameters: the additive head with its
-residual factor and the logarithmic Huber loss, and the pooled head with
-squared error.  Each case has the predictions, the loss and the gradient of
+Two cases over the same samples and parameters: the additive head with two
+estimates, its residual factor and the logarithmic Huber loss, and the pooled
+head with squared error.  Each case has the predictions, the loss and the gradient of
 every tensor; golden.h says how they are written.
 """
 
@@ -18,8 +18,8 @@ from twin import Batch, Config, Sample, Twin
 UNIT = 4096.0
 STEPS = 1e9
 CASES = (
-    {"head": "additive", "loss": "log_huber", "residual": True},
-    {"head": "pooled", "loss": "mse_raw", "residual": False},
+    {"head": "additive", "loss": "log_huber", "residual": True, "estimates": 2},
+    {"head": "pooled", "loss": "mse_raw", "residual": False, "estimates": 1},
 )
 # as numbers, in the order of the core's enumerations
 HEADS = ("additive", "pooled")
@@ -52,7 +52,8 @@ def sample_of(records, i):
     return Sample(type=field("type", n, dtype=torch.long), op_class=field("op_class", n, dtype=torch.long),
                   config=field("config", n, -1), load=field("load", n, -1), copies=field("copies", n),
                   compute_us=field("compute_us", n), memory_us=field("memory_us", n),
-                  compute_ref_us=field("compute_ref_us", n), memory_ref_us=field("memory_ref_us", n), kernels=field("kernels", n),
+                  compute_ref_us=field("compute_ref_us", n), memory_ref_us=field("memory_ref_us", n), to_peak=field("to_peak", n),
+                  kernels=field("kernels", n),
                   position=field("position", n, -1), relation=field("relation", n + 1, n + 1, dtype=torch.long),
                   job=field("job", -1), dtype=dtype, layout=layout, framework=framework, gpu=gpu, step_ms=1.0,
                   weight=WEIGHTS[i])
@@ -85,16 +86,16 @@ def main():
         shapes = {name: (p.t() if transposed else p).shape for name, p, transposed in net.tensors()}
         net.load({name: torch.tensor(records["param." + name]).view(shape) / UNIT for name, shape in shapes.items()})
         batch = Batch(samples)
-        for j, p in zip(batch.order, net(batch).tolist()):
+        for j, p in zip(batch.order, net(batch).mean(0).tolist()):
             samples[j].step_ms = float(f"{p * MISS[j]:.4g}")
         batch = Batch(samples)
         predicted = net(batch)
         loss = net.loss(predicted, batch)
         loss.backward()
-        put(f"case{i}.choice", [HEADS.index(case["head"]), LOSSES.index(case["loss"]), int(case["residual"])])
+        put(f"case{i}.choice", [HEADS.index(case["head"]), LOSSES.index(case["loss"]), int(case["residual"]), case["estimates"]])
         put(f"case{i}.step_ms", [repr(s.step_ms) for s in samples])
         put(f"case{i}.weight", [repr(s.weight) for s in samples])
-        put(f"case{i}.predicted", [repr(p) for _, p in sorted(zip(batch.order, predicted.tolist()))])
+        put(f"case{i}.predicted", [repr(p) for _, p in sorted(zip(batch.order, predicted.mean(0).tolist()))])
         put(f"case{i}.loss", [repr(loss.item())])
         for name, grad in net.gradients().items():
             put_gradient(f"case{i}.grad.{name}", grad)

@@ -52,6 +52,7 @@ class Config:
     head: str = "additive"
     loss: str = "log_huber"
     residual: bool = False
+    estimates: int = 2
     dropout: float = 0.0
     drop_path: float = 0.0
     head_dropout: float = 0.0
@@ -74,6 +75,7 @@ class Sample:
     memory_us: torch.Tensor     # [n]
     compute_ref_us: torch.Tensor    # [n] at the batch that the features are of
     memory_ref_us: torch.Tensor     # [n]
+    to_peak: torch.Tensor       # [n] factors that turn these times into those at the device's peaks
     kernels: torch.Tensor       # [n]
     position: torch.Tensor      # [n, position_dim]
     relation: torch.Tensor      # [n + 1, n + 1]
@@ -108,7 +110,7 @@ class Batch:
     """Samples stacked: job tokens are rows 0..n-1, operators come behind."""
 
     PER_OPERATOR = ("type", "op_class", "config", "load", "copies", "compute_us", "memory_us",
-                    "compute_ref_us", "memory_ref_us", "kernels", "position")
+                    "compute_ref_us", "memory_ref_us", "to_peak", "kernels", "position")
 
     def __init__(self, samples, together=2):
         # predictions come in this order
@@ -202,8 +204,42 @@ class GraphAttention:
         return mixed.permute(1, 2, 0, 3).reshape(g.n * g.longest, d).index_select(0, g.slot)
 
 
+class Estimate(nn.Module):
+    """One estimate of the operators' times and of the rest of the step."""
+
+    def __init__(self, c):
+        super().__init__()
+        d, h = c.d, c.hidden
+        self.dropout = c.head_dropout
+        self.head = nn.Linear(d, 4 * h)
+        self.compute, self.memory = nn.Linear(h, 1), nn.Linear(h, 1)
+        self.launch, self.growth = nn.Linear(h, 1), nn.Linear(h, 1)
+        self.rest1, self.rest2 = nn.Linear(d, h), nn.Linear(h, 1)
+        self.adapter = nn.Parameter(torch.zeros(c.n_gpus, c.n_classes))
+
+    def forward(self, batch, z, scale):
+        """[b] microseconds; scale [ops]: factors on the times that it starts from."""
+        job, ops = z[:batch.n], z[batch.n:]
+        h = F.dropout(gelu(self.head(ops)), self.dropout, self.training)
+        h_compute, h_memory, h_launch, h_growth = h.chunk(4, 1)
+        adapter = self.adapter[batch.gpu[batch.sample], batch.op_class]
+        a = torch.exp(leaky_clamp(self.compute(h_compute).squeeze(1) + adapter, EXPONENT_MIN, EXPONENT_MAX)) * scale
+        m = torch.exp(leaky_clamp(self.memory(h_memory).squeeze(1) + adapter, EXPONENT_MIN, EXPONENT_MAX)) * scale
+        work = batch.compute_us * a + batch.memory_us * m
+        reference = batch.compute_ref_us * a + batch.memory_ref_us * m
+        ones = torch.ones_like(work)
+        ratio = torch.where((work > 0) & (reference > 0), work, ones) / torch.where(reference > 0, reference, ones)
+        device = work * ratio ** (GROWTH_MAX * torch.tanh(self.growth(h_growth).squeeze(1)))
+        launch = LAUNCH_US * batch.kernels * F.softplus(self.launch(h_launch).squeeze(1), threshold=30)
+        # an operator without any cost would have an infinite slope; it counts as zero
+        fourth = device ** 4 + launch ** 4
+        time = torch.where(fourth > 0, fourth, torch.ones_like(fourth)) ** 0.25 * (fourth > 0)
+        rest = REST_US * F.softplus(self.rest2(gelu(self.rest1(job))).squeeze(1), threshold=30)
+        return rest.index_add(0, batch.sample, batch.copies * time)
+
+
 class Twin(nn.Module):
-    """The network; forward(batch) gives ms per training step, in the order of batch.order."""
+    """The network; forward(batch) gives [estimates, b] ms per training step, in the order of batch.order: their mean is the answer."""
 
     def __init__(self, c):
         super().__init__()
@@ -222,17 +258,14 @@ class Twin(nn.Module):
         self.job1, self.job2 = nn.Linear(c.n_job, d), nn.Linear(d, d)
         self.seq = nn.ModuleList(EncoderLayer(d, c.heads, c.n_relations) for _ in range(c.layers))
         self.lnz = nn.LayerNorm(d)
-        self.head = nn.Linear(d, 4 * h)
-        self.compute, self.memory = nn.Linear(h, 1), nn.Linear(h, 1)
-        self.launch, self.growth = nn.Linear(h, 1), nn.Linear(h, 1)
-        self.rest1, self.rest2 = nn.Linear(d, h), nn.Linear(h, 1)
+        self.estimates = nn.ModuleList(Estimate(c) for _ in range(c.estimates))
         self.pool1, self.pool2 = nn.Linear(3 * d, h), nn.Linear(h, 1)
-        self.adapter = nn.Parameter(torch.zeros(c.n_gpus, c.n_classes))
         self.start()
 
     def start(self):
         """Initial values as the core has them."""
-        zero = (self.position, self.compute, self.memory, self.launch, self.growth, self.rest2, self.pool2,
+        zero = (self.position, self.pool2,
+                *(output for e in self.estimates for output in (e.compute, e.memory, e.launch, e.growth, e.rest2)),
                 *(branch for layer in self.seq for branch in (layer.out, layer.down)))
         for module in self.modules():
             if isinstance(module, nn.Linear):
@@ -292,38 +325,19 @@ class Twin(nn.Module):
         pool = torch.cat([job, mean, top], 1)
         return self.pool2(gelu(self.pool1(pool))).squeeze(1)
 
-    def additive(self, batch, z):
-        """[b] microseconds: the operators' times and the rest."""
-        job, ops = z[:batch.n], z[batch.n:]
-        h = F.dropout(gelu(self.head(ops)), self.c.head_dropout, self.training)
-        h_compute, h_memory, h_launch, h_growth = h.chunk(4, 1)
-        adapter = self.adapter[batch.gpu[batch.sample], batch.op_class]
-        a = leaky_clamp(self.compute(h_compute).squeeze(1) + adapter, EXPONENT_MIN, EXPONENT_MAX)
-        m = leaky_clamp(self.memory(h_memory).squeeze(1) + adapter, EXPONENT_MIN, EXPONENT_MAX)
-        work = batch.compute_us * torch.exp(a) + batch.memory_us * torch.exp(m)
-        reference = batch.compute_ref_us * torch.exp(a) + batch.memory_ref_us * torch.exp(m)
-        ones = torch.ones_like(work)
-        ratio = torch.where((work > 0) & (reference > 0), work, ones) / torch.where(reference > 0, reference, ones)
-        device = work * ratio ** (GROWTH_MAX * torch.tanh(self.growth(h_growth).squeeze(1)))
-        launch = LAUNCH_US * batch.kernels * F.softplus(self.launch(h_launch).squeeze(1), threshold=30)
-        # an operator without any cost would have an infinite slope; it counts as zero
-        fourth = device ** 4 + launch ** 4
-        time = torch.where(fourth > 0, fourth, torch.ones_like(fourth)) ** 0.25 * (fourth > 0)
-        rest = REST_US * F.softplus(self.rest2(gelu(self.rest1(job))).squeeze(1), threshold=30)
-        return rest.index_add(0, batch.sample, batch.copies * time)
-
     def forward(self, batch):
         z = self.sequence(batch)
         if self.c.head == "pooled":
-            return torch.exp(self.c.log_mean + self.c.log_sigma * self.pooled(batch, z))
-        ms = self.additive(batch, z) / 1000
+            return torch.exp(self.c.log_mean + self.c.log_sigma * self.pooled(batch, z)).unsqueeze(0)
+        scales = (torch.ones_like(batch.to_peak), batch.to_peak)
+        ms = torch.stack([e(batch, z, scale) for e, scale in zip(self.estimates, scales)]) / 1000
         if self.c.residual:
             ms = ms * torch.exp(leaky_clamp(self.pooled(batch, z), -RESIDUAL_MAX, RESIDUAL_MAX))
         return ms
 
     def loss(self, predicted, batch):
-        """Sum over the samples of their weighted losses."""
-        truth = batch.step_ms
+        """Sum over the samples of their weighted losses, the mean over the estimates."""
+        truth = batch.step_ms.expand_as(predicted)
         if self.c.loss == "log_huber":
             each = F.huber_loss(torch.log(predicted / truth), torch.zeros_like(truth), reduction="none",
                                 delta=HUBER_DELTA)
@@ -333,7 +347,7 @@ class Twin(nn.Module):
             each = ((predicted - truth) / self.c.raw_scale) ** 2
         else:
             each = ((predicted - truth) / self.c.raw_scale).abs()
-        return (batch.weight * each).sum()
+        return (batch.weight * each.mean(0)).sum()
 
     # ---- the core's names ----
 
@@ -356,13 +370,14 @@ class Twin(nn.Module):
         for weight, bias, module in (
                 ("config_w1", "config_b1", self.config1), ("config_w2", "config_b2", self.config2), ("load_w1", "load_b1", self.load1),
                 ("load_w2", "load_b2", self.load2), ("fuse_w", "fuse_b", self.fuse), ("position", None, self.position),
-                ("job_w1", "job_b1", self.job1), ("job_w2", "job_b2", self.job2), ("hidden_w", "hidden_b", self.head),
-                ("compute_w", "compute_b", self.compute), ("memory_w", "memory_b", self.memory), ("launch_w", "launch_b", self.launch),
-                ("growth_w", "growth_b", self.growth),
-                ("rest_w1", "rest_b1", self.rest1), ("rest_w2", "rest_b2", self.rest2), ("pooled_w1", "pooled_b1", self.pool1),
+                ("job_w1", "job_b1", self.job1), ("job_w2", "job_b2", self.job2), ("pooled_w1", "pooled_b1", self.pool1),
                 ("pooled_w2", "pooled_b2", self.pool2)):
             yield from linear(weight, bias, module)
-        yield "adapter", self.adapter, False
+        for prefix, e in zip(("", "peak_"), self.estimates):
+            for name, module in (("hidden_{}", e.head), ("compute_{}", e.compute), ("memory_{}", e.memory), ("launch_{}", e.launch),
+                                 ("growth_{}", e.growth), ("rest_{}1", e.rest1), ("rest_{}2", e.rest2)):
+                yield from linear(prefix + name.format("w"), prefix + name.format("b"), module)
+            yield prefix + "adapter", e.adapter, False
         for prefix, layers in (("op", self.op), ("seq", self.seq)):
             for i, layer in enumerate(layers):
                 def name(field):

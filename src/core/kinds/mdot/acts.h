@@ -27,6 +27,19 @@ typedef struct pm_mdot_token
 	double		launch;			/* of one launch, in units of the head */
 } pm_mdot_token;
 
+/* Of one estimate of the times. */
+typedef struct pm_mdot_estimate_acts
+{
+	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
+	pm_mlp_acts rest;
+	pm_mdot_token *token;		/* [ops] */
+	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
+	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
+	double	   *sum_us, *rest_us, *rest_slope;	/* [n] */
+	double	   *ms;				/* [n] the step */
+	double	   *dms, *dsum;		/* [n] gradients of the loss by ms, by sum_us */
+} pm_mdot_estimate_acts;
+
 typedef struct pm_mdot_acts
 {
 	int			n;				/* samples */
@@ -61,19 +74,15 @@ typedef struct pm_mdot_acts
 	pm_real    *z, *z_xhat, *z_rstd;	/* [rows, d], [rows] */
 
 	/* heads */
-	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
 	pm_real    *z0;				/* [n, d] job tokens */
-	pm_mlp_acts rest;
+	pm_mdot_estimate_acts estimate[PM_MDOT_ESTIMATES];
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
 	int32_t    *top;			/* [n, d] row of the maximum */
 	pm_mlp_acts pooled;
-	pm_mdot_token *token;		/* [ops] */
-	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
-	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
-	double	   *sum_us, *rest_us, *rest_slope, *c, *c_slope;	/* [n] */
+	double	   *c, *c_slope;	/* [n] */
 
 	/* backward */
-	double	   *dms;			/* [n] */
+	double	   *dc;				/* [n] */
 	pm_real    *dz;				/* [rows, d] */
 	pm_real    *dx;				/* [rows, d] */
 	pm_real    *d_ops;			/* [ops, d] */

@@ -62,7 +62,7 @@ typedef struct fit
 	double	   *ratio;			/* [tokens] the same */
 	pm_training_rows rows;		/* of all */
 	pm_largest_shard shard;
-	double		start;			/* where the networks' factors start, logs */
+	double		start[PM_MDOT_ESTIMATES];	/* where the networks' factors start, logs */
 	uint8_t    *decay;
 	int			epochs_before;	/* of networks that are done, for progress */
 	const pm_hooks *hooks;
@@ -143,7 +143,7 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	f->inputs[i].in_turn = f->m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&f->inputs[i], &work);
-	pm_mdot_anchor_factors(f->m, &query, features, f->anchor);
+	pm_mdot_anchor_factors(f->m, &query, features, f->anchor, f->inputs[i].to_peak);
 	pm_mdot_format_ratios(f->m, &s->query, &work, f->ratio);
 	pm_mdot_scale(&f->inputs[i], &factors, &factors, f->anchor, f->ratio, work.op_class);
 	return PM_OK;
@@ -187,26 +187,41 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	return rc;
 }
 
-/* What the networks' factors should start with: the median of rows of CPUs, or of the others; NaN: there are none. */
+/* The times that an estimate starts from, us. */
 static double
-median_start(const fit *f, bool cpu, double *scratch)
+start_us(const pm_input *in, int estimate)
+{
+	double		us = 0;
+
+	for (int i = 0; i < in->n; i++)
+		us += in->copies[i] * (in->compute_us[i] + in->memory_us[i]) * (estimate > 0 ? in->to_peak[i] : 1);
+	return us;
+}
+
+/* What an estimate's factors should start with: the median of rows of CPUs, or of the others; NaN: there are none. */
+static double
+median_start(const fit *f, int estimate, bool cpu, double *scratch)
 {
 	int			n = 0;
 
 	for (int i = 0; i < f->d->n; i++)
 		if (f->d->samples[i].query.gpu->is_cpu == cpu)
-			scratch[n++] = log(f->rows.step_ms[i] * 1000 / fmax(f->inputs[i].total_device_us, 1e-3));
+			scratch[n++] = log(f->rows.step_ms[i] * 1000 / fmax(start_us(&f->inputs[i], estimate), 1e-3));
 	if (n == 0)
 		return NAN;
 	pm_sort(scratch, n);
 	return fmax(-1, fmin(4, scratch[n / 2]));
 }
 
-/* CPUs start from their peaks times a factor, the same for all operators, with which the networks' start is right for them too. */
+/*
+ * CPUs start from their peaks times a factor, the same for all operators, with which the networks' start is right for them
+ * too; to_peak is the one with which that of the second estimate is.
+ */
 static void
-start_cpus(fit *f, double factor)
+start_cpus(fit *f, double factor, double to_peak)
 {
 	f->m->cpu_anchor = factor;
+	f->m->cpu_to_peak = to_peak;
 	for (int i = 0; i < f->all.n; i++)
 	{
 		pm_input   *in = &f->inputs[i];
@@ -219,33 +234,41 @@ start_cpus(fit *f, double factor)
 			in->memory_us[k] *= factor;
 			in->compute_ref_us[k] *= factor;
 			in->memory_ref_us[k] *= factor;
+			in->to_peak[k] = to_peak;
 		}
 		in->total_device_us *= factor;
 	}
 }
 
-/* Constants of the output, and a start that is right on average. */
+/* Where the estimates start: right on average. */
+static void
+choose_starts(fit *f, double *scratch)
+{
+	double		cpus = median_start(f, 0, true, scratch);
+	double		others = median_start(f, 0, false, scratch);
+
+	for (int k = 0; k < PM_MDOT_ESTIMATES; k++)
+		f->start[k] = median_start(f, k, isnan(others), scratch);
+	if (f->from == NULL && f->m->cpu_anchor > 0 && !isnan(cpus) && !isnan(others))
+		start_cpus(f, exp(cpus - others), exp(f->start[0] - f->start[1]));
+}
+
+/* Constants of the output, and the starts. */
 static pm_code
 calibrate(fit *f, pm_arena *a, pm_status *st)
 {
 	int			n = f->d->n;
 	pm_mdot_net *net = &f->m->net;
-	double	   *ratio = PM_NEW(a, double, n);
+	double	   *scratch = PM_NEW(a, double, n);
 	double		sum = 0;
-	double		cpus,
-				others;
 
-	if (!ratio)
+	if (!scratch)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		sum += f->rows.step_ms[i];
 	net->raw_scale = sum / n;
 	pm_log_moments(f->d->samples, n, &net->log_mean, &net->log_sigma);
-	cpus = median_start(f, true, ratio);
-	others = median_start(f, false, ratio);
-	f->start = isnan(others) ? cpus : others;
-	if (f->from == NULL && f->m->cpu_anchor > 0 && !isnan(cpus) && !isnan(others))
-		start_cpus(f, exp(cpus - others));
+	choose_starts(f, scratch);
 	if (f->from != NULL)
 	{
 		/* what the weights to start from were trained with */
@@ -310,8 +333,13 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 	net.workspace_bytes = pm_mdot_workspace(&m->net, &size);
 	pm_rng_seed(&rng, seed);
 	pm_tensors_start(&m->net.tensors, m->w[member], &rng);
-	m->w[member][m->net.output[PM_MDOT_COMPUTE].b] = m->w[member][m->net.output[PM_MDOT_MEMORY].b] = (pm_real) f->start;
-	m->w[member][m->net.output[PM_MDOT_LAUNCH].b] = -1;
+	for (int k = 0; k < m->net.c.estimates; k++)
+	{
+		const pm_mdot_estimate *e = &m->net.estimate[k];
+
+		m->w[member][e->output[PM_MDOT_COMPUTE].b] = m->w[member][e->output[PM_MDOT_MEMORY].b] = (pm_real) f->start[k];
+		m->w[member][e->output[PM_MDOT_LAUNCH].b] = -1;
+	}
 	if (f->from != NULL)
 		pm_tensors_copy(&m->net.tensors, m->w[member], &f->from->net.tensors, f->from->w[member % f->from->members]);
 	rc = pm_train(&net, m->w[member], r->step_ms, r->train, r->n_train, r->valid, r->n_valid, &o, &hooks, a, report, st);
@@ -423,12 +451,14 @@ choose_start(fit *f)
 	{
 		f->m->anchor = f->from->anchor;
 		f->m->cpu_anchor = f->from->cpu_anchor;
+		f->m->cpu_to_peak = f->from->cpu_to_peak;
 		f->m->in_turn = f->from->in_turn;
 		f->m->format = f->from->format;
 		return;
 	}
 	f->m->format = usual_format(f->d);
 	f->m->cpu_anchor = anchor == PM_ANCHOR_BASE ? 0 : 1;
+	f->m->cpu_to_peak = 1;
 	f->m->in_turn = true;
 	if (anchor == PM_ANCHOR_BASE || (anchor == PM_ANCHOR_AUTO && has_gpus(f->d)))
 		f->m->anchor = f->m->base;

@@ -97,11 +97,11 @@ softplus(double x, double *slope)
 
 /* Outputs of an operator, each a dot product of its own part of the hidden layer. */
 static double
-output(const pm_mdot_net *net, const pm_real *w, const pm_real *h, int which)
+output(const pm_mdot_net *net, const pm_mdot_estimate *e, const pm_real *w, const pm_real *h, int which)
 {
 	int			hidden = net->c.hidden;
 
-	return (double) pm_dot(h + which * hidden, w + net->output[which].w, hidden) + w[net->output[which].b];
+	return (double) pm_dot(h + which * hidden, w + e->output[which].w, hidden) + w[e->output[which].b];
 }
 
 /*
@@ -149,27 +149,34 @@ pm_mdot_token_us(double device_us, double launch_us, bool in_turn)
 
 /* Device time k of an operator, and the derivatives of k by the three outputs that make it. */
 static double
-device_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, const pm_real *h,
+			pm_mdot_estimate_acts *t, int op)
 {
+	const pm_mdot_estimate *e = &net->estimate[estimate];
+	double		scale = estimate == 0 ? 1 : in->to_peak[m];
+	double		compute_us = in->compute_us[m] * scale,
+				memory_us = in->memory_us[m] * scale,
+				compute_ref_us = in->compute_ref_us[m] * scale,
+				memory_ref_us = in->memory_ref_us[m] * scale;
 	pm_mdot_token *o = &t->token[op];
-	double		adapter = w[net->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]];
+	double		adapter = w[e->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]];
 	double		a_slope,
 				m_slope;
-	double		bend = tanh(output(net, w, h, PM_MDOT_GROWTH));
+	double		bend = tanh(output(net, e, w, h, PM_MDOT_GROWTH));
 	double		s,
 				k,
 				growth;
 
-	o->a = exp(leaky_clamp(output(net, w, h, PM_MDOT_COMPUTE) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
-	o->b = exp(leaky_clamp(output(net, w, h, PM_MDOT_MEMORY) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
+	o->a = exp(leaky_clamp(output(net, e, w, h, PM_MDOT_COMPUTE) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
+	o->b = exp(leaky_clamp(output(net, e, w, h, PM_MDOT_MEMORY) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
 	o->g = in->in_turn ? 0 : GROWTH_MAX * bend;
-	o->ref_us = in->compute_ref_us[m] * o->a + in->memory_ref_us[m] * o->b;
-	k = pm_mdot_device_us(o, in->compute_us[m], in->memory_us[m], &growth);
-	s = in->compute_us[m] * o->a + in->memory_us[m] * o->b;
+	o->ref_us = compute_ref_us * o->a + memory_ref_us * o->b;
+	k = pm_mdot_device_us(o, compute_us, memory_us, &growth);
+	s = compute_us * o->a + memory_us * o->b;
 	t->da[op] = s > 0 ? k * o->a * a_slope *
-		((1 + o->g) * in->compute_us[m] / s - (o->ref_us > 0 ? o->g * in->compute_ref_us[m] / o->ref_us : 0)) : 0;
+		((1 + o->g) * compute_us / s - (o->ref_us > 0 ? o->g * compute_ref_us / o->ref_us : 0)) : 0;
 	t->dm[op] = s > 0 ? k * o->b * m_slope *
-		((1 + o->g) * in->memory_us[m] / s - (o->ref_us > 0 ? o->g * in->memory_ref_us[m] / o->ref_us : 0)) : 0;
+		((1 + o->g) * memory_us / s - (o->ref_us > 0 ? o->g * memory_ref_us / o->ref_us : 0)) : 0;
 	t->dg[op] = in->in_turn ? 0 : k * growth * GROWTH_MAX * (1 - bend * bend);
 	return k;
 }
@@ -188,11 +195,12 @@ slope_of(double part, double time, bool in_turn)
  * l = launches * softplus(l_raw), smoothly; on a CPU t = k + l.
  */
 static void
-token_time(const pm_mdot_net *net, const pm_real *w, const pm_input *in, int m, const pm_real *h, pm_mdot_acts *t, int op)
+token_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, const pm_real *h,
+		   pm_mdot_estimate_acts *t, int op)
 {
 	double		l_slope;
-	double		k = device_time(net, w, in, m, h, t, op);
-	double		launch = softplus(output(net, w, h, PM_MDOT_LAUNCH), &l_slope);
+	double		k = device_time(net, estimate, w, in, m, h, t, op);
+	double		launch = softplus(output(net, &net->estimate[estimate], w, h, PM_MDOT_LAUNCH), &l_slope);
 	double		l,
 				time,
 				dk;
@@ -278,59 +286,60 @@ pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 
 /* What a step costs beside its operators, from the job token. */
 static void
-rest_forward(const pm_mdot_net *net, const pm_real *w, pm_mdot_acts *t)
+rest_forward(const pm_mdot_net *net, int estimate, const pm_real *w, pm_mdot_acts *t)
 {
-	int			d = net->c.d;
-	const pm_mlp *m = &net->rest;
+	const pm_mlp *m = &net->estimate[estimate].rest;
+	pm_mdot_estimate_acts *e = &t->estimate[estimate];
 
-	for (int i = 0; i < t->n; i++)
-		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
-	pm_linear_gelu(t->rest.act, t->rest.pre, t->z0, w + m->w1, w + m->b1, t->n, m->in, m->hidden);
+	pm_linear_gelu(e->rest.act, e->rest.pre, t->z0, w + m->w1, w + m->b1, t->n, m->in, m->hidden);
 	for (int i = 0; i < t->n; i++)
 	{
-		t->rest_us[i] = REST_US * softplus(perceptron_output(m, w, i, &t->rest), &t->rest_slope[i]);
-		t->rest_slope[i] *= REST_US;
+		e->rest_us[i] = REST_US * softplus(perceptron_output(m, w, i, &e->rest), &e->rest_slope[i]);
+		e->rest_slope[i] *= REST_US;
 	}
 }
 
 static void
-rest_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+rest_back(const pm_mdot_data *data, int estimate, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
+	pm_mdot_estimate_acts *e = &t->estimate[estimate];
 	int			d = net->c.d;
 	pm_real    *dz0 = t->small;	/* [n, d] */
 
 	for (int i = 0; i < t->n; i++)
-		t->rest_slope[i] *= data->inputs[index[i]].rest_share * dsum[i];
-	perceptron_back(dz0, grad, &net->rest, w, t->rest_slope, t->z0, t->n, &t->rest);
+		e->rest_slope[i] *= data->inputs[index[i]].rest_share * e->dsum[i];
+	perceptron_back(dz0, grad, &net->estimate[estimate].rest, w, e->rest_slope, t->z0, t->n, &e->rest);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
 }
 
 static void
-tokens_forward(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
+tokens_forward(const pm_mdot_data *data, int estimate, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
+	const pm_mdot_estimate *p = &net->estimate[estimate];
+	pm_mdot_estimate_acts *e = &t->estimate[estimate];
 	int			width = PM_MDOT_OUTPUTS * net->c.hidden;
 	int			op = 0;
 
-	pm_linear_gelu(t->h_act, t->h_pre, t->z, w + net->hidden_w, w + net->hidden_b, t->rows, net->c.d, width);
+	pm_linear_gelu(e->h_act, e->h_pre, t->z, w + p->hidden_w, w + p->hidden_b, t->rows, net->c.d, width);
 	if (rng != NULL && net->c.head_dropout > 0)
 	{
 		/* the mask goes into the derivative too, and so into the backward pass */
-		pm_dropout_mask(t->h_mask, (size_t) t->rows * width, net->c.head_dropout, rng);
-		pm_mul(t->h_act, t->h_mask, (size_t) t->rows * width);
-		pm_mul(t->h_pre, t->h_mask, (size_t) t->rows * width);
+		pm_dropout_mask(e->h_mask, (size_t) t->rows * width, net->c.head_dropout, rng);
+		pm_mul(e->h_act, e->h_mask, (size_t) t->rows * width);
+		pm_mul(e->h_pre, e->h_mask, (size_t) t->rows * width);
 	}
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
 
-		t->sum_us[i] = in->rest_share * t->rest_us[i];
+		e->sum_us[i] = in->rest_share * e->rest_us[i];
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			token_time(net, w, in, m, t->h_act + (size_t) (t->seg[i].start + 1 + m) * width, t, op);
-			t->sum_us[i] += in->copies[m] * t->t_us[op];
+			token_time(net, estimate, w, in, m, e->h_act + (size_t) (t->seg[i].start + 1 + m) * width, e, op);
+			e->sum_us[i] += in->copies[m] * e->t_us[op];
 		}
 	}
 }
@@ -347,11 +356,13 @@ output_back(pm_real *restrict dw, pm_real *restrict dh, pm_real g, const pm_real
 	}
 }
 
-/* dsum[n] are the gradients of t->sum_us; t->dz is overwritten */
+/* From the estimate's dsum to t->dz, which the first estimate overwrites and the second adds to. */
 static void
-tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *dsum, pm_mdot_acts *t)
+tokens_back(const pm_mdot_data *data, int estimate, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
+	const pm_mdot_estimate *p = &net->estimate[estimate];
+	const pm_mdot_estimate_acts *e = &t->estimate[estimate];
 	int			hidden = net->c.hidden;
 	int			width = PM_MDOT_OUTPUTS * hidden;
 	pm_real    *dh = t->wide;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
@@ -366,68 +377,85 @@ tokens_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 		{
 			size_t		row = (size_t) (t->seg[i].start + 1 + m) * width;
 			const double slope[PM_MDOT_OUTPUTS] = {
-				[PM_MDOT_COMPUTE] = t->da[op], [PM_MDOT_MEMORY] = t->dm[op],
-				[PM_MDOT_LAUNCH] = t->dl[op], [PM_MDOT_GROWTH] = t->dg[op]
+				[PM_MDOT_COMPUTE] = e->da[op], [PM_MDOT_MEMORY] = e->dm[op],
+				[PM_MDOT_LAUNCH] = e->dl[op], [PM_MDOT_GROWTH] = e->dg[op]
 			};
 
 			for (int k = 0; k < PM_MDOT_OUTPUTS; k++)
 			{
-				pm_real		gk = (pm_real) (dsum[i] * in->copies[m] * slope[k]);
+				pm_real		gk = (pm_real) (e->dsum[i] * in->copies[m] * slope[k]);
 
-				output_back(grad + net->output[k].w, dh + row + k * hidden, gk, w + net->output[k].w,
-							t->h_act + row + k * hidden, t->h_pre + row + k * hidden, hidden);
-				grad[net->output[k].b] += gk;
+				output_back(grad + p->output[k].w, dh + row + k * hidden, gk, w + p->output[k].w,
+							e->h_act + row + k * hidden, e->h_pre + row + k * hidden, hidden);
+				grad[p->output[k].b] += gk;
 			}
-			grad[net->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]] +=
-				(pm_real) (dsum[i] * in->copies[m] * (t->da[op] + t->dm[op]));
+			grad[p->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]] +=
+				(pm_real) (e->dsum[i] * in->copies[m] * (e->da[op] + e->dm[op]));
 		}
 	}
-	pm_linear_back(t->dz, grad + net->hidden_w, grad + net->hidden_b, dh, t->z, w + net->hidden_w, t->rows, net->c.d, width, false);
+	pm_linear_back(t->dz, grad + p->hidden_w, grad + p->hidden_b, dh, t->z, w + p->hidden_w, t->rows, net->c.d, width, estimate > 0);
 }
 
-/* predicted[n] in ms */
+/* From the estimates' sums and the pooled factor to their ms. */
+static void
+steps_forward(bool additive, pm_mdot_acts *t, pm_mdot_estimate_acts *e)
+{
+	for (int i = 0; i < t->n; i++)
+		e->ms[i] = (additive ? e->sum_us[i] / 1000 : 1) * exp(t->c[i]);
+}
+
+/* From dms to dsum, and t->dc. */
+static void
+steps_back(pm_mdot_acts *t, pm_mdot_estimate_acts *e)
+{
+	for (int i = 0; i < t->n; i++)
+	{
+		e->dsum[i] = e->dms[i] * exp(t->c[i]) / 1000;
+		t->dc[i] += e->dms[i] * e->ms[i];
+	}
+}
+
 void
-pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t, double *predicted)
+pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
+	int			d = net->c.d;
 
 	if (!additive || net->c.residual)
 		pooled_forward(data, index, w, t);
 	else
-		for (int i = 0; i < t->n; i++)
-			t->c[i] = 0;
-	if (additive)
-	{
-		rest_forward(net, w, t);
-		tokens_forward(data, index, w, rng, t);
-	}
+		memset(t->c, 0, t->n * sizeof(double));
 	for (int i = 0; i < t->n; i++)
-		predicted[i] = additive ? t->sum_us[i] * exp(t->c[i]) / 1000 : exp(t->c[i]);
+		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
+	for (int k = 0; k < net->c.estimates; k++)
+	{
+		if (additive)
+		{
+			rest_forward(net, k, w, t);
+			tokens_forward(data, k, index, w, rng, t);
+		}
+		steps_forward(additive, t, &t->estimate[k]);
+	}
 }
 
-/* dms[n]: gradients of predicted; overwritten. Fills t->dz. */
 void
-pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, const double *predicted,
-		   double *dms, pm_mdot_acts *t)
+pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 	bool		additive = net->c.head == PM_HEAD_ADDITIVE;
-	double	   *dc = t->rest_us;	/* both are done with */
-	double	   *dsum = dms;
 
-	for (int i = 0; i < t->n; i++)
-	{
-		dc[i] = dms[i] * predicted[i];
-		dsum[i] = dms[i] * exp(t->c[i]) / 1000;
-	}
-	if (additive)
-	{
-		tokens_back(data, index, w, grad, dsum, t);
-		rest_back(data, index, w, grad, dsum, t);
-	}
-	else
+	memset(t->dc, 0, t->n * sizeof(double));
+	if (!additive)
 		memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
+	for (int k = 0; k < net->c.estimates; k++)
+	{
+		steps_back(t, &t->estimate[k]);
+		if (!additive)
+			continue;
+		tokens_back(data, k, index, w, grad, t);
+		rest_back(data, k, index, w, grad, t);
+	}
 	if (!additive || net->c.residual)
-		pooled_back(data, index, w, grad, dc, t);
+		pooled_back(data, index, w, grad, t->dc, t);
 }

@@ -6,12 +6,10 @@
 
 #include "kinds/mdot/acts.h"
 
-/* From t->z to predicted[n] in ms. rng: dropout inside the heads; NULL: none. */
-void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng,
-						  pm_mdot_acts *t, double *predicted);
-/* dms[n]: gradients of predicted; overwritten. Adds to grad and fills t->dz. */
-void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad,
-							   const double *predicted, double *dms, pm_mdot_acts *t);
+/* From t->z to the ms of t's estimates. rng: dropout inside the heads; NULL: none. */
+void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t);
+/* The dms of t's estimates are gradients of their ms. Adds to grad and fills t->dz. */
+void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t);
 
 /*
  * Device time and launch time of one copy, and the time that comes of both, us: their sum where they follow each other

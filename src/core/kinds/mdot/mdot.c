@@ -26,6 +26,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"additive: a time for each operator, which corrects its roofline time; pooled: one time for the step"},
 	[OPT_LOSS] = {"loss", PM_OPT_CHOICE, PM_LOSS_LOG_CAUCHY, 0, 4, "log_huber|mape|mse_raw|mae_raw|log_cauchy", "training loss"},
 	[OPT_RESIDUAL] = {"residual", PM_OPT_BOOL, 0, 0, 1, NULL, "additive head: let a pooled factor correct the sum"},
+	[OPT_PEAK_ESTIMATE] = {"peak_estimate", PM_OPT_BOOL, 1, 0, 1, NULL,
+	"additive head: average the step with a second estimate, which corrects the times at the peaks of the device"},
 	[OPT_EDGES] = {"edges", PM_OPT_BOOL, 0, 0, 1, NULL, "let operators hear of those that they read from and of those that read them"},
 	[OPT_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"},
 	[OPT_MONOTONE] = {"monotone", PM_OPT_BOOL, 1, 0, 1, NULL,
@@ -70,7 +72,7 @@ pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus
 		.d = (int) v[OPT_D_MODEL], .heads = (int) v[OPT_HEADS], .layers = (int) v[OPT_LAYERS],
 		.d_op = (int) v[OPT_D_OPERATOR], .op_heads = 4, .op_layers = (int) v[OPT_OPERATOR_LAYERS],
 		.hidden = (int) v[OPT_HIDDEN], .head = (pm_mdot_head) v[OPT_HEAD], .loss = (pm_mdot_loss) v[OPT_LOSS],
-		.residual = v[OPT_RESIDUAL] != 0, .edges = v[OPT_EDGES] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
+		.residual = v[OPT_RESIDUAL] != 0, .estimates = v[OPT_HEAD] == PM_HEAD_ADDITIVE && v[OPT_PEAK_ESTIMATE] != 0 ? 2 : 1, .edges = v[OPT_EDGES] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
 		.head_dropout = v[OPT_HEAD_DROPOUT], .unknown = v[OPT_UNKNOWN],
 		.n_types = n_types, .n_frameworks = n_frameworks, .n_gpus = n_gpus
 	};
@@ -81,7 +83,7 @@ static pm_code
 mdot_check_start(const pm_options *o, const pm_predictor *from, pm_status *st)
 {
 	static const int same[] = {OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN,
-		OPT_HEAD, OPT_RESIDUAL, OPT_EDGES, OPT_MERGE, OPT_MONOTONE, OPT_ANCHOR};
+		OPT_HEAD, OPT_RESIDUAL, OPT_PEAK_ESTIMATE, OPT_EDGES, OPT_MERGE, OPT_MONOTONE, OPT_ANCHOR};
 
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		if (o->value[same[i]] != from->options.value[same[i]])
@@ -179,7 +181,7 @@ pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t
 }
 
 void
-pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor)
+pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor, double *to_peak)
 {
 	pm_opclass_rates rates = {0};
 
@@ -188,7 +190,10 @@ pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *
 	if (m->anchor.kind != NULL && !cpu)
 		rates = pm_opclass_rates_of(&m->anchor, q);
 	for (int i = 0; i < t->n; i++)
+	{
 		anchor[i] = cpu ? m->cpu_anchor : m->anchor.kind != NULL ? pm_opclass_device_factor(&rates, t, i) : 1;
+		to_peak[i] = cpu ? m->cpu_to_peak : 1 / anchor[i];
+	}
 }
 
 void
@@ -294,7 +299,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 		return pm_no_memory(st, scratch);
 	factors = pm_mdot_card_factors(m, &s->query);
 	reference = pm_mdot_card_factors(m, &query);
-	pm_mdot_anchor_factors(m, &query, &features, x->anchor);
+	pm_mdot_anchor_factors(m, &query, &features, x->anchor, x->in.to_peak);
 	pm_mdot_format_ratios(m, &s->query, &work, x->ratio);
 	x->in.in_turn = m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&x->in, &work);
@@ -434,8 +439,7 @@ predict_plain(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 /* What one network says of a question, whatever the batch. */
 typedef struct member_outputs
 {
-	pm_mdot_token *token;		/* [n] */
-	double		rest_us;
+	pm_mdot_said said[PM_MDOT_ESTIMATES];
 	double		factor;
 } member_outputs;
 
@@ -443,7 +447,7 @@ typedef struct prepared
 {
 	member_outputs *member;		/* [members] */
 	pm_card_factors factors;
-	double	   *anchor;			/* [n] factors on times at the peaks */
+	double	   *anchor[PM_MDOT_ESTIMATES];	/* [n] factors on times at the peaks */
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	double		base_share;
 	bool		in_turn;
@@ -468,9 +472,10 @@ prepare_members(const pm_mdot *m, const pm_input *in, pm_arena *a, pm_arena *scr
 	{
 		member_outputs *o = &x->member[i];
 
-		if ((o->token = PM_NEW(a, pm_mdot_token, in->n)) == NULL)
-			return pm_no_memory(st, a);
-		pm_mdot_outputs(&data, m->w[i], 0, workspace, o->token, &o->rest_us, &o->factor);
+		for (int k = 0; k < m->net.c.estimates; k++)
+			if ((o->said[k].token = PM_NEW(a, pm_mdot_token, in->n)) == NULL)
+				return pm_no_memory(st, a);
+		pm_mdot_outputs(&data, m->w[i], 0, workspace, o->said, &o->factor);
 	}
 	return PM_OK;
 }
@@ -493,11 +498,16 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
 		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
 		return rc;
-	x->anchor = PM_NEW(a, double, encoded.in.n);
 	x->ratio = PM_NEW(a, double, encoded.in.n);
-	if (!x->anchor || !x->ratio)
+	if (!x->ratio)
 		return pm_no_memory(st, a);
-	memcpy(x->anchor, encoded.anchor, encoded.in.n * sizeof(double));
+	for (int k = 0; k < m->net.c.estimates; k++)
+	{
+		if ((x->anchor[k] = PM_NEW(a, double, encoded.in.n)) == NULL)
+			return pm_no_memory(st, a);
+		for (int i = 0; i < encoded.in.n; i++)
+			x->anchor[k][i] = encoded.anchor[i] * (k > 0 ? encoded.in.to_peak[i] : 1);
+	}
 	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &s->query);
@@ -509,7 +519,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 
 /* As the network's heads add it up. */
 static double
-member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
+said_us(const pm_mdot_said *o, const double *anchor, const prepared *x, const pm_tokens *work)
 {
 	const pm_factors *factors = x->fitted;
 
@@ -519,8 +529,8 @@ member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 	for (int i = 0; i < work->n; i++)
 	{
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
-		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i] * x->ratio[i]),
-												  work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]), &growth);
+		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * anchor[i] * x->ratio[i]),
+												  work->memory_us[i] * (x->factors.memory[kind] * anchor[i]), &growth);
 		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch);
 
 		if (factors != NULL)
@@ -530,7 +540,17 @@ member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 		}
 		sum_us += work->skeleton->copies[i] * pm_mdot_token_us(device_us, launch_us, x->in_turn);
 	}
-	return sum_us * o->factor / 1000;
+	return sum_us;
+}
+
+static double
+member_ms(const pm_mdot *m, const member_outputs *o, const prepared *x, const pm_tokens *work)
+{
+	double		ms = 0;
+
+	for (int k = 0; k < m->net.c.estimates; k++)
+		ms += said_us(&o->said[k], x->anchor[k], x, work) * o->factor / 1000 / m->net.c.estimates;
+	return ms;
 }
 
 static double
@@ -541,7 +561,7 @@ mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens 
 	double		ms = 0;
 
 	for (int i = 0; i < m->members; i++)
-		ms += member_ms(&x->member[i], x, work) / m->members;
+		ms += member_ms(m, &x->member[i], x, work) / m->members;
 	if (m->base.kind == NULL)
 		return ms;
 	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, x->base_share) * ms;

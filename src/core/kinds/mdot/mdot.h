@@ -14,7 +14,7 @@
 typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
-	OPT_RESIDUAL, OPT_EDGES, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
+	OPT_RESIDUAL, OPT_PEAK_ESTIMATE, OPT_EDGES, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
 	OPT_BASE_SHARE, OPT_ANCHOR, OPT_OPERATORS, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS,
 	OPT_SEED, N_MDOT_OPTIONS
 } pm_mdot_option;
@@ -28,6 +28,7 @@ typedef struct pm_mdot
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 	pm_predictor anchor;		/* of kind "opclass": the network's factors are on its times; kind NULL: on those at the peaks */
 	int			format;			/* pm_dtype that the networks take all for on GPUs */
+	double		cpu_to_peak;	/* to_peak (pm_input) of all operators on CPUs */
 	double		cpu_anchor;		/* factor on times at the peaks of CPUs; 0: that of the anchor */
 	bool		in_turn;		/* on CPUs, launches and work follow each other */
 	pm_gpu		reference;		/* card that the networks take every card for that they have not seen; name NULL: none */
@@ -46,8 +47,8 @@ pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
  * networks take it for, as the base has learned it; 1 without a base.
  */
 void		pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio);
-/* anchor[t->n]: for each token of the features t, of the query q, the anchor's time over that at the peaks. */
-void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor);
+/* For each token of the features t, of the query q: anchor[t->n], the anchor's time over that at the peaks; to_peak[t->n], the way back. */
+void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor, double *to_peak);
 /*
  * Let times on the device be those of a card with the factors f, arithmetic times ratio[in->n], and times at the batch of the
  * features those of a card with the factors ref; both times anchor[in->n].  op_class: [in->n] of the tokens.

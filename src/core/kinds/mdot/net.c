@@ -52,31 +52,42 @@ lay_out_operators(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 }
 
 static void
+lay_out_estimate(pm_cursor *c, const pm_mdot_net *net, const pm_mdot_acts *t, pm_mdot_estimate_acts *e)
+{
+	size_t		wide = (size_t) t->rows * PM_MDOT_OUTPUTS * net->c.hidden;
+
+	e->h_pre = REALS(wide);
+	e->h_act = REALS(wide);
+	e->h_mask = REALS(wide);
+	pm_mlp_take(net->c.hidden, t->n, c, &e->rest);
+	e->token = pm_take(c, t->ops, sizeof(pm_mdot_token));
+	e->k_us = DOUBLES(t->ops);
+	e->l_us = DOUBLES(t->ops);
+	e->t_us = DOUBLES(t->ops);
+	e->da = DOUBLES(t->ops);
+	e->dm = DOUBLES(t->ops);
+	e->dl = DOUBLES(t->ops);
+	e->dg = DOUBLES(t->ops);
+	e->sum_us = DOUBLES(t->n);
+	e->rest_us = DOUBLES(t->n);
+	e->rest_slope = DOUBLES(t->n);
+	e->ms = DOUBLES(t->n);
+	e->dms = DOUBLES(t->n);
+	e->dsum = DOUBLES(t->n);
+}
+
+static void
 lay_out_heads(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 {
 	size_t		d = net->c.d;
 	size_t		h = net->c.hidden;
-	size_t		rows = t->rows;
 
-	t->h_pre = REALS(rows * PM_MDOT_OUTPUTS * h);
-	t->h_act = REALS(rows * PM_MDOT_OUTPUTS * h);
-	t->h_mask = REALS(rows * PM_MDOT_OUTPUTS * h);
 	t->z0 = REALS(t->n * d);
-	pm_mlp_take(h, t->n, c, &t->rest);
+	for (int k = 0; k < net->c.estimates; k++)
+		lay_out_estimate(c, net, t, &t->estimate[k]);
 	t->pool = REALS(t->n * 3 * d);
 	t->top = pm_take(c, t->n * d, sizeof(int32_t));
 	pm_mlp_take(h, t->n, c, &t->pooled);
-	t->token = pm_take(c, t->ops, sizeof(pm_mdot_token));
-	t->k_us = DOUBLES(t->ops);
-	t->l_us = DOUBLES(t->ops);
-	t->t_us = DOUBLES(t->ops);
-	t->da = DOUBLES(t->ops);
-	t->dm = DOUBLES(t->ops);
-	t->dl = DOUBLES(t->ops);
-	t->dg = DOUBLES(t->ops);
-	t->sum_us = DOUBLES(t->n);
-	t->rest_us = DOUBLES(t->n);
-	t->rest_slope = DOUBLES(t->n);
 	t->c = DOUBLES(t->n);
 	t->c_slope = DOUBLES(t->n);
 }
@@ -97,7 +108,7 @@ lay_out_backward(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t)
 	size_t		wide = max_size(t->rows * max_size(3 * d, PM_MDOT_OUTPUTS * h), 3 * ops * 3 * k);
 	size_t		narrow = max_size(t->rows * d, 3 * ops * k);
 
-	t->dms = DOUBLES(t->n);
+	t->dc = DOUBLES(t->n);
 	t->dz = REALS(t->rows * d);
 	t->dx = REALS(t->rows * d);
 	t->d_ops = REALS(ops * d);
@@ -427,16 +438,21 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 		pm_encoder_forward(t->x, w, &net->seq[l], &net->seq_shape, &t->segs, t->rows, rng ? &drop : NULL,
 						   &t->seq[l], &t->scratch);
 	pm_layer_norm(t->z, t->z_xhat, t->z_rstd, t->x, w + net->seq_ln_g, w + net->seq_ln_b, t->rows, net->c.d);
-	pm_mdot_heads(data, index, w, rng, t, predicted);
+	pm_mdot_heads(data, index, w, rng, t);
+	for (int i = 0; i < n; i++)
+	{
+		predicted[i] = 0;
+		for (int k = 0; k < net->c.estimates; k++)
+			predicted[i] += t->estimate[k].ms[i] / net->c.estimates;
+	}
 }
 
 static void
-backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *index, const double *predicted,
-		 bool dropped, pm_mdot_acts *t)
+backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *index, bool dropped, pm_mdot_acts *t)
 {
 	const pm_mdot_net *net = data->net;
 
-	pm_mdot_heads_back(data, index, w, grad, predicted, t->dms, t);
+	pm_mdot_heads_back(data, index, w, grad, t);
 	pm_layer_norm_back(t->dx, grad + net->seq_ln_g, grad + net->seq_ln_b, t->dz, t->z_xhat, t->z_rstd,
 					   w + net->seq_ln_g, t->rows, net->c.d, false);
 	for (int l = net->c.layers - 1; l >= 0; l--)
@@ -448,6 +464,22 @@ backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *i
 	operator_encoder_back(data, index, w, grad, t);
 }
 
+/* Each estimate has the loss of its own error, so that they err in different ways; *e gets the gradients. */
+static double
+estimate_loss(const pm_mdot_data *data, const int *index, int n, pm_mdot_estimate_acts *e)
+{
+	double		loss = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		double		weight = data->weight[index[i]] / data->net->c.estimates;
+
+		loss += weight * sample_loss(data, e->ms[i], data->step_ms[index[i]], &e->dms[i]);
+		e->dms[i] *= weight;
+	}
+	return loss;
+}
+
 double
 pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
 			 double *predicted, pm_rng *rng, void *workspace)
@@ -457,48 +489,69 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 	pm_mdot_acts t;
 
 	forward(data, w, index, n, predicted, rng, workspace, &t);
-	for (int i = 0; i < n; i++)
-	{
-		double		weight = data->weight[index[i]];
-
-		loss += weight * sample_loss(data, predicted[i], data->step_ms[index[i]], &t.dms[i]);
-		t.dms[i] *= weight;
-	}
+	for (int k = 0; k < data->net->c.estimates; k++)
+		loss += estimate_loss(data, index, n, &t.estimate[k]);
 	if (grad != NULL)
-		backward(data, w, grad, index, predicted, rng != NULL, &t);
+		backward(data, w, grad, index, rng != NULL, &t);
 	return loss;
 }
 
 void
-pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace,
-				pm_mdot_token *token, double *rest_us, double *factor)
+pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_said *said, double *factor)
 {
 	double		ms;
 	pm_mdot_acts t;
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
-	memcpy(token, t.token, t.ops * sizeof(pm_mdot_token));
-	*rest_us = data->inputs[row].rest_share * t.rest_us[0];
+	for (int k = 0; k < data->net->c.estimates; k++)
+	{
+		memcpy(said[k].token, t.estimate[k].token, t.ops * sizeof(pm_mdot_token));
+		said[k].rest_us = data->inputs[row].rest_share * t.estimate[k].rest_us[0];
+	}
 	*factor = exp(t.c[0]);
+}
+
+/* Adds one estimate of several; factor: from its us to ms of the step. */
+static void
+explain_estimate(const pm_input *in, const pm_mdot_estimate_acts *e, double factor, int estimates, pm_mdot_detail *detail)
+{
+	for (int m = 0; m < in->n; m++)
+	{
+		double		both_us = e->l_us[m] + e->k_us[m];
+
+		detail->token_ms[m] += in->copies[m] * factor * e->t_us[m] / estimates;
+		detail->launch_share[m] += e->l_us[m] > 0 ? e->l_us[m] / both_us / estimates : 0;
+	}
+	detail->rest_ms += factor * in->rest_share * e->rest_us[0] / estimates;
+}
+
+/* A pooled head knows the step alone: share it out by roofline time, if there is any. */
+static void
+explain_pooled(const pm_input *in, double ms, pm_mdot_detail *detail)
+{
+	double		factor = in->total_roofline_us > 0 ? ms / in->total_roofline_us : 0;
+
+	for (int m = 0; m < in->n; m++)
+		detail->token_ms[m] = in->copies[m] * factor * in->roofline_us[m];
+	detail->rest_ms = factor > 0 ? 0 : ms;
 }
 
 double
 pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail)
 {
 	const pm_input *in = &data->inputs[row];
-	bool		additive = data->net->c.head == PM_HEAD_ADDITIVE;
+	int			estimates = data->net->c.estimates;
 	double		ms;
-	double		factor;
 	pm_mdot_acts t;
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
-	/* A pooled head knows the step alone: share it out by roofline time, if there is any. */
-	factor = additive ? exp(t.c[0]) / 1000 : in->total_roofline_us > 0 ? ms / in->total_roofline_us : 0;
-	for (int m = 0; m < in->n; m++)
-	{
-		detail->token_ms[m] = in->copies[m] * factor * (additive ? t.t_us[m] : in->roofline_us[m]);
-		detail->launch_share[m] = additive && t.l_us[m] > 0 ? t.l_us[m] / (t.l_us[m] + t.k_us[m]) : 0;
-	}
-	detail->rest_ms = additive ? factor * in->rest_share * t.rest_us[0] : factor > 0 ? 0 : ms;
+	memset(detail->token_ms, 0, in->n * sizeof(double));
+	memset(detail->launch_share, 0, in->n * sizeof(double));
+	detail->rest_ms = 0;
+	if (data->net->c.head == PM_HEAD_POOLED)
+		explain_pooled(in, ms, detail);
+	else
+		for (int k = 0; k < estimates; k++)
+			explain_estimate(in, &t.estimate[k], exp(t.c[0]) / 1000, estimates, detail);
 	return ms;
 }

@@ -17,6 +17,13 @@ typedef struct pm_mdot_detail
 	double		rest_ms;
 } pm_mdot_detail;
 
+/* What one estimate says of a question, whatever the batch. */
+typedef struct pm_mdot_said
+{
+	pm_mdot_token *token;		/* [n] */
+	double		rest_us;		/* what the step costs beside its operators */
+} pm_mdot_said;
+
 /* Bytes of workspace for a pass over samples of this size. */
 size_t		pm_mdot_workspace(const pm_mdot_net *net, const pm_pass_size *size);
 
@@ -29,11 +36,9 @@ void		pm_mdot_begin_epoch(void *ctx, double progress);
 double		pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail);
 
 /*
- * Forward of one sample, for what does not depend on its work: token[n], and of
- * the step what it costs beside its operators and the factor on it all, 1
- * without residual.  Additive head only.
+ * Forward of one sample, for what does not depend on its work: said[c.estimates],
+ * whose token[n] are there, and the factor on the step, 1 without residual.  Additive head only.
  */
-void		pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace,
-							pm_mdot_token *token, double *rest_us, double *factor);
+void		pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_said *said, double *factor);
 
 #endif

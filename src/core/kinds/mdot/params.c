@@ -50,25 +50,40 @@ add_sequence(pm_mdot_net *net, pm_tensors *t)
 	}
 }
 
+/* All but the adapter. */
 static void
-add_heads(pm_mdot_net *net, pm_tensors *t)
+add_estimate(pm_mdot_net *net, pm_tensors *t, int k)
 {
-	static const char *const names[] = {"compute", "memory", "launch", "growth"};
+	static const char *const names[PM_MDOT_ESTIMATES][PM_MDOT_OUTPUTS] = {
+		{"compute", "memory", "launch", "growth"},
+		{"peak_compute", "peak_memory", "peak_launch", "peak_growth"}
+	};
+	pm_mdot_estimate *e = &net->estimate[k];
 	int			d = net->c.d;
 	int			h = net->c.hidden;
 
-	_Static_assert(sizeof(names) / sizeof(names[0]) == PM_MDOT_OUTPUTS, "a name for each output");
-	net->hidden_w = pm_tensors_add(t, "hidden_w", d, PM_MDOT_OUTPUTS * h, PM_START_XAVIER);
-	net->hidden_b = pm_tensors_add(t, "hidden_b", 1, PM_MDOT_OUTPUTS * h, PM_START_ZERO);
+	pm_tensors_enter(t, k == 0 ? NULL : "peak", -1);
+	e->hidden_w = pm_tensors_add(t, "hidden_w", d, PM_MDOT_OUTPUTS * h, PM_START_XAVIER);
+	e->hidden_b = pm_tensors_add(t, "hidden_b", 1, PM_MDOT_OUTPUTS * h, PM_START_ZERO);
 	for (int i = 0; i < PM_MDOT_OUTPUTS; i++)
 	{
-		pm_tensors_enter(t, names[i], -1);
-		net->output[i].w = pm_tensors_add(t, "w", h, 1, PM_START_ZERO);
-		net->output[i].b = pm_tensors_add(t, "b", 1, 1, PM_START_ZERO);
+		pm_tensors_enter(t, names[k][i], -1);
+		e->output[i].w = pm_tensors_add(t, "w", h, 1, PM_START_ZERO);
+		e->output[i].b = pm_tensors_add(t, "b", 1, 1, PM_START_ZERO);
 	}
-	net->rest = pm_mlp_add(t, "rest", -1, d, h, 1, PM_START_ZERO);
-	net->pooled = pm_mlp_add(t, "pooled", -1, 3 * d, h, 1, PM_START_ZERO);
-	net->adapter = pm_tensors_add(t, "adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
+	e->rest = pm_mlp_add(t, k == 0 ? "rest" : "peak_rest", -1, d, h, 1, PM_START_ZERO);
+}
+
+static void
+add_heads(pm_mdot_net *net, pm_tensors *t)
+{
+	add_estimate(net, t, 0);
+	net->pooled = pm_mlp_add(t, "pooled", -1, 3 * net->c.d, net->c.hidden, 1, PM_START_ZERO);
+	net->estimate[0].adapter = pm_tensors_add(t, "adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
+	if (net->c.estimates < 2)
+		return;
+	add_estimate(net, t, 1);
+	net->estimate[1].adapter = pm_tensors_add(t, "peak_adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
 }
 
 pm_code

@@ -16,6 +16,8 @@ enum
 	PM_MDOT_COMPUTE, PM_MDOT_MEMORY, PM_MDOT_LAUNCH, PM_MDOT_GROWTH, PM_MDOT_OUTPUTS
 };
 
+#define PM_MDOT_ESTIMATES	2	/* the most that a network makes of each time */
+
 typedef enum pm_mdot_head
 {
 	PM_HEAD_ADDITIVE, PM_HEAD_POOLED
@@ -42,6 +44,7 @@ typedef struct pm_mdot_config
 	int			hidden;			/* of the heads' perceptrons */
 	pm_mdot_head head;
 	pm_mdot_loss loss;
+	int			estimates;		/* of the times, 1 or 2: the first corrects those of pm_input, the second those at the peaks (to_peak) */
 	bool		edges;			/* messages along the edges of the graph */
 	bool		residual;		/* additive head: the pooled factor exp(c) */
 	double		dropout;		/* of units in the sequence Transformer's branches */
@@ -53,6 +56,18 @@ typedef struct pm_mdot_config
 	int			n_gpus;
 	const pm_schema *schema;	/* lists that the inputs have; NULL: this library's */
 } pm_mdot_config;
+
+/* Offsets of what turns an operator's vector into its time, and the job token's into the rest of the step. */
+typedef struct pm_mdot_estimate
+{
+	size_t		hidden_w, hidden_b; /* [d, PM_MDOT_OUTPUTS * hidden]: a hidden layer for each output */
+	struct
+	{
+		size_t		w, b;		/* [hidden], [1] */
+	}			output[PM_MDOT_OUTPUTS];
+	pm_mlp		rest;			/* what a step costs beside its operators, from the job token */
+	size_t		adapter;		/* [n_gpus, classes] */
+} pm_mdot_estimate;
 
 typedef struct pm_mdot_net
 {
@@ -74,14 +89,8 @@ typedef struct pm_mdot_net
 	pm_encoder_shape seq_shape;
 	pm_encoder_params *seq;		/* [c.layers] */
 	size_t		seq_ln_g, seq_ln_b; /* [d] */
-	size_t		hidden_w, hidden_b; /* [d, PM_MDOT_OUTPUTS * hidden]: a hidden layer for each output */
-	struct
-	{
-		size_t		w, b;		/* [hidden], [1] */
-	}			output[PM_MDOT_OUTPUTS];
-	pm_mlp		rest;			/* what a step costs beside its operators, from the job token */
+	pm_mdot_estimate estimate[PM_MDOT_ESTIMATES];	/* [c.estimates] */
 	pm_mlp		pooled;			/* the step, or a factor on it, from job token, mean and maximum */
-	size_t		adapter;		/* [n_gpus, classes] */
 
 	/* constants of the output, set from the training rows */
 	double		log_mean,		/* of ln(step_ms): pooled head */
