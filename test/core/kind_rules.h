@@ -8,6 +8,7 @@
 #include "make_graph.h"
 
 #define NUMBER(n, v) {.name = (n), .number = (v)}
+#define BOOLEAN(n, v) {.name = (n), .number = (v), .is_bool = true}
 
 static pm_arena arena;
 

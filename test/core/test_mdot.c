@@ -47,17 +47,17 @@ check_stored(const pm_predictor *p, const pm_sample *s)
 
 /* A larger batch never takes less time, whatever the weights: here those of hardly any training at a wild rate. */
 static void
-test_monotone(const pm_gpu *gpu, bool edges)
+test_monotone(const pm_gpu *gpu, bool all)
 {
 	const pm_setting wild[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("members", 2),
-		NUMBER("learning_rate", 0.1), NUMBER("warmup", 0), {.name = "edges", .number = edges, .is_bool = true}};
+		NUMBER("learning_rate", 0.1), NUMBER("warmup", 0), BOOLEAN("edges", all), BOOLEAN("peak_estimate", all)};
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
 	pm_predictor p;
 	int			violations = 0;
 
 	for (int s = 0; s < d.n && gpu != NULL; s++)
 		d.samples[s].query.gpu = gpu;
-	p = make_predictor("mdot", wild, 7, &d, &arena);
+	p = make_predictor("mdot", wild, 8, &d, &arena);
 	for (int s = 0; s < d.n; s++)
 	{
 		pm_sample	sample = d.samples[s];
@@ -90,7 +90,7 @@ test_in_turn(void)
 }
 
 static void
-test_threads(bool edges)
+test_threads(bool all)
 {
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
 	uint8_t    *first = NULL;
@@ -98,13 +98,14 @@ test_threads(bool edges)
 
 	for (int threads = 1; threads <= 4; threads++)
 	{
-		const pm_setting quick[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8), {.name = "edges", .number = edges, .is_bool = true}};
+		const pm_setting quick[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8), BOOLEAN("edges", all),
+			BOOLEAN("peak_estimate", all)};
 		pm_predictor p = {.kind = pm_kind_find("mdot")};
 		pm_fit_report report;
 		uint8_t    *data;
 		size_t		len;
 
-		CHECK(pm_options_set(p.kind, quick, 4, &p.options, NULL) == PM_OK);
+		CHECK(pm_options_set(p.kind, quick, 5, &p.options, NULL) == PM_OK);
 		CHECK(pm_predictor_fit(&p, &d, 1, threads, NULL, &arena, &report, NULL) == PM_OK);
 		CHECK(report.epochs == 3 && report.n_params > 1000 && report.valid_n > 0 && report.valid_mape > 0);
 		CHECK(pm_predictor_save(&p, &arena, &data, &len, NULL) == PM_OK);
@@ -117,13 +118,13 @@ test_threads(bool edges)
 	}
 }
 
-/* With edges, what an operator reads tells of its time; a stored predictor hears the same. */
+/* An option that adds to the network changes every answer, and a stored predictor has it too. */
 static void
-test_edges(void)
+test_switch(const char *name)
 {
-	pm_setting	settings[] = {NUMBER("epochs", 10), NUMBER("d_model", 16), NUMBER("d_operator", 8), {.name = "edges", .number = 0, .is_bool = true}};
+	pm_setting	settings[4] = {NUMBER("epochs", 10), NUMBER("d_model", 16), NUMBER("d_operator", 8), BOOLEAN(name, false)};
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
-	pm_predictor deaf = make_predictor("mdot", settings, 4, &d, &arena);
+	pm_predictor plain = make_predictor("mdot", settings, 4, &d, &arena);
 	pm_predictor p;
 	pm_predictor back;
 	uint8_t    *data;
@@ -140,7 +141,7 @@ test_edges(void)
 		double		with;
 		double		stored;
 
-		CHECK(pm_predictor_predict(&deaf, &d.samples[i], &arena, &without, NULL, NULL, NULL) == PM_OK);
+		CHECK(pm_predictor_predict(&plain, &d.samples[i], &arena, &without, NULL, NULL, NULL) == PM_OK);
 		CHECK(pm_predictor_predict(&p, &d.samples[i], &arena, &with, NULL, NULL, NULL) == PM_OK);
 		CHECK(pm_predictor_predict(&back, &d.samples[i], &arena, &stored, NULL, NULL, NULL) == PM_OK);
 		CHECK_EQ(with, stored);
@@ -354,14 +355,15 @@ main(void)
 	cpu = *make_dataset(1, 1, true, entangled, &arena).samples[0].query.gpu;
 	cpu.is_cpu = true;
 	cpu.name = "CPU";
-	for (int edges = 0; edges < 2; edges++)
+	for (int all = 0; all < 2; all++)
 	{
-		test_monotone(NULL, edges);
-		test_monotone(&cpu, edges);
-		test_threads(edges);
+		test_monotone(NULL, all);
+		test_monotone(&cpu, all);
+		test_threads(all);
 	}
 	test_in_turn();
-	test_edges();
+	test_switch("edges");
+	test_switch("peak_estimate");
 	test_progress();
 	test_narrowing_loss();
 	test_operators();

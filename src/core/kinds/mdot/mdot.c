@@ -27,8 +27,9 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_LOSS] = {"loss", PM_OPT_CHOICE, PM_LOSS_LOG_CAUCHY, 0, 4, "log_huber|mape|mse_raw|mae_raw|log_cauchy", "training loss"},
 	[OPT_RESIDUAL] = {"residual", PM_OPT_BOOL, 0, 0, 1, NULL, "additive head: let a pooled factor correct the sum"},
 	[OPT_PEAK_ESTIMATE] = {"peak_estimate", PM_OPT_BOOL, 1, 0, 1, NULL,
-	"additive head: average the step with a second estimate, which corrects the times at the peaks of the device"},
-	[OPT_EDGES] = {"edges", PM_OPT_BOOL, 0, 0, 1, NULL, "let operators hear of those that they read from and of those that read them"},
+	"additive head: average the step with a second estimate, which corrects the times at the peaks of the device", .later = true},
+	[OPT_EDGES] = {"edges", PM_OPT_BOOL, 1, 0, 1, NULL, "let operators hear of those that they read from and of those that read them",
+	.later = true},
 	[OPT_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"},
 	[OPT_MONOTONE] = {"monotone", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"additive head: the network does not see the batch, so that a larger batch never takes less time"},
@@ -72,7 +73,8 @@ pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus
 		.d = (int) v[OPT_D_MODEL], .heads = (int) v[OPT_HEADS], .layers = (int) v[OPT_LAYERS],
 		.d_op = (int) v[OPT_D_OPERATOR], .op_heads = 4, .op_layers = (int) v[OPT_OPERATOR_LAYERS],
 		.hidden = (int) v[OPT_HIDDEN], .head = (pm_mdot_head) v[OPT_HEAD], .loss = (pm_mdot_loss) v[OPT_LOSS],
-		.residual = v[OPT_RESIDUAL] != 0, .estimates = v[OPT_HEAD] == PM_HEAD_ADDITIVE && v[OPT_PEAK_ESTIMATE] != 0 ? 2 : 1, .edges = v[OPT_EDGES] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
+		.residual = v[OPT_RESIDUAL] != 0, .estimates = v[OPT_HEAD] == PM_HEAD_ADDITIVE && v[OPT_PEAK_ESTIMATE] != 0 ? 2 : 1,
+		.edges = v[OPT_EDGES] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
 		.head_dropout = v[OPT_HEAD_DROPOUT], .unknown = v[OPT_UNKNOWN],
 		.n_types = n_types, .n_frameworks = n_frameworks, .n_gpus = n_gpus
 	};
