@@ -54,7 +54,7 @@ typedef struct pm_input
 	double	   *memory_us;		/* [n] one copy */
 	double	   *compute_ref_us; /* [n] compute_us and memory_us at the batch that the features are of */
 	double	   *memory_ref_us;
-	double	   *to_peak;		/* [n] factors that turn compute_us, memory_us into times at the device's peaks, where those are others */
+	double	   *to_peak;		/* [n] factors on compute_us and memory_us that a second estimate starts from (kinds/mdot); 1 */
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] */
 	pm_real		job[PM_N_JOB];	/* the first job.n */

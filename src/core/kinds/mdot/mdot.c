@@ -12,6 +12,7 @@
 #include "kinds/opclass/opclass.h"
 
 #define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
+#define LEAST_TO_PEAK	(1.0 / 3)	/* operators that take 20 times their peak cannot be learned from a start at the peak */
 #define AT_HOME			0.5		/* networks of a card over those of the card with most, from which on the network knows it as well */
 
 static const pm_option options[N_MDOT_OPTIONS] = {
@@ -194,7 +195,7 @@ pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *
 	for (int i = 0; i < t->n; i++)
 	{
 		anchor[i] = cpu ? m->cpu_anchor : m->anchor.kind != NULL ? pm_opclass_device_factor(&rates, t, i) : 1;
-		to_peak[i] = cpu ? m->cpu_to_peak : 1 / anchor[i];
+		to_peak[i] = cpu ? m->cpu_to_peak : fmax(1 / anchor[i], LEAST_TO_PEAK);
 	}
 }
 

@@ -47,7 +47,10 @@ pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
  * networks take it for, as the base has learned it; 1 without a base.
  */
 void		pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio);
-/* For each token of the features t, of the query q: anchor[t->n], the anchor's time over that at the peaks; to_peak[t->n], the way back. */
+/*
+ * For each token of the features t, of the query q: anchor[t->n], the anchor's time over that at the peaks; to_peak[t->n], as in
+ * pm_input, what turns the anchor's time into that at the peaks, or at least LEAST_TO_PEAK.
+ */
 void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor, double *to_peak);
 /*
  * Let times on the device be those of a card with the factors f, arithmetic times ratio[in->n], and times at the batch of the

@@ -44,7 +44,7 @@ typedef struct pm_mdot_config
 	int			hidden;			/* of the heads' perceptrons */
 	pm_mdot_head head;
 	pm_mdot_loss loss;
-	int			estimates;		/* of the times, 1 or 2: the first corrects those of pm_input, the second those at the peaks (to_peak) */
+	int			estimates;		/* of each time, 1 or 2: the first corrects compute_us and memory_us of pm_input, the second these times to_peak */
 	bool		edges;			/* messages along the edges of the graph */
 	bool		residual;		/* additive head: the pooled factor exp(c) */
 	double		dropout;		/* of units in the sequence Transformer's branches */
