@@ -121,20 +121,25 @@ test_types(const pm_dataset *d)
 	CHECK(price_by(&free_types, "Sigmoid") > 1.5 * price_by(&pulled, "Sigmoid"));
 }
 
-/* Before it has learned anything, a network gives operators the times of the base, or times at the peaks, times one factor. */
+/* Before it has learned anything, a network gives operators the times of the base, or times at the peaks, times one factor; or the mean of both. */
 static void
 test_anchor(const pm_dataset *d)
 {
 	pm_setting	untrained[] = {{.name = "epochs", .number = 1}, {.name = "learning_rate", .number = 1e-8},
-	{.name = "calibration_folds", .number = 0}, {.name = "base_share", .number = 1e-6}, {.name = "anchor", .text = "peak"}};
+	{.name = "calibration_folds", .number = 0}, {.name = "base_share", .number = 1e-6}, {.name = "peak_estimate", .number = 0, .is_bool = true},
+	{.name = "anchor", .text = "peak"}};
 	pm_predictor base = make_predictor("opclass", NULL, 0, d, &arena);
-	pm_predictor anchored = make_predictor("mdot", untrained, 4, d, &arena);
-	pm_predictor plain = make_predictor("mdot", untrained, 5, d, &arena);
+	pm_predictor anchored = make_predictor("mdot", untrained, 5, d, &arena);
+	pm_predictor plain = make_predictor("mdot", untrained, 6, d, &arena);
+	pm_predictor both = make_predictor("mdot", untrained, 4, d, &arena);
 	double		by_base = price_by(&base, "Tanh") / price_by(&base, "Relu");
 
 	CHECK(by_base > 4);
 	CHECK_NEAR(price_by(&anchored, "Tanh") / price_by(&anchored, "Relu") / by_base, 1, 0.2);
 	CHECK_NEAR(price_by(&plain, "Tanh") / price_by(&plain, "Relu"), 1, 0.05);
+	/* the mean of both starts, the lower one no less than a third of the higher */
+	CHECK(price_by(&both, "Tanh") / price_by(&both, "Relu") < 0.9 * by_base);
+	CHECK(price_by(&both, "Tanh") / price_by(&both, "Relu") > 0.4 * by_base);
 }
 
 /* Rows of CPUs: networks start from the peaks, unless they are told. */

@@ -401,7 +401,7 @@ static void
 steps_forward(bool additive, pm_mdot_acts *t, pm_mdot_estimate_acts *e)
 {
 	for (int i = 0; i < t->n; i++)
-		e->ms[i] = (additive ? e->sum_us[i] / 1000 : 1) * exp(t->c[i]);
+		e->ms[i] = additive ? e->sum_us[i] * exp(t->c[i]) / 1000 : exp(t->c[i]);
 }
 
 /* From dms to dsum, and t->dc. */

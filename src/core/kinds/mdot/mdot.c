@@ -450,7 +450,8 @@ typedef struct prepared
 {
 	member_outputs *member;		/* [members] */
 	pm_card_factors factors;
-	double	   *anchor[PM_MDOT_ESTIMATES];	/* [n] factors on times at the peaks */
+	double	   *anchor;			/* [n] factors on times at the peaks */
+	double	   *to_peak;		/* [n] and on those, for the second estimate */
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	double		base_share;
 	bool		in_turn;
@@ -501,16 +502,13 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 		(rc = prepare_members(m, &encoded.in, a, scratch, x, st)) != PM_OK ||
 		(m->base.kind != NULL && (rc = m->base.kind->prepare(&m->base, s, t, a, scratch, &x->base, st)) != PM_OK))
 		return rc;
+	x->anchor = PM_NEW(a, double, encoded.in.n);
+	x->to_peak = PM_NEW(a, double, encoded.in.n);
 	x->ratio = PM_NEW(a, double, encoded.in.n);
-	if (!x->ratio)
+	if (!x->anchor || !x->to_peak || !x->ratio)
 		return pm_no_memory(st, a);
-	for (int k = 0; k < m->net.c.estimates; k++)
-	{
-		if ((x->anchor[k] = PM_NEW(a, double, encoded.in.n)) == NULL)
-			return pm_no_memory(st, a);
-		for (int i = 0; i < encoded.in.n; i++)
-			x->anchor[k][i] = encoded.anchor[i] * (k > 0 ? encoded.in.to_peak[i] : 1);
-	}
+	memcpy(x->anchor, encoded.anchor, encoded.in.n * sizeof(double));
+	memcpy(x->to_peak, encoded.in.to_peak, encoded.in.n * sizeof(double));
 	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &s->query);
@@ -522,7 +520,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 
 /* As the network's heads add it up. */
 static double
-said_us(const pm_mdot_said *o, const double *anchor, const prepared *x, const pm_tokens *work)
+estimate_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_tokens *work)
 {
 	const pm_factors *factors = x->fitted;
 
@@ -532,8 +530,10 @@ said_us(const pm_mdot_said *o, const double *anchor, const prepared *x, const pm
 	for (int i = 0; i < work->n; i++)
 	{
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
-		double		device_us = pm_mdot_device_us(&o->token[i], work->compute_us[i] * (x->factors.compute[kind] * anchor[i] * x->ratio[i]),
-												  work->memory_us[i] * (x->factors.memory[kind] * anchor[i]), &growth);
+		double		scale = at_peak ? x->to_peak[i] : 1;
+		double		compute_us = work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i] * x->ratio[i]) * scale;
+		double		memory_us = work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]) * scale;
+		double		device_us = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth);
 		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch);
 
 		if (factors != NULL)
@@ -552,7 +552,7 @@ member_ms(const pm_mdot *m, const member_outputs *o, const prepared *x, const pm
 	double		ms = 0;
 
 	for (int k = 0; k < m->net.c.estimates; k++)
-		ms += said_us(&o->said[k], x->anchor[k], x, work) * o->factor / 1000 / m->net.c.estimates;
+		ms += estimate_us(&o->said[k], k > 0, x, work) * o->factor / 1000 / m->net.c.estimates;
 	return ms;
 }
 
