@@ -317,7 +317,7 @@ take_chosen(const pm_predictor *p, const card *c, int k, draw *d)
 
 		if (d->tested[c->network[i]])
 			continue;
-		if (pm_sensitivity(p, &c->rows[i], &a, &ms, z + (size_t) rows * PM_N_STATE, &st) != PM_OK)
+		if (pm_sensitivity(p, &c->rows[i], NULL, &a, &ms, z + (size_t) rows * PM_N_STATE, &st) != PM_OK)
 			die(c->name, &st);
 		log_ms[rows] = log(ms);
 		network[rows++] = c->network[i];

@@ -57,7 +57,7 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 				 errmsg("a predictor of kind \"%s\" with these options does not predict the parts of a step", asked.ref.predictor->kind->name),
 				 errhint("Kinds \"opclass\" and \"mdot\" do; \"mdot\" only with the default values of its options head and monotone.")));
 	pm_ask_whole(&asked);
-	if (pm_sensitivity(asked.ref.predictor, &asked.sample, pm_workspace(), &step_ms, z, &st) != PM_OK)
+	if (pm_sensitivity(asked.ref.predictor, &asked.sample, NULL, pm_workspace(), &step_ms, z, &st) != PM_OK)
 		pm_raise(&st);
 	values[0] = Float8GetDatum(step_ms);
 	values[1] = pm_text_array(pm_state_names.names, PM_N_STATE);

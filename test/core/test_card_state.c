@@ -188,6 +188,34 @@ test_any_state(const pm_predictor *base, const pm_dataset *d)
 	}
 }
 
+static double
+sum_of(const double *z, int from, int n)
+{
+	double		sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += z[from + i];
+	return sum;
+}
+
+/* The time of the device is all of its classes', in the format of the question alone; these networks have Relu and Add for elementwise. */
+static void
+check_elements(const pm_sample *s, const double *z)
+{
+	int			format = PM_STATE_FORMAT + (int) s->query.dtype * PM_N_GROUPS;
+	double		elementwise = 0;
+
+	CHECK_NEAR(sum_of(z, PM_STATE_CLASS, PM_N_GROUPS), z[PM_STATE_DEVICE], 1e-3);
+	for (int k = 0; k < PM_N_GROUPS; k++)
+		CHECK_EQ(z[format + k], z[PM_STATE_CLASS + k]);
+	CHECK_NEAR(sum_of(z, PM_STATE_FORMAT, PM_N_STATE - PM_STATE_FORMAT), z[PM_STATE_DEVICE], 1e-3);
+	for (int k = PM_STATE_TYPE; k < PM_STATE_FORMAT; k++)
+		if (pm_op_class(pm_op_find(pm_state_names.names[k])) == PM_CLASS_ELEMENTWISE)
+			elementwise += z[k];
+	CHECK(z[PM_STATE_CLASS + PM_CLASS_ELEMENTWISE] > 0);
+	CHECK_NEAR(elementwise, z[PM_STATE_CLASS + PM_CLASS_ELEMENTWISE], 1e-3);
+}
+
 /* The derivatives say what a small state does. */
 static void
 test_sensitivity(const pm_predictor *base, const pm_dataset *d)
@@ -204,7 +232,7 @@ test_sensitivity(const pm_predictor *base, const pm_dataset *d)
 					change = 0;
 		pm_predictor p;
 
-		CHECK_EQ(pm_sensitivity(base, s, &arena, &ms, z, NULL), PM_OK);
+		CHECK_EQ(pm_sensitivity(base, s, NULL, &arena, &ms, z, NULL), PM_OK);
 		CHECK_EQ(ms, predict_row(base, s));
 		random_state(state, 0.02, &rng);
 		for (int k = 0; k < PM_N_STATE; k++)
@@ -213,6 +241,7 @@ test_sensitivity(const pm_predictor *base, const pm_dataset *d)
 		CHECK_NEAR(log(predict_row(&p, s) / ms), change, 2e-3);
 		/* launches, rest and device are all of the step */
 		CHECK_NEAR(z[PM_STATE_LAUNCH] + z[PM_STATE_REST] + z[PM_STATE_DEVICE], 1, 0.01);
+		check_elements(s, z);
 	}
 }
 
@@ -259,6 +288,97 @@ mean_log_error(const pm_predictor *p, const pm_dataset *d)
 	for (int i = 0; i < d->n; i++)
 		sum += fabs(log(predict_row(p, &d->samples[i]) / d->samples[i].step_ms));
 	return sum / d->n;
+}
+
+/* Rows of other_gpu, a card in a state, of all questions of d and of these in AMP. */
+static pm_dataset
+measured_on(const pm_predictor *card, const pm_dataset *d)
+{
+	pm_dataset	all = {.n = 2 * d->n, .samples = PM_NEW(&arena, pm_sample, 2 * d->n)};
+
+	for (int i = 0; i < all.n; i++)
+	{
+		pm_sample  *s = &all.samples[i];
+
+		*s = d->samples[i / 2];
+		s->query.gpu = &other_gpu;
+		s->query.dtype = i % 2 == 0 ? PM_FP32 : PM_AMP;
+		s->step_ms = predict_row(card, s);
+	}
+	return all;
+}
+
+/* What differs in one format alone is found, too; classes alone would leave most of the error. */
+static void
+test_formats(const pm_predictor *base, const pm_dataset *d)
+{
+	double		state[PM_N_STATE] = {0};
+	pm_recalibration r;
+	pm_predictor card,
+				p;
+	pm_dataset	rows,
+				first,
+				rest;
+
+	state[PM_STATE_FORMAT + PM_AMP * PM_N_GROUPS + PM_N_CLASSES + PM_CONV_KXK] = 0.8;
+	card = with_state(base, other_gpu.name, state);
+	rows = measured_on(&card, d);
+	first = (pm_dataset) {.n = rows.n / 2, .samples = rows.samples};
+	rest = (pm_dataset) {.n = rows.n / 2, .samples = rows.samples + rows.n / 2};
+	CHECK_EQ(pm_recalibrate(base, &first, NULL, NULL, &arena, &p, &r, NULL), PM_OK);
+	CHECK(mean_log_error(&p, &rest) < mean_log_error(base, &rest) / 3);
+}
+
+/* One measurement that is absurd moves no other network far. */
+static void
+test_one_absurd(const pm_predictor *base, const pm_dataset *d)
+{
+	const double state[PM_N_STATE] = {0};
+	pm_predictor card = with_state(base, other_gpu.name, state);
+	pm_dataset	rows = measured_on(&card, d);
+	pm_recalibration r;
+	pm_predictor p;
+	pm_dataset	few = {.n = 20, .samples = rows.samples};
+
+	few.samples[7].step_ms *= 30;
+	CHECK_EQ(pm_recalibrate(base, &few, NULL, NULL, &arena, &p, &r, NULL), PM_OK);
+	for (int i = few.n; i < rows.n; i++)
+		CHECK(fabs(log(predict_row(&p, &rows.samples[i]) / rows.samples[i].step_ms)) < 0.1);
+}
+
+/* Launches hide much of a card that is slow in all else: only where the state has led shows what they leave. */
+static void
+test_followed(const pm_predictor *base, const pm_dataset *d)
+{
+	double		state[PM_N_STATE] = {0};
+	pm_recalibration r;
+	pm_predictor card,
+				p;
+	pm_dataset	rows;
+
+	state[PM_STATE_LAUNCH] = -1;
+	state[PM_STATE_MEMORY] = 0.8;
+	state[PM_STATE_CONV] = 0.8;
+	card = with_state(base, other_gpu.name, state);
+	rows = measured_on(&card, d);
+	CHECK_EQ(pm_recalibrate(base, &rows, NULL, NULL, &arena, &p, &r, NULL), PM_OK);
+	CHECK(mean_log_error(&p, &rows) < 0.02);
+}
+
+/* Each element has a name of its own, and those of operators are operators that there are. */
+static void
+test_names(void)
+{
+	CHECK_EQ(pm_state_names.n, PM_N_STATE);
+	for (int k = 0; k < PM_N_STATE; k++)
+	{
+		CHECK(pm_state_names.names[k] != NULL);
+		for (int j = 0; j < k; j++)
+			CHECK(strcmp(pm_state_names.names[j], pm_state_names.names[k]) != 0);
+		CHECK(pm_state_prior(k) > 0);
+	}
+	for (int k = PM_STATE_TYPE; k < PM_STATE_FORMAT; k++)
+		CHECK(pm_op_find(pm_state_names.names[k]) != PM_OP_UNKNOWN);
 }
 
 /* Cards far from all that the prior expects: their own rows are never further off than before. */
@@ -367,7 +487,7 @@ test_probes(const pm_predictor *base, const pm_dataset *d)
 	{
 		double		ms;
 
-		CHECK_EQ(pm_sensitivity(base, &d->samples[2 * (i / 2) + i % 2], &arena, &ms, z + i * PM_N_STATE, NULL), PM_OK);
+		CHECK_EQ(pm_sensitivity(base, &d->samples[2 * (i / 2) + i % 2], NULL, &arena, &ms, z + i * PM_N_STATE, NULL), PM_OK);
 		log_ms[i] = log(ms);
 		network[i] = i / 2;
 	}
@@ -424,6 +544,7 @@ main(void)
 	opclass = make_predictor("opclass", NULL, 0, &d, &arena);
 	mdot = make_predictor("mdot", small, 4, &d, &arena);
 	linear = make_predictor("linear", NULL, 0, &d, &arena);
+	test_names();
 	test_found();
 	test_precision();
 	CHECK(pm_has_state(&opclass) && pm_has_state(&mdot) && !pm_has_state(&linear));
@@ -433,6 +554,12 @@ main(void)
 	test_sensitivity(&mdot, &d);
 	test_recalibrate(&opclass, &d);
 	test_recalibrate(&mdot, &d);
+	test_formats(&opclass, &d);
+	test_formats(&mdot, &d);
+	test_one_absurd(&opclass, &d);
+	test_one_absurd(&mdot, &d);
+	test_followed(&opclass, &d);
+	test_followed(&mdot, &d);
 	test_far_cards(&opclass, &d);
 	test_far_cards(&mdot, &d);
 	test_probes(&opclass, &d);

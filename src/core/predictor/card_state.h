@@ -6,8 +6,8 @@
  * device's time of an operator has a factor exp(sum of state[k] * share[k])
  * over the elements k of the state that the operator belongs to: its kind of
  * work, its class, and what differs inside a class, such as the window of a
- * convolution.  None of that depends on the batch, so that a larger batch never
- * takes less time.  pm_state_prior() says how far each element differs between
+ * convolution, its type, or its class in one number format.  None of that depends
+ * on the batch, so that a larger batch never takes less time.  pm_state_prior() says how far each element differs between
  * cards; docs/cards.md says how that was measured.
  */
 #ifndef PM_CARD_STATE_H
@@ -15,6 +15,9 @@
 
 #include "features/dataset.h"
 #include "features/schema.h"
+
+/* Operators that have an element of their own beside that of their class: those that take most of the time of networks. */
+#define PM_STATE_TYPES	20
 
 enum
 {
@@ -28,6 +31,12 @@ enum
 	PM_STATE_DEPTHWISE_PLANE,	/* the same of depthwise ones */
 	PM_STATE_TENSOR,			/* operators that move memory, by ln(elements of the output for one sample) */
 	PM_STATE_NARROW,			/* matrix products, by ln(columns of the result) */
+	PM_STATE_GROUP_NARROW,		/* grouped convolutions of few channels a group, which run on matrix units */
+	PM_STATE_WIDE_WINDOW,		/* other convolutions of a wide window (op_geometry.h) */
+	PM_STATE_OWN_KERNEL,		/* depthwise convolutions that the framework runs itself */
+	PM_STATE_TYPE,				/* the first of PM_STATE_TYPES operators */
+	PM_STATE_FORMAT = PM_STATE_TYPE + PM_STATE_TYPES,	/* the first group of the first number format, then its other groups */
+	PM_STATE_END = PM_STATE_FORMAT + PM_N_DTYPES * PM_N_GROUPS - 1,	/* the last group of the last format */
 	PM_N_STATE
 };
 
@@ -50,7 +59,7 @@ double		pm_state_prior(int element);
 double		pm_state_left(int element, double networks);
 
 /* Most elements that an operator belongs to. */
-#define PM_STATE_MOST	8
+#define PM_STATE_MOST	12
 
 /* Which elements an operator belongs to, and its share in each. */
 typedef struct pm_state_shares

@@ -15,7 +15,7 @@
 
 #define NUMBER_STEP		PM_N_STATE	/* format and layout are the same in all questions, and go with it */
 #define NUMBER_SLOPE	(PM_N_STATE + 1)
-#define P				(PM_N_STATE + 2)
+#define N_NUMBERS		(PM_N_STATE + 2)
 
 #define ERROR_VARIANCE	(PM_STRUCTURE_SD * PM_STRUCTURE_SD + PM_ROW_SD * PM_ROW_SD)
 
@@ -23,57 +23,85 @@ typedef struct choice
 {
 	const pm_probe_questions *q;
 	double		centre;			/* mean of log_ms */
-	double		c[P][P];		/* covariance of the numbers */
-	double		s[P][P];		/* mean of z z' */
+	int			p;				/* numbers that some question answers to */
+	int			map[N_NUMBERS];	/* [p] which */
+	double		c[N_NUMBERS][N_NUMBERS];	/* [p][p] covariance of the numbers */
+	double		s[N_NUMBERS][N_NUMBERS];	/* [p][p] mean of z z' */
 	bool	   *done;			/* [q->n] its network is measured */
 } choice;
 
+static double
+number_of(const choice *x, int i, int number)
+{
+	if (number < PM_N_STATE)
+		return x->q->z[(size_t) i * PM_N_STATE + number];
+	return number == NUMBER_STEP ? 1 : x->q->log_ms[i] - x->centre;
+}
+
+/* z[x->p] of question i. */
 static void
 numbers_of(const choice *x, int i, double *z)
 {
-	memcpy(z, x->q->z + (size_t) i * PM_N_STATE, PM_N_STATE * sizeof(double));
-	z[NUMBER_STEP] = 1;
-	z[NUMBER_SLOPE] = x->q->log_ms[i] - x->centre;
+	for (int k = 0; k < x->p; k++)
+		z[k] = number_of(x, i, x->map[k]);
+}
+
+/* Most elements of a state are of operators and formats that no question has. */
+static void
+choose_numbers(choice *x)
+{
+	for (int number = 0; number < N_NUMBERS; number++)
+	{
+		bool		acts = number >= PM_N_STATE;
+
+		for (int i = 0; i < x->q->n && !acts; i++)
+			acts = number_of(x, i, number) != 0;
+		if (acts)
+			x->map[x->p++] = number;
+	}
+}
+
+/* Variance of a number before anything is measured. */
+static double
+prior_of(const choice *x, int number)
+{
+	double		sd = number < PM_N_STATE ? pm_state_left(number, x->q->known) * pm_state_prior(number) : PM_SLOPE_PRIOR;
+
+	return number == NUMBER_STEP ? PM_STEP_PRIOR * PM_STEP_PRIOR + PM_CELL_PRIOR * PM_CELL_PRIOR : sd * sd;
 }
 
 static void
 begin(choice *x)
 {
 	const pm_probe_questions *q = x->q;
-	double		z[P];
+	double		z[N_NUMBERS];
 
 	for (int i = 0; i < q->n; i++)
 		x->centre += q->log_ms[i] / q->n;
+	choose_numbers(x);
 	for (int i = 0; i < q->n; i++)
 	{
 		numbers_of(x, i, z);
-		for (int j = 0; j < P; j++)
-			for (int k = 0; k < P; k++)
+		for (int j = 0; j < x->p; j++)
+			for (int k = 0; k < x->p && z[j] != 0; k++)
 				x->s[j][k] += z[j] * z[k] / q->n;
 	}
-	for (int k = 0; k < PM_N_STATE; k++)
-	{
-		double		sd = pm_state_left(k, q->known) * pm_state_prior(k);
-
-		x->c[k][k] = sd * sd;
-	}
-	x->c[NUMBER_STEP][NUMBER_STEP] = PM_STEP_PRIOR * PM_STEP_PRIOR + PM_CELL_PRIOR * PM_CELL_PRIOR;
-	x->c[NUMBER_SLOPE][NUMBER_SLOPE] = PM_SLOPE_PRIOR * PM_SLOPE_PRIOR;
+	for (int k = 0; k < x->p; k++)
+		x->c[k][k] = prior_of(x, x->map[k]);
 }
 
-/* y = m z; returns z' m z. */
+/* y = m z of p numbers, m symmetric; returns z' m z. */
 static double
-times(double (*m)[P], const double *z, double *y)
+times(double (*m)[N_NUMBERS], int p, const double *z, double *y)
 {
 	double		sum = 0;
 
-	for (int j = 0; j < P; j++)
-	{
-		y[j] = 0;
-		for (int k = 0; k < P; k++)
-			y[j] += m[j][k] * z[k];
+	memset(y, 0, p * sizeof(double));
+	for (int k = 0; k < p; k++)
+		for (int j = 0; j < p && z[k] != 0; j++)
+			y[j] += m[k][j] * z[k];
+	for (int j = 0; j < p; j++)
 		sum += z[j] * y[j];
-	}
 	return sum;
 }
 
@@ -81,27 +109,27 @@ times(double (*m)[P], const double *z, double *y)
 static double
 gain_of(choice *x, int i)
 {
-	double		z[P],
-				cz[P],
-				scz[P];
+	double		z[N_NUMBERS],
+				cz[N_NUMBERS],
+				scz[N_NUMBERS];
 	double		variance;
 
 	numbers_of(x, i, z);
-	variance = ERROR_VARIANCE + times(x->c, z, cz);
-	return times(x->s, cz, scz) / variance;
+	variance = ERROR_VARIANCE + times(x->c, x->p, z, cz);
+	return times(x->s, x->p, cz, scz) / variance;
 }
 
 static void
 measure(choice *x, int i)
 {
-	double		z[P],
-				cz[P];
+	double		z[N_NUMBERS],
+				cz[N_NUMBERS];
 	double		variance;
 
 	numbers_of(x, i, z);
-	variance = ERROR_VARIANCE + times(x->c, z, cz);
-	for (int j = 0; j < P; j++)
-		for (int k = 0; k < P; k++)
+	variance = ERROR_VARIANCE + times(x->c, x->p, z, cz);
+	for (int j = 0; j < x->p; j++)
+		for (int k = 0; k < x->p; k++)
 			x->c[j][k] -= cz[j] * cz[k] / variance;
 	for (int k = 0; k < x->q->n; k++)
 		x->done[k] |= x->q->network[k] == x->q->network[i];
@@ -112,8 +140,8 @@ doubt_of(const choice *x)
 {
 	double		sum = 0;
 
-	for (int j = 0; j < P; j++)
-		for (int k = 0; k < P; k++)
+	for (int j = 0; j < x->p; j++)
+		for (int k = 0; k < x->p; k++)
 			sum += x->c[j][k] * x->s[k][j];
 	return sqrt(fmax(sum, 0));
 }

@@ -9,7 +9,9 @@
  * do not count for more than they are.
  *
  * How a prediction answers to the state is taken from the predictor itself
- * (sensitivity.h).  A kind whose predictions have no parts has factor, exponent
+ * (sensitivity.h), first at a state of 0, then where the regression before it
+ * led (Gauss-Newton): what launches were hidden behind shows only once these
+ * have their time.  A kind whose predictions have no parts has factor, exponent
  * and formats alone.
  */
 #include "predictor/recalibrate.h"
@@ -35,6 +37,11 @@
 #define HALVINGS		3		/* of numbers that do not help, before they are given up */
 #define CHECKED_ROWS	200		/* at most, of a device */
 
+/* How far a regression at a new state moves the numbers from those before it to its own; the last one the farthest. */
+static const double moves[] = {0.5, 0.7};
+
+#define N_MOVES			((int) (sizeof(moves) / sizeof(moves[0])))
+
 #define N_CELLS			(PM_N_DTYPES * PM_N_LAYOUTS)
 
 /* The numbers of a device. */
@@ -55,8 +62,9 @@ typedef struct point
 	int			cell;			/* dtype and layout */
 	double		x;				/* ln(predicted) - centre */
 	double		u;				/* ln(measured / predicted) */
+	double		target;			/* what z . state is to be: u, less what the prediction is off z . state at the state of z */
 	double		weight;
-	const double *z;			/* [PM_N_STATE] */
+	double	   *z;				/* [PM_N_STATE] */
 } point;
 
 static int
@@ -120,16 +128,25 @@ prior_of_step(const pm_predictor *base, double known)
 	return fmax(unknown / sqrt(1.0 + known), LEAST_PRIOR_A);
 }
 
-/* prior[N_NUMBERS]; 0: the number is not fitted. */
+static bool
+acts(const point *p, int n, int element)
+{
+	for (int i = 0; i < n; i++)
+		if (p[i].z[element] != 0)
+			return true;
+	return false;
+}
+
+/* prior[N_NUMBERS]; 0: the number is not fitted, because no row would tell of it. */
 static void
-set_priors(const pm_predictor *base, const pm_device_correction *c, const char *gpu, double *prior)
+set_priors(const pm_predictor *base, const pm_device_correction *c, const point *p, int n, double *prior)
 {
 	bool		state = pm_has_state(base);
-	double		known = known_networks(base, gpu);
+	double		known = known_networks(base, p->gpu);
 	double		step = state ? PM_STEP_PRIOR : prior_of_step(base, known);
 
 	for (int k = 0; k < PM_N_STATE; k++)
-		prior[k] = state ? pm_state_prior(k) * pm_state_left(k, known) : 0;
+		prior[k] = acts(p, n, k) ? pm_state_prior(k) * pm_state_left(k, known) : 0;
 	prior[NUMBER_A] = step;
 	prior[NUMBER_B] = state ? PM_SLOPE_PRIOR : PRIOR_B;
 	for (int k = 0; k < N_CELLS; k++)
@@ -168,7 +185,7 @@ make_evidence(const point *p, int n, const double *prior, int *map, pm_arena *a,
 	for (int i = 0; i < n; i++)
 	{
 		structure += i > 0 && p[i].structure != p[i - 1].structure;
-		e->u[i] = p[i].u;
+		e->u[i] = p[i].target;
 		e->weight[i] = p[i].weight;
 		e->structure[i] = structure;
 		fill_row(&p[i], map, e->p, e->z + (size_t) i * e->p);
@@ -176,7 +193,10 @@ make_evidence(const point *p, int n, const double *prior, int *map, pm_arena *a,
 	return PM_OK;
 }
 
-/* Numbers v[N_NUMBERS] times scale into the correction, and what the state made of the rows on average. */
+/*
+ * Numbers v[N_NUMBERS] times scale into the correction, and what the state made of the rows on average: z . state, and what
+ * the prediction is off it.
+ */
 static void
 keep_numbers(const point *p, int n, const double *v, double scale, pm_device_correction *c)
 {
@@ -188,9 +208,14 @@ keep_numbers(const point *p, int n, const double *v, double scale, pm_device_cor
 	for (int k = 0; k < N_CELLS; k++)
 		c->d[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] = scale * v[NUMBER_CELL + k];
 	for (int i = 0; i < n; i++)
+	{
+		double		made = scale * (p[i].u - p[i].target);
+
 		for (int k = 0; k < PM_N_STATE; k++)
-			c->by_state[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS] +=
-				c->state[k] * p[i].z[k] / c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS];
+			made += c->state[k] * p[i].z[k];
+		c->by_state[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS] +=
+			made / c->used[p[i].cell / PM_N_LAYOUTS][p[i].cell % PM_N_LAYOUTS];
+	}
 }
 
 static pm_code
@@ -259,27 +284,83 @@ keep_what_helps(const pm_predictor *base, const point *p, int n, const double *v
 	return PM_OK;
 }
 
+/* The numbers of the regression at the present z and targets of the points into v[N_NUMBERS]. */
 static pm_code
-fit_device(const pm_predictor *base, point *p, int n, const pm_arena *a, pm_device_correction *c, pm_status *st)
+solve_device(const point *p, int n, const double *prior, const pm_arena *a, double *v, pm_status *st)
 {
-	double		prior[N_NUMBERS];
-	double		v[N_NUMBERS] = {0};
 	double		fitted[N_NUMBERS];
 	int			map[N_NUMBERS];
 	pm_evidence e;
 	pm_arena	scratch;
 	pm_code		rc;
 
-	describe_device(p, n, c);
-	for (int i = 0; i < n; i++)
-		p[i].x -= c->centre;
-	set_priors(base, c, p->gpu, prior);
+	memset(v, 0, N_NUMBERS * sizeof(double));
 	pm_arena_init_within(&scratch, a);
 	if ((rc = make_evidence(p, n, prior, map, &scratch, &e, st)) == PM_OK)
 		rc = pm_evidence_solve(&e, fitted, NULL, &scratch, st);
 	for (int k = 0; k < e.p && rc == PM_OK; k++)
 		v[map[k]] = fitted[k];
 	pm_arena_release(&scratch);
+	return rc;
+}
+
+/* z and targets of the points at a state. */
+static pm_code
+move_points(const pm_predictor *base, point *p, int n, const double *state, const pm_arena *a, pm_status *st)
+{
+	pm_predictor plain = *base;
+	pm_code		rc = PM_OK;
+
+	plain.correction = NULL;
+	for (int i = 0; i < n && rc == PM_OK; i++)
+	{
+		pm_arena	scratch;
+		double		ms = 1;
+
+		if (pm_stopped(a, st))
+			return PM_CANCELLED;
+		pm_arena_init_within(&scratch, a);
+		rc = pm_sensitivity(&plain, p[i].sample, state, &scratch, &ms, p[i].z, st);
+		pm_arena_release(&scratch);
+		p[i].target = log(p[i].sample->step_ms / ms);
+		for (int k = 0; k < PM_N_STATE; k++)
+			p[i].target += p[i].z[k] * state[k];
+	}
+	return rc;
+}
+
+/* Moves the points to where the regressions lead, and v with them. */
+static pm_code
+follow(const pm_predictor *base, point *p, int n, const double *prior, const pm_arena *a, double *v, pm_status *st)
+{
+	double		next[N_NUMBERS];
+	pm_code		rc = PM_OK;
+
+	for (int move = 0; move < N_MOVES && rc == PM_OK; move++)
+	{
+		if ((rc = move_points(base, p, n, v, a, st)) == PM_OK)
+			rc = solve_device(p, n, prior, a, next, st);
+		for (int k = 0; k < N_NUMBERS; k++)
+			v[k] += moves[move] * (next[k] - v[k]);
+	}
+	return rc;
+}
+
+/* c from the points of one device, which are moved to where the regressions lead if moving says so. */
+static pm_code
+fit_device(const pm_predictor *base, point *p, int n, bool moving, const pm_arena *a, pm_device_correction *c, pm_status *st)
+{
+	double		prior[N_NUMBERS];
+	double		v[N_NUMBERS];
+	pm_code		rc;
+
+	describe_device(p, n, c);
+	for (int i = 0; i < n; i++)
+		p[i].x -= c->centre;
+	set_priors(base, c, p, n, prior);
+	rc = solve_device(p, n, prior, a, v, st);
+	if (rc == PM_OK && moving && pm_has_state(base))
+		rc = follow(base, p, n, prior, a, v, st);
 	return rc == PM_OK ? keep_what_helps(base, p, n, v, a, c, st) : rc;
 }
 
@@ -290,7 +371,8 @@ typedef struct answers
 {
 	double	   *plain;			/* [n] without its correction */
 	double	   *corrected;		/* [n] */
-	double	   *z;				/* [n, PM_N_STATE] of pm_sensitivity() */
+	double	   *z;				/* [n, PM_N_STATE] of pm_sensitivity(), ... */
+	double	   *target;			/* [n] ... and what of a point belongs to them */
 } answers;
 
 /* Points of the rows that are not in fold `without` (-1: all); returns how many. */
@@ -307,15 +389,16 @@ make_points(const pm_dataset *d, const answers *x, const int *fold_of, int witho
 			continue;
 		p[n++] = (point) {.gpu = s->query.gpu->name, .structure = s->query.graph->structure, .row = i, .sample = s,
 			.cell = (int) s->query.dtype * PM_N_LAYOUTS + (int) s->query.layout,
-			.x = log(x->plain[i]), .u = log(s->step_ms / x->plain[i]), .weight = s->weight > 0 ? s->weight : 1,
+			.x = log(x->plain[i]), .u = log(s->step_ms / x->plain[i]), .target = x->target[i], .weight = s->weight > 0 ? s->weight : 1,
 			.z = x->z + (size_t) i * PM_N_STATE};
 	}
 	qsort(p, n, sizeof(point), by_device);
 	return n;
 }
 
+/* The corrections of all devices. */
 static pm_code
-fit_points(const pm_predictor *base, point *p, int n, pm_arena *a, pm_correction **c, pm_status *st)
+fit_points(const pm_predictor *base, point *p, int n, bool moving, pm_arena *a, pm_correction **c, pm_status *st)
 {
 	int			devices = 0;
 	pm_code		rc = PM_OK;
@@ -335,7 +418,7 @@ fit_points(const pm_predictor *base, point *p, int n, pm_arena *a, pm_correction
 		device->gpu = pm_strdup(a, p[i].gpu, strlen(p[i].gpu));
 		if (!device->gpu)
 			return pm_no_memory(st, a);
-		rc = fit_device(base, p + i, end - i, a, device, st);
+		rc = fit_device(base, p + i, end - i, moving, a, device, st);
 		i = end;
 	}
 	return rc;
@@ -375,8 +458,9 @@ predict_all(const pm_predictor *base, const pm_dataset *d, const pm_hooks *hooks
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "recalibration was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = pm_sensitivity(&p, &d->samples[i], &scratch, &x->plain[i], x->z + (size_t) i * PM_N_STATE, st);
+		rc = pm_sensitivity(&p, &d->samples[i], NULL, &scratch, &x->plain[i], x->z + (size_t) i * PM_N_STATE, st);
 		x->corrected[i] = x->plain[i];
+		x->target[i] = log(d->samples[i].step_ms / x->plain[i]);
 		if (rc == PM_OK && base->correction != NULL)
 			rc = pm_predictor_predict(base, &d->samples[i], &scratch, &x->corrected[i], NULL, NULL, st);
 		pm_arena_release(&scratch);
@@ -395,7 +479,22 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 	return PM_OK;
 }
 
-/* Each row corrected by numbers that were fitted without its structure; NaN when there is only one. */
+/* The corrections from all rows; x has z and targets where they led. */
+static pm_code
+fit_all(const pm_predictor *base, const pm_dataset *d, answers *x, point *p, pm_arena *a, pm_correction **c, pm_status *st)
+{
+	int			n = make_points(d, x, NULL, -1, p);
+	pm_code		rc = fit_points(base, p, n, true, a, c, st);
+
+	for (int i = 0; i < n; i++)
+		x->target[p[i].row] = p[i].target;
+	return rc;
+}
+
+/*
+ * Each row corrected by numbers that were fitted without its structure, by one regression where those from all rows led; NaN
+ * when there is only one structure.
+ */
 static pm_code
 cross_correct(const pm_predictor *base, const pm_dataset *d, const answers *x, int structures, point *p,
 			  pm_arena *a, double *cross, pm_status *st)
@@ -417,7 +516,7 @@ cross_correct(const pm_predictor *base, const pm_dataset *d, const answers *x, i
 		pm_correction *c;
 
 		pm_arena_init_within(&scratch, a);
-		rc = fit_points(base, p, make_points(d, x, fold_of, fold, p), &scratch, &c, st);
+		rc = fit_points(base, p, make_points(d, x, fold_of, fold, p), false, &scratch, &c, st);
 		for (int i = 0; i < d->n && rc == PM_OK; i++)
 			if (fold_of[i] == fold)
 				rc = predict_with(base, c, &d->samples[i], &scratch, &cross[i], st);
@@ -459,13 +558,13 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 			   pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
 {
 	answers		x = {.plain = PM_NEW(a, double, d->n + 1), .corrected = PM_NEW(a, double, d->n + 1),
-		.z = PM_NEW(a, double, (size_t) d->n * PM_N_STATE + 1)};
+		.z = PM_NEW(a, double, (size_t) d->n * PM_N_STATE + 1), .target = PM_NEW(a, double, d->n + 1)};
 	double	   *cross = PM_NEW(a, double, d->n + 1);
 	point	   *p = PM_NEW(a, point, d->n + 1);
 	pm_correction *c;
 	pm_code		rc;
 
-	if (!x.plain || !x.corrected || !x.z || !cross || !p)
+	if (!x.plain || !x.corrected || !x.z || !x.target || !cross || !p)
 		return pm_no_memory(st, a);
 	if (d->n == 0)
 	{
@@ -476,8 +575,8 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	if ((rc = pm_check_profiles(d, pm_predictor_quantity(base), st)) != PM_OK ||
 		(rc = predict_all(base, d, hooks, a, &x, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
-		(rc = cross_correct(base, d, &x, r->structures, p, a, cross, st)) != PM_OK ||
-		(rc = fit_points(base, p, make_points(d, &x, NULL, -1, p), a, &c, st)) != PM_OK)
+		(rc = fit_all(base, d, &x, p, a, &c, st)) != PM_OK ||
+		(rc = cross_correct(base, d, &x, r->structures, p, a, cross, st)) != PM_OK)
 		return rc;
 	r->n_numbers = count_numbers(c);
 	if ((rc = keep_others(c, base->correction, a, st)) != PM_OK)

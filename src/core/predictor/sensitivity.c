@@ -39,12 +39,14 @@ ask(asked *x)
 }
 
 static pm_code
-begin(const pm_predictor *p, const pm_sample *s, pm_arena *a, asked *x, pm_status *st)
+begin(const pm_predictor *p, const pm_sample *s, const double *state, pm_arena *a, asked *x, pm_status *st)
 {
 	pm_sample	scaled = *s;
 	pm_code		rc;
 
 	*x = (asked) {.p = p};
+	if (state != NULL)
+		memcpy(x->state, state, sizeof(x->state));
 	scaled.fitted = &x->factors;
 	if ((rc = pm_tokens_build(s->skeleton, &s->query, a, &x->t, st)) != PM_OK)
 		return rc;
@@ -61,7 +63,7 @@ begin(const pm_predictor *p, const pm_sample *s, pm_arena *a, asked *x, pm_statu
 }
 
 pm_code
-pm_sensitivity(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *ms, double *z, pm_status *st)
+pm_sensitivity(const pm_predictor *p, const pm_sample *s, const double *state, pm_arena *scratch, double *ms, double *z, pm_status *st)
 {
 	asked		x;
 	pm_code		rc;
@@ -69,7 +71,7 @@ pm_sensitivity(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, dou
 	memset(z, 0, PM_N_STATE * sizeof(double));
 	if (!pm_has_state(p))
 		rc = p->kind->predict(p, s, scratch, ms, NULL, NULL, st);
-	else if ((rc = begin(p, s, scratch, &x, st)) == PM_OK)
+	else if ((rc = begin(p, s, state, scratch, &x, st)) == PM_OK)
 		*ms = ask(&x);
 	if (rc == PM_OK && !(isfinite(*ms) && *ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
@@ -77,15 +79,16 @@ pm_sensitivity(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, dou
 		return rc;
 	for (int k = 0; k < PM_N_STATE; k++)
 	{
+		double		here = x.state[k];
 		double		up;
 
 		if (!x.acts[k])
 			continue;
-		x.state[k] = STEP;
+		x.state[k] = here + STEP;
 		up = ask(&x);
-		x.state[k] = -STEP;
+		x.state[k] = here - STEP;
 		z[k] = log(up / ask(&x)) / (2 * STEP);
-		x.state[k] = 0;
+		x.state[k] = here;
 	}
 	return PM_OK;
 }
