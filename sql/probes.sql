@@ -25,8 +25,8 @@ SELECT count(*) > 5 AS some, bool_and(gpu = 'A40') AS of_it, bool_and(factor > 0
        (SELECT count(*) FROM perfmodel.card_factors('probed')) AS before FROM perfmodel.card_factors('probed A40');
 ROLLBACK;
 -- a card that is known leaves less doubt; a selection of graphs; more than there are
-SELECT k.doubt_before_pct < u.doubt_before_pct / 3 AS known_less FROM perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), '{1}', '{1}', '{f}', 20) AS k,
-       perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), '{1}', '{1}', '{f}') AS u;
+SELECT k.doubt_before_pct < u.doubt_before_pct / 3 AS known_less FROM perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), '{1}', '{1}', '{f}', 20) AS k,
+       perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), '{1}', '{1}', '{f}') AS u;
 SELECT count(*), bool_and(s.graph LIKE 'anet%') AS chosen FROM perfmodel.suggest_probes('A40', 1000, '{8}', predictor => 'probed', graphs => (SELECT array_agg(graph_id)
        FROM (SELECT graph_id FROM perfmodel.graph WHERE name LIKE 'anet%' ORDER BY name LIMIT 3) AS g)) AS s;
 -- what does not fit is not proposed
@@ -39,10 +39,10 @@ SELECT helper.error_of(q) FROM unnest(ARRAY['SELECT perfmodel.suggest_probes(''A
     'SELECT perfmodel.suggest_probes(''A40'', predictor => ''of sums'')', 'SELECT perfmodel.suggest_probes(''A40'', predictor => ''nobody'')',
     'SELECT perfmodel.suggest_probes(''A40'', batches => ''{0}'', predictor => ''probed'')',
     'SELECT perfmodel.choose_probes(''{1}'', ''{1}'', ''{1}'', ''{f}'')', 'SELECT perfmodel.choose_probes(''{}'', ''{1}'', ''{1}'', ''{f}'')',
-    'SELECT perfmodel.choose_probes(array_fill(''nan''::float8, ARRAY[29]), ''{1}'', ''{1}'', ''{f}'')',
-    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), ''{0}'', ''{1}'', ''{f}'')',
-    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), ''{1}'', ''{null}'', ''{f}'')',
-    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), ''{1}'', ''{1}'', ''{f}'', -1)']) AS q;
-SELECT step, doubt_after_pct < doubt_before_pct AS less FROM perfmodel.choose_probes(array_fill(1::float8, ARRAY[29]), '{1}', '{1}', '{f}');
+    'SELECT perfmodel.choose_probes(array_fill(''nan''::float8, ARRAY[132]), ''{1}'', ''{1}'', ''{f}'')',
+    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), ''{0}'', ''{1}'', ''{f}'')',
+    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), ''{1}'', ''{null}'', ''{f}'')',
+    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), ''{1}'', ''{1}'', ''{f}'', -1)']) AS q;
+SELECT step, doubt_after_pct < doubt_before_pct AS less FROM perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), '{1}', '{1}', '{f}');
 SELECT count(*) FROM perfmodel.choose_probes('{}', '{}', '{}', '{}');
 SELECT count(perfmodel.drop_predictor(n)) FROM unnest('{probed,of sums}'::text[]) AS n;

@@ -109,7 +109,7 @@ times(double (*m)[N_NUMBERS], int p, const double *z, double *y)
 static double
 gain_of(choice *x, int i)
 {
-	double		z[N_NUMBERS],
+	double		z[N_NUMBERS] = {0},
 				cz[N_NUMBERS],
 				scz[N_NUMBERS];
 	double		variance;
@@ -122,7 +122,7 @@ gain_of(choice *x, int i)
 static void
 measure(choice *x, int i)
 {
-	double		z[N_NUMBERS],
+	double		z[N_NUMBERS] = {0},
 				cz[N_NUMBERS];
 	double		variance;
 
