@@ -331,6 +331,12 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	EACH(pm_real, (size_t) in->n * PM_N_LOADS, in->load);
 	EACH(pm_real, (size_t) in->n * PM_POSITION_DIM, in->skeleton->position);
 	EACH(uint8_t, (size_t) (in->n + 1) * (in->n + 1), in->skeleton->relation);
+	for (int way = 0; way < PM_N_EDGE_WAYS; way++)
+	{
+		EACH(int32_t, in->n + 1, in->skeleton->edges[way].at);
+		EACH(int32_t, in->skeleton->edges[way].at[in->n], in->skeleton->edges[way].to);
+		EACH(pm_real, in->skeleton->edges[way].at[in->n], in->skeleton->edges[way].weight);
+	}
 #undef EACH
 	if (fclose(f) != 0)
 		die(export_path, NULL);

@@ -55,11 +55,22 @@ def read_rows(path):
     columns["load"] = real("<f4", n * c["n_loads"], -1, c["n_loads"])
     columns["position"] = real("<f4", n * c["position_dim"], -1, c["position_dim"])
     columns["relation"] = [r.view(math.isqrt(len(r)), -1) for r in integer("u1", (n + 1) ** 2)]
+    for name in ("produced", "consumed"):
+        ends = integer("<i4", n + 1)
+        counts = np.array([int(e[-1]) for e in ends])
+        columns[name] = [edges(*e) for e in zip(ends, integer("<i4", counts), real("<f4", counts, -1))]
     if at != len(data):
         raise ValueError(f"{path} is not what this script reads: {len(data) - at} bytes are left over")
     samples = [Sample(**{name: v[i] for name, v in columns.items()}, dtype=dtype[i], layout=layout[i],
                       framework=framework[i], gpu=gpu[i], step_ms=step_ms[i]) for i in range(rows)]
     return options, samples
+
+
+def edges(ends, to, weight):
+    """[n, n] sparse, from where each row's edges begin, their columns and weights."""
+    n = len(ends) - 1
+    rows = torch.repeat_interleave(torch.arange(n), ends[1:] - ends[:-1])
+    return torch.sparse_coo_tensor(torch.stack((rows, to)), weight, (n, n)).coalesce()
 
 
 def rate_at(options, step, steps):

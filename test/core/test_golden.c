@@ -55,6 +55,21 @@ integers(const double *v, int n)
 	return i;
 }
 
+/* Every operator hears every other, most of them with weight 0. */
+static void
+read_edges(pm_edges *e, const double *weight, int n)
+{
+	e->at = PM_NEW(&arena, int32_t, n + 1);
+	e->to = PM_NEW(&arena, int32_t, n * n);
+	e->weight = (double *) weight;
+	for (int i = 0; i < n; i++)
+	{
+		e->at[i + 1] = (i + 1) * n;
+		for (int k = 0; k < n; k++)
+			e->to[i * n + k] = k;
+	}
+}
+
 static void
 read_sample(int i)
 {
@@ -93,6 +108,8 @@ read_sample(int i)
 	s->relation = PM_NEW(&arena, uint8_t, cells);
 	for (int k = 0; k < cells; k++)
 		s->relation[k] = (uint8_t) relation[k];
+	read_edges(&s->edges[PM_TO_PRODUCERS], values("sample", i, "produced", n * n), n);
+	read_edges(&s->edges[PM_TO_CONSUMERS], values("sample", i, "consumed", n * n), n);
 }
 
 static pm_mdot_config
@@ -104,7 +121,7 @@ read_config(int i)
 		.d = (int) value("d"), .heads = (int) value("heads"), .layers = (int) value("layers"),
 		.d_op = (int) value("d_op"), .op_heads = (int) value("op_heads"), .op_layers = (int) value("op_layers"),
 		.hidden = (int) value("hidden"), .head = (pm_mdot_head) choice[0], .loss = (pm_mdot_loss) choice[1],
-		.residual = choice[2] != 0, .estimates = (int) choice[3], .n_types = (int) value("n_types"),
+		.residual = choice[2] != 0, .edges = true, .estimates = (int) choice[3], .n_types = (int) value("n_types"),
 		.n_frameworks = (int) value("n_frameworks"), .n_gpus = (int) value("n_gpus")
 	};
 }

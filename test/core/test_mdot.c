@@ -150,6 +150,76 @@ test_switch(const char *name)
 	CHECK_EQ(differ, d.n);
 }
 
+/* Where text begins in data. */
+static uint8_t *
+find_text(uint8_t *data, size_t len, const char *text)
+{
+	size_t		n = strlen(text);
+
+	for (size_t i = 0; i + n <= len; i++)
+		if (memcmp(data + i, text, n) == 0)
+			return data + i;
+	fprintf(stderr, "the stored predictor has no \"%s\"\n", text);
+	exit(1);
+}
+
+/* The stored option `name` is taken out, as in a predictor that is older than it. */
+static size_t
+forget_option(uint8_t *data, size_t len, const pm_predictor *p, const char *name)
+{
+	size_t		size = 4 + strlen(name) + 4 + 8;	/* length and text of the name, type, value */
+	uint8_t    *count = find_text(data, len, p->kind->options[0].name) - 8;
+	uint8_t    *at = find_text(data, len, name) - 4;
+	uint32_t	crc;
+
+	CHECK_EQ(*count, p->kind->n_options);
+	--*count;
+	memmove(at, at + size, (size_t) (data + len - at) - size);
+	len -= size;
+	crc = pm_crc32c(data, len - 4);
+	for (int i = 0; i < 4; i++)
+		data[len - 4 + i] = (uint8_t) (crc >> (8 * i));
+	return len;
+}
+
+/* A predictor that was stored before there were edges hears nothing. */
+static void
+test_older_than_edges(void)
+{
+	const pm_setting settings[] = {NUMBER("epochs", 2), NUMBER("d_model", 16), NUMBER("d_operator", 8),
+		{.name = "edges", .number = 0, .is_bool = true}};
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	pm_predictor p = make_predictor("mdot", settings, 4, &d, &arena);
+	pm_predictor back;
+	uint8_t    *data;
+	size_t		len;
+
+	CHECK(pm_predictor_save(&p, &arena, &data, &len, NULL) == PM_OK);
+	len = forget_option(data, len, &p, "edges");
+	CHECK(pm_predictor_load(data, len, &arena, &back, NULL) == PM_OK);
+	CHECK_EQ(pm_option_value(back.kind, &back.options, "edges"), 0);
+	CHECK_EQ(predict_row(&back, &d.samples[0]), predict_row(&p, &d.samples[0]));
+}
+
+/* On a CPU nothing is heard: the same answers with edges and without. */
+static void
+test_edges_of_cpus(const pm_gpu *cpu)
+{
+	pm_setting	settings[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8),
+		{.name = "edges", .number = 0, .is_bool = true}};
+	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
+	pm_predictor without;
+	pm_predictor with;
+
+	for (int s = 0; s < d.n; s++)
+		d.samples[s].query.gpu = cpu;
+	without = make_predictor("mdot", settings, 4, &d, &arena);
+	settings[3].number = 1;
+	with = make_predictor("mdot", settings, 4, &d, &arena);
+	for (int i = 0; i < d.n; i++)
+		CHECK_EQ(predict_row(&with, &d.samples[i]), predict_row(&without, &d.samples[i]));
+}
+
 /* Where each report of progress came from. */
 typedef struct steps
 {
@@ -364,6 +434,8 @@ main(void)
 	test_in_turn();
 	test_switch("edges");
 	test_switch("peak_estimate");
+	test_older_than_edges();
+	test_edges_of_cpus(&cpu);
 	test_progress();
 	test_narrowing_loss();
 	test_operators();

@@ -64,6 +64,18 @@ put_integers(int sample, const char *field, const int32_t *v, int n)
 	put_field(sample, field, d, n);
 }
 
+/* The share of each operator (column) in what each (row) hears over its edges of one way. */
+static void
+put_edges(int sample, const char *field, const pm_edges *e, int n)
+{
+	double	   *weight = PM_NEW(&arena, double, n * n);
+
+	for (int i = 0; i < n; i++)
+		for (int k = e->at[i]; k < e->at[i + 1]; k++)
+			weight[i * n + e->to[k]] = e->weight[k];
+	put_field(sample, field, weight, n * n);
+}
+
 static void
 put_sample(int i, const pm_input *in)
 {
@@ -89,6 +101,8 @@ put_sample(int i, const pm_input *in)
 	put_field(i, "load", in->load, in->n * PM_N_LOADS);
 	put_field(i, "position", s->position, in->n * PM_POSITION_DIM);
 	put_integers(i, "relation", relation, cells);
+	put_edges(i, "produced", &s->edges[PM_TO_PRODUCERS], in->n);
+	put_edges(i, "consumed", &s->edges[PM_TO_CONSUMERS], in->n);
 }
 
 static void
@@ -165,7 +179,8 @@ read_samples(const char *path, pm_sample *samples)
 int
 main(int argc, char **argv)
 {
-	pm_mdot_config c = {.d = 16, .heads = 2, .layers = 2, .d_op = 8, .op_heads = 4, .op_layers = 1, .hidden = 8, .estimates = PM_MDOT_ESTIMATES};
+	pm_mdot_config c = {.d = 16, .heads = 2, .layers = 2, .d_op = 8, .op_heads = 4, .op_layers = 1, .hidden = 8, .edges = true,
+		.estimates = PM_MDOT_ESTIMATES};
 	static pm_mdot_net net;
 	pm_sample	samples[N_ROWS] = {0};
 	pm_dataset	d = {N_ROWS, samples};

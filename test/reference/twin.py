@@ -79,6 +79,8 @@ class Sample:
     kernels: torch.Tensor       # [n]
     position: torch.Tensor      # [n, position_dim]
     relation: torch.Tensor      # [n + 1, n + 1]
+    produced: torch.Tensor      # [n, n] sparse: share of each operator (column) in what each (row) reads
+    consumed: torch.Tensor      # [n, n] sparse: the same in what reads it
     job: torch.Tensor           # [n_job]
     dtype: int
     layout: int
@@ -136,7 +138,17 @@ class Batch:
         rows = [torch.cat([torch.tensor([i]), self.n + first[i] + torch.arange(lengths[i])]) for i in range(self.n)]
         self.groups = [Group(samples[i:i + together], rows[i:i + together], log_copies)
                        for i in range(0, self.n, together)]
+        self.produced = self.all_edges([s.produced for s in samples], first)
+        self.consumed = self.all_edges([s.consumed for s in samples], first)
         self.unsort = torch.argsort(torch.cat([g.rows for g in self.groups]))
+
+    @staticmethod
+    def all_edges(edges, first):
+        """One sparse matrix over the operators of all samples."""
+        edges = [e.coalesce() for e in edges]
+        index = torch.cat([e.indices() + at for e, at in zip(edges, first)], 1)
+        size = first[-1] + edges[-1].shape[0]
+        return torch.sparse_coo_tensor(index, torch.cat([e.values() for e in edges]), (size, size)).coalesce()
 
 
 def gelu(x):
@@ -258,13 +270,15 @@ class Twin(nn.Module):
         self.job1, self.job2 = nn.Linear(c.n_job, d), nn.Linear(d, d)
         self.seq = nn.ModuleList(EncoderLayer(d, c.heads, c.n_relations) for _ in range(c.layers))
         self.lnz = nn.LayerNorm(d)
+        self.produced = nn.Linear(d, d, bias=False)
+        self.consumed = nn.Linear(d, d, bias=False)
         self.estimates = nn.ModuleList(Estimate(c) for _ in range(c.estimates))
         self.pool1, self.pool2 = nn.Linear(3 * d, h), nn.Linear(h, 1)
         self.start()
 
     def start(self):
         """Initial values as the core has them."""
-        zero = (self.position, self.pool2,
+        zero = (self.position, self.produced, self.consumed, self.pool2,
                 *(output for e in self.estimates for output in (e.compute, e.memory, e.launch, e.growth, e.rest2)),
                 *(branch for layer in self.seq for branch in (layer.out, layer.down)))
         for module in self.modules():
@@ -296,6 +310,14 @@ class Twin(nn.Module):
             x = layer(x, attend_triples, nn.Identity())
         return self.fuse(self.lnf(x).flatten(1))
 
+    def heard(self, batch, o):
+        """[ops, d] of what operators read and of what reads them; in training left out for some samples."""
+        heard = self.produced(torch.sparse.mm(batch.produced, o)) + self.consumed(torch.sparse.mm(batch.consumed, o))
+        if self.training and self.c.drop_path > 0:
+            keep = torch.rand(batch.n, 1) >= self.c.drop_path
+            heard = heard * (keep.to(o.dtype) / (1 - self.c.drop_path))[batch.sample]
+        return heard
+
     def drop_branch(self, batch):
         """Dropout of units, and of a branch for whole samples, as a function of a branch."""
         def drop(y):
@@ -308,8 +330,8 @@ class Twin(nn.Module):
 
     def sequence(self, batch):
         """[jobs + ops, d] after the sequence Transformer and its layer norm."""
-        x = torch.cat([self.job2(gelu(self.job1(batch.job))),
-                       self.operators(batch) + self.position(batch.position)])
+        o = self.operators(batch)
+        x = torch.cat([self.job2(gelu(self.job1(batch.job))), o + self.position(batch.position) + self.heard(batch, o)])
         attend, drop = GraphAttention(batch), self.drop_branch(batch)
         for layer in self.seq:
             x = layer(x, attend, drop)
@@ -370,6 +392,7 @@ class Twin(nn.Module):
         for weight, bias, module in (
                 ("config_w1", "config_b1", self.config1), ("config_w2", "config_b2", self.config2), ("load_w1", "load_b1", self.load1),
                 ("load_w2", "load_b2", self.load2), ("fuse_w", "fuse_b", self.fuse), ("position", None, self.position),
+                ("produced", None, self.produced), ("consumed", None, self.consumed),
                 ("job_w1", "job_b1", self.job1), ("job_w2", "job_b2", self.job2), ("pooled_w1", "pooled_b1", self.pool1),
                 ("pooled_w2", "pooled_b2", self.pool2)):
             yield from linear(weight, bias, module)

@@ -356,6 +356,7 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 	in->framework = q->framework == NULL || q->framework[0] == '\0' ? c->usual_framework :
 		name_row(c->frameworks, c->n_frameworks, q->framework);
 	in->gpu = name_row(c->gpus, c->n_gpus, q->gpu->name);
+	in->on_cpu = q->gpu->is_cpu;
 	in->total_roofline_us = t->total_roofline_us;
 	in->rest_share = q->alone ? 0 : 1;
 	in->clamped = clamps / ((double) n * (c->slots.n + c->loads.n) + c->job.n);

@@ -64,6 +64,7 @@ typedef struct pm_input
 	int			gpu;			/* vocabulary row */
 	double		total_roofline_us;	/* all copies */
 	double		total_device_us;	/* compute + memory, all copies */
+	bool		on_cpu;			/* the device is a CPU */
 	bool		in_turn;		/* launches and the work on the device follow each other, as on a CPU; else they overlap */
 	double		rest_share;		/* of what a step costs beside its operators; 0 for an operator alone */
 	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */

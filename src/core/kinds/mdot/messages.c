@@ -5,7 +5,7 @@
  *
  * o are the encodings of the operators, before positions are added.  The mean
  * of a merged token is that over its copies of the copies' means
- * (pm_skeleton.producers).  Wp and Wc start at zero.
+ * (pm_skeleton.edges).  Wp and Wc start at zero.  Operators on a CPU hear nothing.
  */
 #include "kinds/mdot/messages.h"
 
@@ -37,6 +37,15 @@ add_along(pm_real *out, const pm_real *in, const pm_edges *e, int n, int d, bool
 		}
 }
 
+/* Factor on what the operators of a sample hear; 0: nothing. */
+static pm_real
+draw_scale(const pm_input *in, double left_out, pm_rng *rng)
+{
+	if (in->on_cpu || (left_out > 0 && pm_rng_uniform(rng) < left_out))
+		return 0;
+	return (pm_real) (1 / (1 - left_out));
+}
+
 void
 pm_mdot_messages(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
 {
@@ -50,7 +59,7 @@ pm_mdot_messages(const pm_mdot_data *data, const int *index, const pm_real *w, p
 		const pm_input *in = &data->inputs[index[i]];
 		pm_real    *x = t->x + (size_t) (t->seg[i].start + 1) * d;
 
-		t->heard_scale[i] = left_out > 0 && pm_rng_uniform(rng) < left_out ? 0 : (pm_real) (1 / (1 - left_out));
+		t->heard_scale[i] = draw_scale(in, left_out, rng);
 		for (int way = 0; way < PM_N_EDGE_WAYS && t->heard_scale[i] > 0; way++)
 		{
 			pm_real    *heard = t->heard[way] + op * d;
