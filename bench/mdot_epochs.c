@@ -270,6 +270,8 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 {
 	FILE	   *f = fopen(export_path, "wb");
 	const pm_mdot_config *c = &m->net.c;
+	static const int32_t no_edges[PM_MAX_TOKENS + 1];
+	bool		on_cpus = m->inputs[0].on_cpu;	/* a file has rows of one sort of device */
 
 	if (!f)
 		die(export_path, NULL);
@@ -295,7 +297,7 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	SIZE("hidden", c->hidden);
 #undef SIZE
 	fprintf(f, "\"estimates\": %d, \"residual\": %s, \"dropout\": %g, \"drop_path\": %g, \"head_dropout\": %g, \"unknown\": %g}",
-			c->estimates, c->residual ? "true" : "false", c->dropout, c->drop_path, c->head_dropout, c->unknown);
+			on_cpus ? 1 : c->estimates, c->residual ? "true" : "false", c->dropout, c->drop_path, c->head_dropout, c->unknown);
 	for (int i = 0; i < kind->n_options; i++)
 	{
 		char		text[64];
@@ -333,9 +335,9 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	EACH(uint8_t, (size_t) (in->n + 1) * (in->n + 1), in->skeleton->relation);
 	for (int way = 0; way < PM_N_EDGE_WAYS; way++)
 	{
-		EACH(int32_t, in->n + 1, in->skeleton->edges[way].at);
-		EACH(int32_t, in->skeleton->edges[way].at[in->n], in->skeleton->edges[way].to);
-		EACH(pm_real, in->skeleton->edges[way].at[in->n], in->skeleton->edges[way].weight);
+		EACH(int32_t, in->n + 1, on_cpus ? no_edges : in->skeleton->edges[way].at);
+		EACH(int32_t, on_cpus ? 0 : in->skeleton->edges[way].at[in->n], in->skeleton->edges[way].to);
+		EACH(pm_real, on_cpus ? 0 : in->skeleton->edges[way].at[in->n], in->skeleton->edges[way].weight);
 	}
 #undef EACH
 	if (fclose(f) != 0)

@@ -97,9 +97,10 @@ def train(options, samples, epochs, warm, together=2):
     ratio = statistics.median(math.log(s.step_ms * 1000 / float((s.copies * (s.compute_us + s.memory_us)).sum()))
                               for s in samples)
     with torch.no_grad():
-        net.compute.bias.fill_(max(-1.0, min(4.0, ratio)))
-        net.memory.bias.copy_(net.compute.bias)
-        net.launch.bias.fill_(-1.0)
+        for e in net.estimates:
+            e.compute.bias.fill_(max(-1.0, min(4.0, ratio)))
+            e.memory.bias.copy_(e.compute.bias)
+            e.launch.bias.fill_(-1.0)
     parameters = list(net.parameters())
     average = [p.detach().clone() for p in parameters]
     # foreach: one call for all tensors instead of a loop over them

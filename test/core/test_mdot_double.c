@@ -58,7 +58,7 @@ prepare_inputs(pm_codec *codec)
 		CHECK(pm_tokens_build(samples[i].skeleton, &larger, &arena, &work, &st) == PM_OK);
 		pm_input_rework(&inputs[i], &work);
 		/* one as on a CPU */
-		inputs[i].in_turn = i == 2;
+		inputs[i].in_turn = inputs[i].on_cpu = i == 2;
 		for (int k = 0; k < inputs[i].n; k++)
 			inputs[i].to_peak[k] = 0.5 + 0.1 * (k % 5);
 	}

@@ -75,6 +75,7 @@ typedef struct pm_mdot_acts
 
 	/* heads */
 	pm_real    *z0;				/* [n, d] job tokens */
+	int			estimates;		/* that some sample has */
 	pm_mdot_estimate_acts estimate[PM_MDOT_ESTIMATES];
 	pm_real    *pool;			/* [n, 3 * d] job token, mean, max */
 	int32_t    *top;			/* [n, d] row of the maximum */

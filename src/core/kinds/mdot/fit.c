@@ -213,15 +213,11 @@ median_start(const fit *f, int estimate, bool cpu, double *scratch)
 	return fmax(-1, fmin(4, scratch[n / 2]));
 }
 
-/*
- * CPUs start from their peaks times a factor, the same for all operators, with which the networks' start is right for them
- * too; to_peak is the one with which that of the second estimate is.
- */
+/* CPUs start from their peaks times a factor, the same for all operators, with which the networks' start is right for them too. */
 static void
-start_cpus(fit *f, double factor, double to_peak)
+start_cpus(fit *f, double factor)
 {
 	f->m->cpu_anchor = factor;
-	f->m->cpu_to_peak = to_peak;
 	for (int i = 0; i < f->all.n; i++)
 	{
 		pm_input   *in = &f->inputs[i];
@@ -234,7 +230,6 @@ start_cpus(fit *f, double factor, double to_peak)
 			in->memory_us[k] *= factor;
 			in->compute_ref_us[k] *= factor;
 			in->memory_ref_us[k] *= factor;
-			in->to_peak[k] = to_peak;
 		}
 		in->total_device_us *= factor;
 	}
@@ -250,7 +245,7 @@ choose_starts(fit *f, double *scratch)
 	for (int k = 0; k < PM_MDOT_ESTIMATES; k++)
 		f->start[k] = median_start(f, k, isnan(others), scratch);
 	if (f->from == NULL && f->m->cpu_anchor > 0 && !isnan(cpus) && !isnan(others))
-		start_cpus(f, exp(cpus - others), exp(f->start[0] - f->start[1]));
+		start_cpus(f, exp(cpus - others));
 }
 
 /* Constants of the output, and the starts. */
@@ -451,14 +446,12 @@ choose_start(fit *f)
 	{
 		f->m->anchor = f->from->anchor;
 		f->m->cpu_anchor = f->from->cpu_anchor;
-		f->m->cpu_to_peak = f->from->cpu_to_peak;
 		f->m->in_turn = f->from->in_turn;
 		f->m->format = f->from->format;
 		return;
 	}
 	f->m->format = usual_format(f->d);
 	f->m->cpu_anchor = anchor == PM_ANCHOR_BASE ? 0 : 1;
-	f->m->cpu_to_peak = 1;
 	f->m->in_turn = true;
 	if (anchor == PM_ANCHOR_BASE || (anchor == PM_ANCHOR_AUTO && has_gpus(f->d)))
 		f->m->anchor = f->m->base;

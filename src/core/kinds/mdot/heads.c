@@ -415,6 +415,12 @@ steps_back(pm_mdot_acts *t, pm_mdot_estimate_acts *e)
 	}
 }
 
+int
+pm_mdot_estimates(const pm_mdot_net *net, const pm_input *in)
+{
+	return in->on_cpu ? 1 : net->c.estimates;
+}
+
 void
 pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t)
 {
@@ -426,9 +432,15 @@ pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_r
 		pooled_forward(data, index, w, t);
 	else
 		memset(t->c, 0, t->n * sizeof(double));
+	t->estimates = 1;
 	for (int i = 0; i < t->n; i++)
+	{
+		int			estimates = pm_mdot_estimates(net, &data->inputs[index[i]]);
+
+		t->estimates = estimates > t->estimates ? estimates : t->estimates;
 		memcpy(t->z0 + (size_t) i * d, t->z + (size_t) t->seg[i].start * d, d * sizeof(pm_real));
-	for (int k = 0; k < net->c.estimates; k++)
+	}
+	for (int k = 0; k < t->estimates; k++)
 	{
 		if (additive)
 		{
@@ -448,7 +460,7 @@ pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w,
 	memset(t->dc, 0, t->n * sizeof(double));
 	if (!additive)
 		memset(t->dz, 0, (size_t) t->rows * net->c.d * sizeof(pm_real));
-	for (int k = 0; k < net->c.estimates; k++)
+	for (int k = 0; k < t->estimates; k++)
 	{
 		steps_back(t, &t->estimate[k]);
 		if (!additive)

@@ -6,6 +6,9 @@
 
 #include "kinds/mdot/acts.h"
 
+/* How many estimates an answer of this input is the mean of: one on a CPU, where both would start from the peaks. */
+int			pm_mdot_estimates(const pm_mdot_net *net, const pm_input *in);
+
 /* From t->z to the ms of t's estimates. rng: dropout inside the heads; NULL: none. */
 void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t);
 /* The dms of t's estimates are gradients of their ms. Adds to grad and fills t->dz. */

@@ -28,7 +28,7 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_LOSS] = {"loss", PM_OPT_CHOICE, PM_LOSS_LOG_CAUCHY, 0, 4, "log_huber|mape|mse_raw|mae_raw|log_cauchy", "training loss"},
 	[OPT_RESIDUAL] = {"residual", PM_OPT_BOOL, 0, 0, 1, NULL, "additive head: let a pooled factor correct the sum"},
 	[OPT_PEAK_ESTIMATE] = {"peak_estimate", PM_OPT_BOOL, 1, 0, 1, NULL,
-	"additive head: average the step with a second estimate, which corrects the times at the peaks of the device", .later = true},
+	"additive head: on GPUs, the step is averaged with a second estimate, which corrects the times at the peaks of the device", .later = true},
 	[OPT_EDGES] = {"edges", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"on GPUs, operators hear of those that they read from and of those that read them", .later = true},
 	[OPT_MERGE] = {"merge", PM_OPT_BOOL, 1, 0, 1, NULL, "merge operators that are alike into one token"},
@@ -195,7 +195,7 @@ pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *
 	for (int i = 0; i < t->n; i++)
 	{
 		anchor[i] = cpu ? m->cpu_anchor : m->anchor.kind != NULL ? pm_opclass_device_factor(&rates, t, i) : 1;
-		to_peak[i] = cpu ? m->cpu_to_peak : fmax(1 / anchor[i], LEAST_TO_PEAK);
+		to_peak[i] = fmax(1 / anchor[i], LEAST_TO_PEAK);
 	}
 }
 
@@ -454,6 +454,7 @@ typedef struct prepared
 	double	   *to_peak;		/* [n] and on those, for the second estimate */
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	double		base_share;
+	int			estimates;
 	bool		in_turn;
 	void	   *base;
 	const pm_factors *fitted;
@@ -512,6 +513,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = base_share(p, &s->query);
+	x->estimates = pm_mdot_estimates(&m->net, &encoded.in);
 	x->in_turn = encoded.in.in_turn;
 	x->fitted = s->fitted;
 	*state = x;
@@ -547,12 +549,12 @@ estimate_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_tok
 }
 
 static double
-member_ms(const pm_mdot *m, const member_outputs *o, const prepared *x, const pm_tokens *work)
+member_ms(const member_outputs *o, const prepared *x, const pm_tokens *work)
 {
 	double		ms = 0;
 
-	for (int k = 0; k < m->net.c.estimates; k++)
-		ms += estimate_us(&o->said[k], k > 0, x, work) * o->factor / 1000 / m->net.c.estimates;
+	for (int k = 0; k < x->estimates; k++)
+		ms += estimate_us(&o->said[k], k > 0, x, work) * o->factor / 1000 / x->estimates;
 	return ms;
 }
 
@@ -564,7 +566,7 @@ mdot_predict_prepared(const pm_predictor *p, const void *state, const pm_tokens 
 	double		ms = 0;
 
 	for (int i = 0; i < m->members; i++)
-		ms += member_ms(m, &x->member[i], x, work) / m->members;
+		ms += member_ms(&x->member[i], x, work) / m->members;
 	if (m->base.kind == NULL)
 		return ms;
 	return pow(m->base.kind->predict_prepared(&m->base, x->base, work) / ms, x->base_share) * ms;

@@ -28,7 +28,6 @@ typedef struct pm_mdot
 	pm_predictor base;			/* of kind "opclass", mixed into the answer; kind NULL: none */
 	pm_predictor anchor;		/* of kind "opclass": the network's factors are on its times; kind NULL: on those at the peaks */
 	int			format;			/* pm_dtype that the networks take all for on GPUs */
-	double		cpu_to_peak;	/* to_peak (pm_input) of all operators on CPUs */
 	double		cpu_anchor;		/* factor on times at the peaks of CPUs; 0: that of the anchor */
 	bool		in_turn;		/* on CPUs, launches and work follow each other */
 	pm_gpu		reference;		/* card that the networks take every card for that they have not seen; name NULL: none */

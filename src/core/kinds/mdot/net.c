@@ -441,9 +441,11 @@ forward(const pm_mdot_data *data, const pm_real *w, const int *index, int n, dou
 	pm_mdot_heads(data, index, w, rng, t);
 	for (int i = 0; i < n; i++)
 	{
+		int			estimates = pm_mdot_estimates(net, &data->inputs[index[i]]);
+
 		predicted[i] = 0;
-		for (int k = 0; k < net->c.estimates; k++)
-			predicted[i] += t->estimate[k].ms[i] / net->c.estimates;
+		for (int k = 0; k < estimates; k++)
+			predicted[i] += t->estimate[k].ms[i] / estimates;
 	}
 }
 
@@ -464,15 +466,17 @@ backward(const pm_mdot_data *data, const pm_real *w, pm_real *grad, const int *i
 	operator_encoder_back(data, index, w, grad, t);
 }
 
-/* Each estimate has the loss of its own error, so that they err in different ways; *e gets the gradients. */
+/* Each estimate has the loss of its own error, so that they err in different ways; its dms are filled. */
 static double
-estimate_loss(const pm_mdot_data *data, const int *index, int n, pm_mdot_estimate_acts *e)
+estimate_loss(const pm_mdot_data *data, const int *index, int n, int estimate, pm_mdot_acts *t)
 {
+	pm_mdot_estimate_acts *e = &t->estimate[estimate];
 	double		loss = 0;
 
 	for (int i = 0; i < n; i++)
 	{
-		double		weight = data->weight[index[i]] / data->net->c.estimates;
+		int			estimates = pm_mdot_estimates(data->net, &data->inputs[index[i]]);
+		double		weight = estimate < estimates ? data->weight[index[i]] / estimates : 0;
 
 		loss += weight * sample_loss(data, e->ms[i], data->step_ms[index[i]], &e->dms[i]);
 		e->dms[i] *= weight;
@@ -489,8 +493,8 @@ pm_mdot_pass(const void *ctx, const pm_real *w, pm_real *grad, const int *index,
 	pm_mdot_acts t;
 
 	forward(data, w, index, n, predicted, rng, workspace, &t);
-	for (int k = 0; k < data->net->c.estimates; k++)
-		loss += estimate_loss(data, index, n, &t.estimate[k]);
+	for (int k = 0; k < t.estimates; k++)
+		loss += estimate_loss(data, index, n, k, &t);
 	if (grad != NULL)
 		backward(data, w, grad, index, rng != NULL, &t);
 	return loss;
@@ -503,7 +507,7 @@ pm_mdot_outputs(const pm_mdot_data *data, const pm_real *w, int row, void *works
 	pm_mdot_acts t;
 
 	forward(data, w, &row, 1, &ms, NULL, workspace, &t);
-	for (int k = 0; k < data->net->c.estimates; k++)
+	for (int k = 0; k < t.estimates; k++)
 	{
 		memcpy(said[k].token, t.estimate[k].token, t.ops * sizeof(pm_mdot_token));
 		said[k].rest_us = data->inputs[row].rest_share * t.estimate[k].rest_us[0];
@@ -540,7 +544,6 @@ double
 pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *workspace, pm_mdot_detail *detail)
 {
 	const pm_input *in = &data->inputs[row];
-	int			estimates = data->net->c.estimates;
 	double		ms;
 	pm_mdot_acts t;
 
@@ -551,7 +554,7 @@ pm_mdot_explain(const pm_mdot_data *data, const pm_real *w, int row, void *works
 	if (data->net->c.head == PM_HEAD_POOLED)
 		explain_pooled(in, ms, detail);
 	else
-		for (int k = 0; k < estimates; k++)
-			explain_estimate(in, &t.estimate[k], exp(t.c[0]) / 1000, estimates, detail);
+		for (int k = 0; k < t.estimates; k++)
+			explain_estimate(in, &t.estimate[k], exp(t.c[0]) / 1000, t.estimates, detail);
 	return ms;
 }

@@ -33,8 +33,6 @@ pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st)
 			   (m->anchor.kind == NULL ? 0 : is_base ? IS_ANCHOR : HAS_ANCHOR) | (m->in_turn ? IN_TURN : 0));
 	pm_put_u32(b, (uint32_t) pm_there(m->codec.schema, PM_LIST_DTYPE, m->format));
 	pm_put_f64(b, m->cpu_anchor);
-	if (m->net.c.estimates > 1)
-		pm_put_f64(b, m->cpu_to_peak);
 	if (m->reference.name != NULL)
 		pm_gpu_save(&m->reference, b);
 	if (m->base.kind != NULL && (rc = m->base.kind->save(&m->base, b, st)) != PM_OK)
@@ -102,8 +100,7 @@ pm_mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 	m->in_turn = (parts & IN_TURN) != 0;
 	m->format = pm_here(m->codec.schema, PM_LIST_DTYPE, (int) pm_get_u32(r, (uint32_t) m->codec.schema->list[PM_LIST_DTYPE].n - 1));
 	m->cpu_anchor = pm_get_above(r, 0);
-	m->cpu_to_peak = m->net.c.estimates > 1 ? pm_get_above(r, 1 / MOST_CPU_ANCHOR) : 1;
-	if (m->cpu_anchor > MOST_CPU_ANCHOR || m->cpu_to_peak > MOST_CPU_ANCHOR)
+	if (m->cpu_anchor > MOST_CPU_ANCHOR)
 		r->failed = true;
 	if ((parts & HAS_REFERENCE) && !r->failed && (rc = pm_gpu_load(&m->reference, r, a, st)) != PM_OK)
 		return rc;
