@@ -83,7 +83,7 @@ BEGIN ATOMIC
         SELECT w.*, c.step_ms AS ms, o.samples, o.in_domain, o.note, c.peak_mb, c.fits, c.saved_mb
         FROM wanted AS w, asked_of_predictor AS o, perfmodel.gpu AS g,
              LATERAL perfmodel.computed_change($1, $2, w.batch, w.computed,
-                 CASE WHEN w.change = 'twice the bandwidth' THEN jsonb_build_object('mem_bw_gbs', 2 * g.mem_bw_gbs) WHEN w.change = 'other figures' THEN $10 END,
+                 CASE WHEN w.change = 'twice the bandwidth' THEN jsonb_build_object('mem_bw_gbs', (2 * g.mem_bw_gbs)::numeric) WHEN w.change = 'other figures' THEN $10 END,
                  w.dtype, w.layout, $7, $8, w.optimizer, $11, $12, $13, $14) AS c
         WHERE o.n = 0 AND g.name = perfmodel.gpu_name($2) AND w.computed IS NOT NULL AND (c.applies OR w.change = ANY ($4))
     ), answer AS (

@@ -166,7 +166,7 @@ BEGIN ATOMIC
     SELECT perfmodel.plot('spans', coalesce(array_agg(e.x ORDER BY e.nth), '{}'), array_agg(e.y ORDER BY e.nth),
         series => array_agg(CASE WHEN e.kind <= 7 THEN e.gpu ELSE 'other GPUs' END ORDER BY e.nth),
         label => array_agg(e.label ORDER BY e.nth), low => array_agg(e.x ORDER BY e.nth), high => array_agg(e.high ORDER BY e.nth), x_scale => 'time',
-        x_title => 'UTC; a bar: from start to end in the median; paler: up to the end at 90 %', title => 'Running and waiting jobs', width => plot_queue.width,
+        x_title => 'UTC; a bar: from start (now, if it runs) to end in the median; paler: up to the end at 90 %', title => 'Running and waiting jobs', width => plot_queue.width,
         zoom => plot_queue.zoom)
     FROM eta AS e WHERE e.nth <= least(plot_queue.rows, 200);
 END;

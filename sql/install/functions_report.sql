@@ -145,10 +145,11 @@ END;
 COMMENT ON FUNCTION perfmodel.report_figure(text, text, text, text, boolean) IS 'a figure of a report: title, a sentence, markup, and the SQL that made it';
 
 -- Runs what it is given, too: a query with some of the columns series, label, x, y, low, high.
+-- JSON has as many digits of a number as the session shows, so all of them are shown here.
 CREATE FUNCTION perfmodel.report_plot(title text, says text, form text, query text, x_title text DEFAULT NULL, y_title text DEFAULT NULL,
                                       x_scale text DEFAULT 'linear', y_scale text DEFAULT 'linear', reference float8 DEFAULT NULL,
                                       wide boolean DEFAULT false, zoom boolean DEFAULT false) RETURNS text
-    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS $$
 DECLARE
     svg text;
     n bigint;
