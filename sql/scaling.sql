@@ -127,6 +127,32 @@ SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'too 
 SELECT helper.error_of(format($$UPDATE perfmodel.profile SET step_ms = 1 + (profile_id %% 7) ^ 4 WHERE world_size > 1; SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'wild', predictor => 'roof')$$)) ~ 'do not fit cluster|no better' AS wild;
 SELECT count(*) FROM perfmodel.cluster WHERE name IN ('too fast', 'wild');
 ROLLBACK TO s;
+-- a network that suffers from its neighbours more than others do: its own steps say so, and one that was not measured there may be like it
+SAVEPOINT s;
+DELETE FROM perfmodel.profile WHERE world_size > 1;
+DELETE FROM perfmodel.cluster WHERE NOT builtin;
+SELECT perfmodel.graph_id('bnet5@16') AS b, perfmodel.graph_id('cnet6@16') AS c, perfmodel.graph_id('dnet7@16') AS unknown \gset
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms)
+SELECT g, 'T4', batch, n, greatest(1, n / 4), perfmodel.predict_train_time(g, 'T4', batch, predictor => 'roof', world_size => n)
+       + CASE WHEN g = :b THEN log(2, least(n, 4)) * perfmodel.predict_train_time(g, 'T4', batch, predictor => 'roof') ELSE 0 END
+FROM unnest(ARRAY[:g, :b, :c]::bigint[]) AS g, unnest('{2,4,8,16}'::int[]) AS n, unnest('{8,16}'::int[]) AS batch;
+SELECT fitted_cluster, n_profiles, mape_after_pct < mape_before_pct / 2 AS after FROM perfmodel.fit_cluster('aws-g4dn-12xlarge', predictor => 'roof');
+SELECT g.graph_id = :b AS slower, own > 0.3 AS much, own < 0.1 AS little
+FROM perfmodel.cluster AS c, unnest(own_graphs, own_contention) AS g (graph_id, own) WHERE c.name = 'aws-g4dn-12xlarge fitted' ORDER BY g.graph_id = :b;
+SELECT bool_and(p.step_ms / m.step_ms BETWEEN 0.8 AND 1.2) AS near
+FROM perfmodel.profile AS m, LATERAL perfmodel.predict(m.graph_id, m.gpu, m.batch, predictor => 'roof', world_size => m.world_size, nodes => m.nodes) AS p WHERE m.world_size > 1;
+SELECT u.step_ms_high / u.step_ms > k.step_ms_high / k.step_ms AS unknown_is_wider, u.step_ms_low <= u.step_ms AS low
+FROM perfmodel.predict(:unknown, 'T4', 8, predictor => 'roof', world_size => 4) AS u, perfmodel.predict(:c, 'T4', 8, predictor => 'roof', world_size => 4) AS k;
+SELECT helper.close((SELECT sum(step_ms) FROM perfmodel.explain_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4)), p.step_ms) AS explain
+FROM perfmodel.predict(:b, 'T4', 8, predictor => 'roof', world_size => 4) AS p;
+-- fitted again without it: what is known of it stays
+SELECT n_profiles FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', profiles => ARRAY(SELECT profile_id FROM perfmodel.profile WHERE world_size > 1 AND graph_id <> :b), predictor => 'roof');
+SELECT cardinality(own_graphs) AS networks, own_contention[array_position(own_graphs, :b)] > 0.3 AS stays FROM perfmodel.cluster WHERE NOT builtin;
+SELECT a, split_part(helper.error_of(format('UPDATE perfmodel.cluster SET %s WHERE NOT builtin', a)), E'\n', 1) AS error
+FROM unnest('{"own_graphs = NULL","own_contention = ''{1}''","own_contention = ''{1,-1,1}''","own_contention = ''{1,NULL,1}''","own_contention = ''{1,NaN,1}''"}'::text[]) AS a;
+UPDATE perfmodel.cluster SET own_graphs = NULL, own_contention = NULL WHERE NOT builtin;
+SELECT perfmodel.predict_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4) > 0 AS taken_off;
+ROLLBACK TO s;
 -- recalibrate fits the usual cluster of each device to the measurements on several GPUs among those that it is given
 DELETE FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
 SET client_min_messages = notice;

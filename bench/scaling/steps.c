@@ -1,7 +1,9 @@
 /*
  * steps.c - steps on more GPUs than were fitted, and of networks that were not.
  *
- *     steps GRAPHS.ndjson SCALING.csv
+ *     steps GRAPHS.ndjson SCALING.csv [ROWS]
+ *
+ * With ROWS, at most so many measurements of a network are fitted to, evenly taken.
  *
  * Rows of six networks on six clusters (Sia's profiles).  The step on one GPU is
  * the measured one of the same network, cluster and batch, so that the error is
@@ -9,6 +11,7 @@
  * of the network or of its kind, with as many parameters as the network has.
  *
  *  own: fitted to the rows of a network on up to 4 GPUs, tested on its rows above
+ *  together: fitted to the rows of all networks on up to 4 GPUs, tested above
  *  other: fitted to all rows of the other networks, tested on the rows of this
  *         one over several machines
  *  prior: nothing fitted
@@ -170,6 +173,29 @@ select_rows(int cluster, int net, bool others, int min, int max, bool several_no
 	return n;
 }
 
+static int	most_rows = MAX_ROWS;
+
+/* At most most_rows rows of each network; returns how many are left. */
+static int
+thin(pm_scaled_row *r, int n)
+{
+	int			of[N_NETS] = {0};
+	int			seen[N_NETS] = {0};
+	int			left = 0;
+
+	for (int i = 0; i < n; i++)
+		of[r[i].network]++;
+	for (int i = 0; i < n; i++)
+	{
+		int			k = r[i].network;
+		int			at = seen[k]++;
+
+		if (of[k] <= most_rows || (int64_t) at * most_rows / of[k] != (int64_t) (at + 1) * most_rows / of[k])
+			r[left++] = r[i];
+	}
+	return left;
+}
+
 typedef struct score
 {
 	double		sum;
@@ -209,62 +235,112 @@ percent(const score *s)
 	return s->networks > 0 ? 100 * s->sum / s->networks : NAN;
 }
 
+/* f fitted to n rows, and own what each network has of its own; refused: f stays as it was. */
+static void
+fit(pm_fabric *f, pm_scaled_row *train, int n, double *own, pm_arena *a)
+{
+	double		before,
+				after;
+	pm_status	st;
+
+	if (pm_fabric_fit(f, train, thin(train, n), own, a, &before, &after, &st) != PM_OK)
+		printf("%s: %s\n", f->name, st.message);
+}
+
+static pm_scaled_row train[MAX_ROWS];
+static pm_scaled_row test[MAX_ROWS];
+
+/* Fitted to a network on up to 4 GPUs, tested above. */
+static void
+score_own(int cluster, int net, score *prior, score *fitted, pm_arena *a)
+{
+	pm_fabric	f = clusters[cluster];
+	int			n = select_rows(cluster, net, false, 5, 1000, false, test);
+	int			n_train = select_rows(cluster, net, false, 2, 4, false, train);
+
+	if (n == 0 || n_train == 0)
+		return;
+	add(prior, &f, test, n);
+	fit(&f, train, n_train, NULL, a);
+	add(fitted, &f, test, n);
+}
+
+/* Fitted to all other networks, tested over several machines. */
+static void
+score_other(int cluster, int net, score *prior, score *fitted, pm_arena *a)
+{
+	pm_fabric	f = clusters[cluster];
+	double		own[N_NETS] = {0};
+	int			n = select_rows(cluster, net, false, 2, 1000, true, test);
+	int			n_train = select_rows(cluster, net, true, 2, 1000, false, train);
+
+	if (n == 0 || n_train == 0)
+		return;
+	add(prior, &f, test, n);
+	fit(&f, train, n_train, own, a);
+	add(fitted, &f, test, n);
+	show_network(clusters[cluster].name, nets[net].model, &f, test, n);
+}
+
+/* Fitted to all networks on up to 4 GPUs at once, each tested above: with what each has of its own, and without. */
+static void
+score_together(int cluster, score *with, score *without, pm_arena *a)
+{
+	pm_fabric	same = clusters[cluster];
+	pm_fabric	f = clusters[cluster];
+	double		own[N_NETS] = {0};
+	int			n_train = select_rows(cluster, -1, true, 2, 4, false, train);
+
+	if (n_train == 0)
+		return;
+	fit(&same, train, n_train, NULL, a);
+	fit(&f, train, n_train, own, a);
+	for (int net = 0; net < N_NETS; net++)
+	{
+		int			n = select_rows(cluster, net, false, 5, 1000, false, test);
+
+		add(without, &same, test, n);
+		f.own_contention = own[net];
+		add(with, &f, test, n);
+		printf("  %s, %s: contention of its own %.3f\n", f.name, nets[net].model, own[net]);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
-	static pm_scaled_row train[MAX_ROWS];
-	static pm_scaled_row test[MAX_ROWS];
 	csv			c;
 	pm_arena	a;
-	pm_status	st;
 
-	if (argc != 3)
-		csv_die("GRAPHS.ndjson SCALING.csv", argv[0]);
+	if (argc != 3 && argc != 4)
+		csv_die("GRAPHS.ndjson SCALING.csv [ROWS]", argv[0]);
+	if (argc == 4)
+		most_rows = atoi(argv[3]);
 	pm_arena_init_malloc(&a);
 	for (int k = 0; k < N_NETS; k++)
 		read_graph(argv[1], nets[k].graph, &a, &nets[k].skeleton);
 	c = csv_read(argv[2]);
 	read_all_rows(&c);
 	find_single_steps(&a);
-	printf("error %%, mean over networks: prior, own (up to 4 -> above), n; prior, other (several machines), n\n");
+	printf("error %%, mean over networks: prior, own (up to 4 -> above), n; all together, with and without contention of their own; prior, other (several machines), n\n");
 	for (int k = 0; k < N_CLUSTERS; k++)
 	{
 		score		own = {0},
 					own_prior = {0},
+					with = {0},
+					without = {0},
 					other = {0},
 					other_prior = {0};
 
 		for (int net = 0; net < N_NETS; net++)
 		{
-			pm_fabric	f = clusters[k];
-			double		before,
-						after;
-			int			n = select_rows(k, net, false, 5, 1000, false, test);
-			int			n_train = select_rows(k, net, false, 2, 4, false, train);
-
-			if (n > 0 && n_train > 0)
-			{
-				add(&own_prior, &f, test, n);
-				/* refused: the cluster stays as it was */
-				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
-					printf("%s, %s: %s\n", clusters[k].name, nets[net].model, st.message);
-				add(&own, &f, test, n);
-			}
-			f = clusters[k];
-			n = select_rows(k, net, false, 2, 1000, true, test);
-			n_train = select_rows(k, net, true, 2, 1000, false, train);
-			if (n > 0 && n_train > 0)
-			{
-				add(&other_prior, &f, test, n);
-				/* refused: the cluster stays as it was */
-				if (pm_fabric_fit(&f, train, n_train, &a, &before, &after, &st) != PM_OK)
-					printf("%s, %s: %s\n", clusters[k].name, nets[net].model, st.message);
-				add(&other, &f, test, n);
-				show_network(clusters[k].name, nets[net].model, &f, test, n);
-			}
+			score_own(k, net, &own_prior, &own, &a);
+			score_other(k, net, &other_prior, &other, &a);
 		}
-		printf("%-8s own: %5.1f -> %5.1f (n %d)   other: %5.1f -> %5.1f (n %d)\n", clusters[k].name, percent(&own_prior), percent(&own), own.n,
-			   percent(&other_prior), percent(&other), other.n);
+		score_together(k, &with, &without, &a);
+		printf("%-8s own: %5.1f -> %5.1f (n %d)   together: %5.1f, %5.1f without   other: %5.1f -> %5.1f (n %d)\n", clusters[k].name, percent(&own_prior),
+			   percent(&own), own.n, percent(&with), percent(&without), percent(&other_prior), percent(&other), other.n);
+		fflush(stdout);
 	}
 	return 0;
 }

@@ -44,7 +44,12 @@ CREATE TABLE perfmodel.cluster (
     fitted_rows    integer NOT NULL DEFAULT 0 CONSTRAINT cluster_fitted_rows_not_negative CHECK (fitted_rows >= 0),
     source         text,
     builtin        boolean NOT NULL DEFAULT false,
-    correction     float8[] CONSTRAINT cluster_correction_size CHECK (cardinality(correction) BETWEEN 15 AND 393)
+    correction     float8[] CONSTRAINT cluster_correction_size CHECK (cardinality(correction) BETWEEN 15 AND 393),
+    own_graphs     bigint[],
+    own_contention float8[] CONSTRAINT cluster_own_contention_in_range CHECK (0 <= ALL (own_contention) AND 10 >= ALL (own_contention)),
+    CONSTRAINT cluster_own_contention_of_graphs CHECK (
+        (own_graphs IS NULL) = (own_contention IS NULL) AND cardinality(own_graphs) = cardinality(own_contention)
+        AND array_position(own_graphs, NULL) IS NULL AND array_position(own_contention, NULL) IS NULL)
 );
 COMMENT ON TABLE perfmodel.cluster IS 'machines of one kind and their network; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.cluster.name IS 'name of the cluster';
@@ -71,6 +76,9 @@ COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';
 COMMENT ON COLUMN perfmodel.cluster.builtin IS 'whether the row comes with the extension';
 COMMENT ON COLUMN perfmodel.cluster.correction IS
     'what measurements with tp or pp say beyond the factors, as fit_cluster() stores it; NULL: nothing';
+COMMENT ON COLUMN perfmodel.cluster.own_graphs IS 'graph_id of the networks that own_contention is of: those that fit_cluster() had measurements of';
+COMMENT ON COLUMN perfmodel.cluster.own_contention IS
+    'for each of own_graphs: besides contention, computing is slower by it for each doubling of the GPUs of a machine';
 
 CREATE TRIGGER cluster_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.cluster
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();

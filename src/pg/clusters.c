@@ -32,6 +32,9 @@ typedef struct cluster
 	bool		builtin;
 	double	   *correction;		/* as it is stored; NULL: none */
 	int			n_correction;
+	int64	   *own_graphs;		/* [n_own] networks with a contention of their own */
+	double	   *own_contention; /* [n_own] */
+	int			n_own;
 } cluster;
 
 static MemoryContext cxt = NULL;
@@ -96,24 +99,50 @@ core_text(uint64 row, int col)
 	return s != NULL ? pm_to_core(s) : NULL;
 }
 
+/* The elements of an array of eight-byte numbers of `type`; false for null. */
+static bool
+array_values(uint64 row, int col, Oid type, Datum **elements, bool **nulls, int *n)
+{
+	bool		isnull;
+	Datum		v = pm_value(row, col, &isnull);
+
+	*n = 0;
+	if (!isnull)
+		deconstruct_array(DatumGetArrayTypeP(v), type, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, elements, nulls, n);
+	return !isnull;
+}
+
 /* The numbers of a float8[] without nulls in cxt, NULL for null. */
 static double *
 float8_values(uint64 row, int col, int *n)
 {
-	bool		isnull;
-	Datum		v = pm_value(row, col, &isnull);
 	Datum	   *elements;
 	bool	   *nulls;
 	double	   *to;
 
-	*n = 0;
-	if (isnull)
+	if (!array_values(row, col, FLOAT8OID, &elements, &nulls, n))
 		return NULL;
-	deconstruct_array(DatumGetArrayTypeP(v), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elements, &nulls, n);
 	to = MemoryContextAlloc(cxt, sizeof(double) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
 		to[i] = nulls[i] ? NAN : DatumGetFloat8(elements[i]);
 	return to;
+}
+
+/* Networks and their contention, of which a constraint says that there are as many and none is null. */
+static void
+read_own(cluster *c, uint64 row, int graphs, int contention)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+
+	c->own_contention = float8_values(row, contention, &c->n_own);
+	if (!array_values(row, graphs, INT8OID, &elements, &nulls, &n))
+		return;
+	c->n_own = Min(c->n_own, n);
+	c->own_graphs = MemoryContextAlloc(cxt, sizeof(int64) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+		c->own_graphs[i] = DatumGetInt64(elements[i]);
 }
 
 static void
@@ -143,6 +172,7 @@ read_cluster(cluster *c, uint64 row)
 	f->fitted_rows = count_or_0(row, 20);
 	c->builtin = DatumGetBool(pm_value(row, 21, NULL));
 	c->correction = float8_values(row, 22, &c->n_correction);
+	read_own(c, row, 23, 24);
 }
 
 static void
@@ -151,7 +181,8 @@ read_clusters(void)
 	static pm_plan query = {
 		"SELECT name, gpu, gpus_per_node::pg_catalog.float8, intra, inter, adapters::pg_catalog.float8, nodes::pg_catalog.float8,"
 		" intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power,"
-		" overlap, host_s_per_gb, comm_error, fitted_rows::pg_catalog.float8, builtin, correction"
+		" overlap, host_s_per_gb, comm_error, fitted_rows::pg_catalog.float8, builtin, correction,"
+		" own_graphs, own_contention"
 		" FROM perfmodel.cluster ORDER BY name"
 	};
 	MemoryContext old;
@@ -309,11 +340,54 @@ pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 	return &c->fabric;
 }
 
-bool
-pm_cluster_has_gpu(const pm_fabric *f)
+/* The row that f was looked up in. */
+static const cluster *
+row_of(const pm_fabric *f)
 {
 	for (int i = 0; i < n_clusters; i++)
 		if (&clusters[i].fabric == f)
-			return clusters[i].gpu != NULL;
-	return true;
+			return &clusters[i];
+	return NULL;
+}
+
+int
+pm_cluster_own(const pm_fabric *f, const int64 **graphs, const double **contention)
+{
+	const cluster *c = row_of(f);
+
+	*graphs = c != NULL ? c->own_graphs : NULL;
+	*contention = c != NULL ? c->own_contention : NULL;
+	return c != NULL ? c->n_own : 0;
+}
+
+const pm_fabric *
+pm_cluster_for_graph(const pm_fabric *f, int64 graph_id)
+{
+	const int64 *graphs;
+	const double *contention;
+	int			n = pm_cluster_own(f, &graphs, &contention);
+	double		highest = 0;
+	int			at = -1;
+	pm_fabric  *copy;
+
+	for (int i = 0; i < n; i++)
+	{
+		highest = Max(highest, contention[i]);
+		if (graphs[i] == graph_id)
+			at = i;
+	}
+	if (at >= 0 ? contention[at] == 0 : highest == 0)
+		return f;
+	copy = memcpy(palloc(sizeof(pm_fabric)), f, sizeof(pm_fabric));
+	copy->own_contention = at >= 0 ? contention[at] : 0;
+	copy->own_doubt = at >= 0 ? 0 : highest;
+	return copy;
+}
+
+bool
+pm_cluster_has_gpu(const pm_fabric *f)
+{
+	const cluster *c = row_of(f);
+
+	return c == NULL || c->gpu != NULL;
 }

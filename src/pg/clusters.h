@@ -16,6 +16,15 @@
  */
 extern const pm_fabric *pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p);
 
+/*
+ * For questions about a network on f, which was just looked up: f, or a copy of
+ * it (palloc) with the contention that the network has of its own there.
+ */
+extern const pm_fabric *pm_cluster_for_graph(const pm_fabric *f, int64 graph_id);
+
+/* The networks that have a contention of their own on f, which was just looked up, and how much each has. */
+extern int	pm_cluster_own(const pm_fabric *f, const int64 **graphs, const double **contention);
+
 /* Whether a cluster that was just looked up is of one device, and not of any. */
 extern bool pm_cluster_has_gpu(const pm_fabric *f);
 

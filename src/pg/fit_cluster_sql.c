@@ -147,12 +147,13 @@ shape_of(const measured *m)
 	return shape;
 }
 
-/* Rows that could not have run on the cluster as it is described are left out. */
+/* Rows that could not have run on the cluster as it is described are left out. graphs: [n] becomes the network of each number. */
 static pm_scaled_row *
-rows_of(const measured *m, int n, const pm_fabric *f, int *used)
+rows_of(const measured *m, int n, const pm_fabric *f, int64 *graphs, int *used)
 {
 	pm_scaled_row *rows = palloc(sizeof(pm_scaled_row) * Max(n, 1));
-	int			network = 0;
+	int64		last = 0;
+	int			network = -1;
 
 	*used = 0;
 	for (int i = 0; i < n; i++)
@@ -164,16 +165,86 @@ rows_of(const measured *m, int n, const pm_fabric *f, int *used)
 		CHECK_FOR_INTERRUPTS();
 		p.world_size = m[i].world_size;
 		p.nodes = m[i].nodes;
-		/* measurements of a graph stand together */
-		network += i > 0 && m[i].words.graph_id != m[i - 1].words.graph_id;
 		if (pm_parallel_check(&p, f, &st) != PM_OK)
 			continue;
 		shape = shape_of(&m[i]);
 		/* what has no layers cannot have been divided by them */
-		if (pm_layers_check(&p, shape, &st) == PM_OK)
-			rows[(*used)++] = (pm_scaled_row) {shape, p, m[i].step_ms, network};
+		if (pm_layers_check(&p, shape, &st) != PM_OK)
+			continue;
+		/* measurements of a graph stand together */
+		if (network < 0 || m[i].words.graph_id != last)
+			graphs[++network] = last = m[i].words.graph_id;
+		rows[(*used)++] = (pm_scaled_row) {shape, p, m[i].step_ms, network};
 	}
 	return rows;
+}
+
+/* Networks, and the contention that each has of its own. */
+typedef struct own_list
+{
+	int			n;
+	int64	   *graphs;
+	double	   *contention;
+} own_list;
+
+/* Where the list has a network; its length where it does not. */
+static int
+own_at(const own_list *own, int64 graph)
+{
+	int			i = 0;
+
+	while (i < own->n && own->graphs[i] != graph)
+		i++;
+	return i;
+}
+
+/* A copy of what f, which was just looked up, says of networks. */
+static own_list
+own_of(const pm_fabric *f)
+{
+	const int64 *graphs;
+	const double *contention;
+	int			n = pm_cluster_own(f, &graphs, &contention);
+	own_list	own = {n, palloc(sizeof(int64) * Max(n, 1)), palloc(sizeof(double) * Max(n, 1))};
+
+	for (int i = 0; i < n; i++)
+	{
+		own.graphs[i] = graphs[i];
+		own.contention[i] = contention[i];
+	}
+	return own;
+}
+
+/* What it says of each of n networks; 0 for one that it does not know. */
+static double *
+own_of_each(const own_list *own, const int64 *graphs, int n)
+{
+	double	   *of = palloc0(sizeof(double) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+	{
+		int			at = own_at(own, graphs[i]);
+
+		if (at < own->n)
+			of[i] = own->contention[at];
+	}
+	return of;
+}
+
+/* Put what was fitted to n networks into the list; others keep what they had. */
+static void
+own_take(own_list *own, const int64 *graphs, const double *fitted, int n)
+{
+	own->graphs = repalloc(own->graphs, sizeof(int64) * (own->n + n + 1));
+	own->contention = repalloc(own->contention, sizeof(double) * (own->n + n + 1));
+	for (int i = 0; i < n; i++)
+	{
+		int			at = own_at(own, graphs[i]);
+
+		own->n = Max(own->n, at + 1);
+		own->graphs[at] = graphs[i];
+		own->contention[at] = fitted[i];
+	}
 }
 
 /* A copy whose links outlive the cache. */
@@ -216,26 +287,48 @@ add_correction(pm_args *a, const pm_correction *c)
 	pm_arg(a, PointerGetDatum(construct_array(v, n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
 }
 
+/* Both columns of a list; NULL where it is empty. */
+static void
+add_own(pm_args *a, const own_list *own)
+{
+	Datum	   *graphs = palloc(sizeof(Datum) * Max(own->n, 1));
+	Datum	   *contention = palloc(sizeof(Datum) * Max(own->n, 1));
+
+	if (own->n == 0)
+	{
+		pm_arg_null(a);
+		pm_arg_null(a);
+		return;
+	}
+	for (int i = 0; i < own->n; i++)
+	{
+		graphs[i] = Int64GetDatum(own->graphs[i]);
+		contention[i] = Float8GetDatum(own->contention[i]);
+	}
+	pm_arg(a, PointerGetDatum(construct_array(graphs, own->n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	pm_arg(a, PointerGetDatum(construct_array(contention, own->n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+}
+
 /*
  * Rows of the extension never change: what is fitted to one of them is a new
  * cluster.  gpu: its device where the fitted one is of any.  Returns its name.
  */
 static char *
-store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f)
+store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const own_list *own)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
-		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source, correction)"
+		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source, correction, own_graphs, own_contention)"
 		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name OPERATOR(pg_catalog.||) ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name, $17"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name, $17, $18, $19"
 		" FROM perfmodel.cluster AS o WHERE o.name OPERATOR(pg_catalog.=) $1"
 		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
 		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
 		" contention = excluded.contention, contention_power = excluded.contention_power, overlap = excluded.overlap,"
 		" host_s_per_gb = excluded.host_s_per_gb, comm_error = excluded.comm_error,"
-		" fitted_rows = excluded.fitted_rows, correction = excluded.correction WHERE NOT c.builtin RETURNING name",
-		17, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
-		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID, FLOAT8ARRAYOID}
+		" fitted_rows = excluded.fitted_rows, correction = excluded.correction, own_graphs = excluded.own_graphs, own_contention = excluded.own_contention WHERE NOT c.builtin RETURNING name",
+		19, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
+		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID, FLOAT8ARRAYOID, INT8ARRAYOID, FLOAT8ARRAYOID}
 	};
 	const double numbers[] = {
 		f->intra_factor, f->inter_factor, f->pair_factor, f->latency_factor, f->compute_factor, f->steal, f->straggler, f->contention,
@@ -252,6 +345,7 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	pm_arg(&a, Int32GetDatum(f->fitted_rows));
 	pm_arg_text(&a, gpu);
 	add_correction(&a, f->correction);
+	add_own(&a, own);
 	SPI_connect();
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		ereport(ERROR,
@@ -273,7 +367,7 @@ is_refusal(int sqlstate)
 
 /* The same; NULL, with *why, and nothing stored, where storing it is refused. */
 static char *
-store_if_allowed(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const char **why)
+store_if_allowed(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const own_list *own, const char **why)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -283,7 +377,7 @@ store_if_allowed(const char *cluster, const char *name, const char *gpu, const p
 	MemoryContextSwitchTo(cxt);
 	PG_TRY();
 	{
-		stored = store(cluster, name, gpu, f);
+		stored = store(cluster, name, gpu, f, own);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -327,6 +421,10 @@ static pm_code
 fit(fitting *t, const pm_fabric *known, pm_status *st)
 {
 	pm_fabric	f = copy_of(known);
+	own_list	own = own_of(known);
+	int64	   *graphs;			/* by number of network */
+	double	   *fitted;
+	int			networks;
 	pm_scaled_row *rows;
 	pm_arena	scratch;
 	measured   *m;
@@ -334,10 +432,13 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 	int			n;
 
 	m = read_measurements(t->cluster, t->profiles, t->all, t->predictor, &n);
-	rows = rows_of(m, n, &f, &t->used);
+	graphs = palloc(sizeof(int64) * Max(n, 1));
+	rows = rows_of(m, n, &f, graphs, &t->used);
+	networks = t->used > 0 ? rows[t->used - 1].network + 1 : 0;
+	fitted = own_of_each(&own, graphs, networks);
 	t->left_out = n - t->used;
 	pm_context_arena(&scratch, CurrentMemoryContext, 0);
-	rc = pm_fabric_fit(&f, rows, t->used, &scratch, &t->before, &t->after, st);
+	rc = pm_fabric_fit(&f, rows, t->used, fitted, &scratch, &t->before, &t->after, st);
 	if (rc == PM_ERR_DATA && t->used == 0 && n > 0)
 		pm_detail(st, "None of the %d measurements fits on the cluster as it is described.", n);
 	else if (rc == PM_ERR_DATA && t->used > 0)
@@ -357,8 +458,10 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 	{
 		const char *why = NULL;
 
+		own_take(&own, graphs, fitted, networks);
 		t->comm_error = f.comm_error;
-		t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, &f, &why) : store(t->cluster, t->name, t->gpu, &f);
+		t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, &f, &own, &why) :
+			store(t->cluster, t->name, t->gpu, &f, &own);
 		if (t->stored == NULL)
 		{
 			rc = pm_fail(st, PM_ERR_DATA, "%s", pm_to_core_lossy(why));

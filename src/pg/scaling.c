@@ -78,13 +78,13 @@ pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 }
 
 static void
-scale(pm_asked *q, const pm_tokens *work, const pm_buckets *b, double step_ms, double comm_factor, pm_scaled *to)
+scale(pm_asked *q, const pm_fabric *f, const pm_tokens *work, const pm_buckets *b, double step_ms, double comm_factor, pm_scaled *to)
 {
 	pm_step_shape shape;
 
 	pm_step_shape_of(b, work, q->sample.query.batch, step_ms, &shape);
 	require_layers(q, &shape);
-	pm_scaled_step(&shape, &q->parallel, q->fabric, comm_factor, to);
+	pm_scaled_step(&shape, &q->parallel, f, comm_factor, to);
 }
 
 void
@@ -115,7 +115,10 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	pm_scaled	s;
 	double		comm_error;
 	bool		far;
+	pm_fabric	slowest = *q->fabric;
 
+	/* a network that was not measured there may be as unlike the others as any of them */
+	slowest.own_contention = Max(slowest.own_contention, slowest.own_doubt);
 	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
 	comm_error = pm_comm_error(&shape, &q->parallel, q->fabric, &far);
 	if (!isnan(a->low_ms) && !isnan(a->high_ms) && !isnan(a->level))
@@ -123,12 +126,12 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 		/* computing and communication at their ends together: the errors of the two may have one cause */
 		double		factor = exp(deviations(a->level) * comm_error);
 
-		scale(q, work, b, a->low_ms, 1 / factor, &s);
+		scale(q, q->fabric, work, b, a->low_ms, 1 / factor, &s);
 		a->low_ms = s.step_ms;
-		scale(q, work, b, a->high_ms, factor, &s);
+		scale(q, &slowest, work, b, a->high_ms, factor, &s);
 		a->high_ms = s.step_ms;
 	}
-	scale(q, work, b, a->step_ms, 1, &s);
+	scale(q, q->fabric, work, b, a->step_ms, 1, &s);
 	a->step_ms = s.step_ms;
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;

@@ -259,7 +259,7 @@ test_cluster(void)
 				again;
 	int			n = measure(&f, shapes, rows);
 
-	CHECK_EQ(pm_fabric_fit(&f, rows, n, &arena, &before, &after, &st), PM_OK);
+	CHECK_EQ(pm_fabric_fit(&f, rows, n, NULL, &arena, &before, &after, &st), PM_OK);
 	CHECK(f.correction != NULL);
 	plain = f;
 	plain.correction = NULL;
@@ -293,7 +293,7 @@ test_cluster(void)
 		last = (int) s.step_ms;
 	}
 	/* once more, from what was found: the numbers are fitted without the correction, and it is learned anew */
-	CHECK_EQ(pm_fabric_fit(&f, rows, n, &arena, &before, &again, &st), PM_OK);
+	CHECK_EQ(pm_fabric_fit(&f, rows, n, NULL, &arena, &before, &again, &st), PM_OK);
 	CHECK_NEAR(before, after, 1e-12);
 	CHECK(again <= before + 0.01 && f.correction != NULL);
 }

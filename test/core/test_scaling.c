@@ -2,26 +2,7 @@
  * test_scaling.c - collectives by hand, buckets of gradients, and the timeline
  * of a step on several GPUs.
  */
-#include "check.h"
-#include "make_graph.h"
-
-#include "scaling/fit.h"
-
-static pm_arena arena;
-
-static const pm_link_row switch_rows[] = {{2, 200, 50}, {4, 220, 60}, {8, 230, 80}};
-static const pm_link_row any_row[] = {{0, 12, NAN}};
-static const pm_link_row net_row[] = {{0, 10, NAN}};
-
-static pm_fabric
-fabric_of(pm_link_kind kind, int n_rows, const pm_link_row *rows, int per_node)
-{
-	return (pm_fabric) {
-		.name = "test", .intra = {"intra", kind, n_rows, rows}, .inter = {"inter", PM_LINK_INFINIBAND, 1, net_row},
-		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .pair_factor = 1, .overlap = 1, .compute_factor = 1,
-		.contention_power = 0.5, .comm_error = 0.3
-	};
-}
+#include "make_cluster.h"
 
 static void
 test_link_rows(void)
@@ -100,32 +81,6 @@ test_monotone(void)
 }
 
 /* ---- steps ---- */
-
-typedef struct job
-{
-	pm_graph   *graph;
-	pm_skeleton skeleton;
-	pm_tokens	work;
-	pm_buckets	buckets;
-} job;
-
-static const pm_gpu gpu = {
-	.name = "X", .memory_gb = 16, .mem_bw_gbs = 900, .sm_count = 80, .cores_per_sm = 64, .clock_ghz = 1.5, .fp32_tflops = 15,
-	.fp16_tensor_tflops = 120, .l2_mb = 6, PM_GPU_REST_UNKNOWN
-};
-
-static void
-make_job(job *j, int width, int depth, double bucket_mb)
-{
-	pm_question q = {.gpu = &gpu,.batch = 32,.dtype = PM_FP32,.optimizer = PM_SGD_MOMENTUM};
-	pm_status	st = {PM_OK};
-
-	memset(j, 0, sizeof(*j));
-	q.graph = j->graph = make_net(&arena, "net", width, depth, 28, 4);
-	CHECK_EQ(pm_skeleton_build(j->graph, true, &arena, &j->skeleton, &st), PM_OK);
-	CHECK_EQ(pm_tokens_build_work(&j->skeleton, &q, &arena, &j->work, &st), PM_OK);
-	CHECK_EQ(pm_buckets_build(&j->skeleton, PM_FP32, bucket_mb, &arena, &j->buckets, &st), PM_OK);
-}
 
 static void
 test_buckets(void)
@@ -470,110 +425,6 @@ test_divided_refused(void)
 	refused(p, f, "zero");
 }
 
-/* ---- fitting ---- */
-
-#define N_ROWS 24
-
-/* Rows that a cluster with other numbers has measured. */
-static void
-measure(const job *j, const pm_fabric *truth, double noise, pm_step_shape *shape, pm_scaled_row *rows)
-{
-	pm_rng		rng;
-	pm_status	st;
-
-	pm_rng_seed(&rng, 7);
-	pm_step_shape_of(&j->buckets, &j->work, 32, 3, shape);
-	for (int i = 0; i < N_ROWS; i++)
-	{
-		pm_scaled	s;
-
-		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1}, 0, i % 2};
-		CHECK_EQ(pm_parallel_check(&rows[i].parallel, truth, &st), PM_OK);
-		pm_scaled_step(shape, &rows[i].parallel, truth, 1, &s);
-		rows[i].step_ms = s.step_ms * (1 + noise * (2 * pm_rng_uniform(&rng) - 1));
-	}
-}
-
-static void
-test_fit(void)
-{
-	job			j;
-	pm_step_shape shape;
-	pm_scaled_row rows[N_ROWS];
-	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	pm_fabric	f = truth;
-	double		before,
-				after;
-	pm_status	st = {PM_OK};
-
-	make_job(&j, 128, 8, 0.1);
-	truth.intra_factor = 0.3;
-	truth.inter_factor = 0.1;
-	truth.contention = 0.08;
-	measure(&j, &truth, 0.01, &shape, rows);
-	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_OK);
-	CHECK(before > 0.2 && after < 0.03);
-	CHECK(f.inter_factor > 0.07 && f.inter_factor < 0.15);
-	CHECK_EQ(f.fitted_rows, N_ROWS);
-	CHECK(f.comm_error > 0 && f.comm_error < 0.2);
-	CHECK_NEAR(pm_fabric_error(&f, rows, N_ROWS), after, 1e-12);
-	/* one row moves it part of the way; none is an error */
-	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	CHECK_EQ(pm_fabric_fit(&f, rows, 1, &arena, &before, &after, &st), PM_OK);
-	CHECK(after < before && f.intra_factor > 0.3 && f.intra_factor < 1);
-	CHECK_EQ(pm_fabric_fit(&f, rows, 0, &arena, &before, &after, &st), PM_ERR_DATA);
-	/* rows that agree with it leave it where it is */
-	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	measure(&j, &f, 0, &shape, rows);
-	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_OK);
-	CHECK(after < 0.002 && fabs(f.intra_factor - 1) < 0.02 && fabs(f.inter_factor - 1) < 0.02);
-}
-
-/* What cannot be true is not taken: f stays as it was, and the message says what is wrong. */
-static void
-test_nonsense(void)
-{
-	job			j;
-	pm_step_shape shape;
-	pm_scaled_row rows[N_ROWS];
-	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	pm_fabric	f = truth;
-	pm_rng		rng;
-	double		before,
-				after;
-	pm_status	st = {PM_OK};
-
-	make_job(&j, 128, 8, 0.1);
-	measure(&j, &truth, 0, &shape, rows);
-	/* all in a tenth of the time */
-	for (int i = 0; i < N_ROWS; i++)
-		rows[i].step_ms /= 10;
-	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
-	CHECK_HAS(st.message, "take less than 0.6 of the step on one GPU");
-	CHECK_EQ(f.fitted_rows, 0);
-	/* times that have nothing to do with the numbers of GPUs */
-	pm_rng_seed(&rng, 3);
-	for (int i = 0; i < N_ROWS; i++)
-		rows[i].step_ms = shape.step_ms * exp(6 * pm_rng_uniform(&rng));
-	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
-	CHECK_HAS(st.message, "do not fit cluster \"test\"");
-	/* links that are slower than described, a hundred thousand times */
-	truth.intra_factor = truth.inter_factor = 1e-5;
-	measure(&j, &truth, 0, &shape, rows);
-	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, &arena, &before, &after, &st), PM_ERR_DATA);
-	CHECK_EQ(f.intra_factor, 1);
-	CHECK_EQ(pm_fabric_slowest(&f), 1);
-	truth.intra_factor = truth.inter_factor = 1;
-	truth.host_s_per_gb = 100;
-	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.2, 0.1, &st), PM_ERR_DATA);
-	CHECK_HAS(st.message, "4801 times slower than their rows");
-	/* the errors that were found: a fit that is worse, and one that is as good */
-	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	measure(&j, &truth, 0, &shape, rows);
-	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.2, &st), PM_ERR_DATA);
-	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.1, &st), PM_OK);
-}
-
 /* Messages that are slower while the GPUs compute, and GPUs that share a way out of their machine. */
 static void
 test_overlap(void)
@@ -631,8 +482,6 @@ main(void)
 	test_groups_share_adapters();
 	test_undivided();
 	test_divided_refused();
-	test_fit();
-	test_nonsense();
 	test_overlap();
 	pm_arena_release(&arena);
 	return check_done("scaling");

@@ -17,6 +17,10 @@
 #define LOG_LIMIT	5.0			/* factors between e^-5 and e^5 */
 #define FASTEST		0.7			/* ln 2: the most by which a link is faster than its row says */
 #define MIN_OVERLAP	0.05
+#define ROUNDS		2			/* of numbers of the cluster and of networks, in turn */
+#define OWN_COST	10			/* of a unit of a network's own contention, for each row */
+#define SMALLEST_OWN 0.005
+#define OWN_STEP	1.1			/* from a value that is tried to the next */
 #define SWITCHED_HOST 0.01		/* spread of HOST where a switch keeps messages off what the GPUs share */
 
 /* The numbers of a cluster; factors as logarithms. */
@@ -38,6 +42,9 @@ typedef struct search
 	const pm_scaled_row *rows;
 	const double *weight;		/* [n] of a row */
 	int			n;
+	double	   *own;			/* [networks] contention of a network's own */
+	const double *own_start;
+	int			networks;
 	double		at_start[N_NUMBERS];
 } search;
 
@@ -83,6 +90,7 @@ fabric_of(const pm_fabric *start, const double *v)
 	return f;
 }
 
+/* ln of predicted over measured step of a network that f is of. */
 static double
 log_error(const pm_fabric *f, const pm_scaled_row *row)
 {
@@ -90,6 +98,26 @@ log_error(const pm_fabric *f, const pm_scaled_row *row)
 
 	pm_scaled_step(row->shape, &row->parallel, f, 1, &s);
 	return log(s.step_ms / row->step_ms);
+}
+
+/* The same with what the network of the row has of its own; own NULL: nothing. */
+static double
+own_log_error(const pm_fabric *f, const double *own, const pm_scaled_row *row)
+{
+	pm_fabric	g = *f;
+
+	if (own != NULL)
+		g.own_contention = own[row->network];
+	return log_error(&g, row);
+}
+
+/* What row i adds to what the search makes small. */
+static double
+row_badness(const search *s, const pm_fabric *f, int i)
+{
+	double		e = fabs(expm1(own_log_error(f, s->own, &s->rows[i]))) / ROW_SPREAD;
+
+	return s->weight[i] * (e <= HUBER ? e * e : HUBER * (2 * e - HUBER));
 }
 
 /*
@@ -111,9 +139,9 @@ badness(const search *s, const double *v)
 	}
 	for (int i = 0; i < s->n; i++)
 	{
-		double		e = fabs(expm1(log_error(&f, &s->rows[i]))) / ROW_SPREAD;
+		int			k = s->rows[i].network;
 
-		sum += s->weight[i] * (e <= HUBER ? e * e : HUBER * (2 * e - HUBER));
+		sum += row_badness(s, &f, i) + s->weight[i] * OWN_COST * fabs(s->own[k] - s->own_start[k]);
 	}
 	return sum;
 }
@@ -238,16 +266,93 @@ find_best(const search *s, double *v, const pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* ---- what networks have of their own ---- */
+
+/* Badness of the rows of network k with u of its own. */
+static double
+own_badness(const search *s, const pm_fabric *f, int k, double u)
+{
+	double		sum = 0;
+
+	s->own[k] = u;
+	for (int i = 0; i < s->n; i++)
+		if (s->rows[i].network == k)
+			sum += row_badness(s, f, i) + s->weight[i] * OWN_COST * fabs(u - s->own_start[k]);
+	return sum;
+}
+
+/* The best of a row of values for each network, with the numbers v of the cluster. */
+static pm_code
+find_own(const search *s, const double *v, const pm_arena *a, pm_status *st)
+{
+	pm_fabric	f = fabric_of(s->start, v);
+
+	for (int k = 0; k < s->networks; k++)
+	{
+		double		best = s->own_start[k];
+		double		bad = own_badness(s, &f, k, best);
+
+		if (pm_stopped(a, st))
+			return PM_CANCELLED;
+		for (double u = 0; u <= PM_OWN_CONTENTION_MAX; u = fmax(SMALLEST_OWN, u * OWN_STEP))
+		{
+			double		b = own_badness(s, &f, k, u);
+
+			if (b < bad)
+			{
+				bad = b;
+				best = u;
+			}
+		}
+		s->own[k] = best;
+	}
+	return PM_OK;
+}
+
+/*
+ * The numbers v of the cluster, and s->own, in turn: networks that are unlike the
+ * others no longer decide how slow its links are.
+ */
+static pm_code
+find_all(const search *s, double *v, const pm_arena *a, pm_status *st)
+{
+	double		next[2][N_NUMBERS];
+	pm_code		rc = find_best(s, v, a, st);
+
+	for (int i = 0; i < ROUNDS && rc == PM_OK && s->networks > 1; i++)
+	{
+		memcpy(next[0], v, sizeof(next[0]));
+		memcpy(next[1], s->at_start, sizeof(next[1]));
+		if ((rc = find_own(s, v, a, st)) != PM_OK)
+			return rc;
+		for (int k = 0; k < 2; k++)
+		{
+			if ((rc = find_better(s, next[k], a, st)) != PM_OK)
+				return rc;
+			if (badness(s, next[k]) < badness(s, v))
+				memcpy(v, next[k], sizeof(next[k]));
+		}
+	}
+	return rc;
+}
+
 /* ---- */
 
-double
-pm_fabric_error(const pm_fabric *f, const pm_scaled_row *rows, int n)
+/* own NULL: every network has f->own_contention. */
+static double
+mean_error(const pm_fabric *f, const double *own, const pm_scaled_row *rows, int n)
 {
 	double		sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum += fabs(expm1(log_error(f, &rows[i])));
+		sum += fabs(expm1(own_log_error(f, own, &rows[i])));
 	return n > 0 ? sum / n : 0;
+}
+
+double
+pm_fabric_error(const pm_fabric *f, const pm_scaled_row *rows, int n)
+{
+	return mean_error(f, NULL, rows, n);
 }
 
 /*
@@ -255,7 +360,7 @@ pm_fabric_error(const pm_fabric *f, const pm_scaled_row *rows, int n)
  * error of the step over the share that communication has in it, pooled.
  */
 static double
-spread_left(const pm_fabric *f, const pm_scaled_row *rows, int n)
+spread_left(const pm_fabric *f, const double *own, const pm_scaled_row *rows, int n)
 {
 	double		sum = 0;
 	double		weight = 0;
@@ -263,9 +368,12 @@ spread_left(const pm_fabric *f, const pm_scaled_row *rows, int n)
 	for (int i = 0; i < n; i++)
 	{
 		pm_scaled	s;
-		double		e = log_error(f, &rows[i]);
+		pm_fabric	g = *f;
+		double		e;
 
-		pm_scaled_step(rows[i].shape, &rows[i].parallel, f, 1, &s);
+		g.own_contention = own[rows[i].network];
+		e = log_error(&g, &rows[i]);
+		pm_scaled_step(rows[i].shape, &rows[i].parallel, &g, 1, &s);
 		sum += e * e;
 		weight += pow(fmin(1, s.comm_ms / s.step_ms), 2);
 	}
@@ -422,37 +530,58 @@ learn_correction(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scrat
 
 /* ---- */
 
+/* What a search needs besides the rows: weights, and room for what networks have of their own. */
+static pm_code
+prepare(search *s, const pm_scaled_row *rows, int n, const double *own, pm_arena *a, pm_status *st)
+{
+	double	   *weight = PM_NEW(a, double, n);
+	double	   *start;
+
+	s->rows = rows;
+	s->n = n;
+	for (int i = 0; i < n; i++)
+		s->networks = rows[i].network >= s->networks ? rows[i].network + 1 : s->networks;
+	start = PM_NEW(a, double, s->networks);
+	s->own = PM_NEW(a, double, s->networks);
+	if (weight == NULL || start == NULL || s->own == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < s->networks; i++)
+		s->own[i] = start[i] = own != NULL ? own[i] : 0;
+	s->weight = weight;
+	s->own_start = start;
+	return weigh(rows, n, a, weight, st);
+}
+
 pm_code
-pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, double *before, double *after, pm_status *st)
+pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *own, pm_arena *scratch, double *before, double *after, pm_status *st)
 {
 	/* the numbers are fitted by themselves, and corrected afterwards */
 	pm_fabric	plain = *f;
-	search		s = {.start = &plain,.rows = rows,.n = n};
-	double	   *weight;
+	search		s = {.start = &plain};
 	double		v[N_NUMBERS];
 	pm_fabric	found;
 	pm_code		rc;
 
 	if (n < 1)
 		return pm_fail(st, PM_ERR_DATA, "there are no measurements on several GPUs to fit cluster \"%.*s\" to", pm_shown(f->name), f->name);
-	if ((weight = PM_NEW(scratch, double, n)) == NULL)
-		return pm_no_memory(st, scratch);
-	if ((rc = weigh(rows, n, scratch, weight, st)) != PM_OK)
+	if ((rc = prepare(&s, rows, n, own, scratch, st)) != PM_OK)
 		return rc;
-	s.weight = weight;
 	plain.correction = NULL;
 	numbers_of(f, s.at_start);
-	*before = pm_fabric_error(f, rows, n);
-	if ((rc = find_best(&s, v, scratch, st)) != PM_OK)
+	*before = mean_error(f, s.own, rows, n);
+	rc = own != NULL ? find_all(&s, v, scratch, st) : find_best(&s, v, scratch, st);
+	if (rc != PM_OK)
 		return rc;
 	found = fabric_of(&plain, v);
-	found.comm_error = spread_left(&found, rows, n);
+	found.comm_error = spread_left(&found, s.own, rows, n);
 	if ((rc = learn_correction(&found, rows, n, scratch, st)) != PM_OK)
 		return rc;
-	*after = pm_fabric_error(&found, rows, n);
+	*after = mean_error(&found, s.own, rows, n);
 	if ((rc = pm_fabric_plausible(&found, rows, n, *before, *after, st)) != PM_OK)
 		return rc;
 	found.fitted_rows = n;
 	*f = found;
+	if (own != NULL)
+		memcpy(own, s.own, sizeof(double) * s.networks);
 	return PM_OK;
 }

@@ -12,7 +12,7 @@ typedef struct pm_scaled_row
 	const pm_step_shape *shape; /* rows of one network and batch may share it */
 	pm_parallel parallel;		/* checked, world_size above 1 */
 	double		step_ms;
-	int			network;		/* rows of one network have the same number */
+	int			network;		/* rows of one network have the same number, from 0 */
 } pm_scaled_row;
 
 /*
@@ -24,11 +24,16 @@ typedef struct pm_scaled_row
  * f->comm_error becomes the spread of what is left, seen as an error of
  * communication; f->fitted_rows becomes n.  f->correction is learned from what is left of
  * the rows where tp or pp divide the model; it lies in scratch, NULL for none.  *before and *after: mean absolute
- * error as a fraction.  PM_ERR_DATA, with f as it was: no rows, or a fit that is
+ * error as a fraction.  own: NULL, or by the number of a network what it suffers
+ * from GPUs beside its own more than others do (f->own_contention of its steps):
+ * at least 0, from where it comes to what its rows say; most networks keep 0, since
+ * a penalty by its absolute value has to be made up for.  With one network alone
+ * it stays, and f->contention is fitted.  PM_ERR_DATA, with f and own as they were: no rows, or a fit that is
  * not plausible.  PM_CANCELLED when the hooks of scratch say so.
  */
-pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, double *before, double *after,
+pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *own, pm_arena *scratch, double *before, double *after,
 						  pm_status *st);
+#define PM_OWN_CONTENTION_MAX 1.5
 
 /*
  * Whether f, which was fitted to rows with these errors, can be true:

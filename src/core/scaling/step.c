@@ -142,7 +142,8 @@ compute_stretch(timeline *t)
 {
 	double		backward_ms = t->s->backward_ms;
 	double		beside = (t->p->world_size + t->p->nodes - 1) / t->p->nodes - 1;
-	double		slowest = t->f->compute_factor + t->f->straggler * sqrt(2 * log(t->p->world_size)) + t->f->contention * pow(beside, t->f->contention_power);
+	double		slowest = t->f->compute_factor + t->f->straggler * sqrt(2 * log(t->p->world_size)) +
+		t->f->contention * pow(beside, t->f->contention_power) + t->f->own_contention * log2(1 + beside);
 	double		link = 0;
 
 	if (t->f->steal <= 0)
