@@ -55,6 +55,7 @@ typedef struct pm_input
 	double	   *compute_ref_us; /* [n] compute_us and memory_us at the batch that the features are of */
 	double	   *memory_ref_us;
 	double	   *to_peak;		/* [n] factors on compute_us and memory_us that a second estimate starts from (kinds/mdot); 1 */
+	double	   *floor_us;		/* [n] that one copy takes at least on the device; 0: no floor */
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] */
 	pm_real		job[PM_N_JOB];	/* the first job.n */

@@ -66,6 +66,12 @@ pm_dtype_run(const pm_gpu *gpu, pm_dtype asked)
 	return asked == PM_TF32 && gpu->compute_capability < FIRST_WITH_TF32 ? PM_FP32 : asked;
 }
 
+bool
+pm_framework_fuses(const char *framework)
+{
+	return framework != NULL && (strstr(framework, "xla") != NULL || strstr(framework, "compile") != NULL);
+}
+
 pm_layout
 pm_layout_run(bool has_layout, pm_layout asked)
 {

@@ -68,6 +68,12 @@ pm_dtype	pm_dtype_run(const pm_gpu *gpu, pm_dtype asked);
  */
 pm_layout	pm_layout_run(bool has_layout, pm_layout asked);
 
+/*
+ * Whether a framework of this name, which may be NULL, compiles the graph before it runs it (XLA, torch.compile).  Operators are
+ * fused then, and what is between them never reaches memory.
+ */
+bool		pm_framework_fuses(const char *framework);
+
 /* One question. framework may be NULL. */
 typedef struct pm_question
 {

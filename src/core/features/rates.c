@@ -21,6 +21,7 @@
 #define FIXED_W			20.0	/* fixed = FIXED_W + FIXED_SHARE P: memory, fans, leakage */
 #define FIXED_SHARE		0.1
 #define LEAST_SHARE		0.4		/* of P that is left for arithmetic */
+#define MOST_BOOST		1.15	/* clock of a cool card over that of its sheet: GeForce cards run at 1.9 GHz where the sheet has 1.7 */
 #define FIRST_WITH_BF16	8.0		/* compute capability */
 #define CONV_SPEEDUP	1.2		/* convolutions wait for memory more, and do fewer multiplications than they are counted as */
 
@@ -73,6 +74,29 @@ pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 	 * DeepBench has 8.9 TFLOPS in FP32 and 8.8 in its "pseudo FP16").
 	 */
 	return tensor_core && half && isnan(gpu->compute_capability) && gpu->fp16_tflops > gpu->fp32_tflops ? gpu->fp16_tflops * 1e12 : fp32;
+}
+
+double
+pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
+{
+	bool		lanes = dtype == PM_FP32 || dtype == PM_TF32 || !on_matrix_units(gpu, dtype, tensor_core);
+	bool		double_lanes = isnan(gpu->compute_capability) && lanes;
+
+	return pm_gpu_peak(gpu, dtype, tensor_core) * MOST_BOOST * (double_lanes ? 2 : 1);
+}
+
+double
+pm_held_above(double x, double least, double *slope)
+{
+	double		larger = fmax(x, least);
+	double		ratio = larger > 0 ? fmin(x, least) / larger : 0;
+	double		fourth = ratio * ratio * ratio * ratio;
+	double		held = larger * sqrt(sqrt(sqrt(1 + fourth * fourth)));
+	double		share = held > 0 ? x / held : 1;
+
+	if (slope != NULL)
+		*slope = share * share * share * share * share * share * share;
+	return held;
 }
 
 /* The row of energy[] of a card; -1: none. */

@@ -25,6 +25,18 @@ double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
 /*
+ * Rate in FLOP/s that no kernel exceeds, with `tensor_core` as above: the peak, the higher clock that cards boost to where they
+ * are cool, and what other makers' sheets leave out.
+ */
+double		pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
+
+/*
+ * x held above least >= 0, smoothly: (x^8 + least^8)^(1/8), which is x where least is 0 and 1.09 x where both are the same.
+ * It rises with both. slope, which may be NULL, gets its derivative by x.  x >= 0.
+ */
+double		pm_held_above(double x, double least, double *slope);
+
+/*
  * Watts that arithmetic would take at the peak and the boost clock, whatever the
  * board may draw: above tdp_w for a card that its power holds.  On the FP32
  * lanes or the matrix units, whichever takes more.  NaN where the sheet lacks sm_count or cores_per_sm, or a compute capability of Pascal or later.

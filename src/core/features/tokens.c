@@ -15,6 +15,7 @@
 #include "graph/unrolled.h"
 
 #define DRAW_CYCLES	21.0		/* of a CPU, for a random number */
+#define WINOGRAD	2.25		/* multiplications of a 3 x 3 convolution over those of Winograd's F(2 x 2, 3 x 3) */
 #define CACHE_SPEED	3.0			/* of the last on-chip cache against the memory */
 #define POLL_TOKENS	512			/* between two looks at whether to stop */
 
@@ -165,6 +166,27 @@ compute_roofline(const pm_work *w, bool convolution, const pm_question *q, roofl
 }
 
 /*
+ * What no kernel is faster than, us: arithmetic at the highest rate of the card, traffic at its bandwidth.  Of operators that are
+ * not known neither is.  Convolutions of more than 1 x 1 may do with fewer multiplications than are counted.
+ */
+static double
+least_us(const pm_work *w, int op, int type, const pm_question *q)
+{
+	bool		wide = type >= pm_op_count() && type != pm_type_id(PM_OP_UNKNOWN, PM_CONV_1X1);
+	double		flops[2] = {w->flops_forward, w->flops_backward};
+	double		bytes[2] = {w->bytes_forward + w->bytes_across, w->bytes_backward};
+	double		most = pm_gpu_most(q->gpu, q->dtype, w->tensor_core) * (wide ? WINOGRAD : 1);
+	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
+	double		us = 0;
+
+	if (q->gpu->is_cpu || op == PM_OP_UNKNOWN || pm_op_class(op) == PM_CLASS_OTHER)
+		return 0;
+	for (int p = 0; p < 2; p++)
+		us += 1e6 * fmax(flops[p] / most, pm_framework_fuses(q->framework) ? 0 : traffic(bytes[p], q->gpu) / bandwidth);
+	return us;
+}
+
+/*
  * How a matrix product (a convolution is one) fits the device: libraries cut
  * the result into tiles, here taken as 128 x 64, and run as many tiles at a time as
  * there are multiprocessors, so that a part of the last round idles.
@@ -287,7 +309,8 @@ static void
 fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 {
 	double		copies = t->skeleton->copies[i];
-	bool		convolution = pm_op_class(t->skeleton->graph->nodes[t->skeleton->node[i]].op) == PM_CLASS_CONV;
+	const pm_node *node = &t->skeleton->graph->nodes[t->skeleton->node[i]];
+	bool		convolution = pm_op_class(node->op) == PM_CLASS_CONV;
 
 	pm_node_work(t->skeleton->graph, t->skeleton->node[i], q->batch, q->dtype, q->layout, q->optimizer, w);
 	if (q->gpu->is_cpu)
@@ -304,6 +327,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 	t->roofline_us[i] = r->phase[0] + r->phase[1] + r->phase[2];
 	t->compute_us[i] = r->compute;
 	t->memory_us[i] = r->memory;
+	t->floor_us[i] = least_us(w, node->op, t->type[i], q);
 	t->kernels[i] = w->kernels_forward + w->kernels_backward;
 	t->bound[i] = r->compute >= r->memory ? 'c' : 'm';
 	t->flops[i] = w->flops_forward + w->flops_backward + w->flops_update;
@@ -325,10 +349,10 @@ fill_token(pm_tokens *t, int i, const pm_question *q)
 	roofline	r;
 
 	pm_node_geometry(g, node, q->batch, &geo);
-	fill_work(t, i, q, &w, &r);
 	/* what has a weight of its own is one product and not a batch of them */
 	t->type[i] = pm_type_id(pm_op_runs_as(g->nodes[node].op, g->nodes[node].n_weights > 0), geo.conv);
 	t->op_class[i] = (int32_t) pm_op_class(g->nodes[node].op);
+	fill_work(t, i, q, &w, &r);
 	if (t->slots == NULL)
 		return;
 	fill_slots(t->slots + (size_t) i * PM_N_SLOTS, t->slot_mask + (size_t) i * PM_N_SLOTS, &geo,
@@ -351,11 +375,12 @@ pm_tokens_make_room(pm_tokens *t, int n, pm_arena *a, pm_status *st)
 	t->phase_us = PM_NEW(a, double, 3 * (size_t) n);
 	t->compute_us = PM_NEW(a, double, n);
 	t->memory_us = PM_NEW(a, double, n);
+	t->floor_us = PM_NEW(a, double, n);
 	t->kernels = PM_NEW(a, double, n);
 	t->flops = PM_NEW(a, double, n);
 	t->bytes = PM_NEW(a, double, n);
 	t->bound = PM_NEW(a, char, n);
-	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->kernels || !t->flops || !t->bytes ||
+	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->floor_us || !t->kernels || !t->flops || !t->bytes ||
 		!t->bound)
 		return pm_no_memory(st, a);
 	return PM_OK;

@@ -25,6 +25,7 @@ typedef struct pm_tokens
 	double	   *roofline_us;	/* [n] their sum */
 	double	   *compute_us;		/* [n] arithmetic of all phases at peak rate, one copy */
 	double	   *memory_us;		/* [n] traffic of all phases at peak bandwidth, one copy */
+	double	   *floor_us;		/* [n] that forward and backward pass of one copy take at least on a GPU; 0 where nothing is known */
 	double	   *kernels;		/* [n] estimated launches of one copy in a step, the update's not counted */
 	double	   *flops;			/* [n] of a step, one copy */
 	double	   *bytes;

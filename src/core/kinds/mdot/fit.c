@@ -35,7 +35,7 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	pm_mdot_net net;
 	pm_predictor base;
 
-	pm_mdot_base_init(&base, NULL);
+	pm_mdot_base_init(o, &base, NULL);
 	pm_largest_shard_init(&shard, (int) o->value[OPT_TRAINING + PM_TRAIN_BATCH_SIZE]);
 	for (int i = 0; i < d->n; i++)
 		pm_largest_shard_add(&shard, d->samples[i].skeleton->n, 0);
@@ -143,6 +143,7 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	f->inputs[i].in_turn = f->m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&f->inputs[i], &work);
+	pm_mdot_set_floor(f->options, &f->inputs[i]);
 	pm_mdot_anchor_factors(f->m, &query, features, f->anchor, f->inputs[i].to_peak);
 	pm_mdot_format_ratios(f->m, &s->query, &work, f->ratio);
 	pm_mdot_scale(&f->inputs[i], &factors, &factors, f->anchor, f->ratio, work.op_class);
@@ -391,7 +392,7 @@ fit_base(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 
 	if (f->options->value[OPT_BASE_SHARE] == 0)
 		return PM_OK;
-	if ((rc = pm_mdot_base_init(base, st)) != PM_OK)
+	if ((rc = pm_mdot_base_init(f->options, base, st)) != PM_OK)
 		return rc;
 	base->schema = f->schema;
 	if (f->d->n < base->kind->min_samples)

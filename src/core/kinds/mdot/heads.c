@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "features/rates.h"
+
 #define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
 #define EXPONENT_MAX	6.0		/* ... (data in cache), or 400 times slower */
 #define GROWTH_MAX		0.5		/* g: from half as steep to half as steep again as the work */
@@ -192,7 +194,9 @@ slope_of(double part, double time, bool in_turn)
 
 /*
  * t = (k^4 + l^4)^(1/4): the larger of device time k and launch time
- * l = launches * softplus(l_raw), smoothly; on a CPU t = k + l.
+ * l = launches * softplus(l_raw), smoothly; on a CPU t = k + l.  k is held above what
+ * no kernel is faster than: what training has not seen must not come out faster than
+ * the device is.
  */
 static void
 token_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, const pm_real *h,
@@ -201,14 +205,16 @@ token_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inpu
 	double		l_slope;
 	double		k = device_time(net, estimate, w, in, m, h, t, op);
 	double		launch = softplus(output(net, &net->estimate[estimate], w, h, PM_MDOT_LAUNCH), &l_slope);
+	double		k_slope;
 	double		l,
 				time,
 				dk;
 
+	k = pm_held_above(k, in->floor_us[m], &k_slope);
 	t->token[op].launch = launch;
 	l = pm_mdot_launch_us(&t->token[op], in->kernels[m]);
 	time = pm_mdot_token_us(k, l, in->in_turn);
-	dk = slope_of(k, time, in->in_turn);
+	dk = slope_of(k, time, in->in_turn) * k_slope;
 	t->k_us[op] = k;
 	t->l_us[op] = l;
 	t->t_us[op] = time;

@@ -48,6 +48,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"times of operators that the network corrects: of opclass (base), or at the peaks of the device (peak); auto: base on GPUs, peak on CPUs"},
 	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
 	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
+	[OPT_FLOOR] = {"floor", PM_OPT_BOOL, 1, 0, 1, NULL,
+	"additive head: on GPUs no operator takes less time than at the peaks of the device", .later = true},
 	PM_TRAINING_OPTIONS(OPT_TRAINING, 60, 2e-3),
 	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[OPT_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "of the random numbers: first weights, order of the rows, dropout"},
@@ -138,10 +140,21 @@ pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *
 }
 
 pm_code
-pm_mdot_base_init(pm_predictor *base, pm_status *st)
+pm_mdot_base_init(const pm_options *o, pm_predictor *base, pm_status *st)
 {
+	pm_code		rc;
+
 	base->kind = pm_kind_find("opclass");
-	return pm_options_set(base->kind, NULL, 0, &base->options, st);
+	rc = pm_options_set(base->kind, NULL, 0, &base->options, st);
+	base->options.value[PM_OPCLASS_FLOOR] = o->value[OPT_FLOOR];
+	return rc;
+}
+
+void
+pm_mdot_set_floor(const pm_options *o, pm_input *in)
+{
+	for (int i = 0; i < in->n && o->value[OPT_FLOOR] == 0; i++)
+		in->floor_us[i] = 0;
 }
 
 static const pm_cards *
@@ -306,6 +319,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	pm_mdot_format_ratios(m, &s->query, &work, x->ratio);
 	x->in.in_turn = m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&x->in, &work);
+	pm_mdot_set_floor(&p->options, &x->in);
 	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, x->ratio, work.op_class);
 	x->phase_us = work.phase_us;
 	return PM_OK;
@@ -456,6 +470,7 @@ typedef struct prepared
 	double		base_share;
 	int			estimates;
 	bool		in_turn;
+	bool		floor;			/* times are held above the floor */
 	void	   *base;
 	const pm_factors *fitted;
 } prepared;
@@ -515,6 +530,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	x->base_share = base_share(p, &s->query);
 	x->estimates = pm_mdot_estimates(&m->net, &encoded.in);
 	x->in_turn = encoded.in.in_turn;
+	x->floor = p->options.value[OPT_FLOOR] != 0;
 	x->fitted = s->fitted;
 	*state = x;
 	return PM_OK;
@@ -538,6 +554,7 @@ estimate_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_tok
 		double		device_us = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth);
 		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch);
 
+		device_us = pm_held_above(device_us, x->floor ? work->floor_us[i] : 0, NULL);
 		if (factors != NULL)
 		{
 			device_us *= factors->device[i];

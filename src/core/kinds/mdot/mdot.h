@@ -15,7 +15,7 @@ typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
 	OPT_RESIDUAL, OPT_PEAK_ESTIMATE, OPT_EDGES, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
-	OPT_BASE_SHARE, OPT_ANCHOR, OPT_OPERATORS, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS,
+	OPT_BASE_SHARE, OPT_ANCHOR, OPT_OPERATORS, OPT_FLOOR, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS,
 	OPT_SEED, N_MDOT_OPTIONS
 } pm_mdot_option;
 
@@ -57,8 +57,10 @@ void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_to
  */
 void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const double *ratio,
 						  const int32_t *op_class);
-/* The kind of the base, with its defaults. */
-pm_code		pm_mdot_base_init(pm_predictor *base, pm_status *st);
+/* Take the floors of operators from in where the options are without. */
+void		pm_mdot_set_floor(const pm_options *o, pm_input *in);
+/* The kind of the base of a predictor with the options o, and its options. */
+pm_code		pm_mdot_base_init(const pm_options *o, pm_predictor *base, pm_status *st);
 
 /* pm_kind.check, pm_kind.save and pm_kind.load */
 pm_code		pm_mdot_check(const pm_options *o, pm_status *st);

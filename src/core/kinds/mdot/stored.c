@@ -62,9 +62,9 @@ load_members(pm_mdot *m, pm_reader *r, pm_arena *a, pm_status *st)
 }
 
 static pm_code
-load_base(pm_predictor *base, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st)
+load_base(const pm_options *o, pm_predictor *base, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	pm_code		rc = pm_mdot_base_init(base, st);
+	pm_code		rc = pm_mdot_base_init(o, base, st);
 
 	base->schema = schema;
 	return rc == PM_OK ? base->kind->load(base, r, a, st) : rc;
@@ -104,9 +104,9 @@ pm_mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st)
 		r->failed = true;
 	if ((parts & HAS_REFERENCE) && !r->failed && (rc = pm_gpu_load(&m->reference, r, a, st)) != PM_OK)
 		return rc;
-	if ((parts & HAS_BASE) && !r->failed && (rc = load_base(&m->base, p->schema, r, a, st)) != PM_OK)
+	if ((parts & HAS_BASE) && !r->failed && (rc = load_base(&p->options, &m->base, p->schema, r, a, st)) != PM_OK)
 		return rc;
-	if ((parts & HAS_ANCHOR) && !r->failed && (rc = load_base(&m->anchor, p->schema, r, a, st)) != PM_OK)
+	if ((parts & HAS_ANCHOR) && !r->failed && (rc = load_base(&p->options, &m->anchor, p->schema, r, a, st)) != PM_OK)
 		return rc;
 	if (parts & IS_ANCHOR)
 		m->anchor = m->base;

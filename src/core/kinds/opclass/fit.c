@@ -21,6 +21,8 @@ static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
 #define PULL_ROUNDS		8		/* ... which is whole after these */
 #define CARD_ROUNDS		4
 #define FORMAT_PULL		0.1		/* price of how far a format is off the others, in squared relative errors of one row; 0.01 to 1 are as good */
+#define LEAST_PRODUCT	0.75	/* of the time of large matrix products at the peak; some of it counts as memory */
+#define LEAST_MEMORY	1.0		/* of the time of traffic at the bandwidth */
 #define SMALL_ERROR		0.02	/* relative; below, the absolute error is smoothed */
 
 /* ---- strata ---- */
@@ -89,9 +91,13 @@ typedef struct problem
 {
 	const pm_dataset *d;
 	const pm_columns *c;
+	const char *const *types;	/* [c->groups] names; NULL: columns are of classes */
+	pm_card_factors *factors;	/* [d->n] of the cards */
 	const sparse *rows;			/* [d->n] */
 	double	   *weight;			/* [d->n] in this round; 0: not in the stratum */
 	double	   *price;			/* [c->n] of a coefficient's squared distance from its start, in this round */
+	double	   *least;			/* [c->n] that coefficients are at least */
+	bool		floor;			/* that there are such bounds */
 	double		pull;
 	double		class_pull;		/* of types to their classes; 0: none */
 	bool		absolute;		/* errors, not their squares */
@@ -146,13 +152,14 @@ add_format_prices(const problem *p, const double *start, double *g, double *h)
 			}
 }
 
-/* Coefficients for the present weights, pulled towards start. */
+/* Coefficients for the present weights, pulled towards start: the least, and what is above. */
 static pm_code
 solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm_status *st)
 {
 	int			n = p->c->n;
 	double	   *g = PM_NEW(scratch, double, (size_t) n * n);
 	double	   *h = PM_NEW(scratch, double, n);
+	pm_code		rc;
 
 	if (!g || !h)
 		return pm_no_memory(st, scratch);
@@ -171,7 +178,13 @@ solve(const problem *p, const double *start, double *coef, pm_arena *scratch, pm
 		for (int k = 0; k < j; k++)
 			g[(size_t) j * n + k] = g[(size_t) k * n + j];
 	}
-	return pm_nnls(g, h, n, coef, scratch, st);
+	for (int j = 0; j < n; j++)
+		for (int k = 0; k < n; k++)
+			h[j] -= g[(size_t) j * n + k] * p->least[k];
+	rc = pm_nnls(g, h, n, coef, scratch, st);
+	for (int j = 0; j < n; j++)
+		coef[j] += p->least[j];
+	return rc;
 }
 
 static double
@@ -240,6 +253,63 @@ set_class_prices(problem *p, int round, const double *start, const double *coef)
 	}
 }
 
+/* Class of a group of columns; PM_CLASS_OTHER for operators that are not known. */
+static int
+class_of_group(const problem *p, int group)
+{
+	int			type = p->types != NULL ? pm_opclass_type_find(p->types[group]) : -1;
+
+	if (p->types == NULL)
+		return group < PM_N_CLASSES ? group : PM_CLASS_CONV;
+	return type == PM_OP_UNKNOWN ? PM_CLASS_OTHER : type >= pm_op_count() ? PM_CLASS_CONV : (int) pm_op_class(type);
+}
+
+/* Mean of the logarithms of the cards' factors on arithmetic, or on memory, of the rows that count. */
+static double
+mean_level(const problem *p, bool memory)
+{
+	double		sum = 0;
+	double		weight = 0;
+
+	for (int i = 0; i < p->d->n; i++)
+	{
+		const pm_card_factors *f = &p->factors[i];
+
+		sum += p->weight[i] * log(memory ? f->memory[PM_CARD_REST] : f->compute[PM_CARD_REST]);
+		weight += p->weight[i];
+	}
+	return weight > 0 ? sum / weight : 0;
+}
+
+/*
+ * What coefficients are at least, with the factors of the cards: matrix products take no less than their arithmetic at the
+ * peak and a tenth more clock, operators that only read and write no less than their traffic at the card's bandwidth.
+ * Rows at small batches hardly show either; without a bound, 0 fits them as well.  Convolutions have algorithms with less
+ * arithmetic.  Copies are counted by what frameworks usually do, and programs that are compiled fuse operators.
+ */
+static void
+set_least(problem *p, const pm_stratum *s)
+{
+	const pm_columns *c = p->c;
+	double		product = LEAST_PRODUCT * exp(-mean_level(p, false));
+	double		memory = LEAST_MEMORY * exp(-mean_level(p, true));
+
+	memset(p->least, 0, c->n * sizeof(double));
+	if (!p->floor || s->cpu == 1 || pm_framework_fuses(s->framework))
+		return;
+	for (int g = 0; g < c->groups; g++)
+	{
+		int			class = class_of_group(p, g);
+
+		if (class == PM_CLASS_GEMM && c->product[g] >= 0)
+			for (int f = 0; f < PM_N_DTYPES; f++)
+				p->least[pm_term_product(c, f, c->product[g])] = product;
+		else if (class == PM_CLASS_NORM || class == PM_CLASS_ELEMENTWISE || class == PM_CLASS_POOL || class == PM_CLASS_ATTENTION ||
+				 class == PM_CLASS_EMBEDDING)
+			p->least[PM_N_TERMS * g + PM_TERM_MEMORY] = memory;
+	}
+}
+
 /* Coefficients for the rows that s covers, pulled towards start, which may be that of the classes. */
 static pm_code
 fit_coefs(problem *p, const pm_stratum *s, const double *start, bool start_is_class, double *coef, const pm_arena *a,
@@ -251,6 +321,7 @@ fit_coefs(problem *p, const pm_stratum *s, const double *start, bool start_is_cl
 	for (int i = 0; i < p->d->n; i++)
 		p->weight[i] = covers(s, &p->d->samples[i].query) ? p->d->samples[i].weight : 0;
 	set_prices(p);
+	set_least(p, s);
 	for (int round = 0; rc == PM_OK && round < rounds; round++)
 	{
 		pm_arena	scratch;
@@ -292,19 +363,21 @@ make_problem(problem *p, const pm_opclass *m, bool by_type, const pm_tokens *tok
 	int			n = c->n;
 	double	   *x = PM_NEW(a, double, n);
 	sparse	   *rows = PM_NEW(a, sparse, p->d->n);
-	pm_card_factors factors;
 
 	p->c = c;
+	p->types = by_type ? m->types : NULL;
 	p->rows = rows;
 	p->price = PM_NEW(a, double, n);
-	if (!x || !rows || !p->price)
+	p->least = PM_NEW(a, double, n);
+	p->factors = PM_NEW(a, pm_card_factors, p->d->n);
+	if (!x || !rows || !p->price || !p->least || !p->factors)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < p->d->n; i++)
 	{
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		factors = pm_cards_factors(&m->cards, &p->d->samples[i].query);
-		pm_opclass_aggregate(m, by_type, &tokens[i], &factors, x);
+		p->factors[i] = pm_cards_factors(&m->cards, &p->d->samples[i].query);
+		pm_opclass_aggregate(m, by_type, &tokens[i], &p->factors[i], x);
 		if (!make_sparse(x, n, 1 / p->d->samples[i].step_ms, a, &rows[i]))
 			return pm_no_memory(st, a);
 	}
@@ -629,7 +702,7 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	pm_opclass    *m = PM_NEW(a, pm_opclass, 1);
 	problem		common = {.d = d, .weight = PM_NEW(a, double, d->n), .pull = p->options.value[PM_OPCLASS_PULL],
 		.class_pull = p->options.value[PM_OPCLASS_CLASS_PULL],
-		.absolute = p->options.value[PM_OPCLASS_LOSS] == PM_OPCLASS_ABSOLUTE};
+		.floor = p->options.value[PM_OPCLASS_FLOOR] != 0, .absolute = p->options.value[PM_OPCLASS_LOSS] == PM_OPCLASS_ABSOLUTE};
 	fitting		f = {.by_class = common, .by_type = common};
 	double		started = pm_now();
 	pm_tokens  *tokens;
