@@ -95,6 +95,7 @@ put_sample(int i, const pm_input *in)
 	put_field(i, "compute_ref_us", in->compute_ref_us, in->n);
 	put_field(i, "memory_ref_us", in->memory_ref_us, in->n);
 	put_field(i, "to_peak", in->to_peak, in->n);
+	put_field(i, "floor_us", in->floor_us, in->n);
 	put_field(i, "kernels", in->kernels, in->n);
 	put_field(i, "job", in->job, PM_N_JOB);
 	put_field(i, "config", in->config, in->n * 2 * PM_N_SLOTS);

@@ -53,7 +53,7 @@ def sample_of(records, i):
                   config=field("config", n, -1), load=field("load", n, -1), copies=field("copies", n),
                   compute_us=field("compute_us", n), memory_us=field("memory_us", n),
                   compute_ref_us=field("compute_ref_us", n), memory_ref_us=field("memory_ref_us", n), to_peak=field("to_peak", n),
-                  kernels=field("kernels", n),
+                  floor_us=field("floor_us", n), kernels=field("kernels", n),
                   position=field("position", n, -1), relation=field("relation", n + 1, n + 1, dtype=torch.long),
                   produced=field("produced", n, n).to_sparse(), consumed=field("consumed", n, n).to_sparse(),
                   job=field("job", -1), dtype=dtype, layout=layout, framework=framework, gpu=gpu, step_ms=1.0,

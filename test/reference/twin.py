@@ -76,6 +76,7 @@ class Sample:
     compute_ref_us: torch.Tensor    # [n] at the batch that the features are of
     memory_ref_us: torch.Tensor     # [n]
     to_peak: torch.Tensor       # [n] factors that turn these times into those at the device's peaks
+    floor_us: torch.Tensor      # [n] that the device takes at least
     kernels: torch.Tensor       # [n]
     position: torch.Tensor      # [n, position_dim]
     relation: torch.Tensor      # [n + 1, n + 1]
@@ -112,7 +113,7 @@ class Batch:
     """Samples stacked: job tokens are rows 0..n-1, operators come behind."""
 
     PER_OPERATOR = ("type", "op_class", "config", "load", "copies", "compute_us", "memory_us",
-                    "compute_ref_us", "memory_ref_us", "to_peak", "kernels", "position")
+                    "compute_ref_us", "memory_ref_us", "to_peak", "floor_us", "kernels", "position")
 
     def __init__(self, samples, together=2):
         # predictions come in this order
@@ -242,6 +243,8 @@ class Estimate(nn.Module):
         ones = torch.ones_like(work)
         ratio = torch.where((work > 0) & (reference > 0), work, ones) / torch.where(reference > 0, reference, ones)
         device = work * ratio ** (GROWTH_MAX * torch.tanh(self.growth(h_growth).squeeze(1)))
+        eighth = device ** 8 + batch.floor_us ** 8
+        device = torch.where(eighth > 0, eighth, ones) ** 0.125 * (eighth > 0)
         launch = LAUNCH_US * batch.kernels * F.softplus(self.launch(h_launch).squeeze(1), threshold=30)
         # an operator without any cost would have an infinite slope; it counts as zero
         fourth = device ** 4 + launch ** 4

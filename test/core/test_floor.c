@@ -1,0 +1,180 @@
+/*
+ * test_floor.c - no operator on a GPU takes less time than the device can do with, whatever was measured.
+ */
+#include "kind_rules.h"
+
+#include "features/rates.h"
+#include "kinds/mdot/mdot.h"
+#include "kinds/opclass/opclass.h"
+
+#define TRIALS	200
+
+/* Steps that no card of these figures could have. */
+static double
+too_fast(const pm_tokens *t)
+{
+	return t->total_roofline_us / 1000 / 30;
+}
+
+static void
+test_held_above(void)
+{
+	CHECK(pm_held_above(3, 0, NULL) == 3 && pm_held_above(0, 0, NULL) == 0);
+	CHECK_NEAR(pm_held_above(0, 5, NULL), 5, 1e-12);
+	CHECK_NEAR(pm_held_above(1, 1, NULL), pow(2, 0.125), 1e-12);
+	for (double x = 0.25; x < 8; x *= 1.3)
+		for (double least = 0; least < 8; least += 0.7)
+		{
+			double		slope;
+			double		held = pm_held_above(x, least, &slope);
+			double		step = 1e-6 * x;
+
+			CHECK(held >= x && held >= least);
+			CHECK_NEAR((pm_held_above(x + step, least, NULL) - pm_held_above(x - step, least, NULL)) / (2 * step), slope, 1e-7);
+			CHECK(pm_held_above(x, least + 0.1, NULL) >= held);
+		}
+}
+
+/* What a card computes is never below its peak, and no less in a format of fewer bits. */
+static void
+test_most(pm_rng *rng)
+{
+	for (int i = 0; i < TRIALS; i++)
+	{
+		pm_gpu		gpu = test_gpu;
+
+		gpu.fp32_tflops = exp(6 * pm_rng_uniform(rng));
+		gpu.fp16_tensor_tflops = i % 3 == 0 ? NAN : gpu.fp32_tflops * (1 + 9 * pm_rng_uniform(rng));
+		gpu.compute_capability = i % 4 == 0 ? NAN : 5 + 5 * pm_rng_uniform(rng);
+		for (int f = 0; f < PM_N_DTYPES; f++)
+			CHECK(pm_gpu_most(&gpu, f, true) > pm_gpu_peak(&gpu, f, true));
+		CHECK(pm_gpu_most(&gpu, PM_TF32, true) >= pm_gpu_most(&gpu, PM_FP32, true) * (1 - 1e-12));
+	}
+}
+
+/* Arithmetic and traffic of a token by hand, on a card without a cache and at a batch that no cache matters for. */
+static void
+test_floor_of_tokens(void)
+{
+	pm_dataset	d = make_dataset(3, 1, true, too_fast, &arena);
+	pm_gpu		gpu = test_gpu;
+
+	gpu.l2_mb = NAN;
+	for (int s = 0; s < d.n; s++)
+	{
+		pm_question q = d.samples[s].query;
+		pm_tokens	t;
+
+		q.gpu = &gpu;
+		q.batch = 64;
+		CHECK(pm_tokens_build(d.samples[s].skeleton, &q, &arena, &t, NULL) == PM_OK);
+		for (int i = 0; i < t.n; i++)
+			CHECK(t.floor_us[i] <= (t.phase_us[3 * i] + t.phase_us[3 * i + 1]) * (1 + 1e-12) && t.floor_us[i] > 0);
+		q.framework = "tensorflow xla";
+		CHECK(pm_tokens_rework(&t, &q, NULL) == PM_OK);
+		for (int i = 0; i < t.n; i++)
+			CHECK(t.op_class[i] != PM_CLASS_ELEMENTWISE || t.floor_us[i] < 0.1 * t.memory_us[i]);
+		gpu.is_cpu = true;
+		CHECK(pm_tokens_rework(&t, &q, NULL) == PM_OK);
+		for (int i = 0; i < t.n; i++)
+			CHECK(t.floor_us[i] == 0);
+		gpu.is_cpu = false;
+	}
+}
+
+/* Operators that p predicts to be faster than their floors, over random cards, batches and formats. */
+static int
+operators_below(const pm_predictor *p, const pm_dataset *d, pm_rng *rng)
+{
+	int			below = 0;
+
+	for (int k = 0; k < TRIALS; k++)
+	{
+		pm_sample	s = d->samples[k % d->n];
+		pm_gpu		gpu = test_gpu;
+		pm_arena	scratch;
+		pm_part    *parts;
+		pm_tokens	t;
+		double		ms;
+		int			n = 0;
+
+		gpu.name = k % 2 == 0 ? test_gpu.name : "Test 2000";
+		gpu.fp32_tflops *= exp(2 * pm_rng_uniform(rng) - 1);
+		gpu.mem_bw_gbs *= exp(2 * pm_rng_uniform(rng) - 1);
+		s.query.gpu = &gpu;
+		s.query.batch = (int64_t) exp(8 * pm_rng_uniform(rng));
+		s.query.dtype = (pm_dtype) (k % 3);
+		pm_arena_init_malloc(&scratch);
+		parts = PM_NEW(&scratch, pm_part, s.skeleton->n + 1);
+		CHECK(pm_predictor_predict(p, &s, &scratch, &ms, parts, &n, NULL) == PM_OK);
+		CHECK(pm_tokens_build(s.skeleton, &s.query, &scratch, &t, NULL) == PM_OK);
+		for (int i = 0; i < n; i++)
+			below += parts[i].token >= 0 &&
+				parts[i].step_ms < t.skeleton->copies[parts[i].token] * t.floor_us[parts[i].token] / 1000 * (1 - 1e-9);
+		pm_arena_release(&scratch);
+	}
+	return below;
+}
+
+static void
+test_mdot_floor(pm_rng *rng)
+{
+	const pm_setting quick[] = {NUMBER("epochs", 20), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("calibration_folds", 0),
+		NUMBER("base_share", 0), {.name = "floor", .number = 1, .is_bool = true}};
+	pm_dataset	d = make_dataset(12, 2, true, too_fast, &arena);
+	pm_setting	without[6];
+	pm_predictor p = make_predictor("mdot", quick, 6, &d, &arena);
+
+	CHECK_EQ(operators_below(&p, &d, rng), 0);
+	memcpy(without, quick, sizeof(quick));
+	without[5].number = 0;
+	p = make_predictor("mdot", without, 6, &d, &arena);
+	CHECK(operators_below(&p, &d, rng) > 100);
+}
+
+/* Coefficients, with the factors of the card, of matrix products and of operators that only move memory. */
+static void
+test_opclass_bounds(bool floor)
+{
+	const pm_setting settings[] = {NUMBER("calibration_folds", 0), {.name = "floor", .number = floor, .is_bool = true}};
+	pm_dataset	d = make_dataset(24, 3, true, too_fast, &arena);
+	pm_predictor p = make_predictor("opclass", settings, 2, &d, &arena);
+	int			below = 0;
+
+	for (int s = 0; s < d.n; s++)
+	{
+		const pm_question *q = &d.samples[s].query;
+		pm_opclass_rates r = pm_opclass_rates_of(&p, q);
+		pm_tokens	t;
+
+		CHECK(pm_tokens_build(d.samples[s].skeleton, q, &arena, &t, NULL) == PM_OK);
+		for (int i = 0; i < t.n; i++)
+		{
+			double		coef[PM_N_TERMS];
+
+			pm_opclass_coefs_of(&r, &t, i, coef);
+			if (t.op_class[i] == PM_CLASS_GEMM)
+				below += coef[PM_TERM_COMPUTE] * r.cards.compute[PM_CARD_REST] < 0.74;
+			if (t.op_class[i] == PM_CLASS_NORM || t.op_class[i] == PM_CLASS_ELEMENTWISE)
+				below += coef[PM_TERM_MEMORY] * r.cards.memory[PM_CARD_REST] < 0.99;
+		}
+	}
+	CHECK(floor ? below == 0 : below > 100);
+}
+
+int
+main(void)
+{
+	pm_rng		rng;
+
+	pm_arena_init_malloc(&arena);
+	pm_rng_seed(&rng, 5);
+	test_held_above();
+	test_most(&rng);
+	test_floor_of_tokens();
+	test_mdot_floor(&rng);
+	test_opclass_bounds(true);
+	test_opclass_bounds(false);
+	pm_arena_release(&arena);
+	return check_done("floor");
+}
