@@ -177,12 +177,13 @@ least_us(const pm_work *w, int op, int type, const pm_question *q)
 	double		bytes[2] = {w->bytes_forward + w->bytes_across, w->bytes_backward};
 	double		most = pm_gpu_most(q->gpu, q->dtype, w->tensor_core) * (wide ? WINOGRAD : 1);
 	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
+	bool		fuses = pm_framework_fuses(q->framework);
 	double		us = 0;
 
 	if (q->gpu->is_cpu || op == PM_OP_UNKNOWN || pm_op_class(op) == PM_CLASS_OTHER)
 		return 0;
 	for (int p = 0; p < 2; p++)
-		us += 1e6 * fmax(flops[p] / most, pm_framework_fuses(q->framework) ? 0 : traffic(bytes[p], q->gpu) / bandwidth);
+		us += 1e6 * fmax(flops[p] / most, fuses ? 0 : traffic(bytes[p], q->gpu) / bandwidth);
 	return us;
 }
 
