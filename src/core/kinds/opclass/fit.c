@@ -21,8 +21,6 @@ static const double usual[PM_N_TERMS] = {2, 1.5, 3};	/* -, -, us */
 #define PULL_ROUNDS		8		/* ... which is whole after these */
 #define CARD_ROUNDS		4
 #define FORMAT_PULL		0.1		/* price of how far a format is off the others, in squared relative errors of one row; 0.01 to 1 are as good */
-#define LEAST_PRODUCT	0.75	/* of the time of large matrix products at the peak; some of it counts as memory */
-#define LEAST_MEMORY	1.0		/* of the time of traffic at the bandwidth */
 #define SMALL_ERROR		0.02	/* relative; below, the absolute error is smoothed */
 
 /* ---- strata ---- */
@@ -253,17 +251,6 @@ set_class_prices(problem *p, int round, const double *start, const double *coef)
 	}
 }
 
-/* Class of a group of columns; PM_CLASS_OTHER for operators that are not known. */
-static int
-class_of_group(const problem *p, int group)
-{
-	int			type = p->types != NULL ? pm_opclass_type_find(p->types[group]) : -1;
-
-	if (p->types == NULL)
-		return group < PM_N_CLASSES ? group : PM_CLASS_CONV;
-	return type == PM_OP_UNKNOWN ? PM_CLASS_OTHER : type >= pm_op_count() ? PM_CLASS_CONV : (int) pm_op_class(type);
-}
-
 /* Mean of the logarithms of the cards' factors on arithmetic, or on memory, of the rows that count. */
 static double
 mean_level(const problem *p, bool memory)
@@ -281,33 +268,12 @@ mean_level(const problem *p, bool memory)
 	return weight > 0 ? sum / weight : 0;
 }
 
-/*
- * What coefficients are at least, with the factors of the cards: matrix products take no less than their arithmetic at the
- * peak and a tenth more clock, operators that only read and write no less than their traffic at the card's bandwidth.
- * Rows at small batches hardly show either; without a bound, 0 fits them as well.  Convolutions have algorithms with less
- * arithmetic.  Copies are counted by what frameworks usually do, and programs that are compiled fuse operators.
- */
 static void
 set_least(problem *p, const pm_stratum *s)
 {
-	const pm_columns *c = p->c;
-	double		product = LEAST_PRODUCT * exp(-mean_level(p, false));
-	double		memory = LEAST_MEMORY * exp(-mean_level(p, true));
-
-	memset(p->least, 0, c->n * sizeof(double));
-	if (!p->floor || s->cpu == 1 || pm_framework_fuses(s->framework))
-		return;
-	for (int g = 0; g < c->groups; g++)
-	{
-		int			class = class_of_group(p, g);
-
-		if (class == PM_CLASS_GEMM && c->product[g] >= 0)
-			for (int f = 0; f < PM_N_DTYPES; f++)
-				p->least[pm_term_product(c, f, c->product[g])] = product;
-		else if (class == PM_CLASS_NORM || class == PM_CLASS_ELEMENTWISE || class == PM_CLASS_POOL || class == PM_CLASS_ATTENTION ||
-				 class == PM_CLASS_EMBEDDING)
-			p->least[PM_N_TERMS * g + PM_TERM_MEMORY] = memory;
-	}
+	memset(p->least, 0, p->c->n * sizeof(double));
+	if (p->floor && s->cpu != 1 && !pm_framework_fuses(s->framework))
+		pm_opclass_least(p->c, p->types, exp(mean_level(p, false)), exp(mean_level(p, true)), p->least);
 }
 
 /* Coefficients for the rows that s covers, pulled towards start, which may be that of the classes. */
@@ -690,7 +656,7 @@ pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads)
 	/* by class and by type: a number and its column for each term of each token at the most, and 128 bytes of rounding up */
 	for (int i = 0; i < d->n; i++)
 		rows += 2 * (sizeof(sparse) + 256 + 12.0 * fmin(PM_N_SHARED(d->samples[i].skeleton->n), n));
-	return pm_arena_memory(pm_inputs_memory(d) + rows + (d->n + 4 * n) * sizeof(double) + d->n * (double) sizeof(pm_host_row) + strata_memory(d) +
+	return pm_arena_memory(pm_inputs_memory(d) + rows + (d->n + 6 * n) * sizeof(double) + d->n * (double) (sizeof(pm_host_row) + 2 * sizeof(pm_card_factors)) + strata_memory(d) +
 						   PM_MAX_STRATA * (double) sizeof(pm_stratum)) +
 		pm_arena_memory(2 * n * n * sizeof(double));
 }

@@ -1,7 +1,7 @@
 /*
  * opclass.h - what the kind "opclass" keeps, shared by opclass.c (options and
  * prediction), loads.c (what the coefficients multiply), fit.c and operators.c
- * (training) and stored.c (saving and loading).
+ * (training), least.c (bounds) and stored.c (saving and loading).
  */
 #ifndef PM_OPCLASS_H
 #define PM_OPCLASS_H
@@ -110,6 +110,14 @@ const pm_stratum *pm_opclass_closest(const pm_opclass *m, const pm_question *q);
 double		pm_opclass_memory(const pm_options *o, const pm_dataset *d, int threads);
 pm_code		pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 						   const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+
+/* ---- least.c ---- */
+
+/*
+ * least[c->n], 0 before: what coefficients of GPUs are at least.  types: [c->groups] names, NULL where the groups are classes.
+ * compute_factor, memory_factor: those of the cards, on times of operators that are no convolutions.
+ */
+void		pm_opclass_least(const pm_columns *c, const char *const *types, double compute_factor, double memory_factor, double *least);
 
 /* ---- operators.c ---- */
 
