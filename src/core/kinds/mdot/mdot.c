@@ -48,7 +48,7 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"times of operators that the network corrects: of opclass (base), or at the peaks of the device (peak); auto: base on GPUs, peak on CPUs"},
 	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
 	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
-	[OPT_FLOOR] = {"floor", PM_OPT_BOOL, 0, 0, 1, NULL,
+	[OPT_FLOOR] = {"floor", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"additive head: on GPUs no operator takes less time than at the peaks of the device", .later = true},
 	PM_TRAINING_OPTIONS(OPT_TRAINING, 60, 2e-3),
 	[OPT_CALIBRATION] = PM_OPTION_CALIBRATION,
