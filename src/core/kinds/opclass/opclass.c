@@ -38,7 +38,7 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 	"coefficients also for each gpu and framework seen, pulled towards the common ones"},
 	[PM_OPCLASS_OPERATORS] = {"operators", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"levels of cards without measured steps from single operators"},
-	[PM_OPCLASS_FLOOR] = {"floor", PM_OPT_BOOL, 1, 0, 1, NULL,
+	[PM_OPCLASS_FLOOR] = {"floor", PM_OPT_BOOL, 0, 0, 1, NULL,
 	"on GPUs matrix products take no less time than at the peak, others no less than their traffic", .later = true},
 	[PM_OPCLASS_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[PM_OPCLASS_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
