@@ -85,6 +85,10 @@ my @said = (tools('import', @db, "$dir/short.csv"))[2] =~ /GPU "V100" is taken f
 is(@said, 1, 'a short name of a card is told, once');
 is(value("DELETE FROM perfmodel.profile WHERE gpu LIKE 'V100%' RETURNING batch"), "64\n128", 'and its rows are there');
 
+append_to_file("$dir/several.csv", "\xef\xbb\xbfgraph,gpu,batch,step_ms,world_size,parallel\none,T4,256,9.5,1,\none,T4,256,9.5,2,\none,T4,256,9.5,2,\"{\"\"tp\"\": 2}\"\n");
+tools('import', @db, "$dir/several.csv") for 1 .. 2;
+is(value('DELETE FROM perfmodel.profile WHERE batch = 256 RETURNING world_size, parallel'), "1|\n2|\n2|{\"tp\": 2}", 'the same time on other devices is another row');
+
 append_to_file("$dir/other.csv", "a,b\n1,2\n");
 like((tools('import', @db, "$dir/other.csv"))[2], qr/is neither graphs .* nor a CSV of profiles or operators/, 'another kind of file');
 like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot connect/, 'no server');

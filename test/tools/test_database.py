@@ -48,7 +48,7 @@ class Rows(unittest.TestCase):
     def test_a_profile_of_four_columns(self):
         db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5"})
         self.assertEqual(db.inserted(), [(["graph_id", "gpu", "batch", "step_ms"], (7, "T4", "8", "4.5"))])
-        self.assertEqual(db.looked_up()[0][1], (7, "T4", "8", "fp32", "nchw", "4.5", None))
+        self.assertEqual(db.looked_up()[0][1], (7, "T4", "8", "fp32", "nchw", "4.5", None, None, "train", "train", "sgd_momentum", "1", "1", None))
 
     def test_a_profile_with_empty_fields(self):
         db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "dtype": "", "layout": "nhwc", "mode": "",
@@ -59,6 +59,16 @@ class Rows(unittest.TestCase):
     def test_a_profile_next_to_one_that_ran_out_of_memory(self):
         db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5", "fits_batch": "8", "oom_batch": "16"})
         self.assertEqual(db.inserted(), [(["graph_id", "gpu", "batch", "step_ms", "fits_batch", "oom_batch"], (7, "T4", "8", "4.5", "8", "16"))])
+
+    def test_a_profile_on_several_devices(self):
+        db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5", "world_size": "4", "parallel": '{"tp": 4}'})
+        self.assertEqual(db.inserted()[0][0][-1], "parallel")
+        self.assertEqual(db.looked_up()[0][1][-3:], ("4", "1", '{"tp": 4}'))
+
+    def test_a_column_that_profiles_do_not_have(self):
+        with redirect_stderr(io.StringIO()) as err:
+            database.import_profiles(Recorder(), [{"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5", "steps": "9", "precision": "amp"}], Progress(1))
+        self.assertIn("perfmodel.profile has no column precision: left out", err.getvalue())
 
     def test_an_operator_of_four_columns(self):
         db = self.load(database.import_operators, {"operator": "{}", "gpu": "T4", "batch": "8", "forward_ms": "0.5"})
@@ -102,6 +112,10 @@ class Files(unittest.TestCase):
     def test_not_utf_8(self):
         self.assertIn("is not UTF-8", self.refused("latin.csv", "graph,gpu\ncafé,T4\n".encode("latin-1")))
         self.assertIn("is not UTF-8", self.refused("latin.csv.gz", gzip.compress("graph,gpu\ncafé,T4\n".encode("latin-1"))))
+
+    def test_marks_and_marks_between(self):
+        self.assertIn("entry 1: no step_ms", self.refused("marked.csv", "\ufeffgraph,gpu,batch,step_ms\none,T4,8\n".encode("utf-8")))
+        self.assertIn("separated by commas, and a header with graph, gpu", self.refused("semicolons.csv", b"graph;gpu;batch;step_ms\none;T4;8;1\n"))
 
     def test_not_text(self):
         self.assertIn("not text", self.refused("zero.csv", b"graph,gpu\n\0\n"))

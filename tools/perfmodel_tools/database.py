@@ -130,6 +130,8 @@ def _sheet_advice(gpu: str) -> str:
 
 _PROFILE = ("gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes,step_ms,forward_ms,backward_ms,"
             "peak_memory_mb,spread,measured_at,source,fits_batch,oom_batch").split(",")
+# What profilers write besides.
+_NOT_STORED = ("graph", "model", "update_ms", "steps")
 _KEY = "gpu,batch,dtype,layout,framework,mode,optimizer,world_size,nodes".split(",")
 
 
@@ -195,7 +197,7 @@ def insert_operator(db, row: dict) -> None:
 
 def insert_profile(db, graph_id: int, row: dict) -> None:
     """One row of perfmodel.profile from one of a profile CSV."""
-    _insert(db, "profile", {"graph_id": graph_id, **{name: row.get(name) for name in _PROFILE}})
+    _insert(db, "profile", {"graph_id": graph_id, **{name: row.get(name) for name in [*_PROFILE, "parallel"]}})
 
 
 def _insert(db, table: str, row: dict) -> None:
@@ -207,9 +209,9 @@ def _insert(db, table: str, row: dict) -> None:
 # ---- import: files into the database ----
 
 def _text(path: str) -> str:
-    """What is in a file, compressed if its name ends in .gz."""
+    """What is in a file, compressed if its name ends in .gz; without the mark that spreadsheets put in front."""
     try:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="", encoding="utf-8") as file:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="", encoding="utf-8-sig") as file:
             text = file.read()
     except UnicodeDecodeError as err:
         raise DatabaseError(f"{path} is not UTF-8: {err.reason} at byte {err.start}") from err
@@ -247,6 +249,9 @@ def import_profiles(db, rows: list, progress) -> int:
         err = DatabaseError(f"{what}; import the file with the graphs before, or in the same command")
         err.entry = 1 + next(index for index, row in enumerate(rows) if row["graph"] == missing[0])
         raise err
+    unused = [name for name in rows[0] if name not in (*_PROFILE, "parallel", *_NOT_STORED)]
+    if unused:
+        progress.note(f"perfmodel.profile has no column {', '.join(unused[:10])}: left out")
     new = 0
     for row in rows:
         if not _present(db, ids[row["graph"]], row):
@@ -257,10 +262,15 @@ def import_profiles(db, rows: list, progress) -> int:
 
 
 def _present(db, graph_id: int, row: dict) -> bool:
+    # a mode in another spelling is not compared: only the table knows what it means
+    mode = row.get("mode") or "train"
     return bool(db.run("SELECT 1 FROM perfmodel.profile WHERE graph_id = %s AND gpu = perfmodel.gpu_name(%s) AND batch = %s"
-                       " AND dtype = perfmodel.find_dtype(%s) AND layout = perfmodel.find_layout(%s) AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz",
+                       " AND dtype = perfmodel.find_dtype(%s) AND layout = perfmodel.find_layout(%s) AND step_ms = %s::float8 AND measured_at IS NOT DISTINCT FROM %s::timestamptz"
+                       " AND framework IS NOT DISTINCT FROM %s AND (mode = %s OR %s NOT IN ('train', 'inference')) AND optimizer = perfmodel.find_optimizer(%s)"
+                       " AND world_size = %s AND nodes = %s AND parallel IS NOT DISTINCT FROM %s::jsonb",
                        graph_id, row["gpu"], row["batch"], row.get("dtype") or "fp32", row.get("layout") or "nchw", row["step_ms"],
-                       row.get("measured_at") or None))
+                       row.get("measured_at") or None, row.get("framework") or None, mode, mode, row.get("optimizer") or "sgd_momentum",
+                       row.get("world_size") or "1", row.get("nodes") or "1", row.get("parallel") or None))
 
 
 def import_operators(db, rows: list, progress) -> int:
@@ -303,7 +313,8 @@ def _read_file(path: str) -> tuple:
         if needed <= names:
             _check_complete(path, rows, needed)
             return action, rows
-    raise DatabaseError(f"{path} is neither graphs (one JSON object a line) nor a CSV of profiles or operators")
+    raise DatabaseError(f"{path} is neither graphs (one JSON object a line) nor a CSV of profiles or operators: fields separated by commas, "
+                        "and a header with graph, gpu, batch and step_ms, or operator, gpu, batch and forward_ms")
 
 
 def _check_complete(path: str, rows: list, needed: set) -> None:

@@ -49,6 +49,14 @@ def _number(text) -> float:
     return value
 
 
+def _whole(text) -> str:
+    """A whole number above 0, also where it is written as 64.0; else ValueError."""
+    value = _number(text)
+    if value != int(value):
+        raise ValueError(text)
+    return str(int(value))
+
+
 def _value(row: dict, column) -> str:
     if column is None:
         return ""
@@ -68,14 +76,14 @@ def step_ms(row: dict, args) -> float:
 def to_profile(row: dict, args, program: str) -> dict:
     """One run as a row of perfmodel.profile; ValueError with what is missing."""
     out = {name: _value(row, getattr(args, name)) for name in FIELDS}
-    out["batch"] = str(int(_number(out["batch"])))
+    for name in ("batch", "world_size", "nodes"):
+        out[name] = _whole(out[name] or ("" if name == "batch" else 1))
     for name in ("graph", "gpu"):
         if not out[name]:
             raise ValueError(name)
     ms = step_ms(row, args)
     out.update(dtype=out["dtype"] or "fp32", layout=out["layout"] or "nchw", optimizer=out["optimizer"] or "sgd_momentum",
-               world_size=out["world_size"] or "1", nodes=out["nodes"] or "1", step_ms=f"{ms:.6g}",
-               measured_at=_value(row, args.measured_at), source=program)
+               step_ms=f"{ms:.6g}", measured_at=_value(row, args.measured_at), source=program)
     return out
 
 
@@ -100,13 +108,13 @@ def convert(rows: list, args) -> tuple:
         try:
             profiles.append(to_profile(row, args, program))
         except (ValueError, TypeError):
-            left_out["without graph, GPU, batch or time"] += 1
+            left_out["without graph, GPU, batch or time, or with a number that cannot be right"] += 1
     return profiles, left_out
 
 
 def main(args) -> int:
     try:
-        with open(args.file, newline="", encoding="utf-8") as file:
+        with open(args.file, newline="", encoding="utf-8-sig") as file:
             rows = list(csv.DictReader(file))
     except (csv.Error, UnicodeDecodeError) as err:
         raise RunsError(f"{args.file} is no CSV: {err}") from err
