@@ -201,21 +201,21 @@ test_older_than_edges(void)
 	CHECK_EQ(predict_row(&back, &d.samples[0]), predict_row(&p, &d.samples[0]));
 }
 
-/* On a CPU nothing is heard: the same answers with edges and without. */
+/* On a CPU nothing is heard and there is one estimate: the same answers with these options and without. */
 static void
-test_edges_of_cpus(const pm_gpu *cpu)
+test_switches_of_cpus(const pm_gpu *cpu)
 {
-	pm_setting	settings[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8),
-		{.name = "edges", .number = 0, .is_bool = true}};
+	pm_setting	settings[] = {NUMBER("epochs", 3), NUMBER("d_model", 16), NUMBER("d_operator", 8), BOOLEAN("edges", false),
+		BOOLEAN("peak_estimate", false)};
 	pm_dataset	d = make_dataset(12, 2, true, entangled, &arena);
 	pm_predictor without;
 	pm_predictor with;
 
 	for (int s = 0; s < d.n; s++)
 		d.samples[s].query.gpu = cpu;
-	without = make_predictor("mdot", settings, 4, &d, &arena);
-	settings[3].number = 1;
-	with = make_predictor("mdot", settings, 4, &d, &arena);
+	without = make_predictor("mdot", settings, 5, &d, &arena);
+	settings[3].number = settings[4].number = 1;
+	with = make_predictor("mdot", settings, 5, &d, &arena);
 	for (int i = 0; i < d.n; i++)
 		CHECK_EQ(predict_row(&with, &d.samples[i]), predict_row(&without, &d.samples[i]));
 }
@@ -435,7 +435,7 @@ main(void)
 	test_switch("edges");
 	test_switch("peak_estimate");
 	test_older_than_edges();
-	test_edges_of_cpus(&cpu);
+	test_switches_of_cpus(&cpu);
 	test_progress();
 	test_narrowing_loss();
 	test_operators();
