@@ -135,6 +135,7 @@ SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'smal
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 1;
 -- the name of the setting changed with PostgreSQL 16
 SELECT set_config(name, 'on', false) AS always_parallel FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query');
 EXPLAIN (COSTS OFF) SELECT sum(perfmodel.predict_train_time(graph_id, gpu, batch, predictor => 'line')) FROM perfmodel.profile;
