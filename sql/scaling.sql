@@ -143,7 +143,8 @@ SELECT bool_and(p.step_ms / m.step_ms BETWEEN 0.8 AND 1.2) AS near
 FROM perfmodel.profile AS m, LATERAL perfmodel.predict(m.graph_id, m.gpu, m.batch, predictor => 'roof', world_size => m.world_size, nodes => m.nodes) AS p WHERE m.world_size > 1;
 SELECT u.step_ms_high / u.step_ms > k.step_ms_high / k.step_ms AS unknown_is_wider, u.step_ms_low <= u.step_ms AS low
 FROM perfmodel.predict(:unknown, 'T4', 8, predictor => 'roof', world_size => 4) AS u, perfmodel.predict(:c, 'T4', 8, predictor => 'roof', world_size => 4) AS k;
-SELECT helper.close((SELECT sum(step_ms) FROM perfmodel.explain_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4)), p.step_ms) AS explain
+SELECT helper.close((SELECT sum(step_ms) FROM perfmodel.explain_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4)), p.step_ms) AS explain,
+       (SELECT share FROM perfmodel.explain_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4) WHERE part = 'contention') > 0.3 AS contention
 FROM perfmodel.predict(:b, 'T4', 8, predictor => 'roof', world_size => 4) AS p;
 -- fitted again without it: what is known of it stays
 SELECT n_profiles FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', profiles => ARRAY(SELECT profile_id FROM perfmodel.profile WHERE world_size > 1 AND graph_id <> :b), predictor => 'roof');

@@ -57,6 +57,22 @@ fill_node(const pm_sample *s, int node, int copies, Datum *values, bool *nulls)
 /* Of a part that belongs to no operator. */
 #define FRAMEWORK		-1
 #define COMMUNICATION	-2
+#define CONTENTION		-3
+
+static const char *
+part_name(int node)
+{
+	switch (node)
+	{
+		case FRAMEWORK:
+			return "framework";
+		case COMMUNICATION:
+			return "communication";
+		case CONTENTION:
+			return "contention";
+	}
+	return "operator";
+}
 
 /* A row for a share of a part of the step; node: also one of the above. */
 static void
@@ -75,7 +91,7 @@ add_part(pm_rows_out *out, const pm_sample *s, const pm_part *part, int node, in
 	values[8] = pm_float8_or_null(share * part->forward_ms, &nulls[8]);
 	values[9] = pm_float8_or_null(share * part->backward_ms, &nulls[9]);
 	values[10] = pm_float8_or_null(share * part->update_ms, &nulls[10]);
-	values[12] = CStringGetTextDatum(node == FRAMEWORK ? "framework" : node == COMMUNICATION ? "communication" : "operator");
+	values[12] = CStringGetTextDatum(part_name(node));
 	pm_rows_add(out, values, nulls);
 }
 
@@ -114,11 +130,12 @@ add_nodes(pm_rows_out *out, const pm_sample *s, const pm_part *parts, int n, dou
 }
 
 /*
- * On several GPUs: the parts become those of the slowest of them, all batches of
- * the step together.  The step, and how much of it no GPU computes.
+ * On several GPUs: the parts become those of one of them, all batches of the
+ * step together.  The step, how much of it no GPU computes, and how much
+ * computing is slower than on one GPU.
  */
 static double
-scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double *exposed_ms)
+scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double *exposed_ms, double *contention_ms)
 {
 	pm_asked	slim = *asked;	/* the whole graph stays in asked */
 	pm_scaled	scaled;
@@ -126,7 +143,7 @@ scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double
 	pm_scale_step(&slim, step_ms, &scaled);
 	for (int i = 0; i < n; i++)
 	{
-		double		factor = scaled.compute_ms / step_ms;
+		double		factor = (scaled.compute_ms - scaled.contention_ms) / step_ms;
 
 		parts[i].step_ms *= factor;
 		parts[i].forward_ms *= factor;
@@ -134,6 +151,7 @@ scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double
 		parts[i].update_ms *= factor;
 	}
 	*exposed_ms = scaled.step_ms - scaled.compute_ms;
+	*contention_ms = scaled.contention_ms;
 	return scaled.step_ms;
 }
 
@@ -163,6 +181,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	pm_status	st = {PM_OK};
 	pm_part    *parts;
 	pm_part		exposed = {-1, 0, get_float8_nan(), get_float8_nan(), get_float8_nan(), '-'};
+	pm_part		contention = exposed;
 	double		step_ms;
 	int			n = 0;
 	bool		nodes;
@@ -179,13 +198,16 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
 	if (asked.fabric != NULL)
-		step_ms = scale_parts(&asked, parts, n, step_ms, &exposed.step_ms);
+		step_ms = scale_parts(&asked, parts, n, step_ms, &exposed.step_ms, &contention.step_ms);
 	if (nodes)
 		add_nodes(&out, s, parts, n, step_ms);
 	else
 		for (int i = 0; i < n; i++)
 			add_group(&out, s, &parts[i], step_ms);
 	if (asked.parallel.world_size > 1)
+	{
 		add_part(&out, s, &exposed, COMMUNICATION, 0, 1, step_ms);
+		add_part(&out, s, &contention, CONTENTION, 0, 1, step_ms);
+	}
 	return (Datum) 0;
 }

@@ -66,6 +66,8 @@ test_own_contention(void)
 	truth.own_contention = 0.3;
 	pm_scaled_step(&shape, &p, &truth, 1, &slower);
 	CHECK_NEAR(slower.compute_ms - alone.compute_ms, 0.6 * (shape.forward_ms + shape.backward_ms), 1e-9);
+	CHECK_EQ(alone.contention_ms, 0);
+	CHECK_NEAR(slower.contention_ms, slower.compute_ms - alone.compute_ms, 1e-9);
 	p.nodes = p.world_size;
 	pm_scaled_step(&shape, &p, &truth, 1, &slower);
 	CHECK_NEAR(slower.compute_ms, alone.compute_ms, 1e-9);

@@ -112,4 +112,5 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	/* sums that are done before the next kernel has been launched keep nothing waiting */
 	to->exposed_ms = (layers - fmax(layers_ms * stretch, launches) + handing) * p->accumulation + gradients;
 	to->compute_ms = to->step_ms - to->exposed_ms;
+	to->contention_ms = 0;
 }

@@ -36,7 +36,8 @@ typedef struct pm_scaled
 	double		step_ms;
 	double		comm_ms;		/* all collectives of a step, one after the other */
 	double		exposed_ms;		/* of it, while no GPU computes */
-	double		compute_ms;		/* forward, backward and update, slower GPUs and contention included */
+	double		compute_ms;		/* forward, backward and update, with what follows */
+	double		contention_ms;	/* of it, what slower GPUs, those beside and messages add; 0 where tp or pp divide the model */
 } pm_scaled;
 
 /* What of a step on one GPU matters for several: its phases, and what is ready when. */

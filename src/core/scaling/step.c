@@ -250,7 +250,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
 		if (p->recompute)
 			to->compute_ms = to->step_ms += p->accumulation * s->forward_ms;
-		to->comm_ms = to->exposed_ms = 0;
+		to->comm_ms = to->exposed_ms = to->contention_ms = 0;
 		return;
 	}
 	if (pm_correction_is_for(p))
@@ -264,6 +264,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	to->step_ms = one_step(&t);
 	to->comm_ms = t.comm_ms;
 	to->compute_ms = p->accumulation * (s->forward_ms * (p->recompute ? 2 : 1) + s->backward_ms) * t.stretch + update;
+	to->contention_ms = fmax(0, (to->compute_ms - update) * (1 - f->compute_factor / t.stretch));
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
 }
 
