@@ -284,7 +284,6 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	SIZE("n_relations", PM_N_RELATIONS);
 	SIZE("n_classes", PM_N_CLASSES);
 	SIZE("n_dtypes", PM_N_DTYPES);
-	SIZE("n_layouts", PM_N_LAYOUTS);
 	SIZE("n_types", c->n_types);
 	SIZE("n_frameworks", c->n_frameworks);
 	SIZE("n_gpus", c->n_gpus);
@@ -327,6 +326,7 @@ export_rows(const model *m, const pm_kind *kind, const pm_options *o)
 	EACH(double, in->n, in->compute_ref_us);
 	EACH(double, in->n, in->memory_ref_us);
 	EACH(double, in->n, in->to_peak);
+	EACH(double, in->n, in->floor_us);
 	EACH(double, in->n, in->kernels);
 	EACH(pm_real, PM_N_JOB, in->job);
 	EACH(pm_real, (size_t) in->n * 2 * PM_N_SLOTS, in->config);

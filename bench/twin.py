@@ -48,7 +48,7 @@ def read_rows(path):
     dtype, layout, framework, gpu = ([int(v[0]) for v in field("<i4", one)] for _ in range(4))
     step_ms = [float(v[0]) for v in field("<f8", one)]
     columns = {"type": integer("<i4", n), "op_class": integer("<i4", n)}
-    for name in ("copies", "compute_us", "memory_us", "compute_ref_us", "memory_ref_us", "to_peak", "kernels"):
+    for name in ("copies", "compute_us", "memory_us", "compute_ref_us", "memory_ref_us", "to_peak", "floor_us", "kernels"):
         columns[name] = real("<f8", n, -1)
     columns["job"] = real("<f4", one * c["n_job"], -1)
     columns["config"] = real("<f4", n * 2 * c["n_slots"], -1, 2 * c["n_slots"])
