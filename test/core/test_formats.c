@@ -12,7 +12,9 @@
 #define N_CARDS		4
 #define N_NETS		10
 #define MOST_ROWS	(N_CARDS * N_NETS * 4 + N_NETS)
-#define TOLERANCE	0.12	/* of the time: at tiny batches, with times that are wrong by a factor, 0.11 was seen */
+/* Shares of the time by which TF32 may be above FP32. */
+#define TOLERANCE	0.05		/* what the arithmetic of the update may make of it, which no format makes faster */
+#define TOLERANCE_MDOT 0.12		/* with times that are wrong by a factor, 0.11 was seen at tiny batches, since there are floors */
 
 static pm_arena arena;
 static pm_gpu cards[N_CARDS + 1];
@@ -111,6 +113,8 @@ check_order(const pm_predictor *p, pm_rng *rng)
 {
 	static const char *const frameworks[] = {NULL, "pytorch 2", "pytorch eager", "not seen"};
 
+	double		most = 1 + (strcmp(p->kind->name, "mdot") == 0 ? TOLERANCE_MDOT : TOLERANCE);
+
 	for (int round = 0; round < 200; round++)
 	{
 		pm_sample	s = of[(int) (pm_rng_uniform(rng) * N_NETS)];
@@ -124,8 +128,8 @@ check_order(const pm_predictor *p, pm_rng *rng)
 		s.query.mode = pm_rng_uniform(rng) < 0.3 ? PM_INFERENCE : PM_TRAIN;
 		wide = ask(p, &s, PM_FP32);
 		tf32 = ask(p, &s, PM_TF32);
-		CHECK(tf32 <= (1 + TOLERANCE) * wide);
-		if (tf32 > (1 + TOLERANCE) * wide)
+		CHECK(tf32 <= most * wide);
+		if (tf32 > most * wide)
 			printf("  %s on %s, batch %d: tf32 %g ms, fp32 %g ms\n", p->kind->name, s.query.gpu->name, (int) s.query.batch, tf32, wide);
 	}
 }
