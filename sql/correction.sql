@@ -28,9 +28,9 @@ SET client_min_messages = warning;
 SELECT fitted_rows, cardinality(correction) BETWEEN 15 AND 393 AS size FROM perfmodel.cluster WHERE name = 'dgx-2 fitted';
 -- the same with and without: near the measurements, and what is not corrected
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters, intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention,
-                               contention_power, overlap, host_s_per_gb, comm_error, fitted_rows)
+                               contention_power, overlap, host_s_per_gb, comm_error, step_error, fitted_rows)
 SELECT 'plain', NULL, gpus_per_node, intra, inter, adapters, intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention,
-       contention_power, overlap, host_s_per_gb, comm_error, fitted_rows
+       contention_power, overlap, host_s_per_gb, comm_error, step_error, fitted_rows
 FROM perfmodel.cluster WHERE name = 'dgx-2 fitted';
 SELECT p ->> 'tp' AS tp, max(abs(pg_temp.step(batch, n, p, 'dgx-2 fitted') / step_ms - 1)) < 0.1 AS near, max(abs(pg_temp.step(batch, n, p, 'plain') / step_ms - 1)) < 0.1 AS near_without
 FROM truth WHERE p ->> 'tp' <> '1' GROUP BY 1 ORDER BY 1;

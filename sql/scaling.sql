@@ -103,6 +103,9 @@ SELECT helper.error_of($$INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node
 -- whether a GPU has the memory: weights that are divided leave more of it
 SELECT c.world_size, c.fits = m.fits AS fits, c.p_fits = m.p_fits AS p_fits FROM perfmodel.scaling_curve(:g, 'T4', 40000, max_gpus => 8, predictor => 'roof', parallel => '{"zero": 3}') AS c,
      LATERAL perfmodel.predict_memory(:g, 'T4', 40000, world_size => c.world_size, parallel => '{"zero": 3}') AS m ORDER BY 1;
+-- of a cluster that nobody has measured, a step may well take twice as long
+SELECT n, p.step_ms_high / p.step_ms > 2 AS much_longer, p.step_ms_low / p.step_ms < 0.9 AS shorter, p.in_domain
+FROM unnest('{1,8}'::int[]) AS n, LATERAL perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => n) AS p;
 -- fitted to measurements: what the links give in truth, with one GPU measured or predicted
 BEGIN;
 CREATE TEMP TABLE truth AS SELECT n, batch, perfmodel.predict_train_time(:g, 'T4', batch, predictor => 'roof', world_size => n) * 1.5 AS step_ms

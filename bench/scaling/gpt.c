@@ -132,7 +132,7 @@ corrected_ms(const row *r, const double *v, const pm_correction *c, double *x, d
 	{
 		bool		far;
 
-		*error_share = pm_comm_error(&s, &r->p, &f, &far) / f.comm_error;
+		*error_share = pm_error_share(&s, &r->p, &f, &far);
 	}
 	return to.step_ms;
 }

@@ -14,6 +14,6 @@ static const pm_link_row a100_rows[] = {
 };
 
 #define NOT_FITTED .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .compute_factor = 1, .pair_factor = 1, .overlap = 0.5, .contention_power = 0.7, \
-	.steal = 0.05, .straggler = 0.01, .comm_error = 0.3
+	.steal = 0.05, .straggler = 0.01, .comm_error = 0.3, .unseen_above = 0.5, .unseen_below = 0.1
 
 #endif

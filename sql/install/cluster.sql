@@ -41,6 +41,10 @@ CREATE TABLE perfmodel.cluster (
     overlap        float8  NOT NULL DEFAULT 0.5 CONSTRAINT cluster_overlap_in_range CHECK (overlap BETWEEN 0.01 AND 1),
     host_s_per_gb  float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_host_s_per_gb_in_range CHECK (host_s_per_gb BETWEEN 0 AND 1000),
     comm_error     float8  NOT NULL DEFAULT 0.3 CONSTRAINT cluster_comm_error_in_range CHECK (comm_error BETWEEN 0 AND 3),
+    step_error     float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_step_error_in_range CHECK (step_error BETWEEN 0 AND 3),
+    -- without measurements: docs/jobs.md says what these are from
+    unseen_above   float8  NOT NULL DEFAULT 0.5 CONSTRAINT cluster_unseen_above_in_range CHECK (unseen_above BETWEEN 0 AND 3),
+    unseen_below   float8  NOT NULL DEFAULT 0.1 CONSTRAINT cluster_unseen_below_in_range CHECK (unseen_below BETWEEN 0 AND 3),
     fitted_rows    integer NOT NULL DEFAULT 0 CONSTRAINT cluster_fitted_rows_not_negative CHECK (fitted_rows >= 0),
     source         text,
     builtin        boolean NOT NULL DEFAULT false,
@@ -71,6 +75,11 @@ COMMENT ON COLUMN perfmodel.cluster.contention_power IS 'exponent in the formula
 COMMENT ON COLUMN perfmodel.cluster.overlap IS 'speed of messages while the GPUs compute, as a share of their speed while they do not';
 COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds that a GB of messages takes on what the GPUs of a machine share, such as its memory; 0: no limit';
 COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
+COMMENT ON COLUMN perfmodel.cluster.step_error IS
+    'standard deviation of the logarithm of measured over predicted step, of networks in own_graphs';
+COMMENT ON COLUMN perfmodel.cluster.unseen_above IS
+    'the same of other networks, and of all where nothing is fitted: of steps longer than predicted';
+COMMENT ON COLUMN perfmodel.cluster.unseen_below IS 'the same of steps shorter than predicted';
 COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
 COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';
 COMMENT ON COLUMN perfmodel.cluster.builtin IS 'whether the row comes with the extension';

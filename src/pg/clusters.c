@@ -169,10 +169,13 @@ read_cluster(cluster *c, uint64 row)
 	f->overlap = pm_value_float8(row, 17);
 	f->host_s_per_gb = pm_value_float8(row, 18);
 	f->comm_error = pm_value_float8(row, 19);
-	f->fitted_rows = count_or_0(row, 20);
-	c->builtin = DatumGetBool(pm_value(row, 21, NULL));
-	c->correction = float8_values(row, 22, &c->n_correction);
-	read_own(c, row, 23, 24);
+	f->step_error = pm_value_float8(row, 20);
+	f->unseen_above = pm_value_float8(row, 21);
+	f->unseen_below = pm_value_float8(row, 22);
+	f->fitted_rows = count_or_0(row, 23);
+	c->builtin = DatumGetBool(pm_value(row, 24, NULL));
+	c->correction = float8_values(row, 25, &c->n_correction);
+	read_own(c, row, 26, 27);
 }
 
 static void
@@ -181,7 +184,7 @@ read_clusters(void)
 	static pm_plan query = {
 		"SELECT name, gpu, gpus_per_node::pg_catalog.float8, intra, inter, adapters::pg_catalog.float8, nodes::pg_catalog.float8,"
 		" intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power,"
-		" overlap, host_s_per_gb, comm_error, fitted_rows::pg_catalog.float8, builtin, correction,"
+		" overlap, host_s_per_gb, comm_error, step_error, unseen_above, unseen_below, fitted_rows::pg_catalog.float8, builtin, correction,"
 		" own_graphs, own_contention"
 		" FROM perfmodel.cluster ORDER BY name"
 	};
@@ -366,22 +369,17 @@ pm_cluster_for_graph(const pm_fabric *f, int64 graph_id)
 	const int64 *graphs;
 	const double *contention;
 	int			n = pm_cluster_own(f, &graphs, &contention);
-	double		highest = 0;
-	int			at = -1;
 	pm_fabric  *copy;
 
 	for (int i = 0; i < n; i++)
-	{
-		highest = Max(highest, contention[i]);
 		if (graphs[i] == graph_id)
-			at = i;
-	}
-	if (at >= 0 ? contention[at] == 0 : highest == 0)
-		return f;
-	copy = memcpy(palloc(sizeof(pm_fabric)), f, sizeof(pm_fabric));
-	copy->own_contention = at >= 0 ? contention[at] : 0;
-	copy->own_doubt = at >= 0 ? 0 : highest;
-	return copy;
+		{
+			copy = memcpy(palloc(sizeof(pm_fabric)), f, sizeof(pm_fabric));
+			copy->own_contention = contention[i];
+			copy->measured = true;
+			return copy;
+		}
+	return f;
 }
 
 bool

@@ -18,7 +18,7 @@ extern const pm_fabric *pm_cluster_look_up(const char *name, const char *gpu, pm
 
 /*
  * For questions about a network on f, which was just looked up: f, or a copy of
- * it (palloc) with the contention that the network has of its own there.
+ * it (palloc) with what was measured of the network there.
  */
 extern const pm_fabric *pm_cluster_for_graph(const pm_fabric *f, int64 graph_id);
 

@@ -318,17 +318,19 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
-		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source, correction, own_graphs, own_contention)"
+		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source, correction, own_graphs, own_contention,"
+		" step_error, unseen_above, unseen_below)"
 		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name OPERATOR(pg_catalog.||) ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name, $17, $18, $19"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name, $17, $18, $19, $20, $21, $22"
 		" FROM perfmodel.cluster AS o WHERE o.name OPERATOR(pg_catalog.=) $1"
 		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
 		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
 		" contention = excluded.contention, contention_power = excluded.contention_power, overlap = excluded.overlap,"
 		" host_s_per_gb = excluded.host_s_per_gb, comm_error = excluded.comm_error,"
-		" fitted_rows = excluded.fitted_rows, correction = excluded.correction, own_graphs = excluded.own_graphs, own_contention = excluded.own_contention WHERE NOT c.builtin RETURNING name",
-		19, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
-		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID, FLOAT8ARRAYOID, INT8ARRAYOID, FLOAT8ARRAYOID}
+		" fitted_rows = excluded.fitted_rows, correction = excluded.correction, own_graphs = excluded.own_graphs, own_contention = excluded.own_contention,"
+		" step_error = excluded.step_error, unseen_above = excluded.unseen_above, unseen_below = excluded.unseen_below WHERE NOT c.builtin RETURNING name",
+		22, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
+		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID, FLOAT8ARRAYOID, INT8ARRAYOID, FLOAT8ARRAYOID, FLOAT8OID, FLOAT8OID, FLOAT8OID}
 	};
 	const double numbers[] = {
 		f->intra_factor, f->inter_factor, f->pair_factor, f->latency_factor, f->compute_factor, f->steal, f->straggler, f->contention,
@@ -346,6 +348,9 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	pm_arg_text(&a, gpu);
 	add_correction(&a, f->correction);
 	add_own(&a, own);
+	pm_arg_float8(&a, f->step_error);
+	pm_arg_float8(&a, f->unseen_above);
+	pm_arg_float8(&a, f->unseen_below);
 	SPI_connect();
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		ereport(ERROR,

@@ -31,7 +31,7 @@ say(pm_answer *a, char *what)
 
 /*
  * What the answer rests on, behind what the note says already: links that nobody
- * measured are not in the domain.  far: as pm_comm_error() says.
+ * measured are not in the domain.  far: as pm_error_share() says.
  */
 static void
 add_note(const pm_fabric *f, bool far, pm_answer *a)
@@ -77,16 +77,6 @@ pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 	a->roofline_ms = work->total_roofline_us / 1000;
 }
 
-static void
-scale(pm_asked *q, const pm_fabric *f, const pm_tokens *work, const pm_buckets *b, double step_ms, double comm_factor, pm_scaled *to)
-{
-	pm_step_shape shape;
-
-	pm_step_shape_of(b, work, q->sample.query.batch, step_ms, &shape);
-	require_layers(q, &shape);
-	pm_scaled_step(&shape, &q->parallel, f, comm_factor, to);
-}
-
 void
 pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to)
 {
@@ -113,25 +103,24 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	const pm_buckets *b = pm_buckets_get(q, q->parallel.bucket_mb);
 	pm_step_shape shape;
 	pm_scaled	s;
-	double		comm_error;
 	bool		far;
-	pm_fabric	slowest = *q->fabric;
 
-	/* a network that was not measured there may be as unlike the others as any of them */
-	slowest.own_contention = Max(slowest.own_contention, slowest.own_doubt);
 	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
-	comm_error = pm_comm_error(&shape, &q->parallel, q->fabric, &far);
+	require_layers(q, &shape);
+	(void) pm_error_share(&shape, &q->parallel, q->fabric, &far);
 	if (!isnan(a->low_ms) && !isnan(a->high_ms) && !isnan(a->level))
 	{
-		/* computing and communication at their ends together: the errors of the two may have one cause */
-		double		factor = exp(deviations(a->level) * comm_error);
+		pm_step_shape low,
+					high;
+		pm_step_ends ends;
 
-		scale(q, q->fabric, work, b, a->low_ms, 1 / factor, &s);
-		a->low_ms = s.step_ms;
-		scale(q, &slowest, work, b, a->high_ms, factor, &s);
-		a->high_ms = s.step_ms;
+		pm_step_shape_of(b, work, q->sample.query.batch, a->low_ms, &low);
+		pm_step_shape_of(b, work, q->sample.query.batch, a->high_ms, &high);
+		ends = pm_scaled_ends(&low, &shape, &high, &q->parallel, q->fabric, deviations(a->level));
+		a->low_ms = ends.low_ms;
+		a->high_ms = ends.high_ms;
 	}
-	scale(q, q->fabric, work, b, a->step_ms, 1, &s);
+	pm_scaled_step(&shape, &q->parallel, q->fabric, 1, &s);
 	a->step_ms = s.step_ms;
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;

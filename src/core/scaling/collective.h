@@ -64,9 +64,12 @@ typedef struct pm_fabric
 	double		straggler;		/* standard deviation between the steps of different GPUs, as a share */
 	double		contention,		/* computing is slower by contention * (GPUs of a machine at work - 1)^contention_power */
 				contention_power;
-	double		own_contention, /* of the network that trains, besides: slower by it for each doubling of the GPUs of a machine at work */
-				own_doubt;		/* the same, at most, where own_contention is 0 because the network was not measured there */
+	double		own_contention; /* of the network that trains, besides: slower by it for each doubling of the GPUs of a machine at work */
+	bool		measured;		/* whether the factors were fitted to rows of the network that trains, among others */
 	double		comm_error;		/* standard deviation of ln(measured / predicted communication) */
+	double		step_error;		/* of ln(measured / predicted step) besides, where measured */
+	double		unseen_above,	/* of the same where not measured, and so where nothing is fitted: of steps longer than predicted, */
+				unseen_below;	/* and of shorter ones */
 	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
 	const struct pm_correction *correction; /* of steps where tp or pp divide the model; NULL: none */
 } pm_fabric;

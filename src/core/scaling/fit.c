@@ -21,6 +21,11 @@
 #define OWN_COST	10			/* of a unit of a network's own contention, for each row */
 #define SMALLEST_OWN 0.005
 #define OWN_STEP	1.1			/* from a value that is tried to the next */
+#define LEAST_NETWORKS 3		/* from which on they tell how much networks differ */
+#define FOLDS		8			/* in which networks are left out, at the most */
+#define FEW_ROWS	4			/* that count as rows with this error left */
+#define FEW_ERROR	0.1
+#define MOST_ERROR	3.0			/* standard deviation of a logarithm */
 #define SWITCHED_HOST 0.01		/* spread of HOST where a switch keeps messages off what the GPUs share */
 
 /* The numbers of a cluster; factors as logarithms. */
@@ -356,28 +361,41 @@ pm_fabric_error(const pm_fabric *f, const pm_scaled_row *rows, int n)
 }
 
 /*
- * Standard deviation of what is left, as if communication were off by it: the
- * error of the step over the share that communication has in it, pooled.
+ * f->step_error and f->comm_error: the variance of what is left of a row is the
+ * square of the first, and of the second times the share that communication has
+ * in the step.  Least squares of the squared errors, neither below 0.  Few rows say
+ * little of the first, so that some of a usual size count besides.
  */
-static double
-spread_left(const pm_fabric *f, const double *own, const pm_scaled_row *rows, int n)
+static void
+find_errors(const search *s, pm_fabric *f)
 {
-	double		sum = 0;
-	double		weight = 0;
+	double		x = 0,
+				xx = 0,
+				y = 0,
+				xy = 0,
+				slope;
 
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < s->n; i++)
 	{
-		pm_scaled	s;
+		pm_scaled	to;
 		pm_fabric	g = *f;
-		double		e;
+		double		e,
+					share;
 
-		g.own_contention = own[rows[i].network];
-		e = log_error(&g, &rows[i]);
-		pm_scaled_step(rows[i].shape, &rows[i].parallel, &g, 1, &s);
-		sum += e * e;
-		weight += pow(fmin(1, s.comm_ms / s.step_ms), 2);
+		g.own_contention = s->own[s->rows[i].network];
+		pm_scaled_step(s->rows[i].shape, &s->rows[i].parallel, &g, 1, &to);
+		e = pow(log(to.step_ms / s->rows[i].step_ms), 2);
+		share = pow(fmin(1, to.comm_ms / to.step_ms), 2);
+		x += s->weight[i] * share / s->n;
+		xx += s->weight[i] * share * share / s->n;
+		y += s->weight[i] * e / s->n;
+		xy += s->weight[i] * share * e / s->n;
 	}
-	return fmin(3, sqrt(sum / fmax(weight, 0.01 * n)));
+	slope = xx - x * x > 1e-9 * xx ? fmax(0, (xy - x * y) / (xx - x * x)) : 0;
+	if (y < slope * x)
+		slope = xy / xx;
+	f->step_error = fmin(MOST_ERROR, sqrt((s->n * fmax(0, y - slope * x) + FEW_ROWS * FEW_ERROR * FEW_ERROR) / (s->n + FEW_ROWS)));
+	f->comm_error = fmin(MOST_ERROR, sqrt(slope));
 }
 
 /* ---- networks of the same weight ---- */
@@ -428,78 +446,106 @@ weigh(const pm_scaled_row *rows, int n, pm_arena *a, double *weight, pm_status *
 	return PM_OK;
 }
 
-/* ---- what cannot be ---- */
+/* ---- networks that were not measured ---- */
 
-#define WORST_FIT	0.5			/* a fit that is still wrong by so much says nothing */
-#define SLOWEST		0.001		/* of the speed that its row says, bandwidth or fixed time, that a link may be down to */
-#define SOONEST		0.6			/* of the time that one GPU needs for the same; caches and clocks explain no more */
-
-/* Rows that are done sooner than the work of one GPU. */
-static int
-too_soon(const pm_scaled_row *rows, int n)
+/* Squared logarithmic errors of networks that were left out; above: those of steps that took longer than predicted. */
+typedef struct left_out
 {
-	pm_parallel alone = PM_PARALLEL_NONE;
-	int			count = 0;
+	double		above;			/* means over the rows of a network, sums over networks */
+	double		below;
+	int			networks;
+} left_out;
 
-	for (int i = 0; i < n; i++)
-	{
-		pm_scaled	s;
+/* What the rows of a network say of numbers that were fitted without it; nothing of steps that tp or pp divide. */
+static void
+add_network(const search *s, const pm_fabric *f, int network, left_out *to)
+{
+	double		above = 0;
+	double		below = 0;
+	int			n = 0;
 
-		alone.accumulation = rows[i].parallel.accumulation;
-		pm_scaled_step(rows[i].shape, &alone, NULL, 1, &s);
-		count += rows[i].parallel.tp * rows[i].parallel.pp == 1 && rows[i].step_ms < SOONEST * s.step_ms;
-	}
-	return count;
+	for (int i = 0; i < s->n; i++)
+		if (s->rows[i].network == network && !pm_correction_is_for(&s->rows[i].parallel))
+		{
+			double		e = -log_error(f, &s->rows[i]);
+
+			*(e > 0 ? &above : &below) += e * e;
+			n++;
+		}
+	if (n == 0)
+		return;
+	to->above += above / n;
+	to->below += below / n;
+	to->networks++;
 }
 
-/* Share of the bandwidth of a link's row that a whole machine is left with; 1 for a link that is not there. */
-static double
-left_of(const pm_link *link, double factor, const pm_fabric *f)
+/* The numbers are fitted once more, beginning with v, without the networks of a fold. rows and weight: room for the others. */
+static pm_code
+leave_out(const search *s, int fold, const double *v, pm_scaled_row *rows, double *weight, pm_arena *a, left_out *to, pm_status *st)
 {
-	double		gbs = link->n_rows > 0 ? pm_link_for(link, f->gpus_per_node).busbw_gbs : 1;
+	search		others = *s;
+	double		fitted[N_NUMBERS];
+	pm_fabric	f;
+	pm_code		rc;
 
-	return link->n_rows > 0 ? 1 / (1 / factor + gbs * pm_gpus_of_a_host(f, f->gpus_per_node) * f->host_s_per_gb) : 1;
-}
-
-double
-pm_fabric_slowest(const pm_fabric *f)
-{
-	double		gbs = fmin(left_of(&f->intra, f->intra_factor, f), left_of(&f->inter, f->inter_factor * fmin(1, f->pair_factor), f));
-
-	return fmin(gbs, 1 / fmax(f->latency_factor, 1e-9));
-}
-
-pm_code
-pm_fabric_plausible(const pm_fabric *f, const pm_scaled_row *rows, int n, double before, double after, pm_status *st)
-{
-	int			soon = too_soon(rows, n);
-	double		slowest = pm_fabric_slowest(f);
-
-	if (2 * soon > n)
-	{
-		pm_fail(st, PM_ERR_DATA, "%d of %d measurements on several GPUs take less than %g of the step on one GPU", soon, n, SOONEST);
-		pm_hint(st, "step_ms is the time of one step, in which each GPU trains on a batch of its own.");
-	}
-	else if (after > WORST_FIT)
-	{
-		pm_fail(st, PM_ERR_DATA, "the measurements do not fit cluster \"%.*s\": the best fit is wrong by %.0f %%", pm_shown(f->name), f->name, 100 * after);
-		pm_hint(st, "Look for measurements with a wrong world_size, nodes or step_ms.");
-	}
-	else if (after > before + 0.01)
-	{
-		pm_fail(st, PM_ERR_DATA, "the measurements fit cluster \"%.*s\" no better than what is known of it: %.1f %% before, %.1f %% after",
-				pm_shown(f->name), f->name, 100 * before, 100 * after);
-		pm_hint(st, "Add measurements of other networks or of other numbers of GPUs.");
-	}
-	else if (slowest < SLOWEST)
-	{
-		pm_fail(st, PM_ERR_DATA, "the links of cluster \"%.*s\" would be %.0f times slower than their rows in perfmodel.interconnect say",
-				pm_shown(f->name), f->name, 1 / slowest);
-		pm_hint(st, "Describe the cluster with the links that it has, or look for measurements that something else slowed down.");
-	}
-	else
+	others.rows = rows;
+	others.weight = weight;
+	others.n = 0;
+	for (int i = 0; i < s->n; i++)
+		if (s->rows[i].network % FOLDS != fold)
+			rows[others.n++] = s->rows[i];
+	if (others.n == s->n || others.n == 0)
 		return PM_OK;
-	return PM_ERR_DATA;
+	memcpy(fitted, v, sizeof(fitted));
+	if ((rc = weigh(rows, others.n, a, weight, st)) != PM_OK || (rc = find_better(&others, fitted, a, st)) != PM_OK)
+		return rc;
+	f = fabric_of(s->start, fitted);
+	for (int k = fold; k < s->networks; k += FOLDS)
+		add_network(s, &f, k, to);
+	return PM_OK;
+}
+
+/*
+ * What turns the spread of n networks into the standard deviation of a normal
+ * distribution whose inner 90 % are the interval that n networks allow for one
+ * more: Student's t with n - 1 degrees of freedom over 1.645, and the doubt about
+ * their mean.
+ */
+static double
+few_networks(int n)
+{
+	static const double t95[] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
+	int			listed = sizeof(t95) / sizeof(t95[0]);
+
+	return (n - 1 <= listed ? t95[n - 2] : 1.645 + 1.7 / (n - 1)) / 1.645 * sqrt(1 + 1.0 / n);
+}
+
+/*
+ * f->unseen_above and unseen_below, by leaving networks out in turn.  Errors on
+ * one side count twice, as those on both would if the sides were alike.  With few
+ * networks both stay what they were.
+ */
+static pm_code
+doubt_unseen(const search *s, const double *v, pm_fabric *f, pm_arena *a, pm_status *st)
+{
+	pm_scaled_row *rows = PM_NEW(a, pm_scaled_row, s->n);
+	double	   *weight = PM_NEW(a, double, s->n);
+	left_out	e = {0};
+
+	if (rows == NULL || weight == NULL)
+		return pm_no_memory(st, a);
+	for (int fold = 0; fold < FOLDS && s->networks >= LEAST_NETWORKS; fold++)
+	{
+		pm_code		rc = leave_out(s, fold, v, rows, weight, a, &e, st);
+
+		if (rc != PM_OK)
+			return rc;
+	}
+	if (e.networks < LEAST_NETWORKS)
+		return PM_OK;
+	f->unseen_above = fmin(MOST_ERROR, few_networks(e.networks) * sqrt(2 * e.above / e.networks));
+	f->unseen_below = fmin(MOST_ERROR, few_networks(e.networks) * sqrt(2 * e.below / e.networks));
+	return PM_OK;
 }
 
 /* ---- what the numbers do not explain ---- */
@@ -573,8 +619,8 @@ pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *own, pm_ar
 	if (rc != PM_OK)
 		return rc;
 	found = fabric_of(&plain, v);
-	found.comm_error = spread_left(&found, s.own, rows, n);
-	if ((rc = learn_correction(&found, rows, n, scratch, st)) != PM_OK)
+	find_errors(&s, &found);
+	if ((rc = doubt_unseen(&s, v, &found, scratch, st)) != PM_OK || (rc = learn_correction(&found, rows, n, scratch, st)) != PM_OK)
 		return rc;
 	*after = mean_error(&found, s.own, rows, n);
 	if ((rc = pm_fabric_plausible(&found, rows, n, *before, *after, st)) != PM_OK)

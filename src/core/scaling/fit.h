@@ -21,8 +21,9 @@ typedef struct pm_scaled_row
  * single rows do not decide), all networks of the same weight, with a ridge
  * towards the values that f comes with.  So one row moves them little, and what
  * the rows say nothing about stays.
- * f->comm_error becomes the spread of what is left, seen as an error of
- * communication; f->fitted_rows becomes n.  f->correction is learned from what is left of
+ * f->step_error and f->comm_error become the spread of what is left.  Where the
+ * rows are of three networks or more, f->unseen_above and unseen_below become the
+ * errors on networks that are left out of the fit.  f->fitted_rows becomes n.  f->correction is learned from what is left of
  * the rows where tp or pp divide the model; it lies in scratch, NULL for none.  *before and *after: mean absolute
  * error as a fraction.  own: NULL, or by the number of a network what it suffers
  * from GPUs beside its own more than others do (f->own_contention of its steps):
@@ -36,7 +37,7 @@ pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *o
 #define PM_OWN_CONTENTION_MAX 1.5
 
 /*
- * Whether f, which was fitted to rows with these errors, can be true:
+ * plausible.c: whether f, which was fitted to rows with these errors, can be true:
  * PM_ERR_DATA says why not.  Most steps take less than 0.6 of those on one GPU;
  * the fit is wrong by more than half, or worse than what was known before; links
  * are a thousand times slower than they should.  Links are never fitted to more

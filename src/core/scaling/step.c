@@ -224,18 +224,18 @@ correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_sca
 }
 
 double
-pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far)
+pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far)
 {
 	double		x[PM_CORRECTION_FEATURES];
 	double		share;
 
 	*far = false;
 	if (f->correction == NULL || !pm_correction_is_for(p))
-		return f->comm_error;
+		return 1;
 	pm_correction_features(s, p, x);
 	pm_correction_at(f->correction, x, &share);
 	*far = share > FAR_SHARE;
-	return share * f->comm_error;
+	return share;
 }
 
 void
@@ -266,6 +266,40 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	to->compute_ms = p->accumulation * (s->forward_ms * (p->recompute ? 2 : 1) + s->backward_ms) * t.stretch + update;
 	to->contention_ms = fmax(0, (to->compute_ms - update) * (1 - f->compute_factor / t.stretch));
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
+}
+
+static double
+scaled_ms(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor)
+{
+	pm_scaled	to;
+
+	pm_scaled_step(s, p, f, comm_factor, &to);
+	return to.step_ms;
+}
+
+/* Whether f was fitted to such steps: of the network, or, where tp or pp divide the layers, of any. */
+static bool
+is_measured(const pm_parallel *p, const pm_fabric *f)
+{
+	return f->fitted_rows > 0 && (f->measured || pm_correction_is_for(p));
+}
+
+pm_step_ends
+pm_scaled_ends(const pm_step_shape *low, const pm_step_shape *mid, const pm_step_shape *high, const pm_parallel *p, const pm_fabric *f, double deviations)
+{
+	bool		far;
+	double		share = pm_error_share(mid, p, f, &far);
+	double		middle = scaled_ms(mid, p, f, 1);
+	double		comm_factor = exp(deviations * share * f->comm_error);
+	double		below = log(middle / scaled_ms(low, p, f, 1 / comm_factor));
+	double		above = log(scaled_ms(high, p, f, comm_factor) / middle);
+	bool		alone = p->world_size == 1;
+	double		step_error = share * f->step_error;
+
+	return (pm_step_ends) {
+		.low_ms = middle * exp(-hypot(below, alone ? 0 : deviations * (is_measured(p, f) ? step_error : f->unseen_below))),
+		.high_ms = middle * exp(hypot(above, alone ? 0 : deviations * (is_measured(p, f) ? step_error : f->unseen_above)))
+	};
 }
 
 /* ---- what can be asked for ---- */

@@ -28,10 +28,28 @@ pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status
 void		pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to);
 
 /*
- * Standard deviation of ln(measured / predicted communication) of such a step:
- * f->comm_error, less where f has a correction and measurements are near.
- * *far: f has a correction for such steps, but it says next to nothing of this one.
+ * Share of the errors of f that such a step has: 1, less where f has a correction
+ * and measurements are near.  *far: f has a correction for such steps, but it says
+ * next to nothing of this one.
  */
-double		pm_comm_error(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far);
+double		pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far);
+
+/*
+ * The interval of a step on several GPUs.  low, mid, high: the shape of the step
+ * on one GPU at the ends of its interval and at its middle; deviations: how many
+ * standard deviations a normal distribution has on either side at that level.
+ *
+ * Computing and communication are at their ends together, since the errors of the
+ * two may have one cause.  What f does not know of the network, or of the whole
+ * cluster, has causes of its own, so that its square adds to theirs.
+ */
+typedef struct pm_step_ends
+{
+	double		low_ms;
+	double		high_ms;
+} pm_step_ends;
+
+pm_step_ends pm_scaled_ends(const pm_step_shape *low, const pm_step_shape *mid, const pm_step_shape *high, const pm_parallel *p, const pm_fabric *f,
+							double deviations);
 
 #endif
