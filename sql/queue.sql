@@ -217,6 +217,14 @@ SELECT helper.error_of($$SELECT * FROM perfmodel.queue_order('as_text')$$);
 SELECT job_id, p50_s, p90_s FROM perfmodel.queue_order('by_interval');
 UPDATE as_text SET duration_s = '70', submitted_at = 'some day' WHERE job_id = '2';
 SELECT helper.error_of($$SELECT * FROM perfmodel.queue_eta('as_text', free => '{"T4": 1}')$$);
+-- what a data frame writes is a whole number; what is none is no error here, as in a column of numbers
+CREATE TABLE as_frame AS SELECT v.* FROM (VALUES ('1', '8.0', '1.0', '6e4'), ('2', '8.5', '1', '60000'), ('3', '8', 'nan', '60000'), ('4', '8', ' 1.000 ', '60000')) AS v (job_id, batch, gpu_count, steps);
+ALTER TABLE as_frame ADD gpu text DEFAULT 'T4', ADD graph text, ADD submitted_at timestamptz;
+UPDATE as_frame SET graph = (SELECT min(name) FROM perfmodel.graph);
+SELECT f.job_id, f.gpu_count, f.p50_s = one.p50_s AS as_numbers, f.note FROM perfmodel.forecast_jobs('as_frame') AS f, perfmodel.forecast_jobs('as_frame') AS one WHERE one.job_id = '4' ORDER BY f.job_id;
+UPDATE as_frame SET batch = 'many' WHERE job_id = '2';
+SELECT helper.error_of($$SELECT * FROM perfmodel.forecast_jobs('as_frame')$$);
+DROP TABLE as_frame;
 -- in the history, too, and only where it is read; '' is an end that is yet to come
 ALTER TABLE as_text ADD "ended ""at""" text, ADD started_at text;
 UPDATE as_text SET "ended ""at""" = CASE job_id WHEN '2' THEN '2026-01-01 11:30+00' ELSE ' ' END;

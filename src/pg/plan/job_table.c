@@ -359,21 +359,20 @@ is_duration(pm_job_column what)
 	return what == PM_COLUMN_DURATION_S || what == PM_COLUMN_DURATION_P90_S;
 }
 
-/* A number as an integer that it is, neither rounded nor an error. */
+/* A number, or text that says one, as an integer that it is, neither rounded nor an error. */
 static char *
 whole_number(const char *column, const char *type)
 {
 	const char *v = psprintf("%s::pg_catalog.numeric", column);
 
 	return psprintf("CASE WHEN %s OPERATOR(pg_catalog.>=) -2000000000 AND %s OPERATOR(pg_catalog.<=) 2000000000 AND %s OPERATOR(pg_catalog.=) pg_catalog.trunc(%s) THEN %s::%s"
-					" WHEN %s IS NOT NULL THEN %d END", v, v, v, v, column, type, column, PM_NOT_WHOLE);
+					" WHEN %s IS NOT NULL THEN %d END", v, v, v, v, v, type, column, PM_NOT_WHOLE);
 }
 
 char *
 pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
 	bool		is_number;
-
 
 	if (is_time(what))
 		check_time(t, what);
@@ -384,7 +383,12 @@ pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 		return psprintf("pg_catalog.date_part('epoch', %s)::%s", t->column[what], type);
 	/* logs that were loaded as text have '' where there is nothing, which is no number, no time and no name */
 	if (is_text(t, what) && !is_label(what))
-		return psprintf("CASE WHEN " PM_NOT_BLANK " THEN %s::%s END", psprintf("%s::pg_catalog.text", t->column[what]), t->column[what], type);
+	{
+		const char *text = psprintf("%s::pg_catalog.text", t->column[what]);
+
+		return psprintf("CASE WHEN " PM_NOT_BLANK " THEN %s END", text,
+						strcmp(type, "pg_catalog.int4") == 0 ? whole_number(text, type) : psprintf("%s::%s", t->column[what], type));
+	}
 	is_number = OidIsValid(t->relid) && TypeCategory(t->column_type[what]) == TYPCATEGORY_NUMERIC;
 	if (is_number && strcmp(type, "pg_catalog.int4") == 0 && t->column_type[what] != INT4OID && t->column_type[what] != INT2OID)
 		return whole_number(t->column[what], type);
