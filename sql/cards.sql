@@ -42,6 +42,8 @@ FROM perfmodel.predict_from(:m, 'A40', predictor => 'two cards') AS f, perfmodel
 -- so is one that was measured on such a card, and a measurement that is far from what can be
 SELECT f.in_domain, regexp_replace(f.note, '[\d.e+-]+ times', 'N times') AS note FROM perfmodel.profile AS p, (VALUES ('A40', 1), ('T4', 1), ('T4', 1e4), ('T4', 1e-4)) AS v(measured_on, factor),
      perfmodel.predict_from_step(p.graph_id, v.measured_on, p.step_ms * v.factor, 'RTX 3090', p.batch, framework => p.framework, optimizer => p.optimizer, predictor => 'two cards') AS f WHERE p.profile_id = :m;
+SELECT f.in_domain, regexp_replace(f.note, '[\d.e+-]+ times', 'N times') AS note FROM perfmodel.profile AS p,
+     perfmodel.predict_from_step(p.graph_id, 'T4', p.step_ms / 1000, 'A40', p.batch, framework => p.framework, optimizer => p.optimizer, predictor => 'two cards') AS f WHERE p.profile_id = :m;
 SELECT step_ms, ratio, note FROM perfmodel.predict_from(NULL, 'T4'), LATERAL (SELECT) AS nothing;
 SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, %L, predictor => ''two cards'')', id, g)) FROM (VALUES (-1, 'T4'), (:m, 'T5'), (:m, '')) AS v(id, g);
 SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, ''T4'', 2, ''two cards'')', :m));

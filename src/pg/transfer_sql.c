@@ -83,11 +83,17 @@ in_domain(const side *from, double measured_ms, const side *to, const char **not
 	double		off = measured_ms / from->side.predicted_ms;
 
 	*note = to->verdict.reason[0] != '\0' ? pm_message_from_core(to->verdict.reason) : NULL;
+	/* said of a card that is not known, too: seconds in place of milliseconds would be carried over to it */
+	if (off > FAR_OFF || off < 1.0 / FAR_OFF)
+	{
+		const char *far = psprintf("the measured step is %.3g times what is predicted for it", off);
+
+		*note = to->verdict.in_domain || *note == NULL ? far : psprintf("%s; %s", far, *note);
+		return false;
+	}
 	if (!to->verdict.in_domain)
 		return false;
-	if (off > FAR_OFF || off < 1.0 / FAR_OFF)
-		*note = psprintf("the measured step is %.3g times what is predicted for it", off);
-	else if (!from->verdict.in_domain)
+	if (!from->verdict.in_domain)
 		*note = psprintf("where it was measured: %s", pm_message_from_core(from->verdict.reason));
 	else
 		return true;
