@@ -43,7 +43,7 @@ refuse_window(uint64 i, const char *why)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("window %llu %s", (unsigned long long) i + 1, why),
-			 errhint("A window is a range of timestamptz with two ends, a gpu, and a number of devices (1 where gpu_counts is NULL).")));
+			 errhint("A window is a range of timestamptz with two ends; gpus, and gpu_counts where it is not NULL, have an element for each window.")));
 }
 
 static TimestampTz
