@@ -98,6 +98,9 @@ SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size
 ROLLBACK TO s;
 DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink';
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
+ROLLBACK TO s;
+UPDATE perfmodel.cluster SET intra = 'NVswitch A100' WHERE name = 'ours';
+SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 ROLLBACK;
 SELECT helper.error_of($$INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours', 'T5', 4, 'pcie3')$$) ~ '^23503: unknown GPU "T5"' AS unknown_gpu;
 -- whether a GPU has the memory: weights that are divided leave more of it
@@ -162,6 +165,9 @@ DELETE FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
 SET client_min_messages = notice;
 SELECT n_profiles > 0 AS recalibrated FROM perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4' AND mode = 'train'), 'roof and cluster');
 SELECT c.name, c.gpu, c.fitted_rows FROM perfmodel.cluster AS c WHERE c.fitted_rows > 0;
+-- a cluster of no device is of none when it is fitted, which is said
+SELECT fitted_cluster FROM perfmodel.fit_cluster('any', predictor => 'roof');
+DELETE FROM perfmodel.cluster WHERE name = 'any fitted';
 -- a row of perfmodel.cluster that a policy refuses is said, and the predictor is recalibrated
 SAVEPOINT s;
 DELETE FROM perfmodel.cluster WHERE fitted_rows > 0;
@@ -182,6 +188,7 @@ UPDATE perfmodel.profile SET step_ms = step_ms / 100 WHERE world_size > 1;
 SELECT n_profiles > 0 AS recalibrated FROM perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4' AND mode = 'train'), 'roof alone');
 SET client_min_messages = warning;
 SELECT helper.error_of($$SELECT perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE world_size > 1))$$);
+SELECT helper.error_of($$SELECT perfmodel.recalibrate('roof')$$);
 ROLLBACK;
 -- every link that a cluster names is there, and every figure has a source
 SELECT count(*) FROM perfmodel.cluster AS c WHERE NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = c.intra)

@@ -281,6 +281,16 @@ usual_cluster(const char *gpu, pm_problem *p)
 	return c;
 }
 
+static const char **
+link_names(void)
+{
+	const char **names = palloc(sizeof(char *) * Max(n_links, 1));
+
+	for (int i = 0; i < n_links; i++)
+		names[i] = pm_message_from_core(links[i].name);
+	return names;
+}
+
 /* Put the links of c in; *p is filled where the table of links lacks one. */
 static bool
 find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
@@ -295,7 +305,8 @@ find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
 		"unknown_interconnect", ERRCODE_UNDEFINED_OBJECT,
 		psprintf("cluster \"%s\" has the interconnect \"%s\", which is not in perfmodel.interconnect",
 				 pm_message_from_core(c->fabric.name), pm_message_from_core(name)), NULL,
-		pstrdup("INSERT INTO perfmodel.interconnect (name, kind, busbw_gbs) VALUES ...")
+		pm_did_you_mean(pm_message_from_core(name), link_names(), n_links, "SELECT DISTINCT name FROM perfmodel.interconnect",
+						"INSERT a row into perfmodel.interconnect")
 	};
 	return false;
 }

@@ -427,6 +427,7 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 {
 	pm_fabric	f = copy_of(known);
 	own_list	own = own_of(known);
+	bool		of_any = t->gpu == NULL && !pm_cluster_has_gpu(known);
 	int64	   *graphs;			/* by number of network */
 	double	   *fitted;
 	int			networks;
@@ -472,6 +473,11 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 			rc = pm_fail(st, PM_ERR_DATA, "%s", pm_to_core_lossy(why));
 			pm_hint(st, "The row of the cluster is refused; recalibrate() goes on without it.");
 		}
+		else if (of_any)
+			ereport(NOTICE,
+					(errmsg("cluster \"%s\" is of no device: only questions that name it use it", t->stored),
+					 errhint("To use it for a device: UPDATE perfmodel.cluster SET gpu = %s WHERE name = %s.",
+							 quote_literal_cstr(text_to_cstring(m[0].words.gpu)), quote_literal_cstr(t->stored))));
 	}
 	return rc;
 }

@@ -101,6 +101,7 @@ new_profiles(const request *q, MemoryContext cxt)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("there are no measurements that predictor \"%s\" has not learned from", q->base_name),
+				 q->several != NULL ? errhint("Rows with world_size above 1 are for fit_cluster(); a predictor is recalibrated on steps on one device.") :
 				 errhint("Add rows to perfmodel.profile, or choose some by recalibrate(profiles => ...).")));
 	old = MemoryContextSwitchTo(cxt);
 	array = DatumGetArrayTypePCopy(ids);

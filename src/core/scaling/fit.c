@@ -609,7 +609,11 @@ pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *own, pm_ar
 	pm_code		rc;
 
 	if (n < 1)
-		return pm_fail(st, PM_ERR_DATA, "there are no measurements on several GPUs to fit cluster \"%.*s\" to", pm_shown(f->name), f->name);
+	{
+		pm_fail(st, PM_ERR_DATA, "there are no measurements on several GPUs to fit cluster \"%.*s\" to", pm_shown(f->name), f->name);
+		pm_hint(st, "Insert rows with world_size above 1 into perfmodel.profile, of the device and with no more nodes than the cluster has.");
+		return PM_ERR_DATA;
+	}
 	if ((rc = prepare(&s, rows, n, own, scratch, st)) != PM_OK)
 		return rc;
 	plain.correction = NULL;
