@@ -120,6 +120,10 @@ FROM perfmodel.fit_cluster('aws-g4dn-12xlarge', predictor => 'roof');
 SELECT gpu, gpus_per_node, intra, inter, fitted_rows, builtin, source FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
 -- it answers from now on, and says nothing of constants
 SELECT p.step_ms / t.step_ms BETWEEN 0.7 AND 1.3 AS near, p.note FROM truth AS t, LATERAL perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 8) AS p WHERE t.n = 8 AND t.batch = 8;
+-- of other GPUs on its machines nothing was measured
+SELECT gpu, p.in_domain, p.note, p.reasons, p.step_ms_high / p.step_ms > 2 AS much_longer
+FROM (VALUES ('T4', 'aws-g4dn-12xlarge fitted'), ('V100-SXM2-16GB', 'aws-g4dn-12xlarge fitted'), ('T4', 'dgx-2'), ('V100-SXM2-16GB', 'any')) AS v (gpu, cluster),
+     LATERAL perfmodel.predict(:g, gpu, 8, predictor => 'roof', world_size => 8, cluster => cluster) AS p;
 -- again: one's own is fitted in place, from where it is
 SELECT fitted_cluster, n_profiles FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', predictor => 'roof');
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'dgx-2', predictor => 'roof')$$);
@@ -147,7 +151,7 @@ SELECT g.graph_id = :b AS slower, own > 0.3 AS much, own < 0.1 AS little
 FROM perfmodel.cluster AS c, unnest(own_graphs, own_contention) AS g (graph_id, own) WHERE c.name = 'aws-g4dn-12xlarge fitted' ORDER BY g.graph_id = :b;
 SELECT bool_and(p.step_ms / m.step_ms BETWEEN 0.8 AND 1.2) AS near
 FROM perfmodel.profile AS m, LATERAL perfmodel.predict(m.graph_id, m.gpu, m.batch, predictor => 'roof', world_size => m.world_size, nodes => m.nodes) AS p WHERE m.world_size > 1;
-SELECT u.step_ms_high / u.step_ms > k.step_ms_high / k.step_ms AS unknown_is_wider, u.step_ms_low <= u.step_ms AS low
+SELECT u.step_ms_high / u.step_ms > k.step_ms_high / k.step_ms AS unknown_is_wider, u.step_ms_low <= u.step_ms AS low, u.note, k.note AS known
 FROM perfmodel.predict(:unknown, 'T4', 8, predictor => 'roof', world_size => 4) AS u, perfmodel.predict(:c, 'T4', 8, predictor => 'roof', world_size => 4) AS k;
 SELECT helper.close((SELECT sum(step_ms) FROM perfmodel.explain_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4)), p.step_ms) AS explain,
        (SELECT share FROM perfmodel.explain_train_time(:b, 'T4', 8, predictor => 'roof', world_size => 4) WHERE part = 'contention') > 0.3 AS contention

@@ -375,22 +375,29 @@ pm_cluster_own(const pm_fabric *f, const int64 **graphs, const double **contenti
 }
 
 const pm_fabric *
-pm_cluster_for_graph(const pm_fabric *f, int64 graph_id)
+pm_cluster_for_question(const pm_fabric *f, int64 graph_id, const char *gpu)
 {
+	const cluster *c = row_of(f);
 	const int64 *graphs;
 	const double *contention;
 	int			n = pm_cluster_own(f, &graphs, &contention);
+	int			at = 0;
+	bool		other_gpu = c != NULL && c->gpu != NULL && strcmp(c->gpu, gpu) != 0;
 	pm_fabric  *copy;
 
-	for (int i = 0; i < n; i++)
-		if (graphs[i] == graph_id)
-		{
-			copy = memcpy(palloc(sizeof(pm_fabric)), f, sizeof(pm_fabric));
-			copy->own_contention = contention[i];
-			copy->measured = true;
-			return copy;
-		}
-	return f;
+	while (at < n && graphs[at] != graph_id)
+		at++;
+	if (at == n && !other_gpu)
+		return f;
+	copy = memcpy(palloc(sizeof(pm_fabric)), f, sizeof(pm_fabric));
+	if (at < n)
+	{
+		copy->own_contention = contention[at];
+		copy->measured = true;
+	}
+	if (other_gpu)
+		copy->other_gpu = c->gpu;
+	return copy;
 }
 
 bool

@@ -17,10 +17,11 @@
 extern const pm_fabric *pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p);
 
 /*
- * For questions about a network on f, which was just looked up: f, or a copy of
- * it (palloc) with what was measured of the network there.
+ * For questions about a network and a GPU (a name as in perfmodel.gpu) on f, which
+ * was just looked up: f, or a copy of it (palloc) with what was measured of the
+ * network there, and the GPU of its machines where that is another one.
  */
-extern const pm_fabric *pm_cluster_for_graph(const pm_fabric *f, int64 graph_id);
+extern const pm_fabric *pm_cluster_for_question(const pm_fabric *f, int64 graph_id, const char *gpu);
 
 /* The networks that have a contention of their own on f, which was just looked up, and how much each has. */
 extern int	pm_cluster_own(const pm_fabric *f, const int64 **graphs, const double **contention);

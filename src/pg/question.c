@@ -463,7 +463,7 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	to->fabric = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, to->sample.query.gpu->name, p);
 	if (to->fabric == NULL)
 		return false;
-	to->fabric = pm_cluster_for_graph(to->fabric, q->graph_id);
+	to->fabric = pm_cluster_for_question(to->fabric, q->graph_id, to->sample.query.gpu->name);
 	if (pm_parallel_check(&to->parallel, to->fabric, &st) == PM_OK)
 		return true;
 	*p = pm_problem_of_status("bad_parallel", &st);

@@ -34,14 +34,19 @@ say(pm_answer *a, char *what)
  * measured are not in the domain.  far: as pm_error_share() says.
  */
 static void
-add_note(const pm_fabric *f, bool far, pm_answer *a)
+add_note(const pm_parallel *p, const pm_fabric *f, bool far, pm_answer *a)
 {
+	if (f->other_gpu != NULL)
+		say(a, psprintf("the machines of cluster \"%s\" have gpu \"%s\"", pm_message_from_core(f->name), pm_message_from_core(f->other_gpu)));
 	if (f->fitted_rows == 0)
-	{
 		say(a, psprintf("communication on cluster \"%s\" is not measured", pm_message_from_core(f->name)));
+	if (f->fitted_rows == 0 || f->other_gpu != NULL)
+	{
 		a->in_domain = false;
 		a->reasons |= 1u << PM_REASON_UNFITTED_CLUSTER;
 	}
+	else if (!pm_step_is_measured(p, f))
+		say(a, psprintf("cluster \"%s\" was not fitted to steps of this network", pm_message_from_core(f->name)));
 	else if (far)
 		say(a, psprintf("of %d measurements on cluster \"%s\" with tp or pp, none is near this question", f->correction->rows,
 						pm_message_from_core(f->name)));
@@ -125,5 +130,5 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;
 	if (q->parallel.world_size > 1 && !isnan(a->level))
-		add_note(q->fabric, far, a);
+		add_note(&q->parallel, q->fabric, far, a);
 }

@@ -101,6 +101,10 @@ test_unfitted(void)
 	CHECK_EQ(pm_scaled_ends(&low, &mid, &high, &p, &f, 1.645).high_ms, e.high_ms);
 	f.fitted_rows = 9;
 	CHECK(pm_scaled_ends(&low, &mid, &high, &p, &f, 1.645).high_ms < e.high_ms);
+	/* nor where the GPUs were others */
+	f.other_gpu = "another";
+	CHECK_EQ(pm_scaled_ends(&low, &mid, &high, &p, &f, 1.645).high_ms, e.high_ms);
+	f.other_gpu = NULL;
 	/* a level of 0 is the middle */
 	CHECK_NEAR(pm_scaled_ends(&mid, &mid, &mid, &p, &f, 0).high_ms, s.step_ms, 1e-9);
 }

@@ -65,6 +65,7 @@ typedef struct pm_fabric
 	double		contention,		/* computing is slower by contention * (GPUs of a machine at work - 1)^contention_power */
 				contention_power;
 	double		own_contention; /* of the network that trains, besides: slower by it for each doubling of the GPUs of a machine at work */
+	const char *other_gpu;		/* the GPU of its machines, where the question is about another one; NULL: the same, or any */
 	bool		measured;		/* whether the factors were fitted to rows of the network that trains, among others */
 	double		comm_error;		/* standard deviation of ln(measured / predicted communication) */
 	double		step_error;		/* of ln(measured / predicted step) besides, where measured */

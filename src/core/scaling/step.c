@@ -277,11 +277,10 @@ scaled_ms(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, doub
 	return to.step_ms;
 }
 
-/* Whether f was fitted to such steps: of the network, or, where tp or pp divide the layers, of any. */
-static bool
-is_measured(const pm_parallel *p, const pm_fabric *f)
+bool
+pm_step_is_measured(const pm_parallel *p, const pm_fabric *f)
 {
-	return f->fitted_rows > 0 && (f->measured || pm_correction_is_for(p));
+	return f->fitted_rows > 0 && f->other_gpu == NULL && (f->measured || (f->correction != NULL && pm_correction_is_for(p)));
 }
 
 pm_step_ends
@@ -294,11 +293,12 @@ pm_scaled_ends(const pm_step_shape *low, const pm_step_shape *mid, const pm_step
 	double		below = log(middle / scaled_ms(low, p, f, 1 / comm_factor));
 	double		above = log(scaled_ms(high, p, f, comm_factor) / middle);
 	bool		alone = p->world_size == 1;
+	bool		measured = pm_step_is_measured(p, f);
 	double		step_error = share * f->step_error;
 
 	return (pm_step_ends) {
-		.low_ms = middle * exp(-hypot(below, alone ? 0 : deviations * (is_measured(p, f) ? step_error : f->unseen_below))),
-		.high_ms = middle * exp(hypot(above, alone ? 0 : deviations * (is_measured(p, f) ? step_error : f->unseen_above)))
+		.low_ms = middle * exp(-hypot(below, alone ? 0 : deviations * (measured ? step_error : f->unseen_below))),
+		.high_ms = middle * exp(hypot(above, alone ? 0 : deviations * (measured ? step_error : f->unseen_above)))
 	};
 }
 

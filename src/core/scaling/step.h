@@ -35,6 +35,12 @@ void		pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabr
 double		pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far);
 
 /*
+ * Whether f was fitted to such steps on such GPUs: of the network, or, where tp or
+ * pp divide the layers and f has a correction for that, of any.
+ */
+bool		pm_step_is_measured(const pm_parallel *p, const pm_fabric *f);
+
+/*
  * The interval of a step on several GPUs.  low, mid, high: the shape of the step
  * on one GPU at the ends of its interval and at its middle; deviations: how many
  * standard deviations a normal distribution has on either side at that level.
