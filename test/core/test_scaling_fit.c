@@ -52,7 +52,7 @@ check_intervals(const pm_fabric *fitted, const pm_scaled_row *rows, const double
 	int			inside = 0;
 	int			third = 0;
 
-	CHECK(f.unseen_above > 0.3 && f.unseen_below < f.unseen_above);
+	CHECK(f.unseen_above > 0.3 && f.unseen_below < f.unseen_above && f.unseen_below >= f.step_error);
 	for (int i = 0; i < N_ROWS; i++)
 	{
 		const pm_step_shape *s = rows[i].shape;

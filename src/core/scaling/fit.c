@@ -522,8 +522,9 @@ few_networks(int n)
 
 /*
  * f->unseen_above and unseen_below, by leaving networks out in turn.  Errors on
- * one side count twice, as those on both would if the sides were alike.  With few
- * networks both stay what they were.
+ * one side count twice, as those on both would if the sides were alike.  No network
+ * is better known than those that were measured.  With few networks both stay what
+ * they were.
  */
 static pm_code
 doubt_unseen(const search *s, const double *v, pm_fabric *f, pm_arena *a, pm_status *st)
@@ -543,8 +544,8 @@ doubt_unseen(const search *s, const double *v, pm_fabric *f, pm_arena *a, pm_sta
 	}
 	if (e.networks < LEAST_NETWORKS)
 		return PM_OK;
-	f->unseen_above = fmin(MOST_ERROR, few_networks(e.networks) * sqrt(2 * e.above / e.networks));
-	f->unseen_below = fmin(MOST_ERROR, few_networks(e.networks) * sqrt(2 * e.below / e.networks));
+	f->unseen_above = fmin(MOST_ERROR, fmax(f->step_error, few_networks(e.networks) * sqrt(2 * e.above / e.networks)));
+	f->unseen_below = fmin(MOST_ERROR, fmax(f->step_error, few_networks(e.networks) * sqrt(2 * e.below / e.networks)));
 	return PM_OK;
 }
 
