@@ -24,6 +24,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "fit_cluster.h"
+#include "locks.h"
 #include "parallel.h"
 #include "plans.h"
 #include "results.h"
@@ -482,6 +483,21 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 	return rc;
 }
 
+/*
+ * The cluster as it is when nobody else fits it; NULL: *p is filled. What a
+ * fit stores of networks adds to what is known of others, so that two at once
+ * would lose what one of them has learned. Ends in PopActiveSnapshot().
+ */
+static const pm_fabric *
+take_turn(const char *cluster, pm_problem *p)
+{
+	pm_lock_name("cluster", cluster);
+	/* what was stored while this one waited is newer than the snapshot of the statement */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	pm_freshen();
+	return pm_cluster_look_up(cluster, NULL, p);
+}
+
 /* fit_cluster(cluster, name, profiles, predictor) */
 Datum
 pm_fit_cluster(PG_FUNCTION_ARGS)
@@ -502,11 +518,11 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 	t.all = PG_ARGISNULL(2);
 	t.profiles = t.all ? (Datum) 0 : PG_GETARG_DATUM(2);
 	t.predictor = PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3);
-	pm_freshen();
-	if ((known = pm_cluster_look_up(t.cluster, NULL, &p)) == NULL)
+	if ((known = take_turn(t.cluster, &p)) == NULL)
 		pm_problem_raise(&p);
 	if (fit(&t, known, &st) != PM_OK)
 		pm_raise(&st);
+	PopActiveSnapshot();
 	values[0] = CStringGetTextDatum(t.stored);
 	values[1] = Int32GetDatum(t.used);
 	values[2] = pm_rounded_or_null(100 * t.before, &nulls[2]);
@@ -573,6 +589,8 @@ fit_device(const measured_device *d, text *predictor)
 	t.cluster = pstrdup(pm_message_from_core(known->name));
 	if (!pm_cluster_has_gpu(known))
 		t.name = psprintf("%s fitted", d->gpu);
+	if ((known = take_turn(t.cluster, &p)) == NULL)
+		pm_problem_raise(&p);
 	if (fit(&t, known, &st) == PM_OK)
 		ereport(NOTICE,
 				(errmsg("cluster \"%s\" is fitted to %d measurements on several GPUs: error %.1f %% before, %.1f %% after", t.stored, t.used,
@@ -582,6 +600,7 @@ fit_device(const measured_device *d, text *predictor)
 				(errmsg("cluster \"%s\" is not fitted: %s", t.cluster, pm_message_from_core(st.message)),
 				 st.detail[0] ? errdetail("%s", pm_message_from_core(st.detail)) : 0,
 				 st.hint[0] ? errhint("%s", pm_message_from_core(st.hint)) : 0));
+	PopActiveSnapshot();
 }
 
 /* Whether the user may store a cluster. */
