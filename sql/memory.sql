@@ -67,6 +67,9 @@ FROM perfmodel.profile AS p JOIN made USING (graph_id), perfmodel.predict_memory
 SELECT method, n, mape_pct >= 0 AND median_ape_pct <= p90_ape_pct AS sound FROM perfmodel.compare_memory() WHERE gpu = 'T4';
 -- the same device with other software is known less well, and without the factors nothing is
 SELECT context_mb BETWEEN 800 AND 1000 AS of_the_device FROM perfmodel.predict_memory(:g, 'T4', 64, 'fp32');
+-- a factor that somebody set far below 1: the lower end is not above the peak
+UPDATE perfmodel.memory_factor SET factor = 1e-3, context_mb = 0 WHERE gpu = 'T4';
+SELECT low <= peak_mb AS low, peak_mb <= high AS high FROM perfmodel.predict_memory(:g, 'T4', 1, 'amp', framework => 'pytorch 1.13');
 DELETE FROM perfmodel.memory_factor;
 SELECT bool_and(n.peak_mb = b.peak_mb) AS as_before FROM before AS b JOIN made USING (graph_id), perfmodel.predict_memory(graph_id, 'T4', made.batch::int, 'amp', framework => 'pytorch 1.13') AS n;
 SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, oom_batch) VALUES (%s, ''T4'', 8, 1, 8)', :g)) ~ 'profile_oom_batch_above' AS refused;

@@ -178,7 +178,8 @@ pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm
 	e->optimizer_mb = plan->optimizer / MB;
 	e->activations_mb = fmax(0, simulated - e->workspace_mb - e->weights_mb - e->gradients_mb - e->optimizer_mb);
 	deviation = hypot(f->spread * simulated, f->context_spread_mb);
-	e->low_mb = fmax(e->weights_mb + e->optimizer_mb, e->peak_mb - quantile * deviation);
+	/* a factor far below 1 says that even what a network surely holds takes less: never more than the peak */
+	e->low_mb = fmin(e->peak_mb, fmax(e->weights_mb + e->optimizer_mb, e->peak_mb - quantile * deviation));
 	e->high_mb = e->peak_mb + quantile * deviation;
 	e->need_mb = f->need_factor * (live + reserved) / 2;
 	e->p_fits = p_fits(e->need_mb, pm_memory_capacity_mb(q->gpu), f);
