@@ -130,6 +130,7 @@ SELECT helper.error_of(statement) FROM (VALUES
 SAVEPOINT read_only;
 SET TRANSACTION READ ONLY;
 SELECT helper.error_of($$SELECT perfmodel.collect_from_jobs('night_job')$$);
+SELECT helper.error_of('SELECT perfmodel.nightly_start()');
 ROLLBACK TO read_only;
 -- one object says what columns mean to all functions: each leaves alone what it does not ask for
 \set one '{"job_id": "id", "graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued", "submitted_at": "finished_at", "deadline": "finished_at"}'

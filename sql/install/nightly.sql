@@ -173,6 +173,10 @@ DECLARE
     done text;
     reason text;
 BEGIN
+    IF current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'cannot execute perfmodel.nightly() in a read-only transaction' USING ERRCODE = 'read_only_sql_transaction',
+            HINT = 'It writes measurements, predictors and its log: call it on the primary, in a transaction that may write.';
+    END IF;
     IF NOT pg_try_advisory_xact_lock(hashtextextended('perfmodel.nightly', 0))
        OR EXISTS (SELECT FROM perfmodel.nightly_log AS l WHERE l.action = 'running' AND l.started_at > clock_timestamp() - max_wait) THEN
         RAISE EXCEPTION 'another call of nightly() is still running' USING ERRCODE = 'object_in_use',
