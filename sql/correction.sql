@@ -62,6 +62,14 @@ SELECT helper.error_of($$UPDATE perfmodel.cluster SET correction = '{1,2,3}' WHE
 SELECT helper.error_of($$UPDATE perfmodel.cluster SET correction = array_fill(1.0, ARRAY[400]) WHERE name = 'dgx-2 fitted'$$) ~ 'cluster_correction_size' AS too_long;
 UPDATE perfmodel.cluster SET correction = array_fill(NULL::float8, ARRAY[15]) WHERE name = 'dgx-2 fitted';
 SELECT helper.error_of($$SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted')$$) ~ 'damaged' AS nulls;
+-- columns that somebody has given another type are not read as numbers
+SAVEPOINT s;
+ALTER TABLE perfmodel.cluster ALTER COLUMN steal TYPE numeric;
+SELECT helper.error_of($$SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted')$$);
+ROLLBACK TO s;
+ALTER TABLE perfmodel.cluster ALTER COLUMN own_graphs TYPE integer[];
+SELECT helper.error_of($$SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted')$$);
+ROLLBACK TO s;
 UPDATE perfmodel.cluster SET correction = NULL WHERE name = 'dgx-2 fitted';
 SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted') = pg_temp.step(16, 4, '{"tp": 4}', 'plain') AS taken_off;
 -- fitted in place, it is learned anew; from a handful nothing is

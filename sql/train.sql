@@ -93,4 +93,12 @@ UPDATE perfmodel.profile SET framework = repeat('x', 5000) WHERE profile_id = (S
 SELECT regexp_replace(helper.error_of(q), 'profile \d+', 'profile N') FROM unnest(ARRAY['SELECT perfmodel.train(''wordy'')',
     'SELECT perfmodel.recalibrate(''line'', (SELECT array_agg(profile_id) FROM perfmodel.profile))']) AS q;
 ROLLBACK;
+-- a trigger that keeps rows away: an error, and nothing is stored of the predictor
+BEGIN;
+CREATE FUNCTION helper.keep_away() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+SELECT tab, helper.error_of(format($$CREATE TRIGGER keep_away BEFORE INSERT ON perfmodel.%I FOR EACH ROW EXECUTE FUNCTION helper.keep_away();
+    SELECT perfmodel.train('kept away', 'roofline')$$, tab)) AS error
+FROM unnest('{predictor,predictor_weights,training_run}'::text[]) AS tab;
+SELECT count(*) AS stored FROM perfmodel.predictor WHERE name = 'kept away';
+ROLLBACK;
 DELETE FROM perfmodel.op_profile;

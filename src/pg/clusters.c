@@ -107,6 +107,11 @@ array_values(uint64 row, int col, Oid type, Datum **elements, bool **nulls, int 
 	Datum		v = pm_value(row, col, &isnull);
 
 	*n = 0;
+	if (!isnull && ARR_ELEMTYPE(DatumGetArrayTypeP(v)) != type)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of perfmodel.cluster is not an array of type %s", SPI_fname(SPI_tuptable->tupdesc, col),
+						format_type_be(type))));
 	if (!isnull)
 		deconstruct_array(DatumGetArrayTypeP(v), type, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, elements, nulls, n);
 	return !isnull;

@@ -137,7 +137,7 @@ store(const measured_row *r, const pm_memory_factors *f, const pm_memory_fit *fi
 	pm_arg(&a, Int32GetDatum(fit->networks));
 	pm_arg(&a, Int32GetDatum(fit->peaks));
 	pm_arg(&a, Int32GetDatum(fit->brackets));
-	(void) pm_run(&query, a.v, a.nulls, false);
+	pm_run_store(&query, a.v, a.nulls, "memory_factor");
 }
 
 #define N_COLUMNS 10

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 
@@ -63,6 +64,17 @@ pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
 }
 
 void
+pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table)
+{
+	if (pm_run(p, values, nulls, false) != 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+				 errmsg("a row of perfmodel.%s was not stored", table),
+				 errdetail("Nothing of what belongs to it is stored either."),
+				 errhint("A trigger or a rule of yours on perfmodel.%s may keep rows away.", table)));
+}
+
+void
 pm_arg(pm_args *a, Datum v)
 {
 	a->v[a->n] = v;
@@ -98,7 +110,12 @@ Datum
 pm_value(uint64 row, int col, bool *isnull)
 {
 	bool		null;
-	Datum		v = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col, &null);
+	Datum		v;
+
+	/* a statement that returned fewer rows than it must has set no others */
+	if (SPI_tuptable == NULL || row >= SPI_tuptable->numvals)
+		elog(ERROR, "statement returned no row %llu", (unsigned long long) row);
+	v = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col, &null);
 
 	if (isnull != NULL)
 		*isnull = null;
@@ -112,7 +129,15 @@ pm_value_float8(uint64 row, int col)
 {
 	bool		isnull;
 	Datum		v = pm_value(row, col, &isnull);
+	Oid			type = SPI_gettypeid(SPI_tuptable->tupdesc, col);
 
+	/* an owner may have given a column of a table another type, whose bytes are no number */
+	if (type != FLOAT8OID)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("column \"%s\" of a table of perfmodel has type %s, not %s", SPI_fname(SPI_tuptable->tupdesc, col),
+						format_type_be(type), format_type_be(FLOAT8OID)),
+				 errhint("Give the column its type back: ALTER TABLE ... ALTER COLUMN ... TYPE double precision.")));
 	return isnull ? get_float8_nan() : DatumGetFloat8(v);
 }
 

@@ -24,6 +24,9 @@ typedef struct pm_plan
  */
 extern uint64 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only);
 
+/* The same of a statement that stores one row in perfmodel.TABLE, and raises where it has not: a trigger may keep rows away. */
+extern void pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table);
+
 /* Whether a statement of ours that only reads is being run. */
 extern bool pm_reading(void);
 

@@ -75,8 +75,7 @@ insert_predictor(const pm_training *t)
 	pm_arg_text(&a, pm_predictor_quantity(&t->predictor)->name);
 	pm_arg(&a, pm_rows_hashes(t->rows));
 	pm_lock_name("active predictor", "");
-	if (pm_run(&insert, a.v, a.nulls, false) != 1)
-		elog(ERROR, "predictor was not inserted");
+	pm_run_store(&insert, a.v, a.nulls, "predictor");
 	return DatumGetInt64(pm_value(0, 1, NULL));
 }
 
@@ -113,7 +112,7 @@ pm_weights_store(int64 predictor_id, const pm_predictor *p, const pm_dataset *ro
 		v[0] = Int64GetDatum(predictor_id);
 		v[1] = Int32GetDatum(part++);
 		v[2] = PointerGetDatum(b);
-		pm_run(&insert, v, NULL, false);
+		pm_run_store(&insert, v, NULL, "predictor_weights");
 		pfree(b);
 	}
 	MemoryContextSwitchTo(old);

@@ -230,7 +230,7 @@ pm_run_insert(const pm_training *t, int64 predictor_id)
 	else
 		add_no_results(&a);
 	pm_arg_text(&a, t->warm_start);
-	pm_run(&insert, a.v, a.nulls, false);
+	pm_run_store(&insert, a.v, a.nulls, "training_run");
 	return DatumGetInt64(pm_value(0, 1, NULL));
 }
 
