@@ -206,7 +206,7 @@ token_edge(const pm_skeleton *s, const truth *t, pm_edge_way way, int a, int b)
 static void
 check_edges(const pm_skeleton *s, const truth *t)
 {
-	double	   *weight = calloc((size_t) s->n, sizeof(double));
+	double		weight[MAX_NODES];
 	double		worst = 0;
 	int			twice = 0;
 
@@ -215,7 +215,7 @@ check_edges(const pm_skeleton *s, const truth *t)
 		{
 			const pm_edges *e = &s->edges[way];
 
-			memset(weight, 0, s->n * sizeof(double));
+			memset(weight, 0, sizeof(weight));
 			for (int k = e->at[i]; k < e->at[i + 1]; k++)
 			{
 				twice += weight[e->to[k]] != 0;
@@ -226,7 +226,6 @@ check_edges(const pm_skeleton *s, const truth *t)
 		}
 	CHECK_EQ(twice, 0);
 	CHECK_NEAR(worst, 0, 1e-6);
-	free(weight);
 }
 
 /* ---------- skeletons ---------- */
