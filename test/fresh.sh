@@ -143,7 +143,7 @@ try() { # what, user, folder, command
     else
         failed=$((failed + 1))
         echo "not ok - $what (${said:+$said; }exit status $rc, $took s)"
-        { grep -E '^not ok|[.][.][.] (FAILED|FAIL|ERROR)$|[.][.][.] FAILED|Error: |^make.*[*]{3}' "$log" | head -20; grep -A40 -m1 '^diff ' "$log" || true; tail -25 "$log"; } | sed 's/^/    /'
+        { grep -E '^not ok|[.][.][.] (FAILED|FAIL$|ERROR$)|Error: |^make.*[*]{3}' "$log" | head -20; grep -A40 -m1 '^diff ' "$log" || true; tail -25 "$log"; } | sed 's/^/    /'
     fi
 }
 

@@ -76,10 +76,11 @@ COMMENT ON COLUMN perfmodel.cluster.overlap IS 'speed of messages while the GPUs
 COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds that a GB of messages takes on what the GPUs of a machine share, such as its memory; 0: no limit';
 COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
 COMMENT ON COLUMN perfmodel.cluster.step_error IS
-    'standard deviation of the logarithm of measured over predicted step, of networks in own_graphs';
+    'standard deviation of ln(measured / predicted step), of the networks in own_graphs';
 COMMENT ON COLUMN perfmodel.cluster.unseen_above IS
-    'the same of other networks, and of all where nothing is fitted: of steps longer than predicted';
-COMMENT ON COLUMN perfmodel.cluster.unseen_below IS 'the same of steps shorter than predicted';
+    'of other networks: standard deviation of ln(measured / predicted step) above 0; of all where nothing is fitted';
+COMMENT ON COLUMN perfmodel.cluster.unseen_below IS
+    'of other networks: standard deviation of ln(measured / predicted step) below 0; of all where nothing is fitted';
 COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
 COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';
 COMMENT ON COLUMN perfmodel.cluster.builtin IS 'whether the row comes with the extension';

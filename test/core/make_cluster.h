@@ -21,7 +21,7 @@ fabric_of(pm_link_kind kind, int n_rows, const pm_link_row *rows, int per_node)
 	return (pm_fabric) {
 		.name = "test", .intra = {"intra", kind, n_rows, rows}, .inter = {"inter", PM_LINK_INFINIBAND, 1, net_row},
 		.gpus_per_node = per_node, .adapters = 1, .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .pair_factor = 1, .overlap = 1, .compute_factor = 1,
-		.contention_power = 0.5, .comm_error = 0.3,.unseen_above = 0.5,.unseen_below = 0.1
+		.contention_power = 0.5, .comm_error = 0.3, .unseen_above = 0.5, .unseen_below = 0.1
 	};
 }
 

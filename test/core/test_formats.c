@@ -112,7 +112,6 @@ static void
 check_order(const pm_predictor *p, pm_rng *rng)
 {
 	static const char *const frameworks[] = {NULL, "pytorch 2", "pytorch eager", "not seen"};
-
 	double		most = 1 + (strcmp(p->kind->name, "mdot") == 0 ? TOLERANCE_MDOT : TOLERANCE);
 
 	for (int round = 0; round < 200; round++)

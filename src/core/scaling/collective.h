@@ -68,9 +68,9 @@ typedef struct pm_fabric
 	const char *other_gpu;		/* the GPU of its machines, where the question is about another one; NULL: the same, or any */
 	bool		measured;		/* whether the factors were fitted to rows of the network that trains, among others */
 	double		comm_error;		/* standard deviation of ln(measured / predicted communication) */
-	double		step_error;		/* of ln(measured / predicted step) besides, where measured */
-	double		unseen_above,	/* of the same where not measured, and so where nothing is fitted: of steps longer than predicted, */
-				unseen_below;	/* and of shorter ones */
+	double		step_error;		/* standard deviation of ln(measured / predicted step) besides, where the network was measured */
+	double		unseen_above,	/* in its place where it was not, or nothing is fitted: for steps longer than predicted, */
+				unseen_below;	/* and for shorter ones */
 	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
 	const struct pm_correction *correction; /* of steps where tp or pp divide the model; NULL: none */
 } pm_fabric;

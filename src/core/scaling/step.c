@@ -292,13 +292,15 @@ pm_scaled_ends(const pm_step_shape *low, const pm_step_shape *mid, const pm_step
 	double		comm_factor = exp(deviations * share * f->comm_error);
 	double		below = log(middle / scaled_ms(low, p, f, 1 / comm_factor));
 	double		above = log(scaled_ms(high, p, f, comm_factor) / middle);
-	bool		alone = p->world_size == 1;
 	bool		measured = pm_step_is_measured(p, f);
-	double		step_error = share * f->step_error;
+	double		error_below = measured ? share * f->step_error : f->unseen_below;
+	double		error_above = measured ? share * f->step_error : f->unseen_above;
 
+	if (p->world_size == 1)
+		error_below = error_above = 0;
 	return (pm_step_ends) {
-		.low_ms = middle * exp(-hypot(below, alone ? 0 : deviations * (measured ? step_error : f->unseen_below))),
-		.high_ms = middle * exp(hypot(above, alone ? 0 : deviations * (measured ? step_error : f->unseen_above)))
+		.low_ms = middle * exp(-hypot(below, deviations * error_below)),
+		.high_ms = middle * exp(hypot(above, deviations * error_above))
 	};
 }
 
