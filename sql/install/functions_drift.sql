@@ -96,7 +96,9 @@ BEGIN ATOMIC
                coalesce(r.reasons && '{operators_not_seen,operator_sizes_not_seen,step_above,step_below,network_unlike,not_measured_elsewhere}', false) AS network_is_new,
                CASE k.grouping_name WHEN 'gpu' THEN r.gpu WHEN 'dtype' THEN r.dtype WHEN 'layout' THEN r.layout
                                     WHEN 'framework' THEN r.framework WHEN 'family' THEN r.family END AS member
-        FROM residual AS r, unnest(array_prepend('overall', drift.by)) WITH ORDINALITY AS k(grouping_name, place)
+        -- by comes through argument: PostgreSQL 18 computes what depends on parameters alone before they are checked
+        FROM residual AS r, unnest(array_prepend('overall', (SELECT CASE WHEN a.good THEN drift.by END FROM argument AS a)))
+                            WITH ORDINALITY AS k(grouping_name, place)
     ), per_network AS (
         SELECT g.starts, g.place, g.grouping_name, g.member, g.network, count(*) AS n,
                percentile_cont(0.5) WITHIN GROUP (ORDER BY g.u) AS u, sum(abs(1 - g.predicted_ms / g.measured_ms)) AS ape,

@@ -201,7 +201,10 @@ test_older_than_edges(void)
 	CHECK_EQ(predict_row(&back, &d.samples[0]), predict_row(&p, &d.samples[0]));
 }
 
-/* On a CPU nothing is heard and there is one estimate: the same answers with these options and without. */
+/*
+ * On a CPU nothing is heard and there is one estimate: the same answers with these options and without.  Weights that
+ * are not used shift the blocks in which the gradient's norm is added up, so that the last bit may differ.
+ */
 static void
 test_switches_of_cpus(const pm_gpu *cpu)
 {
@@ -217,7 +220,7 @@ test_switches_of_cpus(const pm_gpu *cpu)
 	settings[3].number = settings[4].number = 1;
 	with = make_predictor("mdot", settings, 5, &d, &arena);
 	for (int i = 0; i < d.n; i++)
-		CHECK_EQ(predict_row(&with, &d.samples[i]), predict_row(&without, &d.samples[i]));
+		CHECK_NEAR(predict_row(&with, &d.samples[i]), predict_row(&without, &d.samples[i]), 1e-6);
 }
 
 /* Where each report of progress came from. */
