@@ -1,5 +1,5 @@
 /*
- * csv.h - measurements in CSV files, for the figures of docs/jobs.md.
+ * csv.h - measurements in CSV files, for the figures of docs/scaling.md.
  *
  * Quotes around a field are taken off; a file that does not fit ends the program.
  */

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The figures of docs/jobs.md:
+# The figures of docs/scaling.md:
 #
 #   bench/scaling/run.sh DATA
 #

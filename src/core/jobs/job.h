@@ -54,7 +54,7 @@ void		pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to);
  * share of its peak (roofline time over time) that it works at.  arithmetic_w:
  * pm_gpu_arithmetic_w(), or NaN.  At full work a card comes the nearer to its
  * limit the more power its arithmetic can take.  The line was fitted to measured
- * draws (docs/jobs.md).  NaN where limit_w is.
+ * draws (docs/scaling.md).  NaN where limit_w is.
  */
 double		pm_draw_w(double limit_w, double arithmetic_w, double roofline_share);
 
