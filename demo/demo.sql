@@ -84,5 +84,5 @@ FROM (SELECT team, count(*) AS jobs, sum(gpu_count * duration_s / 3600)::numeric
 SELECT format('On RTX 3090s alone the same work would take %s GPU-hours.', to_char(sum(hours * there / here), 'FM999,999'))
 FROM (SELECT gpu_count * duration_s / 3600 AS hours, perfmodel.predict_train_time(graph_id, gpu, batch, dtype, layout, framework) AS here,
              perfmodel.predict_train_time(graph_id, 'RTX 3090', batch, 'amp', layout, framework) AS there FROM job) j;
-SELECT format('Predictor demo, on %s measurements that it has not seen: mean error %s %%, %s %% inside of the interval of 90 %%; verdict: %s.',
+SELECT format('Predictor demo, on the %s measurements that it was not trained on, networks that it knows among them: mean error %s %%, %s %% inside of the interval of 90 %%; verdict: %s.',
               n, round(mape_pct::numeric, 1), round(coverage_pct::numeric), replace(verdict, '_', ' ')) FROM perfmodel.drift('demo', '{}');

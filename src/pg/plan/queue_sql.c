@@ -428,6 +428,19 @@ note_duration(eta_call *c, int i)
 							o->factor, o->n, limit));
 }
 
+/* A running job is said to be overdue from so many times its forecast on. */
+#define OVERDUE_FROM 3
+
+/* That a job runs for much longer than was predicted, so that nothing is known of its end. */
+static void
+note_overdue(eta_call *c, int i)
+{
+	const pm_queue_job *j = &c->jobs.queue[i];
+
+	if (j->elapsed_s > OVERDUE_FROM * j->work.p50_s)
+		pm_job_note(&c->jobs.rows[i], psprintf("has run %.2g times as long as forecast: its end is a guess", j->elapsed_s / j->work.p50_s));
+}
+
 /* How far it moves the start. */
 static void
 note_history(eta_call *c, pm_job_row *r, int32 pool)
@@ -482,6 +495,7 @@ for_each_job(eta_call *c, void (*add) (eta_call *c, int i, int64 position))
 			if ((c->jobs.queue[i].elapsed_s >= 0) != running)
 				continue;
 			note_duration(c, i);
+			note_overdue(c, i);
 			note_eta(c, i);
 			add(c, i, running ? 0 : ++position);
 		}
