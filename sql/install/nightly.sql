@@ -157,6 +157,7 @@ CREATE FUNCTION perfmodel.nightly_start(jobs regclass DEFAULT NULL, columns json
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
+    alone boolean;
     active record;
     part record;
     taken bigint := 0;
@@ -177,8 +178,14 @@ BEGIN
         RAISE EXCEPTION 'cannot execute perfmodel.nightly() in a read-only transaction' USING ERRCODE = 'read_only_sql_transaction',
             HINT = 'It writes measurements, predictors and its log: call it on the primary, in a transaction that may write.';
     END IF;
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('perfmodel.nightly', 0))
-       OR EXISTS (SELECT FROM perfmodel.nightly_log AS l WHERE l.action = 'running' AND l.started_at > clock_timestamp() - max_wait) THEN
+    -- a lock that only those who may write the log can take, unlike an advisory one
+    BEGIN
+        LOCK TABLE perfmodel.nightly_log IN SHARE ROW EXCLUSIVE MODE NOWAIT;
+        alone := NOT EXISTS (SELECT FROM perfmodel.nightly_log AS l WHERE l.action = 'running' AND l.started_at > clock_timestamp() - max_wait);
+    EXCEPTION WHEN lock_not_available THEN
+        alone := false;
+    END;
+    IF NOT alone THEN
         RAISE EXCEPTION 'another call of nightly() is still running' USING ERRCODE = 'object_in_use',
             HINT = 'If its session has ended: UPDATE perfmodel.nightly_log SET action = ''failed'' WHERE action = ''running''.';
     END IF;
