@@ -96,6 +96,10 @@ test_buckets(void)
 	CHECK(j.buckets.n > 2 && j.buckets.n <= PM_MAX_BUCKETS + 1);
 	p = pm_phases_of(&j.work, 100);
 	CHECK_NEAR(p.forward_ms + p.backward_ms + p.update_ms, 100, 1e-9);
+	/* where a step takes longer than its roofline, what works on the states does not */
+	CHECK(p.states_ms > 0 && p.states_ms < p.update_ms);
+	CHECK_NEAR(p.states_ms, pm_phases_of(&j.work, 50).states_ms, 1e-9);
+	CHECK_EQ(pm_phases_of(&j.work, 1e-9).states_ms, pm_phases_of(&j.work, 1e-9).update_ms);
 	for (int k = 0; k < j.buckets.n; k++)
 	{
 		bytes += j.buckets.bytes[k];
@@ -181,10 +185,10 @@ test_steps(void)
 	CHECK(scaled(&j, &f, p).compute_ms > 100);
 	f.steal = 0;
 
-	/* divided states: a fourth of the update each, and all weights once more on the way */
+	/* divided states: a fourth of what works on them each, and all weights once more on the way */
 	p.zero = 1;
 	CHECK(scaled(&j, &f, p).comm_ms > 0.9 * s.comm_ms);
-	CHECK_NEAR(scaled(&j, &f, p).compute_ms, 100 - 0.75 * ms.update_ms, 1e-6);
+	CHECK_NEAR(scaled(&j, &f, p).compute_ms, 100 - 0.75 * ms.states_ms, 1e-6);
 	/* weights twice, gradients once: 3/2 of the bytes of an all-reduce */
 	p.zero = 3;
 	f.intra_factor = 1e-3;

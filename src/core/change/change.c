@@ -184,6 +184,7 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 	if (change == PM_CHANGE_FIGURES)
 	{
 		s->update_ms *= factor;
+		s->states_ms *= factor;
 		s->head_ms *= factor;
 		s->undivided_ms *= factor;
 	}
@@ -192,6 +193,7 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 		s->update_ms = fmax(0, step_ms - passes_ms);
 	else
 		s->update_ms = fmin(s->update_ms, step_ms);
+	s->states_ms = fmin(s->states_ms, s->update_ms);
 	if (passes_ms > 0)
 		stretch_passes(s, (step_ms - s->update_ms) / passes_ms);
 	s->step_ms = step_ms;

@@ -132,8 +132,8 @@ pm_phases_of(const pm_tokens *work, double step_ms)
 	ms = us[0] + us[1] + us[2] > 0 ? step_ms / (us[0] + us[1] + us[2]) : 0;
 	/* a graph that does nothing at all: a third forward, the rest backward */
 	if (ms == 0)
-		return (pm_phases) {step_ms / 3, step_ms * 2 / 3, 0, 0};
-	return (pm_phases) {us[0] * ms, us[1] * ms, us[2] * ms, ms};
+		return (pm_phases) {step_ms / 3, step_ms * 2 / 3, 0, 0, 0};
+	return (pm_phases) {us[0] * ms, us[1] * ms, us[2] * ms, us[2] * fmin(ms, 1e-3), ms};
 }
 
 double

@@ -35,12 +35,17 @@ typedef struct pm_buckets
  */
 pm_code		pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st);
 
-/* Forward, backward and update as the work says it, scaled so that they are step_ms together. */
+/*
+ * Forward, backward and update as the work says it, scaled so that they are step_ms together.  Of the update, what
+ * is sure to be work on the states of the optimizer is its time at the peaks of the device: the rest may be launches,
+ * or belong to the other phases, whose kernels are farther from the peaks.
+ */
 typedef struct pm_phases
 {
 	double		forward_ms,
 				backward_ms,
-				update_ms;
+				update_ms,
+				states_ms;		/* of update_ms, what dividing the states divides */
 	double		backward_us_ms; /* ms of the backward pass for a roofline microsecond of it */
 } pm_phases;
 

@@ -55,6 +55,7 @@ typedef struct pm_step_shape
 				forward_ms,
 				backward_ms,
 				update_ms;		/* the three add up to step_ms */
+	double		states_ms;		/* of update_ms, what dividing the states of the optimizer divides */
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;

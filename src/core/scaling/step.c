@@ -124,11 +124,18 @@ sharded_backward(timeline *t, double backward_ms, double share)
 	return fmax(fmax(computed, backward_ms * t->stretch), link);
 }
 
+/* The update, of whose states each GPU may have a part. */
+static double
+update_ms(const pm_step_shape *s, const pm_parallel *p)
+{
+	return s->update_ms - (p->zero == 0 ? 0 : s->states_ms * (1 - 1.0 / p->world_size));
+}
+
 /* Divided states: each GPU updates its part, and sends the new weights to the others. */
 static double
-sharded_update(timeline *t, double update_ms)
+sharded_update(timeline *t)
 {
-	double		ms = update_ms / t->p->world_size;
+	double		ms = update_ms(t->s, t->p);
 
 	if (t->p->zero <= 2)
 		for (int k = 0; k < t->s->n; k++)
@@ -170,10 +177,10 @@ one_step(timeline *t)
 		double		batch = sharded_forward(t, ms->forward_ms) + sharded_backward(t, ms->backward_ms, share);
 
 		t->comm_ms *= t->p->accumulation;
-		return t->p->accumulation * (batch + again * t->stretch) + sharded_update(t, ms->update_ms);
+		return t->p->accumulation * (batch + again * t->stretch) + sharded_update(t);
 	}
 	compute += ms->forward_ms * t->stretch + replicated_backward(t, ms->backward_ms, share);
-	return compute + (t->p->zero == 0 ? ms->update_ms : sharded_update(t, ms->update_ms));
+	return compute + (t->p->zero == 0 ? ms->update_ms : sharded_update(t));
 }
 
 void
@@ -187,6 +194,7 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->forward_ms = ms.forward_ms;
 	to->backward_ms = ms.backward_ms;
 	to->update_ms = ms.update_ms;
+	to->states_ms = ms.states_ms;
 	to->layers = b->layers;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
 	to->gradient_bytes = to->head_ms = to->undivided_ms = 0;
@@ -260,7 +268,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 		return;
 	}
 	t.stretch = compute_stretch(&t);
-	update = p->zero == 0 ? s->update_ms : s->update_ms / p->world_size;
+	update = update_ms(s, p);
 	to->step_ms = one_step(&t);
 	to->comm_ms = t.comm_ms;
 	to->compute_ms = p->accumulation * (s->forward_ms * (p->recompute ? 2 : 1) + s->backward_ms) * t.stretch + update;
