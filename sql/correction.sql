@@ -70,6 +70,18 @@ ROLLBACK TO s;
 ALTER TABLE perfmodel.cluster ALTER COLUMN own_graphs TYPE integer[];
 SELECT helper.error_of($$SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted')$$);
 ROLLBACK TO s;
+ALTER TABLE perfmodel.cluster ALTER COLUMN name TYPE name;
+SELECT helper.error_of($$SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted')$$);
+ROLLBACK TO s;
+-- nor nulls where somebody has allowed them
+ALTER TABLE perfmodel.cluster ALTER COLUMN intra DROP NOT NULL;
+UPDATE perfmodel.cluster SET intra = NULL WHERE name = 'dgx-2 fitted';
+SELECT helper.error_of($$SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted')$$);
+ROLLBACK TO s;
+ALTER TABLE perfmodel.cluster DROP CONSTRAINT cluster_own_contention_of_graphs;
+UPDATE perfmodel.cluster SET correction = NULL, own_graphs = NULL, own_contention = '{1.5,2,3}' WHERE name = 'dgx-2 fitted';
+SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted') = pg_temp.step(16, 4, '{"tp": 4}', 'plain') AS as_if_none;
+ROLLBACK TO s;
 UPDATE perfmodel.cluster SET correction = NULL WHERE name = 'dgx-2 fitted';
 SELECT pg_temp.step(16, 4, '{"tp": 4}', 'dgx-2 fitted') = pg_temp.step(16, 4, '{"tp": 4}', 'plain') AS taken_off;
 -- fitted in place, it is learned anew; from a handful nothing is

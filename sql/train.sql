@@ -101,4 +101,12 @@ SELECT tab, helper.error_of(format($$CREATE TRIGGER keep_away BEFORE INSERT ON p
 FROM unnest('{predictor,predictor_weights,training_run}'::text[]) AS tab;
 SELECT count(*) AS stored FROM perfmodel.predictor WHERE name = 'kept away';
 ROLLBACK;
+-- nulls and words that an owner has let in are refused, not misread
+BEGIN;
+ALTER TABLE perfmodel.profile DISABLE TRIGGER USER;
+SELECT helper.error_of($$ALTER TABLE perfmodel.profile DROP CONSTRAINT profile_dtype_known;
+    UPDATE perfmodel.profile SET dtype = 'fp1'; SELECT perfmodel.train('not misread', 'roofline')$$) AS unknown_word;
+SELECT helper.error_of($$ALTER TABLE perfmodel.profile ALTER layout DROP NOT NULL;
+    UPDATE perfmodel.profile SET layout = NULL; SELECT perfmodel.train('not misread', 'roofline')$$) AS null_word;
+ROLLBACK;
 DELETE FROM perfmodel.op_profile;

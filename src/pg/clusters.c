@@ -52,7 +52,10 @@ kind_named(const char *name)
 	for (int k = 0; k < PM_N_LINK_KINDS; k++)
 		if (strcmp(name, pm_link_kind_name[k]) == 0)
 			return (pm_link_kind) k;
-	elog(ERROR, "unknown kind of interconnect \"%s\"", name);
+	ereport(ERROR,
+			(errcode(ERRCODE_CHECK_VIOLATION),
+			 errmsg("unknown kind of interconnect \"%s\"", pm_shown_name(name)),
+			 errhint("Known are %s.", pm_quoted_list(pm_link_kind_name, PM_N_LINK_KINDS))));
 }
 
 static void
@@ -91,27 +94,23 @@ count_or_0(uint64 row, int col)
 	return isnan(v) ? 0 : (int) v;
 }
 
+/* NULL for null. */
 static char *
 core_text(uint64 row, int col)
 {
-	char	   *s = pm_value_text(row, col, cxt);
+	char	   *s = pm_value_text_or_null(row, col, cxt);
 
 	return s != NULL ? pm_to_core(s) : NULL;
 }
 
-/* The elements of an array of eight-byte numbers of `type`; false for null. */
+/* The elements of an array of eight-byte numbers of `type`, of which `array` is the type of arrays; false for null. */
 static bool
-array_values(uint64 row, int col, Oid type, Datum **elements, bool **nulls, int *n)
+array_values(uint64 row, int col, Oid array, Oid type, Datum **elements, bool **nulls, int *n)
 {
 	bool		isnull;
-	Datum		v = pm_value(row, col, &isnull);
+	Datum		v = pm_value(row, col, array, &isnull);
 
 	*n = 0;
-	if (!isnull && ARR_ELEMTYPE(DatumGetArrayTypeP(v)) != type)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of perfmodel.cluster is not an array of type %s", SPI_fname(SPI_tuptable->tupdesc, col),
-						format_type_be(type))));
 	if (!isnull)
 		deconstruct_array(DatumGetArrayTypeP(v), type, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, elements, nulls, n);
 	return !isnull;
@@ -125,7 +124,7 @@ float8_values(uint64 row, int col, int *n)
 	bool	   *nulls;
 	double	   *to;
 
-	if (!array_values(row, col, FLOAT8OID, &elements, &nulls, n))
+	if (!array_values(row, col, FLOAT8ARRAYOID, FLOAT8OID, &elements, &nulls, n))
 		return NULL;
 	to = MemoryContextAlloc(cxt, sizeof(double) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
@@ -133,7 +132,7 @@ float8_values(uint64 row, int col, int *n)
 	return to;
 }
 
-/* Networks and their contention, of which a constraint says that there are as many and none is null. */
+/* Networks and their contention, of which a constraint says that there are as many and none is null, where nobody has dropped it. */
 static void
 read_own(cluster *c, uint64 row, int graphs, int contention)
 {
@@ -142,8 +141,8 @@ read_own(cluster *c, uint64 row, int graphs, int contention)
 	int			n;
 
 	c->own_contention = float8_values(row, contention, &c->n_own);
-	if (!array_values(row, graphs, INT8OID, &elements, &nulls, &n))
-		return;
+	/* n is 0 for null: of what is not there as often, nothing counts */
+	(void) array_values(row, graphs, INT8ARRAYOID, INT8OID, &elements, &nulls, &n);
 	c->n_own = Min(c->n_own, n);
 	c->own_graphs = MemoryContextAlloc(cxt, sizeof(int64) * Max(n, 1));
 	for (int i = 0; i < n; i++)
@@ -155,10 +154,10 @@ read_cluster(cluster *c, uint64 row)
 {
 	pm_fabric  *f = &c->fabric;
 
-	f->name = core_text(row, 1);
+	f->name = pm_to_core(pm_value_text(row, 1, cxt));
 	c->gpu = core_text(row, 2);
 	f->gpus_per_node = count_or_0(row, 3);
-	c->intra = core_text(row, 4);
+	c->intra = pm_to_core(pm_value_text(row, 4, cxt));
 	c->inter = core_text(row, 5);
 	f->adapters = count_or_0(row, 6);
 	f->max_nodes = count_or_0(row, 7);
@@ -178,7 +177,7 @@ read_cluster(cluster *c, uint64 row)
 	f->unseen_above = pm_value_float8(row, 21);
 	f->unseen_below = pm_value_float8(row, 22);
 	f->fitted_rows = count_or_0(row, 23);
-	c->builtin = DatumGetBool(pm_value(row, 24, NULL));
+	c->builtin = DatumGetBool(pm_value(row, 24, BOOLOID, NULL));
 	c->correction = float8_values(row, 25, &c->n_correction);
 	read_own(c, row, 26, 27);
 }

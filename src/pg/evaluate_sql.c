@@ -104,9 +104,9 @@ training_words(int64 predictor_id, const pm_rows *rows)
 	/* both are sorted */
 	for (int i = 0; i < rows->set.n; i++)
 	{
-		while (at < learned && DatumGetInt64(pm_value(at, 1, NULL)) < rows->ids[i])
+		while (at < learned && DatumGetInt64(pm_value(at, 1, INT8OID, NULL)) < rows->ids[i])
 			at++;
-		words[i] = at < learned && DatumGetInt64(pm_value(at, 1, NULL)) == rows->ids[i] ? "learned from" : "not learned from";
+		words[i] = at < learned && DatumGetInt64(pm_value(at, 1, INT8OID, NULL)) == rows->ids[i] ? "learned from" : "not learned from";
 	}
 	SPI_finish();
 	return words;

@@ -54,7 +54,7 @@ typedef struct measured
 static text *
 text_value(uint64 row, int col, MemoryContext cxt)
 {
-	char	   *s = pm_value_text(row, col, cxt);
+	char	   *s = pm_value_text_or_null(row, col, cxt);
 
 	return s != NULL ? cstring_to_text(s) : NULL;
 }
@@ -66,19 +66,19 @@ read_row(measured *m, uint64 row, MemoryContext cxt, text *predictor)
 	Datum		parallel;
 
 	m->words = (pm_asked_words) {.parallel = PM_PARALLEL_NONE,.predictor = predictor};
-	m->words.graph_id = DatumGetInt64(pm_value(row, 1, NULL));
+	m->words.graph_id = DatumGetInt64(pm_value(row, 1, INT8OID, NULL));
 	m->words.gpu = text_value(row, 2, cxt);
-	m->words.batch = DatumGetInt32(pm_value(row, 3, NULL));
+	m->words.batch = DatumGetInt32(pm_value(row, 3, INT4OID, NULL));
 	m->words.dtype = text_value(row, 4, cxt);
 	m->words.layout = text_value(row, 5, cxt);
 	m->words.framework = text_value(row, 6, cxt);
 	m->words.optimizer = text_value(row, 7, cxt);
-	m->world_size = DatumGetInt32(pm_value(row, 8, NULL));
-	m->nodes = DatumGetInt32(pm_value(row, 9, NULL));
+	m->world_size = DatumGetInt32(pm_value(row, 8, INT4OID, NULL));
+	m->nodes = DatumGetInt32(pm_value(row, 9, INT4OID, NULL));
 	m->step_ms = pm_value_float8(row, 10);
 	m->single_ms = pm_value_float8(row, 11);
 	m->parallel = (pm_parallel) PM_PARALLEL_NONE;
-	parallel = pm_value(row, 12, &isnull);
+	parallel = pm_value(row, 12, JSONBOID, &isnull);
 	if (!isnull)
 		pm_parallel_from_jsonb(DatumGetJsonbP(parallel), &m->parallel);
 	m->words.parallel.bucket_mb = m->parallel.bucket_mb;
@@ -562,7 +562,7 @@ devices_of(ArrayType *profiles, int *n)
 	for (int i = 0; i < *n; i++)
 	{
 		d[i].gpu = pm_value_text(i, 1, cxt);
-		d[i].profiles = PointerGetDatum(DatumGetArrayTypePCopy(pm_value(i, 2, NULL)));
+		d[i].profiles = PointerGetDatum(DatumGetArrayTypePCopy(pm_value(i, 2, INT8ARRAYOID, NULL)));
 	}
 	MemoryContextSwitchTo(old);
 	SPI_finish();

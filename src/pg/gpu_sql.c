@@ -102,7 +102,7 @@ read_keys(device *d, uint64 row, int col)
 	bool	   *nulls;
 	int			n;
 
-	deconstruct_array(DatumGetArrayTypeP(pm_value(row, col, NULL)), TEXTOID, -1, false, TYPALIGN_INT,
+	deconstruct_array(DatumGetArrayTypeP(pm_value(row, col, TEXTARRAYOID, NULL)), TEXTOID, -1, false, TYPALIGN_INT,
 					  &elems, &nulls, &n);
 	d->keys = palloc(sizeof(char *) * (n + 1));
 	d->keys[0] = normal_form(d->sheet.name);
@@ -131,7 +131,7 @@ read_device(device *d, uint64 row)
 	d->sheet.fp32_tflops = pm_value_float8(row, 7);
 	d->sheet.fp16_tensor_tflops = pm_value_float8(row, 8);
 	d->sheet.l2_mb = pm_value_float8(row, 9);
-	d->sheet.is_cpu = DatumGetBool(pm_value(row, 10, NULL));
+	d->sheet.is_cpu = DatumGetBool(pm_value(row, 10, BOOLOID, NULL));
 	d->sheet.tdp_w = pm_value_float8(row, 11);
 	d->sheet.base_clock_ghz = pm_value_float8(row, 12);
 	d->sheet.compute_capability = pm_value_float8(row, 13);

@@ -78,12 +78,12 @@ find_same(const char *name, Datum doc, const char *structure)
 	args[2] = CStringGetTextDatum(structure);
 	if (pm_run(&query, args, NULL, false) == 0)
 		return 0;
-	if (!DatumGetBool(pm_value(0, 2, NULL)))
+	if (!DatumGetBool(pm_value(0, 2, BOOLOID, NULL)))
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("graph \"%s\" already exists with other content", name),
 				 errhint("Give the new graph a name of its own, or delete the old one from perfmodel.graph first.")));
-	return DatumGetInt64(pm_value(0, 1, NULL));
+	return DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 /* New row; 0 when another transaction was faster. */
@@ -108,7 +108,7 @@ insert_graph(Datum doc, const pm_graph *g, const char *structure)
 	args[6] = Int32GetDatum(g->n_unknown);
 	args[7] = CStringGetTextDatum(structure);
 	args[8] = doc;
-	return pm_run(&insert, args, NULL, false) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, NULL));
+	return pm_run(&insert, args, NULL, false) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 void
@@ -278,7 +278,7 @@ id_of(Datum name)
 		"SELECT graph_id FROM perfmodel.graph WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
 	};
 
-	return pm_run(&query, &name, NULL, true) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, NULL));
+	return pm_run(&query, &name, NULL, true) == 0 ? 0 : DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 int64

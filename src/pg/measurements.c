@@ -206,7 +206,7 @@ check_all_found(const int64 *ids, int n_ids, uint64 n_found)
 	initStringInfo(&s);
 	for (int i = 0; i < n_ids; i++)
 	{
-		if (at < n_found && DatumGetInt64(pm_value(at, Q_ID, NULL)) == ids[i])
+		if (at < n_found && DatumGetInt64(pm_value(at, Q_ID, INT8OID, NULL)) == ids[i])
 			at++;
 		else if (missing++ < MAX_NAMED)
 			appendStringInfo(&s, "%s%lld", missing > 1 ? ", " : "", (long long) ids[i]);
@@ -260,7 +260,7 @@ load_graph(loader *l, graph_entry *e)
 	if (pm_run(&query, &arg, NULL, true) != 1)
 		pm_no_such_graph(e->graph_id);
 	old = MemoryContextSwitchTo(work);
-	pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, NULL)), &l->arena, &e->graph);
+	pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, JSONBOID, NULL)), &l->arena, &e->graph);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(work);
 	/* the stored one, which reports and queries show too, not what this library would derive */
@@ -355,7 +355,7 @@ note_bad(loader *l, int64 id, const char *what, const char *value)
 static void
 check_row(loader *l, uint64 i, int64 id, pm_mode mode)
 {
-	int			world = DatumGetInt32(pm_value(i, Q_WORLD, NULL));
+	int			world = DatumGetInt32(pm_value(i, Q_WORLD, INT4OID, NULL));
 
 	if (mode != PM_TRAIN && l->use == PM_ROWS_STEPS)
 		note_bad(l, id, "mode", pm_mode_name[mode]);
@@ -376,7 +376,7 @@ static void
 read_words(loader *l, uint64 i)
 {
 	pm_rows    *r = l->rows;
-	char	   *framework = pm_value_text(i, Q_FRAMEWORK, l->cxt);
+	char	   *framework = pm_value_text_or_null(i, Q_FRAMEWORK, l->cxt);
 
 	r->gpu[i] = pm_value_text(i, Q_GPU, l->cxt);
 	r->dtype[i] = pm_value_text(i, Q_DTYPE, l->cxt);
@@ -393,13 +393,13 @@ read_sample(loader *l, uint64 i)
 	double		spread = pm_value_float8(i, Q_SPREAD);
 
 	read_words(l, i);
-	r->ids[i] = s->id = DatumGetInt64(pm_value(i, Q_ID, NULL));
-	s->query.mode = pm_mode_parse(TextDatumGetCString(pm_value(i, Q_MODE, NULL)));
+	r->ids[i] = s->id = DatumGetInt64(pm_value(i, Q_ID, INT8OID, NULL));
+	s->query.mode = pm_value_word(i, Q_MODE, &pm_mode_words);
 	check_row(l, i, s->id, s->query.mode);
-	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
-	s->query.dtype = pm_dtype_parse(r->dtype[i]);
-	s->query.layout = pm_layout_parse(r->layout[i]);
-	s->query.optimizer = s->query.mode == PM_TRAIN ? pm_optimizer_parse(TextDatumGetCString(pm_value(i, Q_OPTIMIZER, NULL))) :
+	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, INT4OID, NULL));
+	s->query.dtype = pm_value_word(i, Q_DTYPE, &pm_dtype_words);
+	s->query.layout = pm_value_word(i, Q_LAYOUT, &pm_layout_words);
+	s->query.optimizer = s->query.mode == PM_TRAIN ? pm_value_word(i, Q_OPTIMIZER, &pm_optimizer_words) :
 		PM_SGD_MOMENTUM;
 	s->query.framework = r->framework[i][0] ? core_text(l, r->framework[i]) : NULL;
 	s->step_ms = pm_value_float8(i, Q_STEP);
@@ -558,7 +558,7 @@ pm_rows_load(ArrayType *ids, pm_rows_use use, bool merged, Size limit)
 	{
 		CHECK_FOR_INTERRUPTS();
 		read_sample(&l, i);
-		graph_ids[i] = DatumGetInt64(pm_value(i, Q_GRAPH, NULL));
+		graph_ids[i] = DatumGetInt64(pm_value(i, Q_GRAPH, INT8OID, NULL));
 	}
 	refuse_bad(&l);
 	pm_rows_check_limit(l.rows);

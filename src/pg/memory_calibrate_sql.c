@@ -63,9 +63,9 @@ read_rows(ArrayType *ids, MemoryContext into, int *n)
 	rows = MemoryContextAllocHuge(into, sizeof(measured_row) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
 		rows[i] = (measured_row) {
-			DatumGetInt64(pm_value(i, 1, NULL)), pm_value_text(i, 2, into), pm_value_text(i, 3, into), pm_value_text(i, 4, into),
-			pm_value_text(i, 5, into), pm_value_text(i, 6, into), DatumGetInt32(pm_value(i, 7, NULL)),
-			DatumGetInt32(pm_value(i, 8, NULL)), DatumGetInt32(pm_value(i, 9, NULL)), pm_value_float8(i, 10), pm_value_text(i, 11, into)
+			DatumGetInt64(pm_value(i, 1, INT8OID, NULL)), pm_value_text(i, 2, into), pm_value_text(i, 3, into), pm_value_text(i, 4, into),
+			pm_value_text(i, 5, into), pm_value_text(i, 6, into), DatumGetInt32(pm_value(i, 7, INT4OID, NULL)),
+			DatumGetInt32(pm_value(i, 8, INT4OID, NULL)), DatumGetInt32(pm_value(i, 9, INT4OID, NULL)), pm_value_float8(i, 10), pm_value_text(i, 11, into)
 		};
 	return rows;
 }
@@ -201,7 +201,6 @@ for_each_group(FunctionCallInfo fcinfo, group_function f)
 
 	pm_rows_begin(fcinfo, &out);
 	pm_require_catalog();
-	PreventCommandIfReadOnly("perfmodel.calibrate_memory()");
 	ids = pm_some_profiles_arg(fcinfo, 0);
 	pm_freshen();
 	SPI_connect();
@@ -223,6 +222,7 @@ for_each_group(FunctionCallInfo fcinfo, group_function f)
 Datum
 pm_calibrate_memory(PG_FUNCTION_ARGS)
 {
+	PreventCommandIfReadOnly("perfmodel.calibrate_memory()");
 	for_each_group(fcinfo, calibrate);
 	return (Datum) 0;
 }

@@ -44,13 +44,13 @@ read_row(factor_row *r, uint64 i)
 {
 	r->gpu = pm_to_core(pm_value_text(i, 1, cxt));
 	r->framework = pm_to_core(pm_value_text(i, 2, cxt));
-	r->dtype = pm_dtype_parse(pm_value_text(i, 3, cxt));
+	r->dtype = pm_value_word(i, 3, &pm_dtype_words);
 	r->factors = (pm_memory_factors) {
 		.context_mb = pm_value_float8(i, 4), .factor = pm_value_float8(i, 5), .workspace = pm_value_float8(i, 6),
 		.need_factor = pm_value_float8(i, 7), .spread = pm_value_float8(i, 8), .context_spread_mb = pm_value_float8(i, 9),
 		.fit_spread = pm_value_float8(i, 10), .measured = true
 	};
-	r->networks = DatumGetInt32(pm_value(i, 11, NULL));
+	r->networks = DatumGetInt32(pm_value(i, 11, INT4OID, NULL));
 }
 
 static void

@@ -67,15 +67,15 @@ read_row(pm_rows *rows, uint64 i, bool merged, pm_arena *arena, MemoryContext cx
 	const char *framework;
 
 	memset(s, 0, sizeof(*s));
-	read_operator(s, DatumGetJsonbP(pm_value(i, Q_OPERATOR, NULL)), merged, arena);
+	read_operator(s, DatumGetJsonbP(pm_value(i, Q_OPERATOR, JSONBOID, NULL)), merged, arena);
 	g = s->query.graph;
-	s->id = DatumGetInt64(pm_value(i, Q_ID, NULL));
+	s->id = DatumGetInt64(pm_value(i, Q_ID, INT8OID, NULL));
 	s->query.alone = true;
-	s->query.gpu = pm_rows_sheet(rows, TextDatumGetCString(pm_value(i, Q_GPU, NULL)));
-	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, NULL));
-	s->query.dtype = pm_dtype_run(s->query.gpu, pm_dtype_parse(TextDatumGetCString(pm_value(i, Q_DTYPE, NULL))));
-	s->query.layout = pm_layout_run(g->has_layout, pm_layout_parse(TextDatumGetCString(pm_value(i, Q_LAYOUT, NULL))));
-	framework = pm_value_text(i, Q_FRAMEWORK, cxt);
+	s->query.gpu = pm_rows_sheet(rows, TextDatumGetCString(pm_value(i, Q_GPU, TEXTOID, NULL)));
+	s->query.batch = DatumGetInt32(pm_value(i, Q_BATCH, INT4OID, NULL));
+	s->query.dtype = pm_dtype_run(s->query.gpu, pm_value_word(i, Q_DTYPE, &pm_dtype_words));
+	s->query.layout = pm_layout_run(g->has_layout, pm_value_word(i, Q_LAYOUT, &pm_layout_words));
+	framework = pm_value_text_or_null(i, Q_FRAMEWORK, cxt);
 	s->query.framework = framework ? MemoryContextStrdup(cxt, pm_to_core_lossy(framework)) : NULL;
 	s->query.optimizer = PM_SGD;
 	s->forward_ms = pm_value_float8(i, Q_FORWARD);

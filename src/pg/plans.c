@@ -10,9 +10,12 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 
+#include "compat.h"
+#include "errors.h"
 #include "plans.h"
 
 static int	reads = 0;			/* that are being run, one inside another */
@@ -66,12 +69,16 @@ pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
 void
 pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table)
 {
-	if (pm_run(p, values, nulls, false) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
-				 errmsg("a row of perfmodel.%s was not stored", table),
-				 errdetail("Nothing of what belongs to it is stored either."),
-				 errhint("A trigger or a rule of yours on perfmodel.%s may keep rows away.", table)));
+	if (pm_run(p, values, nulls, false) == 1)
+		return;
+	/* a plan that a rule has left nothing of is not made anew when the rule goes */
+	SPI_freeplan(p->plan);
+	p->plan = NULL;
+	ereport(ERROR,
+			(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+			 errmsg("a row of perfmodel.%s was not stored", table),
+			 errdetail("Nothing of what belongs to it is stored either."),
+			 errhint("A trigger or a rule of yours on perfmodel.%s may keep rows away.", table)));
 }
 
 void
@@ -106,8 +113,33 @@ pm_arg_text(pm_args *a, const char *s)
 		pm_arg(a, CStringGetTextDatum(s));
 }
 
+/* An owner may have given a column of a table another type, whose bytes would be read as what they are not. */
+static void
+check_type(int col, Oid type)
+{
+	Oid			is = SPI_gettypeid(SPI_tuptable->tupdesc, col);
+
+	if (is == type || IsBinaryCoercible(is, type))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("column \"%s\" of a table of perfmodel has type %s, not %s", SPI_fname(SPI_tuptable->tupdesc, col),
+					format_type_be(is), format_type_be(type)),
+			 errhint("Give the column its type back: ALTER TABLE ... ALTER COLUMN ... TYPE %s.", format_type_be(type))));
+}
+
+/* An owner may have dropped what kept nulls, or words that are not known, out of a table. */
+pg_noreturn static void
+refuse_null(int col)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+			 errmsg("column \"%s\" of a table of perfmodel has a null", SPI_fname(SPI_tuptable->tupdesc, col)),
+			 errhint("Remove such rows, and give the column its constraint back: ALTER TABLE ... ALTER COLUMN ... SET NOT NULL.")));
+}
+
 Datum
-pm_value(uint64 row, int col, bool *isnull)
+pm_value(uint64 row, int col, Oid type, bool *isnull)
 {
 	bool		null;
 	Datum		v;
@@ -115,12 +147,13 @@ pm_value(uint64 row, int col, bool *isnull)
 	/* a statement that returned fewer rows than it must has set no others */
 	if (SPI_tuptable == NULL || row >= SPI_tuptable->numvals)
 		elog(ERROR, "statement returned no row %llu", (unsigned long long) row);
+	check_type(col, type);
 	v = SPI_getbinval(SPI_tuptable->vals[row], SPI_tuptable->tupdesc, col, &null);
 
 	if (isnull != NULL)
 		*isnull = null;
 	else if (null)
-		elog(ERROR, "unexpected null in column %d", col);
+		refuse_null(col);
 	return v;
 }
 
@@ -128,31 +161,47 @@ double
 pm_value_float8(uint64 row, int col)
 {
 	bool		isnull;
-	Datum		v = pm_value(row, col, &isnull);
-	Oid			type = SPI_gettypeid(SPI_tuptable->tupdesc, col);
+	Datum		v = pm_value(row, col, FLOAT8OID, &isnull);
 
-	/* an owner may have given a column of a table another type, whose bytes are no number */
-	if (type != FLOAT8OID)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("column \"%s\" of a table of perfmodel has type %s, not %s", SPI_fname(SPI_tuptable->tupdesc, col),
-						format_type_be(type), format_type_be(FLOAT8OID)),
-				 errhint("Give the column its type back: ALTER TABLE ... ALTER COLUMN ... TYPE double precision.")));
 	return isnull ? get_float8_nan() : DatumGetFloat8(v);
+}
+
+static char *
+text_in(MemoryContext cxt, Datum v)
+{
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	char	   *s = TextDatumGetCString(v);
+
+	MemoryContextSwitchTo(old);
+	return s;
 }
 
 char *
 pm_value_text(uint64 row, int col, MemoryContext cxt)
 {
-	bool		isnull;
-	Datum		v = pm_value(row, col, &isnull);
-	MemoryContext old;
-	char	   *s;
+	return text_in(cxt, pm_value(row, col, TEXTOID, NULL));
+}
 
-	if (isnull)
-		return NULL;
-	old = MemoryContextSwitchTo(cxt);
-	s = TextDatumGetCString(v);
-	MemoryContextSwitchTo(old);
-	return s;
+char *
+pm_value_text_or_null(uint64 row, int col, MemoryContext cxt)
+{
+	bool		isnull;
+	Datum		v = pm_value(row, col, TEXTOID, &isnull);
+
+	return isnull ? NULL : text_in(cxt, v);
+}
+
+int
+pm_value_word(uint64 row, int col, const pm_word_list *list)
+{
+	const char *word = TextDatumGetCString(pm_value(row, col, TEXTOID, NULL));
+	int			at = pm_word_find(list, word);
+
+	if (at < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_CHECK_VIOLATION),
+				 errmsg("column \"%s\" of a table of perfmodel has the unknown %s \"%s\"", SPI_fname(SPI_tuptable->tupdesc, col),
+						list->what, pm_shown_name(word)),
+				 errhint("Known are %s.", pm_quoted_list(list->names, list->n))));
+	return at;
 }

@@ -4,7 +4,10 @@
 #ifndef PM_PG_PLANS_H
 #define PM_PG_PLANS_H
 
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
+
+#include "features/question.h"
 
 /* A query whose plan is kept for the session. */
 #define PM_MAX_ARGS 24
@@ -42,9 +45,14 @@ extern void pm_arg_null(pm_args *a);
 extern void pm_arg_float8(pm_args *a, double v);	/* NaN becomes null */
 extern void pm_arg_text(pm_args *a, const char *s);	/* NULL becomes null */
 
-/* Column `col` (from 1) of row `row` of SPI's result; *isnull may be NULL when it cannot be null. */
-extern Datum pm_value(uint64 row, int col, bool *isnull);
+/*
+ * Column `col` (from 1) of row `row` of SPI's result, which is of `type` or has its bytes; raises for one of another
+ * type.  *isnull may be NULL when it cannot be null.
+ */
+extern Datum pm_value(uint64 row, int col, Oid type, bool *isnull);
 extern double pm_value_float8(uint64 row, int col);	/* NaN for null */
-extern char *pm_value_text(uint64 row, int col, MemoryContext cxt);	/* NULL for null */
+extern char *pm_value_text(uint64 row, int col, MemoryContext cxt);	/* raises for null */
+extern char *pm_value_text_or_null(uint64 row, int col, MemoryContext cxt);	/* NULL for null */
+extern int	pm_value_word(uint64 row, int col, const pm_word_list *list);	/* its place in the list; raises for others */
 
 #endif

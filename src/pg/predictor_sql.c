@@ -39,7 +39,7 @@ run_for(pm_plan *p, const char *name)
 
 	if (pm_run(p, &arg, NULL, false) == 0)
 		pm_no_such_predictor(name);
-	return DatumGetInt64(pm_value(0, 1, NULL));
+	return DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 /*
@@ -61,12 +61,12 @@ notice_devices_lost(const char *name)
 
 	if (pm_run(&lost, &arg, NULL, false) == 0)
 		return;
-	n = DatumGetInt32(pm_value(0, 3, NULL));
+	n = DatumGetInt32(pm_value(0, 3, INT4OID, NULL));
 	ereport(NOTICE,
 			(errmsg("predictor \"%s\" was not trained on %d of the devices that \"%s\" was trained on", name, n,
-					TextDatumGetCString(pm_value(0, 1, NULL))),
-			 errdetail("For %s%s its answers rest on data sheets.", TextDatumGetCString(pm_value(0, 2, NULL)), n > 5 ? ", ..." : ""),
-			 errhint("perfmodel.activate_predictor('%s') goes back.", TextDatumGetCString(pm_value(0, 1, NULL)))));
+					TextDatumGetCString(pm_value(0, 1, TEXTOID, NULL))),
+			 errdetail("For %s%s its answers rest on data sheets.", TextDatumGetCString(pm_value(0, 2, TEXTOID, NULL)), n > 5 ? ", ..." : ""),
+			 errhint("perfmodel.activate_predictor('%s') goes back.", TextDatumGetCString(pm_value(0, 1, TEXTOID, NULL)))));
 }
 
 Datum
@@ -129,7 +129,7 @@ pm_drop_predictor(PG_FUNCTION_ARGS)
 	SPI_connect();
 	refuse_of_extension(name);
 	id = run_for(&drop, name);
-	if (DatumGetBool(pm_value(0, 2, NULL)))
+	if (DatumGetBool(pm_value(0, 2, BOOLOID, NULL)))
 		ereport(NOTICE,
 				(errmsg("predictor \"%s\" was the active one; none is active now", name),
 				 errhint("perfmodel.activate_predictor('name') makes another one answer.")));

@@ -76,7 +76,7 @@ insert_predictor(const pm_training *t)
 	pm_arg(&a, pm_rows_hashes(t->rows));
 	pm_lock_name("active predictor", "");
 	pm_run_store(&insert, a.v, a.nulls, "predictor");
-	return DatumGetInt64(pm_value(0, 1, NULL));
+	return DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 void

@@ -61,7 +61,7 @@ static TimestampTz
 bound(uint64 row, int col, TimestampTz unbounded)
 {
 	bool		isnull;
-	Datum		v = pm_value(row, col, &isnull);
+	Datum		v = pm_value(row, col, TIMESTAMPTZOID, &isnull);
 
 	return isnull ? unbounded : DatumGetTimestampTz(v);
 }
@@ -88,8 +88,8 @@ read_prices(void)
 		p->usd = pm_value_float8(i, 5);
 		p->from = bound(i, 6, DT_NOBEGIN);
 		p->to = bound(i, 7, DT_NOEND);
-		p->from_inclusive = p->from == DT_NOBEGIN || DatumGetBool(pm_value(i, 8, NULL));
-		p->to_inclusive = p->to == DT_NOEND || DatumGetBool(pm_value(i, 9, NULL));
+		p->from_inclusive = p->from == DT_NOBEGIN || DatumGetBool(pm_value(i, 8, BOOLOID, NULL));
+		p->to_inclusive = p->to == DT_NOEND || DatumGetBool(pm_value(i, 9, BOOLOID, NULL));
 	}
 }
 

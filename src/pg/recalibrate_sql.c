@@ -96,7 +96,7 @@ new_profiles(const request *q, MemoryContext cxt)
 	ArrayType  *array;
 
 	pm_run(&query, &arg, NULL, true);
-	ids = pm_value(0, 1, &isnull);
+	ids = pm_value(0, 1, INT8ARRAYOID, &isnull);
 	if (isnull)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -114,7 +114,7 @@ static ArrayType *
 array_value(int col, MemoryContext cxt)
 {
 	bool		isnull;
-	Datum		ids = pm_value(0, col, &isnull);
+	Datum		ids = pm_value(0, col, INT8ARRAYOID, &isnull);
 	MemoryContext old = MemoryContextSwitchTo(cxt);
 	ArrayType  *array = isnull ? NULL : DatumGetArrayTypePCopy(ids);
 
@@ -249,7 +249,7 @@ insert_predictor(const request *q)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("predictor \"%s\" was dropped meanwhile", q->base_name)));
-	return DatumGetInt64(pm_value(0, 1, NULL));
+	return DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 static int64

@@ -79,8 +79,8 @@ pm_run_worker(int64 run_id, Oid *role)
 	args[2] = ObjectIdGetDatum((Oid) run_id);
 	if (pm_run(&query, args, NULL, true) == 0)
 		return 0;
-	*role = DatumGetObjectId(pm_value(0, 2, NULL));
-	return DatumGetInt32(pm_value(0, 1, NULL));
+	*role = DatumGetObjectId(pm_value(0, 2, OIDOID, NULL));
+	return DatumGetInt32(pm_value(0, 1, INT4OID, NULL));
 }
 
 bool
@@ -158,7 +158,7 @@ pm_run_refuse_twin(const char *name)
 
 	if (pm_run(&query, &arg, NULL, false) == 0)
 		return;
-	run_id = DatumGetInt64(pm_value(0, 1, NULL));
+	run_id = DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
 			 errmsg("predictor \"%s\" is being trained in the background", name),
@@ -231,7 +231,7 @@ pm_run_insert(const pm_training *t, int64 predictor_id)
 		add_no_results(&a);
 	pm_arg_text(&a, t->warm_start);
 	pm_run_store(&insert, a.v, a.nulls, "training_run");
-	return DatumGetInt64(pm_value(0, 1, NULL));
+	return DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
 }
 
 /* For an update that must have found its row. */

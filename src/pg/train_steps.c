@@ -182,8 +182,8 @@ pm_mark_seen(int64 predictor_id, bool corrected, const pm_rows *rows, bool *seen
 		elog(ERROR, "profiles changed while they were read");
 	for (int i = 0; i < rows->set.n; i++)
 	{
-		trained_on += DatumGetBool(pm_value(i, 1, NULL));
-		seen[i] = DatumGetBool(pm_value(i, 2, NULL));
+		trained_on += DatumGetBool(pm_value(i, 1, BOOLOID, NULL));
+		seen[i] = DatumGetBool(pm_value(i, 2, BOOLOID, NULL));
 	}
 	return trained_on;
 }

@@ -207,13 +207,13 @@ read_request(job *j)
 	if (pm_run(&query, &arg, NULL, true) != 1)
 		return false;
 	old = MemoryContextSwitchTo(j->cxt);
-	t->name = TextDatumGetCString(pm_value(0, 1, NULL));
-	profiles = pm_value(0, 3, &all);
+	t->name = TextDatumGetCString(pm_value(0, 1, TEXTOID, NULL));
+	profiles = pm_value(0, 3, INT8ARRAYOID, &all);
 	t->profiles = all ? NULL : DatumGetArrayTypePCopy(profiles);
-	t->started_at = DatumGetTimestampTz(pm_value(0, 5, NULL));
-	t->warm_start = pm_value_text(0, 6, j->cxt);
-	kind = TextDatumGetCString(pm_value(0, 2, NULL));
-	options = DatumGetJsonbPCopy(pm_value(0, 4, NULL));
+	t->started_at = DatumGetTimestampTz(pm_value(0, 5, TIMESTAMPTZOID, NULL));
+	t->warm_start = pm_value_text_or_null(0, 6, j->cxt);
+	kind = TextDatumGetCString(pm_value(0, 2, TEXTOID, NULL));
+	options = DatumGetJsonbPCopy(pm_value(0, 4, JSONBOID, NULL));
 	pm_training_choose(t, kind, options);
 	MemoryContextSwitchTo(old);
 	return true;
@@ -328,7 +328,7 @@ time_limit(void)
 		" AND source OPERATOR(pg_catalog.=) ANY ('{database,user,database user}')"
 	};
 
-	return pm_run(&query, NULL, NULL, true) > 0 ? DatumGetInt32(pm_value(0, 1, NULL)) : 0;
+	return pm_run(&query, NULL, NULL, true) > 0 ? DatumGetInt32(pm_value(0, 1, INT4OID, NULL)) : 0;
 }
 
 static void

@@ -42,8 +42,8 @@ parse(int64 graph_id)
 {
 	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_PARSED, graph_id});
 
-	e->born = DatumGetTimestampTz(pm_value(0, 1, NULL));
-	pm_graph_from_row(graph_id, DatumGetJsonbP(pm_value(0, 2, NULL)), &e->arena, &e->graph[0]);
+	e->born = DatumGetTimestampTz(pm_value(0, 1, TIMESTAMPTZOID, NULL));
+	pm_graph_from_row(graph_id, DatumGetJsonbP(pm_value(0, 2, JSONBOID, NULL)), &e->arena, &e->graph[0]);
 	pm_cache_keep(e);
 	return e;
 }
@@ -77,7 +77,7 @@ still_there(const pm_cached *e)
 	bool		same;
 
 	SPI_connect();
-	same = pm_run(&query, &arg, NULL, true) == 1 && DatumGetTimestampTz(pm_value(0, 1, NULL)) == e->born;
+	same = pm_run(&query, &arg, NULL, true) == 1 && DatumGetTimestampTz(pm_value(0, 1, TIMESTAMPTZOID, NULL)) == e->born;
 	SPI_finish();
 	return same;
 }

@@ -91,8 +91,8 @@ ask(const char *name)
 	k.active = name == NULL;
 	if (name != NULL)
 		strlcpy(k.name, name, NAME_SIZE);
-	k.id = DatumGetInt64(pm_value(0, 1, NULL));
-	k.born = DatumGetTimestampTz(pm_value(0, 2, NULL));
+	k.id = DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
+	k.born = DatumGetTimestampTz(pm_value(0, 2, TIMESTAMPTZOID, NULL));
 	SPI_finish();
 	return k;
 }
@@ -126,7 +126,7 @@ join_parts(Size *len)
 
 	*len = 0;
 	for (uint64 i = 0; i < SPI_processed; i++)
-		*len += toast_raw_datum_size(pm_value(i, 1, NULL)) - VARHDRSZ;
+		*len += toast_raw_datum_size(pm_value(i, 1, BYTEAOID, NULL)) - VARHDRSZ;
 	/* parts that somebody has compressed may be a thousand times as large as what they take on disk */
 	if (*len > PM_MAX_STORED_BYTES)
 		ereport(ERROR,
@@ -135,7 +135,7 @@ join_parts(Size *len)
 	data = MemoryContextAllocHuge(CurrentMemoryContext, Max(*len, 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		Datum		stored = pm_value(i, 1, NULL);
+		Datum		stored = pm_value(i, 1, BYTEAOID, NULL);
 		bytea	   *part = DatumGetByteaPP(stored);
 
 		memcpy(data + at, VARDATA_ANY(part), VARSIZE_ANY_EXHDR(part));
@@ -185,7 +185,7 @@ weights_still_there(const pm_cached *e)
 	bool		all;
 
 	SPI_connect();
-	all = pm_run(&query, &arg, NULL, true) == 1 && DatumGetInt64(pm_value(0, 1, NULL)) == e->parts;
+	all = pm_run(&query, &arg, NULL, true) == 1 && DatumGetInt64(pm_value(0, 1, INT8OID, NULL)) == e->parts;
 	SPI_finish();
 	return all;
 }

@@ -71,7 +71,7 @@ read_graphs(pm_graph_names *g)
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		g->label[i] = pm_value_text(i, 1, cxt);
-		g->graph_id[i] = DatumGetInt64(pm_value(i, 3, NULL));
+		g->graph_id[i] = DatumGetInt64(pm_value(i, 3, INT8OID, NULL));
 		pm_name_list_add(&g->list, g->label[i], (int32) i, PM_NAME_OWN);
 		pm_name_list_add(&g->list, pm_value_text(i, 2, cxt), (int32) i, PM_NAME_OTHER);
 	}

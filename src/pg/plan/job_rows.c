@@ -58,7 +58,7 @@ typedef struct pm_job_question
 static text *
 text_or_null(uint64 row, int col, MemoryContext cxt)
 {
-	char	   *s = pm_value_text(row, col, cxt);
+	char	   *s = pm_value_text_or_null(row, col, cxt);
 
 	return s != NULL ? cstring_to_text(s) : NULL;
 }
@@ -67,7 +67,7 @@ static TimestampTz
 time_or_none(uint64 row, int col)
 {
 	bool		isnull;
-	Datum		d = pm_value(row, col, &isnull);
+	Datum		d = pm_value(row, col, TIMESTAMPTZOID, &isnull);
 
 	return isnull ? DT_NOBEGIN : DatumGetTimestampTz(d);
 }
@@ -78,21 +78,21 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 	bool		isnull;
 
 	*r = (pm_job_row) {
-		.id = pm_value_text(row, Q_ID, cxt),.team = pm_value_text(row, Q_TEAM, cxt),.gpu = pm_value_text(row, Q_GPU, cxt),
+		.id = pm_value_text_or_null(row, Q_ID, cxt),.team = pm_value_text_or_null(row, Q_TEAM, cxt),.gpu = pm_value_text_or_null(row, Q_GPU, cxt),
 		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),.finished_at = time_or_none(row, Q_FINISHED),
 		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
-		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE),.share_left = 1,.live = DatumGetBool(pm_value(row, Q_LIVE, NULL))
+		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE),.share_left = 1,.live = DatumGetBool(pm_value(row, Q_LIVE, BOOLOID, NULL))
 	};
 	*q = (pm_job_question) {
-		.graph = pm_value_text(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
+		.graph = pm_value_text_or_null(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
 		.duration_s = pm_value_float8(row, Q_DURATION),.duration_p90_s = pm_value_float8(row, Q_P90)
 	};
-	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, &isnull));
+	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, INT8OID, &isnull));
 	q->has_graph_id = !isnull;
-	q->words.batch = DatumGetInt32(pm_value(row, Q_BATCH, &isnull));
+	q->words.batch = DatumGetInt32(pm_value(row, Q_BATCH, INT4OID, &isnull));
 	q->has_batch = !isnull && q->words.batch != PM_NOT_WHOLE;
 	q->no_batch = isnull ? "no batch" : "batch is no whole number from 1 to 16777216";
-	q->gpu_count = DatumGetInt32(pm_value(row, Q_GPU_COUNT, &isnull));
+	q->gpu_count = DatumGetInt32(pm_value(row, Q_GPU_COUNT, INT4OID, &isnull));
 	if (isnull)
 		q->gpu_count = 1;
 	q->words.dtype = text_or_null(row, Q_DTYPE, cxt);
@@ -381,13 +381,13 @@ read_rows(pm_jobs *jobs, text *predictor, MemoryContext cxt)
 
 	jobs->n_all = (int) SPI_processed;
 	for (int i = 0; i < jobs->n_all; i++)
-		jobs->n += DatumGetBool(pm_value(i, Q_LIVE, NULL));
+		jobs->n += DatumGetBool(pm_value(i, Q_LIVE, BOOLOID, NULL));
 	jobs->rows = MemoryContextAllocHuge(cxt, sizeof(pm_job_row) * Max(jobs->n_all, 1));
 	jobs->queue = MemoryContextAllocHuge(cxt, sizeof(pm_queue_job) * Max(jobs->n_all, 1));
 	jobs->questions = MemoryContextAllocHuge(cxt, sizeof(pm_job_question) * Max(jobs->n_all, 1));
 	for (int i = 0, live = 0; i < jobs->n_all; i++)
 	{
-		bool		is_live = DatumGetBool(pm_value(i, Q_LIVE, NULL));
+		bool		is_live = DatumGetBool(pm_value(i, Q_LIVE, BOOLOID, NULL));
 		int			to = is_live ? live++ : jobs->n + over++;
 
 		CHECK_FOR_INTERRUPTS();

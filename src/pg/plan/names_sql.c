@@ -86,7 +86,7 @@ read_gpus(resolving *r)
 	pm_name_list_begin(&r->gpus.list, &r->gpus.label, &r->arena, SPI_processed, SPI_processed);
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
-		int32		thing = (int32) DatumGetInt64(pm_value(i, 3, NULL));
+		int32		thing = (int32) DatumGetInt64(pm_value(i, 3, INT8OID, NULL));
 
 		r->gpus.label[thing] = pm_value_text(i, 1, cxt);
 		pm_name_list_add(&r->gpus.list, pm_value_text(i, 2, cxt), thing, PM_NAME_OTHER);
@@ -369,7 +369,7 @@ names_of(const char *sql, int nargs, Oid *types, Datum *args, uint64 *n)
 	*n = SPI_processed;
 	g = MemoryContextAllocHuge(cxt, sizeof(given_name) * Max(*n, 1));
 	for (uint64 i = 0; i < *n; i++)
-		g[i] = (given_name) {pm_value_text(i, 1, cxt), DatumGetInt64(pm_value(i, 2, NULL))};
+		g[i] = (given_name) {pm_value_text_or_null(i, 1, cxt), DatumGetInt64(pm_value(i, 2, INT8OID, NULL))};
 	SPI_finish();
 	return g;
 }

@@ -191,7 +191,7 @@ read_needs(const pm_jobs *jobs, text *predictor, pm_device_need *need)
 	if (SPI_execute_with_args(needs_query, lengthof(args), types, args, nulls, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot ask what the jobs need of a device");
 	for (uint64 row = 0; row < SPI_processed; row++)
-		need[of[DatumGetInt32(pm_value(row, 1, NULL)) - 1]] = (pm_device_need) {pm_value_float8(row, 2), pm_value_float8(row, 3), pm_value_float8(row, 4)};
+		need[of[DatumGetInt32(pm_value(row, 1, INT4OID, NULL)) - 1]] = (pm_device_need) {pm_value_float8(row, 2), pm_value_float8(row, 3), pm_value_float8(row, 4)};
 	SPI_finish();
 }
 

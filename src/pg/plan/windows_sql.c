@@ -50,7 +50,7 @@ static TimestampTz
 end_of_window(uint64 row, int col)
 {
 	bool		isnull;
-	Datum		d = pm_value(row, col, &isnull);
+	Datum		d = pm_value(row, col, TIMESTAMPTZOID, &isnull);
 
 	if (isnull || TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(d)))
 		refuse_window(row, "is empty or has no end");
@@ -81,10 +81,10 @@ read_windows(FunctionCallInfo fcinfo, windows_read *w)
 	for (int i = 0; i < w->n; i++)
 	{
 		bool		isnull;
-		Datum		n = pm_value(i, 4, &isnull);
+		Datum		n = pm_value(i, 4, INT4OID, &isnull);
 
 		w->rows[i] = (window_row) {
-			.opens = end_of_window(i, 1),.closes = end_of_window(i, 2),.gpu = pm_value_text(i, 3, cxt),
+			.opens = end_of_window(i, 1),.closes = end_of_window(i, 2),.gpu = pm_value_text_or_null(i, 3, cxt),
 				.gpus = isnull && PG_ARGISNULL(4) ? 1 : isnull ? 0 : DatumGetInt32(n)
 		};
 		if (w->rows[i].gpu == NULL || w->rows[i].gpus < 1)
