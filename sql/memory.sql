@@ -64,7 +64,9 @@ FROM perfmodel.memory_factor WHERE gpu IN ('T4', 'L4') ORDER BY gpu;
 SELECT bool_and(abs(n.peak_mb / p.peak_memory_mb - 1) < 0.03) AS close, bool_and(p.peak_memory_mb BETWEEN n.low AND n.high) AS inside, bool_and(n.in_domain AND n.note IS NULL) AS known
 FROM perfmodel.profile AS p JOIN made USING (graph_id), perfmodel.predict_memory(p.graph_id, p.gpu, p.batch, p.dtype, framework => p.framework) AS n WHERE p.gpu = 'T4';
 -- compared with estimates that only add up bytes, families left out
+BEGIN READ ONLY;
 SELECT method, n, mape_pct >= 0 AND median_ape_pct <= p90_ape_pct AS sound FROM perfmodel.compare_memory() WHERE gpu = 'T4';
+COMMIT;
 -- the same device with other software is known less well, and without the factors nothing is
 SELECT context_mb BETWEEN 800 AND 1000 AS of_the_device FROM perfmodel.predict_memory(:g, 'T4', 64, 'fp32');
 -- a factor that somebody set far below 1: the lower end is not above the peak
