@@ -110,3 +110,23 @@ DROP FUNCTION helper.leave, helper.ask_all;
 DROP TABLE helper.visible;
 DROP OWNED BY pm_test_tenant, pm_test_group, pm_test_blind;
 DROP ROLE pm_test_tenant, pm_test_group, pm_test_blind;
+
+-- nodes go by what an owner has given their table, a rule that was there only once included
+BEGIN;
+CREATE ROLE pm_test_loader;
+GRANT USAGE ON SCHEMA helper TO pm_test_loader;
+GRANT SELECT, INSERT ON perfmodel.graph, perfmodel.graph_node TO pm_test_loader;
+GRANT EXECUTE ON FUNCTION perfmodel.load_graph(jsonb, text) TO pm_test_loader;
+CREATE FUNCTION helper.keep_node() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+SELECT what, regexp_replace(helper.error_of(format('%s; SELECT perfmodel.load_graph(helper.cnn(''guarded'', 5, 1)); %s', setting, verdict)), '\n.*', '') AS error
+FROM (VALUES
+    ('rule', 'CREATE RULE r AS ON INSERT TO perfmodel.graph_node DO INSTEAD NOTHING', ''),
+    ('trigger', 'CREATE TRIGGER t BEFORE INSERT ON perfmodel.graph_node FOR EACH ROW EXECUTE FUNCTION helper.keep_node()', ''),
+    ('check', 'ALTER TABLE perfmodel.graph_node ADD CONSTRAINT no_conv CHECK (class <> ''conv'') NOT VALID', ''),
+    ('row security', 'ALTER TABLE perfmodel.graph_node ENABLE ROW LEVEL SECURITY; SET LOCAL ROLE pm_test_loader', ''),
+    ('type', 'ALTER TABLE perfmodel.graph_node ALTER node_id TYPE numeric',
+     'DO $$ BEGIN ASSERT (SELECT max(n.node_id) = max(g.nodes) - 1 FROM perfmodel.graph AS g JOIN perfmodel.graph_node AS n USING (graph_id) WHERE g.name = ''guarded''); END $$'),
+    ('view', 'ALTER TABLE perfmodel.graph_node RENAME TO node; CREATE VIEW perfmodel.graph_node AS SELECT * FROM perfmodel.node',
+     'DO $$ BEGIN ASSERT (SELECT count(*) = max(g.nodes) FROM perfmodel.graph AS g JOIN perfmodel.node AS n USING (graph_id) WHERE g.name = ''guarded''); END $$')
+) AS v (what, setting, verdict);
+ROLLBACK;

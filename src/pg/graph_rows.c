@@ -3,8 +3,10 @@
  *
  * A graph has hundreds of nodes, and a collection hundreds of thousands, so
  * they go in as COPY does it: multi-inserts into the table, then its indexes.
- * No triggers fire.  The foreign key to graph holds by construction: the row
- * it points to was inserted by this transaction, just before.
+ * The foreign key to graph holds by construction: the row it points to was
+ * inserted by this transaction, just before.  Where an owner has given the
+ * table more than that (triggers, rules, checks, row security, other columns),
+ * the nodes go in by INSERT, which heeds it.
  */
 #include "postgres.h"
 
@@ -12,6 +14,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "lib/stringinfo.h"
@@ -19,12 +22,15 @@
 #include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/rls.h"
 
 #include "compat.h"
 #include "encoding.h"
 #include "graphs.h"
+#include "plans.h"
 #include "results.h"
 #include "tables.h"
 #include "features/question.h"
@@ -38,6 +44,18 @@ enum
 	C_GRAPH_ID, C_NODE_ID, C_OP, C_CLASS, C_INPUTS, C_SHAPE, C_BATCH_DIM, C_ATTRS, C_WEIGHTS,
 	C_FLOPS_FORWARD, C_FLOPS_BACKWARD, C_BYTES_FORWARD, C_BYTES_BACKWARD, C_PARAMS, C_MODULE, N_COLUMNS
 };
+
+static const Oid column_type[N_COLUMNS] = {
+	INT8OID, INT4OID, TEXTOID, TEXTOID, INT4ARRAYOID, INT8ARRAYOID, INT2OID, JSONBOID, TEXTOID,
+	FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, TEXTOID
+};
+
+/* A row; of a slot, or not. */
+typedef struct node_row
+{
+	Datum	   *values;
+	bool	   *isnull;
+} node_row;
 
 typedef struct writer
 {
@@ -90,67 +108,97 @@ inputs_array(const pm_node *n)
 }
 
 static void
-put_float8(TupleTableSlot *slot, int col, double v, bool null)
+put_float8(node_row *row, int col, double v, bool null)
 {
-	slot->tts_isnull[col] = null;
-	slot->tts_values[col] = null ? (Datum) 0 : Float8GetDatum(v);
+	row->isnull[col] = null;
+	row->values[col] = null ? (Datum) 0 : Float8GetDatum(v);
 }
 
 static void
-put_work(TupleTableSlot *slot, const pm_graph *g, int i)
+put_work(node_row *row, const pm_graph *g, int i)
 {
 	pm_work		w;
 	bool		idle;
 
 	pm_node_work(g, i, 1, PM_FP32, PM_NCHW, PM_SGD_MOMENTUM, &w);
 	idle = w.flops_forward == 0 && w.bytes_forward == 0;
-	put_float8(slot, C_FLOPS_FORWARD, w.flops_forward, idle);
-	put_float8(slot, C_FLOPS_BACKWARD, w.flops_backward, idle);
-	put_float8(slot, C_BYTES_FORWARD, w.bytes_forward, idle);
-	put_float8(slot, C_BYTES_BACKWARD, w.bytes_backward, idle);
-	put_float8(slot, C_PARAMS, w.params, w.params == 0);
+	put_float8(row, C_FLOPS_FORWARD, w.flops_forward, idle);
+	put_float8(row, C_FLOPS_BACKWARD, w.flops_backward, idle);
+	put_float8(row, C_BYTES_FORWARD, w.bytes_forward, idle);
+	put_float8(row, C_BYTES_BACKWARD, w.bytes_backward, idle);
+	put_float8(row, C_PARAMS, w.params, w.params == 0);
 }
 
 static void
-put_lists(TupleTableSlot *slot, const pm_graph *g, const pm_node *n)
+put_lists(node_row *row, const pm_graph *g, const pm_node *n)
 {
-	slot->tts_isnull[C_INPUTS] = n->n_inputs == 0;
+	row->isnull[C_INPUTS] = n->n_inputs == 0;
 	if (n->n_inputs > 0)
-		slot->tts_values[C_INPUTS] = inputs_array(n);
-	slot->tts_isnull[C_SHAPE] = n->shape.rank == 0;
+		row->values[C_INPUTS] = inputs_array(n);
+	row->isnull[C_SHAPE] = n->shape.rank == 0;
 	if (n->shape.rank > 0)
-		slot->tts_values[C_SHAPE] = pm_shape_array(&n->shape, -1, 1);
-	slot->tts_isnull[C_WEIGHTS] = n->n_weights == 0;
+		row->values[C_SHAPE] = pm_shape_array(&n->shape, -1, 1);
+	row->isnull[C_WEIGHTS] = n->n_weights == 0;
 	if (n->n_weights > 0)
-		slot->tts_values[C_WEIGHTS] = weights_text(n);
-	slot->tts_isnull[C_ATTRS] = n->attrs_len == 0;
+		row->values[C_WEIGHTS] = weights_text(n);
+	row->isnull[C_ATTRS] = n->attrs_len == 0;
 	if (n->attrs_len > 0)
-		slot->tts_values[C_ATTRS] =
+		row->values[C_ATTRS] =
 			DirectFunctionCall1(jsonb_in, CStringGetDatum(pm_from_core(pnstrdup(g->text + n->attrs_at, n->attrs_len))));
 }
 
 static void
-put_node(writer *w, int64 graph_id, const pm_graph *g, int i)
+put_node(node_row *row, int64 graph_id, const pm_graph *g, int i)
 {
 	const pm_node *n = &g->nodes[i];
-	TupleTableSlot *slot = w->slots[w->n++];
-	MemoryContext old = MemoryContextSwitchTo(w->cxt);
 
-	ExecClearTuple(slot);
-	memset(slot->tts_isnull, false, sizeof(bool) * N_COLUMNS);
-	slot->tts_values[C_GRAPH_ID] = Int64GetDatum(graph_id);
-	slot->tts_values[C_NODE_ID] = Int32GetDatum(i);
-	slot->tts_values[C_OP] = CStringGetTextDatum(pm_from_core(n->op_name));
-	slot->tts_values[C_CLASS] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
-	slot->tts_isnull[C_BATCH_DIM] = n->batch_dim < 0;
-	slot->tts_values[C_BATCH_DIM] = Int16GetDatum(n->batch_dim);
-	slot->tts_isnull[C_MODULE] = n->module == NULL;
+	memset(row->isnull, false, sizeof(bool) * N_COLUMNS);
+	row->values[C_GRAPH_ID] = Int64GetDatum(graph_id);
+	row->values[C_NODE_ID] = Int32GetDatum(i);
+	row->values[C_OP] = CStringGetTextDatum(pm_from_core(n->op_name));
+	row->values[C_CLASS] = CStringGetTextDatum(pm_class_name[pm_op_class(n->op)]);
+	row->isnull[C_BATCH_DIM] = n->batch_dim < 0;
+	row->values[C_BATCH_DIM] = Int16GetDatum(n->batch_dim);
+	row->isnull[C_MODULE] = n->module == NULL;
 	if (n->module != NULL)
-		slot->tts_values[C_MODULE] = CStringGetTextDatum(pm_from_core(n->module));
-	put_lists(slot, g, n);
-	put_work(slot, g, i);
-	ExecStoreVirtualTuple(slot);
-	MemoryContextSwitchTo(old);
+		row->values[C_MODULE] = CStringGetTextDatum(pm_from_core(n->module));
+	put_lists(row, g, n);
+	put_work(row, g, i);
+}
+
+/* ---------- as COPY does it ---------- */
+
+static bool
+has_insert_triggers(Relation rel)
+{
+	for (int i = 0; rel->trigdesc != NULL && i < rel->trigdesc->numtriggers; i++)
+	{
+		const Trigger *t = &rel->trigdesc->triggers[i];
+
+		if (TRIGGER_FOR_INSERT(t->tgtype) && t->tgenabled != TRIGGER_DISABLED && t->tgfoid != F_RI_FKEY_CHECK_INS)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the table is the one that the extension has made. */
+static bool
+is_plain(Relation rel)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	if (rel->rd_rel->relkind != RELKIND_RELATION || desc->natts != N_COLUMNS || rel->rd_rules != NULL ||
+		has_insert_triggers(rel) || (desc->constr != NULL && desc->constr->num_check > 0) ||
+		check_enable_rls(RelationGetRelid(rel), InvalidOid, true) == RLS_ENABLED)
+		return false;
+	for (int i = 0; i < N_COLUMNS; i++)
+	{
+		Form_pg_attribute a = TupleDescAttr(desc, i);
+
+		if (a->atttypid != column_type[i] || a->attgenerated != '\0' || (a->attnotnull && i > C_CLASS))
+			return false;
+	}
+	return true;
 }
 
 static void
@@ -170,15 +218,9 @@ flush_batch(writer *w)
 }
 
 static void
-writer_open(writer *w)
+writer_open(writer *w, Relation rel)
 {
-	pm_require_privilege("graph_node", ACL_INSERT);
-	w->rel = table_open(pm_table("graph_node"), RowExclusiveLock);
-	if (RelationGetNumberOfAttributes(w->rel) != N_COLUMNS)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("table perfmodel.graph_node does not have the columns that this library writes"),
-				 errhint("SELECT * FROM perfmodel.version() compares versions; ALTER EXTENSION perfmodel UPDATE brings the tables up to date.")));
+	w->rel = rel;
 	w->estate = CreateExecutorState();
 	w->rri = makeNode(ResultRelInfo);
 	InitResultRelInfo(w->rri, w->rel, 1, NULL, 0);
@@ -200,20 +242,25 @@ writer_close(writer *w)
 	ExecResetTupleTable(w->estate->es_tupleTable, false);
 	ExecCloseIndices(w->rri);
 	FreeExecutorState(w->estate);
-	table_close(w->rel, NoLock);
 	MemoryContextDelete(w->cxt);
 	CommandCounterIncrement();
 }
 
-void
-pm_store_nodes(int64 graph_id, const pm_graph *g)
+static void
+copy_nodes(Relation rel, int64 graph_id, const pm_graph *g)
 {
 	writer	   *w = palloc0(sizeof(writer));
 
-	writer_open(w);
+	writer_open(w, rel);
 	for (int i = 0; i < g->n_nodes; i++)
 	{
-		put_node(w, graph_id, g, i);
+		TupleTableSlot *slot = w->slots[w->n++];
+		MemoryContext old = MemoryContextSwitchTo(w->cxt);
+
+		ExecClearTuple(slot);
+		put_node(&(node_row) {slot->tts_values, slot->tts_isnull}, graph_id, g, i);
+		ExecStoreVirtualTuple(slot);
+		MemoryContextSwitchTo(old);
 		if (w->n == BATCH)
 		{
 			flush_batch(w);
@@ -222,4 +269,49 @@ pm_store_nodes(int64 graph_id, const pm_graph *g)
 	}
 	writer_close(w);
 	pfree(w);
+}
+
+/* ---------- by INSERT ---------- */
+
+static void
+insert_nodes(int64 graph_id, const pm_graph *g)
+{
+	static pm_plan insert = {
+		"INSERT INTO perfmodel.graph_node (graph_id, node_id, op, class, inputs, shape, batch_dim, attrs, weights,"
+		" flops_forward, flops_backward, bytes_forward, bytes_backward, params, module)"
+		" VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)", N_COLUMNS
+	};
+	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "perfmodel node", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(cxt);
+	Datum		values[N_COLUMNS] = {0};
+	bool		isnull[N_COLUMNS];
+	char		nulls[N_COLUMNS + 1];
+
+	memcpy(insert.args, column_type, sizeof(column_type));
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		put_node(&(node_row) {values, isnull}, graph_id, g, i);
+		for (int k = 0; k < N_COLUMNS; k++)
+			nulls[k] = isnull[k] ? 'n' : ' ';
+		pm_run_store(&insert, values, nulls, "graph_node");
+		MemoryContextReset(cxt);
+		CHECK_FOR_INTERRUPTS();
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(cxt);
+}
+
+/* Inside SPI_connect(). */
+void
+pm_store_nodes(int64 graph_id, const pm_graph *g)
+{
+	Relation	rel;
+
+	pm_require_privilege("graph_node", ACL_INSERT);
+	rel = table_open(pm_table("graph_node"), RowExclusiveLock);
+	if (is_plain(rel))
+		copy_nodes(rel, graph_id, g);
+	else
+		insert_nodes(graph_id, g);
+	table_close(rel, NoLock);
 }

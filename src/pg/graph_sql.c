@@ -195,7 +195,8 @@ pm_store_graph(Datum doc, const pm_graph *g)
 	if (id == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name)));
+				 errmsg("graph \"%s\" is being loaded and dropped by other transactions", name),
+				 errhint("Try again. If that does not help, a trigger of yours on perfmodel.graph may keep rows away.")));
 	return id;
 }
 

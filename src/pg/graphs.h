@@ -17,6 +17,7 @@ extern void pm_graph_from_row(int64 graph_id, Jsonb *doc, pm_arena *a, pm_graph 
 extern void pm_check_graph_name(const char *name);
 /* Store the document of g under g->name. The id, also of the same network that is there already under that name. Raises. */
 extern int64 pm_store_graph(Datum doc, const pm_graph *g);
+/* Its nodes. Inside SPI_connect(). */
 extern void pm_store_nodes(int64 graph_id, const pm_graph *g);
 /* Id of the graph of that name; 0, with *p filled, when there is none. */
 extern int64 pm_graph_named(const char *name, pm_problem *p);
