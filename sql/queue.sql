@@ -72,7 +72,7 @@ SELECT arrivals, start_p90 > '2026-01-01 12:31+00' AS later, note FROM unnest('{
 SELECT note FROM perfmodel.queue_eta('coming', '{"finished_at": null}', free => '{"T4": 0}', policy => 'sjf', at => '2026-01-01 12:00+00') WHERE job_id = 'waiting';
 SELECT note FROM perfmodel.queue_eta('coming', free => '{"T4": 0}', policy => 'sjf', at => '2026-06-01 12:00+00') WHERE job_id = 'waiting';
 -- a job that runs for much longer than it should: nothing is known of its end
-SELECT to_char(at, 'HH24:MI') AS at, note FROM unnest('{2026-01-01 14:00+00,2026-01-01 16:30+00}'::timestamptz[]) AS at, perfmodel.queue_eta('coming', free => '{"T4": 0}', at => at, arrivals => '0') WHERE job_id = 'running' ORDER BY 1;
+SELECT to_char(at, 'HH24:MI') AS at, note FROM unnest('{2026-01-01 14:00+00,2026-01-01 16:30+00,2026-01-09 12:00+00}'::timestamptz[]) AS at, perfmodel.queue_eta('coming', free => '{"T4": 0}', at => at, arrivals => '0') WHERE job_id = 'running' ORDER BY 1;
 -- forecasts of 3 weeks that were too short by half are stretched: jobs of 1 hour that take 2, of which 8 come every day
 CREATE TABLE late AS SELECT i::text AS job_id, 'T4' AS gpu, 3600.0 AS duration_s, 3600.0 * 1.1 AS duration_p90_s, t AS submitted_at, s AS started_at,
     CASE WHEN s + interval '2 hours' <= '2026-02-01 12:00+00' THEN s + interval '2 hours' END AS finished_at

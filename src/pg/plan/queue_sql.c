@@ -437,8 +437,10 @@ note_overdue(eta_call *c, int i)
 {
 	const pm_queue_job *j = &c->jobs.queue[i];
 
-	if (j->elapsed_s > OVERDUE_FROM * j->work.p50_s)
-		pm_job_note(&c->jobs.rows[i], psprintf("has run %.2g times as long as forecast: its end is a guess", j->elapsed_s / j->work.p50_s));
+	double		times = j->elapsed_s / j->work.p50_s;
+
+	if (j->work.p50_s > 0 && times > OVERDUE_FROM)
+		pm_job_note(&c->jobs.rows[i], psprintf("has run %.*f times as long as forecast: its end is a guess", times < 10 ? 1 : 0, times));
 }
 
 /* How far it moves the start. */
