@@ -44,6 +44,8 @@ SELECT regexp_replace(helper.error_of(format('INSERT INTO perfmodel.price (gpu, 
 SAVEPOINT prices;
 SET LOCAL timezone = 'UTC';
 SET LOCAL client_min_messages = notice;
+-- an alias of several devices is told, as on a measurement
+INSERT INTO perfmodel.price (gpu, usd_per_hour) VALUES ('A100', 1);
 DELETE FROM perfmodel.price;
 ALTER TABLE perfmodel.price ALTER price_id RESTART WITH 70001;
 INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES ('T4', 'cloud', 'here', 'on_demand', 3, '[2026-01-01,2026-07-01)'), ('L4', '', '', 'own', 1, '(,)');

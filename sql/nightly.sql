@@ -72,7 +72,7 @@ CREATE TEMP TABLE planned AS SELECT row_number() OVER () AS job_id, odd.graph, '
 SELECT job_id, p50_s IS NOT NULL AS forecast, note FROM perfmodel.forecast_jobs('planned') ORDER BY job_id::int;
 SELECT job_id, step_ms IS NOT NULL AS step, note FROM perfmodel.what_if_jobs('planned', gpus => '{T4}', gpu_counts => '{1}') WHERE job_id IN ('1', '7') ORDER BY 1;
 UPDATE planned SET duration_s = 3600;
-SELECT (regexp_match(perfmodel.report('planned'), 'The gpu_count of [^<]*'))[1];
+SELECT (regexp_match(perfmodel.report('planned'), 'Without GPU-hours[^<]*'))[1];
 -- what stands behind an error is short: the functions, and no text of their queries
 CREATE FUNCTION pg_temp.context_of(statement text) RETURNS TABLE (message text, context text) LANGUAGE plpgsql AS $$
 DECLARE

@@ -186,6 +186,11 @@ COMMENT ON FUNCTION perfmodel.report_tile(text, text, text, text) IS 'a figure o
 
 -- ---- a history of jobs ----
 
+CREATE FUNCTION perfmodel.report_jobs_text(n bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_char(n, 'FM999,999,999,990') || CASE n WHEN 1 THEN ' job' ELSE ' jobs' END;
+COMMENT ON FUNCTION perfmodel.report_jobs_text(bigint) IS 'a number of jobs in words for a report';
+
 CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -207,10 +212,10 @@ BEGIN
     page := concat('<section aria-labelledby="jobs"><h2 id="jobs">What ran</h2>
 <p class="says">', CASE WHEN sums.jobs = 0 THEN 'No jobs in this time.'
                         ELSE format('Jobs submitted from %s to %s UTC.', to_char(sums.first, 'FMDD Mon YYYY HH24:MI'), to_char(sums.last, 'FMDD Mon YYYY HH24:MI')) END,
-        CASE WHEN unknown.network > 0 THEN format(' The networks of %s jobs are not known here.', to_char(unknown.network, 'FM999,999,999,990')) END,
-        CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s jobs are not known here.', to_char(unknown.gpu, 'FM999,999,999,990')) END,
+        CASE WHEN unknown.network > 0 THEN format(' The networks of %s are not known here.', perfmodel.report_jobs_text(unknown.network::bigint)) END,
+        CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s are not known here.', perfmodel.report_jobs_text(unknown.gpu::bigint)) END,
         CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END,
-        CASE WHEN sums.odd > 0 THEN format(' The gpu_count of %s jobs is no whole number from 1 on: they count as no GPU-hours.', to_char(sums.odd, 'FM999,999,999,990')) END, '</p>
+        CASE WHEN sums.odd > 0 THEN format(' Without GPU-hours: %s, whose gpu_count is no whole number from 1 on.', perfmodel.report_jobs_text(sums.odd)) END, '</p>
 <dl class="tiles">', perfmodel.report_tile('jobs', to_char(sums.jobs, 'FM999,999,999,990')),
         perfmodel.report_tile('GPU-hours', to_char(sums.gpu_hours, 'FM999,999,999,990')), perfmodel.report_tile('teams', sums.teams::text),
         perfmodel.report_tile('kinds of GPU', sums.gpus::text), perfmodel.report_tile('networks', sums.networks::text), E'</dl>\n');
@@ -377,8 +382,8 @@ BEGIN
     IF queue IS NOT NULL THEN
         -- the figure shows only jobs that have times: say how many have none, and the reason that most of them have
         SELECT CASE WHEN count(*) FILTER (WHERE e.finish_p50 IS NULL) = 0 THEN ''
-                    ELSE format(' %s of %s jobs have no times and are not shown; the column note of the query says why, such as: %s.', count(*) FILTER (WHERE e.finish_p50 IS NULL),
-                                count(*), mode() WITHIN GROUP (ORDER BY e.note) FILTER (WHERE e.finish_p50 IS NULL)) END INTO untimed
+                    ELSE format(' Without times, and not shown: %s of %s. The column note of the query says why, such as: %s.', count(*) FILTER (WHERE e.finish_p50 IS NULL),
+                                perfmodel.report_jobs_text(count(*)), mode() WITHIN GROUP (ORDER BY e.note) FILTER (WHERE e.finish_p50 IS NULL)) END INTO untimed
         FROM perfmodel.queue_eta(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => chosen.name) AS e;
         waiting := concat('<section aria-labelledby="queue"><h2 id="queue">The queue</h2>
 <p class="says">Policy ', perfmodel.escape_markup(policy, 20), '; the first 40 jobs by start.</p>

@@ -62,8 +62,6 @@ CREATE FUNCTION perfmodel.check_price() RETURNS trigger
 DECLARE
     other perfmodel.price;
 BEGIN
-    -- an unknown device is an error that names those near to it
-    NEW.gpu := perfmodel.gpu_name(NEW.gpu);
     IF NEW.kind <> ALL ('{on_demand,spot,own}') THEN
         RAISE EXCEPTION 'unknown kind of price "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_kind_known',
             DETAIL = 'kind says how the GPU is paid for.', HINT = 'Known are on_demand, spot and own.';
@@ -95,11 +93,15 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION perfmodel.check_price() IS 'trigger: replaces an alias of a device by its name, and explains what is wrong about a row of price';
+COMMENT ON FUNCTION perfmodel.check_price() IS 'trigger: explains what is wrong about a row of price';
 REVOKE ALL ON FUNCTION perfmodel.check_price() FROM PUBLIC;
+-- its name puts it before price_check, which compares names of devices
+CREATE TRIGGER price_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.price
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
+COMMENT ON TRIGGER price_by_name ON perfmodel.price IS 'replaces an alias of a device by its name';
 CREATE TRIGGER price_check BEFORE INSERT OR UPDATE ON perfmodel.price
     FOR EACH ROW EXECUTE FUNCTION perfmodel.check_price();
-COMMENT ON TRIGGER price_check ON perfmodel.price IS 'replaces an alias of a device by its name, and explains what is wrong about a row';
+COMMENT ON TRIGGER price_check ON perfmodel.price IS 'explains what is wrong about a row';
 CREATE TRIGGER price_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.price
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER price_forget_cached ON perfmodel.price IS 'makes sessions drop cached prices';

@@ -492,7 +492,7 @@ name_for_profile(const char *given, const char *table)
 		ereport(ERROR,
 				(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 				 errmsg("unknown GPU \"%s\" violates foreign key constraint \"%s\"", pm_shown_name(given), constraint),
-				 errdetail("A measurement names a device of perfmodel.gpu, or an alias of one."),
+				 errdetail("Column gpu holds the name of a device of perfmodel.gpu, or an alias of one."),
 				 errhint("%s", device_hint(given)),
 				 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
 				 err_generic_string(PG_DIAG_TABLE_NAME, table),

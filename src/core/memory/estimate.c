@@ -220,7 +220,7 @@ pm_memory_note(const pm_question *q, const pm_memory_factors *f, char *note, siz
 				 q->framework);
 	else if (!f->measured && (version == 0 || version >= 200))
 		snprintf(note, size, "memory with PyTorch 2%s on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
-				 version == 0 ? ", which is taken where framework does not say," : "", pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
+				 version == 0 ? " (framework does not say otherwise)" : "", pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
 	else if (!f->measured)
 		snprintf(note, size, "memory on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
 				 pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
