@@ -4,6 +4,7 @@
 #include "kind_rules.h"
 
 #include "features/rates.h"
+#include "kinds/mdot/heads.h"
 #include "kinds/mdot/mdot.h"
 #include "kinds/opclass/opclass.h"
 
@@ -33,6 +34,39 @@ test_held_above(void)
 			CHECK_NEAR((pm_held_above(x + step, least, NULL) - pm_held_above(x - step, least, NULL)) / (2 * step), slope, 1e-7);
 			CHECK(pm_held_above(x, least + 0.1, NULL) >= held);
 		}
+}
+
+/* Many tokens at once have the times of one after the other, with and without a floor and factors, on GPUs and CPUs. */
+static void
+test_many_tokens(pm_rng *rng)
+{
+	enum {MOST = 130};
+	double		time[MOST],
+				launch_us[MOST],
+				floor_us[MOST],
+				factor[MOST],
+				want[MOST];
+
+	for (int trial = 0; trial < TRIALS; trial++)
+	{
+		int			n = trial % (MOST + 1);
+		bool		floored = trial % 2 == 0,
+					scaled = trial % 3 == 0,
+					in_turn = trial % 4 == 1;
+
+		for (int i = 0; i < n; i++)
+		{
+			time[i] = i % 7 == 0 ? 0 : exp(20 * pm_rng_uniform(rng) - 8);
+			launch_us[i] = i % 5 == 0 ? 0 : 20 * pm_rng_uniform(rng);
+			floor_us[i] = i % 3 == 0 ? 0 : time[i] * 2 * pm_rng_uniform(rng);
+			factor[i] = exp(pm_rng_uniform(rng));
+			want[i] = pm_mdot_token_us(pm_held_above(time[i], floored ? floor_us[i] : 0, NULL) * (scaled ? factor[i] : 1), launch_us[i],
+									   in_turn);
+		}
+		pm_mdot_tokens_us(n, time, launch_us, floored ? floor_us : NULL, scaled ? factor : NULL, in_turn);
+		for (int i = 0; i < n; i++)
+			CHECK(time[i] == want[i]);
+	}
 }
 
 /* What a card computes is never below its peak, and no less in a format of fewer bits. */
@@ -170,6 +204,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	pm_rng_seed(&rng, 5);
 	test_held_above();
+	test_many_tokens(&rng);
 	test_most(&rng);
 	test_floor_of_tokens();
 	test_mdot_floor(&rng);

@@ -88,10 +88,7 @@ pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 double
 pm_held_above(double x, double least, double *slope)
 {
-	double		larger = fmax(x, least);
-	double		ratio = larger > 0 ? fmin(x, least) / larger : 0;
-	double		fourth = ratio * ratio * ratio * ratio;
-	double		held = larger * sqrt(sqrt(sqrt(1 + fourth * fourth)));
+	double		held = pm_held(x, least);
 	double		share = held > 0 ? x / held : 1;
 
 	if (slope != NULL)

@@ -4,6 +4,8 @@
 #ifndef PM_RATES_H
 #define PM_RATES_H
 
+#include <math.h>
+
 #include "features/question.h"
 
 /*
@@ -35,6 +37,18 @@ double		pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
  * It rises with both. slope, which may be NULL, gets its derivative by x.  x >= 0.
  */
 double		pm_held_above(double x, double least, double *slope);
+
+/* The same number, without the derivative; a loop of it becomes one of vectors. */
+static inline double
+pm_held(double x, double least)
+{
+	double		larger = x > least ? x : least;
+	double		smaller = x > least ? least : x;
+	double		ratio = larger > 0 ? smaller / larger : 0;
+	double		fourth = ratio * ratio * ratio * ratio;
+
+	return larger * sqrt(sqrt(sqrt(1 + fourth * fourth)));
+}
 
 /*
  * Watts that arithmetic would take at the peak and the boost clock, whatever the

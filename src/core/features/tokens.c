@@ -124,6 +124,36 @@ fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_flow *flow,
 	mask[PM_SLOT_OWN_KERNEL] = g->conv == PM_CONV_DEPTHWISE;
 }
 
+/* What a question's card does in a second, the same for all operators. */
+typedef struct speeds
+{
+	double		rate[2][2];		/* pm_gpu_rate() by [on matrix units][of a convolution] */
+	double		most[2];		/* pm_gpu_most() by [on matrix units] */
+	double		bandwidth;		/* bytes */
+	bool		fuses;			/* pm_framework_fuses() */
+} speeds;
+
+static speeds
+speeds_of(const pm_question *q)
+{
+	speeds		s = {.bandwidth = q->gpu->mem_bw_gbs * 1e9, .fuses = pm_framework_fuses(q->framework)};
+
+	for (int matrix = 0; matrix < 2; matrix++)
+	{
+		for (int convolution = 0; convolution < 2; convolution++)
+			s.rate[matrix][convolution] = pm_gpu_rate(q->gpu, q->dtype, matrix, convolution);
+		s.most[matrix] = pm_gpu_most(q->gpu, q->dtype, matrix);
+	}
+	return s;
+}
+
+/* fmax() and fmin() are calls; no number here is a NaN. */
+static inline double
+larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* Roofline times of the three phases, us: the larger of arithmetic and memory time. */
 typedef struct roofline
 {
@@ -141,25 +171,25 @@ typedef struct roofline
 static double
 traffic(double bytes, const pm_gpu *gpu)
 {
-	double		cached = gpu->l2_mb > 0 && !gpu->is_cpu ? fmin(bytes, gpu->l2_mb * 1e6) : 0;
+	double		cache = gpu->l2_mb > 0 && !gpu->is_cpu ? gpu->l2_mb * 1e6 : 0;
+	double		cached = bytes < cache ? bytes : cache;
 
 	return bytes - cached * (1 - 1 / CACHE_SPEED);
 }
 
 static void
-compute_roofline(const pm_work *w, bool convolution, const pm_question *q, roofline *r)
+compute_roofline(const pm_work *w, bool convolution, const pm_gpu *gpu, const speeds *s, roofline *r)
 {
-	double		peak = pm_gpu_rate(q->gpu, q->dtype, w->tensor_core, convolution);
-	double		plain = pm_gpu_rate(q->gpu, q->dtype, false, false);
-	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
+	double		peak = s->rate[w->tensor_core][convolution];
+	double		plain = s->rate[false][false];
 	double		compute[3] = {w->flops_forward / peak, w->flops_backward / peak, w->flops_update / plain};
-	double		memory[3] = {traffic(w->bytes_forward + w->bytes_across, q->gpu) / bandwidth, traffic(w->bytes_backward, q->gpu) / bandwidth,
-		w->bytes_update / bandwidth};
+	double		memory[3] = {traffic(w->bytes_forward + w->bytes_across, gpu) / s->bandwidth, traffic(w->bytes_backward, gpu) / s->bandwidth,
+		w->bytes_update / s->bandwidth};
 
 	r->compute = r->memory = 0;
 	for (int p = 0; p < 3; p++)
 	{
-		r->phase[p] = 1e6 * fmax(compute[p], memory[p]);
+		r->phase[p] = 1e6 * larger(compute[p], memory[p]);
 		r->compute += 1e6 * compute[p];
 		r->memory += 1e6 * memory[p];
 	}
@@ -170,20 +200,18 @@ compute_roofline(const pm_work *w, bool convolution, const pm_question *q, roofl
  * not known neither is.  Convolutions of more than 1 x 1 may do with fewer multiplications than are counted.
  */
 static double
-least_us(const pm_work *w, int op, int type, const pm_question *q)
+least_us(const pm_work *w, int op, int type, const pm_gpu *gpu, const speeds *s)
 {
 	bool		wide = type >= pm_op_count() && type != pm_type_id(PM_OP_UNKNOWN, PM_CONV_1X1);
 	double		flops[2] = {w->flops_forward, w->flops_backward};
 	double		bytes[2] = {w->bytes_forward + w->bytes_across, w->bytes_backward};
-	double		most = pm_gpu_most(q->gpu, q->dtype, w->tensor_core) * (wide ? WINOGRAD : 1);
-	double		bandwidth = q->gpu->mem_bw_gbs * 1e9;
-	bool		fuses = pm_framework_fuses(q->framework);
+	double		most = s->most[w->tensor_core] * (wide ? WINOGRAD : 1);
 	double		us = 0;
 
-	if (q->gpu->is_cpu || op == PM_OP_UNKNOWN || pm_op_class(op) == PM_CLASS_OTHER)
+	if (gpu->is_cpu || op == PM_OP_UNKNOWN || pm_op_class(op) == PM_CLASS_OTHER)
 		return 0;
 	for (int p = 0; p < 2; p++)
-		us += 1e6 * fmax(flops[p] / most, fuses ? 0 : traffic(bytes[p], q->gpu) / bandwidth);
+		us += 1e6 * larger(flops[p] / most, s->fuses ? 0 : traffic(bytes[p], gpu) / s->bandwidth);
 	return us;
 }
 
@@ -307,7 +335,7 @@ add_draws(const pm_node *n, const pm_question *q, pm_work *w)
 
 /* The work of one token at q's batch, and its share of the totals. */
 static void
-fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
+fill_work(pm_tokens *t, int i, const pm_question *q, const speeds *s, pm_work *w, roofline *r)
 {
 	double		copies = t->skeleton->copies[i];
 	const pm_node *node = &t->skeleton->graph->nodes[t->skeleton->node[i]];
@@ -322,13 +350,13 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 		w->flops_update = w->bytes_update = 0;
 	if (q->forward_only)
 		w->flops_backward = w->bytes_backward = w->kernels_backward = 0;
-	compute_roofline(w, convolution, q, r);
+	compute_roofline(w, convolution, q->gpu, s, r);
 	for (int p = 0; p < 3; p++)
 		t->phase_us[3 * i + p] = r->phase[p];
 	t->roofline_us[i] = r->phase[0] + r->phase[1] + r->phase[2];
 	t->compute_us[i] = r->compute;
 	t->memory_us[i] = r->memory;
-	t->floor_us[i] = least_us(w, node->op, t->type[i], q);
+	t->floor_us[i] = least_us(w, node->op, t->type[i], q->gpu, s);
 	t->kernels[i] = w->kernels_forward + w->kernels_backward;
 	t->bound[i] = r->compute >= r->memory ? 'c' : 'm';
 	t->flops[i] = w->flops_forward + w->flops_backward + w->flops_update;
@@ -341,7 +369,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, pm_work *w, roofline *r)
 
 /* One token: what it is and its work, and its features where there is room for them. */
 static void
-fill_token(pm_tokens *t, int i, const pm_question *q)
+fill_token(pm_tokens *t, int i, const pm_question *q, const speeds *s)
 {
 	const pm_graph *g = t->skeleton->graph;
 	int			node = t->skeleton->node[i];
@@ -353,7 +381,7 @@ fill_token(pm_tokens *t, int i, const pm_question *q)
 	/* what has a weight of its own is one product and not a batch of them */
 	t->type[i] = pm_type_id(pm_op_runs_as(g->nodes[node].op, g->nodes[node].n_weights > 0), geo.conv);
 	t->op_class[i] = (int32_t) pm_op_class(g->nodes[node].op);
-	fill_work(t, i, q, &w, &r);
+	fill_work(t, i, q, s, &w, &r);
 	if (t->slots == NULL)
 		return;
 	fill_slots(t->slots + (size_t) i * PM_N_SLOTS, t->slot_mask + (size_t) i * PM_N_SLOTS, &geo,
@@ -418,10 +446,12 @@ pm_code
 pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
 {
 	pm_code		rc = make_work(t, s, q, a, st);
+	speeds		card;
 	double	   *finish;
 
 	if (rc != PM_OK)
 		return rc;
+	card = speeds_of(q);
 	t->slots = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);
 	t->slot_mask = PM_NEW(a, pm_real, (size_t) t->n * PM_N_SLOTS);
 	t->loads = PM_NEW(a, pm_real, (size_t) t->n * PM_N_LOADS);
@@ -432,7 +462,7 @@ pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_toke
 	{
 		if (i % POLL_TOKENS == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		fill_token(t, i, q);
+		fill_token(t, i, q, &card);
 	}
 	fill_job(t->job, s, t, q, critical_path(s, t, finish));
 	return PM_OK;
@@ -442,14 +472,18 @@ pm_code
 pm_tokens_build_work(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
 {
 	pm_code		rc = make_work(t, s, q, a, st);
+	speeds		card;
 
-	for (int i = 0; rc == PM_OK && i < t->n; i++)
+	if (rc != PM_OK)
+		return rc;
+	card = speeds_of(q);
+	for (int i = 0; i < t->n; i++)
 	{
 		if (i % POLL_TOKENS == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		fill_token(t, i, q);
+		fill_token(t, i, q, &card);
 	}
-	return rc;
+	return PM_OK;
 }
 
 pm_code
@@ -458,12 +492,14 @@ pm_tokens_rework(pm_tokens *t, const pm_question *q, pm_status *st)
 	pm_code		rc = check_query(q, st);
 	pm_work		w;
 	roofline	r;
+	speeds		card;
 
 	if (rc != PM_OK)
 		return rc;
+	card = speeds_of(q);
 	t->total_flops = t->total_bytes = t->total_roofline_us = t->n_kernels = 0;
 	for (int i = 0; i < t->n; i++)
-		fill_work(t, i, q, &w, &r);
+		fill_work(t, i, q, &card, &w, &r);
 	return PM_OK;
 }
 

@@ -138,15 +138,30 @@ pm_mdot_launch_us(const pm_mdot_token *o, double kernels)
  * A GPU works while the host launches what comes next.  A CPU does one after the other.  The larger of both would have to
  * make the work of small batches, which launches hide, much larger than it is, to rise from one small batch to the next.
  */
+static inline double
+both_us(double k, double l, bool in_turn)
+{
+	return in_turn ? k + l : sqrt(sqrt(k * k * k * k + l * l * l * l));
+}
+
 double
 pm_mdot_token_us(double device_us, double launch_us, bool in_turn)
 {
-	double		k = device_us;
-	double		l = launch_us;
+	return both_us(device_us, launch_us, in_turn);
+}
 
-	if (in_turn)
-		return k + l;
-	return sqrt(sqrt(k * k * k * k + l * l * l * l));
+/* Step by step as for one token, so that the answers are the same; without a call, so that the compiler makes vectors of it. */
+void
+pm_mdot_tokens_us(int n, double *time, const double *launch_us, const double *floor_us, const double *factor, bool in_turn)
+{
+	if (floor_us != NULL)
+		for (int i = 0; i < n; i++)
+			time[i] = pm_held(time[i], floor_us[i]);
+	if (factor != NULL)
+		for (int i = 0; i < n; i++)
+			time[i] *= factor[i];
+	for (int i = 0; i < n; i++)
+		time[i] = both_us(time[i], launch_us[i], in_turn);
 }
 
 /* Device time k of an operator, and the derivatives of k by the three outputs that make it. */

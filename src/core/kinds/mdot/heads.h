@@ -23,4 +23,10 @@ double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memo
 double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
 double		pm_mdot_token_us(double device_us, double launch_us, bool in_turn);
 
+/*
+ * The same for n tokens: each time[n] is a device time first, which is held above the floor (floor_us[n]; NULL: none) and taken
+ * times factor[n] (NULL: 1).
+ */
+void		pm_mdot_tokens_us(int n, double *time, const double *launch_us, const double *floor_us, const double *factor, bool in_turn);
+
 #endif

@@ -536,31 +536,45 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	return PM_OK;
 }
 
-/* As the network's heads add it up. */
-static double
-estimate_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_tokens *work)
+#define BLOCK	64				/* tokens between two passes over them */
+
+/* Device and launch times of n tokens from `first` on, us, with factors but without the floor. */
+static void
+block_parts_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_tokens *work, int first, int n,
+			   double *device_us, double *launch_us)
 {
-	const pm_factors *factors = x->fitted;
-
-	double		sum_us = o->rest_us * (factors != NULL ? factors->rest : 1);
-	double		growth;
-
-	for (int i = 0; i < work->n; i++)
+	for (int j = 0; j < n; j++)
 	{
+		int			i = first + j;
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
 		double		scale = at_peak ? x->to_peak[i] : 1;
 		double		compute_us = work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i] * x->ratio[i]) * scale;
 		double		memory_us = work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]) * scale;
-		double		device_us = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth);
-		double		launch_us = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch);
+		double		growth;
 
-		device_us = pm_held_above(device_us, x->floor ? work->floor_us[i] : 0, NULL);
-		if (factors != NULL)
-		{
-			device_us *= factors->device[i];
-			launch_us *= factors->launch;
-		}
-		sum_us += work->skeleton->copies[i] * pm_mdot_token_us(device_us, launch_us, x->in_turn);
+		device_us[j] = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth);
+		launch_us[j] = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch) *
+			(x->fitted != NULL ? x->fitted->launch : 1);
+	}
+}
+
+/* As the network's heads add it up. */
+static double
+estimate_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_tokens *work)
+{
+	double		time[BLOCK];
+	double		launch_us[BLOCK];
+	double		sum_us = o->rest_us * (x->fitted != NULL ? x->fitted->rest : 1);
+
+	for (int first = 0; first < work->n; first += BLOCK)
+	{
+		int			n = work->n - first < BLOCK ? work->n - first : BLOCK;
+
+		block_parts_us(o, at_peak, x, work, first, n, time, launch_us);
+		pm_mdot_tokens_us(n, time, launch_us, x->floor ? work->floor_us + first : NULL,
+						  x->fitted != NULL ? x->fitted->device + first : NULL, x->in_turn);
+		for (int j = 0; j < n; j++)
+			sum_us += work->skeleton->copies[first + j] * time[j];
 	}
 	return sum_us;
 }
