@@ -21,6 +21,7 @@
 #include "context_arena.h"
 #include "encoding.h"
 #include "fit_cluster.h"
+#include "locks.h"
 #include "measurements.h"
 #include "plans.h"
 #include "results.h"
@@ -62,7 +63,7 @@ find_name(request *q, MemoryContext cxt)
 
 /* "x recalibrated", or "x recalibrated 2" when that exists, and so on. */
 static char *
-free_name(const char *base, MemoryContext cxt)
+next_name(const char *base, MemoryContext cxt)
 {
 	static pm_plan query = {
 		"SELECT w FROM (SELECT 1 AS i, $1 AS w UNION ALL"
@@ -72,12 +73,31 @@ free_name(const char *base, MemoryContext cxt)
 	};
 	Datum		arg = CStringGetTextDatum(psprintf("%s recalibrated", base));
 
-	if (pm_run(&query, &arg, NULL, true) != 1)
+	/* as of now, and not as of the statement that waits for others */
+	if (pm_run(&query, &arg, NULL, false) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no free name for the new predictor"),
 				 errhint("Choose a name: recalibrate(name => ...).")));
 	return pm_value_text(0, 1, cxt);
+}
+
+/* The same, and locked: what another call has taken while this one waited for it is not free. */
+static char *
+free_name(const char *base, MemoryContext cxt)
+{
+	char	   *name = next_name(base, cxt);
+
+	for (;;)
+	{
+		char	   *now;
+
+		pm_lock_name("predictor", name);
+		now = next_name(base, cxt);
+		if (strcmp(now, name) == 0)
+			return name;
+		name = now;
+	}
 }
 
 /* All that base was not trained on. */
