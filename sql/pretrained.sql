@@ -30,6 +30,8 @@ SELECT helper.error_of(q) FROM unnest(ARRAY[$$DELETE FROM perfmodel.predictor WH
 -- a name is used once and one is active, whatever the table
 SELECT helper.error_of($$UPDATE perfmodel.predictor SET name = 'pretrained' WHERE name = 'line'$$);
 SELECT helper.error_of($$UPDATE perfmodel.predictor SET name = 'line' WHERE name = 'pretrained'$$);
+-- it keeps its name: restoring a dump would fail where another predictor has taken that
+SELECT helper.error_of($$UPDATE perfmodel.predictor SET name = 'older' WHERE name = 'pretrained'$$);
 SELECT helper.error_of($$UPDATE perfmodel.predictor SET active = true WHERE name = 'line'$$);
 SELECT name, active FROM perfmodel.predictor WHERE active OR predictor_id < 0;
 -- one that is inserted as the active one, as by pg_restore, takes over

@@ -11,7 +11,7 @@ CREATE OR REPLACE TRIGGER predictor_weights_immutable BEFORE UPDATE ON perfmodel
 COMMENT ON TRIGGER predictor_weights_immutable ON perfmodel.predictor_weights_pretrained IS 'weights never change';
 CREATE OR REPLACE TRIGGER predictor_guard BEFORE INSERT OR UPDATE OF name, active ON perfmodel.predictor_pretrained
     FOR EACH ROW EXECUTE FUNCTION perfmodel.guard_predictor();
-COMMENT ON TRIGGER predictor_guard ON perfmodel.predictor_pretrained IS 'refuses a name that is taken and a second active predictor, those trained here included';
+COMMENT ON TRIGGER predictor_guard ON perfmodel.predictor_pretrained IS 'refuses another name, and a second active predictor, those trained here included';
 
 -- CREATE EXTENSION would not bring back a row that was deleted.
 CREATE OR REPLACE TRIGGER predictor_not_deleted BEFORE DELETE ON perfmodel.predictor_pretrained

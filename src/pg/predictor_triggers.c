@@ -4,7 +4,7 @@
  * The predictor of the extension perfmodel_pretrained stands in a table that
  * inherits from perfmodel.predictor.  No constraint of the server spans the two,
  * so triggers on both see to it that a name is used once, that of a quantity one
- * predictor at most is active, and that what came with an extension goes with it only.
+ * predictor at most is active, and that what came with an extension goes with it only and keeps its name.
  */
 #include "postgres.h"
 
@@ -79,6 +79,21 @@ guard_active(Oid table, const char *quantity, bool inserted)
 	pm_run(&deactivate, args, NULL, false);
 }
 
+/*
+ * A predictor that came with an extension keeps its name: pg_dump leaves its row out, and CREATE EXTENSION
+ * brings it back under the name that it came with, which a predictor trained here may have taken meanwhile.
+ */
+static void
+guard_own_name(const TriggerData *t, const char *old_name)
+{
+	if (old_name != NULL && RelationGetRelid(t->tg_relation) != pm_table("predictor") && !creating_extension)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("predictor \"%s\" came with an extension and keeps its name", old_name),
+				 errdetail("CREATE EXTENSION brings it back under this name when a dump is restored."),
+				 errhint("Give a predictor of your own another name.")));
+}
+
 /* Trigger, before insert or update of each row of a table of predictors. */
 Datum
 pm_guard_predictor(PG_FUNCTION_ARGS)
@@ -94,7 +109,10 @@ pm_guard_predictor(PG_FUNCTION_ARGS)
 
 	SPI_connect();
 	if (name != NULL && (old_name == NULL || strcmp(name, old_name) != 0))
+	{
 		guard_name(RelationGetRelid(t->tg_relation), name);
+		guard_own_name(t, old_name);
+	}
 	if (active && !was_active && quantity != NULL)
 		guard_active(RelationGetRelid(t->tg_relation), quantity, old == NULL);
 	SPI_finish();
