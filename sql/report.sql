@@ -43,6 +43,8 @@ SELECT perfmodel.report('"a report"."job </script>"', columns => $${"team": "acc
 SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<figure', :'page') AS figures, pg_temp.times('<table', :'page') AS tables;
 SELECT array_agg(m[1]) AS titles FROM regexp_matches(:'page', '<h[123][^>]*>([^<]*)</h', 'g') AS m;
 SELECT array_agg(m[1]) AS tiles FROM regexp_matches(:'page', '<dd[^>]*>\s*([^<]*)<', 'g') AS m;
+-- the name of a network may be cut off; its share of the hours is not
+SELECT count(*) AS cut, bool_and(m[1] ~ '^\d+\.\d %, ') AS with_share FROM regexp_matches(:'page', '>([^<>]*report@x[^<>]*&#8230;)<', 'g') AS m;
 -- the SQL that a figure shows is what made it: each runs
 CREATE FUNCTION pg_temp.shown(page text) RETURNS SETOF text LANGUAGE sql AS
     $$SELECT replace(replace(replace(replace(replace(replace(m[1], E'<wbr\n>', ''), '&lt;', '<'), '&gt;', '>'), '&quot;', '"'), '&#39;', ''''), '&amp;', '&') FROM regexp_matches(page, '<pre>(.*?)</pre>', 'g') AS m$$;
