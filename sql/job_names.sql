@@ -113,7 +113,7 @@ SELECT * FROM perfmodel.collect_from_jobs('untold', startup_s => 0, since => '20
 INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'V100', 'V100-SXM2-32GB'), ('gpu', 'Tesla V100', 'V100-SXM2-32GB');
 SELECT * FROM perfmodel.collect_from_jobs('untold', startup_s => 0, since => '2020-01-01');
 SET client_min_messages = warning;
-SELECT gpu, count(*) FROM perfmodel.profile WHERE gpu <> 'T4' GROUP BY 1;
+SELECT gpu, count(*) FROM perfmodel.profile WHERE gpu <> 'T4' GROUP BY 1 ORDER BY 1;
 ROLLBACK TO untold;
 -- a change is seen at once
 DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';

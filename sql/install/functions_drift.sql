@@ -149,7 +149,9 @@ BEGIN ATOMIC
              ON d.place = g.place AND d.gpu = g.gpu AND d.member IS NOT DISTINCT FROM g.member AND d.starts IS NOT DISTINCT FROM g.starts
         GROUP BY 1, 2, 3
     ), judged AS (
-        SELECT p.*, b.low AS cover_low, b.high AS cover_high, o.low AS outside_low, e.e_value, 20.0::float8 * groups.n AS alarm_at, e.kind,
+        SELECT p.*, b.low AS cover_low, b.high AS cover_high, o.low AS outside_low, e.e_value, e.kind,
+               -- one chance in 20 of a false alarm in all, and one in 20 in any of the groups
+               20.0::float8 * CASE p.place WHEN 1 THEN 1 ELSE groups.n END AS alarm_at,
                p.mape - c.mape >= 0.5 * (p.mape - p.expected) AS by_bias
         FROM per_group AS p JOIN corrected AS c ON c.place = p.place AND c.member IS NOT DISTINCT FROM p.member
                                                 AND c.starts IS NOT DISTINCT FROM p.starts
@@ -157,7 +159,7 @@ BEGIN ATOMIC
                                      AND e.starts IS NOT DISTINCT FROM p.starts
              LEFT JOIN LATERAL perfmodel.proportion_bounds(p.covered::float8, nullif(p.judged, 0)::float8) AS b ON true
              LEFT JOIN LATERAL perfmodel.proportion_bounds(p.n_outside::float8, p.networks::float8) AS o ON true,
-             (SELECT count(*) AS n FROM (SELECT DISTINCT q.place, q.member FROM per_group AS q) AS q) AS groups
+             (SELECT count(*) AS n FROM (SELECT DISTINCT q.place, q.member FROM per_group AS q WHERE q.place > 1) AS q) AS groups
     ), said AS (
         SELECT j.*,
                CASE WHEN j.e_value >= j.alarm_at AND j.kind IN ('slower', 'faster') THEN 'biased'

@@ -349,7 +349,7 @@ GROUP BY gpu ORDER BY count(*) DESC, gpu LIMIT 20$query$, '%'),
 $query$SELECT family AS label, 100 * avg(abs(1 - predicted_ms / measured_ms)) AS x
 FROM $query$ || ask || $query$
 GROUP BY family ORDER BY count(*) DESC, family LIMIT 20$query$, '%'),
-    perfmodel.report_figure('Drift', 'An alarm (biased, wider) is valid however often one looks. The more groups, the more evidence it takes, so "overall" may be ok here and an alarm at the top of this part. docs/drift.md says what the columns mean.',
+    perfmodel.report_figure('Drift', 'An alarm (biased, wider) is valid however often one looks. docs/drift.md says what the columns mean.',
         perfmodel.report_table(format($query$SELECT grouped_by, coalesce(group_name, CASE WHEN grouped_by <> 'overall' THEN 'not known' END) AS group_name, n, n_networks AS networks, round(bias_pct::numeric, 1) AS bias_pct, round(mape_pct::numeric, 1) AS error_pct,
             round(expected_mape_pct::numeric, 1) AS promised_pct, round(coverage_pct::numeric) AS coverage_pct, round(out_of_domain_pct::numeric) AS out_of_domain_pct, verdict, advice
             FROM perfmodel.drift(%L, '{gpu,framework}', %L)$query$, predictor, since)),

@@ -204,8 +204,12 @@ BEGIN
     END IF;
     IF active.name IS NOT NULL THEN
         -- the worst, and among these what it takes more to mend
-        SELECT x.verdict, x.advice, CASE x.grouped_by WHEN 'gpu' THEN x.group_name END INTO d_verdict, d_advice, d_gpu FROM perfmodel.drift(active.name, '{gpu}') AS x
-        ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), array_position('{retrain,recalibrate,collect}', split_part(x.advice, ':', 1)), x.n DESC LIMIT 1;
+        SELECT x.verdict, x.advice, CASE x.grouped_by WHEN 'gpu' THEN x.group_name END INTO d_verdict, d_advice, d_gpu
+        FROM (SELECT y.*, count(*) FILTER (WHERE y.grouped_by = 'gpu') OVER (PARTITION BY y.verdict) AS devices
+              FROM perfmodel.drift(active.name, '{gpu}') AS y) AS x
+        -- where one device alone has the verdict, it is about that device and not about all
+        ORDER BY array_position('{biased,wider,new_inputs,ok,too_few}', x.verdict), array_position('{retrain,recalibrate,collect}', split_part(x.advice, ':', 1)),
+                 x.devices = 1 AND x.grouped_by = 'overall', x.n DESC LIMIT 1;
     END IF;
     reason := CASE WHEN active.name IS NULL THEN 'no predictor is active' ELSE coalesce(d_advice, 'it holds') END || not_taken;
     IF d_verdict IS NULL OR d_verdict IN ('ok', 'too_few') OR d_advice LIKE 'collect%' THEN
