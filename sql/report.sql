@@ -110,7 +110,8 @@ FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of t
 -- two predictors
 SELECT perfmodel.train('<b> of the report', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 8 OR graph_id IN (SELECT graph_id FROM perfmodel.graph WHERE nodes / 3 % 2 > 0))) > 0 AS trained;
 SELECT n, n_networks, mape_a_pct > mape_b_pct AS b_is_nearer, better FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report');
-SELECT n, better IS NULL AS undecided FROM perfmodel.compare_predictors('<b> of the report', '<b> of the report');
+SELECT n, better IS NULL AS undecided, note FROM perfmodel.compare_predictors('<b> of the report', '<b> of the report');
+SELECT n, better, note FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report', 'infinity');
 SELECT perfmodel.report_diff('<b> of the report', '</script> of the report') AS page \gset
 SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<table', :'page') AS tables;
 SELECT count(*) AS queries, bool_and(pg_temp.rows(query) > 0) AS all_answer FROM pg_temp.shown(:'page') AS query;

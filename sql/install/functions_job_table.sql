@@ -23,7 +23,7 @@ BEGIN
         RAISE EXCEPTION 'column "%" of table % must be a time, not %', name, jobs, declared
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
                   HINT = 'Convert it in a view, such as SELECT to_timestamp(seconds) AS submitted_at or text_column::timestamptz, and give the view instead of the table.';
-    ELSIF type = 'interval'::regtype AND meaning LIKE '%\_s' THEN
+    ELSIF type = 'interval'::regtype AND right(meaning, 2) = '_s' THEN
         RETURN format('extract(epoch FROM %s)::float8', value);
     ELSIF (SELECT t.typcategory FROM pg_type AS t WHERE t.oid = type) = 'S' THEN
         EXECUTE format($query$SELECT %1$s FROM %2$s WHERE btrim(%1$s, E' \t\n\r\f\x0B') !~ '^([-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]{1,2})?)?$' LIMIT 1$query$, value || '::text', jobs) INTO wrong;
@@ -31,7 +31,7 @@ BEGIN
             RAISE EXCEPTION 'column "%" of table % must hold numbers, but one value is "%"', name, jobs, left(wrong, 64)
                 USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s.', meaning, declared),
                       HINT = format('Text is accepted where every value is a number or empty. Make a view that converts the others, such as nullif(%s, ''N/A''), or leaves them out%s, and give the view instead of the table.',
-                                quote_ident(name), CASE WHEN meaning LIKE '%\_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
+                                quote_ident(name), CASE WHEN right(meaning, 2) = '_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
         END IF;
         value := format('nullif(btrim(%s::text, E'' \t\n\r\f\x0B''), '''')::numeric', value);
         type := 'numeric'::regtype;
@@ -99,7 +99,7 @@ BEGIN
     FOR i IN 1 .. cardinality(wanted) LOOP
         column_name := CASE WHEN columns ? wanted[i] THEN columns ->> wanted[i] ELSE wanted[i] END;
         kind := CASE WHEN wanted[i] = 'graph_id' THEN 'bigint' WHEN wanted[i] IN ('batch', 'gpu_count', 'nodes') THEN 'integer'
-                     WHEN wanted[i] IN ('duration_s', 'steps', 'restarts') THEN 'number' WHEN wanted[i] LIKE '%\_at' THEN 'time' ELSE 'text' END;
+                     WHEN wanted[i] IN ('duration_s', 'steps', 'restarts') THEN 'number' WHEN right(wanted[i], 3) = '_at' THEN 'time' ELSE 'text' END;
         IF column_name = ANY (present) THEN
             value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
             IF wanted[i] = ANY (names) THEN

@@ -6,7 +6,7 @@
 CREATE FUNCTION perfmodel.compare_predictors(a text, b text, since timestamptz DEFAULT NULL,
                                              OUT n integer, OUT n_networks integer, OUT mape_a_pct float8, OUT mape_b_pct float8,
                                              OUT difference_pct float8, OUT difference_low_pct float8, OUT difference_high_pct float8,
-                                             OUT better text) RETURNS record
+                                             OUT better text, OUT note text) RETURNS record
     LANGUAGE sql STABLE PARALLEL SAFE COST 4000000 SET jit = off
 BEGIN ATOMIC
     -- rows that neither was trained on; the rows of a network are one observation
@@ -29,7 +29,11 @@ BEGIN ATOMIC
     )
     SELECT s.n::integer, s.networks::integer, round(s.a::numeric, 2)::float8, round(s.b::numeric, 2)::float8, round(s.difference::numeric, 2)::float8,
            round((s.difference - s.reach)::numeric, 2)::float8, round((s.difference + s.reach)::numeric, 2)::float8,
-           CASE WHEN s.difference + s.reach < 0 THEN compare_predictors.b WHEN s.difference - s.reach > 0 THEN compare_predictors.a END
+           CASE WHEN s.difference + s.reach < 0 THEN compare_predictors.b WHEN s.difference - s.reach > 0 THEN compare_predictors.a END,
+           CASE WHEN s.networks = 0 THEN 'no measurement is new to both: train the newer one on a part of them'
+                WHEN s.networks < 5 THEN format('measurements of %s more %s are needed to tell which is better', 5 - s.networks,
+                                                CASE s.networks WHEN 4 THEN 'network' ELSE 'networks' END)
+                WHEN abs(s.difference) <= s.reach THEN 'the difference may be chance' END
     FROM bounded AS s, known AS k WHERE k.n >= 0;
 END;
 COMMENT ON FUNCTION perfmodel.compare_predictors(text, text, timestamptz) IS

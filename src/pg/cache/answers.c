@@ -3,8 +3,9 @@
  *
  * Reports ask the same few thousand questions a million times.  The memo is a
  * hash table from whole questions to answers; it belongs to a generation
- * (freshness.c) and is emptied when that changes or when it is full.  What it
- * lacks, another process of the same parallel query may have.
+ * (freshness.c) and is emptied when that changes or when it is full.  An answer
+ * takes about 300 bytes, so that all of them take less than a tenth of what the
+ * cache may.  What it lacks, another process of the same parallel query may have.
  *
  * State: the memo.
  */
@@ -20,8 +21,10 @@
 #include "cache/freshness.h"
 #include "cache/shared_answers.h"
 #include "compat.h"
+#include "settings.h"
 
-#define MEMO_MAX	20000
+#define KB_AN_ANSWER	4		/* of perfmodel.cache_mem */
+#define LEAST_ANSWERS	20000	/* with any setting: 6 MB */
 
 typedef struct memo_entry
 {
@@ -69,12 +72,18 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 		put_word(key, &at, q->cluster);
 }
 
+static bool
+memo_is_full(void)
+{
+	return hash_get_num_entries(memo) >= Max(LEAST_ANSWERS, pm_cache_mem_kb / KB_AN_ANSWER);
+}
+
 static void
 memo_ready(void)
 {
 	HASHCTL		ctl = {.keysize = sizeof(pm_answer_key),.entrysize = sizeof(memo_entry)};
 
-	if (memo != NULL && memo_generation == pm_generation && hash_get_num_entries(memo) < MEMO_MAX)
+	if (memo != NULL && memo_generation == pm_generation && !memo_is_full())
 		return;
 	if (memo_cxt == NULL)
 		memo_cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel memo", ALLOCSET_DEFAULT_SIZES);
