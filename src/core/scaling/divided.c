@@ -105,7 +105,8 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
 	double		micro = layers + head_ms + handing;
 	double		gradients = gradients_ms(&d, stage);
-	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? PM_REPLICAS(p) : 1);
+	/* as on one model a GPU: replicas divide what the states cost, and nothing else */
+	double		update = (s->update_ms - (p->zero >= 1 ? s->states_ms * (1 - 1.0 / PM_REPLICAS(p)) : 0)) * stage / p->tp;
 
 	to->step_ms = micro * (p->accumulation + (p->pp - 1.0) / p->interleave) + gradients + update;
 	to->comm_ms = (sums + handing) * p->accumulation + gradients;
