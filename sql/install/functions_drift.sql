@@ -150,7 +150,7 @@ BEGIN ATOMIC
         GROUP BY 1, 2, 3
     ), judged AS (
         SELECT p.*, b.low AS cover_low, b.high AS cover_high, o.low AS outside_low, e.e_value, e.kind,
-               -- one chance in 20 of a false alarm in all, and one in 20 in any of the groups
+               -- one chance in 20 of a false alarm for overall, and one in 20 for all groups together
                20.0::float8 * CASE p.place WHEN 1 THEN 1 ELSE groups.n END AS alarm_at,
                p.mape - c.mape >= 0.5 * (p.mape - p.expected) AS by_bias
         FROM per_group AS p JOIN corrected AS c ON c.place = p.place AND c.member IS NOT DISTINCT FROM p.member
@@ -180,8 +180,8 @@ BEGIN ATOMIC
                     || coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, '')
                     || CASE WHEN s.verdict = 'wider' THEN ' are off by more than promised to both sides'
                             -- no one bias is behind it, and the median may be near 0
-                            WHEN NOT s.by_bias AND s.mape > s.expected THEN
-                                format(' are off by %s %% (promised: %s), mainly %s than predicted', round((100 * s.mape)::numeric), round((100 * s.expected)::numeric),
+                            WHEN NOT s.by_bias AND round(100 * s.mape) > round(100 * s.expected) THEN
+                                format(' are off by %s %% (promised: %s %%), mainly %s than predicted', round((100 * s.mape)::numeric), round((100 * s.expected)::numeric),
                                        CASE s.kind WHEN 'slower' THEN 'longer' ELSE 'shorter' END)
                             ELSE format(' take %s %% %s than predicted', round(abs(100 * (exp(s.u) - 1))::numeric),
                                         CASE WHEN s.u > 0 THEN 'longer' ELSE 'less' END) END

@@ -30,7 +30,7 @@ BEGIN ATOMIC
     SELECT s.n::integer, s.networks::integer, round(s.a::numeric, 2)::float8, round(s.b::numeric, 2)::float8, round(s.difference::numeric, 2)::float8,
            round((s.difference - s.reach)::numeric, 2)::float8, round((s.difference + s.reach)::numeric, 2)::float8,
            CASE WHEN s.difference + s.reach < 0 THEN compare_predictors.b WHEN s.difference - s.reach > 0 THEN compare_predictors.a END,
-           CASE WHEN s.networks = 0 THEN 'no measurement is new to both: train the newer one on a part of them'
+           CASE WHEN s.networks = 0 THEN 'no measurement is new to both' || CASE WHEN isfinite(since) THEN ' and not older than ' || since ELSE '; train the newer one on a part of them' END
                 WHEN s.networks < 5 THEN format('measurements of %s more %s are needed to tell which is better', 5 - s.networks,
                                                 CASE s.networks WHEN 4 THEN 'network' ELSE 'networks' END)
                 WHEN abs(s.difference) <= s.reach THEN 'the difference may be chance' END

@@ -472,7 +472,7 @@ pm_notice_short_gpu(const char *given, const char *taken)
 				 errhint("If another one is meant, write its whole name: %s.", pm_quoted_list(others, n))));
 }
 
-/* ---------- trigger on profile and op_profile ---------- */
+/* ---------- trigger on tables with a column gpu: profile, op_profile, cluster, price ---------- */
 
 /* The name as `table` is to write it; like a violation of its foreign key when there is none. */
 static const char *

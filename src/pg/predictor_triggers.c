@@ -91,7 +91,7 @@ guard_own_name(const TriggerData *t, const char *old_name)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("predictor \"%s\" came with an extension and keeps its name", old_name),
 				 errdetail("CREATE EXTENSION brings it back under this name when a dump is restored."),
-				 errhint("Give a predictor of your own another name.")));
+				 errhint("If a predictor of your own needs this name, give that one another.")));
 }
 
 /* Trigger, before insert or update of each row of a table of predictors. */

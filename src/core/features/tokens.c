@@ -147,7 +147,7 @@ speeds_of(const pm_question *q)
 	return s;
 }
 
-/* fmax() and fmin() are calls; no number here is a NaN. */
+/* As fmax(a, b), which is a call, where b is no NaN. */
 static inline double
 larger(double a, double b)
 {

@@ -105,7 +105,7 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
 	double		micro = layers + head_ms + handing;
 	double		gradients = gradients_ms(&d, stage);
-	/* as on one model a GPU: replicas divide what the states cost, and nothing else */
+	/* replicas divide what the states cost, and nothing else, as where each GPU has the whole model */
 	double		update = (s->update_ms - (p->zero >= 1 ? s->states_ms * (1 - 1.0 / PM_REPLICAS(p)) : 0)) * stage / p->tp;
 
 	to->step_ms = micro * (p->accumulation + (p->pp - 1.0) / p->interleave) + gradients + update;

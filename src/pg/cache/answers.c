@@ -4,8 +4,8 @@
  * Reports ask the same few thousand questions a million times.  The memo is a
  * hash table from whole questions to answers; it belongs to a generation
  * (freshness.c) and is emptied when that changes or when it is full.  An answer
- * takes about 300 bytes, so that all of them take less than a tenth of what the
- * cache may.  What it lacks, another process of the same parallel query may have.
+ * takes about 300 bytes and its note, so that all of them take about a tenth of
+ * what the cache may by default.  What it lacks, another process of the same parallel query may have.
  *
  * State: the memo.
  */
@@ -117,7 +117,11 @@ visit_memo(pm_answer_visit visit)
 
 	hash_seq_init(&seq, memo);
 	while ((e = hash_seq_search(&seq)) != NULL)
-		visit(&e->key, &e->answer);
+		if (!visit(&e->key, &e->answer))
+		{
+			hash_seq_term(&seq);
+			return;
+		}
 }
 
 bool

@@ -244,10 +244,12 @@ put(shared_table *t, const pm_answer_key *key, const pm_answer *a)
 
 /* ---------- attaching ---------- */
 
-static void
+/* A third of the places that may be taken stays free for what this query asks besides. */
+static bool
 publish(const pm_answer_key *key, const pm_answer *a)
 {
 	put(table(), key, a);
+	return table()->n_used < table()->n_slots / 2;
 }
 
 /* Of the leader: with all that it knows. */

@@ -6,7 +6,8 @@
 
 #include "cache/answer.h"
 
-typedef void (*pm_answer_visit) (const pm_answer_key *key, const pm_answer *a);
+/* false: no more of them */
+typedef bool (*pm_answer_visit) (const pm_answer_key *key, const pm_answer *a);
 
 /*
  * Of its leader, at every question, before the functions below: the n answers

@@ -536,7 +536,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	return PM_OK;
 }
 
-#define BLOCK	64				/* tokens between two passes over them */
+#define BLOCK	8				/* tokens between two passes over them */
 
 /* Device and launch times of n tokens from `first` on, us, with factors but without the floor. */
 static void
