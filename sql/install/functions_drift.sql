@@ -180,9 +180,10 @@ BEGIN ATOMIC
                     || coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, '')
                     || CASE WHEN s.verdict = 'wider' THEN ' are off by more than promised to both sides'
                             -- no one bias is behind it, and the median may be near 0
-                            WHEN NOT s.by_bias AND round(100 * s.mape) > round(100 * s.expected) THEN
-                                format(' are off by %s %% (promised: %s %%), mainly %s than predicted', round((100 * s.mape)::numeric), round((100 * s.expected)::numeric),
-                                       CASE s.kind WHEN 'slower' THEN 'longer' ELSE 'shorter' END)
+                            WHEN NOT s.by_bias THEN
+                                concat(' are ', CASE WHEN round(100 * s.mape) > round(100 * s.expected)
+                                                     THEN format('off by %s %% (promised: %s %%), ', round((100 * s.mape)::numeric), round((100 * s.expected)::numeric)) END,
+                                       'mainly ', CASE s.kind WHEN 'slower' THEN 'longer' ELSE 'shorter' END, ' than predicted')
                             ELSE format(' take %s %% %s than predicted', round(abs(100 * (exp(s.u) - 1))::numeric),
                                         CASE WHEN s.u > 0 THEN 'longer' ELSE 'less' END) END
                 WHEN s.verdict = 'new_inputs' AND s.n_strange >= 0.5 * s.n_outside THEN

@@ -476,7 +476,7 @@ pm_notice_short_gpu(const char *given, const char *taken)
 
 /* The name as `table` is to write it; like a violation of its foreign key when there is none. */
 static const char *
-name_for_profile(const char *given, const char *table)
+name_for_table(const char *given, const char *table)
 {
 	int			n;
 	const device *d = lookup(given, &n);
@@ -513,7 +513,7 @@ pm_profile_gpu_by_name(PG_FUNCTION_ARGS)
 	if (given == NULL)
 		return PointerGetDatum(row);
 	pm_freshen();
-	name = name_for_profile(given, RelationGetRelationName(table));
+	name = name_for_table(given, RelationGetRelationName(table));
 	if (strcmp(name, given) == 0)
 		return PointerGetDatum(row);
 	return PointerGetDatum(pm_trigger_set_text(table, row, "gpu", name));

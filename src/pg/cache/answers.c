@@ -4,8 +4,9 @@
  * Reports ask the same few thousand questions a million times.  The memo is a
  * hash table from whole questions to answers; it belongs to a generation
  * (freshness.c) and is emptied when that changes or when it is full.  An answer
- * takes about 300 bytes and its note, so that all of them take about a tenth of
- * what the cache may by default.  What it lacks, another process of the same parallel query may have.
+ * takes about 300 bytes and its note, so that all answers take about a tenth of
+ * perfmodel.cache_mem.  What the memo lacks, another process of the same
+ * parallel query may have.
  *
  * State: the memo.
  */
