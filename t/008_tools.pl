@@ -97,7 +97,7 @@ like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot co
 
 SKIP:
 {
-    skip 'no PyTorch', 11 unless $has_torch;
+    skip 'no PyTorch', 12 unless $has_torch;
     append_to_file("$dir/mine.py", "import torch\ndef build():\n"
         . "    return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)), torch.zeros(1, 4)\n");
     my @fast = ('--warmup', '1', '--steps', '3', '--max-spread', '0', '--device-name', 'tesla-t4');
@@ -123,6 +123,10 @@ SKIP:
     ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--name', 'own@4', '--batch', '1', '2', '4', @fast);
     like($err, qr/2 rows present/, 'what is there is not measured again');
     is(value($rows), 'own@4 T4 1, own@4 T4 2, own@4 T4 4', 'what is not is');
+
+    tools('profile', '--import', @db, "$dir/mine.py:build", '--name', 'own@4', '--mode', 'inference', '--batch', '2', @fast) for 1 .. 2;
+    is(value(q{SELECT batch, optimizer, step_ms > 0, forward_ms IS NULL FROM perfmodel.profile WHERE mode = 'inference'}),
+        '2|none|t|t', 'a forward pass, once');
 
     ($rc, $out, $err) = tools('profile-ops', '--import', @db, '--count', '3', '--device-name', 'T4', '--max-gflop', '0.01',
         '--max-mb', '1', '--row-budget', '0.002', '--max-spread', '1000');

@@ -209,6 +209,26 @@ class Runs(unittest.TestCase):
         log = self.run_profile("--batch", "2", "--optimizer", "adam")
         self.assertIn("1 rows present", log)
 
+    def test_inference(self):
+        self.run_profile("--batch", "2", "3", "--mode", "train", "inference", "--optimizer", "sgd", "adam")
+        passes = [row for row in self.rows() if row["mode"] == "inference"]
+        self.assertEqual(sorted((row["batch"], row["optimizer"]) for row in passes), [("2", "none"), ("3", "none")])
+        self.assertEqual(len(self.rows()), 6, "a pass is measured once, whatever the optimizers")
+        for row in passes:
+            self.assertGreater(float(row["step_ms"]), 0)
+            self.assertEqual((row["forward_ms"], row["backward_ms"], row["update_ms"]), ("", "", ""))
+        log = self.run_profile("--batch", "2", "--mode", "inference", "--recheck", "6")
+        self.assertIn("1 rows present", log)
+
+    def test_inference_runs_without_gradients_and_dropout(self):
+        seen = []
+        module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.9))
+        module.register_forward_hook(lambda _, given, out: seen.append((module.training, out.requires_grad)))
+        runner = measure.make_runner(module, device.CpuDevice(1), "fp32", "nchw", "none", "inference")
+        result = measure.measure(runner, torch.ones(2, 4), measure.Limits(warmup=1, warmup_s=0, steps=2))
+        self.assertEqual(set(seen), {(False, False)})
+        self.assertEqual((result.steps, result.parts), (2, {}))
+
     def test_number_formats(self):
         log = self.run_profile("--batch", "2", "--dtype", "fp32", "amp", "tf32")
         self.assertEqual(sorted(row["dtype"] for row in self.rows()), ["amp", "fp32"])

@@ -1,4 +1,4 @@
-"""Measure the training step of one model at one batch size."""
+"""Measure the training step of one model, or its forward pass alone, at one batch size."""
 
 import contextlib
 import dataclasses
@@ -32,12 +32,10 @@ class Result:
     """One measured configuration; times in milliseconds."""
 
     step_ms: float
-    forward_ms: float
-    backward_ms: float
-    update_ms: float
     peak_memory_mb: float
     spread: float
     steps: int
+    parts: dict                     # of a training step: forward_ms, backward_ms, update_ms
     share: float = 1.0              # part of the time that the process had its core for itself
 
 
@@ -70,19 +68,17 @@ OPTIMIZERS = {
 }
 
 
-class Trainer:
-    """A model with its optimizer, ready to take training steps."""
+class Runner:
+    """A model on a device, in a number format and a memory format."""
 
-    def __init__(self, module, device, dtype: str, layout: str, optimizer: str = "sgd_momentum"):
+    def __init__(self, module, device, dtype: str, layout: str):
         self.device, self.dtype, self.layout = device, dtype, layout
         set_precision(device, dtype)
-        self.module = module.to(device.torch_device).train()
+        self.module = module.to(device.torch_device)
         if dtype in ("bf16", "fp16"):
             self.module = self.module.to(torch_dtype(dtype))
         if layout == "nhwc":
             self.module = self.module.to(memory_format=torch.channels_last)
-        self.optimizer = OPTIMIZERS[optimizer](self.module.parameters())
-        self.scaler = _grad_scaler() if dtype == "amp" and device.kind == "cuda" else None
 
     def place(self, inputs):
         """Inputs in the dtype and memory format of this trainer."""
@@ -97,6 +93,21 @@ class Trainer:
         if self.layout == "nhwc" and inputs.dim() == 4:
             inputs = inputs.contiguous(memory_format=torch.channels_last)
         return inputs
+
+
+class Trainer(Runner):
+    """Takes training steps."""
+
+    parts = ("forward_ms", "backward_ms", "update_ms")  # times between the marks of a step
+
+    def __init__(self, module, device, dtype: str, layout: str, optimizer: str = "sgd_momentum"):
+        super().__init__(module.train(), device, dtype, layout)
+        self.optimizer = OPTIMIZERS[optimizer](self.module.parameters())
+        self.scaler = _grad_scaler() if dtype == "amp" and device.kind == "cuda" else None
+
+    def clear(self) -> None:
+        """Give back what a step keeps for the next one."""
+        self.optimizer.zero_grad(set_to_none=True)
 
     def step(self, inputs, watch) -> None:
         """One training step; marks begin, end of forward, end of backward, end."""
@@ -113,6 +124,32 @@ class Trainer:
         else:
             self.optimizer.step()
         watch.mark()
+
+
+class Inference(Runner):
+    """Takes forward passes in evaluation mode, without gradients."""
+
+    parts = ("step_ms",)
+
+    def __init__(self, module, device, dtype: str, layout: str):
+        super().__init__(module.eval(), device, dtype, layout)
+
+    def clear(self) -> None:
+        """A pass keeps nothing."""
+
+    def step(self, inputs, watch) -> None:
+        """One forward pass; marks begin and end."""
+        watch.mark()
+        with torch.no_grad(), autocast(self.device, self.dtype):
+            call(self.module, inputs)
+        watch.mark()
+
+
+def make_runner(module, device, dtype: str, layout: str, optimizer: str, mode: str) -> Runner:
+    """What takes the steps of a mode; the optimizer is of training alone."""
+    if mode == "inference":
+        return Inference(module, device, dtype, layout)
+    return Trainer(module, device, dtype, layout, optimizer)
 
 
 def autocast(device, dtype: str):
@@ -155,31 +192,31 @@ def _loss(output) -> torch.Tensor:
     return F.cross_entropy(logits, labels)
 
 
-def measure(trainer: Trainer, inputs, limits: Limits) -> Result:
+def measure(runner: Runner, inputs, limits: Limits) -> Result:
     """Warm up, take timed steps, and summarise them. Raises Skip when a step takes too long."""
-    device = trainer.device
-    inputs = trainer.place(inputs)
+    device = runner.device
+    inputs = runner.place(inputs)
     device.reset_peak()
-    one = _warm_up(trainer, inputs, limits)
+    one = _warm_up(runner, inputs, limits)
     count = limits.steps
     if limits.row_s < float("inf"):
         count = max(limits.min_steps, min(limits.steps, int(limits.row_s / max(one, 1e-6))))
     watch = device.stopwatch()
     meter = device.share_meter()
     for _ in range(count):
-        trainer.step(inputs, watch)
-    result = _summary(watch.milliseconds(), device.peak_memory_mb())
+        runner.step(inputs, watch)
+    result = _summary(watch.milliseconds(), runner.parts, device.peak_memory_mb())
     result.share = meter()
     return result
 
 
-def _warm_up(trainer: Trainer, inputs, limits: Limits) -> float:
+def _warm_up(runner: Runner, inputs, limits: Limits) -> float:
     """Run the warm-up steps; seconds of the last one."""
     seconds = spent = 0.0
     index = 0
     while index < limits.warmup or spent < limits.warmup_s:
-        watch = trainer.device.stopwatch()
-        trainer.step(inputs, watch)
+        watch = runner.device.stopwatch()
+        runner.step(inputs, watch)
         seconds = sum(watch.milliseconds()) / 1e3
         # The first step also allocates memory and chooses kernels, hence the allowance.
         if seconds > limits.max_step_s * (2 if index == 0 else 1):
@@ -188,10 +225,9 @@ def _warm_up(trainer: Trainer, inputs, limits: Limits) -> float:
     return seconds
 
 
-def _summary(parts: list, peak_mb: float) -> Result:
-    """PARTS: forward, backward, update, pause, forward, ... in milliseconds."""
-    forward, backward, update = parts[0::4], parts[1::4], parts[2::4]
-    total = [sum(three) for three in zip(forward, backward, update)]
-    return Result(step_ms=middle_median(total), forward_ms=middle_median(forward),
-                  backward_ms=middle_median(backward), update_ms=middle_median(update),
-                  peak_memory_mb=peak_mb, spread=spread(total), steps=len(total))
+def _summary(times: list, names: tuple, peak_mb: float) -> Result:
+    """TIMES: the parts of a step, called NAMES, a pause, the parts of the next ... in milliseconds."""
+    parts = [times[i::len(names) + 1] for i in range(len(names))]
+    total = [sum(of_step) for of_step in zip(*parts)]
+    return Result(step_ms=middle_median(total), peak_memory_mb=peak_mb, spread=spread(total), steps=len(total),
+                  parts={name: middle_median(part) for name, part in zip(names, parts)} if len(names) > 1 else {})

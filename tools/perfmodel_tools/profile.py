@@ -1,4 +1,4 @@
-"""Measure training steps of many models and write them to a CSV file, one row at a time."""
+"""Measure training steps or forward passes of many models and write them to a CSV file, one row at a time."""
 
 import collections
 import contextlib
@@ -15,7 +15,7 @@ from . import database, models, zoo
 from .cost import CostModel, count
 from .device import open_device
 from .export import MODEL_HELP, ExportError, export_graph, to_line
-from .measure import OPTIMIZERS, Limits, Skip, Trainer, measure
+from .measure import OPTIMIZERS, Limits, Runner, Skip, make_runner, measure
 from .progress import Progress
 from .table import CsvTable
 
@@ -26,6 +26,8 @@ KEY = COLUMNS[:11]
 SAME_STEP = [name for name in KEY if name != "batch"]
 DTYPES = ("fp32", "tf32", "amp", "bf16", "fp16")
 LAYOUTS = ("nchw", "nhwc")
+MODES = ("train", "inference")
+NO_OPTIMIZER = "none"   # of a forward pass
 MIN_SHARE = 0.97        # a process that had less of its core was disturbed, and its times are too long
 
 
@@ -39,11 +41,12 @@ class Task:
     dtype: str
     layout: str
     optimizer: str = "sgd_momentum"
+    mode: str = "train"
 
     @property
     def visit(self) -> tuple:
         """Tasks with the same visit share one built model."""
-        return (self.name, self.size, self.dtype, self.layout, self.optimizer)
+        return (self.name, self.size, self.dtype, self.layout, self.optimizer, self.mode)
 
 
 class Table(CsvTable):
@@ -174,7 +177,7 @@ class Profiler:
             return
         self.device.set_memory_base()
         try:
-            trainer = Trainer(spec.build(), self.device, *tasks[0].visit[2:])
+            runner = make_runner(spec.build(), self.device, *tasks[0].visit[2:])
         except (RuntimeError, ValueError) as err:
             self.progress.step(f"skipped {spec.graph}: {_short(err)}", len(tasks))
             return
@@ -182,7 +185,7 @@ class Profiler:
             if task.batch >= self._out.get(task.visit, float("inf")):
                 self.progress.step(f"skipped {spec.graph} batch {task.batch}: batch {self._out[task.visit]} does not fit in memory")
                 continue
-            self._measure(spec, trainer, task, again)
+            self._measure(spec, runner, task, again)
 
     def _fits(self, spec, task: Task) -> bool:
         """Whether time and memory are expected to do; says so if not."""
@@ -191,7 +194,7 @@ class Profiler:
         except Exception as err:                # whatever the model raises: it cannot run at this size
             self.progress.step(f"skipped {spec.graph} batch {task.batch}: {_short(err)}")
             return False
-        seconds, need = self.cost.seconds(spec.model, counts, task.batch), self.cost.bytes(counts, task.batch)
+        seconds, need = self.cost.seconds(spec.model, counts, task.batch, task.mode), self.cost.bytes(counts, task.batch, task.mode)
         reason = None
         # The guess may be off by half before the model has been measured; the warm-up checks again.
         if seconds > 1.25 * self.limits.max_step_s:
@@ -212,16 +215,16 @@ class Profiler:
             return
         for row in self.table.rows:
             if (row["graph"], row["gpu"]) == (spec.graph, self.device.name):
-                self.cost.learn(spec.model, counts, int(row["batch"]), float(row["step_ms"]) / 1e3)
+                self.cost.learn(spec.model, counts, int(row["batch"]), float(row["step_ms"]) / 1e3, row["mode"])
 
     def _count(self, spec) -> dict:
         if spec.graph not in self._counts:
             self._counts[spec.graph] = count(spec.build, spec.make_input)
         return self._counts[spec.graph]
 
-    def _measure(self, spec, trainer: Trainer, task: Task, again: bool) -> None:
-        label = f"{spec.graph} batch {task.batch} {task.dtype} {task.layout} {task.optimizer}"
-        result = self._result(spec, trainer, task, label)
+    def _measure(self, spec, runner: Runner, task: Task, again: bool) -> None:
+        label = f"{spec.graph} batch {task.batch} {task.dtype} {task.layout} {'inference' if task.mode == 'inference' else task.optimizer}"
+        result = self._result(spec, runner, task, label)
         if result is None:
             return
         reason = self.quality.reason(result)
@@ -229,18 +232,18 @@ class Profiler:
             self._tries[task] += 1
             self.progress.step(f"{label}: {reason}, {'left out' if self._last_round else 'put off'}")
             return
-        self.cost.learn(spec.model, self._count(spec), task.batch, result.step_ms / 1e3)
+        self.cost.learn(spec.model, self._count(spec), task.batch, result.step_ms / 1e3, task.mode)
         row = self._row(spec, task, result)
         if self.passes is not None and not again:
             self.passes.append(row)
         self._keep(row, again)
         self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}")
 
-    def _result(self, spec, trainer: Trainer, task: Task, label: str):
+    def _result(self, spec, runner: Runner, task: Task, label: str):
         """The measurement, None when it is not possible; says why."""
         try:
             inputs = spec.make_input(task.batch, device=self.device.torch_device)
-            return measure(trainer, inputs, self.limits)
+            return measure(runner, inputs, self.limits)
         except Skip as err:
             self.progress.step(f"skipped {label}: {err}")
         except (RuntimeError, ValueError) as err:
@@ -250,7 +253,7 @@ class Profiler:
                 self._out[task.visit] = min(task.batch, self._out.get(task.visit, task.batch))
                 self._mark_bracket(self._row(spec, task, None), task.batch)
         finally:
-            trainer.optimizer.zero_grad(set_to_none=True)
+            runner.clear()
         return None
 
     def _mark_bracket(self, like: dict, out: Optional[int] = None) -> None:
@@ -312,13 +315,13 @@ class Profiler:
         for row in random.Random(seed).sample(rows, min(number, len(rows))):
             try:
                 name, size = models.of_graph(row["graph"])
-                task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"], row["optimizer"])
+                task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"], row["optimizer"], row["mode"])
                 spec = self.spec(task)
             except (models.ModelError, ValueError):
                 continue                        # a model of somebody's own, which its graph's name does not lead to
             self.device.set_memory_base()
-            trainer = Trainer(spec.build(), self.device, *task.visit[2:])
-            result = self._result(spec, trainer, task, row["graph"])
+            runner = make_runner(spec.build(), self.device, *task.visit[2:])
+            result = self._result(spec, runner, task, row["graph"])
             if result is None:
                 continue
             ratio, reason = result.step_ms / float(row["step_ms"]), self.quality.reason(result)
@@ -334,11 +337,10 @@ class Profiler:
     def _row(self, spec, task: Task, result) -> dict:
         """A CSV row; with no result only its key columns."""
         row = dict(graph=spec.graph, model=spec.model, gpu=self.device.name, batch=task.batch, dtype=task.dtype,
-                   layout=task.layout, framework=self.framework, mode="train", optimizer=task.optimizer,
+                   layout=task.layout, framework=self.framework, mode=task.mode, optimizer=task.optimizer,
                    world_size=1, nodes=1)
         if result is not None:
-            row.update(step_ms=f"{result.step_ms:.4f}", forward_ms=f"{result.forward_ms:.4f}",
-                       backward_ms=f"{result.backward_ms:.4f}", update_ms=f"{result.update_ms:.4f}",
+            row.update(step_ms=f"{result.step_ms:.4f}", **{name: f"{ms:.4f}" for name, ms in result.parts.items()},
                        peak_memory_mb=f"{result.peak_memory_mb:.1f}", spread=f"{result.spread:.4f}",
                        steps=result.steps, source=self._source(spec),
                        measured_at=datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -353,11 +355,13 @@ def _short(err: Exception) -> str:
 
 
 def plan(names: list, images, batches: list, dtypes: list, layouts: list, sample: float, seed: int, seqs=None,
-         optimizers=("sgd_momentum",)) -> list:
+         optimizers=("sgd_momentum",), modes=("train",)) -> list:
     """All combinations, a random part of them, in a random order of visits, small batches first in each."""
     rng = random.Random(seed)
-    tasks = [Task(name, size, *rest) for name in names for size in models.sizes(name, images, seqs)
-             for rest in itertools.product(batches, dtypes, layouts, optimizers)]
+    ways = [(optimizer, "train") for optimizer in optimizers if "train" in modes]
+    ways += [(NO_OPTIMIZER, "inference")] if "inference" in modes else []
+    tasks = [Task(name, size, batch, dtype, layout, *way) for name in names for size in models.sizes(name, images, seqs)
+             for batch, dtype, layout, way in itertools.product(batches, dtypes, layouts, ways)]
     return in_visits([task for task in tasks if rng.random() < sample], rng)
 
 
@@ -371,20 +375,27 @@ def in_visits(tasks: list, rng: random.Random) -> list:
     return [task for group in groups for task in group]
 
 
+def _way(row: dict) -> tuple:
+    """Optimizer and mode of a row of a plan."""
+    mode = row.get("mode") or "train"
+    return (NO_OPTIMIZER if mode == "inference" else row.get("optimizer") or "sgd_momentum", mode)
+
+
 def read_plan(path: str, seed: int) -> list:
-    """Tasks of a CSV with the columns graph, batch and, where not fp32, nchw and sgd_momentum, dtype, layout and optimizer."""
+    """Tasks of a CSV with the columns graph, batch and, where not fp32, nchw, sgd_momentum and train, dtype, layout, optimizer and mode."""
     try:
         with open(path, newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         tasks = [Task(*models.of_graph(row["graph"] or ""), int(row["batch"] or ""), row.get("dtype") or "fp32", row.get("layout") or "nchw",
-                      row.get("optimizer") or "sgd_momentum") for row in rows]
+                      *_way(row)) for row in rows]
     except (OSError, KeyError, ValueError, csv.Error) as err:
         raise models.ModelError(f"{path} is no plan (a CSV with graph and batch): {err!r}") from err
     except models.ModelError as err:
         raise models.ModelError(f"{path}: {err}") from err
     for what, known, used in (("number format", DTYPES, [task.dtype for task in tasks]),
                               ("layout", LAYOUTS, [task.layout for task in tasks]),
-                              ("optimizer", tuple(OPTIMIZERS), [task.optimizer for task in tasks])):
+                              ("mode", MODES, [task.mode for task in tasks]),
+                              ("optimizer", tuple(OPTIMIZERS), [task.optimizer for task in tasks if task.mode == "train"])):
         unknown = sorted(set(used) - set(known))
         if unknown:
             raise models.ModelError(f"{path}: unknown {what} '{unknown[0]}': there is {', '.join(known)}")
@@ -417,7 +428,8 @@ def _tasks(args, device, progress: Progress) -> list:
     if not names and not args.recheck:
         raise models.ModelError("no model named; see --help")
     dtypes = _on_device(args.dtype, device, progress)
-    tasks = plan(names, args.image, args.batch, dtypes, args.layout, args.sample, args.seed, args.seq, args.optimizer)
+    tasks = plan(names, args.image, args.batch, dtypes, args.layout, args.sample, args.seed, args.seq, args.optimizer,
+                 args.mode)
     if args.name and len({(task.name, task.size) for task in tasks}) != 1:
         raise models.ModelError("--name needs exactly one model and one size")
     return tasks
@@ -495,7 +507,7 @@ def add_arguments(parser) -> None:
     what.add_argument("--all", action="store_true", help="all classification models of torchvision")
     what.add_argument("--zoo", action="store_true", help="all networks of the zoo")
     what.add_argument("--plan", metavar="FILE",
-                      help="instead of models and sizes: a CSV with the columns graph and batch (and dtype, layout, optimizer)")
+                      help="instead of models and sizes: a CSV with the columns graph and batch (and dtype, layout, optimizer, mode)")
     what.add_argument("--exclude", nargs="*", default=[], metavar="NAME", help="model names to leave out")
     what.add_argument("--name", help="name of the graph, for one model (default: model@size)")
     what.add_argument("--image", type=int, nargs="*", metavar="N",
@@ -510,6 +522,8 @@ def add_arguments(parser) -> None:
                       help="memory formats; nhwc is PyTorch's channels_last (default: nchw)")
     what.add_argument("--optimizer", nargs="+", default=["sgd_momentum"], choices=tuple(OPTIMIZERS),
                       help="what updates the weights, as PyTorch does it by default (default: sgd_momentum)")
+    what.add_argument("--mode", nargs="+", default=["train"], choices=MODES,
+                      help="train: training steps; inference: forward passes in evaluation mode without gradients (default: train)")
     what.add_argument("--sample", type=float, default=1.0, metavar="P",
                       help="measure a random part of the combinations (default: all)")
     what.add_argument("--seed", type=int, default=1, metavar="N",
