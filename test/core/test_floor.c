@@ -196,6 +196,63 @@ test_opclass_bounds(bool floor)
 	CHECK(floor ? below == 0 : below > 100);
 }
 
+/* What the update of s takes by p, over its traffic at the bandwidth. */
+static double
+update_over_traffic(const pm_predictor *p, pm_sample s, pm_optimizer optimizer)
+{
+	pm_tokens	t;
+	double		ms[2];
+	double		traffic_ms = 0;
+
+	s.query.optimizer = optimizer;
+	CHECK(pm_tokens_build(s.skeleton, &s.query, &arena, &t, NULL) == PM_OK);
+	for (int i = 0; i < t.n; i++)
+		traffic_ms += t.skeleton->copies[i] * t.phase_us[3 * i + 2] / 1000;
+	for (int k = 0; k < 2; k++)
+	{
+		s.query.optimizer = k == 0 ? PM_OPT_NONE : optimizer;
+		CHECK(pm_predictor_predict(p, &s, &arena, &ms[k], NULL, NULL, NULL) == PM_OK);
+	}
+	return (ms[1] - ms[0]) / traffic_ms;
+}
+
+/*
+ * Rows without an update say nothing of one, which takes its traffic all the same; but not where it is fused, or cached.
+ * Its arithmetic counts besides.
+ */
+static void
+test_opclass_update(void)
+{
+	const pm_setting settings[] = {NUMBER("calibration_folds", 0)};
+	pm_dataset	d = make_dataset(24, 3, true, too_fast, &arena);
+	pm_predictor p;
+	pm_gpu		cpu = test_gpu;
+
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].query.optimizer = PM_OPT_NONE;
+	p = make_predictor("opclass", settings, 1, &d, &arena);
+	/* as rows of fast steps leave it: an update is free */
+	for (int i = 0; i < ((const pm_opclass *) p.impl)->n; i++)
+	{
+		const pm_opclass *m = p.impl;
+
+		m->strata[i].by_class[PM_TERM_UPDATE(PM_N_OPCLASSES)] = m->strata[i].by_type[PM_TERM_UPDATE(m->n_types)] = 0;
+	}
+	cpu.is_cpu = true;
+	for (int i = 0; i < d.n; i++)
+	{
+		pm_sample	s = d.samples[i];
+
+		for (pm_optimizer optimizer = PM_SGD; optimizer <= PM_ADAMW; optimizer++)
+			CHECK_NEAR(update_over_traffic(&p, s, optimizer), 4.0 / 3, 5e-3);
+		s.query.framework = "tensorflow xla";
+		CHECK_NEAR(update_over_traffic(&p, s, PM_ADAMW), 0, 5e-3);
+		s = d.samples[i];
+		s.query.gpu = &cpu;
+		CHECK_NEAR(update_over_traffic(&p, s, PM_ADAMW), 0, 5e-3);
+	}
+}
+
 int
 main(void)
 {
@@ -208,6 +265,7 @@ main(void)
 	test_most(&rng);
 	test_floor_of_tokens();
 	test_mdot_floor(&rng);
+	test_opclass_update();
 	test_opclass_bounds(true);
 	test_opclass_bounds(false);
 	pm_arena_release(&arena);

@@ -189,7 +189,8 @@ pm_opclass_rates
 pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
 {
 	const pm_opclass *m = p->impl;
-	pm_opclass_rates r = {.m = m, .in = pm_opclass_closest(m, q), .dtype = (int) q->dtype, .cards = pm_cards_factors(&m->cards, q)};
+	pm_opclass_rates r = {.m = m, .in = pm_opclass_closest(m, q), .dtype = (int) q->dtype, .cards = pm_cards_factors(&m->cards, q),
+		.least_update = pm_opclass_least_update(q)};
 	pm_question wide = *q;
 
 	wide.dtype = PM_FP32;

@@ -52,11 +52,14 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
+	double		least = r->least_update * t->phase_us[3 * i + 2] / 1000;
 	double		update;
 	double		ms;
 	int			largest = 0;
 
 	pm_opclass_load_of(t, i, &r->cards, v, &update);
+	update *= update_factor;
+	update = update > least ? update : least;
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];
@@ -70,7 +73,7 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 		if (v[k] > v[largest])
 			largest = k;
 	}
-	ms = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] + v[PM_TERM_LAUNCH] + update_factor * update;
+	ms = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] + v[PM_TERM_LAUNCH] + update;
 	return (pm_part) {.token = i, .step_ms = t->skeleton->copies[i] * ms, .forward_ms = NAN, .backward_ms = NAN,
 		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};
 }

@@ -118,6 +118,11 @@ pm_code		pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int
  * compute_factor, memory_factor: those of the cards, on times of operators that are no convolutions.
  */
 void		pm_opclass_least(const pm_columns *c, const char *const *types, double compute_factor, double memory_factor, double *least);
+/*
+ * What an update takes at least, over its traffic at the bandwidth; 0 on a CPU, whose caches may hold it, and where the
+ * framework fuses its kernels.
+ */
+double		pm_opclass_least_update(const pm_question *q);
 
 /* ---- operators.c ---- */
 
@@ -137,6 +142,7 @@ typedef struct pm_opclass_rates
 	pm_card_factors cards;
 	pm_card_factors wide;		/* those of FP32, which bound TF32 */
 	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products in TF32 over that in FP32; 0: the format is another */
+	double		least_update;	/* pm_opclass_least_update() */
 } pm_opclass_rates;
 
 pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
