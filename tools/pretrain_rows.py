@@ -7,8 +7,8 @@ DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/, lambda_t
 measurements in data/ come along.
 Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source, mode, forward_ms).
 
-Training steps on one device, and the forward passes of NeuSight that were not compiled. NeuSight and cnn-benchmarks timed forward and backward pass without the optimizer's
-step: their optimizer is 'other'. Of repeated runs of cnn-benchmarks the median counts; those without cuDNN are left out,
+Training steps on one device, and the forward passes of NeuSight that were not compiled. NeuSight, cnn-benchmarks and torchvision_gpu_bench timed forward and backward pass without
+the update: their optimizer is 'none'. Of repeated runs of cnn-benchmarks the median counts; those without cuDNN are left out,
 which nobody trains with; its networks are those of torchvision with the same name where the definitions agree (ResNets,
 VGG), and left out where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
 not support, a second set of the RX 7700S with other settings, and fp64.
@@ -60,7 +60,7 @@ def neusight(data):
     forward = forward_times(data / "neusight")
     for r in read(data / "neusight/profiles.csv"):
         if r["world_size"] == "1" and not r["options"]:
-            yield [r["graph"], r["gpu"], r["batch"], r["precision"], "nchw", r["framework"], "other", r["step_ms"], "neusight", r["mode"],
+            yield [r["graph"], r["gpu"], r["batch"], r["precision"], "nchw", r["framework"], "none", r["step_ms"], "neusight", r["mode"],
                    forward[r["source_file"]] if r["mode"] == "train" else ""]
 
 
@@ -73,7 +73,7 @@ def cnn_benchmarks(data):
         runs = list(runs)
         step = statistics.median(float(r["step_ms"]) for r in runs)
         first = statistics.median(float(forward[r["source_file"]]) for r in runs)
-        yield [f"{model}@224", gpu, batch, precision, "nchw", framework, "other", step, "cnn_benchmarks", "train", first]
+        yield [f"{model}@224", gpu, batch, precision, "nchw", framework, "none", step, "cnn_benchmarks", "train", first]
 
 
 def torchvision_gpu_bench(data):
@@ -82,7 +82,7 @@ def torchvision_gpu_bench(data):
     key = lambda r: (r["model"], r["gpu"], r["batch_per_gpu"], r["dtype"], r["framework"])
     for (model, gpu, batch, dtype, framework), runs in itertools.groupby(sorted(rows, key=key), key):
         step = statistics.median(float(r["step_ms"]) for r in runs)
-        yield [f"{model}@224", gpu, batch, dtype, "nchw", framework, "other", step, "torchvision_gpu_bench", "train", ""]
+        yield [f"{model}@224", gpu, batch, dtype, "nchw", framework, "none", step, "torchvision_gpu_bench", "train", ""]
 
 
 def lambda_tf(data):

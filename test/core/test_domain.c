@@ -324,10 +324,42 @@ test_unlike(void)
 	CHECK_NEAR(log(judge(t, &s, 0.9).high_ms), 2 * high, 0.1 * high);
 }
 
+/* A question without a framework is one about the release of the usual framework that most rows of its card are of. */
+static void
+test_frameworks(void)
+{
+	pm_dataset	d = make_dataset(20, 4, true, some_time, &arena);
+	pm_gpu		gpus[3] = {test_gpu, test_gpu, test_gpu};
+	const pm_trust *t;
+
+	gpus[0].name = "Torch alone";
+	gpus[1].name = "Flow alone";
+	gpus[2].name = "Not measured";
+	for (int i = 0; i < d.n; i++)
+	{
+		pm_question *q = &d.samples[i].query;
+
+		/* flow 2 has more rows than any release of torch, and fewer than both */
+		q->framework = i < 24 ? "torch 1.12" : i < 36 ? "torch-2.0" : i < 68 ? "flow 2" : i < 76 ? NULL : "torch-2.0";
+		q->gpu = i < 64 ? q->gpu : &gpus[i < 76];
+	}
+	t = fit(&d, NULL);
+	CHECK(strcmp(pm_trust_framework(t, &test_gpu, NULL), "torch 1.12") == 0);
+	CHECK(strcmp(pm_trust_framework(t, &gpus[0], NULL), "torch-2.0") == 0);
+	CHECK(pm_trust_framework(t, &gpus[1], NULL) == NULL);
+	CHECK(pm_trust_framework(t, &gpus[2], NULL) == NULL);
+	CHECK(strcmp(pm_trust_framework(t, &test_gpu, "flow 2"), "flow 2") == 0);
+	CHECK(pm_trust_framework(NULL, &test_gpu, NULL) == NULL);
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].query.framework = NULL;
+	CHECK(pm_trust_framework(fit(&d, NULL), &test_gpu, NULL) == NULL);
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	test_frameworks();
 	test_words();
 	test_formats();
 	test_operators();

@@ -148,6 +148,32 @@ test_unseen(void)
 	}
 }
 
+/* A question without a framework has the answer of one about the framework of the card's measurements, prepared or not. */
+static void
+test_no_framework(const char *most, const char *fewest)
+{
+	pm_dataset	d = make_dataset(20, 4, true, entangled, &arena);
+
+	for (int i = 0; i < d.n; i++)
+	{
+		d.samples[i].query.framework = i % 4 ? most : fewest;
+		d.samples[i].step_ms *= i % 4 ? 1 : 3;
+	}
+	for (int kind = 0; kind < 3; kind++)
+	{
+		const pm_setting quick[] = {NUMBER("epochs", 3)};
+		pm_predictor p = make_predictor(kind_names[kind], quick, kind == 0, &d, &arena);
+		pm_sample	row = d.samples[9];
+		double		ms;
+
+		row.query.framework = NULL;
+		ms = predict_row(&p, &row);
+		check_prepared(&p, row.query.graph, row.skeleton, PM_FP32);
+		row.query.framework = most;
+		CHECK(ms == predict_row(&p, &row));
+	}
+}
+
 /*
  * Merged, attention sees one token with a multiplicity instead of copies at
  * different places.  The kinds that only add up do not notice; for mdot the
@@ -180,6 +206,8 @@ main(void)
 	test_linear();
 	test_all_kinds();
 	test_unseen();
+	test_no_framework("torch 2", "torch 1");
+	test_no_framework("torch 2 compiled", "torch 1");
 	test_merged_against_unmerged();
 	pm_arena_release(&arena);
 	return check_done("kinds");

@@ -13,7 +13,7 @@
 #include "predictor/recalibrate.h"
 
 #define FOLDER "test/core/stored"
-#define FORMAT "format8"
+#define FORMAT "format9"
 
 static pm_arena arena;
 
@@ -303,7 +303,7 @@ test_old_format(void)
 	size_t		len;
 	uint8_t    *data = read_stored("format1", "roofline", &len);
 
-	check_outdated(data, len, "has format version 1, and this library reads version 8");
+	check_outdated(data, len, "has format version 1, and this library reads version 9");
 }
 
 int

@@ -262,8 +262,8 @@ find_gpu(const pm_domain *t, const char *name)
 	return -1;
 }
 
-static int
-find_framework(const pm_domain *t, const char *name)
+int
+pm_domain_find_framework(const pm_domain *t, const char *name)
 {
 	for (int i = 0; i < t->n_frameworks; i++)
 		if (strcmp(t->frameworks[i].name, name) == 0)
@@ -276,7 +276,7 @@ static pm_code
 learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
 {
 	int			gpu = find_gpu(t, q->gpu->name);
-	int			framework = q->framework ? find_framework(t, q->framework) : -1;
+	int			framework = q->framework ? pm_domain_find_framework(t, q->framework) : -1;
 	device	   *g;
 	format	   *f;
 
@@ -402,6 +402,8 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 	}
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, NULL, a, st);
+	if (rc == PM_OK)
+		rc = pm_domain_choose_frameworks(t, 0, d, a, st);
 	if (rc == PM_OK && distance != NULL)
 		rc = pm_networks_limit(t, distance, d->n, a, st);
 	*domain = t;
@@ -435,6 +437,9 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 		rc = learn_words(t, &d->samples[i].query, a, st);
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, seen, a, st);
+	/* a card that is known stays as it was */
+	if (rc == PM_OK)
+		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
@@ -671,7 +676,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 	judge_step(t, work, &c);
 	judge_network(t, novelty, &c);
 	v->in_domain = c.len == 0;
-	if (q->framework != NULL && q->framework[0] != '\0' && find_framework(t, q->framework) < 0)
+	if (q->framework != NULL && q->framework[0] != '\0' && pm_domain_find_framework(t, q->framework) < 0)
 		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);
 	v->causes = c.found;
 }

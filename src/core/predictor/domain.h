@@ -84,6 +84,12 @@ int			pm_domain_gpu_structures(const pm_domain *t, int i);
 pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked);
 
 /*
+ * The framework that a question about a device is answered for which names none: of the releases of the framework that most
+ * training rows are of, the one that most rows of the device are of.  NULL: the device was not in training, or not with it.
+ */
+const char *pm_domain_framework(const pm_domain *t, const pm_gpu *gpu);
+
+/*
  * What of a judgement depends on graph, device and formats alone: *novelty,
  * whose bytes are in arena a.  Its distance is the sum of two numbers: the part
  * of the roofline time that no training network spends on the same types of

@@ -27,6 +27,7 @@ typedef struct device
 	const char *name;
 	int			rows;
 	int			structures;		/* of these */
+	int			framework;		/* that its questions are answered for which name none: index into the domain's; -1: none */
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
 	format		formats[PM_N_DTYPES];
 	double		min_batch,
@@ -86,6 +87,11 @@ struct pm_domain
  * more of them than it had.
  */
 pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st);
+
+/* Index of a framework; -1: not seen. */
+int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
+/* domain_frameworks.c: device.framework of the devices from `first` on, by the rows of d. */
+pm_code		pm_domain_choose_frameworks(struct pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st);
 
 /* The names of the devices by themselves. */
 pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);

@@ -55,6 +55,8 @@ save_words(const pm_domain *t, pm_buffer *b)
 		pm_put_text(b, t->frameworks[i].name);
 		pm_put_u32(b, (uint32_t) t->frameworks[i].rows);
 	}
+	for (int i = 0; i < t->n_gpus; i++)
+		pm_put_u32(b, (uint32_t) (t->gpus[i].framework + 1));
 }
 
 static void
@@ -160,6 +162,8 @@ load_words(pm_domain *t, const loaded *l, pm_reader *r, pm_arena *a, pm_status *
 		t->frameworks[i].rows = (int) pm_get_u32(r, INT32_MAX);
 		memory = t->frameworks[i].name != NULL || r->failed;
 	}
+	for (int i = 0; i < t->n_gpus && t->gpus && !r->failed; i++)
+		t->gpus[i].framework = (int) pm_get_u32(r, (uint32_t) t->n_frameworks) - 1;
 	return !memory || !t->gpus || !t->frameworks ? pm_no_memory(st, a) : PM_OK;
 }
 

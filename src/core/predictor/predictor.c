@@ -364,13 +364,14 @@ predict_fitted(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, dou
 	return p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
 }
 
-/* The question in the format that it is answered in, where nothing was learned of the one asked for. */
+/* The question in the format that it is answered in, where nothing was learned of the one asked for, and with a framework. */
 static pm_sample
-in_known_format(const pm_predictor *p, const pm_sample *s)
+as_learned(const pm_predictor *p, const pm_sample *s)
 {
 	pm_sample	q = *s;
 
 	q.query.dtype = pm_trust_format(p->trust, s->query.gpu, s->query.dtype);
+	q.query.framework = pm_trust_framework(p->trust, s->query.gpu, s->query.framework);
 	return q;
 }
 
@@ -378,7 +379,7 @@ in_known_format(const pm_predictor *p, const pm_sample *s)
 static pm_code
 answer(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_sample	q = in_known_format(p, s);
+	pm_sample	q = as_learned(p, s);
 	pm_code		rc = goes_by_parts(p, &q) ? pm_infer_by_parts(p, &q, scratch, step_ms, parts, n_parts, st) :
 		takes_factors(p, &q) ? predict_fitted(p, &q, scratch, step_ms, parts, n_parts, st) :
 		p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
@@ -454,11 +455,12 @@ static pm_code
 prepare_alone(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_workbench *bench, pm_prepared *x,
 			  pm_status *st)
 {
-	pm_sample	q = in_known_format(p, s);
+	pm_sample	q = as_learned(p, s);
 	pm_tokens	t;
 	pm_code		rc;
 
-	*x = (pm_prepared) {.skeleton = s->skeleton, .dtype = q.query.dtype};
+	*x = (pm_prepared) {.skeleton = s->skeleton, .dtype = q.query.dtype,
+		.framework = pm_trust_framework(p->trust, s->query.gpu, NULL)};
 	if ((rc = choose_bench(bench, a, x, st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &q.query, scratch, &t, st)) != PM_OK ||
 		(rc = keep_types(&t, a, x, st)) != PM_OK ||
@@ -530,6 +532,8 @@ put_on_bench(const pm_prepared *x, const pm_sample *s, pm_status *st)
 	pm_code		rc;
 
 	q.dtype = x->dtype;
+	if (q.framework == NULL)
+		q.framework = x->framework;
 	if (b->batch > 0 && b->batch == s->query.batch && b->of == x->number)
 		return PM_OK;
 	b->batch = 0;

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "predictor/trust.h"
+
 #define STEP	0.05			/* of an element: far above rounding, where answers are still straight */
 
 bool
@@ -65,13 +67,15 @@ begin(const pm_predictor *p, const pm_sample *s, const double *state, pm_arena *
 pm_code
 pm_sensitivity(const pm_predictor *p, const pm_sample *s, const double *state, pm_arena *scratch, double *ms, double *z, pm_status *st)
 {
+	pm_sample	q = *s;
 	asked		x;
 	pm_code		rc;
 
 	memset(z, 0, PM_N_STATE * sizeof(double));
+	q.query.framework = pm_trust_framework(p->trust, s->query.gpu, s->query.framework);
 	if (!pm_has_state(p))
-		rc = p->kind->predict(p, s, scratch, ms, NULL, NULL, st);
-	else if ((rc = begin(p, s, state, scratch, &x, st)) == PM_OK)
+		rc = p->kind->predict(p, &q, scratch, ms, NULL, NULL, st);
+	else if ((rc = begin(p, &q, state, scratch, &x, st)) == PM_OK)
 		*ms = ask(&x);
 	if (rc == PM_OK && !(isfinite(*ms) && *ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");

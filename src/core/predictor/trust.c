@@ -44,6 +44,12 @@ pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 	return t != NULL && t->domain != NULL ? pm_domain_format(t->domain, gpu, asked) : asked;
 }
 
+const char *
+pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked)
+{
+	return asked == NULL && t != NULL && t->domain != NULL ? pm_domain_framework(t->domain, gpu) : asked;
+}
+
 pm_code
 pm_trust_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const pm_hooks *hooks, pm_arena *a,
 			 const pm_trust **trust, pm_status *st)

@@ -50,6 +50,8 @@ const char *pm_trust_gpu(const pm_trust *t, int i);
 int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
 /* pm_domain_format(); t may be NULL. */
 pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
+/* asked, or where that is NULL pm_domain_framework(); t may be NULL. */
+const char *pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked);
 
 /*
  * Judge what was predicted for s; a question of inference as the training step that it is the forward pass of, whose

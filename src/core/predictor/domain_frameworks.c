@@ -1,0 +1,83 @@
+/*
+ * domain_frameworks.c - which framework a question is answered for that names
+ * none: the release that most measurements of the card are of.
+ *
+ * What is learned of all frameworks of a card together is true for none of
+ * them: on its own rows, a predictor errs twice as much by it.  But a card that
+ * was measured with another framework alone than most, such as TensorFlow where
+ * the others had PyTorch, is answered for by what cards have in common.
+ */
+#include "kinds/frameworks.h"
+#include "predictor/domain.h"
+#include "predictor/domain_parts.h"
+
+#include <string.h>
+
+/* Rows of all releases of framework i. */
+static int
+rows_of_all_releases(const pm_domain *t, int i)
+{
+	int			rows = 0;
+
+	for (int k = 0; k < t->n_frameworks; k++)
+		if (pm_same_framework(t->frameworks[k].name, t->frameworks[i].name))
+			rows += t->frameworks[k].rows;
+	return rows;
+}
+
+/* A release of the framework that most rows are of; -1 where no row names one. */
+static int
+most_used(const pm_domain *t)
+{
+	int			most = -1;
+
+	for (int i = 0; i < t->n_frameworks; i++)
+		if (most < 0 || rows_of_all_releases(t, i) > rows_of_all_releases(t, most))
+			most = i;
+	return most;
+}
+
+/* rows[n_frameworks] of d on a device. */
+static void
+count_rows(const pm_domain *t, const pm_dataset *d, const char *gpu, int *rows)
+{
+	memset(rows, 0, t->n_frameworks * sizeof(int));
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_question *q = &d->samples[i].query;
+		int			at = q->framework != NULL && strcmp(q->gpu->name, gpu) == 0 ? pm_domain_find_framework(t, q->framework) : -1;
+
+		if (at >= 0)
+			rows[at]++;
+	}
+}
+
+pm_code
+pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st)
+{
+	int			usual = most_used(t);
+	int		   *rows = PM_NEW(a, int, t->n_frameworks + 1);
+
+	if (!rows)
+		return pm_no_memory(st, a);
+	for (int gpu = first; gpu < t->n_gpus; gpu++)
+	{
+		int			most = -1;
+
+		count_rows(t, d, t->gpus[gpu].name, rows);
+		for (int i = 0; i < t->n_frameworks; i++)
+			if (rows[i] > (most < 0 ? 0 : rows[most]) && pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name))
+				most = i;
+		t->gpus[gpu].framework = most;
+	}
+	return PM_OK;
+}
+
+const char *
+pm_domain_framework(const pm_domain *t, const pm_gpu *gpu)
+{
+	for (int i = 0; i < t->n_gpus; i++)
+		if (strcmp(t->gpus[i].name, gpu->name) == 0)
+			return t->gpus[i].framework >= 0 ? t->frameworks[t->gpus[i].framework].name : NULL;
+	return NULL;
+}
