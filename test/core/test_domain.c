@@ -350,6 +350,9 @@ test_frameworks(void)
 	CHECK(pm_trust_framework(t, &gpus[2], NULL) == NULL);
 	CHECK(strcmp(pm_trust_framework(t, &test_gpu, "flow 2"), "flow 2") == 0);
 	CHECK(pm_trust_framework(NULL, &test_gpu, NULL) == NULL);
+	/* two rows are too few, also where a release has no more anywhere */
+	d.samples[76].query.framework = d.samples[77].query.framework = NULL;
+	CHECK(pm_trust_framework(fit(&d, NULL), &gpus[0], NULL) == NULL);
 	for (int i = 0; i < d.n; i++)
 		d.samples[i].query.framework = NULL;
 	CHECK(pm_trust_framework(fit(&d, NULL), &test_gpu, NULL) == NULL);

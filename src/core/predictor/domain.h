@@ -85,7 +85,7 @@ pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked)
 
 /*
  * The framework that a question about a device is answered for which names none: of the releases of the framework that most
- * training rows are of, the one that most rows of the device are of.  NULL: the device was not in training, or not with it.
+ * training rows are of, the one that most rows of the device are of, three at least.  NULL: the device has no such rows.
  */
 const char *pm_domain_framework(const pm_domain *t, const pm_gpu *gpu);
 

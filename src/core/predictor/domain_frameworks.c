@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#define LEAST_ROWS	3			/* of a release on a card; names that every run makes anew tell nothing */
+
 /* Rows of all releases of framework i. */
 static int
 rows_of_all_releases(const pm_domain *t, int i)
@@ -66,7 +68,7 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_are
 
 		count_rows(t, d, t->gpus[gpu].name, rows);
 		for (int i = 0; i < t->n_frameworks; i++)
-			if (rows[i] > (most < 0 ? 0 : rows[most]) && pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name))
+			if (rows[i] >= LEAST_ROWS && (most < 0 || rows[i] > rows[most]) && pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name))
 				most = i;
 		t->gpus[gpu].framework = most;
 	}
