@@ -348,6 +348,7 @@ test_frameworks(void)
 	CHECK(strcmp(pm_trust_framework(t, &gpus[0], NULL), "torch-2.0") == 0);
 	CHECK(pm_trust_framework(t, &gpus[1], NULL) == NULL);
 	CHECK(pm_trust_framework(t, &gpus[2], NULL) == NULL);
+	CHECK(strcmp(pm_trust_framework(t, &test_gpu, ""), "torch 1.12") == 0);
 	CHECK(strcmp(pm_trust_framework(t, &test_gpu, "flow 2"), "flow 2") == 0);
 	CHECK(pm_trust_framework(NULL, &test_gpu, NULL) == NULL);
 	/* two rows are too few, also where a release has no more anywhere */

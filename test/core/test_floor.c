@@ -245,6 +245,7 @@ test_opclass_update(void)
 
 		for (pm_optimizer optimizer = PM_SGD; optimizer <= PM_ADAMW; optimizer++)
 			CHECK_NEAR(update_over_traffic(&p, s, optimizer), 4.0 / 3, 5e-3);
+		CHECK_NEAR(update_over_traffic(&p, s, PM_OPT_OTHER), 0, 5e-3);
 		s.query.framework = "tensorflow xla";
 		CHECK_NEAR(update_over_traffic(&p, s, PM_ADAMW), 0, 5e-3);
 		s = d.samples[i];

@@ -532,7 +532,7 @@ put_on_bench(const pm_prepared *x, const pm_sample *s, pm_status *st)
 	pm_code		rc;
 
 	q.dtype = x->dtype;
-	if (q.framework == NULL)
+	if (q.framework == NULL || q.framework[0] == '\0')
 		q.framework = x->framework;
 	if (b->batch > 0 && b->batch == s->query.batch && b->of == x->number)
 		return PM_OK;

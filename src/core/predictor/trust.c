@@ -47,7 +47,9 @@ pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 const char *
 pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked)
 {
-	return asked == NULL && t != NULL && t->domain != NULL ? pm_domain_framework(t->domain, gpu) : asked;
+	bool		named = asked != NULL && asked[0] != '\0';
+
+	return !named && t != NULL && t->domain != NULL ? pm_domain_framework(t->domain, gpu) : asked;
 }
 
 pm_code

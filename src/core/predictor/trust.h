@@ -50,7 +50,7 @@ const char *pm_trust_gpu(const pm_trust *t, int i);
 int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
 /* pm_domain_format(); t may be NULL. */
 pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
-/* asked, or where that is NULL pm_domain_framework(); t may be NULL. */
+/* asked, or where that is NULL or empty pm_domain_framework(); t may be NULL. */
 const char *pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked);
 
 /*

@@ -50,5 +50,5 @@ pm_opclass_least(const pm_columns *c, const char *const *types, double compute_f
 double
 pm_opclass_least_update(const pm_question *q)
 {
-	return q->gpu->is_cpu || pm_framework_fuses(q->framework) ? 0 : 1 / UPDATE_SHARE;
+	return q->gpu->is_cpu || q->optimizer == PM_OPT_OTHER || pm_framework_fuses(q->framework) ? 0 : 1 / UPDATE_SHARE;
 }

@@ -119,8 +119,8 @@ pm_code		pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int
  */
 void		pm_opclass_least(const pm_columns *c, const char *const *types, double compute_factor, double memory_factor, double *least);
 /*
- * What an update takes at least, over its traffic at the bandwidth; 0 on a CPU, whose caches may hold it, and where the
- * framework fuses its kernels.
+ * What an update takes at least, over its traffic at the bandwidth; 0 on a CPU, whose caches may hold it, where the
+ * framework fuses its kernels, and of an optimizer that is not known, nor what it moves.
  */
 double		pm_opclass_least_update(const pm_question *q);
 
