@@ -253,8 +253,8 @@ learn_operators(pm_domain *t, const pm_tokens *tokens, pm_arena *a, pm_status *s
 	return PM_OK;
 }
 
-static int
-find_gpu(const pm_domain *t, const char *name)
+int
+pm_domain_find_gpu(const pm_domain *t, const char *name)
 {
 	for (int i = 0; i < t->n_gpus; i++)
 		if (strcmp(t->gpus[i].name, name) == 0)
@@ -275,7 +275,7 @@ pm_domain_find_framework(const pm_domain *t, const char *name)
 static pm_code
 learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
 {
-	int			gpu = find_gpu(t, q->gpu->name);
+	int			gpu = pm_domain_find_gpu(t, q->gpu->name);
 	int			framework = q->framework ? pm_domain_find_framework(t, q->framework) : -1;
 	device	   *g;
 	format	   *f;
@@ -520,7 +520,7 @@ judge_batch(const device *g, const pm_question *q, causes *c)
 static void
 judge_words(const pm_domain *t, const pm_question *q, causes *c)
 {
-	int			at = find_gpu(t, q->gpu->name);
+	int			at = pm_domain_find_gpu(t, q->gpu->name);
 	const device *g = &t->gpus[at < 0 ? 0 : at];
 
 	if (at < 0)

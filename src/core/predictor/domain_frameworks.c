@@ -54,6 +54,19 @@ count_rows(const pm_domain *t, const pm_dataset *d, const char *gpu, int *rows)
 	}
 }
 
+/* Of the releases of framework `usual`, the one of most rows[n_frameworks]; -1 where none has enough. */
+static int
+release_of_most(const pm_domain *t, int usual, const int *rows)
+{
+	int			most = -1;
+
+	for (int i = 0; i < t->n_frameworks; i++)
+		if (rows[i] >= LEAST_ROWS && (most < 0 || rows[i] > rows[most]) &&
+			pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name))
+			most = i;
+	return most;
+}
+
 pm_code
 pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st)
 {
@@ -64,13 +77,8 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_are
 		return pm_no_memory(st, a);
 	for (int gpu = first; gpu < t->n_gpus; gpu++)
 	{
-		int			most = -1;
-
 		count_rows(t, d, t->gpus[gpu].name, rows);
-		for (int i = 0; i < t->n_frameworks; i++)
-			if (rows[i] >= LEAST_ROWS && (most < 0 || rows[i] > rows[most]) && pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name))
-				most = i;
-		t->gpus[gpu].framework = most;
+		t->gpus[gpu].framework = release_of_most(t, usual, rows);
 	}
 	return PM_OK;
 }
@@ -78,8 +86,8 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_are
 const char *
 pm_domain_framework(const pm_domain *t, const pm_gpu *gpu)
 {
-	for (int i = 0; i < t->n_gpus; i++)
-		if (strcmp(t->gpus[i].name, gpu->name) == 0)
-			return t->gpus[i].framework >= 0 ? t->frameworks[t->gpus[i].framework].name : NULL;
-	return NULL;
+	int			at = pm_domain_find_gpu(t, gpu->name);
+	int			framework = at >= 0 ? t->gpus[at].framework : -1;
+
+	return framework >= 0 ? t->frameworks[framework].name : NULL;
 }

@@ -88,7 +88,8 @@ struct pm_domain
  */
 pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st);
 
-/* Index of a framework; -1: not seen. */
+/* Index of a device, of a framework; -1: not seen. */
+int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
 /* domain_frameworks.c: device.framework of the devices from `first` on, by the rows of d. */
 pm_code		pm_domain_choose_frameworks(struct pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st);

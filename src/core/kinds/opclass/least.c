@@ -12,8 +12,8 @@
 #define LEAST_MEMORY	1.0		/* of the time of traffic at the bandwidth */
 
 /*
- * Share of the bandwidth that an update reaches at best.  Elementwise kernels of NeuSight's single operators (add, mul and
- * div of 100 MB and more, 8 cards): medians of 0.71 to 0.91.
+ * Share of the bandwidth that an update is taken to reach.  Elementwise kernels of NeuSight's single operators (add, mul and
+ * div of 100 MB and more, 8 cards) reach 0.71 to 0.91, as medians of a card.
  */
 #define UPDATE_SHARE	0.75
 
