@@ -74,6 +74,15 @@ SELECT helper.error_of(format('SELECT perfmodel.%s(%s, %L, 8, predictor => %L)',
 FROM unnest('{predict_train_time,predict}'::text[]) AS f;
 SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'Empty Sheet', 8, predictor => 'roof', on_error => 'null');
 DELETE FROM perfmodel.gpu WHERE name = 'Empty Sheet';
+-- a graph whose steps cannot be predicted: without work, or with more operators than fit; asked twice, as a session remembers it
+SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1", "name":"idle", "nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}]}') AS idle \gset
+SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'name', 'endless', 'nodes', '[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}]'::jsonb
+    || jsonb_agg(jsonb_build_object('id', i, 'op', 'Relu', 'inputs', jsonb_build_array(i - 1), 'shape', jsonb_build_array(1, 8), 'batch_dim', 0) ORDER BY i))) AS endless FROM generate_series(1, 20001) AS i \gset
+SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 8, predictor => ''roof'')', g)) FROM unnest(ARRAY[:idle, :endless]) AS g;
+SELECT n, step_ms, note, reasons FROM perfmodel.predict_many(ARRAY[:idle, :g, :endless, :idle, :endless], array_fill('T4'::text, ARRAY[5]), '{8,8,8,8,16}',
+    predictor => 'roof', on_error => 'null') WITH ORDINALITY AS p(o, g, gpu, batch, step_ms, low, high, s, d, id, note, reasons, n) WHERE n <> 2;
+SELECT note, reasons FROM perfmodel.ask('{"graph": "idle", "gpu": "T4", "batch": 8}', 'roof', on_error => 'null');
+DELETE FROM perfmodel.graph WHERE name IN ('idle', 'endless');
 
 -- what a session remembers follows the tables: data sheets ...
 INSERT INTO perfmodel.gpu (name, memory_gb, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops, l2_mb)

@@ -165,6 +165,16 @@ SELECT job_id, gpu, step_ms > 0 AS step, note FROM perfmodel.what_if_jobs(jobs =
 DROP TABLE lacking;
 DELETE FROM perfmodel.gpu WHERE name = 'No Bandwidth';
 
+-- nor does a job of a graph that cannot be predicted
+SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1", "name":"idle", "nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}]}') > 0 AS loaded;
+CREATE TABLE workless AS SELECT * FROM (VALUES (1, 'idle', 'T4', 8, 100), (2, 'bnet5@32', 'T4', 8, 100)) AS v(job_id, graph, gpu, batch, steps);
+SELECT job_id, p50_s > 0 AS p50, note FROM perfmodel.forecast_jobs(jobs => 'workless', predictor => 'queue');
+SELECT job_id, start_p50 IS NOT NULL AS starts, note FROM perfmodel.queue_eta(jobs => 'workless', free => '{"T4": 1}', predictor => 'queue');
+SELECT job_id, step_ms > 0 AS step, note FROM perfmodel.what_if_jobs(jobs => 'workless', gpus => '{T4}', predictor => 'queue');
+DROP TABLE workless;
+DELETE FROM perfmodel.graph WHERE name = 'idle';
+SELECT helper.error_of('SELECT perfmodel.finished_jobs(0::regclass)');
+
 SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', nodes => ''{n1}'', node_gpus => ''{T4}'', node_free => ''{1}'', max_slowdown => 0.5)');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['nodes => ''{a}'', node_gpus => ''{T4,T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{}''',
     'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{-1}''', 'nodes => ''{NULL}'', node_gpus => ''{T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', policy => ''best''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', at => ''-infinity''']) AS a;

@@ -82,10 +82,10 @@ BEGIN
     END IF;
     source := jobs::text;
     -- a lock, so that nobody drops the table while it is read: a regclass is a number
-    IF source !~ '^[0-9]+$' THEN
+    IF source !~ '^([0-9]+|-)$' THEN
         EXECUTE format('SELECT FROM %s LIMIT 0', source);
     END IF;
-    IF jobs::text ~ '^[0-9]+$' THEN -- it is gone: a name of digits has quotes
+    IF jobs::text ~ '^([0-9]+|-)$' THEN -- it is gone, or 0: a name of digits has quotes
         RAISE EXCEPTION 'there is no table with OID %', jobs::oid USING ERRCODE = 'undefined_table', HINT = 'It was dropped meanwhile, or made anew under the same name: ask again.';
     END IF;
     present := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);

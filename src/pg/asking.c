@@ -14,6 +14,7 @@
 #include "asking.h"
 #include "cache/answers.h"
 #include "cache/freshness.h"
+#include "cache/graph_cache.h"
 #include "compat.h"
 #include "encoding.h"
 #include "errors.h"
@@ -114,7 +115,8 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	pm_status	st = {PM_OK};
 
 	*a = (pm_answer) {.level = get_float8_nan()};
-	if (!pm_question_resolve(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p))
+	if (!pm_question_resolve(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p) ||
+		!pm_graph_suffices(asked.graph, asked.merged, p))
 		return false;
 	a->predictor_id = asked.ref.id;
 	x = pm_prepared_get(&asked);

@@ -72,7 +72,7 @@ pm_problem
 pm_problem_of_status(const char *reason, const pm_status *st)
 {
 	return (pm_problem) {
-		reason, ERRCODE_INVALID_PARAMETER_VALUE, pstrdup(pm_message_from_core(st->message)),
+		reason, sqlstate_of(st->code), pstrdup(pm_message_from_core(st->message)),
 		st->detail[0] ? pstrdup(pm_message_from_core(st->detail)) : NULL, st->hint[0] ? pstrdup(pm_message_from_core(st->hint)) : NULL
 	};
 }

@@ -61,6 +61,7 @@ typedef struct pm_cached
 	/* a graph, known or parsed; [merged], skeleton.graph NULL: not built */
 	pm_graph	graph[2];		/* known: of each skeleton its own; parsed: the first */
 	pm_skeleton skeleton[2];	/* known: slim */
+	pm_status  *unfit[2];		/* known, [merged]: why it has no skeleton, NULL: not known to have none */
 	bool		has_layout;		/* known: pm_graph.has_layout */
 	struct pm_memory_kept *memory;	/* known: plans of memory_cache.c */
 

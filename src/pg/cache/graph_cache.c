@@ -142,21 +142,58 @@ pm_graph_whole(pm_cached *graph)
 	return &parsed_of(graph)->graph[0];
 }
 
-const pm_skeleton *
-pm_skeleton_get(pm_cached *graph, bool merged)
+/* NULL: *st says why. */
+static const pm_skeleton *
+build_skeleton(pm_cached *graph, bool merged, pm_status *st)
 {
 	pm_cached  *e = parsed_of(graph);
-	pm_status	st = {PM_OK};
 	pm_skeleton s;
 
 	if (e->skeleton[merged].graph == NULL)
 	{
-		if (pm_skeleton_build(&e->graph[0], merged, &e->arena, &s, &st) != PM_OK)
-			pm_raise(&st);
+		if (pm_skeleton_build(&e->graph[0], merged, &e->arena, &s, st) != PM_OK)
+		{
+			/* what was built until then is not left behind for each question anew */
+			pm_cache_drop(e);
+			return NULL;
+		}
 		e->skeleton[merged] = s;
 		pm_cache_grown(e);
 	}
 	return &e->skeleton[merged];
+}
+
+const pm_skeleton *
+pm_skeleton_get(pm_cached *graph, bool merged)
+{
+	pm_status	st = {PM_OK};
+	const pm_skeleton *s = build_skeleton(graph, merged, &st);
+
+	if (s == NULL)
+		pm_raise(&st);
+	return s;
+}
+
+bool
+pm_graph_suffices(pm_cached *graph, bool merged, pm_problem *p)
+{
+	pm_status	st = {PM_OK};
+
+	Assert(pm_cache_good(graph));
+	if (graph->skeleton[merged].graph != NULL)
+		return true;
+	if (graph->unfit[merged] == NULL)
+	{
+		if (build_skeleton(graph, merged, &st) != NULL)
+			return true;
+		if (st.code != PM_ERR_INPUT && st.code != PM_ERR_LIMIT)
+			pm_raise(&st);
+		graph->unfit[merged] = MemoryContextAlloc(graph->cxt, sizeof(pm_status));
+		*graph->unfit[merged] = st;
+		pm_cache_grown(graph);
+	}
+	*p = pm_problem_of_status("unfit_graph", graph->unfit[merged]);
+	return false;
 }
 
 const pm_skeleton *

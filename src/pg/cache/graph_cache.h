@@ -12,6 +12,8 @@
 extern pm_cached *pm_graph_look_up(int64 graph_id, pm_problem *p);
 /* All of it, as it was parsed. Raises. Valid until the next pm_freshen(). */
 extern const pm_graph *pm_graph_whole(pm_cached *graph);
+/* Whether steps of it can be predicted; false: *p says why not. Raises what is no matter of the graph. */
+extern bool pm_graph_suffices(pm_cached *graph, bool merged, pm_problem *p);
 /* Its whole and its slim skeleton. Raise. Valid until the next pm_freshen(). */
 extern const pm_skeleton *pm_skeleton_get(pm_cached *graph, bool merged);
 extern const pm_skeleton *pm_skeleton_get_slim(pm_cached *graph, bool merged);
