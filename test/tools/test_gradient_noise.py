@@ -56,6 +56,8 @@ class GradientNoiseTest(unittest.TestCase):
 
     def test_one_part_says_nothing(self):
         self.assertEqual(self.run_steps(3, 1, 0.5), [(None, None)] * 3)
+        with self.assertRaisesRegex(ValueError, "no step had two"):
+            GradientNoise([], micro_batch=8).insert(None, 1, dataset="", batch=8)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,9 @@ class Runs(unittest.TestCase):
         for text, arguments, expected in (
                 (WANDB, ("--graph", "nothing", "--gpu", "=T4", "--batch", "batch_size", "--step-ms", "step_ms"), "has no column 'nothing'; it has Name"),
                 (WANDB, ("--graph", "model", "--batch", "batch_size", "--step-ms", "step_ms"), "say which GPU"),
-                ("Name\n", ("--graph", "model", "--gpu", "=T4", "--batch", "b", "--step-ms", "s"), "has no runs")):
+                ("Name\n", ("--graph", "model", "--gpu", "=T4", "--batch", "b", "--step-ms", "s"), "has no runs"),
+                ("model,b,ms\nvgg16@224,32,34.5\nvgg16@224,64,70,extra\n", ("--graph", "model", "--gpu", "=T4", "--batch", "b", "--step-ms", "ms"),
+                 "run 2: more fields than the header names")):
             code, rows, said = self.convert(text, *arguments)
             self.assertEqual((code, rows), (2, []))
             self.assertIn(expected, said)

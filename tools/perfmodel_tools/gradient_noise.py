@@ -49,7 +49,12 @@ class GradientNoise:
         self.grad_var = keep * (self.grad_var or 0.0) + (1 - keep) * var
 
     def insert(self, connection, graph_id, dataset, batch, source="gradient_noise.py"):
-        """One row; connection is one of psycopg2 or psycopg. A length that is estimated below 0 is stored as 0."""
+        """
+        One row; connection is one of psycopg2 or psycopg. A length that is estimated below 0 is stored as 0.
+        ValueError when no step had two parts or more.
+        """
+        if self.grad_sqr is None:
+            raise ValueError("nothing is known of the noise: no step had two micro-batches or more")
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO perfmodel.convergence (graph_id, dataset, batch, grad_sqr, grad_var, source) VALUES (%s, %s, %s, %s, %s, %s)",
                            (graph_id, dataset, batch, max(self.grad_sqr, 0.0), max(self.grad_var, 0.0), source))

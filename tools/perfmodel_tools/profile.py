@@ -283,8 +283,8 @@ class Profiler:
             return
         # Of two passes the faster counts, since other work only lengthens a step; of a repetition because of
         # the spread, the quieter.
-        measure = "spread" if again else "step_ms"
-        if not old[measure] or float(old[measure]) > float(row[measure]):
+        figure = "spread" if again else "step_ms"
+        if not old[figure] or float(old[figure]) > float(row[figure]):
             self.table.replace({**row, **{name: old.get(name) or "" for name in BRACKET}})
 
     def run_disturbed(self, rounds: int = 1) -> None:

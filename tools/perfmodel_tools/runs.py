@@ -120,6 +120,10 @@ def main(args) -> int:
         raise RunsError(f"{args.file} is no CSV: {err}") from err
     if not rows:
         raise RunsError(f"{args.file} has no runs")
+    # DictReader keeps what has no name in the header under None
+    longer = next((number for number, row in enumerate(rows, 1) if None in row), None)
+    if longer:
+        raise RunsError(f"{args.file}, run {longer}: more fields than the header names")
     if args.gpu is None:
         raise RunsError("say which GPU the runs had: --gpu COLUMN, or --gpu '=A100-SXM4-80GB' for all")
     _columns(args, list(rows[0]))
