@@ -88,7 +88,6 @@ test_few(void)
 	c = fitted(noise, 1, 200);
 	CHECK_EQ(c.kind, PM_CURVE_NOISE);
 	CHECK_NEAR(pm_curve_at(&c, 1000), noise(1000), 1);
-	CHECK_NEAR(pm_statistical_efficiency(200, 8, 1000), noise(8) / noise(1000), 1e-12);
 	c = fitted(noise, 1, INFINITY);
 	CHECK_EQ(c.kind, PM_CURVE_CONSTANT);
 }

@@ -62,15 +62,6 @@ pm_widths_of(const pm_schema *s)
 	};
 }
 
-bool
-pm_schema_is_here(const pm_schema *s)
-{
-	for (int i = 0; i < PM_N_LISTS; i++)
-		if (s->list[i].here != NULL)
-			return false;
-	return true;
-}
-
 /* ---- comparing ---- */
 
 pm_code

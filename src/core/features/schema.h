@@ -74,9 +74,6 @@ pm_there(const pm_schema *s, pm_list_id list, int i)
 /* s may be NULL: this library's. */
 pm_widths	pm_widths_of(const pm_schema *s);
 
-/* Whether the lists are those of this library. */
-bool		pm_schema_is_here(const pm_schema *s);
-
 void		pm_schema_save(const pm_schema *s, pm_buffer *b);
 /*
  * PM_ERR_OUTDATED when the rules of work or of features have changed since, or

@@ -231,9 +231,3 @@ pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_status *st
 	to->p_reached = reached / all;
 	return PM_OK;
 }
-
-double
-pm_statistical_efficiency(double phi, double base, double batch)
-{
-	return (phi + base) / (phi + batch);
-}

@@ -59,7 +59,4 @@ pm_code		pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_s
 /* Samples to the target at a batch. */
 double		pm_curve_at(const pm_curve *c, double batch);
 
-/* Share of the progress that a sample makes at `batch` over one at `base`: (phi + base) / (phi + batch). */
-double		pm_statistical_efficiency(double phi, double base, double batch);
-
 #endif

@@ -26,16 +26,6 @@ end_of(const pm_evidence *e, int from)
 	return end;
 }
 
-int
-pm_evidence_structures(const pm_evidence *e)
-{
-	int			n = 0;
-
-	for (int i = 0; i < e->n; i = end_of(e, i))
-		n++;
-	return n;
-}
-
 /* m[p, p] += factor a a' */
 static void
 add_square(double *m, int p, double factor, const double *a)

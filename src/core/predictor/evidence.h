@@ -28,9 +28,6 @@ typedef struct pm_evidence
 	const double *prior;		/* [p] standard deviations, > 0 */
 } pm_evidence;
 
-/* Number of structures. */
-int			pm_evidence_structures(const pm_evidence *e);
-
 /*
  * v[p]: the most probable numbers; precision[p, p]: the inverse of their
  * covariance, both triangles; NULL: not wanted.  scratch: an arena of the caller.

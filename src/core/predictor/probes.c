@@ -14,8 +14,7 @@
 #include "predictor/evidence.h"
 
 #define NUMBER_STEP		PM_N_STATE	/* format and layout are the same in all questions, and go with it */
-#define NUMBER_SLOPE	(PM_N_STATE + 1)
-#define N_NUMBERS		(PM_N_STATE + 2)
+#define N_NUMBERS		(PM_N_STATE + 2)	/* the last: the slope over log_ms */
 
 #define ERROR_VARIANCE	(PM_STRUCTURE_SD * PM_STRUCTURE_SD + PM_ROW_SD * PM_ROW_SD)
 

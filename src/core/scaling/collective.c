@@ -59,8 +59,9 @@ static const double tree_share[N_PROTOCOLS][N_TREE_SIZES] = {
 #define RING_PLATEAU_BYTES	64.0	/* a GPU and channel */
 #define RING_CHANNELS		2.0
 
-double
-pm_bus_factor(pm_collective op, int n)
+/* Factor from size over time to bus bandwidth: 2(n-1)/n of an all-reduce (nccl-tests, doc/PERFORMANCE.md). */
+static double
+bus_factor(pm_collective op, int n)
 {
 	switch (op)
 	{
@@ -178,7 +179,7 @@ ring_us(const route *r, pm_collective op, int protocol, double bytes, double lat
 		gbs = fmin(gbs, LL_MAX_GBS);
 	if (protocol == SIMPLE && op == PM_ALL_REDUCE && r->nodes > 1 && bytes / (RING_CHANNELS * r->n) >= RING_PLATEAU_BYTES)
 		fixed *= RING_PLATEAU;
-	return fixed * latency_factor + pm_bus_factor(op, r->n) * bytes / (1000 * gbs);
+	return fixed * latency_factor + bus_factor(op, r->n) * bytes / (1000 * gbs);
 }
 
 static double
@@ -262,7 +263,7 @@ pm_collective_us(pm_collective op, double bytes, int n, int nodes, const pm_fabr
 		/* half of the steps of an all-reduce, the same start */
 		double		fixed = op == PM_ALL_REDUCE ? r.measured_us : fmax(base_us[RING][SIMPLE], 0.5 * (r.measured_us + base_us[RING][SIMPLE]));
 
-		return fixed * f->latency_factor + pm_bus_factor(op, n) * bytes / (1000 * r.gbs);
+		return fixed * f->latency_factor + bus_factor(op, n) * bytes / (1000 * r.gbs);
 	}
 	return modelled_us(&r, op, bytes, f->latency_factor);
 }

@@ -96,7 +96,4 @@ pm_link_row pm_link_for(const pm_link *link, int gpus);
  */
 double		pm_collective_us(pm_collective op, double bytes, int n, int nodes, const pm_fabric *f);
 
-/* Factor from size over time to bus bandwidth: 2(n-1)/n of an all-reduce (nccl-tests, doc/PERFORMANCE.md). */
-double		pm_bus_factor(pm_collective op, int n);
-
 #endif

@@ -104,12 +104,6 @@ pm_ask_whole(pm_asked *q)
 	put_skeleton(q, pm_skeleton_get(q->graph, q->merged));
 }
 
-void
-pm_ask_slim(pm_asked *q)
-{
-	put_skeleton(q, pm_skeleton_get_slim(q->graph, q->merged));
-}
-
 static pm_cached *
 prepare(pm_asked *q, const pm_cached_key *key, const words *w, Size len)
 {
@@ -157,7 +151,7 @@ pm_prepared_get(pm_asked *q)
 	if (e->prepared->state == NULL)
 		pm_ask_whole(q);
 	else
-		pm_ask_slim(q);
+		put_skeleton(q, pm_skeleton_get_slim(q->graph, q->merged));
 	return e->prepared;
 }
 

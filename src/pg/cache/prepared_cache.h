@@ -19,9 +19,8 @@ typedef struct pm_asked
 	pm_cached  *prepared;		/* set by pm_prepared_get() */
 } pm_asked;
 
-/* Put the whole graph in, or the slim one. Raise. */
+/* Put the whole graph in. Raises. */
 extern void pm_ask_whole(pm_asked *q);
-extern void pm_ask_slim(pm_asked *q);
 
 /* An arena for what lives as long as one call of the core; emptied by the next call of this. */
 extern pm_arena *pm_workspace(void);

@@ -141,8 +141,9 @@ ox_parameter(const ox_folder *f, int value)
 	return -1;
 }
 
-void
-ox_read_less(ox_folder *f, const ox_node *n)
+/* What n reads is read once less. */
+static void
+read_less(ox_folder *f, const ox_node *n)
 {
 	for (int k = 0; k < n->n_in; k++)
 		if (n->in[k] >= 0)
@@ -155,7 +156,7 @@ ox_kill(ox_folder *f, ox_node *n)
 	if (n == NULL || n->dead)
 		return;
 	n->dead = true;
-	ox_read_less(f, n);
+	read_less(f, n);
 }
 
 static const ox_rule *
@@ -175,7 +176,7 @@ ox_become(ox_folder *f, ox_node *n, const char *name, int count, const int *in)
 
 	if (list == NULL)
 		return pm_no_memory(f->m->st, f->m->arena);
-	ox_read_less(f, n);
+	read_less(f, n);
 	memcpy(list, in, sizeof(int) * (size_t) count);
 	n->in = list;
 	n->n_in = count;

@@ -36,8 +36,6 @@ bool		ox_near(double a, double b);
 bool		ox_with_number(const ox_folder *f, const ox_node *n, double want, int *other);
 /* A parameter, possibly with dimensions of 1 put around it: the parameter's value number, else -1. */
 int			ox_parameter(const ox_folder *f, int value);
-/* What n reads is read once less. */
-void		ox_read_less(ox_folder *f, const ox_node *n);
 /* n is no more. */
 void		ox_kill(ox_folder *f, ox_node *n);
 /* n becomes `name` of in[count]; its outputs stay. */

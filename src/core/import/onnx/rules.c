@@ -7,9 +7,6 @@
 
 #include "import/onnx/operands.h"
 
-static const ox_rule *const tables[] = {ox_rules_elementwise, ox_rules_windows, ox_rules_products, ox_rules_layers, ox_rules_norms,
-ox_rules_shapes, ox_rules_moves, ox_rules_refused};
-
 /* Operators that have no place in a graph of fixed operators. */
 static bool
 refuse_control(ox_run *r, const ox_node *n)
@@ -35,7 +32,7 @@ refuse_type(ox_run *r, const ox_node *n)
 	return false;
 }
 
-const ox_rule ox_rules_refused[] =
+static const ox_rule refused[] =
 {
 	{"If", refuse_control, 0, -1, ""}, {"Loop", refuse_control, 0, -1, ""}, {"Scan", refuse_control, 0, -1, ""},
 	{"NonZero", refuse_data, 0, -1, ""}, {"Unique", refuse_data, 0, -1, ""}, {"Compress", refuse_data, 0, -1, ""},
@@ -50,6 +47,10 @@ const ox_rule ox_rules_refused[] =
 	{"StringConcat", refuse_type, 0, -1, ""}, {"StringSplit", refuse_type, 0, -1, ""}, {"RegexFullMatch", refuse_type, 0, -1, ""},
 	{NULL, NULL, 0, 0, NULL}
 };
+
+/* The last is that of what is refused. */
+static const ox_rule *const tables[] = {ox_rules_elementwise, ox_rules_windows, ox_rules_products, ox_rules_layers, ox_rules_norms,
+ox_rules_shapes, ox_rules_moves, refused};
 
 static const ox_rule *
 find_in(const ox_rule *table, const char *name)

@@ -31,6 +31,5 @@ extern const ox_rule ox_rules_norms[];
 extern const ox_rule ox_rules_shapes[];
 extern const ox_rule ox_rules_moves[];
 extern const ox_rule ox_rules_fused[];
-extern const ox_rule ox_rules_refused[];
 
 #endif

@@ -92,8 +92,9 @@ ox_view(ox_run *r, const char *op, const ox_t *in, int64_t offset, const pm_shap
 	return ok;
 }
 
-bool
-ox_make_contiguous(ox_run *r, const ox_t *in, ox_t *out)
+/* in as contiguous data: itself or a copy. */
+static bool
+make_contiguous(ox_run *r, const ox_t *in, ox_t *out)
 {
 	ox_t		from = *in;
 	const ox_t *list[1] = {&from};
@@ -164,7 +165,7 @@ ox_reshape(ox_run *r, const ox_t *in, const pm_shape *shape, ox_t *out)
 	plain = *in;
 	if (!view_strides(in, shape, stride))
 	{
-		if (!ox_make_contiguous(r, in, &plain) || !view_strides(&plain, shape, stride))
+		if (!make_contiguous(r, in, &plain) || !view_strides(&plain, shape, stride))
 			return r->failed ? false : ox_error(r, "its input cannot be reshaped");
 	}
 	if (plain.origin == OX_STATIC)

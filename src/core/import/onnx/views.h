@@ -8,8 +8,6 @@
 
 /* out is in from an offset under another shape and strides: a view node, or the same parameter, or a smaller constant. */
 bool		ox_view(ox_run *r, const char *op, const ox_t *in, int64_t offset, const pm_shape *shape, const int64_t *stride, ox_t *out);
-/* in as contiguous data: itself or a copy. */
-bool		ox_make_contiguous(ox_run *r, const ox_t *in, ox_t *out);
 /* in with another shape of as many elements, copied first when strides demand it. */
 bool		ox_reshape(ox_run *r, const ox_t *in, const pm_shape *shape, ox_t *out);
 bool		ox_permute(ox_run *r, const ox_t *in, const int *perm, ox_t *out);
