@@ -422,6 +422,44 @@ typedef struct fitting
 	double		comm_error;
 } fitting;
 
+/* What a user may want to know of a fit before it is stored. */
+static void
+notice_fit(const fitting *t, const pm_fabric *f)
+{
+	if (pm_fabric_slowest(f) < PM_FABRIC_SLOW)
+		ereport(NOTICE,
+				(errmsg("the links of cluster \"%s\" are %.0f times slower than their rows in perfmodel.interconnect say", t->cluster,
+						1 / pm_fabric_slowest(f)),
+				 errhint("Describe the cluster by the links that its jobs use: a job may not use NVLink, for instance.")));
+	if (f->correction != NULL)
+		ereport(NOTICE,
+				(errmsg("cluster \"%s\" gets a correction of steps with tp or pp, learned from %d measurements", t->cluster, f->correction->rows),
+				 errdetail("At these it changes a step by %.1f %% (root mean square), and far from them by nothing.", 100 * f->correction->spread)));
+}
+
+/* Store what was fitted; PM_ERR_DATA: with go_on, the row is refused. gpu: of a measurement. */
+static pm_code
+store_fit(fitting *t, const pm_fabric *f, const own_list *own, bool of_any, text *gpu, pm_status *st)
+{
+	const char *why = NULL;
+
+	t->comm_error = f->comm_error;
+	t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, f, own, &why) :
+		store(t->cluster, t->name, t->gpu, f, own);
+	if (t->stored == NULL)
+	{
+		pm_fail(st, PM_ERR_DATA, "%s", pm_to_core_lossy(why));
+		pm_hint(st, "The row of the cluster is refused; recalibrate() goes on without it.");
+		return PM_ERR_DATA;
+	}
+	if (of_any)
+		ereport(NOTICE,
+				(errmsg("cluster \"%s\" is of no device: only questions that name it use it", t->stored),
+				 errhint("To use it for a device: UPDATE perfmodel.cluster SET gpu = %s WHERE name = %s.",
+						 quote_literal_cstr(text_to_cstring(gpu)), quote_literal_cstr(t->stored))));
+	return PM_OK;
+}
+
 /* Fit and store. PM_ERR_DATA, and nothing stored: there are no measurements, they cannot be true, or, with go_on, the row is refused. Raises for all else. */
 static pm_code
 fit(fitting *t, const pm_fabric *known, pm_status *st)
@@ -450,37 +488,13 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 		pm_detail(st, "None of the %d measurements fits on the cluster as it is described.", n);
 	else if (rc == PM_ERR_DATA && t->used > 0)
 		pm_detail(st, "Nothing is stored.");
-	if (rc != PM_OK && rc != PM_ERR_DATA)
+	if (rc == PM_ERR_DATA)
+		return rc;
+	if (rc != PM_OK)
 		pm_raise(st);
-	if (rc == PM_OK && pm_fabric_slowest(&f) < PM_FABRIC_SLOW)
-		ereport(NOTICE,
-				(errmsg("the links of cluster \"%s\" are %.0f times slower than their rows in perfmodel.interconnect say", t->cluster,
-						1 / pm_fabric_slowest(&f)),
-				 errhint("Describe the cluster by the links that its jobs use: a job may not use NVLink, for instance.")));
-	if (rc == PM_OK && f.correction != NULL)
-		ereport(NOTICE,
-				(errmsg("cluster \"%s\" gets a correction of steps with tp or pp, learned from %d measurements", t->cluster, f.correction->rows),
-				 errdetail("At these it changes a step by %.1f %% (root mean square), and far from them by nothing.", 100 * f.correction->spread)));
-	if (rc == PM_OK)
-	{
-		const char *why = NULL;
-
-		own_take(&own, graphs, fitted, networks);
-		t->comm_error = f.comm_error;
-		t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, &f, &own, &why) :
-			store(t->cluster, t->name, t->gpu, &f, &own);
-		if (t->stored == NULL)
-		{
-			rc = pm_fail(st, PM_ERR_DATA, "%s", pm_to_core_lossy(why));
-			pm_hint(st, "The row of the cluster is refused; recalibrate() goes on without it.");
-		}
-		else if (of_any)
-			ereport(NOTICE,
-					(errmsg("cluster \"%s\" is of no device: only questions that name it use it", t->stored),
-					 errhint("To use it for a device: UPDATE perfmodel.cluster SET gpu = %s WHERE name = %s.",
-							 quote_literal_cstr(text_to_cstring(m[0].words.gpu)), quote_literal_cstr(t->stored))));
-	}
-	return rc;
+	notice_fit(t, &f);
+	own_take(&own, graphs, fitted, networks);
+	return store_fit(t, &f, &own, of_any, m[0].words.gpu, st);
 }
 
 /*

@@ -320,7 +320,6 @@ typedef enum presence
 	NOT_THERE, NULL_VALUE, GIVEN
 } presence;
 
-
 /* False, with *p filled, when a member without which there is no answer is not there or null. */
 static bool
 check_complete(const presence *has, pm_problem *p)

@@ -186,6 +186,25 @@ compare_int(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The class of jobs with so many devices, which is there; classes ascend. */
+static int
+find_class(const part *p, int32_t gpus)
+{
+	int			low = 0;
+	int			high = p->n_classes - 1;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (p->classes[middle].gpus < gpus)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* A class for each number of devices that waiting jobs of the part need. */
 static pm_code
 make_classes(pm_simulator *s, part *p, pm_arena *a, pm_status *st)
@@ -215,23 +234,8 @@ make_classes(pm_simulator *s, part *p, pm_arena *a, pm_status *st)
 			return pm_no_memory(st, a);
 	}
 	for (int i = 0; i < p->n; i++)
-	{
-		int			c = 0;
-
-		if (!waits(&s->jobs[p->jobs[i]]))
-			continue;
-		for (int low = 0, high = p->n_classes - 1; low <= high;)
-		{
-			c = (low + high) / 2;
-			if (p->classes[c].gpus == s->jobs[p->jobs[i]].gpus)
-				break;
-			if (p->classes[c].gpus < s->jobs[p->jobs[i]].gpus)
-				low = c + 1;
-			else
-				high = c - 1;
-		}
-		s->class_of[p->jobs[i]] = c;
-	}
+		if (waits(&s->jobs[p->jobs[i]]))
+			s->class_of[p->jobs[i]] = find_class(p, s->jobs[p->jobs[i]].gpus);
 	return PM_OK;
 }
 

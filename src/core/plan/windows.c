@@ -121,6 +121,32 @@ fill_greedily(filling_state *f, double time_s)
 	return gain;
 }
 
+/* One more candidate, the k-th: best[k + 1] from best[k], and how many cells it takes of each number of them. */
+static void
+offer_candidate(filling_state *f, int k, double cell)
+{
+	const float *before = f->best + k * (GRID + 1);
+	float	   *now = f->best + (k + 1) * (GRID + 1);
+	int16_t    *cells = f->cells + k * (GRID + 1);
+	int32_t		job = f->candidates[k].job;
+	int			most = (int) ceil(fmin(time_of(f, job, f->left[job]) / cell, GRID));
+	float		gain[GRID + 1];
+
+	for (int x = 0; x <= most; x++)
+		gain[x] = (float) (steps_in(f, job, x * cell) * f->jobs[job].gain);
+	for (int at = 0; at <= GRID; at++)
+	{
+		now[at] = before[at];
+		cells[at] = 0;
+		for (int x = 1; x <= most && x <= at; x++)
+			if (gain[x] > 0 && before[at - x] + gain[x] > now[at])
+			{
+				now[at] = before[at - x] + gain[x];
+				cells[at] = (int16_t) x;
+			}
+	}
+}
+
 /*
  * The knapsack: best[k][c] is the most that the first k candidates gain in c
  * cells, each with any number of cells of its own. steps[n] takes the choice.
@@ -136,28 +162,7 @@ fill_exactly(filling_state *f, double time_s, double *steps)
 
 	memset(f->best, 0, sizeof(float) * (GRID + 1));
 	for (int k = 0; k < n; k++)
-	{
-		const float *before = f->best + k * (GRID + 1);
-		float	   *now = f->best + (k + 1) * (GRID + 1);
-		int16_t    *cells = f->cells + k * (GRID + 1);
-		int32_t		job = f->candidates[k].job;
-		int			most = (int) ceil(fmin(time_of(f, job, f->left[job]) / cell, GRID));
-		float		of[GRID + 1];
-
-		for (int x = 0; x <= most; x++)
-			of[x] = (float) (steps_in(f, job, x * cell) * f->jobs[job].gain);
-		for (int at = 0; at <= GRID; at++)
-		{
-			now[at] = before[at];
-			cells[at] = 0;
-			for (int x = 1; x <= most && x <= at; x++)
-				if (of[x] > 0 && before[at - x] + of[x] > now[at])
-				{
-					now[at] = before[at - x] + of[x];
-					cells[at] = (int16_t) x;
-				}
-		}
-	}
+		offer_candidate(f, k, cell);
 	for (int k = n - 1; k >= 0; k--)
 	{
 		int			x = f->cells[k * (GRID + 1) + c];

@@ -279,6 +279,60 @@ add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *
 		add_part(out, jobs, i, position, m, &parts[k], n, step_ms, pair, note);
 }
 
+/* Where all of them go, and who shares a device with whom. */
+typedef struct placed
+{
+	int32	   *order;			/* [jobs->n] */
+	pm_placement p;				/* parts of jobs with devices of their own, in that order, then those of jobs that share one */
+	int			alone;			/* number of the former */
+	pm_pair    *pair;			/* [jobs->n] */
+} placed;
+
+static void
+place_jobs(const pm_jobs *jobs, const machines *m, pm_policy policy, double max_slowdown, text *predictor, placed *to)
+{
+	pm_arena	a;
+	pm_status	st = {PM_OK};
+
+	pm_context_arena(&a, CurrentMemoryContext, 0);
+	to->order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs->n, 1));
+	if (pm_queue_order(jobs->queue, jobs->n, policy, to->order, &a, &st) != PM_OK ||
+		pm_place(jobs->queue, jobs->n, to->order, m->nodes, m->n, &to->p, &a, &st) != PM_OK)
+		pm_raise(&st);
+	to->alone = to->p.n;
+	to->pair = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_pair) * Max(jobs->n, 1));
+	for (int i = 0; i < jobs->n; i++)
+		to->pair[i] = (pm_pair) {-1, 1};
+	if (max_slowdown > 1)
+	{
+		pm_device_need *need = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_device_need) * Max(jobs->n, 1));
+
+		read_needs(jobs, predictor, need);
+		if (pm_place_together(jobs->queue, jobs->n, to->order, need, max_slowdown, &to->p, to->pair, &a, &st) != PM_OK)
+			pm_raise(&st);
+	}
+}
+
+static void
+add_jobs(pm_rows_out *out, pm_jobs *jobs, const machines *m, const placed *where)
+{
+	int			own = 0;
+	int			shared = where->alone;
+	int64		position = 0;
+
+	for (int k = 0; k < jobs->n; k++)
+	{
+		int			i = where->order[k];
+		int		   *part;
+
+		if (jobs->queue[i].elapsed_s >= 0)
+			continue;
+		part = own < where->alone && where->p.v[own].job == i ? &own : &shared;
+		add_job(out, jobs, i, ++position, m, &where->p, where->p.v + *part, &where->pair[i]);
+		*part += where->p.parts[i];
+	}
+}
+
 /* jobs, columns, nodes, node_gpus, node_free, policy, predictor, at, max_slowdown */
 Datum
 pm_place_sql(PG_FUNCTION_ARGS)
@@ -288,16 +342,8 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	pm_job_table t;
 	pm_jobs		jobs;
 	machines	m;
-	pm_placement p;
-	pm_arena	a;
-	pm_status	st = {PM_OK};
-	pm_pair    *pair;
+	placed		where;
 	double		max_slowdown;
-	int32	   *order;
-	int			at = 0;
-	int			alone;
-	int			shared;
-	int64		position = 0;
 
 	pm_rows_begin(fcinfo, &out);
 	for (int i = 0; i < lengthof(needed); i++)
@@ -312,34 +358,7 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 6), pm_at_argument(fcinfo, 7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
 	keep_out_what_lacks_memory(&jobs);
-	pm_context_arena(&a, CurrentMemoryContext, 0);
-	order = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int32) * Max(jobs.n, 1));
-	if (pm_queue_order(jobs.queue, jobs.n, pm_policy_argument(fcinfo, 5), order, &a, &st) != PM_OK ||
-		pm_place(jobs.queue, jobs.n, order, m.nodes, m.n, &p, &a, &st) != PM_OK)
-		pm_raise(&st);
-	alone = shared = p.n;
-	pair = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_pair) * Max(jobs.n, 1));
-	for (int i = 0; i < jobs.n; i++)
-		pair[i] = (pm_pair) {-1, 1};
-	if (max_slowdown > 1)
-	{
-		pm_device_need *need = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_device_need) * Max(jobs.n, 1));
-
-		read_needs(&jobs, pm_predictor_argument(fcinfo, 6), need);
-		if (pm_place_together(jobs.queue, jobs.n, order, need, max_slowdown, &p, pair, &a, &st) != PM_OK)
-			pm_raise(&st);
-	}
-	for (int k = 0; k < jobs.n; k++)
-	{
-		int			i = order[k];
-		int		   *parts;
-
-		if (jobs.queue[i].elapsed_s >= 0)
-			continue;
-		/* parts stand in this order: first those of jobs with devices of their own, then those of jobs that share one */
-		parts = at < alone && p.v[at].job == i ? &at : &shared;
-		add_job(&out, &jobs, i, ++position, &m, &p, p.v + *parts, &pair[i]);
-		*parts += p.parts[i];
-	}
+	place_jobs(&jobs, &m, pm_policy_argument(fcinfo, 5), max_slowdown, pm_predictor_argument(fcinfo, 6), &where);
+	add_jobs(&out, &jobs, &m, &where);
 	return (Datum) 0;
 }

@@ -114,6 +114,38 @@ split_static(ox_run *r, const ox_node *n, const ox_t *in, int axis, const int64_
 	return true;
 }
 
+/* Whether the parts fit into the whole. */
+static bool
+check_parts(ox_run *r, const int64_t *size, int count, int64_t whole)
+{
+	int64_t		total = 0;
+
+	for (int i = 0; i < count; i++)
+	{
+		if (size[i] < 0 || size[i] > whole - total)
+			return ox_error(r, "its parts are larger than the whole of %lld", (long long) whole);
+		total += size[i];
+	}
+	return true;
+}
+
+/* The node that makes all parts: it gives their shapes. first: that of the first part. */
+static bool
+describe_parts(ox_run *r, ox_op *op, const pm_shape *first, int axis, const int64_t *size, int count)
+{
+	op->shapes = PM_NEW(r->m->arena, pm_shape, (size_t) count);
+	if (op->shapes == NULL)
+		return ox_no_memory(r);
+	op->n_shapes = count;
+	for (int i = 0; i < count; i++)
+	{
+		op->shapes[i] = *first;
+		op->shapes[i].dim[axis] = size[i];
+	}
+	ox_key_int(r, op, "axis", axis);
+	return true;
+}
+
 static bool
 split(ox_run *r, const ox_node *n)
 {
@@ -122,20 +154,14 @@ split(ox_run *r, const ox_node *n)
 	int			axis,
 				count;
 	ox_t		made = {0};
-	int64_t		total = 0;
 	ox_op	   *op;
 
 	if (size == NULL)
 		return ox_no_memory(r);
 	if (!ox_axis(r, ox_attr_int(n, "axis", 0), in->shape.rank, &axis) ||
-		!split_sizes(r, n, in->shape.dim[axis], &count, size))
+		!split_sizes(r, n, in->shape.dim[axis], &count, size) ||
+		!check_parts(r, size, count, in->shape.dim[axis]))
 		return false;
-	for (int i = 0; i < count; i++)
-	{
-		if (size[i] < 0 || size[i] > in->shape.dim[axis] - total)
-			return ox_error(r, "its parts are larger than the whole of %lld", (long long) in->shape.dim[axis]);
-		total += size[i];
-	}
 	if (in->origin == OX_STATIC)
 		return split_static(r, n, in, axis, size);
 	made = *in;
@@ -143,19 +169,9 @@ split(ox_run *r, const ox_node *n)
 	if (!ox_view(r, "Split", in, 0, &made.shape, in->stride, &made))
 		return false;
 	op = ox_last(r, &made);
-	if (op != NULL && made.origin == OX_NODE && in->origin == OX_NODE)
-	{
-		op->shapes = PM_NEW(r->m->arena, pm_shape, (size_t) count);
-		if (op->shapes == NULL)
-			return ox_no_memory(r);
-		op->n_shapes = count;
-		for (int i = 0; i < count; i++)
-		{
-			op->shapes[i] = made.shape;
-			op->shapes[i].dim[axis] = size[i];
-		}
-		ox_key_int(r, op, "axis", axis);
-	}
+	if (op != NULL && made.origin == OX_NODE && in->origin == OX_NODE &&
+		!describe_parts(r, op, &made.shape, axis, size, count))
+		return false;
 	for (int i = 0; i < n->n_out; i++)
 		if (n->out[i] >= 0)
 		{
