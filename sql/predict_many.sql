@@ -81,4 +81,5 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.what_if(%s, %L, %L, predi
 \c -
 \pset format unaligned
 SELECT count(note) FROM perfmodel.predict_many(array_fill(1::bigint, '{30000}'), array_fill('T5'::text, '{30000}'), array_fill(8, '{30000}'), on_error => 'null');
+SELECT count(note) FROM perfmodel.what_if(1, '{T4}', array_fill(0, '{400000}'), on_error => 'null');
 SELECT coalesce((regexp_match(pg_read_file('/proc/self/status', 0, 10000, true), 'VmHWM:\s+(\d+) kB'))[1]::int < 100000, true) AS little;

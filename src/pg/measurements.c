@@ -474,22 +474,27 @@ loader_init(loader *l, pm_rows_use use, bool merged, Size limit)
 	initStringInfo(&l->bad);
 }
 
+/* Zeros for n rows; the limit of train_mem is what bounds them, not the 1 GB of palloc(). */
+static void *
+row_array(const loader *l, Size size, int n)
+{
+	return MemoryContextAllocExtended(l->cxt, size * Max(n, 1), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
 static void
 allocate_rows(loader *l, int n)
 {
 	pm_rows    *r = l->rows;
-	MemoryContext old = MemoryContextSwitchTo(l->cxt);
 
 	r->set.n = n;
-	r->set.samples = palloc0(sizeof(pm_sample) * Max(n, 1));
-	r->ids = palloc(sizeof(int64) * Max(n, 1));
-	r->peak_memory_mb = palloc(sizeof(double) * Max(n, 1));
-	r->gpu = palloc(sizeof(char *) * Max(n, 1));
-	r->dtype = palloc(sizeof(char *) * Max(n, 1));
-	r->layout = palloc(sizeof(char *) * Max(n, 1));
-	r->framework = palloc(sizeof(char *) * Max(n, 1));
-	r->family = palloc(sizeof(char *) * Max(n, 1));
-	MemoryContextSwitchTo(old);
+	r->set.samples = row_array(l, sizeof(pm_sample), n);
+	r->ids = row_array(l, sizeof(int64), n);
+	r->peak_memory_mb = row_array(l, sizeof(double), n);
+	r->gpu = row_array(l, sizeof(char *), n);
+	r->dtype = row_array(l, sizeof(char *), n);
+	r->layout = row_array(l, sizeof(char *), n);
+	r->framework = row_array(l, sizeof(char *), n);
+	r->family = row_array(l, sizeof(char *), n);
 }
 
 static void

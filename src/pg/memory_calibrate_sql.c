@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "cache/freshness.h"
 #include "catalog.h"
@@ -170,12 +171,17 @@ calibrate(const measured_row *rows, int n, pm_rows_out *out)
 	pm_memory_factors f;
 	pm_memory_fit fit;
 	pm_status	st = {PM_OK};
+	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext, "perfmodel row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(row);
 
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		make_sample(&rows[i], &samples[i]);
+		MemoryContextReset(row);
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(row);
 	ask(&rows[0], &m);
 	/* from the shipped ones, not from what an earlier call made of the same rows */
 	pm_memory_shipped_factors(&m.question, &f);
@@ -257,6 +263,8 @@ compare(const measured_row *rows, int n, pm_rows_out *out)
 	pm_memory_question m;
 	pm_memory_factors f;
 	pm_status	st = {PM_OK};
+	MemoryContext row = AllocSetContextCreate(CurrentMemoryContext, "perfmodel row", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(row);
 	int			k = 0;
 
 	for (int i = 0; i < n; i++)
@@ -269,7 +277,10 @@ compare(const measured_row *rows, int n, pm_rows_out *out)
 		pm_memory_sample_at(m.plan, &m.question, &all[k].sample);
 		all[k].sample.measured = rows[i].peak_mb;
 		all[k++].sample.network = pm_hash(PM_HASH_INIT, rows[i].family, strlen(rows[i].family));
+		MemoryContextReset(row);
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(row);
 	if (k == 0)
 		return;
 	ask(&rows[0], &m);

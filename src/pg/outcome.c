@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 #include "context_arena.h"
@@ -130,7 +131,11 @@ pm_report_grouping(pm_rows_out *out, const pm_outcome *o, const char *grouping, 
 	qsort(sorted, n, sizeof(char *), compare_words);
 	for (int i = 0; i < n; i++)
 		if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
+		{
+			/* each goes through all rows */
+			CHECK_FOR_INTERRUPTS();
 			report_group(out, o, grouping, words, sorted[i], NULL);
+		}
 	pfree(sorted);
 }
 
@@ -179,7 +184,6 @@ pm_make_outcome(const pm_rows *rows, const pm_quantity *quantity)
 	o.fold = palloc0(sizeof(int) * rows->set.n);
 	return o;
 }
-
 
 int
 pm_assign_folds(pm_outcome *o, int split, int folds, uint64 seed)

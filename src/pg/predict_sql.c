@@ -123,7 +123,9 @@ by_graph(const void *a, const void *b)
 static void
 make_block(block *b, int n)
 {
-	b->room = Max(1, Min(n, (int) ((Size) work_mem * 1024 / (sizeof(many_row) + sizeof(entry)))));
+	Size		fit = (Size) work_mem * 1024 / (sizeof(many_row) + sizeof(entry));
+
+	b->room = (int) Max(1, Min((Size) n, fit));
 	b->rows = MemoryContextAllocHuge(CurrentMemoryContext, b->room * sizeof(many_row));
 	b->order = MemoryContextAllocHuge(CurrentMemoryContext, b->room * sizeof(entry));
 }
@@ -361,6 +363,7 @@ answer_device(pm_asked_words *q, const pm_manner *how, const pm_price_wish *wish
 {
 	list		batches = list_of("batches", batch_array);
 	int			cost = 2 + PM_N_ANSWER + N_MEMORY;
+	MemoryContext cell = AllocSetContextCreate(CurrentMemoryContext, "perfmodel answer", ALLOCSET_DEFAULT_SIZES);
 
 	memset(nulls + cost, true, N_COST * sizeof(bool));
 	if (!nulls[0])
@@ -369,7 +372,13 @@ answer_device(pm_asked_words *q, const pm_manner *how, const pm_price_wish *wish
 		fill_price(q, wish, values + cost, nulls + cost);
 	}
 	while (array_iterate(batches.next, &values[1], &nulls[1]))
+	{
+		MemoryContext old = MemoryContextSwitchTo(cell);
+
 		answer_cell(q, how, out, values, nulls);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(cell);
+	}
 }
 
 Datum
