@@ -57,6 +57,8 @@ end_of_window(uint64 row, int col)
 	return DatumGetTimestampTz(d);
 }
 
+#define MAX_WINDOWS 100000
+
 /* Arguments 2 to 4: ranges, devices, how many. */
 static void
 read_windows(FunctionCallInfo fcinfo, windows_read *w)
@@ -71,10 +73,11 @@ read_windows(FunctionCallInfo fcinfo, windows_read *w)
 							  " (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) AS t(w, g, n)",
 							  3, types, args, nulls, true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the windows");
-	if (SPI_processed > 100000)
+	if (SPI_processed > MAX_WINDOWS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("there are more than 100000 windows")));
+				 errmsg("there are more than %d windows", MAX_WINDOWS),
+				 errhint("Divide them among several calls.")));
 	MemoryContextSwitchTo(cxt);
 	w->n = (int) SPI_processed;
 	w->rows = palloc(sizeof(window_row) * Max(w->n, 1));
