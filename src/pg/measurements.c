@@ -34,6 +34,7 @@ PG_FUNCTION_INFO_V1(pm_all_profiles);
 #define ALL_PROFILES	PG_INT64_MIN	/* no profile_id: what perfmodel.all_profiles() returns */
 #define MAX_NAMED		5		/* bad rows that an error names */
 #define SORTED_AT_ONCE	1000000 /* ids, in about 0.1 s */
+#define ROWS_A_CHECK	10000	/* measurements, a few MB: so far apart the limit of memory is looked at */
 
 /* Columns of the query below. */
 enum
@@ -562,6 +563,8 @@ pm_rows_load(ArrayType *ids, pm_rows_use use, bool merged, Size limit)
 	for (int i = 0; i < l.rows->set.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (i % ROWS_A_CHECK == 0)
+			pm_rows_check_limit(l.rows);
 		read_sample(&l, i);
 		graph_ids[i] = DatumGetInt64(pm_value(i, Q_GRAPH, INT8OID, NULL));
 	}
