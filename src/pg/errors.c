@@ -290,7 +290,7 @@ suggestion(const char *const *best, int n_best, int n, const char *list_query, c
 		appendStringInfoString(&s, "There are none yet.");
 	else
 		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
-	if (n_best == 0 && how_to_add != NULL)
+	if (how_to_add != NULL)
 		appendStringInfo(&s, " To add one, %s.", how_to_add);
 	return s.data;
 }
@@ -364,4 +364,15 @@ pm_quoted_list(const char *const *names, int n)
 	for (int i = 0; i < n; i++)
 		appendStringInfo(&s, "%s\"%s\"", i ? ", " : "", names[i]);
 	return s.data;
+}
+
+char *
+pm_known_words(const char *const *names, int n)
+{
+	char	   *known = psprintf("Known are %s.", pm_quoted_list(names, n));
+
+	for (int i = 0; i < n; i++)
+		if (strcmp(names[i], "other") == 0)
+			return psprintf("%s Say \"other\" for one that is not among them.", known);
+	return known;
 }

@@ -28,8 +28,8 @@ extern bool pm_is_blank(const char *name);
 
 /*
  * A hint for a name that does not exist: the closest of names[n], how many
- * there are, and the query that lists them; where none is close, how to add one,
- * such as "call perfmodel.train()" (NULL: nobody can).
+ * there are, the query that lists them, and how to add one, such as
+ * "call perfmodel.train()" (NULL: nobody can).
  */
 extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *how_to_add);
 
@@ -44,5 +44,8 @@ extern char *pm_did_you_mean_nearest(const char *const *names, const double *nea
 
 /* "a, b, c" with quotes around each. */
 extern char *pm_quoted_list(const char *const *names, int n);
+
+/* A hint for an unknown word: those that are known, and that "other", if it is among them, stands for all else. */
+extern char *pm_known_words(const char *const *names, int n);
 
 #endif

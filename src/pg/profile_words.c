@@ -26,7 +26,7 @@ refuse_word(const char *table, const pm_word_list *list, const char *given)
 	ereport(ERROR,
 			(errcode(ERRCODE_CHECK_VIOLATION),
 			 errmsg("unknown %s \"%s\" violates check constraint \"%s\"", list->what, pm_shown_name(given), constraint),
-			 errhint("Known are %s.", pm_quoted_list(list->names, list->n)),
+			 errhint("%s", pm_known_words(list->names, list->n)),
 			 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
 			 err_generic_string(PG_DIAG_TABLE_NAME, table),
 			 err_generic_string(PG_DIAG_CONSTRAINT_NAME, constraint)));

@@ -389,7 +389,7 @@ resolve_word(const text *word, const pm_word_list *list, int usual, const char *
 	if (v < 0)
 		*p = (pm_problem) {
 			reason, ERRCODE_INVALID_PARAMETER_VALUE, psprintf("unknown %s \"%s\"", list->what, pm_shown_name(s)),
-			NULL, psprintf("Known are %s.", pm_quoted_list(list->names, list->n))
+			NULL, pm_known_words(list->names, list->n)
 		};
 	pfree(s);
 	return v;
