@@ -37,6 +37,10 @@ SELECT g, array_agg(m[1]) AS rows, bool_and(pg_temp.widest(svg) <= 120) AS short
 FROM unnest('{plot@<b>,plot@modules}'::text[]) AS g, LATERAL perfmodel.plot_step(perfmodel.graph_id(g), 't4', 8, predictor => 'plotted') AS svg, regexp_matches(svg, '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m
 GROUP BY g ORDER BY g;
 SELECT array_agg(m[1]) AS rows FROM regexp_matches(perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'T4', 8, predictor => 'plotted', parts => 1), '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m;
+-- more modules of two levels than parts: those of one level, unless one of these is nearly the whole step
+SELECT perfmodel.load_graph(jsonb_set(d, '{nodes}', (SELECT jsonb_agg(n || CASE WHEN (n ->> 'id')::int > 0 THEN jsonb_build_object('module', prefix || format('stage%s.block%s', (n ->> 'id')::int / 6, n ->> 'id')) ELSE '{}' END
+    ORDER BY (n ->> 'id')::int) FROM jsonb_array_elements(d -> 'nodes') AS n)), 'plot@' || nullif(prefix, '')) > 0 AS loaded FROM unnest('{stages.,""}'::text[]) AS prefix, helper.cnn('plot@deep', 32, 4) AS d;
+SELECT g, array_agg(m[1]) AS rows FROM unnest('{plot@deep,plot@stages.}'::text[]) AS g, LATERAL regexp_matches(perfmodel.plot_step(perfmodel.graph_id(g), 'T4', 8, predictor => 'plotted', parts => 2), '<text class="e"[^>]*>([^<]*)</text>', 'g') AS m GROUP BY g ORDER BY g;
 -- memory, several GPUs, a queue
 SELECT array_agg(m[1]) AS texts FROM regexp_matches(perfmodel.plot_memory(perfmodel.graph_id('plot@modules'), 't4', 8), '<text(?: class="e"| x)[^>]*>([^<]*)</text>', 'g') AS m WHERE m[1] !~ '^[\d.k]+$';
 SELECT pg_temp.times('<path class="n s', svg) AS lines, pg_temp.times('fill-opacity="0.16"', svg) AS bands, pg_temp.widest(svg) <= 120 AS short

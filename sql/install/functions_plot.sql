@@ -22,20 +22,29 @@ CREATE FUNCTION perfmodel.break_lines(markup text) RETURNS text
 COMMENT ON FUNCTION perfmodel.break_lines(text) IS 'markup with lines of at most 120 bytes, broken at blanks';
 
 -- Parts of a network are the modules of the model, down to two levels, or the
--- classes of operators where the graph knows no modules.
+-- classes of operators where the graph knows no modules.  Where two levels are
+-- more parts than the figure has rows, one level is shown (the stages of a deep
+-- ResNet), unless nearly all of the step is in one module of it.
 CREATE FUNCTION perfmodel.plot_step(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
                                     framework text DEFAULT NULL, predictor text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum',
                                     parts integer DEFAULT 24, width integer DEFAULT 720) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE COST 200000
 BEGIN ATOMIC
-    WITH node AS (
-        SELECT e.node_id, e.forward_ms, e.backward_ms, e.update_ms, e.step_ms,
-               CASE WHEN e.node_id IS NULL THEN 'rest of the step'
-                    WHEN bool_or(e.module <> '') OVER ()
-                        THEN coalesce(nullif(array_to_string((string_to_array(e.module, '.'))[1:2], '.'), ''), e.class)
-                    ELSE e.class END AS part
+    WITH step AS (
+        SELECT e.node_id, e.forward_ms, e.backward_ms, e.update_ms, e.step_ms, string_to_array(nullif(e.module, ''), '.') AS module,
+               CASE WHEN e.node_id IS NULL THEN 'rest of the step' ELSE e.class END AS otherwise
         FROM perfmodel.explain_train_time(plot_step.graph_id, plot_step.gpu, plot_step.batch, plot_step.dtype, plot_step.layout,
                  plot_step.framework, plot_step.predictor, plot_step.optimizer, per => 'node') AS e
+    ), level AS (
+        SELECT CASE WHEN count(DISTINCT s.module[1:2]) > plot_step.parts
+                         AND (SELECT max(f.ms) FROM (SELECT sum(m.step_ms) AS ms FROM step AS m WHERE m.module IS NOT NULL
+                                                     GROUP BY m.module[1]) AS f) < 0.8 * sum(s.step_ms)
+                    THEN 1 ELSE 2 END AS depth
+        FROM step AS s WHERE s.module IS NOT NULL
+    ), node AS (
+        SELECT s.node_id, s.forward_ms, s.backward_ms, s.update_ms, s.step_ms,
+               coalesce(array_to_string(s.module[1:l.depth], '.'), s.otherwise) AS part
+        FROM step AS s, level AS l
     ), part AS (
         SELECT n.part, min(n.node_id) AS place, sum(n.forward_ms) AS forward_ms, sum(n.backward_ms) AS backward_ms,
                sum(n.update_ms) AS update_ms, sum(n.step_ms) AS step_ms, rank() OVER (ORDER BY sum(n.step_ms) DESC, min(n.node_id)) AS nth
