@@ -25,6 +25,9 @@ SELECT perfmodel.max_batch(:huge, 'RTX 3090'), (perfmodel.predict_memory(:huge, 
 INSERT INTO perfmodel.gpu (name, mem_bw_gbs, fp32_tflops) VALUES ('no memory', 100, 1);
 SELECT peak_mb > 0 AS peak, fits, p_fits, in_domain, note FROM perfmodel.predict_memory(:g, 'no memory', 8);
 SELECT helper.error_of(format('SELECT perfmodel.max_batch(%s, ''no memory'')', :g));
+-- what programs can have of it: the driver keeps some, ECC more
+SELECT gpu, round(perfmodel.usable_memory_mb(gpu)) AS usable_mb FROM unnest('{RTX 3090,tesla_t4,no memory,NULL}'::text[]) AS gpu;
+SELECT helper.error_of('SELECT perfmodel.usable_memory_mb(''T5'')');
 -- questions that are unlike what was measured say so, and have wider intervals
 SELECT note, in_domain, (high - low) / peak_mb > (SELECT (high - low) / peak_mb FROM perfmodel.predict_memory(:g, 'RTX 3090', 64, framework => 'pytorch 1.12')) AS wider
 FROM (VALUES ('T4', NULL, 'fp32'), ('T4', 'pytorch 1.12', 'fp32'), ('V100', 'pytorch 2.1', 'fp32'), ('V100', 'tensorflow 2.4', 'fp32')) AS q(gpu, framework, dtype),

@@ -122,8 +122,8 @@ BEGIN ATOMIC
     )
     -- the device gives both what they need as long as that is not more than all of it, else each its share
     SELECT s.slowdown, s.slowdown, a.step_ms * s.slowdown, b.step_ms * s.slowdown,
-           a.busy, b.busy, a.peak_mb + b.peak_mb, (a.peak_mb + b.peak_mb) <= 1024 * g.memory_gb
-    FROM job AS a, job AS b, perfmodel.gpu AS g, LATERAL (SELECT greatest(1, a.busy + b.busy) AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b' AND g.name = perfmodel.gpu_name($5);
+           a.busy, b.busy, a.peak_mb + b.peak_mb, (a.peak_mb + b.peak_mb) <= perfmodel.usable_memory_mb($5)
+    FROM job AS a, job AS b, LATERAL (SELECT greatest(1, a.busy + b.busy) AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b';
 END;
 COMMENT ON FUNCTION perfmodel.colocate(bigint, integer, bigint, integer, text, text, text, text) IS
     'two trainings that share a device by taking turns: how much slower each becomes, and whether both fit';

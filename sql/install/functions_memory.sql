@@ -14,6 +14,12 @@ CREATE FUNCTION perfmodel.predict_memory(graph_id bigint, gpu text, batch intege
 COMMENT ON FUNCTION perfmodel.predict_memory(bigint, text, integer, text, text, text, text, boolean, float8, text, integer, jsonb, text) IS
     'peak device memory of a step with its bounds low and high, and its parts, all in MB (2^20 bytes); whether it fits';
 
+CREATE FUNCTION perfmodel.usable_memory_mb(gpu text)
+    RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_usable_memory_mb';
+COMMENT ON FUNCTION perfmodel.usable_memory_mb(text) IS
+    'memory of a device that programs can have, in MB (2^20 bytes): without what driver and ECC take; NULL: not known';
+
 CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAULT 'fp32',
                                     layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                     optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,

@@ -1,5 +1,5 @@
 /*
- * memory_sql.c - predict_memory() and max_batch().
+ * memory_sql.c - predict_memory(), max_batch() and usable_memory_mb().
  */
 #include "postgres.h"
 
@@ -20,6 +20,7 @@
 
 PG_FUNCTION_INFO_V1(pm_predict_memory);
 PG_FUNCTION_INFO_V1(pm_max_batch);
+PG_FUNCTION_INFO_V1(pm_usable_memory_mb);
 
 #define CHECKPOINTING	7		/* argument */
 #define N_COLUMNS	13
@@ -183,4 +184,16 @@ pm_max_batch(PG_FUNCTION_ARGS)
 				 errmsg("the memory of gpu \"%s\" is not known", pm_shown_name(pm_message_from_core(m.question.gpu->name))),
 				 errhint("Set memory_gb of its row in perfmodel.gpu.")));
 	PG_RETURN_INT32((int32) pm_memory_max_batch(m.plan, &m.question, &m.factors, p, PM_MAX_BATCH));
+}
+
+Datum
+pm_usable_memory_mb(PG_FUNCTION_ARGS)
+{
+	double		mb;
+
+	pm_freshen();
+	mb = pm_memory_capacity_mb(pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0))));
+	if (isnan(mb))
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8(mb);
 }
