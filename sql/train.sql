@@ -48,6 +48,18 @@ SELECT perfmodel.train('t4 changed', 'linear', :'t4') > 0 AS trained;
 SELECT count(DISTINCT profiles_hash) AS hashes FROM perfmodel.predictor WHERE name LIKE 't4%';
 SELECT perfmodel.drop_predictor('t4') > 0 AND perfmodel.drop_predictor('t4 changed') > 0 AS dropped;
 
+-- a measurement of a graph whose steps cannot be predicted is left out, and does not keep the others from being used
+BEGIN;
+SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "idle", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 4], "batch_dim": 0}]}') AS idle \gset
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT :idle, 'T4', b, b FROM generate_series(1, 2) AS b;
+SELECT count(*) - 2 AS others FROM perfmodel.profile WHERE mode = 'train' AND world_size = 1 \gset
+SET LOCAL client_min_messages = notice;
+SELECT perfmodel.train('idle', 'linear') > 0 AS trained;
+SELECT n_profiles = :others AS of_others FROM perfmodel.predictor WHERE name = 'idle';
+SELECT n = :others AS of_others FROM perfmodel.evaluate('idle') WHERE grouped_by = 'overall';
+SELECT helper.error_of($$SELECT perfmodel.train('nothing', 'linear', (SELECT array_agg(profile_id) FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) WHERE graph.name = 'idle'))$$);
+ROLLBACK;
+
 -- numbers that blow up are an error, and nothing is kept
 SELECT split_part(helper.error_of($$SELECT perfmodel.train('wild', options => '{"epochs":5,"learning_rate":1e7,"clip":0,"warmup":0}')$$), ':', 1) AS diverged;
 SELECT count(*) FROM perfmodel.predictor WHERE name = 'wild';

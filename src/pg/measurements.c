@@ -53,6 +53,7 @@ typedef struct graph_entry
 	int64		graph_id;
 	pm_graph	graph;
 	pm_skeleton skeleton;
+	bool		unfit;			/* its steps cannot be predicted, so there is no skeleton */
 } graph_entry;
 
 typedef struct loader
@@ -65,6 +66,8 @@ typedef struct loader
 	pm_rows_use use;
 	int			n_bad;
 	StringInfoData bad;			/* the first few bad rows, in words */
+	int			n_unfit;		/* graphs */
+	pm_status	unfit;			/* what is wrong with the first of them */
 } loader;
 
 /* ---------- ids ---------- */
@@ -267,8 +270,13 @@ load_graph(loader *l, graph_entry *e)
 	/* the stored one, which reports and queries show too, not what this library would derive */
 	e->graph.family = pm_value_text(0, 2, l->cxt);
 	SPI_freetuptable(SPI_tuptable);
-	if (pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, &st) != PM_OK)
+	e->unfit = pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, &st) != PM_OK;
+	if (!e->unfit)
+		return;
+	if (st.code != PM_ERR_INPUT && st.code != PM_ERR_LIMIT)
 		pm_raise(&st);
+	if (l->n_unfit++ == 0)
+		l->unfit = st;
 }
 
 static const graph_entry *
@@ -410,18 +418,21 @@ read_sample(loader *l, uint64 i)
 	s->weight = spread > NOISY_SPREAD ? NOISY_WEIGHT : 1;
 }
 
-/* Graphs and sheets, which take queries of their own. */
-static void
+/* Graphs and sheets, which take queries of their own. False: steps of this graph cannot be predicted. */
+static bool
 complete_sample(loader *l, int i, int64 graph_id)
 {
 	pm_sample  *s = &l->rows->set.samples[i];
 	const graph_entry *e = graph_of(l, graph_id);
 
+	if (e->unfit)
+		return false;
 	s->query.graph = &e->graph;
 	s->skeleton = &e->skeleton;
 	s->query.gpu = pm_rows_sheet(l->rows, l->rows->gpu[i]);
 	s->query.dtype = pm_dtype_run(s->query.gpu, s->query.dtype);
 	s->query.layout = pm_layout_run(s->query.graph->has_layout, s->query.layout);
+	return true;
 }
 
 static uint64
@@ -523,6 +534,27 @@ copy_row(pm_rows *to, int at, const pm_rows *from, int i)
 	to->family[at] = from->family[i];
 }
 
+/* Complete the samples, and leave out those that no predictor can learn from: one such row must not keep all others from being used. */
+static void
+complete_samples(loader *l, const int64 *graph_ids)
+{
+	pm_rows    *r = l->rows;
+	int			n = r->set.n;
+
+	r->set.n = 0;
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (complete_sample(l, i, graph_ids[i]))
+			copy_row(r, r->set.n++, r, i);
+	}
+	if (r->set.n < n)
+		ereport(NOTICE,
+				(errmsg_plural("%d measurement is left out: steps of its graph cannot be predicted",
+							   "%d measurements are left out: steps of their graphs cannot be predicted", n - r->set.n, n - r->set.n),
+				 errdetail("%s%s.", pm_message_from_core(l->unfit.message), l->n_unfit > 1 ? ", and others" : "")));
+}
+
 /* Steps first, then passes, each in the order that they have. */
 static void
 set_passes_apart(loader *l)
@@ -570,11 +602,7 @@ pm_rows_load(ArrayType *ids, pm_rows_use use, bool merged, Size limit)
 	}
 	refuse_bad(&l);
 	pm_rows_check_limit(l.rows);
-	for (int i = 0; i < l.rows->set.n; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		complete_sample(&l, i, graph_ids[i]);
-	}
+	complete_samples(&l, graph_ids);
 	SPI_finish();
 	if (use == PM_ROWS_PASSES_APART)
 		set_passes_apart(&l);

@@ -51,7 +51,8 @@ typedef enum pm_rows_use
 /*
  * Load measurements into the current context.  ids NULL: all training steps on
  * one device, and with PM_ROWS_PASSES_APART all of inference.  limit: bytes that the context may take then, 0: any.  Raises for
- * ids that do not exist, rows that cannot be used, and when the limit is passed.
+ * ids that do not exist, rows that are of other use, and when the limit is passed.  Rows of graphs whose steps cannot be
+ * predicted are left out, with a notice.
  */
 extern pm_rows *pm_rows_load(ArrayType *ids, pm_rows_use use, bool merged, Size limit);
 
