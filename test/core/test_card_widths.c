@@ -89,6 +89,43 @@ test_bound_by_sheet(void)
 	}
 }
 
+/*
+ * An optimizer that no row has: the interval grows by what the update may be off, on a card that was measured and on one that was
+ * not, so that the former stays the narrower.  Where the update is nothing, it does not grow.
+ */
+static void
+test_unseen_optimizer(void)
+{
+	pm_dataset	d = make_dataset(40, 3, true, some_time, &arena);
+	pm_gpu		unmeasured = test_gpu;
+	pm_predictor p;
+
+	unmeasured.name = "not measured";
+	p = make_predictor("opclass", NULL, 0, &d, &arena);
+	for (int i = 0; i < d.n; i += 5)
+	{
+		double		width[2][2];
+
+		for (int card = 0; card < 2; card++)
+			for (int unseen = 0; unseen < 2; unseen++)
+			{
+				pm_sample	s = d.samples[i];
+				pm_verdict	v;
+
+				s.query.gpu = card == 0 ? &test_gpu : &unmeasured;
+				s.query.optimizer = unseen ? PM_ADAMW : d.samples[i].query.optimizer;
+				CHECK_EQ(pm_predictor_judge(&p, &s, 1, 0.9, &arena, &v, NULL), PM_OK);
+				CHECK_EQ((v.causes & (1u << PM_CAUSE_OPTIMIZER_NOT_SEEN)) != 0, unseen);
+				CHECK(!unseen || (!v.in_domain && v.update_share > 0 && v.update_share < 1));
+				width[card][unseen] = log(v.high_ms);
+				if (unseen)
+					CHECK_NEAR(width[card][1], hypot(width[card][0], log1p(v.update_share)), 1e-3);	/* the network is a little farther, too */
+			}
+		CHECK(width[0][1] > width[0][0] && width[1][1] > width[1][0]);
+		CHECK(width[0][1] <= width[1][1] * (1 + 1e-9));
+	}
+}
+
 int
 main(void)
 {
@@ -96,6 +133,7 @@ main(void)
 	make_rows();
 	test_widths();
 	test_bound_by_sheet();
+	test_unseen_optimizer();
 	pm_arena_release(&arena);
 	return check_done("card_widths");
 }

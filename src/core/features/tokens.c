@@ -519,3 +519,13 @@ pm_roofline_share(const pm_tokens *t, int i)
 
 	return t->total_roofline_us > 0 ? copies * t->roofline_us[i] / t->total_roofline_us : copies / t->skeleton->dag.n;
 }
+
+double
+pm_update_share(const pm_tokens *t)
+{
+	double		us = 0;
+
+	for (int i = 0; i < t->n; i++)
+		us += t->skeleton->copies[i] * t->phase_us[3 * i + 2];
+	return t->total_roofline_us > 0 ? us / t->total_roofline_us : 0;
+}

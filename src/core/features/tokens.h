@@ -52,6 +52,8 @@ int			pm_type_find(const char *name); /* -1 when not known */
 int			pm_token_group(const pm_tokens *t, int i);
 /* Share of token i, all copies, in the roofline time; of the operators when none of them does anything. */
 double		pm_roofline_share(const pm_tokens *t, int i);
+/* Share of the optimizer's updates in the roofline time, 0..1. */
+double		pm_update_share(const pm_tokens *t);
 
 /*
  * PM_ERR_INPUT when the data sheet lacks what a roofline needs or is out of its

@@ -518,16 +518,8 @@ judge_batch(const device *g, const pm_question *q, causes *c)
 }
 
 static void
-judge_words(const pm_domain *t, const pm_question *q, causes *c)
+judge_device(const device *g, const pm_question *q, causes *c)
 {
-	int			at = pm_domain_find_gpu(t, q->gpu->name);
-	const device *g = &t->gpus[at < 0 ? 0 : at];
-
-	if (at < 0)
-	{
-		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
-		return;
-	}
 	if (g->structures < GPU_NETWORKS)
 		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
 				  g->structures, g->structures == 1 ? "" : "s");
@@ -543,9 +535,21 @@ judge_words(const pm_domain *t, const pm_question *q, causes *c)
 	else if (g->structures >= GPU_NETWORKS && g->formats[q->dtype].structures < GPU_NETWORKS)
 		add_cause(c, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype %s was in training on gpu \"%.*s\" with no more than %d network%s", pm_dtype_name[q->dtype],
 				  pm_shown(q->gpu->name), q->gpu->name, g->formats[q->dtype].structures, g->formats[q->dtype].structures == 1 ? "" : "s");
+}
+
+static void
+judge_words(const pm_domain *t, const pm_question *q, causes *c)
+{
+	int			at = pm_domain_find_gpu(t, q->gpu->name);
+
+	if (at < 0)
+		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
+	else
+		judge_device(&t->gpus[at], q, c);
 	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
-	judge_batch(g, q, c);
+	if (at >= 0)
+		judge_batch(&t->gpus[at], q, c);
 }
 
 /* The part of the step that is not as in training, and the worst operator of it. */
@@ -675,6 +679,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
 	judge_network(t, novelty, &c);
+	v->update_share = pm_update_share(work);
 	v->in_domain = c.len == 0;
 	if (q->framework != NULL && q->framework[0] != '\0' && pm_domain_find_framework(t, q->framework) < 0)
 		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);

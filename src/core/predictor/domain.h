@@ -45,6 +45,7 @@ typedef struct pm_verdict
 	char		reason[PM_REASON_SIZE]; /* first causes of being out of the domain; or a remark; or empty */
 	uint32_t	causes;			/* all of them: a bit 1 << pm_cause for each */
 	double		distance;		/* >= 0: of the network from those in training */
+	double		update_share;	/* 0..1: of the update in the roofline time of the step */
 } pm_verdict;
 
 typedef struct pm_domain pm_domain;

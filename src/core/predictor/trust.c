@@ -126,11 +126,14 @@ pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *s
 /* What is said of a device by the measurements on it, or by their absence. */
 #define DEVICE_CAUSES	((1u << PM_CAUSE_GPU_NOT_SEEN) | PM_MEASURED_CAUSES)
 
+/* What pm_add_doubts() has a part of its own for. */
+#define DOUBTED		(1u << PM_CAUSE_OPTIMIZER_NOT_SEEN)
+
 /* Factor on the logarithm of an interval, for the causes that none of the interval's own parts stands for. */
 static double
 stretch(const pm_trust *t, uint32_t causes, double distance)
 {
-	causes &= ~REMARKS;
+	causes &= ~(REMARKS | DOUBTED);
 	if (pm_intervals_reach(t->intervals, distance))
 		causes &= ~FAR_CAUSES;
 	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
