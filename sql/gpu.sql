@@ -38,6 +38,15 @@ BEGIN;
 INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops, aliases) VALUES ('My Chip 9', 100, 8, 2, '{mc9}');
 SELECT perfmodel.gpu_name('MC-9'), perfmodel.gpu_name('mychip9');
 ROLLBACK;
+-- a name that users give to a device means it wherever a device is named; own names go before, and no row leads to another
+BEGIN;
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'A100', 'A100-SXM4-80GB'), ('gpu', 'our cards', 'tesla_t4'), ('gpu', 'via', 'our cards'), ('gpu', 'P4', 'T5'), ('gpu', 'T4', 'L4');
+SELECT g AS asked, perfmodel.find_gpu(g) AS found FROM unnest('{A100,a100,our cards,via,P4,T4,A100-SXM4-40GB}'::text[]) AS g;
+INSERT INTO perfmodel.price (gpu, provider, region, usd_per_hour, kind) VALUES ('A100', 'given', 'here', 1, 'own');
+SELECT gpu FROM perfmodel.price WHERE provider = 'given';
+DELETE FROM perfmodel.name_alias;
+SELECT perfmodel.find_gpu('A100') AS without, perfmodel.find_gpu('our cards');
+ROLLBACK;
 SELECT helper.error_of($$SELECT perfmodel.gpu_name('MC-9')$$);
 BEGIN;
 SAVEPOINT a;

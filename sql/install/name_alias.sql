@@ -8,7 +8,7 @@ CREATE TABLE perfmodel.name_alias (
     note  text,
     CONSTRAINT name_alias_pkey PRIMARY KEY (kind, alias)
 );
-COMMENT ON TABLE perfmodel.name_alias IS 'names that your tables of jobs use; all functions that read a table of jobs know them';
+COMMENT ON TABLE perfmodel.name_alias IS 'your own names: of graphs and formats in tables of jobs, of devices wherever a device is named';
 COMMENT ON COLUMN perfmodel.name_alias.kind IS 'what the name is of: graph, gpu or dtype';
 COMMENT ON COLUMN perfmodel.name_alias.alias IS 'the name as it stands in the jobs, letter for letter';
 COMMENT ON COLUMN perfmodel.name_alias.name IS 'what it means: the name of a graph, of a device in perfmodel.gpu, or of a number format';
@@ -45,6 +45,10 @@ BEGIN
             DETAIL = 'alias is the name as it stands in the jobs, name what it means.', HINT = 'For example: INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (''gpu'', ''partition_b'', ''T4'').';
     END IF;
     means := CASE NEW.kind WHEN 'graph' THEN perfmodel.find_graph(NEW.name)::text WHEN 'gpu' THEN perfmodel.find_gpu(NEW.name) ELSE perfmodel.find_dtype(NEW.name) END;
+    -- no row leads to another
+    IF NEW.kind = 'gpu' AND means <> NEW.name AND EXISTS (SELECT FROM perfmodel.name_alias AS a WHERE a.kind = 'gpu' AND a.alias = NEW.name) THEN
+        means := NULL;
+    END IF;
     itself := CASE NEW.kind WHEN 'graph' THEN perfmodel.find_graph(NEW.alias) IS NOT NULL WHEN 'gpu' THEN perfmodel.find_gpu(NEW.alias) = NEW.alias ELSE perfmodel.find_dtype(NEW.alias) = NEW.alias END;
     IF itself THEN
         RAISE NOTICE 'this row has no effect: "%" is itself the name of a %', left(NEW.alias, 64), thing USING HINT = 'What is called so itself goes before aliases.';

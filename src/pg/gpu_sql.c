@@ -1,13 +1,15 @@
 /*
  * gpu_sql.c - data sheets of devices, and their names.
  *
- * State: all rows of perfmodel.gpu, read together because there are a few
- * dozen, in a context of their own that is thrown away with their generation.
+ * State: all rows of perfmodel.gpu, and those of perfmodel.name_alias that are
+ * about devices, read together because there are a few dozen, in a context of
+ * their own that is thrown away with their generation.
  *
  * Names are compared without case, spaces, _, - and other punctuation, and
  * without the words that some drivers put in front (NVIDIA, GeForce, Tesla,
  * AMD), so that 'nvidia_geforce_rtx_3090' and 'RTX 3090' are one.  A name that
- * is written exactly as in the table always means that row.
+ * is written exactly as in the table always means that row, and one that is
+ * written exactly as in name_alias the device that is said there.
  */
 #include "postgres.h"
 
@@ -16,6 +18,7 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "nodes/pg_list.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
@@ -46,6 +49,7 @@ typedef struct device
 	pm_gpu		sheet;
 	int			n_keys;
 	char	  **keys;			/* [n_keys] normalised: of the name, then of the aliases */
+	List	   *given;			/* of char *: its names in name_alias */
 	pm_card_name words;			/* of the name, to find those that are near to one which is unknown */
 } device;
 
@@ -176,7 +180,6 @@ read_devices(void)
 	for (uint64 i = 0; i < SPI_processed; i++)
 		n_devices += read_device(&devices[n_devices], i);
 	MemoryContextSwitchTo(old);
-	devices_generation = pm_generation;
 	SPI_finish();
 }
 
@@ -272,21 +275,37 @@ may_mean(const device *d, const device *taken, const char *wanted)
 	return false;
 }
 
-/* The device of that name; NULL with *n the number of devices that the name may mean. */
-static const device *
-find_device(const char *name, int *n)
+/* Whether name_alias says that a name means d. */
+static bool
+is_given(const device *d, const char *name)
 {
-	const device *d;
-	char	   *wanted;
+	ListCell   *cell;
 
-	*n = 0;
-	name = pm_to_core_or_null(name);
-	if (name == NULL)
-		return NULL;
-	*n = 1;
+	foreach(cell, d->given)
+		if (strcmp(lfirst(cell), name) == 0)
+			return true;
+	return false;
+}
+
+static const device *
+find_by_whole_name(const char *name)
+{
 	for (int i = 0; i < n_devices; i++)
 		if (strcmp(devices[i].sheet.name, name) == 0)
 			return &devices[i];
+	return NULL;
+}
+
+/* The device that a name means by perfmodel.gpu; NULL with *n the number of devices that it may mean. name: NULL is nobody's. */
+static const device *
+find_in_sheets(const char *name, int *n)
+{
+	const device *d = name != NULL ? find_by_whole_name(name) : NULL;
+	char	   *wanted;
+
+	*n = d != NULL;
+	if (d != NULL || name == NULL)
+		return d;
 	wanted = normal_form(name);
 	*n = 0;
 	if (*wanted == '\0')
@@ -297,6 +316,20 @@ find_device(const char *name, int *n)
 	if (*n == 0)
 		d = find_by_name_and_memory(wanted, n);
 	return *n == 1 ? d : NULL;
+}
+
+/* The same by perfmodel.gpu and perfmodel.name_alias. */
+static const device *
+find_device(const char *given, int *n)
+{
+	char	   *name = pm_to_core_or_null(given);
+	const device *d = name != NULL ? find_by_whole_name(name) : NULL;
+
+	for (int i = 0; d == NULL && name != NULL && i < n_devices; i++)
+		if (is_given(&devices[i], name))
+			d = &devices[i];
+	*n = 1;
+	return d != NULL ? d : find_in_sheets(name, n);
 }
 
 /* How near each device is to a name that is the name of none, by series and number of the model. */
@@ -350,11 +383,59 @@ devices_of(const char *name)
 	return s.data;
 }
 
+/* The table is new since 0.1.0, where measurements are stored with this library before the update. */
+static bool
+has_given_names(void)
+{
+	static pm_plan query = {"SELECT pg_catalog.to_regclass('perfmodel.name_alias') IS NOT NULL"};
+
+	pm_run(&query, NULL, NULL, true);
+	return DatumGetBool(pm_value(0, 1, BOOLOID, NULL));
+}
+
+/* Names that users have given to devices. One for what is no device says nothing. */
+static void
+read_given_names(void)
+{
+	static pm_plan query = {"SELECT alias, name FROM perfmodel.name_alias WHERE kind OPERATOR(pg_catalog.=) 'gpu'"};
+	MemoryContext old;
+
+	SPI_connect();
+	if (!has_given_names())
+	{
+		SPI_finish();
+		return;
+	}
+	pm_run(&query, NULL, NULL, true);
+	old = MemoryContextSwitchTo(devices_cxt);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		int			n;
+		device	   *d = unconstify(device *, find_in_sheets(pm_to_core_or_null(pm_value_text(i, 2, devices_cxt)), &n));
+		char	   *alias = pm_to_core_or_null(pm_value_text(i, 1, devices_cxt));
+
+		if (d != NULL && alias != NULL)
+			d->given = lappend(d->given, alias);
+	}
+	MemoryContextSwitchTo(old);
+	SPI_finish();
+}
+
+static void
+refresh_devices(void)
+{
+	if (devices_generation == pm_generation && devices_cxt != NULL)
+		return;
+	devices_generation = 0;
+	read_devices();
+	read_given_names();
+	devices_generation = pm_generation;
+}
+
 static const device *
 lookup(const char *name, int *n)
 {
-	if (devices_generation != pm_generation || devices_cxt == NULL)
-		read_devices();
+	refresh_devices();
 	return find_device(name, n);
 }
 
@@ -380,6 +461,17 @@ pm_gpu_look_up(const char *name, pm_problem *p)
 }
 
 const pm_gpu *
+pm_gpu_in_sheets(const char *name)
+{
+	const device *d;
+	int			n;
+
+	refresh_devices();
+	d = find_in_sheets(pm_to_core_or_null(name), &n);
+	return d != NULL ? &d->sheet : NULL;
+}
+
+const pm_gpu *
 pm_gpu_find(const char *name)
 {
 	pm_problem	p;
@@ -397,7 +489,7 @@ pm_gpu_others_meant(const char *name, const char ***others)
 	const device *taken = lookup(name, &n);
 	char	   *wanted;
 
-	if (taken == NULL)
+	if (taken == NULL || is_given(taken, pm_to_core(name)))
 		return 0;
 	wanted = normal_form(pm_to_core(name));
 	*others = palloc(sizeof(char *) * n_devices);
@@ -485,8 +577,8 @@ name_for_table(const char *given, const char *table)
 	if (d == NULL)
 	{
 		/* a change of gpu by this very statement, such as a new name that cascades */
-		read_devices();
-		d = find_device(given, &n);
+		devices_generation = 0;
+		d = lookup(given, &n);
 	}
 	if (d == NULL)
 		ereport(ERROR,

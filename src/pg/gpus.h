@@ -9,10 +9,12 @@
 
 /* The sheets have their names in UTF-8, as the core has all of its texts; names that are asked for are the database's. */
 
-/* The data sheet for a name or alias; an error with candidates when there is none. Valid until the next pm_freshen(). */
+/* The data sheet for a name, an alias, or a name of name_alias; an error with candidates when there is none. Valid until the next pm_freshen(). */
 extern const pm_gpu *pm_gpu_find(const char *name);
 /* The same; NULL, with *p filled, in place of an error. */
 extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
+/* By perfmodel.gpu alone, for what name_alias says: no row of it leads to another. NULL: there is none of that name. */
+extern const pm_gpu *pm_gpu_in_sheets(const char *name);
 /*
  * The other devices that a short name begins, such as "A100", which is taken
  * for one of four: their number, and their names in UTF-8. 0 for the whole

@@ -102,12 +102,11 @@ pm_dtype_alias_of(const char *name)
 	return pm_alias_of(PM_ALIAS_DTYPE, name);
 }
 
-/* The usual name of a device; NULL: there is none of that name. */
+/* The usual name of a device, by the data sheets; NULL: there is none of that name. */
 static char *
 usual_name(const char *name)
 {
-	pm_problem	p;
-	const pm_gpu *sheet = pm_gpu_look_up(name, &p);
+	const pm_gpu *sheet = pm_gpu_in_sheets(name);
 
 	return sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : NULL;
 }

@@ -222,9 +222,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	alias = found == NULL || strcmp(found, name) != 0 ? pm_alias_of(PM_ALIAS_GPU, name) : NULL;
 	if (alias != NULL)
 	{
-		pm_problem	q;
-
-		sheet = pm_gpu_look_up(alias, &q);
+		sheet = pm_gpu_in_sheets(alias);
 		if (sheet != NULL)
 			set_match(values, nulls, PM_MATCH_ALIAS, pm_from_core(sheet->name), BY_ALIAS);
 		else
