@@ -37,6 +37,7 @@ CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, fram
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, mode, step_ms, forward_ms, source)
 SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, mode, step_ms, forward_ms, source FROM row;
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM PROGRAM 'gzip -dc $work/src/data/op_profiles.csv.gz' WITH (FORMAT csv, HEADER)
+\\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM PROGRAM 'gzip -dc $work/src/data/op_profiles_zen5.csv.gz' WITH (FORMAT csv, HEADER)
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM '$work/rows/operators.csv' WITH (FORMAT csv, HEADER)
 SELECT gpu, count(*) FILTER (WHERE mode = 'train') AS steps, count(*) FILTER (WHERE mode <> 'train') AS passes, count(DISTINCT graph_id) AS graphs
 FROM perfmodel.profile GROUP BY gpu ORDER BY 2 DESC;

@@ -43,7 +43,7 @@ def read(path):
 
 
 def ours():
-    for r in read(HERE / "profiles.csv"):
+    for r in itertools.chain(read(HERE / "profiles.csv"), read(HERE / "profiles_zen5.csv")):
         yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "data/", "train", r["forward_ms"]]
 
 
@@ -110,7 +110,7 @@ def nvidia_dle(data):
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
-    for path in (HERE / "graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
+    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
                  data / "torchvision_gpu_bench/graphs.ndjson.gz"):
         with gzip.open(path, "rt") as f:
             for line in f:

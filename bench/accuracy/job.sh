@@ -3,7 +3,8 @@
 #
 #   job.sh SET SPLIT METHOD
 #
-# SET     timm-nchw, timm-nhwc, timm-all (all rows train, those of the newest PyTorch are tested), data
+# SET     timm-nchw, timm-nhwc, timm-all (all rows train, those of the newest PyTorch are tested), data, cpus (both
+#         processors in data/; networks drawn at random always train)
 # SPLIT   structure, family, far, family10, batch (folds.c)
 # METHOD  KIND[:OPTION=VALUE,...][@PART][~LEVEL], boosting or boosting_sum; PART percent of the training structures;
 #         LEVEL, such as 0.9: with intervals at that level, and the domain
@@ -26,6 +27,8 @@ case $name in
 timm-all) set -- "rows=$DATA/timm/profiles.csv" "graphs=$RESULTS/input/timm.ndjson" "test_framework=$newest" ;;
 timm-*) set -- "rows=$DATA/timm/profiles.csv" "graphs=$RESULTS/input/timm.ndjson" "framework=$newest" "layout=${name#timm-}" ;;
 data) set -- "rows=data/profiles.csv" "graphs=$RESULTS/input/data.ndjson" "operators=$RESULTS/input/operators.csv" ;;
+cpus) set -- "rows=$RESULTS/input/cpus.csv" "graphs=$RESULTS/input/data.ndjson" "operators=$RESULTS/input/cpus_operators.csv" \
+    "also_rows=$RESULTS/input/drawn.csv" "also_graphs=$RESULTS/input/drawn.ndjson" ;;
 *) echo "there is no set $name" >&2 && exit 1 ;;
 esac
 set -- "$@" "set=$name" "split=$split"

@@ -26,6 +26,7 @@ SETS = {
     "timm-nchw": "RTX 3090, nchw",
     "timm-nhwc": "RTX 3090, nhwc",
     "data": "CPU core",
+    "cpus": "two CPU cores",
 }
 SPLITS = {
     "structure": "networks",
@@ -417,6 +418,7 @@ NOTES = """
 |---|---|
 | RTX 3090, nchw or nhwc | training steps of image networks in mixed precision (AMP), PyTorch 1.12, from the timm benchmark; the rows do not come with perfmodel |
 | CPU core | training steps on one CPU core, fp32, in [data/](../data/README.md) |
+| two CPU cores | the same, and steps on a core of the next generation; networks drawn at random always train |
 | networks | five folds; a network of the test, under whatever name, is not in training at any batch |
 | families | five folds of whole families with their kin ([graph_format.md](graph_format.md#families)) |
 | far networks | five folds of networks that spend their time unlike all others |

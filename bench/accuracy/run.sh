@@ -11,12 +11,14 @@
 #   JOBS      processes side by side, one thread each; default: number of processors
 #   KINDS     methods; default: all that the library lists, and boosting, boosting_sum
 #   SETS      what to run, of: timm-nchw:structure timm-nchw:family timm-nchw:far, the same of timm-nhwc,
-#             data:structure data:family data:batch timm-all:structure curve explain trust; default: all.
-#             timm-all trains on all rows of timm; trust are intervals of 90 % and the domain
+#             data:structure data:family data:batch cpus:structure cpus:family timm-all:structure curve explain
+#             trust; default: all.  timm-all trains on all rows of timm, cpus on both processors in data/ and on
+#             the networks drawn at random; trust are intervals of 90 % and the domain
 #   FOLD      only this fold, for a quick look
 #   CURVE     percents of the training structures for the learning curve; default "25 50 75"
 #   CURVE_OF  the rows it is made on; default timm-nchw
 #   ALL       the methods for timm-all; default "mdot gnn opclass"
+#   CPUS      the methods for cpus; default "mdot opclass"
 #   TRUST     the methods for trust; default "mdot opclass seer roofline linear"
 #   TRUST_OF  the rows they are tested on, as in SETS; default the folds of networks and of families of timm
 #   TRUST_ALSO  more rows for the kinds of trust that train in a second; default far networks and data/
@@ -33,7 +35,7 @@ whole=docs/leaderboard.md
 RESULTS=$(realpath -m "${RESULTS:-build/accuracy/results}")
 REPORT=${REPORT:-${whole:-$RESULTS/leaderboard.md}}
 all="timm-all:structure timm-nchw:structure timm-nhwc:structure timm-nchw:family timm-nhwc:family timm-nchw:far timm-nhwc:far"
-all="$all data:structure data:family data:batch curve explain trust"
+all="$all data:structure data:family data:batch cpus:structure cpus:family curve explain trust"
 SETS=${SETS:-$all}
 FOLD=${FOLD:-} OPTIONS=${OPTIONS:-} SEED=${SEED:-42} PYTHON=${PYTHON:-/usr/bin/python3}
 started=$(date +%s)
@@ -45,7 +47,11 @@ CELL=$RESULTS/cell
 cp build/accuracy/cell "$CELL.new" && mv "$CELL.new" "$CELL"
 SOURCE=$(cat $(make -s -f src/sources.mk print-CORE_PLAIN_SOURCES print-CORE_HEADERS) bench/accuracy/*.[ch] bench/accuracy/boosting.py | sha256sum | cut -c1-12)
 gzip -dc data/graphs.ndjson.gz >"$RESULTS/input/data.ndjson"
+gzip -dc data/drawn_graphs.ndjson.gz >"$RESULTS/input/drawn.ndjson"
 gzip -dc data/op_profiles.csv.gz >"$RESULTS/input/operators.csv"
+{ cat "$RESULTS/input/operators.csv"; gzip -dc data/op_profiles_zen5.csv.gz | sed 1d; } >"$RESULTS/input/cpus_operators.csv"
+{ cat data/profiles.csv; sed -e 1d -e /^drawn/d data/profiles_zen5.csv; } >"$RESULTS/input/cpus.csv"
+sed -n -e 1p -e /^drawn/p data/profiles_zen5.csv >"$RESULTS/input/drawn.csv"
 if [ -n "$DATA" ]; then gzip -dc "$DATA/timm/graphs.ndjson.gz" >"$RESULTS/input/timm.ndjson"; fi
 KINDS=$(echo ${KINDS:-$("$CELL" list=1) boosting boosting_sum})
 case $KINDS in
@@ -87,6 +93,7 @@ lines_of() { # a word of SETS
             for set in ${CURVE_OF:-timm-nchw}; do ! has mdot || echo "$set structure mdot@$part"; done
         done ;;
     timm-all:*) for kind in ${ALL:-mdot gnn opclass}; do ! has "$kind" || echo "timm-all ${1#*:} $kind"; done ;;
+    cpus:*) for kind in ${CPUS:-mdot opclass}; do ! has "$kind" || echo "cpus ${1#*:} $kind"; done ;;
     trust)
         for set in ${TRUST_OF:-timm-nchw:structure timm-nhwc:structure timm-nchw:family timm-nhwc:family}; do
             for kind in ${TRUST:-mdot opclass seer roofline linear}; do ! has "$kind" || echo "${set%%:*} ${set#*:} $kind~0.9"; done
@@ -98,7 +105,7 @@ lines_of() { # a word of SETS
     *) ordered | sed "s/^/${1%%:*} ${1#*:} /" ;;
     esac
 }
-jobs=$(for s in $SETS; do lines_of "$s"; done | if [ -n "$DATA" ]; then cat; else grep '^data'; fi)
+jobs=$(for s in $SETS; do lines_of "$s"; done | if [ -n "$DATA" ]; then cat; else grep -E '^(data|cpus)'; fi)
 failed=0
 # slow methods of all sets before fast ones of any
 quick=' (roofline|linear|opclass|seer|habitat)(~[0-9.]*)?$'

@@ -337,6 +337,29 @@ test_names(void)
 	CHECK_EQ(ask(&t, "pytorch 2", &test_gpu).framework, 0);
 }
 
+/* What NULL means is asked of GPUs that were not measured, so one GPU's row counts more than seven of a CPU. */
+static void
+test_usual_framework(void)
+{
+	static pm_gpu cpu;
+	trained		t = {.d = make_dataset(4, 2, true, any_time, &arena)};
+
+	cpu = test_gpu;
+	cpu.name = "CPU";
+	cpu.is_cpu = true;
+	for (int i = 0; i < t.d.n; i++)
+	{
+		t.d.samples[i].query.framework = i == 5 ? "pytorch 2" : "pytorch 1.13";
+		t.d.samples[i].query.gpu = i == 5 ? &test_gpu : &cpu;
+	}
+	train(&t);
+	CHECK_HAS(t.codec.frameworks[t.codec.usual_framework], "pytorch 2");
+	for (int i = 0; i < t.d.n; i++)
+		t.d.samples[i].query.gpu = &cpu;
+	train(&t);
+	CHECK_HAS(t.codec.frameworks[t.codec.usual_framework], "pytorch 1.13");
+}
+
 /* ---------- stored form ---------- */
 
 static void
@@ -467,6 +490,7 @@ main(void)
 	test_gaps();
 	test_types();
 	test_names();
+	test_usual_framework();
 	test_stored();
 	test_damaged();
 	test_memory();

@@ -37,6 +37,54 @@ test_buffer(void)
 	CHECK(pm_get_text(&r, &arena) == NULL && r.failed);
 }
 
+/* n numbers of `values` different ones come back, in so many bytes. */
+static void
+check_repeated(size_t n, size_t values, size_t bytes)
+{
+	pm_real    *v = PM_NEW(&arena, pm_real, n + 1);
+	pm_real    *back = PM_NEW(&arena, pm_real, n + 1);
+	pm_buffer	b = {.arena = &arena};
+	pm_reader	r;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (pm_real) (i * 7919 % values) - 3;
+	pm_put_repeated(&b, v, n);
+	CHECK_EQ(b.len, bytes);
+	r = (pm_reader) {.data = b.data, .len = b.len};
+	pm_get_repeated(&r, back, n);
+	CHECK(!r.failed && r.at == b.len && memcmp(v, back, n * sizeof(pm_real)) == 0);
+	for (size_t len = 0; len < b.len && n > 0 && n < 1000; len++)
+	{
+		r = (pm_reader) {.data = b.data, .len = len};
+		pm_get_repeated(&r, back, n);
+		CHECK(r.failed);
+	}
+}
+
+static void
+test_repeated(void)
+{
+	uint8_t		stored[] = {2, 0, 0, 0, 0, 0, 0xc0, 0x3f, 0, 0, 0x80, 0x7f, 0, 1};	/* 1.5 and infinity, one of each */
+	pm_reader	r = {.data = stored, .len = sizeof(stored)};
+	pm_real		back[2];
+
+	check_repeated(0, 1, 4);
+	check_repeated(1, 1, 4 + 4 + 1);
+	check_repeated(600, 256, 4 + 4 * 256 + 600);
+	check_repeated(600, 257, 4 + 4 * 257 + 2 * 600);
+	check_repeated(65537, 65536, 4 + 4 * 65536 + 2 * 65537);
+	check_repeated(65537, 65537, 4 + 4 * 65537 + 4 * 65537);
+	pm_get_repeated(&r, back, 1);
+	CHECK(!r.failed && back[0] == 1.5);
+	r.at = 0;
+	pm_get_repeated(&r, back, 2);
+	CHECK(r.failed);					/* infinite */
+	stored[13] = 2;
+	r = (pm_reader) {.data = stored, .len = sizeof(stored)};
+	pm_get_repeated(&r, back, 2);
+	CHECK(r.failed);					/* the third of two */
+}
+
 /* ---------- the stored form ---------- */
 
 /* Kinds trained by gradient descent keep their weights as floats, others as doubles. */
@@ -236,18 +284,18 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 	CHECK_HAS(st.message, "magic number");
 	data[0] ^= 1;
-	for (int version = 0; version < 11; version += 10)
+	for (int version = 0; version < 12; version += 11)
 	{
 		char		message[100];
 
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads version 9", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 10", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train() makes a new one");
 	}
-	data[4] = 9;
+	data[4] = 10;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
@@ -329,7 +377,7 @@ test_stored(void)
 		pm_status	st;
 
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\11\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\12\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
 		check_nan_weights(kind, data, len, end_of_weights(&p, len));
@@ -421,7 +469,7 @@ load_with_options(int n, const char *name, const char *text, double value, const
 	pm_status	st;
 
 	pm_put_u32(&b, UINT32_C(0x52504d50));
-	pm_put_u32(&b, 9);
+	pm_put_u32(&b, 10);
 	pm_put_text(&b, "linear");
 	pm_put_text(&b, "step_ms");
 	pm_schema_save(&pm_schema_here, &b);
@@ -471,6 +519,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_buffer();
+	test_repeated();
 	test_stored();
 	test_stored_trust();
 	test_stored_options();

@@ -1,5 +1,7 @@
 """Tests of the zoo and of model names. Run: python3 -m unittest discover -s test/tools"""
 
+import gzip
+import json
 import os
 import re
 import sys
@@ -38,11 +40,27 @@ class Zoo(unittest.TestCase):
                 self.assertGreater(graph["params"], 0)
                 self.assertEqual(graph["nodes"][graph["output"]]["batch_dim"], 0)
 
+    def test_a_drawn_network_is_what_was_measured(self):
+        known, kinds = catalogue(), set()
+        with gzip.open(os.path.join(HERE, "..", "..", "data", "drawn_graphs.ndjson.gz"), "rt") as file:
+            stored = {graph["model"]: graph for graph in map(json.loads, file)}
+        self.assertEqual(set(stored), set(zoo.DRAWN))
+        for name, before in stored.items():
+            if name.partition("_")[0] in kinds:     # one of each kind
+                continue
+            with self.subTest(name):
+                kinds.add(name.partition("_")[0])
+                graph = export.export_graph(models.resolve(*models.of_graph(before["name"])))
+                self.assertEqual((graph["name"], graph["params"], graph["input"]), (before["name"], before["params"], before["input"]))
+                self.assertLessEqual({node["op"] for node in graph["nodes"]}, known)
+        self.assertEqual(len(kinds), 10)
+
     def test_names_do_not_clash_with_others(self):
-        for name in zoo.NETWORKS:
+        self.assertFalse(set(zoo.NETWORKS) & set(zoo.DRAWN))
+        for name in (*zoo.NETWORKS, *zoo.DRAWN):
             self.assertRegex(name, r"^[a-z0-9_]+$")
         try:
-            self.assertFalse(set(zoo.NETWORKS) & set(models.torchvision_names()))
+            self.assertFalse({*zoo.NETWORKS, *zoo.DRAWN} & set(models.torchvision_names()))
         except models.ModelError:
             pass                                # no torchvision here
 

@@ -50,7 +50,7 @@ def split_name(name: str) -> tuple:
     if name.endswith(".py"):
         raise ModelError(f"'{name}' names a file but no function: write {name}:function")
     if not colon:
-        origin = "zoo" if what in zoo.NETWORKS else "torchvision"
+        origin = "zoo" if zoo.find(what) else "torchvision"
     if origin not in _SOURCES and not origin.endswith(".py"):
         raise ModelError(f"unknown model source '{origin}' in '{name}': expected torchvision:NAME, zoo:NAME, "
                          "timm:NAME, transformers:TYPE or path/to/file.py:function")
@@ -158,10 +158,11 @@ def _film_input(frames: int, size: int):
 
 
 def _network(name: str):
-    if name not in zoo.NETWORKS:
+    network = zoo.find(name)
+    if network is None:
         near = difflib.get_close_matches(name, zoo.NETWORKS) or zoo.NETWORKS
         raise ModelError(f"the zoo has no network '{name}'; it has {', '.join(near)}")
-    return zoo.NETWORKS[name]
+    return network
 
 
 def _zoo(name: str, size: Optional[int]) -> ModelSpec:

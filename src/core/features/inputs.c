@@ -158,28 +158,54 @@ static const pm_codec empty_codec = {
 	.n_gpus = 1, .gpus = (const char **) nothing
 };
 
+/* The framework of most rows; 0 where no row names one. */
+static int
+most_frequent(const int *rows, int n)
+{
+	int			most = 0;
+
+	for (int i = 1; i < n; i++)
+		if (rows[i] > (most > 0 ? rows[most] : 0))
+			most = i;
+	return most;
+}
+
+/*
+ * What NULL means is asked of devices that no row was measured on (others have a framework of their own, see
+ * predictor/domain_frameworks.c).  Those are GPUs, so rows of a CPU decide only where there are no others.
+ */
+static int
+usual_framework(const pm_codec *c, const pm_codec *from, const int *on_gpus, const int *on_cpus)
+{
+	int			usual = most_frequent(on_gpus, c->n_frameworks);
+
+	if (usual == 0)
+		usual = most_frequent(on_cpus, c->n_frameworks);
+	return usual > 0 ? usual : from->usual_framework;
+}
+
 static pm_code
 fit_names(pm_codec *c, const pm_codec *from, const pm_dataset *d, pm_arena *a, pm_status *st)
 {
-	int		   *seen = PM_NEW(a, int, from->n_frameworks + d->n);
+	int		   *on_gpus = PM_NEW(a, int, from->n_frameworks + d->n);
+	int		   *on_cpus = PM_NEW(a, int, from->n_frameworks + d->n);
 
 	c->n_frameworks = from->n_frameworks;
 	c->n_gpus = from->n_gpus;
 	c->frameworks = start_list(from->frameworks, c->n_frameworks, d->n, a);
 	c->gpus = start_list(from->gpus, c->n_gpus, d->n, a);
-	if (!seen || !c->frameworks || !c->gpus)
+	if (!on_gpus || !on_cpus || !c->frameworks || !c->gpus)
 		return pm_no_memory(st, a);
 	for (int s = 0; s < d->n; s++)
 	{
+		const pm_question *q = &d->samples[s].query;
+
 		if (s % POLL_ROWS == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		seen[learn_name(c->frameworks, &c->n_frameworks, d->samples[s].query.framework)]++;
-		learn_name(c->gpus, &c->n_gpus, d->samples[s].query.gpu->name);
+		(q->gpu->is_cpu ? on_cpus : on_gpus)[learn_name(c->frameworks, &c->n_frameworks, q->framework)]++;
+		learn_name(c->gpus, &c->n_gpus, q->gpu->name);
 	}
-	c->usual_framework = 0;
-	for (int i = 1; i < c->n_frameworks; i++)
-		if (c->usual_framework == 0 || seen[i] > seen[c->usual_framework])
-			c->usual_framework = i;
+	c->usual_framework = usual_framework(c, from, on_gpus, on_cpus);
 	return PM_OK;
 }
 

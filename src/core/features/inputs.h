@@ -30,7 +30,7 @@ typedef struct pm_codec
 	int32_t    *type_row;		/* [pm_type_count()] */
 	int			n_frameworks;
 	const char **frameworks;	/* [n_frameworks], [0] is "" */
-	int			usual_framework;	/* the most frequent one: what NULL means */
+	int			usual_framework;	/* the most frequent one of GPUs, or where there are none, of CPUs: what NULL means */
 	int			n_gpus;
 	const char **gpus;			/* [n_gpus], [0] is "" */
 	pm_scale	slots;

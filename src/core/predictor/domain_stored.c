@@ -6,7 +6,6 @@
 #include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
-
 static const char *const size_names[N_SIZES] = {
 	"in_ch", "out_ch", "in_h", "in_w", "k_h", "k_w", "s_h", "groups", "ch_per_group", "gemm_n", "gemm_k", "heads", "seq_len",
 	"rows", "out_elems"
@@ -70,7 +69,7 @@ save_types(const pm_domain *t, pm_buffer *b)
 		pm_put_u32(b, type->id >= 0);
 		pm_put_text(b, type->name);
 		pm_put_u32(b, (uint32_t) type->n);
-		pm_put_reals(b, type->sizes, (size_t) type->n * t->sizes.n);
+		pm_put_repeated(b, type->sizes, (size_t) type->n * t->sizes.n);
 	}
 }
 
@@ -192,7 +191,7 @@ load_types(pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
 		type->n = (int) pm_get_u32(r, MAX_COVER);
 		if ((type->sizes = PM_NEW(a, pm_real, (size_t) type->n * t->sizes.n)) == NULL)
 			return pm_no_memory(st, a);
-		pm_get_reals(r, type->sizes, (size_t) type->n * t->sizes.n);
+		pm_get_repeated(r, type->sizes, (size_t) type->n * t->sizes.n);
 	}
 	return PM_OK;
 }

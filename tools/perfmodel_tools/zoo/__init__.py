@@ -1,7 +1,19 @@
 """Networks of our own: what torchvision does not have, defined here with random weights."""
 
-from . import generative, recurrent, tabular, text, vision
+from typing import Optional
+
+from . import drawn, drawn_sequences, generative, recurrent, tabular, text, vision
 from .entry import Network
 
-NETWORKS = {network.name: network
-            for part in (vision, generative, text, recurrent, tabular) for network in part.NETWORKS}
+
+def _by_name(*parts) -> dict:
+    return {network.name: network for part in parts for network in part.NETWORKS}
+
+
+NETWORKS = _by_name(vision, generative, text, recurrent, tabular)
+DRAWN = _by_name(drawn, drawn_sequences)        # at random, to learn from; nobody asks about them
+
+
+def find(name: str) -> Optional[Network]:
+    """The network of this name; None: there is none."""
+    return NETWORKS.get(name) or DRAWN.get(name)
