@@ -75,9 +75,9 @@ bound_by_sheet(const pm_predictor *p, const pm_question *q, double step_ms, doub
 }
 
 /*
- * An optimizer that training has not seen is predicted from the bytes that it moves, at level 0.9 within a factor of 2 (as
- * updates of timm's steps, which take 2 to 3 times their traffic, and of optimizers on a CPU, docs/predicting.md).  Only the update
- * is in doubt: the rest of the step is as with others.
+ * An optimizer that training has not seen is predicted from the bytes that it moves, at level 0.9 within a factor of 2: updates in
+ * timm's steps take 2 to 3 times their traffic, where 4/3 is what is assumed at least.  Only the update is in doubt: the rest of the
+ * step is as with others.
  */
 #define UPDATE_DOUBT	1.0
 
