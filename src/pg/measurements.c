@@ -549,10 +549,14 @@ complete_samples(loader *l, const int64 *graph_ids)
 			copy_row(r, r->set.n++, r, i);
 	}
 	if (r->set.n < n)
+	{
+		const char *why = pm_message_from_core(l->unfit.message);
+
 		ereport(NOTICE,
 				(errmsg_plural("%d measurement is left out: steps of its graph cannot be predicted",
 							   "%d measurements are left out: steps of their graphs cannot be predicted", n - r->set.n, n - r->set.n),
-				 errdetail("%s%s.", pm_message_from_core(l->unfit.message), l->n_unfit > 1 ? ", and others" : "")));
+				 errdetail("%c%s%s.", pg_toupper((unsigned char) why[0]), why + 1, l->n_unfit > 1 ? "; others are like it" : "")));
+	}
 }
 
 /* Steps first, then passes, each in the order that they have. */
