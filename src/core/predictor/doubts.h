@@ -1,7 +1,7 @@
 /*
  * doubts.h - what widens an interval besides the error on a network: a card
- * without measurements, a question that the kind lacks a measurement for, and a
- * forward pass.
+ * without measurements, an optimizer that training has not seen, a question that
+ * the kind lacks a measurement for, and a forward pass.
  */
 #ifndef PM_DOUBTS_H
 #define PM_DOUBTS_H
