@@ -83,7 +83,8 @@ FROM perfmodel.queue_eta('late', free => '{"T4": 0}', backfill => true, at => '2
     perfmodel.queue_eta('late', free => '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00') AS w USING (job_id) WHERE n."position" IS NOT NULL ORDER BY job_id::int;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', free => ''{}'', arrivals => ''-1 day''',
     '''coming'', free => ''{}'', arrivals => ''1000000 years''', '''coming'', ''{"submitted_at": null}'', ''{}'', ''sjf'', arrivals => ''1 day''',
-    '''coming'', ''{"finished_at": "duration_s"}'', ''{}'', ''sjf''', '''coming'', ''{"started_at": "duration_s"}'', ''{}''']) AS a;
+    '''coming'', ''{"finished_at": "duration_s"}'', ''{}'', ''sjf''', '''coming'', ''{"started_at": "duration_s"}'', ''{}''',
+    '''coming'', ''{"duration_s": "submitted_at"}'', ''{}''']) AS a;
 -- of a long history only the last part is used, and jobs that wait beyond its window say so
 CREATE TABLE long_history AS SELECT i AS job_id, 'T4' AS gpu, 1.0 AS duration_s, s AS submitted_at, s AS started_at, CASE WHEN i > 2 THEN s END AS finished_at
 FROM generate_series(1, 30003) AS i, LATERAL (SELECT '2026-01-01 12:00+00'::timestamptz - make_interval(secs => i) AS s) AS t;
@@ -125,7 +126,7 @@ SELECT count(shares_with) AS shared, count(node) AS placed FROM perfmodel.place(
 -- what an optimizer keeps counts: with its two numbers a weight AdamW leaves no room for another
 SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "heavy", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 20480], "batch_dim": 0},
     {"id": 1, "op": "MatMul", "inputs": [0], "shape": [1, 20480], "batch_dim": 0, "weights": [[20480, 20480]]}]}') > 0 AS loaded;
-CREATE TABLE heavy AS SELECT i AS job_id, 'heavy' AS graph, 'T4' AS gpu, 1 AS batch, 100 AS steps, NULL::text AS optimizer FROM generate_series(1, 2) AS i;
+CREATE TABLE heavy AS SELECT i AS job_id, 'heavy' AS graph, 'T4' AS gpu, 1 AS batch, 100 AS steps, 'SGD' AS optimizer FROM generate_series(1, 2) AS i;
 SELECT job_id, shares_with FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY 1;
 UPDATE heavy SET optimizer = 'AdamW';
 SELECT job_id, shares_with, fits FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1, optimizer => 'adamw') ORDER BY 1;

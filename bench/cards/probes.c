@@ -13,6 +13,8 @@
  * card       only this one
  * keep       folder for trained predictors, which are then not trained again
  * gpu_csv    data sheets (data/gpu.csv)
+ * intervals  1: train with them, and print besides how many rows are in the interval of 90 %, and its width (high - low) /
+ *            predicted, before and after
  *
  * Prints for each card and number: error before and after, on all rows of the
  * networks that were not measured, mean over the draws.
@@ -43,12 +45,21 @@ typedef struct job
 	int			counts[MAX_COUNTS];
 	int			n_counts;
 	bool		choose;
+	bool		intervals;
 	const char *epochs;
 	const char *card;
 	const char *keep;
 	const char *gpu_csv;
 	pm_options	options;
 } job;
+
+/* What a predictor says of the rows of a card: means, in percent. */
+typedef struct verdict
+{
+	double		error;			/* NaN: too few networks */
+	double		inside;
+	double		width;
+} verdict;
 
 /* A card and its rows, those of a network next to each other. */
 typedef struct card
@@ -58,9 +69,9 @@ typedef struct card
 	pm_sample  *rows;			/* [n] */
 	int		   *network;		/* [n] */
 	int			networks;
-	double		before[MAX_COUNTS];	/* percent; NaN: too few networks */
-	double		after[MAX_COUNTS];
-	double		chosen[MAX_COUNTS];
+	verdict		before[MAX_COUNTS];
+	verdict		after[MAX_COUNTS];
+	verdict		chosen[MAX_COUNTS];
 } card;
 
 static pm_arena arena;
@@ -89,6 +100,7 @@ set(job *j, const char *arg)
 	else if (IS("networks")) read_counts(j, value);
 	else if (IS("epochs")) j->epochs = value;
 	else if (IS("choose")) j->choose = atoi(value) != 0;
+	else if (IS("intervals")) j->intervals = atoi(value) != 0;
 	else if (IS("card")) j->card = value;
 	else if (IS("keep")) j->keep = value;
 	else if (IS("gpu_csv")) j->gpu_csv = value;
@@ -109,7 +121,7 @@ parse(job *j, int argc, char **argv)
 		set(j, argv[i]);
 	if (!j->rows || !j->kind || j->draws < 1)
 		die("usage: probes rows=FOLDER [option=value ...]", NULL);
-	read_setting("calibration_folds", strlen("calibration_folds"), "0", &arena, &settings[0]);
+	read_setting("calibration_folds", strlen("calibration_folds"), j->intervals ? "5" : "0", &arena, &settings[0]);
 	if (j->epochs)
 		read_setting("epochs", strlen("epochs"), j->epochs, &arena, &settings[n++]);
 	if (pm_options_set(j->kind, settings, n, &j->options, &st) != PM_OK)
@@ -224,32 +236,41 @@ train_without(const job *j, const rows *all, const card *c)
 	return p;
 }
 
-/* Mean relative error on the rows of networks that are tested. */
-static double
-error_of(const pm_predictor *p, const card *c, const bool *tested)
+/* What p says of the rows of networks that are tested is added to *to. */
+static void
+add_verdict(const job *j, const pm_predictor *p, const card *c, const bool *tested, verdict *to)
 {
-	pm_errors	sum = {0};
+	verdict		sum = {0};
+	int			n = 0;
 
 	for (int i = 0; i < c->n; i++)
 	{
 		pm_arena	scratch;
 		pm_status	st;
+		pm_verdict	v;
 		double		ms;
+		double		measured = c->rows[i].step_ms;
 
 		if (!tested[c->network[i]])
 			continue;
 		pm_arena_init_malloc(&scratch);
-		if (pm_predictor_predict(p, &c->rows[i], &scratch, &ms, NULL, NULL, &st) != PM_OK)
+		if (pm_predictor_predict(p, &c->rows[i], &scratch, &ms, NULL, NULL, &st) != PM_OK ||
+			(j->intervals && pm_predictor_judge(p, &c->rows[i], ms, PM_LEVEL_USUAL, &scratch, &v, &st) != PM_OK))
 			die(c->name, &st);
 		pm_arena_release(&scratch);
-		pm_errors_add(&sum, c->rows[i].step_ms, ms);
+		sum.error += fabs(ms / measured - 1);
+		sum.inside += j->intervals && v.low_ms <= measured && measured <= v.high_ms;
+		sum.width += j->intervals ? (v.high_ms - v.low_ms) / ms : 0;
+		n++;
 	}
-	return 100 * pm_errors_mape(&sum);
+	to->error += 100 * sum.error / n;
+	to->inside += 100 * sum.inside / n;
+	to->width += 100 * sum.width / n;
 }
 
 /* Errors of p, and of p recalibrated on the measured networks. */
 static void
-judge(const pm_predictor *p, const card *c, const bool *measured, const bool *tested, double *before, double *after)
+judge(const job *j, const pm_predictor *p, const card *c, const bool *measured, const bool *tested, verdict *before, verdict *after)
 {
 	pm_dataset	few = {.samples = malloc(c->n * sizeof(pm_sample))};
 	pm_predictor fitted;
@@ -263,8 +284,8 @@ judge(const pm_predictor *p, const card *c, const bool *measured, const bool *te
 	pm_arena_init_malloc(&a);
 	if (pm_recalibrate(p, &few, NULL, NULL, &a, &fitted, &r, &st) != PM_OK)
 		die(c->name, &st);
-	*before += error_of(p, c, tested);
-	*after += error_of(&fitted, c, tested);
+	add_verdict(j, p, c, tested, before);
+	add_verdict(j, &fitted, c, tested, after);
 	pm_arena_release(&a);
 	free(few.samples);
 }
@@ -335,6 +356,25 @@ take_chosen(const pm_predictor *p, const card *c, int k, draw *d)
 	free(doubt);
 }
 
+static void
+divide(verdict *v, int n)
+{
+	v->error /= n;
+	v->inside /= n;
+	v->width /= n;
+}
+
+static void
+print_count(const job *j, const card *c, int k)
+{
+	printf("  %d: %.1f > %.1f", j->counts[k], c->before[k].error, c->after[k].error);
+	if (j->choose)
+		printf(", chosen %.1f", c->chosen[k].error);
+	if (j->intervals)
+		printf(" (%.0f of %.0f > %.0f of %.0f)", c->before[k].inside, c->before[k].width, c->after[k].inside, c->after[k].width);
+	fflush(stdout);
+}
+
 /* Errors for k networks, means over the draws. */
 static void
 run_count(const job *j, const pm_predictor *p, card *c, int k, draw *d)
@@ -342,39 +382,39 @@ run_count(const job *j, const pm_predictor *p, card *c, int k, draw *d)
 	pm_rng		rng;
 	int			count = j->counts[k];
 
-	c->before[k] = c->after[k] = c->networks >= (j->choose ? 2 * count : count + LEFT) ? 0 : NAN;
-	c->chosen[k] = c->after[k];
-	if (isnan(c->after[k]))
+	if (c->networks < (j->choose ? 2 * count : count + LEFT))
+	{
+		c->before[k].error = c->after[k].error = c->chosen[k].error = NAN;
 		return;
+	}
 	pm_rng_seed(&rng, j->seed);
 	for (int i = 0; i < j->draws; i++)
 	{
-		double		again = 0;
+		verdict		again = {0};
 
 		shuffle(c, &rng, d);
 		take_first(j, c, count, d);
-		judge(p, c, d->measured, d->tested, &c->before[k], &c->after[k]);
+		judge(j, p, c, d->measured, d->tested, &c->before[k], &c->after[k]);
 		if (!j->choose)
 			continue;
 		take_chosen(p, c, count, d);
-		judge(p, c, d->measured, d->tested, &again, &c->chosen[k]);
+		judge(j, p, c, d->measured, d->tested, &again, &c->chosen[k]);
 	}
-	c->before[k] /= j->draws;
-	c->after[k] /= j->draws;
-	c->chosen[k] /= j->draws;
-	printf("  %d: %.1f > %.1f", count, c->before[k], c->after[k]);
-	if (j->choose)
-		printf(", chosen %.1f", c->chosen[k]);
-	fflush(stdout);
+	divide(&c->before[k], j->draws);
+	divide(&c->after[k], j->draws);
+	divide(&c->chosen[k], j->draws);
+	print_count(j, c, k);
 }
 
 static void
 run_card(const job *j, const pm_predictor *p, card *c)
 {
 	draw		d = {PM_NEW(&arena, int32_t, c->networks), PM_NEW(&arena, bool, c->networks), PM_NEW(&arena, bool, c->networks)};
+	verdict		sheet = {0};
 
 	memset(d.tested, true, c->networks * sizeof(bool));
-	printf("%-26s %4d rows %4d networks, from the sheet %5.1f %%;", c->name, c->n, c->networks, error_of(p, c, d.tested));
+	add_verdict(j, p, c, d.tested, &sheet);
+	printf("%-26s %4d rows %4d networks, from the sheet %5.1f %%;", c->name, c->n, c->networks, sheet.error);
 	for (int k = 0; k < j->n_counts; k++)
 		run_count(j, p, c, k, &d);
 	printf("\n");
@@ -402,20 +442,26 @@ print_spread(double *v, int n)
 static void
 print_summary(const job *j, const card *cards, int n)
 {
-	printf("\nnetworks cards  after: median mean worst  before: median mean worst%s\n", j->choose ? "  chosen: median mean worst" : "");
+	printf("\nnetworks cards  after: median mean worst  before: median mean worst%s%s\n", j->choose ? "  chosen: median mean worst" : "",
+		   j->intervals ? "  before: in the interval, width  after: in the interval, width" : "");
 	for (int k = 0; k < j->n_counts; k++)
 	{
 		double		before[MAX_CARDS];
 		double		after[MAX_CARDS];
 		double		chosen[MAX_CARDS];
+		verdict		with[2] = {{0}};
 		int			m = 0;
 
 		for (int i = 0; i < n; i++)
-			if (!isnan(cards[i].after[k]))
+			if (!isnan(cards[i].after[k].error))
 			{
-				before[m] = cards[i].before[k];
-				chosen[m] = cards[i].chosen[k];
-				after[m++] = cards[i].after[k];
+				before[m] = cards[i].before[k].error;
+				chosen[m] = cards[i].chosen[k].error;
+				after[m++] = cards[i].after[k].error;
+				with[0].inside += cards[i].before[k].inside;
+				with[0].width += cards[i].before[k].width;
+				with[1].inside += cards[i].after[k].inside;
+				with[1].width += cards[i].after[k].width;
 			}
 		if (m == 0)
 			continue;
@@ -428,6 +474,8 @@ print_summary(const job *j, const card *cards, int n)
 			printf("  ");
 			print_spread(chosen, m);
 		}
+		if (j->intervals)
+			printf("  %.0f %% %.0f %%  %.0f %% %.0f %%", with[0].inside / m, with[0].width / m, with[1].inside / m, with[1].width / m);
 		printf("\n");
 	}
 }

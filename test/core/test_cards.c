@@ -3,6 +3,7 @@
  * measured, stored, and used by the kinds that know them.
  */
 #include "card_rows.h"
+#include "predictor/recalibrate.h"
 
 static pm_dataset set = {.n = N_ROWS, .samples = samples};
 
@@ -214,6 +215,71 @@ test_doubt(void)
 		CHECK(log(v.high_ms / v.low_ms) > width[0]);
 		width[unseen] = log(v.high_ms / v.low_ms);
 	}
+}
+
+static double
+width_of(const pm_predictor *p, const pm_sample *s)
+{
+	pm_verdict	v;
+	double		ms;
+
+	CHECK_EQ(pm_predictor_predict(p, s, &arena, &ms, NULL, NULL, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_judge(p, s, ms, 0.9, &arena, &v, NULL), PM_OK);
+	return log(v.high_ms / v.low_ms);
+}
+
+/*
+ * What a recalibration on all networks of an unseen card but the first, every second one times `odd`, makes of the width of
+ * its interval, as a factor on what it would be without the surprise.
+ */
+static double
+narrowing(const pm_predictor *p, int unseen, double odd, double *surprise)
+{
+	pm_sample	kept[N_NETS];
+	pm_dataset	d = {.samples = kept};
+	pm_recalibration r;
+	pm_predictor q;
+	pm_predictor back;
+	uint8_t    *data;
+	size_t		len;
+	double		width;
+
+	for (int i = unseen + N_CARDS; i < N_ROWS; i += N_CARDS)
+	{
+		kept[d.n] = samples[i];
+		kept[d.n].step_ms *= d.n % 2 ? odd : 1 / odd;
+		d.n++;
+	}
+	CHECK_EQ(pm_recalibrate(p, &d, NULL, NULL, &arena, &q, &r, NULL), PM_OK);
+	*surprise = pm_correction_find(q.correction, cards[unseen].name)->surprise;
+	CHECK_EQ(pm_predictor_save(&q, &arena, &data, &len, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
+	CHECK_EQ(pm_correction_find(back.correction, cards[unseen].name)->surprise, *surprise);
+	width = width_of(&back, &samples[unseen]);
+	q.correction->device[0].surprise = 0;
+	return width / width_of(&q, &samples[unseen]);
+}
+
+/* Networks of an unseen card that come out as predicted narrow its interval, and those that do not leave it wide. */
+static void
+test_surprise(void)
+{
+	const int	unseen = 4;
+	pm_predictor p = {.kind = &pm_kind_opclass};
+	pm_sample	kept[N_ROWS];
+	pm_dataset	d = {.samples = kept};
+	pm_fit_report report;
+	double		surprise;
+
+	CHECK_EQ(pm_options_set(p.kind, NULL, 0, &p.options, NULL), PM_OK);
+	for (int i = 0; i < N_ROWS; i++)
+		if (i % N_CARDS != unseen)
+			kept[d.n++] = samples[i];
+	CHECK_EQ(pm_predictor_fit(&p, &d, 1, 1, NULL, &arena, &report, NULL), PM_OK);
+	CHECK(narrowing(&p, unseen, 1, &surprise) < 0.7);
+	CHECK(surprise > 0 && surprise < 0.7);
+	CHECK(narrowing(&p, unseen, 2, &surprise) > 1);
+	CHECK(surprise > 1);
 }
 
 /* opclass finds the levels from times alone, answers for a card that it has not seen, and keeps them when it is stored. */
@@ -595,6 +661,7 @@ main(void)
 	test_settled();
 	test_opclass();
 	test_doubt();
+	test_surprise();
 	test_operators();
 	test_operators_settled();
 	test_better();

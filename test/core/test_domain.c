@@ -324,6 +324,41 @@ test_unlike(void)
 	CHECK_NEAR(log(judge(t, &s, 0.9).high_ms), 2 * high, 0.1 * high);
 }
 
+/* CPUs and GPUs have limits of their own: odd networks that were measured on a CPU do not make those of a GPU usual. */
+static void
+test_unlike_by_kind(void)
+{
+	pm_dataset	d = make_dataset(60, 1, true, some_time, &arena);
+	pm_sample	s = odd_sample("Relu", 30, 3, 32);
+	pm_gpu		cpu = test_gpu;
+	double		u[60] = {0};
+	double		distance[60];
+	pm_crossed	crossed = {.distance = distance};
+	const pm_trust *t;
+
+	cpu.name = "processor";
+	cpu.is_cpu = true;
+	for (int i = 0; i < 60; i++)
+	{
+		distance[i] = 1e-6 * i;
+		if (i % 2)
+		{
+			d.samples[i].query.gpu = &cpu;
+			distance[i] = 1;
+		}
+	}
+	crossed.ms = crossed_of(&d, u);
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	check_outside(t, &s, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training");
+	s.query.gpu = &cpu;
+	CHECK(!(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_NETWORK_UNLIKE));
+	/* a kind without rows has the limit of all */
+	for (int i = 1; i < 60; i += 2)
+		distance[i] = NAN;
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	CHECK(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_NETWORK_UNLIKE);
+}
+
 /* A question without a framework is one about the release of the usual framework that most rows of its card are of. */
 static void
 test_frameworks(void)
@@ -372,6 +407,7 @@ main(void)
 	test_distances();
 	test_slope();
 	test_unlike();
+	test_unlike_by_kind();
 	pm_arena_release(&arena);
 	return check_done("domain");
 }

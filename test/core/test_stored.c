@@ -13,7 +13,7 @@
 #include "predictor/recalibrate.h"
 
 #define FOLDER "test/core/stored"
-#define FORMAT "format10"
+#define FORMAT "format11"
 
 static pm_arena arena;
 
@@ -313,7 +313,7 @@ test_old_format(void)
 	size_t		len;
 	uint8_t    *data = read_stored("format1", "roofline", &len);
 
-	check_outdated(data, len, "has format version 1, and this library reads version 10");
+	check_outdated(data, len, "has format version 1, and this library reads version 11");
 }
 
 int

@@ -44,7 +44,7 @@ pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const p
 typedef struct pm_device_need
 {
 	double		busy;			/* share of its time that the device works for it, 0..1 */
-	double		peak_mb;		/* memory */
+	double		peak_mb;		/* memory, at most */
 	double		memory_mb;		/* that such a device has */
 } pm_device_need;
 

@@ -52,11 +52,11 @@ pm_correction_save(const pm_correction *c, pm_buffer *b)
 	for (int i = 0; i < c->n; i++)
 	{
 		const pm_device_correction *g = &c->device[i];
-		double		number[] = {g->a, g->b, g->centre, g->low, g->high};
+		double		number[] = {g->a, g->b, g->centre, g->low, g->high, g->surprise};
 
 		pm_put_text(b, g->gpu);
 		pm_put_u32(b, (uint32_t) g->structures);
-		for (int k = 0; k < 5; k++)
+		for (int k = 0; k < 6; k++)
 			pm_put_f64(b, number[k]);
 		for (int k = 0; k < N_CELLS; k++)
 		{
@@ -112,7 +112,8 @@ load_device(const pm_translation *dtypes, const pm_translation *layouts, pm_read
 	g->centre = get_log(r);
 	g->low = get_log(r);
 	g->high = get_log(r);
-	if (!(g->low <= g->high) || fabs(g->b) > PM_CORRECTION_MAX_B)
+	g->surprise = get_log(r);
+	if (!(g->low <= g->high) || fabs(g->b) > PM_CORRECTION_MAX_B || !(g->surprise >= 0 && g->surprise <= PM_MOST_SURPRISE))
 		r->failed = true;
 	for (int i = 0; i < dtypes->n; i++)
 		for (int k = 0; k < layouts->n; k++)

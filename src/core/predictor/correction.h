@@ -15,6 +15,7 @@
 #include "predictor/card_state.h"
 
 #define PM_CORRECTION_MAX_B	0.3	/* of |b| */
+#define PM_MOST_SURPRISE	10.0
 
 typedef struct pm_device_correction
 {
@@ -24,6 +25,7 @@ typedef struct pm_device_correction
 	double		a;
 	double		b;
 	double		centre;			/* mean of ln(predicted) */
+	double		surprise;		/* error on these networks, each left out, over what the intervals expect; 0: not known */
 	double		low;			/* range of ln(predicted) in the rows; b counts inside it only */
 	double		high;
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */

@@ -380,7 +380,7 @@ make_domain(pm_domain **t, int rows, pm_arena *a, pm_status *st)
 	(*t)->sizes.n = N_SIZES;
 	(*t)->min_step = DBL_MAX;
 	(*t)->max_step = -DBL_MAX;
-	(*t)->limit = INFINITY;
+	(*t)->limit[0] = (*t)->limit[1] = INFINITY;
 	return PM_OK;
 }
 
@@ -405,7 +405,7 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, 0, d, a, st);
 	if (rc == PM_OK && distance != NULL)
-		rc = pm_networks_limit(t, distance, d->n, a, st);
+		rc = pm_networks_limit(t, d, distance, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
@@ -605,11 +605,10 @@ judge_step(const pm_domain *t, const pm_tokens *tokens, causes *c)
 }
 
 static void
-judge_network(const pm_domain *t, const pm_novelty *novelty, causes *c)
+judge_network(double limit, const pm_novelty *novelty, causes *c)
 {
-	if (novelty->distance > t->limit)
-		add_cause(c, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training (distance %.2f, usual up to %.2f)", novelty->distance,
-				  t->limit);
+	if (novelty->distance > limit)
+		add_cause(c, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training (distance %.2f, usual up to %.2f)", novelty->distance, limit);
 }
 
 /* How far a network is, given that of its operators; the work of its tokens becomes that at MIX_BATCH. */
@@ -678,7 +677,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 	judge_words(t, q, &c);
 	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
-	judge_network(t, novelty, &c);
+	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);
 	v->update_share = pm_update_share(work);
 	v->in_domain = c.len == 0;
 	if (q->framework != NULL && q->framework[0] != '\0' && pm_domain_find_framework(t, q->framework) < 0)

@@ -96,20 +96,34 @@ pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_stat
 	return PM_OK;
 }
 
-pm_code
-pm_networks_limit(struct pm_domain *t, const double *distance, int rows, pm_arena *a, pm_status *st)
+/* The limit from the rows whose device is a CPU or is not (cpu 1 or 0), or from all (cpu -1); 0: the distance of none is known. known: [d->n] */
+static double
+usual_limit(const pm_dataset *d, const double *distance, int cpu, double *known)
 {
-	double	   *known = PM_NEW(a, double, rows);
 	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+		if (!isnan(distance[i]) && (cpu < 0 || d->samples[i].query.gpu->is_cpu == cpu))
+			known[n++] = distance[i];
+	pm_sort(known, n);
+	return n > 0 ? fmax(pm_percentile(known, n, USUAL_PART), USUAL_DISTANCE) : 0;
+}
+
+pm_code
+pm_networks_limit(struct pm_domain *t, const pm_dataset *d, const double *distance, pm_arena *a, pm_status *st)
+{
+	double	   *known = PM_NEW(a, double, d->n);
+	double		all;
 
 	if (!known)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < rows; i++)
-		if (!isnan(distance[i]))
-			known[n++] = distance[i];
-	pm_sort(known, n);
-	if (n > 0)
-		t->limit = fmax(pm_percentile(known, n, USUAL_PART), USUAL_DISTANCE);
+	all = usual_limit(d, distance, -1, known);
+	for (int cpu = 0; cpu < 2 && all > 0; cpu++)
+	{
+		double		of_kind = usual_limit(d, distance, cpu, known);
+
+		t->limit[cpu] = of_kind > 0 ? of_kind : all;
+	}
 	return PM_OK;
 }
 
@@ -119,7 +133,8 @@ void
 pm_networks_save(const struct pm_domain *t, pm_buffer *b)
 {
 	pm_put_u32(b, t->knows_networks);
-	pm_put_f64(b, fmin(t->limit, DBL_MAX));
+	for (int cpu = 0; cpu < 2; cpu++)
+		pm_put_f64(b, fmin(t->limit[cpu], DBL_MAX));
 	pm_put_u32(b, (uint32_t) t->n_networks);
 	for (int i = 0; i < t->n_networks; i++)
 	{
@@ -137,11 +152,12 @@ pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
 {
 	pm_code		rc;
 
-	t->limit = INFINITY;
+	t->limit[0] = t->limit[1] = INFINITY;
 	if (r->failed)
 		return PM_OK;
 	t->knows_networks = pm_get_u32(r, 1);
-	t->limit = pm_get_above(r, 0);
+	for (int cpu = 0; cpu < 2; cpu++)
+		t->limit[cpu] = pm_get_above(r, 0);
 	t->n_networks = t->room = (int) pm_get_u32(r, MAX_NETWORKS);
 	if ((t->networks = PM_NEW(a, network, t->n_networks)) == NULL)
 		return pm_no_memory(st, a);

@@ -77,7 +77,7 @@ struct pm_domain
 	int			n_networks;
 	int			room;			/* of networks */
 	network    *networks;
-	double		limit;			/* a network farther than that is unlike all in training; infinite: no such rule */
+	double		limit[2];		/* [is_cpu] a network farther than that is unlike all in training; infinite: no such rule */
 };
 
 /*
@@ -105,8 +105,12 @@ pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
 pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st);
 /* 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered. */
 double		pm_networks_distance(const struct pm_domain *t, const double *share);
-/* Let the limit be the distance within which nearly all rows were from the others: distance[rows], NaN where it is not known. */
-pm_code		pm_networks_limit(struct pm_domain *t, const double *distance, int rows, pm_arena *a, pm_status *st);
+/*
+ * Let the limits be the distances within which nearly all rows of d were from the others: distance[d->n], NaN where it is
+ * not known.  GPUs and CPUs have limits of their own, since what is usual depends on which networks were measured on them;
+ * a kind without rows has that of all rows.
+ */
+pm_code		pm_networks_limit(struct pm_domain *t, const pm_dataset *d, const double *distance, pm_arena *a, pm_status *st);
 void		pm_networks_save(const struct pm_domain *t, pm_buffer *b);
 /* Damage shows in r->failed. */
 pm_code		pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st);

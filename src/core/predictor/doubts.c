@@ -54,6 +54,25 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 }
 
 /*
+ * The interval of a card that training had no step of, by what a recalibration said of it: its networks, each left out, erred
+ * `surprise` times as much as expected.  What was expected counts as OWN_NETWORKS more of them.
+ */
+#define OWN_NETWORKS	5
+
+static void
+weigh_surprise(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdict *v)
+{
+	const pm_device_correction *c = pm_correction_find(p->correction, q->gpu->name);
+	double		factor;
+
+	if (c == NULL || c->surprise == 0 || isnan(v->low_ms) || !pm_doubts_card(p, q))
+		return;
+	factor = (OWN_NETWORKS + c->structures * c->surprise) / (OWN_NETWORKS + c->structures);
+	v->low_ms = fmax(step_ms * pow(v->low_ms / step_ms, factor), DBL_MIN);
+	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, factor), DBL_MAX);
+}
+
+/*
  * A card that was measured, but not in this format or at such a batch, is known no worse than by its sheet: its interval
  * is at most as wide as it would be without the measurements.
  */
@@ -162,6 +181,7 @@ pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, doubl
 	mention_operators(p, q, v);
 	doubt_card(p, q, step_ms, level, v);
 	bound_by_sheet(p, q, step_ms, level, v);
+	weigh_surprise(p, q, step_ms, v);
 	doubt_optimizer(step_ms, level, v);
 	doubt_kind(p, q, step_ms, v);
 	if (q->mode == PM_INFERENCE)

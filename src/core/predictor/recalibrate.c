@@ -525,6 +525,76 @@ cross_correct(const pm_predictor *base, const pm_dataset *d, const answers *x, i
 	return rc;
 }
 
+/* Of the logarithms of a row: its error where its network was left out, and the one that p expects in the mean. */
+static pm_code
+expect(const pm_predictor *p, const pm_sample *s, double cross, pm_arena *a, double *error, double *expected, pm_status *st)
+{
+	pm_arena	scratch;
+	pm_verdict	v;
+	pm_code		rc;
+
+	pm_arena_init_within(&scratch, a);
+	rc = pm_predictor_judge(p, s, cross, PM_LEVEL_USUAL, &scratch, &v, st);
+	pm_arena_release(&scratch);
+	*error = fabs(log(s->step_ms / cross));
+	/* of Laplace's distribution, whose inner part the interval is */
+	*expected = rc == PM_OK ? log(v.high_ms / v.low_ms) / 2 / -log(1 - PM_LEVEL_USUAL) : NAN;
+	return rc;
+}
+
+/*
+ * How far the networks of n rows p of a device, each left out, surprised `out`, whose correction c is: each counts as much as
+ * any other.  0: without intervals, or of one network alone.
+ */
+static pm_code
+measure_surprise(const pm_predictor *out, const point *p, int n, const double *cross, pm_arena *a, pm_device_correction *c, pm_status *st)
+{
+	double		errors = 0;
+	double		expected = 0;
+
+	for (int i = 0; i < n;)
+	{
+		double		error = 0,
+					usual = 0;
+		int			from = i;
+
+		for (; i < n && p[i].structure == p[from].structure; i++)
+		{
+			double		e,
+						x;
+			pm_code		rc = isnan(cross[p[i].row]) ? PM_OK : expect(out, p[i].sample, cross[p[i].row], a, &e, &x, st);
+
+			if (rc != PM_OK || isnan(cross[p[i].row]))
+				return rc;
+			error += e;
+			usual += x;
+		}
+		errors += error / (i - from);
+		expected += usual / (i - from);
+	}
+	if (expected > 0 && c->structures > 1)
+		c->surprise = fmin(errors / expected, PM_MOST_SURPRISE);
+	return PM_OK;
+}
+
+/* The surprises of all devices that rows are of, in `out` with its intervals; c is its correction, that of p's devices first. */
+static pm_code
+measure_surprises(const pm_predictor *out, const point *p, int n, const double *cross, pm_arena *a, pm_correction *c, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	for (int i = 0, k = 0; i < n && rc == PM_OK; k++)
+	{
+		int			end = i;
+
+		while (end < n && strcmp(p[end].gpu, p[i].gpu) == 0)
+			end++;
+		rc = measure_surprise(out, p + i, end - i, cross, a, &c->device[k], st);
+		i = end;
+	}
+	return rc;
+}
+
 static void
 errors(const pm_dataset *d, const double *predicted, double *mape, double *mae, double *rmse)
 {
@@ -587,5 +657,7 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		return pm_diverged(st, "its predictions are too far off for an error to be given");
 	*out = *base;
 	out->correction = c;
-	return pm_trust_update(base->trust, d, cross, seen, false, hooks, a, &out->trust, st);
+	if ((rc = pm_trust_update(base->trust, d, cross, seen, false, hooks, a, &out->trust, st)) != PM_OK)
+		return rc;
+	return measure_surprises(out, p, make_points(d, &x, NULL, -1, p), cross, a, c, st);
 }

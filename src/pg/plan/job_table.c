@@ -314,27 +314,32 @@ pm_job_table_need_question(const pm_job_table *t)
 	need_all(t, asked, lengthof(asked));
 }
 
-/* Raise for a column that is to be a time, and of a type that has no cast to one. */
-static void
-check_time(const pm_job_table *t, pm_job_column what)
-{
-	Oid			type = t->column_type[what];
-	Oid			cast;
-
-	if (t->column[what] == NULL || !OidIsValid(t->relid) || type == TIMESTAMPTZOID ||
-		find_coercion_pathway(TIMESTAMPTZOID, type, COERCION_EXPLICIT, &cast) != COERCION_PATH_NONE)
-		return;
-	ereport(ERROR,
-			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("\"%s\" of the jobs in \"%s\" must be a time", names[what], get_rel_name(t->relid)),
-			 errdetail("The column %s is of type %s.", t->column[what] + strlen("j."), format_type_be(type)),
-			 errhint("Name another column, or none: columns => '{\"%s\": null}'. For seconds since 1970, make a view with to_timestamp().", names[what])));
-}
-
 static bool
 is_time(pm_job_column what)
 {
 	return what == PM_COLUMN_SUBMITTED_AT || what == PM_COLUMN_STARTED_AT || what == PM_COLUMN_FINISHED_AT || what == PM_COLUMN_DEADLINE;
+}
+
+/* Raise for a column of a type that has no cast to the one it is read as: a time, or a number. */
+static void
+check_type(const pm_job_table *t, pm_job_column what, const char *as)
+{
+	Oid			type = t->column_type[what];
+	Oid			to;
+	Oid			cast;
+
+	if (t->column[what] == NULL || !OidIsValid(t->relid))
+		return;
+	to = DatumGetObjectId(DirectFunctionCall1(regtypein, CStringGetDatum(as)));
+	if (type == to || to == TEXTOID || find_coercion_pathway(to, type, COERCION_EXPLICIT, &cast) != COERCION_PATH_NONE)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("\"%s\" of the jobs in \"%s\" must be a %s", names[what], get_rel_name(t->relid), is_time(what) ? "time" : "number"),
+			 errdetail("The column %s is of type %s.", t->column[what] + strlen("j."), format_type_be(type)),
+			 is_time(what) ?
+			 errhint("Name another column, or none: columns => '{\"%s\": null}'. For seconds since 1970, make a view with to_timestamp().", names[what]) :
+			 errhint("Name another column, or none: columns => '{\"%s\": null}'.", names[what])));
 }
 
 /* What is shown as it stands there, and never looked up. */
@@ -374,13 +379,12 @@ pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
 	bool		is_number;
 
-	if (is_time(what))
-		check_time(t, what);
 	if (t->column[what] == NULL)
 		return psprintf("NULL::%s", type);
 	/* as reports and collect_from_jobs read it */
 	if (is_duration(what) && OidIsValid(t->relid) && t->column_type[what] == INTERVALOID)
 		return psprintf("pg_catalog.date_part('epoch', %s)::%s", t->column[what], type);
+	check_type(t, what, type);
 	/* logs that were loaded as text have '' where there is nothing, which is no number, no time and no name */
 	if (is_text(t, what) && !is_label(what))
 	{

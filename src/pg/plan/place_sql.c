@@ -127,7 +127,7 @@ static const char needs_query[] =
 "     FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5),"
 "         pg_catalog.unnest($6), pg_catalog.unnest($7)) WITH ORDINALITY AS a (graph_id, gpu, batch, dtype, layout, framework, optimizer, nr)"
 "     GROUP BY 1, 2, 3, 4, 5, 6, 7)"
-" SELECT pg_catalog.unnest(q.jobs)::pg_catalog.int4, c.busy_a, m.peak_mb, perfmodel.usable_memory_mb(q.gpu)"
+" SELECT pg_catalog.unnest(q.jobs)::pg_catalog.int4, c.busy_a, COALESCE(m.high, m.peak_mb), perfmodel.usable_memory_mb(q.gpu)"
 " FROM asked AS q,"
 "     LATERAL perfmodel.colocate(q.graph_id, q.batch, q.graph_id, q.batch, q.gpu, q.dtype, q.dtype, $8) AS c,"
 "     LATERAL perfmodel.predict_memory(q.graph_id, q.gpu, q.batch, q.dtype, q.layout, q.framework, q.optimizer) AS m";

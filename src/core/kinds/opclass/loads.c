@@ -185,35 +185,54 @@ coefs_in(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i, in
 		coef[PM_TERM_COMPUTE] = from[pm_term_product(c, dtype, c->product[group])];
 }
 
+/* The format in which products take no less time than in `dtype`: it runs them on slower units, or on the same; else dtype. */
+static pm_dtype
+bound_of(pm_dtype dtype)
+{
+	return dtype == PM_TF32 ? PM_FP32 : dtype == PM_FP16 ? PM_AMP : dtype;
+}
+
+/* Whether the bound holds on this card: times that were measured in FP16 stay, and other units have rates of their own. */
+static bool
+is_bounded(const pm_cards *c, const pm_question *q, int work)
+{
+	bool		measured;
+
+	if (q->dtype != PM_FP16)
+		return true;
+	pm_cards_expected(c, q->gpu, PM_FP16, work, &measured);
+	return !measured && !q->gpu->is_cpu && !isnan(q->gpu->fp16_tensor_tflops);
+}
+
 pm_opclass_rates
 pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
 {
 	const pm_opclass *m = p->impl;
 	pm_opclass_rates r = {.m = m, .in = pm_opclass_closest(m, q), .dtype = (int) q->dtype, .cards = pm_cards_factors(&m->cards, q),
-		.least_update = pm_opclass_least_update(q)};
-	pm_question wide = *q;
+		.bound = bound_of(q->dtype), .least_update = pm_opclass_least_update(q)};
+	pm_question other = *q;
 
-	wide.dtype = PM_FP32;
-	if (q->dtype == PM_TF32)
-	{
-		r.wide = pm_cards_factors(&m->cards, &wide);
-		for (int work = 0; work < PM_N_CARD_WORKS; work++)
-			r.faster[work] = pm_gpu_rate(q->gpu, PM_TF32, true, work == PM_CARD_CONV) / pm_gpu_rate(q->gpu, PM_FP32, true, work == PM_CARD_CONV);
-	}
+	if (r.bound == q->dtype)
+		return r;
+	other.dtype = r.bound;
+	r.bound_cards = pm_cards_factors(&m->cards, &other);
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		if (is_bounded(&m->cards, q, work))
+			r.faster[work] = pm_gpu_rate(q->gpu, q->dtype, true, work == PM_CARD_CONV) / pm_gpu_rate(q->gpu, r.bound, true, work == PM_CARD_CONV);
 	return r;
 }
 
-/* The most that the arithmetic of token i may take in TF32, as a factor on its time at the peak; infinite for others and other formats. */
+/* The most that the arithmetic of token i may take, as a factor on its time at the peak; infinite where no format bounds it. */
 static double
 most_arithmetic(const pm_opclass_rates *r, const pm_tokens *t, int i, double add)
 {
 	int			work = pm_card_work_of(t->op_class[i]);
-	double		wide[PM_N_TERMS];
+	double		coef[PM_N_TERMS];
 
 	if (!(r->faster[work] > 0) || !is_product_class(pm_token_group(t, i)))
 		return INFINITY;
-	coefs_in(r->m, r->in, t, i, PM_FP32, wide);
-	return (wide[PM_TERM_COMPUTE] + add) * r->wide.compute[work] * r->faster[work];
+	coefs_in(r->m, r->in, t, i, (int) r->bound, coef);
+	return (coef[PM_TERM_COMPUTE] + add) * r->bound_cards.compute[work] * r->faster[work];
 }
 
 /* With `add` to the coefficient; the factor of the card included. */

@@ -140,13 +140,17 @@ typedef struct pm_opclass_rates
 	const pm_stratum *in;
 	int			dtype;
 	pm_card_factors cards;
-	pm_card_factors wide;		/* those of FP32, which bound TF32 */
-	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products in TF32 over that in FP32; 0: the format is another */
+	pm_dtype	bound;			/* products take no longer than in this format: FP32 of TF32, AMP of FP16; dtype: there is none */
+	pm_card_factors bound_cards;	/* those in that format */
+	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products over that in that format; 0: it does not bound them */
 	double		least_update;	/* pm_opclass_least_update() */
 } pm_opclass_rates;
 
 pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
-/* coef[PM_N_TERMS] of token i: those of its type, or of its class.  No product takes longer in TF32 than in FP32. */
+/*
+ * coef[PM_N_TERMS] of token i: those of its type, or of its class.  No product takes longer in TF32 than in FP32, nor, on
+ * matrix units, in FP16 than in AMP, but where the card was measured in FP16.
+ */
 void		pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double *coef);
 /*
  * Factor on the time of token i at the peak for its arithmetic, that of the card included: what it has in the format of r,
