@@ -24,6 +24,7 @@
 #include "kinds/cards.h"
 #include "base/metrics.h"
 #include "features/split.h"
+#include "predictor/doubts.h"
 #include "predictor/evidence.h"
 #include "predictor/sensitivity.h"
 
@@ -562,9 +563,11 @@ measure_surprise(const pm_predictor *out, const point *p, int n, const double *c
 		{
 			double		e,
 						x;
-			pm_code		rc = isnan(cross[p[i].row]) ? PM_OK : expect(out, p[i].sample, cross[p[i].row], a, &e, &x, st);
+			pm_code		rc = PM_OK;
 
-			if (rc != PM_OK || isnan(cross[p[i].row]))
+			if (pm_stopped(a, st))
+				return PM_CANCELLED;
+			if (isnan(cross[p[i].row]) || (rc = expect(out, p[i].sample, cross[p[i].row], a, &e, &x, st)) != PM_OK)
 				return rc;
 			error += e;
 			usual += x;
@@ -577,7 +580,7 @@ measure_surprise(const pm_predictor *out, const point *p, int n, const double *c
 	return PM_OK;
 }
 
-/* The surprises of all devices that rows are of, in `out` with its intervals; c is its correction, that of p's devices first. */
+/* The surprises of the cards among the devices of rows whose level is in doubt; c is the correction of out, that of p's devices first. */
 static pm_code
 measure_surprises(const pm_predictor *out, const point *p, int n, const double *cross, pm_arena *a, pm_correction *c, pm_status *st)
 {
@@ -589,7 +592,8 @@ measure_surprises(const pm_predictor *out, const point *p, int n, const double *
 
 		while (end < n && strcmp(p[end].gpu, p[i].gpu) == 0)
 			end++;
-		rc = measure_surprise(out, p + i, end - i, cross, a, &c->device[k], st);
+		if (pm_doubts_card(out, &p[i].sample->query))
+			rc = measure_surprise(out, p + i, end - i, cross, a, &c->device[k], st);
 		i = end;
 	}
 	return rc;
