@@ -128,6 +128,9 @@ SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "heavy", "n
     {"id": 1, "op": "MatMul", "inputs": [0], "shape": [1, 20480], "batch_dim": 0, "weights": [[20480, 20480]]}]}') > 0 AS loaded;
 CREATE TABLE heavy AS SELECT i AS job_id, 'heavy' AS graph, 'T4' AS gpu, 1 AS batch, 100 AS steps, 'SGD' AS optimizer FROM generate_series(1, 2) AS i;
 SELECT job_id, shares_with FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2) ORDER BY 1;
+-- the upper bounds of both have to fit, not what is likely
+UPDATE heavy SET optimizer = NULL;
+SELECT shares_with, 2 * peak_mb < perfmodel.usable_memory_mb('T4') AS likely, 2 * high < perfmodel.usable_memory_mb('T4') AS sure FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1) ORDER BY job_id LIMIT 1;
 UPDATE heavy SET optimizer = 'AdamW';
 SELECT job_id, shares_with, fits FROM perfmodel.place('heavy', nodes => '{n1}', node_gpus => '{T4}', node_free => '{1}', predictor => 'queue', max_slowdown => 2), perfmodel.predict_memory(perfmodel.graph_id('heavy'), 'T4', 1, optimizer => 'adamw') ORDER BY 1;
 -- ---- a job that does not fit into memory runs nowhere, holds nobody up and is not left out; what runs already does fit
