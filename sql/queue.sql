@@ -81,6 +81,12 @@ UPDATE late SET started_at = NULL, finished_at = NULL WHERE started_at > '2026-0
 SELECT job_id, date_trunc('minute', n.start_p90) AS narrow, date_trunc('minute', w.start_p50) AS p50, date_trunc('minute', w.start_p90) AS p90, w.note
 FROM perfmodel.queue_eta('late', free => '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00', arrivals => '0') AS n JOIN
     perfmodel.queue_eta('late', free => '{"T4": 0}', backfill => true, at => '2026-02-01 12:00+00') AS w USING (job_id) WHERE n."position" IS NOT NULL ORDER BY job_id::int;
+-- what a job took is no forecast: with such a column the history says the same as without
+CREATE TABLE took AS SELECT i::text AS job_id, 'T4' AS gpu, CASE i % 4 WHEN 0 THEN 'no such net' ELSE 'bnet5@32' END AS graph, 64 AS batch, 1000 AS steps, t AS submitted_at,
+    CASE WHEN i <= 40 THEN t END AS started_at, CASE WHEN i <= 40 THEN t + interval '15 min' END AS finished_at, CASE WHEN i <= 40 THEN 900.0 END AS duration_s
+FROM (SELECT i, '2026-01-30 00:00+00'::timestamptz + make_interval(hours => i) AS t FROM generate_series(1, 41) AS i) AS j;
+SELECT columns, job_id, date_trunc('minute', finish_p50) AS finish_p50, note ~ 'history: jobs on T4 take .* times the prediction .n 30' AS learned
+FROM unnest('{"{}","{\"duration_s\": null}"}'::jsonb[]) AS columns, perfmodel.queue_eta('took', columns, '{"T4": 1}', at => '2026-02-01 12:00+00');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', free => ''{}'', arrivals => ''-1 day''',
     '''coming'', free => ''{}'', arrivals => ''1000000 years''', '''coming'', ''{"submitted_at": null}'', ''{}'', ''sjf'', arrivals => ''1 day''',
     '''coming'', ''{"finished_at": "duration_s"}'', ''{}'', ''sjf''', '''coming'', ''{"started_at": "duration_s"}'', ''{}''',

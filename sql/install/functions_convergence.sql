@@ -67,8 +67,10 @@ BEGIN ATOMIC
                                        predictor => $10, level => $11, optimizer => $12, world_size => $6, nodes => $13, cluster => $14, parallel => $15) AS j
     UNION ALL
     SELECT b.total, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           'no answer: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($4, '')), '')
-           || coalesce(' to target ' || quote_literal(nullif($5, '')), '') || ': insert what finished trainings needed'
+           'no answer: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($4, '')), ' without a dataset')
+           || coalesce(' to target ' || quote_literal(nullif($5, '')), '')
+           || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
+                        WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($4, $5) ORDER BY c.dataset, c.target LIMIT 1), ': insert what finished trainings needed')
     FROM b WHERE b.total IS NOT NULL AND num_nulls($1, $2, $4, $5) = 0 AND NOT EXISTS (SELECT FROM expected);
 END;
 COMMENT ON FUNCTION perfmodel.time_to_target(bigint, text, integer, text, text, integer, text, text, text, text, float8, text, integer, text, jsonb, float8) IS
@@ -92,8 +94,10 @@ BEGIN ATOMIC
     )
     SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency,
            nullif(concat_ws('; ', p.note,
-               CASE WHEN s.efficiency IS NULL THEN 'no efficiency: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($5, '')), '')
-                                                   || coalesce(' to target ' || quote_literal(nullif($6, '')), '') || ': insert what finished trainings needed'
+               CASE WHEN s.efficiency IS NULL THEN 'no efficiency: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($5, '')), ' without a dataset')
+                                                   || coalesce(' to target ' || quote_literal(nullif($6, '')), '')
+                                                   || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
+                                                                WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($5, $6) ORDER BY c.dataset, c.target LIMIT 1), ': insert what finished trainings needed')
                     WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM b, s, LATERAL perfmodel.predict($1, $2, $3, dtype => $8, layout => $9, framework => $10, predictor => $11, optimizer => $12,
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;

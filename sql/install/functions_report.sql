@@ -404,7 +404,7 @@ BEGIN
 <a href="#trust">How good the predictions are</a> <a href="#predictors">Predictors</a></nav></header>
 <main>
 ', waiting, history, perfmodel.report_trust(chosen.name, zoom => zoom), '<section aria-labelledby="predictors"><h2 id="predictors">Predictors</h2>
-<div class="grid">', perfmodel.report_figure('Predictors of this database', 'The active one answers when a question names none.',
+<div class="grid">', perfmodel.report_figure('Predictors of this database', 'The active one answers when a question names none. Each error is on measurements of its own: compare_predictors() says which predictor is better.',
             perfmodel.report_table('SELECT name, kind, active, measurements, gpus, error_pct, origin, trained_at::date AS trained FROM perfmodel.predictors LIMIT 30'),
             'SELECT * FROM perfmodel.predictors', true), '</div></section>
 </main>

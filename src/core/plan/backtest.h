@@ -39,6 +39,7 @@ typedef struct pm_past_job
 	pm_queue_job job;			/* as a waiting job of its whole work */
 	double		start_s;		/* INFINITY: it has not started */
 	double		finish_s;		/* INFINITY: it has not ended */
+	bool		hindsight;		/* its forecast is what it took, and says nothing of forecasts */
 } pm_past_job;
 
 /* Draws of a moment with so many jobs and questions together. */

@@ -19,7 +19,7 @@ typedef struct ratios
 static bool
 has_run(const pm_past_job *p)
 {
-	return isfinite(p->start_s) && p->start_s < 0 && p->job.work.p50_s > 0 && isfinite(p->job.work.p50_s);
+	return !p->hindsight && isfinite(p->start_s) && p->start_s < 0 && p->job.work.p50_s > 0 && isfinite(p->job.work.p50_s);
 }
 
 /* True over predicted duration of each job that has started. */

@@ -30,6 +30,9 @@
 /* The interval whose ends are the quantiles of 10 and 90 %. */
 #define LEVEL 0.8
 
+/* A job that is over and whose duration_s differs by less from what it took has no forecast there. */
+#define HINDSIGHT_S 2
+
 /* More than that in one plan is a mistake, and would not fit into one array. */
 #define MAX_JOBS 5000000
 
@@ -205,6 +208,15 @@ take_duration(pm_job_row *r, const pm_job_question *q)
 		pm_job_note(r, psprintf("duration_p90_s is %g: it must be at least duration_s and at most 1e12", q->duration_p90_s));
 }
 
+/* Reports and nightly() know a column of that name, too: how long a job took that is over. That is no forecast. */
+static bool
+is_hindsight(const pm_job_row *r, const pm_job_question *q)
+{
+	if (r->live || TIMESTAMP_NOT_FINITE(r->started_at) || TIMESTAMP_NOT_FINITE(r->finished_at))
+		return false;
+	return fabs(q->duration_s - ((double) r->finished_at - (double) r->started_at) / USECS_PER_SEC) < HINDSIGHT_S;
+}
+
 /* What the predictor cannot be asked without; NULL: nothing. */
 static const char *
 missing_for_question(const pm_job_row *r, const pm_job_question *q)
@@ -367,10 +379,12 @@ forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 	}
 	if (lacks_memory(jobs, r, q, at))
 		return;
-	if (!isnan(q->duration_s))
-		take_duration(r, q);
-	else
+	r->hindsight = is_hindsight(r, q);
+	if (isnan(q->duration_s) || r->hindsight)
 		ask_duration(r, q);
+	if (!isnan(q->duration_s) && !r->asked)
+		take_duration(r, q);
+	r->hindsight = r->hindsight && !r->asked;
 }
 
 /* The rows of the query as they stand there. */
@@ -525,6 +539,7 @@ pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past)
 		p->job = jobs->queue[i];
 		p->job.work.p50_s /= r->share_left;
 		p->job.elapsed_s = -1;
+		p->hindsight = r->hindsight;
 		p->start_s = started ? seconds_from(at, r->started_at) : INFINITY;
 		p->finish_s = r->live || r->finished_at > at ? INFINITY : seconds_from(at, r->finished_at);
 		n++;

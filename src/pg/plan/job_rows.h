@@ -28,6 +28,7 @@ typedef struct pm_job_row
 	double		share_left;		/* of the work: p50_s and so on are of that */
 	bool		live;			/* waits or runs; not: over, and read for what was submitted of late */
 	bool		asked;			/* the predictor was */
+	bool		hindsight;		/* it is over, and its forecast is what it took */
 	bool		lacks_memory;	/* waits, and surely does not fit into the memory of its device */
 	double		weight;			/* NaN: none given */
 	double		noise_scale;	/* NaN: none given */
