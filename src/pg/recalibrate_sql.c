@@ -304,8 +304,8 @@ pm_recalibrate_sql(PG_FUNCTION_ARGS)
 	values[4] = Int32GetDatum(q.result.structures);
 	values[5] = pm_rounded_or_null(100 * q.result.mape_before, &nulls[5]);
 	values[6] = pm_rounded_or_null(100 * q.result.mape_after, &nulls[6]);
-	values[7] = Float8GetDatum(q.result.mae_before);
-	values[8] = pm_float8_or_null(q.result.mae_after, &nulls[8]);
+	values[7] = pm_figure_or_null(q.result.mae_before, &nulls[7]);
+	values[8] = pm_figure_or_null(q.result.mae_after, &nulls[8]);
 	values[9] = Float8GetDatum(ceil(1000 * q.t.report.seconds) / 1000);
 	return pm_record(fcinfo, values, nulls);
 }
