@@ -399,7 +399,7 @@ make_past(pm_past_job *past, double factor, pm_rng *rng)
 		double		start = fmax(t, free_at);
 
 		free_at = start + factor * 100;
-		past[n] = (pm_past_job) {waiting(t, 100, 1), start <= 0 ? start : INFINITY, free_at <= 0 ? free_at : INFINITY};
+		past[n] = (pm_past_job) {waiting(t, 100, 1), start <= 0 ? start : INFINITY, free_at <= 0 ? free_at : INFINITY, false};
 		past[n].job.question = 0;
 		n++;
 	}
@@ -476,7 +476,7 @@ test_backtest_of_two(void)
 static pm_past_job
 ran_for(double ran, int pool, int question)
 {
-	pm_past_job p = {waiting(-100000, 100, 1), isinf(ran) ? -50 : -50000, isinf(ran) ? INFINITY : -50000 + ran};
+	pm_past_job p = {waiting(-100000, 100, 1), isinf(ran) ? -50 : -50000, isinf(ran) ? INFINITY : -50000 + ran, false};
 
 	p.job.pool = pool;
 	p.job.question = question;
@@ -517,6 +517,14 @@ test_overruns(void)
 	CHECK(o[0].factor == PM_OVERRUN_MIN && o[0].capped);
 	CHECK_EQ(pm_overruns(past, PM_OVERRUN_LEAST - 1, 200, 1, o, &arena, &st), PM_OK);
 	CHECK(o[0].factor == 1 && o[0].n == 0);
+	/* forecasts that were made afterwards say nothing */
+	for (int i = 0; i < n; i++)
+	{
+		past[i] = ran_for(i < 60 ? 200 : 100, 0, i);
+		past[i].hindsight = i >= 60;
+	}
+	CHECK_EQ(pm_overruns(past, n, 200, 1, o, &arena, &st), PM_OK);
+	CHECK(o[0].n == 60 && o[0].factor > 1.8);
 }
 
 /* Draws of a moment go down with the jobs, down to what quantiles need. */
