@@ -10,6 +10,7 @@
  * networks   how many are measured ("1 2 5 10 20 40"): cards with at least three more take part
  * choose     1: the networks that pm_choose_probes() takes out of a random half of the card's against random ones of that
  *            half, both judged on the other half
+ * format     only steps in this one are measured, and those of the same card and network in others are predicted
  * card       only this one
  * keep       folder for trained predictors, which are then not trained again
  * gpu_csv    data sheets (data/gpu.csv)
@@ -46,6 +47,7 @@ typedef struct job
 	int			n_counts;
 	bool		choose;
 	bool		intervals;
+	const char *format;
 	const char *epochs;
 	const char *card;
 	const char *keep;
@@ -101,6 +103,7 @@ set(job *j, const char *arg)
 	else if (IS("epochs")) j->epochs = value;
 	else if (IS("choose")) j->choose = atoi(value) != 0;
 	else if (IS("intervals")) j->intervals = atoi(value) != 0;
+	else if (IS("format")) j->format = value;
 	else if (IS("card")) j->card = value;
 	else if (IS("keep")) j->keep = value;
 	else if (IS("gpu_csv")) j->gpu_csv = value;
@@ -151,8 +154,34 @@ count_networks(card *c)
 	c->networks = c->network[c->n - 1] + 1;
 }
 
+/* Whether a step is to be measured, or predicted where that was said of the step's network. */
+static bool
+takes_part(const job *j, const pm_sample *s, bool measured)
+{
+	return j->format == NULL || (strcmp(pm_dtype_name[s->query.dtype], j->format) == 0) == measured;
+}
+
+/* With a format: only the networks that have steps in it and in others. */
+static void
+drop_networks(const job *j, card *c)
+{
+	bool	   *of[2] = {PM_NEW(&arena, bool, c->networks), PM_NEW(&arena, bool, c->networks)};
+	int			n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		for (int measured = 0; measured < 2; measured++)
+			of[measured][c->network[i]] |= takes_part(j, &c->rows[i], measured);
+	for (int i = 0; i < c->n; i++)
+		if (of[0][c->network[i]] && of[1][c->network[i]])
+			c->rows[n++] = c->rows[i];
+	c->n = n;
+	c->networks = 0;
+	if (n > 0)
+		count_networks(c);
+}
+
 static int
-find_cards(const rows *all, card *cards)
+find_cards(const job *j, const rows *all, card *cards)
 {
 	int			n = 0;
 	int			kept = 0;
@@ -173,6 +202,7 @@ find_cards(const rows *all, card *cards)
 	for (int i = 0; i < n; i++)
 	{
 		count_networks(&cards[i]);
+		drop_networks(j, &cards[i]);
 		if (cards[i].networks >= LEAST_NETWORKS)
 			cards[kept++] = cards[i];
 	}
@@ -251,7 +281,7 @@ add_verdict(const job *j, const pm_predictor *p, const card *c, const bool *test
 		double		ms;
 		double		measured = c->rows[i].step_ms;
 
-		if (!tested[c->network[i]])
+		if (!tested[c->network[i]] || !takes_part(j, &c->rows[i], false))
 			continue;
 		pm_arena_init_malloc(&scratch);
 		if (pm_predictor_predict(p, &c->rows[i], &scratch, &ms, NULL, NULL, &st) != PM_OK ||
@@ -279,7 +309,7 @@ judge(const job *j, const pm_predictor *p, const card *c, const bool *measured, 
 	pm_status	st;
 
 	for (int i = 0; i < c->n; i++)
-		if (measured[c->network[i]])
+		if (measured[c->network[i]] && takes_part(j, &c->rows[i], true))
 			few.samples[few.n++] = c->rows[i];
 	pm_arena_init_malloc(&a);
 	if (pm_recalibrate(p, &few, NULL, NULL, &a, &fitted, &r, &st) != PM_OK)
@@ -497,7 +527,7 @@ main(int argc, char **argv)
 	snprintf(graphs, sizeof(graphs), "%s/graphs.ndjson", j.rows);
 	snprintf(profiles, sizeof(profiles), "%s/rows.csv", j.rows);
 	read_rows(graphs, profiles, &(filter) {0}, NULL, true, &arena, &all);
-	n = find_cards(&all, cards);
+	n = find_cards(&j, &all, cards);
 	for (int i = 0; i < n; i++)
 	{
 		pm_predictor p;

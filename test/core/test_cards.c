@@ -208,6 +208,7 @@ test_doubt(void)
 		pm_verdict	v;
 		double		ms;
 
+		device.used[samples[unseen].query.dtype][samples[unseen].query.layout] = networks;
 		q.correction = &c;
 		CHECK_EQ(pm_predictor_predict(&q, &samples[unseen], &arena, &ms, NULL, NULL, NULL), PM_OK);
 		CHECK_EQ(pm_predictor_judge(&q, &samples[unseen], ms, 0.9, &arena, &v, NULL), PM_OK);
@@ -236,6 +237,7 @@ static double
 narrowing(const pm_predictor *p, int unseen, double odd, double *surprise)
 {
 	pm_sample	kept[N_NETS];
+	pm_sample	elsewhere = samples[unseen];
 	pm_dataset	d = {.samples = kept};
 	pm_recalibration r;
 	pm_predictor q;
@@ -256,6 +258,9 @@ narrowing(const pm_predictor *p, int unseen, double odd, double *surprise)
 	CHECK_EQ(pm_predictor_load(data, len, &arena, &back, NULL), PM_OK);
 	CHECK_EQ(pm_correction_find(back.correction, cards[unseen].name)->surprise, *surprise);
 	width = width_of(&back, &samples[unseen]);
+	/* in a format that was not measured the card is in as much doubt as before */
+	elsewhere.query.dtype = elsewhere.query.dtype == PM_FP32 ? PM_AMP : PM_FP32;
+	CHECK(width_of(&back, &elsewhere) > width_of(p, &elsewhere) * 0.9);
 	q.correction->device[0].surprise = 0;
 	return width / width_of(&q, &samples[unseen]);
 }

@@ -14,6 +14,22 @@
 #include "predictor/trust.h"
 
 /*
+ * What a recalibration said of a card in the format of a question, NULL: nothing.  Steps in one format say little of another,
+ * which has units and kernels of its own.
+ */
+static const pm_device_correction *
+said_of_card(const pm_predictor *p, const pm_question *q)
+{
+	const pm_device_correction *c = pm_correction_find(p->correction, q->gpu->name);
+	pm_dtype	format = pm_trust_format(p->trust, q->gpu, q->dtype);
+
+	for (int layout = 0; c != NULL && layout < PM_N_LAYOUTS; layout++)
+		if (c->used[format][layout] > 0)
+			return c;
+	return NULL;
+}
+
+/*
  * What is left of the doubt about a card after a recalibration on so many networks, 0..1.  With 1, 2, 5 and 10 networks
  * mean errors on cards left out fall from 18 to 14, 13, 9 and 9 % (docs/cards.md, kind mdot): this is their curve.
  */
@@ -48,7 +64,7 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 
 	if (isnan(v->low_ms) || cards == NULL)
 		return;
-	doubt = pm_cards_doubt(cards, q->gpu->name, level) * doubt_left(pm_correction_find(p->correction, q->gpu->name));
+	doubt = pm_cards_doubt(cards, q->gpu->name, level) * doubt_left(said_of_card(p, q));
 	if (doubt > 0)
 		widen(step_ms, doubt, &v->low_ms, &v->high_ms);
 }
@@ -62,7 +78,7 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 static void
 weigh_surprise(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdict *v)
 {
-	const pm_device_correction *c = pm_correction_find(p->correction, q->gpu->name);
+	const pm_device_correction *c = said_of_card(p, q);
 	double		factor;
 
 	if (c == NULL || c->surprise == 0 || isnan(v->low_ms) || !pm_doubts_card(p, q))
