@@ -13,6 +13,15 @@ SELECT t.total_batch, t.steps = ceil(t.expected_samples / t.total_batch) AS step
        t.seconds_low < j.seconds_low AND t.seconds_high > j.seconds_high AS wider, t.p_reached, t.curve
 FROM perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predictor => 'roof') AS t,
      LATERAL perfmodel.predict_job(:g, 'T4', 16, samples => t.expected_samples, world_size => 4, predictor => 'roof') AS j;
+-- wider at each higher level
+SELECT count(*) AS levels, count(DISTINCT t.seconds) AS same, bool_and(t.wider) AS wider FROM (
+    SELECT t.seconds, t.seconds_high / t.seconds_low > lag(t.seconds_high / t.seconds_low, 1, 1.0::float8) OVER (ORDER BY level)
+               AND power(ln(t.seconds_high / t.seconds), 2) - power(ln(j.seconds_high / j.seconds), 2)
+                   > 1.001 * lag(power(ln(t.seconds_high / t.seconds), 2) - power(ln(j.seconds_high / j.seconds), 2), 1, 0::float8) OVER (ORDER BY level) AS wider
+    FROM unnest('{0.5,0.6,0.7,0.79,0.8,0.89,0.9,0.94,0.95,0.98,0.99,0.999}'::float8[]) AS level,
+         LATERAL perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predictor => 'roof', level => level) AS t,
+         LATERAL perfmodel.predict_job(:g, 'T4', 16, samples => t.expected_samples, world_size => 4, predictor => 'roof', level => level) AS j) AS t;
+SELECT l, helper.error_of(format('SELECT perfmodel.time_to_target(%s, ''T4'', 16, ''toy'', ''0.9'', predictor => ''roof'', level => %s)', :g, l)) FROM unnest('{0.4,1}'::text[]) AS l;
 -- what a sample is worth falls with the batch
 SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput_per_s, g.efficiency * g.samples_per_s) AS product
 FROM unnest('{64,512}'::int[]) AS b, LATERAL perfmodel.goodput(:g, 'T4', b, 64, 'toy', '0.9', predictor => 'roof') AS g;
@@ -33,6 +42,8 @@ FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 year', predicto
 SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99');
 SELECT total_batch, seconds IS NULL AS none, note FROM perfmodel.time_to_target(:g, 'T4', 8, 'toy', '0.99', world_size => 2, predictor => 'roof');
 SELECT batch, total_batch, seconds, best, note FROM perfmodel.best_batch(:g, 'T4', batches => '{8}', predictor => 'roof');
+-- a batch that is given twice is one batch
+SELECT batch, best FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', batches => '{64,128,64,NULL,128}', predictor => 'roof');
 SELECT t IS NULL AS nothing FROM perfmodel.time_to_target(NULL, 'T4', 8) AS t;
 -- one batch, and the noise that it reported
 DELETE FROM perfmodel.convergence WHERE batch > 32;

@@ -217,6 +217,10 @@ SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 
     'queue_eta_arrays(free => ''{"T4": "2"}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_eta_arrays(free => ''{"T4": 1e400}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')',
     'queue_eta_arrays(free => ''{"T4": 1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => 3)', 'queue_eta_arrays(free => ''{"T4": 1}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => 2000000000)',
     'forecast_jobs(''"my ""queue"""'', ''{"job_id": "id", "graph": "the net", "gpu": "device", "steps": "iterations"}'', ''no such'')', 'forecast_jobs(''ask'', ''{"graph": "ids", "gpu": "gpus", "batch": "ids", "steps": "ids"}'')']) AS a;
+-- true is no number of devices, and the letter '8' no batch of 56
+CREATE TABLE odd_types (job_id int, graph text, gpu text, gpu_count boolean, batch "char", steps int);
+SELECT helper.error_of(format('SELECT * FROM perfmodel.forecast_jobs(''odd_types''%s)', c)) FROM unnest('{"",", ''{\"gpu_count\": null}''"}'::text[]) AS c;
+DROP TABLE odd_types;
 -- numbers of any kind in a table are notes, not errors, and no NaN comes out
 SELECT job_id, gpu_count, p50_s, p90_s, note FROM perfmodel.queue_order_arrays(job_ids => '{a,b,c,d,e,f,g}', gpus => '{T4,T4,T4,T4,T4,T4,T4}', gpu_counts => '{1,2147483647,-5,1,1,1,NULL}', durations_p50_s => '{NaN,1,1,Infinity,0,5,7}', durations_p90_s => '{1,1,1,1,1,4,Infinity}');
 SELECT job_id, start_p50, finish_p90, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b}', gpus => '{T4,T4}', gpu_counts => '{1,1}', durations_p50_s => '{1e12,1e12}', submitted => '{-infinity,"4000-01-01"}', at => '290000-01-01');

@@ -62,7 +62,9 @@ BEGIN ATOMIC
            j.seconds * exp(sqrt(power(ln(j.seconds_high / j.seconds), 2) + power(z.deviations * s.spread, 2))),
            s.p_reached, j.gpu_hours, j.usd, s.curve, j.note
     FROM expected AS s,
-         LATERAL (SELECT CASE WHEN $11 >= 0.99 THEN 2.576 WHEN $11 >= 0.95 THEN 1.96 WHEN $11 >= 0.9 THEN 1.645 WHEN $11 >= 0.8 THEN 1.282 ELSE 0.674 END AS deviations) AS z,
+         -- within so many standard deviations lies that share of a normal distribution (Winitzki's inverse of erf, to 0.2 %); of other levels predict_job says what is wrong
+         LATERAL (SELECT CASE WHEN $11 BETWEEN 0.5 AND 0.999 THEN ln(1 - $11 * $11) END AS tail) AS t,
+         LATERAL (SELECT sqrt(2 * (sqrt(power(4.33075 + t.tail / 2, 2) - t.tail / 0.147) - 4.33075 - t.tail / 2)) AS deviations) AS z,
          LATERAL perfmodel.predict_job($1, $2, $3, samples => s.expected_samples, warmup_s => $16, dtype => $7, layout => $8, framework => $9,
                                        predictor => $10, level => $11, optimizer => $12, world_size => $6, nodes => $13, cluster => $14, parallel => $15) AS j
     UNION ALL
@@ -118,7 +120,7 @@ CREATE FUNCTION perfmodel.best_batch(graph_id bigint, gpu text, dataset text DEF
 BEGIN ATOMIC
     WITH asked AS (
         SELECT u.batch, t.*, m.fits, m.p_fits, t.seconds <= extract(epoch FROM $6) AS in_time
-        FROM unnest($7) AS u (batch), LATERAL perfmodel.time_to_target($1, $2, u.batch, $3, $4, $5, dtype => $8, layout => $9, framework => $10,
+        FROM (SELECT DISTINCT b.batch FROM unnest($7) AS b (batch) WHERE b.batch IS NOT NULL) AS u, LATERAL perfmodel.time_to_target($1, $2, u.batch, $3, $4, $5, dtype => $8, layout => $9, framework => $10,
                                                                         predictor => $11, optimizer => $12, nodes => $13, cluster => $14, parallel => $15) AS t,
              LATERAL perfmodel.predict_memory($1, $2, u.batch, $8, $9, $10, $12, world_size => $5, parallel => $15) AS m
     ), ranked AS (

@@ -320,6 +320,13 @@ is_time(pm_job_column what)
 	return what == PM_COLUMN_SUBMITTED_AT || what == PM_COLUMN_STARTED_AT || what == PM_COLUMN_FINISHED_AT || what == PM_COLUMN_DEADLINE;
 }
 
+/* Types that have a cast to integer and are no numbers: true would be 1, and the letter '8' of a "char" 56. */
+static bool
+is_no_number(Oid type)
+{
+	return type == BOOLOID || type == CHAROID;
+}
+
 /* Raise for a column of a type that has no cast to the one it is read as: a time, or a number. */
 static void
 check_type(const pm_job_table *t, pm_job_column what, const char *as)
@@ -331,7 +338,8 @@ check_type(const pm_job_table *t, pm_job_column what, const char *as)
 	if (t->column[what] == NULL || !OidIsValid(t->relid))
 		return;
 	to = DatumGetObjectId(DirectFunctionCall1(regtypein, CStringGetDatum(as)));
-	if (type == to || to == TEXTOID || find_coercion_pathway(to, type, COERCION_EXPLICIT, &cast) != COERCION_PATH_NONE)
+	if (type == to || to == TEXTOID ||
+		(!is_no_number(type) && find_coercion_pathway(to, type, COERCION_EXPLICIT, &cast) != COERCION_PATH_NONE))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
