@@ -124,8 +124,10 @@ SELECT p.step_ms / t.step_ms BETWEEN 0.7 AND 1.3 AS near, p.note FROM truth AS t
 SELECT gpu, p.in_domain, p.note, p.reasons, p.step_ms_high / p.step_ms > 2 AS much_longer
 FROM (VALUES ('T4', 'aws-g4dn-12xlarge fitted'), ('V100-SXM2-16GB', 'aws-g4dn-12xlarge fitted'), ('T4', 'dgx-2'), ('V100-SXM2-16GB', 'any')) AS v (gpu, cluster),
      LATERAL perfmodel.predict(:g, gpu, 8, predictor => 'roof', world_size => 8, cluster => cluster) AS p;
--- again: one's own is fitted in place, from where it is
+-- again: one's own is fitted in place, and the same measurements count once
+CREATE TEMP TABLE once AS SELECT * FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
 SELECT fitted_cluster, n_profiles FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', predictor => 'roof');
+SELECT count(*) AS same FROM perfmodel.cluster JOIN once USING (name, intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, step_error, fitted_rows);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'dgx-2', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', profiles => '{}', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('nowhere')$$) ~ 'unknown cluster "nowhere"' AS unknown;

@@ -14,10 +14,10 @@
 static const pm_link_row a100_constant[] = {{0, 240, NAN}};
 static const pm_link_row v100_constant[] = {{0, 120, NAN}};
 
-static const pm_fabric a100 = {"a100", {"a", PM_LINK_NVSWITCH, 7, a100_rows}, .gpus_per_node = 8, .adapters = 1, NOT_FITTED};
-static const pm_fabric v100 = {"v100", {"v", PM_LINK_NVLINK, 7, v100_rows}, .gpus_per_node = 8, .adapters = 1, NOT_FITTED};
-static const pm_fabric a100_unknown = {"a100", {"a", PM_LINK_NVSWITCH, 1, a100_constant}, .gpus_per_node = 8, .adapters = 1, NOT_FITTED};
-static const pm_fabric v100_unknown = {"v100", {"v", PM_LINK_NVLINK, 1, v100_constant}, .gpus_per_node = 8, .adapters = 1, NOT_FITTED};
+static const pm_fabric a100 = {"a100", {"a", PM_LINK_NVSWITCH, 7, a100_rows}, .gpus_per_node = 8, .adapters = 1, PM_NOT_FITTED};
+static const pm_fabric v100 = {"v100", {"v", PM_LINK_NVLINK, 7, v100_rows}, .gpus_per_node = 8, .adapters = 1, PM_NOT_FITTED};
+static const pm_fabric a100_unknown = {"a100", {"a", PM_LINK_NVSWITCH, 1, a100_constant}, .gpus_per_node = 8, .adapters = 1, PM_NOT_FITTED};
+static const pm_fabric v100_unknown = {"v100", {"v", PM_LINK_NVLINK, 1, v100_constant}, .gpus_per_node = 8, .adapters = 1, PM_NOT_FITTED};
 
 typedef struct errors
 {

@@ -55,13 +55,13 @@ static int	n_layouts;
 
 static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
 static const pm_fabric machine = {
-	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"infiniband", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, NOT_FITTED
+	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"infiniband", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, PM_NOT_FITTED
 };
 
 /* Jean Zay: four Omni-Path links of 100 Gb/s (train/tr11-176B-ml/README.md of bigscience-workshop/bigscience) */
 static const pm_link_row omnipath_100[] = {{0, 0.85 * 12.5, NAN}};
 static const pm_fabric jean_zay = {
-	"jean zay", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"omnipath", PM_LINK_INFINIBAND, 1, omnipath_100}, 8, 4, 0, NOT_FITTED
+	"jean zay", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"omnipath", PM_LINK_INFINIBAND, 1, omnipath_100}, 8, 4, 0, PM_NOT_FITTED
 };
 
 /* What is fitted, as logarithms. */

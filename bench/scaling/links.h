@@ -13,7 +13,4 @@ static const pm_link_row a100_rows[] = {
 	{2, 192.9, 46.0}, {3, 209.7, 55.7}, {4, 218.4, 54.0}, {5, 222.2, 59.0}, {6, 224.5, 67.3}, {7, 226.2, 70.7}, {8, 227.3, 78.6}
 };
 
-#define NOT_FITTED .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .compute_factor = 1, .pair_factor = 1, .overlap = 0.5, .contention_power = 0.7, \
-	.steal = 0.05, .straggler = 0.01, .comm_error = 0.3, .unseen_above = 0.5, .unseen_below = 0.1
-
 #endif

@@ -18,13 +18,13 @@ static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
 static const pm_link_row infiniband_100[] = {{0, 0.85 * 12.5, NAN}};
 static const pm_link_row v100_switch[] = {{0, 130, NAN}};
 static const pm_fabric a100 = {
-	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"net", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, NOT_FITTED
+	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"net", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, PM_NOT_FITTED
 };
 static const pm_fabric dgx_1 = {
-	"dgx-1", {"nvlink", PM_LINK_NVLINK, 7, v100_rows}, {"net", PM_LINK_INFINIBAND, 1, infiniband_100}, 8, 4, 0, NOT_FITTED
+	"dgx-1", {"nvlink", PM_LINK_NVLINK, 7, v100_rows}, {"net", PM_LINK_INFINIBAND, 1, infiniband_100}, 8, 4, 0, PM_NOT_FITTED
 };
 static const pm_fabric dgx_2 = {
-	"dgx-2", {"nvswitch", PM_LINK_NVSWITCH, 1, v100_switch}, {"net", PM_LINK_INFINIBAND, 1, infiniband_100}, 16, 8, 0, NOT_FITTED
+	"dgx-2", {"nvswitch", PM_LINK_NVSWITCH, 1, v100_switch}, {"net", PM_LINK_INFINIBAND, 1, infiniband_100}, 16, 8, 0, PM_NOT_FITTED
 };
 
 static const struct

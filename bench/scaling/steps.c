@@ -51,12 +51,12 @@ static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
 #define PCIE {"pcie3", PM_LINK_PCIE, 1, pcie3_row}
 
 static const pm_fabric clusters[] = {
-	{"aws", PCIE, ETHERNET(ethernet_50), 4, 1, 0, NOT_FITTED},
-	{"azure", {"nvlink", PM_LINK_NVLINK, 7, v100_rows}, INFINIBAND(infiniband_100), 8, 1, 0, NOT_FITTED},
-	{"dgx", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, NOT_FITTED},
-	{"dgx-ext", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, NOT_FITTED},
-	{"rtx", PCIE, ETHERNET(ethernet_25), 8, 1, 0, NOT_FITTED},
-	{"quad", PCIE, ETHERNET(ethernet_25), 4, 1, 0, NOT_FITTED},
+	{"aws", PCIE, ETHERNET(ethernet_50), 4, 1, 0, PM_NOT_FITTED},
+	{"azure", {"nvlink", PM_LINK_NVLINK, 7, v100_rows}, INFINIBAND(infiniband_100), 8, 1, 0, PM_NOT_FITTED},
+	{"dgx", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, PM_NOT_FITTED},
+	{"dgx-ext", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, PM_NOT_FITTED},
+	{"rtx", PCIE, ETHERNET(ethernet_25), 8, 1, 0, PM_NOT_FITTED},
+	{"quad", PCIE, ETHERNET(ethernet_25), 4, 1, 0, PM_NOT_FITTED},
 };
 #define N_CLUSTERS ((int) (sizeof(clusters) / sizeof(clusters[0])))
 

@@ -460,6 +460,19 @@ store_fit(fitting *t, const pm_fabric *f, const own_list *own, bool of_any, text
 	return PM_OK;
 }
 
+/*
+ * What a fit to n rows starts from. Where those of the fit before are no more, they are likely among them and would count twice:
+ * it starts from the description again. Fewer rows move what is known.
+ */
+static void
+start_afresh(pm_fabric *f, int n, double *own, int networks)
+{
+	if (f->fitted_rows == 0 || n < f->fitted_rows)
+		return;
+	pm_fabric_forget(f);
+	memset(own, 0, networks * sizeof(double));
+}
+
 /* Fit and store. PM_ERR_DATA, and nothing stored: there are no measurements, they cannot be true, or, with go_on, the row is refused. Raises for all else. */
 static pm_code
 fit(fitting *t, const pm_fabric *known, pm_status *st)
@@ -467,6 +480,7 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 	pm_fabric	f = copy_of(known);
 	own_list	own = own_of(known);
 	bool		of_any = t->gpu == NULL && !pm_cluster_has_gpu(known);
+	int			before = f.fitted_rows;
 	int64	   *graphs;			/* by number of network */
 	double	   *fitted;
 	int			networks;
@@ -482,6 +496,7 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 	networks = t->used > 0 ? rows[t->used - 1].network + 1 : 0;
 	fitted = own_of_each(&own, graphs, networks);
 	t->left_out = n - t->used;
+	start_afresh(&f, t->used, fitted, networks);
 	pm_context_arena(&scratch, CurrentMemoryContext, 0);
 	rc = pm_fabric_fit(&f, rows, t->used, fitted, &scratch, &t->before, &t->after, st);
 	if (rc == PM_ERR_DATA && t->used == 0 && n > 0)
@@ -492,6 +507,7 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 		return rc;
 	if (rc != PM_OK)
 		pm_raise(st);
+	f.fitted_rows = Max(f.fitted_rows, before);
 	notice_fit(t, &f);
 	own_take(&own, graphs, fitted, networks);
 	return store_fit(t, &f, &own, of_any, m[0].words.gpu, st);

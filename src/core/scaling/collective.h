@@ -75,6 +75,10 @@ typedef struct pm_fabric
 	const struct pm_correction *correction; /* of steps where tp or pp divide the model; NULL: none */
 } pm_fabric;
 
+/* The numbers of a cluster that nothing was fitted to, as the columns of perfmodel.cluster default to them. */
+#define PM_NOT_FITTED .intra_factor = 1, .inter_factor = 1, .latency_factor = 1, .compute_factor = 1, .pair_factor = 1, .overlap = 0.5, .contention_power = 0.7, \
+	.steal = 0.05, .straggler = 0.01, .comm_error = 0.3, .unseen_above = 0.5, .unseen_below = 0.1
+
 /*
  * Of so many GPUs of a machine that work together, those that share the memory
  * and the PCIe root of one processor.  Where messages pass it, and a machine has

@@ -636,3 +636,12 @@ pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *own, pm_ar
 		memcpy(own, s.own, sizeof(double) * s.networks);
 	return PM_OK;
 }
+
+void
+pm_fabric_forget(pm_fabric *f)
+{
+	*f = (pm_fabric) {
+		.name = f->name,.intra = f->intra,.inter = f->inter,.gpus_per_node = f->gpus_per_node,.adapters = f->adapters,.max_nodes = f->max_nodes,
+		.other_gpu = f->other_gpu, PM_NOT_FITTED
+	};
+}

@@ -36,6 +36,9 @@ pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *o
 						  pm_status *st);
 #define PM_OWN_CONTENTION_MAX 1.5
 
+/* Let f be as it is described, with nothing fitted. */
+void		pm_fabric_forget(pm_fabric *f);
+
 /*
  * plausible.c: whether f, which was fitted to rows with these errors, can be true:
  * PM_ERR_DATA says why not.  Most steps take less than 0.6 of those on one GPU;
