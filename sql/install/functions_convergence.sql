@@ -40,6 +40,18 @@ CREATE FUNCTION perfmodel.total_batch(batch integer, world_size integer, paralle
 COMMENT ON FUNCTION perfmodel.total_batch(integer, integer, jsonb) IS
     'samples between two updates, of all devices together, when each copy of the model has batch of them at a time';
 
+CREATE FUNCTION perfmodel.no_convergence(graph_id bigint, dataset text, target text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT 'perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($2, '')), ' without a dataset')
+           || coalesce(' to target ' || quote_literal(nullif($3, '')), '')
+           || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
+                        WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($2, $3) ORDER BY c.dataset, c.target LIMIT 1),
+                       ': insert what finished trainings needed');
+END;
+COMMENT ON FUNCTION perfmodel.no_convergence(bigint, text, text) IS
+    'says that no run of a network on a dataset to a target is known, and which other runs of it are';
+
 CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch integer, dataset text DEFAULT '', target text DEFAULT '',
                                          world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
                                          framework text DEFAULT NULL, predictor text DEFAULT NULL, level float8 DEFAULT 0.9,
@@ -69,10 +81,7 @@ BEGIN ATOMIC
                                        predictor => $10, level => $11, optimizer => $12, world_size => $6, nodes => $13, cluster => $14, parallel => $15) AS j
     UNION ALL
     SELECT b.total, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-           'no answer: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($4, '')), ' without a dataset')
-           || coalesce(' to target ' || quote_literal(nullif($5, '')), '')
-           || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
-                        WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($4, $5) ORDER BY c.dataset, c.target LIMIT 1), ': insert what finished trainings needed')
+           'no answer: ' || perfmodel.no_convergence($1, $4, $5)
     FROM b WHERE b.total IS NOT NULL AND num_nulls($1, $2, $4, $5) = 0 AND NOT EXISTS (SELECT FROM expected);
 END;
 COMMENT ON FUNCTION perfmodel.time_to_target(bigint, text, integer, text, text, integer, text, text, text, text, float8, text, integer, text, jsonb, float8) IS
@@ -96,10 +105,7 @@ BEGIN ATOMIC
     )
     SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency,
            nullif(concat_ws('; ', p.note,
-               CASE WHEN s.efficiency IS NULL THEN 'no efficiency: perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($5, '')), ' without a dataset')
-                                                   || coalesce(' to target ' || quote_literal(nullif($6, '')), '')
-                                                   || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
-                                                                WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($5, $6) ORDER BY c.dataset, c.target LIMIT 1), ': insert what finished trainings needed')
+               CASE WHEN s.efficiency IS NULL THEN 'no efficiency: ' || perfmodel.no_convergence($1, $5, $6)
                     WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM b, s, LATERAL perfmodel.predict($1, $2, $3, dtype => $8, layout => $9, framework => $10, predictor => $11, optimizer => $12,
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;
