@@ -56,7 +56,7 @@ pm_correction_save(const pm_correction *c, pm_buffer *b)
 
 		pm_put_text(b, g->gpu);
 		pm_put_u32(b, (uint32_t) g->structures);
-		for (int k = 0; k < 6; k++)
+		for (size_t k = 0; k < sizeof(number) / sizeof(number[0]); k++)
 			pm_put_f64(b, number[k]);
 		for (int k = 0; k < N_CELLS; k++)
 		{

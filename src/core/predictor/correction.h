@@ -15,7 +15,7 @@
 #include "predictor/card_state.h"
 
 #define PM_CORRECTION_MAX_B	0.3	/* of |b| */
-#define PM_MOST_SURPRISE	10.0
+#define PM_MOST_SURPRISE	10.0	/* more than that counts as that */
 
 typedef struct pm_device_correction
 {

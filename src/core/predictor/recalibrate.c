@@ -526,21 +526,36 @@ cross_correct(const pm_predictor *base, const pm_dataset *d, const answers *x, i
 	return rc;
 }
 
-/* Of the logarithms of a row: its error where its network was left out, and the one that p expects in the mean. */
-static pm_code
-expect(const pm_predictor *p, const pm_sample *s, double cross, pm_arena *a, double *error, double *expected, pm_status *st)
+/* Means of logarithms over the rows of a network, sums over networks. */
+typedef struct expectation
 {
-	pm_arena	scratch;
-	pm_verdict	v;
-	pm_code		rc;
+	double		error;			/* with the network left out */
+	double		expected;		/* what the interval says of it; NaN: there are no intervals */
+} expectation;
 
-	pm_arena_init_within(&scratch, a);
-	rc = pm_predictor_judge(p, s, cross, PM_LEVEL_USUAL, &scratch, &v, st);
-	pm_arena_release(&scratch);
-	*error = fabs(log(s->step_ms / cross));
-	/* of Laplace's distribution, whose inner part the interval is */
-	*expected = rc == PM_OK ? log(v.high_ms / v.low_ms) / 2 / -log(1 - PM_LEVEL_USUAL) : NAN;
-	return rc;
+/* The n rows p are of one network. */
+static pm_code
+add_network(const pm_predictor *out, const point *p, int n, const double *cross, pm_arena *a, expectation *to, pm_status *st)
+{
+	for (int i = 0; i < n; i++)
+	{
+		double		ms = cross[p[i].row];
+		pm_arena	scratch;
+		pm_verdict	v;
+		pm_code		rc;
+
+		if (pm_stopped(a, st))
+			return PM_CANCELLED;
+		pm_arena_init_within(&scratch, a);
+		rc = pm_predictor_judge(out, p[i].sample, ms, PM_LEVEL_USUAL, &scratch, &v, st);
+		pm_arena_release(&scratch);
+		if (rc != PM_OK)
+			return rc;
+		to->error += fabs(log(p[i].sample->step_ms / ms)) / n;
+		/* of Laplace's distribution, whose inner part the interval is */
+		to->expected += log(v.high_ms / v.low_ms) / 2 / -log(1 - PM_LEVEL_USUAL) / n;
+	}
+	return PM_OK;
 }
 
 /*
@@ -550,33 +565,21 @@ expect(const pm_predictor *p, const pm_sample *s, double cross, pm_arena *a, dou
 static pm_code
 measure_surprise(const pm_predictor *out, const point *p, int n, const double *cross, pm_arena *a, pm_device_correction *c, pm_status *st)
 {
-	double		errors = 0;
-	double		expected = 0;
+	expectation sum = {0};
 
-	for (int i = 0; i < n;)
+	if (c->structures < 2)
+		return PM_OK;
+	for (int i = 0, end; i < n; i = end)
 	{
-		double		error = 0,
-					usual = 0;
-		int			from = i;
+		pm_code		rc;
 
-		for (; i < n && p[i].structure == p[from].structure; i++)
-		{
-			double		e,
-						x;
-			pm_code		rc = PM_OK;
-
-			if (pm_stopped(a, st))
-				return PM_CANCELLED;
-			if (isnan(cross[p[i].row]) || (rc = expect(out, p[i].sample, cross[p[i].row], a, &e, &x, st)) != PM_OK)
-				return rc;
-			error += e;
-			usual += x;
-		}
-		errors += error / (i - from);
-		expected += usual / (i - from);
+		for (end = i; end < n && p[end].structure == p[i].structure;)
+			end++;
+		if ((rc = add_network(out, p + i, end - i, cross, a, &sum, st)) != PM_OK)
+			return rc;
 	}
-	if (expected > 0 && c->structures > 1)
-		c->surprise = fmin(errors / expected, PM_MOST_SURPRISE);
+	if (sum.expected > 0)
+		c->surprise = fmin(sum.error / sum.expected, PM_MOST_SURPRISE);
 	return PM_OK;
 }
 
