@@ -7,8 +7,6 @@
 
 #include "utils/builtins.h"
 #include "utils/float.h"
-#include "utils/jsonb.h"
-#include "utils/numeric.h"
 
 #include "asking.h"
 #include "cache/freshness.h"
@@ -16,6 +14,7 @@
 #include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
+#include "members.h"
 #include "memory_asking.h"
 #include "memory_factors.h"
 #include "results.h"
@@ -51,7 +50,7 @@ figure_named(const char *name)
 static double
 figure_value(const pm_gpu_figure *f, const JsonbValue *v)
 {
-	double		n = v->type == jbvNumeric ? DatumGetFloat8(DirectFunctionCall1(numeric_float8, NumericGetDatum(v->val.numeric)))
+	double		n = v->type == jbvNumeric ? pm_member_number(v)
 		: get_float8_nan();
 
 	if (!(n >= f->min && n <= f->max))
@@ -65,25 +64,19 @@ figure_value(const pm_gpu_figure *f, const JsonbValue *v)
 static void
 read_figures(Jsonb *doc, pm_gpu *gpu)
 {
-	JsonbIterator *it = JsonbIteratorInit(&doc->root);
-	JsonbIteratorToken token;
-	JsonbValue	v;
+	pm_members	m;
 
 	if (!JB_ROOT_IS_OBJECT(doc))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"figures\" must be a JSON object"),
 				 errhint("For example: figures => '{\"mem_bw_gbs\": 4000, \"memory_gb\": 80}'.")));
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	for (pm_members_begin(&m, doc); pm_next_member(&m);)
 	{
-		const pm_gpu_figure *f;
+		const pm_gpu_figure *f = figure_named(m.name);
 
-		if (token != WJB_KEY)
-			continue;
-		f = figure_named(pnstrdup(v.val.string.val, v.val.string.len));
-		JsonbIteratorNext(&it, &v, true);
-		if (v.type != jbvNull)
-			*(double *) ((char *) gpu + f->offset) = figure_value(f, &v);
+		if (m.value.type != jbvNull)
+			*(double *) ((char *) gpu + f->offset) = figure_value(f, &m.value);
 	}
 }
 

@@ -11,11 +11,11 @@
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/json.h"
-#include "utils/numeric.h"
 
 #include "encoding.h"
 #include "errors.h"
 #include "kind_options.h"
+#include "members.h"
 #include "memory/memory_kinds.h"
 #include "results.h"
 #include "kinds/options.h"
@@ -61,7 +61,7 @@ read_setting(const char *name, const JsonbValue *v, pm_setting *s)
 			s->text = pm_to_core(pnstrdup(v->val.string.val, v->val.string.len));
 			break;
 		case jbvNumeric:
-			s->number = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+			s->number = pm_member_number(v);
 			break;
 		case jbvBool:
 			s->is_bool = true;
@@ -77,21 +77,11 @@ read_setting(const char *name, const JsonbValue *v, pm_setting *s)
 static int
 read_settings(Jsonb *options, pm_setting *settings)
 {
-	JsonbIterator *it = JsonbIteratorInit(&options->root);
-	JsonbValue	v;
-	JsonbIteratorToken token;
-	char	   *name = NULL;
+	pm_members	m;
 	int			n = 0;
 
-	/* containers are handed over whole (skipNested), and refused */
-	JsonbIteratorNext(&it, &v, false);
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-	{
-		if (token == WJB_KEY)
-			name = pnstrdup(v.val.string.val, v.val.string.len);
-		else if (token == WJB_VALUE)
-			read_setting(name, &v, &settings[n++]);
-	}
+	for (pm_members_begin(&m, options); pm_next_member(&m);)
+		read_setting(m.name, &m.value, &settings[n++]);
 	return n;
 }
 

@@ -8,7 +8,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/numeric.h"
 
 #include "compat.h"
 #include "catalog.h"
@@ -19,6 +18,7 @@
 #include "graph/graph_write.h"
 #include "graphs.h"
 #include "import/onnx/onnx.h"
+#include "members.h"
 
 PG_FUNCTION_INFO_V1(pm_load_onnx);
 PG_FUNCTION_INFO_V1(pm_onnx_to_graph);
@@ -54,7 +54,7 @@ dim_value(const JsonbValue *v)
 
 	if (v->type != jbvNumeric)
 		bad_dims();
-	n = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+	n = pm_member_number(v);
 	if (!(n >= 1 && n <= PM_MAX_DIM) || n != floor(n))
 		bad_dims();
 	return (int64_t) n;
@@ -64,22 +64,14 @@ dim_value(const JsonbValue *v)
 static void
 read_dims(Jsonb *dims, pm_onnx_options *o)
 {
-	JsonbIterator *it;
-	JsonbIteratorToken token;
-	JsonbValue	v;
+	pm_members	m;
 	pm_onnx_dim *list;
 
 	if (!JB_ROOT_IS_OBJECT(dims))
 		bad_dims();
 	list = palloc0(sizeof(pm_onnx_dim) * Max(JB_ROOT_COUNT(dims), 1));
-	it = JsonbIteratorInit(&dims->root);
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-	{
-		if (token == WJB_KEY)
-			list[o->n_dims].name = pm_to_core(pnstrdup(v.val.string.val, v.val.string.len));
-		else if (token == WJB_VALUE)
-			list[o->n_dims++].value = dim_value(&v);
-	}
+	for (pm_members_begin(&m, dims); pm_next_member(&m);)
+		list[o->n_dims++] = (pm_onnx_dim) {.name = pm_to_core(m.name), .value = dim_value(&m.value)};
 	o->dims = list;
 }
 

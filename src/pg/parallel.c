@@ -7,9 +7,9 @@
 
 #include "fmgr.h"
 #include "utils/builtins.h"
-#include "utils/numeric.h"
 
 #include "errors.h"
+#include "members.h"
 #include "parallel.h"
 
 PG_FUNCTION_INFO_V1(pm_check_parallel);
@@ -28,7 +28,7 @@ number(const char *name, const JsonbValue *v)
 {
 	if (v->type != jbvNumeric)
 		refuse(name, "a number");
-	return DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+	return pm_member_number(v);
 }
 
 static int
@@ -98,26 +98,16 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 void
 pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
 {
-	JsonbIterator *it = JsonbIteratorInit(&doc->root);
-	JsonbIteratorToken token;
-	JsonbValue	v;
+	pm_members	m;
 
 	if (!JB_ROOT_IS_OBJECT(doc))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"parallel\" must be a JSON object"),
 				 errhint("For example: parallel => '{\"zero\": 3, \"accumulation\": 4}'.")));
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-	{
-		char	   *name;
-
-		if (token != WJB_KEY)
-			continue;
-		name = pnstrdup(v.val.string.val, v.val.string.len);
-		JsonbIteratorNext(&it, &v, true);
-		if (v.type != jbvNull)
-			set_member(name, &v, p);
-	}
+	for (pm_members_begin(&m, doc); pm_next_member(&m);)
+		if (m.value.type != jbvNull)
+			set_member(m.name, &m.value, p);
 }
 
 /* check_parallel(parallel, world_size): of a measurement. */

@@ -22,6 +22,7 @@
 #include "features/tokens.h"
 #include "gpus.h"
 #include "graphs.h"
+#include "members.h"
 #include "parallel.h"
 #include "question.h"
 
@@ -344,9 +345,7 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 {
 	text	   *predictor = q->predictor;
 	presence	has[N_MEMBERS] = {NOT_THERE};
-	JsonbIterator *it = JsonbIteratorInit(&question->root);
-	JsonbIteratorToken token;
-	JsonbValue	v;
+	pm_members	x;
 
 	if (!JB_ROOT_IS_OBJECT(question))
 		ereport(ERROR,
@@ -354,17 +353,13 @@ pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p)
 				 errmsg("a question must be a JSON object"),
 				 errhint("For example: {\"graph\": \"resnet50@224\", \"gpu\": \"T4\", \"batch\": 64}.")));
 	*q = (pm_asked_words) {.predictor = predictor,.parallel = PM_PARALLEL_NONE};
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	for (pm_members_begin(&x, question); pm_next_member(&x);)
 	{
-		member		m;
+		member		m = member_named(x.name);
 
-		if (token != WJB_KEY)
-			continue;
-		m = member_named(pnstrdup(v.val.string.val, v.val.string.len));
-		JsonbIteratorNext(&it, &v, true);
-		has[m] = v.type == jbvNull ? NULL_VALUE : GIVEN;
-		if (v.type != jbvNull)
-			set_member(q, m, &v, p);
+		has[m] = x.value.type == jbvNull ? NULL_VALUE : GIVEN;
+		if (x.value.type != jbvNull)
+			set_member(q, m, &x.value, p);
 	}
 	if (has[GRAPH] && has[GRAPH_ID])
 		ereport(ERROR,

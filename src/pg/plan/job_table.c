@@ -16,6 +16,7 @@
 #include "utils/syscache.h"
 
 #include "errors.h"
+#include "members.h"
 #include "plan/job_table.h"
 
 /* Columns of a table that an error names. */
@@ -144,26 +145,16 @@ is_of_finished_jobs(const char *name)
 static void
 read_mapping(pm_job_table *t, Jsonb *mapping)
 {
-	JsonbIterator *it = JsonbIteratorInit(&mapping->root);
-	JsonbIteratorToken token;
-	JsonbValue	v;
+	pm_members	m;
 
 	if (!JB_ROOT_IS_OBJECT(mapping))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("columns must be an object"),
 				 errhint("For example: {\"graph\": \"network\", \"gpu\": \"device\"}: what it means, and the name of the column.")));
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
-	{
-		char	   *name;
-
-		if (token != WJB_KEY)
-			continue;
-		name = pnstrdup(v.val.string.val, v.val.string.len);
-		JsonbIteratorNext(&it, &v, true);
-		if (!is_of_finished_jobs(name))
-			set_column(t, column_named(name), &v);
-	}
+	for (pm_members_begin(&m, mapping); pm_next_member(&m);)
+		if (!is_of_finished_jobs(m.name))
+			set_column(t, column_named(m.name), &m.value);
 }
 
 /* Nobody drops or alters the table while it is read: a regclass is a number, and holds no lock. */

@@ -13,6 +13,7 @@
 #include "catalog.h"
 #include "context_arena.h"
 #include "errors.h"
+#include "members.h"
 #include "plan/backtest.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
@@ -228,7 +229,7 @@ free_count(const char *gpu, const JsonbValue *v)
 
 	if (v->type == jbvNumeric && !numeric_is_nan(v->val.numeric) && !numeric_is_inf(v->val.numeric))
 	{
-		double		d = DatumGetFloat8(DirectFunctionCall1(numeric_float8_no_overflow, NumericGetDatum(v->val.numeric)));
+		double		d = pm_member_number(v);
 
 		if (d >= 0 && d <= 1e9 && d == floor(d))
 			n = (int64) d;
@@ -244,9 +245,7 @@ free_count(const char *gpu, const JsonbValue *v)
 static void
 read_free(Jsonb *object, eta_call *c)
 {
-	JsonbIterator *it;
-	JsonbIteratorToken token;
-	JsonbValue	v;
+	pm_members	m;
 
 	if (object == NULL)
 		ereport(ERROR,
@@ -254,29 +253,21 @@ read_free(Jsonb *object, eta_call *c)
 				 errmsg("\"free\" must be given: how many devices of each kind are free now"),
 				 c->jobs.n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(&c->jobs)) : 0,
 				 errhint("For example: free => '{\"T4\": 4, \"A100\": 0}'; running jobs give theirs back when they end.")));
-	it = JsonbIteratorInit(&object->root);
 	if (!JB_ROOT_IS_OBJECT(object))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("free must be an object"),
 				 errhint("For example: {\"T4\": 4, \"A100\": 0}: how many of each are free now.")));
 	initStringInfo(&c->free_names);
-	while ((token = JsonbIteratorNext(&it, &v, true)) != WJB_DONE)
+	for (pm_members_begin(&m, object); pm_next_member(&m);)
 	{
-		char	   *name;
-		int64		n;
-		int			pool;
+		int64		n = free_count(m.name, &m.value);
+		int			pool = pm_jobs_pool(&c->jobs, pm_job_gpu(m.name));
 
-		if (token != WJB_KEY)
-			continue;
-		name = pnstrdup(v.val.string.val, v.val.string.len);
-		JsonbIteratorNext(&it, &v, true);
-		n = free_count(name, &v);
-		appendStringInfo(&c->free_names, "%s%s", c->free_names.len > 0 ? ", " : "", pm_shown_name(name));
-		pool = pm_jobs_pool(&c->jobs, pm_job_gpu(name));
+		appendStringInfo(&c->free_names, "%s%s", c->free_names.len > 0 ? ", " : "", pm_shown_name(m.name));
 		if (pool < 0)
 		{
-			pm_notice_unknown_gpu("free", name, &c->jobs);
+			pm_notice_unknown_gpu("free", m.name, &c->jobs);
 			continue;
 		}
 		c->pools[pool].free += n;
