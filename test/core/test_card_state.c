@@ -328,6 +328,57 @@ test_formats(const pm_predictor *base, const pm_dataset *d)
 	CHECK(mean_log_error(&p, &rest) < mean_log_error(base, &rest) / 3);
 }
 
+/* Mean logarithm of what p says over what base says, of the rows of d in a format. */
+static double
+moved_in(const pm_predictor *p, const pm_predictor *base, const pm_dataset *d, pm_dtype dtype)
+{
+	double		sum = 0;
+	int			n = 0;
+
+	for (int i = 0; i < d->n; i++)
+		if (d->samples[i].query.dtype == dtype)
+		{
+			sum += log(predict_row(p, &d->samples[i]) / predict_row(base, &d->samples[i]));
+			n++;
+		}
+	return sum / n;
+}
+
+/* Steps in one format that are all slower say less of another format: much of it may be about the units of the first. */
+static void
+test_other_format(const pm_predictor *base, const pm_dataset *d)
+{
+	const double slower = 0.4;
+	const double state[PM_N_STATE] = {0};
+	pm_predictor card = with_state(base, other_gpu.name, state);
+	pm_dataset	both = measured_on(&card, d);
+	pm_dataset	fp32 = {.samples = PM_NEW(&arena, pm_sample, both.n)};
+	pm_recalibration r;
+	pm_predictor p;
+	double		here;
+	double		there;
+
+	for (int i = 0; i < both.n; i++)
+		if (both.samples[i].query.dtype == PM_FP32)
+		{
+			fp32.samples[fp32.n] = both.samples[i];
+			fp32.samples[fp32.n++].step_ms *= exp(slower);
+		}
+	CHECK_EQ(pm_recalibrate(base, &fp32, NULL, NULL, &arena, &p, &r, NULL), PM_OK);
+	here = moved_in(&p, base, &both, PM_FP32);
+	there = moved_in(&p, base, &both, PM_AMP);
+	CHECK_NEAR(here, slower, 0.05);
+	CHECK(there > 0.2 * here && there < 0.8 * here);
+}
+
+/* What was learned of many networks on a card is not undone by a few steps in a format, but twenty on a slower machine are believed. */
+static void
+test_cell_prior(void)
+{
+	CHECK(pm_cell_prior(0) > 2 * pm_cell_prior(100));
+	CHECK(pm_cell_prior(100) > 0 && pm_cell_prior(100) == pm_cell_prior(1e6));
+}
+
 /* One measurement that is absurd moves no other network far. */
 static void
 test_one_absurd(const pm_predictor *base, const pm_dataset *d)
@@ -432,7 +483,7 @@ variance_after(const pm_probe_questions *q, const int *picked, int n_picked)
 		centre += q->log_ms[i] / q->n;
 	for (int k = 0; k < PM_N_STATE; k++)
 		m[k * p + k] = 1 / (pm_state_prior(k) * pm_state_prior(k));
-	m[PM_N_STATE * p + PM_N_STATE] = 1 / (PM_STEP_PRIOR * PM_STEP_PRIOR + PM_CELL_PRIOR * PM_CELL_PRIOR);
+	m[PM_N_STATE * p + PM_N_STATE] = 1 / (PM_STEP_PRIOR * PM_STEP_PRIOR + pm_cell_prior(0) * pm_cell_prior(0));
 	m[p * p - 1] = 1 / (PM_SLOPE_PRIOR * PM_SLOPE_PRIOR);
 	for (int i = -n_picked; i < q->n; i++)
 	{
@@ -555,6 +606,9 @@ main(void)
 	test_recalibrate(&mdot, &d);
 	test_formats(&opclass, &d);
 	test_formats(&mdot, &d);
+	test_other_format(&opclass, &d);
+	test_other_format(&mdot, &d);
+	test_cell_prior();
 	test_one_absurd(&opclass, &d);
 	test_one_absurd(&mdot, &d);
 	test_followed(&opclass, &d);

@@ -8,6 +8,8 @@
 
 #define LEAST_LEFT_OF_HOST 0.3
 #define LEAST_LEFT		0.15	/* of the priors on a card that is known from many networks */
+#define CELL_PRIOR		0.15	/* of a format and layout on a card that nothing is known of */
+#define LEAST_CELL_PRIOR 0.05
 
 #define GROUP(class_or_kind)	[PM_STATE_CLASS + (class_or_kind)]
 #define KIND(kind)				GROUP(PM_N_CLASSES + (kind))
@@ -62,6 +64,12 @@ double
 pm_state_left(int element, double networks)
 {
 	return fmax(1 / sqrt(1 + networks), element == PM_STATE_LAUNCH || element == PM_STATE_REST ? LEAST_LEFT_OF_HOST : LEAST_LEFT);
+}
+
+double
+pm_cell_prior(double networks)
+{
+	return fmax(CELL_PRIOR / sqrt(1 + networks), LEAST_CELL_PRIOR);
 }
 
 /* Slots are log2(1 + x). */

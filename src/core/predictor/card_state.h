@@ -46,10 +46,15 @@ extern const pm_names pm_state_names;
 /* Standard deviation of an element between cards that nothing is known of, in logarithms. */
 double		pm_state_prior(int element);
 
-/* The same of what a recalibration fits besides: a factor on the whole step, an exponent, a factor for a format or layout. */
+/* The same of what a recalibration fits besides: a factor on the whole step, an exponent, ... */
 #define PM_STEP_PRIOR		0.10
 #define PM_SLOPE_PRIOR		0.05
-#define PM_CELL_PRIOR		0.05
+
+/*
+ * ... and a factor on the whole step in a format and layout, on a card that so many networks were learned of.  It is what keeps
+ * measurements in one format from deciding about another.
+ */
+double		pm_cell_prior(double networks);
 
 /*
  * What is left of the deviation of an element on a card that so many networks

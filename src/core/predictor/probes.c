@@ -64,9 +64,10 @@ choose_numbers(choice *x)
 static double
 prior_of(const choice *x, int number)
 {
+	double		cell = pm_cell_prior(x->q->known);
 	double		sd = number < PM_N_STATE ? pm_state_left(number, x->q->known) * pm_state_prior(number) : PM_SLOPE_PRIOR;
 
-	return number == NUMBER_STEP ? PM_STEP_PRIOR * PM_STEP_PRIOR + PM_CELL_PRIOR * PM_CELL_PRIOR : sd * sd;
+	return number == NUMBER_STEP ? PM_STEP_PRIOR * PM_STEP_PRIOR + cell * cell : sd * sd;
 }
 
 static void

@@ -151,7 +151,7 @@ set_priors(const pm_predictor *base, const pm_device_correction *c, const point 
 	prior[NUMBER_A] = step;
 	prior[NUMBER_B] = state ? PM_SLOPE_PRIOR : PRIOR_B;
 	for (int k = 0; k < N_CELLS; k++)
-		prior[NUMBER_CELL + k] = c->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] == 0 ? 0 : state ? PM_CELL_PRIOR : PRIOR_D * step;
+		prior[NUMBER_CELL + k] = c->used[k / PM_N_LAYOUTS][k % PM_N_LAYOUTS] == 0 ? 0 : state ? pm_cell_prior(known) : PRIOR_D * step;
 }
 
 /* z of one row, for the numbers of map[p] alone. */
