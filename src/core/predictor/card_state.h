@@ -8,7 +8,7 @@
  * work, its class, and what differs inside a class, such as the window of a
  * convolution, its type, or its class in one number format.  None of that depends
  * on the batch, so that a larger batch never takes less time.  pm_state_prior() says how far each element differs between
- * cards; docs/cards.md says how that was measured.
+ * cards; docs/levels.md says how that was measured.
  */
 #ifndef PM_CARD_STATE_H
 #define PM_CARD_STATE_H
