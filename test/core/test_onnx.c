@@ -23,14 +23,15 @@ describe(const pm_node *n, char *text, size_t size)
 
 /* ---------- one operator a line ---------- */
 
-
-static const struct one
+typedef struct one
 {
 	const char *op;
 	const char *model;
 	const char *want;
-}			ones[] =
-{
+} one;
+
+/* Convolutions and pooling. */
+static const one windows[] = {
 	{"Conv", IMAGE "init w 1 6,2,3,3;init b 1 6;node Conv x,w,b -> y strides=2,2 pads=1,1,1,1 group=2", "Conv 1,6,4,4 b0"},
 	{"Conv", IMAGE "init w 1 6,4,3,3;node Conv x,w -> y auto_pad='SAME_UPPER' strides=3,3", "Conv 1,6,3,3 b0"},
 	{"Conv", "input x 1 N,4,9;init w 1 6,4,3;node Conv x,w -> y dilations:=2 auto_pad='VALID'", "Conv 1,6,5 b0"},
@@ -46,6 +47,10 @@ static const struct one
 	{"GlobalAveragePool", IMAGE "node GlobalAveragePool x -> y", "GlobalAveragePool 1,4,1,1 b0"},
 	{"GlobalMaxPool", IMAGE "node GlobalMaxPool x -> y", "GlobalMaxPool 1,4,1,1 b0"},
 	{"GlobalLpPool", IMAGE "node GlobalLpPool x -> y", "ReduceL2 1,4,1,1 b0"},
+};
+
+/* Products, recurrent layers, attention. */
+static const one products[] = {
 	{"MatMul", SEQ "init w 1 8,5;node MatMul x,w -> y", "Reshape 1,6,5 b0"},
 	{"MatMul", "input x 1 N,2,6,8;input z 1 N,2,8,3;node MatMul x,z -> y", "Reshape 1,2,6,3 b0"},
 	{"MatMul", SEQ "input z 1 N,8,3;node MatMul x,z -> y", "MatMul 1,6,3 b0"},
@@ -66,6 +71,10 @@ static const struct one
 	{"com.microsoft.MultiHeadAttention", SEQ "node MultiHeadAttention x,x,x -> y num_heads=2" MS, "Reshape 1,6,8 b0"},
 	{"com.microsoft.GroupQueryAttention", SEQ "input k 1 N,6,4;node GroupQueryAttention x,k,k -> y num_heads=4 kv_num_heads=2" MS, "Reshape 1,6,8 b0"},
 	{"Attention", SEQ "node Attention x,x,x -> y q_num_heads=2 kv_num_heads=2", "Reshape 1,6,8 b0"},
+};
+
+/* Normalisations. */
+static const one norms[] = {
 	{"BatchNormalization", IMAGE "init s 1 4;node BatchNormalization x,s,s,s,s -> y", "BatchNormalization 1,4,8,8 b0"},
 	{"InstanceNormalization", IMAGE "init s 1 4;node InstanceNormalization x,s,s -> y", "InstanceNormalization 1,4,8,8 b0"},
 	{"GroupNormalization", IMAGE "init s 1 4;opset 21;node GroupNormalization x,s,s -> y num_groups=2", "GroupNormalization 1,4,8,8 b0"},
@@ -79,6 +88,10 @@ static const struct one
 	{"LRN", IMAGE "node LRN x -> y size=3", "LRN 1,4,8,8 b0"},
 	{"LpNormalization", FLAT "node LpNormalization x -> y", "LpNormalization 1,8 b0"},
 	{"MeanVarianceNormalization", IMAGE "node MeanVarianceNormalization x -> y", "MeanVarianceNormalization 1,4,8,8 b0"},
+};
+
+/* Element by element. */
+static const one elements[] = {
 	{"Softmax", FLAT "node Softmax x -> y axis=1", "Softmax 1,8 b0"},
 	{"LogSoftmax", FLAT "node LogSoftmax x -> y", "LogSoftmax 1,8 b0"},
 	{"PRelu", IMAGE "init s 1 4,1,1;node PRelu x,s -> y", "PRelu 1,4,8,8 b0"},
@@ -95,6 +108,18 @@ static const struct one
 	{"Trilu", SEQ "node Trilu x -> y", "Trilu 1,6,8 b0"},
 	{"ReverseSequence", SEQ "ints l 1;node ReverseSequence x,l -> y", "ReverseSequence 1,6,8 b0"},
 	{"EyeLike", FLAT "node EyeLike x -> y", "EyeLike 1,8 b0"}, {"Hardmax", FLAT "node Hardmax x -> y", "OneHot 1,8 b0"},
+	{"com.microsoft.BiasGelu", FLAT "init b 1 8;node BiasGelu x,b -> y" MS, "Gelu 1,8 b0"},
+	{"com.microsoft.FastGelu", FLAT "node FastGelu x -> y" MS, "Gelu 1,8 b0"},
+	{"com.microsoft.QuickGelu", FLAT "node QuickGelu x -> y" MS, "Gelu 1,8 b0"},
+	{"com.microsoft.Gelu", FLAT "node Gelu x -> y" MS, "Gelu 1,8 b0"},
+	{"com.microsoft.BiasAdd", SEQ "init b 1 8;node BiasAdd x,b,x -> y" MS, "Add 1,6,8 b0"},
+	{"com.microsoft.BiasDropout", SEQ "init b 1 8;node BiasDropout x,b -> y" MS, "Dropout 1,6,8 b0"},
+	{"LeakyRelu", FLAT "node LeakyRelu x -> y alpha=0.2", "LeakyRelu 1,8 b0"}, {"Elu", FLAT "node Elu x -> y", "Elu 1,8 b0"},
+	{"Pow", FLAT "scalar e 2;node Pow x,e -> y", "Pow 1,8 b0"},
+};
+
+/* Sums and choices over an axis, random numbers, quantisation, losses. */
+static const one sums[] = {
 	{"ReduceMean", IMAGE "node ReduceMean x -> y axes=2,3", "GlobalAveragePool 1,4,1,1 b0"},
 	{"ReduceMean", SEQ "node ReduceMean x -> y axes:=1 keepdims=0", "ReduceMean 1,8 b0"},
 	{"ReduceSum", SEQ "ints a -1;node ReduceSum x,a -> y keepdims=0", "ReduceSum 1,6 b0"},
@@ -112,12 +137,10 @@ static const struct one
 	{"DynamicQuantizeLinear", FLAT "node DynamicQuantizeLinear x -> y,s,z;output y", "Cast 1,8 b0"},
 	{"SoftmaxCrossEntropyLoss", FLAT "input t 7 N;node SoftmaxCrossEntropyLoss x,t -> y reduction='none'", "CrossEntropyLoss 1 b0"},
 	{"NegativeLogLikelihoodLoss", FLAT "input t 7 N;node NegativeLogLikelihoodLoss x,t -> y", "NllLoss  b-1"},
-	{"com.microsoft.BiasGelu", FLAT "init b 1 8;node BiasGelu x,b -> y" MS, "Gelu 1,8 b0"},
-	{"com.microsoft.FastGelu", FLAT "node FastGelu x -> y" MS, "Gelu 1,8 b0"},
-	{"com.microsoft.QuickGelu", FLAT "node QuickGelu x -> y" MS, "Gelu 1,8 b0"},
-	{"com.microsoft.Gelu", FLAT "node Gelu x -> y" MS, "Gelu 1,8 b0"},
-	{"com.microsoft.BiasAdd", SEQ "init b 1 8;node BiasAdd x,b,x -> y" MS, "Add 1,6,8 b0"},
-	{"com.microsoft.BiasDropout", SEQ "init b 1 8;node BiasDropout x,b -> y" MS, "Dropout 1,6,8 b0"},
+};
+
+/* Shapes, and which elements there are. */
+static const one shapes[] = {
 	{"Shape", SEQ "node Shape x -> s;node Reshape x,s -> z;node Relu z -> y", "Relu 1,6,8 b0"},
 	{"Size", SEQ "node Size x -> s;ints o 1;node Reshape s,o -> t;node Reshape x,t -> y", "Reshape 48 b0"},
 	{"Constant", FLAT "node Constant -> s value=@0,2,4;node Reshape x,s -> y", "Reshape 1,2,4 b0"},
@@ -159,9 +182,17 @@ static const struct one
 	{"RoiAlign", IMAGE "input q 1 N,4;input i 7 N;node RoiAlign x,q,i -> y output_height=7 output_width=7", "RoiAlign 1,4,7,7 b0"},
 	{"CenterCropPad", IMAGE "ints s 4,4;node CenterCropPad x,s -> y axes=2,3", "Pad 1,4,4,4 b0"},
 	{"Col2Im", "opset 18;input x 1 N,36,16;ints i 5,5;ints b 3,3;node Col2Im x,i,b -> y", "aten::col2im 1,4,5,5 b0"},
-	{"LeakyRelu", FLAT "node LeakyRelu x -> y alpha=0.2", "LeakyRelu 1,8 b0"}, {"Elu", FLAT "node Elu x -> y", "Elu 1,8 b0"},
-	{"Pow", FLAT "scalar e 2;node Pow x,e -> y", "Pow 1,8 b0"},
 };
+
+#define SUBJECT(table) {table, sizeof(table) / sizeof(table[0])}
+static const struct
+{
+	const one  *ones;
+	size_t		n;
+}			subjects[] = {
+	SUBJECT(windows), SUBJECT(products), SUBJECT(norms), SUBJECT(elements), SUBJECT(sums), SUBJECT(shapes)
+};
+#define N_SUBJECTS ((int) (sizeof(subjects) / sizeof(subjects[0])))
 
 /* Operators with one input or two alike, all of one form; the name that is written is another one here and there. */
 static const char *const plain[] = {"Relu", "Gelu", "Silu", "Swish=Silu", "Sigmoid", "Tanh", "Mish", "Softplus", "Softsign", "Selu", "Celu",
@@ -208,9 +239,10 @@ check_plain(const char *spec, bool two)
 static bool
 tested(const char *op)
 {
-	for (size_t i = 0; i < sizeof(ones) / sizeof(ones[0]); i++)
-		if (strcmp(ones[i].op, op) == 0)
-			return true;
+	for (int k = 0; k < N_SUBJECTS; k++)
+		for (size_t i = 0; i < subjects[k].n; i++)
+			if (strcmp(subjects[k].ones[i].op, op) == 0)
+				return true;
 	for (int i = 0; plain[i] != NULL; i++)
 		if (strcspn(plain[i], "=") == strlen(op) && strncmp(plain[i], op, strlen(op)) == 0)
 			return true;
@@ -225,8 +257,9 @@ test_operators(void)
 {
 	int			count = 0;
 
-	for (size_t i = 0; i < sizeof(ones) / sizeof(ones[0]); i++)
-		check_one(ones[i].op, ones[i].model, ones[i].want);
+	for (int k = 0; k < N_SUBJECTS; k++)
+		for (size_t i = 0; i < subjects[k].n; i++)
+			check_one(subjects[k].ones[i].op, subjects[k].ones[i].model, subjects[k].ones[i].want);
 	for (int i = 0; plain[i] != NULL; i++)
 		check_plain(plain[i], false);
 	for (int i = 0; pairs[i] != NULL; i++)
