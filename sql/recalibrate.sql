@@ -116,5 +116,12 @@ SELECT n_profiles FROM perfmodel.recalibrate('line', (SELECT array_agg(profile_i
 UPDATE perfmodel.profile AS p SET step_ms = p.step_ms * CASE p.profile_id % 2 WHEN 0 THEN 1e-3 ELSE 1e6 END FROM usual AS u WHERE p.profile_id = u.profile_id;
 SELECT n_profiles FROM perfmodel.recalibrate('line', (SELECT array_agg(profile_id) FROM usual), 'absurd');
 SELECT perfmodel.train('absurd steps', 'linear', (SELECT array_agg(profile_id) FROM usual)) > 0 AS trained;
+-- the first three are named, and the others counted
+\set VERBOSITY default
+INSERT INTO perfmodel.profile (profile_id, graph_id, gpu, batch, step_ms) OVERRIDING SYSTEM VALUE
+SELECT 9000000000 + i, perfmodel.graph_id('anet4@16'), 'T4', 64, 1e8 FROM generate_series(1, 5) AS i;
+SELECT n_profiles FROM perfmodel.recalibrate('line', '{9000000001,9000000002,9000000003}', 'three absurd');
+SELECT n_profiles FROM perfmodel.recalibrate('line', '{9000000001,9000000002,9000000003,9000000004,9000000005}', 'five absurd');
+\set VERBOSITY terse
 \set VERBOSITY default
 ROLLBACK;

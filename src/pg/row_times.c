@@ -77,6 +77,6 @@ pm_rows_notice_times(const pm_rows *r)
 	if (found > 0)
 		ereport(NOTICE,
 				(errmsg("%d of %d measurements%s have times that their devices cannot have", found, looked_at, looked_at < n ? " that were looked at" : ""),
-				 errdetail_internal("%s%s.", said.data, found > MOST_NAMED ? "; ..." : ""),
+				 errdetail_internal("%s%s.", said.data, found > MOST_NAMED ? psprintf("; and %d more", found - MOST_NAMED) : ""),
 				 errhint("step_ms is the milliseconds of one step. Correct rows that are wrong, or leave them out by the argument profiles.")));
 }
