@@ -556,6 +556,9 @@ test_division(void)
 	CHECK_NEAR(of.weights, fmin(plan.weights, 6 * plan.largest_weights) + plan.weights / 8, 1);
 	CHECK_NEAR(of.optimizer, plan.optimizer / 8, 1e-9);
 	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
+	/* a bucket holds at least the gradients of one operator */
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, false, 1e-6}, &of);
+	CHECK_NEAR(of.gradients, plan.gradients / 8 + plan.largest_weights, 1);
 	/* checkpoints are not divided, the rest is */
 	plan.kept_per = plan.lines[0].per / 4;
 	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, true, 25}, &of);

@@ -21,7 +21,8 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 	double		gpus = (double) by->tp * by->pp;
 	double		replicas = by->replicas;
 	parts		p = {plan->weights / gpus, plan->gradients / gpus, plan->optimizer / gpus};
-	double		block = 3 * plan->largest_weights / by->tp;
+	double		layer = plan->largest_weights / by->tp;
+	double		block = 3 * layer;
 	double		whole = p.gradients;
 
 	if (replicas <= 1)
@@ -31,7 +32,7 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 	if (by->zero <= 1)
 		p.gradients += whole;	/* buckets */
 	else if (by->zero == 2)
-		p.gradients = whole / replicas + fmin(whole, 2 * by->bucket_mb * MB);
+		p.gradients = whole / replicas + fmin(whole, fmax(2 * by->bucket_mb * MB, layer));
 	else
 	{
 		p.gradients = whole / replicas + fmin(whole, block);

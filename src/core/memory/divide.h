@@ -20,8 +20,9 @@ typedef struct pm_memory_division
 /*
  * *of for the GPU of the division that holds most.  DDP copies gradients into
  * its buckets (gradient_as_bucket_view false), which counts as gradients; with
- * zero 2 there are two buckets, with zero 3 the weights of two blocks are
- * gathered, a block being taken for three times its largest operator.  Of the
+ * zero 2 there are two buckets, or one that holds the largest operator; with
+ * zero 3 the weights of two blocks and the gradients of one are whole, a block
+ * being taken for three times its largest operator.  Of the
  * activations a GPU of a tensor-parallel group has (10 + 24 / tp) / 34
  * (Korthikanti et al., arXiv 2205.05198: without sequence parallelism), the
  * first of an interleaved pipeline 1 + (pp - 1) / (pp interleave) times as much.
