@@ -131,6 +131,7 @@ SELECT count(*) AS same FROM perfmodel.cluster JOIN once USING (name, intra_fact
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'dgx-2', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', profiles => '{}', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('nowhere')$$) ~ 'unknown cluster "nowhere"' AS unknown;
+SELECT helper.error_of(format('SELECT perfmodel.fit_cluster(''aws-g4dn-12xlarge'', %L, predictor => ''roof'')', n)) FROM unnest(ARRAY['', ' -- ', repeat('x', 513)]) AS n;
 SELECT perfmodel.fit_cluster(NULL) IS NULL AS nothing;
 -- what cannot be true is not stored
 SAVEPOINT s;

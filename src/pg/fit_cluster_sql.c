@@ -37,6 +37,7 @@ PG_FUNCTION_INFO_V1(pm_fit_cluster);
 
 #define MAX_ROWS 5000			/* that are used; of more, every so many */
 #define N_COLUMNS 6
+#define MAX_NAME 512			/* bytes that perfmodel.cluster takes (sql/install/text_limits.sql) */
 
 /* A measurement on several GPUs. */
 typedef struct measured
@@ -528,6 +529,32 @@ take_turn(const char *cluster, pm_problem *p)
 	return pm_cluster_look_up(cluster, NULL, p);
 }
 
+/* A name that the table would refuse, by an error that says what is wrong. */
+static void
+check_new_name(const char *name)
+{
+	static pm_plan query = {
+		"SELECT 1 WHERE $1 OPERATOR(pg_catalog.~) '[[:alnum:]]'", 1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(name);
+	bool		has_letters;
+
+	SPI_connect();
+	has_letters = pm_run(&query, &arg, NULL, true) > 0;
+	SPI_finish();
+	if (!has_letters)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("cluster name \"%s\" has no letter and no digit", pm_shown_name(name)),
+				 errdetail("The argument \"name\" is what the fitted cluster will be called in perfmodel.cluster."),
+				 errhint("Give it letters or digits, such as 'our machines', or leave it out: then the cluster keeps its name.")));
+	if (strlen(name) > MAX_NAME)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("cluster name is too long"),
+				 errdetail("It has %zu bytes and may have %d.", strlen(name), MAX_NAME)));
+}
+
 /* fit_cluster(cluster, name, profiles, predictor) */
 Datum
 pm_fit_cluster(PG_FUNCTION_ARGS)
@@ -545,6 +572,8 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 	pm_require_catalog();
 	t.cluster = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	t.name = PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1));
+	if (t.name != NULL)
+		check_new_name(t.name);
 	t.all = PG_ARGISNULL(2);
 	t.profiles = t.all ? (Datum) 0 : PG_GETARG_DATUM(2);
 	t.predictor = PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3);
