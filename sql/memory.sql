@@ -12,7 +12,7 @@ FROM unnest('{fp32,amp,bf16}'::text[]) AS dtype, unnest('{none,sgd,sgd_momentum,
 SELECT (perfmodel.predict_memory(:g, 'V100', 4096, 'amp')).peak_mb < (perfmodel.predict_memory(:g, 'V100', 4096, 'fp32')).peak_mb AS amp,
        (perfmodel.predict_memory(:g, 'V100', 4096, checkpointing => true)).peak_mb < (perfmodel.predict_memory(:g, 'V100', 4096)).peak_mb AS checkpointing;
 -- more samples never take less, and fit never better
-SELECT count(*), bool_and(peak_mb >= before AND p_fits <= p_before) AS monotone
+SELECT count(*), bool_and(peak_mb >= before AND p_fits <= p_before) AS monotone, count(*) FILTER (WHERE p_fits > 0 AND p_fits < 1) > 0 AS between, bool_and(p_fits = round(p_fits::numeric, 4)::float8) AS four_decimals
 FROM (SELECT peak_mb, p_fits, lag(peak_mb, 1, 0) OVER w AS before, lag(p_fits, 1, 1) OVER w AS p_before
       FROM (SELECT b, (perfmodel.predict_memory(:g, 'RTX 3090', (1.3 ^ b)::int, 'amp')).* FROM generate_series(1, 60) AS b) AS x WINDOW w AS (ORDER BY b)) AS y;
 -- the largest batch is the last that fits

@@ -22,6 +22,7 @@ FROM perfmodel.suggest_probes('A40', 2, '{8,64}', predictor => 'probed') AS s;
 SELECT (perfmodel.recalibrate('probed', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'A40'), 'probed A40')).n_networks;
 -- and the factors that it found can be seen, those of this card alone
 SELECT count(*) > 5 AS some, bool_and(gpu = 'A40') AS of_it, bool_and(factor > 0.3 AND factor < 3) AS factors, bool_or(element = 'launches') AS launches,
+       bool_and(length(factor::text) <= 7) AS short,
        (SELECT count(*) FROM perfmodel.card_factors('probed')) AS before FROM perfmodel.card_factors('probed A40');
 ROLLBACK;
 -- a card that is known leaves less doubt; a selection of graphs; more than there are

@@ -209,7 +209,7 @@ pm_computed_change(PG_FUNCTION_ARGS)
 	values[1] = pm_float8_or_null(after.peak_mb, &nulls[1]);
 	values[2] = pm_float8_or_null(before.peak_mb - after.peak_mb, &nulls[2]);
 	values[3] = BoolGetDatum(after.p_fits >= PM_MEMORY_SURE);
-	values[4] = pm_float8_or_null(after.p_fits, &nulls[4]);
+	values[4] = pm_probability_or_null(after.p_fits, &nulls[4]);
 	values[5] = BoolGetDatum(touched > 0);
 	return pm_record(fcinfo, values, nulls);
 }

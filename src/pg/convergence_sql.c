@@ -106,13 +106,14 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 	{
 		double		batch = DatumGetFloat8(ask.v[i]);
 		bool		nulls[N_COLUMNS] = {false};
-		Datum		values[N_COLUMNS] = {ask.v[i], 0, Float8GetDatum(c.spread), Float8GetDatum(c.p_reached),
+		Datum		values[N_COLUMNS] = {ask.v[i], 0, Float8GetDatum(c.spread), 0,
 		CStringGetTextDatum(pm_curve_name[c.kind])};
 
 		if (!(batch > 0 && batch <= 1e18))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a batch must be positive, not %g", batch)));
 		values[1] = Float8GetDatum(pm_curve_at(&c, batch));
+		values[3] = pm_probability_or_null(c.p_reached, &nulls[3]);
 		values[5] = pm_float8_or_null(isinf(c.critical) || c.kind == PM_CURVE_BETWEEN ? get_float8_nan() : c.critical, &nulls[5]);
 		pm_rows_add(&out, values, nulls);
 	}

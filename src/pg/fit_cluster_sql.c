@@ -586,7 +586,7 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 	values[1] = Int32GetDatum(t.used);
 	values[2] = pm_rounded_or_null(100 * t.before, &nulls[2]);
 	values[3] = pm_rounded_or_null(100 * t.after, &nulls[3]);
-	values[4] = Float8GetDatum(t.comm_error);
+	values[4] = pm_figure_or_null(t.comm_error, &nulls[4]);
 	values[5] = Int32GetDatum(t.left_out);
 	return pm_record(fcinfo, values, nulls);
 }

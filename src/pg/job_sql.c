@@ -268,7 +268,7 @@ fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_answer *a, const p
 	fill_remarks(q, a, &r, values, nulls);
 	values[PEAK_MB] = pm_float8_or_null(a->peak_mb, &nulls[PEAK_MB]);
 	values[PEAK_MB + 1] = BoolGetDatum(a->p_fits >= PM_MEMORY_SURE);
-	values[PEAK_MB + 2] = pm_float8_or_null(a->p_fits, &nulls[PEAK_MB + 2]);
+	values[PEAK_MB + 2] = pm_probability_or_null(a->p_fits, &nulls[PEAK_MB + 2]);
 	nulls[PEAK_MB + 1] = nulls[PEAK_MB + 2];
 	return true;
 }

@@ -105,7 +105,7 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 		values[i] = pm_float8_or_null(figures[i], &nulls[i]);
 	nulls[FITS] = isnan(e->p_fits);
 	values[FITS] = BoolGetDatum(e->p_fits >= PM_MEMORY_SURE);
-	values[P_FITS] = pm_float8_or_null(e->p_fits, &nulls[P_FITS]);
+	values[P_FITS] = pm_probability_or_null(e->p_fits, &nulls[P_FITS]);
 	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
 	if (m->is_divided && note[0] == '\0')
 		snprintf(note, sizeof(note), "memory of several GPUs that train together has not been measured");

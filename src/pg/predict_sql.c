@@ -303,7 +303,7 @@ fill_memory(const pm_asked_words *q, Datum *values, bool *nulls)
 	pm_memory_estimate_at(m.plan, &m.question, &m.factors, 0.9, &e);
 	values[0] = pm_float8_or_null(e.peak_mb, &nulls[0]);
 	values[1] = BoolGetDatum(e.p_fits >= PM_MEMORY_SURE);
-	values[2] = pm_float8_or_null(e.p_fits, &nulls[2]);
+	values[2] = pm_probability_or_null(e.p_fits, &nulls[2]);
 	nulls[1] = nulls[2];
 }
 

@@ -323,9 +323,9 @@ add_row(pm_rows_out *out, const pm_device_correction *g, int dtype, int layout)
 	values[2] = CStringGetTextDatum(pm_layout_name[layout]);
 	values[3] = Int32GetDatum(g->used[dtype][layout]);
 	values[4] = Int32GetDatum(g->structures);
-	values[5] = Float8GetDatum(exp(g->a + g->d[dtype][layout] + g->by_state[dtype][layout]));
-	values[6] = Float8GetDatum(exp(g->centre));
-	values[7] = Float8GetDatum(1 + g->b);
+	values[5] = pm_figure_or_null(exp(g->a + g->d[dtype][layout] + g->by_state[dtype][layout]), &nulls[5]);
+	values[6] = pm_figure_or_null(exp(g->centre), &nulls[6]);
+	values[7] = pm_figure_or_null(1 + g->b, &nulls[7]);
 	pm_rows_add(out, values, nulls);
 }
 
@@ -367,9 +367,9 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 	for (int i = 0; c != NULL && i < c->n; i++)
 		for (int k = 0; k < PM_N_STATE; k++)
 		{
-			Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(c->device[i].gpu)),
-				CStringGetTextDatum(pm_state_names.names[k]), Float8GetDatum(exp(c->device[i].state[k]))};
 			bool		nulls[3] = {false};
+			Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(c->device[i].gpu)),
+				CStringGetTextDatum(pm_state_names.names[k]), pm_figure_or_null(exp(c->device[i].state[k]), &nulls[2])};
 
 			if (c->device[i].state[k] != 0)
 				pm_rows_add(&out, values, nulls);

@@ -85,6 +85,12 @@ pm_rounded_or_null(double v, bool *isnull)
 }
 
 Datum
+pm_probability_or_null(double p, bool *isnull)
+{
+	return pm_float8_or_null(rint(10000 * p) / 10000, isnull);
+}
+
+Datum
 pm_figure_or_null(double v, bool *isnull)
 {
 	char		written[32];

@@ -20,6 +20,8 @@ extern Datum pm_text_or_null(const char *s, bool *isnull);
 extern Datum pm_float8_or_null(double v, bool *isnull);	/* NaN becomes null */
 extern Datum pm_rounded_or_null(double v, bool *isnull);	/* two decimals, for a figure that people read, such as an error in percent */
 
+extern Datum pm_probability_or_null(double p, bool *isnull);	/* four decimals; NaN becomes null */
+
 /* A figure with so many digits as are known of a prediction, five: 5263.5 and not 5263.512481200394. NaN and infinities become null. */
 extern Datum pm_figure_or_null(double v, bool *isnull);
 

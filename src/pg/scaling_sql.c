@@ -108,7 +108,7 @@ add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nod
 	nulls[9] = nulls[10] = true;
 	if (pm_ask_memory(q, &a, &p))
 	{
-		values[10] = pm_float8_or_null(a.p_fits, &nulls[10]);
+		values[10] = pm_probability_or_null(a.p_fits, &nulls[10]);
 		values[9] = BoolGetDatum(a.p_fits >= PM_MEMORY_SURE);
 		nulls[9] = nulls[10];
 	}
