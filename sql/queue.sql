@@ -87,6 +87,10 @@ CREATE TABLE took AS SELECT i::text AS job_id, 'T4' AS gpu, CASE i % 4 WHEN 0 TH
 FROM (SELECT i, '2026-01-30 00:00+00'::timestamptz + make_interval(hours => i) AS t FROM generate_series(1, 41) AS i) AS j;
 SELECT columns, job_id, date_trunc('minute', finish_p50) AS finish_p50, note ~ 'history: jobs on T4 take .* times the prediction .n 30' AS learned
 FROM unnest('{"{}","{\"duration_s\": null}"}'::jsonb[]) AS columns, perfmodel.queue_eta('took', columns, '{"T4": 1}', at => '2026-02-01 12:00+00');
+-- nor is the 0 seconds that schedulers log of a job that has not begun
+CREATE TABLE logged AS SELECT v.job_id, 'bnet5@32' AS graph, 'T4' AS gpu, 64 AS batch, 1000 AS steps, '2026-01-30 00:00+00'::timestamptz AS submitted_at, NULL::timestamptz AS started_at, v.duration_s FROM (VALUES (1, '0'::interval), (2, NULL)) AS v(job_id, duration_s);
+SELECT count(*) AS jobs, count(DISTINCT p50_s) AS forecasts, min(note) AS note FROM perfmodel.forecast_jobs('logged', at => '2026-02-01 12:00+00') WHERE p50_s > 0;
+DROP TABLE logged;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM unnest(ARRAY['''coming'', free => ''{}'', arrivals => ''-1 day''',
     '''coming'', free => ''{}'', arrivals => ''1000000 years''', '''coming'', ''{"submitted_at": null}'', ''{}'', ''sjf'', arrivals => ''1 day''',
     '''coming'', ''{"finished_at": "duration_s"}'', ''{}'', ''sjf''', '''coming'', ''{"started_at": "duration_s"}'', ''{}''',

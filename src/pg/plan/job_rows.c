@@ -379,6 +379,9 @@ forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 	}
 	if (lacks_memory(jobs, r, q, at))
 		return;
+	/* what schedulers log of a job that has not begun, how long it ran: no forecast */
+	if (q->duration_s == 0 && q->has_graph_id && TIMESTAMP_NOT_FINITE(r->started_at))
+		q->duration_s = NAN;
 	r->hindsight = is_hindsight(r, q);
 	if (isnan(q->duration_s) || r->hindsight)
 		ask_duration(r, q);
