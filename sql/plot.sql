@@ -45,6 +45,7 @@ SELECT g, array_agg(m[1]) AS rows FROM unnest('{plot@deep,plot@stages.}'::text[]
 SELECT array_agg(m[1]) AS texts FROM regexp_matches(perfmodel.plot_memory(perfmodel.graph_id('plot@modules'), 't4', 8), '<text(?: class="e"| x)[^>]*>([^<]*)</text>', 'g') AS m WHERE m[1] !~ '^[\d.k]+$';
 SELECT pg_temp.times('<path class="n s', svg) AS lines, pg_temp.times('fill-opacity="0.16"', svg) AS bands, pg_temp.widest(svg) <= 120 AS short
 FROM perfmodel.plot_scaling(perfmodel.graph_id('plot@modules'), 'T4', 8, max_gpus => 8, predictor => 'plotted') AS svg;
+SELECT array_agg(m[1]) AS gpus FROM regexp_matches(perfmodel.plot_scaling(perfmodel.graph_id('plot@modules'), 'T4', 8, max_gpus => 64, predictor => 'plotted'), '<text class="d m" x="[^"]*" y="[^"]*">([0-9]+)</text>', 'g') AS m;
 -- numbers at their ends: a plot, or what the number must be
 SELECT helper.error_of(format('SELECT perfmodel.plot_%s', q)) FROM unnest(ARRAY['scaling(GRAPH, ''T4'', 16777216, max_gpus => 4, predictor => ''plotted'')', 'memory(GRAPH, ''T4'', 16777216)', 'memory(GRAPH, ''T4'', 2147483647)',
     'memory(GRAPH, ''T4'', -4)', 'errors(''plotted'', width => 2147483647)']) AS p, replace(p, 'GRAPH', perfmodel.graph_id('plot@modules')::text) AS q;

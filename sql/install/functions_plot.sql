@@ -7,7 +7,7 @@ CREATE FUNCTION perfmodel.plot(form text, x float8[], y float8[] DEFAULT NULL, s
                                height integer DEFAULT 0, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'pm_plot_sql';
 COMMENT ON FUNCTION perfmodel.plot(text, float8[], float8[], text[], text[], float8[], float8[], text, text, text, text, text, float8, integer, integer, boolean) IS
-    'an SVG of marks given as arrays; form: bars, points, compare, lines, areas, spans; scales: linear, log, time';
+    'an SVG of marks given as arrays; form: bars, points, compare, lines, areas, spans; scales: linear, log, log2, time';
 
 CREATE FUNCTION perfmodel.escape_markup(words text, most integer DEFAULT 0) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_escape_markup';
@@ -151,7 +151,7 @@ BEGIN ATOMIC
     )
     SELECT perfmodel.plot('lines', array_agg(m.world_size::float8 ORDER BY m.series, m.world_size), array_agg(m.samples_per_s ORDER BY m.series, m.world_size),
         series => array_agg(m.series ORDER BY m.series, m.world_size), low => array_agg(m.low ORDER BY m.series, m.world_size),
-        high => array_agg(m.high ORDER BY m.series, m.world_size), x_title => 'GPUs', y_title => 'samples per second', x_scale => 'log', y_scale => 'log',
+        high => array_agg(m.high ORDER BY m.series, m.world_size), x_title => 'GPUs', y_title => 'samples per second', x_scale => 'log2', y_scale => 'log',
         width => plot_scaling.width,
         title => format('%s on %s, batch %s on each', (SELECT g.name FROM perfmodel.graph AS g WHERE g.graph_id = plot_scaling.graph_id),
                         perfmodel.gpu_name(plot_scaling.gpu), plot_scaling.batch))

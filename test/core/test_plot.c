@@ -256,6 +256,15 @@ test_ticks(void)
 	CHECK_HAS(ticks_of(PM_SCALE_LOG, 0.9, 1100, 4), "1 10 100 1000");
 	CHECK_HAS(ticks_of(PM_SCALE_LOG, 0.9, 60, 8), "1 2 5 10 20 50");
 	CHECK_HAS(ticks_of(PM_SCALE_LOG, 3.1, 3.9, 4), "3.2 3.4 3.6 3.8");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG, 250, 70000, 4), "300 1000 3000 10k 30k");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG, 200, 80000, 4), "300 1000 3000 10k 30k");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG, 200, 4e7, 4), "1000 10k 100k 1M 10M");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG, 1e-100, 1e100, 4), "1e-68 1e-34 1 1e+34 1e+68");
+	/* numbers of GPUs */
+	CHECK_HAS(ticks_of(PM_SCALE_LOG2, 0.9, 70, 5), "1 2 4 8 16 32 64");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG2, 0.6, 1.1e5, 5), "1 4 16 64 256 1024 4096 16384 65536");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG2, 0.1, 3e6, 60), "0.25 1 4 16 64 256 1024 4096 16384 65536 262144 1.05M");
+	CHECK_HAS(ticks_of(PM_SCALE_LOG2, 3.1, 3.9, 5), "3.2 3.4 3.6 3.8");
 	CHECK_HAS(ticks_of(PM_SCALE_TIME, march_1 - 2 * day, march_1 + 2 * day, 5), "28 Feb 29 Feb 1 Mar 2 Mar 3 Mar");
 	CHECK_HAS(ticks_of(PM_SCALE_TIME, march_1 - 60 * day, march_1 + 20 * day, 4), "Jan 2000 Feb 2000 Mar 2000");
 	CHECK_HAS(ticks_of(PM_SCALE_TIME, march_1 + 8 * 3600, march_1 + 11 * 3600, 4), "08:00 09:00 10:00 11:00");

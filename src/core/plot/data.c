@@ -10,7 +10,8 @@
 static void
 put_axis(pm_markup *m, const char *name, pm_scale_kind scale, const char *title)
 {
-	pm_put_markup(m, "\"%s\":{\"scale\":\"%s\",\"title\":", name, pm_scale_name[scale]);
+	/* the script has marks of its own */
+	pm_put_markup(m, "\"%s\":{\"scale\":\"%s\",\"title\":", name, pm_scale_name[scale == PM_SCALE_LOG2 ? PM_SCALE_LOG : scale]);
 	if (title != NULL)
 		pm_put_json_words(m, title, PM_TITLE_LETTERS);
 	else

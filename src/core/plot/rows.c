@@ -11,7 +11,7 @@
 static double
 base_of(const pm_scale *s)
 {
-	return s->kind == PM_SCALE_LOG ? s->low : 0;
+	return pm_scale_is_log(s->kind) ? s->low : 0;
 }
 
 static double
@@ -28,7 +28,7 @@ row_total(const pm_canvas *c, int row)
 void
 pm_bars_scales(pm_canvas *c)
 {
-	if (c->x.kind != PM_SCALE_LOG)
+	if (!pm_scale_is_log(c->x.kind))
 		pm_scale_take(&c->x, 0);
 	for (int row = 0; row < c->n_rows; row++)
 		pm_scale_take(&c->x, row_total(c, row));

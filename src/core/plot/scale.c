@@ -13,13 +13,19 @@
 #define DAY		86400.0
 #define MONTH	(30 * DAY)
 
-const char *const pm_scale_name[PM_N_SCALE_KINDS] = {"linear", "log", "time"};
+const char *const pm_scale_name[PM_N_SCALE_KINDS] = {"linear", "log", "time", "log2"};
+
+bool
+pm_scale_is_log(pm_scale_kind kind)
+{
+	return kind == PM_SCALE_LOG || kind == PM_SCALE_LOG2;
+}
 
 bool
 pm_scale_has(const pm_scale *s, double v)
 {
 	/* no year beyond 9999 */
-	return isfinite(v) && fabs(v) < (s->kind == PM_SCALE_TIME ? 253402300800.0 : 1e200) && (s->kind != PM_SCALE_LOG || v > 1e-200);
+	return isfinite(v) && fabs(v) < (s->kind == PM_SCALE_TIME ? 253402300800.0 : 1e200) && (!pm_scale_is_log(s->kind) || v > 1e-200);
 }
 
 void
@@ -40,10 +46,10 @@ pm_scale_finish(pm_scale *s)
 
 	if (s->low > s->high)
 	{
-		s->low = s->kind == PM_SCALE_LOG;
-		s->high = s->kind == PM_SCALE_LOG ? 10 : 1;
+		s->low = pm_scale_is_log(s->kind);
+		s->high = pm_scale_is_log(s->kind) ? 10 : 1;
 	}
-	if (s->kind == PM_SCALE_LOG)
+	if (pm_scale_is_log(s->kind))
 	{
 		room = fmax(pow(s->high / s->low, 0.04), 1.1);
 		s->low /= room;
@@ -64,7 +70,7 @@ pm_scale_finish(pm_scale *s)
 double
 pm_scale_at(const pm_scale *s, double v)
 {
-	double		part = s->kind == PM_SCALE_LOG ? log(v / s->low) / log(s->high / s->low) : (v - s->low) / (s->high - s->low);
+	double		part = pm_scale_is_log(s->kind) ? log(v / s->low) / log(s->high / s->low) : (v - s->low) / (s->high - s->low);
 
 	return s->from + (s->to - s->from) * fmin(fmax(part, -0.05), 1.05);
 }
@@ -136,21 +142,47 @@ linear_ticks(const pm_scale *s, int wanted, pm_ticks *t)
 		add_tick(t, fabs(k) < 0.5 ? 0 : k * step);
 }
 
+/* Powers of 10; where there is room, with 3 or with 2 and 5 times these between. */
 static void
 log_ticks(const pm_scale *s, int wanted, pm_ticks *t)
 {
+	static const double factors[][3] = {{1}, {1, 3}, {1, 2, 5}};
 	double		decades = log10(s->high / s->low);
-	int			every = (int) fmax(1, ceil(decades / wanted));
-	bool		between = decades * 3 <= wanted + 1;
+	int			every = (int) fmax(1, ceil(decades / (wanted + 2)));
+	int			parts = decades * 3 <= wanted + 1 ? 3 : decades * 2 <= wanted + 2 ? 2 : 1;
 
 	for (int e = (int) floor(log10(s->low)); e <= log10(s->high) + 1e-9; e++)
-		for (int k = 1; k <= (between ? 5 : 1); k += k == 1 ? 1 : 3)
+		for (int k = 0; k < parts; k++)
 		{
-			double		at = k * pow(10, e);
+			double		at = factors[parts - 1][k] * pow(10, e);
 
 			if (at >= s->low * (1 - 1e-9) && at <= s->high * (1 + 1e-9) && e % every == 0)
 				add_tick(t, at);
 		}
+	if (t->n < 2)
+	{
+		t->n = 0;
+		linear_ticks(s, wanted, t);
+	}
+}
+
+/* Powers of 2, as whole numbers while these are short. */
+static void
+log2_ticks(const pm_scale *s, int wanted, pm_ticks *t)
+{
+	int			most = (int) fmin(fmax(2 * wanted, 1), PM_MAX_TICKS - 1);	/* their labels are short */
+	int			every = (int) fmax(1, ceil(log2(s->high / s->low) / most));
+
+	for (int e = (int) floor(log2(s->low)); e <= log2(s->high) + 1e-9; e++)
+	{
+		double		at = exp2(e);
+
+		if (at < s->low * (1 - 1e-9) || at > s->high * (1 + 1e-9) || e % every != 0)
+			continue;
+		add_tick(t, at);
+		if (at >= 1 && at < 1e6)
+			snprintf(t->label[t->n - 1], sizeof(t->label[0]), "%.0f", at);
+	}
 	if (t->n < 2)
 	{
 		t->n = 0;
@@ -238,6 +270,8 @@ pm_scale_ticks(const pm_scale *s, int wanted, pm_ticks *t)
 		time_ticks(s, wanted, t);
 	else if (s->kind == PM_SCALE_LOG)
 		log_ticks(s, wanted, t);
+	else if (s->kind == PM_SCALE_LOG2)
+		log2_ticks(s, wanted, t);
 	else
 		linear_ticks(s, wanted, t);
 }

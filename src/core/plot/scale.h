@@ -11,6 +11,7 @@ typedef enum pm_scale_kind
 	PM_SCALE_LINEAR,
 	PM_SCALE_LOG,				/* values above 0 */
 	PM_SCALE_TIME,				/* seconds since 1970, UTC */
+	PM_SCALE_LOG2,				/* the same, with marks at powers of 2 */
 	PM_N_SCALE_KINDS
 } pm_scale_kind;
 extern const char *const pm_scale_name[PM_N_SCALE_KINDS];
@@ -32,6 +33,7 @@ typedef struct pm_ticks
 	char		label[PM_MAX_TICKS][24];
 } pm_ticks;
 
+bool		pm_scale_is_log(pm_scale_kind kind);
 /* Whether a value can be drawn: finite, and above 0 where the scale is a logarithm. */
 bool		pm_scale_has(const pm_scale *s, double v);
 /* Widen low..high to hold v; a scale without values has low > high. */
