@@ -5,8 +5,10 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "context_arena.h"
 #include "errors.h"
@@ -51,7 +53,8 @@ rows_arg(FunctionCallInfo fcinfo, int *n)
 	network = elements(fcinfo, 0, INT8OID, n);
 	low = elements(fcinfo, 1, FLOAT8OID, n);
 	high = elements(fcinfo, 2, FLOAT8OID, n);
-	rows = palloc(sizeof(pm_drift_row) * Max(*n, 1));
+	rows = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_drift_row) * Max(*n, 1));
+	CHECK_FOR_INTERRUPTS();
 	for (int i = 0; i < *n; i++)
 		rows[i] = (pm_drift_row) {DatumGetInt64(network[i]), DatumGetFloat8(low[i]), DatumGetFloat8(high[i])};
 	return rows;

@@ -7,8 +7,10 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 #include "context_arena.h"
 #include "encoding.h"
@@ -136,9 +138,19 @@ pm_plot_sql(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s%s", pm_from_core(svg), data)));
 }
 
+#define LONGEST_TEXT (MaxAllocSize - VARHDRSZ - 1)
+
 static Datum
 markup_result(const pm_markup *m)
 {
+	if (m->failed && m->why == PM_CANCELLED)
+		CHECK_FOR_INTERRUPTS(); /* says who has cancelled */
+	if (m->failed && m->why == PM_ERR_LIMIT)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the text is too long to be escaped"),
+				 errdetail("With its entities it has more than %zu bytes, and no text of the server can.", m->limit),
+				 errhint("Escape a part of it, such as left(words, 1000000).")));
 	if (m->failed)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -151,7 +163,7 @@ pm_escape_markup(PG_FUNCTION_ARGS)
 {
 	int			most = PG_GETARG_INT32(1);
 	pm_arena	arena;
-	pm_markup	m = {.arena = &arena};
+	pm_markup	m = {.arena = &arena,.limit = LONGEST_TEXT};
 
 	if (most < 0)
 		ereport(ERROR,
@@ -166,7 +178,7 @@ Datum
 pm_escape_markup_lines(PG_FUNCTION_ARGS)
 {
 	pm_arena	arena;
-	pm_markup	m = {.arena = &arena};
+	pm_markup	m = {.arena = &arena,.limit = LONGEST_TEXT};
 
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_put_preformatted(&m, pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(0))));

@@ -276,6 +276,62 @@ test_cancel(void)
 	pm_arena_release(&a);
 }
 
+typedef struct asking
+{
+	int			asked;
+	int			stop_at;		/* 0: never */
+} asking;
+
+static bool
+stop_once(void *ctx)
+{
+	asking	   *w = ctx;
+
+	return ++w->asked == w->stop_at;
+}
+
+/* Many rows, of one network or of several, are sorted in pieces: the same evidence, and a question whether to stop every 65,536 of them. */
+static void
+test_many_rows(void)
+{
+	const int	n = 300000;
+	pm_drift_row *rows = PM_NEW(&arena, pm_drift_row, n);
+	pm_rng		r;
+	pm_drift	d[2];
+	pm_status	st = {PM_OK};
+
+	pm_rng_seed(&r, 17);
+	for (int networks = 1; networks <= 1000; networks *= 30)
+	{
+		asking		w = {0};
+		pm_hooks	hooks = {.stop = stop_once, .ctx = &w};
+		int			whole;
+		pm_arena	a;
+
+		for (int i = 0; i < n; i++)
+			rows[i] = (pm_drift_row) {i < 1000 ? i % networks : (int64_t) (networks * pm_rng_uniform(&r)), 0.1, 1};
+		pm_arena_init_malloc(&a);
+		a.hooks = &hooks;
+		CHECK_EQ(pm_drift_run(rows, n, 20, &a, &d[0], &st), PM_OK);
+		CHECK_EQ(d[0].n_networks, networks);
+		/* as one qsort of all rows says */
+		CHECK_NEAR(d[0].e_now / (networks == 1 ? 0.873196599090724 : networks == 30 ? 1.3377477106840678 : 369.83890175815299), 1, 1e-9);
+		whole = w.asked;
+		/* both sorts, in five pieces that are merged in three rounds, and the rows */
+		if (networks == 1)
+			CHECK_EQ(whole, 2 * (5 + 3 * 5) + (n + PM_POLL_EVERY - 1) / PM_POLL_EVERY + n / PM_POLL_EVERY);
+		for (w.stop_at = 1; w.stop_at <= whole; w.stop_at += 1 + whole / 20)
+		{
+			w.asked = 0;
+			st = (pm_status) {PM_OK};
+			CHECK_EQ(pm_drift_run(rows, n, 20, &a, &d[1], &st), PM_CANCELLED);
+			CHECK_EQ(w.asked, w.stop_at);
+			CHECK_EQ(st.code, PM_CANCELLED);
+		}
+		pm_arena_release(&a);
+	}
+}
+
 /* The binomial distribution itself says whether the bounds are right. */
 static double
 at_least(int k, int n, double p)
@@ -321,6 +377,7 @@ main(void)
 	test_largest_calibration();
 	test_bad_ranks();
 	test_cancel();
+	test_many_rows();
 	test_bounds();
 	pm_arena_release(&arena);
 	return check_done("test_drift");

@@ -168,6 +168,54 @@ test_words(void)
 	CHECK_EQ(strlen(words("", 5)), 0);
 }
 
+static bool
+stop_at_third(void *ctx)
+{
+	return ++*(int *) ctx == 3;
+}
+
+/* A text may be longer than the server has room for, and somebody may wait for it. */
+static void
+test_long_words(void)
+{
+	const size_t n = 500000;
+	char	   *long_words = PM_NEW(&arena, char, n + 1);
+	int			asked = 0;
+	pm_hooks	hooks = {.stop = stop_at_third,.ctx = &asked};
+	pm_arena	a = {0};
+
+	memset(long_words, '<', n);
+	pm_arena_init_malloc(&a);
+	for (int lines = 0; lines < 2; lines++)
+		for (size_t limit = 0; limit < 8 * n; limit += n)
+		{
+			pm_markup	m = {.arena = &a, .limit = limit};
+			bool		has_room = limit == 0 || limit >= (lines ? 5 : 4) * n;
+
+			if (lines)
+				pm_put_preformatted(&m, long_words);
+			else
+				pm_put_words(&m, long_words, 0);
+			CHECK_EQ(m.failed, !has_room);
+			if (!has_room)
+				CHECK(m.why == PM_ERR_LIMIT && m.len <= limit);
+		}
+	a.hooks = &hooks;
+	for (int lines = 0; lines < 2; lines++)
+	{
+		pm_markup	m = {.arena = &a};
+
+		asked = 0;
+		if (lines)
+			pm_put_preformatted(&m, long_words);
+		else
+			pm_put_words(&m, long_words, 0);
+		CHECK(m.failed && m.why == PM_CANCELLED);
+		CHECK_EQ(asked, 3);
+	}
+	pm_arena_release(&a);
+}
+
 static void
 test_lines(void)
 {
@@ -437,6 +485,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_words();
+	test_long_words();
 	test_lines();
 	test_hostile();
 	test_ticks();

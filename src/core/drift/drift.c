@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const pm_drift_sort_name[PM_N_DRIFT_SORTS] = {"none", "slower", "faster", "wider"};
 
@@ -87,6 +88,67 @@ by_rank(const void *a, const void *b)
 	return x->row - y->row;
 }
 
+/* ---- sorting ---- */
+
+#define PIECE 65536				/* elements that are sorted without a question whether to stop */
+
+typedef struct sorting
+{
+	size_t		size;			/* of an element */
+	int			(*compare) (const void *a, const void *b);
+	pm_arena   *arena;
+	pm_status  *st;
+} sorting;
+
+/* from[at..middle) and from[middle..end), both sorted, become to[at..end). */
+static pm_code
+merge(const sorting *s, const char *from, char *to, size_t at, size_t middle, size_t end)
+{
+	size_t		right = middle;
+	size_t		left = at;
+
+	for (; at < end; at++)
+	{
+		bool		take_left = left < middle && (right >= end || s->compare(from + left * s->size, from + right * s->size) <= 0);
+		size_t	   *next = take_left ? &left : &right;
+
+		if (at % PIECE == 0 && pm_stopped(s->arena, s->st))
+			return PM_CANCELLED;
+		memcpy(to + at * s->size, from + (*next)++ * s->size, s->size);
+	}
+	return PM_OK;
+}
+
+/* qsort, which a cancel ends: pieces are sorted, then merged. */
+static pm_code
+sort(void *elements, size_t n, const sorting *s)
+{
+	char	   *from = elements;
+	char	   *to = n > PIECE ? pm_alloc_unset(s->arena, n, s->size) : NULL;
+
+	for (size_t at = 0; at < n; at += PIECE)
+	{
+		if (pm_stopped(s->arena, s->st))
+			return PM_CANCELLED;
+		qsort(from + at * s->size, n - at < PIECE ? n - at : PIECE, s->size, s->compare);
+	}
+	if (n > PIECE && !to)
+		return pm_no_memory(s->st, s->arena);
+	for (size_t width = PIECE; width < n; width *= 2)
+	{
+		char	   *sorted = to;
+
+		for (size_t at = 0; at < n; at += 2 * width)
+			if (merge(s, from, to, at, at + width < n ? at + width : n, at + 2 * width < n ? at + 2 * width : n) != PM_OK)
+				return PM_CANCELLED;
+		to = from;
+		from = sorted;
+	}
+	if (from != elements)
+		memcpy(elements, from, n * s->size);
+	return PM_OK;
+}
+
 /* ---- networks ---- */
 
 typedef struct member
@@ -116,7 +178,8 @@ chain_networks(bettor *b, bool *first, pm_arena *a, pm_status *st)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < b->n; i++)
 		m[i] = (member) {b->rows[i].network, i};
-	qsort(m, b->n, sizeof(member), by_network);
+	if (sort(m, b->n, &(sorting) {sizeof(member), by_network, a, st}) != PM_OK)
+		return st->code;
 	for (int i = 0; i < b->n; i++)
 	{
 		bool		more = i + 1 < b->n && m[i + 1].network == m[i].network;
@@ -145,7 +208,8 @@ place_rows(bettor *b, double *rank, const bool *first, pm_arena *a, pm_status *s
 	for (int i = 0; i < b->n; i++)
 		for (int row = i, nth = 0; first[i] && row >= 0; row = b->next[row], nth++)
 			p[row] = (place) {rank[row] = rank_of(&b->rows[row], nth), row};
-	qsort(p, b->n, sizeof(place), by_rank);
+	if (sort(p, b->n, &(sorting) {sizeof(place), by_rank, a, st}) != PM_OK)
+		return st->code;
 	for (int i = 0; i < b->n; i++)
 		b->position[p[i].row] = i + 1;
 	return PM_OK;
@@ -171,8 +235,8 @@ payoff(int bet, double r)
  * network is ranked among those of the calibration and the new ones before it,
  * and what the sample happened to be is not taken for a drift in the long run.
  */
-static void
-play_network(bettor *b, const double *rank, int row, int n_before)
+static pm_code
+play_network(bettor *b, const double *rank, int row, int n_before, pm_arena *a, pm_status *st)
 {
 	double		pays[N_BETS] = {0};
 	double		total = (double) b->calibration + n_before + 1;
@@ -182,7 +246,11 @@ play_network(bettor *b, const double *rank, int row, int n_before)
 		n++;
 	for (int i = row, nth = 0; i >= 0; i = b->next[i], nth++)
 	{
-		double		among = (b->calibration * rank[i] + weight_below(b, b->position[i]) + drawn(~b->rows[i].network, nth)) / total;
+		double		among;
+
+		if ((nth + 1) % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+			return PM_CANCELLED;
+		among = (b->calibration * rank[i] + weight_below(b, b->position[i]) + drawn(~b->rows[i].network, nth)) / total;
 
 		for (int bet = 0; bet < N_BETS; bet++)
 			pays[bet] += payoff(bet, among) / n;
@@ -191,6 +259,7 @@ play_network(bettor *b, const double *rank, int row, int n_before)
 		b->log_money[bet] += log(fmax(pays[bet], DBL_MIN));
 	for (int i = row; i >= 0; i = b->next[i])
 		add_weight(b, b->position[i], 1.0 / n);
+	return PM_OK;
 }
 
 /* All money of bets from..to, which began with 1 in all; no more than DBL_MAX. */
@@ -224,7 +293,8 @@ play(bettor *b, const double *rank, const bool *first, pm_arena *a, pm_drift *re
 			return PM_CANCELLED;
 		if (!first[i])
 			continue;
-		play_network(b, rank, i, result->n_networks++);
+		if (play_network(b, rank, i, result->n_networks++, a, st) != PM_OK)
+			return PM_CANCELLED;
 		result->e_now = money(b, 0, N_BETS);
 		/* what won is told of the moment of the strongest evidence */
 		if (result->e_now > result->e_max || result->n_networks == 1)

@@ -8,10 +8,19 @@
 #include <string.h>
 
 #define FIRST_ROOM	4096
+#define POLL_LETTERS 65536		/* between two questions whether to stop */
 
 /* Three dots, in letters that the encoding of every database has. */
 #define ELLIPSIS	"&#8230;"
 #define ELLIPSIS_BYTES	(sizeof(ELLIPSIS) - 1)
+
+static bool
+fail(pm_markup *m, pm_code why)
+{
+	m->failed = true;
+	m->why = why;
+	return false;
+}
 
 /* Room for so many more bytes and a zero byte. */
 static bool
@@ -20,16 +29,15 @@ make_room(pm_markup *m, size_t more)
 	size_t		cap = m->cap ? m->cap : FIRST_ROOM;
 	char	   *text;
 
+	if (!m->failed && m->limit > 0 && m->len + more > m->limit)
+		return fail(m, PM_ERR_LIMIT);
 	if (m->failed || m->len + more + 1 <= m->cap)
 		return !m->failed;
 	while (cap < m->len + more + 1)
 		cap *= 2;
 	text = PM_NEW(m->arena, char, cap);
 	if (!text)
-	{
-		m->failed = true;
-		return false;
-	}
+		return fail(m, PM_ERR_MEMORY);
 	if (m->len)
 		memcpy(text, m->text, m->len);
 	m->text = text;
@@ -122,6 +130,17 @@ written(const char *s, size_t *len, size_t *out)
 	return s;
 }
 
+/* Whether to go on after the n-th character. */
+static bool
+goes_on(pm_markup *m, size_t n)
+{
+	pm_status	st;
+
+	if (!m->failed && n % POLL_LETTERS == 0 && pm_stopped(m->arena, &st))
+		fail(m, PM_CANCELLED);
+	return !m->failed;
+}
+
 /* Whether words fit, as far as `most` characters and PM_WORDS_BYTES allow. */
 static bool
 fits(const char *words, size_t most)
@@ -150,12 +169,12 @@ pm_put_words(pm_markup *m, const char *words, size_t most)
 	size_t		len,
 				out;
 
-	for (const char *s = words; *s; s += len)
+	for (const char *s = words; *s && goes_on(m, ++letters); s += len)
 	{
 		const char *w = written(s, &len, &out);
 
 		bytes += out;
-		if (!whole && (++letters + 1 > most || bytes + ELLIPSIS_BYTES > PM_WORDS_BYTES))
+		if (!whole && (letters + 1 > most || bytes + ELLIPSIS_BYTES > PM_WORDS_BYTES))
 		{
 			put_bytes(m, ELLIPSIS, ELLIPSIS_BYTES);
 			return;
@@ -218,10 +237,11 @@ void
 pm_put_preformatted(pm_markup *m, const char *words)
 {
 	size_t		line = 0;
+	size_t		letters = 0;
 	size_t		len,
 				out;
 
-	for (const char *s = words; *s; s += len)
+	for (const char *s = words; *s && goes_on(m, ++letters); s += len)
 	{
 		const char *w = written(s, &len, &out);
 

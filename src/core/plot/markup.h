@@ -2,7 +2,8 @@
  * markup.h - text of SVG and HTML that grows: tags as they are, words of users
  * escaped.
  *
- * A failure is remembered, so that a caller looks at `failed` once, at the end.
+ * A failure is remembered, so that a caller looks at `failed` once, at the end;
+ * what is put after it is left out.
  */
 #ifndef PM_MARKUP_H
 #define PM_MARKUP_H
@@ -17,7 +18,9 @@ typedef struct pm_markup
 	char	   *text;			/* ends with a zero byte; NULL: nothing yet */
 	size_t		len,
 				cap;
-	bool		failed;			/* out of memory somewhere */
+	size_t		limit;			/* bytes that the text may have; 0: any number */
+	bool		failed;
+	pm_code		why;			/* where it has failed: PM_ERR_MEMORY, PM_ERR_LIMIT, PM_CANCELLED by the hooks of the arena */
 } pm_markup;
 
 /* Markup, as it is. */
