@@ -62,6 +62,17 @@ FROM perfmodel.report('"a report"."job </script>"', '2026-01-06', '2026-01-07', 
 SELECT pg_temp.wrong(page) AS wrong, page LIKE '%No jobs in this time.%' AS says FROM perfmodel.report('"a report"."job </script>"', '2030-01-01', predictor => '</script> of the report') AS page;
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('id="jobs"', page) AS jobs FROM perfmodel.report(predictor => '</script> of the report') AS page;
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('>A100', page) > 0 AS asked FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report', alternatives => '{a100}') AS page;
+-- history and queue in one table: what has ended ran; in a table without ends, what has begun; without starts, what has a duration
+CREATE TABLE "a report".log AS SELECT submitted_at, gpu, graph_id, batch, i % 3 AS state, CASE WHEN i % 3 < 2 THEN submitted_at + interval '1 hour' END AS started_at,
+       CASE i % 3 WHEN 0 THEN submitted_at + interval '2 hours' END AS finished_at, CASE i % 3 WHEN 0 THEN 3600 WHEN 1 THEN 60 END AS duration_s
+FROM (SELECT j.*, row_number() OVER (ORDER BY submitted_at) AS i FROM "a report"."job </script>" AS j WHERE gpu = 'T4' LIMIT 30) AS j;
+ALTER TABLE "a report".log ADD ended int, ADD "end" text;
+UPDATE "a report".log SET ended = CASE state WHEN 0 THEN 1700000000 ELSE 0 END, "end" = CASE state WHEN 0 THEN '2026-01-05T10:00:00' ELSE 'Unknown' END;
+CREATE FUNCTION pg_temp.seconds(query text) RETURNS text LANGUAGE plpgsql AS $$DECLARE s text; BEGIN EXECUTE format('SELECT count(*) || '' jobs, '' || coalesce(sum(duration_s), 0) || '' s'' FROM (%s) AS j', query) INTO s; RETURN s; END$$;
+SELECT c, pg_temp.seconds(perfmodel.report_jobs('"a report".log', c::jsonb)) AS ran, pg_temp.seconds(perfmodel.report_jobs('"a report".log', c::jsonb, ran => false)) AS others
+FROM unnest(ARRAY['{}', '{"finished_at": "ended"}', '{"finished_at": "end"}', '{"finished_at": null}', '{"finished_at": null, "started_at": null}', '{"finished_at": "no such"}']) AS c;
+SELECT translate((regexp_match(page, 'Jobs submitted[^<]*'))[1], E'\n', ' ') AS says, (regexp_match(page, '<dt>jobs</dt><dd[^>]*>\s*([^<]*)<'))[1] AS jobs
+FROM perfmodel.report('"a report".log', predictor => '</script> of the report') AS page;
 -- a table with names, numbers as text and intervals; each network by its name, however it is spelt
 CREATE DOMAIN "a report".amount AS int; -- a domain is what it is over
 CREATE TABLE "a report".text_job AS SELECT submitted_at::timestamp AS at, make_interval(secs => duration_s::float8) AS took, CASE WHEN i % 10 = 0 THEN 'our_net' ELSE upper(g.name) END AS "Network",

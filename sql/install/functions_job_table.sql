@@ -127,9 +127,34 @@ END $$;
 COMMENT ON FUNCTION perfmodel.job_columns(regclass, jsonb, text[], text[], text) IS
     'the select list for a table of jobs: the wanted columns by their own names; otherwise[i] NULL: must be there';
 
+-- A table may be history and queue in one.
+CREATE FUNCTION perfmodel.job_ran(jobs regclass, columns jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    c record;
+    conditions text;
+BEGIN
+    FOR c IN SELECT m.meaning, a.attname AS name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END AS type, t.typcategory AS category
+             FROM unnest('{finished_at,started_at,duration_s}'::text[]) WITH ORDINALITY AS m(meaning, nth)
+                  JOIN pg_attribute AS a ON a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped
+                       AND a.attname = CASE WHEN columns ? m.meaning THEN columns ->> m.meaning ELSE m.meaning END
+                  JOIN pg_type AS t ON t.oid = a.atttypid
+             ORDER BY m.nth LOOP
+        conditions := concat_ws(' AND ', conditions, CASE WHEN c.type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN format('isfinite(%I)', c.name)
+                                                          -- seconds since 1970, 0 where there is no end; words such as Unknown
+                                                          WHEN c.category = 'N' AND c.meaning <> 'duration_s' THEN format('%I > 0', c.name)
+                                                          WHEN c.category = 'S' AND c.meaning <> 'duration_s' THEN format('%I::text ~ ''[0-9]''', c.name)
+                                                          ELSE format('%I IS NOT NULL', c.name) END);
+        EXIT WHEN c.meaning = 'finished_at';
+    END LOOP;
+    RETURN coalesce(conditions, 'true');
+END $$;
+COMMENT ON FUNCTION perfmodel.job_ran(regclass, jsonb) IS
+    'SQL that is true of jobs that ran: with an end, or in a table without ends, with a start and a duration';
+
 -- Times are written into the query: other styles than ISO have abbreviations of time zones, which may be read as another zone.
-CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL)
-    RETURNS text
+CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL,
+                                      ran boolean DEFAULT true) RETURNS text
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
 DECLARE
     wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,graph,team,gpu_count,dtype,layout,framework}';
@@ -145,9 +170,12 @@ DECLARE
     card text := 'j.gpu';
     source text;
 BEGIN
-    source := format(E'SELECT %s\nFROM %s\nWHERE isfinite(%I)', parts, jobs, submitted)
+    source := format(E'SELECT %s\nFROM %s\nWHERE isfinite(%I) AND %s', parts, jobs, submitted, format(CASE WHEN ran THEN '%s' ELSE '(%s) IS NOT TRUE' END, perfmodel.job_ran(jobs, columns)))
         || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
         || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
+    IF NOT ran THEN
+        RETURN source;
+    END IF;
     -- one card in two spellings is one kind of GPU
     EXECUTE format('SELECT EXISTS (SELECT FROM (SELECT DISTINCT j.gpu FROM (%s) AS j) AS k WHERE perfmodel.find_gpu(k.gpu) <> k.gpu)', source) INTO by_spelling;
     IF NOT by_name AND NOT by_alias AND NOT by_spelling THEN
@@ -169,5 +197,5 @@ BEGIN
         || CASE WHEN NOT by_alias THEN ''
                 ELSE E'\nLEFT JOIN perfmodel.name_alias AS g ON g.kind = ''gpu'' AND g.alias = j.gpu\nLEFT JOIN perfmodel.name_alias AS d ON d.kind = ''dtype'' AND d.alias = j.dtype' END;
 END $$;
-COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz) IS
-    'the query that reads a table of jobs as reports need it; columns maps their names to those of the table';
+COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz, boolean) IS
+    'the query that reads the jobs of a table that ran, as reports need it, or (ran false, names as they are) the others';

@@ -195,7 +195,7 @@ CREATE FUNCTION perfmodel.report_jobs_text(n bigint) RETURNS text
     RETURN to_char(n, 'FM999,999,999,990') || CASE n WHEN 1 THEN ' job' ELSE ' jobs' END;
 COMMENT ON FUNCTION perfmodel.report_jobs_text(bigint) IS 'a number of jobs in words for a report';
 
-CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
+CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false, left_out bigint DEFAULT 0) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     hours CONSTANT text := 'greatest(gpu_count, 0) * duration_s / 3600';
@@ -216,6 +216,7 @@ BEGIN
     page := concat('<section aria-labelledby="jobs"><h2 id="jobs">What ran</h2>
 <p class="says">', CASE WHEN sums.jobs = 0 THEN 'No jobs in this time.'
                         ELSE format('Jobs submitted from %s to %s UTC.', to_char(sums.first, 'FMDD Mon YYYY HH24:MI'), to_char(sums.last, 'FMDD Mon YYYY HH24:MI')) END,
+        CASE WHEN left_out > 0 THEN format(' Left out, as not ended: %s.', perfmodel.report_jobs_text(left_out)) END,
         CASE WHEN unknown.network > 0 THEN format(' The networks of %s are not known here.', perfmodel.report_jobs_text(unknown.network::bigint)) END,
         CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s are not known here.', perfmodel.report_jobs_text(unknown.gpu::bigint)) END,
         CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END,
@@ -304,7 +305,7 @@ GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, sourc
     END IF;
     RETURN page || E'</div></section>\n';
 END $$;
-COMMENT ON FUNCTION perfmodel.report_history(text, text, text[], boolean) IS 'the part of a report about a history of jobs, read by a query as report_jobs() makes it';
+COMMENT ON FUNCTION perfmodel.report_history(text, text, text[], boolean, bigint) IS 'the part of a report about a history of jobs, read by a query as report_jobs() makes it';
 
 CREATE FUNCTION perfmodel.report_trust(predictor text, since timestamptz DEFAULT NULL, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
@@ -370,6 +371,7 @@ DECLARE
     cards text[];
     chosen record;
     history text;
+    left_out bigint;
     waiting text;
     untimed text;
 BEGIN
@@ -381,7 +383,8 @@ BEGIN
         cards := ARRAY(SELECT perfmodel.gpu_name(g) FROM unnest(alternatives) AS g);
     END IF;
     IF jobs IS NOT NULL THEN
-        history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards, zoom);
+        EXECUTE format('SELECT count(*) FROM (%s) AS job', perfmodel.report_jobs(jobs, columns, from_time, to_time, ran => false)) INTO left_out;
+        history := perfmodel.report_history(perfmodel.report_jobs(jobs, columns, from_time, to_time), chosen.name, cards, zoom, left_out);
     END IF;
     IF queue IS NOT NULL THEN
         -- the figure shows only jobs that have times: say how many have none, and the reason that most of them have
