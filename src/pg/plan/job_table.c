@@ -97,7 +97,7 @@ columns_hint(Oid relid, const char *wanted)
 	for (int i = 0; i < desc->natts; i++)
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			columns[n++] = pstrdup(NameStr(TupleDescAttr(desc, i)->attname));
-	hint = pm_did_you_mean(wanted, columns, n, psprintf("\\d %s", RelationGetRelationName(rel)), NULL);
+	hint = pm_did_you_mean(wanted, columns, n, psprintf("\\d %s", quote_identifier(RelationGetRelationName(rel))), NULL);
 	relation_close(rel, AccessShareLock);
 	return hint;
 }
