@@ -32,6 +32,8 @@ SAVEPOINT one_batch;
 INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached, samples_to_target) VALUES (:g, 'toy', '0.5', 64, true, 1e6);
 SELECT efficiency, note FROM perfmodel.goodput(:g, 'T4', 64, 512, 'toy', '0.5', predictor => 'roof');
 SELECT curve, note FROM perfmodel.time_to_target(:g, 'T4', 64, 'toy', '0.5', predictor => 'roof');
+-- of CO2, which is no column here and cannot be asked for, nothing is said
+SELECT count(*) FILTER (WHERE note LIKE '%CO2%') AS co2, count(*) FILTER (WHERE note LIKE '%no cost%') AS cost FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', predictor => 'roof');
 SELECT target, batch, note LIKE '%all batches are taken to need as many samples' AS constant
 FROM unnest('{0.5,0.9}'::text[]) AS target, perfmodel.best_batch(:g, 'T4', 'toy', target, batches => '{64,128}', predictor => 'roof') ORDER BY 1, 2;
 ROLLBACK TO one_batch;

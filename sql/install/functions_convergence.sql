@@ -73,7 +73,10 @@ BEGIN ATOMIC
            j.seconds * exp(-sqrt(power(ln(j.seconds / j.seconds_low), 2) + power(z.deviations * s.spread, 2))),
            j.seconds * exp(sqrt(power(ln(j.seconds_high / j.seconds), 2) + power(z.deviations * s.spread, 2))),
            s.p_reached, j.gpu_hours, j.usd, s.curve,
-           nullif(concat_ws('; ', j.note, CASE WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
+           nullif(concat_ws('; ',
+               -- a cost is asked for here, and no CO2, of which predict_job speaks last
+               nullif(regexp_replace(j.note, '(^|; )no (energy and )?CO2: .*$', ''), ''),
+               CASE WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM expected AS s,
          -- within so many standard deviations lies that share of a normal distribution (Winitzki's inverse of erf, to 0.2 %); of other levels predict_job says what is wrong
          LATERAL (SELECT CASE WHEN $11 BETWEEN 0.5 AND 0.999 THEN ln(1 - $11 * $11) END AS tail) AS t,
