@@ -86,6 +86,8 @@ SELECT world_size, parallel, round((m.weights_mb / o.weights_mb)::numeric, 3) AS
 FROM (VALUES (1, NULL::jsonb), (1, '{"zero": 3}'), (8, NULL), (8, '{"zero": 1}'), (8, '{"zero": 2}'), (8, '{"zero": 3}'), (8, '{"recompute": true}')) AS a(world_size, parallel),
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam') AS o,
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam', world_size => a.world_size, parallel => a.parallel) AS m;
+-- where the software was not measured either, both are said
+SELECT in_domain, note FROM perfmodel.predict_memory(:g, 'V100-SXM2-16GB', 64, world_size => 8);
 SELECT perfmodel.max_batch(:g, 'V100', world_size => 8) <= perfmodel.max_batch(:g, 'V100') AS buckets, perfmodel.max_batch(:g, 'V100', parallel => NULL) = perfmodel.max_batch(:g, 'V100') AS none;
 SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 1, %s)', :g, args)) AS error_of
 FROM unnest('{world_size => 0,world_size => 65537,"world_size => 6, parallel => ''{\"tp\": 4}''","world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zorro\": 4}''"}'::text[]) AS args;

@@ -107,8 +107,9 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 	values[FITS] = BoolGetDatum(e->p_fits >= PM_MEMORY_SURE);
 	values[P_FITS] = pm_probability_or_null(e->p_fits, &nulls[P_FITS]);
 	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
-	if (m->is_divided && note[0] == '\0')
-		snprintf(note, sizeof(note), "memory of several GPUs that train together has not been measured");
+	if (m->is_divided)
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory of several GPUs that train together has not been measured",
+				 note[0] ? "; " : "");
 	values[IN_DOMAIN] = BoolGetDatum(note[0] == '\0');
 	if (isnan(e->p_fits))
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%swhether it fits is not known: memory_gb of the device is not in perfmodel.gpu",
