@@ -22,6 +22,8 @@ SELECT helper.close(c.seconds - j.seconds, 3 * 5) AS checkpoints, e.seconds > j.
 FROM perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', warmup_s => 0) AS j,
      perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', warmup_s => 0, checkpoint_every => 300, checkpoint_s => 5) AS c,
      perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', warmup_s => 0, eval_every => 100, eval_samples => 51200) AS e;
+-- an evaluation of no samples would be free
+SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 512, steps => 1000, predictor => ''roof'', eval_every => 100)', :g));
 
 CREATE FUNCTION helper.job(query text) RETURNS TABLE (usd float8, gpu_hours float8, energy_kwh float8, co2_kg float8) LANGUAGE plpgsql AS $$
 BEGIN

@@ -104,6 +104,8 @@ read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job)
 	};
 	if (pm_job_check(job, &st) != PM_OK)
 		pm_raise(&st);
+	if (job->eval_every > 0 && job->eval_samples == 0)
+		refuse("eval_every needs eval_samples", "Give the samples of an evaluation, such as eval_samples => 50000.");
 	return true;
 }
 
