@@ -126,6 +126,9 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FR
 CREATE TABLE to_place AS SELECT * FROM (VALUES ('a', 'bnet5@32', 'Tesla T4', 2, 64, 100), ('b', 'bnet5@32', 'T4', 4, 64, 200), ('c', 'bnet5@32', 'T4', 3, 64, 300), ('d', 'bnet5@32', 'T4', 1, 64, 400000),
     ('e', NULL, 'T4', 1, 64, 10)) AS v(job_id, graph, gpu, gpu_count, batch, steps);
 SELECT "position", job_id, node, gpus_on_node, parts, step_ms > 0 AS step, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3,n4}', node_gpus => '{T4,t4,Tesla T4,A100}', node_free => '{4,2,3,8}', predictor => 'queue');
+-- of which no number of devices is known: it takes none
+CREATE VIEW half_devices AS SELECT job_id, graph, gpu, batch, steps, gpu_count / 2.0 AS gpu_count FROM to_place;
+SELECT job_id, node, gpus_on_node, note FROM perfmodel.place('half_devices', nodes => '{n1}', node_gpus => '{T4}', node_free => '{8}', predictor => 'queue') ORDER BY job_id;
 SELECT job_id, node, gpus_on_node, parts FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T4,T4,T4}', node_free => '{1,2,2}', policy => 'edf', predictor => 'queue') WHERE parts > 1;
 SELECT count(*) FROM perfmodel.place('to_place', nodes => '{}', node_gpus => '{}', node_free => '{}', predictor => 'queue') WHERE parts = 0 AND node IS NULL;
 -- two jobs on one device, where they leave it idle for each other: the numbers are those of colocate()

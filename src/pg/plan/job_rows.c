@@ -375,6 +375,7 @@ forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 	{
 		pm_job_note(r, q->gpu_count == PM_NOT_WHOLE ? "gpu_count is no whole number from 1 to 1000000" : psprintf("gpu_count is %d: it must be from 1 to 1000000", q->gpu_count));
 		q->gpu_count = 1;
+		r->lacks_count = true;
 		return;
 	}
 	if (lacks_memory(jobs, r, q, at))

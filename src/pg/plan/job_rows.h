@@ -30,6 +30,7 @@ typedef struct pm_job_row
 	bool		asked;			/* the predictor was */
 	bool		hindsight;		/* it is over, and its forecast is what it took */
 	bool		lacks_memory;	/* waits, and surely does not fit into the memory of its device */
+	bool		lacks_count;	/* nobody knows how many devices it needs */
 	double		weight;			/* NaN: none given */
 	double		noise_scale;	/* NaN: none given */
 	bool		in_domain;

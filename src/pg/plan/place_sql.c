@@ -83,12 +83,12 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 /* A kind of device that no machine has. */
 #define NOWHERE (-2)
 
-/* Jobs that do not fit into the memory of their devices are placed on none. */
+/* Jobs that do not fit into the memory of their devices are placed on none, nor those of which no number of devices is known. */
 static void
-keep_out_what_lacks_memory(pm_jobs *jobs)
+keep_out_what_cannot_run(pm_jobs *jobs)
 {
 	for (int i = 0; i < jobs->n; i++)
-		if (jobs->rows[i].lacks_memory)
+		if (jobs->rows[i].lacks_memory || jobs->rows[i].lacks_count)
 			jobs->queue[i].pool = NOWHERE;
 }
 
@@ -267,7 +267,7 @@ add_job(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines *
 
 	if (n == 0)
 	{
-		if (!jobs->rows[i].lacks_memory)
+		if (!jobs->rows[i].lacks_memory && !jobs->rows[i].lacks_count)
 		{
 			char	   *why = why_no_room(jobs, i, m);
 
@@ -357,7 +357,7 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	pm_job_table_need(&t, PM_COLUMN_GPU);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 6), pm_at_argument(fcinfo, 7), DT_NOBEGIN, &jobs);
 	read_machines(fcinfo, &jobs, &m);
-	keep_out_what_lacks_memory(&jobs);
+	keep_out_what_cannot_run(&jobs);
 	place_jobs(&jobs, &m, pm_policy_argument(fcinfo, 5), max_slowdown, pm_predictor_argument(fcinfo, 6), &where);
 	add_jobs(&out, &jobs, &m, &where);
 	return (Datum) 0;
