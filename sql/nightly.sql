@@ -66,6 +66,11 @@ DECLARE r text; BEGIN EXECUTE 'UPDATE odd SET ' || change; SELECT string_agg(c.o
 SELECT change, pg_temp.outcomes(change || ', ' || other) FROM (VALUES ('gpu_count = 2.5', 'batch = 8'), ('gpu_count = 3e9', 'batch = 8'), ('gpu_count = ''NaN''', 'batch = 8'), ('gpu_count = NULL', 'batch = 8'), ('batch = 8.4', 'gpu_count = 2'),
     ('batch = 1e11', 'gpu_count = 2'), ('nodes = 1.5', 'batch = 8, gpu_count = 2'), ('nodes = 3', 'batch = 8, gpu_count = 2'), ('nodes = 2', 'batch = 8, gpu_count = 2'), ('nodes = NULL', 'batch = 8.0, gpu_count = 2')) AS v(change, other);
 SELECT DISTINCT world_size, nodes, batch FROM perfmodel.profile WHERE source LIKE '%odd' AND measured_at = now() ORDER BY 1, 2, 3;
+-- a job that failed made some of its steps: they count, where the table knows them
+ALTER TABLE odd ADD done_steps text;
+UPDATE odd SET gpu_count = 1, batch = 16, nodes = 1, steps = 5000;
+SELECT done_steps, pg_temp.outcomes(format('done_steps = %L', done_steps)) FROM unnest('{NULL,"",1000,6000,7}'::text[]) AS done_steps;
+SELECT step_ms FROM perfmodel.profile WHERE batch = 16 AND source LIKE '%odd' ORDER BY profile_id;
 -- plans say so, too, and reports
 CREATE TEMP TABLE planned AS SELECT row_number() OVER () AS job_id, odd.graph, 'T4' AS gpu, v.*, 500 AS steps, NULL::float8 AS duration_s, now() AS submitted_at FROM (SELECT DISTINCT graph FROM odd) AS odd,
     (VALUES (8.4, 1::float8), (1e11, 1), (8, 2.5), (8, 3e9), (8, 'NaN'), (8, NULL), (8, 1)) AS v(batch, gpu_count);

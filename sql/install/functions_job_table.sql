@@ -99,7 +99,7 @@ BEGIN
     FOR i IN 1 .. cardinality(wanted) LOOP
         column_name := CASE WHEN columns ? wanted[i] THEN columns ->> wanted[i] ELSE wanted[i] END;
         kind := CASE WHEN wanted[i] = 'graph_id' THEN 'bigint' WHEN wanted[i] IN ('batch', 'gpu_count', 'nodes') THEN 'integer'
-                     WHEN wanted[i] IN ('duration_s', 'steps', 'restarts') THEN 'number' WHEN right(wanted[i], 3) = '_at' THEN 'time' ELSE 'text' END;
+                     WHEN wanted[i] IN ('duration_s', 'steps', 'done_steps', 'restarts') THEN 'number' WHEN right(wanted[i], 3) = '_at' THEN 'time' ELSE 'text' END;
         IF column_name = ANY (present) THEN
             value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
             IF wanted[i] = ANY (names) THEN

@@ -55,14 +55,15 @@ CREATE FUNCTION perfmodel.finished_jobs(jobs regclass, columns jsonb DEFAULT '{}
     LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,restarts,finished_at}';
-    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, '0', NULL];
+    wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,done_steps,restarts,finished_at}';
+    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, 'NULL::float8', '0', NULL];
     parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/nightly.md');
 BEGIN
     -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
+    -- a job that failed or was ended has made done_steps of its steps
     -- RETURN QUERY wants these types and no others, neither smallint nor a domain
     RETURN QUERY EXECUTE format('SELECT j.graph_id::bigint, j.graph::text, j.gpu::text, j.batch::integer, j.dtype::text, j.layout::text, j.framework::text, j.optimizer::text, j.gpu_count::integer,'
-                                ' j.nodes::integer, j.duration_s::float8, j.steps::float8, j.restarts::float8, j.finished_at::timestamptz'
+                                ' j.nodes::integer, j.duration_s::float8, least(j.steps::float8, j.done_steps::float8), j.restarts::float8, j.finished_at::timestamptz'
                                 ' FROM (SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()) AS j', parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at')) USING since;
 END $$;
 COMMENT ON FUNCTION perfmodel.finished_jobs(regclass, jsonb, timestamptz) IS
