@@ -121,6 +121,9 @@ SELECT perfmodel.train('absurd steps', 'linear', (SELECT array_agg(profile_id) F
 INSERT INTO perfmodel.profile (profile_id, graph_id, gpu, batch, step_ms) OVERRIDING SYSTEM VALUE
 SELECT 9000000000 + i, perfmodel.graph_id('anet4@16'), 'T4', 64, 1e8 FROM generate_series(1, 5) AS i;
 SELECT n_profiles FROM perfmodel.recalibrate('line', '{9000000001,9000000002,9000000003}', 'three absurd');
+-- what the device can do, and is far from what is predicted
+INSERT INTO perfmodel.profile (profile_id, graph_id, gpu, batch, step_ms) OVERRIDING SYSTEM VALUE VALUES (9000000006, perfmodel.graph_id('anet4@16'), 'T4', 1, 100);
+SELECT n_profiles FROM perfmodel.recalibrate('line', '{9000000006}', 'far');
 SELECT n_profiles FROM perfmodel.recalibrate('line', '{9000000001,9000000002,9000000003,9000000004,9000000005}', 'five absurd');
 \set VERBOSITY terse
 \set VERBOSITY default

@@ -74,6 +74,9 @@ extern void pm_rows_check_limit(const pm_rows *r);
 /* A NOTICE about rows whose times their devices cannot have, such as seconds in place of milliseconds; of many rows it looks at some. */
 extern void pm_rows_notice_times(const pm_rows *r);
 
+/* The same about rows that are far from what a predictor says of them, predicted_ms[set.n], and that the other NOTICE does not have. */
+extern void pm_rows_notice_far(const pm_rows *r, const double *predicted_ms);
+
 /* The sheet of a device of the rows by its exact name, in their memory; made of the table's when it is new. */
 extern const pm_gpu *pm_rows_sheet(pm_rows *r, const char *name);
 

@@ -219,6 +219,7 @@ fit(request *q)
 						  &q->result, &st);
 	pm_hooks_finish(&hooks, code, &st);
 	r->seconds = pm_now() - started;
+	pm_rows_notice_far(q->t.rows, q->result.before);
 	r->train_mape = NAN;
 	r->n_params = q->result.n_numbers;
 	r->valid_n = isnan(q->result.mape_after) ? 0 : q->t.rows->set.n;

@@ -1,6 +1,7 @@
 /*
- * row_times.c - measured times that no device can have, of which trainings say so:
- * seconds where milliseconds are meant, the time of a whole job, the wrong card.
+ * row_times.c - measured times that no device can have, or that are far from what
+ * a predictor says, of which trainings say so: seconds where milliseconds are
+ * meant, the time of a whole job, the wrong card.
  *
  * They are not refused: a data sheet may be wrong, too.
  */
@@ -19,8 +20,11 @@
 #define FASTEST		0.1			/* times what a step takes at the peak rates of the data sheet */
 #define SLOWEST		1000.0		/* times that and LAUNCH_MS for each kernel */
 #define LAUNCH_MS	0.05		/* more than a kernel takes to be started from Python on any machine */
+#define FAR			30.0		/* times shorter or longer than predicted: no card and no network that was measured is */
 #define MOST_ROWS	1000		/* that are looked at, spread over all of them: in a hundredth of a second */
 #define MOST_NAMED	3
+
+#define HINT_OF_TIMES "step_ms is the milliseconds of one step. Correct rows that are wrong, or leave them out by the argument profiles."
 
 /* What the step of a row takes at the peak rates of its device, ms, and the kernels it starts. False: not known. */
 static bool
@@ -36,15 +40,23 @@ work_of(const pm_sample *s, pm_arena *a, double *peak_ms, double *kernels)
 	return *peak_ms > 0;
 }
 
+/* Whether the row cannot be right; what its step takes at the peak rates is in *peak_ms then. */
+static bool
+is_impossible(const pm_sample *s, pm_arena *a, double *peak_ms)
+{
+	double		kernels;
+
+	return work_of(s, a, peak_ms, &kernels) &&
+		(s->step_ms < FASTEST * *peak_ms || s->step_ms > SLOWEST * (*peak_ms + LAUNCH_MS * kernels));
+}
+
 /* Whether the row cannot be right: then said, while there are few. */
 static bool
 note_impossible(const pm_sample *s, int n_before, pm_arena *a, StringInfo said)
 {
 	double		peak_ms;
-	double		kernels;
 
-	if (!work_of(s, a, &peak_ms, &kernels) ||
-		(s->step_ms >= FASTEST * peak_ms && s->step_ms <= SLOWEST * (peak_ms + LAUNCH_MS * kernels)))
+	if (!is_impossible(s, a, &peak_ms))
 		return false;
 	if (n_before < MOST_NAMED)
 		appendStringInfo(said, "%srofile %lld has %.3g ms, and its step takes %.3g ms at the peak rates of gpu \"%s\"", n_before > 0 ? "; p" : "P",
@@ -78,5 +90,45 @@ pm_rows_notice_times(const pm_rows *r)
 		ereport(NOTICE,
 				(errmsg("%d of %d measurements%s have times that their devices cannot have", found, looked_at, looked_at < n ? " that were looked at" : ""),
 				 errdetail_internal("%s%s.", said.data, found > MOST_NAMED ? psprintf("; and %d more", found - MOST_NAMED) : ""),
-				 errhint("step_ms is the milliseconds of one step. Correct rows that are wrong, or leave them out by the argument profiles.")));
+				 errhint(HINT_OF_TIMES)));
+}
+
+/* Whether the row is far from what is predicted, and not impossible: then said, while there are few. */
+static bool
+note_far(const pm_sample *s, double predicted_ms, int n_before, MemoryContext work, StringInfo said)
+{
+	pm_arena	arena;
+	double		peak_ms;
+
+	if (s->step_ms >= predicted_ms / FAR && s->step_ms <= predicted_ms * FAR)
+		return false;
+	pm_context_arena(&arena, work, 0);
+	if (is_impossible(s, &arena, &peak_ms))
+		return false;
+	if (n_before < MOST_NAMED)
+		appendStringInfo(said, "%srofile %lld has %.3g ms, and %.3g ms are predicted on gpu \"%s\"", n_before > 0 ? "; p" : "P",
+						 (long long) s->id, s->step_ms, predicted_ms, pm_shown_name(pm_message_from_core(s->query.gpu->name)));
+	return true;
+}
+
+void
+pm_rows_notice_far(const pm_rows *r, const double *predicted_ms)
+{
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel work of rows", ALLOCSET_DEFAULT_SIZES);
+	int			found = 0;
+	StringInfoData said;
+
+	initStringInfo(&said);
+	for (int i = 0; i < r->set.n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		found += note_far(&r->set.samples[i], predicted_ms[i], found, work, &said);
+		MemoryContextReset(work);
+	}
+	MemoryContextDelete(work);
+	if (found > 0)
+		ereport(NOTICE,
+				(errmsg("%d of %d measurements %s more than %g times shorter or longer than predicted", found, r->set.n, found == 1 ? "is" : "are", FAR),
+				 errdetail_internal("%s%s.", said.data, found > MOST_NAMED ? psprintf("; and %d more", found - MOST_NAMED) : ""),
+				 errhint(HINT_OF_TIMES)));
 }

@@ -658,6 +658,7 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 	r->n_numbers = count_numbers(c);
 	if ((rc = keep_others(c, base->correction, a, st)) != PM_OK)
 		return rc;
+	r->before = x.corrected;
 	errors(d, x.corrected, &r->mape_before, &r->mae_before, &r->rmse_before);
 	errors(d, cross, &r->mape_after, &r->mae_after, &r->rmse_after);
 	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before) || isinf(r->rmse_after))

@@ -17,6 +17,7 @@ typedef struct pm_recalibration
 	double		mape_after,		/* each row by numbers that had not seen its structure; NaN: a single structure */
 				mae_after,
 				rmse_after;
+	const double *before;		/* [rows of d] what base says of each, in the arena */
 	int			structures;
 	int			n_numbers;		/* fitted */
 } pm_recalibration;
