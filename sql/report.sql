@@ -162,6 +162,11 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
 -- whole seconds are seconds: 30 minutes are half an hour
 CREATE TABLE whole AS SELECT '2026-03-01'::timestamptz AS submitted_at, 1800 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM generate_series(1, 100);
 SELECT substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*(\d+)') AS gpu_hours FROM perfmodel.report('whole', predictor => '</script> of the report') AS page;
+-- days without jobs have no GPU-hours: after the first day the area falls to where it began, and at times that none follow, too
+CREATE TABLE gap AS SELECT at AS submitted_at, 3600 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM unnest('{2026-01-01,2026-03-01}'::timestamptz[]) AS at;
+SELECT m[1] = m[2] AS idle FROM perfmodel.report('gap', predictor => '</script> of the report') AS page, regexp_match(page, 'GPU-hours by day</h3>.*?d="M[0-9.]+ ([0-9.]+)V[0-9.]+H[0-9.]+V([0-9.]+)H') AS m;
+UPDATE gap SET submitted_at = '294276-12-31 20:00' WHERE submitted_at > '2026-02-01';
+SELECT pg_temp.wrong(perfmodel.report('gap', predictor => '</script> of the report')) AS wrong;
 -- an error of the table's own query comes with the name of the figure, and without its text
 CREATE VIEW broken AS SELECT now() AS submitted_at, 1 / (8 - v.size) AS batch, 100 AS duration_s, v.* FROM (VALUES ('T4', 8, 'no net')) AS v(gpu, size, graph);
 SELECT helper.error_of($$SELECT perfmodel.report('broken', predictor => '</script> of the report')$$);

@@ -245,11 +245,14 @@ FROM h JOIN t USING (team) JOIN g USING (gpu)
 GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, source, hours), 'GPU-hours'),
     perfmodel.report_plot(format('GPU-hours by %s', bucket), format('When the jobs of each %s were submitted.', bucket), 'areas', format(
 $query$WITH job AS (%s),
-h AS (SELECT date_trunc(%L, submitted_at, 'UTC') AS at, coalesce(gpu::text, 'unknown') AS gpu, sum(%s) AS hours
+h AS (SELECT date_trunc(%L, submitted_at, 'UTC') AS at, coalesce(gpu::text, 'unknown') AS gpu, coalesce(sum(%s), 0) AS hours
       FROM job GROUP BY 1, 2),
-g AS (SELECT gpu, row_number() OVER (ORDER BY sum(hours) DESC, gpu) AS nth FROM h GROUP BY 1)
+g AS (SELECT gpu, row_number() OVER (ORDER BY sum(hours) DESC, gpu) AS nth FROM h GROUP BY 1),
+-- a value is drawn up to the next one: where no jobs follow, it is 0
+idle AS (SELECT (at AT TIME ZONE 'UTC' + interval '1 %s') AT TIME ZONE 'UTC' AS at FROM h WHERE at < '9999-01-01' EXCEPT SELECT at FROM h),
+v AS (SELECT at, gpu, hours FROM h UNION ALL SELECT at, gpu, 0 FROM idle, g WHERE nth = 1)
 SELECT extract(epoch FROM at) AS x, CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(hours) AS y
-FROM h JOIN g USING (gpu) GROUP BY 1, 2 ORDER BY min(least(g.nth, 8)), 1$query$, source, bucket, hours), NULL, 'GPU-hours', 'time', zoom => zoom),
+FROM v JOIN g USING (gpu) GROUP BY 1, 2 ORDER BY min(least(g.nth, 8)), 1$query$, source, bucket, hours, bucket), NULL, 'GPU-hours', 'time', zoom => zoom),
     perfmodel.report_plot('Networks that take most GPU-hours', 'The twelve largest, with their share of all GPU-hours in percent.', 'bars', format(
 $query$WITH job AS (%s),
 n AS (SELECT coalesce(g.name, 'unknown') AS name, sum(%s) AS hours
