@@ -88,6 +88,10 @@ ROLLBACK TO known;
 SELECT pg_temp.move('{A10}', 4);
 SELECT grouped_by, networks, outside, verdict, advice FROM pg_temp.judge('judged');
 ROLLBACK TO known;
+-- beside one with enough: overall does not advise to recalibrate on a card where its own row says to collect first
+SELECT pg_temp.move('{A10}', 8), pg_temp.move('{A30}', 4);
+SELECT grouped_by, group_name, advice FROM pg_temp.judge('judged');
+ROLLBACK TO known;
 -- several cards; and networks that are new, too, are what counts
 SELECT pg_temp.move('{A10,L4,A30,A40}', 8);
 SELECT grouped_by, group_name, verdict, advice FROM pg_temp.judge('judged');

@@ -128,7 +128,10 @@ BEGIN ATOMIC
                array_agg(u.gpu ORDER BY u.networks DESC, u.gpu) FILTER (WHERE u.gpu_is_new OR NOT any_new) AS gpus,
                concat_ws(', ', CASE WHEN bool_or(u.dtype) THEN 'number formats' END, CASE WHEN bool_or(u.layout) THEN 'layouts' END,
                          CASE WHEN bool_or(u.batch) THEN 'batch sizes' END, CASE WHEN bool_or(u.optimizer) THEN 'optimizers' END) AS uses
-        FROM (SELECT v.*, bool_or(v.gpu_is_new) OVER (PARTITION BY v.starts, v.place, v.member) AS any_new FROM unseen AS v) AS u GROUP BY 1, 2, 3
+        -- of GPUs on which networks are missing nothing is said here, if there are others to learn from
+        FROM (SELECT v.*, bool_or(v.gpu_is_new) OVER (PARTITION BY v.starts, v.place, v.member) AS any_new
+              FROM (SELECT w.*, min(w.missing) OVER (PARTITION BY w.starts, w.place, w.member) AS least_missing FROM unseen AS w) AS v
+              WHERE v.missing <= 0 OR v.least_missing > 0) AS u GROUP BY 1, 2, 3
     ), evidence AS (
         -- all that is known at the end of each window
         SELECT p.starts, p.place, p.member, e.e_value, e.kind
