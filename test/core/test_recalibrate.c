@@ -167,10 +167,26 @@ test_order(const pm_predictor *base, const pm_dataset *d)
 	CHECK(p.correction->device[0].b < 0);
 	for (double ms = 1e-6; ms < 1e9; ms *= 1.5)
 	{
-		double		x = pm_correction_apply(p.correction, &d->samples[0].query, ms);
+		double		x = pm_correction_apply(p.correction, &d->samples[0].query, d->samples[0].query.dtype, ms);
 
-		CHECK(x > 0 && isfinite(x) && pm_correction_apply(p.correction, &d->samples[0].query, ms * 1.01) > x);
+		CHECK(x > 0 && isfinite(x) && pm_correction_apply(p.correction, &d->samples[0].query, d->samples[0].query.dtype, ms * 1.01) > x);
 	}
+}
+
+/* A format that was not measured has the factor of the one that it is answered as; one that was measured has its own. */
+static void
+test_stand_in(void)
+{
+	pm_device_correction device = {.gpu = "X", .low = -1, .high = 1};
+	const pm_correction c = {.n = 1, .device = &device};
+	pm_gpu		gpu = {.name = "X"};
+	pm_question q = {.gpu = &gpu, .dtype = PM_TF32, .layout = PM_NCHW};
+
+	device.used[PM_FP32][PM_NCHW] = 3;
+	device.d[PM_FP32][PM_NCHW] = 0.2;
+	CHECK_NEAR(pm_correction_apply(&c, &q, PM_FP32, 5), 5 * exp(0.2), 1e-9);
+	device.used[PM_TF32][PM_NHWC] = 1;
+	CHECK_NEAR(pm_correction_apply(&c, &q, PM_FP32, 5), 5, 1e-9);
 }
 
 /* ---------- one after the other ---------- */
@@ -362,6 +378,7 @@ main(void)
 	test_unseen(&base, &d);
 	test_robust(&base, &d);
 	test_order(&base, &d);
+	test_stand_in();
 	test_again(&base, &d);
 	test_trust(&base, &d);
 	test_seen(&base, &d);

@@ -46,8 +46,11 @@ const pm_device_correction *pm_correction_find(const pm_correction *c, const cha
 /* Whether the kind is to be asked with the factors of a state. */
 bool		pm_correction_has_state(const pm_device_correction *c);
 
-/* The corrected value of what was predicted, with the factors of the state. */
-double		pm_correction_apply(const pm_correction *c, const pm_question *q, double predicted);
+/*
+ * The corrected value of what was predicted, with the factors of the state; answered_as: the format that stands for q->dtype
+ * where this was not measured.
+ */
+double		pm_correction_apply(const pm_correction *c, const pm_question *q, pm_dtype answered_as, double predicted);
 
 void		pm_correction_save(const pm_correction *c, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

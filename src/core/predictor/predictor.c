@@ -297,7 +297,8 @@ finish_step(const pm_predictor *p, const pm_sample *s, double *step_ms, pm_part 
 	if (s->query.mode == PM_INFERENCE)
 		become(*step_ms * pm_infer_level(p->passes, s->query.gpu), step_ms, parts, n_parts);
 	if (p->correction != NULL)
-		become(pm_correction_apply(p->correction, &s->query, *step_ms), step_ms, parts, n_parts);
+		become(pm_correction_apply(p->correction, &s->query, pm_trust_format(p->trust, s->query.gpu, s->query.dtype), *step_ms),
+			   step_ms, parts, n_parts);
 	return PM_OK;
 }
 
