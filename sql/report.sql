@@ -66,11 +66,11 @@ SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('>A100', page) > 0 AS asked F
 CREATE TABLE "a report".log AS SELECT submitted_at, gpu, graph_id, batch, i % 3 AS state, CASE WHEN i % 3 < 2 THEN submitted_at + interval '1 hour' END AS started_at,
        CASE i % 3 WHEN 0 THEN submitted_at + interval '2 hours' END AS finished_at, CASE i % 3 WHEN 0 THEN 3600 WHEN 1 THEN 60 END AS duration_s
 FROM (SELECT j.*, row_number() OVER (ORDER BY submitted_at) AS i FROM "a report"."job </script>" AS j WHERE gpu = 'T4' LIMIT 30) AS j;
-ALTER TABLE "a report".log ADD ended int, ADD "end" text;
-UPDATE "a report".log SET ended = CASE state WHEN 0 THEN 1700000000 ELSE 0 END, "end" = CASE state WHEN 0 THEN '2026-01-05T10:00:00' ELSE 'Unknown' END;
+ALTER TABLE "a report".log ADD ended int, ADD "end" text, ADD stop float8;
+UPDATE "a report".log SET ended = CASE state WHEN 0 THEN 1700000000 ELSE 0 END, "end" = CASE state WHEN 0 THEN '2026-01-05T10:00:00' ELSE 'Unknown' END, stop = CASE state WHEN 0 THEN 1.7e9 ELSE 'NaN' END;
 CREATE FUNCTION pg_temp.seconds(query text) RETURNS text LANGUAGE plpgsql AS $$DECLARE s text; BEGIN EXECUTE format('SELECT count(*) || '' jobs, '' || coalesce(sum(duration_s), 0) || '' s'' FROM (%s) AS j', query) INTO s; RETURN s; END$$;
 SELECT c, pg_temp.seconds(perfmodel.report_jobs('"a report".log', c::jsonb)) AS ran, pg_temp.seconds(perfmodel.report_jobs('"a report".log', c::jsonb, ran => false)) AS others
-FROM unnest(ARRAY['{}', '{"finished_at": "ended"}', '{"finished_at": "end"}', '{"finished_at": null}', '{"finished_at": null, "started_at": null}', '{"finished_at": "no such"}']) AS c;
+FROM unnest(ARRAY['{}', '{"finished_at": "ended"}', '{"finished_at": "end"}', '{"finished_at": "stop"}', '{"finished_at": null}', '{"finished_at": null, "started_at": null}']) AS c;
 SELECT translate((regexp_match(page, 'Jobs submitted[^<]*'))[1], E'\n', ' ') AS says, (regexp_match(page, '<dt>jobs</dt><dd[^>]*>\s*([^<]*)<'))[1] AS jobs
 FROM perfmodel.report('"a report".log', predictor => '</script> of the report') AS page;
 -- a table with names, numbers as text and intervals; each network by its name, however it is spelt
@@ -153,6 +153,7 @@ SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM gene
 CREATE TABLE "a report".odd AS SELECT *, '{}'::jsonb AS options, 1.5::money AS cost, 'auto' AS words, 'v64' AS version FROM "a report".both LIMIT 3;
 SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"team": "nobody"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report('"a report".log', columns => '{"finished_at": "finnished_at"}')$$), ($$SELECT perfmodel.job_ran('"a report".log', '{"started_at": {}}')$$),
     ($$SELECT perfmodel.report('"a report"."job </script>"', columns => '{"colour": "gpu"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"batch": "words"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"batch": "version"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"duration_s": "options"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"gpu_count": "cost"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "words"}', predictor => '</script> of the report')$$),

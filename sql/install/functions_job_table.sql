@@ -134,6 +134,13 @@ DECLARE
     c record;
     conditions text;
 BEGIN
+    FOR c IN SELECT m.meaning, left(columns ->> m.meaning, 64) AS name FROM unnest('{finished_at,started_at}'::text[]) AS m(meaning)
+             WHERE columns ->> m.meaning <> ALL (ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped)) LOOP
+        RAISE EXCEPTION 'table % has no column %', jobs, quote_ident(c.name) USING ERRCODE = 'undefined_column',
+            DETAIL = format('The argument "columns" names it as "%s".', c.meaning),
+            HINT = format('Name the column that says when jobs %s, or say that there is none: columns => ''{"%s": null}''.',
+                          CASE c.meaning WHEN 'finished_at' THEN 'ended' ELSE 'began' END, c.meaning);
+    END LOOP;
     FOR c IN SELECT m.meaning, a.attname AS name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END AS type, t.typcategory AS category
              FROM unnest('{finished_at,started_at,duration_s}'::text[]) WITH ORDINALITY AS m(meaning, nth)
                   JOIN pg_attribute AS a ON a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped
@@ -141,8 +148,8 @@ BEGIN
                   JOIN pg_type AS t ON t.oid = a.atttypid
              ORDER BY m.nth LOOP
         conditions := concat_ws(' AND ', conditions, CASE WHEN c.type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN format('isfinite(%I)', c.name)
-                                                          -- seconds since 1970, 0 where there is no end; words such as Unknown
-                                                          WHEN c.category = 'N' AND c.meaning <> 'duration_s' THEN format('%I > 0', c.name)
+                                                          -- seconds since 1970, 0 or NaN where there is no end; words such as Unknown
+                                                          WHEN c.category = 'N' AND c.meaning <> 'duration_s' THEN format('%1$I > 0 AND %1$I::text <> ''NaN''', c.name)
                                                           WHEN c.category = 'S' AND c.meaning <> 'duration_s' THEN format('%I::text ~ ''[0-9]''', c.name)
                                                           ELSE format('%I IS NOT NULL', c.name) END);
         EXIT WHEN c.meaning = 'finished_at';
