@@ -93,6 +93,27 @@ append_to_file("$dir/other.csv", "a,b\n1,2\n");
 like((tools('import', @db, "$dir/other.csv"))[2], qr/is neither graphs .* nor a CSV of profiles or operators/, 'another kind of file');
 like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot connect/, 'no server');
 
+# ---- prices ----
+
+# Exit status and stderr of an import of these lines.
+sub prices
+{
+    my (@lines) = @_;
+    my $said = '';
+    unlink "$dir/prices.csv";
+    append_to_file("$dir/prices.csv", join("\n", 'InstanceType,AcceleratorName,AcceleratorCount,Price,Region', @lines) . "\n");
+    IPC::Run::run([ 'sh', "$FindBin::RealBin/../tools/import_prices.sh", "$dir/prices.csv", 'aws', $node->connstr('postgres') ], '>', \my $out, '2>', \$said);
+    return ($? >> 8, $said);
+}
+($rc, $err) = prices('g4dn.xlarge,T4,1,0.526,us-east-1', 'g4dn.12xlarge,T4,4,3.912,us-east-1', 'z1,T5,1,9,us-east-1');
+is($rc, 0, 'a price list') or diag($err);
+is(value('SELECT gpu, provider, region, kind, usd_per_hour FROM perfmodel.price'), 'T4|aws|us-east-1|on_demand|0.526', 'the cheapest machine with a GPU');
+($rc, $err) = prices('g4dn.xlarge,T4,1,0.4,us-east-1', '\.', "\\! touch $dir/owned", 'DROP TABLE perfmodel.price;');
+is($rc, 1, 'a list that goes on in commands');
+like($err, qr/a line of .*prices.csv begins with/, 'is refused');
+ok(!-e "$dir/owned", 'and does nothing');
+is(value('SELECT usd_per_hour FROM perfmodel.price WHERE upper_inf(valid)'), '0.526', 'the prices are as before');
+
 # ---- measured straight into the database ----
 
 SKIP:

@@ -14,6 +14,8 @@ set -eu
 file=$1
 provider=$2
 [ -r "$file" ] || { echo "$0: cannot read $file" >&2; exit 1; }
+# psql would take what follows such a line for commands, and whoever wrote the list is a stranger
+! LC_ALL=C grep -q '^\\[.]' "$file" || { echo "$0: a line of $file begins with \\., which prices do not" >&2; exit 1; }
 columns=$(head -1 "$file" | tr -d '\r"' | sed 's/\([^,]*\)/"\1" text/g')
 case ,$(head -1 "$file" | tr -d '\r"'), in
     *,SpotPrice,*) ;;
