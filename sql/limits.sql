@@ -78,3 +78,6 @@ BEGIN;
 UPDATE perfmodel.graph SET name = repeat('x', 512), source = repeat('x', 512) WHERE name = 'anet4@16';
 UPDATE perfmodel.profile SET framework = repeat('x', 512);
 ROLLBACK;
+-- names of which the server cannot make lower case, and that no pattern of its can be held against, are no names
+SELECT regexp_replace(helper.error_of(format(q, 'repeat(''x'', 270000000)')), 'There are \d+', 'There are some') FROM unnest(ARRAY[
+    'SELECT perfmodel.gpu_name(%s)', $$SELECT perfmodel.fit_cluster('any', %s)$$]) AS q;

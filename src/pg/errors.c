@@ -24,6 +24,7 @@ PG_FUNCTION_INFO_V1(pm_require);
 #define N_CANDIDATES	4
 #define SHOWN_BYTES		80		/* of a name in an error */
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
+#define MOST_READ		10000	/* bytes of a name that hints are made from */
 #define SHORTEST_PART	4		/* bytes of a name that is looked for within another */
 #define NOT_ALIKE		PG_INT32_MAX
 #define SHORTEST_WORD	3		/* bytes of the first word of two names that are alike by it */
@@ -205,6 +206,9 @@ wanted_name_of(const char *name)
 {
 	wanted_name w;
 
+	/* what is far too long is like nothing, and the server has no room to lower its letters */
+	if (strnlen(name, MOST_READ + 1) > MOST_READ)
+		name = pnstrdup(name, pg_mbcliplen(name, MOST_READ + 1, MOST_READ));
 	w.essence = essence(name, &w.len);
 	w.essence[w.len] = '\0';
 	w.first_word = Min(first_letters(name), w.len);

@@ -536,9 +536,15 @@ check_new_name(const char *name)
 	static pm_plan query = {
 		"SELECT 1 WHERE $1 OPERATOR(pg_catalog.~) '[[:alnum:]]'", 1, {TEXTOID}
 	};
-	Datum		arg = CStringGetTextDatum(name);
+	Datum		arg;
 	bool		has_letters;
 
+	if (strlen(name) > MAX_NAME)
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("cluster name is too long"),
+				 errdetail("It has %zu bytes and may have %d.", strlen(name), MAX_NAME)));
+	arg = CStringGetTextDatum(name);
 	SPI_connect();
 	has_letters = pm_run(&query, &arg, NULL, true) > 0;
 	SPI_finish();
@@ -548,11 +554,6 @@ check_new_name(const char *name)
 				 errmsg("cluster name \"%s\" has no letter and no digit", pm_shown_name(name)),
 				 errdetail("The argument \"name\" is what the fitted cluster will be called in perfmodel.cluster."),
 				 errhint("Give it letters or digits, such as 'our machines', or leave it out: then the cluster keeps its name.")));
-	if (strlen(name) > MAX_NAME)
-		ereport(ERROR,
-				(errcode(ERRCODE_NAME_TOO_LONG),
-				 errmsg("cluster name is too long"),
-				 errdetail("It has %zu bytes and may have %d.", strlen(name), MAX_NAME)));
 }
 
 /* fit_cluster(cluster, name, profiles, predictor) */
