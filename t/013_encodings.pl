@@ -29,6 +29,7 @@ sub story
         SELECT note FROM perfmodel.predict(perfmodel.graph_id('r${letter}s'), 'Carte $letter', 8, framework => 'x$letter', predictor => 'pr$letter');
         SELECT op FROM perfmodel.explain_train_time(perfmodel.graph_id('r${letter}s'), 'T4', 8, predictor => 'pr$letter') WHERE op LIKE 'Op%';
         SELECT helper.error_of('SELECT perfmodel.gpu_name(''carte x$letter'')'), helper.error_of('SELECT perfmodel.graph_id(''r$letter'')');
+        SELECT helper.error_of('SELECT perfmodel.operator_name(''{"format":"perfmodel-graph/1","nodes":[{"id":0,"op":"Op$letter","inputs":[],"shape":[1,8],"batch_dim":0}]}'')');
         SELECT helper.error_of('SELECT perfmodel.load_graph(''{"format":"perfmodel-graph/1","name":"x","nodes":[{"id":"$letter"}]}'')')});
 }
 
@@ -59,6 +60,8 @@ is(story('ascii'), $story, 'the same in SQL_ASCII that holds UTF-8');
 is($node->safe_psql($_, "SELECT perfmodel.plot('bars', '{1}', label => ARRAY[repeat('x', 400)]) ~ '&#8230;' AND perfmodel.escape_markup(repeat('x', 400), 20) ~ '^x+&#8230;\$'"), 't', "a name that is cut, in $_")
     for qw(utf8 latin1 ascii);
 is($node->safe_psql('ascii', "SET client_encoding = 'SQL_ASCII'; SELECT perfmodel.plot('bars', '{1}', label => ARRAY[E'r\\351s']) ~ 'r[?]s'"), 't', 'a label in bytes of no known encoding');
+# a long text has no more bytes in UTF-8 than there is room for
+is($node->safe_psql('latin1', q{SELECT perfmodel.escape_markup(repeat('x', 270000000), 3)}), 'xx&#8230;', 'a long text');
 # a letter that the encoding lacks is an error, or a question mark in a message
 my ($rc, $out, $err) = $node->psql('latin1', qq{SET client_encoding = 'UTF8'; SELECT perfmodel.load_graph(helper.cnn('\x{e2}\x{82}\x{ac}', 8, 2))});
 like($err, qr/has no equivalent in encoding "LATIN1"/, 'a letter that LATIN1 lacks');

@@ -6,8 +6,12 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "encoding.h"
+
+#define PIECE	1048576			/* bytes that are converted at once */
 
 char *
 pm_to_core(const char *s)
@@ -15,14 +19,33 @@ pm_to_core(const char *s)
 	return pg_server_to_any(s, strlen(s), PG_UTF8);
 }
 
+/* In pieces, since a long text has more bytes in UTF-8 than an int counts; NULL: some bytes cannot be converted. */
+static char *
+convert(Oid proc, int server, const char *s, int len)
+{
+	char	   *result = MemoryContextAllocHuge(CurrentMemoryContext, (Size) len * MAX_CONVERSION_GROWTH + 1);
+	char	   *to = result;
+
+	*to = '\0';
+	for (int done = 0, n; done < len; done += n)
+	{
+		CHECK_FOR_INTERRUPTS();
+		/* stops before what is no letter, or is not all of one */
+		n = pg_do_encoding_conversion_buf(proc, server, PG_UTF8, (unsigned char *) unconstify(char *, s) + done, len - done,
+										  (unsigned char *) to, Min(len - done, PIECE) * MAX_CONVERSION_GROWTH + 1, true);
+		if (n == 0)
+			return NULL;
+		to += strlen(to);
+	}
+	return result;
+}
+
 char *
 pm_to_core_or_null(const char *s)
 {
 	int			server = GetDatabaseEncoding();
 	int			len = strlen(s);
-	int			size = len * MAX_CONVERSION_GROWTH + 1;
 	Oid			proc;
-	char	   *result;
 
 	if (server == PG_UTF8)
 		return unconstify(char *, s);
@@ -31,9 +54,7 @@ pm_to_core_or_null(const char *s)
 	proc = FindDefaultConversionProc(server, PG_UTF8);
 	if (!OidIsValid(proc))
 		return NULL;
-	result = palloc(size);
-	return pg_do_encoding_conversion_buf(proc, server, PG_UTF8, (unsigned char *) unconstify(char *, s), len,
-										 (unsigned char *) result, size, true) == len ? result : NULL;
+	return convert(proc, server, s, len);
 }
 
 char *

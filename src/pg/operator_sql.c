@@ -9,6 +9,7 @@
 #include "context_arena.h"
 #include "graph/op_catalogue.h"
 #include "encoding.h"
+#include "errors.h"
 #include "graphs.h"
 
 PG_FUNCTION_INFO_V1(pm_operator_name);
@@ -51,7 +52,7 @@ pm_operator_name(PG_FUNCTION_ARGS)
 	if (node->op == PM_OP_UNKNOWN)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("unknown operator \"%s\"", node->op_name),
+				 errmsg("unknown operator \"%s\"", pm_shown_name(pm_message_from_core(node->op_name))),
 				 errdetail("perfmodel does not know operators of this type, and could not learn from their times.")));
 	MemoryContextSwitchTo(old);
 	name = cstring_to_text(pm_from_core(node->op_name));
