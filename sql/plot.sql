@@ -70,6 +70,6 @@ SELECT helper.error_of(statement) FROM (VALUES
     ($$SELECT perfmodel.plot('bars', '{1}', width => 10)$$), ($$SELECT perfmodel.plot('bars', '{1}', height => 5000)$$),
     ($$SELECT perfmodel.plot('bars', array_agg(i::float8), label => array_agg(i::text)) FROM generate_series(1, 300) AS i$$),
     ($$SELECT perfmodel.plot('bars', array_agg(i::float8), series => array_agg(i::text)) FROM generate_series(1, 30) AS i$$),
-    ($$SELECT perfmodel.plot('points', array_agg(i::float8), zoom => true) FROM generate_series(1, 300000) AS i$$), ($$SELECT perfmodel.escape_markup('x', -1)$$),
+    ($$SELECT perfmodel.plot('points', array_agg(i::float8), zoom => true) FROM generate_series(1, 300000) AS i$$), ($$SELECT perfmodel.plot('points', array_fill(1::float8, '{23000000}'))$$), ($$SELECT perfmodel.escape_markup('x', -1)$$),
     ($$SELECT perfmodel.plot_step(-5, 'T4', 8, predictor => 'plotted')$$), ($$SELECT perfmodel.plot_step(perfmodel.graph_id('plot@modules'), 'no such card', 8)$$)) AS v(statement);
 ROLLBACK;

@@ -104,6 +104,9 @@ marks_arg(FunctionCallInfo fcinfo, int *n)
 
 	*n = 0;
 	elements(fcinfo, A_X, false, n, &nulls);
+	/* of more, the core says that they are too many */
+	if (*n > PM_PLOT_MAX_MARKS)
+		return NULL;
 	marks = palloc(sizeof(pm_mark) * Max(*n, 1));
 	numbers_arg(fcinfo, A_X, marks, *n, offsetof(pm_mark, x));
 	numbers_arg(fcinfo, A_Y, marks, *n, offsetof(pm_mark, y));
