@@ -25,7 +25,7 @@ FROM perfmodel.predict(:g, 'T4', 8, 'amp', framework => 'pytorch 2.1', predictor
 -- no answer where something is missing or null, and the note says what, whatever on_error is
 SELECT a.step_ms > 0 AS answered, a.note, a.reasons, a = perfmodel.ask(q, on_error => 'null') AS same FROM unnest('{NULL,"{}","{\"graph\":\"anet4@16\",\"gpu\":\"T4\"}","{\"graph\":null,\"gpu\":\"T4\",\"batch\":8}","{\"graph_id\":null,\"gpu\":null,\"batch\":8,\"dtype\":null}","{\"graph\":\"nobody\",\"gpu\":\"T4\"}","{\"graph\":\"anet4@16\",\"gpu\":\"T4\",\"batch\":8,\"framework\":null}"}'::jsonb[]) AS q, perfmodel.ask(q) AS a;
 SELECT helper.error_of(format('SELECT perfmodel.ask(%L)', q)) FROM unnest(ARRAY['[]', '7', '{"grahp":"a"}', '{"graph":7}', '{"batch":"8"}', '{"batch":1.5}',
-    '{"grahp":null}', '{"graph":"anet4@16","graph_id":1,"gpu":"T4","batch":8}', '{"graph_id":1e30}', '{"graph":"anet4@16","gpu":"T4","batch":1e12}', '{"graph":"anet5@16","gpu":"T4","batch":8}']) AS q;
+    '{"grahp":null}', '{"graph":"anet4@16","graph_id":1,"gpu":"T4","batch":8}', '{"graph_id":1e30,"gpu":"T4","batch":8}', '{"graph":"anet4@16","gpu":"T4","batch":1e12}', '{"graph":"anet4@16","gpu":"T4","batch":-1e400}', '{"graph":"anet4@16","gpu":"T4","batch":8,"nodes":1e30}', '{"graph":"anet5@16","gpu":"T4","batch":8}']) AS q;
 SELECT ordinality, step_ms > 0 AS answered, note, reasons FROM perfmodel.ask_many(ARRAY['{"graph":"anet4@16","gpu":"T4","batch":8}', NULL,
     '{"graph":"anet4@16","gpu":"T4","batch":8,"dtype":"half"}', '{"gpu":"T4","batch":8}']::jsonb[]);
 SELECT count(*) FROM perfmodel.ask_many(NULL);

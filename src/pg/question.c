@@ -236,17 +236,21 @@ text_member(const char *name, const JsonbValue *v)
 	return cstring_to_text_with_len(v->val.string.val, v->val.string.len);
 }
 
-/* A whole number; NUMERIC's own conversion raises for what does not fit and rounds the rest. */
+/* A whole number. One that does not fit becomes the largest or the smallest that does, which no graph has and no argument may be. */
 static int64
 integer_member(const char *name, const JsonbValue *v)
 {
 	Datum		n;
+	double		size;
 
 	if (v->type != jbvNumeric)
 		refuse_member(name, "an integer");
 	n = NumericGetDatum(v->val.numeric);
 	if (!DatumGetBool(DirectFunctionCall2(numeric_eq, DirectFunctionCall2(numeric_trunc, n, Int32GetDatum(0)), n)))
 		refuse_member(name, "an integer");
+	size = pm_member_number(v);
+	if (fabs(size) >= 9.2e18)
+		return size > 0 ? PG_INT64_MAX : PG_INT64_MIN;
 	return DatumGetInt64(DirectFunctionCall1(numeric_int8, n));
 }
 
