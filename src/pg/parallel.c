@@ -61,12 +61,19 @@ is_word(const JsonbValue *v, const char *word)
 		pg_strncasecmp(v->val.string.val, word, v->val.string.len) == 0;
 }
 
+/* One number has two names. */
+static bool
+is_accumulation(const char *name)
+{
+	return strcmp(name, "accumulation") == 0 || strcmp(name, "micro_batches") == 0;
+}
+
 static void
 set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 {
 	if (strcmp(name, "zero") == 0)
 		p->zero = is_word(v, "fsdp") ? 3 : whole_number(name, v);
-	else if (strcmp(name, "accumulation") == 0 || strcmp(name, "micro_batches") == 0)
+	else if (is_accumulation(name))
 		p->accumulation = whole_number(name, v);
 	else if (strcmp(name, "tp") == 0)
 		p->tp = divisor(name, v);
@@ -99,6 +106,7 @@ void
 pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
 {
 	pm_members	m;
+	int			n_accumulations = 0;
 
 	if (!JB_ROOT_IS_OBJECT(doc))
 		ereport(ERROR,
@@ -106,8 +114,17 @@ pm_parallel_from_jsonb(Jsonb *doc, pm_parallel *p)
 				 errmsg("\"parallel\" must be a JSON object"),
 				 errhint("For example: parallel => '{\"zero\": 3, \"accumulation\": 4}'.")));
 	for (pm_members_begin(&m, doc); pm_next_member(&m);)
-		if (m.value.type != jbvNull)
-			set_member(m.name, &m.value, p);
+	{
+		if (m.value.type == jbvNull)
+			continue;
+		n_accumulations += is_accumulation(m.name);
+		if (n_accumulations > 1)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("\"parallel\" has both \"accumulation\" and \"micro_batches\""),
+					 errhint("These are two names of one number: leave one of them out.")));
+		set_member(m.name, &m.value, p);
+	}
 }
 
 /* check_parallel(parallel, world_size): of a measurement. */
