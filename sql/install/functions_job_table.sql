@@ -205,4 +205,4 @@ BEGIN
                 ELSE E'\nLEFT JOIN perfmodel.name_alias AS g ON g.kind = ''gpu'' AND g.alias = j.gpu\nLEFT JOIN perfmodel.name_alias AS d ON d.kind = ''dtype'' AND d.alias = j.dtype' END;
 END $$;
 COMMENT ON FUNCTION perfmodel.report_jobs(regclass, jsonb, timestamptz, timestamptz, boolean) IS
-    'the query that reads the jobs of a table that ran, as reports need it, or (ran false, names as they are) the others';
+    'the query by which reports read the jobs that ran; with ran => false: all others, with names as they are';

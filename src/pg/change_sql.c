@@ -50,8 +50,7 @@ figure_named(const char *name)
 static double
 figure_value(const pm_gpu_figure *f, const JsonbValue *v)
 {
-	double		n = v->type == jbvNumeric ? pm_member_number(v)
-		: get_float8_nan();
+	double		n = v->type == jbvNumeric ? pm_member_number(v) : get_float8_nan();
 
 	if (!(n >= f->min && n <= f->max))
 		ereport(ERROR,

@@ -11,7 +11,7 @@ typedef enum pm_scale_kind
 	PM_SCALE_LINEAR,
 	PM_SCALE_LOG,				/* values above 0 */
 	PM_SCALE_TIME,				/* seconds since 1970, UTC */
-	PM_SCALE_LOG2,				/* the same, with marks at powers of 2 */
+	PM_SCALE_LOG2,				/* values above 0, with marks at powers of 2 */
 	PM_N_SCALE_KINDS
 } pm_scale_kind;
 extern const char *const pm_scale_name[PM_N_SCALE_KINDS];

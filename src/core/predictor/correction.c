@@ -29,9 +29,8 @@ pm_correction_has_state(const pm_device_correction *c)
 	return false;
 }
 
-/* Whether there were rows in a format, in any layout. */
-static bool
-was_measured(const pm_device_correction *g, pm_dtype dtype)
+bool
+pm_correction_measured(const pm_device_correction *g, pm_dtype dtype)
 {
 	for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 		if (g->used[dtype][layout] > 0)
@@ -43,12 +42,14 @@ double
 pm_correction_apply(const pm_correction *c, const pm_question *q, pm_dtype answered_as, double predicted)
 {
 	const pm_device_correction *g = pm_correction_find(c, q->gpu->name);
+	pm_dtype	format;
 	double		x;
 
 	if (g == NULL)
 		return predicted;
+	format = pm_correction_measured(g, q->dtype) ? q->dtype : answered_as;
 	x = fmin(fmax(log(predicted), g->low), g->high) - g->centre;
-	return fmin(fmax(predicted * exp(g->a + g->b * x + g->d[was_measured(g, q->dtype) ? q->dtype : answered_as][q->layout]), DBL_MIN), DBL_MAX);
+	return fmin(fmax(predicted * exp(g->a + g->b * x + g->d[format][q->layout]), DBL_MIN), DBL_MAX);
 }
 
 /* ---- storing ---- */

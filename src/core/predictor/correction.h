@@ -43,6 +43,9 @@ struct pm_correction
 /* Of a device, NULL when there is none. c may be NULL. */
 const pm_device_correction *pm_correction_find(const pm_correction *c, const char *gpu);
 
+/* Whether there were rows of the device in a format, in any layout. */
+bool		pm_correction_measured(const pm_device_correction *g, pm_dtype dtype);
+
 /* Whether the kind is to be asked with the factors of a state. */
 bool		pm_correction_has_state(const pm_device_correction *c);
 

@@ -23,10 +23,7 @@ said_of_card(const pm_predictor *p, const pm_question *q)
 	const pm_device_correction *c = pm_correction_find(p->correction, q->gpu->name);
 	pm_dtype	format = pm_trust_format(p->trust, q->gpu, q->dtype);
 
-	for (int layout = 0; c != NULL && layout < PM_N_LAYOUTS; layout++)
-		if (c->used[format][layout] > 0)
-			return c;
-	return NULL;
+	return c != NULL && pm_correction_measured(c, format) ? c : NULL;
 }
 
 /*
