@@ -443,6 +443,32 @@ test_anything(void)
 	}
 }
 
+/* Labels below an axis lie within the picture, wherever the last of them falls, in a font of 6.5 pixels a letter. */
+static void
+test_edges(void)
+{
+	const char *begin = "<text class=\"d m\" x=\"";
+	int			seen = 0;
+
+	for (int hour = 0; hour < 24 * 40; hour += 5)
+	{
+		double		from = 1.8e9 + 3600 * hour;
+		pm_mark		m[] = {{"a", "one", from, from + 86400 * (3 + hour % 17), NAN, NAN}};
+		pm_plot		p = plot_of(PM_PLOT_SPANS, m, 1);
+
+		p.x_scale = PM_SCALE_TIME;
+		for (const char *s = draw(&p); (s = strstr(s, begin)) != NULL; seen++)
+		{
+			double		at = strtod(s + strlen(begin), NULL);
+			double		half = 6.5 / 2 * (double) strcspn(s = strchr(s, '>') + 1, "<");
+
+			CHECK(at - half >= 0 && at + half <= p.width);
+		}
+		pm_arena_reset(&arena, 1 << 20);
+	}
+	CHECK(seen > 500);
+}
+
 static void
 test_limits(void)
 {
@@ -493,6 +519,7 @@ main(void)
 	test_forms();
 	test_data();
 	test_anything();
+	test_edges();
 	test_limits();
 	pm_arena_release(&arena);
 	return check_done("test_plot");

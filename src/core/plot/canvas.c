@@ -221,6 +221,15 @@ axis_title(pm_canvas *c, const char *title, bool upright)
 	pm_put_markup(&c->out, "</text>\n");
 }
 
+/* Where the label of a mark at x stands: in its middle, but not beyond the edges of the picture. */
+static double
+label_at(const pm_canvas *c, double x, const char *label)
+{
+	double		half = width_of(label) / 2;
+
+	return fmax(fmin(x, c->plot->width - half), half);
+}
+
 void
 pm_canvas_axes(pm_canvas *c, bool x_axis, bool y_axis)
 {
@@ -232,7 +241,8 @@ pm_canvas_axes(pm_canvas *c, bool x_axis, bool y_axis)
 		double		at = pm_scale_at(&c->x, t.at[i]);
 
 		pm_put_markup(&c->out, "<path class=\"g\" d=\"M%.1f %.1fV%.1f\"/>\n", at, c->top, c->bottom);
-		pm_put_markup(&c->out, "<text class=\"d m\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", at, c->bottom + 17, t.label[i]);
+		pm_put_markup(&c->out, "<text class=\"d m\" x=\"%.1f\" y=\"%.1f\">%s</text>\n", label_at(c, at, t.label[i]), c->bottom + 17,
+					  t.label[i]);
 	}
 	pm_scale_ticks(&c->y, (int) fmax((c->bottom - c->top) / 45, 2), &t);
 	for (int i = 0; i < t.n && y_axis; i++)
