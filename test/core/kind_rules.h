@@ -214,7 +214,8 @@ check_prepared(const pm_predictor *p, const pm_graph *g, const pm_skeleton *s, p
 	/* as a session keeps it: what is prepared has no use for the graph any more */
 	CHECK_EQ(pm_skeleton_slim(s, &kept, &slim_graph, &slim, &st), PM_OK);
 	CHECK(slim_graph.n_nodes <= g->n_nodes && slim.position == NULL && slim.relation == NULL);
-	x.skeleton = twin.skeleton = &slim;
+	pm_prepared_refer(&x, &slim);
+	pm_prepared_refer(&twin, &slim);
 	for (size_t i = 0; i < sizeof(batches) / sizeof(batches[0]); i++)
 	{
 		double		plain;

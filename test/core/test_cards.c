@@ -108,6 +108,40 @@ test_outlier(void)
 	CHECK_NEAR(pm_cards_factors(&c, &q).compute[PM_CARD_CONV], 1.2, 0.3);
 }
 
+/* The factor of a card of which `networks` were measured, that take `slow` times as long as its sheet and the other cards say. */
+static double
+factor_of_few(int networks, double slow)
+{
+	pm_cards	c = {0};
+	double		error[N_ROWS];
+	double		share[N_ROWS][PM_N_CARD_WORKS] = {{0}};
+	pm_sample	kept[N_ROWS];
+	pm_dataset	d = {.samples = kept};
+
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		if (i % N_CARDS == 0 && i / N_CARDS >= networks)
+			continue;
+		kept[d.n] = samples[i];
+		error[d.n] = log(truth(i % N_CARDS) * (i % N_CARDS == 0 ? slow : 1));
+		share[d.n++][PM_CARD_CONV] = 1;
+	}
+	CHECK_EQ(pm_cards_update(&c, &d, error, share, &arena, NULL), PM_OK);
+	return factor(&c, 0, PM_CARD_CONV);
+}
+
+/* One network that waits for something else than the card does not make the card slow; one that is a little slower counts by half, and many do count. */
+static void
+test_odd_network(void)
+{
+	double		guess = factor_of_few(0, 1);
+
+	CHECK(factor_of_few(1, 10) < 1.5 * guess);
+	CHECK(factor_of_few(1, 1.3 * guess / truth(0)) > 1.08 * guess);
+	CHECK(factor_of_few(1, 1.3 * guess / truth(0)) < 1.2 * guess);
+	CHECK(factor_of_few(N_NETS, 10) > 6 * guess);
+}
+
 /* New rows of one card leave the levels of the others as they were. */
 static void
 test_settled(void)
@@ -568,16 +602,27 @@ is_as_good(pm_gpu *a, pm_gpu *b)
 	return isnan(a->compute_capability) == isnan(b->compute_capability);
 }
 
-/* Through the answer of a prepared question, too. */
+/* Through the answer of a prepared question, too, whose whole graph is gone. */
 static double
 ask_both_ways(const pm_predictor *p, const pm_sample *s)
 {
+	pm_skeleton whole = *s->skeleton;
+	pm_skeleton slim;
+	pm_graph	graph;
 	pm_prepared x;
+	pm_sample	first = *s;
+	pm_sample	next = *s;
 	double		ms = predict_row(p, s);
 	double		again;
 
-	CHECK_EQ(pm_predictor_prepare(p, s, &arena, &arena, NULL, &x, NULL), PM_OK);
-	CHECK_EQ(pm_predictor_predict_prepared(p, &x, s, &arena, &again, NULL), PM_OK);
+	first.skeleton = &whole;
+	CHECK_EQ(pm_predictor_prepare(p, &first, &arena, &arena, NULL, &x, NULL), PM_OK);
+	CHECK_EQ(pm_skeleton_slim(s->skeleton, &arena, &graph, &slim, NULL), PM_OK);
+	pm_prepared_refer(&x, &slim);
+	memset(&whole, 0, sizeof(whole));
+	next.skeleton = &slim;
+	next.query.graph = slim.graph;
+	CHECK_EQ(pm_predictor_predict_prepared(p, &x, &next, &arena, &again, NULL), PM_OK);
 	CHECK_EQ(again, ms);
 	return ms;
 }
@@ -663,6 +708,7 @@ main(void)
 	test_stop();
 	test_unknown();
 	test_outlier();
+	test_odd_network();
 	test_settled();
 	test_opclass();
 	test_doubt();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
+#define ODD			0.35		/* a level so far from its guess is pulled as if by one network more where one network says so, by a quarter where two do */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
 
 /* What the sheet says of memory, whatever the format: nothing that is about arithmetic. */
@@ -518,6 +519,42 @@ separate_frameworks(pm_cards *c, const point *p, int n, pm_card_level *level, co
 	return learn_frameworks(c, by + first, n - first, a, st);
 }
 
+/* How many networks say of the card of level i what that level says, or half as much, given how far each of the n levels is off its guess. */
+static int
+agreeing_networks(const pm_card_level *l, const double *off, int n, int i)
+{
+	int			networks = 0;
+
+	for (int k = 0; k < n; k++)
+		if (strcmp(l[k].gpu, l[i].gpu) == 0 && off[k] * off[i] >= off[i] * off[i] / 2)
+			networks += l[k].structures;
+	return networks;
+}
+
+/*
+ * Levels of few networks, pulled to their guesses: as if by one network, and by more
+ * where few networks say what is far from the guess, which may come from something
+ * else than the card.
+ */
+static pm_code
+pull_levels(pm_cards *c, int n, const pm_gpu **gpus, pm_arena *a, pm_status *st)
+{
+	double	   *off = PM_NEW(a, double, n + 1);
+
+	if (!off)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		off[i] = c->level[i].level - pm_card_regression(c, gpus[i], c->level[i].dtype, c->level[i].work);
+	for (int i = 0; i < n; i++)
+	{
+		double		odd = off[i] / ODD / agreeing_networks(c->level, off, n, i);
+		double		pull = PM_CARD_PULL + odd * odd;
+
+		c->level[i].level -= off[i] * pull / (c->level[i].structures + pull);
+	}
+	return PM_OK;
+}
+
 /* Guesses for cards without levels from those in c, and how far they are off; and the levels of few networks pulled to their guesses. */
 static pm_code
 learn_traits(pm_cards *c, int n, const pm_gpu **gpus, pm_arena *a, pm_status *st)
@@ -526,14 +563,7 @@ learn_traits(pm_cards *c, int n, const pm_gpu **gpus, pm_arena *a, pm_status *st
 
 	if (!c->settled && (rc = pm_card_traits_learn(c, gpus, true, a, st)) != PM_OK)
 		return rc;
-	for (int i = 0; i < n; i++)
-	{
-		pm_card_level *l = &c->level[i];
-		double		guessed = pm_card_regression(c, gpus[i], l->dtype, l->work);
-
-		l->level = guessed + (l->level - guessed) * l->structures / (l->structures + PM_CARD_PULL);
-	}
-	return PM_OK;
+	return pull_levels(c, n, gpus, a, st);
 }
 
 pm_code

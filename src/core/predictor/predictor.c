@@ -510,6 +510,14 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 	return rc == PM_OK && x->state != NULL ? prepare_bounds(p, s, a, scratch, x, st) : rc;
 }
 
+void
+pm_prepared_refer(pm_prepared *x, const pm_skeleton *s)
+{
+	x->skeleton = s;
+	for (int i = 0; i < x->n_bounds; i++)
+		x->bounds[i].skeleton = s;
+}
+
 static pm_code
 make_room(pm_workbench *b, int tokens, pm_status *st)
 {

@@ -83,6 +83,8 @@ typedef struct pm_prepared
  */
 pm_code		pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 								 pm_workbench *bench, pm_prepared *x, pm_status *st);
+/* Let x, and what it asks of the cards that bound the answer, refer to s: the skeleton it was prepared with, made slim, which may then go. */
+void		pm_prepared_refer(pm_prepared *x, const pm_skeleton *s);
 /*
  * pm_predictor_predict() and pm_predictor_judge() of s, which x was prepared
  * for at any batch: the same bits.  Where the kind prepares, nothing is

@@ -120,7 +120,7 @@ prepare(pm_asked *q, const pm_cached_key *key, const words *w, Size len)
 							 &st) != PM_OK)
 		pm_raise(&st);
 	/* the whole graph may go; what stays refers to the slim one */
-	e->prepared->skeleton = pm_skeleton_get_slim(q->graph, q->merged);
+	pm_prepared_refer(e->prepared, pm_skeleton_get_slim(q->graph, q->merged));
 	pm_cache_keep(e);
 	dlist_push_head(&q->graph->dependents, &e->by_graph);
 	dlist_push_head(&q->ref.entry->dependents, &e->by_predictor);
