@@ -22,6 +22,8 @@ SELECT change FROM perfmodel.what_if_change(:g, 'T4', 1, '{half the batch, twice
 -- what is computed: as much as the roofline says; only what the network has, unless it is asked for by name; other figures of the device
 SELECT c.change, c.factor > 0 AND c.factor < 1 AS faster, c.saved_mb >= 0 AS memory, c.basis
 FROM perfmodel.what_if_change(:g, 'T4', 512, '{flash attention,fused optimizer,twice the bandwidth}', predictor => 'roof') AS c WHERE change <> 'none';
+-- what changes nothing says so
+SELECT c.change, c.factor = 1 AS nothing, c.note FROM perfmodel.what_if_change(:g, 'T4', 512, '{flash attention,zero 1,gradients in 16 bits,fused optimizer}', predictor => 'roof') AS c WHERE change <> 'none';
 SELECT d.change, helper.close(c.step_ms, d.step_ms) AS same, c.saved_mb = 0 AS memory
 FROM perfmodel.what_if_change(:g, 'T4', 512, '{twice the bandwidth,other figures}', predictor => 'roof', figures => (SELECT jsonb_build_object('mem_bw_gbs', 2 * mem_bw_gbs, 'tdp_w', NULL) FROM perfmodel.gpu WHERE name = 'T4')) AS d,
      LATERAL (SELECT * FROM perfmodel.what_if_change(:g, 'T4', 512, '{twice the bandwidth}', predictor => 'roof') WHERE change <> 'none') AS c WHERE d.change <> 'none';

@@ -22,6 +22,11 @@ SELECT helper.close(c.seconds - j.seconds, 3 * 5) AS checkpoints, e.seconds > j.
 FROM perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', warmup_s => 0) AS j,
      perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', warmup_s => 0, checkpoint_every => 300, checkpoint_s => 5) AS c,
      perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', warmup_s => 0, eval_every => 100, eval_samples => 51200) AS e;
+-- an evaluation takes what passes without gradients take, on each of the GPUs
+SELECT helper.close(e.seconds - j.seconds, 10 * 5 * p.step_ms / 1000) AS evaluations
+FROM perfmodel.predict(:g, 'T4', 512, mode => 'inference', predictor => 'roof') AS p,
+     perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', world_size => 2) AS j,
+     perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', world_size => 2, eval_every => 100, eval_samples => 5 * 1024) AS e;
 -- an evaluation of no samples would be free
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 512, steps => 1000, predictor => ''roof'', eval_every => 100)', :g));
 

@@ -3,24 +3,34 @@
 
     pretrain_rows.py DATA_DIR OUT_DIR
 
-DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/, lambda_tf/ and nvidia_dle/ as data/README.md describes them; the
-measurements in data/ come along.
+DATA_DIR has timm/, neusight/, cnn_benchmarks/, torchvision_gpu_bench/, lambda_tf/, nvidia_dle/, sailor_layers/, zeus/ and lambda/ as data/README.md
+describes them; the measurements in data/ come along. WITHOUT in the environment: names of sources that are left out, to be asked about.
 Writes OUT_DIR/graphs.ndjson and OUT_DIR/rows.csv (graph, gpu, batch, dtype, layout, framework, optimizer, step_ms, source, mode, forward_ms).
 
-Training steps on one device, and the forward passes of NeuSight that were not compiled. NeuSight, cnn-benchmarks and torchvision_gpu_bench timed forward and backward pass without
-the update: their optimizer is 'none'. Of repeated runs of cnn-benchmarks the median counts; those without cuDNN are left out,
-which nobody trains with; its networks are those of torchvision with the same name where the definitions agree (ResNets,
-VGG), and left out where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which ROCm does
-not support, a second set of the RX 7700S with other settings, and fp64.
-Of NVIDIA's DeepLearningExamples the image classifiers of PyTorch on one GPU are taken, which train with autocast or in the card's FP32 as a user would; most of its other
-networks use fused kernels of NVIDIA's own. Its tables lack the batch: that and the layout are those of its configs.yml. EfficientNet ran with RMSprop, which
-perfmodel does not know, and counts as SGD with momentum: the update is taken for a small part of these steps.
+Training steps on one device, and the forward passes of NeuSight that were not compiled. NeuSight, cnn-benchmarks and torchvision_gpu_bench timed
+forward and backward pass without the update: their optimizer is 'none'. Of repeated runs of cnn-benchmarks the median counts; those without cuDNN are
+left out, which nobody trains with; its networks are those of torchvision with the same name where the definitions agree (ResNets, VGG), and left out
+where they do not. So it is with lambda_tf. Of torchvision_gpu_bench the median of a network on a card counts; left out are the RX 5700 in fp16, which
+ROCm does not support, a second set of the RX 7700S with other settings, and fp64.
+Of NVIDIA's DeepLearningExamples the image classifiers of PyTorch on one GPU are taken, which train with autocast or in the card's FP32 as a user
+would, and the fine-tuning of BERT large with 384 tokens; most of its other networks use fused kernels of NVIDIA's own. Its tables lack the batch:
+that and the layout are those of its configs.yml. EfficientNet ran with RMSprop, which perfmodel does not know, and counts as SGD with momentum: the
+update is taken for a small part of these steps.
+Sailor timed the layers of OPT-350M and GPT-Neo-2.7B; a step is their sum, without the update. Cards from Ampere on computed in TF32: on A100 and
+GH200 the forward pass of GPT-Neo runs at 77 to 190 TFLOPS. What it calls RTX 2080 is taken for the Ti, which the cluster of its authors has: OPT-350M
+takes 1.06 times as long as on a TITAN RTX, whose rates are 1.5 and 1.6 times those of an RTX 2080. Its Llama and OPT-30B are left out, of which not
+all cards have measured rows.
+Of Zeus the time of a step is the one at the highest power limit, where the data set's size is known; Adadelta, which perfmodel does not know, counts
+as Adam: both keep two averages. Its ResNet-50 is taken from batch 16 on.
+Lambda ran NVIDIA's DeepLearningExamples in NCHW. Left out are its image networks on the H200 in AMP and on the B200: ResNet-50 comes to the same
+3,080 images a second on both, and SSD300 on the B200 is no faster in AMP than in TF32, so there the program is the limit and not the card.
 """
 
 import csv
 import gzip
 import itertools
 import json
+import os
 import pathlib
 import statistics
 import sys
@@ -34,6 +44,15 @@ DLE_NETWORKS = {
     "se-resnext101-32x4d": ("seresnext101_32x4d@224", {"A100-SXM4-80GB": (128, 128), "V100-SXM2-16GB": (64, 112), "V100-SXM2-32GB": (64, 112)}),
     "efficientnet efficientnet-b0": ("efficientnet_b0@224", {"A100-SXM4-80GB": (256, 256), "V100-SXM2-16GB": (64, 128), "V100-SXM2-32GB": (128, 256)}),
 }
+DLE_BERT = "PyTorch/LanguageModeling/BERT"
+SAILOR_CARDS = {"GH-96": ("GH200-96GB", "tf32"), "A100-40": ("A100-SXM4-40GB", "tf32"), "A100-80": ("A100-SXM4-80GB", "tf32"), "V100-16": ("V100-SXM2-16GB", "fp32"),
+                "Titan-RTX": ("TITAN RTX", "fp32"), "RTX-2080": ("RTX 2080 Ti", "fp32"), "RTX-3090": ("RTX 3090", "tf32")}
+SAILOR_NETWORKS = {"OPT-350": "opt_350m@s2048", "GPT-Neo-2.7": "gpt_neo_2_7b@s2048"}
+# highest power limit in W: a V100 of 250 W is a PCIe card
+ZEUS_CARDS = {"P100": ("P100-PCIE-16GB", 250), "V100": ("V100-PCIE-32GB", 250), "RTX6000": ("Quadro RTX 6000", 260)}
+LAMBDA_NETWORKS = {"resnet50": "resnet50@224", "ssd300_resnet50": "ssd300_resnet50@300", "bert_base_squad384": "bert_base_squad@s384",
+                   "bert_large_squad384": "bert_large_squad@s384"}
+ZEUS_NETWORKS = {"resnet50@imagenet": ("resnet50@224", 16), "shufflenetv2@cifar100": ("shufflenetv2_cifar@32", 1)}  # and the smallest batch
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -105,12 +124,41 @@ def nvidia_dle(data):
             batch = batches[gpu][amp]
             yield [graph, gpu, batch, "amp" if amp else r["dtype"], "nhwc" if amp else "nchw", "pytorch 1.9 ngc 21.03", "sgd_momentum",
                    1000 * batch / float(r["throughput"]), "nvidia_dle", "train", ""]
+        elif r["n_gpus"] == "1" and r["model"] == DLE_BERT and "table=Fine-tuning" in r["options"]:
+            yield ["bert_large_squad@s384", DLE_CARDS[r["gpu"]], r["batch_per_gpu"], "amp" if r["dtype"] == "amp_fp16" else r["dtype"], "nchw", "pytorch", "adam",
+                   1000 * int(r["batch_per_gpu"]) / float(r["throughput"]), "nvidia_dle", "train", ""]
+
+
+def sailor(data):
+    for r in read(data / "sailor_layers/totals.csv"):
+        if r["tp"] == "1" and r["model"] in SAILOR_NETWORKS:
+            gpu, dtype = SAILOR_CARDS[r["gpu"]]
+            forward = float(r["forward_ms"])
+            yield [SAILOR_NETWORKS[r["model"]], gpu, r["micro_batch"], dtype, "nchw", "pytorch", "none", forward + float(r["backward_ms"]), "sailor", "train", forward]
+
+
+def zeus(data):
+    for r in read(data / "zeus/tidy.csv"):
+        options = dict(option.split("=") for option in r["options"].split(";"))
+        gpu, limit = ZEUS_CARDS.get(r["gpu"], (None, 0))
+        graph, least = ZEUS_NETWORKS.get(r["model"], (None, 0))
+        if gpu and graph and float(options["power_limit_w"]) == limit and int(r["batch_per_gpu"]) >= least:
+            yield [graph, gpu, r["batch_per_gpu"], "fp32", "nchw", "pytorch", "adam", r["step_ms"], "zeus", "train", ""]
+
+
+def lambda_pytorch(data):
+    for r in read(data / "lambda/profiles.csv"):
+        dtype = {"amp_fp16": "amp"}.get(r["precision"], r["precision"])
+        text = r["model"].startswith("bert")
+        bound = not text and (r["gpu"].endswith("B200") or r["gpu"].endswith("H200") and dtype == "amp")
+        if r["world_size"] == "1" and not bound:
+            yield [LAMBDA_NETWORKS[r["model"]], r["gpu"], r["batch"], dtype, "nchw", "pytorch", "adam" if text else "sgd_momentum", r["step_ms"], "lambda", "train", ""]
 
 
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
-    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
+    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", HERE / "published_graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
                  data / "torchvision_gpu_bench/graphs.ndjson.gz"):
         with gzip.open(path, "rt") as f:
             for line in f:
@@ -127,14 +175,18 @@ def main():
         for name, line in graphs(data):
             known.add(name)
             f.write(line)
+    without = os.environ.get("WITHOUT", "").split()
     counts = {}
     with open(out / "rows.csv", "w", newline="") as f:
         write = csv.writer(f)
         write.writerow(COLUMNS)
         for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
-                                   nvidia_dle(data)):
+                                   nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data)):
+            source = row[COLUMNS.index("source")]
+            if source in without:
+                continue
             kept = row[0] in known
-            count = counts.setdefault(row[COLUMNS.index("source")], [0, 0])
+            count = counts.setdefault(source, [0, 0])
             count[not kept] += 1
             if kept:
                 write.writerow(row)

@@ -58,7 +58,8 @@ BEGIN ATOMIC
                CASE WHEN k.checkpointing AND NOT a.several THEN 4.0 / 3 ELSE 1 END AS passes,
                k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer
                AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false)
-               AND (k.times_batch >= 1 OR $3 > 1) AS is_change
+               AND (k.times_batch >= 1 OR $3 > 1) AS is_change,
+               k.to_parallel IS NOT NULL AND NOT a.several AS needs_several
         FROM known AS k, asked AS a
         WHERE (k.n = 0 OR k.change = ANY ($4)
                OR $4 IS NULL AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND $3 * k.times_batch <= 16777216
@@ -73,14 +74,14 @@ BEGIN ATOMIC
         FROM unnest($4) AS u (change)
     ), asked_of_predictor AS (
         SELECT w.*, p.step_ms * w.passes AS ms, p.samples_per_s * p.step_ms / 1000 AS samples,
-               p.in_domain, p.note, m.peak_mb, m.fits, NULL::float8 AS saved_mb
+               p.in_domain, p.note, m.peak_mb, m.fits, NULL::float8 AS saved_mb, true AS applies
         FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer,
                                                                   world_size => $11, nodes => $12, cluster => $13, parallel => w.parallel) AS p,
              LATERAL perfmodel.predict_memory($1, $2, w.batch, w.dtype, w.layout, $7, w.optimizer, w.checkpointing,
                                               world_size => $11, parallel => w.parallel) AS m
         WHERE r.n >= 0 AND (w.is_change OR w.n = 0) AND w.computed IS NULL
     ), computed AS (
-        SELECT w.*, c.step_ms AS ms, o.samples, o.in_domain, o.note, c.peak_mb, c.fits, c.saved_mb
+        SELECT w.*, c.step_ms AS ms, o.samples, o.in_domain, o.note, c.peak_mb, c.fits, c.saved_mb, c.applies
         FROM wanted AS w, asked_of_predictor AS o, perfmodel.gpu AS g,
              LATERAL perfmodel.computed_change($1, $2, w.batch, w.computed,
                  CASE WHEN w.change = 'twice the bandwidth' THEN jsonb_build_object('mem_bw_gbs', (2 * g.mem_bw_gbs)::numeric) WHEN w.change = 'other figures' THEN $10 END,
@@ -93,7 +94,7 @@ BEGIN ATOMIC
            a.in_domain, f.measured,
            CASE WHEN a.computed IS NOT NULL OR a.checkpointing THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
                 WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END,
-           a.note
+           nullif(concat_ws('; ', CASE WHEN a.needs_several THEN 'on one GPU this changes nothing' WHEN NOT a.applies THEN 'this step has nothing that would change' END, a.note), '')
     FROM answer AS a, answer AS o,
          LATERAL (SELECT count(*) AS measured, count(*) FILTER (WHERE f.graph_id = $1) AS of_network
                   FROM perfmodel.profile AS f WHERE f.gpu = perfmodel.gpu_name($2) AND f.dtype = a.dtype AND f.layout = a.layout

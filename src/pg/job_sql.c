@@ -18,6 +18,7 @@
 #include "gpus.h"
 #include "jobs/job.h"
 #include "memory_asking.h"
+#include "plan/job_memory.h"
 #include "prices.h"
 #include "results.h"
 
@@ -190,13 +191,17 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 
 /* Says where it is not sure that a step of the job fits into the memory of each device. */
 static void
-remark_memory(const pm_answer *a, remarks *r)
+remark_memory(const pm_asked_words *q, const pm_answer *a, remarks *r)
 {
+	pm_job_fit	fit;
+
 	if (isnan(a->p_fits))
 		remark(r, "no_memory_size", "whether it fits is not known: memory_gb of the device is not in perfmodel.gpu");
 	else if (a->p_fits < PM_MEMORY_SURE)
-		remark(r, "may_not_fit", psprintf("%s into the memory of the device: %.0f MB are needed, and fit with probability %.2f",
-										  a->p_fits < 1 - PM_MEMORY_SURE ? "does not fit" : "may not fit", a->peak_mb, a->p_fits));
+	{
+		fit = pm_job_fit_ask(q);
+		remark(r, "may_not_fit", pm_job_fit_note(&fit, pm_from_core(pm_gpu_find(text_to_cstring(q->gpu))->name)));
+	}
 }
 
 /* The answer's reasons, and those of r; null: neither has any. */
@@ -237,12 +242,27 @@ fill_remarks(const pm_asked_words *q, const pm_answer *a, remarks *r, Datum *val
 	values[REASONS] = all_reasons(answer[7], no_answer[7], r, &nulls[REASONS]);
 }
 
+/* ms of a batch of an evaluation on one GPU: what mode "inference" answers, or else the forward part of the step. */
+static double
+evaluation_ms(const pm_asked_words *q, const pm_answer *a)
+{
+	pm_asked_words pass = *q;
+	pm_manner	how = {.level = get_float8_nan(),.problem_is_null = true};
+	pm_answer	answer;
+	pm_problem	p;
+
+	pass.mode = cstring_to_text("inference");
+	pass.optimizer = pass.cluster = NULL;
+	pass.parallel = (pm_parallel) PM_PARALLEL_NONE;
+	return pm_ask(&pass, &how, &answer, &p) ? answer.step_ms : a->forward_ms;
+}
+
 /* False: *p says why there is no answer. */
 static bool
 fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_answer *a, const pm_job *job, Datum *values, bool *nulls, pm_problem *p)
 {
 	pm_job_step step = {
-		.step_ms = a->step_ms, .low_ms = a->low_ms, .high_ms = a->high_ms, .forward_ms = a->forward_ms,
+		.step_ms = a->step_ms, .low_ms = a->low_ms, .high_ms = a->high_ms,
 		.samples = pm_samples_of(q), .batch_samples = (double) q->batch * q->parallel.world_size
 	};
 	pm_job_time t;
@@ -252,10 +272,12 @@ fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_answer *a, const p
 	initStringInfo(&r.note);
 	if (a->note != NULL)
 		appendStringInfoString(&r.note, a->note);
-	pm_job_total(job, &step, &t);
 	if (!pm_ask_memory(q, a, p))
 		return false;
-	remark_memory(a, &r);
+	remark_memory(q, a, &r);
+	/* another question: what is remembered of a may go */
+	step.forward_ms = job->eval_every > 0 ? evaluation_ms(q, a) : 0;
+	pm_job_total(job, &step, &t);
 	if (!count_costs(fcinfo, q, a, &t, &x, &r, p))
 		return false;
 	values[0] = Float8GetDatum(t.seconds);

@@ -243,6 +243,14 @@ instead(int first, const char *gpu, const pm_price_wish *w, condition c, const c
 	return psprintf("only %s %s%s%s", preposition, pm_quoted_list(words, n), more ? " and others" : "", unnamed ? ", and one without a provider" : "");
 }
 
+/* " from provider "x" in region "y"": what the wish names of these before condition c; "" where it names nothing. */
+static char *
+place_of(const pm_price_wish *w, condition c)
+{
+	return psprintf("%s%s", w->provider != NULL && c > PROVIDER ? psprintf(" from provider \"%s\"", pm_shown_name(w->provider)) : "",
+					w->region != NULL && c > REGION ? psprintf(" in region \"%s\"", pm_shown_name(w->region)) : "");
+}
+
 /* best: what the price that comes nearest to the wish has met; -1: the device has no price. */
 static char *
 reason(int first, const char *gpu, const pm_price_wish *w, int best)
@@ -257,11 +265,12 @@ reason(int first, const char *gpu, const pm_price_wish *w, int best)
 		return psprintf("no cost: no price of gpu \"%s\" from provider \"%s\", %s", shown, pm_shown_name(w->provider),
 						instead(first, gpu, w, PROVIDER, "from"));
 	if (best == REGION)
-		return psprintf("no cost: no price of gpu \"%s\" in region \"%s\", %s", shown, pm_shown_name(w->region),
+		return psprintf("no cost: no price of gpu \"%s\"%s in region \"%s\", %s", shown, place_of(w, REGION), pm_shown_name(w->region),
 						instead(first, gpu, w, REGION, "in"));
 	if (best == KIND)
-		return psprintf("no cost: no price of gpu \"%s\" of the kind %s, %s", shown, w->kind, instead(first, gpu, w, KIND, "of"));
-	return psprintf("no cost: no price of gpu \"%s\" is valid at %s", shown, timestamptz_to_str(w->at));
+		return psprintf("no cost: no price of gpu \"%s\"%s of the kind %s, %s", shown, place_of(w, KIND), w->kind, instead(first, gpu, w, KIND, "of"));
+	return psprintf("no cost: no price of gpu \"%s\"%s%s%s is valid at %s", shown, place_of(w, VALID), w->kind ? " of the kind " : "",
+					w->kind ? w->kind : "", timestamptz_to_str(w->at));
 }
 
 double

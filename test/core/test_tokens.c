@@ -61,6 +61,8 @@ test_rates(void)
 	gpu = t4;
 	gpu.compute_capability = NAN;
 	CHECK_EQ(pm_gpu_rate(&gpu, PM_FP32, true, false), 8.1e12);
+	gpu.compute_capability = 3.7;
+	CHECK_NEAR(pm_gpu_rate(&gpu, PM_FP32, true, false), 6e12, 0.01e12);
 	gpu = t4;
 	gpu.sm_count = NAN;
 	CHECK_EQ(pm_gpu_rate(&gpu, PM_FP32, true, false), 8.1e12);

@@ -105,6 +105,8 @@ test_intervals(void)
 {
 	const pm_setting quick = {.name = "calibration_folds", .number = 0};
 	pm_predictor p = make_predictor("roofline", &quick, 1, &set, &arena);
+	pm_verdict	narrow = {.low_ms = 9.9, .high_ms = 10.1, .in_domain = true};
+	pm_side		known = {&samples[4].query, 10, 0, &narrow};
 	pm_carried	c,
 				d;
 	int			inside = 0;
@@ -132,6 +134,9 @@ test_intervals(void)
 	/* where it was measured it takes what it took */
 	carry(&p, 4, 4, 0.9, &c);
 	CHECK(c.step_ms == samples[4].step_ms && c.weight == 1 && c.low_ms < c.step_ms);
+	/* and is known at least as well as what is predicted there */
+	pm_predictor_carry(&p, &known, 20, &known, 0.9, &c);
+	CHECK(c.step_ms == 20 && c.low_ms >= 19.79 && c.high_ms <= 20.21);
 }
 
 /* A batch that no row had is out of the domain for a cause that pairs know nothing of. */

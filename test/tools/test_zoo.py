@@ -55,12 +55,28 @@ class Zoo(unittest.TestCase):
                 self.assertLessEqual({node["op"] for node in graph["nodes"]}, known)
         self.assertEqual(len(kinds), 10)
 
+    def test_a_published_network_is_what_was_published(self):
+        known = catalogue()
+        with gzip.open(os.path.join(HERE, "..", "..", "data", "published_graphs.ndjson.gz"), "rt") as file:
+            stored = {graph["model"]: graph for graph in map(json.loads, file)}
+        self.assertEqual(set(stored), set(zoo.PUBLISHED))
+        for name, parameters in (("opt_350m", 331196416), ("gpt_neo_2_7b", 2651307520), ("resnet18_cifar", 11173962), ("shufflenetv2_cifar", 1356104)):
+            with self.subTest(name):
+                self.assertEqual(stored[name]["params"], parameters)
+                self.assertLessEqual({node["op"] for node in stored[name]["nodes"]}, known)
+        try:
+            graph = export.export_graph(models.resolve("zoo:resnet18_cifar"))
+        except ImportError:
+            return                              # no torchvision here
+        self.assertEqual(graph["nodes"], stored["resnet18_cifar"]["nodes"])
+
     def test_names_do_not_clash_with_others(self):
-        self.assertFalse(set(zoo.NETWORKS) & set(zoo.DRAWN))
-        for name in (*zoo.NETWORKS, *zoo.DRAWN):
+        sources = (zoo.NETWORKS, zoo.DRAWN, zoo.PUBLISHED)
+        self.assertEqual(len(set().union(*sources)), sum(map(len, sources)))
+        for name in set().union(*sources):
             self.assertRegex(name, r"^[a-z0-9_]+$")
         try:
-            self.assertFalse({*zoo.NETWORKS, *zoo.DRAWN} & set(models.torchvision_names()))
+            self.assertFalse(set().union(*sources) & set(models.torchvision_names()))
         except models.ModelError:
             pass                                # no torchvision here
 

@@ -23,6 +23,8 @@
 #define LEAST_SHARE		0.4		/* of P that is left for arithmetic */
 #define MOST_BOOST		1.15	/* clock of a cool card over that of its sheet: GeForce cards run at 1.9 GHz where the sheet has 1.7 */
 #define FIRST_WITH_BF16	8.0		/* compute capability */
+#define FIRST_FED		5.0		/* compute capability from which on a multiprocessor can keep all of its lanes busy */
+#define FED_SHARE		0.74	/* of older ones: 128 lanes of Maxwell do 0.9 of what 192 of Kepler do (white paper of the GTX 750 Ti) */
 #define CONV_SPEEDUP	1.2		/* convolutions wait for memory more, and do fewer multiplications than they are counted as */
 
 /*
@@ -127,7 +129,7 @@ pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolutio
 	int			at = energy_row(gpu);
 
 	if (at < 0)
-		return peak;
+		return !gpu->is_cpu && gpu->compute_capability < FIRST_FED ? peak * FED_SHARE : peak;
 	held = 1e12 * sqrt(2 * gpu->sm_count * gpu->cores_per_sm / 1000 * power / energy[at].pj) * (convolution ? CONV_SPEEDUP : 1);
 	if (on_matrix_units(gpu, dtype, tensor_core))
 		held *= dtype == PM_TF32 ? energy[at].matrix / 2 : energy[at].matrix;

@@ -12,7 +12,7 @@ typedef struct pm_job_step
 	double		step_ms,
 				low_ms,
 				high_ms;
-	double		forward_ms;		/* of a batch on one GPU: what a batch of an evaluation takes */
+	double		forward_ms;		/* without gradients, of a batch on one GPU: what a batch of an evaluation takes */
 	double		samples;		/* of a step, all GPUs together */
 	double		batch_samples;	/* of a forward pass, likewise */
 } pm_job_step;

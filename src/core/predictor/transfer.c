@@ -385,6 +385,29 @@ stretch_of(const pm_transfer *t, const pm_side *to)
 	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
 }
 
+/* As wide as the interval of the prediction for `to`. */
+static void
+like_prediction(const pm_side *to, pm_carried *out)
+{
+	out->low_ms = fmax(out->step_ms * (to->verdict->low_ms / to->predicted_ms), DBL_MIN);
+	out->high_ms = fmin(out->step_ms * (to->verdict->high_ms / to->predicted_ms), DBL_MAX);
+	if (isnan(to->verdict->low_ms))
+		out->low_ms = out->high_ms = NAN;
+}
+
+/* A step that stays where it was measured is known at least as well as one that was predicted. */
+static void
+narrow_to_prediction(const pm_side *to, pm_carried *out)
+{
+	pm_carried	like = *out;
+
+	like_prediction(to, &like);
+	if (isnan(like.low_ms))
+		return;
+	out->low_ms = fmax(out->low_ms, like.low_ms);
+	out->high_ms = fmin(out->high_ms, like.high_ms);
+}
+
 void
 pm_predictor_carry(const pm_predictor *p, const pm_side *from, double measured_ms, const pm_side *to, double level, pm_carried *out)
 {
@@ -398,13 +421,15 @@ pm_predictor_carry(const pm_predictor *p, const pm_side *from, double measured_m
 	out->step_ms = fmin(fmax(out->step_ms, DBL_MIN), DBL_MAX);
 	if (t == NULL || !pm_intervals_of(t->errors, to->query, out->step_ms, to->distance, level, stretch_of(t, to), &out->low_ms, &out->high_ms))
 	{
-		out->low_ms = fmax(out->step_ms * (to->verdict->low_ms / to->predicted_ms), DBL_MIN);
-		out->high_ms = fmin(out->step_ms * (to->verdict->high_ms / to->predicted_ms), DBL_MAX);
-		if (isnan(to->verdict->low_ms))
-			out->low_ms = out->high_ms = NAN;
+		like_prediction(to, out);
 		return;
 	}
-	doubt = stays ? 0 : hypot(doubt_of(p, to->query->gpu->name, level), out->weight * doubt_of(p, from->query->gpu->name, level));
+	if (stays)
+	{
+		narrow_to_prediction(to, out);
+		return;
+	}
+	doubt = hypot(doubt_of(p, to->query->gpu->name, level), out->weight * doubt_of(p, from->query->gpu->name, level));
 	if (doubt > 0)
 	{
 		out->low_ms = fmax(out->step_ms * exp(-hypot(log(out->step_ms / out->low_ms), doubt)), DBL_MIN);

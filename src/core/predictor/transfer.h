@@ -52,7 +52,8 @@ typedef struct pm_carried
  * Carry measured_ms on `from` over to `to`, which p predicted both.  The
  * interval is that of pairs, wider for each side whose device p has not learned
  * from, and twice as wide for other causes of being out of the domain; where p
- * is not calibrated on pairs it is as wide as that of the prediction for `to`.
+ * is not calibrated on pairs it is as wide as that of the prediction for `to`,
+ * and for the device where the step was measured no wider than that.
  */
 void		pm_predictor_carry(const pm_predictor *p, const pm_side *from, double measured_ms, const pm_side *to, double level,
 							   pm_carried *out);

@@ -24,8 +24,8 @@ pm_job_fits(void)
 	return hash_create("perfmodel memory of jobs", 256, &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-static pm_job_fit
-ask(const pm_asked_words *q)
+pm_job_fit
+pm_job_fit_ask(const pm_asked_words *q)
 {
 	pm_memory_question m;
 	pm_memory_estimate e;
@@ -47,11 +47,11 @@ pm_job_fit_of(HTAB *fits, const pm_asked_words *q)
 
 	/* words that are too long for a key are asked for each time */
 	if (!pm_answer_key_make(q, &key))
-		return ask(q);
+		return pm_job_fit_ask(q);
 	known = hash_search(fits, &key, HASH_FIND, NULL);
 	if (known != NULL)
 		return known->fit;
-	fit = ask(q);
+	fit = pm_job_fit_ask(q);
 	known = hash_search(fits, &key, HASH_ENTER, &found);
 	known->fit = fit;
 	return fit;

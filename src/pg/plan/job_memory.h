@@ -19,10 +19,13 @@ typedef struct pm_job_fit
 	double		p_fits;			/* probability that it fits */
 } pm_job_fit;
 
+/* Whether the step of a question fits. All NaN where the question has a problem, or the memory of the device is not known. */
+extern pm_job_fit pm_job_fit_ask(const pm_asked_words *q);
+
 /* What was asked for already, in the current context: jobs of one question are asked for once. */
 extern HTAB *pm_job_fits(void);
 
-/* Whether the step of a question fits. All NaN where the question has a problem, or the memory of the device is not known. */
+/* The same, but for what was asked for already. */
 extern pm_job_fit pm_job_fit_of(HTAB *fits, const pm_asked_words *q);
 
 /* Whether it surely does not fit: with a probability below 1 - PM_MEMORY_SURE. */
