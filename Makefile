@@ -72,7 +72,7 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 
 # The install script, in the order in which its objects need each other.
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
-	functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
+	own_schema functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	cluster price memory name_alias convergence \
 	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
 	functions_trained functions_cards functions_memory functions_probes functions_drift \
@@ -160,8 +160,8 @@ sql/perfmodel--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) data/gpu.csv sql/install/
 sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) $(UPDATE)/before.sql $(UPDATE)/after.sql sql/update/replace.awk data/gpu.csv \
 		sql/install/gpu_rows.awk Makefile perfmodel.control
 	@{ $(call SCRIPT,ALTER EXTENSION perfmodel UPDATE) \
-	   cat $(UPDATE)/before.sql; \
-	   for part in $(filter-out %/privileges.sql %/text_limits.sql,$(SQL_PARTS)); do \
+	   cat sql/install/own_schema.sql $(UPDATE)/before.sql; \
+	   for part in $(filter-out %/own_schema.sql %/privileges.sql %/text_limits.sql,$(SQL_PARTS)); do \
 	       printf '\n'; \
 	       case $$part in \
 	           */tables_*.sql) awk -v comments=1 -f sql/update/replace.awk $$part;; \

@@ -69,6 +69,13 @@ ROLLBACK;
 SELECT gpu, perfmodel.predict_train_time(:g, gpu, 32, 'tf32') = perfmodel.predict_train_time(:g, gpu, 32, 'fp32') AS same
 FROM unnest('{T4,A100-SXM4-80GB}'::text[]) AS gpu;
 
+-- one that is made inactive by hand no longer answers, in this session neither
+BEGIN;
+SELECT perfmodel.activate_predictor('pretrained') < 0 AS pretrained, perfmodel.predict_train_time(:g, 'RTX 3090', 32) > 0 AS answers;
+UPDATE perfmodel.predictor_pretrained SET active = false;
+SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''RTX 3090'', 32)', :g)), E'\n', 1) AS error;
+ROLLBACK;
+
 -- gone with the extension, also for a session that has used it; the tables of perfmodel stay
 DROP EXTENSION perfmodel_pretrained;
 SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''RTX 3090'', 32)', :g)), E'\n', 1) AS error;

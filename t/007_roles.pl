@@ -102,5 +102,28 @@ foreach my $grant ($readme =~ /(GRANT .*?;)/gs)
     my ($wanted, $there) = map { s/\s+/ /gr } ($grant, $grants);
     like($there, qr/\Q$wanted\E/, 'the README grants what the recipe does');
 }
+# a schema that somebody else prepared: nothing of it may run as the superuser who creates the extension
+foreach my $case (['owned', 'GRANT CREATE ON DATABASE trap TO joe', 'SET ROLE joe; CREATE SCHEMA perfmodel'],
+                  ['granted', 'CREATE SCHEMA perfmodel; GRANT CREATE ON SCHEMA perfmodel TO joe', 'SET ROLE joe'],
+                  ['public', 'CREATE SCHEMA perfmodel; GRANT CREATE ON SCHEMA perfmodel TO public', 'SET ROLE joe'],
+                  ['left', 'CREATE SCHEMA perfmodel; GRANT CREATE ON SCHEMA perfmodel TO joe', 'SET ROLE joe', 'REVOKE CREATE ON SCHEMA perfmodel FROM joe'])
+{
+    my ($name, $before, $as_joe, $after) = @$case;
+    $node->safe_psql('postgres', 'CREATE DATABASE trap');
+    $node->safe_psql('postgres', 'CREATE ROLE joe') if $name eq 'owned';
+    $node->safe_psql('trap', "$before; $as_joe;" . q{
+        CREATE FUNCTION perfmodel.evil(float8, numeric) RETURNS boolean LANGUAGE plpgsql AS
+            $$BEGIN IF current_setting('is_superuser') = 'on' THEN ALTER ROLE joe SUPERUSER; END IF; RETURN true; END$$;
+        CREATE OPERATOR perfmodel.>= (LEFTARG = float8, RIGHTARG = numeric, FUNCTION = perfmodel.evil);
+        CREATE OPERATOR perfmodel.<= (LEFTARG = float8, RIGHTARG = numeric, FUNCTION = perfmodel.evil)}) unless $name eq 'public';
+    $node->safe_psql('trap', "$before; CREATE TABLE perfmodel.t ()") if $name eq 'public';
+    $node->safe_psql('trap', $after) if $after;
+    my ($rc, $out, $err) = $node->psql('trap', 'CREATE EXTENSION perfmodel');
+    like($err, qr/the schema perfmodel is not safe: role "(joe|public)"/, "a schema prepared by another role ($name) is refused");
+    is($node->safe_psql('trap', q{SELECT rolsuper FROM pg_roles WHERE rolname = 'joe'}), 'f', 'and nothing of it has run');
+    $node->safe_psql('postgres', 'DROP DATABASE trap');
+}
+$node->safe_psql('postgres', 'CREATE DATABASE trap');
+is($node->safe_psql('trap', 'CREATE SCHEMA perfmodel; CREATE EXTENSION perfmodel; SELECT true'), 't', 'an empty schema of a superuser will do, as a dump makes it');
 $node->stop;
 done_testing();

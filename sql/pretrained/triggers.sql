@@ -23,3 +23,12 @@ COMMENT ON TRIGGER predictor_weights_not_deleted ON perfmodel.predictor_weights_
 CREATE OR REPLACE TRIGGER predictor_not_truncated BEFORE TRUNCATE ON perfmodel.predictor_pretrained
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.refuse_delete('DROP EXTENSION perfmodel_pretrained removes it.');
 COMMENT ON TRIGGER predictor_not_truncated ON perfmodel.predictor_pretrained IS 'The row goes with the extension.';
+
+CREATE OR REPLACE TRIGGER predictor_forget_cached AFTER INSERT OR UPDATE ON perfmodel.predictor_pretrained
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.predictor_pretrained ENABLE ALWAYS TRIGGER predictor_forget_cached;
+COMMENT ON TRIGGER predictor_forget_cached ON perfmodel.predictor_pretrained IS 'makes sessions drop cached predictors, and which one is active';
+CREATE OR REPLACE TRIGGER predictor_forget_applied AFTER INSERT OR UPDATE ON perfmodel.predictor_pretrained
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.forget_cached();
+ALTER TABLE perfmodel.predictor_pretrained ENABLE REPLICA TRIGGER predictor_forget_applied;
+COMMENT ON TRIGGER predictor_forget_applied ON perfmodel.predictor_pretrained IS 'like predictor_forget_cached, for rows that logical replication applies';

@@ -57,6 +57,9 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	int			at = 0;
 
 	memset(key, 0, sizeof(*key));
+	/* one that is an error must not have the key of another */
+	if (q->parallel.zero < 0 || q->parallel.zero > 3)
+		return false;
 	key->graph_id = q->graph_id;
 	key->batch = q->batch;
 	key->parallel[0] = q->parallel.world_size;
