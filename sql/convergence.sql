@@ -43,6 +43,10 @@ SELECT count(*), count(*) FILTER (WHERE best) AS best, bool_and(fits) FILTER (WH
 FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', predictor => 'roof');
 SELECT count(*) FILTER (WHERE best) AS best, bool_and(in_time) FILTER (WHERE best) AS in_time, min(gpu_hours) FILTER (WHERE fits AND in_time) = min(gpu_hours) FILTER (WHERE best) AS cheapest
 FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 year', predictor => 'roof');
+-- none is in time: none is best, and the nearest of those that fit says so
+SELECT count(*) FILTER (WHERE best) AS best, bool_or(in_time) AS in_time, count(*) FILTER (WHERE note ~ '^no batch that fits meets the deadline: this one is nearest to it; ') AS said,
+       min(seconds) FILTER (WHERE fits) = min(seconds) FILTER (WHERE note ~ '^no batch') AS nearest
+FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 second', predictor => 'roof');
 -- no run has reached it: no answer
 SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99');
 SELECT total_batch, seconds IS NULL AS none, note FROM perfmodel.time_to_target(:g, 'T4', 8, 'toy', '0.99', world_size => 2, predictor => 'roof');

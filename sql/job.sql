@@ -140,6 +140,6 @@ ROLLBACK;
 
 -- what cannot be
 SELECT w, helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 8, predictor => ''roof'', %s)', :g, w))
-FROM unnest('{"epochs => 1","warmup_s => 1","steps => 1, samples => 1","steps => 0","steps => -1","steps => ''Infinity''","samples => ''NaN''","samples => 0","epochs => -1, dataset_size => 100","epochs => 1, dataset_size => 0","steps => 1, warmup_s => -1","steps => 1, checkpoint_every => -1","steps => 1, level => 2","steps => 1, world_size => 0"}'::text[]) AS w;
+FROM unnest('{"epochs => 1","warmup_s => 1","steps => 1, samples => 1","steps => 0","steps => -1","steps => 0.5","steps => ''Infinity''","steps => ''NaN''","samples => ''NaN''","epochs => ''NaN'', dataset_size => 100","steps => 1, samples => ''NaN''","samples => 0","epochs => -1, dataset_size => 100","epochs => 1, dataset_size => 0","steps => 1, warmup_s => -1","steps => 1, checkpoint_every => -1","steps => 1, level => 2","steps => 1, world_size => 0"}'::text[]) AS w;
 SELECT seconds, note, reasons FROM perfmodel.predict_job(:g, 'T5', 8, steps => 10, on_error => 'null');
 SELECT seconds IS NULL AS none FROM perfmodel.predict_job(NULL, 'T4', 8, steps => 10);

@@ -33,6 +33,9 @@ SELECT what, given, jobs_with_it AS jobs, match, resolved, note FROM perfmodel.r
 SELECT DISTINCT what FROM perfmodel.resolve_job_names('"Job ""logs"""."my jobs"', '{"gpu": null, "batch": null}');
 CREATE VIEW one_column AS SELECT 'T4'::text AS device;
 SELECT what, match FROM perfmodel.resolve_job_names('one_column', '{"gpu": "device"}');
+-- numbers are shown, too, those that are none with what they can be; blanks around one are no part of it
+CREATE VIEW numbers AS SELECT v.* FROM (VALUES ('8', 1.0), (' 16 ', 0), ('8.5', 0.5), ('0x', 1000001), ('', NULL)) AS v(batch, gpu_count);
+SELECT what, given, match, resolved, note FROM perfmodel.resolve_job_names('numbers');
 -- a name for itself
 SELECT j.given, r.resolved FROM (VALUES ('T4'), ('Tesla T4')) AS j(given) JOIN perfmodel.resolve_job_names(graphs => NULL, gpus => '{T4,Tesla T4}', dtypes => NULL) AS r USING (given) ORDER BY 1;
 SELECT count(*) FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{}', dtypes => NULL);

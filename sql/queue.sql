@@ -172,6 +172,15 @@ END $$;
 SELECT helper.weighed('c', w) FROM unnest('{0,-1,Infinity,-Infinity}'::float8[]) AS w UNION ALL SELECT helper.weighed(NULL, 1e7);
 DROP TABLE weighed;
 DROP FUNCTION helper.weighed;
+-- a number of devices, a batch or steps that cannot be: nothing comes of it, and the note says so; a number of devices that is refused is not shown as another
+CREATE TABLE odd_numbers AS SELECT v.*, 'bnet5@32' AS graph, 'T4' AS gpu, '2026-01-02 12:00+00'::timestamptz AS deadline FROM (VALUES (1, 0, 64.0, 1000, NULL::int), (2, 1, NULL, 1000, NULL), (3, 1, 64.5, 20000, NULL), (4, 1, 64, 0, NULL), (5, 1, 64, 1000, 2000), (6, 2, 64, 1000, 400),
+    (7, 2000000, 64, 1000, NULL), (8, NULL, 64, NULL, NULL)) AS v(job_id, gpu_count, batch, steps, done_steps);
+SELECT job_id, gpu_count, step_ms > 0 AS step, steps_left, goodput_per_s > 0 AS goodput, samples_left, note FROM perfmodel.what_if_jobs('odd_numbers', gpus => '{T4}', predictor => 'queue') ORDER BY job_id;
+SELECT job_id, gpu_count, step_ms > 0 AS step, samples_left, note FROM perfmodel.what_if_jobs('odd_numbers', gpus => '{T4}', gpu_counts => '{4}', predictor => 'queue') WHERE job_id IN ('1', '6') ORDER BY job_id;
+SELECT f.job_id, f.gpu_count AS forecast, o.gpu_count AS "order", o.gpu_s > 0 AS gpu_s, e.gpu_count AS eta, d.gpu_count AS deadline, p.gpu_count AS place, f.note
+FROM perfmodel.forecast_jobs('odd_numbers', predictor => 'queue') AS f JOIN perfmodel.queue_order('odd_numbers', predictor => 'queue') AS o USING (job_id) JOIN perfmodel.queue_eta('odd_numbers', free => '{"T4": 2}', predictor => 'queue') AS e USING (job_id)
+    JOIN perfmodel.deadline_probability('odd_numbers', free => '{"T4": 2}', predictor => 'queue') AS d USING (job_id) JOIN perfmodel.place('odd_numbers', nodes => '{n}', node_gpus => '{T4}', node_free => '{2}', predictor => 'queue') AS p USING (job_id) ORDER BY job_id;
+DROP TABLE odd_numbers;
 
 -- a device whose data sheet lacks a figure keeps its own jobs from a forecast, not those on others
 INSERT INTO perfmodel.gpu (name, memory_gb, fp32_tflops) VALUES ('No Bandwidth', 16, 10);

@@ -160,6 +160,13 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "batch", "graph": "nothing", "team": null}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"graph": null, "graph_id": null}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_description', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
     ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
+-- of its queue: the names of arguments are those of report(), and a table may be called columns
+CREATE TABLE "a report".columns AS SELECT 'a net' AS network, 'T4' AS gpu, 8 AS batch, 100 AS steps, now() AS at;
+SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES
+    ($$SELECT perfmodel.report(queue => '"a report".columns', free => '{"T4": 1}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"graph": "net"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"duration_s": "at"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"grahp": "network"}', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"graph": 7}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '[]', predictor => '</script> of the report')$$),
+    ($$SELECT perfmodel.report(queue => 'perfmodel.graph_graph_id_seq', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".waiting', free => '[]', predictor => '</script> of the report')$$)) AS v(statement);
 -- whole seconds are seconds: 30 minutes are half an hour
 CREATE TABLE whole AS SELECT '2026-03-01'::timestamptz AS submitted_at, 1800 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM generate_series(1, 100);
 SELECT substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*(\d+)') AS gpu_hours FROM perfmodel.report('whole', predictor => '</script> of the report') AS page;

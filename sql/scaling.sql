@@ -88,6 +88,16 @@ SELECT array_agg(world_size ORDER BY world_size), bool_and(exposed_ms <= comm_ms
 SELECT comm_ms AS before FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof') WHERE world_size = 4 \gset
 UPDATE perfmodel.interconnect SET busbw_gbs = 1 WHERE name = 'our nvlink';
 SELECT comm_ms > :before AS narrower FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof') WHERE world_size = 4;
+-- the curve ends with all GPUs that there are, and says so where more were asked for
+SAVEPOINT sizes;
+SELECT array_agg(world_size ORDER BY world_size), string_agg(note, ' | ' ORDER BY world_size) FILTER (WHERE note ~ 'curve') AS note FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof', max_gpus => 4);
+SELECT array_agg(world_size ORDER BY world_size), string_agg(world_size || ': ' || note, ' | ') FILTER (WHERE note ~ 'curve') AS note FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof', max_gpus => 5);
+UPDATE perfmodel.cluster SET inter = 'our nvlink', nodes = 12 WHERE name = 'ours';
+SELECT m, p, array_agg(world_size ORDER BY world_size) AS gpus, max(nodes) AS nodes, string_agg(world_size || ': ' || note, ' | ') FILTER (WHERE note ~ 'curve') AS note
+FROM unnest('{47,48,100}'::int[]) AS m, unnest('{"{}","{\"zero\": 1}"}'::jsonb[]) AS p, LATERAL perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof', max_gpus => m, parallel => p) GROUP BY 1, 2 ORDER BY 1, 2;
+UPDATE perfmodel.cluster SET nodes = 1 WHERE name = 'ours';
+SELECT note FROM perfmodel.scaling_curve(:g, 'T4', 8, predictor => 'roof') WHERE world_size = 4;
+ROLLBACK TO sizes;
 UPDATE perfmodel.cluster SET fitted_rows = 5;
 SELECT note FROM perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 SAVEPOINT s;

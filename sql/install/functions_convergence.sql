@@ -134,10 +134,13 @@ BEGIN ATOMIC
                                                                         predictor => $11, optimizer => $12, nodes => $13, cluster => $14, parallel => $15) AS t,
              LATERAL perfmodel.predict_memory($1, $2, u.batch, $8, $9, $10, $12, world_size => $5, parallel => $15) AS m
     ), ranked AS (
-        SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN $6 IS NULL THEN a.seconds ELSE coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
+        -- of batches that are late, the one that is least so
+        SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN a.in_time THEN coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
         FROM asked AS a WHERE a.fits AND a.seconds IS NOT NULL
     )
-    SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time, coalesce(r.place = 1, false), a.note
+    SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time,
+           coalesce(r.place = 1 AND a.in_time IS NOT FALSE, false),
+           nullif(concat_ws('; ', CASE WHEN r.place = 1 AND NOT a.in_time THEN 'no batch that fits meets the deadline: this one is nearest to it' END, a.note), '')
     FROM asked AS a LEFT JOIN ranked AS r ON r.batch = a.batch ORDER BY a.batch;
 END;
 COMMENT ON FUNCTION perfmodel.best_batch(bigint, text, text, text, integer, interval, integer[], text, text, text, text, text, integer, text, jsonb) IS

@@ -94,7 +94,8 @@ BEGIN
     IF strange IS NOT NULL THEN
         RAISE EXCEPTION 'unknown key "%" in the argument "columns"', left(strange, 64)
             USING ERRCODE = 'invalid_parameter_value', DETAIL = 'A key says what a column of the table means; its value is the name of the column.',
-                  HINT = format('Known keys are %s.', array_to_string(wanted, ', '));
+                  -- job_ran() reads two columns besides, where not all jobs must have ended
+                  HINT = format('Known keys are %s.', array_to_string(wanted || CASE WHEN 'finished_at' = ANY (wanted) THEN '{}' ELSE '{finished_at,started_at}'::text[] END, ', '));
     END IF;
     FOR i IN 1 .. cardinality(wanted) LOOP
         column_name := CASE WHEN columns ? wanted[i] THEN columns ->> wanted[i] ELSE wanted[i] END;

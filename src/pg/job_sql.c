@@ -56,11 +56,11 @@ refuse(const char *message, const char *hint)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s", message), errhint("%s", hint)));
 }
 
-/* What steps are made of, by the name that the user knows; NaN: not given. */
+/* What steps are made of, by the name that the user knows. */
 static void
 check_positive(const char *name, double value)
 {
-	if (!isnan(value) && !(value > 0 && value <= MOST_SAMPLES))
+	if (!(value > 0 && value <= MOST_SAMPLES))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be above 0 and at most %g, not %g", name, MOST_SAMPLES, value)));
@@ -73,21 +73,25 @@ steps_wanted(FunctionCallInfo fcinfo, double samples_per_step)
 	double		epochs = float_arg(fcinfo, EPOCHS);
 	double		samples = float_arg(fcinfo, SAMPLES);
 	double		steps = float_arg(fcinfo, STEPS);
-	int			given = !isnan(epochs) + !isnan(samples) + !isnan(steps);
+	int			given = !PG_ARGISNULL(EPOCHS) + !PG_ARGISNULL(SAMPLES) + !PG_ARGISNULL(STEPS);
 
 	if (given != 1)
 		refuse(given == 0 ? "how long the job trains is not said" : "how long the job trains is said twice",
 			   "Give one of steps, samples, or epochs with dataset_size.");
-	if (!isnan(epochs) && PG_ARGISNULL(DATASET_SIZE))
+	/* a part of a step is a step, but less than one is no job */
+	if (!PG_ARGISNULL(STEPS))
+		return steps < 1 ? steps : ceil(steps);
+	if (!PG_ARGISNULL(SAMPLES))
+	{
+		check_positive("samples", samples);
+		return ceil(samples / samples_per_step);
+	}
+	if (PG_ARGISNULL(DATASET_SIZE))
 		refuse("epochs need dataset_size", "Give the number of samples that an epoch has, such as dataset_size => 1281167.");
 	check_positive("epochs", epochs);
-	check_positive("samples", samples);
-	if (!isnan(epochs))
-		check_positive("dataset_size", count_arg(fcinfo, DATASET_SIZE));
-	if (!isnan(steps))
-		return ceil(steps);
+	check_positive("dataset_size", count_arg(fcinfo, DATASET_SIZE));
 	/* an epoch ends with a step of what is left */
-	return isnan(epochs) ? ceil(samples / samples_per_step) : ceil(epochs * ceil(count_arg(fcinfo, DATASET_SIZE) / samples_per_step));
+	return ceil(epochs * ceil(count_arg(fcinfo, DATASET_SIZE) / samples_per_step));
 }
 
 /* False: an argument is NULL that the answer needs. */

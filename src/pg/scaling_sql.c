@@ -79,9 +79,9 @@ pm_collective_ms(PG_FUNCTION_ARGS)
 #define N_COLUMNS 12
 #define MAX_GPUS_ARG 4
 
-/* One row: the question as it stands in q. *first: samples a GPU and ms of the first row; 0 before it. */
+/* One row: the question as it stands in q. *first: samples a GPU and ms of the first row; 0 before it. end: see curve. */
 static void
-add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nodes, double *first)
+add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nodes, double *first, const char *end)
 {
 	Datum		values[N_COLUMNS];
 	bool		nulls[N_COLUMNS] = {false};
@@ -114,6 +114,8 @@ add_row(pm_rows_out *out, const pm_asked_words *q, const pm_manner *how, int nod
 	}
 	else
 		note = note != NULL ? psprintf("%s; %s", note, p.message) : p.message;
+	if (end != NULL)
+		note = note != NULL ? psprintf("%s; %s", note, end) : pstrdup(end);
 	values[11] = pm_text_or_null(note, &nulls[11]);
 	pm_rows_add(out, values, nulls);
 }
@@ -142,6 +144,44 @@ cluster_of_question(const pm_asked_words *q)
 	return f;
 }
 
+/* The numbers of GPUs of a curve: at most 17 powers of two in a machine, 17 of machines, and one of all of them. */
+typedef struct curve
+{
+	int			n;
+	int			gpus[40];
+	int			most;			/* that there can be */
+	char	   *end;			/* what keeps it below the GPUs that were asked for; NULL: nothing */
+} curve;
+
+/* Why a cluster has no more GPUs than room. */
+static char *
+why_end(const pm_fabric *f, int room)
+{
+	const char *name = pm_shown_name(pm_from_core(f->name));
+
+	if (f->inter.n_rows == 0 && f->max_nodes != 1)
+		return psprintf("the curve ends here: the nodes of cluster \"%s\" are not connected", name);
+	return psprintf("the curve ends here: cluster \"%s\" has %d GPU%s in %d node%s", name, room, room == 1 ? "" : "s", f->max_nodes, f->max_nodes == 1 ? "" : "s");
+}
+
+/*
+ * Powers of two up to a machine, then whole machines, doubled, and all machines
+ * where these pass them by: of these, the multiples of a model's GPUs.
+ */
+static void
+make_curve(const pm_fabric *f, int max, int64 model, curve *c)
+{
+	int			per_node = f->gpus_per_node;
+	int			room = f->inter.n_rows == 0 ? per_node : f->max_nodes > 0 ? f->max_nodes * per_node : PM_MAX_WORLD;
+
+	*c = (curve) {.most = Min(max, room),.end = max > room ? why_end(f, room) : NULL};
+	for (int n = 1; n <= c->most; n = n < per_node ? Min(2 * n, per_node) : 2 * n)
+		if (n % model == 0)
+			c->gpus[c->n++] = n;
+	if (f->max_nodes > 0 && room <= max && room % model == 0 && (c->n == 0 || c->gpus[c->n - 1] < room))
+		c->gpus[c->n++] = room;
+}
+
 /* scaling_curve(graph_id, gpu, batch, cluster, max_gpus, ...) */
 Datum
 pm_scaling_curve(PG_FUNCTION_ARGS)
@@ -150,8 +190,8 @@ pm_scaling_curve(PG_FUNCTION_ARGS)
 	pm_asked_words q;
 	pm_manner	how;
 	const pm_fabric *f;
+	curve		c;
 	int			per_node;
-	int			room;
 	int			max;
 	int64		model;			/* GPUs that tp and pp divide one model over */
 	double		first = 0;
@@ -165,22 +205,19 @@ pm_scaling_curve(PG_FUNCTION_ARGS)
 	pm_freshen();
 	f = cluster_of_question(&q);
 	per_node = f->gpus_per_node;
-	room = f->max_nodes > 0 ? f->max_nodes * per_node : f->inter.n_rows > 0 ? PM_MAX_WORLD : per_node;
-	/* powers of two up to a machine, then whole machines, doubled: of these, the multiples of a model's GPUs */
-	for (int n = 1; n <= Min(max, room); n = n < per_node ? Min(2 * n, per_node) : 2 * n)
+	make_curve(f, max, model, &c);
+	for (int i = 0; i < c.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (n % model != 0)
-			continue;
-		q.parallel.world_size = n;
-		q.parallel.nodes = (n + per_node - 1) / per_node;
-		add_row(&out, &q, &how, q.parallel.nodes, &first);
+		q.parallel.world_size = c.gpus[i];
+		q.parallel.nodes = (c.gpus[i] + per_node - 1) / per_node;
+		add_row(&out, &q, &how, q.parallel.nodes, &first, i == c.n - 1 ? c.end : NULL);
 	}
-	if (first == 0)
+	if (c.n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("no number of GPUs of the curve is a multiple of tp times pp, %lld", (long long) model),
-				 errdetail("The curve has 1, 2, 4 ... GPUs up to the %d of a machine, then whole machines, and at most %d.", per_node, Min(max, room)),
+				 errdetail("The curve has 1, 2, 4 ... GPUs up to the %d of a machine, then whole machines, and at most %d.", per_node, c.most),
 				 errhint("Raise max_gpus, or ask for one number of GPUs with predict(..., world_size => N).")));
 	return (Datum) 0;
 }

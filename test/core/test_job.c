@@ -41,11 +41,14 @@ test_check(void)
 	pm_status	st = {PM_OK};
 
 	CHECK_EQ(pm_job_check(&job, &st), PM_OK);
-	job.steps = 0;
-	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
-	job = (pm_job) {.steps = NAN};
-	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
-	CHECK_HAS(st.message, "steps");
+	/* whatever is wrong with steps, the message says the same of them */
+	for (int i = 0; i < 4; i++)
+	{
+		job = (pm_job) {.steps = (double[]) {0, -1, NAN, 1e16}[i]};
+		st = (pm_status) {PM_OK};
+		CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
+		CHECK_HAS(st.message, "steps must be between 1 and 1e+15, not ");
+	}
 	job = (pm_job) {.steps = 1,.warmup_s = -1};
 	CHECK_EQ(pm_job_check(&job, &st), PM_ERR_OPTION);
 	CHECK_HAS(st.message, "warmup_s");

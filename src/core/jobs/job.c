@@ -33,15 +33,15 @@ pm_job_check(const pm_job *job, pm_status *st)
 		const char *name;
 		double		value;
 	}			numbers[] = {
-		{"steps", job->steps}, {"warmup_s", job->warmup_s}, {"checkpoint_every", job->checkpoint_every},
+		{"warmup_s", job->warmup_s}, {"checkpoint_every", job->checkpoint_every},
 		{"checkpoint_s", job->checkpoint_s}, {"eval_every", job->eval_every}, {"eval_samples", job->eval_samples}
 	};
 
+	if (!(job->steps >= 1 && job->steps <= PM_JOB_MAX))
+		return pm_fail(st, PM_ERR_OPTION, "steps must be between 1 and %g, not %g", PM_JOB_MAX, job->steps);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!allowed(numbers[i].value))
 			return pm_fail(st, PM_ERR_OPTION, "%s must be between 0 and %g, not %g", numbers[i].name, PM_JOB_MAX, numbers[i].value);
-	if (job->steps == 0)
-		return pm_fail(st, PM_ERR_OPTION, "a job needs at least one step");
 	return PM_OK;
 }
 

@@ -113,6 +113,20 @@ pm_job_note(pm_job_row *row, const char *what)
 	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
 }
 
+/* A number of devices that no job can have is none: it is said, and nothing is predicted of the job. */
+static void
+check_gpu_count(pm_job_row *r, pm_job_question *q)
+{
+	if (q->gpu_count >= 1 && q->gpu_count <= PM_MAX_GPU_COUNT)
+		return;
+	if (q->gpu_count == PM_NOT_WHOLE)
+		pm_job_note(r, psprintf("gpu_count is no whole number from 1 to %d", PM_MAX_GPU_COUNT));
+	else
+		pm_job_note(r, psprintf("gpu_count is %d: it must be from 1 to %d", q->gpu_count, PM_MAX_GPU_COUNT));
+	q->gpu_count = 1;
+	r->lacks_count = true;
+}
+
 /* A format as name_alias says, where it is no word of ours. */
 static void
 resolve_dtype(pm_job_question *q)
@@ -179,6 +193,19 @@ share_left(const pm_job_question *q, double *share)
 	return true;
 }
 
+/* What is wrong with the numbers of steps; NULL: nothing, or there are none. */
+static char *
+wrong_steps(const pm_job_question *q)
+{
+	if (isnan(q->steps))
+		return NULL;
+	if (!(q->steps > 0 && q->steps <= 1e15))
+		return psprintf("steps is %g: it must be above 0 and at most 1e15", q->steps);
+	if (q->done < 0 || q->done > q->steps)
+		return psprintf("done_steps is %g of %g", q->done, q->steps);
+	return NULL;
+}
+
 /* The table's own forecast, of the whole job. */
 static void
 take_duration(pm_job_row *r, const pm_job_question *q)
@@ -229,11 +256,7 @@ missing_for_question(const pm_job_row *r, const pm_job_question *q)
 		return q->no_batch;
 	if (isnan(q->steps))
 		return "neither steps nor duration_s";
-	if (!(q->steps > 0 && q->steps <= 1e15))
-		return psprintf("steps is %g: it must be above 0 and at most 1e15", q->steps);
-	if (q->done < 0 || q->done > q->steps)
-		return psprintf("done_steps is %g of %g", q->done, q->steps);
-	return NULL;
+	return wrong_steps(q);
 }
 
 /* Time of the steps that this run has to do; a job that runs and says what is done has that as its whole run from now. */
@@ -371,14 +394,7 @@ forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 {
 	if (r->gpu != NULL)
 		r->gpu = pm_job_gpu(r->gpu);
-	if (q->gpu_count < 1 || q->gpu_count > 1000000)
-	{
-		pm_job_note(r, q->gpu_count == PM_NOT_WHOLE ? "gpu_count is no whole number from 1 to 1000000" : psprintf("gpu_count is %d: it must be from 1 to 1000000", q->gpu_count));
-		q->gpu_count = 1;
-		r->lacks_count = true;
-		return;
-	}
-	if (lacks_memory(jobs, r, q, at))
+	if (r->lacks_count || lacks_memory(jobs, r, q, at))
 		return;
 	/* what schedulers log of a job that has not begun, how long it ran: no forecast */
 	if (q->duration_s == 0 && q->has_graph_id && TIMESTAMP_NOT_FINITE(r->started_at))
@@ -469,6 +485,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 	for (int i = 0; i < jobs->n_all; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		check_gpu_count(&jobs->rows[i], &jobs->questions[i]);
 		resolve_dtype(&jobs->questions[i]);
 		resolve_optimizer(&jobs->questions[i]);
 	}
@@ -560,15 +577,18 @@ pm_jobs_asked(const pm_jobs *jobs, int job)
 double
 pm_jobs_samples(const pm_jobs *jobs, int job, int gpu_count)
 {
-	return (double) jobs->questions[job].words.batch * gpu_count;
+	const pm_job_question *q = &jobs->questions[job];
+
+	return q->has_batch ? (double) q->words.batch * gpu_count : get_float8_nan();
 }
 
 double
-pm_jobs_steps_left(const pm_jobs *jobs, int job)
+pm_jobs_steps_left(const pm_jobs *jobs, int job, char **why)
 {
 	const pm_job_question *q = &jobs->questions[job];
 	double		share;
 
+	*why = wrong_steps(q);
 	return share_left(q, &share) ? q->steps - (isnan(q->done) ? 0 : q->done) : get_float8_nan();
 }
 
@@ -587,9 +607,8 @@ fits_on(const pm_jobs *jobs, int job, const char *gpu, int gpu_count, char **not
 	return !pm_job_cannot_fit(&fit);
 }
 
-/* Either may be NULL. */
-static char *
-both_notes(char *a, char *b)
+char *
+pm_both_notes(char *a, char *b)
 {
 	return a == NULL ? b : b == NULL ? a : psprintf("%s; %s", a, b);
 }
@@ -603,6 +622,11 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 	pm_problem	p;
 	char	   *memory;
 
+	if (jobs->rows[job].lacks_count)
+	{
+		*why = jobs->rows[job].note;
+		return false;
+	}
 	if (!q->has_graph_id || !q->has_batch)
 	{
 		*why = pstrdup(!q->has_batch ? q->no_batch : q->not_meant != NULL ? q->not_meant : "no graph");
@@ -625,7 +649,7 @@ pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, 
 	*p50_ms = a.step_ms;
 	*p90_ms = a.high_ms;
 	*in_domain = a.in_domain;
-	*why = both_notes(memory, both_notes(q->taken, a.note));
+	*why = pm_both_notes(memory, pm_both_notes(q->taken, a.note));
 	return true;
 }
 

@@ -30,7 +30,7 @@ typedef struct pm_job_row
 	bool		asked;			/* the predictor was */
 	bool		hindsight;		/* it is over, and its forecast is what it took */
 	bool		lacks_memory;	/* waits, and surely does not fit into the memory of its device */
-	bool		lacks_count;	/* nobody knows how many devices it needs */
+	bool		lacks_count;	/* nobody knows how many devices it needs; in queue[] it has one */
 	double		weight;			/* NaN: none given */
 	double		noise_scale;	/* NaN: none given */
 	bool		in_domain;
@@ -68,7 +68,7 @@ extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at,
  */
 extern TimestampTz pm_jobs_read_from(const pm_job_table *t, TimestampTz recent_from, int most);
 
-/* The same without asking for any duration: pools are as in the table. */
+/* The same without asking for any duration: pools are as in the table, and of notes there is only that of lacks_count. */
 extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 
 /*
@@ -79,14 +79,17 @@ extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampT
 extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms,
 						 bool *in_domain, char **why);
 
-/* The samples of one step of a job as the table has it: its batch on all of its devices. */
+/* The samples of one step of a job on so many devices, each with the batch of the table; NaN where the table has none. */
 extern double pm_jobs_samples(const pm_jobs *jobs, int job, int gpu_count);
 
-/* Steps that are left of a job; NaN where the table does not say. */
-extern double pm_jobs_steps_left(const pm_jobs *jobs, int job);
+/* Steps that are left of a job; NaN where the table does not say, and then *why says what is wrong with its numbers, or is NULL. */
+extern double pm_jobs_steps_left(const pm_jobs *jobs, int job, char **why);
 
 /* What the predictor was asked of a job on its own device; NULL: it was not asked. */
 extern const pm_asked_words *pm_jobs_asked(const pm_jobs *jobs, int job);
+
+/* Two notes as one; either may be NULL. */
+extern char *pm_both_notes(char *a, char *b);
 
 /* Put a further sentence into the note of a row. */
 extern void pm_job_note(pm_job_row *row, const char *what);

@@ -45,6 +45,9 @@ typedef enum pm_job_column
 /* What a column of another type of number is read as, where an integer is asked for and the value is no whole number, or too large. */
 #define PM_NOT_WHOLE PG_INT32_MIN
 
+/* Devices of one job: more are a mistake. */
+#define PM_MAX_GPU_COUNT 1000000
+
 typedef struct pm_job_table
 {
 	Oid			relid;			/* InvalidOid: arrays in place of a table */

@@ -281,16 +281,19 @@ resolve_dtype(const char *name, Datum *values, bool *nulls)
 		set_dangling(values, nulls, alias);
 }
 
+/* A batch, or a number of devices. */
 static void
-resolve_batch(const char *name, Datum *values, bool *nulls)
+resolve_number(pm_job_column what, const char *name, Datum *values, bool *nulls)
 {
+	int			most = what == PM_COLUMN_GPU_COUNT ? PM_MAX_GPU_COUNT : PM_MAX_BATCH;
 	char	   *end;
 	double		v = strtod(name, &end);
 
-	if (end != name && *end == '\0' && v >= 1 && v <= PM_MAX_BATCH && v == floor(v))
+	/* blanks around a number are no part of it: a plan reads it, too */
+	if (end != name && end[strspn(end, " \t\n\r\f\v")] == '\0' && v >= 1 && v <= most && v == floor(v))
 		set_match(values, nulls, PM_MATCH_EXACT, psprintf("%.0f", v), NULL);
 	else
-		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("a batch is an integer from 1 to %d", PM_MAX_BATCH));
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("a %s is an integer from 1 to %d", pm_job_column_name(what), most));
 }
 
 /* What jobs have that do not say; NULL: they have none, and cannot be predicted. */
@@ -298,7 +301,7 @@ static const char *
 usual_word(pm_job_column what)
 {
 	return what == PM_COLUMN_DTYPE ? pm_dtype_name[PM_FP32] : what == PM_COLUMN_LAYOUT ? pm_layout_name[PM_NCHW] :
-		what == PM_COLUMN_OPTIMIZER ? pm_optimizer_name[PM_SGD_MOMENTUM] : NULL;
+		what == PM_COLUMN_OPTIMIZER ? pm_optimizer_name[PM_SGD_MOMENTUM] : what == PM_COLUMN_GPU_COUNT ? "1" : NULL;
 }
 
 static void
@@ -327,7 +330,7 @@ add_row(resolving *r, pm_job_column what, const given_name *g)
 	else if (what == PM_COLUMN_OPTIMIZER)
 		resolve_word(&pm_optimizer_words, g->name, values, nulls);
 	else
-		resolve_batch(g->name, values, nulls);
+		resolve_number(what, g->name, values, nulls);
 	pm_rows_add(&r->out, values, nulls);
 }
 
@@ -414,7 +417,7 @@ pm_resolve_job_names(PG_FUNCTION_ARGS)
 Datum
 pm_resolve_job_table(PG_FUNCTION_ARGS)
 {
-	static const pm_job_column what[] = {PM_COLUMN_GRAPH, PM_COLUMN_GPU, PM_COLUMN_DTYPE, PM_COLUMN_LAYOUT, PM_COLUMN_OPTIMIZER, PM_COLUMN_BATCH};
+	static const pm_job_column what[] = {PM_COLUMN_GRAPH, PM_COLUMN_GPU, PM_COLUMN_DTYPE, PM_COLUMN_LAYOUT, PM_COLUMN_OPTIMIZER, PM_COLUMN_BATCH, PM_COLUMN_GPU_COUNT};
 	pm_job_table t;
 	resolving	r;
 	bool		any = false;

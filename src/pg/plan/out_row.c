@@ -32,9 +32,9 @@ pm_row_float8(pm_out_row *o, double v)
 }
 
 void
-pm_row_int4(pm_out_row *o, int32 v)
+pm_row_int4_or_null(pm_out_row *o, int32 v, bool isnull)
 {
-	o->nulls[o->n] = false;
+	o->nulls[o->n] = isnull;
 	o->values[o->n++] = Int32GetDatum(v);
 }
 

@@ -17,7 +17,7 @@ typedef struct pm_out_row
 extern void pm_row_text(pm_out_row *o, const char *s);
 extern void pm_row_time(pm_out_row *o, TimestampTz t);
 extern void pm_row_float8(pm_out_row *o, double v); /* with five digits */
-extern void pm_row_int4(pm_out_row *o, int32 v);
+extern void pm_row_int4_or_null(pm_out_row *o, int32 v, bool isnull);
 extern void pm_row_int8_or_null(pm_out_row *o, int64 v, bool isnull);
 extern void pm_row_bool_or_null(pm_out_row *o, bool v, bool isnull);
 

@@ -216,7 +216,7 @@ add_part(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, const machines 
 {
 	const pm_job_row *r = &jobs->rows[i];
 	bool		shared = pair->with >= 0;
-	bool		nulls[12] = {false};
+	bool		nulls[12] = {[4] = r->lacks_count};
 	Datum		values[12] = {
 		Int64GetDatum(position),
 		pm_text_or_null(r->id, &nulls[1]),

@@ -89,7 +89,7 @@ pm_forecast_jobs(PG_FUNCTION_ARGS)
 		pm_row_text(&o, r->id);
 		pm_row_text(&o, r->team);
 		pm_row_text(&o, r->gpu);
-		pm_row_int4(&o, jobs.queue[i].gpus);
+		pm_row_int4_or_null(&o, jobs.queue[i].gpus, r->lacks_count);
 		pm_row_bool_or_null(&o, jobs.queue[i].elapsed_s >= 0, false);
 		pm_row_time(&o, r->submitted_at);
 		pm_row_time(&o, r->started_at);
@@ -137,7 +137,7 @@ add_ordered(pm_rows_out *out, pm_jobs *jobs, int i, int64 position, pm_policy po
 	pm_row_text(&o, r->id);
 	pm_row_text(&o, r->team);
 	pm_row_text(&o, r->gpu);
-	pm_row_int4(&o, j->gpus);
+	pm_row_int4_or_null(&o, j->gpus, r->lacks_count);
 	pm_row_time(&o, r->submitted_at);
 	pm_row_time(&o, r->deadline);
 	pm_row_float8(&o, r->p50_s);
@@ -506,7 +506,7 @@ add_eta(eta_call *c, int i, int64 position)
 	pm_row_text(&o, r->id);
 	pm_row_text(&o, r->team);
 	pm_row_text(&o, r->gpu);
-	pm_row_int4(&o, j->gpus);
+	pm_row_int4_or_null(&o, j->gpus, r->lacks_count);
 	pm_row_float8(&o, r->p50_s);
 	pm_row_float8(&o, r->p90_s);
 	if (position == 0)
@@ -537,7 +537,7 @@ add_deadline(eta_call *c, int i, int64 position)
 	pm_row_text(&o, r->id);
 	pm_row_text(&o, r->team);
 	pm_row_text(&o, r->gpu);
-	pm_row_int4(&o, c->jobs.queue[i].gpus);
+	pm_row_int4_or_null(&o, c->jobs.queue[i].gpus, r->lacks_count);
 	pm_row_time(&o, r->deadline);
 	pm_row_float8(&o, e->in_time);
 	pm_row_seconds_from(&o, c->at, e->finish_p50_s);

@@ -87,15 +87,19 @@ check_weight(const pm_job_row *r, int64 number)
 			 errhint("A job that counts twice as much as others has twice their weight. To leave a job out, make a view without it.")));
 }
 
+/* given: a number of devices; 0: as the job says. */
 static void
-add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
+add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int given)
 {
 	const pm_job_row *r = &jobs->rows[i];
+	int			count = given > 0 ? given : jobs->queue[i].gpus;
 	double		p10 = NAN;
 	double		p50 = NAN;
 	double		p90 = NAN;
 	bool		in_domain = false;
 	char	   *note;
+	char	   *wrong_steps;
+	double		steps_left = pm_jobs_steps_left(jobs, i, &wrong_steps);
 	bool		answered = pm_jobs_step(jobs, i, gpu, count, 0, &p10, &p50, &p90, &in_domain, &note);
 	bool		nulls[14] = {false};
 	Datum		values[14] = {
@@ -106,15 +110,16 @@ add_row(pm_rows_out *out, pm_jobs *jobs, int i, const char *gpu, int count)
 		Int32GetDatum(count),
 		pm_figure_or_null(p50, &nulls[5]),
 		pm_figure_or_null(p90, &nulls[6]),
-		pm_float8_or_null(pm_jobs_steps_left(jobs, i), &nulls[7]),
+		pm_float8_or_null(steps_left, &nulls[7]),
 		TimestampTzGetDatum(r->deadline),
 		pm_float8_or_null(r->weight, &nulls[9]),
 		BoolGetDatum(in_domain),
-		pm_text_or_null(note, &nulls[11]),
+		pm_text_or_null(pm_both_notes(note, wrong_steps), &nulls[11]),
 		pm_figure_or_null(goodput(jobs, i, count, p50), &nulls[12]),
-		pm_float8_or_null(pm_jobs_steps_left(jobs, i) * pm_jobs_samples(jobs, i, jobs->queue[i].gpus), &nulls[13])
+		pm_float8_or_null(r->lacks_count ? NAN : steps_left * pm_jobs_samples(jobs, i, jobs->queue[i].gpus), &nulls[13])
 	};
 
+	nulls[4] = given == 0 && r->lacks_count;
 	nulls[8] = r->deadline == DT_NOBEGIN;
 	nulls[10] = !answered;
 	pm_rows_add(out, values, nulls);
@@ -157,7 +162,7 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 				MemoryContext old = MemoryContextSwitchTo(row);
 
 				CHECK_FOR_INTERRUPTS();
-				add_row(&out, &jobs, i, gpus[k], g.n_counts > 0 ? DatumGetInt32(g.counts[c]) : Max(jobs.queue[i].gpus, 1));
+				add_row(&out, &jobs, i, gpus[k], g.n_counts > 0 ? DatumGetInt32(g.counts[c]) : 0);
 				MemoryContextSwitchTo(old);
 				MemoryContextReset(row);
 			}
