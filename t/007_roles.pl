@@ -104,9 +104,9 @@ foreach my $grant ($readme =~ /(GRANT .*?;)/gs)
 }
 # a schema that somebody else prepared: nothing of it may run as the superuser who creates the extension
 foreach my $case (['owned', 'GRANT CREATE ON DATABASE trap TO joe', 'SET ROLE joe; CREATE SCHEMA perfmodel'],
-                  ['granted', 'CREATE SCHEMA perfmodel; GRANT CREATE ON SCHEMA perfmodel TO joe', 'SET ROLE joe'],
+                  ['granted', 'CREATE SCHEMA perfmodel; GRANT ALL ON SCHEMA perfmodel TO joe', 'SET ROLE joe'],
                   ['public', 'CREATE SCHEMA perfmodel; GRANT CREATE ON SCHEMA perfmodel TO public', 'SET ROLE joe'],
-                  ['left', 'CREATE SCHEMA perfmodel; GRANT CREATE ON SCHEMA perfmodel TO joe', 'SET ROLE joe', 'REVOKE CREATE ON SCHEMA perfmodel FROM joe'])
+                  ['left', 'CREATE SCHEMA perfmodel; GRANT ALL ON SCHEMA perfmodel TO joe', 'SET ROLE joe', 'REVOKE ALL ON SCHEMA perfmodel FROM joe'])
 {
     my ($name, $before, $as_joe, $after) = @$case;
     $node->safe_psql('postgres', 'CREATE DATABASE trap');
