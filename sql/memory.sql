@@ -19,6 +19,14 @@ FROM (SELECT peak_mb, p_fits, lag(peak_mb, 1, 0) OVER w AS before, lag(p_fits, 1
 SELECT m > 1000 AS many, (perfmodel.predict_memory(:g, 'RTX 3090', m)).fits, (perfmodel.predict_memory(:g, 'RTX 3090', m + 1)).fits AS one_more,
        m < perfmodel.max_batch(:g, 'RTX 3090', p => 0.5) AS bolder
 FROM perfmodel.max_batch(:g, 'RTX 3090') AS m;
+-- an optimizer that keeps more takes more, fits a smaller batch, and a lighter one saves no more than what it does not keep
+SELECT count(*), bool_and(peak_mb >= lighter) AS rises, bool_and(peak_mb - lighter <= more + 1e-6) AS by_states, bool_and(p_fits <= p_lighter) AS p_falls, bool_and(m <= m_lighter) AS m_falls
+FROM (SELECT peak_mb, p_fits, m, lag(peak_mb) OVER w AS lighter, lag(p_fits) OVER w AS p_lighter, lag(m) OVER w AS m_lighter, 2 * weights_mb AS more
+      FROM unnest('{fp32,amp}'::text[]) AS dtype, unnest('{pytorch 1.12,pytorch 2.1}'::text[]) AS framework, unnest('{f,t}'::bool[]) AS checkpointing,
+           unnest('{1,100,3000,40000,2000000}'::int[]) AS batch, unnest('{none,sgd,sgd_momentum,adamw}'::text[]) WITH ORDINALITY AS o(optimizer, i),
+           perfmodel.predict_memory(:g, 'A100-SXM4-80GB', batch, dtype, framework => framework, optimizer => optimizer, checkpointing => checkpointing),
+           perfmodel.max_batch(:g, 'A100-SXM4-80GB', dtype, framework => framework, optimizer => optimizer, checkpointing => checkpointing) AS m
+      WINDOW w AS (PARTITION BY dtype, framework, checkpointing, batch ORDER BY i)) AS x WHERE lighter IS NOT NULL;
 -- one sample too large, a device whose memory is not known
 SELECT perfmodel.load_graph(helper.cnn('huge@4096', 256, 8, 4096)) AS huge \gset
 SELECT perfmodel.max_batch(:huge, 'RTX 3090'), (perfmodel.predict_memory(:huge, 'RTX 3090', 1)).fits;

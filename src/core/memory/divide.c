@@ -69,13 +69,15 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 		/* gradients may not be there at the peak */
 		of->lines[i].fixed = fmax(of->lines[i].fixed + more, p.weights + p.optimizer);
 	}
+	of->update.per = divide_activations(plan, by, plan->update.per);
+	of->update.fixed = fmax(of->update.fixed + more, p.weights + p.optimizer);
 	/* what the allocator holds beyond tensors stays */
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
 	{
 		int64_t		batch = (int64_t) pm_memory_anchors[i];
 
 		of->reserved[i] = fmax(i > 0 ? of->reserved[i - 1] : 0,
-							   plan->reserved[i] - pm_memory_live(plan, batch) + pm_memory_live(of, batch));
+							   plan->reserved[i] - pm_memory_live_in_passes(plan, batch) + pm_memory_live_in_passes(of, batch));
 	}
 	of->conv_per = divide_activations(plan, by, plan->conv_per);
 }
