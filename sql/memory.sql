@@ -94,6 +94,13 @@ SELECT world_size, parallel, round((m.weights_mb / o.weights_mb)::numeric, 3) AS
 FROM (VALUES (1, NULL::jsonb), (1, '{"zero": 3}'), (8, NULL), (8, '{"zero": 1}'), (8, '{"zero": 2}'), (8, '{"zero": 3}'), (8, '{"recompute": true}')) AS a(world_size, parallel),
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam') AS o,
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam', world_size => a.world_size, parallel => a.parallel) AS m;
+-- the first stage of a pipeline keeps its layers of as many micro-batches as are on their way; what fits follows
+SELECT m, round((peak_mb / lag(peak_mb) OVER (ORDER BY m))::numeric, 2) AS peak, round((largest / lag(largest::numeric) OVER (ORDER BY m)), 2) AS largest, peak_mb < whole AS less
+FROM unnest('{1,2,4,8}'::int[]) AS m, (SELECT peak_mb FROM perfmodel.predict_memory(:g, 'V100', 4096)) AS w(whole),
+     LATERAL (SELECT jsonb_build_object('pp', 4, 'micro_batches', m)) AS j(how),
+     LATERAL perfmodel.predict_memory(:g, 'V100', 4096, world_size => 4, parallel => how),
+     LATERAL perfmodel.max_batch(:g, 'V100', world_size => 4, parallel => how) AS largest ORDER BY m;
+SELECT count(DISTINCT peak_mb) AS peaks FROM unnest('{1,2,8}'::int[]) AS m, perfmodel.predict_memory(:g, 'V100', 4096, world_size => 4, parallel => jsonb_build_object('micro_batches', m));
 -- where the software was not measured either, both are said
 SELECT in_domain, note FROM perfmodel.predict_memory(:g, 'V100-SXM2-16GB', 64, world_size => 8);
 SELECT perfmodel.max_batch(:g, 'V100', world_size => 8) <= perfmodel.max_batch(:g, 'V100') AS buckets, perfmodel.max_batch(:g, 'V100', parallel => NULL) = perfmodel.max_batch(:g, 'V100') AS none;

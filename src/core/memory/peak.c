@@ -34,6 +34,8 @@ account(line *now, const pm_step *s, int32_t event)
 
 	now->fixed += sign * t->fixed;
 	now->per += sign * t->per;
+	if (t->role == PM_MEMORY_GRADIENTS)
+		now->gradients += sign * t->fixed;
 }
 
 /* The line of the passes that is highest at a batch. */

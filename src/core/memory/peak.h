@@ -17,6 +17,7 @@ typedef struct pm_memory_line
 {
 	double		fixed;
 	double		per;			/* a sample */
+	double		gradients;		/* of the weights, in fixed */
 } pm_memory_line;
 
 /* All figures are bytes. */
