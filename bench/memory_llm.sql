@@ -48,16 +48,18 @@ GROUP BY op HAVING max(abs(p.mb / s.activation_mb - 1)) > 0.02 ORDER BY op;
 CREATE TABLE big (model text, n_gpus int, mib float8, how text, options text);
 \copy big from '@work@/bigscience.csv' with (format csv)
 -- hidden size and vocabulary are those that the text names; layers from the parameters
+-- a pipeline is taken to be full where nothing says how many micro-batches go through it
 CREATE TABLE big_size AS
-SELECT *, greatest(pp, round((params - 250000.0 * 14336) / (12 * 14336.0 ^ 2) / pp) * pp)::int AS layers
+SELECT *, coalesce(gbs / (dp * mbs), pp) AS micro_batches, greatest(pp, round((params - 250000.0 * 14336) / (12 * 14336.0 ^ 2) / pp) * pp)::int AS layers
 FROM (SELECT *, substring(model FROM '[0-9]+')::float8 * 1e9 AS params, substring(how FROM 'tp=([0-9]+)')::int AS tp, coalesce(substring(how FROM 'pp=([0-9]+)')::int, 1) AS pp,
-             coalesce(substring(options FROM 'mbs=([0-9]+)')::int, 1) AS mbs FROM big) AS b;
+             coalesce(substring(options FROM 'mbs=([0-9]+)')::int, 1) AS mbs, substring(how FROM 'dp=([0-9]+)')::int AS dp,
+             substring(options FROM 'gbs=([0-9]+)')::int AS gbs FROM big) AS b;
 CREATE TABLE big_graph AS
 SELECT layers, perfmodel.load_graph(pg_temp.gpt('bigscience ' || layers, layers, 14336, 112, 2048, 250000)) AS graph_id FROM (SELECT DISTINCT layers FROM big_size) AS l;
 CREATE TABLE big_said AS
 SELECT s.model, s.tp, s.pp, s.mbs, s.mib, m.* FROM big_size AS s JOIN big_graph USING (layers),
      LATERAL perfmodel.predict_memory(graph_id, 'A100-SXM4-80GB', mbs, 'bf16', framework => 'pytorch 1.10', optimizer => 'adam', world_size => n_gpus / (tp * pp) * (tp * pp),
-                                      parallel => jsonb_build_object('tp', tp, 'pp', pp, 'zero', 1, 'recompute', true)) AS m;
+                                      parallel => jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'zero', 1, 'recompute', true)) AS m;
 SELECT count(*) AS rows, count(DISTINCT model) AS models, pg_temp.mape(array_agg(peak_mb / mib - 1)) AS "mean / median / p90 %", round(100 * avg(peak_mb / mib - 1)::numeric, 1) AS bias_pct,
        round(100 * avg((mib BETWEEN low AND high)::int), 1) AS coverage_pct FROM big_said;
 SELECT tp, pp, mbs, count(*) AS rows, round(avg(mib)) AS mib, round(avg(peak_mb)) AS predicted FROM big_said GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;

@@ -19,6 +19,14 @@ FROM (SELECT peak_mb, p_fits, lag(peak_mb, 1, 0) OVER w AS before, lag(p_fits, 1
 SELECT m > 1000 AS many, (perfmodel.predict_memory(:g, 'RTX 3090', m)).fits, (perfmodel.predict_memory(:g, 'RTX 3090', m + 1)).fits AS one_more,
        m < perfmodel.max_batch(:g, 'RTX 3090', p => 0.5) AS bolder
 FROM perfmodel.max_batch(:g, 'RTX 3090') AS m;
+-- an optimizer that keeps more takes more, fits a smaller batch, and a lighter one saves no more than what it does not keep
+SELECT count(*), bool_and(peak_mb >= lighter) AS rises, bool_and(peak_mb - lighter <= more + 1e-6) AS by_states, bool_and(p_fits <= p_lighter) AS p_falls, bool_and(m <= m_lighter) AS m_falls
+FROM (SELECT peak_mb, p_fits, m, lag(peak_mb) OVER w AS lighter, lag(p_fits) OVER w AS p_lighter, lag(m) OVER w AS m_lighter, 2 * weights_mb AS more
+      FROM unnest('{fp32,amp}'::text[]) AS dtype, unnest('{pytorch 1.12,pytorch 2.1}'::text[]) AS framework, unnest('{f,t}'::bool[]) AS checkpointing,
+           unnest('{1,100,3000,40000,2000000}'::int[]) AS batch, unnest('{none,sgd,sgd_momentum,adamw}'::text[]) WITH ORDINALITY AS o(optimizer, i),
+           perfmodel.predict_memory(:g, 'A100-SXM4-80GB', batch, dtype, framework => framework, optimizer => optimizer, checkpointing => checkpointing),
+           perfmodel.max_batch(:g, 'A100-SXM4-80GB', dtype, framework => framework, optimizer => optimizer, checkpointing => checkpointing) AS m
+      WINDOW w AS (PARTITION BY dtype, framework, checkpointing, batch ORDER BY i)) AS x WHERE lighter IS NOT NULL;
 -- one sample too large, a device whose memory is not known
 SELECT perfmodel.load_graph(helper.cnn('huge@4096', 256, 8, 4096)) AS huge \gset
 SELECT perfmodel.max_batch(:huge, 'RTX 3090'), (perfmodel.predict_memory(:huge, 'RTX 3090', 1)).fits;
@@ -86,6 +94,13 @@ SELECT world_size, parallel, round((m.weights_mb / o.weights_mb)::numeric, 3) AS
 FROM (VALUES (1, NULL::jsonb), (1, '{"zero": 3}'), (8, NULL), (8, '{"zero": 1}'), (8, '{"zero": 2}'), (8, '{"zero": 3}'), (8, '{"recompute": true}')) AS a(world_size, parallel),
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam') AS o,
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam', world_size => a.world_size, parallel => a.parallel) AS m;
+-- the first stage of a pipeline keeps its layers of as many micro-batches as are on their way; what fits follows
+SELECT m, round((peak_mb / lag(peak_mb) OVER (ORDER BY m))::numeric, 2) AS peak, round((largest / lag(largest::numeric) OVER (ORDER BY m)), 2) AS largest, peak_mb < whole AS less
+FROM unnest('{1,2,4,8}'::int[]) AS m, (SELECT peak_mb FROM perfmodel.predict_memory(:g, 'V100', 4096)) AS w(whole),
+     LATERAL (SELECT jsonb_build_object('pp', 4, 'micro_batches', m)) AS j(how),
+     LATERAL perfmodel.predict_memory(:g, 'V100', 4096, world_size => 4, parallel => how),
+     LATERAL perfmodel.max_batch(:g, 'V100', world_size => 4, parallel => how) AS largest ORDER BY m;
+SELECT count(DISTINCT peak_mb) AS peaks FROM unnest('{1,2,8}'::int[]) AS m, perfmodel.predict_memory(:g, 'V100', 4096, world_size => 4, parallel => jsonb_build_object('micro_batches', m));
 -- where the software was not measured either, both are said
 SELECT in_domain, note FROM perfmodel.predict_memory(:g, 'V100-SXM2-16GB', 64, world_size => 8);
 SELECT perfmodel.max_batch(:g, 'V100', world_size => 8) <= perfmodel.max_batch(:g, 'V100') AS buckets, perfmodel.max_batch(:g, 'V100', parallel => NULL) = perfmodel.max_batch(:g, 'V100') AS none;

@@ -6,11 +6,13 @@
  *
  * Compared are the bytes of all tensors that live when the forward pass of a
  * step at batch 2 ends: what is saved, the inputs, the outputs.  And however a
- * step is run, it gives back all that it takes, and nothing twice.
+ * step is run, it gives back all that it takes, and nothing twice.  And an
+ * optimizer that keeps more needs more.
  */
 #include "graph/graph_json.h"
 #include "graph/op_catalogue.h"
 #include "memory/breakdown.h"
+#include "memory/peak.h"
 
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -150,6 +152,40 @@ always_gives_back(const pm_graph *g)
 	return true;
 }
 
+/* Whether an optimizer that keeps more takes more at every batch, and no more than that. i: how the step is run. */
+static bool
+states_add(const pm_graph *g, int i)
+{
+	static const pm_optimizer heavier[] = {PM_SGD, PM_SGD_MOMENTUM, PM_ADAM};
+	pm_memory_plan plans[3];
+	pm_arena	a;
+	pm_status	st;
+	bool		good = true;
+
+	pm_arena_init_malloc(&a);
+	for (int k = 0; k < 3; k++)
+	{
+		const pm_step_options o = {
+			.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = heavier[k], .checkpointing = (i & 2) != 0, .gradients_stay = (i & 4) != 0,
+			.fused_attention = (i & 4) == 0
+		};
+
+		good &= pm_memory_plan_make(g, &o, &a, &plans[k], &st) == PM_OK;
+		for (int64_t batch = 1; good && k > 0 && batch <= 16777216; batch *= 4)
+		{
+			double		more = pm_memory_reserved(&plans[k], batch) - pm_memory_reserved(&plans[k - 1], batch);
+			double		most = plans[k].optimizer + plans[k].scratch - plans[k - 1].optimizer - plans[k - 1].scratch;
+
+			good = more >= 0 && more <= most + 1e-12 * pm_memory_reserved(&plans[k], batch);
+			if (!good)
+				printf("%s: at batch %d and options %d, optimizer %d takes %.0f bytes more than a lighter one, but keeps %.0f\n", g->name,
+					   (int) batch, i, k, more, most);
+		}
+	}
+	pm_arena_release(&a);
+	return good;
+}
+
 /* Whether the network of this document is as PyTorch has it, or not in the file. */
 static bool
 compare(const char *line, size_t len, int *n, double *sum)
@@ -178,6 +214,7 @@ compare(const char *line, size_t len, int *n, double *sum)
 				printf("%s: %.0f bytes are kept, PyTorch keeps %.0f (%+.1f %%)\n", g.name, bytes, golden[i].bytes, 100 * off);
 		}
 	good &= always_gives_back(&g);
+	good &= states_add(&g, (int) (g.structure % 8));
 	pm_arena_release(&a);
 	return good;
 }

@@ -3,40 +3,13 @@
  * allocator against the rules of PyTorch's, and estimates over the batch.
  */
 #include "check.h"
-#include "graph/graph_json.h"
 #include "memory/allocator.h"
 #include "memory/breakdown.h"
-#include "memory/divide.h"
 #include "memory/estimate.h"
 #include "memory/walk.h"
-
-#include <stdlib.h>
+#include "memory_graphs.h"
 
 static const pm_gpu card = {.name = "RTX 3090", .memory_gb = 24, .mem_bw_gbs = 936, .fp32_tflops = 35.6};
-
-static pm_arena arena;
-static pm_graph graph;
-static char text[65536];
-static const char *more_of_document = "";	/* members beside the nodes */
-
-/* Read the nodes given, with ' in place of ", into `graph`. */
-static void
-load(const char *nodes)
-{
-	static char doc[sizeof(text) + 64];
-	pm_status	st;
-	int			len = snprintf(doc, sizeof(doc), "{'format':'perfmodel-graph/1',%s'nodes':[%s]}", more_of_document, nodes);
-
-	for (int i = 0; i < len; i++)
-		if (doc[i] == '\'')
-			doc[i] = '"';
-	pm_arena_release(&arena);
-	if (pm_graph_from_json(doc, (size_t) len, &arena, &graph, &st) != PM_OK)
-	{
-		fprintf(stderr, "%s\n%s\n", st.message, doc);
-		exit(1);
-	}
-}
 
 static pm_step
 simulate(pm_step_options o)
@@ -191,82 +164,6 @@ test_shared(void)
 
 /* ---------- a layer of a Transformer: Korthikanti et al., arXiv 2205.05198 ---------- */
 
-#define SEQ		32
-#define HIDDEN	64
-#define HEADS	4
-
-static int
-add(char *at, size_t room, const char *op, int id, const char *inputs, const char *shape, const char *more)
-{
-	return snprintf(at, room, "%s{'id':%d,'op':'%s','inputs':[%s],'shape':%s,'batch_dim':0%s}", id > 0 ? "," : "", id, op, inputs,
-					shape, more);
-}
-
-/* Nodes of one layer that reads node `in`; returns the number of the next node. */
-static int
-layer(char **at, int id, int in)
-{
-	char		inputs[32];
-	char		x[32],
-				wide[32],
-				heads[40],
-				scores[40],
-				norm[64],
-				gemm[64],
-				up[64],
-				down[64];
-	int			start = id;
-
-	snprintf(x, sizeof(x), "[1,%d,%d]", SEQ, HIDDEN);
-	snprintf(wide, sizeof(wide), "[1,%d,%d]", SEQ, 4 * HIDDEN);
-	snprintf(heads, sizeof(heads), "[1,%d,%d,%d]", HEADS, SEQ, HIDDEN / HEADS);
-	snprintf(scores, sizeof(scores), "[1,%d,%d,%d]", HEADS, SEQ, SEQ);
-	snprintf(norm, sizeof(norm), ",'weights':[[%d],[%d]]", HIDDEN, HIDDEN);
-	snprintf(gemm, sizeof(gemm), ",'weights':[[%d,%d]]", HIDDEN, HIDDEN);
-	snprintf(up, sizeof(up), ",'weights':[[%d,%d]]", 4 * HIDDEN, HIDDEN);
-	snprintf(down, sizeof(down), ",'weights':[[%d,%d]]", HIDDEN, 4 * HIDDEN);
-#define ADD(op, shape, more, ...) \
-	do { \
-		snprintf(inputs, sizeof(inputs), __VA_ARGS__); \
-		*at += add(*at, 512, op, id++, inputs, shape, more); \
-	} while (0)
-	ADD("LayerNormalization", x, norm, "%d", in);
-	for (int i = 1; i <= 3; i++)
-		ADD("Gemm", x, gemm, "%d", start);
-	for (int i = 1; i <= 3; i++)
-		ADD("Reshape", heads, ",'view':true", "%d", start + i);
-	ADD("MatMul", scores, "", "%d,%d", start + 4, start + 5);
-	ADD("Mul", scores, "", "%d", start + 7);
-	ADD("Softmax", scores, "", "%d", start + 8);
-	ADD("Dropout", scores, "", "%d", start + 9);
-	ADD("MatMul", heads, "", "%d,%d", start + 10, start + 6);
-	ADD("Reshape", x, ",'view':true", "%d", start + 11);
-	ADD("Gemm", x, gemm, "%d", start + 12);
-	ADD("Dropout", x, "", "%d", start + 13);
-	ADD("Add", x, "", "%d,%d", in, start + 14);
-	ADD("LayerNormalization", x, norm, "%d", start + 15);
-	ADD("Gemm", wide, up, "%d", start + 16);
-	ADD("Gelu", wide, "", "%d", start + 17);
-	ADD("Gemm", x, down, "%d", start + 18);
-	ADD("Dropout", x, "", "%d", start + 19);
-	ADD("Add", x, "", "%d,%d", start + 15, start + 20);
-#undef ADD
-	return id;
-}
-
-static void
-load_transformer(int layers)
-{
-	char	   *at = text;
-	int			id = 2;
-
-	at += snprintf(at, 512, "{'id':0,'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0},"
-				   "{'id':1,'op':'Gather','inputs':[0],'shape':[1,%d,%d],'batch_dim':0,'weights':[[100,%d]]}", SEQ, SEQ, HIDDEN, HIDDEN);
-	for (int i = 0; i < layers; i++)
-		id = layer(&at, id, id - 1);
-	load(text);
-}
-
 /* Bytes that one more layer keeps of a batch of b samples. */
 static double
 of_a_layer(pm_step_options o, int64_t b)
@@ -313,7 +210,7 @@ reserved(const double *mib, int n)
 	pm_tensor	tensors[16];
 	int32_t		events[16];
 	int32_t		at[16] = {0};
-	pm_step		s = {.tensors = tensors, .events = events, .at = at, .n_events = n};
+	pm_step		s = {.tensors = tensors, .events = events, .at = at, .n_events = n, .phase_at = {[PM_PHASE_UPDATE] = n}};
 	const double batch = 1;
 	double		bytes;
 	pm_status	st;
@@ -403,33 +300,6 @@ test_extremes(void)
 
 /* ---------- any graph, run in any way ---------- */
 
-/* Nodes of operators at random, which read nodes before them at random. */
-static void
-load_random(pm_rng *r)
-{
-	static const char *const ops[] = {
-		"Input", "Conv", "Relu", "Add", "Mul", "Div", "Concat", "MatMul", "Softmax", "LayerNormalization", "MaxPool", "Dropout", "Split", "Reshape",
-		"LSTM", "Attention", "Bernoulli", "InPlaceABN"
-	};
-	int			n = 2 + (int) (pm_rng_next(r) % 40);
-	char	   *at = text;
-
-	for (int i = 0; i < n; i++)
-	{
-		int			n_inputs = i == 0 ? 0 : (int) (pm_rng_next(r) % 4);
-		bool		by_batch = pm_rng_next(r) % 5 != 0;
-
-		at += snprintf(at, 200, "%s{'id':%d,'op':'%s','shape':[%d,%d,%d,%d],'batch_dim':%s,'view':%s%s,'inputs':[", i ? "," : "", i,
-					   ops[pm_rng_next(r) % (sizeof(ops) / sizeof(ops[0]))], 1 + (int) (pm_rng_next(r) % 3), (int) (pm_rng_next(r) % 4), 5, 6,
-					   by_batch ? "0" : "null", pm_rng_next(r) % 4 == 0 && n_inputs > 0 ? "true" : "false",
-					   pm_rng_next(r) % 3 == 0 ? ",'weights':[[4,4,1,1],[4]]" : pm_rng_next(r) % 5 == 0 ? ",'shapes':[[1,2],[1,2]]" : "");
-		for (int k = 0; k < n_inputs; k++)
-			at += snprintf(at, 16, "%s%d", k ? "," : "", (int) (pm_rng_next(r) % (uint64_t) i));
-		at += snprintf(at, 4, "]}");
-	}
-	load(text);
-}
-
 /* Every tensor is given back once, but weights, gradients, states and the batch. */
 static void
 test_random(void)
@@ -507,70 +377,6 @@ test_estimates(void)
 	CHECK(last.p_fits < 0.95);
 }
 
-/* What one of several GPUs holds, by hand: a model of P bytes in fp32 with Adam. */
-static void
-test_division(void)
-{
-	const struct
-	{
-		pm_memory_division by;
-		double		weights,	/* times P */
-					gradients,
-					optimizer;
-	}			cases[] = {
-		{{1, 0, 1, 1, 1, false, 25}, 1, 1, 2},
-		{{1, 3, 1, 1, 1, false, 25}, 1, 1, 2},	/* nobody to share with */
-		{{8, 0, 1, 1, 1, false, 25}, 1, 2, 2},
-		{{8, 1, 1, 1, 1, false, 25}, 1, 2, 2.0 / 8},
-		{{8, 2, 1, 1, 1, false, 25}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
-		{{1, 0, 4, 1, 1, false, 25}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
-		{{2, 0, 4, 2, 1, false, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
-	};
-	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
-	pm_memory_factors f = {.context_mb = 1300, .spread = 0.04, .fit_spread = 0.02};
-	pm_memory_plan plan;
-	pm_memory_plan of;
-	pm_status	st;
-
-	load_transformer(4);
-	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-	{
-		pm_memory_divide(&plan, &cases[i].by, &of);
-		CHECK_NEAR(of.weights / plan.weights, cases[i].weights, 1e-12);
-		CHECK_NEAR(of.gradients / plan.weights, cases[i].gradients, 1e-12);
-		CHECK_NEAR(of.optimizer / plan.weights, cases[i].optimizer, 1e-12);
-		for (int64_t batch = 1; batch < 100000; batch *= 3)
-		{
-			double		more = of.weights + of.gradients + of.optimizer - plan.weights - plan.gradients - plan.optimizer;
-			double		share = (10 + 24.0 / cases[i].by.tp) / 34;
-
-			CHECK(pm_memory_reserved(&of, batch) >= pm_memory_live(&of, batch));
-			CHECK(pm_memory_reserved(&of, batch * 2) >= pm_memory_reserved(&of, batch));
-			if (share == 1)
-				CHECK_NEAR(pm_memory_live(&of, batch), fmax(pm_memory_live(&plan, batch) + more, of.weights + of.optimizer), 1);
-		}
-	}
-	/* an eighth of everything, and two blocks that are gathered */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 3, 1, 1, 1, false, 25}, &of);
-	CHECK_NEAR(of.weights, fmin(plan.weights, 6 * plan.largest_weights) + plan.weights / 8, 1);
-	CHECK_NEAR(of.optimizer, plan.optimizer / 8, 1e-9);
-	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
-	/* a bucket holds at least the gradients of one operator */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, false, 1e-6}, &of);
-	CHECK_NEAR(of.gradients, plan.gradients / 8 + plan.largest_weights, 1);
-	/* checkpoints are not divided, the rest is */
-	plan.kept_per = plan.lines[0].per / 4;
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, true, 25}, &of);
-	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
-	/* and less is known */
-	pm_memory_factors_divided(&f);
-	CHECK(f.spread > 0.1 && f.fit_spread > 0.05 && f.context_mb == 1300);
-	/* an interleaved pipeline holds more activations */
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, false, 25}, &of);
-	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 1 + 3.0 / 8, 1e-12);
-}
-
 static void
 test_words(void)
 {
@@ -615,7 +421,6 @@ main(void)
 	test_extremes();
 	test_random();
 	test_estimates();
-	test_division();
 	test_words();
 	pm_arena_release(&arena);
 	return check_done("memory_step");

@@ -209,14 +209,14 @@ make_room(allocator *a, int n_tensors, pm_arena *arena)
 static pm_code
 replay(allocator *a, const pm_step *s, double batch, pm_arena *arena, pm_status *st)
 {
-	for (int e = 0; e < s->n_events; e++)
+	for (int e = 0; e < s->phase_at[PM_PHASE_UPDATE]; e++)
 	{
 		int32_t		t = s->events[e] >= 0 ? s->events[e] : ~s->events[e];
 		int64_t		size = units_of(&s->tensors[t], batch);
 
 		if (e % (16 * PM_POLL_EVERY) == 0 && pm_stopped(arena, st))
 			return st->code;
-		if (size == 0)
+		if (size == 0 || s->tensors[t].role == PM_MEMORY_OPTIMIZER)
 			continue;
 		if (s->events[e] >= 0)
 			a->held[t] = allocate(a, size);

@@ -6,6 +6,12 @@
  * 10 MiB from segments of 20 MiB, more from a segment of its own, a multiple of
  * 2 MiB.  The free block that fits best is taken and split when enough is
  * left; neighbours that are free are merged; segments stay reserved.
+ *
+ * How well blocks fit hangs on trifles: whether a tensor of 2 MiB finds a gap
+ * decides whether it splits a block that one of 13 GiB would use next.  So that
+ * such a chance does not make a lighter optimizer need more, the passes are
+ * replayed without its states, whose bytes peak.c adds: steps that differ in the
+ * optimizer alone reserve the same but for the states.
  */
 #ifndef PM_ALLOCATOR_H
 #define PM_ALLOCATOR_H
@@ -13,8 +19,9 @@
 #include "memory/step.h"
 
 /*
- * Replay the events of a step at n batches.  reserved[n]: bytes of all segments
- * at the end, which is their peak. PM_ERR_MEMORY, PM_CANCELLED.
+ * Replay the events of a step before its update at n batches, but for states of
+ * the optimizer.  reserved[n]: bytes of all segments then, which is their peak.
+ * PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_allocator_replay(const pm_step *s, const double *batches, int n, pm_arena *a, double *reserved, pm_status *st);
 

@@ -12,6 +12,7 @@ typedef struct pm_memory_division
 	int			zero;			/* divided among them: 0 nothing, 1 optimizer's states, 2 gradients too, 3 weights too */
 	int			tp;				/* GPUs that share each layer, >= 1 */
 	int			pp;				/* groups of layers on GPUs of their own, >= 1 */
+	int			micro_batches;	/* that go through the pipeline in a step, >= 1 */
 	int			interleave;		/* pieces that a GPU has of the pipeline, >= 1 */
 	bool		recompute;		/* the plan is of a step with checkpoints */
 	double		bucket_mb;		/* of gradients in one message */
@@ -24,9 +25,13 @@ typedef struct pm_memory_division
  * zero 3 the weights of two blocks and the gradients of one are whole, a block
  * being taken for three times its largest operator.  Of the
  * activations a GPU of a tensor-parallel group has (10 + 24 / tp) / 34
- * (Korthikanti et al., arXiv 2205.05198: without sequence parallelism), the
- * first of an interleaved pipeline 1 + (pp - 1) / (pp interleave) times as much.
+ * (Korthikanti et al., arXiv 2205.05198: without sequence parallelism).
  * Checkpoints are not divided.
+ *
+ * The first GPU of a pipeline keeps its share of the layers, 1 / pp, for each
+ * micro-batch on its way: at most pp of them, as 1F1B lets them in (Narayanan et
+ * al., arXiv 2104.04473), or (pp - 1) / interleave more in an interleaved one,
+ * and no more than there are.  Gradients of those before are there.
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
 

@@ -7,10 +7,18 @@
 
 #include "memory/step.h"
 
-#define PM_N_MEMORY_ANCHORS	6
+#define PM_N_MEMORY_ANCHORS	7
 #define PM_MAX_MEMORY_LINES	12
 
 extern const double pm_memory_anchors[PM_N_MEMORY_ANCHORS]; /* batches at which the allocator is replayed */
+
+/* Bytes that tensors hold at an event, over the batch. */
+typedef struct pm_memory_line
+{
+	double		fixed;
+	double		per;			/* a sample */
+	double		gradients;		/* of the weights, in fixed */
+} pm_memory_line;
 
 /* All figures are bytes. */
 typedef struct pm_memory_plan
@@ -20,13 +28,11 @@ typedef struct pm_memory_plan
 	double		gradients;		/* of the weights, at the peak of batch 1 at the least */
 	double		optimizer;
 	double		largest_weights;	/* of one operator */
-	int			n_lines;		/* what tensors hold at most: the highest of lines over the batch */
-	struct
-	{
-		double		fixed;
-		double		per;
-	}			lines[PM_MAX_MEMORY_LINES];
-	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator, not on a CPU */
+	int			n_lines;		/* what tensors hold at most in the passes: the highest of lines over the batch */
+	pm_memory_line lines[PM_MAX_MEMORY_LINES];
+	pm_memory_line update;		/* what they hold while weights are updated */
+	double		scratch;		/* of it, memory of the update's own */
+	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator in the passes, not on a CPU */
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
 	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
@@ -45,6 +51,7 @@ pm_code		pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_are
 
 /* Bytes at a batch >= 1; each grows with the batch. */
 double		pm_memory_live(const pm_memory_plan *plan, int64_t batch);	/* that tensors hold at the peak */
+double		pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch);	/* at the peak before the update */
 double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator, on a CPU malloc, holds; >= live */
 double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);
 

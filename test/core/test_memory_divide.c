@@ -1,0 +1,235 @@
+/*
+ * test_memory_divide.c - the memory of one of several GPUs by hand, and what
+ * another optimizer changes.
+ */
+#include "check.h"
+#include "memory/divide.h"
+#include "memory_graphs.h"
+
+/* ---------- shares ---------- */
+
+/* What one of several GPUs holds, by hand: a model of P bytes in fp32 with Adam. */
+static void
+test_division(void)
+{
+	const struct
+	{
+		pm_memory_division by;
+		double		weights,	/* times P */
+					gradients,
+					optimizer;
+	}			cases[] = {
+		{{1, 0, 1, 1, 1, 1, false, 25}, 1, 1, 2},
+		{{1, 3, 1, 1, 1, 1, false, 25}, 1, 1, 2},	/* nobody to share with */
+		{{8, 0, 1, 1, 1, 1, false, 25}, 1, 2, 2},
+		{{8, 1, 1, 1, 1, 1, false, 25}, 1, 2, 2.0 / 8},
+		{{8, 2, 1, 1, 1, 1, false, 25}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
+		{{1, 0, 4, 1, 1, 1, false, 25}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
+		{{2, 0, 4, 2, 1, 1, false, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
+	};
+	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
+	pm_memory_factors f = {.context_mb = 1300, .spread = 0.04, .fit_spread = 0.02};
+	pm_memory_plan plan;
+	pm_memory_plan of;
+	pm_status	st;
+
+	load_transformer(4);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		pm_memory_divide(&plan, &cases[i].by, &of);
+		CHECK_NEAR(of.weights / plan.weights, cases[i].weights, 1e-12);
+		CHECK_NEAR(of.gradients / plan.weights, cases[i].gradients, 1e-12);
+		CHECK_NEAR(of.optimizer / plan.weights, cases[i].optimizer, 1e-12);
+		for (int64_t batch = 1; batch < 100000; batch *= 3)
+		{
+			double		more = of.weights + of.gradients + of.optimizer - plan.weights - plan.gradients - plan.optimizer;
+			double		share = (10 + 24.0 / cases[i].by.tp) / 34;
+
+			CHECK(pm_memory_reserved(&of, batch) >= pm_memory_live(&of, batch));
+			CHECK(pm_memory_reserved(&of, batch * 2) >= pm_memory_reserved(&of, batch));
+			if (share == 1)
+				CHECK_NEAR(pm_memory_live(&of, batch), fmax(pm_memory_live(&plan, batch) + more, of.weights + of.optimizer), 1);
+		}
+	}
+	/* an eighth of everything, and two blocks that are gathered */
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 3, 1, 1, 1, 1, false, 25}, &of);
+	CHECK_NEAR(of.weights, fmin(plan.weights, 6 * plan.largest_weights) + plan.weights / 8, 1);
+	CHECK_NEAR(of.optimizer, plan.optimizer / 8, 1e-9);
+	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
+	/* a bucket holds at least the gradients of one operator */
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 1e-6}, &of);
+	CHECK_NEAR(of.gradients, plan.gradients / 8 + plan.largest_weights, 1);
+	/* checkpoints are not divided, the rest is */
+	plan.kept_per = plan.lines[0].per / 4;
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, 1, true, 25}, &of);
+	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
+	/* and less is known */
+	pm_memory_factors_divided(&f);
+	CHECK(f.spread > 0.1 && f.fit_spread > 0.05 && f.context_mb == 1300);
+}
+
+/* ---------- pipelines ---------- */
+
+#define STAGES	4
+
+/* The first of several stages by hand: a sample keeps 80 bytes, and 20 are there in passing. */
+static void
+test_pipeline(void)
+{
+	const struct
+	{
+		int			pp,
+					micro_batches,
+					interleave;
+		double		per,
+					fixed,
+					beyond;		/* in segments, but in no tensor */
+	}			cases[] = {
+		/* one micro-batch: a quarter of the layers, and nothing else is on its way */
+		{4, 1, 1, 80 / 4.0 + 20, 28 / 4.0, 40 / 4.0},
+		/* gradients of the micro-batch before */
+		{4, 2, 1, 80 * 2 / 4.0 + 20, (28 + 8) / 4.0, 40 * 2 / 4.0},
+		{4, 3, 1, 80 * 3 / 4.0 + 20, (28 + 8) / 4.0, 40 * 3 / 4.0},
+		/* never more of them than stages */
+		{4, 4, 1, 100, (28 + 8) / 4.0, 40},
+		{4, 64, 1, 100, (28 + 8) / 4.0, 40},
+		{2, 1, 1, 80 / 2.0 + 20, 28 / 2.0, 40 / 2.0},
+		/* of two pieces each, three pieces more: as many as there are */
+		{4, 4, 2, 100, (28 + 8) / 4.0, 40},
+		{4, 5, 2, 80 * 5 / 4.0 + 20, (28 + 8) / 4.0, 40},
+		{4, 64, 2, 80 * (1 + 3 / 8.0) + 20, (28 + 8) / 4.0, 40},
+		/* no pipeline */
+		{1, 64, 1, 100, 28, 40}
+	};
+	pm_memory_plan plan = {
+		.weights = 8, .gradients = 8, .optimizer = 16, .n_lines = 1, .lines = {{.fixed = 28, .per = 100}}, .kept_per = 80,
+		.update = {.fixed = 40, .per = 10, .gradients = 8}, .scratch = 8
+	};
+	pm_memory_plan of;
+
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+		plan.reserved[i] = 28 + 100 * pm_memory_anchors[i] + 40;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		const pm_memory_division by = {1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25};
+
+		pm_memory_divide(&plan, &by, &of);
+		CHECK_NEAR(of.lines[0].per, cases[i].per, 1e-9);
+		CHECK_NEAR(of.lines[0].fixed, cases[i].fixed, 1e-9);
+		CHECK_NEAR(of.reserved[2], cases[i].fixed + 16 * cases[i].per + cases[i].beyond, 1e-9);
+		CHECK_NEAR(of.update.fixed, 40.0 / cases[i].pp, 1e-9);
+	}
+	/* checkpoints wait as activations do; the layer that runs again is there once */
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, 1, true, 25}, &of);
+	CHECK_NEAR(of.lines[0].per, 80 * 2 / 4.0 + 20, 1e-9);
+}
+
+/* One micro-batch on the first of four stages of three layers each takes what three layers take. */
+static void
+test_stage(void)
+{
+	const pm_step_options o = {.dtype = PM_AMP, .optimizer = PM_ADAM, .fused_attention = true};
+	pm_memory_plan whole;
+	pm_memory_plan stage;
+	pm_memory_plan of;
+	pm_status	st;
+
+	load_transformer(3 * STAGES);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &whole, &st) == PM_OK);
+	load_transformer(3);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &stage, &st) == PM_OK);
+	for (int m = 1; m <= 2 * STAGES; m *= 2)
+	{
+		const pm_memory_division by = {1, 0, 1, STAGES, m, 1, false, 25};
+		double		waiting = (m < STAGES ? m : STAGES) - 1;
+
+		pm_memory_divide(&whole, &by, &of);
+		for (int64_t batch = 16; batch <= 4096; batch *= 16)
+		{
+			double		live = pm_memory_live(&stage, batch) + waiting * stage.kept_per * (double) batch;
+
+			CHECK_NEAR(pm_memory_live(&of, batch) / live, 1, 0.05);
+		}
+	}
+}
+
+/* ---------- optimizers ---------- */
+
+/* Of two steps that differ in the optimizer, the one that keeps more takes more, and no more than that. */
+static void
+check_heavier(const pm_memory_plan *light, const pm_memory_plan *heavy)
+{
+	double		states = heavy->optimizer - light->optimizer;
+	double		scratch = heavy->scratch - light->scratch;
+
+	CHECK(states >= 0 && scratch >= 0);
+	for (double b = 1; b <= 16777216; b *= 2.7)
+	{
+		int64_t		batch = (int64_t) b;
+		double		live = pm_memory_live(heavy, batch) - pm_memory_live(light, batch);
+		double		reserved = pm_memory_reserved(heavy, batch) - pm_memory_reserved(light, batch);
+		double		tiny = 1e-12 * pm_memory_reserved(heavy, batch);
+
+		CHECK(live >= -tiny && live <= states + scratch + tiny);
+		CHECK(reserved >= -tiny && reserved <= states + scratch + tiny);
+	}
+}
+
+static void
+check_optimizers(pm_step_options o)
+{
+	static const pm_optimizer heavier[] = {PM_OPT_NONE, PM_SGD, PM_SGD_MOMENTUM, PM_ADAM};
+	static const pm_memory_division ways[] = {{8, 1, 1, 1, 1, 1, false, 25}, {8, 3, 1, 1, 1, 1, false, 25}, {2, 0, 2, 4, 2, 1, false, 25}};
+	pm_memory_plan plans[2] = {{0}};
+	pm_memory_plan of[2];
+	pm_status	st;
+
+	for (size_t i = 0; i < sizeof(heavier) / sizeof(heavier[0]); i++)
+	{
+		plans[0] = plans[1];
+		o.optimizer = heavier[i];
+		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plans[1], &st) == PM_OK);
+		if (i == 0)
+			continue;
+		check_heavier(&plans[0], &plans[1]);
+		for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+		{
+			for (int j = 0; j < 2; j++)
+				pm_memory_divide(&plans[j], &ways[w], &of[j]);
+			check_heavier(&of[0], &of[1]);
+		}
+	}
+}
+
+static void
+test_optimizers(void)
+{
+	pm_rng		r;
+
+	pm_rng_seed(&r, 16);
+	for (int round = 0; round < 100; round++)
+	{
+		if (round % 10 == 0)
+			load_transformer(1 + round / 10);
+		else
+			load_random(&r);
+		for (int i = 0; i < 8; i++)
+			check_optimizers((pm_step_options) {
+				.dtype = i & 1 ? PM_AMP : PM_FP32, .checkpointing = (i & 2) != 0, .gradients_stay = (i & 4) != 0,
+				.fused_attention = (i & 4) == 0, .on_cpu = round % 7 == 0
+			});
+	}
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_division();
+	test_pipeline();
+	test_stage();
+	test_optimizers();
+	pm_arena_release(&arena);
+	return check_done("memory_divide");
+}
