@@ -94,14 +94,6 @@ like(as('engineer', $_), qr/^permission denied/, "not: $_") for (
     q{DELETE FROM perfmodel.profile}, q{DELETE FROM perfmodel.graph}, q{TRUNCATE perfmodel.predictor_weights}, q{UPDATE perfmodel.predictor SET name = 'x'},
     q{SELECT perfmodel.version(); SET perfmodel.train_mem = '1TB'}, q{CREATE TABLE perfmodel.mine ()});
 
-# what the README says is the same
-my ($readme) = slurp_file("$FindBin::RealBin/../README.md") =~ /^### Who may do what\n(.*?)^##/ms;
-my $grants = join(' ', map { doc_sql('docs/roles.md', $_) } ('A dashboard reader', 'A trainer'));
-foreach my $grant ($readme =~ /(GRANT .*?;)/gs)
-{
-    my ($wanted, $there) = map { s/\s+/ /gr } ($grant, $grants);
-    like($there, qr/\Q$wanted\E/, 'the README grants what the recipe does');
-}
 # a schema that somebody else prepared: nothing of it may run as the superuser who creates the extension
 foreach my $case (['owned', 'GRANT CREATE ON DATABASE trap TO joe', 'SET ROLE joe; CREATE SCHEMA perfmodel'],
                   ['granted', 'CREATE SCHEMA perfmodel; GRANT ALL ON SCHEMA perfmodel TO joe', 'SET ROLE joe'],

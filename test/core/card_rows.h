@@ -118,4 +118,18 @@ make_rows(void)
 	}
 }
 
+/* opclass of the steps of all cards but `other`, and of the operators. */
+static inline pm_predictor
+fit_with_operators(int other, bool learns)
+{
+	pm_setting	settings[] = {{.name = "operators", .number = learns, .is_bool = true}, {.name = "calibration_folds", .number = 0}};
+	pm_sample  *kept = PM_NEW(&arena, pm_sample, N_ROWS);
+	pm_dataset	d = {.samples = kept, .operators = operators, .n_operators = N_CARDS * 2 * N_SHAPES};
+
+	for (int i = 0; i < N_ROWS; i++)
+		if (i % N_CARDS != other)
+			kept[d.n++] = samples[i];
+	return make_predictor("opclass", settings, 2, &d, &arena);
+}
+
 #endif
