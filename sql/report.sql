@@ -163,6 +163,11 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
 -- whole seconds are seconds: 30 minutes are half an hour
 CREATE TABLE whole AS SELECT '2026-03-01'::timestamptz AS submitted_at, 1800 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM generate_series(1, 100);
 SELECT substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*(\d+)') AS gpu_hours FROM perfmodel.report('whole', predictor => '</script> of the report') AS page;
+-- numbers and words of any type, and of domains: a session keeps the plans of its first report
+CREATE DOMAIN "a report".word AS text;
+CREATE TABLE narrow AS SELECT '2026-03-01'::timestamptz AS submitted_at, 3600::float8 AS duration_s, 'T4' AS gpu, 8::smallint AS batch, graph_id::int AS graph_id FROM perfmodel.graph WHERE name = 'report@5';
+CREATE TABLE domains AS SELECT submitted_at, duration_s, gpu::"a report".word AS gpu, batch::"a report".amount AS batch, graph_id::"a report".amount AS graph_id, 'nchw'::varchar AS layout FROM narrow;
+SELECT job, pg_temp.wrong(page) AS wrong, page LIKE '%Where a step goes%' AS step FROM unnest('{"\"a report\".\"job </script>\"",narrow,domains}'::regclass[]) AS job, LATERAL perfmodel.report(job, predictor => '</script> of the report') AS page;
 -- days without jobs have no GPU-hours: after the first day the area falls to where it began, and at times that none follow, too
 CREATE TABLE gap AS SELECT at AS submitted_at, 3600 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM unnest('{2026-01-01,2026-03-01}'::timestamptz[]) AS at;
 SELECT m[1] = m[2] AS idle FROM perfmodel.report('gap', predictor => '</script> of the report') AS page, regexp_match(page, 'GPU-hours by day</h3>.*?d="M[0-9.]+ ([0-9.]+)V[0-9.]+H[0-9.]+V([0-9.]+)H') AS m;

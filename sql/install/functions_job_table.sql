@@ -6,6 +6,9 @@ CREATE FUNCTION perfmodel.job_column(jobs regclass, name text, meaning text, kin
 DECLARE
     type oid := (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attname = job_column.name AND NOT a.attisdropped);
     declared CONSTANT text := format_type(type, NULL);
+    -- exactly this type, whatever the table has: a session that has made one report keeps plans, which take no other
+    wanted CONSTANT text := CASE kind WHEN 'time' THEN 'timestamptz' WHEN 'number' THEN 'float8' ELSE kind END;
+    casting CONSTANT text := CASE WHEN type = wanted::regtype THEN '' ELSE '::' || wanted END;
     base oid;
     value text := quote_ident(name);
     wrong text;
@@ -15,10 +18,8 @@ BEGIN
         EXIT WHEN NOT FOUND;
         type := base;
     END LOOP;
-    IF kind = 'text' THEN
-        RETURN CASE WHEN type = 'text'::regtype THEN value ELSE value || '::text' END;
-    ELSIF kind = 'time' AND type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
-        RETURN CASE WHEN type = 'timestamptz'::regtype THEN value ELSE value || '::timestamptz' END;
+    IF kind = 'text' OR kind = 'time' AND type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
+        RETURN value || casting;
     ELSIF kind = 'time' THEN
         RAISE EXCEPTION 'column "%" of table % must be a time, not %', name, jobs, declared
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
@@ -40,9 +41,8 @@ BEGIN
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
                   HINT = 'Name another column in the argument "columns", or convert it in a view and give the view instead of the table.';
     END IF;
-    -- a number is float8: of integers, a part of an hour would be no hour, and a session keeps plans for one type
-    RETURN CASE WHEN kind = 'number' THEN value || CASE WHEN type = 'float8'::regtype THEN '' ELSE '::float8' END
-                WHEN type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value
+    -- a number is float8: of integers, a part of an hour would be no hour
+    RETURN CASE WHEN kind = 'number' OR type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value || casting
                 -- what is no whole number is 0, which no graph, batch or number of devices is: NULL would be read as what is usual
                 ELSE format('CASE WHEN %1$s BETWEEN %2$s AND %3$s AND %1$s = trunc(%1$s) THEN %1$s::%4$s WHEN %1$s IS NOT NULL THEN 0 END',
                             value, CASE kind WHEN 'bigint' THEN '-9e15' ELSE '-2e9' END, CASE kind WHEN 'bigint' THEN '9e15' ELSE '2e9' END, kind) END;
