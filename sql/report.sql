@@ -160,6 +160,16 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "batch", "graph": "nothing", "team": null}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"graph": null, "graph_id": null}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_description', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
     ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
+CREATE DOMAIN "a report".fee AS money;
+CREATE TABLE "a report".paid AS SELECT submitted_at, duration_s, gpu, batch, graph_id, 1.5::money AS finished_at, 1.5::"a report".fee AS fee, 1::oid AS number FROM "a report".both LIMIT 3;
+SELECT helper.error_of(statement) FROM (VALUES
+    ($$SELECT perfmodel.report('"a report".paid', predictor => '</script> of the report')$$), ($$SELECT perfmodel.job_ran('"a report".paid', '{"finished_at": "fee"}')$$), ($$SELECT perfmodel.job_ran('"a report".paid', '{"finished_at": null, "started_at": "number"}')$$),
+    ($$SELECT perfmodel.job_column('"a report".paid', 'x', 'gpu', 'time')$$), ($$SELECT perfmodel.job_column('"a report".paid', NULL, 'gpu', 'text')$$)) AS v(statement);
+-- a domain over a domain of a time is a time
+CREATE DOMAIN "a report".moment AS timestamptz;
+CREATE DOMAIN "a report".ending AS "a report".moment;
+CREATE TABLE "a report".moments (finished_at "a report".ending);
+SELECT perfmodel.job_ran('"a report".moments');
 -- whole seconds are seconds: 30 minutes are half an hour
 CREATE TABLE whole AS SELECT '2026-03-01'::timestamptz AS submitted_at, 1800 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM generate_series(1, 100);
 SELECT substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*(\d+)') AS gpu_hours FROM perfmodel.report('whole', predictor => '</script> of the report') AS page;
