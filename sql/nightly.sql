@@ -56,6 +56,15 @@ SELECT * FROM perfmodel.collect_from_jobs('odd') ORDER BY outcome;
 TRUNCATE odd;
 INSERT INTO odd SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%'), 'T4', v.* FROM (VALUES (now(), 8, 1e308::float8, 500::float8, 1), (now(), 8, 1e6, 1e308, 1), ('infinity', 8, 1e6, 500, 1), (now() + '1 year', 8, 1e6, 500, 1)) AS v;
 SELECT * FROM perfmodel.collect_from_jobs('odd', since => '2020-01-01') ORDER BY outcome;
+-- a column of the table that no measurement can have leaves out its own job, and no other
+CREATE TEMP TABLE wild AS SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%') AS graph, 'T4' AS gpu, 8::numeric AS batch, 'fp32' AS dtype, 'nchw' AS layout, 'pytorch 2.1' AS framework, 'adam' AS optimizer,
+    1::float8 AS gpu_count, 1::float8 AS nodes, 1e6::float8 AS duration_s, 500::float8 AS steps, 0::float8 AS restarts, now() AS finished_at;
+ALTER TABLE wild ADD change text DEFAULT 'none';
+CREATE FUNCTION pg_temp.change(changed text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE r text; BEGIN INSERT INTO wild SELECT * FROM wild WHERE change = 'none'; EXECUTE format('UPDATE wild SET %s, change = %L WHERE ctid = (SELECT max(ctid) FROM wild WHERE change = ''none'')', changed, changed);
+    SELECT string_agg(c.outcome, ',') INTO r FROM perfmodel.collect_from_jobs('wild', since => '2020-01-01', source => changed) AS c; DELETE FROM wild WHERE change <> 'none'; RETURN r; END $$;
+SELECT left(changed, 60) AS changed, pg_temp.change(changed) FROM unnest(ARRAY['framework = repeat(''x'', 513)', 'framework = repeat(chr(233), 257)', 'framework = repeat(''x'', 512)', 'graph = repeat(''x'', 1000)', 'gpu = repeat(''x'', 1000)', 'batch = 16777217',
+    'dtype = repeat(''x'', 1000)', 'layout = ''nwhc''', 'optimizer = repeat(''x'', 1000)', 'gpu_count = 2e9', 'gpu_count = 1e6, nodes = 1e6', 'nodes = -1', 'duration_s = 1e12', 'duration_s = 120.0000001, steps = 1e15', 'restarts = ''NaN''', 'finished_at = ''infinity''', 'finished_at = ''-infinity''']) AS changed;
 -- what is no whole number is unknown, neither rounded nor the usual one; so are more machines than devices
 TRUNCATE odd;
 ALTER TABLE odd ADD nodes numeric;

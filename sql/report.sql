@@ -167,9 +167,39 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"duration_s": "at"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"grahp": "network"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '{"graph": 7}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".columns', queue_columns => '[]', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report(queue => 'perfmodel.graph_graph_id_seq', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report(queue => '"a report".waiting', free => '[]', predictor => '</script> of the report')$$)) AS v(statement);
+CREATE DOMAIN "a report".fee AS money;
+CREATE TABLE "a report".paid AS SELECT submitted_at, duration_s, gpu, batch, graph_id, 1.5::money AS finished_at, 1.5::"a report".fee AS fee, 1::oid AS number FROM "a report".both LIMIT 3;
+SELECT helper.error_of(statement) FROM (VALUES
+    ($$SELECT perfmodel.report('"a report".paid', predictor => '</script> of the report')$$), ($$SELECT perfmodel.job_ran('"a report".paid', '{"finished_at": "fee"}')$$), ($$SELECT perfmodel.job_ran('"a report".paid', '{"finished_at": null, "started_at": "number"}')$$),
+    ($$SELECT perfmodel.job_column('"a report".paid', 'x', 'gpu', 'time')$$), ($$SELECT perfmodel.job_column('"a report".paid', NULL, 'gpu', 'text')$$)) AS v(statement);
+-- a domain over a domain of a time is a time
+CREATE DOMAIN "a report".moment AS timestamptz;
+CREATE DOMAIN "a report".ending AS "a report".moment;
+CREATE TABLE "a report".moments (finished_at "a report".ending);
+SELECT perfmodel.job_ran('"a report".moments');
 -- whole seconds are seconds: 30 minutes are half an hour
 CREATE TABLE whole AS SELECT '2026-03-01'::timestamptz AS submitted_at, 1800 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM generate_series(1, 100);
 SELECT substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*(\d+)') AS gpu_hours FROM perfmodel.report('whole', predictor => '</script> of the report') AS page;
+-- numbers and words of any type, and of domains: a session keeps the plans of its first report
+CREATE DOMAIN "a report".word AS text;
+CREATE TABLE narrow AS SELECT '2026-03-01'::timestamptz AS submitted_at, 3600::float8 AS duration_s, 'T4' AS gpu, 8::smallint AS batch, graph_id::int AS graph_id FROM perfmodel.graph WHERE name = 'report@5';
+CREATE TABLE domains AS SELECT submitted_at, duration_s, gpu::"a report".word AS gpu, batch::"a report".amount AS batch, graph_id::"a report".amount AS graph_id, 'nchw'::varchar AS layout FROM narrow;
+SELECT job, pg_temp.wrong(page) AS wrong, page LIKE '%Where a step goes%' AS step FROM unnest('{"\"a report\".\"job </script>\"",narrow,domains}'::regclass[]) AS job, LATERAL perfmodel.report(job, predictor => '</script> of the report') AS page;
+-- durations that are missing or cannot be count as no hours: neither do they come first, nor do they spoil a sum
+CREATE TABLE lost AS SELECT '2026-03-01'::timestamptz + interval '1 minute' * i AS submitted_at, '2026-03-05'::timestamptz AS finished_at, CASE WHEN i <= 10 THEN 'busy' ELSE 'lost ' || i END AS team,
+       CASE WHEN i <= 10 THEN 360000 WHEN i <= 23 THEN NULL ELSE ('{NaN,Infinity,-Infinity,-5,1e13}'::float8[])[i - 23] END AS duration_s, CASE WHEN i <= 10 THEN 'T4' ELSE 'RTX 3090' END AS gpu, 8 AS batch,
+       CASE WHEN i <= 10 THEN 'report@6' ELSE 'report@5' END AS graph FROM generate_series(1, 28) AS i;
+SELECT perfmodel.report('lost', predictor => '</script> of the report') AS page \gset
+SELECT pg_temp.wrong(:'page') AS wrong, translate((regexp_match(:'page', 'Jobs submitted[^<]*'))[1], E'\n', ' ') AS says, substring(:'page' FROM '<dt>GPU-hours</dt><dd class="">\s*([^<]*)<') AS gpu_hours;
+CREATE FUNCTION pg_temp.first_label(query text) RETURNS text LANGUAGE plpgsql AS $$DECLARE l text; BEGIN EXECUTE format('SELECT label FROM (%s) AS q LIMIT 1', query) INTO l; RETURN l; END$$;
+SELECT pg_temp.first_label(query) FROM pg_temp.shown(:'page') AS query WHERE query ~ 'GROUP BY 1, 2 ORDER BY min\(least\(t.nth, 13' OR query ~ ' ORDER BY hours DESC, name LIMIT 12';
+SELECT g.name AS step_of FROM regexp_matches(:'page', 'explain_train_time\((\d+)', 'g') AS m JOIN perfmodel.graph AS g ON g.graph_id = m[1]::bigint;
+-- no GPU-hours at all: the page comes, and its figures say so
+CREATE VIEW none AS SELECT submitted_at, finished_at, team, duration_s, gpu, batch, graph, u.gpu_count FROM lost, (VALUES (0), ('NaN'::float8)) AS u(gpu_count);
+CREATE VIEW idle AS SELECT submitted_at, finished_at, team, 0 AS duration_s, gpu, batch, graph FROM lost;
+SELECT c.jobs, c.columns, c.until, pg_temp.wrong(page) AS wrong, substring(page FROM '<dt>GPU-hours</dt><dd class="">\s*([^<]*)<') AS gpu_hours, pg_temp.times('No data yet', split_part(page, 'id="trust"', 1)) AS empty, page LIKE '%Where a step goes%' AS step
+FROM (VALUES ('none', '{}', NULL::timestamptz), ('none', '{"gpu_count": null}', NULL), ('idle', '{}', NULL), ('idle', '{}', '2026-03-01 00:05')) AS c(jobs, columns, until),
+     LATERAL perfmodel.report(c.jobs::regclass, to_time => c.until, columns => c.columns::jsonb, predictor => '</script> of the report') AS page;
 -- days without jobs have no GPU-hours: after the first day the area falls to where it began, and at times that none follow, too
 CREATE TABLE gap AS SELECT at AS submitted_at, 3600 AS duration_s, 'T4' AS gpu, 8 AS batch, 'no net' AS graph FROM unnest('{2026-01-01,2026-03-01}'::timestamptz[]) AS at;
 SELECT m[1] = m[2] AS idle FROM perfmodel.report('gap', predictor => '</script> of the report') AS page, regexp_match(page, 'GPU-hours by day</h3>.*?d="M[0-9.]+ ([0-9.]+)V[0-9.]+H[0-9.]+V([0-9.]+)H') AS m;

@@ -19,6 +19,14 @@ $old->safe_psql('postgres', q{
     INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) VALUES ('{"format":"perfmodel-graph/1","nodes":[
         {"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}, {"id":1,"op":"Relu","inputs":[0],"shape":[1,8],"batch_dim":0}]}', 'oc', 8, 1)});
 
+# docs/roles.md says that these are not in a dump, and to run a script like this one again
+my $policies = q{
+    ALTER TABLE perfmodel.graph ENABLE ROW LEVEL SECURITY;
+    CREATE POLICY own_networks ON perfmodel.graph USING (name = 'anet4@16');
+    CREATE TRIGGER no_trigger BEFORE DELETE ON perfmodel.graph FOR EACH ROW WHEN (false) EXECUTE FUNCTION suppress_redundant_updates_trigger();
+    CREATE INDEX own_index ON perfmodel.graph (loaded_at)};
+$old->safe_psql('postgres', $policies);
+
 my $new = new_node('new');
 $new->start;
 my $dump = $old->data_dir . '/../dump.sql';
@@ -47,6 +55,13 @@ foreach my $table (split(/\n/, $old->safe_psql('postgres', q{SELECT relname FROM
 }
 is($new->safe_psql('postgres', q{SELECT name FROM perfmodel.predictor WHERE active}), 'small', 'same active predictor');
 is($new->safe_psql('postgres', q{SET ROLE dashboard; SELECT perfmodel.predict_train_time(1, 'T4', 8) > 0}), 't', 'grants came along');
+my $seen = 'SET ROLE dashboard; SELECT count(*) FROM perfmodel.graph';
+my $all = $new->safe_psql('postgres', 'SELECT count(*) FROM perfmodel.graph');
+is($old->safe_psql('postgres', $seen), 1, 'row security hides rows');
+is($new->safe_psql('postgres', $seen), $all, 'and does not come along');
+is($new->safe_psql('postgres', q{SELECT (SELECT count(*) FROM pg_trigger WHERE tgname = 'no_trigger'), to_regclass('perfmodel.own_index') IS NULL}), '0|t', 'nor do triggers and indexes');
+$new->safe_psql('postgres', $policies);
+is($new->safe_psql('postgres', $seen), 1, 'a script brings it back');
 is($new->safe_psql('postgres', q{
         SET client_min_messages = warning;
         SELECT perfmodel.load_graph(helper.cnn('after', 8, 2)) = (SELECT max(graph_id) FROM perfmodel.graph WHERE name <> 'after') + 1,

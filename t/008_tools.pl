@@ -114,6 +114,24 @@ like($err, qr/a line of .*prices.csv begins with/, 'is refused');
 ok(!-e "$dir/owned", 'and does nothing');
 is(value('SELECT usd_per_hour FROM perfmodel.price WHERE upper_inf(valid)'), '0.526', 'the prices are as before');
 
+# what is valid now ends, also where it was to end later; what begins later stays, and a new price ends there
+value(q{DELETE FROM perfmodel.price;
+    INSERT INTO perfmodel.price (gpu, provider, region, usd_per_hour, valid) VALUES
+        ('L4', 'aws', 'us', 1, '[9000-01-01,9001-01-01)'), ('L4', 'aws', 'us', 2, '[9005-01-01,)'), ('L4', 'aws', 'eu', 3, '[8000-01-01,)'),
+        ('T4', 'aws', 'us', 4, '(,2001-01-01)'), ('T4', 'aws', 'us', 5, '[2001-01-01,9000-01-01)'), ('T4', 'gcp', 'us', 6, '[2001-01-01,9000-01-01)')});
+my $prices = q{SELECT gpu, provider, region, usd_per_hour, years FROM perfmodel.price,
+        LATERAL (SELECT string_agg(CASE WHEN t BETWEEN now() - interval '1 day' AND now() THEN 'now' ELSE extract(year FROM t)::text END, ' to ' ORDER BY t) AS years
+                 FROM unnest(ARRAY[coalesce(lower(valid), '-infinity'), coalesce(upper(valid), 'infinity')]) AS t) AS y
+    ORDER BY provider, gpu, region, lower(valid) NULLS FIRST};
+my $expected = join("\n", 'L4|aws|eu|3|8000 to Infinity', 'L4|aws|us|%s|now to 9000', 'L4|aws|us|1|9000 to 9001', 'L4|aws|us|2|9005 to Infinity',
+    'T4|aws|us|4|-Infinity to 2001', 'T4|aws|us|5|2001 to now', 'T4|aws|us|%s|now to Infinity', 'T4|gcp|us|6|2001 to 9000');
+($rc, $err) = prices('g6,L4,1,0.8,us', 'g4,T4,1,0.5,us');
+is($rc, 0, 'a list while there are prices that begin or end later') or diag($err);
+is(value($prices), sprintf($expected, 0.8, 0.5), 'the prices of all times');
+($rc, $err) = prices('g6,L4,1,0.7,us', 'g4,T4,1,0.4,us');
+is($rc, 0, 'and once more') or diag($err);
+is(value($prices) =~ s/^.*now to now\n//mgr, sprintf($expected, 0.7, 0.4), 'the new ones hold from now on');
+
 # ---- measured straight into the database ----
 
 SKIP:

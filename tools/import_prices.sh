@@ -7,8 +7,10 @@
 # Price, SpotPrice (may lack) and Region are read, as the catalogues of SkyPilot
 # have them: dollars for an hour of the whole machine. Prices are stored for one
 # GPU, the cheapest machine of a region with that GPU. Prices of the provider
-# that were valid until now end; devices that perfmodel does not know are left
-# out and counted. One transaction: all of it or nothing.
+# that are valid now end, also those that were to end later. Those that begin
+# later stay, and a new price of the same thing ends where the first of them
+# begins. Devices that perfmodel does not know are left out and counted. One
+# transaction: all of it or nothing.
 set -eu
 [ $# -ge 2 ] || { sed -n 's/^# \{0,1\}//p' "$0" | head -4 >&2; exit 2; }
 file=$1
@@ -39,9 +41,12 @@ FROM catalogue, LATERAL (VALUES ('on_demand', "Price"), ('spot', "SpotPrice")) A
 WHERE "AcceleratorName" <> '' AND "AcceleratorCount"::float8 > 0 AND usd <> ''
 GROUP BY 1, 2, 3;
 DELETE FROM perfmodel.price WHERE provider = :'provider' AND lower(valid) = now();
-UPDATE perfmodel.price SET valid = tstzrange(lower(valid), now()) WHERE provider = :'provider' AND upper_inf(valid);
+UPDATE perfmodel.price SET valid = valid * tstzrange(NULL, now()) WHERE provider = :'provider' AND valid @> now();
 INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid, source)
-SELECT gpu, :'provider', region, kind, usd_per_hour, tstzrange(now(), NULL), :'file' FROM priced WHERE gpu IS NOT NULL;
+SELECT n.gpu, :'provider', n.region, n.kind, n.usd_per_hour, tstzrange(now(), min(lower(p.valid))), :'file'
+FROM priced AS n LEFT JOIN perfmodel.price AS p
+     ON p.provider = :'provider' AND p.gpu = n.gpu AND p.region = n.region AND p.kind = n.kind AND lower(p.valid) > now()
+WHERE n.gpu IS NOT NULL GROUP BY n.gpu, n.region, n.kind, n.usd_per_hour;
 SELECT format('%s prices of %s GPUs', count(*), count(DISTINCT gpu)) FROM priced WHERE gpu IS NOT NULL;
 SELECT 'GPUs that perfmodel does not know: ' || string_agg(DISTINCT c."AcceleratorName", ', ')
 FROM catalogue AS c WHERE c."AcceleratorName" <> '' AND perfmodel.find_gpu(c."AcceleratorName") IS NULL HAVING count(*) > 0;

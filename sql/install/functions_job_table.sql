@@ -6,19 +6,26 @@ CREATE FUNCTION perfmodel.job_column(jobs regclass, name text, meaning text, kin
 DECLARE
     type oid := (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attname = job_column.name AND NOT a.attisdropped);
     declared CONSTANT text := format_type(type, NULL);
+    -- exactly this type, whatever the table has: a session that has made one report keeps plans, which take no other
+    wanted CONSTANT text := CASE kind WHEN 'time' THEN 'timestamptz' WHEN 'number' THEN 'float8' ELSE kind END;
+    casting CONSTANT text := CASE WHEN type = wanted::regtype THEN '' ELSE '::' || wanted END;
     base oid;
+    present text[];
     value text := quote_ident(name);
     wrong text;
 BEGIN
+    IF type IS NULL THEN
+        present := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum);
+        RAISE EXCEPTION 'table % has no column %', jobs, coalesce(quote_ident(left(name, 64)), 'NULL') USING ERRCODE = 'undefined_column',
+            DETAIL = format('It has %s.', coalesce(nullif(array_to_string(present[1:20], ', '), ''), 'no columns') || CASE WHEN cardinality(present) > 20 THEN ', ...' ELSE '' END);
+    END IF;
     LOOP -- a domain is what it is over
         SELECT t.typbasetype INTO base FROM pg_type AS t WHERE t.oid = type AND t.typtype = 'd';
         EXIT WHEN NOT FOUND;
         type := base;
     END LOOP;
-    IF kind = 'text' THEN
-        RETURN CASE WHEN type = 'text'::regtype THEN value ELSE value || '::text' END;
-    ELSIF kind = 'time' AND type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
-        RETURN CASE WHEN type = 'timestamptz'::regtype THEN value ELSE value || '::timestamptz' END;
+    IF kind = 'text' OR kind = 'time' AND type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
+        RETURN value || casting;
     ELSIF kind = 'time' THEN
         RAISE EXCEPTION 'column "%" of table % must be a time, not %', name, jobs, declared
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
@@ -40,9 +47,8 @@ BEGIN
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
                   HINT = 'Name another column in the argument "columns", or convert it in a view and give the view instead of the table.';
     END IF;
-    -- a number is float8: of integers, a part of an hour would be no hour, and a session keeps plans for one type
-    RETURN CASE WHEN kind = 'number' THEN value || CASE WHEN type = 'float8'::regtype THEN '' ELSE '::float8' END
-                WHEN type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value
+    -- a number is float8: of integers, a part of an hour would be no hour
+    RETURN CASE WHEN kind = 'number' OR type IN ('smallint'::regtype, 'integer'::regtype) OR type = 'bigint'::regtype AND kind = 'bigint' THEN value || casting
                 -- what is no whole number is 0, which no graph, batch or number of devices is: NULL would be read as what is usual
                 ELSE format('CASE WHEN %1$s BETWEEN %2$s AND %3$s AND %1$s = trunc(%1$s) THEN %1$s::%4$s WHEN %1$s IS NOT NULL THEN 0 END',
                             value, CASE kind WHEN 'bigint' THEN '-9e15' ELSE '-2e9' END, CASE kind WHEN 'bigint' THEN '9e15' ELSE '2e9' END, kind) END;
@@ -142,12 +148,21 @@ BEGIN
             HINT = format('Name the column that says when jobs %s, or say that there is none: columns => ''{"%s": null}''.',
                           CASE c.meaning WHEN 'finished_at' THEN 'ended' ELSE 'began' END, c.meaning);
     END LOOP;
-    FOR c IN SELECT m.meaning, a.attname AS name, CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END AS type, t.typcategory AS category
+    FOR c IN SELECT m.meaning, a.attname AS name, format_type(a.atttypid, NULL) AS declared, b.type, b.category
              FROM unnest('{finished_at,started_at,duration_s}'::text[]) WITH ORDINALITY AS m(meaning, nth)
                   JOIN pg_attribute AS a ON a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped
-                       AND a.attname = CASE WHEN columns ? m.meaning THEN columns ->> m.meaning ELSE m.meaning END
-                  JOIN pg_type AS t ON t.oid = a.atttypid
+                       AND a.attname = CASE WHEN columns ? m.meaning THEN columns ->> m.meaning ELSE m.meaning END,
+                  -- a domain is what it is over
+                  LATERAL (WITH RECURSIVE over AS (SELECT t.* FROM pg_type AS t WHERE t.oid = a.atttypid
+                                                   UNION ALL SELECT t.* FROM over AS d JOIN pg_type AS t ON t.oid = d.typbasetype WHERE d.typtype = 'd')
+                           SELECT d.oid AS type, d.typcategory AS category FROM over AS d WHERE d.typtype <> 'd') AS b
              ORDER BY m.nth LOOP
+        -- others of this category, such as money, cannot be compared with a number
+        IF c.category = 'N' AND c.meaning <> 'duration_s' AND c.type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
+            RAISE EXCEPTION 'column "%" of table % must be a time or a number, not %', c.name, jobs, c.declared
+                USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', c.meaning),
+                      HINT = format('Name another column in the argument "columns", or say that there is none: columns => ''{"%s": null}''.', c.meaning);
+        END IF;
         conditions := concat_ws(' AND ', conditions, CASE WHEN c.type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN format('isfinite(%I)', c.name)
                                                           -- seconds since 1970, 0 or NaN where there is no end; words such as Unknown
                                                           WHEN c.category = 'N' AND c.meaning <> 'duration_s' THEN format('%1$I > 0 AND %1$I::text <> ''NaN''', c.name)

@@ -198,10 +198,11 @@ COMMENT ON FUNCTION perfmodel.report_jobs_text(bigint) IS 'a number of jobs in w
 CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false, left_out bigint DEFAULT 0) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    hours CONSTANT text := 'greatest(gpu_count, 0) * duration_s / 3600';
+    -- a job without a duration that can be has no hours: NULL, NaN and Infinity would come first where the most are asked for
+    hours CONSTANT text := 'CASE WHEN duration_s BETWEEN 0 AND 1e12 THEN greatest(gpu_count, 0) * duration_s / 3600 ELSE 0 END';
     asked CONSTANT text := format(E'SELECT graph_id, gpu, batch, dtype, layout, framework, sum(%s) AS gpu_hours,\n'
         '       perfmodel.predict_train_time(graph_id, gpu, batch, dtype, layout, framework, %L, on_error => ''null'') AS step_ms\n'
-        'FROM (%s) AS job GROUP BY 1, 2, 3, 4, 5, 6', hours, predictor, source);
+        'FROM (%s) AS job GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(%1$s) > 0', hours, predictor, source);
     bucket text;
     sums record;
     unknown record;
@@ -210,7 +211,8 @@ DECLARE
     page text;
 BEGIN
     EXECUTE format('SELECT count(*) AS jobs, sum(%s) AS gpu_hours, count(DISTINCT team) AS teams, count(DISTINCT gpu) AS gpus, count(DISTINCT graph_id) AS networks,
-                           count(*) FILTER (WHERE gpu_count < 1) AS odd, min(submitted_at) AT TIME ZONE ''UTC'' AS first, max(submitted_at) AT TIME ZONE ''UTC'' AS last FROM (%s) AS job', hours, source) INTO sums;
+                           count(*) FILTER (WHERE gpu_count < 1) AS odd, count(*) FILTER (WHERE duration_s BETWEEN 0 AND 1e12 IS NOT TRUE) AS untimed,
+                           min(submitted_at) AT TIME ZONE ''UTC'' AS first, max(submitted_at) AT TIME ZONE ''UTC'' AS last FROM (%s) AS job', hours, source) INTO sums;
     EXECUTE format('SELECT sum(jobs) FILTER (WHERE g.graph_id IS NULL) AS network, sum(jobs) FILTER (WHERE perfmodel.find_gpu(k.gpu) IS NULL) AS gpu
                     FROM (SELECT graph_id, gpu, count(*) AS jobs FROM (%s) AS job GROUP BY 1, 2) AS k LEFT JOIN perfmodel.graph AS g ON g.graph_id = k.graph_id', source) INTO unknown;
     page := concat('<section aria-labelledby="jobs"><h2 id="jobs">What ran</h2>
@@ -220,7 +222,8 @@ BEGIN
         CASE WHEN unknown.network > 0 THEN format(' The networks of %s are not known here.', perfmodel.report_jobs_text(unknown.network::bigint)) END,
         CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s are not known here.', perfmodel.report_jobs_text(unknown.gpu::bigint)) END,
         CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END,
-        CASE WHEN sums.odd > 0 THEN format(' Without GPU-hours: %s, whose gpu_count is no whole number from 1 on.', perfmodel.report_jobs_text(sums.odd)) END, '</p>
+        CASE WHEN sums.odd > 0 THEN format(' Without GPU-hours: %s, whose gpu_count is no whole number from 1 on.', perfmodel.report_jobs_text(sums.odd)) END,
+        CASE WHEN sums.untimed > 0 THEN format(' Without GPU-hours: %s, whose duration_s is missing or not from 0 to 1e12 seconds.', perfmodel.report_jobs_text(sums.untimed)) END, '</p>
 <dl class="tiles">', perfmodel.report_tile('jobs', to_char(sums.jobs, 'FM999,999,999,990')),
         perfmodel.report_tile('GPU-hours', to_char(sums.gpu_hours, 'FM999,999,999,990')), perfmodel.report_tile('teams', sums.teams::text),
         perfmodel.report_tile('kinds of GPU', sums.gpus::text), perfmodel.report_tile('networks', sums.networks::text), E'</dl>\n');
@@ -245,7 +248,7 @@ FROM h JOIN t USING (team) JOIN g USING (gpu)
 GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, source, hours), 'GPU-hours'),
     perfmodel.report_plot(format('GPU-hours by %s', bucket), format('When the jobs of each %s were submitted.', bucket), 'areas', format(
 $query$WITH job AS (%s),
-h AS (SELECT date_trunc(%L, submitted_at, 'UTC') AS at, coalesce(gpu::text, 'unknown') AS gpu, coalesce(sum(%s), 0) AS hours
+h AS (SELECT date_trunc(%L, submitted_at, 'UTC') AS at, coalesce(gpu::text, 'unknown') AS gpu, sum(%s) AS hours
       FROM job GROUP BY 1, 2),
 g AS (SELECT gpu, row_number() OVER (ORDER BY sum(hours) DESC, gpu) AS nth FROM h GROUP BY 1),
 -- a value is drawn up to the next one: where no jobs follow, it is 0
@@ -258,7 +261,7 @@ $query$WITH job AS (%s),
 n AS (SELECT coalesce(g.name, 'unknown') AS name, sum(%s) AS hours
       FROM job LEFT JOIN perfmodel.graph AS g USING (graph_id) GROUP BY 1)
 SELECT format('%%s %%%%, ', round((100 * hours / sum(hours) OVER ())::numeric, 1)) || name AS label, hours AS x
-FROM n ORDER BY hours DESC, name LIMIT 12$query$, source, hours), 'GPU-hours'),
+FROM n WHERE hours > 0 ORDER BY hours DESC, name LIMIT 12$query$, source, hours), 'GPU-hours'),
     perfmodel.report_plot('The same work on one kind of GPU',
         'GPU-hours of the jobs that can be predicted: as they ran, and as they would be if all had run on one kind of GPU (amp, or fp32 where it has no matrix units), '
         'by the ratio of predicted steps. A whisker goes from the sum of the lower ends of the 90 % intervals to the sum of the upper ends. '
@@ -272,7 +275,7 @@ moved AS (SELECT card.name, card.nth, gpu_hours / asked.step_ms AS scale, p.*
           WHERE asked.step_ms > 0),
 card_sum AS (SELECT name, nth, sum(scale * step_ms) AS x, sum(scale * step_ms_low) AS low, sum(scale * step_ms_high) AS high,
                     sum(scale * step_ms) FILTER (WHERE NOT in_domain) / sum(scale * step_ms) AS outside FROM moved GROUP BY name, nth)
-SELECT 'as they ran' AS label, 'measured' AS series, sum(gpu_hours) AS x, NULL::float8 AS low, NULL::float8 AS high, 0 AS nth FROM asked WHERE step_ms > 0
+SELECT 'as they ran' AS label, 'measured' AS series, sum(gpu_hours) AS x, NULL::float8 AS low, NULL::float8 AS high, 0 AS nth FROM asked WHERE step_ms > 0 HAVING count(*) > 0
 UNION ALL
 SELECT name, CASE WHEN outside > 0.95 THEN 'predicted, out of the domain' WHEN outside > 0.05 THEN 'predicted, partly out of it'
                   ELSE 'predicted' END, x, low, high, nth

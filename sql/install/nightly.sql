@@ -91,7 +91,9 @@ BEGIN ATOMIC
         FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu
              LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype
     ), sorted AS (
-        SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL OR n.nodes IS NULL THEN 'unknown'
+        SELECT n.*, CASE WHEN n.graph_id IS NULL OR n.gpu IS NULL OR n.dtype = '' OR n.layout = '' OR n.batch IS NULL OR n.world_size IS NULL OR n.nodes IS NULL
+                              -- longer than text_limits.sql lets a measurement have: one such job must not stop all others
+                              OR octet_length(n.framework) > 512 THEN 'unknown'
                          WHEN n.restarts > 0 THEN 'restarted'
                          WHEN n.steps IS NULL OR n.steps < $5 THEN 'few steps'
                          WHEN n.duration_s IS NULL OR n.duration_s < 2 * $4 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
