@@ -8,6 +8,8 @@
  */
 #include "kinds/opclass/opclass.h"
 
+#include <math.h>
+
 #define LEAST_PRODUCT	0.75	/* of the time of large matrix products at the peak; some of it counts as memory */
 #define LEAST_MEMORY	1.0		/* of the time of traffic at the bandwidth */
 
@@ -16,6 +18,12 @@
  * div of 100 MB and more, 8 cards) reach 0.71 to 0.91, as medians of a card.
  */
 #define UPDATE_SHARE	0.75
+
+/*
+ * What an update takes at most, over its traffic at the bandwidth.  PyTorch's updates of many small tensors take 2 to 3 times
+ * that (timm's rows); on cards with few rows, with an update and without, chance decides what the fit takes for one.
+ */
+#define MOST_UPDATE		3.0
 
 /* Class of a group of columns; PM_CLASS_OTHER for operators that are not known. */
 static int
@@ -47,8 +55,21 @@ pm_opclass_least(const pm_columns *c, const char *const *types, double compute_f
 	}
 }
 
+/* Whether the bandwidth of the device says what the update takes. */
+static bool
+has_known_update(const pm_question *q)
+{
+	return !q->gpu->is_cpu && q->optimizer != PM_OPT_OTHER && !pm_framework_fuses(q->framework);
+}
+
 double
 pm_opclass_least_update(const pm_question *q)
 {
-	return q->gpu->is_cpu || q->optimizer == PM_OPT_OTHER || pm_framework_fuses(q->framework) ? 0 : 1 / UPDATE_SHARE;
+	return has_known_update(q) ? 1 / UPDATE_SHARE : 0;
+}
+
+double
+pm_opclass_most_update(const pm_question *q)
+{
+	return has_known_update(q) ? MOST_UPDATE : INFINITY;
 }

@@ -52,14 +52,14 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
-	double		least = r->least_update * t->phase_us[3 * i + 2] / 1000;
+	double		traffic = t->phase_us[3 * i + 2] / 1000;
 	double		update;
 	double		ms;
 	int			largest = 0;
 
 	pm_opclass_load_of(t, i, &r->cards, v, &update);
 	update *= update_factor;
-	update = update > least ? update : least;
+	update = traffic > 0 ? fmin(fmax(update, r->least_update * traffic), r->most_update * traffic) : update;
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];

@@ -123,6 +123,8 @@ void		pm_opclass_least(const pm_columns *c, const char *const *types, double com
  * framework fuses its kernels, and of an optimizer that is not known, nor what it moves.
  */
 double		pm_opclass_least_update(const pm_question *q);
+/* What it takes at most; infinite where the above is 0. */
+double		pm_opclass_most_update(const pm_question *q);
 
 /* ---- operators.c ---- */
 
@@ -144,6 +146,7 @@ typedef struct pm_opclass_rates
 	pm_card_factors bound_cards;	/* those in that format */
 	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products over that in that format; 0: it does not bound them */
 	double		least_update;	/* pm_opclass_least_update() */
+	double		most_update;	/* pm_opclass_most_update() */
 } pm_opclass_rates;
 
 pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
