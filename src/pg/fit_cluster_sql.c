@@ -25,6 +25,7 @@
 #include "errors.h"
 #include "fit_cluster.h"
 #include "locks.h"
+#include "measurements.h"
 #include "parallel.h"
 #include "plans.h"
 #include "results.h"
@@ -576,7 +577,7 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 	if (t.name != NULL)
 		check_new_name(t.name);
 	t.all = PG_ARGISNULL(2);
-	t.profiles = t.all ? (Datum) 0 : PG_GETARG_DATUM(2);
+	t.profiles = t.all ? (Datum) 0 : PointerGetDatum(pm_stored_profiles(PG_GETARG_ARRAYTYPE_P(2)));
 	t.predictor = PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3);
 	if ((known = take_turn(t.cluster, &p)) == NULL)
 		pm_problem_raise(&p);

@@ -233,6 +233,8 @@ pm_calibrate_memory(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+	if (ids != NULL)
+		ids = pm_stored_profiles(ids);
 /* ---------- compare_memory ---------- */
 
 #define N_COMPARED 8
