@@ -356,10 +356,10 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	pm_arg_float8(&a, f->unseen_below);
 	SPI_connect();
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("cluster \"%s\" came with the extension and cannot be changed", name != NULL ? pm_shown_name(name) : cluster),
-				 errhint("Give the fitted cluster a name of its own: name => '...'.")));
+	{
+		pm_cluster_refuse_builtin(name != NULL ? name : cluster);
+		pm_not_stored(&insert, "cluster", "stored");
+	}
 	stored = pm_value_text(0, 1, cxt);
 	SPI_finish();
 	return stored;
@@ -369,7 +369,7 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 static bool
 is_refusal(int sqlstate)
 {
-	return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlstate == ERRCODE_RAISE_EXCEPTION ||
+	return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlstate == ERRCODE_RAISE_EXCEPTION || sqlstate == ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION ||
 		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION;
 }
 
