@@ -282,6 +282,22 @@ query_rows(ArrayType *array, pm_rows_use use)
 
 /* ---------- graphs ---------- */
 
+/* Whether row 0 of SPI's result, with its document, is a graph whose steps can be predicted. */
+static bool
+read_graph(loader *l, graph_entry *e, pm_status *st)
+{
+	MemoryContext work = AllocSetContextCreate(l->cxt, "perfmodel document", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	bool		good = pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, JSONBOID, NULL)), &l->arena, &e->graph, st);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	/* the stored one, which reports and queries show too, not what this library would derive */
+	e->graph.family = pm_value_text(0, 2, l->cxt);
+	SPI_freetuptable(SPI_tuptable);
+	return good && pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, st) == PM_OK;
+}
+
 static void
 load_graph(loader *l, graph_entry *e)
 {
@@ -290,19 +306,10 @@ load_graph(loader *l, graph_entry *e)
 	};
 	Datum		arg = Int64GetDatum(e->graph_id);
 	pm_status	st = {PM_OK};
-	MemoryContext work = AllocSetContextCreate(l->cxt, "perfmodel document", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old;
 
 	if (pm_run(&query, &arg, NULL, true) != 1)
 		pm_no_such_graph(e->graph_id);
-	old = MemoryContextSwitchTo(work);
-	pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, JSONBOID, NULL)), &l->arena, &e->graph);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
-	/* the stored one, which reports and queries show too, not what this library would derive */
-	e->graph.family = pm_value_text(0, 2, l->cxt);
-	SPI_freetuptable(SPI_tuptable);
-	e->unfit = pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, &st) != PM_OK;
+	e->unfit = !read_graph(l, e, &st);
 	if (!e->unfit)
 		return;
 	if (st.code != PM_ERR_INPUT && st.code != PM_ERR_LIMIT)
