@@ -75,6 +75,34 @@ time_or_none(uint64 row, int col)
 	return isnull ? DT_NOBEGIN : DatumGetTimestampTz(d);
 }
 
+void
+pm_job_note(pm_job_row *row, const char *what)
+{
+	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
+}
+
+/* The graph by its number. */
+static void
+read_graph_id(uint64 row, pm_job_question *q)
+{
+	bool		isnull;
+
+	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, INT8OID, &isnull));
+	q->has_graph_id = !isnull && q->words.graph_id != PM_NO_ID;
+	if (!isnull && !q->has_graph_id)
+		q->not_meant = "graph_id is no whole number that a graph has";
+}
+
+/* A time that was read as the first or the last one that there is: its job is planned with that. */
+static void
+note_if_outside(pm_job_row *r, const char *column, TimestampTz t)
+{
+	if (t == PM_FIRST_TIME_DAY * USECS_PER_DAY)
+		pm_job_note(r, psprintf("%s is before all times that are known: taken as the first", column));
+	else if (t == PM_LAST_TIME_DAY * USECS_PER_DAY)
+		pm_job_note(r, psprintf("%s is after all times that are known: taken as the last", column));
+}
+
 static void
 read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 {
@@ -90,8 +118,10 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 		.graph = pm_value_text_or_null(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
 		.duration_s = pm_value_float8(row, Q_DURATION),.duration_p90_s = pm_value_float8(row, Q_P90)
 	};
-	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, INT8OID, &isnull));
-	q->has_graph_id = !isnull;
+	read_graph_id(row, q);
+	note_if_outside(r, "submitted_at", r->submitted_at);
+	note_if_outside(r, "started_at", r->started_at);
+	note_if_outside(r, "deadline", r->deadline);
 	q->words.batch = DatumGetInt32(pm_value(row, Q_BATCH, INT4OID, &isnull));
 	q->has_batch = !isnull && q->words.batch != PM_NOT_WHOLE;
 	q->no_batch = isnull ? "no batch" : "batch is no whole number from 1 to 16777216";
@@ -105,12 +135,6 @@ read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 	q->words.cluster = text_or_null(row, Q_CLUSTER, cxt);
 	q->words.parallel = (pm_parallel) PM_PARALLEL_NONE;
 	q->words.parallel.world_size = q->gpu_count;
-}
-
-void
-pm_job_note(pm_job_row *row, const char *what)
-{
-	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
 }
 
 /* A format as name_alias says, where it is no word of ours. */
