@@ -121,6 +121,7 @@ SELECT kind, e_value > 1000 AS strong FROM perfmodel.drift_evidence((SELECT arra
 SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES
     ($$SELECT perfmodel.drift('judged', by => '{gpu,colour}')$$), ($$SELECT perfmodel.drift('judged', by => NULL)$$), ($$SELECT perfmodel.drift('judged', by => '{{gpu},{dtype}}')$$),
     ($$SELECT perfmodel.drift('judged', by => '{NULL}')$$), ($$SELECT perfmodel.drift('judged', slice => '0')$$), ($$SELECT perfmodel.drift('judged', slice => '1 month')$$),
+    ($$SELECT perfmodel.drift('judged', slice => '2147483647 days')$$),
     ($$SELECT perfmodel.drift('no such')$$), ($$SELECT perfmodel.drift_evidence('{1}', '{0.5}', '{0.5,0.6}')$$),
     ($$SELECT perfmodel.drift_evidence('{1,NULL}', '{0.5,0.5}', '{0.5,0.6}')$$), ($$SELECT perfmodel.drift_evidence('{1}', '{0.7}', '{0.6}')$$),
     ($$SELECT perfmodel.drift_evidence('{1}', '{NaN}', '{0.6}')$$), ($$SELECT perfmodel.proportion_bounds(2, 1)$$),

@@ -49,6 +49,9 @@ SELECT perfmodel.load_graph(NULL), perfmodel.load_graph(NULL, 'x'), perfmodel.gr
 -- what is loaded does not change, but for its name and source
 SELECT helper.error_of(format('UPDATE perfmodel.graph SET doc = %L WHERE graph_id = %s', '{}', :id));
 SELECT helper.error_of(format('UPDATE perfmodel.graph SET structure = %L WHERE graph_id = %s', 'x', :id));
+-- a row that load_graph has not written has a structure like the others
+SELECT s, split_part(helper.error_of(format('INSERT INTO perfmodel.graph (graph_id, name, model, family, source, nodes, params, unknown_ops, structure, doc) OVERRIDING SYSTEM VALUE VALUES (-1, ''bad'', ''bad'', ''bad'', ''x'', 1, 1, 0, %L, ''{}'')', s)), E'\n', 1) AS error_of
+FROM unnest('{x,"",0,0123456789ABCDEF,0123456789abcdef0}'::text[]) AS s;
 UPDATE perfmodel.graph SET name = 'another' WHERE name = 'other';
 SELECT perfmodel.graph_id('another') = :other AS renamed;
 SELECT helper.error_of($$SELECT perfmodel.graph_id('tiny8')$$);

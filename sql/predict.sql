@@ -161,13 +161,22 @@ EXECUTE q \gset second_
 SELECT :first_predict_train_time <> :second_predict_train_time AS changed;
 SELECT perfmodel.activate_predictor('line') > 0 AS activated;
 
--- a document that did not come by load_graph: the error says which graph, to who trains on it, too
+-- a document that did not come by load_graph: the error says which graph, and whoever uses all measurements goes without it
 BEGIN;
 INSERT INTO perfmodel.graph (graph_id, name, model, family, source, nodes, params, unknown_ops, structure, doc) OVERRIDING SYSTEM VALUE
-VALUES (-77, 'not loaded', 'm', 'f', 's', 1, 1, 0, '0', '{}');
+VALUES (-77, 'not loaded', 'm', 'f', 's', 1, 1, 0, '0123456789abcdef', '{}');
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) VALUES (-77, 'T4', 8, 1);
 SAVEPOINT asked;
 SELECT perfmodel.predict_train_time(-77, 'T4', 8);
 ROLLBACK TO asked;
-SELECT perfmodel.estimate_training('linear');
+SELECT p.graph_id = -77 AS no_graph, p.step_ms IS NOT NULL AS answered, p.note FROM perfmodel.predict_many(ARRAY[-77, perfmodel.graph_id('anet4@16')], '{T4,T4}', '{8,8}', on_error => 'null') AS p ORDER BY 1 DESC;
+UPDATE perfmodel.profile SET peak_memory_mb = 1000 WHERE graph_id IN (-77, perfmodel.graph_id('anet4@16'));
+SET LOCAL client_min_messages = notice;
+SELECT count(*) > 0 AS estimated FROM perfmodel.estimate_training('linear');
+SELECT n > 0 AS evaluated FROM perfmodel.evaluate() WHERE grouped_by = 'overall';
+SELECT count(*) > 0 AS compared FROM perfmodel.compare_memory();
+SELECT count(*) > 0 AS calibrated FROM perfmodel.calibrate_memory();
+SELECT count(*) > 0 AS judged FROM perfmodel.drift();
+SELECT length(perfmodel.report()) > 0 AS reported;
+SELECT count(*) > 0 AS ranked FROM perfmodel.leaderboard('{linear}', '{batch}', 2);
 ROLLBACK;

@@ -16,6 +16,14 @@ SELECT name FROM perfmodel.predictor WHERE active;
 SELECT helper.error_of(q) FROM unnest(ARRAY[$$SELECT perfmodel.activate_predictor('smal')$$, $$SELECT perfmodel.activate_predictor(NULL)$$,
     $$SELECT perfmodel.drop_predictor('smal')$$, $$SELECT perfmodel.drop_predictor(NULL)$$]) AS q;
 SELECT name FROM perfmodel.predictor WHERE active;
+-- a trigger of the user's own that keeps the row as it is: that is said, and not that there is no such predictor
+BEGIN;
+CREATE FUNCTION helper.keep_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+SELECT n AS kept, helper.error_of(format('CREATE TRIGGER keep_row BEFORE UPDATE OR DELETE ON perfmodel.predictor FOR EACH ROW WHEN (OLD.name = %L) EXECUTE FUNCTION helper.keep_row(); %s', n, q)) AS error_of
+FROM (VALUES (1, 'line', $$SELECT perfmodel.activate_predictor('line')$$), (2, 'small', $$SELECT perfmodel.activate_predictor('line')$$),
+    (3, 'line', $$SELECT perfmodel.drop_predictor('line')$$), (4, 'line', $$SELECT perfmodel.drop_predictor('lime')$$)) AS v (nr, n, q) ORDER BY nr;
+ROLLBACK;
+SELECT name FROM perfmodel.predictor WHERE active;
 
 -- drop: weights go, the run stays without its predictor; then none is active
 BEGIN;

@@ -203,7 +203,7 @@ SELECT helper.error_of('SELECT perfmodel.finished_jobs(0::regclass)');
 
 SELECT helper.error_of('SELECT * FROM perfmodel.place(''light'', nodes => ''{n1}'', node_gpus => ''{T4}'', node_free => ''{1}'', max_slowdown => 0.5)');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.place(''to_place'', %s, predictor => ''queue'')', a)) FROM unnest(ARRAY['nodes => ''{a}'', node_gpus => ''{T4,T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{}''',
-    'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{-1}''', 'nodes => ''{NULL}'', node_gpus => ''{T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', policy => ''best''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', at => ''-infinity''']) AS a;
+    'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{-1}''', 'nodes => ''{NULL}'', node_gpus => ''{T4}'', node_free => ''{1}''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', policy => ''best''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', at => ''-infinity''', 'nodes => ''{a}'', node_gpus => ''{T4}'', node_free => ''{1}'', at => ''4714-11-24 00:00:00+00 BC''']) AS a;
 
 -- ---- nothing is silent: columns that are not found, devices that are not known, arguments that are not given
 CREATE TABLE runs AS SELECT 1 AS nr, 'bnet5@32' AS network, 'T4' AS device, 64 AS bs, 1000 AS iterations, now() AS submitted_at;
@@ -267,6 +267,22 @@ SELECT f.job_id, f.gpu_count, f.p50_s = one.p50_s AS as_numbers, f.note FROM per
 UPDATE as_frame SET batch = 'many' WHERE job_id = '2';
 SELECT helper.error_of($$SELECT * FROM perfmodel.forecast_jobs('as_frame')$$);
 DROP TABLE as_frame;
+-- no number of a column is rounded to the id of a graph, and one that is out of range, or a date after the last time, is no error
+CREATE TABLE by_id AS SELECT v.* FROM (VALUES (1, 0::float8, 1000::numeric, '2026-01-01'::date, '2026-02-01'::timestamp), (2, 0.4, 1000, NULL, NULL), (3, 'NaN', 1000, NULL, NULL), (4, 1e300, 1000, NULL, NULL),
+    (5, 0, '1e400', NULL, NULL), (6, 0, '-1e400', NULL, NULL), (7, 0, '1e-400', NULL, NULL), (8, 0, 'NaN', NULL, NULL), (9, 0, 1000, '5874897-12-31', NULL), (10, 0, 1000, '4714-11-24 BC', '294276-12-31 23:59:59'),
+    (11, 0, 1000, 'infinity', '-infinity')) AS v (job_id, graph_id, steps, submitted_at, deadline);
+ALTER TABLE by_id ADD gpu text DEFAULT 'T4', ADD batch integer DEFAULT 8;
+UPDATE by_id SET graph_id = graph_id + (SELECT min(graph_id) FROM perfmodel.graph) WHERE graph_id < 1e300;
+SELECT f.job_id, f.p50_s = one.p50_s AS as_first, f.note FROM perfmodel.forecast_jobs('by_id') AS f, perfmodel.forecast_jobs('by_id') AS one WHERE one.job_id = '1' ORDER BY f.job_id::int;
+SELECT job_id, start_p50 IS NOT NULL AS starts, note FROM perfmodel.queue_eta('by_id', free => '{"T4": 1}', policy => 'sjf', at => '2026-01-01 12:00+00') ORDER BY job_id::int;
+SELECT helper.error_of($$SELECT perfmodel.queue_eta('by_id', free => '{"T4": 1}', policy => 'sjf', at => '4714-11-24 00:00:00+00 BC')$$);
+SELECT count(*) FROM perfmodel.deadline_probability('by_id', free => '{"T4": 1}', at => '2026-01-01 12:00+00');
+ALTER TABLE by_id ALTER steps TYPE text USING '1000', ALTER graph_id TYPE numeric USING CASE graph_id WHEN 'NaN' THEN NULL ELSE graph_id::numeric END;
+UPDATE by_id SET graph_id = 9223372036854775808 WHERE job_id = 4;
+SELECT job_id, p50_s IS NOT NULL AS asked, note FROM perfmodel.forecast_jobs('by_id') WHERE job_id::int <= 4 ORDER BY job_id;
+ALTER TABLE by_id ALTER graph_id TYPE float4 USING CASE job_id WHEN 1 THEN 1234567 WHEN 2 THEN 1.5 END;
+SELECT job_id, p50_s IS NOT NULL AS asked, note FROM perfmodel.forecast_jobs('by_id') WHERE job_id::int <= 2 ORDER BY job_id;
+DROP TABLE by_id;
 -- in the history, too, and only where it is read; '' is an end that is yet to come
 ALTER TABLE as_text ADD "ended ""at""" text, ADD started_at text;
 UPDATE as_text SET "ended ""at""" = CASE job_id WHEN '2' THEN '2026-01-01 11:30+00' ELSE ' ' END;

@@ -143,6 +143,12 @@ SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', profi
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('nowhere')$$) ~ 'unknown cluster "nowhere"' AS unknown;
 SELECT helper.error_of(format('SELECT perfmodel.fit_cluster(''aws-g4dn-12xlarge'', %L, predictor => ''roof'')', n)) FROM unnest(ARRAY['', ' -- ', repeat('x', 513)]) AS n;
 SELECT perfmodel.fit_cluster(NULL) IS NULL AS nothing;
+-- a trigger of the user's own that keeps the row away is no cluster of the extension
+SAVEPOINT s;
+CREATE FUNCTION helper.keep_cluster() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER keep_cluster BEFORE INSERT ON perfmodel.cluster FOR EACH ROW EXECUTE FUNCTION helper.keep_cluster();
+SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'kept away', predictor => 'roof')$$);
+ROLLBACK TO s;
 -- what cannot be true is not stored
 SAVEPOINT s;
 UPDATE perfmodel.profile SET step_ms = step_ms / 100 WHERE world_size > 1;

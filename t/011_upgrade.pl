@@ -91,12 +91,14 @@ is(differences(catalog('fresh', 'perfmodel'), catalog('long', 'perfmodel')), '',
 $node->safe_psql('wild', q{CREATE EXTENSION perfmodel VERSION '0.1.0'});
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('wild'), '-f', "$dir/0.1.0.sql" ], 'rows of 0.1.0 for bounds');
 $node->safe_psql('wild', q{UPDATE perfmodel.op_profile SET forward_ms = 6e8, backward_ms = 6e8 ;
+    INSERT INTO perfmodel.graph (name, model, family, source, nodes, params, unknown_ops, structure, doc) VALUES ('by hand', 'm', 'f', 's', 1, 1, 0, 'x', '{}');
     UPDATE perfmodel.profile SET step_ms = 1e12 WHERE profile_id IN (SELECT profile_id FROM perfmodel.profile ORDER BY 1 LIMIT 2)});
 ($rc, $out, $err) = $node->psql('wild', 'ALTER EXTENSION perfmodel UPDATE');
-like($err, qr/not allowed any more\nDETAIL:.*2 rows of perfmodel\.profile where not step_ms BETWEEN 1e-6 AND 1e9\n1 row of perfmodel\.op_profile where not forward_ms \+ backward_ms <= 1e9\nHINT:.*Nothing was changed.*SELECT \* FROM perfmodel\.profile WHERE NOT/s,
+like($err, qr/not allowed any more\nDETAIL:.*2 rows of perfmodel\.profile where not step_ms BETWEEN 1e-6 AND 1e9\n1 row of perfmodel\.op_profile where not forward_ms \+ backward_ms <= 1e9\n1 row of perfmodel\.graph where not structure [^\n]*\nHINT:.*Nothing was changed.*SELECT \* FROM perfmodel\.profile WHERE NOT/s,
     'rows out of bounds are counted');
 is($node->safe_psql('wild', q{SELECT extversion FROM pg_extension WHERE extname = 'perfmodel'}), '0.1.0', 'and nothing is done');
 $node->safe_psql('wild', q{DELETE FROM perfmodel.profile WHERE NOT (step_ms BETWEEN 1e-6 AND 1e9); DELETE FROM perfmodel.op_profile WHERE NOT (forward_ms + backward_ms <= 1e9);
+    DELETE FROM perfmodel.graph WHERE name = 'by hand';
     ALTER EXTENSION perfmodel UPDATE});
 is(differences(catalog('fresh', 'perfmodel'), catalog('wild', 'perfmodel')), '', 'without them all is as in a fresh installation');
 

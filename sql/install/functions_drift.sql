@@ -80,8 +80,8 @@ BEGIN ATOMIC
            AND perfmodel.require(drift.by <@ '{gpu,dtype,layout,framework,family}',
                                  'unknown grouping in ' || coalesce(quote_literal(left(drift.by::text, 64)), 'null'),
                                  'Known are gpu, dtype, layout, framework, family.')
-           AND perfmodel.require(slice IS NULL OR (slice > interval '0' AND extract(month FROM slice) = 0 AND extract(year FROM slice) = 0),
-                                 'slice must be a time above 0 without months and years', 'For example: slice => ''7 days''.')
+           AND perfmodel.require(slice IS NULL OR (slice > interval '0' AND slice <= interval '36500 days' AND extract(month FROM slice) = 0 AND extract(year FROM slice) = 0),
+                                 'slice must be a time above 0, of at most 36500 days, without months and years', 'For example: slice => ''7 days''.')
            -- raises where there is no such predictor, also while nothing was measured
            AND CASE WHEN drift.predictor IS NULL THEN true ELSE (SELECT count(*) FROM perfmodel.corrections(drift.predictor)) >= 0 END AS good
     ), residual AS MATERIALIZED (

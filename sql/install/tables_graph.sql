@@ -10,7 +10,7 @@ CREATE TABLE perfmodel.graph (
     nodes       integer     NOT NULL,
     params      float8      NOT NULL,
     unknown_ops integer     NOT NULL,
-    structure   text        NOT NULL,
+    structure   text        NOT NULL CONSTRAINT graph_structure_is_hash CHECK (structure ~ '^[0-9a-f]{16}$'),
     loaded_at   timestamptz NOT NULL DEFAULT pg_catalog.now(),
     doc         jsonb       NOT NULL
 );
@@ -29,6 +29,7 @@ COMMENT ON COLUMN perfmodel.graph.structure IS 'hash of operators, shapes, attri
 COMMENT ON COLUMN perfmodel.graph.loaded_at IS 'start of the transaction that loaded it';
 COMMENT ON COLUMN perfmodel.graph.doc IS 'the document as it was loaded';
 COMMENT ON CONSTRAINT graph_name_not_empty ON perfmodel.graph IS 'a graph has a name';
+COMMENT ON CONSTRAINT graph_structure_is_hash ON perfmodel.graph IS '16 digits, as load_graph writes it';
 COMMENT ON INDEX perfmodel.graph_structure_idx IS 'finds the same network under other names';
 
 CREATE TABLE perfmodel.graph_node (

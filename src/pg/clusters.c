@@ -411,3 +411,18 @@ pm_cluster_has_gpu(const pm_fabric *f)
 
 	return c == NULL || c->gpu != NULL;
 }
+
+void
+pm_cluster_refuse_builtin(const char *name)
+{
+	static pm_plan find = {
+		"SELECT FROM perfmodel.cluster WHERE name OPERATOR(pg_catalog.=) $1 AND builtin", 1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(name);
+
+	if (pm_run(&find, &arg, NULL, false) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 errmsg("cluster \"%s\" came with the extension and cannot be changed", pm_shown_name(name)),
+				 errhint("Give the fitted cluster a name of its own: name => '...'.")));
+}

@@ -29,4 +29,7 @@ extern int	pm_cluster_own(const pm_fabric *f, const int64 **graphs, const double
 /* Whether a cluster that was just looked up is of one device, and not of any. */
 extern bool pm_cluster_has_gpu(const pm_fabric *f);
 
+/* Raise where the cluster of that name came with the extension: its row never changes. Inside SPI_connect(). */
+extern void pm_cluster_refuse_builtin(const char *name);
+
 #endif

@@ -25,6 +25,7 @@
 #include "errors.h"
 #include "fit_cluster.h"
 #include "locks.h"
+#include "measurements.h"
 #include "parallel.h"
 #include "plans.h"
 #include "results.h"
@@ -355,10 +356,10 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 	pm_arg_float8(&a, f->unseen_below);
 	SPI_connect();
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 errmsg("cluster \"%s\" came with the extension and cannot be changed", name != NULL ? pm_shown_name(name) : cluster),
-				 errhint("Give the fitted cluster a name of its own: name => '...'.")));
+	{
+		pm_cluster_refuse_builtin(name != NULL ? name : cluster);
+		pm_not_stored(&insert, "cluster", "stored");
+	}
 	stored = pm_value_text(0, 1, cxt);
 	SPI_finish();
 	return stored;
@@ -368,7 +369,7 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 static bool
 is_refusal(int sqlstate)
 {
-	return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlstate == ERRCODE_RAISE_EXCEPTION ||
+	return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE || sqlstate == ERRCODE_RAISE_EXCEPTION || sqlstate == ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION ||
 		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION;
 }
 
@@ -576,7 +577,7 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 	if (t.name != NULL)
 		check_new_name(t.name);
 	t.all = PG_ARGISNULL(2);
-	t.profiles = t.all ? (Datum) 0 : PG_GETARG_DATUM(2);
+	t.profiles = t.all ? (Datum) 0 : PointerGetDatum(pm_stored_profiles(PG_GETARG_ARRAYTYPE_P(2)));
 	t.predictor = PG_ARGISNULL(3) ? NULL : PG_GETARG_TEXT_PP(3);
 	if ((known = take_turn(t.cluster, &p)) == NULL)
 		pm_problem_raise(&p);

@@ -27,16 +27,23 @@ PG_FUNCTION_INFO_V1(pm_family_of);
 PG_FUNCTION_INFO_V1(pm_graph_id);
 PG_FUNCTION_INFO_V1(pm_find_graph);
 
-void
-pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g)
+static pm_code
+read_doc(Jsonb *doc, pm_arena *a, pm_graph *g, pm_status *st)
 {
-	pm_status	st = {PM_OK};
 	char	   *written = JsonbToCString(NULL, &doc->root, VARSIZE(doc));
 	char	   *text = pm_to_core(written);
 
 	if (text != written)
 		pfree(written);
-	if (pm_graph_from_json(text, strlen(text), a, g, &st) != PM_OK)
+	return pm_graph_from_json(text, strlen(text), a, g, st);
+}
+
+void
+pm_graph_from_doc(Jsonb *doc, pm_arena *a, pm_graph *g)
+{
+	pm_status	st = {PM_OK};
+
+	if (read_doc(doc, a, g, &st) != PM_OK)
 		pm_raise(&st);
 }
 
@@ -46,14 +53,21 @@ say_graph(void *arg)
 	errcontext("stored graph with graph_id %lld", (long long) *(int64 *) arg);
 }
 
-void
-pm_graph_from_row(int64 graph_id, Jsonb *doc, pm_arena *a, pm_graph *g)
+bool
+pm_graph_from_row(int64 graph_id, Jsonb *doc, pm_arena *a, pm_graph *g, pm_status *st)
 {
 	ErrorContextCallback frame = {.previous = error_context_stack,.callback = say_graph,.arg = &graph_id};
+	pm_status	why = {PM_OK};
 
 	error_context_stack = &frame;
-	pm_graph_from_doc(doc, a, g);
+	if (read_doc(doc, a, g, &why) != PM_OK && why.code != PM_ERR_INPUT && why.code != PM_ERR_LIMIT)
+		pm_raise(&why);
 	error_context_stack = frame.previous;
+	if (why.code == PM_OK)
+		return true;
+	pm_fail(st, why.code, "the document of graph %lld is none that load_graph takes: %s", (long long) graph_id, why.message);
+	pm_hint(st, "It was stored in another way. Delete its measurements, and its row in perfmodel.graph.");
+	return false;
 }
 
 /* ---------- load_graph ---------- */

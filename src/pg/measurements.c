@@ -34,6 +34,7 @@ PG_FUNCTION_INFO_V1(pm_all_profiles);
 #define ALL_PROFILES	PG_INT64_MIN	/* no profile_id: what perfmodel.all_profiles() returns */
 #define MAX_NAMED		5		/* bad rows that an error names */
 #define SORTED_AT_ONCE	1000000 /* ids, in about 0.1 s */
+#define FEW_IDS			100000	/* that = ANY is ready for in about 0.1 s */
 #define ROWS_A_CHECK	10000	/* measurements, a few MB: so far apart the limit of memory is looked at */
 
 /* Columns of the query below. */
@@ -118,31 +119,62 @@ sort_ids(int64 *ids, int n)
 	return ids;
 }
 
-/* Sorted ids without duplicates. */
+/* Sorted ids without duplicates. Nulls are an error, or left out. */
 static int64 *
-distinct_ids(ArrayType *array, int *n)
+distinct_ids(ArrayType *array, bool with_nulls, int *n)
 {
 	Datum	   *elems;
 	bool	   *nulls;
 	int			count;
+	int			given = 0;
 	int64	   *ids;
 
 	deconstruct_array(array, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elems, &nulls, &count);
 	ids = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * Max(count, 1));
 	for (int i = 0; i < count; i++)
 	{
-		if (nulls[i])
+		if (nulls[i] && !with_nulls)
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("profiles must not contain nulls")));
-		ids[i] = DatumGetInt64(elems[i]);
+		if (!nulls[i])
+			ids[given++] = DatumGetInt64(elems[i]);
 	}
-	ids = sort_ids(ids, count);
+	ids = sort_ids(ids, given);
 	*n = 0;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < given; i++)
 		if (*n == 0 || ids[*n - 1] != ids[i])
 			ids[(*n)++] = ids[i];
 	return ids;
+}
+
+ArrayType *
+pm_stored_profiles(ArrayType *array)
+{
+	static pm_plan query = {"SELECT profile_id FROM perfmodel.profile ORDER BY profile_id"};
+	MemoryContext cxt = CurrentMemoryContext;
+	int64	   *ids;
+	int			n;
+	int			at = 0;
+	int			left = 0;
+
+	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) <= FEW_IDS)
+		return array;
+	ids = distinct_ids(array, true, &n);
+	SPI_connect();
+	pm_run(&query, NULL, NULL, true);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		int64		stored = DatumGetInt64(pm_value(i, 1, INT8OID, NULL));
+
+		while (at < n && ids[at] < stored)
+			at++;
+		if (at < n && ids[at] == stored)
+			ids[left++] = stored;
+	}
+	SPI_finish();
+	MemoryContextSwitchTo(cxt);
+	return DatumGetArrayTypeP(pm_int8_array(ids, left));
 }
 
 Datum
@@ -243,12 +275,28 @@ query_rows(ArrayType *array, pm_rows_use use)
 		pm_run(use == PM_ROWS_PASSES_APART ? &all_modes : &all, NULL, NULL, true);
 		return;
 	}
-	ids = distinct_ids(array, &n);
+	ids = distinct_ids(array, false, &n);
 	arg = pm_int8_array(ids, n);
 	check_all_found(ids, n, pm_run(&by_id, &arg, NULL, true));
 }
 
 /* ---------- graphs ---------- */
+
+/* Whether row 0 of SPI's result, with its document, is a graph whose steps can be predicted. */
+static bool
+read_graph(loader *l, graph_entry *e, pm_status *st)
+{
+	MemoryContext work = AllocSetContextCreate(l->cxt, "perfmodel document", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
+	bool		good = pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, JSONBOID, NULL)), &l->arena, &e->graph, st);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(work);
+	/* the stored one, which reports and queries show too, not what this library would derive */
+	e->graph.family = pm_value_text(0, 2, l->cxt);
+	SPI_freetuptable(SPI_tuptable);
+	return good && pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, st) == PM_OK;
+}
 
 static void
 load_graph(loader *l, graph_entry *e)
@@ -258,19 +306,10 @@ load_graph(loader *l, graph_entry *e)
 	};
 	Datum		arg = Int64GetDatum(e->graph_id);
 	pm_status	st = {PM_OK};
-	MemoryContext work = AllocSetContextCreate(l->cxt, "perfmodel document", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old;
 
 	if (pm_run(&query, &arg, NULL, true) != 1)
 		pm_no_such_graph(e->graph_id);
-	old = MemoryContextSwitchTo(work);
-	pm_graph_from_row(e->graph_id, DatumGetJsonbP(pm_value(0, 1, JSONBOID, NULL)), &l->arena, &e->graph);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(work);
-	/* the stored one, which reports and queries show too, not what this library would derive */
-	e->graph.family = pm_value_text(0, 2, l->cxt);
-	SPI_freetuptable(SPI_tuptable);
-	e->unfit = pm_skeleton_build(&e->graph, l->merged, &l->arena, &e->skeleton, &st) != PM_OK;
+	e->unfit = !read_graph(l, e, &st);
 	if (!e->unfit)
 		return;
 	if (st.code != PM_ERR_INPUT && st.code != PM_ERR_LIMIT)

@@ -37,6 +37,12 @@ extern ArrayType *pm_profiles_arg(FunctionCallInfo fcinfo, int i, bool *none);
 /* The same; none is an error. */
 extern ArrayType *pm_some_profiles_arg(FunctionCallInfo fcinfo, int i);
 
+/*
+ * Of very many ids those that measurements have, each once; else the ids as they are.  For = ANY, which the server prepares
+ * in one go that no cancel ends, 10 s long for tens of millions of ids.
+ */
+extern ArrayType *pm_stored_profiles(ArrayType *ids);
+
 /* The quantity that argument i names, "step_ms" by default; an unknown one is an error that lists the known. */
 extern const pm_quantity *pm_quantity_arg(FunctionCallInfo fcinfo, int i);
 

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "cache/freshness.h"
+#include "cache/graph_cache.h"
 #include "catalog.h"
 #include "encoding.h"
 #include "measurements.h"
@@ -192,6 +193,30 @@ calibrate(const measured_row *rows, int n, pm_rows_out *out)
 	pfree(samples);
 }
 
+/* Leave out the rows whose graph is none: one of them must not keep all others from being used. Returns how many are left. */
+static int
+leave_out_unfit(measured_row *rows, int n)
+{
+	pm_problem	p = {0};
+	pm_problem	first = {0};
+	int			left = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pm_graph_look_up(rows[i].graph_id, &p) != NULL)
+			rows[left++] = rows[i];
+		else if (first.message == NULL)
+			first = p;
+	}
+	if (left < n)
+		ereport(NOTICE,
+				(errmsg_plural("%d measurement is left out: its graph cannot be read",
+							   "%d measurements are left out: their graphs cannot be read", n - left, n - left),
+				 errdetail("%c%s.", pg_toupper((unsigned char) first.message[0]), first.message + 1)));
+	return left;
+}
+
 typedef void (*group_function) (const measured_row *rows, int n, pm_rows_out *out);
 
 /* Call f for the measurements of each device, framework and format. */
@@ -208,9 +233,12 @@ for_each_group(FunctionCallInfo fcinfo, group_function f)
 	pm_rows_begin(fcinfo, &out);
 	pm_require_catalog();
 	ids = pm_some_profiles_arg(fcinfo, 0);
+	if (ids != NULL)
+		ids = pm_stored_profiles(ids);
 	pm_freshen();
 	SPI_connect();
 	rows = read_rows(ids, caller, &n);
+	n = leave_out_unfit(rows, n);
 	if (n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_NO_DATA_FOUND),

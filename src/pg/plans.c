@@ -67,18 +67,23 @@ pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only)
 }
 
 void
-pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table)
+pm_not_stored(pm_plan *p, const char *table, const char *done)
 {
-	if (pm_run(p, values, nulls, false) == 1)
-		return;
 	/* a plan that a rule has left nothing of is not made anew when the rule goes */
 	SPI_freeplan(p->plan);
 	p->plan = NULL;
 	ereport(ERROR,
 			(errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
-			 errmsg("a row of perfmodel.%s was not stored", table),
-			 errdetail("Nothing of what belongs to it is stored either."),
+			 errmsg("a row of perfmodel.%s was not %s", table, done),
+			 errdetail("Nothing of what belongs to it is %s either.", done),
 			 errhint("A trigger or a rule of yours on perfmodel.%s may keep rows away.", table)));
+}
+
+void
+pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table)
+{
+	if (pm_run(p, values, nulls, false) != 1)
+		pm_not_stored(p, table, "stored");
 }
 
 void

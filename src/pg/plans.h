@@ -7,6 +7,7 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 
+#include "compat.h"
 #include "features/question.h"
 
 /* A query whose plan is kept for the session. */
@@ -29,6 +30,9 @@ extern uint64 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_onl
 
 /* The same of a statement that stores one row in perfmodel.TABLE, and raises where it has not: a trigger may keep rows away. */
 extern void pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table);
+
+/* Raise because p has not changed a row that is there.  done: "stored", "deleted". */
+pg_noreturn extern void pm_not_stored(pm_plan *p, const char *table, const char *done);
 
 /* Whether a statement of ours that only reads is being run. */
 extern bool pm_reading(void);

@@ -192,7 +192,11 @@ Datum
 pm_break_lines_sql(PG_FUNCTION_ARGS)
 {
 	char	   *markup = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	pm_arena	arena;
+	pm_status	st = {PM_OK};
 
-	pm_break_lines(markup);
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	if (pm_break_lines(markup, &arena, &st) != PM_OK)
+		pm_raise(&st);
 	PG_RETURN_TEXT_P(cstring_to_text(markup));
 }

@@ -31,15 +31,47 @@ name_arg(FunctionCallInfo fcinfo)
 	return text_to_cstring(PG_GETARG_TEXT_PP(0));
 }
 
-/* Run a statement that returns the predictor_id of the one row it is for. */
+static void
+require_predictor(const char *name)
+{
+	static pm_plan find = {
+		"SELECT FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(name);
+
+	if (pm_run(&find, &arg, NULL, false) == 0)
+		pm_no_such_predictor(name);
+}
+
+/* Run a statement that returns the predictor_id of the one row it is for. done: what it does with it, for an error. */
 static int64
-run_for(pm_plan *p, const char *name)
+run_for(pm_plan *p, const char *name, const char *done)
 {
 	Datum		arg = CStringGetTextDatum(name);
 
 	if (pm_run(p, &arg, NULL, false) == 0)
-		pm_no_such_predictor(name);
+	{
+		/* only now: until then another transaction may have dropped it */
+		require_predictor(name);
+		pm_not_stored(p, "predictor", done);
+	}
 	return DatumGetInt64(pm_value(0, 1, INT8OID, NULL));
+}
+
+/* Make the others of its quantity no active ones. */
+#define OTHER_ACTIVE \
+	" WHERE active AND name OPERATOR(pg_catalog.<>) $1" \
+	" AND quantity OPERATOR(pg_catalog.=) (SELECT quantity FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1)"
+static void
+deactivate_others(const char *name)
+{
+	static pm_plan deactivate = {"UPDATE perfmodel.predictor SET active = false" OTHER_ACTIVE, 1, {TEXTOID}};
+	static pm_plan left = {"SELECT FROM perfmodel.predictor" OTHER_ACTIVE, 1, {TEXTOID}};
+	Datum		arg = CStringGetTextDatum(name);
+
+	pm_run(&deactivate, &arg, NULL, false);
+	if (pm_run(&left, &arg, NULL, false) > 0)
+		pm_not_stored(&deactivate, "predictor", "stored");
 }
 
 /*
@@ -72,30 +104,21 @@ notice_devices_lost(const char *name)
 Datum
 pm_activate_predictor(PG_FUNCTION_ARGS)
 {
-	static pm_plan find = {
-		"SELECT predictor_id FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1", 1, {TEXTOID}
-	};
-	static pm_plan deactivate = {
-		"UPDATE perfmodel.predictor SET active = false WHERE active AND name OPERATOR(pg_catalog.<>) $1"
-		" AND quantity OPERATOR(pg_catalog.=) (SELECT quantity FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.=) $1)",
-		1, {TEXTOID}
-	};
 	static pm_plan activate = {
 		"UPDATE perfmodel.predictor SET active = true WHERE name OPERATOR(pg_catalog.=) $1 RETURNING predictor_id",
 		1, {TEXTOID}
 	};
 	const char *name = name_arg(fcinfo);
-	Datum		arg = CStringGetTextDatum(name);
 	int64		id;
 
 	PreventCommandIfReadOnly("perfmodel.activate_predictor()");
 	SPI_connect();
 	/* one at a time, so that there is never a moment with two */
 	pm_lock_name("active predictor", "");
-	run_for(&find, name);
+	require_predictor(name);
 	notice_devices_lost(name);
-	pm_run(&deactivate, &arg, NULL, false);
-	id = run_for(&activate, name);
+	deactivate_others(name);
+	id = run_for(&activate, name, "stored");
 	SPI_finish();
 	PG_RETURN_INT64(id);
 }
@@ -128,7 +151,7 @@ pm_drop_predictor(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("perfmodel.drop_predictor()");
 	SPI_connect();
 	refuse_of_extension(name);
-	id = run_for(&drop, name);
+	id = run_for(&drop, name, "deleted");
 	if (DatumGetBool(pm_value(0, 2, BOOLOID, NULL)))
 		ereport(NOTICE,
 				(errmsg("predictor \"%s\" was the active one; none is active now", name),

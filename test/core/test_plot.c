@@ -213,6 +213,14 @@ test_long_words(void)
 		CHECK(m.failed && m.why == PM_CANCELLED);
 		CHECK_EQ(asked, 3);
 	}
+	{
+		pm_status	st = {PM_OK};
+
+		asked = 0;
+		CHECK_EQ(pm_break_lines(long_words, &a, &st), PM_CANCELLED);
+		CHECK_EQ(asked, 3);
+		CHECK_EQ(st.code, PM_CANCELLED);
+	}
 	pm_arena_release(&a);
 }
 
@@ -220,12 +228,13 @@ static void
 test_lines(void)
 {
 	char		text[1000];
+	pm_status	st = {PM_OK};
 	int			longest = 0;
 
 	for (int i = 0; i < 999; i++)
 		text[i] = i % 17 == 16 ? ' ' : 'x';
 	text[999] = '\0';
-	pm_break_lines(text);
+	CHECK(pm_break_lines(text, &arena, &st) == PM_OK);
 	for (int i = 0, line = 0; i < 999; i++)
 		longest = (line = text[i] == '\n' ? 0 : line + 1) > longest ? line : longest;
 	CHECK(longest <= PM_MARKUP_LINE && longest > PM_MARKUP_LINE - 20);
@@ -244,13 +253,13 @@ test_lines(void)
 		CHECK_EQ(bare, 298);
 		CHECK_HAS(m.text, "y\n&lt;y");
 		CHECK_HAS(m.text, "<wbr\n>y");
-		pm_break_lines(m.text);
+		CHECK(pm_break_lines(m.text, &arena, &st) == PM_OK);
 		CHECK(strchr(m.text, ' ') == NULL);
 	}
 	/* nothing to break at: as it was */
 	memset(text, 'x', 300);
 	text[300] = '\0';
-	pm_break_lines(text);
+	CHECK(pm_break_lines(text, &arena, &st) == PM_OK);
 	CHECK(strchr(text, '\n') == NULL);
 }
 

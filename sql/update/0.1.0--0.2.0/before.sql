@@ -62,7 +62,7 @@ ALTER TABLE perfmodel.profile
 DROP INDEX perfmodel.predictor_one_active;
 CREATE UNIQUE INDEX predictor_one_active ON perfmodel.predictor (quantity) WHERE active;
 
--- What a sheet or a measurement may say has bounds. Rows outside of them, which no predictor could have learned from, stop
+-- What a graph, a sheet or a measurement may say has bounds. Rows outside of them, which no predictor could have learned from, stop
 -- the update, which then has changed nothing: the list says how many there are of which, and how to find them.
 DO $$
 DECLARE
@@ -87,7 +87,8 @@ DECLARE
         ARRAY['op_profile', 'op_profile_backward_ms_positive_finite', 'op_profile_backward_ms_in_range', 'backward_ms BETWEEN 1e-6 AND 1e9'],
         ARRAY['op_profile', 'op_profile_spread_not_negative_finite', 'op_profile_spread_in_range', 'spread BETWEEN 0 AND 1e6'],
         ARRAY['op_profile', NULL, 'op_profile_sum_ms_in_range', 'forward_ms + backward_ms <= 1e9'],
-        ARRAY['profile', 'profile_optimizer_known', 'profile_optimizer_known', 'optimizer IN (''sgd'', ''sgd_momentum'', ''adam'', ''adamw'', ''none'', ''other'')']];
+        ARRAY['profile', 'profile_optimizer_known', 'profile_optimizer_known', 'optimizer IN (''sgd'', ''sgd_momentum'', ''adam'', ''adamw'', ''none'', ''other'')'],
+        ARRAY['graph', NULL, 'graph_structure_is_hash', 'structure ~ ''^[0-9a-f]{16}$''']];
     b text[];
     n bigint;
     wrong text;
@@ -101,7 +102,7 @@ BEGIN
         END IF;
     END LOOP;
     IF wrong IS NOT NULL THEN
-        RAISE EXCEPTION 'there are measurements or data sheets with values that are not allowed any more'
+        RAISE EXCEPTION 'there are graphs, measurements or data sheets with values that are not allowed any more'
             USING ERRCODE = 'check_violation', DETAIL = wrong,
                   HINT = 'Nothing was changed. Correct or delete these rows, and update again. They are found by, for example: ' || example;
     END IF;

@@ -85,7 +85,8 @@ pm_plot_svg(const pm_plot *p, pm_arena *a, char **svg, pm_status *st)
 	pm_canvas_end(&c);
 	if (c.out.failed)
 		return pm_no_memory(st, a);
-	pm_break_lines(c.out.text);
+	if ((rc = pm_break_lines(c.out.text, a, st)) != PM_OK)
+		return rc;
 	*svg = c.out.text;
 	return PM_OK;
 }

@@ -255,14 +255,16 @@ pm_put_preformatted(pm_markup *m, const char *words)
 	}
 }
 
-void
-pm_break_lines(char *text)
+pm_code
+pm_break_lines(char *text, const pm_arena *a, pm_status *st)
 {
 	char	   *blank = NULL;
 	char	   *start = text;
 
 	for (char *s = text; *s; s++)
 	{
+		if ((s - text) % POLL_LETTERS == POLL_LETTERS - 1 && pm_stopped(a, st))
+			return PM_CANCELLED;
 		if (*s == '\n')
 		{
 			start = s + 1;
@@ -281,4 +283,5 @@ pm_break_lines(char *text)
 					blank = t;
 		}
 	}
+	return PM_OK;
 }

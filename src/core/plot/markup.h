@@ -50,7 +50,10 @@ void		pm_put_json_words(pm_markup *m, const char *words, size_t most);
  */
 void		pm_put_preformatted(pm_markup *m, const char *words);
 
-/* No line longer than PM_MARKUP_LINE where there is a blank to break it at; markup means the same with a line's end there. */
-void		pm_break_lines(char *text);
+/*
+ * No line longer than PM_MARKUP_LINE where there is a blank to break it at; markup means the same with a line's end there.
+ * PM_CANCELLED by the hooks of the arena: the beginning has been broken.
+ */
+pm_code		pm_break_lines(char *text, const pm_arena *a, pm_status *st);
 
 #endif

@@ -36,32 +36,37 @@ pm_no_such_graph(int64 graph_id)
 	pm_problem_raise(&p);
 }
 
-/* Parse the document of row 0 of SPI's result into a new entry. */
+/* Parse the document of row 0 of SPI's result into a new entry; NULL: it is no graph. */
 static pm_cached *
-parse(int64 graph_id)
+parse(int64 graph_id, pm_status *st)
 {
 	pm_cached  *e = pm_cache_make(&(pm_cached_key) {PM_CACHED_PARSED, graph_id});
 
 	e->born = DatumGetTimestampTz(pm_value(0, 1, TIMESTAMPTZOID, NULL));
-	pm_graph_from_row(graph_id, DatumGetJsonbP(pm_value(0, 2, JSONBOID, NULL)), &e->arena, &e->graph[0]);
+	/* what is not kept goes with the memory of SPI */
+	if (!pm_graph_from_row(graph_id, DatumGetJsonbP(pm_value(0, 2, JSONBOID, NULL)), &e->arena, &e->graph[0], st))
+		return NULL;
 	pm_cache_keep(e);
 	return e;
 }
 
-/* NULL: there is no such row. */
+/* NULL: *p says that there is no such row, or that its document is no graph. */
 static pm_cached *
-load(int64 graph_id)
+load(int64 graph_id, pm_problem *p)
 {
 	static pm_plan query = {
 		"SELECT loaded_at, doc FROM perfmodel.graph WHERE graph_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(graph_id);
 	pm_cached  *e = NULL;
+	pm_status	st = {PM_OK};
 
 	SPI_connect();
 	if (pm_run(&query, &arg, NULL, true) > 0)
-		e = parse(graph_id);
+		e = parse(graph_id, &st);
 	SPI_finish();
+	if (e == NULL)
+		*p = st.code != PM_OK ? pm_problem_of_status("unfit_graph", &st) : no_such_graph(graph_id);
 	return e;
 }
 
@@ -108,12 +113,9 @@ pm_graph_look_up(int64 graph_id, pm_problem *p)
 	/* a parsed one alone may be of any age */
 	drop_if_there(PM_CACHED_GRAPH, graph_id);
 	drop_if_there(PM_CACHED_PARSED, graph_id);
-	parsed = load(graph_id);
+	parsed = load(graph_id, p);
 	if (parsed == NULL)
-	{
-		*p = no_such_graph(graph_id);
 		return NULL;
-	}
 	e = pm_cache_make(&key);
 	e->born = parsed->born;
 	e->checked = pm_generation;
@@ -127,12 +129,13 @@ static pm_cached *
 parsed_of(pm_cached *graph)
 {
 	pm_cached  *e = pm_cache_find(&(pm_cached_key) {PM_CACHED_PARSED, graph->key.id});
+	pm_problem	p;
 
 	Assert(pm_cache_good(graph));
 	if (e == NULL)
-		e = load(graph->key.id);
+		e = load(graph->key.id, &p);
 	if (e == NULL)
-		pm_no_such_graph(graph->key.id);
+		pm_problem_raise(&p);
 	return e;
 }
 

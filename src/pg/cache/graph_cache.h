@@ -8,7 +8,7 @@
 #include "compat.h"
 #include "problem.h"
 
-/* A known graph; NULL, with *p filled, when there is none of that id. Valid until the next pm_freshen(). */
+/* A known graph; NULL, with *p filled, when there is none of that id, or its document is no graph. Valid until the next pm_freshen(). */
 extern pm_cached *pm_graph_look_up(int64 graph_id, pm_problem *p);
 /* All of it, as it was parsed. Raises. Valid until the next pm_freshen(). */
 extern const pm_graph *pm_graph_whole(pm_cached *graph);

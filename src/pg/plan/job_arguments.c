@@ -4,6 +4,7 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
+#include "utils/datetime.h"
 #include "utils/timestamp.h"
 
 #include "catalog.h"
@@ -50,6 +51,12 @@ pm_at_argument(FunctionCallInfo fcinfo, int arg)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"at\" must be a finite time")));
+	/* so that the history that is looked at, of a few centuries at most, has times */
+	if (at < (date2j(1, 1, 1) - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"at\" must not be before the year 1"),
+				 errhint("It is the time for which the jobs are planned; left out, it is now.")));
 	return at;
 }
 

@@ -23,6 +23,7 @@
 #include "plan/graph_names.h"
 #include "plan/job_memory.h"
 #include "plan/job_query.h"
+#include "plan/job_read.h"
 #include "plan/job_rows.h"
 #include "plan/name_aliases.h"
 #include "plans.h"
@@ -40,78 +41,6 @@
 #define MOST_KINDS 10
 
 /* ---------- one job ---------- */
-
-/* What the row says beside what pm_job_row shows. */
-typedef struct pm_job_question
-{
-	pm_asked_words words;
-	bool		has_batch;
-	const char *no_batch;		/* why not */
-	bool		has_graph_id;
-	char	   *graph;			/* name, or NULL */
-	char	   *taken;			/* a sentence about a word that was taken for another; NULL: none was */
-	const char *not_meant;		/* why that means no graph */
-	int32		gpu_count;
-	double		steps;			/* NaN: none */
-	double		done;
-	double		duration_s;
-	double		duration_p90_s;
-} pm_job_question;
-
-static text *
-text_or_null(uint64 row, int col, MemoryContext cxt)
-{
-	char	   *s = pm_value_text_or_null(row, col, cxt);
-
-	return s != NULL ? cstring_to_text(s) : NULL;
-}
-
-static TimestampTz
-time_or_none(uint64 row, int col)
-{
-	bool		isnull;
-	Datum		d = pm_value(row, col, TIMESTAMPTZOID, &isnull);
-
-	return isnull ? DT_NOBEGIN : DatumGetTimestampTz(d);
-}
-
-static void
-read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
-{
-	bool		isnull;
-
-	*r = (pm_job_row) {
-		.id = pm_value_text_or_null(row, Q_ID, cxt),.team = pm_value_text_or_null(row, Q_TEAM, cxt),.gpu = pm_value_text_or_null(row, Q_GPU, cxt),
-		.submitted_at = time_or_none(row, Q_SUBMITTED),.started_at = time_or_none(row, Q_STARTED),.deadline = time_or_none(row, Q_DEADLINE),.finished_at = time_or_none(row, Q_FINISHED),
-		.p10_s = get_float8_nan(),.p50_s = get_float8_nan(),.p90_s = get_float8_nan(),
-		.step_ms = get_float8_nan(),.steps_left = get_float8_nan(),.weight = pm_value_float8(row, Q_WEIGHT),.noise_scale = pm_value_float8(row, Q_NOISE),.share_left = 1,.live = DatumGetBool(pm_value(row, Q_LIVE, BOOLOID, NULL))
-	};
-	*q = (pm_job_question) {
-		.graph = pm_value_text_or_null(row, Q_GRAPH, cxt),.steps = pm_value_float8(row, Q_STEPS),.done = pm_value_float8(row, Q_DONE),
-		.duration_s = pm_value_float8(row, Q_DURATION),.duration_p90_s = pm_value_float8(row, Q_P90)
-	};
-	q->words.graph_id = DatumGetInt64(pm_value(row, Q_GRAPH_ID, INT8OID, &isnull));
-	q->has_graph_id = !isnull;
-	q->words.batch = DatumGetInt32(pm_value(row, Q_BATCH, INT4OID, &isnull));
-	q->has_batch = !isnull && q->words.batch != PM_NOT_WHOLE;
-	q->no_batch = isnull ? "no batch" : "batch is no whole number from 1 to 16777216";
-	q->gpu_count = DatumGetInt32(pm_value(row, Q_GPU_COUNT, INT4OID, &isnull));
-	if (isnull)
-		q->gpu_count = 1;
-	q->words.dtype = text_or_null(row, Q_DTYPE, cxt);
-	q->words.layout = text_or_null(row, Q_LAYOUT, cxt);
-	q->words.framework = text_or_null(row, Q_FRAMEWORK, cxt);
-	q->words.optimizer = text_or_null(row, Q_OPTIMIZER, cxt);
-	q->words.cluster = text_or_null(row, Q_CLUSTER, cxt);
-	q->words.parallel = (pm_parallel) PM_PARALLEL_NONE;
-	q->words.parallel.world_size = q->gpu_count;
-}
-
-void
-pm_job_note(pm_job_row *row, const char *what)
-{
-	row->note = row->note != NULL ? psprintf("%s; %s", row->note, what) : pstrdup(what);
-}
 
 /* A number of devices that no job can have is none: it is said, and nothing is predicted of the job. */
 static void
@@ -425,7 +354,7 @@ read_rows(pm_jobs *jobs, text *predictor, MemoryContext cxt)
 		int			to = is_live ? live++ : jobs->n + over++;
 
 		CHECK_FOR_INTERRUPTS();
-		read_row(i, cxt, &jobs->rows[to], &jobs->questions[to]);
+		pm_job_read_row(i, cxt, &jobs->rows[to], &jobs->questions[to]);
 		jobs->questions[to].words.predictor = predictor;
 		/* of what is over, the whole work counts */
 		if (!is_live)
@@ -450,7 +379,7 @@ pm_jobs_read_from(const pm_job_table *t, TimestampTz recent_from, int most)
 	if (SPI_execute_with_args(sql, asked.nargs, asked.types, asked.args, NULL, true, 1) != SPI_OK_SELECT)
 		elog(ERROR, "cannot read the jobs");
 	if (SPI_processed > 0)
-		recent_from = time_or_none(0, 1);
+		recent_from = pm_job_time_or_none(0, 1);
 	SPI_finish();
 	return recent_from;
 }

@@ -368,16 +368,67 @@ static char *
 whole_number(const char *column, const char *type)
 {
 	const char *v = psprintf("%s::pg_catalog.numeric", column);
+	bool		is_long = strcmp(type, "pg_catalog.int8") == 0;
+	const char *most = is_long ? PM_MOST_ID : "2000000000";
 
-	return psprintf("CASE WHEN %s OPERATOR(pg_catalog.>=) -2000000000 AND %s OPERATOR(pg_catalog.<=) 2000000000 AND %s OPERATOR(pg_catalog.=) pg_catalog.trunc(%s) THEN %s::%s"
-					" WHEN %s IS NOT NULL THEN %d END", v, v, v, v, v, type, column, PM_NOT_WHOLE);
+	return psprintf("CASE WHEN %s OPERATOR(pg_catalog.>=) -%s AND %s OPERATOR(pg_catalog.<=) %s AND %s OPERATOR(pg_catalog.=) pg_catalog.trunc(%s) THEN %s::%s"
+					" WHEN %s IS NOT NULL THEN '" INT64_FORMAT "'::%s END", v, most, v, most, v, v, v, type, column, is_long ? PM_NO_ID : (int64) PM_NOT_WHOLE, type);
+}
+
+/* A numeric as the nearest double, which one of hundreds of digits is not without an error. */
+static char *
+nearest_double(const char *v)
+{
+	return psprintf("CASE WHEN %s OPERATOR(pg_catalog.=) 'NaN'::pg_catalog.numeric THEN 'NaN'::pg_catalog.float8"
+					" WHEN %s OPERATOR(pg_catalog.>) 1e300 THEN 'Infinity'::pg_catalog.float8"
+					" WHEN %s OPERATOR(pg_catalog.<) -1e300 THEN '-Infinity'::pg_catalog.float8"
+					" WHEN pg_catalog.abs(%s) OPERATOR(pg_catalog.<) 1e-300 THEN 0::pg_catalog.float8 ELSE %s::pg_catalog.float8 END", v, v, v, v, v);
+}
+
+/* A date or a time of no zone; dates go on for millions of years after the last time that there is. */
+static char *
+nearest_time(const char *v, Oid type)
+{
+	const char *t = format_type_be_qualified(type);
+
+	return psprintf("CASE WHEN pg_catalog.isfinite(%s) AND %s OPERATOR(pg_catalog.>) '294276-12-30'::%s THEN '" PM_LAST_TIME "'::pg_catalog.timestamptz"
+					" WHEN pg_catalog.isfinite(%s) AND %s OPERATOR(pg_catalog.<) '4714-11-26 BC'::%s THEN '" PM_FIRST_TIME "'::pg_catalog.timestamptz"
+					" ELSE %s::pg_catalog.timestamptz END", v, v, t, v, v, t, v);
+}
+
+static bool
+is_integer_type(const char *type)
+{
+	return strcmp(type, "pg_catalog.int4") == 0 || strcmp(type, "pg_catalog.int8") == 0;
+}
+
+/* Whether each value of a column's type is one of the integer type. */
+static bool
+all_are(Oid column_type, const char *type)
+{
+	return column_type == INT2OID || column_type == INT4OID || (column_type == INT8OID && strcmp(type, "pg_catalog.int8") == 0);
+}
+
+/* The value of a table's column that is no text. */
+static char *
+value_of_type(const pm_job_table *t, pm_job_column what, const char *type)
+{
+	const char *column = t->column[what];
+	Oid			is = t->column_type[what];
+
+	if (TypeCategory(is) == TYPCATEGORY_NUMERIC && is_integer_type(type) && !all_are(is, type))
+		/* the cast of a float4 to numeric keeps six digits */
+		return whole_number(is == FLOAT4OID ? psprintf("%s::pg_catalog.float8", column) : column, type);
+	if (is == NUMERICOID && strcmp(type, "pg_catalog.float8") == 0)
+		return nearest_double(column);
+	if ((is == DATEOID || is == TIMESTAMPOID) && strcmp(type, "pg_catalog.timestamptz") == 0)
+		return nearest_time(column, is);
+	return psprintf("%s::%s", column, type);
 }
 
 char *
 pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 {
-	bool		is_number;
-
 	if (t->column[what] == NULL)
 		return psprintf("NULL::%s", type);
 	/* as reports and collect_from_jobs read it */
@@ -390,12 +441,9 @@ pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type)
 		const char *text = psprintf("%s::pg_catalog.text", t->column[what]);
 
 		return psprintf("CASE WHEN " PM_NOT_BLANK " THEN %s END", text,
-						strcmp(type, "pg_catalog.int4") == 0 ? whole_number(text, type) : psprintf("%s::%s", t->column[what], type));
+						is_integer_type(type) ? whole_number(text, type) : psprintf("%s::%s", t->column[what], type));
 	}
-	is_number = OidIsValid(t->relid) && TypeCategory(t->column_type[what]) == TYPCATEGORY_NUMERIC;
-	if (is_number && strcmp(type, "pg_catalog.int4") == 0 && t->column_type[what] != INT4OID && t->column_type[what] != INT2OID)
-		return whole_number(t->column[what], type);
-	return psprintf("%s::%s", t->column[what], type);
+	return OidIsValid(t->relid) ? value_of_type(t, what, type) : psprintf("%s::%s", t->column[what], type);
 }
 
 char *

@@ -48,6 +48,16 @@ typedef enum pm_job_column
 /* Devices of one job: more are a mistake. */
 #define PM_MAX_GPU_COUNT 1000000
 
+/* The same of an identifier; others are within this number, of either sign. */
+#define PM_NO_ID PG_INT64_MIN
+#define PM_MOST_ID "9000000000000000000"
+
+/* What a date or a time without a zone is read as that is before or after all times with one; every zone can show these two. */
+#define PM_FIRST_TIME "4714-11-26 00:00:00+00 BC"
+#define PM_LAST_TIME "294276-12-30 00:00:00+00"
+#define PM_FIRST_TIME_DAY INT64CONST(-2451543) /* the same in days from 2000-01-01 on */
+#define PM_LAST_TIME_DAY INT64CONST(106751981)
+
 typedef struct pm_job_table
 {
 	Oid			relid;			/* InvalidOid: arrays in place of a table */
@@ -88,7 +98,8 @@ extern void pm_job_table_need_question(const pm_job_table *t);
 /*
  * "column"::type for the select list, or NULL::type where the table has none.
  * type is written with its schema.  Of a text, '' and blanks are NULL, whether it is read as a name, a number or a time;
- * job_id and team are left as they are.  Raises for a column that is to be a time and has no cast to one.
+ * job_id and team are left as they are.  No number of a column is rounded to an integer, and none that is out of range is an
+ * error: see PM_NOT_WHOLE, PM_NO_ID and the two times above.  Raises for a column that is to be a time and has no cast to one.
  */
 extern char *pm_job_table_value(const pm_job_table *t, pm_job_column what, const char *type);
 
