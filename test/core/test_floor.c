@@ -216,6 +216,16 @@ update_over_traffic(const pm_predictor *p, pm_sample s, pm_optimizer optimizer)
 	return (ms[1] - ms[0]) / traffic_ms;
 }
 
+/* Let the coefficient of the update be that. */
+static void
+set_update(const pm_predictor *p, double coef)
+{
+	const pm_opclass *m = p->impl;
+
+	for (int i = 0; i < m->n; i++)
+		m->strata[i].by_class[PM_TERM_UPDATE(PM_N_OPCLASSES)] = m->strata[i].by_type[PM_TERM_UPDATE(m->n_types)] = coef;
+}
+
 /*
  * Rows without an update say nothing of one, which takes its traffic all the same; but not where it is fused, or cached.
  * Its arithmetic counts besides.
@@ -231,13 +241,12 @@ test_opclass_update(void)
 	for (int i = 0; i < d.n; i++)
 		d.samples[i].query.optimizer = PM_OPT_NONE;
 	p = make_predictor("opclass", settings, 1, &d, &arena);
+	/* as few rows with an update and without leave it */
+	set_update(&p, 100);
+	CHECK_NEAR(update_over_traffic(&p, d.samples[0], PM_ADAMW), 3, 5e-3);
+	CHECK(update_over_traffic(&p, d.samples[0], PM_OPT_OTHER) > 50);
 	/* as rows of fast steps leave it: an update is free */
-	for (int i = 0; i < ((const pm_opclass *) p.impl)->n; i++)
-	{
-		const pm_opclass *m = p.impl;
-
-		m->strata[i].by_class[PM_TERM_UPDATE(PM_N_OPCLASSES)] = m->strata[i].by_type[PM_TERM_UPDATE(m->n_types)] = 0;
-	}
+	set_update(&p, 0);
 	cpu.is_cpu = true;
 	for (int i = 0; i < d.n; i++)
 	{
