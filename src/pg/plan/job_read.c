@@ -10,6 +10,7 @@
 
 #include "plan/job_query.h"
 #include "plan/job_read.h"
+#include "plan/job_table.h"
 #include "plans.h"
 
 static text *

@@ -7,36 +7,9 @@
 #include "datatype/timestamp.h"
 
 #include "plan/backtest.h"
+#include "plan/job_read.h"
 #include "plan/job_table.h"
 #include "question.h"
-
-/* What a function shows of a job beside the plan. Times that are not there are DT_NOBEGIN. */
-typedef struct pm_job_row
-{
-	char	   *id;				/* or NULL */
-	char	   *team;			/* or NULL */
-	char	   *gpu;			/* usual name where it is one of a device, else as it stands there; NULL: none */
-	TimestampTz submitted_at;
-	TimestampTz started_at;
-	TimestampTz deadline;
-	TimestampTz finished_at;	/* of what is over, where that was asked for */
-	double		p10_s;			/* of the whole run from its start; NaN: no forecast, or no interval */
-	double		p50_s;
-	double		p90_s;
-	double		step_ms;		/* NaN: not known */
-	double		steps_left;		/* NaN: not known */
-	double		share_left;		/* of the work: p50_s and so on are of that */
-	bool		live;			/* waits or runs; not: over, and read for what was submitted of late */
-	bool		asked;			/* the predictor was */
-	bool		hindsight;		/* it is over, and its forecast is what it took */
-	bool		lacks_memory;	/* waits, and surely does not fit into the memory of its device */
-	bool		lacks_count;	/* nobody knows how many devices it needs; in queue[] it has one */
-	double		weight;			/* NaN: none given */
-	double		noise_scale;	/* NaN: none given */
-	bool		in_domain;
-	bool		domain_known;
-	char	   *note;			/* or NULL */
-} pm_job_row;
 
 typedef struct pm_jobs
 {
@@ -90,9 +63,6 @@ extern const pm_asked_words *pm_jobs_asked(const pm_jobs *jobs, int job);
 
 /* Two notes as one; either may be NULL. */
 extern char *pm_both_notes(char *a, char *b);
-
-/* Put a further sentence into the note of a row. */
-extern void pm_job_note(pm_job_row *row, const char *what);
 
 /*
  * What was submitted after recent_from and until `at`, as waiting jobs of their
