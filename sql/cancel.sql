@@ -11,7 +11,7 @@ SELECT * FROM perfmodel.cross_validate(options => '{"epochs":100000}');
 RESET statement_timeout;
 SELECT clock_timestamp() - :'t0' < '2.5 s' AS soon;
 SELECT count(*) FROM perfmodel.predictor WHERE name = 'endless';
--- millions of ids keep a cancel waiting no longer than it takes to look them up
+-- of lists of millions of ids, those of measurements that there are count
 SELECT helper.error_of($$SELECT perfmodel.compare_memory(array_fill(0::bigint, '{20000000}'))$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('any', 'nowhere', array_fill(0::bigint, '{20000000}'))$$);
 -- the session is as good as before, and so is its memory

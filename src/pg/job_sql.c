@@ -198,14 +198,16 @@ static void
 remark_memory(const pm_asked_words *q, const pm_answer *a, remarks *r)
 {
 	pm_job_fit	fit;
+	char	   *note;
 
 	if (isnan(a->p_fits))
 		remark(r, "no_memory_size", "whether it fits is not known: memory_gb of the device is not in perfmodel.gpu");
-	else if (a->p_fits < PM_MEMORY_SURE)
-	{
-		fit = pm_job_fit_ask(q);
-		remark(r, "may_not_fit", pm_job_fit_note(&fit, pm_from_core(pm_gpu_find(text_to_cstring(q->gpu))->name)));
-	}
+	if (!(a->p_fits < PM_MEMORY_SURE))
+		return;
+	fit = pm_job_fit_ask(q);
+	note = pm_job_fit_note(&fit, pm_from_core(pm_gpu_find(text_to_cstring(q->gpu))->name));
+	if (note != NULL)
+		remark(r, "may_not_fit", note);
 }
 
 /* The answer's reasons, and those of r; null: neither has any. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
-#define ODD			0.35		/* a level so far from its guess is pulled as if by one network more where one network says so, by a quarter where two do */
+#define ODD			0.35		/* distance of a level from its guess at which the word of one network counts half: the pull is then that of one network more */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
 
 /* What the sheet says of memory, whatever the format: nothing that is about arithmetic. */

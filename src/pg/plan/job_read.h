@@ -57,8 +57,8 @@ typedef struct pm_job_question
 extern void pm_job_note(pm_job_row *row, const char *what);
 
 /*
- * Read a row of the query of pm_jobs_read() into *r and *q; texts are in cxt.  What the row says that nobody can mean
- * is in their notes.
+ * Read a row of the query of pm_jobs_read() into *r and *q; texts are in cxt.  A value that cannot be is
+ * left out of both, and a note of one of them says which.
  */
 extern void pm_job_read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q);
 

@@ -45,12 +45,12 @@ typedef enum pm_job_column
 /* What a column of another type of number is read as, where an integer is asked for and the value is no whole number, or too large. */
 #define PM_NOT_WHOLE PG_INT32_MIN
 
-/* Devices of one job: more are a mistake. */
-#define PM_MAX_GPU_COUNT 1000000
-
 /* The same of an identifier; others are within this number, of either sign. */
 #define PM_NO_ID PG_INT64_MIN
 #define PM_MOST_ID "9000000000000000000"
+
+/* Devices of one job: more are a mistake. */
+#define PM_MAX_GPU_COUNT 1000000
 
 /* What a date or a time without a zone is read as that is before or after all times with one; every zone can show these two. */
 #define PM_FIRST_TIME "4714-11-26 00:00:00+00 BC"
