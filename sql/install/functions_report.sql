@@ -368,36 +368,34 @@ GROUP BY family ORDER BY count(*) DESC, family LIMIT 20$query$, '%'),
 END $$;
 COMMENT ON FUNCTION perfmodel.report_trust(text, timestamptz, boolean) IS 'the part of a report about the errors of a predictor on measurements that it was not trained on';
 
+-- queue_eta() by the names that report() gives to its arguments, so that errors speak of these
+CREATE FUNCTION perfmodel.report_eta(queue regclass, queue_columns jsonb, free jsonb, policy text, backfill boolean, predictor text, at timestamptz, draws integer, seed bigint,
+                                     arrivals interval,
+                                     OUT "position" bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT p50_s float8, OUT p90_s float8,
+                                     OUT start_p50 timestamptz, OUT start_p90 timestamptz, OUT finish_p50 timestamptz, OUT finish_p90 timestamptz,
+                                     OUT note text)
+    RETURNS SETOF record
+    LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_table';
+COMMENT ON FUNCTION perfmodel.report_eta(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint, interval) IS
+    'queue_eta() for a report: errors name the arguments as report() does';
+
 CREATE FUNCTION perfmodel.report_queue(queue regclass, free jsonb, queue_columns jsonb, policy text, predictor text, zoom boolean) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- two arguments of queue_eta() have other names in report()
-    renamed CONSTANT text := '(^|argument "|object "|" of |say so: |or none: )(columns)(" | must be | => )';
     untimed text;
-    wrong text;
-    detail text;
-    hint text;
 BEGIN
     -- the figure shows only jobs that have times: say how many have none, and the reason that most of them have
     SELECT CASE WHEN count(*) FILTER (WHERE e.finish_p50 IS NULL) = 0 THEN ''
                 ELSE format(' Without times, and not shown: %s of %s. The column note of the query says why, such as: %s.', count(*) FILTER (WHERE e.finish_p50 IS NULL),
                             perfmodel.report_jobs_text(count(*)), mode() WITHIN GROUP (ORDER BY e.note) FILTER (WHERE e.finish_p50 IS NULL)) END INTO untimed
-    FROM perfmodel.queue_eta(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => predictor) AS e;
+    FROM perfmodel.report_eta(queue, queue_columns, free, policy, false, predictor, now(), 200, 1, NULL) AS e;
     RETURN concat('<section aria-labelledby="queue"><h2 id="queue">The queue</h2>
 <p class="says">Policy ', perfmodel.escape_markup(policy, 20), '; the first 40 jobs by start.</p>
 <div class="grid">', perfmodel.report_figure('When jobs start and end', 'Running and waiting jobs, from the predictions and their intervals.' || untimed,
         perfmodel.plot_queue(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => predictor, width => 1160, zoom => zoom),
         format('SELECT * FROM perfmodel.queue_eta(jobs => %L, columns => %L, free => %L, policy => %L, predictor => %L)', queue, queue_columns, free, policy, predictor), true), E'</div></section>\n');
-EXCEPTION WHEN undefined_column OR datatype_mismatch OR invalid_parameter_value OR wrong_object_type THEN
-    GET STACKED DIAGNOSTICS wrong = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-    IF concat_ws(E'\n', wrong, detail, hint) !~ concat('(?n)', renamed, '|argument "jobs"') THEN
-        RAISE;
-    END IF;
-    RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = regexp_replace(wrong, renamed, '\1queue_\2\3'),
-        DETAIL = coalesce(regexp_replace(nullif(detail, ''), renamed, '\1queue_\2\3'), 'It is about the queue.'),
-        HINT = replace(regexp_replace(hint, renamed, '\1queue_\2\3'), 'argument "jobs"', 'argument "queue"');
 END $$;
-COMMENT ON FUNCTION perfmodel.report_queue(regclass, jsonb, jsonb, text, text, boolean) IS 'the part of a report about the jobs that wait or run, in the words of the arguments of report()';
+COMMENT ON FUNCTION perfmodel.report_queue(regclass, jsonb, jsonb, text, text, boolean) IS 'the part of a report about the jobs that wait or run';
 
 CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
                                  predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions',

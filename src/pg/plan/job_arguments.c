@@ -3,19 +3,43 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/pg_proc.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/datetime.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "catalog.h"
 #include "errors.h"
 #include "plan/job_arguments.h"
 
+/* The names that the caller knows these two arguments by: functions in SQL may give them others. */
+static void
+name_arguments(FunctionCallInfo fcinfo, int jobs, int columns, pm_job_table *t)
+{
+	HeapTuple	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(fcinfo->flinfo->fn_oid));
+	Oid		   *types;
+	char	  **names = NULL;
+	char	   *modes;
+	int			n;
+
+	if (!HeapTupleIsValid(proc))
+		elog(ERROR, "cache lookup failed for function %u", fcinfo->flinfo->fn_oid);
+	n = get_func_arg_info(proc, &types, &names, &modes);
+	ReleaseSysCache(proc);
+	t->jobs_argument = names != NULL && jobs < n ? names[jobs] : "jobs";
+	t->columns_argument = names != NULL && columns < n ? names[columns] : "columns";
+}
+
 void
 pm_job_table_argument(FunctionCallInfo fcinfo, int jobs, int columns, pm_job_table *t)
 {
 	pm_require_catalog();
-	pm_job_table_open(PG_GETARG_OID(jobs), PG_ARGISNULL(columns) ? NULL : PG_GETARG_JSONB_P(columns), t);
+	*t = (pm_job_table) {.relid = PG_GETARG_OID(jobs)};
+	name_arguments(fcinfo, jobs, columns, t);
+	pm_job_table_open(t, PG_ARGISNULL(columns) ? NULL : PG_GETARG_JSONB_P(columns));
 }
 
 pm_policy

@@ -54,25 +54,25 @@ pm_job_column_name(pm_job_column what)
 }
 
 static void
-check_kind(Oid relid)
+check_kind(const pm_job_table *t)
 {
-	char		kind = get_rel_relkind(relid);
+	char		kind = get_rel_relkind(t->relid);
 
 	if (kind == '\0')
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("there is no table with OID %u", relid),
+				 errmsg("there is no table with OID %u", t->relid),
 				 errhint("It was dropped meanwhile, or made anew under the same name: ask again.")));
 	if (kind != RELKIND_RELATION && kind != RELKIND_VIEW && kind != RELKIND_MATVIEW &&
 		kind != RELKIND_FOREIGN_TABLE && kind != RELKIND_PARTITIONED_TABLE)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a table or view", get_rel_name(relid)),
-				 errhint("The argument \"jobs\" is a table, a view or a foreign table with a row for each job.")));
+				 errmsg("\"%s\" is not a table or view", get_rel_name(t->relid)),
+				 errhint("The argument \"%s\" is a table, a view or a foreign table with a row for each job.", t->jobs_argument)));
 }
 
 static pm_job_column
-column_named(const char *name)
+column_named(const pm_job_table *t, const char *name)
 {
 	for (int i = 0; i < PM_N_COLUMNS; i++)
 		if (strcmp(name, names[i]) == 0)
@@ -80,7 +80,7 @@ column_named(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("columns of jobs have no meaning \"%s\"", pm_shown_name(name)),
-			 errdetail("The object \"columns\" has what a column means as the key, and the name of the column as the value. Other objects are given by name, such as free => '{\"T4\": 4}'."),
+			 errdetail("The object \"%s\" has what a column means as the key, and the name of the column as the value. Other objects are given by name, such as free => '{\"T4\": 4}'.", t->columns_argument),
 			 errhint("Known are %s.", pm_quoted_list(names, PM_N_COLUMNS))));
 }
 
@@ -123,14 +123,14 @@ set_column(pm_job_table *t, pm_job_column what, const JsonbValue *v)
 	if (v->type != jbvString)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("member \"%s\" of columns must be the name of a column", names[what]),
+				 errmsg("member \"%s\" of %s must be the name of a column", names[what], t->columns_argument),
 				 errhint("Write {\"%s\": \"my_column\"}; for what has to be computed, make a view.", names[what])));
 	column = pnstrdup(v->val.string.val, v->val.string.len);
 	if (get_attnum(t->relid, column) <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), pm_shown_name(column)),
-				 errdetail("The argument \"columns\" names it as \"%s\".", names[what]),
+				 errdetail("The argument \"%s\" names it as \"%s\".", t->columns_argument, names[what]),
 				 errhint("%s", columns_hint(t->relid, column))));
 	use_column(t, what, column);
 }
@@ -150,11 +150,11 @@ read_mapping(pm_job_table *t, Jsonb *mapping)
 	if (!JB_ROOT_IS_OBJECT(mapping))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("columns must be an object"),
+				 errmsg("%s must be an object", t->columns_argument),
 				 errhint("For example: {\"graph\": \"network\", \"gpu\": \"device\"}: what it means, and the name of the column.")));
 	for (pm_members_begin(&m, mapping); pm_next_member(&m);)
 		if (!is_of_finished_jobs(m.name))
-			set_column(t, column_named(m.name), &m.value);
+			set_column(t, column_named(t, m.name), &m.value);
 }
 
 /* Nobody drops or alters the table while it is read: a regclass is a number, and holds no lock. */
@@ -168,11 +168,12 @@ lock_table(Oid relid)
 }
 
 void
-pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t)
+pm_job_table_open(pm_job_table *t, Jsonb *mapping)
 {
+	Oid			relid = t->relid;
+
 	lock_table(relid);
-	check_kind(relid);
-	*t = (pm_job_table) {.relid = relid};
+	check_kind(t);
 	t->relation = psprintf("%s AS j", quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid)));
 	for (int i = 0; i < PM_N_COLUMNS; i++)
 		if (get_attnum(relid, names[i]) > 0)
@@ -261,7 +262,7 @@ pm_job_table_need(const pm_job_table *t, pm_job_column what)
 				(errcode(ERRCODE_UNDEFINED_COLUMN),
 				 errmsg("table \"%s\" has no column \"%s\"", get_rel_name(t->relid), names[what]),
 				 errdetail("%s", columns_detail(t->relid)),
-				 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", names[what])));
+				 errhint("If it has another name, say so: %s => '{\"%s\": \"its_name\"}'.", t->columns_argument, names[what])));
 }
 
 /* Raise where columns are missing; of a graph, its name is asked for. Arrays have no columns that could be named otherwise. */
@@ -282,7 +283,7 @@ need_all(const pm_job_table *t, const pm_job_column *wanted, int n)
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("table \"%s\" has no column %s", get_rel_name(t->relid), pm_quoted_list(missing, n_missing)),
 			 errdetail("%s", columns_detail(t->relid)),
-			 errhint("If it has another name, say so: columns => '{\"%s\": \"its_name\"}'.", missing[0])));
+			 errhint("If it has another name, say so: %s => '{\"%s\": \"its_name\"}'.", t->columns_argument, missing[0])));
 }
 
 void
@@ -337,8 +338,8 @@ check_type(const pm_job_table *t, pm_job_column what, const char *as)
 			 errmsg("\"%s\" of the jobs in \"%s\" must be a %s", names[what], get_rel_name(t->relid), is_time(what) ? "time" : "number"),
 			 errdetail("The column %s is of type %s.", t->column[what] + strlen("j."), format_type_be(type)),
 			 is_time(what) ?
-			 errhint("Name another column, or none: columns => '{\"%s\": null}'. For seconds since 1970, make a view with to_timestamp().", names[what]) :
-			 errhint("Name another column, or none: columns => '{\"%s\": null}'.", names[what])));
+			 errhint("Name another column, or none: %s => '{\"%s\": null}'. For seconds since 1970, make a view with to_timestamp().", t->columns_argument, names[what]) :
+			 errhint("Name another column, or none: %s => '{\"%s\": null}'.", t->columns_argument, names[what])));
 }
 
 /* What is shown as it stands there, and never looked up. */

@@ -61,6 +61,8 @@ typedef enum pm_job_column
 typedef struct pm_job_table
 {
 	Oid			relid;			/* InvalidOid: arrays in place of a table */
+	const char *jobs_argument;	/* what the function that was called names the table, and the object, for errors */
+	const char *columns_argument;
 	char	   *relation;		/* for FROM, with the alias j */
 	char	   *column[PM_N_COLUMNS];	/* j.column, quoted; NULL: the table has none */
 	Oid			column_type[PM_N_COLUMNS];	/* of a table's columns; not set of arrays */
@@ -70,10 +72,10 @@ typedef struct pm_job_table
 } pm_job_table;
 
 /*
- * Find the columns. Raises for members of mapping that mean nothing, and for
- * columns that are not there. mapping may be NULL.
+ * Find the columns of t->relid, of which the two names of arguments are set, too. Raises for members of mapping that
+ * mean nothing, and for columns that are not there. mapping may be NULL.
  */
-extern void pm_job_table_open(Oid relid, Jsonb *mapping, pm_job_table *t);
+extern void pm_job_table_open(pm_job_table *t, Jsonb *mapping);
 
 /*
  * Jobs as arrays of the same length, one for each column: start with none, add

@@ -23,6 +23,7 @@
 #include "features/tokens.h"
 #include "gpus.h"
 #include "plan/graph_names.h"
+#include "plan/job_arguments.h"
 #include "plan/job_table.h"
 #include "plan/name_aliases.h"
 #include "plan/names.h"
@@ -425,7 +426,7 @@ pm_resolve_job_table(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
 		return pm_no_rows(fcinfo);
 	begin(fcinfo, &r, PG_GETARG_FLOAT8(2));
-	pm_job_table_open(PG_GETARG_OID(0), PG_ARGISNULL(1) ? NULL : PG_GETARG_JSONB_P(1), &t);
+	pm_job_table_argument(fcinfo, 0, 1, &t);
 	for (int i = 0; i < lengthof(what); i++)
 	{
 		if (t.column[what[i]] == NULL)
