@@ -138,6 +138,13 @@ FROM (VALUES ('T4', 'aws-g4dn-12xlarge fitted'), ('V100-SXM2-16GB', 'aws-g4dn-12
 CREATE TEMP TABLE once AS SELECT * FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
 SELECT fitted_cluster, n_profiles FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', predictor => 'roof');
 SELECT count(*) AS same FROM perfmodel.cluster JOIN once USING (name, intra_factor, inter_factor, pair_factor, latency_factor, compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, step_error, fitted_rows);
+-- a graph whose steps cannot be predicted is left out, and the others are fitted to
+SAVEPOINT idle;
+SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1", "name":"idle", "nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}]}') AS idle \gset
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) SELECT :idle, 'T4', 8, n, 1, 5 FROM generate_series(2, 4) AS n;
+SET client_min_messages = notice;
+SELECT fitted_cluster, n_profiles, n_left_out FROM perfmodel.fit_cluster('aws-g4dn-12xlarge fitted', predictor => 'roof');
+ROLLBACK TO idle;
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', 'dgx-2', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('aws-g4dn-12xlarge', profiles => '{}', predictor => 'roof')$$);
 SELECT helper.error_of($$SELECT perfmodel.fit_cluster('nowhere')$$) ~ 'unknown cluster "nowhere"' AS unknown;
