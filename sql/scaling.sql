@@ -3,9 +3,9 @@
 SET client_min_messages = warning;
 SELECT perfmodel.graph_id('anet4@16') AS g \gset
 
--- collectives: measured links as their rows say, others by NCCL's constants
+-- collectives: measured links as their rows say, others by NCCL's constants, and on PCIe the GPUs of a processor share its root
 SELECT helper.close(perfmodel.collective_ms('all_reduce', 100e6, 8, 1, 'dgx-a100-80gb'), (78.6 + 1.75 * 100e6 / 227.3e3) / 1000) AS measured,
-       helper.close(perfmodel.collective_ms('all_reduce', 1e9, 8, cluster => 'any'), (8.4 + 14 * 5.7 + 1.75 * 1e9 / 24e3) / 1000) AS constants,
+       helper.close(perfmodel.collective_ms('all_reduce', 1e9, 8, cluster => 'any'), (8.4 + 14 * 5.7 + 1.75 * 1e9 * (1 + 4) / 24e3) / 1000) AS constants,
        perfmodel.collective_ms('all_reduce', 1e9, 1) AS one_gpu, perfmodel.collective_ms('all_gather', NULL, 8) AS nothing,
        perfmodel.collective_ms('all_reduce', 1e9, 16) > perfmodel.collective_ms('all_reduce', 1e9, 8) AS network_is_slower;
 SELECT k, perfmodel.collective_ms(k, 1e8, 16, 2, 'dgx-h100') > 0 AS positive

@@ -2,12 +2,14 @@
  * others.c - steps on several GPUs as their authors published them, with nothing
  * fitted to any of them.
  *
- *     others ELASTICFLOW.csv DLE.csv LLMFOUNDRY.csv
+ *     others ELASTICFLOW.csv DLE.csv LLMFOUNDRY.csv LAMBDA.csv
  *
  * ElasticFlow: the step on one GPU is a line over the batch through the rows on
  * one GPU.  DeepLearningExamples: that of the same network, card, format and
  * batch.  LLM Foundry (FSDP): the compute that explains the row on 8 GPUs, times
- * the micro-batch.  Gradients are even over the backward pass, which is two
+ * the micro-batch.  Lambda: the row on one GPU; which of its machines have
+ * direct links it does not say, and cards for PCIe are taken to have none.
+ * Gradients are even over the backward pass, which is two
  * thirds of the step; so many parameters in 4 bytes.
  */
 #include "csv.h"
@@ -27,6 +29,11 @@ static const pm_fabric dgx_2 = {
 	"dgx-2", {"nvswitch", PM_LINK_NVSWITCH, 1, v100_switch}, {"net", PM_LINK_INFINIBAND, 1, infiniband_100}, 16, 8, 0, PM_NOT_FITTED
 };
 
+static const pm_link_row pcie_4[] = {{0, 24, NAN}};
+static const pm_fabric pcie = {
+	"pcie", {"pcie4", PM_LINK_PCIE, 1, pcie_4}, .gpus_per_node = 8,.adapters = 1,.host_s_per_gb = 1 / 24.0, PM_NOT_FITTED
+};
+
 static const struct
 {
 	const char *model;			/* part of the name */
@@ -34,7 +41,7 @@ static const struct
 }			known[] = {
 	{"resnet50_cifar10", 23.5e6}, {"resnet50", 25.6e6}, {"vgg16", 138e6}, {"inception3", 27e6}, {"gpt2", 124e6}, {"deepspeech2", 41e6},
 	{"Detection/SSD", 23e6}, {"BART", 406e6}, {"LanguageModeling/BERT", 336e6}, {"MaskRCNN", 44e6}, {"Translation/Transformer", 210e6},
-	{"se-resnext101", 49e6}, {"resnext101", 44e6}, {"ELECTRA", 110e6}, {"UNet_Medical", 31e6}, {"bert", 110e6}
+	{"se-resnext101", 49e6}, {"resnext101", 44e6}, {"ELECTRA", 110e6}, {"UNet_Medical", 31e6}, {"ssd300", 23e6}, {"bert_large", 336e6}, {"bert", 110e6}
 };
 #define N_KNOWN ((int) (sizeof(known) / sizeof(known[0])))
 
@@ -260,18 +267,69 @@ llmfoundry(const csv *c)
 	print("LLM Foundry, MPT with FSDP on 16 to 128 A100, from the row on 8", &s);
 }
 
+/* ---- Lambda ---- */
+
+/* The step on one GPU with the same batch for each; NaN: none. */
+static double
+lambda_single(const csv *c, int i)
+{
+	static const char *const columns[] = {"model", "gpu", "precision"};
+
+	for (int k = 0; k < c->n; k++)
+	{
+		bool		alike = csv_number(c, k, "world_size") == 1 && csv_number(c, k, "batch") * csv_number(c, i, "world_size") == csv_number(c, i, "batch");
+
+		for (int j = 0; j < 3; j++)
+			alike = alike && strcmp(csv_text(c, i, columns[j]), csv_text(c, k, columns[j])) == 0;
+		if (alike)
+			return csv_number(c, k, "step_ms");
+	}
+	return NAN;
+}
+
+enum
+{
+	A100_SWITCH, V100_LINKS, PCIE_PAIR, PCIE_MORE, N_MACHINES
+};
+
+static void
+lambda(const csv *c)
+{
+	static const char *const machines[N_MACHINES] = {"2 to 8 A100 SXM", "2 to 8 V100 SXM2", "2 cards on PCIe", "4 and 8 cards on PCIe"};
+	score		s[N_MACHINES] = {{0}};
+
+	for (int i = 0; i < c->n; i++)
+	{
+		const char *gpu = csv_text(c, i, "gpu");
+		int			gpus = (int) csv_number(c, i, "world_size");
+		int			k = strstr(gpu, "A100-SXM") ? A100_SWITCH : strstr(gpu, "V100-SXM") ? V100_LINKS : gpus == 2 ? PCIE_PAIR : PCIE_MORE;
+		double		single = gpus > 1 ? lambda_single(c, i) : NAN;
+
+		if (!isnan(single))
+			add(&s[k], step_on(params_of(csv_text(c, i, "model")), single, gpus, 0, 1, k == A100_SWITCH ? &a100 : k == V100_LINKS ? &dgx_1 : &pcie), single,
+				csv_number(c, i, "step_ms"));
+	}
+	for (int k = 0; k < N_MACHINES; k++)
+	{
+		printf("Lambda, ");
+		print(machines[k], &s[k]);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	csv			c;
 
-	if (argc != 4)
-		csv_die("ELASTICFLOW.csv DLE.csv LLMFOUNDRY.csv", argv[0]);
+	if (argc != 5)
+		csv_die("ELASTICFLOW.csv DLE.csv LLMFOUNDRY.csv LAMBDA.csv", argv[0]);
 	c = csv_read(argv[1]);
 	elasticflow(&c);
 	c = csv_read(argv[2]);
 	dle(&c);
 	c = csv_read(argv[3]);
 	llmfoundry(&c);
+	c = csv_read(argv[4]);
+	lambda(&c);
 	return 0;
 }

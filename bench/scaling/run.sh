@@ -33,4 +33,4 @@ figure gpt "$data/vtrain/tidy.csv" ${large:+"$large"}
 figure epochs "$data/zeus/summary_train.csv"
 figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv"
 figure colocation "$data/lucid_colocation/colocation.csv" "$data/lucid_colocation/tidy.csv"
-figure others "$data/elasticflow_a100/tidy.csv" "$data/nvidia_dle/tidy.csv" "$data/llmfoundry/tidy.csv"
+figure others "$data/elasticflow_a100/tidy.csv" "$data/nvidia_dle/tidy.csv" "$data/llmfoundry/tidy.csv" "$data/lambda/profiles.csv"

@@ -50,7 +50,7 @@ static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
 #define INFINIBAND(rows) {"net", PM_LINK_INFINIBAND, 1, rows}
 #define PCIE {"pcie3", PM_LINK_PCIE, 1, pcie3_row}
 
-static const pm_fabric clusters[] = {
+static pm_fabric clusters[] = {
 	{"aws", PCIE, ETHERNET(ethernet_50), 4, 1, 0, PM_NOT_FITTED},
 	{"azure", {"nvlink", PM_LINK_NVLINK, 7, v100_rows}, INFINIBAND(infiniband_100), 8, 1, 0, PM_NOT_FITTED},
 	{"dgx", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, INFINIBAND(infiniband_200), 8, 8, 0, PM_NOT_FITTED},
@@ -360,6 +360,8 @@ main(int argc, char **argv)
 	c = csv_read(argv[2]);
 	read_all_rows(&c);
 	find_single_steps(&a);
+	for (int k = 0; k < N_CLUSTERS; k++)
+		pm_fabric_forget(&clusters[k]);
 	for (int k = 0; k < N_CLUSTERS; k++)
 	{
 		score		own = {0},

@@ -39,7 +39,7 @@ CREATE TABLE perfmodel.cluster (
     contention     float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_contention_in_range CHECK (contention BETWEEN 0 AND 10),
     contention_power float8 NOT NULL DEFAULT 0.7 CONSTRAINT cluster_contention_power_in_range CHECK (contention_power BETWEEN 0 AND 3),
     overlap        float8  NOT NULL DEFAULT 0.5 CONSTRAINT cluster_overlap_in_range CHECK (overlap BETWEEN 0.01 AND 1),
-    host_s_per_gb  float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_host_s_per_gb_in_range CHECK (host_s_per_gb BETWEEN 0 AND 1000),
+    host_s_per_gb  float8  CONSTRAINT cluster_host_s_per_gb_in_range CHECK (host_s_per_gb BETWEEN 0 AND 1000),
     comm_error     float8  NOT NULL DEFAULT 0.3 CONSTRAINT cluster_comm_error_in_range CHECK (comm_error BETWEEN 0 AND 3),
     step_error     float8  NOT NULL DEFAULT 0 CONSTRAINT cluster_step_error_in_range CHECK (step_error BETWEEN 0 AND 3),
     -- without measurements: docs/jobs.md says what these are from
@@ -73,7 +73,7 @@ COMMENT ON COLUMN perfmodel.cluster.straggler IS 'standard deviation between the
 COMMENT ON COLUMN perfmodel.cluster.contention IS 'computing is slower by contention * (GPUs of a machine at work - 1) ^ contention_power';
 COMMENT ON COLUMN perfmodel.cluster.contention_power IS 'exponent in the formula of contention';
 COMMENT ON COLUMN perfmodel.cluster.overlap IS 'speed of messages while the GPUs compute, as a share of their speed while they do not';
-COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds that a GB of messages takes on what the GPUs of a machine share, such as its memory; 0: no limit';
+COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds that a GB of messages takes on what the GPUs of a machine share; NULL: on PCIe that was not measured, as on its link, else 0';
 COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
 COMMENT ON COLUMN perfmodel.cluster.step_error IS
     'standard deviation of ln(measured / predicted step), of the networks in own_graphs';

@@ -29,6 +29,7 @@ typedef struct cluster
 	const char *gpu;			/* NULL: any device */
 	const char *intra;
 	const char *inter;			/* NULL: not connected */
+	bool		usual_host;		/* host_s_per_gb is what is usual for intra */
 	bool		builtin;
 	double	   *correction;		/* as it is stored; NULL: none */
 	int			n_correction;
@@ -172,6 +173,7 @@ read_cluster(cluster *c, uint64 row)
 	f->contention_power = pm_value_float8(row, 16);
 	f->overlap = pm_value_float8(row, 17);
 	f->host_s_per_gb = pm_value_float8(row, 18);
+	c->usual_host = isnan(f->host_s_per_gb);
 	f->comm_error = pm_value_float8(row, 19);
 	f->step_error = pm_value_float8(row, 20);
 	f->unseen_above = pm_value_float8(row, 21);
@@ -295,7 +297,7 @@ link_names(void)
 	return names;
 }
 
-/* Put the links of c in; *p is filled where the table of links lacks one. */
+/* *p is filled where the table of links lacks that of c. */
 static bool
 find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
 {
@@ -313,6 +315,17 @@ find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
 						"INSERT a row into perfmodel.interconnect")
 	};
 	return false;
+}
+
+/* Put the links of c in. */
+static bool
+take_links(cluster *c, pm_problem *p)
+{
+	if (!find_link(c, c->intra, &c->fabric.intra, p) || (c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)))
+		return false;
+	if (c->usual_host)
+		c->fabric.host_s_per_gb = pm_usual_host_s_per_gb(&c->fabric.intra, c->fabric.gpus_per_node);
+	return true;
 }
 
 /* The stored correction becomes that of the fabric, once; *p is filled where it is damaged. */
@@ -352,8 +365,7 @@ pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown cluster \"%s\"", pm_shown_name(name)), NULL,
 			pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster")
 		};
-	if (c == NULL || !find_link(c, c->intra, &c->fabric.intra, p) ||
-		(c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)) || !take_correction(c, p))
+	if (c == NULL || !take_links(c, p) || !take_correction(c, p))
 		return NULL;
 	return &c->fabric;
 }

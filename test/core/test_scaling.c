@@ -470,10 +470,28 @@ test_overlap(void)
 	CHECK_EQ(pm_gpus_of_a_host(&f, 4), 4);
 }
 
+/* On PCIe, messages pass the shared root as long as the link; a link that was measured has that in its bandwidth. */
+static void
+test_usual_host(void)
+{
+	pm_link_row rows[] = {{4, 6, 50}, {8, 12, NAN}};
+	pm_link		link = {"pcie3", PM_LINK_PCIE, 2, rows};
+	pm_fabric	f = {.intra = link,.gpus_per_node = 8,.comm_error = 1,.steal = 3};
+
+	CHECK_NEAR(pm_usual_host_s_per_gb(&link, 8), 1 / 12.0, 1e-12);
+	CHECK_EQ(pm_usual_host_s_per_gb(&link, 4), 0);
+	pm_fabric_forget(&f);
+	CHECK_NEAR(f.host_s_per_gb, 1 / 12.0, 1e-12);
+	CHECK_NEAR(f.steal, 0.05, 1e-12);
+	link.kind = PM_LINK_NVLINK;
+	CHECK_EQ(pm_usual_host_s_per_gb(&link, 8), 0);
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	test_usual_host();
 	test_link_rows();
 	test_measured_link();
 	test_nccl_constants();

@@ -122,6 +122,14 @@ pm_link_for(const pm_link *link, int gpus)
 	return r;
 }
 
+double
+pm_usual_host_s_per_gb(const pm_link *intra, int gpus)
+{
+	pm_link_row row = pm_link_for(intra, gpus);
+
+	return intra->kind == PM_LINK_PCIE && isnan(row.latency_us) ? 1 / row.busbw_gbs : 0;
+}
+
 /* What a collective has to go through. */
 typedef struct route
 {

@@ -88,6 +88,14 @@ typedef struct pm_fabric
  */
 int			pm_gpus_of_a_host(const pm_fabric *f, int gpus);
 
+/*
+ * host_s_per_gb that is usual for machines whose GPUs are connected by that link, with so many GPUs each; nothing was
+ * fitted.  Without a direct link, what the GPUs of a processor send passes the PCIe root that they share, one message
+ * after the other: each holds it as long as its own link.  0 for other links, and for one that was measured, which has
+ * a latency: its bandwidth is already that of GPUs that share.
+ */
+double		pm_usual_host_s_per_gb(const pm_link *intra, int gpus);
+
 /* The row of a link for n GPUs: its own, else that of any number, else between its neighbours. */
 pm_link_row pm_link_for(const pm_link *link, int gpus);
 

@@ -642,6 +642,6 @@ pm_fabric_forget(pm_fabric *f)
 {
 	*f = (pm_fabric) {
 		.name = f->name,.intra = f->intra,.inter = f->inter,.gpus_per_node = f->gpus_per_node,.adapters = f->adapters,.max_nodes = f->max_nodes,
-		.other_gpu = f->other_gpu, PM_NOT_FITTED
+		.other_gpu = f->other_gpu,.host_s_per_gb = pm_usual_host_s_per_gb(&f->intra, f->gpus_per_node), PM_NOT_FITTED
 	};
 }
