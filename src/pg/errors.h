@@ -1,5 +1,6 @@
 /*
- * errors.h - statuses of the core as errors of the server, and hints for names that do not exist.
+ * errors.h - errors of the core as errors of the server, and hints for names
+ * that do not exist.
  */
 #ifndef PM_PG_ERRORS_H
 #define PM_PG_ERRORS_H

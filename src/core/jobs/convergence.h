@@ -1,6 +1,6 @@
 /*
- * convergence.h - how many samples a training needs to reach its target, by
- * batch size.
+ * convergence.h - the number of samples that a training needs to reach its
+ * target, by batch size.
  */
 #ifndef PM_CONVERGENCE_H
 #define PM_CONVERGENCE_H

@@ -1,5 +1,5 @@
 /*
- * job.h - a whole training, from its step: time, cost, energy.
+ * job.h - a whole training, computed from its step: time, cost, energy.
  */
 #ifndef PM_JOB_H
 #define PM_JOB_H

@@ -1,11 +1,12 @@
 /*
  * kind.h - the interface that every kind of predictor implements.
  *
- * A kind is one file, or one folder, with one pm_kind.  The glue knows kinds
- * only through pm_kind_find(); a new kind is a new file and a row in kind.c.
+ * A kind is one file or one folder, with one pm_kind. Other code finds kinds
+ * only by pm_kind_find(). For a new kind, add its file and a row in kind.c.
  *
- * A pm_predictor is immutable after fit or load, and predict() only reads it,
- * so one predictor may serve many calls; scratch memory comes with the call.
+ * A pm_predictor does not change after fit or load, and predict() only reads
+ * it. So one predictor may serve many calls; each call brings its own scratch
+ * memory.
  */
 #ifndef PM_KIND_H
 #define PM_KIND_H

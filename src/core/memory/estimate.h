@@ -1,6 +1,6 @@
 /*
- * estimate.h - device memory of a training step: the simulation, and what
- * drivers and libraries take besides.  All figures in MB of 2^20 bytes.
+ * estimate.h - device memory of a training step: the simulation, plus the
+ * memory of drivers and libraries. All figures are in MB of 2^20 bytes.
  */
 #ifndef PM_ESTIMATE_H
 #define PM_ESTIMATE_H

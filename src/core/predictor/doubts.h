@@ -1,7 +1,7 @@
 /*
- * doubts.h - what widens an interval besides the error on a network: a card
- * without measurements, an optimizer that training has not seen, a question that
- * the kind lacks a measurement for, and a forward pass.
+ * doubts.h - causes that widen an interval in addition to the error on a
+ * network: a card without measurements, an optimizer that training has not
+ * seen, a question for which the kind lacks a measurement, and a forward pass.
  */
 #ifndef PM_DOUBTS_H
 #define PM_DOUBTS_H

@@ -1,5 +1,5 @@
 /*
- * interval.h - an interval about a prediction, calibrated on predictions of
+ * interval.h - an interval around a prediction, calibrated on predictions of
  * rows whose structure the predictor had not seen.
  */
 #ifndef PM_INTERVAL_H

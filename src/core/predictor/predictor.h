@@ -1,6 +1,6 @@
 /*
- * predictor.h - what is the same for every kind of predictor: checked training,
- * calibrated intervals, prepared questions.  stored.h stores it.
+ * predictor.h - code that is the same for every kind of predictor: checked
+ * training, calibrated intervals, prepared questions. stored.h stores it.
  */
 #ifndef PM_PREDICTOR_H
 #define PM_PREDICTOR_H

@@ -1,6 +1,6 @@
 /*
- * probes.h - which networks to measure on a card, so that a recalibration on
- * them learns most.
+ * probes.h - chooses the networks to measure on a card from which a
+ * recalibration learns most.
  */
 #ifndef PM_PROBES_H
 #define PM_PROBES_H

@@ -1,5 +1,5 @@
 /*
- * fit.h - what measurements of several GPUs say about a cluster.
+ * fit.h - fits a cluster to measurements on several GPUs.
  */
 #ifndef PM_SCALING_FIT_H
 #define PM_SCALING_FIT_H

@@ -1,6 +1,6 @@
 /*
- * shape.h - how GPUs share the work of a step, what of the step on one of them
- * matters for that, and what comes out.
+ * shape.h - how GPUs share the work of a step: the input from the step on one
+ * GPU, and the result.
  */
 #ifndef PM_SCALING_SHAPE_H
 #define PM_SCALING_SHAPE_H
