@@ -1,5 +1,6 @@
 /*
- * change_sql.c - computed_change(): what what_if_change() cannot ask a predictor.
+ * change_sql.c - computed_change(): changes that what_if_change() cannot ask a
+ * predictor about.
  */
 #include "postgres.h"
 

@@ -1,5 +1,6 @@
 /*
- * explain_sql.c - explain_train_time(): where a predicted time goes.
+ * explain_sql.c - explain_train_time(): divides a predicted time among
+ * operators.
  */
 #include "postgres.h"
 

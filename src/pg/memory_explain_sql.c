@@ -1,6 +1,6 @@
 /*
- * memory_explain_sql.c - explain_memory() and memory_timeline(): what owns the
- * memory of a step, and how it rises and falls.
+ * memory_explain_sql.c - explain_memory() and memory_timeline(): the parts of
+ * the memory of a step, and its course over time.
  */
 #include "postgres.h"
 
