@@ -426,18 +426,18 @@ NOTES = """
 | MAPE, MAE, RMSE | mean absolute percentage error, mean absolute error, root mean squared error; means over the folds |
 
 `mdot` and the other kinds: [rivals.md](rivals.md). `boosting` and `boosting_sum` are scikit-learn's gradient boosting on features that are summed over the operators
-(bench/accuracy/boosting.py). They are no kinds of perfmodel. `habitat` needs measurements of a network on another device; where there is one device alone, it answers as `opclass` does and is left out.
+(bench/accuracy/boosting.py). They are not kinds of perfmodel. `habitat` needs measurements of a network on another device; with a single device, its answers are those of `opclass`, so it is left out.
 """
 
 
 MARGINS = """## How far mdot is below the best of the others
 
-In brackets: the interval that holds 95 % of 1000 draws of the networks, with all rows at once. The published margin of MDOT over its runner-up is 25 % in MAE and 45 % in RMSE.
+In brackets: the interval of 95 % over 1000 random draws of the networks, with all rows together. The published margin of MDOT over its runner-up is 25 % in MAE and 45 % in RMSE.
 """
 BOARDS = """## Each split
 
 "all rows at once": MAPE / MAE / RMSE over the rows of all folds together. "train s": processor time of one training. "us a prediction": processor time of one prediction, with the graph loaded.
-For gradient boosting, the first is without the choice of a model, the second without the features.
+For gradient boosting, the first is without the choice of a model, and the second without computing features.
 """
 ALIKE = """## Do the kinds err alike?
 
@@ -445,16 +445,16 @@ ALIKE = """## Do the kinds err alike?
 """
 TRUST = """## Intervals of 90 %
 
-"hold": the share of measurements in their interval; "single folds": the smallest and the largest of the folds. "mean width": upper less lower bound, in percent of the prediction.
+"hold": the share of measurements in their intervals; "single folds": the smallest and the largest share of a fold. "mean width": upper minus lower bound, in percent of the prediction.
 [trust.md](trust.md) says what `in_domain` means.
 """
 REMEASURED = """## What a measurement of the same network is worth
 
-Networks that were measured with PyTorch 1.11, too. That time, by one factor for all networks, is taken for the time with 1.12.
+These networks were measured with PyTorch 1.11, too. The prediction for 1.12 is the time with 1.11, times one factor for all networks.
 """
 FAMILIES = """## Families: mdot
 
-MAPE in percent, in brackets the mean of the errors with their sign: at + the predicted times are too long. Families with at least {n} rows, the worst first.
+MAPE in percent, in brackets the mean error with its sign: + if predicted times are too long. Families with at least {n} rows, the worst first.
 """
 EXPLAIN = """## Times of single operators against measured ones (NeuSight)
 

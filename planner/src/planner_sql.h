@@ -1,5 +1,6 @@
 /*
- * planner_sql.h - what the functions of perfmodel_planner share: memory, rows, objects of numbers.
+ * planner_sql.h - code that the functions of perfmodel_planner share: memory,
+ * rows, objects of numbers.
  */
 #ifndef PLANNER_SQL_H
 #define PLANNER_SQL_H

@@ -15,10 +15,10 @@ CREATE TABLE perfmodel.interconnect (
 COMMENT ON TABLE perfmodel.interconnect IS 'links between GPUs and between machines; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.interconnect.name IS 'name of the link, which clusters refer to';
 COMMENT ON COLUMN perfmodel.interconnect.kind IS 'nvlink (no switch), nvswitch, pcie, ethernet or infiniband';
-COMMENT ON COLUMN perfmodel.interconnect.gpus IS 'number of GPUs (of a network: machines) that the row holds for; 0: every number without a row of its own';
+COMMENT ON COLUMN perfmodel.interconnect.gpus IS 'number of GPUs (for a network: machines) that the row is for; 0: every number without a row of its own';
 COMMENT ON COLUMN perfmodel.interconnect.busbw_gbs IS 'bus bandwidth of a large all-reduce in GB/s, as nccl-tests print it; of one adapter';
 COMMENT ON COLUMN perfmodel.interconnect.latency_us IS 'fixed time of an all-reduce in microseconds; NULL: computed from constants of NCCL';
-COMMENT ON COLUMN perfmodel.interconnect.source IS 'where the figures are from';
+COMMENT ON COLUMN perfmodel.interconnect.source IS 'source of the figures';
 COMMENT ON COLUMN perfmodel.interconnect.builtin IS 'whether the row comes with the extension';
 
 CREATE TABLE perfmodel.cluster (
@@ -57,38 +57,38 @@ CREATE TABLE perfmodel.cluster (
 );
 COMMENT ON TABLE perfmodel.cluster IS 'machines of one kind and their network; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.cluster.name IS 'name of the cluster';
-COMMENT ON COLUMN perfmodel.cluster.gpu IS 'device of its machines; NULL: any; an alias is replaced by the name of the device';
+COMMENT ON COLUMN perfmodel.cluster.gpu IS 'device of its machines; NULL: any. An alias is replaced by the name of the device';
 COMMENT ON COLUMN perfmodel.cluster.gpus_per_node IS 'GPUs of a machine';
 COMMENT ON COLUMN perfmodel.cluster.intra IS 'link between the GPUs of a machine: a name in perfmodel.interconnect';
 COMMENT ON COLUMN perfmodel.cluster.inter IS 'link of one network adapter: a name in perfmodel.interconnect; NULL: machines are not connected';
 COMMENT ON COLUMN perfmodel.cluster.adapters IS 'network adapters of a machine';
-COMMENT ON COLUMN perfmodel.cluster.nodes IS 'machines there are; NULL: not known';
+COMMENT ON COLUMN perfmodel.cluster.nodes IS 'number of machines; NULL: not known';
 COMMENT ON COLUMN perfmodel.cluster.intra_factor IS 'factor on the bandwidth of intra, fitted to measurements';
 COMMENT ON COLUMN perfmodel.cluster.inter_factor IS 'factor on the bandwidth of inter, fitted to measurements';
-COMMENT ON COLUMN perfmodel.cluster.pair_factor IS 'factor on the bandwidth between just two machines, besides inter_factor';
-COMMENT ON COLUMN perfmodel.cluster.compute_factor IS 'factor on the time of computing when several GPUs train, against one GPU';
+COMMENT ON COLUMN perfmodel.cluster.pair_factor IS 'factor on the bandwidth between just two machines, in addition to inter_factor';
+COMMENT ON COLUMN perfmodel.cluster.compute_factor IS 'factor on the time of computing if several GPUs train, compared with one GPU';
 COMMENT ON COLUMN perfmodel.cluster.latency_factor IS 'factor on every fixed time, fitted to measurements';
-COMMENT ON COLUMN perfmodel.cluster.steal IS 'share by which computing is slower while gradients travel';
+COMMENT ON COLUMN perfmodel.cluster.steal IS 'share by which computing is slower while gradients are sent';
 COMMENT ON COLUMN perfmodel.cluster.straggler IS 'standard deviation between the steps of different GPUs, as a share of the step';
 COMMENT ON COLUMN perfmodel.cluster.contention IS 'computing is slower by contention * (GPUs of a machine at work - 1) ^ contention_power';
 COMMENT ON COLUMN perfmodel.cluster.contention_power IS 'exponent in the formula of contention';
 COMMENT ON COLUMN perfmodel.cluster.overlap IS 'speed of messages while the GPUs compute, as a share of their speed while they do not';
-COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds that a GB of messages takes on what the GPUs of a machine share; NULL: on PCIe that was not measured, as on its link, else 0';
+COMMENT ON COLUMN perfmodel.cluster.host_s_per_gb IS 'seconds for a GB of messages through what the GPUs of a machine share; NULL: on PCIe as on its link, elsewhere 0';
 COMMENT ON COLUMN perfmodel.cluster.comm_error IS 'standard deviation of the logarithm of measured over predicted communication';
 COMMENT ON COLUMN perfmodel.cluster.step_error IS
     'standard deviation of ln(measured / predicted step), of the networks in own_graphs';
 COMMENT ON COLUMN perfmodel.cluster.unseen_above IS
-    'of other networks: standard deviation of ln(measured / predicted step) above 0; of all where nothing is fitted';
+    'standard deviation of ln(measured / predicted step) above 0, of networks not in own_graphs';
 COMMENT ON COLUMN perfmodel.cluster.unseen_below IS
-    'of other networks: standard deviation of ln(measured / predicted step) below 0; of all where nothing is fitted';
+    'standard deviation of ln(measured / predicted step) below 0, of networks not in own_graphs';
 COMMENT ON COLUMN perfmodel.cluster.fitted_rows IS 'measurements that the factors were fitted to; 0: none';
-COMMENT ON COLUMN perfmodel.cluster.source IS 'where the row is from';
+COMMENT ON COLUMN perfmodel.cluster.source IS 'source of the row';
 COMMENT ON COLUMN perfmodel.cluster.builtin IS 'whether the row comes with the extension';
 COMMENT ON COLUMN perfmodel.cluster.correction IS
-    'what measurements with tp or pp say beyond the factors, as fit_cluster() stores it; NULL: nothing';
-COMMENT ON COLUMN perfmodel.cluster.own_graphs IS 'graph_id of the networks that own_contention is of: those that fit_cluster() had measurements of';
+    'correction for steps with tp or pp, learned by fit_cluster(); NULL: none';
+COMMENT ON COLUMN perfmodel.cluster.own_graphs IS 'graph_id of the networks that fit_cluster() had measurements of; own_contention has an element for each';
 COMMENT ON COLUMN perfmodel.cluster.own_contention IS
-    'for each of own_graphs: besides contention, computing is slower by it for each doubling of the GPUs of a machine';
+    'for each of own_graphs: additional share by which computing is slower for each doubling of the GPUs of a machine';
 
 CREATE TRIGGER cluster_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.cluster
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();

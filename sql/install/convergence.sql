@@ -17,14 +17,14 @@ CREATE TABLE perfmodel.convergence (
     CONSTRAINT convergence_reached_after_samples CHECK (NOT coalesce(reached, false) OR samples_to_target IS NOT NULL)
 );
 CREATE INDEX convergence_graph_id_idx ON perfmodel.convergence (graph_id);
-COMMENT ON TABLE perfmodel.convergence IS 'trainings, and what they reported on the way: samples to a target, noise of gradients';
+COMMENT ON TABLE perfmodel.convergence IS 'reports of trainings: samples that they needed to a target, and noise of gradients';
 COMMENT ON COLUMN perfmodel.convergence.convergence_id IS 'identifies the report';
 COMMENT ON COLUMN perfmodel.convergence.graph_id IS 'network that was trained';
-COMMENT ON COLUMN perfmodel.convergence.dataset IS 'what it was trained on';
-COMMENT ON COLUMN perfmodel.convergence.target IS 'what it was to reach, such as top-1 0.75';
+COMMENT ON COLUMN perfmodel.convergence.dataset IS 'data set that it was trained on';
+COMMENT ON COLUMN perfmodel.convergence.target IS 'target of the training, such as top-1 0.75';
 COMMENT ON COLUMN perfmodel.convergence.optimizer IS 'optimizer and its settings, for the reader';
 COMMENT ON COLUMN perfmodel.convergence.batch IS 'samples of a step on all devices together';
-COMMENT ON COLUMN perfmodel.convergence.reached IS 'whether the target was reached; NULL: a report from a training that goes on';
+COMMENT ON COLUMN perfmodel.convergence.reached IS 'whether the target was reached; NULL: the training is still running';
 COMMENT ON COLUMN perfmodel.convergence.samples_to_target IS 'samples until it was reached, or until the training stopped';
 COMMENT ON COLUMN perfmodel.convergence.grad_sqr IS 'square of the length of the true gradient, estimated';
 COMMENT ON COLUMN perfmodel.convergence.grad_var IS 'variance of the gradient of one sample, summed over the parameters, estimated';

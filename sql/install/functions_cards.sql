@@ -13,7 +13,7 @@ CREATE FUNCTION perfmodel.predict_from_step(graph_id bigint, measured_on text, m
     RETURNS record
     LANGUAGE c STABLE PARALLEL SAFE COST 2000 AS 'MODULE_PATHNAME', 'pm_predict_from_step';
 COMMENT ON FUNCTION perfmodel.predict_from_step(bigint, text, float8, text, integer, text, text, text, text, float8, text) IS
-    'what a step that took measured_ms on one device takes on another, with an interval';
+    'time on another device of a step that took measured_ms on one device, with its interval';
 
 CREATE FUNCTION perfmodel.predict_from(profile_id bigint, gpu text, level float8 DEFAULT 0.9, predictor text DEFAULT NULL,
                                        OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8, OUT ratio float8,
@@ -50,7 +50,7 @@ BEGIN
     weight := f.weight;
 END $$;
 COMMENT ON FUNCTION perfmodel.predict_from(bigint, text, float8, text) IS
-    'what a measured step of perfmodel.profile takes on another device, with an interval';
+    'time of a measured step of perfmodel.profile on another device, with its interval';
 
 CREATE VIEW perfmodel.gpu_support AS
 SELECT g.name AS gpu, coalesce(k.networks, 0) AS networks,

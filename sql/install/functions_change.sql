@@ -103,7 +103,7 @@ BEGIN ATOMIC
     WHERE o.n = 0 AND o.ms IS NOT NULL ORDER BY a.n;
 END;
 COMMENT ON FUNCTION perfmodel.what_if_change(bigint, text, integer, text[], text, text, text, text, text, jsonb, integer, integer, text, jsonb) IS
-    'time and memory of a step after one change; factor: time per sample over that before; basis: what the time rests on';
+    'time and memory of a step after one change; factor: time per sample over that before; basis: source of the time';
 
 CREATE FUNCTION perfmodel.colocate(graph_a bigint, batch_a integer, graph_b bigint, batch_b integer, gpu text,
                                    dtype_a text DEFAULT 'fp32', dtype_b text DEFAULT 'fp32', predictor text DEFAULT NULL,

@@ -6,7 +6,7 @@ CREATE FUNCTION perfmodel.fit_convergence(batches float8[], samples float8[], re
     RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_fit_convergence';
 COMMENT ON FUNCTION perfmodel.fit_convergence(float8[], float8[], integer[], integer[], float8, float8[]) IS
-    'fits how many samples a target needs by batch size, and returns that number for each batch in ask';
+    'fits a curve to the samples that a target needs by batch size, and returns the samples for each batch in ask';
 
 CREATE FUNCTION perfmodel.samples_to_target(graph_id bigint, batches integer[], dataset text DEFAULT '', target text DEFAULT '',
                                             OUT batch integer, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
@@ -33,12 +33,12 @@ BEGIN ATOMIC
     FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi, samples_to_target.batches::float8[]) AS f;
 END;
 COMMENT ON FUNCTION perfmodel.samples_to_target(bigint, integer[], text, text) IS
-    'samples that trainings of a network need until a target, for batches of all devices; from perfmodel.convergence';
+    'samples that trainings need to reach a target, by total batch of all devices; from perfmodel.convergence';
 
 CREATE FUNCTION perfmodel.total_batch(batch integer, world_size integer, parallel jsonb DEFAULT NULL) RETURNS integer
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_total_batch';
 COMMENT ON FUNCTION perfmodel.total_batch(integer, integer, jsonb) IS
-    'samples between two updates, of all devices together, when each copy of the model has batch of them at a time';
+    'samples between two updates on all devices together, if each copy of the model gets batch samples at a time';
 
 CREATE FUNCTION perfmodel.no_convergence(graph_id bigint, dataset text, target text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -50,7 +50,7 @@ BEGIN ATOMIC
                        ': insert what finished trainings needed');
 END;
 COMMENT ON FUNCTION perfmodel.no_convergence(bigint, text, text) IS
-    'says that no run of a network on a dataset to a target is known, and which other runs of it are';
+    'text: no run of a network on a dataset to a target is known, and which other runs are known';
 
 CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch integer, dataset text DEFAULT '', target text DEFAULT '',
                                          world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
@@ -89,7 +89,7 @@ BEGIN ATOMIC
     FROM b WHERE b.total IS NOT NULL AND num_nulls($1, $2, $4, $5) = 0 AND NOT EXISTS (SELECT FROM expected);
 END;
 COMMENT ON FUNCTION perfmodel.time_to_target(bigint, text, integer, text, text, integer, text, text, text, text, float8, text, integer, text, jsonb, float8) IS
-    'how long a training takes until its target: steps, seconds with their interval, how likely it gets there at all';
+    'steps and seconds of a training until its target, with an interval, and the probability that it reaches the target';
 
 CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base_batch integer, dataset text DEFAULT '', target text DEFAULT '',
                                   world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
@@ -115,7 +115,7 @@ BEGIN ATOMIC
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;
 END;
 COMMENT ON FUNCTION perfmodel.goodput(bigint, text, integer, integer, text, text, integer, text, text, text, text, text, integer, text, jsonb) IS
-    'samples per second, each weighted by its worth at this batch against base_batch (batches of all devices together)';
+    'samples per second, weighted by how much they help compared with base_batch (total batches of all devices)';
 
 CREATE FUNCTION perfmodel.best_batch(graph_id bigint, gpu text, dataset text DEFAULT '', target text DEFAULT '', world_size integer DEFAULT 1,
                                      deadline interval DEFAULT NULL, batches integer[] DEFAULT '{1,2,4,8,16,32,64,128,256,512,1024,2048}',

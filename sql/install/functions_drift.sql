@@ -217,14 +217,14 @@ SELECT d.grouped_by, d.group_name, d.n AS measurements, d.n_networks AS networks
        pg_catalog.round(d.coverage_pct::numeric, 0) AS coverage_pct, pg_catalog.round(d.out_of_domain_pct::numeric, 0) AS out_of_domain_pct,
        d.verdict, d.advice
 FROM perfmodel.drift(by => '{gpu,framework}') AS d;
-COMMENT ON VIEW perfmodel.active_drift IS 'whether the active predictor still holds, by GPU and framework, rounded; see drift()';
+COMMENT ON VIEW perfmodel.active_drift IS 'whether the active predictor is still right, by GPU and framework, rounded; see drift()';
 COMMENT ON COLUMN perfmodel.active_drift.grouped_by IS 'overall, gpu or framework';
 COMMENT ON COLUMN perfmodel.active_drift.group_name IS 'which of them; NULL: all, or not known';
 COMMENT ON COLUMN perfmodel.active_drift.measurements IS 'number of measurements that it was not trained on';
 COMMENT ON COLUMN perfmodel.active_drift.networks IS 'number of networks among them';
-COMMENT ON COLUMN perfmodel.active_drift.bias_pct IS 'how much predictions are too long, in percent of the measured time: median over networks';
+COMMENT ON COLUMN perfmodel.active_drift.bias_pct IS 'by how much predictions are too long, in percent of the measured time: median over networks';
 COMMENT ON COLUMN perfmodel.active_drift.error_pct IS 'mean absolute error in percent of the measured time';
-COMMENT ON COLUMN perfmodel.active_drift.expected_error_pct IS 'error that the intervals of the predictor promise for these measurements';
+COMMENT ON COLUMN perfmodel.active_drift.expected_error_pct IS 'error on these measurements that follows from the intervals of the predictor';
 COMMENT ON COLUMN perfmodel.active_drift.coverage_pct IS 'share of measurements in the domain that are inside of their interval of level 0.9';
 COMMENT ON COLUMN perfmodel.active_drift.out_of_domain_pct IS 'share of networks out of the domain';
 COMMENT ON COLUMN perfmodel.active_drift.verdict IS 'ok, biased, wider, new_inputs or too_few';

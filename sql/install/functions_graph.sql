@@ -28,12 +28,12 @@ COMMENT ON FUNCTION perfmodel.find_gpu(text) IS 'name of a device by its name or
 
 CREATE FUNCTION perfmodel.find_dtype(dtype text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_dtype';
-COMMENT ON FUNCTION perfmodel.find_dtype(text) IS 'number format that a word means, such as float16, half or mixed; NULL when it means none';
+COMMENT ON FUNCTION perfmodel.find_dtype(text) IS 'number format for a word such as float16, half or mixed; NULL for other words';
 
 CREATE FUNCTION perfmodel.find_layout(layout text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_layout';
-COMMENT ON FUNCTION perfmodel.find_layout(text) IS 'layout (nchw, nhwc) that goes by this word, such as channels_last; NULL when it is none';
+COMMENT ON FUNCTION perfmodel.find_layout(text) IS 'layout (nchw, nhwc) for a word such as channels_last; NULL for other words';
 
 CREATE FUNCTION perfmodel.find_optimizer(optimizer text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_optimizer';
-COMMENT ON FUNCTION perfmodel.find_optimizer(text) IS 'optimizer that a word means, such as AdamW; NULL when it means none';
+COMMENT ON FUNCTION perfmodel.find_optimizer(text) IS 'optimizer for a word such as AdamW; NULL for other words';

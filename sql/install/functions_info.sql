@@ -18,9 +18,9 @@ COMMENT ON FUNCTION perfmodel.kinds() IS 'kinds of predictor and their options, 
 CREATE FUNCTION perfmodel.memory_kinds(OUT kind text, OUT summary text) RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100 ROWS 4 AS 'MODULE_PATHNAME', 'pm_memory_kinds';
 COMMENT ON FUNCTION perfmodel.memory_kinds() IS
-    'what cross_validate and leaderboard judge with quantity => ''peak_memory_mb''; their only option is seed';
+    'kinds for cross_validate and leaderboard with quantity => ''peak_memory_mb''; their only option is seed';
 
 -- Raises from within a query whose arguments are wrong.
 CREATE FUNCTION perfmodel.require(condition boolean, message text, hint text) RETURNS boolean
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_require';
-COMMENT ON FUNCTION perfmodel.require(boolean, text, text) IS 'true, or an error with this message and hint where the condition does not hold';
+COMMENT ON FUNCTION perfmodel.require(boolean, text, text) IS 'true if the condition holds; else an error with this message and hint';

@@ -132,7 +132,7 @@ BEGIN
     RETURN list;
 END $$;
 COMMENT ON FUNCTION perfmodel.job_columns(regclass, jsonb, text[], text[], text) IS
-    'the select list for a table of jobs: the wanted columns by their own names; otherwise[i] NULL: must be there';
+    'select list for a table of jobs: the wanted columns under their own names; otherwise[i] NULL: column i is required';
 
 -- A table may be history and queue in one.
 CREATE FUNCTION perfmodel.job_ran(jobs regclass, columns jsonb DEFAULT '{}') RETURNS text
@@ -173,7 +173,7 @@ BEGIN
     RETURN coalesce(conditions, 'true');
 END $$;
 COMMENT ON FUNCTION perfmodel.job_ran(regclass, jsonb) IS
-    'SQL that is true of jobs that ran: with an end, or in a table without ends, with a start and a duration';
+    'SQL condition for jobs that ran: with an end, or, in a table without ends, with a start and a duration';
 
 -- Times are written into the query: other styles than ISO have abbreviations of time zones, which may be read as another zone.
 CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL,

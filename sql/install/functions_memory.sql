@@ -18,7 +18,7 @@ CREATE FUNCTION perfmodel.usable_memory_mb(gpu text)
     RETURNS float8
     LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_usable_memory_mb';
 COMMENT ON FUNCTION perfmodel.usable_memory_mb(text) IS
-    'memory of a device that programs can have, in MB (2^20 bytes): without what driver and ECC take; NULL: not known';
+    'memory of a device that programs can use, in MB (2^20 bytes), without that of driver and ECC; NULL: not known';
 
 CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAULT 'fp32',
                                     layout text DEFAULT 'nchw', framework text DEFAULT NULL,
@@ -27,7 +27,7 @@ CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAUL
     RETURNS integer
     LANGUAGE c STABLE PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_max_batch';
 COMMENT ON FUNCTION perfmodel.max_batch(bigint, text, text, text, text, text, boolean, float8, integer, jsonb, text) IS
-    'largest batch that fits into the memory of a device with probability p; 0 when not even 1 does';
+    'largest batch that fits into the memory of a device with probability p; 0 if not even batch 1 fits';
 
 CREATE FUNCTION perfmodel.explain_memory(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL,
@@ -38,7 +38,7 @@ CREATE FUNCTION perfmodel.explain_memory(graph_id bigint, gpu text, batch intege
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_explain_memory';
 COMMENT ON FUNCTION perfmodel.explain_memory(bigint, text, integer, text, text, text, text, boolean, text, text) IS
-    'what holds the memory at the peak of a step: a row for each part and sort of operator, or each operator';
+    'memory at the peak of a step: a row for each part and type of operator, or for each operator';
 
 CREATE FUNCTION perfmodel.memory_timeline(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                           layout text DEFAULT 'nchw', framework text DEFAULT NULL,
@@ -48,7 +48,7 @@ CREATE FUNCTION perfmodel.memory_timeline(graph_id bigint, gpu text, batch integ
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 500 AS 'MODULE_PATHNAME', 'pm_memory_timeline_sql';
 COMMENT ON FUNCTION perfmodel.memory_timeline(bigint, text, integer, text, text, text, text, boolean, integer, text) IS
-    'memory that tensors hold through a training step, in MB, as a series to plot: the highest point of each stretch';
+    'memory of tensors during a training step, in MB, as a series for a plot: the maximum of each part of the step';
 
 -- The time of a step is asked of the active predictor; without one the columns of time are NULL.
 CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
@@ -84,7 +84,7 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
         FROM answer AS a, answer AS o WHERE o.n OPERATOR(pg_catalog.=) 0 ORDER BY a.n;
     END;
 COMMENT ON FUNCTION perfmodel.what_would_fit(bigint, text, integer, text, text, text, text) IS
-    'what would shrink a training step: each change with its memory, whether it fits then, and the time it costs';
+    'changes that reduce the memory of a training step: the memory with each, whether it then fits, and its time';
 
 CREATE FUNCTION perfmodel.calibrate_memory(profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                            OUT gpu text, OUT framework text, OUT dtype text, OUT networks integer, OUT peaks integer,

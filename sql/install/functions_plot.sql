@@ -7,7 +7,7 @@ CREATE FUNCTION perfmodel.plot(form text, x float8[], y float8[] DEFAULT NULL, s
                                height integer DEFAULT 0, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 AS 'MODULE_PATHNAME', 'pm_plot_sql';
 COMMENT ON FUNCTION perfmodel.plot(text, float8[], float8[], text[], text[], float8[], float8[], text, text, text, text, text, float8, integer, integer, boolean) IS
-    'an SVG of marks given as arrays; form: bars, points, compare, lines, areas, spans; scales: linear, log, log2, time';
+    'an SVG drawn from arrays; form: bars, points, compare, lines, areas, spans; scales: linear, log, log2, time';
 
 CREATE FUNCTION perfmodel.escape_markup(words text, most integer DEFAULT 0) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_escape_markup';
@@ -15,7 +15,7 @@ COMMENT ON FUNCTION perfmodel.escape_markup(text, integer) IS 'text made safe fo
 
 CREATE FUNCTION perfmodel.escape_markup_lines(words text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_escape_markup_lines';
-COMMENT ON FUNCTION perfmodel.escape_markup_lines(text) IS 'text made safe for <pre> of HTML; it keeps its lines';
+COMMENT ON FUNCTION perfmodel.escape_markup_lines(text) IS 'text made safe for <pre> of HTML, with its line breaks';
 
 CREATE FUNCTION perfmodel.break_lines(markup text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_break_lines_sql';
@@ -120,7 +120,7 @@ BEGIN ATOMIC
     FROM part AS p;
 END;
 COMMENT ON FUNCTION perfmodel.plot_memory(bigint, text, integer, text, text, text, text, integer) IS
-    'an SVG of what the memory of a step is made of, at this batch and at others about it';
+    'an SVG of the parts of the memory of a step, at this batch and at others near it';
 
 CREATE FUNCTION perfmodel.plot_memory_timeline(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
                                                framework text DEFAULT NULL, optimizer text DEFAULT 'sgd_momentum', width integer DEFAULT 720) RETURNS text
@@ -180,4 +180,4 @@ BEGIN ATOMIC
     FROM eta AS e WHERE e.nth <= least(plot_queue.rows, 200);
 END;
 COMMENT ON FUNCTION perfmodel.plot_queue(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, integer, boolean) IS
-    'an SVG of when running and waiting jobs start and end, as queue_eta says: median, and up to 90 %';
+    'an SVG of the times at which running and waiting jobs start and end, from queue_eta: median and 90 % quantile';

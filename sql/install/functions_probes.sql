@@ -12,7 +12,7 @@ CREATE FUNCTION perfmodel.choose_probes(sensitivities float8[], steps_ms float8[
                                         OUT step integer, OUT doubt_before_pct float8, OUT doubt_after_pct float8) RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 ROWS 5 AS 'MODULE_PATHNAME', 'pm_choose_probes_sql';
 COMMENT ON FUNCTION perfmodel.choose_probes(float8[], float8[], bigint[], boolean[], integer, integer) IS
-    'which steps, by their place in the arrays, tell most about a card, given what step_sensitivity says of each';
+    'steps, by their place in the arrays, that say most about a card, from the results of step_sensitivity';
 
 CREATE FUNCTION perfmodel.card_factors(predictor text DEFAULT NULL, OUT gpu text, OUT element text, OUT factor float8) RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 30 AS 'MODULE_PATHNAME', 'pm_card_factors_sql';
@@ -55,4 +55,4 @@ BEGIN ATOMIC
     FROM argument AS a, chosen AS c JOIN asked AS q ON q.step = c.step ORDER BY c.rank;
 END;
 COMMENT ON FUNCTION perfmodel.suggest_probes(text, integer, integer[], text, text, text, text, bigint[]) IS
-    'the n networks and batches whose measured steps in this dtype and layout would tell a recalibration most';
+    'n networks and batches from whose measured steps in this dtype and layout a recalibration would learn most';

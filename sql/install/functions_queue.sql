@@ -15,7 +15,7 @@ CREATE FUNCTION perfmodel.resolve_job_names(graphs text[], gpus text[], dtypes t
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_resolve_job_names';
 COMMENT ON FUNCTION perfmodel.resolve_job_names(text[], text[], text[], float8) IS
-    'the same for names that are given as arrays, any of which may be NULL';
+    'resolve_job_names for names in arrays, each of which may be NULL';
 
 CREATE FUNCTION perfmodel.forecast_jobs(jobs regclass, columns jsonb DEFAULT '{}', predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(),
                                         OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT running boolean,
@@ -43,7 +43,7 @@ CREATE FUNCTION perfmodel.queue_order_arrays(job_ids text[], gpus text[], gpu_co
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_order_arrays';
 COMMENT ON FUNCTION perfmodel.queue_order_arrays(text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, timestamptz) IS
-    'the same for jobs whose durations are given in arrays';
+    'queue_order for jobs whose durations are given in arrays';
 
 CREATE FUNCTION perfmodel.queue_eta(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
@@ -66,7 +66,7 @@ CREATE FUNCTION perfmodel.queue_eta_arrays(free jsonb, job_ids text[], gpus text
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_queue_eta_arrays';
 COMMENT ON FUNCTION perfmodel.queue_eta_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, boolean,
-                                        timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
+                                        timestamptz, integer, bigint) IS 'queue_eta for jobs whose durations are given in arrays';
 
 CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
@@ -87,7 +87,7 @@ CREATE FUNCTION perfmodel.deadline_probability_arrays(free jsonb, job_ids text[]
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_deadline_arrays';
 COMMENT ON FUNCTION perfmodel.deadline_probability_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text,
-                                        boolean, timestamptz, integer, bigint) IS 'the same for jobs whose durations are given in arrays';
+                                        boolean, timestamptz, integer, bigint) IS 'deadline_probability for jobs whose durations are given in arrays';
 
 CREATE FUNCTION perfmodel.fill_windows(jobs regclass, columns jsonb DEFAULT '{}', windows tstzrange[] DEFAULT NULL, gpus text[] DEFAULT NULL,
                                        gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), level float8 DEFAULT 0.9,
@@ -97,7 +97,7 @@ CREATE FUNCTION perfmodel.fill_windows(jobs regclass, columns jsonb DEFAULT '{}'
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';
 COMMENT ON FUNCTION perfmodel.fill_windows(regclass, jsonb, tstzrange[], text[], integer[], text, timestamptz, float8, float8, float8) IS
-    'which waiting jobs to run for how many steps while devices are idle; those that get none have a note';
+    'waiting jobs to run while devices are idle, and for how many steps; jobs without steps have a note';
 
 CREATE FUNCTION perfmodel.what_if_jobs(jobs regclass, columns jsonb DEFAULT '{}', gpus text[] DEFAULT NULL, gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL,
                                        OUT job bigint, OUT job_id text, OUT team text, OUT gpu text, OUT gpu_count integer, OUT step_ms float8,
@@ -117,4 +117,4 @@ CREATE FUNCTION perfmodel.place(jobs regclass, columns jsonb DEFAULT '{}', nodes
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_place_sql';
 COMMENT ON FUNCTION perfmodel.place(regclass, jsonb, text[], text[], integer[], text, text, timestamptz, float8) IS
-    'on which machines waiting jobs run: in one where there is room, else in few, or two on a device (max_slowdown)';
+    'machines for waiting jobs: one if there is room, else as few as possible, or two jobs on a device (max_slowdown)';

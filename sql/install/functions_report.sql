@@ -109,7 +109,7 @@ main,header,footer{max-width:none;padding:0}.grid{grid-template-columns:1fr 1fr}
 </html>'));
 END;
 COMMENT ON FUNCTION perfmodel.report_page(text, text, boolean) IS
-    'a page of HTML about a body of markup, with the style sheet of reports; zoom: with report_script()';
+    'an HTML page with a body of markup and the style sheet of reports; zoom: with report_script()';
 
 -- Runs what it is given: a query of one's own, with one's own rights.
 CREATE FUNCTION perfmodel.report_table(query text) RETURNS text
@@ -131,7 +131,7 @@ BEGIN
                       FROM json_each(t.j) WITH ORDINALITY AS e(key, value, nth)) AS c$query$, query) INTO body, head;
     RETURN coalesce(format(E'<table>\n<thead><tr>%s</tr></thead>\n<tbody>\n<tr>%s</tr>\n</tbody></table>\n', head, body), E'<p class="says">None.</p>\n');
 END $$;
-COMMENT ON FUNCTION perfmodel.report_table(text) IS 'an HTML table of what a query returns, at most 100 rows';
+COMMENT ON FUNCTION perfmodel.report_table(text) IS 'an HTML table of the result of a query, at most 100 rows';
 
 CREATE FUNCTION perfmodel.report_figure(title text, says text, content text, query text DEFAULT NULL, wide boolean DEFAULT false) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -177,7 +177,7 @@ BEGIN
     RETURN perfmodel.report_figure(title, says, CASE WHEN n > 0 THEN svg ELSE E'<p>No data yet: the query of this figure returns no rows.</p>\n' END, query, wide);
 END $$;
 COMMENT ON FUNCTION perfmodel.report_plot(text, text, text, text, text, text, text, text, float8, boolean, boolean) IS
-    'a figure of a report with a plot of what a query returns in columns series, label, x, y, low, high';
+    'a figure of a report with a plot of the result of a query with columns series, label, x, y, low, high';
 
 CREATE FUNCTION perfmodel.report_tile(name text, value text, note text DEFAULT NULL, class text DEFAULT '') RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -395,7 +395,7 @@ BEGIN
         perfmodel.plot_queue(jobs => queue, columns => queue_columns, free => free, policy => policy, predictor => predictor, width => 1160, zoom => zoom),
         format('SELECT * FROM perfmodel.queue_eta(jobs => %L, columns => %L, free => %L, policy => %L, predictor => %L)', queue, queue_columns, free, policy, predictor), true), E'</div></section>\n');
 END $$;
-COMMENT ON FUNCTION perfmodel.report_queue(regclass, jsonb, jsonb, text, text, boolean) IS 'the part of a report about the jobs that wait or run';
+COMMENT ON FUNCTION perfmodel.report_queue(regclass, jsonb, jsonb, text, text, boolean) IS 'the part of a report about waiting and running jobs; arguments as in report()';
 
 CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
                                  predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions',

@@ -4,7 +4,7 @@ CREATE FUNCTION perfmodel.collective_ms(kind text, bytes float8, world_size inte
                                         cluster text DEFAULT 'any') RETURNS float8
     LANGUAGE c STABLE PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'pm_collective_ms';
 COMMENT ON FUNCTION perfmodel.collective_ms(text, float8, integer, integer, text) IS
-    'milliseconds of a collective, such as all_reduce, on so many bytes among the GPUs of a cluster';
+    'milliseconds of a collective operation, such as all_reduce, on this number of bytes among the GPUs of a cluster';
 
 CREATE FUNCTION perfmodel.scaling_curve(graph_id bigint, gpu text, batch integer, cluster text DEFAULT NULL,
                                         max_gpus integer DEFAULT 64, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
@@ -25,11 +25,11 @@ CREATE FUNCTION perfmodel.fit_cluster(cluster text, name text DEFAULT NULL, prof
     RETURNS record
     LANGUAGE c VOLATILE AS 'MODULE_PATHNAME', 'pm_fit_cluster';
 COMMENT ON FUNCTION perfmodel.fit_cluster(text, text, bigint[], text) IS
-    'fits a cluster to measurements with world_size above 1; one that came with the extension becomes a new one';
+    'fits a cluster to measurements with world_size above 1; for a cluster that came with the extension, makes a new one';
 
 CREATE FUNCTION perfmodel.check_parallel(parallel jsonb, world_size integer) RETURNS boolean
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_check_parallel';
 COMMENT ON FUNCTION perfmodel.check_parallel(jsonb, integer) IS
-    'true; an error where the argument parallel of predicting functions could not be this for so many GPUs, above 1';
+    'true; an error if parallel is not a valid argument of predicting functions for world_size GPUs (above 1)';
 ALTER TABLE perfmodel.profile ADD CONSTRAINT profile_parallel_known CHECK (perfmodel.check_parallel(parallel, world_size));
-COMMENT ON CONSTRAINT profile_parallel_known ON perfmodel.profile IS 'parallel has members that are known, for several devices';
+COMMENT ON CONSTRAINT profile_parallel_known ON perfmodel.profile IS 'parallel has only known members, and there are several devices';

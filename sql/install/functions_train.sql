@@ -5,7 +5,7 @@
 CREATE FUNCTION perfmodel.all_profiles() RETURNS bigint[]
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 1 AS 'MODULE_PATHNAME', 'pm_all_profiles';
 COMMENT ON FUNCTION perfmodel.all_profiles() IS
-    'as an argument profiles: all training steps on one device; NULL and an empty array stand for no rows';
+    'for an argument profiles: all training steps on one device; NULL and an empty array mean no rows';
 
 CREATE FUNCTION perfmodel.train(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                 options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint
@@ -19,7 +19,7 @@ CREATE FUNCTION perfmodel.estimate_training(kind text DEFAULT 'mdot', profiles b
                                             OUT memory_bytes bigint, OUT memory_limit_bytes bigint, OUT seconds float8) RETURNS record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000000 AS 'MODULE_PATHNAME', 'pm_estimate_training';
 COMMENT ON FUNCTION perfmodel.estimate_training(text, bigint[], jsonb, boolean) IS
-    'what a training would take: measurements, threads, memory, and seconds, unless try_out is false';
+    'estimate for a training: measurements, threads, memory, and (unless try_out is false) seconds';
 
 CREATE FUNCTION perfmodel.train_async(name text, kind text DEFAULT 'mdot', profiles bigint[] DEFAULT perfmodel.all_profiles(),
                                       options jsonb DEFAULT '{}', warm_start text DEFAULT NULL) RETURNS bigint

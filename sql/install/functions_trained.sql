@@ -6,7 +6,7 @@ CREATE FUNCTION perfmodel.row_hash(structure text, gpu text, batch integer, dtyp
     RETURNS bigint
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_row_hash_sql';
 COMMENT ON FUNCTION perfmodel.row_hash(text, text, integer, text, text, text, text, float8, text) IS
-    'hash of what a measurement says, the same in every database; NULL if an argument other than framework is NULL';
+    'hash of a measurement, the same in every database; NULL if an argument other than framework is NULL';
 
 -- with_corrections: those that a recalibration used, too
 CREATE FUNCTION perfmodel.learned_profiles(predictor_id bigint, with_corrections boolean) RETURNS SETOF bigint
@@ -29,7 +29,7 @@ BEGIN ATOMIC
               IN (SELECT h.hash FROM hashed AS h));
 END;
 COMMENT ON FUNCTION perfmodel.learned_profiles(bigint, boolean) IS
-    'profile_id of measurements that a predictor learned from, by number or content; true: also recalibrated on';
+    'profile_id of measurements that a predictor learned from, by number or content; true: also by recalibration';
 
 CREATE FUNCTION perfmodel.trained_profiles(predictor text DEFAULT NULL) RETURNS SETOF bigint
     LANGUAGE sql STABLE PARALLEL SAFE COST 10000 ROWS 1000 SET jit = off
@@ -41,7 +41,7 @@ BEGIN ATOMIC
     AND (SELECT count(*) FROM perfmodel.corrections(trained_profiles.predictor)) IS NOT NULL;
 END;
 COMMENT ON FUNCTION perfmodel.trained_profiles(text) IS
-    'profile_id of the measurements here that a predictor (NULL: the active one) learned from, wherever it was trained';
+    'profile_id of measurements in this database that a predictor (NULL: the active one) learned from';
 
 CREATE FUNCTION perfmodel.unseen_profiles(predictor text DEFAULT NULL) RETURNS bigint[]
     LANGUAGE sql STABLE PARALLEL SAFE COST 10000 SET jit = off

@@ -8,7 +8,7 @@ CREATE FUNCTION perfmodel.report_script() RETURNS text
 -- include data/uplot/uPlot.min.js
 -- include sql/install/zoom.js
 $js$ $function$;
-COMMENT ON FUNCTION perfmodel.report_script() IS 'the script of a report that adds zooming to its figures: uPlot (MIT) and what calls it';
+COMMENT ON FUNCTION perfmodel.report_script() IS 'script of a report that zooms into its figures: uPlot (MIT) and the code that calls it';
 
 CREATE FUNCTION perfmodel.report_script_style() RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$SELECT $css$
@@ -25,4 +25,4 @@ border-radius:6px;padding:2px 10px;cursor:pointer}
 @media screen{.plot svg.replaced{display:none}}
 @media print{.zoom,.zoomed{display:none}}
 $css$ $function$;
-COMMENT ON FUNCTION perfmodel.report_script_style() IS 'the styles that report_script() needs, those of uPlot (MIT) among them';
+COMMENT ON FUNCTION perfmodel.report_script_style() IS 'styles that report_script() needs, including those of uPlot (MIT)';

@@ -18,20 +18,20 @@ CREATE TABLE perfmodel.memory_factor (
     calibrated_at     timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT memory_factor_pkey PRIMARY KEY (gpu, framework, dtype)
 );
-COMMENT ON TABLE perfmodel.memory_factor IS 'what calibrate_memory() learned; predict_memory uses the row that is nearest to a question';
+COMMENT ON TABLE perfmodel.memory_factor IS 'factors learned by calibrate_memory(); predict_memory uses the row nearest to a question';
 COMMENT ON COLUMN perfmodel.memory_factor.gpu IS 'device';
-COMMENT ON COLUMN perfmodel.memory_factor.framework IS 'framework and version as in profile; empty: measurements that do not say';
+COMMENT ON COLUMN perfmodel.memory_factor.framework IS 'framework and version as in profile; empty: measurements without a framework';
 COMMENT ON COLUMN perfmodel.memory_factor.dtype IS 'number format';
-COMMENT ON COLUMN perfmodel.memory_factor.context_mb IS 'MB that the context of the driver and libraries take';
-COMMENT ON COLUMN perfmodel.memory_factor.factor IS 'measured over simulated memory, context and scratch memory left out';
-COMMENT ON COLUMN perfmodel.memory_factor.workspace IS 'scratch memory, times what the largest convolution reads and writes';
-COMMENT ON COLUMN perfmodel.memory_factor.need_factor IS 'least memory that a step runs with, over the simulated; from batches that fit and that do not';
+COMMENT ON COLUMN perfmodel.memory_factor.context_mb IS 'memory of the drivers context and of libraries, in MB (2^20 bytes)';
+COMMENT ON COLUMN perfmodel.memory_factor.factor IS 'measured / simulated memory, without context and scratch memory';
+COMMENT ON COLUMN perfmodel.memory_factor.workspace IS 'scratch memory / bytes that the largest convolution reads and writes';
+COMMENT ON COLUMN perfmodel.memory_factor.need_factor IS 'least memory with which a step runs / simulated memory; from batches that fit and that do not';
 COMMENT ON COLUMN perfmodel.memory_factor.spread IS 'relative standard deviation of measured over predicted peaks, of networks left out of the fit';
 COMMENT ON COLUMN perfmodel.memory_factor.context_spread_mb IS 'standard deviation of the context in MB';
 COMMENT ON COLUMN perfmodel.memory_factor.fit_spread IS 'scale of the logistic distribution that p_fits is taken from';
 COMMENT ON COLUMN perfmodel.memory_factor.networks IS 'networks that were measured';
 COMMENT ON COLUMN perfmodel.memory_factor.peaks IS 'measurements with a peak of memory';
-COMMENT ON COLUMN perfmodel.memory_factor.brackets IS 'measurements with a batch that fits or does not';
+COMMENT ON COLUMN perfmodel.memory_factor.brackets IS 'measurements with a batch that fits or one that does not';
 COMMENT ON COLUMN perfmodel.memory_factor.calibrated_at IS 'when it was calibrated';
 COMMENT ON CONSTRAINT memory_factor_gpu_known ON perfmodel.memory_factor IS 'the device has a data sheet in perfmodel.gpu';
 

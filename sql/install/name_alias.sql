@@ -8,10 +8,10 @@ CREATE TABLE perfmodel.name_alias (
     note  text,
     CONSTRAINT name_alias_pkey PRIMARY KEY (kind, alias)
 );
-COMMENT ON TABLE perfmodel.name_alias IS 'your own names: of graphs and formats in tables of jobs, of devices wherever a device is named';
-COMMENT ON COLUMN perfmodel.name_alias.kind IS 'what the name is of: graph, gpu or dtype';
-COMMENT ON COLUMN perfmodel.name_alias.alias IS 'the name as it stands in the jobs, letter for letter';
-COMMENT ON COLUMN perfmodel.name_alias.name IS 'what it means: the name of a graph, of a device in perfmodel.gpu, or of a number format';
+COMMENT ON TABLE perfmodel.name_alias IS 'your own names of graphs and formats (for tables of jobs) and of devices (wherever a device is named)';
+COMMENT ON COLUMN perfmodel.name_alias.kind IS 'kind of the name: graph, gpu or dtype';
+COMMENT ON COLUMN perfmodel.name_alias.alias IS 'the name as in the jobs, in exactly this spelling';
+COMMENT ON COLUMN perfmodel.name_alias.name IS 'its meaning: the name of a graph, of a device in perfmodel.gpu, or of a number format';
 COMMENT ON COLUMN perfmodel.name_alias.note IS 'a remark of your own';
 
 CREATE TRIGGER name_alias_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.name_alias
@@ -60,11 +60,11 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION perfmodel.check_name_alias() IS 'trigger: explains what is wrong about a row of name_alias; a notice where its name means nothing';
+COMMENT ON FUNCTION perfmodel.check_name_alias() IS 'trigger: explains errors in a row of name_alias; a notice if its name is not known';
 REVOKE ALL ON FUNCTION perfmodel.check_name_alias() FROM PUBLIC;
 CREATE TRIGGER name_alias_check BEFORE INSERT OR UPDATE ON perfmodel.name_alias
     FOR EACH ROW EXECUTE FUNCTION perfmodel.check_name_alias();
-COMMENT ON TRIGGER name_alias_check ON perfmodel.name_alias IS 'explains what is wrong about a row';
+COMMENT ON TRIGGER name_alias_check ON perfmodel.name_alias IS 'explains errors in a row';
 
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.name_alias', '');
 GRANT SELECT ON perfmodel.name_alias TO PUBLIC;

@@ -34,15 +34,15 @@ COMMENT ON COLUMN perfmodel.nightly_log.verdict IS 'the worst verdict of drift()
 COMMENT ON COLUMN perfmodel.nightly_log.action IS 'running, nothing, recalibrated, trained, failed';
 COMMENT ON COLUMN perfmodel.nightly_log.candidate IS 'name of the new predictor; it is dropped again when it is not activated';
 COMMENT ON COLUMN perfmodel.nightly_log.run_id IS 'its training in the background, see training_status; NULL: none';
-COMMENT ON COLUMN perfmodel.nightly_log.n IS 'measurements on which the two were compared, which neither was trained on';
+COMMENT ON COLUMN perfmodel.nightly_log.n IS 'measurements on which the two predictors were compared; neither was trained on them';
 COMMENT ON COLUMN perfmodel.nightly_log.n_networks IS 'networks among them';
-COMMENT ON COLUMN perfmodel.nightly_log.predictor_mape_pct IS 'mean absolute error of the active predictor on these, in percent';
-COMMENT ON COLUMN perfmodel.nightly_log.candidate_mape_pct IS 'the same of the candidate';
-COMMENT ON COLUMN perfmodel.nightly_log.difference_low_pct IS 'lower end of the 90 % interval of the error of the candidate less that of the active predictor';
+COMMENT ON COLUMN perfmodel.nightly_log.predictor_mape_pct IS 'mean absolute error of the active predictor on these measurements, in percent';
+COMMENT ON COLUMN perfmodel.nightly_log.candidate_mape_pct IS 'mean absolute error of the candidate on these measurements, in percent';
+COMMENT ON COLUMN perfmodel.nightly_log.difference_low_pct IS 'lower end of the 90 % interval of the difference: error of the candidate minus that of the active predictor';
 COMMENT ON COLUMN perfmodel.nightly_log.difference_high_pct IS 'upper end of that interval; the candidate is activated when it is below 0';
 COMMENT ON COLUMN perfmodel.nightly_log.activated IS 'whether the candidate is the active predictor now';
-COMMENT ON COLUMN perfmodel.nightly_log.why IS 'what stood against a new predictor, if anything did; then the advice of drift() and the jobs left out';
-COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'what a night can end with';
+COMMENT ON COLUMN perfmodel.nightly_log.why IS 'why there is no new predictor, if so; then the advice of drift() and the numbers of jobs left out';
+COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'actions that a night can end with';
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log', '');
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log_nightly_id_seq', '');
 
@@ -67,7 +67,7 @@ BEGIN
                                 ' FROM (SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()) AS j', parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at')) USING since;
 END $$;
 COMMENT ON FUNCTION perfmodel.finished_jobs(regclass, jsonb, timestamptz) IS
-    'the jobs of a table that have ended after a time, as collect_from_jobs() reads them';
+    'jobs of a table that ended after a time, as collect_from_jobs() reads them';
 
 CREATE FUNCTION perfmodel.measure_jobs(jobs regclass, columns jsonb, since timestamptz, startup_s float8, min_steps integer, source text,
                                        OUT outcome text, OUT n_jobs bigint, OUT n_profiles bigint)
@@ -150,7 +150,7 @@ BEGIN
     RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin);
 END $$;
 COMMENT ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
-    'makes measurements of finished jobs (duration and steps), one for each question; says what was left out';
+    'makes measurements from finished jobs (duration and steps), one for each question; counts jobs left out';
 REVOKE ALL ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) FROM PUBLIC;
 
 -- The parts of nightly(), which commits between them. The first ends with a
@@ -313,7 +313,7 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON PROCEDURE perfmodel.nightly(regclass, jsonb, boolean, interval) IS
-    'takes in finished jobs, judges the active predictor, mends it where drift() says so, activates what is better';
+    'measures finished jobs, judges the active predictor, corrects it if drift() advises so, activates a better one';
 REVOKE ALL ON FUNCTION perfmodel.nightly_start(regclass, jsonb, boolean, interval) FROM PUBLIC;
 REVOKE ALL ON FUNCTION perfmodel.nightly_finish(bigint, interval) FROM PUBLIC;
 REVOKE ALL ON PROCEDURE perfmodel.nightly(regclass, jsonb, boolean, interval) FROM PUBLIC;

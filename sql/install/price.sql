@@ -7,7 +7,7 @@ CREATE FUNCTION perfmodel.price_key(gpu text, provider text, region text, kind t
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN int8range(hashtextextended(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind, 0),
                      hashtextextended(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind, 0), '[]');
-COMMENT ON FUNCTION perfmodel.price_key(text, text, text, text) IS 'what two prices must not have in common at one time: a range that holds a hash of these texts';
+COMMENT ON FUNCTION perfmodel.price_key(text, text, text, text) IS 'a range with a hash of these texts; two prices with the same range must not be valid at one time';
 
 CREATE TABLE perfmodel.price (
     price_id     bigint    GENERATED ALWAYS AS IDENTITY CONSTRAINT price_pkey PRIMARY KEY,
@@ -23,12 +23,12 @@ CREATE TABLE perfmodel.price (
 COMMENT ON TABLE perfmodel.price IS 'prices of an hour of one GPU; fill it with INSERT, COPY or tools/import_prices.sh';
 COMMENT ON COLUMN perfmodel.price.price_id IS 'identifies the price';
 COMMENT ON COLUMN perfmodel.price.gpu IS 'device; an alias is replaced by the name of the device';
-COMMENT ON COLUMN perfmodel.price.provider IS 'who rents it out; empty: oneself';
+COMMENT ON COLUMN perfmodel.price.provider IS 'who rents it out; empty: you';
 COMMENT ON COLUMN perfmodel.price.region IS 'where; empty: in every region that has no price of its own';
 COMMENT ON COLUMN perfmodel.price.kind IS 'on_demand, spot, or own';
 COMMENT ON COLUMN perfmodel.price.usd_per_hour IS 'US dollars for an hour of one GPU, its share of the machine included';
-COMMENT ON COLUMN perfmodel.price.valid IS 'from when to when; two prices of the same thing cannot overlap';
-COMMENT ON COLUMN perfmodel.price.source IS 'where the price is from';
+COMMENT ON COLUMN perfmodel.price.valid IS 'time in which the price is valid; prices of the same device, provider, region and kind cannot overlap';
+COMMENT ON COLUMN perfmodel.price.source IS 'source of the price';
 COMMENT ON INDEX perfmodel.price_one_at_a_time IS 'one price of a device, provider, region and kind at a time';
 
 CREATE TABLE perfmodel.carbon_intensity (
@@ -41,7 +41,7 @@ CREATE TABLE perfmodel.carbon_intensity (
 COMMENT ON TABLE perfmodel.carbon_intensity IS 'emissions of electricity by region; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.carbon_intensity.region IS 'country (ISO 3166 alpha-3), or a region of your own, such as that of a provider';
 COMMENT ON COLUMN perfmodel.carbon_intensity.g_per_kwh IS 'grams of CO2 equivalent for a kWh';
-COMMENT ON COLUMN perfmodel.carbon_intensity.source IS 'where the figure is from';
+COMMENT ON COLUMN perfmodel.carbon_intensity.source IS 'source of the figure';
 COMMENT ON COLUMN perfmodel.carbon_intensity.builtin IS 'whether the row comes with the extension';
 COMMENT ON COLUMN perfmodel.carbon_intensity.names IS 'other names of the region that questions may use; upper and lower case are the same';
 
@@ -93,7 +93,7 @@ BEGIN
     END IF;
     RETURN NEW;
 END $$;
-COMMENT ON FUNCTION perfmodel.check_price() IS 'trigger: explains what is wrong about a row of price';
+COMMENT ON FUNCTION perfmodel.check_price() IS 'trigger: explains errors in a row of price';
 REVOKE ALL ON FUNCTION perfmodel.check_price() FROM PUBLIC;
 -- its name puts it before price_check, which compares names of devices
 CREATE TRIGGER price_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.price
@@ -101,7 +101,7 @@ CREATE TRIGGER price_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.price
 COMMENT ON TRIGGER price_by_name ON perfmodel.price IS 'replaces an alias of a device by its name';
 CREATE TRIGGER price_check BEFORE INSERT OR UPDATE ON perfmodel.price
     FOR EACH ROW EXECUTE FUNCTION perfmodel.check_price();
-COMMENT ON TRIGGER price_check ON perfmodel.price IS 'explains what is wrong about a row';
+COMMENT ON TRIGGER price_check ON perfmodel.price IS 'explains errors in a row';
 CREATE TRIGGER price_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.price
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER price_forget_cached ON perfmodel.price IS 'makes sessions drop cached prices';

@@ -44,13 +44,13 @@ COMMENT ON COLUMN perfmodel.gpu.aliases IS 'other names, such as those of driver
 COMMENT ON COLUMN perfmodel.gpu.note IS 'explanation of figures that need one';
 COMMENT ON COLUMN perfmodel.gpu.builtin IS 'whether the row comes with the extension';
 COMMENT ON COLUMN perfmodel.gpu.tdp_w IS 'power in W that the board may draw; NULL when not known';
-COMMENT ON COLUMN perfmodel.gpu.base_clock_ghz IS 'clock in GHz that the maker promises at that power; clock_ghz is the boost clock';
+COMMENT ON COLUMN perfmodel.gpu.base_clock_ghz IS 'clock in GHz that the maker guarantees at tdp_w; clock_ghz is the boost clock';
 COMMENT ON COLUMN perfmodel.gpu.memory_type IS 'kind of memory, such as HBM2e or GDDR6X';
 COMMENT ON COLUMN perfmodel.gpu.compute_capability IS 'compute capability of an NVIDIA GPU, such as 8.6; NULL for others';
 COMMENT ON COLUMN perfmodel.gpu.l1_kb IS 'L1 cache and shared memory of a multiprocessor in KB';
 COMMENT ON COLUMN perfmodel.gpu.register_kb IS 'registers of a multiprocessor in KB';
 COMMENT ON COLUMN perfmodel.gpu.fp16_tflops IS 'peak FP16 rate without matrix units in TFLOP/s; NULL when not known';
-COMMENT ON COLUMN perfmodel.gpu.source IS 'document in which to check the figures; those that ship were not all compared with it';
+COMMENT ON COLUMN perfmodel.gpu.source IS 'document for checking the figures; not all rows that come with the extension were compared with it';
 COMMENT ON CONSTRAINT gpu_name_not_empty ON perfmodel.gpu IS 'a name has at least one letter or digit';
 
 -- The rows below are generated from data/gpu.csv.

@@ -20,7 +20,7 @@ COMMENT ON TABLE perfmodel.graph IS 'operator graphs, stored by load_graph; a st
 COMMENT ON COLUMN perfmodel.graph.graph_id IS 'identifies the graph; never used again for another graph';
 COMMENT ON COLUMN perfmodel.graph.name IS 'unique name, model@variant by convention';
 COMMENT ON COLUMN perfmodel.graph.model IS 'name of the model: from the document, else the name of the graph up to @';
-COMMENT ON COLUMN perfmodel.graph.family IS 'group of networks that are built alike: from the document, else derived from the model name';
+COMMENT ON COLUMN perfmodel.graph.family IS 'group of similar networks: from the document, else derived from the model name';
 COMMENT ON COLUMN perfmodel.graph.source IS 'where the graph comes from, according to the document';
 COMMENT ON COLUMN perfmodel.graph.nodes IS 'number of nodes';
 COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once: from the document, else counted from the nodes';

@@ -27,7 +27,7 @@ CREATE INDEX op_profile_gpu_op_idx ON perfmodel.op_profile (gpu, op);
 
 COMMENT ON TABLE perfmodel.op_profile IS 'measured times of single operators; fill it with INSERT or COPY';
 COMMENT ON COLUMN perfmodel.op_profile.op_profile_id IS 'identifies the measurement';
-COMMENT ON COLUMN perfmodel.op_profile.operator IS 'perfmodel-graph/1 document with one node besides its inputs, shapes at batch 1';
+COMMENT ON COLUMN perfmodel.op_profile.operator IS 'perfmodel-graph/1 document with inputs and one node, shapes at batch 1';
 COMMENT ON COLUMN perfmodel.op_profile.op IS 'type of the operator, taken from its document';
 COMMENT ON COLUMN perfmodel.op_profile.gpu IS 'device that was measured; an alias is replaced by the name of the device';
 COMMENT ON COLUMN perfmodel.op_profile.batch IS 'samples in the inputs';
@@ -41,5 +41,5 @@ COMMENT ON COLUMN perfmodel.op_profile.spread IS 'interquartile range of the tim
 COMMENT ON COLUMN perfmodel.op_profile.measured_at IS 'when it was measured';
 COMMENT ON COLUMN perfmodel.op_profile.source IS 'who or what measured it, and how';
 COMMENT ON CONSTRAINT op_profile_gpu_known ON perfmodel.op_profile IS 'the device has a data sheet in perfmodel.gpu';
-COMMENT ON CONSTRAINT op_profile_sum_ms_in_range ON perfmodel.op_profile IS 'forward and backward pass together take no longer than a step may';
+COMMENT ON CONSTRAINT op_profile_sum_ms_in_range ON perfmodel.op_profile IS 'forward and backward pass together take at most the longest time of a step';
 COMMENT ON INDEX perfmodel.op_profile_gpu_op_idx IS 'measurements by device and type of operator';

@@ -65,8 +65,8 @@ COMMENT ON COLUMN perfmodel.predictor.library_version IS 'version of the library
 COMMENT ON COLUMN perfmodel.predictor.quantity IS 'what it predicts, with its unit: step_ms';
 COMMENT ON COLUMN perfmodel.predictor.row_hashes IS 'row_hash() of the measurements that it was trained on, sorted; NULL: trained before 0.2.0';
 COMMENT ON CONSTRAINT predictor_name_not_empty ON perfmodel.predictor IS 'a predictor has a name';
-COMMENT ON CONSTRAINT predictor_id_positive ON perfmodel.predictor IS 'negative ones are of predictors that come with an extension';
-COMMENT ON INDEX perfmodel.predictor_one_active IS 'of each quantity at most one predictor is active';
+COMMENT ON CONSTRAINT predictor_id_positive ON perfmodel.predictor IS 'only predictors that come with an extension have negative numbers';
+COMMENT ON INDEX perfmodel.predictor_one_active IS 'at most one predictor is active for each quantity';
 
 CREATE TABLE perfmodel.predictor_weights (
     predictor_id bigint  NOT NULL CONSTRAINT predictor_weights_predictor_exists

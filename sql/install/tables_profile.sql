@@ -56,7 +56,7 @@ COMMENT ON COLUMN perfmodel.profile.source IS 'who or what measured it, and how'
 COMMENT ON COLUMN perfmodel.profile.fits_batch IS 'largest batch that was seen to fit into the device with the rest unchanged; NULL: the batch of this row';
 COMMENT ON COLUMN perfmodel.profile.oom_batch IS 'smallest batch that was seen to run out of memory with the rest unchanged';
 COMMENT ON COLUMN perfmodel.profile.parallel IS 'how several devices shared the work, as the argument of that name; NULL: data parallel';
-COMMENT ON CONSTRAINT profile_oom_batch_above ON perfmodel.profile IS 'what runs out of memory is larger than what fits';
+COMMENT ON CONSTRAINT profile_oom_batch_above ON perfmodel.profile IS 'the batch that runs out of memory is larger than the one that fits';
 COMMENT ON CONSTRAINT profile_graph_loaded ON perfmodel.profile IS
     'the graph of a measurement is loaded and cannot be deleted before the measurement';
 COMMENT ON CONSTRAINT profile_gpu_known ON perfmodel.profile IS 'the device has a data sheet in perfmodel.gpu';

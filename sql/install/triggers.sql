@@ -11,7 +11,7 @@ COMMENT ON FUNCTION perfmodel.profile_words() IS 'trigger: spells dtype, layout,
 
 CREATE FUNCTION perfmodel.check_numbers() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_check_numbers';
-COMMENT ON FUNCTION perfmodel.check_numbers() IS 'trigger: says which number of a measurement or a data sheet is out of its bounds, and what it means';
+COMMENT ON FUNCTION perfmodel.check_numbers() IS 'trigger: says which number of a measurement or a data sheet is out of bounds, and its meaning';
 
 CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';
@@ -37,13 +37,13 @@ CREATE TRIGGER op_profile_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmode
 COMMENT ON TRIGGER op_profile_gpu_by_name ON perfmodel.op_profile IS 'replaces an alias of a device by its name';
 CREATE TRIGGER profile_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('profile');
-COMMENT ON TRIGGER profile_check_numbers ON perfmodel.profile IS 'explains which number cannot be';
+COMMENT ON TRIGGER profile_check_numbers ON perfmodel.profile IS 'explains which number is impossible';
 CREATE TRIGGER op_profile_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.op_profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('op_profile');
-COMMENT ON TRIGGER op_profile_check_numbers ON perfmodel.op_profile IS 'explains which number cannot be';
+COMMENT ON TRIGGER op_profile_check_numbers ON perfmodel.op_profile IS 'explains which number is impossible';
 CREATE TRIGGER gpu_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.gpu
     FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('gpu');
-COMMENT ON TRIGGER gpu_check_numbers ON perfmodel.gpu IS 'explains which number cannot be';
+COMMENT ON TRIGGER gpu_check_numbers ON perfmodel.gpu IS 'explains which number is impossible';
 CREATE TRIGGER profile_words BEFORE INSERT OR UPDATE OF dtype, layout, optimizer, mode ON perfmodel.profile
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('dtype', 'layout', 'optimizer', 'mode');
 COMMENT ON TRIGGER profile_words ON perfmodel.profile IS 'replaces other spellings of dtype, layout, optimizer and mode';

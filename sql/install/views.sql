@@ -19,7 +19,7 @@ COMMENT ON COLUMN perfmodel.predictors.quantity IS 'what it predicts, with its u
 COMMENT ON COLUMN perfmodel.predictors.active IS 'whether it answers when a call names no predictor';
 COMMENT ON COLUMN perfmodel.predictors.measurements IS 'number of measurements that it was trained on';
 COMMENT ON COLUMN perfmodel.predictors.gpus IS 'number of devices that it was trained on';
-COMMENT ON COLUMN perfmodel.predictors.error_pct IS 'mean error in percent on measurements that it held out, others in each predictor; NULL: there were none';
+COMMENT ON COLUMN perfmodel.predictors.error_pct IS 'mean error in percent on measurements held out of its training (different for each predictor); NULL: none';
 COMMENT ON COLUMN perfmodel.predictors.origin IS 'trained here, trained from another one, recalibrated, or came with perfmodel_pretrained';
 COMMENT ON COLUMN perfmodel.predictors.train_seconds IS 'seconds that its training took';
 COMMENT ON COLUMN perfmodel.predictors.trained_at IS 'when its training ended';

@@ -1,5 +1,5 @@
 /*
- * asking.h - questions and their answers, as columns.
+ * asking.h - questions and their answers as columns of SQL functions.
  */
 #ifndef PM_PG_ASKING_H
 #define PM_PG_ASKING_H

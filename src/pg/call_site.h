@@ -1,6 +1,6 @@
 /*
- * call_site.h - what is looked up once for each place in a query that calls a
- * function, and kept there: fn_extra has room for one pointer.
+ * call_site.h - values that are looked up once for each place in a query that
+ * calls a function, and kept there: fn_extra has room for one pointer.
  */
 #ifndef PM_PG_CALL_SITE_H
 #define PM_PG_CALL_SITE_H

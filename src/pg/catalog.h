@@ -1,5 +1,5 @@
 /*
- * catalog.h - whether the SQL objects are those of this library.
+ * catalog.h - checks that the SQL objects have the version of this library.
  */
 #ifndef PM_PG_CATALOG_H
 #define PM_PG_CATALOG_H

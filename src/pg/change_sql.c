@@ -1,5 +1,6 @@
 /*
- * change_sql.c - computed_change(): what what_if_change() cannot ask a predictor.
+ * change_sql.c - computed_change(): changes that what_if_change() cannot ask a
+ * predictor about.
  */
 #include "postgres.h"
 
@@ -172,10 +173,7 @@ change_named(const char *name)
 	for (int i = 0; i < PM_N_CHANGES; i++)
 		if (strcmp(name, pm_change_name[i]) == 0)
 			return (pm_change) i;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown change \"%s\"", pm_shown_name(name)),
-			 errhint("Known are %s.", pm_quoted_list(pm_change_name, PM_N_CHANGES))));
+	pm_unknown_word("change", name, pm_change_name, PM_N_CHANGES);
 }
 
 /* computed_change(graph_id, gpu, batch, change, figures, ...); figures NULL: those of the device. */

@@ -1,5 +1,5 @@
 /*
- * context_arena.c - memory for the core out of a memory context of the server.
+ * context_arena.c - memory for the core from a memory context of the server.
  */
 #include "postgres.h"
 

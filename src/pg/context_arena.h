@@ -1,5 +1,5 @@
 /*
- * context_arena.h - memory for the core out of a memory context of the server.
+ * context_arena.h - memory for the core from a memory context of the server.
  */
 #ifndef PM_PG_CONTEXT_ARENA_H
 #define PM_PG_CONTEXT_ARENA_H

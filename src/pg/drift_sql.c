@@ -1,6 +1,5 @@
 /*
- * drift_sql.c - drift_evidence() and proportion_bounds(): what drift() asks
- * the core.
+ * drift_sql.c - drift_evidence() and proportion_bounds(), which drift() calls.
  */
 #include "postgres.h"
 

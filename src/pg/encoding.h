@@ -1,8 +1,9 @@
 /*
- * encoding.h - the border between the encoding of the database and the core's,
- * which is UTF-8: in documents, names, stored predictors and messages.
+ * encoding.h - conversion between the encoding of the database and UTF-8, the
+ * encoding of the core: for documents, names, stored predictors and messages.
  *
- * Where both are the same, and for SQL_ASCII, nothing is copied, unless a message holds bytes that are no UTF-8.
+ * If both are the same, and for SQL_ASCII, nothing is copied, unless a message
+ * has bytes that are not UTF-8.
  */
 #ifndef PM_PG_ENCODING_H
 #define PM_PG_ENCODING_H

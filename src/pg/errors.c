@@ -370,6 +370,16 @@ pm_quoted_list(const char *const *names, int n)
 	return s.data;
 }
 
+void
+pm_unknown_word(const char *what, const char *word, const char *const *names, int n)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown %s \"%s\"", what, pm_shown_name(word)),
+			 errhint("Known are %s.", pm_quoted_list(names, n))));
+	pg_unreachable();
+}
+
 char *
 pm_known_words(const char *const *names, int n)
 {

@@ -1,5 +1,6 @@
 /*
- * errors.h - statuses of the core as errors of the server, and hints for names that do not exist.
+ * errors.h - errors of the core as errors of the server, and hints for names
+ * that do not exist.
  */
 #ifndef PM_PG_ERRORS_H
 #define PM_PG_ERRORS_H
@@ -44,6 +45,12 @@ extern char *pm_did_you_mean_nearest(const char *const *names, const double *nea
 
 /* "a, b, c" with quotes around each. */
 extern char *pm_quoted_list(const char *const *names, int n);
+
+/*
+ * Raise the error that word, which a caller gave for `what` ("policy"), is none of names[n].
+ * SQLSTATE 22023; the hint lists the names.
+ */
+pg_noreturn extern void pm_unknown_word(const char *what, const char *word, const char *const *names, int n);
 
 /* A hint for an unknown word: those that are known, and that "other", if it is among them, stands for all else. */
 extern char *pm_known_words(const char *const *names, int n);

@@ -1,5 +1,5 @@
 /*
- * estimate_sql.c - estimate_training(): what a training would take.
+ * estimate_sql.c - estimate_training(): time and memory of a training.
  *
  * Memory is what the kind says.  Time is tried out: a few of the measurements
  * are trained on for one epoch and for some, and the difference is what an epoch

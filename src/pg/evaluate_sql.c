@@ -209,10 +209,7 @@ split_arg(const char *name)
 	int			split = pm_split_parse(name);
 
 	if (split < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown split \"%s\"", pm_shown_name(name)),
-				 errhint("Known are %s.", pm_quoted_list(pm_split_name, PM_N_SPLITS))));
+		pm_unknown_word("split", name, pm_split_name, PM_N_SPLITS);
 	return split;
 }
 

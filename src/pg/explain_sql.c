@@ -1,5 +1,6 @@
 /*
- * explain_sql.c - explain_train_time(): where a predicted time goes.
+ * explain_sql.c - explain_train_time(): divides a predicted time among
+ * operators.
  */
 #include "postgres.h"
 
@@ -155,20 +156,6 @@ scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double
 	return scaled.step_ms;
 }
 
-/* Whether the argument after those of the question asks for a row for each node. */
-static bool
-wants_nodes(FunctionCallInfo fcinfo, int arg)
-{
-	char	   *per = text_to_cstring(PG_GETARG_TEXT_PP(arg));
-
-	if (strcmp(per, "group") != 0 && strcmp(per, "node") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("per must be \"group\" or \"node\", not \"%s\"", pm_shown_name(per)),
-				 errhint("\"group\" has a row for each group of identical operators, \"node\" one for each operator.")));
-	return strcmp(per, "node") == 0;
-}
-
 Datum
 pm_explain_train_time(PG_FUNCTION_ARGS)
 {
@@ -189,7 +176,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	pm_rows_begin(fcinfo, &out);
 	if (!pm_question_read(fcinfo, &q, &how) || PG_NARGS() <= PER || PG_ARGISNULL(PER))
 		return (Datum) 0;
-	nodes = wants_nodes(fcinfo, PER);
+	nodes = pm_wants_nodes(fcinfo, PER, "group", "group of identical operators");
 	pm_freshen();
 	if (!pm_question_resolve(&q, &asked, &problem))
 		pm_problem_raise(&problem);

@@ -312,7 +312,7 @@ store_fit(fitting *t, const pm_fabric *f, const own_list *own, bool of_any, text
 	}
 	if (of_any)
 		ereport(NOTICE,
-				(errmsg("cluster \"%s\" is of no device: only questions that name it use it", t->stored),
+				(errmsg("cluster \"%s\" has no device: only questions that name it use it", t->stored),
 				 errhint("To use it for a device: UPDATE perfmodel.cluster SET gpu = %s WHERE name = %s.",
 						 quote_literal_cstr(text_to_cstring(gpu)), quote_literal_cstr(t->stored))));
 	return PM_OK;

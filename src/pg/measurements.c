@@ -1,5 +1,5 @@
 /*
- * measurements.c - measurements from perfmodel.profile to what the core learns from.
+ * measurements.c - reads measurements from perfmodel.profile for the core.
  *
  * One query reads the rows, in the order of their ids; each graph is read and
  * parsed once.  Everything lives in the context that is current on entry.

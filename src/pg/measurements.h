@@ -1,5 +1,6 @@
 /*
- * measurements.h - rows of perfmodel.profile as the core learns from them.
+ * measurements.h - rows of perfmodel.profile in the form from which the core
+ * learns.
  */
 #ifndef PM_PG_MEASUREMENTS_H
 #define PM_PG_MEASUREMENTS_H

@@ -1,5 +1,5 @@
 /*
- * members.h - the members of a JSON object that a function was given.
+ * members.h - the members of a JSON object that is an argument of a function.
  */
 #ifndef PM_PG_MEMBERS_H
 #define PM_PG_MEMBERS_H

@@ -1,6 +1,6 @@
 /*
- * memory_explain_sql.c - explain_memory() and memory_timeline(): what owns the
- * memory of a step, and how it rises and falls.
+ * memory_explain_sql.c - explain_memory() and memory_timeline(): the parts of
+ * the memory of a step, and its course over time.
  */
 #include "postgres.h"
 
@@ -150,19 +150,6 @@ add_owner(pm_rows_out *out, const asked_step *a, const owner *o, double all)
 	pm_rows_add(out, values, nulls);
 }
 
-static bool
-wants_nodes(FunctionCallInfo fcinfo)
-{
-	char	   *per = text_to_cstring(PG_GETARG_TEXT_PP(PER));
-
-	if (strcmp(per, "op") != 0 && strcmp(per, "node") != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("per must be \"op\" or \"node\", not \"%s\"", pm_shown_name(per)),
-				 errhint("\"op\" has a row for each sort of operator, \"node\" one for each operator.")));
-	return strcmp(per, "node") == 0;
-}
-
 Datum
 pm_explain_memory(PG_FUNCTION_ARGS)
 {
@@ -176,7 +163,7 @@ pm_explain_memory(PG_FUNCTION_ARGS)
 	pm_rows_begin(fcinfo, &out);
 	if (PG_NARGS() <= PER || PG_ARGISNULL(PER))
 		return (Datum) 0;
-	nodes = wants_nodes(fcinfo);
+	nodes = pm_wants_nodes(fcinfo, PER, "op", "sort of operator");
 	if (!simulate(fcinfo, &a))
 		return (Datum) 0;
 	n = PM_N_MEMORY_ROLES * ((nodes ? a.graph->n_nodes : pm_op_count()) + 1) + 3;

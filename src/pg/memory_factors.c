@@ -1,5 +1,5 @@
 /*
- * memory_factors.c - what was learned of the memory of devices.
+ * memory_factors.c - the rows of perfmodel.memory_factor.
  *
  * State: all rows of the table, because there are a few dozen, in a context of
  * their own that is thrown away with their generation.

@@ -1,5 +1,5 @@
 /*
- * memory_judging.h - kinds of memory on measurements.
+ * memory_judging.h - judges methods to predict memory on measurements.
  */
 #ifndef PM_PG_MEMORY_JUDGING_H
 #define PM_PG_MEMORY_JUDGING_H

@@ -1,5 +1,6 @@
 /*
- * number_bounds.c - the trigger that explains which number of a measurement or a data sheet cannot be.
+ * number_bounds.c - the trigger that explains which number of a measurement or
+ * a data sheet is impossible.
  *
  * The tables have checks, which hold without it, too.  The server's message about
  * a check has its name and the whole row; this one has the value, the bounds and

@@ -1,6 +1,6 @@
 /*
- * op_measurements.c - measurements of single operators from perfmodel.op_profile,
- * beside the steps that measurements.c reads.
+ * op_measurements.c - reads measurements of single operators from
+ * perfmodel.op_profile, in addition to the steps that measurements.c reads.
  */
 #include "postgres.h"
 

@@ -1,5 +1,6 @@
 /*
- * op_measurements.h - rows of perfmodel.op_profile as the core learns from them.
+ * op_measurements.h - rows of perfmodel.op_profile in the form from which the
+ * core learns.
  */
 #ifndef PM_PG_OP_MEASUREMENTS_H
 #define PM_PG_OP_MEASUREMENTS_H

@@ -171,7 +171,7 @@ pm_make_outcome(const pm_rows *rows, const pm_quantity *quantity)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("there are no measurements to compare with"),
-				 errhint("Measured training steps belong into perfmodel.profile.")));
+				 errhint("Insert measured training steps into perfmodel.profile.")));
 	o.rows = rows;
 	o.quantity = quantity;
 	o.measured = palloc(sizeof(double) * rows->set.n);

@@ -1,5 +1,5 @@
 /*
- * parallel.c - how several GPUs share the work, as jsonb.
+ * parallel.c - reads the jsonb that says how several GPUs share the work.
  */
 #include "postgres.h"
 

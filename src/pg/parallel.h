@@ -1,5 +1,6 @@
 /*
- * parallel.h - the jsonb that says how several GPUs share the work.
+ * parallel.h - the argument parallel: jsonb that says how several GPUs share
+ * the work.
  */
 #ifndef PM_PG_PARALLEL_H
 #define PM_PG_PARALLEL_H

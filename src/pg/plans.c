@@ -1,5 +1,6 @@
 /*
- * plans.c - statements that a session keeps the plans of, their arguments and their rows.
+ * plans.c - statements whose plans a session keeps, with their arguments and
+ * rows.
  *
  * State: the plans of pm_plan, prepared on first use and kept by the session;
  * the server revalidates them when tables change.  How many statements that

@@ -1,5 +1,6 @@
 /*
- * plans.h - statements that a session keeps the plans of, their arguments and their rows.
+ * plans.h - statements whose plans a session keeps, with their arguments and
+ * rows.
  */
 #ifndef PM_PG_PLANS_H
 #define PM_PG_PLANS_H

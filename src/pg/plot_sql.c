@@ -41,10 +41,7 @@ word_arg(FunctionCallInfo fcinfo, int i, const char *what, const char *const *na
 	for (int k = 0; k < n; k++)
 		if (strcmp(word, names[k]) == 0)
 			return k;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown %s \"%s\"", what, pm_shown_name(word)),
-			 errhint("Known are %s.", pm_quoted_list(names, n))));
+	pm_unknown_word(what, word, names, n);
 }
 
 static const char *

@@ -1,5 +1,5 @@
 /*
- * predictor_name.c - what a predictor may be called.
+ * predictor_name.c - rules for names of predictors.
  */
 #include "postgres.h"
 

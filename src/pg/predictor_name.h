@@ -1,5 +1,5 @@
 /*
- * predictor_name.h - what a predictor may be called.
+ * predictor_name.h - rules for names of predictors.
  */
 #ifndef PM_PG_PREDICTOR_NAME_H
 #define PM_PG_PREDICTOR_NAME_H

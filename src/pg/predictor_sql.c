@@ -1,6 +1,6 @@
 /*
- * predictor_sql.c - choosing and dropping predictors, and the trigger that
- * keeps rows as they are.
+ * predictor_sql.c - chooses and drops predictors, and the trigger that refuses
+ * changes of rows.
  */
 #include "postgres.h"
 

@@ -1,5 +1,5 @@
 /*
- * predictor_store.c - a trained predictor to its rows.
+ * predictor_store.c - stores a trained predictor in its rows.
  */
 #include "postgres.h"
 

@@ -1,5 +1,5 @@
 /*
- * predictor_triggers.c - what holds for predictors in all tables that hold some.
+ * predictor_triggers.c - rules for predictors in all tables that hold some.
  *
  * The predictor of the extension perfmodel_pretrained stands in a table that
  * inherits from perfmodel.predictor.  No constraint of the server spans the two,

@@ -157,10 +157,7 @@ pm_price_wish_read(FunctionCallInfo fcinfo, int first, pm_price_wish *w)
 	for (int i = 0; i < lengthof(kinds); i++)
 		known |= w->kind != NULL && pg_strcasecmp(w->kind, kinds[i]) == 0;
 	if (!known)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown price_kind \"%s\"", pm_shown_name(w->kind)),
-				 errhint("Known are %s.", pm_quoted_list(kinds, lengthof(kinds)))));
+		pm_unknown_word("price_kind", w->kind, kinds, lengthof(kinds));
 }
 
 /* The first price of a device, or where it would stand. */

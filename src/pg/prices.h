@@ -1,8 +1,9 @@
 /*
- * prices.h - what an hour of a GPU costs, and what a kilowatt-hour emits.
+ * prices.h - the price of an hour of a GPU, and the emissions of a
+ * kilowatt-hour.
  *
- * Both are asked after pm_freshen().  What is not known comes with a reason in
- * words, in the current context.
+ * Call these functions after pm_freshen(). If something is not known, they
+ * return a reason in words, in the current memory context.
  */
 #ifndef PM_PG_PRICES_H
 #define PM_PG_PRICES_H

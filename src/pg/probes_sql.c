@@ -1,6 +1,6 @@
 /*
- * probes_sql.c - step_sensitivity(), what a step says about its card, and
- * choose_probes(), which steps say most: suggest_probes() joins the two.
+ * probes_sql.c - step_sensitivity(): what a step says about its card.
+ * choose_probes(): which steps say most. suggest_probes() uses both.
  */
 #include "postgres.h"
 

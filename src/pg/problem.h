@@ -1,9 +1,9 @@
 /*
- * problem.h - why a question has no answer, before it becomes an error.
+ * problem.h - why a question has no answer, before this becomes an error.
  *
- * So that a dashboard of 100,000 rows does not fail because of one of them,
- * on_error => 'null' turns a problem of the question itself into a row without
- * an answer.  Everything else that goes wrong is always an error.
+ * A dashboard of 100,000 rows should not fail because of one of them. So with
+ * on_error => 'null', a problem of the question itself becomes a row without an
+ * answer. All other failures are always errors.
  */
 #ifndef PM_PG_PROBLEM_H
 #define PM_PG_PROBLEM_H

@@ -1,5 +1,6 @@
 /*
- * profile_words.c - the trigger on measurements that spells their words.
+ * profile_words.c - the trigger that converts words of measurements to their
+ * usual spelling.
  *
  * A measurement may come with the words of another program ("AdamW", "float16").
  * They are stored as perfmodel writes them, so that rows can be compared and

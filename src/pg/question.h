@@ -2,10 +2,10 @@
  * question.h - questions as SQL asks them: read from arguments or from jsonb,
  * and turned into questions of the core.
  *
- * A function's arguments are found by their names, so that their order is no
- * business of C, and each member of a question is read in one place. A new
- * member is a line in the table of question.c, one in pm_asked_words, one in
- * pm_question_resolve() and an argument in SQL.
+ * The arguments of a function are found by their names, so C does not depend on
+ * their order, and each member of a question is read in one place. For a new
+ * member, add a line in the table of question.c, one in pm_asked_words, one in
+ * pm_question_resolve(), and an argument in SQL.
  */
 #ifndef PM_PG_QUESTION_H
 #define PM_PG_QUESTION_H

@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 
 #include "call_site.h"
+#include "errors.h"
 #include "results.h"
 
 Datum
@@ -41,6 +42,19 @@ pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 		MemoryContextSwitchTo(old);
 	}
 	return HeapTupleGetDatum(heap_form_tuple(site->result, values, nulls));
+}
+
+bool
+pm_wants_nodes(FunctionCallInfo fcinfo, int arg, const char *groups, const char *group_of)
+{
+	char	   *per = text_to_cstring(PG_GETARG_TEXT_PP(arg));
+
+	if (strcmp(per, groups) != 0 && strcmp(per, "node") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("per must be \"%s\" or \"node\", not \"%s\"", groups, pm_shown_name(per)),
+				 errhint("\"%s\" has a row for each %s, \"node\" one for each operator.", groups, group_of)));
+	return strcmp(per, "node") == 0;
 }
 
 Datum

@@ -14,6 +14,12 @@ extern Datum pm_no_rows(FunctionCallInfo fcinfo);
 /* The composite result of a function with OUT arguments. */
 extern Datum pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
+/*
+ * Whether the argument "per" of a function asks for a row for each node: "node". Otherwise it must be `groups`, such as
+ * "group"; any other word is an error (22023), whose hint says that a row is for each `group_of`.
+ */
+extern bool pm_wants_nodes(FunctionCallInfo fcinfo, int arg, const char *groups, const char *group_of);
+
 extern Datum pm_int8_array(const int64 *v, int n);
 extern Datum pm_text_array(const char *const *v, int n);
 extern Datum pm_text_or_null(const char *s, bool *isnull);

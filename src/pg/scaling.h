@@ -1,5 +1,5 @@
 /*
- * scaling.h - an answer for one GPU becomes one for several.
+ * scaling.h - turns an answer for one GPU into one for several.
  */
 #ifndef PM_PG_SCALING_H
 #define PM_PG_SCALING_H

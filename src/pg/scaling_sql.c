@@ -28,10 +28,7 @@ collective_named(const char *name)
 	for (int op = 0; op < PM_N_COLLECTIVES; op++)
 		if (pg_strcasecmp(name, pm_collective_name[op]) == 0)
 			return (pm_collective) op;
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown collective \"%s\"", pm_shown_name(name)),
-			 errhint("Known are %s.", pm_quoted_list(pm_collective_name, PM_N_COLLECTIVES))));
+	pm_unknown_word("collective", name, pm_collective_name, PM_N_COLLECTIVES);
 }
 
 static const pm_fabric *

@@ -1,5 +1,5 @@
 /*
- * train_steps.c - the steps of a training, in the order in which they are taken.
+ * train_steps.c - the steps of a training, in their order.
  *
  * What is cheap to refuse comes first (name, kind, options, rights, rows,
  * memory), then the computation, then the rows.

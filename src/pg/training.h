@@ -1,10 +1,11 @@
 /*
- * training.h - what train(), train_async() and the background worker share.
+ * training.h - code that train(), train_async() and the background worker
+ * share.
  *
- * A training is four steps: check what can be refused at once, read the
- * measurements, fit, store.  In the foreground all are in the transaction of
- * the caller; in the background each is a transaction of its own, and the fit,
- * which is what takes long, is outside of any (docs/training.md).
+ * A training has four steps: check what can be refused at once, read the
+ * measurements, fit, store. In the foreground, all are in the transaction of
+ * the caller. In the background, each is a transaction of its own, except the
+ * fit, which takes long and is outside of any transaction (docs/training.md).
  */
 #ifndef PM_PG_TRAINING_H
 #define PM_PG_TRAINING_H

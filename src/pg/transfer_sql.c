@@ -1,6 +1,6 @@
 /*
- * transfer_sql.c - predict_from_step(): a step that was measured on one device,
- * carried over to another.
+ * transfer_sql.c - predict_from_step(): the time on a device of a step that was
+ * measured on another.
  */
 #include "postgres.h"
 

@@ -1,5 +1,6 @@
 /*
- * triggers.c - the rows of triggers; triggers.h says why nobody else reads them.
+ * triggers.c - access to the rows of triggers; triggers.h says why no other
+ * file reads them.
  */
 #include "postgres.h"
 

@@ -1,9 +1,9 @@
 /*
- * triggers.h - what trigger functions may know about the row they are given.
+ * triggers.h - access to the row that a trigger function is given.
  *
- * Whoever owns a table may put a trigger on it, so a trigger function knows
- * neither the columns nor their types until it has asked.  Rows of triggers are
- * read and changed by these functions only (test/rules.sh trigger_rows).
+ * The owner of a table may put a trigger on it, so a trigger function must ask
+ * for the columns and their types first. Only these functions read and change
+ * rows of triggers (test/rules.sh trigger_rows).
  */
 #ifndef PM_PG_TRIGGERS_H
 #define PM_PG_TRIGGERS_H

@@ -1,8 +1,8 @@
 /*
- * metrics.h - errors of predictions.  The only place that computes them, so
- * that every report means the same by them.
+ * metrics.h - errors of predictions. No other file computes them, so that every
+ * report means the same by them.
  *
- * What is measured is positive, and in whatever unit.
+ * Measured values are positive, in any unit.
  */
 #ifndef PM_METRICS_H
 #define PM_METRICS_H

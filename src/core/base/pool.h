@@ -1,9 +1,9 @@
 /*
  * pool.h - a few threads that run numbered tasks of the core.
  *
- * Only core code runs on them, with all signals blocked, so that the server's
- * signal handlers never run there.  Between two pm_pool_run() calls they
- * sleep.  The caller's thread works too.
+ * They run only code of the core, with all signals blocked, so that no signal
+ * handler of the server runs in them. They sleep between two calls of
+ * pm_pool_run(). The caller's thread works, too.
  */
 #ifndef PM_POOL_H
 #define PM_POOL_H

@@ -1,9 +1,9 @@
 /*
- * serial.h - stored bytes: a buffer that grows and a reader that never reads
- * past its end.  Little-endian on every machine.
+ * serial.h - stored bytes: a buffer that grows, and a reader that never reads
+ * past its end. Numbers are little-endian on every machine.
  *
- * Both remember a failure and do nothing from then on, so that a caller looks
- * at `failed` once, after a whole row of calls.
+ * Both remember a failure, and after it do nothing. So a caller checks `failed`
+ * once, after a whole row of calls.
  */
 #ifndef PM_SERIAL_H
 #define PM_SERIAL_H

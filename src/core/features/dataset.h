@@ -1,6 +1,6 @@
 /*
- * dataset.h - measurements as the core learns from them: a question, the
- * skeleton of its graph, and the times that were measured.
+ * dataset.h - measurements in the form from which the core learns: a question,
+ * the skeleton of its graph, and the measured times.
  */
 #ifndef PM_DATASET_H
 #define PM_DATASET_H

@@ -1,10 +1,10 @@
 /*
- * features.h - the names of what predictors see: configuration ("slots") and
- * load of an operator, and the numbers of the job token.
+ * features.h - the names of the inputs of predictors: configuration ("slots")
+ * and load of an operator, and the numbers of the job token.
  *
- * Stored predictors list features by these names.  A new feature is a new
- * member and its name; the name of a feature that is removed is removed, too;
- * when a formula changes, raise PM_FEATURE_VERSION.
+ * Stored predictors list their features by these names. For a new feature, add
+ * a member and its name. If a feature is removed, remove its name, too. If a
+ * formula changes, raise PM_FEATURE_VERSION.
  */
 #ifndef PM_FEATURES_H
 #define PM_FEATURES_H

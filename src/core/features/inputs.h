@@ -1,5 +1,5 @@
 /*
- * inputs.h - from tokens to what a network reads: vocabularies and
+ * inputs.h - makes the inputs of a neural network from tokens: vocabularies and
  * normalisation, learned from the training rows and stored with the predictor.
  */
 #ifndef PM_INPUTS_H

@@ -1,5 +1,6 @@
 /*
- * quantity.h - what is measured and predicted: a positive number with a unit.
+ * quantity.h - a quantity that is measured and predicted: a positive number
+ * with a unit.
  */
 #ifndef PM_QUANTITY_H
 #define PM_QUANTITY_H

@@ -1,5 +1,5 @@
 /*
- * question.c - the words of a question, and the spellings that users give them.
+ * question.c - the words of a question, and other spellings of them.
  */
 #include "features/question.h"
 

@@ -1,10 +1,11 @@
 /*
- * question.h - what is asked: how long does a step take of this graph, on this
+ * question.h - a question: how long does a step of this graph take, on this
  * device, in this format?
  *
- * The question is handed down whole.  A new member is added here, to the
- * features that it shows in (tokens.c), to the domain of a predictor when rows
- * of training may lack it (predictor/domain.c), and to the SQL that sets it.
+ * Functions pass the whole question on. For a new member, change three more
+ * places: the features that depend on it (tokens.c), the domain of a predictor
+ * if rows of training may lack it (predictor/domain.c), and the SQL that sets
+ * it.
  */
 #ifndef PM_QUESTION_H
 #define PM_QUESTION_H

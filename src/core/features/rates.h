@@ -1,5 +1,6 @@
 /*
- * rates.h - what a card computes per second: at its peak, and for long.
+ * rates.h - the rates of a card: at its peak, and those that its power allows
+ * for a long time.
  */
 #ifndef PM_RATES_H
 #define PM_RATES_H

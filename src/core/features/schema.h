@@ -1,11 +1,11 @@
 /*
- * schema.h - the lists of names that a predictor was trained with, and where
- * each of them is in this library.
+ * schema.h - the lists of names that a predictor was trained with, and the
+ * place of each name in this library.
  *
- * A predictor keeps the numbering of the library that trained it: rows of its
- * tables, columns of its matrices.  A question is translated into it.  A newer
- * library may have more names than a stored list, in any order; what the
- * predictor uses is the same, and so are its answers, to the bit.
+ * A predictor keeps the numbering of the library that trained it, for rows of
+ * its tables and columns of its matrices. A question is translated into this
+ * numbering. A newer library may have more names than a stored list, in any
+ * order; the predictor gives the same answers, to the bit.
  */
 #ifndef PM_SCHEMA_H
 #define PM_SCHEMA_H

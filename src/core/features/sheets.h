@@ -1,5 +1,6 @@
 /*
- * sheets.h - data sheets that a predictor keeps, and which of two is better.
+ * sheets.h - data sheets that a predictor keeps, and the rule for which of two
+ * cards is better.
  */
 #ifndef PM_SHEETS_H
 #define PM_SHEETS_H

@@ -1,10 +1,10 @@
 /*
- * skeleton.h - the tokens of a graph: what of them depends neither on the
+ * skeleton.h - the tokens of a graph, as far as they depend neither on the
  * device nor on the batch.
  *
- * Operators that are alike are merged into one token with a multiplicity; a
- * skeleton has their positions in the graph and their relations.  It is worth
- * keeping: every question about the graph is asked on it.
+ * Operators that are alike are merged into one token with a multiplicity. A
+ * skeleton has their positions in the graph, and their relations. Every
+ * question about the graph uses it, so it is kept.
  */
 #ifndef PM_SKELETON_H
 #define PM_SKELETON_H

@@ -1,5 +1,5 @@
 /*
- * split.c - structures that are counted, and rows that are dealt to folds.
+ * split.c - counts structures, and divides rows into folds.
  */
 #include "features/split.h"
 

@@ -1,6 +1,6 @@
 /*
- * split.h - rows that are kept together: folds to test on, and structures,
- * which are what counts as evidence.
+ * split.h - rows that belong together: folds for tests, and structures, each of
+ * which counts as one piece of evidence.
  */
 #ifndef PM_SPLIT_H
 #define PM_SPLIT_H

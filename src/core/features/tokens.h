@@ -1,6 +1,6 @@
 /*
- * tokens.h - skeleton + question -> the numbers of each token: its work, its
- * roofline time, its features.
+ * tokens.h - from skeleton and question to the numbers of each token: its work,
+ * its roofline time, its features.
  */
 #ifndef PM_TOKENS_H
 #define PM_TOKENS_H

@@ -1,5 +1,5 @@
 /*
- * dag.c - what runs: a graph without its views and inputs.
+ * dag.c - the operators that run: a graph without its views and inputs.
  *
  * All passes run along the ids, which are a topological order, so nothing
  * recurses and a chain of 200,000 nodes costs no more stack than one of two.

@@ -1,5 +1,5 @@
 /*
- * dag.h - the operators that run, and which of them feeds which.
+ * dag.h - the operators that run, and the connections between them.
  */
 #ifndef PM_DAG_H
 #define PM_DAG_H

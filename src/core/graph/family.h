@@ -1,9 +1,8 @@
 /*
  * family.h - the family of a network, from its name.
  *
- * A family is what "families left out" leaves out together: a network that is
- * tested must not have a near relative in training.  The rule is documented in
- * docs/graph_format.md.
+ * The split by family leaves whole families out of training, so that no network
+ * in training is similar to a tested one. docs/graph_format.md has the rule.
  */
 #ifndef PM_FAMILY_H
 #define PM_FAMILY_H

@@ -1,5 +1,5 @@
 /*
- * flow.c - strides, element widths and meeting gradients of a whole graph.
+ * flow.c - strides, element widths and sums of gradients in a whole graph.
  *
  * The layout belongs to each tensor and not to the step: ConvNeXt permutes its
  * tensors so that nearly all of its convolutions run channels-last although

@@ -1,10 +1,11 @@
 /*
- * flow.h - what a tensor carries from one operator to the next: how it lies in
- * memory, how wide its elements are under autocast, and where gradients meet.
+ * flow.h - what one operator hands to the next besides numbers: the memory
+ * order of a tensor, the width of its elements under autocast, and the places
+ * where gradients are added.
  *
- * None of it can be read off one node.  pm_flow_derive() fills pm_node.flow of
- * a whole graph, and the work of a node (op_work.h) is then a matter of the node
- * and those that it reads.
+ * A single node does not show any of this. pm_flow_derive() fills pm_node.flow
+ * of a whole graph; after that, the work of a node (op_work.h) depends only on
+ * the node and on the nodes that it reads.
  */
 #ifndef PM_FLOW_H
 #define PM_FLOW_H

@@ -1,5 +1,5 @@
 /*
- * graph_finish.c - validation of graphs and what is derived from them.
+ * graph_finish.c - checks graphs, and computes their derived fields.
  *
  * Every importer ends in pm_graph_finish(), which trusts nothing: counts,
  * ranks, dimensions, ids.  All passes run along the ids, which are a

@@ -1,6 +1,6 @@
 /*
- * graph_finish.h - the last step of every importer: checks a graph and derives
- * what its readers need.
+ * graph_finish.h - the last step of every importer: checks a graph, and
+ * computes what its readers need.
  */
 #ifndef PM_GRAPH_FINISH_H
 #define PM_GRAPH_FINISH_H

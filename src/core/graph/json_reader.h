@@ -1,10 +1,10 @@
 /*
- * json_reader.h - JSON text read from the front, one value after the other.
+ * json_reader.h - reads JSON text from the front, one value after the other.
  *
- * Strict: RFC 8259, valid UTF-8, at most PM_JSON_MAX_DEPTH levels.  Time is
- * linear in the length of the text, the stack does not grow with it, and who
- * waits is asked on the way.  Functions return false (or -1) once r->code is set
- * and r->st tells why.
+ * Strict: RFC 8259, valid UTF-8, at most PM_JSON_MAX_DEPTH levels. Time is
+ * linear in the length of the text, the stack does not grow with it, and the
+ * caller's hooks can cancel on the way. Functions return false (or -1) once
+ * r->code is set; then r->st has the message.
  */
 #ifndef PM_JSON_READER_H
 #define PM_JSON_READER_H

@@ -1,9 +1,10 @@
 /*
- * op_catalogue.h - the operators that are known: class, and rules of their work.
+ * op_catalogue.h - the known operators: their classes, and the rules for their
+ * work.
  *
- * A new operator type is one row in op_catalogue.c.  FLOPs count 2 per
- * multiply-accumulate.  Bytes are what has to move through memory at least
- * once.  Formulas: docs/mdot.md.
+ * For a new type of operator, add one row in op_catalogue.c. FLOPs count 2 per
+ * multiply-accumulate. Bytes are the least that must move through memory.
+ * Formulas: docs/mdot.md.
  */
 #ifndef PM_OP_CATALOGUE_H
 #define PM_OP_CATALOGUE_H

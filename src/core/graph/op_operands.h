@@ -1,6 +1,6 @@
 /*
- * op_operands.h - which shapes take part in an operator, for op_work.c and
- * op_geometry.c.  Graphs are finished ones.
+ * op_operands.h - the shapes that take part in an operator, for op_work.c and
+ * op_geometry.c. Graphs must be finished.
  */
 #ifndef PM_OP_OPERANDS_H
 #define PM_OP_OPERANDS_H

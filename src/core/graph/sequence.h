@@ -1,6 +1,6 @@
 /*
- * sequence.h - the operators of a graph one after the other, for kinds that
- * read a graph as a sequence.
+ * sequence.h - the operators of a graph in one order, for kinds that read a
+ * graph as a sequence.
  */
 #ifndef PM_SEQUENCE_H
 #define PM_SEQUENCE_H

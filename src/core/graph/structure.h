@@ -1,6 +1,6 @@
 /*
- * structure.h - the hash of a network's operators, shapes and edges, which is
- * the same under every name.
+ * structure.h - the hash of a network's operators, shapes and edges. It does
+ * not depend on names.
  */
 #ifndef PM_STRUCTURE_H
 #define PM_STRUCTURE_H

@@ -1,5 +1,6 @@
 /*
- * unrolled.h - work of recurrent layers where no library has a fused kernel for them.
+ * unrolled.h - work of recurrent layers if no library has a fused kernel for
+ * them.
  */
 #ifndef PM_UNROLLED_H
 #define PM_UNROLLED_H

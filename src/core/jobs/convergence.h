@@ -1,6 +1,6 @@
 /*
- * convergence.h - how many samples a training needs to reach its target, by
- * batch size.
+ * convergence.h - the number of samples that a training needs to reach its
+ * target, by batch size.
  */
 #ifndef PM_CONVERGENCE_H
 #define PM_CONVERGENCE_H
@@ -19,7 +19,7 @@ typedef struct pm_runs
 } pm_runs;
 
 /*
- * What the number of samples follows:
+ * The curve of the number of samples over the batch:
  *   constant  the same at every batch: the median of the known ones
  *   noise     least * (1 + batch / critical): McCandlish et al. 2018, and with phi for critical Pollux
  *   both      least * (1 + batch / critical + (low / batch)^2): a fixed learning rate wastes samples of small batches, too
@@ -46,13 +46,13 @@ typedef struct pm_curve
 } pm_curve;
 
 /*
- * The curve that misses a batch the least that is left out of runs[n]
- * (ascending batches, those with reached = 0 are passed over); constant where
- * fewer than three batches have reached the target, and where no other curve
- * is clearly better.  phi: the noise scale that was measured in the training
- * (batch * variance / square of the gradient), NaN when not known: then less
- * than three batches follow the noise curve with critical = phi.
- * PM_ERR_DATA when no run has reached the target.
+ * The curve with the smallest error on batches that are left out of runs[n] in
+ * turn (ascending batches; those with reached = 0 are not used).  It is constant
+ * if fewer than three batches have reached the target, or if no other curve is
+ * clearly better.  phi: the noise scale that trainings reported (batch * variance
+ * / square of the gradient), or NaN; if it is known, fewer than three batches
+ * give the noise curve with critical = phi.  PM_ERR_DATA if no run has reached
+ * the target.
  */
 pm_code		pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_status *st);
 

@@ -1,18 +1,18 @@
 /*
- * job.h - a whole training, from its step: time, cost, energy.
+ * job.h - a whole training, computed from its step: time, cost, energy.
  */
 #ifndef PM_JOB_H
 #define PM_JOB_H
 
 #include "base/core.h"
 
-/* What is known of the step. NaN in low and high: no interval. */
+/* The predicted step. NaN in low and high: no interval. */
 typedef struct pm_job_step
 {
 	double		step_ms,
 				low_ms,
 				high_ms;
-	double		forward_ms;		/* without gradients, of a batch on one GPU: what a batch of an evaluation takes */
+	double		forward_ms;		/* forward pass without gradients, of a batch on one GPU, as in an evaluation */
 	double		samples;		/* of a step, all GPUs together */
 	double		batch_samples;	/* of a forward pass, likewise */
 } pm_job_step;
@@ -42,19 +42,18 @@ typedef struct pm_job_time
 pm_code		pm_job_check(const pm_job *job, pm_status *st);
 
 /*
- * All steps of a job are predicted by one predictor for one network on one
- * device: what makes the first of them longer than predicted makes all of them
- * longer.  So the ends of the interval are those of the step times the number
- * of steps; nothing averages out.
+ * One predictor predicts all steps of a job, for one network on one device.  If
+ * the first step takes longer than predicted, all steps do.  So the interval is
+ * that of the step times the number of steps; errors do not average out.
  */
 void		pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to);
 
 /*
- * Watts that a GPU with the power limit limit_w draws in training, given the
- * share of its peak (roofline time over time) that it works at.  arithmetic_w:
- * pm_gpu_arithmetic_w(), or NaN.  At full work a card comes the nearer to its
- * limit the more power its arithmetic can take.  The line was fitted to measured
- * draws (docs/scaling.md).  NaN where limit_w is.
+ * Power in W that a GPU with the power limit limit_w (W) draws in training.
+ * roofline_share: roofline time / step time.  arithmetic_w:
+ * pm_gpu_arithmetic_w(), or NaN.  The more power the arithmetic of a card can
+ * take, the nearer it comes to its limit at full work.  The line was fitted to
+ * measured power (docs/scaling.md).  NaN if limit_w is NaN.
  */
 double		pm_draw_w(double limit_w, double arithmetic_w, double roofline_share);
 

@@ -1,6 +1,6 @@
 /*
- * cards_operators.c - levels of cards that single operators tell, and no
- * networks do.
+ * cards_operators.c - levels of cards that are known from single operators
+ * only.
  *
  * An operator by itself shows another level than a network in training: nothing
  * runs beside it, its operands may be in the cache, the clock falls later, and

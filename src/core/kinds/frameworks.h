@@ -1,11 +1,12 @@
 /*
- * frameworks.h - how much longer a framework keeps a device busy than the one
- * that most measurements are of.
+ * frameworks.h - how much longer a framework keeps a device busy than the
+ * framework of most measurements.
  *
- * XLA fuses what PyTorch runs one after the other, and libraries of 2016 have
- * slower convolutions: by a third and by a factor of two.  Cards that were
- * measured with such a framework alone would else seem better or worse than
- * they are, and so would cards that are guessed from them.
+ * XLA fuses operators that PyTorch runs one after the other, and libraries of
+ * 2016 have slower convolutions: factors of about a third and of two. Without
+ * these levels, cards that were measured only with such a framework would seem
+ * better or worse than they are, and so would cards whose level is guessed from
+ * them.
  */
 #ifndef PM_FRAMEWORKS_H
 #define PM_FRAMEWORKS_H

@@ -1,12 +1,12 @@
 /*
  * hosts.h - how much longer the host takes in 16-bit formats on a card than in
- * wider ones, beyond what the launches say.
+ * wider ones, beyond the count of launches.
  *
- * Launches are counted, and a launch costs the host the same in all formats.
- * But small kernels do not: of the cards here, an RTX 4060 Ti takes 1.3 times
- * as long for networks of small operators in fp16.  This shows only where
- * launches are the limit, and only by the same framework on the same card in
- * both sorts of formats.  Where no rows show it, the factor is 1.
+ * Launches are counted, and a launch takes the host the same time in all
+ * formats. But small kernels may take longer: an RTX 4060 Ti takes 1.3 times as
+ * long for networks of small operators in fp16. This shows only if launches are
+ * the limit, and only with the same framework on the same card in both sorts of
+ * formats. If no rows show it, the factor is 1.
  */
 #ifndef PM_HOSTS_H
 #define PM_HOSTS_H

@@ -1,11 +1,12 @@
 /*
  * kind.h - the interface that every kind of predictor implements.
  *
- * A kind is one file, or one folder, with one pm_kind.  The glue knows kinds
- * only through pm_kind_find(); a new kind is a new file and a row in kind.c.
+ * A kind is one file or one folder, with one pm_kind. Other code finds kinds
+ * only by pm_kind_find(). For a new kind, add its file and a row in kind.c.
  *
- * A pm_predictor is immutable after fit or load, and predict() only reads it,
- * so one predictor may serve many calls; scratch memory comes with the call.
+ * A pm_predictor does not change after fit or load, and predict() only reads
+ * it. So one predictor may serve many calls; each call brings its own scratch
+ * memory.
  */
 #ifndef PM_KIND_H
 #define PM_KIND_H
@@ -17,7 +18,7 @@
 #include "kinds/options.h"
 #include "nn/fit_report.h"
 
-/* What a token contributes. All in ms; forward + backward + update = step_ms when split is known, else NaN. */
+/* The time of a token, in ms. forward + backward + update = step_ms if the kind knows the division, else they are NaN. */
 typedef struct pm_part
 {
 	int			token;			/* index into the skeleton; -1: the rest of the step */
@@ -28,7 +29,7 @@ typedef struct pm_part
 	char		bound;			/* 'c'ompute, 'm'emory, 'l'aunch, '-' */
 } pm_part;
 
-/* Of predictor/trust.h, predictor/correction.h and predictor/transfer.h; kinds do not look inside. */
+/* Defined in predictor/trust.h, predictor/correction.h and predictor/transfer.h; kinds do not use their members. */
 typedef struct pm_trust pm_trust;
 typedef struct pm_correction pm_correction;
 typedef struct pm_transfer pm_transfer;
@@ -36,7 +37,7 @@ typedef struct pm_passes pm_passes;	/* of predictor/passes.h */
 typedef struct pm_kind pm_kind;
 typedef struct pm_cards pm_cards;	/* of kinds/cards.h */
 
-/* A predictor that training goes on from. */
+/* A predictor from which a training starts (warm start). */
 typedef struct pm_start
 {
 	const struct pm_predictor *predictor;	/* of the same kind, which has check_start */
@@ -65,12 +66,12 @@ struct pm_kind
 	int			n_options;
 	int			min_samples;	/* fewer rows: PM_ERR_DATA */
 	unsigned	quantities;		/* what it can learn, of PM_LEARNS(...) */
-	bool		transfers;		/* it answers from measurements of the network on other cards, which calibration must leave to it */
+	bool		transfers;		/* it uses measurements of the network on other cards; calibration must not leave these out */
 
 	/* Conditions between options; may be NULL. */
 	pm_code		(*check) (const pm_options *o, pm_status *st);
 
-	/* Whether a training with options o can start from `from`, of the same kind. NULL: the kind knows no start. */
+	/* Whether a training with options o can start from `from`, of the same kind. NULL: the kind has no warm start. */
 	pm_code		(*check_start) (const pm_options *o, const pm_predictor *from, pm_status *st);
 	/* whether it learns from single operators with these options; NULL: never */
 	bool		(*learns_operators) (const pm_options *o);
@@ -79,8 +80,8 @@ struct pm_kind
 	double		(*memory) (const pm_options *o, const pm_dataset *d, int threads);
 	/*
 	 * Learn from d. On PM_OK p->impl is set (in arena a). Everything taken is taken from a.
-	 * hooks: those of a, which loops over rows ask, but for the progress of several trainings.
-	 * seed: same seed and same rows give the same bits whatever `threads` is.
+	 * hooks: those of a, which loops over rows call, except that progress is that of several trainings.
+	 * seed: the same seed and the same rows give the same bits, whatever `threads` is.
 	 */
 	pm_code		(*fit) (pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 						const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
@@ -91,37 +92,37 @@ struct pm_kind
 	pm_code		(*predict) (const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 							double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
 	/*
-	 * Optional, both or none: what of the answer to s does not depend on its batch, computed once.
-	 * t: tokens of s, with features.  *state (in arena a) is handed to predict_prepared; NULL: the
-	 * options of p make all of it depend on the batch.  predict_prepared is given the work at the
-	 * batch of s and answers as predict would, to the bit; it allocates nothing.
+	 * Optional, both or none: prepare computes once the part of the answer to s that does not depend
+	 * on the batch.  t: tokens of s, with features.  *state (in arena a) is passed to predict_prepared;
+	 * NULL: with the options of p, everything depends on the batch.  predict_prepared gets the work at
+	 * the batch of s, and returns the same bits as predict; it allocates nothing.
 	 */
 	pm_code		(*prepare) (const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_arena *a,
 							pm_arena *scratch, void **state, pm_status *st);
 	double		(*predict_prepared) (const pm_predictor *p, const void *state, const pm_tokens *work);
-	/* Whether it has learned what it answers q from; a question without is out of the domain. NULL: for all questions. */
+	/* Whether it has the measurements that it needs for q; without them, q is out of the domain. NULL: it needs none. */
 	bool		(*informed) (const pm_predictor *p, const pm_question *q);
 	/*
 	 * Whether predict() and prepare() take the factors of a sample with these options; NULL: never.
-	 * prepare() keeps the pointer, and predict_prepared() reads what is there then.  Whatever the
-	 * factors, a larger batch takes no less time where it takes none with factors of 1.
+	 * prepare() keeps the pointer, and predict_prepared() reads the factors at its call.  If a larger
+	 * batch never takes less time with factors of 1, this is so with all factors.
 	 */
 	bool		(*scales) (const pm_options *o);
 	/*
-	 * Whether predict(), prepare() and predict_prepared() answer questions of PM_INFERENCE with these options, by the
-	 * work that is left in them; NULL: never, and their training step is asked for, of which infer.h takes a share.
+	 * Whether predict(), prepare() and predict_prepared() answer questions of PM_INFERENCE with these options, from the
+	 * work of the forward pass.  NULL: never; then infer.h takes a share of the predicted training step.
 	 */
 	bool		(*infers) (const pm_options *o);
 	/* What it has learned of cards; NULL, or a kind without it: nothing. */
 	const pm_cards *(*cards) (const pm_predictor *p);
-	/* What the kind knows, in the numbering of p->schema, which load() finds set; so are the options. */
+	/* Store and read what the kind has learned, in the numbering of p->schema. Before load(), p->schema and options are set. */
 	pm_code		(*save) (const pm_predictor *p, pm_buffer *b, pm_status *st);
 	pm_code		(*load) (pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 };
 
 /*
- * Of what a step costs beside its operators (the loop around them, loss, gradients set to zero, update), inference pays
- * as much as one of the three passes.  Nothing measures this part by itself.
+ * A step takes time outside of its operators: the loop around them, loss, setting gradients to zero, update.  Inference is
+ * assumed to take this share of it, as one of three passes.  This part was never measured by itself.
  */
 #define PM_INFER_REST_SHARE	(1.0 / 3)
 
@@ -130,7 +131,7 @@ struct pm_kind
 	((int) (sizeof(table) / sizeof((table)[0]) + \
 			0 * sizeof(struct {_Static_assert(sizeof(table) / sizeof((table)[0]) <= PM_MAX_OPTIONS, "raise PM_MAX_OPTIONS"); char c;})))
 
-/* Lists of p and what it predicts, as they are when it does not say. */
+/* Lists and quantity of p; the defaults if they are NULL. */
 static inline const pm_schema *
 pm_predictor_schema(const pm_predictor *p)
 {
@@ -148,7 +149,7 @@ const pm_kind *pm_kind_find(const char *name);
 /* i-th kind, NULL past the end; for listing. */
 const pm_kind *pm_kind_at(int i);
 
-/* Parts for a kind that knows the step alone: tokens share it out by roofline time. */
+/* Parts for a kind that predicts only the whole step: it is divided among tokens by roofline time. */
 void		pm_share_by_roofline(const pm_tokens *t, double step_ms, pm_part *parts, int *n_parts);
 
 /* The kinds, each defined in its own file. */

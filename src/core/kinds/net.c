@@ -1,5 +1,5 @@
 /*
- * net.c - what the networks beside MDOT share: features, loss, fit, predict,
+ * net.c - code that the other networks share: features, loss, fit, predict,
  * stored form.
  */
 #include "kinds/net.h"

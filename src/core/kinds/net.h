@@ -1,11 +1,11 @@
 /*
- * net.h - what the networks beside MDOT share: perfnet, gnn, ets, transformer.
+ * net.h - code that the other networks share: perfnet, gnn, ets, transformer.
  *
  * Each of these kinds is one architecture: a list of tensors, a forward pass
- * and its backward twin.  Everything else is here, so that they differ in the
- * architecture alone: the features of MDOT (tokens.h, inputs.h), its training,
- * its augmentation, its stored form.  The loss is Huber's.
- * Architectures and sources: docs/rivals.md.
+ * and its backward pass. Everything else is here, so that they differ only in
+ * the architecture: the features of MDOT (tokens.h, inputs.h), its training,
+ * its augmentation, its stored form. The loss is Huber's. Architectures and
+ * sources: docs/rivals.md.
  */
 #ifndef PM_NET_H
 #define PM_NET_H

@@ -1,7 +1,7 @@
 /*
  * options.h - the options of a kind of predictor: a table of names, ranges and
- * defaults that the kind declares, and the values that a user gave.  What is
- * done with them is in settings.h.
+ * defaults that the kind declares, and the values that a user gave. settings.h
+ * converts between the two.
  */
 #ifndef PM_OPTIONS_H
 #define PM_OPTIONS_H

@@ -1,6 +1,6 @@
 /*
- * settings.h - from what a user writes to the values of a kind's options, and
- * back.
+ * settings.h - converts between the options that a user writes and the values
+ * of a kind's options.
  */
 #ifndef PM_SETTINGS_H
 #define PM_SETTINGS_H

@@ -1,5 +1,5 @@
 /*
- * training.c - what all networks share of a training.
+ * training.c - training code that all networks share.
  */
 #include "kinds/training.h"
 

@@ -1,5 +1,5 @@
 /*
- * training.h - what the trainings of all networks share: options, and the
+ * training.h - code that the trainings of all networks share: options, and the
  * choice of rows.
  */
 #ifndef PM_TRAINING_H

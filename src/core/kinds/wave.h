@@ -1,6 +1,6 @@
 /*
- * wave.h - Habitat's wave scaling: what an operator that runs the same kernel
- * on two cards takes on one, given its time on the other.
+ * wave.h - Habitat's wave scaling: the time of an operator on one card, from
+ * its time on another card, if it runs the same kernel on both.
  */
 #ifndef PM_WAVE_H
 #define PM_WAVE_H

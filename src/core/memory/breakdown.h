@@ -1,5 +1,5 @@
 /*
- * breakdown.h - what owns the memory of a step, and how it rises and falls.
+ * breakdown.h - the parts of the memory of a step, and its course over time.
  */
 #ifndef PM_BREAKDOWN_H
 #define PM_BREAKDOWN_H

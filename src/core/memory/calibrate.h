@@ -1,6 +1,6 @@
 /*
- * calibrate.h - factors of memory from measurements: peaks, and brackets (a
- * batch that fits and one that does not).
+ * calibrate.h - factors of memory, fitted to measurements: to peaks, and to
+ * brackets (a batch that fits and one that does not).
  */
 #ifndef PM_CALIBRATE_H
 #define PM_CALIBRATE_H

@@ -1,5 +1,5 @@
 /*
- * estimate.c - from a plan to what a device shows.
+ * estimate.c - from a plan to the memory that a device shows.
  */
 #include "memory/estimate.h"
 

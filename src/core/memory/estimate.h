@@ -1,6 +1,6 @@
 /*
- * estimate.h - device memory of a training step: the simulation, and what
- * drivers and libraries take besides.  All figures in MB of 2^20 bytes.
+ * estimate.h - device memory of a training step: the simulation, plus the
+ * memory of drivers and libraries. All figures are in MB of 2^20 bytes.
  */
 #ifndef PM_ESTIMATE_H
 #define PM_ESTIMATE_H
@@ -8,23 +8,23 @@
 #include "features/question.h"
 #include "memory/peak.h"
 
-/* What the simulation does not know of a device and its software. */
+/* Numbers of a device and its software that the simulation needs. */
 typedef struct pm_memory_factors
 {
 	double		context_mb;		/* driver's context and libraries */
-	double		factor;			/* by which a measured peak exceeds the simulated one */
-	double		workspace;		/* scratch memory of convolutions: times what the largest reads and writes */
-	double		need_factor;	/* by which the least that a step runs with exceeds the simulated */
-	double		spread;			/* standard deviation of measured over predicted, as a part */
+	double		factor;			/* measured / simulated peak, without context and scratch memory */
+	double		workspace;		/* scratch memory of convolutions / bytes that the largest reads and writes */
+	double		need_factor;	/* least memory with which a step runs / simulated memory */
+	double		spread;			/* relative standard deviation of measured / predicted */
 	double		context_spread_mb;
-	double		fit_spread;		/* the same of the least that a step runs with; scale of a logistic distribution */
+	double		fit_spread;		/* the same for the least memory with which a step runs: scale of a logistic distribution */
 	bool		measured;		/* from measurements on this device */
 } pm_memory_factors;
 
-/* How the step of a question is run. framework: NULL is PyTorch of today. */
+/* Fill *o: how the step of q runs. If q names no framework, today's PyTorch. */
 void		pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options *o);
 
-/* The factors that ship with the library; docs/memory.md says where they are from. */
+/* The factors that come with the library; docs/memory.md has their sources. */
 void		pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f);
 
 /*
@@ -44,10 +44,10 @@ typedef struct pm_memory_estimate
 	double		weights_mb;
 	double		gradients_mb;
 	double		optimizer_mb;
-	double		activations_mb; /* what is left: activations, gradients on their way, cached segments */
+	double		activations_mb; /* the rest: activations, their gradients, cached segments */
 	double		workspace_mb;
 	double		context_mb;
-	double		need_mb;		/* the least that the step runs with: cached segments can be given up */
+	double		need_mb;		/* least memory with which the step runs: without cached segments */
 	double		p_fits;			/* NaN: the device's memory is not known */
 } pm_memory_estimate;
 

@@ -1,6 +1,6 @@
 /*
- * events.h - what a simulated step is made of: tensors, and the events that
- * take and give them back.
+ * events.h - the parts of a simulated step: tensors, and the events that
+ * allocate and free them.
  */
 #ifndef PM_EVENTS_H
 #define PM_EVENTS_H

@@ -1,6 +1,6 @@
 /*
- * forest.c - trees that are grown by splitting rows in two where that lowers
- * the sum of squares most.
+ * forest.c - trees that grow by the split of rows that lowers the sum of
+ * squares most.
  */
 #include "memory/forest.h"
 

@@ -1,7 +1,7 @@
 /*
- * forest.h - a random forest for regression, as scikit-learn grows it unless
- * told otherwise: 100 trees on bootstrap samples, every feature tried at every
- * split, least squares, leaves of a single sample.
+ * forest.h - a random forest for regression, with the defaults of scikit-learn:
+ * 100 trees on bootstrap samples, every feature tried at every split, least
+ * squares, leaves of a single sample.
  */
 #ifndef PM_FOREST_H
 #define PM_FOREST_H

@@ -1,5 +1,5 @@
 /*
- * keeps.c - the table of what operators keep.
+ * keeps.c - the table of the tensors that operators keep.
  */
 #include "memory/keeps.h"
 

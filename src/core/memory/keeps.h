@@ -1,9 +1,9 @@
 /*
- * keeps.h - what the backward pass needs of an operator, and how its gradient
- * flows: PyTorch's rules, operator by operator.
+ * keeps.h - the tensors that the backward pass needs from an operator, and the
+ * flow of its gradient: PyTorch's rules, operator by operator.
  *
- * Source: derivatives.yaml of PyTorch 1.10 to 2.x; test/core/test_memory_step.c
- * compares the sums with what PyTorch 1.13 says that it saved.
+ * Source: derivatives.yaml of PyTorch 1.10 to 2.x. test/core/test_memory_step.c
+ * compares the sums with those that PyTorch 1.13 reports.
  */
 #ifndef PM_KEEPS_H
 #define PM_KEEPS_H

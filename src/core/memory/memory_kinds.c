@@ -167,6 +167,14 @@ answer_by_forest(const group *g, const pm_memory_row *row, double level, pm_memo
 	answer_without_interval(pm_forest_at(g->forest, x), answer);
 }
 
+/* What estimates that learn nothing need: figures of the step, and the shipped factors of its device. */
+static void
+unfitted(const pm_memory_row *row, pm_memory_rival_row *figures, pm_memory_factors *shipped)
+{
+	figures_of(row, figures);
+	pm_memory_shipped_factors(&row->question, shipped);
+}
+
 static void
 answer_by_walk(const group *g, const pm_memory_row *row, double level, pm_memory_answer *answer)
 {
@@ -175,8 +183,7 @@ answer_by_walk(const group *g, const pm_memory_row *row, double level, pm_memory
 
 	(void) g;
 	(void) level;
-	figures_of(row, &figures);
-	pm_memory_shipped_factors(&row->question, &shipped);
+	unfitted(row, &figures, &shipped);
 	answer_without_interval(shipped.context_mb + figures.walk, answer);
 }
 
@@ -188,8 +195,7 @@ answer_statically(const group *g, const pm_memory_row *row, double level, pm_mem
 
 	(void) g;
 	(void) level;
-	figures_of(row, &figures);
-	pm_memory_shipped_factors(&row->question, &shipped);
+	unfitted(row, &figures, &shipped);
 	answer_without_interval(pm_memory_static_at(&figures, &shipped), answer);
 }
 

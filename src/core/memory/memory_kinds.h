@@ -1,9 +1,9 @@
 /*
- * memory_kinds.h - ways to predict the peak memory of a training step, which
- * are judged on the same rows: they learn from some rows and answer others.
+ * memory_kinds.h - methods to predict the peak memory of a training step,
+ * judged on the same rows: they learn from some rows and answer for others.
  *
- * They are not pm_kinds: what they learn are a few factors of a device, which
- * calibrate_memory() stores in a table of its own, and not as a predictor.
+ * They are not pm_kinds: they learn a few factors of a device, which
+ * calibrate_memory() stores in a table of its own, not as a predictor.
  */
 #ifndef PM_MEMORY_KINDS_H
 #define PM_MEMORY_KINDS_H

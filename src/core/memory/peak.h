@@ -1,6 +1,6 @@
 /*
- * peak.h - the peak of a simulated step as a function of the batch, small
- * enough to be kept for every graph that is asked about.
+ * peak.h - the peak of a simulated step as a function of the batch. It is small
+ * enough to be kept for every graph.
  */
 #ifndef PM_PEAK_H
 #define PM_PEAK_H

@@ -1,6 +1,6 @@
 /*
- * segments.c - activation checkpointing: where the graph can be cut, and which
- * of these cuts are made.
+ * segments.c - activation checkpointing: the possible cuts of a graph, and the
+ * choice among them.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /*
- * step.h - the memory of one training step, tensor by tensor: what is taken and
- * given back, in the order in which PyTorch does so.
+ * step.h - the memory of one training step, tensor by tensor: each allocation
+ * and each release, in the order of PyTorch.
  *
- * The simulation knows no batch: a tensor has a part in bytes that is fixed and
- * one that grows with each sample.  peak.h reads the events.
+ * The simulation does not depend on the batch: each tensor has a fixed number
+ * of bytes and a number of bytes per sample. peak.h reads the events.
  */
 #ifndef PM_STEP_H
 #define PM_STEP_H

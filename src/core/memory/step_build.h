@@ -1,5 +1,6 @@
 /*
- * step_build.h - a step while it is simulated: what the files of this room share.
+ * step_build.h - a step during its simulation: declarations that the files of
+ * this folder share.
  */
 #ifndef PM_STEP_BUILD_H
 #define PM_STEP_BUILD_H

@@ -1,5 +1,5 @@
 /*
- * card_names.c - which devices a name is near to that is the name of none.
+ * card_names.c - the devices whose names are nearest to an unknown name.
  */
 #include "plan/card_names.h"
 

@@ -1,5 +1,6 @@
 /*
- * censored.c - quantiles of numbers of which some are known only to be larger.
+ * censored.c - quantiles of numbers, if some are only known to be larger than a
+ * bound.
  */
 #include "plan/censored.h"
 

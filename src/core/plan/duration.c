@@ -1,5 +1,6 @@
 /*
- * duration.c - how long a job may take, as a distribution that draws can be made from.
+ * duration.c - the duration of a job as a distribution, from which it can be
+ * drawn.
  */
 #include "plan/duration.h"
 

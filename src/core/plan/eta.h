@@ -1,14 +1,14 @@
 /*
  * eta.h - when jobs of a queue start and end, as quantiles over many draws of how long they run.
  *
- * In each draw every question is off by one factor of its own, the same for all
- * its jobs: what is wrong about a prediction is wrong for all jobs that ask it.
- * A job that runs has run for a while: where that is longer than the factor of
- * its question allows, it has an error of its own, drawn from what is longer.
+ * In each draw, every question has one factor, the same for all its jobs,
+ * because an error of a prediction affects all jobs with this question. If a
+ * running job has already run longer than this factor allows, it draws a factor
+ * of its own, among the longer ones.
  *
- * Jobs that are still to be submitted are not known. What was submitted of late
- * can stand for them: in each draw those jobs come again, in the same order and
- * at the same distances, from a moment of the window on that is drawn.
+ * Jobs that will be submitted later are not known. The jobs that were submitted
+ * last can stand for them: in each draw these jobs come again, in the same order
+ * and at the same intervals, from a random moment of the window on.
  */
 #ifndef PM_CORE_PLAN_ETA_H
 #define PM_CORE_PLAN_ETA_H
@@ -17,7 +17,7 @@
 
 #define PM_ETA_DRAWS_MIN 10
 #define PM_ETA_DRAWS_MAX 10000
-/* Most jobs that are started in all draws, those to come included: 34 million took 20 s on a busy machine. */
+/* Largest number of jobs, with those to come, times draws: 34 million took 20 s on a busy machine. */
 #define PM_ETA_STARTS_MAX INT64_C(50000000)
 
 /* Seconds from now; NaN where the job has no forecast, INFINITY where it never starts. */
@@ -31,13 +31,13 @@ typedef struct pm_eta
 	bool		fits;			/* false: the pool has fewer devices than the job needs */
 } pm_eta;
 
-/* Factors of the waits for a kind of device, and what is added to a wait before it is compared or stretched, so that none is 0. */
+/* Factors on the waits for a kind of device. A constant is added to each wait before it is compared or stretched, so that none is 0. */
 typedef struct pm_stretch
 {
 	double		p50;			/* 0 counts as 1 */
 	double		p90;
 	int			n;				/* forecasts of the past that they are from */
-	bool		capped;			/* the history says more, or less, than is believed */
+	bool		capped;			/* the factor was limited to the allowed range */
 } pm_stretch;
 #define PM_ETA_GRACE_S	60.0
 
@@ -46,14 +46,14 @@ typedef struct pm_eta_options
 	int			draws;
 	uint64_t	seed;
 	bool		backfill;
-	const pm_queue_job *recent; /* [n_recent] what was submitted in the window, all as waiting jobs; or NULL */
+	const pm_queue_job *recent; /* [n_recent] jobs submitted in the window, all as waiting jobs; or NULL */
 	int			n_recent;
 	double		window_s;		/* of them: submit_s is above -window_s and at most 0 */
 	pm_policy	policy;			/* that they are put into the order by */
 	const pm_stretch *stretch;	/* [n_pools] of the waits, as of pm_eta_backtest(), or NULL; between p50 and p90 it goes from one to the other */
 } pm_eta_options;
 
-/* Whether n jobs can be asked with these options: PM_ERR_OPTION, PM_ERR_LIMIT. pm_queue_eta() asks, too; this is for who has much to do before. */
+/* Checks n and the options: PM_ERR_OPTION, PM_ERR_LIMIT. pm_queue_eta() checks them, too; call this before other long work. */
 pm_code		pm_eta_check(int n, const pm_eta_options *options, pm_status *st);
 
 /* Fill eta[n]. n_questions: one more than the largest question of a job, recent ones included. The same input gives the same bits. */

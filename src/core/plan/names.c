@@ -1,5 +1,5 @@
 /*
- * names.c - which of a list of known names a name of a job log means.
+ * names.c - which of a list of known names the name in a job log means.
  */
 #include "plan/names.h"
 

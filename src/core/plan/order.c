@@ -1,5 +1,5 @@
 /*
- * order.c - the order in which jobs of a queue are to start.
+ * order.c - the order in which jobs of a queue start.
  */
 #include "plan/order.h"
 

@@ -1,5 +1,5 @@
 /*
- * overrun.c - how much longer jobs of the past ran than was predicted, by kind of device.
+ * overrun.c - how much longer past jobs ran than predicted, by kind of device.
  */
 #include "plan/overrun.h"
 

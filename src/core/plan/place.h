@@ -34,18 +34,18 @@ typedef struct pm_placement
 } pm_placement;
 
 /*
- * Place the jobs of order[n] that wait; others hold what they have, which is not
- * free. A job that finds no room leaves its devices to those behind it.
+ * Place the waiting jobs of order[n]. Devices of running jobs are not free. If
+ * there is no room for a job, jobs behind it may take the free devices.
  */
 pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine *nodes, int n_nodes,
 					 pm_placement *out, pm_arena *a, pm_status *st);
 
-/* What a job of one device needs of it; NaN: not known, and it shares with nobody. */
+/* The needs of a job on one device. NaN: not known; the job then shares with no other. */
 typedef struct pm_device_need
 {
-	double		busy;			/* share of its time that the device works for it, 0..1 */
-	double		peak_mb;		/* memory, at most */
-	double		memory_mb;		/* that such a device has */
+	double		busy;			/* share of its step in which the device works, 0..1 */
+	double		peak_mb;		/* upper bound of its memory, MB of 2^20 bytes */
+	double		memory_mb;		/* usable memory of such a device, MB of 2^20 bytes */
 } pm_device_need;
 
 typedef struct pm_pair
@@ -55,12 +55,12 @@ typedef struct pm_pair
 } pm_pair;
 
 /*
- * Jobs of order[n] that found no room and need one device go to one that
- * another such job was placed on, where both have the memory and neither
- * becomes slower than max_slowdown times: with busy_a + busy_b above 1 each
- * takes that many times as long, as two jobs that take turns. Of several, the
- * one that slows down least. Two jobs on a device at most. need[n], pair[n].
- * The new parts are added to the placement: those of a job that shares come after all others.
+ * A job of order[n] that found no room and needs one device shares the device of
+ * another such job, if both fit into its memory and neither takes more than
+ * max_slowdown times as long: jobs take turns, so with busy_a + busy_b above 1,
+ * each takes that many times as long. Of several devices, the one with the least
+ * slowdown is taken; at most two jobs share a device. need[n], pair[n]. The new
+ * parts are added to the end of the placement.
  */
 pm_code		pm_place_together(const pm_queue_job *jobs, int n, const int32_t *order, const pm_device_need *need, double max_slowdown,
 							  pm_placement *out, pm_pair *pair, pm_arena *a, pm_status *st);

@@ -1,5 +1,5 @@
 /*
- * simulate.c - a queue in front of pools of devices, played through once.
+ * simulate.c - one simulation of a queue for pools of devices.
  *
  * Pools do not touch each other, so each is played through by itself. Waiting
  * jobs stand in a heap for each number of devices, so that the next one that

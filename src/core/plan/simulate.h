@@ -1,5 +1,5 @@
 /*
- * simulate.h - a queue in front of pools of devices, played through once.
+ * simulate.h - one simulation of a queue for pools of devices.
  *
  * A job holds its devices from start to end, all at once and without being
  * interrupted. Whenever jobs arrive or end, waiting jobs start in the order of
@@ -11,7 +11,7 @@
 
 #include "plan/order.h"
 
-/* What a pool has: jobs that run give their devices back when they end. */
+/* The free devices of a pool. Running jobs release their devices when they end. */
 typedef struct pm_pool
 {
 	int64_t		free;			/* devices that nobody holds now */
@@ -20,16 +20,16 @@ typedef struct pm_pool
 typedef struct pm_simulator pm_simulator;
 
 /*
- * Prepare for jobs[n] in front of pools[n_pools]; order[n] as of
- * pm_queue_order() over all jobs. Jobs, pools and order must stay as they are.
- * Jobs that need more devices than their pool has in all never start.
+ * Prepare for jobs[n] and pools[n_pools]; order[n] is that of pm_queue_order()
+ * over all jobs. Jobs, pools and order must not change afterwards. A job that
+ * needs more devices than its pool has never starts. PM_ERR_MEMORY.
  */
 pm_code		pm_simulator_init(pm_simulator **s, const pm_queue_job *jobs, int n, const int32_t *order,
 							  const pm_pool *pools, int n_pools, bool backfill, pm_arena *a, pm_status *st);
 
 /*
- * Only the first n jobs are asked for: a simulation ends when they have started.
- * Of the others that have not by then, start_s and finish_s are INFINITY.
+ * Only the first n jobs matter: a simulation ends when they have started. For
+ * other jobs that have not started by then, start_s and finish_s are INFINITY.
  */
 void		pm_simulator_watch(pm_simulator *s, int n);
 
@@ -37,10 +37,10 @@ void		pm_simulator_watch(pm_simulator *s, int n);
 bool		pm_simulator_fits(const pm_simulator *s, int job);
 
 /*
- * Play it through with duration_s[n]: of a job that waits, how long it will run;
- * of one that runs, how long it still will. NaN: the job is left out. Fills
- * start_s[n] and finish_s[n], in seconds from now: 0 and the rest of a job that
- * runs; INFINITY for those that never start.
+ * Simulate with duration_s[n], in seconds: the whole duration of a waiting job,
+ * the remaining one of a running job; NaN: the job is left out. Fills start_s[n]
+ * and finish_s[n], in seconds from now: 0 and the remaining duration for a
+ * running job, INFINITY for a job that never starts.
  */
 pm_code		pm_simulate(pm_simulator *s, const double *duration_s, double *start_s, double *finish_s, pm_status *st);
 

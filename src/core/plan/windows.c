@@ -1,5 +1,5 @@
 /*
- * windows.c - training that fits into windows of time in which devices are idle.
+ * windows.c - training in windows of time in which devices are idle.
  */
 #include "plan/windows.h"
 

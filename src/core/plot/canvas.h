@@ -1,6 +1,6 @@
 /*
- * canvas.h - what the forms of plots share: the frame, its axes, names and
- * colours of series.
+ * canvas.h - parts that all forms of plots share: the frame, its axes, names
+ * and colours of series.
  */
 #ifndef PM_CANVAS_H
 #define PM_CANVAS_H

@@ -1,9 +1,9 @@
 /*
- * markup.h - text of SVG and HTML that grows: tags as they are, words of users
- * escaped.
+ * markup.h - growing text of SVG or HTML: tags are written as they are, words
+ * of users are escaped.
  *
- * A failure is remembered, so that a caller looks at `failed` once, at the end;
- * what is put after it is left out.
+ * A failure is remembered, and later text is left out. So a caller checks
+ * `failed` once, at the end.
  */
 #ifndef PM_MARKUP_H
 #define PM_MARKUP_H

@@ -1,6 +1,6 @@
 /*
- * plot.h - plots as SVG: one text that a page, a mail or a file holds as it
- * is, light or dark as the reader has it, without scripts.
+ * plot.h - plots as SVG: one text that can stand in a page, a mail or a file.
+ * It is light or dark like the reader's system, and has no scripts.
  */
 #ifndef PM_PLOT_H
 #define PM_PLOT_H

@@ -1,5 +1,6 @@
 /*
- * scale.h - axes of plots: where a value lies, and the values that are marked.
+ * scale.h - axes of plots: the place of a value, and the values that get a
+ * mark.
  */
 #ifndef PM_SCALE_H
 #define PM_SCALE_H

@@ -1,5 +1,5 @@
 /*
- * bounds.c - bounds on answers for cards that nobody measured.
+ * bounds.c - bounds of answers for cards without measurements.
  */
 #include "predictor/bounds.h"
 

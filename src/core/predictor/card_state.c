@@ -1,5 +1,5 @@
 /*
- * card_state.c - elements of the state of a card, and what they do to a step.
+ * card_state.c - elements of the state of a card, and their effect on a step.
  */
 #include "predictor/card_state.h"
 

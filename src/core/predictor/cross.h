@@ -1,6 +1,6 @@
 /*
- * cross.h - predictions of training rows by predictors that have not seen
- * their networks, which is what intervals are calibrated on.
+ * cross.h - predictions of training rows by predictors that have not seen their
+ * networks. Intervals are calibrated on them.
  */
 #ifndef PM_CROSS_H
 #define PM_CROSS_H

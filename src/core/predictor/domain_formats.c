@@ -1,6 +1,6 @@
 /*
- * domain_formats.c - what each device had in each format of numbers, and which
- * format a question is answered in.
+ * domain_formats.c - the training rows of each device in each number format,
+ * and the format in which a question is answered.
  */
 #include <string.h>
 

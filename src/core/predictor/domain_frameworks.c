@@ -1,6 +1,6 @@
 /*
- * domain_frameworks.c - which framework a question is answered for that names
- * none: the release that most measurements of the card are of.
+ * domain_frameworks.c - the framework for a question that names none: the
+ * release of most measurements of the card.
  *
  * What is learned of all frameworks of a card together is true for none of
  * them: on its own rows, a predictor errs twice as much by it.  But a card that

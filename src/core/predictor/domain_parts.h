@@ -1,5 +1,5 @@
 /*
- * domain_parts.h - what a domain is made of, for domain.c, which learns and
+ * domain_parts.h - the parts of a domain, for domain.c, which learns and
  * judges, and domain_stored.c.
  */
 #ifndef PM_DOMAIN_PARTS_H

@@ -1,5 +1,6 @@
 /*
- * doubts.c - what widens an interval besides the error on a network.
+ * doubts.c - causes that widen an interval in addition to the error on a
+ * network.
  */
 #include "predictor/doubts.h"
 

@@ -1,7 +1,7 @@
 /*
- * doubts.h - what widens an interval besides the error on a network: a card
- * without measurements, an optimizer that training has not seen, a question that
- * the kind lacks a measurement for, and a forward pass.
+ * doubts.h - causes that widen an interval in addition to the error on a
+ * network: a card without measurements, an optimizer that training has not
+ * seen, a question for which the kind lacks a measurement, and a forward pass.
  */
 #ifndef PM_DOUBTS_H
 #define PM_DOUBTS_H
@@ -10,11 +10,11 @@
 #include "predictor/trust.h"
 
 /*
- * Whether pm_add_doubts() would widen an interval on q's device by what a level that was guessed, or learned from single operators,
- * may be off, if training had no step on it.  Levels of CPUs are not guessed.
+ * Whether pm_add_doubts() would widen an interval on q's device by the error of its level, if training had no step on it: the
+ * level was guessed, or learned from single operators.  Levels of CPUs are not guessed.
  */
 bool		pm_doubts_card(const pm_predictor *p, const pm_question *q);
-/* Widen the interval of v, which is about step_ms at this level, and say in v what puts q out of the domain. */
+/* Widen the interval of v around step_ms, at this level, and add to v the causes that put q out of the domain. */
 void		pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v);
 
 #endif

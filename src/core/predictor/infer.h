@@ -2,9 +2,9 @@
  * infer.h - questions of PM_INFERENCE: the forward pass alone, of a network in
  * evaluation mode and without gradients.
  *
- * Kinds are trained on training steps.  What they learned of an operator (how
- * much slower than at the peaks of the data sheet it runs, and what a launch
- * costs) is taken for the work that inference leaves of it (op_work.h).
+ * Kinds are trained on training steps. What they learned about an operator (how
+ * much slower than the peaks of the data sheet it runs, and the time of a
+ * launch) is applied to the work of inference (op_work.h).
  */
 #ifndef PM_INFER_H
 #define PM_INFER_H

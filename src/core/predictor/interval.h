@@ -1,5 +1,5 @@
 /*
- * interval.h - an interval about a prediction, calibrated on predictions of
+ * interval.h - an interval around a prediction, calibrated on predictions of
  * rows whose structure the predictor had not seen.
  */
 #ifndef PM_INTERVAL_H
@@ -32,7 +32,7 @@ typedef struct pm_crossed
 pm_code		pm_intervals_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const char *const *gpus, int n_gpus,
 							 pm_arena *a, const pm_intervals **intervals, pm_status *st);
 
-/* What is known, and new rows besides, as pm_trust_update() describes. gpus: of both. */
+/* Add new rows, as in pm_trust_update(). gpus: the devices of old and new rows. */
 pm_code		pm_intervals_update(const pm_intervals *old, const pm_dataset *d, const pm_crossed *crossed, const bool *seen,
 								const char *const *gpus, int n_gpus, pm_arena *a, const pm_intervals **intervals,
 								pm_status *st);
@@ -40,18 +40,18 @@ pm_code		pm_intervals_update(const pm_intervals *old, const pm_dataset *d, const
 bool		pm_intervals_calibrated(const pm_intervals *t);
 
 /*
- * A device of few rows, whose intervals are of the errors on all such devices together; NULL: there are none, or fewer than
- * two of them.  Where nothing was measured on a card, errors are more like theirs than like those on devices of many rows.
+ * A device with few rows; its intervals come from the errors on all such devices together.  NULL: there are fewer than two.
+ * Errors on a card without measurements are more like errors on these devices than like those on devices with many rows.
  */
 const char *pm_intervals_few_rows(const pm_intervals *t);
 
-/* Whether their width follows the distance at this distance: it does up to the farthest row that was calibrated on. */
+/* Whether the width grows with the distance up to this distance. It does up to the distance of the farthest row in the calibration. */
 bool		pm_intervals_reach(const pm_intervals *t, double distance);
 
 /*
- * The interval at a level of 0..1 about what was predicted for q, which is that
- * far: 0 < low <= predicted <= high < infinity.  stretch: a factor on its
- * logarithm.  False, and NaN: not calibrated.
+ * The interval at a level of 0..1 around the prediction for q, a network at this
+ * distance: 0 < low <= predicted <= high < infinity.  stretch: a factor on its
+ * logarithm.  Returns false, and sets NaN, if there are no intervals.
  */
 bool		pm_intervals_of(const pm_intervals *t, const pm_question *q, double predicted, double distance, double level,
 							double stretch, double *low, double *high);

@@ -1,6 +1,6 @@
 /*
- * predictor.h - what is the same for every kind of predictor: checked training,
- * calibrated intervals, prepared questions.  stored.h stores it.
+ * predictor.h - code that is the same for every kind of predictor: checked
+ * training, calibrated intervals, prepared questions. stored.h stores it.
  */
 #ifndef PM_PREDICTOR_H
 #define PM_PREDICTOR_H
@@ -8,24 +8,25 @@
 #include "kinds/settings.h"
 #include "predictor/trust.h"
 
-/* Whether all measurements can be learned from: values within the bounds of q, and names that can be stored. */
+/* Checks that all measurements can be used for a training: values within the bounds of q, and names that can be stored. PM_ERR_DATA. */
 pm_code		pm_check_profiles(const pm_dataset *d, const pm_quantity *q, pm_status *st);
 
-/* PM_ERR_DIVERGED: the training is no use, and why. */
+/* Always PM_ERR_DIVERGED: the training has no useful result; why is the message. */
 pm_code		pm_diverged(pm_status *st, const char *why);
 
 /*
- * Validate d against the kind, kind->fit, and learn p->trust.  A kind with the
- * option "calibration_folds" is first trained that often without a part of the
- * structures, to predict that part.  report->valid_* are of those cross
- * predictions where the kind holds nothing out itself.
+ * Check d, call kind->fit, and learn p->trust.  A kind with the option
+ * "calibration_folds" is first trained that many times without a part of the
+ * structures, and predicts that part.  If the kind holds out no rows itself,
+ * report->valid_* are the errors of these cross predictions.
  *
- * A training that goes on from p->start is not calibrated by folds, as the
- * start has seen what they would hold out: its intervals are those of the start
- * and the errors that this had on rows of other structures (pm_trust_update).
+ * A training that starts from p->start is not calibrated by folds, because the
+ * start has seen the rows that they would hold out.  Its intervals come from the
+ * start, and from the errors of the start on rows of other structures
+ * (pm_trust_update).
  *
- * PM_ERR_DATA: rows that cannot be learned from; PM_ERR_OPTION: a quantity that
- * the kind cannot learn; PM_ERR_DIVERGED: the predictor answers nothing sound.
+ * PM_ERR_DATA: rows that cannot be used; PM_ERR_OPTION: a quantity that the kind
+ * cannot learn; PM_ERR_DIVERGED: the predictor gives no sensible answers.
  */
 pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
@@ -56,10 +57,10 @@ typedef struct pm_workbench
 } pm_workbench;
 
 /*
- * What of a question (all of it but its batch) is computed once: the graph,
- * device and formats through the network, which operators are like those in
+ * The results for a question that do not depend on its batch: the output of the
+ * network for graph, device and formats, and which operators are like those in
  * training.  It refers to the predictor, the skeleton and the workbench, which
- * must stay.  Not for several threads: each use puts its work on the bench.
+ * must stay.  Not for several threads: each use writes its work to the bench.
  */
 typedef struct pm_prepared
 {
@@ -83,18 +84,18 @@ typedef struct pm_prepared
  */
 pm_code		pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 								 pm_workbench *bench, pm_prepared *x, pm_status *st);
-/* Let x, and what it asks of the cards that bound the answer, refer to s: the skeleton it was prepared with, made slim, which may then go. */
+/* Let x and its bounds refer to s, a slim copy of the skeleton that x was prepared with. That skeleton may then be freed. */
 void		pm_prepared_refer(pm_prepared *x, const pm_skeleton *s);
 /*
- * pm_predictor_predict() and pm_predictor_judge() of s, which x was prepared
- * for at any batch: the same bits.  Where the kind prepares, nothing is
- * allocated but room on a bench that is too small for the graph.
+ * The same bits as pm_predictor_predict() and pm_predictor_judge() for s; x was
+ * prepared for s at any batch.  If the kind prepares, memory is allocated only
+ * if the bench is too small for the graph.
  */
 pm_code		pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
 										  double *step_ms, pm_status *st);
 pm_code		pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, double step_ms,
 										double level, pm_verdict *v, pm_status *st);
-/* The work of s, which x was prepared for at any batch. *work is on the bench, until that is used for another question. */
+/* The work of s; x was prepared for s at any batch. *work is on the bench, and valid until the bench is used for another question. */
 pm_code		pm_predictor_work(pm_prepared *x, const pm_sample *s, const pm_tokens **work, pm_status *st);
 
 #endif

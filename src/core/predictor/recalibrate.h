@@ -8,7 +8,7 @@
 #include "predictor/correction.h"
 #include "predictor/predictor.h"
 
-/* What it was worth: on the new rows, as fractions and in the unit of what is predicted. */
+/* Errors on the new rows, before and after: mape as a fraction, mae and rmse in the unit of the predicted quantity. */
 typedef struct pm_recalibration
 {
 	double		mape_before,
@@ -23,11 +23,12 @@ typedef struct pm_recalibration
 } pm_recalibration;
 
 /*
- * base with a correction that is fitted to the rows of d, and with intervals
- * and a domain that know of them.  Corrections of devices that d has no rows of
- * are kept; those of others are fitted anew.  seen[i]: base was trained on the
- * structure of row i, so that the row says less about its intervals.
- * out shares base's memory.  PM_ERR_DATA: no rows; errors of predicting a row.
+ * *out: base with a correction fitted to the rows of d, and with intervals and
+ * a domain that include these rows.  Corrections of devices without rows in d
+ * are kept; those of other devices are fitted again.  seen[i]: base was trained
+ * on the structure of row i, so the row says less about intervals.  *out shares
+ * the memory of base.  PM_ERR_DATA: no rows; other errors are those of
+ * predicting a row.
  */
 pm_code		pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, const pm_hooks *hooks,
 						   pm_arena *a, pm_predictor *out, pm_recalibration *report, pm_status *st);

@@ -1,5 +1,5 @@
 /*
- * sensitivity.h - what each element of a card's state does to a prediction.
+ * sensitivity.h - the effect of each element of a card's state on a prediction.
  */
 #ifndef PM_SENSITIVITY_H
 #define PM_SENSITIVITY_H

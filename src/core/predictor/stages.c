@@ -1,5 +1,5 @@
 /*
- * stages.c - trainings that are parts of one.
+ * stages.c - hooks for trainings that are parts of a larger one.
  */
 #include "predictor/stages.h"
 

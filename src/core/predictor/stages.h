@@ -1,6 +1,6 @@
 /*
- * stages.h - trainings that are parts of one, such as those of the folds: hooks
- * that tell the caller's where among them it stands.
+ * stages.h - trainings that are parts of a larger one, such as those of the
+ * folds: hooks that tell the caller's hooks which part is running.
  */
 #ifndef PM_STAGES_H
 #define PM_STAGES_H

@@ -1,5 +1,5 @@
 /*
- * stored.h - predictors as bytes.
+ * stored.h - predictors as bytes: writing and reading them.
  */
 #ifndef PM_STORED_H
 #define PM_STORED_H

@@ -1,6 +1,6 @@
 /*
- * transfer.c - the weight of a measured step, and the interval of what is
- * carried over from it.
+ * transfer.c - the weight of a measured step on another device, and the
+ * interval of the answer.
  */
 #include "predictor/transfer.h"
 

@@ -1,15 +1,15 @@
 /*
- * transfer.h - a step that was measured on one device, carried over to another.
+ * transfer.h - the time of a measured step on another device.
  *
  * With p(x) the prediction for device x and m the measured time on device o,
  * the step on device d is taken to be
  *
  *     p(d) * (m / p(o))^w          0 <= w <= 1
  *
- * w = 1 is the measured time times the ratio of the predictions, as Habitat has
- * it: right where the two predictions are wrong by the same factor, that of the
- * network.  w = 0 is the prediction alone.  How much errors on two devices have
- * in common depends on how far the network is from those in training; w and
+ * w = 1 is the measured time times the ratio of the predictions, as in Habitat.
+ * It is right if the two predictions are wrong by the same factor, that of the
+ * network.  w = 0 is the prediction alone.  The common part of the errors on two
+ * devices depends on the distance of the network from those in training.  w and
  * the interval are learned from networks and families that were left out.
  */
 #ifndef PM_TRANSFER_H
@@ -22,15 +22,15 @@
 /*
  * Learn from pairs of rows: the same network, batch and format on two devices,
  * both predicted by a model that had not seen the network.  crossed[n]: such
- * predictions of the rows of d, the farthest from training last: intervals are of
- * that one.  *t is NULL where there are too few pairs.
+ * predictions of the rows of d.  The last set must be the farthest from training;
+ * intervals come from it.  *t is NULL if there are too few pairs.
  */
 pm_code		pm_transfer_fit(const pm_dataset *d, const pm_crossed *crossed, int n, pm_arena *a, const pm_transfer **t, pm_status *st);
 
 /* w for a network at this distance (pm_domain_prepare()), 0..1; t may be NULL: 1. */
 double		pm_transfer_weight(const pm_transfer *t, double distance);
 
-/* One side of the question: where it was measured, or where it is to be known. */
+/* One side of the question: the device of the measurement, or the device of the answer. */
 typedef struct pm_side
 {
 	const pm_question *query;
@@ -39,7 +39,7 @@ typedef struct pm_side
 	const pm_verdict *verdict;	/* of the prediction */
 } pm_side;
 
-/* What comes of it. */
+/* The answer. */
 typedef struct pm_carried
 {
 	double		step_ms;
@@ -49,11 +49,12 @@ typedef struct pm_carried
 } pm_carried;
 
 /*
- * Carry measured_ms on `from` over to `to`, which p predicted both.  The
- * interval is that of pairs, wider for each side whose device p has not learned
- * from, and twice as wide for other causes of being out of the domain; where p
- * is not calibrated on pairs it is as wide as that of the prediction for `to`,
- * and for the device where the step was measured no wider than that.
+ * The time on `to` of a step that took measured_ms on `from`; both sides have
+ * predictions of p.  The interval comes from the pairs.  It is wider for each
+ * side whose device p has not learned from, and twice as wide for other causes
+ * of being out of the domain.  If p is not calibrated on pairs, it is as wide as
+ * that of the prediction for `to`.  If both sides have the same device, it is at
+ * most as wide as that.
  */
 void		pm_predictor_carry(const pm_predictor *p, const pm_side *from, double measured_ms, const pm_side *to, double level,
 							   pm_carried *out);

@@ -1,5 +1,5 @@
 /*
- * buckets.c - portions of gradients, and when each of them is ready.
+ * buckets.c - portions of gradients, and the time at which each is ready.
  */
 #include "scaling/buckets.h"
 #include "graph/op_catalogue.h"

@@ -1,6 +1,6 @@
 /*
- * buckets.h - the gradients of a network in the order and the portions in
- * which data parallel training sends them.
+ * buckets.h - the gradients of a network in the order and the portions in which
+ * data parallel training sends them.
  */
 #ifndef PM_BUCKETS_H
 #define PM_BUCKETS_H

@@ -1,10 +1,11 @@
 /*
- * collective.h - how long a collective operation takes among n GPUs.
+ * collective.h - the time of a collective operation among n GPUs.
  *
  * The model is NCCL's own (src/graph/tuning.cc of NVIDIA/nccl): a fixed time
- * that grows with the steps of the algorithm, and bytes over a bandwidth; the
- * smallest over its algorithms and protocols.  A link that has been measured
- * with so many GPUs has a fixed time of its own, and then nothing is guessed.
+ * that grows with the steps of the algorithm, plus bytes divided by a
+ * bandwidth; the smallest over its algorithms and protocols. If a link was
+ * measured with this number of GPUs, it has a fixed time of its own, and
+ * nothing is guessed.
  */
 #ifndef PM_COLLECTIVE_H
 #define PM_COLLECTIVE_H

@@ -1,5 +1,6 @@
 /*
- * correction.c - a Gaussian process on what measured steps are longer by.
+ * correction.c - a Gaussian process on the differences between measured and
+ * predicted steps.
  */
 #include "scaling/correction.h"
 #include "nn/solve.h"

@@ -1,6 +1,6 @@
 /*
- * divided.h - a step of a transformer that is divided among GPUs: each layer
- * (tensor parallel), and the layers one after the other (pipeline).
+ * divided.h - a step of a transformer that is divided among GPUs: within each
+ * layer (tensor parallel), and by groups of layers (pipeline).
  */
 #ifndef PM_DIVIDED_H
 #define PM_DIVIDED_H

@@ -1,5 +1,5 @@
 /*
- * plausible.c - whether a fit of a cluster can be true.
+ * plausible.c - whether the result of a fit of a cluster is possible.
  */
 #include "scaling/fit.h"
 

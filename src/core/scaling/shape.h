@@ -1,6 +1,6 @@
 /*
- * shape.h - how GPUs share the work of a step, what of the step on one of them
- * matters for that, and what comes out.
+ * shape.h - how GPUs share the work of a step: the input from the step on one
+ * GPU, and the result.
  */
 #ifndef PM_SCALING_SHAPE_H
 #define PM_SCALING_SHAPE_H
@@ -11,7 +11,7 @@
 /* How the GPUs share the work. Every GPU has a batch of its own. */
 typedef struct pm_parallel
 {
-	int			world_size;		/* GPUs; 1: none of what follows matters but accumulation */
+	int			world_size;		/* GPUs; 1: of the following members, only accumulation matters */
 	int			nodes;			/* machines; 0: as few as have room */
 	int			accumulation;	/* batches that are added up before an update; in a pipeline its micro-batches */
 	int			zero;			/* what is divided among the GPUs: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP) */
@@ -37,10 +37,10 @@ typedef struct pm_scaled
 	double		comm_ms;		/* all collectives of a step, one after the other */
 	double		exposed_ms;		/* of it, while no GPU computes */
 	double		compute_ms;		/* forward, backward and update, with what follows */
-	double		contention_ms;	/* of it, what slower GPUs, those beside and messages add; 0 where tp or pp divide the model */
+	double		contention_ms;	/* of it, added by slower GPUs, by other GPUs of the machine and by messages; 0 with tp or pp */
 } pm_scaled;
 
-/* What of a step on one GPU matters for several: its phases, and what is ready when. */
+/* The step on one GPU as a step on several needs it: its phases, and when gradients are ready. */
 typedef struct pm_step_shape
 {
 	int			n;				/* buckets */
@@ -49,13 +49,13 @@ typedef struct pm_step_shape
 	double		activation_bytes;	/* of a batch, from a layer to the next */
 	double		gradient_bytes;
 	double		head_ms;		/* of forward and backward pass, behind the layers: on the last stage alone */
-	double		undivided_ms;	/* of forward and backward pass: what tensor parallelism leaves whole on every GPU */
+	double		undivided_ms;	/* of forward and backward pass: work that every GPU does in full with tensor parallelism */
 	double		launch_ms;		/* forward and backward pass take at least so long: their kernels have to be launched */
 	double		step_ms,
 				forward_ms,
 				backward_ms,
 				update_ms;		/* the three add up to step_ms */
-	double		states_ms;		/* of update_ms, what dividing the states of the optimizer divides */
+	double		states_ms;		/* part of update_ms that zero divides among the GPUs */
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;

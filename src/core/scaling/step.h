@@ -6,19 +6,19 @@
 
 #include "scaling/shape.h"
 
-/* work: at this batch of one GPU, whose step takes step_ms, with the skeleton that b is of. */
+/* Fill *to. work: that of one GPU at this batch, whose step takes step_ms; it must have the skeleton that b was made from. */
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
-/* Whether the figures of p go together, on whatever machines: PM_ERR_OPTION says why not. */
+/* Checks that the numbers of p fit together, on any machines. PM_ERR_OPTION, with the reason. */
 pm_code		pm_parallel_check_numbers(const pm_parallel *p, pm_status *st);
 
 /*
- * Whether p can be run on f: PM_ERR_OPTION says why not.  Fills in nodes where
- * it is 0.
+ * Checks that p can run on f.  PM_ERR_OPTION, with the reason.  If nodes is 0, it
+ * is set.
  */
 pm_code		pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st);
 
-/* Whether the network has the layers that p divides: PM_ERR_OPTION says why not. */
+/* Checks that the network has the layers that p divides. PM_ERR_OPTION, with the reason. */
 pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st);
 
 /*
@@ -28,9 +28,9 @@ pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status
 void		pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to);
 
 /*
- * Share of the errors of f that such a step has: 1, less where f has a correction
- * and measurements are near.  *far: f has a correction for such steps, but it says
- * next to nothing of this one.
+ * Factor (0 to 1) on the errors of f for such a step: 1, or less if f has a
+ * correction and measurements are near.  *far: f has a correction for such steps,
+ * but its measurements are far from this one.
  */
 double		pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far);
 
@@ -45,9 +45,9 @@ bool		pm_step_is_measured(const pm_parallel *p, const pm_fabric *f);
  * on one GPU at the ends of its interval and at its middle; deviations: how many
  * standard deviations a normal distribution has on either side at that level.
  *
- * Computing and communication are at their ends together, since the errors of the
- * two may have one cause.  What f does not know of the network, or of the whole
- * cluster, has causes of its own, so that its square adds to theirs.
+ * Computing and communication are at their ends together, because their errors
+ * may have one cause.  The errors of f for the network, or for the whole cluster,
+ * have other causes, so their squares are added.
  */
 typedef struct pm_step_ends
 {

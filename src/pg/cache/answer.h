@@ -1,5 +1,5 @@
 /*
- * answer.h - a question as a key, and its answer.
+ * answer.h - a question as a key of a hash table, and its answer.
  */
 #ifndef PM_PG_CACHE_ANSWER_H
 #define PM_PG_CACHE_ANSWER_H

@@ -1,5 +1,5 @@
 /*
- * answers.c - the memo: what a session remembers of the questions it was asked.
+ * answers.c - the memo: answers that a session remembers.
  *
  * Reports ask the same few thousand questions a million times.  The memo is a
  * hash table from whole questions to answers; it belongs to a generation

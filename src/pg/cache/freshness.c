@@ -1,5 +1,5 @@
 /*
- * freshness.c - when what a session remembers of the tables is still true.
+ * freshness.c - whether the contents of a session's cache are still valid.
  *
  * A session remembers data sheets, which predictor has which name and which is
  * active, which graphs exist, and answers given (memo).  All of that belongs

@@ -1,5 +1,5 @@
 /*
- * freshness.h - when what a session remembers is still true.
+ * freshness.h - whether the contents of a session's cache are still valid.
  */
 #ifndef PM_PG_CACHE_FRESHNESS_H
 #define PM_PG_CACHE_FRESHNESS_H

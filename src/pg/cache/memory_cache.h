@@ -1,5 +1,6 @@
 /*
- * memory_cache.h - what was found out about the memory of known graphs.
+ * memory_cache.h - results about the memory of graphs that the session has
+ * asked about.
  */
 #ifndef PM_PG_CACHE_MEMORY_CACHE_H
 #define PM_PG_CACHE_MEMORY_CACHE_H

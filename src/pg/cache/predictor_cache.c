@@ -1,5 +1,5 @@
 /*
- * predictor_cache.c - loaded predictors by id, and which id a name means.
+ * predictor_cache.c - loaded predictors by id, and the id of a name.
  *
  * State: the last few look-ups "name -> id" (no name: the active one), each
  * with the generation it belongs to.  The predictors themselves are in cache.c

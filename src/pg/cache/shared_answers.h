@@ -1,5 +1,6 @@
 /*
- * shared_answers.h - answers among the processes of a parallel query. All do nothing outside of one.
+ * shared_answers.h - answers that the processes of a parallel query share.
+ * Outside of a parallel query, these functions do nothing.
  */
 #ifndef PM_PG_CACHE_SHARED_ANSWERS_H
 #define PM_PG_CACHE_SHARED_ANSWERS_H

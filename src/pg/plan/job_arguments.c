@@ -49,10 +49,7 @@ pm_policy_argument(FunctionCallInfo fcinfo, int arg)
 	int			policy = pm_policy_find(name);
 
 	if (policy < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unknown policy \"%s\"", pm_shown_name(name)),
-				 errhint("Known are %s.", pm_quoted_list(pm_policy_name, PM_N_POLICIES))));
+		pm_unknown_word("policy", name, pm_policy_name, PM_N_POLICIES);
 	return (pm_policy) policy;
 }
 

@@ -1,8 +1,9 @@
 /*
- * job_memory.h - whether the training step of a job fits into the memory of a device.
+ * job_memory.h - whether the training step of a job fits into the memory of a
+ * device.
  *
- * Of predict_memory()'s model. A plan that lets a job run where it ends with
- * "out of memory" is worse than none.
+ * It uses the model of predict_memory(). A plan in which a job ends with "out
+ * of memory" would be worse than no plan.
  */
 #ifndef PM_PG_PLAN_JOB_MEMORY_H
 #define PM_PG_PLAN_JOB_MEMORY_H

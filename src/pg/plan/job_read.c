@@ -1,5 +1,5 @@
 /*
- * job_read.c - a job as its row in a table says it.
+ * job_read.c - reads a job from its row in a table.
  */
 #include "postgres.h"
 

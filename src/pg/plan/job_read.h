@@ -1,5 +1,5 @@
 /*
- * job_read.h - a job as its row in a table says it.
+ * job_read.h - reads a job from its row in a table.
  */
 #ifndef PM_PG_PLAN_JOB_READ_H
 #define PM_PG_PLAN_JOB_READ_H

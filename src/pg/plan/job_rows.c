@@ -1,5 +1,6 @@
 /*
- * job_rows.c - jobs of a table as the planner has them, with the forecast of how long each runs.
+ * job_rows.c - jobs of a table in the form that the planning functions use,
+ * with the forecast of the duration of each.
  */
 #include "postgres.h"
 

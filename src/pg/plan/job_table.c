@@ -79,8 +79,8 @@ column_named(const pm_job_table *t, const char *name)
 			return (pm_job_column) i;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("columns of jobs have no meaning \"%s\"", pm_shown_name(name)),
-			 errdetail("The object \"%s\" has what a column means as the key, and the name of the column as the value. Other objects are given by name, such as free => '{\"T4\": 4}'.", t->columns_argument),
+			 errmsg("the argument \"%s\" has the unknown meaning \"%s\"", t->columns_argument, pm_shown_name(name)),
+			 errdetail("In this object, each key is a meaning and each value the name of a column. Give other objects by name, such as free => '{\"T4\": 4}'."),
 			 errhint("Known are %s.", pm_quoted_list(names, PM_N_COLUMNS))));
 }
 
@@ -151,7 +151,7 @@ read_mapping(pm_job_table *t, Jsonb *mapping)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("%s must be an object", t->columns_argument),
-				 errhint("For example: {\"graph\": \"network\", \"gpu\": \"device\"}: what it means, and the name of the column.")));
+				 errhint("For example: {\"graph\": \"network\", \"gpu\": \"device\"}: each meaning, with the name of its column.")));
 	for (pm_members_begin(&m, mapping); pm_next_member(&m);)
 		if (!is_of_finished_jobs(m.name))
 			set_column(t, column_named(t, m.name), &m.value);

@@ -1,5 +1,5 @@
 /*
- * out_row.c - a row that is returned, column by column.
+ * out_row.c - builds a row of a result, column by column.
  */
 #include "postgres.h"
 

@@ -1,5 +1,5 @@
 /*
- * out_row.h - a row that is returned, column by column.
+ * out_row.h - builds a row of a result, column by column.
  */
 #ifndef PM_PG_PLAN_OUT_ROW_H
 #define PM_PG_PLAN_OUT_ROW_H

@@ -585,7 +585,7 @@ check_arrivals(Datum arrivals)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrivals must be an interval of 0 or more, and at most %d years", MOST_ARRIVALS_YEARS),
-				 errhint("For example: '7 days': what was submitted in them stands for what is to come. '0': no jobs are to come.")));
+				 errhint("For example '7 days': the jobs of the last 7 days stand for the jobs to come. '0': no jobs come.")));
 }
 
 /* The argument arrivals: recent_from and history_from of the call. */

@@ -155,7 +155,7 @@ forget_past(windows_read *w, TimestampTz at)
 			ereport(NOTICE,
 					(errmsg("window %d is over: it closes at %s, and \"at\" is %s", i + 1, pstrdup(timestamptz_to_str(w->rows[i].closes)),
 							pstrdup(timestamptz_to_str(at))),
-					 errhint("For what could have run then: at => the time from which to plan.")));
+					 errhint("To plan from an earlier time, give that time as \"at\".")));
 		w->rows[i].opens = Max(w->rows[i].opens, Min(at, w->rows[i].closes));
 	}
 	if (over > MOST_NAMED)
@@ -274,7 +274,7 @@ checked_level(double level)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("level must be between %g and %g, not %g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
-				 errhint("Level 0.9 counts with steps so long that 9 of 10 are shorter.")));
+				 errhint("With level 0.9, 9 of 10 steps are shorter than the planned ones.")));
 	return level;
 }
 

@@ -1,6 +1,6 @@
 /*
- * constants.c - the arithmetic of shapes: values of constants that follow from
- * constants.
+ * constants.c - the arithmetic of shapes: values of constants that are computed
+ * from constants.
  *
  * Values are kept as doubles, exact for whole numbers to 2^53; shapes end at
  * 2^40.  What is not computed here simply stays unknown, and whoever needs the

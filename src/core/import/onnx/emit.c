@@ -1,5 +1,5 @@
 /*
- * emit.c - nodes of the graph that is made.
+ * emit.c - writes nodes of the new graph.
  */
 #include "import/onnx/emit.h"
 

@@ -1,5 +1,5 @@
 /*
- * fold.c - what exporters have taken apart is put together again.
+ * fold.c - joins the pieces of operators that exporters have taken apart.
  *
  * A pattern is a handful of nodes whose results no other node reads.  Its last
  * node becomes the operator that the framework had; the others are removed.  What a

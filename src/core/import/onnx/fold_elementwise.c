@@ -264,6 +264,16 @@ ox_fold_glu(ox_folder *f, ox_node *n)
 	return ox_become(f, n, "Glu", 1, &x);
 }
 
+/* n becomes HardSwish(x): x + 3, its clip and one more node, the division or the product, go. */
+static pm_code
+become_hard_swish(ox_folder *f, ox_node *n, ox_node *third, ox_node *clip, ox_node *add, int x)
+{
+	ox_kill(f, third);
+	ox_kill(f, clip);
+	ox_kill(f, add);
+	return ox_become(f, n, "HardSwish", 1, &x);
+}
+
 /* A Mul of x with a function of x alone. */
 pm_code
 ox_fold_gated(ox_folder *f, ox_node *n)
@@ -293,12 +303,7 @@ ox_fold_gated(ox_folder *f, ox_node *n)
 	}
 	if ((p = ox_either_input(f, n, "Div", &x)) != NULL && ox_single(f, p) && ox_near(ox_number(f, p->in[1]), 6) &&
 		clip_of_three(f, q = ox_producer(f, p->in[0]), &inner, &add) && inner == x)
-	{
-		ox_kill(f, p);
-		ox_kill(f, q);
-		ox_kill(f, add);
-		return ox_become(f, n, "HardSwish", 1, &x);
-	}
+		return become_hard_swish(f, n, p, q, add, x);
 	return PM_OK;
 }
 
@@ -316,12 +321,7 @@ ox_fold_hard(ox_folder *f, ox_node *n)
 		return PM_OK;
 	if (mul != NULL && ox_single(f, mul) && (clip = ox_either_input(f, mul, "Clip", &x)) != NULL &&
 		clip_of_three(f, clip, &inner, &add) && inner == x)
-	{
-		ox_kill(f, mul);
-		ox_kill(f, clip);
-		ox_kill(f, add);
-		return ox_become(f, n, "HardSwish", 1, &x);
-	}
+		return become_hard_swish(f, n, mul, clip, add, x);
 	if (clip_of_three(f, clip = ox_producer(f, n->in[0]), &x, &add))
 	{
 		ox_node    *gate = ox_only_reader(f, n, "Mul");

@@ -1,5 +1,5 @@
 /*
- * fold_tools.c - looking around in a model, and replacing nodes.
+ * fold_tools.c - searches in a model, and replaces nodes.
  */
 #include "import/onnx/fold_tools.h"
 

@@ -1,6 +1,6 @@
 /*
  * rules_elementwise.c - operators that work element by element, reductions,
- * softmax, and what makes numbers.
+ * softmax, and operators that make numbers.
  */
 #include "import/onnx/rules.h"
 

@@ -1,6 +1,6 @@
 /*
  * rules_norms.c - normalisations, and the operators that fold.c puts in place
- * of what exporters have taken apart.
+ * of their pieces.
  */
 #include "import/onnx/rules.h"
 

@@ -1,6 +1,6 @@
 /*
- * rules_shapes.c - the arithmetic of shapes, and operators that only say how
- * data is seen.
+ * rules_shapes.c - the arithmetic of shapes, and operators that only change the
+ * view of data.
  */
 #include "import/onnx/rules.h"
 

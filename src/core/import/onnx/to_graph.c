@@ -1,5 +1,5 @@
 /*
- * to_graph.c - two walks over a model become one graph.
+ * to_graph.c - makes one graph from two walks over a model.
  *
  * A dimension that differs between the two batch sizes is proportional to the
  * batch; its value at batch 1 lies on the line through both.

@@ -1,5 +1,5 @@
 /*
- * views.c - the same data seen in another way: views, copies where there is none.
+ * views.c - views of the same data, and copies if a view is not possible.
  */
 #include "import/onnx/views.h"
 

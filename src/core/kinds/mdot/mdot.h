@@ -1,5 +1,5 @@
 /*
- * mdot.h - what the kind "mdot" keeps, shared by mdot.c (options, prediction,
+ * mdot.h - the data of the kind "mdot", shared by mdot.c (options, prediction,
  * storing) and fit.c (training).
  */
 #ifndef PM_MDOT_H

@@ -1,6 +1,7 @@
 /*
- * messages.h - messages along the edges of the graph: what each operator
- * hears of those that it reads from and of those that read it (option edges).
+ * messages.h - messages along the edges of the graph: each operator receives
+ * the mean of the operators that it reads from, and of those that read from it
+ * (option edges).
  */
 #ifndef PM_MDOT_MESSAGES_H
 #define PM_MDOT_MESSAGES_H

@@ -1,6 +1,6 @@
 /*
- * loads.c - what the coefficients of the kind "opclass" multiply: classes and
- * types of operators, and what they load a device with.
+ * loads.c - the quantities that the coefficients of the kind "opclass"
+ * multiply: classes and types of operators, and their load on a device.
  */
 #include "kinds/opclass/opclass.h"
 

@@ -1,7 +1,8 @@
 /*
- * opclass.h - what the kind "opclass" keeps, shared by opclass.c (options and
- * prediction), loads.c (what the coefficients multiply), fit.c and operators.c
- * (training), least.c (bounds) and stored.c (saving and loading).
+ * opclass.h - the data of the kind "opclass", shared by opclass.c (options and
+ * prediction), loads.c (the quantities that the coefficients multiply), fit.c
+ * and operators.c (training), least.c (bounds) and stored.c (saving and
+ * loading).
  */
 #ifndef PM_OPCLASS_H
 #define PM_OPCLASS_H
