@@ -151,7 +151,7 @@ ROLLBACK TO read_only;
 SELECT count(*) > 0 AS collected FROM perfmodel.collect_from_jobs('night_job', :'one');
 SELECT count(*) AS waiting FROM perfmodel.queue_order('night_job', :'one');
 SELECT perfmodel.report('night_job', columns => :'one') LIKE '%</html>%' AS page;
-SELECT helper.error_of($$SELECT perfmodel.queue_order('night_job', '{"restart": "requeued"}')$$) LIKE '%no meaning "restart"%' AS unknown;
+SELECT helper.error_of($$SELECT perfmodel.queue_order('night_job', '{"restart": "requeued"}')$$) LIKE '%unknown meaning "restart"%' AS unknown;
 -- columns of types that become those of measurements
 CREATE DOMAIN pg_temp.moment AS timestamptz;
 CREATE DOMAIN pg_temp.amount AS integer;
