@@ -22,7 +22,7 @@ typedef struct pm_outcome
 	int		   *fold;			/* [n] */
 } pm_outcome;
 
-/* What the folds of a cross-validation took. */
+/* Times of the folds of a cross-validation. */
 typedef struct pm_costs
 {
 	double		train_s;		/* all trainings together */
@@ -34,10 +34,10 @@ typedef struct pm_costs
 /* Room for predictions of rows, in the current context, all in fold 0. Raises when there are no rows. */
 extern pm_outcome pm_make_outcome(const pm_rows *rows, const pm_quantity *quantity);
 
-/* Deal the rows to folds as a pm_split says; how many there are. Raises when the rows do not allow it. */
+/* Assign rows to folds by a pm_split; returns the number of folds. Raises if the rows do not allow it. */
 extern int	pm_assign_folds(pm_outcome *o, int split, int folds, uint64 seed);
 
-/* The row "overall", in which cost (may be NULL) stands, and those of groups of measurements. */
+/* Add the row "overall", with cost (may be NULL), and the rows of groups of measurements. */
 extern void pm_report_errors(pm_rows_out *out, const pm_outcome *o, const pm_costs *cost);
 /* Rows for each word among words[rows], in their order; the column grouped_by says grouping. */
 extern void pm_report_grouping(pm_rows_out *out, const pm_outcome *o, const char *grouping, const char *const *words);

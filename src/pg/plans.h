@@ -23,19 +23,19 @@ typedef struct pm_plan
 
 /*
  * Run p inside SPI_connect() and return the number of rows.  read_only: under
- * the caller's snapshot; such a statement may be run while something of the
- * caches is in use, and functions of ours that it calls are refused
- * (pm_reading).  nulls: as for SPI_execute_plan.
+ * the caller's snapshot.  Such a statement may run while entries of the caches
+ * are in use; functions of perfmodel that it calls are refused (pm_reading).
+ * nulls: as for SPI_execute_plan.
  */
 extern uint64 pm_run(pm_plan *p, Datum *values, const char *nulls, bool read_only);
 
-/* The same of a statement that stores one row in perfmodel.TABLE, and raises where it has not: a trigger may keep rows away. */
+/* pm_run() for a statement that stores one row in perfmodel.TABLE. Raises if it has not: a trigger may keep rows away. */
 extern void pm_run_store(pm_plan *p, Datum *values, const char *nulls, const char *table);
 
-/* Raise because p has not changed a row that is there.  done: "stored", "deleted". */
+/* Raise: p should have changed a row of the table, but has not. done: "stored", "deleted". */
 pg_noreturn extern void pm_not_stored(pm_plan *p, const char *table, const char *done);
 
-/* Whether a statement of ours that only reads is being run. */
+/* Whether pm_run() is running a statement with read_only. */
 extern bool pm_reading(void);
 
 /* Arguments of an SPI plan, added one after the other. */
@@ -51,13 +51,13 @@ extern void pm_arg_float8(pm_args *a, double v);	/* NaN becomes null */
 extern void pm_arg_text(pm_args *a, const char *s);	/* NULL becomes null */
 
 /*
- * Column `col` (from 1) of row `row` of SPI's result, which is of `type` or has its bytes; raises for one of another
- * type.  *isnull may be NULL when it cannot be null.
+ * Column `col` (from 1) of row `row` (from 0) of SPI's result.  It must have the type `type`, or one of the same bytes; raises
+ * for other types.  isnull may be NULL; then a null raises.
  */
 extern Datum pm_value(uint64 row, int col, Oid type, bool *isnull);
 extern double pm_value_float8(uint64 row, int col);	/* NaN for null */
 extern char *pm_value_text(uint64 row, int col, MemoryContext cxt);	/* raises for null */
 extern char *pm_value_text_or_null(uint64 row, int col, MemoryContext cxt);	/* NULL for null */
-extern int	pm_value_word(uint64 row, int col, const pm_word_list *list);	/* its place in the list; raises for others */
+extern int	pm_value_word(uint64 row, int col, const pm_word_list *list);	/* place of the word in the list; raises for other words */
 
 #endif

@@ -22,15 +22,14 @@ typedef struct pm_price_wish
 
 /*
  * Read the arguments provider, region, price_kind and at, which stand together
- * from number `first` on; at NULL: now.  Raises for a kind that is none.
+ * from number `first` on; at NULL: now.  Raises for an unknown kind.
  */
 extern void pm_price_wish_read(FunctionCallInfo fcinfo, int first, pm_price_wish *w);
 
 /*
  * US dollars for an hour of one GPU (its name as in perfmodel.gpu): the least
- * of the prices that are wished for.  A price without a region holds in every
- * region that has none of its own.  NaN: there is none, and *why says what is
- * missing.
+ * of the matching prices.  A price without a region is valid in every region that
+ * has no price of its own.  NaN: there is none, and *why says what is missing.
  */
 extern double pm_price_of(const char *gpu, const pm_price_wish *w, char **why);
 

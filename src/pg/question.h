@@ -26,40 +26,40 @@ typedef struct pm_manner
 
 /*
  * Read the arguments that the function has of graph_id, gpu, batch, dtype,
- * layout, framework, optimizer, mode, world_size, nodes, cluster, parallel, predictor, level, on_error. What it has not is
- * NULL or 0 in *q, which stands for the default.  False when an argument is
- * NULL whose NULL makes the answer NULL: all but framework, predictor, nodes, cluster and parallel.
+ * layout, framework, optimizer, mode, world_size, nodes, cluster, parallel, predictor, level, on_error. For an argument that
+ * the function does not have, *q has NULL or 0, which means the default.  Returns
+ * false if an argument is NULL, except framework, predictor, nodes, cluster and parallel: then the answer is NULL.
  */
 extern bool pm_question_read(FunctionCallInfo fcinfo, pm_asked_words *q, pm_manner *how);
 
 /*
- * Of arguments that it is false for: true, with *p filled, where on_error is 'null' and NULL arguments are to be named;
- * false where NULL is the answer to NULL.
+ * After pm_question_read() returned false.  With on_error => 'null': true, and *p names the NULL arguments.  Otherwise false:
+ * the answer is NULL.
  */
 extern bool pm_question_absent(FunctionCallInfo fcinfo, pm_problem *p);
 
-/* The problem of a question that lacks something: what, such as "gpu is null". */
+/* Fill *p for an incomplete question; what says what is missing, such as "gpu is null". */
 extern void pm_problem_incomplete(const char *what, pm_problem *p);
 
 /*
  * Read the members of an object: those above up to parallel, and "graph", the
- * name of a graph in place of its id. predictor of *q is left alone.  False
- * when a member that the answer needs is missing or null; *p says which.  Raises
- * for members that are not known or not of the right type.  A graph whose name is
- * not known is graph_id 0 with *p filled.
+ * name of a graph in place of its id. q->predictor does not change.  Returns
+ * false if a member that the answer needs is missing or null; *p says which.
+ * Raises for unknown members and for wrong types.  If the name of a graph is not
+ * known, graph_id is 0 and *p is filled.
  */
 extern bool pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p);
 
-/* What the words mean. False: *p says why they mean nothing. Raises for what is not the question's fault. */
+/* Look up the words of a question. False: *p says what is wrong with the question. Raises for all other failures. */
 extern bool pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p);
 
-/* The same without a predictor, and without its graph, which *graph is: for what needs none. */
+/* pm_question_resolve() without a predictor, for functions that need none; *graph is the graph of the question. */
 extern bool pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p);
 
-/* The problem of a question of inference on several GPUs. */
+/* Fill *p for a question of inference on several GPUs. */
 extern void pm_problem_infer_on_several(pm_problem *p);
 
-/* What the predictor alone needs of the words; raises. */
+/* Look up only the predictor of a question. Raises if there is none. */
 extern void pm_question_predictor(const pm_asked_words *q, pm_predictor_ref *ref);
 
 #endif

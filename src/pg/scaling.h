@@ -8,16 +8,16 @@
 #include "cache/prepared_cache.h"
 
 /*
- * a: the answer to q on one GPU, judged or not, which x was prepared for.
- * Times become those of q->parallel on q->fabric, and the note says what they
- * rest on.  Raises.
+ * Change *a, the answer to q on one GPU (judged or not; x was prepared for q),
+ * into the answer for q->parallel on q->fabric; the note says how far these times
+ * were measured.  Raises.
  */
 extern void pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a);
 /* Put forward_ms and roofline_ms into a, the answer to q on one GPU. Raises. */
 extern void pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a);
-/* What of the step of q on one GPU, which takes step_ms, matters for several. Puts the slim graph into q. Raises. */
+/* Fill *to from the step of q on one GPU, which takes step_ms. Puts the slim graph into q. Raises. */
 extern void pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to);
-/* The step of q, which takes step_ms on one GPU. Puts the slim graph into q. Raises. */
+/* Fill *s: the step of q on its GPUs, if it takes step_ms on one. Puts the slim graph into q. Raises. */
 extern void pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s);
 
 #endif

@@ -8,19 +8,19 @@
 #include "storage/lock.h"
 
 /*
- * Number of the state of the tables that remembered look-ups belong to.  What
- * was looked up under another number has to be looked up again.
+ * Number of the state of the tables.  A look-up that was made under another
+ * number must be made again.
  */
 extern uint64 pm_generation;
-/* Since the last pm_freshen(): row security applies to the user, so that what is found out holds for this call only. */
+/* Set by pm_freshen(): row security applies to the user, so results are valid for this call only. */
 extern bool pm_row_security;
 
 extern void pm_freshness_init(void);
 
-/* At the entry of every function that uses something remembered. */
+/* Call it at the entry of every SQL function that uses a cache. */
 extern void pm_freshen(void);
 
-/* What tells one snapshot from another, and orders them. */
+/* The identity of a snapshot, and its order among others. */
 typedef struct pm_moment
 {
 	TransactionId xmin;

@@ -19,14 +19,14 @@ typedef struct pm_asked
 	pm_cached  *prepared;		/* set by pm_prepared_get() */
 } pm_asked;
 
-/* Put the whole graph in. Raises. */
+/* Put the whole graph into q. Raises. */
 extern void pm_ask_whole(pm_asked *q);
 
-/* An arena for what lives as long as one call of the core; emptied by the next call of this. */
+/* An arena for memory that is needed during one call of the core. The next call of pm_workspace() empties it. */
 extern pm_arena *pm_workspace(void);
 /*
- * The question prepared, from the cache or now; puts the graph in that the
- * answer needs.  Raises.  Valid until the next pm_freshen().
+ * The prepared question, from the cache, or prepared now; puts the graph that the
+ * answer needs into q.  Raises.  Valid until the next pm_freshen().
  */
 extern pm_prepared *pm_prepared_get(pm_asked *q);
 /* After pm_prepared_get(): its gradients in buckets of so many MiB. Raises. Valid until the next pm_workspace(). */

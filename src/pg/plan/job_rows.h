@@ -27,60 +27,59 @@ typedef struct pm_jobs
 } pm_jobs;
 
 /*
- * Read the jobs that are not over, by the time of submission, and ask the
- * predictor (NULL: the active one) where the table has no duration of its own.
- * In the current context.  What a job lacks for a forecast is said in its note;
- * one that waits and surely does not fit into the memory of its device has none.
- * recent_from: jobs that were submitted or ended later are read, too, though they are over;
+ * Read the jobs that are not over, in order of submission, into the current
+ * context.  If the table has no duration for a job, ask the predictor (NULL: the
+ * active one).  If there is no forecast, the note of the job says why; a waiting
+ * job that surely does not fit into the memory of its device has none.
+ * recent_from: also read finished jobs that were submitted or ended later;
  * DT_NOBEGIN: none.
  */
 extern void pm_jobs_read(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 
 /*
- * The time from which on at most `most` of the jobs that are over were submitted or ended, as
- * pm_jobs_read() reads them; recent_from where that is so from there on.
+ * The earliest time, but not before recent_from, for which pm_jobs_read() reads at most `most` finished jobs.
  */
 extern TimestampTz pm_jobs_read_from(const pm_job_table *t, TimestampTz recent_from, int most);
 
-/* The same without asking for any duration: pools are as in the table, and of notes there is only that of lacks_count. */
+/* pm_jobs_read() without durations: pools are as in the table, and the only notes are those of lacks_count. */
 extern void pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, TimestampTz recent_from, pm_jobs *jobs);
 
 /*
- * Ask for the step of a job on so many of any device, in so many machines (0: as few as have room): 10, 50 and 90 % in
- * milliseconds.  False: *why says why there is no answer, such as that it does not fit
- * into memory there; otherwise it is the note of the answer, or NULL.
+ * Predict the step of a job on gpu_count devices of a kind, in this number of machines (0: as few as possible): quantiles of 10,
+ * 50 and 90 % in milliseconds.  False: *why says why there is no answer, such as that it does not fit into memory; otherwise
+ * *why is the note of the answer, or NULL.
  */
 extern bool pm_jobs_step(pm_jobs *jobs, int job, const char *gpu, int gpu_count, int nodes, double *p10_ms, double *p50_ms, double *p90_ms,
 						 bool *in_domain, char **why);
 
-/* The samples of one step of a job on so many devices, each with the batch of the table; NaN where the table has none. */
+/* Samples of one step of a job on gpu_count devices, each with the batch of the table; NaN: the table has no batch. */
 extern double pm_jobs_samples(const pm_jobs *jobs, int job, int gpu_count);
 
-/* Steps that are left of a job; NaN where the table does not say, and then *why says what is wrong with its numbers, or is NULL. */
+/* Steps left of a job. NaN: not known; then *why says what is wrong with its numbers, or is NULL. */
 extern double pm_jobs_steps_left(const pm_jobs *jobs, int job, char **why);
 
-/* What the predictor was asked of a job on its own device; NULL: it was not asked. */
+/* The question about a job on its own device; NULL: the predictor was not asked. */
 extern const pm_asked_words *pm_jobs_asked(const pm_jobs *jobs, int job);
 
 /* Two notes as one; either may be NULL. */
 extern char *pm_both_notes(char *a, char *b);
 
 /*
- * What was submitted after recent_from and until `at`, as waiting jobs of their
- * whole work, in the current context; how many there are.
+ * Jobs that were submitted after recent_from and until `at`, as waiting jobs with
+ * all of their work, in the current context.  Returns their number.
  */
 extern int	pm_jobs_recent(const pm_jobs *jobs, TimestampTz recent_from, TimestampTz at, pm_queue_job **recent);
 
-/* All jobs that were submitted until `at`, with what has become of them, in the current context; how many there are. */
+/* All jobs that were submitted until `at`, with their start and end, in the current context. Returns their number. */
 extern int	pm_jobs_past(const pm_jobs *jobs, TimestampTz at, pm_past_job **past);
 
 /* The pool of a device by its name; -1: no job asks for one. */
 extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);
 
-/* The kinds of devices that jobs which wait or run ask for, with quotes, for an error: the first ten. */
+/* The devices that waiting and running jobs ask for, in quotes, for an error: the first ten. */
 extern char *pm_jobs_kinds(const pm_jobs *jobs);
 
-/* Say so, as a notice, where a device that an argument names is none that is known, nor one of the jobs. */
+/* A NOTICE if an argument names a device that is not known and that no job asks for. */
 extern void pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs);
 
 #endif

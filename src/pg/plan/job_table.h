@@ -1,17 +1,17 @@
 /*
- * job_table.h - the user's own table of jobs, and which of its columns mean what.
+ * job_table.h - the user's own table of jobs, and the meanings of its columns.
  *
- * The table is given as a regclass and a jsonb object {"what": "column"}. What
- * the object does not name is the column called so, where the table has one.
- * Everything is read by a query of the caller: rights, views and row security
- * are the caller's.
+ * The table is given as a regclass and a jsonb object {"meaning": "column"}. If
+ * the object does not name a meaning, the column of that name is used, if the
+ * table has one. Everything is read by a query of the caller, with the caller's
+ * rights, views and row security.
  */
 #ifndef PM_PG_PLAN_JOB_TABLE_H
 #define PM_PG_PLAN_JOB_TABLE_H
 
 #include "utils/jsonb.h"
 
-/* What columns can mean; their names are in job_table.c. */
+/* Meanings of columns; their names are in job_table.c. */
 typedef enum pm_job_column
 {
 	PM_COLUMN_ID,					/* anything that can be written as text */
@@ -72,8 +72,9 @@ typedef struct pm_job_table
 } pm_job_table;
 
 /*
- * Find the columns of t->relid, of which the two names of arguments are set, too. Raises for members of mapping that
- * mean nothing, and for columns that are not there. mapping may be NULL.
+ * Find the columns of t->relid; t also has the names of the two arguments. Raises
+ * for unknown meanings in mapping, and for columns that the table does not have.
+ * mapping may be NULL.
  */
 extern void pm_job_table_open(pm_job_table *t, Jsonb *mapping);
 
