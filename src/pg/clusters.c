@@ -339,6 +339,15 @@ take_correction(cluster *c, pm_problem *p)
 	return false;
 }
 
+/* A dtype stands where scaling_curve() has the cluster when it is written as the fourth argument, as for predict(). */
+static char *
+unknown_hint(const char *name)
+{
+	if (pm_dtype_parse(name) >= 0)
+		return psprintf("It is a dtype: name the argument, as in dtype => '%s'.", name);
+	return pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster");
+}
+
 const pm_fabric *
 pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 {
@@ -349,8 +358,7 @@ pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 	c = name != NULL ? cluster_named(pm_to_core(name)) : usual_cluster(gpu, p);
 	if (c == NULL && name != NULL)
 		*p = (pm_problem) {
-			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown cluster \"%s\"", pm_shown_name(name)), NULL,
-			pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster")
+			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown cluster \"%s\"", pm_shown_name(name)), NULL, unknown_hint(name)
 		};
 	if (c == NULL || !find_link(c, c->intra, &c->fabric.intra, p) ||
 		(c->inter != NULL && !find_link(c, c->inter, &c->fabric.inter, p)) || !take_correction(c, p))
