@@ -86,7 +86,7 @@ $(B)/release/test_memory: private CFLAGS_release += -Wl,--wrap=pm_alloc -Wl,--wr
 $(foreach m,checked release double,$(eval $(call mode,$(m))))
 
 # what a program may take; a busy machine needs more
-UNIT_SECONDS ?= 600
+UNIT_SECONDS ?= 1800
 
 # one line of outcome a program; what it printed only when it failed
 %.log: %
