@@ -20,7 +20,7 @@ SELECT name FROM perfmodel.gpu WHERE NOT is_cpu AND (tdp_w IS NULL OR memory_typ
 SELECT name FROM perfmodel.gpu WHERE source IS NULL OR base_clock_ghz > clock_ghz;
 -- short names are the usual part; a scheduler may add the memory
 SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['A100', 'A100-80GB', 'H100', 'V100', 'V100-32GB', 'P100', 'NVIDIA A10G', 'nvidia-tesla-v100', 'nvidia-a100-80gb',
-    'RTX3090-24GB', 'L4-24G', 'A40 48GB']) AS given;
+    'RTX3090-24GB', 'L4-24G', 'A40 48GB', 'v100-32g', 'A100-40G']) AS given;
 SELECT perfmodel.find_gpu('RTX3090-48GB') AS other_memory, perfmodel.find_gpu('24GB') AS memory_alone, perfmodel.find_gpu('g') AS nothing;
 SELECT perfmodel.gpu_name(NULL);
 -- every name and alias leads to its own row
@@ -31,6 +31,9 @@ SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(A
 -- suggested by series and number, whatever else the name says; where neither is like one, by spelling
 SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
 FROM unnest(ARRAY['MI250X', 'AMD Instinct MI325X', 'a100 80', 'NVIDIA A100-SXM-64GB', 'V100S', 'V100S-PCIE-32GB', 'RTX3090Ti SUPER', 'H800', 'NH200', '2080ti', 'cpu', 'RTZ 4090', 'TPU v4', 'Gaudi2']) AS g;
+-- a type of machine of a cloud is no device; the hint names the one that it has. A word that is no name at all is near to none
+SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
+FROM unnest(ARRAY['p4d.24xlarge', 'P3.2xlarge', 'g4dn.xlarge', 'a2-ultragpu-1g', 'Standard_NC6s_v3', 'n1-standard-4', 'gpu', 'cuda:0', 'T44']) AS g;
 SELECT perfmodel.gpu_name('RTX3090Ti') AS no_guess;
 
 -- own rows; at once visible, gone after a rollback

@@ -68,3 +68,6 @@ SELECT library ~ 'OpenBLAS' AS openblas, threads, kernel <> 'Prescott' OR cpu = 
 SELECT name, setting, unit, context, min_val, max_val FROM pg_settings WHERE name LIKE 'perfmodel.%' ORDER BY name;
 SET perfmodel.train_threads = 65;
 SET perfmodel.no_such_setting = 1;
+
+-- nobody to judge, and nothing measured: a row that says so, for dashboards of a new database
+SELECT measurements, verdict, advice FROM perfmodel.active_drift;

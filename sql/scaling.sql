@@ -14,6 +14,8 @@ SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduse', 1, 2)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 'NaN', 2)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, 3)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, cluster => 'dgx-a100-80')$$);
+-- the fourth argument of scaling_curve is the cluster, that of predict the dtype
+SELECT helper.error_of($$SELECT perfmodel.scaling_curve(perfmodel.graph_id('anet4@16'), 'A100-SXM4-80GB', 8, 'amp')$$);
 
 -- one GPU is what it was; a step on several has communication, however the question is asked
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 1, nodes => 1, cluster => 'any') =

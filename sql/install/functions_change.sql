@@ -66,7 +66,7 @@ BEGIN ATOMIC
                   AND (k.to_parallel IS NULL OR a.several AND (k.change <> 'zero 3' OR NOT a.parallel ?| '{tp,pp}')))
     ), refused AS (
         SELECT count(perfmodel.require(u.change IN (SELECT k.change FROM known AS k),
-                   'unknown change ' || coalesce(quote_literal(left(u.change, 64)), 'null'),
+                   'unknown change ' || coalesce('"' || left(u.change, 64) || '"', 'null'),
                    'Known are amp, bf16, tf32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch", "twice the batch", '
                    '"gradients in 16 bits", "zero 1", "zero 3", "flash attention", "fused optimizer", "twice the bandwidth" and "other figures".'))
              + count(perfmodel.require(u.change <> 'other figures' OR $10 IS NOT NULL, 'the change "other figures" needs the argument "figures"',

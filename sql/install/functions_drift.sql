@@ -176,8 +176,9 @@ BEGIN ATOMIC
            round((100 * s.expected)::numeric, 2)::float8, round(100 * s.covered / nullif(s.judged, 0), 1)::float8, round((100 * s.cover_low)::numeric, 1)::float8,
            round((100 * s.cover_high)::numeric, 1)::float8, round(100 * s.outside, 1)::float8, round(100 * s.unknown, 1)::float8, s.e_value, s.alarm_at, coalesce(s.verdict, 'too_few'),
            CASE WHEN s.n IS NULL THEN
-                    'collect: no measurement is new to "' || (SELECT p.name FROM perfmodel.predictor AS p WHERE CASE WHEN drift.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = drift.predictor END)
-                             || '"' || CASE WHEN isfinite(drift.since) THEN ' and not older than ' || drift.since ELSE '' END
+                    coalesce('collect: no measurement is new to "' || (SELECT p.name FROM perfmodel.predictor AS p WHERE CASE WHEN drift.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = drift.predictor END)
+                             || '"' || CASE WHEN isfinite(drift.since) THEN ' and not older than ' || drift.since ELSE '' END,
+                             'no predictor is active')
                 WHEN s.verdict IN ('biased', 'wider') THEN
                     CASE WHEN s.by_bias AND s.verdict = 'biased' THEN 'recalibrate: steps' ELSE 'retrain: steps' END
                     || coalesce(CASE s.grouping_name WHEN 'gpu' THEN ' on ' ELSE ' of ' END || s.member, '')

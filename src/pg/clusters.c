@@ -352,6 +352,15 @@ take_correction(cluster *c, pm_problem *p)
 	return false;
 }
 
+/* A dtype stands where scaling_curve() has the cluster when it is written as the fourth argument, as for predict(). */
+static char *
+unknown_hint(const char *name)
+{
+	if (pm_dtype_parse(name) >= 0)
+		return psprintf("It is a dtype: name the argument, as in dtype => '%s'.", name);
+	return pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster");
+}
+
 const pm_fabric *
 pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 {
@@ -362,8 +371,7 @@ pm_cluster_look_up(const char *name, const char *gpu, pm_problem *p)
 	c = name != NULL ? cluster_named(pm_to_core(name)) : usual_cluster(gpu, p);
 	if (c == NULL && name != NULL)
 		*p = (pm_problem) {
-			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown cluster \"%s\"", pm_shown_name(name)), NULL,
-			pm_did_you_mean(name, cluster_names(), n_clusters, LIST_QUERY, "INSERT a row into perfmodel.cluster")
+			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown cluster \"%s\"", pm_shown_name(name)), NULL, unknown_hint(name)
 		};
 	if (c == NULL || !take_links(c, p) || !take_correction(c, p))
 		return NULL;

@@ -22,6 +22,7 @@
 PG_FUNCTION_INFO_V1(pm_require);
 
 #define N_CANDIDATES	4
+#define FEW_NAMES		3		/* of which a hint names all */
 #define SHOWN_BYTES		80		/* of a name in an error */
 #define MAX_NAME_BYTES	255		/* beyond this the server's edit distance refuses */
 #define MOST_READ		10000	/* bytes of a name that hints are made from */
@@ -212,7 +213,7 @@ wanted_name_of(const char *name)
 	w.essence = essence(name, &w.len);
 	w.essence[w.len] = '\0';
 	w.first_word = Min(first_letters(name), w.len);
-	w.most_changes = Max(2, pg_mbstrlen_with_len(w.essence, w.len) / 2);
+	w.most_changes = Max(1, pg_mbstrlen_with_len(w.essence, w.len) / 2);
 	return w;
 }
 
@@ -279,9 +280,9 @@ keep_candidate(candidate *best, int n, const char *name, int unlike)
 	return n;
 }
 
-/* best[n_best] are suggested; there are n names in all. */
+/* best[n_best] of names[n] are suggested. Where none is, and there are few, all are named. */
 static char *
-suggestion(const char *const *best, int n_best, int n, const char *list_query, const char *how_to_add)
+suggestion(const char *const *best, int n_best, const char *const *names, int n, const char *list_query, const char *how_to_add)
 {
 	StringInfoData s;
 
@@ -292,6 +293,8 @@ suggestion(const char *const *best, int n_best, int n, const char *list_query, c
 		appendStringInfoString(&s, "? ");
 	if (n == 0)
 		appendStringInfoString(&s, "There are none yet.");
+	else if (n_best == 0 && n <= FEW_NAMES)
+		appendStringInfo(&s, "Known %s %s.", n == 1 ? "is" : "are", pm_quoted_list(names, n));
 	else
 		appendStringInfo(&s, "There %s %d; %s lists them.", n == 1 ? "is" : "are", n, list_query);
 	if (how_to_add != NULL)
@@ -317,7 +320,7 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	}
 	for (int i = 0; i < n_best; i++)
 		suggested[i] = best[i].name;
-	return suggestion(suggested, n_best, n, list_query, how_to_add);
+	return suggestion(suggested, n_best, names, n, list_query, how_to_add);
 }
 
 int
@@ -356,7 +359,7 @@ pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n,
 
 	for (int i = 0; i < n_best; i++)
 		suggested[i] = names[chosen[i]];
-	return n_best > 0 ? suggestion(suggested, n_best, n, list_query, how_to_add) : NULL;
+	return n_best > 0 ? suggestion(suggested, n_best, names, n, list_query, how_to_add) : NULL;
 }
 
 char *

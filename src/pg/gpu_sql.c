@@ -313,6 +313,8 @@ find_in_sheets(const char *name, int *n)
 	d = find_by_key(wanted, 0, 1, n);
 	if (*n == 0)
 		d = find_by_key(wanted, 1, INT_MAX, n);
+	if (*n == 0 && before_unit(wanted) == strlen(wanted) - 1)
+		d = find_by_key(psprintf("%sb", wanted), 0, INT_MAX, n);
 	if (*n == 0)
 		d = find_by_name_and_memory(wanted, n);
 	return *n == 1 ? d : NULL;
@@ -332,16 +334,17 @@ find_device(const char *given, int *n)
 	return d != NULL ? d : find_in_sheets(name, n);
 }
 
-/* How near each device is to a name that is the name of none, by series and number of the model. */
+/* How near each device is to a name that is the name of none, by series and number of the model; to a type of machine, its device alone. */
 static double *
 nearness_of_devices(const char *name)
 {
 	double	   *nearness = palloc(sizeof(double) * Max(n_devices, 1));
+	const char *card = pm_card_of_machine(name);
 	pm_card_name wanted;
 
 	pm_card_name_read(name, &wanted);
 	for (int i = 0; i < n_devices; i++)
-		nearness[i] = pm_card_name_nearness(&wanted, &devices[i].words);
+		nearness[i] = card == NULL ? pm_card_name_nearness(&wanted, &devices[i].words) : strcmp(devices[i].sheet.name, card) == 0;
 	return nearness;
 }
 

@@ -50,6 +50,13 @@ is_impossible(const pm_sample *s, pm_arena *a, double *peak_ms)
 		(s->step_ms < FASTEST * *peak_ms || s->step_ms > SLOWEST * (*peak_ms + LAUNCH_MS * kernels));
 }
 
+/* Three digits, but whole milliseconds where there are more: 0.91, 581, 300000. */
+static char *
+shown_ms(double ms)
+{
+	return psprintf(ms < 1000 ? "%.3g" : "%.0f", ms);
+}
+
 /* Whether the row cannot be right: then said, while there are few. */
 static bool
 note_impossible(const pm_sample *s, int n_before, pm_arena *a, StringInfo said)
@@ -59,8 +66,8 @@ note_impossible(const pm_sample *s, int n_before, pm_arena *a, StringInfo said)
 	if (!is_impossible(s, a, &peak_ms))
 		return false;
 	if (n_before < MOST_NAMED)
-		appendStringInfo(said, "%srofile %lld has %.3g ms, and its step takes %.3g ms at the peak rates of gpu \"%s\"", n_before > 0 ? "; p" : "P",
-						 (long long) s->id, s->step_ms, peak_ms, pm_shown_name(pm_message_from_core(s->query.gpu->name)));
+		appendStringInfo(said, "%srofile %lld has %s ms, and its step takes %s ms at the peak rates of gpu \"%s\"", n_before > 0 ? "; p" : "P",
+						 (long long) s->id, shown_ms(s->step_ms), shown_ms(peak_ms), pm_shown_name(pm_message_from_core(s->query.gpu->name)));
 	return true;
 }
 
@@ -106,8 +113,8 @@ note_far(const pm_sample *s, double predicted_ms, int n_before, MemoryContext wo
 	if (is_impossible(s, &arena, &peak_ms))
 		return false;
 	if (n_before < MOST_NAMED)
-		appendStringInfo(said, "%srofile %lld has %.3g ms, and %.3g ms are predicted on gpu \"%s\"", n_before > 0 ? "; p" : "P",
-						 (long long) s->id, s->step_ms, predicted_ms, pm_shown_name(pm_message_from_core(s->query.gpu->name)));
+		appendStringInfo(said, "%srofile %lld has %s ms, and %s ms are predicted on gpu \"%s\"", n_before > 0 ? "; p" : "P",
+						 (long long) s->id, shown_ms(s->step_ms), shown_ms(predicted_ms), pm_shown_name(pm_message_from_core(s->query.gpu->name)));
 	return true;
 }
 

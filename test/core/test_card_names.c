@@ -102,6 +102,40 @@ test_nearest(void)
 	is_nearest("x", "");
 }
 
+static void
+is_card_of(const char *machine, const char *card)
+{
+	const char *found = pm_card_of_machine(machine);
+
+	CHECK(card == NULL ? found == NULL : found != NULL && strcmp(found, card) == 0);
+}
+
+static void
+test_machines(void)
+{
+	is_card_of("p4d.24xlarge", "A100-SXM4-40GB");
+	is_card_of("P4DE.24xlarge", "A100-SXM4-80GB");
+	is_card_of("p3.2xlarge", "V100-SXM2-16GB");
+	is_card_of("p3dn.24xlarge", "V100-SXM2-32GB");
+	is_card_of("g4dn.xlarge", "T4");
+	is_card_of("g5.xlarge", "A10G");
+	is_card_of("a2-ultragpu-1g", "A100-SXM4-80GB");
+	is_card_of("a3-highgpu-8g", "H100-SXM5-80GB");
+	is_card_of("a3-ultragpu-8g", "H200");
+	is_card_of("Standard_NC6s_v3", "V100-PCIE-16GB");
+	is_card_of("Standard_NC4as_T4_v3", "T4");
+	is_card_of("Standard_NC24ads_A100_v4", "A100-PCIE-80GB");
+	is_card_of("Standard_ND96asr_v4", "A100-SXM4-40GB");
+	is_card_of("Standard_ND96amsr_A100_v4", "A100-SXM4-80GB");
+	/* cards, other machines, and parts of names */
+	is_card_of("P4", NULL);
+	is_card_of("p4d", NULL);
+	is_card_of("Standard_NC", NULL);
+	is_card_of("n1-standard-4", NULL);
+	is_card_of("A100-SXM4-40GB", NULL);
+	is_card_of("", NULL);
+}
+
 /* A name is nearest to itself, and nearness does not depend on how it is written. */
 static void
 test_themselves(void)
@@ -144,6 +178,7 @@ main(void)
 {
 	test_reading();
 	test_nearest();
+	test_machines();
 	test_themselves();
 	test_random();
 	return check_done("card names");

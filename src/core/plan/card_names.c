@@ -166,3 +166,51 @@ pm_card_name_nearness(const pm_card_name *wanted, const pm_card_name *known)
 			words -= OTHER_WORD;
 	return telling && near + words > 0 ? near + words : 0;
 }
+
+/* ---- types of machines ---- */
+
+typedef struct machine
+{
+	const char *type;			/* what the name begins with, in lower case */
+	const char *end;			/* and ends with; "": anything */
+	const char *card;
+} machine;
+
+/* Amazon EC2, Google Compute Engine, Azure. The first row that fits counts. */
+static const machine machines[] = {
+	{"p2.", "", "K80"}, {"p3.", "", "V100-SXM2-16GB"}, {"p3dn.", "", "V100-SXM2-32GB"}, {"p4d.", "", "A100-SXM4-40GB"},
+	{"p4de.", "", "A100-SXM4-80GB"}, {"p5.", "", "H100-SXM5-80GB"}, {"p5e.", "", "H200"}, {"p5en.", "", "H200"}, {"p6-b200.", "", "B200"},
+	{"g4dn.", "", "T4"}, {"g5.", "", "A10G"}, {"g6.", "", "L4"}, {"g6e.", "", "L40S"},
+	{"a2-highgpu-", "", "A100-SXM4-40GB"}, {"a2-megagpu-", "", "A100-SXM4-40GB"}, {"a2-ultragpu-", "", "A100-SXM4-80GB"},
+	{"a3-ultragpu-", "", "H200"}, {"a3-", "", "H100-SXM5-80GB"}, {"a4-highgpu-", "", "B200"}, {"g2-standard-", "", "L4"},
+	{"standard_nc", "_t4_v3", "T4"}, {"standard_nc", "_a100_v4", "A100-PCIE-80GB"}, {"standard_nc", "s_v3", "V100-PCIE-16GB"},
+	{"standard_nc", "s_v2", "P100-PCIE-16GB"}, {"standard_nd40rs_v2", "", "V100-SXM2-32GB"}, {"standard_nd", "amsr_a100_v4", "A100-SXM4-80GB"},
+	{"standard_nd", "asr_v4", "A100-SXM4-40GB"}, {"standard_nd", "_h100_v5", "H100-SXM5-80GB"}, {"standard_nd", "_h200_v5", "H200"},
+};
+
+/* Whether name[..n), in any case, is word, which is in lower case. */
+static bool
+is_word(const char *name, const char *word, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a' : name[i]) != word[i])
+			return false;
+	return true;
+}
+
+const char *
+pm_card_of_machine(const char *name)
+{
+	size_t		len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++)
+	{
+		const machine *m = &machines[i];
+		size_t		begins = strlen(m->type);
+		size_t		ends = strlen(m->end);
+
+		if (len >= begins + ends && is_word(name, m->type, begins) && is_word(name + len - ends, m->end, ends))
+			return m->card;
+	}
+	return NULL;
+}

@@ -4,7 +4,8 @@
  * People ask for cards that have no data sheet (MI250X, H800) or shorten names
  * (a100 80).  Counting edits finds the wrong ones: "H800" is nearer to "K80"
  * than to "H100-SXM5-80GB".  So names are read as the makers write them: words,
- * and one number, the model, with the letters of a series before it.
+ * and one number, the model, with the letters of a series before it.  Types of
+ * machines of clouds ("p4d.24xlarge") look alike, and are known by a table.
  */
 #ifndef PM_CORE_PLAN_CARD_NAMES_H
 #define PM_CORE_PLAN_CARD_NAMES_H
@@ -32,5 +33,13 @@ void		pm_card_name_read(const char *name, pm_card_name *c);
  * (series, variant, connector, GB) 1; a word that only one has costs 0.1.
  */
 double		pm_card_name_nearness(const pm_card_name *wanted, const pm_card_name *known);
+
+/*
+ * The card of a cloud's machines, by the name of a type of machine, such as
+ * "p4d.24xlarge", "a2-highgpu-1g" or "Standard_NC6s_v3"; NULL: none that is
+ * known. A machine has one or several of them, so this is no name of the card,
+ * but what its user means.
+ */
+const char *pm_card_of_machine(const char *name);
 
 #endif

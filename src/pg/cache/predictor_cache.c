@@ -50,7 +50,8 @@ predictor_hint(const char *name)
 	names = palloc(sizeof(char *) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
-	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.predictor", "call perfmodel.train()");
+	return pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.predictor",
+						   strcmp(name, "pretrained") == 0 ? "CREATE EXTENSION perfmodel_pretrained" : "call perfmodel.train()");
 }
 
 /* Inside SPI_connect(). */
