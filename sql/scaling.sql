@@ -80,6 +80,7 @@ FROM unnest('{"world_size => 0","world_size => 16, nodes => 1","world_size => 4,
 "world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zero\": 1.5}''","world_size => 8, parallel => ''{\"pp\": {}}''","world_size => 8, parallel => ''{\"tp\": 0}''","world_size => 8, parallel => ''{\"tp\": 3}''","world_size => 8, parallel => ''{\"tp\": 2}''","world_size => 8, parallel => ''{\"recompute\": 1}''","world_size => 8, parallel => ''{\"lanes\": 1}''","world_size => 8, parallel => ''{\"compression\": \"int8\"}''","parallel => ''{\"bucket_mb\": 0}'', world_size => 2"}'::text[]) AS q;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.scaling_curve(%s, ''T4'', 8, max_gpus => 0)', :g));
 SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'T4', 8, world_size => 16, nodes => 1, on_error => 'null');
+SELECT step_ms, step_ms_low, predictor_id, note, reasons FROM perfmodel.predict(:g, 'T4', 8, world_size => 2, parallel => '{"pp": 2}', on_error => 'null');
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, world_size => NULL) AS no_world_size;
 
 -- clusters of one's own: found by device, changes are seen at once, an alias becomes the name

@@ -129,9 +129,10 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 		a->note = pm_note_format(q->dtype, &asked.sample.query, asked.ref.predictor, a->note);
 		pm_note_work(&asked, x, a);
 	}
-	if (asked.fabric != NULL)
-		pm_scale_answer(&asked, x, a);
-	return true;
+	if (asked.fabric == NULL || pm_scale_answer(&asked, x, a, p))
+		return true;
+	*a = (pm_answer) {.level = get_float8_nan()};
+	return false;
 }
 
 static char *

@@ -47,7 +47,7 @@ divide(const pm_parallel *q, pm_memory_question *m)
 {
 	const pm_memory_division by = {
 		.replicas = PM_REPLICAS(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .micro_batches = q->accumulation, .interleave = q->interleave, .bucket_mb = q->bucket_mb,
-		.recompute = m->options.checkpointing
+		.recompute = m->plan->checkpoints
 	};
 
 	m->is_divided = q->world_size > 1;

@@ -101,17 +101,22 @@ pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
 	pm_scaled_step(&shape, &q->parallel, q->fabric, 1, s);
 }
 
-void
-pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
+bool
+pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 {
 	const pm_tokens *work = work_of(q, x);
 	const pm_buckets *b = pm_buckets_get(q, q->parallel.bucket_mb);
 	pm_step_shape shape;
 	pm_scaled	s;
 	bool		far;
+	pm_status	st = {PM_OK};
 
 	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
-	require_layers(q, &shape);
+	if (pm_layers_check(&q->parallel, &shape, &st) != PM_OK)
+	{
+		*p = pm_problem_of_status("bad_parallel", &st);
+		return false;
+	}
 	(void) pm_error_share(&shape, &q->parallel, q->fabric, &far);
 	if (!isnan(a->low_ms) && !isnan(a->high_ms) && !isnan(a->level))
 	{
@@ -131,4 +136,5 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a)
 	a->exposed_ms = s.exposed_ms;
 	if (q->parallel.world_size > 1 && !isnan(a->level))
 		add_note(&q->parallel, q->fabric, far, a);
+	return true;
 }

@@ -6,13 +6,14 @@
 
 #include "cache/answer.h"
 #include "cache/prepared_cache.h"
+#include "problem.h"
 
 /*
  * Change *a, the answer to q on one GPU (judged or not; x was prepared for q),
  * into the answer for q->parallel on q->fabric; the note says how far these times
- * were measured.  Raises.
+ * were measured.  False: *p says why the model cannot be divided so.  Raises.
  */
-extern void pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a);
+extern bool pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p);
 /* Put forward_ms and roofline_ms into a, the answer to q on one GPU. Raises. */
 extern void pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a);
 /* Fill *to from the step of q on one GPU, which takes step_ms. Puts the slim graph into q. Raises. */

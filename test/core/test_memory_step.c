@@ -377,6 +377,36 @@ test_estimates(void)
 	CHECK(last.p_fits < 0.95);
 }
 
+/*
+ * Whoever chooses what takes least memory makes no checkpoints where they save
+ * nothing: here the output has nearly all of it, and would be there twice.
+ */
+static void
+test_useless_checkpoints(void)
+{
+	const pm_question q = {.graph = &graph, .gpu = &card, .batch = 1, .dtype = PM_AMP};
+	pm_memory_plan plans[2];
+	pm_status	st;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,64],'batch_dim':0}," \
+		 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,64],'batch_dim':0,'weights':[[64,64]]}," \
+		 "{'id':2,'op':'Relu','inputs':[1],'shape':[1,64],'batch_dim':0}," \
+		 "{'id':3,'op':'Gemm','inputs':[2],'shape':[1,50000],'batch_dim':0,'weights':[[50000,64]]}");
+	for (int checkpointing = 0; checkpointing < 2; checkpointing++)
+	{
+		pm_step_options o;
+
+		pm_memory_step_options(&q, checkpointing, &o);
+		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plans[checkpointing], &st) == PM_OK);
+	}
+	CHECK(!plans[0].checkpoints && !plans[1].checkpoints);
+	for (int64_t batch = 1; batch < 100000; batch *= 3)
+	{
+		CHECK(pm_memory_live(&plans[1], batch) <= pm_memory_live(&plans[0], batch));
+		CHECK(pm_memory_reserved(&plans[1], batch) <= pm_memory_reserved(&plans[0], batch));
+	}
+}
+
 static void
 test_words(void)
 {
@@ -421,6 +451,7 @@ main(void)
 	test_extremes();
 	test_random();
 	test_estimates();
+	test_useless_checkpoints();
 	test_words();
 	pm_arena_release(&arena);
 	return check_done("memory_step");

@@ -123,6 +123,45 @@ test_buckets(void)
 	CHECK_NEAR(j.buckets.bytes[0], 4 * j.graph->params, 0.5);
 }
 
+/*
+ * Where launches decide how long a step takes, more samples take as long: then
+ * on several GPUs, too.  By roofline time alone, one sample would have a longer
+ * update and less to hide messages behind.
+ */
+static void
+test_few_samples(void)
+{
+	const double ms = 10;
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	job			j;
+
+	make_job(&j, 64, 8, 0.1);
+	for (int i = 0; i < 12; i++)
+	{
+		pm_parallel p = {.world_size = 16, .nodes = 4, .accumulation = 1, .zero = i % 4, .bucket_mb = 0.1, .tp = 1, .pp = 1, .interleave = 1};
+		double		before = 0;
+
+		/* links that hide all messages, some, and hardly any */
+		f.inter_factor = i < 4 ? 1 : i < 8 ? 0.1 : 0.01;
+		for (int64_t batch = 1; batch <= 4; batch *= 2)
+		{
+			pm_question q = {.graph = j.graph, .gpu = &gpu, .batch = batch, .dtype = PM_FP32, .optimizer = PM_ADAM};
+			pm_step_shape shape;
+			pm_scaled	s;
+			pm_status	st = {PM_OK};
+
+			CHECK_EQ(pm_tokens_rework(&j.work, &q, &st), PM_OK);
+			pm_step_shape_of(&j.buckets, &j.work, batch, ms, &shape);
+			CHECK_NEAR(shape.forward_ms + shape.backward_ms + shape.update_ms, ms, 1e-9);
+			pm_scaled_step(&shape, &p, &f, 1, &s);
+			CHECK(s.step_ms >= before * (1 - 1e-9));
+			before = s.step_ms;
+		}
+	}
+	/* however long the step, the update moves the same data */
+	CHECK_NEAR(pm_phases_of(&j.work, 100).update_ms, pm_phases_of(&j.work, 50).update_ms, 1e-9);
+}
+
 static pm_scaled
 scaled(const job *j, pm_fabric *f, pm_parallel p)
 {
@@ -497,6 +536,7 @@ main(void)
 	test_nccl_constants();
 	test_monotone();
 	test_buckets();
+	test_few_samples();
 	test_steps();
 	test_order();
 	test_refused();

@@ -358,6 +358,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, const speeds *s, pm_work *w
 	t->memory_us[i] = r->memory;
 	t->floor_us[i] = least_us(w, node->op, t->type[i], q->gpu, s);
 	t->kernels[i] = w->kernels_forward + w->kernels_backward;
+	t->backward_kernels[i] = w->kernels_backward;
 	t->bound[i] = r->compute >= r->memory ? 'c' : 'm';
 	t->flops[i] = w->flops_forward + w->flops_backward + w->flops_update;
 	t->bytes[i] = w->bytes_forward + w->bytes_backward + w->bytes_update;
@@ -406,11 +407,12 @@ pm_tokens_make_room(pm_tokens *t, int n, pm_arena *a, pm_status *st)
 	t->memory_us = PM_NEW(a, double, n);
 	t->floor_us = PM_NEW(a, double, n);
 	t->kernels = PM_NEW(a, double, n);
+	t->backward_kernels = PM_NEW(a, double, n);
 	t->flops = PM_NEW(a, double, n);
 	t->bytes = PM_NEW(a, double, n);
 	t->bound = PM_NEW(a, char, n);
-	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->floor_us || !t->kernels || !t->flops || !t->bytes ||
-		!t->bound)
+	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->floor_us || !t->kernels || !t->backward_kernels ||
+		!t->flops || !t->bytes || !t->bound)
 		return pm_no_memory(st, a);
 	return PM_OK;
 }

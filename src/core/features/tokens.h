@@ -27,6 +27,7 @@ typedef struct pm_tokens
 	double	   *memory_us;		/* [n] traffic of all phases at peak bandwidth, one copy */
 	double	   *floor_us;		/* [n] that forward and backward pass of one copy take at least on a GPU; 0 where nothing is known */
 	double	   *kernels;		/* [n] estimated launches of one copy in a step, the update's not counted */
+	double	   *backward_kernels;	/* [n] of them, those of the backward pass */
 	double	   *flops;			/* [n] of a step, one copy */
 	double	   *bytes;
 	char	   *bound;			/* [n] 'c' or 'm': what the roofline says */

@@ -11,6 +11,7 @@
  */
 #include "memory/peak.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "graph/op_operands.h"
@@ -291,8 +292,8 @@ sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
 	}
 }
 
-pm_code
-pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st)
+static pm_code
+plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st)
 {
 	pm_step		s;
 	double		element = o->dtype == PM_FP32 || o->dtype == PM_TF32 ? 4 : 2;
@@ -322,4 +323,39 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 		plan->pointwise_per += pointwise_count(g, &g->nodes[i]) * element;
 	}
 	return o->on_cpu ? PM_OK : replay(&s, a, plan, st);
+}
+
+#define USUAL_BATCH	256		/* one of the anchors, at which activations have most of the memory */
+
+static bool
+takes_less(const pm_memory_plan *plan, const pm_memory_plan *than)
+{
+	return pm_memory_live(plan, USUAL_BATCH) < pm_memory_live(than, USUAL_BATCH) &&
+		pm_memory_reserved(plan, USUAL_BATCH) < pm_memory_reserved(than, USUAL_BATCH);
+}
+
+/*
+ * Checkpoints save nothing where a few operators have most of the activations,
+ * and what runs again leaves the allocator with more gaps.  Whoever chooses
+ * what takes least memory then leaves them out.
+ */
+pm_code
+pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st)
+{
+	pm_step_options keeping = *o;
+	pm_memory_plan kept;
+	pm_code		code = plan_as_asked(g, o, a, plan, st);
+
+	keeping.checkpointing = false;
+	if (code != PM_OK || !o->checkpointing)
+		return code;
+	code = plan_as_asked(g, &keeping, a, &kept, st);
+	if (code != PM_OK)
+		return code;
+	plan->checkpoints = takes_less(plan, &kept);
+	if (!plan->checkpoints)
+		*plan = kept;
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+		plan->reserved[i] = fmin(plan->reserved[i], kept.reserved[i]);
+	return PM_OK;
 }

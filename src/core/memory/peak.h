@@ -41,6 +41,7 @@ typedef struct pm_memory_plan
 				walk_per;
 	double		largest_per;	/* the largest of them that follows the batch, a sample */
 	bool		on_cpu;
+	bool		checkpoints;	/* segments are run again: that was asked for, and takes less memory */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
 	double		conv_fixed,		/* the largest convolution: what its kernel reads and writes */
 				conv_per;

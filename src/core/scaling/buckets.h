@@ -10,6 +10,7 @@
 #define PM_BUCKET_MB_USUAL	25.0	/* PyTorch DDP: bucket_cap_mb */
 #define PM_BUCKET_MB_MIN	0.001
 #define PM_BUCKET_MB_MAX	1e6
+#define PM_LAUNCH_US		4.0		/* of a kernel on the processor; what an operator, or a GPU's share of a layer, cannot get below */
 #define PM_MAX_BUCKETS		64	/* more are described as so many that are sent as several messages each */
 
 /* Independent of the batch. All of it is in the arena that it was built in. */
@@ -36,9 +37,9 @@ typedef struct pm_buckets
 pm_code		pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st);
 
 /*
- * Forward, backward and update as the work says it, scaled so that they are step_ms together.  Of the update, what
- * is sure to be work on the states of the optimizer is its time at the peaks of the device: the rest may be launches,
- * or belong to the other phases, whose kernels are farther from the peaks.
+ * Forward, backward and update as the work and its launches say it, scaled so that they are step_ms together, but
+ * the update never longer than its traffic takes.  Of it, what is sure to be work on the states of the optimizer is
+ * its time at the peaks of the device: the rest may be launches.
  */
 typedef struct pm_phases
 {
@@ -46,9 +47,11 @@ typedef struct pm_phases
 				backward_ms,
 				update_ms,
 				states_ms;		/* of update_ms, what dividing the states divides */
-	double		backward_us_ms; /* ms of the backward pass for a roofline microsecond of it */
+	double		passes_us_ms;	/* ms of the passes for a microsecond of pm_passes_us() */
 } pm_phases;
 
+/* Forward and backward pass of one copy of operator i: roofline times, or the launches of their kernels where these take longer. */
+double		pm_passes_us(const pm_tokens *work, int i);
 pm_phases	pm_phases_of(const pm_tokens *work, double step_ms);
 
 /* ms of the backward pass from bucket k - 1 to bucket k. */

@@ -12,9 +12,6 @@
 
 #include <math.h>
 
-/* Of a kernel on the processor; what a GPU's share of a layer cannot get below. */
-#define LAUNCH_US 4.0
-
 /* Of the error without a correction: from so much on, no measurement is near. */
 #define FAR_SHARE 0.9
 
@@ -200,12 +197,12 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->gradient_bytes = to->head_ms = to->undivided_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
-		double		both_ms = (work->phase_us[3 * i] + work->phase_us[3 * i + 1]) * ms.backward_us_ms;
+		double		both_ms = pm_passes_us(work, i) * ms.passes_us_ms;
 
 		to->head_ms += b->head[i] * both_ms;
 		to->undivided_ms += b->whole[i] * both_ms;
 	}
-	to->launch_ms = fmin(work->n_kernels * LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
+	to->launch_ms = fmin(work->n_kernels * PM_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)
 	{
 		to->bytes[k] = b->bytes[k];
