@@ -29,8 +29,8 @@ BEGIN ATOMIC
     WITH chosen AS (
         SELECT p.* FROM perfmodel.predictor AS p
         WHERE CASE WHEN residuals.predictor IS NULL THEN p.active AND p.quantity = 'step_ms' ELSE p.name = residuals.predictor END
-        -- raises where there is no such predictor
-        AND (SELECT count(*) FROM perfmodel.corrections(residuals.predictor)) IS NOT NULL
+        -- raises where there is no predictor of this name; where none is active, there are no rows
+        AND CASE WHEN residuals.predictor IS NULL THEN true ELSE (SELECT count(*) FROM perfmodel.corrections(residuals.predictor)) IS NOT NULL END
     ), learned AS (
         SELECT l.profile_id FROM chosen AS c, LATERAL perfmodel.learned_profiles(c.predictor_id, true) AS l(profile_id)
     ), measured AS (
