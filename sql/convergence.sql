@@ -71,4 +71,6 @@ SELECT helper.error_of(format('SELECT perfmodel.fit_convergence(%L, %L, %L, %L, 
 -- samples between two updates
 SELECT w, perfmodel.total_batch(8, world_size, w) AS total FROM unnest('{1,4,8}'::int[]) AS world_size, unnest('{NULL,"{\"accumulation\": 4}","{\"tp\": 2, \"pp\": 2, \"micro_batches\": 8}"}'::jsonb[]) AS w WHERE NOT (world_size = 1 AND coalesce(w ? 'tp', false));
 SELECT helper.error_of(q) FROM unnest(ARRAY[$$SELECT perfmodel.total_batch(16777216, 200)$$, $$SELECT perfmodel.time_to_target(1, 'T4', 8, parallel => '{"tp": 1e300}')$$,
+    -- a batch below 1, a part of a copy of the model
+    $$SELECT perfmodel.total_batch(-1, 8)$$, $$SELECT perfmodel.total_batch(8, -1)$$, $$SELECT perfmodel.total_batch(8, 4, '{"tp": 3}')$$, $$SELECT perfmodel.time_to_target(1, 'T4', -1)$$,
     $$SELECT perfmodel.goodput(1, 'T4', 8, 8, parallel => '{"accumulation": 1.5}')$$, $$SELECT perfmodel.goodput(1, 'T4', 8, 8, parallel => '[]')$$]) AS q;

@@ -78,11 +78,24 @@ FROM perfmodel.profile AS p JOIN made USING (graph_id), perfmodel.predict_memory
 BEGIN READ ONLY;
 SELECT method, n, mape_pct >= 0 AND median_ape_pct <= p90_ape_pct AS sound FROM perfmodel.compare_memory() WHERE gpu = 'T4';
 COMMIT;
+-- peaks of a device that were written down in GB say nothing of its memory, and keep nobody from learning of another
+SET client_min_messages = notice;
+BEGIN;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, peak_memory_mb) SELECT graph_id, 'A100-SXM4-40GB', 64, 'pytorch 1.13', 1, 4.2 FROM made;
+SELECT gpu FROM perfmodel.calibrate_memory() WHERE gpu IN ('T4', 'A100-SXM4-40GB', 'L4') ORDER BY gpu;
+SELECT count(*) AS stored FROM perfmodel.memory_factor WHERE gpu LIKE 'A100%';
+ROLLBACK;
+SET client_min_messages = warning;
 -- the same device with other software is known less well, and without the factors nothing is
 SELECT context_mb BETWEEN 800 AND 1000 AS of_the_device FROM perfmodel.predict_memory(:g, 'T4', 64, 'fp32');
 -- a factor that somebody set far below 1: the lower end is not above the peak
 UPDATE perfmodel.memory_factor SET factor = 1e-3, context_mb = 0 WHERE gpu = 'T4';
 SELECT low <= peak_mb AS low, peak_mb <= high AS high FROM perfmodel.predict_memory(:g, 'T4', 1, 'amp', framework => 'pytorch 1.13');
+-- the parts are none below 0, and add up to the peak
+UPDATE perfmodel.memory_factor SET factor = 0.7 WHERE gpu = 'T4';
+SELECT per, min(e.mb) >= 0 AS mb, min(e.share) >= 0 AS share, helper.close(sum(e.mb), min(m.peak_mb)) AS peak, min(e.mb) FILTER (WHERE part = 'cached segments') AS cached
+FROM unnest('{op,node}'::text[]) AS per, perfmodel.explain_memory(:g, 'T4', 64, 'amp', framework => 'pytorch 1.13', per => per) AS e,
+    perfmodel.predict_memory(:g, 'T4', 64, 'amp', framework => 'pytorch 1.13') AS m GROUP BY per ORDER BY per;
 DELETE FROM perfmodel.memory_factor;
 SELECT bool_and(n.peak_mb = b.peak_mb) AS as_before FROM before AS b JOIN made USING (graph_id), perfmodel.predict_memory(graph_id, 'T4', made.batch::int, 'amp', framework => 'pytorch 1.13') AS n;
 SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms, oom_batch) VALUES (%s, ''T4'', 8, 1, 8)', :g)) ~ 'profile_oom_batch_above' AS refused;

@@ -161,6 +161,8 @@ SELECT * FROM perfmodel.collect_from_jobs('pg_temp.typed', source => 'typed');
 SELECT gpu, batch, world_size, nodes, step_ms FROM perfmodel.profile WHERE source = 'typed';
 INSERT INTO perfmodel.nightly_log (action) VALUES ('running');
 SELECT helper.error_of($$SELECT perfmodel.nightly_start()$$);
+-- without a time to wait, none would see that another is running
+SELECT helper.error_of(format('SELECT perfmodel.nightly_start(max_wait => %L)', w)) FROM unnest('{NULL,0,-1 day,178000000 years}'::interval[]) AS w;
 ROLLBACK;
 
 -- in the background: it commits, waits for the training, and compares

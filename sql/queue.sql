@@ -220,6 +220,9 @@ SET client_min_messages = notice;
 SELECT note FROM perfmodel.queue_eta('coming', free => '{"RTX 3091": 4}', policy => 'fifo', at => '2026-01-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT note FROM perfmodel.queue_eta('late', free => '{"T4": 4, "A100": 1}', at => '2026-02-01 12:00+00') WHERE "position" IS NOT NULL;
 SELECT job_id, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node_gpus => '{T 44,T 44,A100}', node_free => '{4,4,4}', predictor => 'queue');
+-- of many kinds of devices that no job asks for, a few are named; to compare all with all would take gigabytes
+SELECT count(*) > 0 AS placed FROM perfmodel.place('to_place', nodes => ARRAY(SELECT 'n' || i FROM generate_series(1, 5000) AS i), node_gpus => ARRAY(SELECT format('T 44 %s', i) FROM generate_series(1, 5000) AS i),
+    node_free => array_fill(1, '{5000}'), predictor => 'queue');
 SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}', at => '2026-01-01') LIMIT 2;
 SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-03)"}', gpus => '{T4,T4}', at => '2026-01-02');
 SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => ARRAY(SELECT tstzrange('2025-01-01', '2025-01-02') FROM generate_series(1, 20000)), gpus => array_fill('T4'::text, '{20000}'), at => '2026-01-01');

@@ -181,6 +181,11 @@ BEGIN
         RAISE EXCEPTION 'cannot execute perfmodel.nightly() in a read-only transaction' USING ERRCODE = 'read_only_sql_transaction',
             HINT = 'It writes measurements, predictors and its log: call it on the primary, in a transaction that may write.';
     END IF;
+    -- without one, or with none, no call would see that another is running
+    IF max_wait IS NULL OR NOT (max_wait > '0' AND max_wait <= '100 years') THEN
+        RAISE EXCEPTION 'max_wait must be above 0 and at most 100 years, not %', coalesce(max_wait::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is how long a training may take, and how long another call stays away: ''8 hours'' where it is not given.';
+    END IF;
     -- a lock that only those who may write the log can take, unlike an advisory one
     BEGIN
         LOCK TABLE perfmodel.nightly_log IN SHARE ROW EXCLUSIVE MODE NOWAIT;

@@ -92,10 +92,10 @@ pm_proportion_bounds_sql(PG_FUNCTION_ARGS)
 	Datum		values[2];
 	bool		nulls[2] = {false};
 
-	if (!(k >= 0 && k <= n && n > 0 && n <= 1e12))
+	if (!(k >= 0 && k <= n && n > 0 && n <= PM_MOST_TRIALS))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("trials must be above 0 and at most 1e12, and successes between 0 and trials")));
+				 errmsg("trials must be above 0 and at most %g, and successes between 0 and trials", PM_MOST_TRIALS)));
 	if (!(level > 0 && level < 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

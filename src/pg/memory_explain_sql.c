@@ -110,17 +110,25 @@ sum_up(const asked_step *a, bool per_node, owner *owners)
 	return n;
 }
 
+/* Sums that differ by less are the same. */
+#define ROUNDING 1e-9
+
 /* What is no tensor of the simulation: the allocator's gaps, convolutions' scratch memory, the context. */
 static int
 add_outside(const asked_step *a, owner *owners, int n)
 {
 	pm_memory_estimate e;
 	double		tensors = 0;
+	double		taken;
 
 	for (int i = 0; i < n; i++)
 		tensors += owners[i].bytes;
 	pm_memory_estimate_at(a->m.plan, &a->m.question, &a->m.factors, 0.9, &e);
-	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "cached segments", -1, -1, 0, (e.peak_mb - e.context_mb - e.workspace_mb) * MB - tensors};
+	taken = fmax((e.peak_mb - e.context_mb - e.workspace_mb) * MB, 0);
+	/* the measurements of calibrate_memory() may say that all tensors together take less than the simulation has them take */
+	for (int i = 0; i < n && tensors > taken * (1 + ROUNDING); i++)
+		owners[i].bytes *= taken / tensors;
+	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "cached segments", -1, -1, 0, fmax(taken - tensors, 0)};
 	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "workspace", -1, -1, 0, e.workspace_mb * MB};
 	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "context", -1, -1, 0, e.context_mb * MB};
 	return n;

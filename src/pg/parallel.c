@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 
 #include "errors.h"
+#include "features/tokens.h"
 #include "members.h"
 #include "parallel.h"
 
@@ -146,11 +147,21 @@ pm_check_parallel(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(true);
 }
 
+static void
+check_batch(int batch)
+{
+	if (batch < 1 || batch > PM_MAX_BATCH)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("batch must be between 1 and %d, not %d", PM_MAX_BATCH, batch)));
+}
+
 /* total_batch(batch, world_size, parallel): samples between two updates; NULL where one of the first two is. */
 Datum
 pm_total_batch(PG_FUNCTION_ARGS)
 {
 	pm_parallel p = PM_PARALLEL_NONE;
+	pm_status	st = {PM_OK};
 	double		total;
 
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
@@ -158,8 +169,11 @@ pm_total_batch(PG_FUNCTION_ARGS)
 	if (!PG_ARGISNULL(2))
 		pm_parallel_from_jsonb(PG_GETARG_JSONB_P(2), &p);
 	p.world_size = PG_GETARG_INT32(1);
+	if (pm_parallel_check_numbers(&p, &st) != PM_OK)
+		pm_raise(&st);
+	check_batch(PG_GETARG_INT32(0));
 	total = (double) PG_GETARG_INT32(0) * PM_REPLICAS(&p) * p.accumulation;
-	if (fabs(total) > PG_INT32_MAX)
+	if (total > PG_INT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the batch of all devices is too large"),

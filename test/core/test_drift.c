@@ -363,6 +363,26 @@ test_bounds(void)
 	CHECK_NEAR(high, 1 - pow(0.05, 0.1), 1e-9);
 	pm_proportion_bounds(8.5, 10, 0.9, &low, &high);
 	CHECK(low > 0.5 && low < 0.85 && high > 0.9 && high < 1);
+	/* of a small share of a success in many trials, less than nothing is known */
+	pm_proportion_bounds(1e-3, 1e9, 0.9, &low, &high);
+	CHECK(low >= 0 && low <= 1e-12 && high > 1e-12 && high < 1e-8);
+}
+
+/* Of many trials the bounds are those of the normal distribution. */
+static void
+test_bounds_of_many(void)
+{
+	double		low, high;
+
+	for (double n = 1e6; n <= PM_MOST_TRIALS; n *= 10)
+		for (double share = 0.1; share < 1; share += 0.4)
+		{
+			double		spread = sqrt(share * (1 - share) / n);
+
+			pm_proportion_bounds(share * n, n, 0.9, &low, &high);
+			CHECK_NEAR((share - low) / spread, 1.644854, 0.006);
+			CHECK_NEAR((high - share) / spread, 1.644854, 0.006);
+		}
 }
 
 int
@@ -379,6 +399,7 @@ main(void)
 	test_cancel();
 	test_many_rows();
 	test_bounds();
+	test_bounds_of_many();
 	pm_arena_release(&arena);
 	return check_done("test_drift");
 }

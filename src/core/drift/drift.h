@@ -58,8 +58,10 @@ pm_code		pm_drift_run(const pm_drift_row *rows, int n, int calibration, pm_arena
  * Bounds of a probability of which k of n trials were successes, each passed
  * by at most (1 - level) / 2 (Clopper and Pearson 1934).  k may be a fraction,
  * where a trial is partly a success: a network of which some rows are covered.
- * 0 <= k <= n, n > 0, 0 < level < 1.
+ * 0 <= k <= n, 0 < n <= PM_MOST_TRIALS, 0 < level < 1.
  */
+#define PM_MOST_TRIALS 1e9		/* of more, rounding decides and the time is felt */
+
 void		pm_proportion_bounds(double k, double n, double level, double *low, double *high);
 
 #endif

@@ -6,11 +6,12 @@
 #include <float.h>
 #include <math.h>
 
-#define STEPS	200				/* of a continued fraction, and of a bisection */
+#define STEPS	2000			/* of a bisection */
 
 /*
  * The continued fraction of the incomplete beta function by the method of Lentz
- * (Numerical Recipes, 6.4); converges fast where x < (a + 1) / (a + b + 2).
+ * (Numerical Recipes, 6.4); converges where x < (a + 1) / (a + b + 2), in a
+ * number of steps that grows with the square root of the larger of a and b.
  */
 static double
 beta_fraction(double a, double b, double x)
@@ -18,8 +19,9 @@ beta_fraction(double a, double b, double x)
 	double		c = 1;
 	double		d = 1 / fmax(1 - (a + b) * x / (a + 1), DBL_MIN);
 	double		f = d;
+	int			steps = 200 + (int) (5 * sqrt(fmax(a, b)));
 
-	for (int m = 1; m <= STEPS; m++)
+	for (int m = 1; m <= steps; m++)
 	{
 		double		even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double		odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
@@ -60,7 +62,7 @@ beta_quantile(double a, double b, double p)
 	double		low = 0;
 	double		high = 1;
 
-	for (int i = 0; i < STEPS && high - low > 1e-12; i++)
+	for (int i = 0; i < STEPS && high - low > 1e-12 * high; i++)
 	{
 		double		middle = (low + high) / 2;
 

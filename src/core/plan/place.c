@@ -84,7 +84,7 @@ place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out
 		p->taken[node] = true;
 		p->free[node] -= part;
 		gpus -= part;
-		if (out->parts[job] % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+		if (pm_stopped(a, st))
 			return st->code;
 	}
 	return PM_OK;
@@ -109,7 +109,7 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine
 	{
 		const pm_queue_job *j = &jobs[order[k]];
 
-		if (k % PM_POLL_EVERY == 0 && pm_stopped(a, st))
+		if (pm_stopped(a, st))
 			return st->code;
 		if (j->elapsed_s >= 0 || all_free(&p, j->pool) < j->gpus)
 			continue;
