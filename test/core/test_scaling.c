@@ -509,6 +509,21 @@ test_overlap(void)
 	CHECK_EQ(pm_gpus_of_a_host(&f, 4), 4);
 }
 
+/* Of machines with one GPU and with two, the former's one adapter decides. */
+static void
+test_uneven_machines(void)
+{
+	pm_link_row fast[] = {{0, 200, NAN}};
+	pm_link_row slow[] = {{0, 20, NAN}};
+	pm_fabric	f = {
+		.intra = {"switch", PM_LINK_NVSWITCH, 1, fast},.inter = {"net", PM_LINK_INFINIBAND, 1, slow},.gpus_per_node = 8,.adapters = 8, PM_NOT_FITTED
+	};
+	double		even = pm_collective_us(PM_ALL_REDUCE, 1e9, 2, 2, &f);
+
+	CHECK(pm_collective_us(PM_ALL_REDUCE, 1e9, 3, 2, &f) > even);
+	CHECK(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 2, &f) < even);
+}
+
 /* On PCIe, messages pass the shared root as long as the link; a link that was measured has that in its bandwidth. */
 static void
 test_usual_host(void)
@@ -531,6 +546,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_usual_host();
+	test_uneven_machines();
 	test_link_rows();
 	test_measured_link();
 	test_nccl_constants();

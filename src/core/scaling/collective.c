@@ -161,7 +161,8 @@ find_route(int n, int nodes, const pm_fabric *f)
 	if (nodes > 1)
 	{
 		pm_link_row row = pm_link_for(&f->inter, nodes);
-		int			used = f->adapters < most ? f->adapters : most;
+		int			least = n / nodes;	/* GPUs of the emptiest machine, each of which drives one adapter */
+		int			used = f->adapters < least ? f->adapters : least;
 
 		r.inter_gbs = row.busbw_gbs * f->inter_factor * (nodes == 2 ? f->pair_factor : 1) * used;
 		r.gbs = fmin(r.gbs, r.inter_gbs);
