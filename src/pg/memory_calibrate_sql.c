@@ -142,25 +142,16 @@ store(const measured_row *r, const pm_memory_factors *f, const pm_memory_fit *fi
 	pm_run_store(&query, a.v, a.nulls, "memory_factor");
 }
 
-/* What the table lets a row have. Peaks in another unit, or those of other networks, are explained by nothing within that. */
-static bool
-can_store(const pm_memory_factors *f)
-{
-	return f->context_mb >= 0 && f->context_mb <= 1e6 && f->factor >= 1e-3 && f->factor <= 1e3 && f->workspace >= 0 && f->workspace <= 1e3 &&
-		f->need_factor >= 1e-3 && f->need_factor <= 1e3 && f->spread >= 0 && f->spread <= 10 &&
-		f->context_spread_mb >= 0 && f->context_spread_mb <= 1e6 && f->fit_spread >= 1e-4 && f->fit_spread <= 10;
-}
-
 /* The measurements of one device must not keep those of all others from being used. */
 static void
 tell_implausible(const measured_row *r, const pm_memory_fit *fit)
 {
 	ereport(NOTICE,
-			(errmsg("nothing is learned of the memory of \"%s\" in %s%s%s", pm_shown_name(r->gpu), r->dtype,
+			(errmsg("the memory factors of \"%s\" in %s%s%s are not changed", pm_shown_name(r->gpu), r->dtype,
 					r->framework[0] ? " with " : "", pm_shown_name(r->framework)),
-			 errdetail("No context and no factor make its %d peaks and %d batches that ran out of memory out of what is simulated; what was known of it stays.",
+			 errdetail("No plausible factors explain its %d measured peaks and %d batches that ran out of memory.",
 					   fit->peaks, fit->brackets),
-			 errhint("Look at its rows of perfmodel.profile: peak_memory_mb is in MB, that is in units of 2^20 bytes.")));
+			 errhint("Check its rows in perfmodel.profile: peak_memory_mb is in units of 2^20 bytes.")));
 }
 
 #define N_COLUMNS 10
@@ -209,7 +200,7 @@ calibrate(const measured_row *rows, int n, pm_rows_out *out)
 	pm_memory_shipped_factors(&m.question, &f);
 	if (pm_memory_calibrate(samples, n, pm_memory_capacity_mb(m.question.gpu), m.question.gpu->is_cpu, pm_workspace(), &f, &fit, &st) != PM_OK)
 		pm_raise(&st);
-	if (can_store(&f))
+	if (pm_memory_factors_plausible(&f))
 	{
 		store(&rows[0], &f, &fit);
 		report(out, &rows[0], &fit);

@@ -330,3 +330,11 @@ pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, 
 		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak memory or a batch that did not fit");
 	return PM_OK;
 }
+
+bool
+pm_memory_factors_plausible(const pm_memory_factors *f)
+{
+	return f->context_mb >= 0 && f->context_mb <= 1e6 && f->factor >= 1e-3 && f->factor <= 1e3 && f->workspace >= 0 && f->workspace <= 1e3 &&
+		f->need_factor >= 1e-3 && f->need_factor <= 1e3 && f->spread >= 0 && f->spread <= 10 &&
+		f->context_spread_mb >= 0 && f->context_spread_mb <= 1e6 && f->fit_spread >= 1e-4 && f->fit_spread <= 10;
+}

@@ -44,4 +44,10 @@ typedef struct pm_memory_fit
 pm_code		pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, bool is_cpu, pm_arena *a,
 								pm_memory_factors *f, pm_memory_fit *fit, pm_status *st);
 
+/*
+ * Whether factors are within the bounds of perfmodel.memory_factor (sql/install/memory.sql).  Peaks in another unit,
+ * or those of other networks, need factors outside of them.
+ */
+bool		pm_memory_factors_plausible(const pm_memory_factors *f);
+
 #endif

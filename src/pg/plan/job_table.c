@@ -79,7 +79,7 @@ column_named(const pm_job_table *t, const char *name)
 			return (pm_job_column) i;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("the argument \"%s\" has the unknown meaning \"%s\"", t->columns_argument, pm_shown_name(name)),
+			 errmsg("unknown meaning \"%s\" in the argument \"%s\"", pm_shown_name(name), t->columns_argument),
 			 errdetail("In this object, each key is a meaning and each value the name of a column. Give other objects by name, such as free => '{\"T4\": 4}'."),
 			 errhint("Known are %s.", pm_quoted_list(names, PM_N_COLUMNS))));
 }

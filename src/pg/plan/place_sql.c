@@ -99,7 +99,8 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 	}
 	if (unasked.more > 0)
 		ereport(NOTICE,
-				(errmsg("node_gpus names devices that no job asks for, of %d more machines", unasked.more)));
+				(errmsg_plural("%d more machine in \"node_gpus\" has a device that no job asks for",
+							   "%d more machines in \"node_gpus\" have devices that no job asks for", unasked.more, unasked.more)));
 }
 
 /* A kind of device that no machine has. */
