@@ -53,13 +53,17 @@ static int	n_rows;
 static int	n_models;
 static int	n_layouts;
 
-static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
+static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN, 0}};
 static const pm_fabric machine = {
 	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"infiniband", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, PM_NOT_FITTED
 };
 
-/* Jean Zay: four Omni-Path links of 100 Gb/s (train/tr11-176B-ml/README.md of bigscience-workshop/bigscience) */
-static const pm_link_row omnipath_100[] = {{0, 0.85 * 12.5, NAN}};
+/*
+ * Jean Zay: four Omni-Path links of 100 Gb/s (train/tr11-176B-ml/README.md of bigscience-workshop/bigscience).
+ * All-reduces on 16 and 32 A100 of four machines, for which NCCL took one of the links, reached 5.0 and 5.1 GB/s
+ * (experiments/bandwidth there).
+ */
+static const pm_link_row omnipath_100[] = {{0, 5.06, NAN, 0}};
 static const pm_fabric jean_zay = {
 	"jean zay", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"omnipath", PM_LINK_INFINIBAND, 1, omnipath_100}, 8, 4, 0, PM_NOT_FITTED
 };

@@ -16,9 +16,9 @@
 #include "links.h"
 #include "scaling/step.h"
 
-static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
-static const pm_link_row infiniband_100[] = {{0, 0.85 * 12.5, NAN}};
-static const pm_link_row v100_switch[] = {{0, 130, NAN}};
+static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN, 0}};
+static const pm_link_row infiniband_100[] = {{0, 0.85 * 12.5, NAN, 0}};
+static const pm_link_row v100_switch[] = {{0, 130, NAN, 0}};
 static const pm_fabric a100 = {
 	"a100", {"nvswitch", PM_LINK_NVSWITCH, 7, a100_rows}, {"net", PM_LINK_INFINIBAND, 1, infiniband_200}, 8, 8, 0, PM_NOT_FITTED
 };
@@ -29,7 +29,7 @@ static const pm_fabric dgx_2 = {
 	"dgx-2", {"nvswitch", PM_LINK_NVSWITCH, 1, v100_switch}, {"net", PM_LINK_INFINIBAND, 1, infiniband_100}, 16, 8, 0, PM_NOT_FITTED
 };
 
-static const pm_link_row pcie_4[] = {{0, 24, NAN}};
+static const pm_link_row pcie_4[] = {{0, 24, NAN, 0}};
 static const pm_fabric pcie = {
 	"pcie", {"pcie4", PM_LINK_PCIE, 1, pcie_4}, .gpus_per_node = 8,.adapters = 1,.host_s_per_gb = 1 / 24.0, PM_NOT_FITTED
 };

@@ -40,11 +40,11 @@ static struct
 };
 #define N_NETS ((int) (sizeof(nets) / sizeof(nets[0])))
 
-static const pm_link_row pcie3_row[] = {{0, 12, NAN}};
-static const pm_link_row ethernet_50[] = {{0, 0.85 * 6.25, NAN}};
-static const pm_link_row ethernet_25[] = {{0, 0.85 * 3.125, NAN}};
-static const pm_link_row infiniband_100[] = {{0, 0.85 * 12.5, NAN}};
-static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN}};
+static const pm_link_row pcie3_row[] = {{0, 12, NAN, 0}};
+static const pm_link_row ethernet_50[] = {{0, 0.85 * 6.25, NAN, 0}};
+static const pm_link_row ethernet_25[] = {{0, 0.85 * 3.125, NAN, 0}};
+static const pm_link_row infiniband_100[] = {{0, 0.85 * 12.5, NAN, 0}};
+static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN, 0}};
 
 #define ETHERNET(rows) {"net", PM_LINK_ETHERNET, 1, rows}
 #define INFINIBAND(rows) {"net", PM_LINK_INFINIBAND, 1, rows}

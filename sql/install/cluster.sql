@@ -7,6 +7,7 @@ CREATE TABLE perfmodel.interconnect (
                        CONSTRAINT interconnect_kind_known CHECK (kind IN ('nvlink', 'nvswitch', 'pcie', 'ethernet', 'infiniband')),
     gpus       integer NOT NULL DEFAULT 0 CONSTRAINT interconnect_gpus_in_range CHECK (gpus BETWEEN 0 AND 65536),
     busbw_gbs  float8  NOT NULL CONSTRAINT interconnect_busbw_gbs_in_range CHECK (busbw_gbs BETWEEN 1e-6 AND 1e6),
+    ring_gbs   float8  CONSTRAINT interconnect_ring_gbs_in_range CHECK (ring_gbs BETWEEN 1e-6 AND 1e6),
     latency_us float8  CONSTRAINT interconnect_latency_us_in_range CHECK (latency_us BETWEEN 0 AND 1e7),
     source     text,
     builtin    boolean NOT NULL DEFAULT false,
@@ -17,6 +18,7 @@ COMMENT ON COLUMN perfmodel.interconnect.name IS 'name of the link, which cluste
 COMMENT ON COLUMN perfmodel.interconnect.kind IS 'nvlink (no switch), nvswitch, pcie, ethernet or infiniband';
 COMMENT ON COLUMN perfmodel.interconnect.gpus IS 'number of GPUs (for a network: machines) that the row is for; 0: every number without a row of its own';
 COMMENT ON COLUMN perfmodel.interconnect.busbw_gbs IS 'bus bandwidth of a large all-reduce in GB/s, as nccl-tests print it; of one adapter';
+COMMENT ON COLUMN perfmodel.interconnect.ring_gbs IS 'bus bandwidth of all but all-reduces in GB/s, where the switch adds them up; NULL: busbw_gbs';
 COMMENT ON COLUMN perfmodel.interconnect.latency_us IS 'fixed time of an all-reduce in microseconds; NULL: computed from constants of NCCL';
 COMMENT ON COLUMN perfmodel.interconnect.source IS 'source of the figures';
 COMMENT ON COLUMN perfmodel.interconnect.builtin IS 'whether the row comes with the extension';
@@ -128,14 +130,21 @@ FROM (VALUES ('nvswitch-a100', 'nvswitch', 2, 192.9, 46.0), ('nvswitch-a100', 'n
              ('nvlink-v100', 'nvlink', 8, 136.1, 75.9)) AS v (name, kind, gpus, busbw, latency);
 INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin) VALUES
     ('nvswitch-v100', 'nvswitch', 0, 120, 'NCCL: 6 links of 20 GB/s', true),
-    ('nvswitch-h100', 'nvswitch', 0, 480, 'github NVIDIA/nccl-tests issue 212: 8 GPUs with NVLS (ring: 370)', true),
-    ('nvswitch-h200', 'nvswitch', 0, 475, 'github NVIDIA/nccl-tests issue 272: 8 GPUs', true),
     ('nvswitch-b200', 'nvswitch', 0, 722, 'NCCL: 18 links of 40.1 GB/s', true),
     ('nvlink-bridge-h100', 'nvlink', 0, 116, 'github NVIDIA/nccl-tests issue 194: a pair of H100 PCIe', true),
     ('nvlink-bridge-rtx-3090', 'nvlink', 0, 48, 'NCCL: 4 links of 12 GB/s', true),
     ('pcie3', 'pcie', 0, 12, 'NCCL: PCIe 3.0 x16', true),
     ('pcie4', 'pcie', 0, 24, 'NCCL: PCIe 4.0 x16', true),
-    ('pcie5', 'pcie', 0, 48, 'NCCL: PCIe 5.0 x16', true);
+    ('pcie5', 'pcie', 0, 48, 'NCCL: PCIe 5.0 x16', true),
+    ('omnipath-100g', 'infiniband', 0, 5.06, 'github bigscience-workshop/bigscience, experiments/bandwidth: 32 A100 of Jean Zay over one adapter', true);
+-- These switches add up gradients themselves (NVLS). Then an all-reduce sends the
+-- message once through the link of a GPU, whatever the number of GPUs, so that its
+-- bus bandwidth falls with (n - 1) / n; NCCL takes a ring where that is faster.
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, ring_gbs, source, builtin)
+SELECT name, 'nvswitch', n, greatest(370, pg_catalog.round(of_8 * (n - 1) / n * 8 / 7, 1)), 370,
+       'github NVIDIA/nccl-tests issue ' || issue || ' of 8 GPUs with NVLS, others computed; 370 GB/s by rings: issue 212', true
+FROM (VALUES ('nvswitch-h100', 480.0, '212: 480 GB/s'), ('nvswitch-h200', 475.0, '272: 475 GB/s')) AS v (name, of_8, issue),
+     pg_catalog.generate_series(2, 8) AS n;
 -- 85 % of the line rate: two and three nodes of 8 A100 with 4 x 200 Gbit/s reached 85 to 86 of 100 GB/s
 -- (github NVIDIA/nccl-tests issues 175 and 119).
 INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin)

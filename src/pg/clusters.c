@@ -63,7 +63,7 @@ static void
 read_links(void)
 {
 	static pm_plan query = {
-		"SELECT name, kind, gpus::pg_catalog.float8, busbw_gbs, latency_us FROM perfmodel.interconnect ORDER BY name, gpus"
+		"SELECT name, kind, gpus::pg_catalog.float8, busbw_gbs, latency_us, coalesce(ring_gbs, 0) FROM perfmodel.interconnect ORDER BY name, gpus"
 	};
 	MemoryContext old;
 	pm_link_row *rows;
@@ -82,7 +82,7 @@ read_links(void)
 				.name = name, .kind = kind_named(pm_value_text(i, 2, cxt)), .rows = &rows[i]
 			};
 		links[n_links - 1].n_rows++;
-		rows[i] = (pm_link_row) {(int) pm_value_float8(i, 3), pm_value_float8(i, 4), pm_value_float8(i, 5)};
+		rows[i] = (pm_link_row) {(int) pm_value_float8(i, 3), pm_value_float8(i, 4), pm_value_float8(i, 5), pm_value_float8(i, 6)};
 	}
 	MemoryContextSwitchTo(old);
 }

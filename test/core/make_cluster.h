@@ -11,9 +11,9 @@
 
 static pm_arena arena;
 
-static const pm_link_row switch_rows[] = {{2, 200, 50}, {4, 220, 60}, {8, 230, 80}};
-static const pm_link_row any_row[] = {{0, 12, NAN}};
-static const pm_link_row net_row[] = {{0, 10, NAN}};
+static const pm_link_row switch_rows[] = {{2, 200, 50, 0}, {4, 220, 60, 0}, {8, 230, 80, 0}};
+static const pm_link_row any_row[] = {{0, 12, NAN, 0}};
+static const pm_link_row net_row[] = {{0, 10, NAN, 0}};
 
 static inline pm_fabric
 fabric_of(pm_link_kind kind, int n_rows, const pm_link_row *rows, int per_node)

@@ -212,7 +212,7 @@ test_stored(void)
 
 /* ---- a cluster ---- */
 
-static const pm_link_row switch_rows[] = {{2, 190, 46}, {4, 218, 54}, {8, 227, 78}};
+static const pm_link_row switch_rows[] = {{2, 190, 46, 0}, {4, 218, 54, 0}, {8, 227, 78, 0}};
 
 static pm_fabric
 machine(void)

@@ -56,6 +56,23 @@ test_nccl_constants(void)
 	CHECK(us > 1e9 / 10e3 && us < 1.01 * 1e9 / 10e3);
 }
 
+/* A switch that adds up helps all-reduces only; what else is sent has the bandwidth of the wires. */
+static void
+test_adding_switch(void)
+{
+	pm_link_row rows[] = {{2, 370, NAN, 370}, {8, 480, NAN, 370}};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 2, rows, 8);
+	double		bytes = 1e10;
+
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 8, 1, &f) * 480e3 / (1.75 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 8, 1, &f) * 370e3 / (0.875 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_REDUCE_SCATTER, bytes, 5, 1, &f) * 370e3 / (0.8 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, bytes, 8, 1, &f) * 370e3 / (0.875 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_SEND_RECV, bytes, 2, 1, &f) * 370e3 / bytes, 1, 0.01);
+	f.intra_factor = 0.5;
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 8, 1, &f) * 185e3 / (0.875 * bytes), 1, 0.01);
+}
+
 /* More bytes never take less, whatever the collective and the cluster. */
 static void
 test_monotone(void)
@@ -513,8 +530,8 @@ test_overlap(void)
 static void
 test_uneven_machines(void)
 {
-	pm_link_row fast[] = {{0, 200, NAN}};
-	pm_link_row slow[] = {{0, 20, NAN}};
+	pm_link_row fast[] = {{0, 200, NAN, 0}};
+	pm_link_row slow[] = {{0, 20, NAN, 0}};
 	pm_fabric	f = {
 		.intra = {"switch", PM_LINK_NVSWITCH, 1, fast},.inter = {"net", PM_LINK_INFINIBAND, 1, slow},.gpus_per_node = 8,.adapters = 8, PM_NOT_FITTED
 	};
@@ -528,7 +545,7 @@ test_uneven_machines(void)
 static void
 test_usual_host(void)
 {
-	pm_link_row rows[] = {{4, 6, 50}, {8, 12, NAN}};
+	pm_link_row rows[] = {{4, 6, 50, 0}, {8, 12, NAN, 0}};
 	pm_link		link = {"pcie3", PM_LINK_PCIE, 2, rows};
 	pm_fabric	f = {.intra = link,.gpus_per_node = 8,.comm_error = 1,.steal = 3};
 
@@ -550,6 +567,7 @@ main(void)
 	test_link_rows();
 	test_measured_link();
 	test_nccl_constants();
+	test_adding_switch();
 	test_monotone();
 	test_buckets();
 	test_few_samples();

@@ -117,6 +117,7 @@ pm_link_for(const pm_link *link, int gpus)
 		at = (double) (gpus - below->gpus) / (above->gpus - below->gpus);
 		r.busbw_gbs = below->busbw_gbs + at * (above->busbw_gbs - below->busbw_gbs);
 		r.latency_us = below->latency_us + at * (above->latency_us - below->latency_us);
+		r.ring_gbs = below->ring_gbs + at * (above->ring_gbs - below->ring_gbs);
 	}
 	r.gpus = gpus;
 	return r;
@@ -128,6 +129,15 @@ pm_usual_host_s_per_gb(const pm_link *intra, int gpus)
 	pm_link_row row = pm_link_for(intra, gpus);
 
 	return intra->kind == PM_LINK_PCIE && isnan(row.latency_us) ? 1 / row.busbw_gbs : 0;
+}
+
+/* The bus bandwidth of the GPUs of one machine. */
+static double
+intra_gbs(const pm_fabric *f, pm_collective op, int gpus)
+{
+	pm_link_row row = pm_link_for(&f->intra, gpus);
+
+	return (op != PM_ALL_REDUCE && row.ring_gbs > 0 ? row.ring_gbs : row.busbw_gbs) * f->intra_factor;
 }
 
 /* What a collective has to go through. */
@@ -143,7 +153,7 @@ typedef struct route
 } route;
 
 static route
-find_route(int n, int nodes, const pm_fabric *f)
+find_route(pm_collective op, int n, int nodes, const pm_fabric *f)
 {
 	route		r = {.n = n, .nodes = nodes, .ppn = (double) n / nodes, .inter_gbs = INFINITY, .gbs = INFINITY,
 	.measured_us = NAN};
@@ -152,11 +162,9 @@ find_route(int n, int nodes, const pm_fabric *f)
 	r.intra = f->intra.kind == PM_LINK_PCIE ? PCIE : NVLINK;
 	if (most > 1)
 	{
-		pm_link_row row = pm_link_for(&f->intra, most);
-
-		r.gbs = row.busbw_gbs * f->intra_factor;
+		r.gbs = intra_gbs(f, op, most);
 		if (nodes == 1)
-			r.measured_us = row.latency_us;
+			r.measured_us = pm_link_for(&f->intra, most).latency_us;
 	}
 	if (nodes > 1)
 	{
@@ -233,14 +241,14 @@ modelled_us(const route *r, pm_collective op, double bytes, double latency_facto
 
 /* Every GPU sends to every other one; what leaves a machine shares its adapters. */
 static double
-all_to_all_us(const route *r, double bytes, double intra_gbs, double latency_factor)
+all_to_all_us(const route *r, double bytes, double inside_gbs, double latency_factor)
 {
 	double		outside = bytes * (r->n - r->ppn) / r->n;
 	double		inside = bytes * (r->ppn - 1) / r->n;
 	int			net = r->nodes > 1 ? NET : r->intra;
 	double		fixed = base_us[RING][SIMPLE] + step_us[net][RING][SIMPLE];
 
-	return fixed * latency_factor + fmax(outside * r->ppn / (1000 * r->inter_gbs), inside / (1000 * intra_gbs));
+	return fixed * latency_factor + fmax(outside * r->ppn / (1000 * r->inter_gbs), inside / (1000 * inside_gbs));
 }
 
 static double
@@ -248,7 +256,7 @@ send_recv_us(const route *r, const pm_fabric *f, double bytes)
 {
 	bool		inside = r->nodes == 1;
 	double		fixed = base_us[RING][SIMPLE] + step_us[inside ? r->intra : NET][RING][SIMPLE];
-	double		gbs = inside ? pm_link_for(&f->intra, 2).busbw_gbs * f->intra_factor
+	double		gbs = inside ? intra_gbs(f, PM_SEND_RECV, 2)
 		: pm_link_for(&f->inter, 2).busbw_gbs * f->inter_factor;
 
 	return fixed * f->latency_factor + bytes / (1000 * gbs);
@@ -261,12 +269,11 @@ pm_collective_us(pm_collective op, double bytes, int n, int nodes, const pm_fabr
 
 	if (n <= 1 || bytes <= 0)
 		return 0;
-	r = find_route(n, nodes, f);
+	r = find_route(op, n, nodes, f);
 	if (op == PM_SEND_RECV)
 		return send_recv_us(&r, f, bytes);
 	if (op == PM_ALL_TO_ALL)
-		return all_to_all_us(&r, bytes, r.ppn > 1 ? pm_link_for(&f->intra, (int) ceil(r.ppn)).busbw_gbs * f->intra_factor : INFINITY,
-							 f->latency_factor);
+		return all_to_all_us(&r, bytes, r.ppn > 1 ? intra_gbs(f, op, (int) ceil(r.ppn)) : INFINITY, f->latency_factor);
 	if (!isnan(r.measured_us))
 	{
 		/* half of the steps of an all-reduce, the same start */
