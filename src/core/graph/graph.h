@@ -41,6 +41,7 @@ typedef struct pm_attrs
 	int64_t		num_layers;
 	bool		bidirectional;
 	int64_t		num_heads;		/* Attention; 0: absent */
+	bool		is_causal;		/* Attention: a query sees the keys up to its own place only */
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
 	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;

@@ -146,6 +146,21 @@ read_attr_int(pm_json *r, const char *key, int64_t *value)
 	return pm_json_int(r, key, value);
 }
 
+/* true, false, or a number, which is true unless it is 0. */
+static bool
+read_attr_flag(pm_json *r, const char *key, bool *value)
+{
+	char		c = pm_json_peek(r);
+	int64_t		number = *value;
+
+	if (c == 't' || c == 'f')
+		return pm_json_bool(r, key, value);
+	if (!read_attr_int(r, key, &number))
+		return false;
+	*value = number != 0;
+	return true;
+}
+
 static bool
 read_direction(pm_json *r, bool *bidirectional)
 {
@@ -179,6 +194,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_int(r, "attrs.num_layers", &a->num_layers);
 	if (strcmp(key, "num_heads") == 0)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
+	if (strcmp(key, "is_causal") == 0)
+		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
 	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)
 		return read_list(r, &l->alpha);
 	if (strcmp(key, "perm") == 0)

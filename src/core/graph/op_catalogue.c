@@ -106,7 +106,8 @@ static const pm_op_row catalogue[] =
 	{"Gemm", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	/* directly below Gemm, as its trait says (test/core/test_op_work.c) */
 	{"MatMul", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, PM_OP_OWN_AS_ABOVE, 1, 0},
-	{"Attention", ATTN, F_ATTN, 4, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
+	/* fused: two products, whose scores never reach memory, and not a softmax */
+	{"Attention", GEMM, F_ATTN, 4, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	{"LSTM", RECUR, F_RNN, 4, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
 	{"GRU", RECUR, F_RNN, 3, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
 	{"RNN", RECUR, F_RNN, 1, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},

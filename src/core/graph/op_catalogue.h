@@ -20,7 +20,7 @@ typedef enum pm_class
 	PM_CLASS_NORM,
 	PM_CLASS_ELEMENTWISE,
 	PM_CLASS_POOL,				/* pooling and reductions */
-	PM_CLASS_ATTENTION,			/* softmax, fused attention */
+	PM_CLASS_ATTENTION,			/* softmax */
 	PM_CLASS_EMBEDDING,
 	PM_CLASS_MOVE,				/* copies, and every operator that is not known */
 	PM_CLASS_RECURRENT,
@@ -70,7 +70,7 @@ typedef enum pm_flop_rule
 	PM_FLOPS_CONV_TRANSPOSE,	/* 2 input elements times kernel elements of one input channel */
 	PM_FLOPS_GEMM,				/* 2 M N K */
 	PM_FLOPS_RNN,				/* 2 steps times elements of the matrices; the factor is the number of gates */
-	PM_FLOPS_ATTENTION			/* 4 b h S S dh: scores and their product with the values */
+	PM_FLOPS_ATTENTION			/* 4 b h S S dh: scores and their product with the values; S (S + 1) / 2 pairs if it is causal */
 } pm_flop_rule;
 
 /* Forward elements moved. */

@@ -249,7 +249,7 @@ pm_node_geometry(const pm_graph *g, int i, int64_t batch, pm_geometry *geo)
 		conv_geometry(g, n, row, batch, geo);
 	else if (row->flops == PM_FLOPS_GEMM)
 		gemm_geometry(g, n, batch, geo);
-	else if (row->class == PM_CLASS_ATTENTION)
+	else if (row->class == PM_CLASS_ATTENTION || row->flops == PM_FLOPS_ATTENTION)
 		attention_geometry(g, n, row, geo);
 	else
 		plain_geometry(g, n, geo);

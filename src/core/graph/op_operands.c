@@ -188,6 +188,19 @@ pm_attention_keys(const pm_graph *g, const pm_node *n, int64_t batch)
 }
 
 double
+pm_attention_seen(const pm_graph *g, const pm_node *n, int64_t batch)
+{
+	double		keys = pm_attention_keys(g, n, batch);
+	pm_operand	out = pm_output_operand(n);
+	double		queries = pm_dim_at(&out, -2, batch);
+
+	if (!n->attrs.is_causal || queries <= 0)
+		return keys;
+	/* query i of the first `keys` sees i keys, and each further one all of them */
+	return queries <= keys ? (queries + 1) / 2 : keys - keys * (keys - 1) / (2 * queries);
+}
+
+double
 pm_window(const pm_node *n)
 {
 	double		count = 1;

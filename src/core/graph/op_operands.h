@@ -50,5 +50,10 @@ double		pm_kernel_depth(const pm_node *n, const pm_operands *o);
 double		pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch);
 /* Length of the key sequence of a fused attention at the given batch. */
 double		pm_attention_keys(const pm_graph *g, const pm_node *n, int64_t batch);
+/*
+ * Keys that a query of a fused attention sees, in the mean over its queries: all, or, if the attention is causal, those up
+ * to the query's own place, which leaves out about half.
+ */
+double		pm_attention_seen(const pm_graph *g, const pm_node *n, int64_t batch);
 
 #endif

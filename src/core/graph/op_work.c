@@ -92,7 +92,7 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 		case PM_FLOPS_RNN:
 			return 2 * pm_rnn_tokens(n, batch) * pm_rnn_matrices(g, n, f);
 		case PM_FLOPS_ATTENTION:
-			return f * pm_node_count(n, batch) * pm_attention_keys(g, n, batch);
+			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch);
 	}
 	return 0;
 }
@@ -257,6 +257,12 @@ add_launches(pm_work *w, double launches, double read, double written, double co
 	w->kernels_backward += launches;
 }
 
+/*
+ * Fused attention does not keep its scores: the backward pass computes them again.  That makes five products of the size of
+ * the two of the forward pass (Dao et al. 2022, algorithm 4), which is 1.25 times as much as two passes.
+ */
+#define ATTENTION_BACK 1.25
+
 static void
 product_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, double bytes, const widths *e,
 			 pm_work *w)
@@ -264,7 +270,7 @@ product_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm
 	double		times = gradients(g, n, row, o);
 	double		own = o->kernel.shape != NULL && o->kernel.input < 0 && o->kernel.grad ? 1 : 0;
 
-	w->flops_backward += times * w->flops_forward;
+	w->flops_backward += times * w->flops_forward * (row->flops == PM_FLOPS_ATTENTION ? ATTENTION_BACK : 1);
 	w->bytes_backward += times * bytes;
 	w->kernels_backward += row->kernels_back + times * (row->flops == PM_FLOPS_RNN ? w->kernels_forward : row->kernels);
 	if (pm_is_product(row) && n->n_weights > own)
