@@ -1,19 +1,10 @@
 -- Graphs of language models from their sizes, for those who have the sizes and not the model.
 
--- A node of a document: inputs are those of the layer, from its first node on, and of what stands before it (-1).
-CREATE FUNCTION perfmodel.decoder_node(id integer, op text, inputs integer[], shape integer[], more jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 10
-BEGIN ATOMIC
-    SELECT jsonb_build_object('id', id, 'op', op, 'inputs', to_jsonb(inputs), 'shape', to_jsonb(1 || shape), 'batch_dim', 0)
-           || CASE WHEN decoder_node.more->>'module' = '' THEN decoder_node.more - 'module' ELSE coalesce(decoder_node.more, '{}') END;
-END;
-COMMENT ON FUNCTION perfmodel.decoder_node(integer, text, integer[], integer[], jsonb) IS 'a part of decoder_graph: one node of the document';
-
+-- Inputs count from the first node of the layer; -1 is what the layer reads.
 CREATE FUNCTION perfmodel.decoder_layer(style text, s integer, h integer, heads integer, kv_heads integer, wide integer)
     RETURNS TABLE (at integer, op text, inputs integer[], shape integer[], more jsonb)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 100 ROWS 30
 BEGIN ATOMIC
-    -- inputs count from the first node of the layer; -1 is what the layer reads
     WITH d AS (SELECT h / heads AS d, h / heads * kv_heads AS kv)
     SELECT n.at, n.op, n.inputs, n.shape, n.more || jsonb_build_object('module', n.module)
     FROM d, LATERAL (VALUES
@@ -66,7 +57,7 @@ BEGIN ATOMIC
     WHERE style = 'llama';
 END;
 COMMENT ON FUNCTION perfmodel.decoder_layer(text, integer, integer, integer, integer, integer) IS
-    'a part of decoder_graph: the operators of one layer; inputs count from its first one, and -1 is what the layer reads';
+    'a part of decoder_graph: the operators of one layer, in order; an input of -1 is what the layer reads';
 
 CREATE FUNCTION perfmodel.decoder_graph(name text, layers integer, hidden integer, heads integer, sequence integer, vocabulary integer,
                                         style text DEFAULT 'gpt', kv_heads integer DEFAULT NULL, feed_forward integer DEFAULT NULL, tied boolean DEFAULT NULL) RETURNS jsonb
@@ -112,7 +103,7 @@ BEGIN
                          CASE WHEN coalesce(tied, style = 'gpt') THEN '{"attrs": {"tied": 1}}' ELSE '{}'::jsonb END FROM start AS s
     )
     SELECT jsonb_build_object('format', 'perfmodel-graph/1', 'name', name, 'source', 'perfmodel.decoder_graph',
-                              'nodes', jsonb_agg(perfmodel.decoder_node(n.id, n.op, n.inputs, n.shape, n.more) ORDER BY n.id))
+                              'nodes', jsonb_agg(jsonb_build_object('id', n.id, 'op', n.op, 'inputs', n.inputs, 'shape', 1 || n.shape, 'batch_dim', 0) || n.more ORDER BY n.id))
     INTO result FROM node AS n;
     RETURN result;
 END $$;

@@ -318,6 +318,35 @@ test_folding(void)
 	check_folded(FLAT "input m 9 N,8;scalar v -1;node Where m,v,x -> y;output y", "aten::masked_fill");
 }
 
+/* Whether a query of the model's attention sees earlier keys only. */
+static void
+check_causal(const char *model, bool want)
+{
+	imported	m;
+	bool		seen = false;
+
+	import(model, -1, &m);
+	CHECK_EQ(m.code, PM_OK);
+	for (int i = 0; m.code == PM_OK && i < m.g.n_nodes; i++)
+		if (strcmp(m.g.nodes[i].op_name, "Attention") == 0)
+		{
+			seen = true;
+			CHECK_EQ(m.g.nodes[i].attrs.is_causal, want);
+		}
+	CHECK(seen);
+	pm_arena_release(&m.arena);
+}
+
+static void
+test_causal(void)
+{
+	check_causal(SEQ "node Attention x,x,x -> y q_num_heads=2 kv_num_heads=2 is_causal=1;output y", true);
+	check_causal(SEQ "node Attention x,x,x -> y q_num_heads=2 kv_num_heads=2;output y", false);
+	check_causal(SEQ "init w 1 8,24;init b 1 24;node Attention x,w,b -> y num_heads=2 unidirectional=1" MS ";output y", true);
+	check_causal(SEQ "node MultiHeadAttention x,x,x -> y num_heads=2" MS ";output y", false);
+	check_causal(SEQ "input k 1 N,6,4;node GroupQueryAttention x,k,k -> y num_heads=4 kv_num_heads=2" MS ";output y", true);
+}
+
 /* ---------- the batch ---------- */
 
 static void
@@ -540,6 +569,7 @@ test_modules(void)
 int
 main(void)
 {
+	test_causal();
 	test_operators();
 	test_folding();
 	test_batch();

@@ -375,7 +375,8 @@ test_attention(void)
 		 "{'id':3,'op':'Softmax','inputs':[1],'shape':[1,8,256,64],'batch_dim':0,'attrs':{'axis':-1}}");
 	w = work(2, 3, PM_AMP, PM_SGD);
 	CHECK_EQ(w.flops_forward, 4. * 3 * 8 * 128 * 256 * 64);
-	CHECK_EQ(w.flops_backward, 2 * w.flops_forward);
+	/* scores are computed again: five products instead of two */
+	CHECK_EQ(w.flops_backward, 2.5 * w.flops_forward);
 	/* keys and values are one tensor here; both inputs are cast */
 	CHECK_EQ(w.bytes_forward, 2 * 3. * 8 * 64 * (128 + 256 + 128) + 6 * 3. * 8 * 64 * (128 + 256));
 	geo = geometry(2, 3);
@@ -385,6 +386,38 @@ test_attention(void)
 	CHECK_EQ(w.bytes_forward, 4 * 2 * 3. * 8 * 256 * 64);	/* softmax stays in FP32 */
 	geo = geometry(3, 3);
 	CHECK(geo.heads == 8 && geo.seq_len == 64);
+}
+
+/* Query i of a causal attention sees keys 1 to i. */
+static void
+test_causal_attention(void)
+{
+	static const char *const attrs[] = {"'is_causal':1", "'is_causal':true", "'is_causal':0", "'is_causal':false", "'ratio':0.1"};
+	double		square[5];
+	pm_work		w;
+
+	for (int i = 0; i < 5; i++)
+	{
+		char		nodes[512];
+
+		snprintf(nodes, sizeof(nodes), "{'id':0,'op':'Input','inputs':[],'shape':[1,8,128,64],'batch_dim':0},"
+				 "{'id':1,'op':'Attention','inputs':[0,0,0],'shape':[1,8,128,64],'batch_dim':0,'attrs':{%s}}", attrs[i]);
+		load(nodes);
+		square[i] = work(1, 3, PM_AMP, PM_SGD).flops_forward;
+	}
+	CHECK_EQ(square[0], 4. * 3 * 8 * 64 * (128 * 129 / 2));
+	CHECK_EQ(square[1], square[0]);
+	CHECK_EQ(square[2], 4. * 3 * 8 * 64 * 128 * 128);
+	CHECK(square[3] == square[2] && square[4] == square[2]);
+	/* more keys than queries, and fewer */
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8,128,64],'batch_dim':0},"
+		 "{'id':1,'op':'Tile','inputs':[0],'shape':[1,8,256,64],'batch_dim':0,'weights':[[1]]},"
+		 "{'id':2,'op':'Attention','inputs':[0,1,1],'shape':[1,8,128,64],'batch_dim':0,'attrs':{'is_causal':1}},"
+		 "{'id':3,'op':'Attention','inputs':[1,0,0],'shape':[1,8,256,64],'batch_dim':0,'attrs':{'is_causal':1}}");
+	w = work(2, 1, PM_AMP, PM_SGD);
+	CHECK_EQ(w.flops_forward, 4. * 8 * 64 * (128 * 129 / 2));
+	w = work(3, 1, PM_AMP, PM_SGD);
+	CHECK_EQ(w.flops_forward, 4. * 8 * 64 * (128 * 129 / 2 + 128 * 128));
 }
 
 #define X 1605632.0					/* 2 * 64 * 112 * 112 */
@@ -648,6 +681,7 @@ main(void)
 	test_recurrent();
 	test_unrolled();
 	test_attention();
+	test_causal_attention();
 	test_simple();
 	test_difference();
 	test_reading();

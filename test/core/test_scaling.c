@@ -252,6 +252,55 @@ test_steps(void)
 	CHECK(scaled(&j, &f, p).step_ms >= scaled(&j, &f, p).comm_ms);
 }
 
+/* In 16 bits, gradients take half of the time, with zero 3 weights, too; what has 16 bits already takes no less. */
+static void
+test_16_bits(void)
+{
+	pm_step_shape s = {.n = 2,.message_bytes = 1e6,.gradient_bytes = 2e9,.step_ms = 90,.forward_ms = 30,.backward_ms = 60,.bytes = {1e9, 1e9},.bucket_ms = {30, 30}};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+
+	f.latency_factor = 0;
+	for (int zero = 0; zero <= 3; zero += 3)
+	{
+		pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+		pm_scaled	wide;
+		pm_scaled	half;
+		pm_scaled	narrow;
+
+		s.narrow = false;
+		pm_scaled_step(&s, &p, &f, 1, &wide);
+		p.compress = true;
+		pm_scaled_step(&s, &p, &f, 1, &half);
+		CHECK_NEAR(half.comm_ms, wide.comm_ms / 2, 1e-9 * wide.comm_ms);
+		s.narrow = true;
+		pm_scaled_step(&s, &p, &f, 1, &narrow);
+		CHECK_NEAR(narrow.comm_ms, wide.comm_ms, 1e-9 * wide.comm_ms);
+	}
+}
+
+/* With zero 3, a message has the weights of a layer of a transformer. */
+static void
+test_messages_of_layers(void)
+{
+	pm_step_shape s = {.n = 1,.message_bytes = 1e6,.gradient_bytes = 1e9,.step_ms = 90,.forward_ms = 30,.backward_ms = 60,.bytes = {1e9},.bucket_ms = {60}};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_scaled	by_size;
+	pm_scaled	by_layer;
+
+	pm_scaled_step(&s, &p, &f, 1, &by_size);
+	s.layers = 10;
+	pm_scaled_step(&s, &p, &f, 1, &by_layer);
+	/* 1,000 messages of 1 MB become 10: gathered twice, scattered once, with half of the fixed time of an all-reduce each */
+	CHECK_NEAR(by_size.comm_ms - by_layer.comm_ms, 3 * 990 * (80 + 8.4) / 2 / 1000, 1e-6);
+	/* gradients of replicas travel in buckets all the same */
+	p.zero = 0;
+	pm_scaled_step(&s, &p, &f, 1, &by_layer);
+	s.layers = 0;
+	pm_scaled_step(&s, &p, &f, 1, &by_size);
+	CHECK_EQ(by_size.comm_ms, by_layer.comm_ms);
+}
+
 /* More GPUs never make a step of equal batches shorter; a wider link never longer. */
 static void
 test_order(void)
@@ -573,6 +622,8 @@ main(void)
 	test_few_samples();
 	test_steps();
 	test_order();
+	test_16_bits();
+	test_messages_of_layers();
 	test_refused();
 	test_divided();
 	test_groups_share_adapters();

@@ -99,7 +99,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	/* every full bucket but the first has at least `limit` */
 	int			room = 3 + (int) fmin(total / limit, PM_MAX_BUCKETS - 2);
 
-	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB};
+	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB, .narrow = element_bytes(dtype) == 2};
 	b->bytes = PM_NEW_PACKED(a, double, room);
 	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
 	b->head = PM_NEW_PACKED(a, float, s->n);

@@ -19,6 +19,7 @@ typedef struct pm_buckets
 	int			n;
 	int			tokens;
 	double		bucket_mb;		/* that it was built for */
+	bool		narrow;			/* gradients have 16 bits, not 32 */
 	double	   *bytes;			/* [n] of gradients, in the order in which they are sent */
 	float	   *done;			/* [n, tokens] copies of a token whose backward pass ends between bucket k - 1 and k */
 	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */

@@ -76,7 +76,7 @@ gradients_ms(const division *d, double share)
 {
 	int			copies = PM_REPLICAS(d->p);
 	int			nodes = nodes_of(copies, copies * d->p->tp, d->f);
-	double		bytes = d->s->gradient_bytes * share / d->p->tp * (d->p->compress ? 0.5 : 1);
+	double		bytes = d->s->gradient_bytes * share / d->p->tp * pm_travelling(d->s, d->p);
 	pm_fabric	f = links_of_group(d, (copies + nodes - 1) / nodes);
 	double		us = pm_collective_us(PM_ALL_REDUCE, bytes, copies, nodes, &f);
 

@@ -15,7 +15,7 @@ typedef struct pm_parallel
 	int			nodes;			/* machines; 0: as few as have room */
 	int			accumulation;	/* batches that are added up before an update; in a pipeline its micro-batches */
 	int			zero;			/* what is divided among the GPUs: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP) */
-	bool		compress;		/* gradients travel in 16 bits */
+	bool		compress;		/* gradients travel in 16 bits, and with zero 3 weights, too */
 	double		bucket_mb;		/* of gradients in one message */
 	int			tp;				/* GPUs that share each layer of a transformer (tensor parallel) */
 	int			pp;				/* groups of layers, one after the other on GPUs of their own (pipeline) */
@@ -48,6 +48,7 @@ typedef struct pm_step_shape
 	int			layers;
 	double		activation_bytes;	/* of a batch, from a layer to the next */
 	double		gradient_bytes;
+	bool		narrow;			/* gradients have 16 bits already */
 	double		head_ms;		/* of forward and backward pass, behind the layers: on the last stage alone */
 	double		undivided_ms;	/* of forward and backward pass: work that every GPU does in full with tensor parallelism */
 	double		launch_ms;		/* forward and backward pass take at least so long: their kernels have to be launched */
@@ -59,5 +60,12 @@ typedef struct pm_step_shape
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;
+
+/* Share of the bytes of gradients that travels. */
+static inline double
+pm_travelling(const pm_step_shape *s, const pm_parallel *p)
+{
+	return p->compress && !s->narrow ? 0.5 : 1;
+}
 
 #endif

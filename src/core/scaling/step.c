@@ -21,6 +21,7 @@ typedef struct timeline
 	const pm_parallel *p;
 	const pm_fabric *f;
 	double		comm_factor;
+	double		message_bytes;
 	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
 	double		comm_ms;		/* so far */
 	bool		summed;			/* whether what follows is known */
@@ -31,7 +32,7 @@ typedef struct timeline
 static double
 bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 {
-	double		messages = fmax(1, rint(t->s->bytes[k] / fmax(t->s->message_bytes, 1)));
+	double		messages = fmax(1, rint(t->s->bytes[k] / fmax(t->message_bytes, 1)));
 	double		bytes = t->s->bytes[k] * share / messages;
 	double		us = pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f);
 	double		ms = messages * us * t->comm_factor / 1000;
@@ -86,7 +87,7 @@ replicated_backward(timeline *t, double backward_ms, double share)
  * sums of gradients.
  */
 static double
-sharded_forward(timeline *t, double forward_ms)
+sharded_forward(timeline *t, double forward_ms, double travelling)
 {
 	double		link = 0;
 	double		computed = 0;
@@ -98,16 +99,16 @@ sharded_forward(timeline *t, double forward_ms)
 	{
 		double		share = total > 0 ? t->s->bucket_ms[k] / total : 1.0 / t->s->n;
 
-		link += bucket_collective_ms(t, PM_ALL_GATHER, k, 1);
+		link += bucket_collective_ms(t, PM_ALL_GATHER, k, travelling);
 		computed = fmax(computed, link) + forward_ms * share * t->stretch;
 	}
 	return fmax(computed, forward_ms * t->stretch);
 }
 
 static double
-sharded_backward(timeline *t, double backward_ms, double share)
+sharded_backward(timeline *t, double backward_ms, double travelling)
 {
-	double		link = t->s->n > 0 ? bucket_collective_ms(t, PM_ALL_GATHER, 0, 1) : 0;
+	double		link = t->s->n > 0 ? bucket_collective_ms(t, PM_ALL_GATHER, 0, travelling) : 0;
 	double		gathered = link;
 	double		computed = 0;
 
@@ -115,8 +116,8 @@ sharded_backward(timeline *t, double backward_ms, double share)
 	{
 		computed = fmax(computed, gathered) + t->s->bucket_ms[k] * t->stretch;
 		if (k + 1 < t->s->n)
-			gathered = link += bucket_collective_ms(t, PM_ALL_GATHER, k + 1, 1);
-		link = fmax(link, computed) + bucket_collective_ms(t, PM_REDUCE_SCATTER, k, share);
+			gathered = link += bucket_collective_ms(t, PM_ALL_GATHER, k + 1, travelling);
+		link = fmax(link, computed) + bucket_collective_ms(t, PM_REDUCE_SCATTER, k, travelling);
 	}
 	return fmax(fmax(computed, backward_ms * t->stretch), link);
 }
@@ -153,7 +154,7 @@ compute_stretch(timeline *t)
 	if (t->f->steal <= 0)
 		return slowest;
 	for (int k = 0; k < t->s->n; k++)
-		link += t->sum_ms[k] = bucket_collective_ms(t, PM_ALL_REDUCE, k, t->p->compress ? 0.5 : 1);
+		link += t->sum_ms[k] = bucket_collective_ms(t, PM_ALL_REDUCE, k, pm_travelling(t->s, t->p));
 	t->summed = true;
 	t->comm_ms = 0;
 	return slowest * (1 + t->f->steal * (backward_ms > 0 ? fmin(link, backward_ms) / backward_ms : 0));
@@ -164,14 +165,14 @@ one_step(timeline *t)
 {
 	const pm_step_shape *ms = t->s;
 	double		again = t->p->recompute ? ms->forward_ms : 0;
-	double		share = t->p->compress ? 0.5 : 1;
+	double		share = pm_travelling(ms, t->p);
 	int			before = t->p->accumulation - 1;	/* batches that send nothing */
 	double		compute = (before * (ms->forward_ms + ms->backward_ms) + t->p->accumulation * again) * t->stretch;
 
 	if (t->p->zero == 3)
 	{
 		/* every batch needs the weights; without them none can be computed */
-		double		batch = sharded_forward(t, ms->forward_ms) + sharded_backward(t, ms->backward_ms, share);
+		double		batch = sharded_forward(t, ms->forward_ms, share) + sharded_backward(t, ms->backward_ms, share);
 
 		t->comm_ms *= t->p->accumulation;
 		return t->p->accumulation * (batch + again * t->stretch) + sharded_update(t);
@@ -187,6 +188,7 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 
 	to->n = b->n;
 	to->message_bytes = b->message_bytes;
+	to->narrow = b->narrow;
 	to->step_ms = step_ms;
 	to->forward_ms = ms.forward_ms;
 	to->backward_ms = ms.backward_ms;
@@ -209,6 +211,13 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->gradient_bytes += b->bytes[k];
 		to->bucket_ms[k] = pm_bucket_ms(b, k, work, &ms);
 	}
+}
+
+/* FSDP gathers the weights of a layer of a transformer in one message, however large; other networks are taken to be wrapped by size. */
+static double
+message_bytes(const pm_step_shape *s, const pm_parallel *p)
+{
+	return p->zero == 3 && s->layers > 0 ? fmax(s->message_bytes, s->gradient_bytes / s->layers) : s->message_bytes;
 }
 
 /* What measurements of the cluster say beyond its numbers; all parts of the step keep their shares. */
@@ -246,7 +255,7 @@ pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 void
 pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
 {
-	timeline	t = {.s = s, .p = p, .f = f, .comm_factor = comm_factor, .stretch = 1};
+	timeline	t = {.s = s, .p = p, .f = f, .comm_factor = comm_factor, .message_bytes = message_bytes(s, p), .stretch = 1};
 	double		update;
 
 	if (p->world_size == 1)

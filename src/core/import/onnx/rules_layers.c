@@ -173,14 +173,18 @@ ox_recurrent(ox_run *r, const ox_node *n)
 
 /* Fused scaled dot-product attention over q, k, v that are [batch, heads, length, width]. */
 static bool
-attend(ox_run *r, const ox_t *q, const ox_t *k, const ox_t *v, const ox_t *mask, ox_t *out)
+attend(ox_run *r, const ox_t *q, const ox_t *k, const ox_t *v, const ox_t *mask, bool causal, ox_t *out)
 {
 	const ox_t *in[4] = {q, k, v, mask};
 
 	out->shape = q->shape;
 	out->shape.dim[q->shape.rank - 1] = v->shape.dim[v->shape.rank - 1];
 	out->dtype = q->dtype;
-	return ox_emit(r, "Attention", 4, in, out, false);
+	if (!ox_emit(r, "Attention", 4, in, out, false))
+		return false;
+	if (causal)
+		ox_key_int(r, ox_last(r, out), "is_causal", 1);
+	return true;
 }
 
 /* Folded: queries, transposed keys, values, mask. */
@@ -201,7 +205,7 @@ ox_scaled_dot_product(ox_run *r, const ox_node *n)
 		perm[i] = i;
 	perm[rank - 1] = rank - 2;
 	perm[rank - 2] = rank - 1;
-	return ox_permute(r, k, perm, &keys) && attend(r, q, &keys, v, ox_in(r, n, 3), ox_out(r, n, 0));
+	return ox_permute(r, k, perm, &keys) && attend(r, q, &keys, v, ox_in(r, n, 3), false, ox_out(r, n, 0));
 }
 
 static bool
@@ -233,6 +237,13 @@ join_heads(ox_run *r, const ox_t *in, ox_t *out)
 	return ox_permute(r, in, perm, &moved) && ox_reshape(r, &moved, &flat, out);
 }
 
+/* The standard says is_causal, com.microsoft unidirectional; grouped queries are always causal. */
+static bool
+is_causal(const ox_node *n)
+{
+	return ox_attr_int(n, "is_causal", 0) != 0 || ox_attr_int(n, "unidirectional", 0) != 0 || strcmp(n->op, "GroupQueryAttention") == 0;
+}
+
 /* com.microsoft.Attention: x, weights [in, 3 out], bias, mask. */
 static bool
 contrib_attention(ox_run *r, const ox_node *n)
@@ -254,7 +265,7 @@ contrib_attention(ox_run *r, const ox_node *n)
 		if (!ox_narrow(r, &qkv, 2, i * (w->shape.dim[1] / 3), 1, w->shape.dim[1] / 3, &part[i]) ||
 			!split_heads(r, &part[i], heads, &head[i]))
 			return false;
-	return attend(r, &head[0], &head[1], &head[2], NULL, &out) && join_heads(r, &out, ox_out(r, n, 0));
+	return attend(r, &head[0], &head[1], &head[2], NULL, is_causal(n), &out) && join_heads(r, &out, ox_out(r, n, 0));
 }
 
 /* MultiHeadAttention, GroupQueryAttention and the standard's Attention: q, k, v apart. */
@@ -275,7 +286,7 @@ query_attention(ox_run *r, const ox_node *n)
 	if (head[0].shape.dim[3] != head[1].shape.dim[3])
 		return ox_error(r, "queries have width %lld and keys %lld", (long long) head[0].shape.dim[3],
 						(long long) head[1].shape.dim[3]);
-	if (!attend(r, &head[0], &head[1], &head[2], NULL, &out))
+	if (!attend(r, &head[0], &head[1], &head[2], NULL, is_causal(n), &out))
 		return false;
 	if (in[0]->shape.rank == 3)
 		return join_heads(r, &out, ox_out(r, n, 0));
