@@ -196,6 +196,18 @@ test_opclass_bounds(bool floor)
 	CHECK(floor ? below == 0 : below > 100);
 }
 
+/* A small tensor's update is launches, a large one's traffic. */
+static void
+test_bounded_update(void)
+{
+	CHECK_NEAR(pm_opclass_bounded_update(0.003, 1), 0.009, 1e-9);
+	CHECK_NEAR(pm_opclass_bounded_update(3, 100), 4.06, 1e-9);
+	CHECK_NEAR(pm_opclass_bounded_update(3, 1), 4, 1e-9);
+	CHECK_NEAR(pm_opclass_bounded_update(3, 4.02), 4.02, 1e-9);
+	for (double traffic_ms = 1e-4; traffic_ms < 100; traffic_ms *= 1.1)
+		CHECK(pm_opclass_bounded_update(1.1 * traffic_ms, INFINITY) > pm_opclass_bounded_update(traffic_ms, INFINITY));
+}
+
 /* What the update of s takes by p, over its traffic at the bandwidth. */
 static double
 update_over_traffic(const pm_predictor *p, pm_sample s, pm_optimizer optimizer)
@@ -270,6 +282,7 @@ main(void)
 
 	pm_arena_init_malloc(&arena);
 	pm_rng_seed(&rng, 5);
+	test_bounded_update();
 	test_held_above();
 	test_many_tokens(&rng);
 	test_most(&rng);

@@ -20,10 +20,12 @@
 #define UPDATE_SHARE	0.75
 
 /*
- * What an update takes at most, over its traffic at the bandwidth.  PyTorch's updates of many small tensors take 2 to 3 times
- * that (timm's rows); on cards with few rows, with an update and without, chance decides what the fit takes for one.
+ * What an update takes at most, beyond its traffic at that share: PyTorch's updates of small tensors take up to 3 times
+ * their traffic at the bandwidth (timm's rows), because each term of the formula is a kernel to launch, for Adam about a
+ * dozen.  On cards with few rows, with an update and without, chance decides what the fit takes for one.
  */
 #define MOST_UPDATE		3.0
+#define LAUNCHES_US		60.0
 
 /* Class of a group of columns; PM_CLASS_OTHER for operators that are not known. */
 static int
@@ -55,21 +57,17 @@ pm_opclass_least(const pm_columns *c, const char *const *types, double compute_f
 	}
 }
 
-/* Whether the bandwidth of the device says what the update takes. */
-static bool
-has_known_update(const pm_question *q)
+bool
+pm_opclass_knows_update(const pm_question *q)
 {
 	return !q->gpu->is_cpu && q->optimizer != PM_OPT_OTHER && !pm_framework_fuses(q->framework);
 }
 
 double
-pm_opclass_least_update(const pm_question *q)
+pm_opclass_bounded_update(double traffic_ms, double update_ms)
 {
-	return has_known_update(q) ? 1 / UPDATE_SHARE : 0;
-}
+	double		least = traffic_ms / UPDATE_SHARE;
+	double		most = least + fmin((MOST_UPDATE - 1 / UPDATE_SHARE) * traffic_ms, LAUNCHES_US / 1000);
 
-double
-pm_opclass_most_update(const pm_question *q)
-{
-	return has_known_update(q) ? MOST_UPDATE : INFINITY;
+	return fmin(fmax(update_ms, least), most);
 }

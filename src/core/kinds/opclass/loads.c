@@ -209,8 +209,7 @@ pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
 {
 	const pm_opclass *m = p->impl;
 	pm_opclass_rates r = {.m = m, .in = pm_opclass_closest(m, q), .dtype = (int) q->dtype, .cards = pm_cards_factors(&m->cards, q),
-		.bound = bound_of(q->dtype), .least_update = pm_opclass_least_update(q),
-		.most_update = pm_opclass_most_update(q)};
+		.bound = bound_of(q->dtype), .knows_update = pm_opclass_knows_update(q)};
 	pm_question other = *q;
 
 	if (r.bound == q->dtype)

@@ -46,20 +46,27 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 
 /* ---- predicting ---- */
 
+/* ms that the update of one copy of a token takes, if the fit says `ms`. */
+static double
+update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
+{
+	double		traffic_ms = t->phase_us[3 * i + 2] / 1000;
+
+	return r->knows_update && traffic_ms > 0 ? pm_opclass_bounded_update(traffic_ms, ms) : ms;
+}
+
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
 static pm_part
 part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef, double update_factor, const pm_factors *factors)
 {
 	static const char bounds[PM_N_TERMS] = {'c', 'm', 'l'};
 	double		v[PM_N_TERMS];
-	double		traffic = t->phase_us[3 * i + 2] / 1000;
 	double		update;
 	double		ms;
 	int			largest = 0;
 
 	pm_opclass_load_of(t, i, &r->cards, v, &update);
-	update *= update_factor;
-	update = traffic > 0 ? fmin(fmax(update, r->least_update * traffic), r->most_update * traffic) : update;
+	update = update_of(r, t, i, update_factor * update);
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];
@@ -176,7 +183,8 @@ pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i)
 
 	pm_opclass_coefs_of(r, t, i, coef);
 	pm_opclass_load_of(t, i, &r->cards, v, &update);
-	ms = coef[PM_TERM_COMPUTE] * v[PM_TERM_COMPUTE] + coef[PM_TERM_MEMORY] * v[PM_TERM_MEMORY] + tail_of(r->m, r->in)[0] * update;
+	ms = coef[PM_TERM_COMPUTE] * v[PM_TERM_COMPUTE] + coef[PM_TERM_MEMORY] * v[PM_TERM_MEMORY] +
+		update_of(r, t, i, tail_of(r->m, r->in)[0] * update);
 	return ms > 0 && peak_ms > 0 ? fmax(LEAST_FACTOR, fmin(ms / peak_ms, MOST_FACTOR)) : 1;
 }
 

@@ -119,13 +119,13 @@ pm_code		pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int
  * compute_factor, memory_factor: those of the cards, on times of operators that are no convolutions.
  */
 void		pm_opclass_least(const pm_columns *c, const char *const *types, double compute_factor, double memory_factor, double *least);
+/* Whether the bandwidth of the device says what an update takes: not on CPUs, whose caches may hold it, of fused or unknown ones. */
+bool		pm_opclass_knows_update(const pm_question *q);
 /*
- * What an update takes at least, over its traffic at the bandwidth; 0 on a CPU, whose caches may hold it, where the
- * framework fuses its kernels, and of an optimizer that is not known, nor what it moves.
+ * update_ms of one operator, held between what its traffic takes at a usual share of the bandwidth, and that with the
+ * launches of its kernels; traffic_ms: at the bandwidth, 0: nothing is updated.
  */
-double		pm_opclass_least_update(const pm_question *q);
-/* What it takes at most; infinite where the above is 0. */
-double		pm_opclass_most_update(const pm_question *q);
+double		pm_opclass_bounded_update(double traffic_ms, double update_ms);
 
 /* ---- operators.c ---- */
 
@@ -146,8 +146,7 @@ typedef struct pm_opclass_rates
 	pm_dtype	bound;			/* products take no longer than in this format: FP32 of TF32, AMP of FP16; dtype: there is none */
 	pm_card_factors bound_cards;	/* those in that format */
 	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products over that in that format; 0: it does not bound them */
-	double		least_update;	/* pm_opclass_least_update() */
-	double		most_update;	/* pm_opclass_most_update() */
+	bool		knows_update;	/* pm_opclass_knows_update() */
 } pm_opclass_rates;
 
 pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
