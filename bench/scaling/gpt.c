@@ -118,6 +118,7 @@ corrected_ms(const row *r, const double *v, const pm_correction *c, double *x, d
 		s.backward_ms = launch * 2 / 3 + head * 2 / 3;
 	}
 	s.step_ms = s.forward_ms + s.backward_ms + s.update_ms;
+	s.again_ms = s.forward_ms;	/* Megatron computes whole layers again */
 	f.intra_factor = exp(v[COMM]);
 	f.correction = c;
 	if (r->p.tp * r->p.pp == 1)

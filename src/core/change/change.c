@@ -186,6 +186,7 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 		s->update_ms *= factor;
 		s->states_ms *= factor;
 		s->head_ms *= factor;
+		s->again_ms *= factor;
 		s->undivided_ms *= factor;
 	}
 	else if (change == PM_CHANGE_FUSED_OPTIMIZER)

@@ -90,6 +90,41 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 		b->layers = 0;
 }
 
+/*
+ * What checkpointed layers compute again in the backward pass.  PyTorch stops when it has all that the backward pass
+ * needs (torch.utils.checkpoint, early stop), so that it does not compute the last product of a layer, whose output
+ * nothing needs; that is the last one before the norm that the next layer begins with, or that ends all layers.  What
+ * follows the layers is in no checkpoint.  Of networks without layers everything is computed again.
+ */
+static void
+count_again(const pm_skeleton *s, pm_buckets *b)
+{
+	int			product = -1;	/* the last so far */
+	int			before_norm = -1;	/* and the last before a norm */
+	bool		attended = false;
+
+	for (int i = 0; i < s->n; i++)
+		b->again[i] = (float) s->copies[i] - (b->layers > 0 ? b->head[i] : 0);
+	for (int i = 0; i < s->dag.n && b->layers > 0; i++)
+	{
+		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
+
+		if (attends(n))
+		{
+			if (attended && before_norm >= 0)
+				b->again[s->token_of[before_norm]]--;
+			attended = true;
+			before_norm = -1;
+		}
+		else if (is_norm(pm_op_name(n->op)))
+			before_norm = product;
+		else if (pm_op_class(n->op) == PM_CLASS_GEMM && n->n_weights > 0)
+			product = i;
+	}
+	if (attended && before_norm >= 0)
+		b->again[s->token_of[before_norm]]--;
+}
+
 pm_code
 pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st)
 {
@@ -104,7 +139,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
 	b->head = PM_NEW_PACKED(a, float, s->n);
 	b->whole = PM_NEW_PACKED(a, float, s->n);
-	if (b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
+	b->again = PM_NEW_PACKED(a, float, s->n);
+	if (b->again == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{
@@ -116,6 +152,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 			b->n++;
 	}
 	count_layers(s, b);
+	count_again(s, b);
 	/* what is left: the last bucket, or operators before the first one with weights */
 	if (b->bytes[b->n] > 0)
 		b->n++;
@@ -128,8 +165,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
  * of the weights, the update and the layers with most weights would have most
  * of a short step, and a larger batch could end sooner.
  */
-static double
-forward_us(const pm_tokens *work, int i)
+double
+pm_forward_us(const pm_tokens *work, int i)
 {
 	return fmax(work->phase_us[3 * i], (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US);
 }
@@ -143,7 +180,7 @@ backward_us(const pm_tokens *work, int i)
 double
 pm_passes_us(const pm_tokens *work, int i)
 {
-	return forward_us(work, i) + backward_us(work, i);
+	return pm_forward_us(work, i) + backward_us(work, i);
 }
 
 pm_phases
@@ -157,7 +194,7 @@ pm_phases_of(const pm_tokens *work, double step_ms)
 
 	for (int i = 0; i < work->n; i++)
 	{
-		us[0] += forward_us(work, i) * copies[i];
+		us[0] += pm_forward_us(work, i) * copies[i];
 		us[1] += backward_us(work, i) * copies[i];
 		us[2] += work->phase_us[3 * i + 2] * copies[i];
 	}

@@ -27,6 +27,7 @@ typedef struct pm_buckets
 	double		activation;		/* elements of one sample that a layer hands to the next */
 	float	   *whole;			/* [tokens] copies that tensor parallelism does not divide: norms, and what is added or dropped between layers */
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */
+	float	   *again;			/* [tokens] copies that recomputing computes again */
 } pm_buckets;
 
 /*
@@ -53,6 +54,8 @@ typedef struct pm_phases
 
 /* Forward and backward pass of one copy of operator i: roofline times, or the launches of their kernels where these take longer. */
 double		pm_passes_us(const pm_tokens *work, int i);
+/* The forward pass alone. */
+double		pm_forward_us(const pm_tokens *work, int i);
 pm_phases	pm_phases_of(const pm_tokens *work, double step_ms);
 
 /* ms of the backward pass from bucket k - 1 to bucket k. */

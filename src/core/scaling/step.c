@@ -164,7 +164,7 @@ static double
 one_step(timeline *t)
 {
 	const pm_step_shape *ms = t->s;
-	double		again = t->p->recompute ? ms->forward_ms : 0;
+	double		again = t->p->recompute ? ms->again_ms : 0;
 	double		share = pm_travelling(ms, t->p);
 	int			before = t->p->accumulation - 1;	/* batches that send nothing */
 	double		compute = (before * (ms->forward_ms + ms->backward_ms) + t->p->accumulation * again) * t->stretch;
@@ -196,13 +196,14 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->states_ms = ms.states_ms;
 	to->layers = b->layers;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
-	to->gradient_bytes = to->head_ms = to->undivided_ms = 0;
+	to->gradient_bytes = to->head_ms = to->undivided_ms = to->again_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
 		double		both_ms = pm_passes_us(work, i) * ms.passes_us_ms;
 
 		to->head_ms += b->head[i] * both_ms;
 		to->undivided_ms += b->whole[i] * both_ms;
+		to->again_ms += b->again[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 	}
 	to->launch_ms = fmin(work->n_kernels * PM_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)
@@ -263,7 +264,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 		to->compute_ms = to->step_ms = p->accumulation == 1 ? s->step_ms :
 			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
 		if (p->recompute)
-			to->compute_ms = to->step_ms += p->accumulation * s->forward_ms;
+			to->compute_ms = to->step_ms += p->accumulation * s->again_ms;
 		to->comm_ms = to->exposed_ms = to->contention_ms = 0;
 		return;
 	}
@@ -277,7 +278,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	update = update_ms(s, p);
 	to->step_ms = one_step(&t);
 	to->comm_ms = t.comm_ms;
-	to->compute_ms = p->accumulation * (s->forward_ms * (p->recompute ? 2 : 1) + s->backward_ms) * t.stretch + update;
+	to->compute_ms = p->accumulation * (s->forward_ms + (p->recompute ? s->again_ms : 0) + s->backward_ms) * t.stretch + update;
 	to->contention_ms = fmax(0, (to->compute_ms - update) * (1 - f->compute_factor / t.stretch));
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
 }

@@ -1,0 +1,137 @@
+/*
+ * test_recompute.c - what checkpointed layers compute again.
+ */
+#include "make_cluster.h"
+
+#include "graph/graph_json.h"
+#include "graph/op_catalogue.h"
+
+#define SIZE	64
+
+/* A node of a sequence of 8 tokens of `width`, in JSON. */
+static void
+put(char *text, size_t size, int id, const char *op, const char *inputs, int width, const char *weights)
+{
+	size_t		used = strlen(text);
+
+	snprintf(text + used, size - used, "%s{\"id\":%d,\"op\":\"%s\",\"inputs\":[%s],\"shape\":[1,8,%d],\"batch_dim\":0%s%s%s}", id > 0 ? "," : "", id, op, inputs, width,
+			 weights[0] ? ",\"weights\":[" : "", weights, weights[0] ? "]" : "");
+}
+
+/* Layers of norm, product, attention, product, sum, norm, two products, sum; a norm and a product behind them. */
+static pm_graph *
+decoder(int layers)
+{
+	static char text[1 << 16];
+	char		at[64];
+	int			id = 2;
+	pm_status	st = {PM_OK};
+	pm_graph   *g = PM_NEW(&arena, pm_graph, 1);
+
+	snprintf(text, sizeof(text), "{\"format\":\"perfmodel-graph/1\",\"name\":\"d\",\"nodes\":[");
+	put(text, sizeof(text), 0, "Input", "", SIZE, "");
+	put(text, sizeof(text), 1, "Gemm", "0", SIZE, "[64,64]");
+	for (int l = 0; l < layers; l++, id += 9)
+	{
+		static const struct
+		{
+			const char *op;
+			int			from,
+						and;			/* 0: none; counted from the first node of the layer, -1: what it reads */
+			int			width;
+			const char *weights;
+		}			nodes[] = {
+			{"LayerNormalization", -1, 0, 64, "[64]"}, {"Gemm", 0, 0, 64, "[64,64]"}, {"Attention", 1, 1, 64, ""}, {"Gemm", 2, 0, 64, "[64,64]"}, {"Add", -1, 3, 64, ""},
+			{"LayerNormalization", 4, 0, 64, "[64]"}, {"Gemm", 5, 0, 256, "[256,64]"}, {"Gemm", 6, 0, 64, "[64,256]"}, {"Add", 4, 7, 64, ""}
+		};
+
+		for (int i = 0; i < 9; i++)
+		{
+			snprintf(at, sizeof(at), nodes[i].and > 0 ? "%d,%d" : "%d", id + nodes[i].from, id + nodes[i].and);
+			put(text, sizeof(text), id + i, nodes[i].op, at, nodes[i].width, nodes[i].weights);
+		}
+	}
+	snprintf(at, sizeof(at), "%d", id - 1);
+	put(text, sizeof(text), id, "LayerNormalization", at, SIZE, "[64]");
+	snprintf(at, sizeof(at), "%d", id);
+	put(text, sizeof(text), id + 1, "Gemm", at, 1024, "[1024,64]");
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), "]}");
+	CHECK_EQ(pm_graph_from_json(text, strlen(text), &arena, g, &st), PM_OK);
+	CHECK_HAS(st.message, "");
+	return g;
+}
+
+/* Copies, over all tokens, that are computed again. */
+static double
+copies_again(const pm_graph *g, int *all)
+{
+	pm_skeleton s;
+	pm_buckets	b;
+	pm_status	st = {PM_OK};
+	double		again = 0;
+
+	CHECK_EQ(pm_skeleton_build(g, true, &arena, &s, &st), PM_OK);
+	CHECK_EQ(pm_buckets_build(&s, PM_AMP, 25, &arena, &b, &st), PM_OK);
+	*all = 0;
+	for (int i = 0; i < s.n; i++)
+	{
+		CHECK(b.again[i] >= 0 && b.again[i] <= s.copies[i]);
+		again += b.again[i];
+		*all += (int) s.copies[i];
+	}
+	return again;
+}
+
+/* Not the product behind the layers, and not the last product of a layer. */
+static void
+test_layers(void)
+{
+	for (int layers = 1; layers <= 5; layers++)
+	{
+		int			all;
+		double		again = copies_again(decoder(layers), &all);
+
+		CHECK_EQ(all - again, layers + 1);
+	}
+}
+
+/* A network without layers is computed again as a whole. */
+static void
+test_no_layers(void)
+{
+	int			all;
+
+	double		again = copies_again(make_net(&arena, "net", 16, 4, 28, 4), &all);
+
+	CHECK_EQ(again, all);
+}
+
+static void
+test_step(void)
+{
+	pm_step_shape s = {.step_ms = 100,.forward_ms = 30,.backward_ms = 60,.update_ms = 10,.again_ms = 20};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = 1,.nodes = 1,.accumulation = 2,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.recompute = true};
+	pm_scaled	to;
+
+	pm_scaled_step(&s, &p, &f, 1, &to);
+	CHECK_NEAR(to.step_ms, 2 * (30 + 60 + 20) + 10, 1e-9);
+	p.world_size = 8;
+	for (p.zero = 0; p.zero <= 3; p.zero += 3)
+	{
+		pm_scaled_step(&s, &p, &f, 1, &to);
+		CHECK_NEAR(to.step_ms, 2 * (30 + 60 + 20) + 10, 1e-9);
+		CHECK_NEAR(to.compute_ms, to.step_ms, 1e-9);
+	}
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_layers();
+	test_no_layers();
+	test_step();
+	pm_arena_release(&arena);
+	return check_done("recompute");
+}
