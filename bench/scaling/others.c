@@ -73,7 +73,7 @@ static double
 step_on(double params, double single_ms, int gpus, int zero, int accumulation, const pm_fabric *f)
 {
 	pm_step_shape s = shape_of(params, single_ms);
-	pm_parallel p = {.world_size = gpus,.accumulation = accumulation,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = gpus,.accumulation = accumulation,.zero = zero,.compress = zero == 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
 	pm_status	st;
 	pm_scaled	to;
 

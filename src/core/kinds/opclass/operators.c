@@ -18,7 +18,7 @@ pm_opclass_learns_operators(const pm_options *o)
 
 /*
  * Measured time over that at the card's peaks.  Arithmetic is judged on convolutions and matrix products, memory on the
- * others.  False: the operator says nothing of a card's level.
+ * others.  False: the operator says nothing of a card's level, such as a fused attention, whose kernels are no library's.
  */
 static bool
 level_of_operator(const pm_sample *s, const pm_tokens *t, pm_card_operator *o)
@@ -29,6 +29,8 @@ level_of_operator(const pm_sample *s, const pm_tokens *t, pm_card_operator *o)
 	double		launch = LAUNCH_US * t->kernels[0];
 	double		us = 1000 * s->step_ms;
 
+	if (pm_op_row_of(t->type[0] < pm_op_count() ? t->type[0] : PM_OP_UNKNOWN)->flops == PM_FLOPS_ATTENTION)
+		return false;
 	if (launch > MOST_LAUNCH * us || !(product ? compute > CLEARLY * memory : memory > CLEARLY * compute))
 		return false;
 	*o = (pm_card_operator) {.gpu = s->query.gpu, .dtype = (int) s->query.dtype, .both = !s->query.forward_only,
