@@ -12,8 +12,8 @@
  *     step = sum t + CONSTANT
  *
  * Padding and blocks (a multiprocessor) are geometry; rate and share are
- * constants for what kind of operator it is.  docs/rivals.md has all of it,
- * and where it comes from.
+ * constants for the kind of operator.  docs/rivals.md has all formulas and their
+ * source.
  *
  * The constants are the same for all devices and dtypes; each layout that the
  * training rows have gets its own set, pulled towards that of all rows.
