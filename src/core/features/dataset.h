@@ -1,18 +1,18 @@
 /*
- * dataset.h - measurements in the form from which the core learns: a question,
- * the skeleton of its graph, and the measured times.
+ * dataset.h - measurements in the form that trainings read: a question, the
+ * skeleton of its graph, and the measured times.
  */
 #ifndef PM_DATASET_H
 #define PM_DATASET_H
 
 #include "features/tokens.h"
 
-/* Factors on the parts of an answer, by which a predictor is fitted to a card; of kinds that take them (pm_kind.scales). */
+/* Factors on the parts of a prediction, which fit a predictor to a card. Only kinds with pm_kind.scales take them. */
 typedef struct pm_factors
 {
 	const double *device;		/* [tokens of the skeleton] on their time on the device */
 	double		launch;			/* on the time of launches */
-	double		rest;			/* on what a step costs beside its operators */
+	double		rest;			/* on the time of a step apart from its operators */
 } pm_factors;
 
 typedef struct pm_sample
@@ -24,17 +24,24 @@ typedef struct pm_sample
 	double		backward_ms;
 	double		weight;			/* 1, or less for a noisy row */
 	int64_t		id;				/* profile_id, for messages */
-	const pm_factors *fitted;	/* of a question, for a kind that takes it; NULL: all factors are 1 */
+	const pm_factors *fitted;	/* factors on the prediction, for kinds that take them; NULL: all are 1 */
 } pm_sample;
 
 typedef struct pm_dataset
 {
 	int			n;
 	pm_sample  *samples;
-	int			n_operators;	/* single operators, for kinds that can learn from them: graphs of one node, */
-	pm_sample  *operators;		/* query.alone, step_ms of forward and backward pass; never predicted or tested */
-	int			n_passes;		/* forward passes of inference: query.mode, step_ms; predictor/passes.h learns from */
-	pm_sample  *passes;			/* them beside the kinds, which do not */
+
+	/*
+	 * Single operators, for kinds that can learn from them: graphs of one node with query.alone; step_ms is that of forward and
+	 * backward pass.  They are never predicted or tested.
+	 */
+	int			n_operators;
+	pm_sample  *operators;
+
+	/* Forward passes of inference (query.mode), with their step_ms. Kinds do not learn from them, but predictor/passes.h does. */
+	int			n_passes;
+	pm_sample  *passes;
 } pm_dataset;
 
 #endif

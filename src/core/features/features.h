@@ -14,13 +14,13 @@
 #include "graph/op_geometry.h"
 
 /*
- * Raised when the same graph and question give other features than before, new
- * ones aside: predictors that were trained on the old ones cannot be asked any
- * more, and say so.
+ * Raise it when a change gives the same graph and question other values of an
+ * existing feature.  Then predictors that were trained on the old values refuse
+ * to answer, and say why.
  */
 #define PM_FEATURE_VERSION	2
 
-/* Configuration: the fields of pm_geometry that may apply (PM_HAS_...), and what the question makes of it. */
+/* Configuration: the fields of pm_geometry (PM_HAS_...), and those below, which depend on the question. */
 enum
 {
 	PM_SLOT_BATCH = PM_HAS_BIAS + 1,
@@ -39,15 +39,15 @@ enum
 	PM_LOAD_INTENSITY,			/* FLOPs a byte */
 	PM_LOAD_US_FORWARD, PM_LOAD_US_BACKWARD, PM_LOAD_US_UPDATE, /* roofline times */
 	PM_LOAD_COMPUTE_US, PM_LOAD_MEMORY_US,
-	PM_LOAD_RIDGE,				/* intensity over that of the device's ridge */
-	PM_LOAD_OCCUPANCY,			/* elements of the output a multiprocessor */
+	PM_LOAD_RIDGE,				/* intensity over the device's: its FLOP/s over its bytes per second */
+	PM_LOAD_OCCUPANCY,			/* elements of the output for each multiprocessor */
 	PM_LOAD_KERNELS, PM_LOAD_TENSOR_CORE,
 	PM_LOAD_CACHE,				/* bytes of the forward pass over the L2 cache */
 	PM_LOAD_ALIGN_N, PM_LOAD_ALIGN_K, PM_LOAD_TILE_FILL, PM_LOAD_ROUNDS, PM_LOAD_LAST_ROUND,	/* of a matrix product; NaN for others */
 	PM_N_LOADS
 };
 
-/* Job token.  A member for each optimizer; a step without an update has none of them set. */
+/* Job token, which describes the whole step. There is a member for each optimizer; all are 0 for a step without an update. */
 enum
 {
 	PM_JOB_BATCH, PM_JOB_INPUT_ELEMS, PM_JOB_FLOPS, PM_JOB_BYTES, PM_JOB_PARAMS, PM_JOB_OPERATORS, PM_JOB_DEPTH,

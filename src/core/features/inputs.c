@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define POLL_ROWS	64			/* between two looks at whether to stop */
+#define LEAST_SIGMA	1e-4		/* a feature that varies less, most of them logarithms, does not vary; rounding may make it differ from 0 */
 
 /* ---- normalisation ---- */
 
@@ -50,7 +51,7 @@ set_scale(pm_scale *s, const moments *m, const pm_schema *schema, pm_list_id lis
 		double		sigma = of->n > 1 ? sqrt(of->m2 / of->n) : 0;
 
 		s->mean[i] = (pm_real) of->mean;
-		s->factor[i] = sigma > 1e-4 ? (pm_real) (1 / sigma) : 0;
+		s->factor[i] = sigma > LEAST_SIGMA ? (pm_real) (1 / sigma) : 0;
 	}
 }
 

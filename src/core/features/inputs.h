@@ -10,7 +10,7 @@
 
 #define PM_CLAMP 5.0			/* normalised features are held to +-5 */
 
-/* Of a list of features, in the numbering of the predictor. */
+/* Normalisation of a list of features, in the numbering of the predictor: (x - mean) * factor. */
 typedef struct pm_scale
 {
 	int			n;
@@ -30,7 +30,7 @@ typedef struct pm_codec
 	int32_t    *type_row;		/* [pm_type_count()] */
 	int			n_frameworks;
 	const char **frameworks;	/* [n_frameworks], [0] is "" */
-	int			usual_framework;	/* the most frequent one of GPUs, or where there are none, of CPUs: what NULL means */
+	int			usual_framework;	/* row of the framework that NULL stands for: that of most rows of GPUs, or without GPUs, of CPUs */
 	int			n_gpus;
 	const char **gpus;			/* [n_gpus], [0] is "" */
 	pm_scale	slots;
@@ -52,12 +52,12 @@ typedef struct pm_input
 	double	   *roofline_us;	/* [n] one copy */
 	double	   *compute_us;		/* [n] one copy */
 	double	   *memory_us;		/* [n] one copy */
-	double	   *compute_ref_us; /* [n] compute_us and memory_us at the batch that the features are of */
+	double	   *compute_ref_us; /* [n] compute_us and memory_us at the batch for which the features were computed */
 	double	   *memory_ref_us;
-	double	   *to_peak;		/* [n] factors on compute_us and memory_us that a second estimate starts from (kinds/mdot); 1 */
-	double	   *floor_us;		/* [n] that one copy takes at least on the device; 0: no floor */
+	double	   *to_peak;		/* [n] factors on compute_us and memory_us for the start of a second estimate (kinds/mdot); else 1 */
+	double	   *floor_us;		/* [n] the least time of one copy on the device; 0: no floor */
 	double	   *kernels;		/* [n] one copy */
-	char	   *bound;			/* [n] */
+	char	   *bound;			/* [n] 'c' or 'm', as in pm_tokens */
 	pm_real		job[PM_N_JOB];	/* the first job.n */
 	int			dtype;
 	int			layout;
@@ -66,36 +66,43 @@ typedef struct pm_input
 	double		total_roofline_us;	/* all copies */
 	double		total_device_us;	/* compute + memory, all copies */
 	bool		on_cpu;			/* the device is a CPU */
-	bool		in_turn;		/* launches and the work on the device follow each other, as on a CPU; else they overlap */
-	double		rest_share;		/* of what a step costs beside its operators; 0 for an operator alone */
-	double		clamped;		/* share of features that had to be held to +-PM_CLAMP */
+	bool		in_turn;		/* launches and work on the device follow each other, as on a CPU; else they overlap */
+	double		rest_share;		/* 0..1: part of a step's rest (its time apart from operators) that counts; 0 for an operator alone */
+	double		clamped;		/* share of features that were held to +-PM_CLAMP */
 } pm_input;
 
-/* tokens[i] belongs to d->samples[i]. */
+/*
+ * Learn vocabularies and normalisation from the rows of d; tokens[i] belongs to d->samples[i].  *c is in arena a, and refers to
+ * schema and to names in d.  PM_ERR_MEMORY, PM_CANCELLED.
+ */
 pm_code		pm_codec_fit(pm_codec *c, const pm_schema *schema, const pm_dataset *d, const pm_tokens *tokens,
 						 pm_arena *a, pm_status *st);
 /*
- * As pm_codec_fit(), for a network that starts from one that has codec `from`:
- * rows of its vocabularies stay where they are, new names come after them, and
- * features that were normalised stay as they were.  Names are shared with from.
+ * As pm_codec_fit(), for a network that starts from the weights of one with codec
+ * `from`: names keep their rows in the vocabularies, and new names come after
+ * them.  Features keep their normalisation, except those that were switched off.
+ * Names are shared with from.
  */
 pm_code		pm_codec_extend(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_tokens *tokens,
 							pm_arena *a, pm_status *st);
-/* PM_ERR_INPUT for a dtype or layout that the predictor was trained before. */
+/* *in, in arena a: the inputs for a question q with the tokens t. PM_ERR_INPUT: the predictor does not know the dtype or layout of q. */
 pm_code		pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_arena *a,
 							pm_input *in, pm_status *st);
 /*
- * Let in, encoded from the tokens of one batch, stand for the work of another:
- * features stay as they are, times at peak become those of work, and
- * compute_ref_us and memory_ref_us keep those that belong to the features.
+ * Give in, which was encoded from tokens at one batch, the work at another batch:
+ * features stay, times at the peaks become those of work.  compute_ref_us and
+ * memory_ref_us stay those of the batch of the features.
  */
 void		pm_input_rework(pm_input *in, const pm_tokens *work);
 
 void		pm_codec_save(const pm_codec *c, pm_buffer *b);
-/* schema: that of the predictor.  PM_ERR_OUTDATED when skeletons have other positions or relations. */
+/*
+ * schema: that of the predictor.  PM_ERR_OUTDATED: it was trained with other positions or relations of operators than this library
+ * has; PM_ERR_FORMAT: damaged; PM_ERR_MEMORY.
+ */
 pm_code		pm_codec_load(pm_codec *c, const pm_schema *schema, pm_reader *r, pm_arena *a, pm_status *st);
 
-/* Tokens of all samples; skeletons are shared, tokens are not. */
+/* *tokens, [d->n] in arena a: those of each sample. Errors are those of pm_tokens_build(). */
 pm_code		pm_tokens_of(const pm_dataset *d, pm_arena *a, pm_tokens **tokens, pm_status *st);
 /* Bytes that tokens and inputs of d will take. */
 double		pm_inputs_memory(const pm_dataset *d);

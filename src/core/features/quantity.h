@@ -18,16 +18,16 @@ typedef struct pm_quantity
 	pm_quantity_id id;
 	const char *name;			/* of its column, unit included: "step_ms" */
 	const char *unit;			/* "ms" */
-	double		min,			/* what a measurement of it may say, inclusive */
+	double		min,			/* bounds of a measurement, inclusive */
 				max;
 } pm_quantity;
 
 extern const pm_quantity pm_quantities[PM_N_QUANTITIES];
 
-/* NULL when there is none of that name. */
+/* The quantity with this name ("step_ms"); NULL: there is none. */
 const pm_quantity *pm_quantity_find(const char *name);
 
-/* Of kinds: a set of quantities. */
+/* For pm_kind.quantities, the set of quantities that a kind learns: the bit of one. */
 #define PM_LEARNS(id)	(1u << (id))
 
 #endif

@@ -34,44 +34,45 @@ typedef struct pm_gpu
 	bool		is_cpu;
 } pm_gpu;
 
-/* For the end of an initialiser: figures that predictions can do without. */
+/* For the end of an initialiser of pm_gpu: figures that predictions do not need are not known. */
 #define PM_GPU_REST_UNKNOWN \
 	.tdp_w = NAN, .base_clock_ghz = NAN, .compute_capability = NAN, .l1_kb = NAN, .register_kb = NAN, .fp16_tflops = NAN
 
-/* What a data sheet may say of one of its figures, inclusive; a figure that is not known is NaN. */
+/* One figure of a data sheet, with its bounds (inclusive). */
 typedef struct pm_gpu_figure
 {
 	const char *column;			/* of perfmodel.gpu: "mem_bw_gbs" */
 	size_t		offset;			/* of a double in pm_gpu */
 	double		min,
 				max;
-	bool		needed;			/* no question can be answered without it */
+	bool		needed;			/* without it, no question about the device can be answered */
 } pm_gpu_figure;
 
 #define PM_N_GPU_FIGURES	14
 extern const pm_gpu_figure pm_gpu_figures[PM_N_GPU_FIGURES];
 
-/* PM_ERR_INPUT names the first figure that is missing or out of its bounds. */
+/* PM_ERR_INPUT: a needed figure is NaN, or a figure is out of its bounds; the message names the first such figure. */
 pm_code		pm_gpu_check(const pm_gpu *gpu, pm_status *st);
 
 /*
- * The format in which PyTorch computes on a device when it is asked for
- * another: fp32 for tf32 where an NVIDIA card is older than Ampere (compute
- * capability below 8.0; one that is not known is not below it).  Other formats
- * stay as they are in memory, whatever units they are computed on: pm_gpu_emulates().
+ * The format in which PyTorch computes on a device if it is asked for this one:
+ * fp32 for tf32 on an NVIDIA card older than Ampere (a known compute capability
+ * below 8.0), else the one asked for.  Other formats keep their size in memory
+ * even if the card computes them in FP32 (pm_gpu_emulates()).
  */
 pm_dtype	pm_dtype_run(const pm_gpu *gpu, pm_dtype asked);
 
 /*
- * The layout in which a graph runs when it is asked for another: nchw where no
- * operator knows the difference (pm_graph.has_layout is false), as in a language
- * model, whose tensors model.to(memory_format=torch.channels_last) leaves as they are.
+ * The layout in which a graph runs if it is asked for this one: nchw if no operator
+ * works on channels-last tensors (pm_graph.has_layout is false), else the one
+ * asked for.  In a language model, model.to(memory_format=torch.channels_last)
+ * changes no tensor.
  */
 pm_layout	pm_layout_run(bool has_layout, pm_layout asked);
 
 /*
- * Whether a framework of this name, which may be NULL, compiles the graph before it runs it (XLA, torch.compile).  Operators are
- * fused then, and what is between them never reaches memory.
+ * Whether a framework of this name (NULL: no) compiles the graph before it runs it (XLA, torch.compile).  Then operators are
+ * fused, and the tensors between them are never stored.
  */
 bool		pm_framework_fuses(const char *framework);
 
@@ -83,23 +84,21 @@ typedef struct pm_question
 	int64_t		batch;
 	pm_dtype	dtype;
 	pm_layout	layout;
-	pm_optimizer optimizer;		/* means nothing in inference */
+	pm_optimizer optimizer;		/* no effect in inference */
 	pm_mode		mode;
 	const char *framework;
-	bool		alone;			/* an operator measured by itself: forward and backward, no update and no step around it */
-	bool		forward_only;	/* of an operator alone: its backward pass was not timed, and counts for nothing */
+	bool		alone;			/* a single operator: forward and backward pass without update and without a step around it */
+	bool		forward_only;	/* of a single operator: only its forward pass was timed */
 } pm_question;
 
-/*
- * The words of a question that name one of a list: the names that are stored
- * and printed, and other spellings of them.
- */
+/* Another spelling of a name in a list of words. */
 typedef struct pm_synonym
 {
 	const char *word;			/* as pm_word_find() compares: small letters and digits alone */
 	int			value;			/* index into names */
 } pm_synonym;
 
+/* The words that an argument of a question can have: the names that are stored and printed, and other spellings of them. */
 typedef struct pm_word_list
 {
 	const char *what;			/* "dtype" */
@@ -115,14 +114,13 @@ extern const pm_word_list pm_optimizer_words;	/* pm_optimizer */
 extern const pm_word_list pm_mode_words;	/* pm_mode */
 
 /*
- * Index of the name that word is or stands for; -1 when it is neither.  Case
- * does not matter, nor do '-', '_', '.' and spaces: "FP32", "float32",
- * "torch.float32" and "32-true" are all fp32.  Compared byte by byte, so that
- * no locale has a say.
+ * Index of the name that word is or stands for; -1: none.  Case does not matter,
+ * nor do '-', '_', '.' and spaces: "FP32", "float32", "torch.float32" and
+ * "32-true" are all fp32.  The locale does not matter, either.
  */
 int			pm_word_find(const pm_word_list *list, const char *word);
 
-/* pm_word_find() in each of the lists. */
+/* pm_word_find() in each of the lists; -1: none. */
 int			pm_dtype_parse(const char *s);
 int			pm_layout_parse(const char *s);
 int			pm_optimizer_parse(const char *s);

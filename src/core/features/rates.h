@@ -10,36 +10,41 @@
 #include "features/question.h"
 
 /*
- * Whether the card computes matrix products of this format in FP32, at its rate:
- * bf16 on NVIDIA's cards before Ampere (compute capability 8.0), 16 bits on those
- * without matrix units.  False for FP32 and for TF32, which pm_dtype_run() knows.
+ * Whether an NVIDIA card computes matrix products of this 16-bit format in FP32,
+ * at the rate of FP32: bf16 before Ampere (compute capability 8.0), and all 16-bit
+ * formats without matrix units.  False for FP32, for TF32 (see pm_dtype_run()),
+ * and without a compute capability.
  */
 bool		pm_gpu_emulates(const pm_gpu *gpu, pm_dtype dtype);
 
-/* Peak rate in FLOP/s that a matrix product (or anything else) of this dtype can reach. */
+/*
+ * Peak rate of the data sheet in FLOP/s for this dtype.  tensor_core: of a matrix product that matrix units can take; else of all
+ * other arithmetic.
+ */
 double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 
 /*
- * Rate in FLOP/s that the card keeps up: the peak, or less where its power does
- * not allow the boost clock under such work.  convolution: the work is one.
- * The peak where the sheet lacks tdp_w, sm_count, cores_per_sm or a compute
- * capability of Pascal or later.  Never lower for a card that is better in any figure of its sheet.
+ * Rate in FLOP/s that the card can sustain: the peak, or less if its power does not
+ * allow the boost clock under such work.  convolution: the work is a convolution.
+ * Without tdp_w, sm_count, cores_per_sm or a compute capability of Pascal or later,
+ * it is the peak; on NVIDIA cards before Maxwell, a fixed share of it.  It does not
+ * fall if a figure of the sheet becomes better.  Derivation: rates.c.
  */
 double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
 /*
- * Rate in FLOP/s that no kernel exceeds, with `tensor_core` as above: the peak, the higher clock that cards boost to where they
- * are cool, and what other makers' sheets leave out.
+ * Rate in FLOP/s that no kernel exceeds, with `tensor_core` as above: the peak at the higher clock that cool cards reach, and twice
+ * that for FP32 of other makers than NVIDIA, whose sheets leave out dual issue and matrix units.
  */
 double		pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 
 /*
- * x held above least >= 0, smoothly: (x^8 + least^8)^(1/8), which is x where least is 0 and 1.09 x where both are the same.
- * It rises with both. slope, which may be NULL, gets its derivative by x.  x >= 0.
+ * A smooth maximum of x >= 0 and least >= 0: (x^8 + least^8)^(1/8).  It is x if least is 0, and 1.09 x if both are equal; it rises
+ * with both.  *slope: its derivative by x; NULL: not wanted.
  */
 double		pm_held_above(double x, double least, double *slope);
 
-/* The same number, without the derivative; a loop of it becomes one of vectors. */
+/* The same number without the derivative; the compiler can vectorise a loop of it. */
 static inline double
 pm_held(double x, double least)
 {
@@ -52,9 +57,10 @@ pm_held(double x, double least)
 }
 
 /*
- * Watts that arithmetic would take at the peak and the boost clock, whatever the
- * board may draw: above tdp_w for a card that its power holds.  On the FP32
- * lanes or the matrix units, whichever takes more.  NaN where the sheet lacks sm_count or cores_per_sm, or a compute capability of Pascal or later.
+ * Watts that arithmetic would take at the peak and the boost clock, on the FP32
+ * lanes or the matrix units, whichever takes more.  If this is above tdp_w, power
+ * limits the card.  NaN without sm_count, cores_per_sm or a compute capability of
+ * Pascal or later.
  */
 double		pm_gpu_arithmetic_w(const pm_gpu *gpu);
 

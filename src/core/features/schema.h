@@ -30,7 +30,7 @@ typedef struct pm_names
 	const char *const *names;	/* [n] */
 } pm_names;
 
-/* Between a stored list and one of this library. Pointers are NULL where both are the same. */
+/* From a stored list to the list of this library, and back. Both pointers are NULL if the lists are the same. */
 typedef struct pm_translation
 {
 	int			n;				/* names in the stored list */
@@ -43,7 +43,7 @@ typedef struct pm_schema
 	pm_translation list[PM_N_LISTS];
 } pm_schema;
 
-/* How many of each a network is built for. */
+/* Number of inputs of each sort that a network has. */
 typedef struct pm_widths
 {
 	int			slots;
@@ -54,7 +54,7 @@ typedef struct pm_widths
 	int			layouts;
 } pm_widths;
 
-/* What is trained now has the lists of this library. */
+/* The lists of this library, which new predictors are trained with. */
 extern const pm_schema pm_schema_here;
 
 /* Place in this library of the i-th name of a stored list. */
@@ -71,32 +71,34 @@ pm_there(const pm_schema *s, pm_list_id list, int i)
 	return s->list[list].there != NULL ? s->list[list].there[i] : i;
 }
 
-/* s may be NULL: this library's. */
+/* The widths for a predictor with these lists; s NULL: the lists of this library. */
 pm_widths	pm_widths_of(const pm_schema *s);
 
+/* Append the stored form of s to b: the lists, PM_WORK_VERSION and PM_FEATURE_VERSION. */
 void		pm_schema_save(const pm_schema *s, pm_buffer *b);
 /*
- * PM_ERR_OUTDATED when the rules of work or of features have changed since, or
- * when it has a name that this library lacks; PM_ERR_FORMAT when damaged.
+ * *s, in arena a: the schema that pm_schema_save() stored.  PM_ERR_OUTDATED: the
+ * rules of work or of features have changed since, or it has a name that this
+ * library lacks; PM_ERR_FORMAT: damaged; PM_ERR_MEMORY.
  */
 pm_code		pm_schema_load(pm_reader *r, pm_arena *a, const pm_schema **s, pm_status *st);
 
-/* One list by itself, for what else is stored by names: PM_ERR_... as above. */
+/* A single list, for other things that are stored by names. Errors as above. */
 void		pm_names_save(const pm_names *list, pm_buffer *b);
 pm_code		pm_names_load(const pm_names *list, pm_reader *r, pm_arena *a, pm_translation *t, pm_status *st);
 
-/* As if `stored` had been read. */
+/* *t as if pm_names_load() had read the list `stored`. */
 pm_code		pm_names_match(const pm_names *list, const pm_names *stored, pm_arena *a, pm_translation *t, pm_status *st);
 
-/* A list of this library. */
+/* The list of this library. */
 const pm_names *pm_list_here(pm_list_id list);
 
 /* Numbers with their names: v[n]. */
 void		pm_named_save(const pm_names *list, const double *v, pm_buffer *b);
-/* v[n] gets those that are stored; others keep what they are, but NaN is PM_ERR_OUTDATED. */
+/* v[n] gets the stored numbers; others keep their value. PM_ERR_OUTDATED: one of those is NaN. */
 pm_code		pm_named_load(const pm_names *list, double *v, pm_reader *r, pm_arena *a, pm_status *st);
 
-/* PM_ERR_OUTDATED with the hint that training again helps. */
+/* Sets this message and the hint to train again. Returns PM_ERR_OUTDATED. */
 pm_code		pm_outdated(pm_status *st, const char *fmt,...) PM_PRINTF(2, 3);
 
 #endif

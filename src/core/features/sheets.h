@@ -8,8 +8,9 @@
 #include "base/serial.h"
 #include "features/question.h"
 
+/* Append the sheet to b. */
 void		pm_gpu_save(const pm_gpu *gpu, pm_buffer *b);
-/* A damaged sheet makes r->failed true; PM_ERR_MEMORY is the only error. */
+/* Read a sheet that pm_gpu_save() wrote; its name is in arena a. If it is damaged, r->failed becomes true. PM_ERR_MEMORY. */
 pm_code		pm_gpu_load(pm_gpu *gpu, pm_reader *r, pm_arena *a, pm_status *st);
 
 /*

@@ -14,6 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The largest relative depth: relative depths use the same wavelengths as depths, so they need a range like that of depths. */
+#define RELATIVE_SPAN	64.0
+
 /* Work between two looks at whether to stop: some 10 ms of it. */
 #define POLL_OPERATORS	256
 #define POLL_ROWS		64
@@ -160,7 +163,7 @@ make_sinusoids(const pm_dag *d, pm_arena *scratch, sinusoids *s, pm_status *st)
 	for (size_t p = 0; p < n; p++)
 	{
 		fill_sinusoid(s->of + p * PM_SINUSOID, (double) p);
-		fill_sinusoid(s->relative + p * PM_SINUSOID, 64.0 * (double) p / (d->max_depth > 0 ? d->max_depth : 1));
+		fill_sinusoid(s->relative + p * PM_SINUSOID, RELATIVE_SPAN * (double) p / (d->max_depth > 0 ? d->max_depth : 1));
 	}
 	return PM_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * skeleton.h - the tokens of a graph, as far as they depend neither on the
- * device nor on the batch.
+ * skeleton.h - the tokens of a graph: the part that depends neither on the device
+ * nor on the batch.
  *
  * Operators that are alike are merged into one token with a multiplicity. A
  * skeleton has their positions in the graph, and their relations. Every
@@ -22,7 +22,7 @@ typedef enum pm_relation
 	PM_REL_SIBLING, PM_REL_UNRELATED, PM_REL_JOB
 } pm_relation;
 
-/* Which way an edge leads from a token. */
+/* The direction of an edge from a token. */
 typedef enum pm_edge_way
 {
 	PM_TO_PRODUCERS, PM_TO_CONSUMERS, PM_N_EDGE_WAYS
@@ -33,7 +33,7 @@ typedef struct pm_edges
 {
 	int32_t    *at;				/* [n+1] */
 	int32_t    *to;				/* tokens, each once for a token */
-	pm_real    *weight;			/* of a token they sum to the share of its copies that have such edges */
+	pm_real    *weight;			/* those of a token add up to the share of its copies that have such edges */
 } pm_edges;
 
 #define PM_SINUSOID		32		/* width of one sinusoid */
@@ -52,25 +52,26 @@ typedef struct pm_skeleton
 	pm_real    *position;		/* [n, PM_POSITION_DIM] averaged over the copies */
 	uint8_t    *relation;		/* [n+1, n+1] what column is to row: pm_relation of the closest
 								 * pair of copies; row and column 0 are the job token */
-	pm_edges	edges[PM_N_EDGE_WAYS];	/* the mean over the copies of a token of what each copy reads, or is read by */
+	pm_edges	edges[PM_N_EDGE_WAYS];	/* of each token, the mean over its copies of the operators that a copy reads, or that read it */
 } pm_skeleton;
 
 /*
- * Merged, operators with the same type, configuration and load become one
- * token.  Positions are averaged over the copies; the relation of two tokens
- * is the closest between any two of their copies (self, parent, child,
- * sibling, then ancestor or descendant).  Unmerged, both are exact.
- * Nothing depends on how nodes are numbered.
- * PM_ERR_LIMIT beyond PM_MAX_OPS or PM_MAX_TOKENS; PM_ERR_INPUT for a graph
- * without any operator; PM_CANCELLED when the hooks of a say so.
+ * *s, in arena a: the skeleton of a finished graph, which must stay.  merge:
+ * operators with the same type, configuration and load become one token.  Then
+ * positions are means over the copies, and the relation of two tokens is the
+ * closest one between any two of their copies (self, parent, child, sibling, then
+ * ancestor or descendant).  Nothing depends on how nodes are numbered.
+ * PM_ERR_LIMIT: more than PM_MAX_OPS operators or PM_MAX_TOKENS tokens;
+ * PM_ERR_INPUT: a graph without any operator; PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st);
 
 /*
- * What is left of s when its tokens have been built: the work at another batch
- * (pm_tokens_rework) and the names of operators.  *g has the nodes of the
- * tokens and those that they read; *slim has n, node, copies, dag.n, and nothing
- * else.  Independent of s and its graph.
+ * Copy the part of s that is still needed after its tokens were built: for the work
+ * at another batch (pm_tokens_rework()), and for the names of operators.  *g gets
+ * the nodes of the tokens and those that they read; *slim gets n, node, copies and
+ * dag.n, and nothing else.  Both are in arena a, and do not refer to s or its
+ * graph.  PM_ERR_MEMORY.
  */
 pm_code		pm_skeleton_slim(const pm_skeleton *s, pm_arena *a, pm_graph *g, pm_skeleton *slim, pm_status *st);
 

@@ -7,11 +7,12 @@
 #include "features/dataset.h"
 
 /*
- * fold_of[i] gets 0..folds-1.  A fold is a region: the networks whose roofline
- * time is spent on the same types of operators as that of the fold's centre,
- * whatever they are called.  The centres are as far from each other as can be,
- * and folds have about as many networks each.  The same rows, in any order,
- * make the same folds.  PM_ERR_DATA: fewer networks than folds.
+ * fold_of[d->n]: the fold of each row, 0 to folds - 1.  Each fold has a network as
+ * its centre, and the networks that spend their roofline time on about the same
+ * types of operators, whatever their names.  The centres are as far from each
+ * other as possible; folds have about the same number of networks.  The order of
+ * the rows does not matter.  PM_ERR_DATA: fewer networks than folds;
+ * PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_split_far(int folds, const pm_dataset *d, pm_arena *a, int *fold_of, pm_status *st);
 

@@ -17,6 +17,7 @@
 #define DRAW_CYCLES	21.0		/* of a CPU, for a random number */
 #define WINOGRAD	2.25		/* multiplications of a 3 x 3 convolution over those of Winograd's F(2 x 2, 3 x 3) */
 #define CACHE_SPEED	3.0			/* of the last on-chip cache against the memory */
+#define OCCUPANCY_BLOCK	256		/* elements of a block of threads in PM_LOAD_OCCUPANCY, a usual size */
 #define POLL_TOKENS	512			/* between two looks at whether to stop */
 
 /* ---- types ---- */
@@ -196,8 +197,8 @@ compute_roofline(const pm_work *w, bool convolution, const pm_gpu *gpu, const sp
 }
 
 /*
- * What no kernel is faster than, us: arithmetic at the highest rate of the card, traffic at its bandwidth.  Of operators that are
- * not known neither is.  Convolutions of more than 1 x 1 may do with fewer multiplications than are counted.
+ * The least time of forward and backward pass, us: arithmetic at the highest rate of the card, traffic at its bandwidth.  0 on a
+ * CPU, and for operators that are not known.  Convolutions except 1 x 1 may need fewer multiplications than are counted.
  */
 static double
 least_us(const pm_work *w, int op, int type, const pm_gpu *gpu, const speeds *s)
@@ -216,14 +217,15 @@ least_us(const pm_work *w, int op, int type, const pm_gpu *gpu, const speeds *s)
 }
 
 /*
- * How a matrix product (a convolution is one) fits the device: libraries cut
- * the result into tiles, here taken as 128 x 64, and run as many tiles at a time as
- * there are multiprocessors, so that a part of the last round idles.
+ * How a matrix product (a convolution is one) fits the device: libraries cut the
+ * result into tiles (PM_TILE_M x PM_TILE_N is assumed), and run as many tiles at a
+ * time as there are multiprocessors, so some multiprocessors are idle in the last
+ * round.
  */
 static void
 fill_fit(pm_real *v, const pm_geometry *g, const pm_question *q)
 {
-	double		tiles = g->gemm_batch * ceil(g->gemm_m / 128) * ceil(g->gemm_n / 64);
+	double		tiles = g->gemm_batch * ceil(g->gemm_m / PM_TILE_M) * ceil(g->gemm_n / PM_TILE_N);
 	double		rounds = tiles / q->gpu->sm_count;
 
 	if (!(tiles > 0))
@@ -233,7 +235,7 @@ fill_fit(pm_real *v, const pm_geometry *g, const pm_question *q)
 	}
 	v[PM_LOAD_ALIGN_N] = (pm_real) pm_alignment(g->gemm_n);
 	v[PM_LOAD_ALIGN_K] = (pm_real) pm_alignment(g->conv != PM_CONV_NONE ? g->ch_per_group : g->gemm_k);
-	v[PM_LOAD_TILE_FILL] = (pm_real) log2(g->gemm_n / (64 * ceil(g->gemm_n / 64)));
+	v[PM_LOAD_TILE_FILL] = (pm_real) log2(g->gemm_n / (PM_TILE_N * ceil(g->gemm_n / PM_TILE_N)));
 	v[PM_LOAD_ROUNDS] = (pm_real) log2(rounds);
 	v[PM_LOAD_LAST_ROUND] = (pm_real) log2(rounds / ceil(rounds));
 }
@@ -260,7 +262,7 @@ fill_loads(pm_real *v, const pm_work *w, const pm_geometry *g, const roofline *r
 	v[PM_LOAD_COMPUTE_US] = log2_us(r->compute);
 	v[PM_LOAD_MEMORY_US] = log2_us(r->memory);
 	v[PM_LOAD_RIDGE] = (pm_real) log2((flops + 1) / (bytes + 1) / ridge);
-	v[PM_LOAD_OCCUPANCY] = (pm_real) log2(1 + w->out_elems / (q->gpu->sm_count * 256));
+	v[PM_LOAD_OCCUPANCY] = (pm_real) log2(1 + w->out_elems / (q->gpu->sm_count * OCCUPANCY_BLOCK));
 	v[PM_LOAD_KERNELS] = log2_1(w->kernels_forward + w->kernels_backward);
 	v[PM_LOAD_TENSOR_CORE] = w->tensor_core;
 	v[PM_LOAD_CACHE] = (pm_real) log2((w->bytes_forward + 1) / (q->gpu->l2_mb * 1e6));

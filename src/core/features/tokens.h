@@ -25,12 +25,12 @@ typedef struct pm_tokens
 	double	   *roofline_us;	/* [n] their sum */
 	double	   *compute_us;		/* [n] arithmetic of all phases at peak rate, one copy */
 	double	   *memory_us;		/* [n] traffic of all phases at peak bandwidth, one copy */
-	double	   *floor_us;		/* [n] that forward and backward pass of one copy take at least on a GPU; 0 where nothing is known */
+	double	   *floor_us;		/* [n] the least time of forward and backward pass of one copy on a GPU; 0: not known */
 	double	   *kernels;		/* [n] estimated launches of one copy in a step, the update's not counted */
-	double	   *backward_kernels;	/* [n] of them, those of the backward pass */
+	double	   *backward_kernels;	/* [n] those of them in the backward pass */
 	double	   *flops;			/* [n] of a step, one copy */
-	double	   *bytes;
-	char	   *bound;			/* [n] 'c' or 'm': what the roofline says */
+	double	   *bytes;			/* [n] the same */
+	char	   *bound;			/* [n] 'c': arithmetic takes at least as long as traffic; 'm': traffic takes longer */
 	pm_real		job[PM_N_JOB];	/* raw; NaN where the data sheet has a gap */
 	double		total_flops;	/* of a step */
 	double		total_bytes;
@@ -41,38 +41,43 @@ typedef struct pm_tokens
 	pm_layout	layout;
 } pm_tokens;
 
-/* Token type: the operator, and for a convolution also its kind. */
+/* Number of a type of tokens, 0 to pm_type_count() - 1: the operator, or for a convolution its kind. */
 int			pm_type_id(int op, pm_conv_kind conv);
 int			pm_type_count(void);
-/* "Conv/depthwise", "Relu"; static storage or in buf (at least 64 bytes). */
+/* Name of a type: "Relu", or "Conv/depthwise", which is written to buf (at least 64 bytes). */
 const char *pm_type_name(int type, char *buf);
-int			pm_type_find(const char *name); /* -1 when not known */
+/* The type with this name; -1: there is none. */
+int			pm_type_find(const char *name);
 
-/* Groups that times and work are summed by: the classes, and the convolutions' kinds apart. */
+/* Groups of tokens: the classes, and after them the kinds of convolutions. */
 #define PM_N_GROUPS	(PM_N_CLASSES + PM_N_CONV_KINDS)
+/* The group of token i, 0 to PM_N_GROUPS - 1. */
 int			pm_token_group(const pm_tokens *t, int i);
-/* Share of token i, all copies, in the roofline time; of the operators when none of them does anything. */
+/* Share of token i, all copies, in the roofline time, 0..1; if that is 0, its share in the number of operators. */
 double		pm_roofline_share(const pm_tokens *t, int i);
 /* Share of the optimizer's updates in the roofline time, 0..1. */
 double		pm_update_share(const pm_tokens *t);
 
 /*
- * PM_ERR_INPUT when the data sheet lacks what a roofline needs or is out of its
- * bounds, or batch < 1; PM_CANCELLED when the hooks of a say so.
+ * *t, in arena a: the tokens of the skeleton s for the question q.  PM_ERR_INPUT:
+ * the batch is not between 1 and PM_MAX_BATCH, or the data sheet lacks a needed
+ * figure or has one out of its bounds; PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st);
 /* The same without features: slots, slot_mask and loads are NULL, job is all 0. */
 pm_code		pm_tokens_build_work(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st);
 /*
- * Give t the work at the batch of q, which must be the query of t in all but
- * the batch: times, FLOPs, bytes, launches and their totals.  Features, if t
- * has any, stay those of before.  Nothing is allocated.
+ * Give t the work at the batch of q: times, FLOPs, bytes, launches and their
+ * totals.  q must be the question of t except for the batch.  Features, if t has
+ * any, do not change.  No memory is allocated.  PM_ERR_INPUT as above.
  */
 pm_code		pm_tokens_rework(pm_tokens *t, const pm_question *q, pm_status *st);
 /*
- * For questions that share the arrays of one t: room for the work of n tokens,
- * and the beginning of a question, with the types that pm_tokens_build() found
- * for its skeleton.  pm_tokens_rework() does the rest.
+ * For questions that share the arrays of one t.  pm_tokens_make_room() gives t
+ * arrays for the work of n tokens, in arena a (PM_ERR_MEMORY).
+ * pm_tokens_begin() lets t be the tokens of s for q; type and op_class, [s->n],
+ * are those that pm_tokens_build() found for this skeleton.  pm_tokens_rework()
+ * then computes the work.
  */
 pm_code		pm_tokens_make_room(pm_tokens *t, int n, pm_arena *a, pm_status *st);
 void		pm_tokens_begin(pm_tokens *t, const pm_skeleton *s, const pm_question *q, int32_t *type, int32_t *op_class);

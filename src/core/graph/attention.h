@@ -7,22 +7,22 @@
 
 #include "graph/graph.h"
 
-/* Nodes of such an attention. */
-#define PM_FUSED_INSIDE	1		/* its output is never in memory when one kernel computes all */
-#define PM_FUSED_END	2		/* the last MatMul */
+/* Marks of the nodes of such an attention. */
+#define PM_FUSED_INSIDE	1		/* if one kernel computes the attention, the output of this node is never stored */
+#define PM_FUSED_END	2		/* the last MatMul, whose output is stored */
 
-/* Nodes of the graph: the product of query and key, and that with the value. */
+/* An attention, by the numbers of two nodes. */
 typedef struct pm_attention
 {
-	int32_t		scores;
-	int32_t		end;
+	int32_t		scores;			/* the product of query and key */
+	int32_t		end;			/* the product with the value */
 } pm_attention;
 
 /*
- * All of them in g: *found, in a, has *n.  masks: those, too, whose scores a
- * constant mask is put over, as a decoder's.
- * fused[g->n_nodes], 0 before, has the marks of their nodes; what one attention
- * reads of another is marked once.  PM_ERR_MEMORY.
+ * Find all such attentions of a finished graph: *found, which is in arena a, gets
+ * *n of them.  masks: also find those that put a constant mask over the scores,
+ * as decoders do.  fused[g->n_nodes], all 0 before, gets the marks of their
+ * nodes.  PM_ERR_MEMORY.
  */
 pm_code		pm_attention_find(const pm_graph *g, bool masks, pm_arena *a, uint8_t *fused, pm_attention **found, int *n, pm_status *st);
 

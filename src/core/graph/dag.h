@@ -24,19 +24,20 @@ typedef struct pm_dag
 } pm_dag;
 
 /*
- * Drop views and nodes without work (inputs, constants) of a finished graph;
- * who read them reads what they read.  The arena owns the result.
- * PM_ERR_LIMIT when views of several inputs multiply the edges beyond reason;
+ * *dag, which is in arena a: a finished graph without views and nodes without work
+ * (inputs, constants).  Nodes that read these then read what these read.
+ * PM_ERR_LIMIT: views of several inputs would give too many edges (PM_MAX_EDGES);
  * PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_dag_build(const pm_graph *g, pm_arena *a, pm_dag *dag, pm_status *st);
 
+/* 64-bit words of one row of pm_dag_reach() for n operators. */
+size_t		pm_reach_words(int n);
 /*
- * Reachability: bit j of row i is set when i is an ancestor of j.  rows:
- * [dag->n][pm_reach_words(dag->n)], zeroed by the caller.  a: whose hooks are
- * asked; PM_CANCELLED.
+ * Reachability: set bit j of row i if i is an ancestor of j.  rows:
+ * [dag->n][pm_reach_words(dag->n)], zeroed by the caller.  The hooks of a may
+ * stop it: PM_CANCELLED.
  */
-size_t		pm_reach_words(int n);	/* 64-bit words of one row */
 pm_code		pm_dag_reach(const pm_dag *dag, const pm_arena *a, uint64_t *rows, pm_status *st);
 
 #endif

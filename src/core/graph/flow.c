@@ -6,18 +6,18 @@
  * nobody asked for it, and a channel shuffle makes contiguous tensors in the
  * middle of a channels-last network.  So strides are carried along as PyTorch
  * carries them: views permute, cut and merge them (TensorImpl, computeStride in
- * ATen/TensorUtils.cpp), elementwise operators keep the order of what they read
- * (ATen/TensorIterator.cpp), the others have rules of their own (flow.h).
+ * ATen/TensorUtils.cpp), elementwise operators keep the order of their inputs
+ * (ATen/TensorIterator.cpp), the others have the rules of their row (pm_lay).
  *
- * The backward pass is gone through in the same way from the end: gradients
- * have strides, too.  The engine adds them where a tensor has several readers
+ * The backward pass is done in the same way from the end: gradients have strides,
+ * too.  Autograd adds the gradients of a tensor with several readers
  * (torch/csrc/autograd/input_buffer.cpp), reverses views that cut
- * (derivatives.yaml: slice, select, split, unbind, expand), and copies where a
- * gradient cannot be viewed as what it belongs to.  A view is no operator of
- * the dag, so that its work is that of the node whose tensor it looks at.
+ * (derivatives.yaml: slice, select, split, unbind, expand), and copies a gradient
+ * that cannot be viewed in the shape of its tensor.  A view is no operator of the
+ * dag, so its work counts for the node whose tensor it looks at.
  *
- * All is done for both layouts that can be asked for.  Strides are those of
- * batch 2: at batch 1 the dimension of the batch could lie anywhere.
+ * All is done for both layouts of a question.  Strides are those of batch 2: at
+ * batch 1, the stride of the batch dimension says nothing.
  */
 #include "graph/flow.h"
 #include "graph/op_catalogue.h"
@@ -28,10 +28,10 @@
 #define STRIDE_BATCH 2
 
 /*
- * Passes more that an elementwise kernel takes for an operand whose elements
- * lie across the order in which it goes (a transposed tensor in a sum, its
- * copy): neighbouring threads read from different lines.  Chosen by the errors
- * of networks on an RTX 3090 (docs/accuracy.md).
+ * How many more passes the time of an elementwise kernel corresponds to for an
+ * operand whose memory order differs from the output's (a transposed tensor in a
+ * sum, its copy): neighbouring threads read from different cache lines.  Chosen by
+ * the errors of networks on an RTX 3090 (docs/accuracy.md).
  */
 #define ACROSS		6
 
@@ -275,14 +275,14 @@ innermost(const strided *t)
 	return best;
 }
 
-/* Passes that reading `from` takes beside its own, for what is written as t lies and has the same sizes. */
+/* Additional passes for reading `from`, if the output t has the same sizes and another memory order. */
 static double
 read_across(const strided *from, const strided *t)
 {
 	return innermost(from) != innermost(t) ? ACROSS : 0;
 }
 
-/* Whether it hands on the gradient of its output itself, or a part of it, and not a tensor of its own. */
+/* Whether the gradient of an input is that of the output itself, or a part of it, and not a new tensor. */
 static bool
 passes_gradient(const pm_node *n)
 {

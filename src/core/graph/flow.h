@@ -1,5 +1,5 @@
 /*
- * flow.h - what one operator hands to the next besides numbers: the memory
+ * flow.h - what one operator passes to the next in addition to numbers: the memory
  * order of a tensor, the width of its elements under autocast, and the places
  * where gradients are added.
  *
@@ -12,7 +12,10 @@
 
 #include "graph/graph.h"
 
-/* Fill pm_node.flow of all nodes of a graph whose other derived fields are there. scratch: forgotten afterwards. */
+/*
+ * Fill pm_node.flow of all nodes, and g->has_layout, of a graph whose other derived fields are filled.  Nothing in the arena
+ * `scratch` is needed afterwards.  PM_ERR_MEMORY.
+ */
 pm_code		pm_flow_derive(pm_graph *g, pm_arena *scratch, pm_status *st);
 
 #endif

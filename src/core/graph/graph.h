@@ -55,7 +55,10 @@ typedef enum pm_layout
 	PM_NCHW, PM_NHWC, PM_N_LAYOUTS
 } pm_layout;
 
-/* Work that a node has because of its place in the graph: elements read and written, once and for each sample. */
+/*
+ * Work that a node has because of its place in the graph: elements read and written, those that do not depend on the batch
+ * and those for each sample.
+ */
 typedef struct pm_extra
 {
 	double		fixed;
@@ -68,8 +71,9 @@ typedef struct pm_flow
 {
 	bool		wide;			/* autocast: its output has 4 bytes an element, not 2 */
 	uint8_t		runs[PM_N_LAYOUTS]; /* pm_layout of the tensors that it works on */
-	pm_extra	copied[PM_N_LAYOUTS];	/* forward: copies of tensors that do not lie as they are wanted */
-	pm_extra	across[PM_N_LAYOUTS];	/* forward: what operands that lie across the others take longer, as elements moved; no launches */
+	pm_extra	copied[PM_N_LAYOUTS];	/* forward: copies of tensors whose memory order is not the one that is needed */
+	pm_extra	across[PM_N_LAYOUTS];	/* forward: elements that could be moved in the time that is lost on operands in another
+									 * memory order than the output; no launches */
 	pm_extra	merged[PM_N_LAYOUTS];	/* backward: gradients of several readers added, views reversed, copies */
 } pm_flow;
 
@@ -83,8 +87,8 @@ typedef struct pm_node
 	pm_shape	shape;			/* first output at batch 1 */
 	int			n_shapes;		/* all outputs when there are several, else 0 */
 	pm_shape   *shapes;
-	int			batch_dim;		/* -1: does not depend on the batch */
-	bool		view;
+	int			batch_dim;		/* the dimension that is multiplied by the batch; -1: none */
+	bool		view;			/* moves no data: another shape or order of the same memory */
 	pm_attrs	attrs;
 	int			n_weights;
 	pm_shape   *weights;
@@ -109,17 +113,17 @@ typedef struct pm_graph
 	const char *model;			/* "" when absent */
 	const char *family;			/* NULL before pm_graph_finish() unless the document gives it */
 	const char *source;
-	const char *text;			/* that attrs_at refers to, the caller's own: of no use once that is gone */
+	const char *text;			/* the document that attrs_at refers to; the caller's, valid as long as the caller keeps it */
 	int			n_nodes;
 	pm_node    *nodes;
-	int			output;			/* node that the loss is taken of, -1: not said */
+	int			output;			/* node from which the loss is computed, -1: not said */
 	pm_shape	input;			/* rank 0 when absent */
 	double		declared_params;	/* NaN when absent */
 
 	/* filled by pm_graph_finish() */
 	bool		family_derived;	/* from the model, or from the name when there is none */
 	int			n_unknown;		/* nodes whose operator is not in the catalogue */
-	bool		has_layout;		/* an operator works on channels-last tensors where that is asked for */
+	bool		has_layout;		/* some operator works on channels-last tensors in a question in nhwc */
 	double		params;			/* trainable parameters, tied weights once */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
 								 * the same whatever the names and the order of ids */
@@ -128,12 +132,12 @@ typedef struct pm_graph
 /* Set every field of a zeroed node to its default: ONNX attributes, no batch, no flops. */
 void		pm_node_init(pm_node *n);
 
-/* Element count; 1 for a scalar. Never overflows: computed in double. */
+/* Number of elements; 1 for a scalar. A double, so that it does not overflow. */
 double		pm_shape_count(const pm_shape *s);
 
-/* Element count of the first output of a node at the given batch. */
+/* Number of elements of the first output of a node at this batch. */
 double		pm_node_count(const pm_node *n, int64_t batch);
-/* Element count over all outputs (Split, TopK ...) at the given batch. */
+/* Number of elements of all outputs (Split, TopK ...) at this batch. */
 double		pm_node_count_all(const pm_node *n, int64_t batch);
 
 #endif

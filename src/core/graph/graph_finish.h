@@ -8,14 +8,14 @@
 #include "graph/graph.h"
 
 /*
- * Check what docs/graph_format.md demands (ids dense by construction, producers
- * first, ranks, dimensions, counts), look operators up, and fill the derived
- * fields.  PM_ERR_INPUT or PM_ERR_LIMIT names the node and the key; PM_ERR_MEMORY;
- * PM_CANCELLED.
+ * Check what docs/graph_format.md demands (producers first, ranks, dimensions,
+ * counts), look operators up, and fill the derived fields of g, in arena a.
+ * PM_ERR_INPUT, PM_ERR_LIMIT: the message names the node and the key;
+ * PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
 
-/* Give a finished graph another name. A family that came from the old name comes from the new one then. PM_ERR_MEMORY. */
+/* Give a finished graph another name. If its family was derived from the old name, it is derived again. PM_ERR_MEMORY. */
 pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
 
 #endif

@@ -8,9 +8,9 @@
 #include "graph/text.h"
 
 /*
- * Write the document of a finished graph to the end of out: what
- * pm_graph_from_json makes the same graph of.  Attributes are copied from
- * g->text as they stand there.  PM_ERR_MEMORY; PM_CANCELLED.
+ * Append the document of a finished graph to out.  pm_graph_from_json() makes the
+ * same graph of it.  Attributes are copied from g->text unchanged.
+ * PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_graph_write(const pm_graph *g, pm_text *out, pm_status *st);
 

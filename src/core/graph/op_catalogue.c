@@ -471,8 +471,8 @@ find_row(const char *name)
 }
 
 /*
- * Row of an operator name or of what it is an alias of.  A line-by-line
- * search: callers with many nodes keep the answers (graph.c does).
+ * Compares row by row, so callers with many nodes should keep the answers, as
+ * graph_finish.c does.
  */
 int
 pm_op_find(const char *name)

@@ -43,37 +43,43 @@ typedef enum pm_conv_kind
 extern const char *const pm_class_name[PM_N_CLASSES];
 extern const char *const pm_conv_kind_name[PM_N_CONV_KINDS];
 
-/* Catalogue look-ups. op is pm_node.op; PM_OP_UNKNOWN has a row of its own (class move). */
-int			pm_op_find(const char *name);	/* PM_OP_UNKNOWN when not known */
+/* Look-ups. op is pm_node.op, an index into the catalogue; any number outside of it counts as PM_OP_UNKNOWN (class move). */
+
+/* Index of the operator with this name, or with this other spelling; PM_OP_UNKNOWN: there is none. */
+int			pm_op_find(const char *name);
 /*
- * The operator that op runs as: a MatMul with a weight of its own (a Linear of
- * tensors of rank 4) is a plain product as a Gemm is, not a batched one.
+ * The operator whose kernels op runs.  own_weight: the node has a weight: then a
+ * MatMul (a Linear of tensors of rank 4) is one product like a Gemm, not a
+ * batch of products.
  */
 int			pm_op_runs_as(int op, bool own_weight);
+/* Number of operators in the catalogue, PM_OP_UNKNOWN among them. */
 int			pm_op_count(void);
+/* Name in the catalogue; "(unknown)" for PM_OP_UNKNOWN. */
 const char *pm_op_name(int op);
-const char *pm_op_alias(int i);			/* i-th other spelling, NULL behind the last */
+/* The i-th other spelling, from 0; NULL after the last. For tests. */
+const char *pm_op_alias(int i);
 pm_class	pm_op_class(int op);
 /* Whether it draws a random number for each element of its output, in training. */
 bool		pm_op_draws(int op);
 /* Whether a gradient passes: not through comparisons, ArgMax, random numbers, ... */
 bool		pm_op_differentiable(int op);
 
-/* Forward FLOPs: the row's factor times ... */
+/* FLOPs of the forward pass: the row's factor times ... */
 typedef enum pm_flop_rule
 {
 	PM_FLOPS_NONE,				/* nothing */
 	PM_FLOPS_OUT,				/* elements of the output */
 	PM_FLOPS_IN,				/* elements of the first input */
 	PM_FLOPS_WINDOW,			/* elements of the output times the kernel's */
-	PM_FLOPS_CONV,				/* 2 output elements times kernel elements of one output channel */
-	PM_FLOPS_CONV_TRANSPOSE,	/* 2 input elements times kernel elements of one input channel */
-	PM_FLOPS_GEMM,				/* 2 M N K */
-	PM_FLOPS_RNN,				/* 2 steps times elements of the matrices; the factor is the number of gates */
-	PM_FLOPS_ATTENTION			/* 4 b h S S dh: scores and their product with the values; S (S + 1) / 2 pairs if it is causal */
+	PM_FLOPS_CONV,				/* output elements times kernel elements of one output channel; the factor is 2 */
+	PM_FLOPS_CONV_TRANSPOSE,	/* input elements times kernel elements of one input channel; the factor is 2 */
+	PM_FLOPS_GEMM,				/* M N K; the factor is 2 */
+	PM_FLOPS_RNN,				/* not the factor, which is the number of gates: 2 positions times elements of the matrices */
+	PM_FLOPS_ATTENTION			/* output elements times the keys that a query sees: scores, and their product with the values; the factor is 4 */
 } pm_flop_rule;
 
-/* Forward elements moved. */
+/* What the forward pass reads and writes. */
 typedef enum pm_byte_rule
 {
 	PM_BYTES_NONE,						/* nothing runs */
@@ -82,23 +88,23 @@ typedef enum pm_byte_rule
 	PM_BYTES_NORM,						/* input twice (statistics, then scaling), output once */
 	PM_BYTES_INDEX,					/* as PM_BYTES_IO, and 8 bytes of index for each element of the output */
 	PM_BYTES_MASK,						/* as PM_BYTES_IO, and 1 byte of mask for each element of the output */
-	PM_BYTES_GATHER,					/* rows in and out, 8 bytes of index a row */
+	PM_BYTES_GATHER,					/* rows in and out, 8 bytes of index for each row */
 	PM_BYTES_RNN						/* as PM_BYTES_IO, and the gates kept for the backward pass */
 } pm_byte_rule;
 
 /*
- * What autograd runs for it (tools/autograd/derivatives.yaml), in passes over
- * tensors.  Where an operand was broadcast its gradient is summed up, one
- * launch more; sums of gradients where a tensor has several readers, and what
- * reverses a view, are in pm_node.flow.
+ * What autograd runs for an operator (tools/autograd/derivatives.yaml), in passes
+ * over tensors.  If an operand was broadcast, its gradient is also summed: one
+ * launch more.  Sums of gradients of a tensor with several readers, and the
+ * backward pass of views, are in pm_node.flow.
  */
 typedef enum pm_back_rule
 {
 	PM_BACK_NONE,						/* no gradient passes */
 	PM_BACK_PRODUCTS,						/* a product for each operand that needs a gradient; a sum for the bias */
 	PM_BACK_PASS,						/* the gradient itself or a view of it: add, clone, cat (narrow), sum (expand) */
-	PM_BACK_GRAD,						/* each launch reads the gradient and writes one: neg, masked_fill, cumsum */
-	PM_BACK_SAVED,					/* each launch reads also what was kept: threshold_backward, gelu_backward, _softmax_backward_data ... */
+	PM_BACK_GRAD,						/* each launch reads a gradient and writes a gradient: neg, masked_fill, cumsum */
+	PM_BACK_SAVED,					/* each launch also reads a tensor that the forward pass kept: threshold_backward, gelu_backward, _softmax_backward_data ... */
 	PM_BACK_MUL,						/* for each operand grad * other */
 	PM_BACK_DIV,						/* grad / other, and for a divisor -grad * ((self / other) / other) */
 	PM_BACK_STAT,						/* gradient and input twice, one written: native_batch_norm_backward, native_layer_norm_backward */
@@ -111,16 +117,16 @@ typedef enum pm_back_rule
 	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
 } pm_back_rule;
 
-/* How an operator lays its output, and what it asks of its input. */
+/* The memory order of an operator's output, and the order that it needs of its inputs. */
 typedef enum pm_lay
 {
-	PM_LAY_PLAIN,				/* contiguous, whatever it reads */
+	PM_LAY_PLAIN,				/* contiguous, whatever the order of its inputs */
 	PM_LAY_PLAIN_COPY,			/* contiguous, and an input that is not is copied first */
 	PM_LAY_LIKE,				/* in the order of its first input of full size (TensorIterator) */
 	PM_LAY_FORMAT,				/* channels-last when its first input is, else contiguous; other inputs are copied */
 	PM_LAY_CONCAT,				/* channels-last when all inputs are, else contiguous */
 	PM_LAY_CONV,				/* channels-last when its input or its kernel is; an input that is not is copied */
-	/* as views; as copies they are PLAIN */
+	/* of views; the same operators as copies are PM_LAY_PLAIN */
 	PM_LAY_RESHAPE,
 	PM_LAY_TRANSPOSE,
 	PM_LAY_EXPAND,
@@ -128,22 +134,22 @@ typedef enum pm_lay
 	PM_LAY_SPLIT
 } pm_lay;
 
-/* What autocast makes of an operator (torch/csrc: at::autocast's lists). */
+/* What autocast does with an operator: which of the lists of at::autocast it is on. */
 typedef enum pm_cast
 {
 	PM_CAST_FIRST,				/* not on a list: as wide as its first input */
-	PM_CAST_WIDEST,				/* not on a list: as wide as its widest operand, converted while reading */
+	PM_CAST_WIDEST,				/* not on a list: as wide as its widest operand; narrower ones are converted while they are read */
 	PM_CAST_HALF,				/* lower_precision_fp: operands are cast to 2 bytes first */
 	PM_CAST_FLOAT,				/* fp32: operands are cast to 4 bytes first */
-	PM_CAST_FLOAT_FUSED,		/* fp32_set_opt_dtype: reads what there is, writes 4 bytes */
+	PM_CAST_FLOAT_FUSED,		/* fp32_set_opt_dtype: reads operands as they are, writes 4 bytes */
 	PM_CAST_PROMOTE				/* promote: narrower operands are cast to the widest first */
 } pm_cast;
 
-/* What else sets an operator apart. */
+/* Other properties of an operator. */
 typedef enum pm_op_trait
 {
 	PM_OP_SLOPE = 1,			/* the attribute alpha is the slope of its negative side, 0.01 when absent */
-	PM_OP_OWN_AS_ABOVE = 2		/* with a weight of its own it runs the kernels of the operator in the row above */
+	PM_OP_OWN_AS_ABOVE = 2		/* a node with a weight of its own runs the kernels of the operator in the row above */
 } pm_op_trait;
 
 typedef struct pm_op_row
@@ -161,7 +167,7 @@ typedef struct pm_op_row
 	uint8_t		kernels_back;
 } pm_op_row;
 
-/* The row of pm_node.op; that of what is not known for any other number. */
+/* The row of the operator op (pm_node.op); the row of PM_OP_UNKNOWN if op is outside of the catalogue. */
 const pm_op_row *pm_op_row_of(int op);
 
 #endif

@@ -19,7 +19,7 @@ set(pm_geometry *geo, int bit, double *field, double value)
 	geo->present |= 1u << bit;
 }
 
-/* Height and width of t behind the channel; one dimension is a width, of three the first two fold into the height. */
+/* Height and width of t: the dimensions after the channel. A single one is the width; of three, the first two make the height. */
 static void
 plane(const pm_operand *t, double *h, double *w)
 {
@@ -34,7 +34,7 @@ plane(const pm_operand *t, double *h, double *w)
 	}
 }
 
-/* The attributes of the last two kernel dimensions; of three the first is folded into the kernel's height. */
+/* The attributes of the last two kernel dimensions; of three, the first is part of the kernel's height. */
 static void
 set_window(const pm_attrs *a, pm_geometry *geo)
 {
@@ -95,6 +95,8 @@ set_bias(const pm_node *n, const pm_operands *o, pm_geometry *geo)
 	geo->present |= 1u << PM_HAS_BIAS;
 }
 
+#define WIDEST_USUAL	7		/* side of a kernel, up to which libraries have special kernels */
+
 /* Between 18 groups (slow) and 30 (fast), see groups_are_fast(). */
 #define MANY_GROUPS		20
 
@@ -107,8 +109,8 @@ set_bias(const pm_node *n, const pm_operands *o, pm_geometry *geo)
  * of two, 2.0 with 64, and 3 with 96 and more.  Few groups are slow, however narrow:
  * what the other operators leave of a step in nhwc is 9 to 20 TFLOP a second for
  * 32 and more narrow groups (resnext50_32x4d, dpn68), and 0.7 to 4 for 2 to 16 of
- * them (eca_botnext26ts, res2next50, resnext26ts, resnet61q).  Besides this yes or
- * no there are the number of groups, their width and alignments.
+ * them (eca_botnext26ts, res2next50, resnext26ts, resnet61q).  Other features are the
+ * number of groups, their width and alignments.
  */
 static bool
 groups_are_fast(double groups, double in, double out)
@@ -128,12 +130,12 @@ set_groups(pm_geometry *geo, double groups)
 		set(geo, PM_HAS_WIDTH_ALIGNMENT, &geo->width_alignment, pm_alignment(geo->ch_per_group));
 		set(geo, PM_HAS_GROUP_NARROW, &geo->group_narrow, groups_are_fast(groups, geo->ch_per_group, out));
 	}
-	set(geo, PM_HAS_WIDE_WINDOW, &geo->wide_window, fmax(geo->k_h, geo->k_w) > 7);
+	set(geo, PM_HAS_WIDE_WINDOW, &geo->wide_window, fmax(geo->k_h, geo->k_w) > WIDEST_USUAL);
 }
 
 /*
- * A convolution, also as the product it is: rows are output positions (input
- * positions when transposed), one product a group.
+ * A convolution, also as a matrix product: rows are output positions (of a transposed
+ * one, input positions); there is one product for each group.
  */
 static void
 conv_geometry(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_geometry *geo)

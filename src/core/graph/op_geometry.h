@@ -8,10 +8,11 @@
 #include "graph/op_catalogue.h"
 
 /*
- * A convolution or matrix product in canonical form, for features and reports.
- * gemm: out[m,n] += a[m,k] b[k,n], `gemm_batch` times; set for convolutions
- * too (one product a group).  Other operators have what applies of channels,
- * plane, window, heads, sequence.
+ * The sizes of a convolution or matrix product, for features and reports.
+ * gemm: out[m,n] += a[m,k] b[k,n], `gemm_batch` times; also set for convolutions
+ * (one product for each group).  Other operators have those of channels, plane,
+ * window, heads and sequence that they know.  Fields that are not in `present`
+ * are 0.
  */
 typedef struct pm_geometry
 {
@@ -38,14 +39,18 @@ typedef struct pm_geometry
 	double		heads,
 				seq_len;
 	double		out_per_group;	/* grouped convolutions: output channels of one group */
-	double		group_alignment;	/* and the largest power of two, up to 64, that divides the number of groups, as log2 */
-	double		width_alignment;	/* the same of the input channels of one group */
-	double		group_narrow;	/* and 1 for many narrow groups, see groups_are_fast() */
-	double		wide_window;	/* convolutions: 1 when a side of the kernel is over 7, for which there are no special kernels */
-	double		alpha;			/* LeakyRelu */
+	double		group_alignment;	/* grouped convolutions: pm_alignment() of the number of groups */
+	double		width_alignment;	/* grouped convolutions: pm_alignment() of the input channels of one group */
+	double		group_narrow;	/* grouped convolutions: 1: many narrow groups, which libraries have fast kernels for */
+	double		wide_window;	/* convolutions: 1: a side of the kernel is over 7, which libraries have no special kernels for */
+	double		alpha;			/* LeakyRelu: slope of the negative side, without its sign */
 	bool		has_bias;
-	unsigned	present;		/* bit set of pm_slot (tokens.h order) that apply */
+	unsigned	present;		/* bits 1 << PM_HAS_... of the fields that the operator has */
 } pm_geometry;
+
+/* A usual block of a product's result, rows and columns, which one multiprocessor computes at a time. */
+#define PM_TILE_M	128
+#define PM_TILE_N	64
 
 /* Bits of pm_geometry.present, in the order of the fields above. */
 enum
@@ -57,10 +62,13 @@ enum
 	PM_HAS_ALPHA, PM_HAS_BIAS, PM_N_HAS
 };
 
-/* log2 of the largest power of two that divides x, up to 64: what vector loads and matrix units like. */
+/*
+ * log2 of the largest power of two, up to 64, that divides x: 0 to 6; 0 for x < 1.  Vector loads and matrix units are
+ * faster if sizes are multiples of such powers.
+ */
 double		pm_alignment(double x);
 
-/* Canonical form of node i at the given batch; rows of M or gemm_batch grow with it. */
+/* *geo: the sizes of node i of a finished graph at this batch; with the batch, gemm_m or gemm_batch grows. */
 void		pm_node_geometry(const pm_graph *g, int i, int64_t batch, pm_geometry *geo);
 
 #endif

@@ -27,7 +27,6 @@ stored_tensor(int n, const pm_shape *shapes, int least, int most, bool grad)
 	return t;
 }
 
-/* Dimension d of t at the given batch; d < 0 counts from the end; 1 when there is none. */
 double
 pm_dim_at(const pm_operand *t, int d, int64_t batch)
 {
@@ -68,7 +67,7 @@ matrix_inputs(const pm_graph *g, const pm_node *n, int least, int most, pm_opera
 }
 
 /*
- * Who is the kernel and who the data, in the order of docs/graph_format.md: the
+ * Which operand is the kernel and which the data, in the order of docs/graph_format.md: the
  * node's own weights; else a producer that does not follow the batch; else the
  * second input (a kernel made per sample, or a product of two activations);
  * else a constant.  least, most: ranks a kernel can have.
@@ -129,7 +128,6 @@ pm_output_operand(const pm_node *n)
 
 /* ---------- products ---------- */
 
-/* Kernel elements behind one channel of its first dimension: (Ci/group) kh kw. */
 double
 pm_kernel_depth(const pm_node *n, const pm_operands *o)
 {
@@ -178,7 +176,6 @@ pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch)
 	return pm_dim_at(left, -1, batch);
 }
 
-/* Length of the key sequence of a fused attention: of the second input, else of the output. */
 double
 pm_attention_keys(const pm_graph *g, const pm_node *n, int64_t batch)
 {

@@ -502,7 +502,7 @@ pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype)
 	return dtype == PM_BF16 || dtype == PM_FP16 ? bytes / 2 : bytes;
 }
 
-/* Mixed precision keeps a 2-byte copy next to it; a model held in 2 bytes moves half. */
+/* Mixed precision also writes a copy of 2 bytes; a model in 2 bytes moves half. */
 static void
 update(pm_dtype dtype, pm_optimizer opt, pm_work *w)
 {

@@ -18,16 +18,16 @@ typedef enum pm_optimizer
 	PM_N_OPTIMIZERS
 } pm_optimizer;
 
-/* What is run and timed. */
+/* The computation that is timed. */
 typedef enum pm_mode
 {
 	PM_TRAIN,					/* a training step */
 	PM_INFERENCE,				/* a forward pass, of a network in evaluation mode and without gradients */
-	PM_N_MODES,					/* those that can be asked for by a word */
-	PM_FORWARD = PM_N_MODES		/* the forward pass of a training step, as forward_ms of measurements has it */
+	PM_N_MODES,					/* modes that a question can name */
+	PM_FORWARD = PM_N_MODES		/* the forward pass of a training step, whose time is forward_ms of a measurement */
 } pm_mode;
 
-/* Work of one node, once. Doubles: exact to 2^53. All >= 0. */
+/* Work of one copy of a node in one step. Numbers are >= 0, and exact up to 2^53. */
 typedef struct pm_work
 {
 	double		flops_forward,
@@ -36,7 +36,8 @@ typedef struct pm_work
 	double		bytes_forward,
 				bytes_backward,
 				bytes_update;
-	double		bytes_across;	/* that could be moved forward in the time that operands take longer which lie across the others; not moved */
+	double		bytes_across;	/* forward: bytes that could be moved in the time that is lost on operands in another memory order
+								 * than the output (docs/mdot.md, Across); they are not moved */
 	double		params;			/* trainable parameters owned by this node */
 	double		in_elems;		/* elements of all data inputs */
 	double		out_elems;		/* elements of all outputs */
@@ -47,32 +48,34 @@ typedef struct pm_work
 } pm_work;
 
 /*
- * Raised when the same graph has other work or another geometry than before:
- * predictors that were trained on the old rules cannot be asked any more, and
- * say so.
+ * Raise it when a change gives the same graph other work or another geometry.
+ * Then predictors that were trained by the old rules refuse to answer, and say
+ * why.
  */
 #define PM_WORK_VERSION	2
 
 /*
- * Work of node i of a finished g at the given batch, element types, layout that is asked for, and optimizer.
- * PM_AMP: 2 or 4 bytes an element, by what autocast makes of each tensor, and
- * its casts; optimizer states in 4.
- * PM_BF16, PM_FP16: the whole model in 2 bytes, optimizer states included.
- * The backward pass covers only what needs a gradient: a product of an input
- * and a weight has one gradient product, not two.  What the node's place in the
- * graph adds (pm_node.flow) is included: gradients of several readers, views reversed, copies.
- * Views and inputs: all zero. Unknown operators: a memory move of inputs and outputs.
+ * *w: the work of node i of a finished graph in a training step at this batch,
+ * number format, layout of the question, and optimizer.  Formulas: docs/mdot.md.
+ *
+ * PM_AMP: a tensor has 2 or 4 bytes an element, as autocast would have it; casts
+ * are counted; the optimizer keeps 4 bytes.  PM_BF16, PM_FP16: everything has 2
+ * bytes, also in the optimizer.  The backward pass covers only what needs a
+ * gradient: a product of an input of the network and a weight has one gradient
+ * product, not two.  The work of the node's place in the graph (pm_node.flow) is
+ * included: sums of gradients, views reversed, copies.  Views and inputs have no
+ * work.  Unknown operators move their inputs and outputs.
  */
 void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt,
 						 pm_work *w);
 
-/* Bytes a parameter that one kernel for the whole update moves less than one kernel for each term of its formula. */
+/* Bytes for each parameter that a fused optimizer (one kernel for the whole update) moves less than one kernel for each term. */
 double		pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype);
 
 /*
- * What of the work *w of node i, from pm_node_work() of the same batch and element types, is left in a mode: all of it
- * in PM_TRAIN, else no backward pass and no update.  In inference a BatchNormalization normalises by the statistics
- * that it has, which saves it the pass that takes them, and a Dropout does nothing.
+ * Reduce *w, the work of node i from pm_node_work() at the same batch and dtype, to its part in a mode: all of it in
+ * PM_TRAIN, else without backward pass and update.  In PM_INFERENCE, a BatchNormalization uses stored statistics, so it
+ * reads its input once less, and a Dropout does nothing.
  */
 void		pm_node_work_in(pm_mode mode, const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_work *w);
 

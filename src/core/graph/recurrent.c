@@ -11,7 +11,6 @@ pm_rnn_directions(const pm_node *n)
 	return n->attrs.bidirectional ? 2 : 1;
 }
 
-/* Output elements over the width of one output. */
 double
 pm_rnn_tokens(const pm_node *n, int64_t batch)
 {

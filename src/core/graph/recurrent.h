@@ -8,13 +8,13 @@
 
 /* 2 when bidirectional, else 1. */
 double		pm_rnn_directions(const pm_node *n);
-/* Units of one layer and direction. */
+/* Units of one layer and direction: from the attribute, else from the width of the output. */
 double		pm_rnn_hidden(const pm_node *n);
-/* Positions of a sequence: of rank-3 outputs the dimension that is neither batch nor width. */
+/* Positions of a sequence: the dimension of a rank-3 output that is neither batch nor width. */
 double		pm_rnn_steps(const pm_node *n);
-/* Positions of all sequences of a batch. */
+/* Positions of all sequences of a batch: elements of the output over its width. */
 double		pm_rnn_tokens(const pm_node *n, int64_t batch);
-/* Elements of the matrices of all layers and directions; from the sizes when the node shows no weights. */
+/* Elements of the matrices of all layers and directions; computed from the sizes and the number of gates if the node has no weights. */
 double		pm_rnn_matrices(const pm_graph *g, const pm_node *n, double gates);
 
 #endif

@@ -7,10 +7,10 @@
 #include "graph/recurrent.h"
 
 /*
- * What one position of one layer and direction takes beside the products with
- * the inputs, which run for all positions at once: as PyTorch 1.13 was seen to
- * run it on a CPU (aten/src/ATen/native/RNN.cpp; __torch_dispatch__ over
- * sequences of 8 and 16).  Passes go over [batch, hidden].
+ * What one position of one layer and direction takes in addition to the products
+ * with the inputs, which run for all positions at once.  Counted by
+ * __torch_dispatch__ with PyTorch 1.13 on a CPU, for sequences of 8 and 16
+ * (aten/src/ATen/native/RNN.cpp).  Passes go over [batch, hidden].
  */
 typedef struct unrolled
 {

@@ -83,7 +83,7 @@ typedef struct pm_minibatch
 	double	   *dlog;			/* [samples] gradient of log_ms */
 } pm_minibatch;
 
-/* Huber loss (0.2) of ln(predicted / measured), as MDOT's; fills dlog. */
+/* Sum of the Huber losses (PM_HUBER_DELTA) of ln(predicted / measured), each times the weight of its sample; fills dlog. */
 double		pm_network_loss(pm_minibatch *b);
 
 /* ---- parts of networks ---- */
@@ -180,7 +180,7 @@ pm_code		pm_network_predict(const pm_predictor *p, const pm_sample *s, pm_arena 
 pm_code		pm_network_save(const pm_predictor *p, pm_buffer *b, pm_status *st);
 pm_code		pm_network_load(const pm_architecture *architecture, pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 
-/* Define pm_kind_<id> from pm_rival_<id>; check_options may be NULL. */
+/* Define pm_kind_<id> from pm_architecture_<id> and its struct <id>, which begins with a pm_network; check_options may be NULL. */
 #define PM_NETWORK_KIND(id, about, own_options, check_options) \
 	static double id##_memory(const pm_options *o, const pm_dataset *d, int threads) \
 	{ \

@@ -12,8 +12,8 @@
  *     step = sum t + CONSTANT
  *
  * Padding and blocks (a multiprocessor) are geometry; rate and share are
- * constants for what kind of operator it is.  docs/rivals.md has all of it,
- * and where it comes from.
+ * constants for the kind of operator.  docs/rivals.md has all formulas and their
+ * source.
  *
  * The constants are the same for all devices and dtypes; each layout that the
  * training rows have gets its own set, pulled towards that of all rows.
@@ -50,8 +50,6 @@ static const double usual[N_CONSTANTS] = {
 	[DEPTH] = 32, [FILL] = 0.5, [LAUNCH] = 5, [CONSTANT] = 0.5
 };
 
-#define TILE_M			128		/* of a product's result, that one block computes */
-#define TILE_N			64
 #define VECTOR			8		/* matrix units take inner and outer dimensions in steps of this */
 #define BLOCK_ELEMENTS	1024	/* of other operators, that one block computes */
 
@@ -179,7 +177,7 @@ static phase
 common_of(const pm_tokens *t, int i, const pm_question *q, const pm_work *w, const pm_geometry *g)
 {
 	bool		known = q->gpu->sm_count > 0;	/* a gap is NaN */
-	double		tiles = g->gemm_batch * ceil(g->gemm_m / TILE_M) * ceil(g->gemm_n / TILE_N);
+	double		tiles = g->gemm_batch * ceil(g->gemm_m / PM_TILE_M) * ceil(g->gemm_n / PM_TILE_N);
 	double		blocks = tiles > 0 ? tiles : ceil(w->out_elems / BLOCK_ELEMENTS);
 
 	return (phase) {

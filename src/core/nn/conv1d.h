@@ -19,11 +19,11 @@ typedef struct pm_conv1d
 	int			stride;			/* at most kernel */
 } pm_conv1d;
 
-/* Windows of one row of x. */
+/* Number of windows of one row of x. */
 int			pm_conv1d_windows(const pm_conv1d *c);
-/* y[r * windows, kernel * channels] */
+/* y[r * windows, kernel * channels]: the windows of x[r, length, channels], one after the other. */
 void		pm_unfold(pm_real *y, const pm_real *x, const pm_conv1d *c, int r);
-/* Its backward twin: dx[r, length, channels] is overwritten with the sums over the windows. */
+/* The backward pass: dx[r, length, channels] is overwritten with the sums of dy over the windows. */
 void		pm_unfold_back(pm_real *dx, const pm_real *dy, const pm_conv1d *c, int r);
 
 #endif

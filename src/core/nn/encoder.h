@@ -65,7 +65,7 @@ typedef struct pm_stretch
 	int			from;			/* first row in x */
 	int			at;				/* first row in the branch */
 	int			n;				/* rows */
-	int			segment;		/* that they are; -1: all triples */
+	int			segment;		/* number of their segment; -1: all triples */
 } pm_stretch;
 
 typedef struct pm_taking_part
@@ -98,22 +98,25 @@ typedef struct pm_encoder_scratch
 	pm_real    *scores;			/* [longest, longest] */
 } pm_encoder_scratch;
 
+/* Number of parameters of one layer. For tests. */
 size_t		pm_encoder_count(const pm_encoder_shape *s);
 
 /*
- * Add the parameters of layer `layer` of a part of a network; *p gets their
- * offsets; p NULL: they are only counted.  branch: how the last product of each of the two branches starts.
+ * Add the parameters of layer `layer` of a part of a network to t.  *p gets their
+ * offsets; NULL: they are only counted.  branch: how the last product of each of
+ * the two branches starts.
  */
 void		pm_encoder_add(pm_tensors *t, const char *part, int layer, const pm_encoder_shape *s, pm_tensor_start branch,
 						   pm_encoder_params *p);
 /*
- * Take what one layer keeps of r rows in so many segments (triples: 1).
- * n_probs: as pm_segments.n_probs.  dropout: with masks.  e NULL: only measure.
+ * Take the memory for the activations of one layer with r rows in so many segments
+ * (triples: 1) from c: *e gets it; NULL: it is only measured.  n_probs: as in
+ * pm_segments.  dropout: with room for masks.
  */
 void		pm_encoder_take(pm_cursor *c, const pm_encoder_shape *s, size_t segments, size_t r, size_t n_probs, bool dropout,
 							pm_encoder_acts *e);
 
-/* What a training pass leaves out, and where it draws from. */
+/* What a training pass leaves out, and its random numbers. */
 typedef struct pm_encoder_drop
 {
 	double		unit;			/* probability of zeroing one number of a branch */
@@ -121,11 +124,14 @@ typedef struct pm_encoder_drop
 	pm_rng	   *rng;
 } pm_encoder_drop;
 
-/* x[r, d] in place. drop == NULL: nothing is left out. */
+/* Applies the layer to x[r, d] in place.  w: all parameters of the network.  drop NULL: nothing is left out. */
 void		pm_encoder_forward(pm_real *x, const pm_real *w, const pm_encoder_params *p, const pm_encoder_shape *s,
 							   const pm_segments *seg, int r, const pm_encoder_drop *drop,
 							   pm_encoder_acts *acts, pm_encoder_scratch *tmp);
-/* dx[r, d] in place: from the gradient of the output to that of the input.  dropped: forward was given what to leave out. */
+/*
+ * dx[r, d] in place: from the gradient of the output to that of the input.  Adds to grad, which has all parameters.  dropped: the
+ * forward pass had a `drop`.  acts: from the forward pass.
+ */
 void		pm_encoder_backward(pm_real *dx, pm_real *grad, const pm_real *w, const pm_encoder_params *p,
 								const pm_encoder_shape *s, const pm_segments *seg, bool dropped,
 								const pm_encoder_acts *acts, pm_encoder_scratch *tmp);

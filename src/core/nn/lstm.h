@@ -6,9 +6,9 @@
  *   c = mask (f c + i g)        h = mask (o tanh(c))
  *
  * (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000.)
- * x_t Wx + b is the caller's: where inputs repeat it is computed once.
- * Time-major: row t * r + s is step t of sequence s.  Where mask is 0 the
- * state is zero, so that a sequence may begin late and end early.
+ * The caller computes x_t Wx + b, once for inputs that repeat.  Row t * r + s is
+ * step t of sequence s.  Where mask is 0, the state is zero, so a sequence may
+ * begin late and end early.
  */
 #ifndef PM_LSTM_H
 #define PM_LSTM_H
@@ -33,7 +33,7 @@ typedef struct pm_lstm_acts
 	pm_real    *dc;				/* [r, h] scratch of the backward pass */
 } pm_lstm_acts;
 
-/* wh[h, 4h]; mask[steps * r] of 0 and 1 */
+/* From t->gates, which has x Wx + b, to t->out.  wh[h, 4h]; mask[steps * r] of 0 and 1. */
 void		pm_lstm_forward(const pm_lstm *l, const pm_real *wh, const pm_real *mask, pm_lstm_acts *t);
 /*
  * dout[steps * r, h]: gradient of t->out, overwritten.  Adds to dwh; leaves

@@ -21,13 +21,13 @@ typedef struct pm_mlp_acts
 	pm_real    *dact;			/* [rows, hidden] scratch of the backward pass */
 } pm_mlp_acts;
 
-/* Add its tensors as a part of a network; layer: as in pm_tensors_enter().  last: how W2 starts. */
+/* Add the tensors of a perceptron to t, as a part of a network; returns their offsets.  layer: as in pm_tensors_enter().  last: how W2 starts. */
 pm_mlp		pm_mlp_add(pm_tensors *t, const char *part, int layer, int in, int hidden, int out, pm_tensor_start last);
-/* Take what a pass over so many rows keeps of a perceptron with `hidden` units. */
+/* Take the memory for the activations of a perceptron with `hidden` units over so many rows. */
 void		pm_mlp_take(size_t hidden, size_t rows, pm_cursor *c, pm_mlp_acts *t);
 /* y[rows, out] from x[rows, in] */
 void		pm_mlp_forward(pm_real *y, const pm_real *x, const pm_mlp *m, const pm_real *w, int rows, pm_mlp_acts *t);
-/* Adds to grad; dx[rows, in] is overwritten; NULL: not wanted. */
+/* From dy[rows, out] and the x of the forward pass: adds to grad; dx[rows, in] is overwritten, NULL: not wanted. */
 void		pm_mlp_back(pm_real *dx, pm_real *grad, const pm_real *dy, const pm_real *x, const pm_mlp *m,
 						const pm_real *w, int rows, pm_mlp_acts *t);
 

@@ -1,10 +1,10 @@
 /*
  * nn.h - layers: forward and backward, and AdamW.
  *
- * Each layer is two functions, outputs first, inputs after, dimensions last.
- * Backward functions add to parameter gradients; gradients of activations are
- * overwritten unless said otherwise.  Shapes stand behind the arguments,
- * row-major.  No allocation here, no state.
+ * Each layer is two functions.  Their arguments are outputs, then inputs, then
+ * dimensions.  Backward functions add to the gradients of parameters, and overwrite
+ * the gradients of activations unless the comment says otherwise.  Shapes are in
+ * brackets, row-major.  These functions allocate nothing and have no state.
  */
 #ifndef PM_NN_H
 #define PM_NN_H
@@ -28,8 +28,8 @@ void		pm_layer_norm_back(pm_real *dx, pm_real *dg, pm_real *db, const pm_real *d
 void		pm_linear_gelu(pm_real *act, pm_real *slope, const pm_real *x, const pm_real *w, const pm_real *b, int r, int i, int o);
 
 /*
- * tanh form; n elements.  x is replaced by the derivative, which shares the
- * costly part and is all that the backward pass needs: dx = pm_mul(dy, x).
+ * y[n] = gelu(x[n]), tanh form.  x is replaced by the derivative, which shares the
+ * costly part and is all that the backward pass needs: pm_mul(dy, x) makes dy to dx.
  */
 void		pm_gelu(pm_real *y, pm_real *x, size_t n);
 
@@ -50,15 +50,16 @@ void		pm_mul(pm_real *x, const pm_real *m, size_t n);	/* x *= m */
 void		pm_add(pm_real *x, const pm_real *y, size_t n);	/* x += y */
 void		pm_mul_by(pm_real *x, pm_real f, size_t n);	/* x *= f */
 void		pm_column_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[c] += */
+/* Sum of a[n] times b[n]. */
 pm_real		pm_dot(const pm_real *a, const pm_real *b, int n);
 void		pm_row_sums(pm_real *out, const pm_real *x, int r, int c);	/* out[r] += */
 double		pm_sum_squares(const pm_real *x, size_t n);
 bool		pm_all_finite(const pm_real *x, size_t n);
 
-/* Xavier uniform */
+/* w[fan_in * fan_out] uniform within +-gain sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). */
 void		pm_init_xavier(pm_real *w, int fan_in, int fan_out, double gain, pm_rng *rng);
 
-/* One AdamW step; t counts from 1; decay[i] is 0 or 1 a parameter. */
+/* The constants of AdamW (Loshchilov and Hutter 2019). */
 typedef struct pm_adamw
 {
 	double		rate,
@@ -67,6 +68,10 @@ typedef struct pm_adamw
 				epsilon,
 				weight_decay;
 } pm_adamw;
+/*
+ * One step of n parameters w with moments m and v.  t counts steps from 1; gradients g are multiplied by grad_scale; decay[i] 1:
+ * weight decay applies to parameter i.
+ */
 void		pm_adamw_step(pm_real *w, pm_real *m, pm_real *v, const pm_real *g, const uint8_t *decay, size_t n,
 						  const pm_adamw *o, int t, double grad_scale);
 /* ema = keep * ema + (1 - keep) * w */

@@ -41,20 +41,21 @@ typedef struct pm_tensors
 	bool		failed;			/* the arena had no memory: the list is not complete */
 } pm_tensors;
 
+/* An empty list in arena a; a NULL: tensors are counted and not listed. */
 void		pm_tensors_init(pm_tensors *t, pm_arena *a);
-/* Tensors that are added from now on belong to this part and layer; NULL and -1: to none. */
+/* The part and the layer of the tensors that are added next; NULL and -1: none. */
 void		pm_tensors_enter(pm_tensors *t, const char *part, int layer);
-/* Returns the offset of the new tensor.  Look at t->failed after the last one. */
+/* Add a tensor [rows, cols]; returns its offset.  After the last one, check t->failed. */
 size_t		pm_tensors_add(pm_tensors *t, const char *name, int rows, int cols, pm_tensor_start start);
 /*
- * Zeroed room for what a network knows of each of its layers.  NULL when
- * parameters are only counted, and when memory is out (t->failed).
+ * Zeroed memory for `count` layers of `size` bytes, in t's arena.  NULL if
+ * parameters are only counted, or without memory (then t->failed is true).
  */
 void	   *pm_tensors_layers(pm_tensors *t, size_t count, size_t size);
-/* "name", "part_name" or "part_name.layer" */
+/* buf[size]: "name", "part_name" or "part_name.layer". For tests. */
 void		pm_tensor_print(const pm_tensor *t, char *buf, size_t size);
 
-/* w[n_params] gets the numbers that training begins with. */
+/* w[n_params]: the numbers that training begins with, drawn from rng. */
 void		pm_tensors_start(const pm_tensors *t, pm_real *w, pm_rng *rng);
 /* decay[n_params]: 1 in matrices, 0 in tables and in vectors (one row). */
 void		pm_tensors_decay(const pm_tensors *t, uint8_t *decay);

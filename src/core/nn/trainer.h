@@ -28,8 +28,8 @@ typedef struct pm_objective
 	double		(*pass) (const void *ctx, const pm_real *w, pm_real *grad, const int *index, int n,
 						 double *predicted, pm_rng *rng, void *workspace);
 	const uint8_t *decay;		/* [n_params] 1: weight decay applies */
-	const int  *tokens;			/* [rows] how much work a row is: the largest shard starts first.  NULL: all the same.
-								 * No result depends on it */
+	const int  *tokens;			/* [rows] how much work a row is, so that the largest shard starts first; NULL: all the same.
+								 * It does not change the result */
 	/* Before every epoch, on the caller's thread; progress is the share of the epochs that is done.  May be NULL. */
 	void		(*begin_epoch) (void *ctx, double progress);
 	void	   *ctx;
@@ -46,13 +46,13 @@ typedef struct pm_train_options
 	double		weight_decay;
 	double		clip;			/* global gradient norm; 0: none */
 	double		ema;			/* moving average of the weights that is validated and kept; 0: none */
-	bool		keep_last;		/* keep the weights of the last epoch, not those of the best: a small
-								 * validation part chooses by chance */
+	bool		keep_last;		/* keep the weights of the last epoch and not those of the best: with few validation rows, the
+								 * best epoch is mostly chance */
 	int			threads;
 	uint64_t	seed;
 } pm_train_options;
 
-/* Samples of a minibatch are dealt to this many shards; also the most threads that are of use. */
+/* Number of shards of a minibatch; more threads than that are of no use. */
 #define PM_SHARDS 4
 
 /* The largest minibatch that an option may ask for, and the samples of one of its shards. */
@@ -63,8 +63,8 @@ typedef struct pm_train_options
 int			pm_shard_samples(int batch);
 
 /*
- * What no shard that a shuffle can produce exceeds: each total is taken from
- * the rows where it is largest.
+ * An upper bound of the size of a shard, whatever the shuffle: each total is summed
+ * over the rows where it is largest.
  */
 typedef struct pm_largest_shard
 {
@@ -80,23 +80,25 @@ void		pm_largest_shard_add(pm_largest_shard *l, int tokens, int items);
 pm_pass_size pm_largest_shard_size(const pm_largest_shard *l);
 
 /*
- * Train w[n_params] in place on rows train[]; keep the weights with the best
- * validation MAPE, or the last when n_valid = 0 or keep_last is set.  measured[] is indexed like
- * train[] and valid[] (by row of the data set).
- * PM_CANCELLED when the stop hook says so, PM_ERR_DIVERGED when losses stay
- * non-finite after three restarts from the best weights at a lower rate.
+ * Train w[n_params] in place on the rows train[n_train].  Keep the weights with the
+ * best MAPE on the rows valid[n_valid], or the last weights if n_valid is 0 or
+ * o->keep_last.  train and valid have indexes of rows, measured[] has the time of
+ * each row, ms.  *report: epochs and errors.  PM_CANCELLED: the stop hook said so;
+ * PM_ERR_DIVERGED: losses were not finite even after three restarts from the best
+ * weights at a lower rate; PM_ERR_MEMORY.
  */
 pm_code		pm_train(const pm_objective *net, pm_real *w, const double *measured, const int *train, int n_train,
 					 const int *valid, int n_valid, const pm_train_options *o, const pm_hooks *hooks,
 					 pm_arena *a, pm_fit_report *report, pm_status *st);
 
-/* Bytes that pm_train takes besides w. */
+/* Bytes that pm_train() takes in addition to w. */
 double		pm_train_memory(size_t n_params, size_t workspace_bytes, int n_rows, int threads);
 
 /*
- * Deal rows 0..n-1 into training and validation by structure, so that about
- * fraction of the rows validate.  train[] and valid[] have room for d->n.
- * All rows train when fraction is 0 or there are fewer than 10 structures.
+ * Divide the rows of d by structure into training and validation, so that about
+ * this fraction of the rows validates.  train[*n_train] and valid[*n_valid] get
+ * indexes of rows, and have room for d->n.  All rows train if fraction is 0 or
+ * there are fewer than 10 structures.
  */
 pm_code		pm_hold_out(const pm_dataset *d, double fraction, uint64_t seed, pm_arena *a,
 						int *train, int *n_train, int *valid, int *n_valid, pm_status *st);

@@ -15,7 +15,7 @@ typedef struct pm_cursor
 	size_t		at;				/* bytes taken so far */
 } pm_cursor;
 
-/* count * size bytes, aligned as base to 64 bytes; they are not zeroed.  NULL when only measuring. */
+/* Take count * size bytes, aligned to 64 bytes like base, not zeroed; NULL if c only measures. */
 void	   *pm_take(pm_cursor *c, size_t count, size_t size);
 #define PM_REALS(c, count) ((pm_real *) pm_take((c), (count), sizeof(pm_real)))
 #define PM_DOUBLES(c, count) ((double *) pm_take((c), (count), sizeof(double)))
@@ -27,10 +27,10 @@ typedef struct pm_pass_size
 	int			tokens;			/* operators of all samples */
 	int			longest;		/* operators of the largest sample */
 	size_t		squares;		/* sum of (operators + 1)^2 */
-	int			items;			/* what a kind counts besides: edges, windows */
+	int			items;			/* other things that a kind counts: edges, windows */
 } pm_pass_size;
 
-/* One more sample, of so many operators and items. */
+/* Add a sample with so many operators and items to s. */
 void		pm_pass_add(pm_pass_size *s, int tokens, int items);
 
 #endif

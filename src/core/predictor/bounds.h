@@ -1,6 +1,6 @@
 /*
- * bounds.h - what is said of a card that nobody measured is bounded by what is
- * said of measured cards.
+ * bounds.h - the prediction for a card without measurements is bounded by those
+ * for measured cards.
  *
  * A card that is at least as good as a measured one in every figure of the sheet
  * (pm_gpu_at_least) takes at most as long for the same question, and a card that
@@ -28,7 +28,7 @@ typedef struct pm_bounds
 /* No bounds. */
 #define PM_NO_BOUNDS	((pm_bounds) {0, INFINITY})
 
-/* The sheets that bound answers for this GPU, to go through by pm_bounds_sheet(); 0: its answers have no bounds. */
+/* Number of sheets to go through by pm_bounds_sheet(); 0: answers for this GPU have no bounds. */
 int			pm_bounds_sheets(const pm_predictor *p, const pm_gpu *gpu);
 
 /*
@@ -37,10 +37,10 @@ int			pm_bounds_sheets(const pm_predictor *p, const pm_gpu *gpu);
  */
 const pm_gpu *pm_bounds_sheet(const pm_predictor *p, const pm_gpu *gpu, int i);
 
-/* Add that the answer for the card of this sheet is ms. */
+/* Narrow *b: the answer for the card of this sheet is ms. */
 void		pm_bounds_add(pm_bounds *b, const pm_gpu *gpu, const pm_gpu *sheet, double ms);
 
-/* ms, or the bound next to it. */
+/* ms, or the nearest bound if it is outside of b. */
 double		pm_bounds_apply(const pm_bounds *b, double ms);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * card_state.h - what of a card a few measured networks can tell beyond its
+ * card_state.h - what a few measured networks tell about a card in addition to its
  * level: a short vector of logarithms of factors on the parts of a step.
  *
  * A step is launches, a rest, and the device's time of each operator.  The
@@ -7,8 +7,9 @@
  * over the elements k of the state that the operator belongs to: its kind of
  * work, its class, and what differs inside a class, such as the window of a
  * convolution, its type, or its class in one number format.  None of that depends
- * on the batch, so that a larger batch never takes less time.  pm_state_prior() says how far each element differs between
- * cards; docs/levels.md says how that was measured.
+ * on the batch, so that a larger batch never takes less time.  pm_state_prior()
+ * says how far each element differs between cards; docs/levels.md says how that was
+ * measured.
  */
 #ifndef PM_CARD_STATE_H
 #define PM_CARD_STATE_H
@@ -16,7 +17,7 @@
 #include "features/dataset.h"
 #include "features/schema.h"
 
-/* Operators that have an element of their own beside that of their class: those that take most of the time of networks. */
+/* Number of operators that have an element of their own in addition to that of their class: those that take most of the time of networks. */
 #define PM_STATE_TYPES	20
 
 enum
@@ -40,30 +41,30 @@ enum
 	PM_N_STATE
 };
 
-/* Names of the elements, under which they are stored. */
+/* Names under which the elements are stored. */
 extern const pm_names pm_state_names;
 
-/* Standard deviation of an element between cards that nothing is known of, in logarithms. */
+/* Standard deviation of an element between cards, as a logarithm: the prior for a card without measurements. */
 double		pm_state_prior(int element);
 
-/* The same of what a recalibration fits besides: a factor on the whole step, an exponent, ... */
+/* The same of the other numbers that a recalibration fits: a factor on the whole step, an exponent, ... */
 #define PM_STEP_PRIOR		0.10
 #define PM_SLOPE_PRIOR		0.05
 
 /*
- * ... and a factor on the whole step in a format and layout, on a card that so many networks were learned of.  It is what keeps
- * measurements in one format from deciding about another.
+ * ... and a factor on the whole step in one format and layout, on a card of which training has so many networks.  This factor keeps
+ * measurements in one format from changing predictions in another.
  */
 double		pm_cell_prior(double networks);
 
 /*
- * What is left of the deviation of an element on a card that so many networks
- * were learned of, 0..1.  More of launches and of the rest of a step, which are
- * the host's: the same card is in many.
+ * Factor, 0..1, on the deviation of an element on a card of which training has so
+ * many networks.  It is larger for launches and for the rest of a step, which
+ * depend on the host, because the same card is in different hosts.
  */
 double		pm_state_left(int element, double networks);
 
-/* Most elements that an operator belongs to. */
+/* An operator belongs to at most so many elements. */
 #define PM_STATE_MOST	12
 
 /* Which elements an operator belongs to, and its share in each. */
@@ -74,10 +75,10 @@ typedef struct pm_state_shares
 	double		share[PM_STATE_MOST];
 } pm_state_shares;
 
-/* Those of all tokens: shares[t->n]. t: with features, at any batch. */
+/* shares[t->n]: those of all tokens of t, which has features, at any batch. */
 void		pm_state_shares_of(const pm_tokens *t, pm_state_shares *shares);
 
-/* *factors for a state and n tokens; device[n] becomes what it points to. */
+/* *factors: those of a state for n tokens with these shares. device[n] gets the factors on their time, and *factors refers to it. */
 void		pm_state_factors(const double *state, const pm_state_shares *shares, int n, double *device, pm_factors *factors);
 
 #endif

@@ -15,7 +15,7 @@
 #include "predictor/card_state.h"
 
 #define PM_CORRECTION_MAX_B	0.3	/* of |b| */
-#define PM_MOST_SURPRISE	10.0	/* more than that counts as that */
+#define PM_MOST_SURPRISE	10.0	/* upper limit of pm_device_correction.surprise */
 
 typedef struct pm_device_correction
 {
@@ -31,7 +31,7 @@ typedef struct pm_device_correction
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
 	double		d[PM_N_DTYPES][PM_N_LAYOUTS];	/* 0 where there were no rows */
 	double		state[PM_N_STATE];	/* of the card; 0 for kinds that take no factors */
-	double		by_state[PM_N_DTYPES][PM_N_LAYOUTS];	/* mean logarithm of what the state made of the rows */
+	double		by_state[PM_N_DTYPES][PM_N_LAYOUTS];	/* mean of ln(prediction with the state / without), over the rows */
 } pm_device_correction;
 
 struct pm_correction
@@ -40,18 +40,18 @@ struct pm_correction
 	pm_device_correction *device;	/* [n] */
 };
 
-/* Of a device, NULL when there is none. c may be NULL. */
+/* The correction of a device; NULL: it has none. c may be NULL. */
 const pm_device_correction *pm_correction_find(const pm_correction *c, const char *gpu);
 
 /* Whether there were rows of the device in a format, in any layout. */
 bool		pm_correction_measured(const pm_device_correction *g, pm_dtype dtype);
 
-/* Whether the kind is to be asked with the factors of a state. */
+/* Whether the correction has a state, so that the kind must be asked with its factors. c may be NULL. */
 bool		pm_correction_has_state(const pm_device_correction *c);
 
 /*
- * The corrected value of what was predicted, with the factors of the state; answered_as: the format that stands for q->dtype
- * where this was not measured.
+ * The corrected prediction for q, where `predicted` already has the factors of the state.  answered_as: the format in which q is
+ * answered if q->dtype was not measured.
  */
 double		pm_correction_apply(const pm_correction *c, const pm_question *q, pm_dtype answered_as, double predicted);
 

@@ -22,11 +22,12 @@ typedef struct pm_cross
 } pm_cross;
 
 /*
- * Train p's kind with p's options `folds` times, each time without some rows,
- * and predict those.  Where there are enough families each training leaves out
- * whole families and, of the others, single networks, so that every row is
- * predicted twice; else networks alone.  folds < 2, and rows or structures that
- * are too few: c->n is 0, which costs the intervals and not the training.
+ * Train p's kind with p's options `folds` times, each time without some of the rows
+ * of d, and predict these: *c, in arena a.  With enough families, each training
+ * leaves out whole families and single networks of the others, so every row is
+ * predicted twice; else only networks are left out.  If folds < 2, or there are too
+ * few rows or structures, c->n is 0: the predictor then has no intervals, but this
+ * is no error.  PM_ERR_MEMORY; PM_CANCELLED; errors of fitting.
  */
 pm_code		pm_cross_predict(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_cross *c, pm_status *st);

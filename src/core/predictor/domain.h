@@ -11,17 +11,16 @@
 #define PM_REASON_SIZE	256
 
 /*
- * Why a question is not like those in training, by codes that can be counted
- * and compared; pm_cause_name[] has their names.  The last ones are remarks:
- * they do not put a question out of the domain.
+ * Why a question is not like those in training, as codes; pm_cause_name[] has their
+ * names.  The last one is a remark: it does not put a question out of the domain.
  */
 typedef enum pm_cause
 {
 	PM_CAUSE_GPU_NOT_SEEN,		/* no measurements on the device */
-	PM_CAUSE_GPU_SELDOM_SEEN,	/* measurements of a few networks alone */
+	PM_CAUSE_GPU_SELDOM_SEEN,	/* measurements of only a few networks */
 	PM_CAUSE_LAYOUT_NOT_SEEN,	/* on this device */
 	PM_CAUSE_DTYPE_NOT_SEEN,	/* with this layout on this device */
-	PM_CAUSE_DTYPE_SELDOM_SEEN, /* on this device: of a few networks alone */
+	PM_CAUSE_DTYPE_SELDOM_SEEN, /* on this device: measurements of only a few networks */
 	PM_CAUSE_OPTIMIZER_NOT_SEEN,
 	PM_CAUSE_BATCH_ABOVE, PM_CAUSE_BATCH_BELOW,	/* all on this device in this format */
 	PM_CAUSE_OPERATORS_NOT_SEEN,
@@ -36,7 +35,7 @@ typedef enum pm_cause
 } pm_cause;
 extern const char *const pm_cause_name[PM_N_CAUSES];
 
-/* What is said about one prediction. */
+/* Interval and domain of one prediction. */
 typedef struct pm_verdict
 {
 	double		low_ms;			/* 0 < low <= prediction <= high < infinity; NaN: not calibrated */
@@ -50,23 +49,23 @@ typedef struct pm_verdict
 
 typedef struct pm_domain pm_domain;
 
-/* What a question is to a predictor whatever its batch. */
+/* How far a question is from training; the same for all its batches. */
 typedef struct pm_novelty
 {
-	const uint8_t *of;			/* [tokens] how far each is from all of its type in training */
+	const uint8_t *of;			/* [tokens] distance of each from the nearest of its type in training; for pm_domain_judge() */
 	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
 } pm_novelty;
 
 /*
- * Learn from the rows of d.  distance[i] is how far row i was from rows that
- * were trained on without its structure, NaN where that is not known; NULL: of
- * none.
+ * *domain, in arena a: learned from the rows of d.  distance[i]: how far row i was
+ * from the rows of a training without its structure; NaN: not known; distance NULL:
+ * none is known.  PM_ERR_MEMORY; PM_CANCELLED.
  */
 pm_code		pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st);
 /*
- * What is known, and the devices, formats and optimizers of d besides; not its
- * operators, as nothing was learned of them.  seen (may be NULL) marks rows
- * whose structure was trained on.
+ * *domain: the old one, and the devices, formats and optimizers of d; not its
+ * operators, because nothing was learned about them.  seen[i] (seen may be NULL):
+ * the structure of row i was in training.
  */
 pm_code		pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm_arena *a,
 							 const pm_domain **domain, pm_status *st);
@@ -85,25 +84,24 @@ int			pm_domain_gpu_structures(const pm_domain *t, int i);
 pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked);
 
 /*
- * The framework that a question about a device is answered for which names none: of the releases of the framework that most
- * training rows are of, the one that most rows of the device are of, three at least.  NULL: the device has no such rows.
+ * The framework for a question about a device that names none.  Take the framework of most training rows; of its releases, the one of
+ * most rows of the device, if these are at least three.  NULL: the device has no such rows.
  */
 const char *pm_domain_framework(const pm_domain *t, const pm_gpu *gpu);
 
 /*
- * What of a judgement depends on graph, device and formats alone: *novelty,
+ * The part of a judgement that depends only on graph, device and formats: *novelty,
  * whose bytes are in arena a.  Its distance is the sum of two numbers: the part
  * of the roofline time that no training network spends on the same types of
  * operators (0..1), and half the mean, over the roofline time, of the operators'
- * distances in size from the nearest of their type (log2, what is above 0.25, at
- * most 3.75).  0: the
- * domain was learned before there were distances.
+ * distances in size from the nearest of their type (log2, minus 0.25; 0 to 3.73).
+ * 0: the domain was stored by a version without distances.
  */
 pm_code		pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 							  pm_novelty *novelty, pm_status *st);
 /* The distance alone. */
 pm_code		pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, double *distance, pm_status *st);
-/* And the rest, given that and the work of the question: in_domain, reason and causes of *v, which is all 0. */
+/* The rest of the judgement, from *novelty and the work of the question: fills in_domain, reason, causes and update_share of *v, which is all 0 before. */
 void		pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work,
 							pm_verdict *v);
 

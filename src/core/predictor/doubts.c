@@ -4,7 +4,6 @@
  */
 #include "predictor/doubts.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +14,8 @@
 #include "predictor/trust.h"
 
 /*
- * What a recalibration said of a card in the format of a question, NULL: nothing.  Steps in one format say little of another,
- * which has units and kernels of its own.
+ * The correction of a card, if its recalibration had steps in the format of a question; else NULL.  Steps in one format say little
+ * about another, which has units and kernels of its own.
  */
 static const pm_device_correction *
 said_of_card(const pm_predictor *p, const pm_question *q)
@@ -38,14 +37,6 @@ doubt_left(const pm_device_correction *c)
 	return c == NULL ? 1 : 1 / sqrt(1 + c->structures);
 }
 
-/* Let an interval hold an error that is independent of the one that it holds, of this half width on the logarithmic scale. */
-static void
-widen(double step_ms, double doubt, double *low_ms, double *high_ms)
-{
-	*low_ms = fmax(step_ms * exp(-hypot(log(step_ms / *low_ms), doubt)), DBL_MIN);
-	*high_ms = fmin(step_ms * exp(hypot(log(*high_ms / step_ms), doubt)), DBL_MAX);
-}
-
 bool
 pm_doubts_card(const pm_predictor *p, const pm_question *q)
 {
@@ -54,7 +45,7 @@ pm_doubts_card(const pm_predictor *p, const pm_question *q)
 	return cards != NULL && !q->gpu->is_cpu && pm_cards_doubt(cards, q->gpu->name, PM_LEVEL_USUAL) > 0;
 }
 
-/* Let the interval of a card that training had no row of hold what its guessed level may be off, besides the error on a network. */
+/* The interval of a card without training rows also holds the possible error of its guessed level. */
 static void
 doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
 {
@@ -65,7 +56,7 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 		return;
 	doubt = pm_cards_doubt(cards, q->gpu->name, level) * doubt_left(said_of_card(p, q));
 	if (doubt > 0)
-		widen(step_ms, doubt, &v->low_ms, &v->high_ms);
+		pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
 }
 
 /*
@@ -83,8 +74,7 @@ weigh_surprise(const pm_predictor *p, const pm_question *q, double step_ms, pm_v
 	if (c == NULL || c->surprise == 0 || isnan(v->low_ms) || !pm_doubts_card(p, q))
 		return;
 	factor = (OWN_NETWORKS + c->structures * c->surprise) / (OWN_NETWORKS + c->structures);
-	v->low_ms = fmax(step_ms * pow(v->low_ms / step_ms, factor), DBL_MIN);
-	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, factor), DBL_MAX);
+	pm_interval_stretch(step_ms, factor, &v->low_ms, &v->high_ms);
 }
 
 /*
@@ -103,7 +93,7 @@ bound_by_sheet(const pm_predictor *p, const pm_question *q, double step_ms, doub
 		!pm_trust_unmeasured(p->trust, q, step_ms, level, pm_cards_doubt(cards, "", level) > 0, v, &low_ms, &high_ms))
 		return;
 	/* no card is called so: the doubt about one of which nothing was measured */
-	widen(step_ms, pm_cards_doubt(cards, "", level), &low_ms, &high_ms);
+	pm_interval_widen(step_ms, pm_cards_doubt(cards, "", level), &low_ms, &high_ms);
 	v->low_ms = fmax(v->low_ms, low_ms);
 	v->high_ms = fmin(v->high_ms, high_ms);
 }
@@ -121,19 +111,7 @@ doubt_optimizer(double step_ms, double level, pm_verdict *v)
 	double		usual = log1p(UPDATE_DOUBT * v->update_share);
 
 	if ((v->causes & (1u << PM_CAUSE_OPTIMIZER_NOT_SEEN)) && !isnan(v->low_ms))
-		widen(step_ms, usual * log(1 - level) / log(1 - PM_LEVEL_USUAL), &v->low_ms, &v->high_ms);
-}
-
-/* Put the question out of the domain for one more reason, said behind the others while there is room. */
-static void
-leave_domain(pm_verdict *v, pm_cause cause, const char *why)
-{
-	size_t		len = strlen(v->reason);
-
-	v->in_domain = false;
-	v->causes |= 1u << cause;
-	if (len + 2 + strlen(why) < PM_REASON_SIZE)
-		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+		pm_interval_widen(step_ms, usual * log(1 - level) / log(1 - PM_LEVEL_USUAL), &v->low_ms, &v->high_ms);
 }
 
 /* A question that the kind lacks a measurement for is out of the domain, whatever else is said of it. */
@@ -144,11 +122,9 @@ doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdi
 
 	if (p->kind->informed == NULL || p->kind->informed(p, q))
 		return;
-	leave_domain(v, PM_CAUSE_NOT_MEASURED_ELSEWHERE, "the network was not measured on another device near this batch");
-	if (!inside || isnan(v->low_ms))
-		return;
-	v->low_ms = fmax(step_ms * pow(v->low_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MIN);
-	v->high_ms = fmin(step_ms * pow(v->high_ms / step_ms, PM_OUTSIDE_FACTOR), DBL_MAX);
+	pm_verdict_leave(v, PM_CAUSE_NOT_MEASURED_ELSEWHERE, "the network was not measured on another device near this batch");
+	if (inside && !isnan(v->low_ms))
+		pm_interval_stretch(step_ms, PM_OUTSIDE_FACTOR, &v->low_ms, &v->high_ms);
 }
 
 /* A card that training has no steps of may be known from single operators, in some formats: say so behind the other remarks. */
@@ -187,7 +163,7 @@ doubt_measurements(double level, pm_verdict *v)
 	if (!v->in_domain || isnan(factor) || factor <= fmax(WIDEST_FACTOR, pow(1 - level, -2)))
 		return;
 	snprintf(why, sizeof(why), "measurements in training contradict each other: the interval spans a factor of %.2g", factor);
-	leave_domain(v, PM_CAUSE_MEASUREMENTS_DISAGREE, why);
+	pm_verdict_leave(v, PM_CAUSE_MEASUREMENTS_DISAGREE, why);
 }
 
 void

@@ -1,13 +1,12 @@
 /*
- * evidence.h - what measured steps of one card say about a few numbers, each
- * of which has a normal prior about 0.
+ * evidence.h - Bayesian regression: a few numbers, each with a normal prior with
+ * mean 0, from measured steps of one card.
  *
  * u = z . v + error of the structure + error of the row
  *
- * Rows of one structure err together, so that a network that was measured at
- * ten batches is one network; what differs between its rows still counts.
- * Structures and rows that are off by more than the errors usually are count
- * for less (Student's t).
+ * Rows of one structure have a common error, so a network that was measured at ten
+ * batches counts as one network, but the differences between its rows count, too.
+ * Structures and rows with unusually large errors count less (Student's t).
  */
 #ifndef PM_EVIDENCE_H
 #define PM_EVIDENCE_H
@@ -29,12 +28,13 @@ typedef struct pm_evidence
 } pm_evidence;
 
 /*
- * v[p]: the most probable numbers; precision[p, p]: the inverse of their
- * covariance, both triangles; NULL: not wanted.  scratch: an arena of the caller.
+ * v[p]: the most probable numbers; precision[p, p]: the inverse of their covariance,
+ * both triangles; NULL: not wanted.  Memory comes from scratch.  PM_ERR_MEMORY, and
+ * errors of the solver.
  */
 pm_code		pm_evidence_solve(const pm_evidence *e, double *v, double *precision, pm_arena *scratch, pm_status *st);
 
-/* Adds to precision[p, p] what one more structure with rows z[n, p] says at usual errors. weight[n], sum_z[p]: scratch. */
+/* Add to precision[p, p] the precision that one more structure with rows z[n, p] gives at usual errors. weight[n], sum_z[p]: scratch. For tests. */
 void		pm_evidence_add(double *precision, int p, const double *z, int n, double *weight, double *sum_z);
 
 #endif

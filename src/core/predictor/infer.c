@@ -3,12 +3,11 @@
  */
 #include "predictor/infer.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "predictor/passes.h"
+#include "predictor/trust.h"
 
 #define LAUNCH_US	5.0			/* usual time of a launch, for shares */
 #define LEAST_MS	1e-3		/* a pass is at least a launch */
@@ -165,7 +164,6 @@ error_of(const pm_passes *passes, const pm_gpu *gpu)
 static void
 say_not_seen(const pm_pass_device *d, const pm_gpu *gpu, pm_verdict *v)
 {
-	size_t		len = strlen(v->reason);
 	char		why[200];
 
 	if (d == NULL)
@@ -174,10 +172,7 @@ say_not_seen(const pm_pass_device *d, const pm_gpu *gpu, pm_verdict *v)
 	else
 		snprintf(why, sizeof(why), "mode inference was in training on gpu \"%.*s\" with no more than %d network%s", pm_shown(gpu->name),
 				 gpu->name, d->structures, d->structures == 1 ? "" : "s");
-	v->in_domain = false;
-	v->causes |= 1u << PM_CAUSE_MODE_NOT_SEEN;
-	if (len + 2 + strlen(why) < PM_REASON_SIZE)
-		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+	pm_verdict_leave(v, PM_CAUSE_MODE_NOT_SEEN, why);
 }
 
 void
@@ -189,8 +184,6 @@ pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, do
 
 	if (d == NULL || d->structures < PM_INFER_NETWORKS)
 		say_not_seen(d, q->gpu, v);
-	if (isnan(v->low_ms))
-		return;
-	v->low_ms = fmax(step_ms * exp(-hypot(log(step_ms / v->low_ms), doubt)), DBL_MIN);
-	v->high_ms = fmin(step_ms * exp(hypot(log(v->high_ms / step_ms), doubt)), DBL_MAX);
+	if (!isnan(v->low_ms))
+		pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
 }

@@ -16,25 +16,25 @@
 bool		pm_infers(const pm_predictor *p);
 
 /*
- * The answer to s, not of PM_TRAIN, by its parts: where the kind has none of it, of each part of its training step the share that the
- * pass has of the time of the operator, by roofline and launches, and of the rest PM_INFER_REST_SHARE.  In
- * inference, times what p->passes says.  Arguments and errors are those of pm_predictor_predict().
+ * The answer to s, whose mode is not PM_TRAIN, as the sum of parts.  If the kind does not answer it itself: of each part of the
+ * training step, the share that the pass has in the operator's roofline time and launches, and PM_INFER_REST_SHARE of the rest.  In
+ * inference, the parts are multiplied by the factors of p->passes.  Arguments and errors are those of pm_predictor_predict().
  */
 pm_code		pm_infer_by_parts(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 							  double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
 
-/* Multiply the factors on a card's parts, device[t->n] among them, by those of inference on it. */
+/* Multiply *factors and device[t->n], the factors on the time of each token, by those of inference on this device. */
 void		pm_infer_factors(const pm_passes *passes, const pm_gpu *gpu, const pm_tokens *t, double *device, pm_factors *factors);
 
 /* Factor on the whole pass: the level of the device. passes may be NULL: 1. */
 double		pm_infer_level(const pm_passes *passes, const pm_gpu *gpu);
 
-/* The question about the training step that s is the forward pass of. */
+/* The question about the training step of which s is the forward pass. */
 pm_sample	pm_infer_step_of(const pm_sample *s);
 
 /*
- * Add to the verdict on the training step what is not known of its forward pass: an interval that holds the errors of
- * passes besides those on steps, and the domain, which has devices with passes of PM_INFER_NETWORKS networks.
+ * Change *v, the verdict on the training step, to that on its forward pass: the interval also holds the errors of passes, and only
+ * devices with passes of at least PM_INFER_NETWORKS networks are in the domain.
  */
 #define PM_INFER_NETWORKS	5
 void		pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, double level, pm_verdict *v);

@@ -463,6 +463,20 @@ pm_intervals_of(const pm_intervals *t, const pm_question *q, double predicted, d
 	return true;
 }
 
+void
+pm_interval_widen(double step_ms, double doubt, double *low_ms, double *high_ms)
+{
+	*low_ms = fmax(step_ms * exp(-hypot(log(step_ms / *low_ms), doubt)), DBL_MIN);
+	*high_ms = fmin(step_ms * exp(hypot(log(*high_ms / step_ms), doubt)), DBL_MAX);
+}
+
+void
+pm_interval_stretch(double step_ms, double factor, double *low_ms, double *high_ms)
+{
+	*low_ms = fmax(step_ms * pow(*low_ms / step_ms, factor), DBL_MIN);
+	*high_ms = fmin(step_ms * pow(*high_ms / step_ms, factor), DBL_MAX);
+}
+
 /* ---- what is known, and new rows ---- */
 
 static const group *

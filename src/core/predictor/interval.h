@@ -56,6 +56,14 @@ bool		pm_intervals_reach(const pm_intervals *t, double distance);
 bool		pm_intervals_of(const pm_intervals *t, const pm_question *q, double predicted, double distance, double level,
 							double stretch, double *low, double *high);
 
+/*
+ * Widen an interval around step_ms > 0, with bounds in (0, infinity), so that it also holds an independent error: its half widths
+ * in logarithms become the root of the sum of squares of what they were and of `doubt` >= 0.
+ */
+void		pm_interval_widen(double step_ms, double doubt, double *low_ms, double *high_ms);
+/* Multiply the half widths in logarithms of such an interval by a factor >= 0. */
+void		pm_interval_stretch(double step_ms, double factor, double *low_ms, double *high_ms);
+
 void		pm_intervals_save(const pm_intervals *t, pm_buffer *b);
 /* Damage shows in r->failed. */
 pm_code		pm_intervals_load(pm_reader *r, const char *const *gpus, int n_gpus, pm_arena *a,

@@ -1,13 +1,13 @@
 /*
- * passes.h - what is learned of measured forward passes, beside a predictor of
- * training steps: factors on the forward parts of operators, a level of each
- * device, and how far off answers are.
+ * passes.h - what a predictor of training steps also learns, from measured forward
+ * passes: factors on the forward parts of operators, a level of each device, and how
+ * large the errors are.
  *
  *     pass = level of the device * (sum over groups g of  f_g * parts of g  +  f_launch * launches  +  f_rest * rest)
  *
- * where the parts are what infer.h makes of the training step.  GPUs and CPUs
- * have factors of their own: a BatchNormalization that takes no statistics, and
- * memory that is used again at once, save a CPU far more.
+ * where the parts are those of infer.h.  GPUs and CPUs have separate factors: a CPU
+ * saves far more if a BatchNormalization computes no statistics, and if memory is
+ * used again at once.
  */
 #ifndef PM_PASSES_H
 #define PM_PASSES_H
@@ -22,7 +22,7 @@
 typedef struct pm_pass_device
 {
 	const char *gpu;
-	int			structures;		/* different networks that its passes are of */
+	int			structures;		/* different networks among its passes */
 	double		level;			/* logarithm */
 } pm_pass_device;
 
@@ -42,16 +42,16 @@ struct pm_passes
 	pm_pass_device *device;		/* [n] */
 };
 
-/* NULL where there is none; t may be NULL. */
+/* What is known of a device's passes; NULL: nothing. t may be NULL. */
 const pm_pass_device *pm_passes_find(const pm_passes *t, const char *gpu);
 
-/* pm_predictor_predict(), which stands above this file. */
+/* pm_predictor_predict(), which this file cannot include. */
 typedef pm_code (*pm_pass_ask) (const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts,
 								int *n_parts, pm_status *st);
 
 /*
- * Learn from the passes of d and from the forward times of its steps, given a fitted p, which has no passes yet and is
- * asked by `ask`.  *passes, in arena a, stays NULL when there is neither.  PM_ERR_MEMORY, PM_CANCELLED, and what p fails with.
+ * *passes, in arena a: learned from the passes of d and the forward times of its steps.  p is fitted and has no passes yet; `ask`
+ * predicts with it.  *passes stays NULL if d has no such times.  PM_ERR_MEMORY, PM_CANCELLED, and the errors of `ask`.
  */
 pm_code		pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
 						  const pm_passes **passes, pm_status *st);

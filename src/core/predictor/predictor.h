@@ -30,6 +30,12 @@ pm_code		pm_diverged(pm_status *st, const char *why);
  */
 pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
+
+/*
+ * *step_ms: the prediction for s, ms, corrected and within its bounds (bounds.h).  parts: its division among operators, with room for
+ * a part of each token and one of the rest, and *n_parts of them; both NULL: not wanted.  Memory comes from scratch.  PM_ERR_INPUT: a
+ * question that p cannot answer; PM_ERR_MEMORY; errors of the kind.
+ */
 pm_code		pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 								 double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
 /*

@@ -7,7 +7,7 @@
 #include "kinds/kind.h"
 #include "predictor/card_state.h"
 
-/* Whether the predictions of p have parts that a state can act on. */
+/* Whether the kind of p, with its options, takes the factors of a state. */
 bool		pm_has_state(const pm_predictor *p);
 
 /*

@@ -11,14 +11,14 @@ typedef struct pm_stage
 {
 	pm_hooks	hooks;			/* what the training gets; ctx is this struct */
 	const pm_hooks *outer;
-	int			fold;			/* as in pm_progress */
+	int			fold;			/* fold and folds as in pm_progress */
 	int			folds;
 } pm_stage;
 
-/* Hooks for training `fold` of `folds`, 0 being the last and whole one; NULL when there are no outer hooks. */
+/* The hooks for training number `fold` of `folds`; 0 is the last one, with all rows. *s must stay. NULL: outer is NULL. */
 const pm_hooks *pm_stage_begin(pm_stage *s, const pm_hooks *outer, int fold, int folds);
 
-/* PM_CANCELLED when hooks, which may be NULL, say so. */
+/* PM_CANCELLED if hooks (NULL: none) want to stop, else PM_OK. */
 pm_code		pm_stop_if_asked(const pm_hooks *hooks, pm_status *st);
 
 #endif

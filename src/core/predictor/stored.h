@@ -6,24 +6,24 @@
 
 #include "predictor/predictor.h"
 
-/* Whoever keeps predictors neither stores nor reads larger ones: some 500 million weights, far more than any kind has. */
+/* The largest stored form that is written or read: room for some 500 million weights, far more than any kind has. */
 #define PM_MAX_STORED_BYTES ((size_t) 2 * 1024 * 1024 * 1024)
 
 /*
- * The whole stored form: magic, format version, kind, quantity, schema, options, what the kind knows, trust, correction,
- * CRC-32C.
+ * *data, *len bytes in arena a: the stored form of p (stored.c describes it).  PM_ERR_MEMORY.
  */
 pm_code		pm_predictor_save(const pm_predictor *p, pm_arena *a, uint8_t **data, size_t *len, pm_status *st);
 /*
- * The same of a predictor that was just trained on d, which is then read back
- * and asked some of the rows: it must answer with the same bits, and soundly.
- * PM_ERR_DIVERGED: it does not, and is not worth keeping.
+ * The same for a predictor that was just trained on d.  It is then read back and
+ * predicts some of the rows: its answers must be the same bits, and lie in their
+ * intervals.  PM_ERR_DIVERGED: they do not, so the predictor should not be kept.
  */
 pm_code		pm_predictor_save_proven(const pm_predictor *p, const pm_dataset *d, pm_arena *a, uint8_t **data, size_t *len,
 									 pm_status *st);
 /*
- * PM_ERR_FORMAT: damaged.  PM_ERR_OUTDATED: of another release, which this one
- * cannot use; the message says what differs.
+ * *p, in arena a: the predictor in data[len].  PM_ERR_FORMAT: damaged;
+ * PM_ERR_OUTDATED: stored by a release whose rules differ from those of this one (the
+ * message says which); PM_ERR_MEMORY.
  */
 pm_code		pm_predictor_load(const uint8_t *data, size_t len, pm_arena *a, pm_predictor *p, pm_status *st);
 

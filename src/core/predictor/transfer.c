@@ -431,10 +431,7 @@ pm_predictor_carry(const pm_predictor *p, const pm_side *from, double measured_m
 	}
 	doubt = hypot(doubt_of(p, to->query->gpu->name, level), out->weight * doubt_of(p, from->query->gpu->name, level));
 	if (doubt > 0)
-	{
-		out->low_ms = fmax(out->step_ms * exp(-hypot(log(out->step_ms / out->low_ms), doubt)), DBL_MIN);
-		out->high_ms = fmin(out->step_ms * exp(hypot(log(out->high_ms / out->step_ms), doubt)), DBL_MAX);
-	}
+		pm_interval_widen(out->step_ms, doubt, &out->low_ms, &out->high_ms);
 }
 
 /* ---- storing ---- */

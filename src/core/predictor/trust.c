@@ -3,6 +3,7 @@
  */
 #include "predictor/trust.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct pm_trust
@@ -107,6 +108,17 @@ pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross, c
 		pm_domain_extend(old->domain, d, seen, a, &t->domain, st);
 	return rc != PM_OK ? rc : pm_intervals_update(old->intervals, d, &crossed, seen, pm_domain_gpus(t->domain),
 												  pm_domain_gpu_count(t->domain), a, &t->intervals, st);
+}
+
+void
+pm_verdict_leave(pm_verdict *v, pm_cause cause, const char *why)
+{
+	size_t		len = strlen(v->reason);
+
+	v->in_domain = false;
+	v->causes |= 1u << cause;
+	if (len + 2 + strlen(why) < PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
 }
 
 pm_code

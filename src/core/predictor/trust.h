@@ -80,6 +80,9 @@ pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_nov
 bool		pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double level, bool doubted,
 								const pm_verdict *v, double *low_ms, double *high_ms);
 
+/* Add to *v a cause that puts the question out of the domain; why: added to the reason while there is room. */
+void		pm_verdict_leave(pm_verdict *v, pm_cause cause, const char *why);
+
 void		pm_trust_save(const pm_trust *t, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */
 pm_code		pm_trust_load(pm_reader *r, pm_arena *a, const pm_trust **trust, pm_status *st);

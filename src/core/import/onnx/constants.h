@@ -6,7 +6,10 @@
 
 #include "import/onnx/walk.h"
 
-/* Compute the outputs of n where all inputs are constants with known values. */
+/*
+ * Compute the values of the outputs of n, if all inputs are constants with known values and the operator is one of shape arithmetic.
+ * Otherwise, outputs stay as they are: their values are not known.
+ */
 void		ox_fold_constants(ox_run *r, const ox_node *n);
 
 #endif

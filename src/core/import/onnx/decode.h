@@ -6,7 +6,10 @@
 
 #include "import/onnx/model.h"
 
-/* Fill *m, whose arena, st and options are set, from bytes[len]. PM_ERR_INPUT, PM_ERR_LIMIT, PM_ERR_MEMORY, PM_CANCELLED. */
+/*
+ * Fill *m, whose arena, st and options are set, from the serialised model bytes[len].  PM_ERR_INPUT: it is no sound model of ours;
+ * PM_ERR_LIMIT; PM_ERR_MEMORY; PM_CANCELLED.
+ */
 pm_code		ox_decode(const void *bytes, size_t len, ox_model *m);
 
 #endif

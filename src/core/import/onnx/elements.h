@@ -6,7 +6,10 @@
 
 #include "import/onnx/model.h"
 
-/* Shape and, when small and whole, values of a tensor; data is of the arena. False: no memory. */
+/*
+ * Element type and shape of a stored tensor, and its values in the model's arena: *data is NULL if there are more than OX_MAX_CONST
+ * or the file lacks them.  False: no memory.
+ */
 bool		ox_tensor(ox_model *m, const PmOnnx__Tensor *t, int *dtype, pm_shape *shape, double **data);
 
 #endif

@@ -1,12 +1,13 @@
 /*
- * fold.h - what exporters have taken apart. Private to the importer.
+ * fold.h - joins operators that exporters have taken apart. Private to the
+ * importer.
  */
 #ifndef PM_ONNX_FOLD_H
 #define PM_ONNX_FOLD_H
 
 #include "import/onnx/model.h"
 
-/* Put it together again. PM_ERR_MEMORY; PM_CANCELLED. */
+/* Replace the patterns of fold_patterns.h in m by single operators. PM_ERR_MEMORY; PM_CANCELLED. */
 pm_code		ox_fold(ox_model *m);
 
 #endif

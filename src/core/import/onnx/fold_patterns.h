@@ -1,5 +1,6 @@
 /*
- * fold_patterns.h - what is put together again. Private to the importer.
+ * fold_patterns.h - the patterns of operators that are joined. Private to the
+ * importer.
  */
 #ifndef PM_ONNX_FOLD_PATTERNS_H
 #define PM_ONNX_FOLD_PATTERNS_H
@@ -7,8 +8,9 @@
 #include "import/onnx/fold_tools.h"
 
 /*
- * Each looks whether node n ends its pattern, and replaces the pattern if so.
- * n has a first input.  PM_OK, also when it is no such pattern; PM_ERR_MEMORY.
+ * Each function checks whether node n is the last node of its pattern, and then
+ * replaces the pattern.  n has a first input.  PM_OK, also if there is no such
+ * pattern; PM_ERR_MEMORY.
  */
 pm_code		ox_fold_layer_norm(ox_folder *f, ox_node *n);
 pm_code		ox_fold_group_norm(ox_folder *f, ox_node *n);

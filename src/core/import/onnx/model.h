@@ -1,9 +1,8 @@
 /*
- * model.h - a decoded model: values and nodes by number, and what walks over
- * them share.  Private to the importer.
+ * model.h - a decoded model: values and nodes by number.  Private to the importer.
  *
- * Nothing here is trusted further than it was checked: names are for messages
- * and look-ups only, every number is an index that decode.c has made.
+ * Names from the file are for messages and look-ups only.  Numbers of values and
+ * nodes were made by decode.c, so they can be used as indexes.
  */
 #ifndef PM_ONNX_MODEL_H
 #define PM_ONNX_MODEL_H
@@ -24,7 +23,7 @@ enum
 #define OX_MAX_CONST	4096	/* elements of a constant whose values are kept */
 #define OX_BATCH_DIM	(-2)	/* declared dimension that is the batch */
 #define OX_ANY_DIM		(-1)	/* declared dimension that is not known */
-#define OX_PACKED		(-1)	/* ox_folded.n of a Concat that only rearranges parameters */
+#define OX_PACKED		(-1)	/* ox_folded.n of a Concat that does nothing but rearrange parameters */
 
 struct ox_rule;
 
@@ -36,7 +35,7 @@ typedef struct ox_value
 	bool		is_input;		/* a real input, not a weight in its place */
 	bool		is_init;
 	bool		is_output;
-	bool		is_constant;	/* an initializer that nobody can learn */
+	bool		is_constant;	/* an initializer that is not trained */
 	int			uses;			/* by nodes that are alive */
 	int			dtype;			/* 0: not known */
 	bool		has_shape;
@@ -44,7 +43,7 @@ typedef struct ox_value
 	double	   *data;			/* of a small initializer, else NULL */
 } ox_value;
 
-/* What fold.c writes over a node. */
+/* Attributes of a node that fold.c made. */
 typedef struct ox_folded
 {
 	int			axis;
@@ -88,14 +87,14 @@ typedef struct ox_model
 	const char *batch_name;		/* dim_param of the batch, "" when it has none */
 } ox_model;
 
-/* A copy for messages: printable ASCII, at most 63 bytes, in buf, which is returned. */
+/* Copy a name for messages to buf: printable ASCII, at most 63 bytes. Returns buf. */
 const char *ox_shown(const char *name, char buf[64]);
 /* An error about node n: "node "x" (Conv of "a", "b"): what". Returns PM_ERR_INPUT. */
 pm_code		ox_fail(const ox_model *m, const ox_node *n, const char *fmt,...) PM_PRINTF(3, 4);
 
 /*
- * To be asked at every step of a loop: true when the caller wants an end,
- * which is then in m->st.  The hooks of the arena are asked every PM_POLL_EVERY times.
+ * To be called in every round of a loop.  True: the hooks of the arena want to stop, and m->st says so.  They are asked in every
+ * PM_POLL_EVERY-th call.
  */
 bool		ox_stopped(ox_model *m);
 

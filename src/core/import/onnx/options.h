@@ -1,5 +1,6 @@
 /*
- * options.h - what the importer reads, and what a caller may say about a model.
+ * options.h - the versions that the importer reads, and what a caller can say
+ * about a model.
  */
 #ifndef PM_ONNX_OPTIONS_H
 #define PM_ONNX_OPTIONS_H
@@ -9,7 +10,7 @@
 #define PM_ONNX_MIN_OPSET	9
 #define PM_ONNX_MAX_OPSET	21
 
-/* A dynamic dimension that is not the batch, and what it is to be. */
+/* The size of a dynamic dimension that is not the batch. */
 typedef struct pm_onnx_dim
 {
 	const char *name;			/* dim_param */
@@ -18,7 +19,7 @@ typedef struct pm_onnx_dim
 
 typedef struct pm_onnx_options
 {
-	const char *name;			/* what the graph will be called; NULL: as the model's graph */
+	const char *name;			/* the name that the caller will give the graph; NULL: it gets that of the model's graph */
 	int			batch_dim;		/* dimension of every input that is the batch; -1: find the dynamic one */
 	int			n_dims;
 	const pm_onnx_dim *dims;	/* [n_dims] */

@@ -1,11 +1,12 @@
 /*
- * rules.h - operators by name, and what is done with a node of each. Private to the importer.
+ * rules.h - the rule for each operator. Private to the importer.
  */
 #ifndef PM_ONNX_RULES_H
 #define PM_ONNX_RULES_H
 
 #include "import/onnx/walk.h"
 
+/* Computes the outputs of n in the walk r (walk.h). False: an error. */
 typedef bool (*ox_rule_fn) (ox_run *r, const ox_node *n);
 
 typedef struct ox_rule
@@ -14,12 +15,12 @@ typedef struct ox_rule
 	ox_rule_fn	apply;
 	int			min_in;
 	int			max_in;			/* -1: any number */
-	const char *as;				/* name in the document, NULL: the same */
+	const char *as;				/* name in the new graph; NULL: the same */
 } ox_rule;
 
-/* NULL: not known. */
+/* The rule for the operator op of a domain ("": ONNX's own); NULL: there is none. */
 const ox_rule *ox_rule_find(const char *domain, const char *op);
-/* The name of the i-th rule, NULL behind the last; refused operators are left out. */
+/* Name of the i-th rule, from 0, without refused operators; NULL after the last. */
 const char *ox_rule_name(int i);
 
 /* The tables, one for each file of rules; the last row has no name. */

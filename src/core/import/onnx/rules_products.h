@@ -6,9 +6,9 @@
 
 #include "import/onnx/walk.h"
 
-/* x times the transposed weight w, and a bias that may be NULL, as Linear does it. */
+/* *out = x times transposed w, plus bias (NULL: none), as torch.nn.Linear computes it. False: an error, or no memory. */
 bool		ox_linear(ox_run *r, const ox_t *x, const ox_t *w, const ox_t *bias, ox_t *out);
-/* a times b, stacks of matrices included. */
+/* *out = a times b, as torch.matmul() computes it, also for batches of matrices. False: an error, or no memory. */
 bool		ox_matmul(ox_run *r, const ox_t *a, const ox_t *b, ox_t *out);
 
 #endif

@@ -7,9 +7,9 @@
 #include "import/onnx/walk.h"
 
 /*
- * Walk the nodes of m at the given batch; *r is of no use on errors.  base: the
- * values at the batch of a fixed model, NULL: none.  PM_ERR_INPUT,
- * PM_ERR_LIMIT, PM_ERR_MEMORY, PM_CANCELLED.
+ * *r: the walk over the nodes of m at this batch; after an error it cannot be used.
+ * base: for a model whose batch is a fixed number, the values of the walk at that
+ * batch; NULL: none.  PM_ERR_INPUT, PM_ERR_LIMIT, PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		ox_run_model(ox_run *r, ox_model *m, int64_t batch, const ox_t *base);
 

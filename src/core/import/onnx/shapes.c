@@ -121,7 +121,6 @@ ox_broadcast(ox_run *r, int n, const ox_t *const *in, pm_shape *shape)
 
 /* ---------- strides of elementwise results ---------- */
 
-/* Stride of operand t in dimension i of a result of the given rank; 0 where it is broadcast. */
 int64_t
 ox_operand_stride(const ox_t *t, int i, const pm_shape *shape)
 {
@@ -130,7 +129,7 @@ ox_operand_stride(const ox_t *t, int i, const pm_shape *shape)
 	return at < 0 || (t->shape.dim[at] == 1 && shape->dim[i] != 1) ? 0 : t->stride[at];
 }
 
-/* > 0: dimension a lies inside b in memory (as PyTorch's TensorIterator decides), < 0: the other way, 0: no opinion. */
+/* < 0: dimension a is inside b in memory, as its stride is smaller (PyTorch's TensorIterator); > 0: the other way; 0: not known. */
 static int
 order(int n, const ox_t *const *in, const pm_shape *shape, int a, int b)
 {

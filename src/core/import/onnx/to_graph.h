@@ -6,7 +6,7 @@
 
 #include "import/onnx/walk.h"
 
-/* Compare the walks a and b at two batch sizes; *g is finished, its memory of m->arena. */
+/* *g, in m->arena: the finished graph from the walks a and b over m at two batch sizes. PM_ERR_INPUT, PM_ERR_LIMIT, PM_ERR_MEMORY, PM_CANCELLED. */
 pm_code		ox_to_graph(ox_model *m, const ox_run *a, const ox_run *b, pm_graph *g);
 
 #endif

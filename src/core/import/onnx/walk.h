@@ -1,13 +1,13 @@
 /*
  * walk.h - one walk over a model at one batch size.  Private to the importer.
  *
- * A walk does what PyTorch would do with the model, without data: it keeps for
- * every value its shape, its strides, and where it comes from, and writes down
- * the operators that would be launched.  Strides decide where data has to be
- * copied (a Reshape of transposed data), which is work.
+ * A walk does what PyTorch would do with the model, but without data.  For every
+ * value it keeps shape, strides and origin, and it writes down the operators that
+ * PyTorch would launch.  Strides decide where data must be copied (a Reshape of
+ * transposed data), which is work.
  *
- * A rule (rules_*.c) does this for one operator.  It reads inputs by ox_in(),
- * fills outputs by what emit.h and views.h offer, and returns false after
+ * A rule (rules_*.c) does this for one operator.  It reads inputs with ox_in(),
+ * fills outputs with the functions of emit.h and views.h, and returns false after
  * ox_error().
  */
 #ifndef PM_ONNX_WALK_H
@@ -18,10 +18,10 @@
 /* Where a value comes from. */
 typedef enum ox_origin
 {
-	OX_NOTHING,					/* not made yet, or an optional output nobody makes */
-	OX_NODE,					/* a node of the document */
+	OX_NOTHING,					/* not made yet, or an optional output that no node makes */
+	OX_NODE,					/* a node of the new graph */
 	OX_WEIGHT,					/* a parameter, possibly seen in another shape */
-	OX_STATIC					/* known without looking at inputs or parameters: constants, shapes, what follows from them */
+	OX_STATIC					/* independent of inputs and parameters: constants, shapes, and what is computed from them */
 } ox_origin;
 
 typedef struct ox_tensor_state
@@ -48,7 +48,7 @@ typedef struct ox_key
 	double	   *reals;			/* instead of v */
 } ox_key;
 
-/* A node of the document at one batch size. */
+/* A node of the new graph, at one batch size. */
 typedef struct ox_op
 {
 	const char *name;

@@ -1,19 +1,19 @@
 /*
- * wire.h - a model's bytes without what is large or unknown.
+ * wire.h - removes large and unknown parts from the bytes of a model.
  */
 #ifndef PM_ONNX_WIRE_H
 #define PM_ONNX_WIRE_H
 
 #include "base/core.h"
 
-/* Contents of a tensor above so many bytes are weights, which nobody reads. */
+/* Contents of tensors above so many bytes are weights, whose values are not needed. */
 #define PM_ONNX_KEEP	((size_t) 4096)
 
 /*
- * Copy what onnx.proto knows of the serialised Model bytes[len] into *out, of
- * the arena.  Contents of tensors and lists above PM_ONNX_KEEP bytes, unknown
- * fields and empty groups are left out.  PM_ERR_INPUT when the bytes are not a
- * sound message, PM_ERR_LIMIT when too much is left.
+ * *out, of *out_len bytes in arena a: a copy of the serialised Model bytes[len] with
+ * only the fields of onnx.proto, and without contents of tensors and lists above
+ * PM_ONNX_KEEP bytes and empty groups.  PM_ERR_INPUT: the bytes are not a valid
+ * message; PM_ERR_LIMIT: the copy would be too large; PM_ERR_MEMORY.
  */
 pm_code		pm_onnx_reduce(const uint8_t *bytes, size_t len, pm_arena *a, uint8_t **out, size_t *out_len, pm_status *st);
 

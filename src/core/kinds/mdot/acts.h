@@ -17,7 +17,7 @@ typedef struct pm_mdot_data
 	double		loss_scale;		/* of Cauchy's loss; 0: that of the end of training */
 } pm_mdot_data;
 
-/* What the additive head says of an operator for every batch. */
+/* The outputs of the additive head for an operator; the same for all batches. */
 typedef struct pm_mdot_token
 {
 	double		a,				/* factors on compute and memory time */
@@ -35,7 +35,7 @@ typedef struct pm_mdot_estimate_acts
 	pm_mdot_token *token;		/* [ops] */
 	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
 	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
-	double	   *sum_us, *rest_us, *rest_slope;	/* [n] */
+	double	   *sum_us, *rest_us, *rest_slope;	/* [n] the step; its rest, and the derivative of that by the output */
 	double	   *ms;				/* [n] the step */
 	double	   *dms, *dsum;		/* [n] gradients of the loss by ms, by sum_us */
 } pm_mdot_estimate_acts;

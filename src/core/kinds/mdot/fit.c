@@ -8,6 +8,10 @@
 #include "base/metrics.h"
 #include "kinds/mdot/mdot.h"
 
+#define LEAST_START		(-1.0)	/* logarithms of the factor that an estimate starts with ... */
+#define MOST_START		4.0		/* ... within the range of the heads (heads.c): a few odd rows must not decide it */
+#define LAUNCH_START	(-1.0)	/* output for launches at the start: softplus(-1) = 0.3 of 5 us, a usual launch */
+
 /* ---- sizes ---- */
 
 /* Single operators have a time of their own in the additive head only. */
@@ -211,7 +215,7 @@ median_start(const fit *f, int estimate, bool cpu, double *scratch)
 	if (n == 0)
 		return NAN;
 	pm_sort(scratch, n);
-	return fmax(-1, fmin(4, scratch[n / 2]));
+	return fmax(LEAST_START, fmin(MOST_START, scratch[n / 2]));
 }
 
 /* CPUs start from their peaks times a factor, the same for all operators, with which the networks' start is right for them too. */
@@ -334,7 +338,7 @@ train_member(fit *f, int member, uint64_t seed, pm_arena *a, pm_fit_report *repo
 		const pm_mdot_estimate *e = &m->net.estimate[k];
 
 		m->w[member][e->output[PM_MDOT_COMPUTE].b] = m->w[member][e->output[PM_MDOT_MEMORY].b] = (pm_real) f->start[k];
-		m->w[member][e->output[PM_MDOT_LAUNCH].b] = -1;
+		m->w[member][e->output[PM_MDOT_LAUNCH].b] = LAUNCH_START;
 	}
 	if (f->from != NULL)
 		pm_tensors_copy(&m->net.tensors, m->w[member], &f->from->net.tensors, f->from->w[member % f->from->members]);

@@ -1,9 +1,9 @@
 /*
  * heads.c - from the sequence's output to milliseconds, and back.
  *
- * The additive head gives every operator a time, anchored at its roofline, and
- * the step a rest; the pooled head gives one number for the step, or a factor
- * on the sum.  Formulas: docs/mdot.md.
+ * The additive head predicts the time of every operator, as a correction of its
+ * roofline time, and the rest of the step.  The pooled head predicts one time for
+ * the step, or a factor on the sum.  Formulas: docs/mdot.md.
  */
 #include "kinds/mdot/heads.h"
 

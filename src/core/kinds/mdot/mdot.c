@@ -115,8 +115,9 @@ mdot_infers(const pm_options *o)
 }
 
 /*
- * q in the format and with the optimizer that the networks see.  They have seen most formats, and all optimizers but one,
- * in few rows or in none, and would take for theirs what is their rows'.  What differs is the work, which they are told.
+ * q in the format and with the optimizer that the networks see.  Most formats, and all optimizers but one, are in few training rows
+ * or in none.  The networks would attribute to them what is special about these rows.  What differs between them is the work, which
+ * is computed for q itself.
  */
 static pm_question
 as_shown(const pm_mdot *m, const pm_question *q)
@@ -380,8 +381,8 @@ fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
 }
 
 /*
- * A network has seen few cards, and errs more than the base on others, and on GPUs that few of its rows are of.  The share
- * falls with the networks of the card, from that abroad to the option's.
+ * The weight of the base.  A network has seen few cards; on others, and on GPUs with few rows, its errors are larger than those of the
+ * base.  The weight falls with the number of the card's networks, from that of unknown cards to the option's.
  */
 static double
 base_share(const pm_predictor *p, const pm_question *q)

@@ -39,7 +39,7 @@ pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_framewo
 /* The query that features of a training row are computed for. */
 pm_question	pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q);
 
-/* What the base has learned of q's card, in the format that the networks take q's for, and of launches in q's. */
+/* Factors of the base for q's card: for arithmetic and memory in the format that the networks see, for launches in q's format. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
 /*
  * ratio[t->n]: factor on the arithmetic of each token of t, of the query q, by which q's format differs from the one that the
@@ -47,17 +47,17 @@ pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
  */
 void		pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio);
 /*
- * For each token of the features t, of the query q: anchor[t->n], the anchor's time over that at the peaks; to_peak[t->n], as in
- * pm_input, what turns the anchor's time into that at the peaks, or at least LEAST_TO_PEAK.
+ * For each token of t, the tokens of q: anchor[t->n], the anchor's time over that at the peaks; to_peak[t->n] (pm_input), the factor
+ * from the anchor's time to that at the peaks, at least LEAST_TO_PEAK (mdot.c).
  */
 void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *anchor, double *to_peak);
 /*
- * Let times on the device be those of a card with the factors f, arithmetic times ratio[in->n], and times at the batch of the
- * features those of a card with the factors ref; both times anchor[in->n].  op_class: [in->n] of the tokens.
+ * Multiply the times in `in` by factors: times at the batch of the question by f, arithmetic also by ratio[in->n]; times at the batch
+ * of the features by ref; both by anchor[in->n].  op_class[in->n]: of the tokens.
  */
 void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const double *ratio,
 						  const int32_t *op_class);
-/* Take the floors of operators from in where the options are without. */
+/* Remove the floors of operators from in, if the option `floor` is off. */
 void		pm_mdot_set_floor(const pm_options *o, pm_input *in);
 /* The kind of the base of a predictor with the options o, and its options. */
 pm_code		pm_mdot_base_init(const pm_options *o, pm_predictor *base, pm_status *st);

@@ -8,9 +8,9 @@
 
 #include "kinds/mdot/acts.h"
 
-/* Take what the branch keeps of the t->ops operators of t->n samples. */
+/* Take the memory for the messages between the t->ops operators of t->n samples from c. */
 void		pm_mdot_messages_take(pm_cursor *c, const pm_mdot_net *net, pm_mdot_acts *t);
-/* Adds to the operators' rows of t->x, from t->o.  rng: leaves samples out (drop_path); NULL: none. */
+/* Add the messages, computed from t->o, to the operators' rows of t->x.  rng: leaves out the messages of some samples (drop_path); NULL: of none. */
 void		pm_mdot_messages(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rng *rng, pm_mdot_acts *t);
 /* From t->dx, the gradient of t->x: adds to t->d_ops and to grad. */
 void		pm_mdot_messages_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t);

@@ -10,7 +10,7 @@
 #include "features/inputs.h"
 #include "kinds/kind.h"
 
-/* What the additive head says of an operator. */
+/* The outputs of the additive head for an operator. */
 enum
 {
 	PM_MDOT_COMPUTE, PM_MDOT_MEMORY, PM_MDOT_LAUNCH, PM_MDOT_GROWTH, PM_MDOT_OUTPUTS
@@ -44,7 +44,7 @@ typedef struct pm_mdot_config
 	int			hidden;			/* of the heads' perceptrons */
 	pm_mdot_head head;
 	pm_mdot_loss loss;
-	int			estimates;		/* of each time, 1 or 2: the first corrects compute_us and memory_us of pm_input, the second these times to_peak */
+	int			estimates;		/* 1 or 2: the first starts from compute_us and memory_us of pm_input, the second from these times to_peak */
 	bool		edges;			/* messages along the edges of the graph */
 	bool		residual;		/* additive head: the pooled factor exp(c) */
 	double		dropout;		/* of units in the sequence Transformer's branches */
@@ -57,7 +57,7 @@ typedef struct pm_mdot_config
 	const pm_schema *schema;	/* lists that the inputs have; NULL: this library's */
 } pm_mdot_config;
 
-/* Offsets of what turns an operator's vector into its time, and the job token's into the rest of the step. */
+/* Offsets of an estimate's parameters, which turn an operator's vector into its time, and the job token into the rest of the step. */
 typedef struct pm_mdot_estimate
 {
 	size_t		hidden_w, hidden_b; /* [d, PM_MDOT_OUTPUTS * hidden]: a hidden layer for each output */
@@ -75,7 +75,7 @@ typedef struct pm_mdot_net
 	pm_widths	width;			/* of the inputs */
 	pm_tensors	tensors;
 
-	/* offsets, in the order of the data's way */
+	/* offsets, in the order in which the forward pass uses them */
 	size_t		type, dtype, framework; /* tables */
 	size_t		tag;			/* [3, d_op] which dimension it is */
 	pm_mlp		config, load;	/* the other two dimensions of an operator */
@@ -99,9 +99,9 @@ typedef struct pm_mdot_net
 } pm_mdot_net;
 
 /*
- * The parameters of a network of this configuration.  The lists grow in a; a
- * NULL: parameters are counted (net->tensors.n_params), which is all that
- * pm_mdot_workspace() needs, and nothing can fail.
+ * *net: the list of parameters of a network of this configuration, in arena a.
+ * a NULL: parameters are only counted (net->tensors.n_params), which is all that
+ * pm_mdot_workspace() needs, and nothing can fail.  PM_ERR_MEMORY.
  */
 pm_code		pm_mdot_net_init(pm_mdot_net *net, const pm_mdot_config *c, pm_arena *a, pm_status *st);
 

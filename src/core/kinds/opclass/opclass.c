@@ -8,14 +8,15 @@
  * and then the same with the types of operators that the training rows have in
  * place of the classes; the classes serve types that these rows do not have.
  *
- * compute and memory are times at the device's peaks (tokens.h), so that a and
- * b are the inverse of the share of the peak that is reached, and carry over
- * to other devices.  docs/rivals.md tells where the idea comes from.
+ * compute and memory are times at the rates of the device (tokens.h), so a and
+ * b say how many times longer the work takes, and can be used for other
+ * devices.  docs/rivals.md tells where the idea comes from.
  *
  * Rows are divided by their step: the error is relative.  Coefficients are
- * fitted for all rows, pulled towards usual ones, then for each layout and
- * dtype, then for each device and framework of these, each pulled towards the
- * one above it; a prediction takes the closest that there is.
+ * fitted for all rows, pulled towards usual ones, then for CPUs and for GPUs,
+ * each layout of these, each framework and each device of these, each pulled
+ * towards the wider one before it.  A prediction takes the narrowest that covers
+ * the question.
  */
 #include "kinds/opclass/opclass.h"
 
