@@ -46,4 +46,9 @@ FROM (VALUES (1, 'bnet5@32', 10000000, 3 * 3600, NULL), (2, 'bnet5@32', 10000000
 SELECT job_id, p50_s = 10000000 * step_ms / 1000 AND step_ms <> 1000 * duration_s / 10000000 AS by_steps, p50_s = duration_s AS by_table, note
 FROM perfmodel.forecast_jobs('running_in_slurm', at => '2026-02-01 12:00') JOIN (SELECT job_id::text, duration_s FROM running_in_slurm) AS r USING (job_id);
 SELECT job_id, finish_p50 > '2026-02-01 13:00' AS later, note ~ 'guess' AS guess FROM perfmodel.queue_eta('running_in_slurm', free => '{"T4": 0}', at => '2026-02-01 12:00') WHERE job_id IN ('1', '4') ORDER BY 1;
+-- ---- one notice about all devices that nobody knows
+SET client_min_messages = notice;
+SELECT count(*) FROM perfmodel.queue_eta('running_in_slurm', free => '{"T4": 0, "H800": 8, "my own card": 2, "RTX 3091": 1}', at => '2026-02-01 12:00');
+SELECT count(*) FROM perfmodel.fill_windows('waiting_in_slurm', windows => '{"[2026-02-01 22:00,2026-02-02 06:00)","[2026-02-01 22:00,2026-02-02 06:00)","[2026-02-01 22:00,2026-02-02 06:00)"}',
+    gpus => '{my own card,T4,other card}', at => '2026-02-01 12:00');
 ROLLBACK;

@@ -623,19 +623,3 @@ pm_jobs_kinds(const pm_jobs *jobs)
 		appendStringInfo(&s, " and %d more", n - MOST_KINDS);
 	return n > 0 ? s.data : "no device";
 }
-
-void
-pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs)
-{
-	pm_problem	p;
-	const char *hint;
-
-	pm_freshen();
-	if (pm_gpu_exists(pm_job_gpu(name)) || pm_gpu_look_up(name, &p) != NULL)
-		return;
-	hint = pm_problem_hint(&p);
-	ereport(NOTICE,
-			(errmsg("%s names \"%s\", which no job asks for and which is no known GPU", argument, pm_shown_name(name)),
-			 jobs->n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(jobs)) : 0,
-			 hint != NULL ? errhint("%s", hint) : 0));
-}
