@@ -10,16 +10,21 @@ SELECT g AS given, perfmodel.find_gpu(g), perfmodel.gres_count(g)
 FROM unnest('{gpu:t4:4,gres/gpu:t4=8,gpu:tesla_t4:1(S:0-1),"gpu:t4:2(IDX:0,2),tmp:3","cpu=8,mem=64G,gres/gpu=2,gres/gpu:rtx_3090=2",t4:4,GPU:T4:1,gres:gpu:t4,gpu:a100:2,gpu:part_c:3,gpu:own:2,
     gpu:nothing:4,gpu:2,gres/gpu=2,gpu:t4:0,gpu:t4:many,"gpu:t4:1,gpu:a100:1",gpu:,gpu,(null),""}'::text[]) AS g;
 SELECT given, match, resolved, candidates, note FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{gpu:T4:4,T4,gpu:a100:2,gpu:mi250x:4,gpu:own:2,gpu:2}', dtypes => NULL) ORDER BY given;
+SAVEPOINT one_type;
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'gpu', 'T4');
+SELECT g AS given, perfmodel.find_gpu(g), perfmodel.gres_count(g) FROM unnest('{gpu:2,"cpu=4,gres/gpu=2",gpu,gpu:1}'::text[]) AS g;
+ROLLBACK TO one_type;
 -- one device is one; four of them are not
 SELECT round(perfmodel.predict_train_time(g.graph_id, 'gpu:t4:1', 8)::numeric, 3) = round(perfmodel.predict_train_time(g.graph_id, 'T4', 8)::numeric, 3) AS same,
-    helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:a100:4'', 8)', g.graph_id)) AS four, perfmodel.gpu_name('gpu:t4:1')
+    helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:a100:4'', 8)', g.graph_id)) AS four,
+    helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:2'', 8)', g.graph_id)) AS which, perfmodel.gpu_name('gpu:t4:1')
 FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
 SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:mi250x:4'', 8)', g.graph_id)), ' There are', 1) AS unknown FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
 
 -- ---- jobs: what the table says of the number counts before the name
 CREATE TABLE job_of_slurm AS
 SELECT v.*, 'bnet5@32'::text AS graph, 64 AS batch, 1000000 AS steps, '2026-02-01 08:00'::timestamptz AS submitted_at, NULL::timestamptz AS finished_at
-FROM (VALUES (1, 'gpu:t4:4', NULL::int, NULL::timestamptz, 0::float8), (2, 'gpu:t4:4', 2, NULL, 0), (3, 'T4', NULL, NULL, 0), (4, 'gpu:nothing:2', NULL, NULL, 0)) AS v(job_id, gpu, gpu_count, started_at, duration_s);
+FROM (VALUES (1, 'gpu:t4:4', NULL::int, NULL::timestamptz, 0::float8), (2, 'gpu:t4:4', 2, NULL, 0), (3, 'T4', NULL, NULL, 0), (4, 'gpu:nothing:2', NULL, NULL, 0), (5, 'gpu:2', NULL, NULL, 0)) AS v(job_id, gpu, gpu_count, started_at, duration_s);
 SELECT job_id, gpu, gpu_count, p50_s > 0 AS predicted, note FROM perfmodel.forecast_jobs('job_of_slurm', at => '2026-02-01 12:00');
 SELECT job_id, node, gpus_on_node FROM perfmodel.place('job_of_slurm', nodes => '{a,b}', node_gpus => '{gpu:t4,t4}', node_free => '{4,4}', at => '2026-02-01 12:00') WHERE node IS NOT NULL ORDER BY 1, 2;
 SELECT given, match, note FROM perfmodel.resolve_job_names('job_of_slurm') WHERE what = 'gpu_count' ORDER BY 1;

@@ -392,6 +392,8 @@ device_hint(const char *name)
 		if (d != NULL)
 			return psprintf("It is how Slurm writes %d of \"%s\". Ask about one, \"%s\", and say how many by world_size => %d.", count,
 							pm_message_from_core(d->sheet.name), pm_shown_name(type), count);
+		if (strcmp(type, PM_ANY_GPU) == 0)
+			return pstrdup(PM_ANY_GPU_HINT);
 		name = type;
 	}
 	for (int i = 0; i < n_devices; i++)

@@ -26,6 +26,11 @@ test_forms(void)
 	CHECK(reads("gpu:3090:2", "3090", 2));
 	CHECK(reads(" gpu:a100:4 ", "a100", 4));
 	CHECK(reads("gpu:nvidia_a100-sxm4-80gb:1000000", "nvidia_a100-sxm4-80gb", PM_GRES_MOST));
+	CHECK(reads("gpu:2", "gpu", 2));
+	CHECK(reads("gres/gpu=2", "gpu", 2));
+	CHECK(reads("cpu=8,gres/gpu=1024", "gpu", 1024));
+	CHECK(reads("gpu:3090", "3090", 0));
+	CHECK(reads("gpu:2(S:0)", "gpu", 2));
 	CHECK(reads("billing=8,cpu=8,mem=64G,node=1,gres/gpu:v100=2,gres/gpu=2", "v100", 2));
 }
 
@@ -33,8 +38,8 @@ static void
 test_others(void)
 {
 	static const char *const others[] = {
-		"", " ", "gpu", "gpu:", "gpu:2", "gpu=2", "gres/gpu=2", "gpu:a100:", "gpu:a100:0", "gpu:a100:x", "gpu:a100:4x", "gpu:a100:1000001", "gpu:a100:99999999999999999999",
-		"gpu::4", ":4", "a100", "RTX 3090", "a100=4", "cpu=8,mem=64G", "gpu:a100:1,gpu:v100:1", "a100:4,v100:2", "(null)", "gpu:a100(", ",,,", "gres/", "gres/gpu:(S:0)"
+		"", " ", "gpu", "gpu:", "gres/gpu", "gpu=0", "gpu:0", "gpu=x", "gpu:a100:", "gpu:a100:0", "gpu:a100:x", "gpu:a100:4x", "gpu:a100:1000001", "gpu:a100:99999999999999999999",
+		"gpu::4", ":4", "a100", "RTX 3090", "a100=4", "cpu=8,mem=64G", "gpu:a100:1,gpu:v100:1", "a100:4,v100:2", "(null)", "gpu:a100(", ",,,", "gres/", "gres/gpu:(S:0)", "gpu:1,gpu:2"
 	};
 	pm_gres		g;
 

@@ -50,52 +50,67 @@ static bool
 read_type(const char *s, const char *end, pm_gres *g)
 {
 	const char *p = s;
-	bool		digits = true;
 
-	for (; p < end && *p != ':' && *p != '=' && *p != '('; p++)
-		digits = digits && pm_is_digit(*p);
+	while (p < end && *p != ':' && *p != '=' && *p != '(')
+		p++;
 	*g = (pm_gres) {.name = s,.length = (size_t) (p - s)};
 	if (p < end && *p != '(')
 	{
 		g->count = number(p + 1, end);
 		return p > s && g->count > 0;
 	}
-	/* a number alone says how many, of any type */
-	return !digits;
+	return p > s;
 }
 
-/* A part of a list; *bare: it does not begin with "gpu:". */
-static bool
-read_part(const char *s, const char *end, pm_gres *g, bool *bare)
+typedef enum part
+{
+	NOTHING, A_NUMBER, A_TYPE
+} part;
+
+/* A part of a list that begins with "gpu". A number alone says how many of any type; a large one is a type, such as 3090. */
+static part
+read_gpu(const char *s, const char *end, pm_gres *g)
+{
+	int			n = s + 3 < end && (s[3] == ':' || s[3] == '=') ? number(s + 4, end) : -1;
+
+	if (n >= 1 && n <= PM_GRES_MOST_UNTYPED)
+	{
+		*g = (pm_gres) {.name = s,.length = 3,.count = n};
+		return A_NUMBER;
+	}
+	return n != 0 && s + 4 < end && s[3] == ':' && read_type(s + 4, end, g) ? A_TYPE : NOTHING;
+}
+
+/* A part of a list; alone: there is no other, and it may have no "gpu" before it. */
+static part
+read_part(const char *s, const char *end, bool alone, pm_gres *g)
 {
 	if (begins_with(s, end, "gres/") || begins_with(s, end, "gres:"))
 		s += strlen("gres/");
-	*bare = !begins_with(s, end, "gpu") || (s[3] != ':' && s[3] != '=' && s + 3 != end);
-	if (*bare)
-		return read_type(s, end, g) && g->count > 0 && s[g->length] == ':';
-	return s + 3 < end && s[3] == ':' && read_type(s + 4, end, g);
+	if (begins_with(s, end, "gpu") && (s + 3 == end || s[3] == ':' || s[3] == '='))
+		return read_gpu(s, end, g);
+	return alone && read_type(s, end, g) && g->count > 0 && s[g->length] == ':' ? A_TYPE : NOTHING;
 }
 
 bool
 pm_gres_read(const char *text, pm_gres *g)
 {
-	int			found = 0;
-	bool		bare = false;
+	int			found[A_TYPE + 1] = {0};
 
 	while (*text == ' ')
 		text++;
 	for (const char *s = text;;)
 	{
 		const char *end = end_of_part(s);
-		pm_gres		part;
+		pm_gres		one;
+		part		is = read_part(s, end, s == text && *end == '\0', &one);
 
-		if (read_part(s, end, &part, &bare) && (!bare || (s == text && *end == '\0')))
-		{
-			*g = part;
-			found++;
-		}
+		/* sacct says the number of all, and of each type */
+		if (is == A_TYPE || (is == A_NUMBER && found[A_TYPE] == 0))
+			*g = one;
+		found[is]++;
 		if (*end == '\0')
-			return found == 1;
+			return found[A_TYPE] == 1 || (found[A_TYPE] == 0 && found[A_NUMBER] == 1);
 		s = end + 1;
 	}
 }

@@ -11,14 +11,17 @@
 /* More devices than that are a mistake. */
 #define PM_GRES_MOST 1000000
 
+/* "gpu:4" are four, "gpu:3090" is one of a type. */
+#define PM_GRES_MOST_UNTYPED 1024
+
 typedef struct pm_gres
 {
-	const char *name;			/* in the text: of a type of device; ends after length bytes */
+	const char *name;			/* in the text: of a type of device, "gpu" where it says none; ends after length bytes */
 	size_t		length;
 	int			count;			/* 0: the text does not say how many */
 } pm_gres;
 
-/* False: the text is not written so, names no type ("gpu:2"), or several. */
+/* False: the text is not written so, or names several types. */
 bool		pm_gres_read(const char *text, pm_gres *g);
 
 #endif

@@ -259,7 +259,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 		/* what the data sheets do not take for a name of theirs is none, however like */
 		suggest_gpus(r, name, &f);
 		f.match = f.n_candidates > 0 ? PM_MATCH_FUZZY : PM_MATCH_UNKNOWN;
-		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? SIMILAR :
+		set_match(values, nulls, f.match, NULL, strcmp(name, PM_ANY_GPU) == 0 ? PM_ANY_GPU_HINT : f.match == PM_MATCH_FUZZY ? SIMILAR :
 				  "no device goes by this name: insert its data sheet into perfmodel.gpu");
 	}
 	set_candidates(values, nulls, r->gpus.label, &f);
