@@ -56,6 +56,7 @@ typedef struct device
 } device;
 
 static MemoryContext devices_cxt = NULL;
+static List *dangling = NIL;		/* (alias, name) of rows of name_alias that lead to no device */
 static device *devices = NULL;
 static int	n_devices = 0;
 static uint64 devices_generation = 0;
@@ -174,6 +175,7 @@ read_devices(void)
 	if (devices_cxt == NULL)
 		devices_cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel devices", ALLOCSET_DEFAULT_SIZES);
 	n_devices = 0;
+	dangling = NIL;
 	MemoryContextReset(devices_cxt);
 	SPI_connect();
 	run_with_all_digits(&query);
@@ -374,6 +376,18 @@ pm_gpu_nearest(const char *name, const char **nearest, int most)
 	return n;
 }
 
+/* What name_alias says of a name that thus means no device; NULL: nothing. */
+static const char *
+dangling_name(const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, dangling)
+		if (strcmp(linitial(lfirst(cell)), pm_to_core_lossy(name)) == 0)
+			return lsecond(lfirst(cell));
+	return NULL;
+}
+
 /* The nearest by series and number of the model; where there are none, those that are spelt alike. */
 static char *
 device_hint(const char *name)
@@ -384,6 +398,8 @@ device_hint(const char *name)
 	char	   *type = name_in_gres(name, &count);
 	const device *d;
 
+	if (dangling_name(name) != NULL)
+		return psprintf("perfmodel.name_alias says that it is \"%s\", which is not the name of a device: correct that row.", pm_shown_name(dangling_name(name)));
 	if (type != NULL)
 	{
 		int			n;
@@ -449,6 +465,8 @@ read_given_names(void)
 
 		if (d != NULL && alias != NULL)
 			d->given = lappend(d->given, alias);
+		else if (alias != NULL)
+			dangling = lappend(dangling, list_make2(alias, pm_value_text(i, 2, devices_cxt)));
 	}
 	MemoryContextSwitchTo(old);
 	SPI_finish();
