@@ -102,7 +102,7 @@ REGRESS = setup install gpu graph graph_errors onnx profile op_profile options t
 	memory memory_kinds \
 	evaluate leaderboard predictor pretrained train_async recalibrate cards probes transfer trained warm_start drift \
 	plot report nightly grafana \
-	dashboards job_names queue cancel privileges row_security limits hostile_path numerics correction drop_extension
+	dashboards job_names queue slurm cancel privileges row_security limits hostile_path numerics correction drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
 ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict iso_fit_cluster iso_nightly
 ISOLATION_OPTS = --encoding=UTF8 --no-locale

@@ -59,7 +59,9 @@ DELETE FROM perfmodel.convergence WHERE batch > 32;
 SELECT batch, round(expected_samples / 1e5) AS samples, spread, curve FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
 INSERT INTO perfmodel.convergence (graph_id, dataset, batch, grad_sqr, grad_var) VALUES (:g, 'toy', 32, 0.01, 4), (:g, 'toy', 32, 0.03, 12);
 SELECT batch, round(expected_samples / 1e5) AS samples, curve, noise_scale FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
-SELECT helper.error_of($$INSERT INTO perfmodel.convergence (graph_id, batch, reached) SELECT min(graph_id), 8, true FROM perfmodel.graph$$) ~ 'convergence_reached_after_samples' AS needs_samples;
+SELECT v, helper.error_of('INSERT INTO perfmodel.convergence (graph_id, batch, reached, samples_to_target) SELECT min(graph_id), ' || v || ' FROM perfmodel.graph') AS error_of
+FROM unnest('{"8, true, NULL","0, true, 100","8, true, 0.5","8, false, ''NaN''"}'::text[]) AS v;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.best_batch(%s, ''T4'', ''toy'', ''0.9'', deadline => %L)', :g, d)) AS error_of FROM unnest('{-1 hour,0}'::text[]) AS d;
 SELECT helper.error_of(format('INSERT INTO perfmodel.convergence (graph_id, batch, grad_sqr, grad_var) SELECT min(graph_id), 8, %s FROM perfmodel.graph', v)) ~ 'in_range' AS quotient_of_numbers FROM unnest('{"1e-300, 1","1, 1e300"}'::text[]) AS v;
 ROLLBACK;
 -- the curve by itself, and what it refuses

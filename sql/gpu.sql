@@ -47,6 +47,7 @@ INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'A100', 'A10
 SELECT g AS asked, perfmodel.find_gpu(g) AS found FROM unnest('{A100,a100,our cards,via,P4,T4,A100-SXM4-40GB}'::text[]) AS g;
 INSERT INTO perfmodel.price (gpu, provider, region, usd_per_hour, kind) VALUES ('A100', 'given', 'here', 1, 'own');
 SELECT gpu FROM perfmodel.price WHERE provider = 'given';
+SELECT helper.error_of($$SELECT perfmodel.gpu_name('via')$$);
 DELETE FROM perfmodel.name_alias;
 SELECT perfmodel.find_gpu('A100') AS without, perfmodel.find_gpu('our cards');
 ROLLBACK;

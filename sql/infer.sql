@@ -39,7 +39,7 @@ FROM perfmodel.predict_train_time(:g, 'T4', 8, mode => 'eval') AS t(ms),
 
 -- memory: weights, and the outputs that somebody still has to read
 SELECT i.gradients_mb, i.optimizer_mb, i.weights_mb = t.weights_mb AS weights, i.activations_mb < t.activations_mb / 3 AS less, i.in_domain, i.note,
-       w.peak_memory_mb = i.peak_mb AS what_if,
+       w.peak_mb = i.peak_mb AS what_if,
        perfmodel.max_batch(:g, 'T4', mode => 'inference') > 3 * perfmodel.max_batch(:g, 'T4') AS more
 FROM perfmodel.predict_memory(:g, 'T4', 256, mode => 'inference') AS i, perfmodel.predict_memory(:g, 'T4', 256) AS t,
      perfmodel.what_if(:g, '{T4}', '{256}', mode => 'inference') AS w;

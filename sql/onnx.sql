@@ -48,6 +48,7 @@ SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L))', 
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L))', 'bad', :'mismatch', 'hex'));
 SELECT helper.error_of($$SELECT perfmodel.load_onnx('bad', '\x')$$);
 SELECT helper.error_of($$SELECT perfmodel.load_onnx('bad', 'this is no model')$$);
+SELECT helper.error_of($$SELECT perfmodel.onnx_to_graph('/var/lib/models/resnet50.onnx')$$);
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L))', '', :'cnn', 'hex'));
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, substr(decode(%L, %L), 1, 100))', 'bad', :'cnn', 'hex'));
 -- cut at any place: never anything but an error

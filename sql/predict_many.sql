@@ -47,7 +47,7 @@ SELECT array_agg(DISTINCT gpu ORDER BY gpu) = (SELECT array_agg(DISTINCT gpu ORD
        bool_and(step_ms > 0) AS answered
 FROM perfmodel.what_if(:g, NULL, '{16}', predictor => 'line');
 -- its last columns are those of predict_memory
-SELECT w.gpu, w.batch, w.peak_memory_mb = m.peak_mb AS peak, w.fits = m.fits AS fits, w.p_fits = m.p_fits AS p_fits
+SELECT w.gpu, w.batch, w.peak_mb = m.peak_mb AS peak, w.fits = m.fits AS fits, w.p_fits = m.p_fits AS p_fits
 FROM perfmodel.what_if(:g, '{T4,V100}', '{16,1000000}') AS w, perfmodel.predict_memory(:g, w.gpu, w.batch) AS m ORDER BY 1, 2;
 SELECT count(*) FROM perfmodel.what_if(:g, '{}', '{16}');
 SELECT count(*) FROM perfmodel.what_if(:g, '{T4}', NULL);

@@ -44,7 +44,9 @@ CREATE TEMP TABLE bound AS
 SELECT c.conrelid::regclass AS tab, a.attname AS col, a.atttypid = 'integer'::regtype AS is_integer, c.conname, m[1] AS low, m[2] AS high
 FROM pg_constraint AS c JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey),
      regexp_match(regexp_replace(pg_get_constraintdef(c.oid), '[()'']|::double precision', '', 'g'), ' >= ([-+.0-9e]+) AND .* <= ([-+.0-9e]+)') AS m
-WHERE c.contype = 'c' AND c.conrelid IN ('perfmodel.profile'::regclass, 'perfmodel.op_profile'::regclass, 'perfmodel.gpu'::regclass) AND m IS NOT NULL;
+WHERE c.contype = 'c' AND c.conrelid IN ('perfmodel.profile'::regclass, 'perfmodel.op_profile'::regclass, 'perfmodel.gpu'::regclass, 'perfmodel.cluster'::regclass, 'perfmodel.interconnect'::regclass,
+    'perfmodel.convergence'::regclass, 'perfmodel.carbon_intensity'::regclass) AND m IS NOT NULL AND a.atttypid <> 'float8[]'::regtype AND a.attname <> 'grad_sqr';
+INSERT INTO perfmodel.convergence (graph_id, batch) SELECT min(graph_id), 8 FROM perfmodel.graph;
 SELECT count(*) AS bounds FROM bound;
 CREATE FUNCTION pg_temp.outcomes() RETURNS TABLE (outcome text, is_end boolean, n bigint) LANGUAGE sql AS $$
     SELECT replace(pg_temp.constraint_of(format('UPDATE %s SET %I = %s WHERE ctid = (SELECT min(ctid) FROM %1$s)', b.tab, b.col, quote_literal(v.value))), b.conname, 'its check'), v.is_end, count(*)
@@ -55,6 +57,10 @@ SELECT * FROM pg_temp.outcomes();
 ALTER TABLE perfmodel.profile DISABLE TRIGGER profile_check_numbers;
 ALTER TABLE perfmodel.op_profile DISABLE TRIGGER op_profile_check_numbers;
 ALTER TABLE perfmodel.gpu DISABLE TRIGGER gpu_check_numbers;
+ALTER TABLE perfmodel.cluster DISABLE TRIGGER cluster_check_numbers;
+ALTER TABLE perfmodel.interconnect DISABLE TRIGGER interconnect_check_numbers;
+ALTER TABLE perfmodel.convergence DISABLE TRIGGER convergence_check_numbers;
+ALTER TABLE perfmodel.carbon_intensity DISABLE TRIGGER carbon_intensity_check_numbers;
 SELECT * FROM pg_temp.outcomes();
 ROLLBACK;
 -- constraints and the library know the same words

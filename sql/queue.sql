@@ -111,10 +111,10 @@ CREATE TABLE idle AS SELECT * FROM (VALUES ('slow', 'T4', 1, 100, 200.0, NULL, N
     ('elsewhere', 'L4', 1, 10, 10, NULL, NULL), ('no steps', 'T4', 1, NULL, 10, NULL, NULL), ('done', 'T4', 1, 5, 10, NULL, 5)) AS v(job_id, gpu, gpu_count, steps, duration_s, duration_p90_s, done_steps);
 SELECT * FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{Tesla T4,t4}', at => '2026-01-01 12:00+00');
 -- half of the runs need no more than the median
-SELECT "window", job_id, steps, round(step_ms) AS step_ms, steps_s FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}',
+SELECT window_number, job_id, steps, round(step_ms) AS step_ms, steps_s FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}',
     gpu_counts => '{1,2}', at => '2026-01-01 11:00+00', level => 0.5, startup_s => 0, checkpoint_s => 0);
 -- nothing runs before "at": the second window from its middle on, and nothing in the first
-SELECT "window", job_id, steps, starts_at FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}', at => '2026-01-01 13:10+00') WHERE "window" IS NOT NULL;
+SELECT window_number, job_id, steps, starts_at FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}', at => '2026-01-01 13:10+00') WHERE window_number IS NOT NULL;
 SELECT count(*) FROM perfmodel.fill_windows('idle', windows => '{}', gpus => '{}');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FROM unnest(ARRAY[
     '''idle'', windows => ''{empty}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,infinity)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{NULL}''',
@@ -224,8 +224,8 @@ SELECT job_id, note FROM perfmodel.place('to_place', nodes => '{n1,n2,n3}', node
 SELECT count(*) > 0 AS placed FROM perfmodel.place('to_place', nodes => ARRAY(SELECT 'n' || i FROM generate_series(1, 5000) AS i), node_gpus => ARRAY(SELECT format('T 44 %s', i) FROM generate_series(1, 5000) AS i),
     node_free => array_fill(1, '{5000}'), predictor => 'queue');
 SELECT job_id, note FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-02)"}', gpus => '{T 44,T 44}', at => '2026-01-01') LIMIT 2;
-SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-03)"}', gpus => '{T4,T4}', at => '2026-01-02');
-SELECT count(*) FILTER (WHERE "window" IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => ARRAY(SELECT tstzrange('2025-01-01', '2025-01-02') FROM generate_series(1, 20000)), gpus => array_fill('T4'::text, '{20000}'), at => '2026-01-01');
+SELECT count(*) FILTER (WHERE window_number IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01,2026-01-02)","[2026-01-01,2026-01-03)"}', gpus => '{T4,T4}', at => '2026-01-02');
+SELECT count(*) FILTER (WHERE window_number IS NOT NULL) AS windows FROM perfmodel.fill_windows('idle', windows => ARRAY(SELECT tstzrange('2025-01-01', '2025-01-02') FROM generate_series(1, 20000)), gpus => array_fill('T4'::text, '{20000}'), at => '2026-01-01');
 SET client_min_messages = warning;
 
 -- ---- what is wrong is said

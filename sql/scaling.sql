@@ -116,6 +116,14 @@ UPDATE perfmodel.cluster SET intra = 'NVswitch A100' WHERE name = 'ours';
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 ROLLBACK;
 SELECT helper.error_of($$INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours', 'T5', 4, 'pcie3')$$) ~ '^23503: unknown GPU "T5"' AS unknown_gpu;
+-- what is impossible in a description is told with its bounds, and the kind of a link may be written in any case
+BEGIN;
+SELECT v, helper.error_of('INSERT INTO perfmodel.interconnect (name, kind, busbw_gbs, ring_gbs) VALUES (''odd'', ' || v || ')')
+FROM unnest('{"''NVSwitch'', 230, 300","''InfiniBand'', -1, NULL","''infiniband'', 25, ''NaN''","''omnipath'', 10, NULL"}'::text[]) AS v;
+SELECT v, helper.error_of('INSERT INTO perfmodel.cluster (name, intra, gpus_per_node, overlap) VALUES (''odd'', ''pcie3'', ' || v || ')') FROM unnest('{"0, 0.5","8, 7"}'::text[]) AS v;
+INSERT INTO perfmodel.interconnect (name, kind, busbw_gbs) VALUES ('odd one', 'NV-Switch', 230) RETURNING kind;
+ROLLBACK;
+SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => ''{"zero": "fsdp2"}'')', :g));
 -- whether a GPU has the memory: weights that are divided leave more of it
 SELECT c.world_size, c.fits = m.fits AS fits, c.p_fits = m.p_fits AS p_fits FROM perfmodel.scaling_curve(:g, 'T4', 40000, max_gpus => 8, predictor => 'roof', parallel => '{"zero": 3}') AS c,
      LATERAL perfmodel.predict_memory(:g, 'T4', 40000, world_size => c.world_size, parallel => '{"zero": 3}') AS m ORDER BY 1;

@@ -95,6 +95,15 @@ COMMENT ON COLUMN perfmodel.cluster.own_contention IS
 CREATE TRIGGER cluster_gpu_by_name BEFORE INSERT OR UPDATE OF gpu ON perfmodel.cluster
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_gpu_by_name();
 COMMENT ON TRIGGER cluster_gpu_by_name ON perfmodel.cluster IS 'replaces an alias of a device by its name';
+CREATE TRIGGER cluster_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.cluster
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('cluster');
+COMMENT ON TRIGGER cluster_check_numbers ON perfmodel.cluster IS 'explains which number is impossible';
+CREATE TRIGGER interconnect_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.interconnect
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('interconnect');
+COMMENT ON TRIGGER interconnect_check_numbers ON perfmodel.interconnect IS 'explains which number is impossible';
+CREATE TRIGGER interconnect_words BEFORE INSERT OR UPDATE OF kind ON perfmodel.interconnect
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('kind');
+COMMENT ON TRIGGER interconnect_words ON perfmodel.interconnect IS 'replaces other spellings of kind (NVSwitch: nvswitch)';
 CREATE TRIGGER cluster_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.cluster
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER cluster_forget_cached ON perfmodel.cluster IS 'makes sessions drop cached clusters';

@@ -31,5 +31,8 @@ COMMENT ON COLUMN perfmodel.convergence.grad_var IS 'variance of the gradient of
 COMMENT ON COLUMN perfmodel.convergence.reported_at IS 'when it was reported';
 COMMENT ON COLUMN perfmodel.convergence.source IS 'who or what reported it';
 COMMENT ON INDEX perfmodel.convergence_graph_id_idx IS 'trainings by network';
+CREATE TRIGGER convergence_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.convergence
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('convergence');
+COMMENT ON TRIGGER convergence_check_numbers ON perfmodel.convergence IS 'explains which number is impossible';
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.convergence', '');
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.convergence_convergence_id_seq', '');

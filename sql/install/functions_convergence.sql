@@ -137,11 +137,13 @@ BEGIN ATOMIC
         -- of batches that are late, the one that is least so
         SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN a.in_time THEN coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
         FROM asked AS a WHERE a.fits AND a.seconds IS NOT NULL
+    ), checked AS (
+        SELECT perfmodel.require($6 IS NULL OR $6 > '0'::interval, 'deadline must be above 0, not ' || $6, 'It is the time that the training may take, such as deadline => ''8 hours''.') AS is_time
     )
     SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time,
            coalesce(r.place = 1 AND a.in_time IS NOT FALSE, false),
            nullif(concat_ws('; ', CASE WHEN r.place = 1 AND NOT a.in_time THEN 'no batch that fits meets the deadline: this one is nearest to it' END, a.note), '')
-    FROM asked AS a LEFT JOIN ranked AS r ON r.batch = a.batch ORDER BY a.batch;
+    FROM checked AS c JOIN asked AS a ON c.is_time LEFT JOIN ranked AS r ON r.batch = a.batch ORDER BY a.batch;
 END;
 COMMENT ON FUNCTION perfmodel.best_batch(bigint, text, text, text, integer, interval, integer[], text, text, text, text, text, integer, text, jsonb) IS
     'time to the target for batches of one device; best: the fastest that fits, or the cheapest before a deadline';

@@ -26,6 +26,10 @@ CREATE FUNCTION perfmodel.find_gpu(gpu text) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_gpu';
 COMMENT ON FUNCTION perfmodel.find_gpu(text) IS 'name of a device by its name or an alias; NULL when there is none, or more than one';
 
+CREATE FUNCTION perfmodel.gres_count(gpu text) RETURNS integer
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_gres_count';
+COMMENT ON FUNCTION perfmodel.gres_count(text) IS 'devices that a name as Slurm writes it asks for, 4 of gpu:a100:4; NULL: it says no number';
+
 CREATE FUNCTION perfmodel.find_dtype(dtype text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_find_dtype';
 COMMENT ON FUNCTION perfmodel.find_dtype(text) IS 'number format for a word such as float16, half or mixed; NULL for other words';

@@ -74,6 +74,7 @@ DECLARE
     strange text;
     source text;
     no_network boolean;
+    counted boolean;
 BEGIN
     IF jobs IS NULL THEN
         RAISE EXCEPTION '"jobs" must be given' USING ERRCODE = 'null_value_not_allowed',
@@ -117,6 +118,13 @@ BEGIN
                 value := format('coalesce(%s, %s)', value, otherwise[i]);
             END IF;
             list := concat_ws(', ', list, value || CASE WHEN value = wanted[i] THEN '' ELSE ' AS ' || wanted[i] END);
+            -- Slurm writes the number of devices behind their name
+            IF wanted[i] = 'gpu' AND 'gpu_count' = ANY (wanted) THEN
+                EXECUTE format('SELECT EXISTS (SELECT FROM (SELECT DISTINCT %s AS gpu FROM %s) AS j WHERE perfmodel.gres_count(j.gpu) > 1)', value, jobs) INTO counted;
+                IF counted THEN
+                    otherwise[array_position(wanted, 'gpu_count')] := format('coalesce(perfmodel.gres_count(%s), 1)', value);
+                END IF;
+            END IF;
         ELSIF otherwise[i] IS NULL OR columns ->> wanted[i] IS NOT NULL OR wanted[i] = 'graph' AND no_network THEN
             lacking := lacking || quote_ident(coalesce(column_name, wanted[i]));
             example := example || format('"%s": "NAME"', wanted[i]);

@@ -54,7 +54,7 @@ CREATE FUNCTION perfmodel.what_if(graph_id bigint, gpus text[], batches integer[
                                   OUT gpu text, OUT batch integer,
                                   OUT step_ms float8, OUT step_ms_low float8, OUT step_ms_high float8,
                                   OUT samples_per_s float8, OUT in_domain boolean, OUT predictor_id bigint, OUT note text,
-                                  OUT reasons text[], OUT peak_memory_mb float8, OUT fits boolean, OUT p_fits float8,
+                                  OUT reasons text[], OUT peak_mb float8, OUT fits boolean, OUT p_fits float8,
                                   OUT usd_per_hour float8, OUT usd_per_1000_samples float8, OUT cost_note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 2200 ROWS 20 AS 'MODULE_PATHNAME', 'pm_what_if';

@@ -92,7 +92,7 @@ COMMENT ON FUNCTION perfmodel.deadline_probability_arrays(jsonb, text[], text[],
 CREATE FUNCTION perfmodel.fill_windows(jobs regclass, columns jsonb DEFAULT '{}', windows tstzrange[] DEFAULT NULL, gpus text[] DEFAULT NULL,
                                        gpu_counts integer[] DEFAULT NULL, predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), level float8 DEFAULT 0.9,
                                        startup_s float8 DEFAULT 60, checkpoint_s float8 DEFAULT 30,
-                                       OUT "window" integer, OUT job_id text, OUT team text, OUT gpu text, OUT steps bigint,
+                                       OUT window_number integer, OUT job_id text, OUT team text, OUT gpu text, OUT steps bigint,
                                        OUT starts_at timestamptz, OUT ends_at timestamptz, OUT step_ms float8, OUT steps_s float8, OUT note text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 100000 ROWS 100 AS 'MODULE_PATHNAME', 'pm_fill_windows';

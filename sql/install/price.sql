@@ -105,6 +105,9 @@ COMMENT ON TRIGGER price_check ON perfmodel.price IS 'explains errors in a row';
 CREATE TRIGGER price_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.price
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER price_forget_cached ON perfmodel.price IS 'makes sessions drop cached prices';
+CREATE TRIGGER carbon_intensity_check_numbers BEFORE INSERT OR UPDATE ON perfmodel.carbon_intensity
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.check_numbers('carbon_intensity');
+COMMENT ON TRIGGER carbon_intensity_check_numbers ON perfmodel.carbon_intensity IS 'explains which number is impossible';
 CREATE TRIGGER carbon_intensity_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.carbon_intensity
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER carbon_intensity_forget_cached ON perfmodel.carbon_intensity IS 'makes sessions drop cached intensities';

@@ -7,11 +7,11 @@ COMMENT ON FUNCTION perfmodel.profile_gpu_by_name() IS 'trigger: replaces an ali
 
 CREATE FUNCTION perfmodel.profile_words() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_profile_words';
-COMMENT ON FUNCTION perfmodel.profile_words() IS 'trigger: spells dtype, layout, optimizer and mode as perfmodel does (AdamW: adamw)';
+COMMENT ON FUNCTION perfmodel.profile_words() IS 'trigger: spells words such as dtype and optimizer as perfmodel does (AdamW: adamw)';
 
 CREATE FUNCTION perfmodel.check_numbers() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_check_numbers';
-COMMENT ON FUNCTION perfmodel.check_numbers() IS 'trigger: says which number of a measurement or a data sheet is out of bounds, and its meaning';
+COMMENT ON FUNCTION perfmodel.check_numbers() IS 'trigger: says which number of a row is out of bounds, and what it means';
 
 CREATE FUNCTION perfmodel.refuse_update() RETURNS trigger
     LANGUAGE c AS 'MODULE_PATHNAME', 'pm_refuse_update';

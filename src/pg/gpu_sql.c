@@ -33,9 +33,11 @@
 #include "plans.h"
 #include "triggers.h"
 #include "plan/card_names.h"
+#include "plan/gres.h"
 
 PG_FUNCTION_INFO_V1(pm_gpu_name);
 PG_FUNCTION_INFO_V1(pm_find_gpu);
+PG_FUNCTION_INFO_V1(pm_gres_count);
 PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.gpu"
@@ -54,6 +56,7 @@ typedef struct device
 } device;
 
 static MemoryContext devices_cxt = NULL;
+static List *dangling = NIL;		/* (alias, name) of rows of name_alias that lead to no device */
 static device *devices = NULL;
 static int	n_devices = 0;
 static uint64 devices_generation = 0;
@@ -172,6 +175,7 @@ read_devices(void)
 	if (devices_cxt == NULL)
 		devices_cxt = AllocSetContextCreate(TopMemoryContext, "perfmodel devices", ALLOCSET_DEFAULT_SIZES);
 	n_devices = 0;
+	dangling = NIL;
 	MemoryContextReset(devices_cxt);
 	SPI_connect();
 	run_with_all_digits(&query);
@@ -334,6 +338,19 @@ find_device(const char *given, int *n)
 	return d != NULL ? d : find_in_sheets(name, n);
 }
 
+/* What a name as Slurm writes it says of a type of device; NULL: it is not written so, or is itself a name of a device. */
+static char *
+name_in_gres(const char *name, int *count)
+{
+	pm_gres		g;
+	int			n;
+
+	if (!pm_gres_read(name, &g) || find_device(name, &n) != NULL)
+		return NULL;
+	*count = g.count;
+	return pnstrdup(g.name, g.length);
+}
+
 /* How near each device is to a name that is the name of none, by series and number of the model; to a type of machine, its device alone. */
 static double *
 nearness_of_devices(const char *name)
@@ -359,13 +376,42 @@ pm_gpu_nearest(const char *name, const char **nearest, int most)
 	return n;
 }
 
+/* What name_alias says of a name that thus means no device; NULL: nothing. */
+static const char *
+dangling_name(const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, dangling)
+		if (strcmp(linitial(lfirst(cell)), pm_to_core_lossy(name)) == 0)
+			return lsecond(lfirst(cell));
+	return NULL;
+}
+
 /* The nearest by series and number of the model; where there are none, those that are spelt alike. */
 static char *
 device_hint(const char *name)
 {
 	const char **names = palloc(sizeof(char *) * Max(n_devices, 1));
 	char	   *hint;
+	int			count;
+	char	   *type = name_in_gres(name, &count);
+	const device *d;
 
+	if (dangling_name(name) != NULL)
+		return psprintf("perfmodel.name_alias says that it is \"%s\", which is not the name of a device: correct that row.", pm_shown_name(dangling_name(name)));
+	if (type != NULL)
+	{
+		int			n;
+
+		d = find_device(type, &n);
+		if (d != NULL)
+			return psprintf("It is how Slurm writes %d of \"%s\". Ask about one, \"%s\", and say how many by world_size => %d.", count,
+							pm_message_from_core(d->sheet.name), pm_shown_name(type), count);
+		if (strcmp(type, PM_ANY_GPU) == 0)
+			return pstrdup(PM_ANY_GPU_HINT);
+		name = type;
+	}
 	for (int i = 0; i < n_devices; i++)
 		names[i] = pm_message_from_core(devices[i].sheet.name);
 	hint = pm_did_you_mean_nearest(names, nearness_of_devices(name), n_devices, LIST_QUERY, FIRST_DEVICE);
@@ -419,6 +465,8 @@ read_given_names(void)
 
 		if (d != NULL && alias != NULL)
 			d->given = lappend(d->given, alias);
+		else if (alias != NULL)
+			dangling = lappend(dangling, list_make2(alias, pm_value_text(i, 2, devices_cxt)));
 	}
 	MemoryContextSwitchTo(old);
 	SPI_finish();
@@ -435,11 +483,26 @@ refresh_devices(void)
 	devices_generation = pm_generation;
 }
 
+char *
+pm_gpu_in_gres(const char *name, int *count)
+{
+	refresh_devices();
+	return name_in_gres(name, count);
+}
+
+/* Of one device. Who asks about "gpu:a100:4" would else be told of one, and take it for an answer about four. */
 static const device *
 lookup(const char *name, int *n)
 {
+	const device *d;
+	char	   *type;
+	int			count;
+
 	refresh_devices();
-	return find_device(name, n);
+	d = find_device(name, n);
+	if (d == NULL && (type = name_in_gres(name, &count)) != NULL && count <= 1)
+		d = find_device(type, n);
+	return d;
 }
 
 const pm_gpu *
@@ -490,8 +553,11 @@ pm_gpu_others_meant(const char *name, const char ***others)
 {
 	int			n;
 	const device *taken = lookup(name, &n);
+	char	   *type = name_in_gres(name, &n);
 	char	   *wanted;
 
+	if (type != NULL)
+		name = type;
 	if (taken == NULL || is_given(taken, pm_to_core(name)))
 		return 0;
 	wanted = normal_form(pm_to_core(name));
@@ -532,14 +598,28 @@ pm_gpu_name(PG_FUNCTION_ARGS)
 Datum
 pm_find_gpu(PG_FUNCTION_ARGS)
 {
+	const char *name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	const char *type;
 	const device *d;
 	int			n;
 
 	pm_freshen();
-	d = lookup(text_to_cstring(PG_GETARG_TEXT_PP(0)), &n);
+	type = pm_gpu_in_gres(name, &n);
+	d = lookup(type != NULL ? type : name, &n);
 	if (d == NULL)
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(cstring_to_text(pm_from_core(d->sheet.name)));
+}
+
+/* How many devices a name as Slurm writes it says; NULL: it says none. */
+Datum
+pm_gres_count(PG_FUNCTION_ARGS)
+{
+	pm_gres		g;
+
+	if (!pm_gres_read(text_to_cstring(PG_GETARG_TEXT_PP(0)), &g) || g.count == 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT32(g.count);
 }
 
 /* A statement may write or read thousands of rows with such a name. */

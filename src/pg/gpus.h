@@ -15,6 +15,16 @@ extern const pm_gpu *pm_gpu_find(const char *name);
 extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
 /* By perfmodel.gpu alone, for what name_alias says: no row of it leads to another. NULL: there is none of that name. */
 extern const pm_gpu *pm_gpu_in_sheets(const char *name);
+/* What Slurm calls a device whose type it does not say ("gpu:4"), and what to do about it. */
+#define PM_ANY_GPU "gpu"
+#define PM_ANY_GPU_HINT "Slurm does not say which GPU this is. If all are of one type, say so: " \
+	"INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'gpu', 'A100-SXM4-80GB');"
+
+/*
+ * What a name as Slurm writes it ("gpu:a100:4") says: the name in it, which may be of no device, or PM_ANY_GPU, and the number in
+ * *count (0: it says none). NULL: it is not written so, or a device is called so.
+ */
+extern char *pm_gpu_in_gres(const char *name, int *count);
 /*
  * The other devices that a short name begins, such as "A100", which is taken
  * for one of four: their number, and their names in UTF-8. 0 for the whole

@@ -1,6 +1,6 @@
 /*
- * number_bounds.c - the trigger that explains which number of a measurement or
- * a data sheet is impossible.
+ * number_bounds.c - the trigger that explains which number of a measurement, a
+ * data sheet, a cluster or another table that users fill is impossible.
  *
  * The tables have checks, which hold without it, too.  The server's message about
  * a check has its name and the whole row; this one has the value, the bounds and
@@ -62,6 +62,32 @@ static const number_bound bounds[] = {
 	{"gpu", "l1_kb", 1e-2, 1e6, IN_RANGE, "the L1 cache and shared memory of a multiprocessor in KB; NULL: not known", "128"},
 	{"gpu", "register_kb", 1e-2, 1e6, IN_RANGE, "the registers of a multiprocessor in KB; NULL: not known", "256"},
 	{"gpu", "fp16_tflops", 1e-6, 1e7, IN_RANGE, "the peak FP16 rate without matrix units in TFLOP/s; NULL: not known", "35.6"},
+	{"interconnect", "gpus", 0, 65536, IN_RANGE, "the number of GPUs that the row is for (of a network: machines); 0: every number without a row of its own", "8"},
+	{"interconnect", "busbw_gbs", 1e-6, 1e6, IN_RANGE, "the bus bandwidth of a large all-reduce in GB/s, as nccl-tests print it", "230"},
+	{"interconnect", "ring_gbs", 1e-6, 1e6, IN_RANGE, "the bus bandwidth of all but all-reduces in GB/s; NULL: as busbw_gbs", "370"},
+	{"interconnect", "latency_us", 0, 1e7, IN_RANGE, "the fixed time of an all-reduce in microseconds; NULL: computed", "25"},
+	{"cluster", "gpus_per_node", 1, 1024, IN_RANGE, "the number of GPUs of a machine", "8"},
+	{"cluster", "adapters", 1, 1024, IN_RANGE, "the number of network adapters of a machine", "4"},
+	{"cluster", "nodes", 1, 65536, IN_RANGE, "the number of machines; NULL: not known", "12"},
+	{"cluster", "intra_factor", 1e-3, 1e3, IN_RANGE, "a factor on the bandwidth of intra, which fit_cluster() fits", "1"},
+	{"cluster", "inter_factor", 1e-3, 1e3, IN_RANGE, "a factor on the bandwidth of inter, which fit_cluster() fits", "1"},
+	{"cluster", "pair_factor", 1e-3, 1e3, IN_RANGE, "a factor on the bandwidth between just two machines", "1"},
+	{"cluster", "latency_factor", 0, 1e3, IN_RANGE, "a factor on every fixed time of messages", "1"},
+	{"cluster", "compute_factor", 1e-3, 1e3, IN_RANGE, "a factor on the time of computing if several GPUs train", "1"},
+	{"cluster", "steal", 0, 10, IN_RANGE, "the share by which computing is slower while gradients are sent", "0.05"},
+	{"cluster", "straggler", 0, 10, IN_RANGE, "the standard deviation between the steps of different GPUs, as a share of the step", "0.01"},
+	{"cluster", "contention", 0, 10, IN_RANGE, "the share by which computing is slower if a second GPU of the machine works", "0"},
+	{"cluster", "contention_power", 0, 3, IN_RANGE, "the exponent in the formula of contention", "0.7"},
+	{"cluster", "overlap", 0.01, 1, IN_RANGE, "the speed of messages while the GPUs compute, as a share of their speed while they do not", "0.5"},
+	{"cluster", "host_s_per_gb", 0, 1000, IN_RANGE, "the seconds for a GB of messages through what the GPUs of a machine share; NULL: as usual for its link", "0.01"},
+	{"cluster", "comm_error", 0, 3, IN_RANGE, "the standard deviation of ln(measured / predicted communication)", "0.3"},
+	{"cluster", "step_error", 0, 3, IN_RANGE, "the standard deviation of ln(measured / predicted step), of networks in own_graphs", "0"},
+	{"cluster", "unseen_above", 0, 3, IN_RANGE, "the standard deviation of ln(measured / predicted step) above 0, of other networks", "0.5"},
+	{"cluster", "unseen_below", 0, 3, IN_RANGE, "the standard deviation of ln(measured / predicted step) below 0, of other networks", "0.1"},
+	{"convergence", "batch", 1, MAX_INT, POSITIVE, "the number of samples of a step on all devices together", "1024"},
+	{"convergence", "samples_to_target", 1, 1e18, IN_RANGE, "the number of samples until the target was reached, or until the training stopped", "1e8"},
+	{"convergence", "grad_var", 0, 1e100, IN_RANGE, "the variance of the gradient of one sample; NULL: not known", "4.2"},
+	{"carbon_intensity", "g_per_kwh", 0, 1e5, IN_RANGE, "the emissions of the region in grams of CO2 equivalent for a kWh", "365"},
 };
 
 /* As the server writes a float8. */
@@ -109,6 +135,24 @@ check_oom_batch(Relation table, HeapTuple row)
 			 err_generic_string(PG_DIAG_CONSTRAINT_NAME, "profile_oom_batch_above")));
 }
 
+/* A training that reached its target did so after some samples. */
+static void
+check_reached(Relation table, HeapTuple row)
+{
+	double		samples;
+
+	if (!pm_trigger_bool(table, row, "reached") || pm_trigger_number(table, row, "samples_to_target", &samples))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_CHECK_VIOLATION),
+			 errmsg("samples_to_target must be given if the target was reached"),
+			 errdetail("It is the number of samples that the training had seen by then."),
+			 errhint("For example: 1e8. For a training that still runs or has failed, leave reached NULL or set it to false."),
+			 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
+			 err_generic_string(PG_DIAG_TABLE_NAME, "convergence"),
+			 err_generic_string(PG_DIAG_CONSTRAINT_NAME, "convergence_reached_after_samples")));
+}
+
 /* Its argument is the table whose bounds are meant. */
 Datum
 pm_check_numbers(PG_FUNCTION_ARGS)
@@ -124,5 +168,7 @@ pm_check_numbers(PG_FUNCTION_ARGS)
 			refuse(&bounds[i], v);
 	if (strcmp(of, "profile") == 0)
 		check_oom_batch(t->tg_relation, row);
+	if (strcmp(of, "convergence") == 0)
+		check_reached(t->tg_relation, row);
 	return PointerGetDatum(row);
 }

@@ -75,6 +75,16 @@ read_dims(Jsonb *dims, pm_onnx_options *o)
 	o->dims = list;
 }
 
+/* Text in place of a model, which begins with bytes that are no letters: its path, its base64, or its name. */
+static bool
+is_text(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < Min(n, 64); i++)
+		if (bytes[i] < ' ' || bytes[i] > '~')
+			return false;
+	return n > 0;
+}
+
 /* Import a model; arguments from first on are batch_dim and dims. The document goes into *doc. */
 static void
 import_model(FunctionCallInfo fcinfo, int model, int first, const char *name, pm_arena *arena, pm_graph *g, Datum *doc)
@@ -97,6 +107,9 @@ import_model(FunctionCallInfo fcinfo, int model, int first, const char *name, pm
 		code = pm_graph_rename(g, name, arena, &st);
 	/* also interrupts that end nothing (a barrier, a memory dump that somebody asked for), which have waited */
 	CHECK_FOR_INTERRUPTS();
+	if (code == PM_ERR_INPUT && is_text(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)))
+		pm_hint(&st, "The model, %s, is the content of the file as bytea, and no text: pg_read_binary_file('/path/on/the/server'), or decode('...', 'base64').",
+				model == 1 ? "which comes after the name" : "the first argument");
 	if (code != PM_OK)
 		pm_raise(&st);
 	*doc = DirectFunctionCall1(jsonb_in, CStringGetDatum(pm_from_core(text.s)));

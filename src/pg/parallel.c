@@ -72,7 +72,9 @@ is_accumulation(const char *name)
 static void
 set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 {
-	if (strcmp(name, "zero") == 0)
+	if (strcmp(name, "zero") == 0 && v->type == jbvString && !is_word(v, "fsdp"))
+		refuse(name, "0, 1, 2, 3 or \"fsdp\"");
+	else if (strcmp(name, "zero") == 0)
 		p->zero = is_word(v, "fsdp") ? 3 : whole_number(name, v);
 	else if (is_accumulation(name))
 		p->accumulation = whole_number(name, v);

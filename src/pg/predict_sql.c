@@ -284,7 +284,7 @@ check_grid(const list *gpus, const list *batches)
 				 errhint("Divide them among several calls.")));
 }
 
-#define N_MEMORY	3			/* columns of what_if behind the answer: peak_memory_mb, fits, p_fits */
+#define N_MEMORY	3			/* columns of what_if behind the answer: peak_mb, fits, p_fits */
 #define N_COST		3			/* behind them: usd_per_hour, usd_per_1000_samples, cost_note */
 #define N_WHAT_IF	(2 + PM_N_ANSWER + N_MEMORY + N_COST)
 #define PRICES_FROM 14			/* arguments provider, region, price_kind, at */

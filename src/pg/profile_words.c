@@ -1,6 +1,6 @@
 /*
- * profile_words.c - the trigger that converts words of measurements to their
- * usual spelling.
+ * profile_words.c - the trigger that converts words of measurements and links to
+ * their usual spelling.
  *
  * A measurement may come with the words of another program ("AdamW", "float16").
  * They are stored as perfmodel writes them, so that rows can be compared and
@@ -12,11 +12,15 @@
 
 #include "errors.h"
 #include "features/question.h"
+#include "scaling/collective.h"
 #include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_profile_words);
 
-static const pm_word_list *const lists[] = {&pm_dtype_words, &pm_layout_words, &pm_optimizer_words, &pm_mode_words};
+/* Of perfmodel.interconnect. */
+static const pm_word_list link_words = {.what = "kind",.n = PM_N_LINK_KINDS,.names = pm_link_kind_name};
+
+static const pm_word_list *const lists[] = {&pm_dtype_words, &pm_layout_words, &pm_optimizer_words, &pm_mode_words, &link_words};
 
 /* Like a violation of the check that the table has on the column. */
 pg_noreturn static void
@@ -49,7 +53,7 @@ spell(Relation table, HeapTuple row, const pm_word_list *list)
 	return pm_trigger_set_text(table, row, list->what, list->names[at]);
 }
 
-/* Its arguments are the columns: dtype, layout, optimizer, mode. */
+/* Its arguments are the columns: dtype, layout, optimizer, mode, kind. */
 Datum
 pm_profile_words(PG_FUNCTION_ARGS)
 {

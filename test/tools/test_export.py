@@ -351,6 +351,22 @@ class Structure(unittest.TestCase):
             export.export_module(Net(), torch.zeros(1, 3), "odd")
 
 
+    def test_a_model_that_needs_values_is_refused_in_a_sentence(self):
+        class Net(nn.Module):
+            def forward(self, x):
+                return x * 2 if x.sum() > 0 else x
+
+        for net in (Net(), nn.Sequential(nn.Flatten(), Net())):
+            with self.assertRaisesRegex(export.ExportError, "values of its input") as caught:
+                export.export_module(net, torch.randn(2, 4), "values@4")
+            self.assertLess(len(str(caught.exception)), 400)
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_a_wrong_input_is_told_as_pytorch_does(self):
+        with self.assertRaisesRegex(export.ExportError, "cannot be run on the meta device: [^\n]+$"):
+            export.export_module(nn.Linear(5, 3), torch.randn(2, 4), "wrong@4")
+
+
 class CommandLine(unittest.TestCase):
     """python3 -m perfmodel_tools export."""
 

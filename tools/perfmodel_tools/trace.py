@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 import sys
 
 import torch
@@ -308,7 +309,21 @@ def trace(module, inputs) -> tuple:
         try:                    # a model may make tensors on the default device in its forward pass
             return _run(module, inputs, _OnMeta(_FACTORIES))
         except Exception:
-            raise TraceError(f"the model cannot be run on the meta device: {first}") from first
+            raise TraceError(_why(first)) from first
+
+
+# What PyTorch says when values are asked for, which tensors of the meta device do not have.
+_NEEDS_VALUES = re.compile(r"aten::(_local_scalar_dense|nonzero|equal|is_nonzero|masked_select|_unique2?|unique_\w+)\b"
+                           r"|cannot be called on meta tensors|copy out of meta tensor|[Dd]ata.dependent")
+
+
+def _why(err) -> str:
+    """Why a model could not be run, without PyTorch's list of all of its backends."""
+    first = re.split(r"\s*\n|\s+This could be because", str(err).strip(), maxsplit=1)[0].strip(" .") or type(err).__name__
+    if _NEEDS_VALUES.search(str(err)):
+        return (f"its operators or shapes depend on the values of its input, so that it has no single graph ({first}). "
+                "Export a part of it that does not, as docs/profiling.md does with detection networks")
+    return f"the model cannot be run on the meta device: {first}"
 
 
 def _run(module, inputs, mode) -> tuple:

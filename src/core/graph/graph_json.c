@@ -648,11 +648,21 @@ read_top(reader *d, pm_graph *g, int k)
 	}
 }
 
+/* What is wrong with the document as a whole is told with the form that it should have. */
+static pm_code
+refuse(const reader *d, bool whole)
+{
+	if (whole && d->json.code == PM_ERR_INPUT && d->json.node < 0 && d->json.st != NULL && d->json.st->hint[0] == '\0')
+		pm_hint(d->json.st, "A graph is {\"format\": \"" FORMAT "\", \"name\": \"mynet@224\", \"nodes\": [...]}, as perfmodel_tools export writes it.");
+	return d->json.code;
+}
+
 pm_code
 pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_status *st)
 {
 	reader		d = {.json = {.text = text,.p = text,.end = text + len,.arena = a,.st = st,.node = -1}};
 	const char *at[N_KEYS] = {NULL};
+	bool		is_object;
 
 	memset(g, 0, sizeof(*g));
 	g->model = "";
@@ -660,18 +670,19 @@ pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_st
 	g->text = text;
 	g->output = -1;
 	g->declared_params = NAN;
+	is_object = pm_json_peek(&d.json) == '{';
 	if (!scan_document(&d, at))
-		return d.json.code;
+		return refuse(&d, !is_object);
 	for (int k = 0; k < N_KEYS; k++)
 	{
 		if (at[k] == NULL && (k == KEY_FORMAT || k == KEY_NODES))
 		{
 			pm_json_bad(&d.json, PM_ERR_INPUT, top_keys[k], "is missing");
-			return d.json.code;
+			return refuse(&d, true);
 		}
 		d.json.p = at[k];
 		if (at[k] != NULL && !read_top(&d, g, k))
-			return d.json.code;
+			return refuse(&d, k == KEY_FORMAT || k == KEY_NODES);
 	}
 	return pm_graph_finish(g, a, st);
 }

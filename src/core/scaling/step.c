@@ -333,7 +333,12 @@ pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 	if (p->zero < 0 || p->zero > 3)
 		return pm_fail(st, PM_ERR_OPTION, "zero must be between 0 and 3, not %d", p->zero);
 	if (p->tp < 1 || p->tp > PM_MAX_TP || p->pp < 1 || p->pp > PM_MAX_PP || p->world_size % (p->tp * p->pp) != 0)
-		return pm_fail(st, PM_ERR_OPTION, "tp times pp must divide world_size, and %d times %d does not divide %d", p->tp, p->pp, p->world_size);
+	{
+		pm_fail(st, PM_ERR_OPTION, "tp times pp must divide world_size, and %d times %d does not divide %d", p->tp, p->pp, p->world_size);
+		if (p->tp >= 1 && p->tp <= PM_MAX_TP && p->pp >= 1 && p->pp <= PM_MAX_PP)
+			pm_hint(st, "world_size is the number of all GPUs: give %d, or a multiple of it.", p->tp * p->pp);
+		return PM_ERR_OPTION;
+	}
 	if (p->interleave < 1 || p->interleave > PM_MAX_PP || (p->interleave > 1 && p->pp == 1))
 		return pm_fail(st, PM_ERR_OPTION, "interleave must be at least 1, and 1 without a pipeline, not %d", p->interleave);
 	if (p->zero == 3 && (p->tp > 1 || p->pp > 1))

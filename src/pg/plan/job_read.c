@@ -8,6 +8,7 @@
 #include "utils/float.h"
 #include "utils/timestamp.h"
 
+#include "plan/gres.h"
 #include "plan/job_query.h"
 #include "plan/job_read.h"
 #include "plan/job_table.h"
@@ -58,6 +59,15 @@ note_if_outside(pm_job_row *r, const char *column, TimestampTz t)
 		pm_job_note(r, psprintf("%s is after all times that are known: taken as the last", column));
 }
 
+/* Slurm writes the number of devices behind their name. */
+static int32
+count_in_name(const char *gpu)
+{
+	pm_gres		g;
+
+	return gpu != NULL && pm_gres_read(gpu, &g) && g.count > 0 ? g.count : 1;
+}
+
 void
 pm_job_read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q)
 {
@@ -83,7 +93,7 @@ pm_job_read_row(uint64 row, MemoryContext cxt, pm_job_row *r, pm_job_question *q
 	q->no_batch = isnull ? "no batch" : "batch is no whole number from 1 to 16777216";
 	q->gpu_count = DatumGetInt32(pm_value(row, Q_GPU_COUNT, INT4OID, &isnull));
 	if (isnull)
-		q->gpu_count = 1;
+		q->gpu_count = count_in_name(r->gpu);
 	q->words.dtype = text_or_null(row, Q_DTYPE, cxt);
 	q->words.layout = text_or_null(row, Q_LAYOUT, cxt);
 	q->words.framework = text_or_null(row, Q_FRAMEWORK, cxt);

@@ -32,7 +32,7 @@
 /* The interval whose ends are the quantiles of 10 and 90 %. */
 #define LEVEL 0.8
 
-/* A job that is over and whose duration_s differs by less from what it took has no forecast there. */
+/* A duration_s that differs by less from what a job took, or has run so far, is that and no forecast. */
 #define HINDSIGHT_S 2
 
 /* More than that in one plan is a mistake, and would not fit into one array. */
@@ -174,12 +174,31 @@ is_hindsight(const pm_job_row *r, const pm_job_question *q)
 	return fabs(q->duration_s - ((double) r->finished_at - (double) r->started_at) / USECS_PER_SEC) < HINDSIGHT_S;
 }
 
+/* What starts after the time that is asked for does not run yet. */
+static bool
+has_started(const pm_job_row *r, TimestampTz at)
+{
+	return !TIMESTAMP_NOT_FINITE(r->started_at) && r->started_at <= at;
+}
+
+/*
+ * Schedulers log of a job that runs how long it has run.  A forecast that the job has outlasted looks the same, and is
+ * worth as little; one with a p90 is surely a forecast.
+ */
+static bool
+is_outlasted(const pm_job_row *r, const pm_job_question *q, TimestampTz at)
+{
+	if (!r->live || !has_started(r, at) || !isnan(q->duration_p90_s))
+		return false;
+	return q->duration_s < ((double) at - (double) r->started_at) / USECS_PER_SEC + HINDSIGHT_S;
+}
+
 /* What the predictor cannot be asked without; NULL: nothing. */
 static const char *
 missing_for_question(const pm_job_row *r, const pm_job_question *q)
 {
 	if (!q->has_graph_id)
-		return q->not_meant != NULL ? q->not_meant : "neither duration_s nor a graph";
+		return q->not_meant != NULL ? q->not_meant : q->duration_s == 0 ? "duration_s is 0, and no graph is given" : "neither duration_s nor a graph";
 	if (r->gpu == NULL)
 		return "no gpu";
 	if (!q->has_batch)
@@ -224,13 +243,6 @@ ask_duration(pm_job_row *r, pm_job_question *q)
 		pm_job_note(r, q->taken);
 	if (a.note != NULL)
 		pm_job_note(r, a.note);
-}
-
-/* What starts after the time that is asked for does not run yet. */
-static bool
-has_started(const pm_job_row *r, TimestampTz at)
-{
-	return !TIMESTAMP_NOT_FINITE(r->started_at) && r->started_at <= at;
 }
 
 /* Whether the job surely ends for want of memory on its own device, which is said in its note; what runs or has run does not. */
@@ -326,13 +338,17 @@ forecast(const pm_jobs *jobs, pm_job_row *r, pm_job_question *q, TimestampTz at)
 		r->gpu = pm_job_gpu(r->gpu);
 	if (r->lacks_count || lacks_memory(jobs, r, q, at))
 		return;
-	/* what schedulers log of a job that has not begun, how long it ran: no forecast */
-	if (q->duration_s == 0 && q->has_graph_id && TIMESTAMP_NOT_FINITE(r->started_at))
-		q->duration_s = NAN;
 	r->hindsight = is_hindsight(r, q);
-	if (isnan(q->duration_s) || r->hindsight)
+	/* 0 is what schedulers log of a job that has not begun, how long it ran */
+	if (isnan(q->duration_s) || q->duration_s == 0 || r->hindsight)
 		ask_duration(r, q);
-	if (!isnan(q->duration_s) && !r->asked)
+	else if (is_outlasted(r, q, at) && (missing_for_question(r, q) == NULL || q->not_meant != NULL))
+	{
+		ask_duration(r, q);
+		if (r->asked)
+			pm_job_note(r, "duration_s is no longer than the job has run: predicted from its steps");
+	}
+	if (!isnan(q->duration_s) && q->duration_s != 0 && !r->asked)
 		take_duration(r, q);
 	r->hindsight = r->hindsight && !r->asked;
 }
@@ -606,20 +622,4 @@ pm_jobs_kinds(const pm_jobs *jobs)
 	if (n > MOST_KINDS)
 		appendStringInfo(&s, " and %d more", n - MOST_KINDS);
 	return n > 0 ? s.data : "no device";
-}
-
-void
-pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs)
-{
-	pm_problem	p;
-	const char *hint;
-
-	pm_freshen();
-	if (pm_gpu_exists(pm_job_gpu(name)) || pm_gpu_look_up(name, &p) != NULL)
-		return;
-	hint = pm_problem_hint(&p);
-	ereport(NOTICE,
-			(errmsg("%s names \"%s\", which no job asks for and which is no known GPU", argument, pm_shown_name(name)),
-			 jobs->n > 0 ? errdetail("The jobs ask for %s.", pm_jobs_kinds(jobs)) : 0,
-			 hint != NULL ? errhint("%s", hint) : 0));
 }

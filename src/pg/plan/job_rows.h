@@ -79,7 +79,4 @@ extern int	pm_jobs_pool(const pm_jobs *jobs, const char *gpu);
 /* The devices that waiting and running jobs ask for, in quotes, for an error: the first ten. */
 extern char *pm_jobs_kinds(const pm_jobs *jobs);
 
-/* A NOTICE if an argument names a device that is not known and that no job asks for. */
-extern void pm_notice_unknown_gpu(const char *argument, const char *name, const pm_jobs *jobs);
-
 #endif

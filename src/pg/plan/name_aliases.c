@@ -117,6 +117,8 @@ pm_job_gpu(const char *name)
 	char	   *usual;
 	char	   *meant = NULL;
 	const char *alias;
+	char	   *type;
+	int			count;
 
 	pm_freshen();
 	usual = usual_name(name);
@@ -128,6 +130,9 @@ pm_job_gpu(const char *name)
 		meant = usual_name(alias);
 	if (meant != NULL)
 		return meant;
+	/* one of Slurm's has the name in it; that is written so at most once */
+	if (alias == NULL && usual == NULL && (type = pm_gpu_in_gres(name, &count)) != NULL)
+		return pm_gpu_in_gres(type, &count) == NULL ? pm_job_gpu(type) : type;
 	if (alias == NULL && usual != NULL)
 		pm_notice_short_gpu(name, usual);
 	/* an alias that leads nowhere is not what the name would mean without it */

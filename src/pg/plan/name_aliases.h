@@ -22,7 +22,7 @@ extern const char *pm_dtype_alias_of(const char *name);
 
 /*
  * The usual name of the device that the name in a table of jobs means: itself, else by the table, else by the data
- * sheets' other names.  A name that means none comes back as it is, or as what the table says.  Raises.
+ * sheets' other names, else by the name that it has in it where Slurm writes so.  A name that means none comes back as it is, or as what the table says.  Raises.
  */
 extern char *pm_job_gpu(const char *name);
 

@@ -66,6 +66,7 @@ typedef struct resolving
 	pm_graph_names graphs;
 	known		gpus;
 	bool		has_gpus;		/* whether they were read */
+	bool		counts_in_names;	/* whether a name of a device says how many, as Slurm writes it */
 } resolving;
 
 /* ---------- what there is ---------- */
@@ -216,9 +217,19 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	pm_name_found f;
 
 	const char *alias;
+	const char *given = name;
+	char	   *type;
+	int			count;
 
 	pm_freshen();
+	type = pm_gpu_in_gres(name, &count);
 	sheet = pm_gpu_look_up(name, &p);
+	if (type != NULL && pm_alias_of(PM_ALIAS_GPU, name) == NULL)
+	{
+		r->counts_in_names = r->counts_in_names || count > 0;
+		name = type;
+		sheet = pm_gpu_look_up(name, &p);
+	}
 	found = sheet != NULL ? pstrdup(pm_from_core(sheet->name)) : NULL;
 	alias = found == NULL || strcmp(found, name) != 0 ? pm_alias_of(PM_ALIAS_GPU, name) : NULL;
 	if (alias != NULL)
@@ -232,7 +243,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	}
 	if (sheet != NULL)
 	{
-		set_match(values, nulls, strcmp(found, name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, found, pm_note_short_name(cstring_to_text(name), sheet, NULL));
+		set_match(values, nulls, strcmp(found, given) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, found, pm_note_short_name(cstring_to_text(name), sheet, NULL));
 		return;
 	}
 	if (!r->has_gpus)
@@ -248,7 +259,7 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 		/* what the data sheets do not take for a name of theirs is none, however like */
 		suggest_gpus(r, name, &f);
 		f.match = f.n_candidates > 0 ? PM_MATCH_FUZZY : PM_MATCH_UNKNOWN;
-		set_match(values, nulls, f.match, NULL, f.match == PM_MATCH_FUZZY ? SIMILAR :
+		set_match(values, nulls, f.match, NULL, strcmp(name, PM_ANY_GPU) == 0 ? PM_ANY_GPU_HINT : f.match == PM_MATCH_FUZZY ? SIMILAR :
 				  "no device goes by this name: insert its data sheet into perfmodel.gpu");
 	}
 	set_candidates(values, nulls, r->gpus.label, &f);
@@ -310,7 +321,7 @@ add_row(resolving *r, pm_job_column what, const given_name *g)
 {
 	Datum		values[N_COLUMNS] = {0};
 	bool		nulls[N_COLUMNS];
-	const char *usual = usual_word(what);
+	const char *usual = what == PM_COLUMN_GPU_COUNT && r->counts_in_names ? "what gpu says, else 1" : usual_word(what);
 
 	CHECK_FOR_INTERRUPTS();
 	memset(nulls, true, sizeof(nulls));

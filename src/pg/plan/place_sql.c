@@ -18,6 +18,7 @@
 #include "plan/job_rows.h"
 #include "plan/name_aliases.h"
 #include "plan/place.h"
+#include "plan/unknown_gpus.h"
 #include "plans.h"
 #include "results.h"
 
@@ -46,36 +47,11 @@ elements(FunctionCallInfo fcinfo, int arg, Oid type, int16 length, bool by_value
 	return n;
 }
 
-/* Devices that no job asks for and that a notice names; of more, one notice says of how many machines they are. */
-#define MOST_TOLD 10
-
-typedef struct told
-{
-	int			n;
-	const char *gpus[MOST_TOLD];
-	int			more;			/* machines with others */
-} told;
-
-static void
-tell_unasked(told *t, const char *gpu, const pm_jobs *jobs)
-{
-	for (int i = 0; i < t->n; i++)
-		if (strcmp(t->gpus[i], gpu) == 0)
-			return;
-	if (t->n == MOST_TOLD)
-	{
-		t->more++;
-		return;
-	}
-	t->gpus[t->n++] = gpu;
-	pm_notice_unknown_gpu("node_gpus", gpu, jobs);
-}
-
 static void
 read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 {
 	Datum	   *names, *gpus, *free;
-	told		unasked = {0};
+	pm_unknown_gpus unknown = {0};
 
 	m->n = elements(fcinfo, 2, TEXTOID, -1, false, "nodes", &names);
 	if (elements(fcinfo, 3, TEXTOID, -1, false, "node_gpus", &gpus) != m->n || elements(fcinfo, 4, INT4OID, 4, true, "node_free", &free) != m->n)
@@ -91,16 +67,13 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 		m->names[i] = TextDatumGetCString(names[i]);
 		m->nodes[i] = (pm_machine) {pm_jobs_pool(jobs, pm_job_gpu(gpu)), DatumGetInt32(free[i])};
 		if (m->nodes[i].pool < 0)
-			tell_unasked(&unasked, gpu, jobs);
+			pm_unknown_gpus_add(&unknown, gpu);
 		if (m->nodes[i].free < 0 || m->nodes[i].free > 1000000)
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("node_free[%d] must be between 0 and 1000000, not %d", i + 1, m->nodes[i].free)));
 	}
-	if (unasked.more > 0)
-		ereport(NOTICE,
-				(errmsg_plural("%d more machine in \"node_gpus\" has a device that no job asks for",
-							   "%d more machines in \"node_gpus\" have devices that no job asks for", unasked.more, unasked.more)));
+	pm_unknown_gpus_tell(&unknown, "node_gpus", jobs);
 }
 
 /* A kind of device that no machine has. */

@@ -20,6 +20,7 @@
 #include "plan/name_aliases.h"
 #include "plan/out_row.h"
 #include "plan/overrun.h"
+#include "plan/unknown_gpus.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_forecast_jobs);
@@ -246,6 +247,7 @@ static void
 read_free(Jsonb *object, eta_call *c)
 {
 	pm_members	m;
+	pm_unknown_gpus unknown = {0};
 
 	if (object == NULL)
 		ereport(ERROR,
@@ -267,12 +269,13 @@ read_free(Jsonb *object, eta_call *c)
 		appendStringInfo(&c->free_names, "%s%s", c->free_names.len > 0 ? ", " : "", pm_shown_name(m.name));
 		if (pool < 0)
 		{
-			pm_notice_unknown_gpu("free", m.name, &c->jobs);
+			pm_unknown_gpus_add(&unknown, m.name);
 			continue;
 		}
 		c->pools[pool].free += n;
 		c->named[pool] = true;
 	}
+	pm_unknown_gpus_tell(&unknown, "free", &c->jobs);
 }
 
 /* Devices of each pool, those that jobs hold now included. */

@@ -15,6 +15,7 @@
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
 #include "plan/name_aliases.h"
+#include "plan/unknown_gpus.h"
 #include "plan/windows.h"
 #include "plans.h"
 #include "predictor/trust.h"
@@ -168,6 +169,7 @@ static TimestampTz
 place_windows(windows_read *w, const pm_jobs *jobs)
 {
 	TimestampTz first = w->n > 0 ? w->rows[0].opens : 0;
+	pm_unknown_gpus unknown = {0};
 
 	w->windows = palloc(sizeof(pm_window) * Max(w->n, 1));
 	for (int i = 1; i < w->n; i++)
@@ -179,8 +181,9 @@ place_windows(windows_read *w, const pm_jobs *jobs)
 				.pool = pm_jobs_pool(jobs, w->rows[i].gpu),.gpus = w->rows[i].gpus
 		};
 	for (int i = 0; i < w->n; i++)
-		if (w->windows[i].pool < 0 && (i == 0 || strcmp(w->rows[i].gpu, w->rows[i - 1].gpu) != 0))
-			pm_notice_unknown_gpu("gpus", w->rows[i].gpu, jobs);
+		if (w->windows[i].pool < 0)
+			pm_unknown_gpus_add(&unknown, w->rows[i].gpu);
+	pm_unknown_gpus_tell(&unknown, "gpus", jobs);
 	return first;
 }
 
