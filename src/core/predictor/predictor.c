@@ -78,8 +78,8 @@ check_samples(const pm_kind *kind, const pm_quantity *q, const pm_dataset *d, pm
 		return pm_fail(st, PM_ERR_OPTION, "kind \"%s\" cannot learn %s", kind->name, q->name);
 	if (d->n < kind->min_samples)
 	{
-		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d measurements to learn from, and there are %d",
-				kind->name, kind->min_samples, d->n);
+		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d measurement%s to learn from, and there %s %d",
+				kind->name, kind->min_samples, kind->min_samples == 1 ? "" : "s", d->n == 1 ? "is" : "are", d->n);
 		pm_hint(st, "Add rows to perfmodel.profile, or fit a trained predictor to these few by perfmodel.recalibrate().");
 		return PM_ERR_DATA;
 	}
