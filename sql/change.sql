@@ -10,6 +10,9 @@ SELECT change, in_domain, note FROM perfmodel.what_if_change(:g, 'A100', 16, '{a
 SELECT helper.close(c.step_ms, perfmodel.predict_train_time(:g, 'T4', 16, 'amp', 'nhwc', predictor => 'roof')) AS both FROM perfmodel.what_if_change(:g, 'T4', 16, '{"amp and channels_last"}', predictor => 'roof') AS c WHERE change <> 'none';
 SELECT array_agg(change) FROM perfmodel.what_if_change(:g, 'T4', 16, dtype => 'mixed', layout => 'channels_last', optimizer => 'AdamW', predictor => 'roof');
 SELECT array_agg(round(factor::numeric, 3)), array_agg(saved_mb > 0) FROM perfmodel.what_if_change(:g, 'T4', 512, '{checkpointing}', predictor => 'roof');
+-- checkpointing is recompute, on one GPU too
+SELECT w, c.step_ms = p.step_ms AS same FROM unnest('{1,2}'::int[]) AS w, perfmodel.what_if_change(:g, 'T4', 512, '{checkpointing}', predictor => 'roof', world_size => w) AS c,
+    perfmodel.predict(:g, 'T4', 512, predictor => 'roof', world_size => w, parallel => '{"recompute": true}') AS p WHERE c.change = 'checkpointing';
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{faster}'')', :g));
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T5'', 16)', :g)) ~ 'unknown GPU "T5"' AS unknown;
 -- what is not said or not known is not answered for something else; batches to the largest

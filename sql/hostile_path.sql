@@ -53,5 +53,13 @@ SELECT catalog IS NOT NULL AS version FROM perfmodel.version();
 RESET search_path;
 DELETE FROM perfmodel.profile WHERE graph_id OPERATOR(pg_catalog.=) perfmodel.graph_id('hostile');
 DELETE FROM perfmodel.graph WHERE name = 'hostile';
-DROP TABLE helper.hostile_jobs;
 DROP SCHEMA evil CASCADE;
+-- a session that reads backslashes in plain literals, from its start
+\c
+SET client_min_messages = warning;
+SET standard_conforming_strings = off;
+SELECT perfmodel.job_columns('helper.hostile_jobs', '{}', '{gpu,gpu_count}', '{NULL,NULL}', 'docs/report.md');
+CREATE TEMP TABLE texts AS SELECT ' 8'::text AS batch;
+SELECT perfmodel.job_column('texts', 'batch', 'batch', 'integer') IS NOT NULL AS written;
+RESET standard_conforming_strings;
+DROP TABLE helper.hostile_jobs;

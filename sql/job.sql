@@ -100,6 +100,10 @@ SELECT seconds, reasons, note FROM perfmodel.predict_job(:g, 'T4', 8, steps => 1
 -- a region of one's own, with names; a code is stronger than a name; names are a list
 INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, names) VALUES ('cellar', 7, ARRAY['basement', NULL, 'FRA', 'the basement']);
 SELECT r, round((1000 * j.co2_kg / j.energy_kwh)::numeric, 2) AS g_per_kwh FROM unnest('{CELLAR,Basement,fra}'::text[]) AS r, LATERAL perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof', carbon_region => r) AS j;
+-- of two names in different case, the one that is written so
+INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh) VALUES ('Hall', 11), ('hall', 12), ('fra', 13);
+SELECT r, round((1000 * j.co2_kg / j.energy_kwh)::numeric, 2) AS g_per_kwh FROM unnest('{Hall,hall,HALL,fra,FRA}'::text[]) AS r, LATERAL perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof', carbon_region => r) AS j;
+DELETE FROM perfmodel.carbon_intensity WHERE region IN ('Hall', 'hall', 'fra');
 SELECT helper.error_of($$INSERT INTO perfmodel.carbon_intensity (region, g_per_kwh, names) VALUES ('x', 7, '{{a,b},{c,d}}')$$) ~ 'carbon_intensity_names_is_a_list' AS refused;
 -- words of any length and letters
 SELECT bool_and(e LIKE '42704: perfmodel.carbon_intensity has no region%' AND octet_length(e) < 1000) AS refused

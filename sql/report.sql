@@ -92,10 +92,23 @@ FROM pg_temp.bars(:'query') AS b, (SELECT sum(h * p.step_ms) AS x, sum(h * p.ste
          LATERAL (SELECT j.hours / perfmodel.predict_train_time(j.graph_id, 'T4', j.batch, predictor => '</script> of the report') AS h) AS a,
          perfmodel.predict(j.graph_id, 'L4', j.batch, 'amp', predictor => '</script> of the report') AS p WHERE j.batch > 0) AS s
 WHERE b.label = 'L4';
--- numbers of graphs count before names, unless columns says names
+-- numbers of graphs count before names, unless columns says names, and names where there is no number
 CREATE TABLE "a report".both AS SELECT "account's" AS team, submitted_at, duration_s, gpu, batch, graph_id, 'report@5' AS graph FROM "a report"."job </script>";
 SELECT c.columns, query LIKE '%resolve_job_names%' AS by_name FROM (VALUES ('{}'), ('{"graph": "graph"}'), ('{"graph_id": "graph_id", "graph": "graph"}'), ('{"graph": null}'), ('{"graph_id": null}')) AS c(columns),
      perfmodel.report_jobs('"a report".both', c.columns::jsonb) AS query;
+-- plans and nights have the same rule
+CREATE TABLE "a report".by_either AS SELECT job_id, CASE job_id WHEN 'number' THEN g.graph_id WHEN 'wrong number' THEN 0 END AS graph_id, CASE WHEN job_id <> 'number' THEN 'report@5' END AS graph,
+    CASE job_id WHEN 'name' THEN 'report@6' END AS network, 'T4' AS gpu, 8 AS batch, 100 AS steps, now() - interval '1 day' AS submitted_at, now() - interval '1 hour' AS finished_at, 600 AS duration_s
+FROM unnest('{number,name,wrong number}'::text[]) AS job_id, perfmodel.graph AS g WHERE g.name = 'report@7';
+CREATE FUNCTION pg_temp.names(query text) RETURNS text[] LANGUAGE plpgsql AS $$DECLARE names text[]; BEGIN EXECUTE format('SELECT array_agg(g.name ORDER BY g.name) FROM (%s) AS j JOIN perfmodel.graph AS g USING (graph_id)', query) INTO names; RETURN names; END$$;
+CREATE FUNCTION pg_temp.collected(columns jsonb) RETURNS text[] LANGUAGE plpgsql AS $$DECLARE names text[]; BEGIN
+    PERFORM perfmodel.collect_from_jobs('"a report".by_either', columns, source => 'by_either', min_steps => 1);
+    names := pg_temp.names('SELECT graph_id FROM perfmodel.profile WHERE source = ''by_either''');
+    DELETE FROM perfmodel.profile WHERE source = 'by_either';
+    RETURN names; END$$;
+SELECT c.columns, pg_temp.names(perfmodel.report_jobs('"a report".by_either', c.columns::jsonb)) AS reported, pg_temp.collected(c.columns::jsonb) AS collected,
+     (SELECT array_agg(job_id ORDER BY job_id) FROM perfmodel.forecast_jobs('"a report".by_either', c.columns::jsonb || '{"finished_at": null, "duration_s": null}', '</script> of the report') WHERE step_ms IS NOT NULL) AS planned
+FROM (VALUES ('{}'), ('{"graph": "graph"}'), ('{"graph": "network"}'), ('{"graph_id": "graph_id", "graph": "network"}'), ('{"graph_id": "graph_id"}'), ('{"graph": null}'), ('{"graph_id": null}')) AS c(columns);
 -- names of one's own: of GPUs and formats with numbers of graphs, and of all three
 INSERT INTO perfmodel.name_alias (kind, alias, name) SELECT 'graph', 'our_net', name FROM perfmodel.graph WHERE name = 'report@5';
 SELECT (regexp_match(page, 'Jobs submitted[^<]*'))[1] AS says FROM perfmodel.report('"a report".text_job', columns => '{"submitted_at": "at", "duration_s": "took", "graph": "Network", "gpu": "device", "batch": "bs"}', predictor => '</script> of the report') AS page;

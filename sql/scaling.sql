@@ -107,6 +107,10 @@ SAVEPOINT s;
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 5);
 ROLLBACK TO s;
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours too', 'T4', 4, 'our nvlink');
+-- for one GPU no cluster has to be named
+SELECT v.parallel, p.step_ms > a.step_ms AS longer, p.step_ms = n.step_ms AND p.step_ms_high = n.step_ms_high AND p.note IS NOT DISTINCT FROM n.note AS as_on_a_cluster
+FROM (VALUES ('{"accumulation": 3}'::jsonb), ('{"recompute": true}')) AS v (parallel), perfmodel.predict(:g, 'T4', 8, predictor => 'roof') AS a,
+     perfmodel.predict(:g, 'T4', 8, predictor => 'roof', parallel => v.parallel) AS p, perfmodel.predict(:g, 'T4', 8, predictor => 'roof', parallel => v.parallel, cluster => 'ours') AS n;
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 ROLLBACK TO s;
 DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink';

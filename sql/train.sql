@@ -2,6 +2,8 @@
 SET client_min_messages = warning;
 SELECT helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8)$$);
 SELECT helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'pretrained')$$);
+-- one row is not "1 measurements"
+SELECT helper.error_of($$SELECT perfmodel.train('few', 'linear', profiles => (SELECT ARRAY[min(profile_id)] FROM perfmodel.profile))$$);
 SELECT perfmodel.train('line', 'linear') > 0 AS trained;
 SELECT perfmodel.train('roof', 'roofline') > 0 AS trained;
 SELECT perfmodel.train('small', options => '{"epochs":8,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8,"seed":7}') > 0 AS trained;

@@ -52,7 +52,8 @@ $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr
 $node->safe_psql('long', q{UPDATE perfmodel.profile SET framework = repeat('x', 600) WHERE profile_id = (SELECT min(profile_id) FROM perfmodel.profile);
     ALTER TABLE perfmodel.graph DISABLE TRIGGER graph_immutable;
     UPDATE perfmodel.graph SET name = repeat('g', 600), family = 'what 0.1.0 said' WHERE graph_id = (SELECT min(graph_id) FROM perfmodel.graph);
-    ALTER TABLE perfmodel.graph ENABLE TRIGGER graph_immutable});
+    ALTER TABLE perfmodel.graph ENABLE TRIGGER graph_immutable;
+    INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('RTX 3060', 1), ('TITAN V', 2), ('a card of ours', 3)});
 my %kept = map { $_ => $node->safe_psql('old', "SELECT count(*) FROM perfmodel.$_") }
     qw(graph graph_node profile op_profile predictor predictor_weights training_run);
 
@@ -81,11 +82,20 @@ is($node->safe_psql('old', 'SELECT library = catalog FROM perfmodel.version()'),
 is($rc, 0, 'an update with long texts');
 like($err, qr/WARNING:.*rows of perfmodel\.profile have more than 512 bytes in the column framework\nHINT:.*Shorten them/, 'says which they are');
 like($err, qr/WARNING:.*rows of perfmodel\.graph have more than 512 bytes in the column name\n/, 'each of them');
+# nor do rows of devices that 0.2.0 brings
+like($err, qr/WARNING:.*rows of yours for devices that come with perfmodel now: 'RTX 3060', 'TITAN V'\nDETAIL:.*\nHINT:.*cannot be restored/, 'the same for data sheets');
+my ($hint) = $err =~ /(UPDATE perfmodel[.]gpu SET builtin = true .*;)/;
+is($node->safe_psql('long', "$hint SELECT string_agg(name || mem_bw_gbs, ',' ORDER BY name) FROM perfmodel.gpu WHERE mem_bw_gbs <= 3"), 'RTX 30601,TITAN V2,a card of ours3', 'which stay');
 is($node->safe_psql('long', q{SELECT family = perfmodel.family_of(model) FROM perfmodel.graph ORDER BY graph_id LIMIT 1}), 't', 'what the update changes in such a row is changed');
 is($node->safe_psql('long', q{UPDATE perfmodel.graph SET name = 'short' WHERE length(name) = 600; ALTER TABLE perfmodel.graph VALIDATE CONSTRAINT graph_name_at_most_512_bytes;
     UPDATE perfmodel.profile SET framework = 'short'; ALTER TABLE perfmodel.profile VALIDATE CONSTRAINT profile_framework_at_most_512_bytes;
     SELECT conname FROM pg_constraint WHERE NOT convalidated}), '', 'and they can be shortened');
 is(differences(catalog('fresh', 'perfmodel'), catalog('long', 'perfmodel')), '', 'then all is as in a fresh installation');
+my $sheets = $node->data_dir . '/../sheets.sql';
+$node->command_ok([ 'pg_dump', '-f', $sheets, '-d', $node->connstr('long') ], 'a dump of it');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $sheets ], 'can be restored');
+is($node->safe_psql('restored', q{SELECT string_agg(name, ',') FROM perfmodel.gpu WHERE mem_bw_gbs <= 3}), 'a card of ours', 'with the cards that are not of perfmodel');
 
 # rows that 0.1.0 took and 0.2.0 does not: all are counted before anything is done, and without them the update goes through
 $node->safe_psql('wild', q{CREATE EXTENSION perfmodel VERSION '0.1.0'});

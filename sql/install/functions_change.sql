@@ -52,10 +52,8 @@ BEGIN ATOMIC
         SELECT k.n, k.change, k.checkpointing, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
                coalesce(k.to_optimizer, a.optimizer) AS optimizer,
                CASE WHEN k.times_batch < 1 THEN greatest($3 / 2, 1) WHEN k.times_batch > 1 AND $3 BETWEEN 1 AND 16777216 THEN 2 * $3 ELSE $3 END AS batch, k.computed,
-               -- one GPU has no row of perfmodel.cluster to ask for: there a forward pass more is a third of the step
-               CASE WHEN k.checkpointing AND a.several THEN a.parallel || '{"recompute": true}' WHEN k.to_parallel IS NOT NULL THEN a.parallel || k.to_parallel
+               CASE WHEN k.checkpointing THEN a.parallel || '{"recompute": true}' WHEN k.to_parallel IS NOT NULL THEN a.parallel || k.to_parallel
                     ELSE $14 END AS parallel,
-               CASE WHEN k.checkpointing AND NOT a.several THEN 4.0 / 3 ELSE 1 END AS passes,
                k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer
                AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false)
                AND (k.times_batch >= 1 OR $3 > 1) AS is_change,
@@ -73,7 +71,7 @@ BEGIN ATOMIC
                    'Give them as the columns of perfmodel.gpu: figures => ''{"mem_bw_gbs": 4000}''.')) AS n
         FROM unnest($4) AS u (change)
     ), asked_of_predictor AS (
-        SELECT w.*, p.step_ms * w.passes AS ms, p.samples_per_s * p.step_ms / 1000 AS samples,
+        SELECT w.*, p.step_ms AS ms, p.samples_per_s * p.step_ms / 1000 AS samples,
                p.in_domain, p.note, m.peak_mb, m.fits, NULL::float8 AS saved_mb, true AS applies
         FROM wanted AS w, refused AS r, LATERAL perfmodel.predict($1, $2, w.batch, w.dtype, w.layout, $7, $8, optimizer => w.optimizer,
                                                                   world_size => $11, nodes => $12, cluster => $13, parallel => w.parallel) AS p,

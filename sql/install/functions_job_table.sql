@@ -40,7 +40,7 @@ BEGIN
                       HINT = format('Text is accepted where every value is a number or empty. Make a view that converts the others, such as nullif(%s, ''N/A''), or leaves them out%s, and give the view instead of the table.',
                                 quote_ident(name), CASE WHEN right(meaning, 2) = '_s' THEN ' (a duration may be an interval, such as ''1 02:03:04''::interval)' END);
         END IF;
-        value := format('nullif(btrim(%s::text, E'' \t\n\r\f\x0B''), '''')::numeric', value);
+        value := format(E'nullif(btrim(%s::text, E'' \\t\\n\\r\\f\\x0B''), '''')::numeric', value);
         type := 'numeric'::regtype;
     ELSIF type NOT IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
         RAISE EXCEPTION 'column "%" of table % must be a number, not %', name, jobs, declared
@@ -75,6 +75,9 @@ DECLARE
     source text;
     no_network boolean;
     counted boolean;
+    -- where only one of the two is named, the other is not read: pm_job_table_open() in job_table.c has the same rule
+    unread CONSTANT text := CASE WHEN columns ->> 'graph' IS NOT NULL AND NOT columns ? 'graph_id' THEN 'graph_id'
+                                 WHEN columns ->> 'graph_id' IS NOT NULL AND NOT columns ? 'graph' THEN 'graph' END;
 BEGIN
     IF jobs IS NULL THEN
         RAISE EXCEPTION '"jobs" must be given' USING ERRCODE = 'null_value_not_allowed',
@@ -108,10 +111,10 @@ BEGIN
         column_name := CASE WHEN columns ? wanted[i] THEN columns ->> wanted[i] ELSE wanted[i] END;
         kind := CASE WHEN wanted[i] = 'graph_id' THEN 'bigint' WHEN wanted[i] IN ('batch', 'gpu_count', 'nodes') THEN 'integer'
                      WHEN wanted[i] IN ('duration_s', 'steps', 'done_steps', 'restarts') THEN 'number' WHEN right(wanted[i], 3) = '_at' THEN 'time' ELSE 'text' END;
-        IF column_name = ANY (present) THEN
+        IF column_name = ANY (present) AND wanted[i] IS DISTINCT FROM unread THEN
             value := perfmodel.job_column(jobs, column_name, wanted[i], kind);
             IF wanted[i] = ANY (names) THEN
-                value := format('CASE WHEN btrim(%1$s, E'' \t\n\r\f\x0B'') <> '''' THEN %1$s END', value);
+                value := format(E'CASE WHEN btrim(%1$s, E'' \\t\\n\\r\\f\\x0B'') <> '''' THEN %1$s END', value);
             END IF;
             -- a row that does not say is read as a table that does not
             IF otherwise[i] NOT LIKE 'NULL%' AND wanted[i] <> 'team' THEN
@@ -194,8 +197,8 @@ DECLARE
     parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/report.md');
     submitted CONSTANT text := coalesce(columns ->> 'submitted_at', 'submitted_at');
     present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND NOT a.attisdropped AND a.attname IN ('graph', 'graph_id'));
-    has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR NOT columns ? 'graph_id' AND 'graph_id' = ANY (present);
-    by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR NOT columns ? 'graph' AND 'graph' = ANY (present) AND NOT has_ids;
+    has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR NOT columns ? 'graph_id' AND 'graph_id' = ANY (present) AND columns ->> 'graph' IS NULL;
+    by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR NOT columns ? 'graph' AND 'graph' = ANY (present) AND columns ->> 'graph_id' IS NULL;
     by_alias CONSTANT boolean := EXISTS (SELECT FROM perfmodel.name_alias AS a WHERE a.kind IN ('gpu', 'dtype'));
     by_spelling boolean;
     card text := 'j.gpu';
@@ -220,7 +223,7 @@ BEGIN
     END IF;
     -- names as resolve_job_names() reads them: what is called so itself, then perfmodel.name_alias, then other spellings
     RETURN format(E'SELECT j.submitted_at, j.duration_s, %s AS gpu, j.batch, %s AS graph_id, j.team, j.gpu_count, %s AS dtype, j.layout, j.framework\nFROM (%s) AS j',
-                  card, CASE WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
+                  card, CASE WHEN by_name AND has_ids THEN 'coalesce(j.graph_id, n.graph_id)' WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
                   CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS DISTINCT FROM j.dtype THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
         || CASE WHEN NOT by_name THEN ''
                 ELSE format(E'\nLEFT JOIN perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT %I::text FROM %s), NULL, NULL, 1) AS n ON n.given = j.graph',

@@ -59,24 +59,25 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE COST 2000 ROWS 7
     BEGIN ATOMIC
-        WITH change(n, change, batch, dtype, optimizer, checkpointing, passes) AS (
-            SELECT 0, 'none', $3, $4, $7, false, 1.0::float8
-            UNION ALL SELECT 1, 'checkpointing', $3, $4, $7, true, 4.0 / 3
-            UNION ALL SELECT 2, 'dtype amp', $3, 'amp', $7, false, 1.0 WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
-            UNION ALL SELECT 3, 'dtype amp and checkpointing', $3, 'amp', $7, true, 4.0 / 3
+        WITH change(n, change, batch, dtype, optimizer, checkpointing) AS (
+            SELECT 0, 'none', $3, $4, $7, false
+            UNION ALL SELECT 1, 'checkpointing', $3, $4, $7, true
+            UNION ALL SELECT 2, 'dtype amp', $3, 'amp', $7, false WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
+            UNION ALL SELECT 3, 'dtype amp and checkpointing', $3, 'amp', $7, true
                       WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
-            UNION ALL SELECT 4, 'optimizer sgd_momentum', $3, $4, 'sgd_momentum', false, 1.0
+            UNION ALL SELECT 4, 'optimizer sgd_momentum', $3, $4, 'sgd_momentum', false
                       WHERE perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) ANY ('{adam,adamw,other}')
-            UNION ALL SELECT 5, 'optimizer sgd', $3, $4, 'sgd', false, 1.0
+            UNION ALL SELECT 5, 'optimizer sgd', $3, $4, 'sgd', false
                       WHERE perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) ANY ('{adam,adamw,other,sgd_momentum}')
-            UNION ALL SELECT 6, pg_catalog.concat('batch ', b), b, $4, $7, false, 1.0
+            UNION ALL SELECT 6, pg_catalog.concat('batch ', b), b, $4, $7, false
                       FROM perfmodel.max_batch($1, $2, $4, $5, $6, $7) AS b
                       WHERE b OPERATOR(pg_catalog.>) 0 AND b OPERATOR(pg_catalog.<) $3
         ), answer AS (
             SELECT c.*, m.peak_mb, m.fits, m.p_fits,
                    CASE WHEN EXISTS (SELECT FROM perfmodel.predictor AS p WHERE p.active)
-                        THEN perfmodel.predict_train_time($1, $2, c.batch, c.dtype, $5, $6, optimizer => c.optimizer)
-                             OPERATOR(pg_catalog.*) c.passes OPERATOR(pg_catalog./) c.batch::float8 END AS ms
+                        THEN perfmodel.predict_train_time($1, $2, c.batch, c.dtype, $5, $6, optimizer => c.optimizer,
+                                                          parallel => CASE WHEN c.checkpointing THEN '{"recompute": true}'::jsonb END)
+                             OPERATOR(pg_catalog./) c.batch::float8 END AS ms
             FROM change AS c, LATERAL perfmodel.predict_memory($1, $2, c.batch, c.dtype, $5, $6, c.optimizer, c.checkpointing) AS m
         )
         SELECT a.change, pg_catalog.round(a.peak_mb::numeric, 1)::float8, pg_catalog.round((o.peak_mb OPERATOR(pg_catalog.-) a.peak_mb)::numeric, 1)::float8, a.fits,

@@ -81,7 +81,7 @@ BEGIN ATOMIC
         FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph FROM job AS j), ARRAY(SELECT DISTINCT j.gpu FROM job AS j),
                                          ARRAY(SELECT DISTINCT j.dtype FROM job AS j), 1) AS n
     ), named AS (
-        SELECT coalesce((SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id), m.graph_id) AS graph_id,
+        SELECT CASE WHEN j.graph_id IS NULL THEN m.graph_id ELSE (SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id) END AS graph_id,
                c.resolved AS gpu, CASE WHEN c.match = 'alias' AND c.note IS NOT NULL AND perfmodel.find_gpu(c.given) = c.resolved THEN c.given END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
                coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
                -- as plans read it (resolve_optimizer() in job_rows.c)

@@ -98,7 +98,7 @@ read_carbons(void)
 {
 	static pm_plan query = {
 		"SELECT u.name, c.g_per_kwh FROM perfmodel.carbon_intensity AS c, pg_catalog.unnest(c.region OPERATOR(pg_catalog.||) c.names)"
-		" WITH ORDINALITY AS u (name, nth) WHERE u.name IS NOT NULL ORDER BY u.nth, c.region"
+		" WITH ORDINALITY AS u (name, nth) WHERE u.name IS NOT NULL ORDER BY u.nth, c.region COLLATE \"C\""
 	};
 
 	pm_run(&query, NULL, NULL, true);
@@ -302,6 +302,10 @@ pm_carbon_of(const char *region, char **hint)
 	const char **names;
 
 	be_ready();
+	/* "de" and "DE" may be two regions: one that is written so comes first */
+	for (int i = 0; i < n_carbons; i++)
+		if (strcmp(carbons[i].name, region) == 0)
+			return carbons[i].g_per_kwh;
 	for (int i = 0; i < n_carbons; i++)
 		if (pg_strcasecmp(carbons[i].name, region) == 0)
 			return carbons[i].g_per_kwh;

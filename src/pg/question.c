@@ -442,6 +442,9 @@ pm_problem_infer_on_several(pm_problem *p)
 	};
 }
 
+/* Where one GPU is when nobody names its machines: it sends nothing. */
+static const pm_fabric alone = {.name = "one GPU",.gpus_per_node = 1,.adapters = 1,PM_NOT_FITTED};
+
 /* What several GPUs need to be known of; nothing is looked up for one. */
 static bool
 resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
@@ -458,10 +461,15 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 		pm_problem_infer_on_several(p);
 		return false;
 	}
-	to->fabric = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, to->sample.query.gpu->name, p);
-	if (to->fabric == NULL)
-		return false;
-	to->fabric = pm_cluster_for_question(to->fabric, q->graph_id, to->sample.query.gpu->name);
+	if (q->cluster == NULL && q->parallel.world_size == 1)
+		to->fabric = &alone;
+	else
+	{
+		to->fabric = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, to->sample.query.gpu->name, p);
+		if (to->fabric == NULL)
+			return false;
+		to->fabric = pm_cluster_for_question(to->fabric, q->graph_id, to->sample.query.gpu->name);
+	}
 	if (pm_parallel_check(&to->parallel, to->fabric, &st) == PM_OK)
 		return true;
 	*p = pm_problem_of_status("bad_parallel", &st);

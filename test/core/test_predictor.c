@@ -152,7 +152,8 @@ test_refused_rows(void)
 
 		CHECK(pm_options_set(p.kind, NULL, 0, &p.options, &st) == PM_OK);
 		CHECK_EQ(pm_predictor_fit(&p, &few, 1, 1, NULL, &arena, &report, &st), PM_ERR_DATA);
-		snprintf(counted, sizeof(counted), "at least %d measurements to learn from, and there are %d", few.n + 1, few.n);
+		snprintf(counted, sizeof(counted), "at least %d measurement%s to learn from, and there %s %d", few.n + 1, few.n == 0 ? "" : "s",
+				 few.n == 1 ? "is" : "are", few.n);
 		CHECK_HAS(st.message, counted);
 		CHECK(isnan(report.valid_mape) && isnan(report.train_mape) && report.epochs == 0);
 		for (int b = 0; b < 5; b++)
@@ -233,6 +234,56 @@ test_extreme_measurements(void)
 		}
 }
 
+typedef struct countdown
+{
+	int			left;			/* questions until the one that is answered with yes */
+} countdown;
+
+static bool
+stop_at_zero(void *ctx)
+{
+	return --((countdown *) ctx)->left == 0;
+}
+
+/* A cancel is answered as one wherever it comes: it is no error of a predictor, and no row without an answer. */
+static void
+test_cancels(void)
+{
+	pm_dataset	d = make_dataset(12, 2, true, any_time, &arena);
+	countdown	c;
+	const pm_hooks hooks = {.stop = stop_at_zero, .ctx = &c};
+	int			cancelled[2] = {0};
+
+	for (int proof = 0; proof < 2; proof++)
+		for (int at = 1, asked = at; asked >= at; at += 1 + at / 20)
+		{
+			pm_predictor p = {.kind = pm_kind_find("opclass")};
+			pm_status	st = {PM_OK};
+			pm_arena	a;
+			pm_fit_report report;
+			uint8_t    *data;
+			size_t		len;
+			pm_code		rc;
+
+			pm_arena_init_malloc(&a);
+			a.hooks = &hooks;
+			c.left = proof ? -1 : at;
+			CHECK_EQ(pm_options_set(p.kind, NULL, 0, &p.options, &st), PM_OK);
+			rc = pm_predictor_fit(&p, &d, 1, 1, &hooks, &a, &report, &st);
+			if (proof)
+			{
+				CHECK_EQ(rc, PM_OK);
+				c.left = at;
+				rc = pm_predictor_save_proven(&p, &d, &a, &data, &len, &st);
+			}
+			asked = at - c.left;
+			CHECK_EQ(rc, asked >= at ? PM_CANCELLED : PM_OK);
+			cancelled[proof] += rc == PM_CANCELLED;
+			pm_arena_release(&a);
+		}
+	CHECK(cancelled[0] > 0 && cancelled[1] > 0);
+}
+
 /* A predictor that cannot answer is not stored. */
 static void
 test_proof(void)
@@ -267,6 +318,7 @@ main(void)
 	test_refused_rows();
 	test_measurements_out_of_bounds();
 	test_extreme_measurements();
+	test_cancels();
 	test_proof();
 	pm_arena_release(&arena);
 	return check_done("predictor");

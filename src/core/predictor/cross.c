@@ -159,7 +159,7 @@ without_fold(const cross_fit *f, int fold, pm_arena *a, pm_dataset *part, pm_sta
 	return part->n < f->p->kind->min_samples ? pm_fail(st, PM_ERR_DATA, "too few measurements to calibrate on") : PM_OK;
 }
 
-/* A question that a predictor does not answer has NaN in place of a time; only want of memory ends the training. */
+/* A question that a predictor does not answer has NaN in place of a time; only want of memory and a cancel end the training. */
 static pm_code
 predict_row(const pm_predictor *p, const pm_domain *domain, const pm_sample *s, const pm_arena *a, double *ms, double *distance,
 			pm_status *st)
@@ -172,7 +172,7 @@ predict_row(const pm_predictor *p, const pm_domain *domain, const pm_sample *s, 
 	if (rc == PM_OK)
 		rc = pm_domain_distance(domain, s, &scratch, distance, st);
 	pm_arena_release(&scratch);
-	if (rc == PM_ERR_MEMORY)
+	if (rc == PM_ERR_MEMORY || rc == PM_CANCELLED)
 		return rc;
 	if (rc != PM_OK || !(isfinite(*ms) && *ms > 0))
 		*ms = *distance = NAN;

@@ -78,8 +78,8 @@ check_samples(const pm_kind *kind, const pm_quantity *q, const pm_dataset *d, pm
 		return pm_fail(st, PM_ERR_OPTION, "kind \"%s\" cannot learn %s", kind->name, q->name);
 	if (d->n < kind->min_samples)
 	{
-		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d measurements to learn from, and there are %d",
-				kind->name, kind->min_samples, d->n);
+		pm_fail(st, PM_ERR_DATA, "kind \"%s\" needs at least %d measurement%s to learn from, and there %s %d",
+				kind->name, kind->min_samples, kind->min_samples == 1 ? "" : "s", d->n == 1 ? "is" : "are", d->n);
 		pm_hint(st, "Add rows to perfmodel.profile, or fit a trained predictor to these few by perfmodel.recalibrate().");
 		return PM_ERR_DATA;
 	}
@@ -128,7 +128,7 @@ cross_errors(const pm_dataset *d, const double *cross, pm_fit_report *report)
 	report->valid_n = sum.n;
 }
 
-/* A question that a predictor does not answer has NaN in place of a time; only want of memory ends the training. */
+/* A question that a predictor does not answer has NaN in place of a time; only want of memory and a cancel end the training. */
 static pm_code
 predict_or_nan(const pm_predictor *p, const pm_sample *s, const pm_arena *a, double *ms, pm_status *st)
 {
@@ -138,7 +138,7 @@ predict_or_nan(const pm_predictor *p, const pm_sample *s, const pm_arena *a, dou
 	pm_arena_init_within(&scratch, a);
 	rc = pm_predictor_predict(p, s, &scratch, ms, NULL, NULL, st);
 	pm_arena_release(&scratch);
-	if (rc == PM_ERR_MEMORY)
+	if (rc == PM_ERR_MEMORY || rc == PM_CANCELLED)
 		return rc;
 	if (rc != PM_OK)
 		*ms = NAN;

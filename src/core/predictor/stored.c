@@ -235,7 +235,7 @@ prove(const pm_predictor *p, const pm_dataset *d, const uint8_t *data, size_t le
 		pm_arena_release(&scratch);
 	}
 	pm_arena_release(&room);
-	if (rc != PM_OK && rc != PM_ERR_MEMORY && rc != PM_ERR_DIVERGED)
+	if (rc != PM_OK && rc != PM_ERR_MEMORY && rc != PM_CANCELLED && rc != PM_ERR_DIVERGED)
 		return pm_diverged(st, why.message);
 	if (st != NULL && rc != PM_OK)
 		*st = why;

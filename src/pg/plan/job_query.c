@@ -35,21 +35,31 @@ which_jobs(const pm_job_table *t, bool recent)
 					pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz"), t->nargs + 1);
 }
 
+/* The number of the graph that a job says, else of the one that it names. */
+static const char *
+graph_number(const pm_job_table *t)
+{
+	if (t->column[PM_COLUMN_GRAPH_ID] == NULL)
+		return "COALESCE(g.graph_id, ag.graph_id)";
+	return psprintf("COALESCE(%s, g.graph_id, ag.graph_id)", pm_job_table_value(t, PM_COLUMN_GRAPH_ID, "pg_catalog.int8"));
+}
+
 /*
  * A name of a graph, or one of name_alias, becomes its id in the query, so that each is looked up by the server's own join.
- * Other spellings are for resolve_graphs().
+ * Other spellings are for resolve_graphs(). A job that has a number needs no name.
  */
 char *
 pm_job_query(const pm_job_table *t, bool recent)
 {
-	bool		by_name = t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL;
+	bool		by_name = t->column[PM_COLUMN_GRAPH] != NULL;
+	bool		by_id = t->column[PM_COLUMN_GRAPH_ID] != NULL;
 	StringInfoData s;
 
 	initStringInfo(&s);
 	appendStringInfoString(&s, "SELECT ");
 	for (int i = 0; i < lengthof(query_columns); i++)
 		appendStringInfo(&s, "%s%s", i > 0 ? ", " : "",
-						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? "COALESCE(g.graph_id, ag.graph_id)" :
+						 by_name && query_columns[i].what == PM_COLUMN_GRAPH_ID ? graph_number(t) :
 						 pm_job_table_value(t, query_columns[i].what, query_columns[i].type));
 	if (t->column[PM_COLUMN_FINISHED_AT] != NULL)
 		appendStringInfo(&s, ", %s, %s", recent ? pm_job_table_value(t, PM_COLUMN_FINISHED_AT, "pg_catalog.timestamptz") : "NULL::pg_catalog.timestamptz",
@@ -58,9 +68,10 @@ pm_job_query(const pm_job_table *t, bool recent)
 		appendStringInfoString(&s, ", NULL::pg_catalog.timestamptz, true");
 	appendStringInfo(&s, " FROM %s", t->relation);
 	if (by_name)
-		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text"
+		appendStringInfo(&s, " LEFT JOIN perfmodel.graph AS g ON %s g.name OPERATOR(pg_catalog.=) %s::pg_catalog.text"
 						 " LEFT JOIN perfmodel.name_alias AS a ON g.graph_id IS NULL AND a.kind OPERATOR(pg_catalog.=) 'graph' AND a.alias OPERATOR(pg_catalog.=) %s::pg_catalog.text"
-						 " LEFT JOIN perfmodel.graph AS ag ON ag.name OPERATOR(pg_catalog.=) a.name", t->column[PM_COLUMN_GRAPH], t->column[PM_COLUMN_GRAPH]);
+						 " LEFT JOIN perfmodel.graph AS ag ON ag.name OPERATOR(pg_catalog.=) a.name",
+						 by_id ? psprintf("%s AND", pm_job_table_is_null(t, PM_COLUMN_GRAPH_ID)) : "", t->column[PM_COLUMN_GRAPH], t->column[PM_COLUMN_GRAPH]);
 	appendStringInfoString(&s, which_jobs(t, recent));
 	appendStringInfo(&s, " ORDER BY %s, %s COLLATE pg_catalog.\"C\"", pm_job_table_value(t, PM_COLUMN_SUBMITTED_AT, "pg_catalog.timestamptz"),
 					 pm_job_table_value(t, PM_COLUMN_ID, "pg_catalog.text"));

@@ -82,7 +82,7 @@ resolve_optimizer(pm_job_question *q)
 	q->words.optimizer = cstring_to_text(pm_optimizer_name[PM_OPT_OTHER]);
 }
 
-/* Names that the query has not found: other spellings, or why a name means no graph. */
+/* Names that the query has not found: other spellings, or why a name means no graph. A number that is none hides the name. */
 static void
 resolve_graphs(pm_jobs *jobs)
 {
@@ -94,7 +94,7 @@ resolve_graphs(pm_jobs *jobs)
 		pm_job_question *q = &jobs->questions[i];
 
 		CHECK_FOR_INTERRUPTS();
-		if (q->has_graph_id || q->graph == NULL)
+		if (q->has_graph_id || q->graph == NULL || q->not_meant != NULL)
 			continue;
 		q->has_graph_id = pm_graph_of(&names, q->graph, &q->words.graph_id, &q->not_meant);
 	}
@@ -435,7 +435,7 @@ pm_jobs_read_only(const pm_job_table *t, text *predictor, TimestampTz at, Timest
 		resolve_dtype(&jobs->questions[i]);
 		resolve_optimizer(&jobs->questions[i]);
 	}
-	if (t->column[PM_COLUMN_GRAPH] != NULL && t->column[PM_COLUMN_GRAPH_ID] == NULL)
+	if (t->column[PM_COLUMN_GRAPH] != NULL)
 		resolve_graphs(jobs);
 	for (int i = 0; i < jobs->n_all; i++)
 		fill_queue_job(&jobs->queue[i], &jobs->rows[i], &jobs->questions[i], at);

@@ -157,6 +157,22 @@ read_mapping(pm_job_table *t, Jsonb *mapping)
 			set_column(t, column_named(t, m.name), &m.value);
 }
 
+static bool
+names_column(Jsonb *mapping, pm_job_column what)
+{
+	JsonbValue	v;
+
+	return getKeyJsonValueFromContainer(&mapping->root, names[what], strlen(names[what]), &v) != NULL;
+}
+
+/* Of the name and the number of a graph: where the mapping names only one, the other is not read. job_columns() has the same rule. */
+static void
+forget_other(pm_job_table *t, Jsonb *mapping, pm_job_column named, pm_job_column other)
+{
+	if (t->column[named] != NULL && names_column(mapping, named) && !names_column(mapping, other))
+		t->column[other] = NULL;
+}
+
 /* Nobody drops or alters the table while it is read: a regclass is a number, and holds no lock. */
 static void
 lock_table(Oid relid)
@@ -180,6 +196,10 @@ pm_job_table_open(pm_job_table *t, Jsonb *mapping)
 			use_column(t, (pm_job_column) i, names[i]);
 	if (mapping != NULL)
 		read_mapping(t, mapping);
+	if (mapping != NULL)
+		forget_other(t, mapping, PM_COLUMN_GRAPH, PM_COLUMN_GRAPH_ID);
+	if (mapping != NULL)
+		forget_other(t, mapping, PM_COLUMN_GRAPH_ID, PM_COLUMN_GRAPH);
 }
 
 void
