@@ -25,8 +25,8 @@ as Adam: both keep two averages. Its ResNet-50 is taken from batch 16 on.
 Lambda ran NVIDIA's DeepLearningExamples in NCHW. Left out is SSD300, which waits for its images: on the B200 it is no faster in AMP than in TF32, and
 with it in training VGG is predicted too slow. So is ResNet-50 on the H200 in AMP and on the B200, which comes to the same 3,080 images a second on
 both: there the program is the limit and not the card.
-LLM Foundry trained MPTs with FSDP on 8 A100 or H100 of one machine. Of its networks four are taken, without recomputation, so that a card that was
-measured with them alone counts as one of which few networks are known, as it is: all are alike. Messages of a micro-batch would take at most a tenth
+LLM Foundry trained MPTs with FSDP on 8 A100 or H100 of one machine. Of its networks two or four on a card are taken, without recomputation, so that a card that was
+measured with language models alone counts as one of which few networks are known, as it is: all are alike. Messages of a micro-batch would take at most a tenth
 of its time if nothing overlapped. So it counts as forward and backward pass on one GPU, since messages travel while the GPUs compute, and the update of an
 eighth of the weights takes less than 2 % of a step. FP8 is left out.
 """
@@ -58,8 +58,10 @@ ZEUS_CARDS = {"P100": ("P100-PCIE-16GB", 250), "V100": ("V100-PCIE-32GB", 250), 
 LAMBDA_NETWORKS = {"resnet50": "resnet50@224", "bert_base_squad384": "bert_base_squad@s384",
                    "bert_large_squad384": "bert_large_squad@s384"}
 ZEUS_NETWORKS = {"resnet50@imagenet": ("resnet50@224", 16), "shufflenetv2@cifar100": ("shufflenetv2_cifar@32", 1)}  # and the smallest batch
-MPT_CARDS = {"a100_40gb": "A100-SXM4-40GB", "a100_80gb": "A100-SXM4-80GB", "h100_80gb": "H100-SXM5-80GB"}
-MPT_NETWORKS = {"mpt-760m@s2048", "mpt-1b@s512", "mpt-1b@s16384", "mpt-3b@s8192"}
+# the A100 of 40 GB has two networks from Sailor
+MPT_CARDS = {"a100_40gb": ("A100-SXM4-40GB", {"mpt-1b@s512", "mpt-1b@s16384"}),
+             "a100_80gb": ("A100-SXM4-80GB", {"mpt-760m@s2048", "mpt-1b@s512", "mpt-1b@s16384", "mpt-3b@s8192"}),
+             "h100_80gb": ("H100-SXM5-80GB", {"mpt-760m@s2048", "mpt-1b@s512", "mpt-1b@s16384", "mpt-3b@s8192"})}
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -165,9 +167,10 @@ def lambda_pytorch(data):
 def llmfoundry(data):
     for r in read(data / "llmfoundry/tidy.csv"):
         options = dict(option.split("=") for option in r["options"].split(";"))
-        if r["model"] in MPT_NETWORKS and r["n_gpus"] == "8" and options["act_ckpt"] == "False" and r["dtype"] != "amp_fp8":
+        gpu, networks = MPT_CARDS[r["gpu"]]
+        if r["model"] in networks and r["n_gpus"] == "8" and options["act_ckpt"] == "False" and r["dtype"] != "amp_fp8":
             step_ms = float(r["step_ms"]) / int(options["grad_accum"])
-            yield [r["model"], MPT_CARDS[r["gpu"]], options["micro_batch"], "amp", "nchw", "pytorch", "none", step_ms, "llmfoundry", "train", ""]
+            yield [r["model"], gpu, options["micro_batch"], "amp", "nchw", "pytorch", "none", step_ms, "llmfoundry", "train", ""]
 
 
 def graphs(data):
