@@ -19,7 +19,7 @@ CREATE TABLE asked AS
 SELECT s.*, p.step_ms, step_ms_low AS low, step_ms_high AS high, in_domain
 FROM step AS s JOIN network USING (model, seq), LATERAL perfmodel.predict(graph_id, s.gpu, micro, 'amp', optimizer => 'adamw', world_size => n_gpus, cluster => s.cluster,
     parallel => jsonb_build_object('zero', 3, 'compression', 'bf16', 'accumulation', accum, 'recompute', recompute)) AS p;
--- ten of the steps on 8 GPUs without recomputation are in training (tools/pretrain_rows.py)
+-- 44 of the steps on 8 GPUs without recomputation are in training (tools/pretrain_rows.py)
 CREATE VIEW judged AS SELECT *, CASE WHEN n_gpus > 8 THEN 'more than 8 GPUs' WHEN recompute THEN '8 GPUs, recomputation' ELSE '8 GPUs' END AS steps FROM asked;
 SELECT gpu, steps, count(*) AS n, round((100 * avg(abs(step_ms / measured - 1)))::numeric, 1) AS mape_pct, round((100 * avg(step_ms / measured - 1))::numeric, 1) AS bias_pct,
        round(100 * avg((measured BETWEEN low AND high)::int)) AS coverage_pct, round(avg(high / low)::numeric, 1) AS high_over_low
