@@ -1,5 +1,5 @@
--- Sourced by tools/pretrain.sh and bench/llm.sql: the graphs of MPT that a table row(graph, ...) or row(model, ...) asks for by names such
--- as mpt-1b@s2048.
+-- Sourced by tools/pretrain.sh and bench/llm.sql: pg_temp.load_mpt(names) loads the graphs of MPT among names such as mpt-1b@s2048,
+-- and returns their number.
 --
 -- Sizes are those of mosaicml/llm-foundry, scripts/train/yamls/pretrain; with them the graphs have the parameters that its tables name.
 CREATE TABLE mpt_size (model text, layers int, hidden int, heads int);

@@ -18,7 +18,7 @@ COMMENT ON COLUMN perfmodel.interconnect.name IS 'name of the link, which cluste
 COMMENT ON COLUMN perfmodel.interconnect.kind IS 'nvlink (no switch), nvswitch, pcie, ethernet or infiniband';
 COMMENT ON COLUMN perfmodel.interconnect.gpus IS 'number of GPUs (for a network: machines) that the row is for; 0: every number without a row of its own';
 COMMENT ON COLUMN perfmodel.interconnect.busbw_gbs IS 'bus bandwidth of a large all-reduce in GB/s, as nccl-tests print it; of one adapter';
-COMMENT ON COLUMN perfmodel.interconnect.ring_gbs IS 'bus bandwidth of all but all-reduces in GB/s, where the switch adds them up; NULL: busbw_gbs';
+COMMENT ON COLUMN perfmodel.interconnect.ring_gbs IS 'bus bandwidth in GB/s of all operations but all-reduce, if these differ (NVLS); NULL: busbw_gbs';
 COMMENT ON COLUMN perfmodel.interconnect.latency_us IS 'fixed time of an all-reduce in microseconds; NULL: computed from constants of NCCL';
 COMMENT ON COLUMN perfmodel.interconnect.source IS 'source of the figures';
 COMMENT ON COLUMN perfmodel.interconnect.builtin IS 'whether the row comes with the extension';

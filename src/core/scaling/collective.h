@@ -35,7 +35,7 @@ typedef struct pm_link_row
 	int			gpus;			/* 0: any number that has no row of its own */
 	double		busbw_gbs;		/* bus bandwidth of a large all-reduce, as nccl-tests print it */
 	double		latency_us;		/* fixed time of an all-reduce; NaN: NCCL's constants */
-	double		ring_gbs;		/* bus bandwidth of all other collectives, where the switch adds up all-reduces; 0: busbw_gbs */
+	double		ring_gbs;		/* bus bandwidth of all collectives but all-reduce; 0: busbw_gbs */
 } pm_link_row;
 
 typedef struct pm_link

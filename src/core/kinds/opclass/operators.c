@@ -18,7 +18,7 @@ pm_opclass_learns_operators(const pm_options *o)
 
 /*
  * Measured time over that at the card's peaks.  Arithmetic is judged on convolutions and matrix products, memory on the
- * others.  False: the operator says nothing of a card's level, such as a fused attention, whose kernels are no library's.
+ * others.  False: the operator says nothing of a card's level.  Nor does fused attention: its kernels are not the library's products.
  */
 static bool
 level_of_operator(const pm_sample *s, const pm_tokens *t, pm_card_operator *o)
