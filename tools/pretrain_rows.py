@@ -27,8 +27,7 @@ with it in training VGG is predicted too slow. So is ResNet-50 on the H200 in AM
 both: there the program is the limit and not the card.
 LLM Foundry trained MPTs with FSDP on 8 A100 or H100 of one machine. Steps without recomputation and FP8 are taken where the messages of a micro-batch
 would take at most MPT_MOST_COMM of its time if nothing overlapped. So it counts as forward and backward pass on one GPU, since messages travel while the
-GPUs compute, and the update of an eighth of the weights takes less than 2 % of a step. Of a card that is known from language models alone, so few
-networks are taken that it counts as one of which few are known, as it is: all are alike.
+GPUs compute, and the update of an eighth of the weights takes less than 2 % of a step.
 """
 
 import csv
@@ -58,10 +57,7 @@ ZEUS_CARDS = {"P100": ("P100-PCIE-16GB", 250), "V100": ("V100-PCIE-32GB", 250), 
 LAMBDA_NETWORKS = {"resnet50": "resnet50@224", "bert_base_squad384": "bert_base_squad@s384",
                    "bert_large_squad384": "bert_large_squad@s384"}
 ZEUS_NETWORKS = {"resnet50@imagenet": ("resnet50@224", 16), "shufflenetv2@cifar100": ("shufflenetv2_cifar@32", 1)}  # and the smallest batch
-# card, and networks: all of the A100 that is known from others, too; the A100 of 40 GB has two networks from Sailor
-MPT_CARDS = {"a100_40gb": ("A100-SXM4-40GB", {"mpt-350m@s2048", "mpt-3b@s4096"}),
-             "a100_80gb": ("A100-SXM4-80GB", None),
-             "h100_80gb": ("H100-SXM5-80GB", {"mpt-760m@s2048", "mpt-1b@s16384", "mpt-3b@s1024", "mpt-7b@s2048"})}
+MPT_CARDS = {"a100_40gb": "A100-SXM4-40GB", "a100_80gb": "A100-SXM4-80GB", "h100_80gb": "H100-SXM5-80GB"}
 A100_BUS_GBS, MPT_MOST_COMM = 227, 0.1
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
@@ -168,12 +164,11 @@ def lambda_pytorch(data):
 def llmfoundry(data):
     for r in read(data / "llmfoundry/tidy.csv"):
         options = dict(option.split("=") for option in r["options"].split(";"))
-        gpu, networks = MPT_CARDS[r["gpu"]]
         step_ms = float(r["step_ms"]) / int(options["grad_accum"])
         # weights are gathered for both passes and gradients scattered, in 16 bits
         short = 3 * 7 / 8 * 2 * float(options["params"]) / A100_BUS_GBS / 1e6 <= MPT_MOST_COMM * step_ms
-        if (r["model"] in networks if networks else short) and r["n_gpus"] == "8" and options["act_ckpt"] == "False" and r["dtype"] != "amp_fp8":
-            yield [r["model"], gpu, options["micro_batch"], "amp", "nchw", "pytorch", "none", step_ms, "llmfoundry", "train", ""]
+        if short and r["n_gpus"] == "8" and options["act_ckpt"] == "False" and r["dtype"] != "amp_fp8":
+            yield [r["model"], MPT_CARDS[r["gpu"]], options["micro_batch"], "amp", "nchw", "pytorch", "none", step_ms, "llmfoundry", "train", ""]
 
 
 def graphs(data):

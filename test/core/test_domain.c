@@ -81,6 +81,12 @@ test_words(void)
 		else
 			check_outside(t, &s, PM_CAUSE_OPTIMIZER_NOT_SEEN, reason);
 	}
+	/* Adam and AdamW stand for each other */
+	d.samples[0].query.optimizer = PM_ADAM;
+	s = d.samples[9];
+	s.query.optimizer = PM_ADAMW;
+	CHECK(judge(fit(&d, NULL), &s, 0.9).in_domain);
+	d.samples[0].query.optimizer = PM_SGD;
 	s = d.samples[9];
 	s.query.batch = 32;
 	CHECK(judge(t, &s, 0.9).in_domain);
@@ -196,6 +202,74 @@ test_doubled(void)
 	CHECK(in.in_domain && !out.in_domain);
 	CHECK_NEAR(log(out.high_ms), 2 * log(in.high_ms), 1e-12);
 	CHECK_NEAR(log(out.low_ms), 2 * log(in.low_ms), 1e-12);
+}
+
+/* A chain of matrix products. */
+static pm_sample
+products(int width)
+{
+	graph_text	t;
+	const pm_graph *g;
+	int			x;
+
+	text_start(&t, "products", "products");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0", width);
+	for (int i = 0; i < 4; i++)
+		x = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d],'batch_dim':0,'weights':[[%d,%d],[%d]]", x, width, width, width, width);
+	g = text_finish(&t, &arena);
+	return make_sample(g, make_skeleton(g, true, &arena), 4, 1);
+}
+
+/* A device is known from networks like the one asked about: convolutions measured on another device do not count, nor products on this one. */
+static void
+test_alike_on_device(void)
+{
+	enum { CONVS = 24, PRODUCTS = 8 };
+	pm_dataset	convs = make_dataset(CONVS, 2, true, some_time, &arena);
+	pm_dataset	d = {.n = 2 * CONVS + PRODUCTS, .samples = PM_NEW(&arena, pm_sample, 2 * CONVS + PRODUCTS)};
+	pm_gpu		other = test_gpu;
+	pm_sample	conv = convs.samples[9];
+	pm_sample	product = products(70);
+	const pm_trust *t;
+	const pm_trust *more;
+	pm_buffer	b = {.arena = &arena};
+	pm_reader	r;
+	const double unknown[] = {NAN, NAN, NAN, NAN, NAN};
+
+	other.name = "Other";
+	memcpy(d.samples, convs.samples, 2 * CONVS * sizeof(pm_sample));
+	for (int i = 0; i < PRODUCTS; i++)
+	{
+		d.samples[2 * CONVS + i] = products(64 + 8 * i);
+		d.samples[2 * CONVS + i].query.gpu = &other;
+	}
+	t = fit(&d, NULL);
+	CHECK(judge(t, &conv, 0.9).in_domain);
+	product.query.gpu = &other;
+	CHECK(judge(t, &product, 0.9).in_domain);
+	product.query.gpu = &test_gpu;
+	check_outside(t, &product, PM_CAUSE_GPU_SELDOM_SEEN, "of 24 networks in training on gpu \"Test 1000\", 0 are like this one");
+	conv.query.gpu = &other;
+	check_outside(t, &conv, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Other\", 0 are like this one");
+	/* the same once it is stored */
+	pm_trust_save(t, &b);
+	r = (pm_reader) {.data = b.data, .len = b.len};
+	CHECK_EQ(pm_trust_load(&r, &arena, &more, NULL), PM_OK);
+	check_outside(more, &conv, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Other\", 0 are like this one");
+	/* rows of five such networks make it known, of four they do not */
+	for (int n = 4; n <= 5; n++)
+	{
+		pm_dataset	fresh = {.n = n, .samples = PM_NEW(&arena, pm_sample, n)};
+
+		for (int i = 0; i < n; i++)
+		{
+			fresh.samples[i] = convs.samples[2 * i + 1];
+			fresh.samples[i].query.gpu = &other;
+		}
+		CHECK_EQ(pm_trust_update(t, &fresh, unknown, NULL, false, NULL, &arena, &more, NULL), PM_OK);
+		CHECK_EQ(judge(more, &conv, 0.9).causes & 1u << PM_CAUSE_GPU_SELDOM_SEEN, n < 5 ? 1u << PM_CAUSE_GPU_SELDOM_SEEN : 0);
+		CHECK(judge(more, &product, 0.9).causes & 1u << PM_CAUSE_GPU_SELDOM_SEEN);
+	}
 }
 
 /* ---------- distance ---------- */
@@ -404,6 +478,7 @@ main(void)
 	test_operators();
 	test_batches_are_no_sizes();
 	test_doubled();
+	test_alike_on_device();
 	test_distances();
 	test_slope();
 	test_unlike();

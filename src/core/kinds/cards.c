@@ -103,20 +103,17 @@ pm_cards_known(const pm_cards *c, const char *gpu)
 	return known;
 }
 
-/* Levels of a card and a format stand together. */
 int
-pm_cards_networks(const pm_cards *c, const char *gpu)
+pm_cards_networks(const pm_cards *c, const char *gpu, pm_card_work work)
 {
 	int			most = 0;
 
-	for (int i = 0, networks = 0; c != NULL && i < c->n; i++)
+	for (int i = 0; c != NULL && i < c->n; i++)
 	{
 		const pm_card_level *l = &c->level[i];
-		bool		first = i == 0 || l->dtype != l[-1].dtype || strcmp(l->gpu, l[-1].gpu) != 0;
 
-		networks = l->structures + (first ? 0 : networks);
-		if (networks > most && (gpu == NULL || strcmp(l->gpu, gpu) == 0))
-			most = networks;
+		if (l->work == (int) work && l->structures > most && (gpu == NULL || strcmp(l->gpu, gpu) == 0))
+			most = l->structures;
 	}
 	return most;
 }

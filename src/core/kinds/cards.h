@@ -102,10 +102,10 @@ typedef enum pm_card_known
 } pm_card_known;
 
 /*
- * How many networks the levels of a card were learned from, in the format that has most of them; gpu NULL: of the card that has
- * most.  A network counts once for each kind of work that its rows tell about, so this is for comparing cards.  c may be NULL.
+ * How many networks whose steps are mostly this kind of work a card was measured with, in the format that has most of them; gpu NULL:
+ * the card that has most.  c may be NULL.
  */
-int			pm_cards_networks(const pm_cards *c, const char *gpu);
+int			pm_cards_networks(const pm_cards *c, const char *gpu, pm_card_work work);
 /* c may be NULL. */
 pm_card_known pm_cards_known(const pm_cards *c, const char *gpu);
 

@@ -11,21 +11,13 @@
 #include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "predictor/domain_parts.h"
 
 /* ---- constants that docs/trust.md gives reasons for ---- */
 
-#define UNSEEN_SHARE		0.02	/* of the roofline time in types of operators that were not seen */
-#define UNLIKE_SHARE		0.10	/* in operators that none of their type in training is like */
-#define ALIKE				0.75	/* log2: all sizes within a factor of 1.7 */
 #define COVER				0.25	/* log2: distance of the operators that are remembered */
-#define GPU_NETWORKS		5	/* structures that a device was measured with, at the least */
-#define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
-#define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
 #define MIX_BATCH			32	/* at which shares of the time are taken, whatever the question's batch */
 #define SIZE_WEIGHT			0.5 /* of the operators' distances in that of a network */
 
@@ -72,12 +64,7 @@ sizes_of(const pm_domain *t, const pm_tokens *tokens, int token, pm_real *v)
 		v[k] = all[t->sizes.here != NULL ? t->sizes.here[k] : k];
 }
 
-/* How far an operator is from the nearest of its type, in bytes: 64 a doubling of the size that differs most. */
-#define STEPS		64
-#define FARTHEST	254			/* and beyond */
-#define UNSEEN		255			/* no operator of its type is known */
-
-static_assert((int) (ALIKE * STEPS) == ALIKE * STEPS, "ALIKE is a whole number of steps");
+#define FARTHEST	254			/* steps, and beyond */
 
 /* Tokens of one sample of the batch. */
 static pm_code
@@ -143,9 +130,8 @@ nearest(const op_type *type, const pm_real *v, int n_sizes)
 	return (uint8_t) ceil(fmin(best, reach[2]) * STEPS);
 }
 
-/* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */
-static const char *
-type_name(const pm_tokens *t, int token, char *buf)
+const char *
+pm_domain_type_name(const pm_tokens *t, int token, char *buf)
 {
 	const pm_node *node = &t->skeleton->graph->nodes[t->skeleton->node[token]];
 
@@ -186,7 +172,7 @@ add_type(pm_domain *t, const pm_tokens *tokens, int token, pm_arena *a, op_type 
 {
 	const pm_node *node = &tokens->skeleton->graph->nodes[tokens->skeleton->node[token]];
 	char		buf[64];
-	const char *name = type_name(tokens, token, buf);
+	const char *name = pm_domain_type_name(tokens, token, buf);
 
 	/* room is made in powers of two; a list that outgrows it moves on */
 	if (t->n_types == 0 || (t->n_types >= 64 && (t->n_types & (t->n_types - 1)) == 0))
@@ -322,45 +308,40 @@ shares_of(const pm_domain *t, const pm_tokens *work, double *share)
 	}
 }
 
-/* The work of the tokens becomes that at MIX_BATCH. */
+/* *share: what the time of a network is made of, in arena a; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
-learn_network(pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, pm_arena *scratch, pm_status *st)
+mix_of(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, double **share, pm_status *st)
 {
-	double	   *share = PM_NEW(scratch, double, t->n_types + 1);
 	pm_question	q = s->query;
 	pm_code		rc;
 
-	if (!share)
-		return pm_no_memory(st, scratch);
+	if ((*share = PM_NEW(a, double, t->n_types + 1)) == NULL)
+		return pm_no_memory(st, a);
 	q.batch = MIX_BATCH;
-	if ((rc = pm_tokens_rework(tokens, &q, st)) != PM_OK)
-		return rc;
-	shares_of(t, tokens, share);
-	return pm_networks_learn(t, share, a, st);
+	if ((rc = pm_tokens_rework(tokens, &q, st)) == PM_OK)
+		shares_of(t, tokens, *share);
+	return rc;
 }
 
-static double
-log_step(const pm_tokens *tokens)
-{
-	return log2(tokens->total_roofline_us + 1e-3);
-}
-
+/* *home: the network that stands for that of s. */
 static pm_code
-learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_status *st)
+learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, int *home, pm_status *st)
 {
 	pm_tokens	work;
 	pm_tokens	one;
+	double	   *share;
 	pm_code		rc;
 
 	if ((rc = pm_tokens_build_work(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
 		(rc = tokens_of_one(s, scratch, &one, st)) != PM_OK ||
 		(rc = learn_words(t, &s->query, a, st)) != PM_OK)
 		return rc;
-	t->min_step = fmin(t->min_step, log_step(&work));
-	t->max_step = fmax(t->max_step, log_step(&work));
-	if ((rc = learn_operators(t, &one, a, st)) != PM_OK)
+	t->min_step = fmin(t->min_step, pm_domain_log_step(&work));
+	t->max_step = fmax(t->max_step, pm_domain_log_step(&work));
+	if ((rc = learn_operators(t, &one, a, st)) != PM_OK ||
+		(rc = mix_of(t, s, &one, scratch, &share, st)) != PM_OK)
 		return rc;
-	return learn_network(t, s, &one, a, scratch, st);
+	return pm_networks_learn(t, share, a, home, st);
 }
 
 static pm_code
@@ -388,8 +369,11 @@ pm_code
 pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
 	pm_domain  *t;
+	int		   *home = PM_NEW(a, int, d->n);
 	pm_code		rc = make_domain(&t, d->n, a, st);
 
+	if (rc == PM_OK && home == NULL)
+		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
 		pm_arena	scratch;
@@ -397,17 +381,40 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = learn_row(t, &d->samples[i], a, &scratch, st);
+		rc = learn_row(t, &d->samples[i], a, &scratch, &home[i], st);
 		pm_arena_release(&scratch);
 	}
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, NULL, a, st);
+	if (rc == PM_OK)
+		rc = pm_networks_measured(t, d, NULL, home, a, st);
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, 0, d, a, st);
 	if (rc == PM_OK && distance != NULL)
 		rc = pm_networks_limit(t, d, distance, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
+}
+
+/* The networks that the rows of d are most like. */
+static pm_code
+find_homes(const pm_domain *t, const pm_dataset *d, pm_arena *a, int *home, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < d->n && rc == PM_OK; i++)
+	{
+		pm_tokens	one;
+		double	   *share;
+		pm_arena	scratch;
+
+		pm_arena_init_within(&scratch, a);
+		if ((rc = tokens_of_one(&d->samples[i], &scratch, &one, st)) == PM_OK &&
+			(rc = mix_of(t, &d->samples[i], &one, &scratch, &share, st)) == PM_OK)
+			pm_networks_distance(t, share, &home[i]);
+		pm_arena_release(&scratch);
+	}
+	return rc;
 }
 
 /* The old domain with room for the words of n more rows. */
@@ -431,12 +438,17 @@ pm_code
 pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
 	pm_domain  *t;
+	int		   *home = PM_NEW(a, int, d->n);
 	pm_code		rc = extend(old, d->n, a, &t, st);
 
+	if (rc == PM_OK && home == NULL)
+		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 		rc = learn_words(t, &d->samples[i].query, a, st);
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, seen, a, st);
+	if (rc == PM_OK && (rc = find_homes(t, d, a, home, st)) == PM_OK)
+		rc = pm_networks_measured(t, d, seen, home, a, st);
 	/* a card that is known stays as it was */
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, a, st);
@@ -444,194 +456,29 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
 
-/* ---- judging ---- */
-
-const char *const pm_cause_name[PM_N_CAUSES] = {
-	[PM_CAUSE_GPU_NOT_SEEN] = "gpu_not_seen",
-	[PM_CAUSE_GPU_SELDOM_SEEN] = "gpu_seldom_seen",
-	[PM_CAUSE_LAYOUT_NOT_SEEN] = "layout_not_seen",
-	[PM_CAUSE_DTYPE_NOT_SEEN] = "dtype_not_seen",
-	[PM_CAUSE_DTYPE_SELDOM_SEEN] = "dtype_seldom_seen",
-	[PM_CAUSE_OPTIMIZER_NOT_SEEN] = "optimizer_not_seen",
-	[PM_CAUSE_BATCH_ABOVE] = "batch_above", [PM_CAUSE_BATCH_BELOW] = "batch_below",
-	[PM_CAUSE_OPERATORS_NOT_SEEN] = "operators_not_seen",
-	[PM_CAUSE_OPERATOR_SIZES_NOT_SEEN] = "operator_sizes_not_seen",
-	[PM_CAUSE_STEP_ABOVE] = "step_above",
-	[PM_CAUSE_STEP_BELOW] = "step_below",
-	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
-	[PM_CAUSE_NOT_MEASURED_ELSEWHERE] = "not_measured_elsewhere",
-	[PM_CAUSE_MODE_NOT_SEEN] = "mode_not_seen",
-	[PM_CAUSE_MEASUREMENTS_DISAGREE] = "measurements_disagree",
-	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
-};
-
-/* Causes, as they are found, and as text, which may run out of room. */
-typedef struct causes
-{
-	char	   *text;
-	size_t		len;
-	uint32_t	found;			/* a bit for each */
-} causes;
-
-static void PM_PRINTF(3, 4)
-add_cause(causes *c, pm_cause cause, const char *fmt,...)
-{
-	char		one[200];
-	int			n;
-	va_list		ap;
-
-	c->found |= 1u << cause;
-	va_start(ap, fmt);
-	vsnprintf(one, sizeof(one), fmt, ap);
-	va_end(ap);
-	n = (int) strlen(one);
-	if (c->len + 2 + n >= PM_REASON_SIZE)
-		return;
-	c->len += (size_t) snprintf(c->text + c->len, PM_REASON_SIZE - c->len, "%s%s", c->len > 0 ? "; " : "", one);
-}
-
-static bool
-layout_used(const device *g, int layout)
-{
-	int			rows = 0;
-
-	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
-		rows += g->used[dtype][layout];
-	return rows > 0;
-}
-
-/* Batches are compared with those of the format; of a format that the device did not have, with all of the device. */
-static void
-judge_batch(const device *g, const pm_question *q, causes *c)
-{
-	bool		in_format = g->formats[q->dtype].max_batch > 0;
-	double		least = in_format ? g->formats[q->dtype].min_batch : g->min_batch;
-	double		most = in_format ? g->formats[q->dtype].max_batch : g->max_batch;
-	char		with[32] = "";
-
-	if (least > g->min_batch || most < g->max_batch)
-		snprintf(with, sizeof(with), " with dtype %s", pm_dtype_name[q->dtype]);
-	if (q->batch > BATCH_SLACK * most)
-		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training%s", (long long) q->batch, most, with);
-	if (q->batch * BATCH_SLACK < least)
-		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s", (long long) q->batch, least, with);
-}
-
-static void
-judge_device(const device *g, const pm_question *q, causes *c)
-{
-	if (g->structures < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
-				  g->structures, g->structures == 1 ? "" : "s");
-	if (!layout_used(g, q->layout))
-	{
-		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training on gpu \"%.*s\"", pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
-		if (g->formats[q->dtype].max_batch == 0)
-			add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "nor was dtype %s", pm_dtype_name[q->dtype]);
-	}
-	else if (g->used[q->dtype][q->layout] == 0)
-		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
-				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
-	else if (g->structures >= GPU_NETWORKS && g->formats[q->dtype].structures < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype %s was in training on gpu \"%.*s\" with no more than %d network%s", pm_dtype_name[q->dtype],
-				  pm_shown(q->gpu->name), q->gpu->name, g->formats[q->dtype].structures, g->formats[q->dtype].structures == 1 ? "" : "s");
-}
-
-static void
-judge_words(const pm_domain *t, const pm_question *q, causes *c)
-{
-	int			at = pm_domain_find_gpu(t, q->gpu->name);
-
-	if (at < 0)
-		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
-	else
-		judge_device(&t->gpus[at], q, c);
-	if (t->knows_optimizers && t->optimizers[q->optimizer] == 0)
-		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
-	if (at >= 0)
-		judge_batch(&t->gpus[at], q, c);
-}
-
-/* The part of the step that is not as in training, and the worst operator of it. */
-typedef struct part
-{
-	double		share;
-	double		worst;			/* share of the worst token */
-	int			token;
-} part;
-
-static void
-add_share(part *p, double share, int token)
-{
-	if (p->share == 0 || share > p->worst)
-	{
-		p->worst = share;
-		p->token = token;
-	}
-	p->share += share;
-}
-
-static void
-add_operator(causes *c, pm_cause cause, const char *what, const char *type, double share)
-{
-	add_cause(c, cause, "operators %s, such as %.*s (%.0f %% of roofline time)", what, pm_shown(type), type, 100 * share);
-}
-
-static void
-judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
-{
-	part		unseen = {0};
-	part		unlike = {0};
-	char		buf[64];
-
-	for (int i = 0; i < work->n; i++)
-		if (novelty[i] > ALIKE * STEPS)
-			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
-	if (unseen.share > UNSEEN_SHARE)
-		add_operator(c, PM_CAUSE_OPERATORS_NOT_SEEN, "not in training", type_name(work, unseen.token, buf), unseen.share);
-	if (unlike.share > UNLIKE_SHARE)
-		add_operator(c, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "of sizes not in training", type_name(work, unlike.token, buf), unlike.share);
-}
-
-static void
-judge_step(const pm_domain *t, const pm_tokens *tokens, causes *c)
-{
-	double		step = log_step(tokens);
-
-	if (step > t->max_step + STEP_SLACK)
-		add_cause(c, PM_CAUSE_STEP_ABOVE, "the step is %.0f times as much work as the largest in training", exp2(step - t->max_step));
-	if (step < t->min_step - STEP_SLACK)
-		add_cause(c, PM_CAUSE_STEP_BELOW, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
-}
-
-static void
-judge_network(double limit, const pm_novelty *novelty, causes *c)
-{
-	if (novelty->distance > limit)
-		add_cause(c, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training (distance %.2f, usual up to %.2f)", novelty->distance, limit);
-}
+/* ---- how far a question is ---- */
 
 /* How far a network is, given that of its operators; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
 measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
 {
-	double	   *share = PM_NEW(scratch, double, t->n_types + 1);
-	pm_question	q = s->query;
+	int			gpu = pm_domain_find_gpu(t, s->query.gpu->name);
+	double	   *share;
 	double		sizes = 0;
+	int			nearest;
 	pm_code		rc;
 
 	novelty->distance = 0;
-	if (!share)
-		return pm_no_memory(st, scratch);
+	novelty->measured = gpu < 0 ? 0 : t->gpus[gpu].structures;
 	if (!t->knows_networks)
 		return PM_OK;
-	q.batch = MIX_BATCH;
-	if ((rc = pm_tokens_rework(tokens, &q, st)) != PM_OK)
+	if ((rc = mix_of(t, s, tokens, scratch, &share, st)) != PM_OK)
 		return rc;
-	shares_of(t, tokens, share);
 	for (int i = 0; i < tokens->n; i++)
 		sizes += pm_roofline_share(tokens, i) * fmax(novelty->of[i] / (double) STEPS - COVER, 0);
-	novelty->distance = pm_networks_distance(t, share) + SIZE_WEIGHT * sizes;
+	novelty->distance = pm_networks_distance(t, share, &nearest) + SIZE_WEIGHT * sizes;
+	if (gpu >= 0)
+		novelty->measured = pm_networks_alike(t, gpu, share);
 	return PM_OK;
 }
 
@@ -667,22 +514,6 @@ pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, do
 
 	*distance = novelty.distance;
 	return rc;
-}
-
-void
-pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work, pm_verdict *v)
-{
-	causes		c = {.text = v->reason};
-
-	judge_words(t, q, &c);
-	judge_operators(novelty->of, work, &c);
-	judge_step(t, work, &c);
-	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);
-	v->update_share = pm_update_share(work);
-	v->in_domain = c.len == 0;
-	if (q->framework != NULL && q->framework[0] != '\0' && pm_domain_find_framework(t, q->framework) < 0)
-		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);
-	v->causes = c.found;
 }
 
 int

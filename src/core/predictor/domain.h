@@ -54,6 +54,7 @@ typedef struct pm_novelty
 {
 	const uint8_t *of;			/* [tokens] distance of each from the nearest of its type in training; for pm_domain_judge() */
 	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
+	int			measured;		/* structures of its device that spend at least half of their time on the same types of operators */
 } pm_novelty;
 
 /*

@@ -5,6 +5,9 @@
 #ifndef PM_DOMAIN_PARTS_H
 #define PM_DOMAIN_PARTS_H
 
+#include <assert.h>
+#include <math.h>
+
 #include "base/serial.h"
 #include "features/dataset.h"
 #include "features/schema.h"
@@ -14,6 +17,14 @@
 #define MAX_NETWORKS		4096	/* remembered; what is beyond is found through those that are like it */
 #define N_SIZES				15		/* of an operator: domain_stored.c has their names, domain.c knows where they come from */
 
+#define ALIKE				0.75	/* log2: all sizes of two operators that are alike are within a factor of 1.7 */
+
+/* How far an operator is from the nearest of its type, in bytes: 64 a doubling of the size that differs most. */
+#define STEPS				64
+#define UNSEEN				255 /* no operator of its type is known */
+
+static_assert((int) (ALIKE * STEPS) == ALIKE * STEPS, "ALIKE is a whole number of steps");
+
 /* What a device had in one format. */
 typedef struct format
 {
@@ -21,6 +32,13 @@ typedef struct format
 	double		min_batch,		/* 0 where there are no rows */
 				max_batch;
 } format;
+
+/* Structures of a device that a network of the domain stands for. */
+typedef struct measured
+{
+	int			network;		/* index into the domain's */
+	int			structures;
+} measured;
 
 typedef struct device
 {
@@ -32,6 +50,8 @@ typedef struct device
 	format		formats[PM_N_DTYPES];
 	double		min_batch,
 				max_batch;
+	int			n_measured;
+	measured   *measured;		/* [n_measured] ascending networks */
 } device;
 
 typedef struct framework
@@ -94,6 +114,15 @@ int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
 /* domain_frameworks.c: device.framework of the devices from `first` on, by the rows of d. */
 pm_code		pm_domain_choose_frameworks(struct pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st);
 
+/* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */
+const char *pm_domain_type_name(const pm_tokens *t, int token, char *buf);
+
+static inline double
+pm_domain_log_step(const pm_tokens *t)
+{
+	return log2(t->total_roofline_us + 1e-3);
+}
+
 /* The names of the devices by themselves. */
 pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
 
@@ -101,10 +130,20 @@ pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
  * domain_networks.c: share[n_types + 1] are shares of the roofline time by type
  * of operator, the last those of types that are not known; they sum to 1.
  */
-/* Remember a network unless one like it is. */
-pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st);
-/* 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered. */
-double		pm_networks_distance(const struct pm_domain *t, const double *share);
+/* Remember a network unless one like it is; *at: the one that stands for it. */
+pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, int *at, pm_status *st);
+/*
+ * 0..1: what of the time is not shared with the network that shares most, which is *nearest.  0 and -1 where no networks are
+ * remembered.
+ */
+double		pm_networks_distance(const struct pm_domain *t, const double *share, int *nearest);
+/*
+ * Count the structures of each device by the network that stands for them: home[d->n], -1: none.  They are added to those that the
+ * device had; seen as for pm_domain_count_structures().
+ */
+pm_code		pm_networks_measured(struct pm_domain *t, const pm_dataset *d, const bool *seen, const int *home, pm_arena *a, pm_status *st);
+/* Structures of a device (index) that spend at least half of their time on the same types of operators. */
+int			pm_networks_alike(const struct pm_domain *t, int gpu, const double *share);
 /*
  * Let the limits be the distances within which nearly all rows of d were from the others: distance[d->n], NaN where it is
  * not known.  GPUs and CPUs have limits of their own, since what is usual depends on which networks were measured on them;

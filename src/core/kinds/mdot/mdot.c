@@ -11,9 +11,7 @@
 #include "kinds/mdot/mdot.h"
 #include "kinds/opclass/opclass.h"
 
-#define ABROAD_SHARE	0.7		/* least share of the base on a card that no row was measured on */
 #define LEAST_TO_PEAK	(1.0 / 3)	/* operators that take 20 times their peak cannot be learned from a start at the peak */
-#define AT_HOME			0.5		/* networks of a card over those of the card with most, from which on the network knows it as well */
 
 static const pm_option options[N_MDOT_OPTIONS] = {
 	[OPT_D_MODEL] = {"d_model", PM_OPT_INT, 64, 8, 512, NULL, "width of the sequence Transformer"},
@@ -159,24 +157,18 @@ pm_mdot_set_floor(const pm_options *o, pm_input *in)
 }
 
 static const pm_cards *
-cards_of(const pm_mdot *m)
-{
-	return m->base.kind != NULL ? m->base.kind->cards(&m->base) : NULL;
-}
-
-static const pm_cards *
 mdot_cards(const pm_predictor *p)
 {
-	return cards_of(p->impl);
+	return pm_mdot_cards_of(p->impl);
 }
 
 pm_card_factors
 pm_mdot_card_factors(const pm_mdot *m, const pm_question *q)
 {
 	pm_question	shown = as_shown(m, q);
-	pm_card_factors f = pm_cards_factors(cards_of(m), &shown);
+	pm_card_factors f = pm_cards_factors(pm_mdot_cards_of(m), &shown);
 
-	f.launch = pm_cards_factors(cards_of(m), q).launch;
+	f.launch = pm_cards_factors(pm_mdot_cards_of(m), q).launch;
 	return f;
 }
 
@@ -241,17 +233,8 @@ typedef struct answer
 	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
 	double		ms;				/* mean of the networks */
 	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
+	double		conv_share;		/* 0..1: of convolutions in the roofline time of the features */
 } answer;
-
-/* Whether no row of training is of q's card. */
-static bool
-is_abroad(const pm_mdot *m, const pm_question *q)
-{
-	for (int i = 1; i < m->codec.n_gpus; i++)
-		if (strcmp(m->codec.gpus[i], q->gpu->name) == 0)
-			return false;
-	return true;
-}
 
 /*
  * The query that features of a question are computed for.  What a network says
@@ -269,7 +252,7 @@ feature_query(const pm_predictor *p, const pm_question *q)
 	pm_question	f = pm_mdot_feature_query(m, &p->options, q);
 
 	f.mode = PM_TRAIN;
-	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && is_abroad(m, q))
+	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && pm_mdot_is_abroad(m, q))
 		f.gpu = &m->reference;
 	return f;
 }
@@ -323,6 +306,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	pm_mdot_set_floor(&p->options, &x->in);
 	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, x->ratio, work.op_class);
 	x->phase_us = work.phase_us;
+	x->conv_share = pm_mdot_conv_share(&features);
 	return PM_OK;
 }
 
@@ -380,27 +364,6 @@ fill_parts(const answer *x, double factor, pm_part *parts, int *n_parts)
 	*n_parts = x->in.n + 1;
 }
 
-/*
- * The weight of the base.  A network has seen few cards; on others, and on GPUs with few rows, its errors are larger than those of the
- * base.  The weight falls with the number of the card's networks, from that of unknown cards to the option's.
- */
-static double
-base_share(const pm_predictor *p, const pm_question *q)
-{
-	const pm_mdot *m = p->impl;
-	double		share = p->options.value[OPT_BASE_SHARE];
-	double		most = fmax(share, ABROAD_SHARE);
-	int			networks = pm_cards_networks(cards_of(m), NULL);
-	double		known;
-
-	if (is_abroad(m, q))
-		return most;
-	if (q->gpu->is_cpu || networks == 0)
-		return share;
-	known = fmin(pm_cards_networks(cards_of(m), q->gpu->name) / (AT_HOME * networks), 1);
-	return share + (1 - known) * (most - share);
-}
-
 /* The networks' answer and the base's, mixed in logarithms: *factor is what turns x->ms into that. */
 static pm_code
 mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *scratch, double *factor, pm_status *st)
@@ -416,7 +379,7 @@ mix_base(const pm_predictor *p, const pm_sample *s, const answer *x, pm_arena *s
 		return rc;
 	if (!(isfinite(base_ms) && base_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction of the base is not a positive finite number");
-	*factor = pow(base_ms / x->ms, base_share(p, &s->query));
+	*factor = pow(base_ms / x->ms, pm_mdot_base_share(p, &s->query, x->conv_share));
 	return PM_OK;
 }
 
@@ -528,7 +491,7 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	memcpy(x->to_peak, encoded.in.to_peak, encoded.in.n * sizeof(double));
 	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
-	x->base_share = base_share(p, &s->query);
+	x->base_share = pm_mdot_base_share(p, &s->query, encoded.conv_share);
 	x->estimates = pm_mdot_estimates(&m->net, &encoded.in);
 	x->in_turn = encoded.in.in_turn;
 	x->floor = p->options.value[OPT_FLOOR] != 0;

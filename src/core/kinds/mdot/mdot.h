@@ -1,6 +1,6 @@
 /*
- * mdot.h - the data of the kind "mdot", shared by mdot.c (options, prediction,
- * storing) and fit.c (training).
+ * mdot.h - the data of the kind "mdot", shared by mdot.c (options, prediction),
+ * share.c (the base's weight), stored.c and fit.c (training).
  */
 #ifndef PM_MDOT_H
 #define PM_MDOT_H
@@ -61,6 +61,18 @@ void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factor
 void		pm_mdot_set_floor(const pm_options *o, pm_input *in);
 /* The kind of the base of a predictor with the options o, and its options. */
 pm_code		pm_mdot_base_init(const pm_options *o, pm_predictor *base, pm_status *st);
+
+/* Cards of the base; NULL without a base. */
+const pm_cards *pm_mdot_cards_of(const pm_mdot *m);
+/* Whether no row of training is of q's card. */
+bool		pm_mdot_is_abroad(const pm_mdot *m, const pm_question *q);
+/* 0..1: of convolutions in the roofline time of t. */
+double		pm_mdot_conv_share(const pm_tokens *t);
+/*
+ * The weight of the base's answer for q, option base_share..1.  conv_share: pm_mdot_conv_share() of the features; it must not depend
+ * on the batch, or a larger batch could take less time.
+ */
+double		pm_mdot_base_share(const pm_predictor *p, const pm_question *q, double conv_share);
 
 /* pm_kind.check, pm_kind.save and pm_kind.load */
 pm_code		pm_mdot_check(const pm_options *o, pm_status *st);

@@ -1,0 +1,212 @@
+/*
+ * domain_judge.c - in what a question is not like those in training.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "predictor/domain.h"
+#include "predictor/domain_parts.h"
+
+/* ---- constants that docs/trust.md gives reasons for ---- */
+
+#define UNSEEN_SHARE		0.02	/* of the roofline time in types of operators that were not seen */
+#define UNLIKE_SHARE		0.10	/* in operators that none of their type in training is like */
+#define GPU_NETWORKS		5	/* structures like the question's that a device was measured with, at the least */
+#define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
+#define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
+
+const char *const pm_cause_name[PM_N_CAUSES] = {
+	[PM_CAUSE_GPU_NOT_SEEN] = "gpu_not_seen",
+	[PM_CAUSE_GPU_SELDOM_SEEN] = "gpu_seldom_seen",
+	[PM_CAUSE_LAYOUT_NOT_SEEN] = "layout_not_seen",
+	[PM_CAUSE_DTYPE_NOT_SEEN] = "dtype_not_seen",
+	[PM_CAUSE_DTYPE_SELDOM_SEEN] = "dtype_seldom_seen",
+	[PM_CAUSE_OPTIMIZER_NOT_SEEN] = "optimizer_not_seen",
+	[PM_CAUSE_BATCH_ABOVE] = "batch_above", [PM_CAUSE_BATCH_BELOW] = "batch_below",
+	[PM_CAUSE_OPERATORS_NOT_SEEN] = "operators_not_seen",
+	[PM_CAUSE_OPERATOR_SIZES_NOT_SEEN] = "operator_sizes_not_seen",
+	[PM_CAUSE_STEP_ABOVE] = "step_above",
+	[PM_CAUSE_STEP_BELOW] = "step_below",
+	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
+	[PM_CAUSE_NOT_MEASURED_ELSEWHERE] = "not_measured_elsewhere",
+	[PM_CAUSE_MODE_NOT_SEEN] = "mode_not_seen",
+	[PM_CAUSE_MEASUREMENTS_DISAGREE] = "measurements_disagree",
+	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
+};
+
+/* Causes, as they are found, and as text, which may run out of room. */
+typedef struct causes
+{
+	char	   *text;
+	size_t		len;
+	uint32_t	found;			/* a bit for each */
+} causes;
+
+static void PM_PRINTF(3, 4)
+add_cause(causes *c, pm_cause cause, const char *fmt,...)
+{
+	char		one[200];
+	int			n;
+	va_list		ap;
+
+	c->found |= 1u << cause;
+	va_start(ap, fmt);
+	vsnprintf(one, sizeof(one), fmt, ap);
+	va_end(ap);
+	n = (int) strlen(one);
+	if (c->len + 2 + n >= PM_REASON_SIZE)
+		return;
+	c->len += (size_t) snprintf(c->text + c->len, PM_REASON_SIZE - c->len, "%s%s", c->len > 0 ? "; " : "", one);
+}
+
+static bool
+layout_used(const device *g, int layout)
+{
+	int			rows = 0;
+
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		rows += g->used[dtype][layout];
+	return rows > 0;
+}
+
+/* Batches are compared with those of the format; of a format that the device did not have, with all of the device. */
+static void
+judge_batch(const device *g, const pm_question *q, causes *c)
+{
+	bool		in_format = g->formats[q->dtype].max_batch > 0;
+	double		least = in_format ? g->formats[q->dtype].min_batch : g->min_batch;
+	double		most = in_format ? g->formats[q->dtype].max_batch : g->max_batch;
+	char		with[32] = "";
+
+	if (least > g->min_batch || most < g->max_batch)
+		snprintf(with, sizeof(with), " with dtype %s", pm_dtype_name[q->dtype]);
+	if (q->batch > BATCH_SLACK * most)
+		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training%s", (long long) q->batch, most, with);
+	if (q->batch * BATCH_SLACK < least)
+		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s", (long long) q->batch, least, with);
+}
+
+/* measured: networks like that of q that the device was measured with. */
+static void
+judge_device(const device *g, const pm_question *q, int measured, causes *c)
+{
+	if (g->structures < GPU_NETWORKS)
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
+				  g->structures, g->structures == 1 ? "" : "s");
+	else if (measured < GPU_NETWORKS)
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "of %d networks in training on gpu \"%.*s\", %d %s like this one", g->structures,
+				  pm_shown(q->gpu->name), q->gpu->name, measured, measured == 1 ? "is" : "are");
+	if (!layout_used(g, q->layout))
+	{
+		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training on gpu \"%.*s\"", pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
+		if (g->formats[q->dtype].max_batch == 0)
+			add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "nor was dtype %s", pm_dtype_name[q->dtype]);
+	}
+	else if (g->used[q->dtype][q->layout] == 0)
+		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
+				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
+	else if (measured >= GPU_NETWORKS && g->formats[q->dtype].structures < GPU_NETWORKS)
+		add_cause(c, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype %s was in training on gpu \"%.*s\" with no more than %d network%s", pm_dtype_name[q->dtype],
+				  pm_shown(q->gpu->name), q->gpu->name, g->formats[q->dtype].structures, g->formats[q->dtype].structures == 1 ? "" : "s");
+}
+
+/* Adam and AdamW count as one: the decay of the weights made updates 5 to 10 % longer (bench/optimizers.csv), and is in their work. */
+static bool
+optimizer_seen(const pm_domain *t, pm_optimizer optimizer)
+{
+	if (optimizer == PM_ADAM || optimizer == PM_ADAMW)
+		return t->optimizers[PM_ADAM] + t->optimizers[PM_ADAMW] > 0;
+	return t->optimizers[optimizer] > 0;
+}
+
+static void
+judge_words(const pm_domain *t, const pm_question *q, int measured, causes *c)
+{
+	int			at = pm_domain_find_gpu(t, q->gpu->name);
+
+	if (at < 0)
+		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
+	else
+		judge_device(&t->gpus[at], q, measured, c);
+	if (t->knows_optimizers && !optimizer_seen(t, q->optimizer))
+		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
+	if (at >= 0)
+		judge_batch(&t->gpus[at], q, c);
+}
+
+/* The part of the step that is not as in training, and the worst operator of it. */
+typedef struct part
+{
+	double		share;
+	double		worst;			/* share of the worst token */
+	int			token;
+} part;
+
+static void
+add_share(part *p, double share, int token)
+{
+	if (p->share == 0 || share > p->worst)
+	{
+		p->worst = share;
+		p->token = token;
+	}
+	p->share += share;
+}
+
+static void
+add_operator(causes *c, pm_cause cause, const char *what, const char *type, double share)
+{
+	add_cause(c, cause, "operators %s, such as %.*s (%.0f %% of roofline time)", what, pm_shown(type), type, 100 * share);
+}
+
+static void
+judge_operators(const uint8_t *novelty, const pm_tokens *work, causes *c)
+{
+	part		unseen = {0};
+	part		unlike = {0};
+	char		buf[64];
+
+	for (int i = 0; i < work->n; i++)
+		if (novelty[i] > ALIKE * STEPS)
+			add_share(novelty[i] == UNSEEN ? &unseen : &unlike, pm_roofline_share(work, i), i);
+	if (unseen.share > UNSEEN_SHARE)
+		add_operator(c, PM_CAUSE_OPERATORS_NOT_SEEN, "not in training", pm_domain_type_name(work, unseen.token, buf), unseen.share);
+	if (unlike.share > UNLIKE_SHARE)
+		add_operator(c, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "of sizes not in training", pm_domain_type_name(work, unlike.token, buf), unlike.share);
+}
+
+static void
+judge_step(const pm_domain *t, const pm_tokens *tokens, causes *c)
+{
+	double		step = pm_domain_log_step(tokens);
+
+	if (step > t->max_step + STEP_SLACK)
+		add_cause(c, PM_CAUSE_STEP_ABOVE, "the step is %.0f times as much work as the largest in training", exp2(step - t->max_step));
+	if (step < t->min_step - STEP_SLACK)
+		add_cause(c, PM_CAUSE_STEP_BELOW, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
+}
+
+static void
+judge_network(double limit, const pm_novelty *novelty, causes *c)
+{
+	if (novelty->distance > limit)
+		add_cause(c, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training (distance %.2f, usual up to %.2f)", novelty->distance, limit);
+}
+
+void
+pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work, pm_verdict *v)
+{
+	causes		c = {.text = v->reason};
+
+	judge_words(t, q, novelty->measured, &c);
+	judge_operators(novelty->of, work, &c);
+	judge_step(t, work, &c);
+	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);
+	v->update_share = pm_update_share(work);
+	v->in_domain = c.len == 0;
+	if (q->framework != NULL && q->framework[0] != '\0' && pm_domain_find_framework(t, q->framework) < 0)
+		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);
+	v->causes = c.found;
+}
