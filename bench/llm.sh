@@ -3,14 +3,17 @@
 #
 #     bench/llm.sh DATA_DIR
 #
-# DATA_DIR/llmfoundry/tidy.csv has the steps: MPT of 125 million to 70 billion parameters with FSDP on 8 to 128 A100 and 8 H100, sequences
-# of 512 to 65,536 tokens. Nothing is fitted to them. PRETRAINED in the environment: a file of tools/pretrain.sh to ask instead.
+# DATA_DIR/llmfoundry/tidy.csv has most of the steps: MPT of 125 million to 70 billion parameters with FSDP on 8 to 128 A100 and 8 H100, sequences
+# of 512 to 65,536 tokens; vtrain and bigscience have GPTs divided by tensors and in pipelines. Nothing is fitted to them. PRETRAINED in the
+# environment: a file of tools/pretrain.sh to ask instead.
 set -eu
 . "$(dirname "$0")/pretrained_server.sh"
 data=$(realpath "${1:?usage: bench/llm.sh DATA_DIR}")
 
 published "$data/llmfoundry/tidy.csv"
+cp "$data/vtrain/tidy.csv" "$work/vtrain.csv"
+cp "$data/bigscience/tidy.csv" "$work/bigscience.csv"
 cp "$root/bench/llm.sql" "$work/llm.sql"
-chmod a+r "$work/llm.sql"
-sed -i "s|@work@|$work|" "$work/llm.sql"
+chmod a+r "$work/llm.sql" "$work"/*.csv
+sed -i "s|@work@|$work|g" "$work/llm.sql"
 ask "$work/llm.sql"

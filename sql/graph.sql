@@ -109,10 +109,15 @@ FROM (VALUES (perfmodel.decoder_graph('gpt2@s1024', 12, 768, 12, 1024, 50257)),
              (perfmodel.decoder_graph('llama-2-7b@s4096', 32, 4096, 32, 4096, 32000, 'llama')),
              (perfmodel.decoder_graph('llama-3-70b@s8192', 80, 8192, 64, 8192, 128256, 'llama', kv_heads => 8, feed_forward => 28672)),
              (perfmodel.decoder_graph('untied', 1, 64, 2, 16, 100, tied => false)),
+             (perfmodel.decoder_graph('plain', 2, 64, 4, 16, 100, 'llama', kv_heads => 2, attention => 'plain')),
              (replace(perfmodel.decoder_graph('seen whole', 1, 64, 2, 16, 100, tied => false)::text, '"is_causal": 1', '"is_causal": 0')::jsonb)) AS v(doc);
 SELECT name, nodes, params, unknown_ops FROM perfmodel.graph WHERE source = 'perfmodel.decoder_graph' ORDER BY graph_id;
 SELECT op, inputs, shape, weights, module FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('untied') ORDER BY node_id;
 SELECT string_agg(op, ' ' ORDER BY node_id) AS first_layer FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('llama-2-7b@s4096') AND node_id < 34;
+-- plain attention: the same graph around it, the products at full size; keys and values are copied only where heads share them
+SELECT node_id, op, inputs, shape, class FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('plain') AND node_id BETWEEN 22 AND 34 ORDER BY node_id;
+SELECT string_agg(op, ' ' ORDER BY place) AS read_nothing FROM jsonb_to_recordset(perfmodel.decoder_graph('x', 2, 64, 2, 16, 100, attention => 'plain')->'nodes') AS n(id integer, op text, inputs integer[]),
+    LATERAL (SELECT n.id AS place) AS p WHERE EXISTS (SELECT FROM unnest(n.inputs) AS i WHERE i >= n.id);
 -- a causal attention does about half of the work, and another graph has another structure
 SELECT a.flops_forward / b.flops_forward = 17.0 / 32 AS half, a.class
 FROM perfmodel.graph_node AS a, perfmodel.graph_node AS b
@@ -120,4 +125,4 @@ WHERE a.graph_id = perfmodel.graph_id('untied') AND a.op = 'Attention' AND b.gra
 SELECT count(DISTINCT structure) FROM perfmodel.graph WHERE name IN ('untied', 'seen whole');
 ROLLBACK;
 SELECT helper.error_of('SELECT perfmodel.decoder_graph(''x'', ' || rest || ')')
-FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL"}'::text[]) AS rest;
+FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''"}'::text[]) AS rest;

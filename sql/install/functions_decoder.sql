@@ -60,7 +60,8 @@ COMMENT ON FUNCTION perfmodel.decoder_layer(text, integer, integer, integer, int
     'a part of decoder_graph: the operators of one layer, in order; an input of -1 is what the layer reads';
 
 CREATE FUNCTION perfmodel.decoder_graph(name text, layers integer, hidden integer, heads integer, sequence integer, vocabulary integer,
-                                        style text DEFAULT 'gpt', kv_heads integer DEFAULT NULL, feed_forward integer DEFAULT NULL, tied boolean DEFAULT NULL) RETURNS jsonb
+                                        style text DEFAULT 'gpt', kv_heads integer DEFAULT NULL, feed_forward integer DEFAULT NULL, tied boolean DEFAULT NULL,
+                                        attention text DEFAULT 'fused') RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -80,12 +81,33 @@ BEGIN
     ELSIF style IS NULL OR style NOT IN ('gpt', 'llama') THEN
         RAISE EXCEPTION 'unknown style %', coalesce(quote_literal(left(style, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Known are "gpt" (layer norm, biases, learned positions, GELU) and "llama" (RMS norm, no biases, rotary positions, SwiGLU).';
+    ELSIF attention IS NULL OR attention NOT IN ('fused', 'plain') THEN
+        RAISE EXCEPTION 'unknown attention %', coalesce(quote_literal(left(attention, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Known are "fused" (FlashAttention, scaled_dot_product_attention) and "plain" (products, mask and softmax as operators of their own).';
     ELSIF hidden % heads <> 0 OR heads % kv <> 0 THEN
         RAISE EXCEPTION '%', CASE WHEN hidden % heads <> 0 THEN format('hidden size %s is not a multiple of %s heads', hidden, heads) ELSE format('%s heads are not a multiple of %s kv_heads', heads, kv) END
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Each head has an equal part of the hidden size, and each head of keys and values serves as many heads of queries.';
     END IF;
-    WITH layer AS MATERIALIZED (
-        SELECT l.*, count(*) OVER () AS size FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide) AS l
+    WITH fused AS MATERIALIZED (
+        SELECT * FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide)
+    ), own AS (
+        SELECT f.at, f.inputs[1] AS q, f.inputs[2] AS k, f.inputs[3] AS v, hidden / heads AS d,
+               CASE WHEN heads = kv THEN '{"view": true}' ELSE '{}' END::jsonb AS spread, CASE attention WHEN 'plain' THEN 7 ELSE 0 END AS more
+        FROM fused AS f WHERE f.op = 'Attention'
+    ), part AS (
+        SELECT f.at + CASE WHEN f.at > o.at THEN o.more ELSE 0 END AS at, f.op,
+               ARRAY(SELECT i + CASE WHEN i >= o.at THEN o.more ELSE 0 END FROM unnest(f.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k) AS inputs, f.shape, f.more
+        FROM fused AS f, own AS o WHERE f.op <> 'Attention' OR attention = 'fused'
+        UNION ALL
+        SELECT o.at + p.at, p.op, p.inputs, p.shape, p.more || '{"module": "attention"}'
+        FROM own AS o, LATERAL (VALUES (0, 'Expand', ARRAY[o.k], ARRAY[heads, sequence, o.d], o.spread), (1, 'Transpose', ARRAY[o.at], ARRAY[heads, o.d, sequence], '{"view": true}'),
+                                       (2, 'Expand', ARRAY[o.v], ARRAY[heads, sequence, o.d], o.spread), (3, 'MatMul', ARRAY[o.q, o.at + 1], ARRAY[heads, sequence, sequence], '{}'),
+                                       (4, 'Div', ARRAY[o.at + 3], ARRAY[heads, sequence, sequence], '{"attrs": {"scalar": 8}}'), (5, 'Where', ARRAY[o.at + 4], ARRAY[heads, sequence, sequence], '{}'),
+                                       (6, 'Softmax', ARRAY[o.at + 5], ARRAY[heads, sequence, sequence], '{"attrs": {"axis": -1}}'),
+                                       (7, 'MatMul', ARRAY[o.at + 6, o.at + 2], ARRAY[heads, sequence, o.d], '{}')) AS p(at, op, inputs, shape, more)
+        WHERE attention = 'plain'
+    ), layer AS MATERIALIZED (
+        SELECT p.*, count(*) OVER () AS size FROM part AS p
     ), start AS (
         SELECT CASE style WHEN 'gpt' THEN 4 ELSE 2 END AS first, (SELECT max(size) FROM layer)::integer AS size
     ), node AS (
@@ -107,5 +129,5 @@ BEGIN
     INTO result FROM node AS n;
     RETURN result;
 END $$;
-COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean) IS
-    'document of a decoder-only language model of these sizes, for load_graph: GPT or Llama, with fused causal attention';
+COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean, text) IS
+    'document of a decoder-only language model of these sizes, for load_graph: GPT or Llama, attention fused or plain';
