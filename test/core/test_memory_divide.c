@@ -43,7 +43,6 @@ test_division(void)
 		CHECK_NEAR(of.weights / plan.weights, cases[i].weights, 1e-12);
 		CHECK_NEAR(of.gradients / plan.weights, cases[i].gradients, 1e-12);
 		CHECK_NEAR(of.optimizer / plan.weights, cases[i].optimizer, 1e-12);
-		CHECK_NEAR(of.scratch / plan.weights, cases[i].weights / (cases[i].by.zero >= 1 ? cases[i].by.replicas : 1), 1e-12);
 		for (int64_t batch = 1; batch < 100000; batch *= 3)
 		{
 			double		more = of.weights + of.gradients + of.optimizer - plan.weights - plan.gradients - plan.optimizer;

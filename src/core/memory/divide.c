@@ -108,13 +108,11 @@ divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const par
 	}
 }
 
-/* Scratch memory is for one parameter, which counts as whole, or for all that the GPU updates. */
+/* Scratch memory is for one parameter, which counts as whole, or for all that the GPU has. */
 static void
 divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	double		updated = plan->weights / ((double) by->tp * by->pp) / (by->zero >= 1 ? by->replicas : 1);
-
-	of->scratch = fmin(plan->scratch, updated);
+	of->scratch = fmin(plan->scratch, plan->weights / ((double) by->tp * by->pp));
 	of->update.fixed -= plan->scratch;
 	divide_lines(plan, by, p, plan->kept_per, by->recompute, &of->update, 1);
 	of->update.fixed += of->scratch;
