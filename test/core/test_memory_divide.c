@@ -132,12 +132,12 @@ test_units(void)
 		CHECK_NEAR(of.weights, large ? 4 * all : 4 * (all / 8 + root + 2 * in_layer), 1);
 		CHECK_NEAR(of.gradients, 4 * (all / 8 + (large ? words * HIDDEN : root + in_layer)), 1);
 	}
-	/* of other networks each operator is a unit: 64 and 200 numbers follow each other */
+	/* of other networks each operator is a unit, with the norm behind it: 64 + 16 and 200 numbers follow each other */
 	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0},{'id':1,'op':'Gemm','inputs':[0],'shape':[1,8],'batch_dim':0,'weights':[[8,8]]},"
-		 "{'id':2,'op':'Relu','inputs':[1],'shape':[1,8],'batch_dim':0},{'id':3,'op':'Gemm','inputs':[2],'shape':[1,25],'batch_dim':0,'weights':[[25,8]]},"
+		 "{'id':2,'op':'BatchNormalization','inputs':[1],'shape':[1,8],'batch_dim':0,'weights':[[8],[8]]},{'id':3,'op':'Gemm','inputs':[2],'shape':[1,25],'batch_dim':0,'weights':[[25,8]]},"
 		 "{'id':4,'op':'Gemm','inputs':[3],'shape':[1,1],'batch_dim':0,'weights':[[1,25]]}");
 	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
-	CHECK(plan.root_weights == 0 && plan.unit_weights == 4 * 200 && plan.pair_weights == 4 * 264);
+	CHECK(plan.root_weights == 0 && plan.unit_weights == 4 * 200 && plan.pair_weights == 4 * 280);
 }
 
 /* The more is divided, the less a GPU needs, at every batch. */

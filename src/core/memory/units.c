@@ -23,21 +23,25 @@ parameters_of(const pm_node *n)
 	return count;
 }
 
+/* A norm belongs to the unit of the operator before it. */
 static void
 units_of_operators(const pm_graph *g, pm_memory_units *u)
 {
 	double		before = 0;
+	double		now = 0;
 
-	*u = (pm_memory_units) {0};
 	for (int i = 0; i < g->n_nodes; i++)
 	{
 		double		count = parameters_of(&g->nodes[i]);
 
-		if (count == 0)
-			continue;
-		u->unit = fmax(u->unit, count);
-		u->pair = fmax(u->pair, before + count);
-		before = count;
+		if (count > 0 && pm_op_class(g->nodes[i].op) != PM_CLASS_NORM)
+		{
+			before = now;
+			now = 0;
+		}
+		now += count;
+		u->unit = fmax(u->unit, now);
+		u->pair = fmax(u->pair, before + now);
 	}
 }
 
@@ -80,6 +84,7 @@ pm_memory_units_of(const pm_graph *g, pm_memory_units *u)
 	}
 	if (layers == 0)
 	{
+		*u = (pm_memory_units) {0};
 		units_of_operators(g, u);
 		return;
 	}
