@@ -203,7 +203,7 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 
 /* ---------- convolutions ---------- */
 
-/* Bytes that the kernel of a convolution, of a dense one on a GPU, reads and writes, as a line; zero for other operators. */
+/* Bytes of data and result of a convolution, as a line; zero for other operators, and on a GPU for grouped convolutions. */
 static line
 conv_bytes(const pm_graph *g, const pm_node *n, double element, bool on_cpu)
 {

@@ -49,7 +49,7 @@ typedef struct pm_memory_plan
 	bool		on_cpu;
 	bool		checkpoints;	/* segments are run again: that was asked for, and takes less memory at a batch of 256 */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
-	double		conv_fixed,		/* the largest convolution: what its kernel reads and writes */
+	double		conv_fixed,		/* data and result of the largest convolution, on a GPU of those without groups */
 				conv_per;
 } pm_memory_plan;
 
@@ -61,6 +61,6 @@ double		pm_memory_live(const pm_memory_plan *plan, int64_t batch);	/* that tenso
 double		pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch);	/* at the peak before the update */
 bool		pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch);	/* whether they take less at this batch */
 double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator, on a CPU malloc, holds; >= live */
-double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);
+double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);	/* data and result of the largest convolution */
 
 #endif
