@@ -269,7 +269,7 @@ fill_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_answer *a, const p
 {
 	pm_job_step step = {
 		.step_ms = a->step_ms, .low_ms = a->low_ms, .high_ms = a->high_ms,
-		.samples = pm_samples_of(q), .batch_samples = (double) q->batch * q->parallel.world_size
+		.batch_samples = (double) q->batch * q->parallel.world_size
 	};
 	pm_job_time t;
 	job_extras	x;

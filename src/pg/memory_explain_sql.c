@@ -51,7 +51,7 @@ simulate(FunctionCallInfo fcinfo, asked_step *a)
 	if (!pm_memory_ask(&words, checkpointing, &a->m, &p))
 		pm_problem_raise(&p);
 	a->graph = pm_graph_whole(a->m.graph);
-	a->m.options.checkpointing = a->m.plan->checkpoints;
+	a->m.options.checkpointing = pm_memory_checkpoints_at(a->m.plan, a->m.question.batch);
 	if (pm_step_simulate(a->graph, &a->m.options, pm_workspace(), &a->step, &st) != PM_OK)
 		pm_raise(&st);
 	return true;

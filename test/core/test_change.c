@@ -149,7 +149,7 @@ static void
 test_shape(void)
 {
 	const pm_step_shape before = {
-		.n = 2, .step_ms = 100, .forward_ms = 30, .backward_ms = 60, .update_ms = 10, .head_ms = 8, .undivided_ms = 4, .bucket_ms = {20, 40}
+		.n = 2, .step_ms = 100, .forward_ms = 30, .backward_ms = 60, .update_ms = 10, .head_ms = 8, .undivided_ms = 4, .again_ms = 20, .bucket_ms = {20, 40}
 	};
 
 	for (int c = 0; c < PM_N_CHANGES; c++)
@@ -166,8 +166,17 @@ test_shape(void)
 				CHECK_NEAR(s.backward_ms, 60, 1e-9);
 			if (c == PM_CHANGE_FLASH_ATTENTION && ms >= 10)
 				CHECK_EQ(s.update_ms, 10);
+			/* what is computed again is of the layers, 82 ms before: the head has 8 of both passes */
+			if (c == PM_CHANGE_FLASH_ATTENTION && ms >= 20)
+				CHECK_NEAR(s.again_ms, 20 * (ms - 18) / 82.0, 1e-9);
+			if (c == PM_CHANGE_FUSED_OPTIMIZER && ms >= 90)
+				CHECK_EQ(s.again_ms, 20);
+			CHECK(s.again_ms >= 0);
 			if (c == PM_CHANGE_FIGURES)
+			{
 				CHECK_NEAR(s.head_ms / s.update_ms, 0.8, 1e-9);
+				CHECK_NEAR(s.again_ms / s.update_ms, 2, 1e-9);
+			}
 		}
 }
 

@@ -10,7 +10,7 @@ static void
 test_total(void)
 {
 	pm_job		job = {.steps = 1000,.warmup_s = 60,.checkpoint_every = 300,.checkpoint_s = 5,.eval_every = 500,.eval_samples = 1000};
-	pm_job_step step = {.step_ms = 200,.low_ms = 150,.high_ms = 300,.forward_ms = 50,.samples = 64,.batch_samples = 64};
+	pm_job_step step = {.step_ms = 200,.low_ms = 150,.high_ms = 300,.forward_ms = 50,.batch_samples = 64};
 	pm_job_time t;
 
 	pm_job_total(&job, &step, &t);

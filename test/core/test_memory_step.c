@@ -338,6 +338,57 @@ test_random(void)
 	CHECK_EQ(left, 0);
 }
 
+/* Checkpoints never take more than none, however small the batch. */
+static void
+test_checkpoints_take_less(void)
+{
+	pm_rng		r;
+
+	pm_rng_seed(&r, 3);
+	for (int round = 0; round < 120; round++)
+	{
+		if (round % 10 == 0)
+			load_transformer(1 + round / 10);
+		else
+			load_random(&r);
+		for (int i = 0; i < 8; i++)
+		{
+			pm_step_options o = {
+				.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_SGD_MOMENTUM, .gradients_stay = (i & 2) != 0,
+				.fused_attention = (i & 2) == 0, .on_cpu = (i & 4) != 0
+			};
+			pm_memory_plan none;
+			pm_memory_plan checkpoints;
+			pm_status	st;
+
+			CHECK(pm_memory_plan_make(&graph, &o, &arena, &none, &st) == PM_OK);
+			o.checkpointing = true;
+			CHECK(pm_memory_plan_make(&graph, &o, &arena, &checkpoints, &st) == PM_OK);
+			for (int64_t batch = 1; batch < 100000; batch *= 2)
+			{
+				CHECK(pm_memory_live(&checkpoints, batch) <= pm_memory_live(&none, batch) * (1 + 1e-12));
+				CHECK(pm_memory_reserved(&checkpoints, batch) <= pm_memory_reserved(&none, batch) * (1 + 1e-12));
+			}
+		}
+	}
+}
+
+/* PyTorch 2 updates all parameters at once on a GPU (foreach), one after the other on a CPU. */
+static void
+test_scratch_of_update(void)
+{
+	pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
+	pm_memory_plan plan;
+	pm_status	st;
+
+	load_transformer(2);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	CHECK_EQ(plan.scratch, plan.weights);
+	o.on_cpu = true;
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	CHECK_EQ(plan.scratch, plan.largest_weights);
+}
+
 /* ---------- estimates ---------- */
 
 static void
@@ -450,6 +501,8 @@ main(void)
 	test_allocator();
 	test_extremes();
 	test_random();
+	test_checkpoints_take_less();
+	test_scratch_of_update();
 	test_estimates();
 	test_useless_checkpoints();
 	test_words();

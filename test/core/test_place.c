@@ -66,6 +66,29 @@ test_together(void)
 	CHECK_NEAR(pair[0].slowdown, 1.3, 1e-12);
 }
 
+/* A job whose load is not known shares with no other, on whichever side it is. */
+static void
+test_together_unknown(void)
+{
+	const pm_machine node = {0, 1};
+	pm_queue_job j[2] = {waiting(1, 0), waiting(1, 0)};
+	const int32_t order[2] = {0, 1};
+	const pm_device_need known = {0.3, 1000, 16000};
+
+	for (int unknown = 0; unknown < 2; unknown++)
+	{
+		pm_device_need need[2] = {known, known};
+		pm_placement p;
+		pm_pair		pair[2];
+		pm_status	st = {PM_OK};
+
+		need[unknown].busy = NAN;
+		CHECK_EQ(pm_place(j, 2, order, &node, 1, &p, &arena, &st), PM_OK);
+		CHECK_EQ(pm_place_together(j, 2, order, need, 1.5, &p, pair, &arena, &st), PM_OK);
+		CHECK(p.n == 1 && pair[0].with == -1 && pair[1].with == -1);
+	}
+}
+
 /* Nothing is given twice, each job has all of its devices or none, and no more machines than the largest rooms need. */
 static void
 test_any(void)
@@ -154,6 +177,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_by_hand();
 	test_together();
+	test_together_unknown();
 	test_any();
 	test_stop();
 	pm_arena_release(&arena);

@@ -387,6 +387,49 @@ test_forms(void)
 	CHECK_HAS(draw(&p), "no data");
 }
 
+/* The number behind `part` in s, at or after `mark`. */
+static double
+number_behind(const char *s, const char *mark, const char *part)
+{
+	const char *at = strstr(s, mark);
+
+	at = at != NULL ? strstr(at, part) : NULL;
+	return at != NULL ? strtod(at + strlen(part), NULL) : NAN;
+}
+
+/* A bar begins where the one before it in the row ends, whatever its interval is. */
+static void
+test_stacked_whiskers(void)
+{
+	pm_mark		m[] = {{"a", "one", 4, NAN, 3, 5}, {"b", "one", 4, NAN, NAN, NAN}};
+	pm_plot		p = plot_of(PM_PLOT_BARS, m, 2);
+	const char *svg = draw(&p);
+
+	CHECK_NEAR(number_behind(svg, "<rect class=\"f1\"", "width=\""), number_behind(svg, "<rect class=\"f0\"", "width=\""), 0.2);
+}
+
+/* Spans over time say the minute at which they begin and end. */
+static void
+test_span_times(void)
+{
+	pm_mark		m[] = {{NULL, "one", 1772442600, 1772449800, NAN, NAN}};	/* 2026-03-02, 09:10 to 11:10 */
+	pm_plot		p = plot_of(PM_PLOT_SPANS, m, 1);
+
+	p.x_scale = PM_SCALE_TIME;
+	CHECK_HAS(draw(&p), "<title>one: 09:10 to 11:10</title>");
+}
+
+/* A line across that is beyond all points is still within the frame, which begins 8 pixels below the top. */
+static void
+test_far_reference(void)
+{
+	pm_mark		m[] = {{NULL, NULL, 1, 2, NAN, NAN}, {NULL, NULL, 2, 3, NAN, NAN}};
+	pm_plot		p = plot_of(PM_PLOT_POINTS, m, 2);
+
+	p.reference = 100;
+	CHECK(number_behind(draw(&p), "class=\"r\"", ".0 ") >= 8);
+}
+
 static void
 test_data(void)
 {
@@ -526,6 +569,9 @@ main(void)
 	test_ticks();
 	test_numbers();
 	test_forms();
+	test_stacked_whiskers();
+	test_span_times();
+	test_far_reference();
 	test_data();
 	test_anything();
 	test_edges();

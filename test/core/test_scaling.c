@@ -470,6 +470,30 @@ test_groups_share_adapters(void)
 	}
 }
 
+/* On more machines than the GPUs need, groups that would be within one send over the network. */
+static void
+test_divided_spread_out(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1};
+	double		sum4 = pm_collective_us(PM_ALL_REDUCE, 1e6, 4, 2, &f) / 1000;
+	double		one_machine = divided(p, &f).step_ms;
+	double		gradients;
+
+	p.nodes = 1;
+	CHECK_EQ(divided(p, &f).step_ms, one_machine);
+	/* two GPUs on each: a layer is on two machines, as are the copies of a quarter of it, for which a second group competes */
+	p.nodes = 4;
+	f.inter_factor = 0.5;
+	gradients = pm_collective_us(PM_ALL_REDUCE, 25e6, 2, 2, &f) / 1000;
+	f.inter_factor = 1;
+	CHECK_NEAR(divided(p, &f).step_ms, 120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 2, 1e-6);
+	CHECK(divided(p, &f).step_ms > one_machine);
+	/* a machine for each GPU: stages hand over by the network */
+	p = (pm_parallel) {.world_size = 2,.nodes = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 1};
+	CHECK_NEAR(divided(p, &f).step_ms, 5 * (60 + 2 * pm_collective_us(PM_SEND_RECV, 1e6, 2, 2, &f) / 1000) + 4, 1e-6);
+}
+
 /* Of two layers: norms, and what is added to what a layer hands on, are not divided; behind the last norm is the head. */
 static void
 test_undivided(void)
@@ -627,6 +651,7 @@ main(void)
 	test_refused();
 	test_divided();
 	test_groups_share_adapters();
+	test_divided_spread_out();
 	test_undivided();
 	test_divided_refused();
 	test_overlap();

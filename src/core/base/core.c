@@ -352,7 +352,6 @@ pm_arena_memory(double requested)
 	return filled + (filled < BLOCK_MAX ? filled : BLOCK_MAX);
 }
 
-/* A copy of len bytes of s with a NUL behind it, or NULL. */
 char *
 pm_strdup(pm_arena *a, const char *s, size_t len)
 {

@@ -69,8 +69,9 @@ void		pm_detail(pm_status *st, const char *fmt,...) PM_PRINTF(2, 3);
 void		pm_hint(pm_status *st, const char *fmt,...) PM_PRINTF(2, 3);
 
 /*
- * Arena: bump allocation in blocks obtained from `get`.  All memory is zeroed
- * and aligned to 64 bytes.  Not thread-safe: allocate before threads start.
+ * Arena: bump allocation in blocks obtained from `get`.  Memory is zeroed and
+ * aligned to 64 bytes, unless a function says otherwise.  Not thread-safe: allocate
+ * before threads start.
  */
 typedef void *(*pm_block_get) (void *ctx, size_t size); /* NULL when out of memory */
 typedef void (*pm_block_put) (void *ctx, void *block);	/* may be NULL */
@@ -94,10 +95,12 @@ typedef struct pm_arena
 	bool		thrifty;		/* small blocks, so that little is left over in them: for what is kept for long */
 } pm_arena;
 
+/* An arena that obtains at most limit bytes, 0: any number; nothing is obtained yet. */
 void		pm_arena_init(pm_arena *a, pm_block_get get, pm_block_put put, void *ctx, size_t limit);
 void		pm_arena_init_malloc(pm_arena *a);	/* for tests and tools */
 /* An arena for passing use, from the same source and with what is left of the limit of a. */
 void		pm_arena_init_within(pm_arena *part, const pm_arena *a);
+/* Give all blocks back; the arena can be used again. */
 void		pm_arena_release(pm_arena *a);
 /*
  * The same, but up to `keep` bytes that were in use stay with the arena as one
@@ -111,6 +114,7 @@ void	   *pm_alloc(pm_arena *a, size_t count, size_t size);
 void	   *pm_alloc_unset(pm_arena *a, size_t count, size_t size);
 /* Zeroed, but aligned to 8 bytes only and side by side: for many small pieces. */
 void	   *pm_alloc_packed(pm_arena *a, size_t count, size_t size);
+/* A copy of s[len] with a zero byte behind it, or NULL. */
 char	   *pm_strdup(pm_arena *a, const char *s, size_t len);
 
 /* For "%.*s": bytes of s, at most PM_SHOWN of them, that end with a whole character (UTF-8). */

@@ -26,7 +26,7 @@ double		pm_errors_rmse(const pm_errors *e);
 
 /* Ascending. */
 void		pm_sort(double *v, int n);
-/* The q-th part of the way through sorted[n], n >= 1, interpolated linearly as percentile_cont does. */
+/* The quantile q, 0 to 1, of sorted[n], n >= 1, interpolated linearly as percentile_cont does. */
 double		pm_percentile(const double *sorted, int n, double q);
 
 typedef struct pm_metrics

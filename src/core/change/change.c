@@ -165,10 +165,18 @@ pm_change_step(pm_change change, const pm_change_of *of, const pm_gpu *other, pm
 	}
 }
 
-/* Passes, and with them what is counted of them, take `factor` of their time. */
+/*
+ * Passes, and with them what is counted of them, take `factor` of their time; head_ms: of it, the head.  What is
+ * computed again is of the layers, which have the rest.
+ */
 static void
-stretch_passes(pm_step_shape *s, double factor)
+stretch_passes(pm_step_shape *s, double factor, double head_ms)
 {
+	double		passes_ms = s->forward_ms + s->backward_ms;
+
+	if (passes_ms > s->head_ms)
+		s->again_ms *= fmax(0, factor * passes_ms - head_ms) / (passes_ms - s->head_ms);
+	s->head_ms = head_ms;
 	s->forward_ms *= factor;
 	s->backward_ms *= factor;
 	for (int k = 0; k < s->n; k++)
@@ -185,8 +193,6 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 	{
 		s->update_ms *= factor;
 		s->states_ms *= factor;
-		s->head_ms *= factor;
-		s->again_ms *= factor;
 		s->undivided_ms *= factor;
 	}
 	else if (change == PM_CHANGE_FUSED_OPTIMIZER)
@@ -196,6 +202,6 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 		s->update_ms = fmin(s->update_ms, step_ms);
 	s->states_ms = fmin(s->states_ms, s->update_ms);
 	if (passes_ms > 0)
-		stretch_passes(s, (step_ms - s->update_ms) / passes_ms);
+		stretch_passes(s, (step_ms - s->update_ms) / passes_ms, s->head_ms * (change == PM_CHANGE_FIGURES ? factor : 1));
 	s->step_ms = step_ms;
 }

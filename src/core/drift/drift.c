@@ -262,7 +262,7 @@ play_network(bettor *b, const double *rank, int row, int n_before, pm_arena *a, 
 	return PM_OK;
 }
 
-/* All money of bets from..to, which began with 1 in all; no more than DBL_MAX. */
+/* All money of bets from..to, of the 1 that all bets began with; each is worth at most e^700, so that the sum is finite. */
 static double
 money(const bettor *b, int from, int to)
 {
@@ -270,7 +270,7 @@ money(const bettor *b, int from, int to)
 
 	for (int bet = from; bet < to; bet++)
 		sum += exp(fmin(b->log_money[bet], 700)) * bets[bet % N_POWERS].part * sort_part[1 + bet / N_POWERS];
-	return fmin(sum, DBL_MAX);
+	return sum;
 }
 
 static pm_drift_sort

@@ -39,7 +39,7 @@ typedef struct pm_drift
 {
 	int			n_networks;
 	double		e_now;			/* what the bettor has after the last network; 1 of no rows */
-	double		e_max;			/* the most he had: at least 1; DBL_MAX when it is larger */
+	double		e_max;			/* the most he had: at least 1, at most about 1e304 */
 	pm_drift_sort sort;
 } pm_drift;
 

@@ -46,13 +46,13 @@ typedef struct pm_curve
 } pm_curve;
 
 /*
- * The curve with the smallest error on batches that are left out of runs[n] in
- * turn (ascending batches; those with reached = 0 are not used).  It is constant
- * if fewer than three batches have reached the target, or if no other curve is
- * clearly better.  phi: the noise scale that trainings reported (batch * variance
- * / square of the gradient), or NaN; if it is known, fewer than three batches
- * give the noise curve with critical = phi.  PM_ERR_DATA if no run has reached
- * the target.
+ * Fill *to: the curve with the smallest error on batches that are left out of runs[n]
+ * in turn (ascending batches; those with reached = 0 are not used).  It is constant
+ * if fewer than three batches have reached the target, or if no other curve has at
+ * most 70 % of the constant's error.  phi: the noise scale that trainings reported
+ * (batch * variance / square of the gradient), or NaN; if it is known, fewer than
+ * three batches give the noise curve with critical = phi.  PM_ERR_DATA if no run has
+ * reached the target; PM_ERR_LIMIT if more than PM_MAX_BATCHES batches have.
  */
 pm_code		pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_status *st);
 

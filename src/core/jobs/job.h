@@ -13,8 +13,7 @@ typedef struct pm_job_step
 				low_ms,
 				high_ms;
 	double		forward_ms;		/* forward pass without gradients, of a batch on one GPU, as in an evaluation */
-	double		samples;		/* of a step, all GPUs together */
-	double		batch_samples;	/* of a forward pass, likewise */
+	double		batch_samples;	/* of a forward pass, all GPUs together */
 } pm_job_step;
 
 /* The rest of a training. */
@@ -38,7 +37,7 @@ typedef struct pm_job_time
 
 #define PM_JOB_MAX 1e15			/* of every count and time */
 
-/* PM_ERR_OPTION names the first number that is not between 0 and PM_JOB_MAX, or no step. */
+/* PM_ERR_OPTION names the first number that is not between 0 and PM_JOB_MAX; steps must be 1 or more. */
 pm_code		pm_job_check(const pm_job *job, pm_status *st);
 
 /*

@@ -2,7 +2,7 @@
  * allocator.h - PyTorch's caching allocator of device memory.
  *
  * Source: c10/cuda/CUDACachingAllocator.cpp with its default settings. Sizes
- * are rounded to 512 bytes; up to 1 MiB comes from segments of 2 MiB, up to
+ * are rounded to 512 bytes; up to 1 MiB comes from segments of 2 MiB, less than
  * 10 MiB from segments of 20 MiB, more from a segment of its own, a multiple of
  * 2 MiB.  The free block that fits best is taken and split when enough is
  * left; neighbours that are free are merged; segments stay reserved.
@@ -19,9 +19,10 @@
 #include "memory/step.h"
 
 /*
- * Replay the events of a step before its update at n batches, but for states of
- * the optimizer.  reserved[n]: bytes of all segments then, which is their peak.
- * PM_ERR_MEMORY, PM_CANCELLED.
+ * Replay the events of a step before its update at batches[n], without the states
+ * of the optimizer.  Fills reserved[n]: bytes of all segments, none of which is
+ * given back.  PM_ERR_MEMORY (also for more tensors than there are block numbers),
+ * PM_CANCELLED.
  */
 pm_code		pm_allocator_replay(const pm_step *s, const double *batches, int n, pm_arena *a, double *reserved, pm_status *st);
 

@@ -6,7 +6,7 @@
 
 #include "memory/step.h"
 
-/* Bytes of a tensor at a batch. */
+/* Bytes of a tensor at a batch >= 1. */
 double		pm_tensor_bytes(const pm_tensor *t, int64_t batch);
 
 /* The event after which tensors hold most, at a batch. */
@@ -17,15 +17,15 @@ void		pm_memory_held_after(const pm_step *s, int event, bool *held);
 
 typedef struct pm_memory_point
 {
-	int			event;			/* the one in its stretch after which most is held */
+	int			event;			/* after which most is held in the stretch */
 	pm_step_phase phase;
 	int			node;			/* that runs, -1: none */
-	double		bytes;
+	double		bytes;			/* of all tensors then */
 } pm_memory_point;
 
 /*
- * The events in at most n stretches of the same length, of each the highest
- * point; returns how many. points[n].
+ * The highest point of each of at most n stretches, which have the same number of
+ * events; returns how many stretches there are. points[n], n >= 1.
  */
 int			pm_memory_timeline(const pm_step *s, int64_t batch, int n, pm_memory_point *points);
 

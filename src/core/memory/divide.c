@@ -11,33 +11,53 @@
 typedef struct parts
 {
 	double		weights;
-	double		gradients;
 	double		optimizer;
+	double		all;			/* gradients of the share of the model that the GPU has */
+	double		sharers;		/* GPUs that keep a part of each gradient */
+	double		gathered;		/* gradients that are whole until they are summed, at the most */
+	double		buckets;		/* copies of gradients */
 } parts;
+
+/* Bytes of gradients where those of `there` bytes of weights have been computed. */
+static double
+gradients_at(const parts *p, double there)
+{
+	return there / p->sharers + fmin(there, p->gathered) + p->buckets;
+}
+
+/* Weights are divided, too: those of some units are whole. */
+static void
+divide_weights(const pm_memory_plan *plan, const pm_memory_division *by, parts *p)
+{
+	parts		two = *p;
+	double		whole = (plan->root_weights + plan->pair_weights) / by->tp;
+
+	p->weights = fmin(two.weights, two.weights / by->replicas + whole);
+	p->gathered = (plan->root_weights + plan->unit_weights) / by->tp;
+	/* few large units, or a large root: nobody divides the weights to need more */
+	if (p->weights + gradients_at(p, p->all) > two.weights + gradients_at(&two, two.all))
+		*p = two;
+}
 
 static parts
 divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 {
 	double		gpus = (double) by->tp * by->pp;
-	double		replicas = by->replicas;
-	parts		p = {plan->weights / gpus, plan->gradients / gpus, plan->optimizer / gpus};
-	double		layer = plan->largest_weights / by->tp;
-	double		block = 3 * layer;
-	double		whole = p.gradients;
+	parts		p = {.weights = plan->weights / gpus, .optimizer = plan->optimizer / gpus, .all = plan->gradients / gpus, .sharers = 1};
 
-	if (replicas <= 1)
+	if (by->replicas <= 1)
 		return p;
 	if (by->zero >= 1)
-		p.optimizer /= replicas;
+		p.optimizer /= by->replicas;
 	if (by->zero <= 1)
-		p.gradients += whole;	/* buckets */
-	else if (by->zero == 2)
-		p.gradients = whole / replicas + fmin(whole, fmax(2 * by->bucket_mb * MB, layer));
-	else
 	{
-		p.gradients = whole / replicas + fmin(whole, block);
-		p.weights = p.weights / replicas + fmin(p.weights, 2 * block);
+		p.buckets = p.all;
+		return p;
 	}
+	p.sharers = by->replicas;
+	p.gathered = fmax(2 * by->bucket_mb * MB, plan->largest_weights / by->tp);
+	if (by->zero == 3)
+		divide_weights(plan, by, &p);
 	return p;
 }
 
@@ -51,58 +71,65 @@ in_flight(const pm_memory_division *by)
 	return fmin((double) by->micro_batches / by->pp, most);
 }
 
-/* Of `per` bytes a sample: only what is kept waits for other micro-batches. */
+/* Of `per` bytes a sample, of which kept_per wait for the backward pass: only these are of other micro-batches, too. */
 static double
-divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, double per)
+divide_activations(const pm_memory_division *by, double kept_per, bool recompute, double per)
 {
-	double		kept = fmin(per, plan->kept_per);
+	double		kept = fmin(per, kept_per);
 	double		share = (10 + 24.0 / by->tp) / 34;
 
-	return kept * in_flight(by) * (by->recompute ? 1 : share) + (per - kept) * share;
+	return kept * in_flight(by) * (recompute ? 1 : share) + (per - kept) * share;
 }
 
-/* A line of one GPU. more: bytes of the parts beyond an equal share of the model. Gradients on their way, of one operator, stay whole. */
+/* A line of one GPU, but for its bytes a sample. Gradients on their way, of one operator, stay whole. */
 static pm_memory_line
-divide_line(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, double more, const pm_memory_line *l)
+divide_fixed(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const pm_memory_line *l)
 {
 	double		gpus = (double) by->tp * by->pp;
-	double		earlier = by->pp > 1 && by->micro_batches > 1 ? fmax(0, plan->gradients - l->gradients) : 0;
 	double		on_way = fmax(0, l->gradients - plan->gradients);
-	pm_memory_line of = {.per = divide_activations(plan, by, l->per)};
+	/* of micro-batches before, all are there */
+	double		there = by->pp > 1 && by->micro_batches > 1 ? plan->gradients : l->gradients - on_way;
+	double		others = l->fixed - l->gradients - plan->weights - plan->optimizer;
+	pm_memory_line of = {.gradients = gradients_at(p, there / gpus) + on_way};
 
-	of.gradients = (l->gradients - on_way + earlier) / gpus + on_way;
-	/* gradients may not be there at the peak */
-	of.fixed = fmax((l->fixed - on_way + earlier) / gpus + more + on_way, p->weights + p->optimizer);
+	of.fixed = p->weights + p->optimizer + others / gpus + of.gradients;
 	return of;
+}
+
+static void
+divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, double kept_per, bool recompute, pm_memory_line *lines, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		double		per = divide_activations(by, kept_per, recompute, lines[i].per);
+
+		lines[i] = divide_fixed(plan, by, p, &lines[i]);
+		lines[i].per = per;
+	}
 }
 
 /* Scratch memory is for one parameter, which counts as whole, or for all that the GPU has. */
 static void
-divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, double more, pm_memory_plan *of)
+divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	double		gpus = (double) by->tp * by->pp;
-	pm_memory_line without = plan->update;
-
-	without.fixed -= plan->scratch;
-	of->scratch = fmin(plan->scratch, plan->weights / gpus);
-	of->update = divide_line(plan, by, p, more, &without);
+	of->scratch = fmin(plan->scratch, plan->weights / ((double) by->tp * by->pp));
+	of->update.fixed -= plan->scratch;
+	divide_lines(plan, by, p, plan->kept_per, by->recompute, &of->update, 1);
 	of->update.fixed += of->scratch;
 }
 
 void
 pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of)
 {
-	double		gpus = (double) by->tp * by->pp;
 	parts		p = divide_parts(plan, by);
-	double		more = p.weights + p.gradients + p.optimizer - (plan->weights + plan->gradients + plan->optimizer) / gpus;
 
 	*of = *plan;
 	of->weights = p.weights;
-	of->gradients = p.gradients;
+	of->gradients = gradients_at(&p, p.all);
 	of->optimizer = p.optimizer;
-	for (int i = 0; i < of->n_lines; i++)
-		of->lines[i] = divide_line(plan, by, &p, more, &plan->lines[i]);
-	divide_update(plan, by, &p, more, of);
+	divide_lines(plan, by, &p, plan->kept_per, by->recompute, of->lines, of->n_lines);
+	divide_lines(plan, by, &p, plan->plain_kept_per, false, of->plain, of->n_plain);
+	divide_update(plan, by, &p, of);
 	/* what the allocator holds beyond tensors is that of the layers that are there */
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
 	{

@@ -19,14 +19,15 @@ typedef struct pm_memory_division
 } pm_memory_division;
 
 /*
- * *of for the GPU of the division that holds most.  DDP copies gradients into
- * its buckets (gradient_as_bucket_view false), which counts as gradients; with
- * zero 2 there are two buckets, or one that holds the largest operator; with
- * zero 3 the weights of two blocks and the gradients of one are whole, a block
- * being taken for three times its largest operator.  Of the
- * activations a GPU of a tensor-parallel group has (10 + 24 / tp) / 34
- * (Korthikanti et al., arXiv 2205.05198: without sequence parallelism).
- * Checkpoints are not divided.
+ * Fill *of: the plan of the GPU that holds most.  DDP copies gradients into
+ * its buckets (gradient_as_bucket_view false), and the copies count as gradients.
+ * With zero 2, gradients are whole until they are summed: two buckets, or one that
+ * holds the largest operator.  With zero 3, as FSDP does it, the root unit
+ * (units.h) is whole all along, as are the weights of two more units and the
+ * gradients of one; where that takes more than zero 2, the weights are not divided
+ * (SHARD_GRAD_OP), so that zero 3 never needs more.  Of the activations a GPU of a
+ * tensor-parallel group has (10 + 24 / tp) / 34 (Korthikanti et al., arXiv
+ * 2205.05198: without sequence parallelism).  Checkpoints are not divided.
  *
  * The first GPU of a pipeline keeps its share of the layers, 1 / pp, for each
  * micro-batch on its way: at most pp of them, as 1F1B lets them in (Narayanan et

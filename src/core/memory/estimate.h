@@ -45,17 +45,17 @@ typedef struct pm_memory_estimate
 	double		gradients_mb;
 	double		optimizer_mb;
 	double		activations_mb; /* the rest: activations, their gradients, cached segments */
-	double		workspace_mb;
+	double		workspace_mb;	/* scratch memory of convolutions */
 	double		context_mb;
-	double		need_mb;		/* least memory with which the step runs: without cached segments */
+	double		need_mb;		/* least memory with which the step runs, context included: half of the cached segments can be given back */
 	double		p_fits;			/* NaN: the device's memory is not known */
 } pm_memory_estimate;
 
-/* level in (0, 1). Every member but the shares grows with the batch; p_fits falls. */
+/* At the batch of q. level in (0, 1), of the interval. The larger the batch, the larger the memory, and the smaller p_fits. */
 void		pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double level,
 								  pm_memory_estimate *e);
 
-/* The largest batch, up to `most`, whose p_fits is p or more; 0: not even 1. */
+/* The largest batch, up to `most`, whose p_fits is p or more; 0: not even 1, or the memory of the device is not known. */
 int64_t		pm_memory_max_batch(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double p, int64_t most);
 
 /* Why an estimate is less certain than others, "" when it is not; ASCII, at most size bytes. */

@@ -2,7 +2,7 @@
  * keeps.h - the tensors that the backward pass needs from an operator, and the
  * flow of its gradient: PyTorch's rules, operator by operator.
  *
- * Source: derivatives.yaml of PyTorch 1.10 to 2.x. test/core/test_memory_step.c
+ * Source: derivatives.yaml of PyTorch 1.10 to 2.x. test/core/check_saved.c
  * compares the sums with those that PyTorch 1.13 reports.
  */
 #ifndef PM_KEEPS_H
@@ -17,7 +17,7 @@ typedef enum pm_keep
 	PM_KEEP_OUTPUT = 2,
 	PM_KEEP_FACTORS = 4,		/* each operand of a product whose partner needs a gradient */
 	PM_KEEP_INDEX = 8,			/* 8 bytes an element of the output */
-	PM_KEEP_MASK = 16,			/* 1 byte an element of the output; on a CPU an element of the type of the input */
+	PM_KEEP_MASK = 16,			/* 1 byte an element of the output; of dropout on a CPU, an element of its type */
 	PM_KEEP_STATISTICS = 32,	/* mean and inverse deviation, 4 bytes each: a channel's or a row's */
 	PM_KEEP_ALL = 64,			/* every input */
 	PM_KEEP_SHAPE = 256,		/* the first input for its shape alone: PyTorch 1 kept all of it */
@@ -41,7 +41,7 @@ typedef struct pm_keeps
 
 /*
  * The rules of all operators, by pm_node.op; rows[pm_op_count()].  An operator
- * that the table does not have keeps its inputs, which is never too little.
+ * that the table does not have keeps its inputs; one that lets no gradient pass, nothing.
  */
 void		pm_keeps_of_all(pm_keeps *rows);
 

@@ -17,6 +17,7 @@
 #include "graph/op_operands.h"
 #include "memory/allocator.h"
 #include "memory/step_build.h"
+#include "memory/units.h"
 #include "memory/walk.h"
 
 /* At the last, weights and the rounding of segments count for little: it says what a sample takes in huge batches. */
@@ -110,18 +111,28 @@ line_at(const line *l, int64_t batch)
 	return l->fixed + l->per * (double) batch;
 }
 
-double
-pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch)
+static double
+highest_at(const line *lines, int n, int64_t batch)
 {
 	double		most = 0;
 
-	for (int i = 0; i < plan->n_lines; i++)
-	{
-		double		v = line_at(&plan->lines[i], batch);
-
-		most = v > most ? v : most;
-	}
+	for (int i = 0; i < n; i++)
+		most = fmax(most, line_at(&lines[i], batch));
 	return most;
+}
+
+bool
+pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch)
+{
+	return plan->checkpoints && highest_at(plan->lines, plan->n_lines, batch) <= highest_at(plan->plain, plan->n_plain, batch);
+}
+
+double
+pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch)
+{
+	double		most = highest_at(plan->lines, plan->n_lines, batch);
+
+	return plan->n_plain > 0 ? fmin(most, highest_at(plan->plain, plan->n_plain, batch)) : most;
 }
 
 double
@@ -192,7 +203,7 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 
 /* ---------- convolutions ---------- */
 
-/* Bytes that the kernel of a convolution, of a dense one on a GPU, reads and writes, as a line; zero for other operators. */
+/* Bytes of data and result of a convolution, as a line; zero for other operators, and on a GPU for grouped convolutions. */
 static line
 conv_bytes(const pm_graph *g, const pm_node *n, double element, bool on_cpu)
 {
@@ -240,6 +251,7 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 	double	   *of[] = {&plan->weights, &plan->gradients, &plan->optimizer};
 	double		size = o->dtype == PM_BF16 || o->dtype == PM_FP16 ? 2 : 4;
 	double		params = g->declared_params < g->params ? g->declared_params : g->params;
+	pm_memory_units units;
 
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
 		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
@@ -252,6 +264,10 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 			count += pm_shape_count(&g->nodes[i].weights[k]);
 		plan->largest_weights = count * size > plan->largest_weights ? count * size : plan->largest_weights;
 	}
+	pm_memory_units_of(g, &units);
+	plan->root_weights = units.root * size;
+	plan->unit_weights = units.unit * size;
+	plan->pair_weights = units.pair * size;
 }
 
 /* Checkpoints, or without them all that autograd keeps. */
@@ -336,8 +352,9 @@ takes_less(const pm_memory_plan *plan, const pm_memory_plan *than)
 
 /*
  * Checkpoints save nothing where a few operators have most of the activations,
- * and what runs again leaves the allocator with more gaps.  Whoever chooses
- * what takes least memory then leaves them out.
+ * and what runs again leaves the allocator with more gaps.  Nor do they at tiny
+ * batches, where what runs again comes on top of the gradients of the layers
+ * behind.  Whoever chooses what takes least memory then leaves them out.
  */
 pm_code
 pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st)
@@ -355,6 +372,12 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	plan->checkpoints = takes_less(plan, &kept);
 	if (!plan->checkpoints)
 		*plan = kept;
+	else
+	{
+		plan->n_plain = kept.n_lines;
+		memcpy(plan->plain, kept.lines, sizeof(kept.lines));
+		plan->plain_kept_per = kept.kept_per;
+	}
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
 		plan->reserved[i] = fmin(plan->reserved[i], kept.reserved[i]);
 	return PM_OK;

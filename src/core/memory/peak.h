@@ -25,11 +25,17 @@ typedef struct pm_memory_plan
 {
 	uint64_t	structure;		/* of the graph */
 	double		weights;
-	double		gradients;		/* of the weights, at the peak of batch 1 at the least */
+	double		gradients;		/* of all weights; 0 in inference */
 	double		optimizer;
 	double		largest_weights;	/* of one operator */
+	double		root_weights,	/* of units.h */
+				unit_weights,
+				pair_weights;
 	int			n_lines;		/* what tensors hold at most in the passes: the highest of lines over the batch */
 	pm_memory_line lines[PM_MAX_MEMORY_LINES];
+	int			n_plain;		/* the same without checkpoints, which may take less at small batches; 0: there are no checkpoints */
+	pm_memory_line plain[PM_MAX_MEMORY_LINES];
+	double		plain_kept_per;	/* kept_per without checkpoints */
 	pm_memory_line update;		/* what they hold while weights are updated */
 	double		scratch;		/* of it, memory of the update's own */
 	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator in the passes, not on a CPU */
@@ -41,9 +47,9 @@ typedef struct pm_memory_plan
 				walk_per;
 	double		largest_per;	/* the largest of them that follows the batch, a sample */
 	bool		on_cpu;
-	bool		checkpoints;	/* segments are run again: that was asked for, and takes less memory */
+	bool		checkpoints;	/* segments are run again: that was asked for, and takes less memory at a batch of 256 */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
-	double		conv_fixed,		/* the largest convolution: what its kernel reads and writes */
+	double		conv_fixed,		/* data and result of the largest convolution, on a GPU of those without groups */
 				conv_per;
 } pm_memory_plan;
 
@@ -53,7 +59,8 @@ pm_code		pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_are
 /* Bytes at a batch >= 1; each grows with the batch. */
 double		pm_memory_live(const pm_memory_plan *plan, int64_t batch);	/* that tensors hold at the peak */
 double		pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch);	/* at the peak before the update */
+bool		pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch);	/* whether they take less at this batch */
 double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator, on a CPU malloc, holds; >= live */
-double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);
+double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);	/* data and result of the largest convolution */
 
 #endif

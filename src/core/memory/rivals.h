@@ -54,7 +54,7 @@ typedef struct pm_memory_error
 
 /*
  * Errors of every method on n rows, each predicted from the other four fifths
- * of the networks. errors[PM_N_MEMORY_METHODS]. PM_ERR_MEMORY, PM_ERR_DATA.
+ * of the networks. errors[PM_N_MEMORY_METHODS]. PM_ERR_DATA: n is 0; PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_memory_factors *shipped, pm_arena *a,
 							  pm_memory_error *errors, pm_status *st);

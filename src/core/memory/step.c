@@ -219,7 +219,7 @@ leave_autocast(pm_step_build *b)
 		pm_step_drop_list(b, &b->cast[i]);
 }
 
-/* One parameter at a time is updated, with scratch memory of its size; all at once when PyTorch groups them. */
+/* One parameter at a time is updated, with scratch memory of its size; on a GPU PyTorch 2 updates all of Adam's at once (foreach). */
 static void
 update(pm_step_build *b)
 {
@@ -236,7 +236,7 @@ update(pm_step_build *b)
 		}
 	if (b->o->optimizer == PM_OPT_NONE || b->o->fused_update)
 		return;
-	if ((b->o->optimizer == PM_ADAM || b->o->optimizer == PM_ADAMW) && !b->o->gradients_stay)
+	if ((b->o->optimizer == PM_ADAM || b->o->optimizer == PM_ADAMW) && !b->o->gradients_stay && !b->o->on_cpu)
 		largest = b->g->params;
 	pm_step_drop(b, pm_step_new_count(b, PM_MEMORY_WORKSPACE, largest, false, pm_step_param_size(b)));
 }

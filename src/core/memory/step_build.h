@@ -68,7 +68,7 @@ void		pm_step_find_shared(pm_step_build *b);
 /* Whether weight k of a node is a parameter of its own. */
 bool		pm_step_owns(const pm_step_build *b, int node, int k);
 
-/* Bytes of an element of a parameter, and of what autocast runs in half. */
+/* Bytes of an element of a parameter, and of what runs in the narrower type of the step. */
 int			pm_step_param_size(const pm_step_build *b);
 int			pm_step_half_size(const pm_step_build *b);
 /* Bytes of an element that operator n computes in; for what autocast leaves alone, of its output. */
@@ -88,14 +88,15 @@ void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
 bool		pm_step_is_pointwise(const pm_node *n);
 /* Whether a convolution works on copies of its data, kernel and result; false but on a CPU. */
 bool		pm_step_is_blocked(const pm_step_build *b, int node);
-/* Such a copy of the output of a node, of the kernel of a node; none when oneDNN reads it as it is. */
+/* Such a copy of the output of a node, PM_NO_TENSOR where oneDNN reads it as it is; and of the kernel of a node. */
 int32_t		pm_step_block_of(pm_step_build *b, int node);
 int32_t		pm_step_block_of_kernel(pm_step_build *b, int node);
 
 /*
- * Where the graph can be cut in two with one tensor between: cut[i] nodes
- * [.., cut[i]) and [cut[i], ..), ascending, from 0 to n_nodes. Returns how
- * many; *cuts of the arena, NULL when there is no memory.
+ * The segments that are run again with checkpoints: of the cuts of the graph that
+ * a single tensor crosses, those with which the checkpoints and the largest segment
+ * take least.  Returns n, how many segments: number i has nodes [cuts[i], cuts[i + 1]),
+ * and cuts[n] is n_nodes. *cuts is in the arena; NULL when there is no memory.
  */
 int			pm_step_segments(const pm_step_build *b, int32_t **cuts);
 

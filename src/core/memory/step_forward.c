@@ -126,7 +126,9 @@ save_quotient(pm_step_build *b, int i, const int32_t *in)
 		save(b, i, in[0]);
 }
 
-/* Mean and deviation: of a channel over the batch, or of each row that is normalised. */
+/* Mean and deviation: of a channel over the batch, or of each row that is normalised; a graph does not say into how many groups. */
+#define USUAL_GROUPS	32		/* PyTorch's users mostly take these */
+
 static void
 save_statistics(pm_step_build *b, int i)
 {
@@ -141,7 +143,7 @@ save_statistics(pm_step_build *b, int i)
 		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, 2 * width, false, 4));
 		return;
 	}
-	rows = strcmp(op, "GroupNormalization") == 0 ? 32 : count / (width > 0 ? width : 1);
+	rows = strcmp(op, "GroupNormalization") == 0 ? USUAL_GROUPS : count / (width > 0 ? width : 1);
 	pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, 2 * rows, n->batch_dim >= 0, 4));
 }
 

@@ -8,7 +8,7 @@
 
 /*
  * Bytes that outputs, their gradients and those of the weights take at the
- * peak: fixed + per * batch, at a batch of 64 or so.  Each output lives until
+ * event at which a batch of 64 has its peak: fixed + per * batch.  Each output lives until
  * the gradient of its operator is done, whatever the operator needs; a ReLU
  * runs in place; each reader makes a gradient of its own.  element: bytes of
  * an element.  After Gao et al., "Estimating GPU Memory Consumption of Deep

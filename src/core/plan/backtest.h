@@ -51,7 +51,7 @@ int			pm_backtest_draws(int64_t n);
  * all devices of each pool. Moments lie in the last span_s seconds; arrivals at
  * each are what was submitted in the options' window_s before it, so that past[n]
  * should go back as far as both. Of the options, seed, backfill, window_s and
- * policy count.
+ * policy count. PM_ERR_LIMIT, PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_eta_backtest(const pm_past_job *past, int n, int n_questions, const pm_pool *devices, int n_pools, const pm_eta_options *options,
 							double span_s, pm_stretch *stretch, int *moments, pm_arena *a, pm_status *st);

@@ -28,8 +28,9 @@ void		pm_card_name_read(const char *name, pm_card_name *c);
 
 /*
  * How near wanted is to the name of a device, 0: not at all.  The same model of
- * the same series counts 6, another model of the series 2.5 to 4.5 by the
- * numbers, the same number of another series 4, and each word in common
+ * the same series counts 6, of a series whose name ends with the other one's 5.5
+ * ("GH200" and "H200"), another model of the series 2.5 to 4.5 by the numbers, the
+ * same number (of three digits or more) of another series 4, and each word in common
  * (series, variant, connector, GB) 1; a word that only one has costs 0.1.
  */
 double		pm_card_name_nearness(const pm_card_name *wanted, const pm_card_name *known);

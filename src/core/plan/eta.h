@@ -56,7 +56,10 @@ typedef struct pm_eta_options
 /* Checks n and the options: PM_ERR_OPTION, PM_ERR_LIMIT. pm_queue_eta() checks them, too; call this before other long work. */
 pm_code		pm_eta_check(int n, const pm_eta_options *options, pm_status *st);
 
-/* Fill eta[n]. n_questions: one more than the largest question of a job, recent ones included. The same input gives the same bits. */
+/*
+ * Fill eta[n]; order[n] is that of pm_queue_order() over all jobs. n_questions: one more than the largest question of a
+ * job, recent ones included. The same input gives the same bits. Errors of pm_eta_check(), PM_ERR_MEMORY, PM_CANCELLED.
+ */
 pm_code		pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *order, const pm_pool *pools, int n_pools,
 						 const pm_eta_options *options, pm_eta *eta, pm_arena *a, pm_status *st);
 

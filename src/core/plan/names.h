@@ -94,7 +94,7 @@ char	   *pm_name_key(pm_arena *a, const char *name);
  */
 double		pm_name_likeness(const char *key_a, const char *key_b);
 
-/* An empty list with room for that many names. */
+/* An empty list with room for that many names; PM_ERR_INTERNAL where more are added. Both: PM_ERR_MEMORY. */
 pm_code		pm_names_init(pm_name_list *list, int capacity, pm_arena *a, pm_status *st);
 pm_code		pm_names_add(pm_name_list *list, const char *name, int32_t thing, pm_name_rank rank, pm_status *st);
 /* Once after the last one was added. */
@@ -106,6 +106,7 @@ void		pm_names_sort(pm_name_list *list);
  * several candidates are equally like, the one that was numbered first is first.
  * With by_word, names follow that are less like, as far as there is room: those that begin
  * with the whole name, and those that it begins with; where there are none, those with the same first word.
+ * PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_name_found *found, pm_status *st);
 

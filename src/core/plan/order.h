@@ -39,7 +39,7 @@ double		pm_policy_key(pm_policy policy, const pm_queue_job *j);
 
 /*
  * The jobs in the order of the policy: order[n] are indices. Among equals, those
- * submitted first are first, then those that come first in jobs.
+ * submitted first are first, then those that come first in jobs.  PM_ERR_MEMORY.
  */
 pm_code		pm_queue_order(const pm_queue_job *jobs, int n, pm_policy policy, int32_t *order, pm_arena *a, pm_status *st);
 

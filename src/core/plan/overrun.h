@@ -30,7 +30,7 @@ typedef struct pm_overrun
 	bool		capped;
 } pm_overrun;
 
-/* Fill overrun[n_pools]. n_questions: one more than the largest question of a job. */
+/* Fill overrun[n_pools]. n_questions: one more than the largest question of a job. PM_ERR_MEMORY. */
 pm_code		pm_overruns(const pm_past_job *past, int n, int n_questions, int n_pools, pm_overrun *overrun, pm_arena *a, pm_status *st);
 
 #endif

@@ -123,10 +123,13 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine
 
 /* ---------- two jobs on one device ---------- */
 
+/* NaN where the load of either is not known. */
 static double
 slowdown_of(const pm_device_need *a, const pm_device_need *b)
 {
-	return fmax(1, a->busy + b->busy);
+	double		busy = a->busy + b->busy;
+
+	return busy <= 1 ? 1 : busy;
 }
 
 /* The place of a job that `job` shares a device with at the least cost; -1: none. */

@@ -35,7 +35,7 @@ typedef struct pm_placement
 
 /*
  * Place the waiting jobs of order[n]. Devices of running jobs are not free. If
- * there is no room for a job, jobs behind it may take the free devices.
+ * there is no room for a job, jobs behind it may take the free devices.  PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine *nodes, int n_nodes,
 					 pm_placement *out, pm_arena *a, pm_status *st);
@@ -60,7 +60,7 @@ typedef struct pm_pair
  * max_slowdown times as long: jobs take turns, so with busy_a + busy_b above 1,
  * each takes that many times as long. Of several devices, the one with the least
  * slowdown is taken; at most two jobs share a device. need[n], pair[n]. The new
- * parts are added to the end of the placement.
+ * parts are added to the end of the placement.  PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_place_together(const pm_queue_job *jobs, int n, const int32_t *order, const pm_device_need *need, double max_slowdown,
 							  pm_placement *out, pm_pair *pair, pm_arena *a, pm_status *st);

@@ -40,7 +40,7 @@ bool		pm_simulator_fits(const pm_simulator *s, int job);
  * Simulate with duration_s[n], in seconds: the whole duration of a waiting job,
  * the remaining one of a running job; NaN: the job is left out. Fills start_s[n]
  * and finish_s[n], in seconds from now: 0 and the remaining duration for a
- * running job, INFINITY for a job that never starts.
+ * running job, INFINITY for a job that never starts.  PM_CANCELLED.
  */
 pm_code		pm_simulate(pm_simulator *s, const double *duration_s, double *start_s, double *finish_s, pm_status *st);
 

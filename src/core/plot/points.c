@@ -34,6 +34,8 @@ pm_points_scales(pm_canvas *c)
 			pm_scale_take(&c->y, m->x);
 		}
 	}
+	if (!same)
+		pm_scale_take(&c->y, c->plot->reference);
 }
 
 /* Many points are one path of dots: small, and each position is drawn once. */

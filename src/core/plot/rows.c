@@ -74,6 +74,7 @@ draw_bar(pm_canvas *c, int row)
 	double		thick = fmin(0.66 * (c->bottom - c->top) / c->n_rows, 22);
 	double		sum = 0;
 	double		end = pm_scale_at(&c->x, base_of(&c->x));
+	double		outermost = c->left;	/* of bars and whiskers: the sum stands behind it */
 	char		value[24];
 
 	for (int i = 0; i < c->plot->n; i++)
@@ -90,11 +91,10 @@ draw_bar(pm_canvas *c, int row)
 		bar_tip(c, m);
 		pm_put_markup(&c->out, "</rect>\n");
 		draw_whisker(c, m, y);
-		if (isfinite(m->high) && pm_scale_has(&c->x, m->high))
-			end = fmax(end, pm_scale_at(&c->x, m->high));
+		outermost = fmax(outermost, pm_scale_has(&c->x, m->high) ? pm_scale_at(&c->x, m->high) : end);
 	}
 	pm_short_number(sum, value, sizeof(value));
-	pm_put_markup(&c->out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", fmax(end, c->left) + 6, y + 4, value);
+	pm_put_markup(&c->out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", fmax(end, outermost) + 6, y + 4, value);
 }
 
 void
@@ -129,12 +129,12 @@ span_value(const pm_canvas *c, double v, char *out, size_t size)
 	pm_short_number(v, out, size);
 	if (s.kind != PM_SCALE_TIME)
 		return;
-	/* the minute, as an axis would show it */
-	s.low = v - 1800;
-	s.high = v + 1800;
-	pm_scale_ticks(&s, 60, &one);
+	/* the minute, as an axis of the two minutes that begin with it shows it */
+	s.low = floor(v / 60) * 60;
+	s.high = s.low + 119;
+	pm_scale_ticks(&s, 1, &one);
 	if (one.n > 0)
-		snprintf(out, size, "%s", one.label[one.n / 2]);
+		snprintf(out, size, "%s", one.label[0]);
 }
 
 static void

@@ -46,7 +46,7 @@ double		pm_scale_at(const pm_scale *s, double v);
 /* About `wanted` marks. */
 void		pm_scale_ticks(const pm_scale *s, int wanted, pm_ticks *t);
 
-/* Three digits, with k, M, G from 10,000 on: "0", "1.25", "12.3k". */
+/* Three digits, below 10,000 four; from there on with k, M, G, T: "0", "1.25", "9999", "12.3k". */
 void		pm_short_number(double v, char *out, size_t size);
 
 #endif

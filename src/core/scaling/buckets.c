@@ -2,6 +2,7 @@
  * buckets.c - portions of gradients, and the time at which each is ready.
  */
 #include "scaling/buckets.h"
+#include "graph/layers.h"
 #include "graph/op_catalogue.h"
 
 #include <math.h>
@@ -38,28 +39,13 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, double bytes, double li
 	return b->bytes[b->n] >= limit;
 }
 
-/* Whether a node is the one operator of its layer that attends: softmax over the scores, or all of it fused. */
-static bool
-attends(const pm_node *n)
-{
-	const char *name = pm_op_name(n->op);
-
-	return strcmp(name, "Attention") == 0 || (strcmp(name, "Softmax") == 0 && n->shape.rank >= 3);
-}
-
-static bool
-is_norm(const char *name)
-{
-	return strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
-}
-
 /* Whether each GPU does all of it where layers are divided, as Megatron does: what works on all that a layer hands on. */
 static bool
 stays_whole(const pm_node *n, double activation)
 {
 	const char *name = pm_op_name(n->op);
 
-	return is_norm(name) || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
+	return pm_node_is_norm(n) || ((strcmp(name, "Add") == 0 || strcmp(name, "Dropout") == 0) && pm_node_count(n, 1) == activation);
 }
 
 /* Layers, and what one hands to the next: what the norms of a transformer put out. */
@@ -71,11 +57,10 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 	for (int i = 0; i < s->dag.n; i++)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
-		const char *name = pm_op_name(n->op);
 
-		if (attends(n))
+		if (pm_node_attends(n))
 			b->layers++;
-		else if (is_norm(name))
+		else if (pm_node_is_norm(n))
 		{
 			b->activation = fmax(b->activation, pm_node_count(n, 1));
 			last = i;
@@ -109,14 +94,14 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
 
-		if (attends(n))
+		if (pm_node_attends(n))
 		{
 			if (attended && before_norm >= 0)
 				b->again[s->token_of[before_norm]]--;
 			attended = true;
 			before_norm = -1;
 		}
-		else if (is_norm(pm_op_name(n->op)))
+		else if (pm_node_is_norm(n))
 			before_norm = product;
 		else if (pm_op_class(n->op) == PM_CLASS_GEMM && n->n_weights > 0)
 			product = i;

@@ -32,9 +32,10 @@ typedef struct pm_buckets
 
 /*
  * Portions of the gradients of a whole skeleton (with dag and token_of):
- * operators in the reverse of their order, 1 MiB first, then bucket_mb MiB, an
- * operator never divided (torch/csrc/distributed/c10d/reducer.hpp).  A
- * gradient takes 2 bytes an element where the whole model is in 16 bits, else 4.
+ * operators in the reverse of their order, 1 MiB first (bucket_mb, if that is
+ * less), then bucket_mb MiB, an operator never divided
+ * (torch/csrc/distributed/c10d/reducer.hpp).  A gradient takes 2 bytes an element
+ * where the whole model is in 16 bits, else 4.  PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st);
 
@@ -52,7 +53,7 @@ typedef struct pm_phases
 	double		passes_us_ms;	/* ms of the passes for a microsecond of pm_passes_us() */
 } pm_phases;
 
-/* Forward and backward pass of one copy of operator i: roofline times, or the launches of their kernels where these take longer. */
+/* Microseconds of forward and backward pass of one copy of operator i: roofline times, or the launches of their kernels where these take longer. */
 double		pm_passes_us(const pm_tokens *work, int i);
 /* The forward pass alone. */
 double		pm_forward_us(const pm_tokens *work, int i);

@@ -106,7 +106,8 @@ pm_link_row pm_link_for(const pm_link *link, int gpus);
  * and nodes allow; 0 for n = 1 and for no bytes.  bytes is what nccl-tests
  * call the size: the whole buffer of an all-reduce, what all GPUs together have
  * after an all-gather or before a reduce-scatter, what one GPU sends to all in
- * an all-to-all.  1 <= nodes <= n.
+ * an all-to-all, what is sent by a broadcast or from one GPU to another (n is
+ * then 2).  1 <= nodes <= n.
  */
 double		pm_collective_us(pm_collective op, double bytes, int n, int nodes, const pm_fabric *f);
 

@@ -51,12 +51,13 @@ bool		pm_correction_is_for(const pm_parallel *p);
 void		pm_correction_features(const pm_step_shape *s, const pm_parallel *p, double *x);
 
 /*
- * Learn from n measurements with features x[n, PM_CORRECTION_FEATURES] and
+ * Fill *to: learn from n measurements with features x[n, PM_CORRECTION_FEATURES] and
  * left[n] = ln(measured / predicted).  Lengths and noise are those with which
  * each point is told best by the others (leave one out); a length is never more
  * than the points reach.  *gain: error of points told by the others, over their
  * error without correction; above PM_CORRECTION_WORTH, or with fewer than
  * PM_CORRECTION_MIN_ROWS measurements, to->n is 0: nothing is learned.
+ * PM_ERR_MEMORY, PM_CANCELLED.
  */
 #define PM_CORRECTION_WORTH 0.9
 pm_code		pm_correction_fit(const double *x, const double *left, int n, pm_arena *scratch, pm_correction *to, double *gain, pm_status *st);

@@ -22,12 +22,23 @@ typedef struct division
 	const pm_parallel *p;
 	const pm_fabric *f;
 	double		comm_factor;
+	int			per_node;		/* GPUs that work on a machine */
 } division;
 
+/* Machines are full but for the last one, unless more of them were asked for than are needed. */
 static int
-nodes_of(int gpus, int span, const pm_fabric *f)
+gpus_of_a_node(const pm_parallel *p, const pm_fabric *f)
 {
-	int			nodes = (span + f->gpus_per_node - 1) / f->gpus_per_node;
+	int			needed = (p->world_size + f->gpus_per_node - 1) / f->gpus_per_node;
+
+	return p->nodes > needed ? (p->world_size + p->nodes - 1) / p->nodes : f->gpus_per_node;
+}
+
+/* Machines of a group of GPUs whose numbers span so many. */
+static int
+nodes_of(const division *d, int gpus, int span)
+{
+	int			nodes = (span + d->per_node - 1) / d->per_node;
 
 	return nodes < gpus ? nodes : gpus;
 }
@@ -40,7 +51,7 @@ static pm_fabric
 links_of_group(const division *d, int together)
 {
 	int			stage = PM_REPLICAS(d->p) * d->p->tp;
-	int			sending = stage < d->f->gpus_per_node ? stage : d->f->gpus_per_node;
+	int			sending = stage < d->per_node ? stage : d->per_node;
 	double		wanted = fmin(d->f->adapters, together) * sending / together;
 	pm_fabric	f = *d->f;
 
@@ -53,7 +64,7 @@ links_of_group(const division *d, int together)
 static double
 layer_sums_ms(const division *d, double layers)
 {
-	double		us = pm_collective_us(PM_ALL_REDUCE, d->s->activation_bytes, d->p->tp, nodes_of(d->p->tp, d->p->tp, d->f), d->f);
+	double		us = pm_collective_us(PM_ALL_REDUCE, d->s->activation_bytes, d->p->tp, nodes_of(d, d->p->tp, d->p->tp), d->f);
 
 	return layers * SUMS_A_PASS * us * d->comm_factor / 1000;
 }
@@ -62,7 +73,7 @@ layer_sums_ms(const division *d, double layers)
 static double
 hand_over_ms(const division *d)
 {
-	int			nodes = d->p->world_size > d->f->gpus_per_node ? 2 : 1;
+	int			nodes = d->p->world_size > d->per_node ? 2 : 1;
 	pm_fabric	f = links_of_group(d, 1);
 
 	if (d->p->pp == 1)
@@ -75,7 +86,7 @@ static double
 gradients_ms(const division *d, double share)
 {
 	int			copies = PM_REPLICAS(d->p);
-	int			nodes = nodes_of(copies, copies * d->p->tp, d->f);
+	int			nodes = nodes_of(d, copies, copies * d->p->tp);
 	double		bytes = d->s->gradient_bytes * share / d->p->tp * pm_travelling(d->s, d->p);
 	pm_fabric	f = links_of_group(d, (copies + nodes - 1) / nodes);
 	double		us = pm_collective_us(PM_ALL_REDUCE, bytes, copies, nodes, &f);
@@ -86,7 +97,7 @@ gradients_ms(const division *d, double share)
 void
 pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
 {
-	division	d = {s, p, f, comm_factor};
+	division	d = {s, p, f, comm_factor, gpus_of_a_node(p, f)};
 	double		stage_layers = ceil((double) s->layers / (p->pp * p->interleave)) * p->interleave;
 	double		stage = stage_layers / s->layers;	/* share of the model that the largest stage has */
 	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));

@@ -45,7 +45,8 @@ void		pm_fabric_forget(pm_fabric *f);
 
 /*
  * plausible.c: checks f after a fit to rows with these errors.  PM_ERR_DATA, with
- * the reason: most steps take less than 0.6 of those on one GPU; the error is
+ * the reason: most rows are of steps that take less than 0.6 of those on one GPU
+ * although tp and pp do not divide the model; the error is
  * above one half, or larger than before; or links are a thousand times slower
  * than their description.  A link is never fitted to more than twice the
  * bandwidth of its description.

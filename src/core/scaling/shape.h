@@ -36,7 +36,7 @@ typedef struct pm_scaled
 	double		step_ms;
 	double		comm_ms;		/* all collectives of a step, one after the other */
 	double		exposed_ms;		/* of it, while no GPU computes */
-	double		compute_ms;		/* forward, backward and update, with what follows */
+	double		compute_ms;		/* step_ms less exposed_ms: forward, backward and update, contention_ms among them */
 	double		contention_ms;	/* of it, added by slower GPUs, by other GPUs of the machine and by messages; 0 with tp or pp */
 } pm_scaled;
 

@@ -1,0 +1,23 @@
+/*
+ * layers.c - the operators by which the layers of a transformer are told.
+ */
+#include "graph/layers.h"
+#include "graph/op_catalogue.h"
+
+#include <string.h>
+
+bool
+pm_node_attends(const pm_node *n)
+{
+	const char *name = pm_op_name(n->op);
+
+	return strcmp(name, "Attention") == 0 || (strcmp(name, "Softmax") == 0 && n->shape.rank >= 3);
+}
+
+bool
+pm_node_is_norm(const pm_node *n)
+{
+	const char *name = pm_op_name(n->op);
+
+	return strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
+}

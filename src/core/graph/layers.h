@@ -1,0 +1,15 @@
+/*
+ * layers.h - the operators by which the layers of a transformer are told.
+ */
+#ifndef PM_LAYERS_H
+#define PM_LAYERS_H
+
+#include "graph/graph.h"
+
+/* Whether a node is the one operator of its layer that attends: softmax over the scores, or all of the attention in one. */
+bool		pm_node_attends(const pm_node *n);
+
+/* Whether it is a norm of transformers: LayerNorm or RMSNorm. */
+bool		pm_node_is_norm(const pm_node *n);
+
+#endif
