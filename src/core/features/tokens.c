@@ -426,7 +426,7 @@ pm_tokens_begin(pm_tokens *t, const pm_skeleton *s, const pm_question *q, int32_
 	t->n = s->n;
 	t->dtype = q->dtype;
 	t->layout = q->layout;
-	t->params = s->graph->params;
+	t->params = s->graph->params + s->graph->frozen;	/* as a measure of size, which is that of the same network without frozen weights */
 	t->type = type;
 	t->op_class = op_class;
 }

@@ -43,6 +43,7 @@ typedef struct pm_attrs
 	int64_t		num_heads;		/* Attention; 0: absent */
 	bool		is_causal;		/* Attention: a query sees the keys up to its own place only */
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
+	bool		frozen;			/* the weights are not trained: they have no gradient, no update and no optimizer state */
 	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;
 								 * further weights are always its own */
@@ -101,7 +102,7 @@ typedef struct pm_node
 				attrs_len;
 
 	/* filled by pm_graph_finish() */
-	bool		grad;			/* a gradient flows into its output: it or a producer has weights */
+	bool		grad;			/* a gradient flows into its output: it or a producer has weights that are trained */
 	int32_t		memory;			/* node whose elements a reader touches: itself, or what a
 								 * broadcasting view (Expand) broadcasts */
 	pm_flow		flow;
@@ -125,9 +126,17 @@ typedef struct pm_graph
 	int			n_unknown;		/* nodes whose operator is not in the catalogue */
 	bool		has_layout;		/* some operator works on channels-last tensors in a question in nhwc */
 	double		params;			/* trainable parameters, tied weights once */
+	double		frozen;			/* and those that are frozen */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
 								 * the same whatever the names and the order of ids */
 } pm_graph;
+
+/* Whether some of its weights are trained. */
+static inline bool
+pm_node_trains(const pm_node *n)
+{
+	return n->n_weights > 0 && !n->attrs.frozen;
+}
 
 /* Set every field of a zeroed node to its default: ONNX attributes, no batch, no flops. */
 void		pm_node_init(pm_node *n);

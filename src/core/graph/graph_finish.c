@@ -127,6 +127,8 @@ check_tied(const check *c, const pm_node *n)
 	if (c->g->nodes[owner].n_weights <= 0)
 		return pm_fail(c->st, PM_ERR_INPUT, "node %d: \"attrs.tied\" names node %lld, which has no weights",
 					   c->node, (long long) owner);
+	if (n->attrs.frozen != c->g->nodes[owner].attrs.frozen)
+		return pm_fail(c->st, PM_ERR_INPUT, "node %d: \"attrs.tied\" names node %lld, and only one of the two is frozen", c->node, (long long) owner);
 	return PM_OK;
 }
 
@@ -295,7 +297,7 @@ find_op(op_cache *cache, const char *name)
 	return cache->op[slot];
 }
 
-/* Trainable parameters that node n owns; a tied weights[0] belongs to another node. */
+/* Parameters that node n owns, trained or not; a tied weights[0] belongs to another node. */
 static double
 own_params(const pm_node *n)
 {
@@ -313,7 +315,7 @@ has_grad(const pm_graph *g, const pm_node *n)
 		return true;
 	if (!n->view && !pm_op_differentiable(n->op))
 		return false;
-	if (n->n_weights > 0)
+	if (pm_node_trains(n))
 		return true;
 	for (int i = 0; i < n->n_inputs; i++)
 		if (g->nodes[n->inputs[i]].grad)
@@ -346,7 +348,7 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 
 	memset(&cache, 0, sizeof(cache));
 	g->n_unknown = 0;
-	g->params = 0;
+	g->params = g->frozen = 0;
 	for (int i = 0; i < g->n_nodes; i++)
 	{
 		pm_node    *n = &g->nodes[i];
@@ -358,7 +360,7 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 		n->memory = touched(g, i);
 		if (n->op == PM_OP_UNKNOWN && !n->view)
 			g->n_unknown++;
-		g->params += own_params(n);
+		*(n->attrs.frozen ? &g->frozen : &g->params) += own_params(n);
 	}
 	return PM_OK;
 }

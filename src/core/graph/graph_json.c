@@ -196,6 +196,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
 	if (strcmp(key, "is_causal") == 0)
 		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
+	if (strcmp(key, "frozen") == 0)
+		return read_attr_flag(r, "attrs.frozen", &a->frozen);
 	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)
 		return read_list(r, &l->alpha);
 	if (strcmp(key, "perm") == 0)

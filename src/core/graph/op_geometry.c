@@ -89,7 +89,7 @@ static void
 set_bias(const pm_node *n, const pm_operands *o, pm_geometry *geo)
 {
 	int			taken = (o->data.input >= 0 ? 1 : 0) + (o->kernel.input >= 0 ? 1 : 0);
-	int			own = o->kernel.shape != NULL && o->kernel.input < 0 && o->kernel.grad ? 1 : 0;
+	int			own = o->kernel.weight ? 1 : 0;
 
 	geo->has_bias = n->n_weights > own || n->n_inputs > taken;
 	geo->present |= 1u << PM_HAS_BIAS;
@@ -208,7 +208,7 @@ static void
 plain_geometry(const pm_graph *g, const pm_node *n, pm_geometry *geo)
 {
 	pm_operand		out = pm_output_operand(n);
-	pm_operand		in = {NULL, -1, -1, false};
+	pm_operand		in = {NULL, -1, -1, false, false};
 
 	if (n->n_inputs > 0)
 		in = pm_input_operand(g, n, 0);

@@ -10,7 +10,7 @@ pm_operand
 pm_input_operand(const pm_graph *g, const pm_node *n, int k)
 {
 	const pm_node *p = &g->nodes[n->inputs[k]];
-	pm_operand		t = {&p->shape, p->batch_dim, k, p->grad};
+	pm_operand		t = {&p->shape, p->batch_dim, k, p->grad, false};
 
 	return t;
 }
@@ -19,7 +19,7 @@ pm_input_operand(const pm_graph *g, const pm_node *n, int k)
 static pm_operand
 stored_tensor(int n, const pm_shape *shapes, int least, int most, bool grad)
 {
-	pm_operand		t = {NULL, -1, -1, grad};
+	pm_operand		t = {NULL, -1, -1, grad, false};
 
 	for (int i = 0; i < n && t.shape == NULL; i++)
 		if (shapes[i].rank >= least && shapes[i].rank <= most)
@@ -82,11 +82,12 @@ find_operands(const pm_graph *g, const pm_node *n, int least, int most)
 
 	memset(&o, 0, sizeof(o));
 	o.data.input = o.kernel.input = -1;
-	o.kernel = stored_tensor(n->n_weights, n->weights, least, most, true);
+	o.kernel = stored_tensor(n->n_weights, n->weights, least, most, !n->attrs.frozen);
 	if (o.kernel.shape != NULL)
 	{
 		bool		second = n_in == 2 && in[0].batch_dim < 0 && in[1].batch_dim >= 0;
 
+		o.kernel.weight = true;
 		o.data = n_in > 0 ? in[second ? 1 : 0] : constant;
 		return o;
 	}
@@ -121,7 +122,7 @@ pm_gemm_operands(const pm_graph *g, const pm_node *n)
 pm_operand
 pm_output_operand(const pm_node *n)
 {
-	pm_operand		t = {&n->shape, n->batch_dim, -1, n->grad};
+	pm_operand		t = {&n->shape, n->batch_dim, -1, n->grad, false};
 
 	return t;
 }

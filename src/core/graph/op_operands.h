@@ -15,6 +15,7 @@ typedef struct pm_operand
 	int			batch_dim;		/* the dimension that is multiplied by the batch; -1: none */
 	int			input;			/* position among the node's inputs; -1: a weight, a constant or the output */
 	bool		grad;			/* needs a gradient */
+	bool		weight;			/* is a weight of the node */
 } pm_operand;
 
 /* The two factors of a product. kernel: the weight, or the operand in its place (docs/graph_format.md). */

@@ -185,7 +185,7 @@ count_elements(const pm_graph *g, const pm_node *n, const pm_op_row *row, const 
 		double		count = pm_shape_count(&n->weights[i]);
 
 		w->weight_elems += count;
-		if (i > 0 || n->attrs.tied < 0)
+		if ((i > 0 || n->attrs.tied < 0) && !n->attrs.frozen)
 			w->params += count;
 	}
 	for (int i = 0; i < n->n_consts; i++)
@@ -245,7 +245,7 @@ gradients(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_op
 		return (o->data.shape != NULL && o->data.grad ? 1 : 0) + (o->kernel.shape != NULL && o->kernel.grad ? 1 : 0);
 	if (row->flops == PM_FLOPS_ATTENTION)
 		return input_grad(g, n) ? 2 : 0;
-	return (input_grad(g, n) ? 1 : 0) + (n->n_weights > 0 ? 1 : 0);
+	return (input_grad(g, n) ? 1 : 0) + (pm_node_trains(n) ? 1 : 0);
 }
 
 /* Launches that each read `read` bytes and write `written`, with one operation for each of `count` elements. */
@@ -268,12 +268,12 @@ product_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm
 			 pm_work *w)
 {
 	double		times = gradients(g, n, row, o);
-	double		own = o->kernel.shape != NULL && o->kernel.input < 0 && o->kernel.grad ? 1 : 0;
+	int			own = o->kernel.weight ? 1 : 0;
 
 	w->flops_backward += times * w->flops_forward * (row->flops == PM_FLOPS_ATTENTION ? ATTENTION_BACK : 1);
 	w->bytes_backward += times * bytes;
 	w->kernels_backward += row->kernels_back + times * (row->flops == PM_FLOPS_RNN ? w->kernels_forward : row->kernels);
-	if (pm_is_product(row) && n->n_weights > own)
+	if (pm_is_product(row) && pm_node_trains(n) && n->n_weights > own)
 		add_launches(w, 1, e->out * w->out_elems, 0, w->out_elems);
 }
 
@@ -302,7 +302,7 @@ elementwise_operands(const pm_graph *g, const pm_node *n, const pm_op_row *row, 
 		v[count++] = (factor) {elements, elements * read_width(g, n, row, k, dtype), width(p->flow.wide, dtype), p->grad};
 	}
 	for (int i = 0; i < n->n_weights && count < MAX_OPERANDS; i++)
-		v[count++] = (factor) {pm_shape_count(&n->weights[i]), pm_shape_count(&n->weights[i]) * e->stored, e->stored, true};
+		v[count++] = (factor) {pm_shape_count(&n->weights[i]), pm_shape_count(&n->weights[i]) * e->stored, e->stored, !n->attrs.frozen};
 	for (int i = 0; i < n->n_consts && count < MAX_OPERANDS; i++)
 		v[count++] = (factor) {pm_shape_count(&n->consts[i]), pm_shape_count(&n->consts[i]) * e->stored, e->stored, false};
 	return count;
@@ -343,7 +343,7 @@ elementwise_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int6
 			sum_back(&v[i], e, w);
 	}
 	/* a parameter that is concatenated was broadcast to all samples first */
-	if (row->lay == PM_LAY_CONCAT && n->n_weights > 0 && n->batch_dim >= 0)
+	if (row->lay == PM_LAY_CONCAT && pm_node_trains(n) && n->batch_dim >= 0)
 		for (int i = 0; i < n->n_weights; i++)
 			add_launches(w, 1, e->out * (double) batch * pm_shape_count(&n->weights[i]),
 						 e->stored * pm_shape_count(&n->weights[i]), pm_shape_count(&n->weights[i]));
@@ -401,7 +401,7 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 		 double in, const widths *e, pm_work *w)
 {
 	/* the gradient of a weight that another node owns is added to that node's */
-	if (n->attrs.tied >= 0 && row->back != PM_BACK_NONE)
+	if (n->attrs.tied >= 0 && !n->attrs.frozen && row->back != PM_BACK_NONE)
 		add_launches(w, 1, 2 * e->stored * pm_shape_count(&n->weights[0]), e->stored * pm_shape_count(&n->weights[0]),
 					 pm_shape_count(&n->weights[0]));
 	switch ((pm_back_rule) row->back)
@@ -453,7 +453,7 @@ add_casts(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t bat
 		return;
 	w->bytes_forward += 6 * stored_count(n);
 	w->kernels_forward += n->n_weights + n->n_consts;
-	if (n->grad)
+	if (n->grad && pm_node_trains(n))
 	{
 		for (int i = 0; i < n->n_weights; i++)
 			w->bytes_backward += 6 * pm_shape_count(&n->weights[i]);
@@ -539,7 +539,7 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 {
 	const pm_node *n = &g->nodes[i];
 	const pm_op_row *row = pm_op_row_of(n->op);
-	pm_operands	o = {{NULL, -1, -1, false}, {NULL, -1, -1, false}};
+	pm_operands	o = {{NULL, -1, -1, false, false}, {NULL, -1, -1, false, false}};
 	widths		e = widths_of(n, row, dtype);
 	double		in;
 

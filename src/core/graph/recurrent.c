@@ -44,7 +44,7 @@ pm_rnn_matrices(const pm_graph *g, const pm_node *n, double gates)
 	double		count = 0;
 	double		h = pm_rnn_hidden(n);
 	double		dirs = pm_rnn_directions(n);
-	pm_operand	in = {NULL, -1, -1, false};
+	pm_operand	in = {NULL, -1, -1, false, false};
 
 	for (int i = 0; i < n->n_weights; i++)
 		if (n->weights[i].rank >= 2)

@@ -51,7 +51,7 @@ by_size(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* What nodes own by themselves, and how many weights there are, before anything is shared but what the graph ties. */
+/* Trained weights that nodes own by themselves, and how many weights there are, before anything is shared but what the graph ties. */
 static double
 number_weights(pm_step_build *b, int *n)
 {
@@ -64,7 +64,7 @@ number_weights(pm_step_build *b, int *n)
 
 		b->first_weight[i] = *n;
 		for (int k = 0; k < node->n_weights; k++)
-			if (k > 0 || node->attrs.tied < 0)
+			if ((k > 0 || node->attrs.tied < 0) && !node->attrs.frozen)
 				sum += pm_shape_count(&node->weights[k]);
 		*n += node->n_weights;
 	}
@@ -82,7 +82,7 @@ share(pm_step_build *b, weight *w, double excess)
 		{
 			const pm_shape *s = &b->g->nodes[i].weights[k];
 
-			if (!b->shared[b->first_weight[i] + k])
+			if (!b->shared[b->first_weight[i] + k] && !b->g->nodes[i].attrs.frozen)
 				w[n++] = (weight) {b->first_weight[i] + k, pm_shape_count(s), hash_of(s)};
 		}
 	qsort(w, (size_t) n, sizeof(weight), by_size);

@@ -170,6 +170,8 @@ persistent(pm_step_build *b)
 			if (!pm_step_owns(b, i, k))
 				continue;
 			(void) pm_step_new_count(b, PM_MEMORY_WEIGHTS, count, false, size);
+			if (n->attrs.frozen)
+				continue;
 			if (b->o->gradients_stay)
 				(void) pm_step_new_count(b, PM_MEMORY_GRADIENTS, count, false, size);
 			for (int j = 0; j < states[b->o->optimizer]; j++)
@@ -228,7 +230,7 @@ update(pm_step_build *b)
 	b->now = -1;
 	b->s->phase_at[PM_PHASE_UPDATE] = b->s->n_events;
 	for (int i = 0; i < b->g->n_nodes; i++)
-		for (int k = 0; k < b->g->nodes[i].n_weights; k++)
+		for (int k = 0; pm_node_trains(&b->g->nodes[i]) && k < b->g->nodes[i].n_weights; k++)
 		{
 			double		count = pm_shape_count(&b->g->nodes[i].weights[k]);
 

@@ -85,7 +85,7 @@ weight_gradients(pm_step_build *b, int i, int size)
 	const pm_node *n = &b->g->nodes[i];
 	int			param = pm_step_param_size(b);
 
-	for (int k = 0; k < n->n_weights; k++)
+	for (int k = 0; pm_node_trains(n) && k < n->n_weights; k++)
 	{
 		double		count = pm_shape_count(&n->weights[k]);
 		int32_t		blocked = k == 0 ? blocked_gradient(b, i, true) : PM_NO_TENSOR;

@@ -84,7 +84,7 @@ save(pm_step_build *b, int i, int32_t t)
 static bool
 partner_needs(const pm_graph *g, const pm_node *n, int k)
 {
-	if (n->n_weights > 0)
+	if (pm_node_trains(n))
 		return true;
 	for (int j = 0; j < n->n_inputs; j++)
 		if (j != k && g->nodes[n->inputs[j]].grad)

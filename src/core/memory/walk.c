@@ -54,7 +54,7 @@ backward(walk *w, int i)
 		w->gradients[p]++;
 		take_output(w, p, 1);
 	}
-	for (int k = n->attrs.tied >= 0 ? 1 : 0; k < n->n_weights; k++)
+	for (int k = n->attrs.tied >= 0 ? 1 : 0; pm_node_trains(n) && k < n->n_weights; k++)
 		take(w, pm_shape_count(&n->weights[k]) * w->element, false);
 	if (w->root[i] == i)
 		take_output(w, i, -1 - w->gradients[i]);

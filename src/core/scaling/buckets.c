@@ -20,23 +20,45 @@ element_bytes(pm_dtype dtype)
 	return dtype == PM_BF16 || dtype == PM_FP16 ? 2 : 4;
 }
 
-/* Bytes of the gradients of operator i of the dag. */
-static double
-gradient_bytes(const pm_skeleton *s, int i, pm_dtype dtype)
+/* How much a bucket takes until it is full: of gradients the first and each other one, of all weights where some are frozen. */
+typedef struct limits
 {
-	pm_work		w;
+	double		first,
+				gradients,
+				weights;
+} limits;
 
-	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_NCHW, PM_SGD, &w);
-	return w.params * element_bytes(dtype);
+static limits
+limits_of(const pm_graph *g, pm_dtype dtype, double bucket_mb, int *room)
+{
+	double		trained = g->params * element_bytes(dtype);
+	double		all = trained + g->frozen * element_bytes(dtype);
+	int			most = g->frozen > 0 ? (PM_MAX_BUCKETS - 2) / 2 : PM_MAX_BUCKETS - 2;
+	limits		l = {fmin(FIRST_MB, bucket_mb) * MIB, fmax(bucket_mb * MIB, trained / most), INFINITY};
+
+	/* every full bucket but the first has at least so much */
+	*room = 3 + (int) fmin(trained / l.gradients, most);
+	if (g->frozen > 0)
+	{
+		l.weights = fmax(bucket_mb * MIB, all / most);
+		*room += (int) fmin(all / l.weights, most);
+	}
+	return l;
 }
 
 /* The bucket that is being filled gets operator i; returns whether it is full. */
 static bool
-add_operator(pm_buckets *b, const pm_skeleton *s, int i, double bytes, double limit)
+add_operator(pm_buckets *b, const pm_skeleton *s, int i, pm_dtype dtype, const limits *l)
 {
-	b->bytes[b->n] += bytes;
+	const pm_node *n = &s->graph->nodes[s->dag.node[i]];
+	pm_work		w;
+
+	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_NCHW, PM_SGD, &w);
+	b->bytes[b->n] += w.params * element_bytes(dtype);
+	if (n->attrs.frozen)
+		b->frozen[b->n] += w.weight_elems * element_bytes(dtype);
 	b->done[(size_t) b->n * b->tokens + s->token_of[i]]++;
-	return b->bytes[b->n] >= limit;
+	return b->bytes[b->n] >= (b->n == 0 ? l->first : l->gradients) || b->bytes[b->n] + b->frozen[b->n] >= l->weights;
 }
 
 /* Whether each GPU does all of it where layers are divided, as Megatron does: what works on all that a layer hands on. */
@@ -113,33 +135,29 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 pm_code
 pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st)
 {
-	double		total = s->graph->params * element_bytes(dtype);
-	double		limit = fmax(bucket_mb * MIB, total / (PM_MAX_BUCKETS - 2));
-	double		first = fmin(FIRST_MB * MIB, bucket_mb * MIB);
-	/* every full bucket but the first has at least `limit` */
-	int			room = 3 + (int) fmin(total / limit, PM_MAX_BUCKETS - 2);
+	int			room;
+	limits		l = limits_of(s->graph, dtype, bucket_mb, &room);
 
 	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB, .narrow = element_bytes(dtype) == 2};
 	b->bytes = PM_NEW_PACKED(a, double, room);
+	b->frozen = PM_NEW_PACKED(a, double, room);
 	b->done = PM_NEW_PACKED(a, float, (size_t) room * s->n);
 	b->head = PM_NEW_PACKED(a, float, s->n);
 	b->whole = PM_NEW_PACKED(a, float, s->n);
 	b->again = PM_NEW_PACKED(a, float, s->n);
-	if (b->again == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
+	if (b->frozen == NULL || b->again == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{
-		double		bytes = gradient_bytes(s, i, dtype);
-
 		if ((s->dag.n - i) % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		if (add_operator(b, s, i, bytes, b->n == 0 ? first : limit) && b->n < room - 1)
+		if (add_operator(b, s, i, dtype, &l) && b->n < room - 1)
 			b->n++;
 	}
 	count_layers(s, b);
 	count_again(s, b);
 	/* what is left: the last bucket, or operators before the first one with weights */
-	if (b->bytes[b->n] > 0)
+	if (b->bytes[b->n] + b->frozen[b->n] > 0)
 		b->n++;
 	return PM_OK;
 }

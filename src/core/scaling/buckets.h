@@ -21,6 +21,7 @@ typedef struct pm_buckets
 	double		bucket_mb;		/* that it was built for */
 	bool		narrow;			/* gradients have 16 bits, not 32 */
 	double	   *bytes;			/* [n] of gradients, in the order in which they are sent */
+	double	   *frozen;			/* [n] of weights without gradients, of the same operators */
 	float	   *done;			/* [n, tokens] copies of a token whose backward pass ends between bucket k - 1 and k */
 	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */
 	int			layers;			/* of a transformer: operators that attend; 0: none */
@@ -34,7 +35,8 @@ typedef struct pm_buckets
  * Portions of the gradients of a whole skeleton (with dag and token_of):
  * operators in the reverse of their order, 1 MiB first (bucket_mb, if that is
  * less), then bucket_mb MiB, an operator never divided
- * (torch/csrc/distributed/c10d/reducer.hpp).  A gradient takes 2 bytes an element
+ * (torch/csrc/distributed/c10d/reducer.hpp).  Frozen weights end a portion, too,
+ * about every thirtieth of the model: FSDP gathers them.  A gradient takes 2 bytes an element
  * where the whole model is in 16 bits, else 4.  PM_ERR_MEMORY, PM_CANCELLED.
  */
 pm_code		pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st);

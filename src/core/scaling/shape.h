@@ -48,6 +48,7 @@ typedef struct pm_step_shape
 	int			layers;
 	double		activation_bytes;	/* of a batch, from a layer to the next */
 	double		gradient_bytes;
+	double		frozen_bytes;	/* of weights without gradients */
 	bool		narrow;			/* gradients have 16 bits already */
 	double		head_ms;		/* of forward and backward pass, behind the layers: on the last stage alone */
 	double		undivided_ms;	/* of forward and backward pass: work that every GPU does in full with tensor parallelism */
@@ -59,6 +60,7 @@ typedef struct pm_step_shape
 	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept */
 	double		states_ms;		/* part of update_ms that zero divides among the GPUs */
 	double		bytes[PM_MAX_BUCKETS + 1];
+	double		frozen[PM_MAX_BUCKETS + 1]; /* bytes of weights without gradients */
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;
 

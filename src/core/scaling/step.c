@@ -28,15 +28,17 @@ typedef struct timeline
 	double		sum_ms[PM_MAX_BUCKETS + 1];	/* of the sum of a bucket over all GPUs */
 } timeline;
 
-/* ms of a collective on all bytes of bucket k, divided into messages. */
+/* ms of a collective on all bytes of bucket k, divided into messages. FSDP gathers frozen weights, too. */
 static double
 bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 {
-	double		messages = fmax(1, rint(t->s->bytes[k] / fmax(t->message_bytes, 1)));
-	double		bytes = t->s->bytes[k] * share / messages;
-	double		us = pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f);
-	double		ms = messages * us * t->comm_factor / 1000;
+	double		all = t->s->bytes[k] + (op == PM_ALL_GATHER && t->p->zero == 3 ? t->s->frozen[k] : 0);
+	double		messages = fmax(1, rint(all / fmax(t->message_bytes, 1)));
+	double		bytes = all * share / messages;
+	double		ms = 0;
 
+	if (all > 0)
+		ms = messages * pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f) * t->comm_factor / 1000;
 	t->comm_ms += ms;
 	return ms;
 }
@@ -210,6 +212,8 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	{
 		to->bytes[k] = b->bytes[k];
 		to->gradient_bytes += b->bytes[k];
+		to->frozen[k] = b->frozen[k];
+		to->frozen_bytes += b->frozen[k];
 		to->bucket_ms[k] = pm_bucket_ms(b, k, work, &ms);
 	}
 }
@@ -218,7 +222,7 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 static double
 message_bytes(const pm_step_shape *s, const pm_parallel *p)
 {
-	return p->zero == 3 && s->layers > 0 ? fmax(s->message_bytes, s->gradient_bytes / s->layers) : s->message_bytes;
+	return p->zero == 3 && s->layers > 0 ? fmax(s->message_bytes, (s->gradient_bytes + s->frozen_bytes) / s->layers) : s->message_bytes;
 }
 
 /* What measurements of the cluster say beyond its numbers; all parts of the step keep their shares. */
