@@ -75,7 +75,8 @@ test_gradients_on_their_way(void)
 {
 	pm_memory_plan plan = {
 		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .largest_weights = 5 * MB, .n_lines = 3,
-		.lines = {{.fixed = 240 * MB, .per = 9}, {.fixed = 280 * MB, .per = 8, .gradients = 40 * MB}, {.fixed = 330 * MB, .per = 7, .gradients = 80 * MB}}
+		.lines = {{.fixed = 240 * MB, .per = 9}, {.fixed = 280 * MB, .per = 8, .gradients = 40 * MB},
+		{.fixed = 330 * MB, .per = 7, .gradients = 80 * MB}}
 	};
 	pm_memory_plan of;
 
@@ -133,8 +134,10 @@ test_units(void)
 		CHECK_NEAR(of.gradients, 4 * (all / 8 + (large ? words * HIDDEN : root + in_layer)), 1);
 	}
 	/* of other networks each operator is a unit, with the norm behind it: 64 + 16 and 200 numbers follow each other */
-	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0},{'id':1,'op':'Gemm','inputs':[0],'shape':[1,8],'batch_dim':0,'weights':[[8,8]]},"
-		 "{'id':2,'op':'BatchNormalization','inputs':[1],'shape':[1,8],'batch_dim':0,'weights':[[8],[8]]},{'id':3,'op':'Gemm','inputs':[2],'shape':[1,25],'batch_dim':0,'weights':[[25,8]]},"
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0},"
+		 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,8],'batch_dim':0,'weights':[[8,8]]},"
+		 "{'id':2,'op':'BatchNormalization','inputs':[1],'shape':[1,8],'batch_dim':0,'weights':[[8],[8]]},"
+		 "{'id':3,'op':'Gemm','inputs':[2],'shape':[1,25],'batch_dim':0,'weights':[[25,8]]},"
 		 "{'id':4,'op':'Gemm','inputs':[3],'shape':[1,1],'batch_dim':0,'weights':[[1,25]]}");
 	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
 	CHECK(plan.root_weights == 0 && plan.unit_weights == 4 * 200 && plan.pair_weights == 4 * 280);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/solve.h"
+
 #define N_COEFFICIENTS	3
 #define FOLDS	5
 #define NOISE	0.05			/* of a measurement, against which the prior is weighed */
@@ -88,28 +90,6 @@ fold_of(const pm_memory_sample *s)
 
 /* ---------- peaks ---------- */
 
-/* Solve m x = y of three unknowns, m symmetric and positive definite. */
-static void
-solve(double m[N_COEFFICIENTS][N_COEFFICIENTS], double *y, double *x)
-{
-	for (int k = 0; k < N_COEFFICIENTS; k++)
-		for (int i = k + 1; i < N_COEFFICIENTS; i++)
-		{
-			double		r = m[i][k] / m[k][k];
-
-			for (int j = k; j < N_COEFFICIENTS; j++)
-				m[i][j] -= r * m[k][j];
-			y[i] -= r * y[k];
-		}
-	for (int i = N_COEFFICIENTS - 1; i >= 0; i--)
-	{
-		x[i] = y[i];
-		for (int j = i + 1; j < N_COEFFICIENTS; j++)
-			x[i] -= m[i][j] * x[j];
-		x[i] /= m[i][i];
-	}
-}
-
 static double
 predicted(const pm_memory_sample *s, const double *x)
 {
@@ -148,7 +128,7 @@ fit_peaks(const pm_memory_sample *s, const double *weights, int n, int without, 
 				y[k] += w * row[k] * s[i].measured;
 			}
 		}
-		solve(m, y, x);
+		pm_memory_solve(m[0], y, x, N_COEFFICIENTS);
 		for (int k = 0; k < N_COEFFICIENTS; k++)
 			x[k] = fmax(x[k], 0);
 	}

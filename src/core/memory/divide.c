@@ -97,7 +97,8 @@ divide_fixed(const pm_memory_plan *plan, const pm_memory_division *by, const par
 }
 
 static void
-divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, double kept_per, bool recompute, pm_memory_line *lines, int n)
+divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, double kept_per, bool recompute,
+			 pm_memory_line *lines, int n)
 {
 	for (int i = 0; i < n; i++)
 	{

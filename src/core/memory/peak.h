@@ -20,7 +20,7 @@ typedef struct pm_memory_line
 	double		gradients;		/* of the weights, in fixed */
 } pm_memory_line;
 
-/* All figures are bytes. */
+/* What a question about a graph at any batch needs. All figures are bytes. */
 typedef struct pm_memory_plan
 {
 	uint64_t	structure;		/* of the graph */
@@ -43,9 +43,9 @@ typedef struct pm_memory_plan
 				outputs_per;
 	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
 	double		inputs_per;		/* of the network, a sample */
-	double		walk_fixed,		/* what walk.h says of them, their gradients and those of the weights */
+	double		walk_fixed,		/* of pm_walk(): outputs, their gradients and those of the weights */
 				walk_per;
-	double		largest_per;	/* the largest of them that follows the batch, a sample */
+	double		largest_per;	/* the largest output that grows with the batch, a sample */
 	bool		on_cpu;
 	bool		checkpoints;	/* segments are run again: that was asked for, and takes less memory at a batch of 256 */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
@@ -53,7 +53,7 @@ typedef struct pm_memory_plan
 				conv_per;
 } pm_memory_plan;
 
-/* Simulate, and sum up. The plan has no pointers. PM_ERR_MEMORY, PM_CANCELLED. */
+/* Simulate the step of finished graph g, and fill *plan, which has no pointers. PM_ERR_MEMORY, PM_CANCELLED. */
 pm_code		pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memory_plan *plan, pm_status *st);
 
 /* Bytes at a batch >= 1; each grows with the batch. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/solve.h"
+
 #define FOLDS	5
 #define N_SUMS	PM_N_MEMORY_SUMS
 #define MB	1048576.0
@@ -44,28 +46,6 @@ features(const pm_memory_rival_row *r, double *x)
 	x[3] = r->largest;
 }
 
-/* Solve m x = y by elimination; m symmetric and positive definite. */
-static void
-solve(double m[N_SUMS][N_SUMS], double *y, double *x)
-{
-	for (int k = 0; k < N_SUMS; k++)
-		for (int i = k + 1; i < N_SUMS; i++)
-		{
-			double		r = m[i][k] / m[k][k];
-
-			for (int j = k; j < N_SUMS; j++)
-				m[i][j] -= r * m[k][j];
-			y[i] -= r * y[k];
-		}
-	for (int i = N_SUMS - 1; i >= 0; i--)
-	{
-		x[i] = y[i];
-		for (int j = i + 1; j < N_SUMS; j++)
-			x[i] -= m[i][j] * x[j];
-		x[i] /= m[i][i];
-	}
-}
-
 void
 pm_memory_sums_fit(const pm_memory_rival_row *rows, int n, int without, double *x)
 {
@@ -89,7 +69,7 @@ pm_memory_sums_fit(const pm_memory_rival_row *rows, int n, int without, double *
 	}
 	for (int k = 0; k < N_SUMS; k++)
 		m[k][k] = m[k][k] * (1 + 1e-9) + 1e-12;	/* columns that are all alike */
-	solve(m, y, x);
+	pm_memory_solve(m[0], y, x, N_SUMS);
 }
 
 /* ---------- errors ---------- */
