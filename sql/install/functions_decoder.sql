@@ -61,7 +61,7 @@ COMMENT ON FUNCTION perfmodel.decoder_layer(text, integer, integer, integer, int
 
 CREATE FUNCTION perfmodel.decoder_graph(name text, layers integer, hidden integer, heads integer, sequence integer, vocabulary integer,
                                         style text DEFAULT 'gpt', kv_heads integer DEFAULT NULL, feed_forward integer DEFAULT NULL, tied boolean DEFAULT NULL,
-                                        attention text DEFAULT 'fused') RETURNS jsonb
+                                        attention text DEFAULT 'fused', lora_rank integer DEFAULT NULL, lora_on text DEFAULT 'attention') RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
@@ -72,11 +72,12 @@ DECLARE
 BEGIN
     SELECT format('"%s" is %s', v.argument, coalesce(v.value::text, 'NULL')) INTO wrong
     FROM (VALUES (1, 'layers', layers, 1, 1000), (2, 'hidden', hidden, 1, 1000000), (3, 'heads', heads, 1, 100000), (4, 'sequence', sequence, 1, 16777216),
-                 (5, 'vocabulary', vocabulary, 1, 100000000), (6, 'kv_heads', kv, 1, 100000), (7, 'feed_forward', wide, 1, 10000000)) AS v(place, argument, value, least, most)
+                 (5, 'vocabulary', vocabulary, 1, 100000000), (6, 'kv_heads', kv, 1, 100000), (7, 'feed_forward', wide, 1, 10000000),
+                 (8, 'lora_rank', coalesce(lora_rank, 1), 1, 1000000)) AS v(place, argument, value, least, most)
     WHERE (v.value BETWEEN v.least AND v.most) IS NOT TRUE ORDER BY v.place LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'The sizes of a language model are at least 1; layers at most 1,000, hidden 1,000,000, heads 100,000, sequence 16,777,216, vocabulary 100,000,000, feed_forward 10,000,000.',
+            DETAIL = 'The sizes of a language model are at least 1; layers at most 1,000, hidden 1,000,000, heads 100,000, sequence 16,777,216, vocabulary 100,000,000, feed_forward 10,000,000, lora_rank 1,000,000.',
             HINT = 'They stand in the config.json of a model: num_hidden_layers, hidden_size, num_attention_heads, num_key_value_heads, intermediate_size, vocab_size.';
     ELSIF style IS NULL OR style NOT IN ('gpt', 'llama') THEN
         RAISE EXCEPTION 'unknown style %', coalesce(quote_literal(left(style, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
@@ -84,6 +85,9 @@ BEGIN
     ELSIF attention IS NULL OR attention NOT IN ('fused', 'plain') THEN
         RAISE EXCEPTION 'unknown attention %', coalesce(quote_literal(left(attention, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Known are "fused" (FlashAttention, scaled_dot_product_attention) and "plain" (products, mask and softmax as operators of their own).';
+    ELSIF lora_on IS NULL OR lora_on NOT IN ('attention', 'all') THEN
+        RAISE EXCEPTION 'unknown lora_on %', coalesce(quote_literal(left(lora_on, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'Known are "attention" (its products with weights have adapters) and "all" (those of the feed-forward part, too).';
     ELSIF hidden % heads <> 0 OR heads % kv <> 0 THEN
         RAISE EXCEPTION '%', CASE WHEN hidden % heads <> 0 THEN format('hidden size %s is not a multiple of %s heads', hidden, heads) ELSE format('%s heads are not a multiple of %s kv_heads', heads, kv) END
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Each head has an equal part of the hidden size, and each head of keys and values serves as many heads of queries.';
@@ -123,11 +127,27 @@ BEGIN
         UNION ALL SELECT s.first + layers * s.size + 1, 'Gemm', ARRAY[s.first + layers * s.size], ARRAY[sequence, vocabulary],
                          jsonb_build_object('module', 'head', 'weights', jsonb_build_array(ARRAY[vocabulary, hidden])) ||
                          CASE WHEN coalesce(tied, style = 'gpt') THEN '{"attrs": {"tied": 1}}' ELSE '{}'::jsonb END FROM start AS s
+    ), grown AS (
+        -- LoRA: what the model has is frozen, and beside a product run two narrow ones: x W + scale (dropout(x) A) B
+        SELECT n.id, 0 AS sub, n.op, n.inputs, n.shape,
+               CASE WHEN lora_rank IS NULL OR NOT n.more ? 'weights' THEN n.more ELSE n.more || jsonb_build_object('attrs', coalesce(n.more->'attrs', '{}') || '{"frozen": 1}') END AS more
+        FROM node AS n
+        UNION ALL
+        SELECT n.id, l.sub, l.op, n.inputs, ARRAY[sequence, l.width], l.more || jsonb_build_object('module', n.more->>'module')
+        FROM node AS n, LATERAL (VALUES (1, 'Dropout', (n.more#>>'{weights,0,1}')::integer, '{}'::jsonb),
+                                        (2, 'Gemm', lora_rank, jsonb_build_object('weights', jsonb_build_array(jsonb_build_array(lora_rank, n.more#>'{weights,0,1}')))),
+                                        (3, 'Gemm', n.shape[2], jsonb_build_object('weights', jsonb_build_array(ARRAY[n.shape[2], lora_rank]))),
+                                        (4, 'Mul', n.shape[2], '{"attrs": {"scalar": 2}}'), (5, 'Add', n.shape[2], '{}')) AS l(sub, op, width, more)
+        WHERE lora_rank IS NOT NULL AND n.op = 'Gemm' AND n.more->>'module' ~ CASE lora_on WHEN 'all' THEN '^layers[.]' ELSE '^layers[.][0-9]+[.]attention' END
+    ), numbered AS (
+        SELECT g.*, row_number() OVER (ORDER BY g.id, g.sub) - 1 AS place, max(g.sub) OVER (PARTITION BY g.id) AS last FROM grown AS g
     )
     SELECT jsonb_build_object('format', 'perfmodel-graph/1', 'name', name, 'source', 'perfmodel.decoder_graph',
-                              'nodes', jsonb_agg(jsonb_build_object('id', n.id, 'op', n.op, 'inputs', n.inputs, 'shape', 1 || n.shape, 'batch_dim', 0) || n.more ORDER BY n.id))
-    INTO result FROM node AS n;
+                              'nodes', jsonb_agg(jsonb_build_object('id', n.place, 'op', n.op, 'shape', 1 || n.shape, 'batch_dim', 0, 'inputs', CASE
+                                           WHEN n.sub IN (2, 3, 4) THEN jsonb_build_array(n.place - 1) WHEN n.sub = 5 THEN jsonb_build_array(n.place - 5, n.place - 1)
+                                           ELSE (SELECT coalesce(jsonb_agg(r.place ORDER BY u.k), '[]') FROM unnest(n.inputs) WITH ORDINALITY AS u(i, k) JOIN numbered AS r ON r.id = u.i AND r.sub = r.last) END) || n.more ORDER BY n.place))
+    INTO result FROM numbered AS n;
     RETURN result;
 END $$;
-COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean, text) IS
-    'document of a decoder-only language model of these sizes, for load_graph: GPT or Llama, attention fused or plain';
+COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean, text, integer, text) IS
+    'document of a decoder-only language model of these sizes, for load_graph: GPT or Llama, with or without LoRA';

@@ -32,7 +32,7 @@ def export_graph(spec: models.ModelSpec, name=None) -> dict:
     nodes = _combine(two, three, spec.graph)
     nodes, output = _drop_unread_memory(nodes, output)
     return {"format": FORMAT, "name": name or spec.graph, "model": spec.model, "source": spec.source,
-            "input": nodes[0]["shape"], "params": sum(p.numel() for p in module.parameters()),
+            "input": nodes[0]["shape"], "params": sum(p.numel() for p in module.parameters() if p.requires_grad),
             "output": output, "nodes": nodes}
 
 

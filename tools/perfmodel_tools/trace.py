@@ -27,12 +27,12 @@ class Recorder:
 
     def __init__(self, module):
         self.nodes = []
-        self._origin = {}           # id of a tensor -> ("node", id), ("weights", shape) or ("consts", shape)
+        self._origin = {}           # id of a tensor -> ("node", id), or its shape: ("weights", ...), ("frozen", ...) of weights, ("consts", ...)
         self._alive = []            # keeps tensors alive, so that an id is not used twice
         self._paused = 0
         self._modules = []          # paths of the modules that are running, the innermost last
         for tensor in module.parameters():
-            self._set(tensor, ("weights", list(tensor.shape)))
+            self._set(tensor, ("weights" if tensor.requires_grad else "frozen", list(tensor.shape)))
         for tensor in module.buffers():
             self._set(tensor, ("consts", list(tensor.shape)))
 
@@ -91,7 +91,7 @@ class Recorder:
         if isinstance(call.out, (list, tuple)) and (op in ("Split", "TopK") or isinstance(call.out, list)):
             node["shapes"] = [list(tensor.shape) for tensor in call.outputs]
         node["attrs"] = ops.attributes(op, call)
-        node["weights"] = [value for kind, value in origins if kind == "weights"]
+        _add_weights(node, origins)
         if op == "Gemm":
             node["weights"].sort(key=len, reverse=True)  # the matrix before the bias
         if op != "BatchNormalization":                  # whose constants are running statistics, written only
@@ -114,16 +114,24 @@ class Recorder:
         if self._paused:
             return
         origins = [self.origin(tensor) for tensor in operands]
-        node = {"op": op, "shape": list(outputs[0].shape), "attrs": attrs, "flops": flops,
+        node = {"op": op, "shape": list(outputs[0].shape), "attrs": dict(attrs), "flops": flops,
                 "inputs": [value for kind, value in origins if kind == "node"],
-                "weights": [value for kind, value in origins if kind == "weights"],
                 "consts": [value for kind, value in origins if kind == "consts"]}
+        _add_weights(node, origins)
         self._add(node, outputs)
 
     def is_zeros(self, tensor) -> bool:
         """Whether a tensor was made by zeros(): the initial state of a recurrent layer."""
         kind, value = self.origin(tensor)
         return kind == "node" and self.nodes[value]["op"] in ("aten::zeros", "aten::new_zeros", "Expand")
+
+
+def _add_weights(node: dict, origins: list) -> None:
+    """The weights among the origins of a node's operands; the node is frozen when none of them is trained."""
+    kinds = [kind for kind, _ in origins if kind in ("weights", "frozen")]
+    node["weights"] = [value for kind, value in origins if kind in ("weights", "frozen")]
+    if kinds and "weights" not in kinds:
+        node["attrs"]["frozen"] = 1
 
 
 def _seen_as(origin: tuple, view) -> tuple:

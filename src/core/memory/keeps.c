@@ -16,6 +16,7 @@
 #define DIVISOR	PM_KEEP_DIVISOR
 #define SHAPE	PM_KEEP_SHAPE
 #define TYPE	PM_KEEP_TYPE
+#define NORMED	PM_KEEP_NORMED
 #define NEW		PM_PASS_NEW
 #define SAME	PM_PASS_SAME
 #define ADD		PM_PASS_ADD
@@ -43,7 +44,7 @@ static const struct keeps_row
 	{"LayerNormalization", IN | STATS, NEW},
 	{"GroupNormalization", IN | STATS, NEW},
 	{"InstanceNormalization", IN | STATS, NEW},
-	{"RMSNormalization", IN | STATS, NEW},
+	{"RMSNormalization", NORMED | STATS, NEW},	/* Llama's, of single operators in 4 bytes: PyTorch's own is no kernel before 2.8 */
 	{"SkipLayerNormalization", IN | STATS, NEW},
 	{"LpNormalization", IN | OUT, NEW},
 	{"MeanVarianceNormalization", IN | STATS, NEW},

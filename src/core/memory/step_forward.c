@@ -207,6 +207,22 @@ save_extras(pm_step_build *b, int i, int keep)
 		save_attention(b, i);
 }
 
+/* A norm that programs write as single operators, which compute in 4 bytes. */
+static void
+save_normed(pm_step_build *b, int i, const int32_t *in)
+{
+	const pm_node *n = &b->g->nodes[i];
+
+	if (n->n_inputs == 0)
+		return;
+	if (b->size[n->inputs[0]] == 2 && b->o->dtype != PM_AMP)
+		pm_step_link(b, &b->saved[i], pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, n->inputs[0], 4));
+	else
+		save(b, i, in[0]);		/* under autocast, a copy in 4 bytes already */
+	if (pm_node_trains(n))
+		pm_step_link(b, &b->saved[i], pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]));
+}
+
 static void
 save_all(pm_step_build *b, int i, const int32_t *in)
 {
@@ -229,6 +245,8 @@ save_all(pm_step_build *b, int i, const int32_t *in)
 			save(b, i, in[k]);
 	if ((keep & PM_KEEP_OUTPUT) != 0)
 		save(b, i, b->storage[i]);
+	if ((keep & PM_KEEP_NORMED) != 0)
+		save_normed(b, i, in);
 	save_extras(b, i, keep);
 }
 
@@ -257,7 +275,7 @@ cast_inputs(pm_step_build *b, int i, int size, int32_t *in, int32_t *made)
 	return n_made;
 }
 
-/* Autocast keeps the 2-byte copy of a parameter until it ends. */
+/* Autocast keeps the 2-byte copy of a parameter until it ends; of a frozen one, there is a copy for each use. */
 static void
 cast_weights(pm_step_build *b, int i, int size)
 {
@@ -310,6 +328,8 @@ run_operator(pm_step_build *b, int i, bool keeping)
 		save_all(b, i, in);
 	for (int k = 0; k < n_made; k++)
 		pm_step_drop(b, made[k]);
+	if (n->attrs.frozen)
+		pm_step_drop_list(b, &b->cast[i]);
 }
 
 static void

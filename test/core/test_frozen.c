@@ -1,0 +1,189 @@
+/*
+ * test_frozen.c - weights that are not trained: what is left of the backward
+ * pass, of the update, of the memory and of the messages.
+ */
+#include "check.h"
+#include "make_cluster.h"
+#include "make_graph.h"
+
+#include "graph/graph_write.h"
+#include "graph/op_work.h"
+#include "memory/peak.h"
+#include "scaling/buckets.h"
+#include "scaling/step.h"
+
+#define LAYERS	5
+#define WIDTH	64
+#define ROWS	16
+
+static pm_arena arena;
+
+/* A chain of products, each with a bias, a norm and an activation; bit i of `frozen`: product i and its norm. */
+static const pm_graph *
+chain(unsigned frozen)
+{
+	graph_text	t;
+	int			x;
+
+	text_start(&t, "chain", "chain");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d,%d],'batch_dim':0", ROWS, WIDTH);
+	for (int i = 0; i < LAYERS; i++)
+	{
+		const char *attrs = frozen & 1u << i ? ",'attrs':{'frozen':1}" : "";
+
+		x = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0,'weights':[[%d,%d],[%d]]%s", x, ROWS, WIDTH, WIDTH, WIDTH, WIDTH, attrs);
+		x = text_node(&t, "'op':'LayerNormalization','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0,'weights':[[%d],[%d]]%s", x, ROWS, WIDTH, WIDTH, WIDTH, attrs);
+		x = text_node(&t, "'op':'Relu','inputs':[%d],'shape':[1,%d,%d],'batch_dim':0", x, ROWS, WIDTH);
+	}
+	return text_finish(&t, &arena);
+}
+
+static const pm_node *
+product(const pm_graph *g, int i)
+{
+	return &g->nodes[1 + 3 * i];
+}
+
+static pm_work
+work_of(const pm_graph *g, int i, pm_dtype dtype)
+{
+	pm_work		w;
+
+	pm_node_work(g, 1 + 3 * i, 8, dtype, PM_NCHW, PM_ADAM, &w);
+	return w;
+}
+
+/* Before the first trained weight nothing goes back; behind it, a frozen product has one gradient instead of two. */
+static void
+test_work(void)
+{
+	const pm_graph *all = chain(0);
+	const pm_graph *g = chain(1u << 0 | 1u << 1 | 1u << 3);
+	const double own = WIDTH * WIDTH + WIDTH;
+
+	CHECK_EQ(all->params, LAYERS * (own + 2 * WIDTH));
+	CHECK_EQ(all->frozen, 0);
+	CHECK_EQ(g->frozen, 3 * (own + 2 * WIDTH));
+	CHECK_EQ(g->params + g->frozen, all->params);
+	CHECK(all->structure != g->structure);
+	for (int i = 0; i < LAYERS; i++)
+	{
+		CHECK_EQ(product(g, i)->grad, i >= 2);
+		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		{
+			bool		frozen = product(g, i)->attrs.frozen;
+			pm_work		w = work_of(g, i, (pm_dtype) dtype);
+			pm_work		whole = work_of(all, i, (pm_dtype) dtype);
+			double		bias = 8 * ROWS * WIDTH;	/* its gradient is a sum */
+
+			CHECK_EQ(w.flops_forward, whole.flops_forward);
+			CHECK_EQ(w.bytes_forward, whole.bytes_forward);
+			CHECK_EQ(w.weight_elems, whole.weight_elems);
+			CHECK_EQ(w.params, frozen ? 0 : own);
+			CHECK_EQ(w.bytes_update, frozen ? 0 : whole.bytes_update);
+			CHECK_EQ(whole.flops_backward, (i == 0 ? 1 : 2) * whole.flops_forward + bias);
+			CHECK_EQ(w.flops_backward, i < 2 ? 0 : i == 2 ? w.flops_forward + bias : i == 3 ? w.flops_forward : whole.flops_backward);
+			CHECK(w.bytes_backward <= whole.bytes_backward && w.kernels_backward <= whole.kernels_backward);
+		}
+	}
+}
+
+/* What cannot be: a tied weight that is trained in one place and frozen in the other. */
+static void
+test_tied(void)
+{
+	for (int mix = 0; mix < 4; mix++)
+	{
+		char		doc[600];
+		pm_graph	g;
+		pm_status	st;
+		bool		same = mix == 0 || mix == 3;
+
+		snprintf(doc, sizeof(doc), "{\"format\":\"perfmodel-graph/1\",\"nodes\":[{\"id\":0,\"op\":\"Input\",\"inputs\":[],\"shape\":[1,8],\"batch_dim\":0},"
+				 "{\"id\":1,\"op\":\"Gather\",\"inputs\":[0],\"shape\":[1,8,4],\"batch_dim\":0,\"weights\":[[9,4]],\"attrs\":{\"frozen\":%s}},"
+				 "{\"id\":2,\"op\":\"Gemm\",\"inputs\":[1],\"shape\":[1,8,9],\"batch_dim\":0,\"weights\":[[9,4]],\"attrs\":{\"tied\":1,\"frozen\":%s}}]}",
+				 mix & 1 ? "true" : "false", mix & 2 ? "1" : "0");
+		CHECK_EQ(pm_graph_from_json(doc, strlen(doc), &arena, &g, &st), same ? PM_OK : PM_ERR_INPUT);
+		if (same)
+			CHECK_EQ(mix == 0 ? g.params : g.frozen, 36);
+		else
+			CHECK_HAS(st.message, "only one of the two is frozen");
+	}
+}
+
+/* Frozen weights stay in the memory of the weights; nothing else grows, and less is kept the more is frozen. */
+static void
+test_memory(void)
+{
+	for (unsigned frozen = 0; frozen < 1u << LAYERS; frozen++)
+		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		{
+			const pm_step_options o = {.dtype = (pm_dtype) dtype, .optimizer = PM_ADAM};
+			double		size = dtype == PM_BF16 || dtype == PM_FP16 ? 2 : 4;
+			pm_memory_plan plan,
+						more;
+			pm_status	st;
+			const pm_graph *g = chain(frozen);
+
+			CHECK_EQ(pm_memory_plan_make(g, &o, &arena, &plan, &st), PM_OK);
+			CHECK_EQ(plan.weights, (g->params + g->frozen) * size);
+			CHECK_EQ(plan.gradients, g->params * size);
+			CHECK_EQ(plan.optimizer, 2 * g->params * size);
+			/* with the first of the frozen ones trained */
+			CHECK_EQ(pm_memory_plan_make(chain(frozen & (frozen - 1)), &o, &arena, &more, &st), PM_OK);
+			for (int64_t batch = 1; batch <= 4096 && frozen != 0; batch *= 8)
+				CHECK(pm_memory_live(&plan, batch) <= pm_memory_live(&more, batch));
+		}
+}
+
+/* Messages: gradients of what is trained, and with zero 3 weights of everything. */
+static void
+test_messages(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 8);
+	double		gathered[2];
+
+	for (unsigned frozen = 0; frozen < 1u << LAYERS; frozen++)
+	{
+		const pm_graph *g = chain(frozen);
+		const pm_skeleton *s = make_skeleton(g, true, &arena);
+		pm_question	q = {.graph = g, .gpu = &test_gpu, .batch = 8, .dtype = PM_FP32, .optimizer = PM_ADAM};
+		pm_tokens	work;
+		pm_buckets	b;
+		pm_step_shape shape;
+		pm_scaled	to;
+		pm_status	st = {PM_OK};
+
+		CHECK_EQ(pm_tokens_build_work(s, &q, &arena, &work, &st), PM_OK);
+		CHECK_EQ(pm_buckets_build(s, PM_FP32, 0.01, &arena, &b, &st), PM_OK);
+		CHECK(b.n <= PM_MAX_BUCKETS);
+		pm_step_shape_of(&b, &work, 8, 10, &shape);
+		CHECK_EQ(shape.gradient_bytes, 4 * g->params);
+		CHECK_EQ(shape.frozen_bytes, 4 * g->frozen);
+		for (int zero = 0; zero <= 3; zero++)
+		{
+			pm_parallel p = {.world_size = 8, .nodes = 1, .accumulation = 1, .zero = zero, .bucket_mb = 0.01, .tp = 1, .pp = 1, .interleave = 1};
+
+			CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
+			pm_scaled_step(&shape, &p, &f, 1, &to);
+			CHECK(isfinite(to.step_ms) && to.step_ms > 0);
+			CHECK((to.comm_ms > 0) == (zero == 3 || g->params > 0));
+			if (zero == 3 && (frozen == 0 || frozen == (1u << LAYERS) - 2))
+				gathered[frozen == 0] = to.comm_ms;
+		}
+	}
+	/* of three passes of all bytes, the two gathers are left, and a fifth of the sum */
+	CHECK_NEAR(gathered[0] / gathered[1], (2 + 0.2) / 3, 0.1);
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_work();
+	test_tied();
+	test_memory();
+	test_messages();
+	pm_arena_release(&arena);
+	return check_done("frozen");
+}
