@@ -67,6 +67,18 @@ FROM (VALUES ('{"tp": 8}', 4), ('{"pp": 4, "tp": 2, "micro_batches": 8}', 32), (
      LATERAL perfmodel.predict(:t, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => p::jsonb);
 SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => ''{"pp": 8}'')', :t));
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', parallel => ''{"pp": 8}'')', :t));
+-- whole heads go to a GPU: tp divides them, or there is no answer; what does not say how many it has (above) can be divided into any number
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('twelve heads', 2, 96, 12, 32, 100)) AS h \gset
+SELECT tp, step_ms > 0 AS positive, note, reasons FROM unnest('{1,2,3,4,5,6,8,12}'::int[]) AS tp,
+     LATERAL (SELECT step_ms, CASE WHEN step_ms IS NULL THEN note END AS note, CASE WHEN step_ms IS NULL THEN reasons END AS reasons
+              FROM perfmodel.predict(:h, 'T4', 4, predictor => 'roof', world_size => 120, cluster => 'any', parallel => jsonb_build_object('tp', tp), on_error => 'null')) AS p;
+SELECT split_part(q, '(', 1) AS function, helper.error_of(format('SELECT * FROM perfmodel.' || q, :h, '{"tp": 8}')) FROM unnest(ARRAY['predict_train_time(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => %L)',
+    'explain_train_time(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => %L)', 'scaling_curve(%s, ''T4'', 4, predictor => ''roof'', max_gpus => 8, parallel => %L)',
+    'predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', world_size => 8, parallel => %L)', 'predict_memory(%s, ''T4'', 4, world_size => 8, parallel => %L)',
+    'max_batch(%s, ''T4'', world_size => 8, parallel => %L)', 'computed_change(%s, ''T4'', 4, ''fused optimizer'', predictor => ''roof'', world_size => 8, parallel => %L)']) AS q;
+SELECT peak_mb, note FROM perfmodel.predict_memory(:h, 'T4', 4, world_size => 8, parallel => '{"tp": 8}', on_error => 'null');
+ROLLBACK;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency
 FROM (SELECT *, first_value(samples_per_s / world_size) OVER (ORDER BY world_size) AS first

@@ -152,6 +152,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 			b->n++;
 	}
 	count_layers(s, b);
+	b->heads = pm_heads_of(s->graph);
 	count_again(s, b);
 	/* what is left: the last bucket, or operators before the first one with weights */
 	if (b->bytes[b->n] > 0)
