@@ -13,6 +13,7 @@ FROM unnest('{all_reduce,all_gather,reduce_scatter,broadcast,all_to_all,send_rec
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduse', 1, 2)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 'NaN', 2)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, 3)$$);
+SELECT n, helper.error_of(format('SELECT perfmodel.collective_ms(''all_reduce'', 1, 2, %s)', n)) FROM unnest('{0,-2147483648}'::int[]) AS n;
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, cluster => 'dgx-a100-80')$$);
 -- the fourth argument of scaling_curve is the cluster, that of predict the dtype
 SELECT helper.error_of($$SELECT perfmodel.scaling_curve(perfmodel.graph_id('anet4@16'), 'A100-SXM4-80GB', 8, 'amp')$$);

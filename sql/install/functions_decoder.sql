@@ -65,7 +65,7 @@ CREATE FUNCTION perfmodel.decoder_graph(name text, layers integer, hidden intege
 #variable_conflict use_variable
 DECLARE
     kv integer := coalesce(kv_heads, heads);
-    wide integer := coalesce(feed_forward, CASE WHEN style = 'llama' THEN (hidden * 8 / 3 + 255) / 256 * 256 ELSE 4 * hidden END);
+    wide bigint := coalesce(feed_forward, CASE WHEN style = 'llama' THEN (hidden::bigint * 8 / 3 + 255) / 256 * 256 ELSE 4 * hidden::bigint END);
     wrong text;
     result jsonb;
 BEGIN
@@ -85,7 +85,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Each head has an equal part of the hidden size, and each head of keys and values serves as many heads of queries.';
     END IF;
     WITH layer AS MATERIALIZED (
-        SELECT l.*, count(*) OVER () AS size FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide) AS l
+        SELECT l.*, count(*) OVER () AS size FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide::integer) AS l
     ), start AS (
         SELECT CASE style WHEN 'gpt' THEN 4 ELSE 2 END AS first, (SELECT max(size) FROM layer)::integer AS size
     ), node AS (
