@@ -69,6 +69,9 @@ SELECT change, saved_mb > 0 AS memory FROM perfmodel.what_if_change(:g, 'T4', 64
 SELECT slowdown_a >= 1 AND slowdown_a <= 2 AS slowdown, slowdown_a = slowdown_b AS same, helper.close(step_ms_a, slowdown_a * perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'roof')) AS step,
        busy_a BETWEEN 0 AND 1 AND busy_b BETWEEN 0 AND 1 AS busy, fits, peak_mb > (perfmodel.predict_memory(:g, 'T4', 64)).peak_mb AS memory
 FROM perfmodel.colocate(:g, 64, :h, 8, 'tesla_t4', predictor => 'roof');
+-- of what is not known, nothing is known
+SELECT num_nonnulls(a.slowdown_a, a.slowdown_b, a.step_ms_a, a.step_ms_b, a.busy_a, a.peak_mb, a.fits) AS without_a, a.busy_b > 0 AS b, num_nonnulls(VARIADIC ARRAY[c.slowdown_a, c.slowdown_b, c.busy_a, c.busy_b, c.peak_mb]) AS without_gpu
+FROM perfmodel.colocate(NULL, 64, :h, 8, 'T4', predictor => 'roof') AS a, perfmodel.colocate(:g, 64, :h, 8, NULL, predictor => 'roof') AS c;
 -- what the card keeps for itself is not theirs: together 95 to 99 % of 16 GB are too much
 SELECT c.fits, c.peak_mb / (16 * 1024) BETWEEN 0.95 AND 0.99 AS nearly FROM generate_series(100, 20000, 10) AS b, LATERAL perfmodel.predict_memory(:g, 'T4', b) AS m,
     LATERAL perfmodel.colocate(:g, b, :g, b, 'T4', predictor => 'roof') AS c WHERE 2 * m.peak_mb / (16 * 1024) > 0.95 ORDER BY b LIMIT 1;

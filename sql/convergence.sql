@@ -25,6 +25,12 @@ SELECT l, helper.error_of(format('SELECT perfmodel.time_to_target(%s, ''T4'', 16
 -- what a sample is worth falls with the batch
 SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput_per_s, g.efficiency * g.samples_per_s) AS product
 FROM unnest('{64,512}'::int[]) AS b, LATERAL perfmodel.goodput(:g, 'T4', b, 64, 'toy', '0.9', predictor => 'roof') AS g;
+SELECT b, helper.error_of(format('SELECT * FROM perfmodel.goodput(%s, ''T4'', 8, %s, ''toy'', ''0.9'', predictor => ''roof'')', :g, b)) FROM unnest('{0,-1}'::int[]) AS b;
+-- NULLs have no answer, and no reason but that
+SELECT t.seconds IS NULL AND t.note IS NULL AS no_time, g.efficiency IS NULL AND g.note ~ 'no efficiency' IS NOT TRUE AS no_goodput, w.goodput_per_s IS NULL AND w.note IS NULL AS no_world,
+       (SELECT array_agg(s.batch) FROM perfmodel.samples_to_target(:g, '{8,NULL,64}', 'toy', '0.9') AS s) AS batches
+FROM perfmodel.time_to_target(:g, 'T4', NULL, 'toy', '0.9', predictor => 'roof') AS t, perfmodel.goodput(:g, 'T4', 64, NULL, 'toy', '0.9', predictor => 'roof') AS g,
+     perfmodel.goodput(:g, 'T4', 64, 64, 'toy', '0.9', predictor => 'roof', world_size => NULL) AS w;
 -- what it rests on, and what is missing
 SELECT t, g.efficiency IS NULL AS none, g.goodput_per_s IS NULL AS no_goodput, g.note FROM unnest('{0.9,0.99,0.5}'::text[]) AS t, LATERAL perfmodel.goodput(:g, 'A100', 64, 64, 'toy', t, predictor => 'roof') AS g;
 SELECT note FROM perfmodel.goodput(:g, 'T4', 64, 64, 'toy', '0.9', predictor => 'roof');

@@ -35,6 +35,18 @@ FROM unnest(ARRAY['MI250X', 'AMD Instinct MI325X', 'a100 80', 'NVIDIA A100-SXM-6
 SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
 FROM unnest(ARRAY['p4d.24xlarge', 'P3.2xlarge', 'g4dn.xlarge', 'a2-ultragpu-1g', 'Standard_NC6s_v3', 'n1-standard-4', 'gpu', 'cuda:0', 'T44']) AS g;
 SELECT perfmodel.gpu_name('RTX3090Ti') AS no_guess;
+-- a slice of a card (MIG) is not the card, however it is written; with a data sheet of its own, it is a device
+SELECT g AS asked, perfmodel.find_gpu(g) AS taken_for, perfmodel.gres_count(g) AS count
+FROM unnest(ARRAY['nvidia_a100_1g.5gb', 'a100_3g.20gb:2', 'gpu:1g.10gb:1', 'gpu:a100_1g.5gb:1', 'NVIDIA A100-SXM4-40GB MIG 1g.5gb', 'A100 MIG', 'gpu:a100(1g.5gb)', 'gpu:a100:1(MIG 1g.5gb)',
+    'cpu=8,gres/gpu:a100=1,gres/mig-1g.5gb=1', 'gpu:a100:2,gpu:1g.5gb:1']) AS g;
+SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(ARRAY['nvidia_a100_1g.5gb', 'a100_3g.20gb:2', 'gpu:1g.10gb:1', 'MIG-GPU-1234/7/0', 'cpu=8,gres/gpu:a100=1,gres/mig-1g.5gb=1']) AS g;
+SELECT given, match, resolved, candidates, note FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{a100_3g.20gb:2,1g.5gb}', dtypes => NULL) ORDER BY given;
+BEGIN;
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'gpu:a100_2g.10gb:1', 'A100-SXM4-40GB'), ('gpu', 'T4 partition', 'T4');
+INSERT INTO perfmodel.gpu (name, memory_gb, mem_bw_gbs, sm_count, fp32_tflops) VALUES ('A100 1g.5gb', 5, 194, 14, 2.5);
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'mig', 'A100 1g.5gb');
+SELECT g AS asked, perfmodel.find_gpu(g) FROM unnest(ARRAY['nvidia_a100_1g.5gb', 'gpu:a100_1g.5gb:3', 'mig', 'a100_3g.20gb']) AS g;
+ROLLBACK;
 
 -- own rows; at once visible, gone after a rollback
 BEGIN;

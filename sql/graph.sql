@@ -125,4 +125,4 @@ WHERE a.graph_id = perfmodel.graph_id('untied') AND a.op = 'Attention' AND b.gra
 SELECT count(DISTINCT structure) FROM perfmodel.graph WHERE name IN ('untied', 'seen whole');
 ROLLBACK;
 SELECT helper.error_of('SELECT perfmodel.decoder_graph(''x'', ' || rest || ')')
-FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''"}'::text[]) AS rest;
+FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''", "1, 64, 4, 16, 100, lora_rank => 0", "1, 64, 4, 16, 100, lora_rank => 4, lora_on => ''mlp''", "1, 2147483647, 1, 16, 100", "1, -2147483648, 1, 16, 100, ''llama''"}'::text[]) AS rest;

@@ -49,6 +49,10 @@ SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L))', 
 SELECT helper.error_of($$SELECT perfmodel.load_onnx('bad', '\x')$$);
 SELECT helper.error_of($$SELECT perfmodel.load_onnx('bad', 'this is no model')$$);
 SELECT helper.error_of($$SELECT perfmodel.onnx_to_graph('/var/lib/models/resnet50.onnx')$$);
+-- the name stands first here, and last in load_graph: exchanged, nothing is stored, whatever the types; by name, the order does not matter
+SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, %L)', '\x' || :'cnn', 'bad')) AS exchanged, helper.error_of($$SELECT perfmodel.load_graph('"bad"', ' {"nodes": []}')$$) AS exchanged_graph;
+SELECT split_part(helper.error_of(q), ':', 1) AS refused FROM unnest(ARRAY[$$SELECT perfmodel.load_onnx(decode('00', 'hex'), 'bad')$$, $$SELECT perfmodel.load_graph('bad', '{}'::jsonb)$$, $$SELECT perfmodel.load_graph('bad', '{}')$$]) AS q;
+SELECT perfmodel.load_onnx(model => decode(:'cnn', 'hex'), name => 'onnx_cnn@8') = :id AS by_name, perfmodel.load_graph(name => 'onnx_cnn_again@8', doc => perfmodel.onnx_to_graph(decode(:'cnn', 'hex'))) = :again AS graph_by_name;
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, decode(%L, %L))', '', :'cnn', 'hex'));
 SELECT helper.error_of(format('SELECT perfmodel.load_onnx(%L, substr(decode(%L, %L), 1, 100))', 'bad', :'cnn', 'hex'));
 -- cut at any place: never anything but an error

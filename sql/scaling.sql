@@ -13,6 +13,7 @@ FROM unnest('{all_reduce,all_gather,reduce_scatter,broadcast,all_to_all,send_rec
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduse', 1, 2)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 'NaN', 2)$$);
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, 3)$$);
+SELECT n, helper.error_of(format('SELECT perfmodel.collective_ms(''all_reduce'', 1, 2, %s)', n)) FROM unnest('{0,-2147483648}'::int[]) AS n;
 SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, cluster => 'dgx-a100-80')$$);
 -- the fourth argument of scaling_curve is the cluster, that of predict the dtype
 SELECT helper.error_of($$SELECT perfmodel.scaling_curve(perfmodel.graph_id('anet4@16'), 'A100-SXM4-80GB', 8, 'amp')$$);
@@ -67,6 +68,18 @@ FROM (VALUES ('{"tp": 8}', 4), ('{"pp": 4, "tp": 2, "micro_batches": 8}', 32), (
      LATERAL perfmodel.predict(:t, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => p::jsonb);
 SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => ''{"pp": 8}'')', :t));
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', parallel => ''{"pp": 8}'')', :t));
+-- whole heads go to a GPU: tp divides them, or there is no answer; what does not say how many it has (above) can be divided into any number
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('twelve heads', 2, 96, 12, 32, 100)) AS h \gset
+SELECT tp, step_ms > 0 AS positive, note, reasons FROM unnest('{1,2,3,4,5,6,8,12}'::int[]) AS tp,
+     LATERAL (SELECT step_ms, CASE WHEN step_ms IS NULL THEN note END AS note, CASE WHEN step_ms IS NULL THEN reasons END AS reasons
+              FROM perfmodel.predict(:h, 'T4', 4, predictor => 'roof', world_size => 120, cluster => 'any', parallel => jsonb_build_object('tp', tp), on_error => 'null')) AS p;
+SELECT split_part(q, '(', 1) AS function, helper.error_of(format('SELECT * FROM perfmodel.' || q, :h, '{"tp": 8}')) FROM unnest(ARRAY['predict_train_time(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => %L)',
+    'explain_train_time(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => %L)', 'scaling_curve(%s, ''T4'', 4, predictor => ''roof'', max_gpus => 8, parallel => %L)',
+    'predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', world_size => 8, parallel => %L)', 'predict_memory(%s, ''T4'', 4, world_size => 8, parallel => %L)',
+    'max_batch(%s, ''T4'', world_size => 8, parallel => %L)', 'computed_change(%s, ''T4'', 4, ''fused optimizer'', predictor => ''roof'', world_size => 8, parallel => %L)']) AS q;
+SELECT peak_mb, note FROM perfmodel.predict_memory(:h, 'T4', 4, world_size => 8, parallel => '{"tp": 8}', on_error => 'null');
+ROLLBACK;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency
 FROM (SELECT *, first_value(samples_per_s / world_size) OVER (ORDER BY world_size) AS first
@@ -113,10 +126,20 @@ FROM (VALUES ('{"accumulation": 3}'::jsonb), ('{"recompute": true}')) AS v (para
      perfmodel.predict(:g, 'T4', 8, predictor => 'roof', parallel => v.parallel) AS p, perfmodel.predict(:g, 'T4', 8, predictor => 'roof', parallel => v.parallel, cluster => 'ours') AS n;
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 ROLLBACK TO s;
+-- the link of a cluster is there, and stays: each row of it may go but the last, and its name stays with it
+SELECT q, helper.error_of(q) FROM unnest(ARRAY[$$UPDATE perfmodel.cluster SET intra = 'NVswitch A100' WHERE name = 'ours'$$,
+    $$INSERT INTO perfmodel.cluster (name, gpus_per_node, intra, inter) VALUES ('odd', 8, 'pcie4', 'xyzzy')$$, $$DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink'$$,
+    $$UPDATE perfmodel.interconnect SET name = 'their nvlink' WHERE name = 'our nvlink'$$, 'TRUNCATE perfmodel.interconnect',
+    $$UPDATE perfmodel.cluster SET inter = 'our nvlink'; DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink'$$]) AS q;
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs) VALUES ('our nvlink', 'nvlink', 2, 30);
+DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink' AND gpus = 0;
+UPDATE perfmodel.interconnect SET busbw_gbs = 40 WHERE name = 'our nvlink';
+UPDATE perfmodel.cluster SET intra = 'pcie3' WHERE name = 'ours';
 DELETE FROM perfmodel.interconnect WHERE name = 'our nvlink';
-SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
-ROLLBACK TO s;
+-- a dump has clusters before links, so a restore takes them as they come; what has no link is told when it is asked about
+SET check_function_bodies = off;
 UPDATE perfmodel.cluster SET intra = 'NVswitch A100' WHERE name = 'ours';
+RESET check_function_bodies;
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 2);
 ROLLBACK;
 SELECT helper.error_of($$INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours', 'T5', 4, 'pcie3')$$) ~ '^23503: unknown GPU "T5"' AS unknown_gpu;

@@ -19,6 +19,8 @@ SELECT round(perfmodel.predict_train_time(g.graph_id, 'gpu:t4:1', 8)::numeric, 3
     helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:a100:4'', 8)', g.graph_id)) AS four,
     helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:2'', 8)', g.graph_id)) AS which, perfmodel.gpu_name('gpu:t4:1')
 FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
+-- nor is a slice of a device that device
+SELECT step_ms, note, reasons FROM perfmodel.graph AS g, LATERAL perfmodel.predict(g.graph_id, 'gpu:t4_1g.2gb:1', 8, on_error => 'null') WHERE g.name = 'bnet5@32';
 SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:mi250x:4'', 8)', g.graph_id)), ' There are', 1) AS unknown FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
 
 -- ---- jobs: what the table says of the number counts before the name

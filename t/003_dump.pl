@@ -15,6 +15,8 @@ $old->safe_psql('postgres', q{
     CREATE ROLE dashboard;
     GRANT SELECT ON perfmodel.graph, perfmodel.predictor, perfmodel.predictor_weights TO dashboard;
     INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, cores_per_sm, fp32_tflops, aliases) VALUES ('Own Chip', 500, 32, 64, 6, '{oc}');
+    INSERT INTO perfmodel.interconnect (name, kind, busbw_gbs) VALUES ('zz own link', 'pcie', 20);
+    INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter) VALUES ('a own cluster', 'oc', 4, 'zz own link', 'ethernet-100g');
     INSERT INTO perfmodel.profile (graph_id, gpu, batch, step_ms) SELECT graph_id, 'oc', 8, 5 FROM perfmodel.graph WHERE name = 'anet4@16';
     INSERT INTO perfmodel.op_profile (operator, gpu, batch, forward_ms) VALUES ('{"format":"perfmodel-graph/1","nodes":[
         {"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0}, {"id":1,"op":"Relu","inputs":[0],"shape":[1,8],"batch_dim":0}]}', 'oc', 8, 1)});

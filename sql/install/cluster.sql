@@ -104,6 +104,45 @@ COMMENT ON TRIGGER interconnect_check_numbers ON perfmodel.interconnect IS 'expl
 CREATE TRIGGER interconnect_words BEFORE INSERT OR UPDATE OF kind ON perfmodel.interconnect
     FOR EACH ROW EXECUTE FUNCTION perfmodel.profile_words('kind');
 COMMENT ON TRIGGER interconnect_words ON perfmodel.interconnect IS 'replaces other spellings of kind (NVSwitch: nvswitch)';
+-- A link has a row for each number of GPUs, so a foreign key cannot refer to its name.
+CREATE FUNCTION perfmodel.cluster_links_known() RETURNS trigger
+    LANGUAGE c AS 'MODULE_PATHNAME', 'pm_cluster_links_known';
+COMMENT ON FUNCTION perfmodel.cluster_links_known() IS 'trigger: refuses a cluster whose intra or inter is not in perfmodel.interconnect';
+REVOKE ALL ON FUNCTION perfmodel.cluster_links_known() FROM PUBLIC;
+CREATE TRIGGER cluster_links_known BEFORE INSERT OR UPDATE OF intra, inter ON perfmodel.cluster
+    FOR EACH ROW EXECUTE FUNCTION perfmodel.cluster_links_known();
+COMMENT ON TRIGGER cluster_links_known ON perfmodel.cluster IS 'refuses unknown links';
+CREATE FUNCTION perfmodel.keep_used_links() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    used record;
+BEGIN
+    IF TG_OP = 'TRUNCATE' THEN
+        SELECT c.intra AS name, count(*) OVER () AS n, c.name AS cluster INTO used FROM perfmodel.cluster AS c ORDER BY c.name LIMIT 1;
+    ELSE
+        SELECT g.name, count(*) AS n, min(c.name) AS cluster INTO used
+        FROM (SELECT DISTINCT name FROM gone) AS g JOIN perfmodel.cluster AS c ON g.name IN (c.intra, c.inter)
+        WHERE NOT EXISTS (SELECT FROM perfmodel.interconnect AS i WHERE i.name = g.name) GROUP BY g.name ORDER BY g.name LIMIT 1;
+    END IF;
+    IF FOUND THEN
+        RAISE EXCEPTION 'interconnect "%" is the link of cluster "%"%', left(used.name, 64), left(used.cluster, 64), CASE WHEN used.n > 1 THEN format(' and %s more', used.n - 1) ELSE '' END
+            USING ERRCODE = 'foreign_key_violation', SCHEMA = 'perfmodel', TABLE = 'interconnect',
+            DETAIL = 'Without a row in perfmodel.interconnect, nothing about the cluster can be predicted.',
+            HINT = 'First UPDATE intra and inter of the cluster, or DELETE it. To change a link, UPDATE its row.';
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION perfmodel.keep_used_links() IS 'trigger: keeps the last row of a link that a cluster has';
+REVOKE ALL ON FUNCTION perfmodel.keep_used_links() FROM PUBLIC;
+CREATE TRIGGER interconnect_keep_used AFTER DELETE ON perfmodel.interconnect REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.keep_used_links();
+COMMENT ON TRIGGER interconnect_keep_used ON perfmodel.interconnect IS 'keeps the last row of a link that a cluster has';
+CREATE TRIGGER interconnect_keep_used_name AFTER UPDATE ON perfmodel.interconnect REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.keep_used_links();
+COMMENT ON TRIGGER interconnect_keep_used_name ON perfmodel.interconnect IS 'keeps the name of the last row of a link that a cluster has';
+CREATE TRIGGER interconnect_keep_all AFTER TRUNCATE ON perfmodel.interconnect
+    FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.keep_used_links();
+COMMENT ON TRIGGER interconnect_keep_all ON perfmodel.interconnect IS 'keeps the links that clusters have';
 CREATE TRIGGER cluster_forget_cached AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON perfmodel.cluster
     FOR EACH STATEMENT EXECUTE FUNCTION perfmodel.forget_cached();
 COMMENT ON TRIGGER cluster_forget_cached ON perfmodel.cluster IS 'makes sessions drop cached clusters';

@@ -111,7 +111,8 @@ CREATE FUNCTION perfmodel.colocate(graph_a bigint, batch_a integer, graph_b bigi
     LANGUAGE sql STABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC
     WITH job AS (
-        SELECT w.which, j.step_ms, least(1, r.busy_ms / j.step_ms) AS busy, m.peak_mb
+        -- least() and greatest() would leave out what is not known
+        SELECT w.which, j.step_ms, CASE WHEN r.busy_ms > j.step_ms THEN 1 ELSE r.busy_ms / j.step_ms END AS busy, m.peak_mb
         FROM (VALUES ('a', $1, $2, $6), ('b', $3, $4, $7)) AS w (which, graph_id, batch, dtype),
              LATERAL perfmodel.predict(w.graph_id, $5, w.batch, w.dtype, predictor => $8) AS j,
              -- what a kernel's launch takes most of the time of leaves the device to the other
@@ -122,7 +123,7 @@ BEGIN ATOMIC
     -- the device gives both what they need as long as that is not more than all of it, else each its share
     SELECT s.slowdown, s.slowdown, a.step_ms * s.slowdown, b.step_ms * s.slowdown,
            a.busy, b.busy, a.peak_mb + b.peak_mb, (a.peak_mb + b.peak_mb) <= perfmodel.usable_memory_mb($5)
-    FROM job AS a, job AS b, LATERAL (SELECT greatest(1, a.busy + b.busy) AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b';
+    FROM job AS a, job AS b, LATERAL (SELECT CASE WHEN a.busy + b.busy < 1 THEN 1 ELSE a.busy + b.busy END AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b';
 END;
 COMMENT ON FUNCTION perfmodel.colocate(bigint, integer, bigint, integer, text, text, text, text) IS
     'two trainings that share a device by taking turns: how much slower each becomes, and whether both fit';

@@ -30,7 +30,8 @@ BEGIN ATOMIC
         FROM known AS k
     )
     SELECT f.batch::integer, f.expected_samples, f.spread, f.p_reached, f.curve, f.critical_batch, n.phi
-    FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi, samples_to_target.batches::float8[]) AS f;
+    FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi,
+                                                                         ARRAY(SELECT u.batch::float8 FROM unnest(samples_to_target.batches) AS u (batch) WHERE u.batch IS NOT NULL)) AS f;
 END;
 COMMENT ON FUNCTION perfmodel.samples_to_target(bigint, integer[], text, text) IS
     'samples that trainings need to reach a target, by total batch of all devices; from perfmodel.convergence';
@@ -102,6 +103,7 @@ CREATE FUNCTION perfmodel.goodput(graph_id bigint, gpu text, batch integer, base
 BEGIN ATOMIC
     WITH b AS (
         SELECT perfmodel.total_batch($3, $7, $15) AS total
+        WHERE perfmodel.require($4 IS NULL OR $4 >= 1, 'base_batch must be at least 1, not ' || $4, 'It is the total batch of all devices to compare with.')
     ), s AS (
         SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency,
                min(t.curve) AS curve
@@ -109,7 +111,8 @@ BEGIN ATOMIC
     )
     SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency,
            nullif(concat_ws('; ', p.note,
-               CASE WHEN s.efficiency IS NULL THEN 'no efficiency: ' || perfmodel.no_convergence($1, $5, $6)
+               CASE WHEN num_nulls($1, $4, $5, $6, b.total) > 0 THEN NULL
+                    WHEN s.efficiency IS NULL THEN 'no efficiency: ' || perfmodel.no_convergence($1, $5, $6)
                     WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM b, s, LATERAL perfmodel.predict($1, $2, $3, dtype => $8, layout => $9, framework => $10, predictor => $11, optimizer => $12,
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;

@@ -66,7 +66,7 @@ CREATE FUNCTION perfmodel.decoder_graph(name text, layers integer, hidden intege
 #variable_conflict use_variable
 DECLARE
     kv integer := coalesce(kv_heads, heads);
-    wide integer := coalesce(feed_forward, CASE WHEN style = 'llama' THEN (hidden * 8 / 3 + 255) / 256 * 256 ELSE 4 * hidden END);
+    wide bigint := coalesce(feed_forward, CASE WHEN style = 'llama' THEN (hidden::bigint * 8 / 3 + 255) / 256 * 256 ELSE 4 * hidden::bigint END);
     wrong text;
     result jsonb;
 BEGIN
@@ -93,7 +93,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Each head has an equal part of the hidden size, and each head of keys and values serves as many heads of queries.';
     END IF;
     WITH fused AS MATERIALIZED (
-        SELECT * FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide)
+        SELECT * FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide::integer)
     ), own AS (
         SELECT f.at, f.inputs[1] AS q, f.inputs[2] AS k, f.inputs[3] AS v, hidden / heads AS d,
                CASE WHEN heads = kv THEN '{"view": true}' ELSE '{}' END::jsonb AS spread, CASE attention WHEN 'plain' THEN 7 ELSE 0 END AS more

@@ -31,6 +31,7 @@ DECLARE
     itself boolean;
     thing CONSTANT text := CASE NEW.kind WHEN 'gpu' THEN 'GPU' WHEN 'dtype' THEN 'number format' ELSE 'graph' END;
     near text;
+    slice CONSTANT text := '(^|[^[:alnum:]])([1-8]g([._-][0-9]+|[._-]?[0-9]+gb?)|mig)($|[^[:alnum:]])';
 BEGIN
     -- the table's own error says it
     IF num_nulls(NEW.kind, NEW.alias, NEW.name) > 0 THEN
@@ -57,6 +58,9 @@ BEGIN
                     WHEN n.candidates IS NOT NULL THEN format('Near to it: %s.', array_to_string(n.candidates, ', ')) ELSE upper(left(n.note, 1)) || substr(n.note, 2) || '.' END INTO near
         FROM perfmodel.resolve_job_names(CASE NEW.kind WHEN 'graph' THEN ARRAY[NEW.name] END, CASE NEW.kind WHEN 'gpu' THEN ARRAY[NEW.name] END, CASE NEW.kind WHEN 'dtype' THEN ARRAY[NEW.name] END) AS n;
         RAISE NOTICE 'there is no % "%": until there is, "%" means nothing', thing, left(NEW.name, 64), left(NEW.alias, 64) USING HINT = near;
+    ELSIF NEW.kind = 'gpu' AND NEW.alias ~* slice AND means !~* slice THEN
+        RAISE NOTICE '"%" is a slice of a card (MIG), and is predicted as the whole "%"', left(NEW.alias, 64), means
+            USING HINT = 'A slice is slower and has less memory: better INSERT its own data sheet into perfmodel.gpu.';
     END IF;
     RETURN NEW;
 END $$;

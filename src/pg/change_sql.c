@@ -128,7 +128,7 @@ time_after(const pm_asked_words *q, pm_change change, const pm_gpu *other, doubl
 		pm_problem_raise(&p);
 	pm_shape_of(&asked, before_ms, &shape);
 	pm_change_shape(change, after_ms, &shape);
-	if (pm_layers_check(&asked.parallel, &shape, &st) != PM_OK)
+	if (pm_division_check(&asked.parallel, &shape, &st) != PM_OK)
 		pm_raise(&st);
 	pm_scaled_step(&shape, &asked.parallel, asked.fabric, 1, &scaled);
 	return scaled.step_ms;

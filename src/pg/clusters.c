@@ -12,14 +12,19 @@
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "cache/freshness.h"
 #include "clusters.h"
 #include "encoding.h"
 #include "errors.h"
 #include "plans.h"
+#include "triggers.h"
 #include "scaling/correction.h"
+
+PG_FUNCTION_INFO_V1(pm_cluster_links_known);
 
 #define LIST_QUERY "SELECT name FROM perfmodel.cluster"
 
@@ -297,6 +302,19 @@ link_names(void)
 	return names;
 }
 
+/* For the name of a link that is not there. A link has a row for each number of GPUs, and one name. */
+static char *
+link_hint(const char *name)
+{
+	const char **names = link_names();
+	int			n = 0;
+
+	for (int i = 0; i < n_links; i++)
+		if (n == 0 || strcmp(names[n - 1], names[i]) != 0)
+			names[n++] = names[i];
+	return pm_did_you_mean(name, names, n, "SELECT DISTINCT name FROM perfmodel.interconnect", "INSERT a row into perfmodel.interconnect");
+}
+
 /* *p is filled where the table of links lacks that of c. */
 static bool
 find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
@@ -310,9 +328,7 @@ find_link(const cluster *c, const char *name, pm_link *link, pm_problem *p)
 	*p = (pm_problem) {
 		"unknown_interconnect", ERRCODE_UNDEFINED_OBJECT,
 		psprintf("cluster \"%s\" has the interconnect \"%s\", which is not in perfmodel.interconnect",
-				 pm_message_from_core(c->fabric.name), pm_message_from_core(name)), NULL,
-		pm_did_you_mean(pm_message_from_core(name), link_names(), n_links, "SELECT DISTINCT name FROM perfmodel.interconnect",
-						"INSERT a row into perfmodel.interconnect")
+				 pm_message_from_core(c->fabric.name), pm_message_from_core(name)), NULL, link_hint(pm_message_from_core(name))
 	};
 	return false;
 }
@@ -445,4 +461,51 @@ pm_cluster_refuse_builtin(const char *name)
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 errmsg("cluster \"%s\" came with the extension and cannot be changed", pm_shown_name(name)),
 				 errhint("Give the fitted cluster a name of its own: name => '...'.")));
+}
+
+/* ---------- trigger on perfmodel.cluster ---------- */
+
+/* Raise unless there is such a link; like a violation of a foreign key, which cannot be, as a link has a row for each number of GPUs. */
+static void
+check_link(const char *column, const char *given)
+{
+	const char *name = pm_to_core_or_null(given);
+
+	for (int i = 0; name != NULL && i < n_links; i++)
+		if (strcmp(links[i].name, name) == 0)
+			return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+			 errmsg("unknown interconnect \"%s\"", pm_shown_name(given)),
+			 errdetail("Column %s holds the name of a row of perfmodel.interconnect.", column),
+			 errhint("%s", link_hint(given)),
+			 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
+			 err_generic_string(PG_DIAG_TABLE_NAME, "cluster"),
+			 err_generic_string(PG_DIAG_COLUMN_NAME, column)));
+}
+
+/*
+ * Before insert or update: intra and inter are known. pg_dump writes clusters before the links that users have described,
+ * as it sees no foreign key between them, and switches check_function_bodies off: rows of a dump are taken as they are.
+ */
+Datum
+pm_cluster_links_known(PG_FUNCTION_ARGS)
+{
+	static const char *const columns[] = {"intra", "inter"};
+	HeapTuple	row = pm_trigger_row(fcinfo, "cluster_links_known");
+	Relation	table = ((TriggerData *) fcinfo->context)->tg_relation;
+
+	if (!check_function_bodies)
+		return PointerGetDatum(row);
+	pm_freshen();
+	if (generation != pm_generation)
+		read_all();
+	for (int i = 0; i < lengthof(columns); i++)
+	{
+		char	   *given = pm_trigger_text(table, row, columns[i]);
+
+		if (given != NULL)
+			check_link(columns[i], given);
+	}
+	return PointerGetDatum(row);
 }

@@ -24,7 +24,6 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/timestamp.h"
 
 #include "cache/freshness.h"
 #include "encoding.h"
@@ -351,16 +350,16 @@ name_in_gres(const char *name, int *count)
 	return pnstrdup(g.name, g.length);
 }
 
-/* How near each device is to a name that is the name of none, by series and number of the model; to a type of machine, its device alone. */
+/* How near each device is to a name that is the name of none, by series and number of the model; to a type of machine, its device alone; to a slice, none. */
 static double *
 nearness_of_devices(const char *name)
 {
-	double	   *nearness = palloc(sizeof(double) * Max(n_devices, 1));
+	double	   *nearness = palloc0(sizeof(double) * Max(n_devices, 1));
 	const char *card = pm_card_of_machine(name);
 	pm_card_name wanted;
 
 	pm_card_name_read(name, &wanted);
-	for (int i = 0; i < n_devices; i++)
+	for (int i = 0; i < n_devices && !pm_gpu_is_slice(name); i++)
 		nearness[i] = card == NULL ? pm_card_name_nearness(&wanted, &devices[i].words) : strcmp(devices[i].sheet.name, card) == 0;
 	return nearness;
 }
@@ -412,6 +411,9 @@ device_hint(const char *name)
 			return pstrdup(PM_ANY_GPU_HINT);
 		name = type;
 	}
+	hint = pm_gpu_slice_hint(name);
+	if (hint != NULL)
+		return hint;
 	for (int i = 0; i < n_devices; i++)
 		names[i] = pm_message_from_core(devices[i].sheet.name);
 	hint = pm_did_you_mean_nearest(names, nearness_of_devices(name), n_devices, LIST_QUERY, FIRST_DEVICE);
@@ -520,7 +522,7 @@ pm_gpu_look_up(const char *name, pm_problem *p)
 		};
 	else
 		*p = (pm_problem) {
-			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%s\"", pm_shown_name(name)), NULL, NULL,
+			"unknown_gpu", ERRCODE_UNDEFINED_OBJECT, psprintf("unknown GPU \"%s\"%s", pm_shown_name(name), pm_gpu_is_slice(name) ? ", " PM_GPU_SLICE : ""), NULL, NULL,
 			device_hint, pstrdup(name)
 		};
 	return NULL;
@@ -569,17 +571,6 @@ pm_gpu_others_meant(const char *name, const char ***others)
 	return n;
 }
 
-char *
-pm_note_short_name(const text *given, const pm_gpu *taken, const char *note)
-{
-	char	   *name = text_to_cstring(given);
-	const char **others;
-
-	if (pm_gpu_others_meant(name, &others) == 0)
-		return unconstify(char *, note);
-	return psprintf("%s%sgpu \"%s\" was taken for \"%s\"", note ? note : "", note ? "; " : "", pm_shown_name(name), pm_message_from_core(taken->name));
-}
-
 bool
 pm_gpu_exists(const char *name)
 {
@@ -620,31 +611,6 @@ pm_gres_count(PG_FUNCTION_ARGS)
 	if (!pm_gres_read(text_to_cstring(PG_GETARG_TEXT_PP(0)), &g) || g.count == 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT32(g.count);
-}
-
-/* A statement may write or read thousands of rows with such a name. */
-void
-pm_notice_short_gpu(const char *given, const char *taken)
-{
-	static TimestampTz statement = 0;
-	static uint64 told = 0;		/* a bit for each name; names with the same bit are told once */
-	uint64		bit = UINT64CONST(1) << (pm_hash(PM_HASH_INIT, given, strlen(given)) % 64);
-	const char **others;
-	int			n;
-
-	if (statement != GetCurrentStatementStartTimestamp())
-		told = 0;
-	statement = GetCurrentStatementStartTimestamp();
-	if (told & bit)
-		return;
-	told |= bit;
-	n = pm_gpu_others_meant(given, &others);
-	for (int i = 0; i < n; i++)
-		others[i] = pm_message_from_core(others[i]);
-	if (n > 0)
-		ereport(NOTICE,
-				(errmsg("GPU \"%s\" is taken for \"%s\"", pm_shown_name(given), taken),
-				 errhint("If another one is meant, write its whole name: %s.", pm_quoted_list(others, n))));
 }
 
 /* ---------- trigger on tables with a column gpu: profile, op_profile, cluster, price ---------- */

@@ -37,6 +37,11 @@ extern char *pm_note_short_name(const text *given, const pm_gpu *taken, const ch
 extern void pm_notice_short_gpu(const char *given, const char *taken);
 /* The devices that a name which is not known is near to, by series and number, the nearest first, at most so many: how many, and their names. */
 extern int	pm_gpu_nearest(const char *name, const char **nearest, int most);
+/* Whether a part of a card is called so, such as "a100_3g.20gb" (MIG). One with a data sheet is a device as any other. */
+extern bool pm_gpu_is_slice(const char *name);
+/* What errors call it, and what to do about one that is not known; NULL: it is no slice. */
+#define PM_GPU_SLICE "a slice of a card (MIG)"
+extern char *pm_gpu_slice_hint(const char *name);
 /* Whether it would find one. */
 extern bool pm_gpu_exists(const char *name);
 

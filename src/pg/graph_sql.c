@@ -214,6 +214,18 @@ pm_store_graph(Datum doc, const pm_graph *g)
 	return id;
 }
 
+/* The document stands where the name belongs, and no document where that does: load_onnx() has its name first. */
+static void
+check_order(Jsonb *doc, const char *given)
+{
+	if (!JB_ROOT_IS_OBJECT(doc) && given[strspn(given, " \t\r\n")] == '{')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the name of the graph is a document"),
+				 errdetail("load_graph() has the document first and the name second; load_onnx() has the name first."),
+				 errhint("Exchange the two, or name them: load_graph(name => ..., doc => ...).")));
+}
+
 /* given: the name to store it under, NULL: its own. */
 static int64
 load_document(Datum doc, const char *given)
@@ -223,7 +235,10 @@ load_document(Datum doc, const char *given)
 	pm_graph	graph;
 
 	if (given != NULL)
+	{
+		check_order(DatumGetJsonbP(doc), given);
 		pm_check_graph_name(given);
+	}
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_graph_from_doc(DatumGetJsonbP(doc), &arena, &graph);
 	if (given == NULL)

@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 
 #include "cache/freshness.h"
+#include "cache/graph_cache.h"
 #include "encoding.h"
 #include "features/tokens.h"
 #include "gpus.h"
@@ -31,11 +32,14 @@ PG_FUNCTION_INFO_V1(pm_usable_memory_mb);
 
 /* False: *p says what is wrong with the number of GPUs, or how they share the work. */
 static bool
-check_parallel(const pm_parallel *q, pm_problem *p)
+check_parallel(const pm_parallel *q, pm_cached *graph, pm_problem *p)
 {
 	pm_status	st = {PM_OK};
+	pm_heads	heads = {0};
 
-	if (pm_parallel_check_numbers(q, &st) == PM_OK)
+	if (q->tp > 1)
+		heads = pm_heads_of(pm_graph_whole(graph));
+	if (pm_parallel_check_numbers(q, &st) == PM_OK && pm_heads_check(q->tp, &heads, &st) == PM_OK)
 		return true;
 	*p = pm_problem_of_status("bad_parallel", &st);
 	return false;
@@ -68,7 +72,7 @@ bool
 pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_question *m, pm_problem *p)
 {
 	pm_freshen();
-	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, p))
+	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, m->graph, p))
 		return false;
 	if (m->question.mode == PM_INFERENCE && words->parallel.world_size != 1)
 	{

@@ -115,6 +115,18 @@ import_model(FunctionCallInfo fcinfo, int model, int first, const char *name, pm
 	*doc = DirectFunctionCall1(jsonb_in, CStringGetDatum(pm_from_core(text.s)));
 }
 
+/* The bytes of a model as they are written in SQL stand where the name belongs: load_graph() has its name at the end. */
+static void
+check_order(const char *name)
+{
+	if (strncmp(name, "\\x", 2) == 0 && strspn(name + 2, "0123456789abcdefABCDEF") == strlen(name + 2))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the name of the graph is a bytea, \"%s\"", pm_shown_name(name)),
+				 errdetail("load_onnx() has the name first and the model second; load_graph() has the document first."),
+				 errhint("Exchange the two, or name them: load_onnx(model => ..., name => ...).")));
+}
+
 Datum
 pm_load_onnx(PG_FUNCTION_ARGS)
 {
@@ -134,6 +146,7 @@ pm_load_onnx(PG_FUNCTION_ARGS)
 	work = AllocSetContextCreate(CurrentMemoryContext, "perfmodel onnx", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(work);
 	name = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	check_order(name);
 	pm_check_graph_name(name);
 	import_model(fcinfo, 1, 2, pm_to_core(name), &arena, &graph, &doc);
 	id = pm_store_graph(doc, &graph);

@@ -115,9 +115,8 @@ checked_level(double level)
 	return level;
 }
 
-/* 0 has a meaning of its own in the core: as few as have room. */
-static int
-checked_nodes(int nodes)
+int
+pm_checked_nodes(int nodes)
 {
 	if (nodes < 1)
 		ereport(ERROR,
@@ -155,7 +154,7 @@ read_parallel(FunctionCallInfo fcinfo, const int8 *at, pm_asked_words *q)
 	if (at[WORLD_SIZE] >= 0)
 		q->parallel.world_size = PG_GETARG_INT32(at[WORLD_SIZE]);
 	if (at[NODES] >= 0 && !PG_ARGISNULL(at[NODES]))
-		q->parallel.nodes = checked_nodes(PG_GETARG_INT32(at[NODES]));
+		q->parallel.nodes = pm_checked_nodes(PG_GETARG_INT32(at[NODES]));
 	if (at[PARALLEL] >= 0 && !PG_ARGISNULL(at[PARALLEL]))
 		pm_parallel_from_jsonb(PG_GETARG_JSONB_P(at[PARALLEL]), &q->parallel);
 	q->cluster = word_arg(fcinfo, at, CLUSTER);
@@ -282,7 +281,7 @@ set_parallel_member(pm_asked_words *q, member m, JsonbValue *v)
 	if (m == WORLD_SIZE)
 		q->parallel.world_size = int32_member(name, v);
 	else if (m == NODES)
-		q->parallel.nodes = checked_nodes(int32_member(name, v));
+		q->parallel.nodes = pm_checked_nodes(int32_member(name, v));
 	else if (m == CLUSTER)
 		q->cluster = text_member(name, v);
 	else if (v->type != jbvBinary)

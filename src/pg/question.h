@@ -56,6 +56,9 @@ extern bool pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_proble
 /* pm_question_resolve() without a predictor, for functions that need none; *graph is the graph of the question. */
 extern bool pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p);
 
+/* The number of machines that was given, at least 1: 0 has a meaning of its own in the core, as few as have room. Raises. */
+extern int	pm_checked_nodes(int nodes);
+
 /* Fill *p for a question of inference on several GPUs. */
 extern void pm_problem_infer_on_several(pm_problem *p);
 

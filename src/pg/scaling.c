@@ -69,7 +69,7 @@ require_layers(const pm_asked *q, const pm_step_shape *s)
 {
 	pm_status	st = {PM_OK};
 
-	if (pm_layers_check(&q->parallel, s, &st) != PM_OK)
+	if (pm_division_check(&q->parallel, s, &st) != PM_OK)
 		pm_raise(&st);
 }
 
@@ -112,7 +112,7 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 	pm_status	st = {PM_OK};
 
 	pm_step_shape_of(b, work, q->sample.query.batch, a->step_ms, &shape);
-	if (pm_layers_check(&q->parallel, &shape, &st) != PM_OK)
+	if (pm_division_check(&q->parallel, &shape, &st) != PM_OK)
 	{
 		*p = pm_problem_of_status("bad_parallel", &st);
 		return false;

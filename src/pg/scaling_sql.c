@@ -63,7 +63,7 @@ pm_collective_ms(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bytes must be between 0 and 1e18, not %g", bytes)));
 	how.world_size = PG_GETARG_INT32(2);
-	how.nodes = PG_ARGISNULL(3) ? 0 : Max(PG_GETARG_INT32(3), -1);
+	how.nodes = PG_ARGISNULL(3) ? 0 : pm_checked_nodes(PG_GETARG_INT32(3));
 	pm_freshen();
 	f = cluster_or_error(text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	if (pm_parallel_check(&how, f, &st) != PM_OK)

@@ -430,6 +430,40 @@ test_operators_settled(void)
 	CHECK_EQ(pm_cards_known(&c, fresh.name), PM_CARD_FROM_SHEET);
 }
 
+/* Fused attention tells nothing of a card's level, whatever it takes; a product of two tensors, of the same class, does. */
+static void
+test_fused_attention(void)
+{
+	static const char *const names[] = {"Attention", "MatMul"};
+	const int	other = 4;
+
+	for (int k = 0; k < 2; k++)
+	{
+		pm_predictor p;
+
+		make_operators(other, 2, 2, true);
+		for (int i = 0; i < N_CARDS * 2 * N_SHAPES; i++)
+		{
+			graph_text	t;
+			pm_tokens	work;
+			int			x,
+						y;
+
+			if (operators[i].query.gpu != &cards[other] && i % 2 == 0)
+				continue;
+			text_start(&t, "operator", "operator");
+			x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,16,1024,1024],'batch_dim':0");
+			y = text_node(&t, "'op':'Input','inputs':[],'shape':[1,16,1024,1024],'batch_dim':0");
+			text_node(&t, "'op':'%s','inputs':[%d,%d%s],'shape':[1,16,1024,1024],'batch_dim':0", names[k], x, y, k == 0 ? ",1" : "");
+			operators[i].skeleton = make_skeleton(text_finish(&t, &arena), true, &arena);
+			CHECK_EQ(pm_tokens_build_work(operators[i].skeleton, &operators[i].query, &arena, &work, NULL), PM_OK);
+			operators[i].step_ms = 8 * fmax(work.compute_us[0], work.memory_us[0]) / 1000;
+		}
+		p = fit_with_operators(other, true);
+		CHECK_EQ(pm_cards_known(p.kind->cards(&p), cards[other].name), k == 0 ? PM_CARD_FROM_SHEET : PM_CARD_FROM_OPERATORS);
+	}
+}
+
 int
 main(void)
 {
@@ -446,6 +480,7 @@ main(void)
 	test_surprise();
 	test_operators();
 	test_operators_settled();
+	test_fused_attention();
 	pm_arena_release(&arena);
 	return check_done("cards");
 }

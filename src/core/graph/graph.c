@@ -54,3 +54,13 @@ pm_node_count_all(const pm_node *n, int64_t batch)
 		count += pm_shape_count(&n->shapes[i]);
 	return n->batch_dim < 0 ? count : count * (double) batch;
 }
+
+double
+pm_node_params(const pm_node *n)
+{
+	double		params = 0;
+
+	for (int i = n->attrs.tied >= 0 ? 1 : 0; i < n->n_weights; i++)
+		params += pm_shape_count(&n->weights[i]);
+	return params;
+}

@@ -131,6 +131,9 @@ typedef struct pm_graph
 								 * the same whatever the names and the order of ids */
 } pm_graph;
 
+/* Parameters that it owns, trained or not; a tied weights[0] belongs to another node. */
+double		pm_node_params(const pm_node *n);
+
 /* Whether some of its weights are trained. */
 static inline bool
 pm_node_trains(const pm_node *n)

@@ -297,17 +297,6 @@ find_op(op_cache *cache, const char *name)
 	return cache->op[slot];
 }
 
-/* Parameters that node n owns, trained or not; a tied weights[0] belongs to another node. */
-static double
-own_params(const pm_node *n)
-{
-	double		params = 0;
-
-	for (int i = n->attrs.tied >= 0 ? 1 : 0; i < n->n_weights; i++)
-		params += pm_shape_count(&n->weights[i]);
-	return params;
-}
-
 static bool
 has_grad(const pm_graph *g, const pm_node *n)
 {
@@ -360,7 +349,7 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 		n->memory = touched(g, i);
 		if (n->op == PM_OP_UNKNOWN && !n->view)
 			g->n_unknown++;
-		*(n->attrs.frozen ? &g->frozen : &g->params) += own_params(n);
+		*(n->attrs.frozen ? &g->frozen : &g->params) += pm_node_params(n);
 	}
 	return PM_OK;
 }

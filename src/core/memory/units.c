@@ -12,17 +12,6 @@
 #include "graph/layers.h"
 #include "graph/op_catalogue.h"
 
-/* Parameters of a node; those that it shares with another one count there. */
-static double
-parameters_of(const pm_node *n)
-{
-	double		count = 0;
-
-	for (int k = n->attrs.tied >= 0 ? 1 : 0; k < n->n_weights; k++)
-		count += pm_shape_count(&n->weights[k]);
-	return count;
-}
-
 /* A norm belongs to the unit of the operator before it. */
 static void
 units_of_operators(const pm_graph *g, pm_memory_units *u)
@@ -32,7 +21,7 @@ units_of_operators(const pm_graph *g, pm_memory_units *u)
 
 	for (int i = 0; i < g->n_nodes; i++)
 	{
-		double		count = parameters_of(&g->nodes[i]);
+		double		count = pm_node_params(&g->nodes[i]);
 
 		if (count > 0 && pm_op_class(g->nodes[i].op) != PM_CLASS_NORM)
 		{
@@ -66,7 +55,7 @@ pm_memory_units_of(const pm_graph *g, pm_memory_units *u)
 	for (int i = 0; i < g->n_nodes; i++)
 	{
 		const pm_node *n = &g->nodes[i];
-		double		count = parameters_of(n);
+		double		count = pm_node_params(n);
 
 		if (pm_node_attends(n) && i < last_norm)
 		{

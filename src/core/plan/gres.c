@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/names.h"
+#include "plan/slice.h"
 
 /* Whether s begins with a word in lower case, in any case. */
 static bool
@@ -92,6 +93,15 @@ read_part(const char *s, const char *end, bool alone, pm_gres *g)
 	return alone && read_type(s, end, g) && g->count > 0 && s[g->length] == ':' ? A_TYPE : NOTHING;
 }
 
+/* "gres/gpu:a100=1,gres/mig-1g.5gb=1": a part of a card is in the text, and not in what was read as the device. */
+static bool
+hides_slice(const char *text, const pm_gres *g)
+{
+	pm_slice	slice;
+
+	return pm_slice_read(text, &slice) && (text + slice.begin < g->name || text + slice.end > g->name + g->length);
+}
+
 bool
 pm_gres_read(const char *text, pm_gres *g)
 {
@@ -110,7 +120,7 @@ pm_gres_read(const char *text, pm_gres *g)
 			*g = one;
 		found[is]++;
 		if (*end == '\0')
-			return found[A_TYPE] == 1 || (found[A_TYPE] == 0 && found[A_NUMBER] == 1);
+			return (found[A_TYPE] == 1 || (found[A_TYPE] == 0 && found[A_NUMBER] == 1)) && !hides_slice(text, g);
 		s = end + 1;
 	}
 }

@@ -21,7 +21,7 @@ typedef struct pm_gres
 	int			count;			/* 0: the text does not say how many */
 } pm_gres;
 
-/* False: the text is not written so, or names several types. */
+/* False: the text is not written so, names several types, or a part of a card (slice.h) beside the type. */
 bool		pm_gres_read(const char *text, pm_gres *g);
 
 #endif

@@ -56,7 +56,7 @@ add_operator(pm_buckets *b, const pm_skeleton *s, int i, pm_dtype dtype, const l
 	pm_node_work(s->graph, s->dag.node[i], 1, dtype, PM_NCHW, PM_SGD, &w);
 	b->bytes[b->n] += w.params * element_bytes(dtype);
 	if (n->attrs.frozen)
-		b->frozen[b->n] += w.weight_elems * element_bytes(dtype);
+		b->frozen[b->n] += pm_node_params(n) * element_bytes(dtype);
 	b->done[(size_t) b->n * b->tokens + s->token_of[i]]++;
 	return b->bytes[b->n] >= (b->n == 0 ? l->first : l->gradients) || b->bytes[b->n] + b->frozen[b->n] >= l->weights;
 }
@@ -155,6 +155,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 			b->n++;
 	}
 	count_layers(s, b);
+	b->heads = pm_heads_of(s->graph);
 	count_again(s, b);
 	/* what is left: the last bucket, or operators before the first one with weights */
 	if (b->bytes[b->n] + b->frozen[b->n] > 0)

@@ -6,6 +6,7 @@
 #define PM_BUCKETS_H
 
 #include "features/tokens.h"
+#include "scaling/heads.h"
 
 #define PM_BUCKET_MB_USUAL	25.0	/* PyTorch DDP: bucket_cap_mb */
 #define PM_BUCKET_MB_MIN	0.001
@@ -25,6 +26,7 @@ typedef struct pm_buckets
 	float	   *done;			/* [n, tokens] copies of a token whose backward pass ends between bucket k - 1 and k */
 	double		message_bytes;	/* as large as a message gets, unless one operator alone has more */
 	int			layers;			/* of a transformer: operators that attend; 0: none */
+	pm_heads	heads;			/* of the layers */
 	double		activation;		/* elements of one sample that a layer hands to the next */
 	float	   *whole;			/* [tokens] copies that tensor parallelism does not divide: norms, and what is added or dropped between layers */
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */

@@ -46,6 +46,7 @@ typedef struct pm_step_shape
 	int			n;				/* buckets */
 	double		message_bytes;	/* as in pm_buckets */
 	int			layers;
+	pm_heads	heads;			/* of the layers */
 	double		activation_bytes;	/* of a batch, from a layer to the next */
 	double		gradient_bytes;
 	double		frozen_bytes;	/* of weights without gradients */

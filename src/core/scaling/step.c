@@ -197,8 +197,9 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->update_ms = ms.update_ms;
 	to->states_ms = ms.states_ms;
 	to->layers = b->layers;
+	to->heads = b->heads;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
-	to->gradient_bytes = to->head_ms = to->undivided_ms = to->again_ms = 0;
+	to->gradient_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
 		double		both_ms = pm_passes_us(work, i) * ms.passes_us_ms;
@@ -366,6 +367,14 @@ pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
 	if (p->pp * p->interleave > s->layers)
 		return pm_fail(st, PM_ERR_OPTION, "pp times interleave is %d, and the graph has %d layers", p->pp * p->interleave, s->layers);
 	return PM_OK;
+}
+
+pm_code
+pm_division_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
+{
+	pm_code		rc = pm_layers_check(p, s, st);
+
+	return rc != PM_OK ? rc : pm_heads_check(p->tp, &s->heads, st);
 }
 
 pm_code

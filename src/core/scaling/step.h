@@ -20,6 +20,8 @@ pm_code		pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st);
 
 /* Checks that the network has the layers that p divides. PM_ERR_OPTION, with the reason. */
 pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st);
+/* The same, and that tp divides the heads of the layers. What was measured needs no such check. */
+pm_code		pm_division_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st);
 
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the

@@ -254,6 +254,11 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 		f.match = PM_MATCH_AMBIGUOUS;
 		set_match(values, nulls, f.match, NULL, p.detail);
 	}
+	else if (pm_gpu_is_slice(name))
+	{
+		f = (pm_name_found) {.match = PM_MATCH_UNKNOWN,.thing = -1};
+		set_match(values, nulls, f.match, NULL, PM_GPU_SLICE ", which is not the card: insert the data sheet of the slice into perfmodel.gpu");
+	}
 	else
 	{
 		/* what the data sheets do not take for a name of theirs is none, however like */

@@ -51,9 +51,7 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 static double
 update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
 {
-	double		traffic_ms = t->phase_us[3 * i + 2] / 1000;
-
-	return r->knows_update && traffic_ms > 0 ? pm_opclass_bounded_update(traffic_ms, ms) : ms;
+	return r->knows_update ? pm_opclass_bounded_update(t->phase_us[3 * i + 2] / 1000, ms) : ms;
 }
 
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */

@@ -16,6 +16,13 @@ pm_opclass_learns_operators(const pm_options *o)
 	return o->value[PM_OPCLASS_OPERATORS] != 0;
 }
 
+/* A type of tokens is an operator of the catalogue, or, behind these, a kind of convolution. */
+static bool
+is_fused_attention(const pm_tokens *t)
+{
+	return t->op_class[0] == PM_CLASS_GEMM && pm_op_row_of(t->type[0])->flops == PM_FLOPS_ATTENTION;
+}
+
 /*
  * Measured time over that at the card's peaks.  Arithmetic is judged on convolutions and matrix products, memory on the
  * others.  False: the operator says nothing of a card's level.  Nor does fused attention: its kernels are not the library's products.
@@ -29,7 +36,7 @@ level_of_operator(const pm_sample *s, const pm_tokens *t, pm_card_operator *o)
 	double		launch = LAUNCH_US * t->kernels[0];
 	double		us = 1000 * s->step_ms;
 
-	if (pm_op_row_of(t->type[0] < pm_op_count() ? t->type[0] : PM_OP_UNKNOWN)->flops == PM_FLOPS_ATTENTION)
+	if (is_fused_attention(t))
 		return false;
 	if (launch > MOST_LAUNCH * us || !(product ? compute > CLEARLY * memory : memory > CLEARLY * compute))
 		return false;
