@@ -118,6 +118,18 @@ SELECT string_agg(op, ' ' ORDER BY node_id) AS first_layer FROM perfmodel.graph_
 SELECT node_id, op, inputs, shape, class FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('plain') AND node_id BETWEEN 22 AND 34 ORDER BY node_id;
 SELECT string_agg(op, ' ' ORDER BY place) AS read_nothing FROM jsonb_to_recordset(perfmodel.decoder_graph('x', 2, 64, 2, 16, 100, attention => 'plain')->'nodes') AS n(id integer, op text, inputs integer[]),
     LATERAL (SELECT n.id AS place) AS p WHERE EXISTS (SELECT FROM unnest(n.inputs) AS i WHERE i >= n.id);
+-- LoRA: only the adapters are trained; the model before the first of them has no backward pass, and behind it one product instead of two
+SELECT count(perfmodel.load_graph(doc)) AS loaded
+FROM (VALUES (perfmodel.decoder_graph('lora', 2, 64, 4, 16, 100, 'llama', kv_heads => 2, lora_rank => 8)),
+             (perfmodel.decoder_graph('lora on all', 2, 64, 4, 16, 100, lora_rank => 8, lora_on => 'all')),
+             (perfmodel.decoder_graph('whole', 2, 64, 4, 16, 100, 'llama', kv_heads => 2))) AS v(doc);
+SELECT name, nodes, params, unknown_ops FROM perfmodel.graph WHERE name IN ('lora', 'lora on all', 'whole') ORDER BY graph_id;
+SELECT node_id, op, inputs, shape, weights, params, flops_backward / nullif(flops_forward, 0) AS backward, module FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('lora') AND node_id BETWEEN 1 AND 9 ORDER BY node_id;
+SELECT l.module, l.flops_forward = w.flops_forward AS same_forward, l.flops_backward / w.flops_backward AS backward
+FROM perfmodel.graph_node AS l JOIN perfmodel.graph_node AS w USING (module, op, weights) WHERE l.graph_id = perfmodel.graph_id('lora') AND w.graph_id = perfmodel.graph_id('whole') AND op = 'Gemm' AND l.params IS NULL ORDER BY l.node_id;
+SELECT helper.error_of($$SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1","name":"odd","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},
+    {"id":1,"op":"Gather","inputs":[0],"shape":[1,8,4],"batch_dim":0,"weights":[[9,4]],"attrs":{"frozen":1}},
+    {"id":2,"op":"Gemm","inputs":[1],"shape":[1,8,9],"batch_dim":0,"weights":[[9,4]],"attrs":{"tied":1}}]}')$$);
 -- a causal attention does about half of the work, and another graph has another structure
 SELECT a.flops_forward / b.flops_forward = 17.0 / 32 AS half, a.class
 FROM perfmodel.graph_node AS a, perfmodel.graph_node AS b
