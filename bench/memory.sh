@@ -8,6 +8,7 @@
 # DATA_DIR/gpumemnet/     tidy.csv: peaks of timm networks on an A100; measured against, nothing is fitted to it (no licence)
 # DATA_DIR/aceso_ops/     tidy.csv.gz: memory of single operators of GPT (MIT)
 # DATA_DIR/bigscience/    tidy.csv: memory of GPTs of 18 to 205 billion parameters (Apache 2.0)
+# DATA_DIR/litgpt/        tidy.csv: memory of language models that are fine-tuned with LoRA (Apache 2.0)
 #
 # data/ itself has peaks on a CPU. Prints a table for each, with the numbers of rows and networks; docs/memory.md has the figures.
 set -eu
@@ -35,6 +36,8 @@ gzip -dc "$data/aceso_ops/tidy.csv.gz" | awk -F, 'NR == 1 { for (i = 1; i <= NF;
         print $at["model"] "," $at["op"] "," $at["micro_batch"] "," $at["input_mb"] "," $at["output_mb"] "," $at["activation_mb"] }' >"$work/aceso.csv"
 awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     $at["memory_mib"] != "" && $at["gpu"] ~ /A100/ { print $at["model"] "," $at["n_gpus"] "," $at["memory_mib"] "," $at["parallelism"] "," $at["options"] }' "$data/bigscience/tidy.csv" >"$work/bigscience.csv"
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["n_gpus"] == 1 && $at["options"] ~ "/lora[.]yaml" && $at["options"] !~ /gemma2/ { print $at["model"] "," $at["batch_per_gpu"] "," $at["memory_mib"] }' "$data/litgpt/tidy.csv" >"$work/litgpt.csv"
 chmod 644 "$work"/*.csv "$work"/*.ndjson
 for part in memory memory_llm; do
     sed "s|@work@|$work|g; s|@root@|$work/src|g" "$root/bench/$part.sql" >"$work/$part.sql"

@@ -63,3 +63,21 @@ SELECT s.model, s.tp, s.pp, s.mbs, s.mib, m.* FROM big_size AS s JOIN big_graph 
 SELECT count(*) AS rows, count(DISTINCT model) AS models, pg_temp.mape(array_agg(peak_mb / mib - 1)) AS "mean / median / p90 %", round(100 * avg(peak_mb / mib - 1)::numeric, 1) AS bias_pct,
        round(100 * avg((mib BETWEEN low AND high)::int), 1) AS coverage_pct FROM big_said;
 SELECT tp, pp, mbs, count(*) AS rows, round(avg(mib)) AS mib, round(avg(peak_mb)) AS predicted FROM big_said GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+
+\echo 'LoRA in bf16 on an A10G (LitGPT): peak of the tensors, batches of 512 tokens. The sizes are those of config.json; which products have adapters is not said.'
+CREATE TABLE lora (model text, batch int, mib float8);
+\copy lora from '@work@/litgpt.csv' with (format csv)
+CREATE TABLE lora_size (model text, layers int, hidden int, heads int, vocabulary int, kv_heads int, feed_forward int, tied boolean);
+INSERT INTO lora_size VALUES ('llama-2-7b', 32, 4096, 32, 32000, 32, 11008, false), ('llama-3-8b', 32, 4096, 32, 128256, 8, 14336, false), ('llama-3.1-8b', 32, 4096, 32, 128256, 8, 14336, false),
+    ('mistral-7b', 32, 4096, 32, 32000, 8, 14336, false), ('mistral-7b-v0.2', 32, 4096, 32, 32000, 8, 14336, false), ('llama-3.2-1b', 16, 2048, 32, 128256, 8, 8192, true),
+    ('llama-3.2-3b', 28, 3072, 24, 128256, 8, 8192, true), ('tiny-llama', 22, 2048, 32, 32000, 4, 5632, false), ('gemma-2b', 18, 2048, 8, 256000, 1, 16384, true),
+    ('Phi-3-mini-4k-instruct', 32, 3072, 32, 32064, 32, 8192, false);
+SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(model || ' lora on ' || lora_on, layers, hidden, heads, 512, vocabulary, 'llama', kv_heads => kv_heads, feed_forward => feed_forward,
+                                                          tied => tied, lora_rank => 32, lora_on => lora_on))) AS graphs FROM lora_size, unnest('{attention,all}'::text[]) AS lora_on;
+CREATE TABLE lora_said AS
+SELECT model, batch, lora_on, mib, m.peak_mb - m.context_mb AS tensors_mb, m.low - m.context_mb AS low, m.high - m.context_mb AS high
+FROM (SELECT lora.* FROM lora JOIN lora_size USING (model) OFFSET 0) AS l, unnest('{attention,all}'::text[]) AS lora_on,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(model || ' lora on ' || lora_on), 'A10', batch, 'bf16', framework => 'pytorch 2', optimizer => 'adamw') AS m;
+SELECT lora_on, count(*) AS rows, pg_temp.mape(array_agg(tensors_mb / mib - 1)) AS "mean / median / p90 %", round(100 * avg(tensors_mb / mib - 1)::numeric, 1) AS bias_pct,
+       round(100 * avg((mib BETWEEN low AND high)::int), 1) AS coverage_pct FROM lora_said GROUP BY 1 ORDER BY 1;
+SELECT lora_on, string_agg(format('%s %s', model, round((tensors_mb / mib)::numeric, 2)), ', ' ORDER BY model) AS predicted_over_measured FROM lora_said GROUP BY 1 ORDER BY 1;

@@ -136,7 +136,7 @@ is(value($prices) =~ s/^.*now to now\n//mgr, sprintf($expected, 0.7, 0.4), 'the 
 
 SKIP:
 {
-    skip 'no PyTorch', 12 unless $has_torch;
+    skip 'no PyTorch', 14 unless $has_torch;
     append_to_file("$dir/mine.py", "import torch\ndef build():\n"
         . "    return torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2)), torch.zeros(1, 4)\n");
     my @fast = ('--warmup', '1', '--steps', '3', '--max-spread', '0', '--device-name', 'tesla-t4');
@@ -144,6 +144,16 @@ SKIP:
     ($rc, $out, $err) = tools('export', "$dir/mine.py:build", '--sql');
     is($node->psql('postgres', $out), 0, 'export --sql | psql');
     is(value(q{SELECT nodes FROM perfmodel.graph WHERE name = 'mine'}), 4, 'the graph is there');
+
+    append_to_file("$dir/tuned.py", "import mine\ndef build():\n    module, x = mine.build()\n    for p in module[0].parameters():\n"
+        . "        p.requires_grad_(False)\n    return module, x\n");
+    {
+        local $ENV{PYTHONPATH} = "$ENV{PYTHONPATH}:$dir";
+        ($rc, $out, $err) = tools('export', "$dir/tuned.py:build", '--sql');
+    }
+    is($node->psql('postgres', $out), 0, 'a module with frozen parameters');
+    is(value(q{SELECT g.params, string_agg(format('%s %s', n.params, n.flops_backward > 0), ', ' ORDER BY node_id) FROM perfmodel.graph AS g JOIN perfmodel.graph_node AS n USING (graph_id)
+        WHERE g.name = 'tuned' AND n.op = 'Gemm' GROUP BY 1}), '18| f, 18 t', 'is trained where they are not');
 
     ($rc, $out, $err) = tools('profile', '--import', @db, "$dir/mine.py:build", '--batch', '1', '2', '--device-name', 'T5');
     like($err, qr/unknown GPU "T5".*--device-name NAME.*INSERT INTO perfmodel.gpu/s, 'an unknown device is noticed before anything is measured');

@@ -220,9 +220,9 @@ products(int width)
 	return make_sample(g, make_skeleton(g, true, &arena), 4, 1);
 }
 
-/* A device is known from networks like the one asked about: convolutions measured on another device do not count, nor products on this one. */
+/* A device is known from networks of the kind asked about: convolutions measured on another device do not count, nor products on this one. */
 static void
-test_alike_on_device(void)
+test_kinds_on_device(void)
 {
 	enum { CONVS = 24, PRODUCTS = 8 };
 	pm_dataset	convs = make_dataset(CONVS, 2, true, some_time, &arena);
@@ -248,14 +248,14 @@ test_alike_on_device(void)
 	product.query.gpu = &other;
 	CHECK(judge(t, &product, 0.9).in_domain);
 	product.query.gpu = &test_gpu;
-	check_outside(t, &product, PM_CAUSE_GPU_SELDOM_SEEN, "of 24 networks in training on gpu \"Test 1000\", 0 are like this one");
+	check_outside(t, &product, PM_CAUSE_GPU_SELDOM_SEEN, "of 24 networks in training on gpu \"Test 1000\", 0 are neither convolutional nor recurrent");
 	conv.query.gpu = &other;
-	check_outside(t, &conv, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Other\", 0 are like this one");
+	check_outside(t, &conv, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Other\", 0 are convolutional");
 	/* the same once it is stored */
 	pm_trust_save(t, &b);
 	r = (pm_reader) {.data = b.data, .len = b.len};
 	CHECK_EQ(pm_trust_load(&r, &arena, &more, NULL), PM_OK);
-	check_outside(more, &conv, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Other\", 0 are like this one");
+	check_outside(more, &conv, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Other\", 0 are convolutional");
 	/* rows of five such networks make it known, of four they do not */
 	for (int n = 4; n <= 5; n++)
 	{
@@ -478,7 +478,7 @@ main(void)
 	test_operators();
 	test_batches_are_no_sizes();
 	test_doubled();
-	test_alike_on_device();
+	test_kinds_on_device();
 	test_distances();
 	test_slope();
 	test_unlike();

@@ -323,9 +323,8 @@ mix_of(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, d
 	return rc;
 }
 
-/* *home: the network that stands for that of s. */
 static pm_code
-learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, int *home, pm_status *st)
+learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint8_t *kind, pm_status *st)
 {
 	pm_tokens	work;
 	pm_tokens	one;
@@ -336,12 +335,13 @@ learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, int 
 		(rc = tokens_of_one(s, scratch, &one, st)) != PM_OK ||
 		(rc = learn_words(t, &s->query, a, st)) != PM_OK)
 		return rc;
+	*kind = pm_domain_kind_of(&work);
 	t->min_step = fmin(t->min_step, pm_domain_log_step(&work));
 	t->max_step = fmax(t->max_step, pm_domain_log_step(&work));
 	if ((rc = learn_operators(t, &one, a, st)) != PM_OK ||
 		(rc = mix_of(t, s, &one, scratch, &share, st)) != PM_OK)
 		return rc;
-	return pm_networks_learn(t, share, a, home, st);
+	return pm_networks_learn(t, share, a, st);
 }
 
 static pm_code
@@ -369,10 +369,10 @@ pm_code
 pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
 	pm_domain  *t;
-	int		   *home = PM_NEW(a, int, d->n);
+	uint8_t    *kind = PM_NEW(a, uint8_t, d->n);
 	pm_code		rc = make_domain(&t, d->n, a, st);
 
-	if (rc == PM_OK && home == NULL)
+	if (rc == PM_OK && kind == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
@@ -381,13 +381,11 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = learn_row(t, &d->samples[i], a, &scratch, &home[i], st);
+		rc = learn_row(t, &d->samples[i], a, &scratch, &kind[i], st);
 		pm_arena_release(&scratch);
 	}
 	if (rc == PM_OK)
-		rc = pm_domain_count_structures(t, d, NULL, a, st);
-	if (rc == PM_OK)
-		rc = pm_networks_measured(t, d, NULL, home, a, st);
+		rc = pm_domain_count_structures(t, d, NULL, kind, a, st);
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, 0, d, a, st);
 	if (rc == PM_OK && distance != NULL)
@@ -396,22 +394,20 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
 
-/* The networks that the rows of d are most like. */
+/* kind[d->n]: of the networks of the rows. */
 static pm_code
-find_homes(const pm_domain *t, const pm_dataset *d, pm_arena *a, int *home, pm_status *st)
+find_kinds(const pm_dataset *d, pm_arena *a, uint8_t *kind, pm_status *st)
 {
 	pm_code		rc = PM_OK;
 
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
-		pm_tokens	one;
-		double	   *share;
+		pm_tokens	work;
 		pm_arena	scratch;
 
 		pm_arena_init_within(&scratch, a);
-		if ((rc = tokens_of_one(&d->samples[i], &scratch, &one, st)) == PM_OK &&
-			(rc = mix_of(t, &d->samples[i], &one, &scratch, &share, st)) == PM_OK)
-			pm_networks_distance(t, share, &home[i]);
+		if ((rc = pm_tokens_build_work(d->samples[i].skeleton, &d->samples[i].query, &scratch, &work, st)) == PM_OK)
+			kind[i] = pm_domain_kind_of(&work);
 		pm_arena_release(&scratch);
 	}
 	return rc;
@@ -438,17 +434,17 @@ pm_code
 pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
 	pm_domain  *t;
-	int		   *home = PM_NEW(a, int, d->n);
+	uint8_t    *kind = PM_NEW(a, uint8_t, d->n);
 	pm_code		rc = extend(old, d->n, a, &t, st);
 
-	if (rc == PM_OK && home == NULL)
+	if (rc == PM_OK && kind == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 		rc = learn_words(t, &d->samples[i].query, a, st);
 	if (rc == PM_OK)
-		rc = pm_domain_count_structures(t, d, seen, a, st);
-	if (rc == PM_OK && (rc = find_homes(t, d, a, home, st)) == PM_OK)
-		rc = pm_networks_measured(t, d, seen, home, a, st);
+		rc = find_kinds(d, a, kind, st);
+	if (rc == PM_OK)
+		rc = pm_domain_count_structures(t, d, seen, kind, a, st);
 	/* a card that is known stays as it was */
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, a, st);
@@ -458,27 +454,23 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 
 /* ---- how far a question is ---- */
 
-/* How far a network is, given that of its operators; the work of its tokens becomes that at MIX_BATCH. */
+/* How far a network is, given that of its operators, and of which kind; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
 measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
 {
-	int			gpu = pm_domain_find_gpu(t, s->query.gpu->name);
 	double	   *share;
 	double		sizes = 0;
-	int			nearest;
 	pm_code		rc;
 
 	novelty->distance = 0;
-	novelty->measured = gpu < 0 ? 0 : t->gpus[gpu].structures;
+	novelty->kind = pm_domain_kind_of(tokens);
 	if (!t->knows_networks)
 		return PM_OK;
 	if ((rc = mix_of(t, s, tokens, scratch, &share, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < tokens->n; i++)
 		sizes += pm_roofline_share(tokens, i) * fmax(novelty->of[i] / (double) STEPS - COVER, 0);
-	novelty->distance = pm_networks_distance(t, share, &nearest) + SIZE_WEIGHT * sizes;
-	if (gpu >= 0)
-		novelty->measured = pm_networks_alike(t, gpu, share);
+	novelty->distance = pm_networks_distance(t, share) + SIZE_WEIGHT * sizes;
 	return PM_OK;
 }
 

@@ -49,12 +49,18 @@ typedef struct pm_verdict
 
 typedef struct pm_domain pm_domain;
 
+/* Kinds of networks, which tell little about each other on a device: where most of their arithmetic is. */
+typedef enum pm_network_kind
+{
+	PM_NETWORK_CONV, PM_NETWORK_RECURRENT, PM_NETWORK_OTHER, PM_N_NETWORK_KINDS
+} pm_network_kind;
+
 /* How far a question is from training; the same for all its batches. */
 typedef struct pm_novelty
 {
 	const uint8_t *of;			/* [tokens] distance of each from the nearest of its type in training; for pm_domain_judge() */
 	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
-	int			measured;		/* structures of its device that spend at least half of their time on the same types of operators */
+	pm_network_kind kind;
 } pm_novelty;
 
 /*

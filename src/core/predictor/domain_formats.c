@@ -9,47 +9,85 @@
 #include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
-#define ANY_DTYPE	(-1)
+#define ANY	(-1)
 
-/* Of a device in a format, among the rows that are not left out (may be NULL); found: [d->n] scratch. */
+/* Which rows of a device are counted. */
+typedef struct rows
+{
+	const pm_dataset *d;
+	const uint8_t *kind;		/* [d->n] */
+	const bool *seen;			/* [d->n] may be NULL */
+	uint64_t   *found;			/* [d->n] scratch */
+	int			of_dtype;		/* or ANY */
+	int			of_kind;		/* or ANY */
+} rows;
+
+/* Of a device, among the rows that are not left out (may be NULL). */
 static int
-different_structures(const pm_dataset *d, const char *gpu, int dtype, const bool *left_out, uint64_t *found)
+different_structures(const rows *r, const char *gpu, const bool *left_out)
 {
 	int			n = 0;
 
-	for (int i = 0; i < d->n; i++)
-		if (strcmp(d->samples[i].query.gpu->name, gpu) == 0 && (dtype == ANY_DTYPE || (int) d->samples[i].query.dtype == dtype) &&
-			!(left_out != NULL && left_out[i]))
-			found[n++] = d->samples[i].query.graph->structure;
-	return pm_count_different(found, n);
+	for (int i = 0; i < r->d->n; i++)
+	{
+		const pm_question *q = &r->d->samples[i].query;
+
+		if (strcmp(q->gpu->name, gpu) == 0 && (r->of_dtype == ANY || (int) q->dtype == r->of_dtype) &&
+			(r->of_kind == ANY || r->kind[i] == r->of_kind) && !(left_out != NULL && left_out[i]))
+			r->found[n++] = q->graph->structure;
+	}
+	return pm_count_different(r->found, n);
 }
 
-/* Structures that there are now of a device in a format, where there were `before`. */
+/* Structures that there are now of a device, where there were `before`. */
 static int
-structures_now(int before, const pm_dataset *d, const char *gpu, int dtype, const bool *seen, uint64_t *found)
+structures_now(int before, const rows *r, const char *gpu)
 {
-	int			all = different_structures(d, gpu, dtype, NULL, found);
-	int			fresh = different_structures(d, gpu, dtype, seen, found);
+	int			all = different_structures(r, gpu, NULL);
+	int			fresh = different_structures(r, gpu, r->seen);
 
 	return before + fresh > all ? before + fresh : all;
 }
 
 pm_code
-pm_domain_count_structures(pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st)
+pm_domain_count_structures(pm_domain *t, const pm_dataset *d, const bool *seen, const uint8_t *kind, pm_arena *a, pm_status *st)
 {
-	uint64_t   *found = PM_NEW(a, uint64_t, d->n);
+	rows		r = {.d = d, .kind = kind, .seen = seen, .found = PM_NEW(a, uint64_t, d->n), .of_dtype = ANY, .of_kind = ANY};
 
-	if (!found)
+	if (!r.found)
 		return pm_no_memory(st, a);
 	for (int gpu = 0; gpu < t->n_gpus; gpu++)
 	{
 		device	   *g = &t->gpus[gpu];
 
-		g->structures = structures_now(g->structures, d, g->name, ANY_DTYPE, seen, found);
-		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
-			g->formats[dtype].structures = structures_now(g->formats[dtype].structures, d, g->name, dtype, seen, found);
+		g->structures = structures_now(g->structures, &r, g->name);
+		for (r.of_dtype = 0; r.of_dtype < PM_N_DTYPES; r.of_dtype++)
+			g->formats[r.of_dtype].structures = structures_now(g->formats[r.of_dtype].structures, &r, g->name);
+		r.of_dtype = ANY;
+		for (r.of_kind = 0; r.of_kind < PM_N_NETWORK_KINDS; r.of_kind++)
+			g->of_kind[r.of_kind] = structures_now(g->of_kind[r.of_kind], &r, g->name);
+		r.of_kind = ANY;
 	}
 	return PM_OK;
+}
+
+pm_network_kind
+pm_domain_kind_of(const pm_tokens *t)
+{
+	double		flops[PM_N_NETWORK_KINDS] = {0};
+	pm_network_kind most = PM_NETWORK_OTHER;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		int			class = t->op_class[i];
+
+		flops[class == PM_CLASS_CONV ? PM_NETWORK_CONV : class == PM_CLASS_RECURRENT ? PM_NETWORK_RECURRENT : PM_NETWORK_OTHER] +=
+			t->skeleton->copies[i] * t->flops[i];
+	}
+	for (int kind = 0; kind < PM_NETWORK_OTHER; kind++)
+		if (flops[kind] > flops[most])
+			most = (pm_network_kind) kind;
+	return most;
 }
 
 /* Whether any device, or that of this name, had rows in a format. */

@@ -13,7 +13,7 @@
 
 #define UNSEEN_SHARE		0.02	/* of the roofline time in types of operators that were not seen */
 #define UNLIKE_SHARE		0.10	/* in operators that none of their type in training is like */
-#define GPU_NETWORKS		5	/* structures like the question's that a device was measured with, at the least */
+#define GPU_NETWORKS		5	/* structures of the question's kind that a device was measured with, at the least */
 #define BATCH_SLACK			2.0 /* times below the smallest and above the largest batch */
 #define STEP_SLACK			2.0 /* log2: a factor of 4 on the roofline time of the step */
 
@@ -88,16 +88,18 @@ judge_batch(const device *g, const pm_question *q, causes *c)
 		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s", (long long) q->batch, least, with);
 }
 
-/* measured: networks like that of q that the device was measured with. */
 static void
-judge_device(const device *g, const pm_question *q, int measured, causes *c)
+judge_device(const device *g, const pm_question *q, pm_network_kind kind, causes *c)
 {
+	static const char *const kinds[PM_N_NETWORK_KINDS] = {"convolutional", "recurrent", "neither convolutional nor recurrent"};
+	int			measured = g->of_kind[kind];
+
 	if (g->structures < GPU_NETWORKS)
 		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
 				  g->structures, g->structures == 1 ? "" : "s");
 	else if (measured < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "of %d networks in training on gpu \"%.*s\", %d %s like this one", g->structures,
-				  pm_shown(q->gpu->name), q->gpu->name, measured, measured == 1 ? "is" : "are");
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "of %d networks in training on gpu \"%.*s\", %d %s %s", g->structures,
+				  pm_shown(q->gpu->name), q->gpu->name, measured, measured == 1 ? "is" : "are", kinds[kind]);
 	if (!layout_used(g, q->layout))
 	{
 		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training on gpu \"%.*s\"", pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
@@ -122,14 +124,14 @@ optimizer_seen(const pm_domain *t, pm_optimizer optimizer)
 }
 
 static void
-judge_words(const pm_domain *t, const pm_question *q, int measured, causes *c)
+judge_words(const pm_domain *t, const pm_question *q, pm_network_kind kind, causes *c)
 {
 	int			at = pm_domain_find_gpu(t, q->gpu->name);
 
 	if (at < 0)
 		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
 	else
-		judge_device(&t->gpus[at], q, measured, c);
+		judge_device(&t->gpus[at], q, kind, c);
 	if (t->knows_optimizers && !optimizer_seen(t, q->optimizer))
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
 	if (at >= 0)
@@ -200,7 +202,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 {
 	causes		c = {.text = v->reason};
 
-	judge_words(t, q, novelty->measured, &c);
+	judge_words(t, q, novelty->kind, &c);
 	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
 	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);

@@ -8,7 +8,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/metrics.h"
@@ -16,7 +15,6 @@
 #include "predictor/domain_parts.h"
 
 #define SAME	0.01			/* distance within which one network stands for another */
-#define LIKE_SHARE			0.5 /* of their time is spent on the same types of operators by two networks that are alike */
 #define USUAL_PART			0.95	/* of the training networks, whose distances are usual ... */
 #define USUAL_DISTANCE		0.15	/* ... and what is usual in any case */
 
@@ -36,36 +34,15 @@ overlap(const network *n, const double *share)
 }
 
 double
-pm_networks_distance(const struct pm_domain *t, const double *share, int *nearest)
+pm_networks_distance(const struct pm_domain *t, const double *share)
 {
-	double		most = -1;
+	double		most = 0;
 
-	*nearest = -1;
 	if (!t->knows_networks)
 		return 0;
 	for (int i = 0; i < t->n_networks; i++)
-	{
-		double		common = overlap(&t->networks[i], share);
-
-		if (common > most)
-		{
-			most = common;
-			*nearest = i;
-		}
-	}
-	return fmin(fmax(0, 1 - most), 1);
-}
-
-int
-pm_networks_alike(const struct pm_domain *t, int gpu, const double *share)
-{
-	const device *g = &t->gpus[gpu];
-	int			alike = 0;
-
-	for (int i = 0; i < g->n_measured; i++)
-		if (overlap(&t->networks[g->measured[i].network], share) >= LIKE_SHARE)
-			alike += g->measured[i].structures;
-	return alike;
+		most = fmax(most, overlap(&t->networks[i], share));
+	return fmax(0, 1 - most);
 }
 
 static pm_code
@@ -93,16 +70,14 @@ take_network(network *n, int types, pm_arena *a, pm_status *st)
 }
 
 pm_code
-pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, int *at, pm_status *st)
+pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st)
 {
 	network    *n;
 	int			types = 0;
-	double		distance;
 	pm_code		rc;
 
 	t->knows_networks = true;
-	distance = pm_networks_distance(t, share, at);
-	if (t->n_networks == MAX_NETWORKS || (t->n_networks > 0 && distance <= SAME))
+	if (t->n_networks == MAX_NETWORKS || (t->n_networks > 0 && pm_networks_distance(t, share) <= SAME))
 		return PM_OK;
 	if (t->n_networks == t->room && (rc = make_room(t, a, st)) != PM_OK)
 		return rc;
@@ -117,97 +92,8 @@ pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, int *at
 			n->type[k] = i;
 			n->share[k++] = (pm_real) share[i];
 		}
-	*at = t->n_networks++;
+	t->n_networks++;
 	return PM_OK;
-}
-
-/* ---- which of them each device was measured with ---- */
-
-typedef struct found
-{
-	uint64_t	structure;
-	int			home;
-	bool		seen;
-} found;
-
-static int
-by_structure(const void *a, const void *b)
-{
-	const found *x = a;
-	const found *y = b;
-
-	if (x->structure != y->structure)
-		return x->structure < y->structure ? -1 : 1;
-	return x->home - y->home;
-}
-
-/* The structures of the rows of a device, each once: of formats in which it is made up differently, the first network stands for it. */
-static int
-find_structures(const pm_dataset *d, const char *gpu, const bool *seen, const int *home, found *f)
-{
-	int			rows = 0,
-				n = 0;
-
-	for (int i = 0; i < d->n; i++)
-		if (home[i] >= 0 && strcmp(d->samples[i].query.gpu->name, gpu) == 0)
-			f[rows++] = (found) {.structure = d->samples[i].query.graph->structure, .home = home[i], .seen = seen != NULL && seen[i]};
-	qsort(f, rows, sizeof(found), by_structure);
-	for (int i = 0; i < rows; i++)
-		if (i == 0 || f[i].structure != f[n - 1].structure)
-			f[n++] = f[i];
-	return n;
-}
-
-/* Structures of one device: counts[n_networks], all 0 before and after. */
-static pm_code
-measure_device(const struct pm_domain *t, device *g, const found *f, int n, int *counts, int *fresh, pm_arena *a, pm_status *st)
-{
-	int			networks = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		counts[f[i].home]++;
-		fresh[f[i].home] += !f[i].seen;
-	}
-	for (int i = 0; i < g->n_measured; i++)
-	{
-		int			at = g->measured[i].network;
-		int			with = g->measured[i].structures + fresh[at];
-
-		counts[at] = with > counts[at] ? with : counts[at];
-	}
-	for (int i = 0; i < t->n_networks; i++)
-		networks += counts[i] > 0;
-	if ((g->measured = PM_NEW(a, measured, networks)) == NULL)
-		return pm_no_memory(st, a);
-	g->n_measured = 0;
-	for (int i = 0; i < t->n_networks; i++)
-	{
-		if (counts[i] > 0)
-			g->measured[g->n_measured++] = (measured) {.network = i, .structures = counts[i]};
-		counts[i] = fresh[i] = 0;
-	}
-	return PM_OK;
-}
-
-pm_code
-pm_networks_measured(struct pm_domain *t, const pm_dataset *d, const bool *seen, const int *home, pm_arena *a, pm_status *st)
-{
-	found	   *f = PM_NEW(a, found, d->n);
-	int		   *counts = PM_NEW(a, int, t->n_networks);
-	int		   *fresh = PM_NEW(a, int, t->n_networks);
-	pm_code		rc = PM_OK;
-
-	if (!f || !counts || !fresh)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < t->n_gpus && rc == PM_OK; i++)
-	{
-		int			n = find_structures(d, t->gpus[i].name, seen, home, f);
-
-		if (n > 0)
-			rc = measure_device(t, &t->gpus[i], f, n, counts, fresh, a, st);
-	}
-	return rc;
 }
 
 /* The limit from the rows whose device is a CPU or is not (cpu 1 or 0), or from all (cpu -1); 0: the distance of none is known. known: [d->n] */
@@ -259,31 +145,6 @@ pm_networks_save(const struct pm_domain *t, pm_buffer *b)
 			pm_put_u32(b, (uint32_t) n->type[k]);
 		pm_put_reals(b, n->share, (size_t) n->n);
 	}
-	for (int i = 0; i < t->n_gpus; i++)
-	{
-		const device *g = &t->gpus[i];
-
-		pm_put_u32(b, (uint32_t) g->n_measured);
-		for (int k = 0; k < g->n_measured; k++)
-		{
-			pm_put_u32(b, (uint32_t) g->measured[k].network);
-			pm_put_u32(b, (uint32_t) g->measured[k].structures);
-		}
-	}
-}
-
-static pm_code
-load_measured(const struct pm_domain *t, device *g, pm_reader *r, pm_arena *a, pm_status *st)
-{
-	g->n_measured = (int) pm_get_u32(r, (uint32_t) t->n_networks);
-	if ((g->measured = PM_NEW(a, measured, g->n_measured)) == NULL)
-		return pm_no_memory(st, a);
-	for (int k = 0; k < g->n_measured; k++)
-	{
-		g->measured[k].network = (int) pm_get_u32(r, (uint32_t) (t->n_networks - 1));
-		g->measured[k].structures = (int) pm_get_u32(r, INT32_MAX / MAX_NETWORKS);
-	}
-	return PM_OK;
 }
 
 pm_code
@@ -311,9 +172,6 @@ pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
 			n->type[k] = (int32_t) pm_get_u32(r, (uint32_t) (t->n_types - 1));
 		pm_get_reals(r, n->share, (size_t) types);
 	}
-	for (int i = 0; i < t->n_gpus && !r->failed; i++)
-		if ((rc = load_measured(t, &t->gpus[i], r, a, st)) != PM_OK)
-			return rc;
 	return PM_OK;
 }
 

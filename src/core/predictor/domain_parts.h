@@ -33,25 +33,17 @@ typedef struct format
 				max_batch;
 } format;
 
-/* Structures of a device that a network of the domain stands for. */
-typedef struct measured
-{
-	int			network;		/* index into the domain's */
-	int			structures;
-} measured;
-
 typedef struct device
 {
 	const char *name;
 	int			rows;
-	int			structures;		/* of these */
+	int			structures;		/* of these ... */
+	int			of_kind[PM_N_NETWORK_KINDS];	/* ... and of each kind */
 	int			framework;		/* that its questions are answered for which name none: index into the domain's; -1: none */
 	int			used[PM_N_DTYPES][PM_N_LAYOUTS];	/* rows */
 	format		formats[PM_N_DTYPES];
 	double		min_batch,
 				max_batch;
-	int			n_measured;
-	measured   *measured;		/* [n_measured] ascending networks */
 } device;
 
 typedef struct framework
@@ -104,9 +96,12 @@ struct pm_domain
  * Structures of each device: those it had and those of its rows.  seen (may be
  * NULL) marks rows whose structure was trained on, on this device or another:
  * as which of them the device had is not remembered, they count where there are
- * more of them than it had.
+ * more of them than it had.  kind[d->n]: of the network of each row.
  */
-pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, pm_arena *a, pm_status *st);
+pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, const uint8_t *kind, pm_arena *a, pm_status *st);
+
+/* Where most of the arithmetic of a step is. */
+pm_network_kind pm_domain_kind_of(const pm_tokens *t);
 
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
@@ -130,20 +125,10 @@ pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
  * domain_networks.c: share[n_types + 1] are shares of the roofline time by type
  * of operator, the last those of types that are not known; they sum to 1.
  */
-/* Remember a network unless one like it is; *at: the one that stands for it. */
-pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, int *at, pm_status *st);
-/*
- * 0..1: what of the time is not shared with the network that shares most, which is *nearest.  0 and -1 where no networks are
- * remembered.
- */
-double		pm_networks_distance(const struct pm_domain *t, const double *share, int *nearest);
-/*
- * Count the structures of each device by the network that stands for them: home[d->n], -1: none.  They are added to those that the
- * device had; seen as for pm_domain_count_structures().
- */
-pm_code		pm_networks_measured(struct pm_domain *t, const pm_dataset *d, const bool *seen, const int *home, pm_arena *a, pm_status *st);
-/* Structures of a device (index) that spend at least half of their time on the same types of operators. */
-int			pm_networks_alike(const struct pm_domain *t, int gpu, const double *share);
+/* Remember a network unless one like it is. */
+pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st);
+/* 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered. */
+double		pm_networks_distance(const struct pm_domain *t, const double *share);
 /*
  * Let the limits be the distances within which nearly all rows of d were from the others: distance[d->n], NaN where it is
  * not known.  GPUs and CPUs have limits of their own, since what is usual depends on which networks were measured on them;

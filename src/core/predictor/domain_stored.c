@@ -38,6 +38,8 @@ save_words(const pm_domain *t, pm_buffer *b)
 		pm_put_f64(b, g->min_batch);
 		pm_put_f64(b, g->max_batch);
 		pm_put_u32(b, (uint32_t) g->structures);
+		for (int kind = 0; kind < PM_N_NETWORK_KINDS; kind++)
+			pm_put_u32(b, (uint32_t) g->of_kind[kind]);
 		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
 				pm_put_u32(b, (uint32_t) g->used[dtype][layout]);
@@ -130,6 +132,8 @@ load_device(pm_reader *r, const loaded *l, pm_arena *a, device *g)
 	g->min_batch = pm_get_above(r, 1);
 	g->max_batch = pm_get_above(r, g->min_batch);
 	g->structures = (int) pm_get_u32(r, INT32_MAX);
+	for (int kind = 0; kind < PM_N_NETWORK_KINDS; kind++)
+		g->of_kind[kind] = (int) pm_get_u32(r, INT32_MAX);
 	for (int dtype = 0; dtype < l->dtypes.n; dtype++)
 		for (int layout = 0; layout < l->layouts.n; layout++)
 		{
