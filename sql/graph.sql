@@ -127,6 +127,9 @@ SELECT name, nodes, params, unknown_ops FROM perfmodel.graph WHERE name IN ('lor
 SELECT node_id, op, inputs, shape, weights, params, flops_backward / nullif(flops_forward, 0) AS backward, module FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('lora') AND node_id BETWEEN 1 AND 9 ORDER BY node_id;
 SELECT l.module, l.flops_forward = w.flops_forward AS same_forward, l.flops_backward / w.flops_backward AS backward
 FROM perfmodel.graph_node AS l JOIN perfmodel.graph_node AS w USING (module, op, weights) WHERE l.graph_id = perfmodel.graph_id('lora') AND w.graph_id = perfmodel.graph_id('whole') AND op = 'Gemm' AND l.params IS NULL ORDER BY l.node_id;
+SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1","name":"frozen","params":36,"nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},
+    {"id":1,"op":"Gemm","inputs":[0],"shape":[1,4],"batch_dim":0,"weights":[[4,8],[4]],"attrs":{"frozen":true}}]}') > 0 AS loaded;
+SELECT params FROM perfmodel.graph WHERE name = 'frozen';
 SELECT helper.error_of($$SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1","name":"odd","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},
     {"id":1,"op":"Gather","inputs":[0],"shape":[1,8,4],"batch_dim":0,"weights":[[9,4]],"attrs":{"frozen":1}},
     {"id":2,"op":"Gemm","inputs":[1],"shape":[1,8,9],"batch_dim":0,"weights":[[9,4]],"attrs":{"tied":1}}]}')$$);

@@ -117,8 +117,8 @@ insert_graph(Datum doc, const pm_graph *g, const char *structure)
 	args[2] = CStringGetTextDatum(pm_from_core(g->family));
 	args[3] = CStringGetTextDatum(pm_from_core(g->source));
 	args[4] = Int32GetDatum(g->n_nodes);
-	/* what the document says counts: weights read by several nodes are not always marked as tied */
-	args[5] = Float8GetDatum(isnan(g->declared_params) ? g->params : g->declared_params);
+	/* what the document says counts: weights read by several nodes are not always marked as tied; but frozen ones are not trained */
+	args[5] = Float8GetDatum(isnan(g->declared_params) || (g->frozen > 0 && g->params < g->declared_params) ? g->params : g->declared_params);
 	args[6] = Int32GetDatum(g->n_unknown);
 	args[7] = CStringGetTextDatum(structure);
 	args[8] = doc;

@@ -153,6 +153,7 @@ test_messages(void)
 		pm_step_shape shape;
 		pm_scaled	to;
 		pm_status	st = {PM_OK};
+		double		again[2] = {0};
 
 		CHECK_EQ(pm_tokens_build_work(s, &q, &arena, &work, &st), PM_OK);
 		CHECK_EQ(pm_buckets_build(s, PM_FP32, 0.01, &arena, &b, &st), PM_OK);
@@ -160,6 +161,12 @@ test_messages(void)
 		pm_step_shape_of(&b, &work, 8, 10, &shape);
 		CHECK_EQ(shape.gradient_bytes, 4 * g->params);
 		CHECK_EQ(shape.frozen_bytes, 4 * g->frozen);
+		/* what a checkpoint computes again: nothing before the first trained weight */
+		for (int i = 0, first = __builtin_ctz(~frozen); i < s->dag.n; i++)
+			if (s->graph->nodes[s->dag.node[i]].op == product(g, 0)->op)
+				again[s->dag.node[i] / 3 >= first] += b.again[s->token_of[i]] / s->copies[s->token_of[i]];
+		CHECK_EQ(again[0], 0);
+		CHECK_EQ(again[1], LAYERS - fmin(__builtin_ctz(~frozen), LAYERS));
 		for (int zero = 0; zero <= 3; zero++)
 		{
 			pm_parallel p = {.world_size = 8, .nodes = 1, .accumulation = 1, .zero = zero, .bucket_mb = 0.01, .tp = 1, .pp = 1, .interleave = 1};

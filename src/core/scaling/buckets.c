@@ -101,7 +101,8 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
  * What checkpointed layers compute again in the backward pass.  PyTorch stops when it has all that the backward pass
  * needs (torch.utils.checkpoint, early stop), so that it does not compute the last product of a layer, whose output
  * nothing needs; that is the last one before the norm that the next layer begins with, or that ends all layers.  What
- * follows the layers is in no checkpoint.  Of networks without layers everything is computed again.
+ * follows the layers is in no checkpoint.  Of networks without layers everything is computed again.  The backward pass
+ * does not reach what comes before the first trained weight.
  */
 static void
 count_again(const pm_skeleton *s, pm_buckets *b)
@@ -109,16 +110,20 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 	int			product = -1;	/* the last so far */
 	int			before_norm = -1;	/* and the last before a norm */
 	bool		attended = false;
+	int			first = 0;		/* operator with a gradient */
 
 	for (int i = 0; i < s->n; i++)
 		b->again[i] = (float) s->copies[i] - (b->layers > 0 ? b->head[i] : 0);
+	for (; first < s->dag.n && !s->graph->nodes[s->dag.node[first]].grad; first++)
+		if (b->again[s->token_of[first]] > 0)
+			b->again[s->token_of[first]]--;
 	for (int i = 0; i < s->dag.n && b->layers > 0; i++)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
 
 		if (pm_node_attends(n))
 		{
-			if (attended && before_norm >= 0)
+			if (attended && before_norm >= first)
 				b->again[s->token_of[before_norm]]--;
 			attended = true;
 			before_norm = -1;
@@ -128,7 +133,7 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 		else if (pm_op_class(n->op) == PM_CLASS_GEMM && n->n_weights > 0)
 			product = i;
 	}
-	if (attended && before_norm >= 0)
+	if (attended && before_norm >= first)
 		b->again[s->token_of[before_norm]]--;
 }
 
