@@ -92,6 +92,7 @@ BEGIN
         RAISE EXCEPTION '%', CASE WHEN hidden % heads <> 0 THEN format('hidden size %s is not a multiple of %s heads', hidden, heads) ELSE format('%s heads are not a multiple of %s kv_heads', heads, kv) END
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Each head has an equal part of the hidden size, and each head of keys and values serves as many heads of queries.';
     END IF;
+    -- whatever a scalar is, the operator costs the same
     WITH fused AS MATERIALIZED (
         SELECT * FROM perfmodel.decoder_layer(style, sequence, hidden, heads, kv, wide::integer)
     ), own AS (

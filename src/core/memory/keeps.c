@@ -44,7 +44,7 @@ static const struct keeps_row
 	{"LayerNormalization", IN | STATS, NEW},
 	{"GroupNormalization", IN | STATS, NEW},
 	{"InstanceNormalization", IN | STATS, NEW},
-	{"RMSNormalization", NORMED | STATS, NEW},	/* Llama's, of single operators in 4 bytes: PyTorch's own is no kernel before 2.8 */
+	{"RMSNormalization", NORMED | STATS, NEW},	/* as programs of Llama write it: single operators, in 4 bytes */
 	{"SkipLayerNormalization", IN | STATS, NEW},
 	{"LpNormalization", IN | OUT, NEW},
 	{"MeanVarianceNormalization", IN | STATS, NEW},

@@ -335,7 +335,7 @@ learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint
 		(rc = tokens_of_one(s, scratch, &one, st)) != PM_OK ||
 		(rc = learn_words(t, &s->query, a, st)) != PM_OK)
 		return rc;
-	*kind = pm_domain_kind_of(&work);
+	*kind = pm_domain_kind_of(&one);
 	t->min_step = fmin(t->min_step, pm_domain_log_step(&work));
 	t->max_step = fmax(t->max_step, pm_domain_log_step(&work));
 	if ((rc = learn_operators(t, &one, a, st)) != PM_OK ||
@@ -402,12 +402,12 @@ find_kinds(const pm_dataset *d, pm_arena *a, uint8_t *kind, pm_status *st)
 
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
-		pm_tokens	work;
+		pm_tokens	one;
 		pm_arena	scratch;
 
 		pm_arena_init_within(&scratch, a);
-		if ((rc = pm_tokens_build_work(d->samples[i].skeleton, &d->samples[i].query, &scratch, &work, st)) == PM_OK)
-			kind[i] = pm_domain_kind_of(&work);
+		if ((rc = tokens_of_one(&d->samples[i], &scratch, &one, st)) == PM_OK)
+			kind[i] = pm_domain_kind_of(&one);
 		pm_arena_release(&scratch);
 	}
 	return rc;
