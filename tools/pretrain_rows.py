@@ -59,6 +59,7 @@ LAMBDA_NETWORKS = {"resnet50": "resnet50@224", "bert_base_squad384": "bert_base_
 ZEUS_NETWORKS = {"resnet50@imagenet": ("resnet50@224", 16), "shufflenetv2@cifar100": ("shufflenetv2_cifar@32", 1)}  # and the smallest batch
 MPT_CARDS = {"a100_40gb": "A100-SXM4-40GB", "a100_80gb": "A100-SXM4-80GB", "h100_80gb": "H100-SXM5-80GB"}
 A100_BUS_GBS, MPT_MOST_COMM = 227, 0.1
+H200_COMPARED = ("frozen", "gpt_all@", "gpt_lora", "gpt2_", "llama_160m", "llama_1b", "llama_3b")
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -70,6 +71,13 @@ def read(path):
 def ours():
     for r in itertools.chain(read(HERE / "profiles.csv"), read(HERE / "profiles_zen5.csv")):
         yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "data/", "train", r["forward_ms"]]
+
+
+def h200():
+    """Steps and passes on the H200; not those that benchmarks compare: networks with frozen weights and language models from their sizes."""
+    for r in read(HERE / "profiles_h200.csv"):
+        if not any(word in r["graph"] for word in H200_COMPARED):
+            yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "h200", r["mode"], r["forward_ms"]]
 
 
 def timm(data):
@@ -174,7 +182,7 @@ def llmfoundry(data):
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
-    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", HERE / "published_graphs.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
+    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", HERE / "published_graphs.ndjson.gz", HERE / "graphs_h200.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
                  data / "torchvision_gpu_bench/graphs.ndjson.gz"):
         with gzip.open(path, "rt") as f:
             for line in f:
@@ -196,7 +204,7 @@ def main():
     with open(out / "rows.csv", "w", newline="") as f:
         write = csv.writer(f)
         write.writerow(COLUMNS)
-        for row in itertools.chain(ours(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
+        for row in itertools.chain(ours(), h200(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
                                    nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data)):
             source = row[COLUMNS.index("source")]
             if source in without:

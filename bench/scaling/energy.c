@@ -1,13 +1,15 @@
 /*
  * energy.c - power that a GPU draws in training, a card left out.
  *
- *     energy GRAPHS.ndjson ZEUS.csv
+ *     energy GRAPHS.ndjson ZEUS.csv POWER.csv
  *
  * Rows of ml-energy/zeus with a step time, each card at its highest limit:
  * ResNet-50 (224) and ShuffleNet V2 (CIFAR, 32).  The latter is asked about as
  * shufflenet_v2_x1_0 at 96, times (128/96)^2: its stem does not stride, so that
- * its maps are those of 128.  Draw over limit is a line in the share of the
- * roofline, up to where it is full; fitted on two cards, tested on the third.
+ * its maps are those of 128.  POWER.csv is data/power_h200.csv, of which the
+ * training steps count.  Draw over limit is a line in the share of the
+ * roofline, up to where it is full; fitted on all cards but one, each with the
+ * same weight, and tested on that one.
  */
 #include "graphs.h"
 
@@ -30,20 +32,24 @@ typedef struct line
 /* Sheets as in data/gpu.csv. */
 #define SHEET(sm, lanes, clock, capability, watts) .memory_gb = NAN, .sm_count = sm, .cores_per_sm = lanes, .clock_ghz = clock, .l2_mb = NAN, \
 	PM_GPU_REST_UNKNOWN, .compute_capability = capability, .tdp_w = watts
-static const pm_gpu cards[3] = {
+#define N_CARDS	4
+#define H200	3
+
+static const pm_gpu cards[N_CARDS] = {
 	{.name = "P100", SHEET(56, 64, 1.303, 6.0, 250), .mem_bw_gbs = 732, .fp32_tflops = 9.3, .fp16_tensor_tflops = NAN},
 	{.name = "V100", SHEET(80, 64, 1.38, 7.0, 250), .mem_bw_gbs = 900, .fp32_tflops = 14, .fp16_tensor_tflops = 112},
 	{.name = "RTX6000", SHEET(72, 64, 1.77, 7.5, 260), .mem_bw_gbs = 672, .fp32_tflops = 16.3, .fp16_tensor_tflops = 130.5},
+	{.name = "H200", SHEET(132, 128, 1.98, 9.0, 700), .mem_bw_gbs = 4800, .fp32_tflops = 66.9, .fp16_tensor_tflops = 989},
 };
 
-static point points[256];
+static point points[512];
 static int	n_points;
 
 static void
 read_points(const csv *c, const pm_skeleton nets[2], pm_arena *a)
 {
 	for (int i = 0; i < c->n; i++)
-		for (int card = 0; card < 3; card++)
+		for (int card = 0; card < H200; card++)
 		{
 			bool		shuffle = strncmp(csv_text(c, i, "model"), "shuffle", 7) == 0;
 			pm_question q = {.gpu = &cards[card],.batch = (int64_t) csv_number(c, i, "batch_per_gpu"),.dtype = PM_FP32,.optimizer = PM_SGD_MOMENTUM};
@@ -64,6 +70,30 @@ read_points(const csv *c, const pm_skeleton nets[2], pm_arena *a)
 		}
 }
 
+/* Training steps of POWER.csv. */
+static void
+read_own(const csv *c, const char *graphs, pm_arena *a)
+{
+	for (int i = 0; i < c->n; i++)
+	{
+		bool		nhwc = strcmp(csv_text(c, i, "layout"), "nhwc") == 0;
+		pm_question q = {.gpu = &cards[H200],.batch = (int64_t) csv_number(c, i, "batch"),.layout = nhwc ? PM_NHWC : PM_NCHW};
+		pm_skeleton k;
+		pm_tokens	t;
+		pm_status	st;
+
+		if (strcmp(csv_text(c, i, "mode"), "train") != 0 || !has_graph(graphs, csv_text(c, i, "graph")))
+			continue;
+		q.optimizer = (pm_optimizer) pm_optimizer_parse(csv_text(c, i, "optimizer"));
+		q.dtype = (pm_dtype) pm_dtype_parse(csv_text(c, i, "dtype"));
+		read_graph(graphs, csv_text(c, i, "graph"), a, &k);
+		q.graph = k.graph;
+		if (pm_tokens_build_work(&k, &q, a, &t, &st) != PM_OK)
+			csv_die(st.message, "tokens");
+		points[n_points++] = (point) {H200, t.total_roofline_us / 1000 / csv_number(c, i, "step_ms"), csv_number(c, i, "power_w") / cards[H200].tdp_w};
+	}
+}
+
 static double
 draw(const line *l, const point *p)
 {
@@ -73,16 +103,23 @@ draw(const line *l, const point *p)
 	return l->idle + (full - l->idle) * fmin(1, p->share / l->full_at);
 }
 
-/* Relative squares without a card (-1: all). */
+/* Means of relative squares over the cards without one (-1: all). */
 static double
 badness(const line *l, int without)
 {
-	double		e = 0;
+	double		e[N_CARDS] = {0};
+	int			n[N_CARDS] = {0};
+	double		sum = 0;
 
 	for (int i = 0; i < n_points; i++)
-		if (points[i].card != without)
-			e += pow(draw(l, &points[i]) / points[i].draw - 1, 2);
-	return e;
+	{
+		e[points[i].card] += pow(draw(l, &points[i]) / points[i].draw - 1, 2);
+		n[points[i].card]++;
+	}
+	for (int card = 0; card < N_CARDS; card++)
+		if (card != without && n[card] > 0)
+			sum += e[card] / n[card];
+	return sum;
 }
 
 static line
@@ -118,16 +155,18 @@ main(int argc, char **argv)
 	csv			c;
 	line		l;
 
-	if (argc != 3)
-		csv_die("GRAPHS.ndjson ZEUS.csv", argv[0]);
+	if (argc != 4)
+		csv_die("GRAPHS.ndjson ZEUS.csv POWER.csv", argv[0]);
 	pm_arena_init_malloc(&a);
 	read_graph(argv[1], "resnet50@224", &a, &nets[0]);
 	read_graph(argv[1], "shufflenet_v2_x1_0@96", &a, &nets[1]);
 	c = csv_read(argv[2]);
 	read_points(&c, nets, &a);
+	c = csv_read(argv[3]);
+	read_own(&c, argv[1], &a);
 	l = fit(-1);
 	printf("all cards: n %d, at rest %.3f, arithmetic %.2f, at most %.2f, full at %.2f of the roofline\n", n_points, l.idle, l.arithmetic, l.most, l.full_at);
-	for (int card = 0; card < 3; card++)
+	for (int card = 0; card < N_CARDS; card++)
 	{
 		double		e = 0,
 					bias = 0,

@@ -13,6 +13,7 @@
 static pm_arena arena;
 static pm_graph graph;
 static char text[65536];
+static bool plain_attention;	/* what load_transformer() makes says so */
 static const char *more_of_document = "";	/* members beside the nodes */
 
 /* Read the nodes given, with ' in place of ", into `graph`. */
@@ -82,7 +83,7 @@ layer(char **at, int id, int in)
 		ADD("Reshape", heads, ",'view':true", "%d", start + i);
 	ADD("MatMul", scores, "", "%d,%d", start + 4, start + 5);
 	ADD("Mul", scores, "", "%d", start + 7);
-	ADD("Softmax", scores, "", "%d", start + 8);
+	ADD("Softmax", scores, plain_attention ? ",'attrs':{'plain':1}" : "", "%d", start + 8);
 	ADD("Dropout", scores, "", "%d", start + 9);
 	ADD("MatMul", heads, "", "%d,%d", start + 10, start + 6);
 	ADD("Reshape", x, ",'view':true", "%d", start + 11);

@@ -195,6 +195,12 @@ test_transformer(void)
 	/* a fused kernel keeps its output, which the next product needs anyway, and a number a row and head */
 	o.fused_attention = true;
 	CHECK_NEAR(of_a_layer(o, 8), s * b * h * 34 + statistics, 4 * a * s * b);
+	/* not if the graph says that the program does not call it, unless the question is what it would save */
+	plain_attention = true;
+	CHECK_EQ(of_a_layer(o, 8), s * b * h * (34 + 5 * a * s / h) + statistics);
+	o.masked_attention = true;
+	CHECK_NEAR(of_a_layer(o, 8), s * b * h * 34 + statistics, 4 * a * s * b);
+	plain_attention = false;
 	/* recomputation keeps the input of a layer, or of each half of it */
 	o = (pm_step_options) {.dtype = PM_FP16, .optimizer = PM_ADAM, .checkpointing = true};
 	CHECK(of_a_layer(o, 8) >= 0);
@@ -488,6 +494,42 @@ test_words(void)
 	}
 }
 
+/* The H200 was measured with PyTorch 2, in both modes and in 2 bytes; the H100 is the same chip, but nobody looked. */
+static void
+test_measured_with_2(void)
+{
+	const struct
+	{
+		const char *gpu;
+		const char *framework;
+		double		context_mb;
+		bool		measured;
+	}			cases[] = {
+		{"H200", NULL, 925, true}, {"H200", "pytorch 2.11.0 cu130", 925, true}, {"H200", "pytorch 1.13", 1000 + 3.5 * 132, false},
+		{"H200", "tensorflow 2.4", 1000 + 3.5 * 132, false}, {"H100-SXM5-80GB", NULL, 925, false}, {"A100-SXM4-80GB", NULL, 1000 + 3.5 * 132, false}
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		pm_gpu		gpu = card;
+		pm_question q = {.gpu = &gpu, .framework = cases[i].framework};
+		pm_memory_factors f;
+		char		note[256];
+
+		gpu.name = cases[i].gpu;
+		gpu.sm_count = 132;
+		for (int k = 0; k < 4; k++)
+		{
+			q.mode = k % 2 == 0 ? PM_TRAIN : PM_INFERENCE;
+			q.dtype = k < 2 ? PM_FP32 : PM_BF16;
+			pm_memory_shipped_factors(&q, &f);
+			pm_memory_note(&q, &f, note, sizeof(note));
+			CHECK_EQ(f.context_mb, cases[i].context_mb);
+			CHECK(f.measured == cases[i].measured && (note[0] == '\0') == cases[i].measured);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -506,6 +548,7 @@ main(void)
 	test_estimates();
 	test_useless_checkpoints();
 	test_words();
+	test_measured_with_2();
 	pm_arena_release(&arena);
 	return check_done("memory_step");
 }

@@ -351,6 +351,38 @@ class Structure(unittest.TestCase):
             export.export_module(Net(), torch.zeros(1, 3), "odd")
 
 
+    def test_branch_on_values(self):
+        """A model that looks at a mask is run with values; one whose sizes depend on them has no graph."""
+        class Masked(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = torch.nn.Linear(8, 8)
+
+            def forward(self, x):
+                return self.inner(x) if bool((torch.ones_like(x) == 1).all()) else x
+
+        class Sized(Masked):
+            def forward(self, x):
+                keep = bool((torch.ones_like(x) == 1).all())
+                return self.inner(x[(x > 0).nonzero()[:, 0]]) if keep else x
+
+        module = Masked()
+        graph = export.export_module(module, torch.randn(1, 8), "masked")
+        self.assertEqual("Gemm", graph["nodes"][-1]["op"])
+        self.assertEqual("cpu", module.inner.weight.device.type)        # the caller's module stays as it is
+        with self.assertRaises(export.ExportError):
+            export.export_module(Sized(), torch.randn(1, 8), "sized")
+
+    def test_plain_attention(self):
+        """Only a PyTorch that has a kernel for attention can say that a program does not call it."""
+        class Plain(torch.nn.Module):
+            def forward(self, x):
+                return torch.softmax(x @ x.transpose(-1, -2), -1) @ x
+
+        nodes = export.export_module(Plain(), torch.randn(1, 4, 8, 8), "plain")["nodes"]
+        softmax = next(node for node in nodes if node["op"] == "Softmax")
+        self.assertEqual(hasattr(torch.nn.functional, "scaled_dot_product_attention"), "plain" in softmax["attrs"])
+
     def test_a_model_that_needs_values_is_refused_in_a_sentence(self):
         class Net(nn.Module):
             def forward(self, x):

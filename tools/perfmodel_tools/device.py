@@ -70,6 +70,9 @@ class CpuDevice:
         self._libc = _libc()
         self._base = 0.0
 
+    def search_kernels(self, on: bool) -> None:
+        """Nothing to choose."""
+
     def describe(self) -> str:
         """One line for the profile's source column."""
         info = cpu_info()
@@ -112,6 +115,10 @@ class CpuDevice:
         """Peak since reset_peak, above the base, in units of 2^20 bytes."""
         return max(0.0, _resident("VmHWM") - self._base) / 2**20
 
+    def build(self, make):
+        """The module that MAKE returns."""
+        return make()
+
     def stopwatch(self):
         return _WallStopwatch()
 
@@ -145,11 +152,16 @@ class CudaDevice:
         self.threads = torch.get_num_threads()
         self.name = torch.cuda.get_device_name(index)
         self.backend = "cu" + (torch.version.cuda or "").replace(".", "")
-        torch.backends.cudnn.benchmark = True      # as training scripts for images usually set it
+        self.search_kernels(True)       # as training scripts for images usually do
+
+    def search_kernels(self, on: bool) -> None:
+        """Whether cuDNN tries its kernels for each new convolution and takes the fastest, which takes seconds for a network; else it guesses."""
+        torch.backends.cudnn.benchmark = on
 
     def describe(self) -> str:
         major, minor = torch.cuda.get_device_capability(self.torch_device)
-        return f"{self.name} sm_{major}{minor}, cuDNN {torch.backends.cudnn.version()}"
+        guess = "" if torch.backends.cudnn.benchmark else ", cudnn.benchmark off"
+        return f"{self.name} sm_{major}{minor}, cuDNN {torch.backends.cudnn.version()}{guess}"
 
     def has(self, dtype: str) -> bool:
         if dtype == "tf32":
@@ -176,6 +188,13 @@ class CudaDevice:
         free, total = torch.cuda.mem_get_info(self.torch_device)
         besides = total - free - torch.cuda.memory_reserved(self.torch_device)
         return (torch.cuda.max_memory_reserved(self.torch_device) + besides) / 2**20
+
+    def build(self, make):
+        """The module that MAKE returns, made on the device where PyTorch 2 can: the weights of a large one take seconds on the host."""
+        if not hasattr(torch, "get_default_device"):
+            return make()
+        with self.torch_device:
+            return make()
 
     def stopwatch(self):
         return _CudaStopwatch()

@@ -1,14 +1,16 @@
 """Export the operator graph of a model as perfmodel-graph/1 JSON, without weights and without computing."""
 
+import copy
 import csv
 import gzip
 import json
 import sys
 
 from . import database, models, ops, zoo
-from .trace import TraceError, build_on_meta, trace
+from .trace import TraceError, ValuesNeeded, build_on_meta, trace, trace_with_values
 
 FORMAT = "perfmodel-graph/1"
+MAX_PARAMS_WITH_VALUES = 2_000_000_000      # of a model that has to be run on the CPU; they take 4 bytes each
 
 MODEL_HELP = ("torchvision:NAME or zoo:NAME (or just NAME), timm:NAME, transformers:TYPE, or "
               "path/to/file.py:function where function() returns (module, example_input)")
@@ -25,8 +27,7 @@ def export_graph(spec: models.ModelSpec, name=None) -> dict:
     except Exception as err:                # a model's code may raise anything
         raise ExportError(f"{spec.graph}: cannot be built: {err}") from err
     try:
-        two, output = trace(module, spec.make_input(2, device="meta"))
-        three, _ = trace(module, spec.make_input(3, device="meta"))
+        two, three, output = _two_runs(spec, module)
     except TraceError as err:
         raise ExportError(f"{spec.graph}: {err}") from err
     nodes = _combine(two, three, spec.graph)
@@ -36,10 +37,27 @@ def export_graph(spec: models.ModelSpec, name=None) -> dict:
             "output": output, "nodes": nodes}
 
 
+def _two_runs(spec: models.ModelSpec, module) -> tuple:
+    """Nodes at batch 2 and 3, and the node of the output. A model that looks at values, such as those of a mask, is run with values."""
+    try:
+        two, output = trace(module, spec.make_input(2, device="meta"))
+        three, _ = trace(module, spec.make_input(3, device="meta"))
+    except ValuesNeeded as why:
+        if sum(p.numel() for p in module.parameters()) > MAX_PARAMS_WITH_VALUES:
+            raise
+        try:
+            with_values = spec.build().to("cpu").train()
+            two, output = trace_with_values(with_values, spec.make_input(2))
+            three, _ = trace_with_values(with_values, spec.make_input(3))
+        except Exception as err:            # a model's code may raise anything
+            raise why from err
+    return two, three, output
+
+
 def export_module(module, example_input, name: str, source: str = "pytorch") -> dict:
     """The graph of any torch.nn.Module; dimension 0 of the example's tensors must be the batch."""
     model, _, variant = name.partition("@")
-    spec = models.ModelSpec(model, variant, source, lambda: module,
+    spec = models.ModelSpec(model, variant, source, lambda: copy.deepcopy(module),
                             lambda batch, device="cpu": models.rebatch(example_input, batch, device))
     return export_graph(spec, name)
 

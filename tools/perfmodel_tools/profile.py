@@ -177,7 +177,7 @@ class Profiler:
             return
         self.device.set_memory_base()
         try:
-            runner = make_runner(spec.build(), self.device, *tasks[0].visit[2:])
+            runner = make_runner(self.device.build(spec.build), self.device, *tasks[0].visit[2:])
         except (RuntimeError, ValueError) as err:
             self.progress.step(f"skipped {spec.graph}: {_short(err)}", len(tasks))
             return
@@ -320,7 +320,7 @@ class Profiler:
             except (models.ModelError, ValueError):
                 continue                        # a model of somebody's own, which its graph's name does not lead to
             self.device.set_memory_base()
-            runner = make_runner(spec.build(), self.device, *task.visit[2:])
+            runner = make_runner(self.device.build(spec.build), self.device, *task.visit[2:])
             result = self._result(spec, runner, task, row["graph"])
             if result is None:
                 continue
@@ -469,6 +469,7 @@ def main(args) -> int:
     device = open_device(args.device, args.threads)
     if args.device_name:
         device.name = args.device_name
+    device.search_kernels(not args.no_cudnn_benchmark)
     progress = Progress(1, args.quiet)
     tasks = _tasks(args, device, progress)
     if args.passes > 1 and args.import_:
@@ -547,6 +548,8 @@ def add_arguments(parser) -> None:
     how.add_argument("--retries", type=int, default=1, metavar="N",
                      help="further chances for what was disturbed (default: %(default)s)")
     how.add_argument("--strict", action="store_true", help="leave out what stays disturbed or over --max-spread")
+    how.add_argument("--no-cudnn-benchmark", action="store_true",
+                     help="let cuDNN guess its kernels, as PyTorch does by default; the search takes seconds for each network and batch")
     how.add_argument("--time-limit", type=float, metavar="MIN", help="stop after this many minutes")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 

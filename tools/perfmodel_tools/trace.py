@@ -12,6 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import models, ops
 
+# Operators that take only the shape of their input.
+_WITHOUT_VALUES = {f"{prefix}{name}{suffix}" for name in ("ones", "zeros", "full", "empty", "rand", "randn") for prefix, suffix in (("", "_like"), ("new_", ""))}
+
 # Functions that PyTorch takes apart before a dispatch mode sees them. They are one operator in the
 # graph, as they are one call on a device.
 _RECURRENT = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
@@ -22,6 +25,10 @@ class TraceError(Exception):
     """The model could not be run; the message says why."""
 
 
+class ValuesNeeded(TraceError):
+    """The model asks for values, which tensors of the meta device do not have; the message says for which."""
+
+
 class Recorder:
     """Collects nodes. Every tensor is known by where it comes from: a node, a parameter, a constant."""
 
@@ -30,6 +37,7 @@ class Recorder:
         self._origin = {}           # id of a tensor -> ("node", id), or its shape: ("weights", ...), ("frozen", ...) of weights, ("consts", ...)
         self._alive = []            # keeps tensors alive, so that an id is not used twice
         self._paused = 0
+        self._measured = set()      # inputs of real numbers: images, not masks or places
         self._modules = []          # paths of the modules that are running, the innermost last
         for tensor in module.parameters():
             self._set(tensor, ("weights" if tensor.requires_grad else "frozen", list(tensor.shape)))
@@ -47,6 +55,8 @@ class Recorder:
         return self._origin[id(tensor)]
 
     def add_input(self, tensor) -> None:
+        if tensor.is_floating_point():
+            self._measured.add(len(self.nodes))
         self._add({"op": "Input", "inputs": [], "shape": list(tensor.shape)}, [tensor])
 
     def enter(self, module: str) -> None:
@@ -68,7 +78,10 @@ class Recorder:
 
     def record(self, call: ops.Call) -> None:
         """Write down one ATen operator."""
-        if self._paused or not call.outputs:
+        if self._paused:
+            return
+        if not call.outputs:
+            self._check_values(call)
             return
         operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.arguments.values())]
         if call.name in ops.ALIASES and operands:
@@ -82,6 +95,18 @@ class Recorder:
             return
         self._add(self._node(call, [origin for _, origin in operands]), call.outputs)
 
+    def _check_values(self, call: ops.Call) -> None:
+        """A value that a program asks for may come from a mask or a place, which are the same in all steps; not from an image."""
+        todo = [value for kind, value in map(self.origin, _tensors(call.arguments.values())) if kind == "node"]
+        seen = set()
+        while todo:
+            node = todo.pop()
+            if node in self._measured:
+                raise TraceError("its operators depend on the values of its input")
+            if node not in seen and self.nodes[node]["op"].rpartition("::")[2] not in _WITHOUT_VALUES:
+                todo += self.nodes[node]["inputs"]
+            seen.add(node)
+
     def _node(self, call: ops.Call, origins: list) -> dict:
         op = ops.node_name(call)
         if call.name == "baddbmm":
@@ -91,6 +116,8 @@ class Recorder:
         if isinstance(call.out, (list, tuple)) and (op in ("Split", "TopK") or isinstance(call.out, list)):
             node["shapes"] = [list(tensor.shape) for tensor in call.outputs]
         node["attrs"] = ops.attributes(op, call)
+        if op == "Softmax" and hasattr(F, "scaled_dot_product_attention"):
+            node["attrs"]["plain"] = 1                  # this PyTorch has one kernel for attention, and the program does not call it
         _add_weights(node, origins)
         if op == "Gemm":
             node["weights"].sort(key=len, reverse=True)  # the matrix before the bias
@@ -317,7 +344,7 @@ def trace(module, inputs) -> tuple:
         try:                    # a model may make tensors on the default device in its forward pass
             return _run(module, inputs, _OnMeta(_FACTORIES))
         except Exception:
-            raise TraceError(_why(first)) from first
+            raise (ValuesNeeded if _NEEDS_VALUES.search(str(first)) else TraceError)(_why(first)) from first
 
 
 # What PyTorch says when values are asked for, which tensors of the meta device do not have.
@@ -332,6 +359,20 @@ def _why(err) -> str:
         return (f"its operators or shapes depend on the values of its input, so that it has no single graph ({first}). "
                 "Export a part of it that does not, as docs/profiling.md does with detection networks")
     return f"the model cannot be run on the meta device: {first}"
+
+
+# Operators whose results have as many elements as the values say.
+_SIZED_BY_VALUES = {"nonzero", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "nms",
+                    "repeat_interleave", "bincount"}
+
+
+def trace_with_values(module, inputs) -> tuple:
+    """As trace(), for a module and inputs with values: branches may depend on them, sizes may not."""
+    nodes, output = _run(module, inputs, contextlib.nullcontext())
+    sized = sorted({node["op"] for node in nodes if node["op"].rpartition("::")[2] in _SIZED_BY_VALUES})
+    if sized:
+        raise TraceError(f"sizes of its tensors depend on values ({', '.join(sized)})")
+    return nodes, output
 
 
 def _run(module, inputs, mode) -> tuple:

@@ -74,6 +74,8 @@ attention_from(const search *s, int i)
 	if (!is_op(&s->g->nodes[i], "MatMul") || s->g->nodes[i].n_inputs != 2)
 		return -1;
 	softmax = follow(s, i, "Softmax", false);
+	if (softmax >= 0 && s->g->nodes[softmax].attrs.plain && !s->masks)
+		return -1;
 	end = softmax < 0 ? -1 : follow(s, softmax, "MatMul", false);
 	if (end < 0)
 		return -1;

@@ -21,7 +21,8 @@ typedef struct pm_attention
 /*
  * Find all such attentions of a finished graph: *found, which is in arena a, gets
  * *n of them.  masks: also find those that put a constant mask over the scores,
- * as decoders do.  fused[g->n_nodes], all 0 before, gets the marks of their
+ * as decoders do, and those that the graph says run as written (attrs.plain):
+ * that is what a program could call the library for.  fused[g->n_nodes], all 0 before, gets the marks of their
  * nodes.  PM_ERR_MEMORY.
  */
 pm_code		pm_attention_find(const pm_graph *g, bool masks, pm_arena *a, uint8_t *fused, pm_attention **found, int *n, pm_status *st);

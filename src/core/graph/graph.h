@@ -43,6 +43,7 @@ typedef struct pm_attrs
 	int64_t		num_heads;		/* Attention; 0: absent */
 	bool		is_causal;		/* Attention: a query sees the keys up to its own place only */
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
+	bool		plain;			/* Softmax: attention around it runs as the operators that are written, not as one kernel */
 	bool		frozen;			/* the weights are not trained: they have no gradient, no update and no optimizer state */
 	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;

@@ -51,8 +51,7 @@ read_shape(pm_json *r, const char *key, pm_shape *s)
 		if (!pm_json_int(r, key, &dim))
 			return false;
 		if (dim < 0 || dim > PM_MAX_DIM)
-			return pm_json_bad(r, PM_ERR_LIMIT, key, "has dimension %lld, but dimensions lie between 0 and 2^40",
-					   (long long) dim);
+			return pm_json_bad(r, PM_ERR_LIMIT, key, "has dimension %lld, but dimensions lie between 0 and 2^40", (long long) dim);
 		s->dim[n - 1] = dim;
 	}
 	s->rank = n;
@@ -198,6 +197,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
 	if (strcmp(key, "frozen") == 0)
 		return read_attr_flag(r, "attrs.frozen", &a->frozen);
+	if (strcmp(key, "plain") == 0)
+		return read_attr_flag(r, "attrs.plain", &a->plain);
 	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)
 		return read_list(r, &l->alpha);
 	if (strcmp(key, "perm") == 0)
@@ -237,8 +238,7 @@ spread(pm_json *r, const char *key, const int_list *l, int spatial, int64_t *out
 			int64_t		last = l->v[spatial + i];
 
 			if (last < 0 || last > PM_MAX_DIM)
-				return pm_json_bad(r, PM_ERR_LIMIT, key, "has value %lld, but values lie between 0 and 2^40",
-						   (long long) last);
+				return pm_json_bad(r, PM_ERR_LIMIT, key, "has value %lld, but values lie between 0 and 2^40", (long long) last);
 			v = (v + last + 1) / 2;
 		}
 		out[i] = v;
@@ -246,7 +246,7 @@ spread(pm_json *r, const char *key, const int_list *l, int spatial, int64_t *out
 	return true;
 }
 
-/* A list that is no permutation is none of ours, and how the tensor lies is then not known. */
+/* A list that is no permutation is none of ours: how the tensor lies is then not known. */
 static void
 apply_perm(pm_attrs *a, const int_list *l)
 {

@@ -10,14 +10,15 @@
  * full work; the most that a card holds; the same at full work where the power for
  * arithmetic is not known; the share of the roofline from where on work is full.
  * Least relative squares over ResNet-50 and ShuffleNet V2 of ml-energy/zeus
- * (Apache 2.0) on P100, V100 and Quadro RTX 6000 at their highest limit:
+ * (Apache 2.0) on P100, V100 and Quadro RTX 6000 at their highest limit, and over
+ * 165 steps on an H200 (data/power_h200.csv), each card with the same weight:
  * bench/scaling/energy.c.
  */
-#define IDLE_SHARE	0.145
-#define ARITHMETIC	0.84
-#define MOST_SHARE	0.91
+#define IDLE_SHARE	0.16
+#define ARITHMETIC	0.82
+#define MOST_SHARE	1.0
 #define USUAL_SHARE	0.84
-#define FULL_AT		0.38
+#define FULL_AT		0.40
 
 static bool
 allowed(double v)

@@ -34,6 +34,13 @@ torch_version(const char *framework)
 	return major > 99 || minor > 99 ? 0 : (int) (major * 100 + minor);
 }
 
+/* Also if no version is said; not if the framework is another. */
+static bool
+is_torch_2(int version)
+{
+	return version == 0 || version >= 200;
+}
+
 void
 pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options *o)
 {
@@ -51,19 +58,23 @@ pm_memory_step_options(const pm_question *q, bool checkpointing, pm_step_options
 /* ---------- shipped factors ---------- */
 
 /*
- * Context and libraries by device: medians of measured minus simulated peaks of
- * 12 torchvision networks in fp32 (SchedTune, MIT licence).
+ * Context and libraries by device and PyTorch: medians of measured minus simulated peaks.  PyTorch 1: 12 torchvision networks in fp32
+ * (SchedTune, MIT licence).  PyTorch 2: own steps and passes of networks on an H200 (data/profiles_h200.csv; CUDA 13, which loads a kernel
+ * when it is first run).  The H100 and the GH200 are the same chip, but were not measured.
  */
 static const struct
 {
 	const char *gpu;
+	bool		torch_2;
 	double		context_mb;
+	bool		measured;
 }			contexts[] =
 {
-	{"V100", 1240}, {"RTX 3090", 1310}, {"RTX 3070", 1170}
+	{"V100", false, 1240, true}, {"RTX 3090", false, 1310, true}, {"RTX 3070", false, 1170, true}, {"H200", true, 925, true}, {"H100", true, 925, false},
+	{"GH200", true, 925, false}
 };
 
-/* Of other cards: the same three on a line over their multiprocessors, 46 to 82; the usual one where these are not known. */
+/* Of other cards: the first three on a line over their multiprocessors, 46 to 82; the usual one where these are not known. */
 #define CONTEXT_MB	1000
 #define CONTEXT_MB_PER_SM	3.5
 #define USUAL_CONTEXT_MB 1240
@@ -105,12 +116,15 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)
 		if (strncmp(q->gpu->name, contexts[i].gpu, strlen(contexts[i].gpu)) == 0)
 		{
-			f->context_mb = contexts[i].context_mb;
-			f->measured = version > 0 && version < 200;
+			bool		same = contexts[i].torch_2 ? is_torch_2(version) : version > 0 && version < 200;
+
+			if (same || !contexts[i].torch_2)
+				f->context_mb = contexts[i].context_mb;
+			f->measured = same && contexts[i].measured;
 		}
 	if (f->measured)
 	{
-		f->spread = wide ? 0.04 : 0.05;
+		f->spread = is_torch_2(version) ? 0.075 : wide ? 0.04 : 0.05;
 		f->context_spread_mb = 120;
 		f->fit_spread = 0.02;
 	}
@@ -212,18 +226,20 @@ pm_memory_note(const pm_question *q, const pm_memory_factors *f, char *note, siz
 {
 	int			version = torch_version(q->framework);
 
+	bool		both = f->measured && is_torch_2(version);	/* training and inference, also in 2 bytes */
+
 	note[0] = '\0';
-	if (q->mode != PM_TRAIN)
+	if (q->mode != PM_TRAIN && !both)
 		snprintf(note, size, "memory of inference has not been measured");
 	else if (version < 0)
 		snprintf(note, size, "memory of framework \"%.*s\" has not been measured: simulated as PyTorch 2", pm_shown(q->framework),
 				 q->framework);
-	else if (!f->measured && (version == 0 || version >= 200))
+	else if (!f->measured && is_torch_2(version))
 		snprintf(note, size, "memory with PyTorch 2%s on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
 				 version == 0 ? " (framework does not say otherwise)" : "", pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
 	else if (!f->measured)
 		snprintf(note, size, "memory on gpu \"%.*s\" has not been measured: %.0f MB of context are assumed",
 				 pm_shown(q->gpu->name), q->gpu->name, f->context_mb);
-	else if (q->dtype == PM_BF16 || q->dtype == PM_FP16)
+	else if ((q->dtype == PM_BF16 || q->dtype == PM_FP16) && !both)
 		snprintf(note, size, "memory of models held in 2 bytes has not been measured");
 }

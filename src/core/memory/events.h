@@ -32,7 +32,7 @@ typedef struct pm_step_options
 	bool		checkpointing;	/* segments of the graph are run again in the backward pass */
 	bool		gradients_stay; /* zero_grad() fills with zeros, as before PyTorch 2.0, in place of freeing */
 	bool		fused_attention;	/* an Attention node does not store its scores: PyTorch 2.0 and later */
-	bool		masked_attention;	/* and neither do operators of one with a mask; calls of the library leave those alone */
+	bool		masked_attention;	/* and neither do operators of one with a mask, or of one that is plain; libraries leave those alone */
 	bool		fused_update;	/* one kernel reads gradients and writes weights and states, without scratch memory */
 	bool		softmax_keeps_input;	/* before PyTorch 1.11 */
 	bool		on_cpu;

@@ -1,0 +1,38 @@
+-- Steps that were measured on an H200 (data/profiles_h200.csv), and what is predicted for them; h200.sh makes row and doc.
+CREATE FUNCTION pg_temp.optimizer(mode text, optimizer text) RETURNS text LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN mode = 'inference' THEN 'sgd_momentum' ELSE optimizer END;
+
+-- Language models from their sizes: those that the measured programs, transformers' GPT-2 and Llama, were built with.
+SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(name, layers => layers, hidden => hidden, heads => heads, sequence => sequence,
+    vocabulary => CASE style WHEN 'gpt' THEN 50257 ELSE 32000 END, style => style, kv_heads => kv_heads, feed_forward => feed_forward))) AS language_models
+FROM (VALUES ('gpt2_124m@s512', 12, 768, 12, 512, 'gpt', 12, NULL::int), ('gpt2_355m@s1024', 24, 1024, 16, 1024, 'gpt', 16, NULL),
+             ('llama_160m@s1024', 12, 768, 12, 1024, 'llama', 12, 3072), ('llama_160m@s2048', 12, 768, 12, 2048, 'llama', 12, 3072),
+             ('llama_1b@s2048', 22, 2048, 32, 2048, 'llama', 4, 5632), ('llama_3b@s1024', 26, 3200, 32, 1024, 'llama', 32, 8640))
+     AS sizes (name, layers, hidden, heads, sequence, style, kv_heads, feed_forward);
+
+CREATE TABLE answer AS
+SELECT r.graph, r.batch, r.dtype, r.layout, r.mode, r.optimizer, r.step_ms, p.step_ms AS predicted_ms, p.step_ms_low AS low, p.step_ms_high AS high, p.in_domain,
+       r.peak_memory_mb, m.peak_mb, m.low AS low_mb, m.high AS high_mb,
+       CASE WHEN r.graph ~ 'frozen|^gpt_(all|lora)' THEN 'frozen weights' WHEN r.graph ~ '^(gpt2_|llama_(160m|1b|3b))' THEN 'language models from their sizes' ELSE r.mode END AS rows
+FROM row AS r,
+     LATERAL perfmodel.predict(perfmodel.graph_id(r.graph), 'H200', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS p,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(r.graph), 'H200', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS m;
+
+\echo Times; the rows "train" and "inference" are in the training of the predictor that ships, the others are not.
+SELECT rows, count(*) AS n, round((100 * avg(abs(predicted_ms / step_ms - 1)))::numeric, 1) AS error_pct,
+       round((100 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(predicted_ms / step_ms - 1)))::numeric, 1) AS median_pct,
+       round((100 * avg((step_ms BETWEEN low AND high)::int))::numeric, 1) AS in_interval_pct, round((100 * avg(in_domain::int))::numeric) AS in_domain_pct
+FROM answer GROUP BY rows ORDER BY rows;
+
+\echo The step with frozen weights over the step of the whole training.
+SELECT f.graph, batch, round((f.step_ms / a.step_ms)::numeric, 2) AS measured, round((f.predicted_ms / a.predicted_ms)::numeric, 2) AS predicted
+FROM answer AS f JOIN answer AS a USING (batch, dtype, layout, mode, optimizer)
+WHERE f.rows = 'frozen weights' AND a.graph = CASE WHEN f.graph ~ '^gpt_lora' THEN 'gpt_all@s512' ELSE regexp_replace(f.graph, '_frozen[0-9]*@', '@') END AND f.graph <> a.graph
+ORDER BY f.graph, batch;
+
+\echo Memory.
+SELECT rows, count(*) AS n, count(DISTINCT graph) AS networks, round((100 * avg(abs(peak_mb / peak_memory_mb - 1)))::numeric, 1) AS error_pct,
+       round((100 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(peak_mb / peak_memory_mb - 1)))::numeric, 1) AS median_pct,
+       round((100 * percentile_cont(0.9) WITHIN GROUP (ORDER BY abs(peak_mb / peak_memory_mb - 1)))::numeric, 1) AS pct_90,
+       round((100 * avg((peak_memory_mb BETWEEN low_mb AND high_mb)::int))::numeric, 1) AS in_interval_pct
+FROM answer GROUP BY ROLLUP (rows) ORDER BY rows;
