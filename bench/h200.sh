@@ -1,7 +1,8 @@
 #!/bin/sh
 # How well times and memory agree with what was measured on an H200:
 #
-#     bench/h200.sh
+#     bench/h200.sh                       as it ships
+#     PROBES=1 PRETRAINED=FILE bench/h200.sh    after recalibrations; FILE: made by tools/pretrain.sh with WITHOUT=h200 in the environment
 #
 # The measurements are data/profiles_h200.csv; data/README.md says how they were made. PRETRAINED in the environment: another file of
 # tools/pretrain.sh instead of the predictor that ships.
@@ -21,5 +22,6 @@ CREATE TABLE row (graph text, model text, gpu text, batch int, dtype text, layou
 \\copy row FROM '$work/rows.csv' WITH (FORMAT csv, HEADER)
 \\i $work/src/bench/h200.sql
 SQL
+[ "${PROBES:-0}" = 0 ] || echo "\\i $work/src/bench/h200_probes.sql" >>"$work/h200.sql"
 chmod -R a+rX "$work"
 ask "$work/h200.sql"

@@ -56,7 +56,7 @@ SELECT -1, %L, %L, NOT EXISTS (SELECT FROM perfmodel.predictor WHERE active), %L
     name, kind, options, seed, n_profiles, n_operators, profiles_hash, '{}', gpus, frameworks, dtypes, layouts, valid_n, coalesce(valid_mape::text, 'NULL'),
     coalesce(valid_mae_ms::text, 'NULL'), coalesce(valid_rmse_ms::text, 'NULL'), train_seconds, epochs, n_params, trained_at, library_version, row_hashes)
 FROM perfmodel.predictor;
-SELECT format(E'INSERT INTO perfmodel.predictor_weights_pretrained (predictor_id, part, data) SELECT -1, %s, decode(\\'\\n%s\\', \\'base64\\');', part, encode(data, 'base64'))
+SELECT format(E'INSERT INTO perfmodel.predictor_weights_pretrained (predictor_id, part, data) SELECT -1, %s, decode(\\'\\n%s\\', \\'base64\\');', part, regexp_replace(replace(encode(data, 'base64'), E'\\n', ''), '(.{1000})', E'\\\\1\\n', 'g'))
 FROM perfmodel.predictor_weights ORDER BY part;
 \\o
 \\t

@@ -433,6 +433,24 @@ test_unlike_by_kind(void)
 	CHECK(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_NETWORK_UNLIKE);
 }
 
+/* The framework that NULL stands for on a device of which t has seen n more rows. */
+static const char *
+after_recalibration(const pm_trust *t, const pm_gpu *gpu, const char *framework, int n)
+{
+	pm_dataset	d = make_dataset(n, 1, true, some_time, &arena);
+	double	   *cross = PM_NEW(&arena, double, d.n);
+	const pm_trust *more;
+
+	for (int i = 0; i < d.n; i++)
+	{
+		d.samples[i].query.gpu = gpu;
+		d.samples[i].query.framework = framework;
+		cross[i] = d.samples[i].step_ms;
+	}
+	CHECK_EQ(pm_trust_update(t, &d, cross, NULL, false, NULL, &arena, &more, NULL), PM_OK);
+	return pm_trust_framework(more, gpu, NULL);
+}
+
 /* A question without a framework is one about the release of the usual framework that most rows of its card are of. */
 static void
 test_frameworks(void)
@@ -460,6 +478,11 @@ test_frameworks(void)
 	CHECK(strcmp(pm_trust_framework(t, &test_gpu, ""), "torch 1.12") == 0);
 	CHECK(strcmp(pm_trust_framework(t, &test_gpu, "flow 2"), "flow 2") == 0);
 	CHECK(pm_trust_framework(NULL, &test_gpu, NULL) == NULL);
+	/* what a predictor is fitted to later answers such questions from then on; another framework or two rows do not */
+	CHECK(strcmp(after_recalibration(t, &gpus[0], "torch 3.0", 3), "torch 3.0") == 0);
+	CHECK(strcmp(after_recalibration(t, &test_gpu, "torch 3.0", 3), "torch 3.0") == 0);
+	CHECK(strcmp(after_recalibration(t, &test_gpu, "torch 3.0", 2), "torch 1.12") == 0);
+	CHECK(strcmp(after_recalibration(t, &test_gpu, "flow 2", 5), "torch 1.12") == 0);
 	/* two rows are too few, also where a release has no more anywhere */
 	d.samples[76].query.framework = d.samples[77].query.framework = NULL;
 	CHECK(pm_trust_framework(fit(&d, NULL), &gpus[0], NULL) == NULL);

@@ -445,7 +445,6 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 		rc = find_kinds(d, a, kind, st);
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, seen, kind, a, st);
-	/* a card that is known stays as it was */
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, a, st);
 	*domain = t;

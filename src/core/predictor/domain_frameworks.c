@@ -75,10 +75,15 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_are
 
 	if (!rows)
 		return pm_no_memory(st, a);
-	for (int gpu = first; gpu < t->n_gpus; gpu++)
+	for (int gpu = 0; gpu < t->n_gpus; gpu++)
 	{
+		int			most;
+
 		count_rows(t, d, t->gpus[gpu].name, rows);
-		t->gpus[gpu].framework = release_of_most(t, usual, rows);
+		most = release_of_most(t, usual, rows);
+		/* a recalibration fits the answers for the releases of its rows: the same must answer a question that names none */
+		if (most >= 0 || gpu >= first)
+			t->gpus[gpu].framework = most;
 	}
 	return PM_OK;
 }

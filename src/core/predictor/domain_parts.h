@@ -106,7 +106,7 @@ pm_network_kind pm_domain_kind_of(const pm_tokens *t);
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
-/* domain_frameworks.c: device.framework of the devices from `first` on, by the rows of d. */
+/* domain_frameworks.c: device.framework by the rows of d; devices before `first` keep theirs where these tell nothing. */
 pm_code		pm_domain_choose_frameworks(struct pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st);
 
 /* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */

@@ -1,0 +1,31 @@
+-- Error on an H200 after a recalibration with 10, 20 and 40 of its networks, on the others; h200.sh makes row. Three draws of networks.
+CREATE TABLE probe (draw int, networks int, judged int, error_pct float8, median_pct float8, in_interval_pct float8);
+DO $$
+DECLARE
+    draw int;
+    networks int;
+    name text;
+BEGIN
+    FOR draw IN 1..3 LOOP
+        FOREACH networks IN ARRAY '{0,10,20,40}'::int[] LOOP
+            DELETE FROM perfmodel.profile;
+            CREATE TEMP TABLE measured ON COMMIT DROP AS
+                SELECT graph FROM (SELECT DISTINCT graph FROM row WHERE mode = 'train') AS g ORDER BY md5(graph || draw) LIMIT networks;
+            INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms)
+                SELECT perfmodel.graph_id(graph), 'H200', batch, dtype, layout, framework, optimizer, step_ms FROM row JOIN measured USING (graph) WHERE mode = 'train';
+            name := 'pretrained';
+            IF networks > 0 THEN
+                name := format('draw %s of %s', draw, networks);
+                PERFORM perfmodel.recalibrate('pretrained', (SELECT array_agg(profile_id) FROM perfmodel.profile), name);
+            END IF;
+            INSERT INTO probe
+                SELECT draw, networks, count(*), 100 * avg(abs(p.step_ms / r.step_ms - 1)), 100 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(p.step_ms / r.step_ms - 1)),
+                       100 * avg((r.step_ms BETWEEN p.step_ms_low AND p.step_ms_high)::int)
+                FROM row AS r, LATERAL perfmodel.predict(perfmodel.graph_id(r.graph), 'H200', r.batch, r.dtype, layout => r.layout, optimizer => r.optimizer, predictor => name) AS p
+                WHERE r.mode = 'train' AND r.graph NOT IN (SELECT graph FROM measured);
+            DROP TABLE measured;
+        END LOOP;
+    END LOOP;
+END $$;
+SELECT networks, round(avg(judged)) AS judged, round(avg(error_pct)::numeric, 1) AS error_pct, round(avg(median_pct)::numeric, 1) AS median_pct,
+       round(avg(in_interval_pct)::numeric) AS in_interval_pct FROM probe GROUP BY networks ORDER BY networks;
