@@ -51,10 +51,8 @@ const pm_names pm_state_names = {"element of a card's state", PM_N_STATE, names}
 double
 pm_state_prior(int element)
 {
-	if (element == PM_STATE_LAUNCH)
+	if (element == PM_STATE_LAUNCH || element == PM_STATE_REST)
 		return 0.4;
-	if (element == PM_STATE_REST)
-		return 0.7;
 	if (element < PM_STATE_CLASS)
 		return 0.1;
 	if (element >= PM_STATE_GROUP_NARROW)
