@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The campaign that measured data/*_h200.csv: as many different networks in a few minutes of a GPU as possible.
+"""Measure as many different networks in a few minutes of a GPU as possible. data/*_h200.csv come from an earlier form of this script.
 
     bench/gpu_campaign.py OUT_DIR [MINUTES]
 

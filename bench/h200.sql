@@ -10,6 +10,7 @@ FROM (VALUES ('gpt2_124m@s512', 12, 768, 12, 512, 'gpt', 12, NULL::int), ('gpt2_
              ('llama_1b@s2048', 22, 2048, 32, 2048, 'llama', 4, 5632), ('llama_3b@s1024', 26, 3200, 32, 1024, 'llama', 32, 8640))
      AS sizes (name, layers, hidden, heads, sequence, style, kv_heads, feed_forward);
 
+-- The rows that are compared are those that H200_COMPARED of tools/pretrain_rows.py keeps out of training.
 CREATE TABLE answer AS
 SELECT r.graph, r.batch, r.dtype, r.layout, r.mode, r.optimizer, r.step_ms, p.step_ms AS predicted_ms, p.step_ms_low AS low, p.step_ms_high AS high, p.in_domain,
        r.peak_memory_mb, m.peak_mb, m.low AS low_mb, m.high AS high_mb,

@@ -366,12 +366,24 @@ class Structure(unittest.TestCase):
                 keep = bool((torch.ones_like(x) == 1).all())
                 return self.inner(x[(x > 0).nonzero()[:, 0]]) if keep else x
 
+        class Chosen(Masked):
+            def forward(self, x):
+                return self.inner(x[torch.ones_like(x[:, 0]) > 0]) if bool((torch.ones_like(x) == 1).all()) else x
+
         module = Masked()
         graph = export.export_module(module, torch.randn(1, 8), "masked")
         self.assertEqual("Gemm", graph["nodes"][-1]["op"])
         self.assertEqual("cpu", module.inner.weight.device.type)        # the caller's module stays as it is
-        with self.assertRaises(export.ExportError):
-            export.export_module(Sized(), torch.randn(1, 8), "sized")
+        class Written(Masked):
+            def forward(self, x):
+                y = self.inner(x).clone()
+                y[torch.ones_like(y) > 0] = 1
+                return y
+
+        self.assertIn("aten::index_put", [node["op"] for node in export.export_module(Written(), torch.randn(1, 8), "written")["nodes"]])
+        for net in (Sized(), Chosen()):
+            with self.assertRaises(export.ExportError):
+                export.export_module(net, torch.randn(1, 8), "sized")
 
     def test_plain_attention(self):
         """Only a PyTorch that has a kernel for attention can say that a program does not call it."""

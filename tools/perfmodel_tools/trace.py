@@ -83,6 +83,7 @@ class Recorder:
         if not call.outputs:
             self._check_values(call)
             return
+        _check_size(call)
         operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.arguments.values())]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, operands[0][1])
@@ -368,11 +369,14 @@ _SIZED_BY_VALUES = {"nonzero", "masked_select", "_unique", "_unique2", "unique_d
 
 def trace_with_values(module, inputs) -> tuple:
     """As trace(), for a module and inputs with values: branches may depend on them, sizes may not."""
-    nodes, output = _run(module, inputs, contextlib.nullcontext())
-    sized = sorted({node["op"] for node in nodes if node["op"].rpartition("::")[2] in _SIZED_BY_VALUES})
-    if sized:
-        raise TraceError(f"sizes of its tensors depend on values ({', '.join(sized)})")
-    return nodes, output
+    return _run(module, inputs, contextlib.nullcontext())
+
+
+def _check_size(call: ops.Call) -> None:
+    """Refuse a result with as many elements as the values say; x[mask] is one."""
+    chosen = call.name == "index" and any(tensor.dtype in (torch.bool, torch.uint8) for tensor in _tensors([call.get("indices")]))
+    if chosen or call.name in _SIZED_BY_VALUES:
+        raise TraceError(f"sizes of its tensors depend on values ({call.name})")
 
 
 def _run(module, inputs, mode) -> tuple:

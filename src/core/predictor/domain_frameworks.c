@@ -1,6 +1,7 @@
 /*
  * domain_frameworks.c - the framework for a question that names none: the
- * release of most measurements of the card.
+ * release of most measurements of the card, in training or, if there were any
+ * later, in the recalibration.
  *
  * What is learned of all frameworks of a card together is true for none of
  * them: on its own rows, a predictor errs twice as much by it.  But a card that
