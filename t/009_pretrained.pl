@@ -12,6 +12,7 @@ use Test::More;
 my $old = new_node('old');
 $old->start;
 fill($old);
+$old->safe_psql('postgres', "CREATE DATABASE $_ TEMPLATE postgres") foreach ('maker', 'taker');
 $old->safe_psql('postgres', 'CREATE EXTENSION perfmodel_pretrained');
 my $digest = q{SELECT count(*), md5(string_agg(md5(t::text), '' ORDER BY predictor_id)), string_agg(name, ' ' ORDER BY name) FROM perfmodel.predictor t};
 my $answer = q{SELECT (perfmodel.predict(1, 'RTX 3090', 16, 'amp')).predictor_id, md5(string_agg(perfmodel.predict(1, 'RTX 3090', b, 'amp', predictor => 'pretrained')::text, ''))
@@ -39,5 +40,14 @@ $old->safe_psql('postgres', 'DROP EXTENSION perfmodel_pretrained');
 $session->query(q{SELECT perfmodel.predict_train_time(1, 'RTX 3090', 16, 'amp')});
 like($session->{stderr}, qr/no predictor is active/, 'which notices that it is gone');
 $session->quit;
+
+# what tools/pretrain.sh writes is such a predictor
+my $script = $old->data_dir . '/../script.sql';
+$old->safe_psql('maker', q{DELETE FROM perfmodel.predictor WHERE name = 'line'; UPDATE perfmodel.predictor SET name = 'pretrained'});
+$old->command_ok([ 'psql', '-XqtA', '-v', 'ON_ERROR_STOP=1', '-d', $old->connstr('maker'), '-o', $script, '-f', "$FindBin::RealBin/../tools/pretrained_script.sql" ], 'written');
+$old->safe_psql('taker', q{DELETE FROM perfmodel.predictor; CREATE EXTENSION perfmodel_pretrained VERSION 'empty'});
+$old->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $old->connstr('taker'), '-f', $script ], 'read');
+is(predictions($old, 'taker'), predictions($old, 'maker'), 'the same to the last bit');
+is($old->safe_psql('taker', 'SELECT predictor_id, active FROM perfmodel.predictor'), '-1|t', 'the one that comes trained');
 $old->stop;
 done_testing();

@@ -48,16 +48,7 @@ SELECT string_agg(gpu, ', ' ORDER BY gpu) AS known_from_single_operators FROM pe
 \\t
 \\pset format unaligned
 \\o $work/rows/pretrained.sql
-SELECT '-- Made by tools/pretrain.sh on ' || current_date || '; data/README.md says from what.';
-SELECT format('INSERT INTO perfmodel.predictor_pretrained (predictor_id, name, kind, active, options, seed, n_profiles, n_operators, profiles_hash, profiles,
-    gpus, frameworks, dtypes, layouts, valid_n, valid_mape, valid_mae_ms, valid_rmse_ms, train_seconds, epochs, n_params, trained_at, library_version, row_hashes)
-SELECT -1, %L, %L, NOT EXISTS (SELECT FROM perfmodel.predictor WHERE active), %L,
-    %s, %s, %s, %L, %L, %L, %L, %L, %L, %s, %s, %s, %s, %s, %s, %s, %L, %L, %L;',
-    name, kind, options, seed, n_profiles, n_operators, profiles_hash, '{}', gpus, frameworks, dtypes, layouts, valid_n, coalesce(valid_mape::text, 'NULL'),
-    coalesce(valid_mae_ms::text, 'NULL'), coalesce(valid_rmse_ms::text, 'NULL'), train_seconds, epochs, n_params, trained_at, library_version, row_hashes)
-FROM perfmodel.predictor;
-SELECT format(E'INSERT INTO perfmodel.predictor_weights_pretrained (predictor_id, part, data) SELECT -1, %s, decode(\\'\\n%s\\', \\'base64\\');', part, regexp_replace(replace(encode(data, 'base64'), E'\\n', ''), '(.{1000})', E'\\\\1\\n', 'g'))
-FROM perfmodel.predictor_weights ORDER BY part;
+\\i $work/src/tools/pretrained_script.sql
 \\o
 \\t
 \\pset format aligned
