@@ -108,6 +108,7 @@ SELECT count(perfmodel.load_graph(doc)) AS loaded
 FROM (VALUES (perfmodel.decoder_graph('gpt2@s1024', 12, 768, 12, 1024, 50257)),
              (perfmodel.decoder_graph('llama-2-7b@s4096', 32, 4096, 32, 4096, 32000, 'llama')),
              (perfmodel.decoder_graph('llama-3-70b@s8192', 80, 8192, 64, 8192, 128256, 'llama', kv_heads => 8, feed_forward => 28672)),
+             (perfmodel.decoder_graph('mixtral-8x7b@s4096', 32, 4096, 32, 4096, 32000, 'llama', kv_heads => 8, feed_forward => 14336, experts => 8)),
              (perfmodel.decoder_graph('untied', 1, 64, 2, 16, 100, tied => false)),
              (perfmodel.decoder_graph('plain', 2, 64, 4, 16, 100, 'llama', kv_heads => 2, attention => 'plain')),
              (replace(perfmodel.decoder_graph('seen whole', 1, 64, 2, 16, 100, tied => false)::text, '"is_causal": 1', '"is_causal": 0')::jsonb)) AS v(doc);
@@ -118,6 +119,16 @@ SELECT string_agg(op, ' ' ORDER BY node_id) AS first_layer FROM perfmodel.graph_
 SELECT node_id, op, inputs, shape, class FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('plain') AND node_id BETWEEN 22 AND 34 ORDER BY node_id;
 SELECT string_agg(op, ' ' ORDER BY place) AS read_nothing FROM jsonb_to_recordset(perfmodel.decoder_graph('x', 2, 64, 2, 16, 100, attention => 'plain')->'nodes') AS n(id integer, op text, inputs integer[]),
     LATERAL (SELECT n.id AS place) AS p WHERE EXISTS (SELECT FROM unnest(n.inputs) AS i WHERE i >= n.id);
+-- experts: the same layer around them; each has its own weights and its part of the tokens, and all together do the work of experts_per_token dense parts
+SELECT count(perfmodel.load_graph(doc)) AS loaded
+FROM (VALUES (perfmodel.decoder_graph('experts', 2, 64, 4, 16, 100, 'llama', attention => 'plain', experts => 4)),
+             (perfmodel.decoder_graph('one expert', 2, 64, 4, 15, 100, experts => 4, experts_per_token => 1, lora_rank => 8)),
+             (perfmodel.decoder_graph('no experts', 2, 64, 4, 16, 100, 'llama', attention => 'plain'))) AS v(doc);
+SELECT name, nodes, params, unknown_ops FROM perfmodel.graph WHERE name IN ('experts', 'one expert', 'no experts') ORDER BY graph_id;
+SELECT node_id, op, inputs, shape, weights, params, flops_backward / nullif(flops_forward, 0) AS backward, module FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('experts') AND node_id BETWEEN 34 AND 47 ORDER BY node_id;
+SELECT node_id, op, inputs, shape, weights, params, module FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('one expert') AND module ~ '^layers.0.*(experts|router)' ORDER BY node_id;
+SELECT sum(e.flops_forward) / (SELECT sum(flops_forward) FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('no experts') AND op = 'Gemm' AND module ~ 'feed') AS work
+FROM perfmodel.graph_node AS e WHERE graph_id = perfmodel.graph_id('experts') AND op = 'MatMul' AND module ~ 'feed';
 -- LoRA: only the adapters are trained; the model before the first of them has no backward pass, and behind it one product instead of two
 SELECT count(perfmodel.load_graph(doc)) AS loaded
 FROM (VALUES (perfmodel.decoder_graph('lora', 2, 64, 4, 16, 100, 'llama', kv_heads => 2, lora_rank => 8)),
@@ -140,4 +151,4 @@ WHERE a.graph_id = perfmodel.graph_id('untied') AND a.op = 'Attention' AND b.gra
 SELECT count(DISTINCT structure) FROM perfmodel.graph WHERE name IN ('untied', 'seen whole');
 ROLLBACK;
 SELECT helper.error_of('SELECT perfmodel.decoder_graph(''x'', ' || rest || ')')
-FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''", "1, 64, 4, 16, 100, lora_rank => 0", "1, 64, 4, 16, 100, lora_rank => 4, lora_on => ''mlp''", "1, 2147483647, 1, 16, 100", "1, -2147483648, 1, 16, 100, ''llama''"}'::text[]) AS rest;
+FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''", "1, 64, 4, 16, 100, lora_rank => 0", "1, 64, 4, 16, 100, experts => 1", "1, 64, 4, 16, 100, experts => 4, experts_per_token => 5", "1, 64, 4, 16, 100, experts => 4, experts_per_token => 0", "1, 64, 4, 16, 100, experts_per_token => 2", "1, 64, 4, 16, 100, experts => 4, lora_rank => 8, lora_on => ''all''", "1, 64, 4, 16, 100, lora_rank => 4, lora_on => ''mlp''", "1, 2147483647, 1, 16, 100", "1, -2147483648, 1, 16, 100, ''llama''"}'::text[]) AS rest;

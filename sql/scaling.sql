@@ -1,4 +1,5 @@
 -- Several GPUs: collectives, steps, curves, explained; what is not there.
+\set SHOW_CONTEXT never
 \pset format unaligned
 SET client_min_messages = warning;
 SELECT perfmodel.graph_id('anet4@16') AS g \gset

@@ -59,25 +59,68 @@ END;
 COMMENT ON FUNCTION perfmodel.decoder_layer(text, integer, integer, integer, integer, integer) IS
     'a part of decoder_graph: the operators of one layer, in order; an input of -1 is what the layer reads';
 
+-- A layer's mixture of experts: a router chooses some experts for each token, and each expert has the same number of tokens.
+-- Inputs count from the first node; -1 is the norm before it.
+CREATE FUNCTION perfmodel.decoder_experts(style text, s integer, h integer, wide integer, experts integer, chosen integer, tokens integer)
+    RETURNS TABLE (at integer, op text, inputs integer[], shape integer[], more jsonb, module text)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 100 ROWS 12
+BEGIN ATOMIC
+    SELECT n.at, n.op, n.inputs, n.shape, n.more, n.module
+    FROM (VALUES
+        (0, 'Gemm', '{-1}'::integer[], ARRAY[s, experts], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, h])), 'feed.router'),
+        (1, 'Softmax', '{0}', ARRAY[s, experts], '{"attrs": {"axis": -1}}', 'feed.router'),
+        (2, 'TopK', '{1}', ARRAY[s, chosen], '{}', 'feed.router'),
+        (3, 'Slice', '{2}', ARRAY[experts, tokens, 1], '{"view": true}', 'feed.router'),
+        (4, 'Gather', '{-1,2}', ARRAY[experts, tokens, h], '{}', 'feed')
+    ) AS n(at, op, inputs, shape, more, module)
+    UNION ALL
+    SELECT n.at, n.op, n.inputs, n.shape, n.more, n.module
+    FROM (VALUES
+        (5, 'MatMul', '{4}'::integer[], ARRAY[experts, tokens, wide], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, wide, h], ARRAY[experts, wide])), 'feed.experts.up'),
+        (6, 'Gelu', '{5}', ARRAY[experts, tokens, wide], '{}', 'feed'),
+        (7, 'MatMul', '{6}', ARRAY[experts, tokens, h], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, h, wide], ARRAY[experts, h])), 'feed.experts.down'),
+        (8, 'Mul', '{7,3}', ARRAY[experts, tokens, h], '{}', 'feed'),
+        (9, 'aten::scatter_add', '{8}', ARRAY[s, h], '{}', 'feed')
+    ) AS n(at, op, inputs, shape, more, module)
+    WHERE style = 'gpt'
+    UNION ALL
+    SELECT n.at, n.op, n.inputs, n.shape, n.more, n.module
+    FROM (VALUES
+        (5, 'MatMul', '{4}'::integer[], ARRAY[experts, tokens, wide], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, wide, h])), 'feed.experts.gate'),
+        (6, 'MatMul', '{4}', ARRAY[experts, tokens, wide], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, wide, h])), 'feed.experts.up'),
+        (7, 'Silu', '{5}', ARRAY[experts, tokens, wide], '{}', 'feed'),
+        (8, 'Mul', '{7,6}', ARRAY[experts, tokens, wide], '{}', 'feed'),
+        (9, 'MatMul', '{8}', ARRAY[experts, tokens, h], jsonb_build_object('weights', jsonb_build_array(ARRAY[experts, h, wide])), 'feed.experts.down'),
+        (10, 'Mul', '{9,3}', ARRAY[experts, tokens, h], '{}', 'feed'),
+        (11, 'aten::scatter_add', '{10}', ARRAY[s, h], '{}', 'feed')
+    ) AS n(at, op, inputs, shape, more, module)
+    WHERE style = 'llama';
+END;
+COMMENT ON FUNCTION perfmodel.decoder_experts(text, integer, integer, integer, integer, integer, integer) IS
+    'a part of decoder_graph: the operators of a mixture of experts, in order; an input of -1 is the norm before it';
+
 CREATE FUNCTION perfmodel.decoder_graph(name text, layers integer, hidden integer, heads integer, sequence integer, vocabulary integer,
                                         style text DEFAULT 'gpt', kv_heads integer DEFAULT NULL, feed_forward integer DEFAULT NULL, tied boolean DEFAULT NULL,
-                                        attention text DEFAULT 'fused', lora_rank integer DEFAULT NULL, lora_on text DEFAULT 'attention') RETURNS jsonb
+                                        attention text DEFAULT 'fused', lora_rank integer DEFAULT NULL, lora_on text DEFAULT 'attention',
+                                        experts integer DEFAULT NULL, experts_per_token integer DEFAULT NULL) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 10000 SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
     kv integer := coalesce(kv_heads, heads);
     wide bigint := coalesce(feed_forward, CASE WHEN style = 'llama' THEN (hidden::bigint * 8 / 3 + 255) / 256 * 256 ELSE 4 * hidden::bigint END);
+    chosen integer := CASE WHEN experts IS NULL THEN experts_per_token ELSE coalesce(experts_per_token, 2) END;
+    tokens bigint := (sequence::bigint * chosen + experts - 1) / experts;	-- of each expert
     wrong text;
     result jsonb;
 BEGIN
     SELECT format('"%s" is %s', v.argument, coalesce(v.value::text, 'NULL')) INTO wrong
     FROM (VALUES (1, 'layers', layers, 1, 1000), (2, 'hidden', hidden, 1, 1000000), (3, 'heads', heads, 1, 100000), (4, 'sequence', sequence, 1, 16777216),
                  (5, 'vocabulary', vocabulary, 1, 100000000), (6, 'kv_heads', kv, 1, 100000), (7, 'feed_forward', wide, 1, 10000000),
-                 (8, 'lora_rank', coalesce(lora_rank, 1), 1, 1000000)) AS v(place, argument, value, least, most)
+                 (8, 'lora_rank', coalesce(lora_rank, 1), 1, 1000000), (9, 'experts', coalesce(experts, 2), 2, 1024)) AS v(place, argument, value, least, most)
     WHERE (v.value BETWEEN v.least AND v.most) IS NOT TRUE ORDER BY v.place LIMIT 1;
     IF wrong IS NOT NULL THEN
         RAISE EXCEPTION '%', wrong USING ERRCODE = 'invalid_parameter_value',
-            DETAIL = 'The sizes of a language model are at least 1; layers at most 1,000, hidden 1,000,000, heads 100,000, sequence 16,777,216, vocabulary 100,000,000, feed_forward 10,000,000, lora_rank 1,000,000.',
+            DETAIL = 'The sizes of a language model are at least 1; layers at most 1,000, hidden 1,000,000, heads 100,000, sequence 16,777,216, vocabulary 100,000,000, feed_forward 10,000,000, lora_rank 1,000,000, experts 1,024 (2 at least).',
             HINT = 'They stand in the config.json of a model: num_hidden_layers, hidden_size, num_attention_heads, num_key_value_heads, intermediate_size, vocab_size.';
     ELSIF style IS NULL OR style NOT IN ('gpt', 'llama') THEN
         RAISE EXCEPTION 'unknown style %', coalesce(quote_literal(left(style, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
@@ -88,6 +131,11 @@ BEGIN
     ELSIF lora_on IS NULL OR lora_on NOT IN ('attention', 'all') THEN
         RAISE EXCEPTION 'unknown lora_on %', coalesce(quote_literal(left(lora_on, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Known are "attention" (its products with weights have adapters) and "all" (those of the feed-forward part, too).';
+    ELSIF chosen < 1 OR chosen > experts OR (chosen IS NOT NULL AND experts IS NULL) THEN
+        RAISE EXCEPTION '%', CASE WHEN experts IS NULL THEN format('"experts_per_token" is %s, and "experts" is NULL', chosen) ELSE format('"experts_per_token" is %s, and there are %s experts', chosen, experts) END
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'They stand in config.json: num_local_experts and num_experts_per_tok.';
+    ELSIF experts IS NOT NULL AND lora_rank IS NOT NULL AND lora_on = 'all' THEN
+        RAISE EXCEPTION 'adapters of experts are not known' USING ERRCODE = 'feature_not_supported', HINT = 'With experts, lora_on is "attention".';
     ELSIF hidden % heads <> 0 OR heads % kv <> 0 THEN
         RAISE EXCEPTION '%', CASE WHEN hidden % heads <> 0 THEN format('hidden size %s is not a multiple of %s heads', hidden, heads) ELSE format('%s heads are not a multiple of %s kv_heads', heads, kv) END
             USING ERRCODE = 'invalid_parameter_value', HINT = 'Each head has an equal part of the hidden size, and each head of keys and values serves as many heads of queries.';
@@ -111,8 +159,18 @@ BEGIN
                                        (6, 'Softmax', ARRAY[o.at + 5], ARRAY[heads, sequence, sequence], '{"attrs": {"axis": -1}}'),
                                        (7, 'MatMul', ARRAY[o.at + 6, o.at + 2], ARRAY[heads, sequence, o.d], '{}')) AS p(at, op, inputs, shape, more)
         WHERE attention = 'plain'
+    ), feed AS (
+        -- of the dense layer: the first of its operators, how many there are, and how many a mixture of experts has instead
+        SELECT min(p.at) AS at, count(*)::integer AS size, CASE style WHEN 'gpt' THEN 10 ELSE 12 END AS mixed FROM part AS p WHERE p.more->>'module' LIKE 'feed%'
+    ), mixture AS (
+        SELECT p.at + CASE WHEN experts IS NOT NULL AND p.at > f.at THEN f.mixed - f.size ELSE 0 END AS at, p.op,
+               ARRAY(SELECT i + CASE WHEN experts IS NOT NULL AND i >= f.at THEN f.mixed - f.size ELSE 0 END FROM unnest(p.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k) AS inputs, p.shape, p.more
+        FROM part AS p, feed AS f WHERE experts IS NULL OR p.at NOT BETWEEN f.at AND f.at + f.size - 1
+        UNION ALL
+        SELECT f.at + e.at, e.op, ARRAY(SELECT f.at + i FROM unnest(e.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k), e.shape, e.more || jsonb_build_object('module', e.module)
+        FROM feed AS f, LATERAL perfmodel.decoder_experts(style, sequence, hidden, wide::integer, experts, chosen, tokens::integer) AS e WHERE experts IS NOT NULL
     ), layer AS MATERIALIZED (
-        SELECT p.*, count(*) OVER () AS size FROM part AS p
+        SELECT p.*, count(*) OVER () AS size FROM mixture AS p
     ), start AS (
         SELECT CASE style WHEN 'gpt' THEN 4 ELSE 2 END AS first, (SELECT max(size) FROM layer)::integer AS size
     ), node AS (
@@ -150,5 +208,5 @@ BEGIN
     INTO result FROM numbered AS n;
     RETURN result;
 END $$;
-COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean, text, integer, text) IS
-    'document of a decoder-only language model of these sizes, for load_graph: GPT or Llama, with or without LoRA';
+COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean, text, integer, text, integer, integer) IS
+    'document of a decoder-only language model of these sizes, for load_graph: GPT or Llama, with LoRA or experts';

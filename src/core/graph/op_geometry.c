@@ -171,8 +171,8 @@ gemm_geometry(const pm_graph *g, const pm_node *n, int64_t batch, pm_geometry *g
 	pm_operands	o = pm_gemm_operands(g, n);
 	pm_operand		out = pm_output_operand(n);
 	double		cols = pm_dim_at(&out, -1, batch);
-	double		rows = cols > 0 ? pm_count_at(&out, batch) / cols : 0;
-	double		count = 1;
+	double		count = pm_stacked(n, &o);
+	double		rows = cols > 0 ? pm_count_at(&out, batch) / cols / count : 0;
 
 	/* a product of two stacks is one product for each matrix; a stack times one matrix is one tall product */
 	if (o.kernel.input >= 0 && o.kernel.shape->rank >= 3 && n->shape.rank >= 3)

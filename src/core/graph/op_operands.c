@@ -146,6 +146,21 @@ pm_kernel_depth(const pm_node *n, const pm_operands *o)
 	return depth;
 }
 
+double
+pm_stacked(const pm_node *n, const pm_operands *o)
+{
+	int			before = o->kernel.shape != NULL && o->kernel.input < 0 ? n->shape.rank - o->kernel.shape->rank : -1;
+	double		count = 1;
+
+	for (int i = 0; before >= 0 && i < o->kernel.shape->rank - 2; i++)
+	{
+		if (before + i == n->batch_dim || o->kernel.shape->dim[i] != n->shape.dim[before + i])
+			return 1;
+		count *= (double) o->kernel.shape->dim[i];
+	}
+	return count;
+}
+
 /*
  * The inner dimension K of a matrix product, at the given batch.  Both
  * operands may be stored transposed, and attributes do not always say so; the
@@ -157,7 +172,7 @@ pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch)
 	pm_operand		out = pm_output_operand(n);
 	double		rows = pm_dim_at(&out, -2, 1);
 	double		cols = pm_dim_at(&out, -1, 1);
-	double		kernel = pm_count_at(&o->kernel, 1);
+	double		kernel = pm_count_at(&o->kernel, 1) / pm_stacked(n, o);
 	const pm_operand *left;
 
 	if (o->kernel.shape != NULL && o->kernel.input < 0)
