@@ -200,12 +200,15 @@ BEGIN
         WHERE lora_rank IS NOT NULL AND n.op = 'Gemm' AND n.more->>'module' ~ CASE lora_on WHEN 'all' THEN '^layers[.]' ELSE '^layers[.][0-9]+[.]attention' END
     ), numbered AS (
         SELECT g.*, row_number() OVER (ORDER BY g.id, g.sub) - 1 AS place, max(g.sub) OVER (PARTITION BY g.id) AS last FROM grown AS g
+    ), places AS MATERIALIZED (
+        -- of the last part of node i, at i + 1: ids have no gaps
+        SELECT array_agg(n.place ORDER BY n.id) AS of FROM numbered AS n WHERE n.sub = n.last
     )
     SELECT jsonb_build_object('format', 'perfmodel-graph/1', 'name', name, 'source', 'perfmodel.decoder_graph',
                               'nodes', jsonb_agg(jsonb_build_object('id', n.place, 'op', n.op, 'shape', 1 || n.shape, 'batch_dim', 0, 'inputs', CASE
                                            WHEN n.sub IN (2, 3, 4) THEN jsonb_build_array(n.place - 1) WHEN n.sub = 5 THEN jsonb_build_array(n.place - 5, n.place - 1)
-                                           ELSE (SELECT coalesce(jsonb_agg(r.place ORDER BY u.k), '[]') FROM unnest(n.inputs) WITH ORDINALITY AS u(i, k) JOIN numbered AS r ON r.id = u.i AND r.sub = r.last) END) || n.more ORDER BY n.place))
-    INTO result FROM numbered AS n;
+                                           ELSE (SELECT coalesce(jsonb_agg(p.of[u.i + 1] ORDER BY u.k), '[]') FROM unnest(n.inputs) WITH ORDINALITY AS u(i, k)) END) || n.more ORDER BY n.place))
+    INTO result FROM numbered AS n, places AS p;
     RETURN result;
 END $$;
 COMMENT ON FUNCTION perfmodel.decoder_graph(text, integer, integer, integer, integer, integer, text, integer, integer, boolean, text, integer, text, integer, integer) IS
