@@ -62,7 +62,9 @@ my @said = submit("$tools/time_limit.sh",
     "- perfmodel:graph=$graph,gpu=T4,batch=eight,steps=1",
     "- perfmodel:graph='; DROP TABLE perfmodel.graph; --,gpu=T4,batch=8,steps=1",
     "- perfmodel:graph=\$(touch $dir/shell),gpu=`touch $dir/shell`,batch=8,steps=1",
-    "- perfmodel:'; touch $dir/shell; '");
+    "- perfmodel:'; touch $dir/shell; '",
+    "- perfmodel:graph=$graph,gpu=T4,batch=8",
+    "- perfmodel:graph=$graph,gpu=T4,batch=8,steps=1e18");
 is($said[0], "0|$minutes|perfmodel: time limit $minutes minutes; 9 of 10 such jobs need less", 'a limit is set');
 is($said[1], '0|60|nothing', 'a limit of the user stays');
 is($said[2], '0|none|nothing', 'no comment');
@@ -74,7 +76,9 @@ like($said[7], qr/^0\|none\|perfmodel: no time limit is set: /, 'a batch that is
 like($said[$_], qr/^0\|none\|perfmodel: no time limit is set: /, 'words of the user are neither SQL nor shell') for 8 .. 10;
 ok(!-e "$dir/shell", 'and ran nothing');
 is($node->safe_psql('postgres', "SELECT count(*) FROM perfmodel.graph WHERE name = '$graph'"), '1', 'tables are there');
-is($said[11], '0', 'a change of a job is let through');
+is($said[11], '0|none|perfmodel: no time limit is set: steps is missing', 'steps are not named');
+like($said[12], qr/^0\|none\|perfmodel: no time limit is set: 1e18 steps take \d+ minutes, and a time limit is at most a year/, 'more than a year');
+is($said[13], '0', 'a change of a job is let through');
 
 # no database, no script: the job is submitted as it is
 @said = submit("$dir/no_such.sh", "- $question");

@@ -12,7 +12,7 @@
 # begins. Devices that perfmodel does not know are left out and counted. One
 # transaction: all of it or nothing.
 set -eu
-[ $# -ge 2 ] || { sed -n 's/^# \{0,1\}//p' "$0" | head -4 >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,$s/^# \{0,1\}//p' "$0" | head -4 >&2; exit 2; }
 file=$1
 provider=$2
 [ -r "$file" ] || { echo "$0: cannot read $file" >&2; exit 1; }

@@ -219,6 +219,22 @@ class Runs(unittest.TestCase):
             self.assertEqual((row["forward_ms"], row["backward_ms"], row["update_ms"]), ("", "", ""))
         log = self.run_profile("--batch", "2", "--mode", "inference", "--recheck", "6")
         self.assertIn("1 rows present", log)
+        self.assertEqual(log.count("in the table"), 6)
+
+    def test_recheck_that_measures_nothing_fails(self):
+        self.run_profile("--batch", "2", "--name", "mine")
+        with open(self.csv) as file:
+            old = "\n".join(line.rsplit(",", len(profile.BRACKET))[0] for line in file.read().splitlines()) + "\n"
+        with open(self.csv, "w") as file:
+            file.write(old)                     # the table of an earlier version
+        for more, reason in (([], "1 of 1 rows are of models that are not known, such as that of mine: name their models"),
+                             (["--framework", "pytorch 99"], "the table has no rows of")):
+            with redirect_stderr(io.StringIO()) as err:
+                self.assertEqual(main(["profile", "-o", self.csv, "--recheck", "2", *more]), 1)
+            self.assertIn(reason, err.getvalue())
+        with open(self.csv) as file:
+            self.assertEqual(file.read(), old, "nothing is stored")
+        self.assertIn("check: 1 rows measured again", self.run_profile("--batch", "2", "--name", "mine", "--recheck", "2"))
 
     def test_inference_runs_without_gradients_and_dropout(self):
         seen = []

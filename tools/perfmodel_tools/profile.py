@@ -308,22 +308,27 @@ class Profiler:
             self.progress = Progress(len(again), self.progress.quiet)
             self._visits(again, again=True)
 
-    def recheck(self, number: int, seed: int) -> None:
-        """Measure rows that are there once more and say how the times compare; nothing is stored."""
+    def recheck(self, number: int, seed: int, tasks: list) -> bool:
+        """Measure rows that are there once more and say how the times compare; nothing is stored. False if none could be
+        measured: there are none of this device and framework, or their models are neither known nor among the tasks."""
+        named = {spec.graph: (task.name, task.size) for task in tasks if (spec := self.find(task))}
         rows = [row for row in self.table.rows if row["gpu"] == self.device.name and row["framework"] == self.framework]
-        ratios = []
-        for row in random.Random(seed).sample(rows, min(number, len(rows))):
+        chosen = random.Random(seed).sample(rows, min(number, len(rows)))
+        ratios, unknown, measured = [], [], 0
+        for row in chosen:
             try:
-                name, size = models.of_graph(row["graph"])
+                name, size = named.get(row["graph"]) or models.of_graph(row["graph"])
                 task = Task(name, size, int(row["batch"]), row["dtype"], row["layout"], row["optimizer"], row["mode"])
                 spec = self.spec(task)
             except (models.ModelError, ValueError):
-                continue                        # a model of somebody's own, which its graph's name does not lead to
+                unknown.append(row["graph"])    # a model of somebody's own, which its graph's name does not lead to
+                continue
             self.device.set_memory_base()
             runner = make_runner(self.device.build(spec.build), self.device, *task.visit[2:])
             result = self._result(spec, runner, task, row["graph"])
             if result is None:
                 continue
+            measured += 1
             ratio, reason = result.step_ms / float(row["step_ms"]), self.quality.reason(result)
             self.progress.note(f"check: {row['graph']} batch {task.batch}: {float(row['step_ms']):.1f} ms in the table, "
                                f"{result.step_ms:.1f} now, {ratio:.3f} times" + (f", not counted: {reason}" if reason else ""))
@@ -333,6 +338,12 @@ class Profiler:
             ratios.sort()
             self.progress.note(f"check: {len(ratios)} rows measured again took {statistics.median(ratios):.3f} times as long "
                                f"at the median, {ratios[0]:.3f} to {ratios[-1]:.3f}")
+        if not rows:
+            self.progress.note(f"check: the table has no rows of {self.device.name} with {self.framework}")
+        if unknown:
+            self.progress.note(f"check: {len(unknown)} of {len(chosen)} rows are of models that are not known, such as that of "
+                               f"{unknown[0]}: name their models on the command line")
+        return measured > 0
 
     def _row(self, spec, task: Task, result) -> dict:
         """A CSV row; with no result only its key columns."""
@@ -485,8 +496,7 @@ def main(args) -> int:
 
     with _open_table(args, device, tasks, make) as profiler:
         progress.note(f"{len(tasks)} configurations on {device.name}; {device.memory_note}")
-        if args.recheck:
-            profiler.recheck(args.recheck, args.seed)
+        checked = not args.recheck or profiler.recheck(args.recheck, args.seed, tasks)
         for profiler.pass_number in range(1, args.passes + 1):
             profiler.progress = Progress(len(tasks), args.quiet)
             profiler.run(tasks)
@@ -498,7 +508,7 @@ def main(args) -> int:
         if ratios:
             progress.note(f"{len(ratios)} rows were measured twice; the second took {statistics.median(ratios):.3f} times as long "
                           "at the median; the faster of the two was kept")
-    return 0
+    return 0 if checked else 1
 
 
 def add_arguments(parser) -> None:

@@ -11,12 +11,11 @@ class CsvTable:
         """NEW: how many of the last columns a file of an earlier version may lack; it gets them, empty."""
         self.path, self.columns = path, columns
         self.rows = []
+        self._lacking = False       # columns, which the file gets with the first new row
         if os.path.exists(path):
-            lacking = self._check_header(new)
+            self._lacking = self._check_header(new)
             self._cut_half_line()
             self._read()
-            if lacking:
-                self.rewrite(self.rows)
         if not os.path.exists(path) or os.path.getsize(path) == 0:
             with open(path, "w", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerow(columns)
@@ -42,10 +41,12 @@ class CsvTable:
 
     def _read(self) -> None:
         with open(self.path, newline="") as file:
-            self.rows = list(csv.DictReader(file))
+            self.rows = [{name: row.get(name, "") for name in self.columns} for row in csv.DictReader(file)]
 
     def append(self, row: dict) -> None:
         """Add a row and make sure that it is on disk before the next one is measured."""
+        if self._lacking:
+            self.rewrite(self.rows)
         with open(self.path, "a", newline="") as file:
             csv.DictWriter(file, self.columns, lineterminator="\n").writerow(row)
             file.flush()
@@ -60,3 +61,4 @@ class CsvTable:
             writer.writeheader()
             writer.writerows(self.rows)
         os.replace(self.path + ".new", self.path)
+        self._lacking = False
