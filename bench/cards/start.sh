@@ -9,7 +9,8 @@ trap 'rm -rf "$work"' EXIT
 make -s -f bench/cards/build.mk
 
 # Rows that cards are left out of, into $work. HEAVY=0 takes all networks of torchvision_gpu_bench; else only those that keep a card busy
-# at batch 12. Of the RTX 3090 the rows of one PyTorch and layout, of cnn_benchmarks and lambda_tf all. MORE=1: those of sailor and zeus, too. H200=1: those of data/profiles_h200.csv.
+# at batch 12. Of the RTX 3090 the rows of one PyTorch and layout, of cnn_benchmarks and lambda_tf all.
+# MORE=1: those of sailor and zeus, too. H200=1: those of data/profiles_h200.csv, too.
 cards_rows() {
     python3 tools/pretrain_rows.py "$data" "$work" >&2
     awk -F, -v heavy="${HEAVY:-1}" -v more="${MORE:-0}" -v h200="${H200:-0}" '{ sub(/\r$/, "") }

@@ -109,7 +109,7 @@ DECLARE
     kv integer := coalesce(kv_heads, heads);
     wide bigint := coalesce(feed_forward, CASE WHEN style = 'llama' THEN (hidden::bigint * 8 / 3 + 255) / 256 * 256 ELSE 4 * hidden::bigint END);
     chosen integer := CASE WHEN experts IS NULL THEN experts_per_token ELSE coalesce(experts_per_token, 2) END;
-    tokens bigint := (sequence::bigint * chosen + experts - 1) / experts;	-- of each expert
+    tokens bigint := (sequence::bigint * chosen + experts - 1) / nullif(experts, 0);	-- of each expert
     wrong text;
     result jsonb;
 BEGIN
@@ -159,16 +159,19 @@ BEGIN
                                        (6, 'Softmax', ARRAY[o.at + 5], ARRAY[heads, sequence, sequence], '{"attrs": {"axis": -1}}'),
                                        (7, 'MatMul', ARRAY[o.at + 6, o.at + 2], ARRAY[heads, sequence, o.d], '{}')) AS p(at, op, inputs, shape, more)
         WHERE attention = 'plain'
+    ), expert AS MATERIALIZED (
+        SELECT * FROM perfmodel.decoder_experts(style, sequence, hidden, wide::integer, experts, chosen, tokens::integer) WHERE experts IS NOT NULL
     ), feed AS (
-        -- of the dense layer: the first of its operators, how many there are, and how many a mixture of experts has instead
-        SELECT min(p.at) AS at, count(*)::integer AS size, CASE style WHEN 'gpt' THEN 10 ELSE 12 END AS mixed FROM part AS p WHERE p.more->>'module' LIKE 'feed%'
+        -- of the dense layer: the first and the last of its operators, and how many more a mixture of experts has in their place
+        SELECT min(p.at) AS first, max(p.at) AS last, CASE WHEN experts IS NULL THEN 0 ELSE (SELECT count(*) FROM expert) - count(*) END::integer AS more
+        FROM part AS p WHERE p.more->>'module' LIKE 'feed%'
     ), mixture AS (
-        SELECT p.at + CASE WHEN experts IS NOT NULL AND p.at > f.at THEN f.mixed - f.size ELSE 0 END AS at, p.op,
-               ARRAY(SELECT i + CASE WHEN experts IS NOT NULL AND i >= f.at THEN f.mixed - f.size ELSE 0 END FROM unnest(p.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k) AS inputs, p.shape, p.more
-        FROM part AS p, feed AS f WHERE experts IS NULL OR p.at NOT BETWEEN f.at AND f.at + f.size - 1
+        SELECT p.at + CASE WHEN p.at >= f.last THEN f.more ELSE 0 END AS at, p.op,
+               ARRAY(SELECT i + CASE WHEN i >= f.last THEN f.more ELSE 0 END FROM unnest(p.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k) AS inputs, p.shape, p.more
+        FROM part AS p, feed AS f WHERE experts IS NULL OR p.at NOT BETWEEN f.first AND f.last
         UNION ALL
-        SELECT f.at + e.at, e.op, ARRAY(SELECT f.at + i FROM unnest(e.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k), e.shape, e.more || jsonb_build_object('module', e.module)
-        FROM feed AS f, LATERAL perfmodel.decoder_experts(style, sequence, hidden, wide::integer, experts, chosen, tokens::integer) AS e WHERE experts IS NOT NULL
+        SELECT f.first + e.at, e.op, ARRAY(SELECT f.first + i FROM unnest(e.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k), e.shape, e.more || jsonb_build_object('module', e.module)
+        FROM feed AS f, expert AS e
     ), layer AS MATERIALIZED (
         SELECT p.*, count(*) OVER () AS size FROM mixture AS p
     ), start AS (
