@@ -53,6 +53,13 @@ BEGIN;
 INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops, aliases) VALUES ('My Chip 9', 100, 8, 2, '{mc9}');
 SELECT perfmodel.gpu_name('MC-9'), perfmodel.gpu_name('mychip9');
 ROLLBACK;
+-- a device whose name differs from one that comes with perfmodel only in spelling is found by its name as it stands
+BEGIN;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops) VALUES ('rtx-3090', 100, 8, 2);
+SELECT g AS asked, perfmodel.find_gpu(g) AS found FROM unnest('{RTX 3090,rtx-3090,rtx3090,NVIDIA GeForce RTX 3090}'::text[]) AS g;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops) VALUES ('My Chip 9', 100, 8, 2), ('my-chip-9', 100, 8, 2);
+SELECT helper.error_of('SELECT perfmodel.gpu_name(''mychip9'')');
+ROLLBACK;
 -- a name that users give to a device means it wherever a device is named; own names go before, and no row leads to another
 BEGIN;
 INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'A100', 'A100-SXM4-80GB'), ('gpu', 'our cards', 'tesla_t4'), ('gpu', 'via', 'our cards'), ('gpu', 'P4', 'T5'), ('gpu', 'T4', 'L4');

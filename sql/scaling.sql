@@ -163,6 +163,7 @@ BEGIN;
 CREATE TEMP TABLE truth AS SELECT n, batch, perfmodel.predict_train_time(:g, 'T4', batch, predictor => 'roof', world_size => n) * 1.5 AS step_ms
 FROM unnest('{2,4,8,16}'::int[]) AS n, unnest('{8,16}'::int[]) AS batch;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) SELECT :g, 'T4', batch, n, greatest(1, n / 4), step_ms FROM truth;
+SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) VALUES (%s, ''T4'', 8, 2, 4, 5)', :g));
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) VALUES (:g, 'T4', 8, 16, 1, 5);
 SELECT fitted_cluster, n_profiles, n_left_out, mape_before_pct > 20 AS before, mape_after_pct < mape_before_pct / 2 AS after, comm_error BETWEEN 0 AND 3 AS comm_error
 FROM perfmodel.fit_cluster('aws-g4dn-12xlarge', predictor => 'roof');

@@ -29,6 +29,7 @@ CREATE TABLE perfmodel.profile (
     fits_batch     integer     CONSTRAINT profile_fits_batch_in_range CHECK (fits_batch BETWEEN 1 AND 16777216),
     oom_batch      integer     CONSTRAINT profile_oom_batch_in_range CHECK (oom_batch BETWEEN 1 AND 16777216),
     parallel       jsonb,
+    CONSTRAINT profile_nodes_at_most_world_size CHECK (nodes <= world_size),
     CONSTRAINT profile_oom_batch_above CHECK (oom_batch > batch AND (fits_batch IS NULL OR oom_batch > fits_batch))
 );
 CREATE INDEX profile_graph_id_idx ON perfmodel.profile (graph_id);
@@ -56,6 +57,7 @@ COMMENT ON COLUMN perfmodel.profile.source IS 'who or what measured it, and how'
 COMMENT ON COLUMN perfmodel.profile.fits_batch IS 'largest batch that was seen to fit into the device with the rest unchanged; NULL: the batch of this row';
 COMMENT ON COLUMN perfmodel.profile.oom_batch IS 'smallest batch that was seen to run out of memory with the rest unchanged';
 COMMENT ON COLUMN perfmodel.profile.parallel IS 'how several devices shared the work, as the argument of that name; NULL: data parallel';
+COMMENT ON CONSTRAINT profile_nodes_at_most_world_size ON perfmodel.profile IS 'each machine has at least one of the devices';
 COMMENT ON CONSTRAINT profile_oom_batch_above ON perfmodel.profile IS 'the batch that runs out of memory is larger than the one that fits';
 COMMENT ON CONSTRAINT profile_graph_loaded ON perfmodel.profile IS
     'the graph of a measurement is loaded and cannot be deleted before the measurement';

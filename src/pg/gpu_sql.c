@@ -48,6 +48,7 @@ PG_FUNCTION_INFO_V1(pm_profile_gpu_by_name);
 typedef struct device
 {
 	pm_gpu		sheet;
+	bool		builtin;
 	int			n_keys;
 	char	  **keys;			/* [n_keys] normalised: of the name, then of the aliases */
 	List	   *given;			/* of char *: its names in name_alias */
@@ -145,6 +146,7 @@ read_device(device *d, uint64 row)
 	d->sheet.register_kb = pm_value_float8(row, 15);
 	d->sheet.fp16_tflops = pm_value_float8(row, 16);
 	read_keys(d, row, 17);
+	d->builtin = DatumGetBool(pm_value(row, 18, BOOLOID, NULL));
 	pm_card_name_read(d->sheet.is_cpu ? psprintf("%s CPU", d->sheet.name) : d->sheet.name, &d->words);
 	return true;
 }
@@ -167,7 +169,7 @@ read_devices(void)
 		"SELECT g.name, g.memory_gb, g.mem_bw_gbs, g.sm_count::pg_catalog.float8, g.cores_per_sm::pg_catalog.float8,"
 		" g.clock_ghz, g.fp32_tflops, g.fp16_tensor_tflops, g.l2_mb, g.is_cpu," SINCE_2("tdp_w") SINCE_2("base_clock_ghz")
 		SINCE_2("compute_capability") SINCE_2("l1_kb") SINCE_2("register_kb") SINCE_2("fp16_tflops")
-		" g.aliases FROM perfmodel.gpu g, LATERAL pg_catalog.to_jsonb(g) j ORDER BY g.name"
+		" g.aliases, g.builtin FROM perfmodel.gpu g, LATERAL pg_catalog.to_jsonb(g) j ORDER BY g.name"
 	};
 	MemoryContext old;
 
@@ -208,6 +210,25 @@ find_by_key(const char *wanted, int first, int end, int *n)
 	for (int i = 0; i < n_devices; i++)
 		if (has_key(&devices[i], wanted, first, end) && (*n)++ == 0)
 			found = &devices[i];
+	return found;
+}
+
+/*
+ * The device of this name but for its spelling, and how many there are.  That which comes with perfmodel counts alone: who added
+ * another that differs from it only in spelling asks for it by its name as it stands.
+ */
+static const device *
+find_by_name(const char *wanted, int *n)
+{
+	const device *found = NULL;
+	int			builtin = 0;
+
+	for (int i = 0; i < n_devices; i++)
+		if (devices[i].builtin && has_key(&devices[i], wanted, 0, 1) && builtin++ == 0)
+			found = &devices[i];
+	if (builtin != 1)
+		return find_by_key(wanted, 0, 1, n);
+	*n = 1;
 	return found;
 }
 
@@ -313,7 +334,7 @@ find_in_sheets(const char *name, int *n)
 	*n = 0;
 	if (*wanted == '\0')
 		return NULL;
-	d = find_by_key(wanted, 0, 1, n);
+	d = find_by_name(wanted, n);
 	if (*n == 0)
 		d = find_by_key(wanted, 1, INT_MAX, n);
 	if (*n == 0 && before_unit(wanted) == strlen(wanted) - 1)

@@ -135,6 +135,25 @@ check_oom_batch(Relation table, HeapTuple row)
 			 err_generic_string(PG_DIAG_CONSTRAINT_NAME, "profile_oom_batch_above")));
 }
 
+/* world_size counts the devices of all machines. */
+static void
+check_nodes(Relation table, HeapTuple row)
+{
+	double		nodes,
+				world_size;
+
+	if (!pm_trigger_number(table, row, "nodes", &nodes) || !pm_trigger_number(table, row, "world_size", &world_size) || nodes <= world_size)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_CHECK_VIOLATION),
+			 errmsg("nodes must be at most world_size"),
+			 errdetail("There are %s machines, but world_size, the number of devices of all of them, is %s.", written(nodes), written(world_size)),
+			 errhint("For example: two machines with 8 devices each have nodes 2 and world_size 16."),
+			 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
+			 err_generic_string(PG_DIAG_TABLE_NAME, "profile"),
+			 err_generic_string(PG_DIAG_CONSTRAINT_NAME, "profile_nodes_at_most_world_size")));
+}
+
 /* A training that reached its target did so after some samples. */
 static void
 check_reached(Relation table, HeapTuple row)
@@ -167,7 +186,10 @@ pm_check_numbers(PG_FUNCTION_ARGS)
 			!(v >= bounds[i].low && v <= bounds[i].high))
 			refuse(&bounds[i], v);
 	if (strcmp(of, "profile") == 0)
+	{
+		check_nodes(t->tg_relation, row);
 		check_oom_batch(t->tg_relation, row);
+	}
 	if (strcmp(of, "convergence") == 0)
 		check_reached(t->tg_relation, row);
 	return PointerGetDatum(row);

@@ -260,6 +260,129 @@ test_bounds(void)
 	CHECK_EQ(with.kind->cards(&with)->n_sheets, N_CARDS - 1);
 }
 
+/* ---------- cards of which little is known ---------- */
+
+/* A predictor that was trained on the first networks[c] networks of each card, with levels that have nothing to do with the sheets. */
+static pm_predictor
+make_uneven(const int *networks, pm_rng *rng)
+{
+	pm_setting	settings[] = {{.name = "calibration_folds", .number = 0}};
+	pm_sample  *kept = PM_NEW(&arena, pm_sample, N_ROWS);
+	pm_dataset	d = {.samples = kept};
+	pm_predictor p;
+	pm_cards   *learned;
+
+	for (int i = 0; i < N_ROWS; i++)
+		if (i / N_CARDS < networks[i % N_CARDS])
+			kept[d.n++] = samples[i];
+	p = make_predictor("opclass", settings, 1, &d, &arena);
+	learned = (pm_cards *) p.kind->cards(&p);
+	for (int i = 0; i < learned->n; i++)
+		learned->level[i].level = 2 * pm_rng_uniform(rng) - 1;
+	return p;
+}
+
+static double
+ask_about(const pm_predictor *p, const pm_sample *s, const pm_gpu *gpu)
+{
+	pm_sample	q = *s;
+
+	q.query.gpu = gpu;
+	return ask_both_ways(p, &q);
+}
+
+/* A card with enough networks has its own answer, whatever is known of others; all the rest are in the order of their sheets. */
+static void
+check_sisters(pm_predictor *p, const pm_sample *s, pm_rng *rng)
+{
+	pm_cards   *learned = (pm_cards *) p->kind->cards(p);
+	pm_gpu		gpu[N_CARDS + 1];
+	double		ms[N_CARDS + 1];
+	bool		own[N_CARDS + 1] = {false};
+
+	memcpy(gpu, cards, sizeof(cards));
+	gpu[N_CARDS] = changed(&cards[(int) (pm_rng_uniform(rng) * N_CARDS)], pm_rng_uniform(rng) < 0.5, rng);
+	for (int i = 0; i <= N_CARDS; i++)
+	{
+		/* a few of the networks are mostly other work than convolutions; TF32 may be answered as FP32 */
+		own[i] = i < N_CARDS && (s->query.dtype == PM_FP32 || s->query.dtype == PM_TF32) && pm_cards_networks_in(learned, gpu[i].name, PM_FP32, PM_CARD_CONV) >= 5;
+		ms[i] = ask_about(p, s, &gpu[i]);
+	}
+	for (int i = 0; i <= N_CARDS; i++)
+		for (int k = 0; k <= N_CARDS; k++)
+			CHECK(own[i] || own[k] || !is_as_good(&gpu[i], &gpu[k]) || ms[i] <= ms[k] * (1 + 1e-12));
+	for (int i = 0; i < N_CARDS; i++)
+	{
+		double		before = ask_about(p, s, &gpu[i]);
+
+		for (int k = 0; k < learned->n && own[i]; k++)
+			if (strcmp(learned->level[k].gpu, gpu[i].name) != 0)
+				learned->level[k].level = 2 * pm_rng_uniform(rng) - 1;
+		CHECK(s->query.dtype == PM_TF32 || ask_about(p, s, &gpu[i]) == before);
+	}
+}
+
+static void
+test_sisters(void)
+{
+	static const int some[] = {2, 3, 4, 5, 12};
+	pm_gpu		before[N_CARDS];
+	pm_rng		rng;
+
+	memcpy(before, cards, sizeof(cards));
+	pm_rng_seed(&rng, 5);
+	for (int round = 0; round < 60; round++)
+	{
+		int			networks[N_CARDS];
+		pm_predictor p;
+
+		for (int c = 0; c < N_CARDS; c++)
+		{
+			networks[c] = some[(int) (pm_rng_uniform(&rng) * 5)];
+			/* so that not all are better or worse than each other */
+			cards[c].l2_mb = before[c].l2_mb * more(&rng);
+			cards[c].mem_bw_gbs = before[c].mem_bw_gbs * more(&rng) * more(&rng);
+		}
+		p = make_uneven(networks, &rng);
+		for (int k = 0; k < 20; k++)
+		{
+			pm_sample	s = samples[(int) (pm_rng_uniform(&rng) * N_ROWS)];
+
+			s.query.dtype = k % 2 == 0 ? PM_FP32 : (pm_dtype) (pm_rng_uniform(&rng) * PM_N_DTYPES);
+			s.query.batch = 1 << (int) (pm_rng_uniform(&rng) * 10);
+			check_sisters(&p, &s, &rng);
+		}
+	}
+	memcpy(cards, before, sizeof(cards));
+}
+
+/* The best known sister decides: of two equal sheets, the answers are the same, and they are those of the card with more networks. */
+static void
+test_equal_sheets(void)
+{
+	int			networks[N_CARDS] = {2, 12, 3, 0, 0, 0};
+	pm_gpu		before = cards[2];
+	pm_rng		rng;
+	pm_predictor p;
+	pm_sample	s = samples[0];
+
+	pm_rng_seed(&rng, 6);
+	cards[2] = cards[1];
+	cards[2].name = before.name;
+	p = make_uneven(networks, &rng);
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+	{
+		double		own;
+
+		s.query.dtype = (pm_dtype) dtype;
+		s.query.gpu = &cards[1];
+		CHECK_EQ(p.kind->predict(&p, &s, &arena, &own, NULL, NULL, NULL), PM_OK);
+		CHECK(dtype != PM_FP32 || ask_about(&p, &s, &cards[1]) == own);
+		CHECK_EQ(ask_about(&p, &s, &cards[1]), ask_about(&p, &s, &cards[2]));
+	}
+	cards[2] = before;
+}
+
 int
 main(void)
 {
@@ -267,6 +390,8 @@ main(void)
 	make_rows();
 	test_better();
 	test_bounds();
+	test_sisters();
+	test_equal_sheets();
 	pm_arena_release(&arena);
 	return check_done("card_bounds");
 }

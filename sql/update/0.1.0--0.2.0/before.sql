@@ -87,6 +87,7 @@ DECLARE
         ARRAY['op_profile', 'op_profile_backward_ms_positive_finite', 'op_profile_backward_ms_in_range', 'backward_ms BETWEEN 1e-6 AND 1e9'],
         ARRAY['op_profile', 'op_profile_spread_not_negative_finite', 'op_profile_spread_in_range', 'spread BETWEEN 0 AND 1e6'],
         ARRAY['op_profile', NULL, 'op_profile_sum_ms_in_range', 'forward_ms + backward_ms <= 1e9'],
+        ARRAY['profile', NULL, 'profile_nodes_at_most_world_size', 'nodes <= world_size'],
         ARRAY['profile', 'profile_optimizer_known', 'profile_optimizer_known', 'optimizer IN (''sgd'', ''sgd_momentum'', ''adam'', ''adamw'', ''none'', ''other'')'],
         ARRAY['graph', NULL, 'graph_structure_is_hash', 'structure ~ ''^[0-9a-f]{16}$''']];
     b text[];

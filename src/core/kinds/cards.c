@@ -118,6 +118,14 @@ pm_cards_networks(const pm_cards *c, const char *gpu, pm_card_work work)
 	return most;
 }
 
+int
+pm_cards_networks_in(const pm_cards *c, const char *gpu, int dtype, pm_card_work work)
+{
+	const pm_card_level *l = find_level(c, gpu, dtype, (int) work);
+
+	return l != NULL ? l->structures : 0;
+}
+
 double
 pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool *measured)
 {
@@ -255,12 +263,6 @@ pm_cards_keep_sheets(pm_cards *c, const pm_sample *samples, int n, pm_arena *a, 
 		c->n_sheets++;
 	}
 	return PM_OK;
-}
-
-bool
-pm_cards_guesses(const pm_cards *c, const pm_gpu *g)
-{
-	return !g->is_cpu && (c == NULL || !has_levels(c, g->name));
 }
 
 /* ---- learning ---- */

@@ -14,7 +14,7 @@
  *
  * Of two cards without measurements that are of one maker and architecture, the
  * one that is better in every figure of its sheet is never slower.  If one of them
- * was measured, the answer for the other is bounded by the answer for it
+ * was measured, the answer for the other is held by the answer for it
  * (predictor/bounds.h).  For that the sheets of measured cards are kept here.
  */
 #ifndef PM_CARDS_H
@@ -106,6 +106,8 @@ typedef enum pm_card_known
  * the card that has most.  c may be NULL.
  */
 int			pm_cards_networks(const pm_cards *c, const char *gpu, pm_card_work work);
+/* How many networks the level of a card for exactly this format (pm_dtype) and kind of work was learned from; 0: it has none. */
+int			pm_cards_networks_in(const pm_cards *c, const char *gpu, int dtype, pm_card_work work);
 /* c may be NULL. */
 pm_card_known pm_cards_known(const pm_cards *c, const char *gpu);
 
@@ -150,8 +152,6 @@ pm_code		pm_cards_learn_operators(pm_cards *c, pm_card_operator *o, int n, pm_ar
 
 /* Add to c the sheets of the GPUs among the n samples that have levels and are not there. */
 pm_code		pm_cards_keep_sheets(pm_cards *c, const pm_sample *samples, int n, pm_arena *a, pm_status *st);
-/* Whether g is a GPU of which c, which may be NULL, has no level. */
-bool		pm_cards_guesses(const pm_cards *c, const pm_gpu *g);
 
 void		pm_cards_save(const pm_cards *c, const pm_schema *s, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

@@ -55,6 +55,9 @@ typedef enum pm_network_kind
 	PM_NETWORK_CONV, PM_NETWORK_RECURRENT, PM_NETWORK_OTHER, PM_N_NETWORK_KINDS
 } pm_network_kind;
 
+/* Where most of the arithmetic of a step is.  t is of one sample, so that a network is of the same kind at every batch. */
+pm_network_kind pm_domain_kind_of(const pm_tokens *t);
+
 /* How far a question is from training; the same for all its batches. */
 typedef struct pm_novelty
 {

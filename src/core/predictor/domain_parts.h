@@ -100,9 +100,6 @@ struct pm_domain
  */
 pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, const uint8_t *kind, pm_arena *a, pm_status *st);
 
-/* Where most of the arithmetic of a step is.  t is of one sample, so that a network is of the same kind at every batch. */
-pm_network_kind pm_domain_kind_of(const pm_tokens *t);
-
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);

@@ -376,7 +376,7 @@ as_learned(const pm_predictor *p, const pm_sample *s)
 	return q;
 }
 
-/* The answer for the card by itself, without bounds by that of others. */
+/* The answer for the card by itself, without those for others that hold it. */
 static pm_code
 answer(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
@@ -388,23 +388,25 @@ answer(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *ste
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
 }
 
-/* Answers for measured cards that bound the one for the card of s. */
+/* The answer, held by those for the other cards of sisters; own_ms: for the card by itself. */
 static pm_code
-find_bounds(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, pm_bounds *b, pm_status *st)
+hold(const pm_predictor *p, const pm_sample *s, const pm_sisters *sisters, double own_ms, pm_arena *scratch, double *step_ms, pm_status *st)
 {
-	int			n = pm_bounds_sheets(p, s->query.gpu);
+	double	   *ms = PM_NEW(scratch, double, sisters->n);
 	pm_code		rc = PM_OK;
 
-	*b = PM_NO_BOUNDS;
-	for (int i = 0; i < n && rc == PM_OK; i++)
+	if (!ms)
+		return pm_no_memory(st, scratch);
+	for (int i = 0; i < sisters->n - 1 && rc == PM_OK; i++)
 	{
 		pm_sample	q = *s;
-		double		ms;
 
-		if ((q.query.gpu = pm_bounds_sheet(p, s->query.gpu, i)) != NULL &&
-			(rc = answer(p, &q, scratch, &ms, NULL, NULL, st)) == PM_OK)
-			pm_bounds_add(b, s->query.gpu, q.query.gpu, ms);
+		q.query.gpu = sisters->gpu[i];
+		rc = answer(p, &q, scratch, &ms[i], NULL, NULL, st);
 	}
+	ms[sisters->n - 1] = own_ms;
+	if (rc == PM_OK)
+		*step_ms = pm_sisters_settle(sisters, ms);
 	return rc;
 }
 
@@ -412,13 +414,15 @@ pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_bounds	b;
+	pm_sisters	sisters;
+	double		ms = 0;
 	pm_code		rc;
 
-	if ((rc = find_bounds(p, s, scratch, &b, st)) != PM_OK ||
-		(rc = answer(p, s, scratch, step_ms, parts, n_parts, st)) != PM_OK)
+	if ((rc = answer(p, s, scratch, step_ms, parts, n_parts, st)) != PM_OK ||
+		(rc = pm_sisters_find(p, s, scratch, scratch, &sisters, st)) != PM_OK ||
+		(rc = hold(p, s, &sisters, *step_ms, scratch, &ms, st)) != PM_OK)
 		return rc;
-	become(pm_bounds_apply(&b, *step_ms), step_ms, parts, parts != NULL ? *n_parts : 0);
+	become(ms, step_ms, parts, parts != NULL ? *n_parts : 0);
 	return PM_OK;
 }
 
@@ -474,29 +478,24 @@ prepare_alone(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *
 	return p->kind->prepare != NULL ? p->kind->prepare(p, &q, &t, a, scratch, &x->state, st) : PM_OK;
 }
 
-/* The same question for the cards that bound the answer. */
+/* The same question for the cards that hold the answer. */
 static pm_code
-prepare_bounds(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_prepared *x, pm_status *st)
+prepare_sisters(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_prepared *x, pm_status *st)
 {
-	int			sheets = pm_bounds_sheets(p, s->query.gpu);
-	pm_code		rc = PM_OK;
+	pm_code		rc = pm_sisters_find(p, s, a, scratch, &x->sisters, st);
 
-	for (int i = 0; i < sheets; i++)
-		x->n_bounds += pm_bounds_sheet(p, s->query.gpu, i) != NULL;
-	if (x->n_bounds == 0)
-		return PM_OK;
-	x->bounds = PM_NEW(a, pm_prepared, x->n_bounds);
-	x->bound_gpus = PM_NEW(a, const pm_gpu *, x->n_bounds);
-	if (!x->bounds || !x->bound_gpus)
+	if (rc != PM_OK)
+		return rc;
+	x->of_sister = PM_NEW(a, pm_prepared, x->sisters.n);
+	x->sister_ms = PM_NEW(a, double, x->sisters.n);
+	if (!x->of_sister || !x->sister_ms)
 		return pm_no_memory(st, a);
-	for (int i = 0, n = 0; i < sheets && rc == PM_OK; i++)
+	for (int i = 0; i < x->sisters.n - 1 && rc == PM_OK; i++)
 	{
 		pm_sample	q = *s;
 
-		if ((q.query.gpu = pm_bounds_sheet(p, s->query.gpu, i)) == NULL)
-			continue;
-		x->bound_gpus[n] = q.query.gpu;
-		rc = prepare_alone(p, &q, a, scratch, x->bench, &x->bounds[n++], st);
+		q.query.gpu = x->sisters.gpu[i];
+		rc = prepare_alone(p, &q, a, scratch, x->bench, &x->of_sister[i], st);
 	}
 	return rc;
 }
@@ -507,15 +506,15 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 {
 	pm_code		rc = prepare_alone(p, s, a, scratch, bench, x, st);
 
-	return rc == PM_OK && x->state != NULL ? prepare_bounds(p, s, a, scratch, x, st) : rc;
+	return rc == PM_OK && x->state != NULL ? prepare_sisters(p, s, a, scratch, x, st) : rc;
 }
 
 void
 pm_prepared_refer(pm_prepared *x, const pm_skeleton *s)
 {
 	x->skeleton = s;
-	for (int i = 0; i < x->n_bounds; i++)
-		x->bounds[i].skeleton = s;
+	for (int i = 0; i < x->sisters.n - 1; i++)
+		x->of_sister[i].skeleton = s;
 }
 
 static pm_code
@@ -575,23 +574,22 @@ pm_code
 pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sample *s, pm_arena *scratch,
 							  double *step_ms, pm_status *st)
 {
-	pm_bounds	b = PM_NO_BOUNDS;
+	int			last = x->sisters.n - 1;
 	pm_code		rc = PM_OK;
 
 	if (x->state == NULL)
 		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
-	for (int i = 0; i < x->n_bounds && rc == PM_OK; i++)
+	for (int i = 0; i < last && rc == PM_OK; i++)
 	{
 		pm_sample	q = *s;
 
-		q.query.gpu = x->bound_gpus[i];
-		if ((rc = answer_prepared(p, &x->bounds[i], &q, scratch, step_ms, st)) == PM_OK)
-			pm_bounds_add(&b, s->query.gpu, q.query.gpu, *step_ms);
+		q.query.gpu = x->sisters.gpu[i];
+		rc = answer_prepared(p, &x->of_sister[i], &q, scratch, &x->sister_ms[i], st);
 	}
 	/* the card itself comes last: its work stays on the bench */
-	if (rc != PM_OK || (rc = answer_prepared(p, x, s, scratch, step_ms, st)) != PM_OK)
+	if (rc != PM_OK || (rc = answer_prepared(p, x, s, scratch, &x->sister_ms[last], st)) != PM_OK)
 		return rc;
-	*step_ms = pm_bounds_apply(&b, *step_ms);
+	*step_ms = pm_sisters_settle(&x->sisters, x->sister_ms);
 	return PM_OK;
 }
 

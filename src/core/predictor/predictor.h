@@ -6,6 +6,7 @@
 #define PM_PREDICTOR_H
 
 #include "kinds/settings.h"
+#include "predictor/bounds.h"
 #include "predictor/trust.h"
 
 /* Checks that all measurements can be used for a training: values within the bounds of q, and names that can be stored. PM_ERR_DATA. */
@@ -32,7 +33,7 @@ pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, i
 							 const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);
 
 /*
- * *step_ms: the prediction for s, ms, corrected and within its bounds (bounds.h).  parts: its division among operators, with room for
+ * *step_ms: the prediction for s, ms, corrected, and in the order of data sheets (bounds.h).  parts: its division among operators, with room for
  * a part of each token and one of the rest, and *n_parts of them; both NULL: not wanted.  Memory comes from scratch.  PM_ERR_INPUT: a
  * question that p cannot answer; PM_ERR_MEMORY; errors of the kind.
  */
@@ -79,9 +80,9 @@ typedef struct pm_prepared
 	pm_novelty	novelty;		/* pm_trust_prepare() */
 	pm_workbench *bench;
 	uint64_t	number;			/* tells it from all others of its bench */
-	int			n_bounds;
-	struct pm_prepared *bounds; /* [n_bounds] the same question for the cards that bound the answer (bounds.h) */
-	const pm_gpu **bound_gpus;	/* [n_bounds] their sheets, which are the predictor's */
+	pm_sisters	sisters;		/* the cards that hold the answer (bounds.h), and its own; none where state is NULL */
+	struct pm_prepared *of_sister;	/* [sisters.n - 1] the same question for them */
+	double	   *sister_ms;		/* [sisters.n] room for answers */
 } pm_prepared;
 
 /*
@@ -90,7 +91,7 @@ typedef struct pm_prepared
  */
 pm_code		pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch,
 								 pm_workbench *bench, pm_prepared *x, pm_status *st);
-/* Let x and its bounds refer to s, a slim copy of the skeleton that x was prepared with. That skeleton may then be freed. */
+/* Let x and the questions for its sisters refer to s, a slim copy of the skeleton that x was prepared with. That skeleton may then be freed. */
 void		pm_prepared_refer(pm_prepared *x, const pm_skeleton *s);
 /*
  * The same bits as pm_predictor_predict() and pm_predictor_judge() for s; x was
