@@ -7,6 +7,7 @@
 # CC, and CFLAGS beside those of the extension, may be set in the environment.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
+[ $# -eq 2 ] || { echo "usage: bench/build.sh bench/NAME.c PROGRAM" >&2; exit 1; }
 cc=${CC:-cc}
 listed() { make -s -C "$root" -f src/sources.mk "print-$1"; }
 here=$PWD

@@ -8,7 +8,7 @@
 # OPTIONS, OPERATORS=1 (with the single operators of tools/pretrain_operators.py, those of the card left out too), and CARDS=0 (no cards left out: only the table of networks and families left out) in the environment.
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
-data=$(realpath "${1:?usage: bench/cards.sh DATA_DIR}")
+data=$(data_folder "${1:?usage: bench/cards.sh DATA_DIR}")
 kind=${KIND:-opclass} cards=${CARDS:-1} probes=${PROBES:-1 2 5 10 20} options=${OPTIONS:-'{}'}
 
 need_packages

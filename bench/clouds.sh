@@ -7,7 +7,7 @@
 # for images of 32 x 32, and BERT base with 384 tokens. PRETRAINED in the environment: a file of tools/pretrain.sh to ask instead.
 set -eu
 . "$(dirname "$0")/pretrained_server.sh"
-data=$(realpath "${1:?usage: bench/clouds.sh DATA_DIR}")
+data=$(data_folder "${1:?usage: bench/clouds.sh DATA_DIR}")
 
 published "$data/scaling/profiles.csv"
 cat >"$work/ask.sql" <<SQL

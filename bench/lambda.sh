@@ -8,7 +8,7 @@
 # DeepLearningExamples. They ran in nchw. The predictor that comes trained has learned from them; PRETRAINED is one that has not.
 set -eu
 . "$(dirname "$0")/pretrained_server.sh"
-data=$(realpath "${1:?usage: bench/lambda.sh DATA_DIR}")
+data=$(data_folder "${1:?usage: bench/lambda.sh DATA_DIR}")
 
 published "$data/lambda/profiles.csv"
 cat >"$work/ask.sql" <<SQL

@@ -8,7 +8,7 @@
 # environment: a file of tools/pretrain.sh to ask instead.
 set -eu
 . "$(dirname "$0")/pretrained_server.sh"
-data=$(realpath "${1:?usage: bench/llm.sh DATA_DIR}")
+data=$(data_folder "${1:?usage: bench/llm.sh DATA_DIR}")
 
 published "$data/llmfoundry/tidy.csv"
 cp "$data/vtrain/tidy.csv" "$work/vtrain.csv"

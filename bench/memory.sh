@@ -14,7 +14,7 @@
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
 [ $# = 1 ] || failed_to "DATA_DIR is missing"
-data=$(realpath "$1")
+data=$(data_folder "$1")
 
 need_packages
 private_copy

@@ -8,7 +8,7 @@
 # Exits with 1 when any does.
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
-data=${1:+$(realpath "$1")}
+data=${1:+$(data_folder "$1")}
 
 need_packages
 private_copy

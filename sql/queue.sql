@@ -26,6 +26,7 @@ SELECT count(*) AS same_with_another_seed FROM (SELECT e.* FROM ask,
     perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => '{a,b,c}', gpus => '{T4,T4,T4}', gpu_counts => '{1,1,1}', durations_p50_s => '{1000,1000,1000}', durations_p90_s => '{1500,1500,1500}', at => at, seed => 2) AS e INTERSECT SELECT * FROM eta) AS s;
 SELECT count(*) FROM perfmodel.queue_order_arrays(job_ids => '{}', gpus => '{}', gpu_counts => '{}', durations_p50_s => '{}');
 SELECT helper.error_of('SELECT count(*) FROM perfmodel.queue_eta_arrays(free => NULL, job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')');
+SELECT job_id, start_p50 IS NOT NULL AS starts, finish_p50 IS NOT NULL AS ends, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => array_fill('endless'::text, '{11}'), gpus => array_fill('T4'::text, '{11}'), gpu_counts => array_fill(1, '{11}'), durations_p50_s => array_fill(9e11::float8, '{11}'), durations_p90_s => array_fill(9e11::float8, '{11}'), at => '2026-01-01 12:00+00') WHERE "position" > 9;
 SELECT count(*) FROM perfmodel.queue_eta_arrays(free => '{}', job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}', draws => NULL);
 
 -- ---- a table, and the predictor

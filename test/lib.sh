@@ -15,6 +15,11 @@ export LC_ALL=C.UTF-8
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 failed_to() { echo "$0: $*" >&2; exit 1; }
+# The absolute path of a folder of measurements
+data_folder() {
+    [ -d "$1" ] || failed_to "there is no folder \"$1\"; name the one with the measurements"
+    realpath "$1"
+}
 
 # The PostgreSQL that was asked for is the first in the path, for all that runs.
 if [ -n "${PG_CONFIG:-}" ]; then

@@ -10,7 +10,7 @@
 #   FOLDS     folds of the errors that are printed; default 5; 0: none, which takes about half of the time
 set -eu
 . "$(dirname "$0")/../test/lib.sh"
-data=$(realpath "${1:?usage: tools/pretrain.sh DATA_DIR}")
+data=$(data_folder "${1:?usage: tools/pretrain.sh DATA_DIR}")
 out=$(realpath -m "${OUT:-$root/data/pretrained.sql}")
 options=${OPTIONS:-'{}'} folds=${FOLDS:-5}
 

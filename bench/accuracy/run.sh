@@ -29,6 +29,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 [ $# -eq 0 ] || DATA=$(realpath "$1")
+[ $# -eq 0 ] || [ -d "$DATA" ] || { echo "$0: there is no folder \"$1\"; name the one with the measurements" >&2; exit 1; }
 DATA=${DATA:-}
 whole=docs/leaderboard.md
 [ -n "$DATA" ] && [ -z "${KINDS:-}${SETS:-}${FOLD:-}${OPTIONS:-}${SEED:-}" ] || whole=

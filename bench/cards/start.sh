@@ -3,6 +3,7 @@
 # Goes to the root of the tree, builds build/cards/*, and sets data, the folder DATA_DIR, and work, an empty folder that is removed
 # at the end. The arguments stay as they are.
 data=$(realpath "${1:?usage: $0 DATA_DIR [option=value ...]}")
+[ -d "$data" ] || { echo "$0: there is no folder \"$1\"; name the one with the measurements" >&2; exit 1; }
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -53,12 +53,6 @@ is_same(double a, double b)
 }
 
 bool
-pm_gpu_same_architecture(const pm_gpu *a, const pm_gpu *b)
-{
-	return !a->is_cpu && !b->is_cpu && is_same(a->compute_capability, b->compute_capability);
-}
-
-bool
 pm_gpu_at_least(const pm_gpu *a, const pm_gpu *b)
 {
 	const double figures[][2] = {
@@ -67,7 +61,7 @@ pm_gpu_at_least(const pm_gpu *a, const pm_gpu *b)
 		{a->l2_mb, b->l2_mb}, {a->tdp_w, b->tdp_w}
 	};
 
-	if (!pm_gpu_same_architecture(a, b))
+	if (a->is_cpu || b->is_cpu || !is_same(a->compute_capability, b->compute_capability))
 		return false;
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		if (!(figures[i][0] >= figures[i][1] || is_same(figures[i][0], figures[i][1])))

@@ -13,9 +13,6 @@ void		pm_gpu_save(const pm_gpu *gpu, pm_buffer *b);
 /* Read a sheet that pm_gpu_save() wrote; its name is in arena a. If it is damaged, r->failed becomes true. PM_ERR_MEMORY. */
 pm_code		pm_gpu_load(pm_gpu *gpu, pm_reader *r, pm_arena *a, pm_status *st);
 
-/* Whether both are GPUs with the same compute capability; of other makers than NVIDIA, both have none. */
-bool		pm_gpu_same_architecture(const pm_gpu *a, const pm_gpu *b);
-
 /*
  * Whether a is at least as good as b in every figure that the time of a step
  * depends on: multiprocessors, lanes of each, clock, rates of all formats,

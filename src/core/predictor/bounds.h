@@ -9,14 +9,20 @@
  *
  * A card has its own answer, whatever its sisters have, if it was measured with
  * at least five networks of the kind and in the format of the question, or if
- * the predictor was recalibrated on it.  The answers for all others are held
- * between those for the cards of which more is known: more networks of this
- * kind of work, then more networks, then single operators, then the name that
- * comes first.  Each of these is held by better known ones in turn, so answers
- * for all cards without an own answer are in the order of their sheets.
+ * the predictor was recalibrated on it.  The answer for any other card is held by
+ * what the predictor says of each card that can be compared with it and of which
+ * more is known: that was measured with more networks of this kind of work, then
+ * with more networks, then with single operators, then the name that comes first.
+ * The best known one is heard last, so its word counts where they contradict each
+ * other.
  *
- * If own answers contradict the sheets, so that a better card takes longer than
- * a worse one, a card between them is only held between the two.
+ * So if X is better than Y, and neither has an own answer, X is not slower.  Say
+ * that X is better known, so that it is one of those that hold Y.  After Y has heard
+ * it, Y is not below what X begins with.  Those that come after it hold X and Y
+ * alike: who is better than X is better than Y, and who is worse than Y is worse
+ * than X.  One that can be compared with X alone is worse than it, and lowers it; one
+ * that can be compared with Y alone raises it.  The same holds the other way round,
+ * and for two cards that nobody measured, which begin in order.
  */
 #ifndef PM_BOUNDS_H
 #define PM_BOUNDS_H
@@ -30,13 +36,12 @@ typedef struct pm_sisters
 {
 	int			n;				/* >= 1 */
 	const pm_gpu **gpu;			/* [n] best known first; the last one is the card of the question, without its name */
-	bool	   *own;			/* [n] it has its own answer */
 } pm_sisters;
 
 /* *sisters, in arena a, for the question s.  PM_ERR_MEMORY, PM_ERR_INPUT. */
 pm_code		pm_sisters_find(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_sisters *sisters, pm_status *st);
 
-/* The answer for the last card, given what the predictor says of each by itself; ms[sisters->n] is changed. */
-double		pm_sisters_settle(const pm_sisters *sisters, double *ms);
+/* The answer for the last card, given ms[sisters->n], what the predictor says of each by itself. */
+double		pm_sisters_settle(const pm_sisters *sisters, const double *ms);
 
 #endif

@@ -52,10 +52,22 @@ pm_row_bool_or_null(pm_out_row *o, bool v, bool isnull)
 	o->values[o->n++] = BoolGetDatum(v);
 }
 
+static double
+whole_second(TimestampTz at, double s)
+{
+	return ceil(((double) at + s * USECS_PER_SEC) / USECS_PER_SEC) * USECS_PER_SEC;
+}
+
+bool
+pm_in_calendar(TimestampTz at, double s)
+{
+	double		t = whole_second(at, s);
+
+	return isfinite(t) && t < 9.2e18 && IS_VALID_TIMESTAMP((TimestampTz) t);
+}
+
 void
 pm_row_seconds_from(pm_out_row *o, TimestampTz at, double s)
 {
-	double		t = ceil(((double) at + s * USECS_PER_SEC) / USECS_PER_SEC) * USECS_PER_SEC;
-
-	pm_row_time(o, isfinite(t) && t < 9.2e18 && IS_VALID_TIMESTAMP((TimestampTz) t) ? (TimestampTz) t : DT_NOBEGIN);
+	pm_row_time(o, pm_in_calendar(at, s) ? (TimestampTz) whole_second(at, s) : DT_NOBEGIN);
 }

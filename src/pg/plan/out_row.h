@@ -21,6 +21,8 @@ extern void pm_row_int4_or_null(pm_out_row *o, int32 v, bool isnull);
 extern void pm_row_int8_or_null(pm_out_row *o, int64 v, bool isnull);
 extern void pm_row_bool_or_null(pm_out_row *o, bool v, bool isnull);
 
+/* Whether there is a time so many seconds from another. */
+extern bool pm_in_calendar(TimestampTz at, double s);
 /* A time so many seconds from another, as a whole second; null where it is not known, never comes, or is beyond the calendar. */
 extern void pm_row_seconds_from(pm_out_row *o, TimestampTz at, double s);
 

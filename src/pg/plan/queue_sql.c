@@ -450,13 +450,15 @@ note_history(eta_call *c, pm_job_row *r, int32 pool)
 							s->p50, s->p90, s->n, limit));
 }
 
-/* What keeps a job from having an answer. */
+/* What keeps a job from having a start or an end. */
 static void
 note_eta(eta_call *c, int i)
 {
 	pm_job_row *r = &c->jobs.rows[i];
 	const pm_queue_job *j = &c->jobs.queue[i];
 
+	if (isfinite(c->eta[i].finish_p90_s) && !pm_in_calendar(c->at, c->eta[i].finish_p90_s))
+		pm_job_note(r, "ends after the last day of the calendar");
 	/* what has no forecast has a note that says why already */
 	if (j->elapsed_s >= 0 || isnan(j->work.p50_s))
 		return;
