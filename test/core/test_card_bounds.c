@@ -383,6 +383,43 @@ test_equal_sheets(void)
 	cards[2] = before;
 }
 
+/* The answer for a card while the levels of another say that it takes so many times as long. */
+static double
+ask_while(pm_predictor *p, const pm_sample *s, const pm_gpu *gpu, const pm_gpu *other, double times)
+{
+	pm_cards   *learned = (pm_cards *) p->kind->cards(p);
+
+	for (int i = 0; i < learned->n; i++)
+		if (strcmp(learned->level[i].gpu, other->name) == 0)
+			learned->level[i].level = log(times);
+	return ask_about(p, s, gpu);
+}
+
+/* A card that the predictor was recalibrated on has its own answer, and holds others only if enough networks were measured on it. */
+static void
+test_recalibrated(void)
+{
+	int			networks[N_CARDS] = {4, 3, 4, 0, 0, 0};
+	pm_rng		rng;
+	pm_predictor p;
+	pm_sample	s = samples[0];
+	pm_device_correction device = {.gpu = cards[1].name, .structures = PM_OWN_NETWORKS - 1};
+	pm_correction correction = {.n = 1, .device = &device};
+	double		alone;
+
+	pm_rng_seed(&rng, 7);
+	p = make_uneven(networks, &rng);
+	s.query.gpu = &cards[1];
+	/* better known ones hold it before */
+	CHECK(ask_while(&p, &s, &cards[1], &cards[2], 100) > ask_while(&p, &s, &cards[1], &cards[2], 0.01));
+	p.correction = &correction;
+	CHECK_EQ(p.kind->predict(&p, &s, &arena, &alone, NULL, NULL, NULL), PM_OK);
+	CHECK_EQ(ask_while(&p, &s, &cards[1], &cards[2], 100), alone);
+	CHECK_EQ(ask_while(&p, &s, &cards[0], &cards[1], 100), ask_while(&p, &s, &cards[0], &cards[1], 0.01));
+	device.structures = PM_OWN_NETWORKS;
+	CHECK(ask_while(&p, &s, &cards[0], &cards[1], 100) > ask_while(&p, &s, &cards[0], &cards[1], 0.01));
+}
+
 int
 main(void)
 {
@@ -392,6 +429,7 @@ main(void)
 	test_bounds();
 	test_sisters();
 	test_equal_sheets();
+	test_recalibrated();
 	pm_arena_release(&arena);
 	return check_done("card_bounds");
 }
