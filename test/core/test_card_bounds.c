@@ -304,8 +304,8 @@ check_sisters(pm_predictor *p, const pm_sample *s, pm_rng *rng)
 	gpu[N_CARDS] = changed(&cards[(int) (pm_rng_uniform(rng) * N_CARDS)], pm_rng_uniform(rng) < 0.5, rng);
 	for (int i = 0; i <= N_CARDS; i++)
 	{
-		/* a few of the networks are mostly other work than convolutions; TF32 may be answered as FP32 */
-		own[i] = i < N_CARDS && (s->query.dtype == PM_FP32 || s->query.dtype == PM_TF32) && pm_cards_networks_in(learned, gpu[i].name, PM_FP32, PM_CARD_CONV) >= 5;
+		/* a few of the networks are mostly other work than convolutions */
+		own[i] = i < N_CARDS && pm_cards_networks(learned, gpu[i].name, PM_CARD_CONV) >= 5;
 		ms[i] = ask_about(p, s, &gpu[i]);
 	}
 	for (int i = 0; i <= N_CARDS; i++)

@@ -33,16 +33,15 @@ is_related(const pm_gpu *sheet, const pm_gpu *gpu)
 }
 
 static standing
-standing_of(const pm_predictor *p, const pm_cards *c, const pm_gpu *gpu, pm_dtype dtype, pm_card_work work)
+standing_of(const pm_predictor *p, const pm_cards *c, const pm_gpu *gpu, pm_card_work work)
 {
 	const pm_device_correction *corrected = pm_correction_find(p->correction, gpu->name);
-	int			format = (int) pm_trust_format(p->trust, gpu, dtype);
 	standing	s = {.gpu = gpu, .of_work = pm_cards_networks(c, gpu->name, work)};
 
 	s.networks = s.of_work + pm_cards_networks(c, gpu->name, work == PM_CARD_CONV ? PM_CARD_REST : PM_CARD_CONV);
 	s.operators = pm_cards_known(c, gpu->name) == PM_CARD_FROM_OPERATORS;
-	s.enough = pm_cards_networks_in(c, gpu->name, format, work) >= PM_OWN_NETWORKS ||
-		(corrected != NULL && corrected->structures >= PM_OWN_NETWORKS);
+	/* in any format: else one format might be held and another not, and TF32 come out slower than FP32 */
+	s.enough = s.of_work >= PM_OWN_NETWORKS || (corrected != NULL && corrected->structures >= PM_OWN_NETWORKS);
 	s.own = s.enough || corrected != NULL;
 	return s;
 }
@@ -81,18 +80,18 @@ work_of(const pm_sample *s, pm_arena *scratch, pm_card_work *work, pm_status *st
 
 /* The cards of c that can be compared with gpu, itself included, by standing; those behind gpu are left out. */
 static int
-line_up(const pm_predictor *p, const pm_cards *c, const pm_gpu *gpu, pm_dtype dtype, pm_card_work work, standing *list)
+line_up(const pm_predictor *p, const pm_cards *c, const pm_gpu *gpu, pm_card_work work, standing *list)
 {
 	int			n = 0;
 
-	list[n] = standing_of(p, c, gpu, dtype, work);
+	list[n] = standing_of(p, c, gpu, work);
 	list[n].asked = true;
 	if (list[n++].own)
 		return n;
 	for (int i = 0; i < c->n_sheets; i++)
 		if (is_related(&c->sheets[i], gpu))
 		{
-			list[n] = standing_of(p, c, &c->sheets[i], dtype, work);
+			list[n] = standing_of(p, c, &c->sheets[i], work);
 			/* few measurements of a recalibration say nothing of other cards */
 			n += list[n].enough || !list[n].own;
 		}
@@ -145,7 +144,7 @@ pm_sisters_find(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena
 		return rc;
 	if ((list = PM_NEW(scratch, standing, c->n_sheets + 1)) == NULL)
 		return pm_no_memory(st, scratch);
-	return keep(list, line_up(p, c, gpu, s->query.dtype, work, list), a, sisters, st);
+	return keep(list, line_up(p, c, gpu, work, list), a, sisters, st);
 }
 
 double

@@ -8,7 +8,7 @@
  * lets one expect, or was measured with an older framework than its sister.
  *
  * A card has its own answer, whatever its sisters have, if it was measured with
- * at least five networks of the kind and in the format of the question, or if
+ * at least five networks of the kind of the question (in any format), or if
  * the predictor was recalibrated on it.  The answer for any other card is held by
  * what the predictor says of each card that can be compared with it and of which
  * more is known: that was measured with more networks of this kind of work, then
