@@ -305,7 +305,7 @@ check_sisters(pm_predictor *p, const pm_sample *s, pm_rng *rng)
 	for (int i = 0; i <= N_CARDS; i++)
 	{
 		/* a few of the networks are mostly other work than convolutions */
-		own[i] = i < N_CARDS && pm_cards_networks(learned, gpu[i].name, PM_CARD_CONV) >= 5;
+		own[i] = i < N_CARDS && pm_cards_networks(learned, gpu[i].name, PM_CARD_CONV) >= PM_OWN_NETWORKS;
 		ms[i] = ask_about(p, s, &gpu[i]);
 	}
 	for (int i = 0; i <= N_CARDS; i++)

@@ -118,14 +118,6 @@ pm_cards_networks(const pm_cards *c, const char *gpu, pm_card_work work)
 	return most;
 }
 
-int
-pm_cards_networks_in(const pm_cards *c, const char *gpu, int dtype, pm_card_work work)
-{
-	const pm_card_level *l = find_level(c, gpu, dtype, (int) work);
-
-	return l != NULL ? l->structures : 0;
-}
-
 double
 pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool *measured)
 {

@@ -106,8 +106,6 @@ typedef enum pm_card_known
  * the card that has most.  c may be NULL.
  */
 int			pm_cards_networks(const pm_cards *c, const char *gpu, pm_card_work work);
-/* How many networks the level of a card for exactly this format (pm_dtype) and kind of work was learned from; 0: it has none. */
-int			pm_cards_networks_in(const pm_cards *c, const char *gpu, int dtype, pm_card_work work);
 /* c may be NULL. */
 pm_card_known pm_cards_known(const pm_cards *c, const char *gpu);
 

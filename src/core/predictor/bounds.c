@@ -11,7 +11,6 @@
 #include "kinds/cards.h"
 #include "predictor/correction.h"
 #include "predictor/domain.h"
-#include "predictor/trust.h"
 
 /* What is known of a card for a question. */
 typedef struct standing
