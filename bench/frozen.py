@@ -114,6 +114,8 @@ def shortest_steps_ms(models, x):
 
 
 def main():
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit("usage: bench/frozen.py OUT_DIR, a folder that exists")
     out = pathlib.Path(sys.argv[1])
     torch.manual_seed(42)
     torch.set_num_threads(1)

@@ -1,13 +1,13 @@
 /*
  * energy.c - power that a GPU draws in training, a card left out.
  *
- *     energy GRAPHS.ndjson ZEUS.csv POWER.csv
+ *     energy GRAPHS.ndjson ZEUS.csv H200.csv H100.csv
  *
  * Rows of ml-energy/zeus with a step time, each card at its highest limit:
  * ResNet-50 (224) and ShuffleNet V2 (CIFAR, 32).  The latter is asked about as
  * shufflenet_v2_x1_0 at 96, times (128/96)^2: its stem does not stride, so that
- * its maps are those of 128.  POWER.csv is data/power_h200.csv, of which the
- * training steps count.  Draw over limit is a line in the share of the
+ * its maps are those of 128.  H200.csv and H100.csv are data/power_h200.csv and
+ * data/busy_h100.csv, of which the training steps count.  Draw over limit is a line in the share of the
  * roofline, up to where it is full; fitted on all cards but one, each with the
  * same weight, and tested on that one.
  */
@@ -32,14 +32,16 @@ typedef struct line
 /* Sheets as in data/gpu.csv. */
 #define SHEET(sm, lanes, clock, capability, watts) .memory_gb = NAN, .sm_count = sm, .cores_per_sm = lanes, .clock_ghz = clock, .l2_mb = NAN, \
 	PM_GPU_REST_UNKNOWN, .compute_capability = capability, .tdp_w = watts
-#define N_CARDS	4
+#define N_CARDS	5
 #define H200	3
+#define H100	4
 
 static const pm_gpu cards[N_CARDS] = {
 	{.name = "P100", SHEET(56, 64, 1.303, 6.0, 250), .mem_bw_gbs = 732, .fp32_tflops = 9.3, .fp16_tensor_tflops = NAN},
 	{.name = "V100", SHEET(80, 64, 1.38, 7.0, 250), .mem_bw_gbs = 900, .fp32_tflops = 14, .fp16_tensor_tflops = 112},
 	{.name = "RTX6000", SHEET(72, 64, 1.77, 7.5, 260), .mem_bw_gbs = 672, .fp32_tflops = 16.3, .fp16_tensor_tflops = 130.5},
 	{.name = "H200", SHEET(132, 128, 1.98, 9.0, 700), .mem_bw_gbs = 4800, .fp32_tflops = 66.9, .fp16_tensor_tflops = 989},
+	{.name = "H100", SHEET(132, 128, 1.98, 9.0, 700), .mem_bw_gbs = 3350, .fp32_tflops = 66.9, .fp16_tensor_tflops = 989},
 };
 
 static point points[512];
@@ -70,19 +72,19 @@ read_points(const csv *c, const pm_skeleton nets[2], pm_arena *a)
 		}
 }
 
-/* Training steps of POWER.csv. */
+/* Training steps that we measured on a card, where power was. */
 static void
-read_own(const csv *c, const char *graphs, pm_arena *a)
+read_own(const csv *c, int card, const char *graphs, pm_arena *a)
 {
 	for (int i = 0; i < c->n; i++)
 	{
 		bool		nhwc = strcmp(csv_text(c, i, "layout"), "nhwc") == 0;
-		pm_question q = {.gpu = &cards[H200],.batch = (int64_t) csv_number(c, i, "batch"),.layout = nhwc ? PM_NHWC : PM_NCHW};
+		pm_question q = {.gpu = &cards[card],.batch = (int64_t) csv_number(c, i, "batch"),.layout = nhwc ? PM_NHWC : PM_NCHW};
 		pm_skeleton k;
 		pm_tokens	t;
 		pm_status	st;
 
-		if (strcmp(csv_text(c, i, "mode"), "train") != 0 || !has_graph(graphs, csv_text(c, i, "graph")))
+		if (strcmp(csv_text(c, i, "mode"), "train") != 0 || isnan(csv_number(c, i, "power_w")) || !has_graph(graphs, csv_text(c, i, "graph")))
 			continue;
 		q.optimizer = (pm_optimizer) pm_optimizer_parse(csv_text(c, i, "optimizer"));
 		q.dtype = (pm_dtype) pm_dtype_parse(csv_text(c, i, "dtype"));
@@ -90,7 +92,7 @@ read_own(const csv *c, const char *graphs, pm_arena *a)
 		q.graph = k.graph;
 		if (pm_tokens_build_work(&k, &q, a, &t, &st) != PM_OK)
 			csv_die(st.message, "tokens");
-		points[n_points++] = (point) {H200, t.total_roofline_us / 1000 / csv_number(c, i, "step_ms"), csv_number(c, i, "power_w") / cards[H200].tdp_w};
+		points[n_points++] = (point) {card, t.total_roofline_us / 1000 / csv_number(c, i, "step_ms"), csv_number(c, i, "power_w") / cards[card].tdp_w};
 	}
 }
 
@@ -155,15 +157,17 @@ main(int argc, char **argv)
 	csv			c;
 	line		l;
 
-	if (argc != 4)
-		csv_die("GRAPHS.ndjson ZEUS.csv POWER.csv", argv[0]);
+	if (argc != 5)
+		csv_die("GRAPHS.ndjson ZEUS.csv H200.csv H100.csv", argv[0]);
 	pm_arena_init_malloc(&a);
 	read_graph(argv[1], "resnet50@224", &a, &nets[0]);
 	read_graph(argv[1], "shufflenet_v2_x1_0@96", &a, &nets[1]);
 	c = csv_read(argv[2]);
 	read_points(&c, nets, &a);
 	c = csv_read(argv[3]);
-	read_own(&c, argv[1], &a);
+	read_own(&c, H200, argv[1], &a);
+	c = csv_read(argv[4]);
+	read_own(&c, H100, argv[1], &a);
 	l = fit(-1);
 	printf("all cards: n %d, at rest %.3f, arithmetic %.2f, at most %.2f, full at %.2f of the roofline\n", n_points, l.idle, l.arithmetic, l.most, l.full_at);
 	for (int card = 0; card < N_CARDS; card++)

@@ -21,7 +21,7 @@ figure() { # NAME FILE...: build the program and run it where the files are ther
     "build/scaling/$name" "$@"
 }
 
-gzip -dc data/graphs.ndjson.gz data/graphs_h200.ndjson.gz >build/scaling/graphs.ndjson
+gzip -dc data/graphs.ndjson.gz data/graphs_h200.ndjson.gz data/graphs_h100.ndjson.gz >build/scaling/graphs.ndjson
 for name in vtrain/allreduce aceso_ops/collectives; do
     [ ! -e "$data/$name.csv.gz" ] || gzip -dc "$data/$name.csv.gz" >"build/scaling/$(basename "$name").csv"
 done
@@ -31,6 +31,6 @@ large=$data/bigscience/tidy.csv
 [ -e "$large" ] || large=
 figure gpt "$data/vtrain/tidy.csv" ${large:+"$large"}
 figure epochs "$data/zeus/summary_train.csv"
-figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv" data/power_h200.csv
+figure energy build/scaling/graphs.ndjson "$data/zeus/tidy.csv" data/power_h200.csv data/busy_h100.csv
 figure colocation "$data/lucid_colocation/colocation.csv" "$data/lucid_colocation/tidy.csv"
 figure others "$data/elasticflow_a100/tidy.csv" "$data/nvidia_dle/tidy.csv" "$data/llmfoundry/tidy.csv" "$data/lambda/profiles.csv"

@@ -1,6 +1,7 @@
 """Tests of the profiler. Run: python3 -m unittest discover -s test/tools"""
 
 import csv
+import dataclasses
 import io
 import json
 import os
@@ -50,6 +51,24 @@ class Device(unittest.TestCase):
         for name in ("cuda:x", "cuda:", "cudax"):
             with self.assertRaisesRegex(RuntimeError, f"unknown device '{name}': expected cpu"):
                 device.open_device(name, 1)
+
+    def test_busy_time_counts_what_overlaps_once(self):
+        self.assertEqual(device.busy_time([]), (0, 0))
+        self.assertEqual(device.busy_time([(5_000_000, 9_000_000), (1_000_000, 2_000_000), (6_000_000, 8_000_000), (8_500_000, 10_000_000)]), (6.0, 4))
+
+    def test_busy_time_is_measured_in_one_more_step(self):
+        steps, timed = [], measure.Limits(warmup=1, warmup_s=0, steps=2)
+
+        def runner(limits):
+            one = mock.Mock(parts=("step_ms",))
+            one.device.stopwatch.return_value.milliseconds.return_value = [10.0]
+            one.device.busy.side_effect = lambda step: (step(), steps.append(one.step.call_count))[1:] and (4.0, 7)
+            result = measure.measure(one, None, limits)
+            return result.busy_ms, result.kernels, one.step.call_count
+
+        self.assertEqual(runner(timed), (None, None, 3))
+        self.assertEqual(runner(dataclasses.replace(timed, busy=True)), (4.0, 7, 4))
+        self.assertEqual(steps, [4])
 
 
 class Plan(unittest.TestCase):

@@ -141,6 +141,14 @@ class Config:
         vars(self).update(values)
 
 
+class ImageConfig(Config):
+    """That of a model of images."""
+
+
+class SoundConfig(Config):
+    """That of a model of sound."""
+
+
 class Encoder(torch.nn.Module):
     """Stands in for a model of transformers, which returns a dictionary."""
 
@@ -169,15 +177,25 @@ class OtherPackages(unittest.TestCase):
 
     def test_transformers(self):
         configs = {"bert": Config(vocab_size=50), "t5": Config(vocab_size=50, is_encoder_decoder=True),
-                   "vit": Config(image_size=16, num_channels=3)}
+                   "vit": ImageConfig(image_size=16, num_channels=3), "beit": ImageConfig(image_size=16, num_channels=3, vocab_size=8192),
+                   "yolos": ImageConfig(image_size=(16, 32), num_channels=3), "resnet": ImageConfig(num_channels=3), "hubert": SoundConfig()}
+        inputs = {Config: "input_ids", ImageConfig: "pixel_values", SoundConfig: "input_values"}
+        mapping = {config: types.SimpleNamespace(main_input_name=name) for config, name in inputs.items()}
         auto = types.SimpleNamespace(for_model=lambda kind: configs[kind])
-        self.install("transformers", AutoConfig=auto, AutoModel=types.SimpleNamespace(from_config=Encoder))
+        self.install("transformers", AutoConfig=auto, AutoModel=types.SimpleNamespace(from_config=Encoder), MODEL_MAPPING=mapping)
         for name, sizes, graph, shape in (("bert", [32], "bert@s32", [1, 32]), ("t5", [32], "t5@s32", [1, 32]),
-                                          ("vit", [64], "vit@64", [1, 3, 64, 64])):
-            self.assertEqual(models.sizes("transformers:" + name, [64], [32]), sizes)
+                                          ("vit", [64], "vit@64", [1, 3, 64, 64]), ("beit", [64], "beit@64", [1, 3, 64, 64]),
+                                          ("yolos", [64], "yolos@64", [1, 3, 64, 64]),
+                                          ("resnet", [None], "resnet@224", [1, 3, 224, 224])):
+            self.assertIn(sizes, [models.sizes("transformers:" + name, [64], [32]), [None]])
             exported = export.export_graph(models.resolve("transformers:" + name, sizes[0]))
             self.assertEqual((exported["name"], exported["input"]), (graph, shape))
             self.assertEqual(exported["source"], "transformers 9.9")
+        configs["yolos"] = ImageConfig(image_size=(16, 32), num_channels=3)
+        self.assertEqual(models.resolve("transformers:yolos").make_input(2)["pixel_values"].shape, (2, 3, 16, 32))
+        self.assertEqual(models.resolve("transformers:yolos").graph, "yolos@16x32")
+        with self.assertRaisesRegex(models.ModelError, "takes input_values, neither"):
+            models.resolve("transformers:hubert")
         with self.assertRaisesRegex(models.ModelError, "no model type 'nope'"):
             models.resolve("transformers:nope")
 

@@ -132,6 +132,10 @@ class CpuDevice:
             return (time.process_time() - busy) / max(1e-9, time.perf_counter() - wall)
         return share
 
+    def busy(self, step) -> tuple:
+        """As CudaDevice.busy(): a CPU launches nothing, so nothing can be told."""
+        return None, None
+
     def is_out_of_memory(self, err: Exception) -> bool:
         return "alloc" in str(err).lower() and "memory" in str(err).lower()
 
@@ -203,6 +207,17 @@ class CudaDevice:
         """The host's share does not decide the device's time."""
         return lambda: 1.0
 
+    def busy(self, step) -> tuple:
+        """(milliseconds in which the device ran a kernel or copied, how many these were) while STEP() runs once, as PyTorch's profiler records it.
+
+        The profiler slows the host down, but not the kernels. So the time over that of a step says whether the device or the host is the limit.
+        """
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
+            step()
+            torch.cuda.synchronize()
+        return busy_time([(event.start_ns(), event.end_ns()) for event in recorded.profiler.kineto_results.events()
+                          if event.device_type() == torch.autograd.DeviceType.CUDA])
+
     def is_out_of_memory(self, err: Exception) -> bool:
         return "out of memory" in str(err).lower()
 
@@ -236,6 +251,15 @@ class _CudaStopwatch:
     def milliseconds(self) -> list:
         torch.cuda.synchronize()
         return [a.elapsed_time(b) for a, b in zip(self._marks, self._marks[1:])]
+
+
+def busy_time(spans: list) -> tuple:
+    """(milliseconds covered by at least one of the SPANS, which are pairs of nanoseconds; how many there are)."""
+    covered = reached = 0
+    for begin, end in sorted(spans):
+        covered += max(0, end - max(begin, reached))
+        reached = max(reached, end)
+    return covered / 1e6, len(spans)
 
 
 def open_device(name: str, threads: int):

@@ -4,6 +4,8 @@ import contextlib
 import dataclasses
 import functools
 import statistics
+import time
+from typing import Optional
 
 import torch
 import torch.nn.functional as F
@@ -25,6 +27,7 @@ class Limits:
     min_steps: int = 5
     max_step_s: float = float("inf")
     row_s: float = float("inf")     # time for the timed steps of one row
+    busy: bool = False              # one more step, to see how long the device works in it
 
 
 @dataclasses.dataclass
@@ -36,7 +39,10 @@ class Result:
     spread: float
     steps: int
     parts: dict                     # of a training step: forward_ms, backward_ms, update_ms
+    ended_at: float = 0.0           # end of the timed steps, seconds since 1970
     share: float = 1.0              # part of the time that the process had its core for itself
+    busy_ms: Optional[float] = None  # of one step, the time in which the device ran a kernel or copied; None: not asked for, or not known
+    kernels: Optional[int] = None   # how many these were
 
 
 def middle_median(values: list) -> float:
@@ -206,7 +212,9 @@ def measure(runner: Runner, inputs, limits: Limits) -> Result:
     for _ in range(count):
         runner.step(inputs, watch)
     result = _summary(watch.milliseconds(), runner.parts, device.peak_memory_mb())
-    result.share = meter()
+    result.ended_at, result.share = time.time(), meter()
+    if limits.busy:
+        result.busy_ms, result.kernels = device.busy(lambda: runner.step(inputs, device.stopwatch()))
     return result
 
 

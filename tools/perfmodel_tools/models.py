@@ -69,7 +69,7 @@ def kind(name: str) -> str:
     if origin == "zoo":
         return _network(what).kind
     if origin == "transformers":
-        return "image" if _is_visual(_config(what)) else "seq"
+        return "image" if _is_visual(what, _config(what)) else "seq"
     if origin.endswith(".py"):
         return _file_kind(_load(origin, what))
     return "image"
@@ -216,28 +216,47 @@ def _config(model_type: str):
     return config
 
 
-def _is_visual(config) -> bool:
-    return hasattr(config, "image_size") and not hasattr(config, "vocab_size")
+def _is_visual(model_type: str, config) -> bool:
+    """Whether a model takes images; those that take neither images nor token numbers are refused."""
+    tf = _import("transformers")
+    model = tf.MODEL_MAPPING.get(type(config), None)
+    model = model[0] if isinstance(model, (tuple, list)) else model
+    takes = getattr(model, "main_input_name", "nothing")
+    if takes not in ("pixel_values", "input_ids"):
+        raise ModelError(f"transformers' {model_type} takes {takes}, neither images nor token numbers: name a function in a file that makes it and its input")
+    return takes == "pixel_values"
+
+
+def _resized(config, size: Optional[int]) -> tuple:
+    """(height, width) of the images that a configuration takes, which SIZE changes. Some models keep both, and some none."""
+    usual = getattr(config, "image_size", None)
+    pair = isinstance(usual, (tuple, list))
+    if size and usual is not None:
+        config.image_size = type(usual)([size, size]) if pair else size
+    if size or usual is None:
+        return (size or DEFAULT_IMAGE,) * 2
+    return tuple(usual) if pair else (usual, usual)
 
 
 def _transformers(model_type: str, size: Optional[int]) -> ModelSpec:
     """A transformers model by its type ('bert', 'gpt2', 'vit'), with that type's default configuration."""
     tf, config = _import("transformers"), _config(model_type)
-    visual = _is_visual(config)
+    visual = _is_visual(model_type, config)
     if visual:
-        usual = config.image_size
-        size = config.image_size = size or (usual if isinstance(usual, int) else usual[0])
-    size = size or DEFAULT_SEQ
+        height, width = _resized(config, size)
+        variant = f"{height}" if height == width else f"{height}x{width}"
+    else:
+        size = size or DEFAULT_SEQ
+        variant = f"s{size}"
 
     def make_input(batch, device="cpu"):
         if visual:
-            return {"pixel_values": torch.randn(batch, config.num_channels, size, size, device=device)}
+            return {"pixel_values": torch.randn(batch, config.num_channels, height, width, device=device)}
         # Token values do not matter for time, only that they lie inside the vocabulary.
         ids = torch.ones(batch, size, dtype=torch.long, device=device)
         return {"input_ids": ids, "decoder_input_ids": ids.clone()} if config.is_encoder_decoder else {"input_ids": ids}
 
-    return ModelSpec(model_type, str(size) if visual else f"s{size}", "transformers " + release("transformers"),
-                     lambda: tf.AutoModel.from_config(config), make_input)
+    return ModelSpec(model_type, variant, "transformers " + release("transformers"), lambda: tf.AutoModel.from_config(config), make_input)
 
 
 def _load(path: str, function: str):
@@ -293,6 +312,7 @@ def _from_file(path: str, function: str, size: Optional[int]) -> ModelSpec:
 
 
 DEFAULT_SEQ = 128
+DEFAULT_IMAGE = 224
 _SOURCES = {"torchvision": _torchvision, "zoo": _zoo, "timm": _timm, "transformers": _transformers}
 
 

@@ -237,7 +237,8 @@ class Profiler:
         if self.passes is not None and not again:
             self.passes.append(row)
         self._keep(row, again)
-        self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}")
+        busy = "" if result.busy_ms is None else f", device busy {result.busy_ms / result.step_ms:.0%} of the step, {result.kernels} kernels"
+        self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}{busy}")
 
     def _result(self, spec, runner: Runner, task: Task, label: str):
         """The measurement, None when it is not possible; says why."""
@@ -486,7 +487,7 @@ def main(args) -> int:
     if args.passes > 1 and args.import_:
         raise models.ModelError("--passes needs a file, not --import")
     limits = Limits(warmup=args.warmup, steps=args.steps, min_steps=args.min_steps, max_step_s=args.max_step,
-                    row_s=args.row_budget)
+                    row_s=args.row_budget, busy=args.busy)
     deadline = time.monotonic() + 60 * args.time_limit if args.time_limit else float("inf")
 
     def make(table):
@@ -560,6 +561,8 @@ def add_arguments(parser) -> None:
     how.add_argument("--strict", action="store_true", help="leave out what stays disturbed or over --max-spread")
     how.add_argument("--no-cudnn-benchmark", action="store_true",
                      help="let cuDNN guess its kernels, as PyTorch does by default; the search takes seconds for each network and batch")
+    how.add_argument("--busy", action="store_true",
+                     help="on CUDA, see after each row for which part of a step the device is busy: where it is not, the host is measured")
     how.add_argument("--time-limit", type=float, metavar="MIN", help="stop after this many minutes")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
 

@@ -1,4 +1,4 @@
--- Error on an H200 after a recalibration with 10, 20 and 40 of its networks, on the others; h200.sh makes row. Three draws of networks.
+-- Error on an H200 after a recalibration with 10, 20 and 40 of its networks, on the others; hopper.sh makes row. Three draws of networks.
 CREATE TABLE probe (draw int, networks int, judged int, error_pct float8, median_pct float8, in_interval_pct float8);
 DO $$
 DECLARE

@@ -1,23 +1,25 @@
--- Steps that were measured on an H200 (data/profiles_h200.csv), and what is predicted for them; h200.sh makes row and doc.
+-- Steps that were measured on a GPU for data/, and what is predicted for them; hopper.sh makes row, busy and doc, and sets :gpu.
 CREATE FUNCTION pg_temp.optimizer(mode text, optimizer text) RETURNS text LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN mode = 'inference' THEN 'sgd_momentum' ELSE optimizer END;
 
 -- Language models from their sizes: those that the measured programs, transformers' GPT-2 and Llama, were built with.
 SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(name, layers => layers, hidden => hidden, heads => heads, sequence => sequence,
     vocabulary => CASE style WHEN 'gpt' THEN 50257 ELSE 32000 END, style => style, kv_heads => kv_heads, feed_forward => feed_forward))) AS language_models
-FROM (VALUES ('gpt2_124m@s512', 12, 768, 12, 512, 'gpt', 12, NULL::int), ('gpt2_355m@s1024', 24, 1024, 16, 1024, 'gpt', 16, NULL),
+FROM (VALUES ('gpt2_124m@s512', 12, 768, 12, 512, 'gpt', 12, NULL::int), ('gpt2_355m@s512', 24, 1024, 16, 512, 'gpt', 16, NULL), ('gpt2_355m@s1024', 24, 1024, 16, 1024, 'gpt', 16, NULL),
              ('llama_160m@s1024', 12, 768, 12, 1024, 'llama', 12, 3072), ('llama_160m@s2048', 12, 768, 12, 2048, 'llama', 12, 3072),
-             ('llama_1b@s2048', 22, 2048, 32, 2048, 'llama', 4, 5632), ('llama_3b@s1024', 26, 3200, 32, 1024, 'llama', 32, 8640))
+             ('llama_160m@s512', 12, 768, 12, 512, 'llama', 12, 3072),
+             ('llama_1b@s1024', 22, 2048, 32, 1024, 'llama', 4, 5632), ('llama_1b@s2048', 22, 2048, 32, 2048, 'llama', 4, 5632), ('llama_3b@s1024', 26, 3200, 32, 1024, 'llama', 32, 8640))
      AS sizes (name, layers, hidden, heads, sequence, style, kv_heads, feed_forward);
 
--- The rows that are compared are those that H200_COMPARED of tools/pretrain_rows.py keeps out of training.
+-- The rows that are compared are those that COMPARED of tools/pretrain_rows.py keeps out of training.
 CREATE TABLE answer AS
-SELECT r.graph, r.batch, r.dtype, r.layout, r.mode, r.optimizer, r.step_ms, p.step_ms AS predicted_ms, p.step_ms_low AS low, p.step_ms_high AS high, p.in_domain,
+SELECT r.graph, r.batch, r.dtype, r.layout, r.mode, r.optimizer, r.step_ms, busy_ms, p.step_ms AS predicted_ms, p.step_ms_low AS low, p.step_ms_high AS high, p.in_domain,
        r.peak_memory_mb, m.peak_mb, m.low AS low_mb, m.high AS high_mb,
-       CASE WHEN r.graph ~ 'frozen|^gpt_(all|lora)' THEN 'frozen weights' WHEN r.graph ~ '^(gpt2_|llama_(160m|1b|3b))' THEN 'language models from their sizes' ELSE r.mode END AS rows
-FROM row AS r,
-     LATERAL perfmodel.predict(perfmodel.graph_id(r.graph), 'H200', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS p,
-     LATERAL perfmodel.predict_memory(perfmodel.graph_id(r.graph), 'H200', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS m;
+       CASE WHEN r.graph ~ 'frozen|^gpt_(all|lora)' THEN 'frozen weights' WHEN r.graph ~ '^(gpt2_|llama_(160m|1b|3b))' THEN 'language models from their sizes' 
+            WHEN busy_ms < 0.8 * r.step_ms THEN r.mode || ', waits for the host' ELSE r.mode END AS rows
+FROM row AS r LEFT JOIN busy USING (graph, batch, dtype, layout, mode, optimizer),
+     LATERAL perfmodel.predict(perfmodel.graph_id(r.graph), :'gpu', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS p,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(r.graph), :'gpu', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS m;
 
 \echo Times; the rows "train" and "inference" are in the training of the predictor that ships, the others are not.
 SELECT rows, count(*) AS n, round((100 * avg(abs(predicted_ms / step_ms - 1)))::numeric, 1) AS error_pct,
