@@ -1,5 +1,5 @@
 #!/bin/sh
-# How well times, busy times, memory and power agree with what was measured on a GPU for data/:
+# How well times and memory agree with what was measured on a GPU for data/:
 #
 #     bench/hopper.sh h200                   or h100: as it ships
 #     PROBES=1 PRETRAINED=FILE bench/hopper.sh h200    after recalibrations; FILE: made by tools/pretrain.sh with WITHOUT=h200 in the environment

@@ -11,7 +11,7 @@ FROM (VALUES ('gpt2_124m@s512', 12, 768, 12, 512, 'gpt', 12, NULL::int), ('gpt2_
              ('llama_1b@s1024', 22, 2048, 32, 1024, 'llama', 4, 5632), ('llama_1b@s2048', 22, 2048, 32, 2048, 'llama', 4, 5632), ('llama_3b@s1024', 26, 3200, 32, 1024, 'llama', 32, 8640))
      AS sizes (name, layers, hidden, heads, sequence, style, kv_heads, feed_forward);
 
--- The rows that are compared are those that COMPARED of tools/pretrain_rows.py keeps out of training.
+-- The rows of the H200 that are compared are those that H200_COMPARED of tools/pretrain_rows.py keeps out of training; none of the H100 are in it.
 CREATE TABLE answer AS
 SELECT r.graph, r.batch, r.dtype, r.layout, r.mode, r.optimizer, r.step_ms, busy_ms, p.step_ms AS predicted_ms, p.step_ms_low AS low, p.step_ms_high AS high, p.in_domain,
        r.peak_memory_mb, m.peak_mb, m.low AS low_mb, m.high AS high_mb,
@@ -21,7 +21,7 @@ FROM row AS r LEFT JOIN busy USING (graph, batch, dtype, layout, mode, optimizer
      LATERAL perfmodel.predict(perfmodel.graph_id(r.graph), :'gpu', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS p,
      LATERAL perfmodel.predict_memory(perfmodel.graph_id(r.graph), :'gpu', r.batch, r.dtype, layout => r.layout, mode => r.mode, optimizer => pg_temp.optimizer(r.mode, r.optimizer)) AS m;
 
-\echo Times; the rows "train" and "inference" are in the training of the predictor that ships, the others are not.
+\echo Times; the rows "train" and "inference" of the H200 are in the training of the predictor that ships, all others are not.
 SELECT rows, count(*) AS n, round((100 * avg(abs(predicted_ms / step_ms - 1)))::numeric, 1) AS error_pct,
        round((100 * percentile_cont(0.5) WITHIN GROUP (ORDER BY abs(predicted_ms / step_ms - 1)))::numeric, 1) AS median_pct,
        round((100 * avg((step_ms BETWEEN low AND high)::int))::numeric, 1) AS in_interval_pct, round((100 * avg(in_domain::int))::numeric) AS in_domain_pct
