@@ -93,7 +93,8 @@ class BusyProfiler(Profiler):
         result = self._measured
         seconds = result.step_ms * result.steps / 1000
         watts = self._meter.mean(result.ended_at - seconds, result.ended_at)
-        csv.writer(self._file).writerow([row[name] for name in BUSY[:7]] + [f"{seconds:.2f}", "" if watts is None else f"{watts:.0f}", f"{result.busy_ms:.4f}", result.kernels])
+        csv.writer(self._file).writerow([row[name] for name in BUSY[:7]] + [f"{seconds:.2f}", "" if watts is None else f"{watts:.0f}",
+                                                                           "" if result.busy_ms is None else f"{result.busy_ms:.4f}", result.kernels])
         self._file.flush()
 
 

@@ -57,18 +57,24 @@ class Device(unittest.TestCase):
         self.assertEqual(device.busy_time([(5_000_000, 9_000_000), (1_000_000, 2_000_000), (6_000_000, 8_000_000), (8_500_000, 10_000_000)]), (6.0, 4))
 
     def test_busy_time_is_measured_in_one_more_step(self):
-        steps, timed = [], measure.Limits(warmup=1, warmup_s=0, steps=2)
+        def busy(step):
+            step()
+            return 4.0, 7
 
-        def runner(limits):
-            one = mock.Mock(parts=("step_ms",))
-            one.device.stopwatch.return_value.milliseconds.return_value = [10.0]
-            one.device.busy.side_effect = lambda step: (step(), steps.append(one.step.call_count))[1:] and (4.0, 7)
-            result = measure.measure(one, None, limits)
-            return result.busy_ms, result.kernels, one.step.call_count
+        def measured(limits):
+            runner = mock.Mock(parts=("step_ms",))
+            runner.device.stopwatch.return_value.milliseconds.return_value = [10.0]
+            runner.device.busy.side_effect = busy
+            result = measure.measure(runner, None, limits)
+            return result.busy_ms, result.kernels, runner.step.call_count
 
-        self.assertEqual(runner(timed), (None, None, 3))
-        self.assertEqual(runner(dataclasses.replace(timed, busy=True)), (4.0, 7, 4))
-        self.assertEqual(steps, [4])
+        limits = measure.Limits(warmup=1, warmup_s=0, steps=2)
+        self.assertEqual(measured(limits), (None, None, 3))
+        self.assertEqual(measured(dataclasses.replace(limits, busy=True)), (4.0, 7, 4))
+
+    def test_a_row_is_not_lost_where_busy_time_cannot_be_told(self):
+        with mock.patch.object(torch.profiler, "profile", side_effect=RuntimeError("no CUPTI")):
+            self.assertEqual(device.CudaDevice.busy(mock.Mock(), lambda: None), (None, None))
 
 
 class Plan(unittest.TestCase):

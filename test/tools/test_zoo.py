@@ -185,17 +185,20 @@ class OtherPackages(unittest.TestCase):
         self.install("transformers", AutoConfig=auto, AutoModel=types.SimpleNamespace(from_config=Encoder), MODEL_MAPPING=mapping)
         for name, sizes, graph, shape in (("bert", [32], "bert@s32", [1, 32]), ("t5", [32], "t5@s32", [1, 32]),
                                           ("vit", [64], "vit@64", [1, 3, 64, 64]), ("beit", [64], "beit@64", [1, 3, 64, 64]),
-                                          ("yolos", [64], "yolos@64", [1, 3, 64, 64]),
-                                          ("resnet", [None], "resnet@224", [1, 3, 224, 224])):
-            self.assertIn(sizes, [models.sizes("transformers:" + name, [64], [32]), [None]])
+                                          ("yolos", [64], "yolos@64", [1, 3, 64, 64]), ("resnet", [64], "resnet@64", [1, 3, 64, 64])):
+            self.assertEqual(models.sizes("transformers:" + name, [64], [32]), sizes)
             exported = export.export_graph(models.resolve("transformers:" + name, sizes[0]))
             self.assertEqual((exported["name"], exported["input"]), (graph, shape))
             self.assertEqual(exported["source"], "transformers 9.9")
+        self.assertEqual(models.resolve("transformers:resnet").graph, "resnet@224")
         configs["yolos"] = ImageConfig(image_size=(16, 32), num_channels=3)
         self.assertEqual(models.resolve("transformers:yolos").make_input(2)["pixel_values"].shape, (2, 3, 16, 32))
         self.assertEqual(models.resolve("transformers:yolos").graph, "yolos@16x32")
         with self.assertRaisesRegex(models.ModelError, "takes input_values, neither"):
             models.resolve("transformers:hubert")
+        configs["odd"] = types.SimpleNamespace()
+        with self.assertRaisesRegex(models.ModelError, "no base model of the type 'odd'"):
+            models.resolve("transformers:odd")
         with self.assertRaisesRegex(models.ModelError, "no model type 'nope'"):
             models.resolve("transformers:nope")
 

@@ -211,12 +211,16 @@ class CudaDevice:
         """(milliseconds in which the device ran a kernel or copied, how many these were) while STEP() runs once, as PyTorch's profiler records it.
 
         The profiler slows the host down, but not the kernels. So the time over that of a step says whether the device or the host is the limit.
+        (None, None) where this PyTorch or driver cannot tell: a measured row must not be lost for that.
         """
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
-            step()
-            torch.cuda.synchronize()
-        return busy_time([(event.start_ns(), event.end_ns()) for event in recorded.profiler.kineto_results.events()
-                          if event.device_type() == torch.autograd.DeviceType.CUDA])
+        try:
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
+                step()
+                torch.cuda.synchronize()
+            return busy_time([(event.start_ns(), event.end_ns()) for event in recorded.profiler.kineto_results.events()
+                              if event.device_type() == torch.autograd.DeviceType.CUDA])
+        except (AttributeError, RuntimeError):
+            return None, None
 
     def is_out_of_memory(self, err: Exception) -> bool:
         return "out of memory" in str(err).lower()

@@ -221,7 +221,9 @@ def _is_visual(model_type: str, config) -> bool:
     tf = _import("transformers")
     model = tf.MODEL_MAPPING.get(type(config), None)
     model = model[0] if isinstance(model, (tuple, list)) else model
-    takes = getattr(model, "main_input_name", "nothing")
+    if model is None:
+        raise ModelError(f"transformers has no base model of the type '{model_type}'")
+    takes = model.main_input_name
     if takes not in ("pixel_values", "input_ids"):
         raise ModelError(f"transformers' {model_type} takes {takes}, neither images nor token numbers: name a function in a file that makes it and its input")
     return takes == "pixel_values"

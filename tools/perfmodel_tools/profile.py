@@ -237,8 +237,15 @@ class Profiler:
         if self.passes is not None and not again:
             self.passes.append(row)
         self._keep(row, again)
-        busy = "" if result.busy_ms is None else f", device busy {result.busy_ms / result.step_ms:.0%} of the step, {result.kernels} kernels"
-        self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}{busy}")
+        self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}{self._busy(result)}")
+
+    def _busy(self, result) -> str:
+        """What --busy adds to the report of a row."""
+        if not self.limits.busy:
+            return ""
+        if result.busy_ms is None:
+            return ", no busy time on this device"
+        return f", device busy {result.busy_ms / result.step_ms:.0%} of the step, {result.kernels} kernels"
 
     def _result(self, spec, runner: Runner, task: Task, label: str):
         """The measurement, None when it is not possible; says why."""
