@@ -2,7 +2,7 @@
 """Measure as many different networks in a few minutes of a GPU as possible.
 
     bench/gpu_campaign.py OUT_DIR [MINUTES] [LIKE]      measure
-    bench/gpu_campaign.py OUT_DIR graphs [LIKE]         export the graphs of what it would measure, with eight processes; never beside a measurement
+    bench/gpu_campaign.py OUT_DIR graphs [LIKE]         then export the graphs of what it has measured, with a process a core; never beside a measurement
 
 Writes OUT_DIR/profiles.csv, as `perfmodel_tools profile` does, and OUT_DIR/busy.csv: for each row the mean power in the last two thirds of the timed
 steps, and of one more step the time in which the GPU ran a kernel, and how many. LIKE is a profiles.csv of another GPU: near half of the time goes to
@@ -18,6 +18,8 @@ import re
 import sys
 import threading
 import time
+
+import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -166,9 +168,21 @@ def graph_line(what):
         return f"{what}: {err}"
 
 
+def is_among(names, what):
+    """Whether the graph of (model, size) has one of the names."""
+    try:
+        return models.resolve(*what).graph in names
+    except (models.ModelError, ValueError):
+        return False
+
+
 def write_graphs(out, sets):
-    wanted = sorted({(task.name, task.size) for _, tasks in sets for task in tasks}, key=str)
-    with multiprocessing.get_context("spawn").Pool(8) as pool, open(out / "graphs.ndjson", "w", encoding="utf-8") as file:
+    with open(out / "profiles.csv", newline="", encoding="utf-8") as file:
+        measured = {row["graph"] for row in csv.DictReader(file)}
+    drawn = sorted({(task.name, task.size) for _, tasks in sets for task in tasks}, key=str)
+    wanted = [what for what in drawn if is_among(measured, what)]
+    with multiprocessing.get_context("fork").Pool(initializer=torch.set_num_threads, initargs=(1,)) as pool, \
+            open(out / "graphs.ndjson", "w", encoding="utf-8") as file:
         for line in pool.imap_unordered(graph_line, wanted):
             (file if line.startswith("{") else sys.stderr).write(line if line.startswith("{") else line[:300] + "\n")
             file.flush()

@@ -17,7 +17,7 @@ SELECT count(*) AS networks, count(*) FILTER (WHERE g.params = s.params) AS with
 FROM network JOIN (SELECT DISTINCT model, seq, params FROM step) AS s USING (model, seq), LATERAL (SELECT params FROM perfmodel.graph WHERE graph_id = network.graph_id) AS g;
 CREATE TABLE asked AS
 SELECT s.*, p.step_ms, step_ms_low AS low, step_ms_high AS high, in_domain
-FROM step AS s JOIN network USING (model, seq), LATERAL perfmodel.predict(graph_id, s.gpu, micro, 'amp', optimizer => 'adamw', world_size => n_gpus, cluster => s.cluster,
+FROM step AS s JOIN network USING (model, seq), LATERAL perfmodel.predict(graph_id, s.gpu, micro, 'amp', framework => 'pytorch', optimizer => 'adamw', world_size => n_gpus, cluster => s.cluster,
     parallel => jsonb_build_object('zero', 3, 'compression', 'bf16', 'accumulation', accum, 'recompute', recompute)) AS p;
 -- 88 of the steps on 8 GPUs without recomputation are in training (tools/pretrain_rows.py)
 CREATE VIEW judged AS SELECT *, CASE WHEN n_gpus > 8 THEN 'more than 8 GPUs' WHEN recompute THEN '8 GPUs, recomputation' ELSE '8 GPUs' END AS steps FROM asked;
@@ -52,6 +52,6 @@ SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(graph || ' ' || attent
 FROM (SELECT DISTINCT graph, layers, hidden, heads, source FROM divided) AS d, unnest('{plain,fused}'::text[]) AS attention;
 SELECT source, attention, CASE WHEN grouping(tp) = 1 THEN 'all' ELSE tp::text END AS tp, count(*) AS n, round((100 * avg(abs(step_ms / measured - 1)))::numeric, 1) AS mape_pct, round((100 * avg(step_ms / measured - 1))::numeric, 1) AS bias_pct,
        round(100 * avg((measured BETWEEN step_ms_low AND step_ms_high)::int)) AS coverage_pct, round(avg(step_ms_high / step_ms_low)::numeric, 1) AS high_over_low
-FROM divided AS d, unnest('{plain,fused}'::text[]) AS attention, LATERAL perfmodel.predict(perfmodel.graph_id(graph || ' ' || attention), 'A100-SXM4-80GB', micro, 'amp', optimizer => 'adam', world_size => n_gpus, cluster => d.cluster,
+FROM divided AS d, unnest('{plain,fused}'::text[]) AS attention, LATERAL perfmodel.predict(perfmodel.graph_id(graph || ' ' || attention), 'A100-SXM4-80GB', micro, 'amp', framework => 'pytorch', optimizer => 'adam', world_size => n_gpus, cluster => d.cluster,
     parallel => jsonb_build_object('tp', tp, 'pp', pp, 'zero', zero, 'recompute', true, 'micro_batches', micro_batches)) AS p
 GROUP BY source, attention, ROLLUP (tp) ORDER BY 1, 2 DESC, 3;

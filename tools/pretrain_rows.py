@@ -34,6 +34,7 @@ import csv
 import gzip
 import itertools
 import json
+import operator
 import os
 import pathlib
 import statistics
@@ -59,7 +60,8 @@ LAMBDA_NETWORKS = {"resnet50": "resnet50@224", "bert_base_squad384": "bert_base_
 ZEUS_NETWORKS = {"resnet50@imagenet": ("resnet50@224", 16), "shufflenetv2@cifar100": ("shufflenetv2_cifar@32", 1)}  # and the smallest batch
 MPT_CARDS = {"a100_40gb": "A100-SXM4-40GB", "a100_80gb": "A100-SXM4-80GB", "h100_80gb": "H100-SXM5-80GB"}
 A100_BUS_GBS, MPT_MOST_COMM = 227, 0.1
-H200_COMPARED = ("frozen", "gpt_all@", "gpt_lora", "gpt2_", "llama_160m", "llama_1b", "llama_3b")
+H100_BUSY, H100_HOST_QUIET_FROM = 0.8, "2026-11-27T15:00:00Z"
+COMPARED = ("frozen", "gpt_all@", "gpt_lora", "gpt2_", "llama_160m", "llama_1b", "llama_3b")
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -73,11 +75,25 @@ def ours():
         yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "data/", "train", r["forward_ms"]]
 
 
+def row_of_ours(r, source):
+    return [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], source, r["mode"], r["forward_ms"]]
+
+
 def h200():
     """Steps and passes on the H200; not those that benchmarks compare: networks with frozen weights and language models from their sizes."""
     for r in read(HERE / "profiles_h200.csv"):
-        if not any(word in r["graph"] for word in H200_COMPARED):
-            yield [r["graph"], r["gpu"], r["batch"], r["dtype"], r["layout"], r["framework"], r["optimizer"], r["step_ms"], "h200", r["mode"], r["forward_ms"]]
+        if not any(word in r["graph"] for word in COMPARED):
+            yield row_of_ours(r, "h200")
+
+
+def h100():
+    """Steps and passes on the H100; of those beside which the host had other work, the ones in which the GPU was busy."""
+    key = operator.itemgetter("graph", "batch", "dtype", "layout", "mode", "optimizer")
+    busy_ms = {key(r): float(r["busy_ms"]) for r in read(HERE / "busy_h100.csv")}
+    for r in read(HERE / "profiles_h100.csv"):
+        is_right = r["measured_at"] >= H100_HOST_QUIET_FROM or busy_ms[key(r)] >= H100_BUSY * float(r["step_ms"])
+        if is_right and not any(word in r["graph"] for word in COMPARED):
+            yield row_of_ours(r, "h100")
 
 
 def timm(data):
@@ -182,7 +198,8 @@ def llmfoundry(data):
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
-    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", HERE / "published_graphs.ndjson.gz", HERE / "graphs_h200.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
+    for path in (HERE / "graphs.ndjson.gz", HERE / "drawn_graphs.ndjson.gz", HERE / "published_graphs.ndjson.gz", HERE / "graphs_h200.ndjson.gz",
+                 HERE / "graphs_h100.ndjson.gz", data / "timm/graphs.ndjson.gz", data / "neusight/graphs.ndjson.gz",
                  data / "torchvision_gpu_bench/graphs.ndjson.gz"):
         with gzip.open(path, "rt") as f:
             for line in f:
@@ -204,7 +221,7 @@ def main():
     with open(out / "rows.csv", "w", newline="") as f:
         write = csv.writer(f)
         write.writerow(COLUMNS)
-        for row in itertools.chain(ours(), h200(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
+        for row in itertools.chain(ours(), h200(), h100(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
                                    nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data)):
             source = row[COLUMNS.index("source")]
             if source in without:

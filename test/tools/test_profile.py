@@ -29,6 +29,31 @@ def tiny():
     return torch.nn.Sequential(*layers), torch.zeros(1, 3, 8, 8)
 """
 
+FAILING = """
+made = []
+def unmakeable():
+    made.append(1)
+    if len(made) > 2:
+        raise TypeError("architectures is None")
+    return tiny()
+
+class NoBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+    @staticmethod
+    def backward(ctx, gradient):
+        raise KeyError("gradient")
+
+class Last(torch.nn.Module):
+    def forward(self, x):
+        return NoBackward.apply(x)
+
+def no_backward():
+    layers, inputs = tiny()
+    return torch.nn.Sequential(*layers, Last()), inputs
+"""
+
 
 class Statistics(unittest.TestCase):
     def test_outliers_do_not_count(self):
@@ -183,10 +208,10 @@ class Runs(unittest.TestCase):
         with open(self.model, "w") as file:
             file.write(TINY)
 
-    def run_profile(self, *more):
+    def run_profile(self, *more, functions=("tiny",)):
         err = io.StringIO()
         with redirect_stderr(err):
-            status = main(["profile", self.model + ":tiny", "-o", self.csv, "--warmup", "1", "--steps", "4",
+            status = main(["profile", *(f"{self.model}:{name}" for name in functions), "-o", self.csv, "--warmup", "1", "--steps", "4",
                            "--max-spread", "0", *more])
         self.assertEqual(status, 0)
         return err.getvalue()
@@ -381,6 +406,15 @@ class Runs(unittest.TestCase):
     def test_not_even_one_fits(self):
         self.run_with_memory_for(0, "--batch", "1", "2")
         self.assertEqual(self.rows(), [])
+
+    def test_a_network_that_fails_does_not_end_the_others(self):
+        """Whatever it raises, when it is made again for the measurement or in its backward pass."""
+        with open(self.model, "a") as file:
+            file.write(FAILING)
+        log = self.run_profile("--batch", "1", functions=("unmakeable", "no_backward", "tiny"))
+        self.assertEqual([row["graph"] for row in self.rows()], ["tiny"])
+        self.assertIn("skipped unmakeable: ", log)
+        self.assertIn("skipped no_backward batch 1 fp32 nchw sgd_momentum: KeyError: 'gradient'", log)
 
     def test_a_folder_that_is_not_there(self):
         with redirect_stderr(io.StringIO()) as err:

@@ -178,7 +178,7 @@ class Profiler:
         self.device.set_memory_base()
         try:
             runner = make_runner(self.device.build(spec.build), self.device, *tasks[0].visit[2:])
-        except (RuntimeError, ValueError) as err:
+        except Exception as err:        # one network that cannot be made must not end a campaign, whatever it raises
             self.progress.step(f"skipped {spec.graph}: {_short(err)}", len(tasks))
             return
         for task in tasks:
@@ -254,7 +254,7 @@ class Profiler:
             return measure(runner, inputs, self.limits)
         except Skip as err:
             self.progress.step(f"skipped {label}: {err}")
-        except (RuntimeError, ValueError) as err:
+        except Exception as err:        # nor one that cannot run
             out = self.device.is_out_of_memory(err)
             self.progress.step(f"skipped {label}: {'does not fit in memory' if out else _short(err)}")
             if out:
@@ -370,7 +370,9 @@ class Profiler:
 
 
 def _short(err: Exception) -> str:
-    return (str(err).strip().splitlines() or [type(err).__name__])[0][:160]
+    """One line of an error; those that are no message to people have their type before it."""
+    line = (str(err).strip().splitlines() or [""])[0][:160]
+    return line if line and isinstance(err, (RuntimeError, ValueError)) else f"{type(err).__name__}: {line}".rstrip(": ")
 
 
 def plan(names: list, images, batches: list, dtypes: list, layouts: list, sample: float, seed: int, seqs=None,
