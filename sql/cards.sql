@@ -9,7 +9,14 @@ BEGIN;
 SELECT perfmodel.activate_predictor('two cards') > 0 AS active;
 SELECT known_from, count(*) > 0 AS some, min(networks) >= CASE known_from WHEN 'many networks' THEN 20 WHEN 'networks' THEN 5 WHEN 'few networks' THEN 1 ELSE 0 END AS networks
 FROM perfmodel.gpu_support GROUP BY 1 ORDER BY 1;
-SELECT networks, known_from FROM perfmodel.gpu_support WHERE gpu = 'B200';
+SELECT networks, known_from, framework FROM perfmodel.gpu_support WHERE gpu = 'B200';
+-- the framework that a question without one is answered for: of the releases of a device, the one of most of its rows
+SELECT s.gpu, s.framework = (SELECT p.framework FROM perfmodel.predictor AS r JOIN perfmodel.profile AS p ON p.profile_id = ANY (r.profiles)
+                             WHERE r.name = 'two cards' AND p.gpu = s.gpu GROUP BY 1 ORDER BY count(*) DESC LIMIT 1) AS usual,
+       a.step_ms = b.step_ms AS same_answer
+FROM perfmodel.gpu_support AS s, LATERAL (SELECT min(p.graph_id) AS g FROM perfmodel.profile AS p WHERE p.gpu = s.gpu) AS one,
+     LATERAL perfmodel.predict(one.g, s.gpu, 8) AS a, LATERAL perfmodel.predict(one.g, s.gpu, 8, framework => s.framework) AS b
+WHERE s.networks > 0 ORDER BY 1;
 ROLLBACK;
 -- predicted there, times the power of measured over predicted here that errors in common deserve
 SELECT min(profile_id) AS m FROM perfmodel.profile WHERE gpu = 'T4' AND dtype = 'fp32' AND layout = 'nchw' AND mode = 'train' AND world_size = 1 \gset
@@ -84,7 +91,7 @@ SELECT two.step_ms / one.step_ms BETWEEN 1.2 AND 2 AS slower, one.step_ms <> non
 FROM step AS one, step AS two, step AS none WHERE (one.name, two.name, none.name) = ('one', 'two', 'none');
 BEGIN;
 SELECT perfmodel.activate_predictor('one') > 0 AS active;
-SELECT gpu, networks, known_from FROM perfmodel.gpu_support WHERE gpu IN ('V100-PCIE-32GB', 'V100-SXM2-16GB');
+SELECT gpu, networks, known_from, framework FROM perfmodel.gpu_support WHERE gpu IN ('V100-PCIE-32GB', 'V100-SXM2-16GB');
 ROLLBACK;
 SELECT count(perfmodel.drop_predictor(name)) FROM unnest('{one,two,none}'::text[]) AS name;
 DELETE FROM perfmodel.op_profile;

@@ -381,11 +381,14 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 /* ---------- known_gpus() ---------- */
 
 static void
-add_known(pm_rows_out *out, const char *gpu, int networks)
+add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 {
-	Datum		values[2] = {CStringGetTextDatum(pm_message_from_core(gpu)), Int32GetDatum(networks)};
-	bool		nulls[2] = {false};
+	const char *framework = pm_trust_framework(t, &(pm_gpu) {.name = gpu}, NULL);
+	Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(gpu)), Int32GetDatum(pm_trust_gpu_structures(t, gpu))};
+	bool		nulls[3] = {false, false, framework == NULL};
 
+	if (framework != NULL)
+		values[2] = CStringGetTextDatum(pm_message_from_core(framework));
 	pm_rows_add(out, values, nulls);
 }
 
@@ -401,7 +404,7 @@ add_known_from_operators(pm_rows_out *out, const pm_cards *c, const pm_trust *t)
 		for (int k = 0; k < i; k++)
 			again = again || strcmp(c->level[k].gpu, gpu) == 0;
 		if (!again)
-			add_known(out, gpu, 0);
+			add_known(out, t, gpu);
 	}
 }
 
@@ -418,7 +421,7 @@ pm_known_gpus(PG_FUNCTION_ARGS)
 	pm_predictor_get(PG_ARGISNULL(0) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(0)), &ref);
 	t = ref.predictor->trust;
 	for (int i = 0; i < pm_trust_gpu_count(t); i++)
-		add_known(&out, pm_trust_gpu(t, i), pm_trust_gpu_structures(t, pm_trust_gpu(t, i)));
+		add_known(&out, t, pm_trust_gpu(t, i));
 	if (ref.predictor->kind->cards != NULL && ref.predictor->kind->cards(ref.predictor) != NULL)
 		add_known_from_operators(&out, ref.predictor->kind->cards(ref.predictor), t);
 	return (Datum) 0;
