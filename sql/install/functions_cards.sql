@@ -4,7 +4,7 @@
 CREATE FUNCTION perfmodel.known_gpus(predictor text DEFAULT NULL, OUT gpu text, OUT networks integer, OUT framework text)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_known_gpus';
-COMMENT ON FUNCTION perfmodel.known_gpus(text) IS 'devices that a predictor (NULL: the active one) knows; networks 0: only operators were measured; usual framework';
+COMMENT ON FUNCTION perfmodel.known_gpus(text) IS 'devices that a predictor (NULL: the active one) knows, their networks (0: only operators) and usual framework';
 
 CREATE FUNCTION perfmodel.predict_from_step(graph_id bigint, measured_on text, measured_ms float8, gpu text, batch integer,
                                             dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw', framework text DEFAULT NULL,
@@ -63,4 +63,4 @@ COMMENT ON VIEW perfmodel.gpu_support IS 'from what the active predictor knows e
 COMMENT ON COLUMN perfmodel.gpu_support.gpu IS 'device of perfmodel.gpu';
 COMMENT ON COLUMN perfmodel.gpu_support.networks IS 'different networks measured on it that the predictor has learned from';
 COMMENT ON COLUMN perfmodel.gpu_support.known_from IS 'many networks (20 and more), networks (5 and more), few networks, single operators, or data sheet only';
-COMMENT ON COLUMN perfmodel.gpu_support.framework IS 'what a question that names none is answered for; NULL: for what devices have in common';
+COMMENT ON COLUMN perfmodel.gpu_support.framework IS 'framework that a question without one is answered for; NULL: the device has no usual one';

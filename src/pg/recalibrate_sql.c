@@ -383,7 +383,7 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 static void
 add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 {
-	const char *framework = pm_trust_framework(t, &(pm_gpu) {.name = gpu}, NULL);
+	const char *framework = pm_trust_gpu_framework(t, gpu);
 	Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(gpu)), Int32GetDatum(pm_trust_gpu_structures(t, gpu))};
 	bool		nulls[3] = {false, false, framework == NULL};
 

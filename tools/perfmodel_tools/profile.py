@@ -372,7 +372,7 @@ class Profiler:
 def _short(err: Exception) -> str:
     """One line of an error; those that are no message to people have their type before it."""
     line = (str(err).strip().splitlines() or [""])[0][:160]
-    return line if line and isinstance(err, (RuntimeError, ValueError)) else f"{type(err).__name__}: {line}".rstrip(": ")
+    return line if line and isinstance(err, (RuntimeError, ValueError, models.ModelError)) else f"{type(err).__name__}: {line}".rstrip(": ")
 
 
 def plan(names: list, images, batches: list, dtypes: list, layouts: list, sample: float, seed: int, seqs=None,

@@ -97,7 +97,7 @@ pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked)
  * The framework for a question about a device that names none.  Take the framework of most training rows; of its releases, the one of
  * most rows of the device, if these are at least three.  NULL: the device has no such rows.
  */
-const char *pm_domain_framework(const pm_domain *t, const pm_gpu *gpu);
+const char *pm_domain_framework(const pm_domain *t, const char *gpu);
 
 /*
  * The part of a judgement that depends only on graph, device and formats: *novelty,

@@ -90,9 +90,9 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_are
 }
 
 const char *
-pm_domain_framework(const pm_domain *t, const pm_gpu *gpu)
+pm_domain_framework(const pm_domain *t, const char *gpu)
 {
-	int			at = pm_domain_find_gpu(t, gpu->name);
+	int			at = pm_domain_find_gpu(t, gpu);
 	int			framework = at >= 0 ? t->gpus[at].framework : -1;
 
 	return framework >= 0 ? t->frameworks[framework].name : NULL;

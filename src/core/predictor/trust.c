@@ -46,11 +46,17 @@ pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 }
 
 const char *
+pm_trust_gpu_framework(const pm_trust *t, const char *gpu)
+{
+	return t->domain != NULL ? pm_domain_framework(t->domain, gpu) : NULL;
+}
+
+const char *
 pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked)
 {
 	bool		named = asked != NULL && asked[0] != '\0';
 
-	return !named && t != NULL && t->domain != NULL ? pm_domain_framework(t->domain, gpu) : asked;
+	return named || t == NULL ? asked : pm_trust_gpu_framework(t, gpu->name);
 }
 
 pm_code

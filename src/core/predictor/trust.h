@@ -48,9 +48,11 @@ int			pm_trust_gpu_count(const pm_trust *t);
 const char *pm_trust_gpu(const pm_trust *t, int i);
 /* Number of different networks measured on a device; 0: the device was not in training. */
 int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
+/* pm_domain_framework(). */
+const char *pm_trust_gpu_framework(const pm_trust *t, const char *gpu);
 /* pm_domain_format(); t may be NULL. */
 pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
-/* asked; if it is NULL or empty, pm_domain_framework(). t may be NULL. */
+/* asked; if it is NULL or empty, pm_trust_gpu_framework(). t may be NULL. */
 const char *pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked);
 
 /*
