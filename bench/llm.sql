@@ -17,7 +17,7 @@ SELECT count(*) AS networks, count(*) FILTER (WHERE g.params = s.params) AS with
 FROM network JOIN (SELECT DISTINCT model, seq, params FROM step) AS s USING (model, seq), LATERAL (SELECT params FROM perfmodel.graph WHERE graph_id = network.graph_id) AS g;
 CREATE TABLE asked AS
 SELECT s.*, p.step_ms, step_ms_low AS low, step_ms_high AS high, in_domain
-FROM step AS s JOIN network USING (model, seq), LATERAL perfmodel.predict(graph_id, s.gpu, micro, 'amp', framework => 'pytorch', optimizer => 'adamw', world_size => n_gpus, cluster => s.cluster,
+FROM step AS s JOIN network USING (model, seq), LATERAL perfmodel.predict(graph_id, s.gpu, micro, 'amp', optimizer => 'adamw', world_size => n_gpus, cluster => s.cluster,
     parallel => jsonb_build_object('zero', 3, 'compression', 'bf16', 'accumulation', accum, 'recompute', recompute)) AS p;
 -- 88 of the steps on 8 GPUs without recomputation are in training (tools/pretrain_rows.py)
 CREATE VIEW judged AS SELECT *, CASE WHEN n_gpus > 8 THEN 'more than 8 GPUs' WHEN recompute THEN '8 GPUs, recomputation' ELSE '8 GPUs' END AS steps FROM asked;

@@ -56,6 +56,15 @@ UPDATE kept SET predictor_id = -1, name = 'other', active = false;
 SELECT split_part(helper.error_of('INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept'), E'\n', 1) AS error;
 ROLLBACK;
 
+-- a card that was measured with one release on some networks and with another on others: each network is answered for the release of its like
+BEGIN;
+SELECT perfmodel.activate_predictor('pretrained') AS predictor_id;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('mpt-1b', 24, 2048, 16, 2048, 50368)) AS mpt \gset
+SELECT network, framework = (SELECT s.framework FROM perfmodel.gpu_support AS s WHERE gpu = 'H100-SXM5-80GB') AS usual, n.step_ms = perfmodel.predict_train_time(graph_id, 'H100', 8, 'amp') AS answered_for_it
+FROM (SELECT * FROM (VALUES ('of images', :g), ('of language', :mpt)) AS g (network, graph_id), unnest('{pytorch,pytorch 2.11.0 cu130}'::text[]) AS framework) AS g,
+     LATERAL perfmodel.predict(graph_id, 'H100', 8, 'amp', framework => framework) AS n ORDER BY 1, 2;
+ROLLBACK;
+
 -- a network without images runs alike in both layouts
 BEGIN;
 SELECT perfmodel.load_graph('{"format": "perfmodel-graph/1", "name": "no images", "nodes": [{"id": 0, "op": "Input", "inputs": [], "shape": [1, 256], "batch_dim": 0},

@@ -1,6 +1,7 @@
 /*
  * test_frozen.c - weights that are not trained: what is left of the backward
- * pass, of the update, of the memory and of the messages.
+ * pass, of the update, of the memory and of the messages, and what a network
+ * sees of them.
  */
 #include "check.h"
 #include "make_cluster.h"
@@ -183,10 +184,47 @@ test_messages(void)
 	CHECK_NEAR(gathered[0] / gathered[1], (2 + 0.2) / 3, 0.1);
 }
 
+static bool
+same(const pm_real *a, const pm_real *b, int n)
+{
+	return memcmp(a, b, n * sizeof(pm_real)) == 0;
+}
+
+/* A network sees all weights trained, and the work is that of those that are. */
+static void
+test_features(void)
+{
+	const pm_skeleton *all = make_skeleton(chain(0), false, &arena);
+	pm_question q = {.gpu = &test_gpu, .batch = 8, .dtype = PM_AMP, .optimizer = PM_ADAM};
+	pm_tokens	whole;
+	pm_status	st = {PM_OK};
+
+	q.graph = all->graph;
+	CHECK_EQ(pm_tokens_build(all, &q, &arena, &whole, &st), PM_OK);
+	for (unsigned frozen = 1; frozen < 1u << LAYERS; frozen++)
+	{
+		const pm_skeleton *s = make_skeleton(chain(frozen), false, &arena);
+		pm_tokens	t;
+		pm_tokens	work;
+
+		q.graph = s->graph;
+		CHECK_EQ(pm_tokens_build(s, &q, &arena, &t, &st), PM_OK);
+		CHECK_EQ(pm_tokens_build_work(s, &q, &arena, &work, &st), PM_OK);
+		CHECK(same(t.slots, whole.slots, t.n * PM_N_SLOTS) && same(t.slot_mask, whole.slot_mask, t.n * PM_N_SLOTS));
+		CHECK(same(t.loads, whole.loads, t.n * PM_N_LOADS) && same(t.job, whole.job, PM_N_JOB));
+		CHECK(t.skeleton == s);
+		CHECK_EQ(t.total_flops, work.total_flops);
+		CHECK(t.total_flops < whole.total_flops);
+		for (int i = 0; i < t.n; i++)
+			CHECK(t.compute_us[i] == work.compute_us[i] && t.kernels[i] == work.kernels[i]);
+	}
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	test_features();
 	test_work();
 	test_tied();
 	test_memory();

@@ -6,6 +6,7 @@
  * are then alike at every batch.
  */
 #include "features/skeleton.h"
+#include "graph/graph_finish.h"
 #include "graph/op_catalogue.h"
 #include "graph/op_work.h"
 #include "graph/op_geometry.h"
@@ -543,6 +544,21 @@ build_skeleton(pm_skeleton *s, bool merge, pm_arena *a, pm_arena *scratch, pm_st
 	return build_edges(s, a, scratch, st);
 }
 
+/* s->trained, if some weights are frozen. */
+static pm_code
+train_all(pm_skeleton *s, pm_arena *a, pm_status *st)
+{
+	pm_skeleton *trained;
+
+	if (s->graph->frozen == 0)
+		return PM_OK;
+	if ((trained = PM_NEW(a, pm_skeleton, 1)) == NULL)
+		return pm_no_memory(st, a);
+	*trained = *s;
+	s->trained = trained;
+	return pm_graph_train_all(s->graph, a, &trained->graph, st);
+}
+
 pm_code
 pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm_status *st)
 {
@@ -554,7 +570,7 @@ pm_skeleton_build(const pm_graph *g, bool merge, pm_arena *a, pm_skeleton *s, pm
 	pm_arena_init_within(&scratch, a);
 	rc = build_skeleton(s, merge, a, &scratch, st);
 	pm_arena_release(&scratch);
-	return rc;
+	return rc == PM_OK ? train_all(s, a, st) : rc;
 }
 
 /* ---- slim ---- */

@@ -52,6 +52,7 @@ typedef struct pm_skeleton
 	pm_real    *position;		/* [n, PM_POSITION_DIM] averaged over the copies */
 	uint8_t    *relation;		/* [n+1, n+1] what column is to row: pm_relation of the closest
 								 * pair of copies; row and column 0 are the job token */
+	const struct pm_skeleton *trained;	/* the same of the graph with all weights trained; NULL: they are */
 	pm_edges	edges[PM_N_EDGE_WAYS];	/* of each token, the mean over its copies of the operators that a copy reads, or that read it */
 } pm_skeleton;
 

@@ -446,8 +446,8 @@ make_work(pm_tokens *t, const pm_skeleton *s, const pm_question *q, pm_arena *a,
 	return pm_tokens_make_room(t, t->n, a, st);
 }
 
-pm_code
-pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
+static pm_code
+build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
 {
 	pm_code		rc = make_work(t, s, q, a, st);
 	speeds		card;
@@ -469,6 +469,27 @@ pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_toke
 		fill_token(t, i, q, &card);
 	}
 	fill_job(t->job, s, t, q, critical_path(s, t, finish));
+	return PM_OK;
+}
+
+/*
+ * Steps with frozen weights are seldom measured, so a network would have to guess what operators without a backward pass are like.
+ * It sees them as if all weights were trained; their work tells how much less there is to do.
+ */
+pm_code
+pm_tokens_build(const pm_skeleton *s, const pm_question *q, pm_arena *a, pm_tokens *t, pm_status *st)
+{
+	pm_tokens	trained;
+	pm_code		rc;
+
+	if (s->trained == NULL)
+		return build(s, q, a, t, st);
+	if ((rc = build(s->trained, q, a, &trained, st)) != PM_OK || (rc = pm_tokens_build_work(s, q, a, t, st)) != PM_OK)
+		return rc;
+	t->slots = trained.slots;
+	t->slot_mask = trained.slot_mask;
+	t->loads = trained.loads;
+	memcpy(t->job, trained.job, sizeof(t->job));
 	return PM_OK;
 }
 

@@ -59,7 +59,8 @@ double		pm_roofline_share(const pm_tokens *t, int i);
 double		pm_update_share(const pm_tokens *t);
 
 /*
- * *t, in arena a: the tokens of the skeleton s for the question q.  PM_ERR_INPUT:
+ * *t, in arena a: the tokens of the skeleton s for the question q.  Features of networks with frozen weights are those of the
+ * same networks with all weights trained.  PM_ERR_INPUT:
  * the batch is not between 1 and PM_MAX_BATCH, or the data sheet lacks a needed
  * figure or has one out of its bounds; PM_ERR_MEMORY; PM_CANCELLED.
  */

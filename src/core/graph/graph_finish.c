@@ -403,3 +403,22 @@ pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 		code = derive_flow(g, a, st);
 	return code == PM_OK ? pm_structure_hash(g, a, &g->structure, st) : code;
 }
+
+pm_code
+pm_graph_train_all(const pm_graph *g, pm_arena *a, const pm_graph **trained, pm_status *st)
+{
+	pm_graph   *t = PM_NEW(a, pm_graph, 1);
+	pm_code		code;
+
+	if (t == NULL)
+		return pm_no_memory(st, a);
+	*trained = t;
+	*t = *g;
+	if ((t->nodes = PM_NEW(a, pm_node, g->n_nodes)) == NULL)
+		return pm_no_memory(st, a);
+	memcpy(t->nodes, g->nodes, g->n_nodes * sizeof(pm_node));
+	for (int i = 0; i < t->n_nodes; i++)
+		t->nodes[i].attrs.frozen = false;
+	code = derive(t, a, st);
+	return code == PM_OK ? derive_flow(t, a, st) : code;
+}

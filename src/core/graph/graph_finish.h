@@ -15,6 +15,12 @@
  */
 pm_code		pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st);
 
+/*
+ * *trained, in arena a: a finished graph with all weights trained, whose document and names are those of g.  PM_ERR_MEMORY;
+ * PM_CANCELLED.
+ */
+pm_code		pm_graph_train_all(const pm_graph *g, pm_arena *a, const pm_graph **trained, pm_status *st);
+
 /* Give a finished graph another name. If its family was derived from the old name, it is derived again. PM_ERR_MEMORY. */
 pm_code		pm_graph_rename(pm_graph *g, const char *name, pm_arena *a, pm_status *st);
 

@@ -308,7 +308,24 @@ shares_of(const pm_domain *t, const pm_tokens *work, double *share)
 	}
 }
 
-/* *share: what the time of a network is made of, in arena a; the work of its tokens becomes that at MIX_BATCH. */
+pm_code
+pm_domain_shares(const pm_domain *t, const pm_sample *s, pm_arena *a, double **share, double *step, pm_status *st)
+{
+	pm_question	q = s->query;
+	pm_tokens	work;
+	pm_code		rc;
+
+	q.batch = MIX_BATCH;
+	if ((*share = PM_NEW(a, double, t->n_types + 1)) == NULL)
+		return pm_no_memory(st, a);
+	if ((rc = pm_tokens_build_work(s->skeleton, &q, a, &work, st)) != PM_OK)
+		return rc;
+	shares_of(t, &work, *share);
+	*step = pm_domain_log_step(&work);
+	return PM_OK;
+}
+
+/* The same from tokens that are there; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
 mix_of(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, double **share, pm_status *st)
 {
@@ -324,7 +341,7 @@ mix_of(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, d
 }
 
 static pm_code
-learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint8_t *kind, pm_status *st)
+learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint8_t *kind, row_network *network, pm_status *st)
 {
 	pm_tokens	work;
 	pm_tokens	one;
@@ -341,7 +358,8 @@ learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint
 	if ((rc = learn_operators(t, &one, a, st)) != PM_OK ||
 		(rc = mix_of(t, s, &one, scratch, &share, st)) != PM_OK)
 		return rc;
-	return pm_networks_learn(t, share, a, st);
+	network->step = pm_domain_log_step(&one);
+	return pm_networks_learn(t, share, a, &network->at, st);
 }
 
 static pm_code
@@ -370,9 +388,10 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 {
 	pm_domain  *t;
 	uint8_t    *kind = PM_NEW(a, uint8_t, d->n);
+	row_network *networks = PM_NEW(a, row_network, d->n);
 	pm_code		rc = make_domain(&t, d->n, a, st);
 
-	if (rc == PM_OK && kind == NULL)
+	if (rc == PM_OK && (kind == NULL || networks == NULL))
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
@@ -381,13 +400,13 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = learn_row(t, &d->samples[i], a, &scratch, &kind[i], st);
+		rc = learn_row(t, &d->samples[i], a, &scratch, &kind[i], &networks[i], st);
 		pm_arena_release(&scratch);
 	}
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, NULL, kind, a, st);
 	if (rc == PM_OK)
-		rc = pm_domain_choose_frameworks(t, 0, d, a, st);
+		rc = pm_domain_choose_frameworks(t, 0, d, networks, a, st);
 	if (rc == PM_OK && distance != NULL)
 		rc = pm_networks_limit(t, d, distance, a, st);
 	*domain = t;
@@ -446,7 +465,7 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 	if (rc == PM_OK)
 		rc = pm_domain_count_structures(t, d, seen, kind, a, st);
 	if (rc == PM_OK)
-		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, a, st);
+		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, NULL, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
 }
@@ -469,7 +488,7 @@ measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scr
 		return rc;
 	for (int i = 0; i < tokens->n; i++)
 		sizes += pm_roofline_share(tokens, i) * fmax(novelty->of[i] / (double) STEPS - COVER, 0);
-	novelty->distance = pm_networks_distance(t, share) + SIZE_WEIGHT * sizes;
+	novelty->distance = pm_networks_distance(t, NULL, share) + SIZE_WEIGHT * sizes;
 	return PM_OK;
 }
 

@@ -94,10 +94,15 @@ int			pm_domain_gpu_structures(const pm_domain *t, int i);
 pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked);
 
 /*
- * The framework for a question about a device that names none.  Take the framework of most training rows; of its releases, the one of
- * most rows of the device, if these are at least three.  NULL: the device has no such rows.
+ * The usual framework of a device.  Take the framework of most training rows; of its releases, the one of most rows of the device, if
+ * these are at least three.  NULL: the device has no such rows.
  */
 const char *pm_domain_framework(const pm_domain *t, const char *gpu);
+/*
+ * *framework: for a question that names none.  It is the usual one of the device, unless the device was measured with another release
+ * of it on networks that are much more like that of the question.  PM_ERR_MEMORY, PM_ERR_INPUT.
+ */
+pm_code		pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st);
 
 /*
  * The part of a judgement that depends only on graph, device and formats: *novelty,

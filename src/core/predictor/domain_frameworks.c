@@ -3,6 +3,11 @@
  * release of most measurements of the card, in training or, if there were any
  * later, in the recalibration.
  *
+ * A card may have been measured with one release on some networks, and with
+ * another on others, such as language models.  A network that is much nearer to
+ * those of the other release, in what takes its time and in its size, is answered
+ * for that one.
+ *
  * What is learned of all frameworks of a card together is true for none of
  * them: on its own rows, a predictor errs twice as much by it.  But a card that
  * was measured with another framework alone than most, such as TensorFlow where
@@ -12,9 +17,13 @@
 #include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #define LEAST_ROWS	3			/* of a release on a card; names that every run makes anew tell nothing */
+#define MUCH_NEARER	0.03		/* than those of the usual release those of another one must be, to answer instead */
+#define DOUBLING	0.03		/* distance for each doubling of the work that a network is beyond all of a release */
 
 /* Rows of all releases of framework i. */
 static int
@@ -55,38 +64,118 @@ count_rows(const pm_domain *t, const pm_dataset *d, const char *gpu, int *rows)
 	}
 }
 
-/* Of the releases of framework `usual`, the one of most rows[n_frameworks]; -1 where none has enough. */
+/* Whether framework i, with so many rows on a device, may answer for it: a release of framework `usual` with enough of them. */
+static bool
+may_answer(const pm_domain *t, int usual, int i, const int *rows)
+{
+	return rows[i] >= LEAST_ROWS && pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name);
+}
+
+/* Of the releases that may answer, the one of most rows[n_frameworks]; -1: there is none. */
 static int
 release_of_most(const pm_domain *t, int usual, const int *rows)
 {
 	int			most = -1;
 
 	for (int i = 0; i < t->n_frameworks; i++)
-		if (rows[i] >= LEAST_ROWS && (most < 0 || rows[i] > rows[most]) &&
-			pm_same_framework(t->frameworks[i].name, t->frameworks[usual].name))
+		if (may_answer(t, usual, i, rows) && (most < 0 || rows[i] > rows[most]))
 			most = i;
 	return most;
 }
 
+/* ---- releases with networks of their own ---- */
+
+/* Leave out those of a device. */
+static void
+drop_releases(pm_domain *t, int gpu)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < t->n_releases; i++)
+		if (t->releases[i].gpu != gpu)
+			t->releases[kept++] = t->releases[i];
+	t->n_releases = kept;
+}
+
+/* The networks of the rows of d on the device of a release with its framework. */
+static pm_code
+find_networks(const pm_domain *t, const pm_dataset *d, const row_network *networks, release *r, pm_arena *a, pm_status *st)
+{
+	if ((r->has = PM_NEW(a, uint32_t, PM_NETWORK_WORDS(t->n_networks))) == NULL)
+		return pm_no_memory(st, a);
+	r->min_step = DBL_MAX;
+	r->max_step = -DBL_MAX;
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_question *q = &d->samples[i].query;
+
+		if (q->framework == NULL || strcmp(q->framework, t->frameworks[r->framework].name) != 0 || strcmp(q->gpu->name, t->gpus[r->gpu].name) != 0)
+			continue;
+		r->has[networks[i].at / 32] |= UINT32_C(1) << networks[i].at % 32;
+		r->min_step = fmin(r->min_step, networks[i].step);
+		r->max_step = fmax(r->max_step, networks[i].step);
+	}
+	return PM_OK;
+}
+
+/* Those of a device that may answer, if there are several.  The list has room for all. */
+static pm_code
+add_releases(pm_domain *t, int gpu, int usual, const int *rows, const pm_dataset *d, const row_network *networks, pm_arena *a, pm_status *st)
+{
+	int			answering = 0;
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < t->n_frameworks; i++)
+		answering += may_answer(t, usual, i, rows);
+	for (int i = 0; i < t->n_frameworks && answering > 1 && rc == PM_OK; i++)
+		if (may_answer(t, usual, i, rows) && t->n_releases < MAX_NAMES)
+		{
+			release    *r = &t->releases[t->n_releases++];
+
+			*r = (release) {.gpu = gpu, .framework = i};
+			rc = find_networks(t, d, networks, r, a, st);
+		}
+	return rc;
+}
+
+/* The list as a copy, with room for those of d: each has at least LEAST_ROWS. */
+static pm_code
+make_room(pm_domain *t, const pm_dataset *d, pm_arena *a, pm_status *st)
+{
+	release    *list = PM_NEW(a, release, t->n_releases + d->n / LEAST_ROWS);
+
+	if (!list)
+		return pm_no_memory(st, a);
+	if (t->n_releases > 0)
+		memcpy(list, t->releases, t->n_releases * sizeof(release));
+	t->releases = list;
+	return PM_OK;
+}
+
 pm_code
-pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st)
+pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, const row_network *networks, pm_arena *a, pm_status *st)
 {
 	int			usual = most_used(t);
 	int		   *rows = PM_NEW(a, int, t->n_frameworks + 1);
+	pm_code		rc = make_room(t, d, a, st);
 
-	if (!rows)
+	if (rc == PM_OK && !rows)
 		return pm_no_memory(st, a);
-	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+	for (int gpu = 0; gpu < t->n_gpus && rc == PM_OK; gpu++)
 	{
 		int			most;
 
 		count_rows(t, d, t->gpus[gpu].name, rows);
 		most = release_of_most(t, usual, rows);
+		if (most < 0 && gpu < first)
+			continue;
 		/* a recalibration fits the answers for the releases of its rows: the same must answer a question that names none */
-		if (most >= 0 || gpu >= first)
-			t->gpus[gpu].framework = most;
+		t->gpus[gpu].framework = most;
+		drop_releases(t, gpu);
+		if (networks != NULL)
+			rc = add_releases(t, gpu, usual, rows, d, networks, a, st);
 	}
-	return PM_OK;
+	return rc;
 }
 
 const char *
@@ -96,4 +185,107 @@ pm_domain_framework(const pm_domain *t, const char *gpu)
 	int			framework = at >= 0 ? t->gpus[at].framework : -1;
 
 	return framework >= 0 ? t->frameworks[framework].name : NULL;
+}
+
+/* How far a network is from those of a release: of its time, what the nearest does not share, and more if it is larger or smaller than all. */
+static double
+distance_to(const pm_domain *t, const release *r, const double *share, double step)
+{
+	double		beyond = fmax(0, fmax(step - r->max_step, r->min_step - step));
+
+	return pm_networks_distance(t, r->has, share) + DOUBLING * beyond;
+}
+
+/* The release of the device whose networks are nearest to one, if they are much nearer than those of its usual release. */
+static int
+nearest_release(const pm_domain *t, int gpu, const double *share, double step)
+{
+	int			nearest = t->gpus[gpu].framework;
+	double		least = INFINITY;
+
+	for (int i = 0; i < t->n_releases; i++)
+		if (t->releases[i].gpu == gpu && t->releases[i].framework == nearest)
+			least = distance_to(t, &t->releases[i], share, step) - MUCH_NEARER;
+	/* nothing is nearer than that */
+	for (int i = 0; i < t->n_releases && least > 0; i++)
+	{
+		double		distance = t->releases[i].gpu == gpu ? distance_to(t, &t->releases[i], share, step) : INFINITY;
+
+		if (distance < least)
+		{
+			least = distance;
+			nearest = t->releases[i].framework;
+		}
+	}
+	return nearest;
+}
+
+static bool
+has_releases(const pm_domain *t, int gpu)
+{
+	for (int i = 0; i < t->n_releases; i++)
+		if (t->releases[i].gpu == gpu)
+			return true;
+	return false;
+}
+
+pm_code
+pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
+{
+	int			gpu = pm_domain_find_gpu(t, s->query.gpu->name);
+	double	   *share;
+	double		step;
+	pm_code		rc;
+
+	*framework = pm_domain_framework(t, s->query.gpu->name);
+	if (gpu < 0 || !has_releases(t, gpu))
+		return PM_OK;
+	if ((rc = pm_domain_shares(t, s, scratch, &share, &step, st)) == PM_OK)
+		*framework = t->frameworks[nearest_release(t, gpu, share, step)].name;
+	return rc;
+}
+
+/* ---- storing ---- */
+
+void
+pm_releases_save(const pm_domain *t, pm_buffer *b)
+{
+	pm_put_u32(b, (uint32_t) t->n_releases);
+	for (int i = 0; i < t->n_releases; i++)
+	{
+		const release *r = &t->releases[i];
+
+		pm_put_u32(b, (uint32_t) r->gpu);
+		pm_put_u32(b, (uint32_t) r->framework);
+		pm_put_f64(b, r->min_step);
+		pm_put_f64(b, r->max_step);
+		for (size_t k = 0; k < PM_NETWORK_WORDS(t->n_networks); k++)
+			pm_put_u32(b, r->has[k]);
+	}
+}
+
+pm_code
+pm_releases_load(pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	size_t		words = PM_NETWORK_WORDS(t->n_networks);
+
+	t->n_releases = (int) pm_get_u32(r, t->n_gpus > 0 && t->n_frameworks > 0 ? MAX_NAMES : 0);
+	if (r->failed)
+		return PM_OK;
+	if ((t->releases = PM_NEW(a, release, t->n_releases)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < t->n_releases && !r->failed; i++)
+	{
+		release    *to = &t->releases[i];
+
+		to->gpu = (int) pm_get_u32(r, (uint32_t) (t->n_gpus - 1));
+		to->framework = (int) pm_get_u32(r, (uint32_t) (t->n_frameworks - 1));
+		to->min_step = pm_get_f64(r);
+		to->max_step = pm_get_above(r, to->min_step);
+		if ((to->has = PM_NEW_PACKED(a, uint32_t, words)) == NULL)
+			return pm_no_memory(st, a);
+		for (size_t k = 0; k < words; k++)
+			to->has[k] = pm_get_raw_u32(r);
+	}
+	return PM_OK;
 }

@@ -33,16 +33,36 @@ overlap(const network *n, const double *share)
 	return sum;
 }
 
-double
-pm_networks_distance(const struct pm_domain *t, const double *share)
+/* The network that shares most with one, of those in `has`; -1: there is none. *distance: 0..1, what they do not share. */
+static int
+nearest_of(const struct pm_domain *t, const uint32_t *has, const double *share, double *distance)
 {
+	int			nearest = -1;
 	double		most = 0;
+
+	for (int i = 0; i < t->n_networks; i++)
+	{
+		double		common = has == NULL || has[i / 32] >> i % 32 & 1 ? overlap(&t->networks[i], share) : -1;
+
+		if (common > most || (common == most && nearest < 0))
+		{
+			most = common;
+			nearest = i;
+		}
+	}
+	*distance = fmax(0, 1 - most);
+	return nearest;
+}
+
+double
+pm_networks_distance(const struct pm_domain *t, const uint32_t *has, const double *share)
+{
+	double		distance;
 
 	if (!t->knows_networks)
 		return 0;
-	for (int i = 0; i < t->n_networks; i++)
-		most = fmax(most, overlap(&t->networks[i], share));
-	return fmax(0, 1 - most);
+	nearest_of(t, has, share, &distance);
+	return distance;
 }
 
 static pm_code
@@ -70,15 +90,18 @@ take_network(network *n, int types, pm_arena *a, pm_status *st)
 }
 
 pm_code
-pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st)
+pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, int32_t *index, pm_status *st)
 {
 	network    *n;
 	int			types = 0;
+	double		distance;
 	pm_code		rc;
 
 	t->knows_networks = true;
-	if (t->n_networks == MAX_NETWORKS || (t->n_networks > 0 && pm_networks_distance(t, share) <= SAME))
+	*index = nearest_of(t, NULL, share, &distance);
+	if (t->n_networks == MAX_NETWORKS || (t->n_networks > 0 && distance <= SAME))
 		return PM_OK;
+	*index = t->n_networks;
 	if (t->n_networks == t->room && (rc = make_room(t, a, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < t->n_types; i++)

@@ -52,6 +52,25 @@ typedef struct framework
 	int			rows;
 } framework;
 
+/* A release of a framework on a device that was measured with several, and the networks that it was measured with. */
+typedef struct release
+{
+	int			gpu;			/* index into the domain's */
+	int			framework;		/* the same */
+	double		min_step,		/* log2 of their roofline times at the batch that shares are of, us */
+				max_step;
+	uint32_t   *has;			/* [PM_NETWORK_WORDS(n_networks)] a bit for each network */
+} release;
+
+/* The network of a row: its place among those of the domain, or of one like it; and log2 of its roofline time as above. */
+typedef struct row_network
+{
+	int32_t		at;
+	double		step;
+} row_network;
+
+#define PM_NETWORK_WORDS(networks)	(((size_t) (networks) + 31) / 32)
+
 /* A type of operator. Those that the catalogue does not know are told apart by name. */
 typedef struct op_type
 {
@@ -89,6 +108,8 @@ struct pm_domain
 	int			n_networks;
 	int			room;			/* of networks */
 	network    *networks;
+	int			n_releases;
+	release    *releases;		/* [n_releases] of devices that were measured with several */
 	double		limit[2];		/* [is_cpu] a network farther than that is unlike all in training; infinite: no such rule */
 };
 
@@ -103,8 +124,19 @@ pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, co
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
-/* domain_frameworks.c: device.framework by the rows of d; devices before `first` keep theirs where these tell nothing. */
-pm_code		pm_domain_choose_frameworks(struct pm_domain *t, int first, const pm_dataset *d, pm_arena *a, pm_status *st);
+/*
+ * domain_frameworks.c: device.framework and releases by the rows of d; devices before `first` keep theirs where these tell nothing.
+ * networks[d->n]: of the rows; NULL: not known, so that the devices of the rows get no releases.
+ */
+pm_code		pm_domain_choose_frameworks(struct pm_domain *t, int first, const pm_dataset *d, const row_network *networks, pm_arena *a, pm_status *st);
+void		pm_releases_save(const struct pm_domain *t, pm_buffer *b);
+/* After the networks. Damage shows in r->failed. */
+pm_code		pm_releases_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st);
+
+/*
+ * *share: what the time of a network is made of, shares of the roofline time by type as below, in arena a.  *step: log2 of this time, us.
+ */
+pm_code		pm_domain_shares(const struct pm_domain *t, const pm_sample *s, pm_arena *a, double **share, double *step, pm_status *st);
 
 /* Name under which the type of a token is remembered; in buf (64 bytes) or as long-lived as the graph. */
 const char *pm_domain_type_name(const pm_tokens *t, int token, char *buf);
@@ -122,10 +154,13 @@ pm_code		pm_domain_list_gpus(struct pm_domain *t, pm_arena *a, pm_status *st);
  * domain_networks.c: share[n_types + 1] are shares of the roofline time by type
  * of operator, the last those of types that are not known; they sum to 1.
  */
-/* Remember a network unless one like it is. */
-pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, pm_status *st);
-/* 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered. */
-double		pm_networks_distance(const struct pm_domain *t, const double *share);
+/* Remember a network unless one like it is. *index: its place among the networks, or that of the one like it. */
+pm_code		pm_networks_learn(struct pm_domain *t, const double *share, pm_arena *a, int32_t *index, pm_status *st);
+/*
+ * 0..1: what of the time is not shared with the network that shares most. 0 where no networks are remembered.
+ * has: the bits of those that count (release.has), NULL: all.
+ */
+double		pm_networks_distance(const struct pm_domain *t, const uint32_t *has, const double *share);
 /*
  * Let the limits be the distances within which nearly all rows of d were from the others: distance[d->n], NaN where it is
  * not known.  GPUs and CPUs have limits of their own, since what is usual depends on which networks were measured on them;

@@ -84,6 +84,7 @@ pm_domain_save(const pm_domain *t, pm_buffer *b)
 	pm_put_f64(b, t->min_step);
 	pm_put_f64(b, t->max_step);
 	pm_networks_save(t, b);
+	pm_releases_save(t, b);
 }
 
 /* Lists that the numbers below are of. */
@@ -216,7 +217,7 @@ pm_domain_load(pm_reader *r, pm_arena *a, const pm_domain **domain, pm_status *s
 		return rc;
 	t->min_step = pm_get_f64(r);
 	t->max_step = pm_get_above(r, t->min_step);
-	if ((rc = pm_networks_load(t, r, a, st)) != PM_OK)
+	if ((rc = pm_networks_load(t, r, a, st)) != PM_OK || (rc = pm_releases_load(t, r, a, st)) != PM_OK)
 		return rc;
 	return pm_domain_list_gpus(t, a, st);
 }

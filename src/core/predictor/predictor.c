@@ -365,26 +365,26 @@ predict_fitted(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, dou
 	return p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
 }
 
-/* The question in the format that it is answered in, where nothing was learned of the one asked for, and with a framework. */
-static pm_sample
-as_learned(const pm_predictor *p, const pm_sample *s)
+/* *q: the question in the format that it is answered in, where nothing was learned of the one asked for, and with a framework. */
+static pm_code
+as_learned(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, pm_sample *q, pm_status *st)
 {
-	pm_sample	q = *s;
-
-	q.query.dtype = pm_trust_format(p->trust, s->query.gpu, s->query.dtype);
-	q.query.framework = pm_trust_framework(p->trust, s->query.gpu, s->query.framework);
-	return q;
+	*q = *s;
+	q->query.dtype = pm_trust_format(p->trust, s->query.gpu, s->query.dtype);
+	return pm_trust_framework(p->trust, q, scratch, &q->query.framework, st);
 }
 
 /* The answer for the card by itself, without those for others that hold it. */
 static pm_code
 answer(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
 {
-	pm_sample	q = as_learned(p, s);
-	pm_code		rc = goes_by_parts(p, &q) ? pm_infer_by_parts(p, &q, scratch, step_ms, parts, n_parts, st) :
-		takes_factors(p, &q) ? predict_fitted(p, &q, scratch, step_ms, parts, n_parts, st) :
-		p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
+	pm_sample	q;
+	pm_code		rc = as_learned(p, s, scratch, &q, st);
 
+	if (rc == PM_OK)
+		rc = goes_by_parts(p, &q) ? pm_infer_by_parts(p, &q, scratch, step_ms, parts, n_parts, st) :
+			takes_factors(p, &q) ? predict_fitted(p, &q, scratch, step_ms, parts, n_parts, st) :
+			p->kind->predict(p, &q, scratch, step_ms, parts, n_parts, st);
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
 }
 
@@ -460,12 +460,13 @@ static pm_code
 prepare_alone(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_workbench *bench, pm_prepared *x,
 			  pm_status *st)
 {
-	pm_sample	q = as_learned(p, s);
+	pm_sample	q;
 	pm_tokens	t;
-	pm_code		rc;
+	pm_code		rc = as_learned(p, s, scratch, &q, st);
 
-	*x = (pm_prepared) {.skeleton = s->skeleton, .dtype = q.query.dtype,
-		.framework = pm_trust_framework(p->trust, s->query.gpu, NULL)};
+	if (rc != PM_OK)
+		return rc;
+	*x = (pm_prepared) {.skeleton = s->skeleton, .dtype = q.query.dtype, .framework = q.query.framework != s->query.framework ? q.query.framework : NULL};
 	if ((rc = choose_bench(bench, a, x, st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &q.query, scratch, &t, st)) != PM_OK ||
 		(rc = keep_types(&t, a, x, st)) != PM_OK ||

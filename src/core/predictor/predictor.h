@@ -73,7 +73,7 @@ typedef struct pm_prepared
 {
 	const pm_skeleton *skeleton;
 	pm_dtype	dtype;			/* that it is answered in */
-	const char *framework;		/* that it is answered for where it names none; the predictor's, or NULL */
+	const char *framework;		/* of the predictor, where the question names none; or NULL */
 	int32_t    *type;			/* [skeleton->n] as in pm_tokens */
 	int32_t    *op_class;		/* [skeleton->n] */
 	void	   *state;			/* the kind's; NULL: it has to be asked anew for each batch */

@@ -69,10 +69,11 @@ pm_sensitivity(const pm_predictor *p, const pm_sample *s, const double *state, p
 {
 	pm_sample	q = *s;
 	asked		x;
-	pm_code		rc;
+	pm_code		rc = pm_trust_framework(p->trust, s, scratch, &q.query.framework, st);
 
 	memset(z, 0, PM_N_STATE * sizeof(double));
-	q.query.framework = pm_trust_framework(p->trust, s->query.gpu, s->query.framework);
+	if (rc != PM_OK)
+		return rc;
 	if (!pm_has_state(p))
 		rc = p->kind->predict(p, &q, scratch, ms, NULL, NULL, st);
 	else if ((rc = begin(p, &q, state, scratch, &x, st)) == PM_OK)

@@ -7,7 +7,7 @@
  * none, factors of forward passes or none, and a CRC-32C of all that.  A value of
  * an option is a number, or the text of a choice.  Format 1 is that of perfmodel
  * 0.1.0, whose predictors know other work of the same operators and must be
- * trained again; no release has formats 2 to 10.
+ * trained again; no release has formats 2 to 11.
  */
 #include "predictor/stored.h"
 
@@ -20,7 +20,7 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 11
+#define FORMAT_VERSION 12
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)

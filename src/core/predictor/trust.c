@@ -51,12 +51,16 @@ pm_trust_gpu_framework(const pm_trust *t, const char *gpu)
 	return t->domain != NULL ? pm_domain_framework(t->domain, gpu) : NULL;
 }
 
-const char *
-pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked)
+pm_code
+pm_trust_framework(const pm_trust *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
 {
-	bool		named = asked != NULL && asked[0] != '\0';
+	pm_sample	step = *s;
 
-	return named || t == NULL ? asked : pm_trust_gpu_framework(t, gpu->name);
+	*framework = s->query.framework;
+	if (t == NULL || t->domain == NULL || (*framework != NULL && (*framework)[0] != '\0'))
+		return PM_OK;
+	step.query.mode = PM_TRAIN;
+	return pm_domain_framework_for(t->domain, &step, scratch, framework, st);
 }
 
 pm_code

@@ -52,8 +52,11 @@ int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
 const char *pm_trust_gpu_framework(const pm_trust *t, const char *gpu);
 /* pm_domain_format(); t may be NULL. */
 pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
-/* asked; if it is NULL or empty, pm_trust_gpu_framework(). t may be NULL. */
-const char *pm_trust_framework(const pm_trust *t, const pm_gpu *gpu, const char *asked);
+/*
+ * *framework: that of the question s; if it names none (NULL or ""), that of pm_domain_framework_for(). t may be NULL: then the one that s
+ * names.  PM_ERR_MEMORY, PM_ERR_INPUT.
+ */
+pm_code		pm_trust_framework(const pm_trust *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st);
 
 /*
  * Interval and domain of the prediction for s.  A question of inference is judged as the training step that contains
