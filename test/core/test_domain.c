@@ -533,6 +533,12 @@ test_releases(void)
 	CHECK(strcmp(framework_for(t, &odd, &test_gpu, NULL), "torch 2") == 0);
 	CHECK(strcmp(framework_for(t, &chain, &test_gpu, "torch 2"), "torch 2") == 0);
 	CHECK(strcmp(pm_trust_gpu_framework(t, test_gpu.name), "torch 2") == 0);
+	for (int k = 0; k < PM_N_DTYPES * PM_N_OPTIMIZERS; k++)
+	{
+		chain.query.dtype = (pm_dtype) (k % PM_N_DTYPES);
+		chain.query.optimizer = (pm_optimizer) (k / PM_N_DTYPES);
+		CHECK(strcmp(framework_for(t, &chain, &test_gpu, NULL), "torch 1") == 0);
+	}
 	chain.query.mode = PM_INFERENCE;
 	CHECK(strcmp(framework_for(t, &chain, &test_gpu, NULL), "torch 1") == 0);
 	/* the same once it is stored; of no part of it what is left is read */

@@ -196,53 +196,67 @@ distance_to(const pm_domain *t, const release *r, const double *share, double st
 	return pm_networks_distance(t, r->has, share) + DOUBLING * beyond;
 }
 
-/* The release of the device whose networks are nearest to one, if they are much nearer than those of its usual release. */
+/* The place of the usual release of a device among the releases; -1: the device has none. */
 static int
-nearest_release(const pm_domain *t, int gpu, const double *share, double step)
+usual_of(const pm_domain *t, int gpu)
 {
-	int			nearest = t->gpus[gpu].framework;
-	double		least = INFINITY;
-
 	for (int i = 0; i < t->n_releases; i++)
-		if (t->releases[i].gpu == gpu && t->releases[i].framework == nearest)
-			least = distance_to(t, &t->releases[i], share, step) - MUCH_NEARER;
-	/* nothing is nearer than that */
-	for (int i = 0; i < t->n_releases && least > 0; i++)
-	{
-		double		distance = t->releases[i].gpu == gpu ? distance_to(t, &t->releases[i], share, step) : INFINITY;
-
-		if (distance < least)
-		{
-			least = distance;
-			nearest = t->releases[i].framework;
-		}
-	}
-	return nearest;
+		if (t->releases[i].gpu == gpu && t->releases[i].framework == t->gpus[gpu].framework)
+			return i;
+	return -1;
 }
 
-static bool
-has_releases(const pm_domain *t, int gpu)
+/*
+ * How far a network is from each release of a device, in the format in which it is nearest: distance[n_releases].  Neither the format
+ * nor the optimizer of the question may matter, or a step in TF32 might be answered for another release than in FP32, and be slower.
+ */
+static pm_code
+find_distances(const pm_domain *t, int gpu, int usual, const pm_sample *s, pm_arena *scratch, double *distance, pm_status *st)
 {
+	pm_sample	q = *s;
+
+	q.query.optimizer = PM_SGD_MOMENTUM;
 	for (int i = 0; i < t->n_releases; i++)
-		if (t->releases[i].gpu == gpu)
-			return true;
-	return false;
+		distance[i] = INFINITY;
+	/* where the usual release is that near, no other is much nearer */
+	for (int k = 0; k < PM_N_DTYPES && distance[usual] > MUCH_NEARER; k++)
+	{
+		double	   *share;
+		double		step;
+		pm_code		rc;
+
+		q.query.dtype = (pm_dtype) (((int) s->query.dtype + k) % PM_N_DTYPES);
+		if ((rc = pm_domain_shares(t, &q, scratch, &share, &step, st)) != PM_OK)
+			return rc;
+		for (int i = 0; i < t->n_releases; i++)
+			if (t->releases[i].gpu == gpu)
+				distance[i] = fmin(distance[i], distance_to(t, &t->releases[i], share, step));
+	}
+	return PM_OK;
 }
 
 pm_code
 pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
 {
 	int			gpu = pm_domain_find_gpu(t, s->query.gpu->name);
-	double	   *share;
-	double		step;
+	int			usual = gpu >= 0 ? usual_of(t, gpu) : -1;
+	int			nearest = usual;
+	double	   *distance;
 	pm_code		rc;
 
 	*framework = pm_domain_framework(t, s->query.gpu->name);
-	if (gpu < 0 || !has_releases(t, gpu))
+	if (usual < 0)
 		return PM_OK;
-	if ((rc = pm_domain_shares(t, s, scratch, &share, &step, st)) == PM_OK)
-		*framework = t->frameworks[nearest_release(t, gpu, share, step)].name;
-	return rc;
+	if ((distance = PM_NEW(scratch, double, t->n_releases)) == NULL)
+		return pm_no_memory(st, scratch);
+	if ((rc = find_distances(t, gpu, usual, s, scratch, distance, st)) != PM_OK)
+		return rc;
+	distance[usual] -= MUCH_NEARER;
+	for (int i = 0; i < t->n_releases; i++)
+		if (distance[i] < distance[nearest])
+			nearest = i;
+	*framework = t->frameworks[t->releases[nearest].framework].name;
+	return PM_OK;
 }
 
 /* ---- storing ---- */
