@@ -284,18 +284,18 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 	CHECK_HAS(st.message, "magic number");
 	data[0] ^= 1;
-	for (int version = 0; version < 13; version += 12)
+	for (int version = 0; version < 14; version += 13)
 	{
 		char		message[100];
 
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads version 11", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 12", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train() makes a new one");
 	}
-	data[4] = 11;
+	data[4] = 12;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
@@ -377,7 +377,7 @@ test_stored(void)
 		pm_status	st;
 
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\13\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\14\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
 		check_nan_weights(kind, data, len, end_of_weights(&p, len));
@@ -469,7 +469,7 @@ load_with_options(int n, const char *name, const char *text, double value, const
 	pm_status	st;
 
 	pm_put_u32(&b, UINT32_C(0x52504d50));
-	pm_put_u32(&b, 11);
+	pm_put_u32(&b, 12);
 	pm_put_text(&b, "linear");
 	pm_put_text(&b, "step_ms");
 	pm_schema_save(&pm_schema_here, &b);
