@@ -541,7 +541,7 @@ test_releases(void)
 	}
 	chain.query.mode = PM_INFERENCE;
 	CHECK(strcmp(framework_for(t, &chain, &test_gpu, NULL), "torch 1") == 0);
-	/* the same once it is stored; of no part of it what is left is read */
+	/* the same once it is stored; what is cut off is refused */
 	pm_trust_save(t, &b);
 	r = (pm_reader) {.data = b.data, .len = b.len};
 	CHECK_EQ(pm_trust_load(&r, &arena, &back, NULL), PM_OK);

@@ -57,7 +57,7 @@ void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_to
  */
 void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const double *ratio,
 						  const int32_t *op_class);
-/* What an optimizer moves beside SGD with momentum, as the base says it. */
+/* What an optimizer moves in addition to SGD with momentum, and how long that takes by the base. */
 typedef struct pm_mdot_update
 {
 	double		factor;			/* on more_us: time that it takes */

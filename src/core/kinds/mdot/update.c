@@ -3,8 +3,8 @@
  *
  * The networks see every optimizer as SGD with momentum, and what they say of
  * the memory traffic of an operator is mostly true for its forward and backward
- * pass: on a CPU, these are often slower than the bandwidth allows.  An update
- * runs through its parameters and moments one after the other.  So what an
+ * pass: on a CPU, these are often slower than the bandwidth allows, while an
+ * update reads and writes its parameters and moments in order.  So what an
  * optimizer moves in addition takes as long as the base says.  On GPUs, where
  * rows have several optimizers, the networks say it.
  */
