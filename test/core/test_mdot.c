@@ -4,7 +4,6 @@
 #include "kind_rules.h"
 
 #include "kinds/mdot/heads.h"
-#include "kinds/mdot/mdot.h"
 
 /* ---------- mdot ---------- */
 
@@ -390,18 +389,6 @@ test_operators(void)
 	CHECK_EQ(pm_predictor_fit(&with, &d, 1, 1, NULL, &arena, &(pm_fit_report) {0}, NULL), PM_ERR_DATA);
 }
 
-/* Asked about as one of many batches. */
-static double
-predict_prepared(const pm_predictor *p, const pm_sample *s)
-{
-	pm_prepared x;
-	double		ms = NAN;
-
-	CHECK_EQ(pm_predictor_prepare(p, s, &arena, &arena, NULL, &x, NULL), PM_OK);
-	CHECK_EQ(pm_predictor_predict_prepared(p, &x, s, &arena, &ms, NULL), PM_OK);
-	return ms;
-}
-
 /* More bytes of an update never take less time, whether training had the optimizer or not. */
 static void
 test_optimizers(void)
@@ -426,40 +413,6 @@ test_optimizers(void)
 			ms = predict_row(&p, &s);
 			CHECK(ms > before);
 			before = ms;
-		}
-	}
-}
-
-/* On a CPU, what Adam moves beside SGD with momentum takes what the base says, also where some rows have Adam. */
-static void
-test_update_on_cpu(const pm_gpu *cpu)
-{
-	const pm_setting settings[] = {NUMBER("epochs", 30), NUMBER("d_model", 16), NUMBER("d_operator", 16), NUMBER("base_share", 1e-6), NUMBER("calibration_folds", 0)};
-
-	for (int some = 0; some < 2; some++)
-	{
-		pm_dataset	d = make_dataset(12, 2, true, by_factors, &arena);
-		pm_predictor p;
-		const pm_predictor *base;
-
-		for (int i = 0; i < d.n; i++)
-		{
-			d.samples[i].query.gpu = cpu;
-			d.samples[i].query.optimizer = some && i % 3 == 0 ? PM_ADAM : PM_SGD_MOMENTUM;
-		}
-		p = make_predictor("mdot", settings, 5, &d, &arena);
-		base = &((const pm_mdot *) p.impl)->base;
-		for (int i = 0; i < d.n; i++)
-		{
-			pm_sample	momentum = d.samples[i];
-			pm_sample	adam = d.samples[i];
-			double		more;
-
-			momentum.query.optimizer = PM_SGD_MOMENTUM;
-			adam.query.optimizer = PM_ADAM;
-			more = predict_row(base, &adam) - predict_row(base, &momentum);
-			CHECK_NEAR((predict_row(&p, &adam) - predict_row(&p, &momentum)) / more, 1, 0.05);
-			CHECK_EQ(predict_prepared(&p, &adam), predict_row(&p, &adam));
 		}
 	}
 }
@@ -490,7 +443,6 @@ main(void)
 	test_narrowing_loss();
 	test_operators();
 	test_optimizers();
-	test_update_on_cpu(&cpu);
 	pm_arena_release(&arena);
 	return check_done("mdot");
 }

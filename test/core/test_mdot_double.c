@@ -60,10 +60,7 @@ prepare_inputs(pm_codec *codec)
 		/* one as on a CPU */
 		inputs[i].in_turn = inputs[i].on_cpu = i == 2;
 		for (int k = 0; k < inputs[i].n; k++)
-		{
 			inputs[i].to_peak[k] = 0.5 + 0.1 * (k % 5);
-			inputs[i].extra_us[k] = 0.3 * (k % 3);
-		}
 	}
 }
 

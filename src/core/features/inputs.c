@@ -372,12 +372,11 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 	in->memory_ref_us = PM_NEW(a, double, n);
 	in->to_peak = PM_NEW(a, double, n);
 	in->floor_us = PM_NEW(a, double, n);
-	in->extra_us = PM_NEW(a, double, n);
 	in->kernels = PM_NEW(a, double, n);
 	in->bound = PM_NEW(a, char, n);
 	if (!in->type || !in->op_class || !in->config || !in->load || !in->log_copies ||
 		!in->copies || !in->roofline_us || !in->compute_us || !in->memory_us || !in->compute_ref_us || !in->memory_ref_us ||
-		!in->to_peak || !in->floor_us || !in->extra_us || !in->kernels || !in->bound)
+		!in->to_peak || !in->floor_us || !in->kernels || !in->bound)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		encode_token(c, t, i, in, &clamps);

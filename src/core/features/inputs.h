@@ -56,7 +56,6 @@ typedef struct pm_input
 	double	   *memory_ref_us;
 	double	   *to_peak;		/* [n] factors on compute_us and memory_us for the start of a second estimate (kinds/mdot); else 1 */
 	double	   *floor_us;		/* [n] the least time of one copy on the device; 0: no floor */
-	double	   *extra_us;		/* [n] time of one copy to add to what the network says; 0 for most */
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] 'c' or 'm', as in pm_tokens */
 	pm_real		job[PM_N_JOB];	/* the first job.n */

@@ -64,7 +64,6 @@ typedef struct fit
 	pm_input   *inputs;			/* [all.n] */
 	double	   *anchor;			/* [tokens] of the row that is being encoded */
 	double	   *ratio;			/* [tokens] the same */
-	pm_mdot_update update;		/* the same */
 	pm_training_rows rows;		/* of all */
 	pm_largest_shard shard;
 	double		start[PM_MDOT_ESTIMATES];	/* where the networks' factors start, logs */
@@ -148,8 +147,6 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	f->inputs[i].in_turn = f->m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&f->inputs[i], &work);
-	pm_mdot_more_update(f->m, &s->query, features, &work, &f->update);
-	pm_mdot_put_update(&f->update, &f->inputs[i]);
 	pm_mdot_set_floor(f->options, &f->inputs[i]);
 	pm_mdot_anchor_factors(f->m, &query, features, f->anchor, f->inputs[i].to_peak);
 	pm_mdot_format_ratios(f->m, &s->query, &work, f->ratio);
@@ -184,8 +181,7 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	f->inputs = PM_NEW(a, pm_input, n);
 	f->anchor = PM_NEW(a, double, longest);
 	f->ratio = PM_NEW(a, double, longest);
-	f->update.more_us = PM_NEW(a, double, longest);
-	if (!f->inputs || !f->anchor || !f->ratio || !f->update.more_us)
+	if (!f->inputs || !f->anchor || !f->ratio)
 		return pm_no_memory(st, a);
 	pm_rng_seed(&rng, seed);
 	for (int i = 0; i < n && rc == PM_OK; i++)

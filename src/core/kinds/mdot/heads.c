@@ -195,7 +195,7 @@ device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inp
 	t->dm[op] = s > 0 ? k * o->b * m_slope *
 		((1 + o->g) * memory_us / s - (o->ref_us > 0 ? o->g * memory_ref_us / o->ref_us : 0)) : 0;
 	t->dg[op] = in->in_turn ? 0 : k * growth * GROWTH_MAX * (1 - bend * bend);
-	return k + in->extra_us[m];
+	return k;
 }
 
 /* Derivative of an operator's time by one of the two times that make it. */

@@ -230,7 +230,6 @@ typedef struct answer
 	pm_input	in;
 	double	   *anchor;			/* [n] factors on times at the peaks */
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
-	pm_mdot_update update;
 	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
 	double		ms;				/* mean of the networks */
 	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
@@ -296,8 +295,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 		return rc;
 	x->anchor = PM_NEW(scratch, double, features.n);
 	x->ratio = PM_NEW(scratch, double, features.n);
-	x->update.more_us = PM_NEW(scratch, double, features.n);
-	if (!x->anchor || !x->ratio || !x->update.more_us)
+	if (!x->anchor || !x->ratio)
 		return pm_no_memory(st, scratch);
 	factors = pm_mdot_card_factors(m, &s->query);
 	reference = pm_mdot_card_factors(m, &query);
@@ -305,8 +303,6 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	pm_mdot_format_ratios(m, &s->query, &work, x->ratio);
 	x->in.in_turn = m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&x->in, &work);
-	pm_mdot_more_update(m, &s->query, &features, &work, &x->update);
-	pm_mdot_put_update(&x->update, &x->in);
 	pm_mdot_set_floor(&p->options, &x->in);
 	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, x->ratio, work.op_class);
 	x->phase_us = work.phase_us;
@@ -435,7 +431,6 @@ typedef struct prepared
 	double	   *anchor;			/* [n] factors on times at the peaks */
 	double	   *to_peak;		/* [n] and on those, for the second estimate */
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
-	pm_mdot_update update;
 	double		base_share;
 	int			estimates;
 	bool		in_turn;
@@ -490,13 +485,11 @@ mdot_prepare(const pm_predictor *p, const pm_sample *s, const pm_tokens *t, pm_a
 	x->anchor = PM_NEW(a, double, encoded.in.n);
 	x->to_peak = PM_NEW(a, double, encoded.in.n);
 	x->ratio = PM_NEW(a, double, encoded.in.n);
-	x->update = (pm_mdot_update) {encoded.update.factor, PM_NEW(a, double, encoded.in.n)};
-	if (!x->anchor || !x->to_peak || !x->ratio || !x->update.more_us)
+	if (!x->anchor || !x->to_peak || !x->ratio)
 		return pm_no_memory(st, a);
 	memcpy(x->anchor, encoded.anchor, encoded.in.n * sizeof(double));
 	memcpy(x->to_peak, encoded.in.to_peak, encoded.in.n * sizeof(double));
 	memcpy(x->ratio, encoded.ratio, encoded.in.n * sizeof(double));
-	memcpy(x->update.more_us, encoded.update.more_us, encoded.in.n * sizeof(double));
 	x->factors = pm_mdot_card_factors(m, &s->query);
 	x->base_share = pm_mdot_base_share(p, &s->query, encoded.conv_share);
 	x->estimates = pm_mdot_estimates(&m->net, &encoded.in);
@@ -520,10 +513,10 @@ block_parts_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_
 		pm_card_work kind = pm_card_work_of(work->op_class[i]);
 		double		scale = at_peak ? x->to_peak[i] : 1;
 		double		compute_us = work->compute_us[i] * (x->factors.compute[kind] * x->anchor[i] * x->ratio[i]) * scale;
-		double		memory_us = (work->memory_us[i] - x->update.more_us[i]) * (x->factors.memory[kind] * x->anchor[i]) * scale;
+		double		memory_us = work->memory_us[i] * (x->factors.memory[kind] * x->anchor[i]) * scale;
 		double		growth;
 
-		device_us[j] = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth) + x->update.factor * x->update.more_us[i];
+		device_us[j] = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth);
 		launch_us[j] = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch) *
 			(x->fitted != NULL ? x->fitted->launch : 1);
 	}

@@ -57,17 +57,6 @@ void		pm_mdot_anchor_factors(const pm_mdot *m, const pm_question *q, const pm_to
  */
 void		pm_mdot_scale(pm_input *in, const pm_card_factors *f, const pm_card_factors *ref, const double *anchor, const double *ratio,
 						  const int32_t *op_class);
-/* What an optimizer moves in addition to SGD with momentum, and how long that takes by the base. */
-typedef struct pm_mdot_update
-{
-	double		factor;			/* on more_us: time that it takes */
-	double	   *more_us;		/* [tokens] at the bandwidth; 0 on GPUs, and of optimizers that move less */
-} pm_mdot_update;
-
-/* u->factor and u->more_us[work->n], of the question q with the tokens `work`; shown: those that the networks see. */
-void		pm_mdot_more_update(const pm_mdot *m, const pm_question *q, const pm_tokens *shown, const pm_tokens *work, pm_mdot_update *u);
-/* Take more_us out of the memory times of `in`, before pm_mdot_scale(), and add its time as extra_us. */
-void		pm_mdot_put_update(const pm_mdot_update *u, pm_input *in);
 /* Remove the floors of operators from in, if the option `floor` is off. */
 void		pm_mdot_set_floor(const pm_options *o, pm_input *in);
 /* The kind of the base of a predictor with the options o, and its options. */

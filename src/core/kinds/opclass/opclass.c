@@ -171,14 +171,6 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 }
 
 double
-pm_opclass_update_factor(const pm_predictor *p, const pm_question *q)
-{
-	pm_opclass_rates r = pm_opclass_rates_of(p, q);
-
-	return tail_of(r.m, r.in)[0];
-}
-
-double
 pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i)
 {
 	double		coef[PM_N_TERMS];

@@ -160,8 +160,6 @@ void		pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, 
  * over what it has in that of `usual`, on the same card.  1 where both formats have the same column.
  */
 double		pm_opclass_format_factor(const pm_opclass_rates *r, const pm_opclass_rates *usual, const pm_tokens *t, int i);
-/* On CPUs: time of an update over that at the bandwidth of the device. */
-double		pm_opclass_update_factor(const pm_predictor *p, const pm_question *q);
 /* Time on the device of token i over what it takes at the card's peaks, between 1/4 and 64; 1 where either is 0. */
 double		pm_opclass_device_factor(const pm_opclass_rates *r, const pm_tokens *t, int i);
 
