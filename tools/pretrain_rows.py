@@ -28,6 +28,8 @@ both: there the program is the limit and not the card.
 LLM Foundry trained MPTs with FSDP on 8 A100 or H100 of one machine. Steps without recomputation and FP8 are taken where the messages of a micro-batch
 would take at most MPT_MOST_COMM of its time if nothing overlapped. So it counts as forward and backward pass on one GPU, since messages travel while the
 GPUs compute, and the update of an eighth of the weights takes less than 2 % of a step.
+timm/ may have tables of forward passes of inference, PASSES, too; without them nothing is learned from these passes. With PyTorch 2, timm runs attention
+as one kernel, which the graphs of timm 0.6 do not have, and its RepVGGs as they are after training: both are left out there.
 """
 
 import csv
@@ -62,6 +64,11 @@ MPT_CARDS = {"a100_40gb": "A100-SXM4-40GB", "a100_80gb": "A100-SXM4-80GB", "h100
 A100_BUS_GBS, MPT_MOST_COMM = 227, 0.1
 H100_BUSY, H100_HOST_QUIET_FROM = 0.8, "2026-11-27T15:00:00Z"
 COMPARED = ("frozen", "gpt_all@", "gpt_lora", "gpt2_", "llama_160m", "llama_1b", "llama_3b")
+# layout, card and framework of results/benchmark-infer-amp-*.csv of timm
+PASSES = [("nchw", "pt112-cu113-rtx3090", "RTX 3090", "pytorch 1.12 cu113"), ("nhwc", "pt112-cu113-rtx3090", "RTX 3090", "pytorch 1.12 cu113"),
+          ("nchw", "pt240-cu124-rtx3090", "RTX 3090", "pytorch 2.4 cu124"), ("nhwc", "pt240-cu124-rtx3090", "RTX 3090", "pytorch 2.4 cu124"),
+          ("nchw", "pt240-cu124-rtx4090", "RTX 4090", "pytorch 2.4 cu124"), ("nhwc", "pt240-cu124-rtx4090", "RTX 4090", "pytorch 2.4 cu124"),
+          ("nchw", "pt291-cu130-5090", "RTX 5090", "pytorch 2.9 cu130")]
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -99,6 +106,25 @@ def h100():
 def timm(data):
     for r in read(data / "timm/profiles.csv"):
         yield [r["graph"], r["gpu"], r["batch"], r["precision"], r["layout"], r["framework"], "sgd_momentum", r["step_ms"], "timm", "train", ""]
+
+
+def runs_otherwise(graph):
+    """Whether PyTorch 2 runs a network with other operators than its graph has."""
+    return graph["name"].startswith("repvgg") or any(node["op"] == "Softmax" for node in graph["nodes"])
+
+
+def timm_passes(data):
+    with gzip.open(data / "timm/graphs.ndjson.gz", "rt") as f:
+        otherwise = {graph["name"]: runs_otherwise(graph) for graph in map(json.loads, f)}
+    for layout, table, gpu, framework in PASSES:
+        path = data / f"timm/benchmark-infer-amp-{layout}-{table}.csv"
+        if not path.exists():
+            print(f"no {path.name}: nothing is learned from its forward passes")
+            continue
+        for r in read(path):
+            graph = f"{r['model']}@{r['infer_img_size']}"
+            if graph in otherwise and not ("pt2" in table and otherwise[graph]):
+                yield [graph, gpu, r["infer_batch_size"], "amp", layout, framework, "none", r["infer_step_time"], "timm passes", "inference", ""]
 
 
 def forward_times(folder):
@@ -221,7 +247,7 @@ def main():
     with open(out / "rows.csv", "w", newline="") as f:
         write = csv.writer(f)
         write.writerow(COLUMNS)
-        for row in itertools.chain(ours(), h200(), h100(), timm(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
+        for row in itertools.chain(ours(), h200(), h100(), timm(data), timm_passes(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
                                    nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data)):
             source = row[COLUMNS.index("source")]
             if source in without:

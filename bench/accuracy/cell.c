@@ -8,6 +8,8 @@
  *                     there are: layout, optimizer, mode, world_size, options
  * operators           measurements of single operators, in the columns of op_profile, for kinds that learn from them
  * also_graphs, also_rows   rows that always train, all of them; may be repeated
+ * passes              forward passes of networks in `graphs`, in the columns of rows, that train along; those of tested networks, with
+ *                     split=family of tested families, are tested
  * layout, framework   rows of `rows` to keep
  * test_layout, test_framework   of those, rows to test; the others train
  * kind, option:NAME   the predictor and its options; seed is short for option:seed; calibration_folds is 0 unless
@@ -44,6 +46,7 @@ typedef struct job
 	const char *also_graphs[MAX_ALSO];
 	const char *also_rows[MAX_ALSO];
 	const char *operators;
+	const char *passes;
 	int			n_also_graphs;
 	int			n_also_rows;
 	filter		keep;
@@ -91,6 +94,7 @@ typedef struct cell
 } cell;
 
 static pm_arena arena;
+static rows passes;
 
 /* ---- options ---- */
 
@@ -154,6 +158,7 @@ set(job *j, const char *arg)
 	if (IS("graphs")) j->graphs = value;
 	else if (IS("rows")) j->rows = value;
 	else if (IS("also_graphs")) one_more_file(j->also_graphs, &j->n_also_graphs, value);
+	else if (IS("passes")) j->passes = value;
 	else if (IS("operators")) j->operators = value;
 	else if (IS("also_rows")) one_more_file(j->also_rows, &j->n_also_rows, value);
 	else if (IS("layout")) j->keep.layout = value;
@@ -282,6 +287,7 @@ run_fold(const job *j, const rows *r, const folds *f, int fold, pm_predictor *p,
 {
 	pm_hooks	hooks = {.progress = show_progress, .ctx = (void *) j};
 	pm_dataset	train = training_rows(r, f, fold, j->part, j->split_seed, a, &c->twins);
+	bool	   *tested = join_passes(&passes, r, f, fold, strcmp(j->split, "family") == 0, a, &train);
 	uint64_t	seed = (uint64_t) pm_option_value(j->kind, &j->options, "seed");
 	double		started = cpu_now();
 	pm_status	st;
@@ -293,6 +299,7 @@ run_fold(const job *j, const rows *r, const folds *f, int fold, pm_predictor *p,
 		die(j->label, &st);
 	c->train_s = cpu_now() - started;
 	predict_fold(j, r, f, fold, p, c);
+	print_passes(&passes, tested, p);
 }
 
 /* ---- results ---- */
@@ -658,6 +665,8 @@ main(int argc, char **argv)
 	read_rows(j.graphs, j.rows, &j.keep, &j.test, merge, &arena, &r);
 	for (int i = 0; i < j.n_also_rows; i++)
 		read_rows(j.also_graphs[i], j.also_rows[i], &(filter) {0}, NULL, merge, &arena, &r);
+	if (j.passes)
+		read_rows(j.graphs, j.passes, &(filter) {.layout = j.keep.layout, .mode = "inference"}, NULL, merge, &arena, &passes);
 	if (j.operators)
 		read_operators(j.operators, merge, &arena, &r);
 	cut_folds(j.split, j.folds, j.split_seed, &r, &arena, &f);

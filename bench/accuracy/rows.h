@@ -64,6 +64,14 @@ void		cut_folds(const char *split, int n_folds, uint64_t seed, const rows *r, pm
  */
 pm_dataset	training_rows(const rows *r, const folds *f, int fold, int part, uint64_t seed, pm_arena *a, int *twins);
 
+/*
+ * train->passes, in arena a: of the forward passes those whose network is not tested in the fold, and, if families, whose family is not.
+ * Returns which are: [passes->set.n].
+ */
+bool	   *join_passes(const rows *passes, const rows *r, const folds *f, int fold, bool families, pm_arena *a, pm_dataset *train);
+/* Print the error on the passes that are tested, if there are any. */
+void		print_passes(const rows *passes, const bool *tested, const pm_predictor *p);
+
 /* Distinct structures of a set. */
 int			count_structures(const pm_dataset *d);
 

@@ -87,7 +87,7 @@ test_pass(pm_predictor *p, const pm_dataset *steps, const pm_dataset *passes, co
 		pm_arena_init_malloc(&scratch);
 		d = evidence(steps, passes, s, from, &scratch);
 		p->passes = NULL;
-		if ((from != NOTHING && pm_passes_fit(p, pm_predictor_predict, &d, &hooks, &scratch, &p->passes, &st) != PM_OK) ||
+		if ((from != NOTHING && pm_passes_fit(p, pm_predictor_predict, &d, NULL, &hooks, &scratch, &p->passes, &st) != PM_OK) ||
 			pm_predictor_predict(p, s, &scratch, &ms, NULL, NULL, &st) != PM_OK ||
 			pm_predictor_judge(p, s, ms, LEVEL, &scratch, &v, &st) != PM_OK)
 			die("pass", &st);

@@ -214,9 +214,9 @@ test_kind(const pm_kind *kind, const pm_dataset *d)
 	CHECK_EQ(pm_predictor_fit(&learned, d, 1, 1, &hooks, &arena, &report, &st), PM_OK);
 	CHECK(learned.passes != NULL && learned.passes->machine[0].structures == SMALL_PASSES && learned.passes->machine[1].structures == 0);
 	check_answers(&learned, d);
-	/* nearer to the passes, and the same about steps */
+	/* nearer to the passes, and the same about steps, unless the kind learns what it knows from both */
 	CHECK(fabs(bias(&learned, d)) < 0.1 && fabs(bias(&learned, d)) < 0.5 * fabs(bias(&p, d)) + 0.02);
-	for (int i = 0; i < d->n; i++)
+	for (int i = 0; i < d->n && kind->learns_passes == NULL; i++)
 		CHECK_EQ(ask(&learned, &d->samples[i], 8, PM_TRAIN), ask(&p, &d->samples[i], 8, PM_TRAIN));
 	check_stored(&learned, d);
 }

@@ -197,6 +197,10 @@ main(void)
 	c.edges = true;
 	check_config("additive, two estimates, edges", c, &codec);
 	check_order();
+	c.passes = inputs[0].is_pass = true;
+	check_config("additive, two estimates, edges, a forward pass beside steps", c, &codec);
+	check_order();
+	c.passes = inputs[0].is_pass = false;
 	dropping = true;
 	c.drop_path = 0.4;
 	check_config("additive, edges, branches left out", c, &codec);

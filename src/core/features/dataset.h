@@ -39,7 +39,7 @@ typedef struct pm_dataset
 	int			n_operators;
 	pm_sample  *operators;
 
-	/* Forward passes of inference (query.mode), with their step_ms. Kinds do not learn from them, but predictor/passes.h does. */
+	/* Forward passes of inference (query.mode), with their step_ms, for kinds that can learn from them and for predictor/passes.h. */
 	int			n_passes;
 	pm_sample  *passes;
 } pm_dataset;

@@ -388,6 +388,7 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 	in->on_cpu = q->gpu->is_cpu;
 	in->total_roofline_us = t->total_roofline_us;
 	in->rest_share = q->alone ? 0 : 1;
+	in->is_pass = false;
 	in->clamped = clamps / ((double) n * (c->slots.n + c->loads.n) + c->job.n);
 	return PM_OK;
 }

@@ -24,6 +24,8 @@ typedef struct plan
 	int			folds;
 	int			sets;			/* 1: networks alone */
 	int		   *fold_of[PM_N_CROSS];	/* [rows] */
+	int			passes;			/* that the kind learns from */
+	int		   *pass_fold[PM_N_CROSS];	/* [passes] */
 } plan;
 
 typedef struct row_key
@@ -75,11 +77,17 @@ deal_networks(plan *x, const pm_dataset *d, uint64_t seed, pm_arena *a, pm_statu
 	return PM_OK;
 }
 
-/* Whether row i is left out in a fold. */
+/* Whether row or pass i is left out in a fold. */
+static bool
+is_out(const plan *x, int *const *fold_of, int i, int fold)
+{
+	return fold_of[PM_CROSS_NETWORK][i] == fold || (x->sets > 1 && fold_of[PM_CROSS_FAMILY][i] == fold);
+}
+
 static bool
 is_left_out(const plan *x, int i, int fold)
 {
-	return x->fold_of[PM_CROSS_NETWORK][i] == fold || (x->sets > 1 && x->fold_of[PM_CROSS_FAMILY][i] == fold);
+	return is_out(x, x->fold_of, i, fold);
 }
 
 /* Rows of the smallest training. */
@@ -131,6 +139,44 @@ make_plan(plan *x, const pm_kind *kind, const pm_dataset *d, int folds, uint64_t
 	return pm_split_assign(PM_SPLIT_STRUCTURE, x->folds, seed, d, a, x->fold_of[PM_CROSS_NETWORK], &folds, st);
 }
 
+/* The row whose folds a pass shares: one of its network, else one of its family; -1: there is none. */
+static int
+row_of_pass(const pm_dataset *d, const pm_graph *g)
+{
+	int			kin = -1;
+
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_graph *other = d->samples[i].query.graph;
+
+		if (other->structure == g->structure)
+			return i;
+		if (kin < 0 && strcmp(other->family, g->family) == 0)
+			kin = i;
+	}
+	return kin;
+}
+
+/* Passes of a family without steps are left out together. */
+static pm_code
+deal_passes(plan *x, const pm_predictor *p, const pm_dataset *d, pm_arena *a, pm_status *st)
+{
+	x->passes = p->kind->learns_passes != NULL && p->kind->learns_passes(&p->options) ? d->n_passes : 0;
+	for (int k = 0; k < x->sets; k++)
+		if ((x->pass_fold[k] = PM_NEW(a, int, x->passes + 1)) == NULL)
+			return pm_no_memory(st, a);
+	for (int i = 0; i < x->passes; i++)
+	{
+		const pm_graph *g = d->passes[i].query.graph;
+		int			row = row_of_pass(d, g);
+		int			alone = (int) (pm_mix(pm_hash(PM_HASH_INIT, g->family, strlen(g->family))) % (uint64_t) x->folds);
+
+		for (int k = 0; k < x->sets; k++)
+			x->pass_fold[k][i] = row < 0 ? alone : x->fold_of[k][row];
+	}
+	return PM_OK;
+}
+
 /* ---- one training ---- */
 
 typedef struct cross_fit
@@ -142,6 +188,7 @@ typedef struct cross_fit
 	int			threads;
 	double	   *ms[PM_N_CROSS];	/* [rows] */
 	double	   *distance[PM_N_CROSS];
+	double	   *pass_ms[PM_N_CROSS];	/* [passes] */
 	uint64_t   *unit;			/* [rows] of a kind that transfers */
 } cross_fit;
 
@@ -151,15 +198,22 @@ without_fold(const cross_fit *f, int fold, pm_arena *a, pm_dataset *part, pm_sta
 	const pm_dataset *d = f->d;
 
 	*part = (pm_dataset) {.samples = PM_NEW(a, pm_sample, d->n), .n_operators = d->n_operators, .operators = d->operators};
-	if (!part->samples)
+	part->passes = PM_NEW(a, pm_sample, f->plan->passes + 1);
+	if (!part->samples || !part->passes)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n; i++)
 		if (!is_left_out(f->plan, i, fold))
 			part->samples[part->n++] = d->samples[i];
+	for (int i = 0; i < f->plan->passes; i++)
+		if (!is_out(f->plan, f->plan->pass_fold, i, fold))
+			part->passes[part->n_passes++] = d->passes[i];
 	return part->n < f->p->kind->min_samples ? pm_fail(st, PM_ERR_DATA, "too few measurements to calibrate on") : PM_OK;
 }
 
-/* A question that a predictor does not answer has NaN in place of a time; only want of memory and a cancel end the training. */
+/*
+ * A question that a predictor does not answer has NaN in place of a time; only want of memory and a cancel end the training.
+ * domain: NULL if no distance is wanted.
+ */
 static pm_code
 predict_row(const pm_predictor *p, const pm_domain *domain, const pm_sample *s, const pm_arena *a, double *ms, double *distance,
 			pm_status *st)
@@ -169,13 +223,32 @@ predict_row(const pm_predictor *p, const pm_domain *domain, const pm_sample *s, 
 
 	pm_arena_init_within(&scratch, a);
 	rc = p->kind->predict(p, s, &scratch, ms, NULL, NULL, st);
-	if (rc == PM_OK)
+	if (rc == PM_OK && domain != NULL)
 		rc = pm_domain_distance(domain, s, &scratch, distance, st);
 	pm_arena_release(&scratch);
 	if (rc == PM_ERR_MEMORY || rc == PM_CANCELLED)
 		return rc;
 	if (rc != PM_OK || !(isfinite(*ms) && *ms > 0))
 		*ms = *distance = NAN;
+	return PM_OK;
+}
+
+/* The passes of a fold. */
+static pm_code
+predict_passes(cross_fit *f, int fold, const pm_predictor *q, const pm_hooks *hooks, const pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	for (int k = 0; k < f->plan->sets; k++)
+		for (int i = 0; i < f->plan->passes; i++)
+		{
+			double		unused;
+
+			if (f->plan->pass_fold[k][i] == fold &&
+				((rc = pm_stop_if_asked(hooks, st)) != PM_OK ||
+				 (rc = predict_row(q, NULL, &f->d->passes[i], a, &f->pass_ms[k][i], &unused, st)) != PM_OK))
+				return rc;
+		}
 	return PM_OK;
 }
 
@@ -191,7 +264,7 @@ predict_left_out(cross_fit *f, int fold, const pm_predictor *q, const pm_domain 
 				((rc = pm_stop_if_asked(hooks, st)) != PM_OK ||
 				 (rc = predict_row(q, domain, &f->d->samples[i], a, &f->ms[k][i], &f->distance[k][i], st)) != PM_OK))
 				return rc;
-	return PM_OK;
+	return predict_passes(f, fold, q, hooks, a, st);
 }
 
 /* Train without the rows of a fold and predict them; NaN where that fails. */
@@ -242,8 +315,11 @@ take_numbers(cross_fit *f, pm_arena *a, pm_status *st)
 	{
 		f->ms[k] = PM_NEW(a, double, f->d->n);
 		f->distance[k] = PM_NEW(a, double, f->d->n);
-		if (!f->ms[k] || !f->distance[k])
+		f->pass_ms[k] = PM_NEW(a, double, f->d->n_passes + 1);
+		if (!f->ms[k] || !f->distance[k] || !f->pass_ms[k])
 			return pm_no_memory(st, a);
+		for (int i = 0; i < f->d->n_passes; i++)
+			f->pass_ms[k][i] = NAN;
 		for (int i = 0; i < f->d->n; i++)
 			f->ms[k][i] = f->distance[k][i] = NAN;
 	}
@@ -261,11 +337,14 @@ pm_cross_predict(const pm_predictor *p, const pm_dataset *d, int folds, uint64_t
 	*c = (pm_cross) {.n = 0};
 	if (folds < 2)
 		return PM_OK;
-	if ((rc = take_numbers(&f, a, st)) == PM_OK && (rc = make_plan(&x, p->kind, d, folds, seed, a, st)) == PM_OK)
+	if ((rc = take_numbers(&f, a, st)) == PM_OK && (rc = make_plan(&x, p->kind, d, folds, seed, a, st)) == PM_OK &&
+		(rc = deal_passes(&x, p, d, a, st)) == PM_OK)
 		rc = train_folds(&f, hooks, a, st);
 	if (rc != PM_OK)
 		return rc == PM_ERR_DATA || rc == PM_ERR_DIVERGED ? PM_OK : rc;
 	c->n = x.sets;
+	for (int k = 0; k < x.sets && x.passes > 0; k++)
+		c->pass_ms[k] = f.pass_ms[k];
 	for (int k = 0; k < x.sets; k++)
 		c->set[k] = (pm_crossed) {.ms = f.ms[k], .distance = f.distance[k], .unit = f.unit};
 	return PM_OK;

@@ -6,11 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "predictor/passes.h"
+#include "predictor/passes_parts.h"
 #include "predictor/trust.h"
 
 #define LAUNCH_US	5.0			/* usual time of a launch, for shares */
 #define LEAST_MS	1e-3		/* a pass is at least a launch */
+#define OWN_NETWORKS	20		/* of passes on a device, from which on their errors say more than those of training steps */
 
 bool
 pm_infers(const pm_predictor *p)
@@ -147,17 +148,13 @@ pm_infer_level(const pm_passes *passes, const pm_gpu *gpu)
 
 /* ---- doubt ---- */
 
-/* Mean errors, in logarithms, of forward passes that nothing was learned of: of GPUs, of CPUs (docs/predicting.md). */
-#define DOUBT_GPU	0.15
-#define DOUBT_CPU	0.25
-
 static double
 error_of(const pm_passes *passes, const pm_gpu *gpu)
 {
 	const pm_pass_machine *m = machine_of(passes, gpu);
 
 	if (m == NULL)
-		return gpu->is_cpu ? DOUBT_CPU : DOUBT_GPU;
+		return PM_PASS_USUAL_ERROR(gpu->is_cpu);
 	return pm_passes_find(passes, gpu->name) != NULL ? m->error : m->error_abroad;
 }
 
@@ -184,6 +181,12 @@ pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, do
 
 	if (d == NULL || d->structures < PM_INFER_NETWORKS)
 		say_not_seen(d, q->gpu, v);
-	if (!isnan(v->low_ms))
-		pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
+	if (isnan(v->low_ms))
+		return;
+	pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
+	if (d != NULL && d->structures >= OWN_NETWORKS && v->high_ms / v->low_ms > exp(2 * doubt))
+	{
+		v->low_ms = step_ms * exp(-doubt);
+		v->high_ms = step_ms * exp(doubt);
+	}
 }

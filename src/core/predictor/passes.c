@@ -1,7 +1,7 @@
 /*
  * passes.c - factors, levels and errors of forward passes.
  */
-#include "predictor/passes.h"
+#include "predictor/passes_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,15 +15,7 @@
 #define PULL			0.03	/* price of a factor's distance from where it is pulled, in squared relative errors of a network */
 #define ROUNDS			4		/* of weights that make squares absolute values */
 #define SMALL_ERROR		0.05	/* relative; below, the absolute error is smoothed */
-#define FACTOR_MIN		0.05
-#define FACTOR_MAX		5.0
-#define LEVEL_MAX		0.7		/* of |level| */
-#define LEVEL_KNOWN		1.0		/* networks at which half of what a device's mean error says is believed */
 #define FOLDS			10		/* of networks, for the errors */
-#define USUAL_ERROR		0.15	/* of GPUs, of CPUs without passes: docs/predicting.md */
-#define USUAL_ERROR_CPU	0.25
-#define USUAL_WEIGHT	3.0		/* networks that the usual error counts for */
-#define MAX_GPUS		4096	/* in a stored form */
 
 /*
  * On a CPU a pass takes this part of the forward part of a step, where no passes say more: outputs go at once, and their
@@ -267,7 +259,7 @@ solve_round(const evidence *e, const choice *c, const double *prior, double *fac
 	if ((rc = pm_nnls(g, h, N, factor, scratch, st)) != PM_OK)
 		return rc;
 	for (int k = 0; k < N; k++)
-		factor[k] = fmin(fmax(factor[k], FACTOR_MIN), FACTOR_MAX);
+		factor[k] = fmin(fmax(factor[k], PM_PASS_FACTOR_MIN), PM_PASS_FACTOR_MAX);
 	return PM_OK;
 }
 
@@ -289,9 +281,9 @@ start_of(const evidence *e, const choice *c, const double *prior, double *factor
 			*networks += e->row[i].weight;
 		}
 	pm_sort(ratio, n);
-	common = n == 0 ? 1 : exp(ratio[n / 2] * *networks / (*networks + LEVEL_KNOWN));
+	common = n == 0 ? 1 : exp(ratio[n / 2] * *networks / (*networks + PM_PASS_LEVEL_KNOWN));
 	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-		factor[k] = fmin(fmax(prior[k] * common, FACTOR_MIN), FACTOR_MAX);
+		factor[k] = fmin(fmax(prior[k] * common, PM_PASS_FACTOR_MIN), PM_PASS_FACTOR_MAX);
 	return PM_OK;
 }
 
@@ -357,7 +349,7 @@ level_of(const evidence *e, const choice *c, const char *gpu, const double *fact
 		n += row->weight;
 	}
 	*networks = n;
-	return fmin(fmax(sum / (n + LEVEL_KNOWN), -LEVEL_MAX), LEVEL_MAX);
+	return fmin(fmax(sum / (n + PM_PASS_LEVEL_KNOWN), -PM_PASS_LEVEL_MAX), PM_PASS_LEVEL_MAX);
 }
 
 /* ---- errors ---- */
@@ -378,12 +370,6 @@ add_errors(const evidence *e, const choice *c, const double *factor, double *sum
 	}
 }
 
-static double
-settle(double sum, double weight, bool is_cpu)
-{
-	return (sum + USUAL_WEIGHT * (is_cpu ? USUAL_ERROR_CPU : USUAL_ERROR)) / (weight + USUAL_WEIGHT);
-}
-
 static pm_code
 error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *error, pm_status *st)
 {
@@ -400,7 +386,7 @@ error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *err
 		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK)
 			add_errors(e, &c, factor, &sum, &weight);
 	}
-	*error = settle(sum, weight, is_cpu);
+	*error = pm_pass_error(sum, weight, is_cpu);
 	return rc;
 }
 
@@ -420,7 +406,7 @@ error_abroad(const evidence *e, const pm_passes *t, bool is_cpu, const pm_arena 
 		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK && networks > 0)
 			add_errors(e, &c, factor, &sum, &weight);
 	}
-	*error = settle(sum, weight, is_cpu);
+	*error = pm_pass_error(sum, weight, is_cpu);
 	return rc;
 }
 
@@ -471,7 +457,7 @@ fit_answers(evidence *e, const choice *c, pm_passes *t, pm_arena *a, pm_status *
 	pm_sort(error, n);
 	common = exp(-error[n / 2]);
 	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-		factor[k] = fmin(fmax(factor[k] * common, FACTOR_MIN), FACTOR_MAX);
+		factor[k] = fmin(fmax(factor[k] * common, PM_PASS_FACTOR_MIN), PM_PASS_FACTOR_MAX);
 	return PM_OK;
 }
 
@@ -488,22 +474,39 @@ count_structures(const evidence *e, const choice *c, const char *gpu, uint64_t *
 	return pm_count_different(room, n);
 }
 
-static pm_code
-list_devices(const evidence *e, pm_passes *t, pm_arena *a, pm_status *st)
+pm_code
+pm_passes_list_devices(const pm_sample *const *passes, int n, pm_passes *t, pm_arena *a, pm_status *st)
 {
-	if ((t->device = PM_NEW(a, pm_pass_device, e->n)) == NULL)
+	if ((t->device = PM_NEW(a, pm_pass_device, n + 1)) == NULL)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < e->n; i++)
+	for (int i = 0; i < n; i++)
 	{
-		const char *name = e->row[i].s->query.gpu->name;
+		const char *name = passes[i]->query.gpu->name;
 
-		if (!e->row[i].is_pass || t->n == MAX_GPUS || pm_passes_find(t, name) != NULL)
+		if (t->n == PM_PASS_MAX_GPUS || pm_passes_find(t, name) != NULL)
 			continue;
 		if ((t->device[t->n].gpu = pm_strdup(a, name, strlen(name))) == NULL)
 			return pm_no_memory(st, a);
 		t->n++;
 	}
 	return PM_OK;
+}
+
+/* Those of which something is learned: by the kind all passes, else those in the evidence. */
+static pm_code
+list_devices(const evidence *e, const pm_dataset *d, bool learned, pm_passes *t, pm_arena *scratch, pm_arena *a, pm_status *st)
+{
+	const pm_sample **passes = PM_NEW(scratch, const pm_sample *, d->n_passes + e->n + 1);
+	int			n = 0;
+
+	if (passes == NULL)
+		return pm_no_memory(st, scratch);
+	for (int i = 0; i < d->n_passes && learned; i++)
+		passes[n++] = &d->passes[i];
+	for (int i = 0; i < e->n; i++)
+		if (e->row[i].is_pass)
+			passes[n++] = e->row[i].s;
+	return pm_passes_list_devices(passes, n, t, a, st);
 }
 
 static bool
@@ -526,7 +529,7 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	if (rc != PM_OK || (rc = fit_answers(e, &c, t, a, st)) != PM_OK)
 		return rc;
 	m->structures = count_structures(e, &c, NULL, room);
-	m->error = m->error_abroad = is_cpu ? USUAL_ERROR_CPU : USUAL_ERROR;
+	m->error = m->error_abroad = PM_PASS_USUAL_ERROR(is_cpu);
 	for (int i = 0; i < t->n; i++)
 		if (is_of(e, t->device[i].gpu, is_cpu))
 		{
@@ -538,13 +541,58 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	return error_abroad(e, t, is_cpu, a, &m->error_abroad, st);
 }
 
+/* Whether d has passes of CPUs, or of GPUs, and the kind has learned from them. */
+static bool
+has_learned(const pm_predictor *p, const pm_dataset *d, bool is_cpu)
+{
+	if (p->kind->learns_passes == NULL || !p->kind->learns_passes(&p->options))
+		return false;
+	for (int i = 0; i < d->n_passes; i++)
+		if (d->passes[i].query.gpu->is_cpu == is_cpu)
+			return true;
+	return false;
+}
+
+/* Answers to the passes that were asked for; NaN for the others. */
+static double *
+answers_of(const evidence *e, const pm_dataset *d, pm_arena *a)
+{
+	double	   *ms = PM_NEW(a, double, d->n_passes + 1);
+
+	for (int i = 0; i < d->n_passes && ms != NULL; i++)
+		ms[i] = NAN;
+	for (int i = 0; i < e->n && ms != NULL; i++)
+	{
+		const pass *row = &e->row[i];
+
+		if (!row->is_pass)
+			continue;
+		ms[row->s - d->passes] = 0;
+		for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+			ms[row->s - d->passes] += row->x[k] * row->s->step_ms;
+	}
+	return ms;
+}
+
+static pm_code
+learn(evidence *e, const pm_dataset *d, const double *cross_ms, pm_passes *t, pm_arena *scratch, pm_arena *a, pm_status *st)
+{
+	bool		learned[2] = {has_learned(e->p, d, false), has_learned(e->p, d, true)};
+	uint64_t   *room = PM_NEW(scratch, uint64_t, e->n + 1);
+	const double *ms = cross_ms != NULL ? cross_ms : answers_of(e, d, scratch);
+	pm_code		rc = room == NULL || ms == NULL ? pm_no_memory(st, scratch) : list_devices(e, d, learned[0] || learned[1], t, scratch, a, st);
+
+	for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
+		rc = learned[is_cpu] ? pm_passes_learned(d, ms, cross_ms != NULL, is_cpu, t, scratch, st) : learn_machine(e, is_cpu, t, room, scratch, st);
+	return rc;
+}
+
 pm_code
-pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
-			  const pm_passes **passes, pm_status *st)
+pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks,
+			  pm_arena *a, const pm_passes **passes, pm_status *st)
 {
 	pm_passes  *t = PM_NEW(a, pm_passes, 1);
 	evidence	e = {.p = p,.ask = ask};
-	uint64_t   *room;
 	pm_arena	scratch;
 	pm_code		rc;
 
@@ -553,125 +601,9 @@ pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const
 		return pm_no_memory(st, a);
 	pm_arena_init_within(&scratch, a);
 	rc = gather(&e, d, hooks, &scratch, st);
-	if (rc == PM_OK && e.n > 0)
-	{
-		room = PM_NEW(&scratch, uint64_t, e.n);
-		rc = room == NULL ? pm_no_memory(st, &scratch) : list_devices(&e, t, a, st);
-		for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
-			rc = learn_machine(&e, is_cpu, t, room, &scratch, st);
-		if (rc == PM_OK)
-			*passes = t;
-	}
+	if (rc == PM_OK && (e.n > 0 || has_learned(p, d, false) || has_learned(p, d, true)) &&
+		(rc = learn(&e, d, cross_ms, t, &scratch, a, st)) == PM_OK)
+		*passes = t;
 	pm_arena_release(&scratch);
 	return rc;
-}
-
-/* ---- storing ---- */
-
-static const char *
-factor_name(int k)
-{
-	return k == PM_PASS_LAUNCH ? "launch" : k == PM_PASS_REST ? "rest" : k < PM_N_CLASSES ? pm_class_name[k] :
-		pm_conv_kind_name[k - PM_N_CLASSES];
-}
-
-/* By name: classes and kinds of convolutions may become more. */
-static void
-save_machine(const pm_pass_machine *m, pm_buffer *b)
-{
-	pm_put_u32(b, (uint32_t) m->structures);
-	pm_put_f64(b, m->error);
-	pm_put_f64(b, m->error_abroad);
-	pm_put_u32(b, PM_N_PASS_FACTORS);
-	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-	{
-		pm_put_u32(b, k >= PM_N_CLASSES && k < PM_N_GROUPS);
-		pm_put_text(b, factor_name(k));
-		pm_put_f64(b, m->factor[k]);
-	}
-}
-
-void
-pm_passes_save(const pm_passes *t, pm_buffer *b)
-{
-	save_machine(&t->machine[0], b);
-	save_machine(&t->machine[1], b);
-	pm_put_u32(b, (uint32_t) t->n);
-	for (int i = 0; i < t->n; i++)
-	{
-		pm_put_text(b, t->device[i].gpu);
-		pm_put_u32(b, (uint32_t) t->device[i].structures);
-		pm_put_f64(b, t->device[i].level);
-	}
-}
-
-static int
-factor_named(bool is_conv, const char *name)
-{
-	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-		if ((k >= PM_N_CLASSES && k < PM_N_GROUPS) == is_conv && strcmp(factor_name(k), name) == 0)
-			return k;
-	return -1;
-}
-
-/* A group that it was stored before has the factor of launches; one that is no more is passed over. */
-static pm_code
-load_machine(pm_reader *r, pm_arena *a, pm_pass_machine *m, pm_status *st)
-{
-	uint32_t	n;
-
-	m->structures = (int) pm_get_u32(r, INT32_MAX);
-	m->error = pm_get_above(r, 0);
-	m->error_abroad = pm_get_above(r, 0);
-	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-		m->factor[k] = NAN;
-	n = pm_get_u32(r, 1000);
-	for (uint32_t i = 0; i < n && !r->failed; i++)
-	{
-		bool		is_conv = pm_get_u32(r, 1) != 0;
-		const char *name = pm_get_text(r, a);
-		double		factor = pm_get_f64(r);
-		int			k;
-
-		if (name == NULL)
-			return r->failed ? PM_OK : pm_no_memory(st, a);
-		if (!(factor >= FACTOR_MIN && factor <= FACTOR_MAX))
-			r->failed = true;
-		if ((k = factor_named(is_conv, name)) >= 0)
-			m->factor[k] = factor;
-	}
-	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-		if (isnan(m->factor[k]))
-			m->factor[k] = isnan(m->factor[PM_PASS_LAUNCH]) ? 1 : m->factor[PM_PASS_LAUNCH];
-	return PM_OK;
-}
-
-pm_code
-pm_passes_load(pm_reader *r, pm_arena *a, const pm_passes **passes, pm_status *st)
-{
-	pm_passes  *t = PM_NEW(a, pm_passes, 1);
-	pm_code		rc = PM_OK;
-
-	if (t == NULL)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < 2 && rc == PM_OK && !r->failed; i++)
-		rc = load_machine(r, a, &t->machine[i], st);
-	if (rc != PM_OK)
-		return rc;
-	t->n = r->failed ? 0 : (int) pm_get_u32(r, MAX_GPUS);
-	if ((t->device = PM_NEW(a, pm_pass_device, t->n)) == NULL)
-		return pm_no_memory(st, a);
-	for (int i = 0; i < t->n && !r->failed; i++)
-	{
-		pm_pass_device *d = &t->device[i];
-
-		if ((d->gpu = pm_get_text(r, a)) == NULL && !r->failed)
-			return pm_no_memory(st, a);
-		d->structures = (int) pm_get_u32(r, INT32_MAX);
-		d->level = pm_get_f64(r);
-		if (!(fabs(d->level) <= LEVEL_MAX))
-			r->failed = true;
-	}
-	*passes = t;
-	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged factors of forward passes") : PM_OK;
 }

@@ -188,9 +188,11 @@ check_errors(const pm_fit_report *report, pm_status *st)
 
 /* Without any new ones, those of the start hold for the network that goes on from it. */
 static pm_code
-learn_passes(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, pm_status *st)
+learn_passes(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const pm_hooks *hooks, pm_arena *a, pm_status *st)
 {
-	pm_code		rc = pm_passes_fit(p, pm_predictor_predict, d, hooks, a, &p->passes, st);
+	/* whole families left out, if there are such predictions: a question may be far from all passes */
+	const double *cross_ms = cross->n > 0 ? cross->pass_ms[cross->n - 1] : NULL;
+	pm_code		rc = pm_passes_fit(p, pm_predictor_predict, d, cross_ms, hooks, a, &p->passes, st);
 
 	if (p->passes == NULL && p->start != NULL)
 		p->passes = p->start->predictor->passes;
@@ -222,7 +224,7 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const 
 	else if (rc == PM_OK && !p->kind->transfers)
 		rc = pm_transfer_fit(d, cross->set, cross->n, a, &p->transfer, st);
 	if (rc == PM_OK && pm_predictor_quantity(p)->id == PM_STEP_MS)
-		rc = learn_passes(p, d, hooks, a, st);
+		rc = learn_passes(p, d, cross, hooks, a, st);
 	p->start = NULL;
 	return rc;
 }

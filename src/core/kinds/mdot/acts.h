@@ -24,6 +24,7 @@ typedef struct pm_mdot_token
 				b;
 	double		g;				/* growth */
 	double		ref_us;			/* device time without growth, at the batch of the features */
+	double		pass;			/* factor on the device time in a forward pass of inference; 1 in a training step */
 	double		launch;			/* of one launch, in units of the head */
 } pm_mdot_token;
 
@@ -32,9 +33,11 @@ typedef struct pm_mdot_estimate_acts
 {
 	pm_real    *h_pre, *h_act, *h_mask;	/* [rows, PM_MDOT_OUTPUTS * hidden] */
 	pm_mlp_acts rest;
+	pm_mlp_acts pass;			/* [rows]; not set in a shard without passes */
+	double	   *dpass;			/* [rows] gradient of its output */
 	pm_mdot_token *token;		/* [ops] */
 	double	   *k_us, *l_us, *t_us;	/* [ops] device, launch, both; one copy */
-	double	   *da, *dm, *dl, *dg;	/* [ops] derivatives of t_us by the four outputs */
+	double	   *da, *dm, *dl, *dg, *dp;	/* [ops] derivatives of t_us by the four outputs, and by that of pass */
 	double	   *sum_us, *rest_us, *rest_slope;	/* [n] the step; its rest, and the derivative of that by the output */
 	double	   *ms;				/* [n] the step */
 	double	   *dms, *dsum;		/* [n] gradients of the loss by ms, by sum_us */

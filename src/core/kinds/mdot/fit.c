@@ -21,6 +21,18 @@ pm_mdot_learns_operators(const pm_options *o)
 	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE && o->value[OPT_OPERATORS] > 0;
 }
 
+bool
+pm_mdot_learns_passes(const pm_options *o)
+{
+	return o->value[OPT_HEAD] == PM_HEAD_ADDITIVE && o->value[OPT_PASSES] > 0;
+}
+
+static int
+passes_used(const pm_options *o, const pm_dataset *d)
+{
+	return pm_mdot_learns_passes(o) ? d->n_passes : 0;
+}
+
 static int
 operators_used(const pm_options *o, const pm_dataset *d)
 {
@@ -34,7 +46,8 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	pm_mdot_config c = pm_mdot_configure(o, 128, 16, 16);
 	pm_largest_shard shard;
 	pm_pass_size size;
-	int			rows = d->n + operators_used(o, d);
+	int			passes = passes_used(o, d);
+	int			rows = d->n + operators_used(o, d) + passes;
 	double		members = o->value[OPT_MEMBERS];
 	pm_mdot_net net;
 	pm_predictor base;
@@ -43,10 +56,13 @@ pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads)
 	pm_largest_shard_init(&shard, (int) o->value[OPT_TRAINING + PM_TRAIN_BATCH_SIZE]);
 	for (int i = 0; i < d->n; i++)
 		pm_largest_shard_add(&shard, d->samples[i].skeleton->n, 0);
+	for (int i = 0; i < passes; i++)
+		pm_largest_shard_add(&shard, d->passes[i].skeleton->n, 0);
 	size = pm_largest_shard_size(&shard);
 	pm_mdot_net_init(&net, &c, NULL, NULL);
 	return base.kind->memory(&base.options, d, threads) +
-		pm_arena_memory(2 * pm_inputs_memory(d) + (64.0 + 2 * sizeof(pm_sample)) * rows + 65536 +	/* lists of parameters */
+		pm_arena_memory(2 * pm_inputs_memory(d) + 3 * pm_inputs_memory(&(pm_dataset) {.n = passes, .samples = d->passes}) +
+						(64.0 + 2 * sizeof(pm_sample)) * rows + 65536 +	/* lists of parameters */
 						(double) net.tensors.n_params * (members * sizeof(pm_real) + 1) +	/* weights, and which of them decay */
 						pm_train_memory(net.tensors.n_params, pm_mdot_workspace(&net, &size), rows, threads));
 }
@@ -57,7 +73,7 @@ typedef struct fit
 {
 	pm_mdot    *m;
 	const pm_dataset *d;		/* what fit was given */
-	pm_dataset	all;			/* its rows, and behind them the single operators that train along */
+	pm_dataset	all;			/* its rows, and behind them the passes and the single operators that train along */
 	const pm_options *options;
 	const pm_schema *schema;	/* lists to train with */
 	int			threads;
@@ -83,33 +99,41 @@ has_steps(const pm_dataset *d, const char *gpu)
 	return false;
 }
 
+static void
+join(fit *f, const pm_sample *s, double weight)
+{
+	f->all.samples[f->all.n] = *s;
+	f->all.samples[f->all.n++].weight *= weight;
+}
+
 /*
- * Of the operators those train along that have what a step has: a device that steps are of, from which those of
+ * All passes train along.  Of the operators those do that have what a step has: a device that steps are of, from which those of
  * others could not be told, and a backward pass.  The others teach the base levels of cards.
  */
 static pm_code
-join_operators(fit *f, pm_arena *a, pm_status *st)
+join_others(fit *f, pm_arena *a, pm_status *st)
 {
 	const pm_dataset *d = f->d;
-	int			extra = operators_used(f->options, d);
+	int			passes = passes_used(f->options, d);
+	int			operators = operators_used(f->options, d);
 	const pm_gpu *last = NULL;
 	bool		known = false;
 
-	f->all = (pm_dataset) {.n = d->n, .samples = PM_NEW(a, pm_sample, d->n + extra)};
+	f->all = (pm_dataset) {.n = d->n, .samples = PM_NEW(a, pm_sample, d->n + passes + operators)};
 	if (!f->all.samples)
 		return pm_no_memory(st, a);
 	memcpy(f->all.samples, d->samples, d->n * sizeof(pm_sample));
-	for (int i = 0; i < extra; i++)
+	for (int i = 0; i < passes; i++)
+		join(f, &d->passes[i], f->options->value[OPT_PASSES]);
+	for (int i = 0; i < operators; i++)
 	{
 		const pm_sample *s = &d->operators[i];
 
 		/* rows of a device stand together */
 		if (s->query.gpu != last)
 			known = has_steps(d, (last = s->query.gpu)->name);
-		if (s->query.forward_only || !known)
-			continue;
-		f->all.samples[f->all.n] = *s;
-		f->all.samples[f->all.n++].weight *= f->options->value[OPT_OPERATORS];
+		if (!s->query.forward_only && known)
+			join(f, s, f->options->value[OPT_OPERATORS]);
 	}
 	return PM_OK;
 }
@@ -143,6 +167,8 @@ encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 
 	if ((rc = pm_codec_encode(&f->m->codec, features, &query, a, &f->inputs[i], st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &s->query, a, &work, st)) != PM_OK)
+		return rc;
+	if (s->query.mode == PM_INFERENCE && (rc = pm_mdot_make_pass(s, &query, a, &f->inputs[i], st)) != PM_OK)
 		return rc;
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	f->inputs[i].in_turn = f->m->in_turn && s->query.gpu->is_cpu;
@@ -187,7 +213,7 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	for (int i = 0; i < n && rc == PM_OK; i++)
 		if (pm_stopped(a, st))
 			rc = PM_CANCELLED;
-		else if ((rc = encode_row(f, i, &tokens[i], a, st)) == PM_OK && i >= f->d->n)
+		else if ((rc = encode_row(f, i, &tokens[i], a, st)) == PM_OK && f->all.samples[i].query.alone)
 			rc = borrow_position(f, &f->inputs[i], &rng, a, st);
 	return rc;
 }
@@ -472,7 +498,7 @@ prepare(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	m->members = (int) f->options->value[OPT_MEMBERS];
 	if ((m->w = PM_NEW(a, pm_real *, m->members)) == NULL)
 		return pm_no_memory(st, a);
-	if ((rc = join_operators(f, a, st)) != PM_OK || (rc = prepare_inputs(f, seed, a, st)) != PM_OK ||
+	if ((rc = join_others(f, a, st)) != PM_OK || (rc = prepare_inputs(f, seed, a, st)) != PM_OK ||
 		(rc = prepare_rows(f, seed, a, st)) != PM_OK)
 		return rc;
 	c = pm_mdot_configure(f->options, m->codec.n_types, m->codec.n_frameworks, m->codec.n_gpus);
@@ -536,7 +562,7 @@ pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	if (f.m->reference.name != NULL && !(f.m->reference.name = pm_strdup(a, f.m->reference.name, strlen(f.m->reference.name))))
 		return pm_no_memory(st, a);
 	if (f.all.n > d->n)
-		report->train_mape = NAN;	/* it is of operators too */
+		report->train_mape = NAN;	/* it is of operators and passes, too */
 	p->impl = f.m;
 	report->seconds = pm_now() - started;
 	return PM_OK;

@@ -14,6 +14,7 @@
 
 #define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
 #define EXPONENT_MAX	6.0		/* ... (data in cache), or 400 times slower */
+#define PASS_MAX		1.5		/* |ln| of the factor on an operator in a forward pass of inference */
 #define GROWTH_MAX		0.5		/* g: from half as steep to half as steep again as the work */
 #define RESIDUAL_MAX	0.7		/* c: the pooled factor stays within [1/2, 2] */
 #define LEAK			0.01	/* gradient outside these ranges, so that nothing gets stuck */
@@ -118,6 +119,10 @@ output(const pm_mdot_net *net, const pm_mdot_estimate *e, const pm_real *w, cons
  *
  * g is 0 on a CPU: it has no units that only a larger batch fills, and few small
  * batches do not tell g from a and b.
+ *
+ * In a forward pass of inference the work is that of the pass, and k has one more
+ * factor: of an operator's time, the forward pass may take more or less than its
+ * share of the work.
  */
 double
 pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth)
@@ -125,7 +130,7 @@ pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, d
 	double		s = compute_us * o->a + memory_us * o->b;
 
 	*growth = s > 0 && o->ref_us > 0 ? log(s / o->ref_us) : 0;
-	return s * exp(o->g * *growth);
+	return s * exp(o->g * *growth) * o->pass;
 }
 
 double
@@ -164,9 +169,28 @@ pm_mdot_tokens_us(int n, double *time, const double *launch_us, const double *fl
 		time[i] = both_us(time[i], launch_us[i], in_turn);
 }
 
-/* Device time k of an operator, and the derivatives of k by the three outputs that make it. */
+/*
+ * Both the rest of the step and the pooled factor are a perceptron with one
+ * output for each sample, which is summed in double; so is the factor of passes,
+ * with one for each row.
+ */
 static double
-device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, const pm_real *h,
+perceptron_output(const pm_mlp *m, const pm_real *w, int i, const pm_mlp_acts *t)
+{
+	return (double) pm_dot(t->act + (size_t) i * m->hidden, w + m->w2, m->hidden) + w[m->b2];
+}
+
+/* Factor on the device time of the operator in a row of the sequence, and the derivative of its logarithm by the output. */
+static double
+pass_factor(const pm_mdot_net *net, const pm_mlp *m, const pm_real *w, const pm_input *in, int row, const pm_mlp_acts *t, double *slope)
+{
+	*slope = 0;
+	return in->is_pass && net->c.passes ? exp(leaky_clamp(perceptron_output(m, w, row, t), -PASS_MAX, PASS_MAX, slope)) : 1;
+}
+
+/* Device time k of an operator in a row of the sequence, and the derivatives of k by the outputs that make it. */
+static double
+device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, int row, const pm_real *h,
 			pm_mdot_estimate_acts *t, int op)
 {
 	const pm_mdot_estimate *e = &net->estimate[estimate];
@@ -178,7 +202,8 @@ device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inp
 	pm_mdot_token *o = &t->token[op];
 	double		adapter = w[e->adapter + (size_t) in->gpu * net->width.classes + in->op_class[m]];
 	double		a_slope,
-				m_slope;
+				m_slope,
+				p_slope;
 	double		bend = tanh(output(net, e, w, h, PM_MDOT_GROWTH));
 	double		s,
 				k,
@@ -187,6 +212,7 @@ device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inp
 	o->a = exp(leaky_clamp(output(net, e, w, h, PM_MDOT_COMPUTE) + adapter, EXPONENT_MIN, EXPONENT_MAX, &a_slope));
 	o->b = exp(leaky_clamp(output(net, e, w, h, PM_MDOT_MEMORY) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
 	o->g = in->in_turn ? 0 : GROWTH_MAX * bend;
+	o->pass = pass_factor(net, &e->pass, w, in, row, &t->pass, &p_slope);
 	o->ref_us = compute_ref_us * o->a + memory_ref_us * o->b;
 	k = pm_mdot_device_us(o, compute_us, memory_us, &growth);
 	s = compute_us * o->a + memory_us * o->b;
@@ -194,6 +220,7 @@ device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inp
 		((1 + o->g) * compute_us / s - (o->ref_us > 0 ? o->g * compute_ref_us / o->ref_us : 0)) : 0;
 	t->dm[op] = s > 0 ? k * o->b * m_slope *
 		((1 + o->g) * memory_us / s - (o->ref_us > 0 ? o->g * memory_ref_us / o->ref_us : 0)) : 0;
+	t->dp[op] = k * p_slope;
 	t->dg[op] = in->in_turn ? 0 : k * growth * GROWTH_MAX * (1 - bend * bend);
 	return k;
 }
@@ -214,11 +241,11 @@ slope_of(double part, double time, bool in_turn)
  * the device is.
  */
 static void
-token_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, const pm_real *h,
+token_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_input *in, int m, int row, const pm_real *h,
 		   pm_mdot_estimate_acts *t, int op)
 {
 	double		l_slope;
-	double		k = device_time(net, estimate, w, in, m, h, t, op);
+	double		k = device_time(net, estimate, w, in, m, row, h, t, op);
 	double		launch = softplus(output(net, &net->estimate[estimate], w, h, PM_MDOT_LAUNCH), &l_slope);
 	double		k_slope;
 	double		l,
@@ -236,23 +263,14 @@ token_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inpu
 	t->da[op] *= dk;
 	t->dm[op] *= dk;
 	t->dg[op] *= dk;
+	t->dp[op] *= dk;
 	t->dl[op] = slope_of(l, time, in->in_turn) * LAUNCH_US * in->kernels[m] * l_slope;
 }
 
-/*
- * Both the rest of the step and the pooled factor are a perceptron with one
- * output for each sample, which is summed in double.
- */
-static double
-perceptron_output(const pm_mlp *m, const pm_real *w, int i, const pm_mlp_acts *t)
-{
-	return (double) pm_dot(t->act + (size_t) i * m->hidden, w + m->w2, m->hidden) + w[m->b2];
-}
-
-/* g[n] are the gradients of the outputs; din[n, m->in] from in[n, m->in] */
+/* g[n] are the gradients of the outputs; din[n, m->in] from in[n, m->in], added to what is there if `add` */
 static void
 perceptron_back(pm_real *din, pm_real *grad, const pm_mlp *m, const pm_real *w, const double *g, const pm_real *in,
-				int n, const pm_mlp_acts *t)
+				int n, const pm_mlp_acts *t, bool add)
 {
 	int			hidden = m->hidden;
 
@@ -268,7 +286,7 @@ perceptron_back(pm_real *din, pm_real *grad, const pm_mlp *m, const pm_real *w, 
 		grad[m->b2] += gi;
 	}
 	pm_mul(t->dact, t->pre, (size_t) n * hidden);
-	pm_linear_back(din, grad + m->w1, grad + m->b1, t->dact, in, w + m->w1, n, m->in, hidden, false);
+	pm_linear_back(din, grad + m->w1, grad + m->b1, t->dact, in, w + m->w1, n, m->in, hidden, add);
 }
 
 static void
@@ -301,7 +319,7 @@ pooled_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_rea
 
 	for (int i = 0; i < t->n; i++)
 		t->c_slope[i] *= dc[i];
-	perceptron_back(dpool, grad, &data->net->pooled, w, t->c_slope, t->pool, t->n, &t->pooled);
+	perceptron_back(dpool, grad, &data->net->pooled, w, t->c_slope, t->pool, t->n, &t->pooled, false);
 	pool_back(data, index, dpool, t);
 }
 
@@ -330,9 +348,19 @@ rest_back(const pm_mdot_data *data, int estimate, const int *index, const pm_rea
 
 	for (int i = 0; i < t->n; i++)
 		e->rest_slope[i] *= data->inputs[index[i]].rest_share * e->dsum[i];
-	perceptron_back(dz0, grad, &net->estimate[estimate].rest, w, e->rest_slope, t->z0, t->n, &e->rest);
+	perceptron_back(dz0, grad, &net->estimate[estimate].rest, w, e->rest_slope, t->z0, t->n, &e->rest, false);
 	for (int i = 0; i < t->n; i++)
 		pm_add(t->dz + (size_t) t->seg[i].start * d, dz0 + (size_t) i * d, d);
+}
+
+/* Whether the net has a factor of passes, and a sample needs it. */
+static bool
+has_passes(const pm_mdot_data *data, const int *index, const pm_mdot_acts *t)
+{
+	for (int i = 0; i < t->n && data->net->c.passes; i++)
+		if (data->inputs[index[i]].is_pass)
+			return true;
+	return false;
 }
 
 static void
@@ -352,6 +380,8 @@ tokens_forward(const pm_mdot_data *data, int estimate, const int *index, const p
 		pm_mul(e->h_act, e->h_mask, (size_t) t->rows * width);
 		pm_mul(e->h_pre, e->h_mask, (size_t) t->rows * width);
 	}
+	if (has_passes(data, index, t))
+		pm_linear_gelu(e->pass.act, e->pass.pre, t->z, w + p->pass.w1, w + p->pass.b1, t->rows, p->pass.in, p->pass.hidden);
 	for (int i = 0; i < t->n; i++)
 	{
 		const pm_input *in = &data->inputs[index[i]];
@@ -359,7 +389,9 @@ tokens_forward(const pm_mdot_data *data, int estimate, const int *index, const p
 		e->sum_us[i] = in->rest_share * e->rest_us[i];
 		for (int m = 0; m < in->n; m++, op++)
 		{
-			token_time(net, estimate, w, in, m, e->h_act + (size_t) (t->seg[i].start + 1 + m) * width, e, op);
+			int			row = t->seg[i].start + 1 + m;
+
+			token_time(net, estimate, w, in, m, row, e->h_act + (size_t) row * width, e, op);
 			e->sum_us[i] += in->copies[m] * e->t_us[op];
 		}
 	}
@@ -415,6 +447,24 @@ tokens_back(const pm_mdot_data *data, int estimate, const int *index, const pm_r
 		}
 	}
 	pm_linear_back(t->dz, grad + p->hidden_w, grad + p->hidden_b, dh, t->z, w + p->hidden_w, t->rows, net->c.d, width, estimate > 0);
+}
+
+/* What passes say of their factor: to its weights, and added to t->dz. */
+static void
+passes_back(const pm_mdot_data *data, int estimate, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t)
+{
+	pm_mdot_estimate_acts *e = &t->estimate[estimate];
+	int			op = 0;
+
+	memset(e->dpass, 0, t->rows * sizeof(double));
+	for (int i = 0; i < t->n; i++)
+	{
+		const pm_input *in = &data->inputs[index[i]];
+
+		for (int m = 0; m < in->n; m++, op++)
+			e->dpass[t->seg[i].start + 1 + m] = e->dsum[i] * in->copies[m] * e->dp[op];
+	}
+	perceptron_back(t->dz, grad, &data->net->estimate[estimate].pass, w, e->dpass, t->z, t->rows, &e->pass, true);
 }
 
 /* From the estimates' sums and the pooled factor to their ms. */
@@ -487,6 +537,8 @@ pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w,
 		if (!additive)
 			continue;
 		tokens_back(data, k, index, w, grad, t);
+		if (has_passes(data, index, t))
+			passes_back(data, k, index, w, grad, t);
 		rest_back(data, k, index, w, grad, t);
 	}
 	if (!additive || net->c.residual)

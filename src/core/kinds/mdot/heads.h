@@ -15,7 +15,7 @@ void		pm_mdot_heads(const pm_mdot_data *data, const int *index, const pm_real *w
 void		pm_mdot_heads_back(const pm_mdot_data *data, const int *index, const pm_real *w, pm_real *grad, pm_mdot_acts *t);
 
 /*
- * Device time, launch time and total time of one copy, us.  The total is their sum if they follow each other (pm_input.in_turn), else
+ * Device time, launch time and total time of one copy, us; of a pass, if o is of one.  The total is their sum if they follow each other (pm_input.in_turn), else
  * a smooth maximum.  *growth: ln of the device time without growth over that at the batch of the features.
  */
 double		pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, double *growth);

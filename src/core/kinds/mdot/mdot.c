@@ -46,6 +46,8 @@ static const pm_option options[N_MDOT_OPTIONS] = {
 	"times of operators that the network corrects: of opclass (base), or at the peaks of the device (peak); auto: base on GPUs, peak on CPUs"},
 	[OPT_OPERATORS] = {"operator_weight", PM_OPT_REAL, 0.2, 0, 100, NULL,
 	"additive head: weight of a single operator's measured time, where a step has 1; 0: not used"},
+	[OPT_PASSES] = {"pass_weight", PM_OPT_REAL, 0.3, 0, 100, NULL,
+	"additive head: weight of a measured forward pass of inference, where a step has 1; 0: not used", .later = true},
 	[OPT_FLOOR] = {"floor", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"additive head: on GPUs no operator takes less time than at the peaks of the device", .later = true},
 	PM_TRAINING_OPTIONS(OPT_TRAINING, 60, 2e-3),
@@ -75,7 +77,7 @@ pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus
 		.d_op = (int) v[OPT_D_OPERATOR], .op_heads = 4, .op_layers = (int) v[OPT_OPERATOR_LAYERS],
 		.hidden = (int) v[OPT_HIDDEN], .head = (pm_mdot_head) v[OPT_HEAD], .loss = (pm_mdot_loss) v[OPT_LOSS],
 		.residual = v[OPT_RESIDUAL] != 0, .estimates = v[OPT_HEAD] == PM_HEAD_ADDITIVE && v[OPT_PEAK_ESTIMATE] != 0 ? 2 : 1,
-		.edges = v[OPT_EDGES] != 0, .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
+		.edges = v[OPT_EDGES] != 0, .passes = pm_mdot_learns_passes(o), .dropout = v[OPT_DROPOUT], .drop_path = v[OPT_DROP_PATH],
 		.head_dropout = v[OPT_HEAD_DROPOUT], .unknown = v[OPT_UNKNOWN],
 		.n_types = n_types, .n_frameworks = n_frameworks, .n_gpus = n_gpus
 	};
@@ -115,7 +117,7 @@ mdot_infers(const pm_options *o)
 /*
  * q in the format and with the optimizer that the networks see.  Most formats, and all optimizers but one, are in few training rows
  * or in none.  The networks would attribute to them what is special about these rows.  What differs between them is the work, which
- * is computed for q itself.
+ * is computed for q itself.  So it is with a forward pass of inference, which is shown as the training step.
  */
 static pm_question
 as_shown(const pm_mdot *m, const pm_question *q)
@@ -125,6 +127,7 @@ as_shown(const pm_mdot *m, const pm_question *q)
 	if (!q->gpu->is_cpu)
 		f.dtype = (pm_dtype) m->format;
 	f.optimizer = PM_SGD_MOMENTUM;
+	f.mode = PM_TRAIN;
 	return f;
 }
 
@@ -241,9 +244,7 @@ typedef struct answer
  * of cards that it has not seen is wild, and a better card may get a longer
  * time.  So it takes every such card for the reference: what it says of the
  * operators is the same for all of them, and times are in proportion to the
- * work on the card that is asked about, by its sheet and level.  For inference
- * it is shown the training step, the only one that it has seen: what it says of
- * the operators is taken for the work that inference has.
+ * work on the card that is asked about, by its sheet and level.
  */
 static pm_question
 feature_query(const pm_predictor *p, const pm_question *q)
@@ -251,15 +252,13 @@ feature_query(const pm_predictor *p, const pm_question *q)
 	const pm_mdot *m = p->impl;
 	pm_question	f = pm_mdot_feature_query(m, &p->options, q);
 
-	f.mode = PM_TRAIN;
 	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && pm_mdot_is_abroad(m, q))
 		f.gpu = &m->reference;
 	return f;
 }
 
-/* The work that bends are counted from becomes that of inference, at the batch that features are of. */
-static pm_code
-refer_to_inference(const pm_sample *s, const pm_question *features, pm_arena *scratch, pm_input *in, pm_status *st)
+pm_code
+pm_mdot_make_pass(const pm_sample *s, const pm_question *features, pm_arena *scratch, pm_input *in, pm_status *st)
 {
 	pm_question q = *features;
 	pm_tokens	work;
@@ -274,6 +273,7 @@ refer_to_inference(const pm_sample *s, const pm_question *features, pm_arena *sc
 		in->memory_ref_us[i] = work.memory_us[i];
 	}
 	in->rest_share = PM_INFER_REST_SHARE;
+	in->is_pass = true;
 	return PM_OK;
 }
 
@@ -291,7 +291,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &query, scratch, &features, st)) != PM_OK ||
 		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK ||
-		(s->query.mode != PM_TRAIN && (rc = refer_to_inference(s, &query, scratch, &x->in, st)) != PM_OK))
+		(s->query.mode != PM_TRAIN && (rc = pm_mdot_make_pass(s, &query, scratch, &x->in, st)) != PM_OK))
 		return rc;
 	x->anchor = PM_NEW(scratch, double, features.n);
 	x->ratio = PM_NEW(scratch, double, features.n);
@@ -632,6 +632,7 @@ const pm_kind pm_kind_mdot = {
 	.check = pm_mdot_check,
 	.check_start = mdot_check_start,
 	.learns_operators = pm_mdot_learns_operators,
+	.learns_passes = pm_mdot_learns_passes,
 	.memory = pm_mdot_memory,
 	.fit = pm_mdot_fit,
 	.predict = mdot_predict,

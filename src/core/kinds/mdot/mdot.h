@@ -15,7 +15,7 @@ typedef enum pm_mdot_option
 {
 	OPT_D_MODEL, OPT_HEADS, OPT_LAYERS, OPT_D_OPERATOR, OPT_OPERATOR_LAYERS, OPT_HIDDEN, OPT_HEAD, OPT_LOSS,
 	OPT_RESIDUAL, OPT_PEAK_ESTIMATE, OPT_EDGES, OPT_MERGE, OPT_MONOTONE, OPT_DROPOUT, OPT_DROP_PATH, OPT_HEAD_DROPOUT, OPT_UNKNOWN, OPT_MEMBERS,
-	OPT_BASE_SHARE, OPT_ANCHOR, OPT_OPERATORS, OPT_FLOOR, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS,
+	OPT_BASE_SHARE, OPT_ANCHOR, OPT_OPERATORS, OPT_PASSES, OPT_FLOOR, OPT_TRAINING, OPT_CALIBRATION = OPT_TRAINING + PM_N_TRAINING_OPTIONS,
 	OPT_SEED, N_MDOT_OPTIONS
 } pm_mdot_option;
 
@@ -36,8 +36,14 @@ typedef struct pm_mdot
 /* Whether features are of the reference batch, so that a larger batch never takes less time. */
 bool		pm_mdot_is_monotone(const pm_options *o);
 pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
-/* The query that features of a training row are computed for. */
+/* The query that features of a training row are computed for; that of a pass has the features of the training step. */
 pm_question	pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q);
+
+/*
+ * Make in, encoded from the tokens of features, that of the forward pass s: the work that bends are counted from becomes that of
+ * the pass, at the batch that features are of.  Errors are those of pm_tokens_build_work().
+ */
+pm_code		pm_mdot_make_pass(const pm_sample *s, const pm_question *features, pm_arena *scratch, pm_input *in, pm_status *st);
 
 /* Factors of the base for q's card: for arithmetic and memory in the format that the networks see, for launches in q's format. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
@@ -79,8 +85,9 @@ pm_code		pm_mdot_check(const pm_options *o, pm_status *st);
 pm_code		pm_mdot_save(const pm_predictor *p, pm_buffer *b, pm_status *st);
 pm_code		pm_mdot_load(pm_predictor *p, pm_reader *r, pm_arena *a, pm_status *st);
 
-/* pm_kind.learns_operators, pm_kind.memory and pm_kind.fit */
+/* pm_kind.learns_operators, pm_kind.learns_passes, pm_kind.memory and pm_kind.fit */
 bool		pm_mdot_learns_operators(const pm_options *o);
+bool		pm_mdot_learns_passes(const pm_options *o);
 double		pm_mdot_memory(const pm_options *o, const pm_dataset *d, int threads);
 pm_code		pm_mdot_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 						const pm_hooks *hooks, pm_arena *a, pm_fit_report *report, pm_status *st);

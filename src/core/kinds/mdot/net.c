@@ -60,6 +60,11 @@ lay_out_estimate(pm_cursor *c, const pm_mdot_net *net, const pm_mdot_acts *t, pm
 	e->h_act = REALS(wide);
 	e->h_mask = REALS(wide);
 	pm_mlp_take(net->c.hidden, t->n, c, &e->rest);
+	if (net->c.passes)
+	{
+		pm_mlp_take(net->c.hidden, t->rows, c, &e->pass);
+		e->dpass = DOUBLES(t->rows);
+	}
 	e->token = pm_take(c, t->ops, sizeof(pm_mdot_token));
 	e->k_us = DOUBLES(t->ops);
 	e->l_us = DOUBLES(t->ops);
@@ -68,6 +73,7 @@ lay_out_estimate(pm_cursor *c, const pm_mdot_net *net, const pm_mdot_acts *t, pm
 	e->dm = DOUBLES(t->ops);
 	e->dl = DOUBLES(t->ops);
 	e->dg = DOUBLES(t->ops);
+	e->dp = DOUBLES(t->ops);
 	e->sum_us = DOUBLES(t->n);
 	e->rest_us = DOUBLES(t->n);
 	e->rest_slope = DOUBLES(t->n);

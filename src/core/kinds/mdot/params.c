@@ -50,7 +50,7 @@ add_sequence(pm_mdot_net *net, pm_tensors *t)
 	}
 }
 
-/* All but the adapter. */
+/* All but the adapter and the factor of passes. */
 static void
 add_estimate(pm_mdot_net *net, pm_tensors *t, int k)
 {
@@ -80,10 +80,14 @@ add_heads(pm_mdot_net *net, pm_tensors *t)
 	add_estimate(net, t, 0);
 	net->pooled = pm_mlp_add(t, "pooled", -1, 3 * net->c.d, net->c.hidden, 1, PM_START_ZERO);
 	net->estimate[0].adapter = pm_tensors_add(t, "adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
-	if (net->c.estimates < 2)
-		return;
-	add_estimate(net, t, 1);
-	net->estimate[1].adapter = pm_tensors_add(t, "peak_adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
+	if (net->c.estimates > 1)
+	{
+		add_estimate(net, t, 1);
+		net->estimate[1].adapter = pm_tensors_add(t, "peak_adapter", net->c.n_gpus, net->width.classes, PM_START_ZERO_TABLE);
+	}
+	/* last, so that the others start from the same random numbers with and without them */
+	for (int k = 0; k < net->c.estimates && net->c.passes; k++)
+		net->estimate[k].pass = pm_mlp_add(t, k == 0 ? "pass" : "peak_pass", -1, net->c.d, net->c.hidden, 1, PM_START_ZERO);
 }
 
 pm_code

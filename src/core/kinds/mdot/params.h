@@ -47,6 +47,7 @@ typedef struct pm_mdot_config
 	int			estimates;		/* 1 or 2: the first starts from compute_us and memory_us of pm_input, the second from these times to_peak */
 	bool		edges;			/* messages along the edges of the graph */
 	bool		residual;		/* additive head: the pooled factor exp(c) */
+	bool		passes;			/* additive head: operators of forward passes of inference have a factor of their own */
 	double		dropout;		/* of units in the sequence Transformer's branches */
 	double		drop_path;		/* of whole branches */
 	double		head_dropout;	/* of units inside the heads */
@@ -67,6 +68,7 @@ typedef struct pm_mdot_estimate
 	}			output[PM_MDOT_OUTPUTS];
 	pm_mlp		rest;			/* what a step costs beside its operators, from the job token */
 	size_t		adapter;		/* [n_gpus, classes] */
+	pm_mlp		pass;			/* factor on the device time of an operator in a forward pass of inference, from its vector; with c.passes */
 } pm_mdot_estimate;
 
 typedef struct pm_mdot_net

@@ -1,0 +1,37 @@
+/*
+ * passes_parts.h - shared by the parts of passes: passes.c (factors on what training steps say), passes_learned.c (kinds that learn from
+ * passes themselves), passes_stored.c.
+ */
+#ifndef PM_PASSES_PARTS_H
+#define PM_PASSES_PARTS_H
+
+#include "predictor/passes.h"
+
+#define PM_PASS_MAX_GPUS	4096	/* in a stored form */
+#define PM_PASS_FACTOR_MIN	0.05
+#define PM_PASS_FACTOR_MAX	5.0
+#define PM_PASS_LEVEL_MAX	0.7		/* of |level| */
+#define PM_PASS_LEVEL_KNOWN 1.0		/* networks at which half of what a device's mean error says is believed */
+#define PM_PASS_USUAL_ERROR(is_cpu) ((is_cpu) ? 0.25 : 0.15)	/* where no passes say more: docs/predicting.md */
+
+/* Mean error of passes whose errors add up to sum, with weights that add up to `weight`; with few passes near the usual one. */
+static inline double
+pm_pass_error(double sum, double weight, bool is_cpu)
+{
+	const double usual_weight = 3;	/* networks that the usual error counts for */
+
+	return (sum + usual_weight * PM_PASS_USUAL_ERROR(is_cpu)) / (weight + usual_weight);
+}
+
+/* Fill t->device, in arena a, with the devices of passes[n], each once; at most as many as a stored form may have. */
+pm_code		pm_passes_list_devices(const pm_sample *const *passes, int n, pm_passes *t, pm_arena *a, pm_status *st);
+
+/*
+ * What is known of the passes of CPUs, or of GPUs, if the kind has learned from passes itself: no factors, levels and errors of t.
+ * ms[d->n_passes]: predictions of those of d, NaN: none; left_out: by predictors that have not learned from their networks, else errors are
+ * the usual ones.  PM_ERR_MEMORY, PM_CANCELLED.
+ */
+pm_code		pm_passes_learned(const pm_dataset *d, const double *ms, bool left_out, bool is_cpu, pm_passes *t, const pm_arena *a,
+							  pm_status *st);
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * test_passes.c - a kind that learns from forward passes of inference itself:
+ * the network's factor, errors of networks that were left out, and the interval.
+ */
+#include "check.h"
+#include "make_graph.h"
+
+#include "predictor/cross.h"
+#include "predictor/infer.h"
+#include "predictor/passes.h"
+
+#define NETWORKS	40
+#define NUMBER(what, value) {.name = what, .number = value}
+
+static pm_arena arena;
+
+static double
+step_rule(const pm_tokens *t)
+{
+	return 0.5 + 2e-9 * t->total_flops + 4e-9 * t->total_bytes;
+}
+
+/* Steps of NETWORKS networks at two batches, and a pass of each, which takes far less than its share of the step. */
+static pm_dataset
+steps_and_passes(void)
+{
+	pm_dataset	d = make_dataset(NETWORKS, 2, true, step_rule, &arena);
+
+	d.passes = PM_NEW(&arena, pm_sample, d.n);
+	for (int i = 0; i < d.n; i += 2)
+	{
+		pm_sample  *pass = &d.passes[d.n_passes++];
+
+		*pass = d.samples[i];
+		pass->query.mode = PM_INFERENCE;
+		pass->step_ms *= 0.08;
+	}
+	return d;
+}
+
+static pm_predictor
+trained(const pm_dataset *d, double weight, double folds)
+{
+	const pm_setting settings[] = {NUMBER("epochs", 30), NUMBER("d_model", 16), NUMBER("d_operator", 8), NUMBER("hidden", 16),
+		NUMBER("calibration_folds", folds), NUMBER("pass_weight", weight)};
+
+	return make_predictor("mdot", settings, 6, d, &arena);
+}
+
+static double
+answer(const pm_predictor *p, const pm_sample *s)
+{
+	double		ms = NAN;
+
+	CHECK_EQ(pm_predictor_predict(p, s, &arena, &ms, NULL, NULL, NULL), PM_OK);
+	return ms;
+}
+
+/* Mean error of what the kind itself says of the passes, without what is known of passes beside it. */
+static double
+own_error(const pm_predictor *p, const pm_dataset *d)
+{
+	pm_predictor alone = *p;
+	double		sum = 0;
+
+	alone.passes = NULL;
+	for (int i = 0; i < d->n_passes; i++)
+		sum += fabs(log(answer(&alone, &d->passes[i]) / d->passes[i].step_ms));
+	return sum / d->n_passes;
+}
+
+static bool
+has_factors(const pm_predictor *p)
+{
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		if (p->passes->machine[0].factor[k] != 1)
+			return true;
+	return false;
+}
+
+/* With weight 0, passes change nothing about steps and are learned by factors; else the network learns them. */
+static void
+test_weight(const pm_dataset *d)
+{
+	pm_dataset	steps = *d;
+	pm_predictor plain,
+				apart,
+				learned;
+
+	steps.n_passes = 0;
+	plain = trained(&steps, 0.3, 0);
+	apart = trained(d, 0, 0);
+	learned = trained(d, 0.3, 0);
+	for (int i = 0; i < d->n; i++)
+		CHECK_EQ(answer(&apart, &d->samples[i]), answer(&plain, &d->samples[i]));
+	CHECK(plain.passes == NULL && has_factors(&apart) && !has_factors(&learned));
+	CHECK(own_error(&learned, d) < 0.3 * own_error(&apart, d));
+	CHECK_EQ(learned.passes->machine[0].structures, NETWORKS);
+	CHECK_EQ(learned.passes->machine[0].error, 0.15);
+}
+
+/*
+ * Errors are those of trainings that have seen neither steps nor passes of a network: a wrong time of its passes does not change what
+ * they say of it.
+ */
+static void
+test_left_out(const pm_dataset *d, const pm_predictor *p)
+{
+	pm_dataset	wrong = *d;
+	pm_cross	c,
+				other;
+
+	wrong.passes = PM_NEW(&arena, pm_sample, d->n_passes);
+	memcpy(wrong.passes, d->passes, d->n_passes * sizeof(pm_sample));
+	wrong.passes[0].step_ms *= 50;
+	CHECK_EQ(pm_cross_predict(p, d, 3, 1, 1, NULL, &arena, &c, NULL), PM_OK);
+	CHECK_EQ(pm_cross_predict(p, &wrong, 3, 1, 1, NULL, &arena, &other, NULL), PM_OK);
+	CHECK(c.n >= 1 && other.n == c.n);
+	for (int k = 0; k < c.n; k++)
+	{
+		int			changed = 0;
+
+		for (int i = 0; i < d->n_passes; i++)
+		{
+			CHECK(c.pass_ms[k][i] > 0 && isfinite(c.pass_ms[k][i]));
+			changed += c.pass_ms[k][i] != other.pass_ms[k][i];
+		}
+		CHECK_EQ(c.pass_ms[k][0], other.pass_ms[k][0]);
+		CHECK_EQ(c.set[k].ms[0], other.set[k].ms[0]);
+		CHECK_EQ(c.set[k].ms[1], other.set[k].ms[1]);
+		CHECK(changed > 0);
+	}
+}
+
+/* With passes of many networks, the interval is that of the errors on passes, whatever is known of steps on the card. */
+static void
+test_interval(const pm_dataset *d, const pm_predictor *p)
+{
+	double		error = p->passes->machine[0].error;
+	pm_verdict	v;
+
+	CHECK(error > 0 && error != 0.15 && error <= p->passes->machine[0].error_abroad);
+	for (int i = 0; i < d->n_passes; i++)
+	{
+		double		ms = answer(p, &d->passes[i]);
+
+		CHECK_EQ(pm_predictor_judge(p, &d->passes[i], ms, 0.9, &arena, &v, NULL), PM_OK);
+		CHECK(v.low_ms <= ms && ms <= v.high_ms);
+		CHECK(v.high_ms / v.low_ms <= exp(2 * error * log(10)) * (1 + 1e-9));
+	}
+}
+
+int
+main(void)
+{
+	pm_dataset	d;
+	pm_predictor calibrated;
+
+	pm_arena_init_malloc(&arena);
+	d = steps_and_passes();
+	test_weight(&d);
+	calibrated = trained(&d, 0.3, 3);
+	test_left_out(&d, &calibrated);
+	test_interval(&d, &calibrated);
+	pm_arena_release(&arena);
+	return check_done("passes");
+}
