@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "predictor/passes_parts.h"
+#include "predictor/passes.h"
 #include "predictor/trust.h"
 
 #define LAUNCH_US	5.0			/* usual time of a launch, for shares */

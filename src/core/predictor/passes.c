@@ -1,7 +1,7 @@
 /*
  * passes.c - factors, levels and errors of forward passes.
  */
-#include "predictor/passes_parts.h"
+#include "predictor/passes.h"
 
 #include <math.h>
 #include <string.h>

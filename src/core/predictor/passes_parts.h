@@ -1,11 +1,39 @@
 /*
- * passes_parts.h - shared by the parts of passes: passes.c (factors on what training steps say), passes_learned.c (kinds that learn from
- * passes themselves), passes_stored.c.
+ * passes_parts.h - what is known of forward passes, and what its parts share:
+ * passes.c (factors on what training steps say), passes_learned.c (kinds that
+ * learn from passes themselves), passes_stored.c.
  */
 #ifndef PM_PASSES_PARTS_H
 #define PM_PASSES_PARTS_H
 
-#include "predictor/passes.h"
+#include "kinds/kind.h"
+
+#define PM_PASS_LAUNCH		PM_N_GROUPS		/* operators whose launch takes longest */
+#define PM_PASS_REST		(PM_N_GROUPS + 1)
+#define PM_N_PASS_FACTORS	(PM_N_GROUPS + 2)
+
+typedef struct pm_pass_device
+{
+	const char *gpu;
+	int			structures;		/* different networks among its passes */
+	double		level;			/* logarithm */
+} pm_pass_device;
+
+/* Of GPUs [0], of CPUs [1]. */
+typedef struct pm_pass_machine
+{
+	int			structures;		/* different networks of passes; 0: factors are 1, or those of forward passes of training steps */
+	double		factor[PM_N_PASS_FACTORS];
+	double		error;			/* mean of the absolute logarithm of the errors on networks left out */
+	double		error_abroad;	/* the same on devices left out */
+} pm_pass_machine;
+
+struct pm_passes
+{
+	pm_pass_machine machine[2];
+	int			n;
+	pm_pass_device *device;		/* [n] */
+};
 
 #define PM_PASS_MAX_GPUS	4096	/* in a stored form */
 #define PM_PASS_FACTOR_MIN	0.05

@@ -1,7 +1,7 @@
 /*
  * passes_stored.c - the stored form of what is known of forward passes.
  */
-#include "predictor/passes_parts.h"
+#include "predictor/passes.h"
 
 #include <math.h>
 #include <string.h>
