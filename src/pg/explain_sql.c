@@ -151,7 +151,7 @@ scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double
 		parts[i].backward_ms *= factor;
 		parts[i].update_ms *= factor;
 	}
-	*exposed_ms = scaled.step_ms - scaled.compute_ms;
+	*exposed_ms = fmax(0, scaled.step_ms - scaled.compute_ms);	/* rounding may leave less than nothing */
 	*contention_ms = scaled.contention_ms;
 	return scaled.step_ms;
 }

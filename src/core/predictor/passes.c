@@ -11,7 +11,8 @@
 #include "nn/nnls.h"
 #include "predictor/stages.h"
 
-#define MAX_ROWS		1000	/* of passes, and of steps with a forward time: that are learned from, evenly out of all */
+#define MAX_PASSES		5000	/* that are learned from, evenly out of all */
+#define MAX_STEPS		1000	/* the same of steps with a forward time */
 #define PULL			0.03	/* price of a factor's distance from where it is pulled, in squared relative errors of a network */
 #define ROUNDS			4		/* of weights that make squares absolute values */
 #define SMALL_ERROR		0.05	/* relative; below, the absolute error is smoothed */
@@ -152,9 +153,9 @@ is_wanted(const pm_sample *s, bool is_pass)
 	return is_pass || (s->forward_ms > 0 && s->forward_ms < s->step_ms);
 }
 
-/* The rows that are wanted of samples[n], at most MAX_ROWS. */
+/* The rows that are wanted of samples[n], at most `most`. */
 static pm_code
-take(evidence *e, const pm_sample *samples, int n, bool is_pass, const pm_hooks *hooks, pm_arena *a, pm_status *st)
+take(evidence *e, const pm_sample *samples, int n, int most, bool is_pass, const pm_hooks *hooks, pm_arena *a, pm_status *st)
 {
 	int			wanted = 0;
 	int			taken = 0;
@@ -166,7 +167,7 @@ take(evidence *e, const pm_sample *samples, int n, bool is_pass, const pm_hooks 
 	{
 		if (!is_wanted(&samples[i], is_pass))
 			continue;
-		if (wanted > MAX_ROWS && (int64_t) seen++ * MAX_ROWS < (int64_t) taken * wanted)
+		if (wanted > most && (int64_t) seen++ * most < (int64_t) taken * wanted)
 			continue;
 		taken++;
 		if ((rc = pm_stop_if_asked(hooks, st)) == PM_OK)
@@ -180,10 +181,10 @@ gather(evidence *e, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, pm_
 {
 	pm_code		rc;
 
-	if ((e->row = PM_NEW(a, pass, (d->n < MAX_ROWS ? d->n : MAX_ROWS) + (d->n_passes < MAX_ROWS ? d->n_passes : MAX_ROWS))) == NULL)
+	if ((e->row = PM_NEW(a, pass, (d->n < MAX_STEPS ? d->n : MAX_STEPS) + (d->n_passes < MAX_PASSES ? d->n_passes : MAX_PASSES))) == NULL)
 		return pm_no_memory(st, a);
-	if ((rc = take(e, d->passes, d->n_passes, true, hooks, a, st)) != PM_OK ||
-		(rc = take(e, d->samples, d->n, false, hooks, a, st)) != PM_OK)
+	if ((rc = take(e, d->passes, d->n_passes, MAX_PASSES, true, hooks, a, st)) != PM_OK ||
+		(rc = take(e, d->samples, d->n, MAX_STEPS, false, hooks, a, st)) != PM_OK)
 		return rc;
 	return weigh(e, a, st);
 }
@@ -474,39 +475,22 @@ count_structures(const evidence *e, const choice *c, const char *gpu, uint64_t *
 	return pm_count_different(room, n);
 }
 
-pm_code
-pm_passes_list_devices(const pm_sample *const *passes, int n, pm_passes *t, pm_arena *a, pm_status *st)
+static pm_code
+list_devices(const evidence *e, pm_passes *t, pm_arena *a, pm_status *st)
 {
-	if ((t->device = PM_NEW(a, pm_pass_device, n + 1)) == NULL)
+	if ((t->device = PM_NEW(a, pm_pass_device, e->n)) == NULL)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < e->n; i++)
 	{
-		const char *name = passes[i]->query.gpu->name;
+		const char *name = e->row[i].s->query.gpu->name;
 
-		if (t->n == PM_PASS_MAX_GPUS || pm_passes_find(t, name) != NULL)
+		if (!e->row[i].is_pass || t->n == PM_PASS_MAX_GPUS || pm_passes_find(t, name) != NULL)
 			continue;
 		if ((t->device[t->n].gpu = pm_strdup(a, name, strlen(name))) == NULL)
 			return pm_no_memory(st, a);
 		t->n++;
 	}
 	return PM_OK;
-}
-
-/* Those of which something is learned: by the kind all passes, else those in the evidence. */
-static pm_code
-list_devices(const evidence *e, const pm_dataset *d, bool learned, pm_passes *t, pm_arena *scratch, pm_arena *a, pm_status *st)
-{
-	const pm_sample **passes = PM_NEW(scratch, const pm_sample *, d->n_passes + e->n + 1);
-	int			n = 0;
-
-	if (passes == NULL)
-		return pm_no_memory(st, scratch);
-	for (int i = 0; i < d->n_passes && learned; i++)
-		passes[n++] = &d->passes[i];
-	for (int i = 0; i < e->n; i++)
-		if (e->row[i].is_pass)
-			passes[n++] = e->row[i].s;
-	return pm_passes_list_devices(passes, n, t, a, st);
 }
 
 static bool
@@ -541,49 +525,24 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	return error_abroad(e, t, is_cpu, a, &m->error_abroad, st);
 }
 
-/* Whether d has passes of CPUs, or of GPUs, and the kind has learned from them. */
-static bool
-has_learned(const pm_predictor *p, const pm_dataset *d, bool is_cpu)
-{
-	if (p->kind->learns_passes == NULL || !p->kind->learns_passes(&p->options))
-		return false;
-	for (int i = 0; i < d->n_passes; i++)
-		if (d->passes[i].query.gpu->is_cpu == is_cpu)
-			return true;
-	return false;
-}
-
-/* Answers to the passes that were asked for; NaN for the others. */
-static double *
-answers_of(const evidence *e, const pm_dataset *d, pm_arena *a)
-{
-	double	   *ms = PM_NEW(a, double, d->n_passes + 1);
-
-	for (int i = 0; i < d->n_passes && ms != NULL; i++)
-		ms[i] = NAN;
-	for (int i = 0; i < e->n && ms != NULL; i++)
-	{
-		const pass *row = &e->row[i];
-
-		if (!row->is_pass)
-			continue;
-		ms[row->s - d->passes] = 0;
-		for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-			ms[row->s - d->passes] += row->x[k] * row->s->step_ms;
-	}
-	return ms;
-}
-
+/* A kind that has learned from the passes itself errs less on them than on others. */
 static pm_code
-learn(evidence *e, const pm_dataset *d, const double *cross_ms, pm_passes *t, pm_arena *scratch, pm_arena *a, pm_status *st)
+correct_errors(const pm_predictor *p, const pm_dataset *d, const double *cross_ms, pm_passes *t, const pm_arena *a, pm_status *st)
 {
-	bool		learned[2] = {has_learned(e->p, d, false), has_learned(e->p, d, true)};
-	uint64_t   *room = PM_NEW(scratch, uint64_t, e->n + 1);
-	const double *ms = cross_ms != NULL ? cross_ms : answers_of(e, d, scratch);
-	pm_code		rc = room == NULL || ms == NULL ? pm_no_memory(st, scratch) : list_devices(e, d, learned[0] || learned[1], t, scratch, a, st);
+	pm_code		rc = PM_OK;
 
+	if (p->kind->learns_passes == NULL || !p->kind->learns_passes(&p->options))
+		return PM_OK;
 	for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
-		rc = learned[is_cpu] ? pm_passes_learned(d, ms, cross_ms != NULL, is_cpu, t, scratch, st) : learn_machine(e, is_cpu, t, room, scratch, st);
+	{
+		pm_pass_machine *m = &t->machine[is_cpu];
+
+		if (m->structures == 0)
+			continue;
+		m->error = m->error_abroad = PM_PASS_USUAL_ERROR(is_cpu);
+		if (cross_ms != NULL)
+			rc = pm_passes_left_out(d, cross_ms, is_cpu, m, a, st);
+	}
 	return rc;
 }
 
@@ -593,6 +552,7 @@ pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const
 {
 	pm_passes  *t = PM_NEW(a, pm_passes, 1);
 	evidence	e = {.p = p,.ask = ask};
+	uint64_t   *room;
 	pm_arena	scratch;
 	pm_code		rc;
 
@@ -601,9 +561,15 @@ pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const
 		return pm_no_memory(st, a);
 	pm_arena_init_within(&scratch, a);
 	rc = gather(&e, d, hooks, &scratch, st);
-	if (rc == PM_OK && (e.n > 0 || has_learned(p, d, false) || has_learned(p, d, true)) &&
-		(rc = learn(&e, d, cross_ms, t, &scratch, a, st)) == PM_OK)
-		*passes = t;
+	if (rc == PM_OK && e.n > 0)
+	{
+		room = PM_NEW(&scratch, uint64_t, e.n);
+		rc = room == NULL ? pm_no_memory(st, &scratch) : list_devices(&e, t, a, st);
+		for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
+			rc = learn_machine(&e, is_cpu, t, room, &scratch, st);
+		if (rc == PM_OK && (rc = correct_errors(p, d, cross_ms, t, &scratch, st)) == PM_OK)
+			*passes = t;
+	}
 	pm_arena_release(&scratch);
 	return rc;
 }

@@ -5,7 +5,7 @@
  *
  *     pass = level of the device * (sum over groups g of  f_g * parts of g  +  f_launch * launches  +  f_rest * rest)
  *
- * where the parts are those of infer.h.  The factors are 1 if the kind has learned from passes itself.  GPUs and CPUs have separate factors: a CPU
+ * where the parts are those of infer.h.  GPUs and CPUs have separate factors: a CPU
  * saves far more if a BatchNormalization computes no statistics, and if memory is
  * used again at once.
  */
@@ -25,8 +25,8 @@ typedef pm_code (*pm_pass_ask) (const pm_predictor *p, const pm_sample *s, pm_ar
 
 /*
  * *passes, in arena a: learned from the passes of d and the forward times of its steps.  p is fitted and has no passes yet; `ask`
- * predicts with it.  *passes stays NULL if d has no such times.  If the kind of p learns from passes itself, they get no factors, and
- * their errors are those of cross_ms[d->n_passes]: predictions by predictors that have not learned from the network, NaN: none; NULL:
+ * predicts with it.  *passes stays NULL if d has no such times.  If the kind of p learns from passes itself, their
+ * errors are those of cross_ms[d->n_passes]: predictions by predictors that have not learned from the network, NaN: none; NULL:
  * there are none.  PM_ERR_MEMORY, PM_CANCELLED, and the errors of `ask`.
  */
 pm_code		pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks,

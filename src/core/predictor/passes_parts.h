@@ -1,7 +1,7 @@
 /*
  * passes_parts.h - what is known of forward passes, and what its parts share:
- * passes.c (factors on what training steps say), passes_learned.c (kinds that
- * learn from passes themselves), passes_stored.c.
+ * passes.c (factors on what training steps say), passes_errors.c (of kinds
+ * that learn from passes themselves), passes_stored.c.
  */
 #ifndef PM_PASSES_PARTS_H
 #define PM_PASSES_PARTS_H
@@ -51,15 +51,10 @@ pm_pass_error(double sum, double weight, bool is_cpu)
 	return (sum + usual_weight * PM_PASS_USUAL_ERROR(is_cpu)) / (weight + usual_weight);
 }
 
-/* Fill t->device, in arena a, with the devices of passes[n], each once; at most as many as a stored form may have. */
-pm_code		pm_passes_list_devices(const pm_sample *const *passes, int n, pm_passes *t, pm_arena *a, pm_status *st);
-
 /*
- * What is known of the passes of CPUs, or of GPUs, if the kind has learned from passes itself: no factors, levels and errors of t.
- * ms[d->n_passes]: predictions of those of d, NaN: none; left_out: by predictors that have not learned from their networks, else errors are
- * the usual ones.  PM_ERR_MEMORY, PM_CANCELLED.
+ * Errors of the passes of CPUs, or of GPUs, into *m: of ms[d->n_passes], predictions of those of d by predictors of a kind that learns from
+ * passes, and that have not learned from their networks; NaN: none.  PM_ERR_MEMORY, PM_CANCELLED.
  */
-pm_code		pm_passes_learned(const pm_dataset *d, const double *ms, bool left_out, bool is_cpu, pm_passes *t, const pm_arena *a,
-							  pm_status *st);
+pm_code		pm_passes_left_out(const pm_dataset *d, const double *ms, bool is_cpu, pm_pass_machine *m, const pm_arena *a, pm_status *st);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * passes_learned.c - levels and errors of forward passes that the kind of the
- * predictor has learned from itself.
+ * passes_errors.c - errors of forward passes that the kind of the predictor has
+ * learned from itself.
  *
- * Such a kind needs no factors on what it learned of training steps.  Its errors on
- * the passes that it learned from say little of those on others, so they are
- * taken from the trainings that calibrate intervals, which leave out networks.
+ * Its errors on the passes that it learned from say little of those on others, so
+ * they are taken from the trainings that calibrate intervals, which leave out
+ * networks.  These know no factors on its answers (passes.c), which makes the
+ * errors somewhat too large.
  */
 #include "predictor/passes_parts.h"
 
@@ -55,7 +56,7 @@ judge(const pm_dataset *d, const double *ms, bool is_cpu, judgement *j, pm_arena
 	return PM_OK;
 }
 
-/* The level of a device by its passes, but for those of a network on it (0: by all). */
+/* The level of a device by its passes, but for those of a network on it. */
 static double
 level_of(const judgement *j, const char *gpu, uint64_t without)
 {
@@ -72,18 +73,6 @@ level_of(const judgement *j, const char *gpu, uint64_t without)
 		networks += row->weight;
 	}
 	return fmin(fmax(sum / (networks + PM_PASS_LEVEL_KNOWN), -PM_PASS_LEVEL_MAX), PM_PASS_LEVEL_MAX);
-}
-
-/* Different networks of the passes of a device; gpu NULL: of all. */
-static int
-networks_of(const judgement *j, const char *gpu, uint64_t *room)
-{
-	int			n = 0;
-
-	for (int i = 0; i < j->n; i++)
-		if (gpu == NULL || strcmp(j->row[i].s->query.gpu->name, gpu) == 0)
-			room[n++] = j->row[i].s->query.graph->structure;
-	return pm_count_different(room, n);
 }
 
 /* Mean errors: on networks left out, and on devices whose level is not known, which are never assumed to be smaller than usual. */
@@ -112,32 +101,15 @@ measure_errors(const judgement *j, bool is_cpu, pm_pass_machine *m, const pm_are
 }
 
 pm_code
-pm_passes_learned(const pm_dataset *d, const double *ms, bool left_out, bool is_cpu, pm_passes *t, const pm_arena *a, pm_status *st)
+pm_passes_left_out(const pm_dataset *d, const double *ms, bool is_cpu, pm_pass_machine *m, const pm_arena *a, pm_status *st)
 {
-	pm_pass_machine *m = &t->machine[is_cpu];
 	judgement	j = {0};
-	uint64_t   *room;
 	pm_arena	scratch;
 	pm_code		rc;
 
-	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
-		m->factor[k] = 1;
 	pm_arena_init_within(&scratch, a);
-	room = PM_NEW(&scratch, uint64_t, d->n_passes + 1);
-	rc = room == NULL ? pm_no_memory(st, &scratch) : judge(d, ms, is_cpu, &j, &scratch, st);
-	m->error = m->error_abroad = PM_PASS_USUAL_ERROR(is_cpu);
-	if (rc == PM_OK && left_out)
+	if ((rc = judge(d, ms, is_cpu, &j, &scratch, st)) == PM_OK)
 		rc = measure_errors(&j, is_cpu, m, &scratch, st);
-	if (rc == PM_OK)
-	{
-		m->structures = networks_of(&j, NULL, room);
-		for (int i = 0; i < t->n; i++)
-			if (networks_of(&j, t->device[i].gpu, room) > 0)
-			{
-				t->device[i].structures = networks_of(&j, t->device[i].gpu, room);
-				t->device[i].level = level_of(&j, t->device[i].gpu, 0);
-			}
-	}
 	pm_arena_release(&scratch);
 	return rc;
 }
