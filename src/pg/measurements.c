@@ -46,7 +46,8 @@ enum
 
 #define ROW_QUERY \
 	"SELECT p.profile_id, p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.step_ms," \
-	" p.forward_ms, p.backward_ms, p.spread, p.mode, p.world_size, g.family, NULLIF(p.peak_memory_mb, 0)" \
+	" p.forward_ms, p.backward_ms, p.spread, p.mode, p.world_size, g.family," \
+	" CASE WHEN p.peak_memory_mb OPERATOR(pg_catalog.<>) 0 THEN p.peak_memory_mb END" \
 	" FROM perfmodel.profile p JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id "
 
 typedef struct graph_entry

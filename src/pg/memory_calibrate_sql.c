@@ -47,7 +47,7 @@ typedef struct measured_row
 
 #define ROW_QUERY \
 	"SELECT p.graph_id, p.gpu, p.dtype, p.layout, COALESCE(p.framework, ''), p.optimizer, p.batch, COALESCE(p.fits_batch, p.batch)," \
-	" COALESCE(p.oom_batch, 0), NULLIF(p.peak_memory_mb, 0), COALESCE(g.family, '') FROM perfmodel.profile p" \
+	" COALESCE(p.oom_batch, 0), CASE WHEN p.peak_memory_mb OPERATOR(pg_catalog.>) 0 THEN p.peak_memory_mb END, COALESCE(g.family, '') FROM perfmodel.profile p" \
 	" JOIN perfmodel.graph g ON g.graph_id OPERATOR(pg_catalog.=) p.graph_id WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1" \
 	" AND (p.peak_memory_mb OPERATOR(pg_catalog.>) 0 OR p.oom_batch IS NOT NULL)"
 #define ROW_ORDER " ORDER BY p.gpu, 5, p.dtype, p.graph_id, p.batch"
