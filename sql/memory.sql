@@ -52,6 +52,13 @@ SELECT points, count(*), round(max(mb)) = round((SELECT sum(mb) FROM perfmodel.e
        array_agg(DISTINCT phase) <@ '{start,forward,backward,update}' AS phases
 FROM unnest('{8,100000}'::int[]) AS points, perfmodel.memory_timeline(:g, 'V100', 512, points => points) GROUP BY points ORDER BY points;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.memory_timeline(%s, ''V100'', 1, points => 0)', :g));
+-- where a tensor that rounds all others away is given back, they are there again
+SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1","name":"rounds away","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},
+    {"id":1,"op":"Expand","inputs":[0],"shape":[1,1099511627776,1099511627776],"batch_dim":0},{"id":2,"op":"Sigmoid","inputs":[1],"shape":[1,32],"batch_dim":0}]}') AS away \gset
+SELECT count(*), array_agg(DISTINCT phase) <@ '{start,forward,backward,update}' AS phases, min(mb) >= 0 AS least, max(mb) > 1e18 AS most, count(*) FILTER (WHERE mb < 1) > 1 AS small_again
+FROM perfmodel.memory_timeline(:away, 'T4', 1);
+SELECT count(*) > 0 AS explained FROM perfmodel.explain_memory(:away, 'T4', 1);
+DELETE FROM perfmodel.graph WHERE graph_id = :away;
 -- what would shrink it
 SELECT regexp_replace(change, '[0-9]+', 'N') AS change, saved_mb >= 0 AS saves, fits FROM perfmodel.what_would_fit(:g, 'V100', 16384, optimizer => 'adam');
 SELECT change FROM perfmodel.what_would_fit(:g, 'V100', 1, 'amp', optimizer => 'sgd');

@@ -530,10 +530,39 @@ test_measured_with_2(void)
 	}
 }
 
+/* What a tensor that rounds all others away has left behind when it is given back: the others, whatever the stretches. */
+static void
+test_huge_and_back(void)
+{
+	pm_tensor	tensors[] = {{.fixed = 1000, .node = -1}, {.per = 1e9, .node = 0}, {.per = 4.8e24, .node = 1}, {.per = 3, .node = 2}, {.per = 7e23, .node = 3}};
+	int32_t		events[] = {0, 1, 2, 3, 4, ~2, ~4, ~1, ~3, ~0};
+	int32_t		at[] = {-1, 0, 1, 2, 3, 3, 3, 3, 3, -1};
+	double		held[] = {1000, 1e9 + 1000, 4.8e24, 4.8e24, 5.5e24, 7e23, 1e9 + 1003, 1003, 1000, 0};
+	pm_step		s = {.n_tensors = 5, .tensors = tensors, .n_events = 10, .events = events, .at = at, .phase_at = {0, 1, 5, 9, 10}};
+	pm_memory_point points[10];
+
+	for (int n = 1; n <= 10; n++)
+	{
+		memset(points, 0x7f, sizeof(points));
+		CHECK_EQ(pm_memory_timeline(&s, 1, n, points), n);
+		for (int i = 0; i < n; i++)
+		{
+			int			e = points[i].event;
+
+			CHECK(e >= i * 10 / n && e < (i + 1) * 10 / n);
+			CHECK(e >= 0 && e < 10 && points[i].phase == (e < 1 ? PM_PHASE_START : e < 5 ? PM_PHASE_FORWARD : e < 9 ? PM_PHASE_BACKWARD : PM_PHASE_UPDATE) &&
+				  points[i].node == at[e]);
+			CHECK(fabs(points[i].bytes - held[e]) <= 1e-12 * held[e]);
+		}
+	}
+	CHECK_EQ(pm_memory_peak_event(&s, 1), 4);
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	test_huge_and_back();
 	test_small_net();
 	test_autocast();
 	test_cpu();

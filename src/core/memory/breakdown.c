@@ -3,7 +3,19 @@
  */
 #include "memory/breakdown.h"
 
+#include <math.h>
 #include <string.h>
+
+/*
+ * Bytes that tensors hold.  Where one is so large that the sum rounds away
+ * others, what was lost is added up too: it is there again when that one is
+ * given back.
+ */
+typedef struct holding
+{
+	double		sum;
+	double		lost;
+} holding;
 
 double
 pm_tensor_bytes(const pm_tensor *t, int64_t batch)
@@ -19,16 +31,29 @@ change(const pm_step *s, int e, int64_t batch)
 		-pm_tensor_bytes(&s->tensors[~s->events[e]], batch);
 }
 
+/* Take or give back what event e does; returns what is held then, never below 0. */
+static double
+after(holding *h, const pm_step *s, int e, int64_t batch)
+{
+	double		by = change(s, e, batch);
+	double		sum = h->sum + by;
+
+	h->lost += fabs(h->sum) >= fabs(by) ? (h->sum - sum) + by : (by - sum) + h->sum;
+	h->sum = sum;
+	return fmax(0, h->sum + h->lost);
+}
+
 int
 pm_memory_peak_event(const pm_step *s, int64_t batch)
 {
-	double		now = 0;
+	holding		held = {0};
 	double		most = -1;
 	int			peak = 0;
 
 	for (int e = 0; e < s->n_events; e++)
 	{
-		now += change(s, e, batch);
+		double		now = after(&held, s, e, batch);
+
 		if (now > most)
 		{
 			most = now;
@@ -59,7 +84,7 @@ phase_of(const pm_step *s, int event)
 int
 pm_memory_timeline(const pm_step *s, int64_t batch, int n, pm_memory_point *points)
 {
-	double		now = 0;
+	holding		held = {0};
 	int			stretches = s->n_events < n ? s->n_events : n;
 	int			e = 0;
 
@@ -68,10 +93,11 @@ pm_memory_timeline(const pm_step *s, int64_t batch, int n, pm_memory_point *poin
 		int			end = (int) ((int64_t) (i + 1) * s->n_events / stretches);
 		pm_memory_point *p = &points[i];
 
-		for (p->bytes = -1; e < end; e++)
+		for (int first = e; e < end; e++)
 		{
-			now += change(s, e, batch);
-			if (now > p->bytes)
+			double		now = after(&held, s, e, batch);
+
+			if (e == first || now > p->bytes)
 				*p = (pm_memory_point) {e, phase_of(s, e), s->at[e], now};
 		}
 	}
