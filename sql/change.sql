@@ -65,6 +65,15 @@ SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''T4'', 16, 
 SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', 16, predictor => 'roof', world_size => NULL);
 -- weights and states that are divided take less memory
 SELECT change, saved_mb > 0 AS memory FROM perfmodel.what_if_change(:g, 'T4', 64, '{zero 1,zero 3}', predictor => 'roof', world_size => 4, optimizer => 'adam') WHERE change <> 'none';
+-- of frozen weights there is no update to fuse: those of half, of all
+SELECT count(perfmodel.load_graph(helper.cnn('frozen@64', 64, 4) || jsonb_build_object('nodes', f.nodes), f.name)) FROM (
+    SELECT name, jsonb_agg(CASE WHEN n ? 'weights' AND (name = 'all frozen' OR nr % 2 = 0) THEN n || jsonb_build_object('attrs', coalesce(n->'attrs', '{}') || '{"frozen": 1}') ELSE n END ORDER BY nr) AS nodes
+    FROM unnest('{half frozen,all frozen}'::text[]) AS name, jsonb_array_elements(helper.cnn('frozen@64', 64, 4)->'nodes') WITH ORDINALITY AS e(n, nr) GROUP BY name) AS f;
+SELECT g.name, c.applies, c.step_ms = p.step_ms AS as_before, c.step_ms > 0.5 * p.step_ms AS most, c.saved_mb
+FROM unnest('{half frozen,all frozen}'::text[]) AS g(name), perfmodel.computed_change(perfmodel.graph_id(g.name), 'T4', 1, 'fused optimizer', optimizer => 'adamw', predictor => 'roof') AS c,
+    perfmodel.predict(perfmodel.graph_id(g.name), 'T4', 1, optimizer => 'adamw', predictor => 'roof') AS p ORDER BY g.name;
+SELECT c.factor, c.note FROM perfmodel.what_if_change(perfmodel.graph_id('all frozen'), 'T4', 1, '{fused optimizer}', optimizer => 'adamw', predictor => 'roof') AS c WHERE change <> 'none';
+DELETE FROM perfmodel.graph WHERE name IN ('half frozen', 'all frozen');
 -- two of them need no more than the device has, or share it
 SELECT slowdown_a >= 1 AND slowdown_a <= 2 AS slowdown, slowdown_a = slowdown_b AS same, helper.close(step_ms_a, slowdown_a * perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'roof')) AS step,
        busy_a BETWEEN 0 AND 1 AND busy_b BETWEEN 0 AND 1 AS busy, fits, peak_mb > (perfmodel.predict_memory(:g, 'T4', 64)).peak_mb AS memory

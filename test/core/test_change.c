@@ -22,9 +22,9 @@ typedef struct made
 	pm_change_of of;
 } made;
 
-/* One attention over 64 places of 32 numbers, its scores masked or not; behind it a product with weights. */
+/* One attention over 64 places of 32 numbers, its scores masked or not; behind it a product with weights, and another unless its attributes are NULL. */
 static void
-make(made *m, const char *between, pm_dtype dtype, pm_optimizer optimizer)
+make_with(made *m, const char *between, pm_dtype dtype, pm_optimizer optimizer, const char *attrs, const char *other_attrs)
 {
 	graph_text	t;
 	pm_graph   *g = PM_NEW(&arena, pm_graph, 1);
@@ -37,7 +37,9 @@ make(made *m, const char *between, pm_dtype dtype, pm_optimizer optimizer)
 	text_node(&t, "'op':'%s','inputs':[2],'shape':[1,64,64],'batch_dim':0", between);
 	text_node(&t, "'op':'Softmax','inputs':[3],'shape':[1,64,64],'batch_dim':0,'attrs':{'axis':2}");
 	text_node(&t, "'op':'MatMul','inputs':[4,0],'shape':[1,64,32],'batch_dim':0");
-	text_node(&t, "'op':'MatMul','inputs':[5],'shape':[1,64,1000],'batch_dim':0,'weights':[[32,1000]]");
+	text_node(&t, "'op':'MatMul','inputs':[5],'shape':[1,64,1000],'batch_dim':0,'weights':[[32,1000]],'attrs':{%s}", attrs);
+	if (other_attrs != NULL)
+		text_node(&t, "'op':'MatMul','inputs':[6],'shape':[1,64,1],'batch_dim':0,'weights':[[1000,1]],'attrs':{%s}", other_attrs);
 	text_put(&t, "]}");
 	memset(m, 0, sizeof(*m));
 	if (pm_graph_from_json(t.text, t.len, &arena, g, &st) != PM_OK || pm_skeleton_build(g, true, &arena, &m->skeleton, &st) != PM_OK)
@@ -53,6 +55,12 @@ make(made *m, const char *between, pm_dtype dtype, pm_optimizer optimizer)
 		m->of.step_ms += m->parts[i].step_ms;
 	}
 	m->parts[m->work.n] = (pm_part) {-1, 1, NAN, NAN, NAN, '-'};
+}
+
+static void
+make(made *m, const char *between, pm_dtype dtype, pm_optimizer optimizer)
+{
+	make_with(m, between, dtype, optimizer, "", NULL);
 }
 
 static double
@@ -111,6 +119,21 @@ test_fused_optimizer(void)
 	make(&m, "Div", PM_FP32, PM_SGD);
 	CHECK_EQ(after(&m, PM_CHANGE_FUSED_OPTIMIZER, NULL, &touched), m.of.step_ms);
 	CHECK_EQ(touched, 0);
+	/* frozen weights have no update */
+	make_with(&m, "Div", PM_FP32, PM_ADAM, "'frozen':1", "");
+	CHECK_NEAR(m.of.step_ms - after(&m, PM_CHANGE_FUSED_OPTIMIZER, NULL, &touched), 1000 * 44 / 800e6, 1e-9);
+	CHECK_EQ(touched, 1);
+	make_with(&m, "Div", PM_FP32, PM_ADAM, "'frozen':1", "'frozen':1");
+	CHECK_EQ(after(&m, PM_CHANGE_FUSED_OPTIMIZER, NULL, &touched), m.of.step_ms);
+	CHECK_EQ(touched, 0);
+	/* never more than the update has of the step, however short that is predicted */
+	make(&m, "Div", PM_FP32, PM_ADAM);
+	for (m.of.step_ms = m.work.total_roofline_us * 10; m.of.step_ms > 1e-9; m.of.step_ms /= 1.3)
+	{
+		double		saved = m.of.step_ms - after(&m, PM_CHANGE_FUSED_OPTIMIZER, NULL, &touched);
+
+		CHECK(saved >= 0 && saved <= m.of.step_ms * pm_update_share(&m.work) * (1 + 1e-12));
+	}
 	/* never below the roofline of what is left */
 	make(&m, "Div", PM_FP32, PM_ADAM);
 	m.of.step_ms = m.work.total_roofline_us / 1000;

@@ -106,15 +106,18 @@ with_flash(const pm_change_of *of, pm_arena *a, double *step_ms, double *touched
 
 /* ---- fused optimizer ---- */
 
+/* Weights that are trained alone have an update: what work says of parameters counts frozen ones, too. */
 static void
 with_fused_optimizer(const pm_change_of *of, double *step_ms, double *touched)
 {
-	double		bytes = of->work->params * pm_fused_update_saves(of->question->optimizer, of->question->dtype);
+	double		trained = of->skeleton->graph->params;
+	double		bytes = trained * pm_fused_update_saves(of->question->optimizer, of->question->dtype);
 	double		at_peak_ms = bytes / (of->question->gpu->mem_bw_gbs * 1e6);
 	double		least_ms = of->work->total_roofline_us / 1000 - at_peak_ms;
+	double		saved_ms = fmin(at_peak_ms / BANDWIDTH_SHARE, pm_update_share(of->work) * of->step_ms);
 
-	*touched = bytes > 0 ? of->work->params / 1000 : 0;
-	*step_ms = fmax(fmin(of->step_ms, least_ms), of->step_ms - at_peak_ms / BANDWIDTH_SHARE);
+	*touched = bytes > 0 ? trained / 1000 : 0;
+	*step_ms = fmax(fmin(of->step_ms, least_ms), of->step_ms - saved_ms);
 }
 
 /* ---- other figures of the device ---- */
