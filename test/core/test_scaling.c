@@ -408,6 +408,15 @@ test_divided(void)
 	/* two pieces a GPU: half of the bubble, twice as much to hand over */
 	micro = 60 + 4 * hand_over;
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 2}, &f).step_ms, 4.5 * micro + 4, 1e-6);
+	/* of too few micro-batches, GPUs wait for each to come round: one passes all layers in series; from as many as stages on, they do not */
+	for (int m = 1; m <= 8; m++)
+		for (int v = 1; v <= 2; v++)
+		{
+			double		piece = 30.0 / v + 2 * hand_over;	/* of 4 stages; rounds of m on them, one begun after the other */
+			int			pieces = (v - 1) * (m < 4 ? 4 : m) + m + 3;
+
+			CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = m,.tp = 1,.pp = 4,.interleave = v}, &f).step_ms, pieces * piece + 2, 1e-6);
+		}
 	/* 8 layers on 3 stages: the largest has 3 */
 	micro = 120 * 3.0 / 8 + 2 * hand_over;
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 3,.accumulation = 1,.tp = 1,.pp = 3,.interleave = 1}, &f).step_ms, 3 * micro + 3, 1e-6);

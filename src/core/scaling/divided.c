@@ -5,7 +5,8 @@
  * in the backward pass, and two more where activations are computed again
  * (Shoeybi et al. 2019).  A pipeline of p stages with m micro-batches takes the
  * time of m + (p - 1) / v micro-batches, v being the pieces that each GPU has of
- * it (Narayanan et al. 2021).  The copies of the model sum their gradients when
+ * it (Narayanan et al. 2021).  Where m is below p, GPUs wait between their pieces
+ * for a micro-batch to come round.  The copies of the model sum their gradients when
  * all micro-batches are done.  GPUs are numbered as Megatron does: those of a
  * layer next to each other, then the copies, then the stages.
  */
@@ -94,6 +95,19 @@ gradients_ms(const division *d, double share)
 	return us * d->comm_factor / 1000;
 }
 
+/*
+ * How many times that of a micro-batch on one stage a step takes at least.  A GPU works on all micro-batches, and
+ * waits for the first to come and the last to go.  And the first passes all stages, whatever their pieces, before
+ * the last piece of the others.
+ */
+static double
+in_a_row(const pm_parallel *p)
+{
+	double		m = p->accumulation;
+
+	return fmax(m + (p->pp - 1.0) / p->interleave, p->pp + (m - 1) / p->interleave);
+}
+
 void
 pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
 {
@@ -119,7 +133,7 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	/* replicas divide what the states cost, and nothing else, as where each GPU has the whole model */
 	double		update = (s->update_ms - (p->zero >= 1 ? s->states_ms * (1 - 1.0 / PM_REPLICAS(p)) : 0)) * stage / p->tp;
 
-	to->step_ms = micro * (p->accumulation + (p->pp - 1.0) / p->interleave) + gradients + update;
+	to->step_ms = micro * in_a_row(p) + gradients + update;
 	to->comm_ms = (sums + handing) * p->accumulation + gradients;
 	/* sums that are done before the next kernel has been launched keep nothing waiting */
 	to->exposed_ms = (layers - fmax(layers_ms * stretch, launches) + handing) * p->accumulation + gradients;
