@@ -43,9 +43,13 @@ static int	next_known = 0;
 static char *
 predictor_hint(const char *name)
 {
-	static pm_plan query = {"SELECT name FROM perfmodel.predictor ORDER BY name LIMIT 20000"};
+	/* one that another transaction has just dropped may still be seen here */
+	static pm_plan query = {
+		"SELECT name FROM perfmodel.predictor WHERE name OPERATOR(pg_catalog.<>) $1 ORDER BY name LIMIT 20000", 1, {TEXTOID}
+	};
+	Datum		arg = CStringGetTextDatum(name);
 	const char **names;
-	uint64		n = pm_run(&query, NULL, NULL, true);
+	uint64		n = pm_run(&query, &arg, NULL, true);
 
 	names = palloc(sizeof(char *) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
