@@ -68,7 +68,35 @@ SELECT batch, round(expected_samples / 1e5) AS samples, curve, noise_scale FROM 
 SELECT v, helper.error_of('INSERT INTO perfmodel.convergence (graph_id, batch, reached, samples_to_target) SELECT min(graph_id), ' || v || ' FROM perfmodel.graph') AS error_of
 FROM unnest('{"8, true, NULL","0, true, 100","8, true, 0.5","8, false, ''NaN''"}'::text[]) AS v;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.best_batch(%s, ''T4'', ''toy'', ''0.9'', deadline => %L)', :g, d)) AS error_of FROM unnest('{-1 hour,0}'::text[]) AS d;
-SELECT helper.error_of(format('INSERT INTO perfmodel.convergence (graph_id, batch, grad_sqr, grad_var) SELECT min(graph_id), 8, %s FROM perfmodel.graph', v)) ~ 'in_range' AS quotient_of_numbers FROM unnest('{"1e-300, 1","1, 1e300"}'::text[]) AS v;
+SELECT helper.error_of(format('INSERT INTO perfmodel.convergence (graph_id, batch, grad_sqr, grad_var) SELECT min(graph_id), 8, %s FROM perfmodel.graph', v)) ~ 'in_range' AS quotient_of_numbers FROM unnest('{"1e-300, 1","1, 1e300","1e100, 1e-300"}'::text[]) AS v;
+SELECT helper.error_of(format('INSERT INTO perfmodel.convergence (graph_id, batch, grad_sqr, grad_var) VALUES (%s, 8, 1e100, 1e-300)', :g));
+-- what the table takes has an answer, or an error that says which network it is
+CREATE FUNCTION pg_temp.outcome(statement text) RETURNS text LANGUAGE sql AS $$SELECT CASE WHEN e IN ('no error', '') THEN e WHEN e ~ '^22023: the runs of network "anet4@16" lead to [0-9.]+e[+](1[5-9]|2[0-9]) samples at a total batch of ' THEN 'said' ELSE e END FROM helper.error_of(statement) AS e$$;
+CREATE TEMP TABLE extreme (nr int, batch int, reached boolean, samples float8, grad_sqr float8, grad_var float8);
+INSERT INTO extreme SELECT s * 1000 + v * 100 + b, batch, (s + b) % 5 <> 0, (ARRAY[1, 1e18, 1e9])[1 + (s / (1 + b)) % 3], (ARRAY[0, 1e-100, 1, 1e100])[1 + v / 4], (ARRAY[0, 1e-100, 1, 1e100])[1 + v % 4]
+FROM generate_series(0, 26) AS s, generate_series(0, 15) AS v, unnest('{1,2,64,2147483647}'::int[]) WITH ORDINALITY AS u(batch, b) WHERE v % 5 = s % 5 AND b <= 1 + s % 4;
+DO $$
+DECLARE
+    way int;
+BEGIN
+    CREATE TEMP TABLE outcome (function text, outcome text);
+    FOR way IN SELECT DISTINCT e.nr / 100 FROM extreme AS e LOOP
+        DELETE FROM perfmodel.convergence;
+        INSERT INTO perfmodel.convergence (graph_id, batch, reached, samples_to_target, grad_sqr, grad_var)
+        SELECT perfmodel.graph_id('anet4@16'), e.batch, e.reached, e.samples, e.grad_sqr, e.grad_var FROM extreme AS e WHERE e.nr / 100 = way;
+        INSERT INTO outcome SELECT f, pg_temp.outcome(format('SELECT * FROM perfmodel.%s', f)) FROM unnest(ARRAY['samples_to_target(perfmodel.graph_id(''anet4@16''), ''{1,16,2147483647}'')',
+            'time_to_target(perfmodel.graph_id(''anet4@16''), ''T4'', 1, predictor => ''roof'')', 'time_to_target(perfmodel.graph_id(''anet4@16''), ''T4'', 16777216, predictor => ''roof'')',
+            'goodput(perfmodel.graph_id(''anet4@16''), ''T4'', 1, 2147483647, predictor => ''roof'')', 'best_batch(perfmodel.graph_id(''anet4@16''), ''T4'', predictor => ''roof'')']) AS f;
+        IF EXISTS (SELECT FROM perfmodel.samples_to_target(perfmodel.graph_id('anet4@16'), '{1,16,2147483647}') AS s WHERE NOT (s.expected_samples > 0 AND s.expected_samples < 'Infinity')) THEN
+            RAISE EXCEPTION 'way % has % samples', way, (SELECT array_agg(s.expected_samples) FROM perfmodel.samples_to_target(perfmodel.graph_id('anet4@16'), '{1,16,2147483647}') AS s);
+        END IF;
+    END LOOP;
+END $$;
+SELECT function, outcome, count(*) > 2 AS several FROM outcome GROUP BY 1, 2 ORDER BY 1, 2;
+DELETE FROM perfmodel.convergence;
+INSERT INTO perfmodel.convergence (graph_id, dataset, batch, reached, samples_to_target) SELECT :g, 'it''s', b, true, 1e18 FROM unnest('{1,2}'::int[]) AS b;
+SELECT helper.error_of(format('SELECT * FROM perfmodel.time_to_target(%s, ''T4'', 8, %L, predictor => ''roof'')', :g, 'it''s')) ~ 'hint: Correct samples_to_target of graph_id [0-9]+, dataset ''it''''s'', target '''' in' AS corrected;
+SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.best_batch(%s, ''T4'', %L, batches => ''{128}'', predictor => ''roof'')', :g, 'it''s')), 'id [0-9]+', 'id N');
 ROLLBACK;
 -- the curve by itself, and what it refuses
 SELECT * FROM perfmodel.fit_convergence('{8,16}', '{100,200}', '{1,1}', '{1,2}', NULL, '{4,64}');

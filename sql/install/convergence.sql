@@ -11,7 +11,7 @@ CREATE TABLE perfmodel.convergence (
     reached           boolean,
     samples_to_target float8      CONSTRAINT convergence_samples_to_target_in_range CHECK (samples_to_target BETWEEN 1 AND 1e18),
     grad_sqr          float8      CONSTRAINT convergence_grad_sqr_in_range CHECK (grad_sqr = 0 OR grad_sqr BETWEEN 1e-100 AND 1e100),
-    grad_var          float8      CONSTRAINT convergence_grad_var_in_range CHECK (grad_var BETWEEN 0 AND 1e100),
+    grad_var          float8      CONSTRAINT convergence_grad_var_in_range CHECK (grad_var = 0 OR grad_var BETWEEN 1e-100 AND 1e100),
     reported_at       timestamptz NOT NULL DEFAULT now(),
     source            text,
     CONSTRAINT convergence_reached_after_samples CHECK (NOT coalesce(reached, false) OR samples_to_target IS NOT NULL)

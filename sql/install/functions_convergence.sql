@@ -68,6 +68,11 @@ BEGIN ATOMIC
         SELECT perfmodel.total_batch($3, $6, $15) AS total
     ), expected AS MATERIALIZED (
         SELECT s.* FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[b.total], $4, $5) AS s
+        -- more than predict_job takes: its error would speak of arguments that nobody has given
+        WHERE perfmodel.require(s.expected_samples <= 1e18::float8 AND ceil(s.expected_samples / s.batch) <= 1e15::float8,
+                  format('the runs of network "%s" lead to %s samples at a total batch of %s, in %s steps', (SELECT g.name FROM perfmodel.graph AS g WHERE g.graph_id = $1),
+                         ltrim(to_char(s.expected_samples, '9.9EEEE')), s.batch, ltrim(to_char(s.expected_samples / s.batch, '9.9EEEE'))),
+                  format('Correct samples_to_target of graph_id %s, dataset %L, target %L in perfmodel.convergence: at most 1e+18 samples and 1e+15 steps can be.', $1, $4, $5))
     )
     -- the samples and the step are off for reasons of their own: their intervals add up as squares do
     SELECT s.batch, s.expected_samples, j.total_steps, j.seconds,

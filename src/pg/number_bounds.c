@@ -27,6 +27,7 @@ typedef struct number_bound
 	const char *check;			/* the constraint is TABLE_COLUMN_check */
 	const char *what;			/* a detail */
 	const char *example;
+	bool		or_zero;		/* 0 is good, too */
 } number_bound;
 
 #define IN_RANGE "in_range"
@@ -86,7 +87,8 @@ static const number_bound bounds[] = {
 	{"cluster", "unseen_below", 0, 3, IN_RANGE, "the standard deviation of ln(measured / predicted step) below 0, of other networks", "0.1"},
 	{"convergence", "batch", 1, MAX_INT, POSITIVE, "the number of samples of a step on all devices together", "1024"},
 	{"convergence", "samples_to_target", 1, 1e18, IN_RANGE, "the number of samples until the target was reached, or until the training stopped", "1e8"},
-	{"convergence", "grad_var", 0, 1e100, IN_RANGE, "the variance of the gradient of one sample; NULL: not known", "4.2"},
+	{"convergence", "grad_sqr", 1e-100, 1e100, IN_RANGE, "the square of the length of the gradient; NULL: not known", "0.01", true},
+	{"convergence", "grad_var", 1e-100, 1e100, IN_RANGE, "the variance of the gradient of one sample; NULL: not known", "4.2", true},
 	{"carbon_intensity", "g_per_kwh", 0, 1e5, IN_RANGE, "the emissions of the region in grams of CO2 equivalent for a kWh", "365"},
 };
 
@@ -103,7 +105,7 @@ refuse(const number_bound *b, double v)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_CHECK_VIOLATION),
-			 errmsg("%s must be between %s and %s, not %s", b->column, written(b->low), written(b->high), written(v)),
+			 errmsg("%s must be %sbetween %s and %s, not %s", b->column, b->or_zero ? "0 or " : "", written(b->low), written(b->high), written(v)),
 			 errdetail("It is %s.", b->what),
 			 errhint("For example: %s.", b->example),
 			 err_generic_string(PG_DIAG_SCHEMA_NAME, "perfmodel"),
@@ -183,7 +185,7 @@ pm_check_numbers(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < lengthof(bounds); i++)
 		if (strcmp(bounds[i].table, of) == 0 && pm_trigger_number(t->tg_relation, row, bounds[i].column, &v) &&
-			!(v >= bounds[i].low && v <= bounds[i].high))
+			!(v >= bounds[i].low && v <= bounds[i].high) && !(bounds[i].or_zero && v == 0))
 			refuse(&bounds[i], v);
 	if (strcmp(of, "profile") == 0)
 	{
