@@ -104,6 +104,11 @@ SELECT count(*) FROM perfmodel.fit_convergence('{8}', NULL, '{1}', '{1}', NULL, 
 SELECT w, helper.error_of(format('SELECT perfmodel.fit_convergence(%s)', w))
 FROM unnest('{"''{8,8}'', ''{1,1}'', ''{1,1}'', ''{1,1}'', NULL, ''{4}''","''{8}'', ''{1,1}'', ''{1}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{-1}'', ''{1}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{1}'', ''{2}'', ''{1}'', NULL, ''{4}''","''{8}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{0}''","''{NULL}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{1}''","''{NaN}'', ''{1}'', ''{1}'', ''{1}'', NULL, ''{1}''"}'::text[]) AS w;
 SELECT helper.error_of(format('SELECT perfmodel.fit_convergence(%L, %L, %L, %L, NULL, ''{4}'')', array_agg(i), array_agg(1), array_agg(1), array_agg(1))) FROM generate_series(1, 65) AS i;
+-- a noise scale, batches and samples for which no curve would be finite
+SELECT p, helper.error_of(format('SELECT perfmodel.fit_convergence(''{1,2,4}'', ''{1e18,1,1e18}'', ''{2147483647,1,0}'', ''{2147483647,2147483647,2147483647}'', %L, ''{2147483647}'')', p)) FROM unnest('{1e-300,-1,NaN,Infinity,0,1e-250,1e250}'::text[]) AS p;
+SELECT p, f.expected_samples > 0 AND f.expected_samples < 'Infinity' AS finite FROM unnest('{0,1e-250,1e250}'::float8[]) AS p, unnest('{1e-18,1e30}'::float8[]) AS s,
+    perfmodel.fit_convergence('{1e-18,1e18}', ARRAY[s, 1e30], '{1,1}', '{1,1}', p, '{1e-18,1,1e18}') AS f GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT helper.error_of($$SELECT perfmodel.fit_convergence('{1e-300}', '{1}', '{1}', '{1}', NULL, '{1}')$$);
 -- samples between two updates
 SELECT w, perfmodel.total_batch(8, world_size, w) AS total FROM unnest('{1,4,8}'::int[]) AS world_size, unnest('{NULL,"{\"accumulation\": 4}","{\"tp\": 2, \"pp\": 2, \"micro_batches\": 8}"}'::jsonb[]) AS w WHERE NOT (world_size = 1 AND coalesce(w ? 'tp', false));
 SELECT helper.error_of(q) FROM unnest(ARRAY[$$SELECT perfmodel.total_batch(16777216, 200)$$, $$SELECT perfmodel.time_to_target(1, 'T4', 8, parallel => '{"tp": 1e300}')$$,

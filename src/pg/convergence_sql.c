@@ -18,6 +18,11 @@
 PG_FUNCTION_INFO_V1(pm_fit_convergence);
 
 #define N_COLUMNS 6
+#define LEAST		1e-18		/* batch and samples; with these bounds every curve is finite at every batch */
+#define MOST_BATCH	1e18
+#define MOST_SAMPLES 1e30
+#define LEAST_PHI	1e-250
+#define MOST_PHI	1e250
 
 typedef struct column
 {
@@ -49,11 +54,11 @@ column_arg(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int n)
 static void
 check_runs(const pm_runs *r, const pm_runs *before)
 {
-	if (!(r->batch > 0 && r->batch <= 1e18 && r->samples > 0 && r->samples <= 1e30 && r->reached >= 0 && r->runs >= r->reached))
+	if (!(r->batch >= LEAST && r->batch <= MOST_BATCH && r->samples >= LEAST && r->samples <= MOST_SAMPLES && r->reached >= 0 && r->runs >= r->reached))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the runs of batch %g are impossible: samples %g, reached %d, runs %d", r->batch, r->samples, r->reached, r->runs),
-				 errdetail("Batch and samples must be above 0, and reached must be between 0 and runs.")));
+				 errdetail("The batch must be between %g and %g, the samples between %g and %g, and reached between 0 and runs.", LEAST, MOST_BATCH, LEAST, MOST_SAMPLES)));
 	if (before != NULL && before->batch >= r->batch)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("batches must be in ascending order, without duplicates")));
@@ -79,6 +84,21 @@ read_runs(FunctionCallInfo fcinfo, int *n)
 	return r;
 }
 
+/* NaN: not known. */
+static double
+phi_arg(FunctionCallInfo fcinfo)
+{
+	double		phi = PG_ARGISNULL(4) ? get_float8_nan() : PG_GETARG_FLOAT8(4);
+
+	if (PG_ARGISNULL(4) || phi == 0 || (phi >= LEAST_PHI && phi <= MOST_PHI))
+		return phi;
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("phi must be 0 or between %g and %g, not %g", LEAST_PHI, MOST_PHI, phi),
+			 errdetail("It is the noise scale that trainings have reported, grad_var / grad_sqr."),
+			 errhint("Give NULL where none has.")));
+}
+
 /* fit_convergence(batches, samples, reached, runs, phi, ask): no rows where no run has reached the target. */
 Datum
 pm_fit_convergence(PG_FUNCTION_ARGS)
@@ -97,7 +117,7 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 			return (Datum) 0;
 	runs = read_runs(fcinfo, &n);
 	ask = column_arg(fcinfo, 5, "ask", FLOAT8OID, -1);
-	rc = pm_curve_fit(runs, n, PG_ARGISNULL(4) ? get_float8_nan() : PG_GETARG_FLOAT8(4), &c, &st);
+	rc = pm_curve_fit(runs, n, phi_arg(fcinfo), &c, &st);
 	if (rc == PM_ERR_DATA)
 		return (Datum) 0;
 	if (rc != PM_OK)
@@ -109,9 +129,10 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 		Datum		values[N_COLUMNS] = {ask.v[i], 0, Float8GetDatum(c.spread), 0,
 		CStringGetTextDatum(pm_curve_name[c.kind])};
 
-		if (!(batch > 0 && batch <= 1e18))
+		if (!(batch >= LEAST && batch <= MOST_BATCH))
 			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("a batch must be positive, not %g", batch)));
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("a batch must be between %g and %g, not %g", LEAST, MOST_BATCH, batch)));
 		values[1] = Float8GetDatum(pm_curve_at(&c, batch));
 		values[3] = pm_probability_or_null(c.p_reached, &nulls[3]);
 		values[5] = pm_float8_or_null(isinf(c.critical) || c.kind == PM_CURVE_BETWEEN ? get_float8_nan() : c.critical, &nulls[5]);
