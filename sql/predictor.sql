@@ -63,6 +63,17 @@ DELETE FROM perfmodel.predictor_weights WHERE predictor_id = (SELECT predictor_i
 SELECT regexp_replace(pg_temp.damage('data'), 'id \d+', 'id N') AS none;
 ROLLBACK;
 SELECT perfmodel.activate_predictor('line') > 0 AS activated;
+-- whoever asks hears which predictor it is, and how to go on
+BEGIN;
+DELETE FROM perfmodel.predictor_weights USING perfmodel.predictor AS p WHERE p.predictor_id = predictor_weights.predictor_id AND p.name = 'roof';
+SELECT regexp_replace(helper.error_of($$SELECT perfmodel.predict_train_time(perfmodel.graph_id('anet4@16'), 'T4', 8, predictor => 'roof')$$), 'id \d+', 'id N') AS without;
+INSERT INTO perfmodel.predictor_weights SELECT predictor_id, 0, '\x00' FROM perfmodel.predictor WHERE name = 'roof';
+SELECT q, helper.error_of(q) FROM unnest(ARRAY['SELECT perfmodel.predict(perfmodel.graph_id(''anet4@16''), ''T4'', 8, predictor => ''roof'')', 'SELECT perfmodel.known_gpus(''roof'')',
+    'SELECT perfmodel.corrections(''roof'')', 'SELECT perfmodel.recalibrate(''roof'')', 'SELECT perfmodel.train(''x'', warm_start => ''roof'')', 'SELECT perfmodel.evaluate(''roof'')']) AS q;
+SELECT perfmodel.activate_predictor('roof') > 0 AS activated;
+SELECT helper.error_of($$SELECT perfmodel.predict(perfmodel.graph_id('anet4@16'), 'T4', 8)$$) ~ 'predictor "roof" cannot be read' AS active;
+SELECT perfmodel.drop_predictor('roof') > 0 AS dropped;
+ROLLBACK;
 -- parts that somebody has compressed are not unpacked without end
 BEGIN;
 CREATE TEMPORARY TABLE packed (data bytea);

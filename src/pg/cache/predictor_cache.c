@@ -19,6 +19,7 @@
 #include "cache/predictor_cache.h"
 #include "compat.h"
 #include "context_arena.h"
+#include "encoding.h"
 #include "errors.h"
 #include "plans.h"
 #include "predictor/stored.h"
@@ -120,11 +121,75 @@ resolve(const char *name)
 	return k;
 }
 
+/* ---------- predictors that cannot be loaded. Inside SPI_connect(). ---------- */
+
+/* Its predictor_id, where the row is not there any more. */
+static char *
+name_of(int64 id)
+{
+	static pm_plan query = {
+		"SELECT name FROM perfmodel.predictor WHERE predictor_id OPERATOR(pg_catalog.=) $1", 1, {INT8OID}
+	};
+	Datum		arg = Int64GetDatum(id);
+
+	return pm_run(&query, &arg, NULL, true) > 0 ? pm_value_text(0, 1, CurrentMemoryContext) : psprintf("%lld", (long long) id);
+}
+
+/* How to go on without predictor `id`, in the current context. */
+static char *
+way_out(int64 id, const char *name)
+{
+	if (id < 0)
+		return pstrdup("DROP EXTENSION perfmodel_pretrained and then CREATE EXTENSION perfmodel_pretrained store it anew; "
+					   "perfmodel.activate_predictor('name') makes another one answer.");
+	return psprintf("perfmodel.activate_predictor('name') makes another one answer; perfmodel.drop_predictor(%s) removes this one, "
+					"and perfmodel.train(%s) makes it anew.", quote_literal_cstr(name), quote_literal_cstr(name));
+}
+
+/* For what is wrong with its weights, say whose they are, and how to go on where nothing else is advised. */
+pg_noreturn static void
+refuse_weights(int64 id, pm_status *st)
+{
+	const char *name;
+
+	if (st->code != PM_ERR_FORMAT && st->code != PM_ERR_OUTDATED)
+		pm_raise(st);
+	name = name_of(id);
+	ereport(ERROR,
+			(errcode(st->code == PM_ERR_FORMAT ? ERRCODE_DATA_CORRUPTED : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("predictor \"%s\" cannot be read: %s", name, pm_message_from_core(st->message)),
+			 st->detail[0] ? errdetail_internal("%s", pm_message_from_core(st->detail)) : 0,
+			 errhint("%s", st->hint[0] ? pm_message_from_core(st->hint) : way_out(id, name))));
+}
+
+pg_noreturn static void
+refuse_without_weights(int64 id)
+{
+	const char *name = name_of(id);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("predictor \"%s\" has no weights", name),
+			 errdetail("This role sees no row of perfmodel.predictor_weights with predictor_id %lld.", (long long) id),
+			 errhint("%s", way_out(id, name))));
+}
+
+pg_noreturn static void
+refuse_size(int64 id, Size bytes)
+{
+	const char *name = name_of(id);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("predictor \"%s\" has %zu bytes, more than %zu", name, bytes, PM_MAX_STORED_BYTES),
+			 errhint("%s", way_out(id, name))));
+}
+
 /* ---------- id -> predictor ---------- */
 
-/* Rows of SPI's result, one part each, as one piece. */
+/* Rows of SPI's result, one part of predictor `id` each, as one piece. */
 static uint8 *
-join_parts(Size *len)
+join_parts(int64 id, Size *len)
 {
 	uint8	   *data;
 	Size		at = 0;
@@ -134,9 +199,7 @@ join_parts(Size *len)
 		*len += toast_raw_datum_size(pm_value(i, 1, BYTEAOID, NULL)) - VARHDRSZ;
 	/* parts that somebody has compressed may be a thousand times as large as what they take on disk */
 	if (*len > PM_MAX_STORED_BYTES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("stored predictor has %zu bytes, more than %zu", *len, PM_MAX_STORED_BYTES)));
+		refuse_size(id, *len);
 	data = MemoryContextAllocHuge(CurrentMemoryContext, Max(*len, 1));
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
@@ -167,12 +230,10 @@ load_weights(int64 id, pm_arena *a, pm_predictor *p)
 	Size		len;
 
 	if (parts == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("predictor with predictor_id %lld has no weights", (long long) id)));
-	data = join_parts(&len);
+		refuse_without_weights(id);
+	data = join_parts(id, &len);
 	if (pm_predictor_load(data, len, a, p, &st) != PM_OK)
-		pm_raise(&st);
+		refuse_weights(id, &st);
 	pfree(data);
 	return parts;
 }
