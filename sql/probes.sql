@@ -25,6 +25,12 @@ SELECT count(*) > 5 AS some, bool_and(gpu = 'A40') AS of_it, bool_and(factor > 0
        bool_and(length(factor::text) <= 7) AS short,
        (SELECT count(*) FROM perfmodel.card_factors('probed')) AS before FROM perfmodel.card_factors('probed A40');
 ROLLBACK;
+-- a graph that cannot be read is none to measure; one that is named is an error
+BEGIN;
+INSERT INTO perfmodel.graph (name, model, family, source, nodes, params, unknown_ops, structure, doc) VALUES ('unreadable', 'm', 'f', 's', 1, 1, 0, '0000000000000000', '{}') RETURNING graph_id AS unreadable \gset
+SELECT array_agg(s.graph_id ORDER BY s.rank) = (SELECT array_agg(graph_id ORDER BY rank) FROM probe) AS as_before FROM perfmodel.suggest_probes('a40', 4, '{8,64}', predictor => 'probed') AS s;
+SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.suggest_probes(''a40'', predictor => ''probed'', graphs => ''{%s,%s}'')', perfmodel.graph_id('anet4@16'), :unreadable)), 'graph \d+', 'graph N');
+ROLLBACK;
 -- a card that is known leaves less doubt; a selection of graphs; more than there are
 SELECT k.doubt_before_pct < u.doubt_before_pct / 3 AS known_less FROM perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), '{1}', '{1}', '{f}', 20) AS k,
        perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), '{1}', '{1}', '{f}') AS u;

@@ -36,13 +36,20 @@ BEGIN ATOMIC
                coalesce((SELECT k.networks FROM perfmodel.known_gpus($7) AS k WHERE k.gpu = perfmodel.gpu_name($1)), 0) AS known
         WHERE perfmodel.require($2 IS NULL OR $2 BETWEEN 1 AND 1000, 'n must be between 1 and 1000, not ' || $2, 'It is how many steps are to be measured.')
           AND num_nonnulls($1, $2, $3, $4, $5, $8) = 6
+    ), fit AS MATERIALIZED (
+        -- all graphs are without those that cannot be read, whose rows load_graph() has not stored; of graphs that are named, step_sensitivity() says so
+        SELECT g.graph_id, g.name, g.structure
+        FROM argument AS a, perfmodel.graph AS g
+        WHERE g.graph_id = ANY ($8)
+          AND ($8 <> perfmodel.all_graphs()
+               OR 'unfit_graph' <> ALL (coalesce((SELECT k.reasons FROM perfmodel.ask(jsonb_build_object('graph_id', g.graph_id, 'gpu', a.card, 'batch', 1), $7, on_error => 'null') AS k), '{}')))
     ), asked AS MATERIALIZED (
         SELECT g.graph_id, g.name, g.structure, b.batch, s.step_ms, s.sensitivity, row_number() OVER (ORDER BY g.graph_id, b.batch) AS step,
                EXISTS (SELECT FROM perfmodel.profile AS p WHERE p.graph_id = g.graph_id AND p.gpu = a.card AND p.batch = b.batch
                        AND p.dtype = a.dtype AND p.layout = a.layout AND p.mode = 'train' AND p.world_size = 1) AS measured
-        FROM argument AS a, perfmodel.graph AS g, (SELECT DISTINCT u.batch FROM unnest($3) AS u(batch) WHERE u.batch IS NOT NULL) AS b,
+        FROM argument AS a, fit AS g, (SELECT DISTINCT u.batch FROM unnest($3) AS u(batch) WHERE u.batch IS NOT NULL) AS b,
              LATERAL perfmodel.step_sensitivity(g.graph_id, a.card, b.batch, a.dtype, a.layout, $6, $7) AS s
-        WHERE g.graph_id = ANY ($8) AND b.batch <= coalesce(perfmodel.max_batch(g.graph_id, a.card, a.dtype, a.layout, $6), b.batch)
+        WHERE b.batch <= coalesce(perfmodel.max_batch(g.graph_id, a.card, a.dtype, a.layout, $6), b.batch)
     ), chosen AS (
         SELECT c.* FROM argument AS a,
              (SELECT array_agg(z.value ORDER BY q.step, z.at) AS values FROM asked AS q, unnest(q.sensitivity) WITH ORDINALITY AS z(value, at)) AS s,
