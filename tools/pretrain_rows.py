@@ -124,7 +124,7 @@ def timm_passes(data):
         for r in read(path):
             graph = f"{r['model']}@{r['infer_img_size']}"
             if graph in otherwise and not ("pt2" in table and otherwise[graph]):
-                yield [graph, gpu, r["infer_batch_size"], "amp", layout, framework, "none", r["infer_step_time"], "timm passes", "inference", ""]
+                yield [graph, gpu, r["infer_batch_size"], "amp", layout, framework, "none", r["infer_step_time"], "timm_passes", "inference", ""]
 
 
 def forward_times(folder):
