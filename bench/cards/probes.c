@@ -352,7 +352,7 @@ static void
 take_chosen(const pm_predictor *p, const card *c, int k, draw *d)
 {
 	int			rows = 0;
-	double	   *z = malloc(c->n * PM_N_STATE * sizeof(double));
+	double	   *z = malloc(c->n * PM_N_FACTORS * sizeof(double));
 	double	   *log_ms = malloc(c->n * sizeof(double));
 	int64_t    *network = malloc(c->n * sizeof(int64_t));
 	int		   *picked = malloc(k * sizeof(int));
@@ -368,7 +368,7 @@ take_chosen(const pm_predictor *p, const card *c, int k, draw *d)
 
 		if (d->tested[c->network[i]])
 			continue;
-		if (pm_sensitivity(p, &c->rows[i], NULL, &a, &ms, z + (size_t) rows * PM_N_STATE, &st) != PM_OK)
+		if (pm_sensitivity(p, &c->rows[i], NULL, &a, &ms, z + (size_t) rows * PM_N_FACTORS, &st) != PM_OK)
 			die(c->name, &st);
 		log_ms[rows] = log(ms);
 		network[rows++] = c->network[i];

@@ -42,7 +42,7 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 	pm_problem	problem;
 	pm_status	st = {PM_OK};
 	double		step_ms;
-	double		z[PM_N_STATE];
+	double		z[PM_N_FACTORS];
 	Datum		values[3];
 	bool		nulls[3] = {false};
 
@@ -60,8 +60,8 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 	if (pm_sensitivity(asked.ref.predictor, &asked.sample, NULL, pm_workspace(), &step_ms, z, &st) != PM_OK)
 		pm_raise(&st);
 	values[0] = Float8GetDatum(step_ms);
-	values[1] = pm_text_array(pm_state_names.names, PM_N_STATE);
-	values[2] = float8_array(z, PM_N_STATE);
+	values[1] = pm_text_array(pm_state_names.names, PM_N_FACTORS);
+	values[2] = float8_array(z, PM_N_FACTORS);
 	return pm_record(fcinfo, values, nulls);
 }
 
@@ -90,7 +90,7 @@ require_length(const char *name, int n, int wanted)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("%s must have %d elements, not %d", name, wanted, n),
-				 errdetail("steps_ms, networks and measured have one for each step, sensitivities %d.", PM_N_STATE)));
+				 errdetail("steps_ms, networks and measured have one for each step, sensitivities %d.", PM_N_FACTORS)));
 }
 
 #define MAX_SENSITIVITY	100
@@ -110,7 +110,7 @@ read_questions(FunctionCallInfo fcinfo, pm_probe_questions *q)
 	int64_t    *to_network = palloc(sizeof(int64_t) * Max(q->n, 1));
 	bool	   *to_measured = palloc(sizeof(bool) * Max(q->n, 1));
 
-	require_length("sensitivities", n, q->n * PM_N_STATE);
+	require_length("sensitivities", n, q->n * PM_N_FACTORS);
 	network = elements(fcinfo, 2, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &other);
 	require_length("networks", other, q->n);
 	measured = elements(fcinfo, 3, BOOLOID, 1, true, TYPALIGN_CHAR, &other);

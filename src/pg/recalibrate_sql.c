@@ -366,7 +366,7 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 	const pm_correction *c = begin_of_correction(fcinfo, &out);
 
 	for (int i = 0; c != NULL && i < c->n; i++)
-		for (int k = 0; k < PM_N_STATE; k++)
+		for (int k = 0; k < PM_N_FACTORS; k++)
 		{
 			bool		nulls[3] = {false};
 			Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(c->device[i].gpu)),

@@ -3,6 +3,8 @@
  */
 #include "card_rows.h"
 
+#include "predictor/recalibrate.h"
+
 static pm_dataset set = {.n = N_ROWS, .samples = samples};
 
 /* ---------- a better sheet ---------- */
@@ -395,7 +397,7 @@ ask_while(pm_predictor *p, const pm_sample *s, const pm_gpu *gpu, const pm_gpu *
 	return ask_about(p, s, gpu);
 }
 
-/* A card that the predictor was recalibrated on has its own answer, and holds others only if enough networks were measured on it. */
+/* The answer of a card that the predictor was recalibrated on is held as far as that left it, and it holds others only if enough networks were measured on it. */
 static void
 test_recalibrated(void)
 {
@@ -405,19 +407,72 @@ test_recalibrated(void)
 	pm_sample	s = samples[0];
 	pm_device_correction device = {.gpu = cards[1].name, .structures = PM_OWN_NETWORKS - 1};
 	pm_correction correction = {.n = 1, .device = &device};
+	double		held;
 	double		alone;
 
 	pm_rng_seed(&rng, 7);
 	p = make_uneven(networks, &rng);
 	s.query.gpu = &cards[1];
 	/* better known ones hold it before */
-	CHECK(ask_while(&p, &s, &cards[1], &cards[2], 100) > ask_while(&p, &s, &cards[1], &cards[2], 0.01));
+	CHECK(ask_while(&p, &s, &cards[1], &cards[2], 0.01) < (held = ask_while(&p, &s, &cards[1], &cards[2], 100)));
 	p.correction = &correction;
+	CHECK_NEAR(ask_about(&p, &s, &cards[1]) / held, 1, 1e-12);
+	device.a = 0.3;
+	CHECK_NEAR(ask_about(&p, &s, &cards[1]) / held, exp(0.3), 1e-12);
+	device.a = 0;
 	CHECK_EQ(p.kind->predict(&p, &s, &arena, &alone, NULL, NULL, NULL), PM_OK);
+	device.state[PM_STATE_RELEASED + PM_CARD_CONV] = 0.5;
+	CHECK_NEAR(ask_about(&p, &s, &cards[1]) / sqrt(held * alone), 1, 1e-12);
+	device.state[PM_STATE_RELEASED + PM_CARD_CONV] = 1;
 	CHECK_EQ(ask_while(&p, &s, &cards[1], &cards[2], 100), alone);
 	CHECK_EQ(ask_while(&p, &s, &cards[0], &cards[1], 100), ask_while(&p, &s, &cards[0], &cards[1], 0.01));
 	device.structures = PM_OWN_NETWORKS;
 	CHECK(ask_while(&p, &s, &cards[0], &cards[1], 100) > ask_while(&p, &s, &cards[0], &cards[1], 0.01));
+}
+
+/* n rows of card 1 with different networks, which take what p predicts for it. */
+static pm_dataset
+rows_as_predicted(const pm_predictor *p, int n)
+{
+	pm_dataset	d = {.n = n, .samples = PM_NEW(&arena, pm_sample, n)};
+
+	for (int i = 0; i < n; i++)
+	{
+		d.samples[i] = samples[N_CARDS * i + 1];
+		d.samples[i].step_ms = predict_row(p, &d.samples[i]);
+	}
+	return d;
+}
+
+/* Measurements that agree with what is predicted change nothing, many that contradict what holds the answers release it. */
+static void
+test_evidence(void)
+{
+	int			networks[N_CARDS] = {4, 3, 4, 0, 0, 0};
+	pm_rng		rng;
+	pm_predictor base;
+	pm_predictor out;
+	pm_predictor alone;
+	pm_recalibration r = {0};
+	pm_dataset	d;
+
+	pm_rng_seed(&rng, 7);
+	base = make_uneven(networks, &rng);
+	ask_while(&base, &samples[1], &cards[1], &cards[2], 3);
+	for (int n = 1; n <= N_NETS; n++)
+	{
+		d = rows_as_predicted(&base, n);
+		CHECK_EQ(pm_recalibrate(&base, &d, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
+		CHECK(r.mape_before < 1e-12);
+		for (int i = 1; i < N_ROWS; i += N_CARDS)
+			CHECK_NEAR(ask_about(&out, &samples[i], &cards[1]) / ask_about(&base, &samples[i], &cards[1]), 1, 1e-9);
+	}
+	/* what the card takes by itself */
+	alone = out;
+	((pm_device_correction *) alone.correction->device)->state[PM_STATE_RELEASED + PM_CARD_CONV] = 1;
+	d = rows_as_predicted(&alone, N_NETS);
+	CHECK_EQ(pm_recalibrate(&base, &d, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
+	CHECK(r.mape_before > 0.1 && r.mape_after < 0.3 * r.mape_before);
 }
 
 int
@@ -430,6 +485,7 @@ main(void)
 	test_sisters();
 	test_equal_sheets();
 	test_recalibrated();
+	test_evidence();
 	pm_arena_release(&arena);
 	return check_done("card_bounds");
 }

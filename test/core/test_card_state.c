@@ -207,7 +207,7 @@ check_elements(const pm_sample *s, const double *z)
 	CHECK_NEAR(sum_of(z, PM_STATE_CLASS, PM_N_GROUPS), z[PM_STATE_DEVICE], 1e-3);
 	for (int k = 0; k < PM_N_GROUPS; k++)
 		CHECK_EQ(z[format + k], z[PM_STATE_CLASS + k]);
-	CHECK_NEAR(sum_of(z, PM_STATE_FORMAT, PM_N_STATE - PM_STATE_FORMAT), z[PM_STATE_DEVICE], 1e-3);
+	CHECK_NEAR(sum_of(z, PM_STATE_FORMAT, PM_N_FACTORS - PM_STATE_FORMAT), z[PM_STATE_DEVICE], 1e-3);
 	for (int k = PM_STATE_TYPE; k < PM_STATE_FORMAT; k++)
 		if (pm_op_class(pm_op_find(pm_state_names.names[k])) == PM_CLASS_ELEMENTWISE)
 			elementwise += z[k];
@@ -225,7 +225,7 @@ test_sensitivity(const pm_predictor *base, const pm_dataset *d)
 	for (int i = 0; i < d->n; i += 7)
 	{
 		const pm_sample *s = &d->samples[i];
-		double		z[PM_N_STATE];
+		double		z[PM_N_FACTORS];
 		double		state[PM_N_STATE];
 		double		ms,
 					change = 0;
@@ -234,7 +234,7 @@ test_sensitivity(const pm_predictor *base, const pm_dataset *d)
 		CHECK_EQ(pm_sensitivity(base, s, NULL, &arena, &ms, z, NULL), PM_OK);
 		CHECK_EQ(ms, predict_row(base, s));
 		random_state(state, 0.02, &rng);
-		for (int k = 0; k < PM_N_STATE; k++)
+		for (int k = 0; k < PM_N_FACTORS; k++)
 			change += state[k] * z[k];
 		p = with_state(base, s->query.gpu->name, state);
 		CHECK_NEAR(log(predict_row(&p, s) / ms), change, 2e-3);
@@ -472,7 +472,7 @@ test_far_cards(const pm_predictor *base, const pm_dataset *d)
 static double
 variance_after(const pm_probe_questions *q, const int *picked, int n_picked)
 {
-	enum {p = PM_N_STATE + 2};
+	enum {p = PM_N_FACTORS + 2};
 	double	   *m = PM_NEW(&arena, double, p * p);
 	double		centre = 0,
 				sum = 0;
@@ -481,18 +481,18 @@ variance_after(const pm_probe_questions *q, const int *picked, int n_picked)
 
 	for (int i = 0; i < q->n; i++)
 		centre += q->log_ms[i] / q->n;
-	for (int k = 0; k < PM_N_STATE; k++)
+	for (int k = 0; k < PM_N_FACTORS; k++)
 		m[k * p + k] = 1 / (pm_state_prior(k) * pm_state_prior(k));
-	m[PM_N_STATE * p + PM_N_STATE] = 1 / (PM_STEP_PRIOR * PM_STEP_PRIOR + pm_cell_prior(0) * pm_cell_prior(0));
+	m[PM_N_FACTORS * p + PM_N_FACTORS] = 1 / (PM_STEP_PRIOR * PM_STEP_PRIOR + pm_cell_prior(0) * pm_cell_prior(0));
 	m[p * p - 1] = 1 / (PM_SLOPE_PRIOR * PM_SLOPE_PRIOR);
 	for (int i = -n_picked; i < q->n; i++)
 	{
 		double		z[p];
 		int			at = i < 0 ? picked[-i - 1] : i;
 
-		memcpy(z, q->z + at * PM_N_STATE, PM_N_STATE * sizeof(double));
-		z[PM_N_STATE] = 1;
-		z[PM_N_STATE + 1] = q->log_ms[at] - centre;
+		memcpy(z, q->z + at * PM_N_FACTORS, PM_N_FACTORS * sizeof(double));
+		z[PM_N_FACTORS] = 1;
+		z[PM_N_FACTORS + 1] = q->log_ms[at] - centre;
 		if (i < 0)
 			pm_evidence_add(m, p, z, 1, weight, sum_z);
 		else
@@ -521,7 +521,7 @@ static void
 test_probes(const pm_predictor *base, const pm_dataset *d)
 {
 	enum {n = 30, most = 5};
-	double		z[n * PM_N_STATE],
+	double		z[n * PM_N_FACTORS],
 				log_ms[n],
 				doubt[most + 1];
 	int64_t		network[n];
@@ -537,7 +537,7 @@ test_probes(const pm_predictor *base, const pm_dataset *d)
 	{
 		double		ms;
 
-		CHECK_EQ(pm_sensitivity(base, &d->samples[2 * (i / 2) + i % 2], NULL, &arena, &ms, z + i * PM_N_STATE, NULL), PM_OK);
+		CHECK_EQ(pm_sensitivity(base, &d->samples[2 * (i / 2) + i % 2], NULL, &arena, &ms, z + i * PM_N_FACTORS, NULL), PM_OK);
 		log_ms[i] = log(ms);
 		network[i] = i / 2;
 	}

@@ -344,6 +344,47 @@ test_stored(const pm_predictor *base, const pm_dataset *d)
 	CHECK_NEAR(sum / ms, 1, 1e-9);
 }
 
+/* A correction of one device as versions stored it that knew nothing of releases. */
+static void
+put_earlier(pm_buffer *b)
+{
+	static const double state[PM_N_STATE];
+	pm_names	names = {pm_state_names.what, PM_STATE_RELEASED, pm_state_names.names};
+
+	pm_names_save(pm_list_here(PM_LIST_DTYPE), b);
+	pm_names_save(pm_list_here(PM_LIST_LAYOUT), b);
+	pm_put_u32(b, 1);
+	pm_put_text(b, "X");
+	pm_put_u32(b, 1);
+	for (int i = 0; i < 6; i++)
+		pm_put_f64(b, 0);
+	for (int i = 0; i < PM_N_DTYPES * PM_N_LAYOUTS; i++)
+	{
+		pm_put_u32(b, 0);
+		pm_put_f64(b, 0);
+		pm_put_f64(b, 0);
+	}
+	pm_named_save(&names, state, b);
+}
+
+/* Its card has its own answer, as it had there. */
+static void
+test_earlier(void)
+{
+	pm_buffer	b;
+	pm_reader	r;
+	const pm_correction *c;
+	pm_status	st;
+
+	b = (pm_buffer) {.arena = &arena};
+	put_earlier(&b);
+	r = (pm_reader) {.data = b.data, .len = b.len};
+	CHECK_EQ(pm_correction_load(&r, &arena, &c, &st), PM_OK);
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		CHECK_EQ(pm_correction_held(&c->device[0], work), 0);
+	CHECK(!pm_correction_has_state(&c->device[0]));
+}
+
 static bool
 stop_now(void *ctx)
 {
@@ -383,6 +424,7 @@ main(void)
 	test_trust(&base, &d);
 	test_seen(&base, &d);
 	test_stored(&base, &d);
+	test_earlier();
 	test_refused(&base, &d);
 	pm_arena_release(&arena);
 	return check_done("recalibrate");

@@ -127,11 +127,22 @@ has_relatives(const pm_cards *c, const pm_gpu *gpu)
 	return false;
 }
 
+pm_predictor
+pm_as_trained(const pm_predictor *p)
+{
+	pm_predictor plain = *p;
+
+	plain.correction = NULL;
+	return plain;
+}
+
 pm_code
 pm_sisters_find(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_sisters *sisters, pm_status *st)
 {
 	const pm_cards *c = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
 	const pm_gpu *gpu = s->query.gpu;
+	const pm_device_correction *corrected = pm_correction_find(p->correction, gpu->name);
+	pm_predictor plain = pm_as_trained(p);
 	standing	alone = {.gpu = gpu};
 	standing   *list;
 	pm_card_work work = PM_CARD_REST;
@@ -141,9 +152,15 @@ pm_sisters_find(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena
 		return keep(&alone, 1, a, sisters, st);
 	if ((rc = work_of(s, scratch, &work, st)) != PM_OK)
 		return rc;
+	if (pm_correction_held(corrected, work) == 0)
+		return keep(&alone, 1, a, sisters, st);
 	if ((list = PM_NEW(scratch, standing, c->n_sheets + 1)) == NULL)
 		return pm_no_memory(st, scratch);
-	return keep(list, line_up(p, c, gpu, work, list), a, sisters, st);
+	rc = keep(list, line_up(corrected != NULL ? &plain : p, c, gpu, work, list), a, sisters, st);
+	sisters->work = work;
+	sisters->recalibrated = corrected != NULL && sisters->n > 1;
+	sisters->held = pm_correction_held(corrected, work);
+	return rc;
 }
 
 double
@@ -160,4 +177,12 @@ pm_sisters_settle(const pm_sisters *sisters, const double *ms)
 			held = fmax(held, ms[k]);
 	}
 	return held;
+}
+
+double
+pm_sisters_hold(const pm_sisters *sisters, const double *ms, double own_ms)
+{
+	if (!sisters->recalibrated)
+		return pm_sisters_settle(sisters, ms);
+	return own_ms * pow(pm_sisters_settle(sisters, ms) / ms[sisters->n - 1], sisters->held);
 }

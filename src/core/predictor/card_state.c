@@ -45,6 +45,7 @@ static const char *const names[PM_N_STATE] = {
 	[PM_STATE_NARROW] = "product columns", [PM_STATE_GROUP_NARROW] = "conv narrow groups", [PM_STATE_WIDE_WINDOW] = "conv wide window",
 	[PM_STATE_OWN_KERNEL] = "conv own kernel", [PM_STATE_TYPE] = TYPES,
 	FORMAT(PM_FP32, "fp32"), FORMAT(PM_TF32, "tf32"), FORMAT(PM_AMP, "amp"), FORMAT(PM_BF16, "bf16"), FORMAT(PM_FP16, "fp16"),
+	[PM_STATE_RELEASED + PM_CARD_CONV] = "released convolutions", [PM_STATE_RELEASED + PM_CARD_REST] = "released other work",
 };
 const pm_names pm_state_names = {"element of a card's state", PM_N_STATE, names};
 
@@ -53,6 +54,8 @@ pm_state_prior(int element)
 {
 	if (element == PM_STATE_LAUNCH || element == PM_STATE_REST)
 		return 0.4;
+	if (element >= PM_STATE_RELEASED)
+		return 0.5;
 	if (element < PM_STATE_CLASS)
 		return 0.1;
 	if (element >= PM_STATE_GROUP_NARROW)
@@ -63,6 +66,9 @@ pm_state_prior(int element)
 double
 pm_state_left(int element, double networks)
 {
+	/* what other cards say of it is as doubtful as ever */
+	if (element >= PM_STATE_RELEASED)
+		return 1;
 	return fmax(1 / sqrt(1 + networks), element == PM_STATE_LAUNCH || element == PM_STATE_REST ? LEAST_LEFT_OF_HOST : LEAST_LEFT);
 }
 

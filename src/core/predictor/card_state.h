@@ -16,6 +16,7 @@
 
 #include "features/dataset.h"
 #include "features/schema.h"
+#include "kinds/cards.h"
 
 /* Number of operators that have an element of their own in addition to that of their class: those that take most of the time of networks. */
 #define PM_STATE_TYPES	20
@@ -38,7 +39,9 @@ enum
 	PM_STATE_TYPE,				/* the first of PM_STATE_TYPES operators */
 	PM_STATE_FORMAT = PM_STATE_TYPE + PM_STATE_TYPES,	/* the first group of the first number format, then its other groups */
 	PM_STATE_END = PM_STATE_FORMAT + PM_N_DTYPES * PM_N_GROUPS - 1,	/* the last group of the last format */
-	PM_N_STATE
+	PM_N_FACTORS,
+	PM_STATE_RELEASED = PM_N_FACTORS,	/* not a factor: how far measurements release answers from those that hold them (bounds.h), 0..1 */
+	PM_N_STATE = PM_STATE_RELEASED + PM_N_CARD_WORKS
 };
 
 /* Names under which the elements are stored. */

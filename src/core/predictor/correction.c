@@ -23,10 +23,16 @@ pm_correction_find(const pm_correction *c, const char *gpu)
 bool
 pm_correction_has_state(const pm_device_correction *c)
 {
-	for (int k = 0; c != NULL && k < PM_N_STATE; k++)
+	for (int k = 0; c != NULL && k < PM_N_FACTORS; k++)
 		if (c->state[k] != 0)
 			return true;
 	return false;
+}
+
+double
+pm_correction_held(const pm_device_correction *c, pm_card_work work)
+{
+	return c == NULL ? 1 : 1 - c->state[PM_STATE_RELEASED + work];
 }
 
 bool
@@ -102,10 +108,18 @@ load_lists(pm_translation *dtypes, pm_translation *layouts, pm_reader *r, pm_are
 static pm_code
 load_state(pm_device_correction *g, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	pm_code		rc = pm_named_load(&pm_state_names, g->state, r, a, st);
+	pm_code		rc;
+
+	/* earlier versions released a card as soon as it was measured */
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		g->state[PM_STATE_RELEASED + work] = 1;
+	rc = pm_named_load(&pm_state_names, g->state, r, a, st);
 
 	for (int k = 0; k < PM_N_STATE; k++)
 		if (!(fabs(g->state[k]) <= MAX_STATE))
+			r->failed = true;
+	for (int work = 0; work < PM_N_CARD_WORKS; work++)
+		if (!(pm_correction_held(g, work) >= 0 && pm_correction_held(g, work) <= 1))
 			r->failed = true;
 	return rc;
 }

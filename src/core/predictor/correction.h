@@ -4,7 +4,8 @@
  *
  * ln(value) = ln(predicted) + a + b * (ln(predicted) - centre) + d, for each
  * device, where d belongs to a dtype and layout on it, and predicted is what
- * the kind says of a card in that state (card_state.h).  b > -1 and the same for
+ * the kind says of a card in that state (card_state.h).  Where other cards hold the
+ * answer, a share of what they add to ln(predicted) stays (bounds.h).  b > -1 and the same for
  * all questions about a device, so that a larger batch still never takes less
  * time.
  */
@@ -48,6 +49,9 @@ bool		pm_correction_measured(const pm_device_correction *g, pm_dtype dtype);
 
 /* Whether the correction has a state, so that the kind must be asked with its factors. c may be NULL. */
 bool		pm_correction_has_state(const pm_device_correction *c);
+
+/* How much of the logarithm by which other cards hold an answer (bounds.h) is left after the measurements, 0..1.  c may be NULL: all. */
+double		pm_correction_held(const pm_device_correction *c, pm_card_work work);
 
 /*
  * The corrected prediction for q, where `predicted` already has the factors of the state.  answered_as: the format in which q is

@@ -390,15 +390,12 @@ answer(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, double *ste
 	return rc == PM_OK ? finish_step(p, s, step_ms, parts, parts != NULL ? *n_parts : 0, st) : rc;
 }
 
-/* The answer, held by those for the other cards of sisters; own_ms: for the card by itself. */
+/* The answers for the cards of sisters but the last one, by p. */
 static pm_code
-hold(const pm_predictor *p, const pm_sample *s, const pm_sisters *sisters, double own_ms, pm_arena *scratch, double *step_ms, pm_status *st)
+ask_sisters(const pm_predictor *p, const pm_sample *s, const pm_sisters *sisters, pm_arena *scratch, double *ms, pm_status *st)
 {
-	double	   *ms = PM_NEW(scratch, double, sisters->n);
 	pm_code		rc = PM_OK;
 
-	if (!ms)
-		return pm_no_memory(st, scratch);
 	for (int i = 0; i < sisters->n - 1 && rc == PM_OK; i++)
 	{
 		pm_sample	q = *s;
@@ -406,10 +403,26 @@ hold(const pm_predictor *p, const pm_sample *s, const pm_sisters *sisters, doubl
 		q.query.gpu = sisters->gpu[i];
 		rc = answer(p, &q, scratch, &ms[i], NULL, NULL, st);
 	}
-	ms[sisters->n - 1] = own_ms;
-	if (rc == PM_OK)
-		*step_ms = pm_sisters_settle(sisters, ms);
 	return rc;
+}
+
+/* The answer, held by those for the other cards of sisters; own_ms: for the card by itself. */
+static pm_code
+hold(const pm_predictor *p, const pm_sample *s, const pm_sisters *sisters, double own_ms, pm_arena *scratch, double *step_ms, pm_status *st)
+{
+	pm_predictor plain = pm_as_trained(p);
+	const pm_predictor *asked = sisters->recalibrated ? &plain : p;
+	double	   *ms = PM_NEW(scratch, double, sisters->n);
+	pm_code		rc;
+
+	if (!ms)
+		return pm_no_memory(st, scratch);
+	ms[sisters->n - 1] = own_ms;
+	if ((rc = ask_sisters(asked, s, sisters, scratch, ms, st)) != PM_OK ||
+		(sisters->recalibrated && (rc = answer(asked, s, scratch, &ms[sisters->n - 1], NULL, NULL, st)) != PM_OK))
+		return rc;
+	*step_ms = pm_sisters_hold(sisters, ms, own_ms);
+	return PM_OK;
 }
 
 pm_code
@@ -426,6 +439,32 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 		return rc;
 	become(ms, step_ms, parts, parts != NULL ? *n_parts : 0);
 	return PM_OK;
+}
+
+pm_code
+pm_predictor_held(const pm_predictor *p, const pm_sample *s, double own_ms, pm_arena *scratch, pm_holding *held, pm_status *st)
+{
+	pm_predictor plain = pm_as_trained(p);
+	pm_sisters	sisters;
+	double		ms;
+	pm_code		rc;
+
+	*held = (pm_holding) {0};
+	if ((rc = pm_sisters_find(&plain, s, scratch, scratch, &sisters, st)) != PM_OK || sisters.n == 1 ||
+		(rc = hold(&plain, s, &sisters, own_ms, scratch, &ms, st)) != PM_OK)
+		return rc;
+	*held = (pm_holding) {.work = sisters.work, .by = log(ms / own_ms)};
+	return PM_OK;
+}
+
+pm_code
+pm_predictor_predict_held(const pm_predictor *p, const pm_sample *s, const pm_holding *held, pm_arena *scratch, double *step_ms, pm_status *st)
+{
+	const pm_device_correction *c = pm_correction_find(p->correction, s->query.gpu->name);
+	pm_code		rc = answer(p, s, scratch, step_ms, NULL, NULL, st);
+
+	*step_ms *= exp(pm_correction_held(c, held->work) * held->by);
+	return rc;
 }
 
 /* What does not depend on the batch, of the tokens of a question. */
@@ -486,19 +525,25 @@ static pm_code
 prepare_sisters(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_prepared *x, pm_status *st)
 {
 	pm_code		rc = pm_sisters_find(p, s, a, scratch, &x->sisters, st);
+	pm_predictor *asked = PM_NEW(a, pm_predictor, 1);
 
 	if (rc != PM_OK)
 		return rc;
+	if (!asked)
+		return pm_no_memory(st, a);
+	*asked = x->sisters.recalibrated ? pm_as_trained(p) : *p;
+	x->asked = asked;
+	x->n_asked = x->sisters.n - !x->sisters.recalibrated;
 	x->of_sister = PM_NEW(a, pm_prepared, x->sisters.n);
 	x->sister_ms = PM_NEW(a, double, x->sisters.n);
 	if (!x->of_sister || !x->sister_ms)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < x->sisters.n - 1 && rc == PM_OK; i++)
+	for (int i = 0; i < x->n_asked && rc == PM_OK; i++)
 	{
 		pm_sample	q = *s;
 
-		q.query.gpu = x->sisters.gpu[i];
-		rc = prepare_alone(p, &q, a, scratch, x->bench, &x->of_sister[i], st);
+		q.query.gpu = i < x->sisters.n - 1 ? x->sisters.gpu[i] : s->query.gpu;
+		rc = prepare_alone(asked, &q, a, scratch, x->bench, &x->of_sister[i], st);
 	}
 	return rc;
 }
@@ -516,7 +561,7 @@ void
 pm_prepared_refer(pm_prepared *x, const pm_skeleton *s)
 {
 	x->skeleton = s;
-	for (int i = 0; i < x->sisters.n - 1; i++)
+	for (int i = 0; i < x->n_asked; i++)
 		x->of_sister[i].skeleton = s;
 }
 
@@ -582,17 +627,19 @@ pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sa
 
 	if (x->state == NULL)
 		return pm_predictor_predict(p, s, scratch, step_ms, NULL, NULL, st);
-	for (int i = 0; i < last && rc == PM_OK; i++)
+	for (int i = 0; i < x->n_asked && rc == PM_OK; i++)
 	{
 		pm_sample	q = *s;
 
-		q.query.gpu = x->sisters.gpu[i];
-		rc = answer_prepared(p, &x->of_sister[i], &q, scratch, &x->sister_ms[i], st);
+		q.query.gpu = i < last ? x->sisters.gpu[i] : s->query.gpu;
+		rc = answer_prepared(x->asked, &x->of_sister[i], &q, scratch, &x->sister_ms[i], st);
 	}
 	/* the card itself comes last: its work stays on the bench */
-	if (rc != PM_OK || (rc = answer_prepared(p, x, s, scratch, &x->sister_ms[last], st)) != PM_OK)
+	if (rc != PM_OK || (rc = answer_prepared(p, x, s, scratch, step_ms, st)) != PM_OK)
 		return rc;
-	*step_ms = pm_sisters_settle(&x->sisters, x->sister_ms);
+	if (!x->sisters.recalibrated)
+		x->sister_ms[last] = *step_ms;
+	*step_ms = pm_sisters_hold(&x->sisters, x->sister_ms, *step_ms);
 	return PM_OK;
 }
 

@@ -39,6 +39,19 @@ pm_code		pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, i
  */
 pm_code		pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 								 double *step_ms, pm_part *parts, int *n_parts, pm_status *st);
+/* By how much other cards hold what training alone says of a question (bounds.h). */
+typedef struct pm_holding
+{
+	pm_card_work work;			/* that most of it is */
+	double		by;				/* ln(held / own answer); 0: nothing holds it */
+} pm_holding;
+
+/* own_ms: what training alone says of the card by itself.  Errors as of pm_predictor_predict(). */
+pm_code		pm_predictor_held(const pm_predictor *p, const pm_sample *s, double own_ms, pm_arena *scratch, pm_holding *held, pm_status *st);
+/* pm_predictor_predict() of a card that p is recalibrated for, without asking for the others again. */
+pm_code		pm_predictor_predict_held(const pm_predictor *p, const pm_sample *s, const pm_holding *held, pm_arena *scratch, double *step_ms,
+									  pm_status *st);
+
 /*
  * An interval for the prediction step_ms of s, and whether s is like what p was
  * trained on; see pm_trust_judge().
@@ -81,7 +94,9 @@ typedef struct pm_prepared
 	pm_workbench *bench;
 	uint64_t	number;			/* tells it from all others of its bench */
 	pm_sisters	sisters;		/* the cards that hold the answer (bounds.h), and its own; none where state is NULL */
-	struct pm_prepared *of_sister;	/* [sisters.n - 1] the same question for them */
+	const pm_predictor *asked;	/* about them */
+	int			n_asked;		/* sisters.n, without the card itself unless it was recalibrated */
+	struct pm_prepared *of_sister;	/* [n_asked] the same question for them */
 	double	   *sister_ms;		/* [sisters.n] room for answers */
 } pm_prepared;
 

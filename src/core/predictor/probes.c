@@ -13,8 +13,8 @@
 
 #include "predictor/evidence.h"
 
-#define NUMBER_STEP		PM_N_STATE	/* format and layout are the same in all questions, and go with it */
-#define N_NUMBERS		(PM_N_STATE + 2)	/* the last: the slope over log_ms */
+#define NUMBER_STEP		PM_N_FACTORS	/* format and layout are the same in all questions, and go with it */
+#define N_NUMBERS		(PM_N_FACTORS + 2)	/* the last: the slope over log_ms */
 
 #define ERROR_VARIANCE	(PM_STRUCTURE_SD * PM_STRUCTURE_SD + PM_ROW_SD * PM_ROW_SD)
 
@@ -32,8 +32,8 @@ typedef struct choice
 static double
 number_of(const choice *x, int i, int number)
 {
-	if (number < PM_N_STATE)
-		return x->q->z[(size_t) i * PM_N_STATE + number];
+	if (number < PM_N_FACTORS)
+		return x->q->z[(size_t) i * PM_N_FACTORS + number];
 	return number == NUMBER_STEP ? 1 : x->q->log_ms[i] - x->centre;
 }
 
@@ -51,7 +51,7 @@ choose_numbers(choice *x)
 {
 	for (int number = 0; number < N_NUMBERS; number++)
 	{
-		bool		acts = number >= PM_N_STATE;
+		bool		acts = number >= PM_N_FACTORS;
 
 		for (int i = 0; i < x->q->n && !acts; i++)
 			acts = number_of(x, i, number) != 0;
@@ -65,7 +65,7 @@ static double
 prior_of(const choice *x, int number)
 {
 	double		cell = pm_cell_prior(x->q->known);
-	double		sd = number < PM_N_STATE ? pm_state_left(number, x->q->known) * pm_state_prior(number) : PM_SLOPE_PRIOR;
+	double		sd = number < PM_N_FACTORS ? pm_state_left(number, x->q->known) * pm_state_prior(number) : PM_SLOPE_PRIOR;
 
 	return number == NUMBER_STEP ? PM_STEP_PRIOR * PM_STEP_PRIOR + cell * cell : sd * sd;
 }

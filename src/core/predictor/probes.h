@@ -11,7 +11,7 @@
 typedef struct pm_probe_questions
 {
 	int			n;
-	const double *z;			/* [n, PM_N_STATE] of pm_sensitivity() */
+	const double *z;			/* [n, PM_N_FACTORS] of pm_sensitivity() */
 	const double *log_ms;		/* [n] ln of the predicted step */
 	const int64_t *network;		/* [n] rows of one network have a common error, and at most one is proposed */
 	const bool *measured;		/* [n] already; NULL: none */

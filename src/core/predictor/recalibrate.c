@@ -8,6 +8,10 @@
  * narrower on a card that the predictor knows from many networks: a few rows
  * do not count for more than they are.
  *
+ * What is fitted to is the answer as other cards hold it (bounds.h): rows that agree
+ * with it leave all numbers at 0.  How far they release the card is one more number
+ * for each kind of work.
+ *
  * How a prediction answers to the state is taken from the predictor itself
  * (sensitivity.h), first at a state of 0, then where the regression before it
  * led (Gauss-Newton): what launches were hidden behind shows only once these
@@ -61,7 +65,8 @@ typedef struct point
 	int			row;			/* of the data set */
 	const pm_sample *sample;
 	int			cell;			/* dtype and layout */
-	double		x;				/* ln(predicted) - centre */
+	const pm_holding *held;		/* the prediction is that of training for the card by itself, held by this */
+	double		x;				/* ln(prediction for the card by itself) - centre */
 	double		u;				/* ln(measured / predicted) */
 	double		target;			/* what z . state is to be: u, less what the prediction is off z . state at the state of z */
 	double		weight;
@@ -203,7 +208,7 @@ keep_numbers(const point *p, int n, const double *v, double scale, pm_device_cor
 {
 	memset(c->by_state, 0, sizeof(c->by_state));
 	for (int k = 0; k < PM_N_STATE; k++)
-		c->state[k] = scale * v[k];
+		c->state[k] = k < PM_N_FACTORS ? scale * v[k] : fmin(fmax(scale * v[k], 0), 1);
 	c->a = scale * v[NUMBER_A];
 	c->b = fmin(fmax(scale * v[NUMBER_B], -PM_CORRECTION_MAX_B), PM_CORRECTION_MAX_B);
 	for (int k = 0; k < N_CELLS; k++)
@@ -220,7 +225,8 @@ keep_numbers(const point *p, int n, const double *v, double scale, pm_device_cor
 }
 
 static pm_code
-predict_with(const pm_predictor *base, const pm_correction *c, const pm_sample *s, const pm_arena *a, double *ms, pm_status *st)
+predict_with(const pm_predictor *base, const pm_correction *c, const pm_sample *s, const pm_holding *held, const pm_arena *a, double *ms,
+			 pm_status *st)
 {
 	pm_predictor p = *base;
 	pm_arena	scratch;
@@ -228,7 +234,7 @@ predict_with(const pm_predictor *base, const pm_correction *c, const pm_sample *
 
 	p.correction = c;
 	pm_arena_init_within(&scratch, a);
-	rc = pm_predictor_predict(&p, s, &scratch, ms, NULL, NULL, st);
+	rc = pm_predictor_predict_held(&p, s, held, &scratch, ms, st);
 	pm_arena_release(&scratch);
 	return rc;
 }
@@ -246,7 +252,7 @@ mean_error(const pm_predictor *base, const point *p, int n, pm_device_correction
 	for (int i = 0; i < n; i += step)
 	{
 		double		ms;
-		pm_code		rc = predict_with(base, &one, p[i].sample, a, &ms, st);
+		pm_code		rc = predict_with(base, &one, p[i].sample, p[i].held, a, &ms, st);
 
 		if (rc != PM_OK)
 			return rc;
@@ -305,14 +311,20 @@ solve_device(const point *p, int n, const double *prior, const pm_arena *a, doub
 	return rc;
 }
 
+/* How the logarithm of a prediction answers to a release: by losing what it is held by. */
+static void
+answer_to_release(const pm_holding *held, double *z)
+{
+	z[PM_STATE_RELEASED + held->work] = -held->by;
+}
+
 /* z and targets of the points at a state. */
 static pm_code
 move_points(const pm_predictor *base, point *p, int n, const double *state, const pm_arena *a, pm_status *st)
 {
-	pm_predictor plain = *base;
+	pm_predictor plain = pm_as_trained(base);
 	pm_code		rc = PM_OK;
 
-	plain.correction = NULL;
 	for (int i = 0; i < n && rc == PM_OK; i++)
 	{
 		pm_arena	scratch;
@@ -323,8 +335,8 @@ move_points(const pm_predictor *base, point *p, int n, const double *state, cons
 		pm_arena_init_within(&scratch, a);
 		rc = pm_sensitivity(&plain, p[i].sample, state, &scratch, &ms, p[i].z, st);
 		pm_arena_release(&scratch);
-		p[i].target = log(p[i].sample->step_ms / ms);
-		for (int k = 0; k < PM_N_STATE; k++)
+		p[i].target = log(p[i].sample->step_ms / ms) - p[i].held->by;
+		for (int k = 0; k < PM_N_FACTORS; k++)
 			p[i].target += p[i].z[k] * state[k];
 	}
 	return rc;
@@ -370,8 +382,9 @@ fit_device(const pm_predictor *base, point *p, int n, bool moving, const pm_aren
 /* What base says of the rows of a data set. */
 typedef struct answers
 {
-	double	   *plain;			/* [n] without its correction */
-	double	   *corrected;		/* [n] */
+	double	   *plain;			/* [n] without its correction, for the card by itself */
+	pm_holding    *held;			/* [n] */
+	double	   *corrected;		/* [n] what it answers */
 	double	   *z;				/* [n, PM_N_STATE] of pm_sensitivity(), ... */
 	double	   *target;			/* [n] ... and what of a point belongs to them */
 } answers;
@@ -389,8 +402,8 @@ make_points(const pm_dataset *d, const answers *x, const int *fold_of, int witho
 		if (without >= 0 && fold_of[i] == without)
 			continue;
 		p[n++] = (point) {.gpu = s->query.gpu->name, .structure = s->query.graph->structure, .row = i, .sample = s,
-			.cell = (int) s->query.dtype * PM_N_LAYOUTS + (int) s->query.layout,
-			.x = log(x->plain[i]), .u = log(s->step_ms / x->plain[i]), .target = x->target[i], .weight = s->weight > 0 ? s->weight : 1,
+			.cell = (int) s->query.dtype * PM_N_LAYOUTS + (int) s->query.layout, .held = &x->held[i], .x = log(x->plain[i]),
+			.u = log(s->step_ms / x->plain[i]) - x->held[i].by, .target = x->target[i], .weight = s->weight > 0 ? s->weight : 1,
 			.z = x->z + (size_t) i * PM_N_STATE};
 	}
 	qsort(p, n, sizeof(point), by_device);
@@ -445,25 +458,38 @@ keep_others(pm_correction *c, const pm_correction *before, pm_arena *a, pm_statu
 
 /* ---- the whole ---- */
 
+/* What base answers, with its correction and held. */
+static pm_code
+predict_row(const pm_predictor *base, const pm_sample *s, const answers *x, int i, pm_arena *scratch, pm_status *st)
+{
+	const pm_question *q = &s->query;
+
+	x->corrected[i] = x->plain[i] * exp(x->held[i].by);
+	/* it may answer for another format than the one of the row */
+	return base->correction == NULL && pm_trust_format(base->trust, q->gpu, q->dtype) == q->dtype ? PM_OK :
+		pm_predictor_predict(base, s, scratch, &x->corrected[i], NULL, NULL, st);
+}
+
 static pm_code
 predict_all(const pm_predictor *base, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, answers *x, pm_status *st)
 {
-	pm_predictor p = *base;
+	pm_predictor p = pm_as_trained(base);
 	pm_code		rc = PM_OK;
 
-	p.correction = NULL;
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
+		const pm_sample *s = &d->samples[i];
+		double	   *z = x->z + (size_t) i * PM_N_STATE;
 		pm_arena	scratch;
 
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "recalibration was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = pm_sensitivity(&p, &d->samples[i], NULL, &scratch, &x->plain[i], x->z + (size_t) i * PM_N_STATE, st);
-		x->corrected[i] = x->plain[i];
-		x->target[i] = log(d->samples[i].step_ms / x->plain[i]);
-		if (rc == PM_OK && base->correction != NULL)
-			rc = pm_predictor_predict(base, &d->samples[i], &scratch, &x->corrected[i], NULL, NULL, st);
+		if ((rc = pm_sensitivity(&p, s, NULL, &scratch, &x->plain[i], z, st)) == PM_OK &&
+			(rc = pm_predictor_held(&p, s, x->plain[i], &scratch, &x->held[i], st)) == PM_OK)
+			rc = predict_row(base, s, x, i, &scratch, st);
+		answer_to_release(&x->held[i], z);
+		x->target[i] = log(s->step_ms / x->plain[i]) - x->held[i].by;
 		pm_arena_release(&scratch);
 	}
 	return rc;
@@ -520,7 +546,7 @@ cross_correct(const pm_predictor *base, const pm_dataset *d, const answers *x, i
 		rc = fit_points(base, p, make_points(d, x, fold_of, fold, p), false, &scratch, &c, st);
 		for (int i = 0; i < d->n && rc == PM_OK; i++)
 			if (fold_of[i] == fold)
-				rc = predict_with(base, c, &d->samples[i], &scratch, &cross[i], st);
+				rc = predict_with(base, c, &d->samples[i], &x->held[i], &scratch, &cross[i], st);
 		pm_arena_release(&scratch);
 	}
 	return rc;
@@ -634,14 +660,14 @@ pm_code
 pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, const pm_hooks *hooks,
 			   pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
 {
-	answers		x = {.plain = PM_NEW(a, double, d->n + 1), .corrected = PM_NEW(a, double, d->n + 1),
+	answers		x = {.plain = PM_NEW(a, double, d->n + 1), .held = PM_NEW(a, pm_holding, d->n + 1), .corrected = PM_NEW(a, double, d->n + 1),
 		.z = PM_NEW(a, double, (size_t) d->n * PM_N_STATE + 1), .target = PM_NEW(a, double, d->n + 1)};
 	double	   *cross = PM_NEW(a, double, d->n + 1);
 	point	   *p = PM_NEW(a, point, d->n + 1);
 	pm_correction *c;
 	pm_code		rc;
 
-	if (!x.plain || !x.corrected || !x.z || !x.target || !cross || !p)
+	if (!x.plain || !x.held || !x.corrected || !x.z || !x.target || !cross || !p)
 		return pm_no_memory(st, a);
 	if (d->n == 0)
 	{

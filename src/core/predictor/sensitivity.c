@@ -29,8 +29,8 @@ typedef struct asked
 	pm_state_shares *shares;	/* [t.n] */
 	double	   *device;			/* [t.n] */
 	void	   *prepared;
-	double		state[PM_N_STATE];
-	bool		acts[PM_N_STATE];	/* some token belongs to the element */
+	double		state[PM_N_FACTORS];
+	bool		acts[PM_N_FACTORS];	/* some token belongs to the element */
 } asked;
 
 static double
@@ -71,7 +71,7 @@ pm_sensitivity(const pm_predictor *p, const pm_sample *s, const double *state, p
 	asked		x;
 	pm_code		rc = pm_trust_framework(p->trust, s, scratch, &q.query.framework, st);
 
-	memset(z, 0, PM_N_STATE * sizeof(double));
+	memset(z, 0, PM_N_FACTORS * sizeof(double));
 	if (rc != PM_OK)
 		return rc;
 	if (!pm_has_state(p))
@@ -82,7 +82,7 @@ pm_sensitivity(const pm_predictor *p, const pm_sample *s, const double *state, p
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
 	if (rc != PM_OK || !pm_has_state(p))
 		return rc;
-	for (int k = 0; k < PM_N_STATE; k++)
+	for (int k = 0; k < PM_N_FACTORS; k++)
 	{
 		double		here = x.state[k];
 		double		up;

@@ -11,7 +11,7 @@
 bool		pm_has_state(const pm_predictor *p);
 
 /*
- * z[PM_N_STATE]: by how much ln(step) grows with each element, on a card in state[PM_N_STATE] (NULL: all 0);
+ * z[PM_N_FACTORS]: by how much ln(step) grows with each element, on a card in state[PM_N_FACTORS] (NULL: all 0);
  * 0 for elements that none of its operators belongs to, and all 0 where pm_has_state() is false.
  * *ms: the answer of p for a card in that state, without the correction of p.  Errors of predicting s.
  */
