@@ -92,6 +92,14 @@ ROLLBACK TO known;
 SELECT pg_temp.move('{A10}', 8), pg_temp.move('{A30}', 4);
 SELECT grouped_by, group_name, advice FROM pg_temp.judge('judged');
 ROLLBACK TO known;
+-- a card that is known from a few networks is not new
+SELECT pg_temp.move('{A10,A30}', 2);
+SELECT new_name FROM perfmodel.recalibrate('judged', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'A10'), 'knows little');
+SELECT pg_temp.move('{A10}', 7);
+SELECT grouped_by, group_name, advice FROM pg_temp.judge('knows little');
+SELECT pg_temp.move('{A30}', 7);
+SELECT grouped_by, group_name, advice FROM pg_temp.judge('knows little');
+ROLLBACK TO known;
 -- several cards; and networks that are new, too, are what counts
 SELECT pg_temp.move('{A10,L4,A30,A40}', 8);
 SELECT grouped_by, group_name, verdict, advice FROM pg_temp.judge('judged');

@@ -117,6 +117,8 @@ BEGIN ATOMIC
     ), unseen AS (
         -- known networks where the predictor has not learned: on which GPU, what is new there, and how many networks are missing to judge it
         SELECT g.starts, g.place, g.member, g.gpu, count(DISTINCT g.network) AS networks, bool_or(g.reasons && '{gpu_not_seen,gpu_seldom_seen}') AS gpu_is_new,
+               -- the other way to be new: known, but not from such networks
+               bool_or('gpu_not_seen' = ANY (g.reasons)) AS never,
                bool_or('dtype_not_seen' = ANY (g.reasons)) AS dtype, bool_or('layout_not_seen' = ANY (g.reasons)) AS layout,
                bool_or(g.reasons && '{batch_above,batch_below}') AS batch, bool_or('optimizer_not_seen' = ANY (g.reasons)) AS optimizer,
                5 - coalesce(max(k.networks), 0) - count(DISTINCT g.network) AS missing
@@ -124,7 +126,8 @@ BEGIN ATOMIC
         WHERE NOT g.in_domain AND NOT g.network_is_new GROUP BY 1, 2, 3, 4
     ), new_use AS (
         SELECT u.starts, u.place, u.member, bool_or(u.gpu_is_new) AS gpu_is_new, min(u.missing) AS missing, count(*) FILTER (WHERE u.gpu_is_new OR NOT any_new) AS n_gpus,
-               (array_agg(u.gpu ORDER BY u.missing, u.gpu))[1] AS nearest,
+               (array_agg(u.gpu ORDER BY u.missing, u.gpu))[1] AS nearest, (array_agg(u.never ORDER BY u.missing, u.gpu))[1] AS nearest_never,
+               bool_or(u.never) AS any_never, bool_and(u.never) FILTER (WHERE u.gpu_is_new) AS all_never,
                array_agg(u.gpu ORDER BY u.networks DESC, u.gpu) FILTER (WHERE u.gpu_is_new OR NOT any_new) AS gpus,
                concat_ws(', ', CASE WHEN bool_or(u.dtype) THEN 'number formats' END, CASE WHEN bool_or(u.layout) THEN 'layouts' END,
                          CASE WHEN bool_or(u.batch) THEN 'batch sizes' END, CASE WHEN bool_or(u.optimizer) THEN 'optimizers' END) AS uses
@@ -194,10 +197,14 @@ BEGIN ATOMIC
                     format('retrain: %s of %s networks are unlike those of its training', round(s.n_strange), s.networks)
                 WHEN s.verdict = 'new_inputs' THEN
                     CASE WHEN u.gpu_is_new AND u.missing > 0 THEN
-                             format('collect: %s more %s on %s, which is new to the predictor; then recalibrate', u.missing, CASE u.missing WHEN 1 THEN 'network' ELSE 'networks' END, u.nearest)
+                             format('collect: %s more %s on %s, which is %s; then recalibrate', u.missing, CASE u.missing WHEN 1 THEN 'network' ELSE 'networks' END, u.nearest,
+                                    CASE WHEN u.nearest_never THEN 'new to the predictor' ELSE 'known from few such networks' END)
                          ELSE 'recalibrate: ' || CASE WHEN u.gpu_is_new THEN '' ELSE u.uses || ' on ' END || array_to_string(u.gpus[:3], ', ')
                               || CASE WHEN u.n_gpus > 3 THEN format(' and %s more', u.n_gpus - 3) ELSE '' END
-                              || CASE WHEN u.gpu_is_new AND u.n_gpus = 1 THEN ' is new to the predictor' ELSE ' are new to the predictor' END
+                              || CASE WHEN u.gpu_is_new AND u.n_gpus = 1 THEN ' is ' ELSE ' are ' END
+                              || CASE WHEN NOT u.gpu_is_new OR u.all_never THEN 'new to the predictor'
+                                      WHEN u.any_never THEN 'new to the predictor, or known from few such networks'
+                                      ELSE 'known from few such networks' END
                               || format(' (%s of %s networks)', round(s.n_outside - s.n_strange), s.networks) END
                 WHEN s.verdict = 'too_few' AND s.expected IS NULL THEN 'train a kind of predictor that has intervals'
                 WHEN s.verdict = 'too_few' THEN format('collect: %s more %s%s', 5 - s.judged, CASE s.judged WHEN 4 THEN 'network' ELSE 'networks' END,
