@@ -24,7 +24,7 @@ CREATE FUNCTION perfmodel.forecast_jobs(jobs regclass, columns jsonb DEFAULT '{}
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 AS 'MODULE_PATHNAME', 'pm_forecast_jobs';
 COMMENT ON FUNCTION perfmodel.forecast_jobs(regclass, jsonb, text, timestamptz) IS
-    'how long each job of a table runs, in seconds: median and 90 % quantile, from the predictor or the table';
+    'seconds that each job of a table runs, or with done_steps, is still to run: median and 90 % quantile';
 
 CREATE FUNCTION perfmodel.queue_order(jobs regclass, columns jsonb DEFAULT '{}', policy text DEFAULT 'srsf', predictor text DEFAULT NULL,
                                       at timestamptz DEFAULT pg_catalog.now(),
