@@ -137,6 +137,16 @@ SELECT w.gpu, w.batch, w.usd_per_hour, helper.close(w.usd_per_1000_samples, 4 * 
 FROM perfmodel.what_if(:g, '{T4,V100-SXM2-16GB,T5,NULL}', '{8,16,NULL}', predictor => 'roof', world_size => 4, on_error => 'null') AS w;
 SELECT DISTINCT w.usd_per_hour, w.cost_note FROM unnest('{on_demand,SPOT,own}'::text[]) WITH ORDINALITY AS k (kind, n), LATERAL perfmodel.what_if(:g, '{tesla_t4}', '{8,16}', predictor => 'roof', price_kind => k.kind) AS w ORDER BY 1;
 SELECT helper.error_of(format('SELECT perfmodel.what_if(%s, ''{T4}'', ''{8}'', price_kind => ''free'')', :g));
+-- a spot price only where there is no other, not even one without a region; and it says so
+SELECT DISTINCT w.usd_per_hour, w.cost_note FROM perfmodel.what_if(:g, '{T4}', '{8}', predictor => 'roof', region => 'here') AS w;
+SELECT j.usd / j.gpu_hours AS usd_per_hour, j.reasons && '{spot_price}' AS spot FROM perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof') AS j;
+DELETE FROM perfmodel.price WHERE kind = 'on_demand';
+INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('T4', 'own', 4);
+SELECT w.usd_per_hour, w.cost_note FROM perfmodel.what_if(:g, '{T4}', '{8}', predictor => 'roof', region => 'here') AS w;
+DELETE FROM perfmodel.price WHERE kind = 'own';
+SELECT w.usd_per_hour, w.cost_note FROM unnest(ARRAY[NULL, 'spot']) AS k (kind), LATERAL perfmodel.what_if(:g, '{T4}', '{8}', predictor => 'roof', region => 'here', price_kind => k.kind) AS w ORDER BY 2;
+SELECT round((j.usd / j.gpu_hours)::numeric, 4) AS usd_per_hour, j.reasons, j.note FROM perfmodel.predict_job(:g, 'T4', 8, steps => 1000, predictor => 'roof', carbon_region => 'DEU') AS j;
+INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour) VALUES ('T4', 'cloud', 'here', 'on_demand', 2);
 -- a price without a provider has no name to show
 INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('T4', 'spot', 3), ('V100-SXM2-16GB', 'own', 4);
 SELECT w.gpu, w.cost_note FROM perfmodel.what_if(:g, '{T4,V100-SXM2-16GB}', '{8}', predictor => 'roof', provider => 'nobody') AS w ORDER BY 1;

@@ -281,9 +281,9 @@ SELECT name, CASE WHEN outside > 0.95 THEN 'predicted, out of the domain' WHEN o
                   ELSE 'predicted' END, x, low, high, nth
 FROM card_sum WHERE x > 0 ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
     IF EXISTS (SELECT FROM perfmodel.price) THEN
-        page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price of each card in perfmodel.price that is valid now, spot prices left out; hours on cards without a price are left out.', 'bars', format(
+        page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price of each card in perfmodel.price that is valid now, a spot price only where there is no other; hours on cards without a price are left out.', 'bars', format(
 $query$WITH job AS (%s),
-price AS (SELECT gpu, min(usd_per_hour) AS usd FROM perfmodel.price WHERE valid @> now() AND kind <> 'spot' GROUP BY gpu),
+price AS (SELECT DISTINCT ON (gpu) gpu, usd_per_hour AS usd FROM perfmodel.price WHERE valid @> now() ORDER BY gpu, kind = 'spot', usd_per_hour),
 c AS (SELECT coalesce(team::text, 'unknown') AS team, job.gpu::text AS gpu, sum(%s * usd) AS usd
       FROM job JOIN price ON price.gpu = perfmodel.find_gpu(job.gpu::text) GROUP BY 1, 2),
 t AS (SELECT team, row_number() OVER (ORDER BY sum(usd) DESC, team) AS nth FROM c GROUP BY 1),

@@ -178,10 +178,13 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 	double		arithmetic_w = pm_gpu_arithmetic_w(gpu);
 	pm_price_wish wish;
 	double		g_per_kwh;
+	char	   *spot;
 	char	   *why = NULL;
 
 	pm_price_wish_read(fcinfo, PRICES, &wish);
-	x->usd = gpus * t->seconds / 3600 * pm_price_of(name, &wish, &why);
+	x->usd = gpus * t->seconds / 3600 * pm_price_of(name, &wish, &spot, &why);
+	if (spot != NULL)
+		remark(r, "spot_price", spot);
 	if (why != NULL)
 		remark(r, "no_price", why);
 	x->kwh = gpus * (pm_draw_w(limit_w, arithmetic_w, share) * t->busy_s + pm_draw_w(limit_w, arithmetic_w, 0) * waits_s) / 3.6e6;

@@ -307,19 +307,20 @@ fill_memory(const pm_asked_words *q, Datum *values, bool *nulls)
 	nulls[1] = nulls[2];
 }
 
-/* The price of a device, or why there is none; nulls for a device that is not known, which the columns before say. */
+/* The price of a device, and that it is a spot price or why there is none; nulls for a device that is not known, which the columns before say. */
 static void
 fill_price(const pm_asked_words *q, const pm_price_wish *wish, Datum *values, bool *nulls)
 {
 	pm_problem	p;
 	const pm_gpu *gpu = pm_gpu_look_up(text_to_cstring(q->gpu), &p);
+	char	   *spot;
 	char	   *why = NULL;
 
 	memset(nulls, true, N_COST * sizeof(bool));
 	if (gpu == NULL)
 		return;
-	values[0] = pm_float8_or_null(pm_price_of(pm_from_core(gpu->name), wish, &why), &nulls[0]);
-	values[2] = pm_text_or_null(why, &nulls[2]);
+	values[0] = pm_float8_or_null(pm_price_of(pm_from_core(gpu->name), wish, &spot, &why), &nulls[0]);
+	values[2] = pm_text_or_null(spot != NULL ? spot : why, &nulls[2]);
 }
 
 /* What 1,000 samples cost on all devices of the question; samples_per_s: of them together. */

@@ -270,14 +270,31 @@ reason(int first, const char *gpu, const pm_price_wish *w, int best)
 					w->kind ? w->kind : "", timestamptz_to_str(w->at));
 }
 
-double
-pm_price_of(const char *gpu, const pm_price_wish *w, char **why)
+static bool
+is_spot(const price *p)
 {
-	const price *anywhere = NULL;
+	return strcmp(p->kind, "spot") == 0;
+}
+
+/* Whether to take p rather than another price that meets the wish, q, which costs less or the same; NULL: there is none. */
+static bool
+goes_before(const price *p, const price *q, const pm_price_wish *w)
+{
+	/* a spot price is not what a training costs that must not be interrupted */
+	if (q == NULL || (w->kind == NULL && is_spot(p) != is_spot(q)))
+		return q == NULL || is_spot(q);
+	return w->region != NULL && holds(w->region, p->region) && !holds(w->region, q->region);
+}
+
+double
+pm_price_of(const char *gpu, const pm_price_wish *w, char **spot, char **why)
+{
+	const price *found = NULL;
 	int			first;
 	int			best = -1;
 
 	be_ready();
+	*spot = NULL;
 	first = first_of(gpu);
 	/* those of a device stand in the order of their price */
 	for (int i = first; i < n_prices && strcmp(prices[i].gpu, gpu) == 0; i++)
@@ -285,15 +302,17 @@ pm_price_of(const char *gpu, const pm_price_wish *w, char **why)
 		int			n = met(&prices[i], w);
 
 		best = Max(best, n);
-		if (n == N_CONDITIONS && (w->region == NULL || holds(w->region, prices[i].region)))
-			return prices[i].usd;
-		if (n == N_CONDITIONS && anywhere == NULL)
-			anywhere = &prices[i];
+		if (n == N_CONDITIONS && goes_before(&prices[i], found, w))
+			found = &prices[i];
 	}
-	if (anywhere != NULL)
-		return anywhere->usd;
-	*why = reason(first, gpu, w, best);
-	return get_float8_nan();
+	if (found == NULL)
+	{
+		*why = reason(first, gpu, w, best);
+		return get_float8_nan();
+	}
+	if (w->kind == NULL && is_spot(found))
+		*spot = psprintf("the price of gpu \"%s\" is a spot price, because there is no other", pm_shown_name(gpu));
+	return found->usd;
 }
 
 double

@@ -29,9 +29,11 @@ extern void pm_price_wish_read(FunctionCallInfo fcinfo, int first, pm_price_wish
 /*
  * US dollars for an hour of one GPU (its name as in perfmodel.gpu): the least
  * of the matching prices.  A price without a region is valid in every region that
- * has no price of its own.  NaN: there is none, and *why says what is missing.
+ * every region that has no price of its own.  Without a wish for a kind, spot
+ * prices count only where there is no other: *spot says that it is one, in words (else NULL).
+ * NaN: there is none, and *why says what is missing.
  */
-extern double pm_price_of(const char *gpu, const pm_price_wish *w, char **why);
+extern double pm_price_of(const char *gpu, const pm_price_wish *w, char **spot, char **why);
 
 /*
  * Grams of CO2 equivalent for a kWh in a region, by its code or one of its
