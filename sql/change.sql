@@ -13,6 +13,10 @@ SELECT array_agg(round(factor::numeric, 3)), array_agg(saved_mb > 0) FROM perfmo
 -- checkpointing is recompute, on one GPU too
 SELECT w, c.step_ms = p.step_ms AS same FROM unnest('{1,2}'::int[]) AS w, perfmodel.what_if_change(:g, 'T4', 512, '{checkpointing}', predictor => 'roof', world_size => w) AS c,
     perfmodel.predict(:g, 'T4', 512, predictor => 'roof', world_size => w, parallel => '{"recompute": true}') AS p WHERE c.change = 'checkpointing';
+-- the formats that the card computes in, and the way back; others by name only
+SELECT d, u, (SELECT string_agg(change, ' ') FROM perfmodel.what_if_change(:g, u, 16, dtype => d, predictor => 'roof') WHERE change IN ('amp', 'bf16', 'fp16', 'tf32', 'fp32'))
+FROM unnest('{fp32,amp,bf16}'::text[]) AS d, unnest('{T4,A100,GTX 1080,RX 6800}'::text[]) AS u;
+SELECT change, note FROM perfmodel.what_if_change(:g, 'T4', 16, '{bf16,tf32}', predictor => 'roof') WHERE change <> 'none';
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{faster}'')', :g));
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T5'', 16)', :g)) ~ 'unknown GPU "T5"' AS unknown;
 -- what is not said or not known is not answered for something else; batches to the largest

@@ -23,6 +23,8 @@ SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['A100', 'A100-80GB', '
     'RTX3090-24GB', 'L4-24G', 'A40 48GB', 'v100-32g', 'A100-40G']) AS given;
 SELECT perfmodel.find_gpu('RTX3090-48GB') AS other_memory, perfmodel.find_gpu('24GB') AS memory_alone, perfmodel.find_gpu('g') AS nothing;
 SELECT perfmodel.gpu_name(NULL);
+SELECT g, perfmodel.gpu_formats(g) FROM unnest('{A100,tesla_t4,V100,P100,RX 6800,EPYC Zen4 (1 thread),NULL}'::text[]) AS g;
+SELECT helper.error_of($$SELECT perfmodel.gpu_formats('A200')$$) ~ 'unknown GPU "A200"' AS unknown;
 -- every name and alias leads to its own row
 SELECT g.name, a AS wrong FROM perfmodel.gpu g, unnest(aliases || name) AS a WHERE perfmodel.gpu_name(a) <> g.name;
 

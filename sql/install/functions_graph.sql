@@ -16,6 +16,10 @@ CREATE FUNCTION perfmodel.gpu_name(gpu text) RETURNS text
     LANGUAGE c STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_gpu_name';
 COMMENT ON FUNCTION perfmodel.gpu_name(text) IS 'name of a device by its name or an alias; an unknown one is an error that lists similar names';
 
+CREATE FUNCTION perfmodel.gpu_formats(gpu text) RETURNS text[]
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'pm_gpu_formats';
+COMMENT ON FUNCTION perfmodel.gpu_formats(text) IS 'number formats that a device computes in; the others run at the rate of fp32 in their place';
+
 -- The same names for what is not sure to be there: NULL instead of an error.
 
 CREATE FUNCTION perfmodel.find_graph(name text) RETURNS bigint

@@ -85,7 +85,7 @@ pm_note_format(const text *given, const pm_question *to, const pm_predictor *p, 
 	pm_dtype	answered = pm_trust_format(p->trust, to->gpu, to->dtype);
 	const char *said;
 
-	if (dtype >= 0 && (dtype != (int) to->dtype || pm_gpu_emulates(to->gpu, (pm_dtype) dtype)))
+	if (dtype >= 0 && !pm_gpu_computes_in(to->gpu, (pm_dtype) dtype))
 		said = psprintf("gpu \"%s\" has no units for dtype %s and computes at the rate of fp32", pm_message_from_core(to->gpu->name), pm_dtype_name[dtype]);
 	else if (answered != to->dtype)
 		said = psprintf("answered as dtype %s", pm_dtype_name[answered]);

@@ -1,17 +1,26 @@
 /*
  * gpu_words.c - what is said of names of devices: of short ones, which may mean
- * several devices, and of those of slices, which are no devices.
+ * several devices, and of those of slices, which are no devices; and in which
+ * words for number formats a device computes.
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/xact.h"
+#include "fmgr.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "cache/freshness.h"
 #include "encoding.h"
 #include "errors.h"
+#include "features/rates.h"
 #include "gpus.h"
 #include "plan/slice.h"
+#include "results.h"
+
+PG_FUNCTION_INFO_V1(pm_gpu_formats);
 
 /* ---------- short names ---------- */
 
@@ -74,4 +83,29 @@ pm_gpu_slice_hint(const char *name)
 	return psprintf("%s; what is known of %s does not hold for it. INSERT the data sheet of the slice into perfmodel.gpu, or ask about the whole card.",
 					s.memory_gb > 0 ? psprintf("It has %d of the compute slices of a card and %d GB of memory", s.computes, s.memory_gb) : "It is a part of a card",
 					card != NULL ? psprintf("the whole card, \"%s\",", pm_message_from_core(card->name)) : "whole cards");
+}
+
+/* ---------- formats ---------- */
+
+/* Of cards that are not NVIDIA's, TF32 is a format of those where it is faster than FP32. */
+static bool
+computes_in(const pm_gpu *gpu, pm_dtype dtype)
+{
+	return pm_gpu_computes_in(gpu, dtype) &&
+		(dtype != PM_TF32 || !isnan(gpu->compute_capability) || pm_gpu_peak(gpu, dtype, true) > pm_gpu_peak(gpu, PM_FP32, true));
+}
+
+Datum
+pm_gpu_formats(PG_FUNCTION_ARGS)
+{
+	const pm_gpu *gpu;
+	const char *names[PM_N_DTYPES];
+	int			n = 0;
+
+	pm_freshen();
+	gpu = pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		if (computes_in(gpu, (pm_dtype) dtype))
+			names[n++] = pm_dtype_name[dtype];
+	PG_RETURN_DATUM(pm_text_array(names, n));
 }

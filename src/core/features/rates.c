@@ -61,6 +61,12 @@ pm_gpu_emulates(const pm_gpu *gpu, pm_dtype dtype)
 	return dtype != PM_FP32 && dtype != PM_TF32 && !gpu->is_cpu && !isnan(gpu->compute_capability) && !on_matrix_units(gpu, dtype, true);
 }
 
+bool
+pm_gpu_computes_in(const pm_gpu *gpu, pm_dtype dtype)
+{
+	return pm_dtype_run(gpu, dtype) == dtype && !pm_gpu_emulates(gpu, dtype);
+}
+
 double
 pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 {

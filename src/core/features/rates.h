@@ -17,6 +17,9 @@
  */
 bool		pm_gpu_emulates(const pm_gpu *gpu, pm_dtype dtype);
 
+/* Whether a card computes in this format, not at the rate of FP32 in its place. */
+bool		pm_gpu_computes_in(const pm_gpu *gpu, pm_dtype dtype);
+
 /*
  * Peak rate of the data sheet in FLOP/s for this dtype.  tensor_core: of a matrix product that matrix units can take; else of all
  * other arithmetic.
