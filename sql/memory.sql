@@ -60,8 +60,14 @@ FROM perfmodel.memory_timeline(:away, 'T4', 1);
 SELECT count(*) > 0 AS explained FROM perfmodel.explain_memory(:away, 'T4', 1);
 DELETE FROM perfmodel.graph WHERE graph_id = :away;
 -- what would shrink it
-SELECT regexp_replace(change, '[0-9]+', 'N') AS change, saved_mb >= 0 AS saves, fits FROM perfmodel.what_would_fit(:g, 'V100', 16384, optimizer => 'adam');
+SELECT regexp_replace(change, '^batch [0-9]+', 'batch N') AS change, saved_mb >= 0 AS saves, fits FROM perfmodel.what_would_fit(:g, 'V100', 16384, optimizer => 'adam');
 SELECT change FROM perfmodel.what_would_fit(:g, 'V100', 1, 'amp', optimizer => 'sgd');
+-- a language model that fits only in 16 bits; and less memory with two changes than with one
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('big decoder', 32, 4096, 32, 2048, 32000, 'llama')) AS big \gset
+SELECT change, fits FROM perfmodel.what_would_fit(:big, 'H100-SXM5-80GB', 2, optimizer => 'adamw') WHERE fits;
+SELECT f.change, f.peak_mb < one.peak_mb AS less FROM perfmodel.what_would_fit(:big, 'H100-SXM5-80GB', 2, optimizer => 'adamw') AS f
+     JOIN perfmodel.what_would_fit(:big, 'H100-SXM5-80GB', 2, optimizer => 'adamw') AS one ON f.change = one.change || ' and checkpointing';
+DELETE FROM perfmodel.graph WHERE graph_id = :big;
 -- measurements: a device that takes 900 MB besides 1.1 times what is simulated, as calibrate_memory() then knows
 SELECT helper.error_of('SELECT * FROM perfmodel.calibrate_memory(ARRAY[-1])');
 CREATE TEMP TABLE made AS

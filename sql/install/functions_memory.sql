@@ -57,7 +57,7 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
                                          OUT change text, OUT peak_mb float8, OUT saved_mb float8, OUT fits boolean, OUT p_fits float8,
                                          OUT ms_per_sample float8, OUT slowdown float8)
     RETURNS SETOF record
-    LANGUAGE sql STABLE PARALLEL SAFE COST 2000 ROWS 7
+    LANGUAGE sql STABLE PARALLEL SAFE COST 2000 ROWS 13
     BEGIN ATOMIC
         WITH change(n, change, batch, dtype, optimizer, checkpointing) AS (
             SELECT 0, 'none', $3, $4, $7, false
@@ -65,11 +65,14 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
             UNION ALL SELECT 2, 'dtype amp', $3, 'amp', $7, false WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
             UNION ALL SELECT 3, 'dtype amp and checkpointing', $3, 'amp', $7, true
                       WHERE perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32}')
-            UNION ALL SELECT 4, 'optimizer sgd_momentum', $3, $4, 'sgd_momentum', false
+            UNION ALL SELECT 4 OPERATOR(pg_catalog.+) f.n, pg_catalog.concat('dtype ', f.dtype, f.more), $3, f.dtype, $7, f.more OPERATOR(pg_catalog.<>) ''
+                      FROM (VALUES (0, 'bf16', ''), (1, 'bf16', ' and checkpointing'), (2, 'fp16', ''), (3, 'fp16', ' and checkpointing')) AS f (n, dtype, more)
+                      WHERE f.dtype OPERATOR(pg_catalog.=) ANY (perfmodel.gpu_formats($2)) AND perfmodel.find_dtype($4) OPERATOR(pg_catalog.=) ANY ('{fp32,tf32,amp}')
+            UNION ALL SELECT 8 OPERATOR(pg_catalog.+) o.n, pg_catalog.concat('optimizer ', o.optimizer, o.more), $3, $4, o.optimizer, o.more OPERATOR(pg_catalog.<>) ''
+                      FROM (VALUES (0, 'sgd_momentum', ''), (1, 'sgd', ''), (2, 'sgd_momentum', ' and checkpointing'), (3, 'sgd', ' and checkpointing')) AS o (n, optimizer, more)
                       WHERE perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) ANY ('{adam,adamw,other}')
-            UNION ALL SELECT 5, 'optimizer sgd', $3, $4, 'sgd', false
-                      WHERE perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) ANY ('{adam,adamw,other,sgd_momentum}')
-            UNION ALL SELECT 6, pg_catalog.concat('batch ', b), b, $4, $7, false
+                            OR o.optimizer OPERATOR(pg_catalog.=) 'sgd' AND perfmodel.find_optimizer($7) OPERATOR(pg_catalog.=) 'sgd_momentum'
+            UNION ALL SELECT 12, pg_catalog.concat('batch ', b), b, $4, $7, false
                       FROM perfmodel.max_batch($1, $2, $4, $5, $6, $7) AS b
                       WHERE b OPERATOR(pg_catalog.>) 0 AND b OPERATOR(pg_catalog.<) $3
         ), answer AS (
