@@ -28,7 +28,18 @@ width_of(int other, int networks, bool with)
 		CHECK_EQ(pm_predictor_judge(&p, &samples[i], ms, 0.9, &arena, &v, NULL), PM_OK);
 		sum += log(v.high_ms / v.low_ms);
 		if (networks == 0 && with)
-			CHECK_HAS(v.reason, "was not in training; single operators on it were, in fp32");
+		{
+			pm_sample	s = samples[i];
+			char		said[200];
+
+			snprintf(said, sizeof(said), "was not in training; single operators on gpu \"%s\" were, in fp32", cards[other].name);
+			CHECK_HAS(v.reason, said);
+			/* "it" would be the framework here */
+			s.query.framework = "pytorch 99";
+			CHECK_EQ(pm_predictor_judge(&p, &s, ms, 0.9, &arena, &v, NULL), PM_OK);
+			CHECK_HAS(v.reason, said);
+			CHECK_HAS(v.reason, "framework \"pytorch 99\" was not");
+		}
 	}
 	return sum;
 }

@@ -127,7 +127,10 @@ doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdi
 		pm_interval_stretch(step_ms, PM_OUTSIDE_FACTOR, &v->low_ms, &v->high_ms);
 }
 
-/* A card that training has no steps of may be known from single operators, in some formats: say so behind the other remarks. */
+/*
+ * A card that training has no steps of may be known from single operators, in some formats: say so behind the other remarks, which may be
+ * about something else, such as the framework.
+ */
 static void
 mention_operators(const pm_predictor *p, const pm_question *q, pm_verdict *v)
 {
@@ -144,7 +147,8 @@ mention_operators(const pm_predictor *p, const pm_question *q, pm_verdict *v)
 	for (int f = 0; f < PM_N_DTYPES; f++)
 		if (formats[f])
 			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", list[0] ? ", " : "", pm_dtype_name[f]);
-	snprintf(v->reason + len, PM_REASON_SIZE - len, "; single operators on it were, in %s", list);
+	snprintf(v->reason + len, PM_REASON_SIZE - len, "; single operators on gpu \"%.*s\" were, in %s",
+			 pm_shown(q->gpu->name), q->gpu->name, list);
 }
 
 #define WIDEST_FACTOR	100.0	/* between the bounds of an interval of level 0.9 that still says something */
