@@ -18,6 +18,11 @@ SELECT count(*) FILTER (WHERE s.graph_id IN (SELECT graph_id FROM probe WHERE ra
        min(s.graph_id) FILTER (WHERE s.rank = 1) = (SELECT graph_id FROM probe WHERE rank = 3) AS the_third,
        abs(max(s.doubt_before_pct) - (SELECT doubt_after_pct FROM probe WHERE rank = 2)) < 1e-9 AS goes_on
 FROM perfmodel.suggest_probes('A40', 2, '{8,64}', predictor => 'probed') AS s;
+-- nor at another batch than those that are asked for
+UPDATE perfmodel.profile SET batch = 24 WHERE gpu = 'A40' AND graph_id = (SELECT graph_id FROM probe WHERE rank = 1);
+SELECT count(*) FILTER (WHERE s.graph_id IN (SELECT graph_id FROM probe WHERE rank <= 2)) AS again, count(*) FILTER (WHERE s.batch = 24) AS at_that_batch,
+       max(s.doubt_before_pct) < (SELECT doubt_after_pct FROM probe WHERE rank = 1) AS counts
+FROM perfmodel.suggest_probes('A40', 1000, '{8,64}', predictor => 'probed') AS s;
 -- recalibrating on them is what they are for
 SELECT (perfmodel.recalibrate('probed', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'A40'), 'probed A40')).n_networks;
 -- and the factors that it found can be seen, those of this card alone

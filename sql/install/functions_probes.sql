@@ -44,12 +44,15 @@ BEGIN ATOMIC
           AND ($8 <> perfmodel.all_graphs()
                OR 'unfit_graph' <> ALL (coalesce((SELECT k.reasons FROM perfmodel.ask(jsonb_build_object('graph_id', g.graph_id, 'gpu', a.card, 'batch', 1), $7, on_error => 'null') AS k), '{}')))
     ), asked AS MATERIALIZED (
-        SELECT g.graph_id, g.name, g.structure, b.batch, s.step_ms, s.sensitivity, row_number() OVER (ORDER BY g.graph_id, b.batch) AS step,
-               EXISTS (SELECT FROM perfmodel.profile AS p WHERE p.graph_id = g.graph_id AND p.gpu = a.card AND p.batch = b.batch
-                       AND p.dtype = a.dtype AND p.layout = a.layout AND p.mode = 'train' AND p.world_size = 1) AS measured
-        FROM argument AS a, fit AS g, (SELECT DISTINCT u.batch FROM unnest($3) AS u(batch) WHERE u.batch IS NOT NULL) AS b,
+        SELECT g.graph_id, g.name, g.structure, b.batch, s.step_ms, s.sensitivity, row_number() OVER (ORDER BY g.graph_id, b.batch) AS step, b.measured
+        -- a network tells of the card at whatever batch it was measured
+        FROM argument AS a, fit AS g,
+             LATERAL (SELECT u.batch, bool_or(u.measured) AS measured
+                      FROM (SELECT v.batch, false AS measured FROM unnest($3) AS v(batch) WHERE v.batch IS NOT NULL
+                            UNION ALL SELECT p.batch, true FROM perfmodel.profile AS p WHERE p.graph_id = g.graph_id AND p.gpu = a.card
+                                AND p.dtype = a.dtype AND p.layout = a.layout AND p.mode = 'train' AND p.world_size = 1) AS u GROUP BY u.batch) AS b,
              LATERAL perfmodel.step_sensitivity(g.graph_id, a.card, b.batch, a.dtype, a.layout, $6, $7) AS s
-        WHERE b.batch <= coalesce(perfmodel.max_batch(g.graph_id, a.card, a.dtype, a.layout, $6), b.batch)
+        WHERE (b.measured OR b.batch <= coalesce(perfmodel.max_batch(g.graph_id, a.card, a.dtype, a.layout, $6), b.batch))
     ), chosen AS (
         SELECT c.* FROM argument AS a,
              (SELECT array_agg(z.value ORDER BY q.step, z.at) AS values FROM asked AS q, unnest(q.sensitivity) WITH ORDINALITY AS z(value, at)) AS s,
