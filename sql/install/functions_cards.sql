@@ -63,4 +63,4 @@ COMMENT ON VIEW perfmodel.gpu_support IS 'from what the active predictor knows e
 COMMENT ON COLUMN perfmodel.gpu_support.gpu IS 'device of perfmodel.gpu';
 COMMENT ON COLUMN perfmodel.gpu_support.networks IS 'different networks measured on it that the predictor has learned from';
 COMMENT ON COLUMN perfmodel.gpu_support.known_from IS 'many networks (20 and more), networks (5 and more), few networks, single operators, or data sheet only';
-COMMENT ON COLUMN perfmodel.gpu_support.framework IS 'usual framework, which most questions without one are answered for; NULL: there is none';
+COMMENT ON COLUMN perfmodel.gpu_support.framework IS 'release that most of its rows name; a question without one may be answered for another, see docs/cards.md';
