@@ -67,7 +67,7 @@ option_or(const pm_kind *kind, const pm_options *o, const char *name, double oth
 	return at >= 0 ? o->value[at] : otherwise;
 }
 
-/* Up to rows measurements from all over d, and as large a share of its operators. */
+/* Up to rows measurements from all over d, and as large a share of its operators and passes. */
 static pm_dataset
 some_of(const pm_dataset *d, int rows)
 {
@@ -78,6 +78,10 @@ some_of(const pm_dataset *d, int rows)
 	for (int i = 0; i < n; i++)
 		some.samples[i] = d->samples[(int64) i * d->n / n];
 	some.n = n;
+	some.n_passes = d->n > 0 ? (int) ((int64) d->n_passes * n / d->n) : 0;
+	some.passes = palloc(sizeof(pm_sample) * Max(some.n_passes, 1));
+	for (int i = 0; i < some.n_passes; i++)
+		some.passes[i] = d->passes[(int64) i * d->n_passes / some.n_passes];
 	some.n_operators = d->n > 0 ? (int) ((int64) d->n_operators * n / d->n) : 0;
 	return some;
 }
