@@ -40,6 +40,16 @@ pm_put_u32(pm_buffer *b, uint32_t v)
 }
 
 void
+pm_put_f32(pm_buffer *b, double v)
+{
+	float		f = (float) v;
+	uint32_t	bits;
+
+	memcpy(&bits, &f, 4);
+	pm_put_u32(b, bits);
+}
+
+void
 pm_put_f64(pm_buffer *b, double v)
 {
 	uint64_t	bits;
@@ -174,6 +184,18 @@ pm_get_f64(pm_reader *r)
 	double		v;
 
 	memcpy(&v, &bits, 8);
+	if (!isfinite(v))
+		r->failed = true;
+	return r->failed ? 0 : v;
+}
+
+double
+pm_get_f32(pm_reader *r)
+{
+	uint32_t	bits = pm_get_raw_u32(r);
+	float		v;
+
+	memcpy(&v, &bits, 4);
 	if (!isfinite(v))
 		r->failed = true;
 	return r->failed ? 0 : v;

@@ -201,12 +201,23 @@ residuals_of(const pm_intervals *t, const evidence *e, const char *gpu, int layo
 	return n;
 }
 
+/* As it is stored, and not nearer to 0, so that no interval becomes narrower. */
+static double
+as_stored(double u)
+{
+	float		f = (float) u;
+
+	return fabs(f) >= fabs(u) ? f : nextafterf(f, u > 0 ? INFINITY : -INFINITY);
+}
+
 /* Give g, whose structures are counted, these weighed residuals, which are sorted here. */
 static pm_code
 fill_group(group *g, residual *r, int n, pm_arena *a, pm_status *st)
 {
 	int			points = n < MAX_POINTS ? n : MAX_POINTS;
 
+	for (int i = 0; i < n; i++)
+		r[i].u = as_stored(r[i].u);
 	qsort(r, n, sizeof(residual), by_residual);
 	g->u = PM_NEW(a, double, points);
 	g->w = PM_NEW(a, double, points);
@@ -571,7 +582,7 @@ pm_intervals_save(const pm_intervals *t, pm_buffer *b)
 		pm_put_u32(b, (uint32_t) g->n);
 		for (int k = 0; k < g->n; k++)
 		{
-			pm_put_f64(b, g->u[k]);
+			pm_put_f32(b, g->u[k]);
 			pm_put_f64(b, g->w[k]);
 		}
 	}
@@ -595,7 +606,10 @@ load_group(const pm_intervals *t, const pm_translation *layouts, group *g, pm_re
 		return pm_no_memory(st, a);
 	for (int k = 0; k < g->n && !r->failed; k++)
 	{
-		least = g->u[k] = pm_get_above(r, least);
+		g->u[k] = pm_get_f32(r);
+		if (g->u[k] < least)
+			r->failed = true;
+		least = g->u[k];
 		sum += g->w[k] = pm_get_above(r, DBL_MIN);
 	}
 	if (g->n < 1 || g->structures < 1 || !(fabs(sum - g->structures) <= 1e-6 * g->structures))
