@@ -65,7 +65,7 @@ typedef struct pm_input
 	int			gpu;			/* vocabulary row */
 	double		total_roofline_us;	/* all copies */
 	double		total_device_us;	/* compute + memory, all copies */
-	bool		is_pass;		/* the work is that of a forward pass of inference */
+	bool		is_pass;		/* the work is that of a forward pass: of inference, or the part of a training step */
 	bool		on_cpu;			/* the device is a CPU */
 	bool		in_turn;		/* launches and work on the device follow each other, as on a CPU; else they overlap */
 	double		rest_share;		/* 0..1: part of a step's rest (its time apart from operators) that counts; 0 for an operator alone */

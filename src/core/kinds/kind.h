@@ -75,7 +75,7 @@ struct pm_kind
 	pm_code		(*check_start) (const pm_options *o, const pm_predictor *from, pm_status *st);
 	/* whether it learns from single operators with these options; NULL: never */
 	bool		(*learns_operators) (const pm_options *o);
-	/* The same for the forward passes of a dataset. */
+	/* whether it learns from forward passes with these options; NULL: never */
 	bool		(*learns_passes) (const pm_options *o);
 
 	/* Bytes that fit() will take, from what is known before anything is allocated. */

@@ -34,7 +34,8 @@ pm_sample	pm_infer_step_of(const pm_sample *s);
 
 /*
  * Change *v, the verdict on the training step, to that on its forward pass: the interval also holds the errors of passes, and only
- * devices with passes of at least PM_INFER_NETWORKS networks are in the domain.
+ * devices with passes of at least PM_INFER_NETWORKS networks are in the domain.  With passes of many networks (OWN_NETWORKS in infer.c) it
+ * is that of these errors alone, if that is narrower.
  */
 #define PM_INFER_NETWORKS	5
 void		pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, double level, pm_verdict *v);

@@ -16,6 +16,8 @@
 #define PULL			0.03	/* price of a factor's distance from where it is pulled, in squared relative errors of a network */
 #define ROUNDS			4		/* of weights that make squares absolute values */
 #define SMALL_ERROR		0.05	/* relative; below, the absolute error is smoothed */
+#define LEVEL_KNOWN		1.0		/* networks at which half of what a device's mean error says is believed */
+#define USUAL_WEIGHT	3.0		/* networks that the usual error counts for */
 #define FOLDS			10		/* of networks, for the errors */
 
 /*
@@ -282,7 +284,7 @@ start_of(const evidence *e, const choice *c, const double *prior, double *factor
 			*networks += e->row[i].weight;
 		}
 	pm_sort(ratio, n);
-	common = n == 0 ? 1 : exp(ratio[n / 2] * *networks / (*networks + PM_PASS_LEVEL_KNOWN));
+	common = n == 0 ? 1 : exp(ratio[n / 2] * *networks / (*networks + LEVEL_KNOWN));
 	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
 		factor[k] = fmin(fmax(prior[k] * common, PM_PASS_FACTOR_MIN), PM_PASS_FACTOR_MAX);
 	return PM_OK;
@@ -350,7 +352,7 @@ level_of(const evidence *e, const choice *c, const char *gpu, const double *fact
 		n += row->weight;
 	}
 	*networks = n;
-	return fmin(fmax(sum / (n + PM_PASS_LEVEL_KNOWN), -PM_PASS_LEVEL_MAX), PM_PASS_LEVEL_MAX);
+	return fmin(fmax(sum / (n + LEVEL_KNOWN), -PM_PASS_LEVEL_MAX), PM_PASS_LEVEL_MAX);
 }
 
 /* ---- errors ---- */
@@ -371,6 +373,13 @@ add_errors(const evidence *e, const choice *c, const double *factor, double *sum
 	}
 }
 
+/* Mean error of errors that add up to sum, with weights that add up to `weight`; with few passes near the usual one. */
+static double
+settle(double sum, double weight, bool is_cpu)
+{
+	return (sum + USUAL_WEIGHT * PM_PASS_USUAL_ERROR(is_cpu)) / (weight + USUAL_WEIGHT);
+}
+
 static pm_code
 error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *error, pm_status *st)
 {
@@ -387,7 +396,7 @@ error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *err
 		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK)
 			add_errors(e, &c, factor, &sum, &weight);
 	}
-	*error = pm_pass_error(sum, weight, is_cpu);
+	*error = settle(sum, weight, is_cpu);
 	return rc;
 }
 
@@ -407,7 +416,7 @@ error_abroad(const evidence *e, const pm_passes *t, bool is_cpu, const pm_arena 
 		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK && networks > 0)
 			add_errors(e, &c, factor, &sum, &weight);
 	}
-	*error = pm_pass_error(sum, weight, is_cpu);
+	*error = settle(sum, weight, is_cpu);
 	return rc;
 }
 
@@ -525,24 +534,60 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	return error_abroad(e, t, is_cpu, a, &m->error_abroad, st);
 }
 
-/* A kind that has learned from the passes itself errs less on them than on others. */
-static pm_code
-correct_errors(const pm_predictor *p, const pm_dataset *d, const double *cross_ms, pm_passes *t, const pm_arena *a, pm_status *st)
+static bool
+has_learned(const pm_predictor *p)
 {
-	pm_code		rc = PM_OK;
+	return p->kind->learns_passes != NULL && p->kind->learns_passes(&p->options);
+}
 
-	if (p->kind->learns_passes == NULL || !p->kind->learns_passes(&p->options))
-		return PM_OK;
-	for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
+/* e, where what the predictor says of each pass is cross_ms: one part, whose factor is the first. */
+static pm_code
+left_out(const evidence *e, const pm_dataset *d, const double *cross_ms, evidence *left, pm_arena *a, pm_status *st)
+{
+	*left = (evidence) {.p = e->p,.ask = e->ask,.row = PM_NEW(a, pass, e->n)};
+	if (left->row == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < e->n; i++)
 	{
-		pm_pass_machine *m = &t->machine[is_cpu];
+		const pass *row = &e->row[i];
+		double		ms = row->is_pass ? cross_ms[row->s - d->passes] : NAN;
 
-		if (m->structures == 0)
-			continue;
-		m->error = m->error_abroad = PM_PASS_USUAL_ERROR(is_cpu);
-		if (cross_ms != NULL)
-			rc = pm_passes_left_out(d, cross_ms, is_cpu, m, a, st);
+		if (isfinite(ms))
+			left->row[left->n++] = (pass) {row->s, true, row->weight, {ms / row->s->step_ms}};
 	}
+	return PM_OK;
+}
+
+/*
+ * Errors of a machine whose passes the kind has learned from: it errs less on them than on others, so predictions by trainings that have
+ * not seen their networks count.  These know no factors, which makes the errors somewhat too large.  On a device whose level is not known,
+ * they are never assumed to be smaller than usual.
+ */
+static void
+measure_left_out(const evidence *left, const pm_passes *t, bool is_cpu, pm_pass_machine *m)
+{
+	const double factor[PM_N_PASS_FACTORS] = {1};
+	double		sum[2] = {0};
+	double		weight[2] = {0};
+
+	for (int fold = 0; fold < FOLDS; fold++)
+		add_errors(left, &(choice) {is_cpu, true, fold, NULL}, factor, &sum[0], &weight[0]);
+	for (int i = 0; i < t->n; i++)
+		add_errors(left, &(choice) {is_cpu, true, -1, t->device[i].gpu}, factor, &sum[1], &weight[1]);
+	m->error = settle(sum[0], weight[0], is_cpu);
+	m->error_abroad = fmax(settle(sum[1], weight[1], is_cpu), PM_PASS_USUAL_ERROR(is_cpu));
+}
+
+/* Where nothing was left out, the errors are the usual ones. */
+static pm_code
+correct_errors(const evidence *e, const pm_dataset *d, const double *cross_ms, pm_passes *t, pm_arena *a, pm_status *st)
+{
+	evidence	left = {0};
+	pm_code		rc = cross_ms != NULL ? left_out(e, d, cross_ms, &left, a, st) : PM_OK;
+
+	for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
+		if (t->machine[is_cpu].structures > 0)
+			measure_left_out(&left, t, is_cpu, &t->machine[is_cpu]);
 	return rc;
 }
 
@@ -567,7 +612,9 @@ pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const
 		rc = room == NULL ? pm_no_memory(st, &scratch) : list_devices(&e, t, a, st);
 		for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
 			rc = learn_machine(&e, is_cpu, t, room, &scratch, st);
-		if (rc == PM_OK && (rc = correct_errors(p, d, cross_ms, t, &scratch, st)) == PM_OK)
+		if (rc == PM_OK && has_learned(p))
+			rc = correct_errors(&e, d, cross_ms, t, &scratch, st);
+		if (rc == PM_OK)
 			*passes = t;
 	}
 	pm_arena_release(&scratch);

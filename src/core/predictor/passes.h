@@ -14,7 +14,39 @@
 
 #include "kinds/kind.h"
 #include "predictor/domain.h"
-#include "predictor/passes_parts.h"
+
+#define PM_PASS_LAUNCH		PM_N_GROUPS		/* operators whose launch takes longest */
+#define PM_PASS_REST		(PM_N_GROUPS + 1)
+#define PM_N_PASS_FACTORS	(PM_N_GROUPS + 2)
+
+typedef struct pm_pass_device
+{
+	const char *gpu;
+	int			structures;		/* different networks among its passes */
+	double		level;			/* logarithm */
+} pm_pass_device;
+
+/* Of GPUs [0], of CPUs [1]. */
+typedef struct pm_pass_machine
+{
+	int			structures;		/* different networks of passes; 0: factors are 1, or those of forward passes of training steps */
+	double		factor[PM_N_PASS_FACTORS];
+	double		error;			/* mean of the absolute logarithm of the errors on networks left out */
+	double		error_abroad;	/* the same on devices left out */
+} pm_pass_machine;
+
+struct pm_passes
+{
+	pm_pass_machine machine[2];
+	int			n;
+	pm_pass_device *device;		/* [n] */
+};
+
+#define PM_PASS_MAX_GPUS	4096	/* in a stored form */
+#define PM_PASS_FACTOR_MIN	0.05
+#define PM_PASS_FACTOR_MAX	5.0
+#define PM_PASS_LEVEL_MAX	0.7		/* of |level| */
+#define PM_PASS_USUAL_ERROR(is_cpu) ((is_cpu) ? 0.25 : 0.15)	/* where no passes say more: docs/predicting.md */
 
 /* What is known of a device's passes; NULL: nothing. t may be NULL. */
 const pm_pass_device *pm_passes_find(const pm_passes *t, const char *gpu);
