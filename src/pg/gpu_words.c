@@ -5,8 +5,6 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "access/xact.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
@@ -87,14 +85,6 @@ pm_gpu_slice_hint(const char *name)
 
 /* ---------- formats ---------- */
 
-/* Of cards that are not NVIDIA's, TF32 is a format of those where it is faster than FP32. */
-static bool
-computes_in(const pm_gpu *gpu, pm_dtype dtype)
-{
-	return pm_gpu_computes_in(gpu, dtype) &&
-		(dtype != PM_TF32 || !isnan(gpu->compute_capability) || pm_gpu_peak(gpu, dtype, true) > pm_gpu_peak(gpu, PM_FP32, true));
-}
-
 Datum
 pm_gpu_formats(PG_FUNCTION_ARGS)
 {
@@ -105,7 +95,7 @@ pm_gpu_formats(PG_FUNCTION_ARGS)
 	pm_freshen();
 	gpu = pm_gpu_find(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
-		if (computes_in(gpu, (pm_dtype) dtype))
+		if (pm_gpu_offers(gpu, (pm_dtype) dtype))
 			names[n++] = pm_dtype_name[dtype];
 	PG_RETURN_DATUM(pm_text_array(names, n));
 }

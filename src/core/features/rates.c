@@ -84,6 +84,13 @@ pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 	return tensor_core && half && isnan(gpu->compute_capability) && gpu->fp16_tflops > gpu->fp32_tflops ? gpu->fp16_tflops * 1e12 : fp32;
 }
 
+bool
+pm_gpu_offers(const pm_gpu *gpu, pm_dtype dtype)
+{
+	return pm_gpu_computes_in(gpu, dtype) &&
+		(dtype != PM_TF32 || !isnan(gpu->compute_capability) || pm_gpu_peak(gpu, dtype, true) > pm_gpu_peak(gpu, PM_FP32, true));
+}
+
 double
 pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
 {

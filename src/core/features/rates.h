@@ -20,6 +20,9 @@ bool		pm_gpu_emulates(const pm_gpu *gpu, pm_dtype dtype);
 /* Whether a card computes in this format, not at the rate of FP32 in its place. */
 bool		pm_gpu_computes_in(const pm_gpu *gpu, pm_dtype dtype);
 
+/* The same, but TF32 of cards that are not NVIDIA's only where it is faster than FP32. */
+bool		pm_gpu_offers(const pm_gpu *gpu, pm_dtype dtype);
+
 /*
  * Peak rate of the data sheet in FLOP/s for this dtype.  tensor_core: of a matrix product that matrix units can take; else of all
  * other arithmetic.
