@@ -297,7 +297,7 @@ test_distances(void)
 	const pm_domain *t;
 	double		far;
 
-	CHECK(pm_domain_fit(&d, NULL, NULL, &arena, &t, NULL) == PM_OK);
+	CHECK(pm_domain_fit(&d, NULL, NULL, NULL, &arena, &t, NULL) == PM_OK);
 	for (int i = 0; i < d.n; i++)
 		CHECK(distance_of(t, &d.samples[i]) < 0.02);
 	far = distance_of(t, &known);

@@ -8,6 +8,7 @@
 #include "predictor/cross.h"
 #include "predictor/infer.h"
 #include "predictor/passes.h"
+#include "predictor/stored.h"
 
 #define NETWORKS	40
 #define NUMBER(what, value) {.name = what, .number = value}
@@ -123,22 +124,121 @@ test_left_out(const pm_dataset *d, const pm_predictor *p)
 	}
 }
 
-/* With passes of many networks, the interval is that of the errors on passes, whatever is known of steps on the card. */
+static pm_verdict
+judged(const pm_predictor *p, const pm_sample *s)
+{
+	pm_verdict	v;
+
+	CHECK_EQ(pm_predictor_judge(p, s, answer(p, s), 0.9, &arena, &v, NULL), PM_OK);
+	return v;
+}
+
+/*
+ * With passes of many networks, the interval is that of the errors on passes, whatever is known of steps on the card; twice that on networks
+ * unlike those in training.
+ */
 static void
 test_interval(const pm_dataset *d, const pm_predictor *p)
 {
+	const pm_pass_device *device = pm_passes_find(p->passes, "Test 1000");
 	double		error = p->passes->machine[0].error;
-	pm_verdict	v;
 
 	CHECK(error > 0 && error != 0.15 && error <= p->passes->machine[0].error_abroad);
+	CHECK(device != NULL && device->error[PM_NCHW] > 0 && device->error[PM_NHWC] == error);
 	for (int i = 0; i < d->n_passes; i++)
 	{
 		double		ms = answer(p, &d->passes[i]);
+		pm_verdict	v = judged(p, &d->passes[i]);
 
-		CHECK_EQ(pm_predictor_judge(p, &d->passes[i], ms, 0.9, &arena, &v, NULL), PM_OK);
 		CHECK(v.low_ms <= ms && ms <= v.high_ms);
-		CHECK(v.high_ms / v.low_ms <= exp(2 * error * log(10)) * (1 + 1e-9));
+		CHECK(v.high_ms / v.low_ms <= exp((v.in_domain ? 2 : 4) * device->error[PM_NCHW] * log(10)) * (1 + 1e-9));
 	}
+}
+
+/* A layout whose passes repeat badly has wider intervals than one in which they do not. */
+static void
+test_layouts(pm_dataset d)
+{
+	pm_sample  *steady = d.passes;
+	pm_predictor p;
+	const pm_pass_device *device;
+	uint64_t	random = 7;
+
+	d.passes = PM_NEW(&arena, pm_sample, 2 * d.n_passes);
+	for (int i = 0; i < d.n_passes; i++)
+	{
+		d.passes[2 * i] = d.passes[2 * i + 1] = steady[i];
+		d.passes[2 * i + 1].query.layout = PM_NHWC;
+		d.passes[2 * i + 1].step_ms *= exp((random = pm_mix(random)) % 2 == 0 ? -0.6 : 0.6);
+	}
+	d.n_passes *= 2;
+	p = trained(&d, 0, 0);
+	device = pm_passes_find(p.passes, "Test 1000");
+	CHECK(device->error[PM_NHWC] > 2 * device->error[PM_NCHW]);
+	CHECK(device->error[PM_NCHW] < p.passes->machine[0].error && p.passes->machine[0].error < device->error[PM_NHWC]);
+}
+
+static bool
+has_cause(const pm_verdict *v, pm_cause cause)
+{
+	return (v->causes & (1u << cause)) != 0;
+}
+
+/*
+ * Steps on one card, passes on another: about inference, the other one is known, in the format and at the batches of its passes; about
+ * training, it is not.
+ */
+static void
+test_card_of_passes(pm_dataset d)
+{
+	static pm_gpu other;
+	pm_sample	asked;
+	pm_predictor p;
+	pm_verdict	v;
+
+	other = test_gpu;
+	other.name = "Test 1001";
+	for (int i = 0; i < d.n_passes; i++)
+		d.passes[i].query.gpu = &other;
+	p = trained(&d, 0.3, 3);
+	asked = d.passes[0];
+	v = judged(&p, &asked);
+	CHECK(v.in_domain);
+	CHECK_EQ(v.causes, 0u);
+	asked.query.batch = 64;
+	v = judged(&p, &asked);
+	CHECK(has_cause(&v, PM_CAUSE_BATCH_ABOVE));
+	CHECK_HAS(v.reason, "in mode inference");
+	asked.query.batch = 2;
+	asked.query.dtype = PM_AMP;
+	v = judged(&p, &asked);
+	CHECK(has_cause(&v, PM_CAUSE_DTYPE_NOT_SEEN) && !has_cause(&v, PM_CAUSE_GPU_NOT_SEEN));
+	asked = d.passes[0];
+	asked.query.mode = PM_TRAIN;
+	v = judged(&p, &asked);
+	CHECK(has_cause(&v, PM_CAUSE_GPU_NOT_SEEN));
+}
+
+/* Passes of fewer than five networks do not make a card known; those that were in training count in a stored form, too. */
+static void
+test_few_passes(pm_dataset d)
+{
+	pm_predictor p;
+	pm_predictor again;
+	uint8_t    *data;
+	size_t		len;
+	pm_verdict	v;
+
+	d.n_passes = 4;
+	p = trained(&d, 0.3, 3);
+	v = judged(&p, &d.passes[0]);
+	CHECK(has_cause(&v, PM_CAUSE_MODE_NOT_SEEN));
+	d.n_passes = 5;
+	p = trained(&d, 0.3, 3);
+	CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_load(data, len, &arena, &again, NULL), PM_OK);
+	v = judged(&again, &d.passes[0]);
+	CHECK(v.in_domain);
 }
 
 int
@@ -153,6 +253,9 @@ main(void)
 	calibrated = trained(&d, 0.3, 3);
 	test_left_out(&d, &calibrated);
 	test_interval(&d, &calibrated);
+	test_layouts(d);
+	test_few_passes(d);
+	test_card_of_passes(d);
 	pm_arena_release(&arena);
 	return check_done("passes");
 }

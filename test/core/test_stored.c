@@ -13,7 +13,7 @@
 #include "predictor/recalibrate.h"
 
 #define FOLDER "test/core/stored"
-#define FORMAT "format13"
+#define FORMAT "format14"
 
 static pm_arena arena;
 
@@ -313,7 +313,7 @@ test_old_format(void)
 	size_t		len;
 	uint8_t    *data = read_stored("format1", "roofline", &len);
 
-	check_outdated(data, len, "has format version 1, and this library reads version 13");
+	check_outdated(data, len, "has format version 1, and this library reads version 14");
 }
 
 int

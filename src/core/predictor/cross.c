@@ -280,7 +280,7 @@ train_fold(cross_fit *f, int fold, const pm_hooks *hooks, pm_arena *a, pm_status
 
 	if ((rc = without_fold(f, fold, a, &part, st)) != PM_OK ||
 		(rc = p->kind->fit(&q, &part, f->seed, f->threads, hooks, a, &report, st)) != PM_OK ||
-		(rc = pm_domain_fit(&part, NULL, hooks, a, &domain, st)) != PM_OK)
+		(rc = pm_domain_fit(&part, NULL, NULL, hooks, a, &domain, st)) != PM_OK)
 		return rc;
 	return predict_left_out(f, fold, &q, domain, hooks, a, st);
 }

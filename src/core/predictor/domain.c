@@ -239,13 +239,27 @@ learn_operators(pm_domain *t, const pm_tokens *tokens, pm_arena *a, pm_status *s
 	return PM_OK;
 }
 
+static int
+find_device(const device *gpus, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(gpus[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
 int
 pm_domain_find_gpu(const pm_domain *t, const char *name)
 {
-	for (int i = 0; i < t->n_gpus; i++)
-		if (strcmp(t->gpus[i].name, name) == 0)
-			return i;
-	return -1;
+	return find_device(t->gpus, t->n_gpus, name);
+}
+
+const device *
+pm_domain_find_passes(const pm_domain *t, const char *gpu)
+{
+	int			at = find_device(t->pass_gpus, t->n_pass_gpus, gpu);
+
+	return at < 0 ? NULL : &t->pass_gpus[at];
 }
 
 int
@@ -257,22 +271,41 @@ pm_domain_find_framework(const pm_domain *t, const char *name)
 	return -1;
 }
 
-/* The lists have room for every row. Names are copied, as they outlive the rows; those too long to be stored are not. */
+/* What a row says of its device, one of gpus[n], which have room for one more. Names are copied, as they outlive the rows; those too long to be stored are not. */
 static pm_code
-learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
+learn_device(device *gpus, int *n, const pm_question *q, pm_arena *a, pm_status *st)
 {
-	int			gpu = pm_domain_find_gpu(t, q->gpu->name);
-	int			framework = q->framework ? pm_domain_find_framework(t, q->framework) : -1;
+	int			gpu = find_device(gpus, *n, q->gpu->name);
 	device	   *g;
 	format	   *f;
 
-	if (gpu < 0 && t->n_gpus < MAX_NAMES && strlen(q->gpu->name) <= PM_MAX_NAME_LEN)
+	if (gpu < 0 && *n < MAX_NAMES && strlen(q->gpu->name) <= PM_MAX_NAME_LEN)
 	{
-		gpu = t->n_gpus++;
-		t->gpus[gpu].min_batch = t->gpus[gpu].max_batch = (double) q->batch;
-		if ((t->gpus[gpu].name = pm_strdup(a, q->gpu->name, strlen(q->gpu->name))) == NULL)
+		gpu = (*n)++;
+		gpus[gpu].min_batch = gpus[gpu].max_batch = (double) q->batch;
+		gpus[gpu].framework = -1;
+		if ((gpus[gpu].name = pm_strdup(a, q->gpu->name, strlen(q->gpu->name))) == NULL)
 			return pm_no_memory(st, a);
 	}
+	if (gpu < 0)
+		return PM_OK;
+	g = &gpus[gpu];
+	g->rows++;
+	g->used[q->dtype][q->layout]++;
+	g->min_batch = fmin(g->min_batch, (double) q->batch);
+	g->max_batch = fmax(g->max_batch, (double) q->batch);
+	f = &g->formats[q->dtype];
+	f->min_batch = f->min_batch > 0 ? fmin(f->min_batch, (double) q->batch) : (double) q->batch;
+	f->max_batch = fmax(f->max_batch, (double) q->batch);
+	return PM_OK;
+}
+
+/* The lists have room for every row. */
+static pm_code
+learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
+{
+	int			framework = q->framework ? pm_domain_find_framework(t, q->framework) : -1;
+
 	if (framework < 0 && q->framework && t->n_frameworks < MAX_NAMES && strlen(q->framework) <= PM_MAX_NAME_LEN)
 	{
 		framework = t->n_frameworks++;
@@ -282,17 +315,7 @@ learn_words(pm_domain *t, const pm_question *q, pm_arena *a, pm_status *st)
 	if (framework >= 0)
 		t->frameworks[framework].rows++;
 	t->optimizers[q->optimizer]++;
-	if (gpu < 0)
-		return PM_OK;
-	g = &t->gpus[gpu];
-	g->rows++;
-	g->used[q->dtype][q->layout]++;
-	g->min_batch = fmin(g->min_batch, (double) q->batch);
-	g->max_batch = fmax(g->max_batch, (double) q->batch);
-	f = &g->formats[q->dtype];
-	f->min_batch = f->min_batch > 0 ? fmin(f->min_batch, (double) q->batch) : (double) q->batch;
-	f->max_batch = fmax(f->max_batch, (double) q->batch);
-	return PM_OK;
+	return learn_device(t->gpus, &t->n_gpus, q, a, st);
 }
 
 /* share[t->n_types + 1]: shares of the roofline time by type; the last are those that are not known. */
@@ -383,8 +406,57 @@ make_domain(pm_domain **t, int rows, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* kind[n]: of the networks of the rows. */
+static pm_code
+find_kinds(const pm_sample *samples, int n, pm_arena *a, uint8_t *kind, pm_status *st)
+{
+	pm_code		rc = PM_OK;
+
+	for (int i = 0; i < n && rc == PM_OK; i++)
+	{
+		pm_tokens	one;
+		pm_arena	scratch;
+
+		pm_arena_init_within(&scratch, a);
+		if ((rc = tokens_of_one(&samples[i], &scratch, &one, st)) == PM_OK)
+			kind[i] = pm_domain_kind_of(&one);
+		pm_arena_release(&scratch);
+	}
+	return rc;
+}
+
+/*
+ * The devices of the passes of d, beside those of old (may be NULL).  Which networks old knew passes of is not remembered: a device has as
+ * many as either of the two.
+ */
+static pm_code
+learn_passes(pm_domain *t, const pm_domain *old, const pm_dataset *d, pm_arena *a, pm_status *st)
+{
+	uint8_t    *kind = PM_NEW(a, uint8_t, d->n_passes + 1);
+	bool	   *seen = PM_NEW(a, bool, d->n_passes + 1);
+	int			before = old != NULL ? old->n_pass_gpus : 0;
+	pm_code		rc;
+
+	t->n_pass_gpus = before;
+	t->pass_gpus = PM_NEW(a, device, before + d->n_passes + 1);
+	if (!kind || !seen || !t->pass_gpus)
+		return pm_no_memory(st, a);
+	if (before > 0)
+		memcpy(t->pass_gpus, old->pass_gpus, before * sizeof(device));
+	for (int i = 0; i < d->n_passes; i++)
+	{
+		seen[i] = true;
+		if ((rc = learn_device(t->pass_gpus, &t->n_pass_gpus, &d->passes[i].query, a, st)) != PM_OK)
+			return rc;
+	}
+	if ((rc = find_kinds(d->passes, d->n_passes, a, kind, st)) != PM_OK)
+		return rc;
+	return pm_domain_count_structures(t->pass_gpus, t->n_pass_gpus, &(counted) {d->passes, d->n_passes, kind}, seen, a, st);
+}
+
 pm_code
-pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st)
+pm_domain_fit(const pm_dataset *d, const pm_domain *start, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain,
+			  pm_status *st)
 {
 	pm_domain  *t;
 	uint8_t    *kind = PM_NEW(a, uint8_t, d->n);
@@ -404,32 +476,15 @@ pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks
 		pm_arena_release(&scratch);
 	}
 	if (rc == PM_OK)
-		rc = pm_domain_count_structures(t, d, NULL, kind, a, st);
+		rc = pm_domain_count_structures(t->gpus, t->n_gpus, &(counted) {d->samples, d->n, kind}, NULL, a, st);
+	if (rc == PM_OK)
+		rc = learn_passes(t, d->n_passes == 0 ? start : NULL, d, a, st);
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, 0, d, networks, a, st);
 	if (rc == PM_OK && distance != NULL)
 		rc = pm_networks_limit(t, d, distance, a, st);
 	*domain = t;
 	return rc == PM_OK ? pm_domain_list_gpus(t, a, st) : rc;
-}
-
-/* kind[d->n]: of the networks of the rows. */
-static pm_code
-find_kinds(const pm_dataset *d, pm_arena *a, uint8_t *kind, pm_status *st)
-{
-	pm_code		rc = PM_OK;
-
-	for (int i = 0; i < d->n && rc == PM_OK; i++)
-	{
-		pm_tokens	one;
-		pm_arena	scratch;
-
-		pm_arena_init_within(&scratch, a);
-		if ((rc = tokens_of_one(&d->samples[i], &scratch, &one, st)) == PM_OK)
-			kind[i] = pm_domain_kind_of(&one);
-		pm_arena_release(&scratch);
-	}
-	return rc;
 }
 
 /* The old domain with room for the words of n more rows. */
@@ -461,9 +516,11 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 		rc = learn_words(t, &d->samples[i].query, a, st);
 	if (rc == PM_OK)
-		rc = find_kinds(d, a, kind, st);
+		rc = find_kinds(d->samples, d->n, a, kind, st);
 	if (rc == PM_OK)
-		rc = pm_domain_count_structures(t, d, seen, kind, a, st);
+		rc = pm_domain_count_structures(t->gpus, t->n_gpus, &(counted) {d->samples, d->n, kind}, seen, a, st);
+	if (rc == PM_OK)
+		rc = learn_passes(t, old, d, a, st);
 	if (rc == PM_OK)
 		rc = pm_domain_choose_frameworks(t, old->n_gpus, d, NULL, a, st);
 	*domain = t;

@@ -69,9 +69,11 @@ typedef struct pm_novelty
 /*
  * *domain, in arena a: learned from the rows of d.  distance[i]: how far row i was
  * from the rows of a training without its structure; NaN: not known; distance NULL:
- * none is known.  PM_ERR_MEMORY; PM_CANCELLED.
+ * none is known.  start (may be NULL): whose forward passes count if d has none.
+ * PM_ERR_MEMORY; PM_CANCELLED.
  */
-pm_code		pm_domain_fit(const pm_dataset *d, const double *distance, const pm_hooks *hooks, pm_arena *a, const pm_domain **domain, pm_status *st);
+pm_code		pm_domain_fit(const pm_dataset *d, const pm_domain *start, const double *distance, const pm_hooks *hooks, pm_arena *a,
+						  const pm_domain **domain, pm_status *st);
 /*
  * *domain: the old one, and the devices, formats and optimizers of d; not its
  * operators, because nothing was learned about them.  seen[i] (seen may be NULL):

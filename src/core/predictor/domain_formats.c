@@ -14,10 +14,9 @@
 /* Which rows of a device are counted. */
 typedef struct rows
 {
-	const pm_dataset *d;
-	const uint8_t *kind;		/* [d->n] */
-	const bool *seen;			/* [d->n] may be NULL */
-	uint64_t   *found;			/* [d->n] scratch */
+	const counted *all;
+	const bool *seen;			/* [all->n] may be NULL */
+	uint64_t   *found;			/* [all->n] scratch */
 	int			of_dtype;		/* or ANY */
 	int			of_kind;		/* or ANY */
 } rows;
@@ -28,12 +27,12 @@ different_structures(const rows *r, const char *gpu, const bool *left_out)
 {
 	int			n = 0;
 
-	for (int i = 0; i < r->d->n; i++)
+	for (int i = 0; i < r->all->n; i++)
 	{
-		const pm_question *q = &r->d->samples[i].query;
+		const pm_question *q = &r->all->samples[i].query;
 
 		if (strcmp(q->gpu->name, gpu) == 0 && (r->of_dtype == ANY || (int) q->dtype == r->of_dtype) &&
-			(r->of_kind == ANY || r->kind[i] == r->of_kind) && !(left_out != NULL && left_out[i]))
+			(r->of_kind == ANY || r->all->kind[i] == r->of_kind) && !(left_out != NULL && left_out[i]))
 			r->found[n++] = q->graph->structure;
 	}
 	return pm_count_different(r->found, n);
@@ -50,15 +49,15 @@ structures_now(int before, const rows *r, const char *gpu)
 }
 
 pm_code
-pm_domain_count_structures(pm_domain *t, const pm_dataset *d, const bool *seen, const uint8_t *kind, pm_arena *a, pm_status *st)
+pm_domain_count_structures(device *gpus, int n, const counted *all, const bool *seen, pm_arena *a, pm_status *st)
 {
-	rows		r = {.d = d, .kind = kind, .seen = seen, .found = PM_NEW(a, uint64_t, d->n), .of_dtype = ANY, .of_kind = ANY};
+	rows		r = {.all = all, .seen = seen, .found = PM_NEW(a, uint64_t, all->n), .of_dtype = ANY, .of_kind = ANY};
 
 	if (!r.found)
 		return pm_no_memory(st, a);
-	for (int gpu = 0; gpu < t->n_gpus; gpu++)
+	for (int gpu = 0; gpu < n; gpu++)
 	{
-		device	   *g = &t->gpus[gpu];
+		device	   *g = &gpus[gpu];
 
 		g->structures = structures_now(g->structures, &r, g->name);
 		for (r.of_dtype = 0; r.of_dtype < PM_N_DTYPES; r.of_dtype++)

@@ -73,7 +73,7 @@ layout_used(const device *g, int layout)
 
 /* Batches are compared with those of the format; of a format that the device did not have, with all of the device. */
 static void
-judge_batch(const device *g, const pm_question *q, causes *c)
+judge_batch(const device *g, const char *mode, const pm_question *q, causes *c)
 {
 	bool		in_format = g->formats[q->dtype].max_batch > 0;
 	double		least = in_format ? g->formats[q->dtype].min_batch : g->min_batch;
@@ -83,35 +83,41 @@ judge_batch(const device *g, const pm_question *q, causes *c)
 	if (least > g->min_batch || most < g->max_batch)
 		snprintf(with, sizeof(with), " with dtype %s", pm_dtype_name[q->dtype]);
 	if (q->batch > BATCH_SLACK * most)
-		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training%s", (long long) q->batch, most, with);
+		add_cause(c, PM_CAUSE_BATCH_ABOVE, "batch %lld is above %.0f, the largest in training%s%s", (long long) q->batch, most, with, mode);
 	if (q->batch * BATCH_SLACK < least)
-		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s", (long long) q->batch, least, with);
+		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s%s", (long long) q->batch, least, with, mode);
 }
 
 static void
-judge_device(const device *g, const pm_question *q, pm_network_kind kind, causes *c)
+judge_networks(const device *g, const char *mode, const pm_question *q, pm_network_kind kind, causes *c)
 {
 	static const char *const kinds[PM_N_NETWORK_KINDS] = {"convolutional", "recurrent", "neither convolutional nor recurrent"};
 	int			measured = g->of_kind[kind];
 
 	if (g->structures < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
-				  g->structures, g->structures == 1 ? "" : "s");
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "gpu \"%.*s\" was in training%s with no more than %d network%s", pm_shown(q->gpu->name), q->gpu->name,
+				  mode, g->structures, g->structures == 1 ? "" : "s");
 	else if (measured < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "of %d networks in training on gpu \"%.*s\", %d %s %s", g->structures,
+		add_cause(c, PM_CAUSE_GPU_SELDOM_SEEN, "of %d networks in training%s on gpu \"%.*s\", %d %s %s", g->structures, mode,
 				  pm_shown(q->gpu->name), q->gpu->name, measured, measured == 1 ? "is" : "are", kinds[kind]);
+	else if (g->used[q->dtype][q->layout] > 0 && g->formats[q->dtype].structures < GPU_NETWORKS)
+		add_cause(c, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype %s was in training%s on gpu \"%.*s\" with no more than %d network%s", pm_dtype_name[q->dtype],
+				  mode, pm_shown(q->gpu->name), q->gpu->name, g->formats[q->dtype].structures, g->formats[q->dtype].structures == 1 ? "" : "s");
+}
+
+static void
+judge_format(const device *g, const char *mode, const pm_question *q, causes *c)
+{
 	if (!layout_used(g, q->layout))
 	{
-		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training on gpu \"%.*s\"", pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
+		add_cause(c, PM_CAUSE_LAYOUT_NOT_SEEN, "layout %s was not in training%s on gpu \"%.*s\"", pm_layout_name[q->layout], mode,
+				  pm_shown(q->gpu->name), q->gpu->name);
 		if (g->formats[q->dtype].max_batch == 0)
 			add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "nor was dtype %s", pm_dtype_name[q->dtype]);
 	}
 	else if (g->used[q->dtype][q->layout] == 0)
-		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training on gpu \"%.*s\"", pm_dtype_name[q->dtype],
-				  pm_layout_name[q->layout], pm_shown(q->gpu->name), q->gpu->name);
-	else if (measured >= GPU_NETWORKS && g->formats[q->dtype].structures < GPU_NETWORKS)
-		add_cause(c, PM_CAUSE_DTYPE_SELDOM_SEEN, "dtype %s was in training on gpu \"%.*s\" with no more than %d network%s", pm_dtype_name[q->dtype],
-				  pm_shown(q->gpu->name), q->gpu->name, g->formats[q->dtype].structures, g->formats[q->dtype].structures == 1 ? "" : "s");
+		add_cause(c, PM_CAUSE_DTYPE_NOT_SEEN, "dtype %s with layout %s was not in training%s on gpu \"%.*s\"", pm_dtype_name[q->dtype],
+				  pm_layout_name[q->layout], mode, pm_shown(q->gpu->name), q->gpu->name);
 }
 
 /* Adam and AdamW count as one: the decay of the weights made updates 5 to 10 % longer (bench/optimizers.csv), and is in their work. */
@@ -123,19 +129,39 @@ optimizer_seen(const pm_domain *t, pm_optimizer optimizer)
 	return t->optimizers[optimizer] > 0;
 }
 
+/*
+ * What was measured on the device of q, NULL: nothing.  About inference, passes count if there are enough of them, else training steps.
+ */
+static const device *
+measured_on(const pm_domain *t, const pm_question *q, const char **mode)
+{
+	const device *passes = q->mode == PM_INFERENCE ? pm_domain_find_passes(t, q->gpu->name) : NULL;
+	int			at = pm_domain_find_gpu(t, q->gpu->name);
+
+	*mode = "";
+	if (passes == NULL || passes->structures < GPU_NETWORKS)
+		return at < 0 ? NULL : &t->gpus[at];
+	*mode = " in mode inference";
+	return passes;
+}
+
 static void
 judge_words(const pm_domain *t, const pm_question *q, pm_network_kind kind, causes *c)
 {
-	int			at = pm_domain_find_gpu(t, q->gpu->name);
+	const char *mode;
+	const device *g = measured_on(t, q, &mode);
 
-	if (at < 0)
+	if (g == NULL)
 		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
 	else
-		judge_device(&t->gpus[at], q, kind, c);
-	if (t->knows_optimizers && !optimizer_seen(t, q->optimizer))
+	{
+		judge_networks(g, mode, q, kind, c);
+		judge_format(g, mode, q, c);
+	}
+	if (q->mode == PM_TRAIN && t->knows_optimizers && !optimizer_seen(t, q->optimizer))
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);
-	if (at >= 0)
-		judge_batch(&t->gpus[at], q, c);
+	if (g != NULL)
+		judge_batch(g, mode, q, c);
 }
 
 /* The part of the step that is not as in training, and the worst operator of it. */

@@ -94,6 +94,8 @@ struct pm_domain
 	int			n_gpus;
 	device	   *gpus;
 	const char *const *gpu_names;	/* [n_gpus] */
+	int			n_pass_gpus;
+	device	   *pass_gpus;		/* the same of forward passes, without a framework */
 	int			n_frameworks;
 	framework  *frameworks;
 	bool		knows_optimizers;	/* false: learned by 0.1.0, which did not ask */
@@ -113,16 +115,26 @@ struct pm_domain
 	double		limit[2];		/* [is_cpu] a network farther than that is unlike all in training; infinite: no such rule */
 };
 
+/* Rows of which devices are counted, with the kind of the network of each. */
+typedef struct counted
+{
+	const pm_sample *samples;
+	int			n;
+	const uint8_t *kind;		/* [n] */
+} counted;
+
 /*
- * Structures of each device: those it had and those of its rows.  seen (may be
+ * Structures of each of n devices: those it had and those of its rows.  seen[rows->n] (may be
  * NULL) marks rows whose structure was trained on, on this device or another:
  * as which of them the device had is not remembered, they count where there are
- * more of them than it had.  kind[d->n]: of the network of each row.
+ * more of them than it had.
  */
-pm_code		pm_domain_count_structures(struct pm_domain *t, const pm_dataset *d, const bool *seen, const uint8_t *kind, pm_arena *a, pm_status *st);
+pm_code		pm_domain_count_structures(device *gpus, int n, const counted *rows, const bool *seen, pm_arena *a, pm_status *st);
 
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
+/* NULL: there were no passes on it. */
+const device *pm_domain_find_passes(const struct pm_domain *t, const char *gpu);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
 /*
  * domain_frameworks.c: device.framework and releases by the rows of d; devices before `first` keep theirs where these tell nothing.

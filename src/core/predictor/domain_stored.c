@@ -27,29 +27,37 @@ save_lists(const pm_domain *t, pm_buffer *b)
 }
 
 static void
+save_device(const device *g, pm_buffer *b)
+{
+	pm_put_text(b, g->name);
+	pm_put_f64(b, g->min_batch);
+	pm_put_f64(b, g->max_batch);
+	pm_put_u32(b, (uint32_t) g->structures);
+	for (int kind = 0; kind < PM_N_NETWORK_KINDS; kind++)
+		pm_put_u32(b, (uint32_t) g->of_kind[kind]);
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+		for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
+			pm_put_u32(b, (uint32_t) g->used[dtype][layout]);
+	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
+	{
+		pm_put_u32(b, (uint32_t) g->formats[dtype].structures);
+		pm_put_f64(b, g->formats[dtype].min_batch);
+		pm_put_f64(b, g->formats[dtype].max_batch);
+	}
+}
+
+static void
+save_devices(const device *gpus, int n, pm_buffer *b)
+{
+	pm_put_u32(b, (uint32_t) n);
+	for (int i = 0; i < n; i++)
+		save_device(&gpus[i], b);
+}
+
+static void
 save_words(const pm_domain *t, pm_buffer *b)
 {
-	pm_put_u32(b, (uint32_t) t->n_gpus);
-	for (int i = 0; i < t->n_gpus; i++)
-	{
-		const device *g = &t->gpus[i];
-
-		pm_put_text(b, g->name);
-		pm_put_f64(b, g->min_batch);
-		pm_put_f64(b, g->max_batch);
-		pm_put_u32(b, (uint32_t) g->structures);
-		for (int kind = 0; kind < PM_N_NETWORK_KINDS; kind++)
-			pm_put_u32(b, (uint32_t) g->of_kind[kind]);
-		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
-			for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
-				pm_put_u32(b, (uint32_t) g->used[dtype][layout]);
-		for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
-		{
-			pm_put_u32(b, (uint32_t) g->formats[dtype].structures);
-			pm_put_f64(b, g->formats[dtype].min_batch);
-			pm_put_f64(b, g->formats[dtype].max_batch);
-		}
-	}
+	save_devices(t->gpus, t->n_gpus, b);
 	pm_put_u32(b, (uint32_t) t->n_frameworks);
 	for (int i = 0; i < t->n_frameworks; i++)
 	{
@@ -58,6 +66,7 @@ save_words(const pm_domain *t, pm_buffer *b)
 	}
 	for (int i = 0; i < t->n_gpus; i++)
 		pm_put_u32(b, (uint32_t) (t->gpus[i].framework + 1));
+	save_devices(t->pass_gpus, t->n_pass_gpus, b);
 }
 
 static void
@@ -147,28 +156,47 @@ load_device(pm_reader *r, const loaded *l, pm_arena *a, device *g)
 }
 
 static pm_code
-load_words(pm_domain *t, const loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+load_devices(device **gpus, int *n, const loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
 {
-	bool		memory = true;
-
-	t->n_gpus = (int) pm_get_u32(r, MAX_NAMES);
-	t->gpus = PM_NEW(a, device, t->n_gpus);
-	for (int i = 0; i < t->n_gpus && t->gpus && memory && !r->failed; i++)
+	*n = (int) pm_get_u32(r, MAX_NAMES);
+	if ((*gpus = PM_NEW(a, device, *n)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < *n && !r->failed; i++)
 	{
-		load_device(r, l, a, &t->gpus[i]);
-		memory = t->gpus[i].name != NULL || r->failed;
+		load_device(r, l, a, &(*gpus)[i]);
+		if ((*gpus)[i].name == NULL && !r->failed)
+			return pm_no_memory(st, a);
 	}
+	return PM_OK;
+}
+
+static pm_code
+load_frameworks(pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
+{
 	t->n_frameworks = (int) pm_get_u32(r, MAX_NAMES);
-	t->frameworks = PM_NEW(a, framework, t->n_frameworks);
-	for (int i = 0; i < t->n_frameworks && t->frameworks && memory && !r->failed; i++)
+	if ((t->frameworks = PM_NEW(a, framework, t->n_frameworks)) == NULL)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < t->n_frameworks && !r->failed; i++)
 	{
 		t->frameworks[i].name = pm_get_text(r, a);
 		t->frameworks[i].rows = (int) pm_get_u32(r, INT32_MAX);
-		memory = t->frameworks[i].name != NULL || r->failed;
+		if (t->frameworks[i].name == NULL && !r->failed)
+			return pm_no_memory(st, a);
 	}
-	for (int i = 0; i < t->n_gpus && t->gpus && !r->failed; i++)
+	for (int i = 0; i < t->n_gpus && !r->failed; i++)
 		t->gpus[i].framework = (int) pm_get_u32(r, (uint32_t) t->n_frameworks) - 1;
-	return !memory || !t->gpus || !t->frameworks ? pm_no_memory(st, a) : PM_OK;
+	return PM_OK;
+}
+
+static pm_code
+load_words(pm_domain *t, const loaded *l, pm_reader *r, pm_arena *a, pm_status *st)
+{
+	pm_code		rc;
+
+	if ((rc = load_devices(&t->gpus, &t->n_gpus, l, r, a, st)) != PM_OK ||
+		(rc = load_frameworks(t, r, a, st)) != PM_OK)
+		return rc;
+	return load_devices(&t->pass_gpus, &t->n_pass_gpus, l, r, a, st);
 }
 
 /* Types are found by name, so that a catalogue that grows does not shift them; one that it lost is never asked for. */

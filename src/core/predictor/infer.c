@@ -149,13 +149,16 @@ pm_infer_level(const pm_passes *passes, const pm_gpu *gpu)
 /* ---- doubt ---- */
 
 static double
-error_of(const pm_passes *passes, const pm_gpu *gpu)
+error_of(const pm_passes *passes, const pm_question *q)
 {
-	const pm_pass_machine *m = machine_of(passes, gpu);
+	const pm_pass_machine *m = machine_of(passes, q->gpu);
+	const pm_pass_device *d = pm_passes_find(passes, q->gpu->name);
 
 	if (m == NULL)
-		return PM_PASS_USUAL_ERROR(gpu->is_cpu);
-	return pm_passes_find(passes, gpu->name) != NULL ? m->error : m->error_abroad;
+		return PM_PASS_USUAL_ERROR(q->gpu->is_cpu);
+	if (d == NULL)
+		return m->error_abroad;
+	return d->error[q->layout] > 0 ? d->error[q->layout] : m->error;
 }
 
 static void
@@ -177,14 +180,17 @@ pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, do
 {
 	const pm_pass_device *d = pm_passes_find(passes, q->gpu->name);
 	/* half of the logarithm that holds a share `level` of errors with Laplace's distribution, whose tails are heavy */
-	double		doubt = -error_of(passes, q->gpu) * log(1 - level);
+	double		doubt = -error_of(passes, q) * log(1 - level);
 
 	if (d == NULL || d->structures < PM_INFER_NETWORKS)
 		say_not_seen(d, q->gpu, v);
 	if (isnan(v->low_ms))
 		return;
 	pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
-	if (d != NULL && d->structures >= OWN_NETWORKS && v->high_ms / v->low_ms > exp(2 * doubt))
+	if (d == NULL || d->structures < OWN_NETWORKS || (v->causes & PM_MEASURED_CAUSES))
+		return;
+	doubt *= v->in_domain ? 1 : PM_OUTSIDE_FACTOR;
+	if (v->high_ms / v->low_ms > exp(2 * doubt))
 	{
 		v->low_ms = step_ms * exp(-doubt);
 		v->high_ms = step_ms * exp(doubt);

@@ -357,36 +357,81 @@ level_of(const evidence *e, const choice *c, const char *gpu, const double *fact
 
 /* ---- errors ---- */
 
-/* Sums of absolute errors, and of their weights, of what c leaves out. */
+static bool
+is_of(const evidence *e, const char *gpu, bool is_cpu)
+{
+	for (int i = 0; i < e->n; i++)
+		if (strcmp(e->row[i].s->query.gpu->name, gpu) == 0)
+			return e->row[i].s->query.gpu->is_cpu == is_cpu;
+	return false;
+}
+
+/* Absolute errors of passes that were left out, and their weights. */
+typedef struct errors
+{
+	double		sum;
+	double		weight;
+} errors;
+
+/* Add those of what c leaves out to sums[t->n * PM_N_LAYOUTS]. */
 static void
-add_errors(const evidence *e, const choice *c, const double *factor, double *sum, double *weight)
+add_errors(const evidence *e, const choice *c, const pm_passes *t, const double *factor, errors *sums)
 {
 	for (int i = 0; i < e->n; i++)
 	{
 		const pass *row = &e->row[i];
+		const pm_question *q = &row->s->query;
+		const pm_pass_device *d = pm_passes_find(t, q->gpu->name);
 		double		networks;
+		errors	   *of;
 
-		if (row->s->query.gpu->is_cpu != c->is_cpu || !row->is_pass || !is_left_out(c, row->s))
+		if (q->gpu->is_cpu != c->is_cpu || !row->is_pass || d == NULL || !is_left_out(c, row->s))
 			continue;
-		*sum += row->weight * fabs(log_error(row, factor) + level_of(e, c, row->s->query.gpu->name, factor, &networks));
-		*weight += row->weight;
+		of = &sums[(d - t->device) * PM_N_LAYOUTS + q->layout];
+		of->sum += row->weight * fabs(log_error(row, factor) + level_of(e, c, q->gpu->name, factor, &networks));
+		of->weight += row->weight;
 	}
 }
 
-/* Mean error of errors that add up to sum, with weights that add up to `weight`; with few passes near the usual one. */
+/* Mean error; with few passes it is near the usual one. */
 static double
-settle(double sum, double weight, bool is_cpu)
+settle(errors of, double usual)
 {
-	return (sum + USUAL_WEIGHT * PM_PASS_USUAL_ERROR(is_cpu)) / (weight + USUAL_WEIGHT);
+	return (of.sum + USUAL_WEIGHT * usual) / (of.weight + USUAL_WEIGHT);
 }
 
-static pm_code
-error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *error, pm_status *st)
+static errors
+all_errors(const pm_passes *t, const errors *sums)
 {
-	double		sum = 0;
-	double		weight = 0;
+	errors		all = {0};
+
+	for (int i = 0; i < t->n * PM_N_LAYOUTS; i++)
+	{
+		all.sum += sums[i].sum;
+		all.weight += sums[i].weight;
+	}
+	return all;
+}
+
+/* The error of a machine, and of each of its devices in each layout. */
+static void
+set_errors(const evidence *e, pm_passes *t, bool is_cpu, const errors *sums)
+{
+	pm_pass_machine *m = &t->machine[is_cpu];
+
+	m->error = settle(all_errors(t, sums), PM_PASS_USUAL_ERROR(is_cpu));
+	for (int i = 0; i < t->n; i++)
+		for (int layout = 0; layout < PM_N_LAYOUTS && is_of(e, t->device[i].gpu, is_cpu); layout++)
+			t->device[i].error[layout] = settle(sums[i * PM_N_LAYOUTS + layout], m->error);
+}
+
+/* By factors that have not seen the networks. */
+static pm_code
+error_of_networks(const evidence *e, pm_passes *t, bool is_cpu, errors *sums, const pm_arena *a, pm_status *st)
+{
 	pm_code		rc = PM_OK;
 
+	memset(sums, 0, (size_t) t->n * PM_N_LAYOUTS * sizeof(errors));
 	for (int fold = 0; fold < FOLDS && rc == PM_OK; fold++)
 	{
 		choice		c = {is_cpu, true, fold, NULL};
@@ -394,19 +439,18 @@ error_of_networks(const evidence *e, bool is_cpu, const pm_arena *a, double *err
 		double		networks;
 
 		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK)
-			add_errors(e, &c, factor, &sum, &weight);
+			add_errors(e, &c, t, factor, sums);
 	}
-	*error = settle(sum, weight, is_cpu);
+	set_errors(e, t, is_cpu, sums);
 	return rc;
 }
 
 static pm_code
-error_abroad(const evidence *e, const pm_passes *t, bool is_cpu, const pm_arena *a, double *error, pm_status *st)
+error_abroad(const evidence *e, pm_passes *t, bool is_cpu, errors *sums, const pm_arena *a, pm_status *st)
 {
-	double		sum = 0;
-	double		weight = 0;
 	pm_code		rc = PM_OK;
 
+	memset(sums, 0, (size_t) t->n * PM_N_LAYOUTS * sizeof(errors));
 	for (int i = 0; i < t->n && rc == PM_OK; i++)
 	{
 		choice		c = {is_cpu, true, -1, t->device[i].gpu};
@@ -414,9 +458,9 @@ error_abroad(const evidence *e, const pm_passes *t, bool is_cpu, const pm_arena 
 		double		networks;
 
 		if ((rc = fit_machine(e, c, factor, &networks, a, st)) == PM_OK && networks > 0)
-			add_errors(e, &c, factor, &sum, &weight);
+			add_errors(e, &c, t, factor, sums);
 	}
-	*error = settle(sum, weight, is_cpu);
+	t->machine[is_cpu].error_abroad = settle(all_errors(t, sums), PM_PASS_USUAL_ERROR(is_cpu));
 	return rc;
 }
 
@@ -502,23 +546,17 @@ list_devices(const evidence *e, pm_passes *t, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-static bool
-is_of(const evidence *e, const char *gpu, bool is_cpu)
-{
-	for (int i = 0; i < e->n; i++)
-		if (strcmp(e->row[i].s->query.gpu->name, gpu) == 0)
-			return e->row[i].s->query.gpu->is_cpu == is_cpu;
-	return false;
-}
-
 static pm_code
 learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *a, pm_status *st)
 {
+	errors	   *sums = PM_NEW(a, errors, (size_t) t->n * PM_N_LAYOUTS);
 	pm_pass_machine *m = &t->machine[is_cpu];
 	choice		c = {is_cpu, true, -1, NULL};
 	double		networks;
 	pm_code		rc = fit_machine(e, c, m->factor, &networks, a, st);
 
+	if (sums == NULL)
+		return pm_no_memory(st, a);
 	if (rc != PM_OK || (rc = fit_answers(e, &c, t, a, st)) != PM_OK)
 		return rc;
 	m->structures = count_structures(e, &c, NULL, room);
@@ -529,9 +567,9 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 			t->device[i].structures = count_structures(e, &c, t->device[i].gpu, room);
 			t->device[i].level = level_of(e, &c, t->device[i].gpu, m->factor, &networks);
 		}
-	if (m->structures == 0 || (rc = error_of_networks(e, is_cpu, a, &m->error, st)) != PM_OK)
+	if (m->structures == 0 || (rc = error_of_networks(e, t, is_cpu, sums, a, st)) != PM_OK)
 		return rc;
-	return error_abroad(e, t, is_cpu, a, &m->error_abroad, st);
+	return error_abroad(e, t, is_cpu, sums, a, st);
 }
 
 static bool
@@ -564,18 +602,19 @@ left_out(const evidence *e, const pm_dataset *d, const double *cross_ms, evidenc
  * they are never assumed to be smaller than usual.
  */
 static void
-measure_left_out(const evidence *left, const pm_passes *t, bool is_cpu, pm_pass_machine *m)
+measure_left_out(const evidence *e, const evidence *left, pm_passes *t, bool is_cpu, errors *sums)
 {
+	const size_t bytes = (size_t) t->n * PM_N_LAYOUTS * sizeof(errors);
 	const double factor[PM_N_PASS_FACTORS] = {1};
-	double		sum[2] = {0};
-	double		weight[2] = {0};
 
+	memset(sums, 0, bytes);
 	for (int fold = 0; fold < FOLDS; fold++)
-		add_errors(left, &(choice) {is_cpu, true, fold, NULL}, factor, &sum[0], &weight[0]);
+		add_errors(left, &(choice) {is_cpu, true, fold, NULL}, t, factor, sums);
+	set_errors(e, t, is_cpu, sums);
+	memset(sums, 0, bytes);
 	for (int i = 0; i < t->n; i++)
-		add_errors(left, &(choice) {is_cpu, true, -1, t->device[i].gpu}, factor, &sum[1], &weight[1]);
-	m->error = settle(sum[0], weight[0], is_cpu);
-	m->error_abroad = fmax(settle(sum[1], weight[1], is_cpu), PM_PASS_USUAL_ERROR(is_cpu));
+		add_errors(left, &(choice) {is_cpu, true, -1, t->device[i].gpu}, t, factor, sums);
+	t->machine[is_cpu].error_abroad = fmax(settle(all_errors(t, sums), PM_PASS_USUAL_ERROR(is_cpu)), PM_PASS_USUAL_ERROR(is_cpu));
 }
 
 /* Where nothing was left out, the errors are the usual ones. */
@@ -583,11 +622,14 @@ static pm_code
 correct_errors(const evidence *e, const pm_dataset *d, const double *cross_ms, pm_passes *t, pm_arena *a, pm_status *st)
 {
 	evidence	left = {0};
+	errors	   *sums = PM_NEW(a, errors, (size_t) t->n * PM_N_LAYOUTS);
 	pm_code		rc = cross_ms != NULL ? left_out(e, d, cross_ms, &left, a, st) : PM_OK;
 
+	if (sums == NULL)
+		return pm_no_memory(st, a);
 	for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
 		if (t->machine[is_cpu].structures > 0)
-			measure_left_out(&left, t, is_cpu, &t->machine[is_cpu]);
+			measure_left_out(e, &left, t, is_cpu, sums);
 	return rc;
 }
 

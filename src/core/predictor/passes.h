@@ -24,6 +24,7 @@ typedef struct pm_pass_device
 	const char *gpu;
 	int			structures;		/* different networks among its passes */
 	double		level;			/* logarithm */
+	double		error[PM_N_LAYOUTS];	/* as below, of its passes in each layout */
 } pm_pass_device;
 
 /* Of GPUs [0], of CPUs [1]. */

@@ -29,6 +29,8 @@ save_machine(const pm_pass_machine *m, pm_buffer *b)
 	}
 }
 
+static const pm_names layouts = {"layout", PM_N_LAYOUTS, pm_layout_name};
+
 void
 pm_passes_save(const pm_passes *t, pm_buffer *b)
 {
@@ -40,6 +42,7 @@ pm_passes_save(const pm_passes *t, pm_buffer *b)
 		pm_put_text(b, t->device[i].gpu);
 		pm_put_u32(b, (uint32_t) t->device[i].structures);
 		pm_put_f64(b, t->device[i].level);
+		pm_named_save(&layouts, t->device[i].error, b);
 	}
 }
 
@@ -84,6 +87,26 @@ load_machine(pm_reader *r, pm_arena *a, pm_pass_machine *m, pm_status *st)
 	return PM_OK;
 }
 
+static pm_code
+load_device(pm_reader *r, pm_arena *a, pm_pass_device *d, pm_status *st)
+{
+	pm_code		rc;
+
+	if ((d->gpu = pm_get_text(r, a)) == NULL)
+		return r->failed ? PM_OK : pm_no_memory(st, a);
+	d->structures = (int) pm_get_u32(r, INT32_MAX);
+	d->level = pm_get_f64(r);
+	if (!(fabs(d->level) <= PM_PASS_LEVEL_MAX))
+		r->failed = true;
+	if ((rc = pm_named_load(&layouts, d->error, r, a, st)) != PM_OK)
+		return rc;
+	/* 0: a layout that the stored form does not know */
+	for (int layout = 0; layout < PM_N_LAYOUTS; layout++)
+		if (!(d->error[layout] >= 0) || isinf(d->error[layout]))
+			r->failed = true;
+	return PM_OK;
+}
+
 pm_code
 pm_passes_load(pm_reader *r, pm_arena *a, const pm_passes **passes, pm_status *st)
 {
@@ -99,17 +122,10 @@ pm_passes_load(pm_reader *r, pm_arena *a, const pm_passes **passes, pm_status *s
 	t->n = r->failed ? 0 : (int) pm_get_u32(r, PM_PASS_MAX_GPUS);
 	if ((t->device = PM_NEW(a, pm_pass_device, t->n)) == NULL)
 		return pm_no_memory(st, a);
-	for (int i = 0; i < t->n && !r->failed; i++)
-	{
-		pm_pass_device *d = &t->device[i];
-
-		if ((d->gpu = pm_get_text(r, a)) == NULL && !r->failed)
-			return pm_no_memory(st, a);
-		d->structures = (int) pm_get_u32(r, INT32_MAX);
-		d->level = pm_get_f64(r);
-		if (!(fabs(d->level) <= PM_PASS_LEVEL_MAX))
-			r->failed = true;
-	}
+	for (int i = 0; i < t->n && rc == PM_OK && !r->failed; i++)
+		rc = load_device(r, a, &t->device[i], st);
+	if (rc != PM_OK)
+		return rc;
 	*passes = t;
 	return r->failed ? pm_fail(st, PM_ERR_FORMAT, "stored predictor has damaged factors of forward passes") : PM_OK;
 }

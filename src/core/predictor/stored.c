@@ -20,7 +20,7 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 13
+#define FORMAT_VERSION 14
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)

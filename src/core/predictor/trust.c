@@ -73,7 +73,7 @@ pm_trust_fit(const pm_dataset *d, const pm_crossed *crossed, int n, const pm_hoo
 	if (!t)
 		return pm_no_memory(st, a);
 	*trust = t;
-	rc = pm_domain_fit(d, n > 0 ? crossed[0].distance : NULL, hooks, a, &t->domain, st);
+	rc = pm_domain_fit(d, NULL, n > 0 ? crossed[0].distance : NULL, hooks, a, &t->domain, st);
 	return rc != PM_OK ? rc : pm_intervals_fit(d, crossed, n, pm_domain_gpus(t->domain), pm_domain_gpu_count(t->domain), a,
 											   &t->intervals, st);
 }
@@ -114,7 +114,7 @@ pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross, c
 	if ((rc = distances(old->domain, d, a, &distance, st)) != PM_OK)
 		return rc;
 	crossed.distance = distance;
-	rc = retrained ? pm_domain_fit(d, distance, hooks, a, &t->domain, st) :
+	rc = retrained ? pm_domain_fit(d, old->domain, distance, hooks, a, &t->domain, st) :
 		pm_domain_extend(old->domain, d, seen, a, &t->domain, st);
 	return rc != PM_OK ? rc : pm_intervals_update(old->intervals, d, &crossed, seen, pm_domain_gpus(t->domain),
 												  pm_domain_gpu_count(t->domain), a, &t->intervals, st);
