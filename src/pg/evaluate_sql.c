@@ -156,6 +156,7 @@ typedef struct cv
 	pm_outcome		o;
 	int			split;
 	int			n_folds;
+	int		   *pass_fold;		/* [passes] in whose training each is not; -1: in none */
 	int			running;		/* the fold that is */
 	int			threads;
 	pm_costs		cost;
@@ -165,13 +166,32 @@ static pm_dataset
 training_part(const cv *c, int fold)
 {
 	const pm_dataset *all = &c->o.rows->set;
-	pm_dataset	part = {.samples = palloc(sizeof(pm_sample) * all->n), .n_operators = all->n_operators,
-		.operators = all->operators};
+	pm_dataset	part = {.samples = palloc(sizeof(pm_sample) * all->n), .passes = palloc(sizeof(pm_sample) * Max(all->n_passes, 1)),
+		.n_operators = all->n_operators, .operators = all->operators};
 
 	for (int i = 0; i < all->n; i++)
 		if (c->o.fold[i] != fold)
 			part.samples[part.n++] = all->samples[i];
+	for (int i = 0; i < all->n_passes; i++)
+		if (c->pass_fold[i] != fold)
+			part.passes[part.n_passes++] = all->passes[i];
 	return part;
+}
+
+/* Kinds that do not learn steps from passes do without them. */
+static void
+assign_passes(cv *c)
+{
+	pm_dataset *d = &c->o.rows->set;
+
+	if (c->kind->learns_passes == NULL || !c->kind->learns_passes(&c->options))
+		d->n_passes = 0;
+	c->pass_fold = palloc(sizeof(int) * Max(d->n_passes, 1));
+	for (int i = 0; i < d->n_passes; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		c->pass_fold[i] = pm_split_fold_of_pass(c->split, d, c->o.fold, &d->passes[i]);
+	}
 }
 
 /* Train without the fold, predict it; everything taken is given back. */
@@ -286,10 +306,11 @@ pm_cross_validate(PG_FUNCTION_ARGS)
 	c.threads = pm_threads_allowed();
 	profiles = pm_some_profiles_arg(fcinfo, 1);
 	pm_freshen();
-	rows = pm_rows_load(profiles, PM_ROWS_STEPS, pm_predictor_merges(c.kind, &c.options), (Size) pm_memory_limit());
+	rows = pm_rows_load(profiles, PM_ROWS_PASSES_APART, pm_predictor_merges(c.kind, &c.options), (Size) pm_memory_limit());
 	pm_rows_add_operators(rows, c.kind, &c.options);
 	c.o = pm_make_outcome(rows, quantity);
 	c.n_folds = pm_assign_folds(&c.o, c.split, PG_GETARG_INT32(2), pm_option_seed(c.kind, &c.options));
+	assign_passes(&c);
 	run_folds(&c);
 	pm_report_errors(&out, &c.o, &c.cost);
 	pm_report_folds(&out, &c.o);

@@ -314,3 +314,35 @@ pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
 		return split_transfer(folds, seed, d, a, fold_of, n_folds, st);
 	return deal(split, folds, seed, d, a, fold_of, n_folds, st);
 }
+
+/* ---- forward passes ---- */
+
+static bool
+goes_with(pm_split split, const pm_question *step, const pm_question *pass)
+{
+	bool		same_gpu = strcmp(step->gpu->name, pass->gpu->name) == 0;
+	bool		same_network = step->graph->structure == pass->graph->structure;
+
+	if (split == PM_SPLIT_GPU)
+		return same_gpu;
+	if (split == PM_SPLIT_FAMILY)
+		return same_network || strcmp(step->graph->family, pass->graph->family) == 0;
+	return same_network && (split != PM_SPLIT_TRANSFER || same_gpu);
+}
+
+int
+pm_split_fold_of_pass(pm_split split, const pm_dataset *d, const int *fold_of, const pm_sample *pass)
+{
+	int64_t		largest = 0;
+
+	for (int i = 0; i < d->n; i++)
+	{
+		const pm_question *q = &d->samples[i].query;
+
+		if (split == PM_SPLIT_BATCH && fold_of[i] < 0 && q->batch > largest)
+			largest = q->batch;
+		if (split != PM_SPLIT_BATCH && fold_of[i] >= 0 && goes_with(split, q, &pass->query))
+			return fold_of[i];
+	}
+	return split == PM_SPLIT_BATCH && pass->query.batch > largest ? 0 : -1;
+}

@@ -38,4 +38,11 @@ extern const char *const pm_split_name[PM_N_SPLITS];
 pm_code		pm_split_assign(pm_split split, int folds, uint64_t seed, const pm_dataset *d,
 							pm_arena *a, int *fold_of, int *n_folds, pm_status *st);
 
+/*
+ * The fold in whose training a forward pass must not be, given fold_of[d->n] of the steps; -1: it may be in all.  It is the fold in which steps
+ * of the same network are tested (of its family in 'family', on its GPU in 'gpu', of the network on its GPU in 'transfer'; in 'batch', that of
+ * passes at batches larger than all that train).
+ */
+int			pm_split_fold_of_pass(pm_split split, const pm_dataset *d, const int *fold_of, const pm_sample *pass);
+
 #endif
