@@ -156,7 +156,8 @@ typedef struct cv
 	pm_outcome		o;
 	int			split;
 	int			n_folds;
-	int		   *pass_fold;		/* [passes] in whose training each is not; -1: in none */
+	int			n_passes;		/* that are learned from */
+	int		   *pass_fold;		/* [n_passes] in whose training each is not; -1: in none */
 	int			running;		/* the fold that is */
 	int			threads;
 	pm_costs		cost;
@@ -166,13 +167,13 @@ static pm_dataset
 training_part(const cv *c, int fold)
 {
 	const pm_dataset *all = &c->o.rows->set;
-	pm_dataset	part = {.samples = palloc(sizeof(pm_sample) * all->n), .passes = palloc(sizeof(pm_sample) * Max(all->n_passes, 1)),
+	pm_dataset	part = {.samples = palloc(sizeof(pm_sample) * all->n), .passes = palloc(sizeof(pm_sample) * Max(c->n_passes, 1)),
 		.n_operators = all->n_operators, .operators = all->operators};
 
 	for (int i = 0; i < all->n; i++)
 		if (c->o.fold[i] != fold)
 			part.samples[part.n++] = all->samples[i];
-	for (int i = 0; i < all->n_passes; i++)
+	for (int i = 0; i < c->n_passes; i++)
 		if (c->pass_fold[i] != fold)
 			part.passes[part.n_passes++] = all->passes[i];
 	return part;
@@ -182,10 +183,11 @@ training_part(const cv *c, int fold)
 static void
 assign_passes(cv *c)
 {
-	pm_dataset *d = &c->o.rows->set;
+	const pm_dataset *d = &c->o.rows->set;
 
 	if (c->kind->learns_passes == NULL || !c->kind->learns_passes(&c->options))
-		d->n_passes = 0;
+		return;
+	c->n_passes = d->n_passes;
 	c->pass_fold = palloc(sizeof(int) * Max(d->n_passes, 1));
 	for (int i = 0; i < d->n_passes; i++)
 	{
