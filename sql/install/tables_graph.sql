@@ -11,7 +11,7 @@ CREATE TABLE perfmodel.graph (
     params      float8      NOT NULL,
     unknown_ops integer     NOT NULL,
     structure   text        NOT NULL CONSTRAINT graph_structure_is_hash CHECK (structure ~ '^[0-9a-f]{16}$'),
-    loaded_at   timestamptz NOT NULL DEFAULT pg_catalog.now(),
+    loaded_at   timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp(),
     doc         jsonb       NOT NULL
 );
 CREATE INDEX graph_structure_idx ON perfmodel.graph (structure);
@@ -26,7 +26,7 @@ COMMENT ON COLUMN perfmodel.graph.nodes IS 'number of nodes';
 COMMENT ON COLUMN perfmodel.graph.params IS 'trainable parameters, shared ones counted once: from the document, else counted from the nodes';
 COMMENT ON COLUMN perfmodel.graph.unknown_ops IS 'nodes whose operator the catalogue does not know; they count as memory moves';
 COMMENT ON COLUMN perfmodel.graph.structure IS 'hash of operators, shapes, attributes and edges; equal for the same network under another name';
-COMMENT ON COLUMN perfmodel.graph.loaded_at IS 'start of the transaction that loaded it';
+COMMENT ON COLUMN perfmodel.graph.loaded_at IS 'when it was loaded';
 COMMENT ON COLUMN perfmodel.graph.doc IS 'the document as it was loaded';
 COMMENT ON CONSTRAINT graph_name_not_empty ON perfmodel.graph IS 'a graph has a name';
 COMMENT ON CONSTRAINT graph_structure_is_hash ON perfmodel.graph IS '16 digits, as load_graph writes it';

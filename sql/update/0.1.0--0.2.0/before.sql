@@ -41,6 +41,7 @@ DROP FUNCTION perfmodel.predict_train_time(bigint, text, integer, text, text, te
 
 -- tables
 
+ALTER TABLE perfmodel.graph ALTER COLUMN loaded_at SET DEFAULT pg_catalog.clock_timestamp();
 ALTER TABLE perfmodel.graph_node ADD COLUMN module text;
 ALTER TABLE perfmodel.predictor ADD COLUMN quantity text NOT NULL DEFAULT 'step_ms';
 ALTER TABLE perfmodel.predictor ADD COLUMN row_hashes bigint[];

@@ -60,7 +60,8 @@ pm_node_params(const pm_node *n)
 {
 	double		params = 0;
 
-	for (int i = n->attrs.tied >= 0 ? 1 : 0; i < n->n_weights; i++)
-		params += pm_shape_count(&n->weights[i]);
+	for (int i = 0; i < n->n_weights; i++)
+		if (pm_node_owns(n, i))
+			params += pm_shape_count(&n->weights[i]);
 	return params;
 }

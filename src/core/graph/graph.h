@@ -103,6 +103,7 @@ typedef struct pm_node
 				attrs_len;
 
 	/* filled by pm_graph_finish() */
+	bool	   *shared;			/* [n_weights] belongs to another node; NULL: none does */
 	bool		grad;			/* a gradient flows into its output: it or a producer has weights that are trained */
 	int32_t		memory;			/* node whose elements a reader touches: itself, or what a
 								 * broadcasting view (Expand) broadcasts */
@@ -126,13 +127,20 @@ typedef struct pm_graph
 	bool		family_derived;	/* from the model, or from the name when there is none */
 	int			n_unknown;		/* nodes whose operator is not in the catalogue */
 	bool		has_layout;		/* some operator works on channels-last tensors in a question in nhwc */
-	double		params;			/* trainable parameters, tied weights once */
+	double		params;			/* trainable parameters, shared weights once */
 	double		frozen;			/* and those that are frozen */
 	uint64_t	structure;		/* hash of operators, shapes, attributes and edges;
 								 * the same whatever the names and the order of ids */
 } pm_graph;
 
-/* Parameters that it owns, trained or not; a tied weights[0] belongs to another node. */
+/* Whether weights[k] is its own, and not that of another node. */
+static inline bool
+pm_node_owns(const pm_node *n, int k)
+{
+	return n->shared == NULL || !n->shared[k];
+}
+
+/* Parameters that it owns, trained or not. */
 double		pm_node_params(const pm_node *n);
 
 /* Whether some of its weights are trained. */

@@ -14,6 +14,7 @@
 #include "graph/family.h"
 #include "graph/flow.h"
 #include "graph/op_catalogue.h"
+#include "graph/sharing.h"
 #include "graph/structure.h"
 
 #define OP_CACHE	64
@@ -397,6 +398,8 @@ pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 
 	if (code == PM_OK && (g->family == NULL || g->family[0] == '\0'))
 		code = derive_family(g, a, st);
+	if (code == PM_OK)
+		code = pm_graph_find_shared(g, a, st);
 	if (code == PM_OK)
 		code = derive(g, a, st);
 	if (code == PM_OK)

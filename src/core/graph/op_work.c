@@ -185,7 +185,7 @@ count_elements(const pm_graph *g, const pm_node *n, const pm_op_row *row, const 
 		double		count = pm_shape_count(&n->weights[i]);
 
 		w->weight_elems += count;
-		if ((i > 0 || n->attrs.tied < 0) && !n->attrs.frozen)
+		if (pm_node_owns(n, i) && !n->attrs.frozen)
 			w->params += count;
 	}
 	for (int i = 0; i < n->n_consts; i++)
@@ -395,15 +395,21 @@ passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, 
 	}
 }
 
+/* The gradient of a weight that another node owns is added to that node's. */
+static void
+add_to_owner(double count, const widths *e, pm_work *w)
+{
+	add_launches(w, 1, 2 * e->stored * count, e->stored * count, count);
+}
+
 /* in: bytes of the inputs. */
 static void
 backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch, pm_dtype dtype,
 		 double in, const widths *e, pm_work *w)
 {
-	/* the gradient of a weight that another node owns is added to that node's */
-	if (n->attrs.tied >= 0 && !n->attrs.frozen && row->back != PM_BACK_NONE)
-		add_launches(w, 1, 2 * e->stored * pm_shape_count(&n->weights[0]), e->stored * pm_shape_count(&n->weights[0]),
-					 pm_shape_count(&n->weights[0]));
+	for (int k = 0; k < n->n_weights && !n->attrs.frozen && row->back != PM_BACK_NONE; k++)
+		if (!pm_node_owns(n, k))
+			add_to_owner(pm_shape_count(&n->weights[k]), e, w);
 	switch ((pm_back_rule) row->back)
 	{
 		case PM_BACK_NONE:

@@ -167,7 +167,7 @@ persistent(pm_step_build *b)
 		{
 			double		count = pm_shape_count(&n->weights[k]);
 
-			if (!pm_step_owns(b, i, k))
+			if (!pm_node_owns(n, k))
 				continue;
 			(void) pm_step_new_count(b, PM_MEMORY_WEIGHTS, count, false, size);
 			if (n->attrs.frozen)
@@ -404,7 +404,6 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	pm_keeps_of_all(b.keeps);
 	b.input_op = pm_op_find("Input");
 	find_last_uses(&b);
-	pm_step_find_shared(&b);
 	if (b.failed)
 		return pm_no_memory(st, a);
 	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)

@@ -99,7 +99,7 @@ weight_gradients(pm_step_build *b, int i, int size)
 			t = wide;
 		}
 		pm_step_drop(b, blocked);
-		if (b->o->gradients_stay || !pm_step_owns(b, i, k))	/* which is added to what is there */
+		if (b->o->gradients_stay || !pm_node_owns(n, k))	/* which is added to what is there */
 			pm_step_drop(b, t);
 	}
 }

@@ -39,8 +39,6 @@ typedef struct pm_step_build
 	/* by node */
 	int32_t    *storage;		/* tensor that holds its output */
 	uint8_t    *size;			/* bytes of an element of it */
-	bool	   *shared;			/* [first_weight[n_nodes]] weights that another node owns */
-	int32_t    *first_weight;	/* [n_nodes] of a node in shared */
 	uint8_t    *fused;			/* PM_FUSED_...: part of an attention that is one kernel */
 	int32_t    *last_use;		/* node after which the forward pass does not need it */
 	int32_t    *expiring;		/* first node whose last_use this is, then next_expiring */
@@ -64,9 +62,7 @@ void		pm_step_link(pm_step_build *b, int32_t *head, int32_t t);
 void		pm_step_drop_list(pm_step_build *b, int32_t *head);
 
 /* Mark the weights that another node owns. */
-void		pm_step_find_shared(pm_step_build *b);
 /* Whether weight k of a node is a parameter of its own. */
-bool		pm_step_owns(const pm_step_build *b, int node, int k);
 
 /* Bytes of an element of a parameter, and of what runs in the narrower type of the step. */
 int			pm_step_param_size(const pm_step_build *b);

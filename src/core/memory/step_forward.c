@@ -275,6 +275,15 @@ cast_inputs(pm_step_build *b, int i, int size, int32_t *in, int32_t *made)
 	return n_made;
 }
 
+/* Whether autocast has the copy from the operator that owns the weight: an embedding has none of its table. */
+static bool
+is_cast_already(const pm_step_build *b, const pm_node *n, int k)
+{
+	const pm_node *owner = k == 0 && n->attrs.tied >= 0 ? &b->g->nodes[n->attrs.tied] : n;
+
+	return !pm_node_owns(n, k) && !n->attrs.frozen && pm_op_row_of(owner->op)->cast == PM_CAST_HALF;
+}
+
 /* Autocast keeps the 2-byte copy of a parameter until it ends; of a frozen one, there is a copy for each use. */
 static void
 cast_weights(pm_step_build *b, int i, int size)
@@ -284,7 +293,8 @@ cast_weights(pm_step_build *b, int i, int size)
 	if (b->o->dtype != PM_AMP || pm_op_row_of(n->op)->cast != PM_CAST_HALF || size == pm_step_param_size(b))
 		return;
 	for (int k = 0; k < n->n_weights; k++)
-		pm_step_link(b, &b->cast[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_shape_count(&n->weights[k]), false, size));
+		if (!is_cast_already(b, n, k))
+			pm_step_link(b, &b->cast[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_shape_count(&n->weights[k]), false, size));
 }
 
 /* What a convolution on a CPU computes its output in, to be dropped when the output is there. */

@@ -54,8 +54,9 @@ backward(walk *w, int i)
 		w->gradients[p]++;
 		take_output(w, p, 1);
 	}
-	for (int k = n->attrs.tied >= 0 ? 1 : 0; pm_node_trains(n) && k < n->n_weights; k++)
-		take(w, pm_shape_count(&n->weights[k]) * w->element, false);
+	for (int k = 0; pm_node_trains(n) && k < n->n_weights; k++)
+		if (pm_node_owns(n, k))
+			take(w, pm_shape_count(&n->weights[k]) * w->element, false);
 	if (w->root[i] == i)
 		take_output(w, i, -1 - w->gradients[i]);
 }

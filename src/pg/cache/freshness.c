@@ -98,7 +98,8 @@ static void
 on_xact(XactEvent event, void *arg)
 {
 	(void) arg;
-	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
+	/* what a prepared transaction has written is not seen until it commits, perhaps never */
+	if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT || event == XACT_EVENT_PREPARE)
 		forget_wanted = true;
 }
 
