@@ -92,12 +92,18 @@ pm_gpu_offers(const pm_gpu *gpu, pm_dtype dtype)
 }
 
 double
-pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core)
+pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution)
 {
-	bool		lanes = dtype == PM_FP32 || dtype == PM_TF32 || !on_matrix_units(gpu, dtype, tensor_core);
-	bool		double_lanes = isnan(gpu->compute_capability) && lanes;
+	bool		matrix = on_matrix_units(gpu, dtype, tensor_core);
+	bool		lanes = dtype == PM_FP32 || dtype == PM_TF32 || !matrix;
+	double		twice = isnan(gpu->compute_capability) ? 2 : 1;
+	double		peak = pm_gpu_peak(gpu, dtype, tensor_core);
+	double		most = peak * MOST_BOOST * (lanes ? twice : 1);
 
-	return pm_gpu_peak(gpu, dtype, tensor_core) * MOST_BOOST * (double_lanes ? 2 : 1);
+	if (!matrix || convolution)
+		return most;
+	/* not below what the lanes do in FP32: TF32 is never slower */
+	return fmax(peak, fmin(most, gpu->fp32_tflops * 1e12 * MOST_BOOST * twice));
 }
 
 double

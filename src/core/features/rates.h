@@ -39,10 +39,11 @@ double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
 /*
- * Rate in FLOP/s that no kernel exceeds, with `tensor_core` as above: the peak at the higher clock that cool cards reach, and twice
- * that for FP32 of other makers than NVIDIA, whose sheets leave out dual issue and matrix units.
+ * Rate in FLOP/s that no kernel exceeds, with `tensor_core` and `convolution` as above: the peak at the higher clock that cool cards
+ * reach, and twice that for FP32 of other makers than NVIDIA, whose sheets leave out dual issue and matrix units.  Matrix products on
+ * matrix units draw too much power for a higher clock, and stay below the peak of the sheet.
  */
-double		pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
+double		pm_gpu_most(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
 /*
  * A smooth maximum of x >= 0 and least >= 0: (x^8 + least^8)^(1/8).  It is x if least is 0, and 1.09 x if both are equal; it rises

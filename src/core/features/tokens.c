@@ -129,7 +129,7 @@ fill_slots(pm_real *v, pm_real *mask, const pm_geometry *g, const pm_flow *flow,
 typedef struct speeds
 {
 	double		rate[2][2];		/* pm_gpu_rate() by [on matrix units][of a convolution] */
-	double		most[2];		/* pm_gpu_most() by [on matrix units] */
+	double		most[2][2];		/* pm_gpu_most() by the same */
 	double		bandwidth;		/* bytes */
 	bool		fuses;			/* pm_framework_fuses() */
 } speeds;
@@ -140,11 +140,11 @@ speeds_of(const pm_question *q)
 	speeds		s = {.bandwidth = q->gpu->mem_bw_gbs * 1e9, .fuses = pm_framework_fuses(q->framework)};
 
 	for (int matrix = 0; matrix < 2; matrix++)
-	{
 		for (int convolution = 0; convolution < 2; convolution++)
+		{
 			s.rate[matrix][convolution] = pm_gpu_rate(q->gpu, q->dtype, matrix, convolution);
-		s.most[matrix] = pm_gpu_most(q->gpu, q->dtype, matrix);
-	}
+			s.most[matrix][convolution] = pm_gpu_most(q->gpu, q->dtype, matrix, convolution);
+		}
 	return s;
 }
 
@@ -206,7 +206,7 @@ least_us(const pm_work *w, int op, int type, const pm_gpu *gpu, const speeds *s)
 	bool		wide = type >= pm_op_count() && type != pm_type_id(PM_OP_UNKNOWN, PM_CONV_1X1);
 	double		flops[2] = {w->flops_forward, w->flops_backward};
 	double		bytes[2] = {w->bytes_forward + w->bytes_across, w->bytes_backward};
-	double		most = s->most[w->tensor_core] * (wide ? WINOGRAD : 1);
+	double		most = s->most[w->tensor_core][pm_op_class(op) == PM_CLASS_CONV] * (wide ? WINOGRAD : 1);
 	double		us = 0;
 
 	if (gpu->is_cpu || op == PM_OP_UNKNOWN || pm_op_class(op) == PM_CLASS_OTHER)
