@@ -180,3 +180,13 @@ SELECT count(*) > 0 AS judged FROM perfmodel.drift();
 SELECT length(perfmodel.report()) > 0 AS reported;
 SELECT count(*) > 0 AS ranked FROM perfmodel.leaderboard('{linear}', '{batch}', 2);
 ROLLBACK;
+
+-- a graph that takes the id of another one in the same transaction is another graph
+BEGIN;
+SELECT perfmodel.load_graph(helper.cnn('first@16', 16, 2)) AS first \gset
+SELECT perfmodel.predict_train_time(:first, 'T4', 8, predictor => 'roof') AS first_ms \gset
+TRUNCATE perfmodel.graph RESTART IDENTITY CASCADE;
+INSERT INTO perfmodel.graph (graph_id, name, model, family, source, nodes, params, unknown_ops, structure, doc) OVERRIDING SYSTEM VALUE
+SELECT :first, 'second@64', 'second', 'second', 's', 1, 1, 0, '0123456789abcdef', helper.cnn('second@64', 256, 6);
+SELECT perfmodel.predict_train_time(:first, 'T4', 8, predictor => 'roof') > 2 * :first_ms AS of_the_second;
+ROLLBACK;

@@ -11,6 +11,7 @@ use Test::More;
 my $endless = q{SELECT perfmodel.train('endless', options => '{"epochs":100000}')};
 
 my $node = new_node('main');
+$node->append_conf('postgresql.conf', 'max_prepared_transactions = 2');
 $node->start;
 fill($node);
 my $before = predictions($node);
@@ -60,6 +61,16 @@ my @notices = $notices =~ /NOTICE:.*/g;
 my %cells = map { /NOTICE: +(\w+ by \w+), fold (\d) of \2: epoch 20 of 20:/ ? ($1 => 1) : () } @notices;
 is(scalar(keys %cells), 6, 'a leaderboard says when each of its cross-validations is done');
 cmp_ok(scalar(grep { !/fold (\d) of \1: epoch 20 of 20/ } @notices), '<', 20, 'and not much else');
+
+# a graph of a prepared transaction is not there, whatever the session knew of it
+my (undef, undef, $why) = $node->psql('postgres', q{
+    BEGIN;
+    SELECT perfmodel.load_graph(helper.cnn('prepared@16', 16, 2)) AS g \gset
+    SELECT perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'line');
+    PREPARE TRANSACTION 'graph';
+    SELECT perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'line');}, on_error_stop => 1);
+like($why, qr/graph with graph_id \d+ does not exist/, 'a session forgets what it prepared');
+$node->safe_psql('postgres', q{ROLLBACK PREPARED 'graph'});
 
 my ($out, $err) = ('', '');
 my $h = start_training(\$out, \$err);

@@ -106,7 +106,7 @@ new_profiles(const request *q, MemoryContext cxt)
 {
 	static pm_plan query = {
 		"SELECT pg_catalog.array_agg(p.profile_id) FROM perfmodel.profile p"
-		" WHERE p.mode OPERATOR(pg_catalog.=) 'train' AND p.world_size OPERATOR(pg_catalog.=) 1"
+		" WHERE p.world_size OPERATOR(pg_catalog.=) 1"
 		" AND NOT p.profile_id OPERATOR(pg_catalog.=) ANY (SELECT perfmodel.learned_profiles($1, false))", 1, {INT8OID}
 	};
 	Datum		arg = Int64GetDatum(q->base.id);
@@ -191,7 +191,7 @@ read_request(FunctionCallInfo fcinfo, request *q)
 	if (q->t.profiles == NULL)
 		q->t.profiles = new_profiles(q, cxt);
 	SPI_finish();
-	q->t.rows = pm_rows_load(q->t.profiles, PM_ROWS_STEPS, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
+	q->t.rows = pm_rows_load(q->t.profiles, PM_ROWS_PASSES_APART, pm_predictor_merges(q->t.predictor.kind, &q->base.predictor->options),
 							 (Size) pm_memory_limit());
 	pm_rows_notice_times(q->t.rows);
 	q->seen = palloc0(sizeof(bool) * Max(q->t.rows->set.n, 1));
@@ -201,6 +201,12 @@ read_request(FunctionCallInfo fcinfo, request *q)
 }
 
 /* ---------- fit ---------- */
+
+static int
+rows_of(const request *q)
+{
+	return q->t.rows->set.n + q->t.rows->set.n_passes;
+}
 
 static void
 fit(request *q)
@@ -222,7 +228,7 @@ fit(request *q)
 	pm_rows_notice_far(q->t.rows, q->result.before);
 	r->train_mape = NAN;
 	r->n_params = q->result.n_numbers;
-	r->valid_n = isnan(q->result.mape_after) ? 0 : q->t.rows->set.n;
+	r->valid_n = isnan(q->result.mape_after) ? 0 : rows_of(q);
 	r->valid_mape = q->result.mape_after;
 	r->valid_mae = q->result.mae_after;
 	r->valid_rmse = q->result.rmse_after;
@@ -254,7 +260,7 @@ insert_predictor(const request *q)
 
 	pm_arg(&a, Int64GetDatum(q->base.id));
 	pm_arg_text(&a, q->t.name);
-	pm_arg(&a, pm_int8_array(rows->ids, rows->set.n));
+	pm_arg(&a, pm_int8_array(rows->ids, rows_of(q)));
 	pm_arg(&a, Int32GetDatum(r->valid_n));
 	pm_arg_float8(&a, r->valid_mape);
 	pm_arg_float8(&a, r->valid_mae);
@@ -262,10 +268,10 @@ insert_predictor(const request *q)
 	pm_arg_float8(&a, r->seconds);
 	pm_arg(&a, Int64GetDatum(r->n_params));
 	pm_arg_text(&a, PM_VERSION);
-	pm_arg(&a, pm_text_array(rows->gpu, rows->set.n));
-	pm_arg(&a, pm_text_array(rows->framework, rows->set.n));
-	pm_arg(&a, pm_text_array(rows->dtype, rows->set.n));
-	pm_arg(&a, pm_text_array(rows->layout, rows->set.n));
+	pm_arg(&a, pm_text_array(rows->gpu, rows_of(q)));
+	pm_arg(&a, pm_text_array(rows->framework, rows_of(q)));
+	pm_arg(&a, pm_text_array(rows->dtype, rows_of(q)));
+	pm_arg(&a, pm_text_array(rows->layout, rows_of(q)));
 	if (pm_run(&insert, a.v, a.nulls, false) != 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -300,7 +306,7 @@ pm_recalibrate_sql(PG_FUNCTION_ARGS)
 	if (q.several != NULL)
 		pm_fit_clusters_of(q.several, cstring_to_text(q.t.name));
 	values[1] = CStringGetTextDatum(q.t.name);
-	values[2] = Int32GetDatum(q.t.rows->set.n);
+	values[2] = Int32GetDatum(rows_of(&q));
 	values[3] = Int32GetDatum(q.n_trained_on);
 	values[4] = Int32GetDatum(q.result.structures);
 	values[5] = pm_rounded_or_null(100 * q.result.mape_before, &nulls[5]);

@@ -8,6 +8,7 @@
 #include "predictor/cross.h"
 #include "predictor/infer.h"
 #include "predictor/passes.h"
+#include "predictor/recalibrate.h"
 #include "predictor/stored.h"
 
 #define NETWORKS	40
@@ -241,6 +242,95 @@ test_few_passes(pm_dataset d)
 	CHECK(v.in_domain);
 }
 
+/* The passes of n networks of d as measured on a machine where they take `factor` times what p says. */
+static pm_dataset
+measured_again(const pm_predictor *p, const pm_dataset *d, int n, double factor, const pm_gpu *gpu)
+{
+	pm_dataset	m = {.passes = PM_NEW(&arena, pm_sample, n),.n_passes = n};
+
+	for (int i = 0; i < n; i++)
+	{
+		m.passes[i] = d->passes[i];
+		m.passes[i].query.gpu = gpu;
+		m.passes[i].step_ms = factor * answer(p, &m.passes[i]);
+	}
+	return m;
+}
+
+static double
+ratio(const pm_predictor *a, const pm_predictor *b, pm_sample s, const pm_gpu *gpu, pm_mode mode)
+{
+	s.query.gpu = gpu;
+	s.query.mode = mode;
+	return answer(a, &s) / answer(b, &s);
+}
+
+/*
+ * New passes move the times of their card: of a known one by n / (n + 3) of what they say, of another by n / (n + 1). Training steps and
+ * other cards stay as they are.
+ */
+static void
+test_recalibrate(const pm_dataset *d, const pm_predictor *p)
+{
+	static pm_gpu other;
+	const pm_sample *s = &d->passes[NETWORKS - 1];
+	pm_recalibration r;
+	pm_predictor out;
+	pm_predictor again;
+	pm_dataset	m;
+
+	other = test_gpu;
+	other.name = "Test 1001";
+	m = measured_again(p, d, 9, 1.3, &test_gpu);
+	CHECK_EQ(pm_recalibrate(p, &m, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
+	CHECK_NEAR(log(ratio(&out, p, *s, &test_gpu, PM_INFERENCE)), log(1.3) * 9 / 12, 1e-9);
+	CHECK_EQ(ratio(&out, p, *s, &test_gpu, PM_TRAIN), 1);
+	/* the same passes once more say the same */
+	CHECK_EQ(pm_recalibrate(&out, &m, NULL, NULL, &arena, &again, &r, NULL), PM_OK);
+	CHECK_NEAR(ratio(&again, &out, *s, &test_gpu, PM_INFERENCE), 1, 1e-12);
+	CHECK_EQ(pm_recalibrate(p, &m, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
+	CHECK_EQ(ratio(&out, p, *s, &other, PM_INFERENCE), 1);
+	CHECK_NEAR(r.mape_before, 1 - 1 / 1.3, 1e-9);
+	CHECK_NEAR(r.mape_after, 1 - exp(log(1.3) * (8.0 / 11 - 1)), 1e-9);
+	CHECK_EQ(r.structures, 9);
+	m = measured_again(p, d, 9, 0.7, &other);
+	CHECK(has_cause(&(pm_verdict) {.causes = judged(p, &m.passes[0]).causes}, PM_CAUSE_GPU_NOT_SEEN));
+	CHECK_EQ(pm_recalibrate(p, &m, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
+	CHECK_NEAR(log(ratio(&out, p, *s, &other, PM_INFERENCE)), log(0.7) * 9 / 10, 1e-9);
+	CHECK_EQ(ratio(&out, p, *s, &test_gpu, PM_INFERENCE), 1);
+	CHECK_EQ(pm_passes_find(out.passes, "Test 1001")->structures, 9);
+	CHECK(judged(&out, &m.passes[0]).in_domain);
+	/* one network says less, and nothing about errors */
+	m.n_passes = 1;
+	CHECK_EQ(pm_recalibrate(p, &m, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
+	CHECK_NEAR(log(ratio(&out, p, *s, &other, PM_INFERENCE)), log(0.7) / 2, 1e-9);
+	CHECK(isnan(r.mape_after));
+}
+
+/* Steps and passes together: the correction of steps holds for passes, too, so these move what is left. */
+static void
+test_recalibrate_both(const pm_dataset *d, const pm_predictor *p)
+{
+	pm_dataset	m = measured_again(p, d, 10, 1.3, &test_gpu);
+	pm_recalibration r;
+	pm_predictor out;
+	bool		seen[10] = {true};
+
+	m.samples = PM_NEW(&arena, pm_sample, 10);
+	m.n = 10;
+	for (int i = 0; i < m.n; i++)
+	{
+		m.samples[i] = d->samples[2 * i];
+		m.samples[i].step_ms = 1.3 * answer(p, &m.samples[i]);
+		seen[i] = true;
+	}
+	CHECK_EQ(pm_recalibrate(p, &m, seen, NULL, &arena, &out, &r, NULL), PM_OK);
+	CHECK(ratio(&out, p, d->passes[NETWORKS - 1], &test_gpu, PM_TRAIN) > 1.15);
+	CHECK_NEAR(ratio(&out, p, d->passes[NETWORKS - 1], &test_gpu, PM_INFERENCE), 1.3, 0.05);
+	CHECK(r.mape_after < r.mape_before / 2);
+	CHECK_EQ(r.structures, 10);
+}
+
 int
 main(void)
 {
@@ -255,6 +345,8 @@ main(void)
 	test_interval(&d, &calibrated);
 	test_layouts(d);
 	test_few_passes(d);
+	test_recalibrate(&d, &calibrated);
+	test_recalibrate_both(&d, &calibrated);
 	test_card_of_passes(d);
 	pm_arena_release(&arena);
 	return check_done("passes");

@@ -146,6 +146,14 @@ pm_infer_level(const pm_passes *passes, const pm_gpu *gpu)
 	return d == NULL ? 1 : exp(d->level);
 }
 
+double
+pm_infer_moved(const pm_passes *passes, const pm_question *q)
+{
+	const pm_pass_device *d = q->mode == PM_INFERENCE ? pm_passes_find(passes, q->gpu->name) : NULL;
+
+	return d == NULL ? 1 : exp(d->moved);
+}
+
 /* ---- doubt ---- */
 
 static double

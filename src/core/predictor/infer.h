@@ -29,6 +29,12 @@ void		pm_infer_factors(const pm_passes *passes, const pm_gpu *gpu, const pm_toke
 /* Factor on the whole pass: the level of the device. passes may be NULL: 1. */
 double		pm_infer_level(const pm_passes *passes, const pm_gpu *gpu);
 
+/*
+ * Factor on the answer, behind those for cards that hold it: by how much recalibrations moved the device's passes, so that they move no
+ * other device.  1 if q is not about inference, or passes is NULL.
+ */
+double		pm_infer_moved(const pm_passes *passes, const pm_question *q);
+
 /* The question about the training step of which s is the forward pass. */
 pm_sample	pm_infer_step_of(const pm_sample *s);
 

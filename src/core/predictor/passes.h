@@ -24,6 +24,7 @@ typedef struct pm_pass_device
 	const char *gpu;
 	int			structures;		/* different networks among its passes */
 	double		level;			/* logarithm */
+	double		moved;			/* the same, by recalibrations */
 	double		error[PM_N_LAYOUTS];	/* as below, of its passes in each layout */
 } pm_pass_device;
 
@@ -47,6 +48,7 @@ struct pm_passes
 #define PM_PASS_FACTOR_MIN	0.05
 #define PM_PASS_FACTOR_MAX	5.0
 #define PM_PASS_LEVEL_MAX	0.7		/* of |level| */
+#define PM_PASS_MOVED_MAX	7.0		/* of |moved|: a machine may be in use, or have another clock */
 #define PM_PASS_USUAL_ERROR(is_cpu) ((is_cpu) ? 0.25 : 0.15)	/* where no passes say more: docs/predicting.md */
 
 /* What is known of a device's passes; NULL: nothing. t may be NULL. */
@@ -64,6 +66,22 @@ typedef pm_code (*pm_pass_ask) (const pm_predictor *p, const pm_sample *s, pm_ar
  */
 pm_code		pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const double *cross_ms, const pm_hooks *hooks,
 						  pm_arena *a, const pm_passes **passes, pm_status *st);
+
+/* What pm_passes_update() says of the passes of a dataset. */
+typedef struct pm_pass_answers
+{
+	double	   *before;			/* [n_passes] ms */
+	double	   *after;			/* [n_passes] ms, by levels that had not seen the network; NaN: it is the only one on its device */
+} pm_pass_answers;
+
+/*
+ * *passes, in arena a: those of p, where the passes of d have moved the times on their devices, and changed their errors.  `ask` predicts
+ * with p.  What was known of a device counts as three networks if passes on it were in training, else as one.  Errors are those on
+ * networks left out.  What earlier recalibrations said of these devices no longer holds.
+ * PM_ERR_MEMORY, PM_CANCELLED, and the errors of `ask`.
+ */
+pm_code		pm_passes_update(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const pm_hooks *hooks, pm_arena *a,
+							 const pm_passes **passes, pm_pass_answers *answers, pm_status *st);
 
 void		pm_passes_save(const pm_passes *t, pm_buffer *b);
 /* PM_ERR_FORMAT when damaged. */

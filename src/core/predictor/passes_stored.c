@@ -42,6 +42,7 @@ pm_passes_save(const pm_passes *t, pm_buffer *b)
 		pm_put_text(b, t->device[i].gpu);
 		pm_put_u32(b, (uint32_t) t->device[i].structures);
 		pm_put_f64(b, t->device[i].level);
+		pm_put_f64(b, t->device[i].moved);
 		pm_named_save(&layouts, t->device[i].error, b);
 	}
 }
@@ -96,7 +97,8 @@ load_device(pm_reader *r, pm_arena *a, pm_pass_device *d, pm_status *st)
 		return r->failed ? PM_OK : pm_no_memory(st, a);
 	d->structures = (int) pm_get_u32(r, INT32_MAX);
 	d->level = pm_get_f64(r);
-	if (!(fabs(d->level) <= PM_PASS_LEVEL_MAX))
+	d->moved = pm_get_f64(r);
+	if (!(fabs(d->level) <= PM_PASS_LEVEL_MAX && fabs(d->moved) <= PM_PASS_MOVED_MAX))
 		r->failed = true;
 	if ((rc = pm_named_load(&layouts, d->error, r, a, st)) != PM_OK)
 		return rc;

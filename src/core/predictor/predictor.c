@@ -437,7 +437,7 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 		(rc = pm_sisters_find(p, s, scratch, scratch, &sisters, st)) != PM_OK ||
 		(rc = hold(p, s, &sisters, *step_ms, scratch, &ms, st)) != PM_OK)
 		return rc;
-	become(ms, step_ms, parts, parts != NULL ? *n_parts : 0);
+	become(ms * pm_infer_moved(p->passes, &s->query), step_ms, parts, parts != NULL ? *n_parts : 0);
 	return PM_OK;
 }
 
@@ -639,7 +639,7 @@ pm_predictor_predict_prepared(const pm_predictor *p, pm_prepared *x, const pm_sa
 		return rc;
 	if (!x->sisters.recalibrated)
 		x->sister_ms[last] = *step_ms;
-	*step_ms = pm_sisters_hold(&x->sisters, x->sister_ms, *step_ms);
+	*step_ms = pm_sisters_hold(&x->sisters, x->sister_ms, *step_ms) * pm_infer_moved(p->passes, &s->query);
 	return PM_OK;
 }
 

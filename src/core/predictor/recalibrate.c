@@ -657,8 +657,8 @@ count_numbers(const pm_correction *c)
 }
 
 pm_code
-pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, const pm_hooks *hooks,
-			   pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
+pm_recalibrate_on_steps(const pm_predictor *base, const pm_dataset *d, const bool *seen, const pm_hooks *hooks,
+						pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
 {
 	answers		x = {.plain = PM_NEW(a, double, d->n + 1), .held = PM_NEW(a, pm_holding, d->n + 1), .corrected = PM_NEW(a, double, d->n + 1),
 		.z = PM_NEW(a, double, (size_t) d->n * PM_N_STATE + 1), .target = PM_NEW(a, double, d->n + 1)};
@@ -669,12 +669,6 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 
 	if (!x.plain || !x.held || !x.corrected || !x.z || !x.target || !cross || !p)
 		return pm_no_memory(st, a);
-	if (d->n == 0)
-	{
-		pm_fail(st, PM_ERR_DATA, "there are no measurements to recalibrate on");
-		pm_hint(st, "Give their profile_ids by profiles => ..., or leave the argument out to use all measurements that the predictor was not trained on.");
-		return PM_ERR_DATA;
-	}
 	if ((rc = pm_check_profiles(d, pm_predictor_quantity(base), st)) != PM_OK ||
 		(rc = predict_all(base, d, hooks, a, &x, st)) != PM_OK ||
 		(rc = count_structures(d, a, &r->structures, st)) != PM_OK ||
