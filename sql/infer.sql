@@ -97,6 +97,15 @@ FROM perfmodel.evaluate('passes', (SELECT ids FROM pass)) WHERE grouped_by IN ('
 SELECT n = (SELECT count(*) FROM perfmodel.profile WHERE mode = 'train') AS steps_alone FROM perfmodel.evaluate('passes') WHERE grouped_by = 'overall';
 SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.%s', replace(call, 'IDS', quote_literal((SELECT ids FROM pass))))), '\d+', 'N', 'g')
 FROM unnest(ARRAY['recalibrate(''passes'', IDS)', 'cross_validate(''linear'', IDS)', 'train(''nothing'', ''opclass'', IDS)']) AS call;
+-- recalibrate takes passes: those on one card move inference there, and nothing else
+SELECT new_name, n_profiles = (SELECT n FROM pass) AS all_rows, mape_before_pct > 25 AS far, mape_after_pct < 15 AS near
+FROM perfmodel.recalibrate('steps', (SELECT ids FROM pass), 'steps and passes');
+SELECT mode, gpu, helper.close(n.step_ms, b.step_ms) AS same, n.in_domain, n.reasons
+FROM unnest('{train, inference}'::text[]) AS mode, unnest('{T4, RTX 3090}'::text[]) AS gpu,
+     perfmodel.predict(:g, gpu, 8, predictor => 'steps', mode => mode) AS b, perfmodel.predict(:g, gpu, 8, predictor => 'steps and passes', mode => mode) AS n;
+-- without a choice, it takes those that are new
+SELECT n_profiles = (SELECT count(*) FROM perfmodel.profile AS p, perfmodel.predictor AS t WHERE t.name = 'some passes' AND NOT p.profile_id = ANY (t.profiles)) AS new_ones
+FROM perfmodel.recalibrate('some passes', name => 'all the rest');
 SELECT perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) = perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'train') AS usual,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) <> perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'eval') AS other,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'test') AS nothing;

@@ -183,6 +183,7 @@ ROLLBACK;
 
 -- a graph that takes the id of another one in the same transaction is another graph
 BEGIN;
+SET LOCAL client_min_messages = warning;
 SELECT perfmodel.load_graph(helper.cnn('first@16', 16, 2)) AS first \gset
 SELECT perfmodel.predict_train_time(:first, 'T4', 8, predictor => 'roof') AS first_ms \gset
 TRUNCATE perfmodel.graph RESTART IDENTITY CASCADE;
