@@ -104,7 +104,8 @@ SELECT mode, gpu, helper.close(n.step_ms, b.step_ms) AS same, n.in_domain, n.rea
 FROM unnest('{train, inference}'::text[]) AS mode, unnest('{T4, RTX 3090}'::text[]) AS gpu,
      perfmodel.predict(:g, gpu, 8, predictor => 'steps', mode => mode) AS b, perfmodel.predict(:g, gpu, 8, predictor => 'steps and passes', mode => mode) AS n;
 -- without a choice, it takes those that are new
-SELECT n_profiles = (SELECT count(*) FROM perfmodel.profile AS p, perfmodel.predictor AS t WHERE t.name = 'some passes' AND p.world_size = 1 AND NOT p.profile_id = ANY (t.profiles)) AS new_ones
+SELECT n_profiles = (SELECT count(*) FROM perfmodel.profile AS p, perfmodel.predictor AS t WHERE t.name = 'some passes' AND p.world_size = 1
+                     AND NOT p.profile_id = ANY (SELECT perfmodel.learned_profiles(t.predictor_id, false))) AS new_ones
 FROM perfmodel.recalibrate('some passes', name => 'all the rest');
 SELECT perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) = perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'train') AS usual,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) <> perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'eval') AS other,
