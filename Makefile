@@ -74,7 +74,7 @@ OBJS = $(CORE_OBJS) $(PG_OBJS)
 SQL_PARTS = $(patsubst %,sql/install/%.sql, \
 	own_schema functions_operator tables_gpu tables_graph tables_profile tables_op_profile tables_predictor triggers \
 	cluster price memory name_alias convergence \
-	functions_graph functions_decoder functions_onnx functions_train functions_predict functions_evaluate functions_info functions_leaderboard functions_queue \
+	functions_graph functions_onnx functions_train functions_predict functions_evaluate functions_info functions_decoder functions_leaderboard functions_queue \
 	functions_trained functions_cards functions_memory functions_probes functions_drift \
 	functions_scaling functions_job functions_convergence functions_change \
 	functions_plot functions_job_table functions_zoom functions_report nightly \

@@ -152,3 +152,7 @@ SELECT count(DISTINCT structure) FROM perfmodel.graph WHERE name IN ('untied', '
 ROLLBACK;
 SELECT helper.error_of('SELECT perfmodel.decoder_graph(''x'', ' || rest || ')')
 FROM unnest('{"0, 64, 2, 16, 100", "1, NULL, 2, 16, 100", "1, 64, 3, 16, 100", "1, 64, 4, 16, 100, kv_heads => 3", "1, 64, 4, 16, 100, ''bert''", "1, 64, 4, 16, 100, NULL", "1, 64, 4, 16, 100, attention => ''flash''", "1, 64, 4, 16, 100, lora_rank => 0", "1, 64, 4, 16, 100, experts => 0", "1, 64, 4, 16, 100, experts => 1", "1, 64, 4, 16, 100, experts => 4, experts_per_token => 5", "1, 64, 4, 16, 100, experts => 4, experts_per_token => 0", "1, 64, 4, 16, 100, experts_per_token => 2", "1, 64, 4, 16, 100, experts => 4, lora_rank => 8, lora_on => ''all''", "1, 64, 4, 16, 100, lora_rank => 4, lora_on => ''mlp''", "1, 2147483647, 1, 16, 100", "1, -2147483648, 1, 16, 100, ''llama''"}'::text[]) AS rest;
+-- a layer of its own: sizes that no layer has
+SELECT helper.error_of('SELECT * FROM perfmodel.decoder_layer(' || rest || ')')
+FROM unnest('{"''gpt'', 16, 64, 0, 0, 128", "''llama'', 16, 64, 0, 1, 128", "''gpt'', 16, 2147483647, 1, 1, 128", "''llama'', 16, 64, 4, NULL, 128"}'::text[]) AS rest;
+SELECT style, count(*) FROM unnest('{gpt,llama}'::text[]) AS style, perfmodel.decoder_layer(style, 16, 64, 4, 4, 128) GROUP BY style ORDER BY style;

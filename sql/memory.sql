@@ -51,7 +51,7 @@ SELECT points, count(*), round(max(mb)) = round((SELECT sum(mb) FROM perfmodel.e
        max(mb) FILTER (WHERE phase = 'forward') > 10 * max(mb) FILTER (WHERE phase = 'start') AS rises,
        array_agg(DISTINCT phase) <@ '{start,forward,backward,update}' AS phases
 FROM unnest('{8,100000}'::int[]) AS points, perfmodel.memory_timeline(:g, 'V100', 512, points => points) GROUP BY points ORDER BY points;
-SELECT helper.error_of(format('SELECT * FROM perfmodel.memory_timeline(%s, ''V100'', 1, points => 0)', :g));
+SELECT helper.error_of(format('SELECT * FROM perfmodel.memory_timeline(%s, ''V100'', 1, points => %s)', :g, points)) FROM unnest('{0,-2147483648}'::int[]) AS points;
 -- where a tensor that rounds all others away is given back, they are there again
 SELECT perfmodel.load_graph('{"format":"perfmodel-graph/1","name":"rounds away","nodes":[{"id":0,"op":"Input","inputs":[],"shape":[1,8],"batch_dim":0},
     {"id":1,"op":"Expand","inputs":[0],"shape":[1,1099511627776,1099511627776],"batch_dim":0},{"id":2,"op":"Sigmoid","inputs":[1],"shape":[1,32],"batch_dim":0}]}') AS away \gset

@@ -5,7 +5,17 @@ CREATE FUNCTION perfmodel.decoder_layer(style text, s integer, h integer, heads 
     RETURNS TABLE (at integer, op text, inputs integer[], shape integer[], more jsonb)
     LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 100 ROWS 30
 BEGIN ATOMIC
-    WITH d AS (SELECT h / heads AS d, h / heads * kv_heads AS kv)
+    WITH wrong AS (
+        SELECT format('"%s" is %s', v.argument, coalesce(v.value::text, 'NULL')) AS message
+        FROM (VALUES (1, 's', s, 16777216), (2, 'h', h, 1000000), (3, 'heads', heads, 100000), (4, 'kv_heads', kv_heads, 100000),
+                     (5, 'wide', wide, 10000000)) AS v(place, argument, value, most)
+        WHERE (v.value BETWEEN 1 AND v.most) IS NOT TRUE ORDER BY v.place LIMIT 1
+    ), d AS (
+        -- heads of 0 are refused below, and must not be divided by before
+        SELECT h / nullif(heads, 0) AS d, h / nullif(heads, 0) * kv_heads AS kv
+        WHERE perfmodel.require(NOT EXISTS (SELECT FROM wrong), (SELECT w.message FROM wrong AS w),
+                                'The sizes of a layer are at least 1; s at most 16,777,216, h 1,000,000, heads and kv_heads 100,000, wide 10,000,000. decoder_graph makes the whole model.')
+    )
     SELECT n.at, n.op, n.inputs, n.shape, n.more || jsonb_build_object('module', n.module)
     FROM d, LATERAL (VALUES
         (0, 'LayerNormalization', '{-1}'::integer[], ARRAY[s, h], jsonb_build_object('weights', jsonb_build_array(ARRAY[h], ARRAY[h])), 'norm_1'),

@@ -206,7 +206,9 @@ pm_memory_timeline_sql(PG_FUNCTION_ARGS)
 	if (room < 1 || room > MAX_POINTS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("points must be between 1 and %d, not %d", MAX_POINTS, room)));
+				 errmsg("points must be between 1 and %d, not %d", MAX_POINTS, room),
+				 errdetail("The step is divided into so many parts of equal length, and each has a row."),
+				 errhint("For example: points => 500.")));
 	if (!simulate(fcinfo, &a))
 		return (Datum) 0;
 	points = palloc(sizeof(pm_memory_point) * room);
