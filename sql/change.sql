@@ -83,8 +83,18 @@ SELECT slowdown_a >= 1 AND slowdown_a <= 2 AS slowdown, slowdown_a = slowdown_b 
        busy_a BETWEEN 0 AND 1 AND busy_b BETWEEN 0 AND 1 AS busy, fits, peak_mb > (perfmodel.predict_memory(:g, 'T4', 64)).peak_mb AS memory
 FROM perfmodel.colocate(:g, 64, :h, 8, 'tesla_t4', predictor => 'roof');
 -- of what is not known, nothing is known
-SELECT num_nonnulls(a.slowdown_a, a.slowdown_b, a.step_ms_a, a.step_ms_b, a.busy_a, a.peak_mb, a.fits) AS without_a, a.busy_b > 0 AS b, num_nonnulls(VARIADIC ARRAY[c.slowdown_a, c.slowdown_b, c.busy_a, c.busy_b, c.peak_mb]) AS without_gpu
+SELECT num_nonnulls(a.slowdown_a, a.slowdown_b, a.step_ms_a, a.step_ms_b, a.busy_a, a.peak_mb, a.fits, a.p_fits, a.in_domain) AS without_a, a.busy_b > 0 AS b, num_nonnulls(VARIADIC ARRAY[c.slowdown_a, c.slowdown_b, c.busy_a, c.busy_b, c.peak_mb, c.p_fits]) AS without_gpu
 FROM perfmodel.colocate(NULL, 64, :h, 8, 'T4', predictor => 'roof') AS a, perfmodel.colocate(:g, 64, :h, 8, NULL, predictor => 'roof') AS c;
 -- what the card keeps for itself is not theirs: together 95 to 99 % of 16 GB are too much
 SELECT c.fits, c.peak_mb / (16 * 1024) BETWEEN 0.95 AND 0.99 AS nearly FROM generate_series(100, 20000, 10) AS b, LATERAL perfmodel.predict_memory(:g, 'T4', b) AS m,
     LATERAL perfmodel.colocate(:g, b, :g, b, 'T4', predictor => 'roof') AS c WHERE 2 * m.peak_mb / (16 * 1024) > 0.95 ORDER BY b LIMIT 1;
+-- and what would fit if nothing were off does not: fits means what it means elsewhere, a probability of 0.95
+SELECT c.peak_mb <= perfmodel.usable_memory_mb('T4') AS by_the_median, c.fits, c.p_fits BETWEEN 0.3 AND 0.95 AS p, c.p_fits = perfmodel.p_fits_together(:g, b, :g, b, 'T4') AS same
+FROM generate_series(20000, 10, -10) AS b, LATERAL perfmodel.predict_memory(:g, 'T4', b) AS m, LATERAL perfmodel.colocate(:g, b, :g, b, 'T4', predictor => 'roof') AS c
+WHERE 2 * m.peak_mb <= perfmodel.usable_memory_mb('T4') ORDER BY b DESC LIMIT 1;
+SELECT bool_and(fits = (p_fits >= 0.95)) AS fits_by_p, count(DISTINCT fits) AS both, bool_and(p_fits <= m) AS below_each FROM generate_series(100, 20000, 500) AS b,
+    LATERAL (SELECT (perfmodel.predict_memory(:g, 'T4', b)).p_fits) AS one(m), perfmodel.colocate(:g, b, :g, 8, 'T4', predictor => 'roof');
+SELECT perfmodel.p_fits_together(:g, 8, :h, 8, 'T4', 'amp', 'fp32') > 0.95 AS fits, perfmodel.p_fits_together(:g, 8, NULL, 8, 'T4') IS NULL AS null_is_null, helper.error_of(format('SELECT perfmodel.p_fits_together(%s, 8, -1, 8, ''T4'')', :g)),
+    helper.error_of(format('SELECT perfmodel.p_fits_together(%s, 0, %1$s, 8, ''T4'')', :g));
+-- what is said of either step is said here
+SELECT in_domain, note FROM perfmodel.colocate(:g, 8, :h, 1, 'T4', predictor => 'roof');

@@ -110,13 +110,14 @@ COMMENT ON FUNCTION perfmodel.what_if_change(bigint, text, integer, text[], text
 CREATE FUNCTION perfmodel.colocate(graph_a bigint, batch_a integer, graph_b bigint, batch_b integer, gpu text,
                                    dtype_a text DEFAULT 'fp32', dtype_b text DEFAULT 'fp32', predictor text DEFAULT NULL,
                                    OUT slowdown_a float8, OUT slowdown_b float8, OUT step_ms_a float8, OUT step_ms_b float8,
-                                   OUT busy_a float8, OUT busy_b float8, OUT peak_mb float8, OUT fits boolean)
+                                   OUT busy_a float8, OUT busy_b float8, OUT peak_mb float8, OUT fits boolean, OUT p_fits float8,
+                                   OUT in_domain boolean, OUT note text)
     RETURNS record
     LANGUAGE sql STABLE PARALLEL SAFE COST 1000
 BEGIN ATOMIC
     WITH job AS (
         -- least() and greatest() would leave out what is not known
-        SELECT w.which, j.step_ms, CASE WHEN r.busy_ms > j.step_ms THEN 1 ELSE r.busy_ms / j.step_ms END AS busy, m.peak_mb
+        SELECT w.which, j.step_ms, j.in_domain, j.note, CASE WHEN r.busy_ms > j.step_ms THEN 1 ELSE r.busy_ms / j.step_ms END AS busy, m.peak_mb
         FROM (VALUES ('a', $1, $2, $6), ('b', $3, $4, $7)) AS w (which, graph_id, batch, dtype),
              LATERAL perfmodel.predict(w.graph_id, $5, w.batch, w.dtype, predictor => $8) AS j,
              -- what a kernel's launch takes most of the time of leaves the device to the other
@@ -126,8 +127,10 @@ BEGIN ATOMIC
     )
     -- the device gives both what they need as long as that is not more than all of it, else each its share
     SELECT s.slowdown, s.slowdown, a.step_ms * s.slowdown, b.step_ms * s.slowdown,
-           a.busy, b.busy, a.peak_mb + b.peak_mb, (a.peak_mb + b.peak_mb) <= perfmodel.usable_memory_mb($5)
-    FROM job AS a, job AS b, LATERAL (SELECT CASE WHEN a.busy + b.busy < 1 THEN 1 ELSE a.busy + b.busy END AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b';
+           a.busy, b.busy, a.peak_mb + b.peak_mb, p.fits >= 0.95, p.fits, a.in_domain AND b.in_domain,
+           CASE WHEN a.note = b.note THEN a.note ELSE nullif(concat_ws('; ', 'a: ' || a.note, 'b: ' || b.note), '') END
+    FROM job AS a, job AS b, perfmodel.p_fits_together($1, $2, $3, $4, $5, $6, $7) AS p (fits),
+         LATERAL (SELECT CASE WHEN a.busy + b.busy < 1 THEN 1 ELSE a.busy + b.busy END AS slowdown) AS s WHERE a.which = 'a' AND b.which = 'b';
 END;
 COMMENT ON FUNCTION perfmodel.colocate(bigint, integer, bigint, integer, text, text, text, text) IS
     'two trainings that share a device by taking turns: how much slower each becomes, and whether both fit';

@@ -20,6 +20,13 @@ CREATE FUNCTION perfmodel.usable_memory_mb(gpu text)
 COMMENT ON FUNCTION perfmodel.usable_memory_mb(text) IS
     'memory of a device that programs can use, in MB (2^20 bytes), without that of driver and ECC; NULL: not known';
 
+CREATE FUNCTION perfmodel.p_fits_together(graph_a bigint, batch_a integer, graph_b bigint, batch_b integer, gpu text,
+                                          dtype_a text DEFAULT 'fp32', dtype_b text DEFAULT 'fp32')
+    RETURNS float8
+    LANGUAGE c STABLE STRICT PARALLEL SAFE COST 120 AS 'MODULE_PATHNAME', 'pm_p_fits_together';
+COMMENT ON FUNCTION perfmodel.p_fits_together(bigint, integer, bigint, integer, text, text, text) IS
+    'probability that two trainings fit into the memory of one device; NULL: its memory is not known';
+
 CREATE FUNCTION perfmodel.max_batch(graph_id bigint, gpu text, dtype text DEFAULT 'fp32',
                                     layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                     optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,

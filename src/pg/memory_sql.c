@@ -1,5 +1,5 @@
 /*
- * memory_sql.c - predict_memory(), max_batch() and usable_memory_mb().
+ * memory_sql.c - predict_memory(), max_batch(), usable_memory_mb() and p_fits_together().
  */
 #include "postgres.h"
 
@@ -10,6 +10,7 @@
 
 #include "cache/freshness.h"
 #include "cache/graph_cache.h"
+#include "catalog.h"
 #include "encoding.h"
 #include "features/tokens.h"
 #include "gpus.h"
@@ -22,6 +23,7 @@
 PG_FUNCTION_INFO_V1(pm_predict_memory);
 PG_FUNCTION_INFO_V1(pm_max_batch);
 PG_FUNCTION_INFO_V1(pm_usable_memory_mb);
+PG_FUNCTION_INFO_V1(pm_p_fits_together);
 
 #define CHECKPOINTING	7		/* argument */
 #define N_COLUMNS	13
@@ -201,4 +203,39 @@ pm_usable_memory_mb(PG_FUNCTION_ARGS)
 	if (isnan(mb))
 		PG_RETURN_NULL();
 	PG_RETURN_FLOAT8(mb);
+}
+
+/* One of two steps; returns the memory of its device. */
+static double
+ask_share(int64 graph_id, int32 batch, text *gpu, text *dtype, pm_memory_share *share)
+{
+	pm_asked_words words = {.graph_id = graph_id,.batch = batch,.gpu = gpu,.dtype = dtype,.parallel = PM_PARALLEL_NONE};
+	pm_memory_question m;
+	pm_problem	p;
+
+	if (!pm_memory_ask(&words, false, &m, &p))
+		pm_problem_raise(&p);
+	pm_memory_estimate_at(m.plan, &m.question, &m.factors, PM_MEMORY_SURE, &share->e);
+	share->f = m.factors;
+	return pm_memory_capacity_mb(m.question.gpu);
+}
+
+/* graph_a, batch_a, graph_b, batch_b, gpu, dtype_a, dtype_b */
+Datum
+pm_p_fits_together(PG_FUNCTION_ARGS)
+{
+	text	   *gpu = PG_GETARG_TEXT_PP(4);
+	pm_memory_share a;
+	pm_memory_share b;
+	double		capacity_mb;
+	Datum		p;
+	bool		is_null;
+
+	pm_require_catalog();
+	ask_share(PG_GETARG_INT64(0), PG_GETARG_INT32(1), gpu, PG_GETARG_TEXT_PP(5), &a);
+	capacity_mb = ask_share(PG_GETARG_INT64(2), PG_GETARG_INT32(3), gpu, PG_GETARG_TEXT_PP(6), &b);
+	p = pm_probability_or_null(pm_memory_fit_together(&a, &b, capacity_mb), &is_null);
+	if (is_null)
+		PG_RETURN_NULL();
+	return p;
 }

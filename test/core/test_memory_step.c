@@ -434,6 +434,46 @@ test_estimates(void)
 	CHECK(last.p_fits < 0.95);
 }
 
+/* The larger one of two steps is, the less surely both fit; whichever is named first. */
+static void
+test_two_steps(void)
+{
+	pm_question q = {.graph = &graph, .gpu = &card, .batch = 8, .dtype = PM_AMP, .framework = "pytorch 1.12 cu113"};
+	pm_step_options o;
+	pm_memory_plan plan;
+	pm_memory_share a;
+	pm_memory_share b;
+	pm_memory_share none = {.e = {0}};
+	pm_status	st;
+	double		last = 1;
+
+	load_transformer(6);
+	pm_memory_step_options(&q, false, &o);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	pm_memory_shipped_factors(&q, &a.f);
+	pm_memory_estimate_at(&plan, &q, &a.f, 0.9, &a.e);
+	b.f = none.f = a.f;
+	none.f.context_mb = 0;
+	for (q.batch = 1; q.batch < 10000000; q.batch += 1 + q.batch / 7)
+	{
+		double		capacity = pm_memory_capacity_mb(&card);
+		double		p;
+
+		pm_memory_estimate_at(&plan, &q, &b.f, 0.9, &b.e);
+		p = pm_memory_fit_together(&a, &b, capacity);
+		CHECK(p >= 0 && p <= last && p == pm_memory_fit_together(&b, &a, capacity));
+		CHECK(p < b.e.p_fits || b.e.p_fits == 0);
+		/* peaks that take a tenth more than there is are too much, and half of what there is leaves enough */
+		if (a.e.peak_mb + b.e.peak_mb > 1.1 * capacity)
+			CHECK(p < 0.95);
+		CHECK(pm_memory_fit_together(&a, &b, 2 * (a.e.peak_mb + b.e.peak_mb)) > 0.95);
+		last = p;
+	}
+	CHECK(last < 1e-9);
+	CHECK(pm_memory_fit_together(&none, &none, 1) > 0.95 && pm_memory_fit_together(&a, &none, 2 * a.e.peak_mb) > 0.95);
+	CHECK(pm_memory_fit_together(&a, &a, a.f.context_mb) == 0 && isnan(pm_memory_fit_together(&a, &a, NAN)));
+}
+
 /*
  * Whoever chooses what takes least memory makes no checkpoints where they save
  * nothing: here the output has nearly all of it, and would be there twice.
@@ -575,6 +615,7 @@ main(void)
 	test_checkpoints_take_less();
 	test_scratch_of_update();
 	test_estimates();
+	test_two_steps();
 	test_useless_checkpoints();
 	test_words();
 	test_measured_with_2();

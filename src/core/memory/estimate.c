@@ -161,7 +161,12 @@ logistic(double x)
 	return 1 / (1 + exp(-x));
 }
 
+/* The standard deviation of a logistic distribution is this many times its scale. */
+#define LOGISTIC_DEVIATION	(3.14159265358979323846 / sqrt(3))
+
 /* One question in a hundred is wrong for reasons that no margin covers. */
+#define SURELY	0.99
+
 static double
 p_fits(double need_mb, double capacity_mb, const pm_memory_factors *f)
 {
@@ -169,7 +174,33 @@ p_fits(double need_mb, double capacity_mb, const pm_memory_factors *f)
 		return NAN;
 	if (capacity_mb <= f->context_mb)
 		return 0;
-	return 0.99 * logistic(-log(need_mb / (capacity_mb - f->context_mb)) / f->fit_spread);
+	return SURELY * logistic(-log(need_mb / (capacity_mb - f->context_mb)) / f->fit_spread);
+}
+
+/* That one step runs, with the least that it needs, while the other holds its peak. */
+static double
+p_fits_beside(const pm_memory_share *one, const pm_memory_share *other, double room_mb)
+{
+	double		need = one->e.need_mb - one->f.context_mb;
+	double		held = other->e.peak_mb - other->f.context_mb;
+	double		both = fmax(need + held, 1e-6);
+
+	/* errors of steps on one device tend to the same side, so they add up */
+	double		spread = (one->f.fit_spread * need + other->f.spread / LOGISTIC_DEVIATION * held) / both;
+
+	return SURELY * SURELY * logistic(-log(both / room_mb) / spread);
+}
+
+double
+pm_memory_fit_together(const pm_memory_share *a, const pm_memory_share *b, double capacity_mb)
+{
+	double		room = capacity_mb - a->f.context_mb - b->f.context_mb;
+
+	if (isnan(room))
+		return NAN;
+	if (room <= 0)
+		return 0;
+	return fmin(p_fits_beside(a, b, room), p_fits_beside(b, a, room));
 }
 
 void
@@ -180,8 +211,7 @@ pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm
 	double		reserved = pm_memory_reserved(plan, q->batch) / MB;
 	double		simulated;
 	double		deviation;
-	/* the standard deviation of a logistic distribution is pi/sqrt(3) times its scale */
-	double		quantile = log((1 + level) / (1 - level)) * sqrt(3) / 3.14159265358979323846;
+	double		quantile = log((1 + level) / (1 - level)) / LOGISTIC_DEVIATION;
 
 	e->workspace_mb = f->workspace * pm_memory_largest_conv(plan, q->batch) / MB;
 	simulated = f->factor * reserved + e->workspace_mb;

@@ -55,6 +55,20 @@ typedef struct pm_memory_estimate
 void		pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double level,
 								  pm_memory_estimate *e);
 
+/* A step, and the numbers that it was estimated with. */
+typedef struct pm_memory_share
+{
+	pm_memory_estimate e;
+	pm_memory_factors f;
+} pm_memory_share;
+
+/*
+ * Probability that two steps fit into a device together.  Each has a context of its own.  What the allocator of one
+ * holds and does not need, it gives back for that step alone: so each has to run beside the peak of the other.  NaN:
+ * the memory of the device is not known.
+ */
+double		pm_memory_fit_together(const pm_memory_share *a, const pm_memory_share *b, double capacity_mb);
+
 /* The largest batch, up to `most`, whose p_fits is p or more; 0: not even 1, or the memory of the device is not known. */
 int64_t		pm_memory_max_batch(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double p, int64_t most);
 
