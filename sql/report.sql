@@ -131,6 +131,21 @@ INSERT INTO perfmodel.price (gpu, provider, usd_per_hour) VALUES ('T4', '</scrip
 SELECT pg_temp.wrong(page) AS wrong, pg_temp.times('<svg', page) AS plots, page LIKE '%Cost by team%' AS cost, page LIKE '%When jobs start and end%' AS queue,
     translate(substring(page FROM 'Without times, and not shown[^<]*'), E'\n', ' ') AS no_times
 FROM perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report', queue => '"a report".waiting', free => '{"T4": 3}') AS page;
+-- each job costs what its card did when it started, or was submitted where it does not say; a spot price counts where there is no other
+SAVEPOINT costs;
+DELETE FROM perfmodel.price;
+INSERT INTO perfmodel.price (gpu, provider, kind, usd_per_hour, valid) VALUES ('T4', 'a', 'on_demand', 1, '[2026-01-01,2026-02-01)'), ('T4', 'a', 'on_demand', 10, '[2026-02-01,)'),
+    ('T4', 'b', 'on_demand', 7, '(,)'), ('T4', 'c', 'spot', 0.1, '(,)'), ('L4', 'c', 'spot', 100, '[2026-03-01,2026-04-01)'), ('A100-PCIE-40GB', '', 'own', 5, '(,)');
+CREATE TABLE "a report".cost AS SELECT team, 'report@5' AS graph, gpu, 8 AS batch, 3600 AS duration_s, submitted::timestamptz AS submitted_at, started::timestamptz AS started_at,
+    extract(epoch FROM nullif(started, 'infinity')::timestamptz)::int AS began, started AS words, started::date AS day
+FROM (VALUES ('january', 'T4', '2026-01-31 23:00', '2026-01-31 23:30'), ('february', 'Tesla T4', '2026-01-31 23:00', '2026-02-01 00:00'), ('before', 'T4', '2025-12-31', '2025-12-31'),
+             ('not said', 'T4', '2026-01-31 23:00', NULL), ('infinite', 'T4', '2026-01-31 23:00', 'infinity'), ('spot', 'L4', '2026-03-05', '2026-03-05'), ('no price', 'L4', '2026-04-01', '2026-04-01'), ('nor here', 'RTX 3090', '2026-01-05', '2026-01-05')) AS v(team, gpu, submitted, started);
+CREATE FUNCTION pg_temp.cost(columns jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$DECLARE query text; costs jsonb; BEGIN
+    SELECT q INTO query FROM pg_temp.shown(perfmodel.report('"a report".cost', columns => columns, predictor => '</script> of the report')) AS q WHERE q LIKE '%usd%';
+    EXECUTE format('SELECT jsonb_object_agg(label, x) FROM (%s) AS q', query) INTO costs;
+    RETURN costs; END$$;
+SELECT columns, pg_temp.cost(columns::jsonb) FROM unnest('{"{}","{\"started_at\": \"began\", \"finished_at\": null}","{\"started_at\": null}","{\"started_at\": \"words\"}","{\"started_at\": \"day\"}"}'::text[]) AS columns;
+ROLLBACK TO costs;
 -- two predictors
 SELECT perfmodel.train('<b> of the report', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 8 OR graph_id IN (SELECT graph_id FROM perfmodel.graph WHERE nodes / 3 % 2 > 0))) > 0 AS trained;
 SELECT n, n_networks, mape_a_pct > mape_b_pct AS b_is_nearer, better FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report');

@@ -186,6 +186,33 @@ END $$;
 COMMENT ON FUNCTION perfmodel.job_ran(regclass, jsonb) IS
     'SQL condition for jobs that ran: with an end, or, in a table without ends, with a start and a duration';
 
+-- Prices are those of that time. A start that is no time and no number of seconds is not read: a text may be anything.
+CREATE FUNCTION perfmodel.job_ran_at(jobs regclass, columns jsonb DEFAULT '{}') RETURNS text
+    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    submitted CONSTANT text := perfmodel.job_column(jobs, coalesce(columns ->> 'submitted_at', 'submitted_at'), 'submitted_at', 'time');
+    started text;
+    type oid;
+    base oid;
+BEGIN
+    SELECT quote_ident(a.attname), a.atttypid INTO started, type FROM pg_attribute AS a
+    WHERE a.attrelid = jobs AND a.attnum > 0 AND NOT a.attisdropped
+      AND a.attname = CASE WHEN columns ? 'started_at' THEN columns ->> 'started_at' ELSE 'started_at' END;
+    LOOP -- a domain is what it is over
+        SELECT t.typbasetype INTO base FROM pg_type AS t WHERE t.oid = type AND t.typtype = 'd';
+        EXIT WHEN NOT FOUND;
+        type := base;
+    END LOOP;
+    IF type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
+        RETURN format('CASE WHEN %1$s BETWEEN ''0001-01-01'' AND ''9999-12-31'' THEN %1$s::timestamptz ELSE %2$s END', started, submitted);
+    ELSIF type IN ('smallint'::regtype, 'integer'::regtype, 'bigint'::regtype, 'real'::regtype, 'float8'::regtype, 'numeric'::regtype) THEN
+        RETURN format('CASE WHEN %1$s > 0 AND %1$s < 253370764800 THEN to_timestamp(%1$s::float8) ELSE %2$s END', started, submitted);
+    END IF;
+    RETURN submitted;
+END $$;
+COMMENT ON FUNCTION perfmodel.job_ran_at(regclass, jsonb) IS
+    'SQL of the time by which a job is priced: its start, or where that is not known, when it was submitted';
+
 -- Times are written into the query: other styles than ISO have abbreviations of time zones, which may be read as another zone.
 CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL,
                                       ran boolean DEFAULT true) RETURNS text
@@ -204,7 +231,7 @@ DECLARE
     card text := 'j.gpu';
     source text;
 BEGIN
-    source := format(E'SELECT %s\nFROM %s\nWHERE isfinite(%I) AND %s', parts, jobs, submitted, format(CASE WHEN ran THEN '%s' ELSE '(%s) IS NOT TRUE' END, perfmodel.job_ran(jobs, columns)))
+    source := format(E'SELECT %s, %s AS ran_at\nFROM %s\nWHERE isfinite(%I) AND %s', parts, perfmodel.job_ran_at(jobs, columns), jobs, submitted, format(CASE WHEN ran THEN '%s' ELSE '(%s) IS NOT TRUE' END, perfmodel.job_ran(jobs, columns)))
         || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
         || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
     IF NOT ran THEN
@@ -222,7 +249,7 @@ BEGIN
         card := format('coalesce(perfmodel.find_gpu(%s), j.gpu)', card);
     END IF;
     -- names as resolve_job_names() reads them: what is called so itself, then perfmodel.name_alias, then other spellings
-    RETURN format(E'SELECT j.submitted_at, j.duration_s, %s AS gpu, j.batch, %s AS graph_id, j.team, j.gpu_count, %s AS dtype, j.layout, j.framework\nFROM (%s) AS j',
+    RETURN format(E'SELECT j.submitted_at, j.duration_s, %s AS gpu, j.batch, %s AS graph_id, j.team, j.gpu_count, %s AS dtype, j.layout, j.framework, j.ran_at\nFROM (%s) AS j',
                   card, CASE WHEN by_name AND has_ids THEN 'coalesce(j.graph_id, n.graph_id)' WHEN by_name THEN 'n.graph_id' ELSE 'j.graph_id' END,
                   CASE WHEN by_alias THEN 'CASE WHEN d.name IS NOT NULL AND perfmodel.find_dtype(j.dtype) IS DISTINCT FROM j.dtype THEN d.name ELSE j.dtype END' ELSE 'j.dtype' END, source)
         || CASE WHEN NOT by_name THEN ''

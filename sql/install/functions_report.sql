@@ -281,11 +281,20 @@ SELECT name, CASE WHEN outside > 0.95 THEN 'predicted, out of the domain' WHEN o
                   ELSE 'predicted' END, x, low, high, nth
 FROM card_sum WHERE x > 0 ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
     IF EXISTS (SELECT FROM perfmodel.price) THEN
-        page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price of each card in perfmodel.price that is valid now, a spot price only where there is no other; hours on cards without a price are left out.', 'bars', format(
-$query$WITH job AS (%s),
-price AS (SELECT DISTINCT ON (gpu) gpu, usd_per_hour AS usd FROM perfmodel.price WHERE valid @> now() ORDER BY gpu, kind = 'spot', usd_per_hour),
-c AS (SELECT coalesce(team::text, 'unknown') AS team, job.gpu::text AS gpu, sum(%s * usd) AS usd
-      FROM job JOIN price ON price.gpu = perfmodel.find_gpu(job.gpu::text) GROUP BY 1, 2),
+        page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price in perfmodel.price that was valid for the card when the job started (or was submitted, where the start is not known): of any provider and region, a spot price only where there is no other. Hours for which no price was valid are left out.', 'bars', format(
+$query$WITH job AS MATERIALIZED (SELECT team, gpu, ran_at, %2$s AS hours
+FROM (%1$s) AS j),
+card AS MATERIALIZED (SELECT k.gpu, perfmodel.find_gpu(k.gpu) AS name FROM (SELECT DISTINCT gpu::text FROM job) AS k),
+-- from each moment at which prices of a card change to the next one, the price is the same
+edge AS (SELECT p.gpu, e.at FROM perfmodel.price AS p,
+      LATERAL (VALUES (coalesce(lower(p.valid), '-infinity')), (coalesce(upper(p.valid), 'infinity'))) AS e(at)
+      WHERE p.gpu IN (SELECT name FROM card) GROUP BY 1, 2),
+price AS (SELECT DISTINCT ON (e.gpu, e.at) e.gpu, e.at, e.until, p.usd_per_hour AS usd
+      FROM (SELECT gpu, at, lead(at, 1, 'infinity') OVER (PARTITION BY gpu ORDER BY at) AS until FROM edge) AS e
+           JOIN perfmodel.price AS p ON p.gpu = e.gpu AND p.valid && tstzrange(e.at, e.until, '()')
+      ORDER BY e.gpu, e.at, p.kind = 'spot', p.usd_per_hour),
+c AS (SELECT coalesce(team::text, 'unknown') AS team, job.gpu::text AS gpu, sum(hours * usd) AS usd
+      FROM job JOIN card ON card.gpu = job.gpu::text JOIN price ON price.gpu = card.name AND ran_at >= at AND ran_at < until GROUP BY 1, 2),
 t AS (SELECT team, row_number() OVER (ORDER BY sum(usd) DESC, team) AS nth FROM c GROUP BY 1),
 g AS (SELECT gpu, row_number() OVER (ORDER BY sum(usd) DESC, gpu) AS nth FROM c GROUP BY 1)
 SELECT CASE WHEN t.nth <= 12 THEN team ELSE 'all others' END AS label,
