@@ -57,6 +57,19 @@ ORDER BY job_id::int;
 SELECT "position", job_id, note FROM perfmodel.queue_order('"my ""queue"""', :columns, 'srsf', 'queue', '2026-01-01 12:00+00');
 SELECT "position", job_id, start_p50 < finish_p50 AS runs, finish_p50 < finish_p90 AS spread, note
 FROM perfmodel.queue_eta('"my ""queue"""', :columns, free => '{"T4": 0}', predictor => 'queue', at => '2026-01-01 12:00+00');
+-- a row for each device, of the same simulation: the last end, and how many jobs have none
+SELECT d.gpu, d.running, d.waiting, d.without_answer, d.held_gpus, d.last_p50 IS NOT DISTINCT FROM e.p50 AS p50, d.last_p90 IS NOT DISTINCT FROM e.p90 AS p90, d.running + d.waiting = e.n AS all_jobs, d.without_answer = e.untimed AS same, d.note
+FROM perfmodel.queue_drain('"my ""queue"""', :columns, free => '{"T4": 0}', predictor => 'queue', at => '2026-01-01 12:00+00') AS d
+    JOIN (SELECT gpu, max(finish_p50) AS p50, max(finish_p90) AS p90, count(*) AS n, count(*) FILTER (WHERE finish_p90 IS NULL) AS untimed
+          FROM perfmodel.queue_eta('"my ""queue"""', :columns, free => '{"T4": 0}', predictor => 'queue', at => '2026-01-01 12:00+00') GROUP BY gpu) AS e ON e.gpu IS NOT DISTINCT FROM d.gpu;
+-- a running job without a forecast never gives its devices back: it is counted, and so are those that wait for them
+CREATE TABLE stuck AS SELECT j.*, '2026-01-01 10:00+00'::timestamptz + job_id * interval '1 minute' AS submitted_at
+FROM (VALUES (1, 'T4', 3, 8, timestamptz '2026-01-01 11:00+00', NULL), (2, 'T4', 1, 8, NULL, 60), (3, 'T4', 2, 8, NULL, 60), (4, 'T4', 1, 8, NULL, 120), (5, 'L4', 1, 8, NULL, 600), (6, NULL, 1, 8, NULL, NULL),
+    (7, 'L4', 5, 8, NULL, 60), (8, 'L4', 9, 8, NULL, 60), (9, 'L4', 1, NULL, NULL, NULL), (10, 'L4', 0, 8, NULL, 60)) AS j(job_id, gpu, gpu_count, batch, started_at, duration_s);
+SELECT gpu, running, waiting, to_char(last_p50, 'HH24:MI') AS last_p50, without_answer, held_gpus, note FROM perfmodel.queue_drain('stuck', free => '{"T4": 1, "L4": 1}', at => '2026-01-01 12:00+00', backfill => true, arrivals => '0');
+SELECT helper.error_of('SELECT * FROM perfmodel.queue_drain(''stuck'')');
+SELECT count(*) FROM perfmodel.queue_drain(NULL);
+DROP TABLE stuck;
 SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', :columns, free => '{"T4": 7}', predictor => 'queue', at => '2026-01-01 12:00+00');
 
 -- ---- jobs that are to come: short ones came every 10 minutes, and pass the long one that waits; with fifo they do not

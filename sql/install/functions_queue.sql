@@ -68,6 +68,36 @@ CREATE FUNCTION perfmodel.queue_eta_arrays(free jsonb, job_ids text[], gpus text
 COMMENT ON FUNCTION perfmodel.queue_eta_arrays(jsonb, text[], text[], integer[], float8[], float8[], timestamptz[], timestamptz[], timestamptz[], text, boolean,
                                         timestamptz, integer, bigint) IS 'queue_eta for jobs whose durations are given in arrays';
 
+-- A job without times is counted with its reason: where it runs, it holds its devices for ever.
+CREATE FUNCTION perfmodel.queue_drain(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
+                                      predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
+                                      arrivals interval DEFAULT NULL,
+                                      OUT gpu text, OUT running bigint, OUT waiting bigint, OUT last_p50 timestamptz, OUT last_p90 timestamptz,
+                                      OUT without_answer bigint, OUT held_gpus bigint, OUT note text)
+    RETURNS SETOF record
+    LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000 ROWS 10
+BEGIN ATOMIC
+    WITH eta AS (
+        SELECT e.gpu, e.gpu_count, e.finish_p50, e.finish_p90, e."position" IS NULL AS runs, e.finish_p90 IS NULL AS untimed,
+               CASE WHEN e.finish_p90 IS NULL THEN e.note END AS why
+        FROM perfmodel.queue_eta(queue_drain.jobs, queue_drain.columns, queue_drain.free, queue_drain.policy, queue_drain.backfill, queue_drain.predictor,
+                                 queue_drain.at, queue_drain.draws, queue_drain.seed, queue_drain.arrivals) AS e
+    ), alike AS (
+        SELECT e.gpu, e.runs, e.untimed, e.why, count(*) AS n, sum(e.gpu_count) AS devices, max(e.finish_p50) AS p50, max(e.finish_p90) AS p90,
+               row_number() OVER (PARTITION BY e.gpu, e.untimed ORDER BY e.runs DESC, count(*) DESC, e.why) AS nth
+        FROM eta AS e GROUP BY e.gpu, e.runs, e.untimed, e.why
+    )
+    SELECT a.gpu, coalesce(sum(a.n) FILTER (WHERE a.runs), 0)::bigint, coalesce(sum(a.n) FILTER (WHERE NOT a.runs), 0)::bigint,
+           max(a.p50) FILTER (WHERE NOT a.untimed), max(a.p90) FILTER (WHERE NOT a.untimed), coalesce(sum(a.n) FILTER (WHERE a.untimed), 0)::bigint,
+           coalesce(sum(a.devices) FILTER (WHERE a.untimed AND a.runs), 0)::bigint,
+           string_agg(format('%s %s %s%s', a.n, CASE WHEN a.runs THEN 'running' ELSE 'waiting' END, CASE a.n WHEN 1 THEN 'job' ELSE 'jobs' END, ': ' || a.why),
+                      ' | ' ORDER BY a.nth) FILTER (WHERE a.untimed AND a.nth <= 3)
+           || CASE WHEN count(*) FILTER (WHERE a.untimed) > 3 THEN ' | and other reasons' ELSE '' END
+    FROM alike AS a GROUP BY a.gpu ORDER BY max(a.p90) FILTER (WHERE NOT a.untimed) DESC NULLS FIRST, a.gpu;
+END;
+COMMENT ON FUNCTION perfmodel.queue_drain(regclass, jsonb, jsonb, text, boolean, text, timestamptz, integer, bigint, interval) IS
+    'when the last job on each kind of device ends, from queue_eta; jobs without an end are counted, with the reasons';
+
 CREATE FUNCTION perfmodel.deadline_probability(jobs regclass, columns jsonb DEFAULT '{}', free jsonb DEFAULT NULL, policy text DEFAULT 'fifo', backfill boolean DEFAULT false,
                                     predictor text DEFAULT NULL, at timestamptz DEFAULT pg_catalog.now(), draws integer DEFAULT 200, seed bigint DEFAULT 1,
                                     arrivals interval DEFAULT NULL,
