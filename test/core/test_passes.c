@@ -5,6 +5,7 @@
 #include "check.h"
 #include "make_graph.h"
 
+#include "features/split.h"
 #include "predictor/cross.h"
 #include "predictor/infer.h"
 #include "predictor/passes.h"
@@ -331,6 +332,36 @@ test_recalibrate_both(const pm_dataset *d, const pm_predictor *p)
 	CHECK_EQ(r.structures, 10);
 }
 
+/* In a cross-validation, a pass is not in the training that is tested on steps of its network, family or card. */
+static void
+test_folds(const pm_dataset *d)
+{
+	static pm_gpu other;
+	int		   *fold = PM_NEW(&arena, int, d->n);
+	int			folds;
+	pm_sample	pass;
+
+	other = test_gpu;
+	other.name = "Test 1001";
+	for (int split = 0; split < 2; split++)
+	{
+		CHECK_EQ(pm_split_assign(split == 0 ? PM_SPLIT_STRUCTURE : PM_SPLIT_FAMILY, 4, 1, d, &arena, fold, &folds, NULL), PM_OK);
+		for (int i = 0; i < d->n; i++)
+			CHECK_EQ(pm_split_fold_of_pass(split == 0 ? PM_SPLIT_STRUCTURE : PM_SPLIT_FAMILY, d, fold, &d->passes[i / 2]), fold[i]);
+	}
+	for (int i = 0; i < d->n; i++)
+		fold[i] = i % 2 ? 0 : -1;
+	pass = d->passes[0];
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_TRANSFER, d, fold, &pass), 0);
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_BATCH, d, fold, &pass), -1);
+	pass.query.batch = 1000;
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_BATCH, d, fold, &pass), 0);
+	pass.query.gpu = &other;
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_TRANSFER, d, fold, &pass), -1);
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_GPU, d, fold, &pass), -1);
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_STRUCTURE, d, fold, &pass), 0);
+}
+
 int
 main(void)
 {
@@ -340,6 +371,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	d = steps_and_passes();
 	test_weight(&d);
+	test_folds(&d);
 	calibrated = trained(&d, 0.3, 3);
 	test_left_out(&d, &calibrated);
 	test_interval(&d, &calibrated);
