@@ -51,6 +51,7 @@ SELECT helper.error_of(q) FROM unnest(ARRAY['SELECT perfmodel.suggest_probes(''A
     'SELECT perfmodel.suggest_probes(''A40'', predictor => ''of sums'')', 'SELECT perfmodel.suggest_probes(''A40'', predictor => ''nobody'')',
     'SELECT perfmodel.suggest_probes(''A40'', batches => ''{0}'', predictor => ''probed'')',
     'SELECT perfmodel.choose_probes(''{1}'', ''{1}'', ''{1}'', ''{f}'')', 'SELECT perfmodel.choose_probes(''{}'', ''{1}'', ''{1}'', ''{f}'')',
+    'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[132,2]), ''{1,1}'', ''{1,2}'', ''{f,f}'')',
     'SELECT perfmodel.choose_probes(array_fill(''nan''::float8, ARRAY[132]), ''{1}'', ''{1}'', ''{f}'')',
     'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), ''{0}'', ''{1}'', ''{f}'')',
     'SELECT perfmodel.choose_probes(array_fill(1::float8, ARRAY[132]), ''{1}'', ''{null}'', ''{f}'')',

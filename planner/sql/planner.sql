@@ -37,6 +37,10 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) F
     '''{1}'', ''{1}'', weights => ''{0}''', '''{1}'', ''{1}'', weights => ''{1,2}''', '''{1}'', ''{1}'', gpu_counts => ''{0}''', '''{1}'', ''{1}'', ''makespan'', steps => ''{0}''',
     '''{1}'', ''{0}'', ''makespan''', '''{1}'', ''{1}'', ''cost'', prices => ''{0}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{0}''',
     '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{1e308}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{NaN}''', '''{1e-300}'', ''{1}''', '''{1}'', ''{1e-300}''', '''{1}'', ''{1}'', steps => ''{1e308}''']) AS a;
+-- rows that are not as long as there are kinds of devices, although their elements would make whole rows; one row after the other is a matrix, too
+SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) FROM unnest(ARRAY[
+    '''{{4,1,1},{1,1,1}}'', ''{1,1}''', '''{{4},{1},{1}}'', ''{1,1,1}''', '''{{{4,1}},{{1,1}}}'', ''{1,1}''', '''{{4,1}}'', ''{{1,1}}''', '''{{1},{1}}'', ''{1}'', weights => ''{{1},{1}}''', '''{{4,1}}'', ''{}''']) AS a;
+SELECT count(*) AS same FROM (SELECT * FROM perfmodel.assign_arrays('{4,1,1,1}', '{1,1}') EXCEPT SELECT * FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}')) AS d;
 -- a deadline that needs next to nothing, or more than all there is
 SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1e9},{1e-9}}', '{1}', 'cost', steps => '{1e-3,1e15}', deadlines_s => '{1e15,1e-3}') ORDER BY job;
 

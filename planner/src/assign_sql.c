@@ -55,10 +55,27 @@ solve(const gavel_input *in, gavel_policy policy, gavel_result *r)
 
 /* ---------- numbers in arrays ---------- */
 
+/* Raise for an array of more than one dimension, or whose rows have not so many elements; columns 0: it is no matrix. */
+static void
+check_dimensions(ArrayType *a, const char *name, int columns)
+{
+	if (ARR_NDIM(a) > (columns > 0 ? 2 : 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must be an array of %s, not of %d", name, columns > 0 ? "two dimensions" : "one dimension", ARR_NDIM(a))));
+	if (ARR_NDIM(a) == 2 && ARR_DIMS(a)[1] != columns)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("the rows of %s must have %d elements, not %d", name, columns, ARR_DIMS(a)[1]),
+				 errdetail("There is a row for each job, with an element for each kind of device in workers."),
+				 errhint("For example: assign_arrays('{{4,1},{1,1},{2,2}}', '{8,4}') for three jobs and two kinds of devices.")));
+}
+
 /* The elements of an array argument, without NULLs, each in [low, high] or `usual`; NULL argument: `usual` everywhere. */
 static double *
-numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, double high, double usual)
+numbers(FunctionCallInfo fcinfo, int arg, const char *name, int columns, int *n, double low, double high, double usual)
 {
+	ArrayType  *array;
 	double	   *v;
 	Datum	   *elems;
 	bool	   *nulls;
@@ -71,7 +88,9 @@ numbers(FunctionCallInfo fcinfo, int arg, const char *name, int *n, double low, 
 			v[i] = usual;
 		return v;
 	}
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elems, &nulls, &found);
+	array = PG_GETARG_ARRAYTYPE_P(arg);
+	check_dimensions(array, name, columns);
+	deconstruct_array(array, FLOAT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elems, &nulls, &found);
 	if (*n >= 0 && found != *n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
@@ -107,9 +126,14 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	policy = policy_named(PG_GETARG_TEXT_PP(2));
-	in.workers = numbers(fcinfo, 1, "workers", &n_kinds, 1e-3, 1e9, 0);
-	in.throughput = numbers(fcinfo, 0, "throughputs", &n, 1e-9, 1e9, 0);
-	if (n_kinds < 1 || n % n_kinds != 0)
+	in.workers = numbers(fcinfo, 1, "workers", 0, &n_kinds, 1e-3, 1e9, 0);
+	if (n_kinds < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("workers must have an element at least"),
+				 errhint("It has one for each kind of device: how many devices there are.")));
+	in.throughput = numbers(fcinfo, 0, "throughputs", n_kinds, &n, 1e-9, 1e9, 0);
+	if (n % n_kinds != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("throughputs has %d elements, which are no rows of %d kinds of devices", n, n_kinds)));
@@ -118,11 +142,11 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	planner_check_size(in.n_jobs, in.n_kinds);
 	if (in.n_jobs == 0)
 		return (Datum) 0;
-	counts = numbers(fcinfo, 3, "gpu_counts", &in.n_jobs, 1, 1e6, 1);
-	weights = numbers(fcinfo, 4, "weights", &in.n_jobs, 1e-6, 1e6, 1);
-	steps = numbers(fcinfo, 5, "steps", &in.n_jobs, 1e-3, 1e15, 1);
-	deadlines = numbers(fcinfo, 6, "deadlines_s", &in.n_jobs, 1e-3, 1e15, INFINITY);
-	in.price = numbers(fcinfo, 7, "prices", &in.n_kinds, 1e-6, 1e6, 1);
+	counts = numbers(fcinfo, 3, "gpu_counts", 0, &in.n_jobs, 1, 1e6, 1);
+	weights = numbers(fcinfo, 4, "weights", 0, &in.n_jobs, 1e-6, 1e6, 1);
+	steps = numbers(fcinfo, 5, "steps", 0, &in.n_jobs, 1e-3, 1e15, 1);
+	deadlines = numbers(fcinfo, 6, "deadlines_s", 0, &in.n_jobs, 1e-3, 1e15, INFINITY);
+	in.price = numbers(fcinfo, 7, "prices", 0, &in.n_kinds, 1e-6, 1e6, 1);
 	jobs = palloc(sizeof(gavel_job) * in.n_jobs);
 	for (int m = 0; m < in.n_jobs; m++)
 		jobs[m] = (gavel_job) {counts[m], weights[m], steps[m], deadlines[m]};

@@ -93,6 +93,17 @@ require_length(const char *name, int n, int wanted)
 				 errdetail("steps_ms, networks and measured have one for each step, sensitivities %d.", PM_N_FACTORS)));
 }
 
+/* A matrix that is turned has as many elements. */
+static void
+require_rows(ArrayType *sensitivities)
+{
+	if (ARR_NDIM(sensitivities) > 1 && ARR_DIMS(sensitivities)[ARR_NDIM(sensitivities) - 1] != PM_N_FACTORS)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("the rows of sensitivities must have %d elements, not %d", PM_N_FACTORS, ARR_DIMS(sensitivities)[ARR_NDIM(sensitivities) - 1]),
+				 errdetail("There is a row for each step, with an element for each factor that step_sensitivity() names.")));
+}
+
 #define MAX_SENSITIVITY	100
 
 /* Arguments 0 to 3: sensitivities, steps_ms, networks, measured. */
@@ -111,6 +122,7 @@ read_questions(FunctionCallInfo fcinfo, pm_probe_questions *q)
 	bool	   *to_measured = palloc(sizeof(bool) * Max(q->n, 1));
 
 	require_length("sensitivities", n, q->n * PM_N_FACTORS);
+	require_rows(PG_GETARG_ARRAYTYPE_P(0));
 	network = elements(fcinfo, 2, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &other);
 	require_length("networks", other, q->n);
 	measured = elements(fcinfo, 3, BOOLOID, 1, true, TYPALIGN_CHAR, &other);
