@@ -12,6 +12,8 @@ SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend WHERE refclas
 
 -- ---- numbers: the first job is four times as fast on the first kind
 SELECT job, kind, round(share::numeric, 6) AS share, round(objective::numeric, 6) AS objective FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}', 'cost', prices => '{2,1}');
+-- each job's steps for its own money, added up: 1/8 for the one on 4 devices and 1/2 for the one on 1
+SELECT DISTINCT round(objective::numeric, 6) AS cost FROM perfmodel.assign_arrays('{1,1}', '{8}', 'cost', '{4,1}', steps => '{1000,1000}', deadlines_s => '{100,Infinity}', prices => '{2}');
 SELECT DISTINCT round(objective::numeric, 6) AS max_min FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}');
 SELECT DISTINCT round(objective::numeric, 6) AS makespan_s FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}', 'Makespan', steps => '{100,200}');
 -- twice the weight, twice the rate; shares that equals have are equal

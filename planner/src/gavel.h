@@ -12,8 +12,9 @@
  *              P[j] = workers[j] / n / max(1, sum_j workers[j] / n): an equal share
  *   makespan   minimise the time in which all jobs end: maximise 1 / tau with
  *              T[m].X[m] >= steps[m] / tau
- *   cost       maximise the steps for the money, sum_mj T[m][j] / (price[j] g[m]) X[m][j],
- *              with T[m].X[m] >= steps[m] / deadline[m]; Gavel leaves g[m] out
+ *   cost       maximise sum_mj T[m][j] / (price[j] g[m]) X[m][j] with
+ *              T[m].X[m] >= steps[m] / deadline[m]: each job's steps for its own
+ *              money, added up, not all steps for all money; Gavel leaves g[m] out
  *
  * Jobs with the same numbers are one job to the programme, with a multiplicity:
  * the programmes are linear, so some best solution treats equals equally.
@@ -61,7 +62,7 @@ typedef struct gavel_input
 
 typedef struct gavel_result
 {
-	double		objective;		/* max_min: the least fairness; makespan: seconds; cost: steps per unit of money */
+	double		objective;		/* max_min: the least fairness; makespan: seconds; cost: the sum above */
 	double		bound;			/* no shares have a better one; the objective itself where the programme was solved as a whole */
 	double	   *share;			/* [n_jobs * n_kinds] X */
 	double	   *unmet;			/* [n_jobs] cost: share of the rate that its deadline needs which it does not get */
