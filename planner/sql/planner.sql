@@ -80,6 +80,10 @@ SELECT job_id, gpu, gpu_count > 0 AS runs, regexp_replace(note, '[0-9][0-9.]+', 
 SELECT job_id, gpu, gpu_count, goodput_per_s > 0 AS runs, left_s > 0 AS left_s, objective > 0 AS objective, bound, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', columns => :columns);
 -- jobs 3 and 5 are alike: which of them gets more is up to the library
 SELECT replace(job_id, '5', '3') AS job_id, gpu, gpu_count, objective <= bound * (1 + 1e-9) AS within, note FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', policy => 'Sia', columns => :columns, gpu_counts => '{1,2}') ORDER BY 1, gpu_count;
+-- every row without devices says why: others have them, or there are fewer than it needs; the same of shares of time
+SELECT policy, n, note, count(*) > 0 AS some FROM unnest('{optimus,sia}'::text[]) AS policy, unnest('{1,2}'::int[]) AS n,
+    perfmodel.allocate_elastic('"the jobs"', workers => '{"RTX 3090": 1}', policy => policy, columns => :columns, gpu_counts => ARRAY[n]) AS a WHERE a.gpu IS NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SELECT job_id, gpu, a.share, note FROM perfmodel.assign('"the jobs"', workers => '{"RTX 3090": 1}', policy => 'cost', prices => '{"RTX 3090": 1}', columns => :columns, at => '2026-01-01 00:00+00') AS a ORDER BY 1;
 SELECT sum(gpu_count) FILTER (WHERE gpu = 'T4') <= 3 AS t4, sum(gpu_count) FILTER (WHERE gpu = 'RTX 3090') <= 4 AS rtx3090 FROM perfmodel.allocate_elastic('"the jobs"', workers => '{"Tesla T4": 3, "RTX 3090": 4}', policy => 'sia', columns => :columns);
 -- a noise scale: more devices are worth less than they compute
 SELECT w.gpu_count, helper.close(w.goodput_per_s, 1000 * 64 * w.gpu_count / w.step_ms * (640 + 64) / (640.0 + 64 * w.gpu_count), 1e-4) AS goodput, w.samples_left

@@ -355,19 +355,14 @@ add_share(planning *p, int m, int kind, double share, const gavel_result *r, con
 	pm_rows_add(&p->out, values, nulls);
 }
 
-static const char *
-joined(const char *a, const char *b)
-{
-	return a == NULL ? b : b == NULL ? a : psprintf("%s; %s", a, b);
-}
-
 /* What is said of a job on a kind of device (-1: on none), and of those that it cannot run on. */
 static const char *
 note_on(const planning *p, int m, int kind)
 {
 	const char *passed = p->policy == GAVEL_COST && p->jobs[m].deadline_s <= 0 ? "the deadline has passed" : NULL;
+	const char *on = kind < 0 ? "no time is left for it on the devices that it could run on" : p->notes[(size_t) m * p->n_kinds + kind];
 
-	return joined(passed, joined(kind < 0 ? NULL : p->notes[(size_t) m * p->n_kinds + kind], notes_where_not(p, m)));
+	return planner_joined(passed, planner_joined(on, notes_where_not(p, m)));
 }
 
 static void

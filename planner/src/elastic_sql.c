@@ -152,21 +152,45 @@ ask(FunctionCallInfo fcinfo, elastic_call *c)
 	}
 }
 
+/* Whether it could run on the devices if it were alone. */
+static bool
+could_run(const elastic_call *c, int m)
+{
+	size_t		at = (size_t) m * c->n_kinds * c->n_counts;
+
+	for (int j = 0; j < c->n_kinds; j++)
+		for (int i = 0; i < c->n_counts; i++)
+			if (c->goodput[at + j * c->n_counts + i] > 0 && c->count[i] <= c->workers[j])
+				return true;
+	return false;
+}
+
+/* Why a job gets no devices. */
+static const char *
+why_none(const elastic_call *c, int m)
+{
+	int			per_job = c->n_kinds * c->n_counts;
+	char	   *notes = planner_notes_where_not(c->notes + (size_t) m * per_job, c->goodput + (size_t) m * per_job, per_job);
+
+	if (c->jobs[m].note != NULL)
+		return c->jobs[m].note;
+	if (!c->jobs[m].runs)
+		return notes != NULL ? notes : "no device of the workers runs it";
+	return planner_joined(could_run(c, m) ? "other jobs get the devices that it could run on" : "it needs more devices than the workers have", notes);
+}
+
 static void
 add_job(pm_rows_out *out, const elastic_call *c, const elastic_result *r, int m)
 {
 	const elastic_job *job = &c->jobs[m];
 	int			kind = r->kind[m];
 	bool		none = kind < 0;
-	int			per_job = c->n_kinds * c->n_counts;
 	size_t		at = none ? 0 : ((size_t) m * c->n_kinds + kind) * c->n_counts + r->count[m];
 	double		goodput = c->goodput[at];
-	char	   *note = c->notes[at];
+	const char *note = none ? why_none(c, m) : c->notes[at];
 	Datum		values[9];
 	bool		nulls[9];
 
-	if (none)
-		note = job->note != NULL ? job->note : planner_notes_where_not(c->notes + (size_t) m * per_job, c->goodput + (size_t) m * per_job, per_job);
 	planner_put(values, nulls, 0, job->id ? CStringGetTextDatum(job->id) : 0, job->id == NULL);
 	planner_put(values, nulls, 1, job->team ? CStringGetTextDatum(job->team) : 0, job->team == NULL);
 	planner_put(values, nulls, 2, none ? 0 : CStringGetTextDatum(c->kinds[kind]), none);

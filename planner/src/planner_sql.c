@@ -165,6 +165,12 @@ planner_notes_where_not(char *const *notes, const double *rate, int n)
 	return said > 0 ? s.data : NULL;
 }
 
+const char *
+planner_joined(const char *a, const char *b)
+{
+	return a == NULL ? b : b == NULL ? a : psprintf("%s; %s", a, b);
+}
+
 /* ---------- rows ---------- */
 
 Datum

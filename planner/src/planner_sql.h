@@ -35,6 +35,9 @@ extern void planner_need_workers(FunctionCallInfo fcinfo, int arg);
 /* The different notes of n places whose rate is 0, where something cannot run, one after the other; NULL: there are none. */
 extern char *planner_notes_where_not(char *const *notes, const double *rate, int n);
 
+/* "a; b", or the one that is not NULL. */
+extern const char *planner_joined(const char *a, const char *b);
+
 /* Columns of the rows of SPI, from 1. Texts are copied into cxt; NULL for null, NaN for a null number. */
 extern Datum planner_column(uint64 row, int col, bool *isnull);
 extern char *planner_text(uint64 row, int col, MemoryContext cxt);
