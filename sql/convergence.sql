@@ -38,6 +38,12 @@ SAVEPOINT one_batch;
 INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached, samples_to_target) VALUES (:g, 'toy', '0.5', 64, true, 1e6);
 SELECT efficiency, note FROM perfmodel.goodput(:g, 'T4', 64, 512, 'toy', '0.5', predictor => 'roof');
 SELECT curve, note FROM perfmodel.time_to_target(:g, 'T4', 64, 'toy', '0.5', predictor => 'roof');
+-- far from the runs the interval is wide, and whether the target is reached is not known; each answer says so
+INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached, samples_to_target) SELECT :g, 'far', '0.9', b, true, 1e6 FROM unnest('{256,1024,4096}'::int[]) AS b;
+SELECT batch, round(spread::numeric, 2) AS spread, p_reached, note, reasons FROM perfmodel.samples_to_target(:g, '{1,128,256,600,4096,8192,1048576}', 'far', '0.9') ORDER BY batch;
+SELECT total_batch, p_reached, seconds_high / seconds > 20 AS wide, note FROM unnest('{256,1048576}'::int[]) AS b, perfmodel.time_to_target(:g, 'A100', b, 'far', '0.9', predictor => 'roof');
+SELECT batch, best, substring(note FROM '(?:total batch|all batches).*') AS note FROM perfmodel.best_batch(:g, 'A100', 'far', '0.9', batches => '{512,8192}', predictor => 'roof');
+SELECT note FROM perfmodel.goodput(:g, 'A100', 8192, 128, 'far', '0.9', predictor => 'roof');
 -- of CO2, which is no column here and cannot be asked for, nothing is said
 SELECT count(*) FILTER (WHERE note LIKE '%CO2%') AS co2, count(*) FILTER (WHERE note LIKE '%no cost%') AS cost FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', predictor => 'roof');
 SELECT target, batch, note LIKE '%all batches are taken to need as many samples' AS constant
@@ -62,7 +68,7 @@ SELECT batch, best FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', batches => 
 SELECT t IS NULL AS nothing FROM perfmodel.time_to_target(NULL, 'T4', 8) AS t;
 -- one batch, and the noise that it reported
 DELETE FROM perfmodel.convergence WHERE batch > 32;
-SELECT batch, round(expected_samples / 1e5) AS samples, spread, curve FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
+SELECT batch, round(expected_samples / 1e5) AS samples, round(spread::numeric, 3) AS spread, curve FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
 INSERT INTO perfmodel.convergence (graph_id, dataset, batch, grad_sqr, grad_var) VALUES (:g, 'toy', 32, 0.01, 4), (:g, 'toy', 32, 0.03, 12);
 SELECT batch, round(expected_samples / 1e5) AS samples, curve, noise_scale FROM perfmodel.samples_to_target(:g, '{32,3200}', 'toy', '0.9');
 SELECT v, helper.error_of('INSERT INTO perfmodel.convergence (graph_id, batch, reached, samples_to_target) SELECT min(graph_id), ' || v || ' FROM perfmodel.graph') AS error_of

@@ -9,7 +9,13 @@
  * too; the choice among curves sees the other batches only.  "seeds alone" is
  * what the mean of a batch's runs would be wrong by if its expectation were
  * known: 0.8 standard deviations of a run over the root of their number.  The
- * last lines are means over all targets of a training.
+ * next lines are means over all targets of a training.
+ *
+ * The last lines are of batches that are left out together: the 1, 2 ... smallest or
+ * largest of a training, or some between others, and three at least are left.
+ * Their errors say how fast the spread grows with each doubling outside of the
+ * known batches (or from the nearest of them): the rate with the largest likelihood
+ * where each training has the same weight.
  */
 #include "csv.h"
 #include "jobs/convergence.h"
@@ -190,6 +196,147 @@ mean_log(const training *t)
 	return sum / t->reached;
 }
 
+/* ---------- batches that are left out together ---------- */
+
+typedef struct left_out
+{
+	const char *name;
+	const char *place;			/* smallest, largest, between */
+	double		doublings;		/* from the nearest batch that is not left out */
+	double		spread;
+	double		error;			/* in ln(samples) */
+	double		weight;			/* each training has 1 between its batches, and 1 outside of them */
+} left_out;
+
+static left_out apart[20000];
+static int	n_apart;
+
+/* Leave out all[from..to). */
+static void
+leave_out(const training *t, const pm_runs *all, int n, int from, int to)
+{
+	pm_runs		rest[PM_MAX_BATCHES];
+	pm_curve	c;
+	pm_status	st;
+	int			left = n - (to - from);
+
+	if (left < 3)
+		return;
+	memcpy(rest, all, from * sizeof(pm_runs));
+	memcpy(rest + from, all + to, (n - to) * sizeof(pm_runs));
+	if (pm_curve_fit(rest, left, NAN, &c, &st) != PM_OK)
+		csv_die(st.message, t->name);
+	for (int i = from; i < to; i++)
+	{
+		double		above = from > 0 ? log2(all[i].batch / all[from - 1].batch) : INFINITY;
+		double		below = to < n ? log2(all[to].batch / all[i].batch) : INFINITY;
+
+		if (n_apart == sizeof(apart) / sizeof(apart[0]))
+			csv_die("too many rows", t->name);
+		apart[n_apart++] = (left_out) {t->name, from == 0 ? "smallest" : to == n ? "largest" : "between", fmin(above, below), c.spread,
+			log(pm_curve_at(&c, all[i].batch) / all[i].samples)};
+	}
+}
+
+static double
+spread_of(const left_out *a, double rate)
+{
+	return hypot(a->spread, rate * a->doublings);
+}
+
+static bool
+is_between(const left_out *a)
+{
+	return strcmp(a->place, "between") == 0;
+}
+
+static void
+set_weights(void)
+{
+	for (left_out *a = apart; a < &apart[n_apart]; a++)
+	{
+		int			same = 0;
+
+		for (const left_out *b = apart; b < &apart[n_apart]; b++)
+			same += strcmp(a->name, b->name) == 0 && is_between(a) == is_between(b);
+		a->weight = 1.0 / same;
+	}
+}
+
+/* Of the rows outside of the known batches, or between them. */
+static double
+likelihood(bool between, double rate)
+{
+	double		sum = 0;
+
+	for (const left_out *a = apart; a < &apart[n_apart]; a++)
+	{
+		double		s = spread_of(a, rate);
+
+		if (is_between(a) == between)
+			sum += (-log(s) - 0.5 * pow(a->error / s, 2)) * a->weight;
+	}
+	return sum;
+}
+
+static void
+report_rate(bool between)
+{
+	double		best = 0;
+
+	for (int i = 1; i <= 100; i++)
+		if (likelihood(between, i / 100.0) > likelihood(between, best))
+			best = i / 100.0;
+	printf("%s the known batches: the spread grows by %.2f with each doubling\n", between ? "between" : "outside of", best);
+}
+
+static void
+report_place(const char *name, const char *place)
+{
+	int			n = 0;
+	int			within[2] = {0, 0};
+	double		squares = 0;
+
+	for (const left_out *a = apart; a < &apart[n_apart]; a++)
+	{
+		if (strcmp(a->name, name) != 0 || strcmp(a->place, place) != 0)
+			continue;
+		n++;
+		squares += a->error * a->error;
+		for (int k = 0; k < 2; k++)
+			within[k] += fabs(a->error) <= 1.645 * spread_of(a, k == 0 ? 0 : 0.25);
+	}
+	if (n > 0)
+		printf("%-44s %-8s n %4d  error of ln(samples) %.2f  in the interval of 90 %%: %3.0f %%, with 0.25 a doubling %3.0f %%\n", name, place, n,
+			   sqrt(squares / n), 100.0 * within[0] / n, 100.0 * within[1] / n);
+}
+
+static void
+report_apart(void)
+{
+	for (int i = 0; i < n_trainings; i++)
+	{
+		pm_runs		all[PM_MAX_BATCHES];
+		int			n = useful(&trainings[i], all);
+
+		for (int from = 0; from < n; from++)
+			for (int to = from + 1; to <= n; to++)
+				leave_out(&trainings[i], all, n, from, to);
+	}
+	set_weights();
+	report_rate(false);
+	report_rate(true);
+	for (int i = 0; i < n_trainings; i++)
+	{
+		bool		first = true;
+
+		for (int k = 0; k < i; k++)
+			first = first && strcmp(trainings[k].name, trainings[i].name) != 0;
+		for (int k = 0; first && k < 3; k++)
+			report_place(trainings[i].name, (const char *const[]) {"smallest", "largest", "between"}[k]);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -223,5 +370,6 @@ main(int argc, char **argv)
 		if (test(&trainings[i], &s))
 			report_all(&trainings[i]);
 	}
+	report_apart();
 	return 0;
 }

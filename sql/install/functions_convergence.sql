@@ -2,7 +2,7 @@
 
 CREATE FUNCTION perfmodel.fit_convergence(batches float8[], samples float8[], reached integer[], runs integer[], phi float8, ask float8[],
                                           OUT batch float8, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
-                                          OUT curve text, OUT critical_batch float8)
+                                          OUT curve text, OUT critical_batch float8, OUT note text, OUT reasons text[])
     RETURNS SETOF record
     LANGUAGE c IMMUTABLE PARALLEL SAFE COST 100000 ROWS 10 AS 'MODULE_PATHNAME', 'pm_fit_convergence';
 COMMENT ON FUNCTION perfmodel.fit_convergence(float8[], float8[], integer[], integer[], float8, float8[]) IS
@@ -10,7 +10,7 @@ COMMENT ON FUNCTION perfmodel.fit_convergence(float8[], float8[], integer[], int
 
 CREATE FUNCTION perfmodel.samples_to_target(graph_id bigint, batches integer[], dataset text DEFAULT '', target text DEFAULT '',
                                             OUT batch integer, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
-                                            OUT curve text, OUT critical_batch float8, OUT noise_scale float8)
+                                            OUT curve text, OUT critical_batch float8, OUT noise_scale float8, OUT note text, OUT reasons text[])
     RETURNS SETOF record
     LANGUAGE sql STABLE PARALLEL SAFE COST 200000 ROWS 10
 BEGIN ATOMIC
@@ -29,7 +29,7 @@ BEGIN ATOMIC
                array_agg(k.reached ORDER BY k.batch) AS reached, array_agg(k.runs ORDER BY k.batch) AS runs
         FROM known AS k
     )
-    SELECT f.batch::integer, f.expected_samples, f.spread, f.p_reached, f.curve, f.critical_batch, n.phi
+    SELECT f.batch::integer, f.expected_samples, f.spread, f.p_reached, f.curve, f.critical_batch, n.phi, f.note, f.reasons
     FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi,
                                                                          ARRAY(SELECT u.batch::float8 FROM unnest(samples_to_target.batches) AS u (batch) WHERE u.batch IS NOT NULL)) AS f;
 END;
@@ -82,6 +82,7 @@ BEGIN ATOMIC
            nullif(concat_ws('; ',
                -- a cost is asked for here, and no CO2, of which predict_job speaks last
                nullif(regexp_replace(j.note, '(^|; )no (energy and )?CO2: .*$', ''), ''),
+               s.note,
                CASE WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM expected AS s,
          -- within so many standard deviations lies that share of a normal distribution (Winitzki's inverse of erf, to 0.2 %); of other levels predict_job says what is wrong
@@ -111,13 +112,15 @@ BEGIN ATOMIC
         WHERE perfmodel.require($4 IS NULL OR $4 >= 1, 'base_batch must be at least 1, not ' || $4, 'It is the total batch of all devices to compare with.')
     ), s AS (
         SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency,
-               min(t.curve) AS curve
+               min(t.curve) AS curve, string_agg(DISTINCT t.note, '; ') AS note
         FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[$4, b.total], $5, $6) AS t
     )
     SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency,
            nullif(concat_ws('; ', p.note,
                CASE WHEN num_nulls($1, $4, $5, $6, b.total) > 0 THEN NULL
-                    WHEN s.efficiency IS NULL THEN 'no efficiency: ' || perfmodel.no_convergence($1, $5, $6)
+                    WHEN s.efficiency IS NULL THEN 'no efficiency: ' || perfmodel.no_convergence($1, $5, $6) END,
+               CASE WHEN num_nulls($1, $4, $5, $6, b.total) = 0 THEN s.note END,
+               CASE WHEN num_nulls($1, $4, $5, $6, b.total) > 0 THEN NULL
                     WHEN s.curve = 'constant' THEN 'all batches are taken to need as many samples' END), '')
     FROM b, s, LATERAL perfmodel.predict($1, $2, $3, dtype => $8, layout => $9, framework => $10, predictor => $11, optimizer => $12,
                                          world_size => $7, nodes => $13, cluster => $14, parallel => $15) AS p;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
@@ -17,7 +18,7 @@
 
 PG_FUNCTION_INFO_V1(pm_fit_convergence);
 
-#define N_COLUMNS 6
+#define N_COLUMNS 8
 #define LEAST		1e-18		/* batch and samples; with these bounds every curve is finite at every batch */
 #define MOST_BATCH	1e18
 #define MOST_SAMPLES 1e30
@@ -99,6 +100,34 @@ phi_arg(FunctionCallInfo fcinfo)
 			 errhint("Give NULL where none has.")));
 }
 
+/* What the answer at a batch has against it, as a sentence and as codes. */
+static void
+notes_at(const pm_curve *c, double batch, double p_reached, Datum *values, bool *nulls)
+{
+	double		outside = pm_curve_outside(c, batch);
+	StringInfoData note;
+	const char *codes[2];
+	int			n = 0;
+
+	initStringInfo(&note);
+	if (outside != 0)
+	{
+		appendStringInfo(&note, "total batch %.15g is %s %.15g, the %s that has reached the target", batch, outside > 0 ? "above" : "below",
+						 outside > 0 ? c->batch[c->n - 1] : c->batch[0], outside > 0 ? "largest" : "smallest");
+		codes[n++] = outside > 0 ? "batch_above_runs" : "batch_below_runs";
+	}
+	if (isnan(p_reached))
+	{
+		appendStringInfo(&note, "%swhether %.15g reaches it is not known, as no run is within a factor of 2", n > 0 ? "; " : "", batch);
+		codes[n++] = "reach_not_known";
+	}
+	nulls[0] = nulls[1] = n == 0;
+	if (n == 0)
+		return;
+	values[0] = CStringGetTextDatum(note.data);
+	values[1] = pm_text_array(codes, n);
+}
+
 /* fit_convergence(batches, samples, reached, runs, phi, ask): no rows where no run has reached the target. */
 Datum
 pm_fit_convergence(PG_FUNCTION_ARGS)
@@ -126,7 +155,7 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 	{
 		double		batch = DatumGetFloat8(ask.v[i]);
 		bool		nulls[N_COLUMNS] = {false};
-		Datum		values[N_COLUMNS] = {ask.v[i], 0, Float8GetDatum(c.spread), 0,
+		Datum		values[N_COLUMNS] = {ask.v[i], 0, 0, 0,
 		CStringGetTextDatum(pm_curve_name[c.kind])};
 
 		if (!(batch >= LEAST && batch <= MOST_BATCH))
@@ -134,8 +163,10 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("a batch must be between %g and %g, not %g", LEAST, MOST_BATCH, batch)));
 		values[1] = Float8GetDatum(pm_curve_at(&c, batch));
-		values[3] = pm_probability_or_null(c.p_reached, &nulls[3]);
+		values[2] = Float8GetDatum(pm_curve_spread(&c, batch));
+		values[3] = pm_probability_or_null(pm_curve_p_reached(&c, batch), &nulls[3]);
 		values[5] = pm_float8_or_null(isinf(c.critical) || c.kind == PM_CURVE_BETWEEN ? get_float8_nan() : c.critical, &nulls[5]);
+		notes_at(&c, batch, pm_curve_p_reached(&c, batch), &values[6], &nulls[6]);
 		pm_rows_add(&out, values, nulls);
 	}
 	return (Datum) 0;

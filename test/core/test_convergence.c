@@ -106,6 +106,29 @@ test_not_reached(void)
 	CHECK_EQ(pm_curve_fit(runs, 0, NAN, &c, &st), PM_ERR_DATA);
 }
 
+/* Between the runs the spread is the same; outside it grows with each doubling, and from the second on p_reached is not known. */
+static void
+test_outside(void)
+{
+	pm_runs		runs[4] = {{256, 1e6, 1, 1}, {1024, 1e6, 1, 1}, {4096, 1e6, 1, 1}, {8192, 0, 0, 1}};
+	pm_curve	c;
+	pm_status	st = {PM_OK};
+
+	CHECK_EQ(pm_curve_fit(runs, 4, NAN, &c, &st), PM_OK);
+	CHECK_EQ(pm_curve_outside(&c, 256), 0);
+	CHECK_EQ(pm_curve_outside(&c, 4096), 0);
+	CHECK_EQ(pm_curve_outside(&c, 16384), 2);
+	CHECK_EQ(pm_curve_outside(&c, 1), -8);
+	CHECK_EQ(pm_curve_spread(&c, 500), c.spread);
+	CHECK_NEAR(pm_curve_spread(&c, 8192), hypot(0.05, 0.25), 1e-12);
+	CHECK_NEAR(pm_curve_spread(&c, 1), hypot(0.05, 2), 1e-12);
+	/* the run at 8192 counts, although it has not reached the target */
+	CHECK_EQ(pm_curve_p_reached(&c, 16384), 0.75);
+	CHECK_EQ(pm_curve_p_reached(&c, 128), 0.75);
+	CHECK(isnan(pm_curve_p_reached(&c, 16385)));
+	CHECK(isnan(pm_curve_p_reached(&c, 127)));
+}
+
 int
 main(void)
 {
@@ -113,5 +136,6 @@ main(void)
 	test_median();
 	test_few();
 	test_not_reached();
+	test_outside();
 	return check_done("convergence");
 }

@@ -11,6 +11,14 @@
 #define CLEARLY			0.7		/* share of the error of a constant that another curve may have at most */
 #define LEAST_SPREAD	0.05	/* seeds alone vary so much */
 #define FIRST_SPREAD	0.5		/* where one or two batches are known */
+/*
+ * What each doubling outside of the known batches adds to the spread, as squares.
+ * The rate with the largest likelihood on the trainings of docs/scaling.md whose
+ * smallest or largest batches are left out is 0.24; for batches between the known
+ * ones it is 0.03, so that nothing is added there.
+ */
+#define SPREAD_OUTSIDE	0.25
+#define REACH_OUTSIDE	1		/* doublings outside of all runs up to which they say how likely the target is reached */
 #define GRID			60		/* values tried for critical and for low, a factor apart */
 
 const char *const pm_curve_name[PM_N_CURVES] = {
@@ -143,6 +151,31 @@ pm_curve_at(const pm_curve *c, double batch)
 	return c->kind == PM_CURVE_BETWEEN ? between(c, batch) : c->least * bend(batch, c->critical, c->low);
 }
 
+/* Doublings of the batch above `to`, or negative below `from`. */
+static double
+doublings_outside(double batch, double from, double to)
+{
+	return batch > to ? log2(batch / to) : batch < from ? log2(batch / from) : 0;
+}
+
+double
+pm_curve_outside(const pm_curve *c, double batch)
+{
+	return doublings_outside(batch, c->batch[0], c->batch[c->n - 1]);
+}
+
+double
+pm_curve_spread(const pm_curve *c, double batch)
+{
+	return hypot(c->spread, SPREAD_OUTSIDE * pm_curve_outside(c, batch));
+}
+
+double
+pm_curve_p_reached(const pm_curve *c, double batch)
+{
+	return fabs(doublings_outside(batch, c->from, c->to)) > REACH_OUTSIDE ? NAN : c->p_reached;
+}
+
 /* Mean square of the error in ln(samples) at each batch in turn, the others known. */
 static double
 left_out_error(const points *p, pm_curve_kind kind)
@@ -229,5 +262,7 @@ pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_status *st
 	else
 		choose(&p, to);
 	to->p_reached = reached / all;
+	to->from = runs[0].batch;
+	to->to = runs[n - 1].batch;
 	return PM_OK;
 }

@@ -38,11 +38,13 @@ typedef struct pm_curve
 	double		least;			/* samples; the constant */
 	double		critical;		/* batch; infinity: none */
 	double		low;			/* batch; 0: none */
-	double		spread;			/* standard deviation of ln(samples) around the curve at a batch that was not known */
+	double		spread;			/* standard deviation of ln(samples) around the curve at a batch between the known ones */
 	int			n;				/* batches, ascending, for PM_CURVE_BETWEEN */
 	double		batch[PM_MAX_BATCHES];
 	double		samples[PM_MAX_BATCHES];
 	double		p_reached;		/* share of all runs that reached the target */
+	double		from;			/* least and largest batch of all runs, whether or not they reached it */
+	double		to;
 } pm_curve;
 
 /*
@@ -58,5 +60,14 @@ pm_code		pm_curve_fit(const pm_runs *runs, int n, double phi, pm_curve *to, pm_s
 
 /* Samples to the target at a batch. */
 double		pm_curve_at(const pm_curve *c, double batch);
+
+/* By how many doublings the batch is above (below: negative) those that have reached the target; 0: between them. */
+double		pm_curve_outside(const pm_curve *c, double batch);
+
+/* The spread at a batch, which grows outside of those that have reached the target. */
+double		pm_curve_spread(const pm_curve *c, double batch);
+
+/* The probability that the target is reached; NaN: the batch is more than a doubling outside of all runs. */
+double		pm_curve_p_reached(const pm_curve *c, double batch);
 
 #endif
