@@ -182,5 +182,23 @@ SKIP:
     is(value(q{SELECT count(*) FROM perfmodel.op_profile WHERE source LIKE '%draw 1:%'}), 3, 'profile-ops --import') or diag($err);
 }
 
+# ---- what README.md prints of a network of one's own ----
+
+SKIP:
+{
+    my $version = $has_torch ? qx($python -c "import torch; print(torch.__version__)") : '';
+    skip 'README.md has the answer for the graph of PyTorch 1.13', 3 unless $version =~ /^1[.]13/;
+    $node->safe_psql('postgres', 'CREATE DATABASE readme');
+    $node->safe_psql('readme', 'CREATE EXTENSION perfmodel_pretrained CASCADE');
+    my $section = 'A network of your own';
+    ($rc, $out, $err) = tools('export', "$FindBin::RealBin/../demo/own_model.py:build", '--image', '96', '--sql');
+    is($node->psql('readme', $out), 0, 'the export of README.md') or diag($err);
+    my ($sql) = doc_sql('README.md', $section);
+    my ($printed) = doc_output('README.md', $section);
+    my ($got, $said) = run_command([ 'psql', '-X', '-d', $node->connstr('readme'), '-c', $sql ]);
+    is($said, '', 'its question');
+    is($got =~ s/ +$//mgr =~ s/\n*\z//r, $printed =~ s/\n*\z//r, 'its answer');
+}
+
 $node->stop;
 done_testing();

@@ -9,7 +9,7 @@ use FindBin;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(new_node fill predictions doc_sql always_parallel $small $intervals);
+our @EXPORT = qw(new_node fill predictions doc_sql doc_output always_parallel $small $intervals);
 
 # a network that trains in a moment
 our $small = '{"epochs":4,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}';
@@ -59,15 +59,20 @@ sub always_parallel
     return "SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET $setting = on;";
 }
 
-# The blocks of SQL of a section of a document, as they stand in it.
-sub doc_sql
+# The blocks of a kind in a section of a document, as they stand in it.
+sub doc_blocks
 {
-    my ($document, $section) = @_;
+    my ($document, $section, $kind) = @_;
     my $text = slurp_file("$FindBin::RealBin/../$document");
     $text =~ /^#+ \Q$section\E\n(.*?)(?=^#|\z)/ms or die "$document has no section \"$section\"";
-    my @blocks = $1 =~ /^```sql\n(.*?)^```/msg;
-    die "section \"$section\" of $document has no SQL" unless @blocks;
+    my @blocks = $1 =~ /^```$kind\n(.*?)^```/msg;
+    die "section \"$section\" of $document has no block of $kind" unless @blocks;
     return @blocks;
 }
+
+sub doc_sql { return doc_blocks(@_, 'sql'); }
+
+# What the examples print.
+sub doc_output { return doc_blocks(@_, 'text'); }
 
 1;
