@@ -102,7 +102,11 @@ SELECT message, context ~ 'perfmodel.finished_jobs' AND context ~ 'perfmodel.col
 SELECT message, length(context) < 2000 AND context !~ 'INSERT' AS short FROM pg_temp.context_of($$CALL perfmodel.nightly('pg_temp.broken', background => false)$$);
 -- again: nothing new; from a time on: again
 SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
+SET quote_all_identifiers = on;
+SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
+RESET quote_all_identifiers;
 SELECT n_jobs FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', since => '2026-03-01') WHERE outcome = 'taken';
+SELECT DISTINCT source FROM perfmodel.profile WHERE source LIKE 'jobs of %' ORDER BY 1;
 ROLLBACK TO jobs;
 -- the predictor holds: nothing to do
 CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', false);

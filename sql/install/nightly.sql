@@ -135,7 +135,11 @@ CREATE FUNCTION perfmodel.collect_from_jobs(jobs regclass, columns jsonb DEFAULT
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 8 SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
-    origin CONSTANT text := coalesce(source, 'jobs of ' || jobs);
+    -- as regclass writes it, but the same whatever quote_all_identifiers, the search path and the version of the server say
+    origin CONSTANT text := coalesce(source, (
+        SELECT 'jobs of ' || string_agg(CASE WHEN part.name ~ '^[a-z_][a-z0-9_$]*$' THEN part.name ELSE '"' || replace(part.name, '"', '""') || '"' END, '.' ORDER BY part.nth)
+        FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace,
+             unnest(ARRAY[CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname]::text[]) WITH ORDINALITY AS part(name, nth) WHERE c.oid = jobs));
     start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
 BEGIN
     IF current_setting('transaction_read_only')::boolean THEN
