@@ -107,6 +107,25 @@ SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gp
 RESET quote_all_identifiers;
 SELECT n_jobs FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', since => '2026-03-01') WHERE outcome = 'taken';
 SELECT DISTINCT source FROM perfmodel.profile WHERE source LIKE 'jobs of %' ORDER BY 1;
+-- jobs that enter the table late are taken once, in every session alike, but not the one that is 36 days late; rows that are equal are as many jobs
+CREATE TEMP TABLE late AS SELECT g.graph_id, 'T4' AS gpu, 8 AS batch, 60 + 100 * (1 + 1e-3 * d) AS duration_s, 1000 AS steps, '2026-03-01'::timestamptz + d * interval '1 day' AS finished_at
+FROM (SELECT min(graph_id) AS graph_id FROM perfmodel.graph WHERE name LIKE 'night%') AS g, generate_series(0, 40, 5) AS d;
+CREATE TEMP TABLE comes_late AS SELECT * FROM late WHERE finished_at IN ('2026-03-06', '2026-03-16');
+DELETE FROM late WHERE finished_at IN ('2026-03-06', '2026-03-16');
+SELECT * FROM perfmodel.collect_from_jobs('late');
+SELECT count(*), min(finished_at) FROM perfmodel.collected_job WHERE source = 'jobs of pg_temp.late';
+INSERT INTO late SELECT * FROM comes_late;
+INSERT INTO late SELECT * FROM late WHERE finished_at = '2026-04-10';
+SELECT * FROM perfmodel.collect_from_jobs('late');
+SET timezone = 'Asia/Tokyo';
+SET extra_float_digits = -3;
+SELECT * FROM perfmodel.collect_from_jobs('late');
+RESET extra_float_digits;
+SET timezone = 'UTC';
+-- a table under a new name goes on where it was, if the source has the new name, too
+ALTER TABLE late RENAME TO renamed;
+UPDATE perfmodel.collected_job SET source = 'jobs of pg_temp.renamed' WHERE source = 'jobs of pg_temp.late';
+SELECT * FROM perfmodel.collect_from_jobs('renamed');
 ROLLBACK TO jobs;
 -- the predictor holds: nothing to do
 CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', false);

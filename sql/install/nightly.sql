@@ -46,6 +46,20 @@ COMMENT ON CONSTRAINT nightly_log_action_known ON perfmodel.nightly_log IS 'acti
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log', '');
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log_nightly_id_seq', '');
 
+-- Tables of jobs are filled late: by hand, by hosts that were cut off, from a dump. So
+-- each call reads back 30 days, and this table says which of these jobs it has seen.
+CREATE TABLE perfmodel.collected_job (
+    source      text        NOT NULL,
+    job         bigint      NOT NULL,
+    finished_at timestamptz NOT NULL,
+    CONSTRAINT collected_job_pkey PRIMARY KEY (source, job)
+);
+COMMENT ON TABLE perfmodel.collected_job IS 'jobs that collect_from_jobs() has measured or left out, so that it does not take them again';
+COMMENT ON COLUMN perfmodel.collected_job.source IS 'source of the measurements; of a table of jobs: jobs of SCHEMA.TABLE';
+COMMENT ON COLUMN perfmodel.collected_job.job IS 'hash of what the table of jobs said of the job';
+COMMENT ON COLUMN perfmodel.collected_job.finished_at IS 'when the job ended; rows go when it is 30 days before that of the last job';
+SELECT pg_catalog.pg_extension_config_dump('perfmodel.collected_job', '');
+
 -- In three functions, so that an error does not come with the text of the whole query.
 CREATE FUNCTION perfmodel.finished_jobs(jobs regclass, columns jsonb DEFAULT '{}', since timestamptz DEFAULT '-infinity',
                                         OUT graph_id bigint, OUT graph text, OUT gpu text, OUT batch integer, OUT dtype text, OUT layout text, OUT framework text,
@@ -69,13 +83,21 @@ END $$;
 COMMENT ON FUNCTION perfmodel.finished_jobs(regclass, jsonb, timestamptz) IS
     'jobs of a table that ended after a time, as collect_from_jobs() reads them';
 
-CREATE FUNCTION perfmodel.measure_jobs(jobs regclass, columns jsonb, since timestamptz, startup_s float8, min_steps integer, source text,
+CREATE FUNCTION perfmodel.measure_jobs(jobs regclass, columns jsonb, since timestamptz, startup_s float8, min_steps integer, source text, again boolean,
                                        OUT outcome text, OUT n_jobs bigint, OUT n_profiles bigint)
     RETURNS SETOF record
     LANGUAGE sql VOLATILE PARALLEL UNSAFE COST 100000 ROWS 8 SET jit = off
 BEGIN ATOMIC
-    WITH job AS MATERIALIZED (
-        SELECT f.* FROM perfmodel.finished_jobs($1, $2, $3) AS f
+    WITH said AS (
+        -- the same in every session: texts of times and of float8 depend on settings
+        SELECT f.*, hashtextextended(ROW (f.graph_id, f.graph, f.gpu, f.batch, f.dtype, f.layout, f.framework, f.optimizer, f.gpu_count, f.nodes, f.duration_s::numeric, f.steps::numeric,
+                                          f.restarts::numeric, extract(epoch FROM f.finished_at))::text, 0) AS hash
+        FROM perfmodel.finished_jobs($1, $2, $3) AS f
+    ), numbered AS (
+        -- rows with the same values are as many jobs
+        SELECT s.*, hashint8extended(s.hash, row_number() OVER (PARTITION BY s.hash)) AS job FROM said AS s
+    ), job AS MATERIALIZED (
+        SELECT n.* FROM numbered AS n WHERE $7 OR NOT EXISTS (SELECT FROM perfmodel.collected_job AS c WHERE c.source = $6 AND c.job = n.job)
     ), meaning AS MATERIALIZED (
         SELECT n.what, n.given, n.match, n.resolved, n.graph_id, n.note
         FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph FROM job AS j), ARRAY(SELECT DISTINCT j.gpu FROM job AS j),
@@ -119,14 +141,16 @@ BEGIN ATOMIC
         FROM checked AS c WHERE c.outcome = 'taken' GROUP BY c.graph_id, c.gpu, c.batch, c.dtype, c.layout, c.framework, c.optimizer, c.world_size, c.nodes
         ORDER BY max(c.finished_at), c.graph_id, c.gpu, c.batch
         RETURNING 1
+    ), remembered AS (
+        INSERT INTO perfmodel.collected_job (source, job, finished_at) SELECT $6, j.job, j.finished_at FROM job AS j ON CONFLICT DO NOTHING
     )
     SELECT v.outcome, v.n, CASE v.outcome WHEN 'taken' THEN (SELECT count(*) FROM added) ELSE 0 END
     FROM (SELECT c.outcome, count(*) AS n FROM checked AS c GROUP BY 1 UNION ALL SELECT s.reason, count(*) FROM sorted AS s WHERE s.reason IS NOT NULL GROUP BY 1) AS v
     ORDER BY v.outcome <> 'taken', v.n DESC, v.outcome;
 END;
-COMMENT ON FUNCTION perfmodel.measure_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
+COMMENT ON FUNCTION perfmodel.measure_jobs(regclass, jsonb, timestamptz, float8, integer, text, boolean) IS
     'adds the measurements of collect_from_jobs(), which checks the arguments';
-REVOKE ALL ON FUNCTION perfmodel.measure_jobs(regclass, jsonb, timestamptz, float8, integer, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION perfmodel.measure_jobs(regclass, jsonb, timestamptz, float8, integer, text, boolean) FROM PUBLIC;
 
 CREATE FUNCTION perfmodel.collect_from_jobs(jobs regclass, columns jsonb DEFAULT '{}', since timestamptz DEFAULT NULL, startup_s float8 DEFAULT 60,
                                             min_steps integer DEFAULT 100, source text DEFAULT NULL,
@@ -140,7 +164,9 @@ DECLARE
         SELECT 'jobs of ' || string_agg(CASE WHEN part.name ~ '^[a-z_][a-z0-9_$]*$' THEN part.name ELSE '"' || replace(part.name, '"', '""') || '"' END, '.' ORDER BY part.nth)
         FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace,
              unnest(ARRAY[CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname]::text[]) WITH ORDINALITY AS part(name, nth) WHERE c.oid = jobs));
-    start CONSTANT timestamptz := coalesce(since, (SELECT max(p.measured_at) FROM perfmodel.profile AS p WHERE p.source = origin), '-infinity');
+    -- 30 days in hours, which are the same in every time zone
+    late CONSTANT interval := '720 hours';
+    start timestamptz;
 BEGIN
     IF current_setting('transaction_read_only')::boolean THEN
         RAISE EXCEPTION 'cannot execute perfmodel.collect_from_jobs() in a read-only transaction' USING ERRCODE = 'read_only_sql_transaction',
@@ -151,7 +177,9 @@ BEGIN
             DETAIL = format('They are %s and %s.', coalesce(startup_s::text, 'NULL'), coalesce(min_steps::text, 'NULL')),
             HINT = 'startup_s is what a job takes before its first step, in seconds (60 where it is not given); a job with fewer than min_steps steps (100) is left out.';
     END IF;
-    RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin);
+    start := coalesce(since, (SELECT max(c.finished_at) - late FROM perfmodel.collected_job AS c WHERE c.source = origin), '-infinity');
+    RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin, since IS NOT NULL);
+    DELETE FROM perfmodel.collected_job AS c WHERE c.source = origin AND c.finished_at <= (SELECT max(d.finished_at) - late FROM perfmodel.collected_job AS d WHERE d.source = origin);
 END $$;
 COMMENT ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
     'makes measurements from finished jobs (duration and steps), one for each question; counts jobs left out';

@@ -19,7 +19,7 @@ BEGIN
             ('cluster', 'name', 512), ('cluster', 'intra', 512), ('cluster', 'inter', 512), ('cluster', 'source', 10000),
             ('name_alias', 'alias', 512), ('name_alias', 'name', 512), ('name_alias', 'note', 10000),
             ('price', 'provider', 512), ('price', 'region', 512), ('price', 'source', 10000),
-            ('nightly_log', 'predictor', 512), ('nightly_log', 'candidate', 512), ('nightly_log', 'verdict', 512), ('nightly_log', 'why', 10000),
+            ('nightly_log', 'predictor', 512), ('nightly_log', 'candidate', 512), ('nightly_log', 'verdict', 512), ('nightly_log', 'why', 10000), ('collected_job', 'source', 512),
             ('carbon_intensity', 'region', 512), ('carbon_intensity', 'source', 10000), ('carbon_intensity', 'names', 10000),
             ('convergence', 'dataset', 512), ('convergence', 'target', 512), ('convergence', 'optimizer', 512), ('convergence', 'source', 10000)) AS v(tab, col, bytes)
     LOOP
