@@ -78,8 +78,8 @@ SELECT DISTINCT world_size, nodes, batch FROM perfmodel.profile WHERE source LIK
 -- a job that failed made some of its steps: they count, where the table knows them
 ALTER TABLE odd ADD done_steps text;
 UPDATE odd SET gpu_count = 1, batch = 16, nodes = 1, steps = 5000;
-SELECT done_steps, pg_temp.outcomes(format('done_steps = %L', done_steps)) FROM unnest('{NULL,"",1000,6000,7}'::text[]) AS done_steps;
-SELECT step_ms FROM perfmodel.profile WHERE batch = 16 AND source LIKE '%odd' ORDER BY profile_id;
+SELECT done_steps, pg_temp.outcomes(format('done_steps = %L, batch = %s', done_steps, 100 + n)) FROM unnest('{NULL,"",1000,6000,7}'::text[]) WITH ORDINALITY AS v(done_steps, n);
+SELECT step_ms FROM perfmodel.profile WHERE batch > 100 AND source LIKE '%odd' ORDER BY profile_id;
 -- plans say so, too, and reports
 CREATE TEMP TABLE planned AS SELECT row_number() OVER () AS job_id, odd.graph, 'T4' AS gpu, v.*, 500 AS steps, NULL::float8 AS duration_s, now() AS submitted_at FROM (SELECT DISTINCT graph FROM odd) AS odd,
     (VALUES (8.4, 1::float8), (1e11, 1), (8, 2.5), (8, 3e9), (8, 'NaN'), (8, NULL), (8, 1)) AS v(batch, gpu_count);
@@ -126,6 +126,31 @@ SET timezone = 'UTC';
 ALTER TABLE late RENAME TO renamed;
 UPDATE perfmodel.collected_job SET source = 'jobs of pg_temp.renamed' WHERE source = 'jobs of pg_temp.late';
 SELECT * FROM perfmodel.collect_from_jobs('renamed');
+-- a call for each day leaves out the same jobs as one call for all days: one is judged by the last ones of its question, too, and comes back no more
+CREATE TEMP TABLE day_by_day (n integer, graph_id bigint, gpu text, batch integer, duration_s float8, steps integer, finished_at timestamptz);
+CREATE FUNCTION pg_temp.each_day(change text) RETURNS TABLE (calls text, outcomes text) LANGUAGE plpgsql AS $$
+BEGIN
+    CREATE TEMP TABLE all_days ON COMMIT DROP AS
+    SELECT d AS n, (SELECT min(graph_id) FROM perfmodel.graph WHERE name LIKE 'night%') AS graph_id, 'T4' AS gpu, 8 AS batch, 60 + 100 * (1 + 0.02 * (d % 3)) AS duration_s, 1000 AS steps, '2025-03-01'::timestamptz + d * interval '1 day' AS finished_at
+    FROM generate_series(1, 95) AS d;
+    EXECUTE 'UPDATE all_days SET duration_s = 60 + (duration_s - 60) * ' || change;
+    RETURN QUERY SELECT 'one', (SELECT string_agg(format('%s %s', c.n_jobs, c.outcome), ', ') FROM perfmodel.collect_from_jobs('all_days', source => 'one ' || change) AS c);
+    TRUNCATE day_by_day;
+    CREATE TEMP TABLE day_outcome (n integer, outcome text) ON COMMIT DROP;
+    FOR d IN 1 .. 95 LOOP
+        INSERT INTO day_by_day SELECT * FROM all_days AS a WHERE a.n = d;
+        INSERT INTO day_outcome SELECT d, c.outcome FROM perfmodel.collect_from_jobs('day_by_day', source => 'each ' || change) AS c;
+    END LOOP;
+    RETURN QUERY SELECT 'each day', (SELECT string_agg(o.said, ', ' ORDER BY o.n DESC) FROM (SELECT format('%s %s', count(*), x.outcome) AS said, count(*) AS n FROM day_outcome AS x GROUP BY x.outcome) AS o)
+        || coalesce((SELECT ': ' || string_agg(x.n::text, ' ' ORDER BY x.n) FROM day_outcome AS x WHERE x.outcome <> 'taken'), '');
+    RETURN QUERY SELECT 'again', (SELECT string_agg(format('%s %s', c.n_jobs, c.outcome), ', ') FROM perfmodel.collect_from_jobs('day_by_day', source => 'each ' || change) AS c);
+    DROP TABLE all_days, day_outcome;
+END $$;
+SELECT pg_temp.each_day('CASE WHEN n % 9 = 5 THEN 20 ELSE 1 END');
+-- the first is one; the last ones are how it is from now on
+SELECT pg_temp.each_day('CASE n WHEN 1 THEN 20 ELSE 1 END');
+SELECT pg_temp.each_day('CASE WHEN n > 80 THEN 2 ELSE 1 END');
+SELECT count(*) AS remembered, min(finished_at) AS since FROM perfmodel.collected_job WHERE source = 'each CASE n WHEN 1 THEN 20 ELSE 1 END';
 ROLLBACK TO jobs;
 -- the predictor holds: nothing to do
 CALL perfmodel.nightly('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}', false);

@@ -47,17 +47,22 @@ SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log', '');
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.nightly_log_nightly_id_seq', '');
 
 -- Tables of jobs are filled late: by hand, by hosts that were cut off, from a dump. So
--- each call reads back 30 days, and this table says which of these jobs it has seen.
+-- each call reads back 30 days, and this table says which of these jobs it has seen,
+-- and how long the steps of the last ones of each question took.
 CREATE TABLE perfmodel.collected_job (
     source      text        NOT NULL,
     job         bigint      NOT NULL,
     finished_at timestamptz NOT NULL,
+    question    bigint,
+    step_ms     float8,
     CONSTRAINT collected_job_pkey PRIMARY KEY (source, job)
 );
 COMMENT ON TABLE perfmodel.collected_job IS 'jobs that collect_from_jobs() has measured or left out, so that it does not take them again';
 COMMENT ON COLUMN perfmodel.collected_job.source IS 'source of the measurements; of a table of jobs: jobs of SCHEMA.TABLE';
 COMMENT ON COLUMN perfmodel.collected_job.job IS 'hash of what the table of jobs said of the job';
-COMMENT ON COLUMN perfmodel.collected_job.finished_at IS 'when the job ended; rows go when it is 30 days before that of the last job';
+COMMENT ON COLUMN perfmodel.collected_job.finished_at IS 'when the job ended; rows go 30 days after, but not the last 10 of a question';
+COMMENT ON COLUMN perfmodel.collected_job.question IS 'hash of network, card, batch and so on; NULL: left out for another reason than its time';
+COMMENT ON COLUMN perfmodel.collected_job.step_ms IS 'milliseconds of a step; an outlier differs from those of this call and the last 10 of the question';
 SELECT pg_catalog.pg_extension_config_dump('perfmodel.collected_job', '');
 
 -- In three functions, so that an error does not come with the text of the whole query.
@@ -109,7 +114,7 @@ BEGIN ATOMIC
                -- as plans read it (resolve_optimizer() in job_rows.c)
                coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,
                CASE WHEN j.nodes BETWEEN 1 AND j.gpu_count THEN j.nodes END AS nodes, j.duration_s AS duration_s, j.steps AS steps,
-               j.restarts AS restarts, j.finished_at AS finished_at, CASE WHEN j.duration_s BETWEEN 0 AND 1e12 AND j.steps BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s - $4) / j.steps END AS step_ms
+               j.job AS job, j.restarts AS restarts, j.finished_at AS finished_at, CASE WHEN j.duration_s BETWEEN 0 AND 1e12 AND j.steps BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s - $4) / j.steps END AS step_ms
         FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu
              LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype
     ), sorted AS (
@@ -121,16 +126,20 @@ BEGIN ATOMIC
                          WHEN n.duration_s IS NULL OR n.duration_s < 2 * $4 OR n.step_ms IS NULL OR n.step_ms NOT BETWEEN 1e-6 AND 1e9 THEN 'short'
                     END AS reason
         FROM named AS n
+    ), asked AS MATERIALIZED (
+        SELECT s.*, CASE WHEN s.reason IS NULL THEN hashtextextended(ROW (s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.framework, s.optimizer, s.world_size, s.nodes)::text, 0) END AS question
+        FROM sorted AS s
+    ), known AS (
+        -- the last 10 jobs of each question, those that were outliers, too: if the first was one, the others must get by it
+        SELECT c.question, c.step_ms, row_number() OVER (PARTITION BY c.question ORDER BY c.finished_at DESC, c.job) AS nth
+        FROM perfmodel.collected_job AS c WHERE c.source = $6 AND c.question IS NOT NULL AND NOT EXISTS (SELECT FROM job AS j WHERE j.job = c.job)
     ), middle AS (
-        SELECT s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.framework, s.optimizer, s.world_size, s.nodes,
-               percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(s.step_ms)) AS middle
-        FROM sorted AS s WHERE s.reason IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+        SELECT k.question, percentile_cont(0.5) WITHIN GROUP (ORDER BY ln(k.step_ms)) AS middle
+        FROM (SELECT a.question, a.step_ms FROM asked AS a WHERE a.question IS NOT NULL UNION ALL SELECT k.question, k.step_ms FROM known AS k WHERE k.nth <= 10) AS k GROUP BY 1
     ), checked AS (
         -- a job that took 1.5 times as long as the middle one of its kind, or two thirds of it, had something else to do
-        SELECT s.*, CASE WHEN abs(ln(s.step_ms) - m.middle) > ln(1.5) THEN 'outlier' ELSE 'taken' END AS outcome
-        FROM sorted AS s JOIN middle AS m ON (s.graph_id, s.gpu, s.batch, s.dtype, s.layout, s.optimizer, s.world_size, s.nodes)
-             = (m.graph_id, m.gpu, m.batch, m.dtype, m.layout, m.optimizer, m.world_size, m.nodes) AND s.framework IS NOT DISTINCT FROM m.framework
-        WHERE s.reason IS NULL
+        SELECT a.*, CASE WHEN abs(ln(a.step_ms) - m.middle) > ln(1.5) THEN 'outlier' ELSE 'taken' END AS outcome
+        FROM asked AS a JOIN middle AS m USING (question)
     ), added AS (
         INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, world_size, nodes, step_ms, spread, measured_at, source)
         -- by a name that several devices could mean, where the jobs have one: the trigger of the table then says which is taken
@@ -142,7 +151,8 @@ BEGIN ATOMIC
         ORDER BY max(c.finished_at), c.graph_id, c.gpu, c.batch
         RETURNING 1
     ), remembered AS (
-        INSERT INTO perfmodel.collected_job (source, job, finished_at) SELECT $6, j.job, j.finished_at FROM job AS j ON CONFLICT DO NOTHING
+        INSERT INTO perfmodel.collected_job (source, job, finished_at, question, step_ms)
+        SELECT $6, a.job, a.finished_at, a.question, CASE WHEN a.question IS NOT NULL THEN a.step_ms END FROM asked AS a ON CONFLICT DO NOTHING
     )
     SELECT v.outcome, v.n, CASE v.outcome WHEN 'taken' THEN (SELECT count(*) FROM added) ELSE 0 END
     FROM (SELECT c.outcome, count(*) AS n FROM checked AS c GROUP BY 1 UNION ALL SELECT s.reason, count(*) FROM sorted AS s WHERE s.reason IS NOT NULL GROUP BY 1) AS v
@@ -179,7 +189,10 @@ BEGIN
     END IF;
     start := coalesce(since, (SELECT max(c.finished_at) - late FROM perfmodel.collected_job AS c WHERE c.source = origin), '-infinity');
     RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin, since IS NOT NULL);
-    DELETE FROM perfmodel.collected_job AS c WHERE c.source = origin AND c.finished_at <= (SELECT max(d.finished_at) - late FROM perfmodel.collected_job AS d WHERE d.source = origin);
+    DELETE FROM perfmodel.collected_job AS c
+    USING (SELECT d.job, d.question IS NULL OR row_number() OVER (PARTITION BY d.question ORDER BY d.finished_at DESC, d.job) > 10 AS out_of_mind,
+                  d.finished_at <= max(d.finished_at) OVER () - late AS old FROM perfmodel.collected_job AS d WHERE d.source = origin) AS k
+    WHERE c.source = origin AND c.job = k.job AND k.old AND k.out_of_mind;
 END $$;
 COMMENT ON FUNCTION perfmodel.collect_from_jobs(regclass, jsonb, timestamptz, float8, integer, text) IS
     'makes measurements from finished jobs (duration and steps), one for each question; counts jobs left out';
