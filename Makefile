@@ -104,7 +104,7 @@ REGRESS = setup install gpu graph graph_errors onnx profile op_profile options t
 	plot report nightly grafana \
 	dashboards job_names queue slurm cancel privileges row_security limits hostile_path numerics correction drop_extension
 REGRESS_OPTS = --encoding=UTF8 --no-locale
-ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict iso_fit_cluster iso_nightly
+ISOLATION = iso_load_graph iso_train_same_name iso_train_and_predict iso_train_async iso_drop_and_predict iso_activate_and_predict iso_fit_cluster iso_nightly iso_collect_jobs
 ISOLATION_OPTS = --encoding=UTF8 --no-locale
 TAP_TESTS = 1
 EXTRA_CLEAN = output_iso tmp_check tmp_check_iso src/core/import/onnx/onnx.pb-c.*

@@ -187,6 +187,8 @@ BEGIN
             DETAIL = format('They are %s and %s.', coalesce(startup_s::text, 'NULL'), coalesce(min_steps::text, 'NULL')),
             HINT = 'startup_s is what a job takes before its first step, in seconds (60 where it is not given); a job with fewer than min_steps steps (100) is left out.';
     END IF;
+    -- of two calls at a time, the second waits until the first has said which jobs it took; no snapshot may be older than that
+    LOCK TABLE perfmodel.collected_job IN SHARE ROW EXCLUSIVE MODE;
     start := coalesce(since, (SELECT max(c.finished_at) - late FROM perfmodel.collected_job AS c WHERE c.source = origin), '-infinity');
     RETURN QUERY SELECT * FROM perfmodel.measure_jobs(jobs, columns, start, startup_s, min_steps, origin, since IS NOT NULL);
     DELETE FROM perfmodel.collected_job AS c
