@@ -102,7 +102,7 @@ CREATE TABLE "a report".by_either AS SELECT job_id, CASE job_id WHEN 'number' TH
 FROM unnest('{number,name,wrong number}'::text[]) AS job_id, perfmodel.graph AS g WHERE g.name = 'report@7';
 CREATE FUNCTION pg_temp.names(query text) RETURNS text[] LANGUAGE plpgsql AS $$DECLARE names text[]; BEGIN EXECUTE format('SELECT array_agg(g.name ORDER BY g.name) FROM (%s) AS j JOIN perfmodel.graph AS g USING (graph_id)', query) INTO names; RETURN names; END$$;
 CREATE FUNCTION pg_temp.collected(columns jsonb) RETURNS text[] LANGUAGE plpgsql AS $$DECLARE names text[]; BEGIN
-    PERFORM perfmodel.collect_from_jobs('"a report".by_either', columns, source => 'by_either', min_steps => 1);
+    PERFORM perfmodel.collect_from_jobs('"a report".by_either', columns, since => '2020-01-01', source => 'by_either', min_steps => 1);
     names := pg_temp.names('SELECT graph_id FROM perfmodel.profile WHERE source = ''by_either''');
     DELETE FROM perfmodel.profile WHERE source = 'by_either';
     RETURN names; END$$;
