@@ -75,6 +75,11 @@ DECLARE r text; BEGIN EXECUTE 'UPDATE odd SET ' || change; SELECT string_agg(c.o
 SELECT change, pg_temp.outcomes(change || ', ' || other) FROM (VALUES ('gpu_count = 2.5', 'batch = 8'), ('gpu_count = 3e9', 'batch = 8'), ('gpu_count = ''NaN''', 'batch = 8'), ('gpu_count = NULL', 'batch = 8'), ('batch = 8.4', 'gpu_count = 2'),
     ('batch = 1e11', 'gpu_count = 2'), ('nodes = 1.5', 'batch = 8, gpu_count = 2'), ('nodes = 3', 'batch = 8, gpu_count = 2'), ('nodes = 2', 'batch = 8, gpu_count = 2'), ('nodes = NULL', 'batch = 8.0, gpu_count = 2')) AS v(change, other);
 SELECT DISTINCT world_size, nodes, batch FROM perfmodel.profile WHERE source LIKE '%odd' AND measured_at = now() ORDER BY 1, 2, 3;
+-- machines that the table does not tell are as few as the cluster of the card has
+SELECT d.gpu, d.n, pg_temp.outcomes(format('gpu = %L, gpu_count = %s, nodes = NULL, batch = 32', d.gpu, d.n))
+FROM (VALUES ('T4', 16), ('RTX 3090', 16), ('A100-SXM4-80GB', 8), ('A100-SXM4-80GB', 20), ('T4', 1)) AS d(gpu, n);
+UPDATE odd SET gpu = 'T4';
+SELECT gpu, world_size, nodes FROM perfmodel.profile WHERE batch = 32 ORDER BY profile_id;
 -- a job that failed made some of its steps: they count, where the table knows them
 ALTER TABLE odd ADD done_steps text;
 UPDATE odd SET gpu_count = 1, batch = 16, nodes = 1, steps = 5000;

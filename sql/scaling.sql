@@ -121,6 +121,11 @@ SAVEPOINT s;
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 5);
 ROLLBACK TO s;
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra) VALUES ('ours too', 'T4', 4, 'our nvlink');
+-- machines of measurements that do not tell: as predict() counts them; of several clusters of one's own, that of the largest machines
+SELECT g, n, perfmodel.fewest_nodes(g, n) FROM unnest('{T4,RTX 3090,V100-SXM2-32GB,A100-SXM4-80GB}'::text[]) AS g, unnest(ARRAY[1, 16, 17]) AS n ORDER BY 1, 2;
+UPDATE perfmodel.cluster SET gpus_per_node = 16 WHERE name = 'ours too';
+SELECT perfmodel.fewest_nodes('T4', 17) AS two, perfmodel.fewest_nodes('T4', NULL) AS nothing, perfmodel.fewest_nodes(NULL, 17) AS of_any;
+UPDATE perfmodel.cluster SET gpus_per_node = 4 WHERE name = 'ours too';
 -- for one GPU no cluster has to be named
 SELECT v.parallel, p.step_ms > a.step_ms AS longer, p.step_ms = n.step_ms AND p.step_ms_high = n.step_ms_high AND p.note IS NOT DISTINCT FROM n.note AS as_on_a_cluster
 FROM (VALUES ('{"accumulation": 3}'::jsonb), ('{"recompute": true}')) AS v (parallel), perfmodel.predict(:g, 'T4', 8, predictor => 'roof') AS a,

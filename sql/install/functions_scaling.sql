@@ -27,6 +27,15 @@ CREATE FUNCTION perfmodel.fit_cluster(cluster text, name text DEFAULT NULL, prof
 COMMENT ON FUNCTION perfmodel.fit_cluster(text, text, bigint[], text) IS
     'fits a cluster to measurements with world_size above 1; for a cluster that came with the extension, makes a new one';
 
+-- usual_cluster() in clusters.c chooses alike. Of several clusters of one's own, that with most GPUs on a machine.
+CREATE FUNCTION perfmodel.fewest_nodes(gpu text, world_size integer) RETURNS integer
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT ceil($2::float8 / c.gpus_per_node)::integer FROM perfmodel.cluster AS c WHERE c.gpu = $1 OR c.gpu IS NULL AND c.builtin
+    ORDER BY c.gpu IS NULL, c.builtin, CASE WHEN NOT c.builtin THEN c.gpus_per_node END DESC, c.name LIMIT 1;
+$$;
+COMMENT ON FUNCTION perfmodel.fewest_nodes(text, integer) IS
+    'machines that hold so many GPUs, in the cluster that predict() takes for the device; NULL: no cluster is known';
+
 CREATE FUNCTION perfmodel.check_parallel(parallel jsonb, world_size integer) RETURNS boolean
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_check_parallel';
 COMMENT ON FUNCTION perfmodel.check_parallel(jsonb, integer) IS

@@ -75,7 +75,7 @@ CREATE FUNCTION perfmodel.finished_jobs(jobs regclass, columns jsonb DEFAULT '{}
 #variable_conflict use_column
 DECLARE
     wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,done_steps,restarts,finished_at}';
-    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', '1', NULL, NULL, 'NULL::float8', '0', NULL];
+    otherwise CONSTANT text[] := ARRAY['NULL::bigint', 'NULL::text', NULL, NULL, '''fp32''', '''nchw''', 'NULL::text', '''sgd_momentum''', '1', 'NULL::integer', NULL, NULL, 'NULL::float8', '0', NULL];
     parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/nightly.md');
 BEGIN
     -- a run that is collected later begins behind the last end, so that an end which is yet to come would hide all others
@@ -113,7 +113,7 @@ BEGIN ATOMIC
                coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
                -- as plans read it (resolve_optimizer() in job_rows.c)
                coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,
-               CASE WHEN j.nodes BETWEEN 1 AND j.gpu_count THEN j.nodes END AS nodes, j.duration_s AS duration_s, j.steps AS steps,
+               CASE WHEN j.nodes IS NULL THEN coalesce(perfmodel.fewest_nodes(c.resolved, j.gpu_count), 1) WHEN j.nodes BETWEEN 1 AND j.gpu_count THEN j.nodes END AS nodes, j.duration_s AS duration_s, j.steps AS steps,
                j.job AS job, j.restarts AS restarts, j.finished_at AS finished_at, CASE WHEN j.duration_s BETWEEN 0 AND 1e12 AND j.steps BETWEEN 1 AND 1e15 THEN 1000 * (j.duration_s - $4) / j.steps END AS step_ms
         FROM job AS j LEFT JOIN meaning AS m ON m.what = 'graph' AND m.given = j.graph LEFT JOIN meaning AS c ON c.what = 'gpu' AND c.given = j.gpu
              LEFT JOIN meaning AS d ON d.what = 'dtype' AND d.given = j.dtype

@@ -27,6 +27,8 @@ class Recorder:
         self.statements.append((sql, values))
         if sql.count("%s") != len(values):
             raise AssertionError(f"{sql} with {len(values)} values")
+        if "fewest_nodes" in sql:
+            return [(2,)]
         return [("one", 7)] if sql.startswith("SELECT name, graph_id") else []
 
     def inserted(self):
@@ -63,7 +65,12 @@ class Rows(unittest.TestCase):
     def test_a_profile_on_several_devices(self):
         db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5", "world_size": "4", "parallel": '{"tp": 4}'})
         self.assertEqual(db.inserted()[0][0][-1], "parallel")
-        self.assertEqual(db.looked_up()[0][1][-3:], ("4", "1", '{"tp": 4}'))
+        self.assertEqual(db.looked_up()[0][1][-3:], ("4", "2", '{"tp": 4}'))
+        self.assertEqual(db.inserted()[0][1][3:5], ("4", "2"))
+
+    def test_a_profile_on_several_devices_and_machines(self):
+        db = self.load(database.import_profiles, {"graph": "one", "gpu": "T4", "batch": "8", "step_ms": "4.5", "world_size": "4", "nodes": "4"})
+        self.assertEqual(db.inserted()[0][1][3:5], ("4", "4"))
 
     def test_a_column_that_profiles_do_not_have(self):
         with redirect_stderr(io.StringIO()) as err:

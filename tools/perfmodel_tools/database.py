@@ -254,11 +254,19 @@ def import_profiles(db, rows: list, progress) -> int:
         progress.note(f"perfmodel.profile has no column {', '.join(unused[:10])}: left out")
     new = 0
     for row in rows:
+        row = _with_nodes(db, row)
         if not _present(db, ids[row["graph"]], row):
             insert_profile(db, ids[row["graph"]], row)
             new += 1
         progress.step(f"{row['graph']} batch {row['batch']}")
     return new
+
+
+def _with_nodes(db, row: dict) -> dict:
+    """A row that does not say on how many machines its devices were: as few as can be, as where one predicts."""
+    if row.get("nodes") or (row.get("world_size") or "1") == "1":
+        return row
+    return {**row, "nodes": str(db.run("SELECT coalesce(perfmodel.fewest_nodes(perfmodel.gpu_name(%s), %s), 1)", row["gpu"], row["world_size"])[0][0])}
 
 
 def _present(db, graph_id: int, row: dict) -> bool:

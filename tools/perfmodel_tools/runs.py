@@ -77,7 +77,7 @@ def to_profile(row: dict, args, program: str) -> dict:
     """One run as a row of perfmodel.profile; ValueError with what is missing."""
     out = {name: _value(row, getattr(args, name)) for name in FIELDS}
     for name in ("batch", "world_size", "nodes"):
-        out[name] = _whole(out[name] or ("" if name == "batch" else 1))
+        out[name] = _whole(out[name] or ("" if name == "batch" else 1)) if out[name] or name != "nodes" else ""
     for name in ("graph", "gpu"):
         if not out[name]:
             raise ValueError(name)
