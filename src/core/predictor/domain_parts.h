@@ -115,7 +115,7 @@ struct pm_domain
 	double		limit[2];		/* [is_cpu] a network farther than that is unlike all in training; infinite: no such rule */
 };
 
-/* Rows of which devices are counted, with the kind of the network of each. */
+/* Rows whose networks are counted for their devices, and the kind of each network. */
 typedef struct counted
 {
 	const pm_sample *samples;
@@ -133,9 +133,9 @@ pm_code		pm_domain_count_structures(device *gpus, int n, const counted *rows, co
 
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
-/* NULL: there were no passes on it. */
-const device *pm_domain_find_passes(const struct pm_domain *t, const char *gpu);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
+/* What passes were measured on a device; NULL: none. */
+const device *pm_domain_find_passes(const struct pm_domain *t, const char *gpu);
 /*
  * domain_frameworks.c: device.framework and releases by the rows of d; devices before `first` keep theirs where these tell nothing.
  * networks[d->n]: of the rows; NULL: not known, so that the devices of the rows get no releases.

@@ -96,10 +96,11 @@ weigh(update *u)
 {
 	for (int i = 0; i < u->d->n_passes; i++)
 	{
+		uint64_t	key = pm_transfer_key(&u->d->passes[i]);
 		int			same = 0;
 
 		for (int k = 0; k < u->d->n_passes; k++)
-			same += structure_of(u, k) == structure_of(u, i) && strcmp(gpu_of(u, k), gpu_of(u, i)) == 0;
+			same += pm_transfer_key(&u->d->passes[k]) == key;
 		u->weight[i] = 1.0 / same;
 	}
 }

@@ -86,15 +86,16 @@ count_structures(const pm_dataset *d, pm_arena *a, int *count, pm_status *st)
 
 /* *out has been recalibrated on the steps, if there are any. */
 static pm_code
-recalibrate_on_passes(const pm_dataset *d, const bool *seen, const pm_hooks *hooks, pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
+recalibrate_on_passes(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, pm_predictor *out, pm_recalibration *r, pm_status *st)
 {
-	const pm_dataset passes = {.passes = d->passes,.n_passes = d->n_passes};
 	const pm_passes *updated;
 	pm_pass_answers answers;
 	pm_code		rc;
 
-	if ((rc = pm_passes_update(out, pm_predictor_predict, d, hooks, a, &updated, &answers, st)) != PM_OK ||
-		(rc = pm_trust_update(out->trust, &passes, NULL, seen, false, hooks, a, &out->trust, st)) != PM_OK)
+	if ((rc = pm_passes_update(out, pm_predictor_predict, d, hooks, a, &updated, &answers, st)) != PM_OK)
+		return rc;
+	/* with steps, the domain has been extended by all of d */
+	if (d->n == 0 && (rc = pm_trust_update(out->trust, d, NULL, NULL, false, hooks, a, &out->trust, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < updated->n; i++)
 		r->n_numbers += out->passes == NULL || i >= out->passes->n || updated->device[i].moved != out->passes->device[i].moved;
@@ -123,5 +124,5 @@ pm_recalibrate(const pm_predictor *base, const pm_dataset *d, const bool *seen, 
 		return rc;
 	if (d->n > 0)
 		rc = pm_recalibrate_on_steps(base, d, seen, hooks, a, out, r, st);
-	return rc == PM_OK && d->n_passes > 0 ? recalibrate_on_passes(d, seen, hooks, a, out, r, st) : rc;
+	return rc == PM_OK && d->n_passes > 0 ? recalibrate_on_passes(d, hooks, a, out, r, st) : rc;
 }
