@@ -99,6 +99,17 @@ test_monotone(void)
 
 /* ---- steps ---- */
 
+/* The update has its share of an operator's time, but no more than its traffic takes. */
+static void
+test_update_part(void)
+{
+	CHECK_NEAR(pm_update_part(30, 10, 0.02), 0.005, 1e-12);
+	CHECK_NEAR(pm_update_part(30, 10, 100), 10 * 4 / 3.0 / 1000, 1e-12);
+	CHECK_EQ(pm_update_part(0, 10, 100), 100);
+	CHECK_EQ(pm_update_part(10, 0, 100), 0);
+	CHECK_EQ(pm_update_part(0, 0, 100), 0);
+}
+
 static void
 test_buckets(void)
 {
@@ -651,6 +662,7 @@ main(void)
 	test_nccl_constants();
 	test_adding_switch();
 	test_monotone();
+	test_update_part();
 	test_buckets();
 	test_few_samples();
 	test_steps();

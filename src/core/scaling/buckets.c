@@ -11,9 +11,6 @@
 #define MIB			1048576.0
 #define FIRST_MB	1.0			/* PyTorch: kDefaultFirstBucketBytes */
 
-/* The update moves data and does little else, whatever the batch: it reaches three quarters of the bandwidth. */
-#define UPDATE_MOST	(4 / 3.0)
-
 static double
 element_bytes(pm_dtype dtype)
 {
@@ -168,54 +165,27 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	return PM_OK;
 }
 
-/*
- * Both passes of one copy of operator i: at least as long as the launches of
- * their kernels.  By roofline time alone, which for a tiny batch is the traffic
- * of the weights, the update and the layers with most weights would have most
- * of a short step, and a larger batch could end sooner.
- */
-double
-pm_forward_us(const pm_tokens *work, int i)
-{
-	return fmax(work->phase_us[3 * i], (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US);
-}
-
-static double
-backward_us(const pm_tokens *work, int i)
-{
-	return fmax(work->phase_us[3 * i + 1], work->backward_kernels[i] * PM_LAUNCH_US);
-}
-
-double
-pm_passes_us(const pm_tokens *work, int i)
-{
-	return pm_forward_us(work, i) + backward_us(work, i);
-}
-
 pm_phases
 pm_phases_of(const pm_tokens *work, double step_ms)
 {
 	const double *copies = work->skeleton->copies;
 	double		us[3] = {0};
 	double		passes_us;
-	double		all_us;
 	double		update_ms;
 
 	for (int i = 0; i < work->n; i++)
 	{
 		us[0] += pm_forward_us(work, i) * copies[i];
-		us[1] += backward_us(work, i) * copies[i];
+		us[1] += pm_backward_us(work, i) * copies[i];
 		us[2] += work->phase_us[3 * i + 2] * copies[i];
 	}
 	passes_us = us[0] + us[1];
-	all_us = passes_us + us[2];
 	/* a graph that does nothing at all: a third forward, the rest backward */
-	if (all_us == 0)
+	if (passes_us + us[2] == 0)
 		return (pm_phases) {step_ms / 3, step_ms * 2 / 3, 0, 0, 0};
-	update_ms = us[2] * step_ms / all_us;
+	update_ms = pm_update_part(passes_us, us[2], step_ms);
 	if (passes_us == 0)
 		return (pm_phases) {0, 0, update_ms, fmin(update_ms, us[2] / 1000), 0};
-	update_ms = fmin(update_ms, us[2] * UPDATE_MOST / 1000);
 	return (pm_phases) {
 		.forward_ms = us[0] * (step_ms - update_ms) / passes_us,
 		.backward_ms = us[1] * (step_ms - update_ms) / passes_us,
@@ -232,6 +202,6 @@ pm_bucket_ms(const pm_buckets *b, int k, const pm_tokens *work, const pm_phases 
 	double		us = 0;
 
 	for (int i = 0; i < b->tokens; i++)
-		us += done[i] * backward_us(work, i);
+		us += done[i] * pm_backward_us(work, i);
 	return us * p->passes_us_ms;
 }

@@ -5,13 +5,13 @@
 #ifndef PM_BUCKETS_H
 #define PM_BUCKETS_H
 
+#include "features/phases.h"
 #include "features/tokens.h"
 #include "scaling/heads.h"
 
 #define PM_BUCKET_MB_USUAL	25.0	/* PyTorch DDP: bucket_cap_mb */
 #define PM_BUCKET_MB_MIN	0.001
 #define PM_BUCKET_MB_MAX	1e6
-#define PM_LAUNCH_US		4.0		/* of a kernel on the processor; what an operator, or a GPU's share of a layer, cannot get below */
 #define PM_MAX_BUCKETS		64	/* more are described as so many that are sent as several messages each */
 
 /* Independent of the batch. All of it is in the arena that it was built in. */
@@ -57,10 +57,6 @@ typedef struct pm_phases
 	double		passes_us_ms;	/* ms of the passes for a microsecond of pm_passes_us() */
 } pm_phases;
 
-/* Microseconds of forward and backward pass of one copy of operator i: roofline times, or the launches of their kernels where these take longer. */
-double		pm_passes_us(const pm_tokens *work, int i);
-/* The forward pass alone. */
-double		pm_forward_us(const pm_tokens *work, int i);
 pm_phases	pm_phases_of(const pm_tokens *work, double step_ms);
 
 /* ms of the backward pass from bucket k - 1 to bucket k. */

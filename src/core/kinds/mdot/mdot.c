@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "features/phases.h"
 #include "kinds/settings.h"
 
 #include "kinds/mdot/mdot.h"
@@ -235,7 +236,7 @@ typedef struct answer
 	double	   *ratio;			/* [n] factors on arithmetic, of the format */
 	pm_mdot_detail detail;		/* means over the networks; arrays NULL when not asked for */
 	double		ms;				/* mean of the networks */
-	double	   *phase_us;		/* [n, 3] roofline times, to share out a token's time by */
+	pm_tokens	work;			/* to share out a token's time by */
 	double		conv_share;		/* 0..1: of convolutions in the roofline time of the features */
 } answer;
 
@@ -305,7 +306,7 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	pm_input_rework(&x->in, &work);
 	pm_mdot_set_floor(&p->options, &x->in);
 	pm_mdot_scale(&x->in, &factors, &reference, x->anchor, x->ratio, work.op_class);
-	x->phase_us = work.phase_us;
+	x->work = work;
 	x->conv_share = pm_mdot_conv_share(&features);
 	return PM_OK;
 }
@@ -340,18 +341,23 @@ ask_member(const pm_mdot *m, int member, void *workspace, pm_arena *scratch, ans
 	return PM_OK;
 }
 
-/* A token's time by phase, in proportion to the roofline; the head gives one time for all three. */
+/* A token's time by phase, in proportion to the work; the head gives one time for all three. */
 static void
 fill_part(const answer *x, int i, double factor, pm_part *part)
 {
-	const double *us = x->phase_us + 3 * i;
-	double		total = us[0] + us[1] + us[2];
+	double		passes_us = pm_passes_us(&x->work, i);
+	double		update_us = x->work.phase_us[3 * i + 2];
+	double		copies = x->work.skeleton->copies[i];
 	double		ms = factor * x->detail.token_ms[i];
+	double		update_ms = pm_update_part(copies * passes_us, copies * update_us, ms);
 
 	*part = (pm_part) {.token = i, .step_ms = ms, .bound = x->detail.launch_share[i] > 0.5 ? 'l' : x->in.bound[i],
-		.forward_ms = total > 0 ? ms * us[0] / total : NAN,
-		.backward_ms = total > 0 ? ms * us[1] / total : NAN,
-		.update_ms = total > 0 ? ms * us[2] / total : NAN};
+		.forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN};
+	if (!(passes_us + update_us > 0))
+		return;
+	part->forward_ms = passes_us > 0 ? (ms - update_ms) * pm_forward_us(&x->work, i) / passes_us : 0;
+	part->backward_ms = passes_us > 0 ? (ms - update_ms) * pm_backward_us(&x->work, i) / passes_us : 0;
+	part->update_ms = update_ms;
 }
 
 static void
