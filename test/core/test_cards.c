@@ -46,6 +46,42 @@ test_known(void)
 	}
 }
 
+/*
+ * Networks in BF16 and others in AMP have one level together on a card with units for BF16, which answers in both; on a card
+ * without, each format has its own.
+ */
+static void
+test_bf16(void)
+{
+	for (int units = 0; units < 2; units++)
+	{
+		pm_cards	c = {0};
+		pm_gpu		card = cards[0];
+		pm_sample	rows[4];
+		pm_dataset	d = {.n = 4, .samples = rows};
+		double		error[4];
+		double		share[4][PM_N_CARD_WORKS];
+		pm_question q;
+
+		card.compute_capability = units ? 8 : 7;
+		for (int i = 0; i < d.n; i++)
+		{
+			rows[i] = samples[N_CARDS * i];
+			rows[i].query.gpu = &card;
+			rows[i].query.dtype = i < 3 ? PM_BF16 : PM_AMP;
+			error[i] = log(i < 3 ? 2 : 1);
+			share[i][PM_CARD_CONV] = 1;
+			share[i][PM_CARD_REST] = 0;
+		}
+		CHECK_EQ(pm_cards_update(&c, &d, error, share, &arena, NULL), PM_OK);
+		CHECK_EQ(pm_cards_networks(&c, card.name, PM_CARD_CONV), units ? 4 : 3);
+		q = rows[0].query;
+		CHECK(pm_cards_factors(&c, &q).compute[PM_CARD_CONV] > 1.4);
+		q.dtype = PM_AMP;
+		CHECK_EQ(pm_cards_factors(&c, &q).compute[PM_CARD_CONV] > 1.4, units);
+	}
+}
+
 static bool
 third_question(void *ctx)
 {
@@ -470,6 +506,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	make_rows();
 	test_known();
+	test_bf16();
 	test_stop();
 	test_unknown();
 	test_outlier();

@@ -206,6 +206,47 @@ test_opclass_bounds(bool floor)
 	CHECK(floor ? below == 0 : below > 100);
 }
 
+/* Matrix products that take less than their floor by p, a predictor of kind opclass: over cards of other figures, at large batches. */
+static int
+products_below(const pm_predictor *p, const pm_dataset *d)
+{
+	int			below = 0;
+
+	for (int s = 0; s < d->n; s++)
+		for (double peak = 0.3; peak < 4; peak *= 1.5)
+		{
+			pm_sample	q = d->samples[s];
+			pm_gpu		gpu = test_gpu;
+			pm_part    *parts = PM_NEW(&arena, pm_part, q.skeleton->n + 1);
+			pm_tokens	t;
+			double		ms;
+			int			n;
+
+			gpu.fp32_tflops *= peak;
+			q.query.gpu = &gpu;
+			q.query.batch *= 64;
+			CHECK(pm_predictor_predict(p, &q, &arena, &ms, parts, &n, NULL) == PM_OK);
+			CHECK(pm_tokens_build(q.skeleton, &q.query, &arena, &t, NULL) == PM_OK);
+			for (int i = 0; i < t.n; i++)
+				below += t.op_class[i] == PM_CLASS_GEMM && parts[i].step_ms < t.skeleton->copies[i] * t.floor_us[i] / 1000 * (1 - 1e-9);
+		}
+	return below;
+}
+
+static void
+test_opclass_floor(void)
+{
+	pm_dataset	d = make_dataset(24, 3, true, too_fast, &arena);
+
+	for (int floor = 0; floor < 2; floor++)
+	{
+		const pm_setting settings[] = {NUMBER("calibration_folds", 0), {.name = "floor", .number = floor, .is_bool = true}};
+		pm_predictor p = make_predictor("opclass", settings, 2, &d, &arena);
+
+		CHECK_EQ(products_below(&p, &d) == 0, floor);
+	}
+}
+
 /* A small tensor's update is launches, a large one's traffic. */
 static void
 test_bounded_update(void)
@@ -292,6 +333,7 @@ main(void)
 
 	pm_arena_init_malloc(&arena);
 	pm_rng_seed(&rng, 5);
+	test_opclass_floor();
 	test_bounded_update();
 	test_held_above();
 	test_many_tokens(&rng);

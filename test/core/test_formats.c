@@ -220,6 +220,35 @@ test_products(void)
 	}
 }
 
+/* Rows in BF16 and in AMP tell of the same units, even if those in BF16, of other networks, take three times as long. */
+static void
+test_bf16(void)
+{
+	pm_graph   *g = make_net(&arena, "wide", 512, 3, 28, 4);
+	pm_sample	s = make_sample(g, make_skeleton(g, true, &arena), 64, 1);
+	pm_rng		rng;
+	pm_dataset	d;
+
+	pm_rng_seed(&rng, 14);
+	d = make_rows(1, &rng);
+	for (int i = 0; i < d.n; i++)
+		if (d.samples[i].query.dtype == PM_AMP && i % 2 == 0)
+		{
+			d.samples[i].query.dtype = PM_BF16;
+			d.samples[i].step_ms *= 3;
+		}
+	for (int kind = 0; kind < 2; kind++)
+	{
+		pm_predictor p = fit(kind ? "mdot" : "opclass", &d);
+
+		for (int c = 0; c <= N_CARDS; c++)
+		{
+			s.query.gpu = &cards[c];
+			CHECK_NEAR(ask(&p, &s, PM_BF16) / ask(&p, &s, PM_AMP), 0.8, 0.25);
+		}
+	}
+}
+
 /* A CPU beside GPUs starts from its peaks times a factor; with CPUs alone nothing starts from opclass. */
 static void
 test_cpus(void)
@@ -256,6 +285,7 @@ main(void)
 	make_nets();
 	test_tf32();
 	test_products();
+	test_bf16();
 	test_cpus();
 	pm_arena_release(&arena);
 	return check_done("formats");

@@ -74,6 +74,12 @@ struct pm_cards
 	bool		settled;		/* of a predictor that is trained on: levels of cards without new rows and the regression stay */
 };
 
+/*
+ * The format whose level a card's rows in dtype tell of: AMP of BF16, where the card has units for it.  The products of both are of 16
+ * bits, on the same units; all else that differs is in the work.
+ */
+int			pm_cards_learned_as(const pm_gpu *g, int dtype);
+
 /* Factors on times at the peaks of a card, of arithmetic and of memory, and on the time of launches. */
 typedef struct pm_card_factors
 {

@@ -141,6 +141,13 @@ pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/* The format whose column a row's products are in: AMP of BF16, on the same units. */
+static int
+learned_in(pm_dtype dtype)
+{
+	return dtype == PM_BF16 ? PM_AMP : dtype;
+}
+
 /* Loads of a row, all copies, in columns by class or by type (m->slot). */
 void
 pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x)
@@ -159,7 +166,7 @@ pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, cons
 		pm_opclass_load_of(t, i, f, v, &update);
 		if (c->product[group] >= 0)
 		{
-			x[pm_term_product(c, (int) t->dtype, c->product[group])] += copies * v[PM_TERM_COMPUTE];
+			x[pm_term_product(c, learned_in(t->dtype), c->product[group])] += copies * v[PM_TERM_COMPUTE];
 			v[PM_TERM_COMPUTE] = 0;
 		}
 		for (int k = 0; k < PM_N_TERMS; k++)
@@ -170,6 +177,24 @@ pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, cons
 }
 
 /* ---- coefficients ---- */
+
+static void
+repeat_products(const pm_columns *c, double *coef)
+{
+	for (int k = 0; k < c->products; k++)
+		coef[pm_term_product(c, PM_BF16, k)] = coef[pm_term_product(c, learned_in(PM_BF16), k)];
+}
+
+void
+pm_opclass_repeat_in_bf16(pm_opclass *m)
+{
+	for (int i = 0; i < m->n; i++)
+	{
+		repeat_products(&m->of_classes, m->strata[i].by_class);
+		if (m->n_types > 0)
+			repeat_products(&m->of_types, m->strata[i].by_type);
+	}
+}
 
 /* The same for all formats but for the arithmetic of products. */
 static void
@@ -209,7 +234,8 @@ pm_opclass_rates_of(const pm_predictor *p, const pm_question *q)
 {
 	const pm_opclass *m = p->impl;
 	pm_opclass_rates r = {.m = m, .in = pm_opclass_closest(m, q), .dtype = (int) q->dtype, .cards = pm_cards_factors(&m->cards, q),
-		.bound = bound_of(q->dtype), .knows_update = pm_opclass_knows_update(q)};
+		.bound = bound_of(q->dtype), .knows_update = pm_opclass_knows_update(q),
+		.floored = p->options.value[PM_OPCLASS_FLOOR] != 0};
 	pm_question other = *q;
 
 	if (r.bound == q->dtype)

@@ -54,6 +54,13 @@ update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
 	return r->knows_update ? pm_opclass_bounded_update(t->phase_us[3 * i + 2] / 1000, ms) : ms;
 }
 
+/* ms that the arithmetic and the traffic of one copy take at least: those of a matrix product, where the option says so. */
+static double
+least_of(const pm_opclass_rates *r, const pm_tokens *t, int i)
+{
+	return r->floored && t->op_class[i] == PM_CLASS_GEMM ? t->floor_us[i] / 1000 : 0;
+}
+
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
 static pm_part
 part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef, double update_factor, const pm_factors *factors)
@@ -66,6 +73,9 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 
 	pm_opclass_load_of(t, i, &r->cards, v, &update);
 	update = update_of(r, t, i, update_factor * update);
+	for (int k = 0; k < PM_N_TERMS; k++)
+		v[k] *= coef[k];
+	v[PM_TERM_COMPUTE] = fmax(v[PM_TERM_COMPUTE], least_of(r, t, i) - v[PM_TERM_MEMORY]);
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];
@@ -73,12 +83,9 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 		v[PM_TERM_LAUNCH] *= factors->launch;
 		update *= factors->device[i];
 	}
-	for (int k = 0; k < PM_N_TERMS; k++)
-	{
-		v[k] *= coef[k];
+	for (int k = 1; k < PM_N_TERMS; k++)
 		if (v[k] > v[largest])
 			largest = k;
-	}
 	ms = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] + v[PM_TERM_LAUNCH] + update;
 	return (pm_part) {.token = i, .step_ms = t->skeleton->copies[i] * ms, .forward_ms = NAN, .backward_ms = NAN,
 		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};

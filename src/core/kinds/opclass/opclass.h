@@ -102,6 +102,8 @@ bool		pm_opclass_is_product(const char *name);
 pm_code		pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st);
 /* x[columns]: loads of a row, all copies, in columns by class or by type (m->slot). */
 void		pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x);
+/* Let products in BF16 have the coefficients of AMP, which rows of both were fitted to. */
+void		pm_opclass_repeat_in_bf16(pm_opclass *m);
 
 /* ---- fit.c ---- */
 
@@ -145,6 +147,7 @@ typedef struct pm_opclass_rates
 	pm_card_factors cards;
 	pm_dtype	bound;			/* products take no longer than in this format: FP32 of TF32, AMP of FP16; dtype: there is none */
 	pm_card_factors bound_cards;	/* those in that format */
+	bool		floored;		/* matrix products take no less time than at the peak */
 	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products over that in that format; 0: it does not bound them */
 	bool		knows_update;	/* pm_opclass_knows_update() */
 } pm_opclass_rates;

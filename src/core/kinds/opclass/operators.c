@@ -40,7 +40,7 @@ level_of_operator(const pm_sample *s, const pm_tokens *t, pm_card_operator *o)
 		return false;
 	if (launch > MOST_LAUNCH * us || !(product ? compute > CLEARLY * memory : memory > CLEARLY * compute))
 		return false;
-	*o = (pm_card_operator) {.gpu = s->query.gpu, .dtype = (int) s->query.dtype, .both = !s->query.forward_only,
+	*o = (pm_card_operator) {.gpu = s->query.gpu, .dtype = pm_cards_learned_as(s->query.gpu, (int) s->query.dtype), .both = !s->query.forward_only,
 		.work = product ? (int) pm_card_work_of(t->op_class[0]) : PM_CARD_MEMORY,
 		.level = log((us - launch) / (product ? compute : memory))};
 	return isfinite(o->level);
