@@ -14,6 +14,7 @@
 #include "predictor/cross.h"
 #include "predictor/doubts.h"
 #include "predictor/infer.h"
+#include "predictor/parts.h"
 #include "predictor/passes.h"
 #include "predictor/sensitivity.h"
 #include "predictor/stages.h"
@@ -274,22 +275,6 @@ pm_predictor_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int thread
 	return rc;
 }
 
-/* The step becomes ms; parts keep their shares. */
-static void
-become(double ms, double *step_ms, pm_part *parts, int n_parts)
-{
-	double		factor = ms / *step_ms;
-
-	for (int i = 0; i < n_parts; i++)
-	{
-		parts[i].step_ms *= factor;
-		parts[i].forward_ms *= factor;
-		parts[i].backward_ms *= factor;
-		parts[i].update_ms *= factor;
-	}
-	*step_ms = ms;
-}
-
 /* What the kind says is checked, and corrected where the predictor was recalibrated. */
 static pm_code
 finish_step(const pm_predictor *p, const pm_sample *s, double *step_ms, pm_part *parts, int n_parts, pm_status *st)
@@ -297,9 +282,9 @@ finish_step(const pm_predictor *p, const pm_sample *s, double *step_ms, pm_part 
 	if (!(isfinite(*step_ms) && *step_ms > 0))
 		return pm_fail(st, PM_ERR_INTERNAL, "prediction is not a positive finite number");
 	if (s->query.mode == PM_INFERENCE)
-		become(*step_ms * pm_infer_level(p->passes, s->query.gpu), step_ms, parts, n_parts);
+		pm_parts_become(*step_ms * pm_infer_level(p->passes, s->query.gpu), step_ms, parts, n_parts);
 	if (p->correction != NULL)
-		become(pm_correction_apply(p->correction, &s->query, pm_trust_format(p->trust, s->query.gpu, s->query.dtype), *step_ms),
+		pm_parts_become(pm_correction_apply(p->correction, &s->query, pm_trust_format(p->trust, s->query.gpu, s->query.dtype), *step_ms),
 			   step_ms, parts, n_parts);
 	return PM_OK;
 }
@@ -425,6 +410,18 @@ hold(const pm_predictor *p, const pm_sample *s, const pm_sisters *sisters, doubl
 	return PM_OK;
 }
 
+static pm_code
+hold_parts(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, pm_part *parts, int n_parts, pm_status *st)
+{
+	pm_sample	q;
+	pm_tokens	work;
+	pm_code		rc;
+
+	if ((rc = as_learned(p, s, scratch, &q, st)) == PM_OK && (rc = pm_tokens_build_work(q.skeleton, &q.query, scratch, &work, st)) == PM_OK)
+		pm_parts_hold(&work, parts, n_parts);
+	return rc;
+}
+
 pm_code
 pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 					 double *step_ms, pm_part *parts, int *n_parts, pm_status *st)
@@ -437,8 +434,8 @@ pm_predictor_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratc
 		(rc = pm_sisters_find(p, s, scratch, scratch, &sisters, st)) != PM_OK ||
 		(rc = hold(p, s, &sisters, *step_ms, scratch, &ms, st)) != PM_OK)
 		return rc;
-	become(ms * pm_infer_moved(p->passes, &s->query), step_ms, parts, parts != NULL ? *n_parts : 0);
-	return PM_OK;
+	pm_parts_become(ms * pm_infer_moved(p->passes, &s->query), step_ms, parts, parts != NULL ? *n_parts : 0);
+	return parts != NULL ? hold_parts(p, s, scratch, parts, *n_parts, st) : PM_OK;
 }
 
 pm_code

@@ -40,7 +40,7 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 	[PM_OPCLASS_OPERATORS] = {"operators", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"levels of cards without measured steps from single operators"},
 	[PM_OPCLASS_FLOOR] = {"floor", PM_OPT_BOOL, 0, 0, 1, NULL,
-	"on GPUs matrix products take no less time than at the peak, others no less than their traffic", .later = true},
+	"on GPUs no operator takes less time than its arithmetic at the peak and its traffic at the bandwidth", .later = true},
 	[PM_OPCLASS_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[PM_OPCLASS_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
@@ -54,11 +54,15 @@ update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
 	return r->knows_update ? pm_opclass_bounded_update(t->phase_us[3 * i + 2] / 1000, ms) : ms;
 }
 
-/* ms that the arithmetic and the traffic of one copy take at least: those of a matrix product, where the option says so. */
-static double
-least_of(const pm_opclass_rates *r, const pm_tokens *t, int i)
+/* The device's terms of one copy together at least take the floor, where the option says so: what the roofline has more of is raised. */
+static void
+hold(const pm_opclass_rates *r, const pm_tokens *t, int i, double *v)
 {
-	return r->floored && t->op_class[i] == PM_CLASS_GEMM ? t->floor_us[i] / 1000 : 0;
+	int			raised = t->bound[i] == 'm' ? PM_TERM_MEMORY : PM_TERM_COMPUTE;
+	double		other = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] - v[raised];
+
+	if (r->floored)
+		v[raised] = fmax(v[raised], t->floor_us[i] / 1000 - other);
 }
 
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
@@ -75,7 +79,7 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 	update = update_of(r, t, i, update_factor * update);
 	for (int k = 0; k < PM_N_TERMS; k++)
 		v[k] *= coef[k];
-	v[PM_TERM_COMPUTE] = fmax(v[PM_TERM_COMPUTE], least_of(r, t, i) - v[PM_TERM_MEMORY]);
+	hold(r, t, i, v);
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];

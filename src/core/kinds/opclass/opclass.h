@@ -147,7 +147,7 @@ typedef struct pm_opclass_rates
 	pm_card_factors cards;
 	pm_dtype	bound;			/* products take no longer than in this format: FP32 of TF32, AMP of FP16; dtype: there is none */
 	pm_card_factors bound_cards;	/* those in that format */
-	bool		floored;		/* matrix products take no less time than at the peak */
+	bool		floored;		/* no operator takes less time than its floor */
 	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products over that in that format; 0: it does not bound them */
 	bool		knows_update;	/* pm_opclass_knows_update() */
 } pm_opclass_rates;
