@@ -40,7 +40,7 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 	[PM_OPCLASS_OPERATORS] = {"operators", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"levels of cards without measured steps from single operators"},
 	[PM_OPCLASS_FLOOR] = {"floor", PM_OPT_BOOL, 0, 0, 1, NULL,
-	"on GPUs no operator takes less time than its arithmetic at the peak and its traffic at the bandwidth", .later = true},
+	"on GPUs products take no less time than at the peak, others no less than their traffic", .later = true},
 	[PM_OPCLASS_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[PM_OPCLASS_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
@@ -54,14 +54,14 @@ update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
 	return r->knows_update ? pm_opclass_bounded_update(t->phase_us[3 * i + 2] / 1000, ms) : ms;
 }
 
-/* The device's terms of one copy together at least take the floor, where the option says so: what the roofline has more of is raised. */
+/* The device's terms of one copy of a product together at least take the floor, where the option says so: what the roofline has more of is raised. */
 static void
 hold(const pm_opclass_rates *r, const pm_tokens *t, int i, double *v)
 {
 	int			raised = t->bound[i] == 'm' ? PM_TERM_MEMORY : PM_TERM_COMPUTE;
 	double		other = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] - v[raised];
 
-	if (r->floored)
+	if (r->floored && pm_opclass_is_product_class(pm_token_group(t, i)))
 		v[raised] = fmax(v[raised], t->floor_us[i] / 1000 - other);
 }
 
