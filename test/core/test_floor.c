@@ -210,9 +210,9 @@ test_opclass_bounds(bool floor)
 	CHECK(floor ? below == 0 : below > 100);
 }
 
-/* Products that take less than their floor by p, a predictor of kind opclass: over cards of other figures, at large batches. */
+/* Steps that take less than the floors of their operators by p, a predictor of kind opclass: over cards of other figures, at large batches. */
 static int
-products_below(const pm_predictor *p, const pm_dataset *d)
+steps_below(const pm_predictor *p, const pm_dataset *d)
 {
 	int			below = 0;
 
@@ -224,6 +224,8 @@ products_below(const pm_predictor *p, const pm_dataset *d)
 			pm_part    *parts = PM_NEW(&arena, pm_part, q.skeleton->n + 1);
 			pm_tokens	t;
 			double		ms;
+			double		sum = 0;
+			double		least = 0;
 			int			n;
 
 			gpu.fp32_tflops *= peak;
@@ -232,7 +234,11 @@ products_below(const pm_predictor *p, const pm_dataset *d)
 			CHECK(pm_predictor_predict(p, &q, &arena, &ms, parts, &n, NULL) == PM_OK);
 			CHECK(pm_tokens_build(q.skeleton, &q.query, &arena, &t, NULL) == PM_OK);
 			for (int i = 0; i < t.n; i++)
-				below += pm_opclass_is_product_class(pm_token_group(&t, i)) && parts[i].step_ms < t.skeleton->copies[i] * t.floor_us[i] / 1000 * (1 - 1e-9);
+				least += t.skeleton->copies[i] * t.floor_us[i] / 1000;
+			for (int i = 0; i < n; i++)
+				sum += parts[i].step_ms;
+			CHECK_NEAR(sum / ms, 1, 1e-9);
+			below += ms < least * (1 - 1e-9);
 		}
 	return below;
 }
@@ -247,7 +253,7 @@ test_opclass_floor(void)
 		const pm_setting settings[] = {NUMBER("calibration_folds", 0), {.name = "floor", .number = floor, .is_bool = true}};
 		pm_predictor p = make_predictor("opclass", settings, 2, &d, &arena);
 
-		CHECK_EQ(products_below(&p, &d) == 0, floor);
+		CHECK_EQ(steps_below(&p, &d) == 0, floor);
 	}
 }
 

@@ -77,8 +77,8 @@ pm_opclass_type_find(const char *name)
 }
 
 /* Whether operators of a class, or of a kind of convolution, run on matrix units where there are some. */
-bool
-pm_opclass_is_product_class(int class)
+static bool
+is_product_class(int class)
 {
 	int			kind = class - PM_N_CLASSES;
 
@@ -92,7 +92,7 @@ void
 pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update)
 {
 	pm_card_work work = pm_card_work_of(t->op_class[i]);
-	bool		shared = !pm_opclass_is_product_class(pm_token_group(t, i));
+	bool		shared = !is_product_class(pm_token_group(t, i));
 
 	*update = f->memory[work] * t->phase_us[3 * i + 2] / 1000;
 	v[PM_TERM_COMPUTE] = (shared ? f->memory[work] : f->compute[work]) * t->compute_us[i] / 1000;
@@ -109,7 +109,7 @@ pm_opclass_is_product(const char *name)
 	int			type = pm_opclass_type_find(name);
 	int			kind = type - pm_op_count();
 
-	return type >= 0 && pm_opclass_is_product_class(kind >= 0 ? PM_N_CLASSES + kind : (int) pm_op_class(type));
+	return type >= 0 && is_product_class(kind >= 0 ? PM_N_CLASSES + kind : (int) pm_op_class(type));
 }
 
 static pm_code
@@ -133,7 +133,7 @@ pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st)
 	if (start_columns(&m->of_classes, PM_N_OPCLASSES, a, st) != PM_OK || start_columns(&m->of_types, m->n_types, a, st) != PM_OK)
 		return PM_ERR_MEMORY;
 	for (int i = 0; i < PM_N_OPCLASSES; i++)
-		add_column(&m->of_classes, i, pm_opclass_is_product_class(i));
+		add_column(&m->of_classes, i, is_product_class(i));
 	for (int i = 0; i < m->n_types; i++)
 		add_column(&m->of_types, i, m->is_product[i]);
 	m->of_classes.n = pm_term_product(&m->of_classes, PM_N_DTYPES, 0);
@@ -255,7 +255,7 @@ most_arithmetic(const pm_opclass_rates *r, const pm_tokens *t, int i, double add
 	int			work = pm_card_work_of(t->op_class[i]);
 	double		coef[PM_N_TERMS];
 
-	if (!(r->faster[work] > 0) || !pm_opclass_is_product_class(pm_token_group(t, i)))
+	if (!(r->faster[work] > 0) || !is_product_class(pm_token_group(t, i)))
 		return INFINITY;
 	coefs_in(r->m, r->in, t, i, (int) r->bound, coef);
 	return (coef[PM_TERM_COMPUTE] + add) * r->bound_cards.compute[work] * r->faster[work];
@@ -281,7 +281,7 @@ pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double
 double
 pm_opclass_format_factor(const pm_opclass_rates *r, const pm_opclass_rates *usual, const pm_tokens *t, int i)
 {
-	if (!pm_opclass_is_product_class(pm_token_group(t, i)))
+	if (!is_product_class(pm_token_group(t, i)))
 		return 1;
 	return arithmetic(r, t, i, LEAST_COEF) / arithmetic(usual, t, i, LEAST_COEF);
 }

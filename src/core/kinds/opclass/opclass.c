@@ -40,7 +40,7 @@ static const pm_option options[PM_N_OPCLASS_OPTIONS] = {
 	[PM_OPCLASS_OPERATORS] = {"operators", PM_OPT_BOOL, 1, 0, 1, NULL,
 	"levels of cards without measured steps from single operators"},
 	[PM_OPCLASS_FLOOR] = {"floor", PM_OPT_BOOL, 0, 0, 1, NULL,
-	"on GPUs products take no less time than at the peak, others no less than their traffic", .later = true},
+	"on GPUs all operators together take no less time than at the peak and with their traffic", .later = true},
 	[PM_OPCLASS_CALIBRATION] = PM_OPTION_CALIBRATION,
 	[PM_OPCLASS_SEED] = {"seed", PM_OPT_INT, 42, 0, 2147483647, NULL, "not used: nothing is random"},
 };
@@ -52,17 +52,6 @@ static double
 update_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double ms)
 {
 	return r->knows_update ? pm_opclass_bounded_update(t->phase_us[3 * i + 2] / 1000, ms) : ms;
-}
-
-/* The device's terms of one copy of a product together at least take the floor, where the option says so: what the roofline has more of is raised. */
-static void
-hold(const pm_opclass_rates *r, const pm_tokens *t, int i, double *v)
-{
-	int			raised = t->bound[i] == 'm' ? PM_TERM_MEMORY : PM_TERM_COMPUTE;
-	double		other = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] - v[raised];
-
-	if (r->floored && pm_opclass_is_product_class(pm_token_group(t, i)))
-		v[raised] = fmax(v[raised], t->floor_us[i] / 1000 - other);
 }
 
 /* Time of all copies of a token, and which of its terms is the largest. factors may be NULL. */
@@ -77,9 +66,6 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 
 	pm_opclass_load_of(t, i, &r->cards, v, &update);
 	update = update_of(r, t, i, update_factor * update);
-	for (int k = 0; k < PM_N_TERMS; k++)
-		v[k] *= coef[k];
-	hold(r, t, i, v);
 	if (factors != NULL)
 	{
 		v[PM_TERM_COMPUTE] *= factors->device[i];
@@ -87,12 +73,29 @@ part_of(const pm_opclass_rates *r, const pm_tokens *t, int i, const double *coef
 		v[PM_TERM_LAUNCH] *= factors->launch;
 		update *= factors->device[i];
 	}
-	for (int k = 1; k < PM_N_TERMS; k++)
+	for (int k = 0; k < PM_N_TERMS; k++)
+	{
+		v[k] *= coef[k];
 		if (v[k] > v[largest])
 			largest = k;
+	}
 	ms = v[PM_TERM_COMPUTE] + v[PM_TERM_MEMORY] + v[PM_TERM_LAUNCH] + update;
 	return (pm_part) {.token = i, .step_ms = t->skeleton->copies[i] * ms, .forward_ms = NAN, .backward_ms = NAN,
 		.update_ms = NAN, .bound = ms > 0 ? bounds[largest] : '-'};
+}
+
+/*
+ * ms that the operators of a step take at least, where the option says so, else 0.  Of all together: the coefficients of one type may
+ * be too small and those of another too large, and to raise the former alone would leave the step too long.
+ */
+static double
+least_of(const pm_opclass_rates *r, const pm_tokens *t, const pm_factors *factors)
+{
+	double		us = 0;
+
+	for (int i = 0; i < t->n && r->floored; i++)
+		us += t->skeleton->copies[i] * t->floor_us[i] * (factors != NULL ? factors->device[i] : 1);
+	return us / 1000;
 }
 
 /* ms of a step beside its operators. factors may be NULL. */
@@ -115,6 +118,7 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 	pm_opclass_rates r = pm_opclass_rates_of(p, &s->query);
 	const double *tail = tail_of(r.m, r.in);
 	double		rest = rest_of(tail, s->query.mode, s->fitted);
+	double		held;
 	pm_tokens	t;
 	pm_code		rc = pm_tokens_build(s->skeleton, &s->query, scratch, &t, st);
 
@@ -132,11 +136,16 @@ opclass_predict(const pm_predictor *p, const pm_sample *s, pm_arena *scratch,
 		if (parts != NULL)
 			parts[i] = part;
 	}
-	if (parts == NULL)
-		return PM_OK;
-	parts[t.n] = (pm_part) {.token = -1, .step_ms = rest, .forward_ms = NAN, .backward_ms = NAN,
-		.update_ms = NAN, .bound = '-'};
-	*n_parts = t.n + 1;
+	held = fmax(*step_ms, least_of(&r, &t, s->fitted));
+	for (int i = 0; i < t.n && parts != NULL; i++)
+		parts[i].step_ms *= held / *step_ms;
+	if (parts != NULL)
+	{
+		parts[t.n] = (pm_part) {.token = -1, .step_ms = rest * (held / *step_ms), .forward_ms = NAN, .backward_ms = NAN,
+			.update_ms = NAN, .bound = '-'};
+		*n_parts = t.n + 1;
+	}
+	*step_ms = held;
 	return PM_OK;
 }
 
@@ -178,7 +187,7 @@ opclass_predict_prepared(const pm_predictor *p, const void *state, const pm_toke
 	(void) p;
 	for (int i = 0; i < work->n; i++)
 		ms += part_of(&x->rates, work, i, x->coefs + PM_N_TERMS * (size_t) i, x->tail[0], x->fitted).step_ms;
-	return ms;
+	return fmax(ms, least_of(&x->rates, work, x->fitted));
 }
 
 double

@@ -98,8 +98,6 @@ int			pm_opclass_type_find(const char *name);
 void		pm_opclass_load_of(const pm_tokens *t, int i, const pm_card_factors *f, double *v, double *update);
 /* Whether operators of the type of this name run on matrix units where there are some. */
 bool		pm_opclass_is_product(const char *name);
-/* The same by the number of a class, or of a kind of convolution behind the classes (pm_token_group()). */
-bool		pm_opclass_is_product_class(int class);
 /* Set m->of_classes and m->of_types from m->is_product. */
 pm_code		pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st);
 /* x[columns]: loads of a row, all copies, in columns by class or by type (m->slot). */
@@ -149,7 +147,7 @@ typedef struct pm_opclass_rates
 	pm_card_factors cards;
 	pm_dtype	bound;			/* products take no longer than in this format: FP32 of TF32, AMP of FP16; dtype: there is none */
 	pm_card_factors bound_cards;	/* those in that format */
-	bool		floored;		/* no product takes less time than its floor */
+	bool		floored;		/* operators take no less time than their floors together */
 	double		faster[PM_N_CARD_WORKS];	/* rate of matrix products over that in that format; 0: it does not bound them */
 	bool		knows_update;	/* pm_opclass_knows_update() */
 } pm_opclass_rates;
