@@ -36,6 +36,7 @@ my %reads = (
     "an explanation" => "SELECT count(*) > 0 FROM perfmodel.explain_train_time($ask)",
     "a view with predictions" => "SELECT bool_and(step_ms > 0) FROM job_forecast",
     "the predictors" => "SELECT count(*) > 0 FROM perfmodel.predictor",
+    "what is known of each device" => "SELECT count(*) > 0 FROM perfmodel.gpu_support",
     "the predictors at a glance" => "SELECT count(*) > 0 FROM perfmodel.predictors");
 is(as('grafana', $reads{$_}), 't', "a reader gets $_") for sort keys %reads;
 is(as('grafana', always_parallel($node) . " $reads{'a view with predictions'}"),
@@ -45,8 +46,8 @@ is(as('visitor', q{SELECT perfmodel.gpu_name('rtx_3090')}), 'RTX 3090', 'but dat
 
 # nothing else: whatever functions and tables there are
 my %may = (
-    grafana => [ qw(graph predictor predictor_weights predictors) ],
-    analyst => [ qw(active_drift active_errors graph graph_node op_profile predictor predictor_weights predictors profile training_run training_status) ]);
+    grafana => [ qw(gpu_support graph predictor predictor_weights predictors) ],
+    analyst => [ qw(active_drift active_errors convergence gpu_support graph graph_node op_profile predictor predictor_weights predictors profile training_run training_status) ]);
 foreach my $user (sort keys %may)
 {
     is($node->safe_psql('postgres', qq{SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
@@ -70,6 +71,11 @@ foreach my $user (sort keys %may)
     is(as($user, q{SET perfmodel.train_mem = '7TB'; SELECT FROM perfmodel.version(); SHOW perfmodel.train_mem}), '2GB', "$user: a setting for superusers");
 }
 like(as('grafana', 'SELECT * FROM perfmodel.evaluate()'), qr/^permission denied for table profile/, 'a reader does not see measurements');
+like(as('grafana', "SELECT * FROM perfmodel.what_if_change($ask)"), qr/^permission denied for table profile/, 'nor what is made of them');
+like(as('grafana', q{SELECT * FROM perfmodel.time_to_target(perfmodel.graph_id('anet4@16'), 'T4', 8)}), qr/^permission denied for table convergence/, 'nor trainings');
+is(as('analyst', "SELECT count(*) > 1 FROM perfmodel.what_if_change($ask)"), 't', 'an analyst asks what a change would do');
+is(as('analyst', q{SELECT count(*) >= 0 FROM perfmodel.suggest_probes('T4')}), 't', 'which networks to measure');
+is(as('analyst', q{SELECT note LIKE 'no answer: perfmodel.convergence%' FROM perfmodel.time_to_target(perfmodel.graph_id('anet4@16'), 'T4', 8)}), 't', 'and how long until a target');
 is(as('analyst', q{SELECT n > 0 FROM perfmodel.evaluate('line') WHERE grouped_by = 'overall'}), 't', 'an analyst judges');
 is(as('analyst', q{SELECT measurements > 0 FROM perfmodel.active_errors WHERE grouped_by = 'overall'}), 't', 'also at a glance');
 is(as('analyst', q{SELECT count(*) >= 0 FROM perfmodel.active_drift}), 't', 'and whether the active one still holds');
@@ -87,7 +93,14 @@ is(as('engineer', $_), 't', "a trainer: $_") for (
     q{SELECT perfmodel.activate_predictor('mine') > 0},
     "SELECT perfmodel.predict_train_time($ask) > 0",
     q{SELECT perfmodel.activate_predictor('small') > 0},
-    q{SELECT perfmodel.drop_predictor('mine') > 0});
+    q{SELECT perfmodel.drop_predictor('mine') > 0},
+    q{INSERT INTO perfmodel.convergence (graph_id, batch, reached, samples_to_target) VALUES (perfmodel.graph_id('mine'), 8, true, 1000) RETURNING true},
+    q{INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('graph', 'ours', 'mine') RETURNING true},
+    qq{$quiet WITH w AS (INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, step_ms)
+           SELECT perfmodel.graph_id('anet4\@16'), 'T4', 8, n, perfmodel.predict_train_time($ask, world_size => n) * 1.1 FROM unnest('{2,4}'::int[]) AS n RETURNING 1)
+       SELECT count(*) = 2 FROM w},
+    "$quiet SELECT n_profiles = 2 FROM perfmodel.fit_cluster('any', profiles => ARRAY(SELECT profile_id FROM perfmodel.profile WHERE world_size > 1))",
+    "$quiet SELECT count(*) = 1 FROM perfmodel.recalibrate(profiles => ARRAY(SELECT profile_id FROM perfmodel.profile WHERE world_size > 1 OR gpu = 'T4'))");
 is(as('engineer', q{SELECT trained_by FROM perfmodel.training_run WHERE predictor = 'mine'}), 'engineer', 'the run says who it was');
 like(as('engineer', $_), qr/^permission denied/, "not: $_") for (
     q{INSERT INTO perfmodel.gpu (name) VALUES ('mine')}, q{UPDATE perfmodel.gpu SET fp32_tflops = 1}, q{UPDATE perfmodel.profile SET step_ms = 1},
