@@ -62,6 +62,10 @@ DELETE FROM perfmodel.graph WHERE graph_id = :away;
 -- what would shrink it
 SELECT regexp_replace(change, '^batch [0-9]+', 'batch N') AS change, saved_mb >= 0 AS saves, fits FROM perfmodel.what_would_fit(:g, 'V100', 16384, optimizer => 'adam');
 SELECT change FROM perfmodel.what_would_fit(:g, 'V100', 1, 'amp', optimizer => 'sgd');
+-- and nothing that would not
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('small decoder', 2, 512, 8, 8, 8000)) AS small \gset
+SELECT change, saved_mb > 0 AS saves FROM perfmodel.what_would_fit(:small, 'V100', 1) ORDER BY change;
+DELETE FROM perfmodel.graph WHERE graph_id = :small;
 -- a language model that fits only in 16 bits; and less memory with two changes than with one
 SELECT perfmodel.load_graph(perfmodel.decoder_graph('big decoder', 32, 4096, 32, 2048, 32000, 'llama')) AS big \gset
 SELECT change, fits FROM perfmodel.what_would_fit(:big, 'H100-SXM5-80GB', 2, optimizer => 'adamw') WHERE fits;

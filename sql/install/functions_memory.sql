@@ -92,7 +92,11 @@ CREATE FUNCTION perfmodel.what_would_fit(graph_id bigint, gpu text, batch intege
         )
         SELECT a.change, pg_catalog.round(a.peak_mb::numeric, 1)::float8, pg_catalog.round((o.peak_mb OPERATOR(pg_catalog.-) a.peak_mb)::numeric, 1)::float8, a.fits,
                pg_catalog.round(a.p_fits::numeric, 4)::float8, pg_catalog.round(a.ms::numeric, 6)::float8, pg_catalog.round((a.ms OPERATOR(pg_catalog./) o.ms)::numeric, 4)::float8
-        FROM answer AS a, answer AS o WHERE o.n OPERATOR(pg_catalog.=) 0 ORDER BY a.n;
+        FROM answer AS a, answer AS o
+        -- of changes that save nothing only those whose memory is not known
+        WHERE o.n OPERATOR(pg_catalog.=) 0
+              AND (a.n OPERATOR(pg_catalog.=) 0 OR (pg_catalog.round((o.peak_mb OPERATOR(pg_catalog.-) a.peak_mb)::numeric, 1) OPERATOR(pg_catalog.>) 0) IS NOT FALSE)
+        ORDER BY a.n;
     END;
 COMMENT ON FUNCTION perfmodel.what_would_fit(bigint, text, integer, text, text, text, text) IS
     'changes that reduce the memory of a training step: the memory with each, whether it then fits, and its time';
