@@ -55,6 +55,14 @@ FROM unnest('{x,"",0,0123456789ABCDEF,0123456789abcdef0}'::text[]) AS s;
 UPDATE perfmodel.graph SET name = 'another' WHERE name = 'other';
 SELECT perfmodel.graph_id('another') = :other AS renamed;
 SELECT helper.error_of($$SELECT perfmodel.graph_id('tiny8')$$);
+-- of a language model the sizes are enough; a short name counts as a whole word
+SELECT n, helper.error_of(format('SELECT perfmodel.graph_id(%L)', n)) ~ 'decoder_graph' AS from_sizes
+FROM unnest('{gpt2,meta-llama/Llama-2-7b-hf,facebook/opt-1.3b,adopted,optimus,Qwen2,resnet,""}'::text[]) AS n;
+-- no graph at all: where to get some
+BEGIN;
+DELETE FROM perfmodel.graph;
+SELECT helper.error_of($$SELECT perfmodel.graph_id('resnet50@224')$$);
+ROLLBACK;
 -- suggested are names that begin alike, names within it, and names whose first word is the same
 BEGIN;
 SELECT count(perfmodel.load_graph(helper.cnn(n, 4, 1, 8))) AS loaded FROM unnest('{resnet50@224,wide_resnet50@224,gpt_small@s32,vit_b_16@224}'::text[]) AS n;

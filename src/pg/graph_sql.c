@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "catalog/pg_type.h"
@@ -280,6 +281,41 @@ pm_family_of(PG_FUNCTION_ARGS)
 
 /* ---------- graph_id ---------- */
 
+#define EXPORT_HINT "run demo/sample_graphs.sql with psql for graphs of common networks, or python3 -m perfmodel_tools export for your own;" \
+	" perfmodel.load_graph() and perfmodel.load_onnx() store single ones"
+
+/* Whether name has the letters of word, in any case; whole: with no letter before and after them ("opt" is not in "adopted"). */
+static bool
+has_word(const char *name, const char *word, bool whole)
+{
+	size_t		len = strlen(word);
+
+	for (const char *s = name; *s != '\0'; s++)
+	{
+		if (pg_strncasecmp(s, word, len) != 0)
+			continue;
+		if (!whole || ((s == name || !isalpha((unsigned char) s[-1])) && !isalpha((unsigned char) s[len])))
+			return true;
+	}
+	return false;
+}
+
+/* Language models need no export: their sizes are enough. */
+static const char *
+decoder_hint(const char *name)
+{
+	static const struct
+	{
+		const char *word;
+		bool		whole;
+	}			families[] = {{"gpt", false}, {"llama", false}, {"mistral", false}, {"qwen", false}, {"opt", true}, {"bloom", false}, {"falcon", false}};
+
+	for (int i = 0; i < (int) lengthof(families); i++)
+		if (has_word(name, families[i].word, families[i].whole))
+			return " For a language model, perfmodel.decoder_graph() makes the document from its sizes.";
+	return "";
+}
+
 static char *
 graph_hint(const char *name)
 {
@@ -294,8 +330,9 @@ graph_hint(const char *name)
 	names = palloc(sizeof(char *) * Max(n, 1));
 	for (uint64 i = 0; i < n; i++)
 		names[i] = pm_value_text(i, 1, CurrentMemoryContext);
-	hint = MemoryContextStrdup(cxt, pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph",
-													"call perfmodel.load_graph() or perfmodel.load_onnx()"));
+	hint = pm_did_you_mean(name, names, (int) n, "SELECT name FROM perfmodel.graph",
+						   n == 0 ? EXPORT_HINT : "call perfmodel.load_graph() or perfmodel.load_onnx()");
+	hint = MemoryContextStrdup(cxt, psprintf("%s%s", hint, decoder_hint(name)));
 	SPI_finish();
 	return hint;
 }
