@@ -53,7 +53,8 @@ SELECT f.in_domain, regexp_replace(f.note, '[\d.e+-]+ times', 'N times') AS note
      perfmodel.predict_from_step(p.graph_id, 'T4', p.step_ms / 1000, 'A40', p.batch, framework => p.framework, optimizer => p.optimizer, predictor => 'two cards') AS f WHERE p.profile_id = :m;
 SELECT step_ms, ratio, note FROM perfmodel.predict_from(NULL, 'T4'), LATERAL (SELECT) AS nothing;
 SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, %L, predictor => ''two cards'')', id, g)) FROM (VALUES (-1, 'T4'), (:m, 'T5'), (:m, '')) AS v(id, g);
-SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, ''T4'', 2, ''two cards'')', :m));
+SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, ''T4'', 64, ''two cards'')', :m));
+SELECT helper.error_of(format('SELECT perfmodel.predict_from(%s, ''T4'', 0.2, ''two cards'')', :m));
 SELECT split_part(helper.error_of($$SELECT perfmodel.known_gpus('nobody')$$), E'\n', 1) AS error;
 -- one measurement moves a card that is known from many networks by little, and one that is not by more
 BEGIN;

@@ -28,6 +28,9 @@ DECLARE
 BEGIN
     IF predict_from.profile_id IS NULL OR predict_from.gpu IS NULL OR predict_from.level IS NULL THEN
         RETURN;
+    ELSIF predict_from.level > 1 THEN
+        RAISE EXCEPTION 'level must be between 0.5 and 0.999, not %', predict_from.level USING ERRCODE = 'invalid_parameter_value',
+            HINT = 'The batch is no argument of predict_from: it is that of the measurement.';
     END IF;
     SELECT p.* INTO m FROM perfmodel.profile AS p WHERE p.profile_id = predict_from.profile_id;
     IF NOT FOUND THEN
