@@ -60,7 +60,9 @@ SELECT count(*) FILTER (WHERE best) AS best, bool_or(in_time) AS in_time, count(
        min(seconds) FILTER (WHERE fits) = min(seconds) FILTER (WHERE note ~ '^no batch') AS nearest
 FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 second', predictor => 'roof');
 -- no run has reached it: no answer
-SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99');
+SELECT batch, expected_samples, note, reasons FROM perfmodel.samples_to_target(:g, '{64,NULL,128}', 'Toy', '0.9');
+SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99') WHERE expected_samples IS NULL AND note IS NOT NULL;
+SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', NULL, '0.9');
 SELECT total_batch, seconds IS NULL AS none, note FROM perfmodel.time_to_target(:g, 'T4', 8, 'toy', '0.99', world_size => 2, predictor => 'roof');
 SELECT batch, total_batch, seconds, best, note FROM perfmodel.best_batch(:g, 'T4', batches => '{8}', predictor => 'roof');
 -- a batch that is given twice is one batch

@@ -58,8 +58,15 @@ ALTER TABLE perfmodel.price ALTER price_id RESTART WITH 70001;
 INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES ('T4', 'cloud', 'here', 'on_demand', 3, '[2026-01-01,2026-07-01)'), ('L4', '', '', 'own', 1, '(,)');
 SELECT helper.error_of(format('INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid) VALUES (%s)', v)) ~ '^23P01: .*price_key\(gpu, provider, region, kind\), valid.*constraint: price_one_at_a_time$' AS refused FROM unnest(ARRAY[
     '''Tesla T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-06-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2025-01-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''(,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-01-01,)''',
-    '''L4'', '''', '''', ''own'', 2, ''[2026-01-01,)''', '''L4'', '''', '''', ''own'', 2, ''(,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-07-01,)''', '''T4'', ''cloud'', ''there'', ''on_demand'', 4, ''[2026-06-01,)''']) AS v;
+    '''L4'', '''', '''', ''own'', 2, ''[2026-01-01,)''', '''L4'', '''', '''', ''own'', 2, ''(,)''', '''L4'', '''', '''', ''own'', 2, ''(,2025-01-01)''', '''T4'', ''CLOUD'', ''Here'', ''on_demand'', 4, ''[2026-06-01,)''', '''T4'', ''cloud'', ''here'', ''on_demand'', 4, ''[2026-07-01,)''', '''T4'', ''cloud'', ''there'', ''on_demand'', 4, ''[2026-06-01,)''']) AS v;
 SELECT count(*) AS prices FROM perfmodel.price;
+-- a price of a while: the one that is there holds before it and after it, as the hint says
+SELECT left(helper.error_of($$INSERT INTO perfmodel.price (gpu, kind, usd_per_hour, valid) VALUES ('L4', 'own', 2, '[2025-01-01,2025-02-01)')$$), 5) AS refused;
+SAVEPOINT split;
+UPDATE perfmodel.price SET valid = tstzrange(lower(valid), '2025-01-01 00:00:00+00') WHERE price_id = 70002; INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid, source) SELECT gpu, provider, region, kind, usd_per_hour, '["2025-02-01 00:00:00+00",)', source FROM perfmodel.price WHERE price_id = 70002;
+INSERT INTO perfmodel.price (gpu, kind, usd_per_hour, valid) VALUES ('L4', 'own', 2, '[2025-01-01,2025-02-01)');
+SELECT usd_per_hour, valid FROM perfmodel.price WHERE gpu = 'L4' ORDER BY valid;
+ROLLBACK TO split;
 SELECT helper.error_of($$UPDATE perfmodel.price SET usd_per_hour = 5, valid = '[2026-01-01,2026-06-30)' WHERE usd_per_hour = 3$$) AS itself;
 SELECT left(helper.error_of($$UPDATE perfmodel.price SET valid = '[2026-06-29,)' WHERE lower(valid) = '2026-07-01'$$), 5) AS moved;
 INSERT INTO perfmodel.price (gpu, kind, usd_per_hour) VALUES ('L4', 'own', 3), ('L4', 'spot', 3) ON CONFLICT DO NOTHING;
@@ -156,4 +163,9 @@ ROLLBACK;
 SELECT w, helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 8, predictor => ''roof'', %s)', :g, w))
 FROM unnest('{"epochs => 1","warmup_s => 1","steps => 1, samples => 1","steps => 0","steps => -1","steps => 0.5","steps => ''Infinity''","steps => ''NaN''","samples => ''NaN''","epochs => ''NaN'', dataset_size => 100","steps => 1, samples => ''NaN''","samples => 0","epochs => -1, dataset_size => 100","epochs => 1, dataset_size => 0","steps => 1, warmup_s => -1","steps => 1, checkpoint_every => -1","steps => 1, level => 2","steps => 1, world_size => 0"}'::text[]) AS w;
 SELECT seconds, note, reasons FROM perfmodel.predict_job(:g, 'T5', 8, steps => 10, on_error => 'null');
+-- the same of a job that is wrong
+SELECT s, j.seconds, j.step_ms, j.note, j.reasons FROM unnest('{NULL,0,NaN}'::float8[]) AS s, LATERAL perfmodel.predict_job(:g, 'T4', 8, steps => s, predictor => 'roof', on_error => 'null') AS j;
+SELECT j.seconds IS NULL AS none, j.note, j.reasons FROM (VALUES (0, 0, NULL::float8), (10, 0, 1), (0, 5, NULL), (0, NULL, NULL)) AS v (epochs, every, samples), LATERAL perfmodel.predict_job(:g, 'T4', 8,
+    epochs => nullif(v.epochs, 0), steps => CASE WHEN v.epochs = 0 THEN 7 END, samples => v.samples, eval_every => v.every, predictor => 'roof', on_error => 'null') AS j;
+SELECT perfmodel.predict_job(:g, 'T4', 8, steps => 7, eval_every => NULL, predictor => 'roof') IS NULL AS no_answer;
 SELECT seconds IS NULL AS none FROM perfmodel.predict_job(NULL, 'T4', 8, steps => 10);

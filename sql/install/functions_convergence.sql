@@ -8,6 +8,18 @@ CREATE FUNCTION perfmodel.fit_convergence(batches float8[], samples float8[], re
 COMMENT ON FUNCTION perfmodel.fit_convergence(float8[], float8[], integer[], integer[], float8, float8[]) IS
     'fits a curve to the samples that a target needs by batch size, and returns the samples for each batch in ask';
 
+CREATE FUNCTION perfmodel.no_convergence(graph_id bigint, dataset text, target text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT 'perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($2, '')), ' without a dataset')
+           || coalesce(' to target ' || quote_literal(nullif($3, '')), '')
+           || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
+                        WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($2, $3) ORDER BY c.dataset, c.target LIMIT 1),
+                       ': insert what finished trainings needed');
+END;
+COMMENT ON FUNCTION perfmodel.no_convergence(bigint, text, text) IS
+    'text: no run of a network on a dataset to a target is known, and which other runs are known';
+
 CREATE FUNCTION perfmodel.samples_to_target(graph_id bigint, batches integer[], dataset text DEFAULT '', target text DEFAULT '',
                                             OUT batch integer, OUT expected_samples float8, OUT spread float8, OUT p_reached float8,
                                             OUT curve text, OUT critical_batch float8, OUT noise_scale float8, OUT note text, OUT reasons text[])
@@ -28,10 +40,16 @@ BEGIN ATOMIC
         SELECT array_agg(k.batch ORDER BY k.batch) AS batches, array_agg(k.samples ORDER BY k.batch) AS samples,
                array_agg(k.reached ORDER BY k.batch) AS reached, array_agg(k.runs ORDER BY k.batch) AS runs
         FROM known AS k
+    ), fitted AS MATERIALIZED (
+        SELECT f.*, n.phi
+        FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi,
+                                                                             ARRAY(SELECT u.batch::float8 FROM unnest(samples_to_target.batches) AS u (batch) WHERE u.batch IS NOT NULL)) AS f
     )
-    SELECT f.batch::integer, f.expected_samples, f.spread, f.p_reached, f.curve, f.critical_batch, n.phi, f.note, f.reasons
-    FROM arrays AS a, noise AS n, LATERAL perfmodel.fit_convergence(a.batches, a.samples, a.reached, a.runs, n.phi,
-                                                                         ARRAY(SELECT u.batch::float8 FROM unnest(samples_to_target.batches) AS u (batch) WHERE u.batch IS NOT NULL)) AS f;
+    SELECT f.batch::integer, f.expected_samples, f.spread, f.p_reached, f.curve, f.critical_batch, f.phi, f.note, f.reasons
+    FROM fitted AS f
+    UNION ALL
+    SELECT u.batch, NULL, NULL, NULL, NULL, NULL, NULL, 'no answer: ' || perfmodel.no_convergence($1, $3, $4), '{no_runs}'
+    FROM unnest($2) AS u (batch) WHERE u.batch IS NOT NULL AND num_nulls($1, $3, $4) = 0 AND NOT EXISTS (SELECT FROM fitted);
 END;
 COMMENT ON FUNCTION perfmodel.samples_to_target(bigint, integer[], text, text) IS
     'samples that trainings need to reach a target, by total batch of all devices; from perfmodel.convergence';
@@ -40,18 +58,6 @@ CREATE FUNCTION perfmodel.total_batch(batch integer, world_size integer, paralle
     LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_total_batch';
 COMMENT ON FUNCTION perfmodel.total_batch(integer, integer, jsonb) IS
     'samples between two updates on all devices together, if each copy of the model gets batch samples at a time';
-
-CREATE FUNCTION perfmodel.no_convergence(graph_id bigint, dataset text, target text) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT 'perfmodel.convergence has no run of this network' || coalesce(' on dataset ' || quote_literal(nullif($2, '')), ' without a dataset')
-           || coalesce(' to target ' || quote_literal(nullif($3, '')), '')
-           || coalesce((SELECT format(', but on dataset %L to target %L: name these', c.dataset, c.target) FROM perfmodel.convergence AS c
-                        WHERE c.graph_id = $1 AND c.reached AND (c.dataset, c.target) <> ($2, $3) ORDER BY c.dataset, c.target LIMIT 1),
-                       ': insert what finished trainings needed');
-END;
-COMMENT ON FUNCTION perfmodel.no_convergence(bigint, text, text) IS
-    'text: no run of a network on a dataset to a target is known, and which other runs are known';
 
 CREATE FUNCTION perfmodel.time_to_target(graph_id bigint, gpu text, batch integer, dataset text DEFAULT '', target text DEFAULT '',
                                          world_size integer DEFAULT 1, dtype text DEFAULT 'fp32', layout text DEFAULT 'nchw',
@@ -69,7 +75,7 @@ BEGIN ATOMIC
     ), expected AS MATERIALIZED (
         SELECT s.* FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[b.total], $4, $5) AS s
         -- more than predict_job takes: its error would speak of arguments that nobody has given
-        WHERE perfmodel.require(s.expected_samples <= 1e18::float8 AND ceil(s.expected_samples / s.batch) <= 1e15::float8,
+        WHERE s.expected_samples IS NOT NULL AND perfmodel.require(s.expected_samples <= 1e18::float8 AND ceil(s.expected_samples / s.batch) <= 1e15::float8,
                   format('the runs of network "%s" lead to %s samples at a total batch of %s, in %s steps', (SELECT g.name FROM perfmodel.graph AS g WHERE g.graph_id = $1),
                          ltrim(to_char(s.expected_samples, '9.9EEEE')), s.batch, ltrim(to_char(s.expected_samples / s.batch, '9.9EEEE'))),
                   format('Correct samples_to_target of graph_id %s, dataset %L, target %L in perfmodel.convergence: at most 1e+18 samples and 1e+15 steps can be.', $1, $4, $5))
@@ -114,6 +120,7 @@ BEGIN ATOMIC
         SELECT min(t.expected_samples) FILTER (WHERE t.batch = $4) / min(t.expected_samples) FILTER (WHERE t.batch = b.total) AS efficiency,
                min(t.curve) AS curve, string_agg(DISTINCT t.note, '; ') AS note
         FROM b, LATERAL perfmodel.samples_to_target($1, ARRAY[$4, b.total], $5, $6) AS t
+        WHERE t.expected_samples IS NOT NULL
     )
     SELECT b.total, p.samples_per_s, s.efficiency, p.samples_per_s * s.efficiency,
            nullif(concat_ws('; ', p.note,

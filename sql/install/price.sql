@@ -3,10 +3,11 @@
 
 -- GiST compares text only with the extension btree_gist, which not every server has; a range that holds nothing but a hash of the
 -- text does as well, and two texts have the same one once in 2^64. A function of its own, so that the server's error reads well.
+-- Questions find a price whatever the case of its provider and region is, so two spellings are one.
 CREATE FUNCTION perfmodel.price_key(gpu text, provider text, region text, kind text) RETURNS int8range
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN int8range(hashtextextended(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind, 0),
-                     hashtextextended(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind, 0), '[]');
+    RETURN int8range(hashtextextended(lower(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind), 0),
+                     hashtextextended(lower(gpu || chr(1) || provider || chr(1) || region || chr(1) || kind), 0), '[]');
 COMMENT ON FUNCTION perfmodel.price_key(text, text, text, text) IS 'a range with a hash of these texts; two prices with the same range must not be valid at one time';
 
 CREATE TABLE perfmodel.price (
@@ -61,6 +62,7 @@ CREATE FUNCTION perfmodel.check_price() RETURNS trigger
     LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
 DECLARE
     other perfmodel.price;
+    later tstzrange;
 BEGIN
     IF NEW.kind <> ALL ('{on_demand,spot,own}') THEN
         RAISE EXCEPTION 'unknown kind of price "%"', left(NEW.kind, 64) USING ERRCODE = 'check_violation', SCHEMA = 'perfmodel', TABLE = 'price', CONSTRAINT = 'price_kind_known',
@@ -82,13 +84,22 @@ BEGIN
       AND p.valid && NEW.valid AND NOT (TG_OP = 'UPDATE' AND p.price_id = OLD.price_id)
     ORDER BY p.valid LIMIT 1;
     IF FOUND THEN
+        -- what the other price still has to hold for after this one has ended
+        later := other.valid - tstzrange(NULL, upper(NEW.valid), CASE WHEN upper_inc(NEW.valid) THEN '(]' ELSE '()' END);
         RAISE NOTICE 'two prices of "%" overlap', NEW.gpu USING
             DETAIL = format('Price %s, of %s US dollars (provider "%s", region "%s", kind %s), is valid in %s, and this one in %s.',
                             other.price_id, other.usd_per_hour, left(other.provider, 64), left(other.region, 64), other.kind, other.valid, NEW.valid),
-            HINT = CASE WHEN lower(NEW.valid) > lower(other.valid) OR lower_inf(other.valid) AND NOT lower_inf(NEW.valid)
+            HINT = CASE WHEN (lower(NEW.valid) > lower(other.valid) OR lower_inf(other.valid) AND NOT lower_inf(NEW.valid)) AND NOT isempty(later)
+                             THEN format('Split the older price, so that it holds again after this one: UPDATE perfmodel.price SET valid = tstzrange(lower(valid), %L) WHERE price_id = %s; '
+                                         'INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid, source) '
+                                         'SELECT gpu, provider, region, kind, usd_per_hour, %L, source FROM perfmodel.price WHERE price_id = %s;',
+                                         lower(NEW.valid), other.price_id, later, other.price_id)
+                        WHEN lower(NEW.valid) > lower(other.valid) OR lower_inf(other.valid) AND NOT lower_inf(NEW.valid)
                              THEN format('End the older price first: UPDATE perfmodel.price SET valid = tstzrange(lower(valid), %L) WHERE price_id = %s;', lower(NEW.valid), other.price_id)
                         WHEN lower(NEW.valid) < lower(other.valid) OR lower_inf(NEW.valid) AND NOT lower_inf(other.valid)
                              THEN format('Let this one end where the other begins: valid => tstzrange(%L, %L).', lower(NEW.valid), lower(other.valid))
+                        WHEN NOT isempty(later)
+                             THEN format('Let the older price begin where this one ends: UPDATE perfmodel.price SET valid = %L WHERE price_id = %s;', later, other.price_id)
                         ELSE format('Both begin at once. To correct the price that is there: UPDATE perfmodel.price SET usd_per_hour = %s WHERE price_id = %s;', NEW.usd_per_hour, other.price_id) END;
     END IF;
     RETURN NEW;

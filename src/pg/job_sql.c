@@ -49,26 +49,26 @@ count_arg(FunctionCallInfo fcinfo, int i)
 	return PG_ARGISNULL(i) ? get_float8_nan() : (double) PG_GETARG_INT64(i);
 }
 
-static void
-refuse(const char *message, const char *hint)
+/* *p says what is wrong with how the job is described. Returns false. */
+static bool
+refuse(pm_problem *p, char *message, char *hint)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("%s", message), errhint("%s", hint)));
+	*p = (pm_problem) {"bad_job", ERRCODE_INVALID_PARAMETER_VALUE, message, NULL, hint};
+	return false;
 }
 
 /* What steps are made of, by the name that the user knows. */
-static void
-check_positive(const char *name, double value)
+static bool
+is_positive(const char *name, double value, pm_problem *p)
 {
-	if (!(value > 0 && value <= MOST_SAMPLES))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be above 0 and at most %g, not %g", name, MOST_SAMPLES, value)));
+	if (value > 0 && value <= MOST_SAMPLES)
+		return true;
+	return refuse(p, psprintf("%s must be above 0 and at most %g, not %g", name, MOST_SAMPLES, value), NULL);
 }
 
-/* How many steps: of epochs and dataset_size, samples, or steps exactly one is given. */
-static double
-steps_wanted(FunctionCallInfo fcinfo, double samples_per_step)
+/* How many steps: of epochs and dataset_size, samples, or steps exactly one is given. False: *p says what is wrong. */
+static bool
+steps_wanted(FunctionCallInfo fcinfo, double samples_per_step, double *wanted, pm_problem *p)
 {
 	double		epochs = float_arg(fcinfo, EPOCHS);
 	double		samples = float_arg(fcinfo, SAMPLES);
@@ -76,41 +76,63 @@ steps_wanted(FunctionCallInfo fcinfo, double samples_per_step)
 	int			given = !PG_ARGISNULL(EPOCHS) + !PG_ARGISNULL(SAMPLES) + !PG_ARGISNULL(STEPS);
 
 	if (given != 1)
-		refuse(given == 0 ? "how long the job trains is not said" : "how long the job trains is said twice",
+	{
+		refuse(p, given == 0 ? "how long the job trains is not said" : "how long the job trains is said twice",
 			   "Give one of steps, samples, or epochs with dataset_size.");
+		if (given == 0)
+			p->reason = "incomplete";
+		return false;
+	}
 	/* a part of a step is a step, but less than one is no job */
 	if (!PG_ARGISNULL(STEPS))
-		return steps < 1 ? steps : ceil(steps);
-	if (!PG_ARGISNULL(SAMPLES))
+		*wanted = steps < 1 ? steps : ceil(steps);
+	else if (!PG_ARGISNULL(SAMPLES))
 	{
-		check_positive("samples", samples);
-		return ceil(samples / samples_per_step);
+		if (!is_positive("samples", samples, p))
+			return false;
+		*wanted = ceil(samples / samples_per_step);
 	}
-	if (PG_ARGISNULL(DATASET_SIZE))
-		refuse("epochs need dataset_size", "Give the number of samples that an epoch has, such as dataset_size => 1281167.");
-	check_positive("epochs", epochs);
-	check_positive("dataset_size", count_arg(fcinfo, DATASET_SIZE));
-	/* an epoch ends with a step of what is left */
-	return ceil(epochs * ceil(count_arg(fcinfo, DATASET_SIZE) / samples_per_step));
+	else if (PG_ARGISNULL(DATASET_SIZE))
+		return refuse(p, "epochs need dataset_size", "Give the number of samples that an epoch has, such as dataset_size => 1281167.");
+	else if (!is_positive("epochs", epochs, p) || !is_positive("dataset_size", count_arg(fcinfo, DATASET_SIZE), p))
+		return false;
+	else						/* an epoch ends with a step of what is left */
+		*wanted = ceil(epochs * ceil(count_arg(fcinfo, DATASET_SIZE) / samples_per_step));
+	return true;
 }
 
-/* False: an argument is NULL that the answer needs. */
-static bool
-read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job)
+/* The first argument about the course of the job that is NULL, or NULL. */
+static const char *
+absent_argument(FunctionCallInfo fcinfo)
 {
-	pm_status	st = {PM_OK};
+	static const char *const names[] = {"warmup_s", "checkpoint_every", "checkpoint_s", "eval_every", "eval_samples"};
 
 	for (int i = WARMUP_S; i <= EVAL_SAMPLES; i++)
 		if (PG_ARGISNULL(i))
-			return false;
+			return names[i - WARMUP_S];
+	return NULL;
+}
+
+/* False: *p says what is wrong with the job. */
+static bool
+read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job, pm_problem *p)
+{
+	pm_status	st = {PM_OK};
+	double		steps;
+
+	if (!steps_wanted(fcinfo, pm_samples_of(q), &steps, p))
+		return false;
 	*job = (pm_job) {
-		steps_wanted(fcinfo, pm_samples_of(q)), float_arg(fcinfo, WARMUP_S), count_arg(fcinfo, CHECKPOINT_EVERY),
+		steps, float_arg(fcinfo, WARMUP_S), count_arg(fcinfo, CHECKPOINT_EVERY),
 		float_arg(fcinfo, CHECKPOINT_S), count_arg(fcinfo, EVAL_EVERY), count_arg(fcinfo, EVAL_SAMPLES)
 	};
 	if (pm_job_check(job, &st) != PM_OK)
-		pm_raise(&st);
+	{
+		*p = pm_problem_of_status("bad_job", &st);
+		return false;
+	}
 	if (job->eval_every > 0 && job->eval_samples == 0)
-		refuse("eval_every needs eval_samples", "Give the samples of an evaluation, such as eval_samples => 50000.");
+		return refuse(p, "eval_every needs eval_samples", "Give the samples of an evaluation, such as eval_samples => 50000.");
 	return true;
 }
 
@@ -339,9 +361,14 @@ pm_predict_job(PG_FUNCTION_ARGS)
 	/* the question first: how many samples a step has is known only of one that can be asked */
 	else if (!pm_ask(&q, &how, &a, &p))
 		fill_no_job(&p, values, nulls);
-	else if (!read_job(fcinfo, &q, &job))
-		PG_RETURN_NULL();
-	else if (!fill_job(fcinfo, &q, &a, &job, values, nulls, &p))
+	else if (absent_argument(fcinfo) != NULL)
+	{
+		if (!how.problem_is_null)
+			PG_RETURN_NULL();
+		pm_problem_incomplete(psprintf("%s is null", absent_argument(fcinfo)), &p);
+		fill_no_job(&p, values, nulls);
+	}
+	else if (!read_job(fcinfo, &q, &job, &p) || !fill_job(fcinfo, &q, &a, &job, values, nulls, &p))
 	{
 		if (!how.problem_is_null)
 			pm_problem_raise(&p);
