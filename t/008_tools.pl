@@ -132,6 +132,12 @@ is(value($prices), sprintf($expected, 0.8, 0.5), 'the prices of all times');
 is($rc, 0, 'and once more') or diag($err);
 is(value($prices) =~ s/^.*now to now\n//mgr, sprintf($expected, 0.7, 0.4), 'the new ones hold from now on');
 
+# another case is the same provider and the same region
+value(q{DELETE FROM perfmodel.price; INSERT INTO perfmodel.price (gpu, provider, region, usd_per_hour, valid) VALUES ('T4', 'AWS', 'US', 4, '(,)'), ('L4', 'Aws', 'US', 1, '[9000-01-01,)')});
+($rc, $err) = prices('g6,L4,1,0.7,us', 'g4,T4,1,0.5,us', 'g4,T4,1,0.4,Us');
+is($rc, 0, 'a list in another case') or diag($err);
+is(value($prices), "T4|AWS|US|4|-Infinity to now\nL4|Aws|US|1|9000 to Infinity\nL4|aws|us|0.7|now to 9000\nT4|aws|Us|0.4|now to Infinity", 'ends what it replaces');
+
 # ---- measured straight into the database ----
 
 SKIP:

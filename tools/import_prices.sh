@@ -9,8 +9,9 @@
 # GPU, the cheapest machine of a region with that GPU. Prices of the provider
 # that are valid now end, also those that were to end later. Those that begin
 # later stay, and a new price of the same thing ends where the first of them
-# begins. Devices that perfmodel does not know are left out and counted. One
-# transaction: all of it or nothing.
+# begins. Names in another case are the same provider and region. Devices that
+# perfmodel does not know are left out and counted. One transaction: all of it or
+# nothing.
 set -eu
 [ $# -ge 2 ] || { sed -n '2,$s/^# \{0,1\}//p' "$0" | head -4 >&2; exit 2; }
 file=$1
@@ -36,16 +37,16 @@ SQL
     cat <<SQL
 ${spot:-}
 CREATE TEMP TABLE priced ON COMMIT DROP AS
-SELECT perfmodel.find_gpu("AcceleratorName") AS gpu, coalesce("Region", '') AS region, kind, min(usd::float8 / "AcceleratorCount"::float8) AS usd_per_hour
+SELECT perfmodel.find_gpu("AcceleratorName") AS gpu, min(coalesce("Region", '')) AS region, kind, min(usd::float8 / "AcceleratorCount"::float8) AS usd_per_hour
 FROM catalogue, LATERAL (VALUES ('on_demand', "Price"), ('spot', "SpotPrice")) AS p (kind, usd)
 WHERE "AcceleratorName" <> '' AND "AcceleratorCount"::float8 > 0 AND usd <> ''
-GROUP BY 1, 2, 3;
-DELETE FROM perfmodel.price WHERE provider = :'provider' AND lower(valid) = now();
-UPDATE perfmodel.price SET valid = valid * tstzrange(NULL, now()) WHERE provider = :'provider' AND valid @> now();
+GROUP BY 1, lower(coalesce("Region", '')), kind;
+DELETE FROM perfmodel.price WHERE lower(provider) = lower(:'provider') AND lower(valid) = now();
+UPDATE perfmodel.price SET valid = valid * tstzrange(NULL, now()) WHERE lower(provider) = lower(:'provider') AND valid @> now();
 INSERT INTO perfmodel.price (gpu, provider, region, kind, usd_per_hour, valid, source)
 SELECT n.gpu, :'provider', n.region, n.kind, n.usd_per_hour, tstzrange(now(), min(lower(p.valid))), :'file'
 FROM priced AS n LEFT JOIN perfmodel.price AS p
-     ON p.provider = :'provider' AND p.gpu = n.gpu AND p.region = n.region AND p.kind = n.kind AND lower(p.valid) > now()
+     ON lower(p.provider) = lower(:'provider') AND p.gpu = n.gpu AND lower(p.region) = lower(n.region) AND p.kind = n.kind AND lower(p.valid) > now()
 WHERE n.gpu IS NOT NULL GROUP BY n.gpu, n.region, n.kind, n.usd_per_hour;
 SELECT format('%s prices of %s GPUs', count(*), count(DISTINCT gpu)) FROM priced WHERE gpu IS NOT NULL;
 SELECT 'GPUs that perfmodel does not know: ' || string_agg(DISTINCT c."AcceleratorName", ', ')
