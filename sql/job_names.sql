@@ -39,7 +39,7 @@ SELECT what, given, match, resolved, note FROM perfmodel.resolve_job_names('numb
 -- a name for itself
 SELECT j.given, r.resolved FROM (VALUES ('T4'), ('Tesla T4')) AS j(given) JOIN perfmodel.resolve_job_names(graphs => NULL, gpus => '{T4,Tesla T4}', dtypes => NULL) AS r USING (given) ORDER BY 1;
 SELECT count(*) FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{}', dtypes => NULL);
-SELECT count(*) FROM perfmodel.resolve_job_names(NULL::regclass);
+SELECT helper.error_of('SELECT * FROM perfmodel.resolve_job_names(NULL::regclass)');
 -- the command of a hint can be typed as it stands there
 CREATE VIEW "One Column" AS SELECT * FROM one_column;
 SELECT helper.error_of($$SELECT * FROM perfmodel.resolve_job_names('"One Column"', '{"gpu": "devise"}')$$);

@@ -218,6 +218,23 @@ SELECT helper.error_of($$SELECT perfmodel.nightly_start()$$);
 SELECT helper.error_of(format('SELECT perfmodel.nightly_start(max_wait => %L)', w)) FROM unnest('{NULL,0,-1 day,178000000 years}'::interval[]) AS w;
 ROLLBACK;
 
+-- as Slurm writes devices: by a short name, by an alias, several at a time; a notice says what the short name was taken for
+SET client_min_messages = notice;
+BEGIN;
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'partX', 'T4');
+CREATE TABLE slurm_night AS SELECT g.graph_id, v.gpu, 99 AS batch, 660 AS duration_s, 1000 AS steps, '2026-03-01'::timestamptz AS finished_at
+FROM unnest('{gpu:a100:4,gres/gpu:a100=4,gpu:a100:1,a100,gpu:partX:2,partX,gpu:rtx_3090:8,rtx3090,T4}'::text[]) AS v(gpu), (SELECT min(graph_id) FROM perfmodel.graph) AS g(graph_id);
+SELECT * FROM perfmodel.collect_from_jobs('slurm_night');
+SELECT gpu, world_size, count(*) FROM perfmodel.profile WHERE source LIKE 'jobs of %slurm_night' GROUP BY 1, 2 ORDER BY 1, 2;
+-- hours without their unit; the row of the log goes with the transaction
+CALL perfmodel.nightly(background => false, max_wait => '8');
+SAVEPOINT block;
+CALL perfmodel.nightly();
+ROLLBACK TO block;
+SELECT helper.error_of('CALL perfmodel.nightly()');
+ROLLBACK;
+SET client_min_messages = warning;
+
 -- in the background: it commits, waits for the training, and compares
 SELECT (SELECT name FROM perfmodel.predictor WHERE active) AS active \gset
 \if :{?active}

@@ -32,6 +32,9 @@ SELECT step_ms_low < step_ms_high AS predicts FROM perfmodel.predict(:g, 'T4', 8
 SELECT count(*) > 0 AS explains FROM perfmodel.explain_train_time(:g, 'T4', 8);
 SELECT helper.error_of(format(q, :g)) FROM unnest(ARRAY['SELECT perfmodel.train(''x'')', 'SELECT perfmodel.evaluate()',
     'DELETE FROM perfmodel.predictor']) AS q;
+-- the whole message, which must not have the page so far in it
+SELECT perfmodel.report();
+SELECT perfmodel.report_diff('line', 'line');
 RESET ROLE;
 REVOKE SELECT ON perfmodel.graph FROM pm_test_reader;
 SET ROLE pm_test_reader;

@@ -27,7 +27,7 @@ SELECT count(*) AS same_with_another_seed FROM (SELECT e.* FROM ask,
 SELECT count(*) FROM perfmodel.queue_order_arrays(job_ids => '{}', gpus => '{}', gpu_counts => '{}', durations_p50_s => '{}');
 SELECT helper.error_of('SELECT count(*) FROM perfmodel.queue_eta_arrays(free => NULL, job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')');
 SELECT job_id, start_p50 IS NOT NULL AS starts, finish_p50 IS NOT NULL AS ends, note FROM perfmodel.queue_eta_arrays(free => '{"T4": 1}', job_ids => array_fill('endless'::text, '{11}'), gpus => array_fill('T4'::text, '{11}'), gpu_counts => array_fill(1, '{11}'), durations_p50_s => array_fill(9e11::float8, '{11}'), durations_p90_s => array_fill(9e11::float8, '{11}'), at => '2026-01-01 12:00+00') WHERE "position" > 9;
-SELECT count(*) FROM perfmodel.queue_eta_arrays(free => '{}', job_ids => '{a}', gpus => '{T4}', gpu_counts => '{1}', durations_p50_s => '{1}', draws => NULL);
+SELECT helper.error_of('SELECT * FROM perfmodel.queue_eta_arrays(free => ''{}'', job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', draws => NULL)');
 
 -- ---- a table, and the predictor
 SELECT helper.load_world() > 0 AS loaded;
@@ -68,7 +68,7 @@ FROM (VALUES (1, 'T4', 3, 8, timestamptz '2026-01-01 11:00+00', NULL), (2, 'T4',
     (7, 'L4', 5, 8, NULL, 60), (8, 'L4', 9, 8, NULL, 60), (9, 'L4', 1, NULL, NULL, NULL), (10, 'L4', 0, 8, NULL, 60)) AS j(job_id, gpu, gpu_count, batch, started_at, duration_s);
 SELECT gpu, running, waiting, to_char(last_p50, 'HH24:MI') AS last_p50, without_answer, held_gpus, note FROM perfmodel.queue_drain('stuck', free => '{"T4": 1, "L4": 1}', at => '2026-01-01 12:00+00', backfill => true, arrivals => '0');
 SELECT helper.error_of('SELECT * FROM perfmodel.queue_drain(''stuck'')');
-SELECT count(*) FROM perfmodel.queue_drain(NULL);
+SELECT helper.error_of('SELECT * FROM perfmodel.queue_drain(NULL)');
 DROP TABLE stuck;
 SELECT job_id, gpu_count, deadline, probability > 0.5 AS likely, note FROM perfmodel.deadline_probability('"my ""queue"""', :columns, free => '{"T4": 7}', predictor => 'queue', at => '2026-01-01 12:00+00');
 
@@ -109,6 +109,10 @@ SELECT helper.error_of(format('SELECT * FROM perfmodel.queue_eta(%s)', a)) FROM 
     '''coming'', free => ''{}'', arrivals => ''1000000 years''', '''coming'', ''{"submitted_at": null}'', ''{}'', ''sjf'', arrivals => ''1 day''',
     '''coming'', ''{"finished_at": "duration_s"}'', ''{}'', ''sjf''', '''coming'', ''{"started_at": "duration_s"}'', ''{}''',
     '''coming'', ''{"duration_s": "submitted_at"}'', ''{}''']) AS a;
+-- days without their unit are seconds
+SET client_min_messages = notice;
+SELECT count(*) > 0 AS answers FROM unnest('{7,7 days,0}'::interval[]) AS arrivals, perfmodel.queue_eta('coming', free => '{"T4": 0}', policy => 'sjf', at => '2026-01-01 12:00+00', arrivals => arrivals);
+SET client_min_messages = warning;
 -- of a long history only the last part is used, and jobs that wait beyond its window say so
 CREATE TABLE long_history AS SELECT i AS job_id, 'T4' AS gpu, 1.0 AS duration_s, s AS submitted_at, s AS started_at, CASE WHEN i > 2 THEN s END AS finished_at
 FROM generate_series(1, 30003) AS i, LATERAL (SELECT '2026-01-01 12:00+00'::timestamptz - make_interval(secs => i) AS s) AS t;
@@ -243,6 +247,17 @@ SELECT count(*) FILTER (WHERE window_number IS NOT NULL) AS windows FROM perfmod
 SET client_min_messages = warning;
 
 -- ---- what is wrong is said
+-- NULL is no answer to any question
+SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY[
+    'forecast_jobs(NULL)', 'forecast_jobs(''idle'', at => NULL)', 'queue_order(NULL)', 'queue_order(''idle'', policy => NULL)', 'queue_order(''idle'', at => NULL)', 'queue_eta(NULL, free => ''{}'')',
+    'queue_eta(''idle'', free => ''{}'', policy => NULL)', 'queue_eta(''idle'', free => ''{}'', at => NULL)', 'queue_eta(''idle'', free => ''{}'', seed => NULL)', 'queue_drain(''idle'', free => ''{}'', at => NULL)',
+    'deadline_probability(''idle'', free => ''{}'', backfill => NULL)', 'fill_windows(''idle'', windows => ''{}'', gpus => ''{}'', at => NULL)', 'fill_windows(''idle'', windows => ''{}'', gpus => ''{}'', startup_s => NULL)',
+    'fill_windows(''idle'', windows => ''{}'', gpus => ''{}'', level => NULL)', 'place(''idle'', nodes => ''{}'', node_gpus => ''{}'', node_free => ''{}'', policy => NULL)',
+    'place(''idle'', nodes => ''{}'', node_gpus => ''{}'', node_free => ''{}'', max_slowdown => NULL)', 'what_if_jobs(NULL, gpus => ''{T4}'')', 'resolve_job_names(''idle'', min_score => NULL)',
+    'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', policy => NULL)',
+    -- nor do arrays of different lengths say which device lacks
+    'fill_windows(''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4,L4}'')', 'fill_windows(''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', gpu_counts => ''{1,2}'')',
+    'fill_windows(''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', gpu_counts => ''{0}'')']) AS a;
 SELECT regexp_replace(helper.error_of(format('SELECT * FROM perfmodel.%s', a)), 'There (is|are) \d+', 'There are N') AS error_of FROM unnest(ARRAY[
     'queue_order_arrays(job_ids => ''{a,b}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'')', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => NULL::float8[])', 'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', policy => ''shortest'')',
     'queue_order_arrays(job_ids => ''{a}'', gpus => ''{T4}'', gpu_counts => ''{1}'', durations_p50_s => ''{1}'', at => ''infinity'')',

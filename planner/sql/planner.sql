@@ -11,7 +11,7 @@ SELECT pg_describe_object(classid, objid, objsubid) FROM pg_depend WHERE refclas
     AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'perfmodel_planner') AND coalesce(length(obj_description(objid, classid::regclass::name)), 0) NOT BETWEEN 1 AND 115;
 
 -- ---- numbers: the first job is four times as fast on the first kind
-SELECT job, kind, round(share::numeric, 6) AS share, round(objective::numeric, 6) AS objective FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}', 'cost', prices => '{2,1}');
+SELECT job, kind, round(share::numeric, 6) AS share, round(objective::numeric, 6) AS objective FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}', 'cost', steps => '{1,1}', prices => '{2,1}');
 -- each job's steps for its own money, added up: 1/8 for the one on 4 devices and 1/2 for the one on 1
 SELECT DISTINCT round(objective::numeric, 6) AS cost FROM perfmodel.assign_arrays('{1,1}', '{8}', 'cost', '{4,1}', steps => '{1000,1000}', deadlines_s => '{100,Infinity}', prices => '{2}');
 SELECT DISTINCT round(objective::numeric, 6) AS max_min FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}');
@@ -21,7 +21,7 @@ SELECT job, round(sum(share)::numeric, 6) AS share FROM perfmodel.assign_arrays(
 -- a job of 4 devices where there are 2 of one kind and 2 of another
 SELECT round(sum(share)::numeric, 6) AS share FROM perfmodel.assign_arrays('{{3,5}}', '{2,2}', gpu_counts => '{4}');
 -- a deadline that cannot be met is met as far as can be
-SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1},{1}}', '{1}', 'cost', steps => '{100,100}', deadlines_s => '{80,Infinity}');
+SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1},{1}}', '{1}', 'cost', steps => '{100,100}', deadlines_s => '{80,Infinity}', prices => '{1}');
 -- many different jobs are planned by prices of devices: the same as 300 and as 1,200, within the bound; nobody uses more than there is
 CREATE FUNCTION pg_temp.many(n int) RETURNS TABLE (policy text, n_jobs bigint, within boolean, last float8) LANGUAGE sql AS $$
     WITH job AS (SELECT i, 1 + (i * 7919 % 10007) / 1000.0 AS a, 1 + (i * 104729 % 10009) / 1000.0 AS b, 1000 + i * 7 % 1000 AS steps FROM generate_series(1, n) AS i)
@@ -31,20 +31,21 @@ CREATE FUNCTION pg_temp.many(n int) RETURNS TABLE (policy text, n_jobs bigint, w
 SELECT policy, n_jobs, within, round(last::numeric, 3) AS last FROM unnest('{300,1200}'::int[]) AS n, pg_temp.many(n) WHERE policy = 'makespan' ORDER BY n;
 SELECT policy, n_jobs, within FROM pg_temp.many(1200) WHERE policy = 'max_min';
 SELECT count(*) FROM perfmodel.assign_arrays('{}', '{1}');
-SELECT count(*) FROM perfmodel.assign_arrays(NULL, '{1}');
 SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays('{{1},{1}}', '{0}');
 SELECT count(*) AS nothing_to_give FROM perfmodel.assign_arrays((SELECT array_agg(ARRAY[i::float8]) FROM generate_series(1, 1200) AS i), '{0}');
 SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) FROM unnest(ARRAY[
     '''{1,2,3}'', ''{1,1}''', '''{1}'', ''{}''', '''{1}'', ''{1}'', ''fair''', '''{-1}'', ''{1}''', '''{NaN}'', ''{1}''', '''{NULL}'', ''{1}''', '''{1}'', ''{-1}''', '''{1}'', ''{Infinity}''',
     '''{1}'', ''{1}'', weights => ''{0}''', '''{1}'', ''{1}'', weights => ''{1,2}''', '''{1}'', ''{1}'', gpu_counts => ''{0}''', '''{1}'', ''{1}'', ''makespan'', steps => ''{0}''',
-    '''{1}'', ''{0}'', ''makespan''', '''{1}'', ''{1}'', ''cost'', prices => ''{0}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{0}''',
-    '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{1e308}''', '''{1}'', ''{1}'', ''cost'', deadlines_s => ''{NaN}''', '''{1e-300}'', ''{1}''', '''{1}'', ''{1e-300}''', '''{1}'', ''{1}'', steps => ''{1e308}''']) AS a;
+    '''{1}'', ''{0}'', ''makespan'', steps => ''{1}''', '''{1}'', ''{1}'', ''cost'', steps => ''{1}'', prices => ''{0}''', '''{1}'', ''{1}'', ''cost'', steps => ''{1}'', prices => ''{1}'', deadlines_s => ''{0}''',
+    '''{1}'', ''{1}'', ''cost'', steps => ''{1}'', prices => ''{1}'', deadlines_s => ''{1e308}''', '''{1}'', ''{1}'', ''cost'', steps => ''{1}'', prices => ''{1}'', deadlines_s => ''{NaN}''',
+    -- what the policy is about, or an argument without which there is no question
+    '''{1}'', ''{1}'', ''makespan''', '''{1}'', ''{1}'', ''cost'', prices => ''{1}''', '''{1}'', ''{1}'', ''cost'', steps => ''{1}''', 'NULL, ''{1}''', '''{1}'', NULL', '''{1}'', ''{1}'', NULL', '''{1e-300}'', ''{1}''', '''{1}'', ''{1e-300}''', '''{1}'', ''{1}'', steps => ''{1e308}''']) AS a;
 -- rows that are not as long as there are kinds of devices, although their elements would make whole rows; one row after the other is a matrix, too
 SELECT helper.error_of(format('SELECT * FROM perfmodel.assign_arrays(%s)', a)) FROM unnest(ARRAY[
     '''{{4,1,1},{1,1,1}}'', ''{1,1}''', '''{{4},{1},{1}}'', ''{1,1,1}''', '''{{{4,1}},{{1,1}}}'', ''{1,1}''', '''{{4,1}}'', ''{{1,1}}''', '''{{1},{1}}'', ''{1}'', weights => ''{{1},{1}}''', '''{{4,1}}'', ''{}''']) AS a;
 SELECT count(*) AS same FROM (SELECT * FROM perfmodel.assign_arrays('{4,1,1,1}', '{1,1}') EXCEPT SELECT * FROM perfmodel.assign_arrays('{{4,1},{1,1}}', '{1,1}')) AS d;
 -- a deadline that needs next to nothing, or more than all there is
-SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1e9},{1e-9}}', '{1}', 'cost', steps => '{1e-3,1e15}', deadlines_s => '{1e15,1e-3}') ORDER BY job;
+SELECT job, round(share::numeric, 6) AS share, round(unmet::numeric, 6) AS unmet FROM perfmodel.assign_arrays('{{1e9},{1e-9}}', '{1}', 'cost', steps => '{1e-3,1e15}', deadlines_s => '{1e15,1e-3}', prices => '{1}') ORDER BY job;
 
 -- ---- a table of jobs
 SELECT helper.load_world() > 0 AS loaded;
@@ -91,6 +92,8 @@ FROM perfmodel.what_if_jobs('"the jobs"', '{"job_id": "id", "noise_scale": "nois
 SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', %s)', a)) FROM unnest(ARRAY[
     'workers => ''{"T4": 1}'', policy => ''best''', 'workers => ''{"T4": 1}'', gpu_counts => ''{}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{2,1}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{0,1}''', 'workers => ''{"T4": 1}'', gpu_counts => ''{NULL}''', 'workers => ''{}''']) AS a;
 SELECT helper.error_of('SELECT * FROM perfmodel.assign(''"the jobs"'', workers => ''{"T4": 1}'', at => ''-infinity'')');
+SELECT helper.error_of(format('SELECT * FROM perfmodel.%s', a)) FROM unnest(ARRAY['assign(NULL, workers => ''{"T4": 1}'')', 'assign(''"the jobs"'', workers => ''{"T4": 1}'', policy => NULL)',
+    'assign(''"the jobs"'', workers => ''{"T4": 1}'', at => NULL)', 'allocate_elastic(NULL, workers => ''{"T4": 1}'')', 'allocate_elastic(''"the jobs"'', workers => ''{"T4": 1}'', policy => NULL)']) AS a;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.allocate_elastic(''"the jobs"'', workers => ''{"T4": 1}'', gpu_counts => %L)', array_agg(i))) FROM generate_series(1, 1001) AS i;
 -- with the caller's rights
 CREATE ROLE pm_test_planner;

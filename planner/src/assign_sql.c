@@ -109,6 +109,22 @@ numbers(FunctionCallInfo fcinfo, int arg, const char *name, int columns, int *n,
 	return v;
 }
 
+/* Raise where the policy lacks what it is about: another number in its place would give an answer to another question. */
+static void
+need_numbers(FunctionCallInfo fcinfo, gavel_policy policy, int steps, int prices)
+{
+	if (policy != GAVEL_MAX_MIN && PG_ARGISNULL(steps))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("policy \"%s\" needs steps", gavel_policy_name[policy]),
+				 errhint("For example: steps => '{1000,20000}', the steps that each job has left.")));
+	if (policy == GAVEL_COST && PG_ARGISNULL(prices))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("policy \"%s\" needs prices", gavel_policy_name[policy]),
+				 errhint("For example: prices => '{0.35,2.9}', of a device and hour of each kind.")));
+}
+
 /* throughputs, workers, policy, gpu_counts, weights, steps, deadlines_s, prices */
 Datum
 planner_assign_arrays(PG_FUNCTION_ARGS)
@@ -123,9 +139,11 @@ planner_assign_arrays(PG_FUNCTION_ARGS)
 	int			n_kinds = -1;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		return (Datum) 0;
+	planner_need(fcinfo, 0, "throughputs", "'{{4,1},{1,1}}', steps a second of two jobs on two kinds of devices");
+	planner_need(fcinfo, 1, "workers", "'{8,4}', devices of each kind");
+	planner_need(fcinfo, 2, "policy", "'max_min'");
 	policy = policy_named(PG_GETARG_TEXT_PP(2));
+	need_numbers(fcinfo, policy, 5, 7);
 	in.workers = numbers(fcinfo, 1, "workers", 0, &n_kinds, 1e-3, 1e9, 0);
 	if (n_kinds < 1)
 		ereport(ERROR,
@@ -398,9 +416,10 @@ planner_assign(PG_FUNCTION_ARGS)
 	gavel_result r = {0};
 
 	pm_rows_begin(fcinfo, &p.out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(6))
-		return (Datum) 0;
+	planner_need(fcinfo, 0, "jobs", "'public.job', the table of the jobs");
 	planner_need_workers(fcinfo, 2);
+	planner_need(fcinfo, 3, "policy", "'max_min'");
+	planner_need(fcinfo, 6, "at", "now(), which is its default");
 	p.policy = policy_named(PG_GETARG_TEXT_PP(3));
 	p.at = PG_GETARG_TIMESTAMPTZ(6);
 	if (TIMESTAMP_NOT_FINITE(p.at))

@@ -214,9 +214,10 @@ planner_allocate_elastic(PG_FUNCTION_ARGS)
 	lp_status	status;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(3) || PG_ARGISNULL(4))
-		return (Datum) 0;
+	planner_need(fcinfo, 0, "jobs", "'public.job', the table of the jobs");
 	planner_need_workers(fcinfo, 2);
+	planner_need(fcinfo, 3, "policy", "'optimus'");
+	planner_need(fcinfo, 4, "gpu_counts", "'{1,2,4,8,16}'");
 	c.policy = policy_named(PG_GETARG_TEXT_PP(3));
 	c.n_kinds = planner_read_object(PG_GETARG_JSONB_P(2), "workers", 0, 1e9, &c.kinds, &c.workers);
 	planner_check_size(0, c.n_kinds);

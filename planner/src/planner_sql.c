@@ -78,13 +78,19 @@ planner_check_status(lp_status status, int n_jobs, int n_kinds)
 }
 
 void
-planner_need_workers(FunctionCallInfo fcinfo, int arg)
+planner_need(FunctionCallInfo fcinfo, int arg, const char *name, const char *example)
 {
 	if (PG_ARGISNULL(arg))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("\"workers\" must be given"),
-				 errhint("For example: workers => '{\"T4\": 4, \"A100\": 8}': how many devices of each kind there are.")));
+				 errmsg("\"%s\" must be given", name),
+				 errhint("For example: %s => %s.", name, example)));
+}
+
+void
+planner_need_workers(FunctionCallInfo fcinfo, int arg)
+{
+	planner_need(fcinfo, arg, "workers", "'{\"T4\": 4, \"A100\": 8}': how many devices of each kind there are");
 }
 
 /* ---------- objects of numbers ---------- */

@@ -29,7 +29,10 @@ extern void planner_put(Datum *values, bool *nulls, int at, Datum value, bool is
 /* An object such as {"T4": 4, ...}: names and numbers, each in [low, high]; how many. `what` names it in errors. */
 extern int	planner_read_object(Jsonb *object, const char *what, double low, double high, char ***names, double **values);
 
-/* Raise where the argument with the devices is NULL. */
+/* Raise where an argument is NULL; `example` is a value of it, for the hint. */
+extern void planner_need(FunctionCallInfo fcinfo, int arg, const char *name, const char *example);
+
+/* The same for the devices. */
 extern void planner_need_workers(FunctionCallInfo fcinfo, int arg);
 
 /* The different notes of n places whose rate is 0, where something cannot run, one after the other; NULL: there are none. */

@@ -406,6 +406,20 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION perfmodel.report_queue(regclass, jsonb, jsonb, text, text, boolean) IS 'the part of a report about waiting and running jobs; arguments as in report()';
 
+-- Before anything is computed: the error of the server comes from deep inside, with the page so far as its context.
+CREATE FUNCTION perfmodel.report_rights(caller text) RETURNS void
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    lacking CONSTANT text := (SELECT string_agg(t, ', ' ORDER BY nth) FROM unnest('{graph,predictor,predictor_weights,predictors,profile}'::text[]) WITH ORDINALITY AS u(t, nth)
+                              WHERE NOT has_any_column_privilege('perfmodel.' || t, 'SELECT'));
+BEGIN
+    IF lacking IS NOT NULL THEN
+        RAISE EXCEPTION 'permission denied for %', lacking USING ERRCODE = 'insufficient_privilege', DETAIL = format('perfmodel.%s() reads measurements, and predicts them.', caller),
+            HINT = 'It takes the rights of an analyst: docs/roles.md has the statements.';
+    END IF;
+END $$;
+COMMENT ON FUNCTION perfmodel.report_rights(text) IS 'raises where the caller of a report may not read what it is made of';
+
 CREATE FUNCTION perfmodel.report(jobs regclass DEFAULT NULL, from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL, columns jsonb DEFAULT '{}',
                                  predictor text DEFAULT NULL, alternatives text[] DEFAULT NULL, title text DEFAULT 'Training jobs and their predictions',
                                  queue regclass DEFAULT NULL, free jsonb DEFAULT '{}', queue_columns jsonb DEFAULT '{}', policy text DEFAULT 'fifo',
@@ -418,6 +432,7 @@ DECLARE
     left_out bigint;
     waiting text;
 BEGIN
+    PERFORM perfmodel.report_rights('report');
     -- raises where there is no such predictor, and none that is active
     PERFORM count(*) FROM perfmodel.corrections(predictor);
     SELECT p.name, p.kind, p.trained_at AT TIME ZONE 'UTC' AS trained_at INTO chosen FROM perfmodel.predictor AS p
@@ -462,6 +477,7 @@ FROM perfmodel.residuals(%L, %L) AS x JOIN perfmodel.residuals(%L, %2$L) AS y US
     sides text;
     c record;
 BEGIN
+    PERFORM perfmodel.report_rights('report_diff');
     -- for the error where one is not known, also where there is no measurement
     PERFORM count(*) FROM perfmodel.corrections(a);
     PERFORM count(*) FROM perfmodel.corrections(b);

@@ -104,12 +104,13 @@ BEGIN ATOMIC
     ), job AS MATERIALIZED (
         SELECT n.* FROM numbered AS n WHERE $7 OR NOT EXISTS (SELECT FROM perfmodel.collected_job AS c WHERE c.source = $6 AND c.job = n.job)
     ), meaning AS MATERIALIZED (
-        SELECT n.what, n.given, n.match, n.resolved, n.graph_id, n.note
+        -- the note says which short name was taken for a device: a100, where a job has gpu:a100:4, which a measurement must not have
+        SELECT n.what, n.given, n.resolved, n.graph_id, CASE WHEN n.what = 'gpu' AND n.match = 'alias' THEN substring(n.note FROM '^gpu "(.*)" was taken for "') END AS short
         FROM perfmodel.resolve_job_names(ARRAY(SELECT DISTINCT j.graph FROM job AS j), ARRAY(SELECT DISTINCT j.gpu FROM job AS j),
                                          ARRAY(SELECT DISTINCT j.dtype FROM job AS j), 1) AS n
     ), named AS (
         SELECT CASE WHEN j.graph_id IS NULL THEN m.graph_id ELSE (SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id) END AS graph_id,
-               c.resolved AS gpu, CASE WHEN c.match = 'alias' AND c.note IS NOT NULL AND perfmodel.find_gpu(c.given) = c.resolved THEN c.given END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
+               c.resolved AS gpu, CASE WHEN perfmodel.find_gpu(c.short) = c.resolved THEN c.short END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
                coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
                -- as plans read it (resolve_optimizer() in job_rows.c)
                coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,
@@ -233,6 +234,10 @@ BEGIN
         RAISE EXCEPTION 'max_wait must be above 0 and at most 100 years, not %', coalesce(max_wait::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'It is how long a training may take, and how long another call stays away: ''8 hours'' where it is not given.';
     END IF;
+    IF max_wait < '1 minute' THEN
+        RAISE NOTICE 'max_wait is %: a training in the background that takes longer is cancelled', max_wait
+            USING HINT = 'An interval without a unit is in seconds. For hours, write ''8 hours''.';
+    END IF;
     -- a lock that only those who may write the log can take, unlike an advisory one
     BEGIN
         LOCK TABLE perfmodel.nightly_log IN SHARE ROW EXCLUSIVE MODE NOWAIT;
@@ -349,12 +354,22 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION perfmodel.nightly_finish(bigint, interval) IS 'the last part of nightly(): compares and activates; false while the candidate is still trained';
 
+CREATE FUNCTION perfmodel.may_commit() RETURNS boolean
+    LANGUAGE c VOLATILE PARALLEL UNSAFE AS 'MODULE_PATHNAME', 'pm_may_commit';
+COMMENT ON FUNCTION perfmodel.may_commit() IS 'whether the procedure that asks may COMMIT: not within a transaction block or a function';
+
 -- Without SET, as a procedure that has one cannot commit; so every name is qualified.
 CREATE PROCEDURE perfmodel.nightly(jobs regclass DEFAULT NULL, columns jsonb DEFAULT '{}', background boolean DEFAULT true, max_wait interval DEFAULT '8 hours')
     LANGUAGE plpgsql AS $$
 DECLARE
-    night bigint := perfmodel.nightly_start(jobs, columns, background, max_wait);
+    night bigint;
 BEGIN
+    IF background AND NOT perfmodel.may_commit() THEN
+        RAISE EXCEPTION 'perfmodel.nightly() cannot train in the background within a transaction block or a function' USING ERRCODE = 'active_sql_transaction',
+            DETAIL = 'It has to commit before such a training begins.',
+            HINT = 'Call it outside of BEGIN and COMMIT, or with background => false, which does not commit.';
+    END IF;
+    night := perfmodel.nightly_start(jobs, columns, background, max_wait);
     IF background THEN
         -- a training in the background begins when what asked for it is committed
         COMMIT;

@@ -30,4 +30,11 @@
 #define pm_insert_index_tuples(rri, slot, estate) ExecInsertIndexTuples(rri, slot, estate, false, false, NULL, NIL)
 #endif
 
+/* until 14.5 nobody can ask, and the server says it where a procedure commits */
+#if PG_VERSION_NUM >= 140005
+#define PM_MAY_COMMIT SPI_inside_nonatomic_context()
+#else
+#define PM_MAY_COMMIT true
+#endif
+
 #endif

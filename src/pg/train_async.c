@@ -23,6 +23,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
+#include "compat.h"
 #include "plans.h"
 #include "settings.h"
 #include "tables.h"
@@ -30,6 +31,7 @@
 
 PG_FUNCTION_INFO_V1(pm_train_async);
 PG_FUNCTION_INFO_V1(pm_cancel_training);
+PG_FUNCTION_INFO_V1(pm_may_commit);
 
 #define POLL_MS 5
 
@@ -180,4 +182,11 @@ pm_cancel_training(PG_FUNCTION_ARGS)
 		require_membership(role);
 	SPI_finish();
 	PG_RETURN_BOOL(pid != 0 && kill(pid, SIGINT) == 0);
+}
+
+/* Asked by a procedure, which is what is connected to SPI then. */
+Datum
+pm_may_commit(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(PM_MAY_COMMIT);
 }

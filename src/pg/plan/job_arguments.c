@@ -37,17 +37,21 @@ void
 pm_job_table_argument(FunctionCallInfo fcinfo, int jobs, int columns, pm_job_table *t)
 {
 	pm_require_catalog();
-	*t = (pm_job_table) {.relid = PG_GETARG_OID(jobs)};
+	*t = (pm_job_table) {.relid = PG_ARGISNULL(jobs) ? InvalidOid : PG_GETARG_OID(jobs)};
 	name_arguments(fcinfo, jobs, columns, t);
+	pm_need_argument(fcinfo, jobs, t->jobs_argument, "'public.job', the table of the jobs");
 	pm_job_table_open(t, PG_ARGISNULL(columns) ? NULL : PG_GETARG_JSONB_P(columns));
 }
 
 pm_policy
 pm_policy_argument(FunctionCallInfo fcinfo, int arg)
 {
-	char	   *name = text_to_cstring(PG_GETARG_TEXT_PP(arg));
-	int			policy = pm_policy_find(name);
+	char	   *name;
+	int			policy;
 
+	pm_need_argument(fcinfo, arg, "policy", "'fifo'");
+	name = text_to_cstring(PG_GETARG_TEXT_PP(arg));
+	policy = pm_policy_find(name);
 	if (policy < 0)
 		pm_unknown_word("policy", name, pm_policy_name, PM_N_POLICIES);
 	return (pm_policy) policy;
@@ -66,8 +70,10 @@ pm_need_argument(FunctionCallInfo fcinfo, int arg, const char *name, const char 
 TimestampTz
 pm_at_argument(FunctionCallInfo fcinfo, int arg)
 {
-	TimestampTz at = PG_GETARG_TIMESTAMPTZ(arg);
+	TimestampTz at;
 
+	pm_need_argument(fcinfo, arg, "at", "now(), which is its default");
+	at = PG_GETARG_TIMESTAMPTZ(arg);
 	if (TIMESTAMP_NOT_FINITE(at))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

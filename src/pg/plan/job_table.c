@@ -291,6 +291,7 @@ need_all(const pm_job_table *t, const pm_job_column *wanted, int n)
 {
 	const char *missing[PM_N_COLUMNS];
 	int			n_missing = 0;
+	StringInfoData example;
 
 	if (!OidIsValid(t->relid))
 		return;
@@ -299,11 +300,14 @@ need_all(const pm_job_table *t, const pm_job_column *wanted, int n)
 			missing[n_missing++] = names[wanted[i]];
 	if (n_missing == 0)
 		return;
+	initStringInfo(&example);
+	for (int i = 0; i < n_missing; i++)
+		appendStringInfo(&example, "%s\"%s\": \"its_name\"", i > 0 ? ", " : "", missing[i]);
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_COLUMN),
 			 errmsg("table \"%s\" has no column %s", get_rel_name(t->relid), pm_quoted_list(missing, n_missing)),
 			 errdetail("%s", columns_detail(t->relid)),
-			 errhint("If it has another name, say so: %s => '{\"%s\": \"its_name\"}'.", t->columns_argument, missing[0])));
+			 errhint("%s, say so: %s => '{%s}'.", n_missing > 1 ? "If they have other names" : "If it has another name", t->columns_argument, example.data)));
 }
 
 void

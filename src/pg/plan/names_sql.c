@@ -416,8 +416,7 @@ pm_resolve_job_names(PG_FUNCTION_ARGS)
 	Oid			type = TEXTARRAYOID;
 	resolving	r;
 
-	if (PG_ARGISNULL(3))
-		return pm_no_rows(fcinfo);
+	pm_need_argument(fcinfo, 3, "min_score", "0.5");
 	begin(fcinfo, &r, PG_GETARG_FLOAT8(3));
 	for (int i = 0; i < lengthof(what); i++)
 	{
@@ -439,8 +438,7 @@ pm_resolve_job_table(PG_FUNCTION_ARGS)
 	resolving	r;
 	bool		any = false;
 
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(2))
-		return pm_no_rows(fcinfo);
+	pm_need_argument(fcinfo, 2, "min_score", "0.5");
 	begin(fcinfo, &r, PG_GETARG_FLOAT8(2));
 	pm_job_table_argument(fcinfo, 0, 1, &t);
 	for (int i = 0; i < lengthof(what); i++)

@@ -194,8 +194,10 @@ read_needs(const pm_jobs *jobs, text *predictor, pm_device_need *need)
 static double
 slowdown_argument(FunctionCallInfo fcinfo, int arg)
 {
-	double		v = PG_GETARG_FLOAT8(arg);
+	double		v;
 
+	pm_need_argument(fcinfo, arg, "max_slowdown", "1, for a device to each job");
+	v = PG_GETARG_FLOAT8(arg);
 	if (!(v >= 1 && v <= 2))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -333,7 +335,6 @@ add_jobs(pm_rows_out *out, pm_jobs *jobs, const machines *m, const placed *where
 Datum
 pm_place_sql(PG_FUNCTION_ARGS)
 {
-	static const int needed[] = {0, 5, 7, 8};
 	pm_rows_out out;
 	pm_job_table t;
 	pm_jobs		jobs;
@@ -342,9 +343,6 @@ pm_place_sql(PG_FUNCTION_ARGS)
 	double		max_slowdown;
 
 	pm_rows_begin(fcinfo, &out);
-	for (int i = 0; i < lengthof(needed); i++)
-		if (PG_ARGISNULL(needed[i]))
-			return (Datum) 0;
 	pm_need_argument(fcinfo, 2, "nodes", "'{n1,n2}', the names of machines");
 	pm_need_argument(fcinfo, 3, "node_gpus", "'{T4,A100}', the device of each machine");
 	pm_need_argument(fcinfo, 4, "node_free", "'{4,8}', the free devices of each machine");

@@ -58,15 +58,6 @@ open_arrays(FunctionCallInfo fcinfo, int first, pm_job_table *t)
 	pm_job_arrays_end(t);
 }
 
-static bool
-any_null(FunctionCallInfo fcinfo, const int *args, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (PG_ARGISNULL(args[i]))
-			return true;
-	return false;
-}
-
 /* ---------- forecast_jobs ---------- */
 
 Datum
@@ -77,8 +68,6 @@ pm_forecast_jobs(PG_FUNCTION_ARGS)
 	pm_jobs		jobs;
 
 	pm_rows_begin(fcinfo, &out);
-	if (any_null(fcinfo, (int[]) {0, 3}, 2))
-		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 1, &t);
 	pm_job_table_need_forecast(&t, false);
 	pm_jobs_read(&t, pm_predictor_argument(fcinfo, 2), pm_at_argument(fcinfo, 3), DT_NOBEGIN, &jobs);
@@ -173,8 +162,6 @@ pm_queue_order_table(PG_FUNCTION_ARGS)
 	pm_policy	policy;
 
 	pm_rows_begin(fcinfo, &out);
-	if (any_null(fcinfo, (int[]) {0, 2, 4}, 3))
-		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 1, &t);
 	policy = pm_policy_argument(fcinfo, 2);
 	if (policy == PM_EDF)
@@ -192,8 +179,6 @@ pm_queue_order_arrays(PG_FUNCTION_ARGS)
 	pm_job_table t;
 
 	pm_rows_begin(fcinfo, &out);
-	if (any_null(fcinfo, (int[]) {8, 9}, 2))
-		return (Datum) 0;
 	open_arrays(fcinfo, 0, &t);
 	queue_order(fcinfo, &t, &out, pm_policy_argument(fcinfo, 8), NULL, pm_at_argument(fcinfo, 9));
 	return (Datum) 0;
@@ -552,21 +537,20 @@ add_deadline(eta_call *c, int i, int64 position)
 }
 
 /* Arguments from `first` on: policy, backfill, predictor (of tables only), at, draws, seed. */
-static bool
+static void
 eta_arguments(FunctionCallInfo fcinfo, int first, bool has_predictor, eta_call *c)
 {
 	int			at = first + (has_predictor ? 3 : 2);
-	int			args[] = {first, first + 1, at, at + 1, at + 2};
 
-	if (any_null(fcinfo, args, lengthof(args)))
-		return false;
+	pm_need_argument(fcinfo, first + 1, "backfill", "false");
+	pm_need_argument(fcinfo, at + 1, "draws", "200");
+	pm_need_argument(fcinfo, at + 2, "seed", "1");
 	c->policy = pm_policy_argument(fcinfo, first);
 	c->at = pm_at_argument(fcinfo, at);
 	c->may_pass = c->policy != PM_FIFO || PG_GETARG_BOOL(first + 1);
 	c->options = (pm_eta_options) {
 		.draws = PG_GETARG_INT32(at + 1),.seed = (uint64) PG_GETARG_INT64(at + 2),.backfill = PG_GETARG_BOOL(first + 1)
 	};
-	return true;
 }
 
 /* Where jobs can pass others and nobody says otherwise. */
@@ -584,6 +568,7 @@ check_arrivals(Datum arrivals)
 {
 	Interval	none = {0};
 	Interval	most = {.month = 12 * MOST_ARRIVALS_YEARS};
+	Interval	hour = {.time = USECS_PER_HOUR};
 
 	if (DatumGetBool(DirectFunctionCall2(interval_lt, arrivals, IntervalPGetDatum(&none))) ||
 		DatumGetBool(DirectFunctionCall2(interval_gt, arrivals, IntervalPGetDatum(&most))))
@@ -591,6 +576,13 @@ check_arrivals(Datum arrivals)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrivals must be an interval of 0 or more, and at most %d years", MOST_ARRIVALS_YEARS),
 				 errhint("For example '7 days': the jobs of the last 7 days stand for the jobs to come. '0': no jobs come.")));
+	/* a number alone is one of seconds */
+	if (DatumGetBool(DirectFunctionCall2(interval_gt, arrivals, IntervalPGetDatum(&none))) &&
+		DatumGetBool(DirectFunctionCall2(interval_lt, arrivals, IntervalPGetDatum(&hour))))
+		ereport(NOTICE,
+				(errmsg("arrivals is %s: only the jobs of so short a time stand for the jobs to come",
+						DatumGetCString(DirectFunctionCall1(interval_out, arrivals))),
+				 errhint("An interval without a unit is in seconds. For days, write '7 days'.")));
 }
 
 /* The argument arrivals: recent_from and history_from of the call. */
@@ -631,9 +623,8 @@ eta_of_table(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 pos
 	pm_job_table t;
 
 	pm_rows_begin(fcinfo, &c.out);
-	if (PG_ARGISNULL(0) || !eta_arguments(fcinfo, 3, true, &c))
-		return (Datum) 0;
 	pm_job_table_argument(fcinfo, 0, 1, &t);
+	eta_arguments(fcinfo, 3, true, &c);
 	pm_job_table_need_forecast(&t, true);
 	if (add == add_deadline || c.policy == PM_EDF)
 		pm_job_table_need(&t, PM_COLUMN_DEADLINE);
@@ -650,8 +641,7 @@ eta_of_arrays(FunctionCallInfo fcinfo, void (*add) (eta_call *c, int i, int64 po
 	pm_job_table t;
 
 	pm_rows_begin(fcinfo, &c.out);
-	if (!eta_arguments(fcinfo, 9, false, &c))
-		return (Datum) 0;
+	eta_arguments(fcinfo, 9, false, &c);
 	open_arrays(fcinfo, 1, &t);
 	c.recent_from = c.history_from = DT_NOBEGIN;
 	if (c.may_pass)

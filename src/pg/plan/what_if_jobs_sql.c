@@ -137,10 +137,8 @@ pm_what_if_jobs(PG_FUNCTION_ARGS)
 	MemoryContext row;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0))
-		return (Datum) 0;
-	pm_need_argument(fcinfo, 2, "gpus", "'{T4,A100}'");
 	pm_job_table_argument(fcinfo, 0, 1, &t);
+	pm_need_argument(fcinfo, 2, "gpus", "'{T4,A100}'");
 	pm_job_table_need_question(&t);
 	read_grid(fcinfo, &g);
 	pm_jobs_read_only(&t, pm_predictor_argument(fcinfo, 4), GetCurrentTransactionStartTimestamp(), DT_NOBEGIN, &jobs);

@@ -7,6 +7,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -58,6 +59,31 @@ end_of_window(uint64 row, int col)
 	return DatumGetTimestampTz(d);
 }
 
+/* Elements of an array argument; of one that is NULL, as many as there have to be. */
+static int
+length_of(FunctionCallInfo fcinfo, int arg, int otherwise)
+{
+	ArrayType  *a = PG_ARGISNULL(arg) ? NULL : PG_GETARG_ARRAYTYPE_P(arg);
+
+	return a == NULL ? otherwise : ArrayGetNItems(ARR_NDIM(a), ARR_DIMS(a));
+}
+
+/* An element that lacks would else read as a window without an end, or one without a device. */
+static void
+check_lengths(FunctionCallInfo fcinfo)
+{
+	int			n = length_of(fcinfo, 2, 0);
+	int			gpus = length_of(fcinfo, 3, n);
+	int			counts = length_of(fcinfo, 4, n);
+
+	if (gpus != n || counts != n)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+				 errmsg("%s must have an element for each window", gpus != n ? "gpus" : "gpu_counts"),
+				 errdetail("windows has %d, %s has %d.", n, gpus != n ? "gpus" : "gpu_counts", gpus != n ? gpus : counts),
+				 errhint("Two kinds of devices that are idle at the same time are two windows with the same times.")));
+}
+
 #define MAX_WINDOWS 100000
 
 /* Arguments 2 to 4: ranges, devices, how many. */
@@ -69,6 +95,7 @@ read_windows(FunctionCallInfo fcinfo, windows_read *w)
 	const char	nulls[] = {' ', ' ', PG_ARGISNULL(4) ? 'n' : ' '};
 	MemoryContext cxt = CurrentMemoryContext;
 
+	check_lengths(fcinfo);
 	SPI_connect();
 	if (SPI_execute_with_args("SELECT pg_catalog.lower(w), pg_catalog.upper(w), g, n FROM ROWS FROM"
 							  " (pg_catalog.unnest($1), pg_catalog.unnest($2), pg_catalog.unnest($3)) AS t(w, g, n)",
@@ -91,8 +118,10 @@ read_windows(FunctionCallInfo fcinfo, windows_read *w)
 			.opens = end_of_window(i, 1),.closes = end_of_window(i, 2),.gpu = pm_value_text_or_null(i, 3, cxt),
 				.gpus = isnull && PG_ARGISNULL(4) ? 1 : isnull ? 0 : DatumGetInt32(n)
 		};
-		if (w->rows[i].gpu == NULL || w->rows[i].gpus < 1)
+		if (w->rows[i].gpu == NULL)
 			refuse_window(i, "has no gpu");
+		if (w->rows[i].gpus < 1)
+			refuse_window(i, "must have at least 1 in gpu_counts");
 	}
 	SPI_finish();
 	for (int i = 0; i < w->n; i++)
@@ -102,8 +131,10 @@ read_windows(FunctionCallInfo fcinfo, windows_read *w)
 static double
 checked_seconds(FunctionCallInfo fcinfo, int arg, const char *name)
 {
-	double		s = PG_GETARG_FLOAT8(arg);
+	double		s;
 
+	pm_need_argument(fcinfo, arg, name, "60, or 0");
+	s = PG_GETARG_FLOAT8(arg);
 	if (!(s >= 0 && s <= 1e9))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -300,10 +331,9 @@ pm_fill_windows(PG_FUNCTION_ARGS)
 	TimestampTz at;
 
 	pm_rows_begin(fcinfo, &out);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(6) || PG_ARGISNULL(7) || PG_ARGISNULL(8) || PG_ARGISNULL(9))
-		return (Datum) 0;
 	pm_need_argument(fcinfo, 2, "windows", "'{\"[2026-01-01 22:00, 2026-01-02 06:00)\"}'");
 	pm_need_argument(fcinfo, 3, "gpus", "'{T4}', a device for each window");
+	pm_need_argument(fcinfo, 7, "level", "0.9");
 	pm_job_table_argument(fcinfo, 0, 1, &t);
 	pm_job_table_need_forecast(&t, true);
 	read_windows(fcinfo, &w);
