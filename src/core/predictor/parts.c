@@ -54,5 +54,7 @@ pm_parts_hold(const pm_tokens *work, pm_part *parts, int n_parts)
 
 		if (parts[i].step_ms > 0)
 			multiply(&parts[i], ms / parts[i].step_ms);
+		else
+			parts[i].step_ms = ms;
 	}
 }
