@@ -46,7 +46,7 @@ my %reads = (
     deadline_probability_arrays => qq{free => '{"T4": 1}', deadlines => '{"2100-01-01"}', $queue}, what_if_jobs => q{'helper.jobs', gpus => '{T4}'},
     fill_windows => q{'helper.jobs', windows => '{"[2026-01-01 12:00+00, 2026-01-01 13:00+00)"}', gpus => '{T4}'}, resolve_job_names => q{'helper.jobs'},
     drift => q{'line'}, residuals => q{'line'}, drift_evidence => q{'{1,2}', '{0.1,0.2}', '{0.2,0.3}'}, proportion_bounds => '9, 10, 0.9', require => "true, 'm', 'h'",
-    find_optimizer => q{'AdamW'}, graph_id => q{'anet4@16'}, gpu_name => q{'rtx_3090'}, kinds => '', memory_kinds => '', blas_info => '', version => '');
+    find_optimizer => q{'AdamW'}, graph_id => q{'anet4@16'}, gpu_name => q{'rtx_3090'}, kinds => '', memory_kinds => '', blas_info => '', may_commit => '', version => '');
 foreach my $function (split(/\n/, $primary->safe_psql('postgres', q{SELECT DISTINCT proname FROM pg_proc
         WHERE pronamespace = 'perfmodel'::regnamespace AND prorettype <> 'trigger'::regtype AND (provolatile = 'v' AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'c') OR proname IN (} . join(', ', map { "'$_'" } keys %reads) . q{)) ORDER BY 1})))
 {
