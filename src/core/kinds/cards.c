@@ -40,6 +40,22 @@ guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double
 	*memory = memory_from_sheet(c, g, work);
 }
 
+/* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
+static double
+guess(const pm_cards *c, const pm_gpu *g, int dtype, int work)
+{
+	double		off = 0;
+	int			n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].work == work && strcmp(c->level[i].gpu, g->name) == 0)
+		{
+			off += c->level[i].level - pm_card_regression(c, g, c->level[i].dtype, work);
+			n++;
+		}
+	return pm_card_regression(c, g, dtype, work) + off / (n + 1);
+}
+
 static const pm_card_level *
 find_level(const pm_cards *c, const char *gpu, int dtype, int work)
 {
@@ -49,44 +65,25 @@ find_level(const pm_cards *c, const char *gpu, int dtype, int work)
 	return NULL;
 }
 
-/* Whether level i only repeats the card's level in AMP (repeat_in_bf16()). */
-static bool
-is_repeated(const pm_cards *c, int i)
-{
-	const pm_card_level *l = &c->level[i];
-	const pm_card_level *amp = l->dtype == PM_BF16 ? find_level(c, l->gpu, PM_AMP, l->work) : NULL;
-
-	return amp != NULL && amp->level == l->level && amp->structures == l->structures;
-}
-
-/* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
-static double
-guess(const pm_cards *c, const pm_gpu *g, int dtype, int work)
-{
-	double		off = 0;
-	int			n = 0;
-
-	for (int i = 0; i < c->n; i++)
-		if (c->level[i].work == work && strcmp(c->level[i].gpu, g->name) == 0 && !is_repeated(c, i))
-		{
-			off += c->level[i].level - pm_card_regression(c, g, c->level[i].dtype, work);
-			n++;
-		}
-	return pm_card_regression(c, g, dtype, work) + off / (n + 1);
-}
-
 static double
 within_bounds(double level)
 {
 	return fmin(fmax(level, -MAX_LEVEL), MAX_LEVEL);
 }
 
+int
+pm_cards_learned_as(const pm_gpu *g, int dtype)
+{
+	return dtype == PM_BF16 && pm_gpu_computes_in(g, PM_BF16) ? PM_AMP : dtype;
+}
+
 static double
 level_of(const pm_cards *c, const pm_gpu *g, int dtype, int work)
 {
-	const pm_card_level *l = find_level(c, g->name, dtype, work);
+	int			learned_as = pm_cards_learned_as(g, dtype);
+	const pm_card_level *l = find_level(c, g->name, learned_as, work);
 
-	return within_bounds(l != NULL ? l->level : c->n > 0 ? guess(c, g, dtype, work) : 0);
+	return within_bounds(l != NULL ? l->level : c->n > 0 ? guess(c, g, learned_as, work) : 0);
 }
 
 static bool
@@ -163,7 +160,7 @@ mean_over_formats(const pm_cards *c, const char *gpu, int work)
 	double		networks = 0;
 
 	for (int i = 0; i < c->n; i++)
-		if (c->level[i].work == work && strcmp(c->level[i].gpu, gpu) == 0 && !is_repeated(c, i))
+		if (c->level[i].work == work && strcmp(c->level[i].gpu, gpu) == 0)
 		{
 			sum += c->level[i].structures * c->level[i].level;
 			networks += c->level[i].structures;
@@ -306,12 +303,6 @@ by_level(const void *a, const void *b)
 	const point *y = b;
 
 	return (x->level > y->level) - (x->level < y->level);
-}
-
-int
-pm_cards_learned_as(const pm_gpu *g, int dtype)
-{
-	return dtype == PM_BF16 && pm_gpu_computes_in(g, PM_BF16) ? PM_AMP : dtype;
 }
 
 static int
@@ -573,30 +564,14 @@ learn_traits(pm_cards *c, int n, const pm_gpu **gpus, pm_arena *a, pm_status *st
 	return pull_levels(c, n, gpus, a, st);
 }
 
-/* Levels in BF16, which are those in AMP, behind the n of level; returns how many there are then. */
-static int
-repeat_in_bf16(pm_card_level *level, const pm_gpu **gpus, int n)
-{
-	int			all = n;
-
-	for (int i = 0; i < n; i++)
-		if (level[i].dtype == PM_AMP && pm_cards_learned_as(gpus[i], PM_BF16) == PM_AMP)
-		{
-			level[all] = level[i];
-			level[all++].dtype = PM_BF16;
-		}
-	return all;
-}
-
 pm_code
 pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const double (*share)[PM_N_CARD_WORKS],
 				pm_arena *a, pm_status *st)
 {
 	point	   *p = PM_NEW(a, point, d->n + 1);
-	pm_card_level *level = PM_NEW(a, pm_card_level, 2 * d->n + (c->settled ? c->n : 0) + 1);
+	pm_card_level *level = PM_NEW(a, pm_card_level, d->n + (c->settled ? c->n : 0) + 1);
 	const pm_gpu **gpus = PM_NEW(a, const pm_gpu *, d->n + 1);
 	int			n = p ? gather(c, d, error, share, p) : 0;
-	const pm_cards before = *c;
 	int			fresh = 0;
 	int			levels;
 	pm_code		rc;
@@ -606,14 +581,11 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 	if ((!c->settled && (rc = separate_frameworks(c, p, n, level, gpus, a, st)) != PM_OK) ||
 		(rc = fresh_levels(&c->frameworks, p, n, level, gpus, &fresh, a, st)) != PM_OK)
 		return rc;
+	levels = fresh;
+	for (int i = 0; i < c->n && c->settled; i++)
+		if (!has_level(level, fresh, &c->level[i]))
+			level[levels++] = c->level[i];
 	c->level = level;
-	c->n = fresh;
-	if ((rc = learn_traits(c, fresh, gpus, a, st)) != PM_OK)
-		return rc;
-	fresh = levels = repeat_in_bf16(level, gpus, fresh);
-	for (int i = 0; i < before.n && c->settled; i++)
-		if (!has_level(level, fresh, &before.level[i]))
-			level[levels++] = before.level[i];
 	c->n = levels;
-	return PM_OK;
+	return learn_traits(c, fresh, gpus, a, st);
 }

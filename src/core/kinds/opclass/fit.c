@@ -690,7 +690,6 @@ pm_opclass_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 		(rc = pm_cards_keep_sheets(&m->cards, d->samples, d->n, a, st)) != PM_OK ||
 		(rc = pm_cards_keep_sheets(&m->cards, d->operators, d->n_operators, a, st)) != PM_OK)
 		return rc;
-	pm_opclass_repeat_in_bf16(m);
 	p->impl = m;
 	report->seconds = pm_now() - started;
 	report->n_params = (int64_t) m->n * (m->of_classes.n + (m->n_types > 0 ? m->of_types.n : 0));

@@ -141,9 +141,9 @@ pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-/* The format whose column a row's products are in: AMP of BF16, on the same units. */
+/* The format whose column products are in: BF16 has that of AMP, on the same units. */
 static int
-learned_in(pm_dtype dtype)
+learned_in(int dtype)
 {
 	return dtype == PM_BF16 ? PM_AMP : dtype;
 }
@@ -166,7 +166,7 @@ pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, cons
 		pm_opclass_load_of(t, i, f, v, &update);
 		if (c->product[group] >= 0)
 		{
-			x[pm_term_product(c, learned_in(t->dtype), c->product[group])] += copies * v[PM_TERM_COMPUTE];
+			x[pm_term_product(c, learned_in((int) t->dtype), c->product[group])] += copies * v[PM_TERM_COMPUTE];
 			v[PM_TERM_COMPUTE] = 0;
 		}
 		for (int k = 0; k < PM_N_TERMS; k++)
@@ -177,24 +177,6 @@ pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, cons
 }
 
 /* ---- coefficients ---- */
-
-static void
-repeat_products(const pm_columns *c, double *coef)
-{
-	for (int k = 0; k < c->products; k++)
-		coef[pm_term_product(c, PM_BF16, k)] = coef[pm_term_product(c, learned_in(PM_BF16), k)];
-}
-
-void
-pm_opclass_repeat_in_bf16(pm_opclass *m)
-{
-	for (int i = 0; i < m->n; i++)
-	{
-		repeat_products(&m->of_classes, m->strata[i].by_class);
-		if (m->n_types > 0)
-			repeat_products(&m->of_types, m->strata[i].by_type);
-	}
-}
 
 /* The same for all formats but for the arithmetic of products. */
 static void
@@ -207,7 +189,7 @@ coefs_in(const pm_opclass *m, const pm_stratum *s, const pm_tokens *t, int i, in
 
 	memcpy(coef, from + PM_N_TERMS * group, PM_N_TERMS * sizeof(double));
 	if (c->product[group] >= 0)
-		coef[PM_TERM_COMPUTE] = from[pm_term_product(c, dtype, c->product[group])];
+		coef[PM_TERM_COMPUTE] = from[pm_term_product(c, learned_in(dtype), c->product[group])];
 }
 
 /* The format in which products take no less time than in `dtype`: it runs them on slower units, or on the same; else dtype. */

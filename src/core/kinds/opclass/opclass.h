@@ -102,8 +102,6 @@ bool		pm_opclass_is_product(const char *name);
 pm_code		pm_opclass_make_columns(pm_opclass *m, pm_arena *a, pm_status *st);
 /* x[columns]: loads of a row, all copies, in columns by class or by type (m->slot). */
 void		pm_opclass_aggregate(const pm_opclass *m, bool by_type, const pm_tokens *t, const pm_card_factors *f, double *x);
-/* Let products in BF16 have the coefficients of AMP, which rows of both were fitted to. */
-void		pm_opclass_repeat_in_bf16(pm_opclass *m);
 
 /* ---- fit.c ---- */
 
