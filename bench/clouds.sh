@@ -34,5 +34,9 @@ SELECT name AS card, graph, dtype, cluster, count(*) AS n, round((100 * avg(abs(
        round(100 * avg(step_ms / measured - 1) FILTER (WHERE large)) AS large_bias_pct,
        round(100 * avg((measured BETWEEN step_ms_low AND step_ms_high)::int)) AS coverage_pct, round(avg(step_ms_high / step_ms_low)::numeric, 1) AS high_over_low
 FROM judged GROUP BY GROUPING SETS ((1, 2, 3, 4), (3), ()) ORDER BY 3, 2, 1, 4;
+-- what their programs do once a step, however many samples it has, is in the step and not in its growth
+SELECT name AS card, graph, dtype, cluster, count(*) AS n, round((1000 * regr_slope(measured, batch))::numeric) AS us_a_sample,
+       round((1000 * regr_slope(step_ms, batch))::numeric) AS predicted_us_a_sample, round((regr_slope(step_ms, batch) / regr_slope(measured, batch))::numeric, 2) AS ratio
+FROM asked GROUP BY 1, 2, 3, 4 HAVING count(*) >= 4 ORDER BY 3, 2, 1, 4;
 SQL
 ask "$work/ask.sql"
