@@ -1,103 +1,8 @@
 /*
- * test_scaling.c - collectives by hand, buckets of gradients, and the timeline
- * of a step on several GPUs.
+ * test_scaling.c - buckets of gradients, and the timeline of a step on several
+ * GPUs.
  */
 #include "make_cluster.h"
-
-static void
-test_link_rows(void)
-{
-	pm_link		measured = {"m", PM_LINK_NVSWITCH, 3, switch_rows};
-	pm_link		any = {"a", PM_LINK_PCIE, 1, any_row};
-
-	CHECK_EQ(pm_link_for(&measured, 4).busbw_gbs, 220);
-	CHECK_NEAR(pm_link_for(&measured, 3).busbw_gbs, 210, 1e-9);
-	CHECK_NEAR(pm_link_for(&measured, 6).latency_us, 70, 1e-9);
-	CHECK_EQ(pm_link_for(&measured, 16).busbw_gbs, 230);
-	CHECK_EQ(pm_link_for(&any, 3).busbw_gbs, 12);
-	CHECK_EQ(pm_link_for(&any, 3).gpus, 3);
-}
-
-static void
-test_measured_link(void)
-{
-	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	double		bytes = 100e6;
-
-	/* alpha + S * 2(n-1)/(n busbw) */
-	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 4, 1, &f), 60 + 1.5 * bytes / 220e3, 1e-9);
-	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 4, 1, &f), (60 + 8.4) / 2 + 0.75 * bytes / 220e3, 1e-9);
-	CHECK_EQ(pm_collective_us(PM_ALL_REDUCE, bytes, 1, 1, &f), 0);
-	CHECK_EQ(pm_collective_us(PM_ALL_REDUCE, 0, 4, 1, &f), 0);
-	f.intra_factor = 0.5;
-	f.latency_factor = 2;
-	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 4, 1, &f), 120 + 1.5 * bytes / 110e3, 1e-9);
-}
-
-static void
-test_nccl_constants(void)
-{
-	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	double		us;
-
-	/* large: ring with the simple protocol; 8.4 + 2 (n - 1) 5.7 us before the first byte */
-	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 1, &f), 8.4 + 6 * 5.7 + 1.5 * 1e9 / 12e3, 1e-6);
-	/* small: the LL protocol, 6.6 + 6 * 1.0 by ring, 6.8 + 2 * 3 * 1.0 by tree */
-	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 64, 4, 1, &f), 6.6 + 6 * 1.0 + 1.5 * 64 / 6e3, 1e-6);
-	/* two nodes of 4: the network of 10 GB/s is narrower than the link inside */
-	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f);
-	CHECK(us > 1.75 * 1e9 / 10e3 && us < 1.76 * 1e9 / 10e3);
-	/* a second adapter, and PCIe is the narrower one */
-	f.adapters = 2;
-	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f);
-	CHECK(us > 1.75 * 1e9 / 12e3 && us < 1.76 * 1e9 / 12e3);
-	/* one GPU a node uses one adapter */
-	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 2, 2, &f);
-	CHECK(us > 1e9 / 10e3 && us < 1.01 * 1e9 / 10e3);
-}
-
-/* A switch that adds up helps all-reduces only; what else is sent has the bandwidth of the wires. */
-static void
-test_adding_switch(void)
-{
-	pm_link_row rows[] = {{2, 370, NAN, 370}, {8, 480, NAN, 370}};
-	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 2, rows, 8);
-	double		bytes = 1e10;
-
-	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 8, 1, &f) * 480e3 / (1.75 * bytes), 1, 0.01);
-	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 8, 1, &f) * 370e3 / (0.875 * bytes), 1, 0.01);
-	CHECK_NEAR(pm_collective_us(PM_REDUCE_SCATTER, bytes, 5, 1, &f) * 370e3 / (0.8 * bytes), 1, 0.01);
-	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, bytes, 8, 1, &f) * 370e3 / (0.875 * bytes), 1, 0.01);
-	CHECK_NEAR(pm_collective_us(PM_SEND_RECV, bytes, 2, 1, &f) * 370e3 / bytes, 1, 0.01);
-	f.intra_factor = 0.5;
-	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 8, 1, &f) * 185e3 / (0.875 * bytes), 1, 0.01);
-}
-
-/* More bytes never take less, whatever the collective and the cluster. */
-static void
-test_monotone(void)
-{
-	pm_fabric	f[2] = {fabric_of(PM_LINK_PCIE, 1, any_row, 4), fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8)};
-
-	for (int i = 0; i < 2; i++)
-		for (int op = 0; op < PM_N_COLLECTIVES; op++)
-			for (int n = 2; n <= 64; n *= 2)
-			{
-				int			nodes = (n + f[i].gpus_per_node - 1) / f[i].gpus_per_node;
-				double		before = 0;
-
-				for (double bytes = 1; bytes < 1e11; bytes *= 1.7)
-				{
-					double		us = pm_collective_us((pm_collective) op, bytes, n, nodes, &f[i]);
-
-					/* trees have steps where their share of the bandwidth changes; NCCL has them, too */
-					CHECK(isfinite(us) && us > 0 && us >= 0.7 * before);
-					before = us;
-				}
-			}
-}
-
-/* ---- steps ---- */
 
 /* The update has its share of an operator's time, but no more than its traffic takes. */
 static void
@@ -124,10 +29,9 @@ test_buckets(void)
 	CHECK(j.buckets.n > 2 && j.buckets.n <= PM_MAX_BUCKETS + 1);
 	p = pm_phases_of(&j.work, 100);
 	CHECK_NEAR(p.forward_ms + p.backward_ms + p.update_ms, 100, 1e-9);
-	/* where a step takes longer than its roofline, what works on the states does not */
-	CHECK(p.states_ms > 0 && p.states_ms < p.update_ms);
-	CHECK_NEAR(p.states_ms, pm_phases_of(&j.work, 50).states_ms, 1e-9);
-	CHECK_EQ(pm_phases_of(&j.work, 1e-9).states_ms, pm_phases_of(&j.work, 1e-9).update_ms);
+	/* where a step takes longer than its roofline, the update does not */
+	CHECK(p.update_ms > 0);
+	CHECK_NEAR(p.update_ms, pm_phases_of(&j.work, 50).update_ms, 1e-9);
 	for (int k = 0; k < j.buckets.n; k++)
 	{
 		bytes += j.buckets.bytes[k];
@@ -214,6 +118,7 @@ test_steps(void)
 	pm_phases	ms;
 	pm_scaled	s;
 	pm_scaled	slow;
+	double		without_latency;
 
 	make_job(&j, 64, 8, 0.1);
 	ms = pm_phases_of(&j.work, 100);
@@ -252,15 +157,81 @@ test_steps(void)
 	CHECK(scaled(&j, &f, p).compute_ms > 100);
 	f.steal = 0;
 
-	/* divided states: a fourth of what works on them each, and all weights once more on the way */
+	f.latency_factor = 0;
+	without_latency = scaled(&j, &f, p).comm_ms;
+	/* divided states: a fourth of the update each, and all weights once more on the way */
 	p.zero = 1;
-	CHECK(scaled(&j, &f, p).comm_ms > 0.9 * s.comm_ms);
-	CHECK_NEAR(scaled(&j, &f, p).compute_ms, 100 - 0.75 * ms.states_ms, 1e-6);
+	f.latency_factor = 0;
+	CHECK_NEAR(scaled(&j, &f, p).comm_ms, without_latency, 1e-6 * without_latency);
+	f.latency_factor = 1;
+	CHECK_NEAR(scaled(&j, &f, p).compute_ms, 100 - 0.75 * ms.update_ms, 1e-6);
 	/* weights twice, gradients once: 3/2 of the bytes of an all-reduce */
 	p.zero = 3;
 	f.intra_factor = 1e-3;
 	CHECK_NEAR(scaled(&j, &f, p).comm_ms, 1.5 * slow.comm_ms, 0.01 * slow.comm_ms);
 	CHECK(scaled(&j, &f, p).step_ms >= scaled(&j, &f, p).comm_ms);
+}
+
+/* Two buckets of 1 GB on 8 GPUs: an all-gather or reduce-scatter takes 0.875 / 230 s, all sums of gradients twice that. */
+static pm_scaled
+two_buckets(int zero, double overlap, int world_size)
+{
+	pm_step_shape s = {.n = 2,.message_bytes = 1e9,.gradient_bytes = 2e9,.step_ms = 96,.forward_ms = 30,.backward_ms = 60,.update_ms = 6,
+	.bytes = {1e9, 1e9},.bucket_ms = {20, 40}};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = world_size,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_status	st;
+	pm_scaled	to;
+
+	f.latency_factor = 0;
+	f.overlap = overlap;
+	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
+	pm_scaled_step(&s, &p, &f, 1, &to);
+	return to;
+}
+
+/* What travels while GPUs compute is slower by `overlap`, whatever is divided among them. */
+static void
+test_sharded_overlap(void)
+{
+	double		one = 0.875e3 / 230;	/* ms of a bucket, 3.8 */
+
+	/* gathers but the first of each pass, and the first sum, hide behind computing; the last sum follows it */
+	CHECK_NEAR(two_buckets(3, 1, 8).step_ms, one + 30 + one + 60 + one + 6 / 8.0, 1e-6);
+	/* half as fast, the second gather of the forward pass takes 7.6 of the 20 ms, and so on */
+	CHECK_NEAR(two_buckets(3, 0.5, 8).step_ms, one + 30 + one + 60 + one + 6 / 8.0, 1e-6);
+	/* a tenth as fast, 20 ms of the forward pass carry 2 of 3.8 ms, 20 of the backward pass as much; the sum still hides behind 40 */
+	CHECK_NEAR(two_buckets(3, 0.1, 8).step_ms, one + 30 + (one - 2) + one + 60 + (one - 2) + one + 6 / 8.0, 1e-6);
+	for (int zero = 0; zero <= 3; zero++)
+		CHECK(two_buckets(zero, 0.05, 8).step_ms > two_buckets(zero, 1, 8).step_ms);
+}
+
+/* On many GPUs, dividing the states sends as much as not, in messages large enough that a ring of them all does not matter. */
+static void
+test_joined_buckets(void)
+{
+	pm_step_shape s = {.n = 40,.message_bytes = 25e6,.gradient_bytes = 1e9,.step_ms = 300,.forward_ms = 100,.backward_ms = 200};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_scaled	plain,
+				divided;
+	pm_parallel p = {.world_size = 1024,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_status	st;
+
+	for (int k = 0; k < s.n; k++)
+	{
+		s.bytes[k] = 25e6;
+		s.bucket_ms[k] = 5;
+	}
+	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
+	pm_scaled_step(&s, &p, &f, 1, &plain);
+	for (p.zero = 1; p.zero <= 2; p.zero++)
+	{
+		pm_scaled_step(&s, &p, &f, 1, &divided);
+		CHECK(divided.comm_ms < 1.1 * plain.comm_ms);
+	}
+	/* 40 buckets of a 40th of one message */
+	CHECK_NEAR(divided.comm_ms, (pm_collective_us(PM_REDUCE_SCATTER, 1e9, 1024, 128, &f) + pm_collective_us(PM_ALL_GATHER, 1e9, 1024, 128, &f)) / 1000,
+			   1e-6 * divided.comm_ms);
 }
 
 /* In 16 bits, gradients take half of the time, with zero 3 weights, too; what has 16 bits already takes no less. */
@@ -373,13 +344,13 @@ test_refused(void)
 
 /* ---- transformers, divided ---- */
 
-/* 8 layers; 40 ms forward, 80 backward, 8 for the update, 6 of them for states; 1 MB from layer to layer, 100 MB of gradients. */
+/* 8 layers; 40 ms forward, 80 backward, 8 for the update; 1 MB from layer to layer, 100 MB of gradients. */
 static pm_step_shape
 transformer(void)
 {
 	return (pm_step_shape) {
 		.n = 1, .message_bytes = 25e6, .layers = 8, .activation_bytes = 1e6, .gradient_bytes = 100e6, .step_ms = 128,
-		.forward_ms = 40, .backward_ms = 80, .update_ms = 8, .states_ms = 6, .undivided_ms = 12, .bytes = {100e6}, .bucket_ms = {80}
+		.forward_ms = 40, .backward_ms = 80, .update_ms = 8, .undivided_ms = 12, .bytes = {100e6}, .bucket_ms = {80}
 	};
 }
 
@@ -444,9 +415,9 @@ test_divided(void)
 	shape.launch_ms = 100;
 	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
 			   100 + 2 * 2 * 8 * 0.03 + 2, 1e-6);
-	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the states: 6 / 2 + 2 ms are left */
+	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the update of 8 ms */
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
-			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 5.0 / 4, 1e-6);
+			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 4.0 / 4, 1e-6);
 }
 
 /* 16 GPUs on two machines of 8: what the groups of a machine send at the same time shares its adapters. */
@@ -619,54 +590,17 @@ test_overlap(void)
 	CHECK_EQ(pm_gpus_of_a_host(&f, 4), 4);
 }
 
-/* Of machines with one GPU and with two, the former's one adapter decides. */
-static void
-test_uneven_machines(void)
-{
-	pm_link_row fast[] = {{0, 200, NAN, 0}};
-	pm_link_row slow[] = {{0, 20, NAN, 0}};
-	pm_fabric	f = {
-		.intra = {"switch", PM_LINK_NVSWITCH, 1, fast},.inter = {"net", PM_LINK_INFINIBAND, 1, slow},.gpus_per_node = 8,.adapters = 8, PM_NOT_FITTED
-	};
-	double		even = pm_collective_us(PM_ALL_REDUCE, 1e9, 2, 2, &f);
-
-	CHECK(pm_collective_us(PM_ALL_REDUCE, 1e9, 3, 2, &f) > even);
-	CHECK(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 2, &f) < even);
-}
-
-/* On PCIe, messages pass the shared root as long as the link; a link that was measured has that in its bandwidth. */
-static void
-test_usual_host(void)
-{
-	pm_link_row rows[] = {{4, 6, 50, 0}, {8, 12, NAN, 0}};
-	pm_link		link = {"pcie3", PM_LINK_PCIE, 2, rows};
-	pm_fabric	f = {.intra = link,.gpus_per_node = 8,.comm_error = 1,.steal = 3};
-
-	CHECK_NEAR(pm_usual_host_s_per_gb(&link, 8), 1 / 12.0, 1e-12);
-	CHECK_EQ(pm_usual_host_s_per_gb(&link, 4), 0);
-	pm_fabric_forget(&f);
-	CHECK_NEAR(f.host_s_per_gb, 1 / 12.0, 1e-12);
-	CHECK_NEAR(f.steal, 0.05, 1e-12);
-	link.kind = PM_LINK_NVLINK;
-	CHECK_EQ(pm_usual_host_s_per_gb(&link, 8), 0);
-}
-
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
-	test_usual_host();
-	test_uneven_machines();
-	test_link_rows();
-	test_measured_link();
-	test_nccl_constants();
-	test_adding_switch();
-	test_monotone();
 	test_update_part();
 	test_buckets();
 	test_few_samples();
 	test_steps();
 	test_order();
+	test_sharded_overlap();
+	test_joined_buckets();
 	test_16_bits();
 	test_messages_of_layers();
 	test_refused();

@@ -195,7 +195,6 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 	if (change == PM_CHANGE_FIGURES)
 	{
 		s->update_ms *= factor;
-		s->states_ms *= factor;
 		s->undivided_ms *= factor;
 	}
 	else if (change == PM_CHANGE_FUSED_OPTIMIZER)
@@ -203,7 +202,6 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 		s->update_ms = fmax(0, step_ms - passes_ms);
 	else
 		s->update_ms = fmin(s->update_ms, step_ms);
-	s->states_ms = fmin(s->states_ms, s->update_ms);
 	if (passes_ms > 0)
 		stretch_passes(s, (step_ms - s->update_ms) / passes_ms, s->head_ms * (change == PM_CHANGE_FIGURES ? factor : 1));
 	s->step_ms = step_ms;

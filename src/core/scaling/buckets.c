@@ -182,15 +182,14 @@ pm_phases_of(const pm_tokens *work, double step_ms)
 	passes_us = us[0] + us[1];
 	/* a graph that does nothing at all: a third forward, the rest backward */
 	if (passes_us + us[2] == 0)
-		return (pm_phases) {step_ms / 3, step_ms * 2 / 3, 0, 0, 0};
+		return (pm_phases) {step_ms / 3, step_ms * 2 / 3, 0, 0};
 	update_ms = pm_update_part(passes_us, us[2], step_ms);
 	if (passes_us == 0)
-		return (pm_phases) {0, 0, update_ms, fmin(update_ms, us[2] / 1000), 0};
+		return (pm_phases) {0, 0, update_ms, 0};
 	return (pm_phases) {
 		.forward_ms = us[0] * (step_ms - update_ms) / passes_us,
 		.backward_ms = us[1] * (step_ms - update_ms) / passes_us,
 		.update_ms = update_ms,
-		.states_ms = fmin(update_ms, us[2] / 1000),
 		.passes_us_ms = (step_ms - update_ms) / passes_us
 	};
 }

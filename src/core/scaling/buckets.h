@@ -45,15 +45,13 @@ pm_code		pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb
 
 /*
  * Forward, backward and update as the work and its launches say it, scaled so that they are step_ms together, but
- * the update never longer than its traffic takes.  Of it, what is sure to be work on the states of the optimizer is
- * its time at the peaks of the device: the rest may be launches.
+ * the update never longer than its traffic takes: launches of an update that are longer count as work of the passes.
  */
 typedef struct pm_phases
 {
 	double		forward_ms,
 				backward_ms,
-				update_ms,
-				states_ms;		/* of update_ms, what dividing the states divides */
+				update_ms;
 	double		passes_us_ms;	/* ms of the passes for a microsecond of pm_passes_us() */
 } pm_phases;
 

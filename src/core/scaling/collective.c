@@ -140,6 +140,13 @@ intra_gbs(const pm_fabric *f, pm_collective op, int gpus)
 	return (op != PM_ALL_REDUCE && row.ring_gbs > 0 ? row.ring_gbs : row.busbw_gbs) * f->intra_factor;
 }
 
+/* The bandwidth that is left where so many GPUs of a machine send at a time through what they share. */
+static double
+through_host(double gbs, int gpus, const pm_fabric *f)
+{
+	return 1 / (1 / gbs + pm_gpus_of_a_host(f, gpus) * f->host_s_per_gb);
+}
+
 /* What a collective has to go through. */
 typedef struct route
 {
@@ -177,7 +184,7 @@ find_route(pm_collective op, int n, int nodes, const pm_fabric *f)
 		if (most == 1)
 			r.measured_us = row.latency_us;
 	}
-	r.gbs = 1 / (1 / r.gbs + pm_gpus_of_a_host(f, most) * f->host_s_per_gb);
+	r.gbs = through_host(r.gbs, most, f);
 	return r;
 }
 
@@ -199,16 +206,26 @@ ring_us(const route *r, pm_collective op, int protocol, double bytes, double lat
 	return fixed * latency_factor + bus_factor(op, r->n) * bytes / (1000 * gbs);
 }
 
+/* Between sizes of the table NCCL takes the smaller one, so that a larger message could take less time; this is on the line between both. */
+static double
+tree_share_at(int protocol, double bytes)
+{
+	double		size = log2(fmax(bytes, 64) / 64);
+	int			below = (int) size;
+	const double *of = tree_share[protocol];
+
+	if (below >= N_TREE_SIZES)
+		return 1;
+	return of[below] + (size - below) * ((below + 1 < N_TREE_SIZES ? of[below + 1] : 1) - of[below]);
+}
+
 static double
 tree_us(const route *r, int protocol, double bytes, double latency_factor)
 {
 	double		fixed = base_us[TREE][protocol] +
 		2 * ((r->ppn - 1) * step_us[r->intra][TREE][protocol] + log2(r->nodes) * step_us[NET][TREE][protocol]);
-	int			size = bytes < 64 ? 0 : (int) log2(bytes / 64);
-	double		gbs = r->gbs * share[TREE][protocol];
+	double		gbs = r->gbs * share[TREE][protocol] * tree_share_at(protocol, bytes);
 
-	if (size < N_TREE_SIZES)
-		gbs *= tree_share[protocol][size];
 	if (protocol == LL)
 		gbs = fmin(gbs, LL_MAX_GBS);
 	return fixed * latency_factor + 2 * bytes / (1000 * gbs);
@@ -239,16 +256,19 @@ modelled_us(const route *r, pm_collective op, double bytes, double latency_facto
 
 /* ---- each to each ---- */
 
-/* Every GPU sends to every other one; what leaves a machine shares its adapters. */
+/* Every GPU sends to every other one; what leaves a machine shares its adapters, and all of it what the GPUs of the machine share. */
 static double
-all_to_all_us(const route *r, double bytes, double inside_gbs, double latency_factor)
+all_to_all_us(const route *r, const pm_fabric *f, double bytes)
 {
+	int			gpus = (int) ceil(r->ppn);	/* of a machine */
 	double		outside = bytes * (r->n - r->ppn) / r->n;
 	double		inside = bytes * (r->ppn - 1) / r->n;
+	double		inside_gbs = gpus > 1 ? intra_gbs(f, PM_ALL_TO_ALL, gpus) : INFINITY;
 	int			net = r->nodes > 1 ? NET : r->intra;
 	double		fixed = base_us[RING][SIMPLE] + step_us[net][RING][SIMPLE];
+	double		links_us = fmax(outside * r->ppn / (1000 * r->inter_gbs), inside / (1000 * inside_gbs));
 
-	return fixed * latency_factor + fmax(outside * r->ppn / (1000 * r->inter_gbs), inside / (1000 * inside_gbs));
+	return fixed * f->latency_factor + links_us + (outside + inside) / (1000 * through_host(INFINITY, gpus, f));
 }
 
 static double
@@ -259,7 +279,7 @@ send_recv_us(const route *r, const pm_fabric *f, double bytes)
 	double		gbs = inside ? intra_gbs(f, PM_SEND_RECV, 2)
 		: pm_link_for(&f->inter, 2).busbw_gbs * f->inter_factor;
 
-	return fixed * f->latency_factor + bytes / (1000 * gbs);
+	return fixed * f->latency_factor + bytes / (1000 * through_host(gbs, 1, f));
 }
 
 double
@@ -273,7 +293,7 @@ pm_collective_us(pm_collective op, double bytes, int n, int nodes, const pm_fabr
 	if (op == PM_SEND_RECV)
 		return send_recv_us(&r, f, bytes);
 	if (op == PM_ALL_TO_ALL)
-		return all_to_all_us(&r, bytes, r.ppn > 1 ? intra_gbs(f, op, (int) ceil(r.ppn)) : INFINITY, f->latency_factor);
+		return all_to_all_us(&r, f, bytes);
 	if (!isnan(r.measured_us))
 	{
 		/* half of the steps of an all-reduce, the same start */

@@ -79,6 +79,7 @@ hand_over_ms(const division *d)
 
 	if (d->p->pp == 1)
 		return 0;
+	f.host_s_per_gb *= d->p->tp;
 	return pm_collective_us(PM_SEND_RECV, d->s->activation_bytes / d->p->tp, 2, nodes, &f) * d->comm_factor / 1000;
 }
 
@@ -130,8 +131,7 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
 	double		micro = layers + head_ms + handing;
 	double		gradients = gradients_ms(&d, stage);
-	/* replicas divide what the states cost, and nothing else, as where each GPU has the whole model */
-	double		update = (s->update_ms - (p->zero >= 1 ? s->states_ms * (1 - 1.0 / PM_REPLICAS(p)) : 0)) * stage / p->tp;
+	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? PM_REPLICAS(p) : 1);
 
 	to->step_ms = micro * in_a_row(p) + gradients + update;
 	to->comm_ms = (sums + handing) * p->accumulation + gradients;

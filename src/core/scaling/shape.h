@@ -57,9 +57,8 @@ typedef struct pm_step_shape
 	double		step_ms,
 				forward_ms,
 				backward_ms,
-				update_ms;		/* the three add up to step_ms */
+				update_ms;		/* which zero divides among the GPUs; the three add up to step_ms */
 	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept */
-	double		states_ms;		/* part of update_ms that zero divides among the GPUs */
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		frozen[PM_MAX_BUCKETS + 1]; /* bytes of weights without gradients */
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */

@@ -22,20 +22,28 @@ typedef struct timeline
 	const pm_fabric *f;
 	double		comm_factor;
 	double		message_bytes;
+	bool		joined;			/* whether buckets travel together until a message is full */
 	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
 	double		comm_ms;		/* so far */
 	bool		summed;			/* whether what follows is known */
 	double		sum_ms[PM_MAX_BUCKETS + 1];	/* of the sum of a bucket over all GPUs */
 } timeline;
 
-/* ms of a collective on all bytes of bucket k, divided into messages. FSDP gathers frozen weights, too. */
+/*
+ * ms of a collective on all bytes of bucket k, divided into messages; where a message has several buckets, this one's share
+ * of it.  FSDP gathers frozen weights, too.
+ */
 static double
 bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 {
 	double		all = t->s->bytes[k] + (op == PM_ALL_GATHER && t->p->zero == 3 ? t->s->frozen[k] : 0);
-	double		messages = fmax(1, rint(all / fmax(t->message_bytes, 1)));
-	double		bytes = all * share / messages;
+	double		messages = all / fmax(t->message_bytes, 1);
+	double		bytes;
 	double		ms = 0;
+
+	if (!t->joined || messages > 1)
+		messages = fmax(1, rint(messages));
+	bytes = all * share / messages;
 
 	if (all > 0)
 		ms = messages * pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f) * t->comm_factor / 1000;
@@ -85,7 +93,7 @@ replicated_backward(timeline *t, double backward_ms, double share)
 
 /*
  * Weights that are divided, too (FSDP): those of a bucket are gathered while
- * the one before is computed, and in the backward pass once more, besides the
+ * those before are computed, and in the backward pass once more, besides the
  * sums of gradients.
  */
 static double
@@ -101,7 +109,7 @@ sharded_forward(timeline *t, double forward_ms, double travelling)
 	{
 		double		share = total > 0 ? t->s->bucket_ms[k] / total : 1.0 / t->s->n;
 
-		link += bucket_collective_ms(t, PM_ALL_GATHER, k, travelling);
+		link = arrival(t, link, computed, bucket_collective_ms(t, PM_ALL_GATHER, k, travelling));
 		computed = fmax(computed, link) + forward_ms * share * t->stretch;
 	}
 	return fmax(computed, forward_ms * t->stretch);
@@ -116,19 +124,24 @@ sharded_backward(timeline *t, double backward_ms, double travelling)
 
 	for (int k = 0; k < t->s->n; k++)
 	{
+		double		next_ms = 0;	/* of computing, while the gradients of this bucket travel */
+
 		computed = fmax(computed, gathered) + t->s->bucket_ms[k] * t->stretch;
 		if (k + 1 < t->s->n)
-			gathered = link += bucket_collective_ms(t, PM_ALL_GATHER, k + 1, travelling);
-		link = fmax(link, computed) + bucket_collective_ms(t, PM_REDUCE_SCATTER, k, travelling);
+		{
+			gathered = link = arrival(t, link, computed, bucket_collective_ms(t, PM_ALL_GATHER, k + 1, travelling));
+			next_ms = t->s->bucket_ms[k + 1] * t->stretch;
+		}
+		link = arrival(t, fmax(link, computed), fmax(computed, gathered) + next_ms, bucket_collective_ms(t, PM_REDUCE_SCATTER, k, travelling));
 	}
 	return fmax(fmax(computed, backward_ms * t->stretch), link);
 }
 
-/* The update, of whose states each GPU may have a part. */
+/* The update, of which each GPU may have a part: it is the traffic of weights and states (pm_phases). */
 static double
 update_ms(const pm_step_shape *s, const pm_parallel *p)
 {
-	return s->update_ms - (p->zero == 0 ? 0 : s->states_ms * (1 - 1.0 / p->world_size));
+	return s->update_ms / (p->zero == 0 ? 1 : p->world_size);
 }
 
 /* Divided states: each GPU updates its part, and sends the new weights to the others. */
@@ -195,7 +208,6 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->forward_ms = ms.forward_ms;
 	to->backward_ms = ms.backward_ms;
 	to->update_ms = ms.update_ms;
-	to->states_ms = ms.states_ms;
 	to->layers = b->layers;
 	to->heads = b->heads;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
@@ -219,11 +231,19 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	}
 }
 
-/* FSDP gathers the weights of a layer of a transformer in one message, however large; other networks are taken to be wrapped by size. */
+/*
+ * FSDP gathers the weights of a layer of a transformer in one message, however large; other networks are taken to be wrapped by
+ * size.  With divided gradients or states alone, rings have a step for each GPU, and trainers send more at a time for that:
+ * Megatron-Core max(40 million, 1 million a copy) gradients (distributed_data_parallel.py), DeepSpeed 500 million.
+ */
 static double
 message_bytes(const pm_step_shape *s, const pm_parallel *p)
 {
-	return p->zero == 3 && s->layers > 0 ? fmax(s->message_bytes, (s->gradient_bytes + s->frozen_bytes) / s->layers) : s->message_bytes;
+	double		joined = fmax(40e6, 1e6 * PM_REPLICAS(p)) * (s->narrow ? 2 : 4);
+
+	if (p->zero == 3)
+		return s->layers > 0 ? fmax(s->message_bytes, (s->gradient_bytes + s->frozen_bytes) / s->layers) : s->message_bytes;
+	return p->zero == 0 ? s->message_bytes : fmax(s->message_bytes, fmin(joined, s->gradient_bytes));
 }
 
 /* What measurements of the cluster say beyond its numbers; all parts of the step keep their shares. */
@@ -261,7 +281,7 @@ pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 void
 pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
 {
-	timeline	t = {.s = s, .p = p, .f = f, .comm_factor = comm_factor, .message_bytes = message_bytes(s, p), .stretch = 1};
+	timeline	t = {.s = s, .p = p, .f = f, .comm_factor = comm_factor, .message_bytes = message_bytes(s, p), .joined = p->zero == 1 || p->zero == 2, .stretch = 1};
 	double		update;
 
 	if (p->world_size == 1)

@@ -1,0 +1,162 @@
+/*
+ * test_collective.c - links and collectives, by hand.
+ */
+#include "make_cluster.h"
+
+static void
+test_link_rows(void)
+{
+	pm_link		measured = {"m", PM_LINK_NVSWITCH, 3, switch_rows};
+	pm_link		any = {"a", PM_LINK_PCIE, 1, any_row};
+
+	CHECK_EQ(pm_link_for(&measured, 4).busbw_gbs, 220);
+	CHECK_NEAR(pm_link_for(&measured, 3).busbw_gbs, 210, 1e-9);
+	CHECK_NEAR(pm_link_for(&measured, 6).latency_us, 70, 1e-9);
+	CHECK_EQ(pm_link_for(&measured, 16).busbw_gbs, 230);
+	CHECK_EQ(pm_link_for(&any, 3).busbw_gbs, 12);
+	CHECK_EQ(pm_link_for(&any, 3).gpus, 3);
+}
+
+static void
+test_measured_link(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	double		bytes = 100e6;
+
+	/* alpha + S * 2(n-1)/(n busbw) */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 4, 1, &f), 60 + 1.5 * bytes / 220e3, 1e-9);
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 4, 1, &f), (60 + 8.4) / 2 + 0.75 * bytes / 220e3, 1e-9);
+	CHECK_EQ(pm_collective_us(PM_ALL_REDUCE, bytes, 1, 1, &f), 0);
+	CHECK_EQ(pm_collective_us(PM_ALL_REDUCE, 0, 4, 1, &f), 0);
+	f.intra_factor = 0.5;
+	f.latency_factor = 2;
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 4, 1, &f), 120 + 1.5 * bytes / 110e3, 1e-9);
+}
+
+static void
+test_nccl_constants(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	double		us;
+
+	/* large: ring with the simple protocol; 8.4 + 2 (n - 1) 5.7 us before the first byte */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 1, &f), 8.4 + 6 * 5.7 + 1.5 * 1e9 / 12e3, 1e-6);
+	/* small: the LL protocol, 6.6 + 6 * 1.0 by ring, 6.8 + 2 * 3 * 1.0 by tree */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 64, 4, 1, &f), 6.6 + 6 * 1.0 + 1.5 * 64 / 6e3, 1e-6);
+	/* two nodes of 4: the network of 10 GB/s is narrower than the link inside */
+	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f);
+	CHECK(us > 1.75 * 1e9 / 10e3 && us < 1.76 * 1e9 / 10e3);
+	/* a second adapter, and PCIe is the narrower one */
+	f.adapters = 2;
+	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f);
+	CHECK(us > 1.75 * 1e9 / 12e3 && us < 1.76 * 1e9 / 12e3);
+	/* one GPU a node uses one adapter */
+	us = pm_collective_us(PM_ALL_REDUCE, 1e9, 2, 2, &f);
+	CHECK(us > 1e9 / 10e3 && us < 1.01 * 1e9 / 10e3);
+}
+
+/* A switch that adds up helps all-reduces only; what else is sent has the bandwidth of the wires. */
+static void
+test_adding_switch(void)
+{
+	pm_link_row rows[] = {{2, 370, NAN, 370}, {8, 480, NAN, 370}};
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 2, rows, 8);
+	double		bytes = 1e10;
+
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, bytes, 8, 1, &f) * 480e3 / (1.75 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 8, 1, &f) * 370e3 / (0.875 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_REDUCE_SCATTER, bytes, 5, 1, &f) * 370e3 / (0.8 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, bytes, 8, 1, &f) * 370e3 / (0.875 * bytes), 1, 0.01);
+	CHECK_NEAR(pm_collective_us(PM_SEND_RECV, bytes, 2, 1, &f) * 370e3 / bytes, 1, 0.01);
+	f.intra_factor = 0.5;
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, bytes, 8, 1, &f) * 185e3 / (0.875 * bytes), 1, 0.01);
+}
+
+/* More bytes never take less, whatever the collective and the cluster. */
+static void
+test_monotone(void)
+{
+	pm_fabric	f[2] = {fabric_of(PM_LINK_PCIE, 1, any_row, 4), fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8)};
+
+	f[0].host_s_per_gb = 0.1;
+	for (int i = 0; i < 2; i++)
+		for (int op = 0; op < PM_N_COLLECTIVES; op++)
+			for (int n = 2; n <= 1024; n *= 2)
+			{
+				int			nodes = (n + f[i].gpus_per_node - 1) / f[i].gpus_per_node;
+				double		before = 0;
+
+				for (double bytes = 1; bytes < 1e11; bytes *= 1.07)
+				{
+					double		us = pm_collective_us((pm_collective) op, bytes, n, nodes, &f[i]);
+
+					CHECK(isfinite(us) && us > 0 && us >= before);
+					before = us;
+				}
+			}
+}
+
+/* What goes to all others or to one passes what the GPUs of a machine share, as what goes round a ring does. */
+static void
+test_shared_host(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	double		gathered;
+
+	f.latency_factor = 0;
+	f.host_s_per_gb = 0.1;
+	gathered = pm_collective_us(PM_ALL_GATHER, 1e9, 4, 1, &f);
+	CHECK_NEAR(gathered, 0.75e6 * (1 / 12.0 + 0.4), 1e-3);
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, 1e9, 4, 1, &f), gathered, 1e-3);
+	CHECK_NEAR(pm_collective_us(PM_SEND_RECV, 1e9, 2, 1, &f), 1e6 * (1 / 12.0 + 0.1), 1e-3);
+	/* half of it stays in a machine; the other halves of four GPUs go through its adapter of 10 GB/s, and all of it through the host */
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, 1e9, 8, 2, &f), 0.5e6 * 4 / 10.0 + 0.875e6 * 0.4, 1e-3);
+	f.host_s_per_gb = 0;
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, 1e9, 8, 2, &f), 0.5e6 * 4 / 10.0, 1e-3);
+}
+
+/* Of machines with one GPU and with two, the former's one adapter decides. */
+static void
+test_uneven_machines(void)
+{
+	pm_link_row fast[] = {{0, 200, NAN, 0}};
+	pm_link_row slow[] = {{0, 20, NAN, 0}};
+	pm_fabric	f = {
+		.intra = {"switch", PM_LINK_NVSWITCH, 1, fast},.inter = {"net", PM_LINK_INFINIBAND, 1, slow},.gpus_per_node = 8,.adapters = 8, PM_NOT_FITTED
+	};
+	double		even = pm_collective_us(PM_ALL_REDUCE, 1e9, 2, 2, &f);
+
+	CHECK(pm_collective_us(PM_ALL_REDUCE, 1e9, 3, 2, &f) > even);
+	CHECK(pm_collective_us(PM_ALL_REDUCE, 1e9, 4, 2, &f) < even);
+}
+
+/* On PCIe, messages pass the shared root as long as the link; a link that was measured has that in its bandwidth. */
+static void
+test_usual_host(void)
+{
+	pm_link_row rows[] = {{4, 6, 50, 0}, {8, 12, NAN, 0}};
+	pm_link		link = {"pcie3", PM_LINK_PCIE, 2, rows};
+	pm_fabric	f = {.intra = link,.gpus_per_node = 8,.comm_error = 1,.steal = 3};
+
+	CHECK_NEAR(pm_usual_host_s_per_gb(&link, 8), 1 / 12.0, 1e-12);
+	CHECK_EQ(pm_usual_host_s_per_gb(&link, 4), 0);
+	pm_fabric_forget(&f);
+	CHECK_NEAR(f.host_s_per_gb, 1 / 12.0, 1e-12);
+	CHECK_NEAR(f.steal, 0.05, 1e-12);
+	link.kind = PM_LINK_NVLINK;
+	CHECK_EQ(pm_usual_host_s_per_gb(&link, 8), 0);
+}
+
+int
+main(void)
+{
+	test_usual_host();
+	test_uneven_machines();
+	test_link_rows();
+	test_measured_link();
+	test_nccl_constants();
+	test_adding_switch();
+	test_monotone();
+	test_shared_host();
+	return check_done("collective");
+}
