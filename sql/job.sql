@@ -27,6 +27,21 @@ SELECT helper.close(e.seconds - j.seconds, 10 * 5 * p.step_ms / 1000) AS evaluat
 FROM perfmodel.predict(:g, 'T4', 512, mode => 'inference', predictor => 'roof') AS p,
      perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', world_size => 2) AS j,
      perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', world_size => 2, eval_every => 100, eval_samples => 5 * 1024) AS e;
+-- GPUs that share the work, or wait for each other, draw less: all stages of a pipeline together take what the work takes on one GPU, besides what they draw at rest
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('eight layers', 8, 256, 8, 64, 1000)) AS t \gset
+CREATE TEMP TABLE drawn AS SELECT p, n, j.step_ms, 1000 * j.energy_kwh / j.gpu_hours AS w
+FROM (VALUES (1, '{}'), (1, '{"accumulation": 16}'), (1, '{"recompute": true}'), (8, '{}'), (8, '{"tp": 8}'), (8, '{"pp": 8}'), (8, '{"pp": 8, "micro_batches": 4}'), (8, '{"pp": 8, "micro_batches": 64}')) AS v (n, p),
+     LATERAL perfmodel.predict_job(:t, 'T4', 1, steps => 1000, predictor => 'small', warmup_s => 0, world_size => n, cluster => CASE WHEN n > 1 THEN 'dgx-2' END, parallel => p::jsonb) AS j;
+SELECT d.n, d.p, d.w > 0.175 * tdp_w AND d.w <= tdp_w AS within, d.w < one.w AS less, helper.close(d.n * d.step_ms * (d.w - 0.175 * tdp_w), one.step_ms * (one.w - 0.175 * tdp_w)) AS same_work
+FROM drawn AS d, drawn AS one, perfmodel.gpu AS g WHERE g.name = 'T4' AND one.n = 1 AND one.p = '{}' ORDER BY d.n, d.p;
+SELECT string_agg(p, ' ' ORDER BY w) AS least_draw_first FROM drawn WHERE p ~ 'pp';
+-- an evaluation runs on each GPU alone, and draws what that draws
+SELECT (e.energy_kwh - j.energy_kwh) / (e.seconds - j.seconds) > 1.05 * j.energy_kwh / j.seconds AS works
+FROM perfmodel.predict_job(:t, 'T4', 1, steps => 1000, predictor => 'small', world_size => 8, cluster => 'dgx-2', parallel => '{"pp": 8}') AS j,
+     perfmodel.predict_job(:t, 'T4', 1, steps => 1000, predictor => 'small', world_size => 8, cluster => 'dgx-2', parallel => '{"pp": 8}', eval_every => 100, eval_samples => 8000) AS e;
+DROP TABLE drawn;
+ROLLBACK;
 -- an evaluation of no samples would be free
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 512, steps => 1000, predictor => ''roof'', eval_every => 100)', :g));
 

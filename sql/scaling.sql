@@ -67,6 +67,16 @@ SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'n
 SELECT p, step_ms > 0 AS positive, helper.close(samples_per_s * step_ms / 1000, samples) AS samples
 FROM (VALUES ('{"tp": 8}', 4), ('{"pp": 4, "tp": 2, "micro_batches": 8}', 32), ('{"tp": 2, "accumulation": 2}', 32), ('{"pp": 2, "interleave": 2, "micro_batches": 4, "zero": 1}', 64), ('{"recompute": true}', 32)) AS v (p, samples),
      LATERAL perfmodel.predict(:t, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => p::jsonb);
+-- where the time goes: all rows are the step; a step has one update, of which each GPU makes its part; the wait for micro-batches is a row
+SELECT n, p, k, helper.close(sum(e.step_ms), perfmodel.predict_train_time(:t, 'T4', 4, predictor => k, world_size => n, cluster => 'dgx-2', parallel => p::jsonb)) AS step,
+       helper.close(sum(e.share), 1) AS shares, min(e.step_ms) >= 0 AS positive, bool_and(e.update_ms IS NULL OR helper.close(e.forward_ms + e.backward_ms + e.update_ms, e.step_ms)) AS phases,
+       round((u.ms / sum(e.update_ms))::numeric, 3) AS one_of, bool_and(e.step_ms > 0) FILTER (WHERE e.part = 'bubble') AS bubble,
+       round((sum(e.backward_ms) / sum(e.forward_ms) / u.backward)::numeric, 1) AS more_backward
+FROM (VALUES (1, '{}'), (1, '{"accumulation": 8}'), (8, '{"accumulation": 8}'), (8, '{"recompute": true}'), (8, '{"tp": 8}'), (8, '{"pp": 4, "tp": 2, "micro_batches": 8}'), (2, '{"pp": 2, "interleave": 2}')) AS v (n, p),
+     unnest('{roof,small}'::text[]) AS k,
+     LATERAL (SELECT sum(update_ms) AS ms, sum(backward_ms) / sum(forward_ms) AS backward FROM perfmodel.explain_train_time(:t, 'T4', 4, predictor => k)) AS u,
+     LATERAL perfmodel.explain_train_time(:t, 'T4', 4, predictor => k, world_size => n, cluster => CASE WHEN n > 1 THEN 'dgx-2' END, parallel => p::jsonb) AS e
+GROUP BY n, p, k, u.ms, u.backward ORDER BY n, p, k;
 SELECT helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, predictor => ''roof'', world_size => 8, parallel => ''{"pp": 8}'')', :t));
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 4, samples => 10, predictor => ''roof'', parallel => ''{"pp": 8}'')', :t));
 -- whole heads go to a GPU: tp divides them, or there is no answer; what does not say how many it has (above) can be divided into any number

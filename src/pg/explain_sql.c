@@ -11,12 +11,14 @@
 #include "utils/float.h"
 
 #include "cache/freshness.h"
+#include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
 #include "graphs.h"
 #include "question.h"
 #include "results.h"
 #include "scaling.h"
+#include "scaling/parts.h"
 
 PG_FUNCTION_INFO_V1(pm_explain_train_time);
 
@@ -59,6 +61,7 @@ fill_node(const pm_sample *s, int node, int copies, Datum *values, bool *nulls)
 #define FRAMEWORK		-1
 #define COMMUNICATION	-2
 #define CONTENTION		-3
+#define BUBBLE			-4
 
 static const char *
 part_name(int node)
@@ -71,6 +74,8 @@ part_name(int node)
 			return "communication";
 		case CONTENTION:
 			return "contention";
+		case BUBBLE:
+			return "bubble";
 	}
 	return "operator";
 }
@@ -130,30 +135,39 @@ add_nodes(pm_rows_out *out, const pm_sample *s, const pm_part *parts, int n, dou
 	}
 }
 
-/*
- * On several GPUs: the parts become those of one of them, all batches of the
- * step together.  The step, how much of it no GPU computes, and how much
- * computing is slower than on one GPU.
- */
-static double
-scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, double *exposed_ms, double *contention_ms)
+/* The work of each operator of the whole graph. */
+static void
+work_of_parts(const pm_sample *s, pm_tokens *work)
+{
+	pm_arena	arena;
+	pm_status	st = {PM_OK};
+
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	if (pm_tokens_build_work(s->skeleton, &s->query, &arena, work, &st) != PM_OK)
+		pm_raise(&st);
+}
+
+/* The parts become those of one of the GPUs of *to, which is the step, if it takes step_ms on one. */
+static void
+scale_parts(const pm_asked *asked, pm_part *parts, int n, double step_ms, pm_scaled *to)
 {
 	pm_asked	slim = *asked;	/* the whole graph stays in asked */
-	pm_scaled	scaled;
+	pm_step_shape shape;
+	pm_tokens	work;
 
-	pm_scale_step(&slim, step_ms, &scaled);
-	for (int i = 0; i < n; i++)
-	{
-		double		factor = (scaled.compute_ms - scaled.contention_ms) / step_ms;
+	work_of_parts(&asked->sample, &work);
+	pm_scale_step(&slim, step_ms, &shape, to);
+	pm_scale_parts(&work, &shape, to, parts, n);
+}
 
-		parts[i].step_ms *= factor;
-		parts[i].forward_ms *= factor;
-		parts[i].backward_ms *= factor;
-		parts[i].update_ms *= factor;
-	}
-	*exposed_ms = fmax(0, scaled.step_ms - scaled.compute_ms);	/* rounding may leave less than nothing */
-	*contention_ms = scaled.contention_ms;
-	return scaled.step_ms;
+/* A row for ms of the step in which no operator runs. */
+static void
+add_waits(pm_rows_out *out, const pm_sample *s, int which, double ms, double step_ms)
+{
+	const double unknown = get_float8_nan();
+	pm_part		part = {-1, fmax(0, ms), unknown, unknown, unknown, '-'};	/* rounding may leave less than nothing */
+
+	add_part(out, s, &part, which, 0, 1, step_ms);
 }
 
 Datum
@@ -167,8 +181,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	const pm_sample *s = &asked.sample;
 	pm_status	st = {PM_OK};
 	pm_part    *parts;
-	pm_part		exposed = {-1, 0, get_float8_nan(), get_float8_nan(), get_float8_nan(), '-'};
-	pm_part		contention = exposed;
+	pm_scaled	scaled;
 	double		step_ms;
 	int			n = 0;
 	bool		nodes;
@@ -185,7 +198,10 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
 	if (asked.fabric != NULL)
-		step_ms = scale_parts(&asked, parts, n, step_ms, &exposed.step_ms, &contention.step_ms);
+	{
+		scale_parts(&asked, parts, n, step_ms, &scaled);
+		step_ms = scaled.step_ms;
+	}
 	if (nodes)
 		add_nodes(&out, s, parts, n, step_ms);
 	else
@@ -193,8 +209,10 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 			add_group(&out, s, &parts[i], step_ms);
 	if (asked.parallel.world_size > 1)
 	{
-		add_part(&out, s, &exposed, COMMUNICATION, 0, 1, step_ms);
-		add_part(&out, s, &contention, CONTENTION, 0, 1, step_ms);
+		add_waits(&out, s, COMMUNICATION, scaled.step_ms - scaled.compute_ms, step_ms);
+		add_waits(&out, s, CONTENTION, scaled.contention_ms, step_ms);
 	}
+	if (asked.parallel.pp > 1)
+		add_waits(&out, s, BUBBLE, scaled.bubble_ms, step_ms);
 	return (Datum) 0;
 }

@@ -194,8 +194,7 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 	const pm_gpu *gpu = pm_gpu_find(text_to_cstring(q->gpu));
 	const char *name = pm_from_core(gpu->name);
 	double		gpus = q->parallel.world_size;
-	double		share = a->roofline_ms * q->parallel.accumulation / a->step_ms;
-	double		waits_s = t->seconds - t->busy_s;
+	double		share = a->roofline_ms / a->step_ms;
 	double		limit_w = gpu->tdp_w;
 	double		arithmetic_w = pm_gpu_arithmetic_w(gpu);
 	pm_price_wish wish;
@@ -209,7 +208,9 @@ count_costs(FunctionCallInfo fcinfo, const pm_asked_words *q, const pm_answer *a
 		remark(r, "spot_price", spot);
 	if (why != NULL)
 		remark(r, "no_price", why);
-	x->kwh = gpus * (pm_draw_w(limit_w, arithmetic_w, share) * t->busy_s + pm_draw_w(limit_w, arithmetic_w, 0) * waits_s) / 3.6e6;
+	/* in an evaluation, each GPU works for itself */
+	x->kwh = gpus * (pm_draw_w(limit_w, arithmetic_w, share) * (t->busy_s - t->eval_s) + pm_draw_w(limit_w, arithmetic_w, a->alone_share) * t->eval_s +
+					 pm_draw_w(limit_w, arithmetic_w, 0) * (t->seconds - t->busy_s)) / 3.6e6;
 	if (isnan(x->kwh))
 		remark(r, "no_power_limit", psprintf("no energy and CO2: tdp_w of gpu \"%s\" is not in perfmodel.gpu", pm_shown_name(name)));
 	if (!find_carbon(fcinfo, &wish, &g_per_kwh, r, p))

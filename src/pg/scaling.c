@@ -9,6 +9,7 @@
 #include "errors.h"
 #include "scaling.h"
 #include "scaling/correction.h"
+#include "scaling/gpu_work.h"
 
 /*
  * Standard deviations on either side of the middle that hold a share `level`
@@ -80,6 +81,7 @@ pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a)
 
 	a->forward_ms = pm_phases_of(work, a->step_ms).forward_ms;
 	a->roofline_ms = work->total_roofline_us / 1000;
+	a->alone_share = a->roofline_ms / a->step_ms;
 }
 
 void
@@ -92,13 +94,11 @@ pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to)
 }
 
 void
-pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s)
+pm_scale_step(pm_asked *q, double step_ms, pm_step_shape *shape, pm_scaled *s)
 {
-	pm_step_shape shape;
-
-	pm_shape_of(q, step_ms, &shape);
-	require_layers(q, &shape);
-	pm_scaled_step(&shape, &q->parallel, q->fabric, 1, s);
+	pm_shape_of(q, step_ms, shape);
+	require_layers(q, shape);
+	pm_scaled_step(shape, &q->parallel, q->fabric, 1, s);
 }
 
 bool
@@ -134,6 +134,8 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 	a->step_ms = s.step_ms;
 	a->comm_ms = s.comm_ms;
 	a->exposed_ms = s.exposed_ms;
+	if (!isnan(a->level))
+		a->roofline_ms = pm_gpu_roofline_ms(b, work, &q->parallel);
 	if (q->parallel.world_size > 1 && !isnan(a->level))
 		add_note(&q->parallel, q->fabric, far, a);
 	return true;

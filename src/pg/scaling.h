@@ -14,11 +14,11 @@
  * were measured.  False: *p says why the model cannot be divided so.  Raises.
  */
 extern bool pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p);
-/* Put forward_ms and roofline_ms into a, the answer to q on one GPU. Raises. */
+/* Put forward_ms, roofline_ms and alone_share into a, the answer to q on one GPU. Raises. */
 extern void pm_note_work(pm_asked *q, pm_prepared *x, pm_answer *a);
 /* Fill *to from the step of q on one GPU, which takes step_ms. Puts the slim graph into q. Raises. */
 extern void pm_shape_of(pm_asked *q, double step_ms, pm_step_shape *to);
-/* Fill *s: the step of q on its GPUs, if it takes step_ms on one. Puts the slim graph into q. Raises. */
-extern void pm_scale_step(pm_asked *q, double step_ms, pm_scaled *s);
+/* Fill *s: the step of q on its GPUs, if it takes step_ms on one, where its shape is *shape. Puts the slim graph into q. Raises. */
+extern void pm_scale_step(pm_asked *q, double step_ms, pm_step_shape *shape, pm_scaled *s);
 
 #endif

@@ -16,6 +16,7 @@ test_total(void)
 	pm_job_total(&job, &step, &t);
 	/* 200 s of steps, 3 checkpoints, 2 evaluations of 16 batches */
 	CHECK_NEAR(t.busy_s, 200 + 2 * 16 * 0.05, 1e-9);
+	CHECK_NEAR(t.eval_s, 2 * 16 * 0.05, 1e-9);
 	CHECK_NEAR(t.seconds, 60 + 15 + t.busy_s, 1e-9);
 	CHECK_NEAR(t.low_s, 75 + 0.75 * t.busy_s, 1e-9);
 	CHECK_NEAR(t.high_s, 75 + 1.5 * t.busy_s, 1e-9);

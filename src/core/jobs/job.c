@@ -61,6 +61,7 @@ pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to)
 	double		train_s = job->steps * step->step_ms / 1000;
 	double		eval_s = eval_batches * step->forward_ms / 1000;
 
+	to->eval_s = eval_s;
 	to->busy_s = train_s + eval_s;
 	to->seconds = waits + to->busy_s;
 	to->low_s = waits + to->busy_s * step->low_ms / step->step_ms;

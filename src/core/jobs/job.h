@@ -33,6 +33,7 @@ typedef struct pm_job_time
 				low_s,			/* NaN: no interval */
 				high_s;
 	double		busy_s;			/* of seconds, in which the GPUs train or evaluate */
+	double		eval_s;			/* of busy_s, in which they evaluate */
 } pm_job_time;
 
 #define PM_JOB_MAX 1e15			/* of every count and time */
@@ -49,7 +50,7 @@ void		pm_job_total(const pm_job *job, const pm_job_step *step, pm_job_time *to);
 
 /*
  * Power in W that a GPU with the power limit limit_w (W) draws in training.
- * roofline_share: roofline time / step time.  arithmetic_w:
+ * roofline_share: roofline time of what it does in a step / step time.  arithmetic_w:
  * pm_gpu_arithmetic_w(), or NaN.  The more power the arithmetic of a card can
  * take, the nearer it comes to its limit at full work.  The line was fitted to
  * measured power (docs/scaling.md).  NaN if limit_w is NaN.

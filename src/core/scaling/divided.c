@@ -139,4 +139,7 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	to->exposed_ms = (layers - fmax(layers_ms * stretch, launches) + handing) * p->accumulation + gradients;
 	to->compute_ms = to->step_ms - to->exposed_ms;
 	to->contention_ms = 0;
+	to->bubble_ms = micro * (in_a_row(p) - p->accumulation);
+	to->update_ms = update;
+	pm_share_passes(s, p->recompute ? s->forward_ms : 0, (fmax(layers_ms * stretch, launches) + head_ms) * p->accumulation, to);
 }

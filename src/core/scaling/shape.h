@@ -38,6 +38,10 @@ typedef struct pm_scaled
 	double		exposed_ms;		/* of it, while no GPU computes */
 	double		compute_ms;		/* step_ms less exposed_ms: forward, backward and update, contention_ms among them */
 	double		contention_ms;	/* of it, added by slower GPUs, by other GPUs of the machine and by messages; 0 with tp or pp */
+	double		bubble_ms;		/* of it, while a GPU of a pipeline waits for micro-batches, of the GPU with most layers */
+	double		forward_ms,		/* the rest of compute_ms: what that GPU computes, */
+				backward_ms,	/* with what it computes again, */
+				update_ms;
 } pm_scaled;
 
 /* The step on one GPU as a step on several needs it: its phases, and when gradients are ready. */
@@ -69,6 +73,16 @@ static inline double
 pm_travelling(const pm_step_shape *s, const pm_parallel *p)
 {
 	return p->compress && !s->narrow ? 0.5 : 1;
+}
+
+/* passes_ms become those of *to, if the backward pass has again_ms of the forward pass besides. */
+static inline void
+pm_share_passes(const pm_step_shape *s, double again_ms, double passes_ms, pm_scaled *to)
+{
+	double		all_ms = s->forward_ms + s->backward_ms + again_ms;
+
+	to->forward_ms = all_ms > 0 ? passes_ms * s->forward_ms / all_ms : 0;
+	to->backward_ms = passes_ms - to->forward_ms;
 }
 
 #endif

@@ -261,6 +261,10 @@ correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_sca
 	to->comm_ms *= factor;
 	to->exposed_ms *= factor;
 	to->compute_ms *= factor;
+	to->bubble_ms *= factor;
+	to->forward_ms *= factor;
+	to->backward_ms *= factor;
+	to->update_ms *= factor;
 }
 
 double
@@ -290,7 +294,9 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
 		if (p->recompute)
 			to->compute_ms = to->step_ms += p->accumulation * s->again_ms;
-		to->comm_ms = to->exposed_ms = to->contention_ms = 0;
+		to->comm_ms = to->exposed_ms = to->contention_ms = to->bubble_ms = 0;
+		to->update_ms = s->update_ms;
+		pm_share_passes(s, p->recompute ? s->again_ms : 0, fmax(0, to->step_ms - s->update_ms), to);
 		return;
 	}
 	if (pm_correction_is_for(p))
@@ -306,6 +312,9 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	to->compute_ms = p->accumulation * (s->forward_ms + (p->recompute ? s->again_ms : 0) + s->backward_ms) * t.stretch + update;
 	to->contention_ms = fmax(0, (to->compute_ms - update) * (1 - f->compute_factor / t.stretch));
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
+	to->bubble_ms = 0;
+	to->update_ms = update;
+	pm_share_passes(s, p->recompute ? s->again_ms : 0, fmax(0, to->compute_ms - update - to->contention_ms), to);
 }
 
 static double

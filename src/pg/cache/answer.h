@@ -34,7 +34,8 @@ typedef struct pm_answer
 	double		comm_ms;		/* of it collectives, and of these while no GPU computes; 0 on one GPU */
 	double		exposed_ms;
 	double		forward_ms;		/* of one batch on one GPU, as its work says; as the next, only of what is judged */
-	double		roofline_ms;	/* of one batch on one GPU, forward, backward and update at the peaks of the data sheet */
+	double		roofline_ms;	/* of what a GPU does in the step, at the peaks of the data sheet: pm_gpu_roofline_ms() */
+	double		alone_share;	/* that of one batch on one GPU over the step on it */
 	int64		predictor_id;
 	double		level;			/* of what follows; NaN: not judged yet */
 	double		low_ms;			/* NaN: no interval */

@@ -1,0 +1,35 @@
+/*
+ * gpu_work.c - the roofline time of a GPU in a step.
+ */
+#include "scaling/gpu_work.h"
+
+/* Copies of token i that are computed again. Megatron computes whole layers again, PyTorch not quite. */
+static double
+copies_again(const pm_buckets *b, const pm_tokens *work, const pm_parallel *p, int i)
+{
+	if (!p->recompute)
+		return 0;
+	return p->tp > 1 || p->pp > 1 ? work->skeleton->copies[i] - b->head[i] : b->again[i];
+}
+
+double
+pm_gpu_roofline_ms(const pm_buckets *b, const pm_tokens *work, const pm_parallel *p)
+{
+	double		passes_us = 0;	/* of a batch, on a GPU that has all layers */
+	double		update_us = 0;
+
+	for (int i = 0; i < work->n; i++)
+	{
+		const double *us = work->phase_us + 3 * i;
+		double		copies = work->skeleton->copies[i];
+		/* tensor parallelism does not divide all work */
+		double		share = (1 - b->whole[i] / copies) / p->tp + b->whole[i] / copies;
+
+		passes_us += (copies * (us[0] + us[1]) + copies_again(b, work, p, i) * us[0]) * share;
+		update_us += copies * us[2];
+	}
+	/* replicas divide the update, too, where they divide the states */
+	if (p->zero >= 1)
+		update_us /= PM_REPLICAS(p);
+	return (p->accumulation * passes_us + update_us / p->tp) / p->pp / 1000;
+}
