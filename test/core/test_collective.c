@@ -1,5 +1,5 @@
 /*
- * test_collective.c - links and collectives, by hand.
+ * test_collective.c - rows of links, and collectives by hand.
  */
 #include "make_cluster.h"
 
@@ -96,6 +96,54 @@ test_monotone(void)
 			}
 }
 
+/* Sixteen machines of one GPU, with 10 GB/s each; a tree needs 2 * 4 steps between them, a ring 2 * 15. */
+static void
+test_trees(void)
+{
+	pm_link_row wide[] = {{0, 400, NAN, 0}};
+	pm_link_row ports[] = {{0, 50, NAN, 0}};
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+
+	/* the LL protocol reaches 1 / 3.8 of the bandwidth, and 0.7 of that at 64 * 2^6 bytes */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 4096, 16, 16, &f), 6.8 + 8 * 5.0 + 2 * 4096 / (10e3 / 3.8 * 0.7), 1e-9);
+	/* of a thousand machines, trees are faster at all sizes; the simple protocol reaches 0.92 * 0.85, and 0.7 of that at 64 * 2^18 bytes */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1 << 24, 1024, 1024, &f), 8.4 + 20 * 14.0 + 2.0 * (1 << 24) / (10e3 * 0.92 * 0.85 * 0.7), 1e-6);
+	/* past the table, trees keep all of it; only of still more machines they are faster then */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1 << 30, 65536, 65536, &f), 8.4 + 32 * 14.0 + 2.0 * (1 << 30) / (10e3 * 0.92 * 0.85), 1e-6);
+	/* eight GPUs with NVLink on each, and as many adapters: 128 bytes at a time, 0.92, of which 0.6 at 1 MiB */
+	f = fabric_of(PM_LINK_NVSWITCH, 1, wide, 8);
+	f.adapters = 8;
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1 << 20, 8192, 1024, &f), 14 + 2 * (7 * 1.25 + 10 * 8.5) + 2.0 * (1 << 20) / (80e3 * 0.92 * 0.6), 1e-6);
+	/* LL never reaches more than 39 GB/s: of a tree over wide networks, and of a ring on one machine */
+	f.inter.rows = ports;
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1024, 8192, 1024, &f), 6.8 + 2 * (7 * 0.6 + 10 * 5.0) + 2 * 1024 / 39e3, 1e-9);
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 65536, 8, 1, &f), 6.6 + 14 * 0.6 + 1.75 * 65536 / 39e3, 1e-9);
+}
+
+/* Two machines of four GPUs: the fixed times of a ring, and what goes from each to each. */
+static void
+test_two_machines(void)
+{
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+
+	/* 14 steps, two of them over the network; with messages that fill the channels it takes 1.4 times as long until the first byte */
+	CHECK_NEAR(pm_collective_us(PM_ALL_REDUCE, 1e9, 8, 2, &f), 1.4 * (8.4 + 12 * 5.7 + 2 * 14) + 1.75 * 1e9 / 10e3, 1e-6);
+	/* an all-gather goes round once, and is not slowed down */
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, 1e9, 8, 2, &f), 8.4 + 6 * 5.7 + 14 + 0.875 * 1e9 / 10e3, 1e-6);
+	/* half of what each of the four GPUs sends leaves by the one adapter; inside it would take a sixth of that */
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, 1e9, 8, 2, &f), 8.4 + 14 + 4 * 0.5e9 / 10e3, 1e-6);
+	/* with a network a hundred times as wide, the 3/8 that stay inside take longer */
+	f.inter_factor = 100;
+	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, 1e9, 8, 2, &f), 8.4 + 14 + 0.375e9 / 12e3, 1e-6);
+	f.inter_factor = 1;
+	/* one GPU sends by one adapter, and knows nothing of a pair of machines */
+	CHECK_NEAR(pm_collective_us(PM_SEND_RECV, 1e9, 2, 2, &f), 8.4 + 14 + 1e9 / 10e3, 1e-6);
+	/* between just two machines, the network may have another speed */
+	f.pair_factor = 0.5;
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, 1e9, 8, 2, &f), 8.4 + 6 * 5.7 + 14 + 0.875 * 1e9 / 5e3, 1e-6);
+	CHECK_NEAR(pm_collective_us(PM_ALL_GATHER, 1e9, 12, 3, &f), 8.4 + 9 * 5.7 + 2 * 14 + 11 / 12.0 * 1e9 / 10e3, 1e-6);
+}
+
 /* What goes to all others or to one passes what the GPUs of a machine share, as what goes round a ring does. */
 static void
 test_shared_host(void)
@@ -150,11 +198,14 @@ test_usual_host(void)
 int
 main(void)
 {
+	pm_arena_init_malloc(&arena);
 	test_usual_host();
 	test_uneven_machines();
 	test_link_rows();
 	test_measured_link();
 	test_nccl_constants();
+	test_trees();
+	test_two_machines();
 	test_adding_switch();
 	test_monotone();
 	test_shared_host();

@@ -132,6 +132,45 @@ test_nothing(void)
 	CHECK_EQ(c.n, 0);
 }
 
+/*
+ * One point, of which an error of 0.3 was measured, and a step one length from it, by hand: the likeness is exp(-1/2), and
+ * the noise of 0.4 leaves 1 / 1.16 of what the point says.
+ */
+static void
+test_one_point(void)
+{
+	double		numbers[PM_CORRECTION_NUMBERS(1)] = {8, 0.1, 0.4, 0.05};
+	double		at[PM_CORRECTION_FEATURES] = {0};
+	double		left_over = 1.16 - exp(-1) / 1.16;	/* of the variance */
+	double		share;
+	pm_correction c;
+	pm_status	st = {PM_OK};
+
+	for (int k = 0; k < PM_CORRECTION_FEATURES; k++)
+		numbers[4 + k] = 0.7;
+	numbers[PM_CORRECTION_NUMBERS(1) - 1] = 0.3;
+	CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_NUMBERS(1), &c, &st), PM_OK);
+	at[PM_BY_WIDTH] = 0.7;
+	CHECK_NEAR(pm_correction_at(&c, at, &share), exp(0.3 / 1.16 * exp(-0.5)), 1e-12);
+	/* near, errors are 0.1; far, as large as without a correction, 0.3; around the point measurements scatter by 0.05 */
+	CHECK_NEAR(share, sqrt((left_over * (0.01 + left_over * (0.09 - 0.01)) + 0.0025) / (0.09 + 0.0025)), 1e-12);
+	/* on the point no less than its noise is left */
+	at[PM_BY_WIDTH] = 0;
+	pm_correction_at(&c, at, &share);
+	CHECK_NEAR(share, sqrt(((1.16 - 1 / 1.16) * (0.01 + (1.16 - 1 / 1.16) * 0.08) + 0.0025) / (0.09 + 0.0025)), 1e-12);
+	/* each number has its bounds, whatever the others are */
+	for (int k = 0; k < PM_CORRECTION_NUMBERS(1); k++)
+	{
+		double		good = numbers[k];
+
+		numbers[k] = 1e3;
+		CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_NUMBERS(1), &c, &st), k == 0 ? PM_OK : PM_ERR_DATA);
+		numbers[k] = -1e3;
+		CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_NUMBERS(1), &c, &st), PM_ERR_DATA);
+		numbers[k] = good;
+	}
+}
+
 /* However many rows and however wild: as few points, and a factor between a half and twice. */
 static void
 test_bounds(void)
@@ -305,6 +344,7 @@ main(void)
 	pm_rng_seed(&rng, 7);
 	test_near_and_far();
 	test_nothing();
+	test_one_point();
 	test_bounds();
 	test_stored();
 	test_cluster();

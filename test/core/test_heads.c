@@ -58,6 +58,8 @@ test_found(void)
 	CHECK_EQ(heads_of_fused("[1,12,64,32]", "").common, 12);
 	CHECK_EQ(heads_of_fused("[12,64,32]", "").common, 12);
 	CHECK_EQ(heads_of_fused("[1,64,384]", ",'attrs':{'num_heads':6}").common, 6);
+	/* one head that is told is one, whatever the shape looks like */
+	CHECK_EQ(heads_of_fused("[1,12,64,32]", ",'attrs':{'num_heads':1}").common, 1);
 	CHECK_EQ(heads_of_scores("MatMul", "[1,12,64,64]").common, 12);
 	CHECK_EQ(heads_of_scores("MatMul", "[12,64,64]").common, 12);
 	/* windows stand with the batch */

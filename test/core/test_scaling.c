@@ -172,115 +172,47 @@ test_steps(void)
 	CHECK(scaled(&j, &f, p).step_ms >= scaled(&j, &f, p).comm_ms);
 }
 
-/* Two buckets of 1 GB on 8 GPUs: an all-gather or reduce-scatter takes 0.875 / 230 s, all sums of gradients twice that. */
-static pm_scaled
-two_buckets(int zero, double overlap, int world_size)
-{
-	pm_step_shape s = {.n = 2,.message_bytes = 1e9,.gradient_bytes = 2e9,.step_ms = 96,.forward_ms = 30,.backward_ms = 60,.update_ms = 6,
-	.bytes = {1e9, 1e9},.bucket_ms = {20, 40}};
-	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = world_size,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
-	pm_status	st;
-	pm_scaled	to;
-
-	f.latency_factor = 0;
-	f.overlap = overlap;
-	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
-	pm_scaled_step(&s, &p, &f, 1, &to);
-	return to;
-}
-
-/* What travels while GPUs compute is slower by `overlap`, whatever is divided among them. */
+/* The step as the operators say it: what several GPUs divide or send is what the sums over them give. */
 static void
-test_sharded_overlap(void)
+test_shape(void)
 {
-	double		one = 0.875e3 / 230;	/* ms of a bucket, 3.8 */
+	job			j;
+	pm_step_shape shape;
+	pm_phases	p;
+	double		update_us = 0;
+	double		forward_us = 0;
+	double		again_us = 0;
 
-	/* gathers but the first of each pass, and the first sum, hide behind computing; the last sum follows it */
-	CHECK_NEAR(two_buckets(3, 1, 8).step_ms, one + 30 + one + 60 + one + 6 / 8.0, 1e-6);
-	/* half as fast, the second gather of the forward pass takes 7.6 of the 20 ms, and so on */
-	CHECK_NEAR(two_buckets(3, 0.5, 8).step_ms, one + 30 + one + 60 + one + 6 / 8.0, 1e-6);
-	/* a tenth as fast, 20 ms of the forward pass carry 2 of 3.8 ms, 20 of the backward pass as much; the sum still hides behind 40 */
-	CHECK_NEAR(two_buckets(3, 0.1, 8).step_ms, one + 30 + (one - 2) + one + 60 + (one - 2) + one + 6 / 8.0, 1e-6);
-	for (int zero = 0; zero <= 3; zero++)
-		CHECK(two_buckets(zero, 0.05, 8).step_ms > two_buckets(zero, 1, 8).step_ms);
-}
-
-/* On many GPUs, dividing the states sends as much as not, in messages large enough that a ring of them all does not matter. */
-static void
-test_joined_buckets(void)
-{
-	pm_step_shape s = {.n = 40,.message_bytes = 25e6,.gradient_bytes = 1e9,.step_ms = 300,.forward_ms = 100,.backward_ms = 200};
-	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_scaled	plain,
-				divided;
-	pm_parallel p = {.world_size = 1024,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
-	pm_status	st;
-
-	for (int k = 0; k < s.n; k++)
+	make_job(&j, 64, 8, 0.1);
+	p = pm_phases_of(&j.work, 100);
+	for (int i = 0; i < j.work.n; i++)
 	{
-		s.bytes[k] = 25e6;
-		s.bucket_ms[k] = 5;
+		update_us += j.work.phase_us[3 * i + 2] * j.skeleton.copies[i];
+		forward_us += pm_forward_us(&j.work, i) * j.skeleton.copies[i];
+		again_us += pm_forward_us(&j.work, i) * j.buckets.again[i];
 	}
-	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
-	pm_scaled_step(&s, &p, &f, 1, &plain);
-	for (p.zero = 1; p.zero <= 2; p.zero++)
-	{
-		pm_scaled_step(&s, &p, &f, 1, &divided);
-		CHECK(divided.comm_ms < 1.1 * plain.comm_ms);
-	}
-	/* 40 buckets of a 40th of one message */
-	CHECK_NEAR(divided.comm_ms, (pm_collective_us(PM_REDUCE_SCATTER, 1e9, 1024, 128, &f) + pm_collective_us(PM_ALL_GATHER, 1e9, 1024, 128, &f)) / 1000,
-			   1e-6 * divided.comm_ms);
-}
-
-/* In 16 bits, gradients take half of the time, with zero 3 weights, too; what has 16 bits already takes no less. */
-static void
-test_16_bits(void)
-{
-	pm_step_shape s = {.n = 2,.message_bytes = 1e6,.gradient_bytes = 2e9,.step_ms = 90,.forward_ms = 30,.backward_ms = 60,.bytes = {1e9, 1e9},.bucket_ms = {30, 30}};
-	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-
-	f.latency_factor = 0;
-	for (int zero = 0; zero <= 3; zero += 3)
-	{
-		pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
-		pm_scaled	wide;
-		pm_scaled	half;
-		pm_scaled	narrow;
-
-		s.narrow = false;
-		pm_scaled_step(&s, &p, &f, 1, &wide);
-		p.compress = true;
-		pm_scaled_step(&s, &p, &f, 1, &half);
-		CHECK_NEAR(half.comm_ms, wide.comm_ms / 2, 1e-9 * wide.comm_ms);
-		s.narrow = true;
-		pm_scaled_step(&s, &p, &f, 1, &narrow);
-		CHECK_NEAR(narrow.comm_ms, wide.comm_ms, 1e-9 * wide.comm_ms);
-	}
-}
-
-/* With zero 3, a message has the weights of a layer of a transformer. */
-static void
-test_messages_of_layers(void)
-{
-	pm_step_shape s = {.n = 1,.message_bytes = 1e6,.gradient_bytes = 1e9,.step_ms = 90,.forward_ms = 30,.backward_ms = 60,.bytes = {1e9},.bucket_ms = {60}};
-	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
-	pm_scaled	by_size;
-	pm_scaled	by_layer;
-
-	pm_scaled_step(&s, &p, &f, 1, &by_size);
-	s.layers = 10;
-	pm_scaled_step(&s, &p, &f, 1, &by_layer);
-	/* 1,000 messages of 1 MB become 10: gathered twice, scattered once, with half of the fixed time of an all-reduce each */
-	CHECK_NEAR(by_size.comm_ms - by_layer.comm_ms, 3 * 990 * (80 + 8.4) / 2 / 1000, 1e-6);
-	/* gradients of replicas travel in buckets all the same */
-	p.zero = 0;
-	pm_scaled_step(&s, &p, &f, 1, &by_layer);
-	s.layers = 0;
-	pm_scaled_step(&s, &p, &f, 1, &by_size);
-	CHECK_EQ(by_size.comm_ms, by_layer.comm_ms);
+	/* so long a step waits for launches, but the update takes no longer than its traffic at three quarters of the bandwidth */
+	CHECK_NEAR(p.update_ms, update_us * 4 / 3 / 1000, 1e-9);
+	pm_step_shape_of(&j.buckets, &j.work, 32, 100, &shape);
+	CHECK(again_us > 0);
+	CHECK_NEAR(shape.again_ms, p.forward_ms * again_us / forward_us, 1e-9);
+	/* elements that layers hand on, of a batch of 32, in 4 bytes, or 2 where they are computed in 16 bits */
+	j.buckets.activation = 1000;
+	pm_step_shape_of(&j.buckets, &j.work, 32, 100, &shape);
+	CHECK_EQ(shape.activation_bytes, 32 * 4000);
+	j.work.dtype = PM_TF32;
+	pm_step_shape_of(&j.buckets, &j.work, 32, 100, &shape);
+	CHECK_EQ(shape.activation_bytes, 32 * 4000);
+	j.work.dtype = PM_AMP;
+	pm_step_shape_of(&j.buckets, &j.work, 32, 100, &shape);
+	CHECK_EQ(shape.activation_bytes, 32 * 2000);
+	/* of operators that do nothing, a third of the step is the forward pass; of those that only have an update, nothing */
+	for (int i = 0; i < j.work.n; i++)
+		j.skeleton.copies[i] = 0;
+	p = pm_phases_of(&j.work, 90);
+	CHECK_NEAR(p.forward_ms, 30, 1e-9);
+	CHECK_NEAR(p.backward_ms, 60, 1e-9);
+	CHECK_EQ(p.update_ms + p.passes_us_ms, 0);
 }
 
 /* More GPUs never make a step of equal batches shorter; a wider link never longer. */
@@ -418,6 +350,9 @@ test_divided(void)
 	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the update of 8 ms */
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 4.0 / 4, 1e-6);
+	/* while those sums travel, nothing is computed; of four batches, gradients are summed once */
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1}, &f).exposed_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1}, &f).comm_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
 }
 
 /* 16 GPUs on two machines of 8: what the groups of a machine send at the same time shares its adapters. */
@@ -441,6 +376,35 @@ test_groups_share_adapters(void)
 		CHECK_NEAR(steps[i], layers + pm_collective_us(PM_ALL_REDUCE, 100e6 / 8, 2, 2, &group) / 1000 + 1, 1e-6);
 	}
 	CHECK(steps[0] > steps[1] && steps[1] == steps[2]);
+	/* four copies of each half of a layer on a machine: both halves send at the same time, and one adapter has half for each */
+	{
+		pm_fabric	group = f;
+
+		f.adapters = 1;
+		group.adapters = 1;
+		group.inter_factor = 0.5;
+		CHECK_NEAR(divided((pm_parallel) {.world_size = 16,.accumulation = 1,.tp = 2,.pp = 1,.interleave = 1}, &f).step_ms,
+				   120 * (0.9 / 2 + 0.1) + 2 * 2 * 8 * pm_collective_us(PM_ALL_REDUCE, 1e6, 2, 1, &f) / 1000 +
+				   pm_collective_us(PM_ALL_REDUCE, 50e6, 8, 2, &group) / 1000 + 4, 1e-6);
+	}
+	/* all 8 GPUs of a stage send to the next machine at once; of stages of 2 GPUs, only the 2 of the last one */
+	for (int wide = 0; wide < 2; wide++)
+	{
+		pm_parallel p = {.world_size = 16,.accumulation = 4,.tp = wide ? 8 : 2,.pp = wide ? 2 : 8,.interleave = 1};
+		pm_fabric	many = f;
+		double		extra[2];
+
+		f.adapters = 1;
+		many.adapters = 8;
+		for (int k = 0; k < 2; k++)
+		{
+			pm_fabric	group = k ? many : f;
+
+			group.inter_factor = k ? 1 : 1.0 / p.tp;
+			extra[k] = 2 * pm_collective_us(PM_SEND_RECV, 1e6 / p.tp, 2, 2, &group) / 1000 * (4 + p.pp - 1);
+		}
+		CHECK_NEAR(divided(p, &f).step_ms - divided(p, &many).step_ms, extra[0] - extra[1], 1e-6);
+	}
 	/* all 8 GPUs of a stage send to the next machine at once; of stages of 2 GPUs, only the 2 of the last one */
 	for (int wide = 0; wide < 2; wide++)
 	{
@@ -599,10 +563,7 @@ main(void)
 	test_few_samples();
 	test_steps();
 	test_order();
-	test_sharded_overlap();
-	test_joined_buckets();
-	test_16_bits();
-	test_messages_of_layers();
+	test_shape();
 	test_refused();
 	test_divided();
 	test_groups_share_adapters();

@@ -96,6 +96,20 @@ test_unfitted(void)
 	pm_scaled_step(&mid, &p, &f, 1, &s);
 	e = pm_scaled_ends(&low, &mid, &high, &p, &f, 1.645);
 	CHECK(e.high_ms > s.step_ms * exp(1.645 * f.unseen_above) && e.low_ms < s.step_ms * exp(-1.645 * f.unseen_below));
+	/* without it, the ends are those of the step at the ends of its messages: at a fast link and a slow one */
+	{
+		pm_fabric	sure = f;
+		double		factor = exp(1.645 * f.comm_error);
+		pm_step_ends ends;
+
+		sure.unseen_above = sure.unseen_below = 0;
+		ends = pm_scaled_ends(&low, &mid, &high, &p, &sure, 1.645);
+		pm_scaled_step(&low, &p, &sure, 1 / factor, &s);
+		CHECK_NEAR(ends.low_ms, s.step_ms, 1e-9);
+		pm_scaled_step(&high, &p, &sure, factor, &s);
+		CHECK_NEAR(ends.high_ms, s.step_ms, 1e-9);
+		pm_scaled_step(&mid, &p, &f, 1, &s);
+	}
 	/* that a network was measured says nothing where nothing was fitted */
 	f.measured = true;
 	CHECK_EQ(pm_scaled_ends(&low, &mid, &high, &p, &f, 1.645).high_ms, e.high_ms);
@@ -225,6 +239,44 @@ test_nonsense(void)
 	measure(&j, &truth, 0, &shape, rows);
 	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.2, &st), PM_ERR_DATA);
 	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.1, &st), PM_OK);
+	/* half of the rows may be done too soon, more may not */
+	for (int i = 0; i < N_ROWS / 2; i++)
+		rows[i].step_ms /= 100;
+	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.1, &st), PM_OK);
+	rows[N_ROWS - 1].step_ms /= 100;
+	CHECK_EQ(pm_fabric_plausible(&truth, rows, N_ROWS, 0.1, 0.1, &st), PM_ERR_DATA);
+}
+
+/* Errors that grow with the share of communication are errors of communication, and those that do not are the step's. */
+static void
+test_kinds_of_errors(void)
+{
+	job			j;
+	pm_step_shape shape;
+	pm_scaled_row rows[N_ROWS];
+	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	double		before,
+				after;
+	pm_status	st = {PM_OK};
+
+	make_job(&j, 128, 8, 0.1);
+	truth.inter_factor = 0.1;
+	for (int of_comm = 0; of_comm <= 1; of_comm++)
+	{
+		pm_fabric	f = truth;
+
+		measure(&j, &truth, 0, &shape, rows);
+		for (int i = 0; i < N_ROWS; i++)
+		{
+			pm_scaled	s;
+
+			pm_scaled_step(&shape, &rows[i].parallel, &truth, 1, &s);
+			/* above and below, so that no number of the cluster explains it */
+			rows[i].step_ms *= exp((i / 2 % 2 ? 0.2 : -0.2) * (of_comm ? fmin(1, s.comm_ms / s.step_ms) : 1));
+		}
+		CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, NULL, &arena, &before, &after, &st), PM_OK);
+		CHECK(of_comm ? f.comm_error > 0.15 && f.step_error < 0.05 : f.step_error > 0.15);
+	}
 }
 
 int
@@ -235,6 +287,7 @@ main(void)
 	test_own_contention();
 	test_unfitted();
 	test_nonsense();
+	test_kinds_of_errors();
 	pm_arena_release(&arena);
 	return check_done("scaling_fit");
 }

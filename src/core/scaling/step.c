@@ -243,7 +243,7 @@ message_bytes(const pm_step_shape *s, const pm_parallel *p)
 
 	if (p->zero == 3)
 		return s->layers > 0 ? fmax(s->message_bytes, (s->gradient_bytes + s->frozen_bytes) / s->layers) : s->message_bytes;
-	return p->zero == 0 ? s->message_bytes : fmax(s->message_bytes, fmin(joined, s->gradient_bytes));
+	return p->zero == 0 ? s->message_bytes : fmin(fmax(s->message_bytes, joined), s->gradient_bytes);
 }
 
 /* What measurements of the cluster say beyond its numbers; all parts of the step keep their shares. */
