@@ -4,6 +4,8 @@
 #include "check.h"
 #include "graph_text.h"
 #include "graph/dag.h"
+#include "graph/op_catalogue.h"
+#include "graph/sequence.h"
 
 static void
 check_list(const int32_t *at, const int32_t *list, int i, int n, const int32_t *want)
@@ -47,6 +49,37 @@ test_fork(void)
 	check_list(dag.child_at, dag.child, 0, 3, (const int32_t[]) {1, 2, 4});
 	check_list(dag.child_at, dag.child, 4, 0, NULL);
 	pm_arena_release(&a);
+}
+
+/* Each branch runs to its join before the next begins, the one with the longest way to the end first, however nodes are numbered. */
+static void
+test_sequence(void)
+{
+#define TRUNK(to) "{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0},{'id':1,'op':'Tanh','inputs':[0],'shape':[1,8],'batch_dim':0}," to
+#define UNARY(id, op, of) "{'id':" #id ",'op':'" op "','inputs':[" #of "],'shape':[1,8],'batch_dim':0}"
+#define JOIN(a, b) ",{'id':5,'op':'Add','inputs':[" #a "," #b "],'shape':[1,8],'batch_dim':0}"
+	static const char *const texts[] = {
+		DOC(TRUNK(UNARY(2, "Relu", 1) "," UNARY(3, "Exp", 1) "," UNARY(4, "Abs", 3) JOIN(2, 4))),
+		DOC(TRUNK(UNARY(2, "Exp", 1) "," UNARY(3, "Abs", 2) "," UNARY(4, "Relu", 1) JOIN(4, 3)))
+	};
+	static const char *const ops[] = {"Tanh", "Exp", "Abs", "Relu", "Add"};
+
+	for (int i = 0; i < 2; i++)
+	{
+		pm_arena	a;
+		pm_graph	g;
+		pm_status	st;
+		pm_dag		dag;
+		int32_t    *order;
+
+		CHECK(parse(texts[i], &a, &g, &st) == PM_OK);
+		CHECK(pm_dag_build(&g, &a, &dag, &st) == PM_OK);
+		CHECK(pm_sequence(&g, &dag, &a, &order, &st) == PM_OK);
+		CHECK_EQ(dag.n, 5);
+		for (int k = 0; k < 5 && dag.n == 5; k++)
+			CHECK_HAS(pm_op_name(g.nodes[dag.node[order[k]]].op), ops[k]);
+		pm_arena_release(&a);
+	}
 }
 
 /* A view of several inputs stands for all of them. */
@@ -137,6 +170,7 @@ int
 main(void)
 {
 	test_fork();
+	test_sequence();
 	test_wide_view();
 	test_empty_dag();
 	test_reach_random();

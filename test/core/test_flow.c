@@ -70,6 +70,17 @@ test_no_layout(void)
 	CHECK(!graph.has_layout && pm_layout_run(graph.has_layout, PM_NHWC) == PM_NCHW && pm_layout_run(graph.has_layout, PM_NCHW) == PM_NCHW);
 }
 
+/* What a pool leaves lies as what it was given, though it has other sizes; the convolution behind it copies nothing. */
+static void
+test_pooled(void)
+{
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'MaxPool','inputs':[1],'shape':[1,8,8,8],'batch_dim':0,'attrs':{'kernel_shape':[2,2],'strides':[2,2]}},"
+		 "{'id':3,'op':'Conv','inputs':[2],'shape':[1,8,8,8],'batch_dim':0,'attrs':{'kernel_shape':[3,3],'pads':[1,1]},'weights':[[8,8,3,3]]}");
+	CHECK(flow(2)->runs[PM_NHWC] == PM_NHWC && flow(2)->runs[PM_NCHW] == PM_NCHW);
+	CHECK(flow(3)->runs[PM_NHWC] == PM_NHWC && flow(3)->copied[PM_NHWC].launches == 0 && flow(2)->copied[PM_NHWC].launches == 0);
+}
+
 /* A channel shuffle lays its tensor plainly, and the convolution after it copies it back. */
 static void
 test_shuffled(void)
@@ -119,6 +130,23 @@ test_forks(void)
 		 "{'id':4,'op':'Sigmoid','inputs':[2],'shape':[1,4,16,16],'batch_dim':0},"
 		 "{'id':5,'op':'Mul','inputs':[3,4],'shape':[1,4,16,16],'batch_dim':0}");
 	CHECK(flow(1)->merged[PM_NCHW].launches == 1 && flow(1)->merged[PM_NCHW].each == 2 * 2048);
+}
+
+/* Which part of a Split an operator reads, nobody says: one with as many elements as it puts out, else as many as they have in the mean. */
+static void
+test_part(void)
+{
+	pm_work		w;
+
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'Split','inputs':[1],'shape':[1,6,16,16],'shapes':[[1,6,16,16],[1,2,16,16]],'batch_dim':0,'view':true,"
+		 "'attrs':{'axis':1}},"
+		 "{'id':3,'op':'ReduceMean','inputs':[2],'shape':[1,1,16,16],'batch_dim':0},"
+		 "{'id':4,'op':'Relu','inputs':[2],'shape':[1,2,16,16],'batch_dim':0}");
+	pm_node_work(&graph, 3, 5, PM_FP32, PM_NCHW, PM_SGD, &w);
+	CHECK_EQ(w.flops_forward, 5 * (6 + 2) / 2 * 256);
+	pm_node_work(&graph, 4, 5, PM_FP32, PM_NCHW, PM_SGD, &w);
+	CHECK_EQ(w.bytes_forward, 4 * 5 * (2 + 2) * 256);
 }
 
 /* Autocast: a product has 2 bytes, a parameter of 4 widens what it is added to, and an addition keeps that. */
@@ -203,9 +231,11 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_permuted();
 	test_no_layout();
+	test_pooled();
 	test_shuffled();
 	test_computed_kernel();
 	test_forks();
+	test_part();
 	test_widths();
 	test_bias_width();
 	test_across();

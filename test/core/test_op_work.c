@@ -287,7 +287,8 @@ test_matmul(void)
 	CHECK(geo.gemm_batch == 60 && geo.gemm_m == 197 && geo.gemm_n == 197 && geo.gemm_k == 64 && geo.heads == 12);
 	CHECK_EQ(work(6, 5, PM_FP32, PM_SGD).flops_forward, 2. * 5 * 12 * 197 * 64 * 197);
 	geo = geometry(6, 5);
-	CHECK(geo.gemm_batch == 60 && geo.gemm_k == 197 && !geo.has_bias);
+	CHECK(geo.gemm_batch == 60 && geo.gemm_k == 197 && !geo.has_bias && geo.seq_len == 197);
+	CHECK(!(geometry(3, 5).present & (1u << PM_HAS_SEQ_LEN)));
 	/* only one of the factors needs a gradient */
 	w = work(7, 1, PM_FP32, PM_SGD);
 	CHECK_EQ(w.flops_backward, w.flops_forward);

@@ -45,6 +45,26 @@ count_shared(const pm_graph *g)
 	return n;
 }
 
+/* Up and down, and up and down again: the document says that there is a weight less, and one of two products is used twice. */
+static pm_graph *
+turned(void)
+{
+	graph_text	t;
+	int			x;
+
+	memset(&t, 0, sizeof(t));
+	text_put(&t, "{'format':'perfmodel-graph/1','name':'turned','model':'turned','params':%d,'nodes':[", 3 * WIDTH * 2 * WIDTH);
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0", WIDTH);
+	for (int i = 0; i < 4; i++)
+	{
+		int			in = i % 2 ? 2 * WIDTH : WIDTH;
+		int			out = i % 2 ? WIDTH : 2 * WIDTH;
+
+		x = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d],'batch_dim':0,'weights':[[%d,%d]]", x, out, out, in);
+	}
+	return text_finish(&t, &arena);
+}
+
 /* As many as it takes, and no more; what a document rounds is not taken for sharing. */
 static void
 test_which(void)
@@ -64,6 +84,9 @@ test_which(void)
 	CHECK_EQ(steps(2 * CELL + head, classes)->params, 2 * CELL + head);
 	/* fewer than can be explained: all that repeat */
 	CHECK_EQ(count_shared(steps(1, classes)), 2 * (USES - 1));
+	/* as many elements in another shape are no use of the same weight */
+	CHECK(pm_node_owns(&turned()->nodes[2], 0));
+	CHECK(pm_node_owns(&turned()->nodes[3], 0) != pm_node_owns(&turned()->nodes[4], 0));
 	/* a head like the cell's product is taken for one more use of it */
 	CHECK_EQ(steps(CELL, WIDTH)->params, CELL);
 }

@@ -126,6 +126,15 @@ test_structure_differs(void)
 		LAST("Sub", "0,1", "1,8", ",'attrs':{'group':2}"),
 		LAST("Sub", "0,1", "1,8", ",'attrs':{'kernel_shape':[3]}"),
 		LAST("Sub", "0,1", "1,8", ",'attrs':{'kernel_shape':[3],'strides':[2]}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'kernel_shape':[3],'dilations':[2]}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'kernel_shape':[3],'pads':[2]}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'hidden_size':2}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'num_layers':2}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'num_heads':2}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'alpha':2}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'direction':'bidirectional'}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'is_causal':true}"),
+		LAST("Sub", "0,1", "1,8", ",'attrs':{'frozen':true}"),
 		LAST("Sub", "0,1", "1,8", ",'shapes':[[1,8],[1,8]]"),
 		/* one node read twice, or two equal nodes read once */
 		TWO("{'id':1,'op':'Relu','inputs':[0],'shape':[1,8],'batch_dim':0},"
