@@ -69,6 +69,9 @@ test_small_net(void)
 	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_ACTIVATIONS, 4), 4 * 4 * 3 * 64);
 	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_FLOW, 4), 0);
 	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_GRADIENTS, 4), 4 * params);
+	/* an optimizer that nobody knows is taken for one with two states, as most have that are not SGD */
+	s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_OPT_OTHER});
+	CHECK_EQ(held_before(&s, PM_PHASE_FORWARD, PM_MEMORY_OPTIMIZER, 4), 8 * params);
 	s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_SGD});
 	CHECK_EQ(held_before(&s, PM_PHASE_BACKWARD, PM_MEMORY_GRADIENTS, 4), 0);
 	CHECK_EQ(held_before(&s, PM_PHASE_UPDATE, PM_MEMORY_GRADIENTS, 4), 4 * params);
