@@ -106,6 +106,20 @@ test_not_reached(void)
 	CHECK_EQ(pm_curve_fit(runs, 0, NAN, &c, &st), PM_ERR_DATA);
 }
 
+/* From batch to batch samples go straight in logarithms: half way between two there are as many as in their geometric mean. */
+static void
+test_between(void)
+{
+	const pm_curve c = {.kind = PM_CURVE_BETWEEN,.n = 3,.batch = {8, 32, 512},.samples = {1e6, 4e6, 2e6}};
+
+	CHECK_NEAR(pm_curve_at(&c, 16), 2e6, 1e-3);
+	CHECK_NEAR(pm_curve_at(&c, 32), 4e6, 1e-3);
+	/* a quarter of the way from 32 to 512 */
+	CHECK_NEAR(pm_curve_at(&c, 64), 4e6 * pow(0.5, 0.25), 1e-3);
+	CHECK_EQ(pm_curve_at(&c, 1), 1e6);
+	CHECK_EQ(pm_curve_at(&c, 1024), 2e6);
+}
+
 /* Between the runs the spread is the same; outside it grows with each doubling, and from the second on p_reached is not known. */
 static void
 test_outside(void)
@@ -136,6 +150,7 @@ main(void)
 	test_median();
 	test_few();
 	test_not_reached();
+	test_between();
 	test_outside();
 	return check_done("convergence");
 }

@@ -96,6 +96,24 @@ test_most(pm_rng *rng)
 	}
 }
 
+/* By hand, of a card with 36 TFLOPS in FP32 and 80 on matrix units in 16 bits, 40 in TF32: a cool one is 1.15 times as fast. */
+static void
+test_most_by_hand(void)
+{
+	pm_gpu		gpu = {.fp32_tflops = 36, .fp16_tensor_tflops = 80, .fp16_tflops = 36, .compute_capability = 8.6};
+
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_FP32, true, false) / 1e12, 36 * 1.15, 1e-9);
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_FP16, true, true) / 1e12, 80 * 1.15, 1e-9);
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_TF32, true, true) / 1e12, 40 * 1.15, 1e-9);
+	/* no product is surely faster than matrix units by their sheet, unless the lanes are */
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_FP16, true, false) / 1e12, 80, 1e-9);
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_TF32, true, false) / 1e12, 36 * 1.15, 1e-9);
+	/* of cards by others, lanes may do two operations at once */
+	gpu.compute_capability = NAN;
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_FP32, true, false) / 1e12, 36 * 2 * 1.15, 1e-9);
+	CHECK_NEAR(pm_gpu_most(&gpu, PM_TF32, true, false) / 1e12, 36 * 2 * 1.15, 1e-9);
+}
+
 /* Arithmetic and traffic of a token by hand, on a card without a cache and at a batch that no cache matters for. */
 static void
 test_floor_of_tokens(void)
@@ -348,6 +366,7 @@ main(void)
 	test_held_above();
 	test_many_tokens(&rng);
 	test_most(&rng);
+	test_most_by_hand();
 	test_floor_of_tokens();
 	test_mdot_floor(&rng);
 	test_opclass_update();

@@ -274,6 +274,20 @@ test_job(void)
 	CHECK_NEAR(t.job[6], log2(1 + 7), 1e-6);	/* depth */
 	CHECK_NEAR(t.job[9], log2(path + 0x1p-10), 1e-5);
 	CHECK(t.job[9] < t.job[8]);
+	/* sums over the operators, and what the data sheet says */
+	CHECK_NEAR(t.job[PM_JOB_FLOPS], log2(1 + t.total_flops), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_BYTES], log2(1 + t.total_bytes), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_PARAMS], log2(1 + g->params), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_KERNELS], log2(1 + t.n_kernels), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_US_A_KERNEL], log2((t.total_roofline_us + 1) / (t.n_kernels + 1)), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_PEAK], log2(pm_gpu_rate(q.gpu, PM_FP32, true, false)), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_PEAK_FP32], log2(10e12), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_BANDWIDTH], log2(500e9), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_RIDGE], t.job[PM_JOB_PEAK] - log2(500e9), 1e-5);
+	CHECK_EQ(t.job[PM_JOB_MEMORY], 4);
+	CHECK_EQ(t.job[PM_JOB_CACHE], 2);
+	CHECK_NEAR(t.job[PM_JOB_SMS], log2(40), 1e-5);
+	CHECK_NEAR(t.job[PM_JOB_CLOCK], log2(1.5), 1e-5);
 	for (int k = 0; k < PM_N_JOB; k++)
 		CHECK(isfinite(t.job[k]));
 	for (int k = 0; k < t.n * PM_N_LOADS; k++)
