@@ -81,6 +81,21 @@ test_pooled(void)
 	CHECK(flow(3)->runs[PM_NHWC] == PM_NHWC && flow(3)->copied[PM_NHWC].launches == 0 && flow(2)->copied[PM_NHWC].launches == 0);
 }
 
+/*
+ * A plane of one element is plain and channels-last at once; what is made of it larger lies as a convolution left it
+ * (the pooled branch of DeepLab), so that nothing copies it.
+ */
+static void
+test_enlarged(void)
+{
+	load(INPUT "," CONV(1, 0) ","
+		 "{'id':2,'op':'GlobalAveragePool','inputs':[1],'shape':[1,8,1,1],'batch_dim':0},"
+		 "{'id':3,'op':'Conv','inputs':[2],'shape':[1,8,1,1],'batch_dim':0,'attrs':{'kernel_shape':[1,1]},'weights':[[8,8,1,1]]},"
+		 "{'id':4,'op':'Resize','inputs':[3],'shape':[1,8,16,16],'batch_dim':0}," CONV(5, 4));
+	CHECK(flow(4)->runs[PM_NHWC] == PM_NHWC && flow(5)->copied[PM_NHWC].launches == 0);
+	CHECK(flow(4)->runs[PM_NCHW] == PM_NCHW && flow(5)->copied[PM_NCHW].launches == 0);
+}
+
 /* A channel shuffle lays its tensor plainly, and the convolution after it copies it back. */
 static void
 test_shuffled(void)
@@ -232,6 +247,7 @@ main(void)
 	test_permuted();
 	test_no_layout();
 	test_pooled();
+	test_enlarged();
 	test_shuffled();
 	test_computed_kernel();
 	test_forks();

@@ -84,6 +84,11 @@ test_gradients_on_their_way(void)
 	CHECK_NEAR(of.lines[0].fixed, (80 + 20) * MB, 1);
 	CHECK_NEAR(of.lines[1].fixed, (80 + 20 + 40 / 8 + 40) * MB, 1);
 	CHECK_NEAR(of.lines[2].fixed, (80 + 20 + 80 / 8 + 50 + 10) * MB, 1);
+	/* one of an operator that is being added to what is there, 10 MB, stays whole where two GPUs share a layer; all else is halved */
+	plan.lines[0] = (pm_memory_line) {.fixed = 350 * MB, .gradients = 90 * MB};
+	pm_memory_divide(&plan, &(pm_memory_division) {.replicas = 1, .tp = 2, .pp = 1, .interleave = 1, .micro_batches = 1}, &of);
+	CHECK_NEAR(of.lines[0].gradients, (80 / 2 + 10) * MB, 1);
+	CHECK_NEAR(of.lines[0].fixed, (80 / 2 + 160 / 2 + 20 / 2 + 80 / 2 + 10) * MB, 1);
 }
 
 /* ---------- weights that are divided ---------- */
