@@ -568,6 +568,10 @@ test_stretch(void)
 	CHECK_NEAR(e[1].finish_p50_s, e[1].start_p50_s + 500, 1e-3);
 	/* above the median it goes down from 3 to 2: from the quantile 0.55 on it is 2.875 and less, and the job ends by 900 s */
 	CHECK_NEAR(e[1].in_time, 0.45, 0.011);
+	/* nor what has begun this moment */
+	j[0] = running(0, 110, 1);
+	CHECK_EQ(pm_queue_eta(j, 2, 2, order, &pool, 1, &o, e, &arena, &st), PM_OK);
+	CHECK_NEAR(e[0].finish_p50_s, 110, 1e-3);
 }
 
 static bool
