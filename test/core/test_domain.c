@@ -68,6 +68,7 @@ test_words(void)
 	s = d.samples[9];
 	s.query.dtype = PM_AMP;
 	check_outside(t, &s, PM_CAUSE_DTYPE_NOT_SEEN, "dtype amp with layout nchw was not in training on gpu \"Test 1000\"");
+	CHECK(!(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_DTYPE_SELDOM_SEEN));	/* one reason is enough */
 	/* of the optimizers, the one that all rows have */
 	for (int optimizer = 0; optimizer < PM_N_OPTIMIZERS; optimizer++)
 	{
