@@ -7,8 +7,44 @@
 #include "kinds/mdot/heads.h"
 #include "kinds/mdot/mdot.h"
 #include "kinds/opclass/opclass.h"
+#include "predictor/parts.h"
 
 #define TRIALS	200
+
+/*
+ * Three parts of a step, of 1, 4.5 and 3 ms.  The first is of two copies of an operator that take 1 ms each at least, the second of one
+ * that takes half a millisecond; the third is the rest.  So the first lacks 1 ms, which the 4 and 3 ms that the others are above give.
+ */
+static void
+test_parts(void)
+{
+	double		copies[] = {2, 1};
+	double		floor_us[] = {1000, 500};
+	pm_skeleton s = {.n = 2,.copies = copies};
+	pm_tokens	work = {.n = 2,.skeleton = &s,.floor_us = floor_us};
+	pm_part		parts[] = {{0, 1, 0.25, 0.5, 0.25, 'c'}, {1, 4.5, 1.5, 3, 0, 'c'}, {-1, 3, 1, 2, 0, '-'}};
+	double		step_ms = 8.5;
+
+	pm_parts_hold(&work, parts, 3);
+	CHECK_NEAR(parts[0].step_ms, 2, 1e-12);
+	CHECK_NEAR(parts[1].step_ms, 0.5 + 4 * 6 / 7.0, 1e-12);
+	CHECK_NEAR(parts[2].step_ms, 3 * 6 / 7.0, 1e-12);
+	/* each keeps the shares of its passes and of its update */
+	CHECK_NEAR(parts[0].forward_ms, 0.5, 1e-12);
+	CHECK_NEAR(parts[0].backward_ms, 1, 1e-12);
+	CHECK_NEAR(parts[0].update_ms, 0.5, 1e-12);
+	CHECK_NEAR(parts[2].forward_ms, 6 / 7.0, 1e-12);
+	/* a step twice as long has all parts twice as long */
+	pm_parts_become(17, &step_ms, parts, 3);
+	CHECK_EQ(step_ms, 17);
+	CHECK_NEAR(parts[0].step_ms, 4, 1e-12);
+	CHECK_NEAR(parts[0].update_ms, 1, 1e-12);
+	CHECK_NEAR(parts[2].backward_ms, 2 * 2 * 6 / 7.0, 1e-12);
+	/* a sum that is too small for the least of all stays as it is */
+	parts[0].step_ms = parts[1].step_ms = parts[2].step_ms = 0.1;
+	pm_parts_hold(&work, parts, 3);
+	CHECK_EQ(parts[0].step_ms, 0.1);
+}
 
 /* Steps that no card of these figures could have. */
 static double
@@ -366,6 +402,7 @@ main(void)
 	test_held_above();
 	test_many_tokens(&rng);
 	test_most(&rng);
+	test_parts();
 	test_most_by_hand();
 	test_floor_of_tokens();
 	test_mdot_floor(&rng);
