@@ -275,6 +275,8 @@ test_recalibrate(const pm_dataset *d, const pm_predictor *p)
 {
 	static pm_gpu other;
 	const pm_sample *s = &d->passes[NETWORKS - 1];
+	const pm_pass_device *known;
+	const pm_pass_device *now;
 	pm_recalibration r;
 	pm_predictor out;
 	pm_predictor again;
@@ -286,6 +288,12 @@ test_recalibrate(const pm_dataset *d, const pm_predictor *p)
 	CHECK_EQ(pm_recalibrate(p, &m, NULL, NULL, &arena, &out, &r, NULL), PM_OK);
 	CHECK_NEAR(log(ratio(&out, p, *s, &test_gpu, PM_INFERENCE)), log(1.3) * 9 / 12, 1e-9);
 	CHECK_EQ(ratio(&out, p, *s, &test_gpu, PM_TRAIN), 1);
+	/* each of the nine is off what the others say by the rest; the error that was known counts as three of them, and stays in the other layout */
+	known = pm_passes_find(p->passes, test_gpu.name);
+	now = pm_passes_find(out.passes, test_gpu.name);
+	CHECK(known->error[PM_NCHW] > 0 && known->error[PM_NHWC] > 0);
+	CHECK_NEAR(now->error[PM_NCHW], (9 * log(1.3) * (1 - 8.0 / 11) + 3 * known->error[PM_NCHW]) / 12, 1e-9);
+	CHECK_NEAR(now->error[PM_NHWC], known->error[PM_NHWC], 1e-12);
 	/* the same passes once more say the same */
 	CHECK_EQ(pm_recalibrate(&out, &m, NULL, NULL, &arena, &again, &r, NULL), PM_OK);
 	CHECK_NEAR(ratio(&again, &out, *s, &test_gpu, PM_INFERENCE), 1, 1e-12);
