@@ -43,6 +43,8 @@ test_division(void)
 		CHECK_NEAR(of.weights / plan.weights, cases[i].weights, 1e-12);
 		CHECK_NEAR(of.gradients / plan.weights, cases[i].gradients, 1e-12);
 		CHECK_NEAR(of.optimizer / plan.weights, cases[i].optimizer, 1e-12);
+		/* Adam's update of all at once is of all that the GPU has states of */
+		CHECK_NEAR(of.scratch / plan.scratch, cases[i].optimizer / 2, 1e-12);
 		for (int64_t batch = 1; batch < 100000; batch *= 3)
 		{
 			double		more = of.weights + of.gradients + of.optimizer - plan.weights - plan.gradients - plan.optimizer;
@@ -84,6 +86,10 @@ test_gradients_on_their_way(void)
 	CHECK_NEAR(of.lines[0].fixed, (80 + 20) * MB, 1);
 	CHECK_NEAR(of.lines[1].fixed, (80 + 20 + 40 / 8 + 40) * MB, 1);
 	CHECK_NEAR(of.lines[2].fixed, (80 + 20 + 80 / 8 + 50 + 10) * MB, 1);
+	/* of the micro-batch before, none are whole any more */
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 2, 2, 1, false, 1}, &of);
+	CHECK_NEAR(of.lines[0].fixed, (40 + 10 + 40 / 8) * MB, 1);
+	CHECK_NEAR(of.lines[1].fixed, (40 + 10 + 40 / 8 + 5) * MB, 1);
 	/* one of an operator that is being added to what is there, 10 MB, stays whole where two GPUs share a layer; all else is halved */
 	plan.lines[0] = (pm_memory_line) {.fixed = 350 * MB, .gradients = 90 * MB};
 	pm_memory_divide(&plan, &(pm_memory_division) {.replicas = 1, .tp = 2, .pp = 1, .interleave = 1, .micro_batches = 1}, &of);
@@ -208,24 +214,23 @@ test_pipeline(void)
 					micro_batches,
 					interleave;
 		double		per,
-					fixed,
-					beyond;		/* in segments, but in no tensor */
+					fixed;
 	}			cases[] = {
 		/* one micro-batch: a quarter of the layers, and nothing else is on its way */
-		{4, 1, 1, 80 / 4.0 + 20, 28 / 4.0, 40 / 4.0},
+		{4, 1, 1, 80 / 4.0 + 20, 28 / 4.0},
 		/* gradients of the micro-batch before */
-		{4, 2, 1, 80 * 2 / 4.0 + 20, (28 + 8) / 4.0, 40 * 2 / 4.0},
-		{4, 3, 1, 80 * 3 / 4.0 + 20, (28 + 8) / 4.0, 40 * 3 / 4.0},
+		{4, 2, 1, 80 * 2 / 4.0 + 20, (28 + 8) / 4.0},
+		{4, 3, 1, 80 * 3 / 4.0 + 20, (28 + 8) / 4.0},
 		/* never more of them than stages */
-		{4, 4, 1, 100, (28 + 8) / 4.0, 40},
-		{4, 64, 1, 100, (28 + 8) / 4.0, 40},
-		{2, 1, 1, 80 / 2.0 + 20, 28 / 2.0, 40 / 2.0},
+		{4, 4, 1, 100, (28 + 8) / 4.0},
+		{4, 64, 1, 100, (28 + 8) / 4.0},
+		{2, 1, 1, 80 / 2.0 + 20, 28 / 2.0},
 		/* of two pieces each, three pieces more: as many as there are */
-		{4, 4, 2, 100, (28 + 8) / 4.0, 40},
-		{4, 5, 2, 80 * 5 / 4.0 + 20, (28 + 8) / 4.0, 40},
-		{4, 64, 2, 80 * (1 + 3 / 8.0) + 20, (28 + 8) / 4.0, 40},
+		{4, 4, 2, 100, (28 + 8) / 4.0},
+		{4, 5, 2, 80 * 5 / 4.0 + 20, (28 + 8) / 4.0},
+		{4, 64, 2, 80 * (1 + 3 / 8.0) + 20, (28 + 8) / 4.0},
 		/* no pipeline */
-		{1, 64, 1, 100, 28, 40}
+		{1, 64, 1, 100, 28}
 	};
 	pm_memory_plan plan = {
 		.weights = 8, .gradients = 8, .optimizer = 16, .n_lines = 1, .lines = {{.fixed = 28, .per = 100}}, .kept_per = 80,
@@ -238,11 +243,13 @@ test_pipeline(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		const pm_memory_division by = {1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25};
+		/* of 40 bytes in segments, but in no tensor, the share of what is not there before: 4 bytes, and 100 for each of 16 samples */
+		double		gaps = 40 * (4.0 / cases[i].pp + 16 * fmin(100, cases[i].per)) / (4 + 16 * 100);
 
 		pm_memory_divide(&plan, &by, &of);
 		CHECK_NEAR(of.lines[0].per, cases[i].per, 1e-9);
 		CHECK_NEAR(of.lines[0].fixed, cases[i].fixed, 1e-9);
-		CHECK_NEAR(of.reserved[2], cases[i].fixed + 16 * cases[i].per + cases[i].beyond, 1e-9);
+		CHECK_NEAR(of.reserved[2], cases[i].fixed + 16 * cases[i].per + gaps, 1e-9);
 		CHECK_NEAR(of.update.fixed, 40.0 / cases[i].pp, 1e-9);
 	}
 	/* checkpoints wait as activations do; the layer that runs again is there once */
@@ -276,6 +283,170 @@ test_stage(void)
 
 			CHECK_NEAR(pm_memory_live(&of, batch) / live, 1, 0.05);
 		}
+	}
+}
+
+/* ---------- what the allocator holds besides ---------- */
+
+/* Gaps that gradients and copies of weights leave are those of the GPU's own. */
+static void
+test_gaps(void)
+{
+	const struct
+	{
+		pm_memory_division by;
+		bool		standing;	/* gradients are there before the step */
+		double		share;
+	}			cases[] = {
+		{{8, 0, 1, 1, 1, 1, false, 1}, false, 1},
+		{{8, 1, 1, 1, 1, 1, false, 1}, false, 1},
+		/* of 80 MB of gradients an eighth, and those on their way; 20 of copies; 4 of activations */
+		{{8, 2, 1, 1, 1, 1, false, 1}, false, (10.0 + 5 + 20 + 4) / 104},
+		{{8, 2, 1, 1, 1, 1, false, 1}, true, 24.0 / 24},
+		/* copies are made of weights that have been gathered: an eighth, and 10 MB */
+		{{8, 3, 1, 1, 1, 1, false, 1}, false, (10.0 + 5 + 20 * (1 / 8.0 + 10 / 80.0) + 4) / 104},
+		{{1, 0, 4, 2, 1, 1, false, 1}, false, (10 + 20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 104},
+		{{1, 0, 4, 2, 1, 1, false, 1}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 24},
+		/* between checkpoints */
+		{{1, 0, 4, 2, 1, 1, true, 1}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25)) / 24}
+	};
+	pm_memory_plan of;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		pm_memory_plan plan = {
+			.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .largest_weights = 5 * MB, .unit_weights = 5 * MB,
+			.pair_weights = 10 * MB, .n_lines = 1, .kept_per = 3 * MB, .standing = cases[i].standing ? 80 * MB : 0,
+			.lines = {{.fixed = 340 * MB, .per = 4 * MB, .gradients = 80 * MB, .copies = 20 * MB}}
+		};
+
+		for (int a = 0; a < PM_N_MEMORY_ANCHORS; a++)
+			plan.reserved[a] = (340 + 4 * pm_memory_anchors[a] + 52) * MB;
+		pm_memory_divide(&plan, &cases[i].by, &of);
+		CHECK_NEAR((of.reserved[0] - pm_memory_live_in_passes(&of, 1)) / MB, 52 * cases[i].share, 1e-6);
+		/* and whatever there is more of, it is never more than on one GPU */
+		CHECK(of.reserved[6] - pm_memory_live_in_passes(&of, 1048576) <= 52 * MB + 1);
+	}
+}
+
+/* Copies of weights, which gradients replace, count where the gradients are elsewhere. */
+static void
+test_light_lines(void)
+{
+	const struct
+	{
+		pm_memory_division by;
+		double		mb;
+	}			cases[] = {
+		{{8, 0, 1, 1, 1, 1, false, 1}, 80 + 80 + 80},
+		{{8, 2, 1, 1, 1, 1, false, 1}, 80 + 40},
+		{{1, 0, 1, 2, 1, 1, false, 1}, 40 + 40},
+		/* with the gradients of the micro-batch before */
+		{{1, 0, 1, 2, 2, 1, false, 1}, 40 + 20 + 40}
+	};
+	const pm_memory_plan by_hand = {
+		.weights = 80 * MB, .gradients = 80 * MB, .largest_weights = 5 * MB, .n_lines = 1, .n_light = 1,
+		.lines = {{.fixed = 160 * MB, .gradients = 80 * MB}, {.fixed = 120 * MB, .copies = 40 * MB}}
+	};
+	const pm_step_options o = {.dtype = PM_AMP, .optimizer = PM_SGD, .fused_attention = true};
+	pm_memory_plan plan;
+	pm_memory_plan of;
+	pm_status	st;
+
+	load_transformer(12);
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+	CHECK(plan.n_light > 0 && plan.lines[plan.n_lines].copies > 0.49 * plan.weights);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		pm_memory_divide(&by_hand, &cases[i].by, &of);
+		CHECK_NEAR(pm_memory_live_in_passes(&of, 1) / MB, cases[i].mb, 1e-6);
+	}
+}
+
+/* ---------- what may only shrink ---------- */
+
+typedef struct grid
+{
+	pm_memory_plan plans[2];	/* [recompute] */
+	pm_memory_plan of[2][3][3][4][3];	/* [recompute][tp][pp][zero][micro-batches] */
+} grid;
+
+static void
+check_less(const pm_memory_plan *less, const pm_memory_plan *more)
+{
+	for (int64_t batch = 1; batch < 10000; batch *= 3)
+	{
+		double		tiny = 1e-12 * pm_memory_reserved(more, batch);
+
+		CHECK(pm_memory_live(less, batch) <= pm_memory_live(more, batch) + tiny);
+		CHECK(pm_memory_reserved(less, batch) <= pm_memory_reserved(more, batch) + tiny);
+	}
+}
+
+static void
+check_neighbours(grid *x, int tp, int pp, int zero, int m)
+{
+	for (int r = 0; r < 2; r++)
+	{
+		const pm_memory_plan *here = &x->of[r][tp][pp][zero][m];
+
+		if (r > 0)
+			check_less(here, &x->of[0][tp][pp][zero][m]);
+		if (tp > 0 && zero < 3)
+			check_less(here, &x->of[r][tp - 1][pp][zero][m]);
+		if (pp > 0 && zero < 3)
+			check_less(here, &x->of[r][tp][pp - 1][zero][m]);
+		if (zero > 0 && (zero < 3 || tp + pp == 0))
+			check_less(here, &x->of[r][tp][pp][zero - 1][m]);
+		if (m > 0)
+			check_less(&x->of[r][tp][pp][zero][m - 1], here);
+	}
+}
+
+/* 64 GPUs: more zero, checkpoints, more tp or pp, or fewer micro-batches never take more. */
+static void
+check_grid(grid *x, bool check)
+{
+	static const int parts[] = {1, 2, 8};
+	static const int micro_batches[] = {1, 2, 64};
+
+	for (int i = 0; i < 3 * 3 * 4 * 3; i++)
+	{
+		int			tp = i % 3;
+		int			pp = i / 3 % 3;
+		int			zero = i / 9 % 4;
+		int			m = i / 36;
+
+		if (check)
+			check_neighbours(x, tp, pp, zero, m);
+		for (int r = 0; r < 2 && !check; r++)
+			pm_memory_divide(&x->plans[r], &(pm_memory_division) {64 / (parts[tp] * parts[pp]), zero, parts[tp], parts[pp],
+							 micro_batches[m], 1, x->plans[r].checkpoints, 1e-3}, &x->of[r][tp][pp][zero][m]);
+	}
+}
+
+static void
+test_grid(void)
+{
+	static grid x;
+	pm_status	st;
+
+	for (int i = 0; i < 24; i++)
+	{
+		const pm_step_options o = {
+			.dtype = i & 1 ? PM_AMP : PM_BF16, .optimizer = i & 2 ? PM_ADAM : PM_SGD, .gradients_stay = (i & 4) != 0, .fused_attention = true
+		};
+
+		load_language_model(8 + i, i < 8 ? 50 : 2000);
+		for (int r = 0; r < 2; r++)
+		{
+			pm_step_options as = o;
+
+			as.checkpointing = r > 0;
+			CHECK(pm_memory_plan_make(&graph, &as, &arena, &x.plans[r], &st) == PM_OK);
+		}
+		check_grid(&x, false);
+		check_grid(&x, true);
 	}
 }
 
@@ -357,6 +528,9 @@ main(void)
 	test_zero();
 	test_pipeline();
 	test_stage();
+	test_gaps();
+	test_light_lines();
+	test_grid();
 	test_optimizers();
 	pm_arena_release(&arena);
 	return check_done("memory_divide");

@@ -231,7 +231,7 @@ reserved(const double *mib, int n)
 			events[i] = ~((int32_t) -mib[i] - 1);	/* -k: tensor number k, from 1 */
 			continue;
 		}
-		tensors[s.n_tensors] = (pm_tensor) {mib[i] * 1048576, 0, -1, 0};
+		tensors[s.n_tensors] = (pm_tensor) {mib[i] * 1048576, 0, -1, 0, false};
 		events[i] = s.n_tensors++;
 	}
 	CHECK(pm_allocator_replay(&s, &batch, 1, &arena, &bytes, &st) == PM_OK);

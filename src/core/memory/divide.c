@@ -4,6 +4,7 @@
 #include "memory/divide.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MB	1048576.0
 
@@ -16,13 +17,15 @@ typedef struct parts
 	double		sharers;		/* GPUs that keep a part of each gradient */
 	double		gathered;		/* gradients that are whole until they are summed, at the most */
 	double		buckets;		/* copies of gradients */
+	double		messages;		/* gradients that zero 2 would have whole */
+	double		copied;			/* share of the weights that is there in 2 bytes, too, where autocast copies them */
 } parts;
 
-/* Bytes of gradients where those of `there` bytes of weights have been computed. */
+/* Bytes of gradients where those of `there` bytes of weights have been computed, `fresh` of them of this micro-batch. */
 static double
-gradients_at(const parts *p, double there)
+gradients_at(const parts *p, double there, double fresh)
 {
-	return there / p->sharers + fmin(there, p->gathered) + p->buckets;
+	return there / p->sharers + fmin(fresh, p->gathered) + p->buckets;
 }
 
 /* Weights are divided, too: those of some units are whole. */
@@ -34,8 +37,9 @@ divide_weights(const pm_memory_plan *plan, const pm_memory_division *by, parts *
 
 	p->weights = fmin(two.weights, two.weights / by->replicas + whole);
 	p->gathered = (plan->root_weights + plan->unit_weights) / by->tp;
+	p->copied = plan->weights > 0 ? p->weights / plan->weights : 0;
 	/* few large units, or a large root: nobody divides the weights to need more */
-	if (p->weights + gradients_at(p, p->all) > two.weights + gradients_at(&two, two.all))
+	if (p->weights + gradients_at(p, p->all, p->all) > two.weights + gradients_at(&two, two.all, two.all))
 		*p = two;
 }
 
@@ -43,7 +47,7 @@ static parts
 divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 {
 	double		gpus = (double) by->tp * by->pp;
-	parts		p = {.weights = plan->weights / gpus, .optimizer = plan->optimizer / gpus, .all = plan->gradients / gpus, .sharers = 1};
+	parts		p = {.weights = plan->weights / gpus, .optimizer = plan->optimizer / gpus, .all = plan->gradients / gpus, .sharers = 1, .copied = 1 / gpus};
 
 	if (by->replicas <= 1)
 		return p;
@@ -55,7 +59,7 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 		return p;
 	}
 	p.sharers = by->replicas;
-	p.gathered = fmax(2 * by->bucket_mb * MB, plan->largest_weights / by->tp);
+	p.gathered = p.messages = fmax(2 * by->bucket_mb * MB, plan->largest_weights / by->tp);
 	if (by->zero == 3)
 		divide_weights(plan, by, &p);
 	return p;
@@ -71,14 +75,21 @@ in_flight(const pm_memory_division *by)
 	return fmin((double) by->micro_batches / by->pp, most);
 }
 
-/* Of `per` bytes a sample, of which kept_per wait for the backward pass: only these are of other micro-batches, too. */
-static double
-divide_activations(const pm_memory_division *by, double kept_per, bool recompute, double per)
+/* How a step is run: with checkpoints, or without. */
+typedef struct mode
 {
-	double		kept = fmin(per, kept_per);
+	double		kept_per;		/* bytes a sample that wait for the backward pass: only these are of other micro-batches, too */
+	bool		recompute;
+} mode;
+
+/* Of `per` bytes a sample. */
+static double
+divide_activations(const pm_memory_division *by, const mode *m, double per)
+{
+	double		kept = fmin(per, m->kept_per);
 	double		share = (10 + 24.0 / by->tp) / 34;
 
-	return kept * in_flight(by) * (recompute ? 1 : share) + (per - kept) * share;
+	return kept * in_flight(by) * (m->recompute ? 1 : share) + (per - kept) * share;
 }
 
 /* A line of one GPU, but for its bytes a sample. Gradients on their way, of one operator, stay whole. */
@@ -87,36 +98,107 @@ divide_fixed(const pm_memory_plan *plan, const pm_memory_division *by, const par
 {
 	double		gpus = (double) by->tp * by->pp;
 	double		on_way = fmax(0, l->gradients - plan->gradients);
+	double		fresh = l->gradients - on_way;
 	/* of micro-batches before, all are there */
-	double		there = by->pp > 1 && by->micro_batches > 1 ? plan->gradients : l->gradients - on_way;
-	double		others = l->fixed - l->gradients - plan->weights - plan->optimizer;
-	pm_memory_line of = {.gradients = gradients_at(p, there / gpus) + on_way};
+	double		there = by->pp > 1 && by->micro_batches > 1 ? plan->gradients : fresh;
+	double		others = l->fixed - l->gradients - l->copies - plan->weights - plan->optimizer;
+	pm_memory_line of = {.gradients = gradients_at(p, there / gpus, fresh / gpus) + on_way, .copies = l->copies * p->copied};
 
-	of.fixed = p->weights + p->optimizer + others / gpus + of.gradients;
+	of.fixed = p->weights + p->optimizer + others / gpus + of.copies + of.gradients;
 	return of;
 }
 
 static void
-divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, double kept_per, bool recompute,
-			 pm_memory_line *lines, int n)
+divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const mode *m, pm_memory_line *lines, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
-		double		per = divide_activations(by, kept_per, recompute, lines[i].per);
+		double		per = divide_activations(by, m, lines[i].per);
 
 		lines[i] = divide_fixed(plan, by, p, &lines[i]);
 		lines[i].per = per;
 	}
 }
 
-/* Scratch memory is for one parameter, which counts as whole, or for all that the GPU has. */
+/* ---------- the allocator ---------- */
+
+/*
+ * Which share a GPU has of what the allocator holds beyond tensors: that which it
+ * has of the tensors of the step, gradients, copies of weights and activations,
+ * when they were most (l).  Weights and states are there before, and leave no
+ * gaps.  Never more than all, and with zero 3 never more than with zero 2.  With
+ * checkpoints, which tensor parallelism does not divide, it does not divide the
+ * gaps between them either: so the rows of BigScience have it (docs/memory.md).
+ */
+static double
+share_of_gaps(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const mode *m, const pm_memory_line *l, double batch)
+{
+	pm_memory_division around = *by;
+	double		gpus = (double) by->tp * by->pp;
+	double		on_way = fmax(0, l->gradients - plan->gradients);
+	double		gradients = fmax(0, l->gradients - on_way - plan->standing);
+	double		others = fmax(0, l->fixed - plan->weights - plan->optimizer - l->gradients - l->copies);
+	double		all = gradients + on_way + l->copies + others + l->per * batch;
+	double		own = fmin(gradients / gpus, gradients / gpus / p->sharers + p->messages) + on_way + l->copies * p->copied + others / gpus;
+
+	if (m->recompute)
+		around.tp = 1;
+	own += fmin(l->per, divide_activations(&around, m, l->per)) * batch;
+	return all > 0 ? fmin(1, own / all) : 1 / gpus;
+}
+
+/* reserved, for n lines as they were, and to, for n_of as they are now. */
+static void
+divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const mode *m, const pm_memory_line *lines, int n,
+				const pm_memory_line *of, int n_of, const double *reserved, double *to)
+{
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+	{
+		int64_t		batch = (int64_t) pm_memory_anchors[i];
+		int			which;
+		double		gaps = reserved[i] - pm_memory_highest(lines, n, batch, &which);
+
+		to[i] = gaps * share_of_gaps(plan, by, p, m, &lines[which], pm_memory_anchors[i]) + pm_memory_highest(of, n_of, batch, NULL);
+		to[i] = fmax(i > 0 ? to[i - 1] : 0, to[i]);
+	}
+}
+
+/* ---------- the parts of a step ---------- */
+
+/* Scratch memory is for one parameter, which counts as whole, or for all that the GPU updates. */
 static void
 divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	of->scratch = fmin(plan->scratch, plan->weights / ((double) by->tp * by->pp));
+	const mode	left = {plan->update.per, false};	/* by both passes, however they are run */
+	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? by->replicas : 1);
+
+	of->scratch = updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
 	of->update.fixed -= plan->scratch;
-	divide_lines(plan, by, p, plan->kept_per, by->recompute, &of->update, 1);
+	divide_lines(plan, by, p, &left, &of->update, 1);
 	of->update.fixed += of->scratch;
+}
+
+/* Where gradients are divided, or there from the start, the light lines count.  With checkpoints and without: the smaller one. */
+static void
+divide_passes(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
+{
+	const mode	asked = {plan->kept_per, by->recompute};
+	const mode	plain = {plan->plain_kept_per, false};
+	bool		light = (by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1);
+
+	of->n_lines += light ? plan->n_light : 0;
+	divide_lines(plan, by, p, &asked, of->lines, of->n_lines);
+	divide_update(plan, by, p, of);
+	divide_reserved(plan, by, p, &asked, plan->lines, plan->n_lines, of->lines, of->n_lines,
+					plan->n_plain > 0 ? plan->lines_reserved : plan->reserved, of->reserved);
+	if (plan->n_plain == 0)
+		return;
+	of->n_plain += light ? plan->n_plain_light : 0;
+	divide_lines(plan, by, p, &plain, of->plain, of->n_plain);
+	divide_reserved(plan, by, p, &plain, plan->plain, plan->n_plain, of->plain, of->n_plain, plan->plain_reserved, of->plain_reserved);
+	memcpy(of->lines_reserved, of->reserved, sizeof(of->reserved));
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+		of->reserved[i] = fmin(of->lines_reserved[i], of->plain_reserved[i]);
 }
 
 void
@@ -126,20 +208,9 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 
 	*of = *plan;
 	of->weights = p.weights;
-	of->gradients = gradients_at(&p, p.all);
+	of->gradients = gradients_at(&p, p.all, p.all);
 	of->optimizer = p.optimizer;
-	divide_lines(plan, by, &p, plan->kept_per, by->recompute, of->lines, of->n_lines);
-	divide_lines(plan, by, &p, plan->plain_kept_per, false, of->plain, of->n_plain);
-	divide_update(plan, by, &p, of);
-	/* what the allocator holds beyond tensors is that of the layers that are there */
-	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
-	{
-		int64_t		batch = (int64_t) pm_memory_anchors[i];
-		double		beyond = plan->reserved[i] - pm_memory_live_in_passes(plan, batch);
-
-		of->reserved[i] = fmax(i > 0 ? of->reserved[i - 1] : 0,
-							   beyond * fmin(1, in_flight(by)) + pm_memory_live_in_passes(of, batch));
-	}
+	divide_passes(plan, by, &p, of);
 	of->conv_per = plan->conv_per * (10 + 24.0 / by->tp) / 34;
 }
 

@@ -25,7 +25,9 @@ typedef struct pm_memory_division
  * holds the largest operator.  With zero 3, as FSDP does it, the root unit
  * (units.h) is whole all along, as are the weights of two more units and the
  * gradients of one; where that takes more than zero 2, the weights are not divided
- * (SHARD_GRAD_OP), so that zero 3 never needs more.  Of the activations a GPU of a
+ * (SHARD_GRAD_OP), so that zero 3 never needs more.  Copies that autocast makes
+ * of weights are those of weights that are there whole (MixedPrecision of FSDP).
+ * From zero 1 on, the update is of a part of the weights.  Of the activations a GPU of a
  * tensor-parallel group has (10 + 24 / tp) / 34 (Korthikanti et al., arXiv
  * 2205.05198: without sequence parallelism).  Checkpoints are not divided.
  *
@@ -33,6 +35,11 @@ typedef struct pm_memory_division
  * micro-batch on its way: at most pp of them, as 1F1B lets them in (Narayanan et
  * al., arXiv 2104.04473), or (pp - 1) / interleave more in an interleaved one,
  * and no more than there are.  Gradients of those before are there.
+ *
+ * What the allocator held beyond tensors, it held for tensors of the step, and a
+ * GPU has the share of it that it has of them, but for tensor parallelism between
+ * checkpoints.  So that checkpoints never take
+ * more, a step with them and one without are divided each for itself.
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
 

@@ -44,6 +44,7 @@ typedef struct pm_tensor
 	double		per;			/* bytes a sample */
 	int32_t		node;			/* that it belongs to, -1: the step */
 	uint8_t		role;			/* pm_memory_role */
+	bool		copy;			/* of a weight, in 2 bytes */
 } pm_tensor;
 
 typedef enum pm_step_phase

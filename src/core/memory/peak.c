@@ -25,6 +25,11 @@ const double pm_memory_anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024, 
 
 typedef pm_memory_line line;
 
+/* Batches at which lines without gradients are looked for. */
+static const double light_at[] = {1, 64, 16777216};
+
+#define N_LIGHT	((int) (sizeof(light_at) / sizeof(light_at[0])))
+
 /* ---------- the highest line ---------- */
 
 /* What is held after an event. */
@@ -38,11 +43,13 @@ account(line *now, const pm_step *s, int32_t event)
 	now->per += sign * t->per;
 	if (t->role == PM_MEMORY_GRADIENTS)
 		now->gradients += sign * t->fixed;
+	if (t->copy)
+		now->copies += sign * t->fixed;
 }
 
-/* The line of the passes that is highest at a batch. */
+/* The line of the passes that is highest at a batch, where gradients weigh as much as they do, or nothing. */
 static line
-highest(const pm_step *s, double batch)
+highest(const pm_step *s, double batch, bool light)
 {
 	line		now = {0};
 	line		best = {0};
@@ -51,11 +58,13 @@ highest(const pm_step *s, double batch)
 	for (int e = 0; e < s->phase_at[PM_PHASE_UPDATE]; e++)
 	{
 		bool		taken = s->events[e] >= 0;
+		double		held;
 
 		account(&now, s, s->events[e]);
-		if (taken && now.fixed + now.per * batch > most)
+		held = now.fixed + now.per * batch - (light ? now.gradients : 0);
+		if (taken && held > most)
 		{
-			most = now.fixed + now.per * batch;
+			most = held;
 			best = now;
 		}
 	}
@@ -83,7 +92,7 @@ lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, in
 	if (depth > 0 && large.per > small.per)
 	{
 		cross = (small.fixed - large.fixed) / (large.per - small.per);
-		mid = cross >= 1 ? highest(s, cross) : large;
+		mid = cross >= 1 ? highest(s, cross, false) : large;
 		if (mid.fixed + mid.per * cross > (small.fixed + small.per * cross) * (1 + 1e-9) + 1)
 		{
 			lines_between(s, plan, small, mid, depth - 1);
@@ -91,6 +100,18 @@ lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, in
 		}
 	}
 	add_line(plan, large);
+}
+
+/* Where gradients are divided, or there from the start, a moment before most of them are made may be the highest. */
+static void
+light_lines(const pm_step *s, pm_memory_plan *plan)
+{
+	int			n = plan->n_lines;
+
+	for (int i = 0; i < N_LIGHT; i++)
+		add_line(plan, highest(s, light_at[i], true));
+	plan->n_light = plan->n_lines - n;
+	plan->n_lines = n;
 }
 
 /* What the update holds: all that the passes leave, and scratch memory. */
@@ -111,28 +132,33 @@ line_at(const line *l, int64_t batch)
 	return l->fixed + l->per * (double) batch;
 }
 
-static double
-highest_at(const line *lines, int n, int64_t batch)
+double
+pm_memory_highest(const pm_memory_line *lines, int n, int64_t batch, int *which)
 {
 	double		most = 0;
+	int			at = 0;
 
 	for (int i = 0; i < n; i++)
-		most = fmax(most, line_at(&lines[i], batch));
+		if (line_at(&lines[i], batch) > most)
+			most = line_at(&lines[at = i], batch);
+	if (which != NULL)
+		*which = at;
 	return most;
 }
 
 bool
 pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch)
 {
-	return plan->checkpoints && highest_at(plan->lines, plan->n_lines, batch) <= highest_at(plan->plain, plan->n_plain, batch);
+	return plan->checkpoints &&
+		pm_memory_highest(plan->lines, plan->n_lines, batch, NULL) <= pm_memory_highest(plan->plain, plan->n_plain, batch, NULL);
 }
 
 double
 pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch)
 {
-	double		most = highest_at(plan->lines, plan->n_lines, batch);
+	double		most = pm_memory_highest(plan->lines, plan->n_lines, batch, NULL);
 
-	return plan->n_plain > 0 ? fmin(most, highest_at(plan->plain, plan->n_plain, batch)) : most;
+	return plan->n_plain > 0 ? fmin(most, pm_memory_highest(plan->plain, plan->n_plain, batch, NULL)) : most;
 }
 
 double
@@ -255,6 +281,7 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 
 	for (int e = 0; e < s->phase_at[PM_PHASE_FORWARD]; e++)
 		*of[s->tensors[s->events[e]].role] += s->tensors[s->events[e]].fixed;
+	plan->standing = plan->gradients;
 	plan->gradients = o->inference ? 0 : params * size;
 	for (int i = 0; i < g->n_nodes; i++)
 	{
@@ -325,7 +352,8 @@ plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memor
 	sum_outputs(g, element, plan);
 	if (pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st) != PM_OK)
 		return st->code;
-	lines_between(&s, plan, highest(&s, 1), highest(&s, 16777216), 3);
+	lines_between(&s, plan, highest(&s, 1, false), highest(&s, 16777216, false), 3);
+	light_lines(&s, plan);
 	sum_update(&s, plan);
 	for (int i = 0; i < g->n_nodes; i++)
 	{
@@ -375,8 +403,11 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	else
 	{
 		plan->n_plain = kept.n_lines;
+		plan->n_plain_light = kept.n_light;
 		memcpy(plan->plain, kept.lines, sizeof(kept.lines));
 		plan->plain_kept_per = kept.kept_per;
+		memcpy(plan->lines_reserved, plan->reserved, sizeof(plan->reserved));
+		memcpy(plan->plain_reserved, kept.reserved, sizeof(kept.reserved));
 	}
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
 		plan->reserved[i] = fmin(plan->reserved[i], kept.reserved[i]);

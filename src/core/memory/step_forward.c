@@ -293,8 +293,16 @@ cast_weights(pm_step_build *b, int i, int size)
 	if (b->o->dtype != PM_AMP || pm_op_row_of(n->op)->cast != PM_CAST_HALF || size == pm_step_param_size(b))
 		return;
 	for (int k = 0; k < n->n_weights; k++)
-		if (!is_cast_already(b, n, k))
-			pm_step_link(b, &b->cast[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_shape_count(&n->weights[k]), false, size));
+	{
+		int32_t		copy;
+
+		if (is_cast_already(b, n, k))
+			continue;
+		copy = pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_shape_count(&n->weights[k]), false, size);
+		if (copy >= 0)
+			b->s->tensors[copy].copy = true;
+		pm_step_link(b, &b->cast[i], copy);
+	}
 }
 
 /* What a convolution on a CPU computes its output in, to be dropped when the output is there. */
