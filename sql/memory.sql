@@ -125,11 +125,38 @@ FROM (VALUES (1, NULL::jsonb), (1, '{"zero": 3}'), (8, NULL), (8, '{"zero": 1}')
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam') AS o,
      perfmodel.predict_memory(:g, 'V100', 64, framework => 'pytorch 1.12', optimizer => 'adam', world_size => a.world_size, parallel => a.parallel) AS m;
 -- the first stage of a pipeline keeps its layers of as many micro-batches as are on their way; what fits follows
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('memory of layers', 8, 512, 8, 256, 2000)) AS layers \gset
 SELECT m, round((peak_mb / lag(peak_mb) OVER (ORDER BY m))::numeric, 2) AS peak, round((largest / lag(largest::numeric) OVER (ORDER BY m)), 2) AS largest, peak_mb < whole AS less
-FROM unnest('{1,2,4,8}'::int[]) AS m, (SELECT peak_mb FROM perfmodel.predict_memory(:g, 'V100', 4096)) AS w(whole),
+FROM unnest('{1,2,4,8}'::int[]) AS m, (SELECT peak_mb FROM perfmodel.predict_memory(:layers, 'V100', 64)) AS w(whole),
      LATERAL (SELECT jsonb_build_object('pp', 4, 'micro_batches', m)) AS j(how),
-     LATERAL perfmodel.predict_memory(:g, 'V100', 4096, world_size => 4, parallel => how),
-     LATERAL perfmodel.max_batch(:g, 'V100', world_size => 4, parallel => how) AS largest ORDER BY m;
+     LATERAL perfmodel.predict_memory(:layers, 'V100', 64, world_size => 4, parallel => how),
+     LATERAL perfmodel.max_batch(:layers, 'V100', world_size => 4, parallel => how) AS largest ORDER BY m;
+-- what divides more, or runs segments again, never takes more; more samples or micro-batches never less
+CREATE TEMP TABLE divided AS
+SELECT dtype, optimizer, batch, tp, pp, m, zero, recompute, peak_mb, p_fits
+FROM unnest('{amp,bf16}'::text[]) AS dtype, unnest('{sgd,adamw}'::text[]) AS optimizer, unnest('{1,4,50}'::int[]) AS batch, unnest('{1,2,4}'::int[]) AS tp, unnest('{1,2,4}'::int[]) AS pp,
+     unnest('{1,2,8}'::int[]) AS m, unnest('{0,1,2,3}'::int[]) AS zero, unnest('{f,t}'::bool[]) AS recompute,
+     LATERAL perfmodel.predict_memory(:layers, 'V100', batch, dtype, optimizer => optimizer, world_size => 32,
+                                      parallel => jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', m, 'zero', zero, 'recompute', recompute, 'bucket_mb', 1))
+WHERE zero < 3 OR tp * pp = 1;
+SELECT what, count(*), bool_and(less <= more * (1 + 1e-9) AND p_less >= p_more) AS holds
+FROM (SELECT 'zero' AS what, a.peak_mb AS less, b.peak_mb AS more, a.p_fits AS p_less, b.p_fits AS p_more FROM divided AS a JOIN divided AS b USING (dtype, optimizer, batch, tp, pp, m, recompute) WHERE a.zero = b.zero + 1
+      UNION ALL SELECT 'recompute', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, batch, tp, pp, m, zero) WHERE a.recompute AND NOT b.recompute
+      UNION ALL SELECT 'tp', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, batch, pp, m, zero, recompute) WHERE a.tp = 2 * b.tp
+      UNION ALL SELECT 'pp', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, batch, tp, m, zero, recompute) WHERE a.pp = 2 * b.pp
+      UNION ALL SELECT 'batch', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, tp, pp, m, zero, recompute) WHERE a.batch < b.batch
+      UNION ALL SELECT 'micro_batches', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, batch, tp, pp, zero, recompute) WHERE a.m < b.m) AS pairs
+GROUP BY what ORDER BY what;
+-- Adam's scratch memory is of the weights that a GPU updates
+SELECT zero, abs(adam.peak_mb - sgd.peak_mb - adam.optimizer_mb) < 0.5 * adam.weights_mb AS states
+FROM unnest('{1,2,3}'::int[]) AS zero, jsonb_build_object('zero', zero) AS how, perfmodel.predict_memory(:layers, 'A100', 1, 'bf16', world_size => 64, optimizer => 'sgd', parallel => how) AS sgd,
+     perfmodel.predict_memory(:layers, 'A100', 1, 'bf16', world_size => 64, optimizer => 'adamw', parallel => how) AS adam ORDER BY zero;
+-- what predict refuses to divide, memory does not divide either
+SELECT helper.error_of(format('SELECT perfmodel.%s, world_size => 64, parallel => %L)', call, how)) AS error_of
+FROM unnest(ARRAY[format('predict_memory(%s, ''V100'', 1', :g), format('max_batch(%s, ''V100''', :g)]) AS call, unnest(ARRAY['{"tp": 8}', '{"pp": 2}']) AS how
+UNION ALL SELECT helper.error_of(format('SELECT perfmodel.max_batch(%s, ''V100'', world_size => 64, parallel => %L)', :layers, how))
+FROM unnest(ARRAY['{"pp": 4, "interleave": 4}', '{"pp": 16}', '{"tp": 16}']) AS how;
+SELECT peak_mb, note FROM perfmodel.predict_memory(:layers, 'V100', 1, world_size => 16, parallel => '{"pp": 16}', on_error => 'null');
 SELECT count(DISTINCT peak_mb) AS peaks FROM unnest('{1,2,8}'::int[]) AS m, perfmodel.predict_memory(:g, 'V100', 4096, world_size => 4, parallel => jsonb_build_object('micro_batches', m));
 -- where the software was not measured either, both are said
 SELECT in_domain, note FROM perfmodel.predict_memory(:g, 'V100-SXM2-16GB', 64, world_size => 8);
@@ -151,5 +178,5 @@ CREATE TEMP TABLE was AS SELECT weights_mb FROM perfmodel.predict_memory(:change
 DELETE FROM perfmodel.graph WHERE graph_id = :change;
 SELECT perfmodel.load_graph(helper.cnn('change@32', 56, 2)) AS change \gset
 SELECT n.weights_mb > 2 * was.weights_mb AS anew FROM was, perfmodel.predict_memory(:change, 'V100', 1) AS n;
-DELETE FROM perfmodel.graph WHERE graph_id IN (:g, :change, :huge);
+DELETE FROM perfmodel.graph WHERE graph_id IN (:g, :change, :huge, :layers);
 DELETE FROM perfmodel.gpu WHERE name = 'no memory';

@@ -37,11 +37,11 @@ static bool
 check_parallel(const pm_parallel *q, pm_cached *graph, pm_problem *p)
 {
 	pm_status	st = {PM_OK};
-	pm_heads	heads = {0};
+	pm_step_shape shape = {0};
 
-	if (q->tp > 1)
-		heads = pm_heads_of(pm_graph_whole(graph));
-	if (pm_parallel_check_numbers(q, &st) == PM_OK && pm_heads_check(q->tp, &heads, &st) == PM_OK)
+	if (q->tp > 1 || q->pp > 1)
+		shape.layers = pm_memory_layers_get(graph, &shape.heads);
+	if (pm_parallel_check_numbers(q, &st) == PM_OK && pm_division_check(q, &shape, &st) == PM_OK)
 		return true;
 	*p = pm_problem_of_status("bad_parallel", &st);
 	return false;

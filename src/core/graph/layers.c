@@ -21,3 +21,21 @@ pm_node_is_norm(const pm_node *n)
 
 	return strcmp(name, "LayerNormalization") == 0 || strcmp(name, "RMSNormalization") == 0;
 }
+
+int
+pm_layers_of(const pm_graph *g)
+{
+	int			layers = 0;
+	bool		norms = false;
+
+	for (int i = 0; i < g->n_nodes; i++)
+	{
+		const pm_node *n = &g->nodes[i];
+
+		if (n->view)
+			continue;
+		layers += pm_node_attends(n);
+		norms = norms || pm_node_is_norm(n);
+	}
+	return norms ? layers : 0;
+}

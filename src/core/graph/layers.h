@@ -12,4 +12,7 @@ bool		pm_node_attends(const pm_node *n);
 /* Whether it is a norm of transformers: LayerNorm or RMSNorm. */
 bool		pm_node_is_norm(const pm_node *n);
 
+/* Layers of a transformer: operators that attend; 0: none, or no norm, by which they are sized. */
+int			pm_layers_of(const pm_graph *g);
+
 #endif

@@ -64,6 +64,9 @@ typedef struct pm_cached
 	pm_status  *unfit[2];		/* known, [merged]: why it has no skeleton, NULL: not known to have none */
 	bool		has_layout;		/* known: pm_graph.has_layout */
 	struct pm_memory_kept *memory;	/* known: plans of memory_cache.c */
+	bool		has_layers;		/* known: the next two have been counted */
+	int			layers;			/* of a transformer */
+	pm_heads	heads;
 
 	pm_predictor predictor;
 	int64		parts;			/* rows of predictor_weights */

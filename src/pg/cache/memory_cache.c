@@ -10,6 +10,7 @@
 #include "cache/memory_cache.h"
 #include "cache/prepared_cache.h"
 #include "errors.h"
+#include "graph/layers.h"
 
 struct pm_memory_kept
 {
@@ -26,6 +27,22 @@ pm_memory_options_key(const pm_step_options *o)
 		(o->fused_attention ? 1u << 18 : 0) | (o->on_cpu ? 1u << 19 : 0) |
 		(o->softmax_keeps_input ? 1u << 20 : 0) | (o->fused_update ? 1u << 21 : 0) |
 		(o->masked_attention ? 1u << 22 : 0) | (o->inference ? 1u << 23 : 0);
+}
+
+int
+pm_memory_layers_get(pm_cached *graph, pm_heads *heads)
+{
+	Assert(pm_cache_good(graph));
+	if (!graph->has_layers)
+	{
+		const pm_graph *g = pm_graph_whole(graph);
+
+		graph->layers = pm_layers_of(g);
+		graph->heads = pm_heads_of(g);
+		graph->has_layers = true;
+	}
+	*heads = graph->heads;
+	return graph->layers;
 }
 
 const pm_memory_plan *
