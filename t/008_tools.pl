@@ -95,15 +95,20 @@ like((tools('import', '--db', 'host=/nowhere', "$dir/ops.csv"))[2], qr/cannot co
 
 # ---- prices ----
 
-# Exit status and stderr of an import of these lines.
+# Exit status, stderr and stdout of an import of a list, with options.
+sub import_list
+{
+    my ($list, @options) = @_;
+    unlink "$dir/prices.csv";
+    append_to_file("$dir/prices.csv", $list);
+    IPC::Run::run([ 'sh', "$FindBin::RealBin/../tools/import_prices.sh", @options, "$dir/prices.csv", 'aws', $node->connstr('postgres') ], '>', \my $said, '2>', \my $failed);
+    return ($? >> 8, $failed, $said);
+}
+
+# The same of a list of these lines.
 sub prices
 {
-    my (@lines) = @_;
-    my $said = '';
-    unlink "$dir/prices.csv";
-    append_to_file("$dir/prices.csv", join("\n", 'InstanceType,AcceleratorName,AcceleratorCount,Price,Region', @lines) . "\n");
-    IPC::Run::run([ 'sh', "$FindBin::RealBin/../tools/import_prices.sh", "$dir/prices.csv", 'aws', $node->connstr('postgres') ], '>', \my $out, '2>', \$said);
-    return ($? >> 8, $said);
+    return import_list(join("\n", 'InstanceType,AcceleratorName,AcceleratorCount,Price,Region', @_) . "\n");
 }
 ($rc, $err) = prices('g4dn.xlarge,T4,1,0.526,us-east-1', 'g4dn.12xlarge,T4,4,3.912,us-east-1', 'z1,T5,1,9,us-east-1');
 is($rc, 0, 'a price list') or diag($err);
@@ -137,6 +142,44 @@ value(q{DELETE FROM perfmodel.price; INSERT INTO perfmodel.price (gpu, provider,
 ($rc, $err) = prices('g6,L4,1,0.7,us', 'g4,T4,1,0.5,us', 'g4,T4,1,0.4,Us');
 is($rc, 0, 'a list in another case') or diag($err);
 is(value($prices), "T4|AWS|US|4|-Infinity to now\nL4|Aws|US|1|9000 to Infinity\nL4|aws|us|0.7|now to 9000\nT4|aws|Us|0.4|now to Infinity", 'ends what it replaces');
+
+# a list without any price that can be stored, such as a download that broke off, ends none
+for ([ '', 'only a header', qr/It has 0 rows; GPUs in them: none/ ], [ "z,T5,1,9,us\nz,T6,1,9,us\n", 'only unknown GPUs', qr/It has 2 rows; GPUs in them: T5, T6/ ],
+    [ "g4,T4,0,9,us\ng4,T4,1,,us\n", 'only rows that say nothing', qr/It has 2 rows; GPUs in them: T4/ ])
+{
+    my $before = value($prices);
+    ($rc, $err, $out) = import_list("InstanceType,AcceleratorName,AcceleratorCount,Price,Region\n$_->[0]");
+    isnt($rc, 0, "a list with $_->[1]");
+    like($err, qr/the list has no price of a GPU that perfmodel knows: all prices stay as they were.*$_->[2]/s, 'is refused');
+    is(value($prices), $before, 'and the prices are as before');
+}
+for ([ '', 'an empty list' ], [ "GPU,USD per hour,Provider\nT4,1,aws\n", 'a list of other columns' ], [ "AcceleratorName;AcceleratorCount;Price;Region\nT4;1;1;us\n", 'a list with semicolons' ])
+{
+    ($rc, $err) = import_list($_->[0]);
+    is($rc, 1, $_->[1]);
+    like($err, qr/lacks the columns AcceleratorName, AcceleratorCount, Price, Region\n/, 'is told what is needed');
+}
+($rc, $err) = import_list("AcceleratorName,Price,Region\nT4,1,us\n");
+like($err, qr/lacks the columns AcceleratorCount\n/, 'and what it lacks');
+
+# lines as Windows ends them, also where the last one does not end, after a mark of UTF-8
+value('DELETE FROM perfmodel.price');
+($rc, $err) = import_list("\xef\xbb\xbfAcceleratorName,AcceleratorCount,Price,Region\r\nT4,1,0.5,us\r\nL4,2,1.6,us");
+is($rc, 0, 'a list as Windows writes it') or diag($err);
+is(value($prices), "L4|aws|us|0.8|now to Infinity\nT4|aws|us|0.5|now to Infinity", 'has its prices');
+like((import_list("AcceleratorName,AcceleratorCount,Price,Region\nT4,1,0.4,us\n\r\\.\nDROP TABLE perfmodel.price;\n"))[1], qr/begins with/, 'and no commands');
+
+# prices from a time on: what holds then ends, what begins later stays
+my $list = "AcceleratorName,AcceleratorCount,Price,Region\nT4,1,0.3,us\n";
+is((import_list($list, '--from', '2020-01-01'))[0], 0, 'a list of a time that is past');
+is(value($prices), "L4|aws|us|0.8|now to Infinity\nT4|aws|us|0.3|2020 to now\nT4|aws|us|0.5|now to Infinity", 'holds up to the prices that are there');
+is((import_list($list =~ s/0[.]3/0.2/r, '--from', '2022-01-01'))[0], 0, 'one of a later time');
+is((import_list($list =~ s/0[.]3/0.1/r, '--from', '-infinity'))[0], 0, 'and one of always');
+is((import_list($list =~ s/0[.]3/0.15/r, '--from', '-infinity'))[0], 0, 'which is corrected');
+is(value($prices), "L4|aws|us|0.8|now to Infinity\nT4|aws|us|0.15|-Infinity to 2020\nT4|aws|us|0.3|2020 to 2022\nT4|aws|us|0.2|2022 to now\nT4|aws|us|0.5|now to Infinity",
+    'each holds to the next');
+like((import_list($list, '--from', 'yesteryear'))[1], qr/invalid input syntax for type timestamp with time zone: "yesteryear"/, 'a time that is none');
+is((import_list($list, '--since', '2020-01-01'))[0], 2, 'an option that is none');
 
 # ---- measured straight into the database ----
 
