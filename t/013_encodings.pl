@@ -60,6 +60,15 @@ is(story('ascii'), $story, 'the same in SQL_ASCII that holds UTF-8');
 is($node->safe_psql($_, "SELECT perfmodel.plot('bars', '{1}', label => ARRAY[repeat('x', 400)]) ~ '&#8230;' AND perfmodel.escape_markup(repeat('x', 400), 20) ~ '^x+&#8230;\$'"), 't', "a name that is cut, in $_")
     for qw(utf8 latin1 ascii);
 is($node->safe_psql('ascii', "SET client_encoding = 'SQL_ASCII'; SELECT perfmodel.plot('bars', '{1}', label => ARRAY[E'r\\351s']) ~ 'r[?]s'"), 't', 'a label in bytes of no known encoding');
+# a page says that it is UTF-8, and is, also where a client writes another encoding into its file
+for my $database (qw(utf8 latin1 ascii))
+{
+    my ($page, $utf8) = map { $node->safe_psql($database, "SET client_encoding = '$_'; SELECT perfmodel.report_page('r' || convert_from('\\xc3a9', 'UTF8'), '<p>' || convert_from('\\xc3a9', 'UTF8') || '</p>')") } $database eq 'ascii' ? 'SQL_ASCII' : 'LATIN1', 'UTF8';
+    like($page, qr/<title>r&#233;<.*<p>&#233;</s, "a letter on a page, in $database");
+    is($page, $utf8, 'the same to any client');
+    unlike($page, qr/[^\x01-\x7e]/, 'and all of it in ASCII');
+}
+is($node->safe_psql('latin1', "SET client_encoding = 'LATIN1'; SELECT perfmodel.report(predictor => convert_from('\\x7072c3a9', 'UTF8')) ~ 'Predictor pr&#233;'"), 't', 'the name of a predictor');
 # a long text has no more bytes in UTF-8 than there is room for
 is($node->safe_psql('latin1', q{SELECT perfmodel.escape_markup(repeat('x', 270000000), 3)}), 'xx&#8230;', 'a long text');
 # a letter that the encoding lacks is an error, or a question mark in a message

@@ -17,6 +17,10 @@ CREATE FUNCTION perfmodel.escape_markup_lines(words text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 100 AS 'MODULE_PATHNAME', 'pm_escape_markup_lines';
 COMMENT ON FUNCTION perfmodel.escape_markup_lines(text) IS 'text made safe for <pre> of HTML, with its line breaks';
 
+CREATE FUNCTION perfmodel.ascii_markup(markup text) RETURNS text
+    LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_ascii_markup';
+COMMENT ON FUNCTION perfmodel.ascii_markup(text) IS 'markup whose characters beyond ASCII are numeric entities, so that every encoding has it';
+
 CREATE FUNCTION perfmodel.break_lines(markup text) RETURNS text
     LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'pm_break_lines_sql';
 COMMENT ON FUNCTION perfmodel.break_lines(text) IS 'markup with lines of at most 120 bytes, broken at blanks';

@@ -42,11 +42,11 @@ COMMENT ON FUNCTION perfmodel.compare_predictors(text, text, timestamptz) IS
 -- ---- parts of a page ----
 
 -- The policy of the page lets it fetch nothing, and run no script but report_script(), which it knows by its hash: a script that
--- somebody managed to smuggle in would not run.
+-- somebody managed to smuggle in would not run. In ASCII, it is read rightly whatever the encoding that a client or a file gives it.
 CREATE FUNCTION perfmodel.report_page(title text, body text, zoom boolean DEFAULT false) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT perfmodel.break_lines(concat(
+    SELECT perfmodel.break_lines(perfmodel.ascii_markup(concat(
 '<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -106,7 +106,7 @@ main,header,footer{max-width:none;padding:0}.grid{grid-template-columns:1fr 1fr}
 </head>
 <body>
 ', report_page.body, '<script>' || CASE WHEN report_page.zoom THEN perfmodel.report_script() END || E'</script>\n', '</body>
-</html>'));
+</html>')));
 END;
 COMMENT ON FUNCTION perfmodel.report_page(text, text, boolean) IS
     'an HTML page with a body of markup and the style sheet of reports; zoom: with report_script()';

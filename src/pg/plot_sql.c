@@ -1,6 +1,6 @@
 /*
- * plot_sql.c - plot(), escape_markup(), break_lines(): arrays as SVG, words as
- * markup.
+ * plot_sql.c - plot(), escape_markup(), ascii_markup(), break_lines(): arrays as
+ * SVG, words as markup.
  */
 #include "postgres.h"
 
@@ -21,6 +21,7 @@
 PG_FUNCTION_INFO_V1(pm_plot_sql);
 PG_FUNCTION_INFO_V1(pm_escape_markup);
 PG_FUNCTION_INFO_V1(pm_escape_markup_lines);
+PG_FUNCTION_INFO_V1(pm_ascii_markup);
 PG_FUNCTION_INFO_V1(pm_break_lines_sql);
 
 /* Arguments of plot(). */
@@ -182,6 +183,17 @@ pm_escape_markup_lines(PG_FUNCTION_ARGS)
 
 	pm_context_arena(&arena, CurrentMemoryContext, 0);
 	pm_put_preformatted(&m, pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(0))));
+	return markup_result(&m);
+}
+
+Datum
+pm_ascii_markup(PG_FUNCTION_ARGS)
+{
+	pm_arena	arena;
+	pm_markup	m = {.arena = &arena,.limit = LONGEST_TEXT};
+
+	pm_context_arena(&arena, CurrentMemoryContext, 0);
+	pm_put_ascii(&m, pm_to_core_lossy(text_to_cstring(PG_GETARG_TEXT_PP(0))));
 	return markup_result(&m);
 }
 

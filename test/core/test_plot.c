@@ -224,6 +224,19 @@ test_long_words(void)
 	pm_arena_release(&a);
 }
 
+/* Markup as entities: ASCII as it is, characters of two, three and four bytes by their numbers. */
+static void
+test_ascii(void)
+{
+	pm_markup	m = {.arena = &arena};
+	pm_markup	none = {.arena = &arena};
+
+	pm_put_ascii(&m, "<p>\xc3\xa9t\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80</p>\n");
+	CHECK(strcmp(m.text, "<p>&#233;t&#233; &#8364;&#128512;</p>\n") == 0);
+	pm_put_ascii(&none, "");
+	CHECK(none.len == 0 && !none.failed);
+}
+
 static void
 test_lines(void)
 {
@@ -564,6 +577,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_words();
 	test_long_words();
+	test_ascii();
 	test_lines();
 	test_hostile();
 	test_ticks();

@@ -102,6 +102,17 @@ is_control(const char *s, size_t len)
 		(code >= 0x2066 && code <= 0x2069) || (code & 0xfffe) == 0xfffe;
 }
 
+/* Bytes of the character of UTF-8 that s begins with. */
+static size_t
+letter_bytes(const char *s)
+{
+	size_t		len = 1;
+
+	while (len < 4 && ((unsigned char) s[len] & 0xc0) == 0x80)
+		len++;
+	return len;
+}
+
 /* How a character is written: *len bytes of it are consumed. */
 static const char *
 written(const char *s, size_t *len, size_t *out)
@@ -119,8 +130,7 @@ written(const char *s, size_t *len, size_t *out)
 			*out = strlen(entities[i].entity);
 			return entities[i].entity;
 		}
-	while (*len < 4 && ((unsigned char) s[*len] & 0xc0) == 0x80)
-		(*len)++;
+	*len = letter_bytes(s);
 	if (is_control(s, *len))
 	{
 		*out = 1;
@@ -252,6 +262,29 @@ pm_put_preformatted(pm_markup *m, const char *words)
 		}
 		put_bytes(m, *s == '\n' ? s : w, out);
 		line = *s == '\n' ? 0 : line + out;
+	}
+}
+
+void
+pm_put_ascii(pm_markup *m, const char *markup)
+{
+	size_t		letters = 0;
+
+	for (const char *s = markup; *s && goes_on(m, ++letters);)
+	{
+		size_t		ascii = 0;
+
+		while (s[ascii] != '\0' && (unsigned char) s[ascii] < 0x80 && ascii < POLL_LETTERS)
+			ascii++;
+		put_bytes(m, s, ascii);
+		s += ascii;
+		if (ascii == 0)
+		{
+			size_t		len = letter_bytes(s);
+
+			pm_put_markup(m, "&#%u;", code_of(s, len));
+			s += len;
+		}
 	}
 }
 

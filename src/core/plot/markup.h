@@ -51,6 +51,12 @@ void		pm_put_json_words(pm_markup *m, const char *words, size_t most);
 void		pm_put_preformatted(pm_markup *m, const char *words);
 
 /*
+ * Markup whose characters beyond ASCII are numeric entities: so it is the same
+ * in every encoding.  Not for text that has none, such as scripts.
+ */
+void		pm_put_ascii(pm_markup *m, const char *markup);
+
+/*
  * No line longer than PM_MARKUP_LINE where there is a blank to break it at; markup means the same with a line's end there.
  * PM_CANCELLED by the hooks of the arena: the beginning has been broken.
  */
