@@ -96,6 +96,9 @@ WHERE b.label = 'L4';
 CREATE TABLE "a report".both AS SELECT "account's" AS team, submitted_at, duration_s, gpu, batch, graph_id, 'report@5' AS graph FROM "a report"."job </script>";
 SELECT c.columns, query LIKE '%resolve_job_names%' AS by_name FROM (VALUES ('{}'), ('{"graph": "graph"}'), ('{"graph_id": "graph_id", "graph": "graph"}'), ('{"graph": null}'), ('{"graph_id": null}')) AS c(columns),
      perfmodel.report_jobs('"a report".both', c.columns::jsonb) AS query;
+-- NULL is {}
+CREATE TABLE "a report".named AS SELECT submitted_at, duration_s, gpu, batch, graph FROM "a report".both;
+SELECT j AS jobs, perfmodel.report_jobs(j, NULL) = perfmodel.report_jobs(j, '{}') AS same FROM unnest('{log,both,named}'::text[]) AS t, LATERAL (SELECT format('"a report".%I', t)::regclass AS j) AS j;
 -- plans and nights have the same rule
 CREATE TABLE "a report".by_either AS SELECT job_id, CASE job_id WHEN 'number' THEN g.graph_id WHEN 'wrong number' THEN 0 END AS graph_id, CASE WHEN job_id <> 'number' THEN 'report@5' END AS graph,
     CASE job_id WHEN 'name' THEN 'report@6' END AS network, 'T4' AS gpu, 8 AS batch, 100 AS steps, now() - interval '1 day' AS submitted_at, now() - interval '1 hour' AS finished_at, 600 AS duration_s
@@ -177,6 +180,12 @@ SELECT pg_temp.wrong(page) AS wrong FROM perfmodel.report(predictor => '</script
 DELETE FROM perfmodel.profile;
 -- the same question, the same page, but for the time that it was made
 SELECT count(DISTINCT regexp_replace(page, 'Made [^.]*', '')) AS pages FROM generate_series(1, 2), LATERAL perfmodel.report('"a report"."job </script>"', predictor => '</script> of the report') AS page;
+-- times of text are times, as in a queue
+CREATE DOMAIN "a report".line AS varchar;
+CREATE TABLE "a report".text_times AS SELECT to_char(submitted_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS submitted_at, to_char(finished_at, 'DD Mon YYYY HH24:MI:SS UTC')::"a report".line AS finished_at, gpu, graph_id, batch, duration_s
+FROM "a report".log UNION ALL SELECT ' ', '', 'T4', NULL, 8, 600;
+SELECT t AS jobs, pg_temp.seconds(perfmodel.report_jobs(j, from_time => '2026-01-05 01:00', to_time => '2026-01-05 05:00')) AS ran, (SELECT count(f) || ' ended, the last at ' || max(f.finished_at) FROM perfmodel.finished_jobs(j, '{"steps": "batch"}') AS f) AS ended
+FROM unnest('{log,text_times}'::text[]) AS t, LATERAL (SELECT format('"a report".%I', t)::regclass AS j) AS j;
 -- what is not a question
 CREATE TABLE "a report".odd AS SELECT *, '{}'::jsonb AS options, 1.5::money AS cost, 'auto' AS words, 'v64' AS version FROM "a report".both LIMIT 3;
 SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES

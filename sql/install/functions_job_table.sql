@@ -1,8 +1,9 @@
 -- How reports and collect_from_jobs read the user's own table of jobs: with the
--- caller's rights, whatever its columns are called, and of several types.
+-- caller's rights, whatever its columns are called, and of several types. Not
+-- parallel: a text that is no time is caught in a subtransaction.
 
 CREATE FUNCTION perfmodel.job_column(jobs regclass, name text, meaning text, kind text) RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     type oid := (SELECT a.atttypid FROM pg_attribute AS a WHERE a.attrelid = jobs AND a.attname = job_column.name AND NOT a.attisdropped);
     declared CONSTANT text := format_type(type, NULL);
@@ -26,10 +27,20 @@ BEGIN
     END LOOP;
     IF kind = 'text' OR kind = 'time' AND type IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype) THEN
         RETURN value || casting;
+    ELSIF kind = 'time' AND (SELECT t.typcategory FROM pg_type AS t WHERE t.oid = type) = 'S' THEN
+        value := format(E'CASE WHEN btrim(%1$s::text, E'' \\t\\n\\r\\f\\x0B'') <> '''' THEN %1$s::text::timestamptz END', value);
+        BEGIN -- as refuse_text() in job_table.c says it of a queue
+            EXECUTE format('SELECT count(%s) FROM %s', value, jobs);
+        EXCEPTION WHEN data_exception THEN
+            RAISE EXCEPTION 'column "%" of table % must hold times', name, jobs
+                USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs; its type is %s. One value: %s.', meaning, declared, SQLERRM),
+                      HINT = format('Text is accepted where every value is one of these times, or empty. Make a view that converts the others, such as nullif(%s, ''N/A''), or leaves them out, and give the view instead of the table.', quote_ident(name));
+        END;
+        RETURN value;
     ELSIF kind = 'time' THEN
         RAISE EXCEPTION 'column "%" of table % must be a time, not %', name, jobs, declared
             USING ERRCODE = 'datatype_mismatch', DETAIL = format('It is read as "%s" of the jobs.', meaning),
-                  HINT = 'Convert it in a view, such as SELECT to_timestamp(seconds) AS submitted_at or text_column::timestamptz, and give the view instead of the table.';
+                  HINT = format('Convert it in a view, such as SELECT to_timestamp(seconds) AS %s, and give the view instead of the table.', quote_ident(meaning));
     ELSIF type = 'interval'::regtype AND right(meaning, 2) = '_s' THEN
         RETURN format('extract(epoch FROM %s)::float8', value);
     ELSIF (SELECT t.typcategory FROM pg_type AS t WHERE t.oid = type) = 'S' THEN
@@ -56,9 +67,18 @@ END $$;
 COMMENT ON FUNCTION perfmodel.job_column(regclass, text, text, text) IS
     'SQL that reads a column of a table of jobs as text, time, number, integer or bigint (0: no whole number)';
 
+-- In its own type, if that is one of times: an index on the column serves.
+CREATE FUNCTION perfmodel.job_time(jobs regclass, name text, meaning text) RETURNS text
+    LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN t.typcategory = 'S' THEN perfmodel.job_column(job_time.jobs, job_time.name, job_time.meaning, 'time') ELSE quote_ident(job_time.name) END
+    FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid WHERE a.attrelid = job_time.jobs AND a.attname = job_time.name AND NOT a.attisdropped;
+END;
+COMMENT ON FUNCTION perfmodel.job_time(regclass, text, text) IS 'SQL of a time by which jobs are chosen: the column, or if it is text, what job_column() makes of it';
+
 -- The SQL that reads each column, as what it means.
 CREATE FUNCTION perfmodel.job_columns(jobs regclass, columns jsonb, wanted text[], otherwise text[], page text) RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     present text[];
     -- what other functions ask for is left alone, so that one object does for all of them
@@ -188,7 +208,7 @@ COMMENT ON FUNCTION perfmodel.job_ran(regclass, jsonb) IS
 
 -- Prices are those of that time. A start that is no time and no number of seconds is not read: a text may be anything.
 CREATE FUNCTION perfmodel.job_ran_at(jobs regclass, columns jsonb DEFAULT '{}') RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     submitted CONSTANT text := perfmodel.job_column(jobs, coalesce(columns ->> 'submitted_at', 'submitted_at'), 'submitted_at', 'time');
     started text;
@@ -216,24 +236,24 @@ COMMENT ON FUNCTION perfmodel.job_ran_at(regclass, jsonb) IS
 -- Times are written into the query: other styles than ISO have abbreviations of time zones, which may be read as another zone.
 CREATE FUNCTION perfmodel.report_jobs(jobs regclass, columns jsonb DEFAULT '{}', from_time timestamptz DEFAULT NULL, to_time timestamptz DEFAULT NULL,
                                       ran boolean DEFAULT true) RETURNS text
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' AS $$
 DECLARE
     wanted CONSTANT text[] := '{submitted_at,duration_s,gpu,batch,graph_id,graph,team,gpu_count,dtype,layout,framework}';
     -- of columns that the table may lack; NULL: it must have them
     otherwise CONSTANT text[] := ARRAY[NULL, NULL, NULL, NULL, 'NULL::bigint', 'NULL::text', '''all''', '1', '''fp32''', '''nchw''', 'NULL::text'];
     parts CONSTANT text := perfmodel.job_columns(jobs, columns, wanted, otherwise, 'docs/report.md');
-    submitted CONSTANT text := coalesce(columns ->> 'submitted_at', 'submitted_at');
+    submitted CONSTANT text := perfmodel.job_time(jobs, coalesce(columns ->> 'submitted_at', 'submitted_at'), 'submitted_at');
     present CONSTANT text[] := ARRAY(SELECT a.attname FROM pg_attribute AS a WHERE a.attrelid = jobs AND NOT a.attisdropped AND a.attname IN ('graph', 'graph_id'));
-    has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR NOT columns ? 'graph_id' AND 'graph_id' = ANY (present) AND columns ->> 'graph' IS NULL;
-    by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR NOT columns ? 'graph' AND 'graph' = ANY (present) AND columns ->> 'graph_id' IS NULL;
+    has_ids CONSTANT boolean := columns ->> 'graph_id' IS NOT NULL OR (columns ? 'graph_id') IS NOT TRUE AND 'graph_id' = ANY (present) AND columns ->> 'graph' IS NULL;
+    by_name CONSTANT boolean := columns ->> 'graph' IS NOT NULL OR (columns ? 'graph') IS NOT TRUE AND 'graph' = ANY (present) AND columns ->> 'graph_id' IS NULL;
     by_alias CONSTANT boolean := EXISTS (SELECT FROM perfmodel.name_alias AS a WHERE a.kind IN ('gpu', 'dtype'));
     by_spelling boolean;
     card text := 'j.gpu';
     source text;
 BEGIN
-    source := format(E'SELECT %s, %s AS ran_at\nFROM %s\nWHERE isfinite(%I) AND %s', parts, perfmodel.job_ran_at(jobs, columns), jobs, submitted, format(CASE WHEN ran THEN '%s' ELSE '(%s) IS NOT TRUE' END, perfmodel.job_ran(jobs, columns)))
-        || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %I >= %L', submitted, from_time) END
-        || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %I < %L', submitted, to_time) END;
+    source := format(E'SELECT %s, %s AS ran_at\nFROM %s\nWHERE isfinite(%s) AND %s', parts, perfmodel.job_ran_at(jobs, columns), jobs, submitted, format(CASE WHEN ran THEN '%s' ELSE '(%s) IS NOT TRUE' END, perfmodel.job_ran(jobs, columns)))
+        || CASE WHEN from_time IS NULL THEN '' ELSE format(' AND %s >= %L', submitted, from_time) END
+        || CASE WHEN to_time IS NULL THEN '' ELSE format(' AND %s < %L', submitted, to_time) END;
     IF NOT ran THEN
         RETURN source;
     END IF;

@@ -71,7 +71,7 @@ CREATE FUNCTION perfmodel.finished_jobs(jobs regclass, columns jsonb DEFAULT '{}
                                         OUT optimizer text, OUT gpu_count integer, OUT nodes integer, OUT duration_s float8, OUT steps float8, OUT restarts float8,
                                         OUT finished_at timestamptz)
     RETURNS SETOF record
-    LANGUAGE plpgsql STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
+    LANGUAGE plpgsql STABLE COST 10000 ROWS 1000 SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     wanted CONSTANT text[] := '{graph_id,graph,gpu,batch,dtype,layout,framework,optimizer,gpu_count,nodes,duration_s,steps,done_steps,restarts,finished_at}';
@@ -83,7 +83,8 @@ BEGIN
     -- RETURN QUERY wants these types and no others, neither smallint nor a domain
     RETURN QUERY EXECUTE format('SELECT j.graph_id::bigint, j.graph::text, j.gpu::text, j.batch::integer, j.dtype::text, j.layout::text, j.framework::text, j.optimizer::text, j.gpu_count::integer,'
                                 ' j.nodes::integer, j.duration_s::float8, least(j.steps::float8, j.done_steps::float8), j.restarts::float8, j.finished_at::timestamptz'
-                                ' FROM (SELECT %1$s FROM %2$s WHERE %3$I > $1 AND %3$I <= clock_timestamp()) AS j', parts, jobs, coalesce(columns ->> 'finished_at', 'finished_at')) USING since;
+                                ' FROM (SELECT %1$s FROM %2$s WHERE %3$s > $1 AND %3$s <= clock_timestamp()) AS j', parts, jobs,
+                                perfmodel.job_time(jobs, coalesce(columns ->> 'finished_at', 'finished_at'), 'finished_at')) USING since;
 END $$;
 COMMENT ON FUNCTION perfmodel.finished_jobs(regclass, jsonb, timestamptz) IS
     'jobs of a table that ended after a time, as collect_from_jobs() reads them';
