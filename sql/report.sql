@@ -196,7 +196,10 @@ SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There a
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"gpu_count": "cost"}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "words"}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('"a report".odd', columns => '{"submitted_at": "batch", "graph": "nothing", "team": null}', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('"a report".odd', columns => '{"graph": null, "graph_id": null}', predictor => '</script> of the report')$$),
     ($$SELECT perfmodel.report('pg_description', predictor => '</script> of the report')$$), ($$SELECT perfmodel.report('nowhere')$$),
-    ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report(alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
+    ($$SELECT perfmodel.finished_jobs('"a report".odd', '{"duration_s": "batch", "steps": "batch", "finished_at": "words"}')$$), ($$SELECT perfmodel.finished_jobs('"a report".odd', '{"duration_s": "batch", "steps": "batch", "finished_at": "batch"}')$$),
+    ($$SELECT perfmodel.report(from_time => '2026-01-01')$$), ($$SELECT perfmodel.report(queue => '"a report".waiting', columns => '{"team": "team"}')$$), ($$SELECT perfmodel.report('"a report".log', free => '{"T4": 1}')$$),
+    ($$SELECT perfmodel.report('"a report".log', policy => 'nonsense')$$), ($$SELECT perfmodel.report('"a report".log', '2026-02-01', '2026-01-01')$$), ($$SELECT perfmodel.report('"a report".log', '2026-02-01', '2026-02-01')$$),
+    ($$SELECT perfmodel.report(predictor => 'nobody')$$), ($$SELECT perfmodel.report_diff('nobody', 'nowhere')$$), ($$SELECT perfmodel.report('"a report".log', alternatives => '{no such card}', predictor => '</script> of the report')$$)) AS v(statement);
 -- of its queue: the names of arguments are those of report(), and a table may be called columns
 CREATE TABLE "a report".columns AS SELECT 'a net' AS network, 'T4' AS gpu, 8 AS batch, 100 AS steps, now() AS at;
 SELECT regexp_replace(helper.error_of(statement), 'There (is|are) \d+', 'There are some') AS error_of FROM (VALUES

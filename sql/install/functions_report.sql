@@ -431,8 +431,21 @@ DECLARE
     history text;
     left_out bigint;
     waiting text;
+    useless record;
 BEGIN
     PERFORM perfmodel.report_rights('report');
+    SELECT a.name, a.part INTO useless
+    FROM (VALUES ('from_time', 'jobs', from_time IS NOT NULL), ('to_time', 'jobs', to_time IS NOT NULL), ('columns', 'jobs', columns <> '{}'), ('alternatives', 'jobs', alternatives IS NOT NULL),
+                 ('free', 'queue', free <> '{}'), ('queue_columns', 'queue', queue_columns <> '{}'), ('policy', 'queue', policy <> 'fifo')) AS a(name, part, given)
+    WHERE a.given AND CASE a.part WHEN 'jobs' THEN jobs IS NULL ELSE queue IS NULL END LIMIT 1;
+    IF useless.name IS NOT NULL THEN
+        RAISE EXCEPTION '"%" has no effect without "%"', useless.name, useless.part USING ERRCODE = 'invalid_parameter_value',
+            DETAIL = format('The argument is about the table "%s", and none is given.', useless.part),
+            HINT = format('Give the table, such as %s => ''job'', or leave out "%s".', useless.part, useless.name);
+    ELSIF from_time >= to_time THEN
+        RAISE EXCEPTION '"from_time" must be before "to_time"' USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"from_time" is %s, "to_time" %s.', from_time, to_time),
+            HINT = 'The page is about jobs that were submitted at or after "from_time" and before "to_time".';
+    END IF;
     -- raises where there is no such predictor, and none that is active
     PERFORM count(*) FROM perfmodel.corrections(predictor);
     SELECT p.name, p.kind, p.trained_at AT TIME ZONE 'UTC' AS trained_at INTO chosen FROM perfmodel.predictor AS p
