@@ -148,6 +148,28 @@ CREATE FUNCTION pg_temp.cost(columns jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
     EXECUTE format('SELECT jsonb_object_agg(label, x) FROM (%s) AS q', query) INTO costs;
     RETURN costs; END$$;
 SELECT columns, pg_temp.cost(columns::jsonb) FROM unnest('{"{}","{\"started_at\": \"began\", \"finished_at\": null}","{\"started_at\": null}","{\"started_at\": \"words\"}","{\"started_at\": \"day\"}"}'::text[]) AS columns;
+-- how many hours have no price, of which cards, and why
+CREATE FUNCTION pg_temp.unpriced(page text) RETURNS text LANGUAGE sql AS $$SELECT substring(translate(page, E'\n', ' ') FROM '(Left out, as no price[^<]*|All GPU-hours had[^<]*)<')$$;
+SELECT pg_temp.wrong(page) AS wrong, pg_temp.unpriced(page) FROM perfmodel.report('"a report".cost', predictor => '</script> of the report') AS page;
+SELECT pg_temp.unpriced(page) FROM perfmodel.report('"a report".cost', to_time => '2026-02-01', predictor => '</script> of the report') AS page;
+INSERT INTO "a report".cost SELECT 'many', 'report@5', g.name, 8, 7200 * row_number() OVER (ORDER BY g.name), '2026-03-05', '2026-03-05' FROM perfmodel.gpu AS g WHERE g.name IN ('A10G', 'A30', 'A40', 'A100-SXM4-40GB', 'A100-SXM4-80GB', 'H100-SXM5-80GB', 'L40S', 'P100-PCIE-16GB', 'V100-SXM2-16GB');
+INSERT INTO "a report".cost SELECT 'many', 'report@5', 'no <b> card ' || i, 8, 3600, '2026-03-05', '2026-03-05' FROM generate_series(1, 3) AS i;
+SELECT pg_temp.wrong(page) AS wrong, pg_temp.unpriced(page) FROM perfmodel.report('"a report".cost', predictor => '</script> of the report') AS page;
+-- as after the first import of a list: the figure is empty, and says why
+UPDATE perfmodel.price SET valid = '[2026-11-28 10:00,)' WHERE provider IN ('b', '');
+DELETE FROM perfmodel.price WHERE provider NOT IN ('b', '');
+SELECT pg_temp.wrong(page) AS wrong, pg_temp.unpriced(page), (regexp_match(page, 'Cost by team</h3>.*?<p>([^<]*)</p>'))[1] AS figure
+FROM perfmodel.report('"a report".cost', to_time => '2026-02-01', predictor => '</script> of the report') AS page;
+-- who may not read prices gets a page without costs
+CREATE ROLE regress_pm_no_prices;
+GRANT SELECT ON ALL TABLES IN SCHEMA perfmodel TO regress_pm_no_prices;
+REVOKE SELECT ON perfmodel.price FROM PUBLIC, regress_pm_no_prices;
+GRANT USAGE ON SCHEMA "a report" TO regress_pm_no_prices;
+GRANT SELECT ON "a report".cost TO regress_pm_no_prices;
+SET ROLE regress_pm_no_prices;
+SELECT page LIKE '%</html>' AS whole, page LIKE '%Cost by team%' AS cost, substring(translate(page, E'\n', ' ') FROM 'Costs are[^<]*') AS says
+FROM perfmodel.report('"a report".cost', predictor => '</script> of the report') AS page;
+RESET ROLE;
 ROLLBACK TO costs;
 -- two predictors
 SELECT perfmodel.train('<b> of the report', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 8 OR graph_id IN (SELECT graph_id FROM perfmodel.graph WHERE nodes / 3 % 2 > 0))) > 0 AS trained;

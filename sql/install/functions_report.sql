@@ -195,6 +195,55 @@ CREATE FUNCTION perfmodel.report_jobs_text(n bigint) RETURNS text
     RETURN to_char(n, 'FM999,999,999,990') || CASE n WHEN 1 THEN ' job' ELSE ' jobs' END;
 COMMENT ON FUNCTION perfmodel.report_jobs_text(bigint) IS 'a number of jobs in words for a report';
 
+CREATE FUNCTION perfmodel.report_hours_text(hours float8) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_char(hours, CASE WHEN hours < 9.95 THEN 'FM0.0' ELSE 'FM999,999,999,990' END);
+COMMENT ON FUNCTION perfmodel.report_hours_text(float8) IS 'a number of GPU-hours in words for a report';
+
+-- hours: the SQL of the GPU-hours of a job. The sums have only those at whose time a price of the card was valid: so the words say how many
+-- the others are, of which cards, and why.
+CREATE FUNCTION perfmodel.report_cost(source text, hours text) RETURNS text
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    priced CONSTANT text := format(
+$query$WITH job AS MATERIALIZED (SELECT team, gpu, ran_at, %2$s AS hours
+FROM (%1$s) AS j),
+card AS MATERIALIZED (SELECT k.gpu, perfmodel.find_gpu(k.gpu) AS name FROM (SELECT DISTINCT gpu::text FROM job) AS k),
+-- from each moment at which prices of a card change to the next one, the price is the same
+edge AS (SELECT p.gpu, e.at FROM perfmodel.price AS p,
+      LATERAL (VALUES (coalesce(lower(p.valid), '-infinity')), (coalesce(upper(p.valid), 'infinity'))) AS e(at)
+      WHERE p.gpu IN (SELECT name FROM card) GROUP BY 1, 2),
+price AS (SELECT DISTINCT ON (e.gpu, e.at) e.gpu, e.at, e.until, p.usd_per_hour AS usd
+      FROM (SELECT gpu, at, lead(at, 1, 'infinity') OVER (PARTITION BY gpu ORDER BY at) AS until FROM edge) AS e
+           JOIN perfmodel.price AS p ON p.gpu = e.gpu AND p.valid && tstzrange(e.at, e.until, '()')
+      ORDER BY e.gpu, e.at, p.kind = 'spot', p.usd_per_hour)$query$, source, hours);
+    left_out text;
+BEGIN
+    EXECUTE priced || $query$,
+h AS (SELECT coalesce(left(card.name, 40), 'unknown GPUs') AS gpu, (SELECT min(e.at) FROM edge AS e WHERE e.gpu = card.name) AS first,
+             sum(hours) AS hours, coalesce(sum(hours) FILTER (WHERE price.gpu IS NULL), 0) AS unpriced, max(ran_at) FILTER (WHERE price.gpu IS NULL) AS last
+      FROM job LEFT JOIN card ON card.gpu = job.gpu::text LEFT JOIN price ON price.gpu = card.name AND ran_at >= at AND ran_at < until GROUP BY card.name),
+n AS (SELECT h.*, sum(hours) OVER () AS all_hours, sum(unpriced) OVER () AS all_unpriced, last < first AS later, row_number() OVER (ORDER BY unpriced DESC, gpu) AS nth FROM h)
+SELECT CASE WHEN sum(unpriced) > 0 THEN concat(format('Left out, as no price was valid: %s of %s GPU-hours: ', perfmodel.report_hours_text(sum(unpriced)), perfmodel.report_hours_text(min(all_hours))),
+            string_agg(format('%s on %s (%s)', perfmodel.report_hours_text(unpriced), gpu,
+                              CASE WHEN first IS NULL THEN 'no price' WHEN later THEN format('prices begin later, %s UTC', to_char(first AT TIME ZONE 'UTC', 'FMDD Mon YYYY HH24:MI'))
+                                   ELSE 'no price at some times' END), ', ' ORDER BY nth) FILTER (WHERE unpriced > 0 AND nth <= 8),
+            ', ' || perfmodel.report_hours_text(sum(unpriced) FILTER (WHERE unpriced > 0 AND nth > 8)) || ' on other GPUs', '.',
+            CASE WHEN bool_or(later) THEN ' To price these, let prices begin earlier: docs/jobs.md says how.' END)
+       ELSE 'All GPU-hours had a price.' END FROM n$query$ INTO left_out;
+    RETURN perfmodel.report_plot('Cost by team', 'At the lowest price in perfmodel.price that was valid for the card when the job started (or was submitted, where the start is not known): '
+        'of any provider and region, a spot price only where there is no other. ' || left_out, 'bars', priced || $query$,
+c AS (SELECT coalesce(team::text, 'unknown') AS team, job.gpu::text AS gpu, sum(hours * usd) AS usd
+      FROM job JOIN card ON card.gpu = job.gpu::text JOIN price ON price.gpu = card.name AND ran_at >= at AND ran_at < until GROUP BY 1, 2),
+t AS (SELECT team, row_number() OVER (ORDER BY sum(usd) DESC, team) AS nth FROM c GROUP BY 1),
+g AS (SELECT gpu, row_number() OVER (ORDER BY sum(usd) DESC, gpu) AS nth FROM c GROUP BY 1)
+SELECT CASE WHEN t.nth <= 12 THEN team ELSE 'all others' END AS label,
+       CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(usd) AS x
+FROM c JOIN t USING (team) JOIN g USING (gpu)
+GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, 'USD');
+END $$;
+COMMENT ON FUNCTION perfmodel.report_cost(text, text) IS 'a figure of what jobs cost by team, and how many of their GPU-hours have no price';
+
 CREATE FUNCTION perfmodel.report_history(source text, predictor text, alternatives text[] DEFAULT NULL, zoom boolean DEFAULT false, left_out bigint DEFAULT 0) RETURNS text
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -203,6 +252,7 @@ DECLARE
     asked CONSTANT text := format(E'SELECT graph_id, gpu, batch, dtype, layout, framework, sum(%s) AS gpu_hours,\n'
         '       perfmodel.predict_train_time(graph_id, gpu, batch, dtype, layout, framework, %L, on_error => ''null'') AS step_ms\n'
         'FROM (%s) AS job GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(%1$s) > 0', hours, predictor, source);
+    may_read_prices CONSTANT boolean := has_table_privilege('perfmodel.price', 'SELECT');
     bucket text;
     sums record;
     unknown record;
@@ -223,7 +273,8 @@ BEGIN
         CASE WHEN unknown.gpu > 0 THEN format(' The GPUs of %s are not known here.', perfmodel.report_jobs_text(unknown.gpu::bigint)) END,
         CASE WHEN unknown.network > 0 OR unknown.gpu > 0 THEN ' Such jobs count in sums, but are not predicted; perfmodel.resolve_job_names says what names mean.' END,
         CASE WHEN sums.odd > 0 THEN format(' Without GPU-hours: %s, whose gpu_count is no whole number from 1 on.', perfmodel.report_jobs_text(sums.odd)) END,
-        CASE WHEN sums.untimed > 0 THEN format(' Without GPU-hours: %s, whose duration_s is missing or not from 0 to 1e12 seconds.', perfmodel.report_jobs_text(sums.untimed)) END, '</p>
+        CASE WHEN sums.untimed > 0 THEN format(' Without GPU-hours: %s, whose duration_s is missing or not from 0 to 1e12 seconds.', perfmodel.report_jobs_text(sums.untimed)) END,
+        CASE WHEN NOT may_read_prices THEN ' Costs are left out: you may not read perfmodel.price.' END, '</p>
 <dl class="tiles">', perfmodel.report_tile('jobs', to_char(sums.jobs, 'FM999,999,999,990')),
         perfmodel.report_tile('GPU-hours', to_char(sums.gpu_hours, 'FM999,999,999,990')), perfmodel.report_tile('teams', sums.teams::text),
         perfmodel.report_tile('kinds of GPU', sums.gpus::text), perfmodel.report_tile('networks', sums.networks::text), E'</dl>\n');
@@ -280,27 +331,11 @@ UNION ALL
 SELECT name, CASE WHEN outside > 0.95 THEN 'predicted, out of the domain' WHEN outside > 0.05 THEN 'predicted, partly out of it'
                   ELSE 'predicted' END, x, low, high, nth
 FROM card_sum WHERE x > 0 ORDER BY nth$query$, asked, cards, predictor), 'GPU-hours'));
-    IF EXISTS (SELECT FROM perfmodel.price) THEN
-        page := concat(page, perfmodel.report_plot('Cost by team', 'At the lowest price in perfmodel.price that was valid for the card when the job started (or was submitted, where the start is not known): of any provider and region, a spot price only where there is no other. Hours for which no price was valid are left out.', 'bars', format(
-$query$WITH job AS MATERIALIZED (SELECT team, gpu, ran_at, %2$s AS hours
-FROM (%1$s) AS j),
-card AS MATERIALIZED (SELECT k.gpu, perfmodel.find_gpu(k.gpu) AS name FROM (SELECT DISTINCT gpu::text FROM job) AS k),
--- from each moment at which prices of a card change to the next one, the price is the same
-edge AS (SELECT p.gpu, e.at FROM perfmodel.price AS p,
-      LATERAL (VALUES (coalesce(lower(p.valid), '-infinity')), (coalesce(upper(p.valid), 'infinity'))) AS e(at)
-      WHERE p.gpu IN (SELECT name FROM card) GROUP BY 1, 2),
-price AS (SELECT DISTINCT ON (e.gpu, e.at) e.gpu, e.at, e.until, p.usd_per_hour AS usd
-      FROM (SELECT gpu, at, lead(at, 1, 'infinity') OVER (PARTITION BY gpu ORDER BY at) AS until FROM edge) AS e
-           JOIN perfmodel.price AS p ON p.gpu = e.gpu AND p.valid && tstzrange(e.at, e.until, '()')
-      ORDER BY e.gpu, e.at, p.kind = 'spot', p.usd_per_hour),
-c AS (SELECT coalesce(team::text, 'unknown') AS team, job.gpu::text AS gpu, sum(hours * usd) AS usd
-      FROM job JOIN card ON card.gpu = job.gpu::text JOIN price ON price.gpu = card.name AND ran_at >= at AND ran_at < until GROUP BY 1, 2),
-t AS (SELECT team, row_number() OVER (ORDER BY sum(usd) DESC, team) AS nth FROM c GROUP BY 1),
-g AS (SELECT gpu, row_number() OVER (ORDER BY sum(usd) DESC, gpu) AS nth FROM c GROUP BY 1)
-SELECT CASE WHEN t.nth <= 12 THEN team ELSE 'all others' END AS label,
-       CASE WHEN g.nth <= 7 THEN gpu ELSE 'other GPUs' END AS series, sum(usd) AS x
-FROM c JOIN t USING (team) JOIN g USING (gpu)
-GROUP BY 1, 2 ORDER BY min(least(t.nth, 13)), min(least(g.nth, 8))$query$, source, hours), 'USD'));
+    -- not in one condition: the right is asked for as soon as a query names the table
+    IF may_read_prices THEN
+        IF EXISTS (SELECT FROM perfmodel.price) THEN
+            page := page || perfmodel.report_cost(source, hours);
+        END IF;
     END IF;
     EXECUTE format('SELECT * FROM (%s) AS q WHERE step_ms > 0 ORDER BY gpu_hours DESC, graph_id, gpu, batch LIMIT 1', asked) INTO top;
     IF top.graph_id IS NOT NULL THEN
