@@ -179,7 +179,7 @@ CREATE TEMP TABLE truth AS SELECT n, batch, perfmodel.predict_train_time(:g, 'T4
 FROM unnest('{2,4,8,16}'::int[]) AS n, unnest('{8,16}'::int[]) AS batch;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) SELECT :g, 'T4', batch, n, greatest(1, n / 4), step_ms FROM truth;
 SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) VALUES (%s, ''T4'', 8, 2, 4, 5)', :g));
-INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, nodes, step_ms) VALUES (:g, 'T4', 8, 16, 1, 5);
+INSERT INTO perfmodel.profile (profile_id, graph_id, gpu, batch, world_size, nodes, step_ms) OVERRIDING SYSTEM VALUE VALUES (8000000161, :g, 'T4', 8, 16, 1, 5);
 SELECT fitted_cluster, n_profiles, n_left_out, mape_before_pct > 20 AS before, mape_after_pct < mape_before_pct / 2 AS after, comm_error BETWEEN 0 AND 3 AS comm_error
 FROM perfmodel.fit_cluster('aws-g4dn-12xlarge', predictor => 'roof');
 SELECT gpu, gpus_per_node, intra, inter, fitted_rows, builtin, source FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
@@ -250,6 +250,24 @@ DELETE FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge fitted';
 SET client_min_messages = notice;
 SELECT n_profiles > 0 AS recalibrated FROM perfmodel.recalibrate('roof', (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4' AND mode = 'train'), 'roof and cluster');
 SELECT c.name, c.gpu, c.fitted_rows FROM perfmodel.cluster AS c WHERE c.fitted_rows > 0;
+-- one measurement is not fitted to; one on more GPUs than the machines that it names have is not used; both are said
+SAVEPOINT s;
+DELETE FROM perfmodel.cluster WHERE fitted_rows > 0;
+INSERT INTO perfmodel.profile (profile_id, graph_id, gpu, batch, world_size, step_ms) OVERRIDING SYSTEM VALUE
+    SELECT 9000000000 + n, :g, 'T4', 8, n, 1.5 * perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof') FROM unnest('{1,4,8}'::int[]) AS n;
+SELECT n_profiles FROM perfmodel.recalibrate('roof', '{9000000001,9000000004,9000000008}', 'roof and one');
+SELECT count(*) FROM perfmodel.cluster AS c WHERE c.fitted_rows > 0;
+SELECT n_profiles, n_left_out FROM perfmodel.fit_cluster('aws-g4dn-12xlarge', profiles => '{9000000004,9000000008}', predictor => 'roof');
+-- a cluster that somebody has described is fitted in place, and as it was by the statement that is named
+DELETE FROM perfmodel.cluster WHERE fitted_rows > 0;
+INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, source) SELECT 'ours', gpu, gpus_per_node, intra, inter, 'own' FROM perfmodel.cluster WHERE name = 'aws-g4dn-12xlarge';
+SELECT md5(c::text) AS described FROM perfmodel.cluster AS c WHERE name = 'ours' \gset
+UPDATE perfmodel.profile SET nodes = 2 WHERE profile_id = 9000000008;
+SELECT n_profiles FROM perfmodel.recalibrate('roof', '{9000000001,9000000004,9000000008}', 'roof and two');
+SELECT md5(c::text) = :'described' AS as_it_was FROM perfmodel.cluster AS c WHERE name = 'ours';
+UPDATE perfmodel.cluster SET intra_factor = DEFAULT, inter_factor = DEFAULT, pair_factor = DEFAULT, latency_factor = DEFAULT, compute_factor = DEFAULT, steal = DEFAULT, straggler = DEFAULT, contention = DEFAULT, contention_power = DEFAULT, overlap = DEFAULT, host_s_per_gb = DEFAULT, comm_error = DEFAULT, step_error = DEFAULT, unseen_above = DEFAULT, unseen_below = DEFAULT, fitted_rows = DEFAULT, correction = DEFAULT, own_graphs = DEFAULT, own_contention = DEFAULT WHERE name = 'ours';
+SELECT md5(c::text) = :'described' AS as_it_was FROM perfmodel.cluster AS c WHERE name = 'ours';
+ROLLBACK TO s;
 -- a cluster of no device is of none when it is fitted, which is said
 SELECT fitted_cluster FROM perfmodel.fit_cluster('any', predictor => 'roof');
 DELETE FROM perfmodel.cluster WHERE name = 'any fitted';

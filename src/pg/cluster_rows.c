@@ -7,17 +7,20 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 
 #include "cluster_rows.h"
+#include "encoding.h"
 #include "parallel.h"
 #include "plans.h"
 #include "results.h"
 #include "scaling.h"
 
 #define MAX_ROWS 5000			/* that are used; of more, every so many */
+#define NAMED_ROWS 5			/* of those that are not used */
 
 static text *
 text_value(uint64 row, int col, MemoryContext cxt)
@@ -50,6 +53,7 @@ read_row(pm_cluster_row *m, uint64 row, MemoryContext cxt, text *predictor)
 	if (!isnull)
 		pm_parallel_from_jsonb(DatumGetJsonbP(parallel), &m->parallel);
 	m->words.parallel.bucket_mb = m->parallel.bucket_mb;
+	m->profile_id = DatumGetInt64(pm_value(row, 13, INT8OID, NULL));
 }
 
 pm_cluster_row *
@@ -70,7 +74,7 @@ pm_cluster_rows_read(const char *cluster, Datum profiles, bool all, text *predic
 		"  AND s.graph_id OPERATOR(pg_catalog.=) ANY (ARRAY(SELECT DISTINCT several.graph_id FROM several))"
 		"  GROUP BY 1, 2, 3, 4, 5, 6, 7"
 		" )"
-		" SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms, s.step_ms, p.parallel"
+		" SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.world_size, p.nodes, p.step_ms, s.step_ms, p.parallel, p.profile_id"
 		" FROM several AS p LEFT JOIN single AS s ON s.graph_id OPERATOR(pg_catalog.=) p.graph_id AND s.gpu OPERATOR(pg_catalog.=) p.gpu"
 		"  AND s.batch OPERATOR(pg_catalog.=) p.batch AND s.dtype OPERATOR(pg_catalog.=) p.dtype AND s.layout OPERATOR(pg_catalog.=) p.layout"
 		"  AND s.optimizer OPERATOR(pg_catalog.=) p.optimizer AND s.framework OPERATOR(pg_catalog.=) COALESCE(p.framework, '')"
@@ -121,12 +125,51 @@ notice_unanswered(int n, const pm_problem *first)
 				 n > 1 ? errdetail("The message is that of the first of them.") : 0));
 }
 
+/* Measurements that cannot have run on the cluster as it is described. */
+typedef struct impossible_rows
+{
+	int			n;
+	pm_status	first;			/* what is wrong with the first */
+	StringInfoData ids;			/* of the first of them */
+	bool		crowded;		/* some have more GPUs on a machine than it has */
+} impossible_rows;
+
+static void
+add_impossible(impossible_rows *r, const pm_cluster_row *m, const pm_fabric *f, const pm_status *st)
+{
+	if (r->n == 0)
+	{
+		r->first = *st;
+		initStringInfo(&r->ids);
+	}
+	if (r->n < NAMED_ROWS)
+		appendStringInfo(&r->ids, "%s" INT64_FORMAT, r->n > 0 ? ", " : "", m->profile_id);
+	else if (r->n == NAMED_ROWS)
+		appendStringInfoString(&r->ids, ", ...");
+	r->n++;
+	r->crowded |= m->nodes > 0 && m->world_size > (int64) m->nodes * f->gpus_per_node;
+}
+
+/* The usual cause is that a row does not say how many machines there were, which the table takes for one. */
+static void
+notice_impossible(const impossible_rows *r)
+{
+	if (r->n > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%d measurement on several GPUs is not used: %s", "%d measurements on several GPUs are not used: %s", r->n, r->n,
+							   pm_message_from_core(r->first.message)),
+				 errdetail("profile_id: %s.%s", r->ids.data, r->n > 1 ? " The message is that of the first of them." : ""),
+				 r->crowded ? errhint("Set the column nodes of perfmodel.profile, the number of machines. It is 1 where it is not given.") :
+				 r->first.hint[0] ? errhint("%s", pm_message_from_core(r->first.hint)) : 0));
+}
+
 pm_scaled_row *
 pm_cluster_rows_scaled(const pm_cluster_row *m, int n, const pm_fabric *f, int64 *graphs, int *used)
 {
 	pm_scaled_row *rows = palloc(sizeof(pm_scaled_row) * Max(n, 1));
 	pm_problem	first;
 	int			unanswered = 0;
+	impossible_rows impossible = {0};
 	int64		last = 0;
 	int			network = -1;
 
@@ -142,11 +185,19 @@ pm_cluster_rows_scaled(const pm_cluster_row *m, int n, const pm_fabric *f, int64
 		p.world_size = m[i].world_size;
 		p.nodes = m[i].nodes;
 		if (pm_parallel_check(&p, f, &st) != PM_OK)
+		{
+			add_impossible(&impossible, &m[i], f, &st);
 			continue;
+		}
 		if ((shape = shape_of(&m[i], &problem)) == NULL && unanswered++ == 0)
 			first = problem;
 		/* what has no layers cannot have been divided by them */
-		if (shape == NULL || pm_layers_check(&p, shape, &st) != PM_OK)
+		if (shape != NULL && pm_layers_check(&p, shape, &st) != PM_OK)
+		{
+			add_impossible(&impossible, &m[i], f, &st);
+			continue;
+		}
+		if (shape == NULL)
 			continue;
 		/* measurements of a graph stand together */
 		if (network < 0 || m[i].words.graph_id != last)
@@ -154,5 +205,6 @@ pm_cluster_rows_scaled(const pm_cluster_row *m, int n, const pm_fabric *f, int64
 		rows[(*used)++] = (pm_scaled_row) {shape, p, m[i].step_ms, network};
 	}
 	notice_unanswered(unanswered, &first);
+	notice_impossible(&impossible);
 	return rows;
 }

@@ -9,6 +9,7 @@
 
 typedef struct pm_cluster_row
 {
+	int64		profile_id;
 	pm_asked_words words;		/* of the step on one of its GPUs */
 	int			world_size;
 	int			nodes;
@@ -24,8 +25,8 @@ typedef struct pm_cluster_row
 extern pm_cluster_row *pm_cluster_rows_read(const char *cluster, Datum profiles, bool all, text *predictor, int *n);
 
 /*
- * The same as a fit takes them: *used of them.  Left out are those that could not have run on f as it is described, and,
- * with a NOTICE, those whose step on one GPU has no prediction.  graphs: [n] becomes the graph_id of each network that a
+ * The same as a fit takes them: *used of them.  Left out, with a NOTICE, are those that could not have run on f as it is
+ * described, and those whose step on one GPU has no prediction.  graphs: [n] becomes the graph_id of each network that a
  * row speaks of by its number.
  */
 extern pm_scaled_row *pm_cluster_rows_scaled(const pm_cluster_row *m, int n, const pm_fabric *f, int64 *graphs, int *used);

@@ -36,6 +36,7 @@
 PG_FUNCTION_INFO_V1(pm_fit_cluster);
 
 #define N_COLUMNS 6
+#define MADE_BY_FIT "fit_cluster() of "	/* beginning of perfmodel.cluster.source in a row that a fit has made */
 #define MAX_NAME 512			/* bytes that perfmodel.cluster takes (sql/install/text_limits.sql) */
 
 /* Networks, and the contention that each has of its own. */
@@ -170,24 +171,26 @@ add_own(pm_args *a, const own_list *own)
 
 /*
  * Rows of the extension never change: what is fitted to one of them is a new
- * cluster.  gpu: its device where the fitted one is of any.  Returns its name.
+ * cluster.  gpu: its device where the fitted one is of any.  Returns its name;
+ * *made: the row is there because of a fit, this one or one before.
  */
 static char *
-store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const own_list *own)
+store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const own_list *own, bool *made)
 {
 	static pm_plan insert = {
 		"INSERT INTO perfmodel.cluster AS c (name, gpu, gpus_per_node, intra, inter, adapters, nodes, intra_factor, inter_factor, pair_factor, latency_factor,"
 		" compute_factor, steal, straggler, contention, contention_power, overlap, host_s_per_gb, comm_error, fitted_rows, source, correction, own_graphs, own_contention,"
 		" step_error, unseen_above, unseen_below)"
 		" SELECT coalesce($2, CASE WHEN o.builtin THEN o.name OPERATOR(pg_catalog.||) ' fitted' ELSE o.name END), coalesce(o.gpu, $16), o.gpus_per_node, o.intra, o.inter, o.adapters, o.nodes,"
-		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'fit_cluster() of ' OPERATOR(pg_catalog.||) o.name, $17, $18, $19, $20, $21, $22"
+		" $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '" MADE_BY_FIT "' OPERATOR(pg_catalog.||) o.name, $17, $18, $19, $20, $21, $22"
 		" FROM perfmodel.cluster AS o WHERE o.name OPERATOR(pg_catalog.=) $1"
 		" ON CONFLICT (name) DO UPDATE SET intra_factor = excluded.intra_factor, inter_factor = excluded.inter_factor, pair_factor = excluded.pair_factor,"
 		" latency_factor = excluded.latency_factor, compute_factor = excluded.compute_factor, steal = excluded.steal, straggler = excluded.straggler,"
 		" contention = excluded.contention, contention_power = excluded.contention_power, overlap = excluded.overlap,"
 		" host_s_per_gb = excluded.host_s_per_gb, comm_error = excluded.comm_error,"
 		" fitted_rows = excluded.fitted_rows, correction = excluded.correction, own_graphs = excluded.own_graphs, own_contention = excluded.own_contention,"
-		" step_error = excluded.step_error, unseen_above = excluded.unseen_above, unseen_below = excluded.unseen_below WHERE NOT c.builtin RETURNING name",
+		" step_error = excluded.step_error, unseen_above = excluded.unseen_above, unseen_below = excluded.unseen_below WHERE NOT c.builtin"
+		" RETURNING name, COALESCE(pg_catalog.starts_with(source, '" MADE_BY_FIT "'), false)",
 		22, {TEXTOID, TEXTOID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID, FLOAT8OID,
 		FLOAT8OID, FLOAT8OID, INT4OID, TEXTOID, FLOAT8ARRAYOID, INT8ARRAYOID, FLOAT8ARRAYOID, FLOAT8OID, FLOAT8OID, FLOAT8OID}
 	};
@@ -217,6 +220,7 @@ store(const char *cluster, const char *name, const char *gpu, const pm_fabric *f
 		pm_not_stored(&insert, "cluster", "stored");
 	}
 	stored = pm_value_text(0, 1, cxt);
+	*made = DatumGetBool(pm_value(0, 2, BOOLOID, NULL));
 	SPI_finish();
 	return stored;
 }
@@ -231,7 +235,7 @@ is_refusal(int sqlstate)
 
 /* The same; NULL, with *why, and nothing stored, where storing it is refused. */
 static char *
-store_if_allowed(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const own_list *own, const char **why)
+store_if_allowed(const char *cluster, const char *name, const char *gpu, const pm_fabric *f, const own_list *own, bool *made, const char **why)
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -241,7 +245,7 @@ store_if_allowed(const char *cluster, const char *name, const char *gpu, const p
 	MemoryContextSwitchTo(cxt);
 	PG_TRY();
 	{
-		stored = store(cluster, name, gpu, f, own);
+		stored = store(cluster, name, gpu, f, own, made);
 		ReleaseCurrentSubTransaction();
 	}
 	PG_CATCH();
@@ -271,8 +275,10 @@ typedef struct fitting
 	bool		all;
 	text	   *predictor;		/* NULL: the active one */
 	bool		go_on;			/* where the row may not be stored, too */
+	int			fewest;			/* measurements that a fit takes */
 
 	char	   *stored;
+	bool		made;			/* the row stored was made by a fit, not by a user */
 	int			used;
 	int			left_out;
 	double		before;
@@ -302,8 +308,8 @@ store_fit(fitting *t, const pm_fabric *f, const own_list *own, bool of_any, text
 	const char *why = NULL;
 
 	t->comm_error = f->comm_error;
-	t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, f, own, &why) :
-		store(t->cluster, t->name, t->gpu, f, own);
+	t->stored = t->go_on ? store_if_allowed(t->cluster, t->name, t->gpu, f, own, &t->made, &why) :
+		store(t->cluster, t->name, t->gpu, f, own, &t->made);
 	if (t->stored == NULL)
 	{
 		pm_fail(st, PM_ERR_DATA, "%s", pm_to_core_lossy(why));
@@ -331,6 +337,17 @@ start_afresh(pm_fabric *f, int n, double *own, int networks)
 	memset(own, 0, networks * sizeof(double));
 }
 
+/* PM_ERR_DATA: what is to be fitted is given fewer measurements than the caller asks for, though not none. */
+static pm_code
+check_enough(const fitting *t, pm_status *st)
+{
+	if (t->used == 0 || t->used >= t->fewest)
+		return PM_OK;
+	pm_fail(st, PM_ERR_DATA, "it has only %d measurement%s on several GPUs, and recalibrate() fits it to %d or more", t->used, t->used == 1 ? "" : "s", t->fewest);
+	pm_hint(st, "Measure another number of GPUs or another network; fit_cluster() fits to fewer.");
+	return PM_ERR_DATA;
+}
+
 /* Fit and store. PM_ERR_DATA, and nothing stored: there are no measurements, they cannot be true, or, with go_on, the row is refused. Raises for all else. */
 static pm_code
 fit(fitting *t, const pm_fabric *known, pm_status *st)
@@ -354,6 +371,8 @@ fit(fitting *t, const pm_fabric *known, pm_status *st)
 	networks = t->used > 0 ? rows[t->used - 1].network + 1 : 0;
 	fitted = own_of_each(&own, graphs, networks);
 	t->left_out = n - t->used;
+	if (check_enough(t, st) != PM_OK)
+		return PM_ERR_DATA;
 	start_afresh(&f, t->used, fitted, networks);
 	pm_context_arena(&scratch, CurrentMemoryContext, 0);
 	rc = pm_fabric_fit(&f, rows, t->used, fitted, &scratch, &t->before, &t->after, st);
@@ -451,6 +470,9 @@ pm_fit_cluster(PG_FUNCTION_ARGS)
 
 /* ---------- the clusters of some measurements ---------- */
 
+/* One step tells no bandwidth from a fixed time, nor either from a mistake. */
+#define FEWEST 2
+
 /* A device, and its measurements. */
 typedef struct measured_device
 {
@@ -486,11 +508,32 @@ devices_of(ArrayType *profiles, int *n)
 	return d;
 }
 
+/* What a row that a user has described had before it was fitted, but for figures set by hand. */
+#define NOT_FITTED \
+	"intra_factor = DEFAULT, inter_factor = DEFAULT, pair_factor = DEFAULT, latency_factor = DEFAULT, compute_factor = DEFAULT," \
+	" steal = DEFAULT, straggler = DEFAULT, contention = DEFAULT, contention_power = DEFAULT, overlap = DEFAULT, host_s_per_gb = DEFAULT," \
+	" comm_error = DEFAULT, step_error = DEFAULT, unseen_above = DEFAULT, unseen_below = DEFAULT, fitted_rows = DEFAULT," \
+	" correction = DEFAULT, own_graphs = DEFAULT, own_contention = DEFAULT"
+
+/* Who recalibrates makes a predictor that nobody need use; the cluster is everybody's at once. */
+static void
+notice_fitted(const fitting *t, const char *gpu)
+{
+	const char *name = quote_literal_cstr(t->stored);
+
+	ereport(NOTICE,
+			(errmsg("cluster \"%s\" is fitted to %d measurements on several GPUs: error %.1f %% before, %.1f %% after", t->stored, t->used,
+					100 * t->before, 100 * t->after),
+			 errdetail("Answers about several GPUs \"%s\" change for all users and all predictors, even if the new predictor is never activated.", gpu),
+			 errhint("To undo it: %s.", t->made ? psprintf("DELETE FROM perfmodel.cluster WHERE name = %s", name) :
+					 psprintf("UPDATE perfmodel.cluster SET " NOT_FITTED " WHERE name = %s", name))));
+}
+
 /* The usual cluster of a device, fitted; says what came of it. */
 static void
 fit_device(const measured_device *d, text *predictor)
 {
-	fitting		t = {.gpu = d->gpu,.profiles = d->profiles,.predictor = predictor,.go_on = true};
+	fitting		t = {.gpu = d->gpu,.profiles = d->profiles,.predictor = predictor,.go_on = true,.fewest = FEWEST};
 	pm_problem	p;
 	pm_status	st = {PM_OK};
 	const pm_fabric *known;
@@ -509,9 +552,7 @@ fit_device(const measured_device *d, text *predictor)
 	if ((known = take_turn(t.cluster, &p)) == NULL)
 		pm_problem_raise(&p);
 	if (fit(&t, known, &st) == PM_OK)
-		ereport(NOTICE,
-				(errmsg("cluster \"%s\" is fitted to %d measurements on several GPUs: error %.1f %% before, %.1f %% after", t.stored, t.used,
-						100 * t.before, 100 * t.after)));
+		notice_fitted(&t, d->gpu);
 	else
 		ereport(NOTICE,
 				(errmsg("cluster \"%s\" is not fitted: %s", t.cluster, pm_message_from_core(st.message)),
