@@ -42,6 +42,11 @@ FROM perfmodel.predict_job(:t, 'T4', 1, steps => 1000, predictor => 'small', wor
      perfmodel.predict_job(:t, 'T4', 1, steps => 1000, predictor => 'small', world_size => 8, cluster => 'dgx-2', parallel => '{"pp": 8}', eval_every => 100, eval_samples => 8000) AS e;
 DROP TABLE drawn;
 ROLLBACK;
+-- of a pair of arguments, one alone changes nothing, which is said once a statement; 10 s a checkpoint is the default
+SET client_min_messages = notice;
+SELECT count(DISTINCT j.seconds) AS times FROM generate_series(1, 3) AS i, perfmodel.predict_job(:g, 'T4', 512, steps => 1000 + 0 * i, predictor => 'roof', checkpoint_s => 600, eval_samples => 50000) AS j;
+SELECT count(*) FROM perfmodel.predict_job(:g, 'T4', 512, steps => 1000, predictor => 'roof', checkpoint_s => 10, eval_every => 100, eval_samples => 50000);
+SET client_min_messages = warning;
 -- an evaluation of no samples would be free
 SELECT helper.error_of(format('SELECT perfmodel.predict_job(%s, ''T4'', 512, steps => 1000, predictor => ''roof'', eval_every => 100)', :g));
 

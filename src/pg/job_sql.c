@@ -5,11 +5,13 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/timestamp.h"
 
 #include "asking.h"
 #include "cache/freshness.h"
@@ -33,6 +35,7 @@ enum
 
 #define N_COLUMNS 15
 #define MOST_SAMPLES 1e18
+#define USUAL_CHECKPOINT_S 10	/* the default in sql/install/functions_job.sql */
 #define NOTE	10
 #define REASONS 11
 #define PEAK_MB 12
@@ -113,6 +116,30 @@ absent_argument(FunctionCallInfo fcinfo)
 	return NULL;
 }
 
+/*
+ * How long a checkpoint or an evaluation takes counts for nothing where there is none. No error, as 0 may well be said of
+ * one row of a table whose others have some, and one NOTICE a statement.
+ */
+static void
+notice_unused(const pm_job *job)
+{
+	static TimestampTz told = 0;
+	bool		checkpoint = job->checkpoint_every == 0 && job->checkpoint_s != USUAL_CHECKPOINT_S;
+	bool		eval = job->eval_every == 0 && job->eval_samples > 0;
+
+	if ((!checkpoint && !eval) || told == GetCurrentStatementStartTimestamp())
+		return;
+	told = GetCurrentStatementStartTimestamp();
+	if (checkpoint)
+		ereport(NOTICE,
+				(errmsg("checkpoint_s is not used: checkpoint_every is 0, so the job writes no checkpoint"),
+				 errhint("Give the steps between two checkpoints, such as checkpoint_every => 1000.")));
+	if (eval)
+		ereport(NOTICE,
+				(errmsg("eval_samples is not used: eval_every is 0, so the job has no evaluation"),
+				 errhint("Give the steps between two evaluations, such as eval_every => 5000.")));
+}
+
 /* False: *p says what is wrong with the job. */
 static bool
 read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job, pm_problem *p)
@@ -133,6 +160,7 @@ read_job(FunctionCallInfo fcinfo, const pm_asked_words *q, pm_job *job, pm_probl
 	}
 	if (job->eval_every > 0 && job->eval_samples == 0)
 		return refuse(p, "eval_every needs eval_samples", "Give the samples of an evaluation, such as eval_samples => 50000.");
+	notice_unused(job);
 	return true;
 }
 
