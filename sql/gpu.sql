@@ -82,6 +82,35 @@ ROLLBACK TO a;
 SELECT perfmodel.gpu_name('t4_16gb');
 COMMIT;
 
+-- a name or alias that another row has is said, and so are figures that do not go together; no row that comes with perfmodel has such, and dumps can be restored
+BEGIN;
+SET LOCAL client_min_messages = notice;
+UPDATE perfmodel.gpu SET note = note;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, fp32_tflops, aliases) VALUES ('RTX3090', 936, 35.6, '{}'), ('A100', 1555, 19.5, '{mine}'), ('ours', 936, 35.6, '{RTX 3090,a_100,MINE,"My GPU",NULL,--}');
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, fp32_tflops) VALUES ('my-gpu', 936, 35.6);
+UPDATE perfmodel.gpu SET memory_gb = 24 WHERE name = 'ours';
+UPDATE perfmodel.gpu SET name = 'rtx-3090' WHERE name = 'RTX3090';
+INSERT INTO perfmodel.gpu (name) VALUES ('--my gpu');
+INSERT INTO perfmodel.gpu (name) VALUES ('RTX 4090') ON CONFLICT DO NOTHING;
+ROLLBACK;
+BEGIN;
+SET LOCAL client_min_messages = notice;
+INSERT INTO perfmodel.gpu (name, memory_gb, mem_bw_gbs, sm_count, cores_per_sm, clock_ghz, fp32_tflops, fp16_tensor_tflops, l2_mb, is_cpu) VALUES
+    ('like an H100', 80, 3350, 132, 128, 1.98, 66.9, 989, 50, false), ('TB/s', 80, 3.35, 132, 128, 1.98, 66.9, 989, 50, false), ('MiB', 81920, 3350, 132, 128, 1.98, 66.9, 989, 50, false),
+    ('PFLOP/s', 80, 3350, 132, 128, 1.98, 66.9, 0.989, 50, false), ('KB', 80, 3350, 132, 128, 1.98, 66.9, 989, 51200, false), ('lanes', 80, 3350, 132, 16896, 1.98, 66.9, 989, 50, false),
+    ('a CPU', NULL, 22, 1, 16, 3.3, 0.001, NULL, 1, true), ('little known', 80, 3350, NULL, NULL, NULL, NULL, NULL, NULL, false);
+UPDATE perfmodel.gpu SET mem_bw_gbs = 1.5 WHERE name = 'T4';
+ROLLBACK;
+-- who may not read the names stores a row as ever
+BEGIN;
+CREATE ROLE pm_test_sheets;
+GRANT USAGE ON SCHEMA perfmodel TO pm_test_sheets;
+REVOKE SELECT ON perfmodel.gpu FROM PUBLIC;
+GRANT INSERT ON perfmodel.gpu TO pm_test_sheets;
+SET ROLE pm_test_sheets;
+INSERT INTO perfmodel.gpu (name) VALUES ('RTX3090');
+ROLLBACK;
+
 -- bad rows
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, fp32_tflops) VALUES ('x', 'NaN')$$);
 SELECT helper.error_of($$INSERT INTO perfmodel.gpu (name, mem_bw_gbs) VALUES ('x', 0)$$);

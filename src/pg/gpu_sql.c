@@ -61,45 +61,6 @@ static device *devices = NULL;
 static int	n_devices = 0;
 static uint64 devices_generation = 0;
 
-/* ---------- normal form of a name ---------- */
-
-static bool
-strip_word(char **s, const char *word)
-{
-	size_t		len = strlen(word);
-
-	/* "Tesla" alone is a name */
-	if (strncmp(*s, word, len) != 0 || (*s)[len] == '\0')
-		return false;
-	*s += len;
-	return true;
-}
-
-static char *
-normal_form(const char *name)
-{
-	static const char *const words[] = {"nvidia", "geforce", "tesla", "amd"};
-	char	   *buf = palloc(strlen(name) + 1);
-	char	   *to = buf;
-	bool		again = true;
-
-	for (const char *from = name; *from; from++)
-	{
-		unsigned char c = *from;
-
-		if (IS_HIGHBIT_SET(c) || isalnum(c))
-			*to++ = pg_ascii_tolower(c);
-	}
-	*to = '\0';
-	while (again)
-	{
-		again = false;
-		for (int i = 0; i < lengthof(words); i++)
-			again |= strip_word(&buf, words[i]);
-	}
-	return buf;
-}
-
 /* ---------- reading the table ---------- */
 
 static void
@@ -112,14 +73,14 @@ read_keys(device *d, uint64 row, int col)
 	deconstruct_array(DatumGetArrayTypeP(pm_value(row, col, TEXTARRAYOID, NULL)), TEXTOID, -1, false, TYPALIGN_INT,
 					  &elems, &nulls, &n);
 	d->keys = palloc(sizeof(char *) * (n + 1));
-	d->keys[0] = normal_form(d->sheet.name);
+	d->keys[0] = pm_gpu_key(d->sheet.name);
 	d->n_keys = 1;
 	for (int i = 0; i < n; i++)
 	{
 		char	   *alias = nulls[i] ? NULL : pm_to_core_or_null(TextDatumGetCString(elems[i]));
 
 		if (alias != NULL)
-			d->keys[d->n_keys++] = normal_form(alias);
+			d->keys[d->n_keys++] = pm_gpu_key(alias);
 	}
 }
 
@@ -330,7 +291,7 @@ find_in_sheets(const char *name, int *n)
 	*n = d != NULL;
 	if (d != NULL || name == NULL)
 		return d;
-	wanted = normal_form(name);
+	wanted = pm_gpu_key(name);
 	*n = 0;
 	if (*wanted == '\0')
 		return NULL;
@@ -445,7 +406,7 @@ device_hint(const char *name)
 static char *
 devices_of(const char *name)
 {
-	char	   *wanted = normal_form(pm_to_core(name));
+	char	   *wanted = pm_gpu_key(pm_to_core(name));
 	StringInfoData s;
 
 	initStringInfo(&s);
@@ -504,6 +465,29 @@ refresh_devices(void)
 	read_devices();
 	read_given_names();
 	devices_generation = pm_generation;
+}
+
+const pm_gpu *
+pm_gpu_with_key(const char *key, const char *own, const char *old, bool *by_name, bool *builtin)
+{
+	const device *found = NULL;
+
+	refresh_devices();
+	for (int i = 0; i < n_devices; i++)
+	{
+		const char *name = devices[i].sheet.name;
+
+		if (strcmp(name, own) == 0 || (old != NULL && strcmp(name, old) == 0) || !has_key(&devices[i], key, 0, INT_MAX))
+			continue;
+		/* what has it for its name goes before what has it for an alias */
+		if (found == NULL || (strcmp(found->keys[0], key) != 0 && strcmp(devices[i].keys[0], key) == 0))
+			found = &devices[i];
+	}
+	if (found == NULL)
+		return NULL;
+	*by_name = strcmp(found->keys[0], key) == 0;
+	*builtin = found->builtin;
+	return &found->sheet;
 }
 
 char *
@@ -583,7 +567,7 @@ pm_gpu_others_meant(const char *name, const char ***others)
 		name = type;
 	if (taken == NULL || is_given(taken, pm_to_core(name)))
 		return 0;
-	wanted = normal_form(pm_to_core(name));
+	wanted = pm_gpu_key(pm_to_core(name));
 	*others = palloc(sizeof(char *) * n_devices);
 	n = 0;
 	for (int i = 0; i < n_devices && strcmp(wanted, taken->keys[0]) != 0; i++)

@@ -1,5 +1,5 @@
 /*
- * gpu_words.c - what is said of names of devices: of short ones, which may mean
+ * gpu_words.c - what names of devices have in common, and what is said of them: of short ones, which may mean
  * several devices, and of those of slices, which are no devices; and in which
  * words for number formats a device computes.
  */
@@ -19,6 +19,45 @@
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_gpu_formats);
+
+/* ---------- normal form of a name ---------- */
+
+static bool
+strip_word(char **s, const char *word)
+{
+	size_t		len = strlen(word);
+
+	/* "Tesla" alone is a name */
+	if (strncmp(*s, word, len) != 0 || (*s)[len] == '\0')
+		return false;
+	*s += len;
+	return true;
+}
+
+char *
+pm_gpu_key(const char *name)
+{
+	static const char *const words[] = {"nvidia", "geforce", "tesla", "amd"};
+	char	   *buf = palloc(strlen(name) + 1);
+	char	   *to = buf;
+	bool		again = true;
+
+	for (const char *from = name; *from; from++)
+	{
+		unsigned char c = *from;
+
+		if (IS_HIGHBIT_SET(c) || isalnum(c))
+			*to++ = pg_ascii_tolower(c);
+	}
+	*to = '\0';
+	while (again)
+	{
+		again = false;
+		for (int i = 0; i < lengthof(words); i++)
+			again |= strip_word(&buf, words[i]);
+	}
+	return buf;
+}
 
 /* ---------- short names ---------- */
 

@@ -15,6 +15,13 @@ extern const pm_gpu *pm_gpu_find(const char *name);
 extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
 /* By perfmodel.gpu alone, for what name_alias says: no row of it leads to another. NULL: there is none of that name. */
 extern const pm_gpu *pm_gpu_in_sheets(const char *name);
+/* What spellings of a name have in common, in UTF-8 as the name: case, spaces, _, - and the maker's words do not count. */
+extern char *pm_gpu_key(const char *name);
+/*
+ * The device with this key among those of its name and aliases, besides the rows of two names (old may be NULL); NULL: none.
+ * *by_name: of its name; *builtin: it came with the extension.
+ */
+extern const pm_gpu *pm_gpu_with_key(const char *key, const char *own, const char *old, bool *by_name, bool *builtin);
 /* What Slurm calls a device whose type it does not say ("gpu:4"), and what to do about it. */
 #define PM_ANY_GPU "gpu"
 #define PM_ANY_GPU_HINT "Slurm does not say which GPU this is. If all are of one type, say so: " \

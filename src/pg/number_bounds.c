@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "errors.h"
+#include "sheet_check.h"
 #include "triggers.h"
 
 PG_FUNCTION_INFO_V1(pm_check_numbers);
@@ -194,5 +195,7 @@ pm_check_numbers(PG_FUNCTION_ARGS)
 	}
 	if (strcmp(of, "convergence") == 0)
 		check_reached(t->tg_relation, row);
+	if (strcmp(of, "gpu") == 0)
+		pm_sheet_check(t->tg_relation, row, pm_trigger_old_row(t));
 	return PointerGetDatum(row);
 }

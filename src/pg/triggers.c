@@ -7,6 +7,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
@@ -76,6 +77,24 @@ pm_trigger_text(Relation table, HeapTuple row, const char *column)
 	Datum		value = heap_getattr(row, column_of_type(table, column, TEXTOID), RelationGetDescr(table), &isnull);
 
 	return isnull ? NULL : TextDatumGetCString(value);
+}
+
+List *
+pm_trigger_texts(Relation table, HeapTuple row, const char *column)
+{
+	bool		isnull;
+	Datum		value = heap_getattr(row, column_of_type(table, column, TEXTARRAYOID), RelationGetDescr(table), &isnull);
+	List	   *texts = NIL;
+	Datum	   *elems;
+	bool	   *nulls;
+	int			n = 0;
+
+	if (!isnull)
+		deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &elems, &nulls, &n);
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			texts = lappend(texts, TextDatumGetCString(elems[i]));
+	return texts;
 }
 
 bool

@@ -9,6 +9,7 @@
 #define PM_PG_TRIGGERS_H
 
 #include "commands/trigger.h"
+#include "nodes/pg_list.h"
 
 /* Raise unless the function is called as a trigger. */
 extern TriggerData *pm_trigger_call(FunctionCallInfo fcinfo, const char *function);
@@ -21,6 +22,9 @@ extern HeapTuple pm_trigger_row(FunctionCallInfo fcinfo, const char *function);
  * Raises when the table has no such column, or one of another type.
  */
 extern char *pm_trigger_text(Relation table, HeapTuple row, const char *column);
+
+/* The same of a column of type text[]: its elements but those that are null, as char *. */
+extern List *pm_trigger_texts(Relation table, HeapTuple row, const char *column);
 
 /* The same of a column of type boolean; false for null. */
 extern bool pm_trigger_bool(Relation table, HeapTuple row, const char *column);
