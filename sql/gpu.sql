@@ -22,6 +22,9 @@ SELECT name FROM perfmodel.gpu WHERE source IS NULL OR base_clock_ghz > clock_gh
 SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['A100', 'A100-80GB', 'H100', 'V100', 'V100-32GB', 'P100', 'NVIDIA A10G', 'nvidia-tesla-v100', 'nvidia-a100-80gb',
     'RTX3090-24GB', 'L4-24G', 'A40 48GB', 'v100-32g', 'A100-40G']) AS given;
 SELECT perfmodel.find_gpu('RTX3090-48GB') AS other_memory, perfmodel.find_gpu('24GB') AS memory_alone, perfmodel.find_gpu('g') AS nothing;
+-- as spreadsheets write them: no-break spaces, a mark of the byte order
+SELECT perfmodel.gpu_name(g) FROM unnest(ARRAY[E'RTX\u00a03090', E'\ufeffRTX 3090', E'NVIDIA\u00a0GeForce\u202fRTX\u00a03090\u200b', E'gpu:rtx\u00a03090:1']) AS g;
+SELECT perfmodel.find_gpu(E'\u00a0') AS nothing, perfmodel.find_gpu(E'RTX\u00e03090') AS a_letter;
 SELECT perfmodel.gpu_name(NULL);
 SELECT g, perfmodel.gpu_formats(g) FROM unnest('{A100,tesla_t4,V100,P100,RX 6800,EPYC Zen4 (1 thread),NULL}'::text[]) AS g;
 SELECT helper.error_of($$SELECT perfmodel.gpu_formats('A200')$$) ~ 'unknown GPU "A200"' AS unknown;

@@ -125,6 +125,12 @@ ROLLBACK TO untold;
 DELETE FROM perfmodel.name_alias WHERE alias = 'prod-cv-2';
 SELECT note FROM perfmodel.forecast_jobs('aliased', predictor => 'names') WHERE job_id = '1';
 SELECT helper.error_of(format('INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES (%s)', v)) FROM unnest(ARRAY['''model'', ''a'', ''b''', '''gpu'', '''', ''b''', '''gpu'', '' '', ''b''', '''gpu'', E''\t\n'', ''b''', '''gpu'', ''T4'', ''b''', '''gpu'', ''c'', ''''', '''gpu'', ''c'', E''\t''', '''gpu'', NULL, ''b''', 'NULL, ''a'', ''b''']) AS v;
+-- blanks that nobody sees are no part of a name; of a number they are, and that is said
+SELECT what, replace(replace(given, E'\u00a0', '_'), E'\ufeff', '^') AS given, match, resolved, candidates, note
+FROM perfmodel.resolve_job_names(graphs => ARRAY[(SELECT E'\ufeff' || min(name) FROM perfmodel.graph WHERE name ~ '^anet')], gpus => ARRAY[E'RTX\u00a03090', E'RTX\u00a03091'], dtypes => ARRAY[E'amp\u00a0', E'\ufefffp16', E'fp17\u00a0']);
+CREATE TEMP TABLE sheet AS SELECT 'T4'::text AS gpu, E'64\u00a0'::text AS batch;
+SELECT match, note FROM perfmodel.resolve_job_names('sheet') WHERE what = 'batch';
+SELECT helper.error_of(E'SELECT perfmodel.graph_id(''anet4\u00a0@16'')') ~ 'hint: The name that was given has a blank that is no space, such as U.00A0 or U.FEFF. Did you mean "anet4@16"' AS said;
 -- with the caller's rights
 CREATE ROLE pm_test_names;
 GRANT USAGE ON SCHEMA helper TO pm_test_names;

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
+#include "base/blanks.h"
 #include "encoding.h"
 #include "errors.h"
 #include "problem.h"
@@ -302,6 +303,8 @@ suggestion(const char *const *best, int n_best, const char *const *names, int n,
 	return s.data;
 }
 
+#define WIDE_BLANK "The name that was given has a blank that is no space, such as U+00A0 or U+FEFF. "
+
 char *
 pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *how_to_add)
 {
@@ -309,6 +312,7 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	const char *suggested[N_CANDIDATES];
 	int			n_best = 0;
 	wanted_name w = wanted_name_of(wanted);
+	char	   *hint;
 
 	for (int i = 0; i < n; i++)
 	{
@@ -320,7 +324,8 @@ pm_did_you_mean(const char *wanted, const char *const *names, int n, const char 
 	}
 	for (int i = 0; i < n_best; i++)
 		suggested[i] = best[i].name;
-	return suggestion(suggested, n_best, names, n, list_query, how_to_add);
+	hint = suggestion(suggested, n_best, names, n, list_query, how_to_add);
+	return pm_has_wide_blank(wanted) ? psprintf(WIDE_BLANK "%s", hint) : hint;
 }
 
 int

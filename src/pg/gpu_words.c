@@ -10,6 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "base/blanks.h"
 #include "cache/freshness.h"
 #include "encoding.h"
 #include "errors.h"
@@ -45,8 +46,11 @@ pm_gpu_key(const char *name)
 	for (const char *from = name; *from; from++)
 	{
 		unsigned char c = *from;
+		int			blank = pm_wide_blank(from);
 
-		if (IS_HIGHBIT_SET(c) || isalnum(c))
+		if (blank > 0)
+			from += blank - 1;
+		else if (IS_HIGHBIT_SET(c) || isalnum(c))
 			*to++ = pg_ascii_tolower(c);
 	}
 	*to = '\0';

@@ -75,6 +75,7 @@ static void
 test_nearest(void)
 {
 	is_nearest("MI250X", "Instinct MI250");
+	is_nearest("\357\273\277RTX\302\2403091", "RTX 3090");
 	is_nearest("AMD Instinct MI325X", "Instinct MI300X");
 	is_nearest("a100 80", "A100-PCIE-80GB");
 	is_nearest("A100-SXM-64GB", "A100-SXM4-80GB");

@@ -27,6 +27,12 @@ test_keys(void)
 	key_is("", "");
 	key_is("1.", "1");
 	key_is("R\303\251seau-9", "r\303\251seau9");
+	/* blanks that nobody sees: of spreadsheets, and of files that begin with a mark of the byte order */
+	key_is("\357\273\277ResNet\302\24050\342\200\213", "resnet50");
+	key_is("regnet_x_1\302\2406gf", "regnetx1.6gf");
+	/* the beginning of a letter, of a blank, and letters that begin alike */
+	key_is("\303\240\302", "\303\240\302");
+	key_is("\342\200\224\357\273\276", "\342\200\224\357\273\276");
 }
 
 static void

@@ -24,6 +24,7 @@ test_names(const pm_word_list *list)
 	CHECK_EQ(pm_word_find(list, ""), -1);
 	CHECK_EQ(pm_word_find(list, "-"), -1);
 	CHECK_EQ(pm_word_find(list, "fp64"), -1);
+	CHECK_EQ(pm_word_find(list, "\302\240"), -1);
 	CHECK_EQ(pm_word_find(list, "\xc4\xb1"), -1);
 }
 
@@ -51,6 +52,9 @@ test_spellings(void)
 	CHECK_EQ(pm_optimizer_parse("SGD with momentum"), PM_SGD_MOMENTUM);
 	CHECK_EQ(pm_optimizer_parse("None"), PM_OPT_NONE);
 	CHECK_EQ(pm_optimizer_parse("adamax"), -1);
+	CHECK_EQ(pm_dtype_parse("\357\273\277amp\302\240"), PM_AMP);
+	CHECK_EQ(pm_optimizer_parse("SGD\302\240with\342\200\257momentum"), PM_SGD_MOMENTUM);
+	CHECK_EQ(pm_dtype_parse("amp\302\241"), -1);
 }
 
 /* A card that has no units for TF32 runs fp32, and nothing else changes; one of which it is not known is taken at its word. */

@@ -3,6 +3,8 @@
  */
 #include "features/question.h"
 
+#include "base/blanks.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -125,14 +127,22 @@ const pm_word_list pm_mode_words = {
 	.n_synonyms = N_OF(mode_synonyms), .synonyms = mode_synonyms
 };
 
+/* Bytes of what does not count at the beginning of s. */
+static int
+passed_over(const char *s)
+{
+	return *s == '-' || *s == '_' || *s == '.' || *s == ' ' ? 1 : pm_wide_blank(s);
+}
+
 /* The next byte of *s that counts, as a small letter; '\0' at the end. */
 static char
 next_letter(const char **s)
 {
 	char		c;
 
-	while ((c = **s) == '-' || c == '_' || c == '.' || c == ' ')
-		(*s)++;
+	for (int n; (n = passed_over(*s)) > 0;)
+		*s += n;
+	c = **s;
 	if (c != '\0')
 		(*s)++;
 	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blanks.h"
 #include "plan/names.h"
 
 #define SAME_NUMBER		4.0
@@ -38,7 +39,7 @@ read_word(const char *s, char *word)
 	size_t		n = 0;
 	size_t		kept = 0;
 
-	for (; digits ? pm_is_digit(s[n]) : pm_is_letter(s[n]); n++)
+	for (; digits ? pm_is_digit(s[n]) : pm_is_letter(s[n]) && pm_wide_blank(s + n) == 0; n++)
 		if (kept < PM_CARD_LETTERS)
 			word[kept++] = s[n] >= 'A' && s[n] <= 'Z' ? s[n] - 'A' + 'a' : s[n];
 	word[kept] = '\0';
@@ -53,6 +54,11 @@ pm_card_name_read(const char *name, pm_card_name *c)
 	{
 		char	   *word = c->words[c->n];
 
+		if (pm_wide_blank(name) > 0)
+		{
+			name += pm_wide_blank(name);
+			continue;
+		}
 		if (!pm_is_digit(*name) && !pm_is_letter(*name))
 		{
 			name++;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blanks.h"
+
 const char *const pm_match_name[PM_N_MATCH] = {"exact", "alias", "ambiguous", "fuzzy", "unknown", "missing"};
 
 char *
@@ -22,7 +24,14 @@ pm_name_key(pm_arena *a, const char *name)
 	for (size_t i = 0; i < n; i++)
 	{
 		unsigned char c = name[i];
+		int			blank = pm_wide_blank(name + i);
 
+		if (blank > 0)
+		{
+			mark = true;
+			i += blank - 1;
+			continue;
+		}
 		if (!pm_is_digit(c) && !pm_is_letter(c))
 		{
 			mark = true;

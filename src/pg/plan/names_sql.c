@@ -14,6 +14,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "base/blanks.h"
 #include "cache/freshness.h"
 #include "catalog.h"
 #include "context_arena.h"
@@ -310,7 +311,8 @@ resolve_number(pm_job_column what, const char *name, Datum *values, bool *nulls)
 	if (end != name && end[strspn(end, " \t\n\r\f\v")] == '\0' && v >= 1 && v <= most && v == floor(v))
 		set_match(values, nulls, PM_MATCH_EXACT, psprintf("%.0f", v), NULL);
 	else
-		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("a %s is an integer from 1 to %d", pm_job_column_name(what), most));
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("a %s is an integer from 1 to %d%s", pm_job_column_name(what), most,
+																			pm_has_wide_blank(name) ? "; this one has a blank that is no space, such as U+00A0" : ""));
 }
 
 /* What jobs have that do not say; NULL: they have none, and cannot be predicted. */
