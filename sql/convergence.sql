@@ -59,6 +59,11 @@ FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 year', predicto
 SELECT count(*) FILTER (WHERE best) AS best, bool_or(in_time) AS in_time, count(*) FILTER (WHERE note ~ '^no batch that fits meets the deadline: this one is nearest to it; ') AS said,
        min(seconds) FILTER (WHERE fits) = min(seconds) FILTER (WHERE note ~ '^no batch') AS nearest
 FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '1 second', predictor => 'roof');
+-- a number alone is one of seconds, which is said, once
+SET client_min_messages = notice;
+SELECT count(*) > 3 AS batches FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '12', predictor => 'roof');
+SELECT count(*) > 3 AS batches FROM perfmodel.best_batch(:g, 'T4', 'toy', '0.9', deadline => '12 hours', predictor => 'roof');
+SET client_min_messages = warning;
 -- no run has reached it: no answer
 SELECT batch, expected_samples, note, reasons FROM perfmodel.samples_to_target(:g, '{64,NULL,128}', 'Toy', '0.9');
 SELECT count(*) FROM perfmodel.samples_to_target(:g, '{64}', 'toy', '0.99') WHERE expected_samples IS NULL AND note IS NOT NULL;

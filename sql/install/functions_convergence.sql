@@ -155,8 +155,9 @@ BEGIN ATOMIC
         -- of batches that are late, the one that is least so
         SELECT a.batch, row_number() OVER (ORDER BY a.in_time DESC NULLS LAST, CASE WHEN a.in_time THEN coalesce(a.usd, a.gpu_hours) END, a.seconds) AS place
         FROM asked AS a WHERE a.fits AND a.seconds IS NOT NULL
-    ), checked AS (
-        SELECT perfmodel.require($6 IS NULL OR $6 > '0'::interval, 'deadline must be above 0, not ' || $6, 'It is the time that the training may take, such as deadline => ''8 hours''.') AS is_time
+    ), checked AS MATERIALIZED (
+        SELECT perfmodel.require($6 IS NULL OR $6 > '0'::interval, 'deadline must be above 0, not ' || $6, 'It is the time that the training may take, such as deadline => ''8 hours''.')
+               AND perfmodel.notice_short('deadline', $6, '10 minutes', 'hardly any training ends in so short a time', '8 hours') AS is_time
     )
     SELECT a.batch, a.total_batch, a.seconds, a.seconds_low, a.seconds_high, a.gpu_hours, a.usd, a.fits, a.p_fits, a.in_time,
            coalesce(r.place = 1 AND a.in_time IS NOT FALSE, false),

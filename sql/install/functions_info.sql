@@ -24,3 +24,8 @@ COMMENT ON FUNCTION perfmodel.memory_kinds() IS
 CREATE FUNCTION perfmodel.require(condition boolean, message text, hint text) RETURNS boolean
     LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_require';
 COMMENT ON FUNCTION perfmodel.require(boolean, text, text) IS 'true if the condition holds; else an error with this message and hint';
+
+CREATE FUNCTION perfmodel.notice_short(name text, value interval, sensible interval, says text, example text) RETURNS boolean
+    LANGUAGE c STABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'pm_notice_short_sql';
+COMMENT ON FUNCTION perfmodel.notice_short(text, interval, interval, text, text) IS
+    'true; a NOTICE if an argument is shorter than makes sense, as an interval without a unit is in seconds';

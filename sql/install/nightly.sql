@@ -235,10 +235,7 @@ BEGIN
         RAISE EXCEPTION 'max_wait must be above 0 and at most 100 years, not %', coalesce(max_wait::text, 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'It is how long a training may take, and how long another call stays away: ''8 hours'' where it is not given.';
     END IF;
-    IF max_wait < '1 minute' THEN
-        RAISE NOTICE 'max_wait is %: a training in the background that takes longer is cancelled', max_wait
-            USING HINT = 'An interval without a unit is in seconds. For hours, write ''8 hours''.';
-    END IF;
+    PERFORM perfmodel.notice_short('max_wait', max_wait, '1 minute', 'a training in the background that takes longer is cancelled', '8 hours');
     -- a lock that only those who may write the log can take, unlike an advisory one
     BEGIN
         LOCK TABLE perfmodel.nightly_log IN SHARE ROW EXCLUSIVE MODE NOWAIT;

@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/formatting.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 #include "utils/varlena.h"
 
 #include "base/blanks.h"
@@ -21,6 +22,7 @@
 #include "problem.h"
 
 PG_FUNCTION_INFO_V1(pm_require);
+PG_FUNCTION_INFO_V1(pm_notice_short_sql);
 
 #define N_CANDIDATES	4
 #define FEW_NAMES		3		/* of which a hint names all */
@@ -107,6 +109,32 @@ pm_require(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg_internal("%s", PG_ARGISNULL(1) ? "an argument is out of range" : text_to_cstring(PG_GETARG_TEXT_PP(1))),
 				 PG_ARGISNULL(2) ? 0 : errhint("%s", text_to_cstring(PG_GETARG_TEXT_PP(2)))));
+	PG_RETURN_BOOL(true);
+}
+
+/* example: an interval with its unit, such as "8 hours". */
+void
+pm_notice_short(const char *name, Datum value, Datum least, const char *says, const char *example)
+{
+	Interval	none = {0};
+	const char *unit = strchr(example, ' ');
+
+	if (!DatumGetBool(DirectFunctionCall2(interval_gt, value, IntervalPGetDatum(&none))) || !DatumGetBool(DirectFunctionCall2(interval_lt, value, least)))
+		return;
+	ereport(NOTICE,
+			(errmsg("%s is %s: %s", name, DatumGetCString(DirectFunctionCall1(interval_out, value)), says),
+			 errhint("An interval without a unit is in seconds. For %s, write '%s'.", unit != NULL ? unit + 1 : example, example)));
+}
+
+/* notice_short(name, value, sensible, says, example) */
+Datum
+pm_notice_short_sql(PG_FUNCTION_ARGS)
+{
+	for (int i = 0; i < 5; i++)
+		if (PG_ARGISNULL(i))
+			PG_RETURN_BOOL(true);
+	pm_notice_short(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_DATUM(1), PG_GETARG_DATUM(2), text_to_cstring(PG_GETARG_TEXT_PP(3)),
+					text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	PG_RETURN_BOOL(true);
 }
 

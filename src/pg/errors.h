@@ -24,6 +24,9 @@ extern ErrorData *pm_error_copy(MemoryContext cxt);
  */
 extern const char *pm_shown_name(const char *name);
 
+/* A NOTICE about an interval above 0 and below what makes sense: who writes a number alone means hours or days, and gets seconds. */
+extern void pm_notice_short(const char *name, Datum value, Datum least, const char *says, const char *example);
+
 /* Whether a name is nothing but white space, or empty. */
 extern bool pm_is_blank(const char *name);
 

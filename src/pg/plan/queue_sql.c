@@ -576,13 +576,7 @@ check_arrivals(Datum arrivals)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("arrivals must be an interval of 0 or more, and at most %d years", MOST_ARRIVALS_YEARS),
 				 errhint("For example '7 days': the jobs of the last 7 days stand for the jobs to come. '0': no jobs come.")));
-	/* a number alone is one of seconds */
-	if (DatumGetBool(DirectFunctionCall2(interval_gt, arrivals, IntervalPGetDatum(&none))) &&
-		DatumGetBool(DirectFunctionCall2(interval_lt, arrivals, IntervalPGetDatum(&hour))))
-		ereport(NOTICE,
-				(errmsg("arrivals is %s: only the jobs of so short a time stand for the jobs to come",
-						DatumGetCString(DirectFunctionCall1(interval_out, arrivals))),
-				 errhint("An interval without a unit is in seconds. For days, write '7 days'.")));
+	pm_notice_short("arrivals", arrivals, IntervalPGetDatum(&hour), "only the jobs of so short a time stand for the jobs to come", "7 days");
 }
 
 /* The argument arrivals: recent_from and history_from of the call. */
