@@ -19,16 +19,18 @@ BEGIN
         RAISE EXCEPTION 'the sample measurements are loaded already';
     END IF;
 END $$;
-BEGIN;
+-- one snapshot, so that only rows of this script are counted
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT (SELECT count(*) FROM perfmodel.profile) AS profiles, (SELECT count(*) FROM perfmodel.op_profile) AS operators \gset own_
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, mode, optimizer, world_size, nodes, step_ms,
     forward_ms, backward_ms, peak_memory_mb, spread, measured_at, source)
 SELECT g.graph_id, s.gpu, batch, dtype, layout, framework, mode, optimizer, world_size, s.nodes, step_ms, forward_ms, backward_ms,
     peak_memory_mb, spread, measured_at, s.source
 FROM sample_profile s JOIN perfmodel.graph g ON g.name = s.graph;
 \copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) from program 'gzip -dc data/op_profiles.csv.gz' with (format csv, header)
+SELECT count(*) - :own_profiles AS profiles, (SELECT count(*) FROM perfmodel.op_profile) - :own_operators AS operators FROM perfmodel.profile \gset
 COMMIT;
 DROP TABLE sample_profile;
-SELECT (SELECT count(*) FROM perfmodel.profile) AS profiles, (SELECT count(*) FROM perfmodel.op_profile) AS operators \gset
 RESET client_min_messages;
 \echo :profiles measured training steps and :operators measured operators are loaded
 \set QUIET :was_quiet
