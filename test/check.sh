@@ -18,6 +18,16 @@ count() { # file, pattern of passed lines, pattern of failed lines
     failed=$((failed + f))
 }
 
+# Run a command that takes minutes: its lines that grep takes go to the terminal at once, and all of them to a file.
+shown() { # file, -E or -vE, pattern, command
+    file=$1 how=$2 pattern=$3
+    shift 3
+    # what ends the subshell has failed
+    echo 1 >"$work/status"
+    { status=0; "$@" 2>&1 || status=$?; echo $status >"$work/status"; } | tee "$file" | grep --line-buffered "$how" "$pattern" || true
+    return "$(cat "$work/status")"
+}
+
 # One rule of the tree: a name and a command that holds when it exits with 0.
 rule() {
     name=$1
@@ -39,8 +49,7 @@ server_tests() { # title, arguments for make
     shift
     log=$work/tests.log
     status=0
-    with_server make installcheck "$@" >"$log" 2>&1 || status=$?
-    grep -E '^(test |ok |not ok |t/|# +Failed)' "$log" || true
+    shown "$log" -E '^(test |ok |not ok |t/|# +Failed)' with_server make installcheck "$@" || status=$?
     before=$failed
     count "$log" '^test .*[.][.][.] ok|^ok [0-9]+' '^test .*[.][.][.] FAILED|^not ok [0-9]+'
     if [ $status != 0 ]; then
@@ -68,9 +77,8 @@ if ! command -v lua5.4 >/dev/null && can_install; then
     install_packages lua5.4 || true
 fi
 
-echo "== unit tests of src/core"
-as_user make -k -s -j2 -f test/core.mk run >"$work/unit.log" 2>&1 || true
-grep -vE '^make[^*]*$' "$work/unit.log" || true
+echo "== unit tests of src/core (the first is done when the core is built, in some minutes)"
+shown "$work/unit.log" -vE '^make[^*]*$' as_user make -k -s -j2 -f test/core.mk run || true
 count "$work/unit.log" '^ok - ' '^not ok - |^make.*\*\*\*'
 
 finish() {
@@ -112,15 +120,13 @@ else
 fi
 
 echo "== examples of the documents"
-with_server test/docs.sh >"$work/docs.log" 2>&1 || true
-cat "$work/docs.log"
+shown "$work/docs.log" -E '' with_server test/docs.sh || true
 grep -qE '^(ok|not ok) - docs/' "$work/docs.log" || failed=$((failed + 1))
 count "$work/docs.log" '^ok - ' '^not ok - '
 
 echo "== a report in a browser"
 as_user mkdir "$work/pictures"
-with_server test/report.sh "$work/pictures" >"$work/report.log" 2>&1 || true
-cat "$work/report.log"
+shown "$work/report.log" -E '' with_server test/report.sh "$work/pictures" || true
 # the pictures stay, to be looked at
 if ls "$work/pictures"/*.png >/dev/null 2>&1 && mkdir -p "$root/build/pictures" 2>/dev/null && cp "$work/pictures"/*.png "$root/build/pictures/" 2>/dev/null; then
     echo "the pages as pictures: build/pictures"
