@@ -120,7 +120,7 @@ test_step(void)
 	for (p.zero = 0; p.zero <= 3; p.zero += 3)
 	{
 		pm_scaled_step(&s, &p, &f, 1, &to);
-		CHECK_NEAR(to.step_ms, 2 * (30 + 60 + 20) + 10, 1e-9);
+		CHECK_NEAR(to.step_ms, 2 * (30 + 60 + 20) + (p.zero == 0 ? 10 : 10.0 / 8), 1e-9);
 		CHECK_NEAR(to.compute_ms, to.step_ms, 1e-9);
 	}
 }
