@@ -5,54 +5,9 @@
  * written out factor by factor so that a reader can check them.
  */
 #include "check.h"
-#include "graph/graph.h"
+#include "op_nodes.h"
+
 #include "graph/op_catalogue.h"
-#include "graph/op_work.h"
-#include "graph/op_geometry.h"
-#include "graph/unrolled.h"
-#include "graph/graph_json.h"
-
-#include <stdlib.h>
-
-static pm_arena arena;
-static pm_graph graph;
-
-/* Read the nodes given into `graph`. */
-static void
-load(const char *nodes)
-{
-	static char text[8192];
-	pm_status	st;
-	int			len = snprintf(text, sizeof(text), "{'format':'perfmodel-graph/1','nodes':[%s]}", nodes);
-
-	for (int i = 0; i < len; i++)
-		if (text[i] == '\'')
-			text[i] = '"';
-	pm_arena_release(&arena);
-	if (pm_graph_from_json(text, (size_t) len, &arena, &graph, &st) != PM_OK)
-	{
-		fprintf(stderr, "%s\n%s\n", st.message, text);
-		exit(1);
-	}
-}
-
-static pm_work
-work(int node, int64_t batch, pm_dtype dtype, pm_optimizer opt)
-{
-	pm_work		w;
-
-	pm_node_work(&graph, node, batch, dtype, PM_NCHW, opt, &w);
-	return w;
-}
-
-static pm_geometry
-geometry(int node, int64_t batch)
-{
-	pm_geometry geo;
-
-	pm_node_geometry(&graph, node, batch, &geo);
-	return geo;
-}
 
 #define INPUT "{'id':0,'op':'Input','inputs':[],'shape':[1,3,224,224],'batch_dim':0}"
 #define STEM "{'id':1,'op':'Conv','inputs':[0],'shape':[1,64,112,112],'batch_dim':0," \
@@ -304,64 +259,6 @@ test_matmul(void)
 	CHECK_EQ(w.weight_elems, 640);
 	geo = geometry(9, 5);
 	CHECK(geo.gemm_batch == 1 && geo.gemm_m == 5 * 12 * 197 && geo.gemm_n == 10);
-}
-
-static void
-test_recurrent(void)
-{
-	double		matrices = 2. * (192 * 192 + 192 * 48);
-	pm_work		w;
-
-	/* 32 sequences a sample, 32 steps, two directions of width 48 */
-	load("{'id':0,'op':'Input','inputs':[],'shape':[32,32,192],'batch_dim':0},"
-		 "{'id':1,'op':'LSTM','inputs':[0],'shape':[32,32,96],'batch_dim':0,"
-		 "'attrs':{'hidden_size':48,'num_layers':1,'direction':'bidirectional'},"
-		 "'weights':[[192,192],[192,48],[192],[192],[192,192],[192,48],[192],[192]]},"
-		 "{'id':2,'op':'LSTM','inputs':[0],'shape':[32,32,96],'batch_dim':0,"
-		 "'attrs':{'hidden_size':48,'direction':'bidirectional'}},"
-		 "{'id':3,'op':'GRU','inputs':[0],'shape':[32,32,50],'batch_dim':0,'attrs':{'num_layers':2}}");
-	w = work(1, 2, PM_FP32, PM_SGD);
-	CHECK_EQ(w.flops_forward, 2. * 2 * 32 * 32 * matrices);
-	CHECK_EQ(w.flops_backward, w.flops_forward);	/* the input is an image */
-	CHECK_EQ(w.params, matrices + 4 * 192);
-	CHECK_EQ(w.bytes_forward, 4 * (2. * 1024 * 192 + matrices + 768 + 2. * 1024 * 96 + 2. * 1024 * 4 * 96));
-	CHECK_EQ(w.kernels_forward, 64);
-	CHECK_EQ(work(2, 2, PM_FP32, PM_SGD).flops_forward, w.flops_forward);	/* sizes tell the same */
-	CHECK_EQ(work(3, 1, PM_FP32, PM_SGD).flops_forward, 2. * 1024 * 3 * 50 * ((50 + 192) + (50 + 50)));
-}
-
-/* On a CPU positions run one after the other, and the gradients of the matrices are added up. */
-static void
-test_unrolled(void)
-{
-	pm_work		fused,
-				w,
-				v;
-
-	load("{'id':0,'op':'Input','inputs':[],'shape':[1,16,32],'batch_dim':0},"
-		 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,16,32],'batch_dim':0,'weights':[[32,32]]},"
-		 "{'id':2,'op':'LSTM','inputs':[1],'shape':[1,16,64],'batch_dim':0,'attrs':{'hidden_size':64}},"
-		 "{'id':3,'op':'GRU','inputs':[1],'shape':[1,16,128],'batch_dim':0,"
-		 "'attrs':{'hidden_size':64,'num_layers':2,'direction':'bidirectional'}},"
-		 "{'id':4,'op':'RNN','inputs':[1],'shape':[1,16,64],'batch_dim':0,'attrs':{'hidden_size':64}}");
-	w = fused = work(2, 3, PM_FP32, PM_SGD);
-	pm_rnn_unroll(&graph, 2, 3, PM_FP32, &w);
-	CHECK_EQ(w.flops_forward + w.flops_backward, fused.flops_forward + fused.flops_backward);
-	CHECK(w.kernels_forward == 16 * 11 && w.kernels_backward == 16 * 19);
-	CHECK_EQ(w.bytes_forward - fused.bytes_forward, 4 * (15. * 4 * 64 * 64 + 34. * 3 * 16 * 64));
-	CHECK_EQ(w.bytes_backward - fused.bytes_backward, 4 * (5. * 15 * 4 * 64 * 64 + 41. * 3 * 16 * 64));
-	CHECK_EQ(w.bytes_update, fused.bytes_update);
-	w = work(3, 3, PM_FP32, PM_SGD);
-	pm_rnn_unroll(&graph, 3, 3, PM_FP32, &w);
-	CHECK(w.kernels_forward == 4 * 16 * 13 && w.kernels_backward == 4 * 16 * 18);
-	w = fused = work(4, 3, PM_BF16, PM_SGD);
-	pm_rnn_unroll(&graph, 4, 3, PM_BF16, &w);
-	CHECK(w.kernels_forward == 16 * 3 && w.kernels_backward == 16 * 7);
-	CHECK_EQ(w.bytes_forward - fused.bytes_forward, 2 * (15. * 64 * 64 + 5. * 3 * 16 * 64));
-	/* nothing else changes */
-	v = w = work(1, 3, PM_FP32, PM_SGD);
-	pm_rnn_unroll(&graph, 1, 3, PM_FP32, &w);
-	CHECK(memcmp(&v, &w, sizeof(w)) == 0);
 }
 
 static void
@@ -679,8 +576,6 @@ main(void)
 	test_cond_conv();
 	test_gemm();
 	test_matmul();
-	test_recurrent();
-	test_unrolled();
 	test_attention();
 	test_causal_attention();
 	test_simple();

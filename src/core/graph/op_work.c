@@ -258,6 +258,24 @@ add_launches(pm_work *w, double launches, double read, double written, double co
 }
 
 /*
+ * A recurrent layer, which is two products a matrix: the gradient of what it is multiplied with, and its own.  The gradient runs
+ * back through the positions and layers whether the input needs one or not; without, only the product with the
+ * first layer's matrices of the input drops out.  bytes: of one product in all matrices; in: of the inputs.
+ */
+static void
+recurrent_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double bytes, double in, const widths *e,
+			   pm_work *w)
+{
+	bool		data = n->n_inputs > 0 && g->nodes[n->inputs[0]].grad;
+	double		first = data ? 0 : pm_rnn_input_matrices(g, n, row->factor);
+	double		times = pm_node_trains(n) ? 2 : 1;
+
+	w->flops_backward += times * w->flops_forward - 2 * pm_rnn_tokens(n, batch) * first;
+	w->bytes_backward += times * bytes - (data ? 0 : in + e->stored * first);
+	w->kernels_backward += row->kernels_back + times * w->kernels_forward;
+}
+
+/*
  * Fused attention does not keep its scores: the backward pass computes them again.  That makes five products of the size of
  * the two of the forward pass (Dao et al. 2022, algorithm 4), which is 1.25 times as much as two passes.
  */
@@ -272,7 +290,7 @@ product_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm
 
 	w->flops_backward += times * w->flops_forward * (row->flops == PM_FLOPS_ATTENTION ? ATTENTION_BACK : 1);
 	w->bytes_backward += times * bytes;
-	w->kernels_backward += row->kernels_back + times * (row->flops == PM_FLOPS_RNN ? w->kernels_forward : row->kernels);
+	w->kernels_backward += row->kernels_back + times * row->kernels;
 	if (pm_is_product(row) && pm_node_trains(n) && n->n_weights > own)
 		add_launches(w, 1, e->out * w->out_elems, 0, w->out_elems);
 }
@@ -407,6 +425,8 @@ static void
 backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch, pm_dtype dtype,
 		 double in, const widths *e, pm_work *w)
 {
+	double		all;
+
 	for (int k = 0; k < n->n_weights && !n->attrs.frozen && row->back != PM_BACK_NONE; k++)
 		if (!pm_node_owns(n, k))
 			add_to_owner(pm_shape_count(&n->weights[k]), e, w);
@@ -416,7 +436,11 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 			return;
 		case PM_BACK_PRODUCTS:
 			/* each product reads two of the three tensors and writes the third */
-			product_back(g, n, row, o, in + e->stored * stored_count(n) + e->out * w->out_elems, e, w);
+			all = in + e->stored * stored_count(n) + e->out * w->out_elems;
+			if (row->flops == PM_FLOPS_RNN)
+				recurrent_back(g, n, row, batch, all, in, e, w);
+			else
+				product_back(g, n, row, o, all, e, w);
 			return;
 		case PM_BACK_PASS:
 		case PM_BACK_MUL:

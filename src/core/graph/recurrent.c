@@ -3,6 +3,8 @@
  */
 #include "graph/recurrent.h"
 
+#include <math.h>
+
 #include "graph/op_operands.h"
 
 double
@@ -55,4 +57,20 @@ pm_rnn_matrices(const pm_graph *g, const pm_node *n, double gates)
 		in = pm_input_operand(g, n, 0);
 	count = dirs * gates * h * (h + pm_dim_at(&in, -1, 1));
 	return count + ((double) n->attrs.num_layers - 1) * dirs * gates * h * (h + dirs * h);
+}
+
+double
+pm_rnn_input_matrices(const pm_graph *g, const pm_node *n, double gates)
+{
+	const pm_shape *stored = n->n_weights > 0 ? &n->weights[0] : NULL;
+	pm_operand	in = {NULL, -1, -1, false, false};
+
+	if (n->n_inputs > 0)
+		in = pm_input_operand(g, n, 0);
+	else if (n->n_consts > 0)
+		in.shape = &n->consts[0];
+	/* the first weight, of one direction or stacked: its height tells the gates also where outputs are projected */
+	if (stored != NULL && stored->rank >= 2 && stored->dim[stored->rank - 1] == pm_dim_at(&in, -1, 1))
+		return pm_shape_count(stored) * (stored->rank == 2 ? pm_rnn_directions(n) : 1);
+	return fmin(pm_rnn_directions(n) * gates * pm_rnn_hidden(n) * pm_dim_at(&in, -1, 1), pm_rnn_matrices(g, n, gates));
 }

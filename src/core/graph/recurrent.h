@@ -16,5 +16,7 @@ double		pm_rnn_steps(const pm_node *n);
 double		pm_rnn_tokens(const pm_node *n, int64_t batch);
 /* Elements of the matrices of all layers and directions; computed from the sizes and the number of gates if the node has no weights. */
 double		pm_rnn_matrices(const pm_graph *g, const pm_node *n, double gates);
+/* Of these, what the first layer multiplies its input with. */
+double		pm_rnn_input_matrices(const pm_graph *g, const pm_node *n, double gates);
 
 #endif
