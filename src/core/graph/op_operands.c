@@ -4,6 +4,7 @@
  */
 #include "graph/op_operands.h"
 
+#include <math.h>
 #include <string.h>
 
 pm_operand
@@ -146,19 +147,58 @@ pm_kernel_depth(const pm_node *n, const pm_operands *o)
 	return depth;
 }
 
+/* Matrices of a stack whose leading dimensions are the output's; 0: they are not. */
+static double
+stack_in_order(const pm_node *n, const pm_shape *kernel)
+{
+	int			before = n->shape.rank - kernel->rank;
+	double		count = 1;
+
+	for (int i = 0; i < kernel->rank - 2; i++)
+	{
+		if (before < 0 || before + i == n->batch_dim || kernel->dim[i] != n->shape.dim[before + i])
+			return 0;
+		count *= (double) kernel->dim[i];
+	}
+	return count;
+}
+
+/*
+ * Matrices of a stack that lies in another order, or is cut into more dimensions: einsum permutes and flattens, and the node
+ * lists the parameter as it is stored.  A matrix has the sizes that the data and the output leave to it.
+ */
+static double
+stack_by_size(const pm_node *n, const pm_operands *o)
+{
+	pm_operand		out = pm_output_operand(n);
+	double		cols = pm_dim_at(&out, -1, 1);
+	double		all = pm_shape_count(o->kernel.shape);
+	double		one[2] = {pm_dim_at(&o->data, -1, 1) * cols, pm_dim_at(&o->data, -2, 1) * pm_dim_at(&out, -2, 1)};
+	int			sides = pm_dim_at(&o->data, -1, 1) == cols ? 2 : 1;	/* it may stand left of the data as well */
+	double		products = 1;
+
+	if (o->data.shape == NULL)
+		return 1;
+	for (int i = 0; i < n->shape.rank - 2; i++)
+		products *= i == n->batch_dim ? 1 : (double) n->shape.dim[i];
+	for (int k = 0; k < sides; k++)
+		if (one[k] == all)
+			return 1;
+	for (int k = 0; k < sides; k++)
+		if (one[k] > 0 && fmod(all, one[k]) == 0 && fmod(products, all / one[k]) == 0)
+			return all / one[k];
+	return 1;
+}
+
 double
 pm_stacked(const pm_node *n, const pm_operands *o)
 {
-	int			before = o->kernel.shape != NULL && o->kernel.input < 0 ? n->shape.rank - o->kernel.shape->rank : -1;
-	double		count = 1;
+	double		count;
 
-	for (int i = 0; before >= 0 && i < o->kernel.shape->rank - 2; i++)
-	{
-		if (before + i == n->batch_dim || o->kernel.shape->dim[i] != n->shape.dim[before + i])
-			return 1;
-		count *= (double) o->kernel.shape->dim[i];
-	}
-	return count;
+	if (o->kernel.shape == NULL || o->kernel.input >= 0 || o->kernel.shape->rank < 3)
+		return 1;
+	count = stack_in_order(n, o->kernel.shape);
+	return count > 0 ? count : stack_by_size(n, o);
 }
 
 /*

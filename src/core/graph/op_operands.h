@@ -51,7 +51,7 @@ double		pm_window(const pm_node *n);
 double		pm_kernel_depth(const pm_node *n, const pm_operands *o);
 /*
  * Matrices in a product's stored kernel that is a stack of them, one for each matrix of the output, such as the experts of a layer
- * (tokens of each expert times its own weights); 1: one matrix for all, or a kernel that is not stored.
+ * (tokens of each expert times its own weights), in any order of their dimensions; 1: one matrix for all, or a kernel that is not stored.
  */
 double		pm_stacked(const pm_node *n, const pm_operands *o);
 /* Inner dimension K of a matrix product at this batch. Transposed operands are told by their shapes. */
