@@ -432,6 +432,7 @@ static const char *const wanted[] = {
 	"NllLoss", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "GlobalMaxPool", "LRN", "DepthToSpace",
 	"SpaceToDepth", "RMSNormalization", "Flatten", "Floor", "Ceil", "Sign", "Round", "Reciprocal", "Shape", "Mod",
 	"ReduceMin", "ReduceProd", "ArgMin", "NonZero", "Trilu", "GridSample", "Upsample",
+	"aten::_euclidean_dist", "aten::argmin", "aten::_trilinear", "aten::embedding_bag", "aten::_embedding_bag",
 };
 
 static void

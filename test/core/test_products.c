@@ -37,11 +37,105 @@ test_stacks(void)
 	CHECK_EQ(w.flops_backward, 2 * w.flops_forward);
 }
 
+/* torch.cdist of 40 rows a sample with a code book of 96, width 32. */
+static void
+test_distance(void)
+{
+	double		in = 5. * 40 * 32;
+	double		table = 96. * 32;
+	double		out = 5. * 40 * 96;
+	pm_work		w;
+	pm_geometry geo;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[40,32],'batch_dim':0},"
+		 "{'id':1,'op':'aten::_euclidean_dist','inputs':[0],'shape':[40,96],'batch_dim':0,'weights':[[96,32]]},"
+		 "{'id':2,'op':'aten::argmin','inputs':[1],'shape':[40],'batch_dim':0},"
+		 "{'id':3,'op':'Gemm','inputs':[0],'shape':[40,96],'batch_dim':0,'weights':[[96,32]]}");
+	CHECK_EQ(graph.n_unknown, 0);
+	w = work(1, 5, PM_FP32, PM_SGD);
+	CHECK_EQ(w.flops_forward, 2 * out * 32);
+	CHECK_EQ(w.bytes_forward, 4 * (7 * (in + table) + 5 * out));
+	CHECK_EQ(w.flops_backward, 2 * w.flops_forward + 5 * out);
+	CHECK_EQ(w.bytes_backward, 4 * (7 * (in + table) + 10 * out) + 2 * out);
+	CHECK(w.kernels_forward == 12 && w.kernels_backward == 11);
+	CHECK_EQ(w.params, table);
+	geo = geometry(1, 5);
+	CHECK(geo.gemm_m == 5 * 40 && geo.gemm_n == 96 && geo.gemm_k == 32 && geo.gemm_batch == 1);
+	/* in 4 bytes where a matrix product is in 2, and not on matrix units */
+	CHECK(graph.nodes[1].flow.wide && !work(1, 5, PM_AMP, PM_SGD).tensor_core && work(3, 5, PM_AMP, PM_SGD).tensor_core);
+	CHECK_EQ(work(1, 5, PM_AMP, PM_SGD).bytes_forward, w.bytes_forward);
+	CHECK(work(1, 5, PM_TF32, PM_SGD).tensor_core);
+	w = work(2, 5, PM_FP32, PM_SGD);
+	CHECK_EQ(w.flops_forward, out);
+	CHECK(w.kernels_backward == 0 && w.bytes_backward == 0);
+}
+
+/* nn.Bilinear(8, 6, 10): ten matrices, each a product with the first operand and one with the second. */
+static void
+test_bilinear(void)
+{
+	double		out = 3. * 10;
+	double		bytes = 4 * (3. * 8 + 3. * 6 + 10. * 8 * 6 + out + 2 * out * 6);
+	pm_work		w;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0},"
+		 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,6],'batch_dim':0,'weights':[[6,8]]},"
+		 "{'id':2,'op':'aten::_trilinear','inputs':[0,1],'shape':[1,10],'batch_dim':0,'weights':[[10,8,6]]}");
+	CHECK_EQ(graph.n_unknown, 0);
+	w = work(2, 3, PM_FP32, PM_SGD);
+	CHECK_EQ(w.flops_forward, 2 * out * (8 * 6 + 6));
+	CHECK_EQ(w.bytes_forward, bytes);
+	CHECK_EQ(w.flops_backward, 2 * w.flops_forward);	/* of the weight and of the second operand */
+	CHECK_EQ(w.bytes_backward, 2 * bytes);
+	CHECK(w.kernels_forward == 30 && w.kernels_backward == 60);
+	CHECK_EQ(w.params, 480);
+	CHECK(!work(2, 3, PM_AMP, PM_SGD).tensor_core);
+}
+
+/* nn.EmbeddingBag: four rows of width 16 become one; and one row of one. */
+static void
+test_bag(void)
+{
+	static const char *const names[] = {"aten::embedding_bag", "aten::_embedding_bag"};
+	double		table = 1000. * 16;
+	char		nodes[1024];
+	pm_work		w;
+
+	for (int i = 0; i < 2; i++)
+	{
+		snprintf(nodes, sizeof(nodes),
+				 "{'id':0,'op':'Input','inputs':[],'shape':[4],'batch_dim':0},"
+				 "{'id':1,'op':'aten::arange','inputs':[],'shape':[1],'batch_dim':0},"
+				 "{'id':2,'op':'%s','inputs':[0,1],'shape':[1,16],'batch_dim':0,'weights':[[1000,16]]},"
+				 "{'id':3,'op':'%s','inputs':[1],'shape':[1,16],'batch_dim':0,'weights':[[1000,16]]},"
+				 "{'id':4,'op':'Gather','inputs':[1],'shape':[1,16],'batch_dim':0,'weights':[[1000,16]]}", names[i], names[i]);
+		load(nodes);
+		CHECK_EQ(graph.n_unknown, 0);
+		w = work(2, 3, PM_FP32, PM_SGD);
+		CHECK_EQ(w.flops_forward, 3. * 4 * 16);
+		CHECK_EQ(w.bytes_forward, 4 * (3. * 4 * 16 + 3. * 16) + 8 * 3. * 4);
+		/* zeros of the size of the table; of each row the gradient is read and written */
+		CHECK_EQ(w.bytes_backward, 4 * (table + 3. * 16 + 2 * 3. * 4 * 16));
+		CHECK_EQ(w.flops_backward, 3 * 3. * 4 * 16);
+		CHECK_EQ(w.params, table);
+		CHECK_EQ(work(3, 3, PM_FP32, PM_SGD).bytes_forward, work(4, 3, PM_FP32, PM_SGD).bytes_forward);
+		CHECK_EQ(work(3, 3, PM_FP32, PM_SGD).bytes_backward, work(4, 3, PM_FP32, PM_SGD).bytes_backward);
+	}
+	/* a table that is computed comes first */
+	load("{'id':0,'op':'Input','inputs':[],'shape':[4],'batch_dim':0},"
+		 "{'id':1,'op':'Relu','inputs':[],'shape':[1000,16],'batch_dim':null,'weights':[[1000,16]]},"
+		 "{'id':2,'op':'aten::embedding_bag','inputs':[1,0],'shape':[1,16],'batch_dim':0}");
+	CHECK_EQ(work(2, 3, PM_FP32, PM_SGD).flops_forward, 3. * 4 * 16);
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_stacks();
+	test_distance();
+	test_bilinear();
+	test_bag();
 	pm_arena_release(&arena);
 	return check_done("test_products");
 }

@@ -33,11 +33,16 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define F_GEMM	PM_FLOPS_GEMM
 #define F_RNN	PM_FLOPS_RNN
 #define F_ATTN	PM_FLOPS_ATTENTION
+#define F_BILIN	PM_FLOPS_BILINEAR
+#define F_BAG	PM_FLOPS_BAG
 #define B_NONE	PM_BYTES_NONE
 #define B_IO	PM_BYTES_IO
 #define B_WRITE	PM_BYTES_WRITE
 #define B_NORM	PM_BYTES_NORM
 #define B_GATHER	PM_BYTES_GATHER
+#define B_BAG	PM_BYTES_BAG
+#define B_DIST	PM_BYTES_DISTANCE
+#define B_BILIN	PM_BYTES_BILINEAR
 #define B_RNN	PM_BYTES_RNN
 #define G_NONE	PM_BACK_NONE
 #define G_PROD	PM_BACK_PRODUCTS
@@ -54,6 +59,8 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define G_MOVE	PM_BACK_MOVE
 #define G_ZEROS	PM_BACK_ZEROS
 #define G_TABLE	PM_BACK_TABLE
+#define G_DIST	PM_BACK_DISTANCE
+#define G_BILIN	PM_BACK_BILINEAR
 #define B_INDEX	PM_BYTES_INDEX
 #define B_MASK	PM_BYTES_MASK
 #define CONV	PM_CLASS_CONV
@@ -106,6 +113,10 @@ static const pm_op_row catalogue[] =
 	{"Gemm", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	/* directly below Gemm, as its trait says (test/core/test_op_work.c) */
 	{"MatMul", GEMM, F_GEMM, 2, B_IO, G_PROD, C_HALF, L_PLAIN, PM_OP_OWN_AS_ABOVE, 1, 0},
+	/* cdist: as Distance.cpp does it, a product of both operands with their squares beside them */
+	{"aten::_euclidean_dist", GEMM, F_GEMM, 2, B_DIST, G_DIST, C_FLOAT, L_PLAIN, N, 12, 11},
+	/* nn.Bilinear: a loop over the units of its output, each a product with its matrix, one with the other operand, and an addition */
+	{"aten::_trilinear", GEMM, F_BILIN, 2, B_BILIN, G_BILIN, C_PROMOTE, L_PLAIN, N, 3, 3},
 	/* fused: two products, whose scores never reach memory, and not a softmax */
 	{"Attention", GEMM, F_ATTN, 4, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	{"LSTM", RECUR, F_RNN, 4, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
@@ -265,7 +276,7 @@ static const pm_op_row catalogue[] =
 	{"GatherElements", EMBED, F_NONE, 0, B_GATHER, G_TABLE, C_FIRST, L_PLAIN, N, 1, 2},
 	{"GatherND", EMBED, F_NONE, 0, B_GATHER, G_TABLE, C_FIRST, L_PLAIN, N, 1, 3},
 	{"aten::index", EMBED, F_NONE, 0, B_GATHER, G_TABLE, C_FIRST, L_PLAIN, N, 1, 3},
-	{"aten::embedding_bag", EMBED, F_OUT, 1, B_GATHER, G_TABLE, C_FIRST, L_PLAIN, N, 1, 3},
+	{"aten::embedding_bag", EMBED, F_BAG, 1, B_BAG, G_TABLE, C_FIRST, L_PLAIN, N, 1, 3},
 	{"ScatterElements", EMBED, F_NONE, 0, B_IO, G_MOVE, C_FIRST, L_PLAIN, N, 2, 2},
 	{"ScatterND", EMBED, F_NONE, 0, B_IO, G_MOVE, C_PROMOTE, L_PLAIN, N, 2, 2},
 	{"aten::scatter_add", EMBED, F_OUT, 1, B_IO, G_PASS, C_PROMOTE, L_PLAIN, N, 2, 0},
@@ -419,6 +430,7 @@ static const struct op_alias
 	{"aten::linalg_vector_norm", "ReduceL2"},
 	{"aten::norm", "ReduceL2"},
 	{"aten::argmax", "ArgMax"},
+	{"aten::argmin", "ArgMin"},
 	{"aten::topk", "TopK"},
 	{"aten::argsort", "aten::sort"},
 	{"aten::nonzero", "NonZero"},
@@ -426,6 +438,8 @@ static const struct op_alias
 	{"aten::_softmax", "Softmax"},
 	{"aten::_log_softmax", "LogSoftmax"},
 	{"aten::embedding", "Gather"},
+	{"aten::_embedding_bag", "aten::embedding_bag"},
+	{"aten::_embedding_bag_forward_only", "aten::embedding_bag"},
 	{"aten::index_select", "Gather"},
 	{"aten::gather", "GatherElements"},
 	{"aten::take_along_dim", "GatherElements"},

@@ -76,6 +76,8 @@ typedef enum pm_flop_rule
 	PM_FLOPS_CONV_TRANSPOSE,	/* input elements times kernel elements of one input channel; the factor is 2 */
 	PM_FLOPS_GEMM,				/* M N K; the factor is 2 */
 	PM_FLOPS_RNN,				/* not the factor, which is the number of gates: 2 positions times elements of the matrices */
+	PM_FLOPS_BILINEAR,			/* output elements times elements of the matrix of one of them; the factor is 2 */
+	PM_FLOPS_BAG,				/* elements of the rows that are added up */
 	PM_FLOPS_ATTENTION			/* output elements times the keys that a query sees: scores, and their product with the values; the factor is 4 */
 } pm_flop_rule;
 
@@ -89,6 +91,9 @@ typedef enum pm_byte_rule
 	PM_BYTES_INDEX,					/* as PM_BYTES_IO, and 8 bytes of index for each element of the output */
 	PM_BYTES_MASK,						/* as PM_BYTES_IO, and 1 byte of mask for each element of the output */
 	PM_BYTES_GATHER,					/* rows in and out, 8 bytes of index for each row */
+	PM_BYTES_BAG,						/* the same, of more rows in than out */
+	PM_BYTES_DISTANCE,				/* as PM_BYTES_IO, and 6 passes over the inputs (squares, sums, copies), 4 over the output (clamp, square root) */
+	PM_BYTES_BILINEAR,				/* as PM_BYTES_IO, and for each unit of the output the product with its matrix, written and read */
 	PM_BYTES_RNN						/* as PM_BYTES_IO, and the gates kept for the backward pass */
 } pm_byte_rule;
 
@@ -114,6 +119,8 @@ typedef enum pm_back_rule
 	PM_BACK_MASK,						/* as PM_BACK_SAVED with a mask of 1 byte: native_dropout_backward */
 	PM_BACK_MOVE,						/* moves what was moved back: constant_pad_nd, roll, upsample, split (cat) */
 	PM_BACK_ZEROS,					/* zeros of the size of the input, then PM_BACK_MOVE: slice_backward, select_backward */
+	PM_BACK_DISTANCE,					/* _euclidean_dist_backward: the quotient, cleared where the distance is 0, then for both operands a sum and a product */
+	PM_BACK_BILINEAR,					/* _trilinear_backward: for each operand that needs a gradient what the forward pass takes */
 	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
 } pm_back_rule;
 
@@ -163,7 +170,7 @@ typedef struct pm_op_row
 	uint8_t		cast;			/* pm_cast */
 	uint8_t		lay;			/* pm_lay */
 	uint8_t		traits;			/* bits of pm_op_trait */
-	uint8_t		kernels;		/* launches forward */
+	uint8_t		kernels;		/* launches forward; of PM_FLOPS_BILINEAR, for each unit of the output */
 	uint8_t		kernels_back;
 } pm_op_row;
 

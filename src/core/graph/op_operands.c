@@ -233,6 +233,32 @@ pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch)
 }
 
 double
+pm_bag_rows(const pm_graph *g, const pm_node *n, int64_t batch)
+{
+	int			k = n->n_weights + n->n_consts > 0 ? 0 : 1;	/* a table that another node makes is the first input */
+	pm_operand	out = pm_output_operand(n);
+	double		columns = pm_dim_at(&out, -1, 1);
+	pm_operand	indices;
+
+	if (k < n->n_inputs)
+	{
+		indices = pm_input_operand(g, n, k);
+		return pm_count_at(&indices, batch);
+	}
+	return columns > 0 ? pm_count_at(&out, batch) / columns : 0;
+}
+
+double
+pm_bilinear_width(const pm_graph *g, const pm_node *n, bool second)
+{
+	pm_operand	in = {NULL, -1, -1, false, false};
+
+	if (n->n_inputs > 0)
+		in = pm_input_operand(g, n, second ? n->n_inputs - 1 : 0);
+	return pm_dim_at(&in, -1, 1);
+}
+
+double
 pm_attention_keys(const pm_graph *g, const pm_node *n, int64_t batch)
 {
 	pm_operand		keys = n->n_inputs > 1 ? pm_input_operand(g, n, 1) : pm_output_operand(n);

@@ -56,6 +56,10 @@ double		pm_kernel_depth(const pm_node *n, const pm_operands *o);
 double		pm_stacked(const pm_node *n, const pm_operands *o);
 /* Inner dimension K of a matrix product at this batch. Transposed operands are told by their shapes. */
 double		pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch);
+/* Rows of its table that an EmbeddingBag adds up at this batch: as many as it has indices. */
+double		pm_bag_rows(const pm_graph *g, const pm_node *n, int64_t batch);
+/* Width of an nn.Bilinear's operand: the first (second: the other one). */
+double		pm_bilinear_width(const pm_graph *g, const pm_node *n, bool second);
 /* Number of keys of a fused attention at this batch: positions of its second input, or else of its output. */
 double		pm_attention_keys(const pm_graph *g, const pm_node *n, int64_t batch);
 /*

@@ -72,6 +72,7 @@ static double
 forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_operands *o, int64_t batch)
 {
 	double		f = row->factor;
+	pm_operand	out = pm_output_operand(n);
 
 	switch ((pm_flop_rule) row->flops)
 	{
@@ -91,6 +92,10 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 			return f * pm_node_count(n, batch) * pm_inner_dim(n, o, batch);
 		case PM_FLOPS_RNN:
 			return 2 * pm_rnn_tokens(n, batch) * pm_rnn_matrices(g, n, f);
+		case PM_FLOPS_BILINEAR:
+			return f * pm_node_count(n, batch) * (pm_bilinear_width(g, n, false) + 1) * pm_bilinear_width(g, n, true);
+		case PM_FLOPS_BAG:
+			return f * pm_bag_rows(g, n, batch) * pm_dim_at(&out, -1, 1);
 		case PM_FLOPS_ATTENTION:
 			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch);
 	}
@@ -194,9 +199,9 @@ count_elements(const pm_graph *g, const pm_node *n, const pm_op_row *row, const 
 	return bytes;
 }
 
-/* in: bytes of the inputs. */
+/* in: bytes of the inputs. w: with forward_flops(). */
 static double
-forward_bytes(const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t batch, double in, const widths *e)
+forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t batch, double in, const widths *e)
 {
 	pm_operand		out = pm_output_operand(n);
 	double		columns = pm_dim_at(&out, -1, 1);
@@ -219,6 +224,12 @@ forward_bytes(const pm_node *n, const pm_op_row *row, const pm_work *w, int64_t 
 			return all + w->out_elems;
 		case PM_BYTES_GATHER:
 			return e->out * 2 * w->out_elems + (columns > 0 ? 8 * w->out_elems / columns : 0);
+		case PM_BYTES_BAG:
+			return e->out * (w->flops_forward + w->out_elems) + 8 * pm_bag_rows(g, n, batch);
+		case PM_BYTES_DISTANCE:
+			return all + 6 * (in + e->stored * stored_count(n)) + 4 * e->out * w->out_elems;
+		case PM_BYTES_BILINEAR:
+			return all + 2 * e->out * w->out_elems * pm_bilinear_width(g, n, true);
 		case PM_BYTES_RNN:
 			return all + e->out * pm_rnn_tokens(n, batch) * row->factor * pm_rnn_hidden(n) * pm_rnn_directions(n) *
 				(double) n->attrs.num_layers;
@@ -293,6 +304,30 @@ product_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm
 	w->kernels_backward += row->kernels_back + times * row->kernels;
 	if (pm_is_product(row) && pm_node_trains(n) && n->n_weights > own)
 		add_launches(w, 1, e->out * w->out_elems, 0, w->out_elems);
+}
+
+/*
+ * Distances: their quotient, a mask of zeros and its use read and write the output 6 times, then each operand's sum and product
+ * read it twice; an operand is read or written 7 times.  Both have a gradient, needed or not.  in: bytes of both operands.
+ */
+static void
+distance_back(const pm_op_row *row, double in, const widths *e, pm_work *w)
+{
+	w->flops_backward += 2 * w->flops_forward + 5 * w->out_elems;
+	w->bytes_backward += 7 * in + (10 * e->out + 2) * w->out_elems;
+	w->kernels_backward += row->kernels_back;
+}
+
+static void
+bilinear_back(const pm_graph *g, const pm_node *n, pm_work *w)
+{
+	double		times = pm_node_trains(n) ? 1 : 0;
+
+	for (int k = 0; k < n->n_inputs; k++)
+		times += g->nodes[n->inputs[k]].grad ? 1 : 0;
+	w->flops_backward += times * w->flops_forward;
+	w->bytes_backward += times * w->bytes_forward;
+	w->kernels_backward += times * w->kernels_forward;
 }
 
 /* An operand of an elementwise operator: what its gradient takes. */
@@ -373,6 +408,7 @@ passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, 
 {
 	double		out = e->out * w->out_elems;
 	double		launches = row->kernels_back;
+	double		rows;
 
 	switch ((pm_back_rule) row->back)
 	{
@@ -404,7 +440,9 @@ passes_back(const pm_node *n, const pm_op_row *row, double in, const widths *e, 
 			add_launches(w, launches, (out + in) / launches, out / launches, 0);
 			break;
 		case PM_BACK_TABLE:
-			add_launches(w, launches, 3 * out / launches, 0, w->out_elems);
+			/* rows that were added up have the gradient of their sum */
+			rows = row->flops == PM_FLOPS_BAG ? w->flops_forward : w->out_elems;
+			add_launches(w, launches, (out + 2 * e->out * rows) / launches, 0, rows);
 			/* the gradient of a table is as large as the table, however few rows were read */
 			w->bytes_backward += n->n_weights > 0 ? e->stored * stored_count(n) : in;
 			break;
@@ -441,6 +479,12 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 				recurrent_back(g, n, row, batch, all, in, e, w);
 			else
 				product_back(g, n, row, o, all, e, w);
+			return;
+		case PM_BACK_DISTANCE:
+			distance_back(row, in + e->stored * stored_count(n), e, w);
+			return;
+		case PM_BACK_BILINEAR:
+			bilinear_back(g, n, w);
 			return;
 		case PM_BACK_PASS:
 		case PM_BACK_MUL:
@@ -495,8 +539,12 @@ add_casts(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t bat
 static double
 forward_kernels(const pm_node *n, const pm_op_row *row)
 {
+	pm_operand	out = pm_output_operand(n);
+
 	if (row->flops == PM_FLOPS_RNN)
 		return pm_rnn_steps(n) * pm_rnn_directions(n) * (double) n->attrs.num_layers;
+	if (row->flops == PM_FLOPS_BILINEAR)
+		return row->kernels * pm_dim_at(&out, -1, 1);
 	/* samples folded into the channels: an InstanceNorm, which does not count batches as a BatchNorm does */
 	if (row->class == PM_CLASS_NORM && n->batch_dim == 1 && row->kernels > 1 && row->lay == PM_LAY_FORMAT)
 		return row->kernels - 1;
@@ -564,6 +612,15 @@ add_flow(const pm_node *n, int64_t batch, pm_layout layout, double e, pm_work *w
 	w->kernels_backward += merged->launches;
 }
 
+/* Whether it is a product that matrix units take: mixed precision leaves some in 4 bytes. */
+static bool
+on_matrix_units(const pm_op_row *row, pm_dtype dtype)
+{
+	bool		product = row->back == PM_BACK_PRODUCTS || row->back == PM_BACK_DISTANCE || row->back == PM_BACK_BILINEAR;
+
+	return product && (dtype == PM_AMP ? row->cast == PM_CAST_HALF : dtype != PM_FP32);
+}
+
 void
 pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt, pm_work *w)
 {
@@ -580,9 +637,9 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 		o = pm_product_operands(g, n, row);
 	in = count_elements(g, n, row, &o, batch, dtype, w);
 	w->flops_forward = forward_flops(g, n, row, &o, batch);
-	w->bytes_forward = forward_bytes(n, row, w, batch, in, &e);
+	w->bytes_forward = forward_bytes(g, n, row, w, batch, in, &e);
 	w->kernels_forward = forward_kernels(n, row);
-	w->tensor_core = row->back == PM_BACK_PRODUCTS && dtype != PM_FP32 && pm_conv_kind_of(n, row, &o) != PM_CONV_DEPTHWISE;
+	w->tensor_core = on_matrix_units(row, dtype) && pm_conv_kind_of(n, row, &o) != PM_CONV_DEPTHWISE;
 	if (n->grad)
 		backward(g, n, row, &o, batch, dtype, in, &e, w);
 	if (dtype == PM_AMP)

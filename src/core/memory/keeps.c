@@ -35,6 +35,7 @@ static const struct keeps_row
 	{"Gemm", FACTORS, NEW},
 	{"MatMul", FACTORS, NEW},
 	{"Attention", ALL | OUT, NEW},
+	{"aten::_euclidean_dist", ALL | OUT, NEW},
 	{"LSTM", IN | OUT, NEW},
 	{"GRU", IN | OUT, NEW},
 	{"RNN", IN | OUT, NEW},
