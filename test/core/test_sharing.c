@@ -143,6 +143,55 @@ held(const pm_graph *g, pm_dtype dtype)
 	return pm_memory_live(&plan, 1);
 }
 
+/* Products with frozen weights, each in a module: "name" of WIDTH x WIDTH, "name!" of half the height, "+name" trained. */
+static const pm_graph *
+modules(const char *const *names, int n)
+{
+	graph_text	t;
+	int			x;
+
+	text_start(&t, "modules", "modules");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0", WIDTH);
+	for (int i = 0; i < n; i++)
+	{
+		bool		trained = names[i][0] == '+';
+		int			len = (int) strcspn(names[i] + trained, "!");
+		int			half = names[i][trained + len] == '!' ? 2 : 1;
+
+		text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d],'batch_dim':0,'module':'%.*s','weights':[[%d,%d],[%d]],'attrs':{%s}",
+				  x, WIDTH / half, len, names[i] + trained, WIDTH / half, WIDTH, WIDTH / half, trained ? "" : "'frozen':true");
+	}
+	return text_finish(&t, &arena);
+}
+
+#define FROZEN(...) modules((const char *const[]) {__VA_ARGS__}, (int) (sizeof((const char *const[]) {__VA_ARGS__}) / sizeof(char *)))->frozen / CELL
+
+/* The document does not say how many parameters are frozen; but a module between whose nodes others run is called again. */
+static void
+test_frozen(void)
+{
+	const pm_graph *twice = modules((const char *const[]) {"v.0", "v.1", "v.0", "v.1"}, 4);
+
+	CHECK_EQ(twice->frozen, 2 * CELL);
+	CHECK(pm_node_owns(&twice->nodes[1], 0) && pm_node_owns(&twice->nodes[2], 0));
+	CHECK(!pm_node_owns(&twice->nodes[3], 0) && !pm_node_owns(&twice->nodes[4], 1));
+	CHECK_NEAR(held(twice, PM_FP32), held(modules((const char *const[]) {"v.0", "v.1", "v.2", "v.3"}, 4), PM_FP32) - 4.0 * 2 * CELL, 1e-9);
+	CHECK_EQ(FROZEN("a", "b", "a", "b", "a"), 2);
+	CHECK_EQ(FROZEN("a", "a", "b", "a", "a"), 3);
+	/* two weights of one call; modules inside, with calls of their own; others of a like name */
+	CHECK_EQ(FROZEN("a", "a", "b"), 3);
+	CHECK_EQ(FROZEN("a", "a.b", "a"), 3);
+	CHECK_EQ(FROZEN("a", "a.b", "a", "a-b"), 4);
+	CHECK_EQ(FROZEN("a", "ab", "a", "a-b", "a/b"), 4);
+	/* calls that do not read the same */
+	CHECK_EQ(FROZEN("a", "b", "a!"), 2.5);
+	CHECK_EQ(FROZEN("a", "b", "a", "a"), 4);
+	CHECK_EQ(FROZEN("", "b", ""), 3);
+	/* what is trained is counted by the document */
+	CHECK_EQ(FROZEN("+a", "b", "+a"), 1);
+	CHECK_EQ(modules((const char *const[]) {"+a", "b", "+a"}, 3)->params, 2 * CELL);
+}
+
 /* In AMP, autocast keeps one copy in 2 bytes of a weight, however often it is used. */
 static void
 test_memory(const pm_graph *once, const pm_graph *each)
@@ -184,6 +233,7 @@ main(void)
 	test_memory(once, each);
 	test_tied(true);
 	test_tied(false);
+	test_frozen();
 	pm_arena_release(&arena);
 	return check_done("sharing");
 }
