@@ -70,6 +70,34 @@ test_distance(void)
 	CHECK(w.kernels_backward == 0 && w.bytes_backward == 0);
 }
 
+/* Distances of which only the nearest is asked have no backward pass, nor have their operands by way of them. */
+static void
+test_unreached(void)
+{
+	static const char *const ends[] = {"", "'output':4,", "'output':2,"};
+	static char text[2048];
+	pm_status	st;
+
+	for (int i = 0; i < 3; i++)
+	{
+		int			len = snprintf(text, sizeof(text),
+								   "{'format':'perfmodel-graph/1',%s'nodes':[{'id':0,'op':'Input','inputs':[],'shape':[40,32],'batch_dim':0},"
+								   "{'id':1,'op':'Gemm','inputs':[0],'shape':[40,32],'batch_dim':0,'weights':[[32,32]]},"
+								   "{'id':2,'op':'aten::_euclidean_dist','inputs':[1],'shape':[40,96],'batch_dim':0,'weights':[[96,32]]},"
+								   "{'id':3,'op':'ArgMin','inputs':[2],'shape':[40],'batch_dim':0},"
+								   "{'id':4,'op':'Gather','inputs':[3],'shape':[40,32],'batch_dim':0,'weights':[[96,32]]}]}", ends[i]);
+
+		for (int k = 0; k < len; k++)
+			if (text[k] == '\'')
+				text[k] = '"';
+		pm_arena_release(&arena);
+		CHECK_EQ(pm_graph_from_json(text, (size_t) len, &arena, &graph, &st), PM_OK);
+		CHECK(work(4, 1, PM_FP32, PM_SGD).kernels_backward > 0);
+		CHECK((work(2, 1, PM_FP32, PM_SGD).kernels_backward > 0) == (i != 1));
+		CHECK((work(1, 1, PM_FP32, PM_SGD).flops_backward > 0) == (i != 1));
+	}
+}
+
 /* nn.Bilinear(8, 6, 10): ten matrices, each a product with the first operand and one with the second. */
 static void
 test_bilinear(void)
@@ -134,6 +162,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_stacks();
 	test_distance();
+	test_unreached();
 	test_bilinear();
 	test_bag();
 	pm_arena_release(&arena);

@@ -104,7 +104,8 @@ typedef struct pm_node
 
 	/* filled by pm_graph_finish() */
 	bool	   *shared;			/* [n_weights] belongs to another node; NULL: none does */
-	bool		grad;			/* a gradient flows into its output: it or a producer has weights that are trained */
+	bool		grad;			/* a gradient flows into its output: it or a producer has weights that are trained, and what
+								 * reads it leads to the loss */
 	int32_t		memory;			/* node whose elements a reader touches: itself, or what a
 								 * broadcasting view (Expand) broadcasts */
 	pm_flow		flow;

@@ -355,6 +355,44 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
+/*
+ * Autograd starts at the loss.  What only operators read that pass no gradient (distances whose argmin is taken) gets none, though
+ * its producers have weights.  Nothing is dropped where the document does not say what the loss is computed from.
+ */
+static pm_code
+drop_unreached(pm_graph *g, pm_arena *a, pm_status *st)
+{
+	pm_arena	scratch;
+	bool	   *read;				/* by any node, and then by one that passes a gradient on */
+	bool	   *reached;
+
+	if (g->output < 0 || !g->nodes[g->output].grad)
+		return PM_OK;
+	pm_arena_init_within(&scratch, a);
+	read = PM_NEW(&scratch, bool, g->n_nodes);
+	reached = PM_NEW(&scratch, bool, g->n_nodes);
+	if (read == NULL || reached == NULL)
+	{
+		pm_code		rc = pm_no_memory(st, &scratch);
+
+		pm_arena_release(&scratch);
+		return rc;
+	}
+	for (int i = g->n_nodes - 1; i >= 0; i--)
+	{
+		pm_node    *n = &g->nodes[i];
+
+		n->grad &= reached[i] || !read[i] || i == g->output;
+		for (int k = 0; k < n->n_inputs; k++)
+		{
+			read[n->inputs[k]] = true;
+			reached[n->inputs[k]] |= n->grad;
+		}
+	}
+	pm_arena_release(&scratch);
+	return PM_OK;
+}
+
 /* The family by the name of the model, or by what stands before the "@" of the graph's name. */
 static pm_code
 derive_family(pm_graph *g, pm_arena *a, pm_status *st)
@@ -402,6 +440,8 @@ pm_graph_finish(pm_graph *g, pm_arena *a, pm_status *st)
 		code = pm_graph_find_shared(g, a, st);
 	if (code == PM_OK)
 		code = derive(g, a, st);
+	if (code == PM_OK)
+		code = drop_unreached(g, a, st);
 	if (code == PM_OK)
 		code = derive_flow(g, a, st);
 	return code == PM_OK ? pm_structure_hash(g, a, &g->structure, st) : code;
