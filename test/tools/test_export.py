@@ -276,6 +276,72 @@ class Structure(unittest.TestCase):
         nodes = export.export_module(Net(), torch.zeros(1, 4), "parts")["nodes"]
         self.assertEqual([node.get("weights") for node in nodes], [None, [[4, 4]], [[8, 4]]])
 
+    def test_no_grad_and_detach(self):
+        """Weights that no gradient reaches are frozen, and are no parameters of the step."""
+        class Probe(nn.Module):
+            def __init__(self, how):
+                super().__init__()
+                self.how, self.body, self.head = how, nn.Linear(4, 8), nn.Linear(8, 2)
+
+            def forward(self, x):
+                if self.how == "detach":
+                    return self.head(self.body(x).relu().detach())
+                with torch.no_grad() if self.how == "no_grad" else torch.inference_mode():
+                    y = self.body(x).relu_()
+                return self.head(y)
+
+        for how in ("detach", "no_grad", "inference_mode"):
+            graph, err = self.with_messages(Probe(how))
+            self.assertEqual([node.get("attrs", {}).get("frozen") for node in graph["nodes"]], [None, 1, None, None], how)
+            self.assertEqual((graph["params"], err), (8 * 2 + 2, ""))
+        self.assertTrue(torch.is_grad_enabled() and torch._C._set_grad_enabled.__name__ == "_set_grad_enabled")
+
+    def with_messages(self, module, shape=(1, 4)):
+        """The graph, and what is said on stderr."""
+        with redirect_stderr(io.StringIO()) as err:
+            return export.export_module(module, torch.zeros(*shape), "net"), err.getvalue()
+
+    def test_gradients_that_stay(self):
+        """A detach() beside the way of the gradient, a change in place, and what a Function does inside, freeze nothing."""
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, weight):
+                with torch.no_grad():
+                    return x.detach() @ weight
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad, None
+
+        class Net(nn.Module):
+            def __init__(self, tail):
+                super().__init__()
+                self.tail, self.one, self.two = tail, nn.Linear(4, 4), nn.Linear(4, 4)
+
+            def forward(self, x):
+                return self.tail(self, self.one(x))
+
+        def in_place(net, y):
+            with torch.no_grad():
+                y.mul_(2)
+            return net.two(y)
+
+        def beside(net, y):
+            return net.two(y), y.detach()
+
+        def twice(net, y):
+            with torch.no_grad():
+                z = net.two(y)
+            return net.two(y + z)
+
+        frozen = {}
+        for tail in (in_place, beside, lambda net, y: Double.apply(net.two(y), net.two.weight), twice):
+            graph, err = self.with_messages(Net(tail))
+            frozen[tail.__name__] = [node["id"] for node in graph["nodes"] if node.get("attrs", {}).get("frozen")]
+            self.assertEqual(graph["params"], 40)
+            self.assertEqual("1 operator (the first: Gemm of module two) read trained results" in err, tail is twice, err)
+        self.assertEqual(frozen, {"in_place": [], "beside": [], "<lambda>": [], "twice": [2]})
+
     def test_modules(self):
         class Block(nn.Module):
             def __init__(self):

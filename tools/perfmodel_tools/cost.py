@@ -9,7 +9,7 @@ from .trace import build_on_meta, trace
 def count(build, make_input) -> dict:
     """flops and elements written in a forward pass of one sample, and the number of parameters."""
     module = build_on_meta(build)
-    nodes, _ = trace(module, make_input(2, device="meta"))
+    nodes = trace(module, make_input(2, device="meta")).nodes
     written = [math.prod(node["shape"]) for node in nodes if not node.get("view")]
     return {"flops": sum(node.get("flops", 0) for node in nodes) / 2, "elements": sum(written) / 2,
             "params": sum(p.numel() for p in module.parameters())}

@@ -27,31 +27,50 @@ def export_graph(spec: models.ModelSpec, name=None) -> dict:
     except Exception as err:                # a model's code may raise anything
         raise ExportError(f"{spec.graph}: cannot be built: {err}") from err
     try:
-        two, three, output = _two_runs(spec, module)
+        two, three, params = _two_runs(spec, module)
     except TraceError as err:
         raise ExportError(f"{spec.graph}: {err}") from err
-    nodes = _combine(two, three, spec.graph)
-    nodes, output = _drop_unread_memory(nodes, output)
+    _warn(spec.graph, module, two, params)
+    nodes = _combine(two.nodes, three.nodes, spec.graph)
+    nodes, output = _drop_unread_memory(nodes, two.output)
     return {"format": FORMAT, "name": name or spec.graph, "model": spec.model, "source": spec.source,
-            "input": nodes[0]["shape"], "params": sum(p.numel() for p in module.parameters() if p.requires_grad),
-            "output": output, "nodes": nodes}
+            "input": nodes[0]["shape"], "params": params, "output": output, "nodes": nodes}
+
+
+def _warn(graph: str, module, run, params: int) -> None:
+    """Say what the graph does not tell of the model."""
+    def say(what):
+        print(f"{graph}: {what}", file=sys.stderr)
+
+    if not params and any(p.requires_grad for p in module.parameters()):
+        say("no gradient reaches a weight, because of no_grad() or detach(): predicted training steps have no backward pass")
+    if run.too_many:
+        first = run.too_many[0]
+        where = f" of module {first['module']}" if "module" in first else ""
+        say(f"{len(run.too_many)} operator{'s' * (len(run.too_many) > 1)} (the first: {first['op']}{where}) read trained results behind "
+            "detach() or under no_grad(); a graph has no word for that, so the prediction has a backward pass for them")
+
+
+def _params(module, run) -> int:
+    """Elements of the parameters that a step trains."""
+    return sum(p.numel() for p in module.parameters() if p.requires_grad and id(p) not in run.untrained)
 
 
 def _two_runs(spec: models.ModelSpec, module) -> tuple:
-    """Nodes at batch 2 and 3, and the node of the output. A model that looks at values, such as those of a mask, is run with values."""
+    """Runs at batch 2 and 3, and the number of trained parameters. A model that looks at values, such as those of a mask, is run with values."""
     try:
-        two, output = trace(module, spec.make_input(2, device="meta"))
-        three, _ = trace(module, spec.make_input(3, device="meta"))
+        two = trace(module, spec.make_input(2, device="meta"))
+        three = trace(module, spec.make_input(3, device="meta"))
     except ValuesNeeded as why:
         if sum(p.numel() for p in module.parameters()) > MAX_PARAMS_WITH_VALUES:
             raise
         try:
-            with_values = spec.build().to("cpu").train()
-            two, output = trace_with_values(with_values, spec.make_input(2))
-            three, _ = trace_with_values(with_values, spec.make_input(3))
+            module = spec.build().to("cpu").train()
+            two = trace_with_values(module, spec.make_input(2))
+            three = trace_with_values(module, spec.make_input(3))
         except Exception as err:            # a model's code may raise anything
             raise why from err
-    return two, three, output
+    return two, three, _params(module, two)
 
 
 def export_module(module, example_input, name: str, source: str = "pytorch") -> dict:

@@ -1,6 +1,7 @@
 """Run a model on PyTorch's meta device and write down every operator that is executed."""
 
 import contextlib
+import dataclasses
 import math
 import re
 import sys
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import models, ops
+from . import grad, models, ops
 
 # Operators that take only the shape of their input.
 _WITHOUT_VALUES = {f"{prefix}{name}{suffix}" for name in ("ones", "zeros", "full", "empty", "rand", "randn") for prefix, suffix in (("", "_like"), ("new_", ""))}
@@ -34,13 +35,18 @@ class Recorder:
 
     def __init__(self, module):
         self.nodes = []
+        self.mode = grad.GradMode()
+        self.without = set()        # nodes that ran without a gradient
+        self.floating = set()       # nodes with a result of real numbers
+        self._detached = set()      # nodes whose result was taken without its gradient
         self._origin = {}           # id of a tensor -> ("node", id), or its shape: ("weights", ...), ("frozen", ...) of weights, ("consts", ...)
         self._alive = []            # keeps tensors alive, so that an id is not used twice
         self._paused = 0
         self._measured = set()      # inputs of real numbers: images, not masks or places
         self._modules = []          # paths of the modules that are running, the innermost last
         for tensor in module.parameters():
-            self._set(tensor, ("weights" if tensor.requires_grad else "frozen", list(tensor.shape)))
+            self._set(tensor, ("weights", grad.Shape(tensor.shape, id(tensor))) if tensor.requires_grad
+                      else ("frozen", grad.Shape(tensor.shape, None)))
         for tensor in module.buffers():
             self._set(tensor, ("consts", list(tensor.shape)))
 
@@ -68,8 +74,12 @@ class Recorder:
         while self._modules and self._modules.pop() != module:
             pass
 
-    def _add(self, node: dict, outputs: list) -> None:
+    def _add(self, node: dict, outputs: list, keeps_gradient=False) -> None:
         node["id"] = len(self.nodes)
+        if not self.mode.on and not keeps_gradient:
+            self.without.add(node["id"])
+        if any(tensor.is_floating_point() or tensor.is_complex() for tensor in outputs):
+            self.floating.add(node["id"])
         if self._modules and node["op"] != "Input":
             node["module"] = self._modules[-1]
         self.nodes.append(node)
@@ -86,7 +96,7 @@ class Recorder:
         _check_size(call)
         operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.arguments.values())]
         if call.name in ops.ALIASES and operands:
-            self._set(call.result, operands[0][1])
+            self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
             return
         if _is_counter(call, operands):
             return
@@ -94,7 +104,26 @@ class Recorder:
             for tensor in call.outputs:
                 self._set(tensor, _seen_as(operands[0][1], tensor))
             return
-        self._add(self._node(call, [origin for _, origin in operands]), call.outputs)
+        # What is changed in place under no_grad() has the gradient that it had.
+        changed = call.in_place and bool(operands) and operands[0][1][0] == "node"
+        self._add(self._node(call, [origin for _, origin in operands]), call.outputs, changed)
+
+    def _without_gradient(self, origin: tuple) -> tuple:
+        """Where the result of detach() comes from."""
+        kind, value = origin
+        if self.mode.in_function:
+            return origin
+        if kind == "node":
+            self._detached.add(int(value))
+            return kind, grad.Detached(value)
+        return ("frozen", grad.Shape(value, None)) if kind == "weights" else origin
+
+    def roots(self, returned: list) -> list:
+        """Nodes from which gradients come: those of what the model returns, and those that nothing reads."""
+        read = self._detached.union(*(node["inputs"] for node in self.nodes))
+        origins = [self.origin(tensor) for tensor in returned]
+        return ([value for kind, value in origins if kind == "node" and not isinstance(value, grad.Detached)]
+                + [node["id"] for node in self.nodes if node["id"] not in read])
 
     def _check_values(self, call: ops.Call) -> None:
         """A value that a program asks for may come from a mask or a place, which are the same in all steps; not from an image."""
@@ -165,7 +194,9 @@ def _add_weights(node: dict, origins: list) -> None:
 def _seen_as(origin: tuple, view) -> tuple:
     """A parameter in another shape stays that parameter; a part of one is a parameter of its own size."""
     kind, shape = origin
-    return (kind, list(view.shape)) if view.numel() < math.prod(shape) else origin
+    if view.numel() >= math.prod(shape):
+        return origin
+    return kind, list(view.shape) if kind == "consts" else grad.Shape(view.shape, shape.owner)
 
 
 def _is_counter(call: ops.Call, operands: list) -> bool:
@@ -181,6 +212,8 @@ def _tensors(values) -> list:
     for value in values:
         if isinstance(value, torch.Tensor):
             found.append(value)
+        elif isinstance(value, dict):
+            found.extend(_tensors(value.values()))
         elif isinstance(value, (list, tuple)):
             found.extend(_tensors(value))
     return found
@@ -335,8 +368,19 @@ def _inplace_abn(function, recorder):
 _FACTORIES = {"zeros", "ones", "empty", "full", "arange", "eye", "tensor", "rand", "randn", "linspace"}
 
 
-def trace(module, inputs) -> tuple:
-    """Nodes of one forward pass, and the id of the node that made the first output."""
+@dataclasses.dataclass
+class Traced:
+    """One forward pass."""
+
+    nodes: list
+    output: int                 # id of the node that made the first output
+    untrained: set              # ids of parameters that have no gradient, although they want one
+    checkpoints: bool           # whether the model recomputes a part of itself in the backward pass
+    too_many: list              # nodes that will be taken to have a gradient, although they have none
+
+
+def trace(module, inputs) -> Traced:
+    """One forward pass of a module on the meta device."""
     try:
         return _run(module, inputs, contextlib.nullcontext())
     except TraceError:
@@ -367,7 +411,7 @@ _SIZED_BY_VALUES = {"nonzero", "masked_select", "_unique", "_unique2", "unique_d
                     "repeat_interleave", "bincount"}
 
 
-def trace_with_values(module, inputs) -> tuple:
+def trace_with_values(module, inputs) -> Traced:
     """As trace(), for a module and inputs with values: branches may depend on them, sizes may not."""
     return _run(module, inputs, contextlib.nullcontext())
 
@@ -379,17 +423,21 @@ def _check_size(call: ops.Call) -> None:
         raise TraceError(f"sizes of its tensors depend on values ({call.name})")
 
 
-def _run(module, inputs, mode) -> tuple:
+def _run(module, inputs, mode) -> Traced:
     recorder = Recorder(module)
     arguments = inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, tuple) else [inputs]
     for tensor in _tensors(arguments):
         recorder.add_input(tensor)
     # Without autograd, which would add copies of its own ahead of operators executed in place.
-    with torch.no_grad(), _composites(recorder), _modules(module, recorder), mode, _Listener(recorder):
-        output = models.first_tensor(models.call(module, inputs))
+    with torch.no_grad(), _composites(recorder), _modules(module, recorder), recorder.mode.watched(), mode, _Listener(recorder):
+        result = models.call(module, inputs)
+    output = models.first_tensor(result)
     if output is None:
         raise TraceError("the model returns no tensor")
     kind, node = recorder.origin(output)
     if kind != "node":
         raise TraceError("the model's output does not depend on its input")
-    return recorder.nodes, node
+    nodes = recorder.nodes
+    live = grad.find_live(nodes, recorder.without, recorder.roots(_tensors([result])))
+    untrained = grad.freeze(nodes, live)
+    return Traced(nodes, int(node), untrained, recorder.mode.checkpoints, grad.too_many(nodes, live, recorder.floating))

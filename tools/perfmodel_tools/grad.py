@@ -1,0 +1,145 @@
+"""Which operators of a model have a gradient: not those under torch.no_grad(), nor those that are only read behind a detach()."""
+
+import contextlib
+import re
+
+import torch
+from torch.utils import checkpoint
+
+
+class Detached(int):
+    """The number of a node whose result is read without its gradient."""
+
+
+class Shape(list):
+    """The shape of a parameter, or of a part of one, and which parameter it is."""
+
+    def __init__(self, shape, owner):
+        super().__init__(shape)
+        self.owner = owner
+
+
+class GradMode:
+    """The grad mode that the model sets. PyTorch's own stays off during a trace, because autograd would add operators.
+
+    A torch.autograd.Function says itself what its gradient is, so inside one neither the mode nor a detach() means anything.
+    """
+
+    def __init__(self):
+        self._on = True
+        self._functions = []                # whether the mode was on, for each autograd.Function that is running
+        self._inference = torch.is_inference_mode_enabled()
+        self.checkpoints = False            # whether the model recomputes a part of itself
+
+    @property
+    def on(self) -> bool:
+        """Whether an operator that runs now has a gradient."""
+        mode = self._functions[0] if self._functions else self._on
+        return mode and torch.is_inference_mode_enabled() == self._inference
+
+    @property
+    def in_function(self) -> bool:
+        return bool(self._functions)
+
+    @contextlib.contextmanager
+    def watched(self):
+        """Keep the mode up to date for the time of one run."""
+        with contextlib.ExitStack() as undo:
+            _replace(undo, torch._C, "_set_grad_enabled", self._set)
+            _replace(undo, torch, "is_grad_enabled", lambda: self._on and not self._functions)
+            _replace(undo, torch.autograd.Function, "apply", classmethod(self._apply(vars(torch.autograd.Function).get("apply"))))
+            # two names, before and since PyTorch 2.1
+            for name in ("_checkpoint_without_reentrant", "_checkpoint_without_reentrant_generator"):
+                if hasattr(checkpoint, name):
+                    _replace(undo, checkpoint, name, self._noting(getattr(checkpoint, name)))
+            yield
+
+    def _set(self, mode) -> None:
+        self._on = bool(mode)
+
+    def _apply(self, own):
+        def apply(cls, *args, **kwargs):
+            if cls is checkpoint.CheckpointFunction:
+                self.checkpoints = True
+                return args[0](*args[2:])           # (function, keep random state, arguments)
+            before = self._on
+            self._functions.append(self.on)
+            try:
+                return own.__func__(cls, *args, **kwargs) if own else super(torch.autograd.Function, cls).apply(*args, **kwargs)
+            finally:
+                self._functions.pop()
+                self._on = before
+        return apply
+
+    def _noting(self, function):
+        def run(*args, **kwargs):
+            self.checkpoints = True
+            return function(*args, **kwargs)
+        return run
+
+
+def _replace(undo, owner, name: str, value) -> None:
+    """Set an attribute until the stack is unwound."""
+    old = vars(owner).get(name)
+    setattr(owner, name, value)
+    undo.callback(lambda: delattr(owner, name) if old is None else setattr(owner, name, old))
+
+
+def freeze(nodes: list, live: set) -> set:
+    """Mark the nodes whose weights are not trained, and return the parameters that no node trains."""
+    trained = _owners(nodes[i] for i in live)
+    of_data = depends_on_data(nodes)
+    lost = set()
+    for node in nodes:
+        owners = _owners([node])
+        if node["id"] in live or not owners:
+            continue
+        lost |= owners - trained
+        # A norm that a spectral normalisation computes of trained weights is left to them: they would be there twice.
+        if of_data[node["id"]] or owners - trained:
+            node["attrs"]["frozen"] = 1
+    return lost
+
+
+def find_live(nodes: list, without: set, roots: list) -> set:
+    """Nodes that a gradient reaches, if what they read has one.
+
+    WITHOUT: nodes that ran without a gradient. ROOTS: those from which gradients come.
+    """
+    live, todo = set(), list(roots)
+    while todo:
+        node = todo.pop()
+        if node not in live and node not in without:
+            live.add(node)
+            todo += [i for i in nodes[node]["inputs"] if not isinstance(i, Detached)]
+    return live
+
+
+def _owners(nodes) -> set:
+    """The trained parameters that nodes read."""
+    return {shape.owner for node in nodes for shape in node.get("weights", []) if shape.owner is not None}
+
+
+def depends_on_data(nodes: list) -> list:
+    """For each node, whether it follows from an input."""
+    found = []
+    for node in nodes:
+        found.append(node["op"] == "Input" or any(found[i] for i in node["inputs"]))
+    return found
+
+
+# Operators that have no gradient in any model.
+_NO_GRADIENT = re.compile(r"_like$|^aten::(new_|rand|normal|uniform|bernoulli)|^(Bernoulli|Sign|Round|Floor|Ceil)$")
+
+
+def too_many(nodes: list, live: set, floating: set) -> list:
+    """Nodes that get a backward pass from the extension although they have none: the format has no word for an edge without gradient."""
+    of_data = depends_on_data(nodes)
+    really, seen = [], []
+    for node in nodes:
+        trains = bool(node.get("weights")) and "frozen" not in node["attrs"]
+        really.append(node["id"] in live
+                      and (trains or any(really[i] for i in node["inputs"] if not isinstance(i, Detached))))
+        seen.append(node["id"] in floating and not _NO_GRADIENT.search(node["op"])
+                    and (trains or any(seen[i] for i in node["inputs"])))
+    return [node for node in nodes if seen[node["id"]] and not really[node["id"]] and of_data[node["id"]] and not node.get("view")]
