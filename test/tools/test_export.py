@@ -416,6 +416,14 @@ class Structure(unittest.TestCase):
         with self.assertRaisesRegex(export.ExportError, "batch 3"):
             export.export_module(Net(), torch.zeros(1, 3), "odd")
 
+    def test_a_product_of_the_batch_with_itself_is_refused(self):
+        class Contrast(nn.Module):
+            def forward(self, z):
+                return z @ z.t()
+
+        for net, place in ((Contrast(), "the model itself"), (nn.Sequential(nn.Linear(4, 4), Contrast()), "module 1")):
+            with self.assertRaisesRegex(export.ExportError, f"MatMul of {place} has shape .2, 2. .*without the loss"):
+                export.export_module(net, torch.zeros(1, 4), "contrast")
 
     def test_branch_on_values(self):
         """A model that looks at a mask is run with values; one whose sizes depend on them has no graph."""

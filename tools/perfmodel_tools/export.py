@@ -45,9 +45,7 @@ def _warn(graph: str, module, run, params: int) -> None:
     if not params and any(p.requires_grad for p in module.parameters()):
         say("no gradient reaches a weight, because of no_grad() or detach(): predicted training steps have no backward pass")
     if run.too_many:
-        first = run.too_many[0]
-        where = f" of module {first['module']}" if "module" in first else ""
-        say(f"{len(run.too_many)} operator{'s' * (len(run.too_many) > 1)} (the first: {first['op']}{where}) read trained results behind "
+        say(f"{len(run.too_many)} operator{'s' * (len(run.too_many) > 1)} (the first: {_place(run.too_many[0])}) read trained results behind "
             "detach() or under no_grad(); a graph has no word for that, so the prediction has a backward pass for them")
 
 
@@ -108,6 +106,11 @@ def _at_one(a: dict, b: dict, graph: str) -> dict:
     return node
 
 
+def _place(node: dict) -> str:
+    """An operator and the module that runs it."""
+    return node["op"] + (f" of module {node['module']}" if "module" in node else " of the model itself")
+
+
 def _extrapolate(a, b):
     """The value at batch 1 of something that is A at batch 2 and B at batch 3."""
     if isinstance(a, dict):
@@ -126,8 +129,9 @@ def _batch_dim(a: dict, b: dict, graph: str):
     """Index of the dimension that follows the batch, None if there is none."""
     moving = [i for i, (x, y) in enumerate(zip(a["shape"], b["shape"])) if x != y]
     if len(moving) > 1 or any(3 * a["shape"][i] != 2 * b["shape"][i] for i in moving):
-        print(f"{graph}: node {a['id']} ({a['op']}) has shape {a['shape']} at batch 2 and {b['shape']} "
-              "at batch 3, which is not proportional to the batch in one dimension", file=sys.stderr)
+        raise ExportError(f"{graph}: the result of {_place(a)} has shape {a['shape']} at batch 2 and {b['shape']} at batch 3, which is "
+                          "not proportional to the batch in one dimension. If it belongs to the loss, as a product of all samples with "
+                          "all samples does, export the model without the loss: let forward() return what the loss is computed from")
     return moving[0] if moving else None
 
 
