@@ -510,6 +510,19 @@ class CommandLine(unittest.TestCase):
         self.assertNotEqual(status, 0)
         self.assertIn("no function 'other'", err)
 
+    def test_a_function_in_a_file_makes_no_weights(self):
+        source = self.path("big.py", "import torch\ndef big():\n    module = torch.nn.Linear(4, 2)\n"
+                                     "    assert module.weight.is_meta\n    return module, (torch.empty(1, 4),)\n")
+        self.assertEqual(run("export", source + ":big")[0::2], (0, ""))
+
+    def test_an_example_has_values_where_they_are_needed(self):
+        source = self.path("mask.py", "import torch\nclass Net(torch.nn.Linear):\n    def forward(self, x):\n"
+                                      "        return super().forward(x) if bool(torch.ones_like(x).all()) else x\n"
+                                      "def net():\n    return Net(4, 2), torch.empty(1, 4)\n")
+        spec = models.resolve(source + ":net")
+        self.assertEqual(ops_of(export.export_graph(spec))[-1], "Gemm")
+        self.assertEqual((spec.make_input(2, device="meta").device.type, spec.make_input(2).device.type), ("meta", "cpu"))
+
     @unittest.skipIf(torchvision is None, "torchvision is not installed")
     def test_several_sizes_to_a_compressed_file(self):
         path = self.path("graphs.ndjson.gz")

@@ -296,21 +296,32 @@ def _from_file(path: str, function: str, size: Optional[int]) -> ModelSpec:
     kwargs = {kind: size} if kind and size else {}
     model = os.path.splitext(os.path.basename(path))[0] if function in _PLAIN else function
     variant = "" if not kwargs else f"{size}" if kind == "image" else f"s{size}"
-    examples = []
+    example = None                          # kept, because the module that comes with it may be large
 
-    def pair():
+    def build():
+        nonlocal example
         try:
-            module, example = fn(**kwargs)
+            module, new = fn(**kwargs)
         except (TypeError, ValueError) as err:
             raise ModelError(f"{path}:{function}() failed, it should return (module, example_input): {err}") from err
-        return module, example
+        if example is None or not _has_values(example):
+            example = new
+        return module
 
     def make_input(batch, device="cpu"):
-        if not examples:                    # the module that comes with it may be large
-            examples.append(pair()[1])
-        return rebatch(examples[0], batch, device)
+        # Where the module was built without memory, an example that empty() made has no values either.
+        if example is None or (str(device) != "meta" and not _has_values(example)):
+            build()
+        return rebatch(example, batch, device)
 
-    return ModelSpec(model, variant, os.path.basename(path), lambda: pair()[0], make_input)
+    return ModelSpec(model, variant, os.path.basename(path), build, make_input)
+
+
+def _has_values(example) -> bool:
+    """Whether no tensor of an example is on the meta device."""
+    if isinstance(example, (dict, list, tuple)):
+        return all(map(_has_values, example.values() if isinstance(example, dict) else example))
+    return not (isinstance(example, torch.Tensor) and example.is_meta)
 
 
 DEFAULT_SEQ = 128
