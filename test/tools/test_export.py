@@ -301,6 +301,9 @@ class Structure(unittest.TestCase):
         with redirect_stderr(io.StringIO()) as err:
             return export.export_module(module, torch.zeros(*shape), "net"), err.getvalue()
 
+    def spec(self, build, *sample):
+        return models.ModelSpec("net", "", "test", build, lambda batch, device="cpu": torch.zeros(batch, *sample, device=device))
+
     def test_gradients_that_stay(self):
         """A detach() beside the way of the gradient, a change in place, and what a Function does inside, freeze nothing."""
         class Double(torch.autograd.Function):
@@ -424,6 +427,53 @@ class Structure(unittest.TestCase):
         for net, place in ((Contrast(), "the model itself"), (nn.Sequential(nn.Linear(4, 4), Contrast()), "module 1")):
             with self.assertRaisesRegex(export.ExportError, f"MatMul of {place} has shape .2, 2. .*without the loss"):
                 export.export_module(net, torch.zeros(1, 4), "contrast")
+
+    def test_operators_that_the_meta_device_lacks(self):
+        """PyTorch 1.13 has no kernel for them there; those that the tools do not know either are run with values."""
+        norm = self.spec(lambda: nn.utils.weight_norm(nn.Conv1d(2, 4, 3)), 2, 8)        # which cannot be copied
+        self.assertEqual(ops_of(export.export_graph(norm))[-1], "Conv")
+        for pool in (nn.MaxPool3d(2), nn.MaxPool3d(3, 2, 1, ceil_mode=True), nn.MaxPool3d((2, 3, 2), dilation=2, ceil_mode=True)):
+            node = only(export.export_module(pool, torch.zeros(1, 2, 8, 9, 11), "pool"), "MaxPool")
+            self.assertEqual(node["shape"], list(pool(torch.zeros(1, 2, 8, 9, 11)).shape))
+
+        class Inverse(nn.Linear):
+            def forward(self, x):
+                return x @ torch.linalg.eigh(self.weight)[1]
+
+        graph = export.export_module(Inverse(4, 4), torch.zeros(1, 4), "inverse")
+        self.assertEqual(ops_of(graph)[-1], "MatMul")
+        with mock.patch.object(export, "MAX_PARAMS_WITH_VALUES", 3):
+            try:
+                export.export_module(Inverse(4, 4), torch.zeros(1, 4), "inverse")
+            except export.ExportError as err:           # not in PyTorch 2
+                self.assertRegex(str(err), "cannot run aten::.*too large to be run with its weights.*load_onnx")
+
+    def test_a_constructor_that_needs_values(self):
+        graph = export.export_graph(self.spec(lambda: nn.utils.parametrizations.orthogonal(nn.Linear(8, 8)), 8))
+        self.assertEqual(graph["nodes"][-1]["shape"], [1, 8])
+
+    @unittest.skipIf(torchvision is None, "torchvision is not installed")
+    def test_operators_of_torchvision(self):
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.offsets, self.conv = nn.Conv2d(4, 18, 3, padding=1), torchvision.ops.DeformConv2d(4, 6, 3, padding=1)
+
+            def forward(self, x):
+                return self.conv(x, self.offsets(x))
+
+        graph = export.export_module(Net(), torch.zeros(1, 4, 8, 8), "deform")
+        self.assertEqual(ops_of(graph), ["Input", "Conv", "DeformConv"])
+        node = graph["nodes"][-1]
+        self.assertEqual((node["inputs"], node["weights"], node["flops"]), ([0, 1], [[6, 4, 3, 3], [6]], 2 * 6 * 64 * 4 * 9))
+        self.assertEqual(node["attrs"], {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1], "dilations": [1, 1], "group": 1})
+
+        class Boxes(nn.Module):
+            def forward(self, x):
+                return x[torchvision.ops.nms(x, x[:, 0], 0.5)]
+
+        with self.assertRaisesRegex(export.ExportError, "depend on the values of its input.*detection networks"):
+            export.export_module(Boxes(), torch.zeros(1, 4), "boxes")
 
     def test_branch_on_values(self):
         """A model that looks at a mask is run with values; one whose sizes depend on them has no graph."""

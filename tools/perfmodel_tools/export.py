@@ -7,13 +7,17 @@ import json
 import sys
 
 from . import database, models, ops, zoo
-from .trace import TraceError, ValuesNeeded, build_on_meta, trace, trace_with_values
+from .trace import KernelMissing, TraceError, ValuesNeeded, build_on_meta, trace, trace_with_values
 
 FORMAT = "perfmodel-graph/1"
 MAX_PARAMS_WITH_VALUES = 2_000_000_000      # of a model that has to be run on the CPU; they take 4 bytes each
 
 MODEL_HELP = ("torchvision:NAME or zoo:NAME (or just NAME), timm:NAME, transformers:TYPE, or "
               "path/to/file.py:function where function() returns (module, example_input)")
+
+
+WAY_OUT = ("A newer PyTorch may help; or export it with torch.onnx.export() and load the file with perfmodel.load_onnx(), "
+           "as docs/onnx.md says")
 
 
 class ExportError(Exception):
@@ -55,19 +59,46 @@ def _params(module, run) -> int:
 
 
 def _two_runs(spec: models.ModelSpec, module) -> tuple:
-    """Runs at batch 2 and 3, and the number of trained parameters. A model that looks at values, such as those of a mask, is run with values."""
+    """Runs at batch 2 and 3, and the number of trained parameters.
+
+    A model that looks at values, such as those of a mask, or with an operator that the meta device lacks, is run with values.
+    """
+    small = sum(p.numel() for p in module.parameters()) <= MAX_PARAMS_WITH_VALUES
     try:
-        two = trace(module, spec.make_input(2, device="meta"))
-        three = trace(module, spec.make_input(3, device="meta"))
+        return _on_meta(spec, module)
+    except KernelMissing as why:
+        if not small:
+            raise TraceError(f"{why}, and it is too large to be run with its weights. {WAY_OUT}") from why
+        try:
+            return _with_values(spec)
+        except TraceError as err:
+            raise TraceError(f"{err}. {WAY_OUT}") from err
+        except Exception as err:            # a model's code may raise anything
+            raise TraceError(f"{why}, and with values it fails: {err}. {WAY_OUT}") from err
     except ValuesNeeded as why:
-        if sum(p.numel() for p in module.parameters()) > MAX_PARAMS_WITH_VALUES:
+        if not small:
             raise
         try:
-            module = spec.build().to("cpu").train()
-            two = trace_with_values(module, spec.make_input(2))
-            three = trace_with_values(module, spec.make_input(3))
-        except Exception as err:            # a model's code may raise anything
+            return _with_values(spec)
+        except Exception as err:
             raise why from err
+    except TraceError as why:
+        if not small:
+            raise
+        try:                                # a constructor may do something else where weights have no values
+            return _on_meta(spec, spec.build().to("meta").train())
+        except Exception:
+            raise why
+
+
+def _on_meta(spec: models.ModelSpec, module) -> tuple:
+    two, three = (trace(module, spec.make_input(batch, device="meta")) for batch in (2, 3))
+    return two, three, _params(module, two)
+
+
+def _with_values(spec: models.ModelSpec) -> tuple:
+    module = spec.build().to("cpu").train()
+    two, three = (trace_with_values(module, spec.make_input(batch)) for batch in (2, 3))
     return two, three, _params(module, two)
 
 

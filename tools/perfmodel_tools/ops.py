@@ -33,7 +33,7 @@ _NAMES = {
     "abs": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "reciprocal": "Reciprocal", "erf": "Erf",
     "sin": "Sin", "cos": "Cos", "maximum": "Max", "minimum": "Min", "where": "Where",
     "eq": "Equal", "lt": "Less", "gt": "Greater",
-    "convolution": "Conv", "_convolution": "Conv", "addmm": "Gemm", "linear": "Gemm",
+    "deform_conv2d": "DeformConv", "convolution": "Conv", "_convolution": "Conv", "addmm": "Gemm", "linear": "Gemm",
     "mm": "MatMul", "bmm": "MatMul", "matmul": "MatMul", "baddbmm": "MatMul", "mv": "MatMul",
     "native_layer_norm": "LayerNormalization", "native_group_norm": "GroupNormalization",
     "_softmax": "Softmax", "_log_softmax": "LogSoftmax",
@@ -85,7 +85,7 @@ class Call:
 
     def __init__(self, func, args, kwargs, out):
         schema = func._schema
-        self.name = schema.name.split("::")[-1]
+        self.space, _, self.name = schema.name.rpartition("::")
         alias = schema.returns[0].alias_info if schema.returns else None
         self.in_place = alias is not None and alias.is_write
         if self.in_place and self.name.endswith("_"):
@@ -112,6 +112,11 @@ class Call:
         return self.outputs[0] if self.outputs else None
 
     @property
+    def operands(self) -> list:
+        """Arguments that may hold tensors that are read. torchvision gives a deformable convolution without a mask an empty one."""
+        return [value for name, value in self.arguments.items() if name != "mask" or self.get("use_mask", default=True)]
+
+    @property
     def outputs(self) -> list:
         out = self.out if isinstance(self.out, (list, tuple)) else [self.out]
         return [value for value in out if isinstance(value, torch.Tensor)]
@@ -132,7 +137,7 @@ def _bind(schema, args, kwargs) -> dict:
 
 def node_name(call: Call) -> str:
     """The operator's name in the graph."""
-    name = _NAMES.get(call.name, "aten::" + call.name)
+    name = _NAMES.get(call.name, f"{call.space}::{call.name}")
     if name == "Conv" and call.get("transposed"):
         return "ConvTranspose"
     if name == "ReduceMean" and _is_global_pool(call):
@@ -176,6 +181,12 @@ def _conv(call: Call) -> dict:
     if call.get("transposed"):
         attrs["output_padding"] = _per_dimension(call.get("output_padding"), rank)
     return attrs
+
+
+def _deform_conv(call: Call) -> dict:
+    attrs = {name: [call.get(f"{word}_h"), call.get(f"{word}_w")]
+             for name, word in (("strides", "stride"), ("pads", "pad"), ("dilations", "dilation"))}
+    return {"kernel_shape": list(call.get("weight").shape[2:]), **attrs, "group": call.get("groups")}
 
 
 def _pool(call: Call) -> dict:
@@ -295,7 +306,7 @@ def _leaky(call: Call) -> dict:
 
 
 _ATTRIBUTES = {
-    "Conv": _conv, "ConvTranspose": _conv, "MaxPool": _max_pool, "AveragePool": _average_pool,
+    "Conv": _conv, "ConvTranspose": _conv, "DeformConv": _deform_conv, "MaxPool": _max_pool, "AveragePool": _average_pool,
     "ReduceMean": _reduce, "ReduceSum": _reduce, "ReduceMax": _reduce, "ReduceMin": _reduce,
     "ReduceL2": _reduce, "GlobalAveragePool": _reduce, "aten::var": _reduce, "aten::std": _reduce,
     "Transpose": _transpose, "Slice": _slice, "Split": _split, "Concat": _concat, "Squeeze": _squeeze,
@@ -356,6 +367,6 @@ def attention_macs(query, key, value) -> int:
 
 
 _PRODUCTS = {
-    "Conv": _conv_macs, "ConvTranspose": _conv_macs, "Gemm": _gemm_macs, "MatMul": _matmul_macs,
+    "Conv": _conv_macs, "ConvTranspose": _conv_macs, "DeformConv": _conv_macs, "Gemm": _gemm_macs, "MatMul": _matmul_macs,
     "Attention": lambda call: attention_macs(call.get("query"), call.get("key"), call.get("value")),
 }

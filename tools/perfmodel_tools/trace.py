@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import grad, models, ops
+from . import grad, meta, models, ops
 
 # Operators that take only the shape of their input.
 _WITHOUT_VALUES = {f"{prefix}{name}{suffix}" for name in ("ones", "zeros", "full", "empty", "rand", "randn") for prefix, suffix in (("", "_like"), ("new_", ""))}
@@ -28,6 +28,10 @@ class TraceError(Exception):
 
 class ValuesNeeded(TraceError):
     """The model asks for values, which tensors of the meta device do not have; the message says for which."""
+
+
+class KernelMissing(ValuesNeeded):
+    """This PyTorch has no kernel for the meta device for one of the operators; values are a way around that."""
 
 
 class Recorder:
@@ -94,7 +98,7 @@ class Recorder:
             self._check_values(call)
             return
         _check_size(call)
-        operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.arguments.values())]
+        operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.operands)]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
             return
@@ -228,7 +232,7 @@ class _Listener(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        out = func(*args, **kwargs)
+        out = meta.call(func, args, kwargs)
         self._recorder.record(ops.Call(func, args, kwargs, out))
         return out
 
@@ -389,7 +393,15 @@ def trace(module, inputs) -> Traced:
         try:                    # a model may make tensors on the default device in its forward pass
             return _run(module, inputs, _OnMeta(_FACTORIES))
         except Exception:
-            raise (ValuesNeeded if _NEEDS_VALUES.search(str(first)) else TraceError)(_why(first)) from first
+            raise _kind(first)(_why(first)) from first
+
+
+def _kind(err):
+    """The exception that says what went wrong."""
+    missing = meta.missing(err)
+    if missing:
+        return TraceError if missing.rpartition("::")[2] in _SIZED_BY_VALUES else KernelMissing
+    return ValuesNeeded if _NEEDS_VALUES.search(str(err)) else TraceError
 
 
 # What PyTorch says when values are asked for, which tensors of the meta device do not have.
@@ -399,8 +411,11 @@ _NEEDS_VALUES = re.compile(r"aten::(_local_scalar_dense|nonzero|equal|is_nonzero
 
 def _why(err) -> str:
     """Why a model could not be run, without PyTorch's list of all of its backends."""
+    missing = meta.missing(err)
+    if missing and missing.rpartition("::")[2] not in _SIZED_BY_VALUES:
+        return f"PyTorch {models.release('torch')} cannot run {missing} on the meta device"
     first = re.split(r"\s*\n|\s+This could be because", str(err).strip(), maxsplit=1)[0].strip(" .") or type(err).__name__
-    if _NEEDS_VALUES.search(str(err)):
+    if missing or _NEEDS_VALUES.search(str(err)):
         return (f"its operators or shapes depend on the values of its input, so that it has no single graph ({first}). "
                 "Export a part of it that does not, as docs/profiling.md does with detection networks")
     return f"the model cannot be run on the meta device: {first}"
