@@ -345,6 +345,19 @@ class Structure(unittest.TestCase):
             self.assertEqual("1 operator (the first: Gemm of module two) read trained results" in err, tail is twice, err)
         self.assertEqual(frozen, {"in_place": [], "beside": [], "<lambda>": [], "twice": [2]})
 
+    def test_embedding_bag(self):
+        for sparse in (False, True):
+            net = nn.Sequential(nn.EmbeddingBag(100, 8, mode="mean", sparse=sparse), nn.Linear(8, 2))
+            with redirect_stderr(io.StringIO()) as err:
+                graph = export.export_module(net, torch.zeros(1, 5, dtype=torch.long), "bag")
+            node = only(graph, "aten::embedding_bag")
+            self.assertEqual((node["shape"], node["batch_dim"], node["weights"]), ([1, 8], 0, [[100, 8]]))
+            self.assertEqual([graph["nodes"][i]["shape"] for i in node["inputs"]], [[5], [1]], "indices and offsets")
+            self.assertEqual("sparse=True" in err.getvalue(), sparse)
+        with redirect_stderr(io.StringIO()) as err:
+            export.export_module(nn.Embedding(10, 4, sparse=True), torch.zeros(1, 5, dtype=torch.long), "table")
+        self.assertIn("sparse=True", err.getvalue())
+
     def test_modules(self):
         class Block(nn.Module):
             def __init__(self):

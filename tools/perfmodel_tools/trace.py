@@ -42,6 +42,7 @@ class Recorder:
         self.mode = grad.GradMode()
         self.without = set()        # nodes that ran without a gradient
         self.floating = set()       # nodes with a result of real numbers
+        self.sparse = False         # whether a table has a gradient of the rows of the batch only
         self._detached = set()      # nodes whose result was taken without its gradient
         self._origin = {}           # id of a tensor -> ("node", id), or its shape: ("weights", ...), ("frozen", ...) of weights, ("consts", ...)
         self._alive = []            # keeps tensors alive, so that an id is not used twice
@@ -98,6 +99,7 @@ class Recorder:
             self._check_values(call)
             return
         _check_size(call)
+        self.sparse |= bool(call.get("sparse")) and "embedding" in call.name
         operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.operands)]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
@@ -380,6 +382,7 @@ class Traced:
     output: int                 # id of the node that made the first output
     untrained: set              # ids of parameters that have no gradient, although they want one
     checkpoints: bool           # whether the model recomputes a part of itself in the backward pass
+    sparse: bool                # whether the gradient of a table has only the rows of the batch
     too_many: list              # nodes that will be taken to have a gradient, although they have none
 
 
@@ -455,4 +458,5 @@ def _run(module, inputs, mode) -> Traced:
     nodes = recorder.nodes
     live = grad.find_live(nodes, recorder.without, recorder.roots(_tensors([result])))
     untrained = grad.freeze(nodes, live)
-    return Traced(nodes, int(node), untrained, recorder.mode.checkpoints, grad.too_many(nodes, live, recorder.floating))
+    return Traced(nodes, int(node), untrained, recorder.mode.checkpoints, recorder.sparse,
+                  grad.too_many(nodes, live, recorder.floating))
