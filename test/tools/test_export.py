@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
 try:
     import torch
     from torch import nn
+    import torch.utils.checkpoint
 except ImportError as err:
     raise unittest.SkipTest(f"PyTorch is not installed: {err}")
 
@@ -344,6 +345,25 @@ class Structure(unittest.TestCase):
             self.assertEqual(graph["params"], 40)
             self.assertEqual("1 operator (the first: Gemm of module two) read trained results" in err, tail is twice, err)
         self.assertEqual(frozen, {"in_place": [], "beside": [], "<lambda>": [], "twice": [2]})
+
+    def test_checkpointing_is_named(self):
+        class Net(nn.Linear):
+            def __init__(self, reentrant):
+                super().__init__(4, 4)
+                self.reentrant = reentrant
+
+            def forward(self, x):
+                if self.reentrant is None:
+                    return super().forward(x)
+                return torch.utils.checkpoint.checkpoint(super().forward, x, use_reentrant=self.reentrant)
+
+        plain, err = self.with_messages(Net(None))
+        self.assertEqual(err, "")
+        for reentrant in (True, False):
+            graph, err = self.with_messages(Net(reentrant))
+            self.assertEqual(graph, plain)
+            self.assertRegex(err, "^net: .*without torch.utils.checkpoint.*checkpointing => true.*recompute")
+            self.assertEqual(err.count("\n"), 1)
 
     def test_embedding_bag(self):
         for sparse in (False, True):

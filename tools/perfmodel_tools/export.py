@@ -48,6 +48,9 @@ def _warn(graph: str, module, run, params: int) -> None:
 
     if not params and any(p.requires_grad for p in module.parameters()):
         say("no gradient reaches a weight, because of no_grad() or detach(): predicted training steps have no backward pass")
+    if run.checkpoints:
+        say("the graph is that of the step without torch.utils.checkpoint. To predict the step with it, say checkpointing => true to "
+            "predict_memory() and max_batch(), and parallel => '{\"recompute\": true}' to predict()")
     if run.sparse:
         say("a table has sparse=True, but a graph has no word for that: backward pass, update and memory are predicted for gradients "
             "as large as the table, which is too much")
