@@ -33,7 +33,7 @@ FAILING = """
 made = []
 def unmakeable():
     made.append(1)
-    if len(made) > 2:
+    if len(made) > 1:
         raise TypeError("architectures is None")
     return tiny()
 
