@@ -302,6 +302,26 @@ class Structure(unittest.TestCase):
         with redirect_stderr(io.StringIO()) as err:
             return export.export_module(module, torch.zeros(*shape), "net"), err.getvalue()
 
+    def test_weights_that_follow_others(self):
+        """A teacher whose weights are a mean of the student's; an orthogonal vector of trained weights stays with them."""
+        class Mean(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.student, self.teacher = nn.Linear(4, 4), nn.Linear(4, 4)
+
+            def forward(self, x):
+                with torch.no_grad():
+                    for one, other in zip(self.student.parameters(), self.teacher.parameters()):
+                        other.mul_(0.9).add_(one, alpha=0.1)
+                    wanted = self.teacher(x)
+                return self.student(x) - wanted
+
+        graph, err = self.with_messages(Mean())
+        self.assertEqual((graph["params"], err), (20, ""))
+        self.assertEqual([node.get("attrs", {}).get("frozen") for node in graph["nodes"] if node.get("weights")], [1, 1, 1, 1, None])
+        graph, _ = self.with_messages(nn.utils.spectral_norm(nn.Linear(4, 4)))
+        self.assertFalse([node for node in graph["nodes"] if "frozen" in node.get("attrs", {})])
+
     def spec(self, build, *sample):
         return models.ModelSpec("net", "", "test", build, lambda batch, device="cpu": torch.zeros(batch, *sample, device=device))
 

@@ -88,15 +88,15 @@ def _replace(undo, owner, name: str, value) -> None:
 def freeze(nodes: list, live: set) -> set:
     """Mark the nodes whose weights are not trained, and return the parameters that no node trains."""
     trained = _owners(nodes[i] for i in live)
-    of_data = depends_on_data(nodes)
+    feeds_dead = _feeds_dead(nodes, live)
     lost = set()
     for node in nodes:
         owners = _owners([node])
         if node["id"] in live or not owners:
             continue
         lost |= owners - trained
-        # A norm that a spectral normalisation computes of trained weights is left to them: they would be there twice.
-        if of_data[node["id"]] or owners - trained:
+        # What a spectral normalisation computes of trained weights is left as it is: they would be there twice.
+        if node["id"] in feeds_dead or owners - trained:
             node["attrs"]["frozen"] = 1
     return lost
 
@@ -113,6 +113,16 @@ def find_live(nodes: list, without: set, roots: list) -> set:
             live.add(node)
             todo += [i for i in nodes[node]["inputs"] if not isinstance(i, Detached)]
     return live
+
+
+def _feeds_dead(nodes: list, live: set) -> set:
+    """Nodes that work on data without a gradient, and those whose results such nodes use."""
+    of_data = depends_on_data(nodes)
+    found = set()
+    for node in reversed(nodes):
+        if node["id"] not in live and (node["id"] in found or of_data[node["id"]]):
+            found |= {node["id"], *map(int, node["inputs"])}
+    return found
 
 
 def _owners(nodes) -> set:

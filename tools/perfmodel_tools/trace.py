@@ -111,7 +111,7 @@ class Recorder:
                 self._set(tensor, _seen_as(operands[0][1], tensor))
             return
         # What is changed in place under no_grad() has the gradient that it had.
-        changed = call.in_place and bool(operands) and operands[0][1][0] == "node"
+        changed = call.in_place and bool(operands) and operands[0][1][0] == "node" and operands[0][1][1] not in self.without
         self._add(self._node(call, [origin for _, origin in operands]), call.outputs, changed)
 
     def _without_gradient(self, origin: tuple) -> tuple:
