@@ -405,24 +405,6 @@ test_groups_share_adapters(void)
 		}
 		CHECK_NEAR(divided(p, &f).step_ms - divided(p, &many).step_ms, extra[0] - extra[1], 1e-6);
 	}
-	/* all 8 GPUs of a stage send to the next machine at once; of stages of 2 GPUs, only the 2 of the last one */
-	for (int wide = 0; wide < 2; wide++)
-	{
-		pm_parallel p = {.world_size = 16,.accumulation = 4,.tp = wide ? 8 : 2,.pp = wide ? 2 : 8,.interleave = 1};
-		pm_fabric	many = f;
-		double		extra[2];
-
-		f.adapters = 1;
-		many.adapters = 8;
-		for (int k = 0; k < 2; k++)
-		{
-			pm_fabric	group = k ? many : f;
-
-			group.inter_factor = k ? 1 : 1.0 / p.tp;
-			extra[k] = 2 * pm_collective_us(PM_SEND_RECV, 1e6 / p.tp, 2, 2, &group) / 1000 * (4 + p.pp - 1);
-		}
-		CHECK_NEAR(divided(p, &f).step_ms - divided(p, &many).step_ms, extra[0] - extra[1], 1e-6);
-	}
 }
 
 /* On more machines than the GPUs need, groups that would be within one send over the network. */
