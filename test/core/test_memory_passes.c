@@ -12,34 +12,6 @@
 #include "graph/op_catalogue.h"
 #include "memory_graphs.h"
 
-static pm_step
-simulate(pm_step_options o)
-{
-	pm_step		s;
-	pm_status	st;
-
-	if (pm_step_simulate(&graph, &o, &arena, &s, &st) != PM_OK)
-	{
-		fprintf(stderr, "%s\n", st.message);
-		exit(1);
-	}
-	return s;
-}
-
-/* Bytes of a role that are held when the phase begins. */
-static double
-held_before(const pm_step *s, pm_step_phase phase, pm_memory_role role, int64_t batch)
-{
-	bool	   *held = PM_NEW(&arena, bool, s->n_tensors);
-	double		bytes = 0;
-
-	pm_memory_held_after(s, s->phase_at[phase] - 1, held);
-	for (int t = 0; t < s->n_tensors; t++)
-		if (held[t] && s->tensors[t].role == role)
-			bytes += pm_tensor_bytes(&s->tensors[t], batch);
-	return bytes;
-}
-
 /* Bytes of all tensors of a role that a step of these nodes makes, in FP32 with one sample. */
 static double
 made(const char *nodes, pm_memory_role role, bool on_cpu)

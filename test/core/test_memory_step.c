@@ -11,34 +11,6 @@
 
 static const pm_gpu card = {.name = "RTX 3090", .memory_gb = 24, .mem_bw_gbs = 936, .fp32_tflops = 35.6};
 
-static pm_step
-simulate(pm_step_options o)
-{
-	pm_step		s;
-	pm_status	st;
-
-	if (pm_step_simulate(&graph, &o, &arena, &s, &st) != PM_OK)
-	{
-		fprintf(stderr, "%s\n", st.message);
-		exit(1);
-	}
-	return s;
-}
-
-/* Bytes of a role that are held when the phase begins. */
-static double
-held_before(const pm_step *s, pm_step_phase phase, pm_memory_role role, int64_t batch)
-{
-	bool	   *held = PM_NEW(&arena, bool, s->n_tensors);
-	double		bytes = 0;
-
-	pm_memory_held_after(s, s->phase_at[phase] - 1, held);
-	for (int t = 0; t < s->n_tensors; t++)
-		if (held[t] && s->tensors[t].role == role)
-			bytes += pm_tensor_bytes(&s->tensors[t], batch);
-	return bytes;
-}
-
 /* ---------- a convolution, a normalisation, an activation, a classifier ---------- */
 
 #define SMALL_NET \
