@@ -77,9 +77,7 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
 
-		if (pm_node_attends(n))
-			b->layers++;
-		else if (pm_node_is_norm(n))
+		if (pm_node_is_norm(n))
 		{
 			b->activation = fmax(b->activation, pm_node_count(n, 1));
 			last = i;
@@ -90,8 +88,7 @@ count_layers(const pm_skeleton *s, pm_buckets *b)
 			b->whole[s->token_of[i]]++;
 	for (int i = last + 1; last >= 0 && i < s->dag.n; i++)
 		b->head[s->token_of[i]]++;
-	if (b->activation == 0)
-		b->layers = 0;
+	b->layers = pm_layers_of(s->graph);
 }
 
 /*
