@@ -206,7 +206,10 @@ ring_us(const route *r, pm_collective op, int protocol, double bytes, double lat
 	return fixed * latency_factor + bus_factor(op, r->n) * bytes / (1000 * gbs);
 }
 
-/* Between sizes of the table NCCL takes the smaller one, so that a larger message could take less time; this is on the line between both. */
+/*
+ * On the line between two sizes of the table.  NCCL takes the entry of the smaller size, so that its share jumps, and a larger
+ * message could take less time.
+ */
 static double
 tree_share_at(int protocol, double bytes)
 {
