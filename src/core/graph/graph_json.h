@@ -13,10 +13,4 @@
  */
 pm_code		pm_graph_from_json(const char *text, size_t len, pm_arena *a, pm_graph *g, pm_status *st);
 
-/*
- * For other importers: read the attributes of a node from its range of g->text (attrs_at, attrs_len), which holds them as JSON.
- * Errors as above.
- */
-pm_code		pm_attrs_from_json(pm_graph *g, int node, pm_arena *a, pm_status *st);
-
 #endif

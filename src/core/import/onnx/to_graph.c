@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "graph/graph_finish.h"
-#include "graph/graph_json.h"
+#include "graph/graph_attrs.h"
 #include "graph/text.h"
 
 typedef struct builder
