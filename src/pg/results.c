@@ -17,15 +17,6 @@
 #include "results.h"
 
 Datum
-pm_no_rows(FunctionCallInfo fcinfo)
-{
-	pm_rows_out out;
-
-	pm_rows_begin(fcinfo, &out);
-	return (Datum) 0;
-}
-
-Datum
 pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	pm_call_site *site = pm_call_site_of(fcinfo);

@@ -8,9 +8,6 @@
 
 #include "rows_out.h"
 
-/* What a function returns that has no rows to return. */
-extern Datum pm_no_rows(FunctionCallInfo fcinfo);
-
 /* The composite result of a function with OUT arguments. */
 extern Datum pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
