@@ -30,6 +30,8 @@ would take at most MPT_MOST_COMM of its time if nothing overlapped. So it counts
 GPUs compute, and the update of an eighth of the weights takes less than 2 % of a step.
 timm/ may have tables of forward passes of inference, PASSES, too; without them nothing is learned from these passes. With PyTorch 2, timm runs attention
 as one kernel, which the graphs of timm 0.6 do not have, and its RepVGGs as they are after training: both are left out there.
+gpu_benches/ may have rows.csv, measurements on more cards that data/README.md names. Those of the T4 are left out, and of benches that ran fewer
+than GPU_BENCHES_LEAST networks in a mode and format on a card. So other programs can be tested on them.
 """
 
 import csv
@@ -68,7 +70,8 @@ COMPARED = ("frozen", "gpt_all@", "gpt_lora", "gpt2_", "llama_160m", "llama_1b",
 PASSES = [("nchw", "pt112-cu113-rtx3090", "RTX 3090", "pytorch 1.12 cu113"), ("nhwc", "pt112-cu113-rtx3090", "RTX 3090", "pytorch 1.12 cu113"),
           ("nchw", "pt240-cu124-rtx3090", "RTX 3090", "pytorch 2.4 cu124"), ("nhwc", "pt240-cu124-rtx3090", "RTX 3090", "pytorch 2.4 cu124"),
           ("nchw", "pt240-cu124-rtx4090", "RTX 4090", "pytorch 2.4 cu124"), ("nhwc", "pt240-cu124-rtx4090", "RTX 4090", "pytorch 2.4 cu124"),
-          ("nchw", "pt291-cu130-5090", "RTX 5090", "pytorch 2.9 cu130")]
+          ("nchw", "pt291-cu130-5090", "RTX 5090", "pytorch 2.9 cu130"), ("nchw", "pt291-cu130-pro6000maxq", "RTX PRO 6000 Max-Q", "pytorch 2.9 cu130")]
+GPU_BENCHES_LEAST, GPU_BENCHES_TESTS = 3, ("T4",)
 SAME_IN_TORCHVISION = {"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19"}
 
 
@@ -221,6 +224,21 @@ def llmfoundry(data):
             yield [r["model"], MPT_CARDS[r["gpu"]], options["micro_batch"], "amp", "nchw", "pytorch", "none", step_ms, "llmfoundry", "train", ""]
 
 
+def gpu_benches(data):
+    path = data / "gpu_benches/rows.csv"
+    if not path.exists():
+        print("no gpu_benches/rows.csv: nothing is learned from its cards")
+        return
+    bench = operator.itemgetter("repo", "gpu", "mode", "precision")
+    rows = [r for r in read(path) if r["gpu"] not in GPU_BENCHES_TESTS]
+    for _, of_bench in itertools.groupby(sorted(rows, key=bench), bench):
+        of_bench = list(of_bench)
+        if len({r["network"] for r in of_bench}) >= GPU_BENCHES_LEAST:
+            for r in of_bench:
+                yield [f"{r['network']}@{r['image']}", r["gpu"], r["batch"], r["precision"], r["layout"], r["framework"], r["optimizer"] or "none", r["step_ms"],
+                       "gpu_benches", r["mode"], ""]
+
+
 def graphs(data):
     """Lines of all graph files, each name once."""
     seen = set()
@@ -248,7 +266,7 @@ def main():
         write = csv.writer(f)
         write.writerow(COLUMNS)
         for row in itertools.chain(ours(), h200(), h100(), timm(data), timm_passes(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
-                                   nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data)):
+                                   nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data), gpu_benches(data)):
             source = row[COLUMNS.index("source")]
             if source in without:
                 continue

@@ -1,6 +1,7 @@
 /*
- * left_out.c - each card left out of training in turn: the error of what is
- * predicted for it, and what its intervals of 90 % hold.
+ * left_out.c - each card left out of training in turn, with all cards of the
+ * same chip: the error of what is predicted for it, and what its intervals of
+ * 90 % hold.
  *
  *   left_out rows=FOLDER [option=value ...]
  *
@@ -96,6 +97,15 @@ is_of(const pm_sample *s, const char *card)
 	return strcmp(s->query.gpu->name, card) == 0;
 }
 
+/* Whether the sample is of the card, or of one with the same chip: V100-PCIE-32GB and V100-SXM2-16GB. */
+static bool
+is_kin(const pm_sample *s, const char *card)
+{
+	size_t		chip = strcspn(card, " -");
+
+	return is_of(s, card) || (card[chip] == '-' && strncmp(s->query.gpu->name, card, chip + 1) == 0);
+}
+
 /* Structures of the card's rows; returns how many there are. */
 static int
 structures_of(const pm_dataset *d, const char *card, uint64_t *list)
@@ -115,7 +125,7 @@ structures_of(const pm_dataset *d, const char *card, uint64_t *list)
 	return n;
 }
 
-/* The rows of d, less those of the card whose network is not among the first `known` of the list. */
+/* The rows of d, less those of the card whose network is not among the first `known` of the list, and those of cards with its chip. */
 static pm_dataset
 rest_of(const pm_dataset *d, const char *card, const uint64_t *list, int known, bool *tested)
 {
@@ -128,7 +138,7 @@ rest_of(const pm_dataset *d, const char *card, const uint64_t *list, int known, 
 		tested[i] = is_of(&d->samples[i], card);
 		for (int k = 0; k < known; k++)
 			tested[i] = tested[i] && d->samples[i].query.graph->structure != list[k];
-		if (!tested[i])
+		if (!tested[i] && (is_of(&d->samples[i], card) || !is_kin(&d->samples[i], card)))
 			rest.samples[rest.n++] = d->samples[i];
 	}
 	return rest;
