@@ -115,6 +115,46 @@ test_words(void)
 	check_outside(t, &s, PM_CAUSE_BATCH_BELOW, "batch 31 is below 64, the smallest in training");
 }
 
+/* Of a device that has only rows of another framework, the one that others have is not known; that it has some rows of it is not enough. */
+static void
+test_framework_on_device(void)
+{
+	enum { N = 24, ROWS = 2 * N };
+	pm_dataset	first = make_dataset(N, 2, true, some_time, &arena);
+	pm_dataset	d = {.n = 2 * ROWS, .samples = PM_NEW(&arena, pm_sample, 2 * ROWS)};
+	pm_gpu		other = test_gpu;
+	pm_sample	s = first.samples[9];
+	const pm_trust *t;
+
+	other.name = "Other";
+	for (int i = 0; i < d.n; i++)
+	{
+		d.samples[i] = first.samples[i % ROWS];
+		d.samples[i].query.framework = i < ROWS - 10 ? "torch 1" : "flow 1";
+		if (i >= ROWS)
+			d.samples[i].query.gpu = &other;
+	}
+	t = fit(&d, NULL);
+	s.query.gpu = &other;
+	CHECK(judge(t, &s, 0.9).in_domain);
+	s.query.framework = "flow 1";
+	CHECK(judge(t, &s, 0.9).in_domain);
+	/* most rows are of flow, so a device without torch lacks nothing, and one without flow does */
+	s.query.framework = "torch 1";
+	CHECK(judge(t, &s, 0.9).in_domain);
+	for (int i = 0; i < d.n; i++)
+		d.samples[i].query.framework = i < ROWS + 2 ? "torch 1" : "flow 1";
+	t = fit(&d, NULL);
+	check_outside(t, &s, PM_CAUSE_FRAMEWORK_NOT_MEASURED, "gpu \"Other\" has fewer than 3 training rows of any release of framework \"torch 1\"");
+	s.query.framework = "flow 1";
+	CHECK(judge(t, &s, 0.9).in_domain);
+	s.query.framework = NULL;
+	CHECK(judge(t, &s, 0.9).in_domain);
+	s.query.framework = "torch 1";
+	s.query.gpu = &test_gpu;
+	CHECK(judge(t, &s, 0.9).in_domain);
+}
+
 /* A chain of convolutions with an operator in between. */
 static pm_sample
 odd_sample(const char *op, int width, int kernel, int side)
@@ -598,6 +638,7 @@ main(void)
 	test_releases_by_size();
 	test_words();
 	test_formats();
+	test_framework_on_device();
 	test_operators();
 	test_batches_are_no_sizes();
 	test_doubled();

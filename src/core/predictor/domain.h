@@ -29,6 +29,7 @@ typedef enum pm_cause
 	PM_CAUSE_NETWORK_UNLIKE,	/* farther from all networks in training than nearly all of them were */
 	PM_CAUSE_NOT_MEASURED_ELSEWHERE,	/* kind habitat: the network on no other device near this batch */
 	PM_CAUSE_MODE_NOT_SEEN,		/* inference */
+	PM_CAUSE_FRAMEWORK_NOT_MEASURED,	/* that most devices were measured with, on this one */
 	PM_CAUSE_MEASUREMENTS_DISAGREE, /* those of training, so much that the interval says nothing */
 	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark */
 	PM_N_CAUSES

@@ -21,7 +21,6 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_ROWS	3			/* of a release on a card; names that every run makes anew tell nothing */
 #define MUCH_NEARER	0.03		/* distance by which another release must be nearer than the usual one, to answer instead */
 #define DOUBLING	0.03		/* distance for each doubling by which a network is larger, or smaller, than all of a release */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kinds/frameworks.h"
 #include "predictor/domain.h"
 #include "predictor/domain_parts.h"
 
@@ -32,6 +33,7 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_NETWORK_UNLIKE] = "network_unlike",
 	[PM_CAUSE_NOT_MEASURED_ELSEWHERE] = "not_measured_elsewhere",
 	[PM_CAUSE_MODE_NOT_SEEN] = "mode_not_seen",
+	[PM_CAUSE_FRAMEWORK_NOT_MEASURED] = "framework_not_measured",
 	[PM_CAUSE_MEASUREMENTS_DISAGREE] = "measurements_disagree",
 	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
 };
@@ -120,6 +122,29 @@ judge_format(const device *g, const char *mode, const pm_question *q, causes *c)
 				  pm_layout_name[q->layout], mode, pm_shown(q->gpu->name), q->gpu->name);
 }
 
+/* Whether a question names the framework that devices have their usual release of, and this one, which was measured, has none. */
+static bool
+lacks_framework(const pm_domain *t, const pm_question *q)
+{
+	int			at = pm_domain_find_gpu(t, q->gpu->name);
+
+	if (at < 0 || t->gpus[at].framework >= 0 || q->framework == NULL || q->framework[0] == '\0')
+		return false;
+	for (int i = 0; i < t->n_gpus; i++)
+		if (t->gpus[i].framework >= 0 && pm_same_framework(t->frameworks[t->gpus[i].framework].name, q->framework))
+			return true;
+	return false;
+}
+
+/* Where few networks were measured at all, the interval is that of such devices already. */
+static void
+judge_framework(const pm_domain *t, const pm_question *q, causes *c)
+{
+	if (!(c->found & 1u << PM_CAUSE_GPU_SELDOM_SEEN) && lacks_framework(t, q))
+		add_cause(c, PM_CAUSE_FRAMEWORK_NOT_MEASURED, "gpu \"%.*s\" has fewer than %d training rows of any release of framework \"%.*s\"",
+				  pm_shown(q->gpu->name), q->gpu->name, LEAST_ROWS, pm_shown(q->framework), q->framework);
+}
+
 /* Adam and AdamW count as one: the decay of the weights made updates 5 to 10 % longer (bench/optimizers.csv), and is in their work. */
 static bool
 optimizer_seen(const pm_domain *t, pm_optimizer optimizer)
@@ -157,6 +182,7 @@ judge_words(const pm_domain *t, const pm_question *q, pm_network_kind kind, caus
 	{
 		judge_networks(g, mode, q, kind, c);
 		judge_format(g, mode, q, c);
+		judge_framework(t, q, c);
 	}
 	if (q->mode == PM_TRAIN && t->knows_optimizers && !optimizer_seen(t, q->optimizer))
 		add_cause(c, PM_CAUSE_OPTIMIZER_NOT_SEEN, "optimizer \"%s\" was not in training", pm_optimizer_name[q->optimizer]);

@@ -15,6 +15,7 @@
 #define MAX_NAMES			4096	/* gpus, frameworks, types in a stored form */
 #define MAX_COVER			4096	/* operators remembered of a type; what is beyond counts as unlike */
 #define MAX_NETWORKS		4096	/* remembered; what is beyond is found through those that are like it */
+#define LEAST_ROWS			3	/* of a release on a card, for it to answer; names that every run makes anew tell nothing */
 #define N_SIZES				15		/* of an operator: domain_stored.c has their names, domain.c knows where they come from */
 
 #define ALIKE				0.75	/* log2: all sizes of two operators that are alike are within a factor of 1.7 */
