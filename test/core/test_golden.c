@@ -97,6 +97,8 @@ read_sample(int i)
 	in->memory_ref_us = (double *) values("sample", i, "memory_ref_us", n);
 	in->to_peak = (double *) values("sample", i, "to_peak", n);
 	in->floor_us = (double *) values("sample", i, "floor_us", n);
+	in->table_us = PM_NEW(&arena, double, n);
+	in->table_share = PM_NEW(&arena, double, n);
 	in->kernels = (double *) values("sample", i, "kernels", n);
 	in->config = (double *) values("sample", i, "config", n * 2 * PM_N_SLOTS);
 	in->load = (double *) values("sample", i, "load", n * PM_N_LOADS);

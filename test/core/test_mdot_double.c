@@ -60,7 +60,12 @@ prepare_inputs(pm_codec *codec)
 		/* one as on a CPU */
 		inputs[i].in_turn = inputs[i].on_cpu = i == 2;
 		for (int k = 0; k < inputs[i].n; k++)
+		{
 			inputs[i].to_peak[k] = 0.5 + 0.1 * (k % 5);
+			/* of some operators the update is held, as of tables */
+			inputs[i].table_share[k] = k % 3 == 0 ? 0.4 : 0;
+			inputs[i].table_us[k] = 0.1 * inputs[i].memory_us[k] * inputs[i].table_share[k];
+		}
 	}
 }
 

@@ -315,6 +315,14 @@ encode_words(const pm_codec *c, const pm_question *q, pm_input *in, pm_status *s
 	return PM_ERR_INPUT;
 }
 
+/* The update of a table is a part of its traffic. */
+static void
+set_table(pm_input *in, const pm_tokens *t, int i)
+{
+	in->table_us[i] = t->table_us[i];
+	in->table_share[i] = t->memory_us[i] > 0 ? fmin(t->table_us[i] / t->memory_us[i], 1) : 0;
+}
+
 static void
 encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *clamps)
 {
@@ -343,6 +351,7 @@ encode_token(const pm_codec *c, const pm_tokens *t, int i, pm_input *in, int *cl
 	in->total_device_us += in->copies[i] * (t->compute_us[i] + t->memory_us[i]);
 	in->to_peak[i] = 1;
 	in->floor_us[i] = t->floor_us[i];
+	set_table(in, t, i);
 	in->kernels[i] = t->kernels[i];
 	in->bound[i] = t->bound[i];
 }
@@ -372,11 +381,13 @@ pm_codec_encode(const pm_codec *c, const pm_tokens *t, const pm_question *q, pm_
 	in->memory_ref_us = PM_NEW(a, double, n);
 	in->to_peak = PM_NEW(a, double, n);
 	in->floor_us = PM_NEW(a, double, n);
+	in->table_us = PM_NEW(a, double, n);
+	in->table_share = PM_NEW(a, double, n);
 	in->kernels = PM_NEW(a, double, n);
 	in->bound = PM_NEW(a, char, n);
 	if (!in->type || !in->op_class || !in->config || !in->load || !in->log_copies ||
 		!in->copies || !in->roofline_us || !in->compute_us || !in->memory_us || !in->compute_ref_us || !in->memory_ref_us ||
-		!in->to_peak || !in->floor_us || !in->kernels || !in->bound)
+		!in->to_peak || !in->floor_us || !in->table_us || !in->table_share || !in->kernels || !in->bound)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		encode_token(c, t, i, in, &clamps);
@@ -404,6 +415,7 @@ pm_input_rework(pm_input *in, const pm_tokens *work)
 		in->compute_us[i] = work->compute_us[i];
 		in->memory_us[i] = work->memory_us[i];
 		in->floor_us[i] = work->floor_us[i];
+		set_table(in, work, i);
 		in->kernels[i] = work->kernels[i];
 		in->bound[i] = work->bound[i];
 		in->total_device_us += in->copies[i] * (work->compute_us[i] + work->memory_us[i]);

@@ -56,6 +56,8 @@ typedef struct pm_input
 	double	   *memory_ref_us;
 	double	   *to_peak;		/* [n] factors on compute_us and memory_us for the start of a second estimate (kinds/mdot); else 1 */
 	double	   *floor_us;		/* [n] the least time of one copy on the device; 0: no floor */
+	double	   *table_us;		/* [n] the update of a table on a GPU, one copy at the peak bandwidth; 0: no table */
+	double	   *table_share;	/* [n] its part of memory_us, 0..1 */
 	double	   *kernels;		/* [n] one copy */
 	char	   *bound;			/* [n] 'c' or 'm', as in pm_tokens */
 	pm_real		job[PM_N_JOB];	/* the first job.n */

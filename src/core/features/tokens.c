@@ -359,6 +359,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, const speeds *s, pm_work *w
 	t->compute_us[i] = r->compute;
 	t->memory_us[i] = r->memory;
 	t->floor_us[i] = least_us(w, node->op, t->type[i], q->gpu, s);
+	t->table_us[i] = pm_op_class(node->op) == PM_CLASS_EMBEDDING && !q->gpu->is_cpu ? r->phase[2] : 0;
 	t->kernels[i] = w->kernels_forward + w->kernels_backward;
 	t->backward_kernels[i] = w->kernels_backward;
 	t->bound[i] = r->compute >= r->memory ? 'c' : 'm';
@@ -408,12 +409,13 @@ pm_tokens_make_room(pm_tokens *t, int n, pm_arena *a, pm_status *st)
 	t->compute_us = PM_NEW(a, double, n);
 	t->memory_us = PM_NEW(a, double, n);
 	t->floor_us = PM_NEW(a, double, n);
+	t->table_us = PM_NEW(a, double, n);
 	t->kernels = PM_NEW(a, double, n);
 	t->backward_kernels = PM_NEW(a, double, n);
 	t->flops = PM_NEW(a, double, n);
 	t->bytes = PM_NEW(a, double, n);
 	t->bound = PM_NEW(a, char, n);
-	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->floor_us || !t->kernels || !t->backward_kernels ||
+	if (!t->roofline_us || !t->phase_us || !t->compute_us || !t->memory_us || !t->floor_us || !t->table_us || !t->kernels || !t->backward_kernels ||
 		!t->flops || !t->bytes || !t->bound)
 		return pm_no_memory(st, a);
 	return PM_OK;

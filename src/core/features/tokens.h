@@ -26,6 +26,7 @@ typedef struct pm_tokens
 	double	   *compute_us;		/* [n] arithmetic of all phases at peak rate, one copy */
 	double	   *memory_us;		/* [n] traffic of all phases at peak bandwidth, one copy */
 	double	   *floor_us;		/* [n] the least time of forward and backward pass of one copy on a GPU; 0: not known */
+	double	   *table_us;		/* [n] the update of one copy of a table of embeddings on a GPU, at peak bandwidth; 0: of any other operator */
 	double	   *kernels;		/* [n] estimated launches of one copy in a step, the update's not counted */
 	double	   *backward_kernels;	/* [n] those of them in the backward pass */
 	double	   *flops;			/* [n] of a step, one copy */

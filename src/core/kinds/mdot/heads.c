@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "features/phases.h"
 #include "features/rates.h"
 
 #define EXPONENT_MIN	(-3.0)	/* a: an operator may run 20 times faster than its roofline ... */
@@ -134,6 +135,15 @@ pm_mdot_device_us(const pm_mdot_token *o, double compute_us, double memory_us, d
 }
 
 double
+pm_mdot_passes_us(const pm_mdot_token *o, double compute_us, double memory_us, double update_us, double *growth)
+{
+	pm_mdot_token passes = *o;
+
+	passes.ref_us = fmax(o->ref_us - update_us * o->b, 0);
+	return pm_mdot_device_us(&passes, compute_us, memory_us - update_us, growth);
+}
+
+double
 pm_mdot_launch_us(const pm_mdot_token *o, double kernels)
 {
 	return LAUNCH_US * kernels * o->launch;
@@ -205,7 +215,12 @@ device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inp
 				m_slope,
 				p_slope;
 	double		bend = tanh(output(net, e, w, h, PM_MDOT_GROWTH));
-	double		s,
+	double		update_us = memory_us * in->table_share[m];
+	double		most_us = in->table_us[m] * PM_UPDATE_MOST;
+	double		ref_us,
+				passes_us,
+				passes_growth,
+				s,
 				k,
 				growth;
 
@@ -213,16 +228,26 @@ device_time(const pm_mdot_net *net, int estimate, const pm_real *w, const pm_inp
 	o->b = exp(leaky_clamp(output(net, e, w, h, PM_MDOT_MEMORY) + adapter, EXPONENT_MIN, EXPONENT_MAX, &m_slope));
 	o->g = in->in_turn ? 0 : GROWTH_MAX * bend;
 	o->pass = pass_factor(net, &e->pass, w, in, row, &t->pass, &p_slope);
-	o->ref_us = compute_ref_us * o->a + memory_ref_us * o->b;
+	o->ref_us = ref_us = compute_ref_us * o->a + memory_ref_us * o->b;
 	k = pm_mdot_device_us(o, compute_us, memory_us, &growth);
+	if (in->table_us[m] > 0 && (passes_us = pm_mdot_passes_us(o, compute_us, memory_us, update_us, &passes_growth)) + most_us < k)
+	{
+		k = passes_us;
+		growth = passes_growth;
+		memory_us -= update_us;
+		memory_ref_us = fmax(memory_ref_us - update_us, 0);
+		ref_us = compute_ref_us * o->a + memory_ref_us * o->b;
+	}
+	else
+		most_us = 0;
 	s = compute_us * o->a + memory_us * o->b;
 	t->da[op] = s > 0 ? k * o->a * a_slope *
-		((1 + o->g) * compute_us / s - (o->ref_us > 0 ? o->g * compute_ref_us / o->ref_us : 0)) : 0;
+		((1 + o->g) * compute_us / s - (ref_us > 0 ? o->g * compute_ref_us / ref_us : 0)) : 0;
 	t->dm[op] = s > 0 ? k * o->b * m_slope *
-		((1 + o->g) * memory_us / s - (o->ref_us > 0 ? o->g * memory_ref_us / o->ref_us : 0)) : 0;
+		((1 + o->g) * memory_us / s - (ref_us > 0 ? o->g * memory_ref_us / ref_us : 0)) : 0;
 	t->dp[op] = k * p_slope;
 	t->dg[op] = in->in_turn ? 0 : k * growth * GROWTH_MAX * (1 - bend * bend);
-	return k;
+	return k + most_us;
 }
 
 /* Derivative of an operator's time by one of the two times that make it. */

@@ -23,6 +23,13 @@ double		pm_mdot_launch_us(const pm_mdot_token *o, double kernels);
 double		pm_mdot_token_us(double device_us, double launch_us, bool in_turn);
 
 /*
+ * Device time of the passes alone of a token whose update is this much of memory_us, and of the time at the batch of the features.
+ * A table of embeddings gathers and scatters rows, which takes many times as long as their bytes; its update streams through the
+ * table like any other, and takes PM_UPDATE_MOST times its time at the peak at the most.
+ */
+double		pm_mdot_passes_us(const pm_mdot_token *o, double compute_us, double memory_us, double update_us, double *growth);
+
+/*
  * Total times of n tokens, us.  time[n]: device times before, total times after.  Device times are first held above floor_us[n]
  * (NULL: no floor), then multiplied by factor[n] (NULL: 1).
  */

@@ -523,6 +523,10 @@ block_parts_us(const pm_mdot_said *o, bool at_peak, const prepared *x, const pm_
 		double		growth;
 
 		device_us[j] = pm_mdot_device_us(&o->token[i], compute_us, memory_us, &growth);
+		if (work->table_us[i] > 0)
+			device_us[j] = fmin(device_us[j], work->table_us[i] * PM_UPDATE_MOST +
+								pm_mdot_passes_us(&o->token[i], compute_us, memory_us,
+												  memory_us * fmin(work->table_us[i] / work->memory_us[i], 1), &growth));
 		launch_us[j] = pm_mdot_launch_us(&o->token[i], work->kernels[i] * x->factors.launch) *
 			(x->fitted != NULL ? x->fitted->launch : 1);
 	}
