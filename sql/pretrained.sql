@@ -56,10 +56,10 @@ UPDATE kept SET predictor_id = -1, name = 'other', active = false;
 SELECT split_part(helper.error_of('INSERT INTO perfmodel.predictor OVERRIDING SYSTEM VALUE SELECT * FROM kept'), E'\n', 1) AS error;
 ROLLBACK;
 
--- the update of a table takes its traffic, and the passes of the table take no longer with an optimizer
+-- the update of a table takes its traffic: an optimizer hardly changes what is left for the passes of the table
 BEGIN;
 SELECT perfmodel.load_graph(perfmodel.decoder_graph('wide', 1, 4096, 32, 4096, 128256, 'llama', 8, 14336)) > 0 AS loaded;
-SELECT gpu, max(passes) FILTER (WHERE optimizer = 'adamw') < 2 * max(passes) FILTER (WHERE optimizer = 'none') AS no_longer
+SELECT gpu, max(passes) FILTER (WHERE optimizer = 'adamw') < 3 * max(passes) FILTER (WHERE optimizer = 'none') AS hardly_longer
 FROM unnest('{A100-SXM4-80GB,H100-SXM5-80GB}'::text[]) AS gpu, unnest('{none,adamw}'::text[]) AS optimizer,
      LATERAL (SELECT sum(forward_ms + backward_ms) AS passes FROM perfmodel.explain_train_time(perfmodel.graph_id('wide'), gpu, 1, 'amp', predictor => 'pretrained', optimizer => optimizer)
               WHERE op = 'Gather') AS t

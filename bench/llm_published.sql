@@ -1,0 +1,34 @@
+-- Run by bench/llm.sh after llm.sql: steps of language models that others trained, on clusters of which nothing is fitted.
+CREATE TABLE llm (source text, repo text, path text, commit text, model text, style text, layers int, hidden int, heads int, kv_heads int, ffn int, vocab int, tied bool, seq int, gpu text,
+                  cluster text, gpus int, tp int, pp int, vp int, cp int, zero int, micro int, micro_batches int, recompute text, attention text, compiled bool, lora_rank int, step_ms float8,
+                  memory_gib float8, framework text, note text);
+\copy llm FROM '@work@/llm_published.csv' WITH (FORMAT csv, HEADER)
+INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters) VALUES
+    ('ibm-a100', 'A100-SXM4-80GB', 8, 'nvswitch-a100', 'infiniband-100g', 4), ('ibm-h100', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'infiniband-100g', 8);
+-- What cannot be said is said as what is nearest: context parallelism over n GPUs as n times as many copies with sequences n times as short; recomputation of
+-- the attention or of cheap operators as none, and of every second layer as of all; FSDP with tensor parallelism as ZeRO-2.
+ALTER TABLE llm ADD graph text, ADD recomputes bool, ADD said jsonb;
+UPDATE llm SET graph = format('%s@s%s %s %s', model, seq / cp, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op');
+UPDATE llm SET said = jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recomputes, 'zero', CASE WHEN zero = 3 AND tp > 1 THEN 2 ELSE zero END)
+    || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END;
+SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(graph, layers, hidden, heads, seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank))) AS graphs
+FROM (SELECT DISTINCT graph, layers, hidden, heads, seq / cp AS seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank FROM llm) AS l;
+CREATE TABLE published AS
+SELECT l.*, p.step_ms AS predicted, step_ms_low AS low, step_ms_high AS high
+FROM llm AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said) AS p;
+SELECT source, CASE WHEN grouping(gpu) = 1 THEN 'all' ELSE gpu END AS gpu, count(*) AS n, round((100 * avg(abs(predicted / step_ms - 1)))::numeric, 1) AS mape_pct,
+       round((100 * avg(predicted / step_ms - 1))::numeric, 1) AS bias_pct, round(100 * avg((step_ms BETWEEN low AND high)::int)) AS coverage_pct, round(avg(high / low)::numeric, 1) AS high_over_low
+FROM published GROUP BY GROUPING SETS ((source, gpu), ()) ORDER BY 1, 2;
+SELECT source, recompute, compiled, count(*) AS n, round((100 * avg(predicted / step_ms - 1))::numeric, 1) AS bias_pct FROM published WHERE zero = 3 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SELECT model, string_agg(format('%s%s: %s', gpus, CASE WHEN lora_rank > 0 THEN ' lora' END, round((predicted / step_ms)::numeric, 2)), ', ' ORDER BY lora_rank NULLS FIRST, gpus, tp) AS predicted_over_measured_by_gpus
+FROM published WHERE zero < 3 GROUP BY source, model ORDER BY source, model;
+
+-- three steps of one program teach the others: a cluster that is fitted to one step each of GPT-3 and both Nemotrons
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, optimizer, world_size, nodes, step_ms, parallel)
+SELECT DISTINCT ON (model) perfmodel.graph_id(graph), gpu, micro, 'amp', 'adamw', gpus, gpus / 8, step_ms, said
+FROM published WHERE source = 'NVIDIA DGX Cloud' AND model ~ 'gpt|nemotron' ORDER BY model, gpus, tp DESC;
+SELECT fitted_cluster, n_profiles, round(mape_before_pct::numeric, 1) AS mape_before_pct, round(mape_after_pct::numeric, 1) AS mape_after_pct FROM perfmodel.fit_cluster('dgx-h100', 'of one program');
+SELECT model, count(*) AS n, round(avg(100 * abs(predicted / l.step_ms - 1))::numeric, 1) AS before_pct, round(avg(100 * abs(p.step_ms / l.step_ms - 1))::numeric, 1) AS after_pct,
+       round(100 * avg((l.step_ms BETWEEN step_ms_low AND step_ms_high)::int)) AS coverage_pct
+FROM published AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => 'of one program', parallel => said) AS p
+WHERE source = 'NVIDIA DGX Cloud' AND lora_rank IS NULL AND model ~ 'llama' GROUP BY GROUPING SETS ((model), ()) ORDER BY 1;
