@@ -4,6 +4,7 @@
  * sees of them.
  */
 #include "check.h"
+#include "graph_text.h"
 #include "make_cluster.h"
 #include "make_graph.h"
 
@@ -109,6 +110,62 @@ test_tied(void)
 			CHECK_EQ(mix == 0 ? g.params : g.frozen, 36);
 		else
 			CHECK_HAS(st.message, "only one of the two is frozen");
+	}
+}
+
+/*
+ * Product 3 reads product 1 through node 2, and node 4 adds up product 3 and, unless `only` that way is left, product 1.  `loss`: the
+ * document says what the loss is computed from.
+ */
+static const pm_graph *
+branches(const char *between, bool only, bool loss)
+{
+	static const char product[] = "{'id':%d,'op':'Gemm','inputs':[%d],'shape':[1,8],'batch_dim':0,'weights':[[8,8]]}";
+	char		text[1024] = "{'format':'perfmodel-graph/1',";
+	size_t		len = append(text, strlen(text), loss ? "'output':4,'nodes':[" : "'nodes':[");
+	pm_graph   *g = PM_NEW(&arena, pm_graph, 1);
+	pm_status	st;
+
+	len = append(text, len, IN0 ",");
+	len = append(text, len, product, 1, 0);
+	len = append(text, len, ",{'id':2,'op':'%s','inputs':[1],'shape':[1,8],'batch_dim':0%s},", between,
+				 strcmp(between, "Identity") == 0 ? ",'view':true" : "");
+	len = append(text, len, product, 3, 2);
+	append(text, len, ",{'id':4,'op':'Add','inputs':[3,%d],'shape':[1,8],'batch_dim':0}]}", only ? 3 : 1);
+	for (char *c = text; *c != '\0'; c++)
+		*c = *c == '\'' ? '"' : *c;
+	CHECK_EQ(pm_graph_from_json(text, strlen(text), &arena, g, &st), PM_OK);
+	return g;
+}
+
+/* Behind a detach() no data has a gradient, and before it only what the loss reads in another way as well. */
+static void
+test_detach(void)
+{
+	for (int way = 0; way < 4; way++)
+	{
+		bool		only = way & 1;
+		const pm_graph *g = branches("aten::detach", only, way & 2);
+		const pm_graph *whole = branches("Identity", only, way & 2);
+		pm_work		w[5];
+		pm_work		of_whole[5];
+
+		for (int i = 1; i < 5; i++)
+		{
+			pm_node_work(g, i, 8, PM_FP32, PM_NCHW, PM_SGD, &w[i]);
+			pm_node_work(whole, i, 8, PM_FP32, PM_NCHW, PM_SGD, &of_whole[i]);
+			CHECK_EQ(w[i].bytes_forward, of_whole[i].bytes_forward);
+		}
+		CHECK_EQ(g->n_unknown, 0);
+		CHECK(g->structure != whole->structure);
+		CHECK_EQ(of_whole[3].flops_backward, 2 * w[3].flops_forward);
+		CHECK_EQ(w[3].flops_backward, w[3].flops_forward);
+		CHECK_EQ(w[1].flops_backward, only ? 0 : w[1].flops_forward);
+		CHECK_EQ(of_whole[1].flops_backward, w[1].flops_forward);
+		/* gradients of two readers are added, that of one is not */
+		CHECK_EQ(of_whole[1].kernels_backward - w[1].kernels_backward, only ? of_whole[1].kernels_backward : 1);
+		CHECK(g->nodes[2].view);	/* though the document does not say so */
+		CHECK_EQ(w[2].kernels_forward + w[2].kernels_backward + w[2].bytes_forward + w[2].bytes_backward, 0);
 	}
 }
 
@@ -227,6 +284,7 @@ main(void)
 	test_features();
 	test_work();
 	test_tied();
+	test_detach();
 	test_memory();
 	test_messages();
 	pm_arena_release(&arena);

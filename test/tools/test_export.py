@@ -363,8 +363,31 @@ class Structure(unittest.TestCase):
             graph, err = self.with_messages(Net(tail))
             frozen[tail.__name__] = [node["id"] for node in graph["nodes"] if node.get("attrs", {}).get("frozen")]
             self.assertEqual(graph["params"], 40)
-            self.assertEqual("1 operator (the first: Gemm of module two) read trained results" in err, tail is twice, err)
-        self.assertEqual(frozen, {"in_place": [], "beside": [], "<lambda>": [], "twice": [2]})
+            self.assertEqual((err, [node["inputs"] for node in graph["nodes"] if node["op"] == "aten::detach"]), ("", [[1]] if tail is twice else []))
+        self.assertEqual(frozen, {"in_place": [], "beside": [], "<lambda>": [], "twice": [3]})
+
+    def test_edges_without_gradient(self):
+        """A straight-through estimator, a target of the network itself, and a product with a detached factor."""
+        class Net(nn.Module):
+            def __init__(self, tail):
+                super().__init__()
+                self.tail, self.one = tail, nn.Linear(4, 4)
+
+            def forward(self, x):
+                return self.tail(self.one(x))
+
+        def no_grad(y):
+            with torch.no_grad():
+                z = torch.sigmoid(y)
+            return y * z
+
+        for tail, ops, inputs in ((lambda y: y + (y.tanh() - y).detach(), ["Tanh", "Sub", "aten::detach", "Add"], [[1], [2, 1], [3], [1, 4]]),
+                                  (lambda y: y * y.detach(), ["aten::detach", "Mul"], [[1], [1, 2]]),
+                                  (no_grad, ["aten::detach", "Sigmoid", "Mul"], [[1], [2], [1, 3]]),
+                                  (lambda y: y * y.detach().argmax(1, keepdim=True), ["aten::argmax", "Mul"], [[1], [1, 2]])):
+            nodes = self.with_messages(Net(tail))[0]["nodes"][2:]
+            self.assertEqual([node["op"] for node in nodes], ops)
+            self.assertEqual([node["inputs"] for node in nodes], inputs)
 
     def test_checkpointing_is_named(self):
         class Net(nn.Linear):

@@ -54,9 +54,6 @@ def _warn(graph: str, module, run, params: int) -> None:
     if run.sparse:
         say("a table has sparse=True, but a graph has no word for that: backward pass, update and memory are predicted for gradients "
             "as large as the table, which is too much")
-    if run.too_many:
-        say(f"{len(run.too_many)} operator{'s' * (len(run.too_many) > 1)} (the first: {_place(run.too_many[0])}) read trained results behind "
-            "detach() or under no_grad(); a graph has no word for that, so the prediction has a backward pass for them")
 
 
 def _params(module, run) -> int:

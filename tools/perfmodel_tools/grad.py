@@ -142,14 +142,36 @@ def depends_on_data(nodes: list) -> list:
 _NO_GRADIENT = re.compile(r"_like$|^aten::(new_|rand|normal|uniform|bernoulli)|^(Bernoulli|Sign|Round|Floor|Ceil)$")
 
 
-def too_many(nodes: list, live: set, floating: set) -> list:
-    """Nodes that get a backward pass from the extension although they have none: the format has no word for an edge without gradient."""
-    of_data = depends_on_data(nodes)
-    really, seen = [], []
+def detach(nodes: list, without: set, floating: set) -> tuple:
+    """The nodes with an aten::detach wherever an operator reads a trained result without its gradient, and the new number of each node.
+
+    WITHOUT: nodes that ran without a gradient. FLOATING: those with a result of real numbers.
+    """
+    cut, made, places, detached = _reads_without_gradient(nodes, without, floating), [], [], {}
     for node in nodes:
+        inputs = [places[i] for i in node["inputs"]]
+        for place, i in enumerate(node["inputs"]):
+            if (node["id"], place) in cut:
+                if i not in detached:
+                    detached[int(i)] = len(made)
+                    made.append({"id": len(made), "op": "aten::detach", "inputs": [places[i]], "attrs": {}, "view": True,
+                                 **{key: nodes[i][key] for key in ("shape", "shapes") if key in nodes[i]}})
+                inputs[place] = detached[i]
+        places.append(len(made))
+        made.append(dict(node, id=len(made), inputs=inputs))
+    return made, places
+
+
+def _reads_without_gradient(nodes: list, without: set, floating: set) -> set:
+    """Pairs of a reader and the place among its inputs of what it reads; without a word, that would be taken to have a gradient."""
+    of_data, has, found = depends_on_data(nodes), [], set()
+    for node in nodes:
+        reader = node["id"]
+        passes = reader in floating and not _NO_GRADIENT.search(node["op"])
+        read = [place for place, i in enumerate(node["inputs"]) if passes and has[i]]
+        dead = {place for place in read if of_data[node["inputs"][place]]
+                and (reader in without or isinstance(node["inputs"][place], Detached))}
+        found |= {(reader, place) for place in dead}
         trains = bool(node.get("weights")) and "frozen" not in node["attrs"]
-        really.append(node["id"] in live
-                      and (trains or any(really[i] for i in node["inputs"] if not isinstance(i, Detached))))
-        seen.append(node["id"] in floating and not _NO_GRADIENT.search(node["op"])
-                    and (trains or any(seen[i] for i in node["inputs"])))
-    return [node for node in nodes if seen[node["id"]] and not really[node["id"]] and of_data[node["id"]] and not node.get("view")]
+        has.append(passes and (trains or len(dead) < len(read)))
+    return found

@@ -383,7 +383,6 @@ class Traced:
     untrained: set              # ids of parameters that have no gradient, although they want one
     checkpoints: bool           # whether the model recomputes a part of itself in the backward pass
     sparse: bool                # whether the gradient of a table has only the rows of the batch
-    too_many: list              # nodes that will be taken to have a gradient, although they have none
 
 
 def trace(module, inputs) -> Traced:
@@ -458,5 +457,5 @@ def _run(module, inputs, mode) -> Traced:
     nodes = recorder.nodes
     live = grad.find_live(nodes, recorder.without, recorder.roots(_tensors([result])))
     untrained = grad.freeze(nodes, live)
-    return Traced(nodes, int(node), untrained, recorder.mode.checkpoints, recorder.sparse,
-                  grad.too_many(nodes, live, recorder.floating))
+    nodes, places = grad.detach(nodes, recorder.without, recorder.floating)
+    return Traced(nodes, places[node], untrained, recorder.mode.checkpoints, recorder.sparse)

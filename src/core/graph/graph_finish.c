@@ -303,6 +303,8 @@ has_grad(const pm_graph *g, const pm_node *n)
 {
 	if (n->attrs.requires_grad && n->n_inputs == 0)
 		return true;
+	if (pm_op_detaches(n->op))
+		return false;
 	if (!n->view && !pm_op_differentiable(n->op))
 		return false;
 	if (pm_node_trains(n))
@@ -346,6 +348,7 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
 		n->op = find_op(&cache, n->op_name);
+		n->view |= pm_op_detaches(n->op);
 		n->grad = has_grad(g, n);
 		n->memory = touched(g, i);
 		if (n->op == PM_OP_UNKNOWN && !n->view)
@@ -357,7 +360,8 @@ derive(pm_graph *g, const pm_arena *a, pm_status *st)
 
 /*
  * Autograd starts at the loss.  What only operators read that pass no gradient (distances whose argmin is taken) gets none, though
- * its producers have weights.  Nothing is dropped where the document does not say what the loss is computed from.
+ * its producers have weights.  Where the document does not say what the loss is computed from, only that is dropped whose every way
+ * ends at a detach().
  */
 static pm_code
 drop_unreached(pm_graph *g, pm_arena *a, pm_status *st)
@@ -365,9 +369,8 @@ drop_unreached(pm_graph *g, pm_arena *a, pm_status *st)
 	pm_arena	scratch;
 	bool	   *read;				/* by any node, and then by one that passes a gradient on */
 	bool	   *reached;
+	bool		from_loss = g->output >= 0 && g->nodes[g->output].grad;
 
-	if (g->output < 0 || !g->nodes[g->output].grad)
-		return PM_OK;
 	pm_arena_init_within(&scratch, a);
 	read = PM_NEW(&scratch, bool, g->n_nodes);
 	reached = PM_NEW(&scratch, bool, g->n_nodes);
@@ -382,11 +385,13 @@ drop_unreached(pm_graph *g, pm_arena *a, pm_status *st)
 	{
 		pm_node    *n = &g->nodes[i];
 
-		n->grad &= reached[i] || !read[i] || i == g->output;
+		bool		ends = reached[i] || !read[i] || i == g->output;
+
+		n->grad &= ends;
 		for (int k = 0; k < n->n_inputs; k++)
 		{
 			read[n->inputs[k]] = true;
-			reached[n->inputs[k]] |= n->grad;
+			reached[n->inputs[k]] |= from_loss ? n->grad : ends && !pm_op_detaches(n->op);
 		}
 	}
 	pm_arena_release(&scratch);

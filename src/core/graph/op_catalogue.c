@@ -105,6 +105,7 @@ static const pm_op_row catalogue[] =
 	{"Size", OTHER, F_NONE, 0, B_NONE, G_NONE, C_FIRST, L_PLAIN, N, 0, 0},
 	{"aten::empty", OTHER, F_NONE, 0, B_NONE, G_NONE, C_FIRST, L_PLAIN, N, 0, 0},
 	{"aten::new_empty", OTHER, F_NONE, 0, B_NONE, G_NONE, C_FIRST, L_PLAIN, N, 0, 0},
+	{"aten::detach", OTHER, F_NONE, 0, B_NONE, G_NONE, C_FIRST, L_RESHAPE, PM_OP_DETACHES, 0, 0},
 
 	/* matrix products */
 	{"Conv", CONV, F_CONV, 2, B_IO, G_PROD, C_HALF, L_CONV, N, 1, 0},
@@ -545,4 +546,10 @@ bool
 pm_op_differentiable(int op)
 {
 	return pm_op_row_of(op)->back != PM_BACK_NONE;
+}
+
+bool
+pm_op_detaches(int op)
+{
+	return (pm_op_row_of(op)->traits & PM_OP_DETACHES) != 0;
 }

@@ -64,6 +64,8 @@ pm_class	pm_op_class(int op);
 bool		pm_op_draws(int op);
 /* Whether a gradient passes: not through comparisons, ArgMax, random numbers, ... */
 bool		pm_op_differentiable(int op);
+/* Whether it only hands its input on, without its gradient: detach(). */
+bool		pm_op_detaches(int op);
 
 /* FLOPs of the forward pass: the row's factor times ... */
 typedef enum pm_flop_rule
@@ -156,7 +158,8 @@ typedef enum pm_cast
 typedef enum pm_op_trait
 {
 	PM_OP_SLOPE = 1,			/* the attribute alpha is the slope of its negative side, 0.01 when absent */
-	PM_OP_OWN_AS_ABOVE = 2		/* a node with a weight of its own runs the kernels of the operator in the row above */
+	PM_OP_OWN_AS_ABOVE = 2,		/* a node with a weight of its own runs the kernels of the operator in the row above */
+	PM_OP_DETACHES = 4			/* a view, whether the node says so or not, through which no gradient passes */
 } pm_op_trait;
 
 typedef struct pm_op_row

@@ -2,7 +2,7 @@
  * structure.c - the hash of a graph's structure.
  *
  * A view moves no data, so it is no work and does not count: its readers read
- * what it looks at.  The shape a reader sees is part of the reader's hash, so
+ * what it looks at.  A detach() counts, because it saves a backward pass.  The shape a reader sees is part of the reader's hash, so
  * two graphs that differ in a way that changes work differ in their hash, while
  * exporters that only spell the same reinterpretation in other steps agree.
  */
@@ -74,6 +74,12 @@ own_hash(const pm_node *n)
 	return fold_shapes(h, n->n_consts, n->consts);
 }
 
+static bool
+is_nothing(const pm_node *n)
+{
+	return n->view && !pm_op_detaches(n->op);
+}
+
 /* What a reader sees of producer p: the shape read and the memory behind it. */
 static uint64_t
 fold_read(uint64_t h, const pm_graph *g, const pm_node *p)
@@ -93,12 +99,12 @@ upward(const pm_graph *g, int i, const uint64_t *up)
 	const pm_node *n = &g->nodes[i];
 	uint64_t	h;
 
-	if (n->view && n->n_inputs == 1)
+	if (is_nothing(n) && n->n_inputs == 1)
 		return up[n->inputs[0]];
-	h = n->view && n->n_inputs > 0 ? PM_HASH_INIT : own_hash(n);
+	h = is_nothing(n) && n->n_inputs > 0 ? PM_HASH_INIT : own_hash(n);
 	for (int k = 0; k < n->n_inputs; k++)
 	{
-		if (!n->view)
+		if (!is_nothing(n))
 			h = fold_read(h, g, &g->nodes[n->inputs[k]]);
 		h = fold(h, up[n->inputs[k]]);
 	}
@@ -118,18 +124,18 @@ downward(const pm_graph *g, const uint64_t *up, uint64_t *below, const pm_arena 
 	for (int i = g->n_nodes - 1; i >= 0; i--)
 	{
 		const pm_node *n = &g->nodes[i];
-		uint64_t	h = n->view ? below[i] : fold(up[i], below[i]);
+		uint64_t	h = is_nothing(n) ? below[i] : fold(up[i], below[i]);
 
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
 			return PM_CANCELLED;
-		if (!n->view)
+		if (!is_nothing(n))
 			total += pm_mix(h);
-		if (!n->view && n->attrs.tied >= 0)
+		if (!is_nothing(n) && n->attrs.tied >= 0)
 			total += fold(h, up[n->attrs.tied]);
-		if (n->view && below[i] == 0)
+		if (is_nothing(n) && below[i] == 0)
 			continue;			/* nobody reads it */
 		for (int k = 0; k < n->n_inputs; k++)
-			below[n->inputs[k]] += n->view && n->n_inputs == 1 ? h : fold(h, (uint64_t) k);
+			below[n->inputs[k]] += is_nothing(n) && n->n_inputs == 1 ? h : fold(h, (uint64_t) k);
 	}
 	*structure = pm_mix(total);
 	return PM_OK;
