@@ -318,6 +318,53 @@ test_folding(void)
 	check_folded(FLAT "input m 9 N,8;scalar v -1;node Where m,v,x -> y;output y", "aten::masked_fill");
 }
 
+#define CHUNK SEQ "scalar b 0.5;node Add x,b -> h;ints a -1;ints z 0;ints m 2;ints n 3;ints k 1;node Shape h -> s;node Gather s,a -> g axis=0;node Add g,m -> t;" \
+	"node Div t,n -> q;node Mul q,k -> e1;node Mul q,m -> e2;node Mul q,n -> e3;"
+
+/* Sizes of the parts of the only node that makes several, and how many nodes `Slice` there are. */
+static void
+check_parts(const char *model, int parts, int slices)
+{
+	static const int sizes[] = {3, 3, 2};
+	imported	m;
+	int			found = 0;
+
+	import(model, -1, &m);
+	CHECK_EQ(m.code, PM_OK);
+	for (int i = 0; m.code == PM_OK && i < m.g.n_nodes; i++)
+	{
+		const pm_node *n = &m.g.nodes[i];
+
+		slices -= strcmp(n->op_name, "Slice") == 0;
+		if (n->n_shapes == 0)
+			continue;
+		found = n->n_shapes;
+		CHECK(strcmp(n->op_name, "Split") == 0 && n->view && n->shape.dim[2] == sizes[0]);
+		for (int k = 0; k < n->n_shapes && k < 3; k++)
+			CHECK(n->shapes[k].rank == 3 && n->shapes[k].dim[1] == 6 && n->shapes[k].dim[2] == sizes[k]);
+	}
+	CHECK_EQ(found, parts);
+	CHECK_EQ(slices, 0);
+	pm_arena_release(&m.arena);
+}
+
+/* torch.onnx writes the parts of a chunk() as Slices, whose bounds are multiples of a quotient; a program's own slices have numbers. */
+static void
+test_chunk(void)
+{
+	check_parts(CHUNK "node Slice h,z,e1,a -> u;node Slice h,e1,e2,a -> v;node Slice h,e2,e3,a -> w;node Mul u,v -> p;node Relu w -> r;"
+				"output p;output r", 3, 0);
+	/* parts that nothing reads are left out of the file */
+	check_parts(CHUNK "node Slice h,z,e1,a -> u;node Slice h,e1,e2,a -> v;node Mul u,v -> y;output y", 3, 0);
+	check_parts(CHUNK "node Slice h,e1,e2,a -> u;node Relu u -> y;output y", 3, 0);
+	/* another value's size, other bounds, and numbers */
+	check_parts(CHUNK "node Slice x,z,e1,a -> u;node Relu u -> y;output y", 0, 1);
+	check_parts(CHUNK "node Slice h,z,e2,a -> u;node Slice h,k,e1,a -> v;node Concat u,v -> y axis=2;output y", 0, 2);
+	check_parts(CHUNK "ints three 3;ints six 6;node Slice h,z,three,a -> u;node Slice h,three,six,a -> v;node Mul u,v -> y;output y", 0, 2);
+	/* the rest of a quotient that another axis gave */
+	check_parts(CHUNK "ints one 1;node Slice h,z,e1,one -> u;node Relu u -> y;output y", 0, 1);
+}
+
 /* Whether a query of the model's attention sees earlier keys only. */
 static void
 check_causal(const char *model, bool want)
@@ -572,6 +619,7 @@ main(void)
 	test_causal();
 	test_operators();
 	test_folding();
+	test_chunk();
 	test_batch();
 	test_errors();
 	test_unknown();

@@ -72,7 +72,7 @@ static const struct
 {
 	{"Div", ox_fold_layer_norm}, {"InstanceNormalization", ox_fold_group_norm}, {"Erf", ox_fold_gelu_erf}, {"Tanh", ox_fold_gelu_tanh},
 	{"Div", ox_fold_hard}, {"Mul", ox_fold_gated}, {"Mul", ox_fold_glu}, {"Log", ox_fold_log_sigmoid}, {"Div", ox_fold_reciprocal_root}, {"Reciprocal", ox_fold_reciprocal_root}, {"Add", ox_fold_linear},
-	{"MatMul", ox_fold_attention}, {"Concat", ox_fold_roll}, {"AveragePool", ox_fold_padded_pool}, {"LSTM", ox_fold_packing}, {"GRU", ox_fold_packing}, {"RNN", ox_fold_packing},
+	{"MatMul", ox_fold_attention}, {"Concat", ox_fold_roll}, {"Slice", ox_fold_chunk}, {"AveragePool", ox_fold_padded_pool}, {"LSTM", ox_fold_packing}, {"GRU", ox_fold_packing}, {"RNN", ox_fold_packing},
 	{"LSTM", ox_fold_stack_layers}, {"GRU", ox_fold_stack_layers}, {"RNN", ox_fold_stack_layers}
 };
 

@@ -24,6 +24,7 @@ pm_code		ox_fold_reciprocal_root(ox_folder *f, ox_node *n);
 pm_code		ox_fold_linear(ox_folder *f, ox_node *n);
 pm_code		ox_fold_attention(ox_folder *f, ox_node *n);
 pm_code		ox_fold_roll(ox_folder *f, ox_node *n);
+pm_code		ox_fold_chunk(ox_folder *f, ox_node *n);
 pm_code		ox_fold_padded_pool(ox_folder *f, ox_node *n);
 pm_code		ox_fold_packing(ox_folder *f, ox_node *n);
 pm_code		ox_fold_stack_layers(ox_folder *f, ox_node *n);

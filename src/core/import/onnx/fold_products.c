@@ -1,5 +1,5 @@
 /*
- * fold_products.c - patterns of products, rolls, pools and recurrent layers.
+ * fold_products.c - patterns of products, rolls, chunks, pools and recurrent layers.
  */
 #include "import/onnx/fold_patterns.h"
 
@@ -9,6 +9,7 @@
 #include "import/onnx/attributes.h"
 #include "import/onnx/elements.h"
 
+#define MAX_PARTS	256			/* of a chunk() */
 #define MAX_PACKING	9			/* nodes in a row between a parameter and its recurrent layer */
 
 /* ---------- products ---------- */
@@ -130,6 +131,104 @@ ox_fold_roll(ox_folder *f, ox_node *n)
 		ox_kill(f, inner);
 	}
 	return ox_become(f, n, "Roll", 1, &x);
+}
+
+/* ---------- chunks ---------- */
+
+/* Whether a value is the size of x along an axis plus `more`, which a quotient rounds up. */
+static bool
+is_size(const ox_folder *f, const ox_node *quotient, int x, double axis, double more)
+{
+	int			rest;
+	ox_node    *sum = ox_made_by(f, quotient, 0, "Add");
+	ox_node    *size = sum != NULL ? ox_either_input(f, sum, "Gather", &rest) : NULL;
+	ox_node    *shape = size != NULL ? ox_made_by(f, size, 0, "Shape") : NULL;
+
+	return shape != NULL && shape->in[0] == x && size->n_in == 2 && ox_number(f, size->in[1]) == axis && ox_number(f, rest) == more;
+}
+
+/* Whether a value is `part` times a quotient. */
+static bool
+is_multiple(const ox_folder *f, int value, const ox_node *quotient, double part)
+{
+	const ox_node *product = ox_producer(f, value);
+	int			factor;
+
+	return ox_is_op(product, "Mul") && ox_either_input(f, product, "Div", &factor) == quotient && ox_number(f, factor) == part;
+}
+
+/*
+ * torch.onnx writes each part of a chunk() as a Slice from k - 1 to k times a quotient, which is that of the size and the number
+ * of parts; nothing that a program slices itself looks like that.  k of Slice n, and the quotient; 0: it is no such Slice.
+ */
+static int
+chunk_part(const ox_folder *f, const ox_node *n, ox_node **quotient)
+{
+	ox_node    *end = n->n_in == 4 && n->in[0] >= 0 && n->n_out == 1 && n->out[0] >= 0 ? ox_made_by(f, n, 2, "Mul") : NULL;
+	int			factor = -1;
+	double		part;
+	double		parts;
+
+	*quotient = end != NULL ? ox_either_input(f, end, "Div", &factor) : NULL;
+	if (*quotient == NULL || (*quotient)->n_in != 2 || f->m->values[n->in[0]].is_init)
+		return 0;
+	part = ox_number(f, factor);
+	parts = ox_number(f, (*quotient)->in[1]);
+	if (!(part >= 1 && part <= parts && parts <= MAX_PARTS) || part != floor(part) || slice_axis(f, n) == -100 ||
+		!is_size(f, *quotient, n->in[0], slice_axis(f, n), parts - 1))
+		return 0;
+	if (part == 1 ? ox_number(f, n->in[1]) != 0 : !is_multiple(f, n->in[1], *quotient, part - 1))
+		return 0;
+	return (int) part;
+}
+
+/* The Slice of the next part: it starts where n ends. */
+static ox_node *
+next_part(const ox_folder *f, const ox_node *n, int part, const ox_node *quotient)
+{
+	int			from = f->reader_at[n->in[2]];
+
+	for (int i = from; i < f->reader_at[n->in[2] + 1] && i < from + OX_MAX_CHAIN; i++)
+	{
+		ox_node    *next = &f->m->nodes[f->reader[i]];
+		ox_node    *its;
+
+		if (!next->dead && ox_is_op(next, "Slice") && next->in[0] == n->in[0] && chunk_part(f, next, &its) == part + 1 &&
+			its == quotient && slice_axis(f, next) == slice_axis(f, n))
+			return next;
+	}
+	return NULL;
+}
+
+/* All parts of one chunk(); some may not be used. n: the first of its Slices. */
+pm_code
+ox_fold_chunk(ox_folder *f, ox_node *n)
+{
+	ox_node    *quotient;
+	int			part = chunk_part(f, n, &quotient);
+	int			parts = part == 0 ? 0 : (int) ox_number(f, quotient->in[1]);
+	int		   *out = part == 0 ? NULL : PM_NEW_PACKED(f->m->arena, int, (size_t) parts);
+	int			x = n->in[0];
+	ox_node    *last = n;
+	ox_node    *next;
+
+	if (part == 0)
+		return PM_OK;
+	if (out == NULL)
+		return pm_no_memory(f->m->st, f->m->arena);
+	for (int k = 0; k < parts; k++)
+		out[k] = -1;
+	out[part - 1] = n->out[0];
+	for (; part < parts && (next = next_part(f, last, part, quotient)) != NULL; last = next)
+	{
+		out[part++] = next->out[0];
+		f->m->values[next->out[0]].producer = (int) (n - f->m->nodes);
+		ox_kill(f, next);
+	}
+	n->folded.axis = slice_axis(f, n);
+	n->out = out;
+	n->n_out = parts;
+	return ox_become(f, n, "Chunk", 1, &x);
 }
 
 /* ---------- pools ---------- */

@@ -9,6 +9,7 @@
 #include "import/onnx/attributes.h"
 #include "import/onnx/emit.h"
 #include "import/onnx/operands.h"
+#include "import/onnx/rules_moves.h"
 #include "import/onnx/shapes.h"
 #include "import/onnx/views.h"
 
@@ -147,30 +148,30 @@ describe_parts(ox_run *r, ox_op *op, const pm_shape *first, int axis, const int6
 }
 
 static bool
-split(ox_run *r, const ox_node *n)
+split_along(ox_run *r, const ox_node *n, int64_t asked)
 {
 	const ox_t *in = ox_in(r, n, 0);
 	int64_t    *size = PM_NEW(r->m->arena, int64_t, OX_MAX_IO);
 	int			axis,
 				count;
+	pm_shape	first = in->shape;
 	ox_t		made = {0};
 	ox_op	   *op;
 
 	if (size == NULL)
 		return ox_no_memory(r);
-	if (!ox_axis(r, ox_attr_int(n, "axis", 0), in->shape.rank, &axis) ||
+	if (!ox_axis(r, asked, in->shape.rank, &axis) ||
 		!split_sizes(r, n, in->shape.dim[axis], &count, size) ||
 		!check_parts(r, size, count, in->shape.dim[axis]))
 		return false;
 	if (in->origin == OX_STATIC)
 		return split_static(r, n, in, axis, size);
-	made = *in;
-	made.shape.dim[axis] = size[0];
-	if (!ox_view(r, "Split", in, 0, &made.shape, in->stride, &made))
+	first.dim[axis] = size[0];
+	if (!ox_view(r, "Split", in, 0, &first, in->stride, &made))
 		return false;
 	op = ox_last(r, &made);
 	if (op != NULL && made.origin == OX_NODE && in->origin == OX_NODE &&
-		!describe_parts(r, op, &made.shape, axis, size, count))
+		!describe_parts(r, op, &first, axis, size, count))
 		return false;
 	for (int i = 0; i < n->n_out; i++)
 		if (n->out[i] >= 0)
@@ -181,6 +182,18 @@ split(ox_run *r, const ox_node *n)
 			out->shape.dim[axis] = size[i];
 		}
 	return true;
+}
+
+static bool
+split(ox_run *r, const ox_node *n)
+{
+	return split_along(r, n, ox_attr_int(n, "axis", 0));
+}
+
+bool
+ox_chunk(ox_run *r, const ox_node *n)
+{
+	return split_along(r, n, n->folded.axis);
 }
 
 typedef struct cut

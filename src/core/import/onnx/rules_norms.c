@@ -10,6 +10,7 @@
 #include "import/onnx/emit.h"
 #include "import/onnx/operands.h"
 #include "import/onnx/rules_layers.h"
+#include "import/onnx/rules_moves.h"
 #include "import/onnx/rules_products.h"
 #include "import/onnx/shapes.h"
 #include "import/onnx/views.h"
@@ -266,5 +267,6 @@ const ox_rule ox_rules_fused[] =
 	{"Rsqrt", folded_unary, 1, 1, "aten::rsqrt"}, {"ScaledDotProduct", ox_scaled_dot_product, 3, 4, "Attention"},
 	{"LSTM", ox_recurrent, 4, -1, "LSTM"}, {"GRU", ox_recurrent, 4, -1, "GRU"}, {"RNN", ox_recurrent, 4, -1, "RNN"},
 	{"Linear", folded_linear, 3, 3, "Gemm"}, {"Glu", folded_glu, 1, 1, "aten::glu"}, {"Roll", folded_roll, 1, 1, "aten::roll"},
+	{"Chunk", ox_chunk, 1, 1, "Split"},
 	{NULL, NULL, 0, 0, NULL}
 };
