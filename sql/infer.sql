@@ -110,6 +110,13 @@ FROM perfmodel.recalibrate('some passes', name => 'all the rest');
 SELECT perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) = perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'train') AS usual,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1) <> perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'eval') AS other,
        perfmodel.row_hash('1', 'T4', 8, 'fp32', 'nchw', NULL, 'sgd', 1, 'test') AS nothing;
+-- a device of which passes alone are known
+SAVEPOINT alone;
+UPDATE perfmodel.profile SET gpu = 'L4' WHERE mode = 'inference';
+SELECT perfmodel.train('passes of an L4', 'opclass') > 0 AS trained, perfmodel.activate_predictor('passes of an L4') IS NOT NULL AS active;
+SELECT gpu, networks > 0 AS networks, inference_networks = (SELECT count(DISTINCT structure) FROM perfmodel.profile JOIN perfmodel.graph USING (graph_id) WHERE mode = 'inference') AS passes,
+       known_from FROM perfmodel.gpu_support WHERE gpu IN ('L4', 'T4') ORDER BY gpu;
+ROLLBACK TO alone;
 -- passes that contradict each other by a factor of 1e15: the interval holds everything, and the answer says why
 UPDATE perfmodel.profile SET step_ms = CASE profile_id % 2 WHEN 0 THEN 1e-6 ELSE 1e9 END WHERE mode = 'inference';
 SELECT perfmodel.train('absurd passes', 'opclass') > 0 AS trained;

@@ -390,12 +390,22 @@ static void
 add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 {
 	const char *framework = pm_trust_gpu_framework(t, gpu);
-	Datum		values[3] = {CStringGetTextDatum(pm_message_from_core(gpu)), Int32GetDatum(pm_trust_gpu_structures(t, gpu))};
-	bool		nulls[3] = {false, false, framework == NULL};
+	Datum		values[4] = {CStringGetTextDatum(pm_message_from_core(gpu)), Int32GetDatum(pm_trust_gpu_structures(t, gpu)),
+		[3] = Int32GetDatum(pm_trust_pass_gpu_structures(t, gpu))};
+	bool		nulls[4] = {[2] = framework == NULL};
 
 	if (framework != NULL)
 		values[2] = CStringGetTextDatum(pm_message_from_core(framework));
 	pm_rows_add(out, values, nulls);
+}
+
+/* Devices of which forward passes of inference are known, and no training steps. */
+static void
+add_known_from_passes(pm_rows_out *out, const pm_trust *t)
+{
+	for (int i = 0; i < pm_trust_pass_gpu_count(t); i++)
+		if (pm_trust_gpu_structures(t, pm_trust_pass_gpu(t, i)) == 0)
+			add_known(out, t, pm_trust_pass_gpu(t, i));
 }
 
 /* Devices whose level single operators alone tell, each once. */
@@ -405,7 +415,8 @@ add_known_from_operators(pm_rows_out *out, const pm_cards *c, const pm_trust *t)
 	for (int i = 0; i < c->n; i++)
 	{
 		const char *gpu = c->level[i].gpu;
-		bool		again = pm_cards_known(c, gpu) != PM_CARD_FROM_OPERATORS || pm_trust_gpu_structures(t, gpu) > 0;
+		bool		again = pm_cards_known(c, gpu) != PM_CARD_FROM_OPERATORS || pm_trust_gpu_structures(t, gpu) > 0 ||
+			pm_trust_pass_gpu_structures(t, gpu) > 0;
 
 		for (int k = 0; k < i; k++)
 			again = again || strcmp(c->level[k].gpu, gpu) == 0;
@@ -428,6 +439,7 @@ pm_known_gpus(PG_FUNCTION_ARGS)
 	t = ref.predictor->trust;
 	for (int i = 0; i < pm_trust_gpu_count(t); i++)
 		add_known(&out, t, pm_trust_gpu(t, i));
+	add_known_from_passes(&out, t);
 	if (ref.predictor->kind->cards != NULL && ref.predictor->kind->cards(ref.predictor) != NULL)
 		add_known_from_operators(&out, ref.predictor->kind->cards(ref.predictor), t);
 	return (Datum) 0;

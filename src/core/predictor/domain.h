@@ -88,6 +88,10 @@ int			pm_domain_gpu_count(const pm_domain *t);
 const char *const *pm_domain_gpus(const pm_domain *t);
 /* Different networks that the i-th of them was measured with. */
 int			pm_domain_gpu_structures(const pm_domain *t, int i);
+/* The same for devices of which forward passes of inference were in training: their number, the i-th, and its networks. */
+int			pm_domain_pass_gpu_count(const pm_domain *t);
+const char *pm_domain_pass_gpu(const pm_domain *t, int i);
+int			pm_domain_pass_gpu_structures(const pm_domain *t, int i);
 
 /*
  * The format that a question is answered in by a predictor that has learned

@@ -203,3 +203,21 @@ pm_domain_gpu_structures(const pm_domain *t, int i)
 {
 	return t->gpus[i].structures;
 }
+
+int
+pm_domain_pass_gpu_count(const pm_domain *t)
+{
+	return t->n_pass_gpus;
+}
+
+const char *
+pm_domain_pass_gpu(const pm_domain *t, int i)
+{
+	return t->pass_gpus[i].name;
+}
+
+int
+pm_domain_pass_gpu_structures(const pm_domain *t, int i)
+{
+	return t->pass_gpus[i].structures;
+}

@@ -39,6 +39,27 @@ pm_trust_gpu_structures(const pm_trust *t, const char *gpu)
 	return 0;
 }
 
+int
+pm_trust_pass_gpu_count(const pm_trust *t)
+{
+	return pm_domain_pass_gpu_count(t->domain);
+}
+
+const char *
+pm_trust_pass_gpu(const pm_trust *t, int i)
+{
+	return pm_domain_pass_gpu(t->domain, i);
+}
+
+int
+pm_trust_pass_gpu_structures(const pm_trust *t, const char *gpu)
+{
+	for (int i = 0; i < pm_trust_pass_gpu_count(t); i++)
+		if (strcmp(pm_trust_pass_gpu(t, i), gpu) == 0)
+			return pm_domain_pass_gpu_structures(t->domain, i);
+	return 0;
+}
+
 pm_dtype
 pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 {

@@ -48,6 +48,10 @@ int			pm_trust_gpu_count(const pm_trust *t);
 const char *pm_trust_gpu(const pm_trust *t, int i);
 /* Number of different networks measured on a device; 0: the device was not in training. */
 int			pm_trust_gpu_structures(const pm_trust *t, const char *gpu);
+/* The same of forward passes of inference. */
+int			pm_trust_pass_gpu_count(const pm_trust *t);
+const char *pm_trust_pass_gpu(const pm_trust *t, int i);
+int			pm_trust_pass_gpu_structures(const pm_trust *t, const char *gpu);
 /* pm_domain_framework(). */
 const char *pm_trust_gpu_framework(const pm_trust *t, const char *gpu);
 /* pm_domain_format(); t may be NULL. */
