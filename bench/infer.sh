@@ -18,7 +18,8 @@ nhwc pt240-cu124-rtx3090 RTX_3090 pytorch_2.4_cu124 t
 nchw pt240-cu124-rtx4090 RTX_4090 pytorch_2.4_cu124 t
 nhwc pt240-cu124-rtx4090 RTX_4090 pytorch_2.4_cu124 t
 nchw pt291-cu128-4090 RTX_4090 pytorch_2.9_cu128 f
-nchw pt291-cu130-5090 RTX_5090 pytorch_2.9_cu130 t'
+nchw pt291-cu130-5090 RTX_5090 pytorch_2.9_cu130 t
+nchw pt291-cu130-pro6000maxq RTX_PRO_6000_Max-Q pytorch_2.9_cu130 t'
 passes=$(mktemp)
 trap 'rm -f "$passes"' EXIT
 echo "$tables" | while read -r layout table gpu framework trained; do
