@@ -44,7 +44,7 @@ test_others(void)
 {
 	static const char *const others[] = {
 		"", " ", "gpu", "gpu:", "gres/gpu", "gpu=0", "gpu:0", "gpu=x", "gpu:a100:", "gpu:a100:0", "gpu:a100:x", "gpu:a100:4x", "gpu:a100:1000001", "gpu:a100:99999999999999999999",
-		"gpu::4", ":4", "a100", "RTX 3090", "a100=4", "cpu=8,mem=64G", "gpu:a100:1,gpu:v100:1", "a100:4,v100:2", "(null)", "gpu:a100(", ",,,", "gres/", "gres/gpu:(S:0)", "gpu:1,gpu:2",
+		"gpu::4", ":4", "a100", "RTX 3090", "a100=4", "cpu=8,mem=64G", "gpu:a100:1,gpu:v100:1", "a100:4,v100:2", "(null)", "gpu:a100(", ",,,", "gres/", "gres/gpu:(S:0)", "gpu:1,gpu:2", "gpu:a100:1,gpu:v100:1,gpu:2",
 		"cpu=8,gres/gpu:a100=1,gres/mig-1g.5gb=1", "gpu:a100(1g.5gb)", "gpu:a100:1(MIG 1g.5gb)", "gpu:2(1g.5gb)", "gpu:a100:2,gpu:1g.5gb:1", "gpu:a100:1g.5gb"
 	};
 	pm_gres		g;

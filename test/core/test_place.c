@@ -89,6 +89,41 @@ test_together_unknown(void)
 	}
 }
 
+/* Two waiting jobs that would just fill a device together, in time and memory; and changes of them that do not share it. */
+static void
+test_together_just(void)
+{
+	static const struct
+	{
+		double		busy,
+					peak_mb,
+					elapsed_s;
+		int			gpus_of_first;
+		bool		share;
+	}			cases[] = {
+		{0.75, 10000, -1, 1, true}, {0.76, 10000, -1, 1, false}, {0.75, 10001, -1, 1, false},
+		/* the second runs already; the first has two devices */
+		{0.75, 10000, 5, 1, false}, {0.75, 10000, -1, 2, false}
+	};
+	const int32_t order[2] = {0, 1};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		const pm_machine node = {0, cases[i].gpus_of_first};
+		const pm_device_need need[2] = {{0.5, 6000, 16000}, {cases[i].busy, cases[i].peak_mb, 16000}};
+		pm_queue_job j[2] = {waiting(cases[i].gpus_of_first, 0), waiting(1, 0)};
+		pm_placement p;
+		pm_pair		pair[2];
+		pm_status	st = {PM_OK};
+
+		j[1].elapsed_s = cases[i].elapsed_s;
+		CHECK_EQ(pm_place(j, 2, order, &node, 1, &p, &arena, &st), PM_OK);
+		CHECK_EQ(pm_place_together(j, 2, order, need, 1.25, &p, pair, &arena, &st), PM_OK);
+		CHECK_EQ(pair[0].with == 1 && pair[1].with == 0 && p.n == 2, cases[i].share);
+		CHECK_EQ(p.n, cases[i].share ? 2 : 1);
+	}
+}
+
 /* Nothing is given twice, each job has all of its devices or none, and no more machines than the largest rooms need. */
 static void
 test_any(void)
@@ -178,6 +213,7 @@ main(void)
 	test_by_hand();
 	test_together();
 	test_together_unknown();
+	test_together_just();
 	test_any();
 	test_stop();
 	pm_arena_release(&arena);

@@ -7,24 +7,9 @@
 
 #include "plan/backtest.h"
 #include "plan/overrun.h"
+#include "queue_jobs.h"
 
 static pm_arena arena;
-
-/* A job that waits, one that runs. */
-static pm_queue_job
-waiting(double submit_s, double p50_s, int gpus)
-{
-	return (pm_queue_job) {.submit_s = submit_s,.deadline_s = INFINITY,.elapsed_s = -1,.work = pm_duration_of(NAN, p50_s, NAN),.gpus = gpus};
-}
-
-static pm_queue_job
-running(double elapsed_s, double p50_s, int gpus)
-{
-	pm_queue_job j = waiting(-elapsed_s, p50_s, gpus);
-
-	j.elapsed_s = elapsed_s;
-	return j;
-}
 
 static void
 test_normal(void)

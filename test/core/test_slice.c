@@ -31,6 +31,7 @@ test_forms(void)
 	CHECK(reads("mig-1g.5gb", "", 1, 5));
 	CHECK(reads("A100 MIG", "A100", 0, 0));
 	CHECK(reads("MIG-GPU-1234/7/0", "", 0, 0));
+	CHECK(reads("x_8g.4096gb", "x", 8, 4096));
 	CHECK(reads("gpu:a100(1g.5gb)", "gpu:a100", 1, 5));
 	CHECK(reads("cpu=8,gres/mig-1g.5gb=1", "cpu=8,gres", 1, 5));
 }
@@ -41,7 +42,7 @@ test_others(void)
 {
 	static const char *const others[] = {
 		"", " ", "A100", "A100-SXM4-40GB", "a100-40g", "L4-24G", "RTX3090-24GB", "A40 48GB", "g", "1g", "1g.", "gb", "0g.5gb", "9g.5gb", "1g.0gb", "99999999999g.5gb",
-		"1g.99999999999gb", "1g20", "a1g.5gb", "1g.5gbx", "1g.5x", "a2-highgpu-1g", "a3-highgpu-8g", "g4dn.xlarge", "Standard_NC6s_v3", "migrate", "amig", "ami g", "RTX 3090 Ti",
+		"1g.99999999999gb", "1g.4097gb", "1g20", "a1g.5gb", "1g.5gbx", "1g.5x", "a2-highgpu-1g", "a3-highgpu-8g", "g4dn.xlarge", "Standard_NC6s_v3", "migrate", "amig", "ami g", "RTX 3090 Ti",
 		"mi", "m", "mi g", "p4d.24xlarge"
 	};
 	pm_slice	s;

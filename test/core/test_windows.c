@@ -43,6 +43,38 @@ test_by_hand(void)
 	CHECK_EQ(f.n, 0);
 }
 
+static void
+test_edges(void)
+{
+	const pm_window follow[2] = {{0, 100, 0, 1}, {100, 200, 0, 1}};
+	const pm_window tenths = {0, 0.3, 0, 1};
+	const pm_window wide = {0, 100, 0, 1};
+	const pm_window narrow = {0, 10, 0, 1};
+	const pm_filler job = {1, 1, 1000, 0, 1};
+	const pm_filler tenth = {0.1, 1, 1000, 0, 1};
+	pm_filler	many[43];
+	double		gain = 0;
+	pm_fillings f = fill(follow, 2, &job, 1, 0, 0);
+
+	/* a window that opens when the job has just ended */
+	CHECK(f.n == 2 && f.v[1].steps == 100);
+	/* 0.3 / 0.1 is a little less than 3 */
+	f = fill(&tenths, 1, &tenth, 1, 0, 0);
+	CHECK(f.n == 1 && f.v[0].steps == 3);
+	/* more jobs than are tried in all combinations */
+	for (int i = 0; i < 43; i++)
+		many[i] = (pm_filler) {1, 0.001, 1, 0, 1};
+	f = fill(&wide, 1, many, 40, 0, 0);
+	CHECK_EQ(f.n, 40);
+	/* of which those are tried that gain most: two of 5 s that gain 7 instead of the one of 6 s that gains 10 */
+	many[40] = (pm_filler) {6, 10, 1, 0, 1};
+	many[41] = many[42] = (pm_filler) {5, 7, 1, 0, 1};
+	f = fill(&narrow, 1, many, 43, 0, 0);
+	for (int i = 0; i < f.n; i++)
+		gain += f.v[i].steps * many[f.v[i].job].gain;
+	CHECK_NEAR(gain, 14, 1e-9);
+}
+
 /* The most that jobs [k, n) gain in `time` whole seconds, of all ways to divide it. */
 static double
 every_choice(const pm_filler *j, int k, int n, int time, int overhead)
@@ -165,6 +197,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_by_hand();
+	test_edges();
 	test_against_all();
 	test_any();
 	test_stop();
