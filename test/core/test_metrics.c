@@ -239,6 +239,87 @@ test_far_split(void)
 	CHECK_HAS(st.message, "split \"far\" needs at least 25 networks, one for each fold; there are 24");
 }
 
+/*
+ * n networks of one convolution and twelve operators: op of the first `alike`, another one of the others.  The fold of each, which
+ * has room for an equal part of the networks.
+ */
+static void
+far_folds(int n, int alike, int folds, int *fold)
+{
+	pm_dataset	d = {.samples = PM_NEW(&arena, pm_sample, n),.n = n};
+	int			n_folds;
+
+	for (int i = 0; i < n; i++)
+	{
+		graph_text	t;
+		const pm_graph *g;
+		int			x;
+
+		text_start(&t, "far", "far");
+		x = net_conv(&t, net_input(&t, 3, 32), 3, 8 + i, 32, 3, 1);
+		for (int k = 0; k < 12; k++)
+			x = net_unary(&t, i < alike ? "Softmax" : "Relu", x, 8 + i, 32);
+		g = text_finish(&t, &arena);
+		d.samples[i] = make_sample(g, make_skeleton(g, true, &arena), 4, 1);
+	}
+	CHECK_EQ(pm_split_assign(PM_SPLIT_FAR, folds, 1, &d, &arena, fold, &n_folds, NULL), PM_OK);
+	CHECK_EQ(n_folds, folds);
+}
+
+static void
+test_far_room(void)
+{
+	int			fold[8];
+	int			first = 0;
+
+	/* the two that are unlike the other six are farthest from the mean: the first fold begins with them, and has room for two more */
+	far_folds(8, 6, 2, fold);
+	CHECK(fold[6] == 0 && fold[7] == 0);
+	for (int i = 0; i < 6; i++)
+		first += fold[i] == 0;
+	CHECK_EQ(first, 2);
+	/* of seven, one fold has four */
+	far_folds(7, 5, 2, fold);
+	first = 0;
+	for (int i = 0; i < 7; i++)
+		first += fold[i] == 0;
+	CHECK(first == 3 || first == 4);
+	/* as many folds as networks */
+	far_folds(3, 2, 3, fold);
+	CHECK(fold[0] != fold[1] && fold[1] != fold[2] && fold[0] != fold[2]);
+}
+
+/* Networks on one card are dealt, if they were measured on two; the others always train. */
+static void
+test_transfer_split(void)
+{
+	pm_dataset	d = rows(20, 3);
+	int			fold[60];
+	int			n_folds;
+	int			size[4] = {0};
+
+	/* the first network and the last one: on one card alone */
+	for (int i = 0; i < 60; i++)
+		if (i < 3 || i >= 57)
+			d.samples[i].query.gpu = &test_gpu;
+	CHECK_EQ(pm_split_assign(PM_SPLIT_TRANSFER, 4, 1, &d, &arena, fold, &n_folds, NULL), PM_OK);
+	CHECK_EQ(n_folds, 4);
+	for (int i = 0; i < 60; i++)
+	{
+		CHECK_EQ(fold[i] < 0, i < 3 || i >= 57);
+		for (int k = 3; k < 57; k++)
+			if (i >= 3 && i < 57 && pm_transfer_key(&d.samples[i]) == pm_transfer_key(&d.samples[k]))
+				CHECK_EQ(fold[i], fold[k]);
+		if (fold[i] >= 0)
+			size[fold[i]]++;
+	}
+	/* 36 pairs of a network and a card, of one or two rows each */
+	for (int f = 0; f < 4; f++)
+		CHECK(size[f] >= 9 && size[f] <= 18);
+	CHECK(pm_transfer_key(&d.samples[3]) != pm_transfer_key(&d.samples[4]));
+	CHECK(pm_transfer_key(&d.samples[3]) == pm_transfer_key(&d.samples[5]));
+}
+
 static void
 test_batch_split(void)
 {
@@ -310,6 +391,8 @@ main(void)
 	test_split_names();
 	test_folds();
 	test_far_split();
+	test_far_room();
+	test_transfer_split();
 	test_batch_split();
 	test_too_few();
 	pm_arena_release(&arena);

@@ -413,6 +413,137 @@ test_update(void)
 	CHECK_NEAR(answers.after[0], PASS_MS * exp(log(1.3) * 3 / 4), 1e-9);
 }
 
+/* What is known of one device, as a predictor has it after training and a recalibration. */
+static pm_passes
+known_of(pm_pass_device *device)
+{
+	pm_passes	t = {.n = 1,.device = device};
+
+	*device = (pm_pass_device) {.gpu = "Test 1000",.structures = 8,.level = 0.2,.moved = 0.4,.error = {0.3}};
+	for (int is_cpu = 0; is_cpu < 2; is_cpu++)
+	{
+		t.machine[is_cpu] = (pm_pass_machine) {.structures = 8 + is_cpu,.error = 0.1,.error_abroad = 0.5};
+		for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+			t.machine[is_cpu].factor[k] = 0.5 + 0.01 * k;
+	}
+	return t;
+}
+
+/*
+ * Passes of three networks on the device that is known, of three on another one.  What was known counts as three networks and
+ * as one; what an earlier recalibration said is forgotten, and answers have it already.
+ */
+static void
+test_update_of_known(void)
+{
+	pm_pass_device device;
+	const pm_passes old = known_of(&device);
+	const double told = PASS_MS * old.machine[0].factor[PM_PASS_REST];
+	pm_predictor p = {.kind = &plain_kind,.passes = &old};
+	pm_dataset	d = passes_of(3, 1.3 * told / PASS_MS, &test_gpu);
+	const pm_passes *t = NULL;
+	pm_pass_answers answers;
+
+	for (int i = 0; i < 3; i++)
+		d.passes[d.n_passes++] = pass_of(i, 1.3 * told / PASS_MS, &other_gpu);
+	CHECK_EQ(pm_passes_update(&p, known_answer, &d, NULL, &arena, &t, &answers, NULL), PM_OK);
+	CHECK_EQ(t->n, 2);
+	CHECK_EQ(t->device[0].structures, 8);
+	CHECK_EQ(t->device[0].level, 0.2);
+	CHECK_NEAR(t->device[0].moved, (log(1.3) + 0.4) * 3 / 6, 1e-12);
+	/* the other two networks move what training alone says by 2/5, of which 0.4 are in the answer */
+	CHECK_NEAR(answers.after[0], told * exp((log(1.3) + 0.4) * 2 / 5 - 0.4), 1e-9);
+	CHECK_NEAR(t->device[0].error[PM_NCHW], (3 * (log(1.3) + 0.4) * 3 / 5 + 3 * 0.3) / 6, 1e-12);
+	/* of a layout of which nothing is known, the error on devices that are known; of a new device, that on new ones */
+	CHECK_NEAR(t->device[0].error[PM_NHWC], 0.1, 1e-12);
+	CHECK_EQ(t->device[1].structures, 3);
+	CHECK_NEAR(t->device[1].moved, log(1.3) * 3 / 4, 1e-12);
+	CHECK_NEAR(t->device[1].error[PM_NHWC], 0.5, 1e-12);
+	/* nine thousand times as long: a device is moved by at most e^7 */
+	for (int i = 0; i < 3; i++)
+		d.passes[i].step_ms = told * 1e9;
+	CHECK_EQ(pm_passes_update(&p, known_answer, &d, NULL, &arena, &t, &answers, NULL), PM_OK);
+	CHECK_EQ(t->device[0].moved, 7);
+}
+
+/* ---- the stored form ---- */
+
+static pm_code
+stored(const pm_passes *t, const pm_passes **back)
+{
+	pm_buffer	b = {.arena = &arena};
+	pm_reader	r;
+
+	pm_passes_save(t, &b);
+	r = (pm_reader) {.data = b.data,.len = b.len};
+	return pm_passes_load(&r, &arena, back, NULL);
+}
+
+static void
+test_stored(void)
+{
+	pm_pass_device device;
+	pm_passes	t = known_of(&device);
+	const pm_passes *back = NULL;
+
+	t.machine[1].error = 0.2;
+	CHECK_EQ(stored(&t, &back), PM_OK);
+	CHECK(back->n == 1 && strcmp(back->device[0].gpu, device.gpu) == 0 && back->device[0].structures == 8);
+	CHECK(back->device[0].level == 0.2 && back->device[0].moved == 0.4 && back->device[0].error[PM_NCHW] == 0.3 && back->device[0].error[PM_NHWC] == 0);
+	for (int i = 0; i < 2; i++)
+	{
+		CHECK_EQ(back->machine[i].structures, 8 + i);
+		CHECK(back->machine[i].error == t.machine[i].error && back->machine[i].error_abroad == 0.5);
+		CHECK(memcmp(back->machine[i].factor, t.machine[i].factor, sizeof(t.machine[i].factor)) == 0);
+	}
+	/* out of their bounds: a factor, a level, what a recalibration said */
+	t.machine[1].factor[3] = 5.01;
+	CHECK_EQ(stored(&t, &back), PM_ERR_FORMAT);
+	t.machine[1].factor[3] = 0.04;
+	CHECK_EQ(stored(&t, &back), PM_ERR_FORMAT);
+	t.machine[1].factor[3] = 5;
+	device.moved = 7;
+	CHECK_EQ(stored(&t, &back), PM_OK);
+	device.moved = -7.01;
+	CHECK_EQ(stored(&t, &back), PM_ERR_FORMAT);
+	device.moved = 0;
+	device.level = 0.71;
+	CHECK_EQ(stored(&t, &back), PM_ERR_FORMAT);
+}
+
+/* A group that is new since it was stored has the factor of launches, and one that is no more is passed over. */
+static void
+test_stored_before(void)
+{
+	pm_buffer	b = {.arena = &arena};
+	pm_reader	r;
+	const pm_passes *back = NULL;
+
+	for (int is_cpu = 0; is_cpu < 2; is_cpu++)
+	{
+		pm_put_u32(&b, 7);
+		pm_put_f64(&b, 0.1);
+		pm_put_f64(&b, 0.2);
+		pm_put_u32(&b, 3);
+		pm_put_u32(&b, 0);
+		pm_put_text(&b, "conv");
+		pm_put_f64(&b, 0.9);
+		pm_put_u32(&b, 0);
+		pm_put_text(&b, "launch");
+		pm_put_f64(&b, 0.6);
+		/* no kind of convolution, though a class has the name */
+		pm_put_u32(&b, 1);
+		pm_put_text(&b, "norm");
+		pm_put_f64(&b, 0.7);
+	}
+	pm_put_u32(&b, 0);
+	r = (pm_reader) {.data = b.data,.len = b.len};
+	CHECK_EQ(pm_passes_load(&r, &arena, &back, NULL), PM_OK);
+	CHECK(back->n == 0 && back->machine[1].structures == 7);
+	for (int k = 0; k < PM_N_PASS_FACTORS; k++)
+		CHECK_EQ(back->machine[0].factor[k], k == PM_CLASS_CONV ? 0.9 : 0.6);
+}
+
 static double
 any_time(const pm_tokens *t)
 {
@@ -439,6 +570,9 @@ main(void)
 	test_many_steps();
 	test_left_out();
 	test_update();
+	test_update_of_known();
+	test_stored();
+	test_stored_before();
 	pm_arena_release(&arena);
 	return check_done("pass_factors");
 }

@@ -348,6 +348,7 @@ test_folds(const pm_dataset *d)
 	int		   *fold = PM_NEW(&arena, int, d->n);
 	int			folds;
 	pm_sample	pass;
+	pm_graph	renamed;
 
 	other = test_gpu;
 	other.name = "Test 1001";
@@ -364,6 +365,14 @@ test_folds(const pm_dataset *d)
 	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_BATCH, d, fold, &pass), -1);
 	pass.query.batch = 1000;
 	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_BATCH, d, fold, &pass), 0);
+	/* larger than the largest that trains, smaller than those that are tested */
+	pass.query.batch = 3;
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_BATCH, d, fold, &pass), 0);
+	/* the same network by another name is in the same family */
+	renamed = *pass.query.graph;
+	renamed.family = "twin";
+	pass.query.graph = &renamed;
+	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_FAMILY, d, fold, &pass), 0);
 	pass.query.gpu = &other;
 	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_TRANSFER, d, fold, &pass), -1);
 	CHECK_EQ(pm_split_fold_of_pass(PM_SPLIT_GPU, d, fold, &pass), -1);

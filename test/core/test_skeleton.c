@@ -424,6 +424,62 @@ test_renumbered(void)
 	}
 }
 
+/* ---------- slim ---------- */
+
+/* A broadcasting view: what reads it touches the elements of the convolution before it. */
+static pm_graph *
+make_spread(void)
+{
+	graph_text	t;
+	int			x;
+	int			y;
+
+	text_start(&t, "spread", "spread");
+	x = net_conv(&t, net_input(&t, 3, 8), 3, 8, 8, 3, 1);
+	y = net_unary(&t, "GlobalAveragePool", x, 8, 1);
+	y = net_conv(&t, y, 8, 8, 1, 1, 1);
+	y = text_node(&t, "'op':'Expand','view':true,'inputs':[%d],'shape':[1,8,8,8],'batch_dim':0", y);
+	text_node(&t, "'op':'Mul','inputs':[%d,%d],'shape':[1,8,8,8],'batch_dim':0", x, y);
+	return text_finish(&t, &arena);
+}
+
+/* Work of the part that is kept, at another batch, is that of the whole. */
+static void
+check_slim(const pm_graph *g, bool merge)
+{
+	const pm_skeleton *s = make_skeleton(g, merge, &arena);
+	pm_question q = make_sample(g, s, 7, 1).query;
+	pm_graph	kept;
+	pm_skeleton slim;
+	pm_tokens	a,
+				b;
+
+	CHECK_EQ(pm_skeleton_slim(s, &arena, &kept, &slim, NULL), PM_OK);
+	CHECK(slim.n == s->n && slim.dag.n == s->dag.n);
+	CHECK_EQ(pm_tokens_build_work(s, &q, &arena, &a, NULL), PM_OK);
+	q.graph = &kept;
+	CHECK_EQ(pm_tokens_build_work(&slim, &q, &arena, &b, NULL), PM_OK);
+	CHECK_EQ(memcmp(a.phase_us, b.phase_us, 3 * a.n * sizeof(double)), 0);
+	CHECK_EQ(memcmp(a.bytes, b.bytes, a.n * sizeof(double)), 0);
+	CHECK_EQ(memcmp(a.kernels, b.kernels, a.n * sizeof(double)), 0);
+	CHECK(a.total_roofline_us == b.total_roofline_us && a.total_bytes == b.total_bytes && a.n_kernels == b.n_kernels && a.params == b.params);
+	for (int i = 0; i < s->n; i++)
+		CHECK(slim.copies[i] == s->copies[i] && strcmp(kept.nodes[slim.node[i]].op_name, g->nodes[s->node[i]].op_name) == 0);
+}
+
+static void
+test_slim(void)
+{
+	for (int merge = 0; merge < 2; merge++)
+	{
+		check_slim(make_spread(), merge);
+		check_slim(make_fork(&arena), merge);
+		check_slim(make_net(&arena, "net", 8, 3, 8, 1), merge);
+		for (int seed = 0; seed < 10; seed++)
+			check_slim(random_graph(seed, 40), merge);
+	}
+}
+
 /* ---------- graphs that cannot have a skeleton, and limits ---------- */
 
 /* n operators in a row; all alike, or each of its own size. */
@@ -436,6 +492,19 @@ chain(int n, bool alike, pm_arena *a)
 	net_input(&t, 4, 4);
 	for (int i = 0; i < n; i++)
 		net_unary(&t, "Relu", i, alike ? 4 : 4 + i, 4);
+	return text_finish(&t, a);
+}
+
+/* n operators that read the same tensor. */
+static pm_graph *
+fan(int n, pm_arena *a)
+{
+	graph_text	t;
+
+	text_start(&t, "fan", "fan");
+	net_conv(&t, net_input(&t, 3, 4), 3, 4, 4, 1, 1);
+	for (int i = 0; i < n; i++)
+		net_unary(&t, "Relu", 1, 4, 4);
 	return text_finish(&t, a);
 }
 
@@ -464,6 +533,13 @@ test_limits(void)
 	CHECK_EQ(pm_skeleton_build(chain(1, true, &a), true, &a, &s, &st), PM_OK);
 	CHECK_EQ(s.n, 1);
 	CHECK_EQ(s.dag.max_depth, 0);
+	/* as many as are allowed */
+	CHECK_EQ(pm_skeleton_build(chain(PM_MAX_OPS, true, &a), true, &a, &s, &st), PM_OK);
+	CHECK_EQ(pm_skeleton_build(chain(PM_MAX_TOKENS, false, &a), true, &a, &s, &st), PM_OK);
+	/* of 14,200 readers of a tensor there are 100.8 million pairs, and 100 million are looked at */
+	CHECK_EQ(pm_skeleton_build(fan(14200, &a), true, &a, &s, &st), PM_ERR_LIMIT);
+	CHECK_HAS(st.message, "too many pairs of operators that read the same tensor");
+	CHECK_EQ(pm_skeleton_build(fan(500, &a), true, &a, &s, &st), PM_OK);
 	pm_arena_release(&a);
 }
 
@@ -578,6 +654,7 @@ main(void)
 	test_merging();
 	test_not_merged();
 	test_renumbered();
+	test_slim();
 	test_limits();
 	test_memory();
 	test_cancel();
