@@ -163,6 +163,89 @@ test_shared_host(void)
 	CHECK_NEAR(pm_collective_us(PM_ALL_TO_ALL, 1e9, 8, 2, &f), 0.5e6 * 4 / 10.0, 1e-3);
 }
 
+/* ---- the tables, against a model that is written down once more ---- */
+
+/* src/graph/tuning.cc of NVIDIA/nccl: microseconds of protocols LL, LL128 and Simple, of rings and of trees. */
+static const double nccl_base[2][3] = {{6.6, 14.0, 8.4}, {6.8, 14.0, 8.4}};
+static const double nccl_nvlink[2][3] = {{0.6, 1.9, 3.4}, {0.6, 1.25, 4.0}};
+static const double nccl_pcie[2][3] = {{1.0, 2.5, 5.7}, {1.0, 1.9, 4.0}};
+static const double nccl_net[2][3] = {{2.7, 4.0, 14.0}, {5.0, 8.5, 14.0}};
+
+/* treeCorrectionFactor of the same file, in tenths, at 64 bytes times powers of two. */
+static const char *const nccl_tree[3] = {"aaaa987777654456789aaaaa", "aaaaa9888766666689999aaa", "999999987665555678778999"};
+
+static double
+tree_tenths(int protocol, int at)
+{
+	char		c = at < 24 ? nccl_tree[protocol][at] : 'a';
+
+	return (c == 'a' ? 10 : c - '0') / 10.0;
+}
+
+/* An all-reduce of bytes = 64 * 2^at over nodes of ppn GPUs each, that all reach gbs. */
+static double
+nccl_us(int at, int nodes, int ppn, bool nvlink, double gbs, double latency)
+{
+	const double (*intra)[3] = nvlink ? nccl_nvlink : nccl_pcie;
+	double		bytes = ldexp(64, at);
+	int			n = nodes * ppn;
+	double		best = INFINITY;
+
+	for (int p = 0; p < 3; p++)
+	{
+		double		ring_gbs = gbs * (p == 0 ? 0.5 : p == 1 ? 0.92 : 1);
+		double		tree_gbs = gbs * tree_tenths(p, at) * (p == 0 ? 1 / 3.8 : p == 1 ? 0.92 : 0.92 * 0.85);
+		double		between = nodes > 1 ? 2 * (nodes - 1) : 0;
+		double		ring = nccl_base[0][p] + (2 * (n - 1) - between) * intra[0][p] + between * nccl_net[0][p];
+		double		tree = nccl_base[1][p] + 2 * ((ppn - 1) * intra[1][p] + log2(nodes) * nccl_net[1][p]);
+
+		if (p == 1 && (!nvlink || ppn == 1))
+			continue;
+		/* messages of 64 bytes and more for each of two channels of a GPU take 1.4 times as long on their way round */
+		if (p == 2 && nodes > 1 && bytes / (2 * n) >= 64)
+			ring *= 1.4;
+		if (p == 0)
+		{
+			ring_gbs = fmin(ring_gbs, 39);
+			tree_gbs = fmin(tree_gbs, 39);
+		}
+		best = fmin(best, ring * latency + 2.0 * (n - 1) / n * bytes / (1000 * ring_gbs));
+		best = fmin(best, tree * latency + 2 * bytes / (1000 * tree_gbs));
+	}
+	return best;
+}
+
+/* Narrow and wide links, short and long fixed times, so that each entry that can be the best is the best somewhere. */
+static void
+test_tables(void)
+{
+	static const int machines[] = {1, 2, 3, 16, 1024};
+	static const double widths[] = {1, 10, 100, 1000};
+	static const double latencies[] = {0.01, 0.1, 1, 10};
+	double		worst = 0;
+
+	for (int config = 0; config < 5 * 4 * 4 * 2 * 2; config++)
+	{
+		int			nodes = machines[config % 5];
+		double		gbs = widths[config / 5 % 4];
+		double		latency = latencies[config / 20 % 4];
+		bool		nvlink = config / 80 % 2;
+		int			ppn = config / 160 % 2 ? 8 : nodes > 1 ? 1 : 2;
+		pm_link_row row[] = {{0, gbs, NAN, 0}};
+		pm_fabric	f = fabric_of(nvlink ? PM_LINK_NVSWITCH : PM_LINK_PCIE, 1, row, 8);
+
+		f.inter.rows = row;
+		f.latency_factor = latency;
+		for (int at = 0; at < 26; at++)
+		{
+			double		us = nccl_us(at, nodes, ppn, nvlink, gbs, latency);
+
+			worst = fmax(worst, fabs(pm_collective_us(PM_ALL_REDUCE, ldexp(64, at), nodes * ppn, nodes, &f) / us - 1));
+		}
+	}
+	CHECK_NEAR(worst, 0, 1e-12);
+}
+
 /* Of machines with one GPU and with two, the former's one adapter decides. */
 static void
 test_uneven_machines(void)
@@ -205,6 +288,7 @@ main(void)
 	test_measured_link();
 	test_nccl_constants();
 	test_trees();
+	test_tables();
 	test_two_machines();
 	test_adding_switch();
 	test_monotone();

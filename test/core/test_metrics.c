@@ -240,8 +240,8 @@ test_far_split(void)
 }
 
 /*
- * n networks of one convolution and twelve operators: op of the first `alike`, another one of the others.  The fold of each, which
- * has room for an equal part of the networks.
+ * n networks with twelve of each of two operators, which take their time in one of them: the first `alike` in another one than
+ * the others.  The fold of each, which has room for an equal part of the networks.
  */
 static void
 far_folds(int n, int alike, int folds, int *fold)
@@ -259,6 +259,9 @@ far_folds(int n, int alike, int folds, int *fold)
 		x = net_conv(&t, net_input(&t, 3, 32), 3, 8 + i, 32, 3, 1);
 		for (int k = 0; k < 12; k++)
 			x = net_unary(&t, i < alike ? "Softmax" : "Relu", x, 8 + i, 32);
+		x = net_unary(&t, "GlobalAveragePool", x, 8 + i, 1);
+		for (int k = 0; k < 12; k++)
+			x = net_unary(&t, i < alike ? "Relu" : "Softmax", x, 8 + i, 1);
 		g = text_finish(&t, &arena);
 		d.samples[i] = make_sample(g, make_skeleton(g, true, &arena), 4, 1);
 	}
