@@ -35,6 +35,10 @@ WHERE p.profile_id = :m;
 SELECT helper.error_of(format('SELECT perfmodel.predict_from_step((SELECT min(graph_id) FROM perfmodel.graph), %L, %L::float8, %L, %s, predictor => ''two cards'')', o, ms, g, b))
 FROM (VALUES ('T5', '1', 'T4', 1), ('T4', '0', 'T4', 1), ('T4', 'nan', 'T4', 1), ('T4', '1', 'T5', 1), ('T4', '1', 'T4', 0)) AS v(o, ms, g, b);
 SELECT step_ms, weight FROM perfmodel.predict_from_step(1, NULL, 1, 'T4', 1);
+BEGIN;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, step_ms) SELECT min(graph_id), 'T4', 8, 2, 10 FROM perfmodel.graph RETURNING profile_id AS two \gset
+SELECT regexp_replace(helper.error_of(format('SELECT perfmodel.predict_from(%s, ''RTX 3090'', predictor => ''two cards'')', :two)), 'profile [0-9]+', 'profile N');
+ROLLBACK;
 -- what predict() says of names and formats is said here, too
 SELECT note FROM unnest('{fp32, bfloat16}'::text[]) AS dtype,
      perfmodel.predict_from_step((SELECT min(graph_id) FROM perfmodel.graph), 'V100', 1, 'T4', 8, dtype, predictor => 'two cards');

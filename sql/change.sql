@@ -26,6 +26,8 @@ FROM unnest(ARRAY['0', '-1', '2147483647', '16, dtype => ''fp12''', '16, layout 
 SELECT change, samples_per_s > 0 AS samples FROM perfmodel.what_if_change(:g, 'T4', 16777216, predictor => 'roof') WHERE change IN ('none', 'half the batch', 'twice the batch');
 -- nor half of one sample
 SELECT change FROM perfmodel.what_if_change(:g, 'T4', 1, '{half the batch, twice the batch}', predictor => 'roof');
+-- half of three samples is one
+SELECT helper.close(samples_per_s, 1000 / step_ms) AS one FROM perfmodel.what_if_change(:g, 'T4', 3, '{half the batch}', predictor => 'roof') WHERE change <> 'none';
 -- what is computed: as much as the roofline says; only what the network has, unless it is asked for by name; other figures of the device
 SELECT c.change, c.factor > 0 AND c.factor < 1 AS faster, c.saved_mb >= 0 AS memory, c.basis
 FROM perfmodel.what_if_change(:g, 'T4', 512, '{flash attention,fused optimizer,twice the bandwidth}', predictor => 'roof') AS c WHERE change <> 'none';
@@ -82,6 +84,12 @@ DELETE FROM perfmodel.graph WHERE name IN ('half frozen', 'all frozen');
 SELECT slowdown_a >= 1 AND slowdown_a <= 2 AS slowdown, slowdown_a = slowdown_b AS same, helper.close(step_ms_a, slowdown_a * perfmodel.predict_train_time(:g, 'T4', 64, predictor => 'roof')) AS step,
        busy_a BETWEEN 0 AND 1 AND busy_b BETWEEN 0 AND 1 AS busy, fits, peak_mb > (perfmodel.predict_memory(:g, 'T4', 64)).peak_mb AS memory
 FROM perfmodel.colocate(:g, 64, :h, 8, 'tesla_t4', predictor => 'roof');
+-- a device is busy as long as operators run on it, of launches and the framework three tenths of the time; and what is above all of it slows down both
+SELECT bool_and(helper.close(c.busy_a, least(x.busy, 1))) AS busy, bool_and(helper.close(c.slowdown_a, greatest(c.busy_a + c.busy_b, 1))) AS slowdown,
+       count(*) FILTER (WHERE c.busy_a + c.busy_b BETWEEN 1.01 AND 1.2) > 0 AS a_little, count(*) FILTER (WHERE c.busy_a BETWEEN 0.31 AND 0.99) > 0 AS partly
+FROM unnest('{1,4,16,64,256,1024,4096}'::int[]) AS a, unnest('{1,4,16,64,256,1024}'::int[]) AS b, perfmodel.colocate(:g, a, :h, b, 'T4', predictor => 'roof') AS c,
+     LATERAL (SELECT sum(CASE WHEN e.bound = 'launch' OR e.part = 'framework' THEN 0.3 * e.step_ms ELSE e.step_ms END) / sum(e.step_ms) AS busy
+              FROM perfmodel.explain_train_time(:g, 'T4', a, predictor => 'roof') AS e) AS x;
 -- of what is not known, nothing is known
 SELECT num_nonnulls(a.slowdown_a, a.slowdown_b, a.step_ms_a, a.step_ms_b, a.busy_a, a.peak_mb, a.fits, a.p_fits, a.in_domain) AS without_a, a.busy_b > 0 AS b, num_nonnulls(VARIADIC ARRAY[c.slowdown_a, c.slowdown_b, c.busy_a, c.busy_b, c.peak_mb, c.p_fits]) AS without_gpu
 FROM perfmodel.colocate(NULL, 64, :h, 8, 'T4', predictor => 'roof') AS a, perfmodel.colocate(:g, 64, :h, 8, NULL, predictor => 'roof') AS c;

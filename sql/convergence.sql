@@ -22,6 +22,20 @@ SELECT count(*) AS levels, count(DISTINCT t.seconds) AS same, bool_and(t.wider) 
          LATERAL perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predictor => 'roof', level => level) AS t,
          LATERAL perfmodel.predict_job(:g, 'T4', 16, samples => t.expected_samples, world_size => 4, predictor => 'roof', level => level) AS j) AS t;
 SELECT l, helper.error_of(format('SELECT perfmodel.time_to_target(%s, ''T4'', 16, ''toy'', ''0.9'', predictor => ''roof'', level => %s)', :g, l)) FROM unnest('{0.4,1}'::text[]) AS l;
+-- the squares of both intervals add up: that of the step, and so many standard deviations of the samples that the level says, of a normal distribution
+SELECT v.level, abs(sqrt(power(ln(t.seconds_high / t.seconds), 2) - power(ln(j.seconds_high / j.seconds), 2)) / (v.deviations * s.spread) - 1) < 0.005 AS above,
+       abs(sqrt(power(ln(t.seconds / t.seconds_low), 2) - power(ln(j.seconds / j.seconds_low), 2)) / (v.deviations * s.spread) - 1) < 0.005 AS below
+FROM (VALUES (0.5::float8, 0.6745), (0.8, 1.2816), (0.9, 1.6449), (0.99, 2.5758)) AS v(level, deviations),
+     perfmodel.samples_to_target(:g, '{64}', 'toy', '0.9') AS s,
+     LATERAL perfmodel.time_to_target(:g, 'T4', 16, 'toy', '0.9', world_size => 4, predictor => 'roof', level => v.level) AS t,
+     LATERAL perfmodel.predict_job(:g, 'T4', 16, samples => t.expected_samples, world_size => 4, predictor => 'roof', level => v.level) AS j;
+-- two runs at a batch: the geometric mean, 2e6; the noise is the mean variance over the mean square, (4 + 4) / (0.01 + 0.03)
+SAVEPOINT means;
+INSERT INTO perfmodel.convergence (graph_id, dataset, target, batch, reached, samples_to_target) VALUES (:g, 'means', '', 64, true, 1e6), (:g, 'means', '', 64, true, 4e6);
+SELECT round(expected_samples) AS samples FROM perfmodel.samples_to_target(:g, '{64}', 'means');
+INSERT INTO perfmodel.convergence (graph_id, dataset, batch, grad_sqr, grad_var) VALUES (:g, 'means', 64, 0.01, 4), (:g, 'means', 64, 0.03, 4);
+SELECT round(noise_scale::numeric, 6) AS noise FROM perfmodel.samples_to_target(:g, '{64}', 'means');
+ROLLBACK TO means;
 -- what a sample is worth falls with the batch
 SELECT g.total_batch, round(g.efficiency::numeric, 2) AS efficiency, helper.close(g.goodput_per_s, g.efficiency * g.samples_per_s) AS product
 FROM unnest('{64,512}'::int[]) AS b, LATERAL perfmodel.goodput(:g, 'T4', b, 64, 'toy', '0.9', predictor => 'roof') AS g;

@@ -47,6 +47,22 @@ SELECT count(*) AS from_the_first_row_on FROM perfmodel.drift('judged', by => '{
 SELECT count(*), count(DISTINCT network), bool_and(rank_low < rank_high AND rank_low >= 0 AND rank_high <= 1),
        bool_and(low_ms < predicted_ms AND predicted_ms < high_ms), bool_and(expected_error BETWEEN 0.005 AND 0.2) FROM perfmodel.residuals('judged');
 SELECT count(*) FROM perfmodel.residuals('judged', since => '2026-03-02');
+-- a measurement between two intervals has the ranks that their levels leave: half of what is outside of each, above or below
+SAVEPOINT ranks;
+CREATE TEMP TABLE at_rank AS
+WITH l AS (SELECT level, nr FROM unnest('{0.5,0.6,0.7,0.8,0.9,0.95,0.98,0.99}'::float8[]) WITH ORDINALITY AS u(level, nr)),
+     e AS (SELECT l.*, p.step_ms_low, p.step_ms_high FROM (SELECT min(profile_id) AS profile_id FROM perfmodel.residuals('judged') WHERE gpu = 'T4') AS m JOIN perfmodel.profile AS q USING (profile_id),
+           l, LATERAL perfmodel.predict(q.graph_id, q.gpu, q.batch, framework => q.framework, predictor => 'judged', level => l.level) AS p),
+     g AS (SELECT nr, level, (step_ms_low + lead(step_ms_low, 1, 0.9 * step_ms_low) OVER w) / 2 AS below, (step_ms_high + lead(step_ms_high, 1, 1.1 * step_ms_high) OVER w) / 2 AS above,
+                  lead(level, 1, 1) OVER w AS outer_level, lead(step_ms_high, 1, 2 * step_ms_high) OVER w > step_ms_high * 1.000001 AND lead(step_ms_low, 1, 0) OVER w < step_ms_low * 0.999999 AS apart FROM e WINDOW w AS (ORDER BY nr))
+SELECT v.ms, round(v.low::numeric, 6) AS low, round(v.high::numeric, 6) AS high
+FROM g, LATERAL (VALUES (above, 0.5 + level / 2, 0.5 + outer_level / 2), (below, 0.5 - outer_level / 2, 0.5 - level / 2)) AS v(ms, low, high) WHERE apart;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, framework, step_ms, source)
+SELECT q.graph_id, q.gpu, q.batch, q.framework, a.ms, 'at rank' FROM (SELECT min(profile_id) AS profile_id FROM perfmodel.residuals('judged') WHERE gpu = 'T4') AS m JOIN perfmodel.profile AS q USING (profile_id), at_rank AS a;
+SELECT count(*) >= 10 AS ranks, bool_and(round(r.rank_low::numeric, 6) = a.low AND round(r.rank_high::numeric, 6) = a.high) AS as_the_levels
+FROM perfmodel.residuals('judged') AS r JOIN perfmodel.profile AS p USING (profile_id) JOIN at_rank AS a ON a.ms = r.measured_ms WHERE p.source = 'at rank';
+DROP TABLE at_rank;
+ROLLBACK TO ranks;
 -- the view asks the active predictor
 SELECT perfmodel.activate_predictor('judged') > 0 AS activated;
 SELECT grouped_by, group_name, measurements, networks, verdict FROM perfmodel.active_drift;

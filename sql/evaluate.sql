@@ -73,6 +73,11 @@ SELECT DISTINCT quantity FROM perfmodel.predictor;
 SELECT name, kind, active, measurements > 0 AS measurements, gpus, error_pct = round(error_pct, 1) AS rounded, origin FROM perfmodel.predictors WHERE name IN ('line', 'roof', 'small') ORDER BY name;
 SELECT a.measurements = e.n AS n, a.error_pct = round(e.mape_pct::numeric, 1) AS error, a.within_10_pct BETWEEN 0 AND 100 AS share
 FROM perfmodel.active_errors AS a JOIN perfmodel.evaluate() AS e USING (grouped_by) WHERE grouped_by = 'overall';
+-- in percent, the active ones first and then the newest; and each figure is that of its name
+SELECT bool_and(v.error_pct IS NOT DISTINCT FROM round((100 * p.valid_mape)::numeric, 1)) AS percent,
+       (SELECT array_agg(name) FROM perfmodel.predictors) = array_agg(p.name ORDER BY p.active DESC, p.trained_at DESC, p.name) AS in_order FROM perfmodel.predictors AS v JOIN perfmodel.predictor AS p USING (name);
+SELECT bool_and(a.within_10_pct IS NOT DISTINCT FROM round(e.within_10_pct::numeric) AND a.coverage_pct IS NOT DISTINCT FROM round(e.coverage_pct::numeric)) AS the_same, bool_or(a.within_10_pct <> a.coverage_pct) AS differ
+FROM perfmodel.active_errors AS a JOIN perfmodel.evaluate() AS e ON e.grouped_by = a.grouped_by AND e.group_name IS NOT DISTINCT FROM a.group_name;
 -- without measurements the view is empty, where evaluate() is an error
 BEGIN;
 DELETE FROM perfmodel.profile;

@@ -125,6 +125,13 @@ SELECT op, inputs, shape, weights, module FROM perfmodel.graph_node WHERE graph_
 SELECT string_agg(op, ' ' ORDER BY node_id) AS first_layer FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('llama-2-7b@s4096') AND node_id < 34;
 -- plain attention: the same graph around it, the products at full size; keys and values are copied only where heads share them
 SELECT node_id, op, inputs, shape, class FROM perfmodel.graph_node WHERE graph_id = perfmodel.graph_id('plain') AND node_id BETWEEN 22 AND 34 ORDER BY node_id;
+-- 8/3 of the hidden size, up to a multiple of 256; rotary positions turn both halves of a head, of an odd one too
+SELECT n->>'op' AS op, n->'shape' AS shape, n->>'module' AS module
+FROM jsonb_array_elements(perfmodel.decoder_graph('odd', 1, 102, 2, 16, 100, 'llama', kv_heads => 1)->'nodes') WITH ORDINALITY AS e(n, nr)
+WHERE n->>'op' = 'Slice' OR n->>'module' = 'layers.0.feed.up' ORDER BY nr;
+-- adapters in each of twelve layers
+SELECT count(*) FILTER (WHERE n->>'op' = 'Dropout') AS adapters, count(DISTINCT n->>'module') FILTER (WHERE n->>'op' = 'Dropout') AS products
+FROM jsonb_array_elements(perfmodel.decoder_graph('deep', 12, 64, 4, 16, 100, 'llama', lora_rank => 8)->'nodes') AS n;
 SELECT string_agg(op, ' ' ORDER BY place) AS read_nothing FROM jsonb_to_recordset(perfmodel.decoder_graph('x', 2, 64, 2, 16, 100, attention => 'plain')->'nodes') AS n(id integer, op text, inputs integer[]),
     LATERAL (SELECT n.id AS place) AS p WHERE EXISTS (SELECT FROM unnest(n.inputs) AS i WHERE i >= n.id);
 -- experts: the same layer around them; each has its own weights and its part of the tokens, and all together do the work of experts_per_token dense parts

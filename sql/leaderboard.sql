@@ -15,6 +15,8 @@ FROM perfmodel.leaderboard('{mdot,linear}', '{gpu}',
     options => '{"mdot": {"epochs":2,"d_model":16,"heads":2,"layers":1,"d_operator":8,"hidden":8}}') ORDER BY kind;
 SELECT (SELECT mape_pct FROM perfmodel.leaderboard('{linear}', '{batch}', options => '{"linear": {"ridge": 1000}}'))
      <> (SELECT mape_pct FROM perfmodel.leaderboard('{linear}', '{batch}')) AS ridge_matters;
+-- those of a kind that is not asked for are checked, and it does not run
+SELECT array_agg(kind) AS kinds FROM perfmodel.leaderboard('{linear}', '{structure}', 3, options => '{"roofline": {}}');
 -- chosen rows
 SELECT n = (SELECT count(*) FROM perfmodel.profile WHERE gpu = 'T4') AS chosen
 FROM perfmodel.leaderboard('{linear}', '{structure}', 3, (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE gpu = 'T4'));

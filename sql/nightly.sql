@@ -48,6 +48,12 @@ SAVEPOINT jobs;
 SELECT * FROM perfmodel.collect_from_jobs('night_job', '{"graph": "network", "gpu": "device", "duration_s": "seconds", "steps": "iterations", "restarts": "requeued"}');
 SELECT count(*), bool_and(abs(ln(p.step_ms / t.step_ms)) < 0.03) AS near, bool_and(p.spread < 0.05) AS steady, min(p.source) AS source, min(p.measured_at) > '2026-03-01' AS dated
 FROM perfmodel.profile AS p JOIN truth AS t USING (graph_id, gpu, batch) WHERE p.source IS NOT NULL;
+-- five jobs of 1,000 steps of 10 to 14 ms, and one that was restarted: the median, and the distance of its quartiles as a part of it
+CREATE TEMP TABLE five AS SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%') AS graph, 'T4' AS gpu, 16 AS batch, 10 + ms AS duration_s, 1000 AS steps, CASE WHEN ms > 14 THEN 1 ELSE 0 END AS restarts,
+    '2026-03-01'::timestamptz + ms * interval '1 hour' AS finished_at FROM generate_series(10, 15) AS ms;
+SELECT * FROM perfmodel.collect_from_jobs('five', startup_s => 10);
+SELECT step_ms, round(spread::numeric, 4) AS spread, measured_at FROM perfmodel.profile WHERE source LIKE '%five' ORDER BY profile_id;
+DELETE FROM perfmodel.profile WHERE source LIKE '%five';
 -- values that cannot be
 CREATE TEMP TABLE odd AS SELECT (SELECT min(name) FROM perfmodel.graph WHERE name LIKE 'night%') AS graph, 'T4' AS gpu, n.finished_at, v.* FROM (VALUES (1e12, 'NaN'::float8, 500.0::float8, 1), (0, 1e6, 500, 1), (8, 1e6, 'NaN', 1), (8, 'Infinity', 500, 1),
     (8, -5, 500, 1), (8, 1e6, 500, 0), (8, 1e6, 500, -3), (8, NULL, 500, 1), (8, 1e6, NULL, 1), (NULL, 1e6, 500, 1), (8, 1e6, 500, NULL)) AS v(batch, duration_s, steps, gpu_count), (SELECT now() AS finished_at) AS n;

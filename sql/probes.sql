@@ -14,10 +14,13 @@ SELECT bool_and(p.doubt_after_pct = q.doubt_before_pct) AS continued FROM probe 
 -- what has been measured is not proposed, and the doubt goes on from there
 BEGIN;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, step_ms) SELECT graph_id, 'A40', batch, 'fp32', 1.3 * step_ms FROM probe WHERE rank <= 2;
+-- nor does a step in another format say anything of this one
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, step_ms) SELECT graph_id, 'A40', batch, 'amp', step_ms FROM probe WHERE rank = 3;
 SELECT count(*) FILTER (WHERE s.graph_id IN (SELECT graph_id FROM probe WHERE rank <= 2)) AS again,
        min(s.graph_id) FILTER (WHERE s.rank = 1) = (SELECT graph_id FROM probe WHERE rank = 3) AS the_third,
        abs(max(s.doubt_before_pct) - (SELECT doubt_after_pct FROM probe WHERE rank = 2)) < 1e-9 AS goes_on
 FROM perfmodel.suggest_probes('A40', 2, '{8,64}', predictor => 'probed') AS s;
+DELETE FROM perfmodel.profile WHERE gpu = 'A40' AND dtype = 'amp';
 -- nor at another batch than those that are asked for
 UPDATE perfmodel.profile SET batch = 24 WHERE gpu = 'A40' AND graph_id = (SELECT graph_id FROM probe WHERE rank = 1);
 SELECT count(*) FILTER (WHERE s.graph_id IN (SELECT graph_id FROM probe WHERE rank <= 2)) AS again, count(*) FILTER (WHERE s.batch = 24) AS at_that_batch,

@@ -175,6 +175,27 @@ ROLLBACK TO costs;
 SELECT perfmodel.train('<b> of the report', 'roofline', profiles => (SELECT array_agg(profile_id) FROM perfmodel.profile WHERE batch = 8 OR graph_id IN (SELECT graph_id FROM perfmodel.graph WHERE nodes / 3 % 2 > 0))) > 0 AS trained;
 SELECT n, n_networks, mape_a_pct > mape_b_pct AS b_is_nearer, better FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report');
 SELECT n, better IS NULL AS undecided, note FROM perfmodel.compare_predictors('<b> of the report', '<b> of the report');
+-- the mean over networks, however often each was measured, with Student's t of n - 1 networks (2.0150 of 6) to both sides; and pages that say so
+SAVEPOINT compared;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms, measured_at)
+SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.step_ms * (1 + i / 1000.0), p.measured_at FROM (SELECT min(r.profile_id) AS profile_id FROM perfmodel.residuals('<b> of the report') AS r
+     JOIN perfmodel.residuals('</script> of the report') AS s USING (profile_id)) AS m JOIN perfmodel.profile AS p USING (profile_id), generate_series(1, 5) AS i;
+CREATE TEMP TABLE compared AS
+WITH r AS (SELECT x.network, abs(1 - y.predicted_ms / y.measured_ms) - abs(1 - x.predicted_ms / x.measured_ms) AS d
+           FROM perfmodel.residuals('<b> of the report') AS x JOIN perfmodel.residuals('</script> of the report') AS y USING (profile_id)),
+     n AS (SELECT network, count(*) AS n, avg(d) AS d FROM r GROUP BY 1)
+SELECT count(*) AS networks, sum(n) AS rows, 100 * avg(d) AS mean, 100 * sum(n * d) / sum(n) AS by_rows, 100 * stddev_samp(d) / sqrt(count(*)) AS error FROM n;
+SELECT c.n = t.rows AS n, c.n_networks AS networks, abs(c.difference_pct - t.mean) < 0.006 AS mean, abs(t.mean - t.by_rows) > 0.02 AS not_by_rows,
+       abs((c.difference_high_pct - c.difference_low_pct) / (2 * 2.0150 * t.error) - 1) < 0.02 AS reach, c.better
+FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report') AS c, compared AS t;
+SELECT substring(page FROM 'better</dt><dd class="[a-z_]*">\s*([^<]*)<') AS better,
+       (SELECT array_agg(DISTINCT s[1] ORDER BY s[1]) FROM regexp_matches(page, '<title>[^<]*(a is nearer|b is nearer)', 'g') AS s) AS nearer
+FROM perfmodel.report_diff('<b> of the report', '</script> of the report') AS page;
+SELECT page LIKE format('%%promised: %s %%%%%%', round(d.expected_mape_pct::numeric, 1)) AS promised, round(d.expected_mape_pct::numeric, 1) <> round(d.mape_pct::numeric, 1) AS not_the_error,
+       translate(page, E'\n', ' ') LIKE format('%%between %s and %s %%%%%%', round(d.coverage_low_pct::numeric), round(d.coverage_high_pct::numeric)) AS bounds
+FROM perfmodel.report_trust('</script> of the report') AS page, perfmodel.drift('</script> of the report', '{}') AS d;
+DROP TABLE compared;
+ROLLBACK TO compared;
 SELECT n, better, note FROM perfmodel.compare_predictors('<b> of the report', '</script> of the report', 'infinity');
 SELECT perfmodel.report_diff('<b> of the report', '</script> of the report') AS page \gset
 SELECT pg_temp.wrong(:'page') AS wrong, pg_temp.times('<svg', :'page') AS plots, pg_temp.times('<table', :'page') AS tables;

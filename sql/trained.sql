@@ -14,6 +14,15 @@ SELECT array_agg(profile_id) AS half FROM perfmodel.profile WHERE mode = 'train'
 SELECT perfmodel.train('known', 'linear', :'half') > 0 AS trained;
 SELECT cardinality(row_hashes) = n_profiles AS all_rows, row_hashes = ARRAY(SELECT h FROM unnest(row_hashes) AS h ORDER BY 1) AS sorted FROM perfmodel.predictor WHERE name = 'known';
 SELECT (SELECT array_agg(t ORDER BY t) FROM perfmodel.trained_profiles('known') AS t) = (SELECT array_agg(h ORDER BY h) FROM unnest(:'half'::bigint[]) AS h) AS learned;
+-- neither a forward pass nor a step on two devices is one of them, nor new to it, though it says the same
+SAVEPOINT twins;
+INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, step_ms, mode, world_size)
+SELECT p.graph_id, p.gpu, p.batch, p.dtype, p.layout, p.framework, p.optimizer, p.step_ms, v.mode, v.world_size
+FROM perfmodel.profile AS p, (VALUES ('inference', 1), ('train', 2)) AS v(mode, world_size) WHERE p.profile_id = (:'half'::bigint[])[1] RETURNING mode, world_size;
+SELECT count(*) = cardinality(:'half'::bigint[]) AS no_more, (SELECT count(*) FROM perfmodel.residuals('known') AS r JOIN perfmodel.profile AS p USING (profile_id) WHERE p.mode <> 'train' OR p.world_size > 1) AS judged
+FROM perfmodel.trained_profiles('known');
+SELECT cardinality(perfmodel.unseen_profiles('known')) = (SELECT count(*) FROM perfmodel.profile WHERE mode = 'train' AND world_size = 1 AND profile_id % 2 <> 0) AS others;
+ROLLBACK TO twins;
 SELECT cardinality(perfmodel.unseen_profiles('known')) = (SELECT count(*) FROM perfmodel.profile WHERE mode = 'train' AND world_size = 1 AND profile_id % 2 <> 0) AS others;
 -- the rows come again under other numbers, as from a file; one of them says another time
 CREATE TEMP TABLE again AS SELECT p.* FROM perfmodel.profile AS p WHERE p.profile_id = ANY (:'half');
