@@ -4,6 +4,8 @@
 #include "check.h"
 #include "op_nodes.h"
 
+#include "graph/op_operands.h"
+
 /* Parameters that einsum permutes and flattens to a stack of matrices: the node lists them as they are stored. */
 static void
 test_stacks(void)
@@ -35,6 +37,24 @@ test_stacks(void)
 	CHECK(geometry(6, 7).gemm_batch == 1);
 	w = work(7, 2, PM_FP32, PM_SGD);
 	CHECK_EQ(w.flops_backward, 2 * w.flops_forward);
+}
+
+/* A bag of embeddings whose indices are not known has a row for each of its results; a dimension that a shape lacks is 1. */
+static void
+test_unknown_shapes(void)
+{
+	pm_operand	out;
+
+	load("{'id':0,'op':'EmbeddingBag','inputs':[],'shape':[1,6,16],'batch_dim':0,'weights':[[100,16]]},"
+		 "{'id':1,'op':'Input','inputs':[],'shape':[1,24],'batch_dim':0},"
+		 "{'id':2,'op':'EmbeddingBag','inputs':[1],'shape':[1,6,16],'batch_dim':0,'weights':[[100,16]]}");
+	CHECK_EQ(pm_bag_rows(&graph, &graph.nodes[0], 5), 5 * 6);
+	CHECK_EQ(pm_bag_rows(&graph, &graph.nodes[2], 5), 5 * 24);
+	out = pm_output_operand(&graph.nodes[0]);
+	CHECK(pm_dim_at(&out, 1, 5) == 6 && pm_dim_at(&out, -1, 5) == 16 && pm_dim_at(&out, 0, 5) == 5);
+	CHECK(pm_dim_at(&out, 3, 5) == 1 && pm_dim_at(&out, -4, 5) == 1);
+	out.shape = NULL;
+	CHECK(pm_dim_at(&out, 0, 5) == 1 && pm_count_at(&out, 5) == 0);
 }
 
 /* torch.cdist of 40 rows a sample with a code book of 96, width 32. */
@@ -160,6 +180,7 @@ int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
+	test_unknown_shapes();
 	test_stacks();
 	test_distance();
 	test_unreached();

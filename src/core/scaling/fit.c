@@ -505,14 +505,8 @@ leave_out(const search *s, int fold, const double *v, pm_scaled_row *rows, doubl
 	return PM_OK;
 }
 
-/*
- * What turns the spread of n networks into the standard deviation of a normal
- * distribution whose inner 90 % are the interval that n networks allow for one
- * more: Student's t with n - 1 degrees of freedom over 1.645, and the doubt about
- * their mean.
- */
-static double
-few_networks(int n)
+double
+pm_few_networks(int n)
 {
 	static const double t95[] = {6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812};
 	int			listed = sizeof(t95) / sizeof(t95[0]);
@@ -544,8 +538,8 @@ doubt_unseen(const search *s, const double *v, pm_fabric *f, pm_arena *a, pm_sta
 	}
 	if (e.networks < LEAST_NETWORKS)
 		return PM_OK;
-	f->unseen_above = fmin(MOST_ERROR, fmax(f->step_error, few_networks(e.networks) * sqrt(2 * e.above / e.networks)));
-	f->unseen_below = fmin(MOST_ERROR, fmax(f->step_error, few_networks(e.networks) * sqrt(2 * e.below / e.networks)));
+	f->unseen_above = fmin(MOST_ERROR, fmax(f->step_error, pm_few_networks(e.networks) * sqrt(2 * e.above / e.networks)));
+	f->unseen_below = fmin(MOST_ERROR, fmax(f->step_error, pm_few_networks(e.networks) * sqrt(2 * e.below / e.networks)));
 	return PM_OK;
 }
 

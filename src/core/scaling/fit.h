@@ -40,6 +40,14 @@ pm_code		pm_fabric_fit(pm_fabric *f, const pm_scaled_row *rows, int n, double *o
 						  pm_status *st);
 #define PM_OWN_CONTENTION_MAX 1.5
 
+/*
+ * What turns the spread of n networks, at least 2, into the standard deviation of a normal
+ * distribution whose inner 90 % are the interval that n networks allow for one
+ * more: Student's t with n - 1 degrees of freedom over 1.645, and the doubt about
+ * their mean.  For tests.
+ */
+double		pm_few_networks(int n);
+
 /* Reset f to its description, without fitted numbers. */
 void		pm_fabric_forget(pm_fabric *f);
 
