@@ -59,6 +59,17 @@ test_peaks(void)
 	CHECK(fit.mape < 0.5 && fit.mape_before > 5);
 	CHECK(f.spread < 0.01 && f.measured);
 	CHECK(isnan(fit.in_bracket));
+	/* less doubt about the context with each network, and never none */
+	CHECK_EQ(f.context_spread_mb, 60);
+	(void) calibrate(8, NAN, false, &f);
+	CHECK_NEAR(f.context_spread_mb, 350 / sqrt(3), 1e-9);
+	(void) calibrate(N, NAN, true, &f);
+	CHECK_NEAR(f.context_spread_mb, 350 / sqrt(101), 1e-9);
+	/* two networks that take just what is expected: no error of theirs, and five networks' of what was known */
+	for (int i = 0; i < 8; i++)
+		samples[i].measured = 1240 + samples[i].simulated + samples[i].conv;
+	(void) calibrate(8, NAN, false, &f);
+	CHECK_NEAR(f.spread, 5 * 0.06 / 7, 1e-6);
 	/* noise shows in the spread, and not in the factors */
 	make_peaks(N, 0.1, 2);
 	fit = calibrate(N, NAN, false, &f);
@@ -115,6 +126,108 @@ test_brackets(void)
 	/* the memory of the device is not known: nothing is learned of them */
 	(void) calibrate(N, NAN, false, &f);
 	CHECK_EQ(f.need_factor, 1);
+}
+
+/* A batch that fits says that the device has at least what it needs, one that does not that it has less; rows without either say nothing. */
+static void
+test_share_in_brackets(void)
+{
+	static const double fits[] = {10000, NAN, 9000, NAN, NAN, 9000};
+	static const double fails[] = {NAN, 10000, NAN, 9500, NAN, 11000};
+	pm_memory_factors f;
+	pm_memory_fit fit;
+
+	for (int i = 0; i < 6; i++)
+		samples[i] = (pm_memory_sample) {.network = 1 + i,.simulated = 1,.measured = NAN,.need_fits = fits[i],.need_fails = fails[i]};
+	fit = calibrate(6, 11240, false, &f);
+	/* the first, the third and the sixth, of five: what needs just as much as there is fits */
+	CHECK_EQ(fit.brackets, 5);
+	CHECK_EQ(fit.in_bracket_before, 60);
+}
+
+static double
+logistic(double x)
+{
+	return 1 / (1 + exp(-x));
+}
+
+/*
+ * The logarithm of the posterior of n rows of weights w, of which available is 10000: the least that a step needs follows a logistic
+ * distribution about `mean`; one row in a hundred is off.  Priors: 0.05 of the mean, half of the logarithm of the scale.
+ */
+static double
+posterior(int n, const double *w, double mean, double scale)
+{
+	double		sum = -pow(mean / 0.05, 2) / 2 - pow(log(scale / usual.fit_spread) / 0.5, 2) / 2;
+
+	for (int i = 0; i < n; i++)
+	{
+		double		p = 1;
+
+		if (!isnan(samples[i].need_fits))
+			p = logistic(-(log(samples[i].need_fits / 10000) + mean) / scale);
+		if (!isnan(samples[i].need_fails))
+			p -= logistic(-(log(samples[i].need_fails / 10000) + mean) / scale);
+		sum += w[i] * log(0.01 + 0.99 * fmax(0, p));
+	}
+	return sum;
+}
+
+/* The most probable centre and scale, of 81 times 13. */
+static void
+check_most_probable(int n, const double *w)
+{
+	pm_memory_factors f;
+	double		best = -INFINITY;
+	double		mean = 0;
+	double		scale = 0;
+
+	for (int i = -40; i <= 40; i++)
+		for (int j = -6; j <= 6; j++)
+		{
+			double		p = posterior(n, w, 0.005 * i, usual.fit_spread * pow(1.25, j));
+
+			if (p > best)
+			{
+				best = p;
+				mean = 0.005 * i;
+				scale = usual.fit_spread * pow(1.25, j);
+			}
+		}
+	(void) calibrate(n, 11240, false, &f);
+	CHECK_NEAR(f.need_factor, exp(mean), 1e-12);
+	CHECK_NEAR(f.fit_spread, scale, 1e-12);
+}
+
+static void
+test_most_probable(void)
+{
+	double		w[60];
+
+	/* one row that says too much, one that says it precisely */
+	w[0] = 1;
+	samples[0] = (pm_memory_sample) {.network = 1,.simulated = 1,.measured = NAN,.need_fits = 12500,.need_fails = 20000};
+	check_most_probable(1, w);
+	samples[0].need_fits = 9900;
+	samples[0].need_fails = 10100;
+	check_most_probable(1, w);
+	/* batches that fit alone, that do not fit alone, and forty of one network, which count as one */
+	for (int i = 0; i < 60; i++)
+	{
+		samples[i] = (pm_memory_sample) {.network = i < 20 ? 2 + i : 1,.simulated = 1,.measured = NAN,.need_fits = NAN,.need_fails = NAN};
+		w[i] = i < 20 ? 1 : 1 / 40.0;
+		if (i % 2)
+			samples[i].need_fits = i < 20 ? 10400 : 9000;
+		else
+			samples[i].need_fails = i < 20 ? 11000 : 9200;
+	}
+	check_most_probable(60, w);
+	for (int i = 0; i < 20; i++)
+	{
+		samples[i].need_fits = NAN;
+		samples[i].need_fails = 9700;
+	}
+	check_most_probable(20, w);
 }
 
 /* What the simulation explains, it explains better than sums of bytes that say little of it; a sum that says all is as good. */
@@ -369,6 +482,8 @@ main(void)
 	test_peaks();
 	test_few();
 	test_brackets();
+	test_share_in_brackets();
+	test_most_probable();
 	test_rivals();
 	test_nothing();
 	test_stop();

@@ -50,6 +50,15 @@ test_unknown_shapes(void)
 		 "{'id':2,'op':'EmbeddingBag','inputs':[1],'shape':[1,6,16],'batch_dim':0,'weights':[[100,16]]}");
 	CHECK_EQ(pm_bag_rows(&graph, &graph.nodes[0], 5), 5 * 6);
 	CHECK_EQ(pm_bag_rows(&graph, &graph.nodes[2], 5), 5 * 24);
+	/* a convolution whose kernel is not in sight: 3 x 3 of the half of 8 channels; stored matrices without data: what is left beside the columns */
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8,6,6],'batch_dim':0},"
+		 "{'id':1,'op':'Conv','inputs':[0],'shape':[1,4,6,6],'batch_dim':0,'attrs':{'kernel_shape':[3,3],'strides':[1,1],'pads':[1,1],'group':2}},"
+		 "{'id':2,'op':'Gemm','inputs':[],'shape':[1,10],'batch_dim':0,'weights':[[10,16]]},"
+		 "{'id':3,'op':'Gemm','inputs':[],'shape':[1,10],'batch_dim':0,'weights':[[4,10,16]]}");
+	CHECK_EQ(work(1, 3, PM_FP32, PM_SGD).flops_forward, 2. * 3 * 4 * 36 * 9 * 8 / 2);
+	CHECK_EQ(work(2, 3, PM_FP32, PM_SGD).flops_forward, 2. * 3 * 10 * 16);
+	CHECK_EQ(work(3, 3, PM_FP32, PM_SGD).flops_forward, 2. * 3 * 10 * 64);
+	load("{'id':0,'op':'EmbeddingBag','inputs':[],'shape':[1,6,16],'batch_dim':0,'weights':[[100,16]]}");
 	out = pm_output_operand(&graph.nodes[0]);
 	CHECK(pm_dim_at(&out, 1, 5) == 6 && pm_dim_at(&out, -1, 5) == 16 && pm_dim_at(&out, 0, 5) == 5);
 	CHECK(pm_dim_at(&out, 3, 5) == 1 && pm_dim_at(&out, -4, 5) == 1);
