@@ -240,6 +240,21 @@ test_bad_permutations(void)
 	}
 }
 
+/* A part of zeros that a product is written into: CopySlices copies the gradient, and its part, which it clears. */
+static void
+test_written(void)
+{
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,8],'batch_dim':0},"
+		 "{'id':1,'op':'Gemm','inputs':[0],'shape':[1,4],'batch_dim':0,'weights':[[4,8]]},"
+		 "{'id':2,'op':'aten::zeros','inputs':[],'shape':[1,16],'batch_dim':0},"
+		 "{'id':3,'op':'aten::copy','inputs':[1],'shape':[1,4],'batch_dim':0},"
+		 "{'id':4,'op':'Identity','inputs':[2,3],'shape':[1,16],'batch_dim':0,'view':true},"
+		 "{'id':5,'op':'Relu','inputs':[4],'shape':[1,16],'batch_dim':0}");
+	CHECK(graph.nodes[5].grad && graph.nodes[4].grad && graph.nodes[3].grad && !graph.nodes[2].grad);
+	CHECK_EQ(flow(2)->merged[PM_NCHW].each, 2 * 16 + 5 * 4);
+	CHECK_EQ(flow(2)->merged[PM_NCHW].launches, 4);
+}
+
 int
 main(void)
 {
@@ -256,6 +271,7 @@ main(void)
 	test_bias_width();
 	test_across();
 	test_bad_permutations();
+	test_written();
 	pm_arena_release(&arena);
 	return check_done("test_flow");
 }

@@ -506,6 +506,84 @@ test_linear_in_batch(void)
 	}
 }
 
+/* Complex numbers are two real ones: a spectral convolution of 4 channels and 5 modes, by a product of complex numbers or of real ones. */
+static void
+test_complex(void)
+{
+	static const char format[] = "{'id':0,'op':'Input','inputs':[],'shape':[1,4,8],'batch_dim':0,'attrs':{'requires_grad':true}},"
+		"{'id':1,'op':'aten::_fft_r2c','inputs':[0],'shape':[1,4,5],'batch_dim':0,'attrs':{'complex':1}},"
+		"{'id':2,'op':'Transpose','inputs':[1],'shape':[5,1,4],'batch_dim':1,'view':true,'attrs':{'perm':[2,0,1],'complex':1}},"
+		"{'id':3,'op':'MatMul','inputs':[2],'shape':[5,1,4],'batch_dim':1,'weights':[[%s]]%s},"
+		"{'id':4,'op':'Transpose','inputs':[3],'shape':[1,4,5],'batch_dim':0,'view':true,'attrs':{'perm':[1,2,0],'complex':1}},"
+		"{'id':5,'op':'aten::_fft_c2r','inputs':[4],'shape':[1,4,8],'batch_dim':0},"
+		"{'id':6,'op':'aten::view_as_real','inputs':[3],'shape':[5,1,4,2],'batch_dim':1,'view':true},"
+		"{'id':7,'op':'Relu','inputs':[6],'shape':[5,1,4,2],'batch_dim':1}";
+	char		nodes[2048];
+	pm_work		real;
+	uint64_t	structure;
+	pm_work		w;
+
+	snprintf(nodes, sizeof(nodes), format, "4,4,5", "");
+	load(nodes);
+	structure = graph.structure;
+	real = work(3, 3, PM_FP32, PM_SGD);
+	CHECK_EQ(real.flops_forward, 2. * 3 * 5 * 4 * 4);
+	CHECK_EQ(graph.n_unknown, 0);
+	snprintf(nodes, sizeof(nodes), format, "4,4,5,2", ",'attrs':{'complex':1}");
+	load(nodes);
+	CHECK(graph.structure != structure);
+	w = work(3, 3, PM_FP32, PM_SGD);
+	CHECK_EQ(w.params, 2 * real.params);
+	CHECK_EQ(w.bytes_forward, 2 * 4. * (3 * 20 + 80 + 3 * 20));
+	CHECK_EQ(w.flops_forward, 4 * real.flops_forward);
+	CHECK_EQ(w.flops_backward, 2 * w.flops_forward);
+	/* mixed precision leaves it alone: no cast, no matrix units */
+	CHECK_EQ(work(3, 3, PM_AMP, PM_SGD).bytes_forward, w.bytes_forward);
+	CHECK_EQ(work(3, 3, PM_AMP, PM_SGD).bytes_backward, w.bytes_backward);
+	CHECK(!work(3, 3, PM_AMP, PM_SGD).tensor_core && work(3, 3, PM_TF32, PM_SGD).tensor_core);
+	/* half of the spectrum and one more: 5 of 8 */
+	CHECK_EQ(work(1, 3, PM_FP32, PM_SGD).bytes_forward, 4. * 3 * 4 * (8 + 10));
+	CHECK_EQ(work(5, 3, PM_FP32, PM_SGD).bytes_forward, 4. * 3 * 4 * (8 + 10));
+	/* seen as pairs: the same memory, whose gradient is a view as well */
+	CHECK_EQ(work(7, 3, PM_FP32, PM_SGD).bytes_forward, 2 * 4. * 3 * 40);
+	CHECK_EQ(graph.nodes[3].flow.merged[PM_NCHW].each, 3 * 40);	/* of two readers, added */
+}
+
+/* Distances of 3 rows and 6 by another norm: a gradient for each pair and column, of the operands that want one. */
+static void
+test_pairs(void)
+{
+	pm_work		w;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,3,8],'batch_dim':0},"
+		 "{'id':1,'op':'Relu','inputs':[0],'shape':[1,3,8],'batch_dim':0,'weights':[[1]]},"
+		 "{'id':2,'op':'Input','inputs':[],'shape':[1,6,8],'batch_dim':0},"
+		 "{'id':3,'op':'aten::_cdist_forward','inputs':[1,2],'shape':[1,3,6],'batch_dim':0},"
+		 "{'id':4,'op':'aten::_cdist_forward','inputs':[2,1],'shape':[1,6,3],'batch_dim':0}");
+	CHECK_EQ(graph.n_unknown, 0);
+	w = work(3, 2, PM_AMP, PM_SGD);
+	CHECK(!w.tensor_core);
+	CHECK_EQ(w.flops_forward, 3. * 2 * 3 * 6 * 8);
+	CHECK_EQ(w.bytes_forward, 4. * 2 * (3 * 8 + 6 * 8 + 3 * 6));
+	CHECK_EQ(w.bytes_backward, 4. * 2 * (1.5 * 72 + 2 * 18 * 8 + 2 * 18));
+	CHECK_EQ(w.kernels_backward, 2);
+	CHECK_EQ(work(4, 2, PM_FP32, PM_SGD).kernels_backward, 4);
+	CHECK_EQ(work(4, 2, PM_FP32, PM_SGD).bytes_backward, 4. * 2 * (1.5 * 72 + 2 * 18 * 8 + 6 * 18));
+}
+
+/* Losses and other operators, by the names that PyTorch gives them. */
+static void
+test_names_of_pytorch(void)
+{
+	static const char *const names[] = {"aten::nll_loss_forward", "NllLoss", "aten::smooth_l1_loss", "aten::mse_loss",
+		"aten::log_sigmoid_forward", "LogSigmoid", "aten::upsample_trilinear3d", "Resize", "aten::softshrink", "Shrink",
+		"aten::adaptive_avg_pool3d", "aten::adaptive_avg_pool2d", "aten::logical_and", "And", "aten::randint", "RandomUniform"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i += 2)
+		CHECK(pm_op_find(names[i]) == pm_op_find(names[i + 1]) && pm_op_find(names[i]) != PM_OP_UNKNOWN);
+	CHECK(pm_op_find("aten::_ctc_loss") != PM_OP_UNKNOWN && pm_op_find("aten::binary_cross_entropy") != PM_OP_UNKNOWN);
+}
+
 /* A grouped convolution of that many groups and channels of one group in and out, kernel k x k. */
 static pm_geometry
 grouped(int groups, int in, int out, int k)
@@ -584,6 +662,9 @@ main(void)
 	test_reading();
 	test_names();
 	test_linear_in_batch();
+	test_complex();
+	test_pairs();
+	test_names_of_pytorch();
 	pm_arena_release(&arena);
 	return check_done("test_op_work");
 }

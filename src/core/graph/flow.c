@@ -490,18 +490,25 @@ count_readers(const pm_graph *g, int32_t *readers)
 			readers[g->nodes[i].inputs[k]] += g->nodes[g->nodes[i].inputs[k]].grad;
 }
 
-/* The gradient of a view, in the sizes of what it looks at: strides into t, work to the base. */
+/* The gradient of a view, in the sizes of what it looks at: strides into t, work to the base. k > 0: what was written into input 0. */
 static void
-reverse_view(pass *p, int i, strided *t)
+reverse_view(pass *p, int i, int k, strided *t)
 {
 	const pm_node *n = &p->g->nodes[i];
-	const pm_node *from = &p->g->nodes[n->inputs[0]];
+	const pm_node *from = &p->g->nodes[n->inputs[k]];
 	int			base = p->base[i];
 	pm_lay		lay = lay_of(n);
-	bool		smaller = pm_shape_count(&from->shape) < pm_shape_count(&n->shape);
+	bool		smaller = pm_node_count(from, 1) < pm_node_count(n, 1);
 
 	lay_plain(t);
-	if (lay == PM_LAY_TRANSPOSE && n->attrs.n_perm == t->rank && p->grad[i].rank == t->rank)
+	if (n->attrs.complex != from->attrs.complex)
+		return;					/* pairs of numbers seen as complex ones, or the other way round */
+	if (k > 0)
+	{
+		add_backward(p, base, n, 2, 1);	/* the whole copied ... */
+		add_backward(p, base, from, 5, 3);	/* ... and the part of it, where it is cleared */
+	}
+	else if (lay == PM_LAY_TRANSPOSE && n->attrs.n_perm == t->rank && p->grad[i].rank == t->rank)
 	{
 		for (int d = 0; d < t->rank; d++)
 			t->stride[n->attrs.perm[d]] = p->grad[i].stride[d];
@@ -601,7 +608,7 @@ reverse_node(pass *p, int i, int readers)
 			t = &other;
 		set_sizes(t, &p->g->nodes[from].shape, p->g->nodes[from].batch_dim);
 		if (n->view)
-			reverse_view(p, i, t);
+			reverse_view(p, i, k, t);
 		else
 			reverse_operator(p, i, k, t);
 	}
@@ -645,6 +652,8 @@ is_wide(const pm_graph *g, const pm_node *n)
 {
 	pm_cast		cast = n->view ? PM_CAST_FIRST : (pm_cast) pm_op_row_of(n->op)->cast;
 
+	if (n->attrs.complex)
+		return true;			/* autocast leaves complex numbers alone */
 	if (cast == PM_CAST_HALF)
 		return false;
 	if (cast == PM_CAST_FLOAT || cast == PM_CAST_FLOAT_FUSED || n->n_inputs == 0)

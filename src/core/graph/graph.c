@@ -38,7 +38,7 @@ pm_shape_count(const pm_shape *s)
 double
 pm_node_count(const pm_node *n, int64_t batch)
 {
-	double		count = pm_shape_count(&n->shape);
+	double		count = pm_node_parts(n) * pm_shape_count(&n->shape);
 
 	return n->batch_dim < 0 ? count : count * (double) batch;
 }
@@ -51,7 +51,7 @@ pm_node_count_all(const pm_node *n, int64_t batch)
 	if (n->n_shapes == 0)
 		return pm_node_count(n, batch);
 	for (int i = 0; i < n->n_shapes; i++)
-		count += pm_shape_count(&n->shapes[i]);
+		count += pm_node_parts(n) * pm_shape_count(&n->shapes[i]);
 	return n->batch_dim < 0 ? count : count * (double) batch;
 }
 

@@ -45,6 +45,7 @@ typedef struct pm_attrs
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
 	bool		plain;			/* Softmax: attention around it runs as the operators that are written, not as one kernel */
 	bool		frozen;			/* the weights are not trained: they have no gradient, no update and no optimizer state */
+	bool		complex;		/* the output is one of complex numbers, of two real ones each; weights and constants are listed as real ones */
 	double		alpha;			/* LeakyRelu: slope of the negative side; NaN: absent */
 	int64_t		tied;			/* id of the node that owns weights[0], -1: this one does;
 								 * further weights are always its own */
@@ -157,7 +158,14 @@ void		pm_node_init(pm_node *n);
 /* Number of elements; 1 for a scalar. A double, so that it does not overflow. */
 double		pm_shape_count(const pm_shape *s);
 
-/* Number of elements of the first output of a node at this batch. */
+/* Real numbers of an element of the output. */
+static inline double
+pm_node_parts(const pm_node *n)
+{
+	return n->attrs.complex ? 2 : 1;
+}
+
+/* Number of elements of the first output of a node at this batch; of complex numbers, both parts count. */
 double		pm_node_count(const pm_node *n, int64_t batch);
 /* Number of elements of all outputs (Split, TopK ...) at this batch. */
 double		pm_node_count_all(const pm_node *n, int64_t batch);

@@ -121,6 +121,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
 	if (strcmp(key, "frozen") == 0)
 		return read_attr_flag(r, "attrs.frozen", &a->frozen);
+	if (strcmp(key, "complex") == 0)
+		return read_attr_flag(r, "attrs.complex", &a->complex);
 	if (strcmp(key, "plain") == 0)
 		return read_attr_flag(r, "attrs.plain", &a->plain);
 	if (strcmp(key, "alpha") == 0 || strcmp(key, "values") == 0)

@@ -330,7 +330,7 @@ touched(const pm_graph *g, int i)
 	if (!n->view || n->n_inputs != 1 || g->nodes[n->inputs[0]].n_shapes > 1)
 		return i;
 	source = &g->nodes[g->nodes[n->inputs[0]].memory];
-	return pm_shape_count(&n->shape) < pm_shape_count(&source->shape) ? i : g->nodes[n->inputs[0]].memory;
+	return pm_node_count(n, 1) < pm_node_count(source, 1) ? i : g->nodes[n->inputs[0]].memory;
 }
 
 static pm_code

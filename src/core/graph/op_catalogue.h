@@ -122,6 +122,7 @@ typedef enum pm_back_rule
 	PM_BACK_MOVE,						/* moves what was moved back: constant_pad_nd, roll, upsample, split (cat) */
 	PM_BACK_ZEROS,					/* zeros of the size of the input, then PM_BACK_MOVE: slice_backward, select_backward */
 	PM_BACK_DISTANCE,					/* _euclidean_dist_backward: the quotient, cleared where the distance is 0, then for both operands a sum and a product */
+	PM_BACK_PAIRS,						/* _cdist_backward: for each operand, a gradient for each pair of its rows with the other's, and their sum */
 	PM_BACK_BILINEAR,					/* _trilinear_backward: for each operand that needs a gradient what the forward pass takes */
 	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
 } pm_back_rule;

@@ -147,6 +147,13 @@ pm_kernel_depth(const pm_node *n, const pm_operands *o)
 	return depth;
 }
 
+/* Real numbers of an element of a kernel that the node stores. */
+static double
+stored_parts(const pm_node *n, const pm_operands *o)
+{
+	return o->kernel.input < 0 ? pm_node_parts(n) : 1;
+}
+
 /* Matrices of a stack whose leading dimensions are the output's; 0: they are not. */
 static double
 stack_in_order(const pm_node *n, const pm_shape *kernel)
@@ -172,7 +179,7 @@ stack_by_size(const pm_node *n, const pm_operands *o)
 {
 	pm_operand		out = pm_output_operand(n);
 	double		cols = pm_dim_at(&out, -1, 1);
-	double		all = pm_shape_count(o->kernel.shape);
+	double		all = pm_shape_count(o->kernel.shape) / stored_parts(n, o);
 	double		one[2] = {pm_dim_at(&o->data, -1, 1) * cols, pm_dim_at(&o->data, -2, 1) * pm_dim_at(&out, -2, 1)};
 	int			sides = pm_dim_at(&o->data, -1, 1) == cols ? 2 : 1;	/* it may stand left of the data as well */
 	double		products = 1;
@@ -197,7 +204,7 @@ pm_stacked(const pm_node *n, const pm_operands *o)
 
 	if (o->kernel.shape == NULL || o->kernel.input >= 0 || o->kernel.shape->rank < 3)
 		return 1;
-	count = stack_in_order(n, o->kernel.shape);
+	count = n->attrs.complex ? 0 : stack_in_order(n, o->kernel.shape);
 	return count > 0 ? count : stack_by_size(n, o);
 }
 
@@ -212,7 +219,7 @@ pm_inner_dim(const pm_node *n, const pm_operands *o, int64_t batch)
 	pm_operand		out = pm_output_operand(n);
 	double		rows = pm_dim_at(&out, -2, 1);
 	double		cols = pm_dim_at(&out, -1, 1);
-	double		kernel = pm_count_at(&o->kernel, 1) / pm_stacked(n, o);
+	double		kernel = pm_count_at(&o->kernel, 1) / stored_parts(n, o) / pm_stacked(n, o);
 	const pm_operand *left;
 
 	if (o->kernel.shape != NULL && o->kernel.input < 0)

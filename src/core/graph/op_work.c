@@ -27,7 +27,7 @@ touched_count(const pm_graph *g, const pm_node *n, const pm_node *p, int64_t bat
 		return pm_node_count(&g->nodes[p->memory], batch);
 	for (int i = 0; i < p->n_shapes; i++)
 		if (pm_shape_count(&p->shapes[i]) == want)
-			return want * (p->batch_dim >= 0 ? (double) batch : 1);
+			return want * pm_node_parts(p) * (p->batch_dim >= 0 ? (double) batch : 1);
 	return pm_node_count_all(p, batch) / p->n_shapes;
 }
 
@@ -89,7 +89,8 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 		case PM_FLOPS_CONV_TRANSPOSE:
 			return f * pm_count_at(&o->data, batch) * pm_kernel_depth(n, o);
 		case PM_FLOPS_GEMM:
-			return f * pm_node_count(n, batch) * pm_inner_dim(n, o, batch);
+			/* a product of complex numbers is four of real ones */
+			return f * pm_node_parts(n) * pm_node_count(n, batch) * pm_inner_dim(n, o, batch);
 		case PM_FLOPS_RNN:
 			return 2 * pm_rnn_tokens(n, batch) * pm_rnn_matrices(g, n, f);
 		case PM_FLOPS_BILINEAR:
@@ -120,7 +121,7 @@ width(bool wide, pm_dtype dtype)
 static widths
 widths_of(const pm_node *n, const pm_op_row *row, pm_dtype dtype)
 {
-	return (widths) {.out = width(n->flow.wide, dtype), .stored = width(row->cast != PM_CAST_HALF, dtype)};
+	return (widths) {.out = width(n->flow.wide, dtype), .stored = width(row->cast != PM_CAST_HALF || n->attrs.complex, dtype)};
 }
 
 /* Whether mixed precision casts input k in a kernel of its own before the operator runs. */
@@ -129,6 +130,8 @@ is_cast(const pm_graph *g, const pm_node *n, const pm_op_row *row, int k)
 {
 	bool		wide = g->nodes[n->inputs[k]].flow.wide;
 
+	if (g->nodes[n->inputs[k]].attrs.complex)
+		return false;
 	switch ((pm_cast) row->cast)
 	{
 		case PM_CAST_HALF:
@@ -318,6 +321,19 @@ distance_back(const pm_op_row *row, double in, const widths *e, pm_work *w)
 	w->kernels_backward += row->kernels_back;
 }
 
+/* For each operand with a gradient, one for each pair is written and summed; for the second, distances are transposed.  in: of both. */
+static void
+pairs_back(const pm_op_row *row, const pm_operands *o, double pairs, double in, const widths *e, pm_work *w)
+{
+	for (int k = 0; k < 2; k++)
+		if ((k == 0 ? o->data : o->kernel).grad)
+		{
+			w->flops_backward += 5 * pairs;
+			w->bytes_backward += 1.5 * in + e->out * (2 * pairs + (2 + 4 * k) * w->out_elems);
+			w->kernels_backward += row->kernels_back + 2 * k;
+		}
+}
+
 static void
 bilinear_back(const pm_graph *g, const pm_node *n, pm_work *w)
 {
@@ -483,6 +499,9 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 		case PM_BACK_DISTANCE:
 			distance_back(row, in + e->stored * stored_count(n), e, w);
 			return;
+		case PM_BACK_PAIRS:
+			pairs_back(row, o, w->out_elems * pm_inner_dim(n, o, batch), in + e->stored * stored_count(n), e, w);
+			return;
 		case PM_BACK_BILINEAR:
 			bilinear_back(g, n, w);
 			return;
@@ -523,7 +542,7 @@ add_casts(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t bat
 			w->kernels_backward += 1;
 		}
 	}
-	if (row->cast != PM_CAST_HALF)
+	if (row->cast != PM_CAST_HALF || n->attrs.complex)
 		return;
 	w->bytes_forward += 6 * stored_count(n);
 	w->kernels_forward += n->n_weights + n->n_consts;
@@ -614,11 +633,11 @@ add_flow(const pm_node *n, int64_t batch, pm_layout layout, double e, pm_work *w
 
 /* Whether it is a product that matrix units take: mixed precision leaves some in 4 bytes. */
 static bool
-on_matrix_units(const pm_op_row *row, pm_dtype dtype)
+on_matrix_units(const pm_node *n, const pm_op_row *row, pm_dtype dtype)
 {
 	bool		product = row->back == PM_BACK_PRODUCTS || row->back == PM_BACK_DISTANCE || row->back == PM_BACK_BILINEAR;
 
-	return product && (dtype == PM_AMP ? row->cast == PM_CAST_HALF : dtype != PM_FP32);
+	return product && (dtype == PM_AMP ? row->cast == PM_CAST_HALF && !n->attrs.complex : dtype != PM_FP32);
 }
 
 void
@@ -639,7 +658,7 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	w->flops_forward = forward_flops(g, n, row, &o, batch);
 	w->bytes_forward = forward_bytes(g, n, row, w, batch, in, &e);
 	w->kernels_forward = forward_kernels(n, row);
-	w->tensor_core = on_matrix_units(row, dtype) && pm_conv_kind_of(n, row, &o) != PM_CONV_DEPTHWISE;
+	w->tensor_core = on_matrix_units(n, row, dtype) && pm_conv_kind_of(n, row, &o) != PM_CONV_DEPTHWISE;
 	if (n->grad)
 		backward(g, n, row, &o, batch, dtype, in, &e, w);
 	if (dtype == PM_AMP)

@@ -36,6 +36,7 @@ static const struct keeps_row
 	{"MatMul", FACTORS, NEW},
 	{"Attention", ALL | OUT, NEW},
 	{"aten::_euclidean_dist", ALL | OUT, NEW},
+	{"aten::_cdist_forward", ALL | OUT, NEW},
 	{"LSTM", IN | OUT, NEW},
 	{"GRU", IN | OUT, NEW},
 	{"RNN", IN | OUT, NEW},
@@ -168,6 +169,10 @@ static const struct keeps_row
 	{"aten::unfold", NONE, NEW},
 	{"aten::im2col", NONE, NEW},
 	{"aten::col2im", NONE, NEW},
+	{"DFT", NONE, NEW},
+	{"aten::_fft_r2c", NONE, NEW},
+	{"aten::_fft_c2r", NONE, NEW},
+	{"aten::complex", NONE, NEW},
 	{"fx::setitem", NONE, NEW},
 };
 

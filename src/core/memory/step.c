@@ -76,7 +76,7 @@ pm_step_new_like(pm_step_build *b, pm_memory_role role, int node, int size)
 {
 	const pm_node *n = &b->g->nodes[node];
 
-	return pm_step_new_count(b, role, b->fused[node] == PM_FUSED_INSIDE ? 0 : pm_shape_count(&n->shape), n->batch_dim >= 0, size);
+	return pm_step_new_count(b, role, b->fused[node] == PM_FUSED_INSIDE ? 0 : pm_node_count(n, 1), n->batch_dim >= 0, size);
 }
 
 void
@@ -189,7 +189,7 @@ loss(pm_step_build *b)
 {
 	int			i = b->g->output >= 0 ? b->g->output : b->g->n_nodes - 1;
 	const pm_node *n = &b->g->nodes[i];
-	double		count = pm_shape_count(&n->shape);
+	double		count = pm_node_count(n, 1);
 	bool		by_batch = n->batch_dim >= 0;
 	int			size = pm_step_param_size(b);
 	int32_t		kept;

@@ -41,7 +41,7 @@ pm_step_contribute(pm_step_build *b, int p, int32_t t)
 static double
 count_of(const pm_node *n)
 {
-	return pm_shape_count(&n->shape);
+	return pm_node_count(n, 1);
 }
 
 /* What a convolution on a CPU computes a gradient in, of its data or its kernel; to be dropped when the gradient is there. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/op_operands.h"
+#include "graph/recurrent.h"
 
 bool
 pm_step_is_product(const pm_node *n)
@@ -156,9 +157,8 @@ recurrent_reserve(const pm_node *n, bool on_cpu)
 {
 	const pm_op_row *row = pm_op_row_of(n->op);
 	double		directions = n->attrs.bidirectional ? 2 : 1;
-	double		hidden = n->attrs.hidden_size > 0 ? (double) n->attrs.hidden_size : 1;
 
-	return pm_shape_count(&n->shape) / (hidden * directions) * (on_cpu ? 8 : row->factor + 2) * hidden * directions *
+	return pm_rnn_tokens(n, 1) * (on_cpu ? 8 : row->factor + 2) * pm_rnn_hidden(n) * directions *
 		(double) (n->attrs.num_layers > 0 ? n->attrs.num_layers : 1);
 }
 
