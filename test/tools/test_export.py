@@ -366,6 +366,105 @@ class Structure(unittest.TestCase):
             self.assertEqual((err, [node["inputs"] for node in graph["nodes"] if node["op"] == "aten::detach"]), ("", [[1]] if tail is twice else []))
         self.assertEqual(frozen, {"in_place": [], "beside": [], "<lambda>": [], "twice": [3]})
 
+    def test_frozen_weights_of_two_modules(self):
+        """LoRA: the frozen table of the words is the head's matrix, too, and is stored once."""
+        class Net(nn.Module):
+            def __init__(self, frozen):
+                super().__init__()
+                self.words, self.adapter, self.head = nn.Embedding(9, 4), nn.Linear(4, 4), nn.Linear(4, 9, bias=False)
+                self.head.weight = self.words.weight
+                self.head.weight.requires_grad = not frozen
+
+            def forward(self, x):
+                y = self.words(x.long())
+                z = self.adapter(y)
+                return self.head(y + z * z.detach())
+
+        graph, _ = self.with_messages(Net(True))
+        head, words = only(graph, "MatMul"), only(graph, "Gather")
+        self.assertEqual((head["attrs"], words["attrs"]), ({"tied": words["id"], "frozen": 1}, {"frozen": 1}))
+        self.assertEqual(graph["params"], 20)
+        self.assertIn("aten::detach", ops_of(graph))
+        graph, _ = self.with_messages(Net(False))
+        self.assertEqual([node for node in graph["nodes"] if "tied" in node.get("attrs", {})], [])
+
+    def test_places_have_no_gradient(self):
+        """Experts are chosen by a topk(); masks made of its places have no backward pass. A max_pool1d() makes places that nobody reads."""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate = nn.Linear(4, 4)
+
+            def forward(self, x):
+                p, place = self.gate(x).topk(2)
+                return (p.unsqueeze(-1) * nn.functional.one_hot(place, 4)).sum(1)
+
+        graph, _ = self.with_messages(Net())
+        self.assertEqual(ops_of(graph), ["Input", "Gemm", "TopK", "Unsqueeze", "aten::zeros", "aten::detach", "Unsqueeze", "aten::scatter",
+                                         "Mul", "ReduceSum"])
+        self.assertEqual([only(graph, op)["inputs"] for op in ("aten::detach", "aten::scatter", "Mul")], [[2], [4, 6], [3, 7]])
+        graph, _ = self.with_messages(nn.Sequential(nn.Conv1d(1, 4, 3), nn.MaxPool1d(2)), (1, 1, 9))
+        self.assertNotIn("aten::detach", ops_of(graph))
+
+    def test_writing_into_a_part(self):
+        """The gradient of what is written into a part of zeros comes from the whole; a mask that is written has none."""
+        class Net(nn.Module):
+            def __init__(self, trained):
+                super().__init__()
+                self.trained, self.one = trained, nn.Linear(4, 4)
+
+            def forward(self, x):
+                y = self.one(x)
+                whole = x.new_zeros(x.shape[0], 8)
+                whole[:, :4] = y if self.trained else 1
+                whole[:, 4:].add_(y)
+                return whole
+
+        nodes = self.with_messages(Net(True))[0]["nodes"]
+        self.assertEqual([(node["op"], node["inputs"]) for node in nodes if not node["op"].startswith("Slice")],
+                         [("Input", []), ("Gemm", [0]), ("aten::new_zeros", [0]), ("aten::copy", [1]), ("Identity", [2, 5]),
+                          ("Add", [8, 1]), ("Identity", [6, 9])])
+        self.assertTrue(nodes[6]["view"] and nodes[6]["shape"] == [1, 8])
+        nodes = self.with_messages(Net(False))[0]["nodes"]
+        self.assertEqual([node["op"] for node in nodes].count("Identity"), 1)
+
+    def test_complex_numbers(self):
+        """They are two real ones: nodes say so, and parameters are listed as pairs."""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.filter = nn.Parameter(torch.zeros(3, dtype=torch.cfloat))
+                self.pairs = nn.Parameter(torch.zeros(3, 2))
+
+            def forward(self, x):
+                return torch.fft.irfft(torch.fft.rfft(x) * self.filter * torch.view_as_complex(self.pairs), n=4)
+
+        graph, _ = self.with_messages(Net())
+        self.assertEqual([(node["op"], node["shape"], node.get("weights"), node.get("attrs", {}).get("complex")) for node in graph["nodes"]],
+                         [("Input", [1, 4], None, None), ("aten::_fft_r2c", [1, 3], None, 1), ("Mul", [1, 3], [[3, 2]], 1),
+                          ("Mul", [1, 3], [[3, 2]], 1), ("aten::_fft_c2r", [1, 4], None, None)])
+        self.assertEqual(graph["params"], 12)
+
+    def test_projected_lstm(self):
+        """hidden_size is the width of the gates, also where the output is a projection."""
+        node = only(self.with_messages(nn.Sequential(nn.LSTM(4, 16, proj_size=3)), (5, 2, 4))[0], "LSTM")
+        self.assertEqual((node["attrs"]["hidden_size"], node["shape"][-1]), (16, 3))
+
+    def test_functions_that_look_at_values(self):
+        """Distances, classes as vectors, and repetition by a number need no values."""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.one = nn.Linear(4, 4)
+
+            def forward(self, x):
+                y = self.one(x).unsqueeze(1)
+                return torch.cdist(y.repeat_interleave(3, 1), y, p=1.0)
+
+        graph, _ = self.with_messages(Net())
+        self.assertEqual(ops_of(graph)[2:], ["Unsqueeze", "Unsqueeze", "Expand", "aten::clone", "Reshape", "aten::_cdist_forward"])
+        self.assertEqual(graph["nodes"][-1]["shape"], [1, 3, 1])
+
     def test_edges_without_gradient(self):
         """A straight-through estimator, a target of the network itself, and a product with a detached factor."""
         class Net(nn.Module):

@@ -7,7 +7,7 @@ import json
 import sys
 
 from . import database, models, ops, zoo
-from .trace import KernelMissing, TraceError, ValuesNeeded, build_on_meta, trace, trace_with_values
+from .trace import KernelMissing, TraceError, ValuesNeeded, build_on_meta, to_meta, trace, trace_with_values
 
 FORMAT = "perfmodel-graph/1"
 MAX_PARAMS_WITH_VALUES = 2_000_000_000      # of a model that has to be run on the CPU; they take 4 bytes each
@@ -57,8 +57,8 @@ def _warn(graph: str, module, run, params: int) -> None:
 
 
 def _params(module, run) -> int:
-    """Elements of the parameters that a step trains."""
-    return sum(p.numel() for p in module.parameters() if p.requires_grad and id(p) not in run.untrained)
+    """Real numbers of the parameters that a step trains."""
+    return sum(p.numel() * (2 if p.is_complex() else 1) for p in module.parameters() if p.requires_grad and id(p) not in run.untrained)
 
 
 def _two_runs(spec: models.ModelSpec, module) -> tuple:
@@ -89,7 +89,7 @@ def _two_runs(spec: models.ModelSpec, module) -> tuple:
         if not small:
             raise
         try:                                # a constructor may do something else where weights have no values
-            return _on_meta(spec, spec.build().to("meta").train())
+            return _on_meta(spec, to_meta(spec.build()).train())
         except Exception:
             raise why
 
@@ -178,6 +178,8 @@ def _drop_unread_memory(nodes: list, output: int) -> tuple:
     for node in kept:
         node["id"] = number[node["id"]]
         node["inputs"] = [number[i] for i in node["inputs"]]
+        if "tied" in node.get("attrs", {}):
+            node["attrs"]["tied"] = number[node["attrs"]["tied"]]
     if len(kept) < len(nodes):
         return _drop_unread_memory(kept, number[output])
     return kept, number[output]

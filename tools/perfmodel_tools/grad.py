@@ -12,11 +12,11 @@ class Detached(int):
 
 
 class Shape(list):
-    """The shape of a parameter, or of a part of one, and which parameter it is."""
+    """The shape of a parameter, or of a part of one, and which parameter it is; OWNER: if it is trained. STORED: where it is stored."""
 
-    def __init__(self, shape, owner):
+    def __init__(self, shape, owner, stored=None):
         super().__init__(shape)
-        self.owner = owner
+        self.owner, self.stored = owner, stored
 
 
 class GradMode:
@@ -101,6 +101,16 @@ def freeze(nodes: list, live: set) -> set:
     return lost
 
 
+def tie_frozen(nodes: list) -> None:
+    """Say of frozen weights which other module stores them; calls of one module tell that by themselves."""
+    first = {}
+    for node in nodes:
+        stored = node["weights"][0].stored if node.get("weights") and "frozen" in node["attrs"] else None
+        owner = first.setdefault(stored, node)
+        if stored is not None and owner.get("module") != node.get("module"):
+            node["attrs"]["tied"] = owner["id"]
+
+
 def find_live(nodes: list, without: set, roots: list) -> set:
     """Nodes that a gradient reaches, if what they read has one.
 
@@ -138,8 +148,17 @@ def depends_on_data(nodes: list) -> list:
     return found
 
 
-# Operators that have no gradient in any model.
-_NO_GRADIENT = re.compile(r"_like$|^aten::(new_|rand|normal|uniform|bernoulli)|^(Bernoulli|Sign|Round|Floor|Ceil)$")
+# Operators that have no gradient in any model, as the extension knows, too.
+_NO_GRADIENT = re.compile(r"_like$|^aten::(new_|rand|normal|uniform|bernoulli)|^(Bernoulli|Sign|Round|Floor|Ceil)$"
+                          r"|^(Equal|Less|LessOrEqual|Greater|GreaterOrEqual|Input)$"
+                          r"|^aten::(eq|ne|lt|le|gt|ge|arg(max|min)|any|all|(bitwise|logical)_\w+|isnan|isinf|sign|sgn|heaviside|round|ceil"
+                          r"|count_nonzero|bucketize|searchsorted|multinomial|exponential)$")
+
+
+def follows_weights(node: dict, trained: set) -> bool:
+    """Whether a gradient goes from a node's result to trained weights. TRAINED: earlier nodes of which that is true."""
+    return (any(shape.owner is not None for shape in node.get("weights", []))
+            or any(i in trained and not isinstance(i, Detached) for i in node["inputs"])) and not _NO_GRADIENT.search(node["op"])
 
 
 def detach(nodes: list, without: set, floating: set) -> tuple:
@@ -165,12 +184,13 @@ def detach(nodes: list, without: set, floating: set) -> tuple:
 def _reads_without_gradient(nodes: list, without: set, floating: set) -> set:
     """Pairs of a reader and the place among its inputs of what it reads; without a word, that would be taken to have a gradient."""
     of_data, has, found = depends_on_data(nodes), [], set()
+    used = floating.union(*(node["inputs"] for node in nodes))      # not the places that a max_pool1d() makes by the way
     for node in nodes:
         reader = node["id"]
-        passes = reader in floating and not _NO_GRADIENT.search(node["op"])
+        passes = reader in used and not _NO_GRADIENT.search(node["op"])
         read = [place for place, i in enumerate(node["inputs"]) if passes and has[i]]
         dead = {place for place in read if of_data[node["inputs"][place]]
-                and (reader in without or isinstance(node["inputs"][place], Detached))}
+                and (reader in without or reader not in floating or isinstance(node["inputs"][place], Detached))}
         found |= {(reader, place) for place in dead}
         trains = bool(node.get("weights")) and "frozen" not in node["attrs"]
         has.append(passes and (trains or len(dead) < len(read)))

@@ -32,7 +32,7 @@ _NAMES = {
     "add": "Add", "sub": "Sub", "rsub": "Sub", "mul": "Mul", "div": "Div", "pow": "Pow", "neg": "Neg",
     "abs": "Abs", "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "reciprocal": "Reciprocal", "erf": "Erf",
     "sin": "Sin", "cos": "Cos", "maximum": "Max", "minimum": "Min", "where": "Where",
-    "eq": "Equal", "lt": "Less", "gt": "Greater",
+    "eq": "Equal", "lt": "Less", "gt": "Greater", "ge": "GreaterOrEqual", "floor": "Floor",
     "deform_conv2d": "DeformConv", "convolution": "Conv", "_convolution": "Conv", "addmm": "Gemm", "linear": "Gemm",
     "mm": "MatMul", "bmm": "MatMul", "matmul": "MatMul", "baddbmm": "MatMul", "mv": "MatMul",
     "native_layer_norm": "LayerNormalization", "native_group_norm": "GroupNormalization",
@@ -55,7 +55,7 @@ _NAMES = {
     "replication_pad1d": "Pad", "replication_pad2d": "Pad",
     "upsample_nearest1d": "Resize", "upsample_nearest2d": "Resize", "upsample_bilinear2d": "Resize",
     "upsample_bicubic2d": "Resize", "bernoulli": "Bernoulli", "native_dropout": "Dropout",
-    "_to_copy": "Cast",
+    "_to_copy": "Cast", "_fft_c2c": "DFT",
     **{name: "BatchNormalization" for name in BATCH_NORMS},
     **{name: "Attention" for name in ATTENTIONS},
 }

@@ -19,6 +19,7 @@ _WITHOUT_VALUES = {f"{prefix}{name}{suffix}" for name in ("ones", "zeros", "full
 # Functions that PyTorch takes apart before a dispatch mode sees them. They are one operator in the
 # graph, as they are one call on a device.
 _RECURRENT = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 _DROPOUTS = ("dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_")
 
 
@@ -44,16 +45,18 @@ class Recorder:
         self.floating = set()       # nodes with a result of real numbers
         self.sparse = False         # whether a table has a gradient of the rows of the batch only
         self._detached = set()      # nodes whose result was taken without its gradient
+        self._trained = set()       # nodes whose result follows from trained weights
+        self._whole = {}            # id of a view -> the tensor whose memory it shows
         self._origin = {}           # id of a tensor -> ("node", id), or its shape: ("weights", ...), ("frozen", ...) of weights, ("consts", ...)
         self._alive = []            # keeps tensors alive, so that an id is not used twice
         self._paused = 0
         self._measured = set()      # inputs of real numbers: images, not masks or places
         self._modules = []          # paths of the modules that are running, the innermost last
         for tensor in module.parameters():
-            self._set(tensor, ("weights", grad.Shape(tensor.shape, id(tensor))) if tensor.requires_grad
-                      else ("frozen", grad.Shape(tensor.shape, None)))
+            self._set(tensor, ("weights", grad.Shape(_real_shape(tensor), id(tensor))) if tensor.requires_grad
+                      else ("frozen", grad.Shape(_real_shape(tensor), None, id(tensor))))
         for tensor in module.buffers():
-            self._set(tensor, ("consts", list(tensor.shape)))
+            self._set(tensor, ("consts", _real_shape(tensor)))
 
     def _set(self, tensor, origin) -> None:
         self._origin[id(tensor)] = origin
@@ -62,7 +65,7 @@ class Recorder:
     def origin(self, tensor) -> tuple:
         """Where a tensor comes from; one that nobody announced is a constant of the model."""
         if id(tensor) not in self._origin:
-            self._set(tensor, ("consts", list(tensor.shape)))
+            self._set(tensor, ("consts", _real_shape(tensor)))
         return self._origin[id(tensor)]
 
     def add_input(self, tensor) -> None:
@@ -81,15 +84,20 @@ class Recorder:
 
     def _add(self, node: dict, outputs: list, keeps_gradient=False) -> None:
         node["id"] = len(self.nodes)
+        if outputs[0].is_complex():
+            node.setdefault("attrs", {})["complex"] = 1
         if not self.mode.on and not keeps_gradient:
             self.without.add(node["id"])
-        if any(tensor.is_floating_point() or tensor.is_complex() for tensor in outputs):
+        if any(map(_is_real, outputs)):
             self.floating.add(node["id"])
+            if self.mode.on and grad.follows_weights(node, self._trained):
+                self._trained.add(node["id"])
         if self._modules and node["op"] != "Input":
             node["module"] = self._modules[-1]
         self.nodes.append(node)
-        for tensor in outputs:
-            self._set(tensor, ("node", node["id"]))
+        for tensor in outputs:      # a place has no gradient, though the value beside it, as of topk(), may have one
+            value = node["id"] if _is_real(tensor) or node["id"] not in self.floating else grad.Detached(node["id"])
+            self._set(tensor, ("node", value))
 
     def record(self, call: ops.Call) -> None:
         """Write down one ATen operator."""
@@ -110,9 +118,26 @@ class Recorder:
             for tensor in call.outputs:
                 self._set(tensor, _seen_as(operands[0][1], tensor))
             return
+        if call.is_view and operands:
+            whole = self._whole.get(id(operands[0][0]), operands[0][0])
+            self._whole.update((id(tensor), whole) for tensor in call.outputs)
         # What is changed in place under no_grad() has the gradient that it had.
         changed = call.in_place and bool(operands) and operands[0][1][0] == "node" and operands[0][1][1] not in self.without
-        self._add(self._node(call, [origin for _, origin in operands]), call.outputs, changed)
+        if not (changed and self._writes_trained(operands)):
+            self._add(self._node(call, [origin for _, origin in operands]), call.outputs, changed)
+            return
+        # A trained result is written into a part of a tensor: who reads the tensor reads both, and what is overwritten is not read.
+        whole = self._whole[id(operands[0][0])]
+        self._add(self._node(call, [origin for _, origin in operands[call.name == "copy":]]), call.outputs, changed)
+        self._add({"op": "Identity", "inputs": [self.origin(tensor)[1] for tensor in (whole, operands[0][0])], "shape": list(whole.shape),
+                   "view": True}, [whole])
+
+    def _writes_trained(self, operands: list) -> bool:
+        """Whether an operator in place changes a view of a tensor to what follows from trained weights."""
+        whole = self._whole.get(id(operands[0][0]))
+        return (whole is not None and self.origin(whole)[0] == "node"
+                and any(kind == "weights" or kind == "node" and not isinstance(value, grad.Detached) and value in self._trained
+                        for _, (kind, value) in operands[1:]))
 
     def _without_gradient(self, origin: tuple) -> tuple:
         """Where the result of detach() comes from."""
@@ -122,7 +147,7 @@ class Recorder:
         if kind == "node":
             self._detached.add(int(value))
             return kind, grad.Detached(value)
-        return ("frozen", grad.Shape(value, None)) if kind == "weights" else origin
+        return ("frozen", grad.Shape(value, None, value.owner)) if kind == "weights" else origin
 
     def roots(self, returned: list) -> list:
         """Nodes from which gradients come: those of what the model returns, and those that nothing reads."""
@@ -197,12 +222,22 @@ def _add_weights(node: dict, origins: list) -> None:
         node["attrs"]["frozen"] = 1
 
 
+def _is_real(tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _real_shape(tensor) -> list:
+    """The shape of a tensor in real numbers: complex ones have two each."""
+    return [*tensor.shape, 2] if tensor.is_complex() else list(tensor.shape)
+
+
 def _seen_as(origin: tuple, view) -> tuple:
     """A parameter in another shape stays that parameter; a part of one is a parameter of its own size."""
     kind, shape = origin
-    if view.numel() >= math.prod(shape):
+    seen = _real_shape(view)
+    if math.prod(seen) >= math.prod(shape):
         return origin
-    return kind, list(view.shape) if kind == "consts" else grad.Shape(view.shape, shape.owner)
+    return kind, seen if kind == "consts" else grad.Shape(seen, shape.owner)
 
 
 def _is_counter(call: ops.Call, operands: list) -> bool:
@@ -261,7 +296,19 @@ def build_on_meta(build) -> torch.nn.Module:
             module = build()
     except Exception:
         module = build()
-    return module.to("meta").train()
+    return to_meta(module).train()
+
+
+def to_meta(module) -> torch.nn.Module:
+    """The module without memory. Module.to() would make a parameter of its own for each module that shares one."""
+    moved = {}
+    for part in module.modules():
+        for name, old in part._parameters.items():
+            if old is not None and old.device.type != "meta":
+                if old not in moved:
+                    moved[old] = torch.nn.Parameter(old.detach().to("meta"), old.requires_grad)
+                part._parameters[name] = moved[old]
+    return module.to("meta")
 
 
 @contextlib.contextmanager
@@ -279,6 +326,9 @@ def _composites(recorder: Recorder):
     for name in _RECURRENT:
         replace(torch._VF, name, _recurrent)
     replace(F, "scaled_dot_product_attention", _attention)
+    replace(F, "one_hot", _one_hot)
+    for owner in (torch, torch.Tensor):
+        replace(owner, "repeat_interleave", _repeat_interleave)
     for module in _users_of("inplace_abn"):
         replace(module, "inplace_abn", _inplace_abn)
     try:
@@ -313,7 +363,8 @@ def _recurrent(function, recorder):
         # In both, 'bidirectional' is the second boolean after the dropout rate.
         bidirectional = args[8] if packed else args[7]
         states = [s for s in _tensors([states]) if not recorder.is_zeros(s)]
-        attrs = {"hidden_size": weights[1].shape[1], "num_layers": layers,
+        # the width of the gates, not of the output, which may be a projection
+        attrs = {"hidden_size": weights[1].shape[0] // _GATES[op], "num_layers": layers,
                  "direction": "bidirectional" if bidirectional else "forward"}
         steps = args[0].numel() // args[0].shape[-1]
         macs = steps * sum(w.numel() for w in weights if w.dim() == 2)
@@ -332,6 +383,26 @@ def _attention(function, recorder):
         recorder.add_composite("Attention", operands, [out], attrs,
                                2 * ops.attention_macs(query, key, value) + 5 * scores)
         return out
+    return run
+
+
+def _one_hot(function, recorder):
+    """As CUDA does it; the CPU and the meta device look at the values first."""
+    def run(tensor, num_classes=-1):
+        if num_classes < 0:
+            return function(tensor, num_classes)
+        return torch.zeros(*tensor.shape, num_classes, dtype=torch.long, device=tensor.device).scatter_(-1, tensor.unsqueeze(-1), 1)
+    return run
+
+
+def _repeat_interleave(function, recorder):
+    """By a number, as PyTorch 2 does it: before, the size of the result came from a tensor, which has no values on the meta device."""
+    def run(input, repeats, dim=None, **more):
+        if not isinstance(repeats, int):
+            return function(input, repeats, dim, **more)
+        input, dim = (input.flatten(), 0) if dim is None else (input, dim % input.dim())
+        shape = [*input.shape[:dim + 1], repeats, *input.shape[dim + 1:]]
+        return input.unsqueeze(dim + 1).expand(shape).clone(memory_format=torch.contiguous_format).flatten(dim, dim + 1)
     return run
 
 
@@ -458,4 +529,5 @@ def _run(module, inputs, mode) -> Traced:
     live = grad.find_live(nodes, recorder.without, recorder.roots(_tensors([result])))
     untrained = grad.freeze(nodes, live)
     nodes, places = grad.detach(nodes, recorder.without, recorder.floating)
+    grad.tie_frozen(nodes)
     return Traced(nodes, places[node], untrained, recorder.mode.checkpoints, recorder.sparse)
