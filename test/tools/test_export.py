@@ -437,11 +437,11 @@ class Structure(unittest.TestCase):
                 self.pairs = nn.Parameter(torch.zeros(3, 2))
 
             def forward(self, x):
-                return torch.fft.irfft(torch.fft.rfft(x) * self.filter * torch.view_as_complex(self.pairs), n=4)
+                return torch.fft.irfft(torch.fft.rfft(x) * 1j * self.filter * torch.view_as_complex(self.pairs), n=4)
 
         graph, _ = self.with_messages(Net())
         self.assertEqual([(node["op"], node["shape"], node.get("weights"), node.get("attrs", {}).get("complex")) for node in graph["nodes"]],
-                         [("Input", [1, 4], None, None), ("aten::_fft_r2c", [1, 3], None, 1), ("Mul", [1, 3], [[3, 2]], 1),
+                         [("Input", [1, 4], None, None), ("aten::_fft_r2c", [1, 3], None, 1), ("Mul", [1, 3], None, 1), ("Mul", [1, 3], [[3, 2]], 1),
                           ("Mul", [1, 3], [[3, 2]], 1), ("aten::_fft_c2r", [1, 4], None, None)])
         self.assertEqual(graph["params"], 12)
 

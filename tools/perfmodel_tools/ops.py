@@ -272,7 +272,7 @@ def _roll(call: Call) -> dict:
 
 
 def _number(value) -> bool:
-    return isinstance(value, numbers.Number) and not isinstance(value, bool)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _round(value):
