@@ -15,7 +15,8 @@ CORE_ROOMS = base drift plot graph import/onnx features memory nn kinds kinds/op
 ONNX_PROTO = src/core/import/onnx/onnx.proto
 PROTO_OUT ?= src/core
 ONNX_PB = $(PROTO_OUT)/import/onnx/onnx.pb-c.c
-PROTOC = protoc-c --proto_path=src/core --c_out=$(PROTO_OUT) $(ONNX_PROTO)
+# what it says matters only when it fails: protoc-c 1.5 warns of its own name, and the package that has it lacks protoc
+PROTOC = said=$$(protoc-c --proto_path=src/core --c_out=$(PROTO_OUT) $(ONNX_PROTO) 2>&1) || { echo "$$said" >&2; exit 1; }
 
 CORE_SOURCES := $(foreach room,$(CORE_ROOMS),$(sort $(filter-out %.pb-c.c,$(wildcard src/core/$(room)/*.c))))
 CORE_HEADERS := $(foreach room,$(CORE_ROOMS),$(sort $(filter-out %.pb-c.h,$(wildcard src/core/$(room)/*.h))))
