@@ -13,7 +13,7 @@
 #include "predictor/recalibrate.h"
 
 #define FOLDER "test/core/stored"
-#define FORMAT "format14"
+#define FORMAT "format15"
 
 static pm_arena arena;
 
@@ -321,7 +321,7 @@ test_old_format(void)
 	size_t		len;
 	uint8_t    *data = read_stored("format1", "roofline", &len);
 
-	check_outdated(data, len, "has format version 1, and this library reads version 14");
+	check_outdated(data, len, "has format version 1, and this library reads version 15");
 }
 
 int

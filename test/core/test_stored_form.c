@@ -292,18 +292,18 @@ check_messages(uint8_t *data, size_t len)
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_FORMAT);
 	CHECK_HAS(st.message, "magic number");
 	data[0] ^= 1;
-	for (int version = 0; version < 16; version += 15)
+	for (int version = 0; version < 17; version += 16)
 	{
 		char		message[100];
 
 		data[4] = (uint8_t) version;
 		recompute_crc(data, len);
 		CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
-		snprintf(message, sizeof(message), "has format version %d, and this library reads version 14", version);
+		snprintf(message, sizeof(message), "has format version %d, and this library reads version 15", version);
 		CHECK_HAS(st.message, message);
 		CHECK_HAS(st.hint, "train() makes a new one");
 	}
-	data[4] = 14;
+	data[4] = 15;
 	data[12] ^= 0x20;			/* "Mdot" */
 	recompute_crc(data, len);
 	CHECK_EQ(load_only(data, len, &st), PM_ERR_OUTDATED);
@@ -385,7 +385,7 @@ test_stored(void)
 		pm_status	st;
 
 		CHECK_EQ(pm_predictor_save(&p, &arena, &data, &len, &st), PM_OK);
-		CHECK(memcmp(data, "PMPR\16\0\0\0", 8) == 0);
+		CHECK(memcmp(data, "PMPR\17\0\0\0", 8) == 0);
 		check_round_trip(&p, &d, data, len);
 		check_messages(data, len);
 		check_nan_weights(kind, data, len, end_of_weights(&p, len));
@@ -477,7 +477,7 @@ load_with_options(int n, const char *name, const char *text, double value, const
 	pm_status	st;
 
 	pm_put_u32(&b, UINT32_C(0x52504d50));
-	pm_put_u32(&b, 14);
+	pm_put_u32(&b, 15);
 	pm_put_text(&b, "linear");
 	pm_put_text(&b, "step_ms");
 	pm_schema_save(&pm_schema_here, &b);

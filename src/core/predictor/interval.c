@@ -20,6 +20,7 @@
 #define GROUP_STRUCTURES	20	/* for one of a device, or of a device and a layout ... */
 #define GROUP_ROWS			50	/* ... and so many rows */
 #define MAX_POINTS			400 /* residuals kept for a group */
+#define WEIGHT_ERROR		1e-6	/* of a sum of weights, which are float32: a quantile at which one ends stays there */
 #define ANY					(-1)
 #define SLOPE_STRUCTURES	50	/* to learn the slope from */
 #define USUAL_SLOPE			4.0 /* where there are fewer */
@@ -164,6 +165,9 @@ compress(group *g, const residual *r, int n)
 			g->u[g->n - 1] = r[i].u;
 		g->w[g->n - 1] += r[i].w;
 	}
+	/* as they are stored */
+	for (int i = 0; i < g->n; i++)
+		g->w[i] = (float) g->w[i];
 }
 
 static bool
@@ -381,7 +385,7 @@ median(const group *g)
 	double		sum = 0;
 	int			i = 0;
 
-	while (i < g->n - 1 && (sum += g->w[i]) < g->structures / 2.0)
+	while (i < g->n - 1 && (sum += g->w[i]) < g->structures / 2.0 * (1 - WEIGHT_ERROR))
 		i++;
 	return g->u[i];
 }
@@ -408,7 +412,7 @@ tail_quantile(const group *g, double tail, bool upper)
 		int			at = upper ? g->n - 1 - i : i;
 
 		beyond += g->w[at];
-		if (beyond > allowed * (1 + 1e-12))
+		if (beyond > allowed * (1 + WEIGHT_ERROR))
 			return g->u[at];
 	}
 	return centre;
@@ -583,7 +587,7 @@ pm_intervals_save(const pm_intervals *t, pm_buffer *b)
 		for (int k = 0; k < g->n; k++)
 		{
 			pm_put_f32(b, g->u[k]);
-			pm_put_f64(b, g->w[k]);
+			pm_put_f32(b, g->w[k]);
 		}
 	}
 }
@@ -610,7 +614,8 @@ load_group(const pm_intervals *t, const pm_translation *layouts, group *g, pm_re
 		if (g->u[k] < least)
 			r->failed = true;
 		least = g->u[k];
-		sum += g->w[k] = pm_get_above(r, DBL_MIN);
+		sum += g->w[k] = pm_get_f32(r);
+		r->failed = r->failed || g->w[k] <= 0;
 	}
 	if (g->n < 1 || g->structures < 1 || !(fabs(sum - g->structures) <= 1e-6 * g->structures))
 		r->failed = true;

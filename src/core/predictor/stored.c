@@ -20,7 +20,7 @@
 #include "predictor/transfer.h"
 
 #define FORMAT_MAGIC UINT32_C(0x52504d50)	/* "PMPR" */
-#define FORMAT_VERSION 14
+#define FORMAT_VERSION 15
 
 static void
 save_options(const pm_predictor *p, pm_buffer *b)
