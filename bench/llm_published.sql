@@ -6,11 +6,14 @@ CREATE TABLE llm (source text, repo text, path text, commit text, model text, st
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters) VALUES
     ('ibm-a100', 'A100-SXM4-80GB', 8, 'nvswitch-a100', 'infiniband-100g', 4), ('ibm-h100', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'infiniband-100g', 8);
 -- What cannot be said is said as what is nearest: context parallelism over n GPUs as n times as many copies with sequences n times as short; recomputation of
--- the attention or of cheap operators as none, and of every second layer as of all; FSDP with tensor parallelism as ZeRO-2.
+-- cheap operators as none, and of every second layer as of all; FSDP with tensor parallelism as ZeRO-2. Megatron-LM 2022 says which of its steps divide the
+-- sequence; NeMo's configurations do wherever tp is above 1.
 ALTER TABLE llm ADD graph text, ADD recomputes bool, ADD said jsonb;
 UPDATE llm SET graph = format('%s@s%s %s %s', model, seq / cp, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op');
 UPDATE llm SET said = jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recomputes, 'zero', CASE WHEN zero = 3 AND tp > 1 THEN 2 ELSE zero END)
-    || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END;
+    || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END
+    || CASE WHEN recompute = 'attention only' THEN '{"recompute": "attention"}' ELSE '{}' END::jsonb
+    || CASE WHEN note = 'sequence parallel' OR (source = 'NVIDIA DGX Cloud' AND tp > 1) THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb;
 SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(graph, layers, hidden, heads, seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank))) AS graphs
 FROM (SELECT DISTINCT graph, layers, hidden, heads, seq / cp AS seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank FROM llm) AS l;
 CREATE TABLE published AS
@@ -22,6 +25,17 @@ FROM published GROUP BY GROUPING SETS ((source, gpu), ()) ORDER BY 1, 2;
 SELECT source, recompute, compiled, count(*) AS n, round((100 * avg(predicted / step_ms - 1))::numeric, 1) AS bias_pct FROM published WHERE zero = 3 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT model, string_agg(format('%s%s: %s', gpus, CASE WHEN lora_rank > 0 THEN ' lora' END, round((predicted / step_ms)::numeric, 2)), ', ' ORDER BY lora_rank NULLS FIRST, gpus, tp) AS predicted_over_measured_by_gpus
 FROM published WHERE zero < 3 GROUP BY source, model ORDER BY source, model;
+
+-- the new keys, and memory: all of these steps ran on GPUs of 80 GB
+SELECT l.source, l.said ? 'sequence_parallel' AS sequence_parallel, l.recompute, count(*) AS n, round((100 * avg(abs(p.step_ms / l.step_ms - 1)))::numeric, 1) AS without_pct,
+       round((100 * avg(abs(predicted / l.step_ms - 1)))::numeric, 1) AS with_pct, round((100 * avg(p.step_ms / l.step_ms - 1))::numeric, 1) AS bias_without_pct,
+       round((100 * avg(predicted / l.step_ms - 1))::numeric, 1) AS bias_with_pct, format('%s to %s', round(min(w.peak_mb) / 1024), round(max(w.peak_mb) / 1024)) AS gib_without,
+       format('%s to %s', round(min(m.peak_mb) / 1024), round(max(m.peak_mb) / 1024)) AS gib_with, sum((m.peak_mb < 80 * 1024)::int) AS below_80
+FROM published AS l, LATERAL (SELECT said - 'sequence_parallel' || jsonb_build_object('recompute', recomputes)) AS b(before),
+     LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => before) AS p,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, parallel => before) AS w,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, parallel => said) AS m
+WHERE source IN ('Megatron-LM 2022', 'NVIDIA DGX Cloud') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 
 -- three steps of one program teach the others: a cluster that is fitted to one step each of GPT-3 and both Nemotrons
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, optimizer, world_size, nodes, step_ms, parallel)

@@ -149,6 +149,22 @@ FROM (SELECT 'zero' AS what, a.peak_mb AS less, b.peak_mb AS more, a.p_fits AS p
       UNION ALL SELECT 'batch', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, tp, pp, m, zero, recompute) WHERE a.batch < b.batch
       UNION ALL SELECT 'micro_batches', a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM divided AS a JOIN divided AS b USING (dtype, optimizer, batch, tp, pp, zero, recompute) WHERE a.m < b.m) AS pairs
 GROUP BY what ORDER BY what;
+-- nor does dividing the sequence, or running attention again, of scores that are stored and of one kernel
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('memory of scores', 8, 512, 8, 256, 2000, attention => 'plain')) AS scores \gset
+CREATE TEMP TABLE again AS
+SELECT g, dtype, batch, tp, pp, zero, sequence_parallel, recompute, peak_mb, p_fits
+FROM unnest(ARRAY[:layers, :scores]::bigint[]) AS g, unnest('{amp,bf16}'::text[]) AS dtype, unnest('{1,4,50}'::int[]) AS batch, unnest('{1,2,4}'::int[]) AS tp, unnest('{1,4}'::int[]) AS pp, unnest('{0,2}'::int[]) AS zero,
+     unnest('{f,t}'::bool[]) AS sequence_parallel, unnest('{false,"\"attention\"",true}'::jsonb[]) AS recompute,
+     LATERAL perfmodel.predict_memory(g, 'V100', batch, dtype, world_size => 32, parallel => jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', pp, 'zero', zero, 'recompute', recompute, 'sequence_parallel', sequence_parallel))
+WHERE tp > 1 OR NOT sequence_parallel;
+SELECT what, g = :scores AS scores, count(*), bool_and(less <= more * (1 + 1e-9) AND p_less >= p_more) AS holds, sum((less < more * 0.999)::int) AS less
+FROM (SELECT 'sequence' AS what, g, a.peak_mb AS less, b.peak_mb AS more, a.p_fits AS p_less, b.p_fits AS p_more FROM again AS a JOIN again AS b USING (g, dtype, batch, tp, pp, zero, recompute) WHERE a.sequence_parallel AND NOT b.sequence_parallel
+      UNION ALL SELECT 'attention', g, a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM again AS a JOIN again AS b USING (g, dtype, batch, tp, pp, zero, sequence_parallel) WHERE a.recompute = '"attention"' AND b.recompute = 'false'
+      UNION ALL SELECT 'tp', g, a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM again AS a JOIN again AS b USING (g, dtype, batch, pp, zero, recompute, sequence_parallel) WHERE a.tp = 2 * b.tp) AS pairs
+GROUP BY what, g ORDER BY what, 2;
+SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 4, world_size => 8, parallel => ''{"pp": 8, "sequence_parallel": true}'')', :layers));
+DELETE FROM perfmodel.graph WHERE graph_id = :scores;
+DROP TABLE again;
 -- Adam's scratch memory is of the weights that a GPU updates
 SELECT zero, abs(adam.peak_mb - sgd.peak_mb - adam.optimizer_mb) < 0.5 * adam.weights_mb AS states
 FROM unnest('{1,2,3}'::int[]) AS zero, jsonb_build_object('zero', zero) AS how, perfmodel.predict_memory(:layers, 'A100', 1, 'bf16', world_size => 64, optimizer => 'sgd', parallel => how) AS sgd,

@@ -72,7 +72,7 @@ SELECT n, p, k, helper.close(sum(e.step_ms), perfmodel.predict_train_time(:t, 'T
        helper.close(sum(e.share), 1) AS shares, min(e.step_ms) >= 0 AS positive, bool_and(e.update_ms IS NULL OR helper.close(e.forward_ms + e.backward_ms + e.update_ms, e.step_ms)) AS phases,
        round((u.ms / sum(e.update_ms))::numeric, 3) AS one_of, bool_and(e.step_ms > 0) FILTER (WHERE e.part = 'bubble') AS bubble,
        round((sum(e.backward_ms) / sum(e.forward_ms) / u.backward)::numeric, 1) AS more_backward
-FROM (VALUES (1, '{}'), (1, '{"accumulation": 8}'), (8, '{"accumulation": 8}'), (8, '{"recompute": true}'), (8, '{"tp": 8}'), (8, '{"pp": 4, "tp": 2, "micro_batches": 8}'), (2, '{"pp": 2, "interleave": 2}')) AS v (n, p),
+FROM (VALUES (1, '{}'), (1, '{"accumulation": 8}'), (8, '{"accumulation": 8}'), (8, '{"recompute": true}'), (8, '{"tp": 8}'), (8, '{"tp": 8, "sequence_parallel": true}'), (8, '{"pp": 4, "tp": 2, "micro_batches": 8}'), (2, '{"pp": 2, "interleave": 2}')) AS v (n, p),
      unnest('{roof,small}'::text[]) AS k,
      LATERAL (SELECT sum(update_ms) AS ms, sum(backward_ms) / sum(forward_ms) AS backward FROM perfmodel.explain_train_time(:t, 'T4', 4, predictor => k)) AS u,
      LATERAL perfmodel.explain_train_time(:t, 'T4', 4, predictor => k, world_size => n, cluster => CASE WHEN n > 1 THEN 'dgx-2' END, parallel => p::jsonb) AS e
@@ -91,6 +91,30 @@ SELECT split_part(q, '(', 1) AS function, helper.error_of(format('SELECT * FROM 
     'max_batch(%s, ''T4'', world_size => 8, parallel => %L)', 'computed_change(%s, ''T4'', 4, ''fused optimizer'', predictor => ''roof'', world_size => 8, parallel => %L)']) AS q;
 SELECT peak_mb, note FROM perfmodel.predict_memory(:h, 'T4', 4, world_size => 8, parallel => '{"tp": 8}', on_error => 'null');
 ROLLBACK;
+-- the sequence divided, and attention computed again: what both change, and that one kernel keeps no scores; the parts are the step everywhere
+BEGIN;
+SELECT perfmodel.load_graph(perfmodel.decoder_graph('of scores', 2, 3072, 12, 2048, 100, attention => 'plain')) AS scores, perfmodel.load_graph(perfmodel.decoder_graph('of one kernel', 2, 3072, 12, 2048, 100)) AS kernel \gset
+CREATE TEMP TABLE said AS
+SELECT g, tp, pp, m, sequence_parallel, again, p.step_ms, p.step_ms_low, p.step_ms_high, c.comm_ms, c.exposed_ms, e.parts_ms, c.step_ms AS curve_ms, j.gpu_hours, mem.peak_mb, most.batch AS most
+FROM unnest(ARRAY[:scores, :kernel]::bigint[]) AS g, unnest('{1,2,4}'::int[]) AS tp, unnest('{1,2}'::int[]) AS pp, unnest('{1,8}'::int[]) AS m, unnest('{f,t}'::bool[]) AS sequence_parallel,
+     unnest('{false,"\"attention\"",true}'::jsonb[]) AS again, LATERAL (SELECT jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', m, 'sequence_parallel', sequence_parallel, 'recompute', again)) AS w (how),
+     LATERAL perfmodel.predict(g, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => how) AS p,
+     LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(g, 'T4', 4, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => how)) AS e,
+     LATERAL perfmodel.scaling_curve(g, 'T4', 4, predictor => 'roof', max_gpus => 8, cluster => 'dgx-2', parallel => how) AS c,
+     LATERAL perfmodel.predict_job(g, 'T4', 4, samples => 1e9, predictor => 'roof', world_size => 8, cluster => 'dgx-2', parallel => how) AS j,
+     LATERAL perfmodel.predict_memory(g, 'T4', 4, world_size => 8, parallel => how) AS mem, LATERAL perfmodel.max_batch(g, 'T4', world_size => 8, parallel => how) AS most (batch)
+WHERE c.world_size = 8 AND (tp > 1 OR NOT sequence_parallel);
+SELECT count(*), bool_and(helper.close(parts_ms, step_ms)) AS parts, bool_and(helper.close(curve_ms, step_ms)) AS curve, bool_and(step_ms BETWEEN step_ms_low AND step_ms_high) AS inside, bool_and(exposed_ms <= comm_ms) AS exposed FROM said;
+SELECT g = :scores AS scores, count(*), bool_and(b.step_ms < a.step_ms) AS faster, bool_and(b.comm_ms > a.comm_ms) AS more_messages, bool_and(b.gpu_hours < a.gpu_hours) AS job, bool_and(b.peak_mb < a.peak_mb) AS memory, bool_and(b.most >= a.most) AS batches
+FROM said AS a JOIN said AS b USING (g, tp, pp, m, again) WHERE b.sequence_parallel AND NOT a.sequence_parallel GROUP BY g ORDER BY 1;
+SELECT g = :scores AS scores, count(*), bool_and(b.step_ms > a.step_ms) AS slower, bool_and(b.step_ms = a.step_ms) AS the_same, bool_and(b.step_ms < c.step_ms) AS than_layers, bool_and(b.peak_mb < a.peak_mb) AS memory, bool_and(b.peak_mb = a.peak_mb) AS the_same_memory, bool_and(b.most >= a.most) AS batches
+FROM said AS a JOIN said AS b USING (g, tp, pp, m, sequence_parallel) JOIN said AS c USING (g, tp, pp, m, sequence_parallel) WHERE a.again = 'false' AND b.again = '"attention"' AND c.again = 'true' GROUP BY g ORDER BY 1;
+-- on one GPU and with copies alone, too
+SELECT n, helper.close(b.step_ms - a.step_ms, perfmodel.predict_train_time(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2', parallel => '{"recompute": "attention", "accumulation": 2}')
+                       - perfmodel.predict_train_time(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2', parallel => '{"accumulation": 2}') - (b.step_ms - a.step_ms)) AS twice_in_two_batches, b.step_ms > a.step_ms AS slower
+FROM unnest('{1,8}'::int[]) AS n, LATERAL perfmodel.predict(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2') AS a,
+     LATERAL perfmodel.predict(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2', parallel => '{"recompute": "attention"}') AS b;
+ROLLBACK;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency
 FROM (SELECT *, first_value(samples_per_s / world_size) OVER (ORDER BY world_size) AS first
@@ -101,7 +125,7 @@ DELETE FROM perfmodel.graph WHERE graph_id = :t;
 -- what cannot be
 SELECT q, helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''T4'', 8, predictor => ''roof'', %s)', :g, q))
 FROM unnest('{"world_size => 0","world_size => 16, nodes => 1","world_size => 4, nodes => 0","world_size => 2, nodes => 3","world_size => 2, cluster => ''dgx''","world_size => 8, parallel => ''[]''",
-"world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zero\": 1.5}''","world_size => 8, parallel => ''{\"pp\": {}}''","world_size => 8, parallel => ''{\"tp\": 0}''","world_size => 8, parallel => ''{\"tp\": 3}''","world_size => 8, parallel => ''{\"tp\": 2}''","world_size => 8, parallel => ''{\"recompute\": 1}''","world_size => 8, parallel => ''{\"lanes\": 1}''","world_size => 8, parallel => ''{\"compression\": \"int8\"}''","parallel => ''{\"bucket_mb\": 0}'', world_size => 2"}'::text[]) AS q;
+"world_size => 8, parallel => ''{\"zero\": 4}''","world_size => 8, parallel => ''{\"zero\": 1.5}''","world_size => 8, parallel => ''{\"pp\": {}}''","world_size => 8, parallel => ''{\"tp\": 0}''","world_size => 8, parallel => ''{\"tp\": 3}''","world_size => 8, parallel => ''{\"tp\": 2}''","world_size => 8, parallel => ''{\"recompute\": 1}''","world_size => 8, parallel => ''{\"recompute\": \"layers\"}''","world_size => 8, parallel => ''{\"sequence_parallel\": true}''","parallel => ''{\"sequence_parallel\": true}''","world_size => 8, parallel => ''{\"sequence_parallel\": 2}''","world_size => 8, parallel => ''{\"lanes\": 1}''","world_size => 8, parallel => ''{\"compression\": \"int8\"}''","parallel => ''{\"bucket_mb\": 0}'', world_size => 2"}'::text[]) AS q;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.scaling_curve(%s, ''T4'', 8, max_gpus => 0)', :g));
 SELECT step_ms, note, reasons FROM perfmodel.predict(:g, 'T4', 8, world_size => 16, nodes => 1, on_error => 'null');
 SELECT step_ms, step_ms_low, predictor_id, note, reasons FROM perfmodel.predict(:g, 'T4', 8, world_size => 2, parallel => '{"pp": 2}', on_error => 'null');

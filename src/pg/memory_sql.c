@@ -53,7 +53,7 @@ divide(const pm_parallel *q, pm_memory_question *m)
 {
 	const pm_memory_division by = {
 		.replicas = PM_REPLICAS(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .micro_batches = q->accumulation, .interleave = q->interleave, .bucket_mb = q->bucket_mb,
-		.recompute = m->plan->checkpoints
+		.recompute = m->plan->segments, .sequence_parallel = q->sequence_parallel
 	};
 
 	m->is_divided = q->world_size > 1;
@@ -81,7 +81,8 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 		pm_problem_infer_on_several(p);
 		return false;
 	}
-	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute, &m->options);
+	pm_memory_step_options(&m->question, checkpointing || words->parallel.recompute == PM_RECOMPUTE_LAYERS, &m->options);
+	m->options.attention_again = words->parallel.recompute == PM_RECOMPUTE_ATTENTION && !m->options.checkpointing && !m->options.inference;
 	pm_memory_plan_again(words, m);
 	pm_memory_factors_find(&m->question, &m->factors);
 	if (m->is_divided)

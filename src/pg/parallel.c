@@ -86,9 +86,15 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		p->interleave = divisor(name, v);
 	else if (strcmp(name, "recompute") == 0)
 	{
+		if (v->type != jbvBool && !is_word(v, "attention"))
+			refuse(name, "true, false or \"attention\"");
+		p->recompute = v->type != jbvBool ? PM_RECOMPUTE_ATTENTION : v->val.boolean ? PM_RECOMPUTE_LAYERS : PM_RECOMPUTE_NOTHING;
+	}
+	else if (strcmp(name, "sequence_parallel") == 0)
+	{
 		if (v->type != jbvBool)
 			refuse(name, "true or false");
-		p->recompute = v->val.boolean;
+		p->sequence_parallel = v->val.boolean;
 	}
 	else if (strcmp(name, "bucket_mb") == 0)
 		p->bucket_mb = number(name, v);
@@ -102,7 +108,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"tp\", \"pp\", \"micro_batches\", \"interleave\", \"recompute\".")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"tp\", \"pp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
 }
 
 void

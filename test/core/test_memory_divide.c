@@ -21,13 +21,13 @@ test_division(void)
 					gradients,
 					optimizer;
 	}			cases[] = {
-		{{1, 0, 1, 1, 1, 1, false, 25}, 1, 1, 2},
-		{{1, 3, 1, 1, 1, 1, false, 25}, 1, 1, 2},	/* nobody to share with */
-		{{8, 0, 1, 1, 1, 1, false, 25}, 1, 2, 2},
-		{{8, 1, 1, 1, 1, 1, false, 25}, 1, 2, 2.0 / 8},
-		{{8, 2, 1, 1, 1, 1, false, 25}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
-		{{1, 0, 4, 1, 1, 1, false, 25}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
-		{{2, 0, 4, 2, 1, 1, false, 25}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
+		{{1, 0, 1, 1, 1, 1, false, 25, false}, 1, 1, 2},
+		{{1, 3, 1, 1, 1, 1, false, 25, false}, 1, 1, 2},	/* nobody to share with */
+		{{8, 0, 1, 1, 1, 1, false, 25, false}, 1, 2, 2},
+		{{8, 1, 1, 1, 1, 1, false, 25, false}, 1, 2, 2.0 / 8},
+		{{8, 2, 1, 1, 1, 1, false, 25, false}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
+		{{1, 0, 4, 1, 1, 1, false, 25, false}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
+		{{2, 0, 4, 2, 1, 1, false, 25, false}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
 	};
 	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
 	pm_memory_factors f = {.context_mb = 1300, .spread = 0.04, .fit_spread = 0.02};
@@ -60,11 +60,11 @@ test_division(void)
 	}
 	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
 	/* a bucket holds at least the gradients of one operator */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 1e-6}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 1e-6, false}, &of);
 	CHECK_NEAR(of.gradients, plan.gradients / 8 + plan.largest_weights, 1);
 	/* checkpoints are not divided, the rest is */
 	plan.kept_per = plan.lines[0].per / 4;
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, 1, true, 25}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, 1, true, 25, false}, &of);
 	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
 	/* and less is known */
 	pm_memory_factors_divided(&f);
@@ -82,12 +82,12 @@ test_gradients_on_their_way(void)
 	};
 	pm_memory_plan of;
 
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 25}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 25, false}, &of);
 	CHECK_NEAR(of.lines[0].fixed, (80 + 20) * MB, 1);
 	CHECK_NEAR(of.lines[1].fixed, (80 + 20 + 40 / 8 + 40) * MB, 1);
 	CHECK_NEAR(of.lines[2].fixed, (80 + 20 + 80 / 8 + 50 + 10) * MB, 1);
 	/* of the micro-batch before, none are whole any more */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 2, 2, 1, false, 1}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 2, 2, 1, false, 1, false}, &of);
 	CHECK_NEAR(of.lines[0].fixed, (40 + 10 + 40 / 8) * MB, 1);
 	CHECK_NEAR(of.lines[1].fixed, (40 + 10 + 40 / 8 + 5) * MB, 1);
 	/* one of an operator that is being added to what is there, 10 MB, stays whole where two GPUs share a layer; all else is halved */
@@ -95,6 +95,38 @@ test_gradients_on_their_way(void)
 	pm_memory_divide(&plan, &(pm_memory_division) {.replicas = 1, .tp = 2, .pp = 1, .interleave = 1, .micro_batches = 1}, &of);
 	CHECK_NEAR(of.lines[0].gradients, (80 / 2 + 10) * MB, 1);
 	CHECK_NEAR(of.lines[0].fixed, (80 / 2 + 160 / 2 + 20 / 2 + 80 / 2 + 10) * MB, 1);
+}
+
+/* Four GPUs that divide the sequence have a fourth of all activations, and gather 1 MB and its gradient; a checkpoint of 17 MB is divided, too. */
+static void
+test_sequence_parallel(void)
+{
+	const struct
+	{
+		bool		recompute;
+		bool		sequence_parallel;
+		double		per;
+		double		handed;
+		double		mb;
+	}			cases[] = {
+		{false, false, 68, 1, 68 * 16.0 / 34}, {false, true, 68, 1, 17 + 2 * 0.75},
+		{true, false, 68, 1, 17 + 51 * 16.0 / 34}, {true, true, 68, 1, 17 + 2 * 0.75},
+		/* never more than without it */
+		{false, true, 2, 4, 2 * 16.0 / 34}
+	};
+	pm_memory_plan of;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		const pm_memory_plan plan = {
+			.kept_per = 17 * MB, .handed_per = cases[i].handed * MB, .n_lines = 1, .lines = {{.per = cases[i].per * MB}}, .conv_per = 68 * MB
+		};
+		const pm_memory_division by = {1, 0, 4, 1, 1, 1, cases[i].recompute, 25, cases[i].sequence_parallel};
+
+		pm_memory_divide(&plan, &by, &of);
+		CHECK_NEAR(of.lines[0].per / MB, cases[i].mb, 1e-9);
+		CHECK_NEAR(of.conv_per / MB, cases[i].sequence_parallel ? 17 : 32, 1e-9);
+	}
 }
 
 /* ---------- weights that are divided ---------- */
@@ -121,7 +153,7 @@ static void
 test_units(void)
 {
 	const double in_layer = 4 * HIDDEN + 12 * HIDDEN * HIDDEN;
-	const pm_memory_division by = {8, 3, 1, 1, 1, 1, false, 1e-5};
+	const pm_memory_division by = {8, 3, 1, 1, 1, 1, false, 1e-5, false};
 	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
 	pm_memory_plan plan;
 	pm_memory_plan of;
@@ -162,7 +194,7 @@ check_zero(const pm_memory_plan *plan, int replicas, double bucket_mb)
 
 	for (int zero = 0; zero < 4; zero++)
 	{
-		pm_memory_divide(plan, &(pm_memory_division) {replicas, zero, 1, 1, 1, 1, plan->checkpoints, bucket_mb}, &of[zero]);
+		pm_memory_divide(plan, &(pm_memory_division) {replicas, zero, 1, 1, 1, 1, plan->segments, bucket_mb, false}, &of[zero]);
 		for (double b = 1; zero > 0 && b <= 16777216; b *= 2.7)
 		{
 			double		tiny = 1e-12 * pm_memory_reserved(&of[0], (int64_t) b);
@@ -242,7 +274,7 @@ test_pipeline(void)
 		plan.reserved[i] = 28 + 100 * pm_memory_anchors[i] + 40;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		const pm_memory_division by = {1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25};
+		const pm_memory_division by = {1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25, false};
 		/* of 40 bytes in segments, but in no tensor, the share of what is not there before: 4 bytes, and 100 for each of 16 samples */
 		double		gaps = 40 * (4.0 / cases[i].pp + 16 * fmin(100, cases[i].per)) / (4 + 16 * 100);
 
@@ -253,7 +285,7 @@ test_pipeline(void)
 		CHECK_NEAR(of.update.fixed, 40.0 / cases[i].pp, 1e-9);
 	}
 	/* checkpoints wait as activations do; the layer that runs again is there once */
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, 1, true, 25}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, 1, true, 25, false}, &of);
 	CHECK_NEAR(of.lines[0].per, 80 * 2 / 4.0 + 20, 1e-9);
 }
 
@@ -273,7 +305,7 @@ test_stage(void)
 	CHECK(pm_memory_plan_make(&graph, &o, &arena, &stage, &st) == PM_OK);
 	for (int m = 1; m <= 2 * STAGES; m *= 2)
 	{
-		const pm_memory_division by = {1, 0, 1, STAGES, m, 1, false, 25};
+		const pm_memory_division by = {1, 0, 1, STAGES, m, 1, false, 25, false};
 		double		waiting = (m < STAGES ? m : STAGES) - 1;
 
 		pm_memory_divide(&whole, &by, &of);
@@ -298,17 +330,17 @@ test_gaps(void)
 		bool		standing;	/* gradients are there before the step */
 		double		share;
 	}			cases[] = {
-		{{8, 0, 1, 1, 1, 1, false, 1}, false, 1},
-		{{8, 1, 1, 1, 1, 1, false, 1}, false, 1},
+		{{8, 0, 1, 1, 1, 1, false, 1, false}, false, 1},
+		{{8, 1, 1, 1, 1, 1, false, 1, false}, false, 1},
 		/* of 80 MB of gradients an eighth, and those on their way; 20 of copies; 4 of activations */
-		{{8, 2, 1, 1, 1, 1, false, 1}, false, (10.0 + 5 + 20 + 4) / 104},
-		{{8, 2, 1, 1, 1, 1, false, 1}, true, 24.0 / 24},
+		{{8, 2, 1, 1, 1, 1, false, 1, false}, false, (10.0 + 5 + 20 + 4) / 104},
+		{{8, 2, 1, 1, 1, 1, false, 1, false}, true, 24.0 / 24},
 		/* copies are made of weights that have been gathered: an eighth, and 10 MB */
-		{{8, 3, 1, 1, 1, 1, false, 1}, false, (10.0 + 5 + 20 * (1 / 8.0 + 10 / 80.0) + 4) / 104},
-		{{1, 0, 4, 2, 1, 1, false, 1}, false, (10 + 20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 104},
-		{{1, 0, 4, 2, 1, 1, false, 1}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 24},
+		{{8, 3, 1, 1, 1, 1, false, 1, false}, false, (10.0 + 5 + 20 * (1 / 8.0 + 10 / 80.0) + 4) / 104},
+		{{1, 0, 4, 2, 1, 1, false, 1, false}, false, (10 + 20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 104},
+		{{1, 0, 4, 2, 1, 1, false, 1, false}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 24},
 		/* between checkpoints */
-		{{1, 0, 4, 2, 1, 1, true, 1}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25)) / 24}
+		{{1, 0, 4, 2, 1, 1, true, 1, false}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25)) / 24}
 	};
 	pm_memory_plan of;
 
@@ -338,11 +370,11 @@ test_light_lines(void)
 		pm_memory_division by;
 		double		mb;
 	}			cases[] = {
-		{{8, 0, 1, 1, 1, 1, false, 1}, 80 + 80 + 80},
-		{{8, 2, 1, 1, 1, 1, false, 1}, 80 + 40},
-		{{1, 0, 1, 2, 1, 1, false, 1}, 40 + 40},
+		{{8, 0, 1, 1, 1, 1, false, 1, false}, 80 + 80 + 80},
+		{{8, 2, 1, 1, 1, 1, false, 1, false}, 80 + 40},
+		{{1, 0, 1, 2, 1, 1, false, 1, false}, 40 + 40},
 		/* with the gradients of the micro-batch before */
-		{{1, 0, 1, 2, 2, 1, false, 1}, 40 + 20 + 40}
+		{{1, 0, 1, 2, 2, 1, false, 1, false}, 40 + 20 + 40}
 	};
 	const pm_memory_plan by_hand = {
 		.weights = 80 * MB, .gradients = 80 * MB, .largest_weights = 5 * MB, .n_lines = 1, .n_light = 1,
@@ -383,6 +415,24 @@ check_less(const pm_memory_plan *less, const pm_memory_plan *more)
 	}
 }
 
+/* The same with the sequence divided: it never takes more than without, and less where more GPUs share a layer. */
+static void
+check_sequence_parallel(const pm_memory_plan *plan, pm_memory_division by, const pm_memory_plan *without)
+{
+	pm_memory_plan of;
+	pm_memory_plan wider;
+
+	by.sequence_parallel = true;
+	pm_memory_divide(plan, &by, &of);
+	check_less(&of, without);
+	CHECK(pm_memory_live(&of, 9000) < pm_memory_live(without, 9000));
+	by.tp *= 2;
+	by.replicas /= 2;
+	pm_memory_divide(plan, &by, &wider);
+	if (by.zero == 0)
+		check_less(&wider, &of);
+}
+
 static void
 check_neighbours(grid *x, int tp, int pp, int zero, int m)
 {
@@ -419,9 +469,18 @@ check_grid(grid *x, bool check)
 
 		if (check)
 			check_neighbours(x, tp, pp, zero, m);
-		for (int r = 0; r < 2 && !check; r++)
-			pm_memory_divide(&x->plans[r], &(pm_memory_division) {64 / (parts[tp] * parts[pp]), zero, parts[tp], parts[pp],
-							 micro_batches[m], 1, x->plans[r].checkpoints, 1e-3}, &x->of[r][tp][pp][zero][m]);
+		for (int r = 0; r < 2; r++)
+		{
+			pm_memory_plan *of = &x->of[r][tp][pp][zero][m];
+			const pm_memory_division by = {
+				64 / (parts[tp] * parts[pp]), zero, parts[tp], parts[pp], micro_batches[m], 1, x->plans[r].segments, 1e-3, false
+			};
+
+			if (!check)
+				pm_memory_divide(&x->plans[r], &by, of);
+			else if (tp > 0 && by.replicas > 1)
+				check_sequence_parallel(&x->plans[r], by, of);
+		}
 	}
 }
 
@@ -476,7 +535,7 @@ static void
 check_optimizers(pm_step_options o)
 {
 	static const pm_optimizer heavier[] = {PM_OPT_NONE, PM_SGD, PM_SGD_MOMENTUM, PM_ADAM};
-	static const pm_memory_division ways[] = {{8, 1, 1, 1, 1, 1, false, 25}, {8, 3, 1, 1, 1, 1, false, 25}, {2, 0, 2, 4, 2, 1, false, 25}};
+	static const pm_memory_division ways[] = {{8, 1, 1, 1, 1, 1, false, 25, false}, {8, 3, 1, 1, 1, 1, false, 25, false}, {2, 0, 2, 4, 2, 1, false, 25, false}};
 	pm_memory_plan plans[2] = {{0}};
 	pm_memory_plan of[2];
 	pm_status	st;
@@ -523,6 +582,7 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_division();
+	test_sequence_parallel();
 	test_gradients_on_their_way();
 	test_units();
 	test_zero();

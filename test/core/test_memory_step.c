@@ -176,6 +176,15 @@ test_transformer(void)
 	o.masked_attention = true;
 	CHECK_NEAR(of_a_layer(o, 8), s * b * h * 34 + statistics, 4 * a * s * b);
 	plain_attention = false;
+	/* attention that runs again keeps query, key and value, whether a program could call the library for it or not (selective recomputation of the paper) */
+	o = (pm_step_options) {.dtype = PM_FP16, .optimizer = PM_ADAM, .attention_again = true};
+	CHECK_EQ(of_a_layer(o, 8), s * b * h * 34 + statistics);
+	plain_attention = true;
+	CHECK_EQ(of_a_layer(o, 8), s * b * h * 34 + statistics);
+	plain_attention = false;
+	/* one kernel keeps no scores and does not run again */
+	o.fused_attention = true;
+	CHECK_NEAR(of_a_layer(o, 8), s * b * h * 34 + statistics, 4 * a * s * b);
 	/* recomputation keeps the input of a layer, or of each half of it */
 	o = (pm_step_options) {.dtype = PM_FP16, .optimizer = PM_ADAM, .checkpointing = true};
 	CHECK(of_a_layer(o, 8) >= 0);
@@ -291,16 +300,18 @@ test_random(void)
 
 	pm_rng_seed(&r, 15);
 	for (int round = 0; round < 400; round++)
-		for (int i = 0; i < 8; i++)
+		for (int i = 0; i < 12; i++)
 		{
 			pm_step_options o = {
-				.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_ADAM, .checkpointing = (i & 2) != 0, .gradients_stay = (i & 4) != 0,
-				.fused_attention = (i & 4) == 0, .on_cpu = (i & 1) == 0
+				.dtype = i & 1 ? PM_AMP : PM_FP32, .optimizer = PM_ADAM, .checkpointing = (i & 10) == 2, .attention_again = i >= 8,
+				.gradients_stay = (i & 4) != 0 || (i & 10) == 10, .fused_attention = (i & 4) == 0 && (i & 10) != 10, .on_cpu = (i & 1) == 0
 			};
 			pm_step		s;
 			bool	   *held;
 
-			if (i == 0)
+			if (i == 0 && round % 40 == 0)
+				load_transformer(1 + round / 40);
+			else if (i == 0)
 				load_random(&r);
 			s = simulate(o);
 			held = PM_NEW(&arena, bool, s.n_tensors + 1);
@@ -319,7 +330,7 @@ test_random(void)
 	CHECK_EQ(left, 0);
 }
 
-/* Checkpoints never take more than none, however small the batch. */
+/* Checkpoints, of layers or of attention alone, never take more than none, however small the batch. */
 static void
 test_checkpoints_take_less(void)
 {
@@ -339,17 +350,24 @@ test_checkpoints_take_less(void)
 				.fused_attention = (i & 2) == 0, .on_cpu = (i & 4) != 0
 			};
 			pm_memory_plan none;
-			pm_memory_plan checkpoints;
+			pm_memory_plan again[2];
 			pm_status	st;
 
 			CHECK(pm_memory_plan_make(&graph, &o, &arena, &none, &st) == PM_OK);
-			o.checkpointing = true;
-			CHECK(pm_memory_plan_make(&graph, &o, &arena, &checkpoints, &st) == PM_OK);
-			for (int64_t batch = 1; batch < 100000; batch *= 2)
+			for (int attention = 0; attention < 2; attention++)
 			{
-				CHECK(pm_memory_live(&checkpoints, batch) <= pm_memory_live(&none, batch) * (1 + 1e-12));
-				CHECK(pm_memory_reserved(&checkpoints, batch) <= pm_memory_reserved(&none, batch) * (1 + 1e-12));
+				o.checkpointing = !attention;
+				o.attention_again = attention;
+				CHECK(pm_memory_plan_make(&graph, &o, &arena, &again[attention], &st) == PM_OK);
+				for (int64_t batch = 1; batch < 100000; batch *= 2)
+				{
+					CHECK(pm_memory_live(&again[attention], batch) <= pm_memory_live(&none, batch) * (1 + 1e-12));
+					CHECK(pm_memory_reserved(&again[attention], batch) <= pm_memory_reserved(&none, batch) * (1 + 1e-12));
+				}
 			}
+			/* a Transformer of several layers saves something, where its attention is not one kernel */
+			if (round >= 20 && round % 10 == 0 && (i & 2) != 0)
+				CHECK(pm_memory_live(&again[1], 4096) < 0.9 * pm_memory_live(&none, 4096));
 		}
 	}
 }

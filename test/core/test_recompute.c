@@ -82,6 +82,22 @@ copies_again(const pm_graph *g, int *all)
 	return again;
 }
 
+/* The same where attention alone is. */
+static double
+core_copies(const pm_graph *g)
+{
+	pm_skeleton s;
+	pm_buckets	b;
+	pm_status	st = {PM_OK};
+	double		core = 0;
+
+	CHECK_EQ(pm_skeleton_build(g, true, &arena, &s, &st), PM_OK);
+	CHECK_EQ(pm_buckets_build(&s, PM_AMP, 25, &arena, &b, &st), PM_OK);
+	for (int i = 0; i < s.n; i++)
+		core += b.core[i];
+	return core;
+}
+
 /* Not the product behind the layers, and not the last product of a layer. */
 static void
 test_layers(void)
@@ -104,6 +120,32 @@ test_no_layers(void)
 	double		again = copies_again(make_net(&arena, "net", 16, 4, 28, 4), &all);
 
 	CHECK_EQ(again, all);
+}
+
+/* Attention alone: the product of query and key, dropout, softmax and the product with the value; none of one kernel. */
+static void
+test_attention(void)
+{
+	static const struct
+	{
+		const char *op;
+		const char *inputs;
+		int			width;
+		const char *weights;
+	}			nodes[] = {
+		{"Input", "", SIZE, ""}, {"Gemm", "0", SIZE, "[64,64]"}, {"MatMul", "1,1", 8, ""}, {"Dropout", "2", 8, ""}, {"Softmax", "3", 8, ""},
+		{"MatMul", "4,1", SIZE, ""}, {"Gemm", "5", SIZE, "[64,64]"}, {"LayerNormalization", "6", SIZE, "[64]"}, {"Softmax", "7", SIZE, ""}
+	};
+	char		text[2000] = "{\"format\":\"perfmodel-graph/1\",\"name\":\"a\",\"nodes\":[";
+	pm_graph   *g = PM_NEW(&arena, pm_graph, 1);
+	pm_status	st = {PM_OK};
+
+	for (int i = 0; i < 9; i++)
+		put(text, sizeof(text), i, nodes[i].op, nodes[i].inputs, nodes[i].width, nodes[i].weights);
+	strcat(text, "]}");
+	CHECK_EQ(pm_graph_from_json(text, strlen(text), &arena, g, &st), PM_OK);
+	CHECK_EQ(core_copies(g), 4);
+	CHECK_EQ(core_copies(decoder(2)), 0);
 }
 
 static void
@@ -131,6 +173,7 @@ main(void)
 	pm_arena_init_malloc(&arena);
 	test_layers();
 	test_no_layers();
+	test_attention();
 	test_step();
 	pm_arena_release(&arena);
 	return check_done("recompute");

@@ -355,6 +355,63 @@ test_divided(void)
 	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1}, &f).comm_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
 }
 
+/* Four GPUs a layer that divide the sequence, too: 12 ms of norms and sums are theirs by parts, and each sum is two collectives. */
+static void
+test_sequence_parallel(void)
+{
+	pm_step_shape shape = transformer();
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.sequence_parallel = true};
+	double		gather4 = pm_collective_us(PM_ALL_GATHER, 1e6, 4, 1, &f) / 1000;
+	double		both4 = pm_collective_us(PM_REDUCE_SCATTER, 1e6, 4, 1, &f) / 1000 + gather4;
+
+	/* the inputs of two products of each of 8 layers are gathered again, behind a quarter of the 20 ms of the backward pass, at half of the speed */
+	f.overlap = 0.5;
+	CHECK(16 * gather4 < 2.5);
+	CHECK_NEAR(divided(p, &f).step_ms, 120.0 / 4 + 2 * 2 * 8 * both4 + 2, 1e-6);
+	CHECK_NEAR(divided(p, &f).exposed_ms, 2 * 2 * 8 * both4, 1e-6);
+	CHECK_NEAR(divided(p, &f).comm_ms, 2 * 2 * 8 * both4 + 16 * gather4, 1e-6);
+	p.recompute = PM_RECOMPUTE_LAYERS;
+	CHECK_NEAR(divided(p, &f).step_ms, 160.0 / 4 + 3 * 2 * 8 * both4 + 2, 1e-6);
+	p.recompute = PM_RECOMPUTE_NOTHING;
+	/* of large messages, the rest waits */
+	shape.activation_bytes = 1e9;
+	gather4 = pm_collective_us(PM_ALL_GATHER, 1e9, 4, 1, &f) / 1000;
+	both4 = pm_collective_us(PM_REDUCE_SCATTER, 1e9, 4, 1, &f) / 1000 + gather4;
+	CHECK(16 * gather4 > 2.5);
+	CHECK_NEAR(divided_shape(shape, p, &f).step_ms, 120.0 / 4 + 2 * 2 * 8 * both4 + 16 * gather4 - 2.5 + 2, 1e-6);
+	/* five calls in place of two for each of two sums, where the processor is the limit */
+	shape = transformer();
+	shape.launch_ms = 100;
+	CHECK_NEAR(divided_shape(shape, p, &f).step_ms, 100 + 2 * 5 * 8 * 0.03 + 2, 1e-6);
+}
+
+/* 6 ms of attention, which launches 3 ms of kernels, are computed again; nothing is summed for them. */
+static void
+test_attention_again(void)
+{
+	pm_step_shape shape = transformer();
+	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.recompute = PM_RECOMPUTE_ATTENTION};
+	double		sum4 = pm_collective_us(PM_ALL_REDUCE, 1e6, 4, 1, &f) / 1000;
+	pm_scaled	s;
+
+	shape.core_ms = 6;
+	shape.core_launch_ms = 3;
+	s = divided_shape(shape, p, &f);
+	CHECK_NEAR(s.step_ms, 114.0 / 4 + 12 + 2 * 2 * 8 * sum4 + 2, 1e-6);
+	CHECK_NEAR(s.forward_ms + s.backward_ms + s.update_ms + s.exposed_ms, s.step_ms, 1e-9);
+	CHECK_NEAR(s.forward_ms / s.backward_ms, 40.0 / 86, 1e-9);
+	shape.launch_ms = 100;
+	CHECK_NEAR(divided_shape(shape, p, &f).step_ms, 103 + 2 * 2 * 8 * 0.03 + 2, 1e-6);
+	/* one GPU, and copies that train on different samples */
+	p.tp = p.world_size = 1;
+	CHECK_NEAR(divided_shape(shape, p, &f).step_ms, 134, 1e-9);
+	p.world_size = 8;
+	f.contention = f.straggler = f.steal = 0;
+	CHECK_NEAR(divided_shape(shape, p, &f).compute_ms, 134, 1e-9);
+}
+
 /* 16 GPUs on two machines of 8: what the groups of a machine send at the same time shares its adapters. */
 static void
 test_groups_share_adapters(void)
@@ -491,6 +548,8 @@ test_divided_refused(void)
 	refused(p, f, "must divide world_size");
 	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 2};
 	refused(p, f, "interleave");
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 8,.interleave = 1,.sequence_parallel = true};
+	refused(p, f, "sequence_parallel");
 	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 2,.pp = 1,.interleave = 1,.zero = 3};
 	refused(p, f, "zero");
 }
@@ -548,6 +607,8 @@ main(void)
 	test_shape();
 	test_refused();
 	test_divided();
+	test_sequence_parallel();
+	test_attention_again();
 	test_groups_share_adapters();
 	test_divided_spread_out();
 	test_undivided();

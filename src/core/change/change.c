@@ -180,6 +180,7 @@ stretch_passes(pm_step_shape *s, double factor, double head_ms)
 	if (passes_ms > s->head_ms)
 		s->again_ms *= fmax(0, factor * passes_ms - head_ms) / (passes_ms - s->head_ms);
 	s->head_ms = head_ms;
+	s->core_ms *= factor;
 	s->forward_ms *= factor;
 	s->backward_ms *= factor;
 	for (int k = 0; k < s->n; k++)
@@ -201,7 +202,11 @@ pm_change_shape(pm_change change, double step_ms, pm_step_shape *s)
 		/* what the update does not have is taken from the passes: their shares are those of a roofline */
 		s->update_ms = fmax(0, step_ms - passes_ms);
 	else
+	{
 		s->update_ms = fmin(s->update_ms, step_ms);
+		/* one kernel keeps no scores that could be computed again */
+		s->core_ms = s->core_launch_ms = 0;
+	}
 	if (passes_ms > 0)
 		stretch_passes(s, (step_ms - s->update_ms) / passes_ms, s->head_ms * (change == PM_CHANGE_FIGURES ? factor : 1));
 	s->step_ms = step_ms;

@@ -82,14 +82,37 @@ typedef struct mode
 	bool		recompute;
 } mode;
 
-/* Of `per` bytes a sample. */
+/* Share of the activations that tensor parallelism leaves on a GPU. */
 static double
-divide_activations(const pm_memory_division *by, const mode *m, double per)
+share_of_tp(const pm_memory_division *by)
+{
+	return by->sequence_parallel ? 1.0 / by->tp : (10 + 24.0 / by->tp) / 34;
+}
+
+/*
+ * Of `per` bytes a sample, but for what sequence parallelism gathers.  Without it, each GPU has all of a checkpoint, which lies
+ * between two layers.
+ */
+static double
+divide_parts_of_sequence(const pm_memory_division *by, const mode *m, double per)
 {
 	double		kept = fmin(per, m->kept_per);
-	double		share = (10 + 24.0 / by->tp) / 34;
+	double		share = share_of_tp(by);
 
-	return kept * in_flight(by) * (m->recompute ? 1 : share) + (per - kept) * share;
+	return kept * in_flight(by) * (m->recompute && !by->sequence_parallel ? 1 : share) + (per - kept) * share;
+}
+
+/* Of `per` bytes a sample.  Nobody divides the sequence to need more. */
+static double
+divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, double per)
+{
+	pm_memory_division whole = *by;
+	double		gathered = 2 * plan->handed_per * (1 - 1.0 / by->tp);
+
+	whole.sequence_parallel = false;
+	if (!by->sequence_parallel)
+		return divide_parts_of_sequence(by, m, per);
+	return fmin(divide_parts_of_sequence(by, m, per) + gathered, divide_parts_of_sequence(&whole, m, per));
 }
 
 /* A line of one GPU, but for its bytes a sample. Gradients on their way, of one operator, stay whole. */
@@ -113,7 +136,7 @@ divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const par
 {
 	for (int i = 0; i < n; i++)
 	{
-		double		per = divide_activations(by, m, lines[i].per);
+		double		per = divide_activations(plan, by, m, lines[i].per);
 
 		lines[i] = divide_fixed(plan, by, p, &lines[i]);
 		lines[i].per = per;
@@ -141,9 +164,9 @@ share_of_gaps(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 	double		all = gradients + on_way + l->copies + others + l->per * batch;
 	double		own = fmin(gradients / gpus, gradients / gpus / p->sharers + p->messages) + on_way + l->copies * p->copied + others / gpus;
 
-	if (m->recompute)
+	if (m->recompute && !by->sequence_parallel)
 		around.tp = 1;
-	own += fmin(l->per, divide_activations(&around, m, l->per)) * batch;
+	own += fmin(l->per, divide_activations(plan, &around, m, l->per)) * batch;
 	return all > 0 ? fmin(1, own / all) : 1 / gpus;
 }
 
@@ -211,7 +234,7 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	of->gradients = gradients_at(&p, p.all, p.all);
 	of->optimizer = p.optimizer;
 	divide_passes(plan, by, &p, of);
-	of->conv_per = plan->conv_per * (10 + 24.0 / by->tp) / 34;
+	of->conv_per = plan->conv_per * share_of_tp(by);
 }
 
 /* With these, 88.7 % of the 97 rows lie in their intervals. */

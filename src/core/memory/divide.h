@@ -14,8 +14,9 @@ typedef struct pm_memory_division
 	int			pp;				/* groups of layers on GPUs of their own, >= 1 */
 	int			micro_batches;	/* that go through the pipeline in a step, >= 1 */
 	int			interleave;		/* pieces that a GPU has of the pipeline, >= 1 */
-	bool		recompute;		/* the plan is of a step with checkpoints */
+	bool		recompute;		/* the plan is of a step with checkpoints between segments */
 	double		bucket_mb;		/* of gradients in one message */
+	bool		sequence_parallel;	/* what tp leaves whole of the activations is divided by the sequence */
 } pm_memory_division;
 
 /*
@@ -29,7 +30,9 @@ typedef struct pm_memory_division
  * of weights are those of weights that are there whole (MixedPrecision of FSDP).
  * From zero 1 on, the update is of a part of the weights.  Of the activations a GPU of a
  * tensor-parallel group has (10 + 24 / tp) / 34 (Korthikanti et al., arXiv
- * 2205.05198: without sequence parallelism).  Checkpoints are not divided.
+ * 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
+ * 1 / tp of all of them, checkpoints too, and the input of one product, and its
+ * gradient, gathered from all of the group.
  *
  * The first GPU of a pipeline keeps its share of the layers, 1 / pp, for each
  * micro-batch on its way: at most pp of them, as 1F1B lets them in (Narayanan et

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/layers.h"
 #include "graph/op_operands.h"
 #include "memory/allocator.h"
 #include "memory/step_build.h"
@@ -332,6 +333,8 @@ sum_outputs(const pm_graph *g, double element, pm_memory_plan *plan)
 			plan->outputs_per += bytes;
 		if (n->batch_dim >= 0 && bytes > plan->largest_per)
 			plan->largest_per = bytes;
+		if (n->batch_dim >= 0 && pm_node_is_norm(n) && bytes > plan->handed_per)
+			plan->handed_per = bytes;
 	}
 }
 
@@ -391,8 +394,8 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	pm_memory_plan kept;
 	pm_code		code = plan_as_asked(g, o, a, plan, st);
 
-	keeping.checkpointing = false;
-	if (code != PM_OK || !o->checkpointing)
+	keeping.checkpointing = keeping.attention_again = false;
+	if (code != PM_OK || !(o->checkpointing || o->attention_again))
 		return code;
 	code = plan_as_asked(g, &keeping, a, &kept, st);
 	if (code != PM_OK)
@@ -402,6 +405,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 		*plan = kept;
 	else
 	{
+		plan->segments = o->checkpointing;
 		plan->n_plain = kept.n_lines;
 		plan->n_plain_light = kept.n_light;
 		memcpy(plan->plain, kept.lines, sizeof(kept.lines));

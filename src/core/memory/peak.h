@@ -49,11 +49,13 @@ typedef struct pm_memory_plan
 				outputs_per;
 	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
 	double		inputs_per;		/* of the network, a sample */
+	double		handed_per;		/* what a layer of a transformer hands to the next, a sample; 0: there is none */
 	double		walk_fixed,		/* of pm_walk(): outputs, their gradients and those of the weights */
 				walk_per;
 	double		largest_per;	/* the largest output that grows with the batch, a sample */
 	bool		on_cpu;
-	bool		checkpoints;	/* segments are run again: that was asked for, and takes less memory at a batch of 256 */
+	bool		checkpoints;	/* segments, or attention alone, are run again: that was asked for, and takes less memory at a batch of 256 */
+	bool		segments;		/* of them, segments: whose checkpoints tp does not divide */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
 	double		conv_fixed,		/* data and result of the largest convolution, on a GPU of those without groups */
 				conv_per;

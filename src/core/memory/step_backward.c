@@ -189,6 +189,8 @@ pm_step_backward(pm_step_build *b, int from, int to)
 	for (int i = to - 1; i >= from && !b->failed; i--)
 	{
 		b->now = i;
+		if (b->core != NULL && b->core[i] == i)
+			pm_step_run_core_again(b, i);
 		if (pm_step_is_view(&b->g->nodes[i]))
 			back_view(b, i);
 		else

@@ -46,6 +46,12 @@ typedef struct pm_step_build
 	int32_t    *saved;			/* links: what autograd keeps */
 	int32_t    *flow;			/* links: gradients of its output that have arrived */
 	int32_t    *cast;			/* links: its weights in 2 bytes */
+
+	/* by node, where attention runs again; core NULL: it does not */
+	int32_t    *core;			/* the last product of the attention that a node is of, -1: of none */
+	int32_t    *core_from;		/* of that product: the product of query and key */
+	int32_t    *core_reads;		/* of that product, links: what the attention reads of other nodes */
+	bool		core_runs_again;	/* now */
 } pm_step_build;
 
 /* A new tensor with one holder. Sizes are bytes. */
@@ -79,6 +85,13 @@ void		pm_step_forward(pm_step_build *b, int from, int to, bool keeping);
 void		pm_step_backward(pm_step_build *b, int from, int to);
 /* A gradient of p's output arrives; takes the caller's hold of t over. */
 void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
+
+/* Find the attentions that run again (step_core.c). False: out of memory, or cancelled. */
+bool		pm_step_find_cores(pm_step_build *b);
+/* Hold what node i, which is of an attention, reads of other nodes, until that has run again. */
+void		pm_step_keep_core_reads(pm_step_build *b, int i);
+/* Run the attention again whose last product is `end`, now keeping what its backward pass needs. */
+void		pm_step_run_core_again(pm_step_build *b, int end);
 
 /* Whether a node is a convolution whose kernel is a single element that takes every position. */
 bool		pm_step_is_pointwise(const pm_node *n);

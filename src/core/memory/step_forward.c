@@ -342,7 +342,7 @@ run_operator(pm_step_build *b, int i, bool keeping)
 		pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
 		pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
 	pm_step_drop(b, blocked);
-	if (keeping && n->n_inputs <= MAX_CAST)
+	if (keeping && n->n_inputs <= MAX_CAST && (b->core == NULL || b->core[i] < 0 || b->core_runs_again))
 		save_all(b, i, in);
 	for (int k = 0; k < n_made; k++)
 		pm_step_drop(b, made[k]);
@@ -373,6 +373,8 @@ pm_step_forward(pm_step_build *b, int from, int to, bool keeping)
 	for (int i = from; i < to && !b->failed; i++)
 	{
 		b->now = i;
+		if (b->core != NULL && b->core[i] >= 0 && !b->core_runs_again)
+			pm_step_keep_core_reads(b, i);
 		if (pm_step_is_view(&b->g->nodes[i]) || (b->o->inference && is_dropout(&b->g->nodes[i])))
 			run_view(b, i);
 		else if (!is_batch(b, i) || b->storage[i] < 0)	/* a segment that runs again has its batch */

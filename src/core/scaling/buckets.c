@@ -2,6 +2,7 @@
  * buckets.c - portions of gradients, and the time at which each is ready.
  */
 #include "scaling/buckets.h"
+#include "graph/attention.h"
 #include "graph/layers.h"
 #include "graph/op_catalogue.h"
 
@@ -131,6 +132,24 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 		b->again[s->token_of[before_norm]]--;
 }
 
+/* The operators from the scores of an attention to the product with its values: one kernel for all of them keeps no scores, and computes nothing again. */
+static pm_code
+count_core(const pm_skeleton *s, pm_arena *a, pm_buckets *b, pm_status *st)
+{
+	uint8_t    *marks = PM_NEW(a, uint8_t, s->graph->n_nodes);
+	pm_attention *found;
+	int			n;
+	pm_code		rc;
+
+	if (marks == NULL)
+		return pm_no_memory(st, a);
+	rc = pm_attention_find(s->graph, true, a, marks, &found, &n, st);
+	for (int i = 0; rc == PM_OK && i < s->dag.n; i++)
+		if (marks[s->dag.node[i]] != 0 && s->graph->nodes[s->dag.node[i]].grad)
+			b->core[s->token_of[i]]++;
+	return rc;
+}
+
 pm_code
 pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_arena *a, pm_buckets *b, pm_status *st)
 {
@@ -144,7 +163,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	b->head = PM_NEW_PACKED(a, float, s->n);
 	b->whole = PM_NEW_PACKED(a, float, s->n);
 	b->again = PM_NEW_PACKED(a, float, s->n);
-	if (b->frozen == NULL || b->again == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
+	b->core = PM_NEW_PACKED(a, float, s->n);
+	if (b->frozen == NULL || b->again == NULL || b->core == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{
@@ -156,6 +176,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	count_layers(s, b);
 	b->heads = pm_heads_of(s->graph);
 	count_again(s, b);
+	if (count_core(s, a, b, st) != PM_OK)
+		return st->code;
 	/* what is left: the last bucket, or operators before the first one with weights */
 	if (b->bytes[b->n] + b->frozen[b->n] > 0)
 		b->n++;

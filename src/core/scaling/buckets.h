@@ -30,7 +30,8 @@ typedef struct pm_buckets
 	double		activation;		/* elements of one sample that a layer hands to the next */
 	float	   *whole;			/* [tokens] copies that tensor parallelism does not divide: norms, and what is added or dropped between layers */
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */
-	float	   *again;			/* [tokens] copies that recomputing computes again */
+	float	   *again;			/* [tokens] copies that recomputing computes again, */
+	float	   *core;			/* [tokens] and recomputing attention alone */
 } pm_buckets;
 
 /*

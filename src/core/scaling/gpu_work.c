@@ -7,8 +7,10 @@
 static double
 copies_again(const pm_buckets *b, const pm_tokens *work, const pm_parallel *p, int i)
 {
-	if (!p->recompute)
+	if (p->recompute == PM_RECOMPUTE_NOTHING)
 		return 0;
+	if (p->recompute == PM_RECOMPUTE_ATTENTION)
+		return b->core[i];
 	return p->tp > 1 || p->pp > 1 ? work->skeleton->copies[i] - b->head[i] : b->again[i];
 }
 
@@ -22,8 +24,9 @@ pm_gpu_roofline_ms(const pm_buckets *b, const pm_tokens *work, const pm_parallel
 	{
 		const double *us = work->phase_us + 3 * i;
 		double		copies = work->skeleton->copies[i];
-		/* tensor parallelism does not divide all work */
-		double		share = (1 - b->whole[i] / copies) / p->tp + b->whole[i] / copies;
+		/* tensor parallelism without sequence parallelism does not divide all work */
+		double		whole = p->sequence_parallel ? 0 : b->whole[i] / copies;
+		double		share = (1 - whole) / p->tp + whole;
 
 		passes_us += (copies * (us[0] + us[1]) + copies_again(b, work, p, i) * us[0]) * share;
 		update_us += copies * us[2];

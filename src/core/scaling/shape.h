@@ -8,6 +8,14 @@
 #include "scaling/buckets.h"
 #include "scaling/collective.h"
 
+/* What is not kept of the forward pass but computed once more in the backward pass. */
+typedef enum pm_recompute
+{
+	PM_RECOMPUTE_NOTHING,
+	PM_RECOMPUTE_LAYERS,
+	PM_RECOMPUTE_ATTENTION		/* scores, softmax and their product with the values, where they are operators of their own */
+} pm_recompute;
+
 /* How the GPUs share the work. Every GPU has a batch of its own. */
 typedef struct pm_parallel
 {
@@ -20,7 +28,8 @@ typedef struct pm_parallel
 	int			tp;				/* GPUs that share each layer of a transformer (tensor parallel) */
 	int			pp;				/* groups of layers, one after the other on GPUs of their own (pipeline) */
 	int			interleave;		/* pieces that a GPU has of the pipeline */
-	bool		recompute;		/* the backward pass computes the activations once more */
+	pm_recompute recompute;
+	bool		sequence_parallel;	/* between the products of a layer, each of its tp GPUs has a part of the sequence */
 } pm_parallel;
 
 #define PM_MAX_ACCUMULATION 65536
@@ -62,7 +71,9 @@ typedef struct pm_step_shape
 				forward_ms,
 				backward_ms,
 				update_ms;		/* which zero divides among the GPUs; the three add up to step_ms */
-	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept */
+	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept, */
+	double		core_ms,		/* and where only those of attention are not, */
+				core_launch_ms; /* whose kernels take so long to launch */
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		frozen[PM_MAX_BUCKETS + 1]; /* bytes of weights without gradients */
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
@@ -73,6 +84,13 @@ static inline double
 pm_travelling(const pm_step_shape *s, const pm_parallel *p)
 {
 	return p->compress && !s->narrow ? 0.5 : 1;
+}
+
+/* Of the forward pass on one GPU, what is computed again. */
+static inline double
+pm_again_ms(const pm_step_shape *s, const pm_parallel *p)
+{
+	return p->recompute == PM_RECOMPUTE_LAYERS ? s->again_ms : p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
 }
 
 /* passes_ms become those of *to, if the backward pass has again_ms of the forward pass besides. */

@@ -179,7 +179,7 @@ static double
 one_step(timeline *t)
 {
 	const pm_step_shape *ms = t->s;
-	double		again = t->p->recompute ? ms->again_ms : 0;
+	double		again = pm_again_ms(ms, t->p);
 	double		share = pm_travelling(ms, t->p);
 	int			before = t->p->accumulation - 1;	/* batches that send nothing */
 	double		compute = (before * (ms->forward_ms + ms->backward_ms) + t->p->accumulation * again) * t->stretch;
@@ -211,7 +211,7 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->layers = b->layers;
 	to->heads = b->heads;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
-	to->gradient_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = 0;
+	to->gradient_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = to->core_ms = to->core_launch_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
 		double		both_ms = pm_passes_us(work, i) * ms.passes_us_ms;
@@ -219,6 +219,8 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->head_ms += b->head[i] * both_ms;
 		to->undivided_ms += b->whole[i] * both_ms;
 		to->again_ms += b->again[i] * pm_forward_us(work, i) * ms.passes_us_ms;
+		to->core_ms += b->core[i] * pm_forward_us(work, i) * ms.passes_us_ms;
+		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US / 1000;
 	}
 	to->launch_ms = fmin(work->n_kernels * PM_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)
@@ -292,11 +294,10 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	{
 		to->compute_ms = to->step_ms = p->accumulation == 1 ? s->step_ms :
 			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
-		if (p->recompute)
-			to->compute_ms = to->step_ms += p->accumulation * s->again_ms;
+		to->compute_ms = to->step_ms += p->accumulation * pm_again_ms(s, p);
 		to->comm_ms = to->exposed_ms = to->contention_ms = to->bubble_ms = 0;
 		to->update_ms = s->update_ms;
-		pm_share_passes(s, p->recompute ? s->again_ms : 0, fmax(0, to->step_ms - s->update_ms), to);
+		pm_share_passes(s, pm_again_ms(s, p), fmax(0, to->step_ms - s->update_ms), to);
 		return;
 	}
 	if (pm_correction_is_for(p))
@@ -309,12 +310,12 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	update = update_ms(s, p);
 	to->step_ms = one_step(&t);
 	to->comm_ms = t.comm_ms;
-	to->compute_ms = p->accumulation * (s->forward_ms + (p->recompute ? s->again_ms : 0) + s->backward_ms) * t.stretch + update;
+	to->compute_ms = p->accumulation * (s->forward_ms + pm_again_ms(s, p) + s->backward_ms) * t.stretch + update;
 	to->contention_ms = fmax(0, (to->compute_ms - update) * (1 - f->compute_factor / t.stretch));
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
 	to->bubble_ms = 0;
 	to->update_ms = update;
-	pm_share_passes(s, p->recompute ? s->again_ms : 0, fmax(0, to->compute_ms - update - to->contention_ms), to);
+	pm_share_passes(s, pm_again_ms(s, p), fmax(0, to->compute_ms - update - to->contention_ms), to);
 }
 
 static double
@@ -371,6 +372,13 @@ pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 		pm_fail(st, PM_ERR_OPTION, "tp times pp must divide world_size, and %d times %d does not divide %d", p->tp, p->pp, p->world_size);
 		if (p->tp >= 1 && p->tp <= PM_MAX_TP && p->pp >= 1 && p->pp <= PM_MAX_PP)
 			pm_hint(st, "world_size is the number of all GPUs: give %d, or a multiple of it.", p->tp * p->pp);
+		return PM_ERR_OPTION;
+	}
+	if (p->sequence_parallel && p->tp == 1)
+	{
+		pm_fail(st, PM_ERR_OPTION, "sequence_parallel needs a tp above 1");
+		pm_detail(st, "It divides the sequence among the GPUs that share a layer, where tp leaves it whole; with tp 1, each layer is on one GPU.");
+		pm_hint(st, "Give tp, such as {\"tp\": 8, \"sequence_parallel\": true}, or leave sequence_parallel out.");
 		return PM_ERR_OPTION;
 	}
 	if (p->interleave < 1 || p->interleave > PM_MAX_PP || (p->interleave > 1 && p->pp == 1))
