@@ -153,10 +153,9 @@ GROUP BY what ORDER BY what;
 SELECT perfmodel.load_graph(perfmodel.decoder_graph('memory of scores', 8, 512, 8, 256, 2000, attention => 'plain')) AS scores \gset
 CREATE TEMP TABLE again AS
 SELECT g, dtype, batch, tp, pp, zero, sequence_parallel, recompute, peak_mb, p_fits
-FROM unnest(ARRAY[:layers, :scores]::bigint[]) AS g, unnest('{amp,bf16}'::text[]) AS dtype, unnest('{1,4,50}'::int[]) AS batch, unnest('{1,2,4}'::int[]) AS tp, unnest('{1,4}'::int[]) AS pp, unnest('{0,2}'::int[]) AS zero,
-     unnest('{f,t}'::bool[]) AS sequence_parallel, unnest('{false,"\"attention\"",true}'::jsonb[]) AS recompute,
-     LATERAL perfmodel.predict_memory(g, 'V100', batch, dtype, world_size => 32, parallel => jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', pp, 'zero', zero, 'recompute', recompute, 'sequence_parallel', sequence_parallel))
-WHERE tp > 1 OR NOT sequence_parallel;
+FROM unnest(ARRAY[:layers, :scores]::bigint[]) AS g, unnest('{amp,bf16}'::text[]) AS dtype, unnest('{1,4,50}'::int[]) AS batch, (VALUES (1, false), (2, false), (2, true), (4, false), (4, true)) AS t (tp, sequence_parallel), unnest('{1,4}'::int[]) AS pp, unnest('{0,2}'::int[]) AS zero,
+     unnest('{false,"\"attention\"",true}'::jsonb[]) AS recompute,
+     LATERAL perfmodel.predict_memory(g, 'V100', batch, dtype, world_size => 32, parallel => jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', pp, 'zero', zero, 'recompute', recompute, 'sequence_parallel', sequence_parallel));
 SELECT what, g = :scores AS scores, count(*), bool_and(less <= more * (1 + 1e-9) AND p_less >= p_more) AS holds, sum((less < more * 0.999)::int) AS less
 FROM (SELECT 'sequence' AS what, g, a.peak_mb AS less, b.peak_mb AS more, a.p_fits AS p_less, b.p_fits AS p_more FROM again AS a JOIN again AS b USING (g, dtype, batch, tp, pp, zero, recompute) WHERE a.sequence_parallel AND NOT b.sequence_parallel
       UNION ALL SELECT 'attention', g, a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM again AS a JOIN again AS b USING (g, dtype, batch, tp, pp, zero, sequence_parallel) WHERE a.recompute = '"attention"' AND b.recompute = 'false'

@@ -453,7 +453,7 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	to->parallel = q->parallel;
 	to->fabric = NULL;
 	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1 &&
-		q->parallel.tp * q->parallel.pp == 1 && !q->parallel.recompute)
+		q->parallel.tp * q->parallel.pp == 1 && !q->parallel.recompute && !q->parallel.sequence_parallel)
 		return true;
 	if (to->sample.query.mode == PM_INFERENCE)
 	{
