@@ -62,6 +62,32 @@ test_by_hand(void)
 	give_back();
 }
 
+/* The faster kind of device first; and what saves most for each device more, not most in all. */
+static void
+test_optimus_by_hand(void)
+{
+	const double count[3] = {1, 2, 8};
+	/* job, kind, count: the first job runs on one device and, faster, on two; the second on two and, faster, on eight */
+	const double goodput[6] = {10, 20, 0, 0, 10, 20};
+	const double work[2] = {200, 600};
+	const double workers[1] = {9};
+	/* one job on two kinds */
+	const double two_kinds[6] = {10, 0, 0, 20, 0, 0};
+	const double two[2] = {1, 1};
+	int			kind[2], n[2];
+	elastic_input in = {2, 1, 3, count, goodput, work, workers};
+	elastic_result r = {.kind = kind,.count = n};
+
+	/* one more saves the first job 10 s; six more save the second 30 s, but are too many then */
+	CHECK_EQ(elastic_allocate(&in, ELASTIC_OPTIMUS, take, NULL, NULL, &r), LP_OPTIMAL);
+	CHECK(n[0] == 1 && n[1] == 1);
+	CHECK_NEAR(r.objective, 10 + 60, 1e-9);
+	in = (elastic_input) {1, 2, 3, count, two_kinds, work, two};
+	CHECK_EQ(elastic_allocate(&in, ELASTIC_OPTIMUS, take, NULL, NULL, &r), LP_OPTIMAL);
+	CHECK(kind[0] == 1 && n[0] == 0);
+	give_back();
+}
+
 /* The best sum of all choices for jobs [m, n). */
 static double
 every_choice(const elastic_input *in, int m, double *left)
@@ -150,6 +176,7 @@ int
 main(void)
 {
 	test_by_hand();
+	test_optimus_by_hand();
 	test_random();
 	return check_done("elastic");
 }

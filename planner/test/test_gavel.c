@@ -170,6 +170,35 @@ test_by_hand(void)
 	give_back();
 }
 
+/* One kind of device: jobs by what they bring for the money of all their devices, and jobs that are alike count as many. */
+static void
+test_cost_by_hand(void)
+{
+	/* three jobs with the same throughput; the first has two devices, the others are alike */
+	gavel_job	jobs[3] = {{2, 1, 100, INFINITY}, {1, 1, 100, INFINITY}, {1, 1, 100, INFINITY}};
+	double		t[3] = {10, 10, 10};
+	double		workers[1] = {3};
+	double		price[1] = {1};
+	double		share[3], unmet[3];
+	gavel_input in = {3, 1, jobs, t, workers, price, 0};
+	gavel_result r = {.share = share,.unmet = unmet};
+
+	/* a device of each of the two brings 10, one of the first job 5 / 2: it has half of its two */
+	CHECK_EQ(gavel_assign(&in, GAVEL_COST, take, NULL, NULL, &r), LP_OPTIMAL);
+	CHECK(r.n_classes == 2);
+	CHECK_NEAR(share[0], 0.5, 1e-9);
+	CHECK_NEAR(share[1] + share[2], 2, 1e-9);
+	CHECK_NEAR(r.objective, 10 + 10 + 0.5 * 10 / 2, 1e-9);
+	/* deadlines and one device: half of it each would do for the two that are alike, the other one needs 0.9: two deadlines go before one */
+	jobs[0] = (gavel_job) {1, 1, 90, 10};
+	jobs[1] = jobs[2] = (gavel_job) {1, 1, 50, 10};
+	workers[0] = 1;
+	CHECK_EQ(gavel_assign(&in, GAVEL_COST, take, NULL, NULL, &r), LP_OPTIMAL);
+	CHECK_NEAR(unmet[1] + unmet[2], 0, 1e-6);
+	CHECK_NEAR(unmet[0], 1, 1e-6);
+	give_back();
+}
+
 static gavel_input
 random_case(int n, int kinds, int classes)
 {
@@ -326,6 +355,7 @@ int
 main(void)
 {
 	test_by_hand();
+	test_cost_by_hand();
 	test_no_devices();
 	test_random();
 	test_stop();
