@@ -35,7 +35,7 @@ SELECT g.name, a AS wrong FROM perfmodel.gpu g, unnest(aliases || name) AS a WHE
 SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(ARRAY['RTX 3091', 'A200', 'xyzzy', '', '--']) AS g;
 -- suggested by series and number, whatever else the name says; where neither is like one, by spelling
 SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
-FROM unnest(ARRAY['MI250X', 'AMD Instinct MI325X', 'a100 80', 'NVIDIA A100-SXM-64GB', 'V100S', 'V100S-PCIE-32GB', 'RTX3090Ti SUPER', 'H800', 'NH200', '2080ti', 'cpu', 'RTZ 4090', 'TPU v4', 'Gaudi2']) AS g;
+FROM unnest(ARRAY['MI250X', 'AMD Instinct MI355X', 'a100 80', 'NVIDIA A100-SXM-64GB', 'V100S', 'V100S-PCIE-32GB', 'RTX3090Ti SUPER', 'H800', 'NH200', '2080ti', 'cpu', 'RTZ 4090', 'TPU v4', 'Gaudi2']) AS g;
 -- a type of machine of a cloud is no device; the hint names the one that it has. A word that is no name at all is near to none
 SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
 FROM unnest(ARRAY['p4d.24xlarge', 'P3.2xlarge', 'g4dn.xlarge', 'a2-ultragpu-1g', 'Standard_NC6s_v3', 'n1-standard-4', 'gpu', 'cuda:0', 'T44']) AS g;
