@@ -172,7 +172,8 @@ static void
 test_shape(void)
 {
 	const pm_step_shape before = {
-		.n = 2, .step_ms = 100, .forward_ms = 30, .backward_ms = 60, .update_ms = 10, .head_ms = 8, .undivided_ms = 4, .again_ms = 20, .bucket_ms = {20, 40}
+		.n = 2, .step_ms = 100, .forward_ms = 30, .backward_ms = 60, .update_ms = 10, .head_ms = 8, .undivided_ms = 4, .again_ms = 20, .core_ms = 6, .core_launch_ms = 1,
+		.bucket_ms = {20, 40}
 	};
 
 	for (int c = 0; c < PM_N_CHANGES; c++)
@@ -195,10 +196,16 @@ test_shape(void)
 			if (c == PM_CHANGE_FUSED_OPTIMIZER && ms >= 90)
 				CHECK_EQ(s.again_ms, 20);
 			CHECK(s.again_ms >= 0);
+			/* one kernel computes no scores again */
+			if (c == PM_CHANGE_FLASH_ATTENTION)
+				CHECK(s.core_ms == 0 && s.core_launch_ms == 0);
+			if (c == PM_CHANGE_FUSED_OPTIMIZER && ms >= 90)
+				CHECK_EQ(s.core_ms, 6);
 			if (c == PM_CHANGE_FIGURES)
 			{
 				CHECK_NEAR(s.head_ms / s.update_ms, 0.8, 1e-9);
 				CHECK_NEAR(s.again_ms / s.update_ms, 2, 1e-9);
+				CHECK_NEAR(s.core_ms / s.update_ms, 0.6, 1e-9);
 			}
 		}
 }

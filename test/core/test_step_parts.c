@@ -114,7 +114,8 @@ work_of(pm_parallel p)
 	float		whole[] = {0, 2, 0};
 	float		head[] = {0, 0, 1};
 	float		again[] = {3, 2, 0};
-	pm_buckets	b = {.tokens = 3,.whole = whole,.head = head,.again = again};
+	float		core[] = {2, 0, 0};
+	pm_buckets	b = {.tokens = 3,.whole = whole,.head = head,.again = again,.core = core};
 	pm_tokens	work = three_tokens();
 
 	return 1000 * pm_gpu_roofline_ms(&b, &work, &p);
@@ -144,6 +145,11 @@ test_work(void)
 	p = (pm_parallel) PM_PARALLEL_NONE;
 	p.world_size = p.tp = 4;
 	CHECK_NEAR(work_of(p), 5 * 30 / 4.0 + 2 * 30 + 7 * 6 / 4.0, 1e-9);
+	/* but for those that divide the sequence; of attention, two copies are computed again */
+	p.sequence_parallel = true;
+	CHECK_NEAR(work_of(p), 7 * 36 / 4.0, 1e-9);
+	p.recompute = PM_RECOMPUTE_ATTENTION;
+	CHECK_NEAR(work_of(p), (7 * 36 + 2 * 10) / 4.0, 1e-9);
 	/* of a network, all of its work */
 	make_job(&j, 32, 4, 25);
 	p = (pm_parallel) PM_PARALLEL_NONE;
