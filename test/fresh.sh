@@ -21,6 +21,8 @@
 #   git        a clone that belongs to a user, with git: make demo as root and as the user
 #   cluster    with another server running on its port: make demo leaves it alone
 #   spaces     a path with spaces: make demo as root, and make as a user
+#   server     as root, what another release of PostgreSQL or of the compiler can break: the build and
+#              the tests that run on a server; skipped while the suite's own packages do not fit together
 #   planner    perfmodel_planner with HiGHS, where the suite has it, and with Clp: unit tests and regression
 #
 # Prints a line for each command, "ok - ..." or "not ok - ..." with the end of
@@ -39,7 +41,7 @@ shift
 cases=
 while [ $# -gt 0 ] && [ "$1" != with ]; do
     case $1 in
-    demo | root | user | blas | lapack | git | cluster | spaces | planner) cases="$cases $1" ;;
+    demo | root | user | blas | lapack | git | cluster | spaces | server | planner) cases="$cases $1" ;;
     *) usage ;;
     esac
     shift
@@ -220,6 +222,17 @@ case_spaces() {
     try "make demo as root" root "$folder" make demo
     try "make demo as a user" somebody "$folder" make demo
     try "make and make clean as a user" somebody "$folder" sh -c 'make -s && ls perfmodel.so && make -s clean && [ ! -e perfmodel.so ]'
+}
+
+# make check has these tests, too: all cases do without this one.
+case_server() {
+    new_root root /root/perfmodel
+    if ! enter root /root/perfmodel sh -c '. "$0" && need_packages tests' test/lib.sh >"$log" 2>&1 &&
+        grep -qE 'unmet dependencies|held broken packages|Failed to fetch|Unable to fetch' "$log"; then
+        echo "skipped: the packages of $suite cannot be installed: $(grep -m1 -E '^E: |Failed' "$log")"
+        return
+    fi
+    try "build and tests on $(enter root / pg_config --version 2>/dev/null)" root /root/perfmodel test/check.sh server
 }
 
 # Each library alone, so that the one that is asked for is the one that is there.
