@@ -408,8 +408,8 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 		return pm_no_memory(st, a);
 	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)
 		return st->code;
-	if (o->attention_again && !o->checkpointing && !o->inference && !pm_step_find_cores(&b))
-		return st->code != PM_OK ? st->code : pm_no_memory(st, a);
+	if (o->attention_again && !o->checkpointing && !o->inference && pm_step_find_cores(&b) != PM_OK)
+		return st->code;
 	if (pm_stopped(a, st))
 		return PM_CANCELLED;
 	simulate(&b);

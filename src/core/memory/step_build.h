@@ -86,8 +86,8 @@ void		pm_step_backward(pm_step_build *b, int from, int to);
 /* A gradient of p's output arrives; takes the caller's hold of t over. */
 void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
 
-/* Find the attentions that run again (step_core.c). False: out of memory, or cancelled. */
-bool		pm_step_find_cores(pm_step_build *b);
+/* Find the attentions that run again (step_core.c). PM_ERR_MEMORY. */
+pm_code		pm_step_find_cores(pm_step_build *b);
 /* Hold what node i, which is of an attention, reads of other nodes, until that has run again. */
 void		pm_step_keep_core_reads(pm_step_build *b, int i);
 /* Run the attention again whose last product is `end`, now keeping what its backward pass needs. */

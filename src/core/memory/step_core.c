@@ -8,23 +8,24 @@
  */
 #include "memory/step_build.h"
 
-bool
+pm_code
 pm_step_find_cores(pm_step_build *b)
 {
 	int			n_nodes = b->g->n_nodes;
 	uint8_t    *marks = PM_NEW(b->arena, uint8_t, n_nodes);
 	pm_attention *found;
 	int			n;
+	pm_code		rc;
 
 	b->core = PM_NEW(b->arena, int32_t, n_nodes);
 	b->core_from = PM_NEW(b->arena, int32_t, n_nodes);
 	b->core_reads = PM_NEW(b->arena, int32_t, n_nodes);
-	if (marks == NULL || b->core == NULL || b->core_from == NULL || b->core_reads == NULL ||
-		pm_attention_find(b->g, true, b->arena, marks, &found, &n, b->st) != PM_OK)
-		return false;
+	if (marks == NULL || b->core == NULL || b->core_from == NULL || b->core_reads == NULL)
+		return pm_no_memory(b->st, b->arena);
+	if ((rc = pm_attention_find(b->g, true, b->arena, marks, &found, &n, b->st)) != PM_OK)
+		return rc;
 	for (int i = 0; i < n_nodes; i++)
 		b->core[i] = b->core_reads[i] = -1;
-	/* each operator between has one reader, so that it is of the attention whose end comes next along its readers */
 	for (int a = 0; a < n; a++)
 	{
 		int			end = found[a].end;
@@ -34,6 +35,7 @@ pm_step_find_cores(pm_step_build *b)
 		b->core_from[end] = found[a].scores;
 		b->core[end] = end;
 	}
+	/* each operator between has one reader, so that it is of the attention of which that is */
 	for (int i = n_nodes - 1; i >= 0; i--)
 		for (int k = 0; b->core[i] >= 0 && k < b->g->nodes[i].n_inputs; k++)
 		{
@@ -42,10 +44,10 @@ pm_step_find_cores(pm_step_build *b)
 			if (marks[p] == PM_FUSED_INSIDE && p >= b->core_from[b->core[i]])
 				b->core[p] = b->core[i];
 		}
-	return true;
+	return PM_OK;
 }
 
-/* Whether node i reads the output of p first with its input number k. */
+/* Whether n reads with its input number k what no input before it reads. */
 static bool
 reads_first(const pm_node *n, int k)
 {
