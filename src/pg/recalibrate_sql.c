@@ -386,6 +386,8 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 
 /* ---------- known_gpus() ---------- */
 
+#define LEAST_PASS_NETWORKS	5
+
 static void
 add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 {
@@ -399,12 +401,18 @@ add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 	pm_rows_add(out, values, nulls);
 }
 
-/* Devices of which forward passes of inference are known, and no training steps. */
+/* Whether a device is known from forward passes of inference: of as many networks as put such questions into the domain. */
+static bool
+known_from_passes(const pm_trust *t, const char *gpu)
+{
+	return pm_trust_pass_gpu_structures(t, gpu) >= LEAST_PASS_NETWORKS && pm_trust_gpu_structures(t, gpu) == 0;
+}
+
 static void
 add_known_from_passes(pm_rows_out *out, const pm_trust *t)
 {
 	for (int i = 0; i < pm_trust_pass_gpu_count(t); i++)
-		if (pm_trust_gpu_structures(t, pm_trust_pass_gpu(t, i)) == 0)
+		if (known_from_passes(t, pm_trust_pass_gpu(t, i)))
 			add_known(out, t, pm_trust_pass_gpu(t, i));
 }
 
@@ -416,7 +424,7 @@ add_known_from_operators(pm_rows_out *out, const pm_cards *c, const pm_trust *t)
 	{
 		const char *gpu = c->level[i].gpu;
 		bool		again = pm_cards_known(c, gpu) != PM_CARD_FROM_OPERATORS || pm_trust_gpu_structures(t, gpu) > 0 ||
-			pm_trust_pass_gpu_structures(t, gpu) > 0;
+			known_from_passes(t, gpu);
 
 		for (int k = 0; k < i; k++)
 			again = again || strcmp(c->level[k].gpu, gpu) == 0;
