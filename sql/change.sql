@@ -42,6 +42,7 @@ SELECT perfmodel.computed_change(:g, 'T4', 512, NULL, predictor => 'roof');
 SELECT f, helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{other figures}'', predictor => ''roof'', figures => %L)', :g, f))
 FROM unnest('{[],"{\"bandwidth\": 1}","{\"mem_bw_gbs\": \"fast\"}","{\"mem_bw_gbs\": -1}","{\"mem_bw_gbs\": {}}"}'::text[]) AS f;
 SELECT helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{other figures}'', predictor => ''roof'')', :g));
+SELECT b, split_part(helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, ''{other figures}'', predictor => ''roof'', figures => ''{"mem_bw_gbs": %s}'')', :g, b)), E'\n', 1) AS error_of FROM unnest('{10000000,10000001}'::int[]) AS b;
 SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''T4'', 16, ''amp'', predictor => ''roof'')', :g));
 -- an attention that is written out, with a mask
 SELECT perfmodel.load_graph(jsonb_build_object('format', 'perfmodel-graph/1', 'name', 'written out', 'nodes', '[{"id": 0, "op": "Input", "inputs": [], "shape": [1, 512, 64], "batch_dim": 0},

@@ -3,6 +3,8 @@
 SET client_min_messages = warning;
 SELECT perfmodel.graph_id('anet4@16') AS g \gset
 
+-- a part of a step is a step
+SELECT total_steps FROM perfmodel.predict_job(:g, 'T4', 8, steps => 10.2, predictor => 'roof');
 -- the length of a job is said in one of three ways; an epoch ends with what is left
 SELECT j.total_steps, helper.close(j.step_ms, p.step_ms) AS step, helper.close(j.seconds, 60 + j.total_steps * p.step_ms / 1000) AS seconds,
        helper.close(j.seconds_low, 60 + j.total_steps * p.step_ms_low / 1000) AS low, helper.close(j.seconds_high, 60 + j.total_steps * p.step_ms_high / 1000) AS high,

@@ -134,6 +134,13 @@ SELECT window_number, job_id, steps, round(step_ms) AS step_ms, steps_s FROM per
 -- nothing runs before "at": the second window from its middle on, and nothing in the first
 SELECT window_number, job_id, steps, starts_at FROM perfmodel.fill_windows('idle', windows => '{"[2026-01-01 12:00+00, 2026-01-01 12:01:40+00]","[2026-01-01 13:00+00,2026-01-01 13:16:40+00)"}', gpus => '{T4,T4}', at => '2026-01-01 13:10+00') WHERE window_number IS NOT NULL;
 SELECT count(*) FROM perfmodel.fill_windows('idle', windows => '{}', gpus => '{}');
+-- a job of one step; and the largest numbers that are taken, and those above them
+CREATE TEMP TABLE one_step AS SELECT 'one' AS job_id, 'anet4@16' AS graph, 'T4' AS gpu, 8 AS batch, 1 AS steps, '2026-01-01'::timestamptz AS submitted_at;
+SELECT job_id, steps FROM perfmodel.fill_windows('one_step', windows => '{"[2026-01-01,2026-01-02)"}', gpus => '{T4}', at => '2026-01-01', predictor => 'queue');
+SELECT a, split_part(helper.error_of('SELECT count(*) FROM perfmodel.' || a), E'\n', 1) AS error_of FROM unnest(ARRAY[
+    'fill_windows(''idle'', windows => ''{}'', gpus => ''{}'', startup_s => 1e9)', 'fill_windows(''idle'', windows => ''{}'', gpus => ''{}'', startup_s => 1000000001)',
+    'place(''one_step'', nodes => ''{n}'', node_gpus => ''{T4}'', node_free => ''{1000000}'', predictor => ''queue'')', 'place(''one_step'', nodes => ''{n}'', node_gpus => ''{T4}'', node_free => ''{1000001}'', predictor => ''queue'')',
+    'queue_eta(''one_step'', free => ''{"T4": 1000000000}'', predictor => ''queue'')', 'queue_eta(''one_step'', free => ''{"T4": 1000000001}'', predictor => ''queue'')']) AS a;
 SELECT helper.error_of(format('SELECT * FROM perfmodel.fill_windows(%s)', a)) FROM unnest(ARRAY[
     '''idle'', windows => ''{empty}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,infinity)"}'', gpus => ''{T4}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{NULL}''',
     '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4}'', gpu_counts => ''{0}''', '''idle'', windows => ''{"[2026-01-01,2026-01-02)"}'', gpus => ''{T4,T4}''',

@@ -95,7 +95,7 @@ phi_arg(FunctionCallInfo fcinfo)
 		return phi;
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("phi must be 0 or between %g and %g, not %g", LEAST_PHI, MOST_PHI, phi),
+			 errmsg("phi must be 0 or between %g and %g, not %.15g", LEAST_PHI, MOST_PHI, phi),
 			 errdetail("It is the noise scale that trainings have reported, grad_var / grad_sqr."),
 			 errhint("Give NULL where none has.")));
 }
@@ -161,7 +161,7 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 		if (!(batch >= LEAST && batch <= MOST_BATCH))
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("a batch must be between %g and %g, not %g", LEAST, MOST_BATCH, batch)));
+					 errmsg("a batch must be between %g and %g, not %.15g", LEAST, MOST_BATCH, batch)));
 		values[1] = Float8GetDatum(pm_curve_at(&c, batch));
 		values[2] = Float8GetDatum(pm_curve_spread(&c, batch));
 		values[3] = pm_probability_or_null(pm_curve_p_reached(&c, batch), &nulls[3]);

@@ -66,7 +66,7 @@ is_positive(const char *name, double value, pm_problem *p)
 {
 	if (value > 0 && value <= MOST_SAMPLES)
 		return true;
-	return refuse(p, psprintf("%s must be above 0 and at most %g, not %g", name, MOST_SAMPLES, value), NULL);
+	return refuse(p, psprintf("%s must be above 0 and at most %g, not %.15g", name, MOST_SAMPLES, value), NULL);
 }
 
 /* How many steps: of epochs and dataset_size, samples, or steps exactly one is given. False: *p says what is wrong. */

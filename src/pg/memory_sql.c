@@ -181,7 +181,7 @@ pm_max_batch(PG_FUNCTION_ARGS)
 	if (!(p > 0 && p < 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("p must be above 0 and below 1, not %g", p),
+				 errmsg("p must be above 0 and below 1, not %.15g", p),
 				 errhint("0.95 asks for a batch that fits in 19 of 20 cases.")));
 	words.batch = 1;
 	if (!pm_memory_ask(&words, checkpointing, &m, &problem))

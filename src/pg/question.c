@@ -110,7 +110,7 @@ checked_level(double level)
 	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("level must be between %g and %g, not %g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
+				 errmsg("level must be between %g and %g, not %.15g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
 				 errhint("Level 0.9 asks for an interval that holds 9 of 10 measurements.")));
 	return level;
 }

@@ -61,7 +61,7 @@ pm_collective_ms(PG_FUNCTION_ARGS)
 	if (!(bytes >= 0 && bytes <= 1e18))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("bytes must be between 0 and 1e18, not %g", bytes)));
+				 errmsg("bytes must be between 0 and 1e18, not %.15g", bytes)));
 	how.world_size = PG_GETARG_INT32(2);
 	how.nodes = PG_ARGISNULL(3) ? 0 : pm_checked_nodes(PG_GETARG_INT32(3));
 	pm_freshen();

@@ -72,7 +72,7 @@ measured_arg(FunctionCallInfo fcinfo, int i)
 	if (!(ms >= LEAST_MS && ms <= MOST_MS))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("measured_ms must be between %g and %g, not %g", LEAST_MS, MOST_MS, ms)));
+				 errmsg("measured_ms must be between %g and %g, not %.15g", LEAST_MS, MOST_MS, ms)));
 	return ms;
 }
 

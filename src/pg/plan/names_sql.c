@@ -362,7 +362,7 @@ begin(FunctionCallInfo fcinfo, resolving *r, double min_score)
 	if (!(min_score >= 0 && min_score <= 1))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("min_score must be between 0 and 1, not %g", min_score)));
+				 errmsg("min_score must be between 0 and 1, not %.15g", min_score)));
 	*r = (resolving) {.min_score = min_score,.cxt = CurrentMemoryContext};
 	r->one = AllocSetContextCreate(CurrentMemoryContext, "perfmodel name", ALLOCSET_DEFAULT_SIZES);
 	pm_context_arena(&r->arena, CurrentMemoryContext, 0);

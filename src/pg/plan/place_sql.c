@@ -201,7 +201,7 @@ slowdown_argument(FunctionCallInfo fcinfo, int arg)
 	if (!(v >= 1 && v <= 2))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_slowdown must be between 1 and 2, not %g", v),
+				 errmsg("max_slowdown must be between 1 and 2, not %.15g", v),
 				 errhint("1: jobs share no device; 1.2: two jobs may, where neither takes more than 1.2 times as long.")));
 	return v;
 }

@@ -82,7 +82,7 @@ check_weight(const pm_job_row *r, int64 number)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-			 errmsg("weight of a job must be between %g and %g, not %g", LEAST_WEIGHT, MOST_WEIGHT, r->weight),
+			 errmsg("weight of a job must be between %g and %g, not %.15g", LEAST_WEIGHT, MOST_WEIGHT, r->weight),
 			 r->id != NULL ? errdetail("It is the weight of job \"%s\".", pm_shown_name(r->id)) : errdetail("It is the weight of job " INT64_FORMAT ".", number),
 			 errhint("A job that counts twice as much as others has twice their weight. To leave a job out, make a view without it.")));
 }

@@ -138,7 +138,7 @@ checked_seconds(FunctionCallInfo fcinfo, int arg, const char *name)
 	if (!(s >= 0 && s <= 1e9))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s must be between 0 and 1e9, not %g", name, s)));
+				 errmsg("%s must be between 0 and 1e9, not %.15g", name, s)));
 	return s;
 }
 
@@ -307,7 +307,7 @@ checked_level(double level)
 	if (!(level >= PM_LEVEL_MIN && level <= PM_LEVEL_MAX))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("level must be between %g and %g, not %g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
+				 errmsg("level must be between %g and %g, not %.15g", PM_LEVEL_MIN, PM_LEVEL_MAX, level),
 				 errhint("With level 0.9, 9 of 10 steps are shorter than the planned ones.")));
 	return level;
 }
