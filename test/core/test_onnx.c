@@ -3,6 +3,7 @@
  * the batch, errors, and damage.
  */
 #include "onnx_import.h"
+#include "graph/op_work.h"
 
 static const pm_node *
 last(const imported *m)
@@ -365,6 +366,30 @@ test_chunk(void)
 	check_parts(CHUNK "ints one 1;node Slice h,z,e1,one -> u;node Relu u -> y;output y", 0, 1);
 }
 
+/* Parts of a parameter are parameters of their own sizes, and together they are the parameter: cross-attention's projections. */
+static void
+test_parts_of_weights(void)
+{
+	imported	m;
+
+	import(SEQ "input z 1 N,6,8;init w 1 12,8;ints s 4,8;node Split w,s -> a,b axis=0;node Transpose a -> p perm=1,0;node Transpose b -> q perm=1,0;"
+		   "node MatMul x,p -> c;node MatMul z,q -> d;ints k 0,1;ints e 2,3;ints i 0,1;init t 1 6,8;node Slice t,k,e,i -> g;"
+		   "node ReduceSum g -> h keepdims=0;node Add c,h -> y;output y;output d", -1, &m);
+	CHECK_EQ(m.code, PM_OK);
+	CHECK_EQ(m.g.params, 12 * 8 + 2 * 2);
+	CHECK_EQ(m.g.declared_params, 12 * 8 + 6 * 8);
+	for (int i = 0; m.code == PM_OK && i < m.g.n_nodes; i++)
+		if (strcmp(m.g.nodes[i].op_name, "MatMul") == 0)
+		{
+			pm_work		w;
+
+			pm_node_work(&m.g, i, 2, PM_FP32, PM_NCHW, PM_SGD, &w);
+			CHECK_EQ(w.flops_forward, 2. * 2 * 6 * 8 * (double) m.g.nodes[i].shape.dim[m.g.nodes[i].shape.rank - 1]);
+			CHECK_EQ(pm_shape_count(&m.g.nodes[i].weights[0]), w.flops_forward / (2 * 2 * 6));
+		}
+	pm_arena_release(&m.arena);
+}
+
 /* Whether a query of the model's attention sees earlier keys only. */
 static void
 check_causal(const char *model, bool want)
@@ -620,6 +645,7 @@ main(void)
 	test_operators();
 	test_folding();
 	test_chunk();
+	test_parts_of_weights();
 	test_batch();
 	test_errors();
 	test_unknown();

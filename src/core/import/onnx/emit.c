@@ -43,7 +43,7 @@ count_weight(ox_run *r, const ox_t *t)
 	if (r->counted[t->weight])
 		return;
 	r->counted[t->weight] = 1;
-	r->params += pm_shape_count(&t->stored);
+	r->params += pm_shape_count(&r->m->values[t->weight].shape);	/* whole, whatever part is read first */
 }
 
 /* Sort operands into inputs, weights and constants; scalars are part of the operator. */

@@ -180,6 +180,8 @@ split_along(ox_run *r, const ox_node *n, int64_t asked)
 
 			*out = made;
 			out->shape.dim[axis] = size[i];
+			if (made.origin == OX_WEIGHT && count > 1)
+				out->stored = out->shape;
 		}
 	return true;
 }

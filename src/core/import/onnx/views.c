@@ -47,7 +47,7 @@ static_view(ox_run *r, const ox_t *in, int64_t offset, const pm_shape *shape, co
 	double		there = pm_shape_count(&in->shape);
 	int			dtype = in->dtype;
 	const double *data = in->data;
-	pm_shape	stored = in->stored;
+	pm_shape	stored = pm_shape_count(shape) < pm_shape_count(&in->stored) && in->stored.rank > 0 ? *shape : in->stored;
 
 	if (!ox_static(r, out, dtype, shape))
 		return false;
@@ -85,6 +85,9 @@ ox_view(ox_run *r, const char *op, const ox_t *in, int64_t offset, const pm_shap
 		return static_view(r, &from, offset, shape, stride, out);
 	*out = from;
 	out->shape = *shape;
+	/* a part of a parameter is read as a parameter of its own size */
+	if (from.origin == OX_WEIGHT && pm_shape_count(shape) < pm_shape_count(&from.stored))
+		out->stored = *shape;
 	if (from.origin == OX_NODE)
 		ok = ox_emit(r, op, 1, list, out, true);
 	for (int i = 0; i < shape->rank; i++)
