@@ -9,6 +9,7 @@ import sys
 import tempfile
 import types
 import unittest
+import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from unittest import mock
 
@@ -29,6 +30,11 @@ except ImportError:
 
 from perfmodel_tools import export, models
 from perfmodel_tools.__main__ import main
+
+
+def setUpModule():
+    """unittest shows what other packages say of each other; the command line does not."""
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module="(?!perfmodel_tools)")
 
 
 def ops_of(graph):
@@ -572,8 +578,10 @@ class Structure(unittest.TestCase):
                 return package.inplace_abn(self.conv(x), n.weight, n.bias, n.running_mean, n.running_var, True, 0.1, 1e-5,
                                            "leaky_relu", 0.01)
 
-        with mock.patch.dict(sys.modules, {"inplace_abn_of_a_test": package}):
-            graph = export.export_module(Layer(), torch.zeros(2, 3, 8, 8), "abn")
+        # not with mock.patch.dict, which would take back what PyTorch imports meanwhile and cannot import twice
+        sys.modules["inplace_abn_of_a_test"] = package
+        self.addCleanup(sys.modules.pop, "inplace_abn_of_a_test")
+        graph = export.export_module(Layer(), torch.zeros(2, 3, 8, 8), "abn")
         node = only(graph, "InPlaceABN")
         self.assertEqual(node["attrs"], {"activation": "leaky_relu", "alpha": 0.01})
         self.assertEqual((node["shape"], node["weights"]), ([1, 4, 6, 6], [[4], [4]]))

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import unittest
+import warnings
 from contextlib import redirect_stderr
 from unittest import mock
 
@@ -21,6 +22,12 @@ except ImportError as err:
 
 from perfmodel_tools import device, measure, models, profile
 from perfmodel_tools.__main__ import main
+
+
+def setUpModule():
+    """unittest shows what other packages say of each other; the command line does not."""
+    warnings.filterwarnings("ignore", category=DeprecationWarning, module="(?!perfmodel_tools)")
+
 
 TINY = """
 import torch

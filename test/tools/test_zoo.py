@@ -66,8 +66,10 @@ class Zoo(unittest.TestCase):
                 self.assertLessEqual({node["op"] for node in stored[name]["nodes"]}, known)
         try:
             graph = export.export_graph(models.resolve("zoo:resnet18_cifar"))
-        except ImportError:
-            return                              # no torchvision here
+        except export.ExportError as err:
+            if isinstance(err.__cause__, ImportError):
+                self.skipTest("torchvision is not installed")
+            raise
         self.assertEqual(graph["nodes"], stored["resnet18_cifar"]["nodes"])
 
     def test_names_do_not_clash_with_others(self):
@@ -171,9 +173,10 @@ class OtherPackages(unittest.TestCase):
         module = types.ModuleType(name)
         module.__version__ = "9.9"
         vars(module).update(values)
-        patch = unittest.mock.patch.dict(sys.modules, {name: module})
-        patch.start()
-        self.addCleanup(patch.stop)
+        # this name alone: what PyTorch imports meanwhile cannot be imported twice
+        real = sys.modules.get(name)
+        sys.modules[name] = module
+        self.addCleanup(lambda: sys.modules.pop(name) if real is None else sys.modules.update({name: real}))
 
     def test_transformers(self):
         configs = {"bert": Config(vocab_size=50), "t5": Config(vocab_size=50, is_encoder_decoder=True),

@@ -48,10 +48,13 @@ class GradMode:
             _replace(undo, torch._C, "_set_grad_enabled", self._set)
             _replace(undo, torch, "is_grad_enabled", lambda: self._on and not self._functions)
             _replace(undo, torch.autograd.Function, "apply", classmethod(self._apply(vars(torch.autograd.Function).get("apply"))))
-            # two names, before and since PyTorch 2.1
-            for name in ("_checkpoint_without_reentrant", "_checkpoint_without_reentrant_generator"):
+            # before PyTorch 2.1
+            if hasattr(checkpoint, "_checkpoint_without_reentrant"):
+                _replace(undo, checkpoint, "_checkpoint_without_reentrant", self._noting(checkpoint._checkpoint_without_reentrant))
+            # since then, and as of 2.14
+            for name in ("_checkpoint_without_reentrant_generator", "_checkpoint_without_reentrant_generator_impl"):
                 if hasattr(checkpoint, name):
-                    _replace(undo, checkpoint, name, self._noting(getattr(checkpoint, name)))
+                    _replace(undo, checkpoint, name, self._beside)
             yield
 
     def _set(self, mode) -> None:
@@ -65,7 +68,8 @@ class GradMode:
             before = self._on
             self._functions.append(self.on)
             try:
-                return own.__func__(cls, *args, **kwargs) if own else super(torch.autograd.Function, cls).apply(*args, **kwargs)
+                # a method of Python or, as in PyTorch 2.14, of C
+                return own.__get__(None, cls)(*args, **kwargs) if own else super(torch.autograd.Function, cls).apply(*args, **kwargs)
             finally:
                 self._functions.pop()
                 self._on = before
@@ -76,6 +80,11 @@ class GradMode:
             self.checkpoints = True
             return function(*args, **kwargs)
         return run
+
+    def _beside(self, *args, **kwargs):
+        """What PyTorch does before and after a part that is recomputed: nothing, where there is no backward pass."""
+        self.checkpoints = True
+        yield
 
 
 def _replace(undo, owner, name: str, value) -> None:

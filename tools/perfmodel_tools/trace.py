@@ -459,7 +459,12 @@ class Traced:
 def trace(module, inputs) -> Traced:
     """One forward pass of a module on the meta device."""
     try:
-        return _run(module, inputs, contextlib.nullcontext())
+        compiles = "torch._dynamo" in sys.modules
+        traced = _run(module, inputs, contextlib.nullcontext())
+        if "torch._dynamo" in sys.modules and not compiles:
+            # PyTorch 2 imports it when a checkpoint first wants it, and what the import computes is in the trace
+            traced = _run(module, inputs, contextlib.nullcontext())
+        return traced
     except TraceError:
         raise
     except Exception as first:
