@@ -410,6 +410,12 @@ class Runs(unittest.TestCase):
         self.run_profile("--batch", "2", "--layout", "nhwc")
         self.assertEqual(sorted(row["oom_batch"] for row in self.rows()), ["", "", "", "4"])
 
+    def test_out_of_memory_while_the_others_are_put_off(self):
+        with mock.patch.object(profile.Quality, "reason", lambda quality, result: "disturbed"):
+            log = self.run_with_memory_for(3, "--batch", "1", "2", "4")
+        self.assertEqual(log.count("put off\n"), 3)
+        self.assertEqual(self.brackets(), {"1": ("", ""), "2": ("2", "4")})
+
     def test_not_even_one_fits(self):
         self.run_with_memory_for(0, "--batch", "1", "2")
         self.assertEqual(self.rows(), [])

@@ -236,7 +236,7 @@ class Profiler:
         row = self._row(spec, task, result)
         if self.passes is not None and not again:
             self.passes.append(row)
-        self._keep(row, again)
+        self._keep(row, again, self._out.get(task.visit))
         self.progress.step(f"{label}: {result.step_ms:.1f} ms, spread {result.spread:.3f}{self._busy(result)}")
 
     def _busy(self, result) -> str:
@@ -281,13 +281,13 @@ class Profiler:
         """Whether a disturbed result is stored all the same."""
         return self._tries[task] > 0 and not self.quality.strict
 
-    def _keep(self, row: dict, again: bool) -> None:
-        """Add a row, or let it take the place of a worse one of the same configuration."""
+    def _keep(self, row: dict, again: bool, out: Optional[int]) -> None:
+        """Add a row, or let it take the place of a worse one of the same configuration; OUT: the smallest batch that did not fit."""
         key = Table.key(row)
         old = next((old for old in self.table.rows if Table.key(old) == key), None)
         if old is None:
             self.table.append(row)
-            self._mark_bracket(row)
+            self._mark_bracket(row, out)
             return
         # Of two passes the faster counts, since other work only lengthens a step; of a repetition because of
         # the spread, the quieter.
