@@ -66,6 +66,6 @@ FROM perfmodel.gpu AS g LEFT JOIN perfmodel.known_gpus() AS k ON k.gpu = g.name;
 COMMENT ON VIEW perfmodel.gpu_support IS 'from what the active predictor knows each device: networks, forward passes, single operators, data sheet';
 COMMENT ON COLUMN perfmodel.gpu_support.gpu IS 'device of perfmodel.gpu';
 COMMENT ON COLUMN perfmodel.gpu_support.networks IS 'different networks measured on it that the predictor has learned from';
-COMMENT ON COLUMN perfmodel.gpu_support.known_from IS 'many networks (20 and more), networks (5 and more), few networks, forward passes (of 5 networks and more), single operators, data sheet only';
+COMMENT ON COLUMN perfmodel.gpu_support.known_from IS 'many networks (20 and more), networks (5 and more), few networks, forward passes, single operators, data sheet only';
 COMMENT ON COLUMN perfmodel.gpu_support.inference_networks IS 'different networks of which the predictor has learned forward passes of inference on it';
 COMMENT ON COLUMN perfmodel.gpu_support.framework IS 'release that most of its rows name; a question without one may be answered for another, see docs/cards.md';
