@@ -386,8 +386,6 @@ pm_card_factors_sql(PG_FUNCTION_ARGS)
 
 /* ---------- known_gpus() ---------- */
 
-#define LEAST_PASS_NETWORKS	5
-
 static void
 add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 {
@@ -401,11 +399,11 @@ add_known(pm_rows_out *out, const pm_trust *t, const char *gpu)
 	pm_rows_add(out, values, nulls);
 }
 
-/* Whether a device is known from forward passes of inference: of as many networks as put such questions into the domain. */
+/* Whether forward passes of inference are what a device is known from. */
 static bool
 known_from_passes(const pm_trust *t, const char *gpu)
 {
-	return pm_trust_pass_gpu_structures(t, gpu) >= LEAST_PASS_NETWORKS && pm_trust_gpu_structures(t, gpu) == 0;
+	return pm_trust_knows_passes(t, gpu) && pm_trust_gpu_structures(t, gpu) == 0;
 }
 
 static void

@@ -92,6 +92,8 @@ int			pm_domain_gpu_structures(const pm_domain *t, int i);
 int			pm_domain_pass_gpu_count(const pm_domain *t);
 const char *pm_domain_pass_gpu(const pm_domain *t, int i);
 int			pm_domain_pass_gpu_structures(const pm_domain *t, int i);
+/* Whether passes of as many networks were in training on a device as put a question about inference into the domain. */
+bool		pm_domain_knows_passes(const pm_domain *t, const char *gpu);
 
 /*
  * The format that a question is answered in by a predictor that has learned

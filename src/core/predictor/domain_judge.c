@@ -122,6 +122,14 @@ judge_format(const device *g, const char *mode, const pm_question *q, causes *c)
 				  pm_layout_name[q->layout], mode, pm_shown(q->gpu->name), q->gpu->name);
 }
 
+bool
+pm_domain_knows_passes(const pm_domain *t, const char *gpu)
+{
+	const device *passes = pm_domain_find_passes(t, gpu);
+
+	return passes != NULL && passes->structures >= GPU_NETWORKS;
+}
+
 /* Whether a question names the framework that devices have their usual release of, and this one, which was measured, has none. */
 static bool
 lacks_framework(const pm_domain *t, const pm_question *q)
@@ -160,14 +168,13 @@ optimizer_seen(const pm_domain *t, pm_optimizer optimizer)
 static const device *
 measured_on(const pm_domain *t, const pm_question *q, const char **mode)
 {
-	const device *passes = q->mode == PM_INFERENCE ? pm_domain_find_passes(t, q->gpu->name) : NULL;
 	int			at = pm_domain_find_gpu(t, q->gpu->name);
 
 	*mode = "";
-	if (passes == NULL || passes->structures < GPU_NETWORKS)
+	if (q->mode != PM_INFERENCE || !pm_domain_knows_passes(t, q->gpu->name))
 		return at < 0 ? NULL : &t->gpus[at];
 	*mode = " in mode inference";
-	return passes;
+	return pm_domain_find_passes(t, q->gpu->name);
 }
 
 static void

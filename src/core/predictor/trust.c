@@ -60,6 +60,12 @@ pm_trust_pass_gpu_structures(const pm_trust *t, const char *gpu)
 	return 0;
 }
 
+bool
+pm_trust_knows_passes(const pm_trust *t, const char *gpu)
+{
+	return pm_domain_knows_passes(t->domain, gpu);
+}
+
 pm_dtype
 pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked)
 {
