@@ -68,7 +68,7 @@ SELECT helper.close(a.step_ms, b.step_ms) AS nothing_touched FROM perfmodel.comp
     perfmodel.predict(:g, 'T4', 8, predictor => 'roof', world_size => 8, parallel => '{"zero": 1}') AS b;
 SELECT a, helper.error_of(format('SELECT perfmodel.what_if_change(%s, ''T4'', 16, predictor => ''roof'', %s)', :g, a))
 FROM unnest(ARRAY['world_size => 0', 'world_size => 8, cluster => ''nowhere''', 'world_size => 8, parallel => ''[]''', 'world_size => 8, parallel => ''{"tp": 2}''']) AS a;
-SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''T4'', 16, ''fused optimizer'', predictor => ''roof'', world_size => 8, parallel => ''{"tp": 2}'')', :g)) ~ 'tp and pp divide the layers' AS no_layers;
+SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''T4'', 16, ''fused optimizer'', predictor => ''roof'', world_size => 8, parallel => ''{"tp": 2}'')', :g)) ~ 'tp, pp and cp divide the layers' AS no_layers;
 SELECT count(*) FROM perfmodel.what_if_change(:g, 'T4', 16, predictor => 'roof', world_size => NULL);
 -- weights and states that are divided take less memory
 SELECT change, saved_mb > 0 AS memory FROM perfmodel.what_if_change(:g, 'T4', 64, '{zero 1,zero 3}', predictor => 'roof', world_size => 4, optimizer => 'adam') WHERE change <> 'none';

@@ -91,5 +91,5 @@ SELECT n_profiles FROM perfmodel.fit_cluster('dgx-2', 'few', (SELECT array_agg(p
 SELECT correction IS NULL AS nothing FROM perfmodel.cluster WHERE name = 'few';
 -- what a measurement may say of how GPUs shared the work
 SELECT p, n, helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, batch, world_size, step_ms, parallel) VALUES (%s, ''T4'', 8, %s, 5, %L)', :t, n, p))
-FROM (VALUES ('{"tp": 3}', 4), ('{"lanes": 2}', 4), ('[1]', 4), ('{"tp": "x"}', 4), ('{"accumulation": 0}', 4), ('{"tp": 2}', 1), ('{"zero": 3, "tp": 2}', 4), ('null', 4), ('{"tp": 1e400}', 4), ('{"bucket_mb": 1e400}', 4), ('{"accumulation": 2, "micro_batches": 4}', 4), ('{"accumulation": null, "micro_batches": 0}', 4)) AS v (p, n);
+FROM (VALUES ('{"tp": 3}', 4), ('{"lanes": 2}', 4), ('[1]', 4), ('{"tp": "x"}', 4), ('{"accumulation": 0}', 4), ('{"tp": 2}', 1), ('{"zero": 3, "pp": 2}', 4), ('{"zero": 3, "tp": 2}', 4), ('null', 4), ('{"tp": 1e400}', 4), ('{"bucket_mb": 1e400}', 4), ('{"accumulation": 2, "micro_batches": 4}', 4), ('{"accumulation": null, "micro_batches": 0}', 4)) AS v (p, n);
 ROLLBACK;

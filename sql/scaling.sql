@@ -114,6 +114,32 @@ SELECT n, helper.close(b.step_ms - a.step_ms, perfmodel.predict_train_time(:scor
                        - perfmodel.predict_train_time(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2', parallel => '{"accumulation": 2}') - (b.step_ms - a.step_ms)) AS twice_in_two_batches, b.step_ms > a.step_ms AS slower
 FROM unnest('{1,8}'::int[]) AS n, LATERAL perfmodel.predict(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2') AS a,
      LATERAL perfmodel.predict(:scores, 'T4', 4, predictor => 'roof', world_size => n, cluster => 'dgx-2', parallel => '{"recompute": "attention"}') AS b;
+-- GPUs that share each sequence, groups that divide the weights, and weights that are divided beside layers: every function agrees
+CREATE TEMP TABLE layout AS
+SELECT g, how, p.step_ms, p.step_ms_low, p.step_ms_high, p.samples_per_s, c.comm_ms, c.exposed_ms, e.parts_ms, c.step_ms AS curve_ms, c.samples_per_s AS curve_per_s, j.gpu_hours, mem.peak_mb, mem.weights_mb, mem.optimizer_mb
+FROM unnest(ARRAY[:scores, :kernel]::bigint[]) AS g, unnest(ARRAY['{}', '{"cp": 2}', '{"cp": 4}', '{"cp": 4, "zero": 3}', '{"cp": 2, "tp": 2}', '{"cp": 2, "pp": 2, "micro_batches": 4}', '{"cp": 2, "recompute": true}', '{"zero": 3}', '{"zero": 3, "shard": 4}', '{"zero": 1, "shard": 2}',
+         '{"zero": 1}', '{"zero": 3, "tp": 2}', '{"zero": 3, "tp": 2, "recompute": true, "sequence_parallel": true}', '{"zero": 1, "master_weights": true}', '{"master_weights": true}', '{"zero": 3, "shard": 2, "tp": 2, "cp": 2}']::jsonb[]) AS how,
+     LATERAL perfmodel.predict(g, 'T4', 4, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 8, cluster => 'dgx-2', parallel => how) AS p,
+     LATERAL (SELECT sum(step_ms) AS parts_ms FROM perfmodel.explain_train_time(g, 'T4', 4, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', world_size => 8, cluster => 'dgx-2', parallel => how)) AS e,
+     LATERAL perfmodel.scaling_curve(g, 'T4', 4, dtype => 'amp', predictor => 'roof', optimizer => 'adamw', max_gpus => 8, cluster => 'dgx-2', parallel => how) AS c,
+     LATERAL perfmodel.predict_job(g, 'T4', 4, dtype => 'amp', samples => 1e9, predictor => 'roof', optimizer => 'adamw', world_size => 8, cluster => 'dgx-2', parallel => how) AS j,
+     LATERAL perfmodel.predict_memory(g, 'T4', 4, dtype => 'amp', optimizer => 'adamw', world_size => 8, parallel => how) AS mem
+WHERE c.world_size = 8;
+SELECT count(*), bool_and(helper.close(parts_ms, step_ms)) AS parts, bool_and(helper.close(curve_ms, step_ms)) AS curve, bool_and(helper.close(curve_per_s, samples_per_s)) AS per_s, bool_and(step_ms BETWEEN step_ms_low AND step_ms_high) AS inside, bool_and(exposed_ms <= comm_ms * (1 + 1e-9)) AS exposed FROM layout;
+-- against copies alone: a sequence that is shared takes less time and memory, and fewer samples are trained
+SELECT b.how, bool_and(b.step_ms < a.step_ms) AS faster, bool_and(b.comm_ms > a.comm_ms) AS more_messages, bool_and(b.peak_mb < a.peak_mb) AS less_memory, min(round((b.samples_per_s * b.step_ms / 1000)::numeric)) AS samples, bool_and(b.gpu_hours > a.gpu_hours) AS job
+FROM layout AS a JOIN layout AS b USING (g) WHERE a.how = '{}' AND b.how ? 'cp' AND NOT b.how ? 'shard' GROUP BY b.how ORDER BY b.how;
+SELECT a.how, b.how, bool_and(b.step_ms < a.step_ms) AS faster, round(min(b.weights_mb / a.weights_mb)::numeric, 2) AS weights, round(min(b.optimizer_mb / a.optimizer_mb)::numeric, 2) AS optimizer, bool_and(b.peak_mb < a.peak_mb) AS less_memory
+FROM layout AS a JOIN layout AS b USING (g) JOIN (VALUES ('{"zero": 3}', '{"zero": 3, "shard": 4}'), ('{"zero": 1}', '{"zero": 1, "shard": 2}'), ('{"zero": 3}', '{"zero": 3, "tp": 2}'), ('{"zero": 1}', '{"zero": 1, "master_weights": true}'), ('{}', '{"master_weights": true}')) AS v (x, y)
+    ON a.how = x::jsonb AND b.how = y::jsonb GROUP BY a.how, b.how ORDER BY a.how, b.how;
+SELECT how, split_part(helper.error_of(format('SELECT perfmodel.predict(%s, ''T4'', 4, %L, predictor => ''roof'', world_size => 8, parallel => %L)', g, dtype, how)), E'\n', 1) AS predict,
+       split_part(helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''T4'', 4, %L, world_size => 8, parallel => %L)', g, dtype, how)), E'\n', 1) AS memory
+FROM (VALUES (:scores, 'amp', '{"cp": 3}'), (:scores, 'amp', '{"cp": 0}'), (:scores, 'amp', '{"cp": "x"}'), (:g, 'amp', '{"cp": 2}'), (:scores, 'amp', '{"zero": 3, "shard": 3}'), (:scores, 'amp', '{"zero": 3, "shard": -1}'), (:scores, 'amp', '{"shard": 4}'),
+             (:scores, 'amp', '{"zero": 3, "pp": 2}'), (:scores, 'amp', '{"master_weights": 1}'), (:scores, 'fp32', '{"master_weights": true}')) AS v (g, dtype, how);
+SELECT perfmodel.total_batch(4, 16, '{"cp": 2, "tp": 2}') AS copies_of_four_gpus;
+-- weights of 16 bits on a single GPU, too
+SELECT dtype, round((b.weights_mb / a.weights_mb)::numeric, 2) AS weights, round((b.optimizer_mb / a.optimizer_mb)::numeric, 2) AS optimizer, b.note = a.note OR b.note IS NULL AND a.note IS NULL AS the_same_note
+FROM unnest('{amp,bf16}'::text[]) AS dtype, LATERAL perfmodel.predict_memory(:kernel, 'T4', 4, dtype, optimizer => 'adamw') AS a, LATERAL perfmodel.predict_memory(:kernel, 'T4', 4, dtype, optimizer => 'adamw', parallel => '{"master_weights": true}') AS b;
 ROLLBACK;
 -- the curve of a divided model begins with the GPUs of one copy
 SELECT array_agg(world_size ORDER BY world_size), bool_and(helper.close(efficiency, samples_per_s / world_size / first)) AS efficiency

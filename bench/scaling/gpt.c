@@ -228,7 +228,7 @@ read_rows(const csv *c)
 			csv_option(c, i, "options", "layers"), csv_option(c, i, "options", "hidden"), csv_option(c, i, "options", "seq"),
 			csv_option(c, i, "options", "micro_batch"), csv_option(c, i, "options", "heads"), 51200, csv_number(c, i, "step_ms"), &machine,
 			{.world_size = (int) csv_number(c, i, "n_gpus"),.bucket_mb = 25,.tp = (int) csv_option(c, i, "parallelism", "tp"),
-			.pp = (int) csv_option(c, i, "parallelism", "pp"),.interleave = 1,.recompute = true}
+			.pp = (int) csv_option(c, i, "parallelism", "pp"),.interleave = 1,.cp = 1,.recompute = true}
 		};
 		r->p.accumulation = (int) rint(csv_option(c, i, "options", "global_batch") / (r->micro * dp));
 		r->p.nodes = (r->p.world_size + 7) / 8;
@@ -386,7 +386,7 @@ read_bigscience_row(const csv *c, int i, row *r)
 		rebalanced ? 106 : models[k].layers, rebalanced ? 12288 : models[k].hidden, 2048, csv_option(c, i, "options", "mbs"), isnan(heads) ? 64 : heads, 250880,
 		csv_number(c, i, "step_ms"), &jean_zay,
 		{.world_size = (int) csv_number(c, i, "n_gpus"),.bucket_mb = 25,.tp = (int) csv_option(c, i, "parallelism", "tp"),
-		.pp = (int) csv_option(c, i, "parallelism", "pp"),.interleave = 1,.zero = isnan(zero) ? 1 : (int) zero,.recompute = true}
+		.pp = (int) csv_option(c, i, "parallelism", "pp"),.interleave = 1,.cp = 1,.zero = isnan(zero) ? 1 : (int) zero,.recompute = true}
 	};
 	r->p.accumulation = (int) rint(csv_option(c, i, "options", "gbs") / (r->micro * PM_REPLICAS(&r->p)));
 	r->p.nodes = (r->p.world_size + 7) / 8;

@@ -14,6 +14,7 @@
  */
 #include "csv.h"
 #include "links.h"
+#include "scaling/checks.h"
 #include "scaling/step.h"
 
 static const pm_link_row infiniband_200[] = {{0, 0.85 * 25, NAN, 0}};
@@ -73,7 +74,7 @@ static double
 step_on(double params, double single_ms, int gpus, int zero, int accumulation, const pm_fabric *f)
 {
 	pm_step_shape s = shape_of(params, single_ms);
-	pm_parallel p = {.world_size = gpus,.accumulation = accumulation,.zero = zero,.compress = zero == 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = gpus,.accumulation = accumulation,.zero = zero,.compress = zero == 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_status	st;
 	pm_scaled	to;
 

@@ -171,7 +171,7 @@ select_rows(int cluster, int net, bool others, int min, int max, bool several_no
 
 		if (r->cluster == cluster && (r->net == net) != others && r->shape != NULL && r->gpus >= min && r->gpus <= max && (!several_nodes || r->nodes > 1))
 			to[n++] = (pm_scaled_row) {
-				r->shape, {.world_size = r->gpus,.nodes = r->nodes,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, r->step_ms, r->net
+				r->shape, {.world_size = r->gpus,.nodes = r->nodes,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, r->step_ms, r->net
 			};
 	}
 	return n;

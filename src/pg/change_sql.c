@@ -20,6 +20,7 @@
 #include "memory_factors.h"
 #include "results.h"
 #include "scaling.h"
+#include "scaling/checks.h"
 
 PG_FUNCTION_INFO_V1(pm_computed_change);
 

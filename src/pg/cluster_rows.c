@@ -18,6 +18,7 @@
 #include "plans.h"
 #include "results.h"
 #include "scaling.h"
+#include "scaling/checks.h"
 
 #define MAX_ROWS 5000			/* that are used; of more, every so many */
 #define NAMED_ROWS 5			/* of those that are not used */

@@ -18,7 +18,8 @@
 #include "memory_asking.h"
 #include "memory_factors.h"
 #include "results.h"
-#include "scaling/step.h"
+#include "scaling/checks.h"
+#include "scaling/groups.h"
 
 PG_FUNCTION_INFO_V1(pm_predict_memory);
 PG_FUNCTION_INFO_V1(pm_max_batch);
@@ -34,14 +35,14 @@ PG_FUNCTION_INFO_V1(pm_p_fits_together);
 
 /* False: *p says what is wrong with the number of GPUs, or how they share the work. */
 static bool
-check_parallel(const pm_parallel *q, pm_cached *graph, pm_problem *p)
+check_parallel(const pm_parallel *q, pm_dtype dtype, pm_cached *graph, pm_problem *p)
 {
 	pm_status	st = {PM_OK};
 	pm_step_shape shape = {0};
 
-	if (q->tp > 1 || q->pp > 1)
+	if (q->tp > 1 || q->pp > 1 || q->cp > 1)
 		shape.layers = pm_memory_layers_get(graph, &shape.heads);
-	if (pm_parallel_check_numbers(q, &st) == PM_OK && pm_division_check(q, &shape, &st) == PM_OK)
+	if (pm_parallel_check_numbers(q, &st) == PM_OK && pm_division_check(q, &shape, &st) == PM_OK && pm_masters_check(q, dtype, &st) == PM_OK)
 		return true;
 	*p = pm_problem_of_status("bad_parallel", &st);
 	return false;
@@ -51,13 +52,15 @@ check_parallel(const pm_parallel *q, pm_cached *graph, pm_problem *p)
 static void
 divide(const pm_parallel *q, pm_memory_question *m)
 {
+	bool		narrow = m->question.dtype == PM_BF16 || m->question.dtype == PM_FP16;
 	const pm_memory_division by = {
-		.replicas = PM_REPLICAS(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .micro_batches = q->accumulation, .interleave = q->interleave, .bucket_mb = q->bucket_mb,
-		.recompute = m->plan->segments, .sequence_parallel = q->sequence_parallel
+		.replicas = pm_sharers(q), .zero = q->zero, .tp = q->tp, .pp = q->pp, .micro_batches = q->accumulation, .interleave = q->interleave, .bucket_mb = q->bucket_mb,
+		.recompute = m->plan->segments, .sequence_parallel = q->sequence_parallel, .shard = q->shard, .cp = q->cp,
+		.master_bytes = q->master_weights ? (narrow ? 2 : 4) : 0
 	};
 
 	m->is_divided = q->world_size > 1;
-	if (!m->is_divided)
+	if (!m->is_divided && !q->master_weights)
 		return;
 	pm_memory_divide(m->plan, &by, &m->divided);
 	m->plan = &m->divided;
@@ -74,7 +77,7 @@ bool
 pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_question *m, pm_problem *p)
 {
 	pm_freshen();
-	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, m->graph, p))
+	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, m->question.dtype, m->graph, p))
 		return false;
 	if (m->question.mode == PM_INFERENCE && words->parallel.world_size != 1)
 	{

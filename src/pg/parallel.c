@@ -12,6 +12,7 @@
 #include "features/tokens.h"
 #include "members.h"
 #include "parallel.h"
+#include "scaling/checks.h"
 
 PG_FUNCTION_INFO_V1(pm_check_parallel);
 PG_FUNCTION_INFO_V1(pm_total_batch);
@@ -44,15 +45,23 @@ whole_number(const char *name, const JsonbValue *v)
 
 /* Numbers that others are divided by. */
 static int
-divisor(const char *name, const JsonbValue *v)
+divisor(const char *name, const JsonbValue *v, int most)
 {
 	int			n = whole_number(name, v);
 
-	if (n < 1 || n > PM_MAX_TP)
+	if (n < 1 || n > most)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("member \"%s\" of parallel must be between 1 and %d, not %d", name, PM_MAX_TP, n)));
+				 errmsg("member \"%s\" of parallel must be between 1 and %d, not %d", name, most, n)));
 	return n;
+}
+
+static bool
+yes_or_no(const char *name, const JsonbValue *v)
+{
+	if (v->type != jbvBool)
+		refuse(name, "true or false");
+	return v->val.boolean;
 }
 
 static bool
@@ -79,11 +88,15 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 	else if (is_accumulation(name))
 		p->accumulation = whole_number(name, v);
 	else if (strcmp(name, "tp") == 0)
-		p->tp = divisor(name, v);
+		p->tp = divisor(name, v, PM_MAX_TP);
 	else if (strcmp(name, "pp") == 0)
-		p->pp = divisor(name, v);
+		p->pp = divisor(name, v, PM_MAX_PP);
+	else if (strcmp(name, "cp") == 0)
+		p->cp = divisor(name, v, PM_MAX_CP);
+	else if (strcmp(name, "shard") == 0)
+		p->shard = divisor(name, v, PM_MAX_WORLD);
 	else if (strcmp(name, "interleave") == 0)
-		p->interleave = divisor(name, v);
+		p->interleave = divisor(name, v, PM_MAX_PP);
 	else if (strcmp(name, "recompute") == 0)
 	{
 		if (v->type != jbvBool && !is_word(v, "attention"))
@@ -91,11 +104,9 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		p->recompute = v->type != jbvBool ? PM_RECOMPUTE_ATTENTION : v->val.boolean ? PM_RECOMPUTE_LAYERS : PM_RECOMPUTE_NOTHING;
 	}
 	else if (strcmp(name, "sequence_parallel") == 0)
-	{
-		if (v->type != jbvBool)
-			refuse(name, "true or false");
-		p->sequence_parallel = v->val.boolean;
-	}
+		p->sequence_parallel = yes_or_no(name, v);
+	else if (strcmp(name, "master_weights") == 0)
+		p->master_weights = yes_or_no(name, v);
 	else if (strcmp(name, "bucket_mb") == 0)
 		p->bucket_mb = number(name, v);
 	else if (strcmp(name, "compression") == 0)
@@ -108,7 +119,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"tp\", \"pp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
 }
 
 void

@@ -25,6 +25,7 @@
 #include "members.h"
 #include "parallel.h"
 #include "question.h"
+#include "scaling/checks.h"
 
 /* ---------- arguments ---------- */
 
@@ -453,11 +454,16 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	to->parallel = q->parallel;
 	to->fabric = NULL;
 	if (q->cluster == NULL && q->parallel.world_size == 1 && q->parallel.nodes <= 1 && q->parallel.accumulation == 1 &&
-		q->parallel.tp * q->parallel.pp == 1 && !q->parallel.recompute && !q->parallel.sequence_parallel)
+		q->parallel.tp * q->parallel.pp * q->parallel.cp == 1 && q->parallel.shard == 0 && !q->parallel.master_weights && !q->parallel.recompute && !q->parallel.sequence_parallel)
 		return true;
 	if (to->sample.query.mode == PM_INFERENCE)
 	{
 		pm_problem_infer_on_several(p);
+		return false;
+	}
+	if (pm_masters_check(&q->parallel, to->sample.query.dtype, &st) != PM_OK)
+	{
+		*p = pm_problem_of_status("bad_parallel", &st);
 		return false;
 	}
 	if (q->cluster == NULL && q->parallel.world_size == 1)

@@ -8,6 +8,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "scaling.h"
+#include "scaling/checks.h"
 #include "scaling/correction.h"
 #include "scaling/gpu_work.h"
 

@@ -16,6 +16,8 @@
 #include "errors.h"
 #include "memory_asking.h"
 #include "results.h"
+#include "scaling/checks.h"
+#include "scaling/groups.h"
 
 PG_FUNCTION_INFO_V1(pm_collective_ms);
 PG_FUNCTION_INFO_V1(pm_scaling_curve);
@@ -190,14 +192,14 @@ pm_scaling_curve(PG_FUNCTION_ARGS)
 	curve		c;
 	int			per_node;
 	int			max;
-	int64		model;			/* GPUs that tp and pp divide one model over */
+	int64		model;			/* GPUs that have one model, and what they divide */
 	double		first = 0;
 
 	pm_rows_begin(fcinfo, &out);
 	if (!pm_question_read(fcinfo, &q, &how) || PG_ARGISNULL(MAX_GPUS_ARG))
 		return (Datum) 0;
 	max = checked_max_gpus(PG_GETARG_INT32(MAX_GPUS_ARG));
-	model = (int64) q.parallel.tp * q.parallel.pp;
+	model = pm_least_gpus(&q.parallel);
 	q.parallel.world_size = (int) Min(model, PM_MAX_WORLD);
 	pm_freshen();
 	f = cluster_of_question(&q);
@@ -213,7 +215,7 @@ pm_scaling_curve(PG_FUNCTION_ARGS)
 	if (c.n == 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("no number of GPUs of the curve is a multiple of tp times pp, %lld", (long long) model),
+				 errmsg("no number of GPUs of the curve is a multiple of %lld, among which \"parallel\" divides the model", (long long) model),
 				 errdetail("The curve has 1, 2, 4 ... GPUs up to the %d of a machine, then whole machines, and at most %d.", per_node, c.most),
 				 errhint("Raise max_gpus, or ask for one number of GPUs with predict(..., world_size => N).")));
 	return (Datum) 0;

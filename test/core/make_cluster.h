@@ -7,6 +7,7 @@
 #include "check.h"
 #include "make_graph.h"
 
+#include "scaling/checks.h"
 #include "scaling/fit.h"
 
 static pm_arena arena;
@@ -66,7 +67,7 @@ measure(const job *j, const pm_fabric *truth, double noise, pm_step_shape *shape
 	{
 		pm_scaled	s;
 
-		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1}, 0, i % 2};
+		rows[i] = (pm_scaled_row) {shape, {.world_size = 2 + i % 15,.accumulation = 1 + i / 12,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, 0, i % 2};
 		CHECK_EQ(pm_parallel_check(&rows[i].parallel, truth, &st), PM_OK);
 		pm_scaled_step(shape, &rows[i].parallel, truth, 1, &s);
 		rows[i].step_ms = s.step_ms * (1 + noise * (2 * pm_rng_uniform(&rng) - 1));

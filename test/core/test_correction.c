@@ -29,7 +29,7 @@ layers_of(double hidden, double tokens)
 static pm_parallel
 divided_by(int tp, int pp, int copies)
 {
-	return (pm_parallel) {.world_size = tp * pp * copies,.nodes = 1,.accumulation = 8,.bucket_mb = 25,.tp = tp,.pp = pp,.interleave = 1};
+	return (pm_parallel) {.world_size = tp * pp * copies,.nodes = 1,.accumulation = 8,.bucket_mb = 25,.tp = tp,.pp = pp,.interleave = 1,.cp = 1};
 }
 
 /* What is true of the machine: kernels of a fourth of a layer are slow, the more so with few tokens. */

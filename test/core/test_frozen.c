@@ -227,7 +227,7 @@ test_messages(void)
 		CHECK_EQ(again[1], LAYERS - fmin(__builtin_ctz(~frozen), LAYERS));
 		for (int zero = 0; zero <= 3; zero++)
 		{
-			pm_parallel p = {.world_size = 8, .nodes = 1, .accumulation = 1, .zero = zero, .bucket_mb = 0.01, .tp = 1, .pp = 1, .interleave = 1};
+			pm_parallel p = {.world_size = 8, .nodes = 1, .accumulation = 1, .zero = zero, .bucket_mb = 0.01, .tp = 1, .pp = 1, .interleave = 1, .cp = 1};
 
 			CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
 			pm_scaled_step(&shape, &p, &f, 1, &to);

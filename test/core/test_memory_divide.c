@@ -8,6 +8,12 @@
 
 #define MB	1048576.0
 
+#define BY(replicas_, zero_, tp_, pp_, micro_batches_, interleave_, recompute_, bucket_mb_, sequence_parallel_) \
+	{ \
+		.replicas = replicas_, .zero = zero_, .tp = tp_, .pp = pp_, .micro_batches = micro_batches_, .interleave = interleave_, \
+		.recompute = recompute_, .bucket_mb = bucket_mb_, .sequence_parallel = sequence_parallel_ \
+	}
+
 /* ---------- shares ---------- */
 
 /* What one of several GPUs holds, by hand: a model of P bytes in fp32 with Adam. */
@@ -21,13 +27,13 @@ test_division(void)
 					gradients,
 					optimizer;
 	}			cases[] = {
-		{{1, 0, 1, 1, 1, 1, false, 25, false}, 1, 1, 2},
-		{{1, 3, 1, 1, 1, 1, false, 25, false}, 1, 1, 2},	/* nobody to share with */
-		{{8, 0, 1, 1, 1, 1, false, 25, false}, 1, 2, 2},
-		{{8, 1, 1, 1, 1, 1, false, 25, false}, 1, 2, 2.0 / 8},
-		{{8, 2, 1, 1, 1, 1, false, 25, false}, 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
-		{{1, 0, 4, 1, 1, 1, false, 25, false}, 1.0 / 4, 1.0 / 4, 2.0 / 4},
-		{{2, 0, 4, 2, 1, 1, false, 25, false}, 1.0 / 8, 2.0 / 8, 2.0 / 8}
+		{BY(1, 0, 1, 1, 1, 1, false, 25, false), 1, 1, 2},
+		{BY(1, 3, 1, 1, 1, 1, false, 25, false), 1, 1, 2},	/* nobody to share with */
+		{BY(8, 0, 1, 1, 1, 1, false, 25, false), 1, 2, 2},
+		{BY(8, 1, 1, 1, 1, 1, false, 25, false), 1, 2, 2.0 / 8},
+		{BY(8, 2, 1, 1, 1, 1, false, 25, false), 1, 1.0 / 8 + 1, 2.0 / 8},	/* the model is smaller than two buckets */
+		{BY(1, 0, 4, 1, 1, 1, false, 25, false), 1.0 / 4, 1.0 / 4, 2.0 / 4},
+		{BY(2, 0, 4, 2, 1, 1, false, 25, false), 1.0 / 8, 2.0 / 8, 2.0 / 8}
 	};
 	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
 	pm_memory_factors f = {.context_mb = 1300, .spread = 0.04, .fit_spread = 0.02};
@@ -60,11 +66,11 @@ test_division(void)
 	}
 	CHECK_EQ(plan.largest_weights, 4 * 4 * HIDDEN * HIDDEN);
 	/* a bucket holds at least the gradients of one operator */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 1e-6, false}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) BY(8, 2, 1, 1, 1, 1, false, 1e-6, false), &of);
 	CHECK_NEAR(of.gradients, plan.gradients / 8 + plan.largest_weights, 1);
 	/* checkpoints are not divided, the rest is */
 	plan.kept_per = plan.lines[0].per / 4;
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 8, 1, 1, 1, true, 25, false}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) BY(1, 0, 8, 1, 1, 1, true, 25, false), &of);
 	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
 	/* and less is known */
 	pm_memory_factors_divided(&f);
@@ -82,17 +88,17 @@ test_gradients_on_their_way(void)
 	};
 	pm_memory_plan of;
 
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 1, 1, 1, false, 25, false}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) BY(8, 2, 1, 1, 1, 1, false, 25, false), &of);
 	CHECK_NEAR(of.lines[0].fixed, (80 + 20) * MB, 1);
 	CHECK_NEAR(of.lines[1].fixed, (80 + 20 + 40 / 8 + 40) * MB, 1);
 	CHECK_NEAR(of.lines[2].fixed, (80 + 20 + 80 / 8 + 50 + 10) * MB, 1);
 	/* of the micro-batch before, none are whole any more */
-	pm_memory_divide(&plan, &(pm_memory_division) {8, 2, 1, 2, 2, 1, false, 1, false}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) BY(8, 2, 1, 2, 2, 1, false, 1, false), &of);
 	CHECK_NEAR(of.lines[0].fixed, (40 + 10 + 40 / 8) * MB, 1);
 	CHECK_NEAR(of.lines[1].fixed, (40 + 10 + 40 / 8 + 5) * MB, 1);
 	/* one of an operator that is being added to what is there, 10 MB, stays whole where two GPUs share a layer; all else is halved */
 	plan.lines[0] = (pm_memory_line) {.fixed = 350 * MB, .gradients = 90 * MB};
-	pm_memory_divide(&plan, &(pm_memory_division) {.replicas = 1, .tp = 2, .pp = 1, .interleave = 1, .micro_batches = 1}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) {.replicas = 1, .tp = 2, .pp = 1, .cp = 1, .interleave = 1, .micro_batches = 1}, &of);
 	CHECK_NEAR(of.lines[0].gradients, (80 / 2 + 10) * MB, 1);
 	CHECK_NEAR(of.lines[0].fixed, (80 / 2 + 160 / 2 + 20 / 2 + 80 / 2 + 10) * MB, 1);
 }
@@ -121,12 +127,68 @@ test_sequence_parallel(void)
 		const pm_memory_plan plan = {
 			.kept_per = 17 * MB, .handed_per = cases[i].handed * MB, .n_lines = 1, .lines = {{.per = cases[i].per * MB}}, .conv_per = 68 * MB
 		};
-		const pm_memory_division by = {1, 0, 4, 1, 1, 1, cases[i].recompute, 25, cases[i].sequence_parallel};
+		const pm_memory_division by = BY(1, 0, 4, 1, 1, 1, cases[i].recompute, 25, cases[i].sequence_parallel);
 
 		pm_memory_divide(&plan, &by, &of);
 		CHECK_NEAR(of.lines[0].per / MB, cases[i].mb, 1e-9);
 		CHECK_NEAR(of.conv_per / MB, cases[i].sequence_parallel ? 17 : 32, 1e-9);
 	}
+}
+
+/* Eight GPUs of which each two share a sequence: half of all activations, and all eight divide the optimizer's states. */
+static void
+test_context_parallel(void)
+{
+	const pm_memory_plan plan = {
+		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .kept_per = 17 * MB, .conv_per = 68 * MB, .n_lines = 1,
+		.lines = {{.fixed = 240 * MB, .per = 51 * MB}}
+	};
+	pm_memory_division by = BY(8, 1, 1, 1, 1, 1, false, 25, false);
+	pm_memory_plan of;
+
+	by.cp = 2;
+	pm_memory_divide(&plan, &by, &of);
+	CHECK_NEAR(of.lines[0].per, 25.5 * MB, 1e-3);
+	CHECK_NEAR(of.conv_per, 34 * MB, 1e-3);
+	CHECK_NEAR(of.optimizer, 20 * MB, 1e-3);
+	by.recompute = by.sequence_parallel = true;
+	by.tp = 4;
+	pm_memory_divide(&plan, &by, &of);
+	CHECK_NEAR(of.lines[0].per, 51 * MB / 8, 1e-3);
+	/* only each four of the eight divide, all alike */
+	by = (pm_memory_division) BY(8, 3, 1, 1, 1, 1, false, 1, false);
+	by.shard = 4;
+	pm_memory_divide(&plan, &by, &of);
+	CHECK_NEAR(of.weights, 20 * MB, 1e-3);
+	CHECK_NEAR(of.optimizer, 40 * MB, 1e-3);
+}
+
+/*
+ * 20 million weights with Adam.  Megatron-Core's distributed optimizer: 2 bytes of a weight, 4 of its gradient, 12 / d of the
+ * rest, d GPUs (docs/source/api-guide/dist_optimizer.md).  From 16 bits: 2, 2 and 12 / d.
+ */
+static void
+test_master_weights(void)
+{
+	for (int narrow = 0; narrow <= 1; narrow++)
+		for (int d = 1; d <= 8; d *= 2)
+		{
+			double		n = 20 * MB;
+			double		bytes = narrow ? 2 : 4;
+			const pm_memory_plan plan = {
+				.weights = bytes * n, .gradients = bytes * n, .optimizer = 2 * bytes * n, .n_lines = 1,
+				.lines = {{.fixed = 4 * bytes * n + 5 * MB, .gradients = bytes * n, .copies = narrow ? 0 : 5 * MB}}
+			};
+			pm_memory_division by = BY(d, 1, 1, 1, 1, 1, false, 25, false);
+			pm_memory_plan of;
+
+			by.master_bytes = (int) bytes;
+			pm_memory_divide(&plan, &by, &of);
+			CHECK_NEAR(of.weights, 2 * n, 1);
+			CHECK_NEAR(of.gradients, bytes * n, 1);
+			CHECK_NEAR(of.optimizer, 12 * n / d, 1);
+			CHECK_NEAR(of.lines[0].fixed, (2 + bytes + 12.0 / d) * n + (narrow ? 5 * MB : 0), 1);
+		}
 }
 
 /* ---------- weights that are divided ---------- */
@@ -153,7 +215,7 @@ static void
 test_units(void)
 {
 	const double in_layer = 4 * HIDDEN + 12 * HIDDEN * HIDDEN;
-	const pm_memory_division by = {8, 3, 1, 1, 1, 1, false, 1e-5, false};
+	const pm_memory_division by = BY(8, 3, 1, 1, 1, 1, false, 1e-5, false);
 	const pm_step_options o = {.dtype = PM_FP32, .optimizer = PM_ADAM};
 	pm_memory_plan plan;
 	pm_memory_plan of;
@@ -194,7 +256,7 @@ check_zero(const pm_memory_plan *plan, int replicas, double bucket_mb)
 
 	for (int zero = 0; zero < 4; zero++)
 	{
-		pm_memory_divide(plan, &(pm_memory_division) {replicas, zero, 1, 1, 1, 1, plan->segments, bucket_mb, false}, &of[zero]);
+		pm_memory_divide(plan, &(pm_memory_division) BY(replicas, zero, 1, 1, 1, 1, plan->segments, bucket_mb, false), &of[zero]);
 		for (double b = 1; zero > 0 && b <= 16777216; b *= 2.7)
 		{
 			double		tiny = 1e-12 * pm_memory_reserved(&of[0], (int64_t) b);
@@ -274,7 +336,7 @@ test_pipeline(void)
 		plan.reserved[i] = 28 + 100 * pm_memory_anchors[i] + 40;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
-		const pm_memory_division by = {1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25, false};
+		const pm_memory_division by = BY(1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25, false);
 		/* of 40 bytes in segments, but in no tensor, the share of what is not there before: 4 bytes, and 100 for each of 16 samples */
 		double		gaps = 40 * (4.0 / cases[i].pp + 16 * fmin(100, cases[i].per)) / (4 + 16 * 100);
 
@@ -285,7 +347,7 @@ test_pipeline(void)
 		CHECK_NEAR(of.update.fixed, 40.0 / cases[i].pp, 1e-9);
 	}
 	/* checkpoints wait as activations do; the layer that runs again is there once */
-	pm_memory_divide(&plan, &(pm_memory_division) {1, 0, 1, 4, 2, 1, true, 25, false}, &of);
+	pm_memory_divide(&plan, &(pm_memory_division) BY(1, 0, 1, 4, 2, 1, true, 25, false), &of);
 	CHECK_NEAR(of.lines[0].per, 80 * 2 / 4.0 + 20, 1e-9);
 }
 
@@ -305,7 +367,7 @@ test_stage(void)
 	CHECK(pm_memory_plan_make(&graph, &o, &arena, &stage, &st) == PM_OK);
 	for (int m = 1; m <= 2 * STAGES; m *= 2)
 	{
-		const pm_memory_division by = {1, 0, 1, STAGES, m, 1, false, 25, false};
+		const pm_memory_division by = BY(1, 0, 1, STAGES, m, 1, false, 25, false);
 		double		waiting = (m < STAGES ? m : STAGES) - 1;
 
 		pm_memory_divide(&whole, &by, &of);
@@ -330,17 +392,17 @@ test_gaps(void)
 		bool		standing;	/* gradients are there before the step */
 		double		share;
 	}			cases[] = {
-		{{8, 0, 1, 1, 1, 1, false, 1, false}, false, 1},
-		{{8, 1, 1, 1, 1, 1, false, 1, false}, false, 1},
+		{BY(8, 0, 1, 1, 1, 1, false, 1, false), false, 1},
+		{BY(8, 1, 1, 1, 1, 1, false, 1, false), false, 1},
 		/* of 80 MB of gradients an eighth, and those on their way; 20 of copies; 4 of activations */
-		{{8, 2, 1, 1, 1, 1, false, 1, false}, false, (10.0 + 5 + 20 + 4) / 104},
-		{{8, 2, 1, 1, 1, 1, false, 1, false}, true, 24.0 / 24},
+		{BY(8, 2, 1, 1, 1, 1, false, 1, false), false, (10.0 + 5 + 20 + 4) / 104},
+		{BY(8, 2, 1, 1, 1, 1, false, 1, false), true, 24.0 / 24},
 		/* copies are made of weights that have been gathered: an eighth, and 10 MB */
-		{{8, 3, 1, 1, 1, 1, false, 1, false}, false, (10.0 + 5 + 20 * (1 / 8.0 + 10 / 80.0) + 4) / 104},
-		{{1, 0, 4, 2, 1, 1, false, 1, false}, false, (10 + 20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 104},
-		{{1, 0, 4, 2, 1, 1, false, 1, false}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 24},
+		{BY(8, 3, 1, 1, 1, 1, false, 1, false), false, (10.0 + 5 + 20 * (1 / 8.0 + 10 / 80.0) + 4) / 104},
+		{BY(1, 0, 4, 2, 1, 1, false, 1, false), false, (10 + 20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 104},
+		{BY(1, 0, 4, 2, 1, 1, false, 1, false), true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25) * 16 / 34) / 24},
 		/* between checkpoints */
-		{{1, 0, 4, 2, 1, 1, true, 1, false}, true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25)) / 24}
+		{BY(1, 0, 4, 2, 1, 1, true, 1, false), true, (20.0 / 8 + 4 * (0.75 / 2 + 0.25)) / 24}
 	};
 	pm_memory_plan of;
 
@@ -370,11 +432,11 @@ test_light_lines(void)
 		pm_memory_division by;
 		double		mb;
 	}			cases[] = {
-		{{8, 0, 1, 1, 1, 1, false, 1, false}, 80 + 80 + 80},
-		{{8, 2, 1, 1, 1, 1, false, 1, false}, 80 + 40},
-		{{1, 0, 1, 2, 1, 1, false, 1, false}, 40 + 40},
+		{BY(8, 0, 1, 1, 1, 1, false, 1, false), 80 + 80 + 80},
+		{BY(8, 2, 1, 1, 1, 1, false, 1, false), 80 + 40},
+		{BY(1, 0, 1, 2, 1, 1, false, 1, false), 40 + 40},
 		/* with the gradients of the micro-batch before */
-		{{1, 0, 1, 2, 2, 1, false, 1, false}, 40 + 20 + 40}
+		{BY(1, 0, 1, 2, 2, 1, false, 1, false), 40 + 20 + 40}
 	};
 	const pm_memory_plan by_hand = {
 		.weights = 80 * MB, .gradients = 80 * MB, .largest_weights = 5 * MB, .n_lines = 1, .n_light = 1,
@@ -472,9 +534,7 @@ check_grid(grid *x, bool check)
 		for (int r = 0; r < 2; r++)
 		{
 			pm_memory_plan *of = &x->of[r][tp][pp][zero][m];
-			const pm_memory_division by = {
-				64 / (parts[tp] * parts[pp]), zero, parts[tp], parts[pp], micro_batches[m], 1, x->plans[r].segments, 1e-3, false
-			};
+			const pm_memory_division by = BY(64 / (parts[tp] * parts[pp]), zero, parts[tp], parts[pp], micro_batches[m], 1, x->plans[r].segments, 1e-3, false);
 
 			if (!check)
 				pm_memory_divide(&x->plans[r], &by, of);
@@ -535,7 +595,7 @@ static void
 check_optimizers(pm_step_options o)
 {
 	static const pm_optimizer heavier[] = {PM_OPT_NONE, PM_SGD, PM_SGD_MOMENTUM, PM_ADAM};
-	static const pm_memory_division ways[] = {{8, 1, 1, 1, 1, 1, false, 25, false}, {8, 3, 1, 1, 1, 1, false, 25, false}, {2, 0, 2, 4, 2, 1, false, 25, false}};
+	static const pm_memory_division ways[] = {BY(8, 1, 1, 1, 1, 1, false, 25, false), BY(8, 3, 1, 1, 1, 1, false, 25, false), BY(2, 0, 2, 4, 2, 1, false, 25, false)};
 	pm_memory_plan plans[2] = {{0}};
 	pm_memory_plan of[2];
 	pm_status	st;
@@ -582,6 +642,8 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_division();
+	test_context_parallel();
+	test_master_weights();
 	test_sequence_parallel();
 	test_gradients_on_their_way();
 	test_units();

@@ -153,7 +153,7 @@ test_step(void)
 {
 	pm_step_shape s = {.step_ms = 100,.forward_ms = 30,.backward_ms = 60,.update_ms = 10,.again_ms = 20};
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 1,.nodes = 1,.accumulation = 2,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.recompute = true};
+	pm_parallel p = {.world_size = 1,.nodes = 1,.accumulation = 2,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1,.recompute = true};
 	pm_scaled	to;
 
 	pm_scaled_step(&s, &p, &f, 1, &to);

@@ -70,7 +70,7 @@ test_few_samples(void)
 	make_job(&j, 64, 8, 0.1);
 	for (int i = 0; i < 12; i++)
 	{
-		pm_parallel p = {.world_size = 16, .nodes = 4, .accumulation = 1, .zero = i % 4, .bucket_mb = 0.1, .tp = 1, .pp = 1, .interleave = 1};
+		pm_parallel p = {.world_size = 16, .nodes = 4, .accumulation = 1, .zero = i % 4, .bucket_mb = 0.1, .tp = 1, .pp = 1, .interleave = 1, .cp = 1};
 		double		before = 0;
 
 		/* links that hide all messages, some, and hardly any */
@@ -229,7 +229,7 @@ test_order(void)
 		for (int n = 1; n <= 256; n *= 2)
 		{
 			pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-			pm_parallel p = {.world_size = n,.accumulation = 1,.zero = zero,.bucket_mb = 0.05,.tp = 1,.pp = 1,.interleave = 1};
+			pm_parallel p = {.world_size = n,.accumulation = 1,.zero = zero,.bucket_mb = 0.05,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 			pm_scaled	s = scaled(&j, &f, p);
 			pm_scaled	wider;
 
@@ -257,21 +257,21 @@ test_refused(void)
 	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
 	pm_fabric	alone = f;
 	pm_fabric	small = f;
-	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_status	st = {PM_OK};
 
 	CHECK_EQ(pm_parallel_check(&p, &f, &st), PM_OK);
 	CHECK_EQ(p.nodes, 2);
-	refused((pm_parallel) {.world_size = 8,.nodes = 1,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "do not fit");
-	refused((pm_parallel) {.world_size = 0,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "world_size");
-	refused((pm_parallel) {.world_size = 4,.nodes = 5,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "nodes");
-	refused((pm_parallel) {.world_size = 4,.accumulation = 0,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "accumulation");
-	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.zero = 4,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, f, "zero");
-	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.bucket_mb = NAN,.tp = 1,.pp = 1,.interleave = 1}, f, "bucket_mb");
+	refused((pm_parallel) {.world_size = 8,.nodes = 1,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, f, "do not fit");
+	refused((pm_parallel) {.world_size = 0,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, f, "world_size");
+	refused((pm_parallel) {.world_size = 4,.nodes = 5,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, f, "nodes");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 0,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, f, "accumulation");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.zero = 4,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, f, "zero");
+	refused((pm_parallel) {.world_size = 4,.accumulation = 1,.bucket_mb = NAN,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, f, "bucket_mb");
 	alone.inter.n_rows = 0;
-	refused((pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, alone, "not connected");
+	refused((pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, alone, "not connected");
 	small.max_nodes = 2;
-	refused((pm_parallel) {.world_size = 16,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1}, small, "has 2 nodes");
+	refused((pm_parallel) {.world_size = 16,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, small, "has 2 nodes");
 }
 
 /* ---- transformers, divided ---- */
@@ -318,10 +318,10 @@ test_divided(void)
 
 	/* two stages and 4 micro-batches: the time of 5, half of the layers each */
 	micro = 60 + 2 * hand_over;
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 1}, &f).step_ms, 5 * micro + 4, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 1,.cp = 1}, &f).step_ms, 5 * micro + 4, 1e-6);
 	/* two pieces a GPU: half of the bubble, twice as much to hand over */
 	micro = 60 + 4 * hand_over;
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 2}, &f).step_ms, 4.5 * micro + 4, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 2,.cp = 1}, &f).step_ms, 4.5 * micro + 4, 1e-6);
 	/* of too few micro-batches, GPUs wait for each to come round: one passes all layers in series; from as many as stages on, they do not */
 	for (int m = 1; m <= 8; m++)
 		for (int v = 1; v <= 2; v++)
@@ -329,30 +329,30 @@ test_divided(void)
 			double		piece = 30.0 / v + 2 * hand_over;	/* of 4 stages; rounds of m on them, one begun after the other */
 			int			pieces = (v - 1) * (m < 4 ? 4 : m) + m + 3;
 
-			CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = m,.tp = 1,.pp = 4,.interleave = v}, &f).step_ms, pieces * piece + 2, 1e-6);
+			CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = m,.tp = 1,.pp = 4,.interleave = v,.cp = 1}, &f).step_ms, pieces * piece + 2, 1e-6);
 		}
 	/* 8 layers on 3 stages: the largest has 3 */
 	micro = 120 * 3.0 / 8 + 2 * hand_over;
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 3,.accumulation = 1,.tp = 1,.pp = 3,.interleave = 1}, &f).step_ms, 3 * micro + 3, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 3,.accumulation = 1,.tp = 1,.pp = 3,.interleave = 1,.cp = 1}, &f).step_ms, 3 * micro + 3, 1e-6);
 	/* four GPUs a layer: two sums a layer and pass; with recomputing three passes */
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).step_ms,
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + 2, 1e-6);
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.recompute = true}, &f).step_ms,
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1,.recompute = true}, &f).step_ms,
 			   160 * (0.9 / 4 + 0.1) + 3 * 2 * 8 * sum4 + 2, 1e-6);
 	/* what follows the layers is on the last stage, which the others wait for; launches are not divided, and hide the sums */
 	shape.head_ms = 12;
-	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 2,.accumulation = 1,.tp = 1,.pp = 2,.interleave = 1}, &f).step_ms,
+	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 2,.accumulation = 1,.tp = 1,.pp = 2,.interleave = 1,.cp = 1}, &f).step_ms,
 			   2 * (108.0 / 2 + 12 + 2 * hand_over) + 4, 1e-6);
 	shape = transformer();
 	shape.launch_ms = 100;
-	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
+	CHECK_NEAR(divided_shape(shape, (pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).step_ms,
 			   100 + 2 * 2 * 8 * 0.03 + 2, 1e-6);
 	/* two copies of it sum their gradients, a fourth of them on each GPU, and share the update of 8 ms */
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1}, &f).step_ms,
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).step_ms,
 			   120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 4.0 / 4, 1e-6);
 	/* while those sums travel, nothing is computed; of four batches, gradients are summed once */
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1}, &f).exposed_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
-	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1}, &f).comm_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).exposed_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
+	CHECK_NEAR(divided((pm_parallel) {.world_size = 8,.accumulation = 4,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f).comm_ms, 4 * 2 * 2 * 8 * sum4 + gradients, 1e-6);
 }
 
 /* Four GPUs a layer that divide the sequence, too: 12 ms of norms and sums are theirs by parts, and each sum is two collectives. */
@@ -361,7 +361,7 @@ test_sequence_parallel(void)
 {
 	pm_step_shape shape = transformer();
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.sequence_parallel = true};
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1,.sequence_parallel = true};
 	double		gather4 = pm_collective_us(PM_ALL_GATHER, 1e6, 4, 1, &f) / 1000;
 	double		both4 = pm_collective_us(PM_REDUCE_SCATTER, 1e6, 4, 1, &f) / 1000 + gather4;
 
@@ -392,7 +392,7 @@ test_attention_again(void)
 {
 	pm_step_shape shape = transformer();
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.recompute = PM_RECOMPUTE_ATTENTION};
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1,.recompute = PM_RECOMPUTE_ATTENTION};
 	double		sum4 = pm_collective_us(PM_ALL_REDUCE, 1e6, 4, 1, &f) / 1000;
 	pm_scaled	s;
 
@@ -429,7 +429,7 @@ test_groups_share_adapters(void)
 		f.adapters = adapters[i];
 		/* each of 8 groups has one GPU of a machine: it never uses more than one adapter, and an eighth of a single one */
 		group.inter_factor = adapters[i] == 1 ? 1.0 / 8 : 1;
-		steps[i] = divided((pm_parallel) {.world_size = 16,.accumulation = 1,.tp = 8,.pp = 1,.interleave = 1}, &f).step_ms;
+		steps[i] = divided((pm_parallel) {.world_size = 16,.accumulation = 1,.tp = 8,.pp = 1,.interleave = 1,.cp = 1}, &f).step_ms;
 		CHECK_NEAR(steps[i], layers + pm_collective_us(PM_ALL_REDUCE, 100e6 / 8, 2, 2, &group) / 1000 + 1, 1e-6);
 	}
 	CHECK(steps[0] > steps[1] && steps[1] == steps[2]);
@@ -440,14 +440,14 @@ test_groups_share_adapters(void)
 		f.adapters = 1;
 		group.adapters = 1;
 		group.inter_factor = 0.5;
-		CHECK_NEAR(divided((pm_parallel) {.world_size = 16,.accumulation = 1,.tp = 2,.pp = 1,.interleave = 1}, &f).step_ms,
+		CHECK_NEAR(divided((pm_parallel) {.world_size = 16,.accumulation = 1,.tp = 2,.pp = 1,.interleave = 1,.cp = 1}, &f).step_ms,
 				   120 * (0.9 / 2 + 0.1) + 2 * 2 * 8 * pm_collective_us(PM_ALL_REDUCE, 1e6, 2, 1, &f) / 1000 +
 				   pm_collective_us(PM_ALL_REDUCE, 50e6, 8, 2, &group) / 1000 + 4, 1e-6);
 	}
 	/* all 8 GPUs of a stage send to the next machine at once; of stages of 2 GPUs, only the 2 of the last one */
 	for (int wide = 0; wide < 2; wide++)
 	{
-		pm_parallel p = {.world_size = 16,.accumulation = 4,.tp = wide ? 8 : 2,.pp = wide ? 2 : 8,.interleave = 1};
+		pm_parallel p = {.world_size = 16,.accumulation = 4,.tp = wide ? 8 : 2,.pp = wide ? 2 : 8,.interleave = 1,.cp = 1};
 		pm_fabric	many = f;
 		double		extra[2];
 
@@ -469,7 +469,7 @@ static void
 test_divided_spread_out(void)
 {
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 8,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.tp = 4,.pp = 1,.interleave = 1,.cp = 1};
 	double		sum4 = pm_collective_us(PM_ALL_REDUCE, 1e6, 4, 2, &f) / 1000;
 	double		one_machine = divided(p, &f).step_ms;
 	double		gradients;
@@ -484,7 +484,7 @@ test_divided_spread_out(void)
 	CHECK_NEAR(divided(p, &f).step_ms, 120 * (0.9 / 4 + 0.1) + 2 * 2 * 8 * sum4 + gradients + 2, 1e-6);
 	CHECK(divided(p, &f).step_ms > one_machine);
 	/* a machine for each GPU: stages hand over by the network */
-	p = (pm_parallel) {.world_size = 2,.nodes = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 1};
+	p = (pm_parallel) {.world_size = 2,.nodes = 2,.accumulation = 4,.tp = 1,.pp = 2,.interleave = 1,.cp = 1};
 	CHECK_NEAR(divided(p, &f).step_ms, 5 * (60 + 2 * pm_collective_us(PM_SEND_RECV, 1e6, 2, 2, &f) / 1000) + 4, 1e-6);
 }
 
@@ -535,22 +535,22 @@ test_divided_refused(void)
 {
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
 	pm_step_shape s = transformer();
-	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 8,.interleave = 2};
+	pm_parallel p = {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 8,.interleave = 2,.cp = 1};
 	pm_status	st = {PM_OK};
 
 	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_ERR_OPTION);
 	CHECK_HAS(st.message, "8 layers");
 	s.layers = 0;
 	CHECK_EQ(pm_layers_check(&p, &s, &st), PM_ERR_OPTION);
-	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 3,.pp = 1,.interleave = 1};
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 3,.pp = 1,.interleave = 1,.cp = 1};
 	refused(p, f, "must divide world_size");
 	p.tp = 0;
 	refused(p, f, "must divide world_size");
-	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 2};
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 2,.cp = 1};
 	refused(p, f, "interleave");
-	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 8,.interleave = 1,.sequence_parallel = true};
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 8,.interleave = 1,.cp = 1,.sequence_parallel = true};
 	refused(p, f, "sequence_parallel");
-	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 2,.pp = 1,.interleave = 1,.zero = 3};
+	p = (pm_parallel) {.world_size = 8,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 2,.interleave = 1,.cp = 1,.zero = 3};
 	refused(p, f, "zero");
 }
 
@@ -561,7 +561,7 @@ test_overlap(void)
 	job			j;
 	pm_step_shape shape;
 	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_status	st;
 	pm_scaled	free,
 				slow,

@@ -133,7 +133,7 @@ test_own_contention(void)
 	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
 	pm_fabric	f = truth;
 	pm_fabric	same = truth;
-	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_scaled	alone,
 				slower;
 	double		own[3] = {0};

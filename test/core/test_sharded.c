@@ -14,7 +14,7 @@ test_timeline(void)
 	const pm_step_shape s = {.n = 2,.message_bytes = 1e12,.gradient_bytes = 3e9,.step_ms = 100,.forward_ms = 30,.backward_ms = 60,.update_ms = 10,
 	.bytes = {1e9, 2e9},.bucket_ms = {20, 40}};
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 4,.nodes = 1,.accumulation = 1,.zero = 1,.bucket_mb = 1e6,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 4,.nodes = 1,.accumulation = 1,.zero = 1,.bucket_mb = 1e6,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	double		gather[2];
 	double		sum[2];
 	double		all;
@@ -53,7 +53,7 @@ two_buckets(int zero, double overlap, int world_size)
 	pm_step_shape s = {.n = 2,.message_bytes = 1e9,.gradient_bytes = 2e9,.step_ms = 96,.forward_ms = 30,.backward_ms = 60,.update_ms = 6,
 	.bytes = {1e9, 1e9},.bucket_ms = {20, 40}};
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = world_size,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = world_size,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_status	st;
 	pm_scaled	to;
 
@@ -88,7 +88,7 @@ test_joined_buckets(void)
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
 	pm_scaled	plain,
 				divided;
-	pm_parallel p = {.world_size = 1024,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 1024,.accumulation = 1,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_status	st;
 
 	for (int k = 0; k < s.n; k++)
@@ -118,7 +118,7 @@ test_16_bits(void)
 	f.latency_factor = 0;
 	for (int zero = 0; zero <= 3; zero += 3)
 	{
-		pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+		pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = zero,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 		pm_scaled	wide;
 		pm_scaled	half;
 		pm_scaled	narrow;
@@ -140,7 +140,7 @@ test_messages_of_layers(void)
 {
 	pm_step_shape s = {.n = 1,.message_bytes = 1e6,.gradient_bytes = 1e9,.step_ms = 90,.forward_ms = 30,.backward_ms = 60,.bytes = {1e9},.bucket_ms = {60}};
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1};
+	pm_parallel p = {.world_size = 8,.nodes = 1,.accumulation = 1,.zero = 3,.bucket_mb = 25,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
 	pm_scaled	by_size;
 	pm_scaled	by_layer;
 

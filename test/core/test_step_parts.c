@@ -51,20 +51,20 @@ test_replicas(void)
 	for (int n = 1; n <= 8; n *= 8)
 		for (int k = 1; k <= 4; k += 3)
 		{
-			s = step_of((pm_parallel) {.world_size = n,.accumulation = k,.tp = 1,.pp = 1,.interleave = 1}, &f);
+			s = step_of((pm_parallel) {.world_size = n,.accumulation = k,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, &f);
 			check_step(&s, 40 * k, 80 * k, 8, 0);
-			s = step_of((pm_parallel) {.world_size = n,.accumulation = k,.tp = 1,.pp = 1,.interleave = 1,.recompute = true}, &f);
+			s = step_of((pm_parallel) {.world_size = n,.accumulation = k,.tp = 1,.pp = 1,.interleave = 1,.cp = 1,.recompute = true}, &f);
 			check_step(&s, 40 * k, 110 * k, 8, 0);
 		}
 	/* what slower GPUs add is no work of the phases */
 	f.straggler = 0.1;
 	f.contention = 0.05;
-	s = step_of((pm_parallel) {.world_size = 8,.accumulation = 2,.tp = 1,.pp = 1,.interleave = 1}, &f);
+	s = step_of((pm_parallel) {.world_size = 8,.accumulation = 2,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, &f);
 	check_step(&s, 80, 160, 8, 0);
 	CHECK_NEAR(s.contention_ms, 240 * (0.1 * sqrt(2 * log(8)) + 0.05 * sqrt(7)), 1e-9);
 	for (int zero = 1; zero <= 3; zero++)
 	{
-		s = step_of((pm_parallel) {.world_size = 8,.accumulation = 2,.zero = zero,.tp = 1,.pp = 1,.interleave = 1}, &f);
+		s = step_of((pm_parallel) {.world_size = 8,.accumulation = 2,.zero = zero,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, &f);
 		check_step(&s, 80, 160, s.update_ms, 0);
 		CHECK(s.update_ms <= 8);
 	}
@@ -81,18 +81,18 @@ test_divided_model(void)
 	/* four stages of two layers, 30 ms each: 2 waits of 3 micro-batches */
 	for (int m = 1; m <= 8; m++)
 	{
-		s = step_of((pm_parallel) {.world_size = 4,.accumulation = m,.tp = 1,.pp = 4,.interleave = 1}, &f);
+		s = step_of((pm_parallel) {.world_size = 4,.accumulation = m,.tp = 1,.pp = 4,.interleave = 1,.cp = 1}, &f);
 		check_step(&s, 10 * m, 20 * m, 2, 3 * (30 + 2 * hand_over));
 		CHECK_NEAR(s.exposed_ms, 2 * hand_over * m, 1e-9);
 	}
 	/* two pieces a GPU halve the bubble, but for what is handed over twice */
-	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 8,.tp = 1,.pp = 4,.interleave = 2}, &f);
+	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 8,.tp = 1,.pp = 4,.interleave = 2,.cp = 1}, &f);
 	check_step(&s, 80, 160, 2, 1.5 * (30 + 4 * hand_over));
 	/* whole layers are computed again */
-	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 2,.tp = 1,.pp = 4,.interleave = 1,.recompute = true}, &f);
+	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 2,.tp = 1,.pp = 4,.interleave = 1,.cp = 1,.recompute = true}, &f);
 	check_step(&s, 20, 60, 2, 3 * (40 + 2 * hand_over));
 	/* four GPUs a layer: nobody waits for micro-batches */
-	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 3,.tp = 4,.pp = 1,.interleave = 1}, &f);
+	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 3,.tp = 4,.pp = 1,.interleave = 1,.cp = 1}, &f);
 	check_step(&s, 30, 60, 2, 0);
 }
 
@@ -198,7 +198,7 @@ static void
 test_parts(void)
 {
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
-	pm_scaled	s = step_of((pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 1,.interleave = 1}, &f);
+	pm_scaled	s = step_of((pm_parallel) {.world_size = 8,.accumulation = 1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, &f);
 	pm_part		before[4];
 	pm_part		parts[4];
 
@@ -208,7 +208,7 @@ test_parts(void)
 	for (int i = 0; i < 4; i++)
 		CHECK_NEAR(parts[i].step_ms, before[i].step_ms, 1e-9);
 	/* five batches, one update; 119.25 ms of the parts are passes, and 120 of the shape */
-	s = step_of((pm_parallel) {.world_size = 1,.accumulation = 5,.tp = 1,.pp = 1,.interleave = 1}, &f);
+	s = step_of((pm_parallel) {.world_size = 1,.accumulation = 5,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, &f);
 	divide(&s, true, parts);
 	for (int i = 0; i < 3; i++)
 	{
@@ -216,18 +216,18 @@ test_parts(void)
 		CHECK_NEAR(parts[i].forward_ms, before[i].forward_ms * (608 - 8.75) / 119.25, 1e-9);
 	}
 	/* what is computed again is in the backward pass */
-	s = step_of((pm_parallel) {.world_size = 1,.accumulation = 1,.tp = 1,.pp = 1,.interleave = 1,.recompute = true}, &f);
+	s = step_of((pm_parallel) {.world_size = 1,.accumulation = 1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1,.recompute = true}, &f);
 	divide(&s, true, parts);
 	CHECK_NEAR(parts[0].forward_ms, 20, 0.2);
 	CHECK_NEAR(parts[0].backward_ms, 36 * 110 / 80.0, 0.4);
 	CHECK_NEAR(parts[0].update_ms, 4, 1e-9);
 	/* a stage of four has a fourth of each, of all micro-batches; so has a kind that knows no phases */
-	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 8,.tp = 1,.pp = 4,.interleave = 1}, &f);
+	s = step_of((pm_parallel) {.world_size = 4,.accumulation = 8,.tp = 1,.pp = 4,.interleave = 1,.cp = 1}, &f);
 	divide(&s, true, parts);
 	CHECK_NEAR(parts[0].update_ms, 1, 1e-9);
 	CHECK_NEAR(parts[0].forward_ms, 20 * 2, 0.3);
 	divide(&s, false, parts);
-	s = step_of((pm_parallel) {.world_size = 1,.accumulation = 5,.tp = 1,.pp = 1,.interleave = 1}, &f);
+	s = step_of((pm_parallel) {.world_size = 1,.accumulation = 5,.tp = 1,.pp = 1,.interleave = 1,.cp = 1}, &f);
 	divide(&s, false, parts);
 	CHECK(parts[0].step_ms < 5 * before[0].step_ms && parts[0].step_ms > 4.5 * before[0].step_ms);
 }

@@ -28,19 +28,45 @@ gradients_at(const parts *p, double there, double fresh)
 	return there / p->sharers + fmin(fresh, p->gathered) + p->buckets;
 }
 
+/* GPUs that divide what zero divides. */
+static int
+sharing(const pm_memory_division *by)
+{
+	return by->shard > 0 ? by->shard : by->replicas;
+}
+
+/* Bytes that are left of each byte of weights. */
+static double
+narrowed(const pm_memory_division *by)
+{
+	return by->master_bytes > 2 ? 2.0 / by->master_bytes : 1;
+}
+
 /* Weights are divided, too: those of some units are whole. */
 static void
 divide_weights(const pm_memory_plan *plan, const pm_memory_division *by, parts *p)
 {
 	parts		two = *p;
-	double		whole = (plan->root_weights + plan->pair_weights) / by->tp;
+	double		whole = (plan->root_weights + plan->pair_weights) / by->tp * narrowed(by);
 
-	p->weights = fmin(two.weights, two.weights / by->replicas + whole);
+	p->weights = fmin(two.weights, two.weights / sharing(by) + whole);
 	p->gathered = (plan->root_weights + plan->unit_weights) / by->tp;
-	p->copied = plan->weights > 0 ? p->weights / plan->weights : 0;
+	if (by->master_bytes == 0)
+		p->copied = plan->weights > 0 ? p->weights / plan->weights : 0;
 	/* few large units, or a large root: nobody divides the weights to need more */
 	if (p->weights + gradients_at(p, p->all, p->all) > two.weights + gradients_at(&two, two.all, two.all))
 		*p = two;
+}
+
+/* The optimizer keeps states and masters of 4 bytes; no copies of weights or gradients are needed. */
+static void
+keep_masters(const pm_memory_division *by, parts *p)
+{
+	double		widened = 4.0 / by->master_bytes;
+
+	p->weights *= narrowed(by);
+	p->optimizer = p->optimizer * widened + p->all * widened;
+	p->copied = 0;
 }
 
 static parts
@@ -49,16 +75,18 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 	double		gpus = (double) by->tp * by->pp;
 	parts		p = {.weights = plan->weights / gpus, .optimizer = plan->optimizer / gpus, .all = plan->gradients / gpus, .sharers = 1, .copied = 1 / gpus};
 
+	if (by->master_bytes > 0)
+		keep_masters(by, &p);
 	if (by->replicas <= 1)
 		return p;
 	if (by->zero >= 1)
-		p.optimizer /= by->replicas;
+		p.optimizer /= sharing(by);
 	if (by->zero <= 1)
 	{
-		p.buckets = p.all;
+		p.buckets = by->master_bytes > 0 ? 0 : p.all;
 		return p;
 	}
-	p.sharers = by->replicas;
+	p.sharers = sharing(by);
 	p.gathered = p.messages = fmax(2 * by->bucket_mb * MB, plan->largest_weights / by->tp);
 	if (by->zero == 3)
 		divide_weights(plan, by, &p);
@@ -102,6 +130,13 @@ divide_parts_of_sequence(const pm_memory_division *by, const mode *m, double per
 	return kept * in_flight(by) * (m->recompute && !by->sequence_parallel ? 1 : share) + (per - kept) * share;
 }
 
+/* Of the GPUs that share a sequence, one has so much. */
+static double
+share_of_cp(const pm_memory_division *by)
+{
+	return by->cp > 1 ? 1.0 / by->cp : 1;
+}
+
 /* Of `per` bytes a sample.  Nobody divides the sequence to need more. */
 static double
 divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, double per)
@@ -111,8 +146,8 @@ divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, con
 
 	whole.sequence_parallel = false;
 	if (!by->sequence_parallel)
-		return divide_parts_of_sequence(by, m, per);
-	return fmin(divide_parts_of_sequence(by, m, per) + gathered, divide_parts_of_sequence(&whole, m, per));
+		return divide_parts_of_sequence(by, m, per) * share_of_cp(by);
+	return fmin(divide_parts_of_sequence(by, m, per) + gathered, divide_parts_of_sequence(&whole, m, per)) * share_of_cp(by);
 }
 
 /* A line of one GPU, but for its bytes a sample. Gradients on their way, of one operator, stay whole. */
@@ -193,7 +228,7 @@ static void
 divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
 	const mode	left = {plan->update.per, false};	/* by both passes, however they are run */
-	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? by->replicas : 1);
+	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
 
 	of->scratch = updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
 	of->update.fixed -= plan->scratch;
@@ -234,7 +269,7 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	of->gradients = gradients_at(&p, p.all, p.all);
 	of->optimizer = p.optimizer;
 	divide_passes(plan, by, &p, of);
-	of->conv_per = plan->conv_per * share_of_tp(by);
+	of->conv_per = plan->conv_per * share_of_tp(by) * share_of_cp(by);
 }
 
 /* With these, 88.7 % of the 97 rows lie in their intervals. */

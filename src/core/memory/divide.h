@@ -8,7 +8,7 @@
 
 typedef struct pm_memory_division
 {
-	int			replicas;		/* copies of the model that train on different samples, >= 1 */
+	int			replicas;		/* GPUs that have the same part of the model, >= 1: they sum their gradients */
 	int			zero;			/* divided among them: 0 nothing, 1 optimizer's states, 2 gradients too, 3 weights too */
 	int			tp;				/* GPUs that share each layer, >= 1 */
 	int			pp;				/* groups of layers on GPUs of their own, >= 1 */
@@ -17,6 +17,9 @@ typedef struct pm_memory_division
 	bool		recompute;		/* the plan is of a step with checkpoints between segments */
 	double		bucket_mb;		/* of gradients in one message */
 	bool		sequence_parallel;	/* what tp leaves whole of the activations is divided by the sequence */
+	int			shard;			/* of the replicas, how many divide what zero divides; 0: all */
+	int			cp;				/* of the replicas, how many share each sequence; 0: 1 */
+	int			master_bytes;	/* the plan's of an element of weights, where these become 16 bits and the optimizer keeps masters in 32; 0: they do not */
 } pm_memory_division;
 
 /*
@@ -28,11 +31,15 @@ typedef struct pm_memory_division
  * gradients of one; where that takes more than zero 2, the weights are not divided
  * (SHARD_GRAD_OP), so that zero 3 never needs more.  Copies that autocast makes
  * of weights are those of weights that are there whole (MixedPrecision of FSDP).
+ * With master weights, gradients have a buffer of their own, and no copies; their
+ * type stays that of the plan (Megatron-Core's distributed optimizer has 4 bytes
+ * of gradients beside 2 of weights, DeepSpeed's BF16 2 and 2).
  * From zero 1 on, the update is of a part of the weights.  Of the activations a GPU of a
  * tensor-parallel group has (10 + 24 / tp) / 34 (Korthikanti et al., arXiv
  * 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
  * 1 / tp of all of them, checkpoints too, and the input of one product, and its
- * gradient, gathered from all of the group.
+ * gradient, gathered from all of the group.  Of a sequence that cp GPUs share, each
+ * has an equal part of everything.
  *
  * The first GPU of a pipeline keeps its share of the layers, 1 / pp, for each
  * micro-batch on its way: at most pp of them, as 1F1B lets them in (Narayanan et

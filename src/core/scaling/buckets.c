@@ -132,10 +132,33 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 		b->again[s->token_of[before_norm]]--;
 }
 
+/* Elements of keys and values: of what two operators read, by the numbers of these inputs. */
+static double
+elements_of_kv(const pm_graph *g, const pm_node *keys, int k, const pm_node *values, int v)
+{
+	return pm_node_count(&g->nodes[keys->inputs[k]], 1) + pm_node_count(&g->nodes[values->inputs[v]], 1);
+}
+
+/* Attention that is one operator, of queries, keys and values, or of all three in one tensor. */
+static void
+count_fused(const pm_skeleton *s, pm_buckets *b)
+{
+	for (int i = 0; i < s->dag.n; i++)
+	{
+		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
+
+		if (strcmp(pm_op_name(n->op), "Attention") != 0)
+			continue;
+		b->attends[s->token_of[i]]++;
+		b->kv = fmax(b->kv, n->n_inputs >= 3 ? elements_of_kv(s->graph, n, 1, n, 2) : 2 * pm_node_count(n, 1));
+	}
+}
+
 /* The operators from the scores of an attention to the product with its values: one kernel for all of them keeps no scores, and computes nothing again. */
 static pm_code
 count_core(const pm_skeleton *s, pm_arena *a, pm_buckets *b, pm_status *st)
 {
+	const pm_node *nodes = s->graph->nodes;
 	uint8_t    *marks = PM_NEW(a, uint8_t, s->graph->n_nodes);
 	pm_attention *found;
 	int			n;
@@ -145,8 +168,12 @@ count_core(const pm_skeleton *s, pm_arena *a, pm_buckets *b, pm_status *st)
 		return pm_no_memory(st, a);
 	rc = pm_attention_find(s->graph, true, a, marks, &found, &n, st);
 	for (int i = 0; rc == PM_OK && i < s->dag.n; i++)
-		if (marks[s->dag.node[i]] != 0 && s->graph->nodes[s->dag.node[i]].grad)
-			b->core[s->token_of[i]]++;
+	{
+		b->attends[s->token_of[i]] += marks[s->dag.node[i]] != 0;
+		b->core[s->token_of[i]] += marks[s->dag.node[i]] != 0 && nodes[s->dag.node[i]].grad;
+	}
+	for (int i = 0; rc == PM_OK && i < n; i++)
+		b->kv = fmax(b->kv, elements_of_kv(s->graph, &nodes[found[i].scores], 1, &nodes[found[i].end], 1));
 	return rc;
 }
 
@@ -164,7 +191,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	b->whole = PM_NEW_PACKED(a, float, s->n);
 	b->again = PM_NEW_PACKED(a, float, s->n);
 	b->core = PM_NEW_PACKED(a, float, s->n);
-	if (b->frozen == NULL || b->again == NULL || b->core == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
+	b->attends = PM_NEW_PACKED(a, float, s->n);
+	if (b->frozen == NULL || b->again == NULL || b->core == NULL || b->attends == NULL || b->whole == NULL || b->bytes == NULL || b->done == NULL || b->head == NULL)
 		return pm_no_memory(st, a);
 	for (int i = s->dag.n - 1; i >= 0; i--)
 	{
@@ -176,6 +204,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	count_layers(s, b);
 	b->heads = pm_heads_of(s->graph);
 	count_again(s, b);
+	count_fused(s, b);
 	if (count_core(s, a, b, st) != PM_OK)
 		return st->code;
 	/* what is left: the last bucket, or operators before the first one with weights */

@@ -32,6 +32,8 @@ typedef struct pm_buckets
 	float	   *head;			/* [tokens] copies behind the last norm: what follows the layers */
 	float	   *again;			/* [tokens] copies that recomputing computes again, */
 	float	   *core;			/* [tokens] and recomputing attention alone */
+	float	   *attends;		/* [tokens] copies that compute attention, from the scores to the product with the values */
+	double		kv;				/* elements of one sample, keys and values of the layer with most */
 } pm_buckets;
 
 /*

@@ -3,6 +3,7 @@
  * predicted steps.
  */
 #include "scaling/correction.h"
+#include "scaling/groups.h"
 #include "nn/solve.h"
 
 #include <float.h>
@@ -32,7 +33,7 @@ pm_correction_features(const pm_step_shape *s, const pm_parallel *p, double *x)
 {
 	x[PM_BY_TP] = log(p->tp);
 	x[PM_BY_PP] = log(p->pp);
-	x[PM_BY_COPIES] = log(PM_REPLICAS(p));
+	x[PM_BY_COPIES] = log(pm_sharers(p));
 	x[PM_BY_WIDTH] = log(fmax((s->gradient_bytes + s->frozen_bytes) / (s->layers > 0 ? s->layers : 1), 1)) / 2;
 	x[PM_BY_TOKENS] = log(fmax(s->activation_bytes, 1)) - x[PM_BY_WIDTH];
 }

@@ -9,10 +9,11 @@
  * time of m + (p - 1) / v micro-batches, v being the pieces that each GPU has of
  * it (Narayanan et al. 2021).  Where m is below p, GPUs wait between their pieces
  * for a micro-batch to come round.  The copies of the model sum their gradients when
- * all micro-batches are done.  GPUs are numbered as Megatron does: those of a
- * layer next to each other, then the copies, then the stages.
+ * all micro-batches are done.
  */
 #include "scaling/divided.h"
+#include "scaling/context.h"
+#include "scaling/groups.h"
 
 #include <math.h>
 
@@ -25,51 +26,15 @@ typedef struct division
 	const pm_parallel *p;
 	const pm_fabric *f;
 	double		comm_factor;
-	int			per_node;		/* GPUs that work on a machine */
 } division;
-
-/* Machines are full but for the last one, unless more of them were asked for than are needed. */
-static int
-gpus_of_a_node(const pm_parallel *p, const pm_fabric *f)
-{
-	int			needed = (p->world_size + f->gpus_per_node - 1) / f->gpus_per_node;
-
-	return p->nodes > needed ? (p->world_size + p->nodes - 1) / p->nodes : f->gpus_per_node;
-}
-
-/* Machines of a group of GPUs whose numbers span so many. */
-static int
-nodes_of(const division *d, int gpus, int span)
-{
-	int			nodes = (span + d->per_node - 1) / d->per_node;
-
-	return nodes < gpus ? nodes : gpus;
-}
-
-/*
- * The links of a machine for one of several groups of GPUs that send at the same
- * time, each `together` GPUs of the machine: what leaves it shares its adapters.
- */
-static pm_fabric
-links_of_group(const division *d, int together)
-{
-	int			stage = PM_REPLICAS(d->p) * d->p->tp;
-	int			sending = stage < d->per_node ? stage : d->per_node;
-	double		wanted = fmin(d->f->adapters, together) * sending / together;
-	pm_fabric	f = *d->f;
-
-	if (wanted > f.adapters)
-		f.inter_factor *= f.adapters / wanted;
-	return f;
-}
 
 /* ms of one collective of a layer's GPUs on what a layer hands on, for each sum in a pass of so many layers. */
 static double
 layer_collective_ms(const division *d, pm_collective op, double layers)
 {
-	double		us = pm_collective_us(op, d->s->activation_bytes, d->p->tp, nodes_of(d, d->p->tp, d->p->tp), d->f);
+	pm_group	g = pm_group_of(d->p, d->f, d->p->tp, 1);
 
-	return layers * SUMS_A_PASS * us * d->comm_factor / 1000;
+	return layers * SUMS_A_PASS * pm_group_us(&g, op, d->s->activation_bytes) * d->comm_factor / 1000;
 }
 
 /* ms of the sums in one pass of a stage's layers. */
@@ -107,26 +72,25 @@ gathers_left_ms(const division *d, double gathers_ms, double backward_ms)
 static double
 hand_over_ms(const division *d)
 {
-	int			nodes = d->p->world_size > d->per_node ? 2 : 1;
-	pm_fabric	f = links_of_group(d, 1);
+	pm_group	g = pm_group_of_stages(d->p, d->f);
 
 	if (d->p->pp == 1)
 		return 0;
-	f.host_s_per_gb *= d->p->tp;
-	return pm_collective_us(PM_SEND_RECV, d->s->activation_bytes / d->p->tp, 2, nodes, &f) * d->comm_factor / 1000;
+	g.links.host_s_per_gb *= d->p->tp;
+	return pm_group_us(&g, PM_SEND_RECV, d->s->activation_bytes / d->p->tp) * d->comm_factor / 1000;
 }
 
-/* ms of the sum of gradients over the copies of the model. */
+/* ms of the sum of gradients over the copies of the model. Where only a part of them is kept, what comes back are weights. */
 static double
 gradients_ms(const division *d, double share)
 {
-	int			copies = PM_REPLICAS(d->p);
-	int			nodes = nodes_of(d, copies, copies * d->p->tp);
-	double		bytes = d->s->gradient_bytes * share / d->p->tp * pm_travelling(d->s, d->p);
-	pm_fabric	f = links_of_group(d, (copies + nodes - 1) / nodes);
-	double		us = pm_collective_us(PM_ALL_REDUCE, bytes, copies, nodes, &f);
+	pm_group	g = pm_group_of(d->p, d->f, pm_sharers(d->p), d->p->tp);
+	double		travels = pm_travelling(d->s, d->p);
+	double		bytes = d->s->gradient_bytes * share / d->p->tp;
 
-	return us * d->comm_factor / 1000;
+	if (d->p->zero >= 1)
+		travels = (travels + pm_weights_travelling(d->s, d->p)) / 2;
+	return pm_group_us(&g, PM_ALL_REDUCE, bytes * travels) * d->comm_factor / 1000;
 }
 
 /*
@@ -142,13 +106,24 @@ in_a_row(const pm_parallel *p)
 	return fmax(m + (p->pp - 1.0) / p->interleave, p->pp + (m - 1) / p->interleave);
 }
 
-void
-pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
+/* ms of one micro-batch in the layers of a stage, and of the head, which the last stage has besides. */
+typedef struct stage_ms
 {
-	division	d = {s, p, f, comm_factor, gpus_of_a_node(p, f)};
-	double		stage_layers = ceil((double) s->layers / (p->pp * p->interleave)) * p->interleave;
-	double		stage = stage_layers / s->layers;	/* share of the model that the largest stage has */
-	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));
+	double		computed;		/* of the layers, if all kernels were there in time, */
+	double		launches;		/* and by the processor, which hands out kernels and messages one after the other */
+	double		sums;			/* of tensor parallelism, all messages */
+	double		context;		/* of context parallelism, all messages */
+	double		layers;			/* with all that waits for messages */
+	double		head;
+} stage_ms;
+
+/* stretch: on computing. */
+static stage_ms
+stage_of(const division *d, double stage_layers, double stretch)
+{
+	const pm_step_shape *s = d->s;
+	const pm_parallel *p = d->p;
+	double		stage = stage_layers / s->layers;	/* share of the model */
 	int			passes = p->recompute == PM_RECOMPUTE_LAYERS ? 3 : 2;
 	double		core_ms = p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
 	/* a pass of recomputing launches the kernels of the forward pass, a third of all, again */
@@ -159,26 +134,74 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 	 */
 	double		whole_ms = p->sequence_parallel ? 0 : s->undivided_ms * (1 + (passes - 2) / 3.0);
 	double		layers_ms = ((s->forward_ms * (passes - 1) + s->backward_ms + core_ms - s->head_ms - whole_ms) / p->tp + whole_ms) * stage;
-	/* the head's few kernels are large, and start when those of the layers have been launched */
-	double		head_ms = s->head_ms / p->tp * stretch;
-	double		sums = passes * layer_sums_ms(&d, stage_layers);
-	double		gathers = p->sequence_parallel ? layer_collective_ms(&d, PM_ALL_GATHER, stage_layers) : 0;
-	double		gathers_left = gathers_left_ms(&d, gathers, s->backward_ms / p->tp * stage * stretch);
-	/* the processor hands out kernels and sums one after the other, while the GPU works on what it has */
-	double		launches = floor_ms * stage * stretch + layer_calls(p, passes) * stage_layers * CALL_MS;
-	double		layers = fmax(layers_ms * stretch + sums + gathers_left, launches);
+	double		gathers = p->sequence_parallel ? layer_collective_ms(d, PM_ALL_GATHER, stage_layers) : 0;
+	double		gathers_left = gathers_left_ms(d, gathers, s->backward_ms / p->tp * stage * stretch);
+	pm_context_ms context = {0};
+	double		sums = passes * layer_sums_ms(d, stage_layers);
+	stage_ms	ms = {
+		.computed = layers_ms * stretch,
+		.launches = floor_ms * stage * stretch + layer_calls(p, passes) * stage_layers * CALL_MS,
+		.sums = sums + gathers,
+		/* the head's few kernels are large, and start when those of the layers have been launched */
+		.head = s->head_ms / p->tp * stretch
+	};
+
+	if (p->cp > 1)
+		context = pm_context_messages(s, p, d->f, d->comm_factor, stage_layers);
+	ms.context = context.all_ms;
+	ms.layers = fmax(ms.computed + sums + gathers_left + context.left_ms, ms.launches);
+	return ms;
+}
+
+void
+pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
+{
+	division	d = {s, p, f, comm_factor};
+	double		stage_layers = ceil((double) s->layers / (p->pp * p->interleave)) * p->interleave;
+	double		stage = stage_layers / s->layers;	/* share of the model that the largest stage has */
+	double		stretch = f->compute_factor + f->straggler * sqrt(2 * log(p->world_size));
+	stage_ms	ms = stage_of(&d, stage_layers, stretch);
 	double		handing = 2 * p->interleave * hand_over_ms(&d);
-	double		micro = layers + head_ms + handing;
+	double		micro = ms.layers + ms.head + handing;
 	double		gradients = gradients_ms(&d, stage);
-	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? PM_REPLICAS(p) : 1);
+	double		update = s->update_ms * stage / p->tp / (p->zero >= 1 ? pm_shard(p) : 1);
+	double		working = fmax(ms.computed, ms.launches);
+	double		core_ms = p->recompute == PM_RECOMPUTE_ATTENTION ? s->core_ms : 0;
 
 	to->step_ms = micro * in_a_row(p) + gradients + update;
-	to->comm_ms = (sums + gathers + handing) * p->accumulation + gradients;
+	to->comm_ms = (ms.sums + ms.context + handing) * p->accumulation + gradients;
 	/* sums that are done before the next kernel has been launched keep nothing waiting */
-	to->exposed_ms = (layers - fmax(layers_ms * stretch, launches) + handing) * p->accumulation + gradients;
+	to->exposed_ms = (ms.layers - working + handing) * p->accumulation + gradients;
 	to->compute_ms = to->step_ms - to->exposed_ms;
 	to->contention_ms = 0;
 	to->bubble_ms = micro * (in_a_row(p) - p->accumulation);
 	to->update_ms = update;
-	pm_share_passes(s, passes > 2 ? s->forward_ms : core_ms, (fmax(layers_ms * stretch, launches) + head_ms) * p->accumulation, to);
+	pm_share_passes(s, p->recompute == PM_RECOMPUTE_LAYERS ? s->forward_ms : core_ms, (working + ms.head) * p->accumulation, to);
+}
+
+void
+pm_tensor_shape(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_step_shape *to, pm_tensor_messages *messages)
+{
+	division	d = {s, p, f, comm_factor};
+	stage_ms	ms = stage_of(&d, s->layers, 1);
+	double		all_ms = s->forward_ms + s->backward_ms + pm_again_ms(s, p);
+	double		by = all_ms > 0 ? (ms.layers + ms.head) / all_ms : 1;
+
+	*to = *s;
+	to->forward_ms *= by;
+	to->backward_ms *= by;
+	to->again_ms *= by;
+	to->core_ms *= by;
+	to->update_ms /= p->tp;
+	to->gradient_bytes /= p->tp;
+	to->frozen_bytes /= p->tp;
+	for (int k = 0; k < s->n; k++)
+	{
+		to->bucket_ms[k] *= by;
+		to->bytes[k] /= p->tp;
+		to->frozen[k] /= p->tp;
+	}
+	to->step_ms = to->forward_ms + to->backward_ms + to->update_ms;
+	messages->all_ms = ms.sums + ms.context;
+	messages->left_ms = ms.layers - fmax(ms.computed, ms.launches);
 }

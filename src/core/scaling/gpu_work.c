@@ -2,6 +2,7 @@
  * gpu_work.c - the roofline time of a GPU in a step.
  */
 #include "scaling/gpu_work.h"
+#include "scaling/groups.h"
 
 /* Copies of token i that are computed again. Megatron computes whole layers again, PyTorch not quite. */
 static double
@@ -33,6 +34,6 @@ pm_gpu_roofline_ms(const pm_buckets *b, const pm_tokens *work, const pm_parallel
 	}
 	/* replicas divide the update, too, where they divide the states */
 	if (p->zero >= 1)
-		update_us /= PM_REPLICAS(p);
-	return (p->accumulation * passes_us + update_us / p->tp) / p->pp / 1000;
+		update_us /= pm_shard(p);
+	return (p->accumulation * passes_us / p->cp + update_us / p->tp) / p->pp / 1000;
 }

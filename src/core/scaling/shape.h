@@ -30,15 +30,19 @@ typedef struct pm_parallel
 	int			interleave;		/* pieces that a GPU has of the pipeline */
 	pm_recompute recompute;
 	bool		sequence_parallel;	/* between the products of a layer, each of its tp GPUs has a part of the sequence */
+	int			cp;				/* GPUs that share each sequence, in all layers (context parallel) */
+	int			shard;			/* copies that divide what zero divides, each group of so many alike (HSDP); 0: all */
+	bool		master_weights; /* weights have 16 bits, and their masters in 32 are among the optimizer's states */
 } pm_parallel;
 
 #define PM_MAX_ACCUMULATION 65536
 #define PM_MAX_TP			1024
 #define PM_MAX_PP			1024
-#define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL, .tp = 1, .pp = 1, .interleave = 1}
+#define PM_MAX_CP			1024
+#define PM_PARALLEL_NONE {.world_size = 1, .accumulation = 1, .bucket_mb = PM_BUCKET_MB_USUAL, .tp = 1, .pp = 1, .interleave = 1, .cp = 1}
 
 /* Copies of the model that train on different samples. */
-#define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp))
+#define PM_REPLICAS(p) ((p)->world_size / ((p)->tp * (p)->pp * (p)->cp))
 
 typedef struct pm_scaled
 {
@@ -61,6 +65,7 @@ typedef struct pm_step_shape
 	int			layers;
 	pm_heads	heads;			/* of the layers */
 	double		activation_bytes;	/* of a batch, from a layer to the next */
+	double		kv_bytes;		/* of a batch, keys and values of a layer */
 	double		gradient_bytes;
 	double		frozen_bytes;	/* of weights without gradients */
 	bool		narrow;			/* gradients have 16 bits already */
@@ -74,6 +79,8 @@ typedef struct pm_step_shape
 	double		again_ms;		/* of the forward pass, what is computed again where activations are not kept, */
 	double		core_ms,		/* and where only those of attention are not, */
 				core_launch_ms; /* whose kernels take so long to launch */
+	double		attend_ms,		/* of the forward pass, attention in all layers: from the scores to the product with the values, */
+				attend_backward_ms; /* and of the backward pass */
 	double		bytes[PM_MAX_BUCKETS + 1];
 	double		frozen[PM_MAX_BUCKETS + 1]; /* bytes of weights without gradients */
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
@@ -84,6 +91,13 @@ static inline double
 pm_travelling(const pm_step_shape *s, const pm_parallel *p)
 {
 	return p->compress && !s->narrow ? 0.5 : 1;
+}
+
+/* The same of the weights that a GPU has updated for others. */
+static inline double
+pm_weights_travelling(const pm_step_shape *s, const pm_parallel *p)
+{
+	return (p->compress || p->master_weights) && !s->narrow ? 0.5 : 1;
 }
 
 /* Of the forward pass on one GPU, what is computed again. */

@@ -7,8 +7,10 @@
  * update has been made.
  */
 #include "scaling/step.h"
+#include "scaling/context.h"
 #include "scaling/correction.h"
 #include "scaling/divided.h"
+#include "scaling/groups.h"
 
 #include <math.h>
 
@@ -21,6 +23,9 @@ typedef struct timeline
 	const pm_parallel *p;
 	const pm_fabric *f;
 	double		comm_factor;
+	pm_group	all;			/* GPUs that sum their gradients, */
+	pm_group	within;			/* those among which they are divided, */
+	pm_group	across;			/* and those that have the same part of them; n 1: there are no others */
 	double		message_bytes;
 	bool		joined;			/* whether buckets travel together until a message is full */
 	double		stretch;		/* of computing, by stragglers and by what travels meanwhile */
@@ -28,6 +33,17 @@ typedef struct timeline
 	bool		summed;			/* whether what follows is known */
 	double		sum_ms[PM_MAX_BUCKETS + 1];	/* of the sum of a bucket over all GPUs */
 } timeline;
+
+/* ms of one message. What has been summed within a group of GPUs is summed across the groups, each GPU its part (HSDP). */
+static double
+message_ms(const timeline *t, pm_collective op, double bytes)
+{
+	double		us = pm_group_us(op == PM_ALL_REDUCE ? &t->all : &t->within, op, bytes);
+
+	if (op == PM_REDUCE_SCATTER && t->across.n > 1)
+		us += pm_group_us(&t->across, PM_ALL_REDUCE, bytes / t->within.n);
+	return us * t->comm_factor / 1000;
+}
 
 /*
  * ms of a collective on all bytes of bucket k, divided into messages; where a message has several buckets, this one's share
@@ -46,7 +62,7 @@ bucket_collective_ms(timeline *t, pm_collective op, int k, double share)
 	bytes = all * share / messages;
 
 	if (all > 0)
-		ms = messages * pm_collective_us(op, bytes, t->p->world_size, t->p->nodes, t->f) * t->comm_factor / 1000;
+		ms = messages * message_ms(t, op, bytes);
 	t->comm_ms += ms;
 	return ms;
 }
@@ -141,7 +157,7 @@ sharded_backward(timeline *t, double backward_ms, double travelling)
 static double
 update_ms(const pm_step_shape *s, const pm_parallel *p)
 {
-	return s->update_ms / (p->zero == 0 ? 1 : p->world_size);
+	return s->update_ms / (p->zero == 0 ? 1 : pm_shard(p));
 }
 
 /* Divided states: each GPU updates its part, and sends the new weights to the others. */
@@ -152,7 +168,7 @@ sharded_update(timeline *t)
 
 	if (t->p->zero <= 2)
 		for (int k = 0; k < t->s->n; k++)
-			ms += bucket_collective_ms(t, PM_ALL_GATHER, k, 1);
+			ms += bucket_collective_ms(t, PM_ALL_GATHER, k, t->p->master_weights && !t->s->narrow ? 0.5 : 1);
 	return ms;
 }
 
@@ -211,7 +227,9 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 	to->layers = b->layers;
 	to->heads = b->heads;
 	to->activation_bytes = b->activation * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
+	to->kv_bytes = b->kv * batch * (work->dtype == PM_FP32 || work->dtype == PM_TF32 ? 4 : 2);
 	to->gradient_bytes = to->frozen_bytes = to->head_ms = to->undivided_ms = to->again_ms = to->core_ms = to->core_launch_ms = 0;
+	to->attend_ms = to->attend_backward_ms = 0;
 	for (int i = 0; i < work->n; i++)
 	{
 		double		both_ms = pm_passes_us(work, i) * ms.passes_us_ms;
@@ -220,6 +238,8 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->undivided_ms += b->whole[i] * both_ms;
 		to->again_ms += b->again[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->core_ms += b->core[i] * pm_forward_us(work, i) * ms.passes_us_ms;
+		to->attend_ms += b->attends[i] * pm_forward_us(work, i) * ms.passes_us_ms;
+		to->attend_backward_ms += b->attends[i] * pm_backward_us(work, i) * ms.passes_us_ms;
 		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US / 1000;
 	}
 	to->launch_ms = fmin(work->n_kernels * PM_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
@@ -241,7 +261,7 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 static double
 message_bytes(const pm_step_shape *s, const pm_parallel *p)
 {
-	double		joined = fmax(40e6, 1e6 * PM_REPLICAS(p)) * (s->narrow ? 2 : 4);
+	double		joined = fmax(40e6, 1e6 * pm_sharers(p)) * (s->narrow ? 2 : 4);
 
 	if (p->zero == 3)
 		return s->layers > 0 ? fmax(s->message_bytes, (s->gradient_bytes + s->frozen_bytes) / s->layers) : s->message_bytes;
@@ -284,38 +304,99 @@ pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	return share;
 }
 
-void
-pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
+/* On one GPU nothing is sent. */
+static void
+alone(const pm_step_shape *s, const pm_parallel *p, pm_scaled *to)
 {
-	timeline	t = {.s = s, .p = p, .f = f, .comm_factor = comm_factor, .message_bytes = message_bytes(s, p), .joined = p->zero == 1 || p->zero == 2, .stretch = 1};
-	double		update;
+	to->compute_ms = to->step_ms = p->accumulation == 1 ? s->step_ms :
+		p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
+	to->compute_ms = to->step_ms += p->accumulation * pm_again_ms(s, p);
+	to->comm_ms = to->exposed_ms = to->contention_ms = to->bubble_ms = 0;
+	to->update_ms = s->update_ms;
+	pm_share_passes(s, pm_again_ms(s, p), fmax(0, to->step_ms - s->update_ms), to);
+}
 
-	if (p->world_size == 1)
-	{
-		to->compute_ms = to->step_ms = p->accumulation == 1 ? s->step_ms :
-			p->accumulation * (s->forward_ms + s->backward_ms) + s->update_ms;
-		to->compute_ms = to->step_ms += p->accumulation * pm_again_ms(s, p);
-		to->comm_ms = to->exposed_ms = to->contention_ms = to->bubble_ms = 0;
-		to->update_ms = s->update_ms;
-		pm_share_passes(s, pm_again_ms(s, p), fmax(0, to->step_ms - s->update_ms), to);
-		return;
-	}
-	if (pm_correction_is_for(p))
-	{
-		pm_divided_step(s, p, f, comm_factor, to);
-		correct(s, p, f, to);
-		return;
-	}
+static timeline
+timeline_of(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor)
+{
+	int			sharers = pm_sharers(p);
+	int			shard = pm_shard(p);
+
+	return (timeline) {
+		.s = s, .p = p, .f = f, .comm_factor = comm_factor, .message_bytes = message_bytes(s, p), .joined = p->zero == 1 || p->zero == 2,
+		.stretch = 1, .all = pm_group_of(p, f, sharers, p->tp), .within = pm_group_of(p, f, shard, p->tp),
+		.across = pm_group_of(p, f, sharers / shard, shard * p->tp)
+	};
+}
+
+/* Copies of the model, whose passes s has. messages: of each batch, that they contain already. */
+static void
+replicated(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, const pm_tensor_messages *messages, pm_scaled *to)
+{
+	timeline	t = timeline_of(s, p, f, comm_factor);
+	double		update = update_ms(s, p);
+	double		passes;
+
 	t.stretch = compute_stretch(&t);
-	update = update_ms(s, p);
 	to->step_ms = one_step(&t);
-	to->comm_ms = t.comm_ms;
-	to->compute_ms = p->accumulation * (s->forward_ms + pm_again_ms(s, p) + s->backward_ms) * t.stretch + update;
-	to->contention_ms = fmax(0, (to->compute_ms - update) * (1 - f->compute_factor / t.stretch));
+	to->comm_ms = t.comm_ms + p->accumulation * messages->all_ms;
+	passes = p->accumulation * (s->forward_ms + pm_again_ms(s, p) + s->backward_ms - messages->left_ms) * t.stretch;
+	to->compute_ms = passes + update;
+	to->contention_ms = fmax(0, passes * (1 - f->compute_factor / t.stretch));
 	to->exposed_ms = fmin(to->comm_ms, fmax(0, to->step_ms - to->compute_ms));
 	to->bubble_ms = 0;
 	to->update_ms = update;
-	pm_share_passes(s, pm_again_ms(s, p), fmax(0, to->compute_ms - update - to->contention_ms), to);
+	pm_share_passes(s, pm_again_ms(s, p), fmax(0, passes - to->contention_ms), to);
+}
+
+/* Where GPUs share sequences, but neither layers nor stages: what is left of their messages is in the passes. */
+static pm_tensor_messages
+add_context(pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor)
+{
+	pm_context_ms ms = pm_context_messages(s, p, f, comm_factor, s->layers);
+	double		passes_ms = s->forward_ms + s->backward_ms;
+	double		by = passes_ms > 0 ? 1 + ms.left_ms / passes_ms : 1;
+
+	s->forward_ms *= by;
+	s->backward_ms *= by;
+	for (int k = 0; k < s->n; k++)
+		s->bucket_ms[k] *= by;
+	s->step_ms = s->forward_ms + s->backward_ms + s->update_ms;
+	return (pm_tensor_messages) {ms.all_ms, ms.left_ms};
+}
+
+void
+pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to)
+{
+	pm_step_shape part,
+				tensor;
+	pm_tensor_messages messages = {0};
+
+	if (p->world_size == 1)
+	{
+		alone(s, p, to);
+		return;
+	}
+	if (p->cp > 1)
+	{
+		pm_context_shape(s, p->cp, &part);
+		s = &part;
+	}
+	if (!pm_correction_is_for(p))
+	{
+		if (p->cp > 1)
+			messages = add_context(&part, p, f, comm_factor);
+		replicated(s, p, f, comm_factor, &messages, to);
+		return;
+	}
+	if (p->zero == 3)
+	{
+		pm_tensor_shape(s, p, f, comm_factor, &tensor, &messages);
+		replicated(&tensor, p, f, comm_factor, &messages, to);
+	}
+	else
+		pm_divided_step(s, p, f, comm_factor, to);
+	correct(s, p, f, to);
 }
 
 static double
@@ -352,89 +433,4 @@ pm_scaled_ends(const pm_step_shape *low, const pm_step_shape *mid, const pm_step
 		.low_ms = middle * exp(-hypot(below, deviations * error_below)),
 		.high_ms = middle * exp(hypot(above, deviations * error_above))
 	};
-}
-
-/* ---- what can be asked for ---- */
-
-pm_code
-pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
-{
-	if (p->world_size < 1 || p->world_size > PM_MAX_WORLD)
-		return pm_fail(st, PM_ERR_OPTION, "world_size must be between 1 and %d, not %d", PM_MAX_WORLD, p->world_size);
-	if (p->nodes < 0 || p->nodes > p->world_size)
-		return pm_fail(st, PM_ERR_OPTION, "nodes must be between 1 and world_size (%d), not %d", p->world_size, p->nodes);
-	if (p->accumulation < 1 || p->accumulation > PM_MAX_ACCUMULATION)
-		return pm_fail(st, PM_ERR_OPTION, "accumulation must be between 1 and %d, not %d", PM_MAX_ACCUMULATION, p->accumulation);
-	if (p->zero < 0 || p->zero > 3)
-		return pm_fail(st, PM_ERR_OPTION, "zero must be between 0 and 3, not %d", p->zero);
-	if (p->tp < 1 || p->tp > PM_MAX_TP || p->pp < 1 || p->pp > PM_MAX_PP || p->world_size % (p->tp * p->pp) != 0)
-	{
-		pm_fail(st, PM_ERR_OPTION, "tp times pp must divide world_size, and %d times %d does not divide %d", p->tp, p->pp, p->world_size);
-		if (p->tp >= 1 && p->tp <= PM_MAX_TP && p->pp >= 1 && p->pp <= PM_MAX_PP)
-			pm_hint(st, "world_size is the number of all GPUs: give %d, or a multiple of it.", p->tp * p->pp);
-		return PM_ERR_OPTION;
-	}
-	if (p->sequence_parallel && p->tp == 1)
-	{
-		pm_fail(st, PM_ERR_OPTION, "sequence_parallel needs a tp above 1");
-		pm_detail(st, "It divides the sequence among the GPUs that share a layer, where tp leaves it whole; with tp 1, each layer is on one GPU.");
-		pm_hint(st, "Give tp, such as {\"tp\": 8, \"sequence_parallel\": true}, or leave sequence_parallel out.");
-		return PM_ERR_OPTION;
-	}
-	if (p->interleave < 1 || p->interleave > PM_MAX_PP || (p->interleave > 1 && p->pp == 1))
-		return pm_fail(st, PM_ERR_OPTION, "interleave must be at least 1, and 1 without a pipeline, not %d", p->interleave);
-	if (p->zero == 3 && (p->tp > 1 || p->pp > 1))
-		return pm_fail(st, PM_ERR_OPTION, "zero must be at most 2 where tp or pp divide the model");
-	if (!(p->bucket_mb >= PM_BUCKET_MB_MIN && p->bucket_mb <= PM_BUCKET_MB_MAX))
-		return pm_fail(st, PM_ERR_OPTION, "bucket_mb must be between %g and %g, not %g", PM_BUCKET_MB_MIN, PM_BUCKET_MB_MAX, p->bucket_mb);
-	return PM_OK;
-}
-
-pm_code
-pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
-{
-	if (p->tp == 1 && p->pp == 1)
-		return PM_OK;
-	if (s->layers == 0)
-	{
-		pm_fail(st, PM_ERR_OPTION, "tp and pp divide the layers of a transformer, and the graph has none");
-		pm_detail(st, "Layers are counted by their softmax or attention operator, and sized by their norms.");
-		return PM_ERR_OPTION;
-	}
-	if (p->pp * p->interleave > s->layers)
-		return pm_fail(st, PM_ERR_OPTION, "pp times interleave is %d, and the graph has %d layers", p->pp * p->interleave, s->layers);
-	return PM_OK;
-}
-
-pm_code
-pm_division_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st)
-{
-	pm_code		rc = pm_layers_check(p, s, st);
-
-	return rc != PM_OK ? rc : pm_heads_check(p->tp, &s->heads, st);
-}
-
-pm_code
-pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st)
-{
-	pm_code		rc = pm_parallel_check_numbers(p, st);
-	int			needed;
-
-	if (rc != PM_OK)
-		return rc;
-	needed = (p->world_size + f->gpus_per_node - 1) / f->gpus_per_node;
-	if (p->nodes == 0)
-		p->nodes = needed;
-	if (p->nodes < needed)
-		pm_fail(st, PM_ERR_OPTION, "%d GPUs do not fit on %d node%s of cluster \"%.*s\"", p->world_size, p->nodes,
-				p->nodes == 1 ? "" : "s", pm_shown(f->name), f->name);
-	else if (f->max_nodes > 0 && p->nodes > f->max_nodes)
-		pm_fail(st, PM_ERR_OPTION, "cluster \"%.*s\" has %d nodes, not %d", pm_shown(f->name), f->name, f->max_nodes, p->nodes);
-	else if (p->nodes > 1 && f->inter.n_rows == 0)
-		pm_fail(st, PM_ERR_OPTION, "the nodes of cluster \"%.*s\" are not connected", pm_shown(f->name), f->name);
-	else
-		return PM_OK;
-	pm_detail(st, "A node of it has %d GPUs.", f->gpus_per_node);
-	pm_hint(st, "Look at perfmodel.cluster, or insert a row that describes your machines.");
-	return PM_ERR_OPTION;
 }

@@ -9,20 +9,6 @@
 /* Fill *to. work: that of one GPU at this batch, whose step takes step_ms; it must have the skeleton that b was made from. */
 void		pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, double step_ms, pm_step_shape *to);
 
-/* Checks that the numbers of p fit together, on any machines. PM_ERR_OPTION, with the reason. */
-pm_code		pm_parallel_check_numbers(const pm_parallel *p, pm_status *st);
-
-/*
- * Checks that p can run on f.  PM_ERR_OPTION, with the reason.  If nodes is 0, it
- * is set.
- */
-pm_code		pm_parallel_check(pm_parallel *p, const pm_fabric *f, pm_status *st);
-
-/* Checks that the network has the layers that p divides. PM_ERR_OPTION, with the reason. */
-pm_code		pm_layers_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st);
-/* The same, and that tp divides the heads of the layers. What was measured needs no such check. */
-pm_code		pm_division_check(const pm_parallel *p, const pm_step_shape *s, pm_status *st);
-
 /*
  * The step of p (checked) whose shape on one GPU is s.  comm_factor: on the
  * time of every collective, 1 for the best guess.

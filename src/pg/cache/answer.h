@@ -54,7 +54,7 @@ typedef struct pm_answer_key
 {
 	int64		graph_id;
 	int32		batch;
-	int32		parallel[7];	/* world_size, nodes, accumulation, tp, pp, interleave, and the others together */
+	int32		parallel[9];	/* world_size, nodes, accumulation, tp, pp, interleave, cp, shard, and the others together */
 	float		bucket_mb;
 	uint8		words[PM_WORDS_SIZE];
 } pm_answer_key;
