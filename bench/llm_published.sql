@@ -5,17 +5,17 @@ CREATE TABLE llm (source text, repo text, path text, commit text, model text, st
 \copy llm FROM '@work@/llm_published.csv' WITH (FORMAT csv, HEADER)
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters) VALUES
     ('ibm-a100', 'A100-SXM4-80GB', 8, 'nvswitch-a100', 'infiniband-100g', 4), ('ibm-h100', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'infiniband-100g', 8);
--- What cannot be said is said as what is nearest: context parallelism over n GPUs as n times as many copies with sequences n times as short; recomputation of
--- cheap operators as none, and of every second layer as of all; FSDP with tensor parallelism as ZeRO-2. Megatron-LM 2022 says which of its steps divide the
--- sequence; NeMo's configurations do wherever tp is above 1.
+-- What cannot be said is said as what is nearest: recomputation of cheap operators as none, and of every second layer as of all. Megatron-LM 2022 says which of
+-- its steps divide the sequence; NeMo's configurations do wherever tp is above 1, and have a distributed optimizer.
 ALTER TABLE llm ADD graph text, ADD recomputes bool, ADD said jsonb;
-UPDATE llm SET graph = format('%s@s%s %s %s', model, seq / cp, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op');
-UPDATE llm SET said = jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recomputes, 'zero', CASE WHEN zero = 3 AND tp > 1 THEN 2 ELSE zero END)
+UPDATE llm SET graph = format('%s@s%s %s %s', model, seq, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op');
+UPDATE llm SET said = jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recomputes, 'zero', zero, 'cp', cp)
+    || CASE WHEN source = 'NVIDIA DGX Cloud' THEN '{"master_weights": true}' ELSE '{}' END::jsonb
     || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END
     || CASE WHEN recompute = 'attention only' THEN '{"recompute": "attention"}' ELSE '{}' END::jsonb
     || CASE WHEN note = 'sequence parallel' OR (source = 'NVIDIA DGX Cloud' AND tp > 1) THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb;
 SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(graph, layers, hidden, heads, seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank))) AS graphs
-FROM (SELECT DISTINCT graph, layers, hidden, heads, seq / cp AS seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank FROM llm) AS l;
+FROM (SELECT DISTINCT graph, layers, hidden, heads, seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank FROM llm) AS l;
 CREATE TABLE published AS
 SELECT l.*, p.step_ms AS predicted, step_ms_low AS low, step_ms_high AS high
 FROM llm AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said) AS p;
