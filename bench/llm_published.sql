@@ -6,11 +6,11 @@ CREATE TABLE llm (source text, repo text, path text, commit text, model text, st
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters) VALUES
     ('ibm-a100', 'A100-SXM4-80GB', 8, 'nvswitch-a100', 'infiniband-100g', 4), ('ibm-h100', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'infiniband-100g', 8);
 -- What cannot be said is said as what is nearest: recomputation of cheap operators as none, and of every second layer as of all. Megatron-LM 2022 says which of
--- its steps divide the sequence; NeMo's configurations do wherever tp is above 1, and have a distributed optimizer.
-ALTER TABLE llm ADD graph text, ADD recomputes bool, ADD said jsonb;
-UPDATE llm SET graph = format('%s@s%s %s %s', model, seq, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op');
+-- its steps divide the sequence; NeMo's configurations do wherever tp is above 1. Weights of Megatron, NeMo and DeepSpeed are in 16 bits, with masters; FSDP's are not.
+ALTER TABLE llm ADD dtype text, ADD graph text, ADD recomputes bool, ADD said jsonb;
+UPDATE llm SET graph = format('%s@s%s %s %s', model, seq, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op'), dtype = CASE WHEN source ~ 'Megatron|DGX Cloud$|DeepSpeed' THEN 'bf16' ELSE 'amp' END;
 UPDATE llm SET said = jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recomputes, 'zero', zero, 'cp', cp)
-    || CASE WHEN source = 'NVIDIA DGX Cloud' THEN '{"master_weights": true}' ELSE '{}' END::jsonb
+    || CASE WHEN dtype = 'bf16' THEN '{"master_weights": true}' ELSE '{}' END::jsonb
     || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END
     || CASE WHEN recompute = 'attention only' THEN '{"recompute": "attention"}' ELSE '{}' END::jsonb
     || CASE WHEN note = 'sequence parallel' OR (source = 'NVIDIA DGX Cloud' AND tp > 1) THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb;
@@ -18,7 +18,7 @@ SELECT count(perfmodel.load_graph(perfmodel.decoder_graph(graph, layers, hidden,
 FROM (SELECT DISTINCT graph, layers, hidden, heads, seq, vocab, style, kv_heads, ffn, tied, attention, lora_rank FROM llm) AS l;
 CREATE TABLE published AS
 SELECT l.*, p.step_ms AS predicted, step_ms_low AS low, step_ms_high AS high
-FROM llm AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said) AS p;
+FROM llm AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => said) AS p;
 SELECT source, CASE WHEN grouping(gpu) = 1 THEN 'all' ELSE gpu END AS gpu, count(*) AS n, round((100 * avg(abs(predicted / step_ms - 1)))::numeric, 1) AS mape_pct,
        round((100 * avg(predicted / step_ms - 1))::numeric, 1) AS bias_pct, round(100 * avg((step_ms BETWEEN low AND high)::int)) AS coverage_pct, round(avg(high / low)::numeric, 1) AS high_over_low
 FROM published GROUP BY GROUPING SETS ((source, gpu), ()) ORDER BY 1, 2;
@@ -32,17 +32,17 @@ SELECT l.source, l.said ? 'sequence_parallel' AS sequence_parallel, l.recompute,
        round((100 * avg(predicted / l.step_ms - 1))::numeric, 1) AS bias_with_pct, format('%s to %s', round(min(w.peak_mb) / 1024), round(max(w.peak_mb) / 1024)) AS gib_without,
        format('%s to %s', round(min(m.peak_mb) / 1024), round(max(m.peak_mb) / 1024)) AS gib_with, sum((m.peak_mb < 80 * 1024)::int) AS below_80
 FROM published AS l, LATERAL (SELECT said - 'sequence_parallel' || jsonb_build_object('recompute', recomputes)) AS b(before),
-     LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => before) AS p,
-     LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, parallel => before) AS w,
-     LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, parallel => said) AS m
+     LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, cluster => cluster, parallel => before) AS p,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, parallel => before) AS w,
+     LATERAL perfmodel.predict_memory(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, parallel => said) AS m
 WHERE source IN ('Megatron-LM 2022', 'NVIDIA DGX Cloud') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 
 -- three steps of one program teach the others: a cluster that is fitted to one step each of GPT-3 and both Nemotrons
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, optimizer, world_size, nodes, step_ms, parallel)
-SELECT DISTINCT ON (model) perfmodel.graph_id(graph), gpu, micro, 'amp', 'adamw', gpus, gpus / 8, step_ms, said
+SELECT DISTINCT ON (model) perfmodel.graph_id(graph), gpu, micro, dtype, 'adamw', gpus, gpus / 8, step_ms, said
 FROM published WHERE source = 'NVIDIA DGX Cloud' AND model ~ 'gpt|nemotron' ORDER BY model, gpus, tp DESC;
 SELECT fitted_cluster, n_profiles, round(mape_before_pct::numeric, 1) AS mape_before_pct, round(mape_after_pct::numeric, 1) AS mape_after_pct FROM perfmodel.fit_cluster('dgx-h100', 'of one program');
 SELECT model, count(*) AS n, round(avg(100 * abs(predicted / l.step_ms - 1))::numeric, 1) AS before_pct, round(avg(100 * abs(p.step_ms / l.step_ms - 1))::numeric, 1) AS after_pct,
        round(100 * avg((l.step_ms BETWEEN step_ms_low AND step_ms_high)::int)) AS coverage_pct
-FROM published AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, 'amp', optimizer => 'adamw', world_size => gpus, cluster => 'of one program', parallel => said) AS p
+FROM published AS l, LATERAL perfmodel.predict(perfmodel.graph_id(graph), gpu, micro, dtype, optimizer => 'adamw', world_size => gpus, cluster => 'of one program', parallel => said) AS p
 WHERE source = 'NVIDIA DGX Cloud' AND lora_rank IS NULL AND model ~ 'llama' GROUP BY GROUPING SETS ((model), ()) ORDER BY 1;

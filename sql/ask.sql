@@ -34,7 +34,7 @@ SELECT count(*) FROM perfmodel.ask_many(NULL);
 SELECT perfmodel.predict_train_time(-7, 'T5', 8) FROM generate_series(1, 3);
 SELECT * FROM perfmodel.ask_many(ARRAY['{"graph":"anet4@16","gpu":"T4","batch":8}', '{"graph_id":-7,"gpu":"T4","batch":0}']::jsonb[]);
 SELECT j.gpu, j.batch, j.dtype, p.step_ms > 0 AS answered, p.note, p.reasons
-FROM (VALUES (:g, 'T4', 8, 'float16'), (:g, 'T5', 8, 'fp32'), (:g, 'T4', 0, 'fp32'), (:g, 'T4', 8, 'fp8'), (-1, 'T4', 8, 'fp32')) AS j(graph_id, gpu, batch, dtype),
+FROM (VALUES (:g, 'T4', 8, 'float16'), (:g, 'T5', 8, 'fp32'), (:g, 'T4', 0, 'fp32'), (:g, 'T4', 8, 'fp9'), (-1, 'T4', 8, 'fp32')) AS j(graph_id, gpu, batch, dtype),
      LATERAL perfmodel.predict(j.graph_id, j.gpu, j.batch, j.dtype, on_error => 'null') AS p;
 SELECT perfmodel.predict_train_time(:g, 'T5', 8, on_error => 'null') AS none,
        (SELECT reasons FROM perfmodel.what_if(:g, '{T5}', '{8}', on_error => 'null')) AS what_if,
@@ -78,4 +78,4 @@ ROLLBACK;
 
 -- names that may not be there
 SELECT perfmodel.find_graph('anet4@16') = :g AS graph, perfmodel.find_graph('nobody') AS no_graph, perfmodel.find_gpu('tesla_t4') AS gpu, perfmodel.find_gpu('T5') AS no_gpu,
-       perfmodel.find_dtype('torch.bfloat16') AS dtype, perfmodel.find_dtype('fp8') AS no_dtype, perfmodel.find_layout('channels_last') AS layout, perfmodel.find_layout('chw') AS no_layout, perfmodel.find_optimizer('AdamW') AS optimizer, perfmodel.find_optimizer('lion') AS no_optimizer;
+       perfmodel.find_dtype('torch.bfloat16') AS dtype, perfmodel.find_dtype('fp9') AS no_dtype, perfmodel.find_layout('channels_last') AS layout, perfmodel.find_layout('chw') AS no_layout, perfmodel.find_optimizer('AdamW') AS optimizer, perfmodel.find_optimizer('lion') AS no_optimizer;

@@ -34,22 +34,23 @@ BEGIN ATOMIC
         UNION ALL SELECT 1, 'amp', 'amp', NULL, NULL, NULL, false, 1, NULL
         UNION ALL SELECT 2, 'bf16', 'bf16', NULL, NULL, NULL, false, 1, NULL
         UNION ALL SELECT 3, 'fp16', 'fp16', NULL, NULL, NULL, false, 1, NULL
-        UNION ALL SELECT 4, 'tf32', 'tf32', NULL, NULL, NULL, false, 1, NULL
-        UNION ALL SELECT 5, 'fp32', 'fp32', NULL, NULL, NULL, false, 1, NULL
-        UNION ALL SELECT 6, 'channels_last', NULL, 'nhwc', NULL, NULL, false, 1, NULL
-        UNION ALL SELECT 7, 'amp and channels_last', 'amp', 'nhwc', NULL, NULL, false, 1, NULL
-        UNION ALL SELECT 8, 'sgd', NULL, NULL, 'sgd', NULL, false, 1, NULL
-        UNION ALL SELECT 9, 'adamw', NULL, NULL, 'adamw', NULL, false, 1, NULL
-        UNION ALL SELECT 10, 'checkpointing', NULL, NULL, NULL, NULL, true, 1, NULL
-        UNION ALL SELECT 11, 'half the batch', NULL, NULL, NULL, NULL, false, 0.5, NULL
-        UNION ALL SELECT 12, 'twice the batch', NULL, NULL, NULL, NULL, false, 2, NULL
-        UNION ALL SELECT 13, 'gradients in 16 bits', NULL, NULL, NULL, '{"compression": "fp16"}', false, 1, NULL
-        UNION ALL SELECT 14, 'zero 1', NULL, NULL, NULL, '{"zero": 1}', false, 1, NULL
-        UNION ALL SELECT 15, 'zero 3', NULL, NULL, NULL, '{"zero": 3}', false, 1, NULL
-        UNION ALL SELECT 16, 'flash attention', NULL, NULL, NULL, NULL, false, 1, 'flash attention'
-        UNION ALL SELECT 17, 'fused optimizer', NULL, NULL, NULL, NULL, false, 1, 'fused optimizer'
-        UNION ALL SELECT 18, 'twice the bandwidth', NULL, NULL, NULL, NULL, false, 1, 'other figures'
-        UNION ALL SELECT 19, 'other figures', NULL, NULL, NULL, NULL, false, 1, 'other figures'
+        UNION ALL SELECT 4, 'fp8', 'fp8', NULL, NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 5, 'tf32', 'tf32', NULL, NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 6, 'fp32', 'fp32', NULL, NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 7, 'channels_last', NULL, 'nhwc', NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 8, 'amp and channels_last', 'amp', 'nhwc', NULL, NULL, false, 1, NULL
+        UNION ALL SELECT 9, 'sgd', NULL, NULL, 'sgd', NULL, false, 1, NULL
+        UNION ALL SELECT 10, 'adamw', NULL, NULL, 'adamw', NULL, false, 1, NULL
+        UNION ALL SELECT 11, 'checkpointing', NULL, NULL, NULL, NULL, true, 1, NULL
+        UNION ALL SELECT 12, 'half the batch', NULL, NULL, NULL, NULL, false, 0.5, NULL
+        UNION ALL SELECT 13, 'twice the batch', NULL, NULL, NULL, NULL, false, 2, NULL
+        UNION ALL SELECT 14, 'gradients in 16 bits', NULL, NULL, NULL, '{"compression": "fp16"}', false, 1, NULL
+        UNION ALL SELECT 15, 'zero 1', NULL, NULL, NULL, '{"zero": 1}', false, 1, NULL
+        UNION ALL SELECT 16, 'zero 3', NULL, NULL, NULL, '{"zero": 3}', false, 1, NULL
+        UNION ALL SELECT 17, 'flash attention', NULL, NULL, NULL, NULL, false, 1, 'flash attention'
+        UNION ALL SELECT 18, 'fused optimizer', NULL, NULL, NULL, NULL, false, 1, 'fused optimizer'
+        UNION ALL SELECT 19, 'twice the bandwidth', NULL, NULL, NULL, NULL, false, 1, 'other figures'
+        UNION ALL SELECT 20, 'other figures', NULL, NULL, NULL, NULL, false, 1, 'other figures'
     ), wanted AS (
         SELECT k.n, k.change, k.checkpointing, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
                coalesce(k.to_optimizer, a.optimizer) AS optimizer,
@@ -64,12 +65,12 @@ BEGIN ATOMIC
         WHERE (k.n = 0 OR k.change = ANY ($4)
                -- a format that the device has no units for only if it is asked for
                OR $4 IS NULL AND (k.to_dtype IS NULL OR k.to_dtype = ANY (perfmodel.gpu_formats($2)))
-                  AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND $3 * k.times_batch <= 16777216
+                  AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND (k.computed IS NULL OR a.dtype <> 'fp8') AND $3 * k.times_batch <= 16777216
                   AND (k.to_parallel IS NULL OR a.several AND (k.change <> 'zero 3' OR NOT a.parallel ?| '{tp,pp}')))
     ), refused AS (
         SELECT count(perfmodel.require(u.change IN (SELECT k.change FROM known AS k),
                    'unknown change ' || coalesce('"' || left(u.change, 64) || '"', 'null'),
-                   'Known are amp, bf16, fp16, tf32, fp32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch", "twice the batch", '
+                   'Known are amp, bf16, fp16, fp8, tf32, fp32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch", "twice the batch", '
                    '"gradients in 16 bits", "zero 1", "zero 3", "flash attention", "fused optimizer", "twice the bandwidth" and "other figures".'))
              + count(perfmodel.require(u.change <> 'other figures' OR $10 IS NOT NULL, 'the change "other figures" needs the argument "figures"',
                    'Give them as the columns of perfmodel.gpu: figures => ''{"mem_bw_gbs": 4000}''.')) AS n

@@ -18,6 +18,7 @@
 #include "compat.h"
 #include "encoding.h"
 #include "errors.h"
+#include "fp8.h"
 #include "gpus.h"
 #include "memory_asking.h"
 #include "results.h"
@@ -113,6 +114,7 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	pm_asked	asked;
 	pm_prepared *x;
 	pm_status	st = {PM_OK};
+	double		fp8 = 1;		/* the step over that with amp */
 
 	*a = (pm_answer) {.level = get_float8_nan()};
 	if (!pm_question_resolve(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p) ||
@@ -127,12 +129,20 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 		judge(&asked, x, level, a);
 		note_short_name(q, &asked, a);
 		a->note = pm_note_format(q->dtype, &asked.sample.query, asked.ref.predictor, a->note);
-		pm_note_work(&asked, x, a);
 	}
-	if (asked.fabric == NULL || pm_scale_answer(&asked, x, a, p))
-		return true;
-	*a = (pm_answer) {.level = get_float8_nan()};
-	return false;
+	if (asked.sample.query.fp8)
+		fp8 = pm_narrow_answer(&asked, a);
+	if (!isnan(level))
+		pm_note_work(&asked, x, a);
+	if (asked.fabric != NULL && !pm_scale_answer(&asked, x, a, p))
+	{
+		*a = (pm_answer) {.level = get_float8_nan()};
+		return false;
+	}
+	/* the roofline of the same work in 16 bits */
+	a->roofline_ms *= fp8;
+	a->alone_share *= fp8;
+	return true;
 }
 
 static char *

@@ -14,6 +14,7 @@
 #include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
+#include "fp8.h"
 #include "graphs.h"
 #include "question.h"
 #include "results.h"
@@ -197,6 +198,8 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
+	if (asked.sample.query.fp8)
+		step_ms = pm_narrow_parts(&asked, parts, n);
 	if (asked.fabric != NULL)
 	{
 		scale_parts(&asked, parts, n, step_ms, &scaled);

@@ -12,6 +12,7 @@
 
 #include "base/blanks.h"
 #include "cache/freshness.h"
+#include "change/fp8.h"
 #include "encoding.h"
 #include "errors.h"
 #include "features/rates.h"
@@ -132,7 +133,7 @@ Datum
 pm_gpu_formats(PG_FUNCTION_ARGS)
 {
 	const pm_gpu *gpu;
-	const char *names[PM_N_DTYPES];
+	const char *names[PM_N_DTYPES + 1];
 	int			n = 0;
 
 	pm_freshen();
@@ -140,5 +141,7 @@ pm_gpu_formats(PG_FUNCTION_ARGS)
 	for (int dtype = 0; dtype < PM_N_DTYPES; dtype++)
 		if (pm_gpu_offers(gpu, (pm_dtype) dtype))
 			names[n++] = pm_dtype_name[dtype];
+	if (pm_gpu_fp8_units(gpu) == PM_FP8_YES)
+		names[n++] = "fp8";
 	PG_RETURN_DATUM(pm_text_array(names, n));
 }

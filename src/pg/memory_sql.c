@@ -117,6 +117,8 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 	values[FITS] = BoolGetDatum(e->p_fits >= PM_MEMORY_SURE);
 	values[P_FITS] = pm_probability_or_null(e->p_fits, &nulls[P_FITS]);
 	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
+	if (m->question.fp8)
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory with fp8 is taken to be that with %s", note[0] ? "; " : "", pm_dtype_name[m->question.dtype]);
 	if (m->is_divided)
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory of several GPUs that train together has not been measured",
 				 note[0] ? "; " : "");

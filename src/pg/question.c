@@ -16,6 +16,7 @@
 #include "cache/graph_cache.h"
 #include "call_site.h"
 #include "catalog.h"
+#include "change/fp8.h"
 #include "clusters.h"
 #include "encoding.h"
 #include "errors.h"
@@ -388,7 +389,7 @@ resolve_word(const text *word, const pm_word_list *list, int usual, const char *
 	if (v < 0)
 		*p = (pm_problem) {
 			reason, ERRCODE_INVALID_PARAMETER_VALUE, psprintf("unknown %s \"%s\"", list->what, pm_shown_name(s)),
-			NULL, pm_known_words(list->names, list->n)
+			NULL, list == &pm_dtype_words ? psprintf("Known are %s, \"fp8\".", pm_quoted_list(list->names, list->n)) : pm_known_words(list->names, list->n)
 		};
 	pfree(s);
 	return v;
@@ -397,7 +398,9 @@ resolve_word(const text *word, const pm_word_list *list, int usual, const char *
 static bool
 resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
 {
-	int			dtype = resolve_word(q->dtype, &pm_dtype_words, PM_FP32, "unknown_dtype", p);
+	/* the rest is in BF16 where the weights are */
+	bool		fp8 = q->dtype != NULL && pm_is_fp8(text_to_cstring(q->dtype));
+	int			dtype = fp8 ? (q->parallel.master_weights ? PM_BF16 : PM_AMP) : resolve_word(q->dtype, &pm_dtype_words, PM_FP32, "unknown_dtype", p);
 	int			layout = dtype < 0 ? -1 : resolve_word(q->layout, &pm_layout_words, PM_NCHW, "unknown_layout", p);
 	int			optimizer = layout < 0 ? -1 :
 		resolve_word(q->optimizer, &pm_optimizer_words, PM_SGD_MOMENTUM, "unknown_optimizer", p);
@@ -406,6 +409,7 @@ resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
 	if (mode < 0)
 		return false;
 	to->dtype = (pm_dtype) dtype;
+	to->fp8 = fp8;
 	to->layout = (pm_layout) layout;
 	/* without an update, whatever it would be, the question is the same */
 	to->optimizer = mode == PM_TRAIN ? (pm_optimizer) optimizer : PM_SGD_MOMENTUM;
@@ -481,11 +485,24 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	return false;
 }
 
+static bool
+has_units_for(const pm_question *q, pm_problem *p)
+{
+	if (!q->fp8 || pm_gpu_fp8_units(q->gpu) != PM_FP8_NO)
+		return true;
+	*p = (pm_problem) {
+		"unknown_dtype", ERRCODE_INVALID_PARAMETER_VALUE, psprintf("gpu \"%s\" has no units for dtype fp8", pm_shown_name(pm_from_core(q->gpu->name))),
+		"Cards of compute capability 8.9 and more have them, such as L4, L40S, H100 and B200.", "Ask for amp, bf16 or fp16."
+	};
+	return false;
+}
+
 /* Batch, words and device. */
 static bool
 resolve_device(const pm_asked_words *q, pm_question *to, pm_problem *p)
 {
-	if (!resolve_batch(q, to, p) || !resolve_words(q, to, p) || (to->gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL)
+	if (!resolve_batch(q, to, p) || !resolve_words(q, to, p) || (to->gpu = pm_gpu_look_up(text_to_cstring(q->gpu), p)) == NULL ||
+		!has_units_for(to, p))
 		return false;
 	to->dtype = pm_dtype_run(to->gpu, to->dtype);
 	return true;

@@ -5,25 +5,13 @@
 
 #include <math.h>
 
+#include "base/metrics.h"
 #include "encoding.h"
 #include "errors.h"
 #include "scaling.h"
 #include "scaling/checks.h"
 #include "scaling/correction.h"
 #include "scaling/gpu_work.h"
-
-/*
- * Standard deviations on either side of the middle that hold a share `level`
- * of a normal distribution: the inverse of its distribution function by
- * Abramowitz and Stegun 26.2.23, error below 4.5e-4.
- */
-static double
-deviations(double level)
-{
-	double		t = sqrt(-2 * log((1 - level) / 2));
-
-	return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
-}
 
 static void
 say(pm_answer *a, char *what)
@@ -127,7 +115,7 @@ pm_scale_answer(pm_asked *q, pm_prepared *x, pm_answer *a, pm_problem *p)
 
 		pm_step_shape_of(b, work, q->sample.query.batch, a->low_ms, &low);
 		pm_step_shape_of(b, work, q->sample.query.batch, a->high_ms, &high);
-		ends = pm_scaled_ends(&low, &shape, &high, &q->parallel, q->fabric, deviations(a->level));
+		ends = pm_scaled_ends(&low, &shape, &high, &q->parallel, q->fabric, pm_deviations(a->level));
 		a->low_ms = ends.low_ms;
 		a->high_ms = ends.high_ms;
 	}

@@ -385,11 +385,21 @@ test_trust_measures(void)
 	CHECK(isnan(m.mape_in_domain) && isnan(m.mape_out_of_domain));
 }
 
+/* Tables of the normal distribution. */
+static void
+test_deviations(void)
+{
+	CHECK_NEAR(pm_deviations(0.5), 0.67449, 5e-4);
+	CHECK_NEAR(pm_deviations(0.9), 1.64485, 5e-4);
+	CHECK_NEAR(pm_deviations(0.99), 2.57583, 5e-4);
+}
+
 int
 main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_measures();
+	test_deviations();
 	test_trust_measures();
 	test_split_names();
 	test_folds();

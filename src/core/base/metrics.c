@@ -113,3 +113,11 @@ pm_trust_metrics_compute(const double *measured, const double *predicted, const 
 	m->mape_in_domain = pm_errors_mape(&errors[1]);
 	m->mape_out_of_domain = pm_errors_mape(&errors[0]);
 }
+
+double
+pm_deviations(double level)
+{
+	double		t = sqrt(-2 * log((1 - level) / 2));
+
+	return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) / (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+}

@@ -171,6 +171,18 @@ pm_word_find(const pm_word_list *list, const char *word)
 	return -1;
 }
 
+/* As frameworks name it: Transformer Engine, torchao, Lightning ("transformer-engine"). */
+static const char *const fp8_name[] = {"fp8"};
+static const pm_synonym fp8_synonyms[] = {{"float8", 0}, {"ampfp8", 0}, {"fp8hybrid", 0}, {"fp8mixed", 0}, {"transformerengine", 0}};
+
+bool
+pm_is_fp8(const char *word)
+{
+	const pm_word_list list = {.what = "dtype", .n = 1, .names = fp8_name, .n_synonyms = N_OF(fp8_synonyms), .synonyms = fp8_synonyms};
+
+	return pm_word_find(&list, word) == 0;
+}
+
 int
 pm_dtype_parse(const char *s)
 {

@@ -89,6 +89,7 @@ typedef struct pm_question
 	const char *framework;
 	bool		alone;			/* a single operator: forward and backward pass without update and without a step around it */
 	bool		forward_only;	/* of a single operator: only its forward pass was timed */
+	bool		fp8;			/* linear layers multiply in 8 bits, and dtype is that of the rest; no predictor reads it (change/fp8.h) */
 } pm_question;
 
 /* Another spelling of a name in a list of words. */
@@ -119,6 +120,9 @@ extern const pm_word_list pm_mode_words;	/* pm_mode */
  * "32-true" are all fp32.  The locale does not matter, either.
  */
 int			pm_word_find(const pm_word_list *list, const char *word);
+
+/* Whether a word is "fp8", which questions have as a dtype, but measurements do not. */
+bool		pm_is_fp8(const char *word);
 
 /* pm_word_find() in each of the lists; -1: none. */
 int			pm_dtype_parse(const char *s);

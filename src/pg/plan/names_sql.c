@@ -291,7 +291,9 @@ resolve_dtype(const char *name, Datum *values, bool *nulls)
 	pm_freshen();
 	alias = pm_dtype_alias_of(name);
 	at = alias != NULL ? pm_word_find(&pm_dtype_words, alias) : -1;
-	if (alias == NULL)
+	if (alias == NULL && pm_is_fp8(name))
+		set_match(values, nulls, strcmp(name, "fp8") == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, "fp8", NULL);
+	else if (alias == NULL)
 		resolve_word(&pm_dtype_words, name, values, nulls);
 	else if (at >= 0)
 		set_match(values, nulls, PM_MATCH_ALIAS, pm_dtype_words.names[at], BY_ALIAS);
