@@ -691,6 +691,38 @@ class Structure(unittest.TestCase):
 
         self.assertEqual(ops_of(export.export_module(Net(), torch.zeros(1, 4), "first")), ["Input", "Mul"])
 
+    def test_linear_algebra(self):
+        """By PyTorch's names, which the extension knows. What PyTorch checks of the values is no branch on values."""
+        class Net(nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.one, self.function = nn.Linear(6, 6), function
+
+            def forward(self, x):
+                return self.function(self.one(x), x)
+
+        linalg = torch.linalg
+        for function, op, flops in ((lambda a, x: linalg.inv(a), "aten::linalg_inv_ex", 2 * 216),
+                                    (lambda a, x: linalg.cholesky(a), "aten::linalg_cholesky_ex", 72),
+                                    (linalg.solve, "aten::_linalg_solve_ex", 144 + 2 * 216),
+                                    (lambda a, x: linalg.solve(a, x[:, :, 0]), "aten::_linalg_solve_ex", 144 + 2 * 36),
+                                    (lambda a, x: linalg.solve_triangular(a, x, upper=True), "aten::linalg_solve_triangular", 216),
+                                    (lambda a, x: linalg.det(a), "aten::_linalg_det", 144),
+                                    (lambda a, x: linalg.slogdet(a)[1], "aten::_linalg_slogdet", 144)):
+            node = export.export_module(Net(function), torch.zeros(1, 6, 6), "net")["nodes"][-1]
+            self.assertEqual((node["op"], node["flops"], node["batch_dim"]), (op, flops, 0))
+        nodes = export.export_module(nn.utils.spectral_norm(nn.Conv2d(3, 8, 3)), torch.zeros(1, 3, 8, 8), "spectral")["nodes"]
+        self.assertEqual([(node["op"], node["flops"]) for node in nodes if node["op"] in ("aten::mv", "aten::dot")],
+                         3 * [("aten::mv", 2 * 8 * 27)] + [("aten::dot", 2 * 8)])
+
+        class Transformer(nn.Linear):
+            def forward(self, x):
+                theta = super().forward(x.flatten(1)).view(-1, 2, 3)
+                return nn.functional.grid_sample(x, nn.functional.affine_grid(theta, x.shape, False), align_corners=False)
+
+        node = only(export.export_module(Transformer(192, 6), torch.zeros(1, 3, 8, 8), "stn"), "aten::affine_grid_generator")
+        self.assertEqual((node["shape"], node["flops"]), ([1, 8, 8, 2], 2 * 3 * 128))
+
     def test_a_constructor_that_needs_values(self):
         graph = export.export_graph(self.spec(lambda: nn.utils.parametrizations.orthogonal(nn.Linear(8, 8)), 8))
         self.assertEqual(graph["nodes"][-1]["shape"], [1, 8])
