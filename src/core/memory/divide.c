@@ -107,6 +107,7 @@ in_flight(const pm_memory_division *by)
 typedef struct mode
 {
 	double		kept_per;		/* bytes a sample that wait for the backward pass: only these are of other micro-batches, too */
+	double		kept_scores;	/* of them, between the products of attentions */
 	bool		recompute;
 } mode;
 
@@ -118,16 +119,19 @@ share_of_tp(const pm_memory_division *by)
 }
 
 /*
- * Of `per` bytes a sample, but for what sequence parallelism gathers.  Without it, each GPU has all of a checkpoint, which lies
- * between two layers.
+ * Of `per` bytes a sample, of which `scores` lie between the products of attentions, but for what sequence parallelism gathers.
+ * Without it, each GPU has all of a checkpoint, which lies between two layers.  A GPU has the scores of its own heads.
  */
 static double
-divide_parts_of_sequence(const pm_memory_division *by, const mode *m, double per)
+divide_parts_of_sequence(const pm_memory_division *by, const mode *m, double per, double scores)
 {
-	double		kept = fmin(per, m->kept_per);
+	double		own = fmin(scores, per);
+	double		kept_scores = fmin(own, m->kept_scores);
+	double		kept = fmin(per - own, m->kept_per - m->kept_scores);
 	double		share = share_of_tp(by);
 
-	return kept * in_flight(by) * (m->recompute && !by->sequence_parallel ? 1 : share) + (per - kept) * share;
+	return kept * in_flight(by) * (m->recompute && !by->sequence_parallel ? 1 : share) + (per - own - kept) * share +
+		(kept_scores * in_flight(by) + own - kept_scores) / by->tp;
 }
 
 /* Of the GPUs that share a sequence, one has so much. */
@@ -137,17 +141,18 @@ share_of_cp(const pm_memory_division *by)
 	return by->cp > 1 ? 1.0 / by->cp : 1;
 }
 
-/* Of `per` bytes a sample.  Nobody divides the sequence to need more. */
+/* Of the bytes a sample of a line.  Nobody divides the sequence to need more. */
 static double
-divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, double per)
+divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, const pm_memory_line *l)
 {
 	pm_memory_division whole = *by;
 	double		gathered = 2 * plan->handed_per * (1 - 1.0 / by->tp);
 
 	whole.sequence_parallel = false;
 	if (!by->sequence_parallel)
-		return divide_parts_of_sequence(by, m, per) * share_of_cp(by);
-	return fmin(divide_parts_of_sequence(by, m, per) + gathered, divide_parts_of_sequence(&whole, m, per)) * share_of_cp(by);
+		return divide_parts_of_sequence(by, m, l->per, l->scores) * share_of_cp(by);
+	return fmin(divide_parts_of_sequence(by, m, l->per, l->scores) + gathered, divide_parts_of_sequence(&whole, m, l->per, l->scores)) *
+		share_of_cp(by);
 }
 
 /* A line of one GPU, but for its bytes a sample. Gradients on their way, of one operator, stay whole. */
@@ -171,7 +176,7 @@ divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const par
 {
 	for (int i = 0; i < n; i++)
 	{
-		double		per = divide_activations(plan, by, m, lines[i].per);
+		double		per = divide_activations(plan, by, m, &lines[i]);
 
 		lines[i] = divide_fixed(plan, by, p, &lines[i]);
 		lines[i].per = per;
@@ -201,7 +206,7 @@ share_of_gaps(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 
 	if (m->recompute && !by->sequence_parallel)
 		around.tp = 1;
-	own += fmin(l->per, divide_activations(plan, &around, m, l->per)) * batch;
+	own += fmin(l->per, divide_activations(plan, &around, m, l)) * batch;
 	return all > 0 ? fmin(1, own / all) : 1 / gpus;
 }
 
@@ -227,7 +232,7 @@ divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const 
 static void
 divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	const mode	left = {plan->update.per, false};	/* by both passes, however they are run */
+	const mode	left = {plan->update.per, plan->update.scores, false};	/* by both passes, however they are run */
 	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
 
 	of->scratch = updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
@@ -236,13 +241,13 @@ divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 	of->update.fixed += of->scratch;
 }
 
-/* Where gradients are divided, or there from the start, the light lines count.  With checkpoints and without: the smaller one. */
+/* Where gradients are divided, or there from the start, or scores are divided, the light lines count.  With checkpoints and without: the smaller one. */
 static void
 divide_passes(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	const mode	asked = {plan->kept_per, by->recompute};
-	const mode	plain = {plan->plain_kept_per, false};
-	bool		light = (by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1);
+	const mode	asked = {plan->kept_per, plan->kept_scores, by->recompute};
+	const mode	plain = {plan->plain_kept_per, plan->plain_kept_scores, false};
+	bool		light = (by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1) || by->tp > 1;
 
 	of->n_lines += light ? plan->n_light : 0;
 	divide_lines(plan, by, p, &asked, of->lines, of->n_lines);

@@ -35,8 +35,8 @@ typedef struct pm_memory_division
  * type stays that of the plan (Megatron-Core's distributed optimizer has 4 bytes
  * of gradients beside 2 of weights, DeepSpeed's BF16 2 and 2).
  * From zero 1 on, the update is of a part of the weights.  Of the activations a GPU of a
- * tensor-parallel group has (10 + 24 / tp) / 34 (Korthikanti et al., arXiv
- * 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
+ * tensor-parallel group has (10 + 24 / tp) / 34, and 1 / tp of the scores of
+ * attentions (Korthikanti et al., arXiv 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
  * 1 / tp of all of them, checkpoints too, and the input of one product, and its
  * gradient, gathered from all of the group.  Of a sequence that cp GPUs share, each
  * has an equal part of everything.
