@@ -229,13 +229,20 @@ divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const 
 /* ---------- the parts of a step ---------- */
 
 /* Scratch memory is for one parameter, which counts as whole, or for all that the GPU updates. */
+static double
+scratch_of(const pm_memory_plan *plan, const pm_memory_division *by)
+{
+	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
+
+	return updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
+}
+
 static void
 divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
 	const mode	left = {plan->update.per, plan->update.scores, false};	/* by both passes, however they are run */
-	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
 
-	of->scratch = updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
+	of->scratch = scratch_of(plan, by);
 	of->update.fixed -= plan->scratch;
 	divide_lines(plan, by, p, &left, &of->update, 1);
 	of->update.fixed += of->scratch;
@@ -275,6 +282,55 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	of->optimizer = p.optimizer;
 	divide_passes(plan, by, &p, of);
 	of->conv_per = plan->conv_per * share_of_tp(by) * share_of_cp(by);
+}
+
+/* ---------- the shares at an event ---------- */
+
+static double
+ratio(double part, double all)
+{
+	return all > 0 ? part / all : 0;
+}
+
+/* Gradients of the weights: those of the tensors that hold them, and what comes on top. */
+static void
+share_gradients(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const pm_memory_line *held, pm_memory_shares *of)
+{
+	double		gpus = (double) by->tp * by->pp;
+	pm_memory_line l = divide_fixed(plan, by, p, held);
+	double		on_way = fmax(0, held->gradients - plan->gradients);
+	double		theirs = fmin(l.gradients, (held->gradients - on_way) / gpus + on_way);
+
+	of->gradients = ratio(theirs, held->gradients);
+	of->added = l.gradients - theirs;
+}
+
+/* Activations, of the micro-batches that are under way. */
+static void
+share_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, const pm_memory_line *held, pm_memory_shares *of)
+{
+	double		kept = fmin(held->scores, m->kept_scores);
+	double		scores = (kept * in_flight(by) + held->scores - kept) / by->tp * share_of_cp(by);
+
+	of->scores = ratio(scores, held->scores);
+	of->per = ratio(divide_activations(plan, by, m, held) - scores, held->per - held->scores);
+}
+
+void
+pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm_memory_shares *of)
+{
+	const pm_memory_plan *plan = split->plan;
+	const pm_memory_division *by = &split->by;
+	bool		plain = plan->n_plain > 0 && !split->checkpoints;
+	const mode	m = plain ? (mode) {plan->plain_kept_per, plan->plain_kept_scores, false} : (mode) {plan->kept_per, plan->kept_scores, by->recompute};
+	parts		p = divide_parts(plan, by);
+
+	*of = (pm_memory_shares) {
+		.weights = ratio(p.weights, plan->weights), .optimizer = ratio(p.optimizer, plan->optimizer), .copies = p.copied,
+		.scratch = ratio(scratch_of(plan, by), plan->scratch), .others = 1.0 / by->tp / by->pp
+	};
+	share_gradients(plan, by, &p, held, of);
+	share_activations(plan, by, &m, held, of);
 }
 
 /* With these, 88.7 % of the 97 rows lie in their intervals. */

@@ -53,6 +53,31 @@ typedef struct pm_memory_division
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
 
+/* A step of a plan, divided. */
+typedef struct pm_memory_split
+{
+	const pm_memory_plan *plan;	/* of all */
+	pm_memory_division by;
+	bool		checkpoints;	/* the step is run with those that the plan is of */
+} pm_memory_split;
+
+/* What the GPU that holds most has of each byte of the whole model's tensors at an event. */
+typedef struct pm_memory_shares
+{
+	double		weights;
+	double		optimizer;
+	double		gradients;
+	double		copies;			/* of weights in 2 bytes */
+	double		scratch;		/* of the update */
+	double		others;			/* that do not depend on the batch */
+	double		per;			/* of a sample, but for scores: of all operators alike */
+	double		scores;
+	double		added;			/* bytes of gradients beside: buckets, and micro-batches before */
+} pm_memory_shares;
+
+/* Fill *of for an event after which tensors hold `held`, of which gradients, per and scores count. */
+void		pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm_memory_shares *of);
+
 /* Factors of one GPU for one of several: less certain, as BigScience's measurements show (docs/memory.md). */
 void		pm_memory_factors_divided(pm_memory_factors *f);
 
