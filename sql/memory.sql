@@ -162,6 +162,29 @@ FROM (SELECT 'sequence' AS what, g, a.peak_mb AS less, b.peak_mb AS more, a.p_fi
       UNION ALL SELECT 'tp', g, a.peak_mb, b.peak_mb, a.p_fits, b.p_fits FROM again AS a JOIN again AS b USING (g, dtype, batch, pp, zero, recompute, sequence_parallel) WHERE a.tp = 2 * b.tp) AS pairs
 GROUP BY what, g ORDER BY what, 2;
 SELECT helper.error_of(format('SELECT perfmodel.predict_memory(%s, ''V100'', 4, world_size => 8, parallel => ''{"pp": 8, "sequence_parallel": true}'')', :layers));
+-- each GPU of a layer has the scores of its own heads
+SELECT tp, helper.close(more, first_value(more) OVER (ORDER BY tp) / tp, 0.06) AS scores
+FROM (SELECT tp, whole.activations_mb - again.activations_mb AS more FROM unnest('{1,2,4,8}'::int[]) AS tp, jsonb_build_object('tp', tp) AS how,
+             perfmodel.predict_memory(:scores, 'V100', 4096, 'bf16', world_size => 8, parallel => how) AS whole,
+             perfmodel.predict_memory(:scores, 'V100', 4096, 'bf16', world_size => 8, parallel => how || '{"recompute": "attention"}') AS again) AS x ORDER BY tp;
+-- the parts of the GPU that holds most add up to its peak, and the series reaches what they hold
+CREATE TEMP TABLE parts AS
+SELECT how, batch, m.peak_mb, m.weights_mb, m.optimizer_mb, m.gradients_mb, e.*, t.top
+FROM (VALUES ('{}'::jsonb), ('{"zero": 1}'), ('{"zero": 2}'), ('{"zero": 3}'), ('{"tp": 4}'), ('{"tp": 4, "sequence_parallel": true}'), ('{"tp": 2, "pp": 4, "micro_batches": 4, "zero": 1}'),
+             ('{"recompute": true}'), ('{"recompute": "attention", "tp": 2}'), ('{"cp": 4, "zero": 2}'), ('{"master_weights": true, "zero": 1}')) AS w(how), unnest('{1,64}'::int[]) AS batch,
+     LATERAL perfmodel.predict_memory(:scores, 'V100', batch, 'bf16', optimizer => 'adamw', world_size => 8, parallel => how) AS m,
+     LATERAL (SELECT sum(mb) AS mb, sum(share) AS share, min(mb) AS least, sum(mb) FILTER (WHERE part = 'weights') AS weights, sum(mb) FILTER (WHERE part = 'optimizer') AS optimizer,
+                     sum(mb) FILTER (WHERE part = 'gradients') AS gradients, sum(mb) FILTER (WHERE part NOT IN ('context', 'cached segments')) AS tensors
+              FROM perfmodel.explain_memory(:scores, 'V100', batch, 'bf16', optimizer => 'adamw', world_size => 8, parallel => how)) AS e,
+     LATERAL (SELECT max(mb) AS top FROM perfmodel.memory_timeline(:scores, 'V100', batch, 'bf16', optimizer => 'adamw', world_size => 8, parallel => how)) AS t;
+SELECT how, bool_and(helper.close(mb, peak_mb) AND helper.close(share, 1) AND least >= 0) AS adds_up, bool_and(helper.close(weights, weights_mb) AND helper.close(optimizer, optimizer_mb)) AS parts,
+       bool_and(coalesce(gradients, 0) <= gradients_mb * (1 + 1e-6)) AS gradients, bool_and(helper.close(top, tensors, 0.02)) AS series FROM parts GROUP BY how ORDER BY how;
+DROP TABLE parts;
+-- of one GPU too, attention and segments run again; other ways to divide are refused as they are by predict_memory
+SELECT how, helper.close(sum(e.mb), min(m.peak_mb)) AS adds_up, sum(e.mb) < (perfmodel.predict_memory(:scores, 'V100', 64)).peak_mb AS less
+FROM unnest('{"{\"recompute\": true}","{\"recompute\": \"attention\"}"}'::jsonb[]) AS how, perfmodel.explain_memory(:scores, 'V100', 64, parallel => how) AS e,
+     perfmodel.predict_memory(:scores, 'V100', 64, parallel => how) AS m GROUP BY how ORDER BY how;
+SELECT helper.error_of(format('SELECT count(*) FROM perfmodel.%s(%s, ''V100'', 1, world_size => 64, parallel => ''{"tp": 16}'')', name, :scores)) FROM unnest('{explain_memory,memory_timeline}'::text[]) AS name;
 DELETE FROM perfmodel.graph WHERE graph_id = :scores;
 DROP TABLE again;
 -- Adam's scratch memory is of the weights that a GPU updates

@@ -40,21 +40,23 @@ CREATE FUNCTION perfmodel.explain_memory(graph_id bigint, gpu text, batch intege
                                          layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                          optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
                                          per text DEFAULT 'op', mode text DEFAULT 'train',
+                                         world_size integer DEFAULT 1, parallel jsonb DEFAULT NULL,
                                          OUT part text, OUT op text, OUT class text, OUT node_id integer, OUT module text,
                                          OUT tensors integer, OUT mb float8, OUT share float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 20 AS 'MODULE_PATHNAME', 'pm_explain_memory';
-COMMENT ON FUNCTION perfmodel.explain_memory(bigint, text, integer, text, text, text, text, boolean, text, text) IS
+COMMENT ON FUNCTION perfmodel.explain_memory(bigint, text, integer, text, text, text, text, boolean, text, text, integer, jsonb) IS
     'memory at the peak of a step: a row for each part and type of operator, or for each operator';
 
 CREATE FUNCTION perfmodel.memory_timeline(graph_id bigint, gpu text, batch integer, dtype text DEFAULT 'fp32',
                                           layout text DEFAULT 'nchw', framework text DEFAULT NULL,
                                           optimizer text DEFAULT 'sgd_momentum', checkpointing boolean DEFAULT false,
                                           points integer DEFAULT 500, mode text DEFAULT 'train',
+                                          world_size integer DEFAULT 1, parallel jsonb DEFAULT NULL,
                                           OUT event integer, OUT phase text, OUT node_id integer, OUT op text, OUT mb float8)
     RETURNS SETOF record
     LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 500 AS 'MODULE_PATHNAME', 'pm_memory_timeline_sql';
-COMMENT ON FUNCTION perfmodel.memory_timeline(bigint, text, integer, text, text, text, text, boolean, integer, text) IS
+COMMENT ON FUNCTION perfmodel.memory_timeline(bigint, text, integer, text, text, text, text, boolean, integer, text, integer, jsonb) IS
     'memory of tensors during a training step, in MB, as a series for a plot: the maximum of each part of the step';
 
 -- The time of a step is asked of the active predictor; without one the columns of time are NULL.

@@ -6,7 +6,7 @@
 
 #include "cache/memory_cache.h"
 #include "errors.h"
-#include "memory/estimate.h"
+#include "memory/divide.h"
 #include "question.h"
 
 /* Valid until the next pm_freshen(). */
@@ -18,6 +18,7 @@ typedef struct pm_memory_question
 	const pm_memory_plan *plan;
 	pm_memory_plan divided;		/* plan, where several GPUs train together */
 	bool		is_divided;
+	pm_memory_split split;		/* from which plan, and how; its plan is NULL if it is not divided */
 	pm_memory_factors factors;
 } pm_memory_question;
 

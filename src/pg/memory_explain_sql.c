@@ -34,6 +34,7 @@ typedef struct asked_step
 	pm_memory_question m;
 	const pm_graph *graph;
 	pm_step		step;
+	const pm_memory_split *split;	/* NULL: the GPU has the whole model */
 } asked_step;
 
 /* False: an argument is NULL. Raises for a question that has no answer. */
@@ -45,13 +46,18 @@ simulate(FunctionCallInfo fcinfo, asked_step *a)
 	pm_problem	p;
 	pm_status	st = {PM_OK};
 	bool		checkpointing;
+	bool		again;
 
 	if (!pm_memory_read(fcinfo, CHECKPOINTING, &words, &how, &checkpointing))
 		return false;
 	if (!pm_memory_ask(&words, checkpointing, &a->m, &p))
 		pm_problem_raise(&p);
 	a->graph = pm_graph_whole(a->m.graph);
-	a->m.options.checkpointing = pm_memory_checkpoints_at(a->m.plan, a->m.question.batch);
+	again = pm_memory_checkpoints_at(a->m.plan, a->m.question.batch);
+	a->m.options.checkpointing = a->m.options.checkpointing && again;
+	a->m.options.attention_again = a->m.options.attention_again && again;
+	a->m.split.checkpoints = again;
+	a->split = a->m.split.plan != NULL ? &a->m.split : NULL;
 	if (pm_step_simulate(a->graph, &a->m.options, pm_workspace(), &a->step, &st) != PM_OK)
 		pm_raise(&st);
 	return true;
@@ -83,7 +89,7 @@ by_bytes(const void *a, const void *b)
 	return x->op != y->op ? x->op - y->op : x->node - y->node;
 }
 
-/* Sum up what is held at the peak; returns how many owners. owners[roles * (operators + 1)], or [roles * (nodes + 1)] per node. */
+/* Sum up what is held at the peak; returns how many owners. owners[roles * (operators + 1) + 1], or [roles * (nodes + 1) + 1] per node. */
 static int
 sum_up(const asked_step *a, bool per_node, owner *owners)
 {
@@ -91,22 +97,29 @@ sum_up(const asked_step *a, bool per_node, owner *owners)
 	int64		batch = a->m.question.batch;
 	int			width = per_node ? a->graph->n_nodes + 1 : pm_op_count() + 1;
 	bool	   *held = palloc(Max(s->n_tensors, 1));
+	int			peak = pm_memory_peak_event(s, a->split, batch);
+	pm_memory_shares shares = {0};
 	int			n = 0;
 
-	pm_memory_held_after(s, pm_memory_peak_event(s, batch), held);
+	pm_memory_held_after(s, peak, held);
+	if (a->split != NULL)
+		pm_memory_shares_after(s, a->split, peak, &shares);
 	for (int t = 0; t < s->n_tensors; t++)
 	{
 		int			node = s->tensors[t].node;
 		int			op = node >= 0 ? a->graph->nodes[node].op : -1;
 		owner	   *o = &owners[s->tensors[t].role * width + (per_node ? node : op) + 1];
+		double		bytes = a->split != NULL ? pm_tensor_share(&shares, &s->tensors[t], batch) : pm_tensor_bytes(&s->tensors[t], batch);
 
 		if (!held[t])
 			continue;
-		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + 1, o->bytes + pm_tensor_bytes(&s->tensors[t], batch)};
+		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + 1, o->bytes + bytes};
 	}
 	for (int i = 0; i < PM_N_MEMORY_ROLES * width; i++)
 		if (owners[i].tensors > 0 && owners[i].bytes > 0)
 			owners[n++] = owners[i];
+	if (shares.added > 0)
+		owners[n++] = (owner) {PM_MEMORY_GRADIENTS, NULL, -1, -1, 0, shares.added};
 	return n;
 }
 
@@ -175,7 +188,7 @@ pm_explain_memory(PG_FUNCTION_ARGS)
 	nodes = pm_wants_nodes(fcinfo, PER, "op", "sort of operator");
 	if (!simulate(fcinfo, &a))
 		return (Datum) 0;
-	n = PM_N_MEMORY_ROLES * ((nodes ? a.graph->n_nodes : pm_op_count()) + 1) + 3;
+	n = PM_N_MEMORY_ROLES * ((nodes ? a.graph->n_nodes : pm_op_count()) + 1) + 4;
 	owners = palloc0(sizeof(owner) * n);
 	n = add_outside(&a, owners, sum_up(&a, nodes, owners));
 	for (int i = 0; i < n; i++)
@@ -212,7 +225,7 @@ pm_memory_timeline_sql(PG_FUNCTION_ARGS)
 	if (!simulate(fcinfo, &a))
 		return (Datum) 0;
 	points = palloc(sizeof(pm_memory_point) * room);
-	n = pm_memory_timeline(&a.step, a.m.question.batch, room, points);
+	n = pm_memory_timeline(&a.step, a.split, a.m.question.batch, room, points);
 	for (int i = 0; i < n; i++)
 	{
 		const pm_memory_point *p = &points[i];

@@ -14,7 +14,6 @@
 #include "encoding.h"
 #include "features/tokens.h"
 #include "gpus.h"
-#include "memory/divide.h"
 #include "memory_asking.h"
 #include "memory_factors.h"
 #include "results.h"
@@ -60,8 +59,10 @@ divide(const pm_parallel *q, pm_memory_question *m)
 	};
 
 	m->is_divided = q->world_size > 1;
+	m->split = (pm_memory_split) {0};
 	if (!m->is_divided && !q->master_weights)
 		return;
+	m->split = (pm_memory_split) {m->plan, by, false};
 	pm_memory_divide(m->plan, &by, &m->divided);
 	m->plan = &m->divided;
 }

@@ -577,7 +577,7 @@ test_huge_and_back(void)
 	for (int n = 1; n <= 10; n++)
 	{
 		memset(points, 0x7f, sizeof(points));
-		CHECK_EQ(pm_memory_timeline(&s, 1, n, points), n);
+		CHECK_EQ(pm_memory_timeline(&s, NULL, 1, n, points), n);
 		for (int i = 0; i < n; i++)
 		{
 			int			e = points[i].event;
@@ -588,7 +588,7 @@ test_huge_and_back(void)
 			CHECK(fabs(points[i].bytes - held[e]) <= 1e-12 * held[e]);
 		}
 	}
-	CHECK_EQ(pm_memory_peak_event(&s, 1), 4);
+	CHECK_EQ(pm_memory_peak_event(&s, NULL, 1), 4);
 }
 
 int

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import types
 import unittest
 import warnings
@@ -253,6 +254,35 @@ class Structure(unittest.TestCase):
 
         node = only(export.export_module(Net(), torch.zeros(1, 5, 8), "packed"), "LSTM")
         self.assertEqual((node["shape"], node["flops"]), ([5, 16], 2 * 5 * 64 * (8 + 16)))
+
+    def test_packed_sequences_of_full_length(self):
+        """They do the work of padded ones; lengths below that are refused."""
+        class Net(nn.Module):
+            def __init__(self, lengths, batch_first, **pad):
+                super().__init__()
+                self.lstm, self.lengths, self.pad = nn.LSTM(8, 16, batch_first=batch_first), lengths, dict(pad, batch_first=batch_first)
+
+            def forward(self, x, lengths=None):
+                x = x if self.pad["batch_first"] else x.transpose(0, 1)
+                packed = nn.utils.rnn.pack_padded_sequence(x, self.lengths(x, lengths), self.pad["batch_first"])
+                return nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], **self.pad)[0]
+
+        given = (torch.zeros(2, 5, 8), torch.tensor([5, 4]))
+        for batch_first in (True, False):
+            for lengths, example in ((lambda x, _: [5] * (x.numel() // 40), given[:1]), (lambda x, given: given.cpu(), given)):
+                graph = export.export_module(Net(lengths, batch_first), example, "packed")
+                self.check_form(graph)
+                node, last = only(graph, "LSTM"), graph["nodes"][-1]
+                self.assertEqual((node["shape"], node["flops"]), ([5, 16], 2 * 5 * 64 * (8 + 16)))
+                self.assertEqual((last["shape"], last["batch_dim"]), ([1, 5, 16], 0) if batch_first else ([5, 1, 16], 1))
+                self.assertTrue(all(n.get("view") for n in graph["nodes"] if n["op"] not in ("Input", "LSTM")))
+        longer = export.export_module(Net(lambda x, _: [5] * len(x), True, total_length=7), given[:1], "longer")
+        self.assertEqual(only(longer, "Pad")["shape"], [1, 7, 16])
+        for lengths, example in ((lambda x, _: [5] + [4] * (len(x) - 1), given[:1]), (lambda x, given: given - 1, given)):
+            with self.assertRaisesRegex(export.ExportError, "lengths below the 5 steps .*give the example input lengths of 5"):
+                export.export_module(Net(lengths, True), example, "short")
+        # as before, outside of the exporter
+        self.assertEqual(nn.utils.rnn.pack_padded_sequence(torch.zeros(5, 2, 8), [5, 4]).data.shape, (9, 8))
 
     def test_computed_weight_does_not_follow_the_batch(self):
         class Net(nn.Module):
@@ -631,6 +661,68 @@ class Structure(unittest.TestCase):
             except export.ExportError as err:           # not in PyTorch 2
                 self.assertRegex(str(err), "cannot run aten::.*too large to be run with its weights.*load_onnx")
 
+    def test_computed_weights_are_copied(self):
+        """weight_norm() leaves a computed tensor in the module, which copy.deepcopy() refuses."""
+        net = nn.Sequential(nn.utils.weight_norm(nn.Conv1d(2, 4, 3)), nn.ReLU(), nn.utils.weight_norm(nn.Conv1d(4, 4, 3)))
+        held = [net[i].weight for i in (0, 2)]
+        graph = export.export_module(net, torch.zeros(1, 2, 8), "norm")
+        self.assertEqual((ops_of(graph).count("Conv"), graph["params"]), (2, sum(p.numel() for p in net.parameters())))
+        self.assertTrue(all(net[i].weight is weight and not weight.is_meta for i, weight in zip((0, 2), held)))
+        net.lock = threading.Lock()
+        with self.assertRaisesRegex(export.ExportError, "^norm: the module cannot be copied: .*export FILE.py:FUNCTION"):
+            export.export_module(net, torch.zeros(1, 2, 8), "norm")
+
+    def test_batch_norm_of_several_gpus(self):
+        def graph(kind):
+            return export.export_module(nn.Sequential(nn.Conv2d(3, 4, 1), kind(4)), torch.zeros(1, 3, 8, 8), "net")
+
+        self.assertEqual(graph(nn.SyncBatchNorm), graph(nn.BatchNorm2d))
+        with self.assertRaises(ValueError):             # as before, outside of the exporter
+            nn.SyncBatchNorm(4)(torch.zeros(1, 4, 8, 8))
+
+    def test_a_first_pass_that_prepares_something(self):
+        class Net(nn.Module):
+            table = None
+
+            def forward(self, x):
+                if self.table is None:
+                    self.table = torch.arange(4, device=x.device).cos()
+                return x * self.table
+
+        self.assertEqual(ops_of(export.export_module(Net(), torch.zeros(1, 4), "first")), ["Input", "Mul"])
+
+    def test_linear_algebra(self):
+        """By PyTorch's names, which the extension knows. What PyTorch checks of the values is no branch on values."""
+        class Net(nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.one, self.function = nn.Linear(6, 6), function
+
+            def forward(self, x):
+                return self.function(self.one(x), x)
+
+        linalg = torch.linalg
+        for function, op, flops in ((lambda a, x: linalg.inv(a), "aten::linalg_inv_ex", 2 * 216),
+                                    (lambda a, x: linalg.cholesky(a), "aten::linalg_cholesky_ex", 72),
+                                    (linalg.solve, "aten::_linalg_solve_ex", 144 + 2 * 216),
+                                    (lambda a, x: linalg.solve(a, x[:, :, 0]), "aten::_linalg_solve_ex", 144 + 2 * 36),
+                                    (lambda a, x: linalg.solve_triangular(a, x, upper=True), "aten::linalg_solve_triangular", 216),
+                                    (lambda a, x: linalg.det(a), "aten::_linalg_det", 144),
+                                    (lambda a, x: linalg.slogdet(a)[1], "aten::_linalg_slogdet", 144)):
+            node = export.export_module(Net(function), torch.zeros(1, 6, 6), "net")["nodes"][-1]
+            self.assertEqual((node["op"], node["flops"], node["batch_dim"]), (op, flops, 0))
+        nodes = export.export_module(nn.utils.spectral_norm(nn.Conv2d(3, 8, 3)), torch.zeros(1, 3, 8, 8), "spectral")["nodes"]
+        self.assertEqual([(node["op"], node["flops"]) for node in nodes if node["op"] in ("aten::mv", "aten::dot")],
+                         3 * [("aten::mv", 2 * 8 * 27)] + [("aten::dot", 2 * 8)])
+
+        class Transformer(nn.Linear):
+            def forward(self, x):
+                theta = super().forward(x.flatten(1)).view(-1, 2, 3)
+                return nn.functional.grid_sample(x, nn.functional.affine_grid(theta, x.shape, False), align_corners=False)
+
+        node = only(export.export_module(Transformer(192, 6), torch.zeros(1, 3, 8, 8), "stn"), "aten::affine_grid_generator")
+        self.assertEqual((node["shape"], node["flops"]), ([1, 8, 8, 2], 2 * 3 * 128))
+
     def test_a_constructor_that_needs_values(self):
         graph = export.export_graph(self.spec(lambda: nn.utils.parametrizations.orthogonal(nn.Linear(8, 8)), 8))
         self.assertEqual(graph["nodes"][-1]["shape"], [1, 8])
@@ -657,6 +749,35 @@ class Structure(unittest.TestCase):
 
         with self.assertRaisesRegex(export.ExportError, "depend on the values of its input.*detection networks"):
             export.export_module(Boxes(), torch.zeros(1, 4), "boxes")
+
+    @unittest.skipIf(torchvision is None, "torchvision is not installed")
+    def test_a_list_of_boxes(self):
+        """Of each image: one tensor of all boxes, with the numbers of their images."""
+        class Net(nn.Module):
+            def __init__(self, boxes):
+                super().__init__()
+                self.conv, self.boxes = nn.Conv2d(3, 4, 1), boxes
+
+            def forward(self, x, boxes=None):
+                return torchvision.ops.roi_align(self.conv(x), self.boxes(x, boxes), 3)
+
+        x, boxes = torch.zeros(1, 3, 8, 8), torch.tensor([[0.0, 0, 4, 4], [1, 1, 3, 3]])
+        for made, example, source in ((lambda x, boxes: boxes, (x, [boxes]), [2, 4]),
+                                      (lambda x, boxes: boxes, (torch.cat([x, x]), [boxes, boxes[:1]]), [2, 4]),
+                                      (lambda x, boxes: list(boxes), (x, boxes[None]), [1, 2, 4]),
+                                      (lambda x, boxes: [boxes[i] for i in range(len(x))], (x, boxes[None]), [1, 2, 4]),
+                                      (lambda x, _: [boxes.to(x.device)] * len(x), x, None)):
+            graph = export.export_module(Net(made), example, "boxes")
+            self.check_form(graph)
+            both = only(graph, "Concat")
+            self.assertEqual((both["shape"], both["batch_dim"]), ([2, 5], 0))
+            self.assertEqual([graph["nodes"][i]["shape"] for i in both["inputs"]] or both["consts"], [source or [2, 4]])
+            self.assertEqual((graph["nodes"][-1]["op"], graph["nodes"][-1]["shape"]), ("torchvision::roi_align", [2, 4, 3, 3]))
+            self.assertEqual(ops_of(graph).count("Slice") + ops_of(graph).count("Split"), 0)
+        with self.assertRaisesRegex(export.ExportError, "loop over the samples.*Boxes may be one tensor"):
+            export.export_module(Net(lambda x, _: [x.new_zeros(2, 4) for _ in x]), x, "loop")
+        graph = export.export_module(torchvision.ops.MultiScaleRoIAlign(["0"], 3, 2), ({"0": x}, [boxes], [(8, 8)]), "scales")
+        self.assertEqual(ops_of(graph), ["Input", "Input", "Concat", "torchvision::roi_align"])
 
     def test_branch_on_values(self):
         """A model that looks at a mask is run with values; one whose sizes depend on them has no graph."""

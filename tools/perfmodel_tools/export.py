@@ -7,7 +7,7 @@ import json
 import sys
 
 from . import database, models, ops, zoo
-from .trace import KernelMissing, TraceError, ValuesNeeded, build_on_meta, to_meta, trace, trace_with_values
+from .trace import KernelMissing, Refused, TraceError, ValuesNeeded, build_on_meta, tensors_in, to_meta, trace, trace_with_values
 
 FORMAT = "perfmodel-graph/1"
 MAX_PARAMS_WITH_VALUES = 2_000_000_000      # of a model that has to be run on the CPU; they take 4 bytes each
@@ -28,6 +28,8 @@ def export_graph(spec: models.ModelSpec, name=None) -> dict:
     """The graph of one model. Running it at batch 2 and 3 shows what follows the batch size."""
     try:
         module = build_on_meta(spec.build)
+    except TraceError as err:
+        raise ExportError(f"{spec.graph}: {err}") from err
     except Exception as err:                # a model's code may raise anything
         raise ExportError(f"{spec.graph}: cannot be built: {err}") from err
     try:
@@ -83,6 +85,8 @@ def _two_runs(spec: models.ModelSpec, module) -> tuple:
             raise
         try:
             return _with_values(spec)
+        except Refused:
+            raise
         except Exception as err:
             raise why from err
     except TraceError as why:
@@ -95,28 +99,52 @@ def _two_runs(spec: models.ModelSpec, module) -> tuple:
 
 
 def _on_meta(spec: models.ModelSpec, module) -> tuple:
-    two, three = (trace(module, spec.make_input(batch, device="meta")) for batch in (2, 3))
-    return two, three, _params(module, two)
+    return _at_two_and_three(module, lambda batch: trace(module, spec.make_input(batch, device="meta")))
 
 
 def _with_values(spec: models.ModelSpec) -> tuple:
     module = spec.build().to("cpu").train()
-    two, three = (trace_with_values(module, spec.make_input(batch)) for batch in (2, 3))
+    return _at_two_and_three(module, lambda batch: trace_with_values(module, spec.make_input(batch)))
+
+
+def _at_two_and_three(module, run) -> tuple:
+    two, three = run(2), run(3)
+    if _operators(two.nodes) != _operators(three.nodes):
+        two = run(2)                        # in its first pass, a module may have prepared what it keeps
     return two, three, _params(module, two)
+
+
+def _operators(nodes: list) -> list:
+    return [(node["op"], node["inputs"]) for node in nodes]
+
+
+def _copy(module):
+    """The module once more, so that the caller's stays as it is.
+
+    Attributes that a hook computes of parameters, such as the weights of weight_norm(), are tensors that PyTorch refuses to copy.
+    """
+    computed = {id(tensor): tensor.detach().clone() for part in module.modules() for tensor in tensors_in(vars(part).values())
+                if not tensor.is_leaf}
+    try:
+        return copy.deepcopy(module, computed)
+    except Exception as err:                # a module's parts may refuse to be copied
+        raise TraceError(f"the module cannot be copied: {err}. Write a function that builds it and an example input, and name that: "
+                         "python3 -m perfmodel_tools export FILE.py:FUNCTION") from err
 
 
 def export_module(module, example_input, name: str, source: str = "pytorch") -> dict:
     """The graph of any torch.nn.Module; dimension 0 of the example's tensors must be the batch."""
     model, _, variant = name.partition("@")
-    spec = models.ModelSpec(model, variant, source, lambda: copy.deepcopy(module),
+    spec = models.ModelSpec(model, variant, source, lambda: _copy(module),
                             lambda batch, device="cpu": models.rebatch(example_input, batch, device))
     return export_graph(spec, name)
 
 
 def _combine(two: list, three: list, graph: str) -> list:
     """Nodes at batch 1 from the nodes at batch 2 and 3."""
-    if [(n["op"], n["inputs"]) for n in two] != [(n["op"], n["inputs"]) for n in three]:
-        raise ExportError(f"{graph}: the model executes other operators at batch 3 than at batch 2")
+    if _operators(two) != _operators(three):
+        raise ExportError(f"{graph}: the model executes other operators at batch 3 than at batch 2. If it has a loop over the samples, let "
+                          "it compute all of them at once. Boxes may be one tensor (samples, boxes, 4), of which list() is the list")
     return [_at_one(a, b, graph) for a, b in zip(two, three)]
 
 

@@ -53,6 +53,10 @@ def _deform_conv2d(x, weight, offset, *more):
     return x.new_empty([x.shape[0], weight.shape[0], *offset.shape[2:]])
 
 
+def _roi_align(x, rois, scale, height, width, *more):
+    return x.new_empty([rois.shape[0], x.shape[1], height, width])
+
+
 def _cdist(x1, x2, p=2, compute_mode=None):
     return x1.new_empty([*torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]])
 
@@ -65,4 +69,5 @@ _RULES = {
     "aten::_weight_norm_interface": lambda v, g, dim=0: (torch.empty_like(v), torch.empty_like(g)),
     "aten::linalg_matrix_exp": torch.empty_like,
     "torchvision::deform_conv2d": _deform_conv2d,
+    "torchvision::roi_align": _roi_align,
 }

@@ -329,16 +329,35 @@ DEFAULT_IMAGE = 224
 _SOURCES = {"torchvision": _torchvision, "zoo": _zoo, "timm": _timm, "transformers": _transformers}
 
 
+class Samples(list):
+    """A list with one tensor for each sample, such as the boxes of each image: the batch is its length, not dimension 0."""
+
+
 def rebatch(example: Any, batch: int, device="cpu") -> Any:
     """The example input with BATCH samples in dimension 0, made by repeating its first sample."""
+    first = first_tensor(example)
+    return _rebatch(example, batch, device, len(first) if first is not None and first.dim() > 0 else 0)
+
+
+def _rebatch(example: Any, batch: int, device, samples: int) -> Any:
+    """SAMPLES: those that the example has."""
     if isinstance(example, torch.Tensor):
         one = example[:1].to(device)
         return one.repeat(batch, *([1] * (one.dim() - 1)))
     if isinstance(example, dict):
-        return {key: rebatch(value, batch, device) for key, value in example.items()}
+        return {key: _rebatch(value, batch, device, samples) for key, value in example.items()}
+    if _is_by_sample(example, samples):
+        return Samples(example[0].to(device).clone() for _ in range(batch))
     if isinstance(example, (list, tuple)):
-        return tuple(rebatch(value, batch, device) for value in example)
+        return tuple(_rebatch(value, batch, device, samples) for value in example)
     return example
+
+
+def _is_by_sample(example: Any, samples: int) -> bool:
+    """Whether a list has a tensor for each sample; tensors whose dimension 0 is the batch are several inputs."""
+    return (isinstance(example, list) and len(example) == samples > 0
+            and all(isinstance(part, torch.Tensor) and part.dim() > 0 for part in example)
+            and any(len(part) != samples for part in example))
 
 
 def call(module: torch.nn.Module, inputs: Any) -> Any:

@@ -12,6 +12,9 @@ UNDECLARED_VIEWS = {"_unsafe_view", "_reshape_alias"}
 # Operators that hand their argument through.
 ALIASES = {"detach", "alias", "lift", "lift_fresh", "lift_fresh_copy", "_conj", "resolve_conj"}
 
+# Operators that raise an error for values that another one could not work with; they compute nothing.
+ONLY_CHECKS = {"_linalg_check_errors", "_assert_async", "_assert_scalar"}
+
 # Fresh memory: such a node is left out when nothing reads it.
 ALLOCATIONS = {"empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided"}
 
@@ -34,7 +37,7 @@ _NAMES = {
     "sin": "Sin", "cos": "Cos", "maximum": "Max", "minimum": "Min", "where": "Where",
     "eq": "Equal", "lt": "Less", "gt": "Greater", "ge": "GreaterOrEqual", "floor": "Floor",
     "deform_conv2d": "DeformConv", "convolution": "Conv", "_convolution": "Conv", "addmm": "Gemm", "linear": "Gemm",
-    "mm": "MatMul", "bmm": "MatMul", "matmul": "MatMul", "baddbmm": "MatMul", "mv": "MatMul",
+    "mm": "MatMul", "bmm": "MatMul", "matmul": "MatMul", "baddbmm": "MatMul",
     "native_layer_norm": "LayerNormalization", "native_group_norm": "GroupNormalization",
     "_softmax": "Softmax", "_log_softmax": "LogSoftmax",
     "max_pool1d": "MaxPool", "max_pool2d": "MaxPool", "max_pool3d": "MaxPool",
@@ -334,6 +337,8 @@ def flops(op: str, call: Call) -> int:
         return 0
     if op in _PRODUCTS:
         return 2 * _PRODUCTS[op](call)
+    if op in _LINEAR_ALGEBRA:
+        return _LINEAR_ALGEBRA[op](call)
     if op in _NORMALISATIONS:
         return 5 * call.first.numel()
     if op in ("MaxPool", "AveragePool"):
@@ -361,6 +366,19 @@ def _matmul_macs(call: Call) -> int:
     return call.result.numel() * depth
 
 
+def _affine_macs(call: Call) -> int:
+    return call.result.numel() * call.first.shape[-1]
+
+
+def _factor(thirds: int, rows: int = 0):
+    """Operations: thirds of a cube for each square matrix, and for each number of a solution so many rows of it."""
+    def count(call: Call) -> int:
+        matrix = call.get("self", "A", "input")
+        side = matrix.shape[-1]
+        return math.prod(matrix.shape[:-2]) * (thirds * side ** 3 // 3) + rows * call.result.numel() * side
+    return count
+
+
 def attention_macs(query, key, value) -> int:
     """Both products of scaled dot-product attention."""
     batch_heads = math.prod(query.shape[:-2])
@@ -370,4 +388,10 @@ def attention_macs(query, key, value) -> int:
 _PRODUCTS = {
     "Conv": _conv_macs, "ConvTranspose": _conv_macs, "DeformConv": _conv_macs, "Gemm": _gemm_macs, "MatMul": _matmul_macs,
     "Attention": lambda call: attention_macs(call.get("query"), call.get("key"), call.get("value")),
+    "aten::affine_grid_generator": _affine_macs, "aten::dot": lambda call: call.first.numel(), "aten::mv": lambda call: call.first.numel(),
+}
+
+_LINEAR_ALGEBRA = {
+    "aten::linalg_inv_ex": _factor(6), "aten::linalg_cholesky_ex": _factor(1), "aten::_linalg_solve_ex": _factor(2, 2),
+    "aten::linalg_solve_triangular": _factor(0, 1), "aten::_linalg_det": _factor(2), "aten::_linalg_slogdet": _factor(2),
 }

@@ -35,6 +35,10 @@ class KernelMissing(ValuesNeeded):
     """This PyTorch has no kernel for the meta device for one of the operators; values are a way around that."""
 
 
+class Refused(TraceError):
+    """The model computes what has no single graph, though it can be changed so that it has one; the message says how."""
+
+
 class Recorder:
     """Collects nodes. Every tensor is known by where it comes from: a node, a parameter, a constant."""
 
@@ -52,6 +56,7 @@ class Recorder:
         self._paused = 0
         self._measured = set()      # inputs of real numbers: images, not masks or places
         self._modules = []          # paths of the modules that are running, the innermost last
+        self.parts = set()          # nodes that take one sample out of a batch, for an operator that was recorded for all samples
         for tensor in module.parameters():
             self._set(tensor, ("weights", grad.Shape(_real_shape(tensor), id(tensor))) if tensor.requires_grad
                       else ("frozen", grad.Shape(_real_shape(tensor), None, id(tensor))))
@@ -68,10 +73,12 @@ class Recorder:
             self._set(tensor, ("consts", _real_shape(tensor)))
         return self._origin[id(tensor)]
 
-    def add_input(self, tensor) -> None:
-        if tensor.is_floating_point():
+    def add_input(self, tensors: list) -> None:
+        """One tensor, or those of all samples, which are one input."""
+        if tensors[0].is_floating_point():
             self._measured.add(len(self.nodes))
-        self._add({"op": "Input", "inputs": [], "shape": list(tensor.shape)}, [tensor])
+        shape = [sum(len(tensor) for tensor in tensors), *tensors[0].shape[1:]] if len(tensors) > 1 else list(tensors[0].shape)
+        self._add({"op": "Input", "inputs": [], "shape": shape}, tensors)
 
     def enter(self, module: str) -> None:
         """What is recorded from now on is run by the module with this path."""
@@ -103,12 +110,14 @@ class Recorder:
         """Write down one ATen operator."""
         if self._paused:
             return
+        if call.name in ops.ONLY_CHECKS:
+            return
         if not call.outputs:
-            self._check_values(call)
+            self.check_values(call.arguments.values())
             return
         _check_size(call)
         self.sparse |= bool(call.get("sparse")) and "embedding" in call.name
-        operands = [(tensor, self.origin(tensor)) for tensor in _tensors(call.operands)]
+        operands = [(tensor, self.origin(tensor)) for tensor in tensors_in(call.operands)]
         if call.name in ops.ALIASES and operands:
             self._set(call.result, self._without_gradient(operands[0][1]) if call.name == "detach" else operands[0][1])
             return
@@ -156,9 +165,9 @@ class Recorder:
         return ([value for kind, value in origins if kind == "node" and not isinstance(value, grad.Detached)]
                 + [node["id"] for node in self.nodes if node["id"] not in read])
 
-    def _check_values(self, call: ops.Call) -> None:
+    def check_values(self, values) -> None:
         """A value that a program asks for may come from a mask or a place, which are the same in all steps; not from an image."""
-        todo = [value for kind, value in map(self.origin, _tensors(call.arguments.values())) if kind == "node"]
+        todo = [value for kind, value in map(self.origin, tensors_in(values)) if kind == "node"]
         seen = set()
         while todo:
             node = todo.pop()
@@ -199,14 +208,40 @@ class Recorder:
 
     def add_composite(self, op: str, operands: list, outputs: list, attrs: dict, flops: int) -> None:
         """Write down a function that PyTorch would have taken apart."""
+        self.add_from(op, [self.origin(tensor) for tensor in operands], outputs, attrs, flops)
+
+    def add_from(self, op: str, origins: list, outputs: list, attrs: dict, flops: int) -> None:
+        """The same, by where its operands come from."""
         if self._paused:
             return
-        origins = [self.origin(tensor) for tensor in operands]
         node = {"op": op, "shape": list(outputs[0].shape), "attrs": dict(attrs), "flops": flops,
                 "inputs": [value for kind, value in origins if kind == "node"],
                 "consts": [value for kind, value in origins if kind == "consts"]}
         _add_weights(node, origins)
         self._add(node, outputs)
+
+    def add_view(self, operand, view) -> None:
+        """Write down that a tensor shows another in another shape."""
+        kind, value = self.origin(operand)
+        if self._paused:
+            return
+        if kind == "node":
+            self._add({"op": "Reshape", "inputs": [value], "shape": list(view.shape), "attrs": {}, "view": True}, [view])
+        else:
+            self._set(view, _seen_as((kind, value), view))
+
+    def whole_of(self, samples: list) -> tuple:
+        """Where the batch comes from of which these tensors are the samples, one each."""
+        origins = [self.origin(tensor) for tensor in samples]
+        if any(kind != "node" for kind, _ in origins):
+            return origins[0]
+        takers = {int(value) for _, value in origins}
+        read = [self.nodes[i] for i in takers]
+        wholes = {node["inputs"][0] for node in read if node.get("view") and node["attrs"].get("axis") == 0 and node["attrs"].get("squeeze")}
+        if len(wholes) == 1 and len(self.nodes[min(wholes)]["shape"]) > 1 and self.nodes[min(wholes)]["shape"][0] == len(samples):
+            self.parts |= takers
+            return "node", wholes.pop()
+        return origins[0]
 
     def is_zeros(self, tensor) -> bool:
         """Whether a tensor was made by zeros(): the initial state of a recurrent layer."""
@@ -247,16 +282,31 @@ def _is_counter(call: ops.Call, operands: list) -> bool:
             and all(origin[0] != "node" for _, origin in operands))
 
 
-def _tensors(values) -> list:
+def tensors_in(values) -> list:
     """All tensors among arguments, lists included, in order."""
     found = []
     for value in values:
         if isinstance(value, torch.Tensor):
             found.append(value)
         elif isinstance(value, dict):
-            found.extend(_tensors(value.values()))
+            found.extend(tensors_in(value.values()))
         elif isinstance(value, (list, tuple)):
-            found.extend(_tensors(value))
+            found.extend(tensors_in(value))
+    return found
+
+
+def _inputs(values) -> list:
+    """Tensors of an example input, in order, each in a list of its own; those of all samples, which are one input, together."""
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append([value])
+        elif isinstance(value, models.Samples):
+            found.append(list(value))
+        elif isinstance(value, dict):
+            found.extend(_inputs(value.values()))
+        elif isinstance(value, (list, tuple)):
+            found.extend(_inputs(value))
     return found
 
 
@@ -329,7 +379,13 @@ def _composites(recorder: Recorder):
     replace(F, "one_hot", _one_hot)
     for owner in (torch, torch.Tensor):
         replace(owner, "repeat_interleave", _repeat_interleave)
-    for module in _users_of("inplace_abn"):
+    replace(torch.nn.SyncBatchNorm, "forward", _batch_norm)
+    replace(torch._VF, "_pack_padded_sequence", _pack)
+    replace(torch._VF, "_pad_packed_sequence", _pad)
+    for name in ("convert_boxes_to_roi_format", "_convert_to_roi_format"):
+        for module in _users_of(name, "torchvision"):
+            replace(module, name, _boxes)
+    for module in _users_of("inplace_abn", "inplace_abn"):
         replace(module, "inplace_abn", _inplace_abn)
     try:
         yield
@@ -362,7 +418,7 @@ def _recurrent(function, recorder):
         layers = args[5] if packed else args[4]
         # In both, 'bidirectional' is the second boolean after the dropout rate.
         bidirectional = args[8] if packed else args[7]
-        states = [s for s in _tensors([states]) if not recorder.is_zeros(s)]
+        states = [s for s in tensors_in([states]) if not recorder.is_zeros(s)]
         # the width of the gates, not of the output, which may be a projection
         attrs = {"hidden_size": weights[1].shape[0] // _GATES[op], "num_layers": layers,
                  "direction": "bidirectional" if bidirectional else "forward"}
@@ -421,11 +477,74 @@ def _modules(module, recorder):
             handle.remove()
 
 
-def _users_of(function: str) -> list:
-    """Modules that have imported this function of the package inplace_abn by its name."""
+def _users_of(function: str, package: str) -> list:
+    """Modules that have imported this function of a package by its name."""
     return [module for module in list(sys.modules.values())
             if callable(getattr(module, function, None))
-            and (getattr(getattr(module, function), "__module__", None) or "").startswith("inplace_abn")]
+            and (getattr(getattr(module, function), "__module__", None) or "").startswith(package)]
+
+
+def _batch_norm(function, recorder):
+    """On one GPU, SyncBatchNorm does what BatchNorm does. It refuses other devices, and sums between GPUs are not in a graph."""
+    return torch.nn.modules.batchnorm._BatchNorm.forward
+
+
+# What to do about sequences of several lengths.
+_FULL_LENGTHS = ("pack_padded_sequence() gets lengths below the {steps} steps of its input, so that the work depends on the lengths: give the "
+                 "example input lengths of {steps}. The graph is then that of sequences padded to {steps} steps. Choose the steps of the example "
+                 "near the mean length of your batches")
+
+
+def _check_full(recorder, lengths, full: int, steps: int) -> None:
+    """Refuse lengths, or numbers of sequences at each step, below the full ones."""
+    if lengths.is_meta:
+        raise ValuesNeeded("pack_padded_sequence() asks for the lengths of the sequences")
+    recorder.check_values([lengths])
+    with recorder.paused():
+        full_ones = bool((lengths == full).all())
+    if not full_ones:
+        raise Refused(_FULL_LENGTHS.format(steps=steps))
+
+
+def _pack(function, recorder):
+    """Of full lengths: the padded batch, one position of all samples after the other."""
+    def run(input, lengths, batch_first):
+        samples, steps = input.shape[:2] if batch_first else (input.shape[1], input.shape[0])
+        _check_full(recorder, lengths, steps, steps)
+        with recorder.paused():
+            data = (input.transpose(0, 1) if batch_first else input).reshape(-1, *input.shape[2:])
+            sizes = torch.full((steps,), samples, dtype=torch.long, device="cpu")
+        recorder.add_view(input, data)
+        return data, sizes
+    return run
+
+
+def _pad(function, recorder):
+    """The other way."""
+    def run(data, sizes, batch_first, padding_value, total_length):
+        steps = len(sizes)
+        samples = len(data) // steps
+        _check_full(recorder, sizes, samples, steps)
+        with recorder.paused():
+            padded = data.reshape(steps, samples, *data.shape[1:])
+            padded = padded.transpose(0, 1) if batch_first else padded
+            lengths = torch.full((samples,), steps, dtype=torch.long, device="cpu")
+        recorder.add_view(data, padded)
+        if total_length > steps:
+            behind = padded.dim() - (2 if batch_first else 1)       # dimensions behind that of the steps
+            padded = torch.constant_pad_nd(padded, [0, 0] * behind + [0, total_length - steps], padding_value)
+        return padded, lengths
+    return run
+
+
+def _boxes(function, recorder):
+    """Lists of boxes, one for each image: one tensor of all boxes with the numbers of their images."""
+    def run(boxes):
+        with recorder.paused():
+            out = function(boxes)
+        recorder.add_from("Concat", [recorder.whole_of(list(boxes))], [out], {"axis": 1}, 0)
+        return out
+    return run
 
 
 def _inplace_abn(function, recorder):
@@ -511,7 +630,7 @@ def trace_with_values(module, inputs) -> Traced:
 
 def _check_size(call: ops.Call) -> None:
     """Refuse a result with as many elements as the values say; x[mask] is one."""
-    chosen = call.name == "index" and any(tensor.dtype in (torch.bool, torch.uint8) for tensor in _tensors([call.get("indices")]))
+    chosen = call.name == "index" and any(tensor.dtype in (torch.bool, torch.uint8) for tensor in tensors_in([call.get("indices")]))
     if chosen or call.name in _SIZED_BY_VALUES:
         raise TraceError(f"sizes of its tensors depend on values ({call.name})")
 
@@ -519,8 +638,8 @@ def _check_size(call: ops.Call) -> None:
 def _run(module, inputs, mode) -> Traced:
     recorder = Recorder(module)
     arguments = inputs.values() if isinstance(inputs, dict) else inputs if isinstance(inputs, tuple) else [inputs]
-    for tensor in _tensors(arguments):
-        recorder.add_input(tensor)
+    for tensors in _inputs(arguments):
+        recorder.add_input(tensors)
     # Without autograd, which would add copies of its own ahead of operators executed in place.
     with torch.no_grad(), _composites(recorder), _modules(module, recorder), recorder.mode.watched(), mode, _Listener(recorder):
         result = models.call(module, inputs)
@@ -531,8 +650,16 @@ def _run(module, inputs, mode) -> Traced:
     if kind != "node":
         raise TraceError("the model's output does not depend on its input")
     nodes = recorder.nodes
-    live = grad.find_live(nodes, recorder.without, recorder.roots(_tensors([result])))
+    live = grad.find_live(nodes, recorder.without, recorder.roots(tensors_in([result])))
     untrained = grad.freeze(nodes, live)
     nodes, places = grad.detach(nodes, recorder.without, recorder.floating)
+    nodes, kept = _without_parts(nodes, {places[i] for i in recorder.parts})
     grad.tie_frozen(nodes)
-    return Traced(nodes, places[node], untrained, recorder.mode.checkpoints, recorder.sparse)
+    return Traced(nodes, kept[places[node]], untrained, recorder.mode.checkpoints, recorder.sparse)
+
+
+def _without_parts(nodes: list, parts: set) -> tuple:
+    """The nodes but for those of PARTS that nothing reads, and the new number of each node that stays."""
+    parts = parts - {i for node in nodes for i in node["inputs"]}
+    kept = {node["id"]: place for place, node in enumerate(node for node in nodes if node["id"] not in parts)}
+    return [dict(node, id=kept[node["id"]], inputs=[kept[i] for i in node["inputs"]]) for node in nodes if node["id"] in kept], kept

@@ -9,6 +9,7 @@
 
 #include "graph/attention.h"
 #include "graph/op_work.h"
+#include "graph/op_update.h"
 
 #include <math.h>
 

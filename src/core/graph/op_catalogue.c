@@ -35,6 +35,10 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define F_ATTN	PM_FLOPS_ATTENTION
 #define F_BILIN	PM_FLOPS_BILINEAR
 #define F_BAG	PM_FLOPS_BAG
+#define F_LARGEST	PM_FLOPS_LARGEST
+#define F_ROWS	PM_FLOPS_ROWS
+#define F_CUBES	PM_FLOPS_CUBES
+#define F_SOLVE	PM_FLOPS_SOLVE
 #define B_NONE	PM_BYTES_NONE
 #define B_IO	PM_BYTES_IO
 #define B_WRITE	PM_BYTES_WRITE
@@ -44,6 +48,8 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define B_DIST	PM_BYTES_DISTANCE
 #define B_BILIN	PM_BYTES_BILINEAR
 #define B_RNN	PM_BYTES_RNN
+#define B_FACTORS	PM_BYTES_FACTORS
+#define B_AFFINE	PM_BYTES_AFFINE
 #define G_NONE	PM_BACK_NONE
 #define G_PROD	PM_BACK_PRODUCTS
 #define G_PASS	PM_BACK_PASS
@@ -61,7 +67,12 @@ const char *const pm_conv_kind_name[PM_N_CONV_KINDS] = {
 #define G_TABLE	PM_BACK_TABLE
 #define G_DIST	PM_BACK_DISTANCE
 #define G_PAIRS	PM_BACK_PAIRS
-#define G_BILIN	PM_BACK_BILINEAR
+#define G_AGAIN	PM_BACK_AGAIN
+#define G_VECTORS	PM_BACK_VECTORS
+#define G_INVERSE	PM_BACK_INVERSE
+#define G_CHOLESKY	PM_BACK_CHOLESKY
+#define G_SOLVE	PM_BACK_SOLVE
+#define G_DET	PM_BACK_DET
 #define B_INDEX	PM_BYTES_INDEX
 #define B_MASK	PM_BYTES_MASK
 #define CONV	PM_CLASS_CONV
@@ -120,7 +131,7 @@ static const pm_op_row catalogue[] =
 	/* cdist of few rows, or of another norm: a difference, its norm and a sum for each pair of numbers */
 	{"aten::_cdist_forward", GEMM, F_GEMM, 3, B_IO, G_PAIRS, C_FLOAT, L_PLAIN, N, 1, 2},
 	/* nn.Bilinear: a loop over the units of its output, each a product with its matrix, one with the other operand, and an addition */
-	{"aten::_trilinear", GEMM, F_BILIN, 2, B_BILIN, G_BILIN, C_PROMOTE, L_PLAIN, N, 3, 3},
+	{"aten::_trilinear", GEMM, F_BILIN, 2, B_BILIN, G_AGAIN, C_PROMOTE, L_PLAIN, N, 3, 3},
 	/* fused: two products, whose scores never reach memory, and not a softmax */
 	{"Attention", GEMM, F_ATTN, 4, B_IO, G_PROD, C_HALF, L_PLAIN, N, 1, 0},
 	{"LSTM", RECUR, F_RNN, 4, B_RNN, G_PROD, C_HALF, L_COPY, N, 1, 0},
@@ -322,6 +333,18 @@ static const pm_op_row catalogue[] =
 	{"aten::_fft_c2r", MOVE, F_OUT, 25, B_IO, G_SPREAD, C_FIRST, L_PLAIN, N, 2, 2},
 	{"aten::col2im", MOVE, F_IN, 1, B_IO, G_MOVE, C_FIRST, L_COPY, N, 1, 1},
 	{"fx::setitem", MOVE, F_NONE, 0, B_IO, G_MOVE, C_FIRST, L_PLAIN, N, 1, 2},
+	/* for each axis the positions on it, scaled and copied; ones; a product */
+	{"aten::affine_grid_generator", MOVE, F_ROWS, 2, B_AFFINE, G_AGAIN, C_FIRST, L_PLAIN, N, 10, 0},
+
+	/* linear algebra beside matrix products; launches forward are copies, the factors, solutions and what is read off them */
+	{"aten::mv", GEMM, F_LARGEST, 2, B_IO, G_VECTORS, C_HALF, L_PLAIN, N, 1, 1},
+	{"aten::dot", POOL, F_LARGEST, 2, B_IO, G_VECTORS, C_PROMOTE, L_PLAIN, N, 1, 1},
+	{"aten::linalg_inv_ex", GEMM, F_CUBES, 6, B_IO, G_INVERSE, C_FIRST, L_PLAIN, N, 5, 3},
+	{"aten::linalg_cholesky_ex", GEMM, F_CUBES, 1, B_IO, G_CHOLESKY, C_FIRST, L_PLAIN, N, 3, 7},
+	{"aten::_linalg_solve_ex", GEMM, F_SOLVE, 2, B_FACTORS, G_SOLVE, C_FIRST, L_PLAIN, N, 4, 3},
+	{"aten::linalg_solve_triangular", GEMM, F_SOLVE, 0, B_IO, G_SOLVE, C_FIRST, L_PLAIN, N, 1, 4},
+	{"aten::_linalg_det", GEMM, F_CUBES, 2, B_FACTORS, G_DET, C_FIRST, L_PLAIN, N, 10, 4},
+	{"aten::_linalg_slogdet", GEMM, F_CUBES, 2, B_FACTORS, G_DET, C_FIRST, L_PLAIN, N, 10, 2},
 };
 
 #define N_OPS ((int) (sizeof(catalogue) / sizeof(catalogue[0])))
@@ -561,6 +584,18 @@ static const struct op_alias
 	{"torchvision::deform_conv2d", "DeformConv"},
 	{"torchvision::roi_align", "RoiAlign"},
 	{"torchvision::nms", "NonMaxSuppression"},
+	{"aten::outer", "Mul"},
+	{"aten::ger", "Mul"},
+	{"aten::addmv", "aten::mv"},
+	{"aten::vdot", "aten::dot"},
+	{"aten::inverse", "aten::linalg_inv_ex"},
+	{"aten::linalg_inv", "aten::linalg_inv_ex"},
+	{"aten::cholesky", "aten::linalg_cholesky_ex"},
+	{"aten::linalg_cholesky", "aten::linalg_cholesky_ex"},
+	{"aten::linalg_solve", "aten::_linalg_solve_ex"},
+	{"aten::linalg_solve_ex", "aten::_linalg_solve_ex"},
+	{"aten::linalg_det", "aten::_linalg_det"},
+	{"aten::linalg_slogdet", "aten::_linalg_slogdet"},
 };
 
 #define N_ALIASES ((int) (sizeof(aliases) / sizeof(aliases[0])))

@@ -80,7 +80,12 @@ typedef enum pm_flop_rule
 	PM_FLOPS_RNN,				/* not the factor, which is the number of gates: 2 positions times elements of the matrices */
 	PM_FLOPS_BILINEAR,			/* output elements times elements of the matrix of one of them; the factor is 2 */
 	PM_FLOPS_BAG,				/* elements of the rows that are added up */
-	PM_FLOPS_ATTENTION			/* output elements times the keys that a query sees: scores, and their product with the values; the factor is 4 */
+	PM_FLOPS_ATTENTION,			/* output elements times the keys that a query sees: scores, and their product with the values; the factor is 4 */
+	/* of op_linalg.c */
+	PM_FLOPS_LARGEST,			/* elements of the largest operand; the factor is 2 */
+	PM_FLOPS_ROWS,				/* elements of the output times those of a row of the first operand; the factor is 2 */
+	PM_FLOPS_CUBES,				/* a third of the cubes of its matrices' sides */
+	PM_FLOPS_SOLVE				/* the same, and for each number of the solution a row of both triangles; the factor 0: of one triangle, which is there */
 } pm_flop_rule;
 
 /* What the forward pass reads and writes. */
@@ -96,7 +101,9 @@ typedef enum pm_byte_rule
 	PM_BYTES_BAG,						/* the same, of more rows in than out */
 	PM_BYTES_DISTANCE,				/* as PM_BYTES_IO, and 6 passes over the inputs (squares, sums, copies), 4 over the output (clamp, square root) */
 	PM_BYTES_BILINEAR,				/* as PM_BYTES_IO, and for each unit of the output the product with its matrix, written and read */
-	PM_BYTES_RNN						/* as PM_BYTES_IO, and the gates kept for the backward pass */
+	PM_BYTES_RNN,						/* as PM_BYTES_IO, and the gates kept for the backward pass */
+	PM_BYTES_FACTORS,				/* as PM_BYTES_IO, and the matrix once more, factored, kept for the backward pass */
+	PM_BYTES_AFFINE					/* as PM_BYTES_IO, and the positions of the grid, with a one behind each, written and read */
 } pm_byte_rule;
 
 /*
@@ -123,7 +130,13 @@ typedef enum pm_back_rule
 	PM_BACK_ZEROS,					/* zeros of the size of the input, then PM_BACK_MOVE: slice_backward, select_backward */
 	PM_BACK_DISTANCE,					/* _euclidean_dist_backward: the quotient, cleared where the distance is 0, then for both operands a sum and a product */
 	PM_BACK_PAIRS,						/* _cdist_backward: for each operand, a gradient for each pair of its rows with the other's, and their sum */
-	PM_BACK_BILINEAR,					/* _trilinear_backward: for each operand that needs a gradient what the forward pass takes */
+	PM_BACK_AGAIN,						/* for each operand that needs a gradient what the forward pass takes: _trilinear_backward, affine_grid_generator_backward */
+	/* of op_linalg.c */
+	PM_BACK_VECTORS,					/* for each operand that needs a gradient, the other one times that of the output: dot, mv */
+	PM_BACK_INVERSE,					/* linalg_inv_backward: two products */
+	PM_BACK_CHOLESKY,					/* cholesky_backward: a product and two triangular systems */
+	PM_BACK_SOLVE,						/* linalg_solve_backward: the transposed system, and a product for the matrix */
+	PM_BACK_DET,						/* linalg_det_backward: a system with a diagonal right side */
 	PM_BACK_TABLE						/* zeros of the size of the table, then rows added: embedding_dense_backward, index_put */
 } pm_back_rule;
 

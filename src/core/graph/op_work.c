@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "graph/op_catalogue.h"
+#include "graph/op_linalg.h"
 #include "graph/op_operands.h"
+#include "graph/op_update.h"
 #include "graph/recurrent.h"
 
 /* ---------- elements moved ---------- */
@@ -99,6 +101,11 @@ forward_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 			return f * pm_bag_rows(g, n, batch) * pm_dim_at(&out, -1, 1);
 		case PM_FLOPS_ATTENTION:
 			return f * pm_node_count(n, batch) * pm_attention_seen(g, n, batch);
+		case PM_FLOPS_LARGEST:
+		case PM_FLOPS_ROWS:
+		case PM_FLOPS_CUBES:
+		case PM_FLOPS_SOLVE:
+			return pm_linalg_flops(g, n, row, batch);
 	}
 	return 0;
 }
@@ -236,6 +243,10 @@ forward_bytes(const pm_graph *g, const pm_node *n, const pm_op_row *row, const p
 		case PM_BYTES_RNN:
 			return all + e->out * pm_rnn_tokens(n, batch) * row->factor * pm_rnn_hidden(n) * pm_rnn_directions(n) *
 				(double) n->attrs.num_layers;
+		case PM_BYTES_FACTORS:
+			return all + e->out * pm_linalg_factored(g, n, batch);
+		case PM_BYTES_AFFINE:
+			return all + 2 * e->out * pm_affine_base(g, n, batch);
 	}
 	return 0;
 }
@@ -334,8 +345,9 @@ pairs_back(const pm_op_row *row, const pm_operands *o, double pairs, double in, 
 		}
 }
 
+/* For each operand that needs a gradient, what the forward pass takes. */
 static void
-bilinear_back(const pm_graph *g, const pm_node *n, pm_work *w)
+again_back(const pm_graph *g, const pm_node *n, pm_work *w)
 {
 	double		times = pm_node_trains(n) ? 1 : 0;
 
@@ -502,8 +514,15 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 		case PM_BACK_PAIRS:
 			pairs_back(row, o, w->out_elems * pm_inner_dim(n, o, batch), in + e->stored * stored_count(n), e, w);
 			return;
-		case PM_BACK_BILINEAR:
-			bilinear_back(g, n, w);
+		case PM_BACK_AGAIN:
+			again_back(g, n, w);
+			return;
+		case PM_BACK_VECTORS:
+		case PM_BACK_INVERSE:
+		case PM_BACK_CHOLESKY:
+		case PM_BACK_SOLVE:
+		case PM_BACK_DET:
+			pm_linalg_back(g, n, row, batch, e->out, w);
 			return;
 		case PM_BACK_PASS:
 		case PM_BACK_MUL:
@@ -570,52 +589,6 @@ forward_kernels(const pm_node *n, const pm_op_row *row)
 	return row->kernels + (row->class == PM_CLASS_CONV && n->n_weights > 1 ? 1 : 0);
 }
 
-/*
- * Optimizer work a parameter: operations, and bytes with states of 4 bytes, by
- * one kernel for each term as PyTorch's torch/optim/{sgd,adam,adamw}.py does
- * unless told otherwise ("foreach", or a loop over the tensors), and by one
- * kernel for all ("fused").
- */
-static const struct update_cost
-{
-	double		flops;
-	double		bytes;
-	double		fused_bytes;
-}			update_costs[PM_N_OPTIMIZERS] =
-{
-	[PM_SGD] = {2, 12, 12},
-	[PM_SGD_MOMENTUM] = {4, 32, 20},	/* mul, add; add to the weight */
-	[PM_ADAM] = {12, 72, 28},	/* lerp; mul, addcmul; sqrt, div, add; addcdiv */
-	[PM_ADAMW] = {13, 80, 28},	/* and the decay */
-	[PM_OPT_OTHER] = {4, 32, 20},
-	[PM_OPT_NONE] = {0, 0, 0},
-};
-
-double
-pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype)
-{
-	double		bytes = update_costs[opt].bytes - update_costs[opt].fused_bytes;
-
-	return dtype == PM_BF16 || dtype == PM_FP16 ? bytes / 2 : bytes;
-}
-
-/* Mixed precision also writes a copy of 2 bytes; a model in 2 bytes moves half. */
-static void
-update(pm_dtype dtype, pm_optimizer opt, pm_work *w)
-{
-	const struct update_cost *c = &update_costs[opt];
-	double		bytes = c->bytes;
-
-	if (opt == PM_OPT_NONE)
-		return;
-	if (dtype == PM_AMP)
-		bytes += 2;
-	else if (dtype == PM_BF16 || dtype == PM_FP16)
-		bytes /= 2;
-	w->flops_update = c->flops * w->params;
-	w->bytes_update = bytes * w->params;
-}
-
 /* What the node's place in the graph adds: flow.h. */
 static void
 add_flow(const pm_node *n, int64_t batch, pm_layout layout, double e, pm_work *w)
@@ -635,7 +608,7 @@ add_flow(const pm_node *n, int64_t batch, pm_layout layout, double e, pm_work *w
 static bool
 on_matrix_units(const pm_node *n, const pm_op_row *row, pm_dtype dtype)
 {
-	bool		product = row->back == PM_BACK_PRODUCTS || row->back == PM_BACK_DISTANCE || row->back == PM_BACK_BILINEAR;
+	bool		product = row->back == PM_BACK_PRODUCTS || row->back == PM_BACK_DISTANCE || row->flops == PM_FLOPS_BILINEAR;
 
 	return product && (dtype == PM_AMP ? row->cast == PM_CAST_HALF && !n->attrs.complex : dtype != PM_FP32);
 }
@@ -664,7 +637,7 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	if (dtype == PM_AMP)
 		add_casts(g, n, row, batch, w);
 	add_flow(n, batch, layout, e.out, w);
-	update(dtype, opt, w);
+	pm_update_work(dtype, opt, w);
 }
 
 /* ---------- inference ---------- */

@@ -69,9 +69,6 @@ typedef struct pm_work
 void		pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout layout, pm_optimizer opt,
 						 pm_work *w);
 
-/* Bytes for each parameter that a fused optimizer (one kernel for the whole update) moves less than one kernel for each term. */
-double		pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype);
-
 /*
  * Reduce *w, the work of node i from pm_node_work() at the same batch and dtype, to its part in a mode: all of it in
  * PM_TRAIN, else without backward pass and update.  In PM_INFERENCE, a BatchNormalization uses stored statistics, so it

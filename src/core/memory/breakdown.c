@@ -43,16 +43,114 @@ after(holding *h, const pm_step *s, int e, int64_t batch)
 	return fmax(0, h->sum + h->lost);
 }
 
-int
-pm_memory_peak_event(const pm_step *s, int64_t batch)
+/* ---------- one of several GPUs ---------- */
+
+/* What the tensors of the whole model hold, by what divides them. */
+typedef struct kinds
 {
-	holding		held = {0};
+	double		weights;
+	double		optimizer;
+	double		scratch;
+	double		others;
+	pm_memory_line line;		/* but for fixed */
+} kinds;
+
+/* Whether it is the update's scratch memory: that of an operator is divided as its output is. */
+static bool
+is_scratch(const pm_tensor *t)
+{
+	return t->role == PM_MEMORY_WORKSPACE && t->node < 0;
+}
+
+static void
+add_kind(kinds *k, const pm_tensor *t, double sign)
+{
+	k->line.per += sign * t->per;
+	if (t->score)
+		k->line.scores += sign * t->per;
+	if (t->role == PM_MEMORY_WEIGHTS)
+		k->weights += sign * t->fixed;
+	else if (t->role == PM_MEMORY_OPTIMIZER)
+		k->optimizer += sign * t->fixed;
+	else if (t->role == PM_MEMORY_GRADIENTS)
+		k->line.gradients += sign * t->fixed;
+	else if (is_scratch(t))
+		k->scratch += sign * t->fixed;
+	else if (t->copy)
+		k->line.copies += sign * t->fixed;
+	else
+		k->others += sign * t->fixed;
+}
+
+static void
+add_kind_of(kinds *k, const pm_step *s, int e)
+{
+	bool		taken = s->events[e] >= 0;
+
+	add_kind(k, &s->tensors[taken ? s->events[e] : ~s->events[e]], taken ? 1 : -1);
+}
+
+/* Bytes that the GPU holds of them. */
+static double
+share_of_kinds(const kinds *k, const pm_memory_split *split, int64_t batch)
+{
+	pm_memory_shares of;
+
+	pm_memory_shares_at(split, &k->line, &of);
+	return k->weights * of.weights + k->optimizer * of.optimizer + k->scratch * of.scratch + k->others * of.others +
+		k->line.gradients * of.gradients + k->line.copies * of.copies + of.added +
+		((k->line.per - k->line.scores) * of.per + k->line.scores * of.scores) * (double) batch;
+}
+
+void
+pm_memory_shares_after(const pm_step *s, const pm_memory_split *split, int event, pm_memory_shares *of)
+{
+	kinds		k = {0};
+
+	for (int e = 0; e <= event; e++)
+		add_kind_of(&k, s, e);
+	pm_memory_shares_at(split, &k.line, of);
+}
+
+double
+pm_tensor_share(const pm_memory_shares *of, const pm_tensor *t, int64_t batch)
+{
+	const double fixed[PM_N_MEMORY_ROLES] = {
+		[PM_MEMORY_WEIGHTS] = of->weights, [PM_MEMORY_GRADIENTS] = of->gradients, [PM_MEMORY_OPTIMIZER] = of->optimizer,
+		[PM_MEMORY_ACTIVATIONS] = of->others, [PM_MEMORY_FLOW] = of->others, [PM_MEMORY_WORKSPACE] = is_scratch(t) ? of->scratch : of->others
+	};
+
+	return t->fixed * (t->copy ? of->copies : fixed[t->role]) + t->per * (t->score ? of->scores : of->per) * (double) batch;
+}
+
+/* ---------- over the events ---------- */
+
+/* What is held, as events follow each other. */
+typedef struct course
+{
+	holding		whole;
+	kinds		kinds;
+} course;
+
+static double
+next(course *c, const pm_step *s, const pm_memory_split *split, int e, int64_t batch)
+{
+	if (split == NULL)
+		return after(&c->whole, s, e, batch);
+	add_kind_of(&c->kinds, s, e);
+	return share_of_kinds(&c->kinds, split, batch);
+}
+
+int
+pm_memory_peak_event(const pm_step *s, const pm_memory_split *split, int64_t batch)
+{
+	course		c = {0};
 	double		most = -1;
 	int			peak = 0;
 
 	for (int e = 0; e < s->n_events; e++)
 	{
-		double		now = after(&held, s, e, batch);
+		double		now = next(&c, s, split, e, batch);
 
 		if (now > most)
 		{
@@ -82,9 +180,9 @@ phase_of(const pm_step *s, int event)
 }
 
 int
-pm_memory_timeline(const pm_step *s, int64_t batch, int n, pm_memory_point *points)
+pm_memory_timeline(const pm_step *s, const pm_memory_split *split, int64_t batch, int n, pm_memory_point *points)
 {
-	holding		held = {0};
+	course		c = {0};
 	int			stretches = s->n_events < n ? s->n_events : n;
 	int			e = 0;
 
@@ -95,7 +193,7 @@ pm_memory_timeline(const pm_step *s, int64_t batch, int n, pm_memory_point *poin
 
 		for (int first = e; e < end; e++)
 		{
-			double		now = after(&held, s, e, batch);
+			double		now = next(&c, s, split, e, batch);
 
 			if (e == first || now > p->bytes)
 				*p = (pm_memory_point) {e, phase_of(s, e), s->at[e], now};

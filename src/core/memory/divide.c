@@ -107,6 +107,7 @@ in_flight(const pm_memory_division *by)
 typedef struct mode
 {
 	double		kept_per;		/* bytes a sample that wait for the backward pass: only these are of other micro-batches, too */
+	double		kept_scores;	/* of them, between the products of attentions */
 	bool		recompute;
 } mode;
 
@@ -118,16 +119,19 @@ share_of_tp(const pm_memory_division *by)
 }
 
 /*
- * Of `per` bytes a sample, but for what sequence parallelism gathers.  Without it, each GPU has all of a checkpoint, which lies
- * between two layers.
+ * Of `per` bytes a sample, of which `scores` lie between the products of attentions, but for what sequence parallelism gathers.
+ * Without it, each GPU has all of a checkpoint, which lies between two layers.  A GPU has the scores of its own heads.
  */
 static double
-divide_parts_of_sequence(const pm_memory_division *by, const mode *m, double per)
+divide_parts_of_sequence(const pm_memory_division *by, const mode *m, double per, double scores)
 {
-	double		kept = fmin(per, m->kept_per);
+	double		own = fmin(scores, per);
+	double		kept_scores = fmin(own, m->kept_scores);
+	double		kept = fmin(per - own, m->kept_per - m->kept_scores);
 	double		share = share_of_tp(by);
 
-	return kept * in_flight(by) * (m->recompute && !by->sequence_parallel ? 1 : share) + (per - kept) * share;
+	return kept * in_flight(by) * (m->recompute && !by->sequence_parallel ? 1 : share) + (per - own - kept) * share +
+		(kept_scores * in_flight(by) + own - kept_scores) / by->tp;
 }
 
 /* Of the GPUs that share a sequence, one has so much. */
@@ -137,17 +141,18 @@ share_of_cp(const pm_memory_division *by)
 	return by->cp > 1 ? 1.0 / by->cp : 1;
 }
 
-/* Of `per` bytes a sample.  Nobody divides the sequence to need more. */
+/* Of the bytes a sample of a line.  Nobody divides the sequence to need more. */
 static double
-divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, double per)
+divide_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, const pm_memory_line *l)
 {
 	pm_memory_division whole = *by;
 	double		gathered = 2 * plan->handed_per * (1 - 1.0 / by->tp);
 
 	whole.sequence_parallel = false;
 	if (!by->sequence_parallel)
-		return divide_parts_of_sequence(by, m, per) * share_of_cp(by);
-	return fmin(divide_parts_of_sequence(by, m, per) + gathered, divide_parts_of_sequence(&whole, m, per)) * share_of_cp(by);
+		return divide_parts_of_sequence(by, m, l->per, l->scores) * share_of_cp(by);
+	return fmin(divide_parts_of_sequence(by, m, l->per, l->scores) + gathered, divide_parts_of_sequence(&whole, m, l->per, l->scores)) *
+		share_of_cp(by);
 }
 
 /* A line of one GPU, but for its bytes a sample. Gradients on their way, of one operator, stay whole. */
@@ -171,7 +176,7 @@ divide_lines(const pm_memory_plan *plan, const pm_memory_division *by, const par
 {
 	for (int i = 0; i < n; i++)
 	{
-		double		per = divide_activations(plan, by, m, lines[i].per);
+		double		per = divide_activations(plan, by, m, &lines[i]);
 
 		lines[i] = divide_fixed(plan, by, p, &lines[i]);
 		lines[i].per = per;
@@ -201,7 +206,7 @@ share_of_gaps(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 
 	if (m->recompute && !by->sequence_parallel)
 		around.tp = 1;
-	own += fmin(l->per, divide_activations(plan, &around, m, l->per)) * batch;
+	own += fmin(l->per, divide_activations(plan, &around, m, l)) * batch;
 	return all > 0 ? fmin(1, own / all) : 1 / gpus;
 }
 
@@ -224,25 +229,32 @@ divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const 
 /* ---------- the parts of a step ---------- */
 
 /* Scratch memory is for one parameter, which counts as whole, or for all that the GPU updates. */
+static double
+scratch_of(const pm_memory_plan *plan, const pm_memory_division *by)
+{
+	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
+
+	return updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
+}
+
 static void
 divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	const mode	left = {plan->update.per, false};	/* by both passes, however they are run */
-	double		updaters = (double) by->tp * by->pp * (by->zero >= 1 ? sharing(by) : 1);
+	const mode	left = {plan->update.per, plan->update.scores, false};	/* by both passes, however they are run */
 
-	of->scratch = updaters > 1 ? fmin(plan->scratch, plan->gradients / updaters) : plan->scratch;
+	of->scratch = scratch_of(plan, by);
 	of->update.fixed -= plan->scratch;
 	divide_lines(plan, by, p, &left, &of->update, 1);
 	of->update.fixed += of->scratch;
 }
 
-/* Where gradients are divided, or there from the start, the light lines count.  With checkpoints and without: the smaller one. */
+/* Where gradients are divided, or there from the start, or scores are divided, the light lines count.  With checkpoints and without: the smaller one. */
 static void
 divide_passes(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
 {
-	const mode	asked = {plan->kept_per, by->recompute};
-	const mode	plain = {plan->plain_kept_per, false};
-	bool		light = (by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1);
+	const mode	asked = {plan->kept_per, plan->kept_scores, by->recompute};
+	const mode	plain = {plan->plain_kept_per, plan->plain_kept_scores, false};
+	bool		light = (by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1) || by->tp > 1;
 
 	of->n_lines += light ? plan->n_light : 0;
 	divide_lines(plan, by, p, &asked, of->lines, of->n_lines);
@@ -270,6 +282,55 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	of->optimizer = p.optimizer;
 	divide_passes(plan, by, &p, of);
 	of->conv_per = plan->conv_per * share_of_tp(by) * share_of_cp(by);
+}
+
+/* ---------- the shares at an event ---------- */
+
+static double
+ratio(double part, double all)
+{
+	return all > 0 ? part / all : 0;
+}
+
+/* Gradients of the weights: those of the tensors that hold them, and what comes on top. */
+static void
+share_gradients(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const pm_memory_line *held, pm_memory_shares *of)
+{
+	double		gpus = (double) by->tp * by->pp;
+	pm_memory_line l = divide_fixed(plan, by, p, held);
+	double		on_way = fmax(0, held->gradients - plan->gradients);
+	double		theirs = fmin(l.gradients, (held->gradients - on_way) / gpus + on_way);
+
+	of->gradients = ratio(theirs, held->gradients);
+	of->added = l.gradients - theirs;
+}
+
+/* Activations, of the micro-batches that are under way. */
+static void
+share_activations(const pm_memory_plan *plan, const pm_memory_division *by, const mode *m, const pm_memory_line *held, pm_memory_shares *of)
+{
+	double		kept = fmin(held->scores, m->kept_scores);
+	double		scores = (kept * in_flight(by) + held->scores - kept) / by->tp * share_of_cp(by);
+
+	of->scores = ratio(scores, held->scores);
+	of->per = ratio(divide_activations(plan, by, m, held) - scores, held->per - held->scores);
+}
+
+void
+pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm_memory_shares *of)
+{
+	const pm_memory_plan *plan = split->plan;
+	const pm_memory_division *by = &split->by;
+	bool		plain = plan->n_plain > 0 && !split->checkpoints;
+	const mode	m = plain ? (mode) {plan->plain_kept_per, plan->plain_kept_scores, false} : (mode) {plan->kept_per, plan->kept_scores, by->recompute};
+	parts		p = divide_parts(plan, by);
+
+	*of = (pm_memory_shares) {
+		.weights = ratio(p.weights, plan->weights), .optimizer = ratio(p.optimizer, plan->optimizer), .copies = p.copied,
+		.scratch = ratio(scratch_of(plan, by), plan->scratch), .others = 1.0 / by->tp / by->pp
+	};
+	share_gradients(plan, by, &p, held, of);
+	share_activations(plan, by, &m, held, of);
 }
 
 /* With these, 88.7 % of the 97 rows lie in their intervals. */

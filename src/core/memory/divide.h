@@ -35,8 +35,8 @@ typedef struct pm_memory_division
  * type stays that of the plan (Megatron-Core's distributed optimizer has 4 bytes
  * of gradients beside 2 of weights, DeepSpeed's BF16 2 and 2).
  * From zero 1 on, the update is of a part of the weights.  Of the activations a GPU of a
- * tensor-parallel group has (10 + 24 / tp) / 34 (Korthikanti et al., arXiv
- * 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
+ * tensor-parallel group has (10 + 24 / tp) / 34, and 1 / tp of the scores of
+ * attentions (Korthikanti et al., arXiv 2205.05198).  Checkpoints are not divided.  With sequence parallelism it has
  * 1 / tp of all of them, checkpoints too, and the input of one product, and its
  * gradient, gathered from all of the group.  Of a sequence that cp GPUs share, each
  * has an equal part of everything.
@@ -52,6 +52,31 @@ typedef struct pm_memory_division
  * more, a step with them and one without are divided each for itself.
  */
 void		pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_memory_plan *of);
+
+/* A step of a plan, divided. */
+typedef struct pm_memory_split
+{
+	const pm_memory_plan *plan;	/* of all */
+	pm_memory_division by;
+	bool		checkpoints;	/* the step is run with those that the plan is of */
+} pm_memory_split;
+
+/* What the GPU that holds most has of each byte of the whole model's tensors at an event. */
+typedef struct pm_memory_shares
+{
+	double		weights;
+	double		optimizer;
+	double		gradients;
+	double		copies;			/* of weights in 2 bytes */
+	double		scratch;		/* of the update */
+	double		others;			/* that do not depend on the batch */
+	double		per;			/* of a sample, but for scores: of all operators alike */
+	double		scores;
+	double		added;			/* bytes of gradients beside: buckets, and micro-batches before */
+} pm_memory_shares;
+
+/* Fill *of for an event after which tensors hold `held`, of which gradients, per and scores count. */
+void		pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm_memory_shares *of);
 
 /* Factors of one GPU for one of several: less certain, as BigScience's measurements show (docs/memory.md). */
 void		pm_memory_factors_divided(pm_memory_factors *f);

@@ -46,6 +46,7 @@ typedef struct pm_tensor
 	int32_t		node;			/* that it belongs to, -1: the step */
 	uint8_t		role;			/* pm_memory_role */
 	bool		copy;			/* of a weight, in 2 bytes */
+	bool		score;			/* between the products of an attention: for each pair of a query and a key */
 } pm_tensor;
 
 typedef enum pm_step_phase

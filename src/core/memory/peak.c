@@ -26,7 +26,7 @@ const double pm_memory_anchors[PM_N_MEMORY_ANCHORS] = {1, 4, 16, 64, 256, 1024, 
 
 typedef pm_memory_line line;
 
-/* Batches at which lines without gradients are looked for. */
+/* Batches at which lines without gradients, or without scores, are looked for. */
 static const double light_at[] = {1, 64, 16777216};
 
 #define N_LIGHT	((int) (sizeof(light_at) / sizeof(light_at[0])))
@@ -46,11 +46,19 @@ account(line *now, const pm_step *s, int32_t event)
 		now->gradients += sign * t->fixed;
 	if (t->copy)
 		now->copies += sign * t->fixed;
+	if (t->score)
+		now->scores += sign * t->per;
 }
 
-/* The line of the passes that is highest at a batch, where gradients weigh as much as they do, or nothing. */
+/* What weighs nothing. */
+typedef enum weightless
+{
+	ALL_WEIGHS, GRADIENTS, SCORES
+} weightless;
+
+/* The line of the passes that is highest at a batch. */
 static line
-highest(const pm_step *s, double batch, bool light)
+highest(const pm_step *s, double batch, weightless light)
 {
 	line		now = {0};
 	line		best = {0};
@@ -62,7 +70,7 @@ highest(const pm_step *s, double batch, bool light)
 		double		held;
 
 		account(&now, s, s->events[e]);
-		held = now.fixed + now.per * batch - (light ? now.gradients : 0);
+		held = now.fixed + now.per * batch - (light == GRADIENTS ? now.gradients : light == SCORES ? now.scores * batch : 0);
 		if (taken && held > most)
 		{
 			most = held;
@@ -93,7 +101,7 @@ lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, in
 	if (depth > 0 && large.per > small.per)
 	{
 		cross = (small.fixed - large.fixed) / (large.per - small.per);
-		mid = cross >= 1 ? highest(s, cross, false) : large;
+		mid = cross >= 1 ? highest(s, cross, ALL_WEIGHS) : large;
 		if (mid.fixed + mid.per * cross > (small.fixed + small.per * cross) * (1 + 1e-9) + 1)
 		{
 			lines_between(s, plan, small, mid, depth - 1);
@@ -103,14 +111,20 @@ lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, in
 	add_line(plan, large);
 }
 
-/* Where gradients are divided, or there from the start, a moment before most of them are made may be the highest. */
+/*
+ * Where gradients are divided, or there from the start, a moment before most of them are made may be the highest; where scores are
+ * divided among more GPUs than other activations, a moment without most of them.
+ */
 static void
 light_lines(const pm_step *s, pm_memory_plan *plan)
 {
 	int			n = plan->n_lines;
 
 	for (int i = 0; i < N_LIGHT; i++)
-		add_line(plan, highest(s, light_at[i], true));
+	{
+		add_line(plan, highest(s, light_at[i], GRADIENTS));
+		add_line(plan, highest(s, light_at[i], SCORES));
+	}
 	plan->n_light = plan->n_lines - n;
 	plan->n_lines = n;
 }
@@ -308,10 +322,14 @@ sum_kept(const pm_step *s, const pm_graph *g, pm_memory_plan *plan)
 	{
 		const pm_tensor *t = &s->tensors[s->events[e] >= 0 ? s->events[e] : ~s->events[e]];
 
-		if (t->node >= 0 && t->node != output)
-			plan->kept_per += s->events[e] >= 0 ? t->per : -t->per;
+		if (t->node < 0 || t->node == output)
+			continue;
+		plan->kept_per += s->events[e] >= 0 ? t->per : -t->per;
+		if (t->score)
+			plan->kept_scores += s->events[e] >= 0 ? t->per : -t->per;
 	}
 	plan->kept_per = plan->kept_per > 0 ? plan->kept_per : 0;
+	plan->kept_scores = fmax(0, fmin(plan->kept_scores, plan->kept_per));
 }
 
 /* What a static estimate knows: outputs, without lives and without what the backward pass needs. */
@@ -355,7 +373,7 @@ plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memor
 	sum_outputs(g, element, plan);
 	if (pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st) != PM_OK)
 		return st->code;
-	lines_between(&s, plan, highest(&s, 1, false), highest(&s, 16777216, false), 3);
+	lines_between(&s, plan, highest(&s, 1, ALL_WEIGHS), highest(&s, 16777216, ALL_WEIGHS), 3);
 	light_lines(&s, plan);
 	sum_update(&s, plan);
 	for (int i = 0; i < g->n_nodes; i++)
@@ -410,6 +428,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 		plan->n_plain_light = kept.n_light;
 		memcpy(plan->plain, kept.lines, sizeof(kept.lines));
 		plan->plain_kept_per = kept.kept_per;
+		plan->plain_kept_scores = kept.kept_scores;
 		memcpy(plan->lines_reserved, plan->reserved, sizeof(plan->reserved));
 		memcpy(plan->plain_reserved, kept.reserved, sizeof(kept.reserved));
 	}

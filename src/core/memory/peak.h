@@ -8,7 +8,7 @@
 #include "memory/step.h"
 
 #define PM_N_MEMORY_ANCHORS	7
-#define PM_MAX_MEMORY_LINES	12
+#define PM_MAX_MEMORY_LINES	15
 
 extern const double pm_memory_anchors[PM_N_MEMORY_ANCHORS]; /* batches at which the allocator is replayed */
 
@@ -19,6 +19,7 @@ typedef struct pm_memory_line
 	double		per;			/* a sample */
 	double		gradients;		/* of the weights, in fixed */
 	double		copies;			/* of weights in 2 bytes, in fixed */
+	double		scores;			/* between the products of attentions, in per */
 } pm_memory_line;
 
 /* What a question about a graph at any batch needs. All figures are bytes. */
@@ -34,11 +35,12 @@ typedef struct pm_memory_plan
 				pair_weights;
 	int			n_lines;		/* what tensors hold at most in the passes: the highest of lines over the batch */
 	pm_memory_line lines[PM_MAX_MEMORY_LINES];
-	int			n_light;		/* behind them, lines that are highest where gradients weigh nothing: never above, until a model is divided */
+	int			n_light;		/* behind them, lines that are highest where gradients or scores weigh nothing: never above, until a model is divided */
 	int			n_plain;		/* the same without checkpoints, which may take less at small batches; 0: there are no checkpoints */
 	pm_memory_line plain[PM_MAX_MEMORY_LINES];
 	int			n_plain_light;
-	double		plain_kept_per;	/* kept_per without checkpoints */
+	double		plain_kept_per;	/* kept_per and kept_scores without checkpoints */
+	double		plain_kept_scores;
 	pm_memory_line update;		/* what they hold while weights are updated */
 	double		scratch;		/* of it, memory of the update's own */
 	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator in the passes, not on a CPU */
@@ -48,6 +50,7 @@ typedef struct pm_memory_plan
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
 	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
+	double		kept_scores;	/* of them, between the products of attentions */
 	double		inputs_per;		/* of the network, a sample */
 	double		handed_per;		/* what a layer of a transformer hands to the next, a sample; 0: there is none */
 	double		walk_fixed,		/* of pm_walk(): outputs, their gradients and those of the weights */

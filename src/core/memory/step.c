@@ -47,6 +47,13 @@ event(pm_step_build *b, int32_t e)
 	b->s->at[b->s->n_events++] = b->now;
 }
 
+/* Whether the output of a node has a number for each pair of a query and a key. */
+static bool
+is_score(const pm_step_build *b, int node)
+{
+	return b->attention[node] == PM_FUSED_INSIDE;
+}
+
 int32_t
 pm_step_new(pm_step_build *b, pm_memory_role role, double fixed, double per)
 {
@@ -58,7 +65,7 @@ pm_step_new(pm_step_build *b, pm_memory_role role, double fixed, double per)
 	if (!grow(b, (void **) &b->s->tensors, t, &room, sizeof(pm_tensor)) ||
 		!grow(b, (void **) &b->refs, t, &b->tensor_room, sizeof(int32_t)))
 		return PM_NO_TENSOR;
-	b->s->tensors[t] = (pm_tensor) {fixed, per, b->now, (uint8_t) role, false};
+	b->s->tensors[t] = (pm_tensor) {fixed, per, b->now, (uint8_t) role, false, b->now >= 0 && is_score(b, b->now)};
 	b->refs[t] = 1;
 	b->s->n_tensors++;
 	event(b, t);
@@ -75,8 +82,11 @@ int32_t
 pm_step_new_like(pm_step_build *b, pm_memory_role role, int node, int size)
 {
 	const pm_node *n = &b->g->nodes[node];
+	int32_t		t = pm_step_new_count(b, role, b->fused[node] == PM_FUSED_INSIDE ? 0 : pm_node_count(n, 1), n->batch_dim >= 0, size);
 
-	return pm_step_new_count(b, role, b->fused[node] == PM_FUSED_INSIDE ? 0 : pm_node_count(n, 1), n->batch_dim >= 0, size);
+	if (t >= 0)
+		b->s->tensors[t].score = is_score(b, node);
+	return t;
 }
 
 void
@@ -375,9 +385,10 @@ make_room(pm_step_build *b)
 	b->links = PM_NEW(b->arena, pm_link, b->link_room);
 	b->size = PM_NEW(b->arena, uint8_t, n);
 	b->fused = PM_NEW(b->arena, uint8_t, n);
+	b->attention = PM_NEW(b->arena, uint8_t, n);
 	b->keeps = PM_NEW(b->arena, pm_keeps, pm_op_count());
 	if (b->s->tensors == NULL || b->refs == NULL || b->s->events == NULL || b->s->at == NULL ||
-		b->links == NULL || b->size == NULL || b->fused == NULL || b->keeps == NULL)
+		b->links == NULL || b->size == NULL || b->fused == NULL || b->attention == NULL || b->keeps == NULL)
 		return false;
 	for (size_t i = 0; i < sizeof(by_node) / sizeof(by_node[0]); i++)
 		if ((*by_node[i] = PM_NEW(b->arena, int32_t, n)) == NULL)
@@ -408,7 +419,9 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 		return pm_no_memory(st, a);
 	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)
 		return st->code;
-	if (o->attention_again && !o->checkpointing && !o->inference && pm_step_find_cores(&b) != PM_OK)
+	if (pm_attention_find(g, true, a, b.attention, &attentions, &n_attentions, st) != PM_OK)
+		return st->code;
+	if (o->attention_again && !o->checkpointing && !o->inference && pm_step_find_cores(&b, attentions, n_attentions) != PM_OK)
 		return st->code;
 	if (pm_stopped(a, st))
 		return PM_CANCELLED;

@@ -40,6 +40,7 @@ typedef struct pm_step_build
 	int32_t    *storage;		/* tensor that holds its output */
 	uint8_t    *size;			/* bytes of an element of it */
 	uint8_t    *fused;			/* PM_FUSED_...: part of an attention that is one kernel */
+	uint8_t    *attention;		/* PM_FUSED_...: part of any attention, one kernel or not */
 	int32_t    *last_use;		/* node after which the forward pass does not need it */
 	int32_t    *expiring;		/* first node whose last_use this is, then next_expiring */
 	int32_t    *next_expiring;
@@ -86,8 +87,8 @@ void		pm_step_backward(pm_step_build *b, int from, int to);
 /* A gradient of p's output arrives; takes the caller's hold of t over. */
 void		pm_step_contribute(pm_step_build *b, int p, int32_t t);
 
-/* Find the attentions that run again (step_core.c). PM_ERR_MEMORY. */
-pm_code		pm_step_find_cores(pm_step_build *b);
+/* Note which of all attentions run again (step_core.c). PM_ERR_MEMORY. */
+pm_code		pm_step_find_cores(pm_step_build *b, const pm_attention *found, int n);
 /* Hold what node i, which is of an attention, reads of other nodes, until that has run again. */
 void		pm_step_keep_core_reads(pm_step_build *b, int i);
 /* Run the attention again whose last product is `end`, now keeping what its backward pass needs. */

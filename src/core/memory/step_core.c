@@ -9,21 +9,15 @@
 #include "memory/step_build.h"
 
 pm_code
-pm_step_find_cores(pm_step_build *b)
+pm_step_find_cores(pm_step_build *b, const pm_attention *found, int n)
 {
 	int			n_nodes = b->g->n_nodes;
-	uint8_t    *marks = PM_NEW(b->arena, uint8_t, n_nodes);
-	pm_attention *found;
-	int			n;
-	pm_code		rc;
 
 	b->core = PM_NEW(b->arena, int32_t, n_nodes);
 	b->core_from = PM_NEW(b->arena, int32_t, n_nodes);
 	b->core_reads = PM_NEW(b->arena, int32_t, n_nodes);
-	if (marks == NULL || b->core == NULL || b->core_from == NULL || b->core_reads == NULL)
+	if (b->core == NULL || b->core_from == NULL || b->core_reads == NULL)
 		return pm_no_memory(b->st, b->arena);
-	if ((rc = pm_attention_find(b->g, true, b->arena, marks, &found, &n, b->st)) != PM_OK)
-		return rc;
 	for (int i = 0; i < n_nodes; i++)
 		b->core[i] = b->core_reads[i] = -1;
 	for (int a = 0; a < n; a++)
@@ -41,7 +35,7 @@ pm_step_find_cores(pm_step_build *b)
 		{
 			int			p = b->g->nodes[i].inputs[k];
 
-			if (marks[p] == PM_FUSED_INSIDE && p >= b->core_from[b->core[i]])
+			if (b->attention[p] == PM_FUSED_INSIDE && p >= b->core_from[b->core[i]])
 				b->core[p] = b->core[i];
 		}
 	return PM_OK;

@@ -174,8 +174,13 @@ save_attention(pm_step_build *b, int i)
 	double		per_score = b->o->fused_attention ? 0 : keys * (pm_step_param_size(b) == pm_step_half_size(b) ? 1 : 3);
 
 	if (per_score > 0)
-		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, rows * heads * per_score,
-														n->batch_dim >= 0, pm_step_half_size(b)));
+	{
+		int32_t		t = pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, rows * heads * per_score, n->batch_dim >= 0, pm_step_half_size(b));
+
+		if (t >= 0)
+			b->s->tensors[t].score = true;
+		pm_step_link(b, &b->saved[i], t);
+	}
 	else
 		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, rows * heads, n->batch_dim >= 0, 4));
 }

@@ -1,0 +1,26 @@
+/*
+ * op_linalg.h - the work of linear algebra beside matrix products: products with
+ * a vector, and matrices that are factored.
+ */
+#ifndef PM_OP_LINALG_H
+#define PM_OP_LINALG_H
+
+#include "graph/op_catalogue.h"
+#include "graph/op_work.h"
+
+/* FLOPs forward, for PM_FLOPS_LARGEST, PM_FLOPS_ROWS, PM_FLOPS_CUBES and PM_FLOPS_SOLVE. */
+double		pm_linalg_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch);
+
+/* Numbers of the matrices that n factors, of all samples together. */
+double		pm_linalg_factored(const pm_graph *g, const pm_node *n, int64_t batch);
+
+/* Numbers of the positions that an affine grid is computed from, each with a one behind it. */
+double		pm_affine_base(const pm_graph *g, const pm_node *n, int64_t batch);
+
+/*
+ * Add the backward pass to *w, for PM_BACK_VECTORS, PM_BACK_INVERSE, PM_BACK_CHOLESKY, PM_BACK_SOLVE and PM_BACK_DET.
+ * size: bytes of a number.  w has the forward pass.
+ */
+void		pm_linalg_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, pm_work *w);
+
+#endif

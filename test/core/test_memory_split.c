@@ -1,0 +1,135 @@
+/*
+ * test_memory_split.c - the tensors of one of several GPUs: they hold what the plan of that GPU says.
+ */
+#include "check.h"
+#include "memory/breakdown.h"
+#include "memory_graphs.h"
+
+#define MB	1048576.0
+
+/* How the step is divided, and the plan of the GPU. */
+typedef struct setting
+{
+	pm_memory_plan whole;
+	pm_memory_plan of;
+	pm_memory_split split;
+	pm_step		step;
+} setting;
+
+static void
+set_up(pm_step_options o, pm_memory_division by, int64_t batch, setting *x)
+{
+	pm_status	st;
+
+	CHECK(pm_memory_plan_make(&graph, &o, &arena, &x->whole, &st) == PM_OK);
+	by.recompute = x->whole.segments;
+	pm_memory_divide(&x->whole, &by, &x->of);
+	x->split = (pm_memory_split) {&x->whole, by, pm_memory_checkpoints_at(&x->of, batch)};
+	o.checkpointing = o.checkpointing && x->split.checkpoints;
+	o.attention_again = o.attention_again && x->split.checkpoints;
+	x->step = simulate(o);
+}
+
+/* Bytes of tensors of a role that the GPU holds after an event. */
+static double
+held_by_role(const setting *x, int event, pm_memory_role role, int64_t batch)
+{
+	bool	   *held = PM_NEW(&arena, bool, x->step.n_tensors);
+	pm_memory_shares shares;
+	double		sum = 0;
+
+	pm_memory_held_after(&x->step, event, held);
+	pm_memory_shares_after(&x->step, &x->split, event, &shares);
+	for (int t = 0; t < x->step.n_tensors; t++)
+		if (held[t] && (role == PM_N_MEMORY_ROLES || x->step.tensors[t].role == role))
+			sum += pm_tensor_share(&shares, &x->step.tensors[t], batch);
+	return sum + (role == PM_N_MEMORY_ROLES || role == PM_MEMORY_GRADIENTS ? shares.added : 0);
+}
+
+static void
+check_setting(pm_step_options o, pm_memory_division by, int64_t batch)
+{
+	setting		x;
+	pm_memory_point top;
+	int			peak;
+	double		sum;
+	double		live;
+
+	set_up(o, by, batch, &x);
+	peak = pm_memory_peak_event(&x.step, &x.split, batch);
+	sum = held_by_role(&x, peak, PM_N_MEMORY_ROLES, batch);
+	/* the plan knows a few events, so that the highest of all may be a little higher */
+	live = pm_memory_live(&x.of, batch);
+	CHECK(sum >= live * (1 - 1e-9) && sum <= live * 1.02);
+	CHECK_EQ(pm_memory_timeline(&x.step, &x.split, batch, 1, &top), 1);
+	CHECK(top.event == peak && top.node == x.step.at[peak]);
+	CHECK_NEAR(top.bytes, sum, 1e-9 * sum);
+	CHECK_NEAR(held_by_role(&x, peak, PM_MEMORY_WEIGHTS, batch), x.of.weights, 1e-9 * x.of.weights);
+	CHECK_NEAR(held_by_role(&x, peak, PM_MEMORY_OPTIMIZER, batch), x.of.optimizer, 1e-9 * x.of.optimizer);
+	/* after the backward pass, all gradients are there */
+	CHECK_NEAR(held_by_role(&x, x.step.phase_at[PM_PHASE_UPDATE] - 1, PM_MEMORY_GRADIENTS, batch), x.of.gradients, 1e-9 * x.of.gradients);
+}
+
+static void
+test_parts_of_one_gpu(void)
+{
+	static const pm_memory_division ways[] = {
+		{.replicas = 1, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25},
+		{.replicas = 8, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25},
+		{.replicas = 8, .zero = 1, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25},
+		{.replicas = 8, .zero = 2, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 0.01},
+		{.replicas = 8, .zero = 3, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 0.01},
+		{.replicas = 8, .zero = 3, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 0.01, .shard = 2},
+		{.replicas = 1, .tp = 4, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25},
+		{.replicas = 1, .tp = 4, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25, .sequence_parallel = true},
+		{.replicas = 2, .zero = 1, .tp = 2, .pp = 2, .micro_batches = 2, .interleave = 1, .bucket_mb = 25},
+		{.replicas = 4, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25, .cp = 4}
+	};
+
+	for (int dtype = PM_FP32; dtype <= PM_AMP; dtype += PM_AMP - PM_FP32)
+		for (int again = 0; again < 3; again++)
+			for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+				for (int64_t batch = 1; batch <= 10000; batch *= 10)
+				{
+					load_transformer(4);
+					check_setting((pm_step_options) {.dtype = dtype, .optimizer = PM_ADAM, .checkpointing = again == 1,
+												   .attention_again = again == 2}, ways[i], batch);
+				}
+}
+
+/* Masters in 4 bytes beside weights in 2, of a single GPU. */
+static void
+test_masters(void)
+{
+	load_transformer(2);
+	check_setting((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_ADAM},
+				  (pm_memory_division) {.replicas = 1, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25, .master_bytes = 4}, 64);
+}
+
+/* With one GPU that has all, the shares are all: the two ways of looking agree. */
+static void
+test_all(void)
+{
+	static const pm_memory_division alone = {.replicas = 1, .tp = 1, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25};
+	pm_memory_point one[50];
+	pm_memory_point all[50];
+	setting		x;
+
+	load_transformer(2);
+	set_up((pm_step_options) {.dtype = PM_AMP, .optimizer = PM_SGD}, alone, 8, &x);
+	CHECK_EQ(pm_memory_peak_event(&x.step, NULL, 8), pm_memory_peak_event(&x.step, &x.split, 8));
+	CHECK_EQ(pm_memory_timeline(&x.step, NULL, 8, 50, all), pm_memory_timeline(&x.step, &x.split, 8, 50, one));
+	for (int i = 0; i < 50; i++)
+		CHECK_NEAR(one[i].bytes, all[i].bytes, 1e-6);
+}
+
+int
+main(void)
+{
+	pm_arena_init_malloc(&arena);
+	test_parts_of_one_gpu();
+	test_masters();
+	test_all();
+	pm_arena_release(&arena);
+	return check_done("test_memory_split");
+}
