@@ -313,6 +313,50 @@ test_kinds_on_device(void)
 	}
 }
 
+/* As ConvNeXt: depthwise convolutions have little of the arithmetic, and the products of the layers between them most of it. */
+static pm_sample
+mixed_network(int width)
+{
+	graph_text	t;
+	pm_graph   *g;
+	int			x;
+
+	text_start(&t, "mixed", "mixed");
+	x = net_input(&t, width, 14);
+	for (int i = 0; i < 4; i++)
+	{
+		x = net_conv(&t, x, width, width, 14, 7, width);
+		x = text_node(&t, "'op':'Transpose','inputs':[%d],'shape':[1,14,14,%d],'batch_dim':0,'attrs':{'perm':[0,2,3,1]}", x, width);
+		x = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,14,14,%d],'batch_dim':0,'weights':[[%d,%d],[%d]]", x, width, width, width, width);
+		x = text_node(&t, "'op':'Transpose','inputs':[%d],'shape':[1,%d,14,14],'batch_dim':0,'attrs':{'perm':[0,3,1,2]}", x, width);
+	}
+	g = text_finish(&t, &arena);
+	return make_sample(g, make_skeleton(g, true, &arena), 4, 1);
+}
+
+/* A network of both kinds needs networks of both on the device, and tells of both. */
+static void
+test_mixed_kinds(void)
+{
+	enum { PRODUCTS = 8, MIXED = 5 };
+	pm_dataset	d = {.n = PRODUCTS, .samples = PM_NEW(&arena, pm_sample, PRODUCTS + MIXED)};
+	pm_sample	mixed = mixed_network(384);
+	pm_dataset	convs = make_dataset(8, 1, true, some_time, &arena);
+
+	for (int i = 0; i < PRODUCTS; i++)
+		d.samples[i] = products(64 + 8 * i);
+	check_outside(fit(&d, NULL), &mixed, PM_CAUSE_GPU_SELDOM_SEEN, "of 8 networks in training on gpu \"Test 1000\", 0 are convolutional");
+	CHECK(!(judge(fit(&d, NULL), &d.samples[2], 0.9).causes & 1u << PM_CAUSE_GPU_SELDOM_SEEN));
+	for (int i = 0; i < MIXED; i++)
+		d.samples[d.n++] = mixed_network(256 + 32 * i);
+	CHECK(!(judge(fit(&d, NULL), &mixed, 0.9).causes & 1u << PM_CAUSE_GPU_SELDOM_SEEN));
+	CHECK(!(judge(fit(&d, NULL), &convs.samples[0], 0.9).causes & 1u << PM_CAUSE_GPU_SELDOM_SEEN));
+	/* five that count for both */
+	memmove(d.samples, d.samples + PRODUCTS, MIXED * sizeof(pm_sample));
+	d.n = MIXED;
+	CHECK(!(judge(fit(&d, NULL), &mixed, 0.9).causes & 1u << PM_CAUSE_GPU_SELDOM_SEEN));
+}
+
 /* ---------- distance ---------- */
 
 static double
@@ -643,6 +687,7 @@ main(void)
 	test_batches_are_no_sizes();
 	test_doubled();
 	test_kinds_on_device();
+	test_mixed_kinds();
 	test_distances();
 	test_slope();
 	test_unlike();

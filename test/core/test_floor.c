@@ -180,6 +180,46 @@ test_floor_of_tokens(void)
 	}
 }
 
+/* The arithmetic of a convolution over what its floor leaves time for on a card, at a batch that hides its traffic. */
+static double
+speedup_of(const char *op, const char *weights, const char *attrs, const char *shape)
+{
+	graph_text	t;
+	pm_graph   *g;
+	pm_sample	s;
+	pm_tokens	tokens;
+
+	text_start(&t, "conv", "conv");
+	text_node(&t, "'op':'Input','inputs':[],'shape':%s,'batch_dim':0", shape);
+	text_node(&t, "'op':'%s','inputs':[0],'shape':%s,'batch_dim':0,'weights':[%s],'attrs':{%s}", op, shape, weights, attrs);
+	g = text_finish(&t, &arena);
+	s = make_sample(g, make_skeleton(g, true, &arena), 64, 1);
+	s.query.optimizer = PM_OPT_NONE;
+	CHECK(pm_tokens_build(s.skeleton, &s.query, &arena, &tokens, NULL) == PM_OK);
+	CHECK_EQ(tokens.n, 1);
+	return 1e6 * tokens.flops[0] / pm_gpu_most(&test_gpu, s.query.dtype, true, true) / tokens.floor_us[0];
+}
+
+/* Winograd's algorithm needs fewer multiplications; libraries have it for some convolutions only. */
+static void
+test_fast_algorithms(void)
+{
+	static const char plane[] = "[1,512,16,16]";
+	static const char kernel[] = "'kernel_shape':[3,3],'pads':[1,1]";
+	char		attrs[128];
+
+	CHECK_NEAR(speedup_of("Conv", "[512,512,3,3]", kernel, plane), 2.25, 0.01);
+	CHECK_NEAR(speedup_of("ConvTranspose", "[512,512,3,3]", kernel, plane), 2.25, 0.01);
+	CHECK_NEAR(speedup_of("Conv", "[512,512,5,5]", "'kernel_shape':[5,5],'pads':[2,2]", plane), 2.25, 0.01);
+	CHECK_NEAR(speedup_of("Conv", "[512,512,1,1]", "'kernel_shape':[1,1]", plane), 1, 0.01);
+	CHECK_NEAR(speedup_of("Conv", "[512,512,1,7]", "'kernel_shape':[1,7],'pads':[0,3]", plane), 1, 0.01);
+	CHECK_NEAR(speedup_of("Conv", "[512,512,3,3]", "'kernel_shape':[3,3],'pads':[12,12],'dilations':[12,12]", plane), 1, 0.01);
+	CHECK_NEAR(speedup_of("Conv", "[512,512,3,3]", "'kernel_shape':[3,3],'pads':[9,9],'strides':[2,2]", plane), 1, 0.01);
+	snprintf(attrs, sizeof(attrs), "%s,'group':2", kernel);
+	CHECK_NEAR(speedup_of("Conv", "[512,256,3,3]", attrs, plane), 1, 0.01);
+	CHECK_NEAR(speedup_of("Conv", "[512,512,3,3,3]", "'kernel_shape':[3,3,3],'pads':[1,1,1]", "[1,512,8,8,8]"), 1, 0.01);
+}
+
 /* Operators that p predicts to be faster than their floors, over random cards, batches and formats. */
 static int
 operators_below(const pm_predictor *p, const pm_dataset *d, pm_rng *rng)
@@ -405,6 +445,7 @@ main(void)
 	test_parts();
 	test_most_by_hand();
 	test_floor_of_tokens();
+	test_fast_algorithms();
 	test_mdot_floor(&rng);
 	test_opclass_update();
 	test_opclass_bounds(true);

@@ -1,11 +1,11 @@
 /*
  * test_formats.c - the order of number formats, whatever the rows say: TF32 is
- * not slower than FP32, nor FP16 than AMP where neither the card nor a better one was measured in FP16, and what no format changes costs the
- * same in all.
+ * not slower than FP32, nor FP16 than AMP where nothing better is known of FP16, and what no format changes costs the same in all.
  */
 #include "check.h"
 #include "make_graph.h"
 
+#include "kinds/cards.h"
 #include "kinds/mdot/mdot.h"
 #include "predictor/predictor.h"
 #include "predictor/stored.h"
@@ -249,6 +249,82 @@ test_bf16(void)
 	}
 }
 
+/* Levels of a card, instead of those that p has of it. */
+static void
+set_levels(const pm_predictor *p, const char *gpu, const pm_card_level *levels, int n)
+{
+	pm_cards   *c = (pm_cards *) p->kind->cards(p);
+	pm_card_level *all = PM_NEW(&arena, pm_card_level, c->n + n);
+	int			kept = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (strcmp(c->level[i].gpu, gpu) != 0)
+			all[kept++] = c->level[i];
+	memcpy(all + kept, levels, n * sizeof(pm_card_level));
+	c->level = all;
+	c->n = kept + n;
+}
+
+/* FP16 over AMP, of a large Linear on the card whose levels of operators other than convolutions these are; NaN: none. */
+static double
+linear_in_fp16(const pm_predictor *p, double fp32, double amp, double fp16)
+{
+	const char *card = cards[2].name;
+	const double at[] = {fp32, amp, fp16};
+	static const int formats[] = {PM_FP32, PM_AMP, PM_FP16};
+	pm_card_level levels[3];
+	graph_text	t;
+	pm_sample	s;
+	pm_graph   *g;
+	int			n = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (!isnan(at[i]))
+			levels[n++] = (pm_card_level) {.gpu = card, .dtype = formats[i], .work = PM_CARD_REST, .structures = 26, .level = at[i]};
+	set_levels(p, card, levels, n);
+	text_start(&t, "linear", "linear");
+	text_node(&t, "'op':'Input','inputs':[],'shape':[1,4096],'batch_dim':0");
+	text_node(&t, "'op':'Gemm','inputs':[0],'shape':[1,4096],'batch_dim':0,'weights':[[4096,4096]]");
+	g = text_finish(&t, &arena);
+	s = make_sample(g, make_skeleton(g, true, &arena), 16384, 1);
+	s.query.gpu = &cards[2];
+	return ask(p, &s, PM_FP16) / ask(p, &s, PM_AMP);
+}
+
+/*
+ * Networks of convolutions tell nothing of Linear layers in FP16, though their steps may be mostly other operators: a level that
+ * no product can have does not count, nor one beside that of networks in AMP.
+ */
+static void
+test_fp16_of_convolutions(void)
+{
+	pm_question q = of[0].query;
+	pm_rng		rng;
+	pm_dataset	d;
+	double		amp;
+
+	q.gpu = &cards[2];
+	q.dtype = PM_AMP;
+	pm_rng_seed(&rng, 15);
+	d = make_rows(1, &rng);
+	for (int kind = 0; kind < 2; kind++)
+	{
+		pm_predictor p = fit(kind ? "mdot" : "opclass", &d);
+
+		CHECK(linear_in_fp16(&p, -0.5, NAN, 4) < 1.01);
+		CHECK(linear_in_fp16(&p, -0.5, -0.5, 4) < 1.01);
+		CHECK(linear_in_fp16(&p, -0.5, -0.5, 0) < 1.01);
+		/* what may be of products stays where nothing else tells of 16 bits */
+		linear_in_fp16(&p, -0.5, NAN, 0);
+		CHECK(pm_cards_know_fp16(p.kind->cards(&p), &cards[2], PM_CARD_REST));
+		/* nor does AMP, where no network was measured in it, follow what cannot be */
+		linear_in_fp16(&p, -0.5, NAN, 4);
+		amp = pm_cards_factors(p.kind->cards(&p), &q).compute[PM_CARD_REST];
+		linear_in_fp16(&p, -0.5, NAN, 5);
+		CHECK_EQ(pm_cards_factors(p.kind->cards(&p), &q).compute[PM_CARD_REST], amp);
+	}
+}
+
 /* A CPU beside GPUs starts from its peaks times a factor; with CPUs alone nothing starts from opclass. */
 static void
 test_cpus(void)
@@ -286,6 +362,7 @@ main(void)
 	test_tf32();
 	test_products();
 	test_bf16();
+	test_fp16_of_convolutions();
 	test_cpus();
 	pm_arena_release(&arena);
 	return check_done("formats");

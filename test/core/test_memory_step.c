@@ -64,6 +64,79 @@ test_autocast(void)
 			 4 * 3 * 64 + 2 * 3 * 64 + 2 * map + 2 * map + 2 * 16 + 2 * 10 + 4 * 10 + 2 * 16 * 4 + classifier);
 }
 
+/* InPlaceABN overwrites the result of the convolution, and computes it again from its own in the backward pass. */
+static void
+test_in_place(void)
+{
+	const double map = 16 * 8 * 8;
+	const double kept = 4 * 4 * (3 * 64 + map + 16 + 10 + 10) + 2 * 16 * 4;
+	pm_step		s;
+	double		most = 0;
+	double		held = 0;
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,3,8,8],'batch_dim':0},"
+		 "{'id':1,'op':'Conv','inputs':[0],'shape':[1,16,8,8],'batch_dim':0,"
+		 "'attrs':{'kernel_shape':[3,3],'strides':[1,1],'pads':[1,1],'group':1},'weights':[[16,3,3,3]]},"
+		 "{'id':2,'op':'InPlaceABN','inputs':[1],'shape':[1,16,8,8],'batch_dim':0,'weights':[[16],[16]]},"
+		 "{'id':3,'op':'GlobalAveragePool','inputs':[2],'shape':[1,16,1,1],'batch_dim':0},"
+		 "{'id':4,'op':'Reshape','inputs':[3],'shape':[1,16],'batch_dim':0,'view':true},"
+		 "{'id':5,'op':'Gemm','inputs':[4],'shape':[1,10],'batch_dim':0,'weights':[[10,16],[10]]}");
+	for (int inference = 0; inference < 2; inference++)
+	{
+		int			made = 0;
+
+		s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_OPT_NONE, .inference = inference == 0});
+		for (int t = 0; t < s.n_tensors; t++)
+			made += s.tensors[t].role == PM_MEMORY_ACTIVATIONS && s.tensors[t].per == 4 * map;
+		CHECK_EQ(made, 1);
+	}
+	CHECK_EQ(held_before(&s, PM_PHASE_BACKWARD, PM_MEMORY_ACTIVATIONS, 4), kept);
+	/* gradient of the output, what the output overwrote, gradient of the input */
+	for (int e = s.phase_at[PM_PHASE_BACKWARD]; e < s.phase_at[PM_PHASE_UPDATE]; e++)
+	{
+		const pm_tensor *t = &s.tensors[s.events[e] >= 0 ? s.events[e] : ~s.events[e]];
+
+		held += t->role == PM_MEMORY_FLOW && t->per == 4 * map ? s.events[e] >= 0 ? 1 : -1 : 0;
+		most = fmax(most, held);
+	}
+	CHECK_EQ(most, 3);
+}
+
+/* cuDNN has no algorithm that copies the data of a convolution of three dimensions, but where matrix units want them in another order. */
+static void
+test_scratch_of_volumes(void)
+{
+	static const struct
+	{
+		pm_dtype	dtype;
+		bool		on_cpu;
+		double		size;
+	}			cases[] = {{PM_FP32, false, 0}, {PM_FP32, true, 4}, {PM_AMP, false, 2}};
+
+	load("{'id':0,'op':'Input','inputs':[],'shape':[1,16,8,8,8],'batch_dim':0},"
+		 "{'id':1,'op':'Conv','inputs':[0],'shape':[1,16,8,8,8],'batch_dim':0,"
+		 "'attrs':{'kernel_shape':[3,3,3],'strides':[1,1,1],'pads':[1,1,1],'group':1},'weights':[[16,16,3,3,3]]}");
+	for (int i = 0; i < 3; i++)
+	{
+		pm_memory_plan plan;
+		pm_step_options o = {.dtype = cases[i].dtype, .optimizer = PM_SGD, .on_cpu = cases[i].on_cpu};
+		pm_status	st;
+
+		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+		CHECK_EQ(pm_memory_largest_conv(&plan, 4), 4 * 2 * 16 * 512 * cases[i].size);
+	}
+	load(SMALL_NET);
+	for (int i = 0; i < 3; i++)
+	{
+		pm_memory_plan plan;
+		pm_step_options o = {.dtype = cases[i].dtype, .optimizer = PM_SGD, .on_cpu = cases[i].on_cpu};
+		pm_status	st;
+
+		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+		CHECK_EQ(pm_memory_largest_conv(&plan, 4), 4 * 19 * 64 * (cases[i].size > 0 ? cases[i].size : 4));
+	}
+}
+
 /* On a CPU a convolution works on copies in a format of its own; the three channels of the image are read as they are. */
 static void
 test_cpu(void)
@@ -598,6 +671,8 @@ main(void)
 	test_huge_and_back();
 	test_small_net();
 	test_autocast();
+	test_in_place();
+	test_scratch_of_volumes();
 	test_cpu();
 	test_shared();
 	test_walk();

@@ -197,19 +197,38 @@ compute_roofline(const pm_work *w, bool convolution, const pm_gpu *gpu, const sp
 }
 
 /*
+ * Whether an operator of this type may need fewer multiplications than are counted: convolutions of two dimensions, without groups,
+ * whose window moves by one element and has no gaps.  Libraries have Winograd's algorithm for windows of 3 x 3 and 5 x 5 of these, and
+ * Fourier transforms for larger ones.
+ */
+static bool
+has_fast_algorithm(const pm_node *n, int type)
+{
+	const pm_attrs *a = &n->attrs;
+	int			conv = type - pm_op_count();
+
+	if ((conv != PM_CONV_KXK && conv != PM_CONV_TRANSPOSE) || a->spatial != 2 || a->group != 1)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (a->kernel[i] < 3 || a->stride[i] != 1 || a->dilation[i] != 1)
+			return false;
+	return true;
+}
+
+/*
  * The least time of forward and backward pass, us: arithmetic at the highest rate of the card, traffic at its bandwidth.  0 on a
- * CPU, and for operators that are not known.  Convolutions except 1 x 1 may need fewer multiplications than are counted.
+ * CPU, and for operators that are not known.
  */
 static double
-least_us(const pm_work *w, int op, int type, const pm_gpu *gpu, const speeds *s)
+least_us(const pm_work *w, const pm_node *n, int type, const pm_gpu *gpu, const speeds *s)
 {
-	bool		wide = type >= pm_op_count() && type != pm_type_id(PM_OP_UNKNOWN, PM_CONV_1X1);
+	pm_class	class = pm_op_class(n->op);
 	double		flops[2] = {w->flops_forward, w->flops_backward};
 	double		bytes[2] = {w->bytes_forward + w->bytes_across, w->bytes_backward};
-	double		most = s->most[w->tensor_core][pm_op_class(op) == PM_CLASS_CONV] * (wide ? WINOGRAD : 1);
+	double		most = s->most[w->tensor_core][class == PM_CLASS_CONV] * (has_fast_algorithm(n, type) ? WINOGRAD : 1);
 	double		us = 0;
 
-	if (gpu->is_cpu || op == PM_OP_UNKNOWN || pm_op_class(op) == PM_CLASS_OTHER)
+	if (gpu->is_cpu || n->op == PM_OP_UNKNOWN || class == PM_CLASS_OTHER)
 		return 0;
 	for (int p = 0; p < 2; p++)
 		us += 1e6 * larger(flops[p] / most, s->fuses ? 0 : traffic(bytes[p], gpu) / s->bandwidth);
@@ -358,7 +377,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, const speeds *s, pm_work *w
 	t->roofline_us[i] = r->phase[0] + r->phase[1] + r->phase[2];
 	t->compute_us[i] = r->compute;
 	t->memory_us[i] = r->memory;
-	t->floor_us[i] = least_us(w, node->op, t->type[i], q->gpu, s);
+	t->floor_us[i] = least_us(w, node, t->type[i], q->gpu, s);
 	t->table_us[i] = pm_op_class(node->op) == PM_CLASS_EMBEDDING && !q->gpu->is_cpu ? r->phase[2] : 0;
 	t->kernels[i] = w->kernels_forward + w->kernels_backward;
 	t->backward_kernels[i] = w->kernels_backward;

@@ -10,6 +10,7 @@
 #define MAX_LEVEL	5.0			/* of a factor's logarithm */
 #define ODD			0.35		/* distance of a level from its guess at which the word of one network counts half: the pull is then that of one network more */
 #define LEAST_SHARE	0.3			/* a row that is less of device time tells no more about it */
+#define MOST_ABOVE_AMP	0.69	/* of a level in FP16 that may be of matrix products: they would take twice as long as in AMP */
 
 /* What the sheet says of memory, whatever the format: nothing that is about arithmetic. */
 static double
@@ -40,22 +41,6 @@ guess_from_sheet(const pm_cards *c, const pm_gpu *g, int dtype, int work, double
 	*memory = memory_from_sheet(c, g, work);
 }
 
-/* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
-static double
-guess(const pm_cards *c, const pm_gpu *g, int dtype, int work)
-{
-	double		off = 0;
-	int			n = 0;
-
-	for (int i = 0; i < c->n; i++)
-		if (c->level[i].work == work && strcmp(c->level[i].gpu, g->name) == 0)
-		{
-			off += c->level[i].level - pm_card_regression(c, g, c->level[i].dtype, work);
-			n++;
-		}
-	return pm_card_regression(c, g, dtype, work) + off / (n + 1);
-}
-
 static const pm_card_level *
 find_level(const pm_cards *c, const char *gpu, int dtype, int work)
 {
@@ -63,6 +48,43 @@ find_level(const pm_cards *c, const char *gpu, int dtype, int work)
 		if (c->level[i].dtype == dtype && c->level[i].work == work && strcmp(c->level[i].gpu, gpu) == 0)
 			return &c->level[i];
 	return NULL;
+}
+
+/* The regression, and what other dtypes of the card are off it, all of them or those but FP16. */
+static double
+guess_from(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool with_fp16)
+{
+	double		off = 0;
+	int			n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->level[i].work == work && strcmp(c->level[i].gpu, g->name) == 0 && (with_fp16 || c->level[i].dtype != PM_FP16))
+		{
+			off += c->level[i].level - pm_card_regression(c, g, c->level[i].dtype, work);
+			n++;
+		}
+	return pm_card_regression(c, g, dtype, work) + off / (n + 1);
+}
+
+/*
+ * Whether a level in FP16 may be about what it is a factor on: arithmetic, which on matrix units is the same as AMP's.  Steps of
+ * networks of convolutions may be mostly other operators and have hardly any arithmetic beside convolutions.  The level of other
+ * operators then grew until that little accounts for what is particular about these steps: 25 times the time at the peak and more.
+ */
+static bool
+is_plausible(const pm_cards *c, const pm_gpu *g, const pm_card_level *fp16)
+{
+	return fp16->work == PM_CARD_CONV || fp16->structures == 0 || isnan(g->fp16_tensor_tflops) ||
+		fp16->level <= guess_from(c, g, PM_AMP, fp16->work, false) + MOST_ABOVE_AMP;
+}
+
+/* Level of a card that has none for this dtype: the regression, and what its other dtypes are off it. */
+static double
+guess(const pm_cards *c, const pm_gpu *g, int dtype, int work)
+{
+	const pm_card_level *fp16 = find_level(c, g->name, PM_FP16, work);
+
+	return guess_from(c, g, dtype, work, fp16 == NULL || is_plausible(c, g, fp16));
 }
 
 static double
@@ -140,6 +162,17 @@ pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool 
 		return guess(c, g, dtype, of);
 	guess_from_sheet(c, g, dtype, of, &compute, &memory);
 	return work == PM_CARD_MEMORY ? memory : compute;
+}
+
+bool
+pm_cards_know_fp16(const pm_cards *c, const pm_gpu *g, int work)
+{
+	const pm_card_level *fp16 = find_level(c, g->name, PM_FP16, work);
+	const pm_card_level *amp = find_level(c, g->name, PM_AMP, work);
+
+	if (fp16 == NULL || fp16->structures == 0)
+		return false;
+	return work == PM_CARD_CONV || ((amp == NULL || amp->structures == 0) && is_plausible(c, g, fp16));
 }
 
 /* The level of a card's memory, whatever the format; NULL: the same as that of each kind of work. */

@@ -137,6 +137,14 @@ pm_code		pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, 
  */
 double		pm_cards_expected(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool *measured);
 
+/*
+ * Whether networks measured in FP16 say how long the arithmetic of this kind of work takes in it on a card with matrix units, and AMP
+ * does not say it better: both run the same kernels, FP16 without the casts.  Of convolutions, every network measured says it.
+ * Of other products, networks whose steps are mostly other operators say it, unless such networks were measured in AMP, or the
+ * level is too high to be of products.
+ */
+bool		pm_cards_know_fp16(const pm_cards *c, const pm_gpu *g, int work);
+
 /* What a single operator says by itself about the level of its card. */
 typedef struct pm_card_operator
 {

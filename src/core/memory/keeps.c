@@ -20,6 +20,7 @@
 #define NEW		PM_PASS_NEW
 #define SAME	PM_PASS_SAME
 #define ADD		PM_PASS_ADD
+#define IN_PLACE	PM_PASS_IN_PLACE
 
 static const struct keeps_row
 {
@@ -51,6 +52,7 @@ static const struct keeps_row
 
 	/* normalisations */
 	{"BatchNormalization", IN | STATS, NEW},
+	{"InPlaceABN", OUT | STATS, IN_PLACE},
 	{"LayerNormalization", IN | STATS, NEW},
 	{"GroupNormalization", IN | STATS, NEW},
 	{"InstanceNormalization", IN | STATS, NEW},

@@ -2,7 +2,7 @@
  * keeps.h - the tensors that the backward pass needs from an operator, and the
  * flow of its gradient: PyTorch's rules, operator by operator.
  *
- * Source: derivatives.yaml of PyTorch 1.10 to 2.x. test/core/check_saved.c
+ * Source: derivatives.yaml of PyTorch 1.10 to 2.x; of InPlaceABN, github mapillary/inplace_abn, inplace_abn/functions.py. test/core/check_saved.c
  * compares the sums with those that PyTorch 1.13 reports.
  */
 #ifndef PM_KEEPS_H
@@ -31,7 +31,8 @@ typedef enum pm_pass
 {
 	PM_PASS_NEW,				/* a new tensor for each input that needs one */
 	PM_PASS_SAME,				/* the same tensor, or a part of it: no memory */
-	PM_PASS_ADD					/* the same tensor for inputs of the shape of the output, a new one for others */
+	PM_PASS_ADD,				/* the same tensor for inputs of the shape of the output, a new one for others */
+	PM_PASS_IN_PLACE			/* a new tensor, from what the output has overwritten: its first input */
 } pm_pass;
 
 typedef struct pm_keeps

@@ -244,9 +244,22 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 
 /* ---------- convolutions ---------- */
 
-/* Bytes of data and result of a convolution, as a line; zero for other operators, and on a GPU for grouped convolutions. */
+/*
+ * Whether libraries need no scratch memory in proportion to the data and the result of a convolution: on a GPU grouped ones, and in FP32
+ * those of three dimensions.  For these, cuDNN has no Winograd, and what it takes reads the data as they are, with tables of indices.
+ * Matrix units want channels last: in other formats, data and result are copied.
+ */
+static bool
+needs_no_copies(const pm_node *n, pm_conv_kind kind, const pm_step_options *o)
+{
+	if (o->on_cpu)
+		return false;
+	return kind == PM_CONV_GROUPED || kind == PM_CONV_DEPTHWISE || (n->attrs.spatial > 2 && o->dtype == PM_FP32);
+}
+
+/* Bytes of data and result of a convolution, as a line; zero for other operators, and for those that need no copies. */
 static line
-conv_bytes(const pm_graph *g, const pm_node *n, double element, bool on_cpu)
+conv_bytes(const pm_graph *g, const pm_node *n, double element, const pm_step_options *options)
 {
 	const pm_op_row *row = pm_op_row_of(n->op);
 	line		l = {0};
@@ -258,7 +271,7 @@ conv_bytes(const pm_graph *g, const pm_node *n, double element, bool on_cpu)
 		return l;
 	o = pm_conv_operands(g, n);
 	kind = pm_conv_kind_of(n, row, &o);
-	if (!on_cpu && (kind == PM_CONV_GROUPED || kind == PM_CONV_DEPTHWISE))
+	if (needs_no_copies(n, kind, options))
 		return l;
 	at1 = pm_count_at(&o.data, 1) + pm_node_count(n, 1);
 	l.per = (pm_count_at(&o.data, 2) + pm_node_count(n, 2) - at1) * element;
@@ -378,7 +391,7 @@ plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memor
 	sum_update(&s, plan);
 	for (int i = 0; i < g->n_nodes; i++)
 	{
-		line		l = conv_bytes(g, &g->nodes[i], element, o->on_cpu);
+		line		l = conv_bytes(g, &g->nodes[i], element, o);
 
 		if (l.fixed + l.per * 64 > plan->conv_fixed + plan->conv_per * 64)
 		{

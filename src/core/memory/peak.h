@@ -60,7 +60,7 @@ typedef struct pm_memory_plan
 	bool		checkpoints;	/* segments, or attention alone, are run again: that was asked for, and takes less memory at a batch of 256 */
 	bool		segments;		/* of them, segments: whose checkpoints tp does not divide */
 	double		pointwise_per;	/* data and results of all convolutions of single elements, a sample */
-	double		conv_fixed,		/* data and result of the largest convolution, on a GPU of those without groups */
+	double		conv_fixed,		/* data and result of the largest convolution that needs copies of them */
 				conv_per;
 } pm_memory_plan;
 

@@ -122,6 +122,7 @@ input_gradients(pm_step_build *b, int i, int32_t g)
 	{
 		int			p = n->inputs[j];
 		int32_t		blocked;
+		int32_t		again;
 		bool		shares = k->pass == PM_PASS_SAME || (k->pass == PM_PASS_ADD && same_tensor(b, i, p));
 
 		if (!b->g->nodes[p].grad)
@@ -137,7 +138,10 @@ input_gradients(pm_step_build *b, int i, int32_t g)
 			count_of(&b->g->nodes[p]) < count_of(n))
 			pm_step_drop(b, pm_step_new_like(b, PM_MEMORY_FLOW, i, b->size[i]));
 		blocked = j == 0 ? blocked_gradient(b, i, false) : PM_NO_TENSOR;
+		/* what the output overwrote is computed from it again */
+		again = k->pass == PM_PASS_IN_PLACE ? pm_step_new_like(b, PM_MEMORY_FLOW, i, b->size[i]) : PM_NO_TENSOR;
 		pm_step_contribute(b, p, input_gradient(b, p, size));
+		pm_step_drop(b, again);
 		pm_step_drop(b, blocked);
 	}
 }

@@ -139,7 +139,7 @@ save_statistics(pm_step_build *b, int i)
 	const char *op = pm_op_name(n->op);
 	double		rows;
 
-	if (strcmp(op, "BatchNormalization") == 0)
+	if (strcmp(op, "BatchNormalization") == 0 || strcmp(op, "InPlaceABN") == 0)
 	{
 		pm_step_link(b, &b->saved[i], pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, 2 * width, false, 4));
 		return;
@@ -328,6 +328,18 @@ blocked_output(pm_step_build *b, int i)
 	return result;
 }
 
+/* Whether the output lies where the first input was, which nobody else reads any more. */
+static bool
+overwrites_input(const pm_step_build *b, int i)
+{
+	const pm_node *n = &b->g->nodes[i];
+	int			p = n->n_inputs > 0 ? n->inputs[0] : -1;
+
+	return b->keeps[n->op].pass == PM_PASS_IN_PLACE && p >= 0 && b->g->nodes[p].op != b->input_op && b->storage[p] >= 0 &&
+		b->last_use[p] == i && b->size[p] == b->size[i] && b->g->nodes[p].n_shapes <= 1 && n->n_shapes <= 1 &&
+		pm_node_count(n, 1) == pm_node_count(&b->g->nodes[p], 1) && pm_node_count(n, 2) == pm_node_count(&b->g->nodes[p], 2);
+}
+
 static void
 run_operator(pm_step_build *b, int i, bool keeping)
 {
@@ -343,9 +355,12 @@ run_operator(pm_step_build *b, int i, bool keeping)
 	n_made = cast_inputs(b, i, size, in, made);
 	cast_weights(b, i, size);
 	blocked = blocked_output(b, i);
-	b->storage[i] = n->n_shapes > 1 ?
-		pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
-		pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
+	if (overwrites_input(b, i))
+		pm_step_hold(b, b->storage[i] = b->storage[n->inputs[0]]);
+	else
+		b->storage[i] = n->n_shapes > 1 ?
+			pm_step_new_count(b, PM_MEMORY_ACTIVATIONS, pm_node_count_all(n, 1), n->batch_dim >= 0, b->size[i]) :
+			pm_step_new_like(b, PM_MEMORY_ACTIVATIONS, i, b->size[i]);
 	pm_step_drop(b, blocked);
 	if (keeping && n->n_inputs <= MAX_CAST && (b->core == NULL || b->core[i] < 0 || b->core_runs_again))
 		save_all(b, i, in);

@@ -364,10 +364,11 @@ mix_of(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *a, d
 }
 
 static pm_code
-learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint8_t *kind, row_network *network, pm_status *st)
+learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint8_t *kinds, row_network *network, pm_status *st)
 {
 	pm_tokens	work;
 	pm_tokens	one;
+	pm_network_kind most;
 	double	   *share;
 	pm_code		rc;
 
@@ -375,12 +376,13 @@ learn_row(pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch, uint
 		(rc = tokens_of_one(s, scratch, &one, st)) != PM_OK ||
 		(rc = learn_words(t, &s->query, a, st)) != PM_OK)
 		return rc;
-	*kind = pm_domain_kind_of(&one);
+	most = pm_domain_kind_of(&one);
 	t->min_step = fmin(t->min_step, pm_domain_log_step(&work));
 	t->max_step = fmax(t->max_step, pm_domain_log_step(&work));
 	if ((rc = learn_operators(t, &one, a, st)) != PM_OK ||
 		(rc = mix_of(t, s, &one, scratch, &share, st)) != PM_OK)
 		return rc;
+	*kinds = (uint8_t) pm_domain_kinds_of(most, &one);
 	network->step = pm_domain_log_step(&one);
 	return pm_networks_learn(t, share, a, &network->at, st);
 }
@@ -406,20 +408,27 @@ make_domain(pm_domain **t, int rows, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-/* kind[n]: of the networks of the rows. */
+/* kinds[n]: of the networks of the rows. */
 static pm_code
-find_kinds(const pm_sample *samples, int n, pm_arena *a, uint8_t *kind, pm_status *st)
+find_kinds(const pm_sample *samples, int n, pm_arena *a, uint8_t *kinds, pm_status *st)
 {
 	pm_code		rc = PM_OK;
 
 	for (int i = 0; i < n && rc == PM_OK; i++)
 	{
-		pm_tokens	one;
+		pm_question q = samples[i].query;
+		pm_network_kind most;
+		pm_tokens	tokens;
 		pm_arena	scratch;
 
 		pm_arena_init_within(&scratch, a);
-		if ((rc = tokens_of_one(&samples[i], &scratch, &one, st)) == PM_OK)
-			kind[i] = pm_domain_kind_of(&one);
+		if ((rc = tokens_of_one(&samples[i], &scratch, &tokens, st)) == PM_OK)
+		{
+			most = pm_domain_kind_of(&tokens);
+			q.batch = MIX_BATCH;
+			rc = pm_tokens_rework(&tokens, &q, st);
+			kinds[i] = (uint8_t) pm_domain_kinds_of(most, &tokens);
+		}
 		pm_arena_release(&scratch);
 	}
 	return rc;
@@ -432,14 +441,14 @@ find_kinds(const pm_sample *samples, int n, pm_arena *a, uint8_t *kind, pm_statu
 static pm_code
 learn_passes(pm_domain *t, const pm_domain *old, const pm_dataset *d, pm_arena *a, pm_status *st)
 {
-	uint8_t    *kind = PM_NEW(a, uint8_t, d->n_passes + 1);
+	uint8_t    *kinds = PM_NEW(a, uint8_t, d->n_passes + 1);
 	bool	   *seen = PM_NEW(a, bool, d->n_passes + 1);
 	int			before = old != NULL ? old->n_pass_gpus : 0;
 	pm_code		rc;
 
 	t->n_pass_gpus = before;
 	t->pass_gpus = PM_NEW(a, device, before + d->n_passes + 1);
-	if (!kind || !seen || !t->pass_gpus)
+	if (!kinds || !seen || !t->pass_gpus)
 		return pm_no_memory(st, a);
 	if (before > 0)
 		memcpy(t->pass_gpus, old->pass_gpus, before * sizeof(device));
@@ -449,9 +458,9 @@ learn_passes(pm_domain *t, const pm_domain *old, const pm_dataset *d, pm_arena *
 		if ((rc = learn_device(t->pass_gpus, &t->n_pass_gpus, &d->passes[i].query, a, st)) != PM_OK)
 			return rc;
 	}
-	if ((rc = find_kinds(d->passes, d->n_passes, a, kind, st)) != PM_OK)
+	if ((rc = find_kinds(d->passes, d->n_passes, a, kinds, st)) != PM_OK)
 		return rc;
-	return pm_domain_count_structures(t->pass_gpus, t->n_pass_gpus, &(counted) {d->passes, d->n_passes, kind}, seen, a, st);
+	return pm_domain_count_structures(t->pass_gpus, t->n_pass_gpus, &(counted) {d->passes, d->n_passes, kinds}, seen, a, st);
 }
 
 pm_code
@@ -459,11 +468,11 @@ pm_domain_fit(const pm_dataset *d, const pm_domain *start, const double *distanc
 			  pm_status *st)
 {
 	pm_domain  *t;
-	uint8_t    *kind = PM_NEW(a, uint8_t, d->n);
+	uint8_t    *kinds = PM_NEW(a, uint8_t, d->n);
 	row_network *networks = PM_NEW(a, row_network, d->n);
 	pm_code		rc = make_domain(&t, d->n, a, st);
 
-	if (rc == PM_OK && (kind == NULL || networks == NULL))
+	if (rc == PM_OK && (kinds == NULL || networks == NULL))
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 	{
@@ -472,11 +481,11 @@ pm_domain_fit(const pm_dataset *d, const pm_domain *start, const double *distanc
 		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
 			return pm_fail(st, PM_CANCELLED, "training was cancelled");
 		pm_arena_init_within(&scratch, a);
-		rc = learn_row(t, &d->samples[i], a, &scratch, &kind[i], &networks[i], st);
+		rc = learn_row(t, &d->samples[i], a, &scratch, &kinds[i], &networks[i], st);
 		pm_arena_release(&scratch);
 	}
 	if (rc == PM_OK)
-		rc = pm_domain_count_structures(t->gpus, t->n_gpus, &(counted) {d->samples, d->n, kind}, NULL, a, st);
+		rc = pm_domain_count_structures(t->gpus, t->n_gpus, &(counted) {d->samples, d->n, kinds}, NULL, a, st);
 	if (rc == PM_OK)
 		rc = learn_passes(t, d->n_passes == 0 ? start : NULL, d, a, st);
 	if (rc == PM_OK)
@@ -508,17 +517,17 @@ pm_code
 pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm_arena *a, const pm_domain **domain, pm_status *st)
 {
 	pm_domain  *t;
-	uint8_t    *kind = PM_NEW(a, uint8_t, d->n);
+	uint8_t    *kinds = PM_NEW(a, uint8_t, d->n);
 	pm_code		rc = extend(old, d->n, a, &t, st);
 
-	if (rc == PM_OK && kind == NULL)
+	if (rc == PM_OK && kinds == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < d->n && rc == PM_OK; i++)
 		rc = learn_words(t, &d->samples[i].query, a, st);
 	if (rc == PM_OK)
-		rc = find_kinds(d->samples, d->n, a, kind, st);
+		rc = find_kinds(d->samples, d->n, a, kinds, st);
 	if (rc == PM_OK)
-		rc = pm_domain_count_structures(t->gpus, t->n_gpus, &(counted) {d->samples, d->n, kind}, seen, a, st);
+		rc = pm_domain_count_structures(t->gpus, t->n_gpus, &(counted) {d->samples, d->n, kinds}, seen, a, st);
 	if (rc == PM_OK)
 		rc = learn_passes(t, old, d, a, st);
 	if (rc == PM_OK)
@@ -529,7 +538,7 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 
 /* ---- how far a question is ---- */
 
-/* How far a network is, given that of its operators, and of which kind; the work of its tokens becomes that at MIX_BATCH. */
+/* How far a network is, given that of its operators, and of which kinds; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
 measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
 {
@@ -539,10 +548,12 @@ measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scr
 
 	novelty->distance = 0;
 	novelty->kind = pm_domain_kind_of(tokens);
+	novelty->kinds = 1u << novelty->kind;
 	if (!t->knows_networks)
 		return PM_OK;
 	if ((rc = mix_of(t, s, tokens, scratch, &share, st)) != PM_OK)
 		return rc;
+	novelty->kinds = pm_domain_kinds_of(novelty->kind, tokens);
 	for (int i = 0; i < tokens->n; i++)
 		sizes += pm_roofline_share(tokens, i) * fmax(novelty->of[i] / (double) STEPS - COVER, 0);
 	novelty->distance = pm_networks_distance(t, NULL, share) + SIZE_WEIGHT * sizes;

@@ -64,7 +64,8 @@ typedef struct pm_novelty
 {
 	const uint8_t *of;			/* [tokens] distance of each from the nearest of its type in training; for pm_domain_judge() */
 	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
-	pm_network_kind kind;
+	pm_network_kind kind;		/* where most of its arithmetic is */
+	unsigned	kinds;			/* bits 1 << pm_network_kind of that, and of the others whose measurements it needs */
 } pm_novelty;
 
 /*

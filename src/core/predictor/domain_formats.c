@@ -11,6 +11,13 @@
 
 #define ANY	(-1)
 
+/*
+ * Share of the roofline time from which on convolutions, or recurrent layers, of a network must be known.  Libraries run some of them
+ * at a tenth of the roofline (depthwise convolutions have 11 % of that of ConvNeXt, and two thirds of its step on an A100).  The
+ * convolution that cuts an image into patches has up to 2 %.
+ */
+#define LEAST_SHARE	0.05
+
 /* Which rows of a device are counted. */
 typedef struct rows
 {
@@ -32,7 +39,7 @@ different_structures(const rows *r, const char *gpu, const bool *left_out)
 		const pm_question *q = &r->all->samples[i].query;
 
 		if (strcmp(q->gpu->name, gpu) == 0 && (r->of_dtype == ANY || (int) q->dtype == r->of_dtype) &&
-			(r->of_kind == ANY || r->all->kind[i] == r->of_kind) && !(left_out != NULL && left_out[i]))
+			(r->of_kind == ANY || (r->all->kinds[i] >> r->of_kind) & 1) && !(left_out != NULL && left_out[i]))
 			r->found[n++] = q->graph->structure;
 	}
 	return pm_count_different(r->found, n);
@@ -87,6 +94,20 @@ pm_domain_kind_of(const pm_tokens *t)
 		if (flops[kind] > flops[most])
 			most = (pm_network_kind) kind;
 	return most;
+}
+
+unsigned
+pm_domain_kinds_of(pm_network_kind most, const pm_tokens *t)
+{
+	double		conv = 0;
+	double		recurrent = 0;
+
+	for (int i = 0; i < t->n; i++)
+		if (t->op_class[i] == PM_CLASS_CONV)
+			conv += pm_roofline_share(t, i);
+		else if (t->op_class[i] == PM_CLASS_RECURRENT)
+			recurrent += pm_roofline_share(t, i);
+	return 1u << most | (conv > LEAST_SHARE) << PM_NETWORK_CONV | (recurrent > LEAST_SHARE) << PM_NETWORK_RECURRENT;
 }
 
 /* Whether any device, or that of this name, had rows in a format. */

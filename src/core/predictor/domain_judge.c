@@ -90,10 +90,21 @@ judge_batch(const device *g, const char *mode, const pm_question *q, causes *c)
 		add_cause(c, PM_CAUSE_BATCH_BELOW, "batch %lld is below %.0f, the smallest in training%s%s", (long long) q->batch, least, with, mode);
 }
 
+/* The kind that most of the arithmetic is of, or another of which too few networks were measured. */
+static pm_network_kind
+least_known(const device *g, const pm_novelty *novelty)
+{
+	for (int kind = 0; kind < PM_N_NETWORK_KINDS; kind++)
+		if ((novelty->kinds >> kind) & 1 && g->of_kind[kind] < GPU_NETWORKS && g->of_kind[novelty->kind] >= GPU_NETWORKS)
+			return (pm_network_kind) kind;
+	return novelty->kind;
+}
+
 static void
-judge_networks(const device *g, const char *mode, const pm_question *q, pm_network_kind kind, causes *c)
+judge_networks(const device *g, const char *mode, const pm_question *q, const pm_novelty *novelty, causes *c)
 {
 	static const char *const kinds[PM_N_NETWORK_KINDS] = {"convolutional", "recurrent", "neither convolutional nor recurrent"};
+	pm_network_kind kind = least_known(g, novelty);
 	int			measured = g->of_kind[kind];
 
 	if (g->structures < GPU_NETWORKS)
@@ -178,7 +189,7 @@ measured_on(const pm_domain *t, const pm_question *q, const char **mode)
 }
 
 static void
-judge_words(const pm_domain *t, const pm_question *q, pm_network_kind kind, causes *c)
+judge_words(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, causes *c)
 {
 	const char *mode;
 	const device *g = measured_on(t, q, &mode);
@@ -187,7 +198,7 @@ judge_words(const pm_domain *t, const pm_question *q, pm_network_kind kind, caus
 		add_cause(c, PM_CAUSE_GPU_NOT_SEEN, "gpu \"%.*s\" was not in training", pm_shown(q->gpu->name), q->gpu->name);
 	else
 	{
-		judge_networks(g, mode, q, kind, c);
+		judge_networks(g, mode, q, novelty, c);
 		judge_format(g, mode, q, c);
 		judge_framework(t, q, c);
 	}
@@ -261,7 +272,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 {
 	causes		c = {.text = v->reason};
 
-	judge_words(t, q, novelty->kind, &c);
+	judge_words(t, q, novelty, &c);
 	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
 	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);

@@ -116,13 +116,19 @@ struct pm_domain
 	double		limit[2];		/* [is_cpu] a network farther than that is unlike all in training; infinite: no such rule */
 };
 
-/* Rows whose networks are counted for their devices, and the kind of each network. */
+/* Rows whose networks are counted for their devices, and the kinds that each network tells of. */
 typedef struct counted
 {
 	const pm_sample *samples;
 	int			n;
-	const uint8_t *kind;		/* [n] */
+	const uint8_t *kinds;		/* [n] pm_domain_kinds_of() */
 } counted;
+
+/*
+ * Bits 1 << pm_network_kind: `most`, where most of the arithmetic of a network is, and of convolutions and recurrent layers those that
+ * have a share of its roofline time.  t is at the batch at which shares are taken.
+ */
+unsigned	pm_domain_kinds_of(pm_network_kind most, const pm_tokens *t);
 
 /*
  * Structures of each of n devices: those it had and those of its rows.  seen[rows->n] (may be

@@ -199,16 +199,11 @@ bound_of(pm_dtype dtype)
 	return dtype == PM_TF32 ? PM_FP32 : dtype == PM_FP16 ? PM_AMP : dtype;
 }
 
-/* Whether the bound holds on this card: times that were measured in FP16 stay, and other units have rates of their own. */
+/* Whether the bound holds on this card: what is known of FP16 itself stays, and without matrix units its rates are its own. */
 static bool
 is_bounded(const pm_cards *c, const pm_question *q, int work)
 {
-	bool		measured;
-
-	if (q->dtype != PM_FP16)
-		return true;
-	pm_cards_expected(c, q->gpu, PM_FP16, work, &measured);
-	return !measured && !q->gpu->is_cpu && !isnan(q->gpu->fp16_tensor_tflops);
+	return q->dtype != PM_FP16 || (!q->gpu->is_cpu && !isnan(q->gpu->fp16_tensor_tflops) && !pm_cards_know_fp16(c, q->gpu, work));
 }
 
 pm_opclass_rates

@@ -153,7 +153,7 @@ typedef struct pm_opclass_rates
 pm_opclass_rates pm_opclass_rates_of(const pm_predictor *p, const pm_question *q);
 /*
  * coef[PM_N_TERMS] of token i: those of its type, or of its class.  No product takes longer in TF32 than in FP32, nor, on
- * matrix units, in FP16 than in AMP, but where the card was measured in FP16.
+ * matrix units, in FP16 than in AMP, but where pm_cards_know_fp16().
  */
 void		pm_opclass_coefs_of(const pm_opclass_rates *r, const pm_tokens *t, int i, double *coef);
 /*
