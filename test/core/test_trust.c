@@ -380,6 +380,70 @@ test_family_folds(void)
 	CHECK(held > 0.8 * d.n);
 }
 
+/* The answer to s and its verdict; a prepared question has the same ones. */
+static double
+ask_release(const pm_predictor *p, const pm_sample *s, const char *release, double level, pm_verdict *v)
+{
+	pm_sample	q = *s;
+	pm_verdict	again;
+	pm_prepared x;
+	double		ms;
+
+	q.query.framework = release;
+	ms = predict_row(p, &q);
+	CHECK_EQ(pm_predictor_judge(p, &q, ms, level, &arena, v, NULL), PM_OK);
+	CHECK_EQ(pm_predictor_prepare(p, &q, &arena, &arena, NULL, &x, NULL), PM_OK);
+	q.query.batch *= 2;
+	CHECK_EQ(pm_predictor_predict_prepared(p, &x, &q, &arena, &ms, NULL), PM_OK);
+	q.query.batch /= 2;
+	CHECK_EQ(pm_predictor_predict_prepared(p, &x, &q, &arena, &ms, NULL), PM_OK);
+	CHECK_EQ(ms, predict_row(p, &q));
+	CHECK_EQ(pm_predictor_judge_prepared(p, &x, &q, ms, level, &again, NULL), PM_OK);
+	CHECK(again.low_ms == v->low_ms && again.high_ms == v->high_ms && again.causes == v->causes && strcmp(again.reason, v->reason) == 0);
+	return ms;
+}
+
+/*
+ * Of two releases on a device, the one of more rows answers questions that name none, or one that was not measured there.  Their intervals hold
+ * the answer for the other, too.
+ */
+static void
+test_releases_differ(void)
+{
+	enum { MORE = 60, N = MORE + 40 };
+	pm_dataset	d = make_dataset(N / 2, 2, true, some_time, &arena);
+	pm_fit_report report;
+	pm_predictor p;
+	pm_verdict	v;
+	pm_verdict	half;
+	double		slow;
+	double		ms;
+
+	for (int i = 0; i < d.n; i++)
+	{
+		if (i >= MORE)
+			d.samples[i] = d.samples[i - MORE];
+		d.samples[i].query.framework = i < MORE ? "torch 1" : "torch 2";
+		d.samples[i].step_ms *= (i < MORE ? 1 : 1.6) * (1 + 0.01 * (i / 2 % 7));
+	}
+	p = fitted("opclass", 6, &d, &report);
+	slow = ask_release(&p, &d.samples[9], "torch 2", 0.9, &v);
+	CHECK(v.in_domain && v.causes == 0);
+	ms = ask_release(&p, &d.samples[9], "torch 1", 0.9, &v);
+	CHECK(v.in_domain && v.causes == 0 && slow > 1.4 * ms && v.high_ms < slow);
+	CHECK_EQ(ask_release(&p, &d.samples[9], NULL, 0.9, &v), ms);
+	CHECK(v.in_domain && v.causes == 1u << PM_CAUSE_RELEASES_DIFFER && v.low_ms < ms && v.high_ms > slow && v.high_ms < 1.3 * slow);
+	CHECK_HAS(v.reason, "by releases of the framework that were measured on this device, the step differs from 1.00 to 1.");
+	ask_release(&p, &d.samples[9], NULL, 0.5, &half);
+	CHECK(half.high_ms > ms && half.high_ms < 0.95 * v.high_ms);
+	CHECK_EQ(ask_release(&p, &d.samples[9], "Torch 9", 0.9, &half), ms);
+	CHECK(half.in_domain && half.high_ms == v.high_ms && half.causes == (1u << PM_CAUSE_RELEASES_DIFFER | 1u << PM_CAUSE_FRAMEWORK_NOT_SEEN));
+	CHECK_HAS(half.reason, "framework \"Torch 9\" was not in training: answered for \"torch 1\"; by releases");
+	/* another program is not one of its releases */
+	CHECK(ask_release(&p, &d.samples[9], "torchlight 9", 0.9, &v) != ms);
+	CHECK_EQ(v.causes, 1u << PM_CAUSE_FRAMEWORK_NOT_SEEN);
+}
+
 /* A kind that answers what it was trained on: 1 the network itself, 2 its family, 3 neither. */
 static pm_code
 spy_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads, const pm_hooks *hooks, pm_arena *a,
@@ -500,6 +564,7 @@ main(void)
 	test_cross_fit("roofline");
 	test_cross_fit("opclass");
 	test_family_folds();
+	test_releases_differ();
 	test_left_out();
 	test_no_calibration();
 	pm_arena_release(&arena);

@@ -10,12 +10,21 @@
 #define MAX_FRAMEWORKS	4096
 #define MAX_LEVEL		5.0		/* of a factor's logarithm */
 
+static bool
+same_letter(char a, char b)
+{
+	return a == b || ((a ^ b) == ('a' ^ 'A') && (a | ('a' ^ 'A')) >= 'a' && (a | ('a' ^ 'A')) <= 'z');
+}
+
 bool
 pm_same_framework(const char *a, const char *b)
 {
 	size_t		len = strcspn(a, " -");
+	size_t		same = 0;
 
-	return len == strcspn(b, " -") && memcmp(a, b, len) == 0;
+	while (same < len && same_letter(a[same], b[same]))
+		same++;
+	return same == len && len == strcspn(b, " -");
 }
 
 double

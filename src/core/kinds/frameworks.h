@@ -28,7 +28,7 @@ typedef struct pm_frameworks
 	pm_framework_level *level;	/* [n] */
 } pm_frameworks;
 
-/* Whether two names are of one framework: the same up to the first blank or hyphen. */
+/* Whether two names are of one framework: the same up to the first blank or hyphen, whether in small letters or capitals. */
 bool		pm_same_framework(const char *a, const char *b);
 
 static inline bool

@@ -115,6 +115,8 @@ struct pm_kind
 	 * work of the forward pass.  NULL: never; then infer.h takes a share of the predicted training step.
 	 */
 	bool		(*infers) (const pm_options *o);
+	/* A predictor of the same rows that is a part of it, and answers in a small part of the time; NULL, or a kind without it: none. */
+	const pm_predictor *(*base) (const pm_predictor *p);
 	/* What it has learned of cards; NULL, or a kind without it: nothing. */
 	const pm_cards *(*cards) (const pm_predictor *p);
 	/* Store and read what the kind has learned, in the numbering of p->schema. Before load(), p->schema and options are set. */

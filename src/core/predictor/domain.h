@@ -12,7 +12,7 @@
 
 /*
  * Why a question is not like those in training, as codes; pm_cause_name[] has their
- * names.  The last one is a remark: it does not put a question out of the domain.
+ * names.  The last two are remarks: they do not put a question out of the domain.
  */
 typedef enum pm_cause
 {
@@ -31,7 +31,8 @@ typedef enum pm_cause
 	PM_CAUSE_MODE_NOT_SEEN,		/* inference */
 	PM_CAUSE_FRAMEWORK_NOT_MEASURED,	/* that most devices were measured with, on this one */
 	PM_CAUSE_MEASUREMENTS_DISAGREE, /* those of training, so much that the interval says nothing */
-	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark */
+	PM_CAUSE_FRAMEWORK_NOT_SEEN,	/* a remark: not at all, or not on this device */
+	PM_CAUSE_RELEASES_DIFFER,	/* a remark: those measured on the device, on this network, by more than its interval */
 	PM_N_CAUSES
 } pm_cause;
 extern const char *const pm_cause_name[PM_N_CAUSES];
@@ -109,10 +110,17 @@ pm_dtype	pm_domain_format(const pm_domain *t, const pm_gpu *gpu, pm_dtype asked)
  */
 const char *pm_domain_framework(const pm_domain *t, const char *gpu);
 /*
- * *framework: for a question that names none.  It is the usual one of the device, unless the device was measured with another release
- * of it on networks that are much more like that of the question.  PM_ERR_MEMORY, PM_ERR_INPUT.
+ * *framework: that a question is answered for.  If it names none, it is the usual one of the device, unless the network is unlike all that
+ * this was measured with, and much more like those of another release.  A release that the device was not measured with is answered for as the
+ * usual one, if this is of the same program.  PM_ERR_MEMORY, PM_ERR_INPUT.
  */
 pm_code		pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st);
+/*
+ * other[*n], in scratch: the releases that might have been meant instead by a question that is answered for `framework`.  They are the usual one
+ * of the device, and others that it was measured with on networks like that of s.  Errors as above.
+ */
+pm_code		pm_domain_other_releases(const pm_domain *t, const pm_sample *s, const char *framework, pm_arena *scratch, const char ***other, int *n,
+									 pm_status *st);
 
 /*
  * The part of a judgement that depends only on graph, device and formats: *novelty,

@@ -1,12 +1,16 @@
 /*
- * domain_frameworks.c - the framework for a question that names none: the
- * release of most measurements of the card, in training or, if there were any
- * later, in the recalibration.
+ * domain_frameworks.c - the framework for a question that names none, or a
+ * release that the card was not measured with: the release of most measurements
+ * of the card, in training or, if there were any later, in the recalibration.
  *
  * A card may have been measured with one release on some networks, and with
- * another on others, such as language models.  A network that is much nearer to
- * those of the other release, in what takes its time and in its size, is answered
- * for that one.
+ * another on others, such as language models.  If none is named, a network that
+ * is unlike all of the usual release and much nearer to those of the other, in
+ * what takes its time and in its size, is answered for that one.
+ *
+ * What is learned of a release on one card holds for this card alone.  So a
+ * release that training knows from other cards is answered for as one that it
+ * does not know.
  *
  * What is learned of all frameworks of a card together is true for none of
  * them: on its own rows, a predictor errs twice as much by it.  But a card that
@@ -21,7 +25,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MUCH_NEARER	0.03		/* distance by which another release must be nearer than the usual one, to answer instead */
+#define MUCH_NEARER	0.03		/* distance by which another release must be nearer than the usual one, to answer instead, ... */
+#define UNLIKE		0.05		/* ... if the usual one is farther than that */
 #define DOUBLING	0.03		/* distance for each doubling by which a network is larger, or smaller, than all of a release */
 
 /* Rows of all releases of framework i. */
@@ -84,16 +89,28 @@ release_of_most(const pm_domain *t, int usual, const int *rows)
 
 /* ---- releases with networks of their own ---- */
 
-/* Leave out those of a device. */
-static void
-drop_releases(pm_domain *t, int gpu)
+/* Whether a release answers for a device: it is the usual one or in the list. */
+static bool
+answers_for(const pm_domain *t, int gpu, int framework)
 {
-	int			kept = 0;
-
 	for (int i = 0; i < t->n_releases; i++)
-		if (t->releases[i].gpu != gpu)
-			t->releases[kept++] = t->releases[i];
-	t->n_releases = kept;
+		if (t->releases[i].gpu == gpu && t->releases[i].framework == framework)
+			return true;
+	return t->gpus[gpu].framework == framework;
+}
+
+/* Let the usual release of a device answer for all networks if none is named: all are equally far from each release. */
+static pm_code
+forget_networks(pm_domain *t, int gpu, pm_arena *a, pm_status *st)
+{
+	uint32_t   *none = PM_NEW(a, uint32_t, PM_NETWORK_WORDS(t->n_networks));
+
+	if (!none)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < t->n_releases; i++)
+		if (t->releases[i].gpu == gpu)
+			t->releases[i] = (release) {.gpu = gpu, .framework = t->releases[i].framework, .min_step = -DBL_MAX, .max_step = DBL_MAX, .has = none};
+	return PM_OK;
 }
 
 /* The networks of the rows of d on the device of a release with its framework. */
@@ -168,10 +185,14 @@ pm_domain_choose_frameworks(pm_domain *t, int first, const pm_dataset *d, const 
 		most = release_of_most(t, usual, rows);
 		if (most < 0 && gpu < first)
 			continue;
-		/* a recalibration fits the answers for the releases of its rows: the same must answer a question that names none */
-		t->gpus[gpu].framework = most;
-		drop_releases(t, gpu);
-		if (networks != NULL)
+		/*
+		 * A recalibration fits the answers for the releases of its rows: the same must answer a question that names none.  Rows of a
+		 * release that the device was not measured with are answered for the usual one.
+		 */
+		if (gpu >= first || t->gpus[gpu].framework < 0 || answers_for(t, gpu, most))
+			t->gpus[gpu].framework = most;
+		rc = forget_networks(t, gpu, a, st);
+		if (networks != NULL && rc == PM_OK)
 			rc = add_releases(t, gpu, usual, rows, d, networks, a, st);
 	}
 	return rc;
@@ -184,6 +205,18 @@ pm_domain_framework(const pm_domain *t, const char *gpu)
 	int			framework = at >= 0 ? t->gpus[at].framework : -1;
 
 	return framework >= 0 ? t->frameworks[framework].name : NULL;
+}
+
+const char *
+pm_domain_stands_for(const pm_domain *t, int gpu, const char *asked)
+{
+	int			usual = gpu >= 0 ? t->gpus[gpu].framework : -1;
+	int			at = pm_domain_find_framework(t, asked);
+
+	if (usual < 0 || (at >= 0 && answers_for(t, gpu, at)) || !pm_same_framework(t->frameworks[usual].name, asked) ||
+		pm_framework_fuses(t->frameworks[usual].name) != pm_framework_fuses(asked))
+		return asked;
+	return t->frameworks[usual].name;
 }
 
 /* How far a network is from those of a release: of its time, what the nearest does not share, and more if it is larger or smaller than all. */
@@ -217,8 +250,8 @@ find_distances(const pm_domain *t, int gpu, int usual, const pm_sample *s, pm_ar
 	q.query.optimizer = PM_SGD_MOMENTUM;
 	for (int i = 0; i < t->n_releases; i++)
 		distance[i] = INFINITY;
-	/* where the usual release is that near, no other is much nearer */
-	for (int k = 0; k < PM_N_DTYPES && distance[usual] > MUCH_NEARER; k++)
+	/* where the usual release is that near, it answers */
+	for (int k = 0; k < PM_N_DTYPES && distance[usual] > UNLIKE; k++)
 	{
 		double	   *share;
 		double		step;
@@ -234,8 +267,9 @@ find_distances(const pm_domain *t, int gpu, int usual, const pm_sample *s, pm_ar
 	return PM_OK;
 }
 
-pm_code
-pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
+/* For a question that names none. */
+static pm_code
+nearest_release(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
 {
 	int			gpu = pm_domain_find_gpu(t, s->query.gpu->name);
 	int			usual = gpu >= 0 ? usual_of(t, gpu) : -1;
@@ -250,11 +284,59 @@ pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratc
 		return pm_no_memory(st, scratch);
 	if ((rc = find_distances(t, gpu, usual, s, scratch, distance, st)) != PM_OK)
 		return rc;
+	if (distance[usual] <= UNLIKE)
+		return PM_OK;
 	distance[usual] -= MUCH_NEARER;
 	for (int i = 0; i < t->n_releases; i++)
 		if (distance[i] < distance[nearest])
 			nearest = i;
 	*framework = t->frameworks[t->releases[nearest].framework].name;
+	return PM_OK;
+}
+
+pm_code
+pm_domain_framework_for(const pm_domain *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st)
+{
+	const char *asked = s->query.framework;
+
+	if (asked == NULL || asked[0] == '\0')
+		return nearest_release(t, s, scratch, framework, st);
+	*framework = pm_domain_stands_for(t, pm_domain_find_gpu(t, s->query.gpu->name), asked);
+	return PM_OK;
+}
+
+/* Whether a release of a device may have been meant by a question that is answered for another: the usual one, and those that know such networks. */
+static bool
+may_be_meant(const pm_domain *t, const release *r, const pm_sample *s, const double *share, double step)
+{
+	double		distance = distance_to(t, r, share, step);
+
+	return r->framework == t->gpus[r->gpu].framework || (distance < 1 && distance <= t->limit[s->query.gpu->is_cpu]);
+}
+
+pm_code
+pm_domain_other_releases(const pm_domain *t, const pm_sample *s, const char *framework, pm_arena *scratch, const char ***other, int *n, pm_status *st)
+{
+	int			gpu = pm_domain_find_gpu(t, s->query.gpu->name);
+	double	   *share;
+	double		step;
+	pm_code		rc;
+
+	*n = 0;
+	if (gpu < 0 || usual_of(t, gpu) < 0)
+		return PM_OK;
+	if ((*other = PM_NEW(scratch, const char *, t->n_releases)) == NULL)
+		return pm_no_memory(st, scratch);
+	if ((rc = pm_domain_shares(t, s, scratch, &share, &step, st)) != PM_OK)
+		return rc;
+	for (int i = 0; i < t->n_releases; i++)
+	{
+		const release *r = &t->releases[i];
+		const char *name = t->frameworks[r->framework].name;
+
+		if (r->gpu == gpu && strcmp(name, framework) != 0 && may_be_meant(t, r, s, share, step))
+			(*other)[(*n)++] = name;
+	}
 	return PM_OK;
 }
 

@@ -36,6 +36,7 @@ const char *const pm_cause_name[PM_N_CAUSES] = {
 	[PM_CAUSE_FRAMEWORK_NOT_MEASURED] = "framework_not_measured",
 	[PM_CAUSE_MEASUREMENTS_DISAGREE] = "measurements_disagree",
 	[PM_CAUSE_FRAMEWORK_NOT_SEEN] = "framework_not_seen",
+	[PM_CAUSE_RELEASES_DIFFER] = "releases_differ",
 };
 
 /* Causes, as they are found, and as text, which may run out of room. */
@@ -267,6 +268,25 @@ judge_network(double limit, const pm_novelty *novelty, causes *c)
 		add_cause(c, PM_CAUSE_NETWORK_UNLIKE, "the network is unlike all in training (distance %.2f, usual up to %.2f)", novelty->distance, limit);
 }
 
+/* A framework that is not known, or not of this device. It is said for which release the answer is. */
+static void
+remark_framework(const pm_domain *t, const pm_question *q, causes *c)
+{
+	const char *stands_for;
+	char		answered[100] = "";
+
+	if (q->framework == NULL || q->framework[0] == '\0')
+		return;
+	stands_for = pm_domain_stands_for(t, pm_domain_find_gpu(t, q->gpu->name), q->framework);
+	if (stands_for != q->framework)
+		snprintf(answered, sizeof(answered), ": answered for \"%.*s\"", pm_shown(stands_for), stands_for);
+	if (pm_domain_find_framework(t, q->framework) < 0)
+		add_cause(c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training%s", pm_shown(q->framework), q->framework, answered);
+	else if (stands_for != q->framework)
+		add_cause(c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training on this device%s", pm_shown(q->framework), q->framework,
+				  answered);
+}
+
 void
 pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work, pm_verdict *v)
 {
@@ -278,7 +298,6 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);
 	v->update_share = pm_update_share(work);
 	v->in_domain = c.len == 0;
-	if (q->framework != NULL && q->framework[0] != '\0' && pm_domain_find_framework(t, q->framework) < 0)
-		add_cause(&c, PM_CAUSE_FRAMEWORK_NOT_SEEN, "framework \"%.*s\" was not in training", pm_shown(q->framework), q->framework);
+	remark_framework(t, q, &c);
 	v->causes = c.found;
 }

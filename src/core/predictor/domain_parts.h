@@ -141,6 +141,8 @@ pm_code		pm_domain_count_structures(device *gpus, int n, const counted *rows, co
 /* Index of a device, of a framework; -1: not seen. */
 int			pm_domain_find_gpu(const struct pm_domain *t, const char *name);
 int			pm_domain_find_framework(const struct pm_domain *t, const char *name);
+/* What a question that names `asked` is answered for on a device: its usual release, if it was measured with others of the same program, else `asked`. */
+const char *pm_domain_stands_for(const struct pm_domain *t, int gpu, const char *asked);
 /* What passes were measured on a device; NULL: none. */
 const device *pm_domain_find_passes(const struct pm_domain *t, const char *gpu);
 /*

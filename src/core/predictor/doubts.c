@@ -151,6 +151,42 @@ mention_operators(const pm_predictor *p, const pm_question *q, pm_verdict *v)
 			 pm_shown(q->gpu->name), q->gpu->name, list);
 }
 
+/* The question is answered for a release that it does not name, and that is not the usual one of the card. */
+static void
+mention_release(const pm_predictor *p, const pm_question *q, const pm_spread *spread, pm_verdict *v)
+{
+	const char *usual = pm_trust_gpu_framework(p->trust, q->gpu->name);
+	char		what[120];
+
+	if (spread->answering == NULL || (usual != NULL && strcmp(spread->answering, usual) == 0))
+		return;
+	snprintf(what, sizeof(what), "answered for framework \"%.*s\"", pm_shown(spread->answering), spread->answering);
+	pm_verdict_remark(v, what);
+}
+
+/*
+ * If the card was measured with several releases on networks like this one, the interval reaches as far as their answers; at levels
+ * below the usual one, a part of it.
+ */
+static void
+doubt_release(const pm_predictor *p, const pm_question *q, double step_ms, double level, const pm_spread *spread, pm_verdict *v)
+{
+	double		part = fmin(log(1 - level) / log(1 - PM_LEVEL_USUAL), 1);
+	double		least = step_ms * exp(part * spread->least);
+	double		most = step_ms * exp(part * spread->most);
+	char		what[120];
+
+	mention_release(p, q, spread, v);
+	if (!(least < v->low_ms) && !(most > v->high_ms))
+		return;
+	v->causes |= 1u << PM_CAUSE_RELEASES_DIFFER;
+	v->low_ms = fmin(v->low_ms, least);
+	v->high_ms = fmax(v->high_ms, most);
+	snprintf(what, sizeof(what), "by releases of the framework that were measured on this device, the step differs from %.2f to %.2f times",
+			 exp(spread->least), exp(spread->most));
+	pm_verdict_remark(v, what);
+}
+
 #define WIDEST_FACTOR	100.0	/* between the bounds of an interval of level 0.9 that still says something */
 
 /*
@@ -171,7 +207,7 @@ doubt_measurements(double level, pm_verdict *v)
 }
 
 void
-pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
+pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, const pm_spread *spread, pm_verdict *v)
 {
 	mention_operators(p, q, v);
 	doubt_card(p, q, step_ms, level, v);
@@ -181,5 +217,6 @@ pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, doubl
 	doubt_kind(p, q, step_ms, v);
 	if (q->mode == PM_INFERENCE)
 		pm_infer_doubt(p->passes, q, step_ms, level, v);
+	doubt_release(p, q, step_ms, level, spread, v);
 	doubt_measurements(level, v);
 }

@@ -1,12 +1,14 @@
 /*
  * doubts.h - causes that widen an interval in addition to the error on a
  * network: a card without measurements, an optimizer that training has not
- * seen, a question for which the kind lacks a measurement, and a forward pass.
+ * seen, a question for which the kind lacks a measurement, a forward pass, and
+ * releases of the framework that differ.
  */
 #ifndef PM_DOUBTS_H
 #define PM_DOUBTS_H
 
 #include "kinds/kind.h"
+#include "predictor/releases.h"
 #include "predictor/trust.h"
 
 /*
@@ -15,6 +17,6 @@
  */
 bool		pm_doubts_card(const pm_predictor *p, const pm_question *q);
 /* Widen the interval of v around step_ms, at this level, and add to v the causes that put q out of the domain. */
-void		pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v);
+void		pm_add_doubts(const pm_predictor *p, const pm_question *q, double step_ms, double level, const pm_spread *spread, pm_verdict *v);
 
 #endif

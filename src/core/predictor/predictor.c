@@ -551,6 +551,8 @@ pm_predictor_prepare(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_
 {
 	pm_code		rc = prepare_alone(p, s, a, scratch, bench, x, st);
 
+	if (rc == PM_OK)
+		rc = pm_releases_spread(p, s, x->framework, scratch, &x->spread, st);
 	return rc == PM_OK && x->state != NULL ? prepare_sisters(p, s, a, scratch, x, st) : rc;
 }
 
@@ -585,7 +587,7 @@ put_on_bench(const pm_prepared *x, const pm_sample *s, pm_status *st)
 	pm_code		rc;
 
 	q.dtype = x->dtype;
-	if (q.framework == NULL || q.framework[0] == '\0')
+	if (x->framework != NULL)
 		q.framework = x->framework;
 	if (b->batch > 0 && b->batch == s->query.batch && b->of == x->number)
 		return PM_OK;
@@ -664,7 +666,7 @@ pm_predictor_judge_prepared(const pm_predictor *p, pm_prepared *x, const pm_samp
 
 	if (rc == PM_OK &&
 		(rc = pm_trust_judge_work(p->trust, s, &x->novelty, &x->bench->work, step_ms, level, pm_doubts_card(p, &s->query), v, st)) == PM_OK)
-		pm_add_doubts(p, &s->query, step_ms, level, v);
+		pm_add_doubts(p, &s->query, step_ms, level, &x->spread, v);
 	return rc;
 }
 
@@ -679,9 +681,13 @@ pm_code
 pm_predictor_judge(const pm_predictor *p, const pm_sample *s, double step_ms, double level,
 				   pm_arena *scratch, pm_verdict *v, pm_status *st)
 {
+	const char *framework;
+	pm_spread	spread;
 	pm_code		rc = pm_trust_judge(p->trust, s, step_ms, level, pm_doubts_card(p, &s->query), scratch, v, st);
 
-	if (rc == PM_OK)
-		pm_add_doubts(p, &s->query, step_ms, level, v);
-	return rc;
+	if (rc != PM_OK || (rc = pm_trust_framework(p->trust, s, scratch, &framework, st)) != PM_OK ||
+		(rc = pm_releases_spread(p, s, framework != s->query.framework ? framework : NULL, scratch, &spread, st)) != PM_OK)
+		return rc;
+	pm_add_doubts(p, &s->query, step_ms, level, &spread, v);
+	return PM_OK;
 }

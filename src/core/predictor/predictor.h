@@ -7,6 +7,7 @@
 
 #include "kinds/settings.h"
 #include "predictor/bounds.h"
+#include "predictor/releases.h"
 #include "predictor/trust.h"
 
 /* Checks that all measurements can be used for a training: values within the bounds of q, and names that can be stored. PM_ERR_DATA. */
@@ -86,7 +87,8 @@ typedef struct pm_prepared
 {
 	const pm_skeleton *skeleton;
 	pm_dtype	dtype;			/* that it is answered in */
-	const char *framework;		/* of the predictor, where the question names none; or NULL */
+	const char *framework;		/* that it is answered for, if the question names none or another; or NULL */
+	pm_spread	spread;			/* of the answers for releases that may have been meant */
 	int32_t    *type;			/* [skeleton->n] as in pm_tokens */
 	int32_t    *op_class;		/* [skeleton->n] */
 	void	   *state;			/* the kind's; NULL: it has to be asked anew for each batch */

@@ -84,10 +84,17 @@ pm_trust_framework(const pm_trust *t, const pm_sample *s, pm_arena *scratch, con
 	pm_sample	step = *s;
 
 	*framework = s->query.framework;
-	if (t == NULL || t->domain == NULL || (*framework != NULL && (*framework)[0] != '\0'))
+	if (t == NULL || t->domain == NULL)
 		return PM_OK;
 	step.query.mode = PM_TRAIN;
 	return pm_domain_framework_for(t->domain, &step, scratch, framework, st);
+}
+
+pm_code
+pm_trust_other_releases(const pm_trust *t, const pm_sample *s, const char *framework, pm_arena *scratch, const char ***other, int *n, pm_status *st)
+{
+	*n = 0;
+	return t == NULL || t->domain == NULL ? PM_OK : pm_domain_other_releases(t->domain, s, framework, scratch, other, n, st);
 }
 
 pm_code
@@ -148,14 +155,20 @@ pm_trust_update(const pm_trust *old, const pm_dataset *d, const double *cross, c
 }
 
 void
-pm_verdict_leave(pm_verdict *v, pm_cause cause, const char *why)
+pm_verdict_remark(pm_verdict *v, const char *what)
 {
 	size_t		len = strlen(v->reason);
 
+	if (len + 2 + strlen(what) < PM_REASON_SIZE)
+		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", what);
+}
+
+void
+pm_verdict_leave(pm_verdict *v, pm_cause cause, const char *why)
+{
 	v->in_domain = false;
 	v->causes |= 1u << cause;
-	if (len + 2 + strlen(why) < PM_REASON_SIZE)
-		snprintf(v->reason + len, PM_REASON_SIZE - len, "%s%s", len > 0 ? "; " : "", why);
+	pm_verdict_remark(v, why);
 }
 
 pm_code
@@ -170,7 +183,7 @@ pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *s
 
 /* Causes that are a matter of the network's distance, which intervals that know it have in them. */
 #define FAR_CAUSES	((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
-#define REMARKS		(1u << PM_CAUSE_FRAMEWORK_NOT_SEEN)
+#define REMARKS		((1u << PM_CAUSE_FRAMEWORK_NOT_SEEN) | (1u << PM_CAUSE_RELEASES_DIFFER))
 
 /* What is said of a device by the measurements on it, or by their absence. */
 #define DEVICE_CAUSES	((1u << PM_CAUSE_GPU_NOT_SEEN) | PM_MEASURED_CAUSES)

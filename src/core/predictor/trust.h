@@ -59,10 +59,13 @@ const char *pm_trust_gpu_framework(const pm_trust *t, const char *gpu);
 /* pm_domain_format(); t may be NULL. */
 pm_dtype	pm_trust_format(const pm_trust *t, const pm_gpu *gpu, pm_dtype asked);
 /*
- * *framework: that of the question s; if it names none (NULL or ""), that of pm_domain_framework_for(). t may be NULL: then the one that s
- * names.  PM_ERR_MEMORY, PM_ERR_INPUT.
+ * *framework: that the question s is answered for, by pm_domain_framework_for(). t may be NULL: then the one that s names.  It is another
+ * pointer than that of s where it is another framework.  PM_ERR_MEMORY, PM_ERR_INPUT.
  */
 pm_code		pm_trust_framework(const pm_trust *t, const pm_sample *s, pm_arena *scratch, const char **framework, pm_status *st);
+/* pm_domain_other_releases(). */
+pm_code		pm_trust_other_releases(const pm_trust *t, const pm_sample *s, const char *framework, pm_arena *scratch, const char ***other, int *n,
+									pm_status *st);
 
 /*
  * Interval and domain of the prediction for s.  A question of inference is judged as the training step that contains
@@ -91,6 +94,8 @@ pm_code		pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_nov
 bool		pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double level, bool doubted,
 								const pm_verdict *v, double *low_ms, double *high_ms);
 
+/* Add to the reason of *v while there is room. */
+void		pm_verdict_remark(pm_verdict *v, const char *what);
 /* Add to *v a cause that puts the question out of the domain; why: added to the reason while there is room. */
 void		pm_verdict_leave(pm_verdict *v, pm_cause cause, const char *why);
 

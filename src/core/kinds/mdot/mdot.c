@@ -160,6 +160,14 @@ pm_mdot_set_floor(const pm_options *o, pm_input *in)
 		in->floor_us[i] = 0;
 }
 
+static const pm_predictor *
+mdot_base(const pm_predictor *p)
+{
+	const pm_mdot *m = p->impl;
+
+	return m->base.kind != NULL ? &m->base : NULL;
+}
+
 static const pm_cards *
 mdot_cards(const pm_predictor *p)
 {
@@ -650,6 +658,7 @@ const pm_kind pm_kind_mdot = {
 	.predict_prepared = mdot_predict_prepared,
 	.scales = pm_mdot_is_monotone,
 	.infers = mdot_infers,
+	.base = mdot_base,
 	.cards = mdot_cards,
 	.save = pm_mdot_save,
 	.load = pm_mdot_load
