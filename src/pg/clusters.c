@@ -22,7 +22,7 @@
 #include "errors.h"
 #include "plans.h"
 #include "triggers.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 
 PG_FUNCTION_INFO_V1(pm_cluster_links_known);
 
@@ -348,13 +348,13 @@ take_links(cluster *c, pm_problem *p)
 static bool
 take_correction(cluster *c, pm_problem *p)
 {
-	pm_correction *to;
+	pm_divided_correction *to;
 	pm_status	st = {PM_OK};
 
 	if (c->correction == NULL || c->fabric.correction != NULL)
 		return true;
-	to = MemoryContextAlloc(cxt, sizeof(pm_correction));
-	if (pm_correction_read(c->correction, c->n_correction, to, &st) == PM_OK)
+	to = MemoryContextAlloc(cxt, sizeof(pm_divided_correction));
+	if (pm_divided_correction_read(c->correction, c->n_correction, to, &st) == PM_OK)
 	{
 		c->fabric.correction = to;
 		return true;

@@ -29,7 +29,7 @@
 #include "plans.h"
 #include "results.h"
 #include "scaling.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/fit.h"
 #include "tables.h"
 
@@ -115,7 +115,7 @@ copy_of(const pm_fabric *f)
 
 	copy.name = pstrdup(f->name);
 	if (f->correction != NULL)
-		copy.correction = memcpy(palloc(sizeof(pm_correction)), f->correction, sizeof(pm_correction));
+		copy.correction = memcpy(palloc(sizeof(pm_divided_correction)), f->correction, sizeof(pm_divided_correction));
 	for (int i = 0; i < 2; i++)
 	{
 		pm_link    *link = i == 0 ? &copy.intra : &copy.inter;
@@ -130,18 +130,18 @@ copy_of(const pm_fabric *f)
 
 /* The stored form of a correction; NULL for none. */
 static void
-add_correction(pm_args *a, const pm_correction *c)
+add_correction(pm_args *a, const pm_divided_correction *c)
 {
-	double		numbers[PM_CORRECTION_NUMBERS(PM_CORRECTION_POINTS)];
+	double		numbers[PM_DIVIDED_NUMBERS(PM_DIVIDED_POINTS)];
 	Datum		v[lengthof(numbers)];
-	int			n = c != NULL ? PM_CORRECTION_NUMBERS(c->n) : 0;
+	int			n = c != NULL ? PM_DIVIDED_NUMBERS(c->n) : 0;
 
 	if (c == NULL)
 	{
 		pm_arg_null(a);
 		return;
 	}
-	pm_correction_write(c, numbers);
+	pm_divided_correction_write(c, numbers);
 	for (int i = 0; i < n; i++)
 		v[i] = Float8GetDatum(numbers[i]);
 	pm_arg(a, PointerGetDatum(construct_array(v, n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));

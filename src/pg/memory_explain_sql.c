@@ -102,7 +102,7 @@ sum_up(const asked_step *a, bool per_node, owner *owners)
 
 		if (!held[t])
 			continue;
-		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + 1, o->bytes + pm_tensor_bytes(&s->tensors[t], batch)};
+		*o = (owner) {s->tensors[t].role, NULL, op, per_node ? node : -1, o->tensors + 1, o->bytes + pm_memory_tensor_bytes(&s->tensors[t], batch)};
 	}
 	for (int i = 0; i < PM_N_MEMORY_ROLES * width; i++)
 		if (owners[i].tensors > 0 && owners[i].bytes > 0)

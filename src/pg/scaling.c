@@ -8,7 +8,7 @@
 #include "encoding.h"
 #include "errors.h"
 #include "scaling.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/gpu_work.h"
 
 /*

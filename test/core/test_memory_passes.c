@@ -23,7 +23,7 @@ made(const char *nodes, pm_memory_role role, bool on_cpu)
 	s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_OPT_NONE, .on_cpu = on_cpu});
 	for (int t = 0; t < s.n_tensors; t++)
 		if (s.tensors[t].role == role)
-			bytes += pm_tensor_bytes(&s.tensors[t], 1);
+			bytes += pm_memory_tensor_bytes(&s.tensors[t], 1);
 	return bytes;
 }
 
@@ -132,7 +132,7 @@ held_at_most(const pm_step *s, int64_t batch)
 	{
 		int			t = s->events[e] >= 0 ? s->events[e] : ~s->events[e];
 
-		held += (s->events[e] >= 0 ? 1 : -1) * pm_tensor_bytes(&s->tensors[t], batch);
+		held += (s->events[e] >= 0 ? 1 : -1) * pm_memory_tensor_bytes(&s->tensors[t], batch);
 		most = fmax(most, held);
 	}
 	return most;

@@ -33,7 +33,7 @@ observe(moments *m, double x)
 }
 
 static pm_code
-make_scale(pm_scale *s, int n, pm_arena *a, pm_status *st)
+make_scale(pm_normalisation *s, int n, pm_arena *a, pm_status *st)
 {
 	s->n = n;
 	s->mean = PM_NEW(a, pm_real, n);
@@ -43,7 +43,7 @@ make_scale(pm_scale *s, int n, pm_arena *a, pm_status *st)
 
 /* m: of all features of the list in this library */
 static void
-set_scale(pm_scale *s, const moments *m, const pm_schema *schema, pm_list_id list)
+set_scale(pm_normalisation *s, const moments *m, const pm_schema *schema, pm_list_id list)
 {
 	for (int i = 0; i < s->n; i++)
 	{
@@ -69,7 +69,7 @@ make_scales(pm_codec *c, const pm_schema *schema, pm_arena *a, pm_status *st)
 
 /* Normalised value; a gap (NaN) becomes the mean. Counts clamps. */
 static inline pm_real
-normalise(const pm_scale *s, int i, pm_real x, int *clamps)
+normalise(const pm_normalisation *s, int i, pm_real x, int *clamps)
 {
 	pm_real		z;
 
@@ -262,7 +262,7 @@ pm_codec_fit(pm_codec *c, const pm_schema *schema, const pm_dataset *d, const pm
 
 /* What was switched off, as it did not vary, had no part in the training before. */
 static void
-keep_scale(pm_scale *s, const pm_scale *from)
+keep_scale(pm_normalisation *s, const pm_normalisation *from)
 {
 	for (int i = 0; i < s->n; i++)
 		if (from->factor[i] != 0)
@@ -425,14 +425,14 @@ pm_input_rework(pm_input *in, const pm_tokens *work)
 /* ---- storing ---- */
 
 static void
-save_scale(const pm_scale *s, pm_buffer *b)
+save_scale(const pm_normalisation *s, pm_buffer *b)
 {
 	pm_put_reals(b, s->mean, s->n);
 	pm_put_reals(b, s->factor, s->n);
 }
 
 static void
-load_scale(pm_scale *s, pm_reader *r)
+load_scale(pm_normalisation *s, pm_reader *r)
 {
 	pm_get_reals(r, s->mean, s->n);
 	pm_get_reals(r, s->factor, s->n);

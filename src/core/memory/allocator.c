@@ -185,7 +185,7 @@ give_back(allocator *a, int32_t x, bool large)
 }
 
 static int64_t
-units_of(const pm_tensor *t, double batch)
+units_of(const pm_memory_tensor *t, double batch)
 {
 	double		units = (t->fixed + t->per * batch) / UNIT;
 	int64_t		n = units < (double) MAX_SIZE ? (int64_t) units : MAX_SIZE;

@@ -18,7 +18,7 @@ typedef struct holding
 } holding;
 
 double
-pm_tensor_bytes(const pm_tensor *t, int64_t batch)
+pm_memory_tensor_bytes(const pm_memory_tensor *t, int64_t batch)
 {
 	return t->fixed + t->per * (double) batch;
 }
@@ -27,8 +27,8 @@ pm_tensor_bytes(const pm_tensor *t, int64_t batch)
 static double
 change(const pm_step *s, int e, int64_t batch)
 {
-	return s->events[e] >= 0 ? pm_tensor_bytes(&s->tensors[s->events[e]], batch) :
-		-pm_tensor_bytes(&s->tensors[~s->events[e]], batch);
+	return s->events[e] >= 0 ? pm_memory_tensor_bytes(&s->tensors[s->events[e]], batch) :
+		-pm_memory_tensor_bytes(&s->tensors[~s->events[e]], batch);
 }
 
 /* Take or give back what event e does; returns what is held then, never below 0. */

@@ -7,7 +7,7 @@
 #include "memory/step.h"
 
 /* Bytes of a tensor at a batch >= 1. */
-double		pm_tensor_bytes(const pm_tensor *t, int64_t batch);
+double		pm_memory_tensor_bytes(const pm_memory_tensor *t, int64_t batch);
 
 /* The event after which tensors hold most, at a batch. */
 int			pm_memory_peak_event(const pm_step *s, int64_t batch);

@@ -39,14 +39,14 @@ typedef struct pm_step_options
 	bool		on_cpu;
 } pm_step_options;
 
-typedef struct pm_tensor
+typedef struct pm_memory_tensor
 {
 	double		fixed;			/* bytes whatever the batch */
 	double		per;			/* bytes a sample */
 	int32_t		node;			/* that it belongs to, -1: the step */
 	uint8_t		role;			/* pm_memory_role */
 	bool		copy;			/* of a weight, in 2 bytes */
-} pm_tensor;
+} pm_memory_tensor;
 
 typedef enum pm_step_phase
 {
@@ -59,7 +59,7 @@ extern const char *const pm_step_phase_name[PM_N_PHASES];
 typedef struct pm_step
 {
 	int			n_tensors;
-	pm_tensor  *tensors;
+	pm_memory_tensor *tensors;
 	int			n_events;
 	int32_t    *events;
 	int32_t    *at;				/* [n_events] node that runs, -1: none */

@@ -38,7 +38,7 @@ static void
 account(line *now, const pm_step *s, int32_t event)
 {
 	double		sign = event >= 0 ? 1 : -1;
-	const pm_tensor *t = &s->tensors[event >= 0 ? event : ~event];
+	const pm_memory_tensor *t = &s->tensors[event >= 0 ? event : ~event];
 
 	now->fixed += sign * t->fixed;
 	now->per += sign * t->per;
@@ -306,7 +306,7 @@ sum_kept(const pm_step *s, const pm_graph *g, pm_memory_plan *plan)
 
 	for (int e = s->phase_at[PM_PHASE_FORWARD]; e < s->phase_at[PM_PHASE_BACKWARD]; e++)
 	{
-		const pm_tensor *t = &s->tensors[s->events[e] >= 0 ? s->events[e] : ~s->events[e]];
+		const pm_memory_tensor *t = &s->tensors[s->events[e] >= 0 ? s->events[e] : ~s->events[e]];
 
 		if (t->node >= 0 && t->node != output)
 			plan->kept_per += s->events[e] >= 0 ? t->per : -t->per;

@@ -55,10 +55,10 @@ pm_step_new(pm_step_build *b, pm_memory_role role, double fixed, double per)
 
 	if (b->failed)
 		return PM_NO_TENSOR;
-	if (!grow(b, (void **) &b->s->tensors, t, &room, sizeof(pm_tensor)) ||
+	if (!grow(b, (void **) &b->s->tensors, t, &room, sizeof(pm_memory_tensor)) ||
 		!grow(b, (void **) &b->refs, t, &b->tensor_room, sizeof(int32_t)))
 		return PM_NO_TENSOR;
-	b->s->tensors[t] = (pm_tensor) {fixed, per, b->now, (uint8_t) role, false};
+	b->s->tensors[t] = (pm_memory_tensor) {fixed, per, b->now, (uint8_t) role, false};
 	b->refs[t] = 1;
 	b->s->n_tensors++;
 	event(b, t);
@@ -96,9 +96,9 @@ pm_step_drop(pm_step_build *b, int32_t t)
 void
 pm_step_link(pm_step_build *b, int32_t *head, int32_t t)
 {
-	if (t < 0 || b->failed || !grow(b, (void **) &b->links, b->n_links, &b->link_room, sizeof(pm_link)))
+	if (t < 0 || b->failed || !grow(b, (void **) &b->links, b->n_links, &b->link_room, sizeof(pm_tensor_link)))
 		return;
-	b->links[b->n_links] = (pm_link) {t, *head};
+	b->links[b->n_links] = (pm_tensor_link) {t, *head};
 	*head = b->n_links++;
 }
 
@@ -368,11 +368,11 @@ make_room(pm_step_build *b)
 	int32_t   **by_node[] = {&b->storage, &b->last_use, &b->expiring, &b->next_expiring, &b->saved, &b->flow, &b->cast};
 
 	b->tensor_room = b->event_room = b->link_room = 4 * n + 64;
-	b->s->tensors = PM_NEW(b->arena, pm_tensor, b->tensor_room);
+	b->s->tensors = PM_NEW(b->arena, pm_memory_tensor, b->tensor_room);
 	b->refs = PM_NEW(b->arena, int32_t, b->tensor_room);
 	b->s->events = PM_NEW(b->arena, int32_t, b->event_room);
 	b->s->at = PM_NEW(b->arena, int32_t, b->event_room);
-	b->links = PM_NEW(b->arena, pm_link, b->link_room);
+	b->links = PM_NEW(b->arena, pm_tensor_link, b->link_room);
 	b->size = PM_NEW(b->arena, uint8_t, n);
 	b->fused = PM_NEW(b->arena, uint8_t, n);
 	b->keeps = PM_NEW(b->arena, pm_keeps, pm_op_count());

@@ -12,11 +12,11 @@
 #define PM_NO_TENSOR	(-1)
 
 /* A list of tensors that a node holds; links are into pm_step_build.links. */
-typedef struct pm_link
+typedef struct pm_tensor_link
 {
 	int32_t		tensor;
 	int32_t		next;			/* -1: the last */
-} pm_link;
+} pm_tensor_link;
 
 typedef struct pm_step_build
 {
@@ -31,7 +31,7 @@ typedef struct pm_step_build
 				link_room,
 				n_links;
 	int32_t    *refs;			/* [tensor_room] */
-	pm_link    *links;
+	pm_tensor_link *links;
 	bool		failed;			/* out of memory */
 	int32_t		now;			/* node that runs */
 	int			input_op;		/* the operator "Input" */

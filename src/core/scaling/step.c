@@ -7,7 +7,7 @@
  * update has been made.
  */
 #include "scaling/step.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/divided.h"
 
 #include <math.h>
@@ -252,13 +252,13 @@ message_bytes(const pm_step_shape *s, const pm_parallel *p)
 static void
 correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_scaled *to)
 {
-	double		x[PM_CORRECTION_FEATURES];
+	double		x[PM_DIVIDED_FEATURES];
 	double		factor;
 
 	if (f->correction == NULL)
 		return;
-	pm_correction_features(s, p, x);
-	factor = pm_correction_at(f->correction, x, NULL);
+	pm_divided_correction_features(s, p, x);
+	factor = pm_divided_correction_at(f->correction, x, NULL);
 	to->step_ms *= factor;
 	to->comm_ms *= factor;
 	to->exposed_ms *= factor;
@@ -272,14 +272,14 @@ correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_sca
 double
 pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far)
 {
-	double		x[PM_CORRECTION_FEATURES];
+	double		x[PM_DIVIDED_FEATURES];
 	double		share;
 
 	*far = false;
-	if (f->correction == NULL || !pm_correction_is_for(p))
+	if (f->correction == NULL || !pm_divided_correction_is_for(p))
 		return 1;
-	pm_correction_features(s, p, x);
-	pm_correction_at(f->correction, x, &share);
+	pm_divided_correction_features(s, p, x);
+	pm_divided_correction_at(f->correction, x, &share);
 	*far = share > FAR_SHARE;
 	return share;
 }
@@ -300,7 +300,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 		pm_share_passes(s, pm_again_ms(s, p), fmax(0, to->step_ms - s->update_ms), to);
 		return;
 	}
-	if (pm_correction_is_for(p))
+	if (pm_divided_correction_is_for(p))
 	{
 		pm_divided_step(s, p, f, comm_factor, to);
 		correct(s, p, f, to);
@@ -330,7 +330,7 @@ scaled_ms(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, doub
 bool
 pm_step_is_measured(const pm_parallel *p, const pm_fabric *f)
 {
-	return f->fitted_rows > 0 && f->other_gpu == NULL && (f->measured || (f->correction != NULL && pm_correction_is_for(p)));
+	return f->fitted_rows > 0 && f->other_gpu == NULL && (f->measured || (f->correction != NULL && pm_divided_correction_is_for(p)));
 }
 
 pm_step_ends
