@@ -161,7 +161,7 @@ test_peak_at_any_batch(void)
 		s = simulate(o);
 		for (int64_t batch = 1; batch <= 4096; batch *= 2)
 			CHECK_NEAR(pm_memory_live_in_passes(&plan, batch) / held_at_most(&s, batch), 1, 1e-6);
-		between += plan.n_lines > 2;
+		between += plan.asked.n_lines > 2;
 	}
 	CHECK(between > 0);
 }
@@ -191,10 +191,10 @@ test_checkpoints_where_better(void)
 			double		with = 0;
 			double		without = 0;
 
-			for (int i = 0; i < plan.n_lines; i++)
-				with = fmax(with, plan.lines[i].fixed + plan.lines[i].per * (double) batch);
-			for (int i = 0; i < plan.n_plain; i++)
-				without = fmax(without, plan.plain[i].fixed + plan.plain[i].per * (double) batch);
+			for (int i = 0; i < plan.asked.n_lines; i++)
+				with = fmax(with, plan.asked.lines[i].fixed + plan.asked.lines[i].per * (double) batch);
+			for (int i = 0; i < plan.plain.n_lines; i++)
+				without = fmax(without, plan.plain.lines[i].fixed + plan.plain.lines[i].per * (double) batch);
 			CHECK_EQ(pm_memory_checkpoints_at(&plan, batch), with <= without);
 			CHECK_EQ(pm_memory_live_in_passes(&plan, batch), fmin(with, without));
 			used += with <= without;
