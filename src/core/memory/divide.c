@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#define MB	1048576.0
-
 /* Bytes of what does not depend on the batch. */
 typedef struct parts
 {
@@ -58,7 +56,7 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 		return p;
 	}
 	p.sharers = by->replicas;
-	p.gathered = p.messages = fmax(2 * by->bucket_mb * MB, plan->largest_weights / by->tp);
+	p.gathered = p.messages = fmax(2 * by->bucket_mb * PM_MB, plan->largest_weights / by->tp);
 	if (by->zero == 3)
 		divide_weights(plan, by, &p);
 	return p;
