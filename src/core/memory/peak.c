@@ -360,8 +360,8 @@ plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memor
 	sum_persistent(&s, g, o, plan);
 	sum_kept(&s, g, &plan->asked);
 	sum_outputs(g, element, plan);
-	if (pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st) != PM_OK)
-		return st->code;
+	if ((code = pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st)) != PM_OK)
+		return code;
 	lines_between(&s, &plan->asked, highest(&s, 1, false), highest(&s, 16777216, false), 3);
 	light_lines(&s, &plan->asked);
 	sum_update(&s, plan);

@@ -391,6 +391,7 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	pm_step_build b;
 	pm_attention *attentions;
 	int			n_attentions;
+	pm_code		rc;
 
 	memset(&b, 0, sizeof(b));
 	memset(s, 0, sizeof(*s));
@@ -406,10 +407,10 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	find_last_uses(&b);
 	if (b.failed)
 		return pm_no_memory(st, a);
-	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)
-		return st->code;
-	if (o->attention_again && !o->checkpointing && !o->inference && pm_step_find_cores(&b) != PM_OK)
-		return st->code;
+	if (o->fused_attention && (rc = pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st)) != PM_OK)
+		return rc;
+	if (o->attention_again && !o->checkpointing && !o->inference && (rc = pm_step_find_cores(&b)) != PM_OK)
+		return rc;
 	if (pm_stopped(a, st))
 		return PM_CANCELLED;
 	simulate(&b);

@@ -85,7 +85,7 @@ place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out
 		p->free[node] -= part;
 		gpus -= part;
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 	}
 	return PM_OK;
 }
@@ -96,6 +96,7 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine
 {
 	placing		p = {.nodes = nodes,.n_nodes = n_nodes};
 	int			room = 0;
+	pm_code		rc;
 
 	*out = (pm_placement) {0};
 	p.free = PM_NEW(a, int32_t, n_nodes + 1);
@@ -110,13 +111,13 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine
 		const pm_queue_job *j = &jobs[order[k]];
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		if (j->elapsed_s >= 0 || all_free(&p, j->pool) < j->gpus)
 			continue;
-		if (make_room(out, &room, j->gpus < n_nodes ? j->gpus : n_nodes, a, st) != PM_OK)
-			return st->code;
-		if (place_job(&p, order[k], j->pool, j->gpus, out, a, st) != PM_OK)
-			return st->code;
+		if ((rc = make_room(out, &room, j->gpus < n_nodes ? j->gpus : n_nodes, a, st)) != PM_OK)
+			return rc;
+		if ((rc = place_job(&p, order[k], j->pool, j->gpus, out, a, st)) != PM_OK)
+			return rc;
 	}
 	return PM_OK;
 }
@@ -157,18 +158,19 @@ pm_place_together(const pm_queue_job *jobs, int n, const int32_t *order, const p
 {
 	int			n_alone = out->n;
 	int			room = out->n;
+	pm_code		rc;
 
 	for (int i = 0; i < n; i++)
 		pair[i] = (pm_pair) {-1, 1};
-	if (make_room(out, &room, n, a, st) != PM_OK)
-		return st->code;
+	if ((rc = make_room(out, &room, n, a, st)) != PM_OK)
+		return rc;
 	for (int k = 0; k < n; k++)
 	{
 		int			job = order[k];
 		int			at;
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		if (jobs[job].elapsed_s >= 0 || jobs[job].gpus != 1 || out->parts[job] > 0 || isnan(need[job].busy))
 			continue;
 		at = best_partner(jobs, job, need, max_slowdown, out, n_alone, pair);

@@ -269,6 +269,7 @@ pm_windows_fill(const pm_window *windows, int n_windows, const pm_filler *jobs, 
 	filling_state f = {.windows = windows,.jobs = jobs,.overhead_s = startup_s + checkpoint_s,.arena = a,.st = st};
 	opening    *order = PM_NEW(a, opening, n_windows + 1);
 	int			room = 0;
+	pm_code		rc;
 
 	*out = (pm_fillings) {0};
 	f.left = PM_NEW(a, double, n_jobs + 1);
@@ -291,15 +292,15 @@ pm_windows_fill(const pm_window *windows, int n_windows, const pm_filler *jobs, 
 		int			w = order[k].window;
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		find_candidates(&f, &windows[w], n_jobs);
 		if (f.n == 0)
 			continue;
-		if (make_room(out, &room, f.n, a, st) != PM_OK)
-			return st->code;
+		if ((rc = make_room(out, &room, f.n, a, st)) != PM_OK)
+			return rc;
 		fill_window(&f, windows[w].closes_s - windows[w].opens_s);
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		take_choice(&f, w, out);
 	}
 	if (out->n > 0)
