@@ -146,6 +146,19 @@ pm_predictor_quantity(const pm_predictor *p)
 	return p->quantity != NULL ? p->quantity : &pm_quantities[PM_STEP_MS];
 }
 
+/* What p has learned of cards; NULL: nothing. */
+static inline const pm_cards *
+pm_predictor_cards(const pm_predictor *p)
+{
+	return p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+}
+
+static inline bool
+pm_kind_learns_passes(const pm_kind *kind, const pm_options *o)
+{
+	return kind->learns_passes != NULL && kind->learns_passes(o);
+}
+
 /* NULL when unknown. */
 const pm_kind *pm_kind_find(const char *name);
 /* i-th kind, NULL past the end; for listing. */

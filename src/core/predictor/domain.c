@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "predictor/domain_parts.h"
+#include "predictor/stages.h"
 
 /* ---- constants that docs/trust.md gives reasons for ---- */
 
@@ -469,8 +470,8 @@ pm_domain_fit(const pm_dataset *d, const pm_domain *start, const double *distanc
 	{
 		pm_arena	scratch;
 
-		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
-			return pm_fail(st, PM_CANCELLED, "training was cancelled");
+		if ((rc = pm_stop_if_asked(hooks, st)) != PM_OK)
+			return rc;
 		pm_arena_init_within(&scratch, a);
 		rc = learn_row(t, &d->samples[i], a, &scratch, &kind[i], &networks[i], st);
 		pm_arena_release(&scratch);

@@ -11,7 +11,7 @@
 
 #define LAUNCH_US	5.0			/* usual time of a launch, for shares */
 #define LEAST_MS	1e-3		/* a pass is at least a launch */
-#define OWN_NETWORKS	20		/* of passes on a device, from which on their errors say more than those of training steps */
+#define ENOUGH_NETWORKS	20		/* of passes on a device, from which on their errors say more than those of training steps */
 
 bool
 pm_infers(const pm_predictor *p)
@@ -93,8 +93,7 @@ multiply_parts(const pm_pass_machine *m, const pm_tokens *t, pm_part *parts, int
 	for (int i = 0; i < n; i++)
 	{
 		pm_part    *part = &parts[i];
-		double		factor = part->token < 0 ? m->factor[PM_PASS_REST] : part->bound == 'l' ? m->factor[PM_PASS_LAUNCH] :
-			m->factor[pm_token_group(t, part->token)];
+		double		factor = m->factor[pm_pass_factor_of(t, part)];
 
 		part->step_ms *= factor;
 		part->forward_ms *= factor;
@@ -195,7 +194,7 @@ pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, do
 	if (isnan(v->low_ms))
 		return;
 	pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
-	if (d == NULL || d->structures < OWN_NETWORKS || (v->causes & PM_MEASURED_CAUSES))
+	if (d == NULL || d->structures < ENOUGH_NETWORKS || (v->causes & PM_MEASURED_CAUSES))
 		return;
 	doubt *= v->in_domain ? 1 : PM_OUTSIDE_FACTOR;
 	if (v->high_ms / v->low_ms > exp(2 * doubt))

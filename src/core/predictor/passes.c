@@ -55,8 +55,8 @@ pm_passes_find(const pm_passes *t, const char *gpu)
 	return NULL;
 }
 
-static int
-factor_of(const pm_tokens *t, const pm_part *part)
+int
+pm_pass_factor_of(const pm_tokens *t, const pm_part *part)
 {
 	return part->token < 0 ? PM_PASS_REST : part->bound == 'l' ? PM_PASS_LAUNCH : pm_token_group(t, part->token);
 }
@@ -78,7 +78,7 @@ predict_parts(const evidence *e, const pm_predictor *p, const pm_sample *s, pm_m
 		(rc = e->ask(p, &q, scratch, ms, parts, &n, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < n && x != NULL; i++)
-		x[factor_of(&work, &parts[i])] += parts[i].step_ms;
+		x[pm_pass_factor_of(&work, &parts[i])] += parts[i].step_ms;
 	return PM_OK;
 }
 
@@ -572,12 +572,6 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	return error_abroad(e, t, is_cpu, sums, a, st);
 }
 
-static bool
-has_learned(const pm_predictor *p)
-{
-	return p->kind->learns_passes != NULL && p->kind->learns_passes(&p->options);
-}
-
 /* e, where what the predictor says of each pass is cross_ms: one part, whose factor is the first. */
 static pm_code
 left_out(const evidence *e, const pm_dataset *d, const double *cross_ms, evidence *left, pm_arena *a, pm_status *st)
@@ -654,7 +648,7 @@ pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const
 		rc = room == NULL ? pm_no_memory(st, &scratch) : list_devices(&e, t, a, st);
 		for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
 			rc = learn_machine(&e, is_cpu, t, room, &scratch, st);
-		if (rc == PM_OK && has_learned(p))
+		if (rc == PM_OK && pm_kind_learns_passes(p->kind, &p->options))
 			rc = correct_errors(&e, d, cross_ms, t, &scratch, st);
 		if (rc == PM_OK)
 			*passes = t;

@@ -30,6 +30,15 @@ pm_diverged(pm_status *st, const char *why)
 	return PM_ERR_DIVERGED;
 }
 
+pm_code
+pm_check_errors(const double *errors, int n, pm_status *st)
+{
+	for (int i = 0; i < n; i++)
+		if (isinf(errors[i]))
+			return pm_diverged(st, "its predictions are too far off for an error to be given");
+	return PM_OK;
+}
+
 /* What a measurement may say; only what was measured in part may be missing. */
 static bool
 in_bounds(const pm_quantity *q, double value)
@@ -175,18 +184,6 @@ trust_after_start(pm_predictor *p, const pm_dataset *d, const pm_hooks *hooks, p
 	return rc;
 }
 
-/* A training may end in numbers that are no use: that shows in its errors. */
-static pm_code
-check_errors(const pm_fit_report *report, pm_status *st)
-{
-	double		errors[] = {report->train_mape, report->valid_mape, report->valid_mae, report->valid_rmse};
-
-	for (int i = 0; i < 4; i++)
-		if (isinf(errors[i]))
-			return pm_diverged(st, "its predictions are too far off for an error to be given");
-	return PM_OK;
-}
-
 /* Without any new ones, those of the start hold for the network that goes on from it. */
 static pm_code
 learn_passes(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const pm_hooks *hooks, pm_arena *a, pm_status *st)
@@ -215,7 +212,7 @@ complete_fit(pm_predictor *p, const pm_dataset *d, const pm_cross *cross, const 
 	if (rc == PM_OK && report->valid_n == 0 && cross->n > 0)
 		cross_errors(d, cross->set[PM_CROSS_NETWORK].ms, report);
 	if (rc == PM_OK)
-		rc = check_errors(report, st);
+		rc = pm_check_errors((double[]) {report->train_mape, report->valid_mape, report->valid_mae, report->valid_rmse}, 4, st);
 	if (rc == PM_OK)
 		rc = p->start != NULL ? trust_after_start(p, d, hooks, a, st) :
 			pm_trust_fit(d, cross->set, cross->n, hooks, a, &p->trust, st);

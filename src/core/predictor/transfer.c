@@ -366,14 +366,13 @@ pm_transfer_fit(const pm_dataset *d, const pm_crossed *crossed, int n, pm_arena 
 static double
 doubt_of(const pm_predictor *p, const char *gpu, double level)
 {
-	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *cards = pm_predictor_cards(p);
 
 	return cards == NULL ? 0 : pm_cards_doubt(cards, gpu, level);
 }
 
 /* Causes that the interval of pairs has in it, or that are remarks. */
 #define COVERED	((1u << PM_CAUSE_GPU_NOT_SEEN) | (1u << PM_CAUSE_GPU_SELDOM_SEEN) | (1u << PM_CAUSE_FRAMEWORK_NOT_SEEN))
-#define FAR		((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
 
 static double
 stretch_of(const pm_transfer *t, const pm_side *to)
@@ -381,7 +380,7 @@ stretch_of(const pm_transfer *t, const pm_side *to)
 	uint32_t	causes = to->verdict->causes & ~COVERED;
 
 	if (pm_intervals_reach(t->errors, to->distance))
-		causes &= ~FAR;
+		causes &= ~PM_FAR_CAUSES;
 	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
 }
 
