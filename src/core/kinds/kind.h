@@ -128,6 +128,8 @@ struct pm_kind
  */
 #define PM_INFER_REST_SHARE	(1.0 / 3)
 
+#define PM_LEAST_STEP_MS	1e-3	/* a step, or a pass, is at least about a launch */
+
 /* Rows of a kind's table of options, which must fit into pm_options. */
 #define PM_N_OPTIONS(table) \
 	((int) (sizeof(table) / sizeof((table)[0]) + \

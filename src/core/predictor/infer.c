@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "features/phases.h"
 #include "predictor/passes.h"
 #include "predictor/trust.h"
 
-#define LAUNCH_US	5.0			/* usual time of a launch, for shares */
-#define LEAST_MS	1e-3		/* a pass is at least a launch */
 #define ENOUGH_NETWORKS	20		/* of passes on a device, from which on their errors say more than those of training steps */
 
 bool
@@ -31,7 +30,7 @@ pm_infer_step_of(const pm_sample *s)
 static double
 token_us(const pm_tokens *t, int i)
 {
-	return t->roofline_us[i] + LAUNCH_US * t->kernels[i];
+	return t->roofline_us[i] + PM_USUAL_LAUNCH_US * t->kernels[i];
 }
 
 /* Of the parts of a training step, those of inference; returns their sum, ms. */
@@ -52,12 +51,12 @@ take_shares(const pm_tokens *step, const pm_tokens *infer, pm_part *parts, int *
 		part->backward_ms = part->update_ms = rest ? NAN : 0;
 		sum += part->step_ms;
 	}
-	if (sum >= LEAST_MS)
+	if (sum >= PM_LEAST_STEP_MS)
 		return sum;
 	if (*n_parts == 0 || parts[*n_parts - 1].token >= 0)
 		parts[(*n_parts)++] = (pm_part) {.token = -1, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN, .bound = '-'};
-	parts[*n_parts - 1].step_ms += LEAST_MS - sum;
-	return LEAST_MS;
+	parts[*n_parts - 1].step_ms += PM_LEAST_STEP_MS - sum;
+	return PM_LEAST_STEP_MS;
 }
 
 /* The parts of the training step, cut down to the pass; at least s->skeleton->n + 1 of them have room. */

@@ -220,9 +220,9 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->undivided_ms += b->whole[i] * both_ms;
 		to->again_ms += b->again[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->core_ms += b->core[i] * pm_forward_us(work, i) * ms.passes_us_ms;
-		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US / 1000;
+		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LEAST_LAUNCH_US / 1000;
 	}
-	to->launch_ms = fmin(work->n_kernels * PM_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
+	to->launch_ms = fmin(work->n_kernels * PM_LEAST_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)
 	{
 		to->bytes[k] = b->bytes[k];
