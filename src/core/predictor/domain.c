@@ -584,6 +584,8 @@ pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, do
 	return rc;
 }
 
+/* ---- the devices that were seen ---- */
+
 int
 pm_domain_gpu_count(const pm_domain *t)
 {
@@ -594,4 +596,28 @@ const char *const *
 pm_domain_gpus(const pm_domain *t)
 {
 	return t->gpu_names;
+}
+
+int
+pm_domain_gpu_structures(const pm_domain *t, int i)
+{
+	return t->gpus[i].structures;
+}
+
+int
+pm_domain_pass_gpu_count(const pm_domain *t)
+{
+	return t->n_pass_gpus;
+}
+
+const char *
+pm_domain_pass_gpu(const pm_domain *t, int i)
+{
+	return t->pass_gpus[i].name;
+}
+
+int
+pm_domain_pass_gpu_structures(const pm_domain *t, int i)
+{
+	return t->pass_gpus[i].structures;
 }

@@ -70,25 +70,6 @@ pm_domain_count_structures(device *gpus, int n, const counted *all, const bool *
 	return PM_OK;
 }
 
-pm_network_kind
-pm_domain_kind_of(const pm_tokens *t)
-{
-	double		flops[PM_N_NETWORK_KINDS] = {0};
-	pm_network_kind most = PM_NETWORK_OTHER;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		int			class = t->op_class[i];
-
-		flops[class == PM_CLASS_CONV ? PM_NETWORK_CONV : class == PM_CLASS_RECURRENT ? PM_NETWORK_RECURRENT : PM_NETWORK_OTHER] +=
-			t->skeleton->copies[i] * t->flops[i];
-	}
-	for (int kind = 0; kind < PM_NETWORK_OTHER; kind++)
-		if (flops[kind] > flops[most])
-			most = (pm_network_kind) kind;
-	return most;
-}
-
 /* Whether any device, or that of this name, had rows in a format. */
 static bool
 had_format(const pm_domain *t, const char *gpu, pm_dtype dtype)
