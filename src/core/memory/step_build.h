@@ -67,9 +67,6 @@ void		pm_step_link(pm_step_build *b, int32_t *head, int32_t t);
 /* Drop every tensor of a list and empty it. */
 void		pm_step_drop_list(pm_step_build *b, int32_t *head);
 
-/* Mark the weights that another node owns. */
-/* Whether weight k of a node is a parameter of its own. */
-
 /* Bytes of an element of a parameter, and of what runs in the narrower type of the step. */
 int			pm_step_param_size(const pm_step_build *b);
 int			pm_step_half_size(const pm_step_build *b);
