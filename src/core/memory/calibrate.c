@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "features/split.h"
 #include "memory/solve.h"
 
 #define NOISE	0.05			/* of a measurement, against which the prior is weighed */
@@ -50,50 +51,22 @@ pm_memory_sample_at(const pm_memory_plan *plan, const pm_question *q, pm_memory_
 	};
 }
 
-/* ---------- weights: the rows of a network together count as one ---------- */
-
-static int
-by_network(const void *a, const void *b)
+/* The samples of a network together count as one: weights[n]; *networks: how many networks there are. */
+static pm_code
+weigh(const pm_memory_sample *s, int n, pm_arena *a, double *weights, int *networks, pm_status *st)
 {
-	uint64_t	x = *(const uint64_t *) a;
-	uint64_t	y = *(const uint64_t *) b;
+	uint64_t   *network = PM_NEW(a, uint64_t, n);
+	uint64_t   *sorted = PM_NEW(a, uint64_t, n);
+	int		   *same = PM_NEW(a, int, n);
 
-	return (x > y) - (x < y);
-}
-
-/* How many of the sorted are below the network, itself included or not. */
-static int
-first_after(const uint64_t *sorted, int n, uint64_t network, bool itself)
-{
-	int			low = 0;
-	int			high = n;
-
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-
-		if (sorted[mid] < network || (itself && sorted[mid] == network))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/* weights[n], from sorted[n] for its own use; returns how many networks there are. */
-static int
-weigh(const pm_memory_sample *s, int n, uint64_t *sorted, double *weights)
-{
-	int			networks = 0;
-
+	if (!network || !sorted || !same)
+		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
-		sorted[i] = s[i].network;
-	qsort(sorted, (size_t) n, sizeof(uint64_t), by_network);
+		network[i] = s[i].network;
+	*networks = pm_count_same(network, n, sorted, same);
 	for (int i = 0; i < n; i++)
-		networks += i == 0 || sorted[i] != sorted[i - 1];
-	for (int i = 0; i < n; i++)
-		weights[i] = 1.0 / (first_after(sorted, n, s[i].network, true) - first_after(sorted, n, s[i].network, false));
-	return networks;
+		weights[i] = 1.0 / same[i];
+	return PM_OK;
 }
 
 int
@@ -317,16 +290,16 @@ pm_code
 pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, bool is_cpu, pm_arena *a,
 					pm_memory_factors *f, pm_memory_fit *fit, pm_status *st)
 {
-	uint64_t   *sorted = PM_NEW(a, uint64_t, n);
 	double	   *weights = PM_NEW(a, double, n);
 	error_weight *errors = PM_NEW(a, error_weight, n);
 	pm_code		rc;
 
-	if (sorted == NULL || weights == NULL || errors == NULL)
+	if (weights == NULL || errors == NULL)
 		return pm_no_memory(st, a);
 	memset(fit, 0, sizeof(*fit));
 	fit->mape_before = fit->mape = fit->in_bracket_before = fit->in_bracket = NAN;
-	fit->networks = weigh(samples, n, sorted, weights);
+	if ((rc = weigh(samples, n, a, weights, &fit->networks, st)) != PM_OK)
+		return rc;
 	for (int i = 0; i < n; i++)
 		fit->brackets += !isnan(samples[i].need_fits) || !isnan(samples[i].need_fails);
 	calibrate_peaks(samples, weights, n, is_cpu, errors, f, fit);

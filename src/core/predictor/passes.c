@@ -122,30 +122,21 @@ try_row(evidence *e, const pm_sample *s, bool is_pass, const pm_arena *a, pm_sta
 	return rc == PM_ERR_MEMORY || rc == PM_CANCELLED ? rc : PM_OK;
 }
 
-static uint64_t
-unit_of(const pass *row)
-{
-	return pm_transfer_key(row->s);
-}
-
 /* Rows of a network on a device together have the weight 1. */
 static pm_code
 weigh(evidence *e, pm_arena *scratch, pm_status *st)
 {
 	uint64_t   *unit = PM_NEW(scratch, uint64_t, e->n);
+	uint64_t   *sorted = PM_NEW(scratch, uint64_t, e->n);
+	int		   *same = PM_NEW(scratch, int, e->n);
 
-	if (unit == NULL)
+	if (!unit || !sorted || !same)
 		return pm_no_memory(st, scratch);
 	for (int i = 0; i < e->n; i++)
-		unit[i] = unit_of(&e->row[i]) ^ (e->row[i].is_pass ? 1 : 0);
+		unit[i] = pm_transfer_key(e->row[i].s) ^ (e->row[i].is_pass ? 1 : 0);
+	pm_count_same(unit, e->n, sorted, same);
 	for (int i = 0; i < e->n; i++)
-	{
-		int			same = 0;
-
-		for (int k = 0; k < e->n; k++)
-			same += unit[k] == unit[i];
-		e->row[i].weight = e->row[i].s->weight / same;
-	}
+		e->row[i].weight = e->row[i].s->weight / same[i];
 	return PM_OK;
 }
 

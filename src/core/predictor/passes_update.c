@@ -91,18 +91,21 @@ ask_all(update *u, const pm_predictor *p, pm_pass_ask ask, const pm_hooks *hooks
 	return rc;
 }
 
-static void
-weigh(update *u)
+static pm_code
+weigh(update *u, pm_arena *a, pm_status *st)
 {
-	for (int i = 0; i < u->d->n_passes; i++)
-	{
-		uint64_t	key = pm_transfer_key(&u->d->passes[i]);
-		int			same = 0;
+	int			n = u->d->n_passes;
+	uint64_t   *unit = PM_NEW(a, uint64_t, n);
+	int		   *same = PM_NEW(a, int, n);
 
-		for (int k = 0; k < u->d->n_passes; k++)
-			same += pm_transfer_key(&u->d->passes[k]) == key;
-		u->weight[i] = 1.0 / same;
-	}
+	if (!unit || !same)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		unit[i] = pm_transfer_key(&u->d->passes[i]);
+	pm_count_same(unit, n, u->room, same);
+	for (int i = 0; i < n; i++)
+		u->weight[i] = 1.0 / same[i];
+	return PM_OK;
 }
 
 /* By how much the times on a device move, of which as much was known as `before` networks say; without those of a network. */
@@ -204,9 +207,8 @@ pm_passes_update(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, co
 	u.room = PM_NEW(a, uint64_t, n);
 	if (rc == PM_OK && (!answers->before || !answers->after || !u.wrong || !u.weight || !u.room))
 		return pm_no_memory(st, a);
-	if (rc != PM_OK || (rc = ask_all(&u, p, ask, hooks, a, st)) != PM_OK)
+	if (rc != PM_OK || (rc = ask_all(&u, p, ask, hooks, a, st)) != PM_OK || (rc = weigh(&u, a, st)) != PM_OK)
 		return rc;
-	weigh(&u);
 	for (int i = 0; i < n; i++)
 		answers->after[i] = NAN;
 	for (int i = 0; i < n && rc == PM_OK; i++)
