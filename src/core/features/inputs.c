@@ -141,17 +141,6 @@ learn_name(const char **names, int *n, const char *name)
 	return row;
 }
 
-/* A list that starts as another one, with room for more names; n: its length. */
-static const char **
-start_list(const char *const *from, int n, int more, pm_arena *a)
-{
-	const char **list = PM_NEW(a, const char *, n + more);
-
-	if (list != NULL)
-		memcpy(list, from, n * sizeof(char *));
-	return list;
-}
-
 /* Before anything is learned: the row for what is not known. */
 static const char *const nothing[] = {""};
 static const pm_codec empty_codec = {
@@ -193,8 +182,8 @@ fit_names(pm_codec *c, const pm_codec *from, const pm_dataset *d, pm_arena *a, p
 
 	c->n_frameworks = from->n_frameworks;
 	c->n_gpus = from->n_gpus;
-	c->frameworks = start_list(from->frameworks, c->n_frameworks, d->n, a);
-	c->gpus = start_list(from->gpus, c->n_gpus, d->n, a);
+	c->frameworks = PM_LONGER(a, const char *, from->frameworks, c->n_frameworks, c->n_frameworks + d->n);
+	c->gpus = PM_LONGER(a, const char *, from->gpus, c->n_gpus, c->n_gpus + d->n);
 	if (!on_gpus || !on_cpus || !c->frameworks || !c->gpus)
 		return pm_no_memory(st, a);
 	for (int s = 0; s < d->n; s++)
@@ -227,7 +216,7 @@ fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_token
 {
 	c->n_types = from->n_types;
 	c->type_row = PM_NEW(a, int32_t, pm_type_count());
-	c->types = start_list(from->types, c->n_types, pm_type_count() + 1, a);
+	c->types = PM_LONGER(a, const char *, from->types, c->n_types, c->n_types + pm_type_count() + 1);
 	if (!c->type_row || !c->types)
 		return pm_no_memory(st, a);
 	if (from->type_row != NULL)

@@ -23,13 +23,11 @@ grow(pm_step_build *b, void **p, int used, int *room, size_t size)
 
 	if (used < *room)
 		return true;
-	more = pm_alloc(b->arena, (size_t) *room * 2, size);
-	if (more == NULL)
+	if ((more = pm_longer(b->arena, *p, used, (size_t) *room * 2, size)) == NULL)
 	{
 		b->failed = true;
 		return false;
 	}
-	memcpy(more, *p, (size_t) used * size);
 	*p = more;
 	*room *= 2;
 	return true;

@@ -57,11 +57,9 @@ make_room(pm_placement *out, int *room, int more, pm_arena *a, pm_status *st)
 	if (out->n + more <= *room)
 		return PM_OK;
 	*room = 2 * (out->n + more) + 64;
-	v = PM_NEW(a, pm_placed, *room);
+	v = PM_LONGER(a, pm_placed, out->v, out->n, *room);
 	if (v == NULL)
 		return pm_no_memory(st, a);
-	if (out->n > 0)
-		memcpy(v, out->v, sizeof(pm_placed) * out->n);
 	out->v = v;
 	return PM_OK;
 }

@@ -211,11 +211,9 @@ make_room(pm_fillings *out, int *room, int more, pm_arena *a, pm_status *st)
 	if (out->n + more <= *room)
 		return PM_OK;
 	*room = 2 * (out->n + more);
-	v = PM_NEW(a, pm_filling, *room);
+	v = PM_LONGER(a, pm_filling, out->v, out->n, *room);
 	if (v == NULL)
 		return pm_no_memory(st, a);
-	if (out->n > 0)
-		memcpy(v, out->v, sizeof(pm_filling) * out->n);
 	out->v = v;
 	return PM_OK;
 }

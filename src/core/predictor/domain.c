@@ -178,12 +178,10 @@ add_type(pm_domain *t, const pm_tokens *tokens, int token, pm_arena *a, op_type 
 	/* room is made in powers of two; a list that outgrows it moves on */
 	if (t->n_types == 0 || (t->n_types >= 64 && (t->n_types & (t->n_types - 1)) == 0))
 	{
-		op_type    *longer = PM_NEW(a, op_type, t->n_types == 0 ? 64 : 2 * (size_t) t->n_types);
+		op_type    *longer = PM_LONGER(a, op_type, t->types, t->n_types, t->n_types == 0 ? 64 : 2 * (size_t) t->n_types);
 
 		if (!longer)
 			return pm_no_memory(st, a);
-		if (t->n_types > 0)
-			memcpy(longer, t->types, t->n_types * sizeof(op_type));
 		t->types = longer;
 	}
 	*type = &t->types[t->n_types];
@@ -206,12 +204,10 @@ cover(op_type *type, const pm_real *v, pm_arena *a, pm_status *st)
 	if (type->n == type->room)
 	{
 		int			room = type->room == 0 ? 16 : 2 * type->room;
-		pm_real    *longer = PM_NEW(a, pm_real, (size_t) room * N_SIZES);
+		pm_real    *longer = PM_LONGER(a, pm_real, type->sizes, (size_t) type->n * N_SIZES, (size_t) room * N_SIZES);
 
 		if (!longer)
 			return pm_no_memory(st, a);
-		if (type->n > 0)
-			memcpy(longer, type->sizes, (size_t) type->n * N_SIZES * sizeof(pm_real));
 		type->sizes = longer;
 		type->room = room;
 	}
@@ -439,11 +435,9 @@ learn_passes(pm_domain *t, const pm_domain *old, const pm_dataset *d, pm_arena *
 	pm_code		rc;
 
 	t->n_pass_gpus = before;
-	t->pass_gpus = PM_NEW(a, device, before + d->n_passes + 1);
+	t->pass_gpus = PM_LONGER(a, device, before > 0 ? old->pass_gpus : NULL, before, before + d->n_passes + 1);
 	if (!kind || !seen || !t->pass_gpus)
 		return pm_no_memory(st, a);
-	if (before > 0)
-		memcpy(t->pass_gpus, old->pass_gpus, before * sizeof(device));
 	for (int i = 0; i < d->n_passes; i++)
 	{
 		seen[i] = true;
@@ -496,13 +490,9 @@ extend(const pm_domain *old, int n, pm_arena *a, pm_domain **t, pm_status *st)
 	if (*t == NULL)
 		return pm_no_memory(st, a);
 	**t = *old;
-	(*t)->gpus = PM_NEW(a, device, old->n_gpus + n);
-	(*t)->frameworks = PM_NEW(a, framework, old->n_frameworks + n);
-	if (!(*t)->gpus || !(*t)->frameworks)
-		return pm_no_memory(st, a);
-	memcpy((*t)->gpus, old->gpus, old->n_gpus * sizeof(device));
-	memcpy((*t)->frameworks, old->frameworks, old->n_frameworks * sizeof(framework));
-	return PM_OK;
+	(*t)->gpus = PM_LONGER(a, device, old->gpus, old->n_gpus, old->n_gpus + n);
+	(*t)->frameworks = PM_LONGER(a, framework, old->frameworks, old->n_frameworks, old->n_frameworks + n);
+	return (*t)->gpus && (*t)->frameworks ? PM_OK : pm_no_memory(st, a);
 }
 
 pm_code

@@ -88,12 +88,10 @@ static pm_code
 make_room(struct pm_domain *t, pm_arena *a, pm_status *st)
 {
 	int			room = t->room == 0 ? 64 : 2 * t->room;
-	network    *longer = PM_NEW(a, network, room);
+	network    *longer = PM_LONGER(a, network, t->networks, t->n_networks, room);
 
 	if (!longer)
 		return pm_no_memory(st, a);
-	if (t->n_networks > 0)
-		memcpy(longer, t->networks, t->n_networks * sizeof(network));
 	t->networks = longer;
 	t->room = room;
 	return PM_OK;

@@ -43,7 +43,8 @@ begin(update *u, pm_arena *a, pm_status *st)
 {
 	int			before = u->old != NULL ? u->old->n : 0;
 
-	if ((u->t = PM_NEW(a, pm_passes, 1)) == NULL || (u->t->device = PM_NEW(a, pm_pass_device, before + u->d->n_passes)) == NULL)
+	if ((u->t = PM_NEW(a, pm_passes, 1)) == NULL ||
+		(u->t->device = PM_LONGER(a, pm_pass_device, before > 0 ? u->old->device : NULL, before, before + u->d->n_passes)) == NULL)
 		return pm_no_memory(st, a);
 	u->t->n = before;
 	for (int is_cpu = 0; is_cpu < 2; is_cpu++)
@@ -57,8 +58,6 @@ begin(update *u, pm_arena *a, pm_status *st)
 		for (int k = 0; k < PM_N_PASS_FACTORS && u->old == NULL; k++)
 			m->factor[k] = 1;
 	}
-	if (before > 0)
-		memcpy(u->t->device, u->old->device, before * sizeof(pm_pass_device));
 	return PM_OK;
 }
 

@@ -446,9 +446,8 @@ keep_others(pm_correction *c, const pm_correction *before, pm_arena *a, pm_statu
 
 	if (before == NULL)
 		return PM_OK;
-	if ((all = PM_NEW(a, pm_device_correction, c->n + before->n)) == NULL)
+	if ((all = PM_LONGER(a, pm_device_correction, c->device, c->n, c->n + before->n)) == NULL)
 		return pm_no_memory(st, a);
-	memcpy(all, c->device, c->n * sizeof(*all));
 	c->device = all;
 	for (int i = 0; i < before->n; i++)
 		if (pm_correction_find(c, before->device[i].gpu) == NULL)
