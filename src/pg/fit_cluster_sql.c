@@ -133,8 +133,6 @@ static void
 add_correction(pm_args *a, const pm_divided_correction *c)
 {
 	double		numbers[PM_DIVIDED_NUMBERS(PM_DIVIDED_POINTS)];
-	Datum		v[lengthof(numbers)];
-	int			n = c != NULL ? PM_DIVIDED_NUMBERS(c->n) : 0;
 
 	if (c == NULL)
 	{
@@ -142,31 +140,21 @@ add_correction(pm_args *a, const pm_divided_correction *c)
 		return;
 	}
 	pm_divided_correction_write(c, numbers);
-	for (int i = 0; i < n; i++)
-		v[i] = Float8GetDatum(numbers[i]);
-	pm_arg(a, PointerGetDatum(construct_array(v, n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	pm_arg(a, pm_float8_array(numbers, PM_DIVIDED_NUMBERS(c->n)));
 }
 
 /* Both columns of a list; NULL where it is empty. */
 static void
 add_own(pm_args *a, const own_list *own)
 {
-	Datum	   *graphs = palloc(sizeof(Datum) * Max(own->n, 1));
-	Datum	   *contention = palloc(sizeof(Datum) * Max(own->n, 1));
-
 	if (own->n == 0)
 	{
 		pm_arg_null(a);
 		pm_arg_null(a);
 		return;
 	}
-	for (int i = 0; i < own->n; i++)
-	{
-		graphs[i] = Int64GetDatum(own->graphs[i]);
-		contention[i] = Float8GetDatum(own->contention[i]);
-	}
-	pm_arg(a, PointerGetDatum(construct_array(graphs, own->n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
-	pm_arg(a, PointerGetDatum(construct_array(contention, own->n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	pm_arg(a, pm_int8_array(own->graphs, own->n));
+	pm_arg(a, pm_float8_array(own->contention, own->n));
 }
 
 /*
