@@ -39,7 +39,13 @@ truth(double hidden, double tokens, int tp)
 	return tp == 4 ? 0.3 - 0.1 * log(tokens / 1024) / log(2) / 3 : hidden > 1500 ? -0.1 : 0.05;
 }
 
-/* All of two hidden sizes, four batches, and layouts of up to 8 GPUs; returns how many. */
+/* Layouts of up to 8 GPUs: tp, pp, copies of the model. */
+static const int layouts[][3] = {
+	{1, 1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 8}, {1, 2, 1}, {1, 2, 2}, {1, 2, 4}, {1, 4, 1}, {1, 4, 2}, {1, 8, 1},
+	{2, 1, 1}, {2, 1, 2}, {2, 1, 4}, {2, 2, 1}, {2, 2, 2}, {2, 4, 1}, {4, 1, 1}, {4, 1, 2}, {4, 2, 1}
+};
+
+/* All of two hidden sizes, four batches, and these layouts; returns how many. */
 static int
 make_rows(double noise)
 {
@@ -47,18 +53,16 @@ make_rows(double noise)
 
 	for (double hidden = 1024; hidden <= 2048; hidden *= 2)
 		for (double tokens = 1024; tokens <= 8192; tokens *= 2)
-			for (int tp = 1; tp <= 4; tp *= 2)
-				for (int pp = 1; tp * pp <= 8; pp *= 2)
-					for (int copies = 1; tp * pp * copies <= 8; copies *= 2)
-					{
-						pm_step_shape s = layers_of(hidden, tokens);
-						pm_parallel p = divided_by(tp, pp, copies);
+			for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+			{
+				pm_step_shape s = layers_of(hidden, tokens);
+				pm_parallel p = divided_by(layouts[i][0], layouts[i][1], layouts[i][2]);
 
-						if (!pm_divided_correction_is_for(&p))
-							continue;
-						pm_divided_correction_features(&s, &p, x + n * PM_DIVIDED_FEATURES);
-						left[n++] = truth(hidden, tokens, tp) + noise * (2 * pm_rng_uniform(&rng) - 1);
-					}
+				if (!pm_divided_correction_is_for(&p))
+					continue;
+				pm_divided_correction_features(&s, &p, x + n * PM_DIVIDED_FEATURES);
+				left[n++] = truth(hidden, tokens, layouts[i][0]) + noise * (2 * pm_rng_uniform(&rng) - 1);
+			}
 	return n;
 }
 
@@ -349,5 +353,5 @@ main(void)
 	test_stored();
 	test_cluster();
 	pm_arena_release(&arena);
-	return check_done("correction");
+	return check_done("divided_correction");
 }
