@@ -209,7 +209,7 @@ encode_rows(model *m, const pm_options *o)
 	for (int i = 0; i < n; i++)
 	{
 		at_features.samples[i] = all.set.samples[i];
-		at_features.samples[i].query = pm_mdot_feature_query(&plain, o, &all.set.samples[i].query);
+		at_features.samples[i].query = pm_mdot_feature_question(&plain, o, &all.set.samples[i].query);
 	}
 	if (pm_tokens_of(&at_features, &arena, &tokens, &st) != PM_OK ||
 		pm_codec_fit(&m->codec, &pm_schema_here, &at_features, tokens, &arena, &st) != PM_OK)

@@ -77,6 +77,7 @@ rules() {
     rule "core includes no server header" test/rules.sh server_headers
     rule "no file of core includes a higher floor" test/rules.sh floors
     rule "no two units include each other" test/rules.sh circles
+    rule "no two headers define the same name" test/rules.sh one_meaning
     rule "versions agree" test/rules.sh versions
     rule "the set-up sees what is missing" test/rules.sh needs
     rule "make clean and .gitignore leave the scripts of releases alone" test/rules.sh release_scripts

@@ -61,6 +61,13 @@ circles() {
     tsort build/uses >/dev/null 2>build/circles || { sed 's/^tsort: //' build/circles; return 1; }
 }
 
+# A type, a macro or a guard has one meaning: two headers that define the same name cannot be included together.
+one_meaning() {
+    grep -HoE '^(typedef )?(struct|enum|union) [a-z_]+$|^#define [A-Za-z_0-9]+' $(listed CORE_HEADERS) $(listed PG_HEADERS) |
+        sed 's/:.* /:/' | sort -u >build/names
+    ! cut -d: -f2 build/names | sort | uniq -d | grep -wFf - build/names
+}
+
 versions() {
     version=$(sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" perfmodel.control)
     [ -n "$version" ] || { echo "no version in perfmodel.control"; return 1; }

@@ -14,11 +14,11 @@
  * ten times as large; nothing is fitted to them.
  *
  * Each figure is given twice: by the formula alone, and with what
- * pm_correction_fit() learns from the rows that the formula was fitted to.
+ * pm_divided_correction_fit() learns from the rows that the formula was fitted to.
  */
 #include "csv.h"
 #include "links.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/step.h"
 
 #define MAX_ROWS	2000
@@ -87,9 +87,9 @@ static const double start[N_NUMBERS] = {[RATE] = -0.5,[HALF] = -2,[LAUNCH] = 6,[
 /* Links were measured: how far the factor on them may be from 1. */
 static const double spread[N_NUMBERS] = {3, 3, 3, 3, 0.05, 3, 3, 3, 3};
 
-/* c NULL: by the formula alone.  *error_share, unless NULL, and x likewise: as pm_correction_at() and pm_correction_features() say. */
+/* c NULL: by the formula alone.  *error_share, unless NULL, and x likewise: as pm_divided_correction_at() and pm_divided_correction_features() say. */
 static double
-corrected_ms(const row *r, const double *v, const pm_correction *c, double *x, double *error_share)
+corrected_ms(const row *r, const double *v, const pm_divided_correction *c, double *x, double *error_share)
 {
 	double		params = r->layers * 12 * r->hidden * r->hidden + r->vocabulary * r->hidden;
 	double		tokens = r->micro * r->seq;
@@ -132,7 +132,7 @@ corrected_ms(const row *r, const double *v, const pm_correction *c, double *x, d
 	}
 	pm_scaled_step(&s, &r->p, &f, 1, &to);
 	if (x != NULL)
-		pm_correction_features(&s, &r->p, x);
+		pm_divided_correction_features(&s, &r->p, x);
 	if (error_share != NULL)
 	{
 		bool		far;
@@ -192,11 +192,11 @@ fit(double *v, const bool *use)
 }
 
 /* What the formula leaves of the rows that it was fitted to; NULL: nothing that others of them confirm. */
-static const pm_correction *
+static const pm_divided_correction *
 learn(const double *v, const bool *use)
 {
-	static pm_correction c;
-	static double x[MAX_ROWS * PM_CORRECTION_FEATURES];
+	static pm_divided_correction c;
+	static double x[MAX_ROWS * PM_DIVIDED_FEATURES];
 	static double left[MAX_ROWS];
 	pm_arena	a;
 	pm_status	st = {PM_OK};
@@ -204,13 +204,13 @@ learn(const double *v, const bool *use)
 	int			n = 0;
 
 	for (int i = 0; i < n_rows; i++)
-		if (use[i] && pm_correction_is_for(&rows[i].p))
+		if (use[i] && pm_divided_correction_is_for(&rows[i].p))
 		{
-			left[n] = log(rows[i].step_ms / corrected_ms(&rows[i], v, NULL, x + n * PM_CORRECTION_FEATURES, NULL));
+			left[n] = log(rows[i].step_ms / corrected_ms(&rows[i], v, NULL, x + n * PM_DIVIDED_FEATURES, NULL));
 			n++;
 		}
 	pm_arena_init_malloc(&a);
-	if (pm_correction_fit(x, left, n, &a, &c, &gain, &st) != PM_OK)
+	if (pm_divided_correction_fit(x, left, n, &a, &c, &gain, &st) != PM_OK)
 		csv_die(st.message, "correction");
 	pm_arena_release(&a);
 	return c.n > 0 ? &c : NULL;
@@ -301,7 +301,7 @@ typedef struct tally
 } tally;
 
 static void
-add(tally *t, const row *r, const double *v, const pm_correction *c)
+add(tally *t, const row *r, const double *v, const pm_divided_correction *c)
 {
 	double		share = 1;
 	double		ms[2] = {predicted_ms(r, v), corrected_ms(r, v, c, NULL, &share)};
@@ -312,7 +312,7 @@ add(tally *t, const row *r, const double *v, const pm_correction *c)
 		t->bias[k] += ms[k] / r->step_ms - 1;
 	}
 	t->n++;
-	if (c != NULL && pm_correction_is_for(&r->p))
+	if (c != NULL && pm_divided_correction_is_for(&r->p))
 	{
 		t->divided++;
 		t->held += fabs(log(ms[1] / r->step_ms)) <= 1.645 * share * hypot(c->spread, c->scatter);
@@ -338,7 +338,7 @@ test(const char *what, int folds, grouping group)
 	{
 		bool		use[MAX_ROWS];
 		double		v[N_NUMBERS];
-		const pm_correction *c;
+		const pm_divided_correction *c;
 
 		for (int i = 0; i < n_rows; i++)
 			use[i] = rows[i].p.world_size <= 8 && group(&rows[i]) % folds != fold;
@@ -395,7 +395,7 @@ read_bigscience_row(const csv *c, int i, row *r)
 
 /* Tensor cores take 16-bit products whose sizes are multiples of 8: heads of another size are reported apart. */
 static void
-test_bigscience(const char *path, const double *v, const pm_correction *correction)
+test_bigscience(const char *path, const double *v, const pm_divided_correction *correction)
 {
 	csv			c = csv_read(path);
 	tally		t[2] = {0};
@@ -418,7 +418,7 @@ test_large(const char *bigscience)
 	bool		use[MAX_ROWS];
 	double		v[N_NUMBERS];
 	tally		t = {0};
-	const pm_correction *c;
+	const pm_divided_correction *c;
 
 	for (int i = 0; i < n_rows; i++)
 		use[i] = rows[i].p.world_size <= 8;

@@ -217,6 +217,23 @@ make_programme(const elastic_input *in, const double *least, planner_alloc alloc
 	return true;
 }
 
+/* The choice of a job that x takes whole and for which there is room; false: there is none. */
+static bool
+find_whole(const elastic_input *in, const double *x, const double *left, int job, int *kind, int *count)
+{
+	bool		found = false;
+
+	for (int k = 0; k < in->n_kinds; k++)
+		for (int c = 0; c < in->n_counts; c++)
+			if (x[((size_t) job * in->n_kinds + k) * in->n_counts + c] > 0.999 && in->count[c] <= left[k] + 1e-9)
+			{
+				*kind = k;
+				*count = c;
+				found = true;
+			}
+	return found;
+}
+
 /* Take the choices that are whole. */
 static void
 take_whole(const elastic_input *in, const double *x, double *left, elastic_result *r)
@@ -225,14 +242,7 @@ take_whole(const elastic_input *in, const double *x, double *left, elastic_resul
 	{
 		r->kind[m] = -1;
 		r->count[m] = 0;
-		for (int k = 0; k < in->n_kinds; k++)
-			for (int c = 0; c < in->n_counts; c++)
-				if (x[((size_t) m * in->n_kinds + k) * in->n_counts + c] > 0.999 && in->count[c] <= left[k] + 1e-9)
-				{
-					r->kind[m] = k;
-					r->count[m] = c;
-				}
-		if (r->kind[m] >= 0)
+		if (find_whole(in, x, left, m, &r->kind[m], &r->count[m]))
 			left[r->kind[m]] -= in->count[r->count[m]];
 	}
 }
@@ -243,42 +253,52 @@ gain_now(const elastic_input *in, const double *least, const elastic_result *r, 
 	return r->kind[job] < 0 ? 0 : gain(in, least, job, r->kind[job], r->count[job]);
 }
 
+/* Another choice for a job, and what it gains. */
+typedef struct change
+{
+	int			job;			/* -1: none */
+	int			kind;
+	int			count;
+	double		gain;
+} change;
+
+/* Let *best be the change of a job that gains most, if that is more than it does. */
+static void
+improve(const elastic_input *in, const double *least, const double *left, const elastic_result *r, int job, change *best)
+{
+	for (int k = 0; k < in->n_kinds; k++)
+		for (int c = 0; c < in->n_counts; c++)
+		{
+			double		own = r->kind[job] == k ? in->count[r->count[job]] : 0;
+			double		more;
+
+			if (in->count[c] > left[k] + own + 1e-9)
+				continue;
+			more = gain(in, least, job, k, c) - gain_now(in, least, r, job);
+			if (more > best->gain)
+				*best = (change) {job, k, c, more};
+		}
+}
+
 /* Give what is left over, again and again, to the change that gains most; each change gains, so that it ends. */
 static lp_status
 give_rest(const elastic_input *in, const double *least, double *left, bool (*stop) (void *arg), void *arg, elastic_result *r)
 {
 	for (;;)
 	{
-		double		most = 1e-9;
-		int			job = -1, kind = 0, count = 0;
+		change		best = {.job = -1, .gain = 1e-9};
 
 		if (stop != NULL && stop(arg))
 			return LP_STOPPED;
 		for (int m = 0; m < in->n_jobs; m++)
-			for (int k = 0; k < in->n_kinds; k++)
-				for (int c = 0; c < in->n_counts; c++)
-				{
-					double		own = r->kind[m] == k ? in->count[r->count[m]] : 0;
-					double		more;
-
-					if (in->count[c] > left[k] + own + 1e-9)
-						continue;
-					more = gain(in, least, m, k, c) - gain_now(in, least, r, m);
-					if (more > most)
-					{
-						most = more;
-						job = m;
-						kind = k;
-						count = c;
-					}
-				}
-		if (job < 0)
+			improve(in, least, left, r, m, &best);
+		if (best.job < 0)
 			return LP_OPTIMAL;
-		if (r->kind[job] >= 0)
-			left[r->kind[job]] += in->count[r->count[job]];
-		r->kind[job] = kind;
-		r->count[job] = count;
-		left[kind] -= in->count[count];
+		if (r->kind[best.job] >= 0)
+			left[r->kind[best.job]] += in->count[r->count[best.job]];
+		r->kind[best.job] = best.kind;
+		r->count[best.job] = best.count;
+		left[best.kind] -= in->count[best.count];
 	}
 }
 

@@ -10,19 +10,19 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "arrays.h"
 #include "cache/freshness.h"
 #include "clusters.h"
 #include "encoding.h"
 #include "errors.h"
 #include "plans.h"
 #include "triggers.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 
 PG_FUNCTION_INFO_V1(pm_cluster_links_known);
 
@@ -109,16 +109,16 @@ core_text(uint64 row, int col)
 	return s != NULL ? pm_to_core(s) : NULL;
 }
 
-/* The elements of an array of eight-byte numbers of `type`, of which `array` is the type of arrays; false for null. */
+/* The elements of an array; false for null. */
 static bool
-array_values(uint64 row, int col, Oid array, Oid type, Datum **elements, bool **nulls, int *n)
+array_values(uint64 row, int col, Oid array, Datum **elements, bool **nulls, int *n)
 {
 	bool		isnull;
 	Datum		v = pm_value(row, col, array, &isnull);
 
 	*n = 0;
 	if (!isnull)
-		deconstruct_array(DatumGetArrayTypeP(v), type, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, elements, nulls, n);
+		pm_array_read(DatumGetArrayTypeP(v), elements, nulls, n);
 	return !isnull;
 }
 
@@ -130,7 +130,7 @@ float8_values(uint64 row, int col, int *n)
 	bool	   *nulls;
 	double	   *to;
 
-	if (!array_values(row, col, FLOAT8ARRAYOID, FLOAT8OID, &elements, &nulls, n))
+	if (!array_values(row, col, FLOAT8ARRAYOID, &elements, &nulls, n))
 		return NULL;
 	to = MemoryContextAlloc(cxt, sizeof(double) * Max(*n, 1));
 	for (int i = 0; i < *n; i++)
@@ -148,7 +148,7 @@ read_own(cluster *c, uint64 row, int graphs, int contention)
 
 	c->own_contention = float8_values(row, contention, &c->n_own);
 	/* n is 0 for null: of what is not there as often, nothing counts */
-	(void) array_values(row, graphs, INT8ARRAYOID, INT8OID, &elements, &nulls, &n);
+	(void) array_values(row, graphs, INT8ARRAYOID, &elements, &nulls, &n);
 	c->n_own = Min(c->n_own, n);
 	c->own_graphs = MemoryContextAlloc(cxt, sizeof(int64) * Max(n, 1));
 	for (int i = 0; i < n; i++)
@@ -348,13 +348,13 @@ take_links(cluster *c, pm_problem *p)
 static bool
 take_correction(cluster *c, pm_problem *p)
 {
-	pm_correction *to;
+	pm_divided_correction *to;
 	pm_status	st = {PM_OK};
 
 	if (c->correction == NULL || c->fabric.correction != NULL)
 		return true;
-	to = MemoryContextAlloc(cxt, sizeof(pm_correction));
-	if (pm_correction_read(c->correction, c->n_correction, to, &st) == PM_OK)
+	to = MemoryContextAlloc(cxt, sizeof(pm_divided_correction));
+	if (pm_divided_correction_read(c->correction, c->n_correction, to, &st) == PM_OK)
 	{
 		c->fabric.correction = to;
 		return true;

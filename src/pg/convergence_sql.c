@@ -7,10 +7,10 @@
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 
+#include "arrays.h"
 #include "encoding.h"
 #include "errors.h"
 #include "jobs/convergence.h"
@@ -33,14 +33,13 @@ typedef struct column
 
 /* An array without NULLs; of any length for n < 0. */
 static column
-column_arg(FunctionCallInfo fcinfo, int arg, const char *name, Oid type, int n)
+column_arg(FunctionCallInfo fcinfo, int arg, const char *name, int n)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(arg);
 	column		c;
 	bool	   *nulls;
-	bool		wide = type == FLOAT8OID;
 
-	deconstruct_array(array, type, wide ? 8 : 4, wide ? FLOAT8PASSBYVAL : true, wide ? TYPALIGN_DOUBLE : TYPALIGN_INT, &c.v, &nulls, &c.n);
+	pm_array_read(array, &c.v, &nulls, &c.n);
 	for (int i = 0; i < c.n; i++)
 		if (nulls[i])
 			ereport(ERROR,
@@ -68,10 +67,10 @@ check_runs(const pm_runs *r, const pm_runs *before)
 static pm_runs *
 read_runs(FunctionCallInfo fcinfo, int *n)
 {
-	column		batch = column_arg(fcinfo, 0, "batches", FLOAT8OID, -1);
-	column		samples = column_arg(fcinfo, 1, "samples", FLOAT8OID, batch.n);
-	column		reached = column_arg(fcinfo, 2, "reached", INT4OID, batch.n);
-	column		runs = column_arg(fcinfo, 3, "runs", INT4OID, batch.n);
+	column		batch = column_arg(fcinfo, 0, "batches", -1);
+	column		samples = column_arg(fcinfo, 1, "samples", batch.n);
+	column		reached = column_arg(fcinfo, 2, "reached", batch.n);
+	column		runs = column_arg(fcinfo, 3, "runs", batch.n);
 	pm_runs    *r = palloc(sizeof(pm_runs) * Max(batch.n, 1));
 
 	for (int i = 0; i < batch.n; i++)
@@ -145,7 +144,7 @@ pm_fit_convergence(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(i) && i != 4)
 			return (Datum) 0;
 	runs = read_runs(fcinfo, &n);
-	ask = column_arg(fcinfo, 5, "ask", FLOAT8OID, -1);
+	ask = column_arg(fcinfo, 5, "ask", -1);
 	rc = pm_curve_fit(runs, n, phi_arg(fcinfo), &c, &st);
 	if (rc == PM_ERR_DATA)
 		return (Datum) 0;

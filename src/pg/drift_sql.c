@@ -5,10 +5,10 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "arrays.h"
 #include "context_arena.h"
 #include "errors.h"
 #include "results.h"
@@ -19,14 +19,14 @@ PG_FUNCTION_INFO_V1(pm_proportion_bounds_sql);
 
 /* The elements of array argument i, of which there are as many as in the others. */
 static Datum *
-elements(FunctionCallInfo fcinfo, int i, Oid type, int *n)
+elements(FunctionCallInfo fcinfo, int i, int *n)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(i);
 	Datum	   *v;
 	bool	   *nulls;
 	int			count;
 
-	deconstruct_array(array, type, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &v, &nulls, &count);
+	pm_array_read(array, &v, &nulls, &count);
 	if (ARR_HASNULL(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -49,9 +49,9 @@ rows_arg(FunctionCallInfo fcinfo, int *n)
 	pm_drift_row *rows;
 
 	*n = -1;
-	network = elements(fcinfo, 0, INT8OID, n);
-	low = elements(fcinfo, 1, FLOAT8OID, n);
-	high = elements(fcinfo, 2, FLOAT8OID, n);
+	network = elements(fcinfo, 0, n);
+	low = elements(fcinfo, 1, n);
+	high = elements(fcinfo, 2, n);
 	rows = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(pm_drift_row) * Max(*n, 1));
 	CHECK_FOR_INTERRUPTS();
 	for (int i = 0; i < *n; i++)

@@ -37,14 +37,14 @@ extern bool pm_is_blank(const char *name);
  */
 extern char *pm_did_you_mean(const char *wanted, const char *const *names, int n, const char *list_query, const char *how_to_add);
 
-/* The nearest of n, by how near each is (0: not at all), and those less than 1 behind it, at most so many; how many were chosen. */
-extern int	pm_choose_nearest(const double *nearness, int n, int *chosen, int most);
-
 /*
  * The same where the caller knows how near each of names[n] is, 0: not at all.
  * The nearest and those less than 1 behind it; NULL: none is near.
  */
 extern char *pm_did_you_mean_nearest(const char *const *names, const double *nearness, int n, const char *list_query, const char *how_to_add);
+
+/* Put the numbers of these, but at most so many, into chosen[most], the nearest first; returns how many. */
+extern int	pm_choose_nearest(const double *nearness, int n, int *chosen, int most);
 
 /* "a, b, c" with quotes around each. */
 extern char *pm_quoted_list(const char *const *names, int n);

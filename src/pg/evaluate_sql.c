@@ -185,7 +185,7 @@ assign_passes(cv *c)
 {
 	const pm_dataset *d = &c->o.rows->set;
 
-	if (c->kind->learns_passes == NULL || !c->kind->learns_passes(&c->options))
+	if (!pm_kind_learns_passes(c->kind, &c->options))
 		return;
 	c->n_passes = d->n_passes;
 	c->pass_fold = palloc(sizeof(int) * Max(d->n_passes, 1));

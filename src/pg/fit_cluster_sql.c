@@ -29,7 +29,7 @@
 #include "plans.h"
 #include "results.h"
 #include "scaling.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/fit.h"
 #include "tables.h"
 
@@ -115,7 +115,7 @@ copy_of(const pm_fabric *f)
 
 	copy.name = pstrdup(f->name);
 	if (f->correction != NULL)
-		copy.correction = memcpy(palloc(sizeof(pm_correction)), f->correction, sizeof(pm_correction));
+		copy.correction = memcpy(palloc(sizeof(pm_divided_correction)), f->correction, sizeof(pm_divided_correction));
 	for (int i = 0; i < 2; i++)
 	{
 		pm_link    *link = i == 0 ? &copy.intra : &copy.inter;
@@ -130,43 +130,31 @@ copy_of(const pm_fabric *f)
 
 /* The stored form of a correction; NULL for none. */
 static void
-add_correction(pm_args *a, const pm_correction *c)
+add_correction(pm_args *a, const pm_divided_correction *c)
 {
-	double		numbers[PM_CORRECTION_NUMBERS(PM_CORRECTION_POINTS)];
-	Datum		v[lengthof(numbers)];
-	int			n = c != NULL ? PM_CORRECTION_NUMBERS(c->n) : 0;
+	double		numbers[PM_DIVIDED_NUMBERS(PM_DIVIDED_POINTS)];
 
 	if (c == NULL)
 	{
 		pm_arg_null(a);
 		return;
 	}
-	pm_correction_write(c, numbers);
-	for (int i = 0; i < n; i++)
-		v[i] = Float8GetDatum(numbers[i]);
-	pm_arg(a, PointerGetDatum(construct_array(v, n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	pm_divided_correction_write(c, numbers);
+	pm_arg(a, pm_float8_array(numbers, PM_DIVIDED_NUMBERS(c->n)));
 }
 
 /* Both columns of a list; NULL where it is empty. */
 static void
 add_own(pm_args *a, const own_list *own)
 {
-	Datum	   *graphs = palloc(sizeof(Datum) * Max(own->n, 1));
-	Datum	   *contention = palloc(sizeof(Datum) * Max(own->n, 1));
-
 	if (own->n == 0)
 	{
 		pm_arg_null(a);
 		pm_arg_null(a);
 		return;
 	}
-	for (int i = 0; i < own->n; i++)
-	{
-		graphs[i] = Int64GetDatum(own->graphs[i]);
-		contention[i] = Float8GetDatum(own->contention[i]);
-	}
-	pm_arg(a, PointerGetDatum(construct_array(graphs, own->n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
-	pm_arg(a, PointerGetDatum(construct_array(contention, own->n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE)));
+	pm_arg(a, pm_int8_array(own->graphs, own->n));
+	pm_arg(a, pm_float8_array(own->contention, own->n));
 }
 
 /*

@@ -19,12 +19,12 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "nodes/pg_list.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "arrays.h"
 #include "cache/freshness.h"
 #include "encoding.h"
 #include "errors.h"
@@ -70,8 +70,7 @@ read_keys(device *d, uint64 row, int col)
 	bool	   *nulls;
 	int			n;
 
-	deconstruct_array(DatumGetArrayTypeP(pm_value(row, col, TEXTARRAYOID, NULL)), TEXTOID, -1, false, TYPALIGN_INT,
-					  &elems, &nulls, &n);
+	pm_array_read(DatumGetArrayTypeP(pm_value(row, col, TEXTARRAYOID, NULL)), &elems, &nulls, &n);
 	d->keys = palloc(sizeof(char *) * (n + 1));
 	d->keys[0] = pm_gpu_key(d->sheet.name);
 	d->n_keys = 1;

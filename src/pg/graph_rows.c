@@ -20,13 +20,13 @@
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "encoding.h"
 #include "graphs.h"
@@ -104,7 +104,7 @@ inputs_array(const pm_node *n)
 
 	for (int i = 0; i < n->n_inputs; i++)
 		d[i] = Int32GetDatum(n->inputs[i]);
-	return PointerGetDatum(construct_array(d, n->n_inputs, INT4OID, sizeof(int32), true, TYPALIGN_INT));
+	return pm_array_make(d, n->n_inputs, INT4OID);
 }
 
 static void

@@ -14,6 +14,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
+#include "base/pool.h"
 #include "cache/freshness.h"
 #include "catalog.h"
 #include "plans.h"

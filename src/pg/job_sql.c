@@ -8,11 +8,11 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/timestamp.h"
 
+#include "arrays.h"
 #include "asking.h"
 #include "cache/freshness.h"
 #include "encoding.h"
@@ -274,7 +274,7 @@ all_reasons(Datum reasons, bool none, const remarks *r, bool *isnull)
 
 	if (!none)
 	{
-		deconstruct_array(DatumGetArrayTypeP(reasons), TEXTOID, -1, false, TYPALIGN_INT, &known, NULL, &n);
+		pm_array_read(DatumGetArrayTypeP(reasons), &known, NULL, &n);
 		n = Min(n, 64);
 		for (int i = 0; i < n; i++)
 			names[i] = TextDatumGetCString(known[i]);

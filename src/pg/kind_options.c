@@ -7,11 +7,11 @@
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/json.h"
 
+#include "arrays.h"
 #include "encoding.h"
 #include "errors.h"
 #include "kind_options.h"
@@ -205,7 +205,7 @@ choices_array(const char *choices)
 
 	for (char *w = strtok(copy, "|"); w != NULL && n < lengthof(words); w = strtok(NULL, "|"))
 		words[n++] = CStringGetTextDatum(w);
-	return PointerGetDatum(construct_array(words, n, TEXTOID, -1, false, TYPALIGN_INT));
+	return pm_array_make(words, n, TEXTOID);
 }
 
 static void

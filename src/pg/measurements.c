@@ -12,11 +12,11 @@
 #include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "arrays.h"
 #include "cache/graph_cache.h"
 #include "context_arena.h"
 #include "encoding.h"
@@ -130,7 +130,7 @@ distinct_ids(ArrayType *array, bool with_nulls, int *n)
 	int			given = 0;
 	int64	   *ids;
 
-	deconstruct_array(array, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &elems, &nulls, &count);
+	pm_array_read(array, &elems, &nulls, &count);
 	ids = MemoryContextAllocHuge(CurrentMemoryContext, sizeof(int64) * Max(count, 1));
 	for (int i = 0; i < count; i++)
 	{

@@ -25,8 +25,6 @@ PG_FUNCTION_INFO_V1(pm_memory_timeline_sql);
 #define POINTS			8
 #define MAX_POINTS		100000
 
-#define MB	1048576.0
-
 /* ---------- the step of a question ---------- */
 
 typedef struct asked_step
@@ -109,7 +107,7 @@ sum_up(const asked_step *a, bool per_node, owner *owners)
 		int			node = s->tensors[t].node;
 		int			op = node >= 0 ? a->graph->nodes[node].op : -1;
 		owner	   *o = &owners[s->tensors[t].role * width + (per_node ? node : op) + 1];
-		double		bytes = a->split != NULL ? pm_tensor_share(&shares, &s->tensors[t], batch) : pm_tensor_bytes(&s->tensors[t], batch);
+		double		bytes = a->split != NULL ? pm_tensor_share(&shares, &s->tensors[t], batch) : pm_memory_tensor_bytes(&s->tensors[t], batch);
 
 		if (!held[t])
 			continue;
@@ -137,13 +135,13 @@ add_outside(const asked_step *a, owner *owners, int n)
 	for (int i = 0; i < n; i++)
 		tensors += owners[i].bytes;
 	pm_memory_estimate_at(a->m.plan, &a->m.question, &a->m.factors, 0.9, &e);
-	taken = fmax((e.peak_mb - e.context_mb - e.workspace_mb) * MB, 0);
+	taken = fmax((e.peak_mb - e.context_mb - e.workspace_mb) * PM_MB, 0);
 	/* the measurements of calibrate_memory() may say that all tensors together take less than the simulation has them take */
 	for (int i = 0; i < n && tensors > taken * (1 + ROUNDING); i++)
 		owners[i].bytes *= taken / tensors;
 	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "cached segments", -1, -1, 0, fmax(taken - tensors, 0)};
-	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "workspace", -1, -1, 0, e.workspace_mb * MB};
-	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "context", -1, -1, 0, e.context_mb * MB};
+	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "workspace", -1, -1, 0, e.workspace_mb * PM_MB};
+	owners[n++] = (owner) {PM_N_MEMORY_ROLES, "context", -1, -1, 0, e.context_mb * PM_MB};
 	return n;
 }
 
@@ -167,7 +165,7 @@ add_owner(pm_rows_out *out, const asked_step *a, const owner *o, double all)
 	values[3] = Int32GetDatum(o->node);
 	values[4] = pm_text_or_null(module ? pm_from_core(module) : NULL, &nulls[4]);
 	values[5] = Int32GetDatum(o->tensors);
-	values[6] = Float8GetDatum(o->bytes / MB);
+	values[6] = Float8GetDatum(o->bytes / PM_MB);
 	values[7] = Float8GetDatum(all > 0 ? o->bytes / all : 0);
 	pm_rows_add(out, values, nulls);
 }
@@ -238,7 +236,7 @@ pm_memory_timeline_sql(PG_FUNCTION_ARGS)
 		nulls[2] = nulls[3] = p->node < 0;
 		values[2] = Int32GetDatum(p->node);
 		values[3] = pm_text_or_null(p->node >= 0 ? pm_from_core(a.graph->nodes[p->node].op_name) : NULL, &nulls[3]);
-		values[4] = Float8GetDatum(p->bytes / MB);
+		values[4] = Float8GetDatum(p->bytes / PM_MB);
 		pm_rows_add(&out, values, nulls);
 	}
 	return (Datum) 0;

@@ -8,10 +8,10 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "arrays.h"
 #include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
@@ -53,17 +53,14 @@ text_arg(FunctionCallInfo fcinfo, int i)
 
 /* Elements of array argument i, as many as x has; NULL: the argument is. */
 static Datum *
-elements(FunctionCallInfo fcinfo, int i, bool is_text, int *n, bool **nulls)
+elements(FunctionCallInfo fcinfo, int i, int *n, bool **nulls)
 {
 	Datum	   *v;
 	int			count;
 
 	if (PG_ARGISNULL(i))
 		return NULL;
-	if (is_text)
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), TEXTOID, -1, false, TYPALIGN_INT, &v, nulls, &count);
-	else
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &v, nulls, &count);
+	pm_array_read(PG_GETARG_ARRAYTYPE_P(i), &v, nulls, &count);
 	if (i == A_X)
 		*n = count;
 	else if (count != *n)
@@ -78,7 +75,7 @@ static void
 numbers_arg(FunctionCallInfo fcinfo, int i, pm_mark *marks, int n, size_t member)
 {
 	bool	   *nulls = NULL;
-	Datum	   *v = elements(fcinfo, i, false, &n, &nulls);
+	Datum	   *v = elements(fcinfo, i, &n, &nulls);
 
 	for (int k = 0; k < n; k++)
 		*(double *) ((char *) &marks[k] + member) = v == NULL || nulls[k] ? NAN : DatumGetFloat8(v[k]);
@@ -88,7 +85,7 @@ static void
 words_arg(FunctionCallInfo fcinfo, int i, pm_mark *marks, int n, size_t member)
 {
 	bool	   *nulls = NULL;
-	Datum	   *v = elements(fcinfo, i, true, &n, &nulls);
+	Datum	   *v = elements(fcinfo, i, &n, &nulls);
 
 	for (int k = 0; k < n; k++)
 		*(const char **) ((char *) &marks[k] + member) = v == NULL || nulls[k] ? NULL : pm_to_core_lossy(TextDatumGetCString(v[k]));
@@ -101,7 +98,7 @@ marks_arg(FunctionCallInfo fcinfo, int *n)
 	pm_mark    *marks;
 
 	*n = 0;
-	elements(fcinfo, A_X, false, n, &nulls);
+	elements(fcinfo, A_X, n, &nulls);
 	/* of more, the core says that they are too many */
 	if (*n > PM_PLOT_MAX_MARKS)
 		return NULL;

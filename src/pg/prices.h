@@ -28,8 +28,8 @@ extern void pm_price_wish_read(FunctionCallInfo fcinfo, int first, pm_price_wish
 
 /*
  * US dollars for an hour of one GPU (its name as in perfmodel.gpu): the least
- * of the matching prices.  A price without a region is valid in every region that
- * every region that has no price of its own.  Without a wish for a kind, spot
+ * of the matching prices.  A price without a region is valid in every region
+ * that has no price of its own.  Without a wish for a kind, spot
  * prices count only where there is no other: *spot says that it is one, in words (else NULL).
  * NaN: there is none, and *why says what is missing.
  */

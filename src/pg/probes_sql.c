@@ -8,9 +8,9 @@
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "arrays.h"
 #include "cache/freshness.h"
 #include "errors.h"
 #include "fp8.h"
@@ -23,16 +23,6 @@ PG_FUNCTION_INFO_V1(pm_step_sensitivity);
 PG_FUNCTION_INFO_V1(pm_choose_probes_sql);
 
 /* ---------- step_sensitivity() ---------- */
-
-static Datum
-float8_array(const double *v, int n)
-{
-	Datum	   *elements = palloc(sizeof(Datum) * n);
-
-	for (int i = 0; i < n; i++)
-		elements[i] = Float8GetDatum(v[i]);
-	return PointerGetDatum(construct_array(elements, n, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
-}
 
 Datum
 pm_step_sensitivity(PG_FUNCTION_ARGS)
@@ -63,7 +53,7 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 		pm_raise(&st);
 	values[0] = Float8GetDatum(step_ms);
 	values[1] = pm_text_array(pm_state_names.names, PM_N_FACTORS);
-	values[2] = float8_array(z, PM_N_FACTORS);
+	values[2] = pm_float8_array(z, PM_N_FACTORS);
 	return pm_record(fcinfo, values, nulls);
 }
 
@@ -71,13 +61,13 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 
 /* The elements of argument i, none of which is null; *n: how many there are. */
 static Datum *
-elements(FunctionCallInfo fcinfo, int i, Oid type, int size, bool by_value, char align, int *n)
+elements(FunctionCallInfo fcinfo, int i, int *n)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(i);
 	Datum	   *v;
 	bool	   *nulls;
 
-	deconstruct_array(array, type, size, by_value, align, &v, &nulls, n);
+	pm_array_read(array, &v, &nulls, n);
 	if (ARR_HASNULL(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
@@ -114,8 +104,8 @@ read_questions(FunctionCallInfo fcinfo, pm_probe_questions *q)
 {
 	int			n,
 				other;
-	Datum	   *z = elements(fcinfo, 0, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &n);
-	Datum	   *ms = elements(fcinfo, 1, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &q->n);
+	Datum	   *z = elements(fcinfo, 0, &n);
+	Datum	   *ms = elements(fcinfo, 1, &q->n);
 	Datum	   *network;
 	Datum	   *measured;
 	double	   *to_z = palloc(sizeof(double) * Max(n, 1));
@@ -125,9 +115,9 @@ read_questions(FunctionCallInfo fcinfo, pm_probe_questions *q)
 
 	require_length("sensitivities", n, q->n * PM_N_FACTORS);
 	require_rows(PG_GETARG_ARRAYTYPE_P(0));
-	network = elements(fcinfo, 2, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE, &other);
+	network = elements(fcinfo, 2, &other);
 	require_length("networks", other, q->n);
-	measured = elements(fcinfo, 3, BOOLOID, 1, true, TYPALIGN_CHAR, &other);
+	measured = elements(fcinfo, 3, &other);
 	require_length("measured", other, q->n);
 	for (int i = 0; i < n; i++)
 	{

@@ -446,7 +446,7 @@ pm_known_gpus(PG_FUNCTION_ARGS)
 	for (int i = 0; i < pm_trust_gpu_count(t); i++)
 		add_known(&out, t, pm_trust_gpu(t, i));
 	add_known_from_passes(&out, t);
-	if (ref.predictor->kind->cards != NULL && ref.predictor->kind->cards(ref.predictor) != NULL)
-		add_known_from_operators(&out, ref.predictor->kind->cards(ref.predictor), t);
+	if (pm_predictor_cards(ref.predictor) != NULL)
+		add_known_from_operators(&out, pm_predictor_cards(ref.predictor), t);
 	return (Datum) 0;
 }

@@ -9,9 +9,9 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "arrays.h"
 #include "call_site.h"
 #include "errors.h"
 #include "results.h"
@@ -55,7 +55,17 @@ pm_int8_array(const int64 *v, int n)
 
 	for (int i = 0; i < n; i++)
 		d[i] = Int64GetDatum(v[i]);
-	return PointerGetDatum(construct_array(d, n, INT8OID, sizeof(int64), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	return pm_array_make(d, n, INT8OID);
+}
+
+Datum
+pm_float8_array(const double *v, int n)
+{
+	Datum	   *d = palloc(sizeof(Datum) * Max(n, 1));
+
+	for (int i = 0; i < n; i++)
+		d[i] = Float8GetDatum(v[i]);
+	return pm_array_make(d, n, FLOAT8OID);
 }
 
 Datum
@@ -65,7 +75,7 @@ pm_text_array(const char *const *v, int n)
 
 	for (int i = 0; i < n; i++)
 		d[i] = CStringGetTextDatum(v[i]);
-	return PointerGetDatum(construct_array(d, n, TEXTOID, -1, false, TYPALIGN_INT));
+	return pm_array_make(d, n, TEXTOID);
 }
 
 Datum

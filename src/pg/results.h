@@ -18,6 +18,7 @@ extern Datum pm_record(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 extern bool pm_wants_nodes(FunctionCallInfo fcinfo, int arg, const char *groups, const char *group_of);
 
 extern Datum pm_int8_array(const int64 *v, int n);
+extern Datum pm_float8_array(const double *v, int n);
 extern Datum pm_text_array(const char *const *v, int n);
 extern Datum pm_text_or_null(const char *s, bool *isnull);
 extern Datum pm_float8_or_null(double v, bool *isnull);	/* NaN becomes null */

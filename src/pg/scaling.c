@@ -10,7 +10,7 @@
 #include "errors.h"
 #include "scaling.h"
 #include "scaling/checks.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/gpu_work.h"
 
 static void

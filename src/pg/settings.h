@@ -4,8 +4,6 @@
 #ifndef PM_PG_SETTINGS_H
 #define PM_PG_SETTINGS_H
 
-#define PM_MAX_THREADS 64
-
 extern int	pm_train_threads;	/* 0: all cores */
 extern int	pm_train_mem_kb;
 extern int	pm_cache_mem_kb;

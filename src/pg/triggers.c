@@ -7,10 +7,10 @@
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/rel.h"
 
+#include "arrays.h"
 #include "compat.h"
 #include "triggers.h"
 
@@ -90,7 +90,7 @@ pm_trigger_texts(Relation table, HeapTuple row, const char *column)
 	int			n = 0;
 
 	if (!isnull)
-		deconstruct_array(DatumGetArrayTypeP(value), TEXTOID, -1, false, TYPALIGN_INT, &elems, &nulls, &n);
+		pm_array_read(DatumGetArrayTypeP(value), &elems, &nulls, &n);
 	for (int i = 0; i < n; i++)
 		if (!nulls[i])
 			texts = lappend(texts, TextDatumGetCString(elems[i]));

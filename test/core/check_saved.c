@@ -82,7 +82,7 @@ kept(const pm_graph *g, pm_arena *a)
 	pm_memory_held_after(&s, s.phase_at[PM_PHASE_BACKWARD] - 1, held);
 	for (int t = 0; t < s.n_tensors; t++)
 		if (held[t] && t != loss && s.tensors[t].role == PM_MEMORY_ACTIVATIONS)
-			bytes += pm_tensor_bytes(&s.tensors[t], 2);
+			bytes += pm_memory_tensor_bytes(&s.tensors[t], 2);
 	return bytes;
 }
 

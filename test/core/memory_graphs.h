@@ -118,7 +118,7 @@ load_transformer(int layers)
 /* ---------- any graph ---------- */
 
 /* Nodes of operators at random, which read nodes before them at random. */
-static void
+static inline void
 load_random(pm_rng *r)
 {
 	static const char *const ops[] = {
@@ -168,7 +168,7 @@ held_before(const pm_step *s, pm_step_phase phase, pm_memory_role role, int64_t 
 	pm_memory_held_after(s, s->phase_at[phase] - 1, held);
 	for (int t = 0; t < s->n_tensors; t++)
 		if (held[t] && s->tensors[t].role == role)
-			bytes += pm_tensor_bytes(&s->tensors[t], batch);
+			bytes += pm_memory_tensor_bytes(&s->tensors[t], batch);
 	return bytes;
 }
 

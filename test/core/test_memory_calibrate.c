@@ -311,11 +311,11 @@ static void
 make_plan(pm_memory_plan *plan, uint64_t structure, double fixed, double per)
 {
 	*plan = (pm_memory_plan) {.structure = structure, .weights = fixed * MB / 3, .gradients = fixed * MB / 3, .optimizer = fixed * MB / 3,
-		.n_lines = 1, .outputs_per = per * MB / 2, .largest_per = per * MB / 10};
-	plan->lines[0].fixed = fixed * MB;
-	plan->lines[0].per = per * MB;
+		.asked.n_lines = 1, .outputs_per = per * MB / 2, .largest_per = per * MB / 10};
+	plan->asked.lines[0].fixed = fixed * MB;
+	plan->asked.lines[0].per = per * MB;
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
-		plan->reserved[i] = (fixed + pm_memory_anchors[i] * per) * MB;
+		plan->asked.reserved[i] = (fixed + pm_memory_anchors[i] * per) * MB;
 }
 
 /* Half of the rows on a T4, which takes 800 MB and 1.08 times the simulated, half on an L4 with 1600 MB and 0.97 times. */

@@ -69,10 +69,10 @@ test_division(void)
 	pm_memory_divide(&plan, &(pm_memory_division) BY(8, 2, 1, 1, 1, 1, false, 1e-6, false), &of);
 	CHECK_NEAR(of.gradients, plan.gradients / 8 + plan.largest_weights, 1);
 	/* checkpoints are not divided, the rest is; no scores here */
-	plan.kept_per = plan.lines[0].per / 4;
-	plan.kept_scores = plan.lines[0].scores = 0;
+	plan.asked.kept_per = plan.asked.lines[0].per / 4;
+	plan.asked.kept_scores = plan.asked.lines[0].scores = 0;
 	pm_memory_divide(&plan, &(pm_memory_division) BY(1, 0, 8, 1, 1, 1, true, 25, false), &of);
-	CHECK_NEAR(of.lines[0].per / plan.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
+	CHECK_NEAR(of.asked.lines[0].per / plan.asked.lines[0].per, 0.25 + 0.75 * 13 / 34, 1e-12);
 	/* and less is known */
 	pm_memory_factors_divided(&f);
 	CHECK(f.spread > 0.1 && f.fit_spread > 0.05 && f.context_mb == 1300);
@@ -129,25 +129,25 @@ static void
 test_gradients_on_their_way(void)
 {
 	pm_memory_plan plan = {
-		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .largest_weights = 5 * MB, .n_lines = 3,
-		.lines = {{.fixed = 240 * MB, .per = 9}, {.fixed = 280 * MB, .per = 8, .gradients = 40 * MB},
+		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .largest_weights = 5 * MB, .asked.n_lines = 3,
+		.asked.lines = {{.fixed = 240 * MB, .per = 9}, {.fixed = 280 * MB, .per = 8, .gradients = 40 * MB},
 		{.fixed = 330 * MB, .per = 7, .gradients = 80 * MB}}
 	};
 	pm_memory_plan of;
 
 	pm_memory_divide(&plan, &(pm_memory_division) BY(8, 2, 1, 1, 1, 1, false, 25, false), &of);
-	CHECK_NEAR(of.lines[0].fixed, (80 + 20) * MB, 1);
-	CHECK_NEAR(of.lines[1].fixed, (80 + 20 + 40 / 8 + 40) * MB, 1);
-	CHECK_NEAR(of.lines[2].fixed, (80 + 20 + 80 / 8 + 50 + 10) * MB, 1);
+	CHECK_NEAR(of.asked.lines[0].fixed, (80 + 20) * MB, 1);
+	CHECK_NEAR(of.asked.lines[1].fixed, (80 + 20 + 40 / 8 + 40) * MB, 1);
+	CHECK_NEAR(of.asked.lines[2].fixed, (80 + 20 + 80 / 8 + 50 + 10) * MB, 1);
 	/* of the micro-batch before, none are whole any more */
 	pm_memory_divide(&plan, &(pm_memory_division) BY(8, 2, 1, 2, 2, 1, false, 1, false), &of);
-	CHECK_NEAR(of.lines[0].fixed, (40 + 10 + 40 / 8) * MB, 1);
-	CHECK_NEAR(of.lines[1].fixed, (40 + 10 + 40 / 8 + 5) * MB, 1);
+	CHECK_NEAR(of.asked.lines[0].fixed, (40 + 10 + 40 / 8) * MB, 1);
+	CHECK_NEAR(of.asked.lines[1].fixed, (40 + 10 + 40 / 8 + 5) * MB, 1);
 	/* one of an operator that is being added to what is there, 10 MB, stays whole where two GPUs share a layer; all else is halved */
-	plan.lines[0] = (pm_memory_line) {.fixed = 350 * MB, .gradients = 90 * MB};
+	plan.asked.lines[0] = (pm_memory_line) {.fixed = 350 * MB, .gradients = 90 * MB};
 	pm_memory_divide(&plan, &(pm_memory_division) {.replicas = 1, .tp = 2, .pp = 1, .cp = 1, .interleave = 1, .micro_batches = 1}, &of);
-	CHECK_NEAR(of.lines[0].gradients, (80 / 2 + 10) * MB, 1);
-	CHECK_NEAR(of.lines[0].fixed, (80 / 2 + 160 / 2 + 20 / 2 + 80 / 2 + 10) * MB, 1);
+	CHECK_NEAR(of.asked.lines[0].gradients, (80 / 2 + 10) * MB, 1);
+	CHECK_NEAR(of.asked.lines[0].fixed, (80 / 2 + 160 / 2 + 20 / 2 + 80 / 2 + 10) * MB, 1);
 }
 
 /* Four GPUs that divide the sequence have a fourth of all activations, and gather 1 MB and its gradient; a checkpoint of 17 MB is divided, too. */
@@ -172,12 +172,12 @@ test_sequence_parallel(void)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		const pm_memory_plan plan = {
-			.kept_per = 17 * MB, .handed_per = cases[i].handed * MB, .n_lines = 1, .lines = {{.per = cases[i].per * MB}}, .conv_per = 68 * MB
+			.asked.kept_per = 17 * MB, .handed_per = cases[i].handed * MB, .asked.n_lines = 1, .asked.lines = {{.per = cases[i].per * MB}}, .conv_per = 68 * MB
 		};
 		const pm_memory_division by = BY(1, 0, 4, 1, 1, 1, cases[i].recompute, 25, cases[i].sequence_parallel);
 
 		pm_memory_divide(&plan, &by, &of);
-		CHECK_NEAR(of.lines[0].per / MB, cases[i].mb, 1e-9);
+		CHECK_NEAR(of.asked.lines[0].per / MB, cases[i].mb, 1e-9);
 		CHECK_NEAR(of.conv_per / MB, cases[i].sequence_parallel ? 17 : 32, 1e-9);
 	}
 }
@@ -187,21 +187,21 @@ static void
 test_context_parallel(void)
 {
 	const pm_memory_plan plan = {
-		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .kept_per = 17 * MB, .conv_per = 68 * MB, .n_lines = 1,
-		.lines = {{.fixed = 240 * MB, .per = 51 * MB}}
+		.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .conv_per = 68 * MB,
+		.asked = {.kept_per = 17 * MB, .n_lines = 1, .lines = {{.fixed = 240 * MB, .per = 51 * MB}}}
 	};
 	pm_memory_division by = BY(8, 1, 1, 1, 1, 1, false, 25, false);
 	pm_memory_plan of;
 
 	by.cp = 2;
 	pm_memory_divide(&plan, &by, &of);
-	CHECK_NEAR(of.lines[0].per, 25.5 * MB, 1e-3);
+	CHECK_NEAR(of.asked.lines[0].per, 25.5 * MB, 1e-3);
 	CHECK_NEAR(of.conv_per, 34 * MB, 1e-3);
 	CHECK_NEAR(of.optimizer, 20 * MB, 1e-3);
 	by.recompute = by.sequence_parallel = true;
 	by.tp = 4;
 	pm_memory_divide(&plan, &by, &of);
-	CHECK_NEAR(of.lines[0].per, 51 * MB / 8, 1e-3);
+	CHECK_NEAR(of.asked.lines[0].per, 51 * MB / 8, 1e-3);
 	/* only each four of the eight divide, all alike */
 	by = (pm_memory_division) BY(8, 3, 1, 1, 1, 1, false, 1, false);
 	by.shard = 4;
@@ -223,8 +223,8 @@ test_master_weights(void)
 			double		n = 20 * MB;
 			double		bytes = narrow ? 2 : 4;
 			const pm_memory_plan plan = {
-				.weights = bytes * n, .gradients = bytes * n, .optimizer = 2 * bytes * n, .n_lines = 1,
-				.lines = {{.fixed = 4 * bytes * n + 5 * MB, .gradients = bytes * n, .copies = narrow ? 0 : 5 * MB}}
+				.weights = bytes * n, .gradients = bytes * n, .optimizer = 2 * bytes * n,
+				.asked = {.n_lines = 1, .lines = {{.fixed = 4 * bytes * n + 5 * MB, .gradients = bytes * n, .copies = narrow ? 0 : 5 * MB}}}
 			};
 			pm_memory_division by = BY(d, 1, 1, 1, 1, 1, false, 25, false);
 			pm_memory_plan of;
@@ -234,7 +234,7 @@ test_master_weights(void)
 			CHECK_NEAR(of.weights, 2 * n, 1);
 			CHECK_NEAR(of.gradients, bytes * n, 1);
 			CHECK_NEAR(of.optimizer, 12 * n / d, 1);
-			CHECK_NEAR(of.lines[0].fixed, (2 + bytes + 12.0 / d) * n + (narrow ? 5 * MB : 0), 1);
+			CHECK_NEAR(of.asked.lines[0].fixed, (2 + bytes + 12.0 / d) * n + (narrow ? 5 * MB : 0), 1);
 		}
 }
 
@@ -374,13 +374,13 @@ test_pipeline(void)
 		{1, 64, 1, 100, 28}
 	};
 	pm_memory_plan plan = {
-		.weights = 8, .gradients = 8, .optimizer = 16, .n_lines = 1, .lines = {{.fixed = 28, .per = 100}}, .kept_per = 80,
+		.weights = 8, .gradients = 8, .optimizer = 16, .asked.n_lines = 1, .asked.lines = {{.fixed = 28, .per = 100}}, .asked.kept_per = 80,
 		.update = {.fixed = 40, .per = 10, .gradients = 8}, .scratch = 8
 	};
 	pm_memory_plan of;
 
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
-		plan.reserved[i] = 28 + 100 * pm_memory_anchors[i] + 40;
+		plan.asked.reserved[i] = 28 + 100 * pm_memory_anchors[i] + 40;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		const pm_memory_division by = BY(1, 0, 1, cases[i].pp, cases[i].micro_batches, cases[i].interleave, false, 25, false);
@@ -388,14 +388,14 @@ test_pipeline(void)
 		double		gaps = 40 * (4.0 / cases[i].pp + 16 * fmin(100, cases[i].per)) / (4 + 16 * 100);
 
 		pm_memory_divide(&plan, &by, &of);
-		CHECK_NEAR(of.lines[0].per, cases[i].per, 1e-9);
-		CHECK_NEAR(of.lines[0].fixed, cases[i].fixed, 1e-9);
-		CHECK_NEAR(of.reserved[2], cases[i].fixed + 16 * cases[i].per + gaps, 1e-9);
+		CHECK_NEAR(of.asked.lines[0].per, cases[i].per, 1e-9);
+		CHECK_NEAR(of.asked.lines[0].fixed, cases[i].fixed, 1e-9);
+		CHECK_NEAR(of.asked.reserved[2], cases[i].fixed + 16 * cases[i].per + gaps, 1e-9);
 		CHECK_NEAR(of.update.fixed, 40.0 / cases[i].pp, 1e-9);
 	}
 	/* checkpoints wait as activations do; the layer that runs again is there once */
 	pm_memory_divide(&plan, &(pm_memory_division) BY(1, 0, 1, 4, 2, 1, true, 25, false), &of);
-	CHECK_NEAR(of.lines[0].per, 80 * 2 / 4.0 + 20, 1e-9);
+	CHECK_NEAR(of.asked.lines[0].per, 80 * 2 / 4.0 + 20, 1e-9);
 }
 
 /* One micro-batch on the first of four stages of three layers each takes what three layers take. */
@@ -420,7 +420,7 @@ test_stage(void)
 		pm_memory_divide(&whole, &by, &of);
 		for (int64_t batch = 16; batch <= 4096; batch *= 16)
 		{
-			double		live = pm_memory_live(&stage, batch) + waiting * stage.kept_per * (double) batch;
+			double		live = pm_memory_live(&stage, batch) + waiting * stage.asked.kept_per * (double) batch;
 
 			CHECK_NEAR(pm_memory_live(&of, batch) / live, 1, 0.05);
 		}
@@ -457,16 +457,16 @@ test_gaps(void)
 	{
 		pm_memory_plan plan = {
 			.weights = 80 * MB, .gradients = 80 * MB, .optimizer = 160 * MB, .largest_weights = 5 * MB, .unit_weights = 5 * MB,
-			.pair_weights = 10 * MB, .n_lines = 1, .kept_per = 3 * MB, .standing = cases[i].standing ? 80 * MB : 0,
-			.lines = {{.fixed = 340 * MB, .per = 4 * MB, .gradients = 80 * MB, .copies = 20 * MB}}
+			.pair_weights = 10 * MB, .asked.n_lines = 1, .asked.kept_per = 3 * MB, .standing = cases[i].standing ? 80 * MB : 0,
+			.asked.lines = {{.fixed = 340 * MB, .per = 4 * MB, .gradients = 80 * MB, .copies = 20 * MB}}
 		};
 
 		for (int a = 0; a < PM_N_MEMORY_ANCHORS; a++)
-			plan.reserved[a] = (340 + 4 * pm_memory_anchors[a] + 52) * MB;
+			plan.asked.reserved[a] = (340 + 4 * pm_memory_anchors[a] + 52) * MB;
 		pm_memory_divide(&plan, &cases[i].by, &of);
-		CHECK_NEAR((of.reserved[0] - pm_memory_live_in_passes(&of, 1)) / MB, 52 * cases[i].share, 1e-6);
+		CHECK_NEAR((of.asked.reserved[0] - pm_memory_live_in_passes(&of, 1)) / MB, 52 * cases[i].share, 1e-6);
 		/* and whatever there is more of, it is never more than on one GPU */
-		CHECK(of.reserved[6] - pm_memory_live_in_passes(&of, 1048576) <= 52 * MB + 1);
+		CHECK(of.asked.reserved[6] - pm_memory_live_in_passes(&of, 1048576) <= 52 * MB + 1);
 	}
 }
 
@@ -486,8 +486,8 @@ test_light_lines(void)
 		{BY(1, 0, 1, 2, 2, 1, false, 1, false), 40 + 20 + 40}
 	};
 	const pm_memory_plan by_hand = {
-		.weights = 80 * MB, .gradients = 80 * MB, .largest_weights = 5 * MB, .n_lines = 1, .n_light = 1,
-		.lines = {{.fixed = 160 * MB, .gradients = 80 * MB}, {.fixed = 120 * MB, .copies = 40 * MB}}
+		.weights = 80 * MB, .gradients = 80 * MB, .largest_weights = 5 * MB, .asked.n_lines = 1, .asked.n_light = 1,
+		.asked.lines = {{.fixed = 160 * MB, .gradients = 80 * MB}, {.fixed = 120 * MB, .copies = 40 * MB}}
 	};
 	const pm_step_options o = {.dtype = PM_AMP, .optimizer = PM_SGD, .fused_attention = true};
 	pm_memory_plan plan;
@@ -496,7 +496,7 @@ test_light_lines(void)
 
 	load_transformer(12);
 	CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
-	CHECK(plan.n_light > 0 && plan.lines[plan.n_lines].copies > 0.49 * plan.weights);
+	CHECK(plan.asked.n_light > 0 && plan.asked.lines[plan.asked.n_lines].copies > 0.49 * plan.weights);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		pm_memory_divide(&by_hand, &cases[i].by, &of);

@@ -90,12 +90,12 @@ test_capacity(void)
 static pm_memory_plan
 plan_of(void)
 {
-	pm_memory_plan p = {.weights = 200 * MB,.gradients = 200 * MB,.optimizer = 200 * MB,.n_lines = 1};
+	pm_memory_plan p = {.weights = 200 * MB,.gradients = 200 * MB,.optimizer = 200 * MB,.asked.n_lines = 1};
 
-	p.lines[0].fixed = 600 * MB;
-	p.lines[0].per = 10 * MB;
+	p.asked.lines[0].fixed = 600 * MB;
+	p.asked.lines[0].per = 10 * MB;
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
-		p.reserved[i] = 1.1 * (600 + 10.0 * pm_memory_anchors[i]) * MB;
+		p.asked.reserved[i] = 1.1 * (600 + 10.0 * pm_memory_anchors[i]) * MB;
 	return p;
 }
 

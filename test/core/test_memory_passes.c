@@ -23,7 +23,7 @@ made(const char *nodes, pm_memory_role role, bool on_cpu)
 	s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_OPT_NONE, .on_cpu = on_cpu});
 	for (int t = 0; t < s.n_tensors; t++)
 		if (s.tensors[t].role == role)
-			bytes += pm_tensor_bytes(&s.tensors[t], 1);
+			bytes += pm_memory_tensor_bytes(&s.tensors[t], 1);
 	return bytes;
 }
 
@@ -132,7 +132,7 @@ held_at_most(const pm_step *s, int64_t batch)
 	{
 		int			t = s->events[e] >= 0 ? s->events[e] : ~s->events[e];
 
-		held += (s->events[e] >= 0 ? 1 : -1) * pm_tensor_bytes(&s->tensors[t], batch);
+		held += (s->events[e] >= 0 ? 1 : -1) * pm_memory_tensor_bytes(&s->tensors[t], batch);
 		most = fmax(most, held);
 	}
 	return most;
@@ -161,7 +161,7 @@ test_peak_at_any_batch(void)
 		s = simulate(o);
 		for (int64_t batch = 1; batch <= 4096; batch *= 2)
 			CHECK_NEAR(pm_memory_live_in_passes(&plan, batch) / held_at_most(&s, batch), 1, 1e-6);
-		between += plan.n_lines > 2;
+		between += plan.asked.n_lines > 2;
 	}
 	CHECK(between > 0);
 }
@@ -191,10 +191,10 @@ test_checkpoints_where_better(void)
 			double		with = 0;
 			double		without = 0;
 
-			for (int i = 0; i < plan.n_lines; i++)
-				with = fmax(with, plan.lines[i].fixed + plan.lines[i].per * (double) batch);
-			for (int i = 0; i < plan.n_plain; i++)
-				without = fmax(without, plan.plain[i].fixed + plan.plain[i].per * (double) batch);
+			for (int i = 0; i < plan.asked.n_lines; i++)
+				with = fmax(with, plan.asked.lines[i].fixed + plan.asked.lines[i].per * (double) batch);
+			for (int i = 0; i < plan.plain.n_lines; i++)
+				without = fmax(without, plan.plain.lines[i].fixed + plan.plain.lines[i].per * (double) batch);
 			CHECK_EQ(pm_memory_checkpoints_at(&plan, batch), with <= without);
 			CHECK_EQ(pm_memory_live_in_passes(&plan, batch), fmin(with, without));
 			used += with <= without;

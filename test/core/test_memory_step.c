@@ -94,7 +94,7 @@ test_in_place(void)
 	/* gradient of the output, what the output overwrote, gradient of the input */
 	for (int e = s.phase_at[PM_PHASE_BACKWARD]; e < s.phase_at[PM_PHASE_UPDATE]; e++)
 	{
-		const pm_tensor *t = &s.tensors[s.events[e] >= 0 ? s.events[e] : ~s.events[e]];
+		const pm_memory_tensor *t = &s.tensors[s.events[e] >= 0 ? s.events[e] : ~s.events[e]];
 
 		held += t->role == PM_MEMORY_FLOW && t->per == 4 * map ? s.events[e] >= 0 ? 1 : -1 : 0;
 		most = fmax(most, held);
@@ -152,7 +152,7 @@ test_cpu(void)
 		s = simulate((pm_step_options) {.dtype = PM_FP32, .optimizer = PM_OPT_NONE, .on_cpu = on_cpu != 0});
 		for (int t = 0; t < s.n_tensors; t++)
 			if (s.tensors[t].role == PM_MEMORY_WORKSPACE)
-				scratch[on_cpu] += pm_tensor_bytes(&s.tensors[t], 4);
+				scratch[on_cpu] += pm_memory_tensor_bytes(&s.tensors[t], 4);
 	}
 	/* forward: kernel and result; backward: gradients of the result and of the kernel */
 	CHECK_EQ(scratch[0], 0);
@@ -270,7 +270,7 @@ test_transformer(void)
 static double
 reserved(const double *mib, int n)
 {
-	pm_tensor	tensors[16];
+	pm_memory_tensor tensors[16];
 	int32_t		events[16];
 	int32_t		at[16] = {0};
 	pm_step		s = {.tensors = tensors, .events = events, .at = at, .n_events = n, .phase_at = {[PM_PHASE_UPDATE] = n}};
@@ -285,7 +285,7 @@ reserved(const double *mib, int n)
 			events[i] = ~((int32_t) -mib[i] - 1);	/* -k: tensor number k, from 1 */
 			continue;
 		}
-		tensors[s.n_tensors] = (pm_tensor) {mib[i] * 1048576, 0, -1, 0, false};
+		tensors[s.n_tensors] = (pm_memory_tensor) {.fixed = mib[i] * 1048576, .node = -1};
 		events[i] = s.n_tensors++;
 	}
 	CHECK(pm_allocator_replay(&s, &batch, 1, &arena, &bytes, &st) == PM_OK);
@@ -640,7 +640,7 @@ test_measured_with_2(void)
 static void
 test_huge_and_back(void)
 {
-	pm_tensor	tensors[] = {{.fixed = 1000, .node = -1}, {.per = 1e9, .node = 0}, {.per = 4.8e24, .node = 1}, {.per = 3, .node = 2}, {.per = 7e23, .node = 3}};
+	pm_memory_tensor tensors[] = {{.fixed = 1000, .node = -1}, {.per = 1e9, .node = 0}, {.per = 4.8e24, .node = 1}, {.per = 3, .node = 2}, {.per = 7e23, .node = 3}};
 	int32_t		events[] = {0, 1, 2, 3, 4, ~2, ~4, ~1, ~3, ~0};
 	int32_t		at[] = {-1, 0, 1, 2, 3, 3, 3, 3, 3, -1};
 	double		held[] = {1000, 1e9 + 1000, 4.8e24, 4.8e24, 5.5e24, 7e23, 1e9 + 1003, 1003, 1000, 0};

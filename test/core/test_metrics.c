@@ -45,6 +45,20 @@ test_measures(void)
 }
 
 static void
+test_counts(void)
+{
+	const uint64_t v[] = {7, UINT64_MAX, 0, 7, UINT64_MAX, 7};
+	const int	want[] = {3, 2, 1, 3, 2, 3};
+	uint64_t	sorted[6];
+	int			same[6];
+
+	CHECK_EQ(pm_count_same(v, 6, sorted, same), 3);
+	for (int i = 0; i < 6; i++)
+		CHECK_EQ(same[i], want[i]);
+	CHECK_EQ(pm_count_same(v, 0, sorted, same), 0);
+}
+
+static void
 test_split_names(void)
 {
 	for (int i = 0; i < PM_N_SPLITS; i++)
@@ -401,6 +415,7 @@ main(void)
 	test_measures();
 	test_deviations();
 	test_trust_measures();
+	test_counts();
 	test_split_names();
 	test_folds();
 	test_far_split();

@@ -190,7 +190,7 @@ lay_out_params(void)
 static void
 lay_out_acts(void)
 {
-	static pm_stretch parts[2][16];
+	static pm_row_stretch parts[2][16];
 	double	   *at = store;
 	size_t		d = shape.d;
 	size_t		n = rows;

@@ -124,6 +124,29 @@ test_together_just(void)
 	}
 }
 
+#define N_MACHINES	20
+
+/* How many machines a job takes that begins with the one that has most devices left. */
+static int
+fewest_machines(const pm_machine *nodes, const int32_t *left, const pm_queue_job *job)
+{
+	int			fewest = 0;
+	int32_t		free[N_MACHINES];
+
+	memcpy(free, left, sizeof(free));
+	for (int needs = job->gpus; needs > 0; fewest++)
+	{
+		int			most = -1;
+
+		for (int k = 0; k < N_MACHINES; k++)
+			if (nodes[k].pool == job->pool && (most < 0 || free[k] > free[most]))
+				most = k;
+		needs -= free[most];
+		free[most] = 0;
+	}
+	return fewest;
+}
+
 /* Nothing is given twice, each job has all of its devices or none, and no more machines than the largest rooms need. */
 static void
 test_any(void)
@@ -134,39 +157,25 @@ test_any(void)
 	pm_rng_seed(&rng, 9);
 	for (int round = 0; round < 200; round++)
 	{
-		pm_machine	nodes[20];
-		int32_t		left[20];
+		pm_machine	nodes[N_MACHINES];
+		int32_t		left[N_MACHINES];
 		pm_queue_job j[30];
 		int32_t		order[30], has[30] = {0};
 		pm_placement p;
 
-		for (int i = 0; i < 20; i++)
+		for (int i = 0; i < N_MACHINES; i++)
 			nodes[i] = (pm_machine) {i % 2, left[i] = (int) (pm_rng_uniform(&rng) * 9)};
 		for (int i = 0; i < 30; i++)
 		{
 			j[i] = waiting(1 + (int) (pm_rng_uniform(&rng) * (i % 3 ? 4 : 30)), i % 2);
 			order[i] = 29 - i;
 		}
-		CHECK_EQ(pm_place(j, 30, order, nodes, 20, &p, &arena, &st), PM_OK);
+		CHECK_EQ(pm_place(j, 30, order, nodes, N_MACHINES, &p, &arena, &st), PM_OK);
 		for (int i = 0; i < p.n;)
 		{
 			int32_t		job = p.v[i].job;
-			int			needs = j[job].gpus;
-			int			fewest = 0;
-			int32_t		sorted[20];
 
-			memcpy(sorted, left, sizeof(left));
-			for (; needs > 0; fewest++)
-			{
-				int			most = -1;
-
-				for (int k = 0; k < 20; k++)
-					if (nodes[k].pool == j[job].pool && (most < 0 || sorted[k] > sorted[most]))
-						most = k;
-				needs -= sorted[most];
-				sorted[most] = 0;
-			}
-			CHECK_EQ(p.parts[job], fewest);
+			CHECK_EQ(p.parts[job], fewest_machines(nodes, left, &j[job]));
 			for (; i < p.n && p.v[i].job == job; i++)
 			{
 				CHECK(nodes[p.v[i].node].pool == j[job].pool && p.v[i].gpus > 0);

@@ -130,62 +130,78 @@ test_by_hand(void)
 	CHECK(start[1] == INFINITY && start[2] == 0);
 }
 
-/* A plain queue: at every time at which something happens, look through all jobs in order. */
-static void
-plain_queue(const pm_queue_job *jobs, int n, const pm_pool *pools, int n_pools, const int32_t *order, bool backfill,
-			const double *duration_s, double *start_s, double *finish_s)
+/* A plain queue for one pool: at every time at which something happens, look through all jobs in order. */
+typedef struct plain
 {
-	for (int p = 0; p < n_pools; p++)
+	const pm_queue_job *jobs;
+	int			n;
+	const int32_t *order;
+	const double *duration_s;
+	bool		backfill;
+	int			pool;
+	int64_t		total;			/* devices, free or held */
+	double	   *start_s;
+	double	   *finish_s;
+} plain;
+
+static void
+plain_begin(plain *q, int64_t free)
+{
+	q->total = free;
+	for (int i = 0; i < q->n; i++)
 	{
-		int64_t		total = pools[p].free;
-		double		now = 0;
+		bool		runs = q->jobs[i].elapsed_s >= 0;
 
-		for (int i = 0; i < n; i++)
-			if (jobs[i].pool == p && jobs[i].elapsed_s >= 0)
-				total += jobs[i].gpus;
-		for (int i = 0; i < n; i++)
-			if (jobs[i].pool == p)
-			{
-				bool		runs = jobs[i].elapsed_s >= 0;
-
-				start_s[i] = runs ? 0 : INFINITY;
-				finish_s[i] = runs ? duration_s[i] : INFINITY;
-			}
-		while (now < INFINITY)
-		{
-			int64_t		free = total;
-			double		next = INFINITY;
-
-			for (int i = 0; i < n; i++)
-				if (jobs[i].pool == p && start_s[i] <= now && finish_s[i] > now)
-					free -= jobs[i].gpus;
-			for (int k = 0; k < n; k++)
-			{
-				int			i = order[k];
-
-				if (jobs[i].pool != p || start_s[i] < INFINITY || jobs[i].submit_s > now || jobs[i].gpus > total)
-					continue;
-				if (jobs[i].gpus <= free)
-				{
-					start_s[i] = now;
-					finish_s[i] = now + duration_s[i];
-					free -= jobs[i].gpus;
-				}
-				else if (!backfill)
-					break;
-			}
-			for (int i = 0; i < n; i++)
-			{
-				if (jobs[i].pool != p)
-					continue;
-				if (jobs[i].submit_s > now && jobs[i].submit_s < next)
-					next = jobs[i].submit_s;
-				if (start_s[i] < INFINITY && finish_s[i] > now && finish_s[i] < next)
-					next = finish_s[i];
-			}
-			now = next;
-		}
+		if (q->jobs[i].pool != q->pool)
+			continue;
+		q->total += runs ? q->jobs[i].gpus : 0;
+		q->start_s[i] = runs ? 0 : INFINITY;
+		q->finish_s[i] = runs ? q->duration_s[i] : INFINITY;
 	}
+}
+
+static void
+plain_start_jobs(plain *q, double now)
+{
+	int64_t		free = q->total;
+
+	for (int i = 0; i < q->n; i++)
+		if (q->jobs[i].pool == q->pool && q->start_s[i] <= now && q->finish_s[i] > now)
+			free -= q->jobs[i].gpus;
+	for (int k = 0; k < q->n; k++)
+	{
+		int			i = q->order[k];
+
+		if (q->jobs[i].pool != q->pool || q->start_s[i] < INFINITY || q->jobs[i].submit_s > now || q->jobs[i].gpus > q->total)
+			continue;
+		if (q->jobs[i].gpus > free)
+		{
+			if (!q->backfill)
+				break;
+			continue;
+		}
+		q->start_s[i] = now;
+		q->finish_s[i] = now + q->duration_s[i];
+		free -= q->jobs[i].gpus;
+	}
+}
+
+/* When a job comes or ends next; INFINITY: never. */
+static double
+plain_next(const plain *q, double now)
+{
+	double		next = INFINITY;
+
+	for (int i = 0; i < q->n; i++)
+	{
+		if (q->jobs[i].pool != q->pool)
+			continue;
+		if (q->jobs[i].submit_s > now)
+			next = fmin(next, q->jobs[i].submit_s);
+		if (q->start_s[i] < INFINITY && q->finish_s[i] > now)
+			next = fmin(next, q->finish_s[i]);
+	}
+	return next;
 }
 
 static void
@@ -203,6 +219,7 @@ test_against_plain(void)
 		pm_pool		pools[3];
 		double		d[40], start[40], finish[40], plain_start[40], plain_finish[40];
 		int32_t		order[40];
+		plain		q = {.jobs = j, .n = n, .order = order, .duration_s = d, .backfill = round % 2, .start_s = plain_start, .finish_s = plain_finish};
 
 		for (int p = 0; p < n_pools; p++)
 			pools[p].free = (int) (pm_rng_uniform(&rng) * 9);
@@ -218,7 +235,12 @@ test_against_plain(void)
 		}
 		CHECK_EQ(pm_queue_order(j, n, round % PM_N_POLICIES, order, &arena, &st), PM_OK);
 		simulate(j, n, pools, n_pools, round % PM_N_POLICIES, round % 2, d, start, finish);
-		plain_queue(j, n, pools, n_pools, order, round % 2, d, plain_start, plain_finish);
+		for (q.pool = 0; q.pool < n_pools; q.pool++)
+		{
+			plain_begin(&q, pools[q.pool].free);
+			for (double now = 0; now < INFINITY; now = plain_next(&q, now))
+				plain_start_jobs(&q, now);
+		}
 		for (int i = 0; i < n; i++)
 			CHECK(start[i] == plain_start[i] && finish[i] == plain_finish[i]);
 	}

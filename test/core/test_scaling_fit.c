@@ -123,19 +123,67 @@ test_unfitted(void)
 	CHECK_NEAR(pm_scaled_ends(&mid, &mid, &mid, &p, &f, 0).high_ms, s.step_ms, 1e-9);
 }
 
-/* A network that suffers from its neighbours more than two others do. */
+/* A network that suffers from its neighbours more than others do. */
+static pm_fabric
+with_contention(pm_fabric f)
+{
+	f.own_contention = 0.3;
+	return f;
+}
+
+/* Its passes are slower by it for each doubling of the GPUs of a machine at work. */
+static void
+test_own_contention_step(void)
+{
+	job			j;
+	pm_step_shape shape;
+	pm_fabric	plain = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_fabric	truth = with_contention(plain);
+	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
+	pm_scaled	alone,
+				slower;
+	pm_status	st = {PM_OK};
+
+	make_job(&j, 128, 8, 0.1);
+	pm_step_shape_of(&j.buckets, &j.work, 32, 3, &shape);
+	/* two doublings, and none */
+	CHECK_EQ(pm_parallel_check(&p, &plain, &st), PM_OK);
+	pm_scaled_step(&shape, &p, &plain, 1, &alone);
+	pm_scaled_step(&shape, &p, &truth, 1, &slower);
+	CHECK_NEAR(slower.compute_ms - alone.compute_ms, 0.6 * (shape.forward_ms + shape.backward_ms), 1e-9);
+	CHECK_EQ(alone.contention_ms, 0);
+	CHECK_NEAR(slower.contention_ms, slower.compute_ms - alone.compute_ms, 1e-9);
+	p.nodes = p.world_size;
+	pm_scaled_step(&shape, &p, &truth, 1, &slower);
+	CHECK_NEAR(slower.compute_ms, alone.compute_ms, 1e-9);
+}
+
+/* rows[N_ROWS] of three networks on f, of which the third is such a one. */
+static void
+measure_three(const job *j, const pm_fabric *f, pm_step_shape *shape, pm_scaled_row *rows)
+{
+	pm_fabric	truth = with_contention(*f);
+	pm_scaled	alone,
+				slower;
+
+	measure(j, f, 0.01, shape, rows);
+	for (int i = 0; i < N_ROWS; i++)
+	{
+		rows[i].network = i % 3;
+		pm_scaled_step(shape, &rows[i].parallel, f, 1, &alone);
+		pm_scaled_step(shape, &rows[i].parallel, &truth, 1, &slower);
+		rows[i].step_ms *= i % 3 == 2 ? slower.step_ms / alone.step_ms : 1;
+	}
+}
+
 static void
 test_own_contention(void)
 {
 	job			j;
 	pm_step_shape shape;
 	pm_scaled_row rows[N_ROWS];
-	pm_fabric	truth = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
-	pm_fabric	f = truth;
-	pm_fabric	same = truth;
-	pm_parallel p = {.world_size = 4,.accumulation = 1,.bucket_mb = 0.1,.tp = 1,.pp = 1,.interleave = 1,.cp = 1};
-	pm_scaled	alone,
-				slower;
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_fabric	same = f;
 	double		own[3] = {0};
 	int			others = 0;
 	double		before,
@@ -144,28 +192,8 @@ test_own_contention(void)
 	pm_status	st = {PM_OK};
 
 	make_job(&j, 128, 8, 0.1);
-	pm_step_shape_of(&j.buckets, &j.work, 32, 3, &shape);
-	/* two doublings of the GPUs of a machine, and none */
-	CHECK_EQ(pm_parallel_check(&p, &truth, &st), PM_OK);
-	pm_scaled_step(&shape, &p, &truth, 1, &alone);
-	truth.own_contention = 0.3;
-	pm_scaled_step(&shape, &p, &truth, 1, &slower);
-	CHECK_NEAR(slower.compute_ms - alone.compute_ms, 0.6 * (shape.forward_ms + shape.backward_ms), 1e-9);
-	CHECK_EQ(alone.contention_ms, 0);
-	CHECK_NEAR(slower.contention_ms, slower.compute_ms - alone.compute_ms, 1e-9);
-	p.nodes = p.world_size;
-	pm_scaled_step(&shape, &p, &truth, 1, &slower);
-	CHECK_NEAR(slower.compute_ms, alone.compute_ms, 1e-9);
 	f.unseen_above = 0.01;
-	/* the third of three networks; a row stays with one of them */
-	measure(&j, &f, 0.01, &shape, rows);
-	for (int i = 0; i < N_ROWS; i++)
-	{
-		rows[i].network = i % 3;
-		pm_scaled_step(&shape, &rows[i].parallel, &f, 1, &alone);
-		pm_scaled_step(&shape, &rows[i].parallel, &truth, 1, &slower);
-		rows[i].step_ms *= i % 3 == 2 ? slower.step_ms / alone.step_ms : 1;
-	}
+	measure_three(&j, &f, &shape, rows);
 	CHECK_EQ(pm_fabric_fit(&same, rows, N_ROWS, NULL, &arena, &before, &after_same, &st), PM_OK);
 	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, own, &arena, &before, &after, &st), PM_OK);
 	CHECK(after < 0.03 && after < 0.5 * after_same);
@@ -185,12 +213,26 @@ test_own_contention(void)
 	own[0] = 0.1;
 	CHECK_EQ(pm_fabric_fit(&f, rows, others, own, &arena, &before, &after, &st), PM_ERR_DATA);
 	CHECK_EQ(own[0], 0.1);
-	/* one network alone: all of it is the cluster's */
+}
+
+/* Of one network alone, all contention is the cluster's. */
+static void
+test_own_contention_of_one(void)
+{
+	job			j;
+	pm_step_shape shape;
+	pm_scaled_row rows[N_ROWS];
+	pm_fabric	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
+	pm_fabric	truth = with_contention(f);
+	double		own[1] = {0};
+	double		before,
+				after;
+	pm_status	st = {PM_OK};
+
+	make_job(&j, 128, 8, 0.1);
 	measure(&j, &truth, 0.01, &shape, rows);
 	for (int i = 0; i < N_ROWS; i++)
 		rows[i].network = 0;
-	own[0] = 0;
-	f = fabric_of(PM_LINK_PCIE, 1, any_row, 4);
 	CHECK_EQ(pm_fabric_fit(&f, rows, N_ROWS, own, &arena, &before, &after, &st), PM_OK);
 	CHECK_EQ(own[0], 0);
 	CHECK(f.contention > 0.1);
@@ -284,7 +326,9 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_fit();
+	test_own_contention_step();
 	test_own_contention();
+	test_own_contention_of_one();
 	test_unfitted();
 	test_nonsense();
 	test_kinds_of_errors();

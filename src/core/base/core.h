@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Numbers of the networks.  The gradient tests compile the core in double. */
 #ifdef PM_DOUBLE
@@ -123,6 +124,19 @@ int			pm_shown(const char *s);
 
 #define PM_NEW(a, type, count) ((type *) pm_alloc((a), (count), sizeof(type)))
 #define PM_NEW_PACKED(a, type, count) ((type *) pm_alloc_packed((a), (count), sizeof(type)))
+
+/* A copy of the n elements of a list, which may be NULL where n is 0, with room for `room` of them, zeroed; or NULL. */
+#define PM_LONGER(a, type, list, n, room) ((type *) pm_longer((a), (list), (n), (room), sizeof(type)))
+
+static inline void *
+pm_longer(pm_arena *a, const void *list, size_t n, size_t room, size_t size)
+{
+	void	   *longer = pm_alloc(a, room, size);
+
+	if (longer != NULL && n > 0)
+		memcpy(longer, list, n * size);
+	return longer;
+}
 
 /* The most that an arena obtains to serve requests of so many bytes, for estimates. */
 double		pm_arena_memory(double requested);

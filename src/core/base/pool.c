@@ -8,7 +8,7 @@
 #include <string.h>
 
 static void
-work_off(pm_pool *p, int thread)
+work_off(pm_thread_pool *p, int thread)
 {
 	for (;;)
 	{
@@ -24,7 +24,7 @@ static void *
 worker_main(void *arg)
 {
 	pm_worker  *w = arg;
-	pm_pool    *p = w->pool;
+	pm_thread_pool *p = w->pool;
 	unsigned	seen = 0;
 
 	pthread_mutex_lock(&p->lock);
@@ -46,7 +46,7 @@ worker_main(void *arg)
 }
 
 void
-pm_pool_start(pm_pool *p, int threads)
+pm_pool_start(pm_thread_pool *p, int threads)
 {
 	sigset_t	all,
 				old;
@@ -73,7 +73,7 @@ pm_pool_start(pm_pool *p, int threads)
 }
 
 void
-pm_pool_run(pm_pool *p, pm_task task, void *arg, int n_tasks)
+pm_pool_run(pm_thread_pool *p, pm_task task, void *arg, int n_tasks)
 {
 	pthread_mutex_lock(&p->lock);
 	p->task = task;
@@ -92,7 +92,7 @@ pm_pool_run(pm_pool *p, pm_task task, void *arg, int n_tasks)
 }
 
 void
-pm_pool_stop(pm_pool *p)
+pm_pool_stop(pm_thread_pool *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;

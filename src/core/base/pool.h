@@ -17,15 +17,15 @@
 /* task: 0..n_tasks-1; thread: 0..threads-1, which workspace to use */
 typedef void (*pm_task) (void *arg, int task, int thread);
 
-typedef struct pm_pool pm_pool;
+typedef struct pm_thread_pool pm_thread_pool;
 typedef struct pm_worker
 {
-	pm_pool    *pool;
+	pm_thread_pool *pool;
 	int			number;
 	pthread_t	id;
 } pm_worker;
 
-struct pm_pool
+struct pm_thread_pool
 {
 	int			threads;		/* including the caller's */
 	pthread_mutex_t lock;
@@ -42,9 +42,9 @@ struct pm_pool
 };
 
 /* Fewer threads than asked for (never none) when the system gives no more. */
-void		pm_pool_start(pm_pool *p, int threads);
+void		pm_pool_start(pm_thread_pool *p, int threads);
 /* Returns when all tasks are done. Which thread does which task is not determined. */
-void		pm_pool_run(pm_pool *p, pm_task task, void *arg, int n_tasks);
-void		pm_pool_stop(pm_pool *p);
+void		pm_pool_run(pm_thread_pool *p, pm_task task, void *arg, int n_tasks);
+void		pm_pool_stop(pm_thread_pool *p);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "change/change.h"
 
+#include "features/phases.h"
 #include "graph/attention.h"
 #include "graph/op_work.h"
 #include "graph/op_update.h"
@@ -18,7 +19,7 @@ const char *const pm_change_name[PM_N_CHANGES] = {
 	[PM_CHANGE_FIGURES] = "other figures"
 };
 
-#define LAUNCH_MS		0.004	/* of a kernel on the processor */
+#define LAUNCH_MS		(PM_LEAST_LAUNCH_US / 1000)
 #define BANDWIDTH_SHARE	0.8		/* of the data sheet's, that kernels reach which only move data */
 
 /* ---- flash attention ---- */

@@ -173,13 +173,14 @@ static pm_code
 chain_networks(bettor *b, bool *first, pm_arena *a, pm_status *st)
 {
 	member	   *m = PM_NEW(a, member, b->n);
+	pm_code		rc;
 
 	if (!m)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < b->n; i++)
 		m[i] = (member) {b->rows[i].network, i};
-	if (sort(m, b->n, &(sorting) {sizeof(member), by_network, a, st}) != PM_OK)
-		return st->code;
+	if ((rc = sort(m, b->n, &(sorting) {sizeof(member), by_network, a, st})) != PM_OK)
+		return rc;
 	for (int i = 0; i < b->n; i++)
 	{
 		bool		more = i + 1 < b->n && m[i + 1].network == m[i].network;
@@ -195,6 +196,7 @@ static pm_code
 place_rows(bettor *b, double *rank, const bool *first, pm_arena *a, pm_status *st)
 {
 	place	   *p = PM_NEW(a, place, b->n);
+	pm_code		rc;
 
 	if (!p)
 		return pm_no_memory(st, a);
@@ -208,8 +210,8 @@ place_rows(bettor *b, double *rank, const bool *first, pm_arena *a, pm_status *s
 	for (int i = 0; i < b->n; i++)
 		for (int row = i, nth = 0; first[i] && row >= 0; row = b->next[row], nth++)
 			p[row] = (place) {rank[row] = rank_of(&b->rows[row], nth), row};
-	if (sort(p, b->n, &(sorting) {sizeof(place), by_rank, a, st}) != PM_OK)
-		return st->code;
+	if ((rc = sort(p, b->n, &(sorting) {sizeof(place), by_rank, a, st})) != PM_OK)
+		return rc;
 	for (int i = 0; i < b->n; i++)
 		b->position[p[i].row] = i + 1;
 	return PM_OK;

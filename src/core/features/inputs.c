@@ -33,7 +33,7 @@ observe(moments *m, double x)
 }
 
 static pm_code
-make_scale(pm_scale *s, int n, pm_arena *a, pm_status *st)
+make_scale(pm_normalisation *s, int n, pm_arena *a, pm_status *st)
 {
 	s->n = n;
 	s->mean = PM_NEW(a, pm_real, n);
@@ -43,7 +43,7 @@ make_scale(pm_scale *s, int n, pm_arena *a, pm_status *st)
 
 /* m: of all features of the list in this library */
 static void
-set_scale(pm_scale *s, const moments *m, const pm_schema *schema, pm_list_id list)
+set_scale(pm_normalisation *s, const moments *m, const pm_schema *schema, pm_list_id list)
 {
 	for (int i = 0; i < s->n; i++)
 	{
@@ -69,7 +69,7 @@ make_scales(pm_codec *c, const pm_schema *schema, pm_arena *a, pm_status *st)
 
 /* Normalised value; a gap (NaN) becomes the mean. Counts clamps. */
 static inline pm_real
-normalise(const pm_scale *s, int i, pm_real x, int *clamps)
+normalise(const pm_normalisation *s, int i, pm_real x, int *clamps)
 {
 	pm_real		z;
 
@@ -141,17 +141,6 @@ learn_name(const char **names, int *n, const char *name)
 	return row;
 }
 
-/* A list that starts as another one, with room for more names; n: its length. */
-static const char **
-start_list(const char *const *from, int n, int more, pm_arena *a)
-{
-	const char **list = PM_NEW(a, const char *, n + more);
-
-	if (list != NULL)
-		memcpy(list, from, n * sizeof(char *));
-	return list;
-}
-
 /* Before anything is learned: the row for what is not known. */
 static const char *const nothing[] = {""};
 static const pm_codec empty_codec = {
@@ -193,8 +182,8 @@ fit_names(pm_codec *c, const pm_codec *from, const pm_dataset *d, pm_arena *a, p
 
 	c->n_frameworks = from->n_frameworks;
 	c->n_gpus = from->n_gpus;
-	c->frameworks = start_list(from->frameworks, c->n_frameworks, d->n, a);
-	c->gpus = start_list(from->gpus, c->n_gpus, d->n, a);
+	c->frameworks = PM_LONGER(a, const char *, from->frameworks, c->n_frameworks, c->n_frameworks + d->n);
+	c->gpus = PM_LONGER(a, const char *, from->gpus, c->n_gpus, c->n_gpus + d->n);
 	if (!on_gpus || !on_cpus || !c->frameworks || !c->gpus)
 		return pm_no_memory(st, a);
 	for (int s = 0; s < d->n; s++)
@@ -227,7 +216,7 @@ fit_types(pm_codec *c, const pm_codec *from, const pm_dataset *d, const pm_token
 {
 	c->n_types = from->n_types;
 	c->type_row = PM_NEW(a, int32_t, pm_type_count());
-	c->types = start_list(from->types, c->n_types, pm_type_count() + 1, a);
+	c->types = PM_LONGER(a, const char *, from->types, c->n_types, c->n_types + pm_type_count() + 1);
 	if (!c->type_row || !c->types)
 		return pm_no_memory(st, a);
 	if (from->type_row != NULL)
@@ -262,7 +251,7 @@ pm_codec_fit(pm_codec *c, const pm_schema *schema, const pm_dataset *d, const pm
 
 /* What was switched off, as it did not vary, had no part in the training before. */
 static void
-keep_scale(pm_scale *s, const pm_scale *from)
+keep_scale(pm_normalisation *s, const pm_normalisation *from)
 {
 	for (int i = 0; i < s->n; i++)
 		if (from->factor[i] != 0)
@@ -425,14 +414,14 @@ pm_input_rework(pm_input *in, const pm_tokens *work)
 /* ---- storing ---- */
 
 static void
-save_scale(const pm_scale *s, pm_buffer *b)
+save_scale(const pm_normalisation *s, pm_buffer *b)
 {
 	pm_put_reals(b, s->mean, s->n);
 	pm_put_reals(b, s->factor, s->n);
 }
 
 static void
-load_scale(pm_scale *s, pm_reader *r)
+load_scale(pm_normalisation *s, pm_reader *r)
 {
 	pm_get_reals(r, s->mean, s->n);
 	pm_get_reals(r, s->factor, s->n);

@@ -11,12 +11,12 @@
 #define PM_CLAMP 5.0			/* normalised features are held to +-5 */
 
 /* Normalisation of a list of features, in the numbering of the predictor: (x - mean) * factor. */
-typedef struct pm_scale
+typedef struct pm_normalisation
 {
 	int			n;
 	pm_real    *mean;			/* [n] */
 	pm_real    *factor;			/* [n] 1/sigma; 0 where the training rows do not vary */
-} pm_scale;
+} pm_normalisation;
 
 /*
  * Row 0 of each vocabulary stands for what was not seen in training.  Names,
@@ -33,9 +33,9 @@ typedef struct pm_codec
 	int			usual_framework;	/* row of the framework that NULL stands for: that of most rows of GPUs, or without GPUs, of CPUs */
 	int			n_gpus;
 	const char **gpus;			/* [n_gpus], [0] is "" */
-	pm_scale	slots;
-	pm_scale	loads;
-	pm_scale	job;
+	pm_normalisation slots;
+	pm_normalisation loads;
+	pm_normalisation job;
 } pm_codec;
 
 /* One sample, ready for a network; features and words in the numbering of its codec. */

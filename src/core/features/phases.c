@@ -14,13 +14,13 @@
 double
 pm_forward_us(const pm_tokens *work, int i)
 {
-	return fmax(work->phase_us[3 * i], (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US);
+	return fmax(work->phase_us[3 * i], (work->kernels[i] - work->backward_kernels[i]) * PM_LEAST_LAUNCH_US);
 }
 
 double
 pm_backward_us(const pm_tokens *work, int i)
 {
-	return fmax(work->phase_us[3 * i + 1], work->backward_kernels[i] * PM_LAUNCH_US);
+	return fmax(work->phase_us[3 * i + 1], work->backward_kernels[i] * PM_LEAST_LAUNCH_US);
 }
 
 double

@@ -7,7 +7,9 @@
 
 #include "features/tokens.h"
 
-#define PM_LAUNCH_US	4.0		/* of a kernel on the processor; what an operator, or a GPU's share of a layer, cannot get below */
+/* The launch of a kernel on the processor: what an operator, or a GPU's share of a layer, cannot get below; and what is usual. */
+#define PM_LEAST_LAUNCH_US	4.0
+#define PM_USUAL_LAUNCH_US	5.0
 /* The update moves data and does little else, whatever the batch: it reaches three quarters of the bandwidth. */
 #define PM_UPDATE_MOST	(4 / 3.0)
 

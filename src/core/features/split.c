@@ -29,6 +29,37 @@ pm_count_different(uint64_t *v, int n)
 	return different;
 }
 
+/* How many of sorted[n] are below v. */
+static int
+count_below(const uint64_t *sorted, int n, uint64_t v)
+{
+	int			low = 0;
+
+	while (low < n)
+	{
+		int			middle = low + (n - low) / 2;
+
+		if (sorted[middle] < v)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+int
+pm_count_same(const uint64_t *v, int n, uint64_t *sorted, int *same)
+{
+	int			different;
+
+	if (n > 0)
+		memcpy(sorted, v, n * sizeof(uint64_t));
+	different = pm_count_different(sorted, n);
+	for (int i = 0; i < n; i++)
+		same[i] = (v[i] < UINT64_MAX ? count_below(sorted, n, v[i] + 1) : n) - count_below(sorted, n, v[i]);
+	return different;
+}
+
 int
 pm_count_structures(const pm_dataset *d, uint64_t *found)
 {

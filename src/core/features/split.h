@@ -7,8 +7,10 @@
 
 #include "features/dataset.h"
 
-/* Number of different values in v[n], which is sorted. n may be 0. */
+/* Number of different values in v[n], n >= 0; v is in ascending order afterwards. */
 int			pm_count_different(uint64_t *v, int n);
+/* same[n]: how many of v[n] are equal to each, itself included; returns the number of different values.  sorted[n]: scratch. */
+int			pm_count_same(const uint64_t *v, int n, uint64_t *sorted, int *same);
 /* Number of different structures in the rows of d. found: [d->n] scratch. */
 int			pm_count_structures(const pm_dataset *d, uint64_t *found);
 

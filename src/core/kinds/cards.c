@@ -276,12 +276,10 @@ has_sheet(const pm_cards *c, const char *gpu)
 pm_code
 pm_cards_keep_sheets(pm_cards *c, const pm_sample *samples, int n, pm_arena *a, pm_status *st)
 {
-	pm_gpu	   *sheets = PM_NEW(a, pm_gpu, c->n_sheets + c->n + 1);
+	pm_gpu	   *sheets = PM_LONGER(a, pm_gpu, c->sheets, c->n_sheets, c->n_sheets + c->n + 1);
 
 	if (!sheets)
 		return pm_no_memory(st, a);
-	if (c->n_sheets > 0)
-		memcpy(sheets, c->sheets, c->n_sheets * sizeof(pm_gpu));
 	c->sheets = sheets;
 	for (int i = 0; i < n; i++)
 	{

@@ -209,14 +209,12 @@ pm_code
 pm_cards_learn_operators(pm_cards *c, pm_card_operator *o, int n, pm_arena *a, pm_status *st)
 {
 	group	   *g = PM_NEW(a, group, n + 1);
-	pm_card_level *level = PM_NEW(a, pm_card_level, c->n + n + 1);
+	pm_card_level *level = PM_LONGER(a, pm_card_level, c->level, c->n, c->n + n + 1);
 	int			groups;
 
 	if (!g || !level)
 		return pm_no_memory(st, a);
 	groups = make_groups(c, o, n, g);
-	if (c->n > 0)
-		memcpy(level, c->level, c->n * sizeof(pm_card_level));
 	c->level = level;
 	drop_older(c, g, groups);
 	set_common(c, g, groups);

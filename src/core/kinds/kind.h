@@ -130,6 +130,8 @@ struct pm_kind
  */
 #define PM_INFER_REST_SHARE	(1.0 / 3)
 
+#define PM_LEAST_STEP_MS	1e-3	/* a step, or a pass, is at least about a launch */
+
 /* Rows of a kind's table of options, which must fit into pm_options. */
 #define PM_N_OPTIONS(table) \
 	((int) (sizeof(table) / sizeof((table)[0]) + \
@@ -146,6 +148,19 @@ static inline const pm_quantity *
 pm_predictor_quantity(const pm_predictor *p)
 {
 	return p->quantity != NULL ? p->quantity : &pm_quantities[PM_STEP_MS];
+}
+
+/* What p has learned of cards; NULL: nothing. */
+static inline const pm_cards *
+pm_predictor_cards(const pm_predictor *p)
+{
+	return p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+}
+
+static inline bool
+pm_kind_learns_passes(const pm_kind *kind, const pm_options *o)
+{
+	return kind->learns_passes != NULL && kind->learns_passes(o);
 }
 
 /* NULL when unknown. */

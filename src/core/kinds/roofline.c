@@ -14,11 +14,11 @@
 
 #include "base/metrics.h"
 #include "features/inputs.h"
+#include "features/phases.h"
 #include "kinds/kind.h"
 
 #define LAUNCH		PM_N_GROUPS	/* the last coefficient: us for each launch */
 #define N_FACTORS	(PM_N_GROUPS + 1)
-#define LAUNCH_US	5.0			/* where the launch price is pulled to */
 #define SWEEPS		500
 
 enum
@@ -127,7 +127,7 @@ roofline_fit(pm_predictor *p, const pm_dataset *d, uint64_t seed, int threads,
 	}
 	pm_sort(ratio, d->n);
 	for (int j = 0; j < N_FACTORS; j++)
-		prior[j] = j == LAUNCH ? LAUNCH_US : ratio[d->n / 2];
+		prior[j] = j == LAUNCH ? PM_USUAL_LAUNCH_US : ratio[d->n / 2];
 	memcpy(m->factor, prior, sizeof(prior));
 	if ((rc = descend(x, d->n, prior, p->options.value[OPT_RIDGE], m->factor, ratio, a, st)) != PM_OK)
 		return rc;

@@ -185,7 +185,7 @@ give_back(allocator *a, int32_t x, bool large)
 }
 
 static int64_t
-units_of(const pm_tensor *t, double batch)
+units_of(const pm_memory_tensor *t, double batch)
 {
 	double		units = (t->fixed + t->per * batch) / UNIT;
 	int64_t		n = units < (double) MAX_SIZE ? (int64_t) units : MAX_SIZE;
@@ -215,7 +215,7 @@ replay(allocator *a, const pm_step *s, double batch, pm_arena *arena, pm_status 
 		int64_t		size = units_of(&s->tensors[t], batch);
 
 		if (e % (16 * PM_POLL_EVERY) == 0 && pm_stopped(arena, st))
-			return st->code;
+			return PM_CANCELLED;
 		if (size == 0 || s->tensors[t].role == PM_MEMORY_OPTIMIZER)
 			continue;
 		if (s->events[e] >= 0)

@@ -18,7 +18,7 @@ typedef struct holding
 } holding;
 
 double
-pm_tensor_bytes(const pm_tensor *t, int64_t batch)
+pm_memory_tensor_bytes(const pm_memory_tensor *t, int64_t batch)
 {
 	return t->fixed + t->per * (double) batch;
 }
@@ -27,8 +27,8 @@ pm_tensor_bytes(const pm_tensor *t, int64_t batch)
 static double
 change(const pm_step *s, int e, int64_t batch)
 {
-	return s->events[e] >= 0 ? pm_tensor_bytes(&s->tensors[s->events[e]], batch) :
-		-pm_tensor_bytes(&s->tensors[~s->events[e]], batch);
+	return s->events[e] >= 0 ? pm_memory_tensor_bytes(&s->tensors[s->events[e]], batch) :
+		-pm_memory_tensor_bytes(&s->tensors[~s->events[e]], batch);
 }
 
 /* Take or give back what event e does; returns what is held then, never below 0. */
@@ -57,13 +57,13 @@ typedef struct kinds
 
 /* Whether it is the update's scratch memory: that of an operator is divided as its output is. */
 static bool
-is_scratch(const pm_tensor *t)
+is_scratch(const pm_memory_tensor *t)
 {
 	return t->role == PM_MEMORY_WORKSPACE && t->node < 0;
 }
 
 static void
-add_kind(kinds *k, const pm_tensor *t, double sign)
+add_kind(kinds *k, const pm_memory_tensor *t, double sign)
 {
 	k->line.per += sign * t->per;
 	if (t->score)
@@ -113,7 +113,7 @@ pm_memory_shares_after(const pm_step *s, const pm_memory_split *split, int event
 }
 
 double
-pm_tensor_share(const pm_memory_shares *of, const pm_tensor *t, int64_t batch)
+pm_tensor_share(const pm_memory_shares *of, const pm_memory_tensor *t, int64_t batch)
 {
 	const double fixed[PM_N_MEMORY_ROLES] = {
 		[PM_MEMORY_WEIGHTS] = of->weights, [PM_MEMORY_GRADIENTS] = of->gradients, [PM_MEMORY_OPTIMIZER] = of->optimizer,

@@ -7,7 +7,7 @@
 #include "memory/divide.h"
 
 /* Bytes of a tensor at a batch >= 1. */
-double		pm_tensor_bytes(const pm_tensor *t, int64_t batch);
+double		pm_memory_tensor_bytes(const pm_memory_tensor *t, int64_t batch);
 
 /* The event after which tensors hold most, at a batch; split: of the GPU that holds most, NULL: of one that has the whole model. */
 int			pm_memory_peak_event(const pm_step *s, const pm_memory_split *split, int64_t batch);
@@ -17,7 +17,7 @@ void		pm_memory_held_after(const pm_step *s, int event, bool *held);
 
 /* What a GPU has of tensors that are held after `event`: fill *of, and ask it of a tensor. */
 void		pm_memory_shares_after(const pm_step *s, const pm_memory_split *split, int event, pm_memory_shares *of);
-double		pm_tensor_share(const pm_memory_shares *of, const pm_tensor *t, int64_t batch);
+double		pm_tensor_share(const pm_memory_shares *of, const pm_memory_tensor *t, int64_t batch);
 
 typedef struct pm_memory_point
 {

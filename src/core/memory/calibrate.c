@@ -13,79 +13,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "features/split.h"
 #include "memory/solve.h"
 
-#define N_COEFFICIENTS	3
-#define FOLDS	5
 #define NOISE	0.05			/* of a measurement, against which the prior is weighed */
+#define REWEIGHTINGS	20		/* that make squares of errors their sizes */
 #define PRIOR_NETWORKS	5		/* that the spread without measurements counts as */
-#define MB	1048576.0
+
+/* The coefficients of a peak: context in MB, factor on the simulation, factor on the largest convolution. */
+#define N_COEFFICIENTS	3
+
+/* [is_cpu] How far each is expected to be from its value without measurements; and the least spread of a context, MB. */
+static const double peak_deviation[2][N_COEFFICIENTS] = {{350, 0.1, 1}, {30, 0.3, 4}};
+static const double least_context_spread_mb[2] = {60, 5};
+
+/* Of brackets: the grid on which centre and width of p_fits are looked for, and how far each logarithm is expected to be from the given one. */
+#define CENTRE_STEPS	40		/* to either side */
+#define CENTRE_STEP		0.005	/* of the logarithm */
+#define CENTRE_DEVIATION	0.05
+#define WIDTH_STEPS		6
+#define WIDTH_STEP		1.25	/* factor */
+#define WIDTH_DEVIATION	0.5
+#define ODD_BRACKETS	0.01	/* share of brackets that are off for reasons of their own */
 
 double
 pm_memory_need_mb(const pm_memory_plan *plan, int64_t batch)
 {
-	return (pm_memory_live(plan, batch) + pm_memory_reserved(plan, batch)) / 2 / MB;
+	return (pm_memory_live(plan, batch) + pm_memory_reserved(plan, batch)) / 2 / PM_MB;
 }
 
 void
 pm_memory_sample_at(const pm_memory_plan *plan, const pm_question *q, pm_memory_sample *s)
 {
 	*s = (pm_memory_sample) {
-		.simulated = pm_memory_reserved(plan, q->batch) / MB,
-		.conv = pm_memory_largest_conv(plan, q->batch) / MB, .measured = NAN, .need_fits = NAN, .need_fails = NAN
+		.simulated = pm_memory_reserved(plan, q->batch) / PM_MB,
+		.conv = pm_memory_largest_conv(plan, q->batch) / PM_MB, .measured = NAN, .need_fits = NAN, .need_fails = NAN
 	};
 }
 
-/* ---------- weights: the rows of a network together count as one ---------- */
-
-static int
-by_network(const void *a, const void *b)
+/* The samples of a network together count as one: weights[n]; *networks: how many networks there are. */
+static pm_code
+weigh(const pm_memory_sample *s, int n, pm_arena *a, double *weights, int *networks, pm_status *st)
 {
-	uint64_t	x = *(const uint64_t *) a;
-	uint64_t	y = *(const uint64_t *) b;
+	uint64_t   *network = PM_NEW(a, uint64_t, n);
+	uint64_t   *sorted = PM_NEW(a, uint64_t, n);
+	int		   *same = PM_NEW(a, int, n);
 
-	return (x > y) - (x < y);
+	if (!network || !sorted || !same)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		network[i] = s[i].network;
+	*networks = pm_count_same(network, n, sorted, same);
+	for (int i = 0; i < n; i++)
+		weights[i] = 1.0 / same[i];
+	return PM_OK;
 }
 
-/* How many of the sorted are below the network, itself included or not. */
-static int
-first_after(const uint64_t *sorted, int n, uint64_t network, bool itself)
+int
+pm_memory_fold_of(const pm_memory_sample *s)
 {
-	int			low = 0;
-	int			high = n;
-
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-
-		if (sorted[mid] < network || (itself && sorted[mid] == network))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/* weights[n], from sorted[n] for its own use; returns how many networks there are. */
-static int
-weigh(const pm_memory_sample *s, int n, uint64_t *sorted, double *weights)
-{
-	int			networks = 0;
-
-	for (int i = 0; i < n; i++)
-		sorted[i] = s[i].network;
-	qsort(sorted, (size_t) n, sizeof(uint64_t), by_network);
-	for (int i = 0; i < n; i++)
-		networks += i == 0 || sorted[i] != sorted[i - 1];
-	for (int i = 0; i < n; i++)
-		weights[i] = 1.0 / (first_after(sorted, n, s[i].network, true) - first_after(sorted, n, s[i].network, false));
-	return networks;
-}
-
-static int
-fold_of(const pm_memory_sample *s)
-{
-	return (int) (pm_mix(s->network) % FOLDS);
+	return (int) (pm_mix(s->network) % PM_MEMORY_FOLDS);
 }
 
 /* ---------- peaks ---------- */
@@ -96,39 +83,55 @@ predicted(const pm_memory_sample *s, const double *x)
 	return x[0] + x[1] * s->simulated + x[2] * s->conv;
 }
 
-/* Coefficients from all folds but one; large errors count by their size, not its square. x comes in as a first guess. */
+/* Normal equations m x = y of least squares, to which samples are added. */
+typedef struct equations
+{
+	double		m[N_COEFFICIENTS][N_COEFFICIENTS];
+	double		y[N_COEFFICIENTS];
+} equations;
+
+static equations
+prior_alone(const double *prior, const double *deviation)
+{
+	equations	e = {0};
+
+	for (int k = 0; k < N_COEFFICIENTS; k++)
+	{
+		e.m[k][k] = 1 / (deviation[k] * deviation[k]);
+		e.y[k] = prior[k] * e.m[k][k];
+	}
+	return e;
+}
+
+/* Add a sample with the weight that the coefficients x so far give it: large errors count by their size, not its square. */
+static void
+add_peak(equations *e, const pm_memory_sample *s, double weight, const double *x)
+{
+	const double row[N_COEFFICIENTS] = {1, s->simulated, s->conv};
+	double		error = fabs(predicted(s, x) / s->measured - 1);
+	double		w = weight / (NOISE * fmax(NOISE, error)) / (s->measured * s->measured);
+
+	for (int k = 0; k < N_COEFFICIENTS; k++)
+	{
+		for (int j = 0; j < N_COEFFICIENTS; j++)
+			e->m[k][j] += w * row[k] * row[j];
+		e->y[k] += w * row[k] * s->measured;
+	}
+}
+
+/* Coefficients x from all folds but `without` (-1: from all). */
 static void
 fit_peaks(const pm_memory_sample *s, const double *weights, int n, int without, const double *prior, const double *deviation, double *x)
 {
 	memcpy(x, prior, sizeof(double) * N_COEFFICIENTS);
-	for (int round = 0; round < 20; round++)
+	for (int round = 0; round < REWEIGHTINGS; round++)
 	{
-		double		m[N_COEFFICIENTS][N_COEFFICIENTS] = {{0}};
-		double		y[N_COEFFICIENTS];
+		equations	e = prior_alone(prior, deviation);
 
-		for (int k = 0; k < N_COEFFICIENTS; k++)
-		{
-			m[k][k] = 1 / (deviation[k] * deviation[k]);
-			y[k] = prior[k] * m[k][k];
-		}
 		for (int i = 0; i < n; i++)
-		{
-			const double row[N_COEFFICIENTS] = {1, s[i].simulated, s[i].conv};
-			double		error;
-			double		w;
-
-			if (isnan(s[i].measured) || fold_of(&s[i]) == without)
-				continue;
-			error = fabs(predicted(&s[i], x) / s[i].measured - 1);
-			w = weights[i] / (NOISE * fmax(NOISE, error)) / (s[i].measured * s[i].measured);
-			for (int k = 0; k < N_COEFFICIENTS; k++)
-			{
-				for (int j = 0; j < N_COEFFICIENTS; j++)
-					m[k][j] += w * row[k] * row[j];
-				y[k] += w * row[k] * s[i].measured;
-			}
-		}
-		pm_memory_solve(m[0], y, x, N_COEFFICIENTS);
+			if (!isnan(s[i].measured) && pm_memory_fold_of(&s[i]) != without)
+				add_peak(&e, &s[i], weights[i], x);
+		pm_memory_solve(e.m[0], e.y, x, N_COEFFICIENTS);
 		for (int k = 0; k < N_COEFFICIENTS; k++)
 			x[k] = fmax(x[k], 0);
 	}
@@ -172,53 +175,50 @@ sum_errors(error_weight *errors, int n, double *q90)
 	return all > 0 ? 100 * sum / all : NAN;
 }
 
+/* Append to errors[n_errors] those of the samples of a fold (-1: of all) by the coefficients x; returns how many there are then. */
+static int
+add_errors(const pm_memory_sample *s, const double *weights, int n, int fold, const double *x, error_weight *errors, int n_errors)
+{
+	for (int i = 0; i < n; i++)
+		if (!isnan(s[i].measured) && (fold < 0 || pm_memory_fold_of(&s[i]) == fold))
+			errors[n_errors++] = (error_weight) {fabs(predicted(&s[i], x) / s[i].measured - 1), weights[i]};
+	return n_errors;
+}
+
 static void
 calibrate_peaks(const pm_memory_sample *s, const double *weights, int n, bool is_cpu, error_weight *errors, pm_memory_factors *f,
 				pm_memory_fit *fit)
 {
 	const double prior[N_COEFFICIENTS] = {f->context_mb, f->factor, f->workspace};
-	const double deviation[N_COEFFICIENTS] = {is_cpu ? 30 : 350, is_cpu ? 0.3 : 0.1, is_cpu ? 4 : 1};
+	const double *deviation = peak_deviation[is_cpu];
 	double		x[N_COEFFICIENTS];
 	double		q90;
 	double		networks = 0;
 	int			k = 0;
 
-	for (int i = 0; i < n; i++)
-		if (!isnan(s[i].measured))
-			errors[k++] = (error_weight) {fabs(predicted(&s[i], prior) / s[i].measured - 1), weights[i]};
-	fit->peaks = k;
-	fit->mape_before = sum_errors(errors, k, &q90);
-	if (k == 0)
+	fit->peaks = add_errors(s, weights, n, -1, prior, errors, 0);
+	fit->mape_before = sum_errors(errors, fit->peaks, &q90);
+	if (fit->peaks == 0)
 		return;
-	k = 0;
-	for (int fold = 0; fold < FOLDS; fold++)
+	for (int fold = 0; fold < PM_MEMORY_FOLDS; fold++)
 	{
 		fit_peaks(s, weights, n, fold, prior, deviation, x);
-		for (int i = 0; i < n; i++)
-			if (!isnan(s[i].measured) && fold_of(&s[i]) == fold)
-			{
-				errors[k++] = (error_weight) {fabs(predicted(&s[i], x) / s[i].measured - 1), weights[i]};
-				networks += weights[i];
-			}
+		k = add_errors(s, weights, n, fold, x, errors, k);
 	}
+	for (int i = 0; i < k; i++)
+		networks += errors[i].weight;
 	fit->mape = sum_errors(errors, k, &q90);
 	fit_peaks(s, weights, n, -1, prior, deviation, x);
 	f->context_mb = x[0];
 	f->factor = x[1];
 	f->workspace = x[2];
 	/* nine of ten errors of a logistic distribution are within ln 19 scales */
-	f->spread = (networks * q90 * 3.14159265358979323846 / sqrt(3) / log(19) + PRIOR_NETWORKS * f->spread) / (networks + PRIOR_NETWORKS);
-	f->context_spread_mb = fmax(f->context_spread_mb / sqrt(1 + networks), is_cpu ? 5 : 60);
+	f->spread = (networks * q90 * M_PI / sqrt(3) / log(19) + PRIOR_NETWORKS * f->spread) / (networks + PRIOR_NETWORKS);
+	f->context_spread_mb = fmax(f->context_spread_mb / sqrt(1 + networks), least_context_spread_mb[is_cpu]);
 	f->measured = true;
 }
 
 /* ---------- brackets ---------- */
-
-static double
-logistic(double x)
-{
-	return 1 / (1 + exp(-x));
-}
 
 static double
 log_likelihood(const pm_memory_sample *s, const double *weights, int n, double available, double mean, double scale)
@@ -227,11 +227,10 @@ log_likelihood(const pm_memory_sample *s, const double *weights, int n, double a
 
 	for (int i = 0; i < n; i++)
 	{
-		double		fits = isnan(s[i].need_fits) ? 1 : logistic(-(log(s[i].need_fits / available) + mean) / scale);
-		double		fails = isnan(s[i].need_fails) ? 0 : logistic(-(log(s[i].need_fails / available) + mean) / scale);
+		double		fits = isnan(s[i].need_fits) ? 1 : pm_logistic(-(log(s[i].need_fits / available) + mean) / scale);
+		double		fails = isnan(s[i].need_fails) ? 0 : pm_logistic(-(log(s[i].need_fails / available) + mean) / scale);
 
-		/* one in a hundred is off for reasons of its own */
-		sum += weights[i] * log(0.01 + 0.99 * fmax(0, fits - fails));
+		sum += weights[i] * log(ODD_BRACKETS + (1 - ODD_BRACKETS) * fmax(0, fits - fails));
 	}
 	return sum;
 }
@@ -257,22 +256,22 @@ static pm_code
 calibrate_brackets(const pm_memory_sample *s, const double *weights, int n, double available, pm_memory_factors *f, pm_memory_fit *fit,
 				   pm_arena *a, pm_status *st)
 {
-	double		mean0 = log(f->need_factor);
+	double		given = log(f->need_factor);
 	double		best = -INFINITY;
-	double		best_mean = mean0;
+	double		best_mean = given;
 	double		best_scale = f->fit_spread;
 
 	fit->in_bracket_before = in_brackets(s, n, available, f->need_factor);
-	for (int i = -40; i <= 40; i++)
-		for (int j = -6; j <= 6; j++)
+	for (int i = -CENTRE_STEPS; i <= CENTRE_STEPS; i++)
+		for (int j = -WIDTH_STEPS; j <= WIDTH_STEPS; j++)
 		{
-			double		mean = mean0 + i * 0.005;
-			double		scale = f->fit_spread * pow(1.25, j);
-			double		prior = pow((mean - mean0) / 0.05, 2) / 2 + pow(j * log(1.25) / 0.5, 2) / 2;
+			double		mean = given + i * CENTRE_STEP;
+			double		scale = f->fit_spread * pow(WIDTH_STEP, j);
+			double		prior = pow((mean - given) / CENTRE_DEVIATION, 2) / 2 + pow(j * log(WIDTH_STEP) / WIDTH_DEVIATION, 2) / 2;
 			double		v = log_likelihood(s, weights, n, available, mean, scale) - prior;
 
 			if (pm_stopped(a, st))
-				return st->code;
+				return PM_CANCELLED;
 			if (v > best)
 			{
 				best = v;
@@ -291,21 +290,22 @@ pm_code
 pm_memory_calibrate(const pm_memory_sample *samples, int n, double capacity_mb, bool is_cpu, pm_arena *a,
 					pm_memory_factors *f, pm_memory_fit *fit, pm_status *st)
 {
-	uint64_t   *sorted = PM_NEW(a, uint64_t, n);
 	double	   *weights = PM_NEW(a, double, n);
 	error_weight *errors = PM_NEW(a, error_weight, n);
+	pm_code		rc;
 
-	if (sorted == NULL || weights == NULL || errors == NULL)
+	if (weights == NULL || errors == NULL)
 		return pm_no_memory(st, a);
 	memset(fit, 0, sizeof(*fit));
 	fit->mape_before = fit->mape = fit->in_bracket_before = fit->in_bracket = NAN;
-	fit->networks = weigh(samples, n, sorted, weights);
+	if ((rc = weigh(samples, n, a, weights, &fit->networks, st)) != PM_OK)
+		return rc;
 	for (int i = 0; i < n; i++)
 		fit->brackets += !isnan(samples[i].need_fits) || !isnan(samples[i].need_fails);
 	calibrate_peaks(samples, weights, n, is_cpu, errors, f, fit);
 	if (fit->brackets > 0 && capacity_mb > f->context_mb &&
-		calibrate_brackets(samples, weights, n, capacity_mb - f->context_mb, f, fit, a, st) != PM_OK)
-		return st->code;
+		(rc = calibrate_brackets(samples, weights, n, capacity_mb - f->context_mb, f, fit, a, st)) != PM_OK)
+		return rc;
 	if (fit->peaks == 0 && fit->brackets == 0)
 		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak memory or a batch that did not fit");
 	return PM_OK;

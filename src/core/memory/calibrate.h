@@ -18,6 +18,10 @@ typedef struct pm_memory_sample
 				need_fails;		/* at one that does not */
 } pm_memory_sample;
 
+/* Networks are left out of a fit in so many folds; the fold that a sample is in, from 0. */
+#define PM_MEMORY_FOLDS	5
+int			pm_memory_fold_of(const pm_memory_sample *s);
+
 /* The sample of a question at its batch: simulated and conv; the rest is NaN. */
 void		pm_memory_sample_at(const pm_memory_plan *plan, const pm_question *q, pm_memory_sample *s);
 /* What a step needs at a batch, without the context and without need_factor: the mean of its tensors and of what is reserved. */

@@ -4,9 +4,6 @@
 #include "memory/divide.h"
 
 #include <math.h>
-#include <string.h>
-
-#define MB	1048576.0
 
 /* Bytes of what does not depend on the batch. */
 typedef struct parts
@@ -87,7 +84,7 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 		return p;
 	}
 	p.sharers = sharing(by);
-	p.gathered = p.messages = fmax(2 * by->bucket_mb * MB, plan->largest_weights / by->tp);
+	p.gathered = p.messages = fmax(2 * by->bucket_mb * PM_MB, plan->largest_weights / by->tp);
 	if (by->zero == 3)
 		divide_weights(plan, by, &p);
 	return p;
@@ -106,8 +103,8 @@ in_flight(const pm_memory_division *by)
 /* How a step is run: with checkpoints, or without. */
 typedef struct mode
 {
-	double		kept_per;		/* bytes a sample that wait for the backward pass: only these are of other micro-batches, too */
-	double		kept_scores;	/* of them, between the products of attentions */
+	double		kept_per;		/* of pm_memory_run: only these bytes are of other micro-batches, too */
+	double		kept_scores;
 	bool		recompute;
 } mode;
 
@@ -210,19 +207,18 @@ share_of_gaps(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 	return all > 0 ? fmin(1, own / all) : 1 / gpus;
 }
 
-/* reserved, for n lines as they were, and to, for n_of as they are now. */
+/* What is reserved for the lines of `of`, where that for the lines of `whole` is known. */
 static void
-divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const mode *m, const pm_memory_line *lines, int n,
-				const pm_memory_line *of, int n_of, const double *reserved, double *to)
+divide_reserved(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, const mode *m, const pm_memory_run *whole, pm_memory_run *of)
 {
 	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
 	{
 		int64_t		batch = (int64_t) pm_memory_anchors[i];
 		int			which;
-		double		gaps = reserved[i] - pm_memory_highest(lines, n, batch, &which);
+		double		gaps = whole->reserved[i] - pm_memory_highest(whole, batch, &which);
 
-		to[i] = gaps * share_of_gaps(plan, by, p, m, &lines[which], pm_memory_anchors[i]) + pm_memory_highest(of, n_of, batch, NULL);
-		to[i] = fmax(i > 0 ? to[i - 1] : 0, to[i]);
+		of->reserved[i] = gaps * share_of_gaps(plan, by, p, m, &whole->lines[which], pm_memory_anchors[i]) + pm_memory_highest(of, batch, NULL);
+		of->reserved[i] = fmax(i > 0 ? of->reserved[i - 1] : 0, of->reserved[i]);
 	}
 }
 
@@ -248,27 +244,16 @@ divide_update(const pm_memory_plan *plan, const pm_memory_division *by, const pa
 	of->update.fixed += of->scratch;
 }
 
-/* Where gradients are divided, or there from the start, or scores are divided, the light lines count.  With checkpoints and without: the smaller one. */
+/* `of` is `whole` before.  Where gradients are divided, or there from the start, or scores are divided, the light lines count. */
 static void
-divide_passes(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, pm_memory_plan *of)
+divide_run(const pm_memory_plan *plan, const pm_memory_division *by, const parts *p, bool recompute, const pm_memory_run *whole, pm_memory_run *of)
 {
-	const mode	asked = {plan->kept_per, plan->kept_scores, by->recompute};
-	const mode	plain = {plan->plain_kept_per, plan->plain_kept_scores, false};
-	bool		light = (by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1) || by->tp > 1;
+	const mode	m = {whole->kept_per, whole->kept_scores, recompute};
 
-	of->n_lines += light ? plan->n_light : 0;
-	divide_lines(plan, by, p, &asked, of->lines, of->n_lines);
-	divide_update(plan, by, p, of);
-	divide_reserved(plan, by, p, &asked, plan->lines, plan->n_lines, of->lines, of->n_lines,
-					plan->n_plain > 0 ? plan->lines_reserved : plan->reserved, of->reserved);
-	if (plan->n_plain == 0)
-		return;
-	of->n_plain += light ? plan->n_plain_light : 0;
-	divide_lines(plan, by, p, &plain, of->plain, of->n_plain);
-	divide_reserved(plan, by, p, &plain, plan->plain, plan->n_plain, of->plain, of->n_plain, plan->plain_reserved, of->plain_reserved);
-	memcpy(of->lines_reserved, of->reserved, sizeof(of->reserved));
-	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
-		of->reserved[i] = fmin(of->lines_reserved[i], of->plain_reserved[i]);
+	if ((by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1))
+		of->n_lines += whole->n_light;
+	divide_lines(plan, by, p, &m, of->lines, of->n_lines);
+	divide_reserved(plan, by, p, &m, whole, of);
 }
 
 void
@@ -280,7 +265,10 @@ pm_memory_divide(const pm_memory_plan *plan, const pm_memory_division *by, pm_me
 	of->weights = p.weights;
 	of->gradients = gradients_at(&p, p.all, p.all);
 	of->optimizer = p.optimizer;
-	divide_passes(plan, by, &p, of);
+	divide_update(plan, by, &p, of);
+	divide_run(plan, by, &p, by->recompute, &plan->asked, &of->asked);
+	if (plan->plain.n_lines > 0)
+		divide_run(plan, by, &p, false, &plan->plain, &of->plain);
 	of->conv_per = plan->conv_per * share_of_tp(by) * share_of_cp(by);
 }
 
@@ -321,8 +309,8 @@ pm_memory_shares_at(const pm_memory_split *split, const pm_memory_line *held, pm
 {
 	const pm_memory_plan *plan = split->plan;
 	const pm_memory_division *by = &split->by;
-	bool		plain = plan->n_plain > 0 && !split->checkpoints;
-	const mode	m = plain ? (mode) {plan->plain_kept_per, plan->plain_kept_scores, false} : (mode) {plan->kept_per, plan->kept_scores, by->recompute};
+	bool		plain = plan->plain.n_lines > 0 && !split->checkpoints;
+	const mode	m = plain ? (mode) {plan->plain.kept_per, plan->plain.kept_scores, false} : (mode) {plan->asked.kept_per, plan->asked.kept_scores, by->recompute};
 	parts		p = divide_parts(plan, by);
 
 	*of = (pm_memory_shares) {

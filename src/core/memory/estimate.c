@@ -3,12 +3,9 @@
  */
 #include "memory/estimate.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MB	1048576.0
 
 /* ---------- frameworks ---------- */
 
@@ -155,14 +152,8 @@ pm_memory_capacity_mb(const pm_gpu *gpu)
 
 /* ---------- the estimate ---------- */
 
-static double
-logistic(double x)
-{
-	return 1 / (1 + exp(-x));
-}
-
 /* The standard deviation of a logistic distribution is this many times its scale. */
-#define LOGISTIC_DEVIATION	(3.14159265358979323846 / sqrt(3))
+#define LOGISTIC_DEVIATION	(M_PI / sqrt(3))
 
 /* One question in a hundred is wrong for reasons that no margin covers. */
 #define SURELY	0.99
@@ -174,7 +165,7 @@ p_fits(double need_mb, double capacity_mb, const pm_memory_factors *f)
 		return NAN;
 	if (capacity_mb <= f->context_mb)
 		return 0;
-	return SURELY * logistic(-log(need_mb / (capacity_mb - f->context_mb)) / f->fit_spread);
+	return SURELY * pm_logistic(-log(need_mb / (capacity_mb - f->context_mb)) / f->fit_spread);
 }
 
 /* That one step runs, with the least that it needs, while the other holds its peak. */
@@ -188,7 +179,7 @@ p_fits_beside(const pm_memory_share *one, const pm_memory_share *other, double r
 	/* errors of steps on one device tend to the same side, so they add up */
 	double		spread = (one->f.fit_spread * need + other->f.spread / LOGISTIC_DEVIATION * held) / both;
 
-	return SURELY * SURELY * logistic(-log(both / room_mb) / spread);
+	return SURELY * SURELY * pm_logistic(-log(both / room_mb) / spread);
 }
 
 double
@@ -207,19 +198,19 @@ void
 pm_memory_estimate_at(const pm_memory_plan *plan, const pm_question *q, const pm_memory_factors *f, double level,
 					  pm_memory_estimate *e)
 {
-	double		live = pm_memory_live(plan, q->batch) / MB;
-	double		reserved = pm_memory_reserved(plan, q->batch) / MB;
+	double		live = pm_memory_live(plan, q->batch) / PM_MB;
+	double		reserved = pm_memory_reserved(plan, q->batch) / PM_MB;
 	double		simulated;
 	double		deviation;
 	double		quantile = log((1 + level) / (1 - level)) / LOGISTIC_DEVIATION;
 
-	e->workspace_mb = f->workspace * pm_memory_largest_conv(plan, q->batch) / MB;
+	e->workspace_mb = f->workspace * pm_memory_largest_conv(plan, q->batch) / PM_MB;
 	simulated = f->factor * reserved + e->workspace_mb;
 	e->context_mb = f->context_mb;
 	e->peak_mb = f->context_mb + simulated;
-	e->weights_mb = plan->weights / MB;
-	e->gradients_mb = plan->gradients / MB;
-	e->optimizer_mb = plan->optimizer / MB;
+	e->weights_mb = plan->weights / PM_MB;
+	e->gradients_mb = plan->gradients / PM_MB;
+	e->optimizer_mb = plan->optimizer / PM_MB;
 	e->activations_mb = fmax(0, simulated - e->workspace_mb - e->weights_mb - e->gradients_mb - e->optimizer_mb);
 	deviation = hypot(f->spread * simulated, f->context_spread_mb);
 	/* a factor far below 1 says that even what a network surely holds takes less: never more than the peak */

@@ -5,8 +5,19 @@
 #ifndef PM_ESTIMATE_H
 #define PM_ESTIMATE_H
 
+#include <math.h>
+
 #include "features/question.h"
 #include "memory/peak.h"
+
+#define PM_MB	1048576.0		/* bytes */
+
+/* The logistic distribution function, of which the probability that a step fits is one. */
+static inline double
+pm_logistic(double x)
+{
+	return 1 / (1 + exp(-x));
+}
 
 /* Numbers of a device and its software that the simulation needs. */
 typedef struct pm_memory_factors

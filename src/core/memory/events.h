@@ -39,7 +39,7 @@ typedef struct pm_step_options
 	bool		on_cpu;
 } pm_step_options;
 
-typedef struct pm_tensor
+typedef struct pm_memory_tensor
 {
 	double		fixed;			/* bytes whatever the batch */
 	double		per;			/* bytes a sample */
@@ -47,7 +47,7 @@ typedef struct pm_tensor
 	uint8_t		role;			/* pm_memory_role */
 	bool		copy;			/* of a weight, in 2 bytes */
 	bool		score;			/* between the products of an attention: for each pair of a query and a key */
-} pm_tensor;
+} pm_memory_tensor;
 
 typedef enum pm_step_phase
 {
@@ -60,7 +60,7 @@ extern const char *const pm_step_phase_name[PM_N_PHASES];
 typedef struct pm_step
 {
 	int			n_tensors;
-	pm_tensor  *tensors;
+	pm_memory_tensor *tensors;
 	int			n_events;
 	int32_t    *events;
 	int32_t    *at;				/* [n_events] node that runs, -1: none */

@@ -193,7 +193,7 @@ pm_forest_fit(const double *x, const double *y, int n, int n_features, uint64_t 
 		{
 			n_open = grow_node(&g, open, n_open);
 			if (pm_stopped(a, st))
-				return st->code;
+				return PM_CANCELLED;
 		}
 		if ((f->trees[t] = PM_NEW(a, node, g.n_nodes)) == NULL)
 			return pm_no_memory(st, a);

@@ -20,10 +20,10 @@ typedef enum pm_keep
 	PM_KEEP_MASK = 16,			/* 1 byte an element of the output; of dropout on a CPU, an element of its type */
 	PM_KEEP_STATISTICS = 32,	/* mean and inverse deviation, 4 bytes each: a channel's or a row's */
 	PM_KEEP_ALL = 64,			/* every input */
+	PM_KEEP_DIVISOR = 128,		/* of a quotient: the divisor, and the dividend when the divisor needs a gradient */
 	PM_KEEP_SHAPE = 256,		/* the first input for its shape alone: PyTorch 1 kept all of it */
-	PM_KEEP_NORMED = 1024,		/* the first input in 4 bytes, and, where weights are trained, what they are multiplied with */
 	PM_KEEP_TYPE = 512,			/* the first input for its type alone: PyTorch before 1.11 kept all of it */
-	PM_KEEP_DIVISOR = 128		/* of a quotient: the divisor, and the dividend when the divisor needs a gradient */
+	PM_KEEP_NORMED = 1024		/* the first input in 4 bytes, and, where weights are trained, what they are multiplied with */
 } pm_keep;
 
 /* How the gradient of the output becomes those of the inputs. */

@@ -66,6 +66,7 @@ fit_factors(group *g, const pm_memory_rival_row *rows, pm_arena *a, pm_status *s
 {
 	pm_memory_sample *samples = PM_NEW(a, pm_memory_sample, g->n_rows);
 	pm_memory_fit fit;
+	pm_code		rc;
 
 	if (samples == NULL)
 		return pm_no_memory(st, a);
@@ -73,8 +74,8 @@ fit_factors(group *g, const pm_memory_rival_row *rows, pm_arena *a, pm_status *s
 		samples[i] = rows[i].sample;
 	pm_memory_shipped_factors(g->question, &g->factors);
 	/* the rows have no brackets, so what the device has does not matter */
-	if (pm_memory_calibrate(samples, g->n_rows, NAN, g->question->gpu->is_cpu, a, &g->factors, &fit, st) != PM_OK)
-		return st->code;
+	if ((rc = pm_memory_calibrate(samples, g->n_rows, NAN, g->question->gpu->is_cpu, a, &g->factors, &fit, st)) != PM_OK)
+		return rc;
 	g->networks = fit.networks;
 	return PM_OK;
 }
@@ -297,26 +298,27 @@ fit_groups(pm_memory_model *m, const pm_memory_row *rows, int n, const int *grou
 {
 	pm_memory_rival_row *all = PM_NEW(a, pm_memory_rival_row, n);
 	pm_memory_rival_row *own = PM_NEW(a, pm_memory_rival_row, n);
+	pm_code		rc;
 
 	if (all == NULL || own == NULL)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < n; i++)
 		figures_of(&rows[i], &all[i]);
-	if (m->pool != NULL && m->kind->fit(m->pool, all, a, st) != PM_OK)
-		return st->code;
+	if (m->pool != NULL && (rc = m->kind->fit(m->pool, all, a, st)) != PM_OK)
+		return rc;
 	for (int k = 0; k < m->n_groups; k++)
 	{
 		int			n_own = 0;
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		for (int i = 0; i < n; i++)
 			if (group_of[i] == k)
 				own[n_own++] = all[i];
 		if (n_own < m->kind->min_rows)
 			memcpy(m->groups[k].sums, m->pool->sums, sizeof(m->pool->sums));
-		else if (m->kind->fit(&m->groups[k], own, a, st) != PM_OK)
-			return st->code;
+		else if ((rc = m->kind->fit(&m->groups[k], own, a, st)) != PM_OK)
+			return rc;
 	}
 	return PM_OK;
 }

@@ -38,7 +38,7 @@ static void
 account(line *now, const pm_step *s, int32_t event)
 {
 	double		sign = event >= 0 ? 1 : -1;
-	const pm_tensor *t = &s->tensors[event >= 0 ? event : ~event];
+	const pm_memory_tensor *t = &s->tensors[event >= 0 ? event : ~event];
 
 	now->fixed += sign * t->fixed;
 	now->per += sign * t->per;
@@ -81,34 +81,34 @@ highest(const pm_step *s, double batch, weightless light)
 }
 
 static void
-add_line(pm_memory_plan *plan, line l)
+add_line(pm_memory_run *run, line l)
 {
-	for (int i = 0; i < plan->n_lines; i++)
-		if (plan->lines[i].fixed == l.fixed && plan->lines[i].per == l.per)
+	for (int i = 0; i < run->n_lines; i++)
+		if (run->lines[i].fixed == l.fixed && run->lines[i].per == l.per)
 			return;
-	if (plan->n_lines < PM_MAX_MEMORY_LINES)
-		plan->lines[plan->n_lines++] = l;
+	if (run->n_lines < PM_MAX_MEMORY_LINES)
+		run->lines[run->n_lines++] = l;
 }
 
 /* Lines between two that are highest at a small and at a large batch: where these cross, a third may be higher. */
 static void
-lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, int depth)
+lines_between(const pm_step *s, pm_memory_run *run, line small, line large, int depth)
 {
 	double		cross;
 	line		mid;
 
-	add_line(plan, small);
+	add_line(run, small);
 	if (depth > 0 && large.per > small.per)
 	{
 		cross = (small.fixed - large.fixed) / (large.per - small.per);
 		mid = cross >= 1 ? highest(s, cross, ALL_WEIGHS) : large;
 		if (mid.fixed + mid.per * cross > (small.fixed + small.per * cross) * (1 + 1e-9) + 1)
 		{
-			lines_between(s, plan, small, mid, depth - 1);
-			lines_between(s, plan, mid, large, depth - 1);
+			lines_between(s, run, small, mid, depth - 1);
+			lines_between(s, run, mid, large, depth - 1);
 		}
 	}
-	add_line(plan, large);
+	add_line(run, large);
 }
 
 /*
@@ -116,17 +116,17 @@ lines_between(const pm_step *s, pm_memory_plan *plan, line small, line large, in
  * divided among more GPUs than other activations, a moment without most of them.
  */
 static void
-light_lines(const pm_step *s, pm_memory_plan *plan)
+light_lines(const pm_step *s, pm_memory_run *run)
 {
-	int			n = plan->n_lines;
+	int			n = run->n_lines;
 
 	for (int i = 0; i < N_LIGHT; i++)
 	{
-		add_line(plan, highest(s, light_at[i], GRADIENTS));
-		add_line(plan, highest(s, light_at[i], SCORES));
+		add_line(run, highest(s, light_at[i], GRADIENTS));
+		add_line(run, highest(s, light_at[i], SCORES));
 	}
-	plan->n_light = plan->n_lines - n;
-	plan->n_lines = n;
+	run->n_light = run->n_lines - n;
+	run->n_lines = n;
 }
 
 /* What the update holds: all that the passes leave, and scratch memory. */
@@ -148,14 +148,14 @@ line_at(const line *l, int64_t batch)
 }
 
 double
-pm_memory_highest(const pm_memory_line *lines, int n, int64_t batch, int *which)
+pm_memory_highest(const pm_memory_run *run, int64_t batch, int *which)
 {
 	double		most = 0;
 	int			at = 0;
 
-	for (int i = 0; i < n; i++)
-		if (line_at(&lines[i], batch) > most)
-			most = line_at(&lines[at = i], batch);
+	for (int i = 0; i < run->n_lines; i++)
+		if (line_at(&run->lines[i], batch) > most)
+			most = line_at(&run->lines[at = i], batch);
 	if (which != NULL)
 		*which = at;
 	return most;
@@ -164,16 +164,15 @@ pm_memory_highest(const pm_memory_line *lines, int n, int64_t batch, int *which)
 bool
 pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch)
 {
-	return plan->checkpoints &&
-		pm_memory_highest(plan->lines, plan->n_lines, batch, NULL) <= pm_memory_highest(plan->plain, plan->n_plain, batch, NULL);
+	return plan->checkpoints && pm_memory_highest(&plan->asked, batch, NULL) <= pm_memory_highest(&plan->plain, batch, NULL);
 }
 
 double
 pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch)
 {
-	double		most = pm_memory_highest(plan->lines, plan->n_lines, batch, NULL);
+	double		most = pm_memory_highest(&plan->asked, batch, NULL);
 
-	return plan->n_plain > 0 ? fmin(most, pm_memory_highest(plan->plain, plan->n_plain, batch, NULL)) : most;
+	return plan->plain.n_lines > 0 ? fmin(most, pm_memory_highest(&plan->plain, batch, NULL)) : most;
 }
 
 double
@@ -190,15 +189,23 @@ pm_memory_live(const pm_memory_plan *plan, int64_t batch)
 static pm_code
 replay(const pm_step *s, pm_arena *a, pm_memory_plan *plan, pm_status *st)
 {
-	if (pm_allocator_replay(s, pm_memory_anchors, PM_N_MEMORY_ANCHORS, a, plan->reserved, st) != PM_OK)
-		return st->code;
-	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
+	double	   *reserved = plan->asked.reserved;
+	pm_code		rc = pm_allocator_replay(s, pm_memory_anchors, PM_N_MEMORY_ANCHORS, a, reserved, st);
+
+	for (int i = 0; i < PM_N_MEMORY_ANCHORS && rc == PM_OK; i++)
 	{
-		plan->reserved[i] += plan->optimizer;
-		if (i > 0 && plan->reserved[i] < plan->reserved[i - 1])
-			plan->reserved[i] = plan->reserved[i - 1];
+		reserved[i] += plan->optimizer;
+		if (i > 0 && reserved[i] < reserved[i - 1])
+			reserved[i] = reserved[i - 1];
 	}
-	return PM_OK;
+	return rc;
+}
+
+/* At an anchor: with checkpoints or without, whichever is less. */
+static double
+reserved_at(const pm_memory_plan *plan, int anchor)
+{
+	return plan->plain.n_lines > 0 ? fmin(plan->asked.reserved[anchor], plan->plain.reserved[anchor]) : plan->asked.reserved[anchor];
 }
 
 /* ---------- malloc ---------- */
@@ -227,7 +234,7 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 	double		b = (double) batch;
 	double		live = pm_memory_live(plan, batch);
 	double		last = pm_memory_anchors[PM_N_MEMORY_ANCHORS - 1];
-	double		reserved = plan->reserved[PM_N_MEMORY_ANCHORS - 1];
+	double		reserved = reserved_at(plan, PM_N_MEMORY_ANCHORS - 1);
 	int			i = 0;
 
 	if (plan->on_cpu)
@@ -235,8 +242,8 @@ pm_memory_reserved(const pm_memory_plan *plan, int64_t batch)
 	while (i < PM_N_MEMORY_ANCHORS - 2 && b > pm_memory_anchors[i + 1])
 		i++;
 	if (b <= last)
-		reserved = plan->reserved[i] +
-			(plan->reserved[i + 1] - plan->reserved[i]) * (b - pm_memory_anchors[i]) / (pm_memory_anchors[i + 1] - pm_memory_anchors[i]);
+		reserved = reserved_at(plan, i) +
+			(reserved_at(plan, i + 1) - reserved_at(plan, i)) * (b - pm_memory_anchors[i]) / (pm_memory_anchors[i + 1] - pm_memory_anchors[i]);
 	else						/* all grows but what is there before the step */
 		reserved += (reserved - plan->weights - plan->optimizer) * (b / last - 1);
 	return reserved > live ? reserved : live;
@@ -327,22 +334,22 @@ sum_persistent(const pm_step *s, const pm_graph *g, const pm_step_options *o, pm
 
 /* Checkpoints, or without them all that autograd keeps. */
 static void
-sum_kept(const pm_step *s, const pm_graph *g, pm_memory_plan *plan)
+sum_kept(const pm_step *s, const pm_graph *g, pm_memory_run *run)
 {
 	int			output = g->output >= 0 ? g->output : g->n_nodes - 1;
 
 	for (int e = s->phase_at[PM_PHASE_FORWARD]; e < s->phase_at[PM_PHASE_BACKWARD]; e++)
 	{
-		const pm_tensor *t = &s->tensors[s->events[e] >= 0 ? s->events[e] : ~s->events[e]];
+		const pm_memory_tensor *t = &s->tensors[s->events[e] >= 0 ? s->events[e] : ~s->events[e]];
 
 		if (t->node < 0 || t->node == output)
 			continue;
-		plan->kept_per += s->events[e] >= 0 ? t->per : -t->per;
+		run->kept_per += s->events[e] >= 0 ? t->per : -t->per;
 		if (t->score)
-			plan->kept_scores += s->events[e] >= 0 ? t->per : -t->per;
+			run->kept_scores += s->events[e] >= 0 ? t->per : -t->per;
 	}
-	plan->kept_per = plan->kept_per > 0 ? plan->kept_per : 0;
-	plan->kept_scores = fmax(0, fmin(plan->kept_scores, plan->kept_per));
+	run->kept_per = run->kept_per > 0 ? run->kept_per : 0;
+	run->kept_scores = fmax(0, fmin(run->kept_scores, run->kept_per));
 }
 
 /* What a static estimate knows: outputs, without lives and without what the backward pass needs. */
@@ -382,12 +389,12 @@ plan_as_asked(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_memor
 	plan->structure = g->structure;
 	plan->on_cpu = o->on_cpu;
 	sum_persistent(&s, g, o, plan);
-	sum_kept(&s, g, plan);
+	sum_kept(&s, g, &plan->asked);
 	sum_outputs(g, element, plan);
-	if (pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st) != PM_OK)
-		return st->code;
-	lines_between(&s, plan, highest(&s, 1, ALL_WEIGHS), highest(&s, 16777216, ALL_WEIGHS), 3);
-	light_lines(&s, plan);
+	if ((code = pm_walk(g, element, a, &plan->walk_fixed, &plan->walk_per, st)) != PM_OK)
+		return code;
+	lines_between(&s, &plan->asked, highest(&s, 1, ALL_WEIGHS), highest(&s, 16777216, ALL_WEIGHS), 3);
+	light_lines(&s, &plan->asked);
 	sum_update(&s, plan);
 	for (int i = 0; i < g->n_nodes; i++)
 	{
@@ -437,15 +444,7 @@ pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm
 	else
 	{
 		plan->segments = o->checkpointing;
-		plan->n_plain = kept.n_lines;
-		plan->n_plain_light = kept.n_light;
-		memcpy(plan->plain, kept.lines, sizeof(kept.lines));
-		plan->plain_kept_per = kept.kept_per;
-		plan->plain_kept_scores = kept.kept_scores;
-		memcpy(plan->lines_reserved, plan->reserved, sizeof(plan->reserved));
-		memcpy(plan->plain_reserved, kept.reserved, sizeof(kept.reserved));
+		plan->plain = kept.asked;
 	}
-	for (int i = 0; i < PM_N_MEMORY_ANCHORS; i++)
-		plan->reserved[i] = fmin(plan->reserved[i], kept.reserved[i]);
 	return PM_OK;
 }

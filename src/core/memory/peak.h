@@ -22,6 +22,17 @@ typedef struct pm_memory_line
 	double		scores;			/* between the products of attentions, in per */
 } pm_memory_line;
 
+/* The passes of a step that is run in one way: with checkpoints, or without. All figures are bytes. */
+typedef struct pm_memory_run
+{
+	int			n_lines;		/* what tensors hold at most: the highest of lines over the batch */
+	int			n_light;		/* behind them, lines that are highest where gradients or scores weigh nothing: never above, until a model is divided */
+	pm_memory_line lines[PM_MAX_MEMORY_LINES];	/* [n_lines + n_light] */
+	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
+	double		kept_scores;	/* of them, between the products of attentions */
+	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator; 0 on a CPU */
+} pm_memory_run;
+
 /* What a question about a graph at any batch needs. All figures are bytes. */
 typedef struct pm_memory_plan
 {
@@ -33,24 +44,13 @@ typedef struct pm_memory_plan
 	double		root_weights,	/* of units.h */
 				unit_weights,
 				pair_weights;
-	int			n_lines;		/* what tensors hold at most in the passes: the highest of lines over the batch */
-	pm_memory_line lines[PM_MAX_MEMORY_LINES];
-	int			n_light;		/* behind them, lines that are highest where gradients or scores weigh nothing: never above, until a model is divided */
-	int			n_plain;		/* the same without checkpoints, which may take less at small batches; 0: there are no checkpoints */
-	pm_memory_line plain[PM_MAX_MEMORY_LINES];
-	int			n_plain_light;
-	double		plain_kept_per;	/* kept_per and kept_scores without checkpoints */
-	double		plain_kept_scores;
-	pm_memory_line update;		/* what they hold while weights are updated */
+	pm_memory_run asked;		/* the passes as they were asked for */
+	pm_memory_run plain;		/* without checkpoints, which may take less at small batches; n_lines 0: there are no checkpoints */
+	pm_memory_line update;		/* what tensors hold while weights are updated */
 	double		scratch;		/* of it, memory of the update's own */
-	double		reserved[PM_N_MEMORY_ANCHORS];	/* by the caching allocator in the passes, not on a CPU */
-	double		lines_reserved[PM_N_MEMORY_ANCHORS];	/* where there are checkpoints, with them and without: reserved is the smaller one */
-	double		plain_reserved[PM_N_MEMORY_ANCHORS];
 	double		standing;		/* gradients that are there before the step */
 	double		outputs_fixed,	/* all outputs of operators, one after the other */
 				outputs_per;
-	double		kept_per;		/* activations that wait for the backward pass when it begins, but for the network's output, a sample */
-	double		kept_scores;	/* of them, between the products of attentions */
 	double		inputs_per;		/* of the network, a sample */
 	double		handed_per;		/* what a layer of a transformer hands to the next, a sample; 0: there is none */
 	double		walk_fixed,		/* of pm_walk(): outputs, their gradients and those of the weights */
@@ -70,7 +70,7 @@ pm_code		pm_memory_plan_make(const pm_graph *g, const pm_step_options *o, pm_are
 /* Bytes at a batch >= 1; each grows with the batch. */
 double		pm_memory_live(const pm_memory_plan *plan, int64_t batch);	/* that tensors hold at the peak */
 double		pm_memory_live_in_passes(const pm_memory_plan *plan, int64_t batch);	/* at the peak before the update */
-double		pm_memory_highest(const pm_memory_line *lines, int n, int64_t batch, int *which);	/* of lines, and which it is (NULL: not asked) */
+double		pm_memory_highest(const pm_memory_run *run, int64_t batch, int *which);	/* of its n_lines, and which it is (NULL: not asked) */
 bool		pm_memory_checkpoints_at(const pm_memory_plan *plan, int64_t batch);	/* whether they take less at this batch */
 double		pm_memory_reserved(const pm_memory_plan *plan, int64_t batch);	/* that the allocator, on a CPU malloc, holds; >= live */
 double		pm_memory_largest_conv(const pm_memory_plan *plan, int64_t batch);	/* data and result of the largest convolution */

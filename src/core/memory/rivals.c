@@ -4,15 +4,11 @@
 #include "memory/rivals.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/metrics.h"
 #include "memory/solve.h"
 
-#define FOLDS	5
 #define N_SUMS	PM_N_MEMORY_SUMS
-#define MB	1048576.0
-
 const char *const pm_memory_method_name[PM_N_MEMORY_METHODS] = {
 	"simulation, calibrated", "simulation, as shipped", "regression on sums of bytes", "static sum"
 };
@@ -20,19 +16,13 @@ const char *const pm_memory_method_name[PM_N_MEMORY_METHODS] = {
 void
 pm_memory_rival_row_at(const pm_memory_plan *plan, int64_t batch, pm_memory_rival_row *row)
 {
-	row->weights = plan->weights / MB;
-	row->states = (plan->gradients + plan->optimizer) / MB;
-	row->outputs = (plan->outputs_fixed + plan->outputs_per * (double) batch) / MB;
-	row->largest = plan->largest_per * (double) batch / MB;
-	row->inputs = plan->inputs_per * (double) batch / MB;
-	row->walk = (plan->weights + plan->optimizer + plan->walk_fixed + plan->walk_per * (double) batch) / MB *
+	row->weights = plan->weights / PM_MB;
+	row->states = (plan->gradients + plan->optimizer) / PM_MB;
+	row->outputs = (plan->outputs_fixed + plan->outputs_per * (double) batch) / PM_MB;
+	row->largest = plan->largest_per * (double) batch / PM_MB;
+	row->inputs = plan->inputs_per * (double) batch / PM_MB;
+	row->walk = (plan->weights + plan->optimizer + plan->walk_fixed + plan->walk_per * (double) batch) / PM_MB *
 		pm_memory_reserved(plan, batch) / fmax(1, pm_memory_live(plan, batch));
-}
-
-static int
-fold_of(const pm_memory_rival_row *r)
-{
-	return (int) (pm_mix(r->sample.network) % FOLDS);
 }
 
 /* ---------- the regression: relative errors, least squares ---------- */
@@ -57,7 +47,7 @@ pm_memory_sums_fit(const pm_memory_rival_row *rows, int n, int without, double *
 		double		f[N_SUMS];
 		double		w = 1 / (rows[i].sample.measured * rows[i].sample.measured);
 
-		if (fold_of(&rows[i]) == without)
+		if (pm_memory_fold_of(&rows[i].sample) == without)
 			continue;
 		features(&rows[i], f);
 		for (int k = 0; k < N_SUMS; k++)
@@ -74,21 +64,12 @@ pm_memory_sums_fit(const pm_memory_rival_row *rows, int n, int without, double *
 
 /* ---------- errors ---------- */
 
-static int
-ascending(const void *a, const void *b)
-{
-	double		x = *(const double *) a;
-	double		y = *(const double *) b;
-
-	return (x > y) - (x < y);
-}
-
 static pm_memory_error
 sum_up(double *e, int n)
 {
 	double		sum = 0;
 
-	qsort(e, (size_t) n, sizeof(double), ascending);
+	pm_sort(e, n);
 	for (int i = 0; i < n; i++)
 		sum += e[i];
 	return (pm_memory_error) {100 * sum / n, 100 * (n % 2 ? e[n / 2] : (e[n / 2 - 1] + e[n / 2]) / 2), 100 * e[(int) (0.9 * (n - 1))]};
@@ -125,7 +106,7 @@ others(const pm_memory_rival_row *rows, int n, int without, pm_memory_sample *to
 	int			k = 0;
 
 	for (int i = 0; i < n; i++)
-		if (fold_of(&rows[i]) != without)
+		if (pm_memory_fold_of(&rows[i].sample) != without)
 			to[k++] = rows[i].sample;
 	return k;
 }
@@ -136,27 +117,28 @@ pm_memory_compare(const pm_memory_rival_row *rows, int n, bool is_cpu, const pm_
 {
 	double	   *e[PM_N_MEMORY_METHODS];
 	pm_memory_sample *training = PM_NEW(a, pm_memory_sample, n);
+	pm_code		rc;
 
 	if (n == 0)
 		return pm_fail(st, PM_ERR_DATA, "no measurement has a peak memory");
 	for (int m = 0; m < PM_N_MEMORY_METHODS; m++)
 		if (training == NULL || (e[m] = PM_NEW(a, double, n)) == NULL)
 			return pm_no_memory(st, a);
-	for (int fold = 0; fold < FOLDS; fold++)
+	for (int fold = 0; fold < PM_MEMORY_FOLDS; fold++)
 	{
 		pm_memory_factors f = *shipped;
 		pm_memory_fit fit;
 		double		x[N_SUMS];
 		int			k = others(rows, n, fold, training);
 
-		if (k > 0 && pm_memory_calibrate(training, k, NAN, is_cpu, a, &f, &fit, st) != PM_OK)
-			return st->code;
+		if (k > 0 && (rc = pm_memory_calibrate(training, k, NAN, is_cpu, a, &f, &fit, st)) != PM_OK)
+			return rc;
 		pm_memory_sums_fit(rows, n, fold, x);
 		for (int i = 0; i < n; i++)
 		{
 			const pm_memory_rival_row *r = &rows[i];
 
-			if (fold_of(r) != fold)
+			if (pm_memory_fold_of(&r->sample) != fold)
 				continue;
 			e[PM_MEMORY_CALIBRATED][i] = fabs(by_factors(r, &f) / r->sample.measured - 1);
 			e[PM_MEMORY_SHIPPED][i] = fabs(by_factors(r, shipped) / r->sample.measured - 1);

@@ -23,13 +23,11 @@ grow(pm_step_build *b, void **p, int used, int *room, size_t size)
 
 	if (used < *room)
 		return true;
-	more = pm_alloc(b->arena, (size_t) *room * 2, size);
-	if (more == NULL)
+	if ((more = pm_longer(b->arena, *p, used, (size_t) *room * 2, size)) == NULL)
 	{
 		b->failed = true;
 		return false;
 	}
-	memcpy(more, *p, (size_t) used * size);
 	*p = more;
 	*room *= 2;
 	return true;
@@ -62,10 +60,10 @@ pm_step_new(pm_step_build *b, pm_memory_role role, double fixed, double per)
 
 	if (b->failed)
 		return PM_NO_TENSOR;
-	if (!grow(b, (void **) &b->s->tensors, t, &room, sizeof(pm_tensor)) ||
+	if (!grow(b, (void **) &b->s->tensors, t, &room, sizeof(pm_memory_tensor)) ||
 		!grow(b, (void **) &b->refs, t, &b->tensor_room, sizeof(int32_t)))
 		return PM_NO_TENSOR;
-	b->s->tensors[t] = (pm_tensor) {fixed, per, b->now, (uint8_t) role, false, b->now >= 0 && is_score(b, b->now)};
+	b->s->tensors[t] = (pm_memory_tensor) {fixed, per, b->now, (uint8_t) role, false, b->now >= 0 && is_score(b, b->now)};
 	b->refs[t] = 1;
 	b->s->n_tensors++;
 	event(b, t);
@@ -106,9 +104,9 @@ pm_step_drop(pm_step_build *b, int32_t t)
 void
 pm_step_link(pm_step_build *b, int32_t *head, int32_t t)
 {
-	if (t < 0 || b->failed || !grow(b, (void **) &b->links, b->n_links, &b->link_room, sizeof(pm_link)))
+	if (t < 0 || b->failed || !grow(b, (void **) &b->links, b->n_links, &b->link_room, sizeof(pm_tensor_link)))
 		return;
-	b->links[b->n_links] = (pm_link) {t, *head};
+	b->links[b->n_links] = (pm_tensor_link) {t, *head};
 	*head = b->n_links++;
 }
 
@@ -378,11 +376,11 @@ make_room(pm_step_build *b)
 	int32_t   **by_node[] = {&b->storage, &b->last_use, &b->expiring, &b->next_expiring, &b->saved, &b->flow, &b->cast};
 
 	b->tensor_room = b->event_room = b->link_room = 4 * n + 64;
-	b->s->tensors = PM_NEW(b->arena, pm_tensor, b->tensor_room);
+	b->s->tensors = PM_NEW(b->arena, pm_memory_tensor, b->tensor_room);
 	b->refs = PM_NEW(b->arena, int32_t, b->tensor_room);
 	b->s->events = PM_NEW(b->arena, int32_t, b->event_room);
 	b->s->at = PM_NEW(b->arena, int32_t, b->event_room);
-	b->links = PM_NEW(b->arena, pm_link, b->link_room);
+	b->links = PM_NEW(b->arena, pm_tensor_link, b->link_room);
 	b->size = PM_NEW(b->arena, uint8_t, n);
 	b->fused = PM_NEW(b->arena, uint8_t, n);
 	b->attention = PM_NEW(b->arena, uint8_t, n);
@@ -402,6 +400,7 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	pm_step_build b;
 	pm_attention *attentions;
 	int			n_attentions;
+	pm_code		rc;
 
 	memset(&b, 0, sizeof(b));
 	memset(s, 0, sizeof(*s));
@@ -417,12 +416,12 @@ pm_step_simulate(const pm_graph *g, const pm_step_options *o, pm_arena *a, pm_st
 	find_last_uses(&b);
 	if (b.failed)
 		return pm_no_memory(st, a);
-	if (o->fused_attention && pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st) != PM_OK)
-		return st->code;
-	if (pm_attention_find(g, true, a, b.attention, &attentions, &n_attentions, st) != PM_OK)
-		return st->code;
-	if (o->attention_again && !o->checkpointing && !o->inference && pm_step_find_cores(&b, attentions, n_attentions) != PM_OK)
-		return st->code;
+	if (o->fused_attention && (rc = pm_attention_find(g, o->masked_attention, a, b.fused, &attentions, &n_attentions, st)) != PM_OK)
+		return rc;
+	if ((rc = pm_attention_find(g, true, a, b.attention, &attentions, &n_attentions, st)) != PM_OK)
+		return rc;
+	if (o->attention_again && !o->checkpointing && !o->inference && (rc = pm_step_find_cores(&b, attentions, n_attentions)) != PM_OK)
+		return rc;
 	if (pm_stopped(a, st))
 		return PM_CANCELLED;
 	simulate(&b);

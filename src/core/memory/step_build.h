@@ -12,11 +12,11 @@
 #define PM_NO_TENSOR	(-1)
 
 /* A list of tensors that a node holds; links are into pm_step_build.links. */
-typedef struct pm_link
+typedef struct pm_tensor_link
 {
 	int32_t		tensor;
 	int32_t		next;			/* -1: the last */
-} pm_link;
+} pm_tensor_link;
 
 typedef struct pm_step_build
 {
@@ -31,7 +31,7 @@ typedef struct pm_step_build
 				link_room,
 				n_links;
 	int32_t    *refs;			/* [tensor_room] */
-	pm_link    *links;
+	pm_tensor_link *links;
 	bool		failed;			/* out of memory */
 	int32_t		now;			/* node that runs */
 	int			input_op;		/* the operator "Input" */
@@ -67,9 +67,6 @@ void		pm_step_drop(pm_step_build *b, int32_t t);
 void		pm_step_link(pm_step_build *b, int32_t *head, int32_t t);
 /* Drop every tensor of a list and empty it. */
 void		pm_step_drop_list(pm_step_build *b, int32_t *head);
-
-/* Mark the weights that another node owns. */
-/* Whether weight k of a node is a parameter of its own. */
 
 /* Bytes of an element of a parameter, and of what runs in the narrower type of the step. */
 int			pm_step_param_size(const pm_step_build *b);

@@ -56,8 +56,8 @@ pm_encoder_take(pm_cursor *c, const pm_encoder_shape *s, size_t segments, size_t
 
 	if (e == NULL)
 		e = &measured;
-	e->part1.list = pm_take(c, segments, sizeof(pm_stretch));
-	e->part2.list = pm_take(c, segments, sizeof(pm_stretch));
+	e->part1.list = pm_take(c, segments, sizeof(pm_row_stretch));
+	e->part2.list = pm_take(c, segments, sizeof(pm_row_stretch));
 	e->xhat1 = PM_REALS(c, r * d);
 	e->u1 = PM_REALS(c, r * d);
 	e->rstd1 = PM_REALS(c, r);
@@ -398,12 +398,12 @@ everyone(pm_taking_part *part, const pm_segments *seg, int r)
 {
 	part->rows = r;
 	part->n = 1;
-	part->list[0] = (pm_stretch) {.n = r, .segment = -1};
+	part->list[0] = (pm_row_stretch) {.n = r, .segment = -1};
 	if (seg->list == NULL)
 		return;
 	part->n = seg->n;
 	for (int i = 0; i < seg->n; i++)
-		part->list[i] = (pm_stretch) {seg->list[i].start, seg->list[i].start, seg->list[i].n, i};
+		part->list[i] = (pm_row_stretch) {seg->list[i].start, seg->list[i].start, seg->list[i].n, i};
 }
 
 /* Draw which segments take part in a branch, and their mask[rows, d]. */
@@ -423,7 +423,7 @@ draw_part(pm_taking_part *part, pm_real *mask, const pm_segments *seg, int r, in
 
 		if (pm_rng_uniform(drop->rng) < drop->path)
 			continue;
-		part->list[part->n++] = (pm_stretch) {g->start, part->rows, g->n, i};
+		part->list[part->n++] = (pm_row_stretch) {g->start, part->rows, g->n, i};
 		memmove(mask + (size_t) part->rows * d, mask + (size_t) g->start * d, (size_t) g->n * d * sizeof(pm_real));
 		part->rows += g->n;
 	}
@@ -436,7 +436,7 @@ norm_part(const pm_taking_part *part, pm_real *u, pm_real *xhat, pm_real *rstd, 
 {
 	for (int i = 0; i < part->n; i++)
 	{
-		const pm_stretch *s = &part->list[i];
+		const pm_row_stretch *s = &part->list[i];
 
 		pm_layer_norm(u + (size_t) s->at * d, xhat + (size_t) s->at * d, rstd + s->at, x + (size_t) s->from * d, g, b, s->n, d);
 	}
@@ -448,7 +448,7 @@ norm_part_back(const pm_taking_part *part, pm_real *dx, pm_real *dg, pm_real *db
 {
 	for (int i = 0; i < part->n; i++)
 	{
-		const pm_stretch *s = &part->list[i];
+		const pm_row_stretch *s = &part->list[i];
 
 		pm_layer_norm_back(dx + (size_t) s->from * d, dg, db, du + (size_t) s->at * d, xhat + (size_t) s->at * d,
 						   rstd + s->at, g, s->n, d, true);
@@ -473,7 +473,7 @@ add_part(const pm_taking_part *part, pm_real *x, const pm_real *y, const pm_real
 {
 	for (int i = 0; i < part->n; i++)
 	{
-		const pm_stretch *s = &part->list[i];
+		const pm_row_stretch *s = &part->list[i];
 		size_t		at = (size_t) s->at * d;
 
 		add_masked(x + (size_t) s->from * d, y + at, b, mask != NULL ? mask + at : NULL, s->n, d);
@@ -486,7 +486,7 @@ gather_part(const pm_taking_part *part, pm_real *dy, const pm_real *dx, const pm
 {
 	for (int i = 0; i < part->n; i++)
 	{
-		const pm_stretch *s = &part->list[i];
+		const pm_row_stretch *s = &part->list[i];
 
 		memcpy(dy + (size_t) s->at * d, dx + (size_t) s->from * d, (size_t) s->n * d * sizeof(pm_real));
 	}

@@ -60,19 +60,19 @@ typedef struct pm_segments
 } pm_segments;
 
 /* Rows of x that take part in a branch. */
-typedef struct pm_stretch
+typedef struct pm_row_stretch
 {
 	int			from;			/* first row in x */
 	int			at;				/* first row in the branch */
 	int			n;				/* rows */
 	int			segment;		/* number of their segment; -1: all triples */
-} pm_stretch;
+} pm_row_stretch;
 
 typedef struct pm_taking_part
 {
 	int			n;				/* stretches */
 	int			rows;			/* of all of them */
-	pm_stretch *list;			/* room for every segment, at least one */
+	pm_row_stretch *list;		/* room for every segment, at least one */
 } pm_taking_part;
 
 /* Activations kept for the backward pass, and scratch. */

@@ -27,12 +27,10 @@ static bool
 make_room(pm_tensors *t)
 {
 	int			room = t->room > 0 ? 2 * t->room : 64;
-	pm_tensor  *list = PM_NEW(t->arena, pm_tensor, room);
+	pm_tensor  *list = PM_LONGER(t->arena, pm_tensor, t->list, t->n, room);
 
 	if (list == NULL)
 		return false;
-	if (t->n > 0)
-		memcpy(list, t->list, t->n * sizeof(pm_tensor));
 	t->list = list;
 	t->room = room;
 	return true;

@@ -30,7 +30,7 @@ typedef struct trainer
 	const pm_objective *net;
 	const pm_train_options *o;
 	const double *measured;
-	pm_pool		pool;
+	pm_thread_pool pool;
 	pm_real    *w;				/* [p] being trained; the caller's */
 	pm_real    *m, *v;			/* [p] AdamW */
 	pm_real    *ema, *best;		/* [p] */
@@ -256,7 +256,7 @@ predict_chunk(void *arg, int chunk, int thread)
 }
 
 static void
-predict_rows(pm_pool *pool, const pm_objective *net, const pm_real *w, const int *index, int n,
+predict_rows(pm_thread_pool *pool, const pm_objective *net, const pm_real *w, const int *index, int n,
 			 double *predicted, char *workspace)
 {
 	row_task	r = {net, w, index, n, predicted, workspace};

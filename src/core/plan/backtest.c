@@ -116,18 +116,19 @@ static pm_code
 look_at(backtest *b, double at, pm_arena *a, pm_status *st)
 {
 	scene		s;
+	pm_code		rc;
 
-	if (make_room(b, &s, a, st) != PM_OK)
-		return st->code;
+	if ((rc = make_room(b, &s, a, st)) != PM_OK)
+		return rc;
 	set_scene(b, at, &s);
 	if (s.n_waiting == 0)
 		return PM_OK;
 	b->options.recent = s.recent;
 	b->options.n_recent = s.n_recent;
 	b->options.draws = pm_backtest_draws((int64_t) b->n_questions + s.n + s.n_recent);
-	if (pm_queue_order(s.jobs, s.n, b->options.policy, s.order, a, st) != PM_OK ||
-		pm_queue_eta(s.jobs, s.n, b->n_questions, s.order, s.free, b->n_pools, &b->options, s.eta, a, st) != PM_OK)
-		return st->code;
+	if ((rc = pm_queue_order(s.jobs, s.n, b->options.policy, s.order, a, st)) != PM_OK ||
+		(rc = pm_queue_eta(s.jobs, s.n, b->n_questions, s.order, s.free, b->n_pools, &b->options, s.eta, a, st)) != PM_OK)
+		return rc;
 	keep_ratios(b, at, &s);
 	b->moments++;
 	for (int p = 0; p < b->n_pools; p++)

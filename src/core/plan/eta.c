@@ -177,7 +177,7 @@ pm_eta_check(int n, const pm_eta_options *o, pm_status *st)
 			pm_hint(st, "Ask with draws => %lld or fewer.", (long long) most);
 		else
 			pm_hint(st, "Jobs times draws is at most %lld: ask for one kind of GPU at a time.", (long long) PM_ETA_STARTS_MAX);
-		return st->code;
+		return PM_ERR_LIMIT;
 	}
 	return PM_OK;
 }
@@ -225,13 +225,14 @@ simulate_with_recent(drawing *d, pm_queue_job *all, const pm_pool *pools, int n_
 	int			n = d->n + d->n_recent;
 	int32_t    *order = PM_NEW(part, int32_t, n + 1);
 	pm_simulator *s;
+	pm_code		rc;
 
 	if (order == NULL)
 		return pm_no_memory(st, part);
 	draw_arrivals(all, d->n, o, rng);
-	if (pm_queue_order(all, n, o->policy, order, part, st) != PM_OK ||
-		pm_simulator_init(&s, all, n, order, pools, n_pools, o->backfill, part, st) != PM_OK)
-		return st->code;
+	if ((rc = pm_queue_order(all, n, o->policy, order, part, st)) != PM_OK ||
+		(rc = pm_simulator_init(&s, all, n, order, pools, n_pools, o->backfill, part, st)) != PM_OK)
+		return rc;
 	pm_simulator_watch(s, d->n);
 	for (int i = 0; i < d->n; i++)
 		eta[i].fits = pm_simulator_fits(s, i);
@@ -259,14 +260,14 @@ pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *or
 	pm_rng		rng;
 	pm_code		code = PM_OK;
 
-	if (pm_eta_check(n, options, st) != PM_OK)
-		return st->code;
+	if ((code = pm_eta_check(n, options, st)) != PM_OK)
+		return code;
 	d.jobs = all = with_recent(jobs, n, options, a);
 	if (all == NULL)
 		return pm_no_memory(st, a);
-	if (make_room(&d, a, st) != PM_OK ||
-		pm_simulator_init(&s, all, n, order, pools, n_pools, options->backfill, a, st) != PM_OK)
-		return st->code;
+	if ((code = make_room(&d, a, st)) != PM_OK ||
+		(code = pm_simulator_init(&s, all, n, order, pools, n_pools, options->backfill, a, st)) != PM_OK)
+		return code;
 	for (int i = 0; i < n; i++)
 		eta[i] = (pm_eta) {NAN, NAN, NAN, NAN, NAN, pm_simulator_fits(s, i)};
 	pm_rng_seed(&rng, options->seed);
@@ -290,7 +291,7 @@ pm_queue_eta(const pm_queue_job *jobs, int n, int n_questions, const int32_t *or
 	for (int i = 0; i < n; i++)
 	{
 		if (i % PM_POLL_EVERY == 0 && pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		if (!isnan(jobs[i].work.p50_s))
 			summarise(&d, i, options->stretch, &eta[i]);
 	}

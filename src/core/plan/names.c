@@ -414,7 +414,7 @@ pm_names_find(const pm_name_list *list, const char *given, double min_score, pm_
 	if (key == NULL)
 		return pm_no_memory(st, list->arena);
 	if (pm_stopped(list->arena, st))
-		return st->code;
+		return PM_CANCELLED;
 	*f = (pm_name_found) {.match = PM_MATCH_UNKNOWN,.thing = -1};
 	if (*key == '\0')
 		return PM_OK;

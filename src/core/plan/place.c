@@ -57,11 +57,9 @@ make_room(pm_placement *out, int *room, int more, pm_arena *a, pm_status *st)
 	if (out->n + more <= *room)
 		return PM_OK;
 	*room = 2 * (out->n + more) + 64;
-	v = PM_NEW(a, pm_placed, *room);
+	v = PM_LONGER(a, pm_placed, out->v, out->n, *room);
 	if (v == NULL)
 		return pm_no_memory(st, a);
-	if (out->n > 0)
-		memcpy(v, out->v, sizeof(pm_placed) * out->n);
 	out->v = v;
 	return PM_OK;
 }
@@ -85,7 +83,7 @@ place_job(placing *p, int32_t job, int32_t pool, int32_t gpus, pm_placement *out
 		p->free[node] -= part;
 		gpus -= part;
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 	}
 	return PM_OK;
 }
@@ -96,6 +94,7 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine
 {
 	placing		p = {.nodes = nodes,.n_nodes = n_nodes};
 	int			room = 0;
+	pm_code		rc;
 
 	*out = (pm_placement) {0};
 	p.free = PM_NEW(a, int32_t, n_nodes + 1);
@@ -110,13 +109,13 @@ pm_place(const pm_queue_job *jobs, int n, const int32_t *order, const pm_machine
 		const pm_queue_job *j = &jobs[order[k]];
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		if (j->elapsed_s >= 0 || all_free(&p, j->pool) < j->gpus)
 			continue;
-		if (make_room(out, &room, j->gpus < n_nodes ? j->gpus : n_nodes, a, st) != PM_OK)
-			return st->code;
-		if (place_job(&p, order[k], j->pool, j->gpus, out, a, st) != PM_OK)
-			return st->code;
+		if ((rc = make_room(out, &room, j->gpus < n_nodes ? j->gpus : n_nodes, a, st)) != PM_OK)
+			return rc;
+		if ((rc = place_job(&p, order[k], j->pool, j->gpus, out, a, st)) != PM_OK)
+			return rc;
 	}
 	return PM_OK;
 }
@@ -157,18 +156,19 @@ pm_place_together(const pm_queue_job *jobs, int n, const int32_t *order, const p
 {
 	int			n_alone = out->n;
 	int			room = out->n;
+	pm_code		rc;
 
 	for (int i = 0; i < n; i++)
 		pair[i] = (pm_pair) {-1, 1};
-	if (make_room(out, &room, n, a, st) != PM_OK)
-		return st->code;
+	if ((rc = make_room(out, &room, n, a, st)) != PM_OK)
+		return rc;
 	for (int k = 0; k < n; k++)
 	{
 		int			job = order[k];
 		int			at;
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		if (jobs[job].elapsed_s >= 0 || jobs[job].gpus != 1 || out->parts[job] > 0 || isnan(need[job].busy))
 			continue;
 		at = best_partner(jobs, job, need, max_slowdown, out, n_alone, pair);

@@ -244,6 +244,7 @@ pm_simulator_init(pm_simulator **out, const pm_queue_job *jobs, int n, const int
 				  const pm_pool *pools, int n_pools, bool backfill, pm_arena *a, pm_status *st)
 {
 	pm_simulator *s = PM_NEW(a, pm_simulator, 1);
+	pm_code		rc;
 
 	if (s == NULL)
 		return pm_no_memory(st, a);
@@ -261,11 +262,11 @@ pm_simulator_init(pm_simulator **out, const pm_queue_job *jobs, int n, const int
 	for (int i = 0; i < n; i++)
 		if (!waits(&jobs[i]))
 			s->parts[jobs[i].pool].total += jobs[i].gpus;
-	if (deal_jobs(s, a, st) != PM_OK)
-		return st->code;
+	if ((rc = deal_jobs(s, a, st)) != PM_OK)
+		return rc;
 	for (int p = 0; p < n_pools; p++)
-		if (make_classes(s, &s->parts[p], a, st) != PM_OK)
-			return st->code;
+		if ((rc = make_classes(s, &s->parts[p], a, st)) != PM_OK)
+			return rc;
 	*out = s;
 	return PM_OK;
 }
@@ -318,7 +319,7 @@ start_jobs(pm_simulator *s, part *p, double now, int64_t *free, const double *du
 		s->n_to_start -= job < s->n_watched;
 		/* all of them may start at once */
 		if (started % PM_POLL_EVERY == 0 && pm_stopped(s->arena, st))
-			return st->code;
+			return PM_CANCELLED;
 	}
 	return PM_OK;
 }
@@ -358,6 +359,7 @@ play_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, d
 	int64_t		free = p->free;
 	double		now = 0;
 	int			next = 0;
+	pm_code		rc;
 
 	begin_part(s, p, duration_s, start_s, finish_s);
 	for (int events = 0;; events++)
@@ -366,14 +368,14 @@ play_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, d
 		double		end;
 
 		if (events % PM_POLL_EVERY == 0 && pm_stopped(s->arena, st))
-			return st->code;
+			return PM_CANCELLED;
 		for (; next < p->n && s->jobs[p->jobs[next]].submit_s <= now; next++)
 			if (takes_part(s, p->jobs[next], duration_s))
 				rank_push(&p->classes[s->class_of[p->jobs[next]]], s->rank[p->jobs[next]]);
 		while (s->n_endings > 0 && s->endings[0].at_s <= now)
 			free += ending_pop(s).gpus;
-		if (start_jobs(s, p, now, &free, duration_s, start_s, finish_s, st) != PM_OK)
-			return st->code;
+		if ((rc = start_jobs(s, p, now, &free, duration_s, start_s, finish_s, st)) != PM_OK)
+			return rc;
 		if (next < p->n)
 			arrival = s->jobs[p->jobs[next]].submit_s;
 		end = s->n_endings > 0 ? s->endings[0].at_s : INFINITY;
@@ -386,8 +388,10 @@ play_part(pm_simulator *s, part *p, const double *duration_s, double *start_s, d
 pm_code
 pm_simulate(pm_simulator *s, const double *duration_s, double *start_s, double *finish_s, pm_status *st)
 {
+	pm_code		rc;
+
 	for (int p = 0; p < s->n_parts; p++)
-		if (play_part(s, &s->parts[p], duration_s, start_s, finish_s, st) != PM_OK)
-			return st->code;
+		if ((rc = play_part(s, &s->parts[p], duration_s, start_s, finish_s, st)) != PM_OK)
+			return rc;
 	return PM_OK;
 }

@@ -211,11 +211,9 @@ make_room(pm_fillings *out, int *room, int more, pm_arena *a, pm_status *st)
 	if (out->n + more <= *room)
 		return PM_OK;
 	*room = 2 * (out->n + more);
-	v = PM_NEW(a, pm_filling, *room);
+	v = PM_LONGER(a, pm_filling, out->v, out->n, *room);
 	if (v == NULL)
 		return pm_no_memory(st, a);
-	if (out->n > 0)
-		memcpy(v, out->v, sizeof(pm_filling) * out->n);
 	out->v = v;
 	return PM_OK;
 }
@@ -269,6 +267,7 @@ pm_windows_fill(const pm_window *windows, int n_windows, const pm_filler *jobs, 
 	filling_state f = {.windows = windows,.jobs = jobs,.overhead_s = startup_s + checkpoint_s,.arena = a,.st = st};
 	opening    *order = PM_NEW(a, opening, n_windows + 1);
 	int			room = 0;
+	pm_code		rc;
 
 	*out = (pm_fillings) {0};
 	f.left = PM_NEW(a, double, n_jobs + 1);
@@ -291,15 +290,15 @@ pm_windows_fill(const pm_window *windows, int n_windows, const pm_filler *jobs, 
 		int			w = order[k].window;
 
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		find_candidates(&f, &windows[w], n_jobs);
 		if (f.n == 0)
 			continue;
-		if (make_room(out, &room, f.n, a, st) != PM_OK)
-			return st->code;
+		if ((rc = make_room(out, &room, f.n, a, st)) != PM_OK)
+			return rc;
 		fill_window(&f, windows[w].closes_s - windows[w].opens_s);
 		if (pm_stopped(a, st))
-			return st->code;
+			return PM_CANCELLED;
 		take_choice(&f, w, out);
 	}
 	if (out->n > 0)

@@ -139,7 +139,7 @@ pm_as_trained(const pm_predictor *p)
 pm_code
 pm_sisters_find(const pm_predictor *p, const pm_sample *s, pm_arena *a, pm_arena *scratch, pm_sisters *sisters, pm_status *st)
 {
-	const pm_cards *c = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *c = pm_predictor_cards(p);
 	const pm_gpu *gpu = s->query.gpu;
 	const pm_device_correction *corrected = pm_correction_find(p->correction, gpu->name);
 	pm_predictor plain = pm_as_trained(p);

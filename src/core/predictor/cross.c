@@ -161,7 +161,7 @@ row_of_pass(const pm_dataset *d, const pm_graph *g)
 static pm_code
 deal_passes(plan *x, const pm_predictor *p, const pm_dataset *d, pm_arena *a, pm_status *st)
 {
-	x->passes = p->kind->learns_passes != NULL && p->kind->learns_passes(&p->options) ? d->n_passes : 0;
+	x->passes = pm_kind_learns_passes(p->kind, &p->options) ? d->n_passes : 0;
 	for (int k = 0; k < x->sets; k++)
 		if ((x->pass_fold[k] = PM_NEW(a, int, x->passes + 1)) == NULL)
 			return pm_no_memory(st, a);

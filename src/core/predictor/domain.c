@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "predictor/domain_parts.h"
+#include "predictor/stages.h"
 
 /* ---- constants that docs/trust.md gives reasons for ---- */
 
@@ -177,12 +178,10 @@ add_type(pm_domain *t, const pm_tokens *tokens, int token, pm_arena *a, op_type 
 	/* room is made in powers of two; a list that outgrows it moves on */
 	if (t->n_types == 0 || (t->n_types >= 64 && (t->n_types & (t->n_types - 1)) == 0))
 	{
-		op_type    *longer = PM_NEW(a, op_type, t->n_types == 0 ? 64 : 2 * (size_t) t->n_types);
+		op_type    *longer = PM_LONGER(a, op_type, t->types, t->n_types, t->n_types == 0 ? 64 : 2 * (size_t) t->n_types);
 
 		if (!longer)
 			return pm_no_memory(st, a);
-		if (t->n_types > 0)
-			memcpy(longer, t->types, t->n_types * sizeof(op_type));
 		t->types = longer;
 	}
 	*type = &t->types[t->n_types];
@@ -205,12 +204,10 @@ cover(op_type *type, const pm_real *v, pm_arena *a, pm_status *st)
 	if (type->n == type->room)
 	{
 		int			room = type->room == 0 ? 16 : 2 * type->room;
-		pm_real    *longer = PM_NEW(a, pm_real, (size_t) room * N_SIZES);
+		pm_real    *longer = PM_LONGER(a, pm_real, type->sizes, (size_t) type->n * N_SIZES, (size_t) room * N_SIZES);
 
 		if (!longer)
 			return pm_no_memory(st, a);
-		if (type->n > 0)
-			memcpy(longer, type->sizes, (size_t) type->n * N_SIZES * sizeof(pm_real));
 		type->sizes = longer;
 		type->room = room;
 	}
@@ -447,11 +444,9 @@ learn_passes(pm_domain *t, const pm_domain *old, const pm_dataset *d, pm_arena *
 	pm_code		rc;
 
 	t->n_pass_gpus = before;
-	t->pass_gpus = PM_NEW(a, device, before + d->n_passes + 1);
+	t->pass_gpus = PM_LONGER(a, device, before > 0 ? old->pass_gpus : NULL, before, before + d->n_passes + 1);
 	if (!kinds || !seen || !t->pass_gpus)
 		return pm_no_memory(st, a);
-	if (before > 0)
-		memcpy(t->pass_gpus, old->pass_gpus, before * sizeof(device));
 	for (int i = 0; i < d->n_passes; i++)
 	{
 		seen[i] = true;
@@ -478,8 +473,8 @@ pm_domain_fit(const pm_dataset *d, const pm_domain *start, const double *distanc
 	{
 		pm_arena	scratch;
 
-		if (hooks != NULL && hooks->stop != NULL && hooks->stop(hooks->ctx))
-			return pm_fail(st, PM_CANCELLED, "training was cancelled");
+		if ((rc = pm_stop_if_asked(hooks, st)) != PM_OK)
+			return rc;
 		pm_arena_init_within(&scratch, a);
 		rc = learn_row(t, &d->samples[i], a, &scratch, &kinds[i], &networks[i], st);
 		pm_arena_release(&scratch);
@@ -504,13 +499,9 @@ extend(const pm_domain *old, int n, pm_arena *a, pm_domain **t, pm_status *st)
 	if (*t == NULL)
 		return pm_no_memory(st, a);
 	**t = *old;
-	(*t)->gpus = PM_NEW(a, device, old->n_gpus + n);
-	(*t)->frameworks = PM_NEW(a, framework, old->n_frameworks + n);
-	if (!(*t)->gpus || !(*t)->frameworks)
-		return pm_no_memory(st, a);
-	memcpy((*t)->gpus, old->gpus, old->n_gpus * sizeof(device));
-	memcpy((*t)->frameworks, old->frameworks, old->n_frameworks * sizeof(framework));
-	return PM_OK;
+	(*t)->gpus = PM_LONGER(a, device, old->gpus, old->n_gpus, old->n_gpus + n);
+	(*t)->frameworks = PM_LONGER(a, framework, old->frameworks, old->n_frameworks, old->n_frameworks + n);
+	return (*t)->gpus && (*t)->frameworks ? PM_OK : pm_no_memory(st, a);
 }
 
 pm_code
@@ -594,6 +585,8 @@ pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, do
 	return rc;
 }
 
+/* ---- the devices that were seen ---- */
+
 int
 pm_domain_gpu_count(const pm_domain *t)
 {
@@ -604,4 +597,28 @@ const char *const *
 pm_domain_gpus(const pm_domain *t)
 {
 	return t->gpu_names;
+}
+
+int
+pm_domain_gpu_structures(const pm_domain *t, int i)
+{
+	return t->gpus[i].structures;
+}
+
+int
+pm_domain_pass_gpu_count(const pm_domain *t)
+{
+	return t->n_pass_gpus;
+}
+
+const char *
+pm_domain_pass_gpu(const pm_domain *t, int i)
+{
+	return t->pass_gpus[i].name;
+}
+
+int
+pm_domain_pass_gpu_structures(const pm_domain *t, int i)
+{
+	return t->pass_gpus[i].structures;
 }

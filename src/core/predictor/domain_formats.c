@@ -77,25 +77,6 @@ pm_domain_count_structures(device *gpus, int n, const counted *all, const bool *
 	return PM_OK;
 }
 
-pm_network_kind
-pm_domain_kind_of(const pm_tokens *t)
-{
-	double		flops[PM_N_NETWORK_KINDS] = {0};
-	pm_network_kind most = PM_NETWORK_OTHER;
-
-	for (int i = 0; i < t->n; i++)
-	{
-		int			class = t->op_class[i];
-
-		flops[class == PM_CLASS_CONV ? PM_NETWORK_CONV : class == PM_CLASS_RECURRENT ? PM_NETWORK_RECURRENT : PM_NETWORK_OTHER] +=
-			t->skeleton->copies[i] * t->flops[i];
-	}
-	for (int kind = 0; kind < PM_NETWORK_OTHER; kind++)
-		if (flops[kind] > flops[most])
-			most = (pm_network_kind) kind;
-	return most;
-}
-
 unsigned
 pm_domain_kinds_of(pm_network_kind most, const pm_tokens *t)
 {

@@ -158,12 +158,10 @@ add_releases(pm_domain *t, int gpu, int usual, const int *rows, const pm_dataset
 static pm_code
 make_room(pm_domain *t, const pm_dataset *d, pm_arena *a, pm_status *st)
 {
-	release    *list = PM_NEW(a, release, t->n_releases + d->n / LEAST_ROWS);
+	release    *list = PM_LONGER(a, release, t->releases, t->n_releases, t->n_releases + d->n / LEAST_ROWS);
 
 	if (!list)
 		return pm_no_memory(st, a);
-	if (t->n_releases > 0)
-		memcpy(list, t->releases, t->n_releases * sizeof(release));
 	t->releases = list;
 	return PM_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * domain_networks.c - what the time of training networks is made of, and how
- * much of a question's time none of them has.
+ * domain_networks.c - of which kind a network is, what the time of training
+ * networks is made of, and how much of a question's time none of them has.
  *
  * The distance of two networks is half the sum of the differences of their
  * shares (total variation): 0 when the same types of operators take the same
@@ -17,6 +17,25 @@
 #define SAME	0.01			/* distance within which one network stands for another */
 #define USUAL_PART			0.95	/* of the training networks, whose distances are usual ... */
 #define USUAL_DISTANCE		0.15	/* ... and what is usual in any case */
+
+pm_network_kind
+pm_domain_kind_of(const pm_tokens *t)
+{
+	double		flops[PM_N_NETWORK_KINDS] = {0};
+	pm_network_kind most = PM_NETWORK_OTHER;
+
+	for (int i = 0; i < t->n; i++)
+	{
+		int			class = t->op_class[i];
+
+		flops[class == PM_CLASS_CONV ? PM_NETWORK_CONV : class == PM_CLASS_RECURRENT ? PM_NETWORK_RECURRENT : PM_NETWORK_OTHER] +=
+			t->skeleton->copies[i] * t->flops[i];
+	}
+	for (int kind = 0; kind < PM_NETWORK_OTHER; kind++)
+		if (flops[kind] > flops[most])
+			most = (pm_network_kind) kind;
+	return most;
+}
 
 /* What a network and one that is remembered have in common. */
 static double
@@ -69,12 +88,10 @@ static pm_code
 make_room(struct pm_domain *t, pm_arena *a, pm_status *st)
 {
 	int			room = t->room == 0 ? 64 : 2 * t->room;
-	network    *longer = PM_NEW(a, network, room);
+	network    *longer = PM_LONGER(a, network, t->networks, t->n_networks, room);
 
 	if (!longer)
 		return pm_no_memory(st, a);
-	if (t->n_networks > 0)
-		memcpy(longer, t->networks, t->n_networks * sizeof(network));
 	t->networks = longer;
 	t->room = room;
 	return PM_OK;
@@ -196,28 +213,4 @@ pm_networks_load(struct pm_domain *t, pm_reader *r, pm_arena *a, pm_status *st)
 		pm_get_reals(r, n->share, (size_t) types);
 	}
 	return PM_OK;
-}
-
-int
-pm_domain_gpu_structures(const pm_domain *t, int i)
-{
-	return t->gpus[i].structures;
-}
-
-int
-pm_domain_pass_gpu_count(const pm_domain *t)
-{
-	return t->n_pass_gpus;
-}
-
-const char *
-pm_domain_pass_gpu(const pm_domain *t, int i)
-{
-	return t->pass_gpus[i].name;
-}
-
-int
-pm_domain_pass_gpu_structures(const pm_domain *t, int i)
-{
-	return t->pass_gpus[i].structures;
 }

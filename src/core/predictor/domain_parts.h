@@ -1,6 +1,8 @@
 /*
- * domain_parts.h - the parts of a domain, for domain.c, which learns and
- * judges, and domain_stored.c.
+ * domain_parts.h - the parts of a domain, which the files of it share: domain.c
+ * learns it and measures distances, domain_formats.c counts what a device had,
+ * domain_frameworks.c has releases, domain_networks.c networks; domain_judge.c
+ * judges, and domain_stored.c stores.  To be included behind domain.h.
  */
 #ifndef PM_DOMAIN_PARTS_H
 #define PM_DOMAIN_PARTS_H

@@ -40,7 +40,7 @@ doubt_left(const pm_device_correction *c)
 bool
 pm_doubts_card(const pm_predictor *p, const pm_question *q)
 {
-	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *cards = pm_predictor_cards(p);
 
 	return cards != NULL && !q->gpu->is_cpu && pm_cards_doubt(cards, q->gpu->name, PM_LEVEL_USUAL) > 0;
 }
@@ -49,7 +49,7 @@ pm_doubts_card(const pm_predictor *p, const pm_question *q)
 static void
 doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
 {
-	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *cards = pm_predictor_cards(p);
 	double		doubt;
 
 	if (isnan(v->low_ms) || cards == NULL)
@@ -61,9 +61,9 @@ doubt_card(const pm_predictor *p, const pm_question *q, double step_ms, double l
 
 /*
  * The interval of a card that training had no step of, by what a recalibration said of it: its networks, each left out, erred
- * `surprise` times as much as expected.  What was expected counts as OWN_NETWORKS more of them.
+ * `surprise` times as much as expected.  What was expected counts as EXPECTED_NETWORKS more of them.
  */
-#define OWN_NETWORKS	5
+#define EXPECTED_NETWORKS	5
 
 static void
 weigh_surprise(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdict *v)
@@ -73,7 +73,7 @@ weigh_surprise(const pm_predictor *p, const pm_question *q, double step_ms, pm_v
 
 	if (c == NULL || c->surprise == 0 || isnan(v->low_ms) || !pm_doubts_card(p, q))
 		return;
-	factor = (OWN_NETWORKS + c->structures * c->surprise) / (OWN_NETWORKS + c->structures);
+	factor = (EXPECTED_NETWORKS + c->structures * c->surprise) / (EXPECTED_NETWORKS + c->structures);
 	pm_interval_stretch(step_ms, factor, &v->low_ms, &v->high_ms);
 }
 
@@ -84,7 +84,7 @@ weigh_surprise(const pm_predictor *p, const pm_question *q, double step_ms, pm_v
 static void
 bound_by_sheet(const pm_predictor *p, const pm_question *q, double step_ms, double level, pm_verdict *v)
 {
-	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *cards = pm_predictor_cards(p);
 	double		low_ms;
 	double		high_ms;
 
@@ -134,7 +134,7 @@ doubt_kind(const pm_predictor *p, const pm_question *q, double step_ms, pm_verdi
 static void
 mention_operators(const pm_predictor *p, const pm_question *q, pm_verdict *v)
 {
-	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *cards = pm_predictor_cards(p);
 	bool		formats[PM_N_DTYPES] = {false};
 	size_t		len = strlen(v->reason);
 	char		list[80] = "";

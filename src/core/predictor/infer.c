@@ -6,12 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "features/phases.h"
 #include "predictor/passes.h"
 #include "predictor/trust.h"
 
-#define LAUNCH_US	5.0			/* usual time of a launch, for shares */
-#define LEAST_MS	1e-3		/* a pass is at least a launch */
-#define OWN_NETWORKS	20		/* of passes on a device, from which on their errors say more than those of training steps */
+#define ENOUGH_NETWORKS	20		/* of passes on a device, from which on their errors say more than those of training steps */
 
 bool
 pm_infers(const pm_predictor *p)
@@ -31,7 +30,7 @@ pm_infer_step_of(const pm_sample *s)
 static double
 token_us(const pm_tokens *t, int i)
 {
-	return t->roofline_us[i] + LAUNCH_US * t->kernels[i];
+	return t->roofline_us[i] + PM_USUAL_LAUNCH_US * t->kernels[i];
 }
 
 /* Of the parts of a training step, those of inference; returns their sum, ms. */
@@ -52,12 +51,12 @@ take_shares(const pm_tokens *step, const pm_tokens *infer, pm_part *parts, int *
 		part->backward_ms = part->update_ms = rest ? NAN : 0;
 		sum += part->step_ms;
 	}
-	if (sum >= LEAST_MS)
+	if (sum >= PM_LEAST_STEP_MS)
 		return sum;
 	if (*n_parts == 0 || parts[*n_parts - 1].token >= 0)
 		parts[(*n_parts)++] = (pm_part) {.token = -1, .forward_ms = NAN, .backward_ms = NAN, .update_ms = NAN, .bound = '-'};
-	parts[*n_parts - 1].step_ms += LEAST_MS - sum;
-	return LEAST_MS;
+	parts[*n_parts - 1].step_ms += PM_LEAST_STEP_MS - sum;
+	return PM_LEAST_STEP_MS;
 }
 
 /* The parts of the training step, cut down to the pass; at least s->skeleton->n + 1 of them have room. */
@@ -93,8 +92,7 @@ multiply_parts(const pm_pass_machine *m, const pm_tokens *t, pm_part *parts, int
 	for (int i = 0; i < n; i++)
 	{
 		pm_part    *part = &parts[i];
-		double		factor = part->token < 0 ? m->factor[PM_PASS_REST] : part->bound == 'l' ? m->factor[PM_PASS_LAUNCH] :
-			m->factor[pm_token_group(t, part->token)];
+		double		factor = m->factor[pm_pass_factor_of(t, part)];
 
 		part->step_ms *= factor;
 		part->forward_ms *= factor;
@@ -195,7 +193,7 @@ pm_infer_doubt(const pm_passes *passes, const pm_question *q, double step_ms, do
 	if (isnan(v->low_ms))
 		return;
 	pm_interval_widen(step_ms, doubt, &v->low_ms, &v->high_ms);
-	if (d == NULL || d->structures < OWN_NETWORKS || (v->causes & PM_MEASURED_CAUSES))
+	if (d == NULL || d->structures < ENOUGH_NETWORKS || (v->causes & PM_MEASURED_CAUSES))
 		return;
 	doubt *= v->in_domain ? 1 : PM_OUTSIDE_FACTOR;
 	if (v->high_ms / v->low_ms > exp(2 * doubt))

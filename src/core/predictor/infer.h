@@ -40,7 +40,7 @@ pm_sample	pm_infer_step_of(const pm_sample *s);
 
 /*
  * Change *v, the verdict on the training step, to that on its forward pass: the interval also holds the errors of passes, and only
- * devices with passes of at least PM_INFER_NETWORKS networks are in the domain.  With passes of many networks (OWN_NETWORKS in infer.c) it
+ * devices with passes of at least PM_INFER_NETWORKS networks are in the domain.  With passes of many networks (ENOUGH_NETWORKS in infer.c) it
  * is that of these errors alone, if that is narrower.
  */
 #define PM_INFER_NETWORKS	5

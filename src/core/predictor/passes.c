@@ -55,8 +55,8 @@ pm_passes_find(const pm_passes *t, const char *gpu)
 	return NULL;
 }
 
-static int
-factor_of(const pm_tokens *t, const pm_part *part)
+int
+pm_pass_factor_of(const pm_tokens *t, const pm_part *part)
 {
 	return part->token < 0 ? PM_PASS_REST : part->bound == 'l' ? PM_PASS_LAUNCH : pm_token_group(t, part->token);
 }
@@ -78,7 +78,7 @@ predict_parts(const evidence *e, const pm_predictor *p, const pm_sample *s, pm_m
 		(rc = e->ask(p, &q, scratch, ms, parts, &n, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < n && x != NULL; i++)
-		x[factor_of(&work, &parts[i])] += parts[i].step_ms;
+		x[pm_pass_factor_of(&work, &parts[i])] += parts[i].step_ms;
 	return PM_OK;
 }
 
@@ -122,30 +122,21 @@ try_row(evidence *e, const pm_sample *s, bool is_pass, const pm_arena *a, pm_sta
 	return rc == PM_ERR_MEMORY || rc == PM_CANCELLED ? rc : PM_OK;
 }
 
-static uint64_t
-unit_of(const pass *row)
-{
-	return pm_transfer_key(row->s);
-}
-
 /* Rows of a network on a device together have the weight 1. */
 static pm_code
 weigh(evidence *e, pm_arena *scratch, pm_status *st)
 {
 	uint64_t   *unit = PM_NEW(scratch, uint64_t, e->n);
+	uint64_t   *sorted = PM_NEW(scratch, uint64_t, e->n);
+	int		   *same = PM_NEW(scratch, int, e->n);
 
-	if (unit == NULL)
+	if (!unit || !sorted || !same)
 		return pm_no_memory(st, scratch);
 	for (int i = 0; i < e->n; i++)
-		unit[i] = unit_of(&e->row[i]) ^ (e->row[i].is_pass ? 1 : 0);
+		unit[i] = pm_transfer_key(e->row[i].s) ^ (e->row[i].is_pass ? 1 : 0);
+	pm_count_same(unit, e->n, sorted, same);
 	for (int i = 0; i < e->n; i++)
-	{
-		int			same = 0;
-
-		for (int k = 0; k < e->n; k++)
-			same += unit[k] == unit[i];
-		e->row[i].weight = e->row[i].s->weight / same;
-	}
+		e->row[i].weight = e->row[i].s->weight / same[i];
 	return PM_OK;
 }
 
@@ -572,12 +563,6 @@ learn_machine(evidence *e, bool is_cpu, pm_passes *t, uint64_t *room, pm_arena *
 	return error_abroad(e, t, is_cpu, sums, a, st);
 }
 
-static bool
-has_learned(const pm_predictor *p)
-{
-	return p->kind->learns_passes != NULL && p->kind->learns_passes(&p->options);
-}
-
 /* e, where what the predictor says of each pass is cross_ms: one part, whose factor is the first. */
 static pm_code
 left_out(const evidence *e, const pm_dataset *d, const double *cross_ms, evidence *left, pm_arena *a, pm_status *st)
@@ -654,7 +639,7 @@ pm_passes_fit(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, const
 		rc = room == NULL ? pm_no_memory(st, &scratch) : list_devices(&e, t, a, st);
 		for (int is_cpu = 0; is_cpu < 2 && rc == PM_OK; is_cpu++)
 			rc = learn_machine(&e, is_cpu, t, room, &scratch, st);
-		if (rc == PM_OK && has_learned(p))
+		if (rc == PM_OK && pm_kind_learns_passes(p->kind, &p->options))
 			rc = correct_errors(&e, d, cross_ms, t, &scratch, st);
 		if (rc == PM_OK)
 			*passes = t;

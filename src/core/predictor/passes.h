@@ -19,6 +19,9 @@
 #define PM_PASS_REST		(PM_N_GROUPS + 1)
 #define PM_N_PASS_FACTORS	(PM_N_GROUPS + 2)
 
+/* The number of the factor on a part of a pass, 0 to PM_N_PASS_FACTORS - 1.  t: the tokens of the pass. */
+int			pm_pass_factor_of(const pm_tokens *t, const pm_part *part);
+
 typedef struct pm_pass_device
 {
 	const char *gpu;

@@ -43,7 +43,8 @@ begin(update *u, pm_arena *a, pm_status *st)
 {
 	int			before = u->old != NULL ? u->old->n : 0;
 
-	if ((u->t = PM_NEW(a, pm_passes, 1)) == NULL || (u->t->device = PM_NEW(a, pm_pass_device, before + u->d->n_passes)) == NULL)
+	if ((u->t = PM_NEW(a, pm_passes, 1)) == NULL ||
+		(u->t->device = PM_LONGER(a, pm_pass_device, before > 0 ? u->old->device : NULL, before, before + u->d->n_passes)) == NULL)
 		return pm_no_memory(st, a);
 	u->t->n = before;
 	for (int is_cpu = 0; is_cpu < 2; is_cpu++)
@@ -57,8 +58,6 @@ begin(update *u, pm_arena *a, pm_status *st)
 		for (int k = 0; k < PM_N_PASS_FACTORS && u->old == NULL; k++)
 			m->factor[k] = 1;
 	}
-	if (before > 0)
-		memcpy(u->t->device, u->old->device, before * sizeof(pm_pass_device));
 	return PM_OK;
 }
 
@@ -91,18 +90,21 @@ ask_all(update *u, const pm_predictor *p, pm_pass_ask ask, const pm_hooks *hooks
 	return rc;
 }
 
-static void
-weigh(update *u)
+static pm_code
+weigh(update *u, pm_arena *a, pm_status *st)
 {
-	for (int i = 0; i < u->d->n_passes; i++)
-	{
-		uint64_t	key = pm_transfer_key(&u->d->passes[i]);
-		int			same = 0;
+	int			n = u->d->n_passes;
+	uint64_t   *unit = PM_NEW(a, uint64_t, n);
+	int		   *same = PM_NEW(a, int, n);
 
-		for (int k = 0; k < u->d->n_passes; k++)
-			same += pm_transfer_key(&u->d->passes[k]) == key;
-		u->weight[i] = 1.0 / same;
-	}
+	if (!unit || !same)
+		return pm_no_memory(st, a);
+	for (int i = 0; i < n; i++)
+		unit[i] = pm_transfer_key(&u->d->passes[i]);
+	pm_count_same(unit, n, u->room, same);
+	for (int i = 0; i < n; i++)
+		u->weight[i] = 1.0 / same[i];
+	return PM_OK;
 }
 
 /* By how much the times on a device move, of which as much was known as `before` networks say; without those of a network. */
@@ -204,9 +206,8 @@ pm_passes_update(const pm_predictor *p, pm_pass_ask ask, const pm_dataset *d, co
 	u.room = PM_NEW(a, uint64_t, n);
 	if (rc == PM_OK && (!answers->before || !answers->after || !u.wrong || !u.weight || !u.room))
 		return pm_no_memory(st, a);
-	if (rc != PM_OK || (rc = ask_all(&u, p, ask, hooks, a, st)) != PM_OK)
+	if (rc != PM_OK || (rc = ask_all(&u, p, ask, hooks, a, st)) != PM_OK || (rc = weigh(&u, a, st)) != PM_OK)
 		return rc;
-	weigh(&u);
 	for (int i = 0; i < n; i++)
 		answers->after[i] = NAN;
 	for (int i = 0; i < n && rc == PM_OK; i++)

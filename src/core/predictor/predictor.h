@@ -15,6 +15,8 @@ pm_code		pm_check_profiles(const pm_dataset *d, const pm_quantity *q, pm_status 
 
 /* Always PM_ERR_DIVERGED: the training has no useful result; why is the message. */
 pm_code		pm_diverged(pm_status *st, const char *why);
+/* PM_ERR_DIVERGED: an error, of errors[n], is infinite; NaN: it is not known. */
+pm_code		pm_check_errors(const double *errors, int n, pm_status *st);
 
 /*
  * Check d, call kind->fit, and learn p->trust.  A kind with the option

@@ -128,7 +128,7 @@ known_networks(const pm_predictor *base, const char *gpu)
 static double
 prior_of_step(const pm_predictor *base, double known)
 {
-	double		spread = pm_cards_spread(base->kind->cards != NULL ? base->kind->cards(base) : NULL);
+	double		spread = pm_cards_spread(pm_predictor_cards(base));
 	double		unknown = spread > 0 ? SIGMA_OF_MEAN * spread : PRIOR_A;
 
 	return fmax(unknown / sqrt(1.0 + known), LEAST_PRIOR_A);
@@ -446,9 +446,8 @@ keep_others(pm_correction *c, const pm_correction *before, pm_arena *a, pm_statu
 
 	if (before == NULL)
 		return PM_OK;
-	if ((all = PM_NEW(a, pm_device_correction, c->n + before->n)) == NULL)
+	if ((all = PM_LONGER(a, pm_device_correction, c->device, c->n, c->n + before->n)) == NULL)
 		return pm_no_memory(st, a);
-	memcpy(all, c->device, c->n * sizeof(*all));
 	c->device = all;
 	for (int i = 0; i < before->n; i++)
 		if (pm_correction_find(c, before->device[i].gpu) == NULL)
@@ -681,8 +680,8 @@ pm_recalibrate_on_steps(const pm_predictor *base, const pm_dataset *d, const boo
 	r->before = x.corrected;
 	errors(d, x.corrected, &r->mape_before, &r->mae_before, &r->rmse_before);
 	errors(d, cross, &r->mape_after, &r->mae_after, &r->rmse_after);
-	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before) || isinf(r->rmse_after))
-		return pm_diverged(st, "its predictions are too far off for an error to be given");
+	if ((rc = pm_check_errors((double[]) {r->mape_before, r->mape_after, r->rmse_before, r->rmse_after}, 4, st)) != PM_OK)
+		return rc;
 	*out = *base;
 	out->correction = c;
 	if ((rc = pm_trust_update(base->trust, d, cross, seen, false, hooks, a, &out->trust, st)) != PM_OK)

@@ -101,8 +101,8 @@ recalibrate_on_passes(const pm_dataset *d, const pm_hooks *hooks, pm_arena *a, p
 		r->n_numbers += out->passes == NULL || i >= out->passes->n || updated->device[i].moved != out->passes->device[i].moved;
 	out->passes = updated;
 	set_errors(d, &answers, r);
-	if (isinf(r->mape_before) || isinf(r->mape_after) || isinf(r->rmse_before) || isinf(r->rmse_after))
-		return pm_diverged(st, "its predictions are too far off for an error to be given");
+	if ((rc = pm_check_errors((double[]) {r->mape_before, r->mape_after, r->rmse_before, r->rmse_after}, 4, st)) != PM_OK)
+		return rc;
 	return count_structures(d, a, &r->structures, st);
 }
 

@@ -2,7 +2,7 @@
  * sensitivity.c - derivatives of a prediction by the state of its card.
  *
  * The question is prepared once and asked with each element moved a little to
- * both sides: whatever the kind does with a factors, the derivative is that of
+ * both sides: whatever the kind does with factors, the derivative is that of
  * its answers.
  */
 #include "predictor/sensitivity.h"

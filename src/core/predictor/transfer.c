@@ -171,23 +171,6 @@ find_pairs(pairs *p, int sets, pm_arena *a, pm_status *st)
 	return PM_OK;
 }
 
-static int
-count_below(const uint64_t *sorted, int n, uint64_t v)
-{
-	int			low = 0;
-
-	while (low < n)
-	{
-		int			middle = low + (n - low) / 2;
-
-		if (sorted[middle] < v)
-			low = middle + 1;
-		else
-			n = middle;
-	}
-	return low;
-}
-
 /* Whether they are of enough networks, on enough devices; each unit gets the weight 1, shared by its pairs. */
 static pm_code
 weigh(pairs *p, pm_arena *a, bool *enough, pm_status *st)
@@ -195,23 +178,20 @@ weigh(pairs *p, pm_arena *a, bool *enough, pm_status *st)
 	uint64_t   *unit = PM_NEW(a, uint64_t, p->n);
 	uint64_t   *sorted = PM_NEW(a, uint64_t, p->n);
 	uint64_t   *network = PM_NEW(a, uint64_t, p->n);
+	int		   *same = PM_NEW(a, int, p->n);
 
-	if (!unit || !sorted || !network)
+	if (!unit || !sorted || !network || !same)
 		return pm_no_memory(st, a);
 	for (int i = 0; i < p->n; i++)
 	{
 		const pm_sample *s = &p->d->samples[p->pair[i].to];
 
-		unit[i] = sorted[i] = pm_transfer_key(s);
+		unit[i] = pm_transfer_key(s);
 		network[i] = s->query.graph->structure;
 	}
-	*enough = pm_count_different(sorted, p->n) >= LEAST_UNITS && pm_count_different(network, p->n) >= LEAST_NETWORKS;
+	*enough = pm_count_same(unit, p->n, sorted, same) >= LEAST_UNITS && pm_count_different(network, p->n) >= LEAST_NETWORKS;
 	for (int i = 0; i < p->n && *enough; i++)
-	{
-		int			end = unit[i] < UINT64_MAX ? count_below(sorted, p->n, unit[i] + 1) : p->n;
-
-		p->pair[i].weight = 1.0 / (end - count_below(sorted, p->n, unit[i]));
-	}
+		p->pair[i].weight = 1.0 / same[i];
 	return PM_OK;
 }
 
@@ -366,14 +346,13 @@ pm_transfer_fit(const pm_dataset *d, const pm_crossed *crossed, int n, pm_arena 
 static double
 doubt_of(const pm_predictor *p, const char *gpu, double level)
 {
-	const pm_cards *cards = p->kind->cards != NULL ? p->kind->cards(p) : NULL;
+	const pm_cards *cards = pm_predictor_cards(p);
 
 	return cards == NULL ? 0 : pm_cards_doubt(cards, gpu, level);
 }
 
 /* Causes that the interval of pairs has in it, or that are remarks. */
 #define COVERED	((1u << PM_CAUSE_GPU_NOT_SEEN) | (1u << PM_CAUSE_GPU_SELDOM_SEEN) | (1u << PM_CAUSE_FRAMEWORK_NOT_SEEN))
-#define FAR		((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
 
 static double
 stretch_of(const pm_transfer *t, const pm_side *to)
@@ -381,7 +360,7 @@ stretch_of(const pm_transfer *t, const pm_side *to)
 	uint32_t	causes = to->verdict->causes & ~COVERED;
 
 	if (pm_intervals_reach(t->errors, to->distance))
-		causes &= ~FAR;
+		causes &= ~PM_FAR_CAUSES;
 	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
 }
 

@@ -181,8 +181,6 @@ pm_trust_prepare(const pm_trust *t, const pm_sample *s, pm_arena *a, pm_arena *s
 	return pm_domain_prepare(t->domain, &step, a, scratch, novelty, st);
 }
 
-/* Causes that are a matter of the network's distance, which intervals that know it have in them. */
-#define FAR_CAUSES	((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
 #define REMARKS		((1u << PM_CAUSE_FRAMEWORK_NOT_SEEN) | (1u << PM_CAUSE_RELEASES_DIFFER))
 
 /* What is said of a device by the measurements on it, or by their absence. */
@@ -197,7 +195,7 @@ stretch(const pm_trust *t, uint32_t causes, double distance)
 {
 	causes &= ~(REMARKS | DOUBTED);
 	if (pm_intervals_reach(t->intervals, distance))
-		causes &= ~FAR_CAUSES;
+		causes &= ~PM_FAR_CAUSES;
 	return causes == 0 ? 1 : PM_OUTSIDE_FACTOR;
 }
 

@@ -18,6 +18,8 @@
 /* Causes about measurements that a device lacks. A device without any measurements has none of them. */
 #define PM_MEASURED_CAUSES	((1u << PM_CAUSE_GPU_SELDOM_SEEN) | (1u << PM_CAUSE_LAYOUT_NOT_SEEN) | (1u << PM_CAUSE_DTYPE_NOT_SEEN) | \
 							 (1u << PM_CAUSE_DTYPE_SELDOM_SEEN) | (1u << PM_CAUSE_BATCH_ABOVE) | (1u << PM_CAUSE_BATCH_BELOW))
+/* Causes that are a matter of the network's distance; intervals that know the distance have them in it. */
+#define PM_FAR_CAUSES	((1u << PM_CAUSE_OPERATORS_NOT_SEEN) | (1u << PM_CAUSE_OPERATOR_SIZES_NOT_SEEN) | (1u << PM_CAUSE_NETWORK_UNLIKE))
 #define PM_LEVEL_USUAL	0.9		/* of reports */
 
 /*

@@ -182,6 +182,7 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 {
 	int			room;
 	limits		l = limits_of(s->graph, dtype, bucket_mb, &room);
+	pm_code		rc;
 
 	*b = (pm_buckets) {.tokens = s->n, .bucket_mb = bucket_mb, .message_bytes = bucket_mb * MIB, .narrow = element_bytes(dtype) == 2};
 	b->bytes = PM_NEW_PACKED(a, double, room);
@@ -205,8 +206,8 @@ pm_buckets_build(const pm_skeleton *s, pm_dtype dtype, double bucket_mb, pm_aren
 	b->heads = pm_heads_of(s->graph);
 	count_again(s, b);
 	count_fused(s, b);
-	if (count_core(s, a, b, st) != PM_OK)
-		return st->code;
+	if ((rc = count_core(s, a, b, st)) != PM_OK)
+		return rc;
 	/* what is left: the last bucket, or operators before the first one with weights */
 	if (b->bytes[b->n] + b->frozen[b->n] > 0)
 		b->n++;

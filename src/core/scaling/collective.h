@@ -74,7 +74,7 @@ typedef struct pm_fabric
 	double		unseen_above,	/* in its place where it was not, or nothing is fitted: for steps longer than predicted, */
 				unseen_below;	/* and for shorter ones */
 	int			fitted_rows;	/* measurements that the factors were fitted to; 0: none */
-	const struct pm_correction *correction; /* of steps where tp or pp divide the model; NULL: none */
+	const struct pm_divided_correction *correction; /* of steps where tp or pp divide the model; NULL: none */
 } pm_fabric;
 
 /* The numbers of a cluster that nothing was fitted to, as the columns of perfmodel.cluster default to them. */

@@ -3,7 +3,7 @@
  * and Mead: eleven numbers, and a function that is not smooth where the link
  * begins to decide.
  */
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/fit.h"
 
 #include <math.h>
@@ -465,7 +465,7 @@ add_network(const search *s, const pm_fabric *f, int network, left_out *to)
 	int			n = 0;
 
 	for (int i = 0; i < s->n; i++)
-		if (s->rows[i].network == network && !pm_correction_is_for(&s->rows[i].parallel))
+		if (s->rows[i].network == network && !pm_divided_correction_is_for(&s->rows[i].parallel))
 		{
 			double		e = -log_error(f, &s->rows[i]);
 
@@ -549,9 +549,9 @@ doubt_unseen(const search *s, const double *v, pm_fabric *f, pm_arena *a, pm_sta
 static pm_code
 learn_correction(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scratch, pm_status *st)
 {
-	double	   *x = PM_NEW(scratch, double, (size_t) n * PM_CORRECTION_FEATURES);
+	double	   *x = PM_NEW(scratch, double, (size_t) n * PM_DIVIDED_FEATURES);
 	double	   *left = PM_NEW(scratch, double, n);
-	pm_correction *c = PM_NEW(scratch, pm_correction, 1);
+	pm_divided_correction *c = PM_NEW(scratch, pm_divided_correction, 1);
 	double		gain;
 	int			used = 0;
 	pm_code		rc;
@@ -559,12 +559,12 @@ learn_correction(pm_fabric *f, const pm_scaled_row *rows, int n, pm_arena *scrat
 	if (x == NULL || left == NULL || c == NULL)
 		return pm_no_memory(st, scratch);
 	for (int i = 0; i < n; i++)
-		if (pm_correction_is_for(&rows[i].parallel))
+		if (pm_divided_correction_is_for(&rows[i].parallel))
 		{
-			pm_correction_features(rows[i].shape, &rows[i].parallel, x + used * PM_CORRECTION_FEATURES);
+			pm_divided_correction_features(rows[i].shape, &rows[i].parallel, x + used * PM_DIVIDED_FEATURES);
 			left[used++] = -log_error(f, &rows[i]);
 		}
-	if ((rc = pm_correction_fit(x, left, used, scratch, c, &gain, st)) == PM_OK && c->n > 0)
+	if ((rc = pm_divided_correction_fit(x, left, used, scratch, c, &gain, st)) == PM_OK && c->n > 0)
 		f->correction = c;
 	return rc;
 }

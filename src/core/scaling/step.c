@@ -8,7 +8,7 @@
  */
 #include "scaling/step.h"
 #include "scaling/context.h"
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/divided.h"
 #include "scaling/groups.h"
 
@@ -240,9 +240,9 @@ pm_step_shape_of(const pm_buckets *b, const pm_tokens *work, int64_t batch, doub
 		to->core_ms += b->core[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->attend_ms += b->attends[i] * pm_forward_us(work, i) * ms.passes_us_ms;
 		to->attend_backward_ms += b->attends[i] * pm_backward_us(work, i) * ms.passes_us_ms;
-		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LAUNCH_US / 1000;
+		to->core_launch_ms += b->core[i] * (work->kernels[i] - work->backward_kernels[i]) * PM_LEAST_LAUNCH_US / 1000;
 	}
-	to->launch_ms = fmin(work->n_kernels * PM_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
+	to->launch_ms = fmin(work->n_kernels * PM_LEAST_LAUNCH_US / 1000, ms.forward_ms + ms.backward_ms);
 	for (int k = 0; k < b->n; k++)
 	{
 		to->bytes[k] = b->bytes[k];
@@ -272,13 +272,13 @@ message_bytes(const pm_step_shape *s, const pm_parallel *p)
 static void
 correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_scaled *to)
 {
-	double		x[PM_CORRECTION_FEATURES];
+	double		x[PM_DIVIDED_FEATURES];
 	double		factor;
 
 	if (f->correction == NULL)
 		return;
-	pm_correction_features(s, p, x);
-	factor = pm_correction_at(f->correction, x, NULL);
+	pm_divided_correction_features(s, p, x);
+	factor = pm_divided_correction_at(f->correction, x, NULL);
 	to->step_ms *= factor;
 	to->comm_ms *= factor;
 	to->exposed_ms *= factor;
@@ -292,14 +292,14 @@ correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_sca
 double
 pm_error_share(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, bool *far)
 {
-	double		x[PM_CORRECTION_FEATURES];
+	double		x[PM_DIVIDED_FEATURES];
 	double		share;
 
 	*far = false;
-	if (f->correction == NULL || !pm_correction_is_for(p))
+	if (f->correction == NULL || !pm_divided_correction_is_for(p))
 		return 1;
-	pm_correction_features(s, p, x);
-	pm_correction_at(f->correction, x, &share);
+	pm_divided_correction_features(s, p, x);
+	pm_divided_correction_at(f->correction, x, &share);
 	*far = share > FAR_SHARE;
 	return share;
 }
@@ -382,7 +382,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 		pm_context_shape(s, p->cp, &part);
 		s = &part;
 	}
-	if (!pm_correction_is_for(p))
+	if (!pm_divided_correction_is_for(p))
 	{
 		if (p->cp > 1)
 			messages = add_context(&part, p, f, comm_factor);
@@ -411,7 +411,7 @@ scaled_ms(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, doub
 bool
 pm_step_is_measured(const pm_parallel *p, const pm_fabric *f)
 {
-	return f->fitted_rows > 0 && f->other_gpu == NULL && (f->measured || (f->correction != NULL && pm_correction_is_for(p)));
+	return f->fitted_rows > 0 && f->other_gpu == NULL && (f->measured || (f->correction != NULL && pm_divided_correction_is_for(p)));
 }
 
 pm_step_ends

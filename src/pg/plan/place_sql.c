@@ -7,11 +7,11 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
 #include "utils/timestamp.h"
 
+#include "arrays.h"
 #include "context_arena.h"
 #include "errors.h"
 #include "plan/job_arguments.h"
@@ -33,12 +33,12 @@ typedef struct machines
 } machines;
 
 static int
-elements(FunctionCallInfo fcinfo, int arg, Oid type, int16 length, bool by_value, const char *name, Datum **v)
+elements(FunctionCallInfo fcinfo, int arg, const char *name, Datum **v)
 {
 	bool	   *nulls;
 	int			n;
 
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), type, length, by_value, TYPALIGN_INT, v, &nulls, &n);
+	pm_array_read(PG_GETARG_ARRAYTYPE_P(arg), v, &nulls, &n);
 	for (int i = 0; i < n; i++)
 		if (nulls[i])
 			ereport(ERROR,
@@ -53,8 +53,8 @@ read_machines(FunctionCallInfo fcinfo, const pm_jobs *jobs, machines *m)
 	Datum	   *names, *gpus, *free;
 	pm_unknown_gpus unknown = {0};
 
-	m->n = elements(fcinfo, 2, TEXTOID, -1, false, "nodes", &names);
-	if (elements(fcinfo, 3, TEXTOID, -1, false, "node_gpus", &gpus) != m->n || elements(fcinfo, 4, INT4OID, 4, true, "node_free", &free) != m->n)
+	m->n = elements(fcinfo, 2, "nodes", &names);
+	if (elements(fcinfo, 3, "node_gpus", &gpus) != m->n || elements(fcinfo, 4, "node_free", &free) != m->n)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
 				 errmsg("nodes, node_gpus and node_free must have the same number of elements")));
@@ -177,9 +177,9 @@ read_needs(const pm_jobs *jobs, text *predictor, pm_device_need *need)
 		words[OPTIMIZER][n] = w->optimizer;
 		of[n++] = i;
 	}
-	args[0] = PointerGetDatum(construct_array(graph, n, INT8OID, 8, FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	args[0] = pm_array_make(graph, n, INT8OID);
 	args[1] = text_array(gpu, n);
-	args[2] = PointerGetDatum(construct_array(batch, n, INT4OID, 4, true, TYPALIGN_INT));
+	args[2] = pm_array_make(batch, n, INT4OID);
 	for (int k = 0; k < N_WORDS; k++)
 		args[3 + k] = text_array(words[k], n);
 	args[7] = PointerGetDatum(predictor);

@@ -8,11 +8,11 @@
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "arrays.h"
 #include "errors.h"
 #include "plan/job_arguments.h"
 #include "plan/job_rows.h"
@@ -38,9 +38,9 @@ static void
 read_grid(FunctionCallInfo fcinfo, grid *g)
 {
 	*g = (grid) {0};
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(2), TEXTOID, -1, false, TYPALIGN_INT, &g->gpus, &g->gpu_nulls, &g->n_gpus);
+	pm_array_read(PG_GETARG_ARRAYTYPE_P(2), &g->gpus, &g->gpu_nulls, &g->n_gpus);
 	if (!PG_ARGISNULL(3))
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(3), INT4OID, 4, true, TYPALIGN_INT, &g->counts, &g->count_nulls, &g->n_counts);
+		pm_array_read(PG_GETARG_ARRAYTYPE_P(3), &g->counts, &g->count_nulls, &g->n_counts);
 	for (int i = 0; i < g->n_gpus; i++)
 		if (g->gpu_nulls[i])
 			ereport(ERROR,

@@ -160,21 +160,21 @@ static pm_code
 encode_row(fit *f, int i, const pm_tokens *features, pm_arena *a, pm_status *st)
 {
 	const pm_sample *s = &f->all.samples[i];
-	pm_question	query = pm_mdot_feature_query(f->m, f->options, &s->query);
+	pm_question	shown = pm_mdot_feature_question(f->m, f->options, &s->query);
 	pm_tokens	work;
 	pm_card_factors factors;
 	pm_code		rc;
 
-	if ((rc = pm_codec_encode(&f->m->codec, features, &query, a, &f->inputs[i], st)) != PM_OK ||
+	if ((rc = pm_codec_encode(&f->m->codec, features, &shown, a, &f->inputs[i], st)) != PM_OK ||
 		(rc = pm_tokens_build(s->skeleton, &s->query, a, &work, st)) != PM_OK)
 		return rc;
-	if (s->query.mode == PM_INFERENCE && (rc = pm_mdot_make_pass(s, &query, a, &f->inputs[i], st)) != PM_OK)
+	if (s->query.mode == PM_INFERENCE && (rc = pm_mdot_make_pass(s, &shown, a, &f->inputs[i], st)) != PM_OK)
 		return rc;
 	factors = pm_mdot_card_factors(f->m, &s->query);
 	f->inputs[i].in_turn = f->m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&f->inputs[i], &work);
 	pm_mdot_set_floor(f->options, &f->inputs[i]);
-	pm_mdot_anchor_factors(f->m, &query, features, f->anchor, f->inputs[i].to_peak);
+	pm_mdot_anchor_factors(f->m, &shown, features, f->anchor, f->inputs[i].to_peak);
 	pm_mdot_format_ratios(f->m, &s->query, &work, f->ratio);
 	pm_mdot_scale(&f->inputs[i], &factors, &factors, f->anchor, f->ratio, work.op_class);
 	return PM_OK;
@@ -196,7 +196,7 @@ prepare_inputs(fit *f, uint64_t seed, pm_arena *a, pm_status *st)
 	for (int i = 0; i < n; i++)
 	{
 		at_features.samples[i] = f->all.samples[i];
-		at_features.samples[i].query = pm_mdot_feature_query(f->m, f->options, &f->all.samples[i].query);
+		at_features.samples[i].query = pm_mdot_feature_question(f->m, f->options, &f->all.samples[i].query);
 	}
 	if ((rc = pm_tokens_of(&at_features, a, &tokens, st)) != PM_OK ||
 		(rc = f->from != NULL ? pm_codec_extend(&f->m->codec, &f->from->codec, &at_features, tokens, a, st) :

@@ -19,7 +19,7 @@
 #define GROWTH_MAX		0.5		/* g: from half as steep to half as steep again as the work */
 #define RESIDUAL_MAX	0.7		/* c: the pooled factor stays within [1/2, 2] */
 #define LEAK			0.01	/* gradient outside these ranges, so that nothing gets stuck */
-#define LAUNCH_US		5.0		/* scale of the launch time of one kernel */
+#define LAUNCH_US		5.0		/* unit of the launch time of one kernel, which stored networks have learned in */
 #define REST_US			100.0	/* scale of what a step costs beside its operators */
 
 /* Multiplicity-weighted mean and plain maximum over the operators of each sample, beside its job token. */

@@ -133,7 +133,7 @@ as_shown(const pm_mdot *m, const pm_question *q)
 }
 
 pm_question
-pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q)
+pm_mdot_feature_question(const pm_mdot *m, const pm_options *o, const pm_question *q)
 {
 	pm_question	f = as_shown(m, q);
 
@@ -249,17 +249,17 @@ typedef struct answer
 } answer;
 
 /*
- * The query that features of a question are computed for.  What a network says
+ * pm_mdot_feature_question(), on a card that the networks have seen.  What a network says
  * of cards that it has not seen is wild, and a better card may get a longer
  * time.  So it takes every such card for the reference: what it says of the
  * operators is the same for all of them, and times are in proportion to the
  * work on the card that is asked about, by its sheet and level.
  */
 static pm_question
-feature_query(const pm_predictor *p, const pm_question *q)
+question_on_known_card(const pm_predictor *p, const pm_question *q)
 {
 	const pm_mdot *m = p->impl;
-	pm_question	f = pm_mdot_feature_query(m, &p->options, q);
+	pm_question	f = pm_mdot_feature_question(m, &p->options, q);
 
 	if (m->reference.name != NULL && !q->gpu->is_cpu && pm_mdot_is_monotone(&p->options) && pm_mdot_is_abroad(m, q))
 		f.gpu = &m->reference;
@@ -290,7 +290,7 @@ static pm_code
 encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, pm_status *st)
 {
 	const pm_mdot *m = p->impl;
-	pm_question	query = feature_query(p, &s->query);
+	pm_question	shown = question_on_known_card(p, &s->query);
 	pm_tokens	features,
 				work;
 	pm_card_factors factors,
@@ -298,17 +298,17 @@ encode(const pm_predictor *p, const pm_sample *s, pm_arena *scratch, answer *x, 
 	pm_code		rc;
 
 	if ((rc = pm_tokens_build(s->skeleton, &s->query, scratch, &work, st)) != PM_OK ||
-		(rc = pm_tokens_build(s->skeleton, &query, scratch, &features, st)) != PM_OK ||
-		(rc = pm_codec_encode(&m->codec, &features, &query, scratch, &x->in, st)) != PM_OK ||
-		(s->query.mode != PM_TRAIN && (rc = pm_mdot_make_pass(s, &query, scratch, &x->in, st)) != PM_OK))
+		(rc = pm_tokens_build(s->skeleton, &shown, scratch, &features, st)) != PM_OK ||
+		(rc = pm_codec_encode(&m->codec, &features, &shown, scratch, &x->in, st)) != PM_OK ||
+		(s->query.mode != PM_TRAIN && (rc = pm_mdot_make_pass(s, &shown, scratch, &x->in, st)) != PM_OK))
 		return rc;
 	x->anchor = PM_NEW(scratch, double, features.n);
 	x->ratio = PM_NEW(scratch, double, features.n);
 	if (!x->anchor || !x->ratio)
 		return pm_no_memory(st, scratch);
 	factors = pm_mdot_card_factors(m, &s->query);
-	reference = pm_mdot_card_factors(m, &query);
-	pm_mdot_anchor_factors(m, &query, &features, x->anchor, x->in.to_peak);
+	reference = pm_mdot_card_factors(m, &shown);
+	pm_mdot_anchor_factors(m, &shown, &features, x->anchor, x->in.to_peak);
 	pm_mdot_format_ratios(m, &s->query, &work, x->ratio);
 	x->in.in_turn = m->in_turn && s->query.gpu->is_cpu;
 	pm_input_rework(&x->in, &work);

@@ -36,8 +36,8 @@ typedef struct pm_mdot
 /* Whether features are of the reference batch, so that a larger batch never takes less time. */
 bool		pm_mdot_is_monotone(const pm_options *o);
 pm_mdot_config pm_mdot_configure(const pm_options *o, int n_types, int n_frameworks, int n_gpus);
-/* The query that features of a training row are computed for; that of a pass has the features of the training step. */
-pm_question	pm_mdot_feature_query(const pm_mdot *m, const pm_options *o, const pm_question *q);
+/* The question that features of q are computed for: a pass has the features of its training step. */
+pm_question	pm_mdot_feature_question(const pm_mdot *m, const pm_options *o, const pm_question *q);
 
 /*
  * Make in, encoded from the tokens of features, that of the forward pass s: the work that bends are counted from becomes that of
@@ -48,7 +48,7 @@ pm_code		pm_mdot_make_pass(const pm_sample *s, const pm_question *features, pm_a
 /* Factors of the base for q's card: for arithmetic and memory in the format that the networks see, for launches in q's format. */
 pm_card_factors pm_mdot_card_factors(const pm_mdot *m, const pm_question *q);
 /*
- * ratio[t->n]: factor on the arithmetic of each token of t, of the query q, by which q's format differs from the one that the
+ * ratio[t->n]: factor on the arithmetic of each token of t, of the question q, by which q's format differs from the one that the
  * networks take it for, as the base has learned it; 1 without a base.
  */
 void		pm_mdot_format_ratios(const pm_mdot *m, const pm_question *q, const pm_tokens *t, double *ratio);

@@ -22,7 +22,6 @@
 
 #include <math.h>
 
-#define LEAST_MS		1e-3	/* a step is at least a launch */
 #define LEAST_FACTOR	0.25	/* of pm_opclass_device_factor() */
 #define MOST_FACTOR		64.0
 
@@ -102,7 +101,7 @@ least_of(const pm_opclass_rates *r, const pm_tokens *t, const pm_factors *factor
 static double
 rest_of(const double *tail, pm_mode mode, const pm_factors *factors)
 {
-	return fmax(tail[1] * (mode != PM_TRAIN ? PM_INFER_REST_SHARE : 1), LEAST_MS) * (factors != NULL ? factors->rest : 1);
+	return fmax(tail[1] * (mode != PM_TRAIN ? PM_INFER_REST_SHARE : 1), PM_LEAST_STEP_MS) * (factors != NULL ? factors->rest : 1);
 }
 
 static const double *

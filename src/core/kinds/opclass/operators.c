@@ -6,8 +6,9 @@
 
 #include <math.h>
 
+#include "features/phases.h"
+
 #define CLEARLY		2.0			/* an operator is bound by arithmetic, or by traffic, that takes so many times as long as the other */
-#define LAUNCH_US	5.0			/* of a kernel */
 #define MOST_LAUNCH	0.25		/* of the measured time: else it tells of launches */
 
 bool
@@ -33,7 +34,7 @@ level_of_operator(const pm_sample *s, const pm_tokens *t, pm_card_operator *o)
 	bool		product = t->op_class[0] == PM_CLASS_CONV || t->op_class[0] == PM_CLASS_GEMM;
 	double		compute = t->compute_us[0];
 	double		memory = t->memory_us[0];
-	double		launch = LAUNCH_US * t->kernels[0];
+	double		launch = PM_USUAL_LAUNCH_US * t->kernels[0];
 	double		us = 1000 * s->step_ms;
 
 	if (is_fused_attention(t))

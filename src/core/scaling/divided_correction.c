@@ -1,8 +1,8 @@
 /*
- * correction.c - a Gaussian process on the differences between measured and
+ * divided_correction.c - a Gaussian process on the differences between measured and
  * predicted steps.
  */
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/groups.h"
 #include "nn/solve.h"
 
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FEATURES	PM_CORRECTION_FEATURES
-#define POINTS		PM_CORRECTION_POINTS
+#define FEATURES	PM_DIVIDED_FEATURES
+#define POINTS		PM_DIVIDED_POINTS
 #define ROUNDS		2			/* points are chosen anew with the lengths that were found */
 #define MAX_PASSES	20
 #define SAME		1e-9		/* what the points before may leave of one */
@@ -23,13 +23,13 @@ static const double noises[] = {0.05, 0.15, 0.4, 1};
 #define N_NOISES	((int) (sizeof(noises) / sizeof(noises[0])))
 
 bool
-pm_correction_is_for(const pm_parallel *p)
+pm_divided_correction_is_for(const pm_parallel *p)
 {
 	return p->tp * p->pp > 1;
 }
 
 void
-pm_correction_features(const pm_step_shape *s, const pm_parallel *p, double *x)
+pm_divided_correction_features(const pm_step_shape *s, const pm_parallel *p, double *x)
 {
 	x[PM_BY_TP] = log(p->tp);
 	x[PM_BY_PP] = log(p->pp);
@@ -49,14 +49,14 @@ distance(const double *x, const double *y, const double *length)
 }
 
 static double
-likeness(const pm_correction *c, const double *x, const double *y)
+likeness(const pm_divided_correction *c, const double *x, const double *y)
 {
 	return exp(-distance(x, y, c->length) / 2);
 }
 
 /* False: two points are one, as the lengths see them, or the numbers are not finite. */
 static bool
-prepare(pm_correction *c)
+prepare(pm_divided_correction *c)
 {
 	double		sum = 0;
 
@@ -78,7 +78,7 @@ prepare(pm_correction *c)
 
 /* The next point is the measurement farthest from all points; of[n]: the nearest point of each. */
 static void
-spread_points(const double *x, int n, pm_correction *c, double *nearest, int *of)
+spread_points(const double *x, int n, pm_divided_correction *c, double *nearest, int *of)
 {
 	int			next = 0;
 
@@ -108,7 +108,7 @@ spread_points(const double *x, int n, pm_correction *c, double *nearest, int *of
 
 /* A point becomes the mean of the measurements that are nearest to it. */
 static void
-average_points(const double *x, const double *left, int n, pm_correction *c, const int *of)
+average_points(const double *x, const double *left, int n, pm_divided_correction *c, const int *of)
 {
 	int			count[POINTS] = {0};
 	double		squares = 0;
@@ -141,7 +141,7 @@ average_points(const double *x, const double *left, int n, pm_correction *c, con
  * sd that makes them likeliest (Rasmussen and Williams, 5.10 to 5.12).
  */
 static double
-unlikely(pm_correction *c, double *gain)
+unlikely(pm_divided_correction *c, double *gain)
 {
 	double		squares = 0,
 				logs = 0,
@@ -172,7 +172,7 @@ unlikely(pm_correction *c, double *gain)
 
 /* How far the points reach along a feature. */
 static double
-reach(const pm_correction *c, int feature)
+reach(const pm_divided_correction *c, int feature)
 {
 	double		low = c->at[0][feature];
 	double		high = low;
@@ -187,7 +187,7 @@ reach(const pm_correction *c, int feature)
 
 /* *what becomes that of the n values of `from` that makes the points likeliest, if it is better than *best. */
 static void
-choose(pm_correction *c, double *what, const double *from, int n, double *best)
+choose(pm_divided_correction *c, double *what, const double *from, int n, double *best)
 {
 	double		chosen = *what;
 	double		gain;
@@ -208,7 +208,7 @@ choose(pm_correction *c, double *what, const double *from, int n, double *best)
 }
 
 static pm_code
-search(pm_correction *c, const pm_arena *a, pm_status *st)
+search(pm_divided_correction *c, const pm_arena *a, pm_status *st)
 {
 	double		gain;
 	double		best = unlikely(c, &gain);
@@ -235,7 +235,7 @@ search(pm_correction *c, const pm_arena *a, pm_status *st)
 }
 
 pm_code
-pm_correction_fit(const double *x, const double *left, int n, pm_arena *scratch, pm_correction *to, double *gain, pm_status *st)
+pm_divided_correction_fit(const double *x, const double *left, int n, pm_arena *scratch, pm_divided_correction *to, double *gain, pm_status *st)
 {
 	double	   *nearest = PM_NEW(scratch, double, n > 0 ? n : 1);
 	int		   *of = PM_NEW(scratch, int, n > 0 ? n : 1);
@@ -245,7 +245,7 @@ pm_correction_fit(const double *x, const double *left, int n, pm_arena *scratch,
 		return pm_no_memory(st, scratch);
 	memset(to, 0, sizeof(*to));
 	*gain = 1;
-	if (n < PM_CORRECTION_MIN_ROWS)
+	if (n < PM_DIVIDED_MIN_ROWS)
 		return PM_OK;
 	for (int k = 0; k < FEATURES; k++)
 		to->length[k] = lengths[0];
@@ -257,7 +257,7 @@ pm_correction_fit(const double *x, const double *left, int n, pm_arena *scratch,
 		if ((rc = search(to, scratch, st)) != PM_OK)
 			return rc;
 	}
-	if (unlikely(to, gain) == DBL_MAX || *gain > PM_CORRECTION_WORTH)
+	if (unlikely(to, gain) == DBL_MAX || *gain > PM_DIVIDED_WORTH)
 		to->n = 0;
 	return PM_OK;
 }
@@ -267,7 +267,7 @@ pm_correction_fit(const double *x, const double *left, int n, pm_arena *scratch,
  * the others, count; where they say nothing, an error is as large as theirs without correction.
  */
 static double
-error_share_of(const pm_correction *c, double variance)
+error_share_of(const pm_divided_correction *c, double variance)
 {
 	double		near = c->sd * c->sd;
 	double		far = fmax(c->sd, c->spread) * fmax(c->sd, c->spread);
@@ -277,7 +277,7 @@ error_share_of(const pm_correction *c, double variance)
 }
 
 double
-pm_correction_at(const pm_correction *c, const double *x, double *error_share)
+pm_divided_correction_at(const pm_divided_correction *c, const double *x, double *error_share)
 {
 	double		like[POINTS];
 	double		solved[POINTS];
@@ -296,13 +296,13 @@ pm_correction_at(const pm_correction *c, const double *x, double *error_share)
 			variance -= like[i] * solved[i];
 		*error_share = error_share_of(c, fmin(1, fmax(variance, c->noise * c->noise)));
 	}
-	return fmin(PM_CORRECTION_FACTOR, fmax(1 / PM_CORRECTION_FACTOR, exp(sum)));
+	return fmin(PM_DIVIDED_FACTOR, fmax(1 / PM_DIVIDED_FACTOR, exp(sum)));
 }
 
 /* ---- the stored form ---- */
 
 void
-pm_correction_write(const pm_correction *c, double *to)
+pm_divided_correction_write(const pm_divided_correction *c, double *to)
 {
 	*to++ = c->rows;
 	*to++ = c->sd;
@@ -325,7 +325,7 @@ between(double v, double min, double max)
 }
 
 static bool
-is_plausible(const pm_correction *c)
+is_plausible(const pm_divided_correction *c)
 {
 	bool		ok = between(c->rows, c->n, INT32_MAX) && between(c->sd, 1e-9, 10) && between(c->noise, 0.01, 10) && between(c->scatter, 0, 10);
 
@@ -341,12 +341,12 @@ is_plausible(const pm_correction *c)
 }
 
 pm_code
-pm_correction_read(const double *numbers, int n, pm_correction *to, pm_status *st)
+pm_divided_correction_read(const double *numbers, int n, pm_divided_correction *to, pm_status *st)
 {
-	int			points = (n - PM_CORRECTION_HEAD) / (FEATURES + 1);
+	int			points = (n - PM_DIVIDED_HEAD) / (FEATURES + 1);
 
 	memset(to, 0, sizeof(*to));
-	if (points >= 1 && points <= POINTS && n == PM_CORRECTION_NUMBERS(points) && between(numbers[0], points, INT32_MAX))
+	if (points >= 1 && points <= POINTS && n == PM_DIVIDED_NUMBERS(points) && between(numbers[0], points, INT32_MAX))
 	{
 		to->n = points;
 		to->rows = (int) numbers[0];
@@ -356,7 +356,7 @@ pm_correction_read(const double *numbers, int n, pm_correction *to, pm_status *s
 		memcpy(to->length, numbers + 4, sizeof(to->length));
 		for (int i = 0; i < points; i++)
 		{
-			const double *point = numbers + PM_CORRECTION_HEAD + i * (FEATURES + 1);
+			const double *point = numbers + PM_DIVIDED_HEAD + i * (FEATURES + 1);
 
 			memcpy(to->at[i], point, sizeof(to->at[i]));
 			to->left[i] = point[FEATURES];

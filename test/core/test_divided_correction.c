@@ -1,16 +1,16 @@
 /*
- * test_correction.c - what measurements with tp or pp say beyond the numbers of a cluster.
+ * test_divided_correction.c - what measurements with tp or pp say beyond the numbers of a cluster.
  */
 #include "check.h"
 
-#include "scaling/correction.h"
+#include "scaling/divided_correction.h"
 #include "scaling/fit.h"
 
 #define MAX_ROWS 3000
 
 static pm_arena arena;
 static pm_rng rng;
-static double x[MAX_ROWS * PM_CORRECTION_FEATURES];
+static double x[MAX_ROWS * PM_DIVIDED_FEATURES];
 static double left[MAX_ROWS];
 
 /* 16 layers of this hidden size; what is not given is that of one GPU. */
@@ -39,7 +39,13 @@ truth(double hidden, double tokens, int tp)
 	return tp == 4 ? 0.3 - 0.1 * log(tokens / 1024) / log(2) / 3 : hidden > 1500 ? -0.1 : 0.05;
 }
 
-/* All of two hidden sizes, four batches, and layouts of up to 8 GPUs; returns how many. */
+/* Layouts of up to 8 GPUs: tp, pp, copies of the model. */
+static const int layouts[][3] = {
+	{1, 1, 1}, {1, 1, 2}, {1, 1, 4}, {1, 1, 8}, {1, 2, 1}, {1, 2, 2}, {1, 2, 4}, {1, 4, 1}, {1, 4, 2}, {1, 8, 1},
+	{2, 1, 1}, {2, 1, 2}, {2, 1, 4}, {2, 2, 1}, {2, 2, 2}, {2, 4, 1}, {4, 1, 1}, {4, 1, 2}, {4, 2, 1}
+};
+
+/* All of two hidden sizes, four batches, and these layouts; returns how many. */
 static int
 make_rows(double noise)
 {
@@ -47,51 +53,49 @@ make_rows(double noise)
 
 	for (double hidden = 1024; hidden <= 2048; hidden *= 2)
 		for (double tokens = 1024; tokens <= 8192; tokens *= 2)
-			for (int tp = 1; tp <= 4; tp *= 2)
-				for (int pp = 1; tp * pp <= 8; pp *= 2)
-					for (int copies = 1; tp * pp * copies <= 8; copies *= 2)
-					{
-						pm_step_shape s = layers_of(hidden, tokens);
-						pm_parallel p = divided_by(tp, pp, copies);
+			for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+			{
+				pm_step_shape s = layers_of(hidden, tokens);
+				pm_parallel p = divided_by(layouts[i][0], layouts[i][1], layouts[i][2]);
 
-						if (!pm_correction_is_for(&p))
-							continue;
-						pm_correction_features(&s, &p, x + n * PM_CORRECTION_FEATURES);
-						left[n++] = truth(hidden, tokens, tp) + noise * (2 * pm_rng_uniform(&rng) - 1);
-					}
+				if (!pm_divided_correction_is_for(&p))
+					continue;
+				pm_divided_correction_features(&s, &p, x + n * PM_DIVIDED_FEATURES);
+				left[n++] = truth(hidden, tokens, layouts[i][0]) + noise * (2 * pm_rng_uniform(&rng) - 1);
+			}
 	return n;
 }
 
 static double
-factor_at(const pm_correction *c, double hidden, double tokens, pm_parallel p, double *share)
+factor_at(const pm_divided_correction *c, double hidden, double tokens, pm_parallel p, double *share)
 {
 	pm_step_shape s = layers_of(hidden, tokens);
-	double		at[PM_CORRECTION_FEATURES];
+	double		at[PM_DIVIDED_FEATURES];
 
-	pm_correction_features(&s, &p, at);
-	return pm_correction_at(c, at, share);
+	pm_divided_correction_features(&s, &p, at);
+	return pm_divided_correction_at(c, at, share);
 }
 
 static void
-learn(int n, pm_correction *c, double *gain)
+learn(int n, pm_divided_correction *c, double *gain)
 {
 	pm_status	st = {PM_OK};
 
-	CHECK_EQ(pm_correction_fit(x, left, n, &arena, c, gain, &st), PM_OK);
+	CHECK_EQ(pm_divided_correction_fit(x, left, n, &arena, c, gain, &st), PM_OK);
 }
 
 /* It follows the measurements where they are, and is nothing far from them. */
 static void
 test_near_and_far(void)
 {
-	pm_correction c;
+	pm_divided_correction c;
 	double		gain,
 				share,
 				far;
 	int			n = make_rows(0.01);
 
 	learn(n, &c, &gain);
-	CHECK(c.n > 16 && c.n <= PM_CORRECTION_POINTS);
+	CHECK(c.n > 16 && c.n <= PM_DIVIDED_POINTS);
 	CHECK_EQ(c.rows, n);
 	CHECK(gain < 0.5);
 	for (int tp = 2; tp <= 4; tp *= 2)
@@ -108,7 +112,7 @@ test_near_and_far(void)
 	CHECK(share > 0.95 && share <= 1);
 	/* a feature in which the rows do not differ says nothing of other values of it */
 	for (int i = 0; i < n; i++)
-		x[i * PM_CORRECTION_FEATURES + PM_BY_WIDTH] = log(1024);
+		x[i * PM_DIVIDED_FEATURES + PM_BY_WIDTH] = log(1024);
 	learn(n, &c, &gain);
 	CHECK_NEAR(c.length[PM_BY_WIDTH], 0.35, 1e-12);
 }
@@ -117,11 +121,11 @@ test_near_and_far(void)
 static void
 test_nothing(void)
 {
-	pm_correction c;
+	pm_divided_correction c;
 	double		gain;
 	int			n = make_rows(0.01);
 
-	learn(PM_CORRECTION_MIN_ROWS - 1, &c, &gain);
+	learn(PM_DIVIDED_MIN_ROWS - 1, &c, &gain);
 	CHECK_EQ(c.n, 0);
 	for (int i = 0; i < n; i++)
 		left[i] = 0.2 * (2 * pm_rng_uniform(&rng) - 1);
@@ -139,34 +143,34 @@ test_nothing(void)
 static void
 test_one_point(void)
 {
-	double		numbers[PM_CORRECTION_NUMBERS(1)] = {8, 0.1, 0.4, 0.05};
-	double		at[PM_CORRECTION_FEATURES] = {0};
+	double		numbers[PM_DIVIDED_NUMBERS(1)] = {8, 0.1, 0.4, 0.05};
+	double		at[PM_DIVIDED_FEATURES] = {0};
 	double		left_over = 1.16 - exp(-1) / 1.16;	/* of the variance */
 	double		share;
-	pm_correction c;
+	pm_divided_correction c;
 	pm_status	st = {PM_OK};
 
-	for (int k = 0; k < PM_CORRECTION_FEATURES; k++)
+	for (int k = 0; k < PM_DIVIDED_FEATURES; k++)
 		numbers[4 + k] = 0.7;
-	numbers[PM_CORRECTION_NUMBERS(1) - 1] = 0.3;
-	CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_NUMBERS(1), &c, &st), PM_OK);
+	numbers[PM_DIVIDED_NUMBERS(1) - 1] = 0.3;
+	CHECK_EQ(pm_divided_correction_read(numbers, PM_DIVIDED_NUMBERS(1), &c, &st), PM_OK);
 	at[PM_BY_WIDTH] = 0.7;
-	CHECK_NEAR(pm_correction_at(&c, at, &share), exp(0.3 / 1.16 * exp(-0.5)), 1e-12);
+	CHECK_NEAR(pm_divided_correction_at(&c, at, &share), exp(0.3 / 1.16 * exp(-0.5)), 1e-12);
 	/* near, errors are 0.1; far, as large as without a correction, 0.3; around the point measurements scatter by 0.05 */
 	CHECK_NEAR(share, sqrt((left_over * (0.01 + left_over * (0.09 - 0.01)) + 0.0025) / (0.09 + 0.0025)), 1e-12);
 	/* on the point no less than its noise is left */
 	at[PM_BY_WIDTH] = 0;
-	pm_correction_at(&c, at, &share);
+	pm_divided_correction_at(&c, at, &share);
 	CHECK_NEAR(share, sqrt(((1.16 - 1 / 1.16) * (0.01 + (1.16 - 1 / 1.16) * 0.08) + 0.0025) / (0.09 + 0.0025)), 1e-12);
 	/* each number has its bounds, whatever the others are */
-	for (int k = 0; k < PM_CORRECTION_NUMBERS(1); k++)
+	for (int k = 0; k < PM_DIVIDED_NUMBERS(1); k++)
 	{
 		double		good = numbers[k];
 
 		numbers[k] = 1e3;
-		CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_NUMBERS(1), &c, &st), k == 0 ? PM_OK : PM_ERR_DATA);
+		CHECK_EQ(pm_divided_correction_read(numbers, PM_DIVIDED_NUMBERS(1), &c, &st), k == 0 ? PM_OK : PM_ERR_DATA);
 		numbers[k] = -1e3;
-		CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_NUMBERS(1), &c, &st), PM_ERR_DATA);
+		CHECK_EQ(pm_divided_correction_read(numbers, PM_DIVIDED_NUMBERS(1), &c, &st), PM_ERR_DATA);
 		numbers[k] = good;
 	}
 }
@@ -175,28 +179,28 @@ test_one_point(void)
 static void
 test_bounds(void)
 {
-	pm_correction c;
+	pm_divided_correction c;
 	double		gain,
 				share;
 
 	for (int i = 0; i < MAX_ROWS; i++)
 	{
-		for (int k = 0; k < PM_CORRECTION_FEATURES; k++)
-			x[i * PM_CORRECTION_FEATURES + k] = 5 * pm_rng_uniform(&rng);
-		left[i] = 4 * sin(x[i * PM_CORRECTION_FEATURES + PM_BY_TOKENS]);
+		for (int k = 0; k < PM_DIVIDED_FEATURES; k++)
+			x[i * PM_DIVIDED_FEATURES + k] = 5 * pm_rng_uniform(&rng);
+		left[i] = 4 * sin(x[i * PM_DIVIDED_FEATURES + PM_BY_TOKENS]);
 	}
 	learn(MAX_ROWS, &c, &gain);
-	CHECK(c.n <= PM_CORRECTION_POINTS);
+	CHECK(c.n <= PM_DIVIDED_POINTS);
 	for (int i = 0; c.n > 0 && i < MAX_ROWS; i++)
 	{
-		double		f = pm_correction_at(&c, x + i * PM_CORRECTION_FEATURES, &share);
+		double		f = pm_divided_correction_at(&c, x + i * PM_DIVIDED_FEATURES, &share);
 
-		CHECK(f >= 1 / PM_CORRECTION_FACTOR && f <= PM_CORRECTION_FACTOR && share > 0 && share <= 1);
+		CHECK(f >= 1 / PM_DIVIDED_FACTOR && f <= PM_DIVIDED_FACTOR && share > 0 && share <= 1);
 	}
 	/* the same row again and again */
 	for (int i = 0; i < 100; i++)
 	{
-		memcpy(x + i * PM_CORRECTION_FEATURES, x, PM_CORRECTION_FEATURES * sizeof(double));
+		memcpy(x + i * PM_DIVIDED_FEATURES, x, PM_DIVIDED_FEATURES * sizeof(double));
 		left[i] = 0.2;
 	}
 	learn(100, &c, &gain);
@@ -206,30 +210,30 @@ test_bounds(void)
 static void
 test_stored(void)
 {
-	pm_correction c;
-	pm_correction back;
+	pm_divided_correction c;
+	pm_divided_correction back;
 	pm_status	st = {PM_OK};
 	double		gain,
 				share,
 				again;
-	double		numbers[PM_CORRECTION_NUMBERS(PM_CORRECTION_POINTS) + 1];
-	double		damaged[PM_CORRECTION_NUMBERS(PM_CORRECTION_POINTS) + 1];
+	double		numbers[PM_DIVIDED_NUMBERS(PM_DIVIDED_POINTS) + 1];
+	double		damaged[PM_DIVIDED_NUMBERS(PM_DIVIDED_POINTS) + 1];
 	int			n;
 
 	learn(make_rows(0.01), &c, &gain);
-	n = PM_CORRECTION_NUMBERS(c.n);
-	pm_correction_write(&c, numbers);
-	CHECK_EQ(pm_correction_read(numbers, n, &back, &st), PM_OK);
+	n = PM_DIVIDED_NUMBERS(c.n);
+	pm_divided_correction_write(&c, numbers);
+	CHECK_EQ(pm_divided_correction_read(numbers, n, &back, &st), PM_OK);
 	for (double tokens = 1024; tokens <= 65536; tokens *= 1.5)
 	{
 		CHECK_EQ(factor_at(&back, 1500, tokens, divided_by(2, 2, 2), &again), factor_at(&c, 1500, tokens, divided_by(2, 2, 2), &share));
 		CHECK_EQ(again, share);
 	}
-	CHECK_EQ(pm_correction_read(numbers, n - 1, &back, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_divided_correction_read(numbers, n - 1, &back, &st), PM_ERR_DATA);
 	CHECK_HAS(st.message, "not a correction");
-	CHECK_EQ(pm_correction_read(numbers, n + 1, &back, &st), PM_ERR_DATA);
-	CHECK_EQ(pm_correction_read(numbers, PM_CORRECTION_HEAD, &back, &st), PM_ERR_DATA);
-	CHECK_EQ(pm_correction_read(numbers, 0, &back, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_divided_correction_read(numbers, n + 1, &back, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_divided_correction_read(numbers, PM_DIVIDED_HEAD, &back, &st), PM_ERR_DATA);
+	CHECK_EQ(pm_divided_correction_read(numbers, 0, &back, &st), PM_ERR_DATA);
 	/* damaged numbers are refused, or give a factor that is none of a wild one */
 	for (int i = 0; i < 5000; i++)
 	{
@@ -237,8 +241,8 @@ test_stored(void)
 
 		memcpy(damaged, numbers, sizeof(numbers));
 		for (int k = 0; k < 1 + i % 3; k++)
-			damaged[(int) (pm_rng_uniform(&rng) * (i % 2 ? n : PM_CORRECTION_HEAD))] = odd[(int) (pm_rng_uniform(&rng) * 10)];
-		if (pm_correction_read(damaged, n, &back, &st) == PM_OK)
+			damaged[(int) (pm_rng_uniform(&rng) * (i % 2 ? n : PM_DIVIDED_HEAD))] = odd[(int) (pm_rng_uniform(&rng) * 10)];
+		if (pm_divided_correction_read(damaged, n, &back, &st) == PM_OK)
 		{
 			double		f = factor_at(&back, 1024, 2048, divided_by(2, 2, 2), &share);
 
@@ -349,5 +353,5 @@ main(void)
 	test_stored();
 	test_cluster();
 	pm_arena_release(&arena);
-	return check_done("correction");
+	return check_done("divided_correction");
 }
