@@ -8,7 +8,6 @@
 #include "change/change.h"
 
 #include "graph/attention.h"
-#include "graph/op_work.h"
 #include "graph/op_update.h"
 
 #include <math.h>
