@@ -78,52 +78,6 @@ test_division(void)
 	CHECK(f.spread > 0.1 && f.fit_spread > 0.05 && f.context_mb == 1300);
 }
 
-/* Bytes a sample that one more layer of a transformer takes of one of so many GPUs that share it. */
-static double
-of_a_layer(pm_memory_division by, bool recompute_attention)
-{
-	const int64_t huge = 1 << 20;
-	double		per[2];
-	pm_status	st;
-
-	for (int i = 0; i < 2; i++)
-	{
-		const pm_step_options o = {.dtype = PM_FP16, .optimizer = PM_ADAM, .attention_again = recompute_attention};
-		pm_memory_plan plan;
-		pm_memory_plan of;
-
-		load_transformer(3 + i);
-		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
-		pm_memory_divide(&plan, &by, &of);
-		per[i] = pm_memory_live_in_passes(&of, huge + 1) - pm_memory_live_in_passes(&of, huge);
-	}
-	return per[1] - per[0];
-}
-
-/* Korthikanti et al., arXiv 2205.05198: s b h (10 + 24 / t + 5 a s / (h t)). */
-static void
-test_scores(void)
-{
-	const double s = SEQ;
-	const double h = HIDDEN;
-	const double a = HEADS;
-
-	for (int t = 1; t <= HEADS; t *= 2)
-	{
-		pm_memory_division by = BY(1, 0, t, 1, 1, 1, false, 25, false);
-		double		share = (10 + 24.0 / t) / 34;
-
-		/* with 2 statistics of 4 bytes for each of two norms */
-		CHECK_NEAR(of_a_layer(by, false), s * h * (10 + 24.0 / t + 5 * a * s / (h * t)) + share * 16 * s, 1e-3);
-		CHECK_NEAR(of_a_layer(by, true), s * h * (10 + 24.0 / t) + share * 16 * s, 1e-3);
-		by.sequence_parallel = true;
-		CHECK_NEAR(of_a_layer(by, false), s * h / t * (34 + 5 * a * s / h) + 16 * s / t, 1e-3);
-		/* of a pipeline of two, a GPU keeps half of the layers for each of two micro-batches */
-		by = (pm_memory_division) BY(1, 0, t, 2, 2, 1, false, 25, false);
-		CHECK_NEAR(of_a_layer(by, false), s * h * (10 + 24.0 / t + 5 * a * s / (h * t)) + share * 16 * s, 1e-3);
-	}
-}
-
 /* With zero 2, gradients are whole until they are summed: at most two buckets, at most what is there. */
 static void
 test_gradients_on_their_way(void)
@@ -689,7 +643,6 @@ main(void)
 {
 	pm_arena_init_malloc(&arena);
 	test_division();
-	test_scores();
 	test_context_parallel();
 	test_master_weights();
 	test_sequence_parallel();

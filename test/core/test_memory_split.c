@@ -1,5 +1,6 @@
 /*
- * test_memory_split.c - the tensors of one of several GPUs: they hold what the plan of that GPU says.
+ * test_memory_split.c - the tensors of one of several GPUs: they hold what the plan of that GPU says, and the scores of
+ * attention are divided as the paper has it.
  */
 #include "check.h"
 #include "memory/breakdown.h"
@@ -123,6 +124,52 @@ test_all(void)
 		CHECK_NEAR(one[i].bytes, all[i].bytes, 1e-6);
 }
 
+/* Bytes a sample that one more layer of a transformer takes of one of so many GPUs that share it. */
+static double
+of_a_layer(pm_memory_division by, bool again)
+{
+	const int64_t huge = 1 << 20;
+	double		per[2];
+	pm_status	st;
+
+	for (int i = 0; i < 2; i++)
+	{
+		const pm_step_options o = {.dtype = PM_FP16, .optimizer = PM_ADAM, .attention_again = again};
+		pm_memory_plan plan;
+		pm_memory_plan of;
+
+		load_transformer(3 + i);
+		CHECK(pm_memory_plan_make(&graph, &o, &arena, &plan, &st) == PM_OK);
+		pm_memory_divide(&plan, &by, &of);
+		per[i] = pm_memory_live_in_passes(&of, huge + 1) - pm_memory_live_in_passes(&of, huge);
+	}
+	return per[1] - per[0];
+}
+
+/* Korthikanti et al., arXiv 2205.05198: s b h (10 + 24 / t + 5 a s / (h t)). */
+static void
+test_scores(void)
+{
+	const double s = SEQ;
+	const double h = HIDDEN;
+	const double a = HEADS;
+
+	for (int t = 1; t <= HEADS; t *= 2)
+	{
+		pm_memory_division by = {.replicas = 1, .tp = t, .pp = 1, .micro_batches = 1, .interleave = 1, .bucket_mb = 25};
+		double		share = (10 + 24.0 / t) / 34;
+
+		/* with 2 statistics of 4 bytes for each of two norms */
+		CHECK_NEAR(of_a_layer(by, false), s * h * (10 + 24.0 / t + 5 * a * s / (h * t)) + share * 16 * s, 1e-3);
+		CHECK_NEAR(of_a_layer(by, true), s * h * (10 + 24.0 / t) + share * 16 * s, 1e-3);
+		by.sequence_parallel = true;
+		CHECK_NEAR(of_a_layer(by, false), s * h / t * (34 + 5 * a * s / h) + 16 * s / t, 1e-3);
+		/* of a pipeline of two, a GPU keeps half of the layers for each of two micro-batches */
+		by = (pm_memory_division) {.replicas = 1, .tp = t, .pp = 2, .micro_batches = 2, .interleave = 1, .bucket_mb = 25};
+		CHECK_NEAR(of_a_layer(by, false), s * h * (10 + 24.0 / t + 5 * a * s / (h * t)) + share * 16 * s, 1e-3);
+	}
+}
+
 int
 main(void)
 {
@@ -130,6 +177,7 @@ main(void)
 	test_parts_of_one_gpu();
 	test_masters();
 	test_all();
+	test_scores();
 	pm_arena_release(&arena);
 	return check_done("test_memory_split");
 }

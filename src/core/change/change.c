@@ -9,7 +9,6 @@
 
 #include "features/phases.h"
 #include "graph/attention.h"
-#include "graph/op_work.h"
 #include "graph/op_update.h"
 
 #include <math.h>

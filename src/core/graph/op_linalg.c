@@ -137,7 +137,7 @@ pm_linalg_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64
 
 /* The other operand times the gradient: multiplications, whose products are summed if the operand is smaller than the largest. */
 static void
-vectors_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, pm_work *w)
+vectors_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double forward, pm_linalg_work *w)
 {
 	double		most = largest_count(g, n, batch);
 
@@ -147,15 +147,15 @@ vectors_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t 
 
 		if (!o.grad)
 			continue;
-		w->flops_backward += (pm_count_at(&o, batch) < most ? 2 : 1) * most;
-		w->bytes_backward += w->bytes_forward;
-		w->kernels_backward += row->kernels_back;
+		w->flops += (pm_count_at(&o, batch) < most ? 2 : 1) * most;
+		w->bytes += forward;
+		w->kernels += row->kernels_back;
 	}
 }
 
 /* linalg_solve_backward: the transposed system, and for the matrix a product, whose sign changes; of a triangle, the other one is cleared. */
 static void
-solve_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, pm_work *w)
+solve_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, pm_linalg_work *w)
 {
 	double		squares = pm_linalg_factored(g, n, batch);
 	double		solved = pm_node_count(n, batch);
@@ -163,53 +163,56 @@ solve_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t ba
 	pm_operand	matrix = operand_at(g, n, factored(g, n));
 	bool		triangle = row->factor == 0;
 
-	w->flops_backward += solved * solving(g, n, row);
-	w->bytes_backward += size * both;
-	w->kernels_backward += 1;
+	w->flops += solved * solving(g, n, row);
+	w->bytes += size * both;
+	w->kernels += 1;
 	if (!matrix.grad)
 		return;
-	w->flops_backward += 2 * solved * side_of(g, n) + squares;
-	w->bytes_backward += size * (both + (triangle ? 4 : 2) * squares);
-	w->kernels_backward += row->kernels_back - 1;
+	w->flops += 2 * solved * side_of(g, n) + squares;
+	w->bytes += size * (both + (triangle ? 4 : 2) * squares);
+	w->kernels += row->kernels_back - 1;
 }
 
 /* Passes over matrices as large as those that are factored, and multiplications with an addition, in cubes of their side. */
 static void
-squares_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double passes, double cubes, double size, pm_work *w)
+squares_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double passes, double cubes, double size, pm_linalg_work *w)
 {
 	double		squares = pm_linalg_factored(g, n, batch);
 
-	w->flops_backward += 2 * cubes * squares * side_of(g, n);
-	w->bytes_backward += passes * size * squares;
-	w->kernels_backward += row->kernels_back;
+	w->flops += 2 * cubes * squares * side_of(g, n);
+	w->bytes += passes * size * squares;
+	w->kernels += row->kernels_back;
 }
 
-void
-pm_linalg_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, pm_work *w)
+pm_linalg_work
+pm_linalg_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, double forward)
 {
+	pm_linalg_work w = {0};
+
 	if (operand_count(n) == 0)
-		return;
+		return w;
 	switch ((pm_back_rule) row->back)
 	{
 		case PM_BACK_VECTORS:
-			vectors_back(g, n, row, batch, w);
-			return;
+			vectors_back(g, n, row, batch, forward, &w);
+			break;
 		case PM_BACK_SOLVE:
-			solve_back(g, n, row, batch, size, w);
-			return;
+			solve_back(g, n, row, batch, size, &w);
+			break;
 		case PM_BACK_INVERSE:
 			/* two products and a change of sign */
-			squares_back(g, n, row, batch, 2 * 3 + 2, 2, size, w);
-			return;
+			squares_back(g, n, row, batch, 2 * 3 + 2, 2, size, &w);
+			break;
 		case PM_BACK_CHOLESKY:
 			/* a product, two triangles cleared, a sum, a scale, and two triangular systems of half of a product each */
-			squares_back(g, n, row, batch, 3 * 3 + 2 * 2 + 3 + 2, 2, size, w);
-			return;
+			squares_back(g, n, row, batch, 3 * 3 + 2 * 2 + 3 + 2, 2, size, &w);
+			break;
 		case PM_BACK_DET:
 			/* a system whose right side is diagonal; where it may be singular, another diagonal and a sum before it */
-			squares_back(g, n, row, batch, 2 * row->kernels_back, 1, size, w);
-			return;
+			squares_back(g, n, row, batch, 2 * row->kernels_back, 1, size, &w);
+			break;
 		default:
-			return;
+			break;
 	}
+	return w;
 }

@@ -5,8 +5,8 @@
 #ifndef PM_OP_LINALG_H
 #define PM_OP_LINALG_H
 
+#include "graph/graph.h"
 #include "graph/op_catalogue.h"
-#include "graph/op_work.h"
 
 /* FLOPs forward, for PM_FLOPS_LARGEST, PM_FLOPS_ROWS, PM_FLOPS_CUBES and PM_FLOPS_SOLVE. */
 double		pm_linalg_flops(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch);
@@ -17,10 +17,17 @@ double		pm_linalg_factored(const pm_graph *g, const pm_node *n, int64_t batch);
 /* Numbers of the positions that an affine grid is computed from, each with a one behind it. */
 double		pm_affine_base(const pm_graph *g, const pm_node *n, int64_t batch);
 
+typedef struct pm_linalg_work
+{
+	double		flops;
+	double		bytes;
+	double		kernels;
+} pm_linalg_work;
+
 /*
- * Add the backward pass to *w, for PM_BACK_VECTORS, PM_BACK_INVERSE, PM_BACK_CHOLESKY, PM_BACK_SOLVE and PM_BACK_DET.
- * size: bytes of a number.  w has the forward pass.
+ * The backward pass, for PM_BACK_VECTORS, PM_BACK_INVERSE, PM_BACK_CHOLESKY, PM_BACK_SOLVE and PM_BACK_DET.  size: bytes of a
+ * number; forward: those that the forward pass moves.
  */
-void		pm_linalg_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, pm_work *w);
+pm_linalg_work pm_linalg_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, double size, double forward);
 
 #endif

@@ -33,18 +33,16 @@ pm_fused_update_saves(pm_optimizer opt, pm_dtype dtype)
 }
 
 /* Mixed precision also writes a copy of 2 bytes; a model in 2 bytes moves half. */
-void
-pm_update_work(pm_dtype dtype, pm_optimizer opt, pm_work *w)
+pm_update_cost
+pm_update_cost_of(pm_dtype dtype, pm_optimizer opt)
 {
-	const struct update_cost *c = &update_costs[opt];
-	double		bytes = c->bytes;
+	pm_update_cost c = {update_costs[opt].flops, update_costs[opt].bytes};
 
 	if (opt == PM_OPT_NONE)
-		return;
+		return c;
 	if (dtype == PM_AMP)
-		bytes += 2;
+		c.bytes += 2;
 	else if (dtype == PM_BF16 || dtype == PM_FP16)
-		bytes /= 2;
-	w->flops_update = c->flops * w->params;
-	w->bytes_update = bytes * w->params;
+		c.bytes /= 2;
+	return c;
 }

@@ -358,6 +358,16 @@ again_back(const pm_graph *g, const pm_node *n, pm_work *w)
 	w->kernels_backward += times * w->kernels_forward;
 }
 
+static void
+linalg_back(const pm_graph *g, const pm_node *n, const pm_op_row *row, int64_t batch, const widths *e, pm_work *w)
+{
+	pm_linalg_work back = pm_linalg_back(g, n, row, batch, e->out, w->bytes_forward);
+
+	w->flops_backward += back.flops;
+	w->bytes_backward += back.bytes;
+	w->kernels_backward += back.kernels;
+}
+
 /* An operand of an elementwise operator: what its gradient takes. */
 typedef struct factor
 {
@@ -522,7 +532,7 @@ backward(const pm_graph *g, const pm_node *n, const pm_op_row *row, const pm_ope
 		case PM_BACK_CHOLESKY:
 		case PM_BACK_SOLVE:
 		case PM_BACK_DET:
-			pm_linalg_back(g, n, row, batch, e->out, w);
+			linalg_back(g, n, row, batch, e, w);
 			return;
 		case PM_BACK_PASS:
 		case PM_BACK_MUL:
@@ -620,6 +630,7 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	const pm_op_row *row = pm_op_row_of(n->op);
 	pm_operands	o = {{NULL, -1, -1, false, false}, {NULL, -1, -1, false, false}};
 	widths		e = widths_of(n, row, dtype);
+	pm_update_cost each = pm_update_cost_of(dtype, opt);
 	double		in;
 
 	memset(w, 0, sizeof(*w));
@@ -637,7 +648,8 @@ pm_node_work(const pm_graph *g, int i, int64_t batch, pm_dtype dtype, pm_layout 
 	if (dtype == PM_AMP)
 		add_casts(g, n, row, batch, w);
 	add_flow(n, batch, layout, e.out, w);
-	pm_update_work(dtype, opt, w);
+	w->flops_update = each.flops * w->params;
+	w->bytes_update = each.bytes * w->params;
 }
 
 /* ---------- inference ---------- */
