@@ -111,7 +111,7 @@ BEGIN ATOMIC
                                          ARRAY(SELECT DISTINCT j.dtype FROM job AS j), 1) AS n
     ), named AS (
         SELECT CASE WHEN j.graph_id IS NULL THEN m.graph_id ELSE (SELECT g.graph_id FROM perfmodel.graph AS g WHERE g.graph_id = j.graph_id) END AS graph_id,
-               c.resolved AS gpu, CASE WHEN perfmodel.find_gpu(c.short) = c.resolved THEN c.short END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(d.resolved, '') AS dtype,
+               c.resolved AS gpu, CASE WHEN perfmodel.find_gpu(c.short) = c.resolved THEN c.short END AS short_name, CASE WHEN j.batch BETWEEN 1 AND 16777216 THEN j.batch END AS batch, coalesce(nullif(d.resolved, 'fp8'), '') AS dtype,	-- of steps in FP8 there are no measurements
                coalesce(perfmodel.find_layout(j.layout), '') AS layout, j.framework AS framework,
                -- as plans read it (resolve_optimizer() in job_rows.c)
                coalesce(perfmodel.find_optimizer(j.optimizer), 'other') AS optimizer, CASE WHEN j.gpu_count BETWEEN 1 AND 1000000 THEN j.gpu_count END AS world_size,

@@ -116,6 +116,13 @@ shape_of(const pm_cluster_row *m, pm_problem *p)
 	return shape;
 }
 
+/* Words of measurements are checked when they are stored. */
+static pm_dtype
+dtype_of(const pm_cluster_row *m)
+{
+	return m->words.dtype != NULL ? (pm_dtype) pm_dtype_parse(text_to_cstring(m->words.dtype)) : PM_FP32;
+}
+
 /* Such as a graph with too many operators, that one row in thousands may have. */
 static void
 notice_unanswered(int n, const pm_problem *first)
@@ -185,7 +192,7 @@ pm_cluster_rows_scaled(const pm_cluster_row *m, int n, const pm_fabric *f, int64
 		CHECK_FOR_INTERRUPTS();
 		p.world_size = m[i].world_size;
 		p.nodes = m[i].nodes;
-		if (pm_parallel_check(&p, f, &st) != PM_OK)
+		if (pm_parallel_check(&p, f, &st) != PM_OK || pm_masters_check(&p, dtype_of(&m[i]), &st) != PM_OK)
 		{
 			add_impossible(&impossible, &m[i], f, &st);
 			continue;

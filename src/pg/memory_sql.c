@@ -80,7 +80,7 @@ pm_memory_ask(const pm_asked_words *words, bool checkpointing, pm_memory_questio
 	pm_freshen();
 	if (!pm_question_resolve_alone(words, &m->question, &m->graph, p) || !check_parallel(&words->parallel, m->question.dtype, m->graph, p))
 		return false;
-	if (m->question.mode == PM_INFERENCE && words->parallel.world_size != 1)
+	if (m->question.mode == PM_INFERENCE && (words->parallel.world_size != 1 || words->parallel.master_weights))
 	{
 		pm_problem_infer_on_several(p);
 		return false;

@@ -99,11 +99,21 @@ test_rest(void)
 {
 	made		m;
 	float		head[8] = {0};
+	double		launches;
 	const double *us;
 
 	make(&m);
-	part_of(&m, 2048)->bound = 'l';
-	CHECK_EQ(pm_fp8_parts(&m.work, &m.question, NULL, 1, m.parts, m.work.n + 1), 10 * m.work.n + 1);
+	launches = 0.005 * m.work.kernels[part_of(&m, 2048)->token];
+	*part_of(&m, 2048) = (pm_part) {part_of(&m, 2048)->token, launches, launches / 3, launches * 2 / 3, 0, 'l'};
+	card.mem_bw_gbs = 1e9;
+	pm_fp8_parts(&m.work, &m.question, NULL, 1, m.parts, m.work.n + 1);
+	CHECK_NEAR(part_of(&m, 2048)->step_ms, launches, 1e-12);
+	/* what takes a little longer takes no less than its launches */
+	make(&m);
+	*part_of(&m, 2048) = (pm_part) {part_of(&m, 2048)->token, launches * 1.2, launches * 0.4, launches * 0.8, 0, 'c'};
+	pm_fp8_parts(&m.work, &m.question, NULL, 1, m.parts, m.work.n + 1);
+	CHECK_NEAR(part_of(&m, 2048)->step_ms, launches, 1e-12);
+	card.mem_bw_gbs = 1000;
 	make(&m);
 	head[part_of(&m, 2048)->token] = 1;
 	CHECK_EQ(pm_fp8_parts(&m.work, &m.question, head, 1, m.parts, m.work.n + 1), 10 * m.work.n + 1);

@@ -150,8 +150,17 @@ test_master_weights(void)
 {
 	pm_fabric	f = fabric_of(PM_LINK_NVSWITCH, 3, switch_rows, 8);
 	pm_parallel p = {.world_size = 8,.accumulation = 1,.zero = 1,.tp = 1,.pp = 1,.cp = 1,.master_weights = true};
+	pm_step_shape narrow = transformer();
 
 	CHECK_NEAR(step_of(transformer(), p, &f).step_ms, 120 + ms(&f, PM_REDUCE_SCATTER, 100e6, 8, 1) + 1 + ms(&f, PM_ALL_GATHER, 50e6, 8, 1), 1e-6);
+	/* divided weights, too; and with gradients of 16 bits, the update moves twice as much as one of 16 bits */
+	p.zero = 3;
+	CHECK_NEAR(step_of(transformer(), p, &f).step_ms, 120 + 2 * ms(&f, PM_ALL_GATHER, 50e6, 8, 1) + ms(&f, PM_REDUCE_SCATTER, 100e6, 8, 1) + 1, 1e-6);
+	narrow.narrow = true;
+	p.zero = 0;
+	CHECK_NEAR(step_of(narrow, p, &f).step_ms, 120 + ms(&f, PM_ALL_REDUCE, 100e6, 8, 1) + 16, 1e-6);
+	CHECK_NEAR(step_of(narrow, (pm_parallel) {.world_size = 1,.accumulation = 1,.tp = 1,.pp = 1,.cp = 1,.master_weights = true}, &f).step_ms, 136, 1e-6);
+	p.zero = 1;
 	p.tp = 2;
 	CHECK_NEAR(step_of(transformer(), p, &f).step_ms, 60 + 2 * 2 * 8 * ms(&f, PM_ALL_REDUCE, 16e6, 2, 1) + ms(&f, PM_ALL_REDUCE, 37.5e6, 4, 1) + 1, 1e-6);
 }

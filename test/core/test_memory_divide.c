@@ -162,6 +162,14 @@ test_context_parallel(void)
 	pm_memory_divide(&plan, &by, &of);
 	CHECK_NEAR(of.weights, 20 * MB, 1e-3);
 	CHECK_NEAR(of.optimizer, 40 * MB, 1e-3);
+	/* a group of one divides nothing: gradients are those of copies */
+	for (by.zero = 1; by.zero <= 3; by.zero++)
+	{
+		by.shard = 1;
+		pm_memory_divide(&plan, &by, &of);
+		CHECK_NEAR(of.gradients, 160 * MB, 1e-3);
+		CHECK_NEAR(of.weights, 80 * MB, 1e-3);
+	}
 }
 
 /*

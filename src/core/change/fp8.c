@@ -8,6 +8,7 @@
  */
 #include "change/fp8.h"
 
+#include "features/phases.h"
 #include "graph/op_catalogue.h"
 #include "graph/op_work.h"
 
@@ -77,13 +78,17 @@ narrow(const pm_tokens *work, const pm_question *q, double share, int batches, p
 {
 	const pm_skeleton *s = work->skeleton;
 	double		before = passes_ms(work, part);
+	double		launches;
 	double		after;
 	pm_work		w;
 
 	pm_node_work(s->graph, s->node[part->token], q->batch, q->dtype, q->layout, q->optimizer, &w);
 	if (!w.tensor_core || before <= 0)
 		return;
+	launches = PM_USUAL_LAUNCH_US * work->kernels[part->token] * s->copies[part->token] / 1000;
 	after = before * (1 - share) + share * (before / (2 * SHARE) + casts_ms(q, &w, batches) * s->copies[part->token]);
+	/* kernels are launched as often in any format */
+	after = fmax(after, fmin(before, launches));
 	part->step_ms += after - before;
 	part->forward_ms *= after / before;
 	part->backward_ms *= after / before;
@@ -99,8 +104,7 @@ pm_fp8_parts(const pm_tokens *work, const pm_question *q, const float *head, int
 	{
 		int			t = parts[i].token;
 
-		/* launches take as long in any format */
-		if (t >= 0 && parts[i].bound != 'l' && is_linear(&s->graph->nodes[s->node[t]]))
+		if (t >= 0 && is_linear(&s->graph->nodes[s->node[t]]))
 			narrow(work, q, 1 - (head != NULL ? head[t] / s->copies[t] : 0), batches, &parts[i]);
 		sum += parts[i].step_ms;
 	}

@@ -78,7 +78,8 @@ divide_parts(const pm_memory_plan *plan, const pm_memory_division *by)
 		return p;
 	if (by->zero >= 1)
 		p.optimizer /= sharing(by);
-	if (by->zero <= 1)
+	/* a group of one divides nothing */
+	if (by->zero <= 1 || sharing(by) == 1)
 	{
 		p.buckets = by->master_bytes > 0 ? 0 : p.all;
 		return p;

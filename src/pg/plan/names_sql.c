@@ -277,7 +277,8 @@ resolve_word(const pm_word_list *list, const char *name, Datum *values, bool *nu
 	int			at = pm_word_find(list, name);
 
 	if (at < 0)
-		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("%sknown are %s", list == &pm_optimizer_words ? "taken as \"other\"; " : "", pm_quoted_list(list->names, list->n)));
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("%sknown are %s%s", list == &pm_optimizer_words ? "taken as \"other\"; " : "", pm_quoted_list(list->names, list->n),
+																   list == &pm_dtype_words ? ", \"fp8\"" : ""));
 	else
 		set_match(values, nulls, strcmp(list->names[at], name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, list->names[at], NULL);
 }
@@ -291,7 +292,9 @@ resolve_dtype(const char *name, Datum *values, bool *nulls)
 	pm_freshen();
 	alias = pm_dtype_alias_of(name);
 	at = alias != NULL ? pm_word_find(&pm_dtype_words, alias) : -1;
-	if (alias == NULL && pm_is_fp8(name))
+	if (alias != NULL && pm_is_fp8(alias))
+		set_match(values, nulls, PM_MATCH_ALIAS, "fp8", BY_ALIAS);
+	else if (alias == NULL && pm_is_fp8(name))
 		set_match(values, nulls, strcmp(name, "fp8") == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, "fp8", NULL);
 	else if (alias == NULL)
 		resolve_word(&pm_dtype_words, name, values, nulls);
