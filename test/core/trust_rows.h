@@ -67,4 +67,39 @@ normal_inside(const pm_verdict *v, double sigma)
 	return 0.5 * (erf(log(v->high_ms) / sigma / M_SQRT2) - erf(log(v->low_ms) / sigma / M_SQRT2));
 }
 
+/* A chain of convolutions with an operator in between. */
+static inline pm_sample
+odd_sample(const char *op, int width, int kernel, int side)
+{
+	graph_text	t;
+	int			x;
+	const pm_graph *g;
+
+	text_start(&t, "odd", "odd");
+	x = net_input(&t, 3, side);
+	x = net_conv(&t, x, 3, width, side, kernel, 1);
+	x = net_norm(&t, x, width, side);
+	if (op != NULL)
+		x = net_unary(&t, op, x, width, side);
+	net_classifier(&t, x, width, 10 * width);
+	g = text_finish(&t, &arena);
+	return make_sample(g, make_skeleton(g, true, &arena), 4, 0);
+}
+
+/* A chain of matrix products. */
+static inline pm_sample
+products(int width)
+{
+	graph_text	t;
+	const pm_graph *g;
+	int			x;
+
+	text_start(&t, "products", "products");
+	x = text_node(&t, "'op':'Input','inputs':[],'shape':[1,%d],'batch_dim':0", width);
+	for (int i = 0; i < 4; i++)
+		x = text_node(&t, "'op':'Gemm','inputs':[%d],'shape':[1,%d],'batch_dim':0,'weights':[[%d,%d],[%d]]", x, width, width, width, width);
+	g = text_finish(&t, &arena);
+	return make_sample(g, make_skeleton(g, true, &arena), 4, 1);
+}
+
 #endif

@@ -251,7 +251,7 @@ divide_run(const pm_memory_plan *plan, const pm_memory_division *by, const parts
 {
 	const mode	m = {whole->kept_per, whole->kept_scores, recompute};
 
-	if ((by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1))
+	if ((by->replicas > 1 && by->zero >= 2) || (by->pp > 1 && by->micro_batches > 1) || by->tp > 1)
 		of->n_lines += whole->n_light;
 	divide_lines(plan, by, p, &m, of->lines, of->n_lines);
 	divide_reserved(plan, by, p, &m, whole, of);
