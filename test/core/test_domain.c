@@ -474,6 +474,41 @@ test_unlike_by_kind(void)
 	CHECK(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_NETWORK_UNLIKE);
 }
 
+static pm_novelty
+novelty_of(const pm_trust *t, pm_sample s)
+{
+	pm_novelty	n;
+
+	CHECK_EQ(pm_trust_prepare(t, &s, &arena, &arena, &n, NULL), PM_OK);
+	return n;
+}
+
+/* Products that are larger than some in training count for the interval as if they were alike; smaller ones and windows do not. */
+static void
+test_larger(void)
+{
+	pm_dataset	d = make_dataset(60, 1, true, some_time, &arena);
+	pm_sample	large = products(6000);
+	pm_sample	small = products(8);
+	double		distance[60], u[60];
+	pm_crossed	crossed = {.distance = distance};
+	const pm_trust *t;
+
+	for (int i = 0; i < 60; i++)
+	{
+		d.samples[i] = i < 30 ? products(128 + 4 * i) : d.samples[i];
+		distance[i] = 0.06 * i;
+		u[i] = 0.01 * (i % 7 - 3) * (1 + 4 * distance[i]);
+	}
+	crossed.ms = crossed_of(&d, u);
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	CHECK(novelty_of(t, large).distance > 1 && novelty_of(t, large).interval_distance < 0.3);
+	CHECK(novelty_of(t, small).distance > 1 && novelty_of(t, small).interval_distance > 1);
+	CHECK(novelty_of(t, odd_sample(NULL, 4000, 3, 32)).interval_distance > 0.5);
+	check_outside(t, &large, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "operators of sizes not in training");
+	CHECK(judge(t, &large, 0.9).high_ms < 0.99 * judge(t, &small, 0.9).high_ms);
+}
+
 /* What a question about the network of s stands for that names this framework, on a device. */
 static const char *
 framework_for(const pm_trust *t, const pm_sample *s, const pm_gpu *gpu, const char *asked)
@@ -542,10 +577,7 @@ test_frameworks(void)
 	CHECK(strcmp(framework_for(t, &d.samples[0], &test_gpu, "torch7"), "torch7") == 0);
 	CHECK(strcmp(framework_for(t, &d.samples[0], &test_gpu, "flow 9"), "flow 9") == 0);
 	CHECK(strcmp(framework_for(t, &d.samples[0], &gpus[2], "torch 9"), "torch 9") == 0);
-	/*
-	 * what a predictor is fitted to later answers such questions from then on: of a release that is new on the card, what its rows were
-	 * answered for; another framework or two rows do not
-	 */
+	/* what a predictor is fitted to later answers from then on, or what has answered for it; another framework or two rows do not */
 	CHECK(strcmp(after_recalibration(t, &d.samples[0], &gpus[0], "torch 3.0", 3), "torch-2.0") == 0);
 	CHECK(strcmp(after_recalibration(t, &d.samples[0], &gpus[2], "torch 3.0", 3), "torch 3.0") == 0);
 	CHECK(strcmp(after_recalibration(t, &d.samples[0], &test_gpu, "torch-2.0", 3), "torch-2.0") == 0);
@@ -651,6 +683,7 @@ main(void)
 	test_frameworks();
 	test_releases();
 	test_releases_by_size();
+	test_larger();
 	test_words();
 	test_formats();
 	test_framework_on_device();
