@@ -483,6 +483,41 @@ test_unlike_by_kind(void)
 	CHECK(judge(t, &s, 0.9).causes & 1u << PM_CAUSE_NETWORK_UNLIKE);
 }
 
+static pm_novelty
+novelty_of(const pm_trust *t, pm_sample s)
+{
+	pm_novelty	n;
+
+	CHECK_EQ(pm_trust_prepare(t, &s, &arena, &arena, &n, NULL), PM_OK);
+	return n;
+}
+
+/* Products that are larger than some in training count for the interval as if they were alike; smaller ones and windows do not. */
+static void
+test_larger(void)
+{
+	pm_dataset	d = make_dataset(60, 1, true, some_time, &arena);
+	pm_sample	large = products(6000);
+	pm_sample	small = products(8);
+	double		distance[60], u[60];
+	pm_crossed	crossed = {.distance = distance};
+	const pm_trust *t;
+
+	for (int i = 0; i < 60; i++)
+	{
+		d.samples[i] = i < 30 ? products(128 + 4 * i) : d.samples[i];
+		distance[i] = 0.06 * i;
+		u[i] = 0.01 * (i % 7 - 3) * (1 + 4 * distance[i]);
+	}
+	crossed.ms = crossed_of(&d, u);
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	CHECK(novelty_of(t, large).distance > 1 && novelty_of(t, large).interval_distance < 0.3);
+	CHECK(novelty_of(t, small).distance > 1 && novelty_of(t, small).interval_distance > 1);
+	CHECK(novelty_of(t, odd_sample(NULL, 4000, 3, 32)).interval_distance > 0.5);
+	check_outside(t, &large, PM_CAUSE_OPERATOR_SIZES_NOT_SEEN, "operators of sizes not in training");
+	CHECK(judge(t, &large, 0.9).high_ms < 0.99 * judge(t, &small, 0.9).high_ms);
+}
+
 int
 main(void)
 {
@@ -499,6 +534,7 @@ main(void)
 	test_slope();
 	test_unlike();
 	test_unlike_by_kind();
+	test_larger();
 	pm_arena_release(&arena);
 	return check_done("domain");
 }

@@ -131,6 +131,33 @@ nearest(const op_type *type, const pm_real *v, int n_sizes)
 	return (uint8_t) ceil(fmin(best, reach[2]) * STEPS);
 }
 
+/*
+ * Whether v is larger than some operator that is remembered: no size is smaller by more than operators that are alike differ, and both
+ * have the same sizes.
+ */
+static bool
+is_larger(const op_type *type, const pm_real *v, int n_sizes)
+{
+	for (int i = 0; i < type->n; i++)
+	{
+		const pm_real *have = type->sizes + (size_t) i * n_sizes;
+		int			k = 0;
+
+		while (k < n_sizes && v[k] - have[k] >= -ALIKE && v[k] - have[k] < -ABSENT / 2)
+			k++;
+		if (k == n_sizes)
+			return true;
+	}
+	return false;
+}
+
+/* Windows have algorithms of their own for some sizes. */
+static bool
+has_window(const pm_tokens *t, int token)
+{
+	return t->slot_mask[(size_t) token * PM_N_SLOTS + PM_HAS_K_H] != 0;
+}
+
 const char *
 pm_domain_type_name(const pm_tokens *t, int token, char *buf)
 {
@@ -531,13 +558,14 @@ pm_domain_extend(const pm_domain *old, const pm_dataset *d, const bool *seen, pm
 
 /* How far a network is, given that of its operators, and of which kinds; the work of its tokens becomes that at MIX_BATCH. */
 static pm_code
-measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
+measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, const bool *larger, pm_arena *scratch, pm_novelty *novelty, pm_status *st)
 {
 	double	   *share;
 	double		sizes = 0;
+	double		bounded = 0;	/* the same, where what is larger is no farther than what is alike */
 	pm_code		rc;
 
-	novelty->distance = 0;
+	novelty->distance = novelty->interval_distance = 0;
 	novelty->kind = pm_domain_kind_of(tokens);
 	novelty->kinds = 1u << novelty->kind;
 	if (!t->knows_networks)
@@ -546,8 +574,15 @@ measure(const pm_domain *t, const pm_sample *s, pm_tokens *tokens, pm_arena *scr
 		return rc;
 	novelty->kinds = pm_domain_kinds_of(novelty->kind, tokens);
 	for (int i = 0; i < tokens->n; i++)
-		sizes += pm_roofline_share(tokens, i) * fmax(novelty->of[i] / (double) STEPS - COVER, 0);
-	novelty->distance = pm_networks_distance(t, NULL, share) + SIZE_WEIGHT * sizes;
+	{
+		double		size = fmax(novelty->of[i] / (double) STEPS - COVER, 0);
+
+		sizes += pm_roofline_share(tokens, i) * size;
+		bounded += pm_roofline_share(tokens, i) * (larger[i] ? ALIKE - COVER : size);
+	}
+	novelty->distance = novelty->interval_distance = pm_networks_distance(t, NULL, share);
+	novelty->distance += SIZE_WEIGHT * sizes;
+	novelty->interval_distance += SIZE_WEIGHT * bounded;
 	return PM_OK;
 }
 
@@ -556,11 +591,12 @@ pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena 
 				  pm_novelty *novelty, pm_status *st)
 {
 	uint8_t    *of = PM_NEW(a, uint8_t, s->skeleton->n);
+	bool	   *larger = PM_NEW(scratch, bool, s->skeleton->n);
 	pm_tokens	one;
 	pm_code		rc;
 
-	if (!of)
-		return pm_no_memory(st, a);
+	if (!of || !larger)
+		return pm_no_memory(st, of ? scratch : a);
 	if ((rc = tokens_of_one(s, scratch, &one, st)) != PM_OK)
 		return rc;
 	for (int i = 0; i < one.n; i++)
@@ -570,9 +606,10 @@ pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena 
 
 		sizes_of(t, &one, i, v);
 		of[i] = type == NULL ? UNSEEN : nearest(type, v, t->sizes.n);
+		larger[i] = type != NULL && of[i] > ALIKE * STEPS && !has_window(&one, i) && is_larger(type, v, t->sizes.n);
 	}
 	novelty->of = of;
-	return measure(t, s, &one, scratch, novelty, st);
+	return measure(t, s, &one, larger, scratch, novelty, st);
 }
 
 pm_code

@@ -46,6 +46,7 @@ typedef struct pm_verdict
 	char		reason[PM_REASON_SIZE]; /* first causes of being out of the domain; or a remark; or empty */
 	uint32_t	causes;			/* all of them: a bit 1 << pm_cause for each */
 	double		distance;		/* >= 0: of the network from those in training */
+	double		interval_distance;	/* the same for its width; see pm_novelty */
 	double		update_share;	/* 0..1: of the update in the roofline time of the step */
 } pm_verdict;
 
@@ -65,6 +66,7 @@ typedef struct pm_novelty
 {
 	const uint8_t *of;			/* [tokens] distance of each from the nearest of its type in training; for pm_domain_judge() */
 	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
+	double		interval_distance;	/* 0..distance: the same for widths of intervals, where operators that are larger than one in training count as alike it */
 	pm_network_kind kind;		/* where most of its arithmetic is */
 	unsigned	kinds;			/* bits 1 << pm_network_kind of that, and of the others whose measurements it needs */
 } pm_novelty;
@@ -128,6 +130,8 @@ pm_code		pm_domain_other_releases(const pm_domain *t, const pm_sample *s, const 
  * of the roofline time that no training network spends on the same types of
  * operators (0..1), and half the mean, over the roofline time, of the operators'
  * distances in size from the nearest of their type (log2, minus 0.25; 0 to 3.73).
+ * An operator without a window (kernel) is larger than one in training if it has no size
+ * smaller, and some size larger.  It runs about as near to the peaks of the device.
  * 0: the domain was stored by a version without distances.
  */
 pm_code		pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, pm_arena *scratch,

@@ -230,10 +230,11 @@ pm_trust_judge_work(const pm_trust *t, const pm_sample *s, const pm_novelty *nov
 	}
 	pm_domain_judge(t->domain, &s->query, novelty, work, v);
 	v->distance = novelty->distance;
+	v->interval_distance = novelty->interval_distance;
 	if (v->causes & (1u << PM_CAUSE_GPU_NOT_SEEN))
-		interval_unseen(t, &s->query, predicted, level, doubted, v->causes, v->distance, &v->low_ms, &v->high_ms);
+		interval_unseen(t, &s->query, predicted, level, doubted, v->causes, v->interval_distance, &v->low_ms, &v->high_ms);
 	else
-		pm_intervals_of(t->intervals, &s->query, predicted, v->distance, level, stretch(t, v->causes, v->distance), &v->low_ms, &v->high_ms);
+		pm_intervals_of(t->intervals, &s->query, predicted, v->interval_distance, level, stretch(t, v->causes, v->interval_distance), &v->low_ms, &v->high_ms);
 	return PM_OK;
 }
 
@@ -241,7 +242,7 @@ bool
 pm_trust_unmeasured(const pm_trust *t, const pm_question *q, double predicted, double level, bool doubted, const pm_verdict *v,
 					double *low_ms, double *high_ms)
 {
-	return interval_unseen(t, q, predicted, level, doubted, v->causes, v->distance, low_ms, high_ms);
+	return interval_unseen(t, q, predicted, level, doubted, v->causes, v->interval_distance, low_ms, high_ms);
 }
 
 pm_code
