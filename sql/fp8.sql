@@ -39,4 +39,16 @@ SELECT helper.error_of(format('INSERT INTO perfmodel.profile (graph_id, gpu, bat
 SELECT helper.error_of(format('SELECT perfmodel.computed_change(%s, ''H100-SXM5-80GB'', 8, ''fused optimizer'', dtype => ''fp8'', predictor => ''roof'')', :w));
 SELECT helper.error_of(format('SELECT perfmodel.step_sensitivity(%s, ''H100-SXM5-80GB'', 8, dtype => ''fp8'', predictor => ''roof'')', :w));
 SELECT string_agg(change, ', ') AS changes FROM perfmodel.what_if_change(:w, 'H100-SXM5-80GB', 8, dtype => 'fp8', predictor => 'roof');
+-- without formats in which weights have 32 bits anyway
+SELECT string_agg(change, ', ') AS changes FROM perfmodel.what_if_change(:w, 'H100-SXM5-80GB', 8, dtype => 'amp', predictor => 'roof', world_size => 8, parallel => '{"zero": 1, "master_weights": true}');
+SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_from_step(%s, ''H100'', 50, ''L40S'', 8, ''fp8'', predictor => ''roof'')', :w)), E'\n', 1) AS from_step;
+-- no step grows shorter with the batch
+SELECT count(*) AS shorter FROM (SELECT batch, step_ms, lag(step_ms) OVER (ORDER BY batch) AS before FROM generate_series(1, 200) AS batch, LATERAL perfmodel.predict(:n, 'H100-SXM5-80GB', batch, 'fp8', predictor => 'roof')) AS b WHERE step_ms < before * (1 - 1e-9);
+-- a job in FP8 becomes no measurement, and stops no other
+CREATE TABLE job8 (graph text, gpu text, batch int, dtype text, duration_s float8, steps int, finished_at timestamptz);
+INSERT INTO job8 SELECT 'wide', 'H100-SXM5-80GB', 8, d, 1000, 10000, now() FROM unnest('{amp,amp,fp8,transformer_engine}'::text[]) AS d;
+SELECT * FROM perfmodel.collect_from_jobs('job8');
+SELECT given, match, resolved FROM perfmodel.resolve_job_names(ARRAY['wide'], ARRAY['H100'], ARRAY['fp8', 'te8']) WHERE what = 'dtype' ORDER BY 1;
+INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('dtype', 'te8', 'fp8');
+SELECT given, match, resolved FROM perfmodel.resolve_job_names(ARRAY['wide'], ARRAY['H100'], ARRAY['te8']) WHERE what = 'dtype';
 ROLLBACK;

@@ -60,16 +60,13 @@ casts_ms(const pm_question *q, const pm_work *w, int batches)
 	return CAST_BYTES * elements / (BANDWIDTH_SHARE * q->gpu->mem_bw_gbs * 1e6);
 }
 
-/* Of a part, what the passes take: not the update. */
+/* Of a part, what the passes take: not the update, which where it is not known takes its roofline time, whatever the batch. */
 static double
 passes_ms(const pm_tokens *work, const pm_part *part)
 {
-	const double *us = work->phase_us + 3 * part->token;
-	double		all_us = us[0] + us[1] + us[2];
-
 	if (!isnan(part->forward_ms) && !isnan(part->backward_ms))
 		return part->forward_ms + part->backward_ms;
-	return all_us > 0 ? part->step_ms * (us[0] + us[1]) / all_us : part->step_ms;
+	return fmax(0, part->step_ms - work->phase_us[3 * part->token + 2] * work->skeleton->copies[part->token] / 1000);
 }
 
 /* share: of the copies of a part, that are in 8 bits. */
