@@ -12,7 +12,7 @@
 #include "check.h"
 #include "small_kinds.h"
 
-#define MOST_BYTES	(24.0 * 1024 * 1024)	/* that a training may take */
+#define MOST_BYTES	(28.0 * 1024 * 1024)	/* that a training may take */
 #define MIXTURES	14			/* draws of all options of a kind */
 
 static pm_arena arena;
