@@ -34,7 +34,7 @@ test_context(void)
 		{"V100-SXM2-32GB", 80, "pytorch 1.10", 1240, true}, {"RTX 3090", 82, "pytorch 1.12", 1310, true}, {"RTX 3070", 46, "pytorch 1.13 cu117", 1170, true},
 		{"H200", 132, "pytorch 2.11", 925, true}, {"H200", 132, NULL, 925, true}, {"H200", 132, "pytorch", 925, true},
 		/* the same chip, that was not measured; another PyTorch on a measured card */
-		{"H100-SXM5-80GB", 132, "pytorch 2.3", 925, false}, {"GH200", 132, NULL, 925, false}, {"RTX 3090", 82, "pytorch 2.1", 1310, false},
+		{"H100-SXM5-80GB", 132, "pytorch 2.3", 925, false}, {"GH200", 132, NULL, 925, false}, {"RTX 3090", 82, "pytorch 2.1", 1310, false}, {"RTX 3090 Ti", 84, "pytorch 1.12", 1000 + 3.5 * 84, false},
 		{"H200", 132, "pytorch 1.13", 1000 + 3.5 * 132, false}, {"RTX 3090", 82, "tensorflow 2", 1310, false},
 		/* others: at most of 256 multiprocessors; and where they are not known */
 		{"T4", 40, "pytorch 1.12", 1140, false}, {"MI", 1000, NULL, 1896, false}, {"odd", NAN, NULL, 1240, false}

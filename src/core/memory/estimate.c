@@ -94,6 +94,15 @@ is_wide(int dtype)
 	return dtype == PM_FP32 || dtype == PM_TF32;
 }
 
+/* Whether a device is a card of this name, or a form of it: V100-SXM2-16GB is a V100, and an RTX 3090 Ti is no RTX 3090. */
+static bool
+is_card(const char *name, const char *card)
+{
+	size_t		len = strlen(card);
+
+	return strncmp(name, card, len) == 0 && (name[len] == '\0' || name[len] == '-');
+}
+
 void
 pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 {
@@ -111,7 +120,7 @@ pm_memory_shipped_factors(const pm_question *q, pm_memory_factors *f)
 		.workspace = 1, .need_factor = 1.005, .spread = 0.07, .context_spread_mb = 500, .fit_spread = 0.04
 	};
 	for (size_t i = 0; i < sizeof(contexts) / sizeof(contexts[0]); i++)
-		if (strncmp(q->gpu->name, contexts[i].gpu, strlen(contexts[i].gpu)) == 0)
+		if (is_card(q->gpu->name, contexts[i].gpu))
 		{
 			bool		same = contexts[i].torch_2 ? is_torch_2(version) : version > 0 && version < 200;
 
