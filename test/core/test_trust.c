@@ -404,8 +404,8 @@ ask_release(const pm_predictor *p, const pm_sample *s, const char *release, doub
 }
 
 /*
- * Of two releases on a device, the one of more rows answers questions that name none, or one that was not measured there.  Their intervals hold
- * the answer for the other, too.
+ * Of two releases on a device, the one of more rows answers questions that name none, or one that was not measured there.  The interval of the latter
+ * holds the answer for the other, too.
  */
 static void
 test_releases_differ(void)
@@ -432,13 +432,12 @@ test_releases_differ(void)
 	ms = ask_release(&p, &d.samples[9], "torch 1", 0.9, &v);
 	CHECK(v.in_domain && v.causes == 0 && slow > 1.4 * ms && v.high_ms < slow);
 	CHECK_EQ(ask_release(&p, &d.samples[9], NULL, 0.9, &v), ms);
-	CHECK(v.in_domain && v.causes == 1u << PM_CAUSE_RELEASES_DIFFER && v.low_ms < ms && v.high_ms > slow && v.high_ms < 1.3 * slow);
-	CHECK_HAS(v.reason, "by releases of the framework that were measured on this device, the step differs from 1.00 to 1.");
-	ask_release(&p, &d.samples[9], NULL, 0.5, &half);
+	CHECK(v.in_domain && v.causes == 0 && v.high_ms < slow);
+	CHECK_EQ(ask_release(&p, &d.samples[9], "Torch 9", 0.9, &v), ms);
+	CHECK(v.in_domain && v.causes == (1u << PM_CAUSE_RELEASES_DIFFER | 1u << PM_CAUSE_FRAMEWORK_NOT_SEEN) && v.low_ms < ms && v.high_ms > slow && v.high_ms < 1.3 * slow);
+	CHECK_HAS(v.reason, "framework \"Torch 9\" was not in training: answered for \"torch 1\"; by releases of the framework that were measured on this device, the step differs from 1.00 to 1.");
+	ask_release(&p, &d.samples[9], "Torch 9", 0.5, &half);
 	CHECK(half.high_ms > ms && half.high_ms < 0.95 * v.high_ms);
-	CHECK_EQ(ask_release(&p, &d.samples[9], "Torch 9", 0.9, &half), ms);
-	CHECK(half.in_domain && half.high_ms == v.high_ms && half.causes == (1u << PM_CAUSE_RELEASES_DIFFER | 1u << PM_CAUSE_FRAMEWORK_NOT_SEEN));
-	CHECK_HAS(half.reason, "framework \"Torch 9\" was not in training: answered for \"torch 1\"; by releases");
 	/* another program is not one of its releases */
 	CHECK(ask_release(&p, &d.samples[9], "torchlight 9", 0.9, &v) != ms);
 	CHECK_EQ(v.causes, 1u << PM_CAUSE_FRAMEWORK_NOT_SEEN);

@@ -165,8 +165,9 @@ mention_release(const pm_predictor *p, const pm_question *q, const pm_spread *sp
 }
 
 /*
- * If the card was measured with several releases on networks like this one, the interval reaches as far as their answers; at levels
- * below the usual one, a part of it.
+ * If a question names a release that the card was not measured with, and it was measured with several others on networks like this one, the
+ * interval reaches as far as their answers; at levels below the usual one, a part of it.  A question that names none is one about the
+ * release that answers.
  */
 static void
 doubt_release(const pm_predictor *p, const pm_question *q, double step_ms, double level, const pm_spread *spread, pm_verdict *v)

@@ -1,9 +1,9 @@
 /*
  * releases.c - how much the answers for the releases of a framework differ.
  *
- * A question that names no release, or one that the card was not measured with, is
- * answered for one of those that it was measured with.  The others may have been
- * meant as well.
+ * A question that names a release that the card was not measured with is answered for
+ * one of those that it was measured with.  The others may be as near to it.  One that
+ * names none is about the release that answers.
  */
 #include "predictor/releases.h"
 
@@ -48,9 +48,10 @@ pm_releases_spread(const pm_predictor *p, const pm_sample *s, const char *answer
 	int			n;
 	pm_code		rc;
 
-	*x = (pm_spread) {.answering = answering};
-	if (answering == NULL)
+	*x = (pm_spread) {0};
+	if (answering == NULL || s->query.framework == NULL || s->query.framework[0] == '\0')
 		return PM_OK;
+	x->answering = answering;
 	step.query.mode = PM_TRAIN;
 	step.query.batch = SPREAD_BATCH;
 	step.query.dtype = pm_trust_format(p->trust, s->query.gpu, s->query.dtype);
