@@ -446,6 +446,17 @@ test_unlike(void)
 	s.query.dtype = PM_FP32;
 	high = log(judge(t, &d.samples[0], 0.9).high_ms);
 	CHECK_NEAR(log(judge(t, &s, 0.9).high_ms), 2 * high, 0.1 * high);
+	/* however narrow intervals of known networks are; from a distance of 0.6 on this no longer grows */
+	for (int i = 0; i < 60; i++)
+		u[i] /= 100;
+	crossed.ms = crossed_of(&d, u);
+	CHECK(pm_trust_fit(&d, &crossed, 1, NULL, &arena, &t, NULL) == PM_OK);
+	v = judge(t, &s, 0.9);
+	CHECK_NEAR(log(v.high_ms), 0.55 * fmin((v.interval_distance - 0.15) / 0.45, 1), 1e-9);
+	CHECK_NEAR(log(v.low_ms), -log(v.high_ms), 1e-9);
+	CHECK(log(judge(t, &s, 0.99).high_ms) > 1.9 * log(v.high_ms) && log(judge(t, &d.samples[0], 0.9).high_ms) < 0.01);
+	s = odd_sample("aten::roll", 4000, 11, 999);
+	CHECK_NEAR(log(judge(t, &s, 0.9).high_ms), 0.55, 1e-9);
 }
 
 /* CPUs and GPUs have limits of their own: odd networks that were measured on a CPU do not make those of a GPU usual. */

@@ -66,7 +66,7 @@ typedef struct pm_novelty
 {
 	const uint8_t *of;			/* [tokens] distance of each from the nearest of its type in training; for pm_domain_judge() */
 	double		distance;		/* >= 0: how far the network is; see pm_domain_prepare() */
-	double		interval_distance;	/* 0..distance: the same for widths of intervals, where operators that are larger than one in training count as alike it */
+	double		interval_distance;	/* 0..distance: the same for widths of intervals, where operators larger than one in training are no farther than if alike */
 	pm_network_kind kind;		/* where most of its arithmetic is */
 	unsigned	kinds;			/* bits 1 << pm_network_kind of that, and of the others whose measurements it needs */
 } pm_novelty;
@@ -138,6 +138,8 @@ pm_code		pm_domain_prepare(const pm_domain *t, const pm_sample *s, pm_arena *a, 
 							  pm_novelty *novelty, pm_status *st);
 /* The distance alone. */
 pm_code		pm_domain_distance(const pm_domain *t, const pm_sample *s, pm_arena *scratch, double *distance, pm_status *st);
+/* The distance beyond which a network is unlike all in training, for a device of this kind; infinite: none is. */
+double		pm_domain_limit(const pm_domain *t, const pm_gpu *gpu);
 /* The rest of the judgement, from *novelty and the work of the question: fills in_domain, reason, causes and update_share of *v, which is all 0 before. */
 void		pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *novelty, const pm_tokens *work,
 							pm_verdict *v);

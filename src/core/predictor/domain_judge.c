@@ -261,6 +261,12 @@ judge_step(const pm_domain *t, const pm_tokens *tokens, causes *c)
 		add_cause(c, PM_CAUSE_STEP_BELOW, "the smallest step in training is %.0f times as much work", exp2(t->min_step - step));
 }
 
+double
+pm_domain_limit(const pm_domain *t, const pm_gpu *gpu)
+{
+	return t->limit[gpu->is_cpu];
+}
+
 static void
 judge_network(double limit, const pm_novelty *novelty, causes *c)
 {
@@ -295,7 +301,7 @@ pm_domain_judge(const pm_domain *t, const pm_question *q, const pm_novelty *nove
 	judge_words(t, q, novelty, &c);
 	judge_operators(novelty->of, work, &c);
 	judge_step(t, work, &c);
-	judge_network(t->limit[q->gpu->is_cpu], novelty, &c);
+	judge_network(pm_domain_limit(t, q->gpu), novelty, &c);
 	v->update_share = pm_update_share(work);
 	v->in_domain = c.len == 0;
 	remark_framework(t, q, &c);
