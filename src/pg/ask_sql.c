@@ -161,9 +161,11 @@ find_word(FunctionCallInfo fcinfo, const pm_word_list *list)
 Datum
 pm_find_dtype(PG_FUNCTION_ARGS)
 {
-	if (pm_is_fp8(text_to_cstring(PG_GETARG_TEXT_PP(0))))
-		PG_RETURN_TEXT_P(cstring_to_text("fp8"));
-	return find_word(fcinfo, &pm_dtype_words);
+	const char *dtype = pm_asked_dtype(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+
+	if (dtype == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(dtype));
 }
 
 Datum

@@ -117,7 +117,7 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	double		fp8 = 1;		/* the step over that with amp */
 
 	*a = (pm_answer) {.level = get_float8_nan()};
-	if (!pm_question_resolve(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p) ||
+	if (!pm_question_resolve_fp8(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p) ||
 		!pm_graph_suffices(asked.graph, asked.merged, p))
 		return false;
 	a->predictor_id = asked.ref.id;

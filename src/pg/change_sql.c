@@ -15,7 +15,6 @@
 #include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
-#include "fp8.h"
 #include "members.h"
 #include "memory_asking.h"
 #include "memory_factors.h"
@@ -200,7 +199,6 @@ pm_computed_change(PG_FUNCTION_ARGS)
 	pm_freshen();
 	if (!pm_question_resolve(&q, &asked, &p))
 		pm_problem_raise(&p);
-	pm_refuse_fp8(&asked, "what a change would do");
 	other = *asked.sample.query.gpu;
 	if (!PG_ARGISNULL(FIGURES))
 		read_figures(PG_GETARG_JSONB_P(FIGURES), &other);

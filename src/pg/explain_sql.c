@@ -192,7 +192,7 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	nodes = pm_wants_nodes(fcinfo, PER, "group", "group of identical operators");
 	pm_freshen();
-	if (!pm_question_resolve(&q, &asked, &problem))
+	if (!pm_question_resolve_fp8(&q, &asked, &problem))
 		pm_problem_raise(&problem);
 	pm_ask_whole(&asked);
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));

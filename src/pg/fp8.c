@@ -29,7 +29,7 @@ pm_narrow_parts(const pm_asked *q, pm_part *parts, int n)
 	return pm_fp8_parts(&work, &s->query, pm_buckets_get(&slim, PM_BUCKET_MB_USUAL)->head, q->parallel.accumulation, parts, n);
 }
 
-/* The step in FP8 over that with amp. */
+/* The step in FP8 over that in 16 bits. */
 static double
 narrowed(const pm_asked *q)
 {
@@ -72,15 +72,4 @@ pm_narrow_answer(pm_asked *q, pm_answer *a)
 	a->note = psprintf("%s%sfp8 was not measured: computed from the products of the step with %s%s", a->note ? a->note : "", a->note ? "; " : "", pm_dtype_name[q->sample.query.dtype],
 					   pm_gpu_fp8_units(q->sample.query.gpu) == PM_FP8_UNKNOWN ? ", and whether the device has units for it is not known" : "");
 	return ratio;
-}
-
-void
-pm_refuse_fp8(const pm_asked *q, const char *what)
-{
-	if (q->sample.query.fp8)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s is not known with dtype fp8", what),
-				 errdetail("No step was measured in FP8: a time with it is computed from that with amp."),
-				 errhint("Ask with dtype amp.")));
 }

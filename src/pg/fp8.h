@@ -19,7 +19,4 @@ extern double pm_narrow_parts(const pm_asked *q, pm_part *parts, int n);
  */
 extern double pm_narrow_answer(pm_asked *q, pm_answer *a);
 
-/* Raise if q has dtype fp8; what: what cannot be said of it, such as "what a change would do". */
-extern void pm_refuse_fp8(const pm_asked *q, const char *what);
-
 #endif

@@ -142,6 +142,6 @@ pm_gpu_formats(PG_FUNCTION_ARGS)
 		if (pm_gpu_offers(gpu, (pm_dtype) dtype))
 			names[n++] = pm_dtype_name[dtype];
 	if (pm_gpu_fp8_units(gpu) == PM_FP8_YES)
-		names[n++] = "fp8";
+		names[n++] = PM_FP8_NAME;
 	PG_RETURN_DATUM(pm_text_array(names, n));
 }

@@ -13,7 +13,6 @@
 #include "arrays.h"
 #include "cache/freshness.h"
 #include "errors.h"
-#include "fp8.h"
 #include "question.h"
 #include "results.h"
 #include "predictor/probes.h"
@@ -42,7 +41,6 @@ pm_step_sensitivity(PG_FUNCTION_ARGS)
 	pm_freshen();
 	if (!pm_question_resolve(&q, &asked, &problem))
 		pm_problem_raise(&problem);
-	pm_refuse_fp8(&asked, "what a measurement would tell");
 	if (!pm_has_state(asked.ref.predictor))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -389,7 +389,7 @@ resolve_word(const text *word, const pm_word_list *list, int usual, const char *
 	if (v < 0)
 		*p = (pm_problem) {
 			reason, ERRCODE_INVALID_PARAMETER_VALUE, psprintf("unknown %s \"%s\"", list->what, pm_shown_name(s)),
-			NULL, list == &pm_dtype_words ? psprintf("Known are %s, \"fp8\".", pm_quoted_list(list->names, list->n)) : pm_known_words(list->names, list->n)
+			NULL, list == &pm_dtype_words ? psprintf("Known are %s.", pm_known_dtypes()) : pm_known_words(list->names, list->n)
 		};
 	pfree(s);
 	return v;
@@ -485,6 +485,12 @@ resolve_parallel(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 	return false;
 }
 
+char *
+pm_known_dtypes(void)
+{
+	return psprintf("%s, \"%s\"", pm_quoted_list(pm_dtype_name, PM_N_DTYPES), PM_FP8_NAME);
+}
+
 static bool
 has_units_for(const pm_question *q, pm_problem *p)
 {
@@ -517,6 +523,20 @@ pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **
 
 bool
 pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
+{
+	if (!pm_question_resolve_fp8(q, to, p))
+		return false;
+	if (!to->sample.query.fp8)
+		return true;
+	*p = (pm_problem) {
+		"unknown_dtype", ERRCODE_FEATURE_NOT_SUPPORTED, "this function does not know dtype fp8",
+		"No step was measured in FP8. predict() and others compute its time from that of the step in 16 bits.", "Ask with dtype amp or bf16."
+	};
+	return false;
+}
+
+bool
+pm_question_resolve_fp8(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 {
 	pm_sample  *s = &to->sample;
 

@@ -50,14 +50,23 @@ extern void pm_problem_incomplete(const char *what, pm_problem *p);
  */
 extern bool pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p);
 
-/* Look up the words of a question. False: *p says what is wrong with the question. Raises for all other failures. */
+/*
+ * Look up the words of a question. False: *p says what is wrong with the question, also that its dtype is fp8. Raises for all other
+ * failures.
+ */
 extern bool pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p);
+
+/* The same for callers that narrow the answer if the question has dtype fp8 (fp8.h). */
+extern bool pm_question_resolve_fp8(const pm_asked_words *q, pm_asked *to, pm_problem *p);
 
 /* pm_question_resolve() without a predictor, for functions that need none; *graph is the graph of the question. */
 extern bool pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p);
 
 /* The number of machines that was given, at least 1: 0 has a meaning of its own in the core, as few as have room. Raises. */
 extern int	pm_checked_nodes(int nodes);
+
+/* The dtypes that a question may have, quoted. */
+extern char *pm_known_dtypes(void);
 
 /* Fill *p for a question of inference on several GPUs. */
 extern void pm_problem_infer_on_several(pm_problem *p);

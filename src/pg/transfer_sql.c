@@ -13,7 +13,6 @@
 #include "cache/prepared_cache.h"
 #include "encoding.h"
 #include "errors.h"
-#include "fp8.h"
 #include "gpus.h"
 #include "results.h"
 #include "predictor/transfer.h"
@@ -48,7 +47,6 @@ predict_on(const pm_asked_words *q, text *gpu, double level, side *to)
 	words.gpu = gpu;
 	if (!pm_question_resolve(&words, &asked, &problem))
 		pm_problem_raise(&problem);
-	pm_refuse_fp8(&asked, "a step on another device");
 	x = pm_prepared_get(&asked);
 	to->verdict = (pm_verdict) {0};
 	if (pm_predictor_predict_prepared(asked.ref.predictor, x, &asked.sample, pm_workspace(), &to->side.predicted_ms, &st) != PM_OK ||

@@ -341,6 +341,29 @@ test_cluster(void)
 	CHECK(again <= before + 0.01 && f.correction != NULL);
 }
 
+/* Every part of a step has its factor, also what other GPUs of the machine add where weights are divided beside layers. */
+static void
+test_parts(void)
+{
+	pm_divided_correction c;
+	pm_fabric	f = machine();
+	pm_step_shape s = layers_of(2048, 4096);
+	pm_parallel p = divided_by(4, 1, 2);
+	double		gain;
+	pm_scaled	to;
+
+	learn(make_rows(0.01), &c, &gain);
+	f.contention = 0.1;
+	p.zero = 3;
+	pm_scaled_step(&s, &p, &f, 1, &to);
+	CHECK(to.contention_ms > 0);
+	CHECK_NEAR(to.forward_ms + to.backward_ms + to.update_ms + to.contention_ms + to.bubble_ms, to.compute_ms, 1e-9);
+	f.correction = &c;
+	pm_scaled_step(&s, &p, &f, 1, &to);
+	CHECK(fabs(factor_at(&c, 2048, 4096, p, &gain) - 1) > 0.05);
+	CHECK_NEAR(to.forward_ms + to.backward_ms + to.update_ms + to.contention_ms + to.bubble_ms, to.compute_ms, 1e-9);
+}
+
 int
 main(void)
 {
@@ -352,6 +375,7 @@ main(void)
 	test_bounds();
 	test_stored();
 	test_cluster();
+	test_parts();
 	pm_arena_release(&arena);
 	return check_done("divided_correction");
 }

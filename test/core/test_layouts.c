@@ -63,6 +63,7 @@ test_context(void)
 	/* computed again, attention needs them again */
 	s = step_of(transformer(), (pm_parallel) {.world_size = 4,.accumulation = 1,.tp = 1,.pp = 1,.cp = 4,.recompute = PM_RECOMPUTE_LAYERS}, &f);
 	CHECK_NEAR(s.comm_ms, 3 * gather + scatter + sum, 1e-6);
+	CHECK_NEAR(s.step_ms, 40 + 2 * (gather - 2) + gather + scatter - 4 + sum + 8, 1e-6);
 	/* two GPUs a sequence and two a layer: each GPU of a layer has its heads */
 	gather = 8 * ms(&f, PM_ALL_GATHER, 2e6, 2, 1);
 	scatter = 8 * ms(&f, PM_REDUCE_SCATTER, 2e6, 2, 1);

@@ -172,7 +172,7 @@ pm_word_find(const pm_word_list *list, const char *word)
 }
 
 /* As frameworks name it: Transformer Engine, torchao, Lightning ("transformer-engine"). */
-static const char *const fp8_name[] = {"fp8"};
+static const char *const fp8_name[] = {PM_FP8_NAME};
 static const pm_synonym fp8_synonyms[] = {{"float8", 0}, {"ampfp8", 0}, {"fp8hybrid", 0}, {"fp8mixed", 0}, {"transformerengine", 0}};
 
 bool
@@ -187,6 +187,14 @@ int
 pm_dtype_parse(const char *s)
 {
 	return pm_word_find(&pm_dtype_words, s);
+}
+
+const char *
+pm_asked_dtype(const char *word)
+{
+	int			dtype = pm_dtype_parse(word);
+
+	return dtype >= 0 ? pm_dtype_name[dtype] : pm_is_fp8(word) ? PM_FP8_NAME : NULL;
 }
 
 int

@@ -121,8 +121,13 @@ extern const pm_word_list pm_mode_words;	/* pm_mode */
  */
 int			pm_word_find(const pm_word_list *list, const char *word);
 
-/* Whether a word is "fp8", which questions have as a dtype, but measurements do not. */
+#define PM_FP8_NAME "fp8"
+
+/* Whether a word is it, or stands for it: questions have it as a dtype, but measurements do not. */
 bool		pm_is_fp8(const char *word);
+
+/* The dtype of a question that a word is or stands for, as it is written; NULL: none. */
+const char *pm_asked_dtype(const char *word);
 
 /* pm_word_find() in each of the lists; -1: none. */
 int			pm_dtype_parse(const char *s);

@@ -6,23 +6,10 @@
 
 #include <math.h>
 
-/* Forward and backward pass take at least as long as their launches. */
-static void
-stretch_to_launches(pm_step_shape *s)
-{
-	double		passes_ms = s->forward_ms + s->backward_ms;
-	double		by = passes_ms > 0 ? fmax(1, s->launch_ms / passes_ms) : 1;
-
-	s->forward_ms *= by;
-	s->backward_ms *= by;
-	s->again_ms *= by;
-	for (int k = 0; k < s->n; k++)
-		s->bucket_ms[k] *= by;
-}
-
 void
 pm_context_shape(const pm_step_shape *s, int cp, pm_step_shape *to)
 {
+	double		passes_ms;
 	double	   *parts[] = {&to->forward_ms, &to->backward_ms, &to->again_ms, &to->core_ms, &to->head_ms, &to->undivided_ms, &to->attend_ms, &to->attend_backward_ms, &to->activation_bytes};
 
 	*to = *s;
@@ -30,8 +17,8 @@ pm_context_shape(const pm_step_shape *s, int cp, pm_step_shape *to)
 		*parts[i] /= cp;
 	for (int k = 0; k < to->n; k++)
 		to->bucket_ms[k] /= cp;
-	stretch_to_launches(to);
-	to->step_ms = to->forward_ms + to->backward_ms + to->update_ms;
+	passes_ms = to->forward_ms + to->backward_ms;
+	pm_stretch_passes(to, passes_ms > 0 ? fmax(1, to->launch_ms / passes_ms) : 1);
 }
 
 /* What is left of messages of so many ms behind attention of so many ms. */
@@ -41,7 +28,7 @@ left_behind(double ms, double attend_ms, const pm_fabric *f)
 	return fmax(0, ms - attend_ms * f->overlap);
 }
 
-pm_context_ms
+pm_messages_ms
 pm_context_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, double layers)
 {
 	pm_group	g = pm_group_of(p, f, p->cp, p->tp);
@@ -52,7 +39,7 @@ pm_context_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabri
 	double		left_ms = left_behind(gather_ms, s->attend_ms * share, f);
 	int			gathers = p->recompute == PM_RECOMPUTE_LAYERS ? 2 : 1;	/* in forward passes, that of recomputing among them */
 
-	return (pm_context_ms) {
+	return (pm_messages_ms) {
 		.all_ms = (gathers + 1) * gather_ms + scatter_ms,
 		.left_ms = gathers * left_ms + left_behind(gather_ms + scatter_ms, s->attend_backward_ms * share, f)
 	};

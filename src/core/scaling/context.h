@@ -13,19 +13,12 @@
  */
 void		pm_context_shape(const pm_step_shape *s, int cp, pm_step_shape *to);
 
-/* ms of the messages of one batch, and what is left of them when attention is computed, behind which they travel. */
-typedef struct pm_context_ms
-{
-	double		all_ms;
-	double		left_ms;
-} pm_context_ms;
-
 /*
- * In one layer, keys and values of all cp GPUs come to each of them in the forward
+ * The messages of one batch, which travel while attention is computed.  In one layer, keys and values of all cp GPUs come to each of them in the forward
  * pass and again in the backward pass, and their gradients go back (Ring Attention,
  * Liu et al. 2023; Llama 3 and Megatron-Core gather them).  s: of a GPU, as
  * pm_context_shape() makes it.  layers: that a GPU has. p is checked.
  */
-pm_context_ms pm_context_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, double layers);
+pm_messages_ms pm_context_messages(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, double layers);
 
 #endif

@@ -136,7 +136,7 @@ stage_of(const division *d, double stage_layers, double stretch)
 	double		layers_ms = ((s->forward_ms * (passes - 1) + s->backward_ms + core_ms - s->head_ms - whole_ms) / p->tp + whole_ms) * stage;
 	double		gathers = p->sequence_parallel ? layer_collective_ms(d, PM_ALL_GATHER, stage_layers) : 0;
 	double		gathers_left = gathers_left_ms(d, gathers, s->backward_ms / p->tp * stage * stretch);
-	pm_context_ms context = {0};
+	pm_messages_ms context = {0};
 	double		sums = passes * layer_sums_ms(d, stage_layers);
 	stage_ms	ms = {
 		.computed = layers_ms * stretch,
@@ -180,28 +180,22 @@ pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f
 }
 
 void
-pm_tensor_shape(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_step_shape *to, pm_tensor_messages *messages)
+pm_tensor_shape(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_step_shape *to, pm_messages_ms *messages)
 {
 	division	d = {s, p, f, comm_factor};
 	stage_ms	ms = stage_of(&d, s->layers, 1);
 	double		all_ms = s->forward_ms + s->backward_ms + pm_again_ms(s, p);
-	double		by = all_ms > 0 ? (ms.layers + ms.head) / all_ms : 1;
 
 	*to = *s;
-	to->forward_ms *= by;
-	to->backward_ms *= by;
-	to->again_ms *= by;
-	to->core_ms *= by;
 	to->update_ms /= p->tp;
+	pm_stretch_passes(to, all_ms > 0 ? (ms.layers + ms.head) / all_ms : 1);
 	to->gradient_bytes /= p->tp;
 	to->frozen_bytes /= p->tp;
 	for (int k = 0; k < s->n; k++)
 	{
-		to->bucket_ms[k] *= by;
 		to->bytes[k] /= p->tp;
 		to->frozen[k] /= p->tp;
 	}
-	to->step_ms = to->forward_ms + to->backward_ms + to->update_ms;
 	messages->all_ms = ms.sums + ms.context;
 	messages->left_ms = ms.layers - fmax(ms.computed, ms.launches);
 }

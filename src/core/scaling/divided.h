@@ -10,19 +10,12 @@
 /* pm_scaled_step() for tp or pp above 1; s has layers. */
 void		pm_divided_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_scaled *to);
 
-/* ms of the messages of one batch, and of these, while a GPU of the group waits for them. */
-typedef struct pm_tensor_messages
-{
-	double		all_ms;
-	double		left_ms;
-} pm_tensor_messages;
-
 /*
  * The shape *to of one of tp GPUs that share the layers of s, whatever the copies of the model do among
  * themselves: its passes have its share of the work, and the time for which they wait for the others of the
  * group (pm_again_ms() of *to is what it computes again, with its messages).
  */
 void		pm_tensor_shape(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, pm_step_shape *to,
-							pm_tensor_messages *messages);
+							pm_messages_ms *messages);
 
 #endif

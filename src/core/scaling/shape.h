@@ -50,7 +50,7 @@ typedef struct pm_scaled
 	double		comm_ms;		/* all collectives of a step, one after the other */
 	double		exposed_ms;		/* of it, while no GPU computes */
 	double		compute_ms;		/* step_ms less exposed_ms: forward, backward and update, contention_ms among them */
-	double		contention_ms;	/* of it, added by slower GPUs, by other GPUs of the machine and by messages; 0 with tp or pp */
+	double		contention_ms;	/* of it, added by slower GPUs, by other GPUs of the machine and by messages; 0 with tp or pp, but for zero 3 */
 	double		bubble_ms;		/* of it, while a GPU of a pipeline waits for micro-batches, of the GPU with most layers */
 	double		forward_ms,		/* the rest of compute_ms: what that GPU computes, */
 				backward_ms,	/* with what it computes again, */
@@ -85,6 +85,26 @@ typedef struct pm_step_shape
 	double		frozen[PM_MAX_BUCKETS + 1]; /* bytes of weights without gradients */
 	double		bucket_ms[PM_MAX_BUCKETS + 1];	/* of the backward pass, from a bucket to the next */
 } pm_step_shape;
+
+/* ms of the messages of one batch, and of these, while a GPU waits for them. */
+typedef struct pm_messages_ms
+{
+	double		all_ms;
+	double		left_ms;
+} pm_messages_ms;
+
+/* All passes of s, and what is computed again, take `by` times as long. */
+static inline void
+pm_stretch_passes(pm_step_shape *s, double by)
+{
+	s->forward_ms *= by;
+	s->backward_ms *= by;
+	s->again_ms *= by;
+	s->core_ms *= by;
+	for (int k = 0; k < s->n; k++)
+		s->bucket_ms[k] *= by;
+	s->step_ms = s->forward_ms + s->backward_ms + s->update_ms;
+}
 
 /* Share of the bytes of gradients that travels. */
 static inline double

@@ -14,7 +14,10 @@
 
 #include <math.h>
 
-/* What an update moves if weights and states have 4 bytes each, not 2, and gradients and weights in 2 bytes besides: Adam 28 over 14. */
+/*
+ * What an update moves if masters and states have 4 bytes each, not 2, beside gradients and weights of 2: bytes of a parameter are 28
+ * over 14 with Adam, and 20 over 10 with SGD and momentum.
+ */
 #define MASTERS_TRAFFIC 2
 
 /* Of the error without a correction: from so much on, no measurement is near. */
@@ -288,6 +291,7 @@ correct(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, pm_sca
 	to->comm_ms *= factor;
 	to->exposed_ms *= factor;
 	to->compute_ms *= factor;
+	to->contention_ms *= factor;
 	to->bubble_ms *= factor;
 	to->forward_ms *= factor;
 	to->backward_ms *= factor;
@@ -336,7 +340,7 @@ timeline_of(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, do
 
 /* Copies of the model, whose passes s has. messages: of each batch, that they contain already. */
 static void
-replicated(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, const pm_tensor_messages *messages, pm_scaled *to)
+replicated(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor, const pm_messages_ms *messages, pm_scaled *to)
 {
 	timeline	t = timeline_of(s, p, f, comm_factor);
 	double		update = update_ms(s, p);
@@ -355,19 +359,14 @@ replicated(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, dou
 }
 
 /* Where GPUs share sequences, but neither layers nor stages: what is left of their messages is in the passes. */
-static pm_tensor_messages
+static pm_messages_ms
 add_context(pm_step_shape *s, const pm_parallel *p, const pm_fabric *f, double comm_factor)
 {
-	pm_context_ms ms = pm_context_messages(s, p, f, comm_factor, s->layers);
-	double		passes_ms = s->forward_ms + s->backward_ms;
-	double		by = passes_ms > 0 ? 1 + ms.left_ms / passes_ms : 1;
+	pm_messages_ms ms = pm_context_messages(s, p, f, comm_factor, s->layers);
+	double		passes_ms = s->forward_ms + s->backward_ms + pm_again_ms(s, p);
 
-	s->forward_ms *= by;
-	s->backward_ms *= by;
-	for (int k = 0; k < s->n; k++)
-		s->bucket_ms[k] *= by;
-	s->step_ms = s->forward_ms + s->backward_ms + s->update_ms;
-	return (pm_tensor_messages) {ms.all_ms, ms.left_ms};
+	pm_stretch_passes(s, passes_ms > 0 ? 1 + ms.left_ms / passes_ms : 1);
+	return ms;
 }
 
 void
@@ -376,7 +375,7 @@ pm_scaled_step(const pm_step_shape *s, const pm_parallel *p, const pm_fabric *f,
 	pm_step_shape widened,
 				part,
 				tensor;
-	pm_tensor_messages messages = {0};
+	pm_messages_ms messages = {0};
 
 	if (p->master_weights && s->narrow)
 	{

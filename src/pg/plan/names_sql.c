@@ -29,6 +29,7 @@
 #include "plan/name_aliases.h"
 #include "plan/names.h"
 #include "plans.h"
+#include "question.h"
 #include "results.h"
 
 PG_FUNCTION_INFO_V1(pm_resolve_job_names);
@@ -271,35 +272,38 @@ resolve_gpu(resolving *r, const char *name, Datum *values, bool *nulls)
 	set_candidates(values, nulls, r->gpus.label, &f);
 }
 
+/* What a name stands for; word NULL: nothing, and the note is `unknown`. */
+static void
+set_word(const char *name, const char *word, char *unknown, Datum *values, bool *nulls)
+{
+	if (word == NULL)
+		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, unknown);
+	else
+		set_match(values, nulls, strcmp(word, name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, word, NULL);
+}
+
 static void
 resolve_word(const pm_word_list *list, const char *name, Datum *values, bool *nulls)
 {
 	int			at = pm_word_find(list, name);
+	char	   *unknown = psprintf("%sknown are %s", list == &pm_optimizer_words ? "taken as \"other\"; " : "", pm_quoted_list(list->names, list->n));
 
-	if (at < 0)
-		set_match(values, nulls, PM_MATCH_UNKNOWN, NULL, psprintf("%sknown are %s%s", list == &pm_optimizer_words ? "taken as \"other\"; " : "", pm_quoted_list(list->names, list->n),
-																   list == &pm_dtype_words ? ", \"fp8\"" : ""));
-	else
-		set_match(values, nulls, strcmp(list->names[at], name) == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, list->names[at], NULL);
+	set_word(name, at >= 0 ? list->names[at] : NULL, unknown, values, nulls);
 }
 
 static void
 resolve_dtype(const char *name, Datum *values, bool *nulls)
 {
 	const char *alias;
-	int			at;
+	const char *dtype;
 
 	pm_freshen();
 	alias = pm_dtype_alias_of(name);
-	at = alias != NULL ? pm_word_find(&pm_dtype_words, alias) : -1;
-	if (alias != NULL && pm_is_fp8(alias))
-		set_match(values, nulls, PM_MATCH_ALIAS, "fp8", BY_ALIAS);
-	else if (alias == NULL && pm_is_fp8(name))
-		set_match(values, nulls, strcmp(name, "fp8") == 0 ? PM_MATCH_EXACT : PM_MATCH_ALIAS, "fp8", NULL);
-	else if (alias == NULL)
-		resolve_word(&pm_dtype_words, name, values, nulls);
-	else if (at >= 0)
-		set_match(values, nulls, PM_MATCH_ALIAS, pm_dtype_words.names[at], BY_ALIAS);
+	dtype = pm_asked_dtype(alias != NULL ? alias : name);
+	if (alias == NULL)
+		set_word(name, dtype, psprintf("known are %s", pm_known_dtypes()), values, nulls);
+	else if (dtype != NULL)
+		set_match(values, nulls, PM_MATCH_ALIAS, dtype, BY_ALIAS);
 	else
 		set_dangling(values, nulls, alias);
 }
