@@ -3,8 +3,8 @@ CREATE TABLE row (model text, gpu text, n_gpus int, batch_per_gpu float8, dtype 
                   framework text, parallelism text, options text, source text);
 \copy row FROM '@work@/rows.csv' WITH (FORMAT csv, HEADER)
 
-\i @work@/src/tools/mpt.sql
-SELECT pg_temp.load_mpt(array_agg(model)) AS graphs FROM row;
+\i @work@/src/tools/decoders.sql
+SELECT pg_temp.load_decoders(array_agg(model)) AS graphs FROM row;
 CREATE TABLE step AS
 SELECT split_part(model, '@s', 1) AS model, split_part(model, '@s', 2)::int AS seq, CASE gpu WHEN 'a100_40gb' THEN 'A100-SXM4-40GB' WHEN 'a100_80gb' THEN 'A100-SXM4-80GB' ELSE 'H100-SXM5-80GB' END AS gpu,
        CASE gpu WHEN 'a100_40gb' THEN 'dgx-a100-40gb' WHEN 'a100_80gb' THEN 'dgx-a100-80gb' ELSE 'dgx-h100' END AS cluster, n_gpus, step_ms AS measured,

@@ -34,8 +34,8 @@ CREATE TABLE doc (j jsonb);
 SELECT count(perfmodel.load_graph(j)) AS graphs FROM doc;
 CREATE TABLE row (graph text, gpu text, batch int, dtype text, layout text, framework text, optimizer text, step_ms float8, source text, mode text, forward_ms float8);
 \\copy row FROM '$work/rows/rows.csv' WITH (FORMAT csv, HEADER)
-\\i $work/src/tools/mpt.sql
-SELECT pg_temp.load_mpt(array_agg(graph)) AS graphs_of_mpt FROM row;
+\\i $work/src/tools/decoders.sql
+SELECT pg_temp.load_decoders(array_agg(graph)) AS graphs_of_decoders FROM row;
 INSERT INTO perfmodel.profile (graph_id, gpu, batch, dtype, layout, framework, optimizer, mode, step_ms, forward_ms, source)
 SELECT perfmodel.graph_id(graph), perfmodel.gpu_name(gpu), batch, dtype, layout, framework, optimizer, mode, step_ms, forward_ms, source FROM row;
 \\copy perfmodel.op_profile (operator, gpu, batch, dtype, layout, framework, forward_ms, backward_ms, spread, measured_at, source) FROM PROGRAM 'gzip -dc $work/src/data/op_profiles.csv.gz' WITH (FORMAT csv, HEADER)

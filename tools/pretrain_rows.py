@@ -28,6 +28,8 @@ both: there the program is the limit and not the card.
 LLM Foundry trained MPTs with FSDP on 8 A100 or H100 of one machine. Steps without recomputation and FP8 are taken where the messages of a micro-batch
 would take at most MPT_MOST_COMM of its time if nothing overlapped. So it counts as forward and backward pass on one GPU, since messages travel while the
 GPUs compute, and the update of an eighth of the weights takes less than 2 % of a step.
+NVIDIA's NeMo trained Llama 3 8B on 8 B200 in BF16, each with a whole copy; the messages of a step, which are behind the backward pass or take less than
+6 % of it, and the update count as nothing. These are two steps; those with divided models are left for tests, and so are NeMo's on H100.
 timm/ may have tables of forward passes of inference, PASSES, too; without them nothing is learned from these passes. With PyTorch 2, timm runs attention
 as one kernel, which the graphs of timm 0.6 do not have, and its RepVGGs as they are after training: both are left out there.
 gpu_benches/ may have rows.csv, measurements on more cards that data/README.md names. Those of the T4 are left out, and of benches that ran fewer
@@ -224,6 +226,17 @@ def llmfoundry(data):
             yield [r["model"], MPT_CARDS[r["gpu"]], options["micro_batch"], "amp", "nchw", "pytorch", "none", step_ms, "llmfoundry", "train", ""]
 
 
+def nemo(data):
+    path = data / "fp8_published/rows.csv"
+    if not path.exists():
+        print("no fp8_published/rows.csv: of the B200, only fine-tuning of BERT is learned")
+        return
+    steps = {(r["model"], r["seq"], r["micro"], r["micro_batches"], r["bf16_ms"]) for r in read(path)
+             if r["gpu"] == "B200" and r["tp"] == r["pp"] == r["cp"] == "1" and not r["lora_rank"]}
+    for model, sequence, micro, micro_batches, step_ms in sorted(steps):
+        yield [f"{model}@s{sequence}", "B200", micro, "bf16", "nchw", "pytorch", "none", float(step_ms) / int(micro_batches), "nemo", "train", ""]
+
+
 def gpu_benches(data):
     path = data / "gpu_benches/rows.csv"
     if not path.exists():
@@ -266,11 +279,11 @@ def main():
         write = csv.writer(f)
         write.writerow(COLUMNS)
         for row in itertools.chain(ours(), h200(), h100(), timm(data), timm_passes(data), neusight(data), cnn_benchmarks(data), torchvision_gpu_bench(data), lambda_tf(data),
-                                   nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data), gpu_benches(data)):
+                                   nvidia_dle(data), sailor(data), zeus(data), lambda_pytorch(data), llmfoundry(data), nemo(data), gpu_benches(data)):
             source = row[COLUMNS.index("source")]
             if source in without:
                 continue
-            kept = row[0] in known or source == "llmfoundry"  # pretrain.sh makes its graphs
+            kept = row[0] in known or source in ("llmfoundry", "nemo")  # pretrain.sh makes their graphs
             count = counts.setdefault(source, [0, 0])
             count[not kept] += 1
             if kept:

@@ -135,9 +135,9 @@ BEGIN
     ELSIF style IS NULL OR style NOT IN ('gpt', 'llama') THEN
         RAISE EXCEPTION 'unknown style %', coalesce(quote_literal(left(style, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Known are "gpt" (layer norm, biases, learned positions, GELU) and "llama" (RMS norm, no biases, rotary positions, SwiGLU).';
-    ELSIF attention IS NULL OR attention NOT IN ('fused', 'plain') THEN
+    ELSIF attention IS NULL OR attention NOT IN ('fused', 'flash1', 'flash2', 'flash3', 'plain') THEN
         RAISE EXCEPTION 'unknown attention %', coalesce(quote_literal(left(attention, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
-            HINT = 'Known are "fused" (FlashAttention, scaled_dot_product_attention) and "plain" (products, mask and softmax as operators of their own).';
+            HINT = 'Known are "fused" (one kernel, as scaled_dot_product_attention: FlashAttention-2), "flash1", "flash2" and "flash3" (the same with that release of FlashAttention; "flash3" is cuDNN''s kernel, too), and "plain" (products, mask and softmax as operators of their own).';
     ELSIF lora_on IS NULL OR lora_on NOT IN ('attention', 'all') THEN
         RAISE EXCEPTION 'unknown lora_on %', coalesce(quote_literal(left(lora_on, 64)), 'NULL') USING ERRCODE = 'invalid_parameter_value',
             HINT = 'Known are "attention" (its products with weights have adapters) and "all" (those of the feed-forward part, too).';
@@ -159,8 +159,9 @@ BEGIN
         FROM fused AS f WHERE f.op = 'Attention'
     ), part AS (
         SELECT f.at + CASE WHEN f.at > o.at THEN o.more ELSE 0 END AS at, f.op,
-               ARRAY(SELECT i + CASE WHEN i >= o.at THEN o.more ELSE 0 END FROM unnest(f.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k) AS inputs, f.shape, f.more
-        FROM fused AS f, own AS o WHERE f.op <> 'Attention' OR attention = 'fused'
+               ARRAY(SELECT i + CASE WHEN i >= o.at THEN o.more ELSE 0 END FROM unnest(f.inputs) WITH ORDINALITY AS u(i, k) ORDER BY k) AS inputs, f.shape,
+               CASE WHEN f.op = 'Attention' AND attention ~ '^flash' THEN jsonb_set(f.more, '{attrs,flash}', to_jsonb(right(attention, 1)::integer)) ELSE f.more END AS more
+        FROM fused AS f, own AS o WHERE f.op <> 'Attention' OR attention <> 'plain'
         UNION ALL
         SELECT o.at + p.at, p.op, p.inputs, p.shape, p.more || '{"module": "attention"}'
         FROM own AS o, LATERAL (VALUES (0, 'Expand', ARRAY[o.k], ARRAY[heads, sequence, o.d], o.spread), (1, 'Transpose', ARRAY[o.at], ARRAY[heads, o.d, sequence], '{"view": true}'),

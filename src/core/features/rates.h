@@ -39,6 +39,12 @@ double		pm_gpu_peak(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core);
 double		pm_gpu_rate(const pm_gpu *gpu, pm_dtype dtype, bool tensor_core, bool convolution);
 
 /*
+ * Times as long as FlashAttention-2 that the kernel of a release of FlashAttention takes for the same arithmetic on this card: 1, 2, 3, or
+ * 0 for what is usual, which is 2.  The third is faster on Hopper and later only, and stands for cuDNN's attention there, too.
+ */
+double		pm_gpu_attention_cost(const pm_gpu *gpu, int64_t flash);
+
+/*
  * Rate in FLOP/s that no kernel exceeds, with `tensor_core` and `convolution` as above: the peak at the higher clock that cool cards
  * reach, and twice that for FP32 of other makers than NVIDIA, whose sheets leave out dual issue and matrix units.  Matrix products on
  * matrix units draw too much power for a higher clock, and stay below the peak of the sheet.

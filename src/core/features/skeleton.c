@@ -64,6 +64,8 @@ operator_hash(const pm_graph *g, int node)
 
 	pm_node_geometry(g, node, 1, &geo);
 	h = pm_hash(h, &op, sizeof(op));
+	if (g->nodes[node].attrs.flash != 0)
+		h = pm_hash(h, &g->nodes[node].attrs.flash, sizeof(g->nodes[node].attrs.flash));
 	h = hash_geometry(h, &geo);
 	h = pm_hash(h, g->nodes[node].flow.runs, sizeof(g->nodes[node].flow.runs));
 	/* mixed precision tells apart what each tensor is as well */

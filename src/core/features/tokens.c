@@ -178,12 +178,13 @@ traffic(double bytes, const pm_gpu *gpu)
 	return bytes - cached * (1 - 1 / CACHE_SPEED);
 }
 
+/* passes: times as long as usual that arithmetic takes in the forward and the backward pass. */
 static void
-compute_roofline(const pm_work *w, bool convolution, const pm_gpu *gpu, const speeds *s, roofline *r)
+compute_roofline(const pm_work *w, bool convolution, double passes, const pm_gpu *gpu, const speeds *s, roofline *r)
 {
 	double		peak = s->rate[w->tensor_core][convolution];
 	double		plain = s->rate[false][false];
-	double		compute[3] = {w->flops_forward / peak, w->flops_backward / peak, w->flops_update / plain};
+	double		compute[3] = {passes * w->flops_forward / peak, passes * w->flops_backward / peak, w->flops_update / plain};
 	double		memory[3] = {traffic(w->bytes_forward + w->bytes_across, gpu) / s->bandwidth, traffic(w->bytes_backward, gpu) / s->bandwidth,
 		w->bytes_update / s->bandwidth};
 
@@ -371,7 +372,7 @@ fill_work(pm_tokens *t, int i, const pm_question *q, const speeds *s, pm_work *w
 		w->flops_update = w->bytes_update = 0;
 	if (q->forward_only)
 		w->flops_backward = w->bytes_backward = w->kernels_backward = 0;
-	compute_roofline(w, convolution, q->gpu, s, r);
+	compute_roofline(w, convolution, pm_gpu_attention_cost(q->gpu, node->attrs.flash), q->gpu, s, r);
 	for (int p = 0; p < 3; p++)
 		t->phase_us[3 * i + p] = r->phase[p];
 	t->roofline_us[i] = r->phase[0] + r->phase[1] + r->phase[2];

@@ -41,6 +41,7 @@ typedef struct pm_attrs
 	int64_t		num_layers;
 	bool		bidirectional;
 	int64_t		num_heads;		/* Attention; 0: absent */
+	int64_t		flash;			/* Attention: release of FlashAttention whose kernel runs, 1 to 3; 0: absent, which is 2 */
 	bool		is_causal;		/* Attention: a query sees the keys up to its own place only */
 	bool		requires_grad;	/* Input: a gradient is wanted, as of an operator measured by itself */
 	bool		plain;			/* Softmax: attention around it runs as the operators that are written, not as one kernel */
@@ -52,6 +53,8 @@ typedef struct pm_attrs
 	int			n_perm;			/* Transpose: dimension d of the output is perm[d] of the input; 0: absent */
 	uint8_t		perm[PM_MAX_RANK];
 } pm_attrs;
+
+#define PM_LAST_FLASH	3			/* newest release of FlashAttention that is known */
 
 typedef enum pm_layout
 {

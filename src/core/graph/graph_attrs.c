@@ -69,6 +69,14 @@ read_attr_int(pm_json *r, const char *key, int64_t *value)
 	return pm_json_int(r, key, value);
 }
 
+static bool
+read_flash(pm_json *r, int64_t *flash)
+{
+	if (!read_attr_int(r, "attrs.flash", flash))
+		return false;
+	return (*flash >= 0 && *flash <= PM_LAST_FLASH) || pm_json_bad(r, PM_ERR_INPUT, "attrs.flash", "is not a release of FlashAttention: 1, 2 or 3");
+}
+
 /* true, false, or a number, which is true unless it is 0. */
 static bool
 read_attr_flag(pm_json *r, const char *key, bool *value)
@@ -117,6 +125,8 @@ read_attr(pm_json *r, const char *key, pm_attrs *a, attr_lists *l)
 		return read_attr_int(r, "attrs.num_layers", &a->num_layers);
 	if (strcmp(key, "num_heads") == 0)
 		return read_attr_int(r, "attrs.num_heads", &a->num_heads);
+	if (strcmp(key, "flash") == 0)
+		return read_flash(r, &a->flash);
 	if (strcmp(key, "is_causal") == 0)
 		return read_attr_flag(r, "attrs.is_causal", &a->is_causal);
 	if (strcmp(key, "frozen") == 0)

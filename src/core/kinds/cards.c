@@ -69,7 +69,8 @@ guess_from(const pm_cards *c, const pm_gpu *g, int dtype, int work, bool with_fp
 /*
  * Whether a level in FP16 may be about what it is a factor on: arithmetic, which on matrix units is the same as AMP's.  Steps of
  * networks of convolutions may be mostly other operators and have hardly any arithmetic beside convolutions.  The level of other
- * operators then grew until that little accounts for what is particular about these steps: 25 times the time at the peak and more.
+ * operators would grow until that little accounts for what is particular about these steps: 25 times the time at the peak and more,
+ * and with it that of the card's memory, which is the mean of all formats.  Such a level says nothing.
  */
 static bool
 is_plausible(const pm_cards *c, const pm_gpu *g, const pm_card_level *fp16)
@@ -618,5 +619,8 @@ pm_cards_update(pm_cards *c, const pm_dataset *d, const double *error, const dou
 			level[levels++] = c->level[i];
 	c->level = level;
 	c->n = levels;
+	for (int i = 0; i < fresh; i++)
+		if (level[i].dtype == PM_FP16 && !is_plausible(c, gpus[i], &level[i]))
+			level[i].level = guess_from(c, gpus[i], PM_AMP, level[i].work, false);
 	return learn_traits(c, fresh, gpus, a, st);
 }
