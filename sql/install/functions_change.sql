@@ -50,7 +50,8 @@ BEGIN ATOMIC
         UNION ALL SELECT 17, 'flash attention', NULL, NULL, NULL, NULL, false, 1, 'flash attention'
         UNION ALL SELECT 18, 'fused optimizer', NULL, NULL, NULL, NULL, false, 1, 'fused optimizer'
         UNION ALL SELECT 19, 'twice the bandwidth', NULL, NULL, NULL, NULL, false, 1, 'other figures'
-        UNION ALL SELECT 20, 'other figures', NULL, NULL, NULL, NULL, false, 1, 'other figures'
+        UNION ALL SELECT 20, 'compile', NULL, NULL, NULL, '{"compile": true}', false, 1, NULL
+        UNION ALL SELECT 21, 'other figures', NULL, NULL, NULL, NULL, false, 1, 'other figures'
     ), wanted AS (
         SELECT k.n, k.change, k.checkpointing, coalesce(k.to_dtype, a.dtype) AS dtype, coalesce(k.to_layout, a.layout) AS layout,
                coalesce(k.to_optimizer, a.optimizer) AS optimizer,
@@ -60,19 +61,19 @@ BEGIN ATOMIC
                k.to_dtype IS DISTINCT FROM a.dtype AND k.to_layout IS DISTINCT FROM a.layout AND k.to_optimizer IS DISTINCT FROM a.optimizer
                AND NOT (k.checkpointing AND a.parallel @> '{"recompute": true}') AND NOT coalesce(a.parallel @> k.to_parallel, false)
                AND (k.times_batch >= 1 OR $3 > 1) AS is_change,
-               k.to_parallel IS NOT NULL AND NOT a.several AS needs_several
+               k.to_parallel IS NOT NULL AND k.change <> 'compile' AND NOT a.several AS needs_several
         FROM known AS k, asked AS a
         WHERE (k.n = 0 OR k.change = ANY ($4)
                -- a format that the device has no units for only if it is asked for
                OR $4 IS NULL AND (k.to_dtype IS NULL OR k.to_dtype = ANY (perfmodel.gpu_formats($2)))
                   AND NOT (k.to_dtype IN ('fp32', 'tf32') AND a.parallel @> '{"master_weights": true}')
                   AND (k.change <> 'other figures' OR $10 IS NOT NULL) AND (k.computed IS NULL OR a.dtype <> 'fp8') AND $3 * k.times_batch <= 16777216
-                  AND (k.to_parallel IS NULL OR a.several AND (k.change <> 'zero 3' OR NOT a.parallel ?| '{tp,pp}')))
+                  AND (k.to_parallel IS NULL OR k.change = 'compile' OR a.several AND (k.change <> 'zero 3' OR NOT a.parallel ?| '{tp,pp}')))
     ), refused AS (
         SELECT count(perfmodel.require(u.change IN (SELECT k.change FROM known AS k),
                    'unknown change ' || coalesce('"' || left(u.change, 64) || '"', 'null'),
                    'Known are amp, bf16, fp16, fp8, tf32, fp32, channels_last, "amp and channels_last", sgd, adamw, checkpointing, "half the batch", "twice the batch", '
-                   '"gradients in 16 bits", "zero 1", "zero 3", "flash attention", "fused optimizer", "twice the bandwidth" and "other figures".'))
+                   '"gradients in 16 bits", "zero 1", "zero 3", "flash attention", "fused optimizer", "twice the bandwidth", compile and "other figures".'))
              + count(perfmodel.require(u.change <> 'other figures' OR $10 IS NOT NULL, 'the change "other figures" needs the argument "figures"',
                    'Give them as the columns of perfmodel.gpu: figures => ''{"mem_bw_gbs": 4000}''.')) AS n
         FROM unnest($4) AS u (change)
@@ -96,7 +97,7 @@ BEGIN ATOMIC
     )
     SELECT a.change, a.ms, (a.ms / a.samples) / (o.ms / o.samples), 1000::float8 * a.samples / a.ms, a.peak_mb, coalesce(a.saved_mb, o.peak_mb - a.peak_mb), a.fits,
            a.in_domain, f.measured,
-           CASE WHEN a.computed IS NOT NULL OR a.checkpointing THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
+           CASE WHEN a.computed IS NOT NULL OR a.checkpointing OR a.change = 'compile' THEN 'computed' WHEN f.of_network > 0 THEN 'network measured'
                 WHEN f.measured > 0 THEN 'device measured' WHEN a.in_domain THEN 'learned' ELSE 'guessed' END,
            nullif(concat_ws('; ', CASE WHEN a.needs_several THEN 'on one GPU this changes nothing' WHEN NOT a.applies THEN 'this step has nothing that would change' END, a.note), '')
     FROM answer AS a, answer AS o,

@@ -18,7 +18,7 @@
 #include "compat.h"
 #include "encoding.h"
 #include "errors.h"
-#include "fp8.h"
+#include "computed.h"
 #include "gpus.h"
 #include "memory_asking.h"
 #include "results.h"
@@ -26,6 +26,7 @@
 
 #define NO_INTERVAL_CODE "no_interval"
 #define UNFITTED_CLUSTER_CODE "unfitted_cluster"
+#define COMPILED_CODE "compile_not_seen"
 
 /* ---------- asking the core ---------- */
 
@@ -114,10 +115,10 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 	pm_asked	asked;
 	pm_prepared *x;
 	pm_status	st = {PM_OK};
-	double		fp8 = 1;		/* the step over that with amp */
+	double		computed = 1;	/* the step over that which the predictor knows */
 
 	*a = (pm_answer) {.level = get_float8_nan()};
-	if (!pm_question_resolve_fp8(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p) ||
+	if (!pm_question_resolve_computed(q, &asked, p) || !sheet_suffices(asked.sample.query.gpu, p) ||
 		!pm_graph_suffices(asked.graph, asked.merged, p))
 		return false;
 	a->predictor_id = asked.ref.id;
@@ -130,8 +131,8 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 		note_short_name(q, &asked, a);
 		a->note = pm_note_format(q->dtype, &asked.sample.query, asked.ref.predictor, a->note);
 	}
-	if (asked.sample.query.fp8)
-		fp8 = pm_narrow_answer(&asked, a);
+	if (PM_IS_COMPUTED(&asked.sample.query))
+		computed = pm_compute_answer(&asked, a);
 	if (!isnan(level))
 		pm_note_work(&asked, x, a);
 	if (asked.fabric != NULL && !pm_scale_answer(&asked, x, a, p))
@@ -139,9 +140,9 @@ compute(const pm_asked_words *q, double level, pm_answer *a, pm_problem *p)
 		*a = (pm_answer) {.level = get_float8_nan()};
 		return false;
 	}
-	/* the roofline of the same work in 16 bits */
-	a->roofline_ms *= fp8;
-	a->alone_share *= fp8;
+	/* the roofline of the same work in 16 bits, and not compiled */
+	a->roofline_ms *= computed;
+	a->alone_share *= computed;
 	return true;
 }
 
@@ -243,7 +244,7 @@ pm_ask_memory(const pm_asked_words *q, pm_answer *a, pm_problem *p)
 static Datum
 reasons_or_null(uint32 reasons, bool *isnull)
 {
-	const char *names[PM_N_CAUSES + 2];
+	const char *names[PM_N_CAUSES + 3];
 	int			n = 0;
 
 	for (int cause = 0; cause < PM_N_CAUSES; cause++)
@@ -251,6 +252,8 @@ reasons_or_null(uint32 reasons, bool *isnull)
 			names[n++] = pm_cause_name[cause];
 	if (reasons & 1u << PM_REASON_UNFITTED_CLUSTER)
 		names[n++] = UNFITTED_CLUSTER_CODE;
+	if (reasons & 1u << PM_REASON_COMPILED)
+		names[n++] = COMPILED_CODE;
 	if (reasons & 1u << PM_REASON_NO_INTERVAL)
 		names[n++] = NO_INTERVAL_CODE;
 	*isnull = n == 0;

@@ -14,7 +14,7 @@
 #include "context_arena.h"
 #include "encoding.h"
 #include "errors.h"
-#include "fp8.h"
+#include "computed.h"
 #include "graphs.h"
 #include "question.h"
 #include "results.h"
@@ -192,14 +192,14 @@ pm_explain_train_time(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	nodes = pm_wants_nodes(fcinfo, PER, "group", "group of identical operators");
 	pm_freshen();
-	if (!pm_question_resolve_fp8(&q, &asked, &problem))
+	if (!pm_question_resolve_computed(&q, &asked, &problem))
 		pm_problem_raise(&problem);
 	pm_ask_whole(&asked);
 	parts = palloc0(sizeof(pm_part) * (s->skeleton->n + 1));
 	if (pm_predictor_predict(asked.ref.predictor, s, pm_workspace(), &step_ms, parts, &n, &st) != PM_OK)
 		pm_raise(&st);
-	if (asked.sample.query.fp8)
-		step_ms = pm_narrow_parts(&asked, parts, n);
+	if (PM_IS_COMPUTED(&asked.sample.query))
+		step_ms = pm_compute_parts(&asked, parts, n);
 	if (asked.fabric != NULL)
 	{
 		scale_parts(&asked, parts, n, step_ms, &scaled);

@@ -110,7 +110,7 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 		e->peak_mb, e->low_mb, e->high_mb, e->weights_mb, e->gradients_mb, e->optimizer_mb, e->activations_mb, e->workspace_mb,
 		e->context_mb
 	};
-	char		note[400];
+	char		note[480];
 
 	for (int i = 0; i < FITS; i++)
 		values[i] = pm_float8_or_null(figures[i], &nulls[i]);
@@ -120,6 +120,8 @@ fill(const pm_asked_words *words, const pm_memory_question *m, const pm_memory_e
 	pm_memory_note(&m->question, &m->factors, note, sizeof(note));
 	if (m->question.fp8)
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory with fp8 is taken to be that with %s", note[0] ? "; " : "", pm_dtype_name[m->question.dtype]);
+	if (m->question.compile)
+		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory with \"compile\" is taken to be that without", note[0] ? "; " : "");
 	if (m->is_divided)
 		snprintf(note + strlen(note), sizeof(note) - strlen(note), "%smemory of several GPUs that train together has not been measured",
 				 note[0] ? "; " : "");

@@ -107,6 +107,8 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		p->sequence_parallel = yes_or_no(name, v);
 	else if (strcmp(name, "master_weights") == 0)
 		p->master_weights = yes_or_no(name, v);
+	else if (strcmp(name, "compile") == 0)
+		p->compile = yes_or_no(name, v);
 	else if (strcmp(name, "bucket_mb") == 0)
 		p->bucket_mb = number(name, v);
 	else if (strcmp(name, "compression") == 0)
@@ -119,7 +121,7 @@ set_member(const char *name, const JsonbValue *v, pm_parallel *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("unknown member \"%s\" of \"parallel\"", pm_shown_name(name)),
-				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
+				 errhint("Known are \"zero\", \"accumulation\", \"compression\", \"bucket_mb\", \"compile\", \"shard\", \"master_weights\", \"tp\", \"pp\", \"cp\", \"micro_batches\", \"interleave\", \"recompute\", \"sequence_parallel\".")));
 }
 
 void

@@ -410,6 +410,7 @@ resolve_words(const pm_asked_words *q, pm_question *to, pm_problem *p)
 		return false;
 	to->dtype = (pm_dtype) dtype;
 	to->fp8 = fp8;
+	to->compile = q->parallel.compile;
 	to->layout = (pm_layout) layout;
 	/* without an update, whatever it would be, the question is the same */
 	to->optimizer = mode == PM_TRAIN ? (pm_optimizer) optimizer : PM_SGD_MOMENTUM;
@@ -524,11 +525,14 @@ pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **
 bool
 pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 {
-	if (!pm_question_resolve_fp8(q, to, p))
+	if (!pm_question_resolve_computed(q, to, p))
 		return false;
-	if (!to->sample.query.fp8)
+	if (!to->sample.query.fp8 && !to->sample.query.compile)
 		return true;
-	*p = (pm_problem) {
+	*p = !to->sample.query.fp8 ? (pm_problem) {
+		"bad_parallel", ERRCODE_FEATURE_NOT_SUPPORTED, "this function does not know \"compile\"",
+		"predict() and others compute the time of a compiled step from that of the step without.", "Leave \"compile\" out of \"parallel\"."
+	} : (pm_problem) {
 		"unknown_dtype", ERRCODE_FEATURE_NOT_SUPPORTED, "this function does not know dtype fp8",
 		"No step was measured in FP8. predict() and others compute its time from that of the step in 16 bits.", "Ask with dtype amp or bf16."
 	};
@@ -536,7 +540,7 @@ pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 }
 
 bool
-pm_question_resolve_fp8(const pm_asked_words *q, pm_asked *to, pm_problem *p)
+pm_question_resolve_computed(const pm_asked_words *q, pm_asked *to, pm_problem *p)
 {
 	pm_sample  *s = &to->sample;
 

@@ -51,13 +51,13 @@ extern void pm_problem_incomplete(const char *what, pm_problem *p);
 extern bool pm_question_from_jsonb(Jsonb *question, pm_asked_words *q, pm_problem *p);
 
 /*
- * Look up the words of a question. False: *p says what is wrong with the question, also that its dtype is fp8. Raises for all other
- * failures.
+ * Look up the words of a question. False: *p says what is wrong with the question, also that its dtype is fp8 or that it is about
+ * torch.compile. Raises for all other failures.
  */
 extern bool pm_question_resolve(const pm_asked_words *q, pm_asked *to, pm_problem *p);
 
-/* The same for callers that narrow the answer if the question has dtype fp8 (fp8.h). */
-extern bool pm_question_resolve_fp8(const pm_asked_words *q, pm_asked *to, pm_problem *p);
+/* The same for callers that compute the answer where no predictor has learned it: dtype fp8 and torch.compile (computed.h). */
+extern bool pm_question_resolve_computed(const pm_asked_words *q, pm_asked *to, pm_problem *p);
 
 /* pm_question_resolve() without a predictor, for functions that need none; *graph is the graph of the question. */
 extern bool pm_question_resolve_alone(const pm_asked_words *q, pm_question *to, pm_cached **graph, pm_problem *p);

@@ -137,7 +137,7 @@ cluster_of_question(const pm_asked_words *q)
 	pm_problem	p;
 	const pm_fabric *f;
 
-	if (!pm_question_resolve_fp8(q, &asked, &p) ||
+	if (!pm_question_resolve_computed(q, &asked, &p) ||
 		(f = pm_cluster_look_up(q->cluster ? text_to_cstring(q->cluster) : NULL, asked.sample.query.gpu->name, &p)) == NULL)
 		pm_problem_raise(&p);
 	return f;

@@ -89,6 +89,7 @@ typedef struct pm_question
 	const char *framework;
 	bool		alone;			/* a single operator: forward and backward pass without update and without a step around it */
 	bool		forward_only;	/* of a single operator: only its forward pass was timed */
+	bool		compile;		/* operators are fused; no predictor reads it (change/compile.h) */
 	bool		fp8;			/* linear layers multiply in 8 bits, and dtype is that of the rest; no predictor reads it (change/fp8.h) */
 } pm_question;
 

@@ -32,6 +32,7 @@ typedef struct pm_parallel
 	bool		sequence_parallel;	/* between the products of a layer, each of its tp GPUs has a part of the sequence */
 	int			cp;				/* GPUs that share each sequence, in all layers (context parallel) */
 	int			shard;			/* copies that divide what zero divides, each group of so many alike (HSDP); 0: all */
+	bool		compile;		/* torch.compile: operators between products are fused; also on one GPU, and in inference */
 	bool		master_weights; /* weights have 16 bits, and their masters in 32 are among the optimizer's states */
 } pm_parallel;
 

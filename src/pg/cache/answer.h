@@ -25,6 +25,7 @@ typedef struct pm_asked_words
 } pm_asked_words;
 
 #define PM_REASON_NO_INTERVAL 31	/* the predictor is not calibrated */
+#define PM_REASON_COMPILED 29	/* torch.compile: no predictor has learned it */
 #define PM_REASON_UNFITTED_CLUSTER 30	/* communication is not measured but taken from constants of the links */
 
 /* What is known about a question. */
@@ -44,7 +45,7 @@ typedef struct pm_answer
 	bool		memory_known;	/* whether what follows has been asked for, by pm_ask_memory() */
 	double		peak_mb;		/* NaN: no estimate */
 	double		p_fits;			/* NaN: the memory of the device is not known */
-	uint32		reasons;		/* bits: pm_cause, and PM_REASON_NO_INTERVAL */
+	uint32		reasons;		/* bits: pm_cause, and PM_REASON_... */
 	char	   *note;			/* or NULL */
 } pm_answer;
 

@@ -70,7 +70,7 @@ pm_answer_key_make(const pm_asked_words *q, pm_answer_key *key)
 	key->parallel[5] = q->parallel.interleave;
 	key->parallel[6] = q->parallel.cp;
 	key->parallel[7] = q->parallel.shard;
-	key->parallel[8] = 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
+	key->parallel[8] = 128 * q->parallel.compile + 32 * q->parallel.zero + 16 * q->parallel.master_weights + 8 * q->parallel.compress + 4 * q->parallel.sequence_parallel + q->parallel.recompute;
 	key->bucket_mb = (float) q->parallel.bucket_mb;
 	return put_word(key, &at, q->gpu) && put_word(key, &at, q->dtype) && put_word(key, &at, q->layout) &&
 		put_word(key, &at, q->optimizer) && put_word(key, &at, q->mode) &&
