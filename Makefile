@@ -98,7 +98,7 @@ DATA_built = sql/perfmodel--$(EXTVERSION).sql sql/perfmodel--$(OLDVERSION)--$(EX
 DATA = $(filter-out $(DATA_built),$(wildcard sql/perfmodel--*.sql))
 
 REGRESS = setup install gpu graph graph_errors onnx profile op_profile options train predict infer ask predict_many explain \
-	scaling job convergence change fp8 \
+	scaling job convergence change fp8 compile \
 	memory memory_kinds \
 	evaluate leaderboard predictor pretrained train_async recalibrate cards probes transfer trained warm_start drift \
 	plot report nightly grafana \

@@ -13,12 +13,12 @@ UPDATE pair AS p SET graph_id = (SELECT graph_id FROM perfmodel.graph AS g WHERE
                                  ORDER BY g.name = 'timm/' || p.name DESC, abs(split_part(g.name, '@', 2)::int - 224) LIMIT 1) WHERE p.layers IS NULL;
 SELECT kind, count(*) FILTER (WHERE graph_id IS NULL) AS without_a_graph, count(*) FILTER (WHERE graph_id IS NOT NULL) AS n FROM pair GROUP BY kind ORDER BY kind;
 CREATE TABLE answer AS
-SELECT p.*, l.layout, a.step_ms AS eager_ms, c.step_ms AS compiled_ms, c.step_ms_low AS low, c.step_ms_high AS high, a.step_ms / c.step_ms AS computed
-FROM pair AS p, LATERAL perfmodel.predict(graph_id, gpu, batch, dtype, mode => mode, optimizer => 'adamw') AS a, (VALUES ('nchw'), ('nhwc')) AS l (layout),
-     LATERAL perfmodel.predict(graph_id, gpu, batch, dtype, layout, mode => mode, optimizer => 'adamw', parallel => '{"compile": true}') AS c
-WHERE graph_id IS NOT NULL AND (l.layout = 'nchw' OR mode = 'inference' AND layers IS NULL);
-SELECT kind, gpu, dtype, layout, count(*) AS n, round(exp(avg(ln(gain)))::numeric, 2) AS measured_gain, round(exp(avg(ln(computed)))::numeric, 2) AS computed_gain,
+SELECT p.*, a.step_ms AS eager_ms, c.step_ms AS compiled_ms, c.step_ms_low AS low, c.step_ms_high AS high, a.step_ms / c.step_ms AS computed
+FROM pair AS p, LATERAL perfmodel.predict(graph_id, gpu, batch, dtype, mode => mode, optimizer => 'adamw') AS a,
+     LATERAL perfmodel.predict(graph_id, gpu, batch, dtype, mode => mode, optimizer => 'adamw', parallel => '{"compile": true}') AS c
+WHERE graph_id IS NOT NULL;
+SELECT kind, gpu, dtype, count(*) AS n, round(exp(avg(ln(gain)))::numeric, 2) AS measured_gain, round(exp(avg(ln(computed)))::numeric, 2) AS computed_gain,
        round((100 * avg(abs(computed / gain - 1)))::numeric, 1) AS mape_pct, round((100 * avg(computed / gain - 1))::numeric, 1) AS bias_pct, round(stddev(ln(computed / gain))::numeric, 2) AS sd_of_log,
        round((100 * avg(abs(1 / gain - 1)))::numeric, 1) AS mape_without_gain_pct
-FROM answer GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4;
+FROM answer GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT name, source, gpu, batch, dtype, mode, round(gain::numeric, 2) AS measured_gain, round(computed::numeric, 2) AS computed_gain FROM answer WHERE mode = 'train' OR layers IS NOT NULL ORDER BY kind, computed / gain;

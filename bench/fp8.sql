@@ -5,6 +5,8 @@ CREATE TABLE fp8 (source text, repo text, path text, commit text, precision text
 \copy fp8 FROM '@work@/fp8_published.csv' WITH (FORMAT csv, HEADER)
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters) VALUES ('eight B200', 'B200', 8, 'nvswitch-h100', 'infiniband-400g', 8);
 ALTER TABLE fp8 ADD graph text, ADD said jsonb, ADD kind text;
+-- but for torchtitan and llm.q, all run cuDNN's attention
+UPDATE fp8 SET attention = 'flash3' WHERE attention = 'fused' AND source !~ 'torchtitan|torchao|llm.q';
 UPDATE fp8 SET graph = format('%s@s%s %s %s', model, seq, attention, lora_rank), said = jsonb_build_object('micro_batches', micro_batches, 'master_weights', true)
     || CASE WHEN gpus > 1 THEN jsonb_build_object('tp', tp, 'pp', pp, 'cp', cp, 'compression', 'bf16', 'zero', zero, 'recompute', recompute IN ('full', 'every second layer')) ELSE '{}' END
     || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END || CASE WHEN tp > 1 THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb,

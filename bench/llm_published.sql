@@ -9,8 +9,11 @@ INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters)
 -- its steps divide the sequence; NeMo's configurations do wherever tp is above 1. Weights of Megatron, NeMo and DeepSpeed are in 16 bits, with masters; FSDP's are not.
 ALTER TABLE llm ADD dtype text, ADD graph text, ADD recomputes bool, ADD said jsonb;
 UPDATE llm SET graph = format('%s@s%s %s %s', model, seq, attention, lora_rank), recomputes = recompute NOT IN ('none', 'attention only', 'selective op'), dtype = CASE WHEN source ~ 'Megatron|DGX Cloud$|DeepSpeed' THEN 'bf16' ELSE 'amp' END;
+-- Transformer Engine and XLA run cuDNN's attention, and XLA compiles.
+UPDATE llm SET attention = 'flash3', graph = format('%s@s%s %s %s', model, seq, 'flash3', lora_rank) WHERE attention = 'fused' AND source ~ 'DGX Cloud';
 UPDATE llm SET said = jsonb_build_object('tp', tp, 'pp', pp, 'micro_batches', micro_batches, 'compression', 'bf16', 'recompute', recomputes, 'zero', zero, 'cp', cp)
     || CASE WHEN dtype = 'bf16' THEN '{"master_weights": true}' ELSE '{}' END::jsonb
+    || CASE WHEN compiled THEN '{"compile": true}' ELSE '{}' END::jsonb
     || CASE WHEN vp > 1 THEN jsonb_build_object('interleave', vp) ELSE '{}' END
     || CASE WHEN recompute = 'attention only' THEN '{"recompute": "attention"}' ELSE '{}' END::jsonb
     || CASE WHEN note = 'sequence parallel' OR (source = 'NVIDIA DGX Cloud' AND tp > 1) THEN '{"sequence_parallel": true}' ELSE '{}' END::jsonb;
