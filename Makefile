@@ -164,12 +164,13 @@ sql/perfmodel--$(OLDVERSION)--$(EXTVERSION).sql: $(SQL_PARTS) $(ZOOM) $(UPDATE)/
 	   for part in $(filter-out %/own_schema.sql %/privileges.sql %/text_limits.sql,$(SQL_PARTS)); do \
 	       printf '\n'; \
 	       case $$part in \
+	           */tables_gpu.sql) awk -v comments=1 -f sql/update/replace.awk $$part && printf '\n' && \
+	               awk -v update=1 -f sql/install/gpu_rows.awk data/gpu.csv;; \
 	           */tables_*.sql) awk -v comments=1 -f sql/update/replace.awk $$part;; \
 	           */functions_zoom.sql) awk -f sql/update/replace.awk $$part | awk -f sql/install/include.awk;; \
 	           *) awk -f sql/update/replace.awk $$part;; \
 	       esac || exit 1; \
 	   done; \
-	   printf '\n'; awk -v update=1 -f sql/install/gpu_rows.awk data/gpu.csv || exit 1; \
 	   printf '\n'; cat $(UPDATE)/after.sql sql/install/text_limits.sql; } > $@.new && mv $@.new $@
 
 PRETRAINED = sql/perfmodel_pretrained--

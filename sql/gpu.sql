@@ -18,6 +18,10 @@ SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['GeForce RTX 2060 MaxQ
     'TITAN Xp', 'RTX 2080Ti', 'RTX 8000', 'RTX6000', 'RTX 2080 SUPER MAX-Q']) AS given;
 SELECT name FROM perfmodel.gpu WHERE NOT is_cpu AND (tdp_w IS NULL OR memory_type IS NULL OR l1_kb IS NULL OR register_kb IS NULL OR (vendor = 'NVIDIA') <> (compute_capability IS NOT NULL));
 SELECT name FROM perfmodel.gpu WHERE source IS NULL OR base_clock_ghz > clock_ghz;
+-- as torch.cuda.get_device_name() prints those of 2026, and as people write them
+SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['NVIDIA H800', 'NVIDIA H20', 'NVIDIA H20-3e', 'NVIDIA A800-SXM4-80GB', 'NVIDIA A800 80GB PCIe', 'NVIDIA GB200', 'NVIDIA B300 SXM6 AC', 'NVIDIA GB300',
+    'NVIDIA RTX PRO 6000 Blackwell Server Edition', 'NVIDIA RTX PRO 6000 Blackwell Workstation Edition', 'RTX PRO 6000', 'NVIDIA RTX PRO 4500 Blackwell', 'NVIDIA GeForce RTX 5070 Ti', 'RTX 4090D',
+    'NVIDIA GeForce RTX 4080 SUPER', 'NVIDIA RTX 5000 Ada Generation', 'NVIDIA RTX A5500', 'AMD Instinct MI250X', 'mi355x', 'AMD Radeon RX 9070 XT', 'Intel(R) Arc(TM) B580 Graphics']) AS given;
 -- short names are the usual part; a scheduler may add the memory
 SELECT given, perfmodel.gpu_name(given) FROM unnest(ARRAY['A100', 'A100-80GB', 'H100', 'V100', 'V100-32GB', 'P100', 'NVIDIA A10G', 'nvidia-tesla-v100', 'nvidia-a100-80gb',
     'RTX3090-24GB', 'L4-24G', 'A40 48GB', 'v100-32g', 'A100-40G']) AS given;
@@ -35,7 +39,7 @@ SELECT g.name, a AS wrong FROM perfmodel.gpu g, unnest(aliases || name) AS a WHE
 SELECT helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)) FROM unnest(ARRAY['RTX 3091', 'A200', 'xyzzy', '', '--']) AS g;
 -- suggested by series and number, whatever else the name says; where neither is like one, by spelling
 SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
-FROM unnest(ARRAY['MI250X', 'AMD Instinct MI355X', 'a100 80', 'NVIDIA A100-SXM-64GB', 'V100S', 'V100S-PCIE-32GB', 'RTX3090Ti SUPER', 'H800', 'NH200', '2080ti', 'cpu', 'RTZ 4090', 'TPU v4', 'Gaudi2']) AS g;
+FROM unnest(ARRAY['MI308X', 'AMD Instinct MI455X', 'a100 80', 'NVIDIA A100-SXM-64GB', 'V100S', 'V100S-PCIE-32GB', 'RTX3090Ti SUPER', 'B100', 'NH200', '2080ti', 'cpu', 'RTZ 4090', 'TPU v4', 'Gaudi2']) AS g;
 -- a type of machine of a cloud is no device; the hint names the one that it has. A word that is no name at all is near to none
 SELECT g AS asked, (regexp_match(helper.error_of(format('SELECT perfmodel.gpu_name(%L)', g)), 'Did you mean ([^?]*)'))[1] AS suggested
 FROM unnest(ARRAY['p4d.24xlarge', 'P3.2xlarge', 'g4dn.xlarge', 'a2-ultragpu-1g', 'Standard_NC6s_v3', 'n1-standard-4', 'gpu', 'cuda:0', 'T44']) AS g;

@@ -13,7 +13,7 @@ FROM perfmodel.resolve_job_names(graphs => ARRAY['names_resnet50@224', 'Names-Re
 -- similar is never resolved, whatever score is asked for
 SELECT count(*) AS guesses FROM perfmodel.resolve_job_names(graphs => '{names_vgg17,names_regnet_x_1_6gf}', gpus => '{V100-SXM3-32GB}', dtypes => NULL, min_score => 0)
 WHERE resolved IS NOT NULL OR graph_id IS NOT NULL;
-SELECT given, match, resolved, score, candidates FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{MI250X,H800,"a100 80",TPU v4}', dtypes => NULL) ORDER BY given;
+SELECT given, match, resolved, score, candidates FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{MI308X,B100,"a100 80",TPU v4}', dtypes => NULL) ORDER BY given;
 SELECT match, candidates FROM perfmodel.resolve_job_names(graphs => '{names_vgg17}', gpus => NULL, dtypes => NULL, min_score => 1);
 
 -- names that begin alike are told, as an error would tell them, whatever their likeness

@@ -19,6 +19,22 @@ SELECT helper.error_of($$SELECT perfmodel.collective_ms('all_reduce', 1, 2, clus
 -- the fourth argument of scaling_curve is the cluster, that of predict the dtype
 SELECT helper.error_of($$SELECT perfmodel.scaling_curve(perfmodel.graph_id('anet4@16'), 'A100-SXM4-80GB', 8, 'amp')$$);
 
+-- who names no cluster gets the machine of the device: of several the first by name, else the one with the link of the card
+SELECT g AS gpu, substring(p.note FROM 'communication on cluster "([^"]*)"') AS cluster
+FROM unnest('{Instinct MI300X,MI250X,H800,H20,A800,B200,GB200,H100,A100,RTX 5090,RTX PRO 6000 Server,L40S,RTX 2080 Ti,Radeon 780M}'::text[]) AS g, LATERAL perfmodel.predict(:g, g, 8, predictor => 'roof', world_size => 8) AS p;
+BEGIN;
+INSERT INTO perfmodel.gpu (name, mem_bw_gbs, sm_count, fp32_tflops, interconnect) VALUES ('own 5', 900, 80, 30, 'PCIe 5.0 x16'), ('own 3', 900, 80, 30, 'pcie3'), ('own', 900, 80, 30, NULL), ('own 6', 900, 80, 30, 'PCIe6');
+SELECT g.name, substring(p.note FROM 'communication on cluster "([^"]*)"') AS cluster
+FROM perfmodel.gpu AS g, LATERAL perfmodel.predict(:g, g.name, 8, predictor => 'roof', world_size => 8) AS p WHERE NOT g.builtin ORDER BY 1;
+UPDATE perfmodel.cluster SET gpus_per_node = 4 WHERE name = 'pcie5-servers';
+SELECT g, perfmodel.fewest_nodes(g, 8) FROM unnest('{own 5,own 3,own}'::text[]) AS g;
+ROLLBACK;
+-- every machine that came with the extension answers about its device; what 8 of them reach is what was measured
+SELECT c.name FROM perfmodel.cluster AS c WHERE c.builtin AND NOT perfmodel.predict_train_time(:g, coalesce(c.gpu, 'T4'), 8, predictor => 'roof', world_size => 2 * c.gpus_per_node, cluster => c.name) > 0;
+SELECT c, round((1.75 * 8e9 / perfmodel.collective_ms('all_reduce', 8e9, 8, cluster => c) / 1e6)::numeric) AS all_reduce_gbs,
+       round((0.875 * 8e9 / perfmodel.collective_ms('all_gather', 8e9, 8, cluster => c) / 1e6)::numeric) AS all_gather_gbs
+FROM unnest('{dgx-b200,gb200-nvl72,dgx-h100,hgx-h800,dgx-a100-80gb,hgx-a800,mi300x-platform,lumi,mi300a-servers}'::text[]) AS c;
+
 -- one GPU is what it was; a step on several has communication, however the question is asked
 SELECT perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof', world_size => 1, nodes => 1, cluster => 'any') =
        perfmodel.predict_train_time(:g, 'T4', 8, predictor => 'roof') AS one_gpu;

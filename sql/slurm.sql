@@ -9,7 +9,7 @@ INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'gpu:own:2',
 SELECT g AS given, perfmodel.find_gpu(g), perfmodel.gres_count(g)
 FROM unnest('{gpu:t4:4,gres/gpu:t4=8,gpu:tesla_t4:1(S:0-1),"gpu:t4:2(IDX:0,2),tmp:3","cpu=8,mem=64G,gres/gpu=2,gres/gpu:rtx_3090=2",t4:4,GPU:T4:1,gres:gpu:t4,gpu:a100:2,gpu:part_c:3,gpu:own:2,
     gpu:nothing:4,gpu:2,gres/gpu=2,gpu:t4:0,gpu:t4:many,"gpu:t4:1,gpu:a100:1",gpu:,gpu,(null),""}'::text[]) AS g;
-SELECT given, match, resolved, candidates, note FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{gpu:T4:4,T4,gpu:a100:2,gpu:mi250x:4,gpu:own:2,gpu:2}', dtypes => NULL) ORDER BY given;
+SELECT given, match, resolved, candidates, note FROM perfmodel.resolve_job_names(graphs => NULL, gpus => '{gpu:T4:4,T4,gpu:a100:2,gpu:mi308x:4,gpu:own:2,gpu:2}', dtypes => NULL) ORDER BY given;
 SAVEPOINT one_type;
 INSERT INTO perfmodel.name_alias (kind, alias, name) VALUES ('gpu', 'gpu', 'T4');
 SELECT g AS given, perfmodel.find_gpu(g), perfmodel.gres_count(g) FROM unnest('{gpu:2,"cpu=4,gres/gpu=2",gpu,gpu:1}'::text[]) AS g;
@@ -21,7 +21,7 @@ SELECT round(perfmodel.predict_train_time(g.graph_id, 'gpu:t4:1', 8)::numeric, 3
 FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
 -- nor is a slice of a device that device
 SELECT step_ms, note, reasons FROM perfmodel.graph AS g, LATERAL perfmodel.predict(g.graph_id, 'gpu:t4_1g.2gb:1', 8, on_error => 'null') WHERE g.name = 'bnet5@32';
-SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:mi250x:4'', 8)', g.graph_id)), ' There are', 1) AS unknown FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
+SELECT split_part(helper.error_of(format('SELECT perfmodel.predict_train_time(%s, ''gpu:mi308x:4'', 8)', g.graph_id)), ' There are', 1) AS unknown FROM perfmodel.graph AS g WHERE g.name = 'bnet5@32';
 
 -- ---- jobs: what the table says of the number counts before the name
 CREATE TABLE job_of_slurm AS
@@ -55,7 +55,7 @@ FROM perfmodel.forecast_jobs('running_in_slurm', at => '2026-02-01 12:00') JOIN 
 SELECT job_id, finish_p50 > '2026-02-01 13:00' AS later, note ~ 'guess' AS guess FROM perfmodel.queue_eta('running_in_slurm', free => '{"T4": 0}', at => '2026-02-01 12:00') WHERE job_id IN ('1', '4') ORDER BY 1;
 -- ---- one notice about all devices that nobody knows
 SET client_min_messages = notice;
-SELECT count(*) FROM perfmodel.queue_eta('running_in_slurm', free => '{"T4": 0, "H800": 8, "my own card": 2, "RTX 3091": 1}', at => '2026-02-01 12:00');
+SELECT count(*) FROM perfmodel.queue_eta('running_in_slurm', free => '{"T4": 0, "B100": 8, "my own card": 2, "RTX 3091": 1}', at => '2026-02-01 12:00');
 SELECT count(*) FROM perfmodel.fill_windows('waiting_in_slurm', windows => '{"[2026-02-01 22:00,2026-02-02 06:00)","[2026-02-01 22:00,2026-02-02 06:00)","[2026-02-01 22:00,2026-02-02 06:00)"}',
     gpus => '{my own card,T4,other card}', at => '2026-02-01 12:00');
 ROLLBACK;

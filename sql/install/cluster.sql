@@ -15,7 +15,7 @@ CREATE TABLE perfmodel.interconnect (
 );
 COMMENT ON TABLE perfmodel.interconnect IS 'links between GPUs and between machines; rows with builtin = true come with the extension';
 COMMENT ON COLUMN perfmodel.interconnect.name IS 'name of the link, which clusters refer to';
-COMMENT ON COLUMN perfmodel.interconnect.kind IS 'nvlink (no switch), nvswitch, pcie, ethernet or infiniband';
+COMMENT ON COLUMN perfmodel.interconnect.kind IS 'nvlink (no switch; xGMI of AMD, too), nvswitch, pcie, ethernet or infiniband';
 COMMENT ON COLUMN perfmodel.interconnect.gpus IS 'number of GPUs (for a network: machines) that the row is for; 0: every number without a row of its own';
 COMMENT ON COLUMN perfmodel.interconnect.busbw_gbs IS 'bus bandwidth of a large all-reduce in GB/s, as nccl-tests print it; of one adapter';
 COMMENT ON COLUMN perfmodel.interconnect.ring_gbs IS 'bus bandwidth in GB/s of all operations but all-reduce, if these differ (NVLS); NULL: busbw_gbs';
@@ -178,28 +178,47 @@ FROM (VALUES ('nvswitch-a100', 'nvswitch', 2, 192.9, 46.0), ('nvswitch-a100', 'n
              ('nvlink-v100', 'nvlink', 8, 136.1, 75.9)) AS v (name, kind, gpus, busbw, latency);
 INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin) VALUES
     ('nvswitch-v100', 'nvswitch', 0, 120, 'NCCL: 6 links of 20 GB/s', true),
-    ('nvswitch-b200', 'nvswitch', 0, 722, 'NCCL: 18 links of 40.1 GB/s', true),
     ('nvlink-bridge-h100', 'nvlink', 0, 116, 'github NVIDIA/nccl-tests issue 194: a pair of H100 PCIe', true),
     ('nvlink-bridge-rtx-3090', 'nvlink', 0, 48, 'NCCL: 4 links of 12 GB/s', true),
     ('pcie3', 'pcie', 0, 12, 'NCCL: PCIe 3.0 x16', true),
     ('pcie4', 'pcie', 0, 24, 'NCCL: PCIe 4.0 x16', true),
     ('pcie5', 'pcie', 0, 48, 'NCCL: PCIe 5.0 x16', true),
     ('omnipath-100g', 'infiniband', 0, 5.06, 'github bigscience-workshop/bigscience, experiments/bandwidth: 32 A100 of Jean Zay over one adapter', true);
+-- As the A100, with 8 of its 12 links.
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, latency_us, source, builtin)
+SELECT 'nvswitch-a800', kind, gpus, pg_catalog.round((busbw_gbs * 8 / 12)::numeric, 1), latency_us, 'nvswitch-a100 with 8 of 12 links', true
+FROM perfmodel.interconnect WHERE name = 'nvswitch-a100';
 -- These switches add up gradients themselves (NVLS). Then an all-reduce sends the
 -- message once through the link of a GPU, whatever the number of GPUs, so that its
 -- bus bandwidth falls with (n - 1) / n; NCCL takes a ring where that is faster.
 INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, ring_gbs, source, builtin)
-SELECT name, 'nvswitch', n, greatest(370, pg_catalog.round(of_8 * (n - 1) / n * 8 / 7, 1)), 370,
-       'github NVIDIA/nccl-tests issue ' || issue || ' of 8 GPUs with NVLS, others computed; 370 GB/s by rings: issue 212', true
-FROM (VALUES ('nvswitch-h100', 480.0, '212: 480 GB/s'), ('nvswitch-h200', 475.0, '272: 475 GB/s')) AS v (name, of_8, issue),
+SELECT name, 'nvswitch', n, greatest(ring, pg_catalog.round(of_8 * (n - 1) / n * 8 / 7, 1)), ring,
+       of_8 || ' GB/s of 8 GPUs with NVLS: ' || measured || ', others computed; rings: ' || rings, true
+FROM (VALUES ('nvswitch-h100', 480.0, 'github NVIDIA/nccl-tests issue 212', 370.0, 'the same issue'),
+             ('nvswitch-h200', 475.0, 'github NVIDIA/nccl-tests issue 272', 370.0, 'github NVIDIA/nccl-tests issue 212'),
+             ('nvswitch-h800', 215.0, 'github NVIDIA/nccl issue 1374', 164.8, 'NCCL: 8 links of 20.6 GB/s'),
+             ('nvswitch-b200', 830.0, 'github NVIDIA/nccl issue 1807', 722.0, 'NCCL: 18 links of 40.1 GB/s'),
+             -- through the switches of the rack; what more than 8 GPUs reach was not found: that of 8
+             ('nvswitch-gb200', 811.0, 'lixueduan.com/posts/ai/13-gb200-mnnvl-nccl-test, on two trays', 722.0, 'NCCL: 18 links of 40.1 GB/s'))
+         AS v (name, of_8, measured, ring, rings),
      pg_catalog.generate_series(2, 8) AS n;
+-- Each GPU has a link to each of the others, so that with fewer GPUs fewer links are used.
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin)
+SELECT name, 'nvlink', n, pg_catalog.round(of_all * (n - 1) / (of - 1), 1), source || ', others in proportion to the links', true
+FROM (VALUES ('xgmi-mi300x', 8, 315.7, '8 GPUs: github hisohara/ai-scripts, folder training/01_rccl-smoketest (MI325X: 319; AMD expects 304 of these, MI350X and MI355X)'),
+             ('xgmi-mi300a', 4, 230.0, '4 GPUs: github ROCm/system-acceptance-docs, MI300A')) AS v (name, of, of_all, source),
+     LATERAL pg_catalog.generate_series(2, of) AS n;
+INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin) VALUES
+    ('xgmi-mi250x', 'nvlink', 0, 125, 'github ROCm/system-acceptance-docs, MI250: 8 dies of 4 boards', true);
 -- 85 % of the line rate: two and three nodes of 8 A100 with 4 x 200 Gbit/s reached 85 to 86 of 100 GB/s
 -- (github NVIDIA/nccl-tests issues 175 and 119).
 INSERT INTO perfmodel.interconnect (name, kind, gpus, busbw_gbs, source, builtin)
 SELECT pg_catalog.format('%s-%sg', kind, gbit), kind, 0, 0.85 * gbit / 8, '85 % of the line rate, as in issues 119 and 175 of github NVIDIA/nccl-tests', true
 FROM (VALUES ('ethernet', 10), ('ethernet', 25), ('ethernet', 50), ('ethernet', 100), ('ethernet', 200), ('ethernet', 400),
-             ('infiniband', 56), ('infiniband', 100), ('infiniband', 200), ('infiniband', 400)) AS v (kind, gbit);
+             ('infiniband', 56), ('infiniband', 100), ('infiniband', 200), ('infiniband', 400), ('infiniband', 800)) AS v (kind, gbit);
 
+-- A question that names no cluster takes the first one of its device, by name; without one, that of any device whose intra is
+-- the link of the device (gpu.interconnect: PCIe3, PCIe5), else "any".
 INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters, source, builtin) VALUES
     ('dgx-1-v100-16gb', 'V100-SXM2-16GB', 8, 'nvlink-v100', 'infiniband-100g', 4, 'NVIDIA DGX-1 data sheet', true),
     ('dgx-1-v100-32gb', 'V100-SXM2-32GB', 8, 'nvlink-v100', 'infiniband-100g', 4, 'NVIDIA DGX-1 data sheet', true),
@@ -209,7 +228,30 @@ INSERT INTO perfmodel.cluster (name, gpu, gpus_per_node, intra, inter, adapters,
     ('dgx-h100', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'infiniband-400g', 8, 'NVIDIA DGX H100 data sheet', true),
     ('dgx-h200', 'H200', 8, 'nvswitch-h200', 'infiniband-400g', 8, 'NVIDIA DGX H200 data sheet', true),
     ('dgx-b200', 'B200', 8, 'nvswitch-b200', 'infiniband-400g', 8, 'NVIDIA DGX B200 data sheet', true),
+    ('dgx-b300', 'B300', 8, 'nvswitch-b200', 'infiniband-800g', 8, 'NVIDIA DGX B300 data sheet', true),
+    -- a machine is a rack
+    ('gb200-nvl72', 'GB200', 72, 'nvswitch-gb200', 'infiniband-400g', 72, 'NVIDIA GB200 NVL72 data sheet', true),
+    ('gb300-nvl72', 'GB300', 72, 'nvswitch-gb200', 'infiniband-800g', 72, 'NVIDIA GB300 NVL72 data sheet', true),
+    ('gh200-servers', 'GH200-96GB', 1, 'nvswitch-h100', 'infiniband-400g', 1, 'NVIDIA GH200 data sheet: one GPU a machine', true),
+    ('hgx-a800', 'A800-SXM4-80GB', 8, 'nvswitch-a800', 'infiniband-200g', 8, 'NVIDIA DGX A100 data sheet; A800 data sheet for the links', true),
+    ('hgx-h800', 'H800-SXM5-80GB', 8, 'nvswitch-h800', 'infiniband-400g', 8, 'NVIDIA DGX H100 data sheet; H800 data sheet for the links', true),
+    ('hgx-h20', 'H20', 8, 'nvswitch-h100', 'ethernet-400g', 8, 'github NVIDIA/nccl-tests issue 367; links as the H100', true),
+    ('hgx-h20-3e', 'H20-3e', 8, 'nvswitch-h100', 'ethernet-400g', 8, 'github NVIDIA/nccl-tests issue 367; links as the H100', true),
+    ('h100-nvl-servers', 'H100-NVL', 8, 'pcie5', 'ethernet-100g', 1, 'usual servers with 8 cards on PCIe 5.0, without bridges', true),
+    ('mi250-servers', 'Instinct MI250', 8, 'xgmi-mi250x', 'infiniband-200g', 4, 'AMD Instinct MI250 data sheet; adapters as LUMI', true),
+    ('lumi', 'Instinct MI250X', 8, 'xgmi-mi250x', 'ethernet-200g', 4, 'LUMI documentation, LUMI-G: one Slingshot adapter a board; Frontier is the same', true),
+    ('mi300a-servers', 'Instinct MI300A', 4, 'xgmi-mi300a', 'ethernet-200g', 4, 'El Capitan: four APUs and Slingshot adapters', true),
+    ('mi300x-platform', 'Instinct MI300X', 8, 'xgmi-mi300x', 'ethernet-400g', 8, 'AMD Instinct MI300X platform data sheet', true),
+    ('mi325x-platform', 'Instinct MI325X', 8, 'xgmi-mi300x', 'ethernet-400g', 8, 'AMD Instinct MI325X platform data sheet', true),
+    ('mi350x-platform', 'Instinct MI350X', 8, 'xgmi-mi300x', 'ethernet-400g', 8, 'AMD Instinct MI350X platform data sheet', true),
+    ('mi355x-platform', 'Instinct MI355X', 8, 'xgmi-mi300x', 'ethernet-400g', 8, 'AMD Instinct MI355X platform data sheet', true),
+    -- EC2, as AWS writes its types; 3,200 Gbit/s of EFA are counted as one adapter for each GPU
+    ('p4d.24xlarge', 'A100-SXM4-40GB', 8, 'nvswitch-a100', 'ethernet-100g', 4, 'AWS, instance types: p4d', true),
+    ('p4de.24xlarge', 'A100-SXM4-80GB', 8, 'nvswitch-a100', 'ethernet-100g', 4, 'AWS, instance types: p4de', true),
+    ('p5.48xlarge', 'H100-SXM5-80GB', 8, 'nvswitch-h100', 'ethernet-400g', 8, 'AWS, instance types: p5', true),
+    ('p5en.48xlarge', 'H200', 8, 'nvswitch-h200', 'ethernet-400g', 8, 'AWS, instance types: p5en', true),
+    ('p6-b200.48xlarge', 'B200', 8, 'nvswitch-b200', 'ethernet-400g', 8, 'AWS, instance types: p6-b200', true),
     ('aws-g4dn-12xlarge', 'T4', 4, 'pcie3', 'ethernet-50g', 1, 'AWS, instance types: g4dn', true),
     ('pcie3-servers', NULL, 8, 'pcie3', 'ethernet-25g', 1, 'usual servers with 8 cards on PCIe 3.0', true),
     ('pcie5-servers', NULL, 8, 'pcie5', 'ethernet-100g', 1, 'usual servers with 8 cards on PCIe 5.0', true),
-    ('any', NULL, 8, 'pcie4', 'ethernet-100g', 1, 'usual servers with 8 cards on PCIe 4.0; answers for devices without a cluster', true);
+    ('any', NULL, 8, 'pcie4', 'ethernet-100g', 1, 'usual servers with 8 cards on PCIe 4.0; answers for devices without a cluster or with an unknown link', true);

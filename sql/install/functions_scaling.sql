@@ -31,7 +31,9 @@ COMMENT ON FUNCTION perfmodel.fit_cluster(text, text, bigint[], text) IS
 CREATE FUNCTION perfmodel.fewest_nodes(gpu text, world_size integer) RETURNS integer
     LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT ceil($2::float8 / c.gpus_per_node)::integer FROM perfmodel.cluster AS c WHERE c.gpu = $1 OR c.gpu IS NULL AND c.builtin
-    ORDER BY c.gpu IS NULL, c.builtin, CASE WHEN NOT c.builtin THEN c.gpus_per_node END DESC, c.name LIMIT 1;
+    ORDER BY c.gpu IS NULL, c.builtin, CASE WHEN NOT c.builtin THEN c.gpus_per_node END DESC,
+             c.gpu IS NULL AND NOT EXISTS (SELECT FROM perfmodel.gpu AS g WHERE g.name = $1 AND starts_with(regexp_replace(lower(g.interconnect), '[^[:alnum:]]', '', 'g'), c.intra)),
+             c.name LIMIT 1;
 $$;
 COMMENT ON FUNCTION perfmodel.fewest_nodes(text, integer) IS
     'machines that hold so many GPUs, in the cluster that predict() takes for the device; NULL: no cluster is known';

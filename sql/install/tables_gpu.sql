@@ -38,7 +38,7 @@ COMMENT ON COLUMN perfmodel.gpu.clock_ghz IS 'boost clock in GHz';
 COMMENT ON COLUMN perfmodel.gpu.fp32_tflops IS 'peak FP32 rate without matrix units, in TFLOP/s';
 COMMENT ON COLUMN perfmodel.gpu.fp16_tensor_tflops IS 'dense peak FP16 rate of the matrix units in TFLOP/s; NULL when there are none';
 COMMENT ON COLUMN perfmodel.gpu.l2_mb IS 'last on-chip cache in MB; for a CPU the second-level cache of a core';
-COMMENT ON COLUMN perfmodel.gpu.interconnect IS 'link to the host or to other devices';
+COMMENT ON COLUMN perfmodel.gpu.interconnect IS 'link to the host or to other devices; PCIe3, PCIe4 or PCIe5 choose the cluster by default';
 COMMENT ON COLUMN perfmodel.gpu.is_cpu IS 'whether the device is a CPU';
 COMMENT ON COLUMN perfmodel.gpu.aliases IS 'other names, such as those of drivers; compared without case, spaces, _ and -';
 COMMENT ON COLUMN perfmodel.gpu.note IS 'explanation of figures that need one';

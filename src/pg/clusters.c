@@ -20,6 +20,7 @@
 #include "clusters.h"
 #include "encoding.h"
 #include "errors.h"
+#include "gpus.h"
 #include "plans.h"
 #include "triggers.h"
 #include "scaling/divided_correction.h"
@@ -264,6 +265,29 @@ cluster_names(void)
 	return names;
 }
 
+/*
+ * Of the clusters that came with the extension for any device, the one whose machines have the link of this device
+ * ("PCIe5", or "PCIe 5.0 x16" in a row of the user: pcie5), else the first, "any".
+ */
+static cluster *
+cluster_by_link(const char *gpu, int *n)
+{
+	const char *said = gpu != NULL ? pm_gpu_link(gpu) : NULL;
+	const char *link = said != NULL ? pm_gpu_key(said) : "";
+
+	for (int i = 0; i < n_clusters; i++)
+	{
+		cluster    *c = &clusters[i];
+
+		if (c->builtin && c->gpu == NULL && strncmp(link, c->intra, strlen(c->intra)) == 0)
+		{
+			*n = 1;
+			return c;
+		}
+	}
+	return cluster_of(NULL, true, n);
+}
+
 static cluster *
 usual_cluster(const char *gpu, pm_problem *p)
 {
@@ -282,7 +306,7 @@ usual_cluster(const char *gpu, pm_problem *p)
 	if (n == 0)
 		c = cluster_of(gpu, true, &n);
 	if (n == 0)
-		c = cluster_of(NULL, true, &n);
+		c = cluster_by_link(gpu, &n);
 	if (n == 0)
 		*p = (pm_problem) {
 			"unknown_cluster", ERRCODE_UNDEFINED_OBJECT,

@@ -10,7 +10,8 @@
 /*
  * The cluster of that name.  NULL: the one that the user has described for the
  * device, if there is just one; else the one that came with the extension for
- * it; else the one for all devices.  NULL, with *p filled, when there is none.
+ * it, by name the first of them; else the one for all devices with its link, or
+ * with any.  NULL, with *p filled, when there is none.
  * gpu is a name as in perfmodel.gpu, or NULL: a name is needed then.  Valid
  * until the next pm_freshen().
  */

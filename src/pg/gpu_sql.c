@@ -49,6 +49,7 @@ typedef struct device
 {
 	pm_gpu		sheet;
 	bool		builtin;
+	char	   *link;			/* column interconnect; NULL: not known */
 	int			n_keys;
 	char	  **keys;			/* [n_keys] normalised: of the name, then of the aliases */
 	List	   *given;			/* of char *: its names in name_alias */
@@ -87,6 +88,8 @@ read_keys(device *d, uint64 row, int col)
 static bool
 read_device(device *d, uint64 row)
 {
+	char	   *link;
+
 	d->sheet.name = pm_to_core_or_null(pm_value_text(row, 1, CurrentMemoryContext));
 	if (d->sheet.name == NULL)
 		return false;
@@ -107,6 +110,8 @@ read_device(device *d, uint64 row)
 	d->sheet.fp16_tflops = pm_value_float8(row, 16);
 	read_keys(d, row, 17);
 	d->builtin = DatumGetBool(pm_value(row, 18, BOOLOID, NULL));
+	link = pm_value_text_or_null(row, 19, CurrentMemoryContext);
+	d->link = link != NULL ? pm_to_core_or_null(link) : NULL;
 	pm_card_name_read(d->sheet.is_cpu ? psprintf("%s CPU", d->sheet.name) : d->sheet.name, &d->words);
 	return true;
 }
@@ -129,7 +134,7 @@ read_devices(void)
 		"SELECT g.name, g.memory_gb, g.mem_bw_gbs, g.sm_count::pg_catalog.float8, g.cores_per_sm::pg_catalog.float8,"
 		" g.clock_ghz, g.fp32_tflops, g.fp16_tensor_tflops, g.l2_mb, g.is_cpu," SINCE_2("tdp_w") SINCE_2("base_clock_ghz")
 		SINCE_2("compute_capability") SINCE_2("l1_kb") SINCE_2("register_kb") SINCE_2("fp16_tflops")
-		" g.aliases, g.builtin FROM perfmodel.gpu g, LATERAL pg_catalog.to_jsonb(g) j ORDER BY g.name"
+		" g.aliases, g.builtin, g.interconnect FROM perfmodel.gpu g, LATERAL pg_catalog.to_jsonb(g) j ORDER BY g.name"
 	};
 	MemoryContext old;
 
@@ -541,6 +546,16 @@ pm_gpu_in_sheets(const char *name)
 	refresh_devices();
 	d = find_in_sheets(pm_to_core_or_null(name), &n);
 	return d != NULL ? &d->sheet : NULL;
+}
+
+const char *
+pm_gpu_link(const char *name)
+{
+	const device *d;
+
+	refresh_devices();
+	d = find_by_whole_name(name);
+	return d != NULL ? d->link : NULL;
 }
 
 const pm_gpu *

@@ -19,6 +19,8 @@ extern const pm_gpu *pm_gpu_look_up(const char *name, pm_problem *p);
 extern bool pm_gpu_exists(const char *name);
 /* By perfmodel.gpu alone, for what name_alias says: no row of it leads to another. NULL: there is none of that name. */
 extern const pm_gpu *pm_gpu_in_sheets(const char *name);
+/* The link of a device, whose name is one of perfmodel.gpu in UTF-8, as column interconnect says it ("PCIe5"). NULL: it is not known. */
+extern const char *pm_gpu_link(const char *name);
 /* The devices that a name which is not known is near to, by series and number, the nearest first, at most so many: how many, and their names. */
 extern int	pm_gpu_nearest(const char *name, const char **nearest, int most);
 
