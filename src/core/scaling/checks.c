@@ -43,6 +43,29 @@ check_shard(const pm_parallel *p, pm_status *st)
 	return PM_OK;
 }
 
+static pm_code
+check_experts(const pm_parallel *p, pm_status *st)
+{
+	char		divisors[200];
+
+	if (p->ep == 0)
+		return PM_OK;
+	if (p->ep < 1 || p->ep > PM_MAX_EP || pm_sharers(p) % p->ep != 0)
+	{
+		pm_list_divisors(pm_sharers(p), divisors, sizeof(divisors));
+		pm_fail(st, PM_ERR_OPTION, "ep must divide the number of GPUs that have the same part of the model, and %d does not divide %d", p->ep, pm_sharers(p));
+		pm_detail(st, "They are world_size / (tp * pp).");
+		pm_hint(st, "ep can be %s; or give more GPUs.", divisors);
+		return PM_ERR_OPTION;
+	}
+	if (p->ep == 1 || p->shard == 0)
+		return PM_OK;
+	pm_fail(st, PM_ERR_OPTION, "ep together with shard is not known");
+	pm_detail(st, "Trainers differ in whether the experts are divided within a shard or across shards.");
+	pm_hint(st, "Leave shard or ep out.");
+	return PM_ERR_OPTION;
+}
+
 pm_code
 pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 {
@@ -72,7 +95,7 @@ pm_parallel_check_numbers(const pm_parallel *p, pm_status *st)
 		pm_hint(st, "Say \"zero\": 2, or leave pp out.");
 		return PM_ERR_OPTION;
 	}
-	if (check_shard(p, st) != PM_OK)
+	if (check_shard(p, st) != PM_OK || check_experts(p, st) != PM_OK)
 		return PM_ERR_OPTION;
 	if (!(p->bucket_mb >= PM_BUCKET_MB_MIN && p->bucket_mb <= PM_BUCKET_MB_MAX))
 		return pm_fail(st, PM_ERR_OPTION, "bucket_mb must be between %g and %g, not %g", PM_BUCKET_MB_MIN, PM_BUCKET_MB_MAX, p->bucket_mb);
