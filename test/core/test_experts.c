@@ -55,7 +55,7 @@ test_found(const pm_graph *g)
 	CHECK_EQ(g->experts.returned, 2 * 32 * 64);
 	CHECK(g->nodes[7].expert && g->nodes[8].expert && g->nodes[10].expert && !g->nodes[2].expert && !g->nodes[9].expert);
 	/* the softmax of a router is no attention */
-	CHECK(!pm_node_attends(g, &g->nodes[3]));
+	CHECK(!pm_node_attends(&g->nodes[3]));
 	CHECK_EQ(pm_layers_of(g), 0);
 }
 

@@ -5,6 +5,8 @@
 #include "graph/op_catalogue.h"
 #include "graph/op_operands.h"
 
+#include <string.h>
+
 /* Whether a node is a product of tokens with the experts of their own. */
 static bool
 is_expert(const pm_graph *g, const pm_node *n)
@@ -74,6 +76,45 @@ add_expert(const pm_graph *g, int i, uint8_t *marks, pm_experts *x)
 		x->returned += pm_node_count(n, 1);
 }
 
+/* ---------- routers ---------- */
+
+/* From one of the two operators of a router to the other: scaled, cast, in another shape. */
+#define MOST_BETWEEN	8
+
+static bool
+is_op(const pm_node *n, const char *name)
+{
+	return strcmp(pm_op_name(n->op), name) == 0;
+}
+
+static bool
+chooses(const pm_node *n)
+{
+	return is_op(n, "TopK") || is_op(n, "ArgMax");
+}
+
+/* A softmax of which the largest are chosen, or of those that were chosen; n is the later one of the two operators. */
+static void
+mark_router(pm_graph *g, pm_node *n)
+{
+	bool		choice = chooses(n);
+	pm_node    *from = n;
+
+	for (int i = 0; i < MOST_BETWEEN && from->n_inputs > 0; i++)
+	{
+		double		before = pm_node_count(from, 1);
+
+		from = &g->nodes[from->inputs[0]];
+		if (i > 0 && pm_node_count(from, 1) != before)
+			return;
+		if (choice ? is_op(from, "Softmax") : chooses(from))
+		{
+			(choice ? from : n)->routes = true;
+			return;
+		}
+	}
+}
+
 pm_code
 pm_experts_find(pm_graph *g, const pm_arena *a, pm_status *st)
 {
@@ -83,7 +124,13 @@ pm_experts_find(pm_graph *g, const pm_arena *a, pm_status *st)
 
 	g->experts = (pm_experts) {0};
 	for (int i = 0; i < g->n_nodes; i++)
-		some |= g->nodes[i].expert = is_expert(g, &g->nodes[i]);
+	{
+		pm_node    *n = &g->nodes[i];
+
+		some |= n->expert = is_expert(g, n);
+		if (chooses(n) || is_op(n, "Softmax"))
+			mark_router(g, n);
+	}
 	if (!some)
 		return PM_OK;
 	pm_arena_init_within(&scratch, a);

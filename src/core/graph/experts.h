@@ -31,7 +31,7 @@ pm_experts_alike(const pm_node *a, const pm_node *b)
 		pm_dim_from_end(&a->shape, PM_DIM_TOKENS) == pm_dim_from_end(&b->shape, PM_DIM_TOKENS);
 }
 
-/* Fill experts of a graph and expert of its nodes, whose operators and shapes are known. PM_ERR_MEMORY. */
+/* Fill experts of a graph, and expert and routes of its nodes, whose operators and shapes are known. PM_ERR_MEMORY. */
 pm_code		pm_experts_find(pm_graph *g, const pm_arena *a, pm_status *st);
 
 #endif

@@ -105,6 +105,7 @@ typedef struct pm_node
 
 	/* filled by pm_graph_finish() */
 	bool		expert;			/* a product of tokens with experts, each with its own (experts.h) */
+	bool		routes;			/* a softmax that says which expert a token goes to */
 	bool	   *shared;			/* [n_weights] belongs to another node; NULL: none does */
 	bool		grad;			/* a gradient flows into its output: it or a producer has weights that are trained, and what
 								 * reads it leads to the loss */

@@ -6,11 +6,8 @@
 
 #include "graph/graph.h"
 
-/*
- * Whether a node is the one operator of its layer that attends: softmax over the scores, or all of the attention in one.
- * A softmax of a product with weights is of a router of experts, or of classes.
- */
-bool		pm_node_attends(const pm_graph *g, const pm_node *n);
+/* Whether a node is the one operator of its layer that attends: softmax over the scores (not of a router of experts), or all of the attention in one. */
+bool		pm_node_attends(const pm_node *n);
 
 /* Whether it is a norm of transformers: LayerNorm or RMSNorm. */
 bool		pm_node_is_norm(const pm_node *n);

@@ -57,7 +57,7 @@ pm_memory_units_of(const pm_graph *g, pm_memory_units *u)
 		const pm_node *n = &g->nodes[i];
 		double		count = pm_node_params(n);
 
-		if (pm_node_attends(g, n) && i < last_norm)
+		if (pm_node_attends(n) && i < last_norm)
 		{
 			u->unit = layers > 0 ? fmax(u->unit, now) : 0;
 			layers++;

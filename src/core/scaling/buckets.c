@@ -118,7 +118,7 @@ count_again(const pm_skeleton *s, pm_buckets *b)
 	{
 		const pm_node *n = &s->graph->nodes[s->dag.node[i]];
 
-		if (pm_node_attends(s->graph, n))
+		if (pm_node_attends(n))
 		{
 			if (attended && before_norm >= first)
 				b->again[s->token_of[before_norm]]--;
